@@ -3,13 +3,18 @@ package main
 import (
 	"debug/elf"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/lower/board"
@@ -17,36 +22,24 @@ import (
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
-// codeSizes compiles every source of the runtime for every board with the flags
-// for speed and for size, and writes what sections with code and constants it has.
+// codeSizes compiles sources of the runtime for every board with the flags for
+// speed and for size, and writes what sections with code and constants they have.
+// Columns of instruction sets that no board has stay.
 func (o *options) codeSizes() error {
 	dir, err := os.MkdirTemp("", "nncccost-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var sources, include []string
-	for _, f := range runtimec.All() {
-		p := filepath.Join(dir, f.Path)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(p, f.Data, 0o666); err != nil {
-			return err
-		}
-		if !slices.Contains(include, filepath.Dir(p)) {
-			include = append(include, filepath.Dir(p))
-		}
-		if filepath.Ext(p) == ".c" && !runtimec.Shipped().Accelerator(f.Path) {
-			sources = append(sources, f.Path)
-		}
+	sources, include, err := unpack(dir)
+	if err != nil {
+		return err
 	}
-	known, err := o.known()
+	table, err := o.known()
 	if err != nil {
 		return err
 	}
 	wanted := o.sources()
-	head, columns := []string{"file"}, []map[string]int{}
 	for _, name := range list(o.boards) {
 		spec, err := boards.Load(name)
 		if err != nil {
@@ -57,51 +50,88 @@ func (o *options) codeSizes() error {
 			suffix string
 			flags  []string
 		}{{"", spec.Toolchain.Speed}, {"-size", spec.Toolchain.Size}} {
-			column := map[string]int{}
-			for _, f := range sources {
-				if !cost.Runs(f, isa) {
-					continue
-				}
-				if n, ok := known[isa+way.suffix][f]; ok && !wanted(f) {
-					column[f] = n
-					continue
-				}
-				if column[f], err = codeSize(spec, dir, f, include, way.flags); err != nil {
-					return err
-				}
+			column := table.column(isa + way.suffix)
+			stale := func(f string) bool {
+				_, known := column[f]
+				return cost.Runs(f, isa) && (!known || wanted(f))
 			}
-			head, columns = append(head, isa+way.suffix), append(columns, column)
-			fmt.Fprintf(os.Stderr, "%s: code of %d sources\n", isa+way.suffix, len(column))
-		}
-	}
-	return write(o.file("code.csv"), func(w *os.File) error {
-		c := csv.NewWriter(w)
-		if err := c.Write(head); err != nil {
-			return err
-		}
-		for _, f := range sources {
-			row := []string{f}
-			for _, column := range columns {
-				cell := ""
-				if n, ok := column[f]; ok {
-					cell = strconv.Itoa(n)
-				}
-				row = append(row, cell)
-			}
-			if err := c.Write(row); err != nil {
+			fresh, err := o.compile(spec, dir, slices.DeleteFunc(slices.Clone(sources),
+				func(f string) bool { return !stale(f) }), include, way.flags)
+			if err != nil {
 				return err
 			}
+			maps.Copy(column, fresh)
+			fmt.Fprintf(os.Stderr, "%s: code of %d sources\n", isa+way.suffix, len(fresh))
 		}
-		c.Flush()
-		return c.Error()
-	})
+	}
+	return write(o.file("code.csv"), func(w *os.File) error { return table.write(w, sources) })
 }
 
-// known are the sizes of an earlier measurement, by column and source.
-func (o *options) known() (map[string]map[string]int, error) {
+// unpack writes the runtime into a folder: its sources that are measured, and
+// the folders of headers.
+func unpack(dir string) (sources, include []string, err error) {
+	for _, f := range runtimec.All() {
+		p := filepath.Join(dir, f.Path)
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			return nil, nil, err
+		}
+		if err := os.WriteFile(p, f.Data, 0o666); err != nil {
+			return nil, nil, err
+		}
+		if !slices.Contains(include, filepath.Dir(p)) {
+			include = append(include, filepath.Dir(p))
+		}
+		if filepath.Ext(p) == ".c" && !runtimec.Shipped().Accelerator(f.Path) {
+			sources = append(sources, f.Path)
+		}
+	}
+	return sources, include, nil
+}
+
+// compile measures sources on all processors.
+func (o *options) compile(spec *boards.Spec, dir string, sources, include, flags []string) (map[string]int, error) {
+	bytes, errs := make([]int, len(sources)), make([]error, len(sources))
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.NumCPU() {
+		wg.Go(func() {
+			for i := range next {
+				bytes[i], errs[i] = codeSize(spec, dir, sources[i], include, flags)
+			}
+		})
+	}
+	for i := range sources {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	out := map[string]int{}
+	for i, f := range sources {
+		out[f] = bytes[i]
+	}
+	return out, errors.Join(errs...)
+}
+
+// sizes is code.csv: a column of bytes by source for every instruction set and way.
+type sizes struct {
+	names   []string
+	columns map[string]map[string]int
+}
+
+// column is that of a name, a new one behind the others if there is none.
+func (s *sizes) column(name string) map[string]int {
+	if s.columns[name] == nil {
+		s.names, s.columns[name] = append(s.names, name), map[string]int{}
+	}
+	return s.columns[name]
+}
+
+// known are the sizes of an earlier measurement.
+func (o *options) known() (*sizes, error) {
+	table := &sizes{columns: map[string]map[string]int{}}
 	f, err := os.Open(o.file("code.csv"))
 	if os.IsNotExist(err) {
-		return nil, nil
+		return table, nil
 	}
 	if err != nil {
 		return nil, err
@@ -111,16 +141,35 @@ func (o *options) known() (map[string]map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]map[string]int{}
 	for col, name := range rows[0] {
-		out[name] = map[string]int{}
+		if col == 0 {
+			continue
+		}
+		column := table.column(name)
 		for _, row := range rows[1:] {
 			if n, err := strconv.Atoi(row[col]); err == nil {
-				out[name][row[0]] = n
+				column[row[0]] = n
 			}
 		}
 	}
-	return out, nil
+	return table, nil
+}
+
+// write has a row for each of the sources, and for no others.
+func (s *sizes) write(w io.Writer, sources []string) error {
+	rows := [][]string{append([]string{"file"}, s.names...)}
+	for _, f := range sources {
+		row := []string{f}
+		for _, name := range s.names {
+			cell := ""
+			if n, ok := s.columns[name][f]; ok {
+				cell = strconv.Itoa(n)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // sources tells those whose size is measured whether it is known or not: all,
@@ -140,7 +189,7 @@ func (o *options) sources() func(path string) bool {
 
 // codeSize is what a source adds to flash when all of it is called.
 func codeSize(spec *boards.Spec, dir, file string, include, flags []string) (int, error) {
-	object := filepath.Join(dir, "object.o")
+	object := filepath.Join(dir, file+".o")
 	args := slices.Concat(spec.Toolchain.CPU, spec.Toolchain.CFlags, flags)
 	for _, i := range include {
 		args = append(args, "-I"+i)

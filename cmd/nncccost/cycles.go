@@ -20,9 +20,10 @@ import (
 const cycleLayers = 10
 
 // cycles writes cycles.csv: what an instruction takes, as boards/cycles estimates
-// it of nncc's kernels.
+// it of nncc's kernels. Rows of boards that are not measured stay.
 func (o *options) cycles() error {
-	var rows [][]string
+	var cores []string
+	var fresh [][]string
 	for _, b := range list(o.boards) {
 		spec, err := boards.Load(b)
 		if err != nil {
@@ -36,6 +37,7 @@ func (o *options) cycles() error {
 		if spec.Memory.Wait("code").States > 0 {
 			on = spec.Name
 		}
+		cores = append(cores, on)
 		ratios := map[cost.Kind][]float64{}
 		for _, k := range kinds {
 			if k.elements != nil && k.elements.loops {
@@ -53,15 +55,37 @@ func (o *options) cycles() error {
 			for _, r := range list {
 				sum += (mean/r - 1) * (mean/r - 1)
 			}
-			rows = append(rows, []string{on, string(kind), strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
+			fresh = append(fresh, []string{on, string(kind), strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
 				fmt.Sprintf("%.4f", math.Sqrt(sum/float64(len(list))))})
 		}
 		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[cost.Other]))
 	}
+	rows, err := o.rates(cores...)
+	if err != nil {
+		return err
+	}
+	rows = append(rows, fresh...)
 	slices.SortFunc(rows, slices.Compare)
 	return write(o.file("cycles.csv"), func(f *os.File) error {
 		return csv.NewWriter(f).WriteAll(append([][]string{cost.RateColumns}, rows...))
 	})
+}
+
+// rates are the rows of an earlier measurement, those of some cores left out.
+func (o *options) rates(without ...string) ([][]string, error) {
+	f, err := os.Open(o.file("cycles.csv"))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return slices.DeleteFunc(rows[1:], func(row []string) bool { return slices.Contains(without, row[0]) }), nil
 }
 
 // follow adds cycles an instruction of some layers of a kind.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/cost"
+)
+
+// TestOtherLinesStay: a run for one board keeps what the tables say of others,
+// and drops sources that are no more.
+func TestOtherLinesStay(t *testing.T) {
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	dir := t.TempDir()
+	shipped, err := os.ReadFile(filepath.Join("..", "..", "lower", "cost", "code.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(shipped))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsp := slices.Index(rows[0], "dsp")
+	missing := slices.IndexFunc(rows, func(r []string) bool { return r[0] == "cmsis_nn/arm_avgpool_s8.c" })
+	rows[missing][dsp] = ""
+	put(t, filepath.Join(dir, "code.csv"), append(rows, append([]string{"gone.c"}, slices.Repeat([]string{"7"},
+		len(rows[0])-1)...)))
+	o := options{boards: "cortex-m4", out: dir, code: true}
+	if err := o.run(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "code.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(shipped) {
+		t.Errorf("code.csv after a run for cortex-m4 that one source was missing for:\n%s",
+			difference(string(shipped), string(got)))
+	}
+}
+
+// difference is the first line that is not the same.
+func difference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(w), len(g)) {
+		if w[i] != g[i] {
+			return fmt.Sprintf("line %d: %s\nwant %s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+func put(t *testing.T, path string, rows [][]string) {
+	t.Helper()
+	if err := write(path, func(f *os.File) error { return csv.NewWriter(f).WriteAll(rows) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRatesStay: cycles of other boards stay, those of a measured one go.
+func TestRatesStay(t *testing.T) {
+	o := options{out: t.TempDir()}
+	if rows, err := o.rates("a"); err != nil || len(rows) > 0 {
+		t.Fatalf("without a table: %v, %v", rows, err)
+	}
+	put(t, o.file("cycles.csv"), [][]string{cost.RateColumns, {"a", "copy", "1", "2", "0"},
+		{"b", "copy", "1", "3", "0"}, {"a", "other", "1", "2", "0"}})
+	rows, err := o.rates("a")
+	if want := "[[b copy 1 3 0]]"; err != nil || fmt.Sprint(rows) != want {
+		t.Errorf("%v, %v; want %s", rows, err, want)
+	}
+}
+
+// TestSteps: one function or kind says nothing of what instructions take on a core.
+func TestSteps(t *testing.T) {
+	for _, c := range []struct {
+		o    options
+		want string
+	}{{options{}, "points fit cycles code"}, {options{variants: "f"}, "points fit code"},
+		{options{kinds: "pad"}, "points fit code"}, {options{only: "points"}, "points fit"},
+		{options{only: "cycles", variants: "f"}, "cycles"}, {options{only: "fit"}, "fit"}} {
+		var got []string
+		for _, s := range []string{"points", "fit", "cycles", "code"} {
+			if c.o.does(s) {
+				got = append(got, s)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v does %v, want %s", c.o, got, c.want)
+		}
+	}
+}
