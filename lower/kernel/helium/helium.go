@@ -13,7 +13,7 @@ const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = append([]*kernel.Kernel{conv, transposedConv, phases, lines, patches, depthwise3x3, depthwise,
-	fullyConnected, batchMatMul, avgPool, maxPool, add, pairs, transpose, runs, limits, softmax,
+	fullyConnected, batchMatMul, avgPoolShort, avgPool, maxPool, add, pairs, transpose, runs, limits, softmax,
 	mapped, residual, conv16, depthwise16, fullyConnected16, add16}, recurrentRows()...)
 
 // onHelium keeps the rows to the cores that they are written for.

@@ -301,17 +301,20 @@ func scattered(b *builder) {
 	n.Out[0].Type.Order = []int{3, 2, 1, 0}
 }
 
-func pool(name string) func(b *builder) {
+// pool has windows of up to 16 elements mostly, and as many percent of large ones
+// as told.
+func pool(name string, large int) func(b *builder) {
 	return func(b *builder) {
 		q := b.Quant()
 		rank := b.One(1, 2, 2)
 		size, kernel := b.Sizes(rank, 12), make([]int, rank)
-		if b.Chance(10) {
-			size[0] = b.In(200, 400)
+		most := b.One(4, 4, 12)
+		if b.Chance(large) {
+			size[0], most = b.In(200, 400), 300
 		}
 		st, pads := make([]int, rank), make([]int, 2*rank)
 		for d := range kernel {
-			kernel[d] = b.In(1, min(b.One(4, 4, 300), size[d]))
+			kernel[d] = b.In(1, min(most, size[d]))
 			st[d] = b.In(1, kernel[d])
 			pads[d], pads[rank+d] = b.In(0, kernel[d]-1), b.In(0, kernel[d]-1)
 		}
@@ -498,7 +501,8 @@ var generators = []struct {
 	{"nncc_helium_depthwise_s8", depthwise}, {"nncc_helium_depthwise_s8", windowed},
 	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_transpose_conv_phase_s8", phased},
 	{"nncc_helium_matmul_1row_s8", gemm},
-	{"nncc_helium_avg_pool_s8", pool("AveragePool")}, {"nncc_helium_max_pool_s8", pool("MaxPool")},
+	{"nncc_helium_avg_pool_short_s8", pool("AveragePool", 10)}, {"nncc_helium_avg_pool_s8", pool("AveragePool", 90)},
+	{"nncc_helium_max_pool_s8", pool("MaxPool", 10)},
 	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line}, {"nncc_lut_s8", limit},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
 	{"nncc_helium_batch_matmul_s8", batch},

@@ -10,9 +10,12 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// largestWindow is where the division by multiplication ends to be exact
+// Where the divisions of averages by multiplication end to be exact
 // (nncc_helium.h).
-const largestWindow = 4079
+const (
+	largestWindow      = 4079
+	largestShortWindow = 185
+)
 
 func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
@@ -38,18 +41,25 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 	}
 }
 
+// windowLimit is a rule about the elements of a window that is cut to the input.
+func windowLimit(code string, most int) []kernel.Rule {
+	return []kernel.Rule{kernel.Pool.Rule(code, fmt.Sprintf("at most %d elements in a window", most),
+		func(_ *kernel.Node, g *op.PoolGeom) string {
+			count := 1
+			for d, k := range g.Kernel {
+				count *= min(k, g.In[d])
+			}
+			if count > most {
+				return fmt.Sprintf("a window has %d elements, want at most %d", count, most)
+			}
+			return ""
+		})}
+}
+
 var (
-	avgPool = pool("nncc_helium_avg_pool_s8", "HELIUM-AVG", "int8 average pooling", []kernel.Rule{
-		kernel.Pool.Rule("HELIUM-AVG-05", fmt.Sprintf("at most %d elements in a window", largestWindow),
-			func(_ *kernel.Node, g *op.PoolGeom) string {
-				count := 1
-				for d, k := range g.Kernel {
-					count *= min(k, g.In[d])
-				}
-				if count > largestWindow {
-					return fmt.Sprintf("a window has %d elements, want at most %d", count, largestWindow)
-				}
-				return ""
-			})}, op.AveragePool, op.GlobalAveragePool)
+	avgPoolShort = pool("nncc_helium_avg_pool_short_s8", "HELIUM-AVGS", "int8 average pooling of small windows",
+		windowLimit("HELIUM-AVGS-05", largestShortWindow), op.AveragePool, op.GlobalAveragePool)
+	avgPool = pool("nncc_helium_avg_pool_s8", "HELIUM-AVG", "int8 average pooling",
+		windowLimit("HELIUM-AVG-05", largestWindow), op.AveragePool, op.GlobalAveragePool)
 	maxPool = pool("nncc_helium_max_pool_s8", "HELIUM-MAXP", "int8 max pooling", nil, op.MaxPool, op.GlobalMaxPool)
 )

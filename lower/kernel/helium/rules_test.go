@@ -107,6 +107,12 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-AVG-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = AveragePool(%x) {kernel_shape=[2,2,2]}"},
 	{"HELIUM-AVG-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = AveragePool(%x) {kernel_shape=[2,2], " +
 		"dilations=[2,2]}"},
+	{"HELIUM-AVGS-01", "in %x : f32[1,2,5,5]\n%o = AveragePool(%x) {kernel_shape=[2,2]}"},
+	{"HELIUM-AVGS-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = AveragePool(%x) {kernel_shape=[2,2]}"},
+	{"HELIUM-AVGS-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = AveragePool(%x) {kernel_shape=[2,2,2]}"},
+	{"HELIUM-AVGS-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = AveragePool(%x) {kernel_shape=[2,2], " +
+		"dilations=[2,2]}"},
+	{"HELIUM-AVGS-05", "in %x : i8[1,2,14,14] A\n%o : i8[1,2,1,1] A = GlobalAveragePool(%x)"},
 	{"HELIUM-MAXP-01", "in %x : f32[1,2,5,5]\n%o = MaxPool(%x) {kernel_shape=[2,2]}"},
 	{"HELIUM-MAXP-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = MaxPool(%x) {kernel_shape=[2,2]}"},
 	{"HELIUM-MAXP-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},

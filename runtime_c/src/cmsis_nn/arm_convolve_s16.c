@@ -39,12 +39,12 @@ arm_cmsis_nn_status arm_convolve_s16(const cmsis_nn_context *ctx, const cmsis_nn
             const int32_t y = oy * conv_params->stride.h - conv_params->padding.h;
             int32_t ky0, ky1;
 
-            nncc_window(y, input_dims->h, filter_dims->h, dil_y, &ky0, &ky1);
+            nncc_cut_window(y, input_dims->h, filter_dims->h, dil_y, &ky0, &ky1);
             for (ox = 0; ox < output_dims->w; ox++) {
                 const int32_t x = ox * conv_params->stride.w - conv_params->padding.w;
                 int32_t kx0, kx1, len, runs, oc;
 
-                nncc_window(x, in_w, k_w, dil_x, &kx0, &kx1);
+                nncc_cut_window(x, in_w, k_w, dil_x, &kx0, &kx1);
                 /* A kernel row is one run of elements unless dilation parts it. */
                 runs = dil_x == 1 ? nncc_min(1, kx1 - kx0) : kx1 - kx0;
                 len = dil_x == 1 ? (kx1 - kx0) * in_c : in_c;

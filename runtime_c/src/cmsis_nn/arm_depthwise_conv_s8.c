@@ -46,13 +46,13 @@ arm_cmsis_nn_status arm_depthwise_conv_s8(const cmsis_nn_context *ctx, const cms
             const int32_t y = oy * dw_conv_params->stride.h - dw_conv_params->padding.h;
             int32_t ky0, ky1;
 
-            nncc_window(y, input_dims->h, filter_dims->h, dil_y, &ky0, &ky1);
+            nncc_cut_window(y, input_dims->h, filter_dims->h, dil_y, &ky0, &ky1);
             for (ox = 0; ox < output_dims->w; ox++) {
                 const int32_t x = ox * dw_conv_params->stride.w - dw_conv_params->padding.w;
                 int32_t kx0, kx1, oc, block;
                 nncc_window_taps t;
 
-                nncc_window(x, in_w, k_w, dil_x, &kx0, &kx1);
+                nncc_cut_window(x, in_w, k_w, dil_x, &kx0, &kx1);
                 t.rows = ky1 - ky0;
                 t.cols = nncc_max(kx1 - kx0, 0);
                 t.in_dx = dil_x * in_c;

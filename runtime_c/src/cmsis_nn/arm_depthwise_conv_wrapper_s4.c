@@ -28,12 +28,12 @@ arm_cmsis_nn_status arm_depthwise_conv_wrapper_s4(const cmsis_nn_context *ctx,
             const int32_t y = oy * dw_conv_params->stride.h - dw_conv_params->padding.h;
             int32_t ky0, ky1;
 
-            nncc_window(y, input_dims->h, filter_dims->h, dil_y, &ky0, &ky1);
+            nncc_cut_window(y, input_dims->h, filter_dims->h, dil_y, &ky0, &ky1);
             for (ox = 0; ox < output_dims->w; ox++) {
                 const int32_t x = ox * dw_conv_params->stride.w - dw_conv_params->padding.w;
                 int32_t kx0, kx1, oc;
 
-                nncc_window(x, in_w, k_w, dil_x, &kx0, &kx1);
+                nncc_cut_window(x, in_w, k_w, dil_x, &kx0, &kx1);
                 for (oc = 0; oc < out_c; oc++) {
                     uint32_t acc = bias != NULL ? (uint32_t)bias[oc] : 0u;
                     int32_t ky, kx;

@@ -77,8 +77,8 @@ static inline int8_t nncc_output(uint32_t acc, int32_t multiplier, int32_t shift
 
 /* The kernel taps [*lo, *hi) that fall inside the data: tap k reads element
  * start + k * dilation of "extent" elements. Empty where *lo >= *hi. */
-static inline void nncc_window(int32_t start, int32_t extent, int32_t kernel, int32_t dilation, int32_t *lo,
-                               int32_t *hi)
+static inline void nncc_cut_window(int32_t start, int32_t extent, int32_t kernel, int32_t dilation, int32_t *lo,
+                                   int32_t *hi)
 {
     *lo = start < 0 ? (dilation - 1 - start) / dilation : 0;
     *hi = nncc_min(kernel, (extent - start + dilation - 1) / dilation);
