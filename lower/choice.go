@@ -117,14 +117,24 @@ func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []c
 	return out
 }
 
-// fastest is the candidate with the least predicted instructions. One further
-// back wins only if it is faster by more than the worst error of both models;
-// without a price the first one stays.
-func fastest(list []candidate) int {
-	best := 0
-	for i, x := range list {
-		p, q := x.price, list[best].price
-		if p.Known() && q.Known() && p.Instructions*(1+p.Worst) < q.Instructions*(1-q.Worst) {
+// measure is what candidates are compared by: estimated cycles where speed is the
+// goal and the board has them, else instructions.
+func (o *Options) measure(list []candidate) func(*cost.Cost) float64 {
+	for i := range list {
+		if p := &list[i].price; o.Optimize != option.Speed || p.Known() && p.Cycles == 0 {
+			return (*cost.Cost).ExpectedInstructions
+		}
+	}
+	return (*cost.Cost).ExpectedCycles
+}
+
+// fastest is the candidate that is expected to take least. One without a price
+// loses to the first one, and the first one of two that take the same stays.
+func (o *Options) fastest(list []candidate) int {
+	takes, best := o.measure(list), 0
+	for i := range list {
+		p, q := &list[i].price, &list[best].price
+		if p.Known() && q.Known() && takes(p) < takes(q) {
 			best = i
 		}
 	}
@@ -183,8 +193,9 @@ func (s *State) fastestKernels() *selection {
 		code: o.CostTarget().Code}
 	for i, n := range s.Graph.Nodes {
 		w.candidates[i] = o.candidates(s.table, s.Choices[n].Plan, n)
-		w.chosen[i] = fastest(w.candidates[i])
+		w.chosen[i] = o.fastest(w.candidates[i])
 	}
+	w.dropIdle(o.measure(slices.Concat(w.candidates...)))
 	return w
 }
 

@@ -13,23 +13,34 @@ func priced(n, worst float64) candidate {
 	return candidate{price: cost.Cost{Instructions: n, Error: worst / 2, Worst: worst}}
 }
 
-// TestFastest: the fewest predicted instructions win, if by more than the models
-// are off; without a price the order of the rows decides.
+// TestFastest: what is expected to take least wins, in cycles where all candidates
+// have them; without a price the order of the rows decides.
 func TestFastest(t *testing.T) {
 	unknown := candidate{price: cost.Cost{Unknown: "never measured"}}
+	timed := func(n, cycles float64) candidate {
+		return candidate{price: cost.Cost{Instructions: n, Cycles: cycles}}
+	}
 	for _, c := range []struct {
 		name       string
+		goal       option.Optimize
 		candidates []candidate
 		want       int
 	}{
-		{"one", []candidate{priced(10, 0)}, 0},
-		{"the first is cheaper", []candidate{priced(10, 0), priced(20, 0)}, 0},
-		{"the second is cheaper", []candidate{priced(20, 0.1), priced(10, 0.1)}, 1},
-		{"by less than the models are off", []candidate{priced(11, 0.1), priced(10, 0.1)}, 0},
-		{"the first has no price", []candidate{unknown, priced(1, 0)}, 0},
-		{"the second has none", []candidate{priced(30, 0), unknown, priced(10, 0)}, 2},
+		{"one", option.Speed, []candidate{priced(10, 0)}, 0},
+		{"the first is cheaper", option.Speed, []candidate{priced(10, 0), priced(20, 0)}, 0},
+		{"the second is cheaper", option.Speed, []candidate{priced(20, 0.1), priced(10, 0.1)}, 1},
+		{"by less than the models are off", option.Speed, []candidate{priced(11, 0.3), priced(10, 0.3)}, 1},
+		{"by less than a worse model costs", option.Speed, []candidate{priced(11, 0.1), priced(10, 1)}, 0},
+		{"the same", option.Speed, []candidate{priced(10, 0.1), priced(10, 0.1)}, 0},
+		{"the first has no price", option.Speed, []candidate{unknown, priced(1, 0)}, 0},
+		{"the second has none", option.Speed, []candidate{priced(30, 0), unknown, priced(10, 0)}, 2},
+		{"fewer cycles", option.Speed, []candidate{timed(10, 20), timed(11, 15)}, 1},
+		{"fewer cycles, one without price", option.Speed, []candidate{timed(10, 20), unknown, timed(11, 15)}, 2},
+		{"cycles of one alone", option.Speed, []candidate{timed(10, 20), priced(11, 0)}, 0},
+		{"instructions are the goal", option.Balanced, []candidate{timed(10, 20), timed(11, 15)}, 0},
 	} {
-		if got := fastest(c.candidates); got != c.want {
+		o := &Options{Optimize: c.goal}
+		if got := o.fastest(c.candidates); got != c.want {
 			t.Errorf("%s: candidate %d, want %d", c.name, got, c.want)
 		}
 	}
@@ -85,5 +96,32 @@ func TestSelection(t *testing.T) {
 	if !(got[option.Size].instructions >= got[option.Balanced].instructions &&
 		got[option.Balanced].instructions >= got[option.Speed].instructions) {
 		t.Errorf("instructions: %v", got)
+	}
+}
+
+// TestDropIdle: a later kernel stays where all layers together save enough for its
+// code, and the first one is taken again where they do not.
+func TestDropIdle(t *testing.T) {
+	code := map[string]int{"first": 1000, "later": 1000}
+	for _, c := range []struct {
+		saved float64 // by each of two layers of 1000
+		want  []int
+	}{{80, []int{1, 1, 0}}, {60, []int{0, 0, 0}}} {
+		w := &selection{o: &Options{}, chosen: []int{1, 1, 0}, code: func(functions []string) map[string]int {
+			out := map[string]int{}
+			for _, f := range functions {
+				out[f] = code[f]
+			}
+			return out
+		}}
+		for range w.chosen {
+			first, later := calling(1000, "first"), calling(1000-c.saved, "later")
+			later.price.Kernel = "later"
+			w.candidates = append(w.candidates, []candidate{first, later})
+		}
+		w.dropIdle((*cost.Cost).ExpectedInstructions)
+		if !slices.Equal(w.chosen, c.want) {
+			t.Errorf("%.0f saved by each layer: %v, want %v", c.saved, w.chosen, c.want)
+		}
 	}
 }

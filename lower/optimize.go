@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/option"
@@ -15,6 +16,11 @@ import (
 // log(instructions) + weight * log(bytes) is less. With weight 1, bytes that are
 // one percent of the kernels have to save one percent of the instructions.
 var byteWeight = map[option.Optimize]float64{option.Speed: 0, option.Balanced: 0.5, option.Size: 1}
+
+// newCodeWeight is the weight of the bytes that a later kernel brings along, for
+// every --optimize: one percent more flash has to save a twentieth of a percent of
+// the program.
+const newCodeWeight = 0.05
 
 // selection chooses between the candidates of all nodes together, because what
 // they call is in flash once.
@@ -56,6 +62,32 @@ func (w *selection) improve() {
 			return
 		}
 		w.chosen = next
+	}
+}
+
+// dropIdle takes the first candidates again where a later kernel saves the program
+// too little for the bytes that it brings along.
+func (w *selection) dropIdle(takes func(*cost.Cost) float64) {
+	nodes, all := map[string][]int{}, 0.0
+	for i, os := range w.candidates {
+		p := &os[w.chosen[i]].price
+		all += takes(p)
+		if w.chosen[i] > 0 && os[0].price.Known() {
+			nodes[p.Kernel] = append(nodes[p.Kernel], i)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(nodes)) {
+		with, were, gain := w.flashBytes(), map[int]int{}, 0.0
+		for _, i := range nodes[k] {
+			were[i] = w.chosen[i]
+			gain += takes(&w.candidates[i][0].price) - takes(&w.candidates[i][w.chosen[i]].price)
+			w.chosen[i] = 0
+		}
+		if without := w.flashBytes(); gain*float64(without) > newCodeWeight*float64(with-without)*all {
+			for i, k := range were {
+				w.chosen[i] = k
+			}
+		}
 	}
 }
 
@@ -173,6 +205,15 @@ func (w *selection) codeBytes() int {
 		bytes += n
 	}
 	return bytes
+}
+
+// flashBytes are the bytes of the kernels and of all their constants.
+func (w *selection) flashBytes() int {
+	n := w.codeBytes()
+	for i, os := range w.candidates {
+		n += os[w.chosen[i]].low.ConstBytes()
+	}
+	return n
 }
 
 // ownLibrary reports nncc's kernels for an instruction set.

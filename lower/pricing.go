@@ -49,7 +49,7 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 		l := p.Lower()
 		list = append(list, candidate{p, l, p.Cost(o.CostTarget())})
 	}
-	return list[fastest(list)].price
+	return list[o.fastest(list)].price
 }
 
 func withoutOnes(s []int) []int {

@@ -67,6 +67,16 @@ type Cost struct {
 // Known reports a measured model behind the cost.
 func (c *Cost) Known() bool { return c.Unknown == "" }
 
+// ExpectedInstructions is what kernels are compared by: the mean of what a layer
+// takes whose prediction is off by Error, which is more than the prediction.
+func (c *Cost) ExpectedInstructions() float64 { return c.expected(c.Instructions) }
+
+// ExpectedCycles is the same of Cycles. What the board's table is off by is the
+// same for all kernels and no part of it.
+func (c *Cost) ExpectedCycles() float64 { return c.expected(c.Cycles) }
+
+func (c *Cost) expected(n float64) float64 { return n * (1 + c.Error*c.Error) }
+
 // portable is the make of nncc's portable sources.
 const portable = "nncc"
 

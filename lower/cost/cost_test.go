@@ -78,6 +78,55 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
+// TestRegret: of two kernels that were measured on the same layer, the one that is
+// expected to take less is the right one to take: over the layers that were not
+// fitted it is never much slower than the other, and a choice that asks for
+// more than the worst errors, as it was made once, loses many times as much.
+// Functions of elements are left out: those of one shape compute different things.
+func TestRegret(t *testing.T) {
+	type place struct{ lib, isa, geometry string }
+	by := map[place][]Point{}
+	for _, p := range measured(t) {
+		if m := Models()[p.Key]; m != nil && p.Kind != Element && p.HeldOut() && m.Covers.covers(traitsOf(&p.Geometry)) {
+			at := place{p.Make, p.ISA, p.Geometry.String()}
+			by[at] = append(by[at], p)
+		}
+	}
+	var n, mean, worst, cautious float64
+	compare := func(first, later *Point) {
+		price := func(p *Point) *Cost {
+			m := Models()[p.Key]
+			return &Cost{Instructions: m.Predict(&p.Geometry), Error: m.Error, Worst: m.Worst}
+		}
+		regret := func(later bool, p, q *Point) float64 {
+			if later {
+				p = q
+			}
+			return p.Instructions/min(first.Instructions, q.Instructions) - 1
+		}
+		a, b := price(first), price(later)
+		r := regret(b.ExpectedInstructions() < a.ExpectedInstructions(), first, later)
+		n, mean, worst = n+1, mean+r, max(worst, r)
+		cautious += regret(b.Instructions*(1+b.Worst) < a.Instructions*(1-a.Worst), first, later)
+	}
+	for _, ps := range by {
+		for i := range ps {
+			for j := range ps {
+				if ps[i].Variant != ps[j].Variant {
+					compare(&ps[i], &ps[j])
+				}
+			}
+		}
+	}
+	mean, cautious = mean/n, cautious/n
+	t.Logf("%.0f choices: %.2f %% more than the better kernel on average, %.0f %% at worst; beyond the worst errors %.2f %%",
+		n, 100*mean, 100*worst, 100*cautious)
+	if n < 200 || mean > 0.005 || worst > 0.2 || mean > cautious/5 {
+		t.Errorf("%.0f choices, regret %.4f on average, %.3f at worst, %.4f beyond the worst errors", n, mean, worst,
+			cautious)
+	}
+}
+
 // TestFitted: fitted.csv is what Fit makes of measured.csv, and held-out points
 // have no part in it but by the error that is stated. A sample of the models is
 // fitted anew; all with NNCC_LONG.

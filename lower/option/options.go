@@ -171,12 +171,12 @@ func (Align) Help() string {
 	return "pad channels to multiples that kernels like; auto: only where it pays"
 }
 
-// Optimize weighs instructions against bytes.
+// Optimize weighs cycles or instructions against bytes.
 type Optimize uint8
 
 // The aims.
 const (
-	Speed    Optimize = iota // fewest instructions
+	Speed    Optimize = iota // fewest estimated cycles on the board, or instructions where it has no table of cycles
 	Balanced                 // bytes that are one percent have to save half a percent of the instructions
 	Size                     // one percent
 )
@@ -187,7 +187,9 @@ func (Optimize) Words() []string { return []string{"speed", "balanced", "size"} 
 func (o Optimize) String() string { return o.Words()[o] }
 
 // Help is that of --optimize.
-func (Optimize) Help() string { return "what kernels are chosen by: instructions, bytes, or both" }
+func (Optimize) Help() string {
+	return "what kernels are chosen by: estimated cycles, bytes, or instructions and bytes"
+}
 
 // Outputs is the form of a model on 4-D tensors that legalize writes.
 type Outputs uint8

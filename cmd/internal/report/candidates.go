@@ -93,7 +93,7 @@ func (r *Report) choices(o *Subject) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\nChosen by predicted instructions (--kernels auto, --optimize %s: kernels of %d bytes); "+
+	return fmt.Sprintf("\nChosen by predicted cost (--kernels auto, --optimize %s: kernels of %d bytes); "+
 		"without a price the order of the rows decides:\n",
 		o.Optimize, o.Lowered.Cost.CodeBytes) +
 		text.Table(append([][]string{{"layer", "taken", "others"}}, rows...))
