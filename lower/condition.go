@@ -34,8 +34,8 @@ var (
 		func(f *Facts) bool { return f.Precision.Float() }}
 	fixedPoint = Condition{"--precision neither float32 nor model",
 		func(f *Facts) bool { return !f.Precision.Float() }}
-	floatUnit = Condition{"--precision float32 or model, or a core with an FPU",
-		func(f *Facts) bool { return f.Precision.Float() || f.Target.Core.FPU || f.Target.Core.Host }}
+	softFloat = Condition{"a core without an FPU",
+		func(f *Facts) bool { return !f.Target.Core.FPU && !f.Target.Core.Host }}
 	recurrent = Condition{"--state",
 		func(f *Facts) bool { return len(f.StateBindings) > 0 }}
 	streaming = Condition{"--stream",

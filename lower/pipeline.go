@@ -82,7 +82,7 @@ var quantisationRows = []*Stage{
 	},
 	{
 		Name: signal.Pass.Name, Doc: signal.Pass.Doc, Numerics: signal.Pass.Numerics,
-		When: []Condition{noAccelerator, floatUnit},
+		When: []Condition{noAccelerator},
 		After: []Order{
 			{"decompose", "it reads one form of matrix products"},
 			{"dequantize", "the matrices are real numbers"},
@@ -111,6 +111,12 @@ var quantisationRows = []*Stage{
 		After:    []Order{{"calibrate", "it reads the quantisation"}},
 		Required: "the program computes on integers (--precision float32 does without)",
 		Run:      (*State).integer,
+	},
+	{
+		Name: signal.Fixed.Name, Doc: signal.Fixed.Doc, Numerics: signal.Fixed.Numerics, LeastSQNR: 40,
+		When:  []Condition{softFloat, fixedPoint},
+		After: []Order{{"integer", "it reads the types of signals"}},
+		Run:   func(s *State) error { return signal.Fixed.Apply(s.ctx, s.Graph) },
 	},
 	{
 		Name: "requantize-state", Doc: "outputs that are recurrent state get the types of the inputs that take them",

@@ -31,6 +31,7 @@ func targets() []target {
 	m55, m4 := kernel.Core{MVE: true, FPU: true}, kernel.Core{DSP: true, FPU: true}
 	return []target{
 		{name: "m55", core: m55},
+		{name: "m0plus"},
 		{name: "m4-size", core: m4, set: func(o *lower.Options) { o.Optimize = option.Size }},
 		{name: "m4-int16", core: m4, set: func(o *lower.Options) { o.Precision = option.Int16x8 }},
 		{name: "float32", core: m4, set: func(o *lower.Options) { o.Precision = option.Float32 }},

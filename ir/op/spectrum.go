@@ -24,12 +24,15 @@ type SpectrumAttrs struct {
 	Mode string `default:"constant"`
 	// Power asks for squared magnitudes instead of complex numbers.
 	Power int `default:"0"`
+	// Fixed asks for fixed point where the signal is of integers.
+	Fixed int `default:"0"`
 }
 
 // Spectrum is the Fourier transform of overlapping frames of a real signal, input 0
 // of shape [N, L], each times the window, constant input 1: [N, frames, bins, 2],
 // real and imaginary part, or powers [N, frames, bins]. It is computed in float32 by
 // the FFT of ir/qref, also of an integer signal; then the scale is part of the window.
+// With the attribute fixed an integer signal is transformed in fixed point (FixedFFT).
 var Spectrum = def(ir.OpDef{
 	Name: "Spectrum", Domain: "nncc", Doc: "Fourier transform of overlapping frames of a signal, or its power",
 	Attrs: ir.Declare[SpectrumAttrs](), MinIn: 2, Quant: ir.QInt, Pattern: ir.Opaque, Spectral: true,
@@ -74,6 +77,9 @@ func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
 		a.Lead+size > a.Length {
 		return ir.Errf(n, "shape", "a window of %d values at %d in a transform of %d samples to %d bins; want a "+
 			"length without prime factors above 5, and no more of both", size, a.Lead, a.Length, a.Bins)
+	}
+	if a.Fixed != 0 && a.Length > qref.MaxFixedFFT {
+		return ir.Errf(n, "shape", "a transform of %d samples in fixed point, want at most %d", a.Length, qref.MaxFixedFFT)
 	}
 	return checkFrames(n, a, x.Shape[1], size)
 }
@@ -136,37 +142,91 @@ func (a *SpectrumAttrs) Outside(i, length int) int {
 	return 2*(length-1) - i
 }
 
-func evalSpectrum(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	a, w := ir.AttrsOf[SpectrumAttrs](n), SpectrumWindow(n)
-	zero := float32(0)
-	if q := n.In[0].Type.Quant; q != nil {
-		zero = float32(q.Zero[0])
+// SpectrumFixed is the transform in fixed point of a node that computes by one, or nil.
+func SpectrumFixed(n *ir.Node) *qref.FixedFFT {
+	if ir.AttrsOf[SpectrumAttrs](n).Fixed == 0 || n.In[0].Type.Quant == nil {
+		return nil
 	}
-	t, length := qref.NewFFT(a.Length), in[0].Shape[1]
+	return NewFixedSpectrum(n)
+}
+
+// NewFixedSpectrum is the transform in fixed point of a node with an integer signal.
+func NewFixedSpectrum(n *ir.Node) *qref.FixedFFT {
+	a, x := ir.AttrsOf[SpectrumAttrs](n), n.In[0].Type
+	window := make([]float64, n.In[1].Type.Elems())
+	for i := range window {
+		window[i] = n.In[1].Const.Float(i)
+	}
+	lo, hi := x.DType.IntRange()
+	zero := int(x.Quant.Zero[0])
+	return qref.NewFixedFFT(a.Length, max(int(hi)-zero, zero-int(lo)), float64(x.Quant.Scale[0]), window)
+}
+
+func evalSpectrum(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	a := ir.AttrsOf[SpectrumAttrs](n)
+	frame := floatFrames(n, in[0])
+	if t := SpectrumFixed(n); t != nil {
+		frame = fixedFrames(n, in[0], t)
+	}
 	per := in[0].Shape[0] * a.Frames
 	width := n.Out[0].Type.Elems() / per
 	y := make([]float32, per*width)
-	parallel(per, func(f int) {
-		half, row := make([]float32, a.Length), f/a.Frames*length
-		start := f%a.Frames*a.Step - a.Pad + a.Lead
+	parallel(per, func(f int) { copy(y[f*width:], frame(f)) })
+	d := tensor.Of(n.Out[0].Type.Shape, y)
+	if n.Out[0].Type.Quant != nil {
+		d = ir.QuantiseAway(d, n.Out[0].Type)
+	}
+	return outs(d)
+}
+
+// frameSample is sample j of the window of a frame as its place in the signals
+// [N, length], -1 where it is zero.
+func (a *SpectrumAttrs) frameSample(frame, j, length int) int {
+	i := frame%a.Frames*a.Step - a.Pad + a.Lead + j
+	if i < 0 || i >= length {
+		i = a.Outside(i, length)
+	}
+	if i < 0 {
+		return -1
+	}
+	return frame/a.Frames*length + i
+}
+
+// floatFrames gives the spectrum of a frame in float32.
+func floatFrames(n *ir.Node, x *tensor.Dense) func(frame int) []float32 {
+	a, w, zero := ir.AttrsOf[SpectrumAttrs](n), SpectrumWindow(n), float32(0)
+	if q := n.In[0].Type.Quant; q != nil {
+		zero = float32(q.Zero[0])
+	}
+	t := qref.NewFFT(a.Length)
+	return func(f int) []float32 {
+		half := make([]float32, a.Length)
 		for j, v := range w {
-			i := start + j
-			if i < 0 || i >= length {
-				i = a.Outside(i, length)
-			}
-			if i >= 0 {
-				half[a.Lead+j] = float32((float32(in[0].Float(row+i)) - zero) * v)
+			if i := a.frameSample(f, j, x.Shape[1]); i >= 0 {
+				half[a.Lead+j] = float32((float32(x.Float(i)) - zero) * v)
 			}
 		}
 		s := t.Real(half, a.Bins)
 		if a.Power != 0 {
 			s = qref.Power(s)
 		}
-		copy(y[f*width:], s)
-	})
-	d := tensor.Of(n.Out[0].Type.Shape, y)
-	if n.Out[0].Type.Quant != nil {
-		d = ir.QuantiseAway(d, n.Out[0].Type)
+		return s
 	}
-	return outs(d)
+}
+
+// fixedFrames gives the spectrum of a frame in fixed point.
+func fixedFrames(n *ir.Node, x *tensor.Dense, t *qref.FixedFFT) func(frame int) []float32 {
+	a, zero := ir.AttrsOf[SpectrumAttrs](n), int(n.In[0].Type.Quant.Zero[0])
+	return func(f int) []float32 {
+		s := t.Real(func(j int) int {
+			if i := a.frameSample(f, j, x.Shape[1]); i >= 0 {
+				return int(x.Int(i)) - zero
+			}
+			return 0
+		}, a.Lead, a.Bins)
+		if a.Power != 0 {
+			return t.Powers(s)
+		}
+		return t.Numbers(s)
+	}
 }

@@ -35,3 +35,47 @@ func TestFFT(t *testing.T) {
 		}
 	}
 }
+
+// TestFixedFFT is TestFFT for transforms in fixed point, of full and of small signals;
+// no number in between leaves its 32 bits (the error would be far larger).
+func TestFixedFFT(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	for n := 2; n <= MaxFixedFFT; n++ {
+		if !FFTLength(n) || n > 320 && n%256 != 0 {
+			continue
+		}
+		peak := []int{1 << 16, 1 << 15, 255}[rng.IntN(3)]
+		size := 1 + rng.IntN(n)
+		lead, window := rng.IntN(n-size+1), make([]float64, size)
+		for i := range window {
+			window[i] = rng.Float64()
+		}
+		f := NewFixedFFT(n, peak, 0.25, window)
+		x, norm := make([]int, size), 0.0
+		tone := rng.IntN(n)
+		for i := range x {
+			switch {
+			case n%3 == 0: // the largest that a bin can be
+				x[i] = (peak - 1) * (1 - 2*int(2*float64(i*tone%n)/float64(n)))
+			default:
+				x[i] = rng.IntN(2*peak) - peak
+			}
+			norm += 0.0625 * float64(x[i]*x[i]) * window[i] * window[i]
+		}
+		bins := 1 + rng.IntN(n)
+		y, worst := f.Numbers(f.Real(func(j int) int { return x[j] }, lead, bins)), 0.0
+		for range 16 {
+			k := rng.IntN(bins)
+			var re, im float64
+			for j, v := range x {
+				s, c := math.Sincos(2 * math.Pi * float64((lead+j)*k%n) / float64(n))
+				re, im = re+0.25*float64(v)*window[j]*c, im-0.25*float64(v)*window[j]*s
+			}
+			worst = max(worst, math.Hypot(re-float64(y[2*k]), im-float64(y[2*k+1])))
+		}
+		part, units := FixedFFTError(n)
+		if bound := part*math.Sqrt(float64(n)*norm) + units*float64(f.Unit); !(worst <= bound) {
+			t.Errorf("length %d: off by %g, want at most %g", n, worst, bound)
+		}
+	}
+}

@@ -143,6 +143,14 @@ func intBlob(hint string, v []int) *call.Blob {
 	return i32Blob(hint, w)
 }
 
+func s16Blob(hint string, v []int16) *call.Blob {
+	b := make([]byte, 0, 2*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint16(b, uint16(x))
+	}
+	return &call.Blob{Hint: hint, CType: "int16_t", Data: b, NoCast: true}
+}
+
 func f32Blob(hint string, v []float32) *call.Blob {
 	return blob(hint, tensor.Of([]int{len(v)}, v))
 }

@@ -13,6 +13,10 @@ import (
 var spectrumFuncs = map[tensor.DType]string{tensor.F32: "nncc_spectrum_f32", tensor.I8: "nncc_spectrum_s8",
 	tensor.I16: "nncc_spectrum_s16"}
 
+// fixedSpectrumFuncs are those in fixed point.
+var fixedSpectrumFuncs = map[tensor.DType]string{tensor.I8: "nncc_spectrum_fixed_s8",
+	tensor.I16: "nncc_spectrum_fixed_s16"}
+
 // outsideNames are the modes of what lies outside of a signal, as nncc_f32.h has them.
 var outsideNames = map[string]call.Lit{"constant": "NNCC_OUTSIDE_ZERO", "reflect": "NNCC_OUTSIDE_REFLECT",
 	"edge": "NNCC_OUTSIDE_EDGE"}
@@ -27,7 +31,11 @@ var spectrumRow = &kernel.Kernel{
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		a, x := ir.AttrsOf[op.SpectrumAttrs](n), n.In[0].Type
+		fixed := op.SpectrumFixed(n.Node)
 		fn := spectrumFuncs[x.DType]
+		if fixed != nil {
+			fn = fixedSpectrumFuncs[x.DType]
+		}
 		l := start(n.Node, fn)
 		t, zero := qref.NewFFT(a.Length), 0
 		if x.Quant != nil {
@@ -35,13 +43,24 @@ var spectrumRow = &kernel.Kernel{
 		}
 		radix := make([]int, qref.MaxFFTPasses)
 		copy(radix, t.Radix)
-		p := params("nncc_spectrum_params", append(append(ints("batch", x.Shape[0], "samples", x.Shape[1],
+		fields := append(append(ints("batch", x.Shape[0], "samples", x.Shape[1],
 			"frames", a.Frames, "step", a.Step, "pad", a.Pad), call.F("outside", outsideNames[a.Mode])),
 			append(ints("lead", a.Lead, "window", n.In[1].Type.Elems(), "length", a.Length, "bins", a.Bins,
-				"power", a.Power, "zero", zero, "passes", len(t.Radix)), list("radix", radix))...)...)
+				"power", a.Power, "zero", zero, "passes", len(t.Radix)), list("radix", radix))...)
+		scratch := l.scratch(tensor.F32, 4*t.M)
+		window, twiddle := f32Blob("window", op.SpectrumWindow(n.Node)), f32Blob("twiddle", t.Twiddle)
+		if fixed != nil {
+			unit := fixed.Unit
+			if a.Power != 0 {
+				unit *= unit
+			}
+			fields = append(fields, append(ints("shift", fixed.Shift), call.F("unit", f32(unit)))...)
+			scratch.CType = "int32_t"
+			window, twiddle = s16Blob("window", fixed.Window), s16Blob("twiddle", fixed.Factors)
+		}
 		l.low.Unused = []int{1}
-		l.call(fn, p, l.in(0), f32Blob("window", op.SpectrumWindow(n.Node)), f32Blob("twiddle", t.Twiddle), l.out(0),
-			l.scratch(tensor.F32, 4*t.M))
+		l.call(fn, params("nncc_spectrum_params", fields...), l.in(0), window, twiddle, l.out(0),
+			scratch)
 		return l.low
 	},
 }

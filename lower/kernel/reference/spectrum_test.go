@@ -30,8 +30,8 @@ func spectra(rng *rand.Rand, most int, keep func(n int) bool) string {
 		fmt.Fprintf(&b, "in %%x%d : %s\nconst %%w%d : f32[%d] = rand %d\n", n,
 			fmt.Sprintf(types[rng.IntN(3)], 1+rng.IntN(2), samples), n, window, n)
 		fmt.Fprintf(&b, "%%o%d = nncc.Spectrum(%%x%d, %%w%d) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, "+
-			"pad=%d, mode=%q, power=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
-			modes[rng.IntN(3)], rng.IntN(2), n, n)
+			"pad=%d, mode=%q, power=%d, fixed=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
+			modes[rng.IntN(3)], rng.IntN(2), rng.IntN(2), n, n)
 	}
 	return b.String()
 }
@@ -43,7 +43,7 @@ func TestSpectrum(t *testing.T) {
 	host := kase{name: "all lengths", tol: -1, kernel: "nncc_spectrum",
 		src: spectra(rng, 1024, func(n int) bool { return n < 40 || testenv.Long() || rng.IntN(8) == 0 })}
 	runCases(t, []kase{host})
-	for i, name := range testenv.Boards("cortex-m55", "cortex-m4") {
+	for i, name := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
 		testenv.Tool(t, "qemu", "qemu-system-arm")
 		spec, err := boards.Load(name)
 		if err != nil {

@@ -291,6 +291,9 @@ typedef struct
     int32_t zero; /* of an integer signal */
     int32_t passes;
     int32_t radix[NNCC_FFT_PASSES];
+    /* fixed point: bits that a sample times the window loses; the value of 1 in a spectrum or of 1 in its powers */
+    int32_t shift;
+    float unit;
 } nncc_spectrum_params;
 
 /*
@@ -298,6 +301,12 @@ typedef struct
  * it; y [batch,frames,bins,2] or, power, [batch,frames,bins]. scratch: 2*length floats, 4*length where that is odd.
  */
 /* KERNELS(spectrum) */
+
+/*
+ * The same in 32-bit fixed point, with window and twiddle in units of 2^-15 (ir/qref, FixedFFT); only results are
+ * float. scratch: 2*length numbers, 4*length where that is odd.
+ */
+/* KERNELS(spectrum_fixed) */
 
 /* ---- recurrent ------------------------------------------------------------------------------- */
 
