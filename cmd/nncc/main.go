@@ -42,10 +42,7 @@ const (
 
 func main() {
 	ctx := onSignals()
-	// A compilation is short and makes many graphs that soon are garbage; the
-	// collector works harder where memory could get scarce.
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(900 << 20)
+	collect()
 	os.Exit(Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

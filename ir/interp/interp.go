@@ -18,11 +18,35 @@ type Observer func(v *ir.Value, d *tensor.Dense)
 // Run evaluates g on inputs in graph order and returns its outputs. Inputs
 // must have the graph's types and shapes. obs may be nil.
 func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, error) {
+	r, err := Start(g, inputs, obs)
+	if err != nil {
+		return nil, err
+	}
+	for r.Left() > 0 {
+		if err := r.Step(); err != nil {
+			return nil, err
+		}
+	}
+	return r.Outputs(), nil
+}
+
+// Evaluation is one evaluation of a graph, node by node: so that two of them can
+// be compared while they run. A value is dropped after its last reader.
+type Evaluation struct {
+	g       *ir.Graph
+	next    int // of g.Nodes
+	env     map[*ir.Value]*tensor.Dense
+	readers map[*ir.Value]int // that are still to come, graph outputs among them
+	obs     Observer
+}
+
+// Start begins an evaluation of g as Run makes it; obs sees the inputs at once.
+// The graph must not change before the end.
+func Start(g *ir.Graph, inputs []*tensor.Dense, obs Observer) (*Evaluation, error) {
 	if len(inputs) != len(g.In) {
 		return nil, fmt.Errorf("graph %s has %d inputs, got %d", g.Name, len(g.In), len(inputs))
 	}
-	r := &run{env: make(map[*ir.Value]*tensor.Dense, len(g.Nodes)), readers: make(map[*ir.Value]int, len(g.Nodes)),
-		obs: obs}
+	r := &Evaluation{g: g, env: make(map[*ir.Value]*tensor.Dense), readers: make(map[*ir.Value]int), obs: obs}
 	for _, v := range g.Out {
 		r.readers[v]++
 	}
@@ -34,26 +58,29 @@ func Run(g *ir.Graph, inputs []*tensor.Dense, obs Observer) ([]*tensor.Dense, er
 		}
 		r.set(v, d)
 	}
-	for _, n := range g.Nodes {
-		if err := r.node(n); err != nil {
-			return nil, err
-		}
-	}
-	res := make([]*tensor.Dense, len(g.Out))
-	for i, v := range g.Out {
+	return r, nil
+}
+
+// Left is how many nodes are still to be evaluated.
+func (r *Evaluation) Left() int { return len(r.g.Nodes) - r.next }
+
+// Step evaluates the next node.
+func (r *Evaluation) Step() error {
+	n := r.g.Nodes[r.next]
+	r.next++
+	return r.node(n)
+}
+
+// Outputs are the graph's outputs, once no node is left.
+func (r *Evaluation) Outputs() []*tensor.Dense {
+	res := make([]*tensor.Dense, len(r.g.Out))
+	for i, v := range r.g.Out {
 		res[i] = r.get(v)
 	}
-	return res, nil
+	return res
 }
 
-// run is one evaluation of a graph. A value is dropped after its last reader.
-type run struct {
-	env     map[*ir.Value]*tensor.Dense
-	readers map[*ir.Value]int // that are still to come, graph outputs among them
-	obs     Observer
-}
-
-func (r *run) set(v *ir.Value, d *tensor.Dense) {
+func (r *Evaluation) set(v *ir.Value, d *tensor.Dense) {
 	r.env[v] = d
 	r.readers[v] += len(v.Uses())
 	if r.obs != nil {
@@ -61,7 +88,7 @@ func (r *run) set(v *ir.Value, d *tensor.Dense) {
 	}
 }
 
-func (r *run) get(v *ir.Value) *tensor.Dense {
+func (r *Evaluation) get(v *ir.Value) *tensor.Dense {
 	if v == nil {
 		return nil
 	}
@@ -71,7 +98,7 @@ func (r *run) get(v *ir.Value) *tensor.Dense {
 	return r.env[v]
 }
 
-func (r *run) node(n *ir.Node) error {
+func (r *Evaluation) node(n *ir.Node) error {
 	in := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
 		in[i] = r.get(v)

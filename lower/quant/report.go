@@ -1,6 +1,7 @@
 package quant
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -119,9 +120,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding,
 		Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
 	// The float value and its dequantised form.
-	pairs := map[*ir.Value]string{} // of the quantised graph to names in before
-	var order []*ir.Value
-	var limits []limit
+	var pairs []floatPair
 	for _, n := range c.g.Nodes {
 		if n.Op != op.DequantizeLinear || n.In[0].Def == nil || n.In[0].Def.Op != op.QuantizeLinear {
 			continue
@@ -131,13 +130,11 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		if !ok || x.Def != nil && x.Def.Op == op.DequantizeLinear { // a change of precision
 			continue
 		}
-		pairs[n.Out[0]] = x.Name
-		order = append(order, n.Out[0])
+		p := floatPair{n.Out[0], x.Name, unlimited}
 		if l, ok := c.limits[x]; ok {
-			limits = append(limits, l)
-		} else {
-			limits = append(limits, unlimited)
+			p.limit = l
 		}
+		pairs = append(pairs, p)
 		lo, hi := n.In[0].Type.DType.IntRange()
 		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
 			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]),
@@ -155,51 +152,15 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		samples, r.InSample = c.opt.Samples, true
 	}
 	n := min(len(samples), reportSamples)
-	type result struct {
-		layers []noise
-		outs   []noise
-	}
-	results := make([]result, n)
-	err := forSamples(n, func(_, i int) error {
-		in := samples[i*len(samples)/n]
-		want := map[string]*tensor.Dense{}
-		keep := map[string]bool{}
-		for _, name := range pairs {
-			keep[name] = true
-		}
-		ref, err := interp.Run(before, in, func(v *ir.Value, d *tensor.Dense) {
-			if keep[v.Name] {
-				want[v.Name] = d
-			}
-		})
-		if err != nil {
-			return err
-		}
-		at := make(map[*ir.Value]int, len(order))
-		for k, v := range order {
-			at[v] = k
-		}
-		res := result{make([]noise, len(order)), make([]noise, len(ref))}
-		got, err := interp.Run(c.g, in, func(v *ir.Value, d *tensor.Dense) {
-			if k, ok := at[v]; ok {
-				if w := want[pairs[v]]; w != nil {
-					res.layers[k].within(w, d, limits[k])
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-		for k := range ref {
-			res.outs[k].add(ref[k], got[k])
-		}
-		results[i] = res
-		return nil
+	results := make([]sideBySide, n)
+	err := forSamples(n, func(_, i int) (err error) {
+		results[i], err = compare(before, c.g, pairs, samples[i*len(samples)/n])
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	sum := func(get func(r result) noise) float64 {
+	sum := func(get func(r sideBySide) noise) float64 {
 		var t noise
 		for _, x := range results {
 			v := get(x)
@@ -209,13 +170,72 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		return t.db()
 	}
 	for k := range r.Layers {
-		r.Layers[k].SQNR = sum(func(x result) noise { return x.layers[k] })
+		r.Layers[k].SQNR = sum(func(x sideBySide) noise { return x.layers[k] })
 	}
 	r.SQNR = maxDB
 	for k := range c.g.Out {
-		r.SQNR = min(r.SQNR, sum(func(x result) noise { return x.outs[k] }))
+		r.SQNR = min(r.SQNR, sum(func(x sideBySide) noise { return x.outs[k] }))
 	}
 	return r, nil
+}
+
+// floatPair is a value of the quantised graph, the name of the float value that it
+// stands for, and what readers see of it.
+type floatPair struct {
+	v     *ir.Value
+	name  string
+	limit limit
+}
+
+// sideBySide is the noise of pairs and outputs on one sample.
+type sideBySide struct{ layers, outs []noise }
+
+// compare runs the float graph beside the quantised one: a float value is dropped
+// once it has been compared.
+func compare(float, quantised *ir.Graph, pairs []floatPair, in Sample) (sideBySide, error) {
+	res := sideBySide{make([]noise, len(pairs)), make([]noise, len(float.Out))}
+	left, want := map[string]int{}, map[string]*tensor.Dense{}
+	at := make(map[*ir.Value]int, len(pairs))
+	for k, p := range pairs {
+		left[p.name]++
+		at[p.v] = k
+	}
+	ref, err := interp.Start(float, in, func(v *ir.Value, d *tensor.Dense) {
+		if left[v.Name] > 0 {
+			want[v.Name] = d
+		}
+	})
+	if err != nil {
+		return res, err
+	}
+	var bad error
+	until := func(done func() bool) {
+		for bad == nil && ref.Left() > 0 && !done() {
+			bad = ref.Step()
+		}
+	}
+	got, err := interp.Run(quantised, in, func(v *ir.Value, d *tensor.Dense) {
+		k, ok := at[v]
+		if !ok {
+			return
+		}
+		p := pairs[k]
+		until(func() bool { return want[p.name] != nil })
+		if w := want[p.name]; w != nil {
+			res.layers[k].within(w, d, p.limit)
+		}
+		if left[p.name]--; left[p.name] == 0 {
+			delete(want, p.name)
+		}
+	})
+	until(func() bool { return err != nil })
+	if err = cmp.Or(bad, err); err != nil {
+		return res, err
+	}
+	for k, w := range ref.Outputs() {
+		res.outs[k].add(w, got[k])
+	}
+	return res, nil
 }
 
 // Diagnostics are the warnings, and notes about the steps that would have cost
