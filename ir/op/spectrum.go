@@ -79,7 +79,8 @@ func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
 			"length without prime factors above 5, and no more of both", size, a.Lead, a.Length, a.Bins)
 	}
 	if a.Fixed != 0 && a.Length > qref.MaxFixedFFT {
-		return ir.Errf(n, "shape", "a transform of %d samples in fixed point, want at most %d", a.Length, qref.MaxFixedFFT)
+		return ir.Errf(n, "shape", "a transform of %d samples in fixed point, want at most %d", a.Length,
+			qref.MaxFixedFFT)
 	}
 	return checkFrames(n, a, x.Shape[1], size)
 }
