@@ -6,88 +6,132 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
 )
 
-// lanes are the output channels that a vector of float32 holds, block those of
-// a large record.
+// narrow and wide are the output channels of a record of packed weights.
 const (
-	lanes = 4
-	block = 16
+	narrow = 4
+	wide   = 8
 )
 
-// packedRow is a float32 convolution with output channels in the lanes of
-// vectors. Its portable body is no faster than the scalar kernel, so only
-// cores with vectors take it.
-func packedRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
-	params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
-	vectors := kernel.Rule{Code: code + "-00", Doc: "a core with Helium for floats",
+// floatUnit: the inner loops are fused multiply-adds, each of which is a call of
+// the C library without the instruction.
+func floatUnit(code string) kernel.Rule {
+	return kernel.Rule{Code: code + "-00", Doc: "a core that multiplies and adds floats in an instruction",
 		Check: func(n *kernel.Node) string {
-			if !n.Core.MVE || !n.Core.FPU {
-				return "the core has no float vectors"
+			if !n.Core.FPU || n.Core.Host {
+				return "the core has no float unit of a Cortex-M"
 			}
 			return ""
 		}}
-	own := kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(n *kernel.Node) string {
+}
+
+// ownKernels: --kernels reference asks for what is simplest.
+func ownKernels(code string) kernel.Rule {
+	return kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(n *kernel.Node) string {
 		if n.Kernels == option.ReferenceKernels {
 			return "--kernels reference wants scalar kernels"
 		}
 		return ""
 	}}
+}
+
+// packedRow is a float32 convolution that computes several channels of several
+// pixels at a time.
+func packedRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
+	params func(l *lowering, g *op.ConvGeom) *call.Struct,
+	pack func(n *ir.Node, g *op.ConvGeom) *call.Blob) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: o, Layout: kernel.SpatialLayout,
-		Rules: append([]kernel.Rule{vectors, own},
+		Rules: append([]kernel.Rule{floatUnit(code), ownKernels(code)},
 			rules(code, append([]cond{float32s(), nonEmpty, upTo2D, constant(1, 2)}, conds...)...)...),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Conv.Must(n)
 			l := start(n.Node, fn)
 			l.low.Unused = unusedTail(n.Node)
-			l.call(fn, params(l, g), l.in(0), packLanes(n.Node, g), l.out(0))
+			l.call(fn, params(l, g), l.in(0), pack(n.Node, g), l.out(0))
 			return l.low
 		},
 	}
 }
 
-// packLanes is the records of 16, then of 4 output channels of every group:
-// their biases, then their weights tap by tap and input by input. Zeros fill up.
-func packLanes(n *ir.Node, g *op.ConvGeom) *call.Blob {
-	depthwise := g.Group == g.CIn && g.COut == g.CIn
-	groups, per, cin, taps := g.Group, g.COut/g.Group, g.CIn/g.Group, g.Taps()
-	if depthwise { // channels of different groups share a record
-		groups, per = 1, g.COut
+// records packs products of per channels with `inputs` weights each: records of 8
+// channels, the last one of 4 where it has no more; in each the biases, then the
+// weights of one input after the other. Zeros fill up.
+func records(v []float32, per, inputs int, bias func(c int) float32, weight func(c, i int) float32) []float32 {
+	for c, size := 0, 0; c < per; c += size {
+		if size = wide; per-c <= narrow {
+			size = narrow
+		}
+		v = record(v, c, min(size, per-c), size, inputs, bias, weight)
 	}
-	w, b := n.In[1].Const, n.ConstIn(2)
-	var v []float32
-	for k := range groups {
-		for c, size := 0, 0; c < per; c += size {
-			if size = block; per-c < block {
-				size = lanes
+	return v
+}
+
+// record is that of the live channels from c on, as one of size.
+func record(v []float32, c, live, size, inputs int, bias func(c int) float32,
+	weight func(c, i int) float32) []float32 {
+	each := func(f func(c int) float32) {
+		for i := range size {
+			x := float32(0)
+			if i < live {
+				x = f(c + i)
 			}
-			each := func(f func(o int) float32) {
-				for i := range size {
-					x := float32(0)
-					if c+i < per {
-						x = f(k*per + c + i)
-					}
-					v = append(v, x)
-				}
-			}
-			each(func(o int) float32 {
-				if b == nil {
-					return 0
-				}
-				return float32(b.Float(o % b.Len()))
-			})
-			for t := range taps {
-				for i := range cin {
-					each(func(o int) float32 { return float32(w.Float((o*cin+i)*taps + t)) })
-				}
-			}
+			v = append(v, x)
 		}
 	}
-	x := blob("packed", tensor.Of([]int{len(v)}, v))
+	each(bias)
+	for i := range inputs {
+		each(func(c int) float32 { return weight(c, i) })
+	}
+	return v
+}
+
+// packConv is the records of every group, inputs tap by tap and channel by channel.
+func packConv(n *ir.Node, g *op.ConvGeom) *call.Blob {
+	per, cin, taps := g.COut/g.Group, g.CIn/g.Group, g.Taps()
+	bias, w := biasOf(n), n.In[1].Const
+	var v []float32
+	for k := range g.Group {
+		v = records(v, per, taps*cin, func(c int) float32 { return bias(k*per + c) }, func(c, i int) float32 {
+			return float32(w.Float(((k*per+c)*cin+i%cin)*taps + i/cin))
+		})
+	}
+	return packedBlob(v)
+}
+
+// packDepthwise is the records of all channels: of 8, the last of which overlaps
+// the one before, or of 4, likewise, where there are less.
+func packDepthwise(n *ir.Node, g *op.ConvGeom) *call.Blob {
+	taps, size := g.Taps(), wide
+	if g.COut < wide {
+		size = narrow
+	}
+	bias, w := biasOf(n), n.In[1].Const
+	var v []float32
+	for c := 0; c < g.COut; c += size {
+		first := max(min(c, g.COut-size), 0)
+		v = record(v, first, min(size, g.COut), size, taps, bias,
+			func(c, i int) float32 { return float32(w.Float(c*taps + i)) })
+	}
+	return packedBlob(v)
+}
+
+// biasOf is the bias of a convolution's channel.
+func biasOf(n *ir.Node) func(c int) float32 {
+	b := n.ConstIn(2)
+	return func(c int) float32 {
+		if b == nil {
+			return 0
+		}
+		return float32(b.Float(c % b.Len()))
+	}
+}
+
+func packedBlob(v []float32) *call.Blob {
+	x := f32Blob("packed", v)
 	x.Align = 16
 	return x
 }
@@ -104,7 +148,7 @@ var oneEach = cond{"one output channel for every input channel", func(n *kernel.
 	return ""
 }}
 
-// notOneEach: packLanes packs the other convolutions for another kernel.
+// notOneEach: those are packed for another kernel.
 var notOneEach = cond{"channels that are added up, or several outputs of each", func(n *kernel.Node) string {
 	if oneEach.check(n) == "" {
 		return "every channel is a group of its own, which another kernel computes"
@@ -112,20 +156,20 @@ var notOneEach = cond{"channels that are added up, or several outputs of each", 
 	return ""
 }}
 
-// lanesKernels come before the scalar rows.
-func lanesKernels() []*kernel.Kernel {
+// packedKernels come before the scalar rows.
+func packedKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, channels in vectors",
+		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, 8 channels a time",
 			[]*ir.OpDef{op.Conv}, []cond{oneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", 1)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
-			}),
-		packedRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, output channels in vectors",
+			}, packDepthwise),
+		packedRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, 8 channels of some pixels at a time",
 			[]*ir.OpDef{op.Conv}, []cond{notOneEach},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 				return params("nncc_conv2d_params", append(f, actFields(l.n)...)...)
-			}),
+			}, packConv),
 	}
 }

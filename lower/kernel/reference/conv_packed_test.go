@@ -25,8 +25,8 @@ func integers(r *rand.Rand, n int) string {
 	return "{" + strings.Join(s, ",") + "}"
 }
 
-// lanesGraph has random convolutions of all shapes, on whole numbers.
-func lanesGraph(r *rand.Rand, count int) string {
+// packedGraph has random convolutions of all shapes, on whole numbers.
+func packedGraph(r *rand.Rand, count int) string {
 	var b strings.Builder
 	b.WriteString("graph \"g\" {\n  const %four : f32[] = {4}\n")
 	for i := range count {
@@ -70,25 +70,34 @@ func lanesGraph(r *rand.Rand, count int) string {
 	return b.String() + "}"
 }
 
-// TestLanes: convolutions with channels in vectors, their portable bodies on
-// the host and the Helium ones on a Cortex-M55, give exactly the interpreter's
-// sums.
-func TestLanes(t *testing.T) {
+// TestPacked: convolutions that compute several channels of several pixels at a
+// time, their portable bodies on the host and the others on the cores, give exactly
+// the interpreter's sums.
+func TestPacked(t *testing.T) {
 	table := kernel.NewTable(reference.Kernels)
-	core := kernel.Core{DSP: true, MVE: true, FPU: true}
-	g := irtest.Parse(t, lanesGraph(rand.New(rand.NewPCG(3, 4)), 120))
-	m := kerneltest.Compile(t, table, "lanes", g, core, 5)
-	for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32"} {
-		if m.Rows[k] < 10 {
-			t.Fatalf("only %d layers by %s", m.Rows[k], k)
+	layers := 120
+	if testenv.Long() {
+		layers = 1500
+	}
+	for _, name := range []string{"", "cortex-m4", "cortex-m55"} {
+		core := kernel.Core{DSP: true, FPU: true, MVE: name == "cortex-m55"}
+		g := irtest.Parse(t, packedGraph(rand.New(rand.NewPCG(3, 4)), layers))
+		m := kerneltest.Compile(t, table, "packed", g, core, 5)
+		for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32"} {
+			if m.Rows[k] < 10 {
+				t.Fatalf("only %d layers by %s", m.Rows[k], k)
+			}
 		}
+		if name == "" {
+			kerneltest.RunHost(t, []*kerneltest.Model{m}, "", "")
+			continue
+		}
+		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+		testenv.Tool(t, "qemu", "qemu-system-arm")
+		spec, err := boards.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.RunBoard(t, spec, run.BuildOptions{})
 	}
-	kerneltest.RunHost(t, []*kerneltest.Model{m}, "", "")
-	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-	testenv.Tool(t, "qemu", "qemu-system-arm")
-	spec, err := boards.Load("cortex-m55")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.RunBoard(t, spec, run.BuildOptions{})
 }

@@ -18,7 +18,7 @@ var Kernels = slices.Concat(
 	[]*kernel.Kernel{tableRow, castRow},
 	unaryKernels,
 	binaryKernels(),
-	lanesKernels(),
+	packedKernels(),
 	convKernels(),
 	poolKernels(),
 	[]*kernel.Kernel{sparseRow, fullyConnectedRow, batchMatMulRow, gemmRow},

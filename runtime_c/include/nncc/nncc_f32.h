@@ -2,7 +2,8 @@
  * nncc_f32.h: float32 kernels.
  *
  * Results are deterministic: every sum starts at +0 and adds its terms one by one in the order stated, products are
- * rounded before they are added (no fused multiply-add). Layouts are those of nncc.h. NULL is allowed only where said.
+ * rounded before they are added (no fused multiply-add), unless said otherwise. Layouts are those of nncc.h. NULL is
+ * allowed only where said.
  */
 #ifndef NNCC_F32_H
 #define NNCC_F32_H
@@ -40,10 +41,10 @@ typedef struct
 /* KERNELS(nncc_conv2d_f32) */
 
 /*
- * The same sums with output channels in the lanes of vectors (Helium; portable elsewhere). packed: for each group,
- * records of 16 output channels, then of 4, the last one filled up with zeros; a record of n: bias [n] (zero where
- * there is none), then weights [kernel_h,kernel_w,in_c/groups,n]. Helium, 16 channels and one input: 5 loads, 4
- * multiplications, 4 additions, 1 other for 16 MACs; with 4 channels 2, 1, 1 and 1 for 4.
+ * The same for cores with fused multiply-add: every sum begins at the bias and takes its products in the same order,
+ * each by one rounding. packed: for each group, records of 8 output channels, the last one of 4 where no more are
+ * left, filled up with zeros; a record of n: bias [n] (zero where there is none), then weights
+ * [kernel_h,kernel_w,in_c/groups,n]. Portable elsewhere, with a call of fmaf a product.
  */
 /* KERNELS(nncc_conv2d_packed_f32) */
 
@@ -65,8 +66,11 @@ typedef struct
  */
 /* KERNELS(nncc_depthwise_conv2d_f32) */
 
-/* The same with channels in the lanes of vectors, mult = 1. packed: records of 16 channels, then of 4: bias [n],
- * weights [kernel_h,kernel_w,n]. */
+/*
+ * The same for cores with fused multiply-add, mult = 1. packed: records of 8 channels, the last of which overlaps the
+ * one before where channels are no multiple of 8; with less than 8 channels records of 4, likewise, or one filled up
+ * with zeros. A record of n: bias [n], weights [kernel_h,kernel_w,n].
+ */
 /* KERNELS(nncc_depthwise_conv2d_packed_f32) */
 
 /*

@@ -1,0 +1,122 @@
+/* nncc_f32_pixels.h: the output pixels of float32 windows, by blocks that see the same taps. */
+#ifndef NNCC_F32_PIXELS_H
+#define NNCC_F32_PIXELS_H
+
+#include "nncc_fp.h"
+
+#include "nncc_f32.h"
+#include "nncc_window.h"
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#include <arm_mve.h>
+#define NNCC_F32_MVE 1
+#define NNCC_F32_FPU 0
+#define NNCC_F32_PIXELS 3 /* pixels of a block */
+#else
+#define NNCC_F32_MVE 0
+#define NNCC_F32_PIXELS 2
+#if defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__) && defined(__GNUC__)
+#define NNCC_F32_FPU 1
+#else
+#define NNCC_F32_FPU 0
+#endif
+#endif
+
+/* Channels of a record. */
+#define NNCC_F32_WIDE 8
+#define NNCC_F32_NARROW 4
+
+/* Which limits a result has. */
+#define NNCC_F32_NO_LIMIT 0
+#define NNCC_F32_LOWER 1
+#define NNCC_F32_BOTH 2
+
+static inline int32_t nncc_f32_limits(float lo, float hi)
+{
+    if (hi < NNCC_F32_INF) {
+        return NNCC_F32_BOTH;
+    }
+    return lo > -NNCC_F32_INF ? NNCC_F32_LOWER : NNCC_F32_NO_LIMIT;
+}
+
+/* Positions from, from+1, ... of an output axis whose windows have the same taps [first, last) inside of the input. */
+typedef struct
+{
+    int32_t from, count;
+    int32_t first, last;
+} nncc_f32_span;
+
+/* One axis of a window. */
+typedef struct
+{
+    int32_t in, out, kernel, stride, dilation, pad;
+} nncc_f32_axis;
+
+/* The span that begins at an output position. */
+static inline nncc_f32_span nncc_f32_span_at(const nncc_f32_axis *a, int32_t from)
+{
+    nncc_f32_span s;
+    int32_t to = from + 1;
+
+    s.from = from;
+    nncc_window(from * a->stride - a->pad, a->dilation, a->kernel, a->in, &s.first, &s.last);
+    if (s.first == 0 && s.last == a->kernel) { /* the whole window: up to where it reaches the end of the input */
+        to = (a->in - 1 - (a->kernel - 1) * a->dilation + a->pad) / a->stride + 1;
+        to = to < a->out ? to : a->out;
+    } else {
+        for (; to < a->out; to++) {
+            int32_t first;
+            int32_t last;
+
+            nncc_window(to * a->stride - a->pad, a->dilation, a->kernel, a->in, &first, &last);
+            if (first != s.first || last != s.last) {
+                break;
+            }
+        }
+    }
+    s.count = to - from;
+    if (s.last <= s.first) {
+        s.first = 0;
+        s.last = 0;
+    }
+    return s;
+}
+
+/* The pixels of two spans, row by row. Steps are in floats, from the last pixel of a row to the first one of the next
+ * where they are rows'. */
+typedef struct
+{
+    const float *x; /* first tap of the next pixel */
+    float *y;       /* its results */
+    int32_t left;
+    int32_t column, columns;
+    int32_t x_step, y_step;
+    int32_t x_row, y_row;
+} nncc_f32_walk;
+
+/* The next NNCC_F32_PIXELS pixels, the last one repeated where fewer are left, or, if it is the last, 1. */
+static inline int32_t nncc_f32_take(nncc_f32_walk *k, const float **x, float **y)
+{
+    const int32_t n = k->left > 1 ? NNCC_F32_PIXELS : 1;
+
+    for (int32_t i = 0; i < n; i++) {
+        x[i] = k->x;
+        y[i] = k->y;
+        if (k->left <= 1) {
+            k->left = 0;
+            continue;
+        }
+        k->left--;
+        if (++k->column < k->columns) {
+            k->x += k->x_step;
+            k->y += k->y_step;
+        } else {
+            k->column = 0;
+            k->x += k->x_row;
+            k->y += k->y_row;
+        }
+    }
+    return n;
+}
+
+#endif /* NNCC_F32_PIXELS_H */
