@@ -118,6 +118,7 @@ var refused = []refusal{
 		"dilations=[2,2]}"},
 	{code: "CMSIS-SMAX-01", src: "in %x : u8[2,5] A\n%o : u8[2,5] q(0.00390625:0) = Softmax(%x)"},
 	{code: "CMSIS-SMAX-02", src: "in %x : i8[2,5] A\n%o : i8[2,5] q(0.0078125:-128) = Softmax(%x)"},
+	{code: "CMSIS-SMAX-03", src: "in %x : i8[2,4096] A\n%o : i8[2,4096] q(0.00390625:-128) = Softmax(%x)"},
 	{code: "CMSIS-CONCAT-01", src: "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[4,5] A = Concat(%x, %y) {axis=0}"},
 	{code: "CMSIS-CONCAT-02", src: "in %x : i8[2,40000] A\nin %y : i8[2,40000] A\n%o : i8[2,80000] A = Concat(%x, " +
 		"%y) {axis=1}"},
