@@ -51,7 +51,8 @@ var conv = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
 	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, nil),
-		shiftsRule("HELIUM-CONV-07"),
+		convRule("HELIUM-CONV-07", "requantisation of int16 or with int4 weights shifts to the right",
+			func(c *convolution) string { return c.l.dots() }),
 		convRule("HELIUM-CONV-08", "int4 weights of two channels fit a byte",
 			func(c *convolution) string { return c.l.pairs(c.G.Group) })),
 }
@@ -127,7 +128,7 @@ func (c *convolution) single() int {
 func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows call.Rows, scratch, block int) {
 	g, l := c.G, c.l
 	depth := len(l.Rows[0]) * l.bytes()
-	fn, vectors := l.dot(roundUp(depth, vector)/vector, generic)
+	fn, vectors := l.dot(roundUp(depth, vector)/vector, g.COut/g.Group, generic)
 	if c.pointwise() && vectors*vector < depth+vector {
 		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
 		return conv, rows, 0, 0
@@ -151,7 +152,7 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	per := g.COut / g.Group
 	var b []byte
 	for k := range g.Group {
-		b = append(b, l.part(k*per, per).records(vectors)...)
+		b = append(b, l.part(k*per, per).weights(fn, vectors)...)
 	}
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	in, rows := inRows(g.CIn * l.bytes())
@@ -175,5 +176,5 @@ func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (cal
 	in, inR := inRows(depth)
 	return call.Call{Func: fn, Args: []call.Arg{
 		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.Rows), depth, depth, vectors, in)},
-		i8In(0), packed(l.records(vectors)), i8Out(0), call.I32(rows)}}, inR
+		i8In(0), packed(l.weights(fn, vectors)), i8Out(0), call.I32(rows)}}, inR
 }

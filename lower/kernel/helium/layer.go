@@ -57,6 +57,26 @@ func (l *layer) channel(c int) (start, mult, shift int32) {
 	return start, mult, shift
 }
 
+// left reports a channel that is requantised by a shift that is not to the right:
+// an effective scale of 0.5 or more.
+func (l *layer) left() bool {
+	for c := range l.Rows {
+		if _, _, s := l.channel(c); s > -1 {
+			return true
+		}
+	}
+	return false
+}
+
+// dots is the rule of the kernels that dot names: int8 layers may be requantised
+// by any shift.
+func (l *layer) dots() string {
+	if l.form == eights {
+		return ""
+	}
+	return l.shifts()
+}
+
 // shifts is the rule of the kernels' requantisation.
 func (l *layer) shifts() string {
 	for c := range l.Rows {
@@ -87,6 +107,22 @@ func (l *layer) records(vectors int) []byte {
 		b = l.head(b, first)
 		for v := range vectors {
 			b = l.vector(b, first, v*vector/l.bytes())
+		}
+	}
+	return b
+}
+
+// weights packs the rows for a kernel that dot names.
+func (l *layer) weights(fn string, vectors int) []byte {
+	if fn != fourRows {
+		return l.records(vectors)
+	}
+	var b []byte
+	for c := range l.Rows {
+		start, mult, shift := l.channel(c)
+		b = words(b, start, mult, max(shift, 0), min(shift, 0))
+		for k := range vectors * vector {
+			b = append(b, byte(l.weight(c, k)))
 		}
 	}
 	return b
@@ -183,11 +219,17 @@ func outRows(n int) (call.Pitch, call.Rows) {
 // unrolled is the longest row in vectors that a kernel takes without a loop.
 const unrolled = 9
 
-// dot names the kernel for rows of at least the given number of vectors, and
-// how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
+// fourRows computes one channel of four rows at a time, with any shift.
+const fourRows = "nncc_helium_matmul_4rows_s8"
+
+// dot names the kernel for rows of at least the given number of vectors and
+// groups of so many channels, and how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
 // three vectors go through one loop, which takes at least six.
-func (l *layer) dot(vectors int, generic bool) (fn string, want int) {
+func (l *layer) dot(vectors, channels int, generic bool) (fn string, want int) {
 	form := l.suffix()
+	if l.form == eights && (channels < 4 || l.left()) {
+		return fourRows, vectors
+	}
 	if generic && vectors > 3 {
 		return "nncc_helium_matmul_unroll3" + form, roundUp(max(vectors, 6), 3)
 	}

@@ -39,7 +39,7 @@ func channels(b *builder, hi int) int {
 func output(b *builder, x, w *ir.Quant, depth int) *ir.Quant {
 	q := b.AccQuant(x, w, depth)
 	if b.Chance(20) {
-		q.Scale[0] *= float32(math.Exp2(float64(b.In(-3, 12))))
+		q.Scale[0] *= float32(math.Exp2(float64(b.In(-12, 12)))) // below, shifts to the left
 	}
 	if b.Chance(20) {
 		q.Zero[0] = int32(b.One(-128, 127))

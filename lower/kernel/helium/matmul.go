@@ -20,8 +20,8 @@ var fullyConnected = &kernel.Kernel{
 				_, why := quantised.ProductLayers.Of(n)
 				return why
 			}),
-		quantised.ProductLayers.Rule("HELIUM-FC-06", "requantisation shifts to the right",
-			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).shifts() }),
+		quantised.ProductLayers.Rule("HELIUM-FC-06", "requantisation of int16 or with int4 weights shifts to the right",
+			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).dots() }),
 		quantised.ProductLayers.Rule("HELIUM-FC-07", "int4 weights of two channels fit a byte",
 			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).pairs(1) })),
 }
@@ -35,8 +35,8 @@ func lowerProduct(s *quantised.Product, l *layer, generic bool) *call.Lowered {
 	depth := s.Depth * l.bytes()
 	vectors := roundUp(depth, vector) / vector
 	fn := "nncc_helium_matmul_1row" + l.suffix()
-	if s.Rows > 1 {
-		if f, v := l.dot(vectors, generic); v == vectors {
+	if s.Rows > 1 || l.form == eights && l.left() {
+		if f, v := l.dot(vectors, s.Cols, generic); v == vectors {
 			fn = f
 		}
 	}

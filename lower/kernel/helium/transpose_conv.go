@@ -85,13 +85,13 @@ func lowerTransposedConv(n *kernel.Node) *call.Lowered {
 	u := upscales.Must(n)
 	channels, depth := u.kernel.W*u.g.COut, u.g.CIn
 	vectors := roundUp(depth, vector) / vector
-	fn, want := u.rows[0].dot(vectors, false)
+	fn, want := u.rows[0].dot(vectors, channels, false)
 	if want != vectors {
 		fn = "nncc_helium_matmul_1row_s8"
 	}
 	var b []byte
 	for _, l := range u.rows {
-		b = append(b, l.records(vectors)...)
+		b = append(b, l.weights(fn, vectors)...)
 	}
 	in, inR := inRows(depth)
 	params := &call.Struct{Type: "nncc_helium_transpose_conv_params", Fields: []call.Field{

@@ -5,8 +5,9 @@
  *
  * Names are nncc_helium_<operator>_<variant>_<type>. Variants: kN, the depth (inputs of a row) is N vectors of 16 and
  * the loop over it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; w4, weights of
- * 4 bits; relu, for act_min >= the output's zero point; lut, followed by a function of one value from a table of 256;
- * add, followed by the sum with another tensor; linear, away, q31, strided: see nncc_helium_add_linear_s8.
+ * 4 bits; 4rows, one channel of 4 rows at a time; relu, for act_min >= the output's zero point; lut, followed by a
+ * function of one value from a table of 256; add, followed by the sum with another tensor; linear, away, q31, strided:
+ * see nncc_helium_add_linear_s8.
  *
  * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded,
  * rows filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight
@@ -84,6 +85,16 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
  * MACs.
  */
 /* KERNELS(nncc_helium_matmul_1row_s8) */
+
+/*
+ * The same products, of 4 rows with one channel at a time: for fewer than 4 channels, and for shifts to the left.
+ * Packed is a line for every channel: int32 bias, multiplier, shift to the left (0 to 30), shift to the right (-31 to
+ * 0), then its weights in whole vectors.
+ *
+ * Per 4 outputs and v vectors: 5v + 3 loads, 4v MACs, 1 store, 2 moves from accumulators, 11 vector operations of the
+ * requantisation, about v + 20 others.
+ */
+/* KERNELS(nncc_helium_matmul_4rows_s8) */
 
 /*
  * A function of two inputs that is linear before it is rounded (Add, Sub), and then clamped to [act_min, act_max]:
