@@ -1,8 +1,8 @@
-// Nnccbench prints the README's table: what the shipped model costs with default
-// flags and, where they are there, the models of MLPerf Tiny, beside a linked
-// CMSIS-NN's cost for the same layers where an installed one is named by the
-// environment (CMSIS_NN_INCLUDE, CMSIS_NN_LIB_M55, CMSIS_NN_LIB_M4). Every
-// program is verified on the way.
+// Nnccbench measures what networks cost with default flags, beside a linked
+// CMSIS-NN where an installed one is named by the environment (CMSIS_NN_INCLUDE,
+// CMSIS_NN_LIB_M55, _M4, _M0PLUS). Every program is verified on the way. It prints
+// a table of the shipped model and of MLPerf Tiny's where these are there, and
+// writes that of a folder of networks into the README.
 //
 //	go run ./cmd/nnccbench
 //	go run ./cmd/nnccbench -boards cortex-m7 model.onnx
@@ -19,7 +19,6 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
-	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -29,27 +28,48 @@ type model struct{ path, calib string }
 func main() {
 	shared := flag.String("models", sharedata.Find("models"),
 		"folder of the models of MLPerf Tiny (default ../shared/models)")
-	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards to measure on")
+	dir := flag.String("zoo", sharedata.Find("zoo"), "folder of the networks of the README's table (default ../shared/zoo)")
+	readme := flag.String("readme", "README.md", "document with the table")
+	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards of the printed table")
+	only := flag.String("only", "", "zoo: only the README's table; models: only the printed one")
 	flag.Parse()
-	var models []model
-	for _, p := range flag.Args() {
-		models = append(models, model{path: p})
+	var err error
+	if *only != "zoo" {
+		err = run(models(*shared, flag.Args()), strings.Split(*boards, ","))
 	}
-	if len(models) == 0 {
-		digits := filepath.Join("cmd", "nncc", "examples", "digits")
-		models = []model{{filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digits_calib.npz")}}
-		for _, name := range []string{"kws_int8", "ic_int8", "vww_int8"} {
-			if p := filepath.Join(*shared, name+".onnx"); exists(p) {
-				models = append(models, model{path: p})
-			} else {
-				fmt.Fprintf(os.Stderr, "nnccbench: no %s: left out\n", p)
-			}
+	if err == nil && *only != "models" && flag.NArg() == 0 {
+		if *dir == "" {
+			fmt.Fprintf(os.Stderr, "nnccbench: no folder ../shared/zoo, and -zoo names none: the table in %s stays as it is\n",
+				*readme)
+		} else {
+			err = zoo(*dir, *readme, zooBoards)
 		}
 	}
-	if err := run(models, strings.Split(*boards, ",")); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "nnccbench:", err)
 		os.Exit(1)
 	}
+}
+
+// models are those of the command line, else the shipped one and MLPerf Tiny's.
+func models(shared string, paths []string) []model {
+	var list []model
+	for _, p := range paths {
+		list = append(list, model{path: p})
+	}
+	if len(list) > 0 {
+		return list
+	}
+	digits := filepath.Join("cmd", "nncc", "examples", "digits")
+	list = []model{{filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digits_calib.npz")}}
+	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8"} {
+		if p := filepath.Join(shared, name+".onnx"); exists(p) {
+			list = append(list, model{path: p})
+		} else {
+			fmt.Fprintf(os.Stderr, "nnccbench: no %s: left out\n", p)
+		}
+	}
+	return list
 }
 
 func exists(path string) bool {
@@ -62,15 +82,13 @@ func run(models []model, boards []string) error {
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, m := range models {
 		for _, b := range boards {
-			v, err := measure(m, b, option.AllKernels, "", "")
+			v, err := measure(m, b, option.AllKernels, "", "", verified)
 			if err != nil {
 				return err
 			}
 			peer, ratio := "-", "-"
-			include, lib := testenv.Get("CMSIS_NN_INCLUDE"),
-				testenv.Get("CMSIS_NN_LIB_"+strings.ToUpper(strings.TrimPrefix(b, "cortex-")))
-			if include != "" && lib != "" {
-				p, err := measure(m, b, option.CMSISNN, include, lib)
+			if include, lib := linked(b); lib != "" {
+				p, err := measure(m, b, option.CMSISNN, include, lib, verified)
 				if err != nil {
 					return err
 				}
@@ -85,15 +103,24 @@ func run(models []model, boards []string) error {
 	return nil
 }
 
+// how a program is measured: with or without an estimate of its cycles.
+type how func(o *driver.Compiled, ctx context.Context) (*report.Verdict, error)
+
+var verified, profiled how = (*driver.Compiled).Verify, (*driver.Compiled).Profile
+
 // measure compiles with default flags and runs one case.
-func measure(m model, board string, kernels option.Kernels, include, lib string) (*report.Verdict, error) {
+func measure(m model, board string, kernels option.Kernels, include, lib string, h how) (*report.Verdict, error) {
 	c := driver.Defaults()
 	c.Model, c.Board, c.Kernels, c.Cases = m.path, board, kernels, 1
 	c.CMSISInclude, c.CMSISLib = include, lib
 	if m.calib != "" {
 		c.Calib = []string{m.calib}
 	}
-	v, err := c.Verify(context.Background())
+	o, err := c.Compile()
+	if err != nil {
+		return nil, fmt.Errorf("%s on %s: %w", m.path, board, err)
+	}
+	v, err := h(o, context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("%s on %s: %w", m.path, board, err)
 	}

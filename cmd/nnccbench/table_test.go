@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReadme: the README's table has the form that make bench writes.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _, err := section(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != string(text) {
+		t.Errorf("README.md has\n%s\nmake bench would write\n%s", text, got)
+	}
+	if len(got.Cores) != len(zooBoards) || len(got.Rows) == 0 || got.Library == "" {
+		t.Errorf("%d cores, %d networks, ratios to CMSIS-NN %q", len(got.Cores), len(got.Rows), got.Library)
+	}
+	for i, b := range zooBoards {
+		if got.Cores[i].Name != coreName(b) {
+			t.Errorf("core %s, want %s", got.Cores[i].Name, coreName(b))
+		}
+	}
+}
+
+// TestKeep: without an installed library the ratios of the README stay, network
+// by network and core by core.
+func TestKeep(t *testing.T) {
+	known := []figures{{12.34, 0, 0.5, 300, 7.25}, {1, 2, 0.75, 1, 1}}
+	old := &table{[]core{{"M55", 0.2}, {"M0+", 0.35}}, "V.1 of 2 March 2026", []row{{"a", known}, {"b", known}}}
+	back, err := parse(old.String())
+	if err != nil || back.String() != old.String() || !strings.Contains(old.String(), "| 12.3 | - | 0.50 | 300 | 7.25 |") {
+		t.Fatalf("%v\n%s\nread and written\n%s", err, old, back)
+	}
+	fresh := func(library string) *table {
+		return &table{[]core{{"M4", 0.1}, {"M0+", 0.35}}, library, []row{{"b", make([]figures, 2)},
+			{"c", make([]figures, 2)}}}
+	}
+	none := fresh("")
+	none.keep(old)
+	if none.Library != old.Library || none.Rows[0].On[1].Ratio != 0.75 || none.Rows[0].On[0].Ratio != 0 ||
+		none.Rows[1].On[1].Ratio != 0 {
+		t.Errorf("kept: %+v", none)
+	}
+	if measured := fresh("V.2"); true {
+		measured.keep(old)
+		if measured.Library != "V.2" || measured.Rows[0].On[1].Ratio != 0 {
+			t.Errorf("with a library: %+v", measured)
+		}
+	}
+}
+
+// TestSection: a table is replaced where it is, and a README without one refused.
+func TestSection(t *testing.T) {
+	for _, bad := range []string{"", begin, end + "\n" + begin} {
+		if _, _, _, err := section([]byte(bad)); err == nil {
+			t.Errorf("%q has a table", bad)
+		}
+	}
+	before, text, after, err := section([]byte("a\n" + begin + "\nx\n" + end + "\nb\n"))
+	if err != nil || string(before) != "a\n" || string(text) != begin+"\nx\n"+end+"\n" || string(after) != "b\n" {
+		t.Errorf("%q, %q, %q, %v", before, text, after, err)
+	}
+}

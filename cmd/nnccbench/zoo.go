@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
+)
+
+// zooBoards are the columns of the README's table of a folder of networks.
+var zooBoards = []string{"cortex-m55", "cortex-m4", "cortex-m0plus"}
+
+// coreName is that of the table.
+func coreName(board string) string {
+	return strings.Replace(strings.ToUpper(strings.TrimPrefix(board, "cortex-")), "PLUS", "+", 1)
+}
+
+// linked is the installed CMSIS-NN that the environment names for a board: ""
+// where there is none.
+func linked(board string) (include, lib string) {
+	include = testenv.Get("CMSIS_NN_INCLUDE")
+	lib = testenv.Get("CMSIS_NN_LIB_" + strings.ToUpper(strings.TrimPrefix(board, "cortex-")))
+	if include == "" || lib == "" {
+		return "", ""
+	}
+	return include, lib
+}
+
+// zoo measures every network of a folder and writes the table into a README.
+// Ratios to CMSIS-NN stay as they are unless one is installed for all boards.
+func zoo(dir, readme string, boards []string) error {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	before, section, after, err := section(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", readme, err)
+	}
+	old, err := parse(string(section))
+	if err != nil {
+		return fmt.Errorf("%s: %w", readme, err)
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.onnx"))
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("%s has no networks (*.onnx)", dir)
+	}
+	t := &table{Library: version(boards)}
+	for _, b := range boards {
+		t.Cores = append(t.Cores, core{Name: coreName(b)})
+	}
+	for _, p := range paths {
+		r := row{Network: strings.TrimSuffix(filepath.Base(p), ".onnx")}
+		for i, b := range boards {
+			fmt.Fprintf(os.Stderr, "nnccbench: %s on %s\n", r.Network, b)
+			f, err := t.figures(p, b, &t.Cores[i])
+			if err != nil {
+				return err
+			}
+			r.On = append(r.On, *f)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	t.keep(old)
+	return os.WriteFile(readme, append(append(before[:len(before):len(before)], t.String()...), after...), 0o666)
+}
+
+// figures measures a network on a board; the error of the cycles goes to the core.
+func (t *table) figures(path, board string, c *core) (*figures, error) {
+	v, err := measure(model{path: path}, board, option.AllKernels, "", "", profiled)
+	if err != nil {
+		return nil, err
+	}
+	c.Error = max(c.Error, v.CyclesError)
+	f := &figures{Instructions: float64(v.Instructions) / 1e6, Cycles: float64(v.Cycles) / 1e6,
+		Arena: float64(v.RAM["arena_bytes"]) / 1024, Code: float64(v.TextBytes) / 1024}
+	if t.Library != "" {
+		include, lib := linked(board)
+		peer, err := measure(model{path: path}, board, option.CMSISNN, include, lib, verified)
+		if err != nil {
+			return nil, err
+		}
+		f.Ratio = float64(v.Instructions) / float64(peer.Instructions)
+	}
+	return f, nil
+}
+
+var (
+	revisionRE = regexp.MustCompile(`\$Revision:\s*(\S+)`)
+	dateRE     = regexp.MustCompile(`\$Date:\s*(.*\S)`)
+)
+
+// version is that of the installed CMSIS-NN, as its header has it: "" where it
+// is not there for every board.
+func version(boards []string) string {
+	for _, b := range boards {
+		if _, lib := linked(b); lib == "" {
+			return ""
+		}
+	}
+	header, err := os.ReadFile(filepath.Join(testenv.Get("CMSIS_NN_INCLUDE"), "arm_nnfunctions.h"))
+	if err != nil {
+		return ""
+	}
+	rev, date := revisionRE.FindSubmatch(header), dateRE.FindSubmatch(header)
+	if rev == nil || date == nil {
+		return "of an unknown version"
+	}
+	return fmt.Sprintf("%s of %s", rev[1], date[1])
+}
