@@ -28,7 +28,8 @@ type model struct{ path, calib string }
 func main() {
 	shared := flag.String("models", sharedata.Find("models"),
 		"folder of the models of MLPerf Tiny (default ../shared/models)")
-	dir := flag.String("zoo", sharedata.Find("zoo"), "folder of the networks of the README's table (default ../shared/zoo)")
+	dir := flag.String("zoo", sharedata.Find("zoo"),
+		"folder of the networks of the README's table (default ../shared/zoo)")
 	readme := flag.String("readme", "README.md", "document with the table")
 	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards of the printed table")
 	only := flag.String("only", "", "zoo: only the README's table; models: only the printed one")
@@ -39,7 +40,7 @@ func main() {
 	}
 	if err == nil && *only != "models" && flag.NArg() == 0 {
 		if *dir == "" {
-			fmt.Fprintf(os.Stderr, "nnccbench: no folder ../shared/zoo, and -zoo names none: the table in %s stays as it is\n",
+			fmt.Fprintf(os.Stderr, "nnccbench: no folder ../shared/zoo, and -zoo names none: the table in %s stays\n",
 				*readme)
 		} else {
 			err = zoo(*dir, *readme, zooBoards)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -86,8 +85,11 @@ func digits(v float64) string {
 	if v <= 0 {
 		return "-"
 	}
-	whole := max(1, int(math.Floor(math.Log10(v)))+1)
-	return strconv.FormatFloat(v, 'f', max(0, 3-whole), 64)
+	whole := 1
+	for limit := 9.995; v >= limit && whole < 3; limit *= 10 {
+		whole++
+	}
+	return strconv.FormatFloat(v, 'f', 3-whole, 64)
 }
 
 // section finds the table in a README: what is before and behind it.

@@ -40,7 +40,8 @@ func TestKeep(t *testing.T) {
 	known := []figures{{12.34, 0, 0.5, 300, 7.25}, {1, 2, 0.75, 1, 1}}
 	old := &table{[]core{{"M55", 0.2}, {"M0+", 0.35}}, "V.1 of 2 March 2026", []row{{"a", known}, {"b", known}}}
 	back, err := parse(old.String())
-	if err != nil || back.String() != old.String() || !strings.Contains(old.String(), "| 12.3 | - | 0.50 | 300 | 7.25 |") {
+	if err != nil || back.String() != old.String() ||
+		!strings.Contains(old.String(), "| 12.3 | - | 0.50 | 300 | 7.25 |") {
 		t.Fatalf("%v\n%s\nread and written\n%s", err, old, back)
 	}
 	fresh := func(library string) *table {
@@ -71,5 +72,15 @@ func TestSection(t *testing.T) {
 	before, text, after, err := section([]byte("a\n" + begin + "\nx\n" + end + "\nb\n"))
 	if err != nil || string(before) != "a\n" || string(text) != begin+"\nx\n"+end+"\n" || string(after) != "b\n" {
 		t.Errorf("%q, %q, %q, %v", before, text, after, err)
+	}
+}
+
+// TestDigits: what is written is read and written as the same text.
+func TestDigits(t *testing.T) {
+	for v, want := range map[float64]string{0: "-", 0.012: "0.01", 0.4567: "0.46", 9.994: "9.99", 9.998: "10.0",
+		99.94: "99.9", 99.96: "100", 236.13: "236", 1234.5: "1234"} {
+		if got := digits(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
 	}
 }

@@ -35,8 +35,8 @@ var Knobs = []Knob{
 	{"NNCC_OWN_DRIVER_SOURCE", "FILE.c", "where the program goes that tests nncc's kernels for their definitions"},
 	{"NNCC_OWN_DRIVER", "COMMAND", "runs that program elsewhere: under QEMU, on a board"},
 	{"CMSIS_NN_INCLUDE", "DIR", "headers of an installed CMSIS-NN, to compare with"},
-	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0PLUS, _M3, _M4, _M55 for a core, with _SINGLE for " +
-		"single rounding"},
+	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0PLUS, _M3, _M4, _M55 for a core, with _SINGLE " +
+		"for single rounding"},
 	{"CMSIS_NN_SOURCE", "DIR", "sources of CMSIS-NN, to hold the table of its facts against"},
 	{"CMSIS_NN_DRIVER", "COMMAND", "a program that calls CMSIS-NN elsewhere: requests on standard input, replies on " +
 		"standard output"},
