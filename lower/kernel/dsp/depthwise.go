@@ -47,11 +47,8 @@ var provenChannels = kernel.NewFact(func(n *kernel.Node) ([]scaled, string) {
 
 func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	c, channels := convOf.Must(n), provenChannels.Must(n)
-	if t := c.three(n); t != nil {
-		return t.lower(c)
-	}
-	if s := c.sweep(n); s != nil {
-		return s.lower()
+	if l := c.wide(n); l != nil {
+		return l
 	}
 	if n.Core.DSP && c.Kernel.H*c.Kernel.W == 1 {
 		c, channels = c.twice(channels)
@@ -85,6 +82,25 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	}
 	return own(&call.Lowered{Scratch: size, Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_s8",
 		Args: []call.Arg{c.depthwiseParams(padBytes, group), inner, i8In(0), packed(w), i8Out(0), scratch32(0)}})
+}
+
+// wide calls a kernel that rearranges inputs for several outputs; nil: pixel by
+// pixel is less.
+func (c *convolution) wide(n *kernel.Node) *call.Lowered {
+	if t := c.three(n); t != nil {
+		return t.lower(c)
+	}
+	s, q, least := c.sweep(n), c.quads(n), c.pixelTotal()
+	if s != nil {
+		least = s.total()
+	}
+	switch {
+	case q != nil && q.estimate() < least:
+		return q.lower()
+	case s != nil:
+		return s.lower()
+	}
+	return nil
 }
 
 // depthwiseParams is the nncc_dsp_depthwise_params of both kernels.

@@ -78,6 +78,12 @@ func (s *sweep) estimate() int {
 	return rows * spans * (60 + bring + s.phases.W*each)
 }
 
+// total is about what all channels take.
+func (s *sweep) total() int { return s.estimate() * ((s.c.G.CIn + 3) / 4) }
+
+// pixelTotal is about what nncc_dsp_depthwise_s8 takes for all channels.
+func (c *convolution) pixelTotal() int { return c.pixelEstimate() * ((c.G.CIn + 3) / 4) }
+
 // pixelEstimate is about what nncc_dsp_depthwise_s8 takes for as many.
 func (c *convolution) pixelEstimate() int {
 	taps := c.Kernel.H * c.Kernel.W

@@ -16,7 +16,8 @@
  * 2rows, so many rows (pixels) at a time; w16, wide weights, a 16-bit half of a word each (else narrow, two channels'
  * in a half); w4, weights of 4 bits, four channels' in a half; lut, followed by a function of one value from a table of
  * 256; add, followed by the sum with another tensor; pixel, one output pixel; relu, for layers of which no negative sum
- * survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn.
+ * survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn; pairs, two rows of inputs in a
+ * word; times, several outputs an input channel.
  *
  * Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */
@@ -310,6 +311,79 @@ typedef struct
     uint32_t low, cap;          /* as in nncc_dsp_matmul_params */
 } nncc_dsp_depthwise_window_params;
 /* KERNELS(nncc_dsp_depthwise_window_s8) */
+
+/* Outputs of four channels, those of a pixel side by side or `times` bytes apart. The assembly has the offsets. */
+typedef struct
+{
+    int32_t skip;         /* bytes from the end of a row of quads of a window to the next row */
+    const int32_t *w_end; /* of the weights */
+    int32_t taps;         /* quads of a row, 1 to 8 */
+    const int32_t *x;     /* quads: words of two inputs of four channels, 256 times as large */
+    int8_t *y;
+    int32_t step;  /* bytes from a window to the next */
+    int32_t pixel; /* bytes from an output to the next */
+    int8_t *end;   /* y behind the last output */
+    /* four start values, the weights of all quads, and four d (not with relu), c and m, or m and c with relu */
+    const int32_t *w;
+    int32_t times;
+} nncc_dsp_depthwise_pairs;
+
+/* relu: no negative sum survives the clamp; times: outputs of a pixel lie apart. c has 128 << 16 more. */
+typedef void nncc_dsp_depthwise_pairs_fn(const nncc_dsp_depthwise_pairs *f);
+/* KERNELS(dsp_depthwise_pairs) */
+
+/*
+ * Any window up to eight columns wide, in_c >= 4; requantised as in nncc_dsp_depthwise_3x3_s8. The rows that some rows
+ * of outputs read become quads of two rows, [pair][column]. Dilated columns stand side by side, and rows of outputs go
+ * together whose windows share rows.
+ *
+ * w holds, for each of the input channels in groups of four, the last of which may overlap the one before, `times`
+ * groups of outputs; a group is the weights for windows that begin with the first row of a pair and, where down is odd,
+ * for those that begin with the second one. scratch: 1 word and the quads.
+ */
+typedef struct
+{
+    int32_t batches, in_h, in_w;
+    int32_t in_c, channels; /* channels: of the output */
+    int32_t times;          /* outputs of a channel */
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w; /* above and left */
+    int32_t dil_h, dil_w;
+    int32_t pad;                /* value of the padding: the input's zero point */
+    int32_t phases_h, phases_w; /* dil_h / gcd(dil_h, stride_h), and the same of widths */
+    int32_t down;               /* rows of a window from an output to the one below */
+    int32_t rows;               /* of outputs at a time */
+    int32_t span;               /* columns of the output at a time: a multiple of phases_w, or all */
+    int32_t width;              /* columns of every residue by dil_w */
+    int32_t quads_bytes;
+    int32_t even_words, group_words; /* of weights: those of the first kind, and all of a group */
+    uint32_t low, cap;               /* as in nncc_dsp_matmul_params */
+} nncc_dsp_depthwise_pairs_params;
+/* KERNELS(nncc_dsp_depthwise_pairs_s8) */
+
+/* The same for windows of one row, whose quads are two neighbours in the window, in `turns` runs of `taps`. */
+typedef struct
+{
+    int32_t batches, in_h, in_w;
+    int32_t in_c, channels;
+    int32_t times;
+    int32_t out_h, out_w;
+    int32_t kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t pad_h, pad_w;
+    int32_t dil_w;
+    int32_t pad;
+    int32_t phases_w;
+    int32_t down; /* columns of a window from an output to the next one of its phase */
+    int32_t span; /* outputs of a phase at a time, even or all */
+    int32_t taps, turns;
+    int32_t quads_bytes;
+    int32_t even_words, group_words;
+    uint32_t low, cap;
+} nncc_dsp_depthwise_line_params;
+/* KERNELS(nncc_dsp_depthwise_line_s8) */
 
 typedef struct
 {
