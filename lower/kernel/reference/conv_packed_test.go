@@ -25,57 +25,137 @@ func integers(r *rand.Rand, n int) string {
 	return "{" + strings.Join(s, ",") + "}"
 }
 
-// packedGraph has random convolutions of all shapes, on whole numbers.
+// packedGraph has random layers of all shapes, on whole numbers.
 func packedGraph(r *rand.Rand, count int) string {
-	var b strings.Builder
-	b.WriteString("graph \"g\" {\n  const %four : f32[] = {4}\n")
+	g := &drawing{r: r}
+	g.add("graph \"g\" {\n  const %%four : f32[] = {4}\n")
 	for i := range count {
-		in := func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
-		groups, cin, cout := 1, in(1, 9), []int{1, 3, 4, 5, 8, 15, 16, 17, 20, 33}[r.IntN(10)]
-		switch r.IntN(4) {
-		case 0: // depthwise
-			cin = []int{2, 3, 4, 7, 16, 18, 21, 35}[r.IntN(8)]
-			groups, cout = cin, cin
+		switch r.IntN(8) {
+		case 0:
+			g.gemm(i)
 		case 1:
-			groups = in(2, 3)
-			cin, cout = groups*in(1, 4), groups*in(1, 20)
+			g.products(i)
+		case 2:
+			g.transposed(i)
+		default:
+			g.conv(i)
 		}
-		kh, kw := in(1, 4), in(1, 4)
-		h, w := kh+in(0, 6), kw+in(0, 6)
-		pads := []int{in(0, kh-1), in(0, kw-1), in(0, kh-1), in(0, kw-1)}
-		dh, dw := 1, 1
-		if r.IntN(3) == 0 && h >= 2*kh && w >= 2*kw {
-			dh, dw = 2, in(1, 2)
-		}
-		bias := ""
-		if r.IntN(3) > 0 {
-			fmt.Fprintf(&b, "  const %%b%d : f32[%d] = %s\n", i, cout, integers(r, cout))
-			bias = fmt.Sprintf(", %%b%d", i)
-		}
-		act := ""
-		if r.IntN(2) == 0 {
-			act = ", act_min=0.0"
-		}
-		if r.IntN(4) == 0 {
-			act += ", act_max=20.0"
-		}
-		fmt.Fprintf(&b, "  in %%x%d : f32[%d,%d,%d,%d]\n  %%m%d = Mul(%%x%d, %%four)\n  %%r%d = Round(%%m%d)\n", i,
-			in(1, 2), cin, h, w, i, i, i, i)
-		fmt.Fprintf(&b, "  const %%w%d : f32[%d,%d,%d,%d] = %s\n", i, cout, cin/groups, kh, kw,
-			integers(r, cout*cin/groups*kh*kw))
-		fmt.Fprintf(&b, "  %%y%d = Conv(%%r%d, %%w%d%s) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d], "+
-			"dilations=[%d,%d]%s}\n  out \"y%d\" = %%y%d\n",
-			i, i, i, bias, groups, pads[0], pads[1], pads[2], pads[3], in(1, 3), in(1, 3), dh, dw, act, i, i)
+		g.add("  out \"y%d\" = %%y%d\n", i, i)
 	}
-	return b.String() + "}"
+	return g.b.String() + "}"
 }
 
-// TestPacked: convolutions that compute several channels of several pixels at a
-// time, their portable bodies on the host and the others on the cores, give exactly
+// drawing is a graph in the making.
+type drawing struct {
+	r *rand.Rand
+	b strings.Builder
+}
+
+func (g *drawing) add(format string, args ...any) { fmt.Fprintf(&g.b, format, args...) }
+func (g *drawing) in(lo, hi int) int              { return lo + g.r.IntN(hi-lo+1) }
+func (g *drawing) one(of ...int) int              { return of[g.r.IntN(len(of))] }
+func (g *drawing) constant(name string, s ...int) {
+	g.add("  const %%%s : %s = %s\n", name, f32s(s), integers(g.r, count(s)))
+}
+
+// input is a tensor of whole numbers, name.
+func (g *drawing) input(name string, s ...int) {
+	g.add("  in %%x%s : %s\n  %%m%s = Mul(%%x%s, %%four)\n  %%%s = Round(%%m%s)\n", name, f32s(s), name, name, name, name)
+}
+
+func f32s(s []int) string { return "f32" + strings.ReplaceAll(fmt.Sprint(s), " ", ",") }
+
+func count(s []int) int {
+	n := 1
+	for _, d := range s {
+		n *= d
+	}
+	return n
+}
+
+// bias is one for so many channels, now and then, as an operand.
+func (g *drawing) bias(i, channels int) string {
+	if g.r.IntN(3) == 0 {
+		return ""
+	}
+	g.constant(fmt.Sprintf("b%d", i), channels)
+	return fmt.Sprintf(", %%b%d", i)
+}
+
+// act are limits of the results.
+func (g *drawing) act() string {
+	s := ""
+	if g.r.IntN(2) == 0 {
+		s = ", act_min=0.0"
+	}
+	if g.r.IntN(4) == 0 {
+		s += ", act_max=20.0"
+	}
+	return s
+}
+
+// conv is a convolution: dense, grouped or depthwise.
+func (g *drawing) conv(i int) {
+	groups, cin, cout := 1, g.in(1, 9), g.one(1, 3, 4, 5, 8, 15, 16, 17, 20, 33)
+	switch g.r.IntN(4) {
+	case 0: // depthwise
+		cin = g.one(2, 3, 4, 7, 8, 16, 18, 21, 35)
+		groups, cout = cin, cin
+	case 1:
+		groups = g.in(2, 3)
+		cin, cout = groups*g.in(1, 4), groups*g.in(1, 20)
+	}
+	kh, kw := g.in(1, 4), g.in(1, 4)
+	h, w := kh+g.in(0, 6), kw+g.in(0, 6)
+	pads := []int{g.in(0, kh-1), g.in(0, kw-1), g.in(0, kh-1), g.in(0, kw-1)}
+	dh, dw := 1, 1
+	if g.r.IntN(3) == 0 && h >= 2*kh && w >= 2*kw {
+		dh, dw = 2, g.in(1, 2)
+	}
+	bias := g.bias(i, cout)
+	g.input(fmt.Sprintf("r%d", i), g.in(1, 2), cin, h, w)
+	g.constant(fmt.Sprintf("w%d", i), cout, cin/groups, kh, kw)
+	g.add("  %%y%d = Conv(%%r%d, %%w%d%s) {group=%d, pads=%s, strides=[%d,%d], dilations=[%d,%d]%s}\n", i, i, i, bias,
+		groups, strings.ReplaceAll(fmt.Sprint(pads), " ", ","), g.in(1, 3), g.in(1, 3), dh, dw, g.act())
+}
+
+// transposed is a transposed convolution.
+func (g *drawing) transposed(i int) {
+	cin, cout, k := g.in(1, 9), g.one(1, 3, 4, 5, 9), g.in(1, 3)
+	bias := g.bias(i, cout)
+	g.input(fmt.Sprintf("r%d", i), 1, cin, g.in(1, 5), g.in(1, 5))
+	g.constant(fmt.Sprintf("w%d", i), cin, cout, k, k)
+	g.add("  %%y%d = ConvTranspose(%%r%d, %%w%d%s) {strides=[%d,%d]%s}\n", i, i, i, bias, g.in(1, 2), g.in(1, 2),
+		g.act())
+}
+
+// gemm is a product with constant weights.
+func (g *drawing) gemm(i int) {
+	rows, k, cols, trans := g.in(1, 7), g.in(1, 40), g.one(1, 2, 3, 5, 8, 12, 13, 17, 33), g.in(0, 1)
+	bias := g.bias(i, cols)
+	g.input(fmt.Sprintf("r%d", i), rows, k)
+	if trans == 1 {
+		g.constant(fmt.Sprintf("w%d", i), cols, k)
+	} else {
+		g.constant(fmt.Sprintf("w%d", i), k, cols)
+	}
+	g.add("  %%y%d = Gemm(%%r%d, %%w%d%s) {transB=%d%s}\n", i, i, i, bias, trans, g.act())
+}
+
+// products are those of matrices that are both computed.
+func (g *drawing) products(i int) {
+	batch, m, k, n := g.in(1, 2), g.in(1, 7), g.in(1, 20), g.one(1, 3, 7, 8, 9, 15, 16, 17, 24)
+	g.input(fmt.Sprintf("r%d", i), batch, m, k)
+	g.input(fmt.Sprintf("q%d", i), g.one(1, batch), k, n)
+	g.add("  %%y%d = MatMul(%%r%d, %%q%d)\n", i, i, i)
+}
+
+// TestPacked: products that compute several channels of several pixels at a time,
+// and those of rows, their portable bodies on the host and the others on the cores, give exactly
 // the interpreter's sums.
 func TestPacked(t *testing.T) {
 	table := kernel.NewTable(reference.Kernels)
-	layers := 120
+	layers := 160
 	if testenv.Long() {
 		layers = 1500
 	}
@@ -83,8 +163,9 @@ func TestPacked(t *testing.T) {
 		core := kernel.Core{DSP: true, FPU: true, MVE: name == "cortex-m55"}
 		g := irtest.Parse(t, packedGraph(rand.New(rand.NewPCG(3, 4)), layers))
 		m := kerneltest.Compile(t, table, "packed", g, core, 5)
-		for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32"} {
-			if m.Rows[k] < 10 {
+		for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32",
+			"nncc_batch_matmul_f32", "nncc_conv_transpose2d_f32"} {
+			if m.Rows[k] < 8 {
 				t.Fatalf("only %d layers by %s", m.Rows[k], k)
 			}
 		}

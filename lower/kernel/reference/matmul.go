@@ -75,7 +75,7 @@ var fullyConnectedRow = &kernel.Kernel{
 			g := kernel.Gemm.Must(n)
 			rows, k, cols = g.M, g.K, g.N
 			bias = l.gemmBias(cols)
-			w = l.gemmWeights(g)
+			w = l.gemmWeights()
 		} else {
 			g := kernel.MatMul.Must(n)
 			rows, k, cols = len(g.A)*g.M, g.K, g.N
@@ -88,16 +88,20 @@ var fullyConnectedRow = &kernel.Kernel{
 }
 
 // gemmWeights is Gemm's right matrix as [N, K], alpha folded in.
-func (l *lowering) gemmWeights(g *op.GemmGeom) call.Arg {
-	n := l.n
-	c := n.In[1].Const
-	if c == nil {
+func (l *lowering) gemmWeights() call.Arg {
+	if l.n.In[1].Const == nil {
 		return l.in(1)
 	}
+	return blob("weights", gemmRight(l.n))
+}
+
+// gemmRight is Gemm's constant right matrix as [N, K], alpha folded in.
+func gemmRight(n *ir.Node) *tensor.Dense {
+	c := n.In[1].Const
 	if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
 		c = c.Transpose([]int{1, 0})
 	}
-	return blob("weights", scaled(c, ir.AttrsOf[op.AlphaAttr](n).Alpha))
+	return scaled(c, ir.AttrsOf[op.AlphaAttr](n).Alpha)
 }
 
 // gemmBias is Gemm's addend as one value a column, beta folded in.
@@ -106,11 +110,16 @@ func (l *lowering) gemmBias(cols int) call.Arg {
 	if v == nil || v.Const == nil {
 		return l.in(2)
 	}
-	d := scaled(v.Const, ir.AttrsOf[op.BetaAttr](l.n).Beta)
+	return blob("bias", gemmAddend(l.n, cols))
+}
+
+// gemmAddend is Gemm's constant addend as one value a column, beta folded in.
+func gemmAddend(n *ir.Node, cols int) *tensor.Dense {
+	d := scaled(n.Input(2).Const, ir.AttrsOf[op.BetaAttr](n).Beta)
 	if d.Len() == 1 && cols > 1 {
 		d = tensor.Of([]int{cols}, slices.Repeat(tensor.As[float32](d), cols))
 	}
-	return blob("bias", d)
+	return d
 }
 
 // scaled is d times a factor, in float32.

@@ -21,7 +21,7 @@ var Kernels = slices.Concat(
 	packedKernels(),
 	convKernels(),
 	poolKernels(),
-	[]*kernel.Kernel{sparseRow, fullyConnectedRow, batchMatMulRow, gemmRow},
+	[]*kernel.Kernel{sparseRow, packedProductRow, fullyConnectedRow, batchMatMulRow, gemmRow},
 	axisKernels(),
 	reduceKernels(),
 	normKernels(),

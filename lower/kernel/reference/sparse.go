@@ -37,10 +37,7 @@ var sparseFacts = kernel.NewFact(func(n *kernel.Node) (*sparse, string) {
 	if n.Op == op.Gemm {
 		g := kernel.Gemm.Must(n)
 		b.rows, b.in, b.out = g.M, g.K, g.N
-		if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
-			c = c.Transpose([]int{1, 0})
-		}
-		w = tensor.As[float32](scaled(c, ir.AttrsOf[op.AlphaAttr](n).Alpha))
+		w = tensor.As[float32](gemmRight(n.Node))
 	} else {
 		g := kernel.MatMul.Must(n)
 		b.rows, b.in, b.out = len(g.A)*g.M, g.K, g.N

@@ -136,7 +136,8 @@ typedef struct
     nncc_bcast_params batch;
 } nncc_batch_matmul_params;
 
-/* y [batch...,m,n] = a [batch...,m,k] * b [batch...,k,n]; sum over ascending k. */
+/* y [batch...,m,n] = a [batch...,m,k] * b [batch...,k,n]; sum over ascending k, fused where a core has the instruction.
+ */
 /* KERNELS(nncc_batch_matmul_f32) */
 
 /* ---- pooling --------------------------------------------------------------------------------- */

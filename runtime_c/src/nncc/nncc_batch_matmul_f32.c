@@ -2,6 +2,38 @@
 
 #include "nncc_bcast.h"
 #include "nncc_f32.h"
+#include "nncc_f32_matmul.h"
+
+#if NNCC_F32_ROWS > 0
+/* One product of matrices whose rows are runs of memory, by 8 columns, the last of which overlap the ones before. */
+static void nncc_f32_matmul_blocks(const nncc_batch_matmul_params *p, const float *a, const float *b, float *y)
+{
+    const int32_t step = p->b_row * (int32_t)sizeof(float);
+
+    for (int32_t i = 0; i < p->m;) {
+        const int32_t left = p->m - i;
+        const float *rows[NNCC_F32_ROWS];
+
+        for (int32_t r = 0; r < NNCC_F32_ROWS; r++) { /* the last one again where there are less */
+            rows[r] = a + (i + (r < left ? r : left - 1)) * p->a_row;
+        }
+        for (int32_t next = 0; next < p->n; next += NNCC_F32_COLUMNS) {
+            const int32_t j = next + NNCC_F32_COLUMNS <= p->n ? next : p->n - NNCC_F32_COLUMNS;
+            float *to[NNCC_F32_ROWS];
+
+            for (int32_t r = 0; r < NNCC_F32_ROWS; r++) {
+                to[r] = y + (i + (r < left ? r : left - 1)) * p->n + j;
+            }
+            if (left > 1) {
+                nncc_f32_matmul_rows(rows, b + j, step, p->k, to);
+            } else {
+                nncc_f32_matmul_row(rows[0], b + j, step, p->k, to[0]);
+            }
+        }
+        i += NNCC_F32_ROWS;
+    }
+}
+#endif
 
 /* One product: y [m,n] = a [m,k] * b [k,n], four columns at a time. */
 static void nncc_matmul_one(const nncc_batch_matmul_params *p, const float *a, const float *b, float *y)
@@ -52,7 +84,14 @@ void nncc_batch_matmul_f32(const nncc_batch_matmul_params *p, const float *a, co
     int32_t ib = 0;
 
     do {
-        nncc_matmul_one(p, a + ia, b + ib, y);
+#if NNCC_F32_ROWS > 0
+        if (p->a_col == 1 && p->b_col == 1 && p->n >= NNCC_F32_COLUMNS) {
+            nncc_f32_matmul_blocks(p, a + ia, b + ib, y);
+        } else
+#endif
+        {
+            nncc_matmul_one(p, a + ia, b + ib, y);
+        }
         y += p->m * p->n;
     } while (nncc_bcast_next(&p->batch, p->batch.rank, index, &ia, &ib) != 0);
 }

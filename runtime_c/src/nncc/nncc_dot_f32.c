@@ -2,33 +2,210 @@
 #include "nncc_fp.h"
 
 #include "nncc_dot_f32.h"
+#include "nncc_f32_core.h"
+
+#if NNCC_F32_MVE
+
+/* clang-format off */
+/* Four rows: 10 instructions for 16 products. */
+static inline void nncc_f32_dot4(const float *x, const float *w, const float *w1, const float *w2, const float *w3,
+                                 int32_t n, float *acc)
+{
+    __asm volatile("vmov.i32 q0, #0\n"
+                   "vmov.i32 q1, #0\n"
+                   "vmov.i32 q2, #0\n"
+                   "vmov.i32 q3, #0\n"
+                   "wlstp.32 lr, %[n], 2f\n"
+                   "1:\n"
+                   "vldrw.32 q4, [%[x]], #16\n"
+                   "vldrw.32 q5, [%[w]], #16\n"
+                   "vfma.f32 q0, q4, q5\n"
+                   "vldrw.32 q6, [%[w1]], #16\n"
+                   "vfma.f32 q1, q4, q6\n"
+                   "vldrw.32 q5, [%[w2]], #16\n"
+                   "vfma.f32 q2, q4, q5\n"
+                   "vldrw.32 q6, [%[w3]], #16\n"
+                   "vfma.f32 q3, q4, q6\n"
+                   "letp lr, 1b\n"
+                   "2:\n"
+                   "vldmia %[acc], {s16-s19}\n"
+                   "vadd.f32 s0, s0, s1\n"
+                   "vadd.f32 s2, s2, s3\n"
+                   "vadd.f32 s4, s4, s5\n"
+                   "vadd.f32 s6, s6, s7\n"
+                   "vadd.f32 s8, s8, s9\n"
+                   "vadd.f32 s10, s10, s11\n"
+                   "vadd.f32 s12, s12, s13\n"
+                   "vadd.f32 s14, s14, s15\n"
+                   "vadd.f32 s0, s0, s2\n"
+                   "vadd.f32 s4, s4, s6\n"
+                   "vadd.f32 s8, s8, s10\n"
+                   "vadd.f32 s12, s12, s14\n"
+                   "vadd.f32 s16, s16, s0\n"
+                   "vadd.f32 s17, s17, s4\n"
+                   "vadd.f32 s18, s18, s8\n"
+                   "vadd.f32 s19, s19, s12\n"
+                   "vstmia %[acc], {s16-s19}\n"
+                   : [x] "+r"(x), [w] "+r"(w), [w1] "+r"(w1), [w2] "+r"(w2), [w3] "+r"(w3)
+                   : [n] "r"(n), [acc] "r"(acc)
+                   : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "lr", "cc", "memory");
+}
+
+static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, float *acc)
+{
+    __asm volatile("vmov.i32 q0, #0\n"
+                   "wlstp.32 lr, %[n], 2f\n"
+                   "1:\n"
+                   "vldrw.32 q1, [%[x]], #16\n"
+                   "vldrw.32 q2, [%[w]], #16\n"
+                   "vfma.f32 q0, q1, q2\n"
+                   "letp lr, 1b\n"
+                   "2:\n"
+                   "vldr s4, [%[acc]]\n"
+                   "vadd.f32 s0, s0, s1\n"
+                   "vadd.f32 s2, s2, s3\n"
+                   "vadd.f32 s0, s0, s2\n"
+                   "vadd.f32 s4, s4, s0\n"
+                   "vstr s4, [%[acc]]\n"
+                   : [x] "+r"(x), [w] "+r"(w)
+                   : [n] "r"(n), [acc] "r"(acc)
+                   : "q0", "q1", "q2", "lr", "cc", "memory");
+}
+/* clang-format on */
+
+#elif NNCC_F32_FPU
+
+/* clang-format off */
+/* Four rows: 23 instructions for 16 products. */
+static inline void nncc_f32_dot4(const float *x, const float *w, const float *w1, const float *w2, const float *w3,
+                                 int32_t n, float *acc)
+{
+    int32_t quads;
+    __asm volatile("vldmia %[acc], {s0-s3}\n"
+                   "asrs %[c], %[n], #2\n"
+                   "beq 2f\n"
+                   "1:\n"
+                   "vldmia %[x]!, {s24-s27}\n"
+                   "vldmia %[w]!, {s8-s11}\n"
+                   "vldmia %[w1]!, {s12-s15}\n"
+                   "vldmia %[w2]!, {s16-s19}\n"
+                   "vldmia %[w3]!, {s20-s23}\n"
+                   "vfma.f32 s0, s8, s24\n"
+                   "vfma.f32 s1, s12, s24\n"
+                   "vfma.f32 s2, s16, s24\n"
+                   "vfma.f32 s3, s20, s24\n"
+                   "vfma.f32 s0, s9, s25\n"
+                   "vfma.f32 s1, s13, s25\n"
+                   "vfma.f32 s2, s17, s25\n"
+                   "vfma.f32 s3, s21, s25\n"
+                   "vfma.f32 s0, s10, s26\n"
+                   "vfma.f32 s1, s14, s26\n"
+                   "vfma.f32 s2, s18, s26\n"
+                   "vfma.f32 s3, s22, s26\n"
+                   "vfma.f32 s0, s11, s27\n"
+                   "vfma.f32 s1, s15, s27\n"
+                   "vfma.f32 s2, s19, s27\n"
+                   "vfma.f32 s3, s23, s27\n"
+                   "subs %[c], #1\n"
+                   "bne 1b\n"
+                   "2:\n"
+                   "ands %[c], %[n], #3\n"
+                   "beq 4f\n"
+                   "3:\n"
+                   "vldmia %[x]!, {s24}\n"
+                   "vldmia %[w]!, {s8}\n"
+                   "vldmia %[w1]!, {s12}\n"
+                   "vldmia %[w2]!, {s16}\n"
+                   "vldmia %[w3]!, {s20}\n"
+                   "vfma.f32 s0, s8, s24\n"
+                   "vfma.f32 s1, s12, s24\n"
+                   "vfma.f32 s2, s16, s24\n"
+                   "vfma.f32 s3, s20, s24\n"
+                   "subs %[c], #1\n"
+                   "bne 3b\n"
+                   "4:\n"
+                   "vstmia %[acc], {s0-s3}\n"
+                   : [x] "+r"(x), [w] "+r"(w), [w1] "+r"(w1), [w2] "+r"(w2), [w3] "+r"(w3), [c] "=&r"(quads)
+                   : [n] "r"(n), [acc] "r"(acc)
+                   : "s0", "s1", "s2", "s3", "s8", "s9", "s10", "s11", "s12", "s13", "s14", "s15", "s16", "s17", "s18",
+                     "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27", "cc", "memory");
+}
+
+static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, float *acc)
+{
+    int32_t quads;
+    __asm volatile("vldr s0, [%[acc]]\n"
+                   "asrs %[c], %[n], #2\n"
+                   "beq 2f\n"
+                   "1:\n"
+                   "vldmia %[x]!, {s4-s7}\n"
+                   "vldmia %[w]!, {s8-s11}\n"
+                   "vfma.f32 s0, s4, s8\n"
+                   "vfma.f32 s0, s5, s9\n"
+                   "vfma.f32 s0, s6, s10\n"
+                   "vfma.f32 s0, s7, s11\n"
+                   "subs %[c], #1\n"
+                   "bne 1b\n"
+                   "2:\n"
+                   "ands %[c], %[n], #3\n"
+                   "beq 4f\n"
+                   "3:\n"
+                   "vldmia %[x]!, {s4}\n"
+                   "vldmia %[w]!, {s8}\n"
+                   "vfma.f32 s0, s4, s8\n"
+                   "subs %[c], #1\n"
+                   "bne 3b\n"
+                   "4:\n"
+                   "vstr s0, [%[acc]]\n"
+                   : [x] "+r"(x), [w] "+r"(w), [c] "=&r"(quads)
+                   : [n] "r"(n), [acc] "r"(acc)
+                   : "s0", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "cc", "memory");
+}
+/* clang-format on */
+
+#else
+
+static inline void nncc_f32_dot4(const float *x, const float *w, const float *w1, const float *w2, const float *w3,
+                                 int32_t n, float *acc)
+{
+    float a0 = acc[0];
+    float a1 = acc[1];
+    float a2 = acc[2];
+    float a3 = acc[3];
+
+    for (int32_t i = 0; i < n; i++) {
+        const float v = x[i];
+        a0 += v * w[i];
+        a1 += v * w1[i];
+        a2 += v * w2[i];
+        a3 += v * w3[i];
+    }
+    acc[0] = a0;
+    acc[1] = a1;
+    acc[2] = a2;
+    acc[3] = a3;
+}
+
+static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, float *acc)
+{
+    float a = *acc;
+
+    for (int32_t i = 0; i < n; i++) {
+        a += x[i] * w[i];
+    }
+    *acc = a;
+}
+
+#endif
 
 void nncc_dot_f32(const float *x, const float *w, int32_t w_stride, int32_t n, int32_t lanes, float *acc)
 {
-    float a0 = acc[0];
-
     if (lanes == 4) {
         const float *w1 = w + w_stride;
         const float *w2 = w1 + w_stride;
-        const float *w3 = w2 + w_stride;
-        float a1 = acc[1];
-        float a2 = acc[2];
-        float a3 = acc[3];
 
-        for (int32_t i = 0; i < n; i++) {
-            const float v = x[i];
-            a0 += v * w[i];
-            a1 += v * w1[i];
-            a2 += v * w2[i];
-            a3 += v * w3[i];
-        }
-        acc[1] = a1;
-        acc[2] = a2;
-        acc[3] = a3;
+        nncc_f32_dot4(x, w, w1, w2, w2 + w_stride, n, acc);
     } else {
-        for (int32_t i = 0; i < n; i++) {
-            a0 += x[i] * w[i];
-        }
+        nncc_f32_dot1(x, w, n, acc);
     }
-    acc[0] = a0;
 }

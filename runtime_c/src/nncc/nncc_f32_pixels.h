@@ -5,22 +5,10 @@
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"
+#include "nncc_f32_core.h"
 #include "nncc_window.h"
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
-#include <arm_mve.h>
-#define NNCC_F32_MVE 1
-#define NNCC_F32_FPU 0
-#define NNCC_F32_PIXELS 3 /* pixels of a block */
-#else
-#define NNCC_F32_MVE 0
-#define NNCC_F32_PIXELS 2
-#if defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__) && defined(__GNUC__)
-#define NNCC_F32_FPU 1
-#else
-#define NNCC_F32_FPU 0
-#endif
-#endif
+#define NNCC_F32_PIXELS (NNCC_F32_MVE ? 3 : 2) /* pixels of a block */
 
 /* Channels of a record. */
 #define NNCC_F32_WIDE 8

@@ -1,0 +1,77 @@
+package reference
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// rightProduct is a Gemm or MatMul with one constant right matrix.
+type rightProduct struct {
+	rows, in, out int
+	w             []float32 // [out, in]
+	bias          []float32 // nil: none
+}
+
+var products = kernel.NewFact(func(n *kernel.Node) (*rightProduct, string) {
+	for _, c := range []cond{flatRight, constant(1, 2)} {
+		if why := c.check(n); why != "" {
+			return nil, why
+		}
+	}
+	if t := n.In[1].Const.DType; t != tensor.F32 {
+		return nil, fmt.Sprintf("the right matrix is %s, want float32", t.ONNXName())
+	}
+	p := &rightProduct{}
+	if n.Op == op.Gemm {
+		g := kernel.Gemm.Must(n)
+		p.rows, p.in, p.out, p.w = g.M, g.K, g.N, tensor.As[float32](gemmRight(n.Node))
+		if n.Input(2) != nil {
+			p.bias = tensor.As[float32](gemmAddend(n.Node, g.N))
+		}
+	} else {
+		g := kernel.MatMul.Must(n)
+		p.rows, p.in, p.out = len(g.A)*g.M, g.K, g.N
+		p.w = tensor.As[float32](n.In[1].Const.Reshaped([]int{g.K, g.N}).Transpose([]int{1, 0}))
+	}
+	if p.out < 2 {
+		return nil, "the product has one column, want two or more: records of packed weights have at least 4"
+	}
+	return p, ""
+})
+
+// packedProductRow is a matrix product as a convolution of 1x1 over the rows.
+var packedProductRow = &kernel.Kernel{
+	Name: "nncc_conv2d_packed_f32", Library: "nncc",
+	Doc: "matrix product with one constant right matrix, 8 columns of some rows at a time",
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Rules: append([]kernel.Rule{floatUnit("NNCC-FC-LANES"), ownKernels("NNCC-FC-LANES"),
+		products.Exists("NNCC-FC-LANES-03", "one constant right matrix of two columns or more")},
+		rules("NNCC-FC-LANES", float32s(), nonEmpty)...),
+	Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, "nncc_conv2d_packed_f32")
+		l.low.Unused = unusedTail(n.Node)
+		p := products.Must(n)
+		f := append(windowFields(1, []int{p.rows}, []int{1}, []int{1}, []int{1}, []int{0}), outFields([]int{p.rows})...)
+		f = append(f, ints("in_c", p.in, "out_c", p.out, "groups", 1)...)
+		l.call("nncc_conv2d_packed_f32", params("nncc_conv2d_params", append(f, actFields(n.Node)...)...), l.in(0),
+			p.pack(), l.out(0))
+		return l.low
+	},
+}
+
+// pack is the records of all columns.
+func (p *rightProduct) pack() *call.Blob {
+	bias := func(c int) float32 {
+		if p.bias == nil {
+			return 0
+		}
+		return p.bias[c%len(p.bias)]
+	}
+	return packedBlob(records(nil, p.out, p.in, bias, func(c, i int) float32 { return p.w[c*p.in+i] }))
+}

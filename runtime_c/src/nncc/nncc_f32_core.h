@@ -1,0 +1,22 @@
+/*
+ * nncc_f32_core.h: which bodies float32 products have: NNCC_F32_MVE, assembly for Helium, NNCC_F32_FPU, for other cores
+ * that multiply and add floats in an instruction, or C.
+ */
+#ifndef NNCC_F32_CORE_H
+#define NNCC_F32_CORE_H
+
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#include <arm_mve.h>
+#define NNCC_F32_MVE 1
+#else
+#define NNCC_F32_MVE 0
+#endif
+
+#if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__) && \
+    defined(__GNUC__)
+#define NNCC_F32_FPU 1
+#else
+#define NNCC_F32_FPU 0
+#endif
+
+#endif /* NNCC_F32_CORE_H */
