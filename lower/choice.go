@@ -102,7 +102,9 @@ func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []c
 	var out []candidate
 	add := func(p *kernel.Plan) *call.Lowered {
 		l := p.Lower()
-		out = append(out, candidate{p, l, p.Cost(o.CostTarget())})
+		if len(out) == 0 || o.MaxRAM == 0 || l.Scratch <= out[0].low.Scratch { // a budget is not given away for speed
+			out = append(out, candidate{p, l, p.Cost(o.CostTarget())})
+		}
 		return l
 	}
 	for _, q := range o.alternatives(table, p, n) {

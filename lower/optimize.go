@@ -17,10 +17,15 @@ import (
 // one percent of the kernels have to save one percent of the instructions.
 var byteWeight = map[option.Optimize]float64{option.Speed: 0, option.Balanced: 0.5, option.Size: 1}
 
-// newCodeWeight is the weight of the bytes that a later kernel brings along, for
-// every --optimize: one percent more flash has to save a twentieth of a percent of
-// the program.
-const newCodeWeight = 0.05
+// What a later kernel has to save for the bytes that it brings along, for every
+// --optimize: one percent more flash is worth a twentieth of a percent of the
+// program where it is code, which other layers may call, too, and half a percent
+// where it is constants of one layer. Constants of all layers together grow by
+// at most an eighth of the program.
+const (
+	newCodeWeight, constantsWeight = 0.05, 0.5
+	mostConstants                  = 8
+)
 
 // selection chooses between the candidates of all nodes together, because what
 // they call is in flash once.
@@ -68,27 +73,68 @@ func (w *selection) improve() {
 // dropIdle takes the first candidates again where a later kernel saves the program
 // too little for the bytes that it brings along.
 func (w *selection) dropIdle(takes func(*cost.Cost) float64) {
-	nodes, all := map[string][]int{}, 0.0
-	for i, os := range w.candidates {
-		p := &os[w.chosen[i]].price
-		all += takes(p)
-		if w.chosen[i] > 0 && os[0].price.Known() {
-			nodes[p.Kernel] = append(nodes[p.Kernel], i)
-		}
+	all, flash := 0.0, w.leastFlash()
+	for _, os := range w.candidates {
+		all += takes(&os[0].price)
 	}
+	nodes := w.dropLarge(takes, all, flash)
 	for _, k := range slices.Sorted(maps.Keys(nodes)) {
-		with, were, gain := w.flashBytes(), map[int]int{}, 0.0
+		with, were, gain := w.codeBytes(), map[int]int{}, 0.0
 		for _, i := range nodes[k] {
-			were[i] = w.chosen[i]
-			gain += takes(&w.candidates[i][0].price) - takes(&w.candidates[i][w.chosen[i]].price)
-			w.chosen[i] = 0
+			gain += w.gain(i, takes)
+			were[i], w.chosen[i] = w.chosen[i], 0
 		}
-		if without := w.flashBytes(); gain*float64(without) > newCodeWeight*float64(with-without)*all {
+		if gain*float64(flash) > newCodeWeight*float64(with-w.codeBytes())*all {
 			for i, k := range were {
 				w.chosen[i] = k
 			}
 		}
 	}
+}
+
+// dropLarge does so for constants, and gives the nodes whose later kernel stays, by
+// kernel: those that save most for their bytes.
+func (w *selection) dropLarge(takes func(*cost.Cost) float64, all float64, flash int) map[string][]int {
+	type later struct {
+		node, bytes int
+		gain        float64
+	}
+	var list []later
+	for i, os := range w.candidates {
+		if w.chosen[i] > 0 && os[0].price.Known() {
+			list = append(list, later{i, os[w.chosen[i]].low.ConstBytes() - os[0].low.ConstBytes(), w.gain(i, takes)})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b later) int {
+		return cmp.Compare(b.gain/float64(max(b.bytes, 1)), a.gain/float64(max(a.bytes, 1)))
+	})
+	nodes, more := map[string][]int{}, 0
+	for _, x := range list {
+		if x.gain*float64(flash) < constantsWeight*float64(x.bytes)*all || more+max(x.bytes, 0) > flash/mostConstants {
+			w.chosen[x.node] = 0
+			continue
+		}
+		more += max(x.bytes, 0)
+		kernel := w.candidates[x.node][w.chosen[x.node]].price.Kernel
+		nodes[kernel] = append(nodes[kernel], x.node)
+	}
+	return nodes
+}
+
+// gain is what the candidate of node i saves that was chosen, beside the first one.
+func (w *selection) gain(i int, takes func(*cost.Cost) float64) float64 {
+	return takes(&w.candidates[i][0].price) - takes(&w.candidates[i][w.chosen[i]].price)
+}
+
+// leastFlash are the bytes of the first candidates and of all their constants.
+func (w *selection) leastFlash() int {
+	n, chosen := 0, slices.Clone(w.chosen)
+	for i, os := range w.candidates {
+		n, w.chosen[i] = n+os[0].low.ConstBytes(), 0
+	}
+	n += w.codeBytes()
+	copy(w.chosen, chosen)
+	return n
 }
 
 // functions are all that some candidate calls, sorted.
@@ -205,15 +251,6 @@ func (w *selection) codeBytes() int {
 		bytes += n
 	}
 	return bytes
-}
-
-// flashBytes are the bytes of the kernels and of all their constants.
-func (w *selection) flashBytes() int {
-	n := w.codeBytes()
-	for i, os := range w.candidates {
-		n += os[w.chosen[i]].low.ConstBytes()
-	}
-	return n
 }
 
 // ownLibrary reports nncc's kernels for an instruction set.

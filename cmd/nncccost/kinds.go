@@ -56,6 +56,7 @@ func conv(r *rand.Rand) cost.Geometry {
 var kinds = slices.Concat([]kind{
 	{name: "conv3x3", draw: conv3x3, add: addConv, generic: true},
 	{name: "conv3x3 relu", draw: conv3x3, add: relu(addConv), own: true},
+	{name: "conv3x3 by tiles", draw: tiles, add: addConv, own: true, without: []string{"nncc_dsp_convolve_s8"}},
 	{name: "conv1x1", draw: conv1x1, add: addConv, generic: true},
 	{name: "conv1x1 relu", draw: conv1x1, add: relu(addConv), own: true},
 	{name: "conv1d", draw: conv1d, add: addConv},
@@ -118,6 +119,13 @@ var ofThree = []string{"nncc_helium_depthwise_3x3_stride1_s8", "nncc_helium_dept
 
 func conv1d(r *rand.Rand) cost.Geometry {
 	return window(r, conv(r), 1, 16+r.IntN(50), 1, 2+r.IntN(9), 1)
+}
+
+// tiles are layers that kernels for 2x2 outputs at a time take.
+func tiles(r *rand.Rand) cost.Geometry {
+	s := conv(r)
+	s.C = 4 * (1 + r.IntN(16))
+	return window(r, s, 4+r.IntN(14), 4+r.IntN(20), 3, 3, 1)
 }
 
 // strided lets windows step by two to four along W.

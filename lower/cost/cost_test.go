@@ -87,7 +87,8 @@ func TestRegret(t *testing.T) {
 	type place struct{ lib, isa, geometry string }
 	by := map[place][]Point{}
 	for _, p := range measured(t) {
-		if m := Models()[p.Key]; m != nil && p.Kind != Element && p.HeldOut() && m.Covers.covers(traitsOf(&p.Geometry)) {
+		m := Models()[p.Key]
+		if m != nil && p.Kind != Element && p.HeldOut() && m.Covers.covers(traitsOf(&p.Geometry)) {
 			at := place{p.Make, p.ISA, p.Geometry.String()}
 			by[at] = append(by[at], p)
 		}
@@ -119,8 +120,8 @@ func TestRegret(t *testing.T) {
 		}
 	}
 	mean, cautious = mean/n, cautious/n
-	t.Logf("%.0f choices: %.2f %% more than the better kernel on average, %.0f %% at worst; beyond the worst errors %.2f %%",
-		n, 100*mean, 100*worst, 100*cautious)
+	t.Logf("%.0f choices: %.2f %% more than the better kernel on average, %.0f %% at worst; beyond the worst errors "+
+		"%.2f %%", n, 100*mean, 100*worst, 100*cautious)
 	if n < 200 || mean > 0.005 || worst > 0.2 || mean > cautious/5 {
 		t.Errorf("%.0f choices, regret %.4f on average, %.3f at worst, %.4f beyond the worst errors", n, mean, worst,
 			cautious)

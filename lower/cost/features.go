@@ -17,6 +17,7 @@ type counts struct {
 	edge, inner        int // pixels whose window leaves the row, and the others in blocks of four
 	innerRest          int
 	rowPairs, squares  int // rows of the output by twos, 2x2 pixels of it; the last ones part full, too
+	tiles              int // of two rows and four columns of the output, the last ones part full
 	words, rounds      int // pairs of rows under two rows of outputs; twos of them in all columns of a window
 	rowQuads           int // output pixels by fours of a row, a rest of it one more
 	times, several     int // outputs of a channel; 1 where there are several, or less than four channels
@@ -38,6 +39,7 @@ func count(g *Geometry) *counts {
 	}
 	c.columns, c.across = c.taps*depth, (g.KW*depth+15)/16
 	c.rowQuads = c.rows * ((g.OW + 3) / 4)
+	c.tiles = g.N * ((g.OH + 1) / 2) * ((g.OW + 3) / 4)
 	c.sweeps(g)
 	if c.times = g.OC / max(g.C, 1); c.times > 1 || g.C < 4 {
 		c.several = 1
@@ -131,6 +133,7 @@ var factors = map[string]func(c *counts) int{
 	"innerBeyondQuads":         func(c *counts) int { return c.innerRest },
 	"rowPairsUp":               func(c *counts) int { return c.rowPairs },
 	"squaresUp":                func(c *counts) int { return c.squares },
+	"tilesUp":                  func(c *counts) int { return c.tiles },
 	"windowWords":              func(c *counts) int { return c.words },
 	"windowRounds":             func(c *counts) int { return c.rounds },
 	"inputColumns":             func(c *counts) int { return c.wide },
@@ -205,7 +208,8 @@ var features = map[Kind][]string{
 		pairedPixels*outputQuadsUp*columnWords pairedPixels*outputQuadsUp*columnsBeyondWords
 		pairedPixels*columnWords pairedPixels*columnsBeyondWords singlePixels*outputQuadsUp
 		singlePixels*outputQuadsUp*columnVectors borderPixels borderPixels*columns pixels*windowRows
-		pixels*windowRowVectors`),
+		pixels*windowRowVectors tilesUp tilesUp*channelWords tilesUp*outputs tilesUp*outputQuadsUp
+		tilesUp*outputQuadsUp*channelWords`),
 	Depthwise: words(`
 		call rows pixels channels channelWordsUp channelVectors channelOctets pixels*taps tapsInside
 		tapsInside*channels tapsInside*channelVectors tapsInside*channelWordsUp tapsInside*channelWords

@@ -78,8 +78,12 @@ func GeometryOf(n *ir.Node) cost.Geometry {
 	return g
 }
 
-// windows is the geometry of convolutions and pools in one or two dimensions.
+// windows is the geometry of convolutions and pools in one or two dimensions. What
+// a convolution does with its results is no part of it.
 func windows(n *ir.Node) (cost.Geometry, bool) {
+	if n.Op == op.Fused && n.Body[0].Nodes[0].Op == op.Conv {
+		n = n.Body[0].Nodes[0]
+	}
 	if n.Op == op.Conv {
 		c, err := op.ConvGeometry(n)
 		if err != nil || len(c.In) > 2 {

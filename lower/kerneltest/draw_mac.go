@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -125,6 +126,8 @@ func (w *drawer) list(n int, f func() int) []int {
 	return v
 }
 
+func repeat(n, v int) []int { return slices.Repeat([]int{v}, n) }
+
 // geometry is a window over space: the text of its attributes, the sizes of the
 // data and of the kernel.
 func (w *drawer) geometry(rank int, dilate bool) (attrs string, size, kernel []int) {
@@ -137,6 +140,9 @@ func (w *drawer) geometry(rank int, dilate bool) (attrs string, size, kernel []i
 		d = 2
 	}
 	dil := w.list(rank, func() int { return w.One(d, d, 1) })
+	if k == 3 && s == 1 && d == 1 { // what networks have most of
+		kernel, stride, dil = repeat(rank, 3), repeat(rank, 1), repeat(rank, 1)
+	}
 	pads := w.list(2*rank, func() int { return 0 })
 	size = w.list(rank, func() int { return w.In(1, 11) })
 	for i := range rank {

@@ -146,7 +146,7 @@ func (m *matrix) fill(s sizes) {
 		}
 	}
 	for _, k := range m.rows() {
-		for try := 0; try < 3000 && m.missing(k) != ""; try++ {
+		for try := 0; try < 20_000 && m.missing(k) != ""; try++ {
 			d := k.Ops[m.rand.IntN(len(k.Ops))]
 			m.draw(d, kerneltest.Precisions[m.rand.IntN(len(kerneltest.Precisions))], s,
 				func(x *kernel.Kernel) bool { return x == k })

@@ -12,8 +12,8 @@ import (
 const Library = "nncc-dsp"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = append([]*kernel.Kernel{conv, transposedConv, mapped, residual, lines, depthwise, fullyConnected,
-	batchMatMul, pairs, add, avgPool, maxPool, relayout, runs, limits, softmax, conv16,
+var Kernels = append([]*kernel.Kernel{conv, tiles, transposedConv, mapped, residual, tilesAdd, lines, depthwise,
+	fullyConnected, batchMatMul, pairs, add, avgPool, maxPool, relayout, runs, limits, softmax, conv16,
 	depthwise16, fullyConnected16}, recurrentRows()...)
 
 // onDSP keeps the rows to the cores that they are written for.

@@ -187,6 +187,38 @@ var generators = []struct {
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
 }
 
+// behind are the rows that only costs choose, where another one takes the layer,
+// with what makes layers for them.
+var behind = []struct {
+	row   string
+	build func(b *kerneltest.Writer)
+}{{"nncc_dsp_convolve_3x3_s8", tiled}, {"nncc_dsp_convolve_3x3_add_s8", tiledResidual}}
+
+// inFront is the table with the rows behind in front.
+var inFront = func() kernel.Table {
+	var first []*kernel.Kernel
+	for _, k := range dsp.Kernels {
+		for _, b := range behind {
+			if b.row == k.Name {
+				first = append(first, k)
+			}
+		}
+	}
+	return kernel.NewTable(first, dsp.Kernels, cmsisnn.Kernels, reference.Kernels)
+}()
+
+func tiled(b *kerneltest.Writer) {
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: 4 * b.In(1, 9), COut: b.In(1, 18), Group: 1,
+		Size: []int{b.In(2, 9), b.In(2, 13)}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dil: []int{1, 1}})
+}
+
+// tiledResidual has a tensor of a thousand elements added.
+func tiledResidual(b *kerneltest.Writer) {
+	h, w := b.In(6, 11), b.In(6, 13)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: 4 * b.In(1, 5), COut: 1024/((h-2)*(w-2)) + b.In(1, 9),
+		Group: 1, Size: []int{h, w}, Kernel: []int{3, 3}, Stride: []int{1, 1}, Dil: []int{1, 1}, Plus: true})
+}
+
 // batch is the number of layers of a generator in one program.
 const batch = 40
 
@@ -205,6 +237,20 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 			}
 		}
 		m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(from))
+		for k, n := range m.Rows {
+			rows[k] += n
+		}
+		f(t, m)
+		if !opt.Core.DSP {
+			continue
+		}
+		b = kerneltest.NewWriter(uint64(1 + from))
+		for _, g := range behind {
+			for range min(batch, count-from) {
+				g.build(b)
+			}
+		}
+		m = kerneltest.Guard(t, b.Graph(t), inFront, opt, uint64(from))
 		for k, n := range m.Rows {
 			rows[k] += n
 		}
@@ -261,6 +307,27 @@ func TestPairs(t *testing.T) {
 				b.Pair()
 			}
 			m := kerneltest.Guard(t, b.Graph(t), table, opt, seed)
+			m.RunBoard(t, spec, run.BuildOptions{})
+		}
+	}
+}
+
+// TestBehind runs the rows that only costs choose, on the boards that NNCC_BOARDS names, too.
+func TestBehind(t *testing.T) {
+	for _, name := range testenv.Boards("cortex-m4") {
+		spec, err := boards.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+		for n, seed := testenv.Count(t, 8), uint64(1000); n > 0; n, seed = n-batch, seed+1 {
+			b := kerneltest.NewWriter(seed)
+			for _, g := range behind {
+				for range min(n, batch) {
+					g.build(b)
+				}
+			}
+			m := kerneltest.Guard(t, b.Graph(t), inFront, opt, seed)
 			m.RunBoard(t, spec, run.BuildOptions{})
 		}
 	}

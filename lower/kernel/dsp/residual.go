@@ -29,20 +29,10 @@ const residualScratchBytes = 512
 
 func lowerResidual(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
-	v, sum := convOf.Must(c.Main), sums.Must(c.Add)
-	a, b := sum.a, sum.b
-	if c.Swapped {
-		a, b = b, a
-	}
+	v := convOf.Must(c.Main)
 	l := lowerConv(c.Main, c.Table)
 	channels := v.G.COut
 	conv := &l.Calls[0]
-	params := conv.Args[0].(*call.Struct)
-	for i := range params.Fields {
-		if params.Fields[i].Name == "out_pitch" {
-			params.Fields[i].Value = call.I32(channels) // results lie side by side while they wait
-		}
-	}
 	// Pixels are computed by twos: no row ends in the middle of two.
 	part, bytes := max(2, residualScratchBytes/channels&^1), channels
 	l.Route = conv.Func
@@ -52,6 +42,24 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		conv.Func = "nncc_dsp_convolve_add_s8"
 	} else {
 		conv.Func = "nncc_dsp_convolve_1x1_add_s8"
+	}
+	return addResidual(c, l, part, bytes)
+}
+
+// addResidual completes the call of a convolution whose results wait, so many of
+// bytes each, for an addition.
+func addResidual(c *kernel.Chain, l *call.Lowered, part, bytes int) *call.Lowered {
+	sum, channels := sums.Must(c.Add), convOf.Must(c.Main).G.COut
+	a, b := sum.a, sum.b
+	if c.Swapped {
+		a, b = b, a
+	}
+	conv := &l.Calls[0]
+	params := conv.Args[0].(*call.Struct)
+	for i := range params.Fields {
+		if params.Fields[i].Name == "out_pitch" {
+			params.Fields[i].Value = call.I32(channels) // results lie side by side while they wait
+		}
 	}
 	wait := (l.Scratch + 3) &^ 3
 	l.Scratch = wait + part*bytes

@@ -22,6 +22,20 @@ var refused = []kerneltest.Refused{
 	{"DSP-CONV-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) " +
 		"{group=3}"},
 	{"DSP-CONV-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-TILES-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : u8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-TILES-02", "in %x : i8[1,2,5,5] A\nin %w : i8[3,2,3,3] W\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-TILES-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\nconst %b : i32[3] q(0.3:0) = " +
+		"{1,2,3}\n%o : i8[1,3,3,3] O = Conv(%x, %w, %b)"},
+	{"DSP-TILES-04", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(0.25:1) = rand 1\n%o : i8[1,3,3,3] O = " +
+		"Conv(%x, %w)"},
+	{"DSP-TILES-05", "in %x : i8[1,2,5,5,5] A\nconst %w : i8[3,2,3,3,3] W = rand 1\n%o : i8[1,3,3,3,3] O = Conv(%x, " +
+		"%w)"},
+	{"DSP-TILES-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) " +
+		"{group=3}"},
+	{"DSP-TILES-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-TILES-ADD-01", "in %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\n%o : i8[1,1024,1,1] O = nncc.Fused(%x, " +
+		"%z) body \"b\" {\nin %x : i8[1,64,1,1] A\nin %z : i8[1,1024,1,1] A\nconst %w : i8[1024,64,1,1] W = rand " +
+		"1\n%c : i8[1,1024,1,1] A = Conv(%x, %w)\n%o : i8[1,1024,1,1] O = Add(%c, %z)\nout \"o\" = %o\n}"},
 	{"DSP-PHASE-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[2,3,2,2] W = rand 1\n%o : u8[1,3,10,10] O = " +
 		"ConvTranspose(%x, %w) {strides=[2,2]}"},
 	{"DSP-PHASE-02", "in %x : i8[1,2,5,5] A\nin %w : i8[2,3,2,2] W\n%o : i8[1,3,10,10] O = ConvTranspose(%x, %w) " +

@@ -116,6 +116,25 @@ typedef struct
  */
 /* KERNELS(nncc_dsp_convolve_s8) */
 
+/* Two rows of four outputs. */
+typedef struct
+{
+    int32_t row, col;   /* of the first input, outside of the image in the padding */
+    int32_t rows, cols; /* that are wanted, at least 1 */
+    int32_t y_row;      /* bytes from an output to the one below */
+    int32_t y_pitch;    /* and to the next one */
+} nncc_dsp_tiles;
+
+/*
+ * 3x3 windows of stride 1 by Winograd's F(2x2, 3x3): in_c a multiple of 4, one group. w holds, for every four channels,
+ * [16][in_c / 2][4] words of two weights each, of the inputs (0, 2), (1, 3), (4, 6), ..., 4 GgG' in rows; 4 times the
+ * four start values; 4 times {m, c, s}. Where the channels are no multiple of 4, the first two groups overlap. scratch:
+ * 16 * in_c + 128 words and in_c bytes.
+ */
+/* KERNELS(nncc_dsp_convolve_3x3_s8) */
+/* The same for tiles; behind scratch's words in_c bytes of padding are in place. */
+/* KERNELS(nncc_dsp_convolve_tiles_s8) */
+
 /*
  * A phase of a transposed convolution: what it computes for every stride-th row and column of the result is a
  * convolution of stride 1. Arguments are those of nncc_dsp_convolve_s8, which takes a row of the phase at a time; pads
@@ -461,6 +480,8 @@ typedef struct
  * nncc_dsp_add_s8: of the results and of other. scratch: theirs, then the results of a part.
  */
 /* KERNELS(dsp_convolve_add) */
+/* nncc_dsp_convolve_3x3_s8 with an addition; scratch: its own, then 8 * out_c bytes. */
+/* KERNELS(nncc_dsp_convolve_3x3_add_s8) */
 
 /* Windows are cut to the input; every window has an element there. */
 typedef struct
