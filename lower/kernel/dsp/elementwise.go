@@ -85,7 +85,7 @@ var relayout = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_s8", Library: Library,
 	Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules:  join(onDSP("DSP-TRANS-00"), quantised.ExchangeRules("DSP-TRANS")),
+	Rules:  join(noHelium("DSP-TRANS-00"), quantised.ExchangeRules("DSP-TRANS")),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return call.ViewOf()

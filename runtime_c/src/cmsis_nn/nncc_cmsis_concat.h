@@ -2,19 +2,19 @@
 #ifndef NNCC_CMSIS_CONCAT_H
 #define NNCC_CMSIS_CONCAT_H
 
-#include "nncc_copy.h"
 #include "nncc_cmsis.h"
+#include "nncc_short_runs.h"
 
 /* Copies "pieces" runs of "len" bytes, "stride" bytes apart in the output. */
 static inline void nncc_copy_strided(const int8_t *in, int8_t *out, size_t pieces, size_t len, size_t stride)
 {
-    size_t i;
+    nncc_short_runs r;
 
-    for (i = 0; i < pieces; i++) {
-        nncc_copy(out, in, (int32_t)len);
-        in += len;
-        out += stride;
-    }
+    r.n = (int32_t)len;
+    r.count = (int32_t)pieces;
+    r.from_step = r.n;
+    r.to_step = (int32_t)stride;
+    nncc_copy_runs(&r, out, in);
 }
 
 #endif

@@ -1,8 +1,10 @@
 /*
  * nncc_dsp_transpose_s8: blocks of four rows and four columns in registers (4 words loaded, 4 stored, 12 packing
- * instructions), what remains of the rows by words of one row and single bytes.
+ * instructions); what remains, and everything without the DSP extension, by strides.
  */
 #include "nncc_dsp_core.h"
+
+#include "nncc_strided.h"
 
 #if NNCC_DSP_ASM
 /* Four words of four rows become four words of four columns. */
@@ -30,47 +32,37 @@ static void block4(const int8_t *x, int32_t cols, int8_t *y, int32_t rows)
 
 void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, int8_t *y)
 {
-    for (int32_t n = 0; n < p->batches; n++) {
-        int32_t r = 0;
+    const int32_t rows = p->rows;
+    const int32_t cols = p->cols;
+    int32_t n;
+
+    for (n = 0; n < p->batches; n++) {
+        int32_t down = 0; /* rows and columns that went by blocks */
+        int32_t right = 0;
+        int32_t r;
+        int32_t c;
 
 #if NNCC_DSP_ASM
-        for (; r + 4 <= p->rows; r += 4) {
-            int32_t c = 0;
-
-            for (; c + 4 <= p->cols; c += 4) {
-                block4(x + r * p->cols + c, p->cols, y + c * p->rows + r, p->rows);
-            }
-            for (; c < p->cols; c++) {
-                for (int32_t i = 0; i < 4; i++) {
-                    y[c * p->rows + r + i] = x[(r + i) * p->cols + c];
+        if (rows >= 4 && cols >= 4) {
+            down = rows & ~3;
+            right = cols & ~3;
+            for (r = 0; r < down; r += 4) {
+                for (c = 0; c < right; c += 4) {
+                    block4(x + r * cols + c, cols, y + c * rows + r, rows);
                 }
             }
         }
 #endif
-        for (; r < p->rows; r++) {
-            const int8_t *from = x + r * p->cols;
-            int8_t *to = y + r;
-            int32_t c = p->cols;
-
-#if NNCC_DSP_ASM
-            for (; c >= 4; c -= 4) {
-                int32_t v;
-
-                __asm volatile("ldr %[v], [%[x]], #4\n strb %[v], [%[y]]\n add %[y], %[y], %[s]\n lsr %[v], %[v], #8\n"
-                               "strb %[v], [%[y]]\n add %[y], %[y], %[s]\n lsr %[v], %[v], #8\n"
-                               "strb %[v], [%[y]]\n add %[y], %[y], %[s]\n lsr %[v], %[v], #8\n"
-                               "strb %[v], [%[y]]\n add %[y], %[y], %[s]\n"
-                               : [v] "=&r"(v), [x] "+r"(from), [y] "+r"(to)
-                               : [s] "r"(p->rows)
-                               : "memory");
-            }
-#endif
-            for (; c > 0; c--) {
-                *to = *from++;
-                to += p->rows;
-            }
+        if (down == 0 && rows > cols) { /* the longer loop is inside */
+            down = rows;
         }
-        x += p->rows * p->cols;
-        y += p->rows * p->cols;
+        for (c = right; c < cols && down > 0; c++) {
+            nncc_together((uint8_t *)(y + c * rows), (const uint8_t *)(x + c), cols, down);
+        }
+        for (r = down; r < rows; r++) {
+            nncc_apart((uint8_t *)(y + r), rows, (const uint8_t *)(x + r * cols), cols);
+        }
+        x += rows * cols;
+        y += rows * cols;
     }
 }
