@@ -7,26 +7,29 @@
 #include "nncc_strided.h"
 
 #if NNCC_DSP_ASM
-/* Four words of four rows become four words of four columns. */
-static void block4(const int8_t *x, int32_t cols, int8_t *y, int32_t rows)
+/*
+ * n blocks, n > 0: four words of four rows become four words of four columns. The halves of two words hold two rows of
+ * a column first; SEL with GE set for bytes 0 and 2 puts the other two rows between. A block is 25 instructions.
+ */
+static void blocks4(const int8_t *x, int32_t cols, int32_t n, int8_t *y, int32_t rows)
 {
-    uint32_t a = (uint32_t)nncc_dsp_load4(x), b = (uint32_t)nncc_dsp_load4(x + cols);
-    uint32_t c = (uint32_t)nncc_dsp_load4(x + 2 * cols), d = (uint32_t)nncc_dsp_load4(x + 3 * cols);
-    uint32_t e, f, g, h;
+    uint32_t a, b, c, d, e;
 
-    /* uxtb16 parts even and odd bytes; the halves then hold two rows each */
     __asm volatile(
-        "uxtb16 %[e], %[a]\n uxtb16 %[a], %[a], ror #8\n uxtb16 %[f], %[b]\n uxtb16 %[b], %[b], ror #8\n"
-        "uxtb16 %[g], %[c]\n uxtb16 %[c], %[c], ror #8\n uxtb16 %[h], %[d]\n uxtb16 %[d], %[d], ror #8\n"
-        "orr %[e], %[e], %[f], lsl #8\n orr %[a], %[a], %[b], lsl #8\n"
-        "orr %[g], %[g], %[h], lsl #8\n orr %[c], %[c], %[d], lsl #8\n"
-        "pkhbt %[f], %[e], %[g], lsl #16\n pkhtb %[h], %[g], %[e], asr #16\n"
-        "pkhbt %[b], %[a], %[c], lsl #16\n pkhtb %[d], %[c], %[a], asr #16\n"
-        : [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [d] "+r"(d), [e] "=&r"(e), [f] "=&r"(f), [g] "=&r"(g), [h] "=&r"(h));
-    memcpy(y, &f, 4);
-    memcpy(y + rows, &b, 4);
-    memcpy(y + 2 * rows, &h, 4);
-    memcpy(y + 3 * rows, &d, 4);
+        "mov %[a], #0x00ff00ff\n mov %[b], #0x00010001\n uadd8 %[a], %[a], %[b]\n"
+        "1:\n"
+        "add %[d], %[x], %[xs]\n ldr %[b], [%[d]]\n ldr %[d], [%[d], %[xs], lsl #1]\n"
+        "ldr %[c], [%[x], %[xs], lsl #1]\n ldr %[a], [%[x]], #4\n"
+        "pkhbt %[e], %[a], %[c], lsl #16\n pkhtb %[c], %[c], %[a], asr #16\n"
+        "pkhbt %[a], %[b], %[d], lsl #16\n pkhtb %[d], %[d], %[b], asr #16\n"
+        "lsl %[b], %[a], #8\n sel %[b], %[e], %[b]\n str %[b], [%[y]]\n"
+        "lsr %[e], %[e], #8\n sel %[e], %[e], %[a]\n str %[e], [%[y], %[ys]]\n"
+        "lsl %[b], %[d], #8\n sel %[b], %[c], %[b]\n str %[b], [%[y], %[ys], lsl #1]\n"
+        "lsr %[c], %[c], #8\n sel %[c], %[c], %[d]\n add %[a], %[y], %[ys]\n str %[c], [%[a], %[ys], lsl #1]\n"
+        "add %[y], %[y], %[ys], lsl #2\n subs %[n], %[n], #1\n bne 1b\n"
+        : [x] "+r"(x), [y] "+r"(y), [n] "+r"(n), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d), [e] "=&r"(e)
+        : [xs] "r"(cols), [ys] "r"(rows)
+        : "memory", "cc");
 }
 #endif
 
@@ -47,9 +50,7 @@ void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, 
             down = rows & ~3;
             right = cols & ~3;
             for (r = 0; r < down; r += 4) {
-                for (c = 0; c < right; c += 4) {
-                    block4(x + r * cols + c, cols, y + c * rows + r, rows);
-                }
+                blocks4(x + r * cols, cols, right / 4, y + r, rows);
             }
         }
 #endif
