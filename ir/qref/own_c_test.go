@@ -377,7 +377,7 @@ var ownCores = []struct {
 
 // fusedFunctions is how the functions are called whose products are fused by
 // definition.
-var fusedFunctions = regexp.MustCompile(`^nncc_f32_|_packed_f32$|^nncc_(dot|batch_matmul)_f32$`)
+var fusedFunctions = regexp.MustCompile(`^nncc_f32_|_packed_f32$|^nncc_(dot|batch_matmul|resize)_f32$`)
 
 // TestOwnCrossCompiles compiles all kernels for the cores as one unit, without
 // warnings, and checks that no fused multiply-add is emitted where none is meant:

@@ -28,9 +28,13 @@ func integers(r *rand.Rand, n int) string {
 // packedGraph has random layers of all shapes, on whole numbers.
 func packedGraph(r *rand.Rand, count int) string {
 	g := &drawing{r: r}
-	g.add("graph \"g\" {\n  const %%four : f32[] = {4}\n")
+	g.add("graph \"g\" {\n  const %%four : f32[] = {4}\n  const %%zero : f32[] = {0}\n")
 	for i := range count {
-		switch r.IntN(8) {
+		switch r.IntN(10) {
+		case 8:
+			g.pair(i)
+		case 9:
+			g.rows(i)
 		case 0:
 			g.gemm(i)
 		case 1:
@@ -58,9 +62,11 @@ func (g *drawing) constant(name string, s ...int) {
 	g.add("  const %%%s : %s = %s\n", name, f32s(s), integers(g.r, count(s)))
 }
 
-// input is a tensor of whole numbers, name.
+// input is a tensor of whole numbers, name, without zeros below 0: where all that is
+// added up is such, kernels and the interpreter may differ in the sign of zero.
 func (g *drawing) input(name string, s ...int) {
-	g.add("  in %%x%s : %s\n  %%m%s = Mul(%%x%s, %%four)\n  %%%s = Round(%%m%s)\n", name, f32s(s), name, name, name, name)
+	g.add("  in %%x%s : %s\n  %%m%s = Mul(%%x%s, %%four)\n", name, f32s(s), name, name)
+	g.add("  %%n%s = Round(%%m%s)\n  %%%s = Add(%%n%s, %%zero)\n", name, name, name, name)
 }
 
 func f32s(s []int) string { return "f32" + strings.ReplaceAll(fmt.Sprint(s), " ", ",") }
@@ -142,6 +148,35 @@ func (g *drawing) gemm(i int) {
 	g.add("  %%y%d = Gemm(%%r%d, %%w%d%s) {transB=%d%s}\n", i, i, i, bias, trans, g.act())
 }
 
+// pair is a function of two tensors, alike or broadcast.
+func (g *drawing) pair(i int) {
+	rows, n := g.in(1, 3), g.in(1, 37)
+	g.input(fmt.Sprintf("r%d", i), 2, rows, n)
+	g.input(fmt.Sprintf("q%d", i), g.one(1, 2), rows, g.one(1, n, n))
+	op := []string{"Add", "Sub", "Mul"}[g.r.IntN(3)]
+	if g.r.IntN(3) > 0 {
+		g.add("  %%y%d = %s(%%r%d, %%q%d)\n", i, op, i, i)
+		return
+	}
+	g.add("  %%p%d = %s(%%r%d, %%q%d)\n  %%y%d = Clip(%%p%d) {act_min=-2.0, act_max=%d.0}\n", i, op, i, i,
+		i, i, g.in(1, 9))
+}
+
+// rows is a function of rows of channels.
+func (g *drawing) rows(i int) {
+	g.input(fmt.Sprintf("r%d", i), 1, g.one(1, 3, 7, 8, 9, 16, 21), 2*g.in(1, 4), 2*g.in(1, 4))
+	switch g.r.IntN(4) {
+	case 0:
+		g.add("  %%y%d = MaxPool(%%r%d) {kernel_shape=[2,%d]}\n", i, i, g.in(1, 2))
+	case 1:
+		g.add("  %%y%d = AveragePool(%%r%d) {kernel_shape=[2,2], strides=[2,1]}\n", i, i)
+	case 2:
+		g.add("  %%y%d = ReduceSum(%%r%d) {axes=[2,3], keepdims=%d}\n", i, i, g.in(0, 1))
+	default:
+		g.add("  const %%s%d : f32[4] = {1,1,2,2}\n  %%y%d = Resize(%%r%d, -, %%s%d) {mode=\"linear\"}\n", i, i, i, i)
+	}
+}
+
 // products are those of matrices that are both computed.
 func (g *drawing) products(i int) {
 	batch, m, k, n := g.in(1, 2), g.in(1, 7), g.in(1, 20), g.one(1, 3, 7, 8, 9, 15, 16, 17, 24)
@@ -155,7 +190,7 @@ func (g *drawing) products(i int) {
 // the interpreter's sums.
 func TestPacked(t *testing.T) {
 	table := kernel.NewTable(reference.Kernels)
-	layers := 160
+	layers := 200
 	if testenv.Long() {
 		layers = 1500
 	}
@@ -164,8 +199,8 @@ func TestPacked(t *testing.T) {
 		g := irtest.Parse(t, packedGraph(rand.New(rand.NewPCG(3, 4)), layers))
 		m := kerneltest.Compile(t, table, "packed", g, core, 5)
 		for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32",
-			"nncc_batch_matmul_f32", "nncc_conv_transpose2d_f32"} {
-			if m.Rows[k] < 8 {
+			"nncc_batch_matmul_f32", "nncc_conv_transpose2d_f32", "nncc_resize_f32"} {
+			if m.Rows[k] < 4 {
 				t.Fatalf("only %d layers by %s", m.Rows[k], k)
 			}
 		}

@@ -393,7 +393,9 @@ typedef struct
     float outside;
 } nncc_resize_params;
 
-/* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]. Sum over rows of (sum over columns) times row weight.
+/*
+ * x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]. Sum over rows of (sum over columns) times row weight;
+ * with 2x2 taps each times the product of its weights, fused where a core has the instruction.
  */
 /* KERNELS(nncc_resize_f32) */
 

@@ -1,6 +1,7 @@
 #include "nncc_fp.h"
 
 #include "nncc_f32.h"
+#include "nncc_f32_rows.h"
 #include "nncc_window.h"
 
 /* One output pixel: y[0..in_c). */
@@ -18,13 +19,8 @@ static void nncc_max_pixel(const nncc_pool2d_params *p, const float *x, float *y
     }
     for (int32_t ky = ky0; ky < ky1; ky++) {
         for (int32_t kx = kx0; kx < kx1; kx++) {
-            const float *v = x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c;
-
-            for (int32_t c = 0; c < p->in_c; c++) {
-                if (v[c] > y[c] || v[c] != v[c]) {
-                    y[c] = v[c];
-                }
-            }
+            nncc_f32_max_rows(x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c, y,
+                              p->in_c);
         }
     }
 }

@@ -1,0 +1,294 @@
+/*
+ * nncc_f32_rows.h: float32 functions of rows, element by element. Instructions a value: sums, differences, products
+ * 1.25 with Helium, 1.6 with an FPU; maxima 2 and 6.6; sums of four weighted rows 2.5 and 4.9.
+ */
+#ifndef NNCC_F32_ROWS_H
+#define NNCC_F32_ROWS_H
+
+#include "nncc_fp.h"
+
+#include <math.h>
+#include <stdint.h>
+
+#include "nncc_f32_core.h"
+
+/* Values that the FPU's loops take at once. */
+#define NNCC_F32_EIGHT 8
+
+/* clang-format off */
+#if NNCC_F32_MVE
+
+/* y = a op b, i becomes the number of values that are done. */
+#define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
+    do { \
+        const float *from_ = (a); \
+        const float *other_ = (b); \
+        float *to_ = (y); \
+        __asm volatile("wlstp.32 lr, %[left], 2f\n" \
+                       "1:\n" \
+                       "vldrw.32 q0, [%[from]], #16\n" \
+                       "vldrw.32 q1, [%[other]], #16\n" \
+                       op " q0, q0, q1\n" \
+                       "vstrw.32 q0, [%[to]], #16\n" \
+                       "letp lr, 1b\n" \
+                       "2:\n" \
+                       : [from] "+r"(from_), [other] "+r"(other_), [to] "+r"(to_) \
+                       : [left] "r"(n) \
+                       : "q0", "q1", "lr", "cc", "memory"); \
+        (i) = (n); \
+    } while (0)
+
+#elif NNCC_F32_FPU
+
+#define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
+    do { \
+        const float *from_ = (a); \
+        const float *other_ = (b); \
+        float *to_ = (y); \
+        int32_t blocks_ = (n) / NNCC_F32_EIGHT; \
+        (i) = blocks_ * NNCC_F32_EIGHT; \
+        if (blocks_ > 0) { \
+            __asm volatile("1:\n" \
+                           "vldmia %[from]!, {s0-s7}\n" \
+                           "vldmia %[other]!, {s8-s15}\n" \
+                           op " s0, s0, s8\n" \
+                           op " s1, s1, s9\n" \
+                           op " s2, s2, s10\n" \
+                           op " s3, s3, s11\n" \
+                           op " s4, s4, s12\n" \
+                           op " s5, s5, s13\n" \
+                           op " s6, s6, s14\n" \
+                           op " s7, s7, s15\n" \
+                           "subs %[blocks], #1\n" \
+                           "vstmia %[to]!, {s0-s7}\n" \
+                           "bne 1b\n" \
+                           : [from] "+r"(from_), [other] "+r"(other_), [to] "+r"(to_), [blocks] "+r"(blocks_) \
+                           : \
+                           : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", \
+                             "s14", "s15", "cc", "memory"); \
+        } \
+    } while (0)
+
+#else
+
+#define NNCC_F32_ROWS_OF(op, a, b, y, n, i) (void)(i)
+
+#endif
+/* clang-format on */
+
+/* y = a + b. y may be a or b. */
+static inline void nncc_f32_add_rows(const float *a, const float *b, float *y, int32_t n)
+{
+    int32_t i = 0;
+
+    NNCC_F32_ROWS_OF("vadd.f32", a, b, y, n, i);
+    for (; i < n; i++) {
+        y[i] = a[i] + b[i];
+    }
+}
+
+/* y = a - b. y may be a or b. */
+static inline void nncc_f32_sub_rows(const float *a, const float *b, float *y, int32_t n)
+{
+    int32_t i = 0;
+
+    NNCC_F32_ROWS_OF("vsub.f32", a, b, y, n, i);
+    for (; i < n; i++) {
+        y[i] = a[i] - b[i];
+    }
+}
+
+/* y = a * b. y may be a or b. */
+static inline void nncc_f32_mul_rows(const float *a, const float *b, float *y, int32_t n)
+{
+    int32_t i = 0;
+
+    NNCC_F32_ROWS_OF("vmul.f32", a, b, y, n, i);
+    for (; i < n; i++) {
+        y[i] = a[i] * b[i];
+    }
+}
+
+/* y is the larger of a and y; NaN wins. */
+static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
+{
+    int32_t i = 0;
+
+    /* clang-format off */
+#if NNCC_F32_MVE
+    {
+        float *to = y;
+        __asm volatile("wlstp.32 lr, %[left], 2f\n"
+                       "1:\n"
+                       "vldrw.32 q0, [%[to]]\n"
+                       "vldrw.32 q1, [%[from]], #16\n"
+                       "vpt.f32 gt, q1, q0\n"
+                       "vorrt q0, q1, q1\n"
+                       "vpt.f32 ne, q1, q1\n"
+                       "vorrt q0, q1, q1\n"
+                       "vstrw.32 q0, [%[to]], #16\n"
+                       "letp lr, 1b\n"
+                       "2:\n"
+                       : [from] "+r"(a), [to] "+r"(to)
+                       : [left] "r"(n)
+                       : "q0", "q1", "lr", "cc", "memory");
+        i = n;
+    }
+#elif NNCC_F32_FPU
+/* A sum with NaN is NaN. */
+#define NNCC_F32_LARGER(a, y) \
+    "vcmp.f32 " a ", " y "\nvmrs APSR_nzcv, fpscr\nit gt\nvmovgt.f32 " y ", " a "\n" \
+    "it vs\nvaddvs.f32 " y ", " y ", " a "\n"
+    for (; n - i >= NNCC_F32_EIGHT; i += NNCC_F32_EIGHT) {
+        __asm volatile("vldmia %[from]!, {s0-s7}\n"
+                       "vldmia %[to], {s8-s15}\n"
+                       NNCC_F32_LARGER("s0", "s8")
+                       NNCC_F32_LARGER("s1", "s9")
+                       NNCC_F32_LARGER("s2", "s10")
+                       NNCC_F32_LARGER("s3", "s11")
+                       NNCC_F32_LARGER("s4", "s12")
+                       NNCC_F32_LARGER("s5", "s13")
+                       NNCC_F32_LARGER("s6", "s14")
+                       NNCC_F32_LARGER("s7", "s15")
+                       "vstmia %[to], {s8-s15}\n"
+                       : [from] "+r"(a)
+                       : [to] "r"(y + i)
+                       : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+                         "s14", "s15", "cc", "memory");
+    }
+    a -= i;
+#endif
+    /* clang-format on */
+    for (; i < n; i++) {
+        if (a[i] > y[i] || a[i] != a[i]) {
+            y[i] = a[i];
+        }
+    }
+}
+
+/* y = x[0] * w[0] + ... + x[3] * w[3], one product after the other, fused where a core has the instruction. */
+static inline void nncc_f32_blend_rows(const float *const *x, const float *w, float *y, int32_t n)
+{
+    const float *x0 = x[0];
+    const float *x1 = x[1];
+    const float *x2 = x[2];
+    const float *x3 = x[3];
+    int32_t i = 0;
+
+    /* clang-format off */
+#if NNCC_F32_MVE
+    {
+        int32_t w0;
+        int32_t w1;
+        int32_t w2;
+        int32_t w3;
+        __asm volatile("ldrd %[w0], %[w1], [%[w]]\n"
+                       "ldrd %[w2], %[w3], [%[w], #8]\n"
+                       "wlstp.32 lr, %[left], 2f\n"
+                       "1:\n"
+                       "vldrw.32 q0, [%[x0]], #16\n"
+                       "vmul.f32 q0, q0, %[w0]\n"
+                       "vldrw.32 q1, [%[x1]], #16\n"
+                       "vfma.f32 q0, q1, %[w1]\n"
+                       "vldrw.32 q2, [%[x2]], #16\n"
+                       "vfma.f32 q0, q2, %[w2]\n"
+                       "vldrw.32 q1, [%[x3]], #16\n"
+                       "vfma.f32 q0, q1, %[w3]\n"
+                       "vstrw.32 q0, [%[to]], #16\n"
+                       "letp lr, 1b\n"
+                       "2:\n"
+                       : [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [to] "+r"(y), [w0] "=&r"(w0),
+                         [w1] "=&r"(w1), [w2] "=&r"(w2), [w3] "=&r"(w3)
+                       : [left] "r"(n), [w] "r"(w)
+                       : "q0", "q1", "q2", "lr", "cc", "memory");
+        i = n;
+    }
+#elif NNCC_F32_FPU
+#define NNCC_F32_EIGHT_OF(op, w) \
+    op " s0, s8, " w "\n" op " s1, s9, " w "\n" op " s2, s10, " w "\n" op " s3, s11, " w "\n" \
+    op " s4, s12, " w "\n" op " s5, s13, " w "\n" op " s6, s14, " w "\n" op " s7, s15, " w "\n"
+    for (; n - i >= NNCC_F32_EIGHT; i += NNCC_F32_EIGHT) {
+        __asm volatile("vldmia %[w], {s16-s19}\n"
+                       "vldmia %[x0]!, {s8-s15}\n"
+                       NNCC_F32_EIGHT_OF("vmul.f32", "s16")
+                       "vldmia %[x1]!, {s8-s15}\n"
+                       NNCC_F32_EIGHT_OF("vfma.f32", "s17")
+                       "vldmia %[x2]!, {s8-s15}\n"
+                       NNCC_F32_EIGHT_OF("vfma.f32", "s18")
+                       "vldmia %[x3]!, {s8-s15}\n"
+                       NNCC_F32_EIGHT_OF("vfma.f32", "s19")
+                       "vstmia %[to]!, {s0-s7}\n"
+                       : [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [to] "+r"(y)
+                       : [w] "r"(w)
+                       : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
+                         "s14", "s15", "s16", "s17", "s18", "s19", "cc", "memory");
+    }
+#endif
+    /* clang-format on */
+    for (; i < n; i++) {
+#if NNCC_F32_FPU
+        *y++ = fmaf(*x3++, w[3], fmaf(*x2++, w[2], fmaf(*x1++, w[1], *x0++ * w[0])));
+#else
+        const float s = *x0++ * w[0] + *x1++ * w[1];
+
+        *y++ = s + *x2++ * w[2] + *x3++ * w[3];
+#endif
+    }
+}
+
+/* y = x within [lo, hi]; NaN stays. */
+static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float *y, int32_t n)
+{
+    int32_t i = 0;
+
+    /* clang-format off */
+#if NNCC_F32_MVE
+    {
+        float *to = y;
+        __asm volatile("wlstp.32 lr, %[left], 2f\n"
+                       "1:\n"
+                       "vldrw.32 q0, [%[x]], #16\n"
+                       "vpt.f32 lt, q0, %[lo]\n"
+                       "vdupt.32 q0, %[lo]\n"
+                       "vpt.f32 gt, q0, %[hi]\n"
+                       "vdupt.32 q0, %[hi]\n"
+                       "vstrw.32 q0, [%[to]], #16\n"
+                       "letp lr, 1b\n"
+                       "2:\n"
+                       : [x] "+r"(x), [to] "+r"(to)
+                       : [left] "r"(n), [lo] "r"(lo), [hi] "r"(hi)
+                       : "q0", "lr", "cc", "memory");
+        i = n;
+    }
+#elif NNCC_F32_FPU
+#define NNCC_F32_LIMITED(a, x, which) \
+    "vcmp.f32 " a ", " x "\nvmrs APSR_nzcv, fpscr\nit " which "\nvmov" which ".f32 " a ", " x "\n"
+#define NNCC_F32_EIGHT_LIMITED(x, which) \
+    NNCC_F32_LIMITED("s0", x, which) NNCC_F32_LIMITED("s1", x, which) NNCC_F32_LIMITED("s2", x, which) \
+    NNCC_F32_LIMITED("s3", x, which) NNCC_F32_LIMITED("s4", x, which) NNCC_F32_LIMITED("s5", x, which) \
+    NNCC_F32_LIMITED("s6", x, which) NNCC_F32_LIMITED("s7", x, which)
+    for (; n - i >= NNCC_F32_EIGHT; i += NNCC_F32_EIGHT) {
+        int32_t above = hi < INFINITY ? 1 : 0;
+        __asm volatile("vldmia %[x], {s0-s7}\n"
+                       "vmov s8, %[lo]\n"
+                       NNCC_F32_EIGHT_LIMITED("s8", "mi")
+                       "cmp %[above], #0\n"
+                       "beq 1f\n"
+                       "vmov s8, %[hi]\n"
+                       NNCC_F32_EIGHT_LIMITED("s8", "gt")
+                       "1:\n"
+                       "vstmia %[to], {s0-s7}\n"
+                       :
+                       : [x] "r"(x + i), [to] "r"(y + i), [lo] "r"(lo), [hi] "r"(hi), [above] "r"(above)
+                       : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "cc", "memory");
+    }
+#endif
+    /* clang-format on */
+    for (; i < n; i++) {
+        const float v = x[i] < lo ? lo : x[i];
+
+        y[i] = v > hi ? hi : v;
+    }
+}
+
+#endif /* NNCC_F32_ROWS_H */
