@@ -147,7 +147,10 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		}
 	}
 	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && shared == 0 {
-		block &^= 1
+		block &^= 1 // the last of an odd number goes by itself; so do rows beside fours
+		if fn == fourRows && patch <= scratchBytes {
+			block = min(roundUp(block, 4), c.Out.H*c.Out.W)
+		}
 	}
 	per := g.COut / g.Group
 	var b []byte

@@ -1,0 +1,174 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
+)
+
+// sampled is a layer as networks have it: inputs, then constants.
+type sampled struct {
+	name   string
+	op     *ir.OpDef
+	in     [][]int
+	consts [][]int
+	attrs  ir.Attrs
+	ints   []int // a constant of integers behind the inputs: pads, axes
+}
+
+// convLayer is a convolution from c to oc channels with Relu's range left open.
+func convLayer(c, oc, groups, h, w, kh, kw, stride, dilation int, padded bool) sampled {
+	ph, pw := 0, 0
+	if padded {
+		ph, pw = dilation*(kh-1)/2, dilation*(kw-1)/2
+	}
+	return sampled{fmt.Sprintf("conv %dx%dx%d to %d, %dx%d, stride %d, dilation %d, %d groups, pads %d %d", h, w, c, oc,
+		kh, kw, stride, dilation, groups, ph, pw), op.Conv, [][]int{{1, c, h, w}},
+		[][]int{{oc, c / groups, kh, kw}, {oc}}, ir.Attrs{"group": ir.Int(groups), "strides": ir.Ints(stride, stride),
+			"dilations": ir.Ints(dilation, dilation), "pads": ir.Ints(ph, pw, ph, pw)}, nil}
+}
+
+func poolLayer(d *ir.OpDef, c, h, w, k, stride int) sampled {
+	return sampled{fmt.Sprintf("%s %dx%dx%d, %d, stride %d", d.Name, h, w, c, k, stride), d, [][]int{{1, c, h, w}}, nil,
+		ir.Attrs{"kernel_shape": ir.Ints(k, k), "strides": ir.Ints(stride, stride)}, nil}
+}
+
+func productLayer(rows, inputs, outputs int) sampled {
+	return sampled{fmt.Sprintf("gemm %dx%d to %d", rows, inputs, outputs), op.Gemm, [][]int{{rows, inputs}},
+		[][]int{{outputs, inputs}, {outputs}}, ir.Attrs{"transB": ir.Int(1)}, nil}
+}
+
+func binaryLayer(d *ir.OpDef, a, b []int) sampled {
+	return sampled{fmt.Sprintf("%s %v %v", d.Name, a, b), d, [][]int{a, b}, nil, nil, nil}
+}
+
+// samples are layers that a linked CMSIS-NN has kernels for; some of each were slower once.
+var samples = []sampled{
+	convLayer(1, 16, 1, 24, 10, 10, 4, 2, 1, true), convLayer(3, 16, 1, 24, 24, 3, 3, 2, 1, true),
+	convLayer(16, 16, 1, 12, 12, 3, 3, 1, 1, true), convLayer(7, 13, 1, 9, 9, 3, 3, 1, 1, false),
+	convLayer(33, 3, 1, 12, 9, 3, 3, 2, 2, true), convLayer(20, 2, 1, 5, 14, 5, 5, 1, 2, true),
+	convLayer(8, 8, 1, 1, 50, 1, 9, 1, 1, false), convLayer(16, 3, 1, 1, 60, 1, 3, 1, 1, true),
+	convLayer(32, 32, 1, 8, 8, 1, 1, 1, 1, false), convLayer(17, 23, 1, 9, 9, 1, 1, 1, 1, false),
+	convLayer(64, 12, 1, 1, 1, 1, 1, 1, 1, false), convLayer(16, 32, 1, 16, 16, 1, 1, 2, 1, false),
+	convLayer(24, 4, 1, 12, 10, 1, 1, 1, 1, false), convLayer(88, 8, 1, 8, 8, 1, 1, 1, 1, false),
+	convLayer(24, 3, 1, 10, 10, 1, 1, 1, 1, false), convLayer(16, 16, 4, 8, 8, 3, 3, 1, 1, true),
+	convLayer(16, 16, 16, 12, 12, 3, 3, 1, 1, true), convLayer(8, 8, 8, 24, 24, 3, 3, 2, 1, true),
+	convLayer(24, 24, 24, 12, 12, 5, 5, 1, 1, true), convLayer(12, 24, 12, 10, 10, 3, 3, 1, 1, true),
+	convLayer(32, 32, 32, 1, 64, 1, 3, 1, 1, true),
+	{"tconv 6x6x16 to 8", op.ConvTranspose, [][]int{{1, 16, 6, 6}}, [][]int{{16, 8, 3, 3}, {8}},
+		ir.Attrs{"strides": ir.Ints(2, 2), "pads": ir.Ints(1, 1, 1, 1)}, nil},
+	productLayer(1, 640, 128), productLayer(1, 64, 10), productLayer(1, 16, 16), productLayer(8, 64, 64),
+	poolLayer(op.AveragePool, 16, 16, 16, 2, 2), poolLayer(op.AveragePool, 48, 11, 12, 3, 2),
+	poolLayer(op.AveragePool, 64, 7, 4, 4, 4), poolLayer(op.MaxPool, 16, 16, 16, 2, 2),
+	poolLayer(op.MaxPool, 5, 12, 12, 3, 2),
+	{"GlobalAveragePool", op.GlobalAveragePool, [][]int{{1, 64, 12, 5}}, nil, nil, nil},
+	binaryLayer(op.Add, []int{1, 16, 12, 12}, []int{1, 16, 12, 12}), binaryLayer(op.Add, []int{1, 100}, []int{1, 100}),
+	binaryLayer(op.Mul, []int{1, 1000}, []int{1, 1000}), binaryLayer(op.Mul, []int{1, 16, 12, 12}, []int{1, 16, 1, 1}),
+	{"softmax 12", op.Softmax, [][]int{{1, 12}}, nil, nil, nil},
+	{"softmax 8x100", op.Softmax, [][]int{{8, 100}}, nil, nil, nil},
+	{"batch matmul", op.MatMul, [][]int{{2, 16, 24}, {2, 24, 20}}, nil, nil, nil},
+	{"pad rows", op.Pad, [][]int{{1, 20, 14, 12}}, nil, nil, []int{0, 0, 0, 2, 0, 0, 2, 2}},
+	{"pad channels", op.Pad, [][]int{{1, 16, 7, 11}}, nil, nil, []int{0, 0, 0, 0, 0, 8, 0, 0}},
+}
+
+// add puts a layer into a graph, with an addition behind layers that would not be
+// quantised alone.
+func (s sampled) add(t *testing.T, g *ir.Graph, i int) {
+	t.Helper()
+	var in []*ir.Value
+	for k, shape := range s.in {
+		in = append(in, g.AddInput(fmt.Sprintf("x%d_%d", i, k), ir.T(tensor.F32, shape...)))
+	}
+	for k, shape := range s.consts {
+		in = append(in, g.AddConst(fmt.Sprintf("c%d_%d", i, k), ir.Rand(uint64(7*i+k), tensor.F32, shape)))
+	}
+	if s.ints != nil {
+		in = append(in, g.AddConst(fmt.Sprintf("i%d", i), tensor.Ints(s.ints...)))
+	}
+	n, err := g.Add(s.op, s.name, s.attrs, 1, in...)
+	if err == nil && s.op == op.Pad {
+		n, err = g.Add(op.Sigmoid, s.name+" behind", nil, 1, n.Out[0])
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", s.name, err)
+	}
+	n.Origin = []string{n.Name}
+	g.AddOutput(fmt.Sprintf("y%d", i), n.Out[0])
+}
+
+// sameCalls is by what the same calls differ in two programs: loads of addresses.
+const sameCalls = 4
+
+// TestFasterThanLibrary: with default flags no layer of the samples takes more
+// instructions than with an installed CMSIS-NN, copies between memory orders
+// included. CMSIS_NN_INCLUDE and CMSIS_NN_LIB_M55, _M4, _M3, _M0PLUS name it.
+func TestFasterThanLibrary(t *testing.T) {
+	g := ir.New("layers")
+	for i, s := range samples {
+		s.add(t, g, i)
+	}
+	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := onnx.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := filepath.Join(t.TempDir(), "layers.onnx")
+	if err := os.WriteFile(model, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, core := range []string{"m55", "m4", "m3", "m0plus"} {
+		t.Run(core, func(t *testing.T) {
+			knob := "CMSIS_NN_LIB_" + strings.ToUpper(core)
+			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(knob)
+			if inc == "" || lib == "" {
+				t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", knob)
+			}
+			ours := layerCounts(t, model, "cortex-"+core, option.AllKernels, "", "")
+			theirs := layerCounts(t, model, "cortex-"+core, option.CMSISNN, inc, lib)
+			for _, s := range samples {
+				a, b := ours[s.name], theirs[s.name]
+				if a == 0 || b == 0 {
+					t.Errorf("%s: %d instructions, %d with CMSIS-NN: it is not in both programs", s.name, a, b)
+				} else if a > b+sameCalls {
+					t.Errorf("%s: %d instructions, want at most CMSIS-NN's %d (%.2f)", s.name, a, b,
+						float64(a)/float64(b))
+				} else {
+					t.Logf("%-70s %8d of %8d  %.2f", s.name, a, b, float64(a)/float64(b))
+				}
+			}
+		})
+	}
+}
+
+// layerCounts are the instructions of a program by the node that layers come from.
+func layerCounts(t *testing.T, model, board string, kernels option.Kernels, include, lib string) map[string]uint64 {
+	t.Helper()
+	c := Defaults()
+	c.Model, c.Board, c.Kernels, c.CMSISInclude, c.CMSISLib, c.Cases = model, board, kernels, include, lib, 1
+	c.IOLayout = option.NativeLayout
+	v, err := c.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Mismatches > 0 {
+		t.Fatalf("--kernels %s: %d mismatches: %s", kernels, v.Mismatches, v.Failure)
+	}
+	out := map[string]uint64{}
+	for _, l := range v.Layers {
+		out[l.Name] += l.Instructions
+	}
+	return out
+}
