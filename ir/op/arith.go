@@ -162,12 +162,12 @@ func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
 	})
 }
 
-// The four operations. Quantised Add and Mul are CMSIS-NN's kernels; Sub and
-// Div follow the float64 rule.
+// The four operations. Quantised Add and Mul are CMSIS-NN's kernels, and so is
+// Sub of int16, but for the sign; Sub of int8 and Div follow the float64 rule.
 var (
 	Add = slopes(binaryArith("Add", "a + b with broadcasting", kAdd, ir.QInt, evalAddQ), 1, 1)
 	Mul = binaryArith("Mul", "a * b with broadcasting", kMul, ir.QInt, evalMulQ)
-	Sub = slopes(binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalActQ), 1, -1)
+	Sub = slopes(binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalSubQ), 1, -1)
 	Div = binaryArith("Div", "a / b with broadcasting; integers truncate", kDiv, ir.QFloat, evalActQ)
 )
 

@@ -38,19 +38,23 @@ func MulParams(n *ir.Node) *qref.MulParams {
 	return p
 }
 
-// BinaryKernel16 is BinaryKernelS8 for int16: CMSIS-NN has the kernel, and no
-// sum or product of it overflows.
+// BinaryKernel16 is BinaryKernelS8 for an Add, Sub or Mul of int16: no sum or
+// product overflows. CMSIS-NN has a kernel of Add and Mul; Sub is what TensorFlow
+// Lite computes, the Add with its second term subtracted.
 func BinaryKernel16(n *ir.Node) bool {
 	if len(n.In) != 2 || !Sixteen(n) || sixteenBit("", n.In[1]) != "" {
 		return false
 	}
-	if n.Op.Name == "Add" {
-		return AddParams16(n).Scales.OutShift <= 0
+	switch s := AddParams16(n).Scales; n.Op.Name {
+	case "Add":
+		return s.OutShift <= 0
+	case "Sub":
+		return s.OutShift < 0 && min(s.Shift1, s.Shift2, s.OutShift) >= -31
 	}
 	return MulParams(n).Shift <= 0
 }
 
-// AddParams16 are the arguments of arm_elementwise_add_s16.
+// AddParams16 are the arguments of arm_elementwise_add_s16, and those of Sub.
 func AddParams16(n *ir.Node) *qref.AddParams {
 	p := &qref.AddParams{Scales: fixp.NewAddScales16(n.In[0].Type.Quant.Scale[0], n.In[1].Type.Quant.Scale[0],
 		n.Out[0].Type.Quant.Scale[0]), Rounding: Rounding(n)}
@@ -93,6 +97,16 @@ func evalAddQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	p := AddParamsS8(n)
 	return zipS8(n, in, func(a, b, out []int8) error { return qref.Add(p, a, b, out) })
+}
+
+// evalSubQ is evalAddQ of int16 with the second term subtracted; other types
+// follow the float64 rule.
+func evalSubQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if !BinaryKernel16(n) {
+		return evalActQ(n, in)
+	}
+	p := AddParams16(n)
+	return zip16(n, in, func(a, b, out []int16) error { return qref.Sub16(p, a, b, out) })
 }
 
 // evalMulQ is arm_elementwise_mul_s8 with the multiplier sa*sb/so.

@@ -20,6 +20,20 @@ func CurveOf(n *ir.Node) (c *fixp.InterpolatedLUT16, ok bool) {
 	return ir.InterpolatedLUT(n)
 }
 
+// StraightLines are the Lines of a straight function between int16 values, or
+// between int16 and int8, with one scale each.
+var StraightLines = NewFact(func(n *Node) (*qref.PiecewiseLinear, string) {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if !lineType(x) || !lineType(y) || x.DType == tensor.I8 && y.DType == tensor.I8 {
+		return nil, Unread
+	}
+	return Lines(n.Node)
+})
+
+func lineType(t ir.Type) bool {
+	return t.Quant != nil && !t.Quant.PerAxis() && (t.DType == tensor.I16 || t.DType == tensor.I8)
+}
+
 // Lines are the constants by which a straight function of one int16 or int8
 // value (Relu, LeakyRelu, a change of scale) is two lines, proven for every
 // input; or why there are none.

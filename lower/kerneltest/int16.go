@@ -1,9 +1,15 @@
 package kerneltest
 
 import (
+	"testing"
+
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // WideRefused are layers on int16 data that the rows of a family refuse, whose
@@ -46,21 +52,171 @@ func WideRefused(family string) []Refused {
 		}
 		layers = append(layers, Refused{strings.Replace(l[0], "CONV", "DW", 1), text})
 	}
+	layers = append(layers, shared16()...)
 	for i := range layers {
 		layers[i][0] = family + "-" + layers[i][0]
 	}
 	return layers
 }
 
-// Add16 writes an addition of int16 tensors, of any scales.
-func (b *Writer) Add16(shape ...int) {
+// shared16 are layers that the rows on int16 data refuse that all families have.
+func shared16() []Refused {
+	var layers []Refused
+	x, in := "in %x : i16[2,5] q(0.01:0)\n", "in %x : i16[1,4,5,5] q(0.01:0)\n"
+	layers = append(layers,
+		Refused{"PAIR16-01", x + "in %y : i8[2,5] q(0.01:0)\n%o : i16[2,5] q(0.01:0) = Add(%x, %y)"},
+		Refused{"PAIR16-02", x + "in %y : i16[2,5] q(0.01:0)\n%o : i16[2,5] q(1e-9:0) = Add(%x, %y)"},
+		Refused{"LINE16-01", "in %x : i8[2,5] q(0.01:0)\n%o : i16[2,5] q(0.01:0) = Relu(%x)"},
+		Refused{"LINE16-02", x + "in %m : f32[]\n%o : i16[2,5] q(0.01:0) = Clip(%x, %m)"})
+	for _, p := range [][2]string{{"AVG16", "AveragePool"}, {"MAXP16", "MaxPool"}} {
+		y := "%o : i16[1,4,4,4] q(0.01:0) = " + p[1] + "(%x) {kernel_shape=[2,2]"
+		layers = append(layers,
+			Refused{p[0] + "-01", strings.ReplaceAll(in+y+"}", "i16", "i8")},
+			Refused{p[0] + "-02", strings.Replace(in+y+"}", "4,4,4] q(0.01:0)", "4,4,4] q(0.02:0)", 1)},
+			Refused{p[0] + "-03", "in %x : i16[1,4,5,5,5] q(0.01:0)\n%o : i16[1,4,4,4,4] q(0.01:0) = " + p[1] +
+				"(%x) {kernel_shape=[2,2,2]}"},
+			Refused{p[0] + "-04", in + "%o : i16[1,4,3,3] q(0.01:0) = " + p[1] +
+				"(%x) {kernel_shape=[2,2], dilations=[2,2]}"})
+	}
+	return layers
+}
+
+// WideKind makes layers on int16 data for a row that every family has.
+type WideKind struct {
+	Row   string
+	Build func(b *Writer)
+}
+
+// WideKinds are the element-wise operators and pools on int16 data.
+var WideKinds = []WideKind{{"nncc_pairs_s16", (*Writer).WidePair}, {"nncc_lines_s16", (*Writer).WideLine},
+	{"nncc_avg_pool_s16", widePool("AveragePool")}, {"nncc_max_pool_s16", widePool("MaxPool")},
+	{"nncc_interpolated_lut_s16", (*Writer).WideTable}}
+
+// scale16 is a scale of int16 data.
+func (b *Writer) scale16() float64 { return math.Exp2(b.Float64()*12-9) / 256 }
+
+// second is an operand: an input, constants, or extreme ones.
+func (b *Writer) second(name, typ string) string {
+	switch {
+	case b.Chance(75):
+		return fmt.Sprintf("in %%%s : %s", name, typ)
+	case b.Chance(30):
+		return fmt.Sprintf("const %%%s : %s = splat %d", name, typ, b.One(-32768, -32767, -1, 1, 32767))
+	}
+	return fmt.Sprintf("const %%%s : %s = rand %d", name, typ, b.n)
+}
+
+// WidePair writes an operator on two int16 tensors with broadcasting.
+func (b *Writer) WidePair() {
 	b.n++
-	n, s := b.n, commas(shape...)
-	scale := func() float64 { return math.Exp2(b.Float64()*12-9) / 256 }
-	x, y := scale(), scale()
-	z := max(x, y) * (0.3 + 2*b.Float64())
-	act := strings.TrimPrefix(b.act(z*256), ", ")
-	fmt.Fprintf(&b.text, "in %%x%d : i16[%s] q(%g:0)\nin %%v%d : i16[%s] q(%g:0)\n%%y%d : i16[%s] q(%g:0) = "+
-		"Add(%%x%d, %%v%d) {%s}\n", n, s, float32(x), n, s, float32(y), n, s, float32(z), n, n, act)
+	n := b.n
+	sa, sb, sy := pairShapes(b.Rand)
+	ops := strings.Fields("Add Add Sub Sub Mul Mul Max Min")
+	op := ops[b.IntN(len(ops))]
+	x, y := b.scale16(), b.scale16()
+	if b.Chance(30) {
+		y = x
+	}
+	z, act := max(x, y)*(0.3+2*b.Float64()), ""
+	switch op {
+	case "Mul":
+		z = x * y * math.Exp2(b.Float64()*18)
+	case "Max", "Min":
+		y, z = x, x
+	}
+	if op != "Max" && op != "Min" {
+		act = strings.TrimPrefix(b.act(z*256), ", ")
+	}
+	q := func(shape []int, s float64) string {
+		return fmt.Sprintf("i16[%s] q(%g:0)", commas(shape...), float32(s))
+	}
+	first, last := "x", "v"
+	if b.Chance(30) {
+		first, last = last, first
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : %s\n%s\n%%y%d : %s = %s(%%%s%d, %%%s%d) {%s}\n", n, q(sa, x),
+		b.second(fmt.Sprintf("v%d", n), q(sb, y)), n, q(sy, z), op, first, n, last, n, act)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// WideLine writes a straight function of int16 values, or a change of their scale.
+func (b *Writer) WideLine() {
+	b.n++
+	n, s, x := b.n, commas(b.In(1, 3), b.In(1, 40)), b.scale16()
+	y := x * math.Exp2(b.Float64()*6-3)
+	if b.Chance(40) {
+		y = x
+	}
+	q := fmt.Sprintf("i16[%s] q(%g:0)", s, float32(y))
+	fmt.Fprintf(&b.text, "in %%x%d : i16[%s] q(%g:0)\n", n, s, float32(x))
+	switch b.IntN(6) {
+	case 0:
+		fmt.Fprintf(&b.text, "%%y%d : %s = Relu(%%x%d)\n", n, q, n)
+	case 1:
+		fmt.Fprintf(&b.text, "%%y%d : %s = LeakyRelu(%%x%d) {alpha=%f}\n", n, q, n, b.Float64()*2-0.5)
+	case 2:
+		fmt.Fprintf(&b.text, "const %%l%d : f32[] = {%f}\nconst %%h%d : f32[] = {%f}\n%%y%d : %s = "+
+			"Clip(%%x%d, %%l%d, %%h%d)\n", n, -x*float64(b.In(0, 40000)), n, x*float64(b.In(0, 40000)), n, q, n, n, n)
+	case 3:
+		fmt.Fprintf(&b.text, "%%y%d : %s = Abs(%%x%d)\n", n, q, n)
+	case 4:
+		fmt.Fprintf(&b.text, "%%y%d : %s = Neg(%%x%d)\n", n, q, n)
+	default:
+		fmt.Fprintf(&b.text, "%%y%d : %s = nncc.Requantize(%%x%d)\n", n, q, n)
+	}
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// WideTable writes a function of int16 values that is interpolated.
+func (b *Writer) WideTable() {
+	b.n++
+	n, s := b.n, commas(b.In(1, 3), b.In(1, 40))
+	ops := strings.Fields("Sigmoid Tanh Exp HardSwish Erf")
+	op := ops[b.IntN(len(ops))]
+	fmt.Fprintf(&b.text, "in %%x%d : i16[%s] q(%g:0)\n%%y%d : i16[%s] q(%g:0) = %s(%%x%d)\n", n, s,
+		float32(math.Exp2(b.Float64()*4-14)), n, s, float32(math.Exp2(b.Float64()*4-15)), op, n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+}
+
+// widePool is a pooling of int16 maps.
+func widePool(kind string) func(b *Writer) {
+	return func(b *Writer) {
+		rank := b.One(1, 2, 2)
+		size, kernel, stride := make([]int, rank), make([]int, rank), make([]int, rank)
+		for d := range rank {
+			size[d] = b.In(1, 9)
+			kernel[d], stride[d] = min(b.In(1, 5), size[d]), b.In(1, 3)
+		}
+		if b.Chance(20) {
+			copy(kernel, size)
+		}
+		b.pool("i16", kind, b.One(1, 1, 2), b.One(1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24), size, kernel, stride, nil)
+	}
+}
+
+// RunWide runs layers of every kind on int16 data on a board, count of each, and
+// checks that every row took some.
+func RunWide(t *testing.T, table kernel.Table, spec *boards.Spec, opt kernel.Options, kinds []WideKind, count int) {
+	t.Helper()
+	const program = 20
+	rows := map[string]int{}
+	for n, seed := count, uint64(1); n > 0; n, seed = n-program, seed+1 {
+		w := NewWriter(seed)
+		for _, k := range kinds {
+			for range min(n, program) {
+				k.Build(w)
+			}
+		}
+		m := Guard(t, w.Graph(t), table, opt, seed)
+		for k, c := range m.Rows {
+			rows[k] += c
+		}
+		m.RunBoard(t, spec, run.BuildOptions{})
+	}
+	for _, k := range kinds {
+		if rows[k.Row] == 0 {
+			t.Errorf("no layer was taken by %s: %v", k.Row, rows)
+		}
+	}
+	t.Logf("layers by row: %v", rows)
 }

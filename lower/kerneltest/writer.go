@@ -392,6 +392,11 @@ func (b *Writer) BatchMatMul() {
 
 // Pool writes a pooling of kind MaxPool or AveragePool; pads nil: drawn.
 func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pads []int) {
+	b.pool("i8", kind, batch, channels, size, kernel, stride, pads)
+}
+
+// pool is Pool for elements of a type.
+func (b *Writer) pool(elem, kind string, batch, channels int, size, kernel, stride, pads []int) {
 	b.n++
 	n, rank := b.n, len(size)
 	out, drawn := make([]int, rank), pads == nil
@@ -408,10 +413,14 @@ func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pa
 			out[d] = (size[d]+pads[d]-kernel[d])/stride[d] + 1
 		}
 	}
-	q := fmt.Sprintf("q(%g:%d)", float32(0.01+b.Float64()), b.Zero())
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] %s\n%%y%d : i8[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], "+
-		"strides=[%s], pads=[%s]%s}\n", n, batch, channels, commas(size...), q, n, batch, channels, commas(out...), q,
-		kind, n, commas(kernel...), commas(stride...), commas(pads...), b.act(0.05))
+	scale, zero, unit := 0.01+b.Float64(), b.Zero(), 0.05
+	if elem == "i16" {
+		zero, unit = 0, 256*scale
+	}
+	q := fmt.Sprintf("q(%g:%d)", float32(scale), zero)
+	fmt.Fprintf(&b.text, "in %%x%d : %s[%d,%d,%s] %s\n%%y%d : %s[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], "+
+		"strides=[%s], pads=[%s]%s}\n", n, elem, batch, channels, commas(size...), q, n, elem, batch, channels,
+		commas(out...), q, kind, n, commas(kernel...), commas(stride...), commas(pads...), b.act(unit))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 

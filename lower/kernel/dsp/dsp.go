@@ -4,6 +4,8 @@
 package dsp
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -12,9 +14,9 @@ import (
 const Library = "nncc-dsp"
 
 // Kernels are the rows; where an operator has several, the better one first.
-var Kernels = append([]*kernel.Kernel{conv, tiles, transposedConv, mapped, residual, tilesAdd, lines, depthwise,
+var Kernels = slices.Concat([]*kernel.Kernel{conv, tiles, transposedConv, mapped, residual, tilesAdd, lines, depthwise,
 	fullyConnected, batchMatMul, pairs, add, avgPool, maxPool, relayout, runs, limits, softmax, conv16,
-	depthwise16, fullyConnected16}, recurrentRows()...)
+	depthwise16, fullyConnected16}, int16s, recurrentRows())
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {

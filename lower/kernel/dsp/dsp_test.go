@@ -1,6 +1,7 @@
 package dsp_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -167,11 +168,13 @@ func phases(b *kerneltest.Writer) { b.ConvTranspose() }
 
 func batches(b *kerneltest.Writer) { b.BatchMatMul() }
 
-// generators are the rows with what makes layers for them.
-var generators = []struct {
+type generator struct {
 	row   string
 	build func(b *kerneltest.Writer)
-}{
+}
+
+// generators are the rows with what makes layers for them.
+var generators = slices.Concat([]generator{
 	{"nncc_dsp_convolve_s8", conv}, {"nncc_dsp_convolve_s8", pointwise}, {"nncc_dsp_convolve_lut_s8", mapped},
 	{"nncc_dsp_convolve_add_s8", residual}, {"nncc_dsp_depthwise_s8", depthwise},
 	{"nncc_dsp_depthwise_s8", depthwise3x3}, {"nncc_dsp_depthwise_s8", windowed},
@@ -185,6 +188,15 @@ var generators = []struct {
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
+}, wideKinds())
+
+// wideKinds are those on int16 data that other families have, too.
+func wideKinds() []generator {
+	var list []generator
+	for _, k := range kerneltest.WideKinds {
+		list = append(list, generator{k.Row, k.Build})
+	}
+	return list
 }
 
 // behind are the rows that only costs choose, where another one takes the layer,
@@ -330,5 +342,25 @@ func TestBehind(t *testing.T) {
 			m := kerneltest.Guard(t, b.Graph(t), inFront, opt, seed)
 			m.RunBoard(t, spec, run.BuildOptions{})
 		}
+	}
+}
+
+// TestWide runs the rows on int16 data, on the boards that NNCC_BOARDS names,
+// NNCC_RANDOM layers of each.
+func TestWide(t *testing.T) {
+	kinds := append([]kerneltest.WideKind{{Row: "nncc_dsp_convolve_s16", Build: wide},
+		{Row: "nncc_dsp_fully_connected_s16", Build: wideGemm}, {Row: "nncc_dsp_depthwise_s16", Build: wideDepthwise}},
+		kerneltest.WideKinds...)
+	for _, name := range testenv.Boards("cortex-m4", "cortex-m0plus") {
+		spec, err := boards.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := kinds
+		if !spec.ISA.DSP {
+			list = kinds[2:] // convolutions are those of the other libraries
+		}
+		kerneltest.RunWide(t, table, spec, kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}, list,
+			testenv.Count(t, 8))
 	}
 }

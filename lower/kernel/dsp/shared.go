@@ -9,5 +9,6 @@ var (
 	pairs  = shared.Pairs(noHelium("")[0])
 	lines  = shared.Lines(noHelium("")[0])
 	runs   = shared.Runs(onDSP("")[0])
+	int16s = shared.Wide(noHelium("")[0])
 	limits = shared.Limits(noHelium("")[0])
 )

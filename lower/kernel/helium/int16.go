@@ -1,8 +1,6 @@
 package helium
 
 import (
-	"fmt"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -98,35 +96,4 @@ func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 			"stride_h", c.Stride.H, "stride_w", c.Stride.W, "dilation_h", c.Dilation.H, "dilation_w", c.Dilation.W,
 			"pad_top", c.Pad.H, "pad_left", c.Pad.W, "record", len(b)/((c.G.COut+lanes-1)/lanes),
 			"act_min", int(p.ActMin), "act_max", int(p.ActMax))}, i8In(0), packed(b), i8Out(0)}})
-}
-
-// add16 has the three roundings of the operator, of any scales.
-var add16 = &kernel.Kernel{
-	Name: "nncc_helium_add_s16", Library: Library, Doc: "int16 addition", Ops: []*ir.OpDef{op.Add},
-	Layout: kernel.SameLayout,
-	Rules: join(onHelium("HELIUM-ADD16-00"), []kernel.Rule{quantised.Int16("HELIUM-ADD16-01", 0, 1),
-		quantised.SameShapes("HELIUM-ADD16-02"),
-		{Code: "HELIUM-ADD16-03", Doc: "scales that shift to the right, by at most 31 bits", Check: addShifts16}}),
-	Lower: func(n *kernel.Node) *call.Lowered {
-		p := op.AddParams16(n.Node)
-		s := p.Scales
-		f := call.Ints("n", n.Out[0].Type.Elems(), "left_shift", int(s.LeftShift), "x_mult", int(s.Mult1), "x_shift",
-			int(s.Shift1), "y_mult", int(s.Mult2), "y_shift", int(s.Shift2), "mult", int(s.OutMult), "shift",
-			int(s.OutShift), "act_min", int(p.ActMin), "act_max", int(p.ActMax))
-		return own(quantised.Elementwise(n.Node), call.Call{Func: "nncc_helium_add_s16", Args: []call.Arg{
-			&call.Struct{Type: "nncc_helium_add16_params", Fields: f}, quantised.Operand(n.Node, 0),
-			quantised.Operand(n.Node, 1), call.Out{I: 0, CType: "int16_t"}}})
-	},
-}
-
-func addShifts16(n *kernel.Node) string {
-	if len(n.In) != 2 || !op.Sixteen(n.Node) || quantised.NotInt16(n.In[1]) != "" {
-		return kernel.Unread
-	}
-	s := op.AddParams16(n.Node).Scales
-	if lo, hi := min(s.Shift1, s.Shift2, s.OutShift), max(s.Shift1, s.Shift2, s.OutShift); lo < -31 || hi > 0 {
-		return fmt.Sprintf("operands and sum are shifted by %d, %d and %d, want 0 to -31", s.Shift1, s.Shift2,
-			s.OutShift)
-	}
-	return ""
 }

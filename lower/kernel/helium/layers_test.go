@@ -440,10 +440,6 @@ func wideDepthwise(b *builder) {
 	})
 }
 
-func wideAdd(b *builder) {
-	b.Written(func(w *kerneltest.Writer) { w.Add16(w.In(1, 3), w.In(1, 9), w.In(1, 40)) })
-}
-
 // wideGemm is a product on int16 data.
 func wideGemm(b *builder) {
 	b.Written(func(w *kerneltest.Writer) { w.Gemm16(w.One(1, 1, 2, 3, 5), w.In(1, 150), channels(b, 40)) })
@@ -491,11 +487,13 @@ func written(t *testing.T, layer func(w *kerneltest.Writer)) {
 	}
 }
 
-// generators are all rows with what makes layers for them.
-var generators = []struct {
+type generator struct {
 	row   string
 	build func(b *builder)
-}{
+}
+
+// generators are all rows with what makes layers for them.
+var generators = slices.Concat([]generator{
 	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped},
 	{"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3},
 	{"nncc_helium_depthwise_s8", depthwise}, {"nncc_helium_depthwise_s8", windowed},
@@ -510,7 +508,16 @@ var generators = []struct {
 	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
-	{"nncc_helium_depthwise_s16", wideDepthwise}, {"nncc_helium_add_s16", wideAdd},
+	{"nncc_helium_depthwise_s16", wideDepthwise},
+}, wideKinds())
+
+// wideKinds are those on int16 data that other families have, too.
+func wideKinds() []generator {
+	var list []generator
+	for _, k := range kerneltest.WideKinds {
+		list = append(list, generator{k.Row, func(b *builder) { b.Written(k.Build) }})
+	}
+	return list
 }
 
 // layers are count random layers of every generator.
@@ -574,4 +581,13 @@ func TestBoard(t *testing.T) {
 		m := kerneltest.Compile(t, table, "layers", g, core, uint64(3+r))
 		m.RunBoard(t, spec, run.BuildOptions{})
 	}
+}
+
+// TestWide runs the rows on int16 data, NNCC_RANDOM layers of each.
+func TestWide(t *testing.T) {
+	spec, err := boards.Load("cortex-m55")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kerneltest.WideKinds, testenv.Count(t, 8))
 }

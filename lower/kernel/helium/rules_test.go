@@ -85,12 +85,6 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-ADD-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"HELIUM-ADD-02", "in %x : i8[40,40] A\nin %y : i8[40] W\n%o : i8[40,40] O = Add(%x, %y)"},
 	{"HELIUM-ADD-03", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Add(%x, %y)"},
-	{"HELIUM-ADD16-01", "in %x : i16[2,5] q(0.01:0)\nin %y : i8[2,5] q(0.01:0)\n" +
-		"%o : i16[2,5] q(0.01:0) = Add(%x, %y)"},
-	{"HELIUM-ADD16-02", "in %x : i16[2,5] q(0.01:0)\nin %y : i16[5] q(0.01:0)\n" +
-		"%o : i16[2,5] q(0.01:0) = Add(%x, %y)"},
-	{"HELIUM-ADD16-03", "in %x : i16[2,5] q(0.01:0)\nin %y : i16[2,5] q(0.01:0)\n" +
-		"%o : i16[2,5] q(1e-9:0) = Add(%x, %y)"},
 	{"HELIUM-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
 	{"HELIUM-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
 	{"HELIUM-RUNS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},

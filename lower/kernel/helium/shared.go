@@ -9,5 +9,6 @@ var (
 	pairs  = shared.Pairs(onHelium(""))
 	lines  = shared.Lines(onHelium(""))
 	runs   = shared.Runs(onHelium(""))
+	int16s = shared.Wide(onHelium(""))
 	limits = shared.Limits(onHelium(""))
 )

@@ -189,13 +189,7 @@ func PairRules(code string) []kernel.Rule {
 				if why := pairTypes(n.Node); why != "" {
 					return why
 				}
-				if r := n.Out[0].Type.Rank(); r > 8 {
-					return fmt.Sprintf("%d dimensions, want at most 8", r)
-				}
-				if slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v.Const == nil }) {
-					return ""
-				}
-				return "both operands are constant"
+				return pairDims(n)
 			}},
 		{Code: code + "-02", Doc: "a function of two rows gives the results of all pairs of values", Proof: true,
 			Check: Pairs.Why},
@@ -204,17 +198,23 @@ func PairRules(code string) []kernel.Rule {
 
 // LowerPair calls the node's Pair, directly where both operands lie like the
 // result.
-func LowerPair(n *kernel.Node, p *Pair) *call.Lowered {
+func LowerPair(n *kernel.Node, p *Pair) *call.Lowered { return lowerPairs("nncc_pairs_s8", n, p) }
+
+// lowerPairs is LowerPair with the function that broadcasts.
+func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 	out := n.Out[0].Type
 	a, b := kernel.Broadcast(n.Node, 0, out), kernel.Broadcast(n.Node, 1, out)
 	low := &call.Lowered{Kernel: p.Func, Unused: Constants(n.Node), InPlace: kernel.MayOverwrite(n.Node, a, b)}
 	if p.Swapped {
 		a, b = b, a
 	}
-	y := call.Out{CType: "int8_t"}
+	y := call.Out{CType: call.CType(out.DType)}
+	if out.DType == tensor.Bool {
+		y.CType = "int8_t"
+	}
 	whole := func(o kernel.Operand) bool {
 		blob, ok := o.Arg.(*call.Blob)
-		return o.Whole || ok && len(blob.Data) == out.Elems()
+		return o.Whole || ok && len(blob.Data) == out.Elems()*n.In[0].Type.DType.Size()
 	}
 	if whole(a) && whole(b) {
 		low.Calls = []call.Call{{Func: p.Func, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(out.Elems())}}}
@@ -222,7 +222,7 @@ func LowerPair(n *kernel.Node, p *Pair) *call.Lowered {
 	}
 	space := &call.Struct{Type: "nncc_bcast_params", Fields: kernel.BroadcastFields(out, a, b).Fields}
 	args := []call.Arg{space, p.Form, call.Func(p.Func), a.Arg, b.Arg, y}
-	low.Calls = []call.Call{{Func: "nncc_pairs_s8", Args: args}}
-	low.Route = "nncc_pairs_s8"
+	low.Calls = []call.Call{{Func: fn, Args: args}}
+	low.Route = fn
 	return low
 }

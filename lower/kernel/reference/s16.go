@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // int16 operators that CMSIS-NN lacks, and the changes between int8 and int16.
@@ -50,14 +51,6 @@ func lineKernel(n *ir.Node) string {
 	return lineKernels[[2]tensor.DType{x.DType, y.DType}]
 }
 
-// lines are the constants of a straight function.
-var lines = kernel.NewFact(func(n *kernel.Node) (*qref.PiecewiseLinear, string) {
-	if lineKernel(n.Node) == "" {
-		return nil, kernel.Unread
-	}
-	return kernel.Lines(n.Node)
-})
-
 // linesRow computes functions that are straight lines on either side of 0 by
 // constants that are proven right for every input.
 var linesRow = &kernel.Kernel{
@@ -71,9 +64,9 @@ var linesRow = &kernel.Kernel{
 					short(n.Out[0].Type))
 			}
 			return ""
-		}}, constant(1, 2), cond{"lines that are exact for all inputs", lines.Why}), Layout: same,
+		}}, constant(1, 2), cond{"lines that are exact for all inputs", kernel.StraightLines.Why}), Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
-		p := lines.Must(n)
+		p := kernel.StraightLines.Must(n)
 		l := start(n.Node, lineKernel(n.Node))
 		l.low.Unused = unusedTail(n.Node)
 		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)),
@@ -117,7 +110,8 @@ var curveRow = &kernel.Kernel{
 }
 
 // pair16Row computes two int16 tensors with broadcasting: Add and Mul by
-// CMSIS-NN's kernels on expanded operands, others by their definition.
+// CMSIS-NN's kernels on expanded operands, Sub by a function of two rows, others
+// by their definition.
 var pair16Row = &kernel.Kernel{
 	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting",
 	Ops: kernel.Where(func(d *ir.OpDef) bool { _, ok := binaryOps[d]; return ok }),
@@ -132,6 +126,11 @@ var pair16Row = &kernel.Kernel{
 		l := start(n.Node, "nncc_binary_s16")
 		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n.Node) {
 			return l.expanded()
+		}
+		if n.Op == op.Sub && op.BinaryKernel16(n.Node) {
+			l.low = quantised.LowerWidePair(n, quantised.WidePairs.Must(n))
+			l.low.Library = "nncc"
+			return l.low
 		}
 		f, ok := binaryOps[n.Op]
 		if !ok {

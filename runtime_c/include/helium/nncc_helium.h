@@ -463,26 +463,6 @@ typedef struct
 /* KERNELS(nncc_helium_add_s8) */
 
 /*
- * Addition of int16 as arm_elementwise_add_s16: x and y, shifted to the left, by mult * 2^(shift - 31) each, the sum by
- * another one, clamped. Shifts are 0 to -31. out may be x or y. 7 instructions an element.
- */
-typedef struct
-{
-    int32_t n;
-    int32_t left_shift;
-    int32_t x_mult;
-    int32_t x_shift;
-    int32_t y_mult;
-    int32_t y_shift;
-    int32_t mult;
-    int32_t shift;
-    int32_t act_min;
-    int32_t act_max;
-} nncc_helium_add16_params;
-
-/* KERNELS(nncc_helium_add_s16) */
-
-/*
  * Softmax of rows of `size` values, 1 to 8191, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and
  * zero point -128. table[255 - d] is the exponential (Q0.31) of a value that lies d below the largest one of its row, 0
  * where it does not count. scratch: 4 * size bytes, 16-byte aligned. y may be x.

@@ -40,6 +40,69 @@ typedef struct
 /* As nncc_binary_s8. */
 /* KERNELS(nncc_binary_s16) */
 
+/* A function of two rows, y[i] = f(a[i], b[i]) for i < n; form has its constants. y may be a or b. */
+typedef void nncc_pair16_fn(const void *form, const int16_t *a, const int16_t *b, int16_t *y, int32_t n);
+
+/*
+ * Add and Sub: clamp(nncc_rq(u * unit + sign * nncc_rq(v << 15, mult, -shift), out_mult, -out_shift)). unit is 2^14 or
+ * -2^14, sign 1 or -1; shift 1 to 31, or 0, and mult 2^30, which leaves v * 2^14; out_shift 1 to 31.
+ */
+typedef struct
+{
+    int32_t unit, sign;
+    int32_t mult, shift;
+    int32_t out_mult, out_shift;
+    int32_t act_min, act_max;
+} nncc_pair_sum_s16_params;
+
+/* Mul: clamp(nncc_rq(u * v, mult, -shift)); shift 1 to 31; proven for two values of -32768. */
+typedef struct
+{
+    int32_t mult, shift;
+    int32_t act_min, act_max;
+} nncc_pair_mul_s16_params;
+
+/* The last ones are the larger and the smaller value: form is not read. */
+/* KERNELS(pair_s16) */
+
+/* A function of two rows for tensors that are broadcast. */
+/* KERNELS(nncc_pairs_s16) */
+
+/* y = x, not below act_min and not above act_max. x, y [count]. In place. */
+typedef struct
+{
+    int32_t count;
+    int32_t act_min, act_max;
+} nncc_clamp_s16_params;
+
+/* KERNELS(nncc_clamp_s16) */
+
+/*
+ * A function of two lines, as nncc_piecewise_linear_s16, in 32 bits: with the multiplier m * 2^31 + l and the constant
+ * c of a side, y = clamp((q * m + (2 * q * l >> 32) + c) >> shift), floor shifts. x, y [count]. In place.
+ */
+typedef struct
+{
+    int32_t count, split, shift;
+    int32_t pos_mult, pos_low, pos_bias;
+    int32_t neg_mult, neg_low, neg_bias;
+    int32_t act_min, act_max;
+} nncc_lines_s16_params;
+
+/* KERNELS(nncc_lines_s16) */
+
+/* Pooling of NHWC maps; the part of a window that lies inside counts. y = clamp(...) in the quantisation of x. */
+typedef struct
+{
+    int32_t batch, in_h, in_w, channels;
+    int32_t out_h, out_w, kernel_h, kernel_w;
+    int32_t stride_h, stride_w, pad_h, pad_w;
+    int32_t act_min, act_max;
+} nncc_pool_s16_params;
+
+/* The mean is rounded to the nearest, ties away from zero; windows of at most 32767 elements. */
+/* KERNELS(pool_s16) */
+
 /* As nncc_reduce_sum_s8 with rescale 1; axis at most 8192. x [outer,axis,inner], y [outer,inner]. */
 /* KERNELS(nncc_reduce_sum_s16) */
 

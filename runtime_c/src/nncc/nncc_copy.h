@@ -128,4 +128,26 @@ static inline void nncc_set(void *y, uint8_t v, int32_t n)
 #endif
 }
 
+/* n elements of the value v, n at least 0. */
+static inline void nncc_set16(void *y, uint16_t v, int32_t n)
+{
+#if NNCC_COPY_MVE
+    __asm volatile("vdup.16 q0, %[v]\n\t"
+                   "wlstp.16 lr, %[n], 2f\n"
+                   "1:\n\t"
+                   "vstrh.16 q0, [%[y]], #16\n\t"
+                   "letp lr, 1b\n"
+                   "2:\n\t"
+                   : [y] "+r"(y)
+                   : [v] "r"(v), [n] "r"(n)
+                   : "q0", "lr", "cc", "memory");
+#else
+    nncc_any16 *to = (nncc_any16 *)y;
+
+    for (; n > 0; n--) {
+        *to++ = v;
+    }
+#endif
+}
+
 #endif /* NNCC_COPY_H */

@@ -1,9 +1,28 @@
+/* nncc_interpolated_lut_s16: eight elements in 11 instructions with Helium, whose VQRDMULH has the rounding. */
 #include "nncc_element_int.h"
-#include "nncc_s16.h"
+#include "nncc_wide.h"
+
+#if NNCC_WIDE_MVE
+
+static inline int16x8_t nncc_lut_eight(const int16_t *points, int16x8_t q)
+{
+    const uint16x8_t at = vreinterpretq_u16_s16(vaddq_n_s16(vshrq_n_s16(q, 7), 256));
+    const int16x8_t first = vldrhq_gather_shifted_offset_s16(points, at);
+    const int16x8_t slope = vsubq_s16(vldrhq_gather_shifted_offset_s16(points + 1, at), first);
+
+    return vaddq_s16(first, vqrdmulhq_s16(slope, vandq_s16(vshlq_n_s16(q, 8), vdupq_n_s16(0x7f00))));
+}
+
+#endif
 
 void nncc_interpolated_lut_s16(const nncc_count_params *p, const int16_t *x, const int16_t *points, int16_t *y)
 {
-    for (int32_t i = 0; i < p->count; i++) {
-        y[i] = (int16_t)nncc_el_interpolated_lut_s16(points, x[i]);
-    }
+    const int16_t *a = x;
+    int32_t n = p->count;
+
+#if NNCC_WIDE_MVE
+    NNCC_WIDE_MAP_VECTORS(nncc_lut_eight(points, u));
+#else
+    NNCC_WIDE_EACH_SHORT(nncc_el_interpolated_lut_s16(points, u), r);
+#endif
 }

@@ -1,0 +1,286 @@
+package quantised
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Element-wise operators and pools on int16 data, by kernels that every core has
+// a body of.
+
+// i16In and i16Out are operands of the kernels.
+func i16In(i int) call.In { return call.In{I: i, CType: "int16_t"} }
+func i16Out() call.Out    { return call.Out{CType: "int16_t"} }
+
+// WidePairs is the Pair of a node on int16 data.
+var WidePairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
+	if why := wideTypes(n.Node); why != "" {
+		return nil, why
+	}
+	switch n.Op {
+	case op.Mul:
+		return wideProduct(n.Node)
+	case op.Add, op.Sub:
+		return wideSum(n.Node)
+	case op.Div:
+		return nil, "quotients have no function of two rows"
+	}
+	if lo, hi := op.ActRange(n.Node, n.Out[0].Type); !op.MinMaxKernel(n.Node) || lo != math.MinInt16 ||
+		hi != math.MaxInt16 {
+		return nil, "operands and result differ in scale, or the result is clamped"
+	}
+	f := map[*ir.OpDef]string{op.Min: "nncc_pair_min_s16", op.Max: "nncc_pair_max_s16"}[n.Op]
+	return &Pair{Func: f, Form: call.Null{}}, ""
+})
+
+// wideTypes says what a node has that pairs of int16 values have not.
+func wideTypes(n *ir.Node) string {
+	if len(n.In) != 2 {
+		return fmt.Sprintf("%d operands, want 2", len(n.In))
+	}
+	for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
+		if s := NotInt16(v); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// downBy says why a shift is not one of 1 to 31 bits to the right.
+func downBy(what string, shift int32) string {
+	if shift > -1 || shift < -31 {
+		return fmt.Sprintf("%s is requantised by a shift of %d, want -1 to -31", what, shift)
+	}
+	return ""
+}
+
+// wideSum is the sum of the operand with the larger scale, of which half is
+// exact, and of the other one.
+func wideSum(n *ir.Node) (*Pair, string) {
+	p := op.AddParams16(n)
+	s := p.Scales
+	larger, sign := int32(1), int32(1)
+	if n.Op == op.Sub {
+		sign = -1
+	}
+	swapped := s.Mult1 != 1<<30 || s.Shift1 != 0
+	if swapped {
+		larger, sign, s.Mult1, s.Shift1, s.Mult2, s.Shift2 = sign, 1, s.Mult2, s.Shift2, s.Mult1, s.Shift1
+	}
+	if s.Mult1 != 1<<30 || s.Shift1 != 0 {
+		return nil, "neither operand is the half of its scale"
+	}
+	if s.Mult2 != 1<<30 || s.Shift2 != 0 {
+		if why := downBy("an operand", s.Shift2); why != "" {
+			return nil, why
+		}
+	}
+	if why := downBy("the sum", s.OutShift); why != "" {
+		return nil, why
+	}
+	return &Pair{Func: "nncc_pair_sum_s16", Swapped: swapped, Form: &call.Struct{Type: "nncc_pair_sum_s16_params",
+		Fields: call.Ints("unit", int(larger)<<14, "sign", int(sign), "mult", int(s.Mult2), "shift", int(-s.Shift2),
+			"out_mult", int(s.OutMult), "out_shift", int(-s.OutShift), "act_min", int(p.ActMin), "act_max",
+			int(p.ActMax))}}, ""
+}
+
+// wideProduct is a product; that of two values of -32768 is one more than its
+// double, in 32 bits, can be.
+func wideProduct(n *ir.Node) (*Pair, string) {
+	p := op.MulParams(n)
+	if why := downBy("the product", p.Shift); why != "" {
+		return nil, why
+	}
+	exact := fixp.Requantize(1<<30, p.Mult, p.Shift)
+	near := fixp.DivideByPowerOfTwo(int32((int64(math.MaxInt32)*int64(p.Mult)+1<<31)>>32), -p.Shift)
+	if fixp.Clamp(exact, p.ActMin, p.ActMax) != fixp.Clamp(near, p.ActMin, p.ActMax) {
+		return nil, "the square of -32768 is rounded to another result than its neighbour"
+	}
+	return &Pair{Func: "nncc_pair_mul_s16", Form: &call.Struct{Type: "nncc_pair_mul_s16_params",
+		Fields: call.Ints("mult", int(p.Mult), "shift", int(-p.Shift), "act_min", int(p.ActMin), "act_max",
+			int(p.ActMax))}}, ""
+}
+
+// LowerWidePair is LowerPair on int16 data.
+func LowerWidePair(n *kernel.Node, p *Pair) *call.Lowered { return lowerPairs("nncc_pairs_s16", n, p) }
+
+// widePairRules are the conditions on a node on int16 data that a Pair computes.
+func widePairRules(code string) []kernel.Rule {
+	return []kernel.Rule{
+		{Code: code + "-01", Doc: "two int16 operands with one scale each and zero point 0, at most 8 dimensions",
+			Check: func(n *kernel.Node) string {
+				if why := wideTypes(n.Node); why != "" {
+					return why
+				}
+				return pairDims(n)
+			}},
+		{Code: code + "-02", Doc: "scales that shift to the right, one quantisation for Min and Max",
+			Check: func(n *kernel.Node) string {
+				if wideTypes(n.Node) != "" {
+					return kernel.Unread
+				}
+				return WidePairs.Why(n)
+			}},
+	}
+}
+
+// straight is a function of two lines in 32 bits, nncc_lines_s16_params.
+type straight struct {
+	shift              int
+	pos, neg           int64 // multipliers
+	over, under        int32
+	split, first, last int32
+	clamp              bool // no more than two bounds
+}
+
+// WideLines are the lines of a straight function from int16 to int16, in 32 bits.
+var WideLines = kernel.NewFact(func(n *kernel.Node) (*straight, string) {
+	p, why := kernel.StraightLines.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	if l, ok := narrowLines(p); ok {
+		return l, ""
+	}
+	return nil, "no lines of 32 bits give the defined results for all inputs"
+})
+
+// narrowLines finds lines of 32 bits with the results of those of 64.
+func narrowLines(p *qref.PiecewiseLinear) (*straight, bool) {
+	l := &straight{split: p.Split, first: p.ActMin, last: p.ActMax, clamp: true}
+	for q := int32(math.MinInt16); q <= math.MaxInt16 && l.clamp; q++ {
+		l.clamp = p.Apply(q) == min(max(q, p.ActMin), p.ActMax)
+	}
+	if l.clamp {
+		return l, true
+	}
+	l.shift = 15
+	for _, d := range []struct {
+		mult  int64
+		shift int32
+	}{{p.PosMult, p.PosShift}, {p.NegMult, p.NegShift}} {
+		if d.mult != 0 {
+			l.shift = min(l.shift, int(d.shift)-lowBits)
+		}
+	}
+	if l.shift < 0 {
+		return nil, false
+	}
+	pos, over, ok := l.side(p, p.PosMult, p.PosBias, p.PosShift, max(l.split, math.MinInt16), math.MaxInt16)
+	neg, under, okay := l.side(p, p.NegMult, p.NegBias, p.NegShift, math.MinInt16, min(l.split-1, math.MaxInt16))
+	l.pos, l.neg, l.over, l.under = pos, neg, over, under
+	return l, ok && okay
+}
+
+// lowBits are the bits of a multiplier of which the products' upper halves count.
+const lowBits = 31
+
+// side finds a multiplier and a constant for the values lo to hi: those of 64
+// bits, rounded, or neighbours of them.
+func (l *straight) side(p *qref.PiecewiseLinear, mult, bias int64, shift, lo, hi int32) (int64, int32, bool) {
+	less := int(shift) - lowBits - l.shift
+	scaled := func(v int64, less int) int64 { return int64(math.Round(math.Ldexp(float64(v), -less))) }
+	m, b := scaled(mult, less), scaled(bias, less+lowBits)
+	for _, d := range []int64{0, 1, -1, 2, -2} {
+		for _, e := range []int64{0, -1, 1} {
+			if l.gives(p, m+d, b+e, lo, hi) {
+				return m + d, int32(b + e), true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// gives compares a line with the function for the values lo to hi.
+func (l *straight) gives(p *qref.PiecewiseLinear, mult, bias int64, lo, hi int32) bool {
+	high, low := mult>>lowBits, mult&(1<<lowBits-1)
+	for q := int64(lo); q <= int64(hi); q++ {
+		v := q*high + (2*q*low)>>32 + bias
+		if v != int64(int32(v)) || min(max(int32(v>>uint(l.shift)), l.first), l.last) != p.Apply(int32(q)) {
+			return false
+		}
+	}
+	return bias == int64(int32(bias)) && high == int64(int32(high))
+}
+
+// LowerWideLines computes the lines.
+func LowerWideLines(n *kernel.Node, l *straight) *call.Lowered {
+	fn := "nncc_lines_s16"
+	f := call.Ints("count", n.Out[0].Type.Elems())
+	if l.clamp {
+		fn = "nncc_clamp_s16"
+	} else {
+		f = append(f, call.Ints("split", int(l.split), "shift", l.shift, "pos_mult", int(l.pos>>lowBits),
+			"pos_low", int(l.pos&(1<<lowBits-1)), "pos_bias", int(l.over), "neg_mult", int(l.neg>>lowBits),
+			"neg_low", int(l.neg&(1<<lowBits-1)), "neg_bias", int(l.under))...)
+	}
+	f = append(f, call.Ints("act_min", int(l.first), "act_max", int(l.last))...)
+	return &call.Lowered{Kernel: fn, InPlace: []int{0}, Unused: ir.Identity(len(n.In))[1:],
+		Calls: []call.Call{{Func: fn, Args: []call.Arg{&call.Struct{Type: fn + "_params", Fields: f}, i16In(0),
+			i16Out()}}}}
+}
+
+// wideLineRules are the conditions on a straight function.
+func wideLineRules(code string) []kernel.Rule {
+	return []kernel.Rule{Int16(code+"-01", 0), {Code: code + "-02", Proof: true,
+		Doc: "constant parameters; lines of 32 bits give the results of all values",
+		Check: func(n *kernel.Node) string {
+			if NotInt16(n.In[0]) != "" || NotInt16(n.Out[0]) != "" {
+				return kernel.Unread
+			}
+			return WideLines.Why(n)
+		}}}
+}
+
+// lowerWidePool calls a pool's kernel.
+func lowerWidePool(fn string) func(n *kernel.Node) *call.Lowered {
+	return func(n *kernel.Node) *call.Lowered {
+		g := kernel.Pool.Must(n)
+		lo, hi, _ := op.PoolQuantClamp(n.Node)
+		w := PoolWindow(g)
+		f := call.Ints("batch", g.N, "in_h", w.In.H, "in_w", w.In.W, "channels", g.C, "out_h", w.Out.H, "out_w",
+			w.Out.W, "kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W, "stride_h", w.Stride.H, "stride_w", w.Stride.W,
+			"pad_h", w.Pad.H, "pad_w", w.Pad.W, "act_min", int(lo), "act_max", int(hi))
+		return &call.Lowered{Kernel: fn, Calls: []call.Call{{Func: fn, Args: []call.Arg{
+			&call.Struct{Type: "nncc_pool_s16_params", Fields: f}, i16In(0), i16Out()}}}}
+	}
+}
+
+// Wide are the rows on int16 data.
+func (s Shared) Wide(core kernel.Rule) []*kernel.Kernel {
+	pool := func(fn, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
+		return s.row(core, code, kernel.Kernel{Name: fn, Ops: ops, Doc: doc, Layout: kernel.SpatialLayout},
+			func(code string) []kernel.Rule { return PoolRulesOf(code, Int16(code+"-01", 0)) }, lowerWidePool(fn))
+	}
+	return []*kernel.Kernel{
+		s.row(core, "PAIR16", kernel.Kernel{Name: "nncc_pairs_s16", Ops: PairOps,
+			Doc: "two int16 tensors with broadcasting, by functions of two rows"}, widePairRules,
+			func(n *kernel.Node) *call.Lowered { return LowerWidePair(n, WidePairs.Must(n)) }),
+		s.row(core, "LINE16", kernel.Kernel{Name: "nncc_lines_s16",
+			Ops: kernel.Where(func(d *ir.OpDef) bool { return d.Straight }),
+			Doc: "straight functions of int16 values, in 32 bits"}, wideLineRules,
+			func(n *kernel.Node) *call.Lowered { return LowerWideLines(n, WideLines.Must(n)) }),
+		pool("nncc_avg_pool_s16", "AVG16", "int16 average pooling", op.AveragePool, op.GlobalAveragePool),
+		pool("nncc_max_pool_s16", "MAXP16", "int16 max pooling", op.MaxPool, op.GlobalMaxPool),
+	}
+}
+
+// pairDims says why a node has no operand that is computed at run time, or too
+// many dimensions.
+func pairDims(n *kernel.Node) string {
+	if r := n.Out[0].Type.Rank(); r > 8 {
+		return fmt.Sprintf("%d dimensions, want at most 8", r)
+	}
+	if slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v.Const == nil }) {
+		return ""
+	}
+	return "both operands are constant"
+}
