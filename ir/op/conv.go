@@ -105,8 +105,10 @@ func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := inFloat(in, convolve[float64](n, g))
-	return out, nil
+	if out, ok := convolveSingle(n, g, in); ok {
+		return outs(out)
+	}
+	return inFloat(in, convolve[float64](n, g)), nil
 }
 
 func convolve[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {

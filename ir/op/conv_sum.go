@@ -63,47 +63,43 @@ func convSum[T summable](g *ConvGeom, x, w, b, y []T) {
 // im2col fills col, [C*taps][hi-lo], with the input elements under every
 // kernel position for the output pixels lo to hi; zero in the padding.
 func im2col[T summable](g *ConvGeom, x []T, lo, hi int, col []T) {
+	plane, taps := product(g.In), g.Taps()
+	for r := range g.CIn / g.Group * taps {
+		im2colRow(g, x[r/taps*plane:][:plane], r%taps, lo, hi, col[r*(hi-lo):][:hi-lo])
+	}
+}
+
+// im2colRow is the row of im2col for one channel and kernel position.
+func im2colRow[T summable](g *ConvGeom, src []T, tap, lo, hi int, dst []T) {
 	in, out := pad3(g.In, 1), pad3(g.Out, 1)
 	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
-	plane := in[0] * in[1] * in[2]
-	width := hi - lo
-	r := 0
-	for c := 0; c < g.CIn/g.Group; c++ {
-		src := x[c*plane:][:plane]
-		for kz := 0; kz < kn[0]; kz++ {
-			for ky := 0; ky < kn[1]; ky++ {
-				for kx := 0; kx < kn[2]; kx++ {
-					dst := col[r*width:][:width]
-					r++
-					x0 := kx*dl[2] - pb[2]
-					oLo, oHi := outRange(x0, st[2], out[2], in[2])
-					// row by row of the output, cut to [lo, hi)
-					for p := lo; p < hi; {
-						row := p / out[2]
-						from := p % out[2]
-						to := min(out[2], from+hi-p)
-						seg := dst[p-lo:][:to-from]
-						p += to - from
-						iz := row/out[1]*st[0] + kz*dl[0] - pb[0]
-						iy := row%out[1]*st[1] + ky*dl[1] - pb[1]
-						if iz < 0 || iz >= in[0] || iy < 0 || iy >= in[1] {
-							continue
-						}
-						line := src[(iz*in[1]+iy)*in[2]:][:in[2]]
-						a, z := max(from, oLo), min(to, oHi)
-						if a >= z {
-							continue
-						}
-						if st[2] == 1 {
-							copy(seg[a-from:z-from], line[a+x0:])
-							continue
-						}
-						for o := a; o < z; o++ {
-							seg[o-from] = line[o*st[2]+x0]
-						}
-					}
-				}
-			}
+	kz, ky, kx := tap/(kn[1]*kn[2]), tap/kn[2]%kn[1], tap%kn[2]
+	x0 := kx*dl[2] - pb[2]
+	oLo, oHi := outRange(x0, st[2], out[2], in[2])
+	clear(dst)
+	// row by row of the output, cut to [lo, hi)
+	for p := lo; p < hi; {
+		row := p / out[2]
+		from := p % out[2]
+		to := min(out[2], from+hi-p)
+		seg := dst[p-lo:][:to-from]
+		p += to - from
+		iz := row/out[1]*st[0] + kz*dl[0] - pb[0]
+		iy := row%out[1]*st[1] + ky*dl[1] - pb[1]
+		if iz < 0 || iz >= in[0] || iy < 0 || iy >= in[1] {
+			continue
+		}
+		line := src[(iz*in[1]+iy)*in[2]:][:in[2]]
+		a, z := max(from, oLo), min(to, oHi)
+		if a >= z {
+			continue
+		}
+		if st[2] == 1 {
+			copy(seg[a-from:z-from], line[a+x0:])
+			continue
+		}
+		for o := a; o < z; o++ {
+			seg[o-from] = line[o*st[2]+x0]
 		}
 	}
 }

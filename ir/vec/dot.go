@@ -75,3 +75,41 @@ func Axpy(f float64, x, y []float64) {
 		y[i] += float64(f * x[i])
 	}
 }
+
+// Taps adds w[0]*x[at[0]+i], w[1]*x[at[1]+i], ... to every y[i], one after another.
+func Taps(w []float64, at []int, x, y []float64) {
+	if len(y) == 0 || len(w) == 0 {
+		return
+	}
+	n := 0
+	if width > 0 && len(y) >= 4 {
+		for _, a := range at[:len(w)] {
+			_ = x[a : a+len(y)]
+		}
+		n = len(y) &^ 3
+		taps4(n, len(w), &w[0], &at[0], &x[0], &y[0])
+	}
+	for i := n; i < len(y); i++ {
+		s := y[i]
+		for t, f := range w {
+			s += float64(f * x[at[t]+i])
+		}
+		y[i] = s
+	}
+}
+
+// Widen writes x to y as float64.
+func Widen(x []float32, y []float64) {
+	y = y[:len(x)]
+	n := 0
+	if width > 0 && len(x) >= 8 {
+		n = len(x) &^ 7
+		widen(n/8, &x[0], &y[0], 0, 1)
+	}
+	for i := n; i < len(x); i++ {
+		y[i] = float64(x[i])
+	}
+}
+
+// HasAssembly reports a processor with assembly for these loops.
+func HasAssembly() bool { return width > 0 }

@@ -20,7 +20,7 @@ type Left struct {
 
 // Pack packs alpha*a, or its transpose; ok is false where there is no assembly
 // for what follows.
-func Pack(trans bool, m, k int, alpha float64, a []float64, lda int) (l *Left, ok bool) {
+func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda int) (l *Left, ok bool) {
 	if width == 0 {
 		return nil, false
 	}
@@ -33,11 +33,17 @@ func Pack(trans bool, m, k int, alpha float64, a []float64, lda int) (l *Left, o
 	for k0 := 0; k0 < k; k0 += depthBlock {
 		depth := min(depthBlock, k-k0)
 		block := l.data[tiles*tileRows*k0:]
-		for i := range m {
+		i0 := 0
+		if !trans && alpha == 1 {
+			for ; i0+tileRows <= m; i0 += tileRows {
+				l.zeros = packRows(block[i0*depth:][:tileRows*depth], a[i0*lda+k0:], lda) || l.zeros
+			}
+		}
+		for i := i0; i < m; i++ {
 			dst := block[i/tileRows*tileRows*depth+i%tileRows:]
 			src := a[i*row+k0*step:]
 			for j := range depth {
-				v := alpha * src[j*step]
+				v := alpha * float64(src[j*step])
 				l.zeros = l.zeros || v == 0
 				dst[j*tileRows] = v
 			}
@@ -45,6 +51,24 @@ func Pack(trans bool, m, k int, alpha float64, a []float64, lda int) (l *Left, o
 	}
 	return l, true
 }
+
+// packRows packs one tile of rows; it reports a zero.
+func packRows[T float32 | float64](dst []float64, a []T, lda int) bool {
+	depth := len(dst) / tileRows
+	r0, r1, r2, r3 := a[:depth], a[lda:][:depth], a[2*lda:][:depth], a[3*lda:][:depth]
+	zeros := false
+	for j, v := range r0 {
+		d := dst[j*tileRows:][:tileRows]
+		d[0], d[1], d[2], d[3] = float64(v), float64(r1[j]), float64(r2[j]), float64(r3[j])
+		if v == 0 || r1[j] == 0 || r2[j] == 0 || r3[j] == 0 {
+			zeros = true
+		}
+	}
+	return zeros
+}
+
+// Zeros reports a zero among the elements: its products are left out.
+func (l *Left) Zeros() bool { return l.zeros }
 
 // AddTo adds l*b to c, which is m x n as b is k x n: every element of c takes its
 // k products one after another, leaving out those of zeros on the left. Blocks of
@@ -58,7 +82,7 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 	each((n+columnBlock-1)/columnBlock, func(i int) {
 		j0 := i * columnBlock
 		cols := min(columnBlock, n-j0)
-		packed := buffers.Get().(*[depthBlock * columnBlock]float64)
+		packed := buffers.Get().(*Right)
 		for k0 := 0; k0 < l.k; k0 += depthBlock {
 			depth := min(depthBlock, l.k-k0)
 			packRight(depth, cols, b[k0*ldb+j0:], ldb, packed[:])
@@ -70,7 +94,7 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 }
 
 // buffers hold packed columns.
-var buffers = sync.Pool{New: func() any { return new([depthBlock * columnBlock]float64) }}
+var buffers = sync.Pool{New: func() any { return new(Right) }}
 
 func notFinite(v float64) bool    { return v-v != 0 }
 func negativeZero(v float64) bool { return v == 0 && math.Signbit(v) }
@@ -98,6 +122,36 @@ func packRight(depth, cols int, b []float64, ldb int, packed []float64) {
 			}
 		}
 	}
+}
+
+// Right holds at most Columns columns of a right side, for Depth products of each.
+type Right [depthBlock * columnBlock]float64
+
+// Depth is how many products of each column a Right holds.
+const Depth = depthBlock
+
+// Columns is how many columns a Right holds.
+const Columns = columnBlock
+
+// SetRow widens row i of depth rows, which has at most Columns elements.
+func (r *Right) SetRow(i, depth int, row []float32) {
+	n := len(row) / width
+	if n > 0 {
+		widen(n*width/8, &row[0], &r[i*width], (depth*width-width)*8, width/8)
+	}
+	if rest := row[n*width:]; len(rest) > 0 {
+		dst := r[n*width*depth+i*width:][:width]
+		clear(dst[len(rest):])
+		for j, v := range rest {
+			dst[j] = float64(v)
+		}
+	}
+}
+
+// AddRight adds to c, of cols columns, the products of columns k0 ... k0+depth-1 of l
+// with the depth rows of r; k0 is a multiple of Depth. Zeros are not left out.
+func (l *Left) AddRight(k0, depth, cols int, r *Right, c []float64, ldc int) {
+	l.block(k0, depth, cols, r[:], c, ldc)
 }
 
 // block adds the products of one block of depth to columns of c.

@@ -25,3 +25,14 @@ func lanes4(n int, x, r0, r1, r2, r3 *float64, sums *[4][4]float64)
 
 //go:noescape
 func axpy4(n int, f float64, x, y *float64)
+
+// taps4 is Taps of n values, a multiple of 4.
+//
+//go:noescape
+func taps4(n, taps int, w *float64, at *int, x, y *float64)
+
+// widen writes n groups of 8 numbers from x to y, leaving skip bytes out behind
+// every run of groups.
+//
+//go:noescape
+func widen(n int, x *float32, y *float64, skip, run int)

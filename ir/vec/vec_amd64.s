@@ -161,3 +161,98 @@ axpy:
 	JLT     axpy
 	VZEROUPPER
 	RET
+
+// func taps4(n, taps int, w *float64, at *int, x, y *float64)
+TEXT ·taps4(SB), NOSPLIT, $0-48
+	MOVQ n+0(FP), CX
+	MOVQ taps+8(FP), DX
+	MOVQ w+16(FP), R8
+	MOVQ at+24(FP), R9
+	MOVQ x+32(FP), SI
+	MOVQ y+40(FP), DI
+	SUBQ $16, CX
+	JLT  taps4rest
+
+taps16:
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	VMOVUPD 64(DI), Y2
+	VMOVUPD 96(DI), Y3
+	XORQ    AX, AX
+
+tap16:
+	MOVQ         (R9)(AX*8), R10
+	VBROADCASTSD (R8)(AX*8), Y4
+	LEAQ         (SI)(R10*8), R10
+	VMULPD       (R10), Y4, Y5
+	VADDPD       Y5, Y0, Y0
+	VMULPD       32(R10), Y4, Y6
+	VADDPD       Y6, Y1, Y1
+	VMULPD       64(R10), Y4, Y7
+	VADDPD       Y7, Y2, Y2
+	VMULPD       96(R10), Y4, Y8
+	VADDPD       Y8, Y3, Y3
+	INCQ         AX
+	CMPQ         AX, DX
+	JLT          tap16
+	VMOVUPD      Y0, (DI)
+	VMOVUPD      Y1, 32(DI)
+	VMOVUPD      Y2, 64(DI)
+	VMOVUPD      Y3, 96(DI)
+	ADDQ         $128, SI
+	ADDQ         $128, DI
+	SUBQ         $16, CX
+	JGE          taps16
+
+taps4rest:
+	ADDQ $16, CX
+	JZ   taps4end
+
+taps4loop:
+	VMOVUPD (DI), Y0
+	XORQ    AX, AX
+
+tap4:
+	MOVQ         (R9)(AX*8), R10
+	VBROADCASTSD (R8)(AX*8), Y4
+	VMULPD       (SI)(R10*8), Y4, Y5
+	VADDPD       Y5, Y0, Y0
+	INCQ         AX
+	CMPQ         AX, DX
+	JLT          tap4
+	VMOVUPD      Y0, (DI)
+	ADDQ         $32, SI
+	ADDQ         $32, DI
+	SUBQ         $4, CX
+	JNZ          taps4loop
+
+taps4end:
+	VZEROUPPER
+	RET
+
+// func widen(n int, x *float32, y *float64, skip, run int)
+TEXT ·widen(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), CX
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DI
+	MOVQ skip+24(FP), R8
+	MOVQ run+32(FP), R9
+	MOVQ R9, R10
+
+widen8:
+	VCVTPS2PD (SI), Y0
+	VCVTPS2PD 16(SI), Y1
+	VMOVUPD   Y0, (DI)
+	VMOVUPD   Y1, 32(DI)
+	ADDQ      $32, SI
+	ADDQ      $64, DI
+	DECQ      R10
+	JNZ       widen8next
+	ADDQ      R8, DI
+	MOVQ      R9, R10
+
+widen8next:
+	DECQ CX
+	JNZ  widen8
+	VZEROUPPER
+	RET

@@ -143,3 +143,69 @@ func TestZeros(t *testing.T) {
 		}
 	})
 }
+
+// TestTaps: shifted sums of every length take their products in order; numbers are
+// widened in rows of any length.
+func TestTaps(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for n := range 70 {
+			taps := 1 + r.IntN(9)
+			w, x, y := random(r, taps), random(r, n+50), random(r, n)
+			at := make([]int, taps)
+			want := append([]float64(nil), y...)
+			for k := range at {
+				at[k] = r.IntN(50)
+				for i := range want {
+					want[i] += float64(w[k] * x[at[k]+i])
+				}
+			}
+			Taps(w, at, x, y)
+			same(t, "Taps", y, want)
+
+			single, wide := make([]float32, n), make([]float64, n)
+			for i := range single {
+				single[i] = float32(x[i])
+				want[i] = float64(single[i])
+			}
+			Widen(single, wide)
+			same(t, "Widen", wide, want)
+		}
+	})
+}
+
+// TestRight: a right side that is set row by row gives the products of the definition.
+func TestRight(t *testing.T) {
+	each(t, func(t *testing.T) {
+		if width == 0 {
+			return
+		}
+		r := rand.New(rand.NewPCG(9, 10))
+		for range 60 {
+			m, k, n := 1+r.IntN(9), 1+r.IntN(600), 1+r.IntN(Columns)
+			a := make([]float32, m*k)
+			for i := range a {
+				a[i] = float32(r.NormFloat64())
+			}
+			c := random(r, m*n)
+			want := append([]float64(nil), c...)
+			left, _ := Pack(false, m, k, 1, a, k)
+			right := new(Right)
+			for k0 := 0; k0 < k; k0 += Depth {
+				depth := min(Depth, k-k0)
+				for d := range depth {
+					row := make([]float32, n)
+					for j := range row {
+						row[j] = float32(r.NormFloat64())
+						for i := range m {
+							want[i*n+j] += float64(float64(a[i*k+k0+d]) * float64(row[j]))
+						}
+					}
+					right.SetRow(d, depth, row)
+				}
+				left.AddRight(k0, depth, n, right, c, n)
+			}
+			same(t, "product", c, want)
+		}
+	})
+}

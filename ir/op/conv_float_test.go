@@ -1,0 +1,97 @@
+package op
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
+)
+
+// drawConv draws a convolution in one or two dimensions with its operands; odd ones have
+// zeros among the weights, infinite inputs, a bias of -0.
+func drawConv(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
+	dims := 1 + r.IntN(2)
+	group, ci, co := 1, 1+r.IntN(20), 1+r.IntN(20)
+	switch r.IntN(3) {
+	case 0: // depthwise
+		group, ci, co = ci, 1, ci*(1+r.IntN(3))
+	case 1:
+		group = 1 + r.IntN(3)
+		co *= group
+	}
+	in, w := []int{1 + r.IntN(2), ci * group}, []int{co, ci}
+	var strides, dilations, pads []int
+	for range dims {
+		k, d := 1+r.IntN(4), 1+r.IntN(2)
+		in, w = append(in, k*d+r.IntN(22)), append(w, k)
+		strides, dilations = append(strides, 1+r.IntN(3)), append(dilations, d)
+	}
+	for range 2 * dims {
+		pads = append(pads, r.IntN(3))
+	}
+	draw := func(shape []int, zeros bool) *tensor.Dense {
+		d := tensor.New(tensor.F32, shape)
+		x := d.Data.([]float32)
+		for i := range x {
+			if x[i] = float32(r.NormFloat64()); zeros && r.IntN(4) == 0 {
+				x[i] = 0
+			}
+		}
+		return d
+	}
+	odd := r.IntN(3) == 0
+	x, k, b := draw(in, false), draw(w, odd), draw([]int{co}, odd)
+	if odd {
+		x.Data.([]float32)[r.IntN(x.Len())] = float32(math.Inf(1))
+		b.Data.([]float32)[0] = float32(math.Copysign(0, -1))
+	}
+	attrs := ir.Attrs{"strides": ir.Ints(strides...), "dilations": ir.Ints(dilations...), "pads": ir.Ints(pads...),
+		"group": ir.Int(group)}
+	switch r.IntN(3) {
+	case 0:
+		attrs["act_min"] = ir.Float(0)
+	case 1:
+		attrs["act_min"], attrs["act_max"] = ir.Float(float32(r.IntN(2)-1)), ir.Float(0.5)
+	}
+	g := ir.New("conv")
+	v := g.AddInput("x", ir.T(tensor.F32, in...))
+	n, err := g.Add(Conv, "n", attrs, 1, v, g.AddConst("w", k), g.AddConst("b", b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, []*tensor.Dense{x, k, b}
+}
+
+// TestConvSingle: convolutions without a tensor in float64 give the bits of the
+// definition, which is in float64.
+func TestConvSingle(t *testing.T) {
+	if !vec.HasAssembly() {
+		t.Skip("there is one form of it without assembly")
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	own := 0
+	for range 400 {
+		n, in := drawConv(t, r)
+		g, err := ConvGeometry(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := convolveSingle(n, g, in)
+		if !ok {
+			continue
+		}
+		own++
+		want := inFloat(in, convolve[float64](n, g))[0].Data.([]float32)
+		for i, v := range got.Data.([]float32) {
+			if math.Float32bits(v) != math.Float32bits(want[i]) {
+				t.Fatalf("%v of %v: element %d is %v, want %v", n, g, i, v, want[i])
+			}
+		}
+	}
+	if own < 200 {
+		t.Errorf("%d of 400 convolutions were computed so, want most", own)
+	}
+}
