@@ -64,9 +64,15 @@ func Start(g *ir.Graph, inputs []*tensor.Dense, obs Observer) (*Evaluation, erro
 // Left is how many nodes are still to be evaluated.
 func (r *Evaluation) Left() int { return len(r.g.Nodes) - r.next }
 
+// Next is the node that Step will evaluate.
+func (r *Evaluation) Next() *ir.Node { return r.g.Nodes[r.next] }
+
+// Value is v, a constant or one that a node to come reads; nil otherwise.
+func (r *Evaluation) Value(v *ir.Value) *tensor.Dense { return r.get(v) }
+
 // Step evaluates the next node.
 func (r *Evaluation) Step() error {
-	n := r.g.Nodes[r.next]
+	n := r.Next()
 	r.next++
 	return r.node(n)
 }

@@ -2,6 +2,7 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
@@ -10,6 +11,10 @@ import (
 // refine improves weights and biases of convolutions and matrix products, in
 // order, with the quantised inputs that each layer really gets.
 func (c *calibrator) refine(before *ir.Graph) error {
+	means, err := c.floatMeans(before)
+	if err != nil {
+		return err
+	}
 	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
 		r, ok := c.rules[nq]
 		if !ok && c.opt.Rounding == option.Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
@@ -23,27 +28,77 @@ func (c *calibrator) refine(before *ir.Graph) error {
 				return err
 			}
 		}
-		if !c.opt.BiasCorrection || nq.Op == op.MatMul || nq.Series != "" { // steps of a recurrence have one bias
+		if !c.correctable(nq) {
 			return nil
 		}
-		return c.correctBias(l, nf, nq, r)
+		return c.correctBias(l, nf, nq, means[nf.ID])
 	})
+}
+
+// correctable reports a node of the quantised graph whose bias is corrected. The
+// steps of a recurrence have one bias.
+func (c *calibrator) correctable(n *ir.Node) bool {
+	r, ok := c.rules[n]
+	return ok && r.weight >= 0 && c.opt.BiasCorrection && n.Op != op.MatMul && n.Series == ""
+}
+
+// floatMeans are the means of the output channels of the float graph's layers, for
+// every sample that lockstep looks at, by node.
+func (c *calibrator) floatMeans(before *ir.Graph) (map[int][][]float64, error) {
+	if !c.opt.BiasCorrection {
+		return nil, nil
+	}
+	if c.opt.seen != nil && c.opt.seen.means != nil {
+		return c.opt.seen.means, nil
+	}
+	in := lockstepInputs(c.opt.Samples)
+	means := map[int][][]float64{}
+	for _, n := range c.g.Nodes {
+		if c.correctable(n) {
+			means[n.ID] = make([][]float64, len(in))
+		}
+	}
+	err := forSamples(len(in), func(_, s int) error {
+		r, err := interp.Start(before, in[s], nil)
+		if err != nil {
+			return err
+		}
+		for r.Left() > 0 {
+			n := r.Next()
+			if m := means[n.ID]; m != nil {
+				out, err := ir.EvalOn(linearPart(n), r.Value)
+				if err != nil {
+					return err
+				}
+				m[s] = channelMeans(n, out[0])
+			}
+			if err := r.Step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && c.opt.seen != nil {
+		c.opt.seen.means = means
+	}
+	return means, err
 }
 
 // correctBias shifts the biases of a layer so that the mean of every output
 // channel over the samples is that of the float model.
 // Source: Nagel et al., "Data-Free Quantization Through Weight Equalization
 // and Bias Correction" (2019), the empirical form.
-func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, r rule) error {
-	want, err := l.channelMeans(linearPart(nf), l.envF)
+// want are its means by sample.
+func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64) error {
+	got := make([][]float64, len(l.env))
+	err := l.eval(linearPart(nq), func(s int, out []*tensor.Dense) error {
+		got[s] = channelMeans(nq, out[0])
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	got, err := l.channelMeans(linearPart(nq), l.envQ)
-	if err != nil {
-		return err
-	}
-	_, w, ok := params(nq.In[r.weight].Def)
+	_, w, ok := params(nq.In[c.rules[nq].weight].Def)
 	if !ok {
 		return nil
 	}
@@ -57,41 +112,25 @@ func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, r rule) error {
 	for i := range b {
 		b[i] += shift(want, got, i)
 	}
-	return c.resetBias(l, nq, b, w)
+	return c.setBias(nq, 2, b, w)
 }
 
-// resetBias replaces the bias of a node that lockstep is about to evaluate.
-func (c *calibrator) resetBias(l *lockstep, n *ir.Node, b []float64, w *ir.Quant) error {
-	if err := c.setBias(n, 2, b, w); err != nil {
-		return err
-	}
-	return l.refresh(n.In[2].Def)
-}
-
-// channelMeans is the mean of every output channel over positions, for every
-// sample.
-func (l *lockstep) channelMeans(n *ir.Node, env []map[*ir.Value]*tensor.Dense) ([][]float64, error) {
-	out, err := l.eval(n, env)
-	if err != nil {
-		return nil, err
-	}
+// channelMeans is the mean of every output channel of n over positions.
+func channelMeans(n *ir.Node, out *tensor.Dense) []float64 {
 	shape := n.Out[0].Type.Shape
 	axis := channelAxis(n)
 	inner, dim := tensor.Strides(shape)[axis], shape[axis]
 	count := float64(tensor.Count(shape)) / float64(dim)
-	means := make([][]float64, len(out))
-	for s, o := range out {
-		means[s] = make([]float64, dim)
-		x := tensor.As[float32](o[0])
-		for at, ch := 0, 0; at < len(x); at, ch = at+inner, ch+1 {
-			t := 0.0
-			for _, v := range x[at : at+inner] {
-				t += float64(v)
-			}
-			means[s][ch%dim] += t / count
+	means := make([]float64, dim)
+	x := tensor.As[float32](out)
+	for at, ch := 0, 0; at < len(x); at, ch = at+inner, ch+1 {
+		t := 0.0
+		for _, v := range x[at : at+inner] {
+			t += float64(v)
 		}
+		means[ch%dim] += t / count
 	}
-	return means, nil
+	return means
 }
 
 // shift is what channel ch lacks on average: the mean difference over the

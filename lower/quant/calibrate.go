@@ -50,6 +50,7 @@ type seen struct {
 	rows   map[int]*rowStats                // by node
 	ranges map[option.Method]map[int]affine // by method and first value of a group
 	limits map[int]limit                    // by value
+	means  map[int][][]float64              // of the output channels of layers, by node and sample
 	mute   []bool                           // outputs that probes speak for
 	held   [][]*tensor.Dense                // what probes see of the float graph on the samples that are held out
 }

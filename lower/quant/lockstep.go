@@ -4,114 +4,184 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // lockstepSamples bounds how many samples are held in memory at once.
 const lockstepSamples = 32
 
-// lockstep runs the float graph and the quantised one side by side, node by
-// node over all samples, so that parameters of a node can be changed once its
-// quantised inputs are known and before anything reads its output.
+// lockstep runs the quantised graph node by node over all samples, so that
+// parameters of a node can be changed once its quantised inputs are known and
+// before anything reads its output. Of what DequantizeLinear gives, only the
+// integers are kept: every reader makes the reals anew.
 type lockstep struct {
-	float, quant *ir.Graph
-	in           []Sample
-	// envF and envQ hold the values of every sample that are still needed.
-	envF, envQ []map[*ir.Value]*tensor.Dense
-	leftF      map[*ir.Value]int
-	leftQ      map[*ir.Value]int
+	in []Sample
+	// env holds the values of every sample that are still needed, left how many
+	// readers are to come.
+	env  []map[*ir.Value]*tensor.Dense
+	left map[*ir.Value]int
+}
+
+// lockstepInputs are the samples that lockstep looks at.
+func lockstepInputs(samples []Sample) []Sample {
+	n := min(len(samples), lockstepSamples)
+	in := make([]Sample, n)
+	for i := range in {
+		in[i] = samples[i*len(samples)/n]
+	}
+	return in
 }
 
 // runLockstep visits every node of the quantised graph that is also in float
 // (matched by ID), after its inputs and before its evaluation.
 func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node) error) error {
-	n := min(len(samples), lockstepSamples)
-	l := &lockstep{float: float, quant: quantised, leftF: uses(float), leftQ: uses(quantised)}
-	for i := range n {
-		s := samples[i*len(samples)/n]
-		l.in = append(l.in, s)
-		f, q := map[*ir.Value]*tensor.Dense{}, map[*ir.Value]*tensor.Dense{}
-		for k := range s {
-			f[float.In[k]], q[quantised.In[k]] = s[k], s[k]
+	l := &lockstep{in: lockstepInputs(samples), left: map[*ir.Value]int{}}
+	for _, n := range quantised.Nodes {
+		if n.Op == op.DequantizeLinear {
+			continue
 		}
-		l.envF, l.envQ = append(l.envF, f), append(l.envQ, q)
+		for _, v := range n.In {
+			if v != nil {
+				l.left[integers(v)]++
+			}
+		}
+	}
+	for _, s := range l.in {
+		q := map[*ir.Value]*tensor.Dense{}
+		for k := range s {
+			q[quantised.In[k]] = s[k]
+		}
+		l.env = append(l.env, q)
 	}
 	byID := make(map[int]*ir.Node, len(float.Nodes))
 	for _, nd := range float.Nodes {
 		byID[nd.ID] = nd
 	}
+	done := map[*ir.Node]bool{}
 	for _, nq := range slices.Clone(quantised.Nodes) {
-		nf := byID[nq.ID]
-		if nf != nil {
+		if nf := byID[nq.ID]; nf != nil {
 			if err := visit(l, nf, nq); err != nil {
 				return err
 			}
-			if err := l.step(nf, l.envF, l.leftF); err != nil {
-				return err
-			}
 		}
-		if err := l.step(nq, l.envQ, l.leftQ); err != nil {
+		if nq.Op == op.DequantizeLinear || done[nq] {
+			continue
+		}
+		next := onlyQuantised(nq)
+		done[next] = true
+		if err := l.step(nq, next); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func uses(g *ir.Graph) map[*ir.Value]int {
-	left := map[*ir.Value]int{}
-	for _, n := range g.Nodes {
-		for _, v := range n.In {
-			if v != nil {
-				left[v]++
-			}
-		}
+// integers is what is kept of v.
+func integers(v *ir.Value) *ir.Value {
+	if v.Def != nil && v.Def.Op == op.DequantizeLinear {
+		return v.Def.In[0]
 	}
-	return left
+	return v
 }
 
-// step evaluates n on every sample and drops what nobody will read.
-func (l *lockstep) step(n *ir.Node, env []map[*ir.Value]*tensor.Dense, left map[*ir.Value]int) error {
-	out, err := l.eval(n, env)
+// onlyQuantised is the QuantizeLinear that alone reads the results of n, or nil.
+func onlyQuantised(n *ir.Node) *ir.Node {
+	if len(n.Out) != 1 || len(n.Out[0].Uses()) != 1 {
+		return nil
+	}
+	q := n.Out[0].Uses()[0].Node
+	if q.Op != op.QuantizeLinear || q.In[0] != n.Out[0] {
+		return nil
+	}
+	for _, v := range q.In[1:] {
+		if v != nil && v.Const == nil {
+			return nil
+		}
+	}
+	return q
+}
+
+// step evaluates n on every sample, and then, unless it is nil, the node that
+// quantises its results, and drops what nobody will read.
+func (l *lockstep) step(n, next *ir.Node) error {
+	err := l.eval(n, func(s int, out []*tensor.Dense) error {
+		if next != nil {
+			var err error
+			if out, err = evalIn(next, map[*ir.Value]*tensor.Dense{n.Out[0]: out[0]}); err != nil {
+				return err
+			}
+		}
+		for i, v := range last(n, next).Out {
+			if l.left[v] > 0 {
+				l.env[s][v] = out[i]
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return err
-	}
-	for s := range env {
-		for i, v := range n.Out {
-			env[s][v] = out[s][i]
-		}
 	}
 	for _, v := range n.In {
 		if v == nil {
 			continue
 		}
-		if left[v]--; left[v] <= 0 {
-			for s := range env {
-				delete(env[s], v)
+		v = integers(v)
+		if l.left[v]--; l.left[v] <= 0 {
+			for s := range l.env {
+				delete(l.env[s], v)
 			}
 		}
 	}
 	return nil
 }
 
-// eval gives the outputs of n for every sample. Nodes of constants alone, such
-// as dequantised weights, are computed once.
-func (l *lockstep) eval(n *ir.Node, env []map[*ir.Value]*tensor.Dense) ([][]*tensor.Dense, error) {
-	out := make([][]*tensor.Dense, len(env))
-	if allConst(n) {
-		o, err := evalIn(n, nil)
-		if err != nil {
-			return nil, err
-		}
-		for s := range out {
-			out[s] = o
-		}
-		return out, nil
+// last is b, or a where that is nil.
+func last(a, b *ir.Node) *ir.Node {
+	if b != nil {
+		return b
 	}
-	err := forSamples(len(env), func(_, s int) (err error) {
-		out[s], err = evalIn(n, env[s])
-		return err
+	return a
+}
+
+// eval evaluates n for every sample and gives the results to each, on all cores.
+// What depends on constants alone, such as dequantised weights, is computed once.
+func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error) error {
+	shared := map[*ir.Value]*tensor.Dense{}
+	for _, v := range n.In {
+		if v == nil || v.Def == nil || v.Def.Op != op.DequantizeLinear || !allConst(v.Def) {
+			continue
+		}
+		d, err := evalIn(v.Def, nil)
+		if err != nil {
+			return err
+		}
+		shared[v] = d[0]
+	}
+	return forSamples(len(l.env), func(_, s int) error {
+		out, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense {
+			if d := shared[v]; d != nil {
+				return d
+			}
+			return l.value(s, v)
+		})
+		if err != nil {
+			return err
+		}
+		return each(s, out)
 	})
-	return out, err
+}
+
+// value is v of one sample, nil where it is not kept.
+func (l *lockstep) value(s int, v *ir.Value) *tensor.Dense {
+	if d := l.env[s][v]; d != nil || v.Def == nil || v.Def.Op != op.DequantizeLinear {
+		return d
+	}
+	d, err := evalIn(v.Def, l.env[s])
+	if err != nil {
+		return nil
+	}
+	return d[0]
 }
 
 func allConst(n *ir.Node) bool {
@@ -126,19 +196,6 @@ func allConst(n *ir.Node) bool {
 // evalIn evaluates one node with the values of env.
 func evalIn(n *ir.Node, env map[*ir.Value]*tensor.Dense) ([]*tensor.Dense, error) {
 	return ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return env[v] })
-}
-
-// refresh evaluates a node on constants that was inserted after the run began.
-func (l *lockstep) refresh(n *ir.Node) error {
-	o, err := evalIn(n, nil)
-	if err != nil {
-		return err
-	}
-	for s := range l.envQ {
-		l.envQ[s][n.Out[0]] = o[0]
-	}
-	l.leftQ[n.Out[0]]++
-	return nil
 }
 
 // linearPart is n without its absorbed activation.

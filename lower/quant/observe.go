@@ -195,65 +195,54 @@ func (o *observer) ranges() error {
 
 // histograms fills hist of the values that have no exact elements.
 func (o *observer) histograms() error {
-	workers := min(runtime.GOMAXPROCS(0), len(o.samples))
-	type counts struct {
-		hist  []int64
-		zeros int64
-	}
-	acc := make([]map[*ir.Value]*counts, workers)
-	bins := o.bins()
-	need := false
-	for w := range acc {
-		acc[w] = map[*ir.Value]*counts{}
-		for v, s := range o.stats {
-			if s.exact == nil && s.hi > s.lo {
-				acc[w][v] = &counts{hist: make([]int64, bins)}
-				need = true
-			}
+	bins, need := o.bins(), false
+	for _, s := range o.stats {
+		if s.exact == nil && s.hi > s.lo {
+			s.hist, need = make([]int64, bins), true
 		}
 	}
 	if !need {
 		return nil
 	}
-	err := forSamples(len(o.samples), func(w, i int) error {
+	// One value of one sample is counted at a time, and added: integer sums are the
+	// same in any order.
+	counts := make([][]int64, runtime.GOMAXPROCS(0))
+	var mu sync.Mutex
+	return forSamples(len(o.samples), func(w, i int) error {
+		if counts[w] == nil {
+			counts[w] = make([]int64, bins)
+		}
 		_, err := interp.Run(o.g, o.samples[i], func(v *ir.Value, d *tensor.Dense) {
-			c := acc[w][v]
-			if c == nil {
+			s := o.stats[v]
+			if s == nil || s.hist == nil {
 				return
 			}
-			s := o.stats[v]
-			k := float64(bins) / (s.hi - s.lo)
-			for _, f := range tensor.As[float32](d) {
-				e := float64(f)
-				switch {
-				case e == 0:
-					c.zeros++
-				case e-e == 0:
-					c.hist[min(max(int((e-s.lo)*k), 0), bins-1)]++
-				}
+			zeros := s.bin(tensor.As[float32](d), counts[w])
+			mu.Lock()
+			defer mu.Unlock()
+			s.zeros += zeros
+			for b, n := range counts[w] {
+				s.hist[b] += n
 			}
 		})
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	for v, s := range o.stats { // integer sums: any order gives the same
-		for w := range acc {
-			c := acc[w][v]
-			if c == nil {
-				continue
-			}
-			if s.hist == nil {
-				s.hist = make([]int64, bins)
-			}
-			for i, n := range c.hist {
-				s.hist[i] += n
-			}
-			s.zeros += c.zeros
+}
+
+// bin counts the elements of one sample in bins; zeros are given apart.
+func (s *stats) bin(x []float32, bins []int64) (zeros int64) {
+	clear(bins)
+	k := float64(len(bins)) / (s.hi - s.lo)
+	for _, f := range x {
+		e := float64(f)
+		switch {
+		case e == 0:
+			zeros++
+		case e-e == 0:
+			bins[min(max(int((e-s.lo)*k), 0), len(bins)-1)]++
 		}
 	}
-	return nil
+	return zeros
 }
 
 // points are the elements as (value, weight) pairs with the sum of weights 1.

@@ -78,7 +78,7 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 		return err
 	}
 	c.g.SetInput(nq, r.weight, v)
-	return l.refresh(v.Def)
+	return nil
 }
 
 // adaptHalf rounds the weights of a convolution that runs in bfloat16 to that
@@ -118,9 +118,9 @@ func toBF16(f float64) float64 {
 // after another in a group.
 func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool,
 	f func(g, o int, h symmetric, r *rounder) (apply func())) {
-	x := make([][]float32, len(l.envQ))
+	x := make([][]float32, len(l.env))
 	for s := range x {
-		x[s] = tensor.As[float32](l.envQ[s][n.In[0]])
+		x[s] = tensor.As[float32](l.value(s, n.In[0]))
 	}
 	at := positions(p, len(x))
 	parallelEach(p.groups, func(g int) {

@@ -1,0 +1,116 @@
+package irtest
+
+import (
+	"runtime"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Heap looks at the bytes that are live: the same on every run, as long as nothing
+// else runs meanwhile.
+type Heap struct {
+	before uint64
+	Most   int64 // bytes, beyond those at the start
+}
+
+// NewHeap begins.
+func NewHeap() *Heap { return &Heap{before: liveBytes()} }
+
+// Look takes what is live now into account.
+func (h *Heap) Look() { h.Most = max(h.Most, int64(liveBytes())-int64(h.before)) }
+
+// Probe is an operator that looks at the heap whenever it is evaluated, and hands its
+// input on.
+func (h *Heap) Probe() *ir.OpDef {
+	return &ir.OpDef{Name: "HeapProbe", MinIn: 1, MaxIn: 1, MinOut: 1, MaxOut: 1, Pattern: ir.Elementwise,
+		Infer: func(n *ir.Node) ([]ir.Type, error) { return []ir.Type{n.In[0].Type}, nil },
+		Eval: func(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+			h.Look()
+			return in, nil
+		}}
+}
+
+// liveBytes is the heap without garbage, and without what pools hold.
+func liveBytes() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Allocated is how many bytes f allocates, live or not.
+func Allocated(f func()) int64 {
+	var a, b runtime.MemStats
+	runtime.ReadMemStats(&a)
+	f()
+	runtime.ReadMemStats(&b)
+	return int64(b.TotalAlloc - a.TotalAlloc)
+}
+
+// Footprint is the bytes of the constants of g, of all its values, and of the
+// largest set of values that are live together when nodes run in order.
+func Footprint(g *ir.Graph) (constants, values, live int64) {
+	size := func(v *ir.Value) int64 { return int64(v.Type.Elems() * v.Type.DType.Size()) }
+	seen := map[*ir.Value]bool{}
+	left := map[*ir.Value]int{}
+	now := int64(0)
+	for _, v := range g.In {
+		now += size(v)
+	}
+	values = now
+	for _, n := range g.Nodes {
+		for _, v := range n.Out {
+			now += size(v)
+			values += size(v)
+			left[v] = len(v.Uses())
+		}
+		live = max(live, now)
+		for _, v := range n.In {
+			switch {
+			case v == nil:
+			case v.Const != nil:
+				if !seen[v] {
+					seen[v] = true
+					constants += size(v)
+				}
+			case v.Def != nil && !g.IsOutput(v):
+				if left[v]--; left[v] == 0 {
+					now -= size(v)
+				}
+			}
+		}
+	}
+	return constants, values, live
+}
+
+// Separable is a network of depthwise and pointwise convolutions on [1, width, side,
+// side], with seeded weights and limits as activations; probe, unless it is nil, is put
+// behind three quarters of it.
+func Separable(depth, width, side int, seed uint64, probe *ir.OpDef) (*ir.Graph, error) {
+	g := ir.New("separable")
+	x := g.AddInput("x", ir.T(tensor.F32, 1, width, side, side))
+	for i := range 2 * depth {
+		shape, group, pad := []int{width, width, 1, 1}, 1, 0
+		if i%2 == 0 {
+			shape, group, pad = []int{width, 1, 3, 3}, width, 1
+		}
+		w := ir.Rand(seed+uint64(i), tensor.F32, shape)
+		n, err := g.Add(op.Conv, "", ir.Attrs{"group": ir.Int(group), "pads": ir.Ints(pad, pad, pad, pad),
+			"act_min": ir.Float(-2), "act_max": ir.Float(2)}, 1, x, g.AddConst("w", w))
+		if err != nil {
+			return nil, err
+		}
+		x = n.Out[0]
+		if probe != nil && i == depth*3/2 {
+			if n, err = g.Add(probe, "", nil, 1, x); err != nil {
+				return nil, err
+			}
+			x = n.Out[0]
+		}
+	}
+	g.AddOutput("y", x)
+	return g, nil
+}

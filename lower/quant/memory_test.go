@@ -1,0 +1,122 @@
+package quant_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// separable is a generated network with samples for it.
+func separable(t testing.TB, depth, width, side, samples int, probe *ir.OpDef) (*ir.Graph, []quant.Sample) {
+	t.Helper()
+	g, err := irtest.Separable(depth, width, side, 1, probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, quant.SyntheticSamples(g.In, samples, 3)
+}
+
+// everything are options with all that calibration does by default.
+func everything(s []quant.Sample) quant.Options {
+	return quant.Options{Samples: s, Method: option.MSE, BiasCorrection: true, Rounding: option.Adaptive,
+		Try: quant.Trial{Method: true, Bias: true, Rounding: true}}
+}
+
+// TestInferenceMemory: an inference keeps what is still read and no more, and
+// allocates its values once, beside weights packed for the products.
+func TestInferenceMemory(t *testing.T) {
+	g, samples := separable(t, 12, 16, 64, 1, nil)
+	constants, values, live := irtest.Footprint(g)
+	run := func() {
+		if _, err := interp.Run(g, samples[0], nil); err != nil {
+			t.Error(err)
+		}
+	}
+	heap := irtest.NewHeap()
+	if _, err := interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() }); err != nil {
+		t.Fatal(err)
+	}
+	if limit := live + live/16 + 64<<10; heap.Most > limit {
+		t.Errorf("%d bytes are live during an inference, want at most %d: %d of values live together", heap.Most,
+			limit, live)
+	}
+	// Tiles of the product and planes are buffers of their own.
+	const buffers = 1 << 20
+	all := irtest.Allocated(run)
+	limit := values + values/4 + 4*constants + buffers
+	if !vec.HasAssembly() {
+		limit += 8 * values // products in float64
+	}
+	if all > limit {
+		t.Errorf("an inference allocates %d bytes, want at most %d for values of %d", all, limit, values)
+	}
+	t.Logf("live %d (values live together %d), allocated %d (all values %d)", heap.Most, live, all, values)
+}
+
+// TestCalibrationMemory: calibration keeps statistics and samples, no activations of
+// whole runs.
+func TestCalibrationMemory(t *testing.T) {
+	const count = 4
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one sample after another
+	heap := irtest.NewHeap()
+	g, samples := separable(t, 12, 16, 64, count, heap.Probe())
+	constants, values, live := irtest.Footprint(g)
+	if _, _, err := quant.Calibrate(g, everything(samples)); err != nil {
+		t.Fatal(err)
+	}
+	// Beside them a histogram of 64 KiB for every value, and the values of a few nodes;
+	// integers of the quantised graph for all samples.
+	input := int64(g.In[0].Type.Elems()) * 4
+	limit := 6*constants + count*input + 4*live + int64(len(g.Nodes)+1)*(64<<10)
+	t.Logf("live %d, want at most %d; values live together %d, all %d", heap.Most, limit, live, values)
+	if heap.Most > limit {
+		t.Errorf("%d bytes are live during calibration, want at most %d: values live together take %d", heap.Most,
+			limit, live)
+	}
+}
+
+// BenchmarkInference is the float network on one sample.
+func BenchmarkInference(b *testing.B) {
+	heap := irtest.NewHeap()
+	g, samples := separable(b, 8, 32, 32, 1, nil)
+	run := func() {
+		if _, err := interp.Run(g, samples[0], nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+	if _, err := interp.Run(g, samples[0], func(*ir.Value, *tensor.Dense) { heap.Look() }); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(heap.Most), "live-B")
+}
+
+// BenchmarkCalibrate is all of calibration on eight samples.
+func BenchmarkCalibrate(b *testing.B) {
+	g, samples := separable(b, 8, 16, 24, 8, nil)
+	run := func() {
+		if _, _, err := quant.Calibrate(g, everything(samples)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(samples)), "us/sample")
+	heap := irtest.NewHeap()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	g, samples = separable(b, 8, 16, 24, 8, heap.Probe())
+	run()
+	b.ReportMetric(float64(heap.Most), "live-B")
+}
