@@ -1,4 +1,4 @@
-#include "nncc_f32_block.h"
+#include "nncc_f32_wide.h"
 
 /* How the taps of two spans lie. */
 static void nncc_f32_conv_taps(const nncc_conv2d_params *p, const nncc_f32_span *rows, const nncc_f32_span *columns,
@@ -30,11 +30,13 @@ static void nncc_f32_conv_taps(const nncc_conv2d_params *p, const nncc_f32_span 
 
 /* The pixels of two spans of one group. */
 static void nncc_f32_conv_spans(const nncc_conv2d_params *p, const nncc_f32_span *rows, const nncc_f32_span *columns,
-                                const nncc_f32_job *t, const float *x, const float *packed, float *y)
+                                nncc_f32_job *t, const float *x, const float *packed, float *y)
 {
     const int32_t cin = p->in_c / p->groups;
     const int32_t cout = p->out_c / p->groups;
     const int32_t inputs = 1 + p->kernel_h * p->kernel_w * cin;
+    const int32_t records = cout / NNCC_F32_WIDE;
+    const int32_t whole = records * NNCC_F32_WIDE;
     const float *pixel[NNCC_F32_PIXELS];
     float *result[NNCC_F32_PIXELS];
     nncc_f32_walk k;
@@ -52,16 +54,9 @@ static void nncc_f32_conv_spans(const nncc_conv2d_params *p, const nncc_f32_span
     k.y_row = (p->out_w - columns->count + 1) * p->out_c;
     while (k.left > 0) {
         const int32_t pixels = nncc_f32_take(&k, pixel, result);
-        const float *w = packed;
 
-        for (int32_t oc = 0; oc < cout;) {
-            const int32_t left = cout - oc;
-            const int32_t lanes = left > NNCC_F32_NARROW ? NNCC_F32_WIDE : NNCC_F32_NARROW;
-
-            nncc_f32_block(t, lanes, pixels, w, pixel, result, oc, left < lanes ? left : lanes);
-            w += lanes * inputs;
-            oc += lanes;
-        }
+        nncc_f32_wide(t, pixels, records, inputs, packed, pixel, result);
+        nncc_f32_rest(t, pixels, cout - whole, inputs, packed + whole * inputs, pixel, result, whole);
     }
 }
 
@@ -85,6 +80,7 @@ void nncc_conv2d_packed_f32(const nncc_conv2d_params *p, const float *x, const f
                 const nncc_f32_span columns = nncc_f32_span_at(&wide, ox);
 
                 nncc_f32_conv_taps(p, &rows, &columns, &t);
+                nncc_f32_job_records(&t, 1 + p->kernel_h * p->kernel_w * cin);
                 for (int32_t g = 0; g < p->groups; g++) {
                     nncc_f32_conv_spans(p, &rows, &columns, &t, x + g * cin,
                                         packed + g * padded * (1 + p->kernel_h * p->kernel_w * cin), y + g * cout);

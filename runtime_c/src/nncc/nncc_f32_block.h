@@ -1,10 +1,7 @@
 /*
- * nncc_f32_block.h: the inner function of the packed float32 products: 8 or 4 output channels of up to NNCC_F32_PIXELS
- * pixels. Every sum begins at the bias and takes its products one after the other by fused multiply-adds, so the
- * bodies give the same bits (Helium flushes denormals to zero).
- *
- * Instructions a MAC of the inner loops: Helium 19 for 48 (8 channels of 3 pixels), 10 for 16 (of one); FPU 38 for 32
- * (of 2 pixels), 21 for 16 (of one).
+ * nncc_f32_block.h: the inner functions of the packed float32 products: 8 output channels of a pixel, 4 of up to
+ * NNCC_F32_PIXELS. Instructions of the inner loops: Helium 10 for 16 products (8 channels), 12 for 24 (4 of 3 pixels);
+ * FPU 21 for 16, of either.
  */
 #ifndef NNCC_F32_BLOCK_H
 #define NNCC_F32_BLOCK_H
@@ -31,83 +28,6 @@
     "subs %[rows], #1\n" \
     "bne 2b\n"
 /* clang-format on */
-
-/* 8 channels of 3 pixels. */
-static inline void nncc_f32_block_8x3(const nncc_f32_job *t, const float *w, const float *const *x, float *const *y,
-                                      int32_t oc, int32_t live)
-{
-    const float *x0 = x[0];
-    const float *x1 = x[1];
-    const float *x2 = x[2];
-    float32x4_t a0 = vldrwq_f32(w);
-    float32x4_t b0 = vldrwq_f32(w + NNCC_F32_NARROW);
-    float32x4_t a1 = a0;
-    float32x4_t a2 = a0;
-    float32x4_t b1 = b0;
-    float32x4_t b2 = b0;
-
-    w += NNCC_F32_WIDE * (1 + t->first);
-    for (int32_t plane = t->planes; plane > 0; plane--) {
-        float32x4_t k;
-        float32x4_t l;
-        int32_t rows = t->rows;
-        int32_t s;
-        int32_t s0;
-        int32_t s1;
-        int32_t s2;
-        /* clang-format off */
-        __asm volatile(NNCC_F32_RUN(
-                       "ldrd %[s], %[s0], [%[x0]], #8\n"
-                       "vldrw.32 %q[k], [%[w]], #16\n"
-                       "vfma.f32 %q[a0], %q[k], %[s]\n"
-                       "vldrw.32 %q[l], [%[w]], #16\n"
-                       "vfma.f32 %q[b0], %q[l], %[s]\n"
-                       "ldrd %[s], %[s1], [%[x1]], #8\n"
-                       "vfma.f32 %q[a1], %q[k], %[s]\n"
-                       "vfma.f32 %q[b1], %q[l], %[s]\n"
-                       "ldrd %[s], %[s2], [%[x2]], #8\n"
-                       "vfma.f32 %q[a2], %q[k], %[s]\n"
-                       "vldrw.32 %q[k], [%[w]], #16\n"
-                       "vfma.f32 %q[b2], %q[l], %[s]\n"
-                       "vldrw.32 %q[l], [%[w]], #16\n"
-                       "vfma.f32 %q[a0], %q[k], %[s0]\n"
-                       "vfma.f32 %q[a1], %q[k], %[s1]\n"
-                       "vfma.f32 %q[a2], %q[k], %[s2]\n"
-                       "vfma.f32 %q[b0], %q[l], %[s0]\n"
-                       "vfma.f32 %q[b1], %q[l], %[s1]\n"
-                       "vfma.f32 %q[b2], %q[l], %[s2]\n")
-                       "ldr %[s], [%[x0]], #4\n"
-                       "vldrw.32 %q[k], [%[w]], #16\n"
-                       "vfma.f32 %q[a0], %q[k], %[s]\n"
-                       "vldrw.32 %q[l], [%[w]], #16\n"
-                       "vfma.f32 %q[b0], %q[l], %[s]\n"
-                       "ldr %[s], [%[x1]], #4\n"
-                       "vfma.f32 %q[a1], %q[k], %[s]\n"
-                       "vfma.f32 %q[b1], %q[l], %[s]\n"
-                       "ldr %[s], [%[x2]], #4\n"
-                       "vfma.f32 %q[a2], %q[k], %[s]\n"
-                       "vfma.f32 %q[b2], %q[l], %[s]\n"
-                       "4:\n"
-                       "ldr %[s], [%[t], #8]\n"
-                       "add %[x0], %[s]\n"
-                       "add %[x1], %[s]\n"
-                       "add %[x2], %[s]\n"
-                       NNCC_F32_NEXT("")
-                       : [a0] "+w"(a0), [b0] "+w"(b0), [a1] "+w"(a1), [b1] "+w"(b1), [a2] "+w"(a2), [b2] "+w"(b2),
-                         [k] "=&w"(k), [l] "=&w"(l), [s] "=&r"(s), [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2),
-                         [w] "+r"(w), [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2), [rows] "+r"(rows)
-                       : [t] "r"(t)
-                       : "lr", "cc", "memory");
-        /* clang-format on */
-        x0 = nncc_f32_bytes(x0, t->x_plane);
-        x1 = nncc_f32_bytes(x1, t->x_plane);
-        x2 = nncc_f32_bytes(x2, t->x_plane);
-        w = nncc_f32_bytes(w, t->w_plane);
-    }
-    nncc_f32_store(t, a0, b0, live, y[0] + oc);
-    nncc_f32_store(t, a1, b1, live, y[1] + oc);
-    nncc_f32_store(t, a2, b2, live, y[2] + oc);
-}
 
 /* 8 channels of a pixel. */
 static inline void nncc_f32_block_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y, int32_t live)
@@ -255,11 +175,7 @@ static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t 
                                   const float *const *x, float *const *y, int32_t oc, int32_t live)
 {
     if (lanes == NNCC_F32_WIDE) {
-        if (pixels > 1) {
-            nncc_f32_block_8x3(t, w, x, y, oc, live);
-        } else {
-            nncc_f32_block_8x1(t, w, x[0], y[0] + oc, live);
-        }
+        nncc_f32_block_8x1(t, w, x[0], y[0] + oc, live);
     } else if (pixels > 1) {
         nncc_f32_block_4x3(t, w, x, y, oc, live);
     } else {
@@ -278,11 +194,8 @@ static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t 
 #define NNCC_F32_FMA8_FIRST(x) \
     NNCC_F32_FMA4("s0", "s1", "s2", "s3", "s16", "s17", "s18", "s19", x) \
     NNCC_F32_FMA4("s4", "s5", "s6", "s7", "s20", "s21", "s22", "s23", x)
-#define NNCC_F32_FMA8_SECOND(x) \
-    NNCC_F32_FMA4("s8", "s9", "s10", "s11", "s16", "s17", "s18", "s19", x) \
-    NNCC_F32_FMA4("s12", "s13", "s14", "s15", "s20", "s21", "s22", "s23", x)
 
-/* All runs: `pair` does two inputs, `odd` one, `x_add` adds c to the pixels' addresses; shift halves bytes of weights. */
+/* All runs: `pair` does two inputs, `odd` one, `x_add` adds c to the pixels' addresses; shift halves weights' bytes. */
 #define NNCC_F32_RUNS(pair, odd, x_add, shift) \
     "ldr %[planes], [%[t], #20]\n" \
     "5:\n" \
@@ -314,42 +227,7 @@ static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t 
     "subs %[planes], #1\n" \
     "bne 5b\n"
 
-/* 8 or 4 channels of 2 pixels, or of one: w has the bias in front, y0 and y1 have room for all channels. */
-static inline void nncc_f32_sum_8x2(const nncc_f32_job *t, const float *w, const float *x0, const float *x1, float *y0,
-                                    float *y1)
-{
-    int32_t c;
-    int32_t rows;
-    int32_t planes;
-    __asm volatile("vldmia %[w], {s0-s7}\n"
-                   "vldmia %[w]!, {s8-s15}\n"
-                   "ldr %[c], [%[t], #44]\n"
-                   "add %[w], %[w], %[c], lsl #5\n"
-                   NNCC_F32_RUNS(
-                       "vldmia %[x0]!, {s24-s25}\n"
-                       "vldmia %[x1]!, {s26-s27}\n"
-                       NNCC_F32_WEIGHTS8
-                       NNCC_F32_FMA8_FIRST("s24")
-                       NNCC_F32_FMA8_SECOND("s26")
-                       NNCC_F32_WEIGHTS8
-                       NNCC_F32_FMA8_FIRST("s25")
-                       NNCC_F32_FMA8_SECOND("s27"),
-                       "vldmia %[x0]!, {s24}\n"
-                       "vldmia %[x1]!, {s26}\n"
-                       NNCC_F32_WEIGHTS8
-                       NNCC_F32_FMA8_FIRST("s24")
-                       NNCC_F32_FMA8_SECOND("s26"),
-                       NNCC_F32_SKIP2, "")
-                   NNCC_F32_LIMIT(NNCC_F32_FIRST8(NNCC_F32_BELOW, "s24") NNCC_F32_SECOND8(NNCC_F32_BELOW, "s24"),
-                                  NNCC_F32_FIRST8(NNCC_F32_ABOVE, "s24") NNCC_F32_SECOND8(NNCC_F32_ABOVE, "s24"))
-                   "vstmia %[y0], {s0-s7}\n"
-                   "vstmia %[y1], {s8-s15}\n"
-                   : [w] "+r"(w), [x0] "+r"(x0), [x1] "+r"(x1), [c] "=&r"(c), [rows] "=&r"(rows),
-                     [planes] "=&r"(planes)
-                   : [t] "r"(t), [y0] "r"(y0), [y1] "r"(y1)
-                   : NNCC_F32_CLOBBERS);
-}
-
+/* 8 channels of a pixel, or 4 of up to two: w has the bias in front, y0 and y1 have room for all channels. */
 static inline void nncc_f32_sum_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
 {
     int32_t c;
@@ -447,11 +325,7 @@ static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t 
         y1 = live == lanes ? y[1] + oc : acc[1];
     }
     if (lanes == NNCC_F32_WIDE) {
-        if (pixels > 1) {
-            nncc_f32_sum_8x2(t, w, x[0], x[1], y0, y1);
-        } else {
-            nncc_f32_sum_8x1(t, w, x[0], y0);
-        }
+        nncc_f32_sum_8x1(t, w, x[0], y0);
     } else if (pixels > 1) {
         nncc_f32_sum_4x2(t, w, x[0], x[1], y0, y1);
     } else {

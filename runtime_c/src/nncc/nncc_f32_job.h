@@ -25,6 +25,12 @@ typedef struct
     float lo, hi;
     int32_t first;  /* inputs or taps whose weights lie before the first run */
     int32_t across; /* from a tap to the next one */
+    /* Of blocks that go through several records; steps as above. */
+    int32_t left, plane;    /* records and planes that are left */
+    float *y[3];            /* where the results of the next record go */
+    int32_t rewind, w_end;  /* from the end of the last run: back to the first one, and to the next record */
+    int32_t x_turn, w_turn; /* from the end of the last run of a plane to the next one */
+    int32_t tail;           /* floats of a run behind the last four */
 } nncc_f32_job;
 
 /* Nothing to add up: a window outside of the input. */
@@ -40,6 +46,21 @@ static inline void nncc_f32_job_empty(nncc_f32_job *t)
     t->w_plane = 0;
     t->first = 0;
     t->across = 0;
+}
+
+/* Completes the steps for records of so many inputs, the bias counted. */
+static inline void nncc_f32_job_records(nncc_f32_job *t, int32_t inputs)
+{
+    const int32_t size = (int32_t)sizeof(float);
+    const int32_t record = NNCC_F32_WIDE * size;
+    const int32_t n = 2 * t->steps + t->odd;
+
+    t->tail = n % 4;
+    t->x_turn = t->x_skip + t->x_plane;
+    t->w_turn = t->w_skip + t->w_plane;
+    t->rewind = t->planes * (t->rows * (size * n + t->x_skip) + t->x_plane) - t->x_turn;
+    t->w_end =
+        record * (inputs - 1 - t->first) - (t->planes * (t->rows * (record * n + t->w_skip) + t->w_plane) - t->w_turn);
 }
 
 /* Results of n channels of a pixel. */
