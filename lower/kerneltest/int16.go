@@ -52,6 +52,20 @@ func WideRefused(family string) []Refused {
 		}
 		layers = append(layers, Refused{strings.Replace(l[0], "CONV", "DW", 1), text})
 	}
+	const t = "const %w : i8[4,4,3,3] q(0.01:0) = rand 1\n"
+	layers = append(layers, Refused{"PHASE16-01", "in %x : i8[1,4,5,5] q(0.01:0)\n" + t +
+		"%o : i8[1,4,7,7] q(0.7:0) = ConvTranspose(%x, %w)"},
+		Refused{"PHASE16-02", x + "in %w : i8[4,4,3,3] q(0.01:0)\n%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w)"},
+		Refused{"PHASE16-03", x + t + "const %b : i32[4] q(0.0001:0) = {1,2,3,4}\n" +
+			"%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w, %b)"},
+		Refused{"PHASE16-04", "in %x : i16[1,601,1,1] q(0.01:0)\nconst %w : i8[601,3,1,1] q(0.01:0) = splat 127\n" +
+			"%o : i16[1,3,1,1] q(0.01:0) = ConvTranspose(%x, %w)"},
+		Refused{"PHASE16-05", "in %x : i16[1,4,5,5,5] q(0.01:0)\nconst %w : i8[4,4,3,3,3] q(0.01:0) = rand 1\n" +
+			"%o : i16[1,4,7,7,7] q(0.01:0) = ConvTranspose(%x, %w)"},
+		Refused{"PHASE16-06", x + "const %w : i8[4,4,1,1] q(0.01:0) = rand 1\n" +
+			"%o : i16[1,4,21,21] q(0.01:0) = ConvTranspose(%x, %w) {strides=[5,5]}"},
+		Refused{"PHASE16-07", x + "const %w : i8[4,4,3,3] q(2:0) = rand 1\n" +
+			"%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w)"})
 	layers = append(layers, shared16()...)
 	for i := range layers {
 		layers[i][0] = family + "-" + layers[i][0]

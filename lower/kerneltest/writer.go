@@ -185,7 +185,12 @@ func (b *Writer) Conv(c ConvCase) {
 
 // ConvTranspose writes a transposed convolution with padding on every side, now
 // and then more of it than the kernel has.
-func (b *Writer) ConvTranspose() {
+func (b *Writer) ConvTranspose() { b.convTranspose(false) }
+
+// ConvTranspose16 is ConvTranspose on int16 data.
+func (b *Writer) ConvTranspose16() { b.convTranspose(true) }
+
+func (b *Writer) convTranspose(wide bool) {
 	b.n++
 	n, rank, group := b.n, b.One(1, 2, 2, 2), b.One(1, 1, 1, 1, 2, 3)
 	ci, co := group*b.One(1, 2, 3, 4, 5, 8, 12, 16, 19), group*b.One(1, 2, 3, 4, 5, 7, 8, 9, 16)
@@ -197,11 +202,25 @@ func (b *Writer) ConvTranspose() {
 	for i := range v {
 		v[i] = b.In(-4000, 4000)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d,%s] q(%g:%d)\nconst %%w%d : i8[%d,%d,%s] q(%g:0) = rand %d\n"+
-		"const %%b%d : i32[%d] = {%s}\n", n, batch, ci, commas(g.Size...), float32(xs), b.Zero(), n, ci,
-		co/group, commas(g.Kernel...), float32(ws), b.In(1, 1<<30), n, co, commas(v...))
-	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d,%s] q(%g:%d) = ConvTranspose(%%x%d, %%w%d, %%b%d) {group=%d, strides=[%s], "+
-		"dilations=[%s], pads=[%s], output_padding=[%s]%s}\n", n, batch, co, commas(g.Out...), float32(ys), b.Zero(), n,
+	x, bias, xz, scales := "i8", "i32", b.Zero(), fmt.Sprintf("%g:0", float32(ws))
+	if wide {
+		x, bias, xz = "i16", "i64", 0
+		if group == 1 && b.Chance(60) {
+			scales = "axis=1"
+			for range co {
+				scales += fmt.Sprintf(",%g:0", float32(ws*(0.3+b.Float64())))
+			}
+		}
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : %s[%d,%d,%s] q(%g:%d)\nconst %%w%d : i8[%d,%d,%s] q(%s) = rand %d\n"+
+		"const %%b%d : %s[%d] = {%s}\n", n, x, batch, ci, commas(g.Size...), float32(xs), xz, n, ci,
+		co/group, commas(g.Kernel...), scales, b.In(1, 1<<30), n, bias, co, commas(v...))
+	yz := b.Zero()
+	if wide {
+		yz = 0
+	}
+	fmt.Fprintf(&b.text, "%%y%d : %s[%d,%d,%s] q(%g:%d) = ConvTranspose(%%x%d, %%w%d, %%b%d) {group=%d, strides=[%s], "+
+		"dilations=[%s], pads=[%s], output_padding=[%s]%s}\n", n, x, batch, co, commas(g.Out...), float32(ys), yz, n,
 		n, n, group,
 		commas(g.Strides...), commas(g.Dilations...), commas(g.Pads...), commas(g.Extra...), b.act(ys))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))

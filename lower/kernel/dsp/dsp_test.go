@@ -188,6 +188,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
+	{"nncc_dsp_transpose_conv_phase_s16", (*kerneltest.Writer).ConvTranspose16},
 }, wideKinds())
 
 // wideKinds are those on int16 data that other families have, too.
@@ -348,7 +349,9 @@ func TestBehind(t *testing.T) {
 // TestWide runs the rows on int16 data, on the boards that NNCC_BOARDS names,
 // NNCC_RANDOM layers of each.
 func TestWide(t *testing.T) {
-	kinds := append([]kerneltest.WideKind{{Row: "nncc_dsp_convolve_s16", Build: wide},
+	kinds := append([]kerneltest.WideKind{
+		{Row: "nncc_dsp_transpose_conv_phase_s16", Build: (*kerneltest.Writer).ConvTranspose16},
+		{Row: "nncc_dsp_convolve_s16", Build: wide},
 		{Row: "nncc_dsp_fully_connected_s16", Build: wideGemm}, {Row: "nncc_dsp_depthwise_s16", Build: wideDepthwise}},
 		kerneltest.WideKinds...)
 	for _, name := range testenv.Boards("cortex-m4", "cortex-m0plus") {
@@ -358,7 +361,7 @@ func TestWide(t *testing.T) {
 		}
 		list := kinds
 		if !spec.ISA.DSP {
-			list = kinds[2:] // convolutions are those of the other libraries
+			list = kinds[3:] // convolutions are those of the other libraries
 		}
 		kerneltest.RunWide(t, table, spec, kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}, list,
 			testenv.Count(t, 8))

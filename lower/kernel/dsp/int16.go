@@ -155,6 +155,14 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 	if c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
 		return lowerRows16(l, g.N*c.Out.H*c.Out.W)
 	}
+	low := &call.Lowered{Unused: []int{1, 2}}
+	return own(low, convCall16(low, c, nil))
+}
+
+// convCall16 is the kernel's call; pixels of the result are pitch bytes apart, or,
+// where it is 0, as the memory plan says.
+func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) call.Call {
+	g, l := c.G, &layer{c.Layer}
 	depth, per := c.Depth(), g.COut/g.Group
 	merged := g.Group == 1 && c.Dilation.W == 1 && depth%2 == 1
 	run := depth
@@ -172,16 +180,45 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 		w, group = (&layer{l.Pick(k*per, 1, per)}).words16(2, order, shifted)
 		words = append(words, w...)
 	}
-	low := &call.Lowered{Unused: []int{1, 2}, Scratch: scratch16(len(order), per)}
+	low.Scratch = max(low.Scratch, scratch16(len(order), per))
 	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
 		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min",
 		int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
-	f = append(f, pitches(low, 2*g.CIn, 2*g.COut, !merged)...)
-	return own(low, call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
+	if pitch == nil {
+		f = append(f, pitches(low, 2*g.CIn, 2*g.COut, !merged)...)
+	} else {
+		f = append(f, call.FI("in_pitch", 2*g.CIn), call.F("out_pitch", pitch))
+	}
+	return call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0), packed(words),
-		i8Out(0), scratch32(0)}})
+		i8Out(0), scratch32(0)}}
+}
+
+// phases16 is a transposed convolution as one convolution for each phase of the
+// strides.
+var phases16 = &kernel.Kernel{
+	Name: "nncc_dsp_transpose_conv_phase_s16", Library: Library,
+	Doc: "int16 transposed convolution by phases, with groups and dilation, packed int8 weights",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases16,
+	Rules: join(onDSP("DSP-PHASE16-00"), quantised.PhaseRules16("DSP-PHASE16", shifts16)),
+}
+
+func lowerPhases16(n *kernel.Node) *call.Lowered {
+	low := &call.Lowered{Unused: []int{1, 2}}
+	var list []call.Call
+	for _, p := range quantised.Phases16.Must(n) {
+		conv := convCall16(low, &p.Convolution, call.I32(p.Pitch))
+		conv.Func = "nncc_dsp_transpose_conv_phase_s16"
+		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase16_params", Fields: []call.Field{
+			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", p.Row),
+			call.FI("image", p.Image)}}
+		conv.Args[4] = call.Out{I: 0, Off: p.Offset, CType: "int8_t"}
+		list = append(list, conv)
+	}
+	low.Route = string(list[0].Args[1].(call.Func))
+	return own(low, list...)
 }
 
 var depthwise16 = &kernel.Kernel{

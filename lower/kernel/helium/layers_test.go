@@ -509,7 +509,10 @@ var generators = slices.Concat([]generator{
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
 	{"nncc_helium_depthwise_s16", wideDepthwise},
+	{"nncc_helium_transpose_conv_phase_s16", phased16},
 }, wideKinds())
+
+func phased16(b *builder) { b.Written((*kerneltest.Writer).ConvTranspose16) }
 
 // wideKinds are those on int16 data that other families have, too.
 func wideKinds() []generator {
@@ -589,5 +592,7 @@ func TestWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kerneltest.WideKinds, testenv.Count(t, 8))
+	kinds := append([]kerneltest.WideKind{{Row: "nncc_helium_transpose_conv_phase_s16",
+		Build: (*kerneltest.Writer).ConvTranspose16}}, kerneltest.WideKinds...)
+	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kinds, testenv.Count(t, 8))
 }

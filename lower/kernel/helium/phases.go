@@ -23,11 +23,24 @@ var phases = &kernel.Kernel{
 		quantised.PhaseRule("HELIUM-PHASE-07")),
 }
 
-func lowerPhases(n *kernel.Node) *call.Lowered {
+func lowerPhases(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases.Must(n)) }
+
+// phases16 is phases on int16 data: what is copied and multiplied is bytes.
+var phases16 = &kernel.Kernel{
+	Name: "nncc_helium_transpose_conv_phase_s16", Library: Library,
+	Doc: "int16 transposed convolution by phases, with groups and dilation, packed int8 weights",
+	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout,
+	Lower: func(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases16.Must(n)) },
+	Rules: join(onHelium("HELIUM-PHASE16-00"), quantised.PhaseRules16("HELIUM-PHASE16",
+		func(l *quantised.Layer) string { return l.Shifts16(0) })),
+}
+
+// phaseCalls is a call for each phase.
+func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
-	for _, f := range quantised.Phases.Must(n) {
-		c := &convolution{Convolution: &f.Convolution, l: &layer{Layer: f.Layer}, phase: true}
+	for _, f := range phases {
+		c := &convolution{Convolution: &f.Convolution, l: layerOf(n, f.Layer), phase: true}
 		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic)
 		l.Scratch, l.Rows = max(l.Scratch, scratch), []call.Rows{rows}
 		l.Route = string(conv.Args[5].(call.Func))

@@ -66,7 +66,13 @@ var ProductLayers16 = kernel.NewFact(func(n *kernel.Node) (*Layer, string) {
 // bits. The bias is int64 in the model, and in 32 bits here.
 func layerOf16(n *kernel.Node, w *tensor.Dense, channels int, p *op.MACParams) (Layer, string) {
 	l := LayerOf(n, w, channels, p)
-	l.Bias = make([]int32, channels)
+	return l, l.wide(n)
+}
+
+// wide gives a layer on int16 data the biases of a node, and says why sums or
+// results do not stay in 32 bits.
+func (l *Layer) wide(n *kernel.Node) string {
+	l.Bias = make([]int32, len(l.Rows))
 	b := n.Input(2)
 	for c, row := range l.Rows {
 		start := int64(0)
@@ -79,15 +85,15 @@ func layerOf16(n *kernel.Node, w *tensor.Dense, channels int, p *op.MACParams) (
 			lo, hi = lo+min(x, y), hi+max(x, y)
 		}
 		if lo < math.MinInt32 || hi > math.MaxInt32 {
-			return l, fmt.Sprintf("channel %d: sums reach from %d to %d, want 32 bits", c, lo, hi)
+			return fmt.Sprintf("channel %d: sums reach from %d to %d, want 32 bits", c, lo, hi)
 		}
 		l.Bias[c] = int32(start)
 		mult, shift := l.Scale16(c)
 		if (max(hi, -lo)*int64(mult))>>uint(14-shift) >= math.MaxInt32 {
-			return l, fmt.Sprintf("channel %d: results reach beyond 32 bits before they are clamped", c)
+			return fmt.Sprintf("channel %d: results reach beyond 32 bits before they are clamped", c)
 		}
 	}
-	return l, ""
+	return ""
 }
 
 // Scale16 is the Q15 multiplier of channel c on int16 data, and its shift.

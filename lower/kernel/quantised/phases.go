@@ -36,6 +36,28 @@ var Phases = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
 	return t.phases(), ""
 })
 
+// Phases16 is Phases on int16 data, if the sums of every channel stay in 32 bits.
+var Phases16 = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
+	p, why := Conv16Params.Of(n)
+	if why != "" || !KnownWeights(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.Conv.Of(n)
+	if why != "" || len(g.In) > 2 {
+		return nil, kernel.Unread
+	}
+	t := &transposedConv{g: g, params: p, bias: make([]int32, g.COut), weights: tensor.As[int8](n.In[1].Const),
+		Window: ConvWindow(g)}
+	list := t.phases()
+	for _, f := range list {
+		f.Offset, f.Pitch, f.Row, f.Image = 2*f.Offset, 2*f.Pitch, 2*f.Row, 2*f.Image
+		if why := f.Layer.wide(n); why != "" {
+			return nil, why
+		}
+	}
+	return list, ""
+})
+
 // transposedConv is a transposed convolution; its window counts in the result.
 type transposedConv struct {
 	g       *op.ConvGeom
@@ -148,8 +170,21 @@ const maxPhases = 16
 
 // PhaseRule is the rule that a transposed convolution is not cut into too many
 // phases.
-func PhaseRule(code string) kernel.Rule {
-	return Phases.Rule(code, "strides give at most 16 phases", func(n *kernel.Node, f []*Phase) string {
+func PhaseRule(code string) kernel.Rule { return phaseRule(code, Phases) }
+
+// PhaseRules16 are the conditions on a transposed convolution on int16 data by
+// phases; shifts says why a layer's requantisation is not one of the family's.
+func PhaseRules16(code string, shifts func(l *Layer) string) []kernel.Rule {
+	rules := append(Rules16(code, Conv16Params.Exists(code+"-03", "scales have a fixed-point form, the int64 bias "+
+		"counts their product"), Phases16.Exists(code+"-04", "sums that 32 bits hold, whatever the input")),
+		ConvSpatialRule(code+"-05"))
+	return append(rules, phaseRule(code+"-06", Phases16),
+		Phases16.Rule(code+"-07", "requantisation shifts to the right",
+			func(_ *kernel.Node, list []*Phase) string { return shifts(&list[0].Layer) }))
+}
+
+func phaseRule(code string, phases *kernel.Fact[[]*Phase]) kernel.Rule {
+	return phases.Rule(code, "strides give at most 16 phases", func(n *kernel.Node, f []*Phase) string {
 		if len(f) <= maxPhases {
 			return ""
 		}

@@ -217,6 +217,16 @@ typedef struct
  * even. */
 /* KERNELS(nncc_dsp_convolve_s16) */
 
+/* A phase of a transposed convolution, as nncc_dsp_phase_params has it. */
+typedef struct
+{
+    nncc_dsp_convolve16_params conv;
+    int32_t row;   /* bytes from a row of the phase to the next */
+    int32_t image; /* of the whole result */
+} nncc_dsp_phase16_params;
+
+/* KERNELS(nncc_dsp_transpose_conv_phase_s16) */
+
 /* A matrix times packed weights. */
 typedef struct
 {
