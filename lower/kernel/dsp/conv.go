@@ -72,7 +72,11 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	out := call.Pitch{Output: true, Row: g.COut}
 	l.Rows = append(l.Rows, call.Rows{Output: true, Bytes: g.COut})
-	return own(l, c.call(l, provenConv.Must(n), out, true, table))
+	k := c.call(l, provenConv.Must(n), out, true, table)
+	if table == nil && n.Core.DSP {
+		c.together(l, provenConv.Must(n), &k)
+	}
+	return own(l, k)
 }
 
 // call is the kernel's, for rows of the output that are so far apart; those of

@@ -17,7 +17,8 @@
  * in a half); w4, weights of 4 bits, four channels' in a half; lut, followed by a function of one value from a table of
  * 256; add, followed by the sum with another tensor; pixel, one output pixel; relu, for layers of which no negative sum
  * survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn; pairs, two rows of inputs in a
- * word; times, several outputs an input channel.
+ * word; times, several outputs an input channel; groups,
+ * several groups of channels.
  *
  * Tensors are NHWC and dense; the general conventions of nncc.h hold.
  */
@@ -73,6 +74,10 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
 /* KERNELS(dsp_matmul_2rows) */
 /* The same with a function of each result, from p->table; one byte is stored at a time. */
 /* KERNELS(dsp_matmul_2rows_lut) */
+
+/* The same for groups of channels that do not mix: every group of four has one word more behind its start values, the
+ * bytes by which x moves on before it. */
+/* KERNELS(dsp_matmul_2rows_groups) */
 
 /* One pixel: x [pairs], pairs a multiple of 4. */
 /* KERNELS(dsp_matmul_1row) */
@@ -134,6 +139,12 @@ typedef struct
 /* KERNELS(nncc_dsp_convolve_3x3_s8) */
 /* The same for tiles; behind scratch's words in_c bytes of padding are in place. */
 /* KERNELS(nncc_dsp_convolve_tiles_s8) */
+
+/*
+ * Several groups of channels, inputs and outputs of each a multiple of four, no ring, no table; packed weights of four
+ * channels have a word more than group_words says. scratch: 2 * pairs * groups words, then, with a border, in_c bytes.
+ */
+/* KERNELS(nncc_dsp_convolve_groups_s8) */
 
 /*
  * A phase of a transposed convolution: what it computes for every stride-th row and column of the result is a

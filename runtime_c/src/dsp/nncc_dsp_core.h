@@ -154,17 +154,18 @@ static inline uint32_t nncc_dsp_start(const int32_t *w, int32_t words, int32_t c
     return 2u * (uint32_t)((int32_t)v >> bits);
 }
 
-/* The matrix products in C: x [pairs][pixels]. */
-static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                     int32_t words, const int32_t *w, int8_t *y)
+/* The matrix products in C: x [pairs][pixels]; moves: a word behind the start values moves x on by so many bytes. */
+static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                            int32_t words, int32_t moves, const int32_t *w, int8_t *y)
 {
-    const int32_t *const x = words_of_x;
+    const int32_t *x = words_of_x;
     const int32_t fix = p->positive ? 0 : 1, factor = words == NNCC_DSP_WIDE ? 1 : 2;
 
     for (int32_t g = 0; g < p->groups; g++) {
-        const int32_t *const weights = w + 4;
+        const int32_t *const weights = w + 4 + moves;
         const int32_t *const mcs = weights + words * p->pairs;
 
+        x += moves != 0 ? w[4] / 4 : 0;
         for (int32_t px = pixels - 1; px >= 0; px--) {
             for (int32_t c = 0; c < 4; c++) {
                 uint32_t twice = nncc_dsp_start(w, words, c);
@@ -182,6 +183,12 @@ static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void
         w = mcs + 12;
         y += 4;
     }
+}
+
+static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                     int32_t words, const int32_t *w, int8_t *y)
+{
+    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, w, y);
 }
 #endif
 

@@ -138,6 +138,18 @@
 /* The start values of the second pixel are those of the first one. */
 #define NNCC_MAT2_START "mov r3, r2\n mov r5, r4\n mov r7, r6\n mov r9, r8\n"
 
+/* Several groups of channels: a word behind the start values says how many bytes the inputs move on before them. */
+#define NNCC_GROUPS_BEGIN "ldr r10, [sp, #20]\n add r10, r10, r4, lsl #2\n str r10, [sp, #20]\n"
+#define NNCC_GROUPS_START \
+    NNCC_MAT2_START "ldr r11, [r1], #4\n ldr r0, [sp]\n ldr r10, [sp, #8]\n" \
+                    "add r0, r0, r11\n add r10, r10, r11\n str r0, [sp]\n str r10, [sp, #8]\n"
+#define NNCC_MAT2_NARROW_GROUPS(STORE) \
+    NNCC_MAT2("44", NNCC_GROUPS_BEGIN, NNCC_GROUPS_START, NNCC_NARROW_PAIR, "48", "3", NNCC_NARROW_PART, \
+              STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD))
+#define NNCC_MAT2_WIDE_GROUPS(STORE) \
+    NNCC_MAT2("44", NNCC_GROUPS_BEGIN, NNCC_GROUPS_START, NNCC_WIDE_PAIR, "44", "4", "", \
+              STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
+
 /*
  * The function: BEGIN before the groups, START for the sums of one, code of a PAIR of BYTES bytes, weights of 2^SHIFT
  * bytes a pair, PART before the sums are complete, STORE with the epilogues 3 (no sign correction) and 5 for the sums
