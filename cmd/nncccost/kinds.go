@@ -57,6 +57,8 @@ var kinds = slices.Concat([]kind{
 	{name: "conv3x3", draw: conv3x3, add: addConv, generic: true},
 	{name: "conv3x3 relu", draw: conv3x3, add: relu(addConv), own: true},
 	{name: "conv3x3 by tiles", draw: tiles, add: addConv, own: true, without: []string{"nncc_dsp_convolve_s8"}},
+	{name: "conv groups", draw: grouped, add: addConv, own: true},
+	{name: "depthwise lines", draw: depthwiseLines, add: addConv, own: true},
 	{name: "conv1x1", draw: conv1x1, add: addConv, generic: true},
 	{name: "conv1x1 relu", draw: conv1x1, add: relu(addConv), own: true},
 	{name: "conv1d", draw: conv1d, add: addConv},
@@ -185,6 +187,19 @@ func conv3x3(r *rand.Rand) cost.Geometry {
 
 func conv1x1(r *rand.Rand) cost.Geometry {
 	return window(r, conv(r), 2+r.IntN(9), 2+r.IntN(9), 1, 1, 1+r.IntN(4)/3)
+}
+
+// grouped are groups of four channels and their multiples that do not mix.
+func grouped(r *rand.Rand) cost.Geometry {
+	k, g := []int{1, 1, 3, 3, 5}[r.IntN(5)], 2+r.IntN(7)
+	s := cost.Geometry{C: 4 * g * (1 + r.IntN(3)), OC: 4 * g * (1 + r.IntN(3)), Groups: g}
+	return window(r, s, k+r.IntN(8), k+r.IntN(8), k, k, 1+r.IntN(4)/3)
+}
+
+// depthwiseLines are windows of one row.
+func depthwiseLines(r *rand.Rand) cost.Geometry {
+	k, c := 2+r.IntN(15), channels(r)+3
+	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 1+r.IntN(4), k+4+r.IntN(60), 1, k, 1+r.IntN(4)/3)
 }
 
 func depthwise(r *rand.Rand) cost.Geometry {
