@@ -32,7 +32,7 @@ static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, con
     return x + (row * p->in_w + col) * p->in_pitch;
 }
 
-/* All channels of two pixels, `words` of four a group; the words of a group begin `skip` bytes behind the last one's. */
+/* All channels of two pixels, `words` of four a group; the next group's words begin `skip` bytes behind. */
 static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t words, int32_t skip, int32_t *to)
 {
     for (; groups > 0; groups--) {
