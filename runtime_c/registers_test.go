@@ -23,7 +23,8 @@ func plainC(text string) string {
 	return cString.ReplaceAllString(cComment.ReplaceAllString(text, " "), `""`)
 }
 
-// callingMacros adds the macros of a file whose bodies call functions.
+// callingMacros adds the macros of a file: true where their bodies call functions. What has one body in assembly and
+// one in intrinsics is the first where variables have registers.
 func callingMacros(text string, macros map[string]bool) {
 	for _, m := range cDefine.FindAllStringSubmatch(plainC(text), -1) {
 		_, body, _ := strings.Cut(m[0], m[1])
@@ -31,12 +32,15 @@ func callingMacros(text string, macros map[string]bool) {
 		if strings.HasPrefix(body, "(") {
 			params, body, _ = strings.Cut(body, ")")
 		}
+		calls := false
 		for _, c := range cCall.FindAllStringSubmatch(body, -1) {
 			if !isMacroName.MatchString(c[1]) && !slices.Contains(notCalled, c[1]) &&
 				!slices.Contains(cName.FindAllString(params, -1), c[1]) {
-				macros[m[1]] = true
+				calls = true
 			}
 		}
+		all, known := macros[m[1]]
+		macros[m[1]] = calls && (all || !known)
 	}
 }
 

@@ -305,6 +305,17 @@ func TestBoards(t *testing.T) {
 	}
 }
 
+// TestIntrinsics runs layers without assembly.
+func TestIntrinsics(t *testing.T) {
+	n := 12
+	if testenv.Long() {
+		n = 100
+	}
+	kerneltest.Intrinsics(t, "cortex-m4", func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+		each(t, testenv.Count(t, n), core, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, opt) })
+	})
+}
+
 // TestPairs runs operators with broadcasting, on the board that NNCC_BOARDS names, too.
 func TestPairs(t *testing.T) {
 	const program = 40

@@ -535,11 +535,14 @@ func layers(count int, seed uint64) []kerneltest.Layer {
 	return out
 }
 
+// sample is how many layers of a kind there are where NNCC_RANDOM does not say.
+const sample = 12
+
 // rounds are programs of layers of every kind: NNCC_RANDOM says how many
 // of a kind in all, else a sample.
-func rounds(t *testing.T, seed uint64) [][]kerneltest.Layer {
+func rounds(t *testing.T, n int, seed uint64) [][]kerneltest.Layer {
 	const program = 25
-	n := testenv.Count(t, 12)
+	n = testenv.Count(t, n)
 	var r [][]kerneltest.Layer
 	for ; n > 0; n -= program {
 		r = append(r, layers(min(n, program), seed))
@@ -550,7 +553,7 @@ func rounds(t *testing.T, seed uint64) [][]kerneltest.Layer {
 
 // TestHost runs the portable bodies under the sanitizers.
 func TestHost(t *testing.T) {
-	for _, ls := range rounds(t, 1) {
+	for _, ls := range rounds(t, sample, 1) {
 		ms := kerneltest.Separate(t, table, ls, core)
 		taken := map[string]int{}
 		for i, m := range ms {
@@ -576,13 +579,29 @@ func TestBoard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, ls := range rounds(t, 9) {
+	onBoard(t, sample, 9, spec, run.BuildOptions{})
+}
+
+// TestIntrinsics runs the same without assembly.
+func TestIntrinsics(t *testing.T) {
+	n := 2
+	if testenv.Long() {
+		n = 100
+	}
+	kerneltest.Intrinsics(t, "cortex-m55", func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+		onBoard(t, n, 17, spec, opt)
+	})
+}
+
+func onBoard(t *testing.T, n int, seed uint64, spec *boards.Spec, opt run.BuildOptions) {
+	t.Helper()
+	for r, ls := range rounds(t, n, seed) {
 		g := ir.New("layers")
 		for _, l := range ls {
 			l.Add(t, g)
 		}
 		m := kerneltest.Compile(t, table, "layers", g, core, uint64(3+r))
-		m.RunBoard(t, spec, run.BuildOptions{})
+		m.RunBoard(t, spec, opt)
 	}
 }
 

@@ -34,8 +34,12 @@ extern "C" {
  */
 static inline double nncc_el_widen_f32(float v)
 {
+#if defined(NNCC_NO_ASM)
+    volatile double d = (double)v;
+#else
     double d = (double)v;
-#if defined(__GNUC__) && defined(__ARM_FEATURE_MVE) && defined(__ARM_FP) && (__ARM_FP & 8)
+#endif
+#if defined(__GNUC__) && !defined(NNCC_NO_ASM) && defined(__ARM_FEATURE_MVE) && defined(__ARM_FP) && (__ARM_FP & 8)
     __asm volatile("" : "+w"(d));
 #endif
     return d;

@@ -7,24 +7,57 @@
 #include "nncc_dsp_core.h"
 
 #if NNCC_DSP_ASM
-#define NNCC_TILE_OP(name, op) \
-    static inline int32_t name(int32_t a, int32_t b) \
-    { \
-        int32_t r; \
-        __asm(op " %0, %1, %2" : "=r"(r) : "r"(a), "r"(b)); \
-        return r; \
-    }
-NNCC_TILE_OP(tile_add, "sadd16")
-NNCC_TILE_OP(tile_sub, "ssub16")
-#define NNCC_TILE_WIDEN(name, how) \
-    static inline int32_t name(int32_t a) \
-    { \
-        int32_t r; \
-        __asm("sxtb16 %0, %1" how : "=r"(r) : "r"(a)); \
-        return r; \
-    }
-NNCC_TILE_WIDEN(tile_even, "")
-NNCC_TILE_WIDEN(tile_odd, ", ror #8")
+static inline int32_t tile_add(int32_t a, int32_t b)
+{
+    int32_t r;
+
+    __asm("sadd16 %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+
+static inline int32_t tile_sub(int32_t a, int32_t b)
+{
+    int32_t r;
+
+    __asm("ssub16 %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+}
+
+static inline int32_t tile_even(int32_t a)
+{
+    int32_t r;
+
+    __asm("sxtb16 %0, %1" : "=r"(r) : "r"(a));
+    return r;
+}
+
+static inline int32_t tile_odd(int32_t a)
+{
+    int32_t r;
+
+    __asm("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(a));
+    return r;
+}
+#elif NNCC_DSP_ACLE
+static inline int32_t tile_add(int32_t a, int32_t b)
+{
+    return (int32_t)__sadd16((int16x2_t)a, (int16x2_t)b);
+}
+
+static inline int32_t tile_sub(int32_t a, int32_t b)
+{
+    return (int32_t)__ssub16((int16x2_t)a, (int16x2_t)b);
+}
+
+static inline int32_t tile_even(int32_t a)
+{
+    return nncc_dsp_even(a);
+}
+
+static inline int32_t tile_odd(int32_t a)
+{
+    return nncc_dsp_odd(a);
+}
 #else
 static inline int32_t tile_add(int32_t a, int32_t b)
 {
@@ -170,6 +203,31 @@ NNCC_DSP_NAKED static void tile_products(NNCC_DSP_ARG const int32_t *x, NNCC_DSP
                                                                                      "pop {r4-r11, pc}\n");
 }
 
+#elif NNCC_DSP_ACLE
+
+NNCC_IN_ORDER static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
+{
+    for (int32_t i = 0; i < 16; i++) {
+        nncc_dsp_sums s = {0, 0, 0, 0, 0, 0, 0, 0};
+
+        for (int32_t k = pairs >> 1; k > 0; k--) {
+            nncc_dsp_pair_of(&s, 2, NNCC_DSP_WIDE, x, w);
+            nncc_dsp_pair_of(&s, 2, NNCC_DSP_WIDE, x + 2, w + 4);
+            x += 4;
+            w += 8;
+        }
+        m[0] = s.a0;
+        m[1] = s.a1;
+        m[2] = s.b0;
+        m[3] = s.b1;
+        m[4] = s.c0;
+        m[5] = s.c1;
+        m[6] = s.d0;
+        m[7] = s.d1;
+        m += 8;
+    }
+}
+
 #else
 
 static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
@@ -202,6 +260,8 @@ static inline int32_t tile_scale(uint32_t four_times, int32_t m, int32_t c, int3
           : "=&r"(v), "=&r"(t)
           : "r"(four_times), "r"(m), "r"(c), "r"(s));
     return v;
+#elif NNCC_DSP_ACLE
+    return nncc_dsp_scaled((int32_t)four_times >> 1, m, c, s);
 #else
     const int32_t mcs[3] = {m, c, s};
 
@@ -218,6 +278,8 @@ static inline int32_t tile_clamp(const nncc_dsp_convolve_params *p, int32_t v0, 
           : "+&r"(v0), "+&r"(v2)
           : "r"(v1), "r"(v3), "r"(p->cap), "r"(p->low));
     return v0;
+#elif NNCC_DSP_ACLE
+    return (int32_t)nncc_dsp_clamped(nncc_dsp_bytes(v0, v2, v1, v3), p->low, p->cap);
 #else
     const uint32_t lower = (uint32_t)(uint8_t)nncc_dsp_clamp(v0, p->low, p->cap) |
                            (uint32_t)(uint8_t)nncc_dsp_clamp(v2, p->low, p->cap) << 8;

@@ -4,20 +4,30 @@
 
 #include <string.h>
 #include "nncc_dsp.h"
+#include "nncc_isa.h"
 
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_DSP_PORTABLE)
+#if NNCC_SIMD32 && NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
 #define NNCC_DSP_ASM 1
 #else
 #define NNCC_DSP_ASM 0
 #endif
 
-#if defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_DSP_PORTABLE)
+/* The DSP extension by intrinsics. */
+#if NNCC_SIMD32 && !NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
+#define NNCC_DSP_ACLE 1
+#include "nncc_dsp_acle.h"
+#else
+#define NNCC_DSP_ACLE 0
+#endif
+
+#if NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
 #define NNCC_PLAIN_ASM 1
 #else
 #define NNCC_PLAIN_ASM 0
 #endif
 
-#if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_DSP_PORTABLE)
+#if defined(__thumb__) && !defined(__thumb2__) && defined(__GNUC__) && !defined(NNCC_NO_ASM) && \
+    !defined(NNCC_DSP_PORTABLE)
 #define NNCC_THUMB1_ASM 1
 #else
 #define NNCC_THUMB1_ASM 0
@@ -122,7 +132,7 @@ static inline int32_t nncc_dsp_load4(const int8_t *x)
     return w;
 }
 
-#if !NNCC_DSP_ASM
+#if !NNCC_DSP_ASM && !NNCC_DSP_ACLE
 /* Kinds of packed weights, and the words that a pair of inputs has of them. */
 #define NNCC_DSP_NARROW 2
 #define NNCC_DSP_WIDE 4

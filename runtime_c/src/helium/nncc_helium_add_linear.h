@@ -11,7 +11,7 @@
 #define NNCC_SUM_AWAY 1
 #define NNCC_SUM_FINE 2
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 #if NNCC_SUM == NNCC_SUM_AWAY
 #define NNCC_SUM_RESULT \
@@ -65,6 +65,54 @@ static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t
                    : [n] "r"(n), [b] "r"(b), [c] "r"(c), [shift] "r"(shift), [zero] "r"(zero), [b_mult] "r"(b_mult),
                      [mult] "r"(mult), [sum] "r"(sum)
                    : "r4", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc", "memory");
+}
+
+#elif NNCC_HELIUM_MVE
+
+#if NNCC_SUM == NNCC_SUM_AWAY
+#define NNCC_SUM_FOUR(u, v) \
+    do { \
+        u = vmlaq_n_s32(vmlasq_n_s32(u, a, c), v, b); \
+        u = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(u), down), zero); \
+    } while (0)
+#elif NNCC_SUM == NNCC_SUM_FINE
+#define NNCC_SUM_FOUR(u, v) \
+    do { \
+        u = vaddq_s32(vmlasq_n_s32(u, a, c), vqrdmulhq_n_s32(vmulq_n_s32(v, b), b_mult)); \
+        u = vshlq_r_s32(vqrdmulhq_n_s32(u, mult), down); \
+    } while (0)
+#else
+#define NNCC_SUM_FOUR(u, v) u = vshlq_r_s32(vmlaq_n_s32(vmlasq_n_s32(u, a, c), v, b), down)
+#endif
+
+static inline void nncc_sum(const nncc_helium_add_linear_params *p, const int8_t *x, const int8_t *y, int8_t *out,
+                            int32_t count)
+{
+    const int32x4_t a = vdupq_n_s32(p->a), lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max);
+    const int32_t b = p->b, c = p->c, down = -p->shift;
+#if NNCC_SUM == NNCC_SUM_AWAY
+    const int32_t zero = p->zero;
+#elif NNCC_SUM == NNCC_SUM_FINE
+    const int32_t b_mult = p->b_mult, mult = p->mult;
+#endif
+    int32_t n;
+
+    for (n = count >> 2; n > 0; n--) {
+        int32x4_t u = vldrbq_s32(x), v = vldrbq_s32(y);
+
+        NNCC_SUM_FOUR(u, v);
+        vstrbq_s32(out, vminq_s32(vmaxq_s32(u, lo), hi));
+        x += 4;
+        y += 4;
+        out += 4;
+    }
+    if ((count & 3) != 0) {
+        const mve_pred16_t rest = vctp32q((uint32_t)count & 3);
+        int32x4_t u = vldrbq_z_s32(x, rest), v = vldrbq_z_s32(y, rest);
+
+        NNCC_SUM_FOUR(u, v);
+        vstrbq_p_s32(out, vminq_s32(vmaxq_s32(u, lo), hi), rest);
+    }
 }
 
 #else

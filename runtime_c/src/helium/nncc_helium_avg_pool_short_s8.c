@@ -1,6 +1,7 @@
 #include "nncc_helium_avg_pool.h"
+#include "nncc_reciprocal.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 #if !defined(__clang__)
 #pragma GCC optimize("Os") /* all that repeats is in assembly */
@@ -78,6 +79,50 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
                    : [pitch] "r"(pitch), [gap] "r"(gap), [length] "r"(length), [runs] "r"(runs), [start] "r"(start),
                      [tie] "r"(tie), [middle] "r"(middle)
                    : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
+}
+
+#elif NNCC_HELIUM_MVE
+
+/* The mean plus 128 of eight sums, which are start and more. */
+static inline uint16x8_t nncc_pool_mean(uint16x8_t sum, uint16_t start, uint16_t tie, uint16_t mult, int32_t shift)
+{
+    sum = vaddq_m_n_u16(sum, sum, tie, vcmpcsq_n_u16(sum, start));
+    return vshlq_r_u16(vmulhq_u16(sum, vdupq_n_u16(mult)), shift);
+}
+
+/* The same: a sum plus start is positive, and the mean plus 128 its product with mult. */
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
+{
+    const int32_t single = w->runs * w->length == 1 ? 1 : 0, count = w->runs * w->length + single;
+    const int32_t log = 31 - nncc_leading_zeros((uint32_t)count - 1u), one = (count & 1) ^ 1, pitch = p->in_pitch;
+    const uint16_t mult = (uint16_t)(((0x10000u << log) + (uint32_t)count - 1u) / (uint32_t)count);
+    const uint16_t start = (uint16_t)((count >> 1) - one + 128 * count);
+    const int32_t step = single != 0 ? 0 : w->step;
+    int32_t c;
+
+    for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)(p->channels - c));
+        int16x8_t even = vdupq_n_s16((int16_t)start), odd = even;
+        uint8x16_t mean;
+        int8x16_t v;
+        int32_t r, i;
+
+        for (r = 0; r < w->runs + single; r++) {
+            const int8_t *x = w->x + r * step + c;
+
+            for (i = w->length; i > 0; i--) {
+                v = vldrbq_z_s8(x, lanes);
+                even = vaddq_s16(even, vmovlbq_s8(v));
+                odd = vaddq_s16(odd, vmovltq_s8(v));
+                x += pitch;
+            }
+        }
+        mean = vreinterpretq_u8_u16(nncc_pool_mean(vreinterpretq_u16_s16(even), start, (uint16_t)one, mult, -log));
+        mean = vmovntq_u16(mean, nncc_pool_mean(vreinterpretq_u16_s16(odd), start, (uint16_t)one, mult, -log));
+        v = vreinterpretq_s8_u8(vsubq_n_u8(mean, 128));
+        v = vminq_s8(vmaxq_s8(v, vdupq_n_s8((int8_t)p->act_min)), vdupq_n_s8((int8_t)p->act_max));
+        vstrbq_p_s8(y + c, v, lanes);
+    }
 }
 
 #endif

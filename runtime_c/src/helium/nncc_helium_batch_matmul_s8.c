@@ -36,7 +36,7 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     if (rest != 0) {
         memset(to + n / NNCC_HELIUM_BYTES * next, 0, NNCC_HELIUM_BYTES);
     }
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     if (stride == 1) {
         NNCC_REG(const int8_t *, from, "r0", x);
         NNCC_REG(int32_t, s, "r2", 0);
@@ -87,6 +87,40 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
                        : "r6", "lr", "q0", "q1", "cc", "memory");
         return s;
     }
+#elif NNCC_HELIUM_MVE
+    if (stride == 1) {
+        const int32_t whole = n - rest;
+
+        for (i = 0; i < whole; i += NNCC_HELIUM_BYTES) {
+            const int8x16_t v = vldrbq_s8(x + i);
+
+            sum = vaddvaq_s8(sum, v);
+            vstrbq_s8(to, v);
+            to += next;
+        }
+        if (rest != 0) {
+            const mve_pred16_t part = vctp8q((uint32_t)rest);
+            const int8x16_t v = vldrbq_z_s8(x + whole, part); /* zeros beyond */
+
+            sum = vaddvaq_s8(sum, v);
+            vstrbq_p_s8(to, v, part);
+        }
+        return sum;
+    }
+    if (stride <= 65535 / 8) {
+        const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)stride);
+
+        for (i = 0; i < n; i += 8) { /* halves of vectors */
+            const mve_pred16_t part = vctp16q((uint32_t)(n - i));
+            const int16x8_t v = vldrbq_gather_offset_z_s16(x, at, part);
+
+            sum = vaddvaq_s16(sum, v);
+            vstrbq_p_s16(to, v, part);
+            x += 8 * stride;
+            to += i % NNCC_HELIUM_BYTES == 0 ? 8 : next - 8;
+        }
+        return sum;
+    }
 #endif
     for (i = 0; i < n; i++) {
         const int8_t v = x[i * stride];
@@ -97,7 +131,7 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     return sum;
 }
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* A vector of both rows, q0 and q1, with those of four columns. */
 #define NNCC_BMM_STEP(op) \
@@ -162,6 +196,61 @@ static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *rec
                    : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "cc",
                      "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+/* A vector of both rows with those of four columns. */
+#define NNCC_BMM_BEGIN(sum, q, x) vmladavq_s8(q, x)
+#define NNCC_BMM_STEP(op) \
+    do { \
+        int8x16_t q = nncc_weights(w); \
+        const int8x16_t u = vldrbq_s8(x0), v = vldrbq_s8(x1); \
+\
+        a0 = op(a0, q, u), b0 = op(b0, q, v); \
+        q = nncc_weights(w + 16); \
+        a1 = op(a1, q, u), b1 = op(b1, q, v); \
+        q = nncc_weights(w + 32); \
+        a2 = op(a2, q, u), b2 = op(b2, q, v); \
+        q = nncc_weights(w + 48); \
+        a3 = op(a3, q, u), b3 = op(b3, q, v); \
+        x0 += 16; \
+        x1 += 16; \
+        w += 64; \
+    } while (0)
+
+NNCC_IN_ORDER static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
+{
+    const volatile nncc_bmm_frame *const live = f;
+    const int8_t *volatile const w_end = f->w + 64 * (f->further + 1);
+    const int32x4_t fixed = nncc_words(record), lo = vdupq_n_s32(f->act_min), hi = vdupq_n_s32(f->act_max);
+    const int8_t *x0 = x, *x1 = x + f->step;
+    const int32_t *start = f->start;
+    int8_t *y = f->y;
+    int32_t pairs;
+
+    for (pairs = f->pairs; pairs > 0; pairs--) {
+        const int8_t *w = live->w;
+        int32_t a0, a1, a2, a3, b0, b1, b2, b3;
+        int32x4_t r, s;
+
+        NNCC_BMM_STEP(NNCC_BMM_BEGIN);
+        while (w != w_end) {
+            NNCC_BMM_STEP(vmladavaq_s8);
+        }
+        r = vaddq_n_s32(vaddq_s32(nncc_four(a0, a1, a2, a3), fixed), *start++);
+        s = vaddq_n_s32(vaddq_s32(nncc_four(b0, b1, b2, b3), fixed), *start++);
+        r = vqrdmulhq_n_s32(r, live->mult);
+        s = vqrdmulhq_n_s32(s, live->mult);
+        r = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(r), live->shift), live->zero);
+        s = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(s), live->shift), live->zero);
+        vstrbq_s32(y, vminq_s32(vmaxq_s32(r, lo), hi));
+        y += live->y_step;
+        vstrbq_s32(y, vminq_s32(vmaxq_s32(s, lo), hi));
+        y += live->y_step;
+        x0 += live->next;
+        x1 += live->next;
+    }
 }
 
 #else

@@ -8,7 +8,7 @@
 /* n bytes, n may be 0 or less. */
 static inline void nncc_helium_copy(int8_t *to, const int8_t *from, int32_t n)
 {
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     __asm volatile("wlstp.8 lr, %[n], 2f\n"
                    "1:\n\t"
                    "vldrb.8 q0, [%[from]], #16\n\t"
@@ -18,6 +18,17 @@ static inline void nncc_helium_copy(int8_t *to, const int8_t *from, int32_t n)
                    : [to] "+r"(to), [from] "+r"(from)
                    : [n] "r"(n > 0 ? n : 0)
                    : "q0", "lr", "cc", "memory");
+#elif NNCC_HELIUM_MVE
+    for (; n >= NNCC_HELIUM_BYTES; n -= NNCC_HELIUM_BYTES) {
+        vstrbq_s8(to, vldrbq_s8(from));
+        to += NNCC_HELIUM_BYTES;
+        from += NNCC_HELIUM_BYTES;
+    }
+    if (n > 0) {
+        const mve_pred16_t rest = vctp8q((uint32_t)n);
+
+        vstrbq_p_s8(to, vldrbq_z_s8(from, rest), rest);
+    }
 #else
     if (n > 0) {
         memcpy(to, from, (size_t)n);
@@ -28,7 +39,7 @@ static inline void nncc_helium_copy(int8_t *to, const int8_t *from, int32_t n)
 /* n bytes of the value v, n may be 0 or less. */
 static inline void nncc_helium_fill(int8_t *to, int32_t v, int32_t n)
 {
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     __asm volatile("vdup.8 q0, %[v]\n\t"
                    "wlstp.8 lr, %[n], 2f\n"
                    "1:\n\t"
@@ -38,6 +49,16 @@ static inline void nncc_helium_fill(int8_t *to, int32_t v, int32_t n)
                    : [to] "+r"(to)
                    : [v] "r"(v), [n] "r"(n > 0 ? n : 0)
                    : "q0", "lr", "cc", "memory");
+#elif NNCC_HELIUM_MVE
+    const int8x16_t value = vdupq_n_s8((int8_t)v);
+
+    for (; n >= NNCC_HELIUM_BYTES; n -= NNCC_HELIUM_BYTES) {
+        vstrbq_s8(to, value);
+        to += NNCC_HELIUM_BYTES;
+    }
+    if (n > 0) {
+        vstrbq_p_s8(to, value, vctp8q((uint32_t)n));
+    }
 #else
     if (n > 0) {
         memset(to, (int)(uint8_t)v, (size_t)n);
@@ -56,7 +77,7 @@ typedef struct
 
 static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc_pieces *a)
 {
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     if (a->n <= NNCC_HELIUM_BYTES) {
         __asm volatile("vctp.8 %[n]\n\t"
                        "dls lr, %[count]\n"
@@ -93,6 +114,31 @@ static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc
                        : [to] "+r"(y), [from] "+r"(x), [count] "+r"(count)
                        : [n] "r"(n), [from_step] "r"(from_step), [to_step] "r"(to_step)
                        : "r2", "r3", "q0", "lr", "cc", "memory");
+    }
+#elif NNCC_HELIUM_MVE
+    const int32_t whole = a->n & -NNCC_HELIUM_BYTES;
+    const mve_pred16_t rest = vctp8q((uint32_t)(a->n - whole));
+    int32_t i;
+
+    if (whole == 0) {
+        for (i = a->count; i > 0; i--) {
+            vstrbq_p_s8(to, vldrbq_z_s8(from, rest), rest);
+            from += a->from_step;
+            to += a->to_step;
+        }
+        return;
+    }
+    for (i = a->count; i > 0; i--) {
+        int32_t k;
+
+        for (k = 0; k < whole; k += NNCC_HELIUM_BYTES) {
+            vstrbq_s8(to + k, vldrbq_s8(from + k));
+        }
+        if (whole != a->n) {
+            vstrbq_p_s8(to + k, vldrbq_z_s8(from + k, rest), rest);
+        }
+        from += a->from_step;
+        to += a->to_step;
     }
 #else
     int32_t i;

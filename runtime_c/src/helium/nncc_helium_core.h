@@ -1,9 +1,9 @@
 /*
  * nncc_helium_core.h: what the Helium kernels share: when the vector bodies are compiled, and the requantisation.
  *
- * Vector bodies are inline assembly: GCC 12 moves predicates and accumulators about where it compiles intrinsics.
- * Operands have registers of their own (NNCC_REG), never r7, the frame pointer of unoptimised builds: that compiles at
- * any level.
+ * Innermost loops have a body in inline assembly, as GCC 12 moves predicates and accumulators about where it compiles
+ * intrinsics, and one in intrinsics for compilers without it. In assembly operands have registers of their own
+ * (NNCC_REG), never r7, the frame pointer of unoptimised builds: that compiles at any level.
  */
 #ifndef NNCC_HELIUM_CORE_H
 #define NNCC_HELIUM_CORE_H
@@ -12,17 +12,16 @@
 
 #include <string.h>
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
-#define NNCC_HELIUM_MVE 1
-#else
-#define NNCC_HELIUM_MVE 0
-#endif
+#include "nncc_isa.h"
+
+/* Bodies with Helium; in assembly. */
+#define NNCC_HELIUM_MVE NNCC_MVE
+#define NNCC_HELIUM_ASM (NNCC_MVE && NNCC_ASM)
 
 /* Bytes in a vector. */
 #define NNCC_HELIUM_BYTES 16
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* A variable in a core register, for the assembly that follows at once. */
 #define NNCC_REG(type, name, reg, value) register type name __asm(reg) = (value)
@@ -37,6 +36,32 @@
 
 #include "nncc_requant.h"
 
+#if NNCC_HELIUM_MVE
+
+#include <arm_mve.h>
+
+/* Ties of the right shift go away from zero: negative values one down before VRSHL rounds them up. */
+#define NNCC_ROUND_ALL(v) vaddq_s32(v, vshrq_n_s32(v, 31))
+/* Negative values end at act_min whichever way they are rounded. */
+#define NNCC_ROUND_RELU(v) (v)
+
+/* A vector of packed weights: words have a longer reach than bytes. */
+static inline int8x16_t nncc_weights(const int8_t *w)
+{
+    return vreinterpretq_s8_s32(vldrwq_s32((const int32_t *)(const void *)w));
+}
+
+static inline int32x4_t nncc_words(const int8_t *w)
+{
+    return vldrwq_s32((const int32_t *)(const void *)w);
+}
+
+static inline int32x4_t nncc_four(int32_t a, int32_t b, int32_t c, int32_t d)
+{
+    return vsetq_lane_s32(d, vsetq_lane_s32(c, vsetq_lane_s32(b, vdupq_n_s32(a), 1), 2), 3);
+}
+
+#endif
 #endif
 
 #endif /* NNCC_HELIUM_CORE_H */

@@ -48,7 +48,7 @@ typedef struct
     int32_t act_max;
 } nncc_patches;
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
 {
@@ -206,6 +206,173 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                      "q7", "cc",
                      "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
+{
+    const mve_pred16_t lanes = vctp8q((uint32_t)a->lanes);
+    const int8_t *x1 = a->row[0], *x2 = a->row[1], *x3 = a->row[2];
+    const int32_t s1 = a->step[0], s2 = a->step[1], s3 = a->step[2];
+    int8_t *kept = a->kept;
+    int32_t n;
+
+    for (n = a->n; n > 0; n--) {
+        int8x16x4_t v;
+
+        v.val[0] = vldrbq_s8(kept);
+        v.val[1] = vldrbq_z_s8(x1, lanes);
+        v.val[2] = vldrbq_z_s8(x2, lanes);
+        v.val[3] = vldrbq_z_s8(x3, lanes);
+        vst4q_s8(to, v);
+        vstrbq_s8(kept, v.val[2]);
+        x1 += s1;
+        x2 += s2;
+        x3 += s3;
+        kept += NNCC_COLUMN_CHANNELS;
+        to += NNCC_COLUMN_BYTES;
+    }
+}
+
+/* The outputs of four channels: a and b in the first row, c and d below, a and c at the left. */
+typedef struct
+{
+    int32x4_t a, b, c, d;
+} nncc_patch_sums;
+
+/* Four columns of 4 channels, 64 bytes apart, to the patches of these. */
+static inline void nncc_patch_gather(const int8_t *x, int8_t *patch)
+{
+    int32x4x4_t v;
+
+    v.val[0] = nncc_words(x);
+    v.val[1] = nncc_words(x + NNCC_COLUMN_BYTES);
+    v.val[2] = nncc_words(x + 2 * NNCC_COLUMN_BYTES);
+    v.val[3] = nncc_words(x + 3 * NNCC_COLUMN_BYTES);
+    vst4q_s32((int32_t *)(void *)patch, v);
+}
+
+/* Channel k: taps one byte on are those of a row below. */
+#define NNCC_PATCH_MACS(s, k) \
+    do { \
+        const int8x16_t taps = nncc_weights(w + NNCC_PATCH_HEAD + 16 * (k)); \
+        const int8x16_t below = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(taps), 8)); \
+        const int8x16_t left = nncc_weights(patch + 16 * (k)), right = nncc_weights(patch + 16 * (k) + 4); \
+\
+        (s).a = vsetq_lane_s32(vmladavq_s8(left, taps), (s).a, k); \
+        (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
+        (s).b = vsetq_lane_s32(vmladavq_s8(right, taps), (s).b, k); \
+        (s).d = vsetq_lane_s32(vmladavq_s8(right, below), (s).d, k); \
+    } while (0)
+/* The same without a column to the right. */
+#define NNCC_PATCH_MACS_LEFT(s, k) \
+    do { \
+        const int8x16_t taps = nncc_weights(w + NNCC_PATCH_HEAD + 16 * (k)); \
+        const int8x16_t below = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(taps), 8)); \
+        const int8x16_t left = nncc_weights(patch + 16 * (k)); \
+\
+        (s).a = vsetq_lane_s32(vmladavq_s8(left, taps), (s).a, k); \
+        (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
+    } while (0)
+
+static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
+{
+    v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 16));
+    return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 32));
+}
+
+/* Two outputs of a channel into the even bytes and the odd ones of a half of its lane. */
+#if NNCC_3X3_RELU
+static inline uint16x8_t nncc_patch_halves(int32x4_t even, int32x4_t odd)
+{
+    const uint16x8_t v = vqmovunbq_s32(vreinterpretq_u16_s32(even), even);
+
+    return vqmovuntq_s32(v, odd);
+}
+
+/* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
+static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch_sums *s)
+{
+    const uint16x8_t upper = nncc_patch_halves(s->a, s->b), lower = nncc_patch_halves(s->c, s->d);
+    uint8x16_t v = vqmovntq_u16(vqmovnbq_u16(vreinterpretq_u8_u16(upper), upper), lower);
+
+    v = vaddq_n_u8(vminq_u8(v, vldrbq_u8(f->hi)), (uint8_t)f->zero);
+    return vreinterpretq_s32_u8(v);
+}
+#else
+static inline int16x8_t nncc_patch_halves(int32x4_t even, int32x4_t odd, int32_t zero)
+{
+    const int16x8_t v = vqmovnbq_s32(vreinterpretq_s16_s32(even), even);
+
+    return vqaddq_n_s16(vqmovntq_s32(v, odd), (int16_t)zero);
+}
+
+/* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
+static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch_sums *s)
+{
+    const int16x8_t upper = nncc_patch_halves(s->a, s->b, f->zero), lower = nncc_patch_halves(s->c, s->d, f->zero);
+    int8x16_t v = vqmovntq_s16(vqmovnbq_s16(vreinterpretq_s8_s16(upper), upper), lower);
+
+    v = vmaxq_s8(v, vreinterpretq_s8_u8(vldrbq_u8(f->lo)));
+    return vreinterpretq_s32_s8(vminq_s8(v, vreinterpretq_s8_u8(vldrbq_u8(f->hi))));
+}
+#endif
+
+/* The lane's bytes from a place on. */
+#define NNCC_PATCH_FROM(v, byte) vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(v), 8 * (byte)))
+
+/* Two rows of the output for 4 channels. Where there is no second row, the first one is written over it. */
+NNCC_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_t *x, const int8_t *w, int8_t *patch,
+                                          int32_t lanes, const int8_t *end, int8_t *y)
+{
+    const mve_pred16_t store = vctp32q((uint32_t)lanes);
+    nncc_patch_sums s;
+    int32x4_t v;
+
+    s.a = s.b = s.c = s.d = vdupq_n_s32(0);
+    for (; x != end; x += 2 * NNCC_COLUMN_BYTES) {
+        int8_t *const second = y + f->line;
+
+        nncc_patch_gather(x, patch);
+        NNCC_PATCH_MACS(s, 0);
+        NNCC_PATCH_MACS(s, 1);
+        NNCC_PATCH_MACS(s, 2);
+        NNCC_PATCH_MACS(s, 3);
+        s.a = nncc_patch_scaled(s.a, w);
+        s.b = nncc_patch_scaled(s.b, w);
+        s.c = nncc_patch_scaled(s.c, w);
+        s.d = nncc_patch_scaled(s.d, w);
+        v = nncc_patch_bytes(f, &s);
+        vstrbq_p_s32(second, NNCC_PATCH_FROM(v, 1), store);
+        vstrbq_p_s32(second + f->pitch, NNCC_PATCH_FROM(v, 3), store);
+        vstrbq_p_s32(y, v, store);
+        y += f->pitch;
+        vstrbq_p_s32(y, NNCC_PATCH_FROM(v, 2), store);
+        y += f->pitch;
+    }
+    if (f->odd != 0) {
+        nncc_patch_gather(x, patch);
+        NNCC_PATCH_MACS_LEFT(s, 0);
+        NNCC_PATCH_MACS_LEFT(s, 1);
+        NNCC_PATCH_MACS_LEFT(s, 2);
+        NNCC_PATCH_MACS_LEFT(s, 3);
+        s.a = nncc_patch_scaled(s.a, w);
+        s.c = nncc_patch_scaled(s.c, w);
+        v = nncc_patch_bytes(f, &s);
+        vstrbq_p_s32(y + f->line, NNCC_PATCH_FROM(v, 1), store);
+        vstrbq_p_s32(y, v, store);
+    }
+}
+
+static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_t *patch)
+{
+    int32_t c;
+
+    for (c = 0; c < f->lanes; c += 4) {
+        nncc_patch_four(f, f->columns + 4 * c, records, patch, f->lanes - c, f->end + 4 * c, f->y + c);
+        records += NNCC_PATCH_RECORD;
+    }
 }
 
 #else

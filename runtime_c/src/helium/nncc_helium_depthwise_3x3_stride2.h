@@ -30,7 +30,7 @@ typedef struct
     int32_t act_max;
 } nncc_dw_pixels;
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* Products of a tap: even channels to q0, odd ones to q1. The row moves on. */
 #define NNCC_DW_FIRST(tap, x, step) \
@@ -105,6 +105,106 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
                    : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
                      "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+/* Products of a tap: of the even channels and of the odd ones. */
+#define NNCC_DW_FIRST(tap, x) \
+    do { \
+        const int8x16_t u = vldrbq_s8(x), q = nncc_weights(record + NNCC_DW16_HEAD + 16 * (tap)); \
+\
+        even = vmullbq_int_s8(u, q); \
+        odd = vmulltq_int_s8(u, q); \
+    } while (0)
+/* The same, added in 16 bits. */
+#define NNCC_DW_SECOND(tap, x) \
+    do { \
+        const int8x16_t u = vldrbq_s8(x), q = nncc_weights(record + NNCC_DW16_HEAD + 16 * (tap)); \
+\
+        even = vaddq_s16(even, vmullbq_int_s8(u, q)); \
+        odd = vaddq_s16(odd, vmulltq_int_s8(u, q)); \
+    } while (0)
+/* Sums of the channels 0, 4, 8, 12, of 2, 6, 10, 14, of 1, 5, 9, 13 and of 3, 7, 11, 15. */
+#define NNCC_DW_SUM \
+    s0 = vaddq_s32(s0, vmovlbq_s16(even)); \
+    s1 = vaddq_s32(s1, vmovltq_s16(even)); \
+    s2 = vaddq_s32(s2, vmovlbq_s16(odd)); \
+    s3 = vaddq_s32(s3, vmovltq_s16(odd))
+
+static inline int32x4_t nncc_dw_scaled(int32x4_t v, const int8_t *w)
+{
+    v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 64));
+    return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 128));
+}
+
+/* Bytes in the order of the channels, clamped. */
+#if NNCC_3X3_RELU
+#define NNCC_DW_NARROW(f) \
+    do { \
+        const uint16x8_t e = vqmovuntq_s32(vqmovunbq_s32(vreinterpretq_u16_s32(s0), s0), s1); \
+        const uint16x8_t o = vqmovuntq_s32(vqmovunbq_s32(vreinterpretq_u16_s32(s2), s2), s3); \
+        const uint8x16_t u = vminq_u8(vqmovntq_u16(vqmovnbq_u16(vreinterpretq_u8_u16(e), e), o), vldrbq_u8((f)->hi)); \
+\
+        v = vreinterpretq_s8_u8(vaddq_n_u8(u, (uint8_t)zero)); \
+    } while (0)
+#else
+#define NNCC_DW_NARROW(f) \
+    do { \
+        int16x8_t e = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s0), s0), s1); \
+        int16x8_t o = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s2), s2), s3); \
+\
+        e = vqaddq_n_s16(e, (int16_t)zero); \
+        o = vqaddq_n_s16(o, (int16_t)zero); \
+        v = vqmovntq_s16(vqmovnbq_s16(vreinterpretq_s8_s16(e), e), o); \
+        v = vmaxq_s8(v, vreinterpretq_s8_u8(vldrbq_u8((f)->lo))); \
+        v = vminq_s8(v, vreinterpretq_s8_u8(vldrbq_u8((f)->hi))); \
+    } while (0)
+#endif
+
+NNCC_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *y)
+{
+    const mve_pred16_t lanes = vctp8q((uint32_t)f->lanes);
+    const int32_t zero = f->zero, pitch = f->pitch, a = f->step[0], b = f->step[1], c = f->step[2];
+    const int8_t *x0 = f->row[0], *x1 = f->row[1], *x2 = f->row[2];
+    int32_t n;
+
+    for (n = f->pixels; n > 0; n--) {
+        int16x8_t even, odd;
+        int32x4_t s0, s1, s2, s3;
+        int8x16_t v;
+
+        NNCC_DW_FIRST(0, x0);
+        x0 += a;
+        NNCC_DW_SECOND(1, x0);
+        x0 += a;
+        s0 = vmovlbq_s16(even);
+        s1 = vmovltq_s16(even);
+        s2 = vmovlbq_s16(odd);
+        s3 = vmovltq_s16(odd);
+        NNCC_DW_FIRST(2, x0);
+        NNCC_DW_SECOND(3, x1);
+        NNCC_DW_SUM;
+        x1 += b;
+        NNCC_DW_FIRST(4, x1);
+        x1 += b;
+        NNCC_DW_SECOND(5, x1);
+        NNCC_DW_SUM;
+        NNCC_DW_FIRST(6, x2);
+        x2 += c;
+        NNCC_DW_SECOND(7, x2);
+        x2 += c;
+        NNCC_DW_SUM;
+        NNCC_DW_FIRST(8, x2);
+        NNCC_DW_SUM;
+        s0 = nncc_dw_scaled(s0, record);
+        s1 = nncc_dw_scaled(s1, record + 16);
+        s2 = nncc_dw_scaled(s2, record + 32);
+        s3 = nncc_dw_scaled(s3, record + 48);
+        NNCC_DW_NARROW(f);
+        vstrbq_p_s8(y, v, lanes);
+        y += pitch;
+    }
 }
 
 #else

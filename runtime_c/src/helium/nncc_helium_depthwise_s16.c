@@ -16,7 +16,7 @@ typedef struct
     int32_t lanes; /* channels that count */
 } nncc_taps16;
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 #define NNCC_TAP16(load) \
     load "vldrb.s16 q3,[r3],#8\nvmullb.s16 q4,q0,q3\nvadd.i32 q1,q1,q4\nvmullt.s16 q4,q0,q3\nvadd.i32 q2,q2,q4\n" \

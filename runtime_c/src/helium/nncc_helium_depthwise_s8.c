@@ -41,7 +41,7 @@ static inline void nncc_dw_each(const nncc_dw_columns *c, const nncc_dw_row *x, 
     }
 }
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /*
  * r0 and r1 two rows, r3 and r4 their steps, r5 the pitch, r2 the columns, q2 the places of the channels; widening
@@ -86,6 +86,52 @@ static inline void nncc_dw_write(const nncc_dw_columns *columns, const nncc_dw_r
     }
 }
 /* clang-format on */
+
+#elif NNCC_HELIUM_MVE
+
+/* Rows of n columns of up to 8 channels into the bytes at `to` and behind it; by twos where columns have an even
+ * number of bytes: then there is a row or padding behind an odd one. */
+static inline void nncc_dw_write(const nncc_dw_columns *c, const nncc_dw_row *x, int32_t rows, int8_t *to)
+{
+    const uint16x8_t at = vldrhq_u16(c->at);
+    const mve_pred16_t lanes = vctp16q((uint32_t)c->lanes);
+    const int32_t pitch = c->pitch;
+
+    if (7 * c->plane > NNCC_DW_REACH) {
+        nncc_dw_each(c, x, rows, to);
+    } else if (pitch % 2 != 0) {
+        for (; rows > 0; rows--) {
+            const uint8_t *from = (const uint8_t *)x->x;
+            const int32_t step = x->step;
+            uint8_t *y = (uint8_t *)to;
+
+            for (int32_t i = c->n; i > 0; i--) {
+                vstrbq_scatter_offset_p_u16(y, at, vldrbq_z_u16(from, lanes), lanes);
+                from += step;
+                y += pitch;
+            }
+            x++;
+            to++;
+        }
+    } else {
+        for (; rows > 0; rows -= 2) {
+            const uint8_t *a = (const uint8_t *)x[0].x, *b = (const uint8_t *)x[1].x;
+            const int32_t a_step = x[0].step, b_step = x[1].step;
+            int8_t *y = to;
+
+            for (int32_t i = c->n; i > 0; i--) {
+                const uint16x8_t v = vsliq_n_u16(vldrbq_z_u16(a, lanes), vldrbq_z_u16(b, lanes), 8);
+
+                vstrhq_scatter_offset_p_u16((uint16_t *)(void *)y, at, v, lanes);
+                a += a_step;
+                b += b_step;
+                y += pitch;
+            }
+            x += 2;
+            to += 2;
+        }
+    }
+}
 
 #else
 

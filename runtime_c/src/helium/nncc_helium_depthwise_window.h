@@ -9,7 +9,7 @@
 
 #include "nncc_helium_windows.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* Weights are in q4, q5, q6 and q3, which otherwise has the upper clamp. */
 #define NNCC_WINDOW_LOAD1 "vldrw.32 q4, [r4, #16]\n"
@@ -146,6 +146,88 @@ static inline void nncc_window_rows(nncc_helium_windows *frame)
                    : "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3",
                      "q4", "q5", "q6", "q7", "cc", "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+#if NNCC_WINDOW_STEP > 0
+#define NNCC_WINDOW_APART NNCC_WINDOW_STEP
+#else
+#define NNCC_WINDOW_APART apart
+#endif
+
+/* The sum of a window. */
+#if NNCC_WINDOW_VECTORS == 1
+#define NNCC_WINDOW_SUM(x) vmladavq_s8(vldrbq_s8(x), w0)
+#elif NNCC_WINDOW_VECTORS == 2
+#define NNCC_WINDOW_SUM(x) vmladavaq_s8(vmladavq_s8(vldrbq_s8(x), w0), vldrbq_s8((x) + 16), w1)
+#elif NNCC_WINDOW_VECTORS == 3
+#define NNCC_WINDOW_SUM(x) \
+    vmladavaq_s8(vmladavaq_s8(vmladavq_s8(vldrbq_s8(x), w0), vldrbq_s8((x) + 16), w1), vldrbq_s8((x) + 32), w2)
+#else
+#define NNCC_WINDOW_SUM(x) \
+    vmladavaq_s8( \
+        vmladavaq_s8(vmladavaq_s8(vmladavq_s8(vldrbq_s8(x), w0), vldrbq_s8((x) + 16), w1), vldrbq_s8((x) + 32), w2), \
+        vldrbq_s8((x) + 48), w3)
+#endif
+#define NNCC_WINDOW_FOUR(v, x) \
+    v = vdupq_n_s32(NNCC_WINDOW_SUM(x)); \
+    v = vsetq_lane_s32(NNCC_WINDOW_SUM((x) + NNCC_WINDOW_APART), v, 1); \
+    v = vsetq_lane_s32(NNCC_WINDOW_SUM((x) + 2 * NNCC_WINDOW_APART), v, 2); \
+    v = vsetq_lane_s32(NNCC_WINDOW_SUM((x) + 3 * NNCC_WINDOW_APART), v, 3); \
+    NNCC_WINDOW_SCALED(v, NNCC_WINDOW_ROUND)
+
+/* The rows of a channel. */
+NNCC_IN_ORDER static void nncc_window_channel(const nncc_helium_windows *f)
+{
+    const int8_t *const record = f->record, *x = f->x;
+    const int32_t head[3] = {((const int32_t *)(const void *)record)[0], ((const int32_t *)(const void *)record)[1],
+                             ((const int32_t *)(const void *)record)[2]};
+    const int32x4_t lo = vdupq_n_s32(f->act_min), hi = vldrwq_s32(f->hi);
+    const uint32x4_t places = nncc_window_places(f);
+    const int32_t zero = f->zero, next = f->next;
+#if NNCC_WINDOW_STEP == 0
+    const int32_t apart = f->step;
+#endif
+    const int8x16_t w0 = nncc_weights(record + 16);
+#if NNCC_WINDOW_VECTORS > 1
+    const int8x16_t w1 = nncc_weights(record + 32);
+#endif
+#if NNCC_WINDOW_VECTORS > 2
+    const int8x16_t w2 = nncc_weights(record + 48);
+#endif
+#if NNCC_WINDOW_VECTORS > 3
+    const int8x16_t w3 = nncc_weights(record + 64);
+#endif
+    int8_t *y = f->y;
+    int32_t rows, i;
+    int32x4_t v;
+
+    for (rows = f->rows; rows > 0; rows--) {
+        for (i = f->fours; i > 0; i--) {
+            NNCC_WINDOW_FOUR(v, x);
+            vstrbq_scatter_offset_s32(y, places, v);
+            x += 4 * NNCC_WINDOW_APART;
+            y += next;
+        }
+        if (f->rest != 0) {
+            NNCC_WINDOW_FOUR(v, x);
+            vstrbq_scatter_offset_p_s32(y, places, v, vctp32q((uint32_t)f->rest));
+            x += 4 * NNCC_WINDOW_APART;
+        }
+        x += f->x_back;
+        y += f->y_back;
+    }
+}
+
+static inline void nncc_window_rows(nncc_helium_windows *f)
+{
+    for (; f->channels > 0; f->channels--) {
+        nncc_window_channel(f);
+        f->record += NNCC_HELIUM_BYTES * (1 + NNCC_WINDOW_VECTORS);
+        f->x += f->plane;
+        f->y++;
+    }
 }
 
 #else

@@ -21,7 +21,7 @@ static inline void nncc_helium_map_rows(int8_t *y, const uint8_t *table, const n
         nncc_helium_map(y, table, n);
         return;
     }
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     if (p->channels <= NNCC_HELIUM_BYTES) { /* 6 instructions a row */
         __asm volatile("vctp.8 %[channels]\n\t"
                        "wls lr, %[rows], 2f\n"
@@ -36,6 +36,17 @@ static inline void nncc_helium_map_rows(int8_t *y, const uint8_t *table, const n
                        : [y] "+r"(y)
                        : [channels] "r"(p->channels), [rows] "r"(n / p->pitch), [t] "r"(table), [pitch] "r"(p->pitch)
                        : "lr", "q0", "q1", "cc", "memory");
+        return;
+    }
+#elif NNCC_HELIUM_MVE
+    if (p->channels <= NNCC_HELIUM_BYTES) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)p->channels);
+        uint8_t *at = (uint8_t *)y;
+
+        for (; n > 0; n -= p->pitch) {
+            vstrbq_p_u8(at, vldrbq_gather_offset_z_u8(table, vldrbq_z_u8(at, lanes), lanes), lanes);
+            at += p->pitch;
+        }
         return;
     }
 #endif

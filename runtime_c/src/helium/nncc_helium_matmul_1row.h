@@ -28,7 +28,7 @@ typedef struct
     int32_t pairs;
 } nncc_dot_frame;
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* Lanes 0 to 3 of q0 and q1 from the accumulators of row 0 and row 1. */
 #define NNCC_DOT_LANES \
@@ -58,6 +58,73 @@ typedef struct
 #define NNCC_DOT_CLAMP "ldrd r0,r2,[%[f],#8]\nvdup.32 q3,r0\nvdup.32 q4,r2\n"
 #define NNCC_DOT_ACCUMULATORS \
     "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7"
+
+static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y);
+
+#elif NNCC_HELIUM_MVE
+
+/* The sums of row 0 (a) and of row 1 (b), a vector of each and one of weights. */
+#define NNCC_DOT_SUMS int32_t a0, a1, a2, a3, b0, b1, b2, b3
+#define NNCC_DOT_BEGIN(sum, q, x) vmladavq_s8(q, x)
+#define NNCC_DOT_BOTH(op, a, b) a = op(a, q, u), b = op(b, q, v)
+/* Vectors at x0 and x1 with the weights of 4 channels at w. */
+#if NNCC_RECORD_W4
+#define NNCC_DOT_VECTOR(op, w, x0, x1) \
+    do { \
+        int8x16_t q = nncc_weights(w); \
+        const int8x16_t u = vldrbq_s8(x0), v = vldrbq_s8(x1); \
+\
+        NNCC_DOT_BOTH(op, a1, b1); \
+        q = vshlq_n_s8(q, 4); \
+        NNCC_DOT_BOTH(op, a0, b0); \
+        q = nncc_weights((w) + 16); \
+        NNCC_DOT_BOTH(op, a3, b3); \
+        q = vshlq_n_s8(q, 4); \
+        NNCC_DOT_BOTH(op, a2, b2); \
+    } while (0)
+/* Accumulators of even channels are 16 times their sums, those of odd ones have the even sum added. */
+#define NNCC_DOT_COLLECT(a, b, c, d) vshrq_n_s32(nncc_four(a, (b) - ((a) >> 4), c, (d) - ((c) >> 4)), 4)
+#else
+#define NNCC_DOT_VECTOR(op, w, x0, x1) \
+    do { \
+        int8x16_t q = nncc_weights(w); \
+        const int8x16_t u = vldrbq_s8(x0), v = vldrbq_s8(x1); \
+\
+        NNCC_DOT_BOTH(op, a0, b0); \
+        q = nncc_weights((w) + 16); \
+        NNCC_DOT_BOTH(op, a1, b1); \
+        q = nncc_weights((w) + 32); \
+        NNCC_DOT_BOTH(op, a2, b2); \
+        q = nncc_weights((w) + 48); \
+        NNCC_DOT_BOTH(op, a3, b3); \
+    } while (0)
+#define NNCC_DOT_COLLECT(a, b, c, d) nncc_four(a, b, c, d)
+#endif
+
+/* The head of a record, and the clamp. */
+#define NNCC_DOT_HEAD(record) \
+    const int32x4_t bias = nncc_words(record), mult = nncc_words((record) + 16), shift = nncc_words((record) + 32); \
+    const int32x4_t lo = vdupq_n_s32(f->act_min), hi = vdupq_n_s32(f->act_max)
+/* Four sums as output values. */
+#define NNCC_DOT_REQUANTISE(v, round, zero) \
+    do { \
+        v = vqrdmulhq_s32(vaddq_s32(v, bias), mult); \
+        v = vrshlq_s32(round(v), shift); \
+        v = vminq_s32(vmaxq_s32(vaddq_n_s32(v, zero), lo), hi); \
+    } while (0)
+/* Both rows to y and the row after it; y is then at the next pair. */
+#define NNCC_DOT_STORE(round) \
+    do { \
+        const int32_t zero = live->zero, pitch = live->pitch; \
+        int32x4_t r = NNCC_DOT_COLLECT(a0, a1, a2, a3), s = NNCC_DOT_COLLECT(b0, b1, b2, b3); \
+\
+        NNCC_DOT_REQUANTISE(r, round, zero); \
+        NNCC_DOT_REQUANTISE(s, round, zero); \
+        vstrbq_s32(y, r); \
+        y += pitch; \
+        vstrbq_s32(y, s); \
+        y += pitch; \
+    } while (0)
 
 static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y);
 

@@ -1,6 +1,6 @@
 #include "nncc_helium_matmul_s16.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* The vector in q0 with the weights of 4 channels. */
 #define NNCC_ROW16_MAC(acc) "vldrb.s16 q1,[%[w]],#8\nvmladava.s16 " acc ",q1,q0\n"

@@ -8,7 +8,7 @@
 
 #include "nncc_helium_matmul_1row.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* The record pointer is biased, so that all of a record is in reach of immediate offsets (multiples of 4 up to 508). */
 #define NNCC_DOT_BIAS 128
@@ -90,6 +90,60 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
                    : [w] "r"(w), [f] "r"(frame)
                    : NNCC_DOT_ACCUMULATORS, "cc", "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+/* The record pointer is biased, so that all of a record is in reach of immediate offsets, and none is 0: GCC would move
+ * the pointer there. */
+#define NNCC_DOT_BIAS 132
+#define NNCC_DOT_AT(op, k) \
+    NNCC_DOT_VECTOR(op, w + NNCC_RECORD_VECTOR * (k) + NNCC_RECORD_HEAD - NNCC_DOT_BIAS, x0 + 16 * (k)-64, \
+                    x1 + 16 * (k)-64)
+
+/* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
+NNCC_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
+{
+    const volatile nncc_dot_frame *const live = f;
+    const int8_t *volatile const weights = record + NNCC_DOT_BIAS;
+    const int8_t *x0 = x + 64, *x1 = x0 + f->step;
+    int32_t step;
+    NNCC_DOT_HEAD(record);
+
+    do {
+        const int8_t *const w = weights;
+        NNCC_DOT_SUMS;
+
+        NNCC_DOT_AT(NNCC_DOT_BEGIN, 0);
+#if NNCC_DOT_VECTORS > 1
+        NNCC_DOT_AT(vmladavaq_s8, 1);
+#endif
+#if NNCC_DOT_VECTORS > 2
+        NNCC_DOT_AT(vmladavaq_s8, 2);
+#endif
+#if NNCC_DOT_VECTORS > 3
+        NNCC_DOT_AT(vmladavaq_s8, 3);
+#endif
+#if NNCC_DOT_VECTORS > 4
+        NNCC_DOT_AT(vmladavaq_s8, 4);
+#endif
+#if NNCC_DOT_VECTORS > 5
+        NNCC_DOT_AT(vmladavaq_s8, 5);
+#endif
+#if NNCC_DOT_VECTORS > 6
+        NNCC_DOT_AT(vmladavaq_s8, 6);
+#endif
+#if NNCC_DOT_VECTORS > 7
+        NNCC_DOT_AT(vmladavaq_s8, 7);
+#endif
+#if NNCC_DOT_VECTORS > 8
+        NNCC_DOT_AT(vmladavaq_s8, 8);
+#endif
+        NNCC_DOT_STORE(NNCC_DOT_ROUND);
+        step = live->step2;
+        x0 += step;
+        x1 += step;
+    } while (x0 != live->end);
 }
 
 #endif

@@ -17,7 +17,7 @@ static inline int32_t nncc_record16_bytes(int32_t vectors)
     return NNCC_RECORD16_HEAD + NNCC_RECORD16_VECTOR * vectors;
 }
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* Sums in q, bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4. */
 #define NNCC_DOT16_OUTPUT(q) \
@@ -80,7 +80,7 @@ typedef struct
     int32_t pairs;
 } nncc_dot16_frame;
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* A vector of both rows with the weights of 4 channels. */
 #define NNCC_DOT16_STEP(op) \

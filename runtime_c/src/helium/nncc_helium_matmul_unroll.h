@@ -8,7 +8,7 @@
 
 #include "nncc_helium_matmul_1row.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* What does not fit into registers beside 8 accumulators; the assembly below has the offsets. */
 typedef struct
@@ -98,6 +98,56 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
                    : [f] "r"(frame)
                    : NNCC_DOT_ACCUMULATORS, "cc", "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+#define NNCC_DOT_AT(op, k) NNCC_DOT_VECTOR(op, w + NNCC_RECORD_VECTOR * (k), x0 + 16 * (k), x1 + 16 * (k))
+#if NNCC_DOT_BY == 3
+#define NNCC_DOT_REST(op)
+#elif NNCC_DOT_BY == 4
+#define NNCC_DOT_REST(op) NNCC_DOT_AT(op, 3)
+#else
+#define NNCC_DOT_REST(op) \
+    NNCC_DOT_AT(op, 3); \
+    NNCC_DOT_AT(op, 4)
+#endif
+#define NNCC_DOT_NEXT \
+    w += NNCC_DOT_BY * NNCC_RECORD_VECTOR; \
+    x0 += 16 * NNCC_DOT_BY; \
+    x1 += 16 * NNCC_DOT_BY
+
+/* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
+NNCC_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
+{
+    const volatile nncc_dot_frame *const live = f;
+    const int8_t *volatile const weights = record + NNCC_RECORD_HEAD;
+    const int8_t *volatile const weights_end = weights + NNCC_RECORD_VECTOR * f->vectors;
+    const int8_t *const end = f->end - 64;
+    const int32_t next = f->step2 - NNCC_HELIUM_BYTES * f->vectors;
+    const int8_t *x0 = x, *x1 = x + f->step;
+    NNCC_DOT_HEAD(record);
+
+    do {
+        const int8_t *w = weights;
+        NNCC_DOT_SUMS;
+
+        NNCC_DOT_AT(NNCC_DOT_BEGIN, 0);
+        NNCC_DOT_AT(vmladavaq_s8, 1);
+        NNCC_DOT_AT(vmladavaq_s8, 2);
+        NNCC_DOT_REST(vmladavaq_s8);
+        NNCC_DOT_NEXT;
+        do {
+            NNCC_DOT_AT(vmladavaq_s8, 0);
+            NNCC_DOT_AT(vmladavaq_s8, 1);
+            NNCC_DOT_AT(vmladavaq_s8, 2);
+            NNCC_DOT_REST(vmladavaq_s8);
+            NNCC_DOT_NEXT;
+        } while (w != weights_end);
+        NNCC_DOT_STORE(NNCC_ROUND_ALL);
+        x0 += next;
+        x1 += next;
+    } while (x0 != end);
 }
 
 #endif

@@ -1,6 +1,6 @@
 #include "nncc_helium_window.h"
 
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
 
 /* The maxima of the first `lanes` of 16 channels from w->x + c on. */
 static inline void nncc_pool_max(const nncc_helium_pool_params *p, const nncc_window *w, int32_t c, int32_t lanes,
@@ -47,6 +47,30 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 
     for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
         nncc_pool_max(p, w, c, p->channels - c < NNCC_HELIUM_BYTES ? p->channels - c : NNCC_HELIUM_BYTES, y + c);
+    }
+}
+
+#elif NNCC_HELIUM_MVE
+
+static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
+{
+    const int32_t pitch = p->in_pitch;
+    int32_t c;
+
+    for (c = 0; c < p->channels; c += NNCC_HELIUM_BYTES) {
+        const mve_pred16_t lanes = vctp8q((uint32_t)(p->channels - c));
+        int8x16_t v = vdupq_n_s8((int8_t)p->act_min);
+        int32_t r, i;
+
+        for (r = 0; r < w->runs; r++) {
+            const int8_t *x = w->x + r * w->step + c;
+
+            for (i = w->length; i > 0; i--) {
+                v = vmaxq_s8(v, vldrbq_z_s8(x, lanes));
+                x += pitch;
+            }
+        }
+        vstrbq_p_s8(y + c, vminq_s8(v, vdupq_n_s8((int8_t)p->act_max)), lanes);
     }
 }
 

@@ -12,6 +12,8 @@
 
 #include <arm_mve.h>
 
+#if NNCC_HELIUM_ASM
+
 /* CTP, X: a vector of inputs, the last one with its predicate. MAC: weights of a unit for it. */
 #define NNCC_HELIUM_GATE_MAC_S8(acc) "vldrb.8 q1, [r3], #16\n\tvmladava.s8 " acc ", q1, q0\n\t"
 #define NNCC_HELIUM_GATE_LAST_S8(acc) "vldrb.8 q1, [r3]\n\tadd r3, r3, r9\n\tvmladava.s8 " acc ", q1, q0\n\t"
@@ -70,6 +72,8 @@
     NNCC_HELIUM_GATE_ASM("vctp.16 r9\n\t", "vldrh.16 q0, [r1], #16\n\t", "vldrht.16 q0, [r1]\n\t", \
                          NNCC_HELIUM_GATE_MAC_S16, NNCC_HELIUM_GATE_LAST_S16, ADD)
 
+#endif
+
 /* nncc_sigmoid_line without a clamp. */
 static inline int32x4_t nncc_line4(uint32x4_t m, const int bits)
 {
@@ -110,6 +114,12 @@ static inline int32x4_t nncc_rq_power4(int32x4_t v, int32_t down)
     const int32x4_t half = vrshrq_n_s32(v, 1);
 
     return vrshlq_n_s32(vaddq_s32(half, vshrq_n_s32(half, 31)), down);
+}
+
+/* Limits to int16. Clang 14 takes VMOVLB of VQMOVNB for 0. */
+static inline int32x4_t nncc_sat16x4(int32x4_t v)
+{
+    return vminq_s32(vmaxq_s32(v, vdupq_n_s32(-32768)), vdupq_n_s32(32767));
 }
 
 /* Four elements, and four elements stored. */

@@ -8,7 +8,7 @@
 /* The terms of a row, and their sum. */
 static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t *table, int32_t *terms)
 {
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     NNCC_REG(const int8_t *, x, "r0", row);
     NNCC_REG(int32_t, n, "r1", size);
     NNCC_REG(const int32_t *, tab, "r3", table);
@@ -36,6 +36,37 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
                    : [n] "r"(n), [tab] "r"(tab)
                    : "r4", "r6", "lr", "q0", "q1", "cc", "memory");
     return sum;
+#elif NNCC_HELIUM_MVE
+    const mve_pred16_t bytes = vctp8q((uint32_t)size & 15), words = vctp32q((uint32_t)size & 3);
+    const int8_t *x = row;
+    uint32_t sum = 0;
+    int32_t top;
+    int8_t most = -128;
+    int32_t n;
+
+    for (n = size >> 4; n > 0; n--) {
+        most = vmaxvq_s8(most, vldrbq_s8(x));
+        x += NNCC_HELIUM_BYTES;
+    }
+    most = vmaxvq_p_s8(most, vldrbq_z_s8(x, bytes), bytes);
+    top = 255 - most;
+    for (n = size >> 2; n > 0; n--) {
+        const uint32x4_t at = vreinterpretq_u32_s32(vaddq_n_s32(vldrbq_s32(row), top));
+        const int32x4_t v = vldrwq_gather_shifted_offset_s32(table, at);
+
+        vstrwq_s32(terms, v);
+        sum = vaddvaq_u32(sum, vreinterpretq_u32_s32(vrshrq_n_s32(v, NNCC_SOFTMAX_SUM_BITS)));
+        row += 4;
+        terms += 4;
+    }
+    if ((size & 3) != 0) {
+        const uint32x4_t at = vreinterpretq_u32_s32(vaddq_n_s32(vldrbq_z_s32(row, words), top));
+        const int32x4_t v = vldrwq_gather_shifted_offset_z_s32(table, at, words);
+
+        vstrwq_p_s32(terms, v, words);
+        sum = vaddvaq_p_u32(sum, vreinterpretq_u32_s32(vrshrq_n_s32(v, NNCC_SOFTMAX_SUM_BITS)), words);
+    }
+    return (int32_t)sum;
 #else
     int32_t top = row[0];
     int32_t sum = 0;
@@ -55,7 +86,7 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
 /* y = terms * scale / 2^shift - 128 */
 static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scale, int32_t shift, int8_t *y)
 {
-#if NNCC_HELIUM_MVE
+#if NNCC_HELIUM_ASM
     NNCC_REG(int8_t *, to, "r0", y);
     NNCC_REG(const int32_t *, x, "r1", terms);
     NNCC_REG(int32_t, by, "r2", scale);
@@ -77,6 +108,17 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
                    : [x] "+r"(x), [to] "+r"(to)
                    : [n] "r"(n), [by] "r"(by), [down] "r"(down)
                    : "r5", "lr", "q0", "q1", "cc", "memory");
+#elif NNCC_HELIUM_MVE
+    const int32x4_t most = vdupq_n_s32(127);
+    int32_t n;
+
+    for (n = size; n > 0; n -= 4) {
+        const int32x4_t v = vrshlq_n_s32(vqrdmulhq_n_s32(vldrwq_s32(terms), scale), -shift);
+
+        vstrbq_p_s32(y, vminq_s32(vaddq_n_s32(v, -128), most), vctp32q((uint32_t)n));
+        terms += 4;
+        y += 4;
+    }
 #else
     int32_t i;
 

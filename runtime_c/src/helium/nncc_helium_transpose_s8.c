@@ -1,9 +1,9 @@
 #include "nncc_helium_core.h"
 
-#if NNCC_HELIUM_MVE
-
 /* Longest step whose 16 multiples up to 15 are byte offsets. */
 #define NNCC_BYTE_STEP 17
+
+#if NNCC_HELIUM_ASM
 
 /*
  * Lines of n bytes, bytes `step` apart on one side and neighbours on the other. LOAD and STORE are the accesses with
@@ -48,6 +48,72 @@ static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
         NNCC_LINE("8", 16, "vldrb.8 q0, [%[near]], #16\n\t", "vstrb.8 q0, [%[far], q1]\n\t");
     } else {
         NNCC_LINE("16", 8, "vldrb.u16 q0, [%[near]], #8\n\t", "vstrb.16 q0, [%[far], q1]\n\t");
+    }
+}
+
+#elif NNCC_HELIUM_MVE
+
+/* to[i] = from[i * step] */
+static void nncc_pick(int8_t *to, const int8_t *from, int32_t step, int32_t n)
+{
+    if (step <= NNCC_BYTE_STEP) {
+        const uint8x16_t at = vmulq_n_u8(vidupq_n_u8(0, 1), (uint8_t)step);
+
+        for (; n >= 16; n -= 16) {
+            vstrbq_s8(to, vldrbq_gather_offset_s8(from, at));
+            from += 16 * step;
+            to += 16;
+        }
+        if (n > 0) {
+            const mve_pred16_t rest = vctp8q((uint32_t)n);
+
+            vstrbq_p_s8(to, vldrbq_gather_offset_z_s8(from, at, rest), rest);
+        }
+    } else {
+        const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
+
+        for (; n >= 8; n -= 8) {
+            vstrbq_s16(to, vldrbq_gather_offset_s16(from, at));
+            from += 8 * step;
+            to += 8;
+        }
+        if (n > 0) {
+            const mve_pred16_t rest = vctp16q((uint32_t)n);
+
+            vstrbq_p_s16(to, vldrbq_gather_offset_z_s16(from, at, rest), rest);
+        }
+    }
+}
+
+/* to[i * step] = from[i] */
+static void nncc_spread(int8_t *to, const int8_t *from, int32_t step, int32_t n)
+{
+    if (step <= NNCC_BYTE_STEP) {
+        const uint8x16_t at = vmulq_n_u8(vidupq_n_u8(0, 1), (uint8_t)step);
+
+        for (; n >= 16; n -= 16) {
+            vstrbq_scatter_offset_s8(to, at, vldrbq_s8(from));
+            from += 16;
+            to += 16 * step;
+        }
+        if (n > 0) {
+            const mve_pred16_t rest = vctp8q((uint32_t)n);
+
+            vstrbq_scatter_offset_p_s8(to, at, vldrbq_z_s8(from, rest), rest);
+        }
+    } else {
+        const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)step);
+
+        for (; n >= 8; n -= 8) {
+            vstrbq_scatter_offset_s16(to, at, vldrbq_s16(from));
+            from += 8;
+            to += 8 * step;
+        }
+        if (n > 0) {
+            const mve_pred16_t rest = vctp16q((uint32_t)n);
+
+            vstrbq_scatter_offset_p_s16(to, at, vldrbq_z_s16(from, rest), rest);
+        }
     }
 }
 

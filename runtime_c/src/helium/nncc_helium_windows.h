@@ -4,7 +4,23 @@
 
 #include "nncc_helium_core.h"
 
-#if !NNCC_HELIUM_MVE
+#if NNCC_HELIUM_MVE && !NNCC_HELIUM_ASM
+
+/* Four sums of a channel as output values; head: bias, multiplier, shift. */
+#define NNCC_WINDOW_SCALED(v, round) \
+    do { \
+        v = vqrdmulhq_n_s32(vaddq_n_s32(v, head[0]), head[1]); \
+        v = vaddq_n_s32(vrshlq_n_s32(round(v), head[2]), zero); \
+        v = vminq_s32(vmaxq_s32(v, lo), hi); \
+    } while (0)
+
+/* Where four neighbouring results go. */
+static inline uint32x4_t nncc_window_places(const nncc_helium_windows *f)
+{
+    return vmulq_n_u32(vidupq_n_u32(0, 1), (uint32_t)f->next / 4);
+}
+
+#elif !NNCC_HELIUM_MVE
 
 static inline void nncc_window_each(nncc_helium_windows *f, int32_t vectors)
 {

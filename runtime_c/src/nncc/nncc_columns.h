@@ -5,14 +5,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "nncc_isa.h"
+
 /* Columns that are summed up at once. */
 #define NNCC_COLUMNS 8
 
 /* Rows whose sum fits 16 bits. */
 #define NNCC_COLUMN_ROWS 255
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
+#if NNCC_MVE && NNCC_ASM
 
 /* Adds rows of n bytes, `pitch` apart, to the sums of the columns; n is 1 to 8. */
 static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
@@ -64,7 +65,7 @@ static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch
 {
     int32_t c = 0;
 
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     for (; n - c >= 4; c += 4) {
         const int8_t *from = x + c;
         int32_t left = rows;
@@ -105,7 +106,7 @@ static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
 {
     int32_t sum = 0;
 
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     for (; n >= 4; n -= 4) {
         uint32_t w, t;
 

@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
+#include "nncc_isa.h"
+
+#if NNCC_MVE && NNCC_ASM
 #define NNCC_COPY_MVE 1
 #else
 #define NNCC_COPY_MVE 0

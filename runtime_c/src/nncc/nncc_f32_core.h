@@ -5,15 +5,16 @@
 #ifndef NNCC_F32_CORE_H
 #define NNCC_F32_CORE_H
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)
+#include "nncc_isa.h"
+
+#if NNCC_MVE && (__ARM_FEATURE_MVE & 2) && NNCC_ASM
 #include <arm_mve.h>
 #define NNCC_F32_MVE 1
 #else
 #define NNCC_F32_MVE 0
 #endif
 
-#if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && defined(__thumb2__) && \
-    defined(__GNUC__)
+#if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && NNCC_ASM
 #define NNCC_F32_FPU 1
 #else
 #define NNCC_F32_FPU 0

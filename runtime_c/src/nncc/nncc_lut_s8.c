@@ -1,7 +1,7 @@
+#include "nncc_isa.h"
 #include "nncc_s8.h"
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
+#if NNCC_MVE && NNCC_ASM
 
 /*
  * 16 elements in 4 instructions, a load, a gather of bytes and a store among them. The gather takes the core a beat an
@@ -19,6 +19,28 @@ void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, v
                    : [x] "+r"(x), [y] "+r"(y)
                    : [n] "r"(p->count), [t] "r"(table)
                    : "lr", "q0", "q1", "cc", "memory");
+}
+
+#elif NNCC_MVE
+
+#include <arm_mve.h>
+
+void nncc_lut_s8(const nncc_count_params *p, const void *x, const void *table, void *y)
+{
+    const uint8_t *from = (const uint8_t *)x, *const t = (const uint8_t *)table;
+    uint8_t *to = (uint8_t *)y;
+    int32_t n = p->count;
+
+    for (; n >= 16; n -= 16) {
+        vstrbq_u8(to, vldrbq_gather_offset_u8(t, vldrbq_u8(from)));
+        from += 16;
+        to += 16;
+    }
+    if (n > 0) {
+        const mve_pred16_t rest = vctp8q((uint32_t)n);
+
+        vstrbq_p_u8(to, vldrbq_gather_offset_z_u8(t, vldrbq_z_u8(from, rest), rest), rest);
+    }
 }
 
 #else

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
+#include "nncc_isa.h"
 #include "nncc_s8.h"
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
+#if NNCC_MVE && NNCC_ASM
 #define NNCC_NORM_MVE 1
 #define NNCC_NORM_DSP 0
-#elif defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && defined(__thumb2__) && !defined(__ARM_BIG_ENDIAN)
+#elif NNCC_SIMD32 && NNCC_ASM
 #define NNCC_NORM_MVE 0
 #define NNCC_NORM_DSP 1
 #else

@@ -2,10 +2,10 @@
 #ifndef NNCC_PAIR_H
 #define NNCC_PAIR_H
 
+#include "nncc_isa.h"
 #include "nncc_s8.h"
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
+#if NNCC_MVE && NNCC_ASM
 #define NNCC_PAIR_MVE 1
 #else
 #define NNCC_PAIR_MVE 0
@@ -14,7 +14,7 @@
 /* Limits to int8 in one instruction where there is one. */
 static inline int32_t nncc_pair_sat8(int32_t v)
 {
-#if defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_ASM
     int32_t r;
 
     __asm("ssat %0, #8, %1" : "=r"(r) : "r"(v) : "cc");
@@ -27,7 +27,7 @@ static inline int32_t nncc_pair_sat8(int32_t v)
 /* The upper 32 bits of 2^31 + v * m, which is rounded. */
 static inline int32_t nncc_pair_high(int32_t v, int32_t m)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     int32_t r;
 
     __asm("smmulr %0, %1, %2" : "=r"(r) : "r"(v), "r"(m));

@@ -2,12 +2,12 @@
  * nncc_resize_linear_s8: eight values in 8 instructions with Helium; elsewhere four values are two words of two 16-bit
  * numbers, which one multiplication takes together: bytes are made unsigned, so that nothing is carried between them.
  */
+#include "nncc_isa.h"
 #include "nncc_resize_linear.h"
 
 #include <string.h>
 
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && defined(__GNUC__) && defined(__thumb2__) && \
-    !defined(__ARM_BIG_ENDIAN)
+#if NNCC_MVE && NNCC_ASM
 
 typedef int16_t nncc_resize_exact_value;
 
@@ -134,7 +134,7 @@ static inline uint32_t nncc_resize_even(uint32_t v)
 
 static inline uint32_t nncc_resize_odd(uint32_t v)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     uint32_t r;
 
     __asm("uxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
@@ -147,7 +147,7 @@ static inline uint32_t nncc_resize_odd(uint32_t v)
 /* Adds half a step to both sums, one less to those below `up`. */
 static inline uint32_t nncc_resize_half(uint32_t sum, const nncc_resize_exact_round *r)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     uint32_t t;
 
     __asm("usub16 %0, %1, %2\n\t"

@@ -74,7 +74,7 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
 /* add + floor(v * m / 2^32) */
 static inline int32_t nncc_resize_high(int32_t v, int32_t m, int32_t add)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     int32_t r;
 
     __asm("smmla %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(add));

@@ -1,0 +1,83 @@
+package kerneltest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
+
+// NoAsm builds kernels without GNU assembly: what compilers without it make of them.
+func NoAsm() run.BuildOptions {
+	return run.BuildOptions{Opt: "speed", ExtraCFlags: []string{"-DNNCC_NO_ASM=1", "-Wall", "-Wextra", "-Wpedantic",
+		"-Wconversion", "-Wshadow", "-Werror"}}
+}
+
+// clangScript compiles with clang and links with the board's GCC, whose libraries clang's objects fit. Clang has no
+// -mfpu=auto; for the core it does the same.
+const clangScript = `#!/bin/sh
+for a in "$@"; do
+    [ "$a" = -c ] && compile=1
+    [ "$a" = -mfpu=auto ] || set -- "$@" "$a"
+    shift
+done
+[ -n "$compile" ] || exec %[1]q "$@"
+exec %[2]q --target=arm-none-eabi -isystem %[3]q "$@"
+`
+
+// Clang is a board of the GNU toolchain whose sources clang compiles. Without clang the test ends.
+func Clang(t testing.TB, spec *boards.Spec) *boards.Spec {
+	t.Helper()
+	clang := testenv.Tool(t, "clang", "clang")
+	gcc := testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
+	lib, err := exec.Command(gcc, "-print-file-name=libc.a").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := exec.Command(clang, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	include := filepath.Join(filepath.Dir(string(lib)), "..", "include")
+	script := fmt.Appendf(nil, clangScript, gcc, clang, include)
+	h := fnv.New64a()
+	h.Write(script)
+	h.Write(version)
+	// The same path for the same compiler: kept objects are known by it (boards/run, ObjectsEnv).
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("nncc-test-clang-%x", h.Sum64()))
+	path := filepath.Join(dir, "cc")
+	if old, err := os.ReadFile(path); err != nil || !slices.Equal(old, script) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		tmp := filepath.Join(t.TempDir(), "cc")
+		if err := os.WriteFile(tmp, script, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(tmp, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := *spec
+	own.Toolchain.Prefix, own.Toolchain.CC = dir+string(filepath.Separator), "cc"
+	return &own
+}
+
+// Intrinsics runs a test for a board without assembly: with the board's compiler and with clang.
+func Intrinsics(t *testing.T, board string, test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions)) {
+	t.Helper()
+	testenv.Tool(t, "qemu", "qemu-system-arm")
+	spec, err := boards.Load(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("gcc", func(t *testing.T) { test(t, spec, NoAsm()) })
+	t.Run("clang", func(t *testing.T) { test(t, Clang(t, spec), NoAsm()) })
+}

@@ -1,0 +1,44 @@
+/*
+ * nncc_isa.h: which bodies of kernels are compiled. Instructions of Helium and of the DSP extension come from inline
+ * assembly or, for compilers without GNU assembly and with -DNNCC_NO_ASM, from intrinsics (arm_mve.h, arm_acle.h).
+ */
+#ifndef NNCC_ISA_H
+#define NNCC_ISA_H
+
+/* GNU assembly in Thumb-2. */
+#if defined(__GNUC__) && defined(__thumb2__) && !defined(NNCC_NO_ASM)
+#define NNCC_ASM 1
+#else
+#define NNCC_ASM 0
+#endif
+
+/* Helium on integers, and on floats; the DSP extension. */
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && !defined(__ARM_BIG_ENDIAN)
+#define NNCC_MVE 1
+#else
+#define NNCC_MVE 0
+#endif
+#if defined(__ARM_FEATURE_DSP) && !defined(__ARM_BIG_ENDIAN)
+#define NNCC_SIMD32 1
+#else
+#define NNCC_SIMD32 0
+#endif
+
+/*
+ * For functions whose sums fill all registers: GCC, left alone, loads everything first, runs out of them and stores
+ * sums on the stack.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define NNCC_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns")))
+#else
+#define NNCC_IN_ORDER
+#endif
+
+/* For parts of such functions. */
+#if defined(__GNUC__)
+#define NNCC_INLINED static inline __attribute__((always_inline))
+#else
+#define NNCC_INLINED static inline
+#endif
+
+#endif /* NNCC_ISA_H */
