@@ -19,6 +19,10 @@ import (
 // instruction: a hundred times slower than counting them.
 const cycleLayers = 10
 
+// variantLayers is how many of them a kernel wants for a row of its own beside
+// that of its kind.
+const variantLayers = 5
+
 // cycles writes cycles.csv: what an instruction takes, as boards/cycles estimates
 // it of nncc's kernels. Rows of boards that are not measured stay.
 func (o *options) cycles() error {
@@ -38,7 +42,7 @@ func (o *options) cycles() error {
 			on = spec.Name
 		}
 		cores = append(cores, on)
-		ratios := map[cost.Kind][]float64{}
+		ratios := map[string][]float64{}
 		for _, k := range kinds {
 			if k.elements != nil && k.elements.loops {
 				continue
@@ -48,6 +52,9 @@ func (o *options) cycles() error {
 			}
 		}
 		for kind, list := range ratios {
+			if !cost.IsKind(kind) && len(list) < variantLayers {
+				continue
+			}
 			mean, sum := 0.0, 0.0
 			for _, r := range list {
 				mean += r / float64(len(list))
@@ -55,10 +62,10 @@ func (o *options) cycles() error {
 			for _, r := range list {
 				sum += (mean/r - 1) * (mean/r - 1)
 			}
-			fresh = append(fresh, []string{on, string(kind), strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
+			fresh = append(fresh, []string{on, kind, strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
 				fmt.Sprintf("%.4f", math.Sqrt(sum/float64(len(list))))})
 		}
-		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[cost.Other]))
+		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[string(cost.Other)]))
 	}
 	rows, err := o.rates(cores...)
 	if err != nil {
@@ -88,15 +95,15 @@ func (o *options) rates(without ...string) ([][]string, error) {
 	return slices.DeleteFunc(rows[1:], func(row []string) bool { return slices.Contains(without, row[0]) }), nil
 }
 
-// follow adds cycles an instruction of some layers of a kind.
-func (o *options) follow(board string, k kind, ratios map[cost.Kind][]float64) error {
+// follow adds cycles an instruction of some layers of a kind, by their kernels and kinds.
+func (o *options) follow(board string, k kind, ratios map[string][]float64) error {
 	dir, err := os.MkdirTemp("", "nncccost-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	c := driver.Defaults()
-	c.Board = board
+	c.Board, c.Without = board, k.without
 	few := options{layers: cycleLayers}
 	p, err := few.program(&c, k, dir)
 	if err != nil {
@@ -113,8 +120,10 @@ func (o *options) follow(board string, k kind, ratios map[cost.Kind][]float64) e
 		}
 		// Waits for constants are a matter of their bytes.
 		r := float64(l.LayerCycles.Cycles-l.ConstantWaits) / float64(l.Instructions)
-		kind := p.Lowered.Choices[p.Lowered.Schedule.Nodes[i]].Layer().Geometry.Kind
-		ratios[kind], ratios[cost.Other] = append(ratios[kind], r), append(ratios[cost.Other], r)
+		layer := p.Lowered.Choices[p.Lowered.Schedule.Nodes[i]].Layer()
+		for _, k := range []string{layer.Variant, string(layer.Geometry.Kind), string(cost.Other)} {
+			ratios[k] = append(ratios[k], r)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package cost
 
 import (
 	_ "embed"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -9,10 +10,11 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 )
 
-// Rate is what an instruction takes on a core, on average over layers of a kind.
+// Rate is what an instruction takes on a core, on average over layers of a kind or
+// of a variant.
 type Rate struct {
 	Core   string // or a board whose code waits
-	Kind   Kind
+	Of     string // kind or variant
 	Layers int
 	Cycles float64 // an instruction
 	Error  float64 // relative, root of the mean square over the layers
@@ -24,21 +26,22 @@ var cyclesTable string
 // RateColumns are those of cycles.csv.
 var RateColumns = []string{"core", "kind", "layers", "cycles", "error"}
 
-type coreKind struct {
-	core string
-	kind Kind
-}
+// rateKey is a core or board with a kind or variant.
+type rateKey struct{ core, of string }
 
-// rates by core and kind, as boards/cycles estimates them of executed
+// IsKind reports a name of a kind.
+func IsKind(name string) bool { return slices.Contains(allKinds, Kind(name)) }
+
+// rates by core and by kind or variant, as boards/cycles estimates them of executed
 // instructions.
-var rates = sync.OnceValue(func() map[coreKind]Rate {
+var rates = sync.OnceValue(func() map[rateKey]Rate {
 	rows, err := lines(strings.NewReader(cyclesTable), RateColumns)
 	if err != nil {
 		panic(bug.Errorf("cycles.csv: %w", err))
 	}
-	out := map[coreKind]Rate{}
+	out := map[rateKey]Rate{}
 	for _, row := range rows {
-		r := Rate{Core: row[0], Kind: Kind(row[1])}
+		r := Rate{Core: row[0], Of: row[1]}
 		var e [3]error
 		r.Layers, e[0] = strconv.Atoi(row[2])
 		r.Cycles, e[1] = strconv.ParseFloat(row[3], 64)
@@ -48,17 +51,17 @@ var rates = sync.OnceValue(func() map[coreKind]Rate {
 				panic(bug.Errorf("cycles.csv: %w", err))
 			}
 		}
-		out[coreKind{r.Core, r.Kind}] = r
+		out[rateKey{r.Core, r.Of}] = r
 	}
 	return out
 })
 
 // rate is what an instruction of a layer takes on the board, or on its core; false
 // where neither has a table.
-func (t *Target) rate(k Kind) (Rate, bool) {
+func (t *Target) rate(l *Layer) (Rate, bool) {
 	for _, on := range []string{t.Memory.Board, t.Core} {
-		for _, kind := range []Kind{k, Other} {
-			if r, ok := rates()[coreKind{on, kind}]; ok && on != "" {
+		for _, of := range []string{l.Variant, string(l.Geometry.Kind), string(Other)} {
+			if r, ok := rates()[rateKey{on, of}]; ok && on != "" {
 				return r, true
 			}
 		}

@@ -122,7 +122,7 @@ func (t *Target) Of(l *Layer) Cost {
 		}
 	}
 	c.Instructions, c.Error, c.Worst = m.Predict(&l.Geometry), m.Error+apart, m.Worst+apart
-	if r, ok := t.rate(l.Geometry.Kind); ok {
+	if r, ok := t.rate(l); ok {
 		c.Cycles = c.Instructions*r.Cycles + t.Memory.PerByte*float64(l.Constants)
 		c.CyclesError = c.Error + r.Error + t.Memory.Error
 	}

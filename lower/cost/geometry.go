@@ -20,6 +20,8 @@ const (
 	Other       Kind = "other"
 )
 
+var allKinds = []Kind{Convolution, Depthwise, Matrix, Pool, Element, Copy, Other}
+
 // Geometry is what a layer's cost depends on; images are counted in N,
 // one-dimensional layers have height 1. Element-wise layers have their elements
 // in C, layers of kind Other in OC, with MACs beside them.
