@@ -20,6 +20,8 @@ import (
 type (
 	// Model is a loaded ONNX model.
 	Model = model.Model
+	// Format reads models of another format as ONNX models.
+	Format = model.Format
 	// Limits bound what a model may ask for.
 	Limits = model.Limits
 	// ImportOptions say how a model becomes a graph.
@@ -37,7 +39,9 @@ var DefaultLimits = model.DefaultLimits
 func LimitsDoc() string { return model.LimitsDoc() }
 
 // Load reads a model file. External data is looked for below the file's folder.
-func Load(path string, lim Limits) (*Model, error) { return model.Load(path, lim) }
+func Load(path string, lim Limits, others ...Format) (*Model, error) {
+	return model.Load(path, lim, others...)
+}
 
 // Parse decodes a model from memory, in the binary form or in ONNX's text syntax.
 func Parse(b []byte, lim Limits) (*Model, error) { return model.Parse(b, lim) }

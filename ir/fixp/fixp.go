@@ -131,22 +131,25 @@ var expSteps = [7]int32{1672461947, 1302514674, 790015084, 290630308, 39332535, 
 
 // ExpOnNegativeValues returns exp(v) as Q0.31 for v <= 0 given as Q5.26.
 // Source: arm_nn_exp_on_negative_values.
-func ExpOnNegativeValues(v int32) int32 {
+func ExpOnNegativeValues(v int32) int32 { return expOnNegative(v, 5) }
+
+// expOnNegative is exp(v) of v <= 0 with 4 or 5 bits in front of the point.
+func expOnNegative(v int32, integer uint) int32 {
 	if v == 0 {
 		return math.MaxInt32
 	}
-	const quarter = int32(1) << 24
+	quarter := int32(1) << (29 - integer)
 	modQuarter := (v & (quarter - 1)) - quarter // in [-1/4, 0)
 	rest := modQuarter - v
 	// exp around -1/8 by a polynomial of degree 4; expMinusEighth is 2^31*exp(-1/8).
 	const expMinusEighth, third = int32(1895147668), int32(715827883)
-	x := modQuarter<<5 + 1<<28
+	x := modQuarter<<integer + 1<<28
 	x2 := DoublingHighMult(x, x)
 	x4over4 := DivideByPowerOfTwo(DoublingHighMult(x2, x2), 2)
 	x3 := DoublingHighMult(x2, x)
 	poly := x + DivideByPowerOfTwo(DoublingHighMult(x4over4+x3, third)+x2, 1)
 	r := expMinusEighth + DoublingHighMult(expMinusEighth, poly)
-	for i, f := range expSteps {
+	for i, f := range expSteps[:integer+2] {
 		if rest&(quarter<<uint(i)) != 0 {
 			r = DoublingHighMult(r, f)
 		}
@@ -156,7 +159,10 @@ func ExpOnNegativeValues(v int32) int32 {
 
 // OneOverOnePlusX returns 1/(1+v) as Q0.31 for v in [0, 1) given as Q0.31, by
 // three Newton steps. Source: arm_nn_one_over_one_plus_x_for_x_in_0_1.
-func OneOverOnePlusX(v int32) int32 {
+func OneOverOnePlusX(v int32) int32 { return MultByPowerOfTwo(reciprocalHalf(v), 1) }
+
+// reciprocalHalf is 1 / ((1+v)/2) as Q2.29 for v in [0, 1).
+func reciprocalHalf(v int32) int32 {
 	sum := int64(v) + math.MaxInt32
 	round := int64(1)
 	if sum < 0 {
@@ -168,7 +174,32 @@ func OneOverOnePlusX(v int32) int32 {
 		e := int32(1<<29) - DoublingHighMult(halfDen, x)
 		x += MultByPowerOfTwo(DoublingHighMult(x, e), 2)
 	}
-	return MultByPowerOfTwo(x, 1)
+	return x
+}
+
+// Logistic is the logistic function of Q4.27 as Q0.31, as TensorFlow Lite computes it
+// (gemmlowp's logistic).
+func Logistic(v int32) int32 {
+	switch {
+	case v == 0:
+		return 1 << 30
+	case v > 0:
+		return OneOverOnePlusX(expOnNegative(-v, 4))
+	}
+	return math.MaxInt32 - OneOverOnePlusX(expOnNegative(v, 4))
+}
+
+// Tanh is the hyperbolic tangent of Q4.27 as Q0.31, as TensorFlow Lite computes it
+// (gemmlowp's tanh).
+func Tanh(v int32) int32 {
+	if v == 0 {
+		return 0
+	}
+	t := MultByPowerOfTwo(reciprocalHalf(expOnNegative(-max(v, -v), 5))-1<<29, 2)
+	if v < 0 {
+		return -t
+	}
+	return t
 }
 
 // LeadingZeros counts the leading zero bits of v taken as 32 unsigned bits (32 for 0).

@@ -4,13 +4,14 @@ import (
 	"path/filepath"
 
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/diag"
 )
 
 // CheckModel is the verb check: all that there is to say about the model.
 func (c *Config) CheckModel() (diag.List, error) {
-	m, err := onnx.Load(c.Model, c.Limits)
+	m, err := frontend.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, &InputError{err}
 	}
@@ -61,7 +62,7 @@ func Findings(l diag.List) []Finding {
 // Refusals explains an error of Compile; nil where it is not about nodes.
 func (c *Config) Refusals(err error) *report.Refusals {
 	return report.NewRefusals(filepath.Base(c.Model), modelName(c.Board),
-		func() (*onnx.Model, error) { return onnx.Load(c.Model, c.Limits) }, err)
+		func() (*onnx.Model, error) { return frontend.Load(c.Model, c.Limits) }, err)
 }
 
 // Explain is the table of the verb explain.

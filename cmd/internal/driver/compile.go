@@ -64,6 +64,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, &InputError{err}
 	}
 	o.Precision, o.Legalize, o.DeadChannels = c.Precision, c.Legalize, c.DeadChannels
+	c.keepFloat(g, &o)
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
 	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout
 	o.Target.Kernels, o.Target.Generic, o.Target.Without = c.Kernels, c.Generic, c.Without
@@ -112,13 +113,29 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 // syntheticSamples is how many seeded inputs stand in for --calib.
 const syntheticSamples = 8
 
-// bindings reads --state.
+// bindings are the model's own state and what --state says.
 func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
 	b, err := state.Parse(g, c.States)
 	if err != nil {
 		return nil, &UsageError{err.Error()}
 	}
+	for _, s := range c.source.State {
+		b = append(b, state.Binding{Out: s.Out, In: s.In, Init: s.Init})
+	}
 	return b, nil
+}
+
+// keepFloat: a float model of a format whose interpreters compute in float, without
+// calibration data, stays float.
+func (c *Config) keepFloat(g *ir.Graph, o *lower.Options) {
+	if c.source.Format == "" || lower.Quantised(g) || c.Precision != option.Auto || len(c.Calib) > 0 ||
+		c.LayersConfig != "" || c.Weights == option.Int4Weights || o.Accel != nil {
+		return
+	}
+	o.Precision = option.Float32
+	c.Precision = option.Float32
+	c.Diags.Add(diag.Notef("float-model", "", "a float model of %s stays float; --calib or --precision int8 "+
+		"quantise it", c.source.Format))
 }
 
 // quantOptionsOf are quantOptions with the state of --state.

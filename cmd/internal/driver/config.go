@@ -96,6 +96,7 @@ type Config struct {
 	layers       *quant.LayersFile  // --layers-config, once read
 	tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
 	read         []string           // files that were read beside those of flags
+	source       *onnx.Model        // the model, once it is loaded
 	kernelSource *runtimec.Library  // nil: what nncc ships
 	Diags        diag.List          // warnings and notes so far
 	times        []report.StageTime // of the stages that ran

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -14,11 +15,12 @@ import (
 
 // load reads and imports the model. shapes (by input name) may be nil.
 func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
-	m, err := onnx.Load(c.Model, c.Limits)
+	m, err := frontend.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, nil, &InputError{err}
 	}
 	c.read = append(c.read, m.ExternalFiles()...)
+	c.source = m
 	g, err := c.importModel(m, shapes)
 	if err != nil {
 		diag.In(err).From("import")

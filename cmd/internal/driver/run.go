@@ -8,9 +8,9 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
-	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/state"
@@ -99,7 +99,7 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) 
 // runFloat interprets the model as it is; symbolic dimensions are taken from
 // the inputs' shapes.
 func (c *Config) runFloat(dir string) error {
-	m, err := onnx.Load(c.Model, c.Limits)
+	m, err := frontend.Load(c.Model, c.Limits)
 	if err != nil {
 		return &InputError{err}
 	}
@@ -117,7 +117,7 @@ func (c *Config) runFloat(dir string) error {
 			names = append(names, vi.GetName())
 		}
 	}
-	if len(c.States) > 0 || c.Stream != "" {
+	if len(c.States) > 0 || len(m.State) > 0 || c.Stream != "" {
 		return c.runFloatSteps(dir)
 	}
 	in, err := npz.ReadInputs(c.Inputs, names, c.dataLimits())

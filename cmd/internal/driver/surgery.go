@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/frontend"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
@@ -57,7 +58,7 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 			c.Model = filepath.Join(sc.Dir, c.Model)
 		}
 	}
-	loaded, err := onnx.Load(c.Model, c.Limits)
+	loaded, err := frontend.Load(c.Model, c.Limits)
 	if err != nil {
 		return nil, &InputError{err}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Model is a decoded model file.
@@ -27,16 +28,40 @@ type Model struct {
 	Dir    string   // folder below which external data may lie; "" allows none
 	SHA256 [32]byte // of the file
 	Limits Limits
+	// Format is that of the file, "" for ONNX, and State what such a model keeps from one
+	// run to the next.
+	Format string
+	State  []State
 }
 
-// Load reads a model file. External data is looked for below the file's folder.
-func Load(path string, lim Limits) (*Model, error) {
+// State is a value that a model keeps: an output whose value the input has in the next
+// run, and before the first one.
+type State struct {
+	Out, In string
+	Init    *tensor.Dense
+}
+
+// Format reads models of another format as ONNX models.
+type Format struct {
+	Is    func(b []byte) bool // of the file's content
+	Parse func(b []byte, lim Limits) (*Model, error)
+}
+
+// Load reads a model file, in ONNX's format or one of the others. External data is looked
+// for below the file's folder.
+func Load(path string, lim Limits, others ...Format) (*Model, error) {
 	lim = lim.OrDefault()
 	b, err := readFile(path, lim)
 	if err != nil {
 		return nil, err
 	}
-	m, err := Parse(b, lim)
+	parse := Parse
+	for _, f := range others {
+		if f.Is(b) {
+			parse = f.Parse
+		}
+	}
+	m, err := parse(b, lim)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

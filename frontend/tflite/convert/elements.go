@@ -1,0 +1,149 @@
+package convert
+
+import (
+	"github.com/nncc/nncc/frontend/tflite/fb"
+)
+
+// elementwise is a function of one tensor's real numbers.
+func elementwise(op string) func(n *operands) error {
+	return func(n *operands) error {
+		n.c.node(op, n.c.realOut(n.out()), []string{n.real(0)})
+		n.c.store(n.out())
+		return nil
+	}
+}
+
+// activated is an activation that is an operator of its own.
+func activated(act int8) func(n *operands) error {
+	return func(n *operands) error {
+		if err := n.activation(act, n.real(0), n.c.realOut(n.out())); err != nil {
+			return err
+		}
+		n.c.store(n.out())
+		return nil
+	}
+}
+
+// binary is a function of two tensors, broadcast, with an activation.
+func binary(op string) func(n *operands) error {
+	return func(n *operands) error {
+		var o fb.ActivationOptions
+		act := int8(actNone)
+		switch op {
+		case "Add", "Sub", "Mul", "Div":
+			if err := n.options("ActivationOptions", o.Init); err != nil {
+				return err
+			}
+			act = o.Activation()
+		}
+		return n.activate(act, func(result string) { n.c.node(op, result, []string{n.real(0), n.real(1)}) })
+	}
+}
+
+// binaryRaw and unaryRaw compute on elements as they are stored.
+func binaryRaw(op string) func(n *operands) error {
+	return func(n *operands) error {
+		n.c.node(op, n.out().Name, []string{n.raw(0), n.raw(1)})
+		return nil
+	}
+}
+
+func unaryRaw(op string) func(n *operands) error {
+	return func(n *operands) error {
+		n.c.node(op, n.out().Name, []string{n.raw(0)})
+		return nil
+	}
+}
+
+// compare gives booleans; not turns them around.
+func compare(op string, not bool) func(n *operands) error {
+	return func(n *operands) error {
+		y := n.out()
+		if !not {
+			n.c.node(op, y.Name, []string{n.real(0), n.real(1)})
+			return nil
+		}
+		n.c.node("Not", y.Name, []string{n.c.node(op, n.c.fresh(y, "not"), []string{n.real(0), n.real(1)})})
+		return nil
+	}
+}
+
+func leakyRelu(n *operands) error {
+	var o fb.LeakyReluOptions
+	if err := n.options("LeakyReluOptions", o.Init); err != nil {
+		return err
+	}
+	n.c.node("LeakyRelu", n.c.realOut(n.out()), []string{n.real(0)}, floatAttr("alpha", o.Alpha()))
+	n.c.store(n.out())
+	return nil
+}
+
+func softmax(n *operands) error {
+	var o fb.SoftmaxOptions
+	if err := n.options("SoftmaxOptions", o.Init); err != nil {
+		return err
+	}
+	x := n.real(0)
+	if beta := o.Beta(); beta != 1 {
+		x = n.c.node("Mul", n.c.fresh(n.out(), "scaled"), []string{x, n.number("beta", beta)})
+	}
+	n.c.node("Softmax", n.c.realOut(n.out()), []string{x}, intAttr("axis", -1))
+	n.c.store(n.out())
+	return nil
+}
+
+// requantize is QUANTIZE and DEQUANTIZE: from any quantisation, or none, to another.
+func requantize(n *operands) error {
+	y := n.out()
+	x := n.real(0)
+	if !y.Quantized() {
+		n.c.node("Identity", y.Name, []string{x})
+		return nil
+	}
+	n.c.node("QuantizeLinear", y.Name, n.c.quantized(x, y), axis(y)...)
+	return nil
+}
+
+func rsqrt(n *operands) error {
+	y := n.out()
+	root := n.c.node("Sqrt", n.c.fresh(y, "root"), []string{n.real(0)})
+	n.c.node("Reciprocal", n.c.realOut(y), []string{root})
+	n.c.store(y)
+	return nil
+}
+
+func square(n *operands) error {
+	x := n.real(0)
+	n.c.node("Mul", n.c.realOut(n.out()), []string{x, x})
+	n.c.store(n.out())
+	return nil
+}
+
+func squaredDifference(n *operands) error {
+	y := n.out()
+	d := n.c.node("Sub", n.c.fresh(y, "difference"), []string{n.real(0), n.real(1)})
+	n.c.node("Mul", n.c.realOut(y), []string{d, d})
+	n.c.store(y)
+	return nil
+}
+
+// reduce is a reduction over the constant dimensions that input 1 names.
+func reduce(op string) func(n *operands) error {
+	return func(n *operands) error {
+		var o fb.ReducerOptions
+		if err := n.options("ReducerOptions", o.Init); err != nil {
+			return err
+		}
+		axes, err := n.ints(1)
+		if err != nil {
+			return err
+		}
+		keep := 0
+		if o.KeepDims() {
+			keep = 1
+		}
+		n.c.node(op, n.c.realOut(n.out()), []string{n.real(0), n.list("axes", axes...)}, intAttr("keepdims", keep))
+		n.c.store(n.out())
+		return nil
+	}
+}

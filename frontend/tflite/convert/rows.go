@@ -1,0 +1,237 @@
+package convert
+
+import (
+	"fmt"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// row says how an operator becomes ONNX.
+type row struct {
+	in    int // inputs that must be present
+	write func(n *operands) error
+}
+
+// rows are the operators that nncc reads, by their names in the format.
+var rows map[string]row
+
+func init() {
+	rows = map[string]row{
+		"ABS":                {1, elementwise("Abs")},
+		"ADD":                {2, binary("Add")},
+		"ASSIGN_VARIABLE":    {1, assignVariable},
+		"AVERAGE_POOL_2D":    {1, pool("AveragePool")},
+		"CALL_ONCE":          {0, callOnce},
+		"CEIL":               {1, elementwise("Ceil")},
+		"CONCATENATION":      {1, concat},
+		"CONV_2D":            {2, conv2D},
+		"COS":                {1, elementwise("Cos")},
+		"DEPTHWISE_CONV_2D":  {2, depthwise},
+		"DEPTH_TO_SPACE":     {1, space("DepthToSpace")},
+		"DEQUANTIZE":         {1, requantize},
+		"DIV":                {2, binary("Div")},
+		"ELU":                {1, elementwise("Elu")},
+		"EQUAL":              {2, compare("Equal", false)},
+		"EXP":                {1, elementwise("Exp")},
+		"EXPAND_DIMS":        {1, reshape},
+		"FLOOR":              {1, elementwise("Floor")},
+		"FULLY_CONNECTED":    {2, fullyConnected},
+		"GREATER":            {2, compare("Greater", false)},
+		"GREATER_EQUAL":      {2, compare("GreaterOrEqual", false)},
+		"HARD_SWISH":         {1, elementwise("HardSwish")},
+		"LEAKY_RELU":         {1, leakyRelu},
+		"LESS":               {2, compare("Less", false)},
+		"LESS_EQUAL":         {2, compare("LessOrEqual", false)},
+		"LOG":                {1, elementwise("Log")},
+		"LOGICAL_AND":        {2, binaryRaw("And")},
+		"LOGICAL_NOT":        {1, unaryRaw("Not")},
+		"LOGICAL_OR":         {2, binaryRaw("Or")},
+		"LOGISTIC":           {1, logistic},
+		"MAXIMUM":            {2, binary("Max")},
+		"MAX_POOL_2D":        {1, pool("MaxPool")},
+		"MEAN":               {2, reduce("ReduceMean")},
+		"MINIMUM":            {2, binary("Min")},
+		"MIRROR_PAD":         {2, mirrorPad},
+		"MUL":                {2, binary("Mul")},
+		"NEG":                {1, elementwise("Neg")},
+		"NOT_EQUAL":          {2, compare("Equal", true)},
+		"PACK":               {1, pack},
+		"PAD":                {2, pad},
+		"PADV2":              {3, pad},
+		"PRELU":              {2, binary("PRelu")},
+		"QUANTIZE":           {1, requantize},
+		"READ_VARIABLE":      {1, readVariable},
+		"REDUCE_MAX":         {2, reduce("ReduceMax")},
+		"REDUCE_MIN":         {2, reduce("ReduceMin")},
+		"RELU":               {1, activated(actRelu)},
+		"RELU6":              {1, activated(actRelu6)},
+		"RELU_N1_TO_1":       {1, activated(actReluN1)},
+		"RESHAPE":            {1, reshape},
+		"ROUND":              {1, elementwise("Round")},
+		"RSQRT":              {1, rsqrt},
+		"SIN":                {1, elementwise("Sin")},
+		"SLICE":              {3, slice},
+		"SOFTMAX":            {1, softmax},
+		"SPACE_TO_DEPTH":     {1, space("SpaceToDepth")},
+		"SPLIT":              {2, split(1, 0)},
+		"SPLIT_V":            {3, split(0, 2)},
+		"SQRT":               {1, elementwise("Sqrt")},
+		"SQUARE":             {1, square},
+		"SQUARED_DIFFERENCE": {2, squaredDifference},
+		"SQUEEZE":            {1, reshape},
+		"STRIDED_SLICE":      {4, stridedSlice},
+		"SUB":                {2, binary("Sub")},
+		"SUM":                {2, reduce("ReduceSum")},
+		"TANH":               {1, tanh},
+		"TRANSPOSE":          {2, transpose},
+		"TRANSPOSE_CONV":     {3, transposeConv},
+		"VAR_HANDLE":         {0, varHandle},
+		"UNPACK":             {1, unpack},
+	}
+}
+
+// operands are one operator being written.
+type operands struct {
+	c *converter
+	o *model.Op
+	row
+}
+
+// in is input i, nil where it is absent.
+func (n *operands) in(i int) *model.Tensor {
+	if i < len(n.o.In) {
+		return n.o.In[i]
+	}
+	return nil
+}
+
+func (n *operands) out() *model.Tensor { return n.o.Out[0] }
+
+func (n *operands) real(i int) string { return n.c.real(n.in(i)) }
+
+func (n *operands) raw(i int) string { return n.c.raw(n.in(i)) }
+
+// results is how many results an operator must have.
+func results(op string) int {
+	if op == "ASSIGN_VARIABLE" || op == "CALL_ONCE" {
+		return 0
+	}
+	return 1
+}
+
+// ints are the elements of input i, which has to be a constant.
+func (n *operands) ints(i int) ([]int, error) {
+	d, err := n.in(i).Const()
+	if err != nil {
+		return nil, fmt.Errorf("input %d: %w", i, err)
+	}
+	v := make([]int, d.Len())
+	for j := range v {
+		v[j] = int(d.Int(j))
+	}
+	return v, nil
+}
+
+// list is a constant of integers beside the operator's result.
+func (n *operands) list(what string, v ...int) string {
+	return n.c.constant(n.c.fresh(n.out(), what), tensor.Ints(v...))
+}
+
+// number is a constant of the element type of reals.
+func (n *operands) number(what string, v float32) string {
+	return n.c.constant(n.c.fresh(n.out(), what), tensor.Of([]int{}, []float32{v}))
+}
+
+// empty is a table without fields: all of them have their defaults.
+var empty = []byte{4, 0, 4, 0, 4, 0, 0, 0}
+
+// options gives the operator's options by their name in the schema; defaults where the
+// file has none.
+func (n *operands) options(name string, init func(b []byte, at flatbuffers.UOffsetT)) error {
+	t, ok, err := n.o.Options(name)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		t.Bytes, t.Pos = empty, 4
+	}
+	init(t.Bytes, t.Pos)
+	return nil
+}
+
+// Fused activations, by the format's numbers.
+const (
+	actNone   = 0
+	actRelu   = 1
+	actReluN1 = 2
+	actRelu6  = 3
+	actTanh   = 4
+)
+
+// activate writes the activation of a value, which becomes the real numbers of the
+// result; plain is where they are without one.
+func (n *operands) activate(act int8, plain func(result string)) error {
+	t := n.out()
+	final := n.c.realOut(t)
+	if act == actNone {
+		plain(final)
+		n.c.store(t)
+		return nil
+	}
+	before := n.c.fresh(t, "linear")
+	plain(before)
+	if err := n.activation(act, before, final); err != nil {
+		return err
+	}
+	n.c.store(t)
+	return nil
+}
+
+func (n *operands) activation(act int8, x, y string) error {
+	switch act {
+	case actRelu:
+		n.c.node("Relu", y, []string{x})
+	case actRelu6:
+		n.c.node("Clip", y, []string{x, n.number("least", 0), n.number("most", 6)})
+	case actReluN1:
+		n.c.node("Clip", y, []string{x, n.number("least", -1), n.number("most", 1)})
+	case actTanh:
+		n.c.node("Tanh", y, []string{x})
+	default:
+		return fmt.Errorf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH", act)
+	}
+	return nil
+}
+
+// channelsFirst gives the real numbers of a tensor [N,H,W,C] as [N,C,H,W]. Integers are
+// transposed as integers, so that what computes on them has QuantizeLinear and
+// DequantizeLinear beside it.
+func (n *operands) channelsFirst(t *model.Tensor) string {
+	first := n.c.first(t)
+	if first == nil {
+		at := *t
+		first = &at
+		first.Name = n.c.fresh(t, "nchw")
+		n.c.firsts[t.Name] = first
+		n.c.node("Transpose", first.Name, []string{n.c.raw(t)}, intsAttr("perm", 0, 3, 1, 2))
+	}
+	return n.c.real(first)
+}
+
+// window writes an operator on [N,C,H,W] of which the result is transposed.
+func (n *operands) window(act int8, op string, in []string, attrs ...*pb.AttributeProto) error {
+	t := *n.out()
+	t.Name, t.Data = n.c.fresh(n.out(), "nchw"), nil
+	o := *n.o
+	o.Out = append([]*model.Tensor{&t}, n.o.Out[1:]...)
+	inner := &operands{c: n.c, o: &o, row: n.row}
+	err := inner.activate(act, func(result string) { n.c.node(op, result, in, attrs...) })
+	n.c.firsts[n.out().Name] = &t
+	y := n.out().Name
+	n.c.later[y] = func() { n.c.node("Transpose", y, []string{t.Name}, intsAttr("perm", 0, 2, 3, 1)) }
+	return err
+}

@@ -1,0 +1,144 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// dtypes are element types by the format's numbers.
+var dtypes = map[int8]tensor.DType{0: tensor.F32, 1: tensor.F16, 2: tensor.I32, 3: tensor.U8, 4: tensor.I64,
+	6: tensor.Bool, 7: tensor.I16, 9: tensor.I8, 10: tensor.F64, 12: tensor.U64, 15: tensor.U32, 16: tensor.U16,
+	17: tensor.I4, 18: tensor.BF16, 20: tensor.U4}
+
+// typeNames are those that nncc has not.
+var typeNames = map[int8]string{5: "text", 8: "complex64", 11: "complex128", 14: "variant", 19: "int2",
+	21: "float8", 22: "float8"}
+
+// resource is the type of values that name variables.
+const resource = 13
+
+// maxRank is that of the format's operators.
+const maxRank = 8
+
+func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
+	out := &Tensor{Name: name, Variable: t.IsVariable()}
+	node := fmt.Sprintf("tensor %q", name)
+	if t.Type() == resource {
+		out.Handle = true
+		return out
+	}
+	var known bool
+	if out.DType, known = dtypes[t.Type()]; !known {
+		p.fail("dtype", node, "its elements are %s, which nncc does not have", typeName(t.Type()))
+	}
+	if t.Sparsity(nil) != nil {
+		p.fail("sparse", node, "it is sparse; convert the model without sparsity")
+	}
+	if t.ShapeLength() > maxRank {
+		p.fail("rank", node, "rank %d, want at most %d", t.ShapeLength(), maxRank)
+		return out
+	}
+	elems := int64(1)
+	for j := range t.ShapeLength() {
+		d := t.Shape(j)
+		open := d < 0 || j < t.ShapeSignatureLength() && t.ShapeSignature(j) < 0
+		if d < 0 {
+			d = 1
+		}
+		if d > 0 && elems > math.MaxInt32/int64(d) {
+			p.fail("too-large", node, "its shape has more than %d elements", math.MaxInt32)
+			return out
+		}
+		elems *= int64(d)
+		out.Shape, out.Unknown = append(out.Shape, int(d)), append(out.Unknown, open)
+	}
+	p.data(t, out, node)
+	p.quantization(t, out, node)
+	return out
+}
+
+func typeName(t int8) string {
+	if name := typeNames[t]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("of type %d", t)
+}
+
+// data takes a constant from its buffer; buffer 0 is none.
+func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
+	i := t.Buffer()
+	if t.ExternalBuffer() != 0 {
+		p.fail("external-data", node, "its data lie in another file; store the model as one file")
+	}
+	if i == 0 {
+		return
+	}
+	if int64(i) >= int64(p.file.BuffersLength()) {
+		p.fail("index", node, "it is in buffer %d, there are %d", i, p.file.BuffersLength())
+		return
+	}
+	var b fb.Buffer
+	p.file.Buffers(&b, int(i))
+	data := b.DataBytes()
+	if at, n := b.Offset(), b.Size(); len(data) == 0 && at > 1 {
+		if size := uint64(len(p.b)); at > size || n > size-at {
+			p.fail("index", node, "its data are bytes %d to %d of a file of %d", at, at+n, size)
+			return
+		}
+		data = p.b[at : at+n]
+	}
+	want := (int64(out.Elems())*int64(out.DType.Bits()) + 7) / 8
+	switch {
+	case len(data) == 0 && want > 0:
+		return
+	case int64(len(data)) != want:
+		p.fail("data", node, "its data have %d bytes, its type and shape %v take %d", len(data), out.Shape, want)
+		return
+	}
+	if p.left -= want; p.left < 0 {
+		p.fail("too-large", node, "the constants have more than %d bytes; %s", p.lim.MemoryBytes, model.Raise("memory"))
+		return
+	}
+	out.Data = bytes.Clone(data)
+	if out.Data == nil {
+		out.Data = []byte{}
+	}
+}
+
+func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
+	q := t.Quantization(nil)
+	if q == nil || q.ScaleLength() == 0 || !out.DType.IsInt() {
+		return
+	}
+	if q.DetailsType() != 0 {
+		p.fail("quantization", node, "its quantisation is not one of scales and zero points (blockwise, custom)")
+		return
+	}
+	n, axis := q.ScaleLength(), int(q.QuantizedDimension())
+	if zeros := q.ZeroPointLength(); zeros != n && zeros != 1 && zeros != 0 {
+		p.fail("quantization", node, "%d scales and %d zero points", n, zeros)
+		return
+	}
+	if n > 1 && (axis < 0 || axis >= len(out.Shape) || out.Shape[axis] != n) {
+		p.fail("quantization", node, "%d scales for dimension %d of the shape %v", n, axis, out.Shape)
+		return
+	}
+	lo, hi := out.DType.IntRange()
+	for j := range n {
+		s, z := q.Scale(j), int64(0)
+		if q.ZeroPointLength() > 0 {
+			z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
+		}
+		if !(s > 0) || math.IsInf(float64(s), 0) || z < lo || z > hi {
+			p.fail("quantization", node, "scale %g and zero point %d, want a positive scale and %d to %d", s, z, lo, hi)
+			return
+		}
+		out.Scale, out.Zero = append(out.Scale, s), append(out.Zero, z)
+	}
+	out.Axis = axis
+}
