@@ -114,6 +114,9 @@ type OpDef struct {
 
 	Pattern Pattern
 	Quant   QuantKind
+	// Exact operators are defined by their integer arithmetic: quantised models have
+	// them with every operand and result quantised, or not at all.
+	Exact bool
 	// View says how results may lie in the storage of inputs.
 	View View
 	// DataIn are the inputs that carry the quantised data when QMove

@@ -51,7 +51,7 @@ var QGRU = def(ir.OpDef{
 	},
 	Eval:    evalQGRUFloat,
 	EvalQ:   evalQGRU,
-	Pattern: ir.Opaque, Quant: ir.QInt,
+	Pattern: ir.Opaque, Quant: ir.QInt, Exact: true,
 	MACs: func(n *ir.Node) int64 {
 		g, err := qgruGeometry(n)
 		if err != nil {

@@ -54,7 +54,7 @@ var QLSTM = def(ir.OpDef{
 	},
 	Eval:    evalQLSTMFloat,
 	EvalQ:   evalQLSTM,
-	Pattern: ir.Opaque, Quant: ir.QInt,
+	Pattern: ir.Opaque, Quant: ir.QInt, Exact: true,
 	MACs: func(n *ir.Node) int64 {
 		g, err := qlstmGeometry(n)
 		if err != nil {

@@ -21,6 +21,9 @@ func (c *converter) integer(n *ir.Node) (bool, error) {
 		}
 		return false, nil
 	}
+	if n.Op.Exact {
+		return c.exact(n)
+	}
 	if weightAxis(n) >= 0 {
 		return c.mac(n)
 	}
