@@ -82,6 +82,7 @@ var libraries = map[string][]string{
 	"github.com/spf13/pflag":         {"cmd"},
 	"github.com/Masterminds/sprig":   {"codegen"},
 	"google.golang.org/protobuf":     {"frontend", "cmd/nncc/examples"},
+	"github.com/google/flatbuffers":  {"frontend/tflite"},
 	"github.com/schollz/progressbar": {"cmd"},
 }
 

@@ -101,6 +101,9 @@ func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 	return in
 }
 
+// ownDomain is that of nncc's operators: the import checks them.
+const ownDomain = "nncc"
+
 // operator finds what a node calls: a function of the model or a schema; neither
 // where nothing is known, which is then reported.
 func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function, *schema.Schema) {
@@ -121,7 +124,7 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 	newest := int64(schema.MaxOpset(domain))
 	if newest == 0 || !schema.Closed(domain) && len(schema.Versions(domain, op)) == 0 {
 		key := domain + "\x00" + op
-		if !c.unknown[key] {
+		if domain != ownDomain && !c.unknown[key] {
 			c.unknown[key] = true
 			at.warn("custom-op", fmt.Sprintf("operator %s of domain %s has no definition here; its use is not checked",
 				model.Plain(op), model.Quote(domain)), "")

@@ -147,7 +147,7 @@ func (c *converter) nodes(op string, out, in []string, attrs ...*pb.AttributePro
 }
 
 // own are operators of domain nncc.
-var own = map[string]bool{"Lookup": true, "QLSTM": true}
+var own = map[string]bool{"Lookup": true, "QLSTM": true, "SVDF": true}
 
 // raw is a tensor as it is stored: integers where it is quantised.
 func (c *converter) raw(t *model.Tensor) string {

@@ -1,7 +1,11 @@
 package convert
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // elementwise is a function of one tensor's real numbers.
@@ -95,12 +99,31 @@ func softmax(n *operands) error {
 // requantize is QUANTIZE and DEQUANTIZE: from any quantisation, or none, to another.
 func requantize(n *operands) error {
 	y := n.out()
+	if y.Quantized() && y.DType == tensor.I32 {
+		return n.toInt32()
+	}
 	x := n.real(0)
 	if !y.Quantized() {
 		n.c.node("Identity", y.Name, []string{x})
 		return nil
 	}
 	n.c.node("QuantizeLinear", y.Name, n.c.quantized(x, y), axis(y)...)
+	return nil
+}
+
+// toInt32 quantises to int32, which QuantizeLinear cannot.
+func (n *operands) toInt32() error {
+	x, y := n.in(0), n.out()
+	if slices.Equal(x.Scale, y.Scale) && slices.Equal(x.Zero, y.Zero) {
+		n.c.node("Cast", y.Name, []string{n.raw(0)}, intAttr("to", y.DType.ONNXCode()))
+		return nil
+	}
+	if len(y.Scale) != 1 || y.Zero[0] != 0 {
+		return fmt.Errorf("to int32 with zero point %d and %d scales, want 0 and one", y.Zero[0], len(y.Scale))
+	}
+	steps := n.c.node("Div", n.c.fresh(y, "steps"), []string{n.real(0), n.number("step", y.Scale[0])})
+	n.c.node("Cast", y.Name, []string{n.c.node("Round", n.c.fresh(y, "rounded"), []string{steps})},
+		intAttr("to", y.DType.ONNXCode()))
 	return nil
 }
 

@@ -86,6 +86,7 @@ func init() {
 		"STRIDED_SLICE":                {4, stridedSlice},
 		"SUB":                          {2, binary("Sub")},
 		"SUM":                          {2, reduce("ReduceSum")},
+		"SVDF":                         {3, svdf},
 		"TANH":                         {1, tanh},
 		"TRANSPOSE":                    {2, transpose},
 		"TRANSPOSE_CONV":               {3, transposeConv},

@@ -26,7 +26,7 @@ var Kernels = slices.Concat(
 	reduceKernels(),
 	normKernels(),
 	resizeKernels(),
-	[]*kernel.Kernel{spectrumRow},
+	[]*kernel.Kernel{spectrumRow, svdfRow},
 	spaceKernels(),
 	indexKernels(),
 	rnnKernels(),

@@ -446,6 +446,26 @@ typedef struct
  */
 /* KERNELS(nncc_group_norm_s8) */
 
+/* ---- recurrent ------------------------------------------------------------------------------- */
+
+/*
+ * A step of SVDF: units*rank filters, of which each keeps the last `memory` products with the input. Multipliers as for
+ * nncc_rq: of a product to the state's scale, of the sum of products with the state to the result's.
+ */
+typedef struct
+{
+    int32_t batch, inputs, units, rank, memory;
+    int32_t feature_mult, feature_shift;
+    int32_t output_mult, output_shift, output_zero;
+    int32_t state_zero;
+} nncc_svdf_params;
+
+/*
+ * x [batch,inputs]; features [filters,inputs] and feature_bias [filters], the zero point of x folded in; time
+ * [filters,memory]; bias [units], the zero point of the state folded in; state, next [batch,filters,memory]; y [batch,units]. next may be state.
+ */
+/* KERNELS(svdf) */
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,136 @@
+// Package tflitetest writes TensorFlow Lite models for tests.
+package tflitetest
+
+import (
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/nncc/nncc/frontend/tflite/fb"
+)
+
+// Tensor is a tensor of a model being written. Type is the format's number.
+type Tensor struct {
+	Name  string
+	Type  int8
+	Shape []int32
+	Data  []byte // of a constant
+	Scale []float32
+	Zero  []int64
+	Axis  int32
+	State bool // it keeps its value
+}
+
+// Op is an operator: its code, its tensors by index, -1 for none, and what writes its
+// options; nil for none.
+type Op struct {
+	Code    int32
+	In, Out []int32
+	Options func(b *flatbuffers.Builder) flatbuffers.UOffsetT
+}
+
+// Graph is a model with one graph.
+type Graph struct {
+	Tensors         []Tensor
+	Ops             []Op
+	Inputs, Outputs []int32
+}
+
+// Bytes is the file.
+func (g Graph) Bytes() []byte {
+	b := flatbuffers.NewBuilder(1024)
+	var buffers, tensors, ops, codes []flatbuffers.UOffsetT
+	fb.BufferStart(b)
+	buffers = append(buffers, fb.BufferEnd(b))
+	for _, t := range g.Tensors {
+		buffer := 0
+		if t.Data != nil {
+			data := b.CreateByteVector(t.Data)
+			fb.BufferStart(b)
+			fb.BufferAddData(b, data)
+			buffer = len(buffers)
+			buffers = append(buffers, fb.BufferEnd(b))
+		}
+		tensors = append(tensors, t.write(b, uint32(buffer)))
+	}
+	for i, o := range g.Ops {
+		in, out := ints(b, o.In), ints(b, o.Out)
+		var options flatbuffers.UOffsetT
+		if o.Options != nil {
+			options = o.Options(b)
+		}
+		fb.OperatorStart(b)
+		fb.OperatorAddOpcodeIndex(b, uint32(i))
+		fb.OperatorAddInputs(b, in)
+		fb.OperatorAddOutputs(b, out)
+		if options != 0 {
+			fb.OperatorAddOptions(b, options)
+		}
+		ops = append(ops, fb.OperatorEnd(b))
+		fb.OperatorCodeStart(b)
+		fb.OperatorCodeAddBuiltinCode(b, o.Code)
+		codes = append(codes, fb.OperatorCodeEnd(b))
+	}
+	in, out := ints(b, g.Inputs), ints(b, g.Outputs)
+	tensorList, opList := list(b, tensors), list(b, ops)
+	fb.SubGraphStart(b)
+	fb.SubGraphAddTensors(b, tensorList)
+	fb.SubGraphAddInputs(b, in)
+	fb.SubGraphAddOutputs(b, out)
+	fb.SubGraphAddOperators(b, opList)
+	graphs := list(b, []flatbuffers.UOffsetT{fb.SubGraphEnd(b)})
+	codeList, bufferList := list(b, codes), list(b, buffers)
+	fb.ModelStart(b)
+	fb.ModelAddVersion(b, 3)
+	fb.ModelAddOperatorCodes(b, codeList)
+	fb.ModelAddSubgraphs(b, graphs)
+	fb.ModelAddBuffers(b, bufferList)
+	b.FinishWithFileIdentifier(fb.ModelEnd(b), []byte(fb.Identifier))
+	return b.FinishedBytes()
+}
+
+func (t Tensor) write(b *flatbuffers.Builder, buffer uint32) flatbuffers.UOffsetT {
+	name, shape := b.CreateString(t.Name), ints(b, t.Shape)
+	var quantization flatbuffers.UOffsetT
+	if len(t.Scale) > 0 {
+		b.StartVector(4, len(t.Scale), 4)
+		for i := len(t.Scale) - 1; i >= 0; i-- {
+			b.PrependFloat32(t.Scale[i])
+		}
+		scale := b.EndVector(len(t.Scale))
+		b.StartVector(8, len(t.Zero), 8)
+		for i := len(t.Zero) - 1; i >= 0; i-- {
+			b.PrependInt64(t.Zero[i])
+		}
+		zero := b.EndVector(len(t.Zero))
+		fb.QuantizationStart(b)
+		fb.QuantizationAddScale(b, scale)
+		fb.QuantizationAddZeroPoint(b, zero)
+		fb.QuantizationAddQuantizedDimension(b, t.Axis)
+		quantization = fb.QuantizationEnd(b)
+	}
+	fb.TensorStart(b)
+	fb.TensorAddShape(b, shape)
+	fb.TensorAddType(b, t.Type)
+	fb.TensorAddBuffer(b, buffer)
+	fb.TensorAddName(b, name)
+	fb.TensorAddIsVariable(b, t.State)
+	if quantization != 0 {
+		fb.TensorAddQuantization(b, quantization)
+	}
+	return fb.TensorEnd(b)
+}
+
+func ints(b *flatbuffers.Builder, v []int32) flatbuffers.UOffsetT {
+	b.StartVector(4, len(v), 4)
+	for i := len(v) - 1; i >= 0; i-- {
+		b.PrependInt32(v[i])
+	}
+	return b.EndVector(len(v))
+}
+
+func list(b *flatbuffers.Builder, v []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
+	b.StartVector(4, len(v), 4)
+	for i := len(v) - 1; i >= 0; i-- {
+		b.PrependUOffsetT(v[i])
+	}
+	return b.EndVector(len(v))
+}

@@ -1,0 +1,43 @@
+package reference
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// svdfRow is TensorFlow Lite's SVDF on int8.
+var svdfRow = &kernel.Kernel{
+	Name: "nncc_svdf", Library: "nncc", Doc: op.SVDF.Doc, Ops: []*ir.OpDef{op.SVDF},
+	Rules: rules("NNCC-SVDF-S8", cond{"constant weights, symmetric, with one scale each", func(n *kernel.Node) string {
+		_, why := op.SVDFParams(n.Node)
+		return why
+	}}),
+	Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		fn, time := "nncc_svdf_s8", n.ConstIn(2)
+		if time != nil && time.DType == tensor.I16 {
+			fn = "nncc_svdf_s8_s16"
+		}
+		l := start(n.Node, fn)
+		p, why := op.SVDFParams(n.Node)
+		if why != "" {
+			return nil
+		}
+		l.low.Unused = []int{1, 2, 3}
+		features := make([]byte, len(p.Features))
+		for i, v := range p.Features {
+			features[i] = byte(v)
+		}
+		params := params("nncc_svdf_params", ints("batch", p.Batch, "inputs", p.Inputs, "units", p.Units, "rank",
+			p.Rank, "memory", p.Memory, "feature_mult", int(p.FeatureMult), "feature_shift", int(p.FeatureShift),
+			"output_mult", int(p.OutputMult), "output_shift", int(p.OutputShift), "output_zero", int(p.OutputZero),
+			"state_zero", int(p.StateZero))...)
+		l.call(fn, params, l.in(0), &call.Blob{Hint: "features", CType: "int8_t", Data: features,
+			NoCast: true}, i32Blob("feature_bias", p.FeatureBias), blob("time", time), i32Blob("bias", p.Bias),
+			l.in(4), l.out(0), l.out(1))
+		return l.low
+	},
+}
