@@ -462,7 +462,8 @@ typedef struct
 
 /*
  * x [batch,inputs]; features [filters,inputs] and feature_bias [filters], the zero point of x folded in; time
- * [filters,memory]; bias [units], the zero point of the state folded in; state, next [batch,filters,memory]; y [batch,units]. next may be state.
+ * [filters,memory]; bias [units], the zero point of the state folded in; state, next [batch,filters,memory]; y
+ * [batch,units]. next may be state.
  */
 /* KERNELS(svdf) */
 
