@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/importer"
 	onnx "github.com/nncc/nncc/frontend/onnx/model"
@@ -137,17 +138,15 @@ func (c *converter) node(op, result string, in []string, attrs ...*pb.AttributeP
 	return result
 }
 
+// nodes adds a node of the operator op, with its domain in front where that is not ONNX's.
 func (c *converter) nodes(op string, out, in []string, attrs ...*pb.AttributeProto) {
-	domain := ""
-	if own[op] {
-		domain = ownDomain
+	domain, name, own := strings.Cut(op, ".")
+	if !own {
+		domain, name = "", op
 	}
-	c.out.Node = append(c.out.Node, &pb.NodeProto{OpType: proto.String(op), Domain: proto.String(domain),
+	c.out.Node = append(c.out.Node, &pb.NodeProto{OpType: proto.String(name), Domain: proto.String(domain),
 		Name: proto.String(out[0]), Input: in, Output: out, Attribute: attrs})
 }
-
-// own are operators of domain nncc.
-var own = map[string]bool{"Lookup": true, "QLSTM": true, "SVDF": true}
 
 // raw is a tensor as it is stored: integers where it is quantised.
 func (c *converter) raw(t *model.Tensor) string {

@@ -28,20 +28,24 @@ func activated(act int8) func(n *operands) error {
 	}
 }
 
-// binary is a function of two tensors, broadcast, with an activation.
+// binary is a function of two tensors, broadcast.
 func binary(op string) func(n *operands) error {
+	return func(n *operands) error { return n.pair(op, actNone) }
+}
+
+// arithmetic is a binary operator that has an activation.
+func arithmetic(op string) func(n *operands) error {
 	return func(n *operands) error {
 		var o fb.ActivationOptions
-		act := int8(actNone)
-		switch op {
-		case "Add", "Sub", "Mul", "Div":
-			if err := n.options("ActivationOptions", o.Init); err != nil {
-				return err
-			}
-			act = o.Activation()
+		if err := n.options("ActivationOptions", o.Init); err != nil {
+			return err
 		}
-		return n.activate(act, func(result string) { n.c.node(op, result, []string{n.real(0), n.real(1)}) })
+		return n.pair(op, o.Activation())
 	}
+}
+
+func (n *operands) pair(op string, act int8) error {
+	return n.activate(act, func(result string) { n.c.node(op, result, []string{n.real(0), n.real(1)}) })
 }
 
 // binaryRaw and unaryRaw compute on elements as they are stored.

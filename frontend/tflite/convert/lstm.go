@@ -71,7 +71,7 @@ func sequenceLSTM(n *operands) error {
 		out = append(out, n.c.realOut(&next[i]))
 	}
 	if integer {
-		n.c.nodes("QLSTM", out, in, intAttr("cell_scale_power", int(math.Round(math.Log2(float64(states[1].Scale[0]))))))
+		n.c.nodes("nncc.QLSTM", out, in, intAttr("cell_scale_power", int(math.Round(math.Log2(float64(states[1].Scale[0]))))))
 	} else {
 		n.floatLSTM(out, in, states[0].Shape[1])
 	}

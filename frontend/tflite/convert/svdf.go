@@ -40,7 +40,7 @@ func svdf(n *operands) error {
 	}
 	next := at
 	next.Name = n.c.fresh(y, "next")
-	n.c.nodes("SVDF", []string{n.c.realOut(y), n.c.realOut(&next)},
+	n.c.nodes("nncc.SVDF", []string{n.c.realOut(y), n.c.realOut(&next)},
 		[]string{n.real(0), n.real(1), n.real(2), b, n.c.real(&at)}, intAttr("rank", int(o.Rank())))
 	n.c.store(y)
 	n.c.store(&next)

@@ -50,6 +50,6 @@ func (n *operands) table(f func(v int32) int32) error {
 		}
 	}
 	t := tensor.Of([]int{256}, results)
-	n.c.node("Lookup", y.Name, []string{n.raw(0), n.c.constant(n.c.fresh(y, "table"), t)})
+	n.c.node("nncc.Lookup", y.Name, []string{n.raw(0), n.c.constant(n.c.fresh(y, "table"), t)})
 	return nil
 }
