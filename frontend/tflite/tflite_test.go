@@ -25,6 +25,15 @@ const (
 	f32, i32, u8, i16, i8 = 0, 2, 3, 7, 9
 )
 
+// strideTwoRelu are options of a convolution, its padding SAME.
+func strideTwoRelu(b *flatbuffers.Builder) flatbuffers.UOffsetT {
+	fb.Conv2DOptionsStart(b)
+	fb.Conv2DOptionsAddStrideW(b, 2)
+	fb.Conv2DOptionsAddStrideH(b, 2)
+	fb.Conv2DOptionsAddActivation(b, 1)
+	return fb.Conv2DOptionsEnd(b)
+}
+
 // network is a convolution with padding SAME, a sigmoid and a fully connected layer.
 func network() tflitetest.Graph {
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -55,13 +64,7 @@ func network() tflitetest.Graph {
 		Zero: []int64{0}}
 	return tflitetest.Graph{Tensors: []tflitetest.Tensor{x, w, b, y, s, v, p}, Inputs: []int32{0}, Outputs: []int32{6},
 		Ops: []tflitetest.Op{
-			{Code: 3, In: []int32{0, 1, 2}, Out: []int32{3}, Options: func(b *flatbuffers.Builder) flatbuffers.UOffsetT {
-				fb.Conv2DOptionsStart(b)
-				fb.Conv2DOptionsAddStrideW(b, 2)
-				fb.Conv2DOptionsAddStrideH(b, 2)
-				fb.Conv2DOptionsAddActivation(b, 1)
-				return fb.Conv2DOptionsEnd(b)
-			}},
+			{Code: 3, In: []int32{0, 1, 2}, Out: []int32{3}, Options: strideTwoRelu},
 			{Code: 14, In: []int32{3}, Out: []int32{4}},
 			{Code: 9, In: []int32{4, 5, -1}, Out: []int32{6}},
 		}}

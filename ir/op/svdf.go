@@ -34,7 +34,8 @@ var SVDF = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		return []ir.Type{ir.T(n.In[0].Type.DType, g.Batch, g.Units), ir.T(n.In[4].Type.DType, n.In[4].Type.Shape...)}, nil
+		state := n.In[4].Type
+		return []ir.Type{ir.T(n.In[0].Type.DType, g.Batch, g.Units), ir.T(state.DType, state.Shape...)}, nil
 	},
 	Eval: evalSVDF, EvalQ: evalSVDFInt,
 	MACs: func(n *ir.Node) int64 {
@@ -56,8 +57,8 @@ func svdfGeometry(n *ir.Node) (*qref.SVDFParams, error) {
 	x, f, t := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
 	g := &qref.SVDFParams{Batch: x[0], Inputs: x[1], Rank: ir.AttrsOf[SVDFAttrs](n).Rank, Memory: t[1]}
 	if g.Rank < 1 || f[0]%g.Rank != 0 || min(g.Batch, g.Inputs, f[0], g.Memory) < 1 {
-		return nil, ir.Errf(n, "shape", "%d filters of rank %d for an input %v, want a multiple, and nothing empty", f[0],
-			g.Rank, x)
+		return nil, ir.Errf(n, "shape", "%d filters of rank %d for an input %v, want a multiple, and nothing empty",
+			f[0], g.Rank, x)
 	}
 	g.Units = f[0] / g.Rank
 	for i, want := range [][]int{x, {f[0], x[1]}, {f[0], t[1]}, {g.Units}, {x[0], f[0], t[1]}} {

@@ -38,7 +38,8 @@ func SVDF[T int8 | int16](p *SVDFParams, time []T, x []int8, state []T) (y []int
 				at := (b*filters + f) * p.Memory
 				row := next[at:][:p.Memory]
 				copy(row, state[at+1:at+p.Memory])
-				row[p.Memory-1] = T(p.StateZero + fixp.Clamp(fixp.Requantize(acc, p.FeatureMult, p.FeatureShift), lo, hi))
+				v := fixp.Clamp(fixp.Requantize(acc, p.FeatureMult, p.FeatureShift), lo, hi)
+				row[p.Memory-1] = T(p.StateZero + v)
 				for j, v := range row {
 					sum += int32(v) * int32(time[f*p.Memory+j])
 				}

@@ -25,7 +25,8 @@ const opset = 21
 // ownDomain is that of operators that ONNX lacks.
 const ownDomain = "nncc"
 
-// ONNX writes a model as ONNX, with the pairs of outputs and inputs that are its state. The error is an importer.Errors with all reasons.
+// ONNX writes a model as ONNX, with the pairs of outputs and inputs that are its state.
+// The error is an importer.Errors with all reasons.
 func ONNX(m *model.Model) (*pb.ModelProto, []onnx.State, error) {
 	g := m.Graphs[0]
 	name := g.Name

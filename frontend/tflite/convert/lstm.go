@@ -71,7 +71,8 @@ func sequenceLSTM(n *operands) error {
 		out = append(out, n.c.realOut(&next[i]))
 	}
 	if integer {
-		n.c.nodes("nncc.QLSTM", out, in, intAttr("cell_scale_power", int(math.Round(math.Log2(float64(states[1].Scale[0]))))))
+		power := math.Round(math.Log2(float64(states[1].Scale[0])))
+		n.c.nodes("nncc.QLSTM", out, in, intAttr("cell_scale_power", int(power)))
 	} else {
 		n.floatLSTM(out, in, states[0].Shape[1])
 	}
@@ -101,10 +102,18 @@ func (n *operands) plainLSTM(o *fb.UnidirectionalSequenceLSTMOptions) error {
 		}
 	}
 	for k := range 4 {
-		if n.in(lstmInputWeights+k) == nil || n.in(lstmHiddenWeights+k) == nil || n.in(lstmBiases+k) == nil {
-			return fmt.Errorf("weights or biases of gate %d are absent, want all four gates", k)
+		for _, first := range []int{lstmInputWeights, lstmHiddenWeights, lstmBiases} {
+			if n.in(first+k) == nil {
+				return fmt.Errorf("weights or biases of gate %d are absent, want all four gates", k)
+			}
 		}
 	}
+	return lstmLimits(o, c)
+}
+
+// lstmLimits refuses activations that the operator has not, and limits of the cell state
+// that its 16 bits do not have anyway.
+func lstmLimits(o *fb.UnidirectionalSequenceLSTMOptions, c *model.Tensor) error {
 	if o.Activation() != actTanh {
 		return fmt.Errorf("activation %d, want TANH (4)", o.Activation())
 	}
@@ -131,7 +140,8 @@ func (n *operands) gates(first int, what string, integer bool) (string, error) {
 			return "", fmt.Errorf("weights: %w", err)
 		}
 		if len(g.Shape) != 2 || integer && (g.DType != tensor.I8 || len(g.Scale) != 1) {
-			return "", fmt.Errorf("weights %q of shape %v, want two dimensions, and int8 with one scale", g.Name, g.Shape)
+			return "", fmt.Errorf("weights %q of shape %v, want two dimensions, and int8 with one scale", g.Name,
+				g.Shape)
 		}
 		t.Shape = []int{4 * g.Shape[0], g.Shape[1]}
 		for i := range d.Len() {

@@ -132,25 +132,7 @@ func stridedSlice(n *operands) error {
 	axes := make([]int, len(v[0]))
 	for i := range axes {
 		axes[i] = i
-		bit := func(mask int32) bool { return mask>>i&1 != 0 }
-		if bit(o.BeginMask()) {
-			if v[0][i] = 0; v[2][i] < 0 {
-				v[0][i] = math.MaxInt32
-			}
-		}
-		if bit(o.EndMask()) {
-			if v[1][i] = math.MaxInt32; v[2][i] < 0 {
-				v[1][i] = math.MinInt32
-			}
-		}
-		if o.Offset() && !bit(o.EndMask()) {
-			v[1][i] += v[0][i]
-		}
-		if bit(o.ShrinkAxisMask()) {
-			if v[1][i], v[2][i] = v[0][i]+1, 1; v[0][i] == -1 {
-				v[1][i] = math.MaxInt32
-			}
-		}
+		v[0][i], v[1][i], v[2][i] = slicedDim(&o, i, v[0][i], v[1][i], v[2][i])
 	}
 	in := []string{n.raw(0), n.list("starts", v[0]...), n.list("ends", v[1]...), n.list("axes", axes...),
 		n.list("steps", v[2]...)}
@@ -159,6 +141,30 @@ func stridedSlice(n *operands) error {
 		return nil
 	}
 	return n.shaped(n.c.node("Slice", n.c.fresh(n.out(), "slice"), in))
+}
+
+// slicedDim is begin, end and stride of dimension i for ONNX, with the masks read.
+func slicedDim(o *fb.StridedSliceOptions, i, begin, end, stride int) (int, int, int) {
+	bit := func(mask int32) bool { return mask>>i&1 != 0 }
+	if o.Offset() {
+		end += begin
+	}
+	if bit(o.BeginMask()) {
+		if begin = 0; stride < 0 {
+			begin = math.MaxInt32
+		}
+	}
+	if bit(o.EndMask()) {
+		if end = math.MaxInt32; stride < 0 {
+			end = math.MinInt32
+		}
+	}
+	if bit(o.ShrinkAxisMask()) {
+		if end, stride = begin+1, 1; begin == -1 {
+			end = math.MaxInt32
+		}
+	}
+	return begin, end, stride
 }
 
 // pads are those of a constant [rank, 2], in ONNX's order.

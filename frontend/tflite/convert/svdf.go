@@ -20,11 +20,11 @@ func svdf(n *operands) error {
 		return fmt.Errorf("want an input [batch, size], weights [filters, size] and [filters, memory], and a state")
 	}
 	if !x.Quantized() || x.DType != tensor.I8 || time.DType != state.DType {
-		return fmt.Errorf("data %s, weights over time %s, state %s: want int8, and one type for the others", x.DType, time.DType,
-			state.DType)
+		return fmt.Errorf("data %s, weights over time %s, state %s: want int8, and one type for the others", x.DType,
+			time.DType, state.DType)
 	}
-	if a := o.Activation(); a != actNone && !(a == actRelu && y.Quantized() && y.Zero[0] == -128) {
-		return fmt.Errorf("activation %d, want NONE, or RELU with a result that holds nothing below 0", a)
+	if err := svdfActivation(o.Activation(), y); err != nil {
+		return err
 	}
 	filters, memory := time.Shape[0], time.Shape[1]
 	if o.Rank() < 1 || filters%int(o.Rank()) != 0 {
@@ -45,6 +45,13 @@ func svdf(n *operands) error {
 	n.c.store(y)
 	n.c.store(&next)
 	v.last = n.c.node("Reshape", n.c.fresh(y, "kept"), []string{next.Name, n.list("state_shape", state.Shape...)})
+	return nil
+}
+
+func svdfActivation(a int8, y *model.Tensor) error {
+	if a != actNone && !(a == actRelu && y.Quantized() && y.Zero[0] == -128) {
+		return fmt.Errorf("activation %d, want NONE, or RELU with a result that holds nothing below 0", a)
+	}
 	return nil
 }
 

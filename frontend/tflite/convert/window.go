@@ -243,7 +243,8 @@ func fullyConnected(n *operands) error {
 	}
 	if len(w.Shape) != 2 || w.Shape[1] == 0 || x.Elems()%w.Shape[1] != 0 ||
 		x.Elems()/w.Shape[1]*w.Shape[0] != y.Elems() {
-		return fmt.Errorf("weights %v of an input %v and a result %v, want [outputs, inputs]", w.Shape, x.Shape, y.Shape)
+		return fmt.Errorf("weights %v of an input %v and a result %v, want [outputs, inputs]", w.Shape, x.Shape,
+			y.Shape)
 	}
 	weights, err := n.weights(w, nil, 0, 0)
 	if err != nil {

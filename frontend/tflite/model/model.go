@@ -201,7 +201,8 @@ func (p *parser) op(g *Graph, o *fb.Operator, i int) *Op {
 	out := &Op{Index: i, file: p.b, options: o.Options(nil), Custom: bytes.Clone(o.CustomOptionsBytes())}
 	var code fb.OperatorCode
 	if c := int64(o.OpcodeIndex()); c >= int64(p.file.OperatorCodesLength()) {
-		p.fail("index", fmt.Sprintf("operator %d", i), "it is of kind %d, the file has %d", c, p.file.OperatorCodesLength())
+		p.fail("index", fmt.Sprintf("operator %d", i), "it is of kind %d, the file has %d", c,
+			p.file.OperatorCodesLength())
 		return out
 	}
 	p.file.OperatorCodes(&code, int(o.OpcodeIndex()))

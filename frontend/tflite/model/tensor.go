@@ -115,21 +115,12 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 	if q == nil || q.ScaleLength() == 0 || !out.DType.IsInt() {
 		return
 	}
-	if q.DetailsType() != 0 {
-		p.fail("quantization", node, "its quantisation is not one of scales and zero points (blockwise, custom)")
-		return
-	}
-	n, axis := q.ScaleLength(), int(q.QuantizedDimension())
-	if zeros := q.ZeroPointLength(); zeros != n && zeros != 1 && zeros != 0 {
-		p.fail("quantization", node, "%d scales and %d zero points", n, zeros)
-		return
-	}
-	if n > 1 && (axis < 0 || axis >= len(out.Shape) || out.Shape[axis] != n) {
-		p.fail("quantization", node, "%d scales for dimension %d of the shape %v", n, axis, out.Shape)
+	if why := quantizationForm(q, out); why != "" {
+		p.fail("quantization", node, "%s", why)
 		return
 	}
 	lo, hi := out.DType.IntRange()
-	for j := range n {
+	for j := range q.ScaleLength() {
 		s, z := q.Scale(j), int64(0)
 		if q.ZeroPointLength() > 0 {
 			z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
@@ -140,5 +131,20 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 		}
 		out.Scale, out.Zero = append(out.Scale, s), append(out.Zero, z)
 	}
-	out.Axis = axis
+	out.Axis = int(q.QuantizedDimension())
+}
+
+// quantizationForm says why scales and zero points do not belong to a tensor.
+func quantizationForm(q *fb.Quantization, t *Tensor) string {
+	if q.DetailsType() != 0 {
+		return "its quantisation is not one of scales and zero points (blockwise, custom)"
+	}
+	n, axis := q.ScaleLength(), int(q.QuantizedDimension())
+	if zeros := q.ZeroPointLength(); zeros != n && zeros > 1 {
+		return fmt.Sprintf("%d scales and %d zero points", n, zeros)
+	}
+	if n > 1 && (axis < 0 || axis >= len(t.Shape) || t.Shape[axis] != n) {
+		return fmt.Sprintf("%d scales for dimension %d of the shape %v", n, axis, t.Shape)
+	}
+	return ""
 }
