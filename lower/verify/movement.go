@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -91,10 +92,8 @@ func FromFloat(v *ir.Value) bool {
 			return false
 		}
 		seen[v] = true
-		for _, o := range v.Def.Out {
-			if o.Type.DType.IsFloat() && v.Def.Op != op.DequantizeLinear && v.Def.Op.Quant != ir.QMove {
-				return true
-			}
+		if computesFloat(v.Def) {
+			return true
 		}
 		for _, x := range v.Def.In {
 			if walk(x) {
@@ -104,4 +103,20 @@ func FromFloat(v *ir.Value) bool {
 		return false
 	}
 	return v.Type.DType.IsInt() && walk(v)
+}
+
+// computesFloat reports a node that computes float numbers, itself or in what is fused
+// into it.
+func computesFloat(n *ir.Node) bool {
+	for _, o := range n.Out {
+		if o.Type.DType.IsFloat() && n.Op != op.DequantizeLinear && n.Op.Quant != ir.QMove {
+			return true
+		}
+	}
+	for _, g := range n.Body {
+		if slices.ContainsFunc(g.Nodes, computesFloat) {
+			return true
+		}
+	}
+	return false
 }
