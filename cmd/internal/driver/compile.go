@@ -119,6 +119,9 @@ func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
 	if err != nil {
 		return nil, &UsageError{err.Error()}
 	}
+	if c.source == nil { // a graph that came in by another way
+		return b, nil
+	}
 	for _, s := range c.source.State {
 		b = append(b, state.Binding{Out: s.Out, In: s.In, Init: s.Init})
 	}
@@ -128,8 +131,8 @@ func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
 // keepFloat: a float model of a format whose interpreters compute in float, without
 // calibration data, stays float.
 func (c *Config) keepFloat(g *ir.Graph, o *lower.Options) {
-	if c.source.Format == "" || lower.Quantised(g) || c.Precision != option.Auto || len(c.Calib) > 0 ||
-		c.LayersConfig != "" || c.Weights == option.Int4Weights || o.Accel != nil {
+	if c.source == nil || c.source.Format == "" || lower.Quantised(g) || c.Precision != option.Auto || o.Accel != nil ||
+		len(c.Calib) > 0 || c.LayersConfig != "" || c.Weights == option.Int4Weights {
 		return
 	}
 	o.Precision = option.Float32
