@@ -147,11 +147,14 @@ static inline void nncc_dsp_put(const nncc_dsp_matmul_params *p, uint32_t v, int
     }
 }
 
-/* The matrix products: x [pairs][pixels]; pixels and words are constants. */
-NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                    int32_t words, const int32_t *w, int8_t *y)
+/*
+ * The matrix products: x [pairs][pixels]; pixels, words and moves are constants. With moves (not with weights of 4
+ * bits) a word in front of the weights of a group says how many bytes x moves on.
+ */
+NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                           int32_t words, int32_t moves, const int32_t *w, int8_t *y)
 {
-    const int32_t *const inputs = words_of_x, *const end = inputs + pixels * p->pairs;
+    const int32_t *inputs = words_of_x, *end = inputs + pixels * p->pairs;
     int32_t part0 = 0, part1 = 0;
 
     if (words == NNCC_DSP_FOURS) {
@@ -163,9 +166,13 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
         }
     }
     for (int32_t g = p->groups; g > 0; g--) {
-        const int32_t *x = inputs;
-        const int32_t *mcs = w + 4;
+        const int32_t *mcs = w + 4 + moves;
+        const int32_t *x;
         nncc_dsp_sums s;
+
+        inputs += moves != 0 ? w[4] / 4 : 0;
+        end = inputs + pixels * p->pairs;
+        x = inputs;
 
         NNCC_DSP_START(0, part0);
         NNCC_DSP_START(1, part1);
@@ -193,6 +200,12 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
         }
         y += 4;
     }
+}
+
+NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                    int32_t words, const int32_t *w, int8_t *y)
+{
+    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, w, y);
 }
 
 #endif /* NNCC_DSP_ACLE_H */

@@ -24,7 +24,7 @@ static inline int16x8_t nncc_max_eight(const nncc_pool_s16_params *p, const nncc
 
 #else
 
-#if NNCC_WIDE_WORDS && defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_WIDE_WORDS && NNCC_SIMD32 && NNCC_ASM
 #define NNCC_MAX_TWO 1
 
 static inline uint32_t nncc_max_two(const nncc_pool_s16_params *p, const nncc_wide_part *w, int32_t c)

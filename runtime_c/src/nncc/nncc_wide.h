@@ -2,6 +2,7 @@
 #ifndef NNCC_WIDE_H
 #define NNCC_WIDE_H
 
+#include "nncc_isa.h"
 #include "nncc_s16.h"
 
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && !defined(__ARM_BIG_ENDIAN)
@@ -35,7 +36,7 @@ static inline int16x8_t nncc_wide_clamp8(int16x8_t v, int32_t lo, int32_t hi)
 /* Limits to int16 in one instruction where there is one. */
 static inline int32_t nncc_wide_sat16(int32_t v)
 {
-#if defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_ASM
     int32_t r;
 
     __asm("ssat %0, #16, %1" : "=r"(r) : "r"(v) : "cc");
@@ -48,7 +49,7 @@ static inline int32_t nncc_wide_sat16(int32_t v)
 /* c + the upper 32 bits of 2^31 + v * m. */
 static inline int32_t nncc_wide_high(int32_t v, int32_t m, int32_t c)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     int32_t r;
 
     __asm("smmlar %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(c));
@@ -61,7 +62,7 @@ static inline int32_t nncc_wide_high(int32_t v, int32_t m, int32_t c)
 /* c + the upper 32 bits of v * m. */
 static inline int32_t nncc_wide_floor(int32_t v, int32_t m, int32_t c)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     int32_t r;
 
     __asm("smmla %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(c));
@@ -74,7 +75,7 @@ static inline int32_t nncc_wide_floor(int32_t v, int32_t m, int32_t c)
 /* c + v * m / 2^31, rounded; v less than 2^30, or 2^30 where 1 less has the same result. */
 static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
 {
-#if defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_SIMD32 && NNCC_ASM
     int32_t r;
 
     __asm("qadd %0, %1, %1\n\tsmmlar %0, %0, %2, %3" : "=&r"(r) : "r"(v), "r"(m), "r"(c));
@@ -91,7 +92,7 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
  * y[i] = value for i < n, an expression of u = a[i] and v = b[i], limited. Where results are only saturated four at a
  * time, if one instruction does it: code that is seldom run is short.
  */
-#if defined(__thumb2__) && defined(__GNUC__)
+#if NNCC_ASM
 #define NNCC_WIDE_LOOP(lo, hi, value) \
     do { \
         if ((lo) <= -32768 && (hi) >= 32767) { \
