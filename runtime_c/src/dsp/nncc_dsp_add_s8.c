@@ -33,6 +33,21 @@ void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t
         b += 4;
         y += 4;
     }
+#elif NNCC_DSP_ACLE
+    for (; n >= 4; n -= 4) {
+        const uint32_t va = (uint32_t)nncc_dsp_load4(a), vb = (uint32_t)nncc_dsp_load4(b);
+        uint32_t v =
+            nncc_dsp_bytes(nncc_dsp_scaled(ta[va & 255u] + tb[vb & 255u], mcs[0], mcs[1], mcs[2]),
+                           nncc_dsp_scaled(ta[(va >> 8) & 255u] + tb[(vb >> 8) & 255u], mcs[0], mcs[1], mcs[2]),
+                           nncc_dsp_scaled(ta[(va >> 16) & 255u] + tb[(vb >> 16) & 255u], mcs[0], mcs[1], mcs[2]),
+                           nncc_dsp_scaled(ta[va >> 24] + tb[vb >> 24], mcs[0], mcs[1], mcs[2]));
+
+        v = nncc_dsp_clamped(v, p->low, p->cap);
+        memcpy(y, &v, sizeof v);
+        a += 4;
+        b += 4;
+        y += 4;
+    }
 #endif
     for (; n > 0; n--) {
         *y++ = nncc_dsp_clamp(nncc_dsp_scale(ta[(uint8_t)*a] + tb[(uint8_t)*b], mcs, 1), p->low, p->cap);

@@ -11,7 +11,7 @@ static void sum_window(const int8_t *x, int32_t rows, int32_t cols, int32_t step
 {
     int32_t a = 0, b = 0, c = 0, d = 0;
 
-#if NNCC_DSP_ASM
+#if NNCC_DSP_ASM || NNCC_DSP_ACLE
     int32_t even = 0, odd = 0, left = BLOCK;
 
     do {
@@ -23,11 +23,20 @@ static void sum_window(const int8_t *x, int32_t rows, int32_t cols, int32_t step
 
             rest -= n;
             left -= n;
+#if NNCC_DSP_ACLE
+            for (; n > 0; n--) {
+                v = nncc_dsp_load4(from);
+                even = (int32_t)__sadd16((int16x2_t)even, (int16x2_t)nncc_dsp_even(v));
+                odd = (int32_t)__sadd16((int16x2_t)odd, (int16x2_t)nncc_dsp_odd(v));
+                from += step;
+            }
+#else
             __asm volatile("1:\n ldr %[v], [%[x]]\n add %[x], %[x], %[step]\n subs %[n], %[n], #1\n"
                            "sxtab16 %[e], %[e], %[v]\n sxtab16 %[o], %[o], %[v], ror #8\n bne 1b\n"
                            : [v] "=&r"(v), [x] "+r"(from), [n] "+r"(n), [e] "+r"(even), [o] "+r"(odd)
                            : [step] "r"(step)
                            : "memory", "cc");
+#endif
             if (left == 0) {
                 a += nncc_dsp_lo(even);
                 b += nncc_dsp_lo(odd);

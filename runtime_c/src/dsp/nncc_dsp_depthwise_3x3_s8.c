@@ -28,6 +28,19 @@ static void interleave(const int8_t *upper, int32_t upper_step, const int8_t *lo
         : [u] "+r"(upper), [l] "+r"(lower), [to] "+r"(to), [n] "+r"(count), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
         : [us] "r"(upper_step), [ls] "r"(lower_step), [m] "r"(0xff00ff00u)
         : "memory", "cc");
+#elif NNCC_DSP_ACLE
+    for (; count > 0; count--) {
+        const int32_t a = nncc_dsp_load4(upper), b = nncc_dsp_load4(lower);
+        const uint32_t low = (uint32_t)nncc_dsp_lows(a, b), high = (uint32_t)nncc_dsp_highs(a, b);
+
+        to[0] = (int32_t)((low << 8) & 0xff00ff00u);
+        to[2] = (int32_t)(low & 0xff00ff00u);
+        to[4] = (int32_t)((high << 8) & 0xff00ff00u);
+        to[6] = (int32_t)(high & 0xff00ff00u);
+        upper += upper_step;
+        lower += lower_step;
+        to += 8;
+    }
 #else
     for (; count > 0; count--) {
         for (int32_t c = 0; c < 4; c++) {

@@ -81,6 +81,64 @@
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3("r2", "r3"))
 #define NNCC_ROWS3_ODD __asm volatile(NNCC_ROWS3("r3", "r2"))
 
+#elif NNCC_DSP_ACLE
+
+/* One column of inputs at x for the upper output u and the lower one l. */
+#define NNCC_COLUMN(u, l, x, w01, w12) \
+    do { \
+        const int32_t first = (x)[odd], second = (x)[1 - odd]; \
+\
+        u = __smlad(first, w01, u); \
+        u = (int32_t)nncc_dsp_smla((uint32_t)u, nncc_dsp_lo(second), nncc_dsp_hi(w12)); \
+        l = (int32_t)nncc_dsp_smla((uint32_t)l, nncc_dsp_hi(first), nncc_dsp_lo(w01)); \
+        l = __smlad(second, w12, l); \
+    } while (0)
+
+NNCC_INLINED void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
+                                    const int32_t *w, int8_t *y)
+{
+    for (int32_t c = 0; c < 4; c++) {
+        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], start = w[6];
+        const int32_t step = p->step;
+        const int32_t *from = x + 2 * c;
+        int8_t *to = y + c;
+        int32_t u0, l0, u1, l1;
+
+        for (int32_t i = p->columns >> 1; i > 0; i--) {
+            u0 = start;
+            l0 = start;
+            NNCC_COLUMN(u0, l0, from, w0, w1);
+            NNCC_COLUMN(u0, l0, from + 8, w2, w3);
+            u1 = start;
+            l1 = start;
+            NNCC_COLUMN(u1, l1, from + 8, w0, w1);
+            NNCC_COLUMN(u0, l0, from + 16, w4, w5);
+            NNCC_COLUMN(u1, l1, from + 16, w2, w3);
+            NNCC_COLUMN(u1, l1, from + 24, w4, w5);
+            to[p->down] = nncc_dsp_upper((uint32_t)l0, w + 7);
+            *to = nncc_dsp_upper((uint32_t)u0, w + 7);
+            to += step;
+            to[p->down] = nncc_dsp_upper((uint32_t)l1, w + 7);
+            *to = nncc_dsp_upper((uint32_t)u1, w + 7);
+            to += step;
+            from += 16;
+        }
+        if ((p->columns & 1) != 0) {
+            u0 = start;
+            l0 = start;
+            NNCC_COLUMN(u0, l0, from, w0, w1);
+            NNCC_COLUMN(u0, l0, from + 8, w2, w3);
+            NNCC_COLUMN(u0, l0, from + 16, w4, w5);
+            to[p->down] = nncc_dsp_upper((uint32_t)l0, w + 7);
+            *to = nncc_dsp_upper((uint32_t)u0, w + 7);
+        }
+        w += 10 - NNCC_ROWS_RELU;
+    }
+}
+
+#define NNCC_ROWS3_EVEN nncc_dsp_two_rows(p, x, 0, w, y)
+#define NNCC_ROWS3_ODD nncc_dsp_two_rows(p, x, 1, w, y)
+
 #else
 
 static inline void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,

@@ -66,6 +66,36 @@
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3_BY2("r2", "r3"))
 #define NNCC_ROWS3_ODD __asm volatile(NNCC_ROWS3_BY2("r3", "r2"))
 
+#elif NNCC_DSP_ACLE
+
+NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
+                                   const int32_t *w, int8_t *y)
+{
+    for (int32_t c = 0; c < 4; c++) {
+        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], below = w[3], last = nncc_dsp_lo(w[4]), start = w[5];
+        const int32_t step = p->step;
+        const int32_t *from = x + 2 * c;
+        int8_t *to = y + c;
+
+        for (int32_t i = p->columns; i > 0; i--) {
+            uint32_t sum = (uint32_t)__smlad(from[odd], w0, start);
+
+            sum = nncc_dsp_smla(sum, nncc_dsp_lo(from[1 - odd]), nncc_dsp_lo(below));
+            sum = (uint32_t)__smlad(from[8 + odd], w1, (int32_t)sum);
+            sum = nncc_dsp_smla(sum, nncc_dsp_lo(from[9 - odd]), nncc_dsp_hi(below));
+            sum = (uint32_t)__smlad(from[16 + odd], w2, (int32_t)sum);
+            sum = nncc_dsp_smla(sum, nncc_dsp_lo(from[17 - odd]), last);
+            *to = nncc_dsp_upper(sum, w + 6);
+            to += step;
+            from += 16;
+        }
+        w += 9 - NNCC_ROWS_RELU;
+    }
+}
+
+#define NNCC_ROWS3_EVEN nncc_dsp_row_by2(p, x, 0, w, y)
+#define NNCC_ROWS3_ODD nncc_dsp_row_by2(p, x, 1, w, y)
+
 #else
 
 static inline void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,

@@ -69,6 +69,25 @@ static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apa
         uint32_t sum[4];
 
         memcpy(sum, f->w, sizeof sum);
+#if NNCC_DSP_ACLE
+        while (w != f->w_end) {
+            int32_t s0 = (int32_t)sum[0], s1 = (int32_t)sum[1], s2 = (int32_t)sum[2], s3 = (int32_t)sum[3];
+
+            for (int32_t k = f->taps; k > 0; k--) {
+                s0 = __smlad(from[0], w[0], s0);
+                s1 = __smlad(from[1], w[1], s1);
+                s2 = __smlad(from[2], w[2], s2);
+                s3 = __smlad(from[3], w[3], s3);
+                from += 4;
+                w += 4;
+            }
+            sum[0] = (uint32_t)s0;
+            sum[1] = (uint32_t)s1;
+            sum[2] = (uint32_t)s2;
+            sum[3] = (uint32_t)s3;
+            from += f->skip / 4;
+        }
+#else
         while (w != f->w_end) {
             for (int32_t k = 0; k < f->taps; k++) {
                 for (int32_t c = 0; c < 4; c++) {
@@ -80,6 +99,7 @@ static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apa
             }
             from += f->skip / 4;
         }
+#endif
         for (int32_t c = 0; c < 4; c++) {
 #if NNCC_PAIRS_RELU
             const int32_t mcd[3] = {w[c], w[4 + c] - (128 << 16), 0};

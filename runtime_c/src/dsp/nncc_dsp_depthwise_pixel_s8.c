@@ -59,6 +59,47 @@ NNCC_DSP_NAKED void nncc_dsp_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_dept
                       "add sp, #36\n pop {r4-r11, pc}\n");
 }
 
+#elif NNCC_DSP_ACLE
+
+void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
+                                 const int8_t *x, int8_t *y)
+{
+    for (int32_t i = 0; i < p->channels; i += 4) {
+        const int32_t first = nncc_dsp_group(i, p->channels);
+        const int8_t *const in = x + first;
+        const int32_t *at = offsets;
+        int32_t s0 = w[0], s1 = w[1], s2 = w[2], s3 = w[3];
+        uint32_t v;
+
+        w += 4;
+        if ((p->taps & 1) != 0) {
+            const int8_t *const one = in + *at++;
+
+            s0 += one[0] * nncc_dsp_lo(w[0]);
+            s1 += one[1] * nncc_dsp_lo(w[1]);
+            s2 += one[2] * nncc_dsp_hi(w[0]);
+            s3 += one[3] * nncc_dsp_hi(w[1]);
+            w += 2;
+        }
+        for (int32_t t = p->taps >> 1; t > 0; t--) {
+            const int32_t a = nncc_dsp_load4(in + at[0]), b = nncc_dsp_load4(in + at[1]);
+            const int32_t low = nncc_dsp_lows(a, b), high = nncc_dsp_highs(a, b);
+
+            s0 = __smlad(nncc_dsp_even(low), w[0], s0);
+            s1 = __smlad(nncc_dsp_odd(low), w[1], s1);
+            s2 = __smlad(nncc_dsp_even(high), w[2], s2);
+            s3 = __smlad(nncc_dsp_odd(high), w[3], s3);
+            at += 2;
+            w += 4;
+        }
+        v = nncc_dsp_bytes(nncc_dsp_scaled(s0, w[0], w[1], w[2]), nncc_dsp_scaled(s1, w[3], w[4], w[5]),
+                           nncc_dsp_scaled(s2, w[6], w[7], w[8]), nncc_dsp_scaled(s3, w[9], w[10], w[11]));
+        v = nncc_dsp_clamped(v, p->low, p->cap);
+        memcpy(y + first, &v, sizeof v);
+        w += 12;
+    }
+}
+
 #else
 
 void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,

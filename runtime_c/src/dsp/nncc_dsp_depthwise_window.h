@@ -49,6 +49,47 @@
                                      "r3, [sp, #24]\n bne.w 1b\n" \
                                      "3:\n add sp, #36\n pop {r4-r11, pc}\n"
 
+#elif NNCC_DSP_ACLE
+
+static inline int8_t nncc_dsp_window_output(int32_t sum, const int32_t *mcs)
+{
+    return nncc_dsp_saturate(nncc_dsp_scaled(sum, mcs[0], mcs[1] + (NNCC_WINDOW_RELU && sum < 0 ? 1 : 0), mcs[2]));
+}
+
+static inline void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
+{
+    const int32_t apart = f->step / 4, line = f->line, pixel = f->pixel;
+    const int32_t *x = f->x;
+    int8_t *y = f->y;
+
+    for (int32_t i = f->columns; i > 0; i -= 2) {
+        const int32_t *x0 = x, *x1 = x + apart, *w = f->w + 4;
+        int32_t u0 = f->w[0], u1 = u0, l0 = u0, l1 = u0;
+
+        for (int32_t k = f->rounds; k > 0; k--) {
+            const int32_t a0 = x0[0], b0 = x0[1], a1 = x1[0], b1 = x1[1];
+
+            u0 = __smlad(b0, w[1], __smlad(a0, w[0], u0));
+            u1 = __smlad(b1, w[1], __smlad(a1, w[0], u1));
+            l0 = __smlad(b0, w[3], __smlad(a0, w[2], l0));
+            l1 = __smlad(b1, w[3], __smlad(a1, w[2], l1));
+            x0 += 2;
+            x1 += 2;
+            w += 4;
+        }
+        y[line] = nncc_dsp_window_output(l0, f->w + 1);
+        *y = nncc_dsp_window_output(u0, f->w + 1);
+        if (i == 1) {
+            break;
+        }
+        y += pixel;
+        y[line] = nncc_dsp_window_output(l1, f->w + 1);
+        *y = nncc_dsp_window_output(u1, f->w + 1);
+        y += pixel;
+        x += 2 * apart;
+    }
+}
+
 #else
 
 static inline void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)

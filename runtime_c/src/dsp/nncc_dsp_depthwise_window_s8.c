@@ -48,6 +48,22 @@ static void interleave(const nncc_dsp_two_rows *r, int32_t n, int32_t plane, int
                    : [u] "+r"(u), [l] "+r"(l), [to] "+r"(to), [n] "+r"(n), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
                    : [us] "r"(r->upper_step), [ls] "r"(r->lower_step), [p] "r"(plane), [s] "r"(pitch)
                    : "memory", "cc");
+#elif NNCC_DSP_ACLE
+    const int8_t *u = r->upper, *l = r->lower;
+    const int32_t apart = plane / 4;
+
+    for (; n > 0; n--) {
+        const int32_t a = nncc_dsp_load4(u), b = nncc_dsp_load4(l);
+        const int32_t low = nncc_dsp_lows(a, b), high = nncc_dsp_highs(a, b);
+
+        words[0] = nncc_dsp_even(low);
+        words[apart] = nncc_dsp_odd(low);
+        words[2 * apart] = nncc_dsp_even(high);
+        words[3 * apart] = nncc_dsp_odd(high);
+        u += r->upper_step;
+        l += r->lower_step;
+        words += pitch / 4;
+    }
 #else
     interleave_few(r, n, 4, plane, pitch, words);
 #endif

@@ -58,10 +58,20 @@ NNCC_DSP_NAKED int32_t *nncc_dsp_widen_2rows_s8(NNCC_DSP_ARG const int8_t *a, NN
 int32_t *nncc_dsp_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
 {
     for (; n >= 4; n -= 4) {
+#if NNCC_DSP_ACLE
+        const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
+
+        x[0] = nncc_dsp_even(u);
+        x[1] = nncc_dsp_even(v);
+        x[2] = nncc_dsp_odd(u);
+        x[3] = nncc_dsp_odd(v);
+        x += 4;
+#else
         *x++ = nncc_dsp_pair(a[0], a[2]);
         *x++ = nncc_dsp_pair(b[0], b[2]);
         *x++ = nncc_dsp_pair(a[1], a[3]);
         *x++ = nncc_dsp_pair(b[1], b[3]);
+#endif
         a += 4;
         b += 4;
     }

@@ -30,6 +30,13 @@ static inline void nncc_dsp_widen_row(const int8_t *x, int32_t n, int32_t pairs,
             : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b)
             :
             : "memory");
+#elif NNCC_DSP_ACLE
+        const int32_t v = nncc_dsp_load4(x);
+
+        to[0] = nncc_dsp_even(v);
+        to[1] = nncc_dsp_odd(v);
+        to += 2;
+        x += 4;
 #else
         *to++ = nncc_dsp_pair(x[0], x[2]);
         *to++ = nncc_dsp_pair(x[1], x[3]);
