@@ -59,6 +59,7 @@ func init() {
 		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool, "LpPool": (*drawer).pool,
 		"Relayout": (*drawer).relayout,
 		"Fused":    (*drawer).fused, "QLSTM": (*drawer).recurrent, "QGRU": (*drawer).recurrent,
+		"SVDF":     (*drawer).svdf,
 		"Constant": (*drawer).constant,
 	}
 }
