@@ -107,8 +107,8 @@ func requantize(n *operands) error {
 		return n.toInt32()
 	}
 	x := n.real(0)
-	if !y.Quantized() {
-		n.c.node("Identity", y.Name, []string{x})
+	if !y.Quantized() { // of float16, too
+		n.c.node("Cast", y.Name, []string{x}, intAttr("to", y.DType.ONNXCode()))
 		return nil
 	}
 	n.c.node("QuantizeLinear", y.Name, n.c.quantized(x, y), axis(y)...)

@@ -1,0 +1,44 @@
+package fb
+
+import (
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
+
+// TestGeneratedIsCurrent makes the accessors anew and compares them with fb.go. It needs
+// flatc (Debian: flatbuffers-compiler).
+func TestGeneratedIsCurrent(t *testing.T) {
+	flatc := testenv.Tool(t, "flatc", "flatc")
+	dir := t.TempDir()
+	out, err := exec.Command(flatc, "--go", "--gen-onefile", "--go-namespace", "fb", "-o", dir,
+		"schema.fbs").CombinedOutput()
+	if err != nil {
+		t.Fatalf("flatc: %v\n%s", err, out)
+	}
+	have, err := os.ReadFile("fb.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join(dir, "schema_generated.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != string(want) && string(have) != formatted(t, want) {
+		t.Error("fb.go is not what flatc makes of schema.fbs: run go generate ./frontend/tflite/fb")
+	}
+}
+
+// formatted is source as gofmt writes it.
+func formatted(t *testing.T, b []byte) string {
+	t.Helper()
+	f, err := format.Source(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(f)
+}
