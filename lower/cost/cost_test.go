@@ -84,12 +84,15 @@ func TestHeldOut(t *testing.T) {
 // more than the worst errors, as it was made once, loses many times as much.
 // Functions of elements are left out: those of one shape compute different things.
 func TestRegret(t *testing.T) {
-	type place struct{ lib, isa, geometry string }
+	type place struct {
+		lib, isa, geometry string
+		max                bool // maxima and averages have one kind of geometry
+	}
 	by := map[place][]Point{}
 	for _, p := range measured(t) {
 		m := Models()[p.Key]
 		if m != nil && p.Kind != Element && p.HeldOut() && m.Covers.covers(traitsOf(&p.Geometry)) {
-			at := place{p.Make, p.ISA, p.Geometry.String()}
+			at := place{p.Make, p.ISA, p.Geometry.String(), strings.Contains(p.Variant, "_max_")}
 			by[at] = append(by[at], p)
 		}
 	}

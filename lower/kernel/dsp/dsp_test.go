@@ -141,13 +141,14 @@ func limit(b *kerneltest.Writer) { b.Limit(b.In(1, 3), b.In(1, 70)) }
 
 func pair(b *kerneltest.Writer) { b.Pair() }
 
-func pool(kind string) func(b *kerneltest.Writer) {
+// pool has windows of any size mostly, or, with a smaller one, those that slide.
+func pool(kind string, most int) func(b *kerneltest.Writer) {
 	return func(b *kerneltest.Writer) {
 		rank := b.One(1, 2, 2)
 		size := draw(rank, func() int { return b.In(1, 20) })
 		kernel := make([]int, rank)
 		for d := range kernel {
-			kernel[d] = b.In(1, size[d])
+			kernel[d] = b.In(1, min(most, size[d]))
 		}
 		b.Pool(kind, b.One(1, 2), b.One(1, 3, 4, 6, 8, 13), size, kernel, draw(rank, func() int { return b.In(1, 4) }),
 			nil)
@@ -182,8 +183,9 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_lstm_s16", recurrent(false, true)}, {"nncc_dsp_gru_s8", recurrent(true, false)},
 	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
 	{"nncc_lut_s8", limit},
-	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool")},
-	{"nncc_dsp_max_pool_s8", pool("MaxPool")},
+	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool", 20)},
+	{"nncc_dsp_max_pool_s8", pool("MaxPool", 20)}, {"nncc_dsp_avg_pool_sliding_s8", pool("AveragePool", 5)},
+	{"nncc_dsp_max_pool_sliding_s8", pool("MaxPool", 5)},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},

@@ -1,6 +1,8 @@
 package dsp
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -8,26 +10,79 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
+// poolParams are the fields of nncc_dsp_pool_params.
+func poolParams(n *kernel.Node, g *op.PoolGeom) []call.Field {
+	lo, hi, _ := op.PoolQuantClamp(n.Node)
+	w := quantised.PoolWindow(g)
+	f := fields("batches", g.N, "in_h", w.In.H, "in_w", w.In.W, "channels", g.C, "out_h", w.Out.H, "out_w", w.Out.W,
+		"kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W, "stride_h", w.Stride.H, "stride_w", w.Stride.W,
+		"pad_h", w.Pad.H, "pad_w", w.Pad.W)
+	return append(f, clampOf(&op.MACParams{ActMin: lo, ActMax: hi}).bounds()...)
+}
+
 func pool(name, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
 		Rules: join(onDSP(code+"-00"), quantised.PoolRules(code)),
 		Lower: func(n *kernel.Node) *call.Lowered {
-			g := kernel.Pool.Must(n)
-			lo, hi, _ := op.PoolQuantClamp(n.Node)
-			w := quantised.PoolWindow(g)
-			f := fields("batches", g.N, "in_h", w.In.H, "in_w", w.In.W, "channels", g.C, "out_h", w.Out.H, "out_w",
-				w.Out.W,
-				"kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W, "stride_h", w.Stride.H, "stride_w", w.Stride.W, "pad_h",
-				w.Pad.H, "pad_w", w.Pad.W)
-			f = append(f, clampOf(&op.MACParams{ActMin: lo, ActMax: hi}).bounds()...)
 			return own(&call.Lowered{}, call.Call{Func: name, Args: []call.Arg{
-				&call.Struct{Type: "nncc_dsp_pool_params", Fields: f}, i8In(0), i8Out(0)}})
+				&call.Struct{Type: "nncc_dsp_pool_params", Fields: poolParams(n, kernel.Pool.Must(n))},
+				i8In(0), i8Out(0)}})
+		},
+	}
+}
+
+// stripBytes is what the columns of a strip of outputs take in scratch, unless
+// those of one output take more.
+const stripBytes = 2048
+
+// strip is how many outputs of a row are computed together, and their scratch,
+// size bytes a value.
+func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
+	w := quantised.PoolWindow(g)
+	column := size * g.C
+	outputs = min(w.Out.W, max(1, (stripBytes/column-w.Kernel.W)/w.Stride.W+1))
+	columns := min(w.In.W, (outputs-1)*w.Stride.W+w.Kernel.W)
+	return outputs, (columns*column + 3*size + 3) &^ 3
+}
+
+// sliding is a pooling of windows that have columns in common, or lie beside
+// each other; most is how many elements they may have, 0 where it does not
+// matter, size that of what columns give.
+func sliding(name, code, doc string, size, most int, ops ...*ir.OpDef) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
+		Rules: join(onDSP(code+"-00"), quantised.PoolRules(code), kernel.Pool.Rule(code+"-05",
+			"several windows in a row, no columns between them", func(_ *kernel.Node, g *op.PoolGeom) string {
+				w := quantised.PoolWindow(g)
+				switch {
+				case w.Out.W == 1:
+					return "a row has one window"
+				case w.Stride.W > w.Kernel.W:
+					return fmt.Sprintf("the stride is %d, the window's width %d", w.Stride.W, w.Kernel.W)
+				case w.Stride.W > 1 && g.C < 4:
+					return fmt.Sprintf("%d channels with stride %d, want 4 or stride 1", g.C, w.Stride.W)
+				case most > 0 && g.Taps() > most:
+					return fmt.Sprintf("a window has %d elements, want at most %d", g.Taps(), most)
+				}
+				return ""
+			})),
+		Lower: func(n *kernel.Node) *call.Lowered {
+			g := kernel.Pool.Must(n)
+			outputs, bytes := strip(g, size)
+			return own(&call.Lowered{Scratch: bytes}, call.Call{Func: name, Args: []call.Arg{
+				&call.Struct{Type: "nncc_dsp_sliding_pool_params", Fields: append([]call.Field{
+					call.F("pool", call.Nested{Fields: poolParams(n, g)})},
+					fields("strip", outputs)...)}, i8In(0), i8Out(0), scratch32(0)}})
 		},
 	}
 }
 
 var (
+	avgPoolSliding = sliding("nncc_dsp_avg_pool_sliding_s8", "DSP-AVGS", "int8 average pooling of rows of windows",
+		2, 127, op.AveragePool)
+	maxPoolSliding = sliding("nncc_dsp_max_pool_sliding_s8", "DSP-MAXS", "int8 max pooling of rows of windows", 1, 0,
+		op.MaxPool)
 	avgPool = pool("nncc_dsp_avg_pool_s8", "DSP-AVG", "int8 average pooling", op.AveragePool, op.GlobalAveragePool)
 	maxPool = pool("nncc_dsp_max_pool_s8", "DSP-MAXP", "int8 max pooling", op.MaxPool, op.GlobalMaxPool)
 )

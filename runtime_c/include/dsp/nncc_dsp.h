@@ -521,6 +521,19 @@ typedef struct
 /* The largest of them. */
 /* KERNELS(nncc_dsp_max_pool_s8) */
 
+/* Windows that overlap: strip outputs of a row together. */
+typedef struct
+{
+    nncc_dsp_pool_params pool;
+    int32_t strip;
+} nncc_dsp_sliding_pool_params;
+
+/*
+ * The same with scratch: one value for each byte of the columns of a strip, and three more. The mean: values of 16
+ * bits, at most 127 elements in a window. The stride is at most the width of the window.
+ */
+/* KERNELS(dsp_pool_sliding) */
+
 typedef struct
 {
     int32_t batches, rows, cols;

@@ -1,0 +1,146 @@
+/*
+ * nncc_simd32.h: instructions of the DSP extension on two or four values in a word, as functions; in C where there are
+ * none.
+ */
+#ifndef NNCC_SIMD32_H
+#define NNCC_SIMD32_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "nncc_isa.h"
+
+#define NNCC_SIMD32_ASM (NNCC_SIMD32 && NNCC_ASM)
+
+#if NNCC_SIMD32
+#include <arm_acle.h>
+#endif
+
+/* Four bytes or two halves at any address. */
+static inline uint32_t nncc_load_word(const void *x)
+{
+    uint32_t w;
+
+    memcpy(&w, x, sizeof w);
+    return w;
+}
+
+static inline void nncc_store_word(void *y, uint32_t w)
+{
+    memcpy(y, &w, sizeof w);
+}
+
+/* The lower and the upper half of a word, signed. */
+static inline int32_t nncc_low_half(uint32_t w)
+{
+    return (int16_t)(uint16_t)(w & 0xffffu);
+}
+
+static inline int32_t nncc_high_half(uint32_t w)
+{
+    return (int16_t)(uint16_t)(w >> 16);
+}
+
+/* A word of the lower half of low and the lower, or the upper half of high. */
+static inline uint32_t nncc_pack_low(uint32_t low, uint32_t high)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t r;
+
+    __asm("pkhbt %0, %1, %2, lsl #16" : "=r"(r) : "r"(low), "r"(high));
+    return r;
+#else
+    return (low & 0xffffu) | (high << 16);
+#endif
+}
+
+static inline uint32_t nncc_pack_high(uint32_t low, uint32_t high)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t r;
+
+    __asm("pkhtb %0, %2, %1, asr #16" : "=r"(r) : "r"(low), "r"(high));
+    return r;
+#else
+    return (low >> 16) | (high & 0xffff0000u);
+#endif
+}
+
+/* Two sums of 16 bits. */
+static inline uint32_t nncc_add16(uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32
+    return (uint32_t)__sadd16((int16x2_t)a, (int16x2_t)b);
+#else
+    return ((a + b) & 0xffffu) | ((a & 0xffff0000u) + (b & 0xffff0000u));
+#endif
+}
+
+/* sum plus the even bytes of v, signed; the odd ones. */
+static inline uint32_t nncc_add_even(uint32_t sum, uint32_t v)
+{
+#if NNCC_SIMD32
+    return (uint32_t)__sxtab16((int16x2_t)sum, (int8x4_t)v);
+#else
+    const uint32_t low = (uint32_t)(int32_t)(int8_t)(uint8_t)(v & 255u);
+    const uint32_t high = (uint32_t)(int32_t)(int8_t)(uint8_t)((v >> 16) & 255u);
+
+    return nncc_add16(sum, nncc_pack_low(low, high));
+#endif
+}
+
+static inline uint32_t nncc_add_odd(uint32_t sum, uint32_t v)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t r;
+
+    __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(r) : "r"(sum), "r"(v));
+    return r;
+#else
+    return nncc_add_even(sum, v >> 8);
+#endif
+}
+
+/* sum + half * m / 2^16, rounded down, of the lower and the upper half of w; sums stay in 32 bits. */
+static inline int32_t nncc_scale_low(int32_t sum, int32_t m, uint32_t w)
+{
+#if NNCC_SIMD32
+    return __smlawb(m, (int32_t)w, sum);
+#else
+    return sum + (int32_t)(((int64_t)m * nncc_low_half(w)) >> 16);
+#endif
+}
+
+static inline int32_t nncc_scale_high(int32_t sum, int32_t m, uint32_t w)
+{
+#if NNCC_SIMD32
+    return __smlawt(m, (int32_t)w, sum);
+#else
+    return sum + (int32_t)(((int64_t)m * nncc_high_half(w)) >> 16);
+#endif
+}
+
+/* The larger of two signed bytes, four times. */
+static inline uint32_t nncc_max8(uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t t;
+
+    __asm("ssub8 %0, %1, %2\n\tsel %1, %1, %2" : "=&r"(t), "+r"(a) : "r"(b));
+    return a;
+#elif NNCC_SIMD32
+    (void)__ssub8((int8x4_t)a, (int8x4_t)b);
+    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
+#else
+    uint32_t r = 0;
+
+    for (uint32_t i = 0; i < 32u; i += 8u) {
+        const uint32_t u = (a >> i) & 255u, v = (b >> i) & 255u;
+
+        r |= ((u ^ 0x80u) > (v ^ 0x80u) ? u : v) << i;
+    }
+    return r;
+#endif
+}
+
+#endif /* NNCC_SIMD32_H */
