@@ -98,9 +98,9 @@ func (c *converter) op(o *model.Op) {
 		return
 	}
 	n := &operands{c: c, o: o, row: r}
-	if len(o.In) < r.in || len(o.Out) < results(o.Name) || slices.Contains(o.In[:r.in], nil) {
+	if len(o.In) < r.in || len(o.Out) < r.out || slices.Contains(o.In[:r.in], nil) {
 		c.fail("arity", o.String(), "%d inputs and %d outputs, want at least %d and %d", len(o.In), len(o.Out), r.in,
-			results(o.Name))
+			r.out)
 		return
 	}
 	if err := r.write(n); err != nil {

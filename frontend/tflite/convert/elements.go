@@ -154,20 +154,35 @@ func squaredDifference(n *operands) error {
 	return nil
 }
 
+// reduced are the constant dimensions that input 1 names, and whether they are kept.
+func (n *operands) reduced() (axes []int, keep int, err error) {
+	var o fb.ReducerOptions
+	if err := n.options("ReducerOptions", o.Init); err != nil {
+		return nil, 0, err
+	}
+	if o.KeepDims() {
+		keep = 1
+	}
+	axes, err = n.ints(1)
+	return axes, keep, err
+}
+
+// reduceAll tells whether all elements are true.
+func reduceAll(n *operands) error {
+	axes, keep, err := n.reduced()
+	if err != nil {
+		return err
+	}
+	n.c.node("ReduceMin", n.out().Name, []string{n.raw(0), n.list("axes", axes...)}, intAttr("keepdims", keep))
+	return nil
+}
+
 // reduce is a reduction over the constant dimensions that input 1 names.
 func reduce(op string) func(n *operands) error {
 	return func(n *operands) error {
-		var o fb.ReducerOptions
-		if err := n.options("ReducerOptions", o.Init); err != nil {
-			return err
-		}
-		axes, err := n.ints(1)
+		axes, keep, err := n.reduced()
 		if err != nil {
 			return err
-		}
-		keep := 0
-		if o.KeepDims() {
-			keep = 1
 		}
 		n.c.node(op, n.c.realOut(n.out()), []string{n.real(0), n.list("axes", axes...)}, intAttr("keepdims", keep))
 		n.c.store(n.out())

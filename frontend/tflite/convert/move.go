@@ -122,25 +122,55 @@ func stridedSlice(n *operands) error {
 			return err
 		}
 	}
-	x := n.in(0)
-	if o.EllipsisMask() != 0 || o.NewAxisMask() != 0 {
-		return fmt.Errorf("an ellipsis or a new axis in the slice, want neither")
+	if len(v[1]) != len(v[0]) || len(v[2]) != len(v[0]) {
+		return fmt.Errorf("%d begins, %d ends and %d strides", len(v[0]), len(v[1]), len(v[2]))
 	}
-	if len(v[0]) > len(x.Shape) || len(v[1]) != len(v[0]) || len(v[2]) != len(v[0]) {
-		return fmt.Errorf("begins %v, ends %v and strides %v of a tensor of shape %v", v[0], v[1], v[2], x.Shape)
+	axes, err := slicedAxes(&o, len(v[0]), len(n.in(0).Shape))
+	if err != nil {
+		return err
 	}
-	axes := make([]int, len(v[0]))
-	for i := range axes {
-		axes[i] = i
-		v[0][i], v[1][i], v[2][i] = slicedDim(&o, i, v[0][i], v[1][i], v[2][i])
+	var at [4][]int
+	for i, axis := range axes {
+		if axis >= 0 {
+			begin, end, stride := slicedDim(&o, i, v[0][i], v[1][i], v[2][i])
+			for j, v := range [4]int{begin, end, axis, stride} {
+				at[j] = append(at[j], v)
+			}
+		}
 	}
-	in := []string{n.raw(0), n.list("starts", v[0]...), n.list("ends", v[1]...), n.list("axes", axes...),
-		n.list("steps", v[2]...)}
-	if o.ShrinkAxisMask() == 0 {
+	in := []string{n.raw(0), n.list("starts", at[0]...), n.list("ends", at[1]...), n.list("axes", at[2]...),
+		n.list("steps", at[3]...)}
+	if o.ShrinkAxisMask() == 0 && o.NewAxisMask() == 0 {
 		n.c.node("Slice", n.out().Name, in)
 		return nil
 	}
 	return n.shaped(n.c.node("Slice", n.c.fresh(n.out(), "slice"), in))
+}
+
+// slicedAxes are the dimensions that the entries of a slice of so many speak of, -1 for a
+// new one and for the ellipsis, which stands for all that no other entry names.
+func slicedAxes(o *fb.StridedSliceOptions, entries, rank int) ([]int, error) {
+	axes, next, dots := make([]int, entries), 0, false
+	for i := range axes {
+		axes[i] = -1
+		switch {
+		case o.EllipsisMask()>>i&1 != 0 && dots:
+			return nil, fmt.Errorf("two ellipses in the slice, want one")
+		case o.EllipsisMask()>>i&1 != 0:
+			dots = true
+			next = rank
+			for j := i + 1; j < entries; j++ {
+				next -= int(^o.NewAxisMask() >> j & 1)
+			}
+		case o.NewAxisMask()>>i&1 == 0:
+			axes[i] = next
+			next++
+		}
+		if next < 0 || next > rank {
+			return nil, fmt.Errorf("%d entries in the slice of a tensor of rank %d", entries, rank)
+		}
+	}
+	return axes, nil
 }
 
 // slicedDim is begin, end and stride of dimension i for ONNX, with the masks read.
@@ -208,7 +238,7 @@ func mirrorPad(n *operands) error {
 		return err
 	}
 	if o.Mode() != 0 {
-		return fmt.Errorf("mode SYMMETRIC, want REFLECT")
+		return n.symmetric()
 	}
 	n.c.node("Pad", n.out().Name, []string{n.raw(0), n.list("pads", p...)}, textAttr("mode", "reflect"))
 	return nil

@@ -2,6 +2,7 @@ package fb
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,3 +37,6 @@ func OperatorName(code int32) string {
 	}
 	return operators[code]
 }
+
+// CodeOf is the code of a builtin operator by its name, -1 for other names.
+func CodeOf(name string) int32 { return int32(slices.Index(operators, name)) }

@@ -20,54 +20,66 @@ type Tensor struct {
 }
 
 // Op is an operator: its code, its tensors by index, -1 for none, and what writes its
-// options; nil for none.
+// options; nil for none. Custom operators have a name and bytes as options.
 type Op struct {
 	Code    int32
+	Custom  string
 	In, Out []int32
 	Options func(b *flatbuffers.Builder) flatbuffers.UOffsetT
+	Kind    byte // of the options, the format's number
+	Bytes   []byte
 }
 
-// Graph is a model with one graph.
+// Graph is a model: its first graph, and those that operators of it call.
 type Graph struct {
 	Tensors         []Tensor
 	Ops             []Op
 	Inputs, Outputs []int32
+	Called          []Graph
+}
+
+// writer is a file being written.
+type writer struct {
+	*flatbuffers.Builder
+	buffers, codes []flatbuffers.UOffsetT
 }
 
 // Bytes is the file.
 func (g Graph) Bytes() []byte {
-	b := flatbuffers.NewBuilder(1024)
-	var buffers, tensors, ops, codes []flatbuffers.UOffsetT
-	fb.BufferStart(b)
-	buffers = append(buffers, fb.BufferEnd(b))
+	w := &writer{Builder: flatbuffers.NewBuilder(1024)}
+	fb.BufferStart(w.Builder)
+	w.buffers = append(w.buffers, fb.BufferEnd(w.Builder))
+	graphs := []flatbuffers.UOffsetT{w.graph(g)}
+	for _, c := range g.Called {
+		graphs = append(graphs, w.graph(c))
+	}
+	b := w.Builder
+	graphList, codeList, bufferList := list(b, graphs), list(b, w.codes), list(b, w.buffers)
+	fb.ModelStart(b)
+	fb.ModelAddVersion(b, 3)
+	fb.ModelAddOperatorCodes(b, codeList)
+	fb.ModelAddSubgraphs(b, graphList)
+	fb.ModelAddBuffers(b, bufferList)
+	b.FinishWithFileIdentifier(fb.ModelEnd(b), []byte(fb.Identifier))
+	return b.FinishedBytes()
+}
+
+func (w *writer) graph(g Graph) flatbuffers.UOffsetT {
+	b := w.Builder
+	var tensors, ops []flatbuffers.UOffsetT
 	for _, t := range g.Tensors {
 		buffer := 0
 		if t.Data != nil {
 			data := b.CreateByteVector(t.Data)
 			fb.BufferStart(b)
 			fb.BufferAddData(b, data)
-			buffer = len(buffers)
-			buffers = append(buffers, fb.BufferEnd(b))
+			buffer = len(w.buffers)
+			w.buffers = append(w.buffers, fb.BufferEnd(b))
 		}
 		tensors = append(tensors, t.write(b, uint32(buffer)))
 	}
-	for i, o := range g.Ops {
-		in, out := ints(b, o.In), ints(b, o.Out)
-		var options flatbuffers.UOffsetT
-		if o.Options != nil {
-			options = o.Options(b)
-		}
-		fb.OperatorStart(b)
-		fb.OperatorAddOpcodeIndex(b, uint32(i))
-		fb.OperatorAddInputs(b, in)
-		fb.OperatorAddOutputs(b, out)
-		if options != 0 {
-			fb.OperatorAddOptions(b, options)
-		}
-		ops = append(ops, fb.OperatorEnd(b))
-		fb.OperatorCodeStart(b)
-		fb.OperatorCodeAddBuiltinCode(b, o.Code)
-		codes = append(codes, fb.OperatorCodeEnd(b))
+	for _, o := range g.Ops {
+		ops = append(ops, w.op(o))
 	}
 	in, out := ints(b, g.Inputs), ints(b, g.Outputs)
 	tensorList, opList := list(b, tensors), list(b, ops)
@@ -76,15 +88,42 @@ func (g Graph) Bytes() []byte {
 	fb.SubGraphAddInputs(b, in)
 	fb.SubGraphAddOutputs(b, out)
 	fb.SubGraphAddOperators(b, opList)
-	graphs := list(b, []flatbuffers.UOffsetT{fb.SubGraphEnd(b)})
-	codeList, bufferList := list(b, codes), list(b, buffers)
-	fb.ModelStart(b)
-	fb.ModelAddVersion(b, 3)
-	fb.ModelAddOperatorCodes(b, codeList)
-	fb.ModelAddSubgraphs(b, graphs)
-	fb.ModelAddBuffers(b, bufferList)
-	b.FinishWithFileIdentifier(fb.ModelEnd(b), []byte(fb.Identifier))
-	return b.FinishedBytes()
+	return fb.SubGraphEnd(b)
+}
+
+func (w *writer) op(o Op) flatbuffers.UOffsetT {
+	b := w.Builder
+	in, out := ints(b, o.In), ints(b, o.Out)
+	var options, custom, name flatbuffers.UOffsetT
+	if o.Options != nil {
+		options = o.Options(b)
+	}
+	if o.Bytes != nil {
+		custom = b.CreateByteVector(o.Bytes)
+	}
+	if o.Custom != "" {
+		name = b.CreateString(o.Custom)
+		o.Code = fb.Custom
+	}
+	fb.OperatorCodeStart(b)
+	fb.OperatorCodeAddDeprecatedBuiltinCode(b, int8(min(o.Code, 127)))
+	if name != 0 {
+		fb.OperatorCodeAddCustomCode(b, name)
+	}
+	fb.OperatorCodeAddBuiltinCode(b, o.Code)
+	w.codes = append(w.codes, fb.OperatorCodeEnd(b))
+	fb.OperatorStart(b)
+	fb.OperatorAddOpcodeIndex(b, uint32(len(w.codes)-1))
+	fb.OperatorAddInputs(b, in)
+	fb.OperatorAddOutputs(b, out)
+	if options != 0 {
+		fb.OperatorAddOptionsType(b, o.Kind)
+		fb.OperatorAddOptions(b, options)
+	}
+	if custom != 0 {
+		fb.OperatorAddCustomOptions(b, custom)
+	}
+	return fb.OperatorEnd(b)
 }
 
 func (t Tensor) write(b *flatbuffers.Builder, buffer uint32) flatbuffers.UOffsetT {

@@ -1,0 +1,69 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/tflite"
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// CompileLayer reads a TensorFlow Lite layer and makes firmware of it. What is wanted are
+// the results of the interpreter on the program's definition, of random inputs. State is
+// an input and an output like others.
+func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error) {
+	c := &Case{Test: &Test{Folder: "tflite", Name: fmt.Sprintf("%s_%s_%d", l.Op, l.Type, i)}}
+	var err error
+	if c.Model, err = tflite.Parse(l.Bytes(), onnx.Limits{}); err != nil {
+		return nil, err
+	}
+	if c.Graph, err = onnx.OpenModel(c.Model, onnx.ImportOptions{}); err != nil {
+		return nil, err
+	}
+	c.Model.State = nil
+	data := l.Data()
+	for k, v := range c.Graph.In {
+		b := []byte{}
+		if k < len(data) {
+			b = data[k]
+		} else {
+			b = tflitetest.Random(rand.New(rand.NewPCG(3, uint64(k))), v.Type.DType.String(), v.Type.Elems())
+		}
+		d, err := tensor.FromBytes(v.Type.DType, v.Type.Shape, b)
+		if err != nil {
+			return nil, err
+		}
+		c.Args = append(c.Args, d)
+	}
+	prefix := fmt.Sprintf("t%03d", i)
+	o, err := c.Compile(spec, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if c.Want, err = interp.Run(o.Lowered.Reference, c.Args, nil); err != nil {
+		return nil, err
+	}
+	return &Built{c, prefix, o}, nil
+}
+
+// RunLayers compiles layers for a board, runs them as firmware and reports each by its
+// index: nil where the results are the interpreter's.
+func RunLayers(ctx context.Context, all []*tflitetest.Layer, spec *boards.Spec, report func(i int, err error)) error {
+	index := map[*Built]int{}
+	var built []*Built
+	for i, l := range all {
+		b, err := CompileLayer(l, spec, i)
+		if err != nil {
+			report(i, err)
+			continue
+		}
+		index[b] = i
+		built = append(built, b)
+	}
+	return runBatches(ctx, spec, Batches(built), nil, func(b *Built, err error) { report(index[b], err) })
+}

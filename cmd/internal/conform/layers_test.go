@@ -1,0 +1,45 @@
+package conform
+
+import (
+	"context"
+	"regexp"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
+
+// TestTFLite compiles a layer of every operator of TensorFlow Lite in every type and runs
+// them as one program, whose results are the interpreter's bit for bit.
+func TestTFLite(t *testing.T) {
+	all := tflitetest.Layers()
+	if only := testenv.Get("NNCC_CONFORMANCE_ONLY"); only != "" {
+		var some []*tflitetest.Layer
+		for _, l := range all {
+			if regexp.MustCompile(only).MatchString(l.Op) {
+				some = append(some, l)
+			}
+		}
+		all = some
+	}
+	p := Plan{Targets: []string{"host"}}
+	if testenv.Long() {
+		p.Targets = []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus"}
+	}
+	p.Targets = testenv.Boards(p.Targets...)
+	require(t, &p)
+	for _, target := range p.Targets {
+		spec, err := boards.Load(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := RunLayers(context.Background(), all, spec, func(i int, err error) {
+			if err != nil {
+				t.Errorf("%s: %s %s (%d): %v", target, all[i].Op, all[i].Type, i, err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package tflite_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/tflite"
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TestLayers: every layer is read, interpreted, and has results of the shapes and types
+// that the file states.
+func TestLayers(t *testing.T) {
+	for i, l := range tflitetest.Layers() {
+		t.Run(fmt.Sprintf("%s_%s_%d", l.Op, l.Type, i), func(t *testing.T) {
+			m, err := tflite.Parse(l.Bytes(), onnx.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var in []*tensor.Dense
+			for k, b := range l.Data() {
+				d, err := tensor.FromBytes(g.In[k].Type.DType, g.In[k].Type.Shape, b)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in = append(in, d)
+			}
+			out, err := interp.Run(g, in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k, o := range l.Outputs {
+				want := l.Tensors[o]
+				have := []int32{}
+				for _, d := range out[k].Shape {
+					have = append(have, int32(d))
+				}
+				if fmt.Sprint(have) != fmt.Sprint(append([]int32{}, want.Shape...)) ||
+					tflitetest.Types[out[k].DType.String()] != want.Type {
+					t.Errorf("result %d is %s, want %v", k, out[k], want.Shape)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package tflitetest
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/nncc/nncc/frontend/tflite/fb"
+)
+
+// Types are element types by their names, with the format's numbers.
+var Types = map[string]int8{"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9, "u32": 15, "i4": 17}
+
+// sizes are the bytes of an element.
+var sizes = map[string]int{"f32": 4, "i32": 4, "u8": 1, "i64": 8, "bool": 1, "i16": 2, "i8": 1, "u32": 4}
+
+// Layer is a model of one operator.
+type Layer struct {
+	Op   string // the operator's name in the format
+	Type string // of its data: "f32", "i8", ...
+	Graph
+	rng   *rand.Rand
+	limit int // of inputs of int32, which are indices; 0: they are not
+}
+
+// newLayer begins a model; the same name and type give the same numbers.
+func newLayer(op, typ string) *Layer {
+	seed := uint64(17)
+	for _, c := range op + typ {
+		seed = seed*31 + uint64(c)
+	}
+	return &Layer{Op: op, Type: typ, rng: rand.New(rand.NewPCG(seed, 1))}
+}
+
+// tensor adds a tensor. Integers of the layer's type have a quantisation: int8 scale 0.05
+// and zero point 3, int16 scale 0.0005.
+func (l *Layer) tensor(typ string, shape ...int32) int32 {
+	t := Tensor{Name: "t" + string(rune('a'+len(l.Tensors))), Type: Types[typ], Shape: shape}
+	switch typ {
+	case "i8":
+		t.Scale, t.Zero = []float32{0.05}, []int64{3}
+	case "i16":
+		t.Scale, t.Zero = []float32{0.0005}, []int64{0}
+	}
+	l.Tensors = append(l.Tensors, t)
+	return int32(len(l.Tensors) - 1)
+}
+
+// in adds an input of the layer's type, input one of another.
+func (l *Layer) in(shape ...int32) int32 { return l.input(l.Type, shape...) }
+
+func (l *Layer) input(typ string, shape ...int32) int32 {
+	i := l.tensor(typ, shape...)
+	l.Inputs = append(l.Inputs, i)
+	return i
+}
+
+// out adds a result of the layer's type, output one of another.
+func (l *Layer) out(shape ...int32) int32 { return l.output(l.Type, shape...) }
+
+func (l *Layer) output(typ string, shape ...int32) int32 {
+	i := l.tensor(typ, shape...)
+	l.Outputs = append(l.Outputs, i)
+	return i
+}
+
+// scaled gives a tensor a quantisation.
+func (l *Layer) scaled(i int32, scale float32, zero int64) int32 {
+	l.Tensors[i].Scale, l.Tensors[i].Zero = []float32{scale}, []int64{zero}
+	return i
+}
+
+// plain takes a tensor's quantisation away.
+func (l *Layer) plain(i int32) int32 {
+	l.Tensors[i].Scale, l.Tensors[i].Zero = nil, nil
+	return i
+}
+
+// random adds a constant of random elements.
+func (l *Layer) random(typ string, shape ...int32) int32 {
+	i := l.tensor(typ, shape...)
+	n := 1
+	for _, d := range shape {
+		n *= int(d)
+	}
+	l.Tensors[i].Data = Random(l.rng, typ, n)
+	return i
+}
+
+// Random gives n elements: floats in (-4, 4), int32 and int64 in [-1000, 1000), int16,
+// int8 and uint8 of the whole range.
+func Random(rng *rand.Rand, typ string, n int) []byte {
+	b := []byte{}
+	for range n {
+		switch typ {
+		case "f32":
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(rng.Float32()*8-4))
+		case "i32", "u32":
+			b = binary.LittleEndian.AppendUint32(b, uint32(rng.IntN(2000)-1000))
+		case "i64":
+			b = binary.LittleEndian.AppendUint64(b, uint64(rng.IntN(2000)-1000))
+		case "i16":
+			b = binary.LittleEndian.AppendUint16(b, uint16(rng.IntN(1<<16)))
+		case "bool":
+			b = append(b, byte(rng.IntN(2)))
+		default:
+			b = append(b, byte(rng.IntN(256)))
+		}
+	}
+	return b
+}
+
+// ints adds a constant list of int32.
+func (l *Layer) ints(v ...int32) int32 { return l.intsOf([]int32{int32(len(v))}, v...) }
+
+// scalar adds a constant int32 without dimensions.
+func (l *Layer) scalar(v int32) int32 { return l.intsOf(nil, v) }
+
+func (l *Layer) intsOf(shape []int32, v ...int32) int32 {
+	i := l.tensor("i32", shape...)
+	l.Tensors[i].Data = []byte{}
+	for _, x := range v {
+		l.Tensors[i].Data = binary.LittleEndian.AppendUint32(l.Tensors[i].Data, uint32(x))
+	}
+	return i
+}
+
+// do adds the layer's operator.
+func (l *Layer) do(o options, in []int32, out ...int32) {
+	l.add(l.Op, o, in, out...)
+}
+
+// add adds an operator.
+func (l *Layer) add(name string, o options, in []int32, out ...int32) {
+	op := Op{In: in, Out: out, Kind: o.kind, Bytes: o.bytes}
+	if op.Code = fb.CodeOf(name); op.Code < 0 {
+		op.Custom = name
+	}
+	if o.kind != 0 {
+		op.Options = o.write
+	}
+	l.Ops = append(l.Ops, op)
+}
+
+// options are those of an operator: the number of their table among all, and its fields
+// in order, nil for the default; or bytes of custom operators.
+type options struct {
+	kind   byte
+	fields []any
+	bytes  []byte
+}
+
+// with gives options.
+func with(kind byte, fields ...any) options { return options{kind: kind, fields: fields} }
+
+func (o options) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
+	b.StartObject(len(o.fields))
+	for i, f := range o.fields {
+		switch v := f.(type) {
+		case bool:
+			b.PrependBoolSlot(i, v, false)
+		case int8:
+			b.PrependInt8Slot(i, v, 0)
+		case int:
+			b.PrependInt32Slot(i, int32(v), 0)
+		case float64:
+			b.PrependFloat32Slot(i, float32(v), 0)
+		}
+	}
+	return b.EndObject()
+}
+
+// Data gives random elements of every input, by the layer's name.
+func (l *Layer) Data() [][]byte {
+	var all [][]byte
+	for _, i := range l.Inputs {
+		t := l.Tensors[i]
+		n := 1
+		for _, d := range t.Shape {
+			n *= int(d)
+		}
+		data := Random(l.rng, typeName(t.Type), n)
+		for k := 0; t.Type == Types["i32"] && l.limit > 0 && k < len(data); k += 4 {
+			binary.LittleEndian.PutUint32(data[k:], uint32(l.rng.IntN(l.limit)))
+		}
+		all = append(all, data)
+	}
+	return all
+}
+
+func typeName(t int8) string {
+	for name, v := range Types {
+		if v == t {
+			return name
+		}
+	}
+	return ""
+}
+
+// layersOf makes a layer of an operator for each type.
+func layersOf(op string, types []string, fill func(l *Layer)) []*Layer {
+	var all []*Layer
+	for _, t := range types {
+		l := newLayer(op, t)
+		fill(l)
+		all = append(all, l)
+	}
+	return all
+}
+
+// Layers are models of one operator each: every operator that nncc reads, in the types
+// that TensorFlow Lite Micro has it in.
+func Layers() []*Layer { return slices.Concat(moving()) }
