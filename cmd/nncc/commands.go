@@ -79,9 +79,10 @@ func (c *cli) compile(args []string) error {
 	}
 	c.warnings()
 	gate := o.Gates()
-	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
+	if gate != nil && !isGate(gate) {
 		return gate
 	}
+	c.checked(&c.cfg, nil)
 	// The folder is written also beyond a gate: it is whole, and its report.json
 	// is what a CI job shows.
 	dir := o.OutDir()
@@ -149,9 +150,10 @@ func (c *cli) verify(args []string) error {
 	}
 	c.diagnostics() // what sizes of the build say
 	gate := o.Gates()
-	if _, ok := gate.(*driver.GateError); gate != nil && !ok {
+	if gate != nil && !isGate(gate) {
 		return gate
 	}
+	c.checked(&c.cfg, v)
 	if c.cfg.Out != "" {
 		if err := o.Write(c.cfg.Out); err != nil {
 			return err
@@ -186,13 +188,15 @@ func (c *cli) run(args []string) error {
 			return err
 		}
 		gate = o.Gates()
-		if _, ok := gate.(*driver.GateError); gate != nil && !ok {
+		if gate != nil && !isGate(gate) {
 			return gate
 		}
+		c.cfg.Gates = whole.Gates
 	}
 	if err := c.cfg.RunModel(); err != nil {
 		return err
 	}
+	c.checked(&c.cfg, nil)
 	c.warnings()
 	c.progress.done()
 	for _, l := range c.cfg.Written {
@@ -252,14 +256,18 @@ func (c *cli) explain(args []string) error {
 		}
 	}
 	c.progress.done()
+	gate := o.Gates()
+	if gate == nil || isGate(gate) {
+		c.checked(&c.cfg, nil)
+	}
 	if c.cfg.JSON {
 		if err := c.json(o.Report); err != nil {
 			return err
 		}
-		return o.Gates()
+		return gate
 	}
 	fmt.Fprint(c.out, o.Explain())
-	return o.Gates()
+	return gate
 }
 
 func (c *cli) legalize(args []string) error {
@@ -355,6 +363,7 @@ func (c *cli) profile(args []string) error {
 		return &driver.UsageError{Msg: "want one model, or two to compare"}
 	}
 	var vs []*report.Verdict
+	var gates []driver.Gate
 	for _, a := range args {
 		if _, err := os.Stat(a); err != nil {
 			return err
@@ -378,6 +387,11 @@ func (c *cli) profile(args []string) error {
 		if err != nil {
 			return err
 		}
+		if gate := o.Gates(); gate != nil && !isGate(gate) {
+			return gate
+		}
+		gates = append(gates, c2.cfg.Gates...)
+		c.checked(&c2.cfg, v)
 		if c.cfg.Out != "" { // one model: flagsFit
 			if err := o.Write(c.cfg.Out); err != nil {
 				return err
@@ -394,8 +408,16 @@ func (c *cli) profile(args []string) error {
 		}
 	}
 	if c.cfg.JSON {
-		return c.json(vs)
+		if err := c.json(vs); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(c.out, report.ProfileText(vs))
 	}
-	fmt.Fprint(c.out, report.ProfileText(vs))
-	return nil
+	gate := driver.Exceeded(gates)
+	if c.status == exitDiffer { // weighs more than a gate
+		c.gate(gate)
+		return nil
+	}
+	return gate
 }

@@ -82,6 +82,7 @@ var flagRules = map[string]flagRule{
 	"time-passes":             {verbs: lowers, needs: program},
 	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
 	"layers":                  {verbs: "verify"},
+	"junit":                   {verbs: makes},
 	"strict":                  {verbs: lowers + " legalize quantize check surgery"},
 	"limit":                   {verbs: lowers + " legalize quantize check surgery"},
 	"json":                    {verbs: strings.TrimSuffix(strings.Replace(every, "run ", "", 1), " help")},

@@ -27,6 +27,7 @@ func call(args ...string) (code int, out, msg string) {
 
 // sampleValues are values that flags of these names take.
 var sampleValues = map[string]string{
+	"junit": filepath.Join(os.TempDir(), "nncc-flags-test.xml"),
 	"board": "host", "max-segments": "1", "max-fallback": "1", "cases": "1", "tolerance": "0.5", "dim": "n=1",
 	"set": "x=1", "limit": "nodes=10", "state": "auto", "stream": "1",
 	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K",
@@ -139,11 +140,18 @@ func tinyModel(t *testing.T, dir string) string {
 		`(float[1, 4] x) => (float[1, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul (x, w) }`)
 }
 
-func writeNpy(t *testing.T, path string) string {
+func writeNpy(t *testing.T, path string) string { return writeNpyOf(t, path, []int{1, 4}, 0) }
+
+// writeNpyOf writes floats that are all the same.
+func writeNpyOf(t *testing.T, path string, shape []int, value float64) string {
 	t.Helper()
 	f, err := os.Create(path)
 	if err == nil {
-		err = npz.WriteNpy(f, npz.FromTensor(tensor.New(tensor.F32, []int{1, 4})))
+		x := tensor.New(tensor.F32, shape)
+		for i := range x.Len() {
+			x.SetFloat(i, value)
+		}
+		err = npz.WriteNpy(f, npz.FromTensor(x))
 	}
 	if err != nil {
 		t.Fatal(err)

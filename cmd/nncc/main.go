@@ -21,6 +21,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/junit"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
@@ -84,6 +85,7 @@ func onSignals() context.Context {
 func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 	c := &cli{out: text.NewWriter(out), err: text.NewWriter(errw), terminal: errw, ctx: ctx, args: args,
 		said: map[string]bool{}}
+	var verb string
 	defer func() {
 		if r := recover(); r != nil {
 			b, ok := r.(*pass.Bug)
@@ -92,7 +94,7 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 				b = &pass.Bug{Pass: "outside of passes, behind: " + behind, Fault: bug.Recovered(r),
 					Stack: string(debug.Stack())}
 			}
-			code = c.bug(b, b.Fault.Text())
+			code = c.writeJUnit(verb, b, c.bug(b, b.Fault.Text()))
 		}
 		if err := c.out.Err(); err != nil && code == exitOK {
 			code = c.fail(fmt.Errorf("writing the results: %w", err))
@@ -122,14 +124,16 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 		fmt.Fprint(c.out, v.help(verb, fs))
 		return exitOK
 	}
-	if err := c.flagsFit(verb); err != nil {
+	if err := cmp.Or(c.flagsFit(verb), c.junitFits()); err != nil {
 		return c.fail(err)
 	}
 	c.cfg.Context = ctx
+	do := v.run
 	if c.cfg.Sensitivity {
-		return c.fail(c.sensitivity(fs.Args()))
+		do = (*cli).sensitivity
 	}
-	return c.fail(v.run(c, fs.Args()))
+	err = do(c, fs.Args())
+	return c.writeJUnit(verb, err, c.fail(err))
 }
 
 // cli is one invocation.
@@ -146,6 +150,8 @@ type cli struct {
 	outputs    option.Outputs
 	reportOnly bool
 	verbose    bool            // -v
+	junit      string          // a path
+	suites     []junit.Suite   // for it
 	said       map[string]bool // diagnostics that were printed
 }
 

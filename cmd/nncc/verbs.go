@@ -185,6 +185,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVarP(&c.verbose, "verbose", "v", false,
 		"say of every warning, note and error which stage it comes from, and its code")
 	limitFlag(c, fs)
+	junitFlag(c, fs)
 }
 
 // enum adds the flag of an option that is one of a few words.

@@ -63,6 +63,15 @@ type Difference struct {
 	Unit     string  `json:"unit"` // steps, ulp, or dB where Max is a ratio and Allowed the least
 }
 
+// Text is the difference on one line.
+func (d Difference) Text() string {
+	if d.Unit == "dB" {
+		return fmt.Sprintf("%s: %s has %.1f dB of signal to noise, want %g", d.Layer, d.Tensor, d.Max, d.Allowed)
+	}
+	return fmt.Sprintf("%s: %d of %d elements of %s, by up to %.4g %s, allowed %.4g", d.Layer, d.Wrong, d.Elements,
+		d.Tensor, d.Max, d.Unit, d.Allowed)
+}
+
 // Ratio is a layer that is compared by its signal-to-noise ratio in dB.
 type Ratio struct {
 	Layer  string   `json:"layer"`

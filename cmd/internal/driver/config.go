@@ -73,6 +73,7 @@ type Config struct {
 	MaxFallback  int
 	MaxRAM       string
 	MaxFlash     string
+	Gates        []Gate // that were looked at
 	DumpIR       string
 	Passes       []string // NAME=off
 	StopAfter    string   // a stage

@@ -7,41 +7,99 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 )
 
-// Gates checks --max-segments and the other limits; nil when all hold, else a GateError.
+// Gate is a limit that the user set.
+type Gate struct {
+	Flag, Limit string
+	Exceeded    string // by how much, and because of what; "": it holds
+}
+
+// exceeded says so.
+func (g *Gate) exceeded(format string, args ...any) {
+	g.Exceeded = "--" + g.Flag + " " + g.Limit + ": " + fmt.Sprintf(format, args...)
+}
+
+// Gates checks --max-segments and the other limits; nil when all hold, else a
+// GateError. Config.Gates has those that were looked at.
 func (o *Compiled) Gates() error {
-	c := o.Config
-	var why []string
-	if c.MaxSegments >= 0 && len(o.Report.Segments) > c.MaxSegments {
-		why = append(why, fmt.Sprintf("--max-segments %d: %s", c.MaxSegments, o.Report.SegmentsText()))
-	}
-	if n := o.Report.ComputeFallback(); c.MaxFallback >= 0 && n > c.MaxFallback {
-		why = append(why, fmt.Sprintf("--max-fallback %d: %d nodes run outside the accelerator: %s", c.MaxFallback, n,
-			o.Report.Cuts()))
-	}
-	ram, err := parseBytes("max-ram", c.MaxRAM)
-	if err != nil {
-		return err
-	}
-	if ram >= 0 && o.Lowered.Program.ArenaBytes > ram {
-		why = append(why, fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; the largest step is %s; %s",
-			ram, o.Lowered.Program.ArenaBytes, o.Lowered.Program.ArenaBytes-ram, o.peakStep(), o.smallest()))
-	}
-	flash, err := parseBytes("max-flash", c.MaxFlash)
-	if err != nil {
-		return err
-	}
-	if flash >= 0 {
-		if n, err := o.flashBytes(); err != nil {
+	o.Config.Gates = nil
+	for _, check := range []func() (*Gate, error){o.segmentsGate, o.fallbackGate, o.ramGate, o.flashGate} {
+		g, err := check()
+		if err != nil {
 			return err
-		} else if n > flash {
-			why = append(why, fmt.Sprintf("--max-flash %d: code, constants and weights need %d bytes, %d too many; "+
-				"weights are %d", flash, n, n-flash, o.Info.WeightBytes))
+		}
+		if g != nil {
+			o.Config.Gates = append(o.Config.Gates, *g)
+		}
+	}
+	return Exceeded(o.Config.Gates)
+}
+
+// Exceeded is a GateError about the gates that do not hold; nil where all do.
+func Exceeded(gates []Gate) error {
+	var why []string
+	for _, g := range gates {
+		if g.Exceeded != "" {
+			why = append(why, g.Exceeded)
 		}
 	}
 	if len(why) > 0 {
 		return &GateError{why}
 	}
 	return nil
+}
+
+func (o *Compiled) segmentsGate() (*Gate, error) {
+	most := o.Config.MaxSegments
+	if most < 0 {
+		return nil, nil
+	}
+	g := &Gate{Flag: "max-segments", Limit: fmt.Sprint(most)}
+	if len(o.Report.Segments) > most {
+		g.exceeded("%s", o.Report.SegmentsText())
+	}
+	return g, nil
+}
+
+func (o *Compiled) fallbackGate() (*Gate, error) {
+	most := o.Config.MaxFallback
+	if most < 0 {
+		return nil, nil
+	}
+	g := &Gate{Flag: "max-fallback", Limit: fmt.Sprint(most)}
+	if n := o.Report.ComputeFallback(); n > most {
+		g.exceeded("%d nodes run outside the accelerator: %s", n, o.Report.Cuts())
+	}
+	return g, nil
+}
+
+func (o *Compiled) ramGate() (*Gate, error) {
+	ram, err := parseBytes("max-ram", o.Config.MaxRAM)
+	if err != nil || ram < 0 {
+		return nil, err
+	}
+	g := &Gate{Flag: "max-ram", Limit: fmt.Sprint(ram)}
+	if n := o.Lowered.Program.ArenaBytes; n > ram {
+		g.exceeded("the arena needs %d bytes, %d too many; the largest step is %s; %s", n, n-ram, o.peakStep(),
+			o.smallest())
+	}
+	return g, nil
+}
+
+func (o *Compiled) flashGate() (*Gate, error) {
+	flash, err := parseBytes("max-flash", o.Config.MaxFlash)
+	if err != nil || flash < 0 {
+		return nil, err
+	}
+	n, err := o.flashBytes()
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{Flag: "max-flash", Limit: fmt.Sprint(flash)}
+	if n > flash {
+		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d", n, n-flash,
+			o.Info.WeightBytes)
+	}
+	return g, nil
 }
 
 // smallest says how the arena came to be the smallest that was found.

@@ -64,14 +64,14 @@ func (c *Config) replaceFiles(path string, data []byte, beside ...files.Target) 
 			}
 		}
 	}
-	if err := files.Replace(filepath.Dir(path), list, c.inputFiles()...); err != nil {
+	if err := files.Replace(filepath.Dir(path), list, c.InputFiles()...); err != nil {
 		return &InputError{err}
 	}
 	return nil
 }
 
-// inputFiles are the files that the command reads.
-func (c *Config) inputFiles() []string {
+// InputFiles are the files that the command reads.
+func (c *Config) InputFiles() []string {
 	list := []string{c.Model, c.Script, c.Board, c.LayersConfig, c.CMSISLib}
 	list = append(append(append(list, c.Functions...), c.Calib...), c.read...)
 	for _, s := range append(append([]string(nil), c.Inputs...), c.Set...) {

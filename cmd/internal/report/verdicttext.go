@@ -78,13 +78,7 @@ func (v *Verdict) fidelityText() string {
 				continue
 			}
 			said[d.Tensor] = true
-			if d.Unit == "dB" {
-				fmt.Fprintf(&b, "not what the model says: %s: %s has %.1f dB of signal to noise, want %g\n", d.Layer,
-					d.Tensor, d.Max, d.Allowed)
-				continue
-			}
-			fmt.Fprintf(&b, "not what the model says: %s: %d of %d elements of %s, by up to %.4g %s, allowed %.4g\n",
-				d.Layer, d.Wrong, d.Elements, d.Tensor, d.Max, d.Unit, d.Allowed)
+			fmt.Fprintf(&b, "not what the model says: %s\n", d.Text())
 		}
 	}
 	for _, f := range v.Fidelity {
