@@ -2,6 +2,7 @@ package quant
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/nncc/nncc/ir"
@@ -19,6 +20,8 @@ const (
 	// damping is added to the diagonal, as a part of its mean: inputs that were
 	// not seen, or hardly vary, must not take the errors of the others.
 	damping = 0.1
+	// together is how many channels are rounded at a time.
+	together = 8
 )
 
 // adapt rounds the weights of a node that lockstep is about to evaluate anew,
@@ -47,21 +50,15 @@ func (c *calibrator) adapt(l *lockstep, nf, nq *ir.Node, r rule) error {
 	gained := make([]int, p.groups)
 	// What a bias can make up for is no error.
 	centred := c.opt.BiasCorrection && nq.Op != op.MatMul
-	l.eachChannel(nq, p, centred, func(g, o int, h symmetric, r *rounder) func() {
+	l.eachChannel(nq, p, centred, nearest, func(g, o int, v, old []float64) {
 		s := float64(q.ScaleAt(p.scale(g, o) % len(q.Scale)))
-		v, old := make([]float64, p.depth), make([]float64, p.depth)
 		for i := range v {
 			v[i], old[i] = w.Float(p.weight(g, o, i))/s, float64(k.Int(p.weight(g, o, i)))
 		}
-		z, ok := r.improve(h, v, old, nearest)
-		if !ok {
-			return nil
-		}
-		return func() {
-			gained[g]++
-			for i := range z {
-				k.SetInt(p.weight(g, o, i), int64(z[i]))
-			}
+	}, func(g, o int, z []float64) {
+		gained[g]++
+		for i := range z {
+			k.SetInt(p.weight(g, o, i), int64(z[i]))
 		}
 	})
 	n := 0
@@ -89,19 +86,13 @@ func (c *calibrator) adaptHalf(l *lockstep, nf, nq *ir.Node) {
 		return
 	}
 	k := w.Cast(tensor.BF16).Cast(tensor.F32)
-	l.eachChannel(nq, p, false, func(g, o int, h symmetric, r *rounder) func() {
-		v, old := make([]float64, p.depth), make([]float64, p.depth)
+	l.eachChannel(nq, p, false, toBF16, func(g, o int, v, old []float64) {
 		for i := range v {
 			v[i], old[i] = w.Float(p.weight(g, o, i)), k.Float(p.weight(g, o, i))
 		}
-		z, ok := r.improve(h, v, old, toBF16)
-		if !ok {
-			return nil
-		}
-		return func() {
-			for i := range z {
-				k.SetFloat(p.weight(g, o, i), z[i])
-			}
+	}, func(g, o int, z []float64) {
+		for i := range z {
+			k.SetFloat(p.weight(g, o, i), z[i])
 		}
 	})
 	c.g.SetInput(nq, 1, c.g.AddConst(nq.In[1].Name+".bf16", k))
@@ -113,11 +104,11 @@ func toBF16(f float64) float64 {
 	return float64(math.Float32frombits(uint32(tensor.F32ToBF16(float32(f))) << 16))
 }
 
-// eachChannel calls f for every output channel of n, with the scalar products of
-// the inputs of its weights on the samples, and then what these calls gave, one
-// after another in a group.
-func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool,
-	f func(g, o int, h symmetric, r *rounder) (apply func())) {
+// eachChannel rounds the weights of every output channel of n to a format. weights
+// gives those of a channel, and what they are rounded to so far; keep gets what is
+// better on the samples, one channel of a group after another.
+func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, to func(float64) float64,
+	weights func(g, o int, v, old []float64), keep func(g, o int, z []float64)) {
 	x := make([][]float32, len(l.env))
 	for s := range x {
 		x[s] = tensor.As[float32](l.value(s, n.In[0]))
@@ -125,27 +116,41 @@ func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool,
 	at := positions(p, len(x))
 	parallelEach(p.groups, func(g int) {
 		h := gram(p.columns(x, g, at, centred))
-		if r := newRounder(h); r != nil {
-			apply := make([]func(), p.outs)
-			parallelEach(p.outs, func(o int) { apply[o] = f(g, o, h, r) })
-			for _, a := range apply {
-				if a != nil {
-					a()
-				}
+		r := newRounder(h)
+		if r == nil {
+			return
+		}
+		better := make([][]float64, p.outs)
+		parallelEach((p.outs+together-1)/together, func(b int) {
+			outs := min(together, p.outs-b*together)
+			v, old := newMatrix(outs, p.depth), newMatrix(outs, p.depth)
+			for o := range outs {
+				weights(g, b*together+o, v[o], old[o])
+			}
+			r.improve(h, v, old, to, better[b*together:])
+		})
+		for o, z := range better {
+			if z != nil {
+				keep(g, o, z)
 			}
 		}
 	})
 }
 
-// improve rounds weights v to a format; ok is false where the error is not less
-// than that of old.
-func (r *rounder) improve(h symmetric, v, old []float64, to func(float64) float64) (z []float64, ok bool) {
-	z = r.round(v, to)
-	was, now := make([]float64, len(v)), make([]float64, len(v))
-	for i := range v {
-		was[i], now[i] = v[i]-old[i], v[i]-z[i]
+// improve rounds the weights of channels to a format; of those whose error is less
+// than that of old, z gets the result.
+func (r *rounder) improve(h symmetric, v, old [][]float64, to func(float64) float64, z [][]float64) {
+	rounded, now := r.round(v, to)
+	for o := range v {
+		for i := range v[o] {
+			v[o][i] -= old[o][i]
+		}
 	}
-	return z, h.form(now) < h.form(was)
+	for o, was := range h.forms(v) {
+		if now[o] < was && !slices.Equal(rounded[o], old[o]) {
+			z[o] = rounded[o]
+		}
+	}
 }
 
 // positions are the places of every sample's output that a layer is looked at:
@@ -187,7 +192,8 @@ type rounder struct {
 	order []int // of the weights: those that matter most first
 	// u is upper triangular, in that order, with u'*u the inverse of the damped
 	// matrix.
-	u symmetric
+	u       symmetric
+	damping float64 // what was added to the diagonal
 }
 
 // newRounder factors h, which stays as it is; nil where that is impossible.
@@ -202,6 +208,7 @@ func newRounder(h symmetric) *rounder {
 	if !(mean > 0) || math.IsInf(mean, 0) {
 		return nil
 	}
+	r.damping = damping * mean
 	sort.SliceStable(r.order, func(a, b int) bool { return h[r.order[a]][r.order[a]] > h[r.order[b]][r.order[b]] })
 	// Backwards, L*L' of the matrix is U*U' forwards, and the inverse of U is
 	// the factor of the inverse.
@@ -210,7 +217,7 @@ func newRounder(h symmetric) *rounder {
 		for j := range n {
 			l[i][j] = h[r.order[n-1-i]][r.order[n-1-j]]
 		}
-		l[i][i] += damping * mean
+		l[i][i] += r.damping
 	}
 	if !l.cholesky() {
 		return nil
@@ -226,15 +233,27 @@ func newRounder(h symmetric) *rounder {
 	return r
 }
 
-// round gives the weights w as numbers of a format, by its rounding.
-func (r *rounder) round(w []float64, to func(float64) float64) []float64 {
-	v, z := make([]float64, len(w)), make([]float64, len(w))
-	for i, k := range r.order {
-		v[i] = w[k]
+// round gives the weights w of channels as numbers of a format, by its rounding,
+// and the errors of the results, but for a factor. All channels go through a row
+// of the factor together, since reading it takes longer than working with it.
+func (r *rounder) round(w [][]float64, to func(float64) float64) (z [][]float64, errs []float64) {
+	n := len(r.order)
+	v, z, errs := newMatrix(len(w), n), newMatrix(len(w), n), make([]float64, len(w))
+	for o := range w {
+		for i, k := range r.order {
+			v[o][i] = w[o][k]
+		}
 	}
 	for i, k := range r.order {
-		z[k] = to(v[i])
-		vec.Axpy((z[k]-v[i])/r.u[i][i], r.u[i][i+1:], v[i+1:])
+		row := r.u[i][i+1:]
+		for o := range w {
+			q := to(v[o][i])
+			f := (q - v[o][i]) / r.u[i][i]
+			vec.Axpy(f, row, v[o][i+1:])
+			z[o][k] = q
+			// The squares of f add up to the error by the damped matrix.
+			errs[o] += float64(f*f) - float64(r.damping*(q-w[o][k])*(q-w[o][k]))
+		}
 	}
-	return z
+	return z, errs
 }

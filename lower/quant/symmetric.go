@@ -9,11 +9,14 @@ import (
 // symmetric is a square symmetric matrix, its rows in full.
 type symmetric [][]float64
 
-func newSymmetric(n int) symmetric {
-	m := make(symmetric, n)
-	all := make([]float64, n*n)
+func newSymmetric(n int) symmetric { return newMatrix(n, n) }
+
+// newMatrix has its rows one behind the other.
+func newMatrix(rows, cols int) [][]float64 {
+	m := make([][]float64, rows)
+	all := make([]float64, rows*cols)
 	for i := range m {
-		m[i] = all[i*n : (i+1)*n]
+		m[i] = all[i*cols:][:cols]
 	}
 	return m
 }
@@ -42,17 +45,16 @@ func dots(x []float64, rows [][]float64, out []float64) {
 	}
 }
 
-// form is x'*m*x.
-func (m symmetric) form(x []float64) float64 {
-	mx := make([]float64, len(x))
-	dots(x, m, mx)
-	s := 0.0
-	for i, v := range x {
-		if v != 0 {
-			s += float64(v * mx[i])
+// forms are x'*m*x of several x.
+func (m symmetric) forms(x [][]float64) []float64 {
+	sums, part := make([]float64, len(x)), make([]float64, len(x))
+	for i, row := range m {
+		dots(row[:i], x, part)
+		for o, v := range x {
+			sums[o] += float64(v[i] * (2*part[o] + float64(row[i]*v[i])))
 		}
 	}
-	return s
+	return sums
 }
 
 // panel is how many columns of a factor are known before the rows below them are
