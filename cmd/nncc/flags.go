@@ -31,13 +31,13 @@ type flagRule struct {
 // Verbs that make a program, and those that also run it on the machine.
 const (
 	makes  = "compile verify run explain profile"
-	lowers = makes + " bisect" // and those that only run the stages
+	lowers = makes + " bisect eval" // and those that only run the stages
 	tries  = "verify profile"
 )
 
 // every verb, with those that print an accelerator's programs.
-var every = strings.Join(append([]string{"compile verify run bisect check explain legalize quantize profile boards " +
-	"ops passes version kernels surgery"},
+var every = strings.Join(append([]string{"compile verify run eval bisect check explain legalize quantize profile " +
+	"boards ops passes version kernels surgery"},
 	printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
@@ -90,6 +90,15 @@ var flagRules = map[string]flagRule{
 	"cases":                   {verbs: tries + " surgery", needs: noCases, check: casesInRange},
 	"golden":                  {verbs: tries, path: true},
 	"tolerance":               {verbs: tries, needs: golden, check: finite},
+	"data":                    {verbs: "eval", path: true},
+	"labels":                  {verbs: "eval", path: true},
+	"classes":                 {verbs: "eval", path: true},
+	"scores":                  {verbs: "eval"},
+	"top-k":                   {verbs: "eval", check: positive},
+	"qemu":                    {verbs: "eval", needs: program, check: casesInRange},
+	"sequence":                {verbs: "eval", check: positive},
+	"min-top1":                {verbs: "eval"},
+	"min-sqnr":                {verbs: "eval", needs: program},
 	"dequantize":              {verbs: "run", needs: program},
 	"only":                    {verbs: "legalize", check: notOnlyCommas},
 	"outputs":                 {verbs: "legalize"},
@@ -104,7 +113,7 @@ var flagRules = map[string]flagRule{
 // legalize looks at a program only to decide what alignment pays.
 func program(c *cli, verb string) string {
 	switch {
-	case verb == "run" && c.cfg.Board == "" && !c.cfg.Sensitivity:
+	case (verb == "run" || verb == "eval") && c.cfg.Board == "" && !c.cfg.Sensitivity:
 		return "--board (without it the float model runs as it is)"
 	case verb == "legalize" && (c.cfg.Board == "" || !slices.Contains(c.only, "align") || c.fs.Changed("align") &&
 		c.cfg.Align != option.AlignAuto):
@@ -131,7 +140,7 @@ func programIsMade(c *cli, verb string) string {
 }
 
 func stateful(c *cli, verb string) string {
-	if verb == "run" {
+	if verb == "run" || verb == "eval" {
 		return ""
 	}
 	return program(c, verb)
@@ -186,6 +195,13 @@ func notNegative(v string) error {
 	return nil
 }
 
+func positive(v string) error {
+	if n, err := strconv.Atoi(v); err != nil || n < 1 {
+		return errors.New("want a whole number, 1 or more")
+	}
+	return nil
+}
+
 func casesInRange(v string) error {
 	if n, err := strconv.Atoi(v); err != nil || n < 1 || n > driver.MaxCases {
 		return fmt.Errorf("want 1 to %d cases", driver.MaxCases)
@@ -230,8 +246,8 @@ func (v checked) Set(s string) error {
 // allFlags are all flags there are, with the verb's own meaning and help.
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
-	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, bisectFlags, checkFlags,
-		legalizeFlags, surgeryFlags} {
+	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, evalFlags, bisectFlags,
+		checkFlags, legalizeFlags, surgeryFlags} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(c, fs)
 		all.AddFlagSet(fs)

@@ -33,6 +33,7 @@ var sampleValues = map[string]string{
 	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K",
 	"max-flash": "64K", "dead-channels": "on", "fuse": "on", "legalize": "on",
 	"kernels": "auto", "align": "auto", "optimize": "size", "io": "float", "io-layout": "onnx", "project": "make",
+	"top-k": "3", "qemu": "1", "sequence": "2", "min-top1": "0.5", "min-sqnr": "10",
 	"only": "bn-fold", "outputs": "native",
 	"fixed-point-weights": "n=8", "pass": "bn-fold=off", "stop-after": "integer", "fixed-point-activations": "n=8",
 }
@@ -168,6 +169,11 @@ func TestNumbers(t *testing.T) {
 	for name, values := range map[string][]string{
 		"cases":        {"0", "-1", "10001", "99999999", "99999999999999999999", "1.5", "1e3", "nan", "0x", "three"},
 		"tolerance":    {"Inf", "+Inf", "-Inf", "NaN", "-1", "-1e-300", "1e999", "x", "1 %"},
+		"top-k":        {"0", "-1", "1.5", "x"},
+		"qemu":         {"0", "-1", "10001", "all"},
+		"sequence":     {"0", "-3", "x"},
+		"min-top1":     {"-0.1", "1.1", "101%", "97", "x", "NaN", "%"},
+		"min-sqnr":     {"x", "NaN", "Inf", "1e9", "30dB"},
 		"max-segments": {"-1", "-99", "99999999999999999999", "1K", "x"},
 		"max-fallback": {"-1", "1.0", "99999999999999999999"},
 		"max-ram": {"-1", "1.5K", "10G", "99999999999999999999", "9999999999999K", "K", "0x10", "NaN", "1e3",
@@ -180,6 +186,9 @@ func TestNumbers(t *testing.T) {
 		verb := "explain"
 		if !flagRules[name].applies(verb) {
 			verb = "verify"
+		}
+		if !flagRules[name].applies(verb) {
+			verb = "eval"
 		}
 		for _, v := range values {
 			args := []string{verb, "-board", "host", "--" + name + "=" + v, m}
@@ -247,7 +256,7 @@ func TestNotFiles(t *testing.T) {
 		"explain": {"-board", "host"},
 		"run":     {"-board", "host", "--out", out, "--input", x}, "legalize": {"--only", "align", "--board", "host",
 			"--out", out}, "quantize": {"--out", out},
-		"check": {}, "surgery": {"-f", script, "--out", out},
+		"eval": {"-board", "host", "--data", x}, "check": {}, "surgery": {"-f", script, "--out", out},
 	}
 	try := func(t *testing.T, path, kind string, args ...string) {
 		t.Helper()

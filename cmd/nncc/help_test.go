@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	examples "github.com/nncc/nncc/cmd/nncc/examples/digits"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
@@ -28,6 +29,7 @@ func TestTopics(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join(digits, "golden", "case_0", "input_0.npy"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "image.npy"), golden, 0o666))
+	must(t, examples.WriteArrays(filepath.Join(dir, "test.npz"), 100))
 	if _, err := npz.ReadFile(filepath.Join(dir, "image.npy"), npz.Limits{}); err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,11 @@ func TestHostileNames(t *testing.T) {
 			must(t, os.WriteFile("b.yaml", []byte("inherits: [cortex-m4]\ndoc: "+yamlText(with)+
 				"\ntoolchain:\n  install: "+yamlText(with)+"\n  prefix: "+yamlText(with+"nothere-")+"\n"), 0o666))
 			must(t, os.WriteFile("l.yaml", []byte(yamlText(with)+": int8\n"), 0o666))
+			writeNpyOf(t, "x.npy", []int{1, 2, 6, 6}, 0.5)
+			must(t, os.WriteFile("labels.csv", []byte(with+"\nb\n"), 0o666))
 			runs := [][]string{
+				{"eval", "-board", "host", "--data", "x.npy", good},
+				{"eval", "--data", "x.npy", "--scores", with, "--labels", "labels.csv", good},
 				{"compile", "-board", "mla-m55", "--out", "mla", good}, {"compile", "-board", "cortex-m4", "--out", "o",
 					good}, {"explain", "-board", "cortex-m55", good}, {"explain", "-board", "mla-m55", good},
 				{"check", good}, {"legalize", "--out", "l.onnx", good}, {"quantize", "--out", "q.onnx", good},

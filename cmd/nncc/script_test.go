@@ -4,12 +4,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/nncc/examples/digits"
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -58,6 +61,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status,
 			"onnx":   writeONNX,
+			"digits": writeDigits,
+			"npz":    writeNpz,
 		},
 	})
 }
@@ -92,6 +97,51 @@ func writeONNX(ts *testscript.TestScript, neg bool, args []string) {
 	b, err := onnx.Marshal(m)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o666))
+}
+
+// writeDigits: digits N FILE.npz writes N test images of the shipped model with their
+// labels; digits N DIR as PNG files, a folder for each numeral.
+func writeDigits(ts *testscript.TestScript, neg bool, args []string) {
+	n := 0
+	if len(args) == 2 {
+		n, _ = strconv.Atoi(args[0])
+	}
+	if neg || n < 1 {
+		ts.Fatalf("usage: digits N FILE.npz, or digits N DIR")
+	}
+	if strings.HasSuffix(args[1], ".npz") {
+		ts.Check(digits.WriteArrays(ts.MkAbs(args[1]), n))
+		return
+	}
+	ts.Check(digits.WritePNGs(ts.MkAbs(args[1]), n))
+}
+
+// writeNpz: npz FILE.npz NAME=2x3:1,2,3,4,5,6... writes arrays of float32.
+func writeNpz(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: npz FILE.npz NAME=SHAPE:NUMBERS...")
+	}
+	var es []npz.Entry
+	for _, a := range args[1:] {
+		name, rest, _ := strings.Cut(a, "=")
+		dims, numbers, _ := strings.Cut(rest, ":")
+		var shape []int
+		for _, d := range strings.Split(dims, "x") {
+			n, err := strconv.Atoi(d)
+			ts.Check(err)
+			shape = append(shape, n)
+		}
+		var data []float32
+		for _, s := range strings.Split(numbers, ",") {
+			v, err := strconv.ParseFloat(s, 32)
+			ts.Check(err)
+			data = append(data, float32(v))
+		}
+		x, err := npz.New(shape, data)
+		ts.Check(err)
+		es = append(es, npz.Entry{Name: name, Array: x})
+	}
+	ts.Check(npz.WriteNpzFile(ts.MkAbs(args[0]), es))
 }
 
 func parseModel(name, text string) (*pb.ModelProto, error) {

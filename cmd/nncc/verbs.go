@@ -46,6 +46,9 @@ func init() {
 		"profile": {"MODEL.onnx [OTHER.onnx]", "instructions, estimated cycles, MACs and bytes per layer under " +
 			"QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags,
 			(*cli).profile},
+		"eval": {"MODEL.onnx", "accuracy over labelled data: the float model beside the program that would be emitted",
+			"nncc eval -board cortex-m55 --calib samples.npz --data test.npz --labels test.csv model.onnx", evalFlags,
+			(*cli).eval},
 		"boards": {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
 		"ops":    {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes": {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags,

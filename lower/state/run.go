@@ -99,6 +99,9 @@ func (r *Runner) Outputs() []int {
 	return is
 }
 
+// Stateful reports that a step depends on those before it.
+func (r *Runner) Stateful() bool { return len(r.In) > 0 || r.slide != nil }
+
 // full completes the caller's inputs by the state.
 func (r *Runner) full(in []*tensor.Dense) []*tensor.Dense {
 	var all []*tensor.Dense
@@ -203,7 +206,7 @@ func (r *Runner) Steps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value)
 func (r *Runner) stepsOf(in []*tensor.Dense, vs []*ir.Value) (int, error) {
 	steps := -1
 	for i, d := range in {
-		if len(r.In) == 0 && r.slide == nil || len(d.Shape) != vs[i].Type.Rank()+1 {
+		if !r.Stateful() || len(d.Shape) != vs[i].Type.Rank()+1 {
 			continue
 		}
 		if steps >= 0 && steps != d.Shape[0] {

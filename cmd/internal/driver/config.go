@@ -92,6 +92,7 @@ type Config struct {
 	Tolerance    float64
 	Layers       bool
 	Dequantize   bool
+	Eval         EvalConfig
 	JSON         bool
 	KeepGoing    bool
 	layers       *quant.LayersFile  // --layers-config, once read
@@ -106,7 +107,8 @@ type Config struct {
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
 	return Config{BiasCorrect: true, Rounding: option.Adaptive, Legalize: true, DeadChannels: true, Fuse: true,
-		Align: option.AlignAuto, MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3}
+		Align: option.AlignAuto, MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3,
+		Eval: EvalConfig{TopK: 5}}
 }
 
 func (c *Config) context() context.Context {

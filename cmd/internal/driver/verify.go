@@ -38,21 +38,11 @@ func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := files.TempDir("", "nncc-verify-")
+	im, done, err := o.build(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer files.RemoveTemp(dir)
-	if err := writeFiles(dir, o.Files); err != nil {
-		return nil, err
-	}
-	c.note("building for %s", o.Board.Name)
-	im, err := run.Build(ctx, o.Board, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib,
-		Trace: true, Opt: c.buildOpt()})
-	if err != nil {
-		return nil, err
-	}
-	defer im.Close()
+	defer done()
 	o.memoryVerdict(&im.Sizes)
 	if err := c.strictly(); err != nil {
 		return nil, err
@@ -66,12 +56,7 @@ func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
 	v.Sizes(o.Lowered.Program, im)
 	v.StandsIn = o.Board.Runner.StandsIn
 	v.Stream = o.Stream()
-	var in []run.Case
-	ins := o.Lowered.Ports().Inputs()
-	for i, k := range cases { // with state, cases are the steps of one sequence
-		in = append(in, run.Case{Inputs: verify.Memory(lower.Widened(k.Inputs, ins), ins),
-			KeepState: i > 0 && len(o.Lowered.StateBindings) > 0})
-	}
+	in := o.runs(cases)
 	opt := run.Options{}
 	if c.Layers {
 		opt.Dumps = o.dumps()
@@ -117,6 +102,39 @@ func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
 		return v, nil
 	}
 	return v, o.fidelity(v, cases)
+}
+
+// build builds the firmware with its test harness; done gives back what that took.
+func (o *Compiled) build(ctx context.Context) (im *run.Image, done func(), err error) {
+	c := o.Config
+	dir, err := files.TempDir("", "nncc-verify-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove := func() { _ = files.RemoveTemp(dir) }
+	if err := writeFiles(dir, o.Files); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	c.note("building for %s", o.Board.Name)
+	im, err = run.Build(ctx, o.Board, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib,
+		Trace: true, Opt: c.buildOpt()})
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return im, func() { im.Close(); remove() }, nil
+}
+
+// runs are cases as the machine gets them: with state, the steps of one sequence.
+func (o *Compiled) runs(cases []verify.Case) []run.Case {
+	var in []run.Case
+	ins := o.Lowered.Ports().Inputs()
+	for i, k := range cases {
+		in = append(in, run.Case{Inputs: verify.Memory(lower.Widened(k.Inputs, ins), ins),
+			KeepState: i > 0 && len(o.Lowered.StateBindings) > 0})
+	}
+	return in
 }
 
 // compare compares the outputs.

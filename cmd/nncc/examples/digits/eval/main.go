@@ -23,6 +23,8 @@ func main() {
 	dir := pflag.String("dir", "cmd/nncc/examples/digits", "folder with the model and its calibration data")
 	board := pflag.String("board", "cortex-m55", "target of the integer program")
 	images := pflag.Int("images", digits.TestImages, "test images to draw")
+	pngs := pflag.String("png", "", "write the images as PNG files to DIR, a folder for each numeral, and end")
+	arrays := pflag.String("npz", "", "write the images and their labels as FILE.npz, and end")
 	pflag.Usage = func() {
 		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/nncc/examples/digits/eval\n\nFlags:\n%s",
 			pflag.CommandLine.FlagUsages())
@@ -32,7 +34,16 @@ func main() {
 		pflag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*dir, *board, *images); err != nil {
+	var err error
+	switch {
+	case *pngs != "":
+		err = digits.WritePNGs(*pngs, *images)
+	case *arrays != "":
+		err = digits.WriteArrays(*arrays, *images)
+	default:
+		err = run(*dir, *board, *images)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "eval:", err)
 		os.Exit(1)
 	}

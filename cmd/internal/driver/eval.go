@@ -1,0 +1,424 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/eval"
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
+	"github.com/nncc/nncc/lower/verify"
+)
+
+// EvalConfig is what the verb eval is asked for.
+type EvalConfig struct {
+	Data    string // files of samples
+	Labels  string // "": those within the data, if there are any
+	Classes string // names of classes, a file
+	Scores  string // OUTPUT[:AXIS]; "": guessed
+	TopK    int
+	Qemu    int // samples that also run on the board's machine
+	// Sequence is after how many samples recurrent state begins anew; 0: never.
+	Sequence         int
+	MinTop1, MinSQNR string // gates; "": none
+}
+
+// evaluation runs a float model and its program on data.
+type evaluation struct {
+	c        *Config
+	compiled *Compiled // nil: there is no board
+	float    func() (*state.Runner, error)
+	samples  []quant.Sample
+	names    []string
+	meter    *eval.Meter
+}
+
+// Evaluate is the verb eval. Beyond a gate there is a result and a GateError.
+func (c *Config) Evaluate(ctx context.Context) (*eval.Result, error) {
+	top1, db, err := c.evalGates()
+	if err != nil {
+		return nil, err
+	}
+	if c.Eval.Data == "" {
+		return nil, usage("eval: --data is missing: a .npy or .npz file of samples, or a folder")
+	}
+	e, err := c.newEvaluation()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.run(); err != nil {
+		return nil, err
+	}
+	r := e.meter.Result(e.names)
+	r.Model, r.Data, r.SHA256 = filepath.Base(c.Model), c.Eval.Data, hex.EncodeToString(c.source.SHA256[:])
+	if o := e.compiled; o != nil {
+		r.Board, r.Precision = o.Board.Name, o.Report.Precision
+	}
+	if c.Eval.Qemu > 0 {
+		if r.Qemu, err = e.onBoard(ctx); err != nil {
+			return nil, err
+		}
+	}
+	gate := c.exceeded(r, top1, db)
+	r.Warnings, r.Notes = c.Diags.Texts(diag.Warning), c.Diags.Texts(diag.Note)
+	if err := c.strictly(); err != nil {
+		return nil, err
+	}
+	return r, gate
+}
+
+// evalGates reads --min-top1 and --min-sqnr; NaN: not given.
+func (c *Config) evalGates() (top1, db float64, err error) {
+	top1, db = math.NaN(), math.NaN()
+	if s := c.Eval.MinTop1; s != "" {
+		t, percent := strings.CutSuffix(s, "%")
+		if top1, err = strconv.ParseFloat(strings.TrimSpace(t), 64); percent {
+			top1 /= 100
+		}
+		if err != nil || !(top1 >= 0 && top1 <= 1) {
+			return 0, 0, usage("--min-top1 %s: want a share such as 0.97, or 97%%", s)
+		}
+	}
+	if s := c.Eval.MinSQNR; s != "" {
+		if db, err = strconv.ParseFloat(s, 64); err != nil || !(math.Abs(db) <= 200) {
+			return 0, 0, usage("--min-sqnr %s: want a ratio in dB, such as 30", s)
+		}
+	}
+	return top1, db, nil
+}
+
+// exceeded says which gates are, in the result and as an error.
+func (c *Config) exceeded(r *eval.Result, top1, db float64) error {
+	if top1 == top1 {
+		if a := r.Best(); a == nil || a.Top1 == nil {
+			return usage("--min-top1 %s: there are no labels of classes; --labels FILE has them", c.Eval.MinTop1)
+		} else if *a.Top1 < top1 {
+			r.Gates = append(r.Gates, fmt.Sprintf("--min-top1 %s: top-1 is %.4f, %d of %d labels", c.Eval.MinTop1,
+				*a.Top1, *a.Correct, r.Labels))
+		}
+	}
+	if db == db {
+		if worst, ok := r.Worst(); !ok || worst < db {
+			r.Gates = append(r.Gates, fmt.Sprintf("--min-sqnr %s: the worst output has %.1f dB", c.Eval.MinSQNR, worst))
+		}
+	}
+	if len(r.Gates) > 0 {
+		return &GateError{r.Gates}
+	}
+	return nil
+}
+
+// newEvaluation prepares the model, its program where there is a board, and the data.
+func (c *Config) newEvaluation() (*evaluation, error) {
+	e := &evaluation{c: c}
+	if err := readable(c.Eval.Data, true); err != nil {
+		return nil, badInput("--data %s: %w", c.Eval.Data, err)
+	}
+	if c.Board != "" {
+		o, err := c.Compile()
+		if err != nil {
+			return nil, err
+		}
+		e.compiled = o
+		e.float = func() (*state.Runner, error) { return o.Lowered.Windows(o.Float), nil }
+	} else if err := e.floatOnly(); err != nil {
+		return nil, err
+	}
+	r, err := e.float()
+	if err != nil {
+		return nil, err
+	}
+	if e.samples, err = quant.ReadSamples([]string{c.Eval.Data}, r.Inputs(), c.dataLimits()); err != nil {
+		return nil, &InputError{err}
+	}
+	return e, e.labelled(r)
+}
+
+// floatOnly prepares a model without a program.
+func (e *evaluation) floatOnly() error {
+	c := e.c
+	if err := c.Check(); err != nil {
+		return err
+	}
+	_, g, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	b, err := c.bindings(g)
+	if err != nil {
+		return err
+	}
+	s, err := state.ParseStream(g, b, c.Stream)
+	if err != nil {
+		return &UsageError{err.Error()}
+	}
+	e.float = func() (*state.Runner, error) {
+		r, err := state.Float(g, b, s)
+		return r, asInput(err)
+	}
+	return nil
+}
+
+// labelled reads the labels and finds the scores that they speak of.
+func (e *evaluation) labelled(r *state.Runner) error {
+	var outs []eval.Output
+	for _, i := range r.Outputs() {
+		outs = append(outs, eval.Output{Name: r.Graph.OutNames[i], Shape: r.Graph.Out[i].Type.Shape})
+	}
+	l, err := e.readLabels(r)
+	if err != nil {
+		return &InputError{err}
+	}
+	each := 0
+	if l != nil {
+		if l, err = l.For(e.sampleNames()); err != nil {
+			return &InputError{err}
+		}
+		each = l.Len() / len(e.samples)
+		if l.Sorted {
+			e.c.warn("eval", "class-order", l.Source, "%s: classes are numbered in the order of their names; "+
+				"--classes FILE has the model's order", l.Source)
+		}
+	}
+	s, task, err := eval.Choose(outs, l, each, e.c.Eval.Scores)
+	if err != nil {
+		return &InputError{err}
+	}
+	e.meter = eval.NewMeter(outs, l, s, task, each, e.c.Eval.TopK)
+	return nil
+}
+
+// sampleNames are the names of the samples, empty ones where they have none.
+func (e *evaluation) sampleNames() []string {
+	if e.names != nil {
+		return e.names
+	}
+	return make([]string, len(e.samples))
+}
+
+// readLabels reads --labels, or an array of labels in the file of the data; nil: there
+// are none.
+func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
+	c := e.c
+	var classes []string
+	if c.Eval.Classes != "" {
+		if classes, err = eval.ReadClasses(c.Eval.Classes); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case c.Eval.Labels != "":
+		l, err = eval.ReadLabels(c.Eval.Labels, classes, c.dataLimits())
+	case strings.EqualFold(filepath.Ext(c.Eval.Data), ".npz"):
+		var es []npz.Entry
+		es, err = npz.ReadFileNamed(c.Eval.Data, c.dataLimits(), func(name string) bool {
+			for _, v := range r.Inputs() {
+				if v.Name == name {
+					return false
+				}
+			}
+			return eval.IsLabelName(name)
+		})
+		if a := eval.LabelArray(es); err == nil && a != nil {
+			l, err = eval.FromArray(c.Eval.Data, a)
+		}
+	}
+	switch {
+	case l != nil && l.Class != nil && l.Classes == nil:
+		l.Classes = classes
+	case classes != nil && (l == nil || l.Class == nil):
+		c.warn("eval", "no-effect", "--classes", "--classes has no effect: there are no labels of classes")
+	}
+	return l, err
+}
+
+// sequences are the samples that run one after the other: all of a model with state,
+// or --sequence of them, else one.
+func (e *evaluation) sequences(r *state.Runner) [][]int {
+	n := 1
+	if r.Stateful() {
+		if n = e.c.Eval.Sequence; n == 0 {
+			n = len(e.samples)
+		}
+	} else if e.c.Eval.Sequence > 0 {
+		e.c.warn("eval", "no-effect", "--sequence", "--sequence has no effect: the model has no state")
+	}
+	var out [][]int
+	for from := 0; from < len(e.samples); from += n {
+		out = append(out, ir.Identity(len(e.samples))[from:min(from+n, len(e.samples))])
+	}
+	return out
+}
+
+// run runs the samples on all cores.
+func (e *evaluation) run() error {
+	r, err := e.float()
+	if err != nil {
+		return err
+	}
+	list := e.sequences(r)
+	done := make([]*eval.Sample, len(e.samples))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var mu sync.Mutex // of the progress
+	count := 0
+	errs := make([]error, len(list))
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		wg.Go(func() {
+			for k := int(next.Add(1)) - 1; k < len(list); k = int(next.Add(1)) - 1 {
+				errs[k] = e.sequence(list[k], done, len(list) == 1, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					count++
+					e.c.note("sample %d of %d", count, len(e.samples))
+				})
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	for _, s := range done {
+		e.meter.Add(s)
+	}
+	return nil
+}
+
+// sequence runs samples one after the other, with the state that they leave; apart says
+// that the model and its program run on two cores.
+func (e *evaluation) sequence(list []int, done []*eval.Sample, apart bool, each func()) error {
+	float, err := e.float()
+	if err != nil {
+		return err
+	}
+	program := func(quant.Sample) ([]*tensor.Dense, error) { return nil, nil }
+	if e.compiled != nil {
+		program = e.program()
+	}
+	for _, i := range list {
+		var want, got []*tensor.Dense
+		var err, err2 error
+		run := func() { got, err2 = program(e.samples[i]) }
+		if apart {
+			var wg sync.WaitGroup
+			wg.Go(run)
+			want, err = verify.Reals(float, e.samples[i])
+			wg.Wait()
+		} else {
+			run()
+			want, err = verify.Reals(float, e.samples[i])
+		}
+		if err := cmp.Or(err, err2); err != nil {
+			return err
+		}
+		done[i] = e.meter.Measure(i, want, got)
+		each()
+	}
+	return nil
+}
+
+// program gives the program's outputs for samples, one after the other.
+func (e *evaluation) program() func(in quant.Sample) ([]*tensor.Dense, error) {
+	r := e.compiled.Lowered.Interface()
+	return func(in quant.Sample) ([]*tensor.Dense, error) {
+		typed, err := verify.Inputs(in, r.Inputs())
+		if err != nil {
+			return nil, &InputError{err}
+		}
+		return verify.Reals(r, typed)
+	}
+}
+
+// onBoard runs samples on the board's machine: the first of a model with state, else
+// some from the whole data.
+func (e *evaluation) onBoard(ctx context.Context) (*eval.Qemu, error) {
+	o, c := e.compiled, e.c
+	if !o.Board.HasMachine() {
+		return nil, badInput("--qemu: board %s has no machine to run on", o.Board.Name)
+	}
+	var cases []verify.Case
+	var at []int
+	ports := o.Lowered.Interface()
+	n := min(c.Eval.Qemu, len(e.samples))
+	for k := range n {
+		i := k * len(e.samples) / n
+		if ports.Stateful() {
+			i = k
+		}
+		in, err := verify.Inputs(e.samples[i], ports.Inputs())
+		if err != nil {
+			return nil, &InputError{err}
+		}
+		at = append(at, i)
+		cases = append(cases, verify.Case{Inputs: in})
+	}
+	im, done, err := o.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := o.askRounding(ctx); err != nil {
+		return nil, err
+	}
+	c.note("running %d samples on %s", n, o.Board.Runner.Machine)
+	res, err := run.RunWith(ctx, o.Board, im, o.runs(cases), run.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return e.firmware(at, cases, res)
+}
+
+// firmware compares what the machine gave with what the interpreter gives, and counts
+// what both get right.
+func (e *evaluation) firmware(at []int, cases []verify.Case, res *run.Result) (*eval.Qemu, error) {
+	o := e.compiled
+	q := &eval.Qemu{Samples: len(at)}
+	f := verify.NewFirmware(o.Lowered, o.reference, 0)
+	m := e.meter.Again()
+	program := e.program()
+	ports := o.Lowered.Ports()
+	for k, r := range res.Cases {
+		if r.Status != 0 {
+			return nil, &run.Error{Msg: fmt.Sprintf("sample %d: %s_run returned %d", at[k], o.Info.Prefix, r.Status)}
+		}
+		wrong, _, err := f.Case(cases[k], r.Outputs)
+		if err != nil {
+			return nil, err
+		}
+		q.Mismatches += wrong
+		q.Instructions = max(q.Instructions, r.Instructions)
+		want, err := program(e.samples[at[k]])
+		if err != nil {
+			return nil, err
+		}
+		var got []*tensor.Dense
+		for i, p := range ports.Outputs() {
+			t := o.Lowered.Graph.Out[p].Type
+			d, err := verify.FromMemory(r.Outputs[i], t)
+			if err != nil {
+				return nil, err
+			}
+			got = append(got, verify.Dequantised(d, t))
+		}
+		m.Add(m.Measure(at[k], want, got))
+	}
+	q.Program, q.Firmware = m.Both()
+	return q, nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+)
+
+func evalFlags(c *cli, fs *pflag.FlagSet) {
+	commonFlags(c, fs)
+	f := &c.cfg.Eval
+	fs.StringVar(&f.Data, "data", "", "samples: `PATH` of a .npy, .npz or folder, as for --calib")
+	fs.StringVar(&f.Labels, "labels", "", "`FILE` of labels: .npy, .npz, .csv or .txt; whole numbers are classes, "+
+		"numbers with a point values, words names of classes (default: an array called labels or y in --data)")
+	fs.StringVar(&f.Classes, "classes", "", "`FILE` with the name of a class a line, in the order of "+
+		"the model's scores")
+	fs.StringVar(&f.Scores, "scores", "", "`OUTPUT[:AXIS]` that labels speak of (default: guessed, and said)")
+	fs.IntVar(&f.TopK, "top-k", f.TopK, "also count labels among the `K` highest scores")
+	fs.IntVar(&f.Qemu, "qemu", 0, "run `N` of the samples on the board's QEMU machine, too")
+	fs.IntVar(&f.Sequence, "sequence", 0, "a model with state: state begins anew after `N` samples (default: never)")
+	fs.StringVar(&f.MinTop1, "min-top1", "", "gate: least `SHARE` of labels that the program gets right, such as 0.97 "+
+		"or 97%")
+	fs.StringVar(&f.MinSQNR, "min-sqnr", "", "gate: least signal-to-noise ratio of the program's outputs in `DB`")
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+}
+
+func (c *cli) eval(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	r, err := c.cfg.Evaluate(c.ctx)
+	var gate *driver.GateError
+	if err != nil && !errors.As(err, &gate) {
+		return err
+	}
+	c.warnings()
+	if c.cfg.JSON {
+		if err := c.json(r); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(c.out, r.Text())
+	}
+	if r.Qemu != nil && r.Qemu.Mismatches > 0 { // weighs more than a gate
+		c.gate(err)
+		c.status = exitDiffer
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,37 @@
+package verify
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
+)
+
+// Reals takes a step and gives the outputs that the caller sees, integers that stand
+// for reals dequantised.
+func Reals(r *state.Runner, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	outs, err := r.Step(in)
+	if err != nil {
+		return nil, err
+	}
+	var all []*tensor.Dense
+	for _, i := range r.Outputs() {
+		all = append(all, Dequantised(outs[i], realType(r.Graph.Out[i])))
+	}
+	return all, nil
+}
+
+// realType is the type of a value with its quantisation, which in a model that has its
+// own stands in the QuantizeLinear that makes it, before whatever moves data.
+func realType(v *ir.Value) ir.Type {
+	for x := v; x.Type.Quant == nil && x.Def != nil; x = x.Def.In[0] {
+		if t, ok := quant.Params(x.Def); ok && x.Def.Op == op.QuantizeLinear {
+			return v.Type.WithQuant(v.Type.DType, t.Quant)
+		}
+		if x.Def.Op.Quant != ir.QMove || len(x.Def.In) == 0 || x.Def.In[0] == nil {
+			break
+		}
+	}
+	return v.Type
+}
