@@ -46,6 +46,7 @@ var flagRules = map[string]flagRule{
 	"out":                     {verbs: makes + " legalize quantize surgery", needs: profilesOne},
 	"name":                    {verbs: makes, needs: program},
 	"calib":                   {verbs: lowers + " legalize quantize", needs: program, path: true},
+	"preprocess":              {verbs: lowers + " legalize quantize", path: true},
 	"calib-method":            {verbs: lowers + " legalize quantize", needs: program},
 	"bias-correction":         {verbs: lowers + " legalize quantize", needs: program},
 	"weight-rounding":         {verbs: lowers + " legalize quantize", needs: program},

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/stream"
 )
@@ -108,15 +109,26 @@ func Float(g *ir.Graph, bindings []Binding, o *stream.Options) (*Runner, error) 
 
 // Calibration are samples for all inputs of a float graph with state: those of the
 // files where they hold the state, too; else the files' samples are one sequence that
-// starts from zero, and the state is what the float model makes of it.
-func Calibration(paths []string, g *ir.Graph, bindings []Binding, lim npz.Limits) ([]quant.Sample, error) {
-	s, err := quant.ReadSamples(paths, g.In, lim)
+// starts from zero, and the state is what the float model makes of it. Diagnostics say
+// what was assumed of the files.
+func Calibration(paths []string, g *ir.Graph, bindings []Binding, o data.Options) ([]quant.Sample, diag.List, error) {
+	s, said, err := read(paths, g.In, o)
 	if err == nil || len(bindings) == 0 {
-		return s, err
+		return s, said, err
 	}
 	r := New(g, bindings)
-	if s, err = quant.ReadSamples(paths, r.Inputs(), lim); err != nil {
-		return nil, err
+	if s, said, err = read(paths, r.Inputs(), o); err != nil {
+		return nil, nil, err
 	}
-	return r.Sequence(s)
+	s, err = r.Sequence(s)
+	return s, said, err
+}
+
+func read(paths []string, in []*ir.Value, o data.Options) ([]quant.Sample, diag.List, error) {
+	set, err := data.Open(paths, in, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := quant.SamplesOf(set)
+	return s, set.Diags, err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -30,7 +31,11 @@ func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
 	}
 	var out []verify.Case
 	if len(c.Calib) > 0 {
-		samples, err := quant.ReadSamples(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataLimits())
+		set, err := data.Open(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataOptions(""))
+		if err != nil {
+			return nil, &InputError{err}
+		}
+		samples, err := quant.SamplesOf(set)
 		if err != nil {
 			return nil, &InputError{err}
 		}

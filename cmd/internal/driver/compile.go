@@ -178,10 +178,8 @@ func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Opti
 		names = append(names, filepath.Base(p))
 	}
 	q.Source = strings.Join(names, ", ")
-	if q.Samples, err = state.Calibration(c.Calib, g, bindings, c.dataLimits()); err != nil {
-		return q, &InputError{err}
-	}
-	return q, nil
+	q.Samples, err = c.calibration(g, bindings)
+	return q, err
 }
 
 // fixedPoint reads --fixed-point-weights and --fixed-point-activations, nil
@@ -212,8 +210,8 @@ func (c *Config) notCalibrated(g *ir.Graph, bindings []state.Binding) error {
 		why = "nothing is quantised with --precision " + c.Precision.String()
 	}
 	if len(c.Calib) > 0 {
-		if _, err := state.Calibration(c.Calib, g, bindings, c.dataLimits()); err != nil {
-			return &InputError{err}
+		if _, err := c.calibration(g, bindings); err != nil {
+			return err
 		}
 	}
 	for _, f := range calibrationFlags {

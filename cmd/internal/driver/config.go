@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
@@ -39,6 +40,7 @@ type Config struct {
 	Name   string
 
 	Calib        []string
+	Preprocess   []string // FILE.yaml, or [INPUT:]KEY=VALUE
 	Written      []string // what RunModel wrote, a line each
 	CalibMethod  option.Method
 	BiasCorrect  bool
@@ -96,6 +98,7 @@ type Config struct {
 	JSON         bool
 	KeepGoing    bool
 	layers       *quant.LayersFile  // --layers-config, once read
+	spec         *data.Spec         // --preprocess, once read
 	tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
 	read         []string           // files that were read beside those of flags
 	source       *onnx.Model        // the model, once it is loaded
@@ -181,6 +184,9 @@ func (c *Config) Check() error {
 		if _, err := parseBytes(flag, v); err != nil {
 			return err
 		}
+	}
+	if err := c.readSpec(); err != nil {
+		return err
 	}
 	for _, p := range c.Calib { // also where a quantised model has no use for them
 		if err := readable(p, true); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/verify"
 )
 
@@ -195,8 +194,8 @@ func (c *Config) bisectInputs(g *ir.Graph) ([]map[string]*tensor.Dense, string, 
 		if err != nil {
 			return nil, "", err
 		}
-		if list, err = state.Calibration(c.Calib, g, b, c.dataLimits()); err != nil {
-			return nil, "", &InputError{err}
+		if list, err = c.calibration(g, b); err != nil {
+			return nil, "", err
 		}
 		from = "--calib"
 	default:

@@ -1,0 +1,244 @@
+// Package data reads samples as people have them, for calibration, evaluation and
+// runs: NumPy arrays and folders of pictures, with labels.
+//
+// Files are untrusted input: sizes are looked at before memory is taken, and what
+// cannot be read is refused with its name. Pictures are read when they are asked
+// for, so that memory does not grow with their number.
+package data
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// maxSamples bounds how many samples a set has.
+const maxSamples = 1 << 16
+
+// mostRead is how many samples of a folder of pictures All reads.
+const mostRead = 256
+
+// Options of Open.
+type Options struct {
+	What   string // what the paths are, for messages: calibration by default
+	Spec   *Spec  // nil: nothing is declared
+	Limits npz.Limits
+	// Labelled asks for labels: by a file of them (Labels), a file among the data, or the
+	// folders that the samples lie in.
+	Labelled bool
+	Labels   string
+}
+
+// Sample is one inference.
+type Sample struct {
+	Name   string          // of the file, with its folder; of one of many in a file, and its number
+	Inputs []*tensor.Dense // in the order of the inputs, of their types and shapes
+	Label  int             // index of its class; -1: not known
+}
+
+// Set is an ordered list of samples.
+type Set struct {
+	Classes []string // names by label; nil: there are no labels
+	// Diags say what was assumed.
+	Diags diag.List
+
+	in    []*ir.Value
+	items []item
+	opt   Options
+	bytes int64 // of samples that are held
+	lazy  bool
+	// said are assumptions by input, said once.
+	said map[string]bool
+}
+
+// item is a sample that may have to be read first.
+type item struct {
+	name  string
+	path  string
+	class string // "": none
+	label int
+	read  func() ([]*tensor.Dense, error)
+}
+
+// Open finds the samples of files and folders, in the order given, folders by
+// names, numbers in names by value. in are the inputs that a sample has.
+//
+//   - .npz: arrays called as the inputs are (or input_0, input_1, ... in graph
+//     order), and "labels"; others are ignored.
+//   - .npy: the input of a model that has one; of other models the one that the
+//     file is called after.
+//   - .png, .jpg, .jpeg: the input of a model that has one.
+//   - a folder of these, of one kind. .npy files named after inputs belong together.
+//     Where every file lies in a subfolder, these are the classes, labels.txt and
+//     labels.csv say what else is known of them (labels.go).
+//
+// An array holds one sample in the input's shape, samples along a first axis
+// beyond the input's rank, or batches: its first axis is a multiple of the
+// input's, the rest is equal. The number of samples must be the same for all
+// inputs of one file or folder.
+func Open(paths []string, in []*ir.Value, o Options) (*Set, error) {
+	if o.What == "" {
+		o.What = "calibration"
+	}
+	if err := o.Spec.Check(ir.Names(in)); err != nil {
+		return nil, err
+	}
+	s := &Set{in: in, opt: o, said: map[string]bool{}}
+	for _, p := range paths {
+		if err := s.path(p); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.items) == 0 {
+		return nil, s.err(strings.Join(paths, ", "), "holds no samples; want .npy, .npz, .png or .jpg files")
+	}
+	if o.Labelled {
+		return s, s.label(paths)
+	}
+	return s, nil
+}
+
+// err is an error about a file or folder.
+func (s *Set) err(where, format string, args ...any) error {
+	return &ir.Diag{Code: "calibration-data", Node: s.opt.What + " " + where,
+		Msg: text.Errorf(format, args...).Error()}
+}
+
+// Len is the number of samples.
+func (s *Set) Len() int { return len(s.items) }
+
+// Label is the class of a sample; -1: not known.
+func (s *Set) Label(i int) int { return s.items[i].label }
+
+// Name is that of a sample, see Sample.
+func (s *Set) Name(i int) string { return s.items[i].name }
+
+// Sample reads sample i.
+func (s *Set) Sample(i int) (Sample, error) {
+	it := &s.items[i]
+	in, err := it.read()
+	if err != nil {
+		return Sample{}, err
+	}
+	return Sample{it.name, in, it.label}, nil
+}
+
+// All reads the samples. Of a long list of pictures it takes 256, spread evenly, and
+// says so in Diags; the memory of all is bounded by the limits.
+func (s *Set) All() ([][]*tensor.Dense, error) {
+	n := s.Len()
+	take := n
+	if s.lazy && n > mostRead {
+		take = mostRead
+		s.Diags.Add(diag.Notef("samples-spread", "", "%d of the %d samples are taken, spread evenly", take, n))
+	}
+	var out [][]*tensor.Dense
+	bytes := int64(0)
+	for k := range take {
+		i := (2*k + 1) * n / (2 * take)
+		x, err := s.items[i].read()
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range x {
+			bytes += int64(d.Len()) * int64(d.DType.Size())
+		}
+		if bytes > s.limit() {
+			return nil, s.tooMuch(s.items[i].name, bytes)
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// limit is how many bytes samples may take in memory.
+func (s *Set) limit() int64 {
+	if s.opt.Limits.Bytes != 0 {
+		return s.opt.Limits.Bytes
+	}
+	return npz.DefaultLimits.Bytes
+}
+
+func (s *Set) tooMuch(where string, bytes int64) error {
+	return s.err(where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are "+
+		"plenty (--limit data=N raises the limit)", bytes, s.limit())
+}
+
+// add appends a sample.
+func (s *Set) add(it item) error {
+	if len(s.items) >= maxSamples {
+		return s.err(it.name, "more than %d samples; a few hundred are plenty", maxSamples)
+	}
+	it.label = -1
+	s.items = append(s.items, it)
+	return nil
+}
+
+// path adds the samples of a file or folder.
+func (s *Set) path(p string) error {
+	st, err := os.Stat(p)
+	if err != nil {
+		return s.err(p, "%w", err)
+	}
+	if !st.IsDir() {
+		switch kindOf(p) {
+		case pictures:
+			return s.pictures([]file{{path: p, rel: p}})
+		default:
+			return s.arrayFile(p, "")
+		}
+	}
+	list, err := s.survey(p)
+	if err != nil {
+		return err
+	}
+	switch list.kind {
+	case pictures:
+		return s.pictures(list.files)
+	default:
+		return s.arrays(p, list)
+	}
+}
+
+// only is the input of a model that has one.
+func (s *Set) only(where, what string) (*ir.Value, error) {
+	if len(s.in) != 1 {
+		return nil, s.err(where, "%s is one input, and the model has %d (%s): want .npz files with an array for each",
+			what, len(s.in), strings.Join(ir.Names(s.in), ", "))
+	}
+	return s.in[0], nil
+}
+
+// assume warns once for an input that nothing was declared.
+func (s *Set) assume(input, format string, args ...any) {
+	if s.said[input] {
+		return
+	}
+	s.said[input] = true
+	s.Diags.Add(diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
+		"says otherwise (nncc help vision)", input, fmt.Sprintf(format, args...)))
+}
+
+// toType gives reals in the type of an input.
+func toType(d *tensor.Dense, v *ir.Value) *tensor.Dense {
+	switch t := v.Type; {
+	case t.Quant != nil:
+		return ir.QuantiseEven(d, t)
+	case t.DType.IsFloat():
+		return d.Cast(t.DType)
+	default:
+		return ir.QuantiseEven(d, t.WithQuant(t.DType, unit))
+	}
+}
+
+// shapeText is a shape as people write it: 1x3x32x32.
+func shapeText(shape []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(slices.Concat([]int{}, shape)), "[]"), " ", "x")
+}

@@ -1,0 +1,159 @@
+package data
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kind is what a file holds.
+type kind int
+
+const (
+	unknown kind = iota
+	arrays
+	pictures
+	labels
+)
+
+var kindNames = map[kind]string{arrays: ".npy or .npz", pictures: "pictures (.png, .jpg)"}
+
+// extensions say what files hold.
+var extensions = map[string]kind{".npy": arrays, ".npz": arrays, ".png": pictures, ".jpg": pictures,
+	".jpeg": pictures}
+
+// unread are formats that people have and nncc does not read.
+var unread = map[string]string{".gif": "PNG", ".bmp": "PNG", ".webp": "PNG", ".tif": "PNG", ".tiff": "PNG",
+	".heic": "PNG", ".ppm": "PNG", ".pgm": "PNG"}
+
+// labelFiles are the names of files of labels in a folder of data.
+var labelFiles = []string{"labels.txt", "labels.csv", "classes.txt"}
+
+func kindOf(path string) kind {
+	if slices.Contains(labelFiles, strings.ToLower(filepath.Base(path))) {
+		return labels
+	}
+	return extensions[strings.ToLower(filepath.Ext(path))]
+}
+
+// file is a file of a folder.
+type file struct {
+	path  string
+	rel   string // below the folder, with slashes
+	class string // its first subfolder; "": it lies in the folder itself
+}
+
+// listing is what a folder holds.
+type listing struct {
+	kind    kind
+	files   []file // of this kind
+	labels  []string
+	classes bool // every file lies in a subfolder
+}
+
+// maxDepth is how deep folders may be nested.
+const maxDepth = 3
+
+// survey lists a folder. One with files of several kinds is refused: which of them
+// are the samples?
+func (s *Set) survey(root string) (*listing, error) {
+	found := map[kind][]file{}
+	foreign := ""
+	l := &listing{classes: true}
+	var walk func(dir, rel string, depth int) error
+	walk = func(dir, rel string, depth int) error {
+		if depth > maxDepth-1 {
+			return s.err(dir, "folders are nested more than three deep")
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			return s.err(dir, "%w", err)
+		}
+		slices.SortFunc(list, func(a, b os.DirEntry) int { return Natural(a.Name(), b.Name()) })
+		for _, e := range list {
+			name := e.Name()
+			full, below := filepath.Join(dir, name), strings.TrimPrefix(rel+"/"+name, "/")
+			k := kindOf(name)
+			switch {
+			case strings.HasPrefix(name, "."):
+			case e.IsDir():
+				if err := walk(full, below, depth+1); err != nil {
+					return err
+				}
+			case k == labels:
+				l.labels = append(l.labels, full)
+			case k != unknown:
+				class, _, in := strings.Cut(below, "/")
+				if !in {
+					class, l.classes = "", false
+				}
+				found[k] = append(found[k], file{full, below, class})
+			case unread[strings.ToLower(filepath.Ext(name))] != "" && foreign == "":
+				foreign = full
+			}
+		}
+		return nil
+	}
+	if err := walk(root, "", 0); err != nil {
+		return nil, err
+	}
+	return l, s.oneKind(root, l, found, foreign)
+}
+
+// oneKind takes the files of the only kind there is.
+func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign string) error {
+	var what []string
+	for k := arrays; k < labels; k++ {
+		if len(found[k]) > 0 {
+			what = append(what, fmt.Sprintf("%d of %s (%s)", len(found[k]), kindNames[k], found[k][0].rel))
+			l.kind, l.files = k, found[k]
+		}
+	}
+	if len(what) > 1 {
+		return s.err(root, "holds files of several kinds: %s; put the samples into a folder of their own",
+			strings.Join(what, ", "))
+	}
+	if len(what) == 0 && foreign != "" {
+		return s.err(foreign, "files of this kind are not read; convert them to %s",
+			unread[strings.ToLower(filepath.Ext(foreign))])
+	}
+	if !l.classes {
+		for i := range l.files {
+			l.files[i].class = ""
+		}
+	}
+	return nil
+}
+
+// Natural orders names with numbers in them by the numbers: a negative result where
+// a comes first.
+func Natural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		i, k := digits(x), digits(y)
+		if i > 0 && k > 0 {
+			m, n := strings.TrimLeft(x[:i], "0"), strings.TrimLeft(y[:k], "0")
+			if len(m) != len(n) {
+				return len(m) - len(n)
+			}
+			if m != n {
+				return strings.Compare(m, n)
+			}
+			x, y = x[i:], y[k:]
+			continue
+		}
+		if x[0] != y[0] {
+			return int(x[0]) - int(y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	if len(x) != len(y) {
+		return len(x) - len(y)
+	}
+	return strings.Compare(a, b) // 1 and 01
+}
+
+// digits is how many of them a name begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }

@@ -1,0 +1,291 @@
+package data
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/npz"
+)
+
+// maxLabelBytes bounds a file of labels, maxClasses how many classes there are.
+const (
+	maxLabelBytes = 16 << 20
+	maxClasses    = 1 << 16
+)
+
+// labelFile is what a file of labels says: which class a file is of, or what the
+// classes are called.
+type labelFile struct {
+	path    string
+	of      map[string]string // by the file's path below the labels' folder
+	classes []string          // in the order of their numbers
+	order   []string          // without file names: the label of every sample, in order
+}
+
+// label gives every sample its label: by --labels, or a file of labels in a folder
+// of data, or the folders of classes.
+func (s *Set) label(paths []string) error {
+	list := []string{}
+	for _, p := range paths {
+		list = append(list, s.labelFiles(p)...)
+	}
+	if s.opt.Labels != "" {
+		list = []string{s.opt.Labels}
+	}
+	var names []string
+	for _, p := range list {
+		l, err := readLabels(p)
+		if err != nil {
+			return s.err(p, "%w", err)
+		}
+		if l.classes != nil {
+			names = l.classes
+		}
+		if err := s.apply(l); err != nil {
+			return err
+		}
+	}
+	return s.number(names)
+}
+
+// labelFiles are those of a folder.
+func (s *Set) labelFiles(path string) []string {
+	var out []string
+	for _, n := range labelFiles {
+		p := filepath.Join(path, n)
+		if f, _, err := files.Open(p); err == nil {
+			f.Close()
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// apply takes the classes of samples from a file.
+func (s *Set) apply(l *labelFile) error {
+	if l.order != nil {
+		if len(l.order) != len(s.items) {
+			return s.err(l.path, "%d labels for %d samples", len(l.order), len(s.items))
+		}
+		for i, c := range l.order {
+			s.items[i].class = c
+		}
+		return nil
+	}
+	if l.of == nil {
+		return nil
+	}
+	used := map[string]bool{}
+	lacks := ""
+	for i := range s.items {
+		it := &s.items[i]
+		name, ok := l.find(it.path)
+		switch {
+		case ok:
+			it.class = l.of[name]
+			used[name] = true
+		case lacks == "":
+			lacks = it.name
+		}
+	}
+	for name := range l.of {
+		if !used[name] && len(used) == 0 {
+			return s.err(l.path, "names %s, which is none of the samples (%s, ...)", name, s.items[0].name)
+		}
+	}
+	if lacks != "" {
+		return s.err(l.path, "has no label for %s", lacks)
+	}
+	return nil
+}
+
+// find is the name under which a file stands in the list: its path, a part of it, or
+// its last part.
+func (l *labelFile) find(file string) (string, bool) {
+	for rest := filepath.ToSlash(file); ; {
+		if _, ok := l.of[rest]; ok {
+			return rest, true
+		}
+		_, after, more := strings.Cut(rest, "/")
+		if !more {
+			return "", false
+		}
+		rest = after
+	}
+}
+
+// number turns names of classes into labels: numbers by their value, names in the
+// order of the list or else sorted.
+func (s *Set) number(names []string) error {
+	var classes []string
+	numbers, most := true, -1
+	for _, it := range s.items {
+		if it.class == "" {
+			return s.unlabelled(names)
+		}
+		if !slices.Contains(classes, it.class) {
+			if len(classes) == maxClasses {
+				return s.err(it.name, "more than %d classes", maxClasses)
+			}
+			classes = append(classes, it.class)
+			n, err := strconv.Atoi(it.class)
+			numbers = numbers && err == nil && n >= 0 && n < maxClasses
+			most = max(most, n)
+		}
+	}
+	slices.SortFunc(classes, strings.Compare)
+	at := func(class string) int { return slices.Index(classes, class) }
+	switch {
+	case names != nil && !(numbers && !slices.Contains(names, classes[0])):
+		for _, c := range classes {
+			if !slices.Contains(names, c) {
+				return s.err(s.items[0].name, "class %s is none of the list's: %s", c, quoted(names))
+			}
+		}
+		classes = names
+	case numbers:
+		if names != nil && most >= len(names) {
+			return s.err(s.items[0].name, "label %d, and the list has %d classes", most, len(names))
+		}
+		classes = names
+		for i := len(classes); i <= most; i++ {
+			classes = append(classes, strconv.Itoa(i))
+		}
+		at = func(class string) int {
+			n, _ := strconv.Atoi(class)
+			return n
+		}
+	}
+	s.Classes = classes
+	for i := range s.items {
+		s.items[i].label = at(s.items[i].class)
+	}
+	return nil
+}
+
+// unlabelled is for sets of which a sample has no class: none has a label. Where
+// labels were asked for, that is an error.
+func (s *Set) unlabelled(names []string) error {
+	if s.opt.Labels == "" {
+		return nil
+	}
+	if names != nil {
+		return s.err(s.opt.Labels, "names classes, and nothing says which samples are of them: want lines of file,label, "+
+			"or a folder for each class")
+	}
+	return s.err(s.opt.Labels, "not every sample has a label")
+}
+
+// readLabels reads a file of labels:
+//
+//   - .npy: a whole number for every sample, in their order
+//   - lines of file and label, with a comma, a tab or blanks between them; a first
+//     line "file,label" is a header
+//   - lines of one word: the names of the classes, in the order of their numbers, or,
+//     if all are numbers, the label of every sample
+func readLabels(path string) (*labelFile, error) {
+	l := &labelFile{path: path}
+	if strings.EqualFold(filepath.Ext(path), ".npy") {
+		a, err := npz.ReadNpyFile(path, npz.Limits{Bytes: maxLabelBytes})
+		if err != nil {
+			return nil, err
+		}
+		v, err := a.Int64s()
+		if err != nil {
+			return nil, err
+		}
+		l.order = make([]string, len(v))
+		for i, x := range v {
+			l.order[i] = strconv.FormatInt(x, 10)
+		}
+		return l, nil
+	}
+	b, err := files.Read(path, maxLabelBytes)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.parse(string(b), strings.EqualFold(filepath.Base(path), "classes.txt"))
+}
+
+// parse reads the lines; onlyNames: they are names of classes, whatever they look like.
+func (l *labelFile) parse(text string, onlyNames bool) error {
+	var lines []string
+	for s := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		if s = strings.TrimSpace(s); s != "" && !strings.HasPrefix(s, "#") {
+			lines = append(lines, s)
+		}
+	}
+	if len(lines) == 0 {
+		return errors.New("there are no labels; want lines of file,label")
+	}
+	first, _ := fields(lines[0])
+	if onlyNames || len(first) == 1 {
+		return l.words(lines, onlyNames)
+	}
+	l.of = map[string]string{}
+	for i, s := range lines {
+		f, err := fields(s)
+		if err != nil || len(f) != 2 || f[0] == "" || f[1] == "" {
+			return fmt.Errorf("line %d, %.60q: want a file and its label", i+1, s)
+		}
+		if i == 0 && filepath.Ext(f[0]) == "" && slices.Contains([]string{"label", "class", "labels"},
+			strings.ToLower(f[1])) {
+			continue
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(f[0]), "./")
+		if old, ok := l.of[name]; ok && old != f[1] {
+			return fmt.Errorf("%s has two labels, %s and %s", name, old, f[1])
+		}
+		l.of[name] = f[1]
+	}
+	return nil
+}
+
+// words reads lines that name no file.
+func (l *labelFile) words(lines []string, names bool) error {
+	numbers := !names
+	for _, s := range lines {
+		_, err := strconv.Atoi(s)
+		numbers = numbers && err == nil
+	}
+	if numbers {
+		l.order = lines
+		return nil
+	}
+	if len(lines) > maxClasses {
+		return fmt.Errorf("%d classes; at most %d are possible", len(lines), maxClasses)
+	}
+	for i, s := range lines {
+		if slices.Contains(lines[:i], s) {
+			return fmt.Errorf("class %s is there twice", s)
+		}
+	}
+	l.classes = lines
+	return nil
+}
+
+// fields are the words of a line: split at commas, else at tabs, else at the last
+// blank behind a file's extension.
+func fields(line string) ([]string, error) {
+	switch {
+	case strings.Contains(line, ","):
+		f, err := csv.NewReader(strings.NewReader(line)).Read()
+		for i := range f {
+			f[i] = strings.TrimSpace(f[i])
+		}
+		return f, err
+	case strings.Contains(line, "\t"):
+		a, b, _ := strings.Cut(line, "\t")
+		return []string{strings.TrimSpace(a), strings.TrimSpace(b)}, nil
+	}
+	if i := strings.LastIndexByte(line, ' '); i > 0 && kindOf(line[:i]) != unknown && kindOf(line[:i]) != labels {
+		return []string{strings.TrimSpace(line[:i]), line[i+1:]}, nil
+	}
+	return []string{line}, nil
+}

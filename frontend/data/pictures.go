@@ -1,0 +1,285 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/jpeg" // pictures that Decode reads
+	_ "image/png"
+	"math"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/preprocess"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/types"
+)
+
+// maxPictureBytes bounds a file, maxPixels what it may unfold to.
+const (
+	maxPictureBytes = 64 << 20
+	maxPixels       = 1 << 24
+)
+
+// unit quantises to whole numbers.
+var unit = types.PerTensor(1, 0)
+
+// pictures adds files with a picture each, read when they are asked for.
+func (s *Set) pictures(list []file) error {
+	v, err := s.only(list[0].path, "a picture")
+	if err != nil {
+		return err
+	}
+	declared := s.opt.Spec.Of(v.Name)
+	p, err := NewPicture(v, declared.Image)
+	if err != nil {
+		return s.err(list[0].path, "%w", err)
+	}
+	if declared.Image == nil {
+		s.assume(v.Name, "pictures are taken as %s", p)
+	}
+	s.lazy = true
+	for _, f := range list {
+		read := func() ([]*tensor.Dense, error) {
+			d, err := p.Read(f.path)
+			if err != nil {
+				return nil, s.err(f.path, "%w", err)
+			}
+			return []*tensor.Dense{d}, nil
+		}
+		if err := s.add(item{name: f.rel, path: f.path, class: f.class, read: read}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Picture is how pictures become an input.
+type Picture struct {
+	Spec    Image
+	Layout  string // nchw, nhwc
+	Width   int    // of the input, in pixels
+	Height  int
+	Colour  string
+	Strides preprocess.Strides // of the input in its logical order
+	Values  []preprocess.Values
+	input   *ir.Value
+}
+
+// NewPicture says how pictures become an input; im is what is declared, nil for
+// nothing. An error says why the input takes no pictures.
+func NewPicture(v *ir.Value, im *Image) (*Picture, error) {
+	p := &Picture{input: v}
+	if im != nil {
+		p.Spec = *im
+	} else {
+		p.Spec = *guess(v.Type)
+	}
+	if err := p.geometry(); err != nil {
+		return nil, err
+	}
+	channels := p.channels()
+	p.Colour = p.Spec.Colour
+	switch {
+	case p.Colour == "" && channels == 1:
+		p.Colour = "grey"
+	case p.Colour == "":
+		p.Colour = "rgb"
+	case (p.Colour == "grey") != (channels == 1):
+		return nil, fmt.Errorf("image.colour: %s, and the input %s of shape %s has %d channels", p.Colour, v.Name,
+			shapeText(v.Type.Shape), channels)
+	}
+	for _, x := range []struct {
+		key string
+		v   []float64
+	}{{"mean", p.Spec.Mean}, {"std", p.Spec.Std}} {
+		if len(x.v) != 1 && len(x.v) != channels {
+			return nil, fmt.Errorf("image.%s: %d numbers; want one, or %d for the channels of input %s", x.key, len(x.v),
+				channels, v.Name)
+		}
+	}
+	for c := range channels {
+		x := preprocess.Values{Scale: p.Spec.Scale, Mean: p.Spec.Mean[min(c, len(p.Spec.Mean)-1)],
+			Std: p.Spec.Std[min(c, len(p.Spec.Std)-1)]}
+		if err := x.Check(); err != nil {
+			return nil, fmt.Errorf("image: %w", err)
+		}
+		p.Values = append(p.Values, x)
+	}
+	return p, nil
+}
+
+// guess is what pictures most often become: values from 0 to 1; where the input's own
+// type says what it can hold, that.
+func guess(t ir.Type) *Image {
+	im := NewImage()
+	lo, hi := t.DType.IntRange()
+	switch {
+	case t.DType.IsFloat():
+	case t.Quant == nil:
+		im.Scale = 1
+	default:
+		zero, s := float64(t.Quant.ZeroAt(0)), float64(t.Quant.ScaleAt(0))
+		low, high := (float64(lo)-zero)*s, (float64(hi)-zero)*s
+		switch near := high / 32; {
+		case math.Abs(low+1) < near && math.Abs(high-1) < near:
+			im.Scale, im.Mean = 1/127.5, []float64{1}
+		case math.Abs(low) < near && math.Abs(high-255) < near:
+			im.Scale = 1
+		}
+	}
+	return im
+}
+
+// channels is 1 or 3.
+func (p *Picture) channels() int { return p.input.Type.Elems() / (p.Width * p.Height) }
+
+// geometry finds height, width and channels in the input's shape.
+func (p *Picture) geometry() error {
+	shape := p.input.Type.Shape
+	no := func(why string) error {
+		return fmt.Errorf("input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
+	}
+	rest := shape
+	if len(rest) == 4 {
+		if rest[0] != 1 {
+			return no(fmt.Sprintf("a batch of %d; a model for one (--dim) does", rest[0]))
+		}
+		rest = rest[1:]
+	}
+	p.Layout = p.Spec.Layout
+	switch {
+	case p.Spec.Width > 0 && len(rest) != 3:
+		p.Width, p.Height = p.Spec.Width, p.Spec.Height
+		if n := p.Width * p.Height; p.input.Type.Elems() != n && p.input.Type.Elems() != 3*n {
+			return no(fmt.Sprintf("it is neither 1 nor 3 times image.size, %d x %d", p.Width, p.Height))
+		}
+		if p.Layout == "" {
+			p.Layout = "nhwc"
+		}
+	case len(rest) != 3:
+		return no("want 1x3xHxW, 1xHxWx3, or one channel; image.size says what a flat input is")
+	default:
+		colours := func(n int) bool { return n == 1 || n == 3 }
+		if p.Layout == "" {
+			p.Layout = "nchw"
+			if !colours(rest[0]) && colours(rest[2]) {
+				p.Layout = "nhwc"
+			}
+		}
+		c := rest[0]
+		p.Height, p.Width = rest[1], rest[2]
+		if p.Layout == "nhwc" {
+			p.Height, p.Width, c = rest[0], rest[1], rest[2]
+		}
+		if !colours(c) {
+			return no(fmt.Sprintf("%d channels as %s; want 1 (grey) or 3", c, p.Layout))
+		}
+		if p.Spec.Width > 0 && (p.Spec.Width != p.Width || p.Spec.Height != p.Height) {
+			return no(fmt.Sprintf("image.size is %d x %d", p.Spec.Width, p.Spec.Height))
+		}
+	}
+	if p.Width < 1 || p.Height < 1 || p.Width > preprocess.MaxSide || p.Height > preprocess.MaxSide {
+		return no(fmt.Sprintf("%d x %d pixels; want 1 to %d each way", p.Width, p.Height, preprocess.MaxSide))
+	}
+	p.Strides = preprocess.Strides{Row: p.Width, Column: 1, Channel: p.Width * p.Height}
+	if p.Layout == "nhwc" {
+		p.Strides = preprocess.Strides{Row: p.Width * p.channels(), Column: p.channels(), Channel: 1}
+	}
+	return nil
+}
+
+// String says what becomes of a picture, for messages.
+func (p *Picture) String() string {
+	first, last := p.Values[0].Of(0), p.Values[0].Of(255)
+	how := "bilinear"
+	if p.Spec.Nearest {
+		how = "nearest"
+	}
+	s := fmt.Sprintf("%s, %d x %d pixels (%s), %s, %s, values %.4g to %.4g", p.Colour, p.Width, p.Height,
+		strings.ToUpper(p.Layout), map[preprocess.Resize]string{preprocess.Stretch: "stretched", preprocess.Fit: "fitted " +
+			"in with bars", preprocess.Fill: "the middle that fills it"}[p.Spec.Resize], how, first, last)
+	return s
+}
+
+// Image is the definition for frames of a size.
+func (p *Picture) Image(width, height int) *preprocess.Image {
+	m := &preprocess.Image{Format: p.Spec.Format, FullRange: p.Spec.Full, Width: width, Height: height,
+		OutWidth: p.Width, OutHeight: p.Height, Channels: p.channels(), BGR: p.Colour == "bgr", Nearest: p.Spec.Nearest,
+		Pad: p.Spec.Pad}
+	m.Place(p.Spec.Resize)
+	return m
+}
+
+// Read reads a picture as the input's tensor.
+func (p *Picture) Read(path string) (*tensor.Dense, error) {
+	rgb, w, h, err := ReadPicture(path)
+	if err != nil {
+		return nil, err
+	}
+	m := p.Image(w, h)
+	if err := m.Check(); err != nil {
+		return nil, err
+	}
+	frame := preprocess.Encode(rgb, w, h, m.Format, m.FullRange)
+	return toType(m.Tensor(frame, p.input.Type.Shape, p.Strides, p.Values), p.input), nil
+}
+
+// ReadPicture reads a PNG or JPEG file: red, green, blue of every pixel, 8 bits each.
+// What transparency hides is there, too.
+func ReadPicture(path string) (rgb []byte, width, height int, err error) {
+	b, err := files.Read(path, maxPictureBytes)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	c, kind, err := image.DecodeConfig(bytes.NewReader(b))
+	switch {
+	case len(b) == 0:
+		return nil, 0, 0, errors.New("the file is empty")
+	case errors.Is(err, image.ErrFormat):
+		return nil, 0, 0, errors.New("neither PNG nor JPEG")
+	case err != nil:
+		return nil, 0, 0, fmt.Errorf("the picture is broken: %w", err)
+	case c.Width < 1 || c.Height < 1 || c.Width > preprocess.MaxSide || c.Height > preprocess.MaxSide ||
+		c.Width*c.Height > maxPixels:
+		return nil, 0, 0, fmt.Errorf("%d x %d pixels; want 1 to %d each way and at most %d together: make it smaller",
+			c.Width, c.Height, preprocess.MaxSide, maxPixels)
+	}
+	m, _, err := image.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("the %s is broken: %w", strings.ToUpper(kind), err)
+	}
+	return pixels(m), c.Width, c.Height, nil
+}
+
+// pixels are red, green, blue of every pixel.
+func pixels(m image.Image) []byte {
+	r := m.Bounds()
+	out := make([]byte, 0, 3*r.Dx()*r.Dy())
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			switch p := m.(type) {
+			case *image.Gray:
+				v := p.GrayAt(x, y).Y
+				out = append(out, v, v, v)
+			case *image.YCbCr:
+				c := p.YCbCrAt(x, y)
+				a, b, d := color.YCbCrToRGB(c.Y, c.Cb, c.Cr)
+				out = append(out, a, b, d)
+			case *image.RGBA: // opaque
+				c := p.RGBAAt(x, y)
+				out = append(out, c.R, c.G, c.B)
+			case *image.NRGBA:
+				c := p.NRGBAAt(x, y)
+				out = append(out, c.R, c.G, c.B)
+			default:
+				c, _ := color.NRGBAModel.Convert(m.At(x, y)).(color.NRGBA)
+				out = append(out, c.R, c.G, c.B)
+			}
+		}
+	}
+	return out
+}
