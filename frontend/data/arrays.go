@@ -15,7 +15,7 @@ import (
 const labelArray = "labels"
 
 // arrays adds the samples of a folder of arrays.
-func (s *Set) arrays(root string, l *listing) error {
+func (s *Set) arrays(l *listing) error {
 	for i := 0; i < len(l.files); {
 		dir := filepath.Dir(l.files[i].path)
 		n := i + 1
@@ -124,23 +124,15 @@ func (s *Set) index(name string) int {
 
 // entries adds the samples of one set of arrays.
 func (s *Set) entries(where, class string, list []npz.Entry) error {
-	found := make([]*npz.Array, len(s.in))
-	var known *npz.Array
-	var names []string
-	for _, e := range list {
-		names = append(names, e.Name)
-		i := s.index(e.Name)
-		if e.Array != nil && i >= 0 && (found[i] == nil || s.in[i].Name == e.Name) {
-			found[i] = e.Array
-		}
-		if i < 0 && e.Name == labelArray {
-			known = e.Array
-		}
-	}
+	found, known := s.match(list)
 	count := -1
 	per := make([][]*tensor.Dense, len(s.in))
 	for i, v := range s.in {
 		if found[i] == nil {
+			var names []string
+			for _, e := range list {
+				names = append(names, e.Name)
+			}
 			return s.err(where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
 		}
 		x, err := s.split(where, v, found[i])
@@ -176,6 +168,21 @@ func (s *Set) entries(where, class string, list []npz.Entry) error {
 	return nil
 }
 
+// match finds the array of every input, and that of labels.
+func (s *Set) match(list []npz.Entry) (found []*npz.Array, known *npz.Array) {
+	found = make([]*npz.Array, len(s.in))
+	for _, e := range list {
+		i := s.index(e.Name)
+		if e.Array != nil && i >= 0 && (found[i] == nil || s.in[i].Name == e.Name) {
+			found[i] = e.Array
+		}
+		if i < 0 && e.Name == labelArray {
+			known = e.Array
+		}
+	}
+	return found, known
+}
+
 // labelsOf reads an array of labels: a whole number for each sample. nil: there is none.
 func (s *Set) labelsOf(where string, a *npz.Array, count int) ([]string, error) {
 	if a == nil {
@@ -183,8 +190,14 @@ func (s *Set) labelsOf(where string, a *npz.Array, count int) ([]string, error) 
 	}
 	v, err := a.Int64s()
 	if err != nil || len(v) != count {
-		return nil, s.err(where, "the array %s is %s%v; want a whole number for each of %d samples", labelArray, a.DType,
-			a.Shape, count)
+		return nil, s.err(
+			where,
+			"the array %s is %s%v; want a whole number for each of %d samples",
+			labelArray,
+			a.DType,
+			a.Shape,
+			count,
+		)
 	}
 	out := make([]string, count)
 	for i, l := range v {
@@ -213,8 +226,16 @@ func (s *Set) split(where string, v *ir.Value, a *npz.Array) ([]*tensor.Dense, e
 		n = count(a.Shape, turned)
 	}
 	if elems == 0 || a.Len() == 0 || n == 0 {
-		return nil, s.err(where, "the array for input %s has shape %v; want %v, [samples %v], or the input's shape with "+
-			"more samples along the first axis%s", v.Name, a.Shape, want, want, LooksLike(v, a.Shape))
+		return nil, s.err(
+			where,
+			"the array for input %s has shape %v; want %v, [samples %v], or the input's shape with "+
+				"more samples along the first axis%s",
+			v.Name,
+			a.Shape,
+			want,
+			want,
+			LooksLike(v, a.Shape),
+		)
 	}
 	if n > maxSamples-len(s.items) {
 		return nil, s.err(where, "more than %d samples; a few hundred are plenty", maxSamples)
@@ -266,14 +287,24 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) (*tensor.
 		}
 		for i, x := range f {
 			if x-x != 0 {
-				return nil, s.err(where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name,
-					x)
+				return nil, s.err(
+					where,
+					"element %d of the array for input %s is %v, want finite numbers",
+					at+i,
+					v.Name,
+					x,
+				)
 			}
 		}
 		return tensor.Of(a.Shape, f), nil
 	case v.Type.DType.IsFloat():
-		return nil, s.err(where, "the array for input %s is of type %s, want floats in the model's own scaling (convert "+
-			"it with astype(\"float32\") and normalise as for training)", v.Name, a.DType)
+		return nil, s.err(
+			where,
+			"the array for input %s is of type %s, want floats in the model's own scaling (convert "+
+				"it with astype(\"float32\") and normalise as for training)",
+			v.Name,
+			a.DType,
+		)
 	case isFloat:
 		return nil, s.err(where, "the array for input %s is of type %s, want %s", v.Name, a.DType, v.Type.DType)
 	}

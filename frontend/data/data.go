@@ -167,8 +167,13 @@ func (s *Set) limit() int64 {
 }
 
 func (s *Set) tooMuch(where string, bytes int64) error {
-	return s.err(where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are "+
-		"plenty (--limit data=N raises the limit)", bytes, s.limit())
+	return s.err(
+		where,
+		"the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are "+
+			"plenty (--limit data=N raises the limit)",
+		bytes,
+		s.limit(),
+	)
 }
 
 // add appends a sample.
@@ -203,7 +208,7 @@ func (s *Set) path(p string) error {
 	case pictures:
 		return s.pictures(list.files)
 	default:
-		return s.arrays(p, list)
+		return s.arrays(list)
 	}
 }
 
@@ -222,8 +227,10 @@ func (s *Set) assume(input, format string, args ...any) {
 		return
 	}
 	s.said[input] = true
-	s.Diags.Add(diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
-		"says otherwise (nncc help vision)", input, fmt.Sprintf(format, args...)))
+	s.Diags.Add(
+		diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
+			"says otherwise (nncc help vision)", input, fmt.Sprintf(format, args...)),
+	)
 }
 
 // toType gives reals in the type of an input.

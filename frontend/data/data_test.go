@@ -89,7 +89,13 @@ func TestClassFolders(t *testing.T) {
 	dir := t.TempDir()
 	for _, class := range []string{"dog", "cat"} {
 		for _, k := range []int{10, 2, 1} {
-			write(t, encodePNG(t, flat(3, 3, color.NRGBA{R: uint8(k), A: 255})), dir, class, fmt.Sprintf("i%d.png", k))
+			write(
+				t,
+				encodePNG(t, flat(3, 3, color.NRGBA{R: uint8(k), A: 255})),
+				dir,
+				class,
+				fmt.Sprintf("i%d.png", k),
+			)
 		}
 	}
 	write(t, []byte("pictures of animals"), dir, "README")
@@ -105,8 +111,16 @@ func TestClassFolders(t *testing.T) {
 		x := sample(t, s, i)
 		if got := x.Inputs[0].Float(0); x.Name != want.name || x.Label != want.label ||
 			float32(got) != float32(want.red/255) {
-			t.Errorf("sample %d: %s, label %d, %g; want %s, %d, %g/255", i, x.Name, x.Label, got, want.name, want.label,
-				want.red)
+			t.Errorf(
+				"sample %d: %s, label %d, %g; want %s, %d, %g/255",
+				i,
+				x.Name,
+				x.Label,
+				got,
+				want.name,
+				want.label,
+				want.red,
+			)
 		}
 	}
 	if len(s.Diags) != 1 || !strings.Contains(s.Diags[0].Msg, "pictures are taken as rgb, 3 x 3 pixels (NCHW), "+
@@ -151,7 +165,8 @@ func TestLabelFiles(t *testing.T) {
 			[]int{1, 0, 1}, "[ape zebra]"},
 		"blanks": {write(t, []byte("# from the camera\na 1.png 2\nf/b.png 0\nc.png 2\n"), dir, "2.txt"), []int{2, 0, 2},
 			"[0 1 2]"},
-		"tabs":  {write(t, []byte("a 1.png\ttwo words\nb.png\tx\nc.png\tx\n"), dir, "3.txt"), []int{0, 1, 1}, "[two words x]"},
+		"tabs": {write(t, []byte("a 1.png\ttwo words\nb.png\tx\nc.png\tx\n"), dir, "3.txt"), []int{0, 1, 1},
+			"[two words x]"},
 		"order": {write(t, []byte("1\n0\n1\n"), dir, "4.txt"), []int{1, 0, 1}, "[0 1]"},
 		"numpy": {npy, []int{2, 0, 1}, "[0 1 2]"},
 	} {
@@ -206,8 +221,9 @@ func TestLayouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = data.Open([]string{p}, input(1, 3, 4, 5), data.Options{})
-	if err == nil || !strings.Contains(err.Error(), "It looks like NHWC: the model wants 1x3x4x5 (NCHW); transpose it, "+
-		"or say --preprocess layout=nhwc") {
+	if err == nil ||
+		!strings.Contains(err.Error(), "It looks like NHWC: the model wants 1x3x4x5 (NCHW); transpose it, "+
+			"or say --preprocess layout=nhwc") {
 		t.Errorf("error %v", err)
 	}
 	s := open(t, input(1, 3, 4, 5), []string{"layout=nhwc"}, p)
@@ -232,7 +248,8 @@ func TestRefused(t *testing.T) {
 	write(t, []byte("x"), dir, "web", "a.webp")
 	write(t, []byte("x"), dir, "none", "notes")
 	for name, c := range map[string]struct{ path, want string }{
-		"mixed":   {filepath.Join(dir, "mixed"), "holds files of several kinds: 1 of .npy or .npz (b.npy), 1 of pictures"},
+		"mixed": {filepath.Join(dir, "mixed"),
+			"holds files of several kinds: 1 of .npy or .npz (b.npy), 1 of pictures"},
 		"webp":    {filepath.Join(dir, "web"), "convert them to PNG"},
 		"nothing": {filepath.Join(dir, "none"), "holds no samples"},
 		"no PNG":  {write(t, []byte("hello"), dir, "p1", "a.png"), "a.png: neither PNG nor JPEG"},

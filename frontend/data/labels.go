@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -123,50 +124,75 @@ func (l *labelFile) find(file string) (string, bool) {
 // number turns names of classes into labels: numbers by their value, names in the
 // order of the list or else sorted.
 func (s *Set) number(names []string) error {
-	var classes []string
-	numbers, most := true, -1
-	for _, it := range s.items {
-		if it.class == "" {
-			return s.unlabelled(names)
+	of, numbers, err := s.classes()
+	if err != nil || of == nil {
+		if err == nil {
+			err = s.unlabelled(names)
 		}
-		if !slices.Contains(classes, it.class) {
-			if len(classes) == maxClasses {
-				return s.err(it.name, "more than %d classes", maxClasses)
-			}
-			classes = append(classes, it.class)
-			n, err := strconv.Atoi(it.class)
-			numbers = numbers && err == nil && n >= 0 && n < maxClasses
-			most = max(most, n)
-		}
+		return err
 	}
-	slices.SortFunc(classes, strings.Compare)
-	at := func(class string) int { return slices.Index(classes, class) }
+	classes := slices.Sorted(maps.Keys(of))
 	switch {
-	case names != nil && !(numbers && !slices.Contains(names, classes[0])):
+	case numbers && !slices.Contains(names, classes[0]):
+		if classes, err = s.byValue(of, names); err != nil {
+			return err
+		}
+	case names != nil:
 		for _, c := range classes {
 			if !slices.Contains(names, c) {
 				return s.err(s.items[0].name, "class %s is none of the list's: %s", c, quoted(names))
 			}
 		}
 		classes = names
-	case numbers:
-		if names != nil && most >= len(names) {
-			return s.err(s.items[0].name, "label %d, and the list has %d classes", most, len(names))
-		}
-		classes = names
-		for i := len(classes); i <= most; i++ {
-			classes = append(classes, strconv.Itoa(i))
-		}
-		at = func(class string) int {
-			n, _ := strconv.Atoi(class)
-			return n
-		}
+		index(of, classes)
+	default:
+		index(of, classes)
 	}
 	s.Classes = classes
 	for i := range s.items {
-		s.items[i].label = at(s.items[i].class)
+		s.items[i].label = of[s.items[i].class]
 	}
 	return nil
+}
+
+// index numbers classes by their places in a list.
+func index(of map[string]int, list []string) {
+	for i, c := range list {
+		of[c] = i
+	}
+}
+
+// classes are the samples' classes, with their values where all are numbers; nil: not
+// every sample has one.
+func (s *Set) classes() (of map[string]int, numbers bool, err error) {
+	of, numbers = map[string]int{}, true
+	for _, it := range s.items {
+		if it.class == "" {
+			return nil, false, nil
+		}
+		if _, ok := of[it.class]; ok {
+			continue
+		}
+		if len(of) == maxClasses {
+			return nil, false, s.err(it.name, "more than %d classes", maxClasses)
+		}
+		n, err := strconv.Atoi(it.class)
+		numbers = numbers && err == nil && n >= 0 && n < maxClasses
+		of[it.class] = n
+	}
+	return of, numbers, nil
+}
+
+// byValue are the names of classes that are numbers: those of a list, or the numbers.
+func (s *Set) byValue(of map[string]int, names []string) ([]string, error) {
+	most := slices.Max(slices.Collect(maps.Values(of)))
+	if names != nil && most >= len(names) {
+		return nil, s.err(s.items[0].name, "label %d, and the list has %d classes", most, len(names))
+	}
+	for i := len(names); i <= most; i++ {
+		names = append(names, strconv.Itoa(i))
+	}
+	return names, nil
 }
 
 // unlabelled is for sets of which a sample has no class: none has a label. Where
@@ -176,8 +202,11 @@ func (s *Set) unlabelled(names []string) error {
 		return nil
 	}
 	if names != nil {
-		return s.err(s.opt.Labels, "names classes, and nothing says which samples are of them: want lines of file,label, "+
-			"or a folder for each class")
+		return s.err(
+			s.opt.Labels,
+			"names classes, and nothing says which samples are of them: want lines of file,label, "+
+				"or a folder for each class",
+		)
 	}
 	return s.err(s.opt.Labels, "not every sample has a label")
 }
@@ -213,14 +242,25 @@ func readLabels(path string) (*labelFile, error) {
 	return l, l.parse(string(b), strings.EqualFold(filepath.Base(path), "classes.txt"))
 }
 
-// parse reads the lines; onlyNames: they are names of classes, whatever they look like.
-func (l *labelFile) parse(text string, onlyNames bool) error {
-	var lines []string
+// isHeader: file,label and the like.
+func isHeader(f []string) bool {
+	return filepath.Ext(f[0]) == "" && slices.Contains([]string{"label", "class", "labels"}, strings.ToLower(f[1]))
+}
+
+// lines are those of a text that say something.
+func lines(text string) []string {
+	var out []string
 	for s := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		if s = strings.TrimSpace(s); s != "" && !strings.HasPrefix(s, "#") {
-			lines = append(lines, s)
+			out = append(out, s)
 		}
 	}
+	return out
+}
+
+// parse reads the lines; onlyNames: they are names of classes, whatever they look like.
+func (l *labelFile) parse(text string, onlyNames bool) error {
+	lines := lines(text)
 	if len(lines) == 0 {
 		return errors.New("there are no labels; want lines of file,label")
 	}
@@ -234,8 +274,7 @@ func (l *labelFile) parse(text string, onlyNames bool) error {
 		if err != nil || len(f) != 2 || f[0] == "" || f[1] == "" {
 			return fmt.Errorf("line %d, %.60q: want a file and its label", i+1, s)
 		}
-		if i == 0 && filepath.Ext(f[0]) == "" && slices.Contains([]string{"label", "class", "labels"},
-			strings.ToLower(f[1])) {
+		if i == 0 && isHeader(f) {
 			continue
 		}
 		name := strings.TrimPrefix(filepath.ToSlash(f[0]), "./")

@@ -97,8 +97,13 @@ func NewPicture(v *ir.Value, im *Image) (*Picture, error) {
 		v   []float64
 	}{{"mean", p.Spec.Mean}, {"std", p.Spec.Std}} {
 		if len(x.v) != 1 && len(x.v) != channels {
-			return nil, fmt.Errorf("image.%s: %d numbers; want one, or %d for the channels of input %s", x.key, len(x.v),
-				channels, v.Name)
+			return nil, fmt.Errorf(
+				"image.%s: %d numbers; want one, or %d for the channels of input %s",
+				x.key,
+				len(x.v),
+				channels,
+				v.Name,
+			)
 		}
 	}
 	for c := range channels {
@@ -140,56 +145,71 @@ func (p *Picture) channels() int { return p.input.Type.Elems() / (p.Width * p.He
 // geometry finds height, width and channels in the input's shape.
 func (p *Picture) geometry() error {
 	shape := p.input.Type.Shape
-	no := func(why string) error {
-		return fmt.Errorf("input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
-	}
+	why := ""
 	rest := shape
 	if len(rest) == 4 {
-		if rest[0] != 1 {
-			return no(fmt.Sprintf("a batch of %d; a model for one (--dim) does", rest[0]))
-		}
 		rest = rest[1:]
 	}
 	p.Layout = p.Spec.Layout
 	switch {
-	case p.Spec.Width > 0 && len(rest) != 3:
-		p.Width, p.Height = p.Spec.Width, p.Spec.Height
-		if n := p.Width * p.Height; p.input.Type.Elems() != n && p.input.Type.Elems() != 3*n {
-			return no(fmt.Sprintf("it is neither 1 nor 3 times image.size, %d x %d", p.Width, p.Height))
-		}
-		if p.Layout == "" {
-			p.Layout = "nhwc"
-		}
-	case len(rest) != 3:
-		return no("want 1x3xHxW, 1xHxWx3, or one channel; image.size says what a flat input is")
+	case p.input.Type.DType == tensor.Bool:
+		why = "it is of truth values"
+	case len(shape) == 4 && shape[0] != 1:
+		why = fmt.Sprintf("a batch of %d; a model for one (--dim) does", shape[0])
+	case len(rest) == 3:
+		why = p.spatial(rest)
+	case p.Spec.Width > 0:
+		why = p.flat()
 	default:
-		colours := func(n int) bool { return n == 1 || n == 3 }
-		if p.Layout == "" {
-			p.Layout = "nchw"
-			if !colours(rest[0]) && colours(rest[2]) {
-				p.Layout = "nhwc"
-			}
-		}
-		c := rest[0]
-		p.Height, p.Width = rest[1], rest[2]
-		if p.Layout == "nhwc" {
-			p.Height, p.Width, c = rest[0], rest[1], rest[2]
-		}
-		if !colours(c) {
-			return no(fmt.Sprintf("%d channels as %s; want 1 (grey) or 3", c, p.Layout))
-		}
-		if p.Spec.Width > 0 && (p.Spec.Width != p.Width || p.Spec.Height != p.Height) {
-			return no(fmt.Sprintf("image.size is %d x %d", p.Spec.Width, p.Spec.Height))
-		}
+		why = "want 1x3xHxW, 1xHxWx3, or one channel; image.size says what a flat input is"
 	}
-	if p.Width < 1 || p.Height < 1 || p.Width > preprocess.MaxSide || p.Height > preprocess.MaxSide {
-		return no(fmt.Sprintf("%d x %d pixels; want 1 to %d each way", p.Width, p.Height, preprocess.MaxSide))
+	if why == "" && (p.Width < 1 || p.Height < 1 || p.Width > preprocess.MaxSide || p.Height > preprocess.MaxSide) {
+		why = fmt.Sprintf("%d x %d pixels; want 1 to %d each way", p.Width, p.Height, preprocess.MaxSide)
+	}
+	if why != "" {
+		return fmt.Errorf("input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
 	}
 	p.Strides = preprocess.Strides{Row: p.Width, Column: 1, Channel: p.Width * p.Height}
 	if p.Layout == "nhwc" {
 		p.Strides = preprocess.Strides{Row: p.Width * p.channels(), Column: p.channels(), Channel: 1}
 	}
 	return nil
+}
+
+// flat is the geometry of an input that has no axes of a picture; it says what is
+// wrong with it.
+func (p *Picture) flat() string {
+	p.Width, p.Height = p.Spec.Width, p.Spec.Height
+	if p.Layout == "" {
+		p.Layout = "nhwc"
+	}
+	if n, e := p.Width*p.Height, p.input.Type.Elems(); e != n && e != 3*n {
+		return fmt.Sprintf("it is neither 1 nor 3 times image.size, %d x %d", p.Width, p.Height)
+	}
+	return ""
+}
+
+// spatial is the geometry of an input with three axes; it says what is wrong with it.
+func (p *Picture) spatial(axes []int) string {
+	colours := func(n int) bool { return n == 1 || n == 3 }
+	if p.Layout == "" {
+		p.Layout = "nchw"
+		if !colours(axes[0]) && colours(axes[2]) {
+			p.Layout = "nhwc"
+		}
+	}
+	c := axes[0]
+	p.Height, p.Width = axes[1], axes[2]
+	if p.Layout == "nhwc" {
+		p.Height, p.Width, c = axes[0], axes[1], axes[2]
+	}
+	switch {
+	case !colours(c):
+		return fmt.Sprintf("%d channels as %s; want 1 (grey) or 3", c, p.Layout)
+	case p.Spec.Width > 0 && (p.Spec.Width != p.Width || p.Spec.Height != p.Height):
+		return fmt.Sprintf("image.size is %d x %d", p.Spec.Width, p.Spec.Height)
+	}
+	return ""
 }
 
 // String says what becomes of a picture, for messages.
@@ -199,9 +219,20 @@ func (p *Picture) String() string {
 	if p.Spec.Nearest {
 		how = "nearest"
 	}
-	s := fmt.Sprintf("%s, %d x %d pixels (%s), %s, %s, values %.4g to %.4g", p.Colour, p.Width, p.Height,
-		strings.ToUpper(p.Layout), map[preprocess.Resize]string{preprocess.Stretch: "stretched", preprocess.Fit: "fitted " +
-			"in with bars", preprocess.Fill: "the middle that fills it"}[p.Spec.Resize], how, first, last)
+	s := fmt.Sprintf(
+		"%s, %d x %d pixels (%s), %s, %s, values %.4g to %.4g",
+		p.Colour,
+		p.Width,
+		p.Height,
+		strings.ToUpper(
+			p.Layout,
+		),
+		map[preprocess.Resize]string{preprocess.Stretch: "stretched", preprocess.Fit: "fitted " +
+			"in with bars", preprocess.Fill: "the middle that fills it"}[p.Spec.Resize],
+		how,
+		first,
+		last,
+	)
 	return s
 }
 

@@ -60,13 +60,18 @@ var inputKeys = []key[Input]{
 
 // imageKeys are those of "image".
 var imageKeys = []key[Image]{
-	{"resize", "stretch, fit, fill", "stretch both sides; fit the whole picture, with bars; fill the input with the " +
-		"middle", func(x *Image, v []string) error {
-		var s string
-		err := oneOf(&s, v, preprocess.Resizes()...)
-		x.Resize = preprocess.Resize(max(slices.Index(preprocess.Resizes(), s), 0))
-		return err
-	}},
+	{
+		"resize",
+		"stretch, fit, fill",
+		"stretch both sides; fit the whole picture, with bars; fill the input with the " +
+			"middle",
+		func(x *Image, v []string) error {
+			var s string
+			err := oneOf(&s, v, preprocess.Resizes()...)
+			x.Resize = preprocess.Resize(max(slices.Index(preprocess.Resizes(), s), 0))
+			return err
+		},
+	},
 	{"interpolation", "bilinear, nearest", "how pixels between pixels are made", func(x *Image, v []string) error {
 		var s string
 		err := oneOf(&s, v, "bilinear", "nearest")
@@ -97,10 +102,15 @@ var imageKeys = []key[Image]{
 		v []string) error {
 		return oneOf(&x.Layout, v, "nchw", "nhwc")
 	}},
-	{"size", "WIDTHxHEIGHT", "the input's pixels, where its shape does not say", func(x *Image, v []string) (err error) {
-		x.Width, x.Height, err = preprocess.Size(strings.Join(v, ","))
-		return err
-	}},
+	{
+		"size",
+		"WIDTHxHEIGHT",
+		"the input's pixels, where its shape does not say",
+		func(x *Image, v []string) (err error) {
+			x.Width, x.Height, err = preprocess.Size(strings.Join(v, ","))
+			return err
+		},
+	},
 	{"format", strings.Join(preprocess.Formats(), ", "), "pixels of the device's frames: pictures go through it",
 		func(x *Image, v []string) error {
 			f, ok := preprocess.ParseFormat(strings.Join(v, ","))

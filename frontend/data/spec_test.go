@@ -83,14 +83,18 @@ func TestDeclared(t *testing.T) {
 		want  []float64
 	}{
 		{"image.layout=nhwc image.interpolation=nearest", []int{1, 1, 2, 3}, []float64{255, 0, 0, 0, 0, 255}},
-		{"image.layout=nhwc image.colour=bgr image.interpolation=nearest", []int{1, 1, 2, 3}, []float64{0, 0, 255, 255, 0, 0}},
+		{"image.layout=nhwc image.colour=bgr image.interpolation=nearest", []int{1, 1, 2, 3},
+			[]float64{0, 0, 255, 255, 0, 0}},
 		{"image.interpolation=nearest", []int{1, 3, 1, 2}, []float64{255, 0, 0, 0, 0, 255}},
 		{"image.colour=grey image.interpolation=nearest", []int{1, 1, 1, 2}, []float64{76, 29}},
-		{"image.layout=nhwc image.scale=1/255 image.mean=0.5 image.std=0.25,0.5,1 image.interpolation=nearest", []int{1, 1, 2, 3},
+
+		{"image.layout=nhwc image.scale=1/255 image.mean=0.5 image.std=0.25,0.5,1 image.interpolation=nearest",
+			[]int{1, 1, 2, 3},
 			[]float64{2, -1, -.5, -2, -1, .5}},
 		{"image.resize=fill image.layout=nhwc", []int{1, 1, 1, 3}, []float64{128, 0, 128}},
-		{"image.pad=9 image.resize=fit", []int{1, 4, 4, 1}, []float64{9, 9, 9, 9, 76, 76, 29, 29, 76, 76, 29, 29, 9, 9, 9,
-			9}},
+		{"image.pad=9 image.resize=fit",
+			[]int{1, 4, 4, 1},
+			[]float64{9, 9, 9, 9, 76, 76, 29, 29, 76, 76, 29, 29, 9, 9, 9, 9}},
 		{"image.size=2x1 image.interpolation=nearest", []int{1, 6}, []float64{255, 0, 0, 0, 0, 255}},
 		{"image.size=2x1 image.layout=nchw image.interpolation=nearest", []int{6}, []float64{255, 0, 0, 0, 0, 255}},
 		{"image.layout=nhwc image.format=rgb565 image.mean=1 image.interpolation=nearest", []int{1, 1, 2, 3},
@@ -125,7 +129,8 @@ func TestSpecErrors(t *testing.T) {
 		{write(t, []byte("image:\n  resize: fit\n  colur: rgb\n"), dir, "a.yaml"),
 			"line 3: unknown key colur (did you mean colour?)"},
 		{write(t, []byte("imag:\n  resize: fit\n"), dir, "b.yaml"), "line 1: unknown key imag (did you mean image?)"},
-		{write(t, []byte("inputs:\n  x:\n    image: fit\n"), dir, "c.yaml"), "line 3: image: want keys with values below it"},
+		{write(t, []byte("inputs:\n  x:\n    image: fit\n"), dir, "c.yaml"),
+			"line 3: image: want keys with values below it"},
 		{write(t, []byte("image:\n  mean: [1, [2]]\n"), dir, "d.yaml"), "line 2: mean: want numbers or words"},
 		{write(t, []byte("image:\n  mean: 1\n  mean: 2\n"), dir, "e.yaml"), "line 3: mean is there twice"},
 		{write(t, nil, dir, "f.yaml"), "the file is empty"},
@@ -164,8 +169,12 @@ func TestSpecErrors(t *testing.T) {
 // TestFile: a YAML file says the same as flags; an input's own keys win over those of all.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	f := write(t, []byte("image:\n  scale: 1\n  mean: [1, 2, 3]\ninputs:\n  x:\n    image:\n      pad: 4\noutputs: {}\n"),
-		dir, "s.yaml")
+	f := write(
+		t,
+		[]byte("image:\n  scale: 1\n  mean: [1, 2, 3]\ninputs:\n  x:\n    image:\n      pad: 4\noutputs: {}\n"),
+		dir,
+		"s.yaml",
+	)
 	s, err := data.Parse([]string{f, "x:image.resize=fit"})
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (s *Spec) file(path string) error {
 		return err
 	}
 	if len(doc.Content) == 0 {
-		return errors.New("the file is empty; want image: or inputs:")
+		return errors.New("the file is empty; want keys such as image or inputs")
 	}
 	r := &specReader{}
 	var byName *yaml.Node // read when all is known that is said of every input

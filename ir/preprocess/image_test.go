@@ -54,7 +54,14 @@ func TestSameSize(t *testing.T) {
 			frame[i] = uint8(r.IntN(256))
 		}
 		for mode := range preprocess.Resizes() {
-			m := &preprocess.Image{Width: w, Height: h, OutWidth: w, OutHeight: h, Channels: 3, Nearest: r.IntN(2) == 0}
+			m := &preprocess.Image{
+				Width:     w,
+				Height:    h,
+				OutWidth:  w,
+				OutHeight: h,
+				Channels:  3,
+				Nearest:   r.IntN(2) == 0,
+			}
 			m.Place(preprocess.Resize(mode))
 			if !slices.Equal(m.Pixels(frame), frame) {
 				t.Fatalf("%+v changes pixels", m)
@@ -111,7 +118,15 @@ func TestFormats(t *testing.T) {
 			if len(frame) != h*f.RowBytes(w) {
 				t.Fatalf("%s: %d bytes for %d x %d", name, len(frame), w, h)
 			}
-			m := &preprocess.Image{Format: f, FullRange: full, Width: w, Height: h, OutWidth: w, OutHeight: h, Channels: 3}
+			m := &preprocess.Image{
+				Format:    f,
+				FullRange: full,
+				Width:     w,
+				Height:    h,
+				OutWidth:  w,
+				OutHeight: h,
+				Channels:  3,
+			}
 			m.Place(preprocess.Stretch)
 			got := m.Pixels(frame)
 			for k := range got {
