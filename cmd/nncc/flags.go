@@ -37,7 +37,7 @@ const (
 
 // every verb, with those that print an accelerator's programs.
 var every = strings.Join(append([]string{"compile verify run eval bisect check explain legalize quantize profile " +
-	"boards ops passes version kernels surgery"},
+	"boards ops passes version kernels surgery diff"},
 	printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
@@ -83,7 +83,9 @@ var flagRules = map[string]flagRule{
 	"time-passes":             {verbs: lowers, needs: program},
 	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
 	"layers":                  {verbs: "verify"},
-	"junit":                   {verbs: makes},
+	"junit":                   {verbs: makes + " diff"},
+	"markdown":                {verbs: "diff", needs: notJSON},
+	"max-growth":              {verbs: "diff"},
 	"strict":                  {verbs: lowers + " legalize quantize check surgery"},
 	"limit":                   {verbs: lowers + " legalize quantize check surgery"},
 	"json":                    {verbs: strings.TrimSuffix(strings.Replace(every, "run ", "", 1), " help")},
@@ -248,7 +250,7 @@ func (v checked) Set(s string) error {
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
 	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, evalFlags, bisectFlags,
-		checkFlags, legalizeFlags, surgeryFlags} {
+		checkFlags, legalizeFlags, surgeryFlags, diffFlags} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(c, fs)
 		all.AddFlagSet(fs)

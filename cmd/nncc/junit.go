@@ -72,7 +72,7 @@ func (c *cli) writeJUnit(verb string, err error, code int) int {
 		}
 		c.suites = append(c.suites, junit.Suite{Name: "nncc " + verb, Cases: []junit.Case{x}})
 	}
-	if werr := junit.Write(c.junit, c.suites, c.cfg.InputFiles()); werr != nil {
+	if werr := junit.Write(c.junit, c.suites, append(c.cfg.InputFiles(), c.reads...)); werr != nil {
 		werr = &driver.InputError{Err: fmt.Errorf("--junit: %w", werr)}
 		if bad := c.fail(werr); code == exitOK {
 			return bad

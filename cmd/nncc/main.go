@@ -149,9 +149,12 @@ type cli struct {
 	only       []string
 	outputs    option.Outputs
 	reportOnly bool
-	verbose    bool            // -v
-	junit      string          // a path
-	suites     []junit.Suite   // for it
+	verbose    bool          // -v
+	junit      string        // a path
+	suites     []junit.Suite // for it
+	reads      []string      // files that the verb reads beside those of cfg
+	markdown   bool
+	growth     []string        // --max-growth
 	said       map[string]bool // diagnostics that were printed
 }
 

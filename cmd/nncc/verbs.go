@@ -49,6 +49,9 @@ func init() {
 		"eval": {"MODEL.onnx", "accuracy over labelled data: the float model beside the program that would be emitted",
 			"nncc eval -board cortex-m55 --calib samples.npz --data test.npz --labels test.csv model.onnx", evalFlags,
 			(*cli).eval},
+		"diff": {"OLD NEW", "compare two reports (report.json, or folders with one): arena, flash, stack, " +
+			"instructions, accuracy, by model and layer", "nncc diff --max-growth instructions=1%,ram=0 before after",
+			diffFlags, (*cli).diff},
 		"boards": {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
 		"ops":    {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes": {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags,

@@ -1,0 +1,238 @@
+package diff
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Schema is the version of Diff as JSON; fields are only added.
+const Schema = 1
+
+// Diff is what changed from one compilation to another.
+type Diff struct {
+	Schema int      `json:"schema"`
+	Old    Side     `json:"old"`
+	New    Side     `json:"new"`
+	Models []Row    `json:"models"`
+	Gates  []Gate   `json:"gates"` // of --max-growth, a row a model and limit
+	Notes  []string `json:"notes"`
+}
+
+// Side is one of the two.
+type Side struct {
+	Path    string `json:"path"`
+	Version string `json:"version"` // of nncc
+}
+
+// Row is a model.
+type Row struct {
+	Name    string `json:"name"`
+	OldName string `json:"old_name,omitempty"` // where it is another
+	Board   string `json:"board"`
+	// Status is same, changed, added or removed.
+	Status  string   `json:"status"`
+	Metrics []Change `json:"metrics"`
+	Layers  []Layer  `json:"layers"` // those that are not the same
+	// LayersSame counts the others.
+	LayersSame int `json:"layers_same"`
+
+	old, now *Model
+	pairs    []pair
+}
+
+// Change is a figure on both sides; null where a side does not have it.
+type Change struct {
+	Metric string   `json:"metric"`
+	Unit   string   `json:"unit,omitempty"`
+	Old    *float64 `json:"old"`
+	New    *float64 `json:"new"`
+	// Delta is new less old, Percent of the old; null where they cannot be compared.
+	Delta   *float64 `json:"delta"`
+	Percent *float64 `json:"percent,omitempty"`
+	// Basis is how the figures were found, where there is more than one way.
+	Basis string `json:"basis,omitempty"`
+	Note  string `json:"note,omitempty"` // why there is no delta
+
+	metric *metric
+}
+
+// Layer is a layer that is not the same.
+type Layer struct {
+	Name    string `json:"name"`
+	OldName string `json:"old_name,omitempty"` // of a renamed one
+	Op      string `json:"op"`
+	// Status is changed, renamed (whatever else changed), added or removed.
+	Status string `json:"status"`
+	// PartOf is the layer that computes the nodes of a removed one now.
+	PartOf    string   `json:"part_of,omitempty"`
+	Kernel    string   `json:"kernel"` // the function that does the work
+	OldKernel string   `json:"old_kernel,omitempty"`
+	Changes   []Change `json:"changes"`
+}
+
+// Compare compares models by name; the only two that are left are the same one
+// under another name.
+func Compare(old, now []*Model) *Diff {
+	d := &Diff{Schema: Schema, Models: []Row{}, Gates: []Gate{}, Notes: []string{}}
+	d.Old.Version, d.New.Version = version(old), version(now)
+	of := map[*Model]*Model{}
+	var restOld, restNew []*Model
+	left := slices.Clone(old)
+	for _, n := range now {
+		i := slices.IndexFunc(left, func(o *Model) bool { return o.Model.Name == n.Model.Name })
+		if i < 0 {
+			restNew = append(restNew, n)
+			continue
+		}
+		of[n] = left[i]
+		left = slices.Delete(left, i, i+1)
+	}
+	if restOld = left; len(restOld) == 1 && len(restNew) == 1 {
+		of[restNew[0]], restOld = restOld[0], nil
+	}
+	for _, n := range now {
+		d.Models = append(d.Models, compare(of[n], n))
+	}
+	for _, o := range restOld {
+		d.Models = append(d.Models, compare(o, nil))
+	}
+	for _, r := range d.Models {
+		if r.old != nil && r.now != nil && r.old.Board != r.now.Board {
+			d.Notes = append(d.Notes, r.Name+": the boards differ: "+r.old.Board+" and "+r.now.Board)
+		}
+	}
+	return d
+}
+
+func version(list []*Model) string {
+	for _, m := range list {
+		if m.Version != "" {
+			return m.Version
+		}
+	}
+	return ""
+}
+
+func compare(old, now *Model) Row {
+	either := cmp.Or(now, old)
+	r := Row{Name: either.Model.Name, Board: either.Board, Status: "same", Metrics: []Change{}, Layers: []Layer{},
+		old: old, now: now}
+	var oldLayers, newLayers []layer
+	if old != nil {
+		oldLayers = old.Layers
+		if old.Model.Name != r.Name {
+			r.OldName = old.Model.Name
+		}
+	}
+	if now != nil {
+		newLayers = now.Layers
+	}
+	for i := range metrics {
+		if c, ok := metrics[i].compare(old, now); ok {
+			r.Metrics = append(r.Metrics, c)
+			if c.Delta == nil || *c.Delta != 0 {
+				r.Status = "changed"
+			}
+		}
+	}
+	r.pairs = match(oldLayers, newLayers)
+	for _, p := range r.pairs {
+		if l, same := p.row(); same {
+			r.LayersSame++
+		} else {
+			r.Layers = append(r.Layers, l)
+			r.Status = "changed"
+		}
+	}
+	switch {
+	case old == nil:
+		r.Status = "added"
+	case now == nil:
+		r.Status = "removed"
+	}
+	return r
+}
+
+// compare gives the figures of both sides; false: neither has one.
+func (m *metric) compare(old, now *Model) (Change, bool) {
+	var a, b []figure
+	if old != nil {
+		a = m.of(old)
+	}
+	if now != nil {
+		b = m.of(now)
+	}
+	c := Change{Metric: m.key, Unit: m.unit, metric: m}
+	for _, x := range a {
+		for _, y := range b {
+			if x.basis == y.basis {
+				c.Old, c.New, c.Basis = &x.value, &y.value, x.basis
+				c.subtract()
+				return c, true
+			}
+		}
+	}
+	if len(a) > 0 {
+		c.Old, c.Basis = &a[0].value, a[0].basis
+	}
+	if len(b) > 0 {
+		c.New, c.Basis = &b[0].value, b[0].basis
+	}
+	if len(a) > 0 && len(b) > 0 {
+		c.Basis, c.Note = "", "old: "+a[0].basis+", new: "+b[0].basis
+	}
+	return c, len(a)+len(b) > 0
+}
+
+func (c *Change) subtract() {
+	d := *c.New - *c.Old
+	c.Delta = &d
+	if *c.Old != 0 && c.Unit != "dB" && c.Metric != "top1" {
+		p := 100 * d / *c.Old
+		c.Percent = &p
+	}
+}
+
+// row describes a pair of layers; true: nothing changed.
+func (p pair) row() (Layer, bool) {
+	l := p.names()
+	l.Changes = []Change{}
+	same := l.Status == "changed" && l.OldKernel == ""
+	for i := range metrics {
+		m := &metrics[i]
+		if m.layer == nil || m.key == "flash" { // the layers' part of which are their weights
+			continue
+		}
+		c := Change{Metric: m.key, Unit: m.unit, metric: m}
+		c.Old, c.New = p.figure(m)
+		if c.Old != nil && c.New != nil {
+			c.subtract()
+		}
+		// What only one side was measured for says nothing about a layer of both.
+		if c.Delta == nil && (p.both() || c.Old == c.New) || c.Delta != nil && *c.Delta == 0 {
+			continue
+		}
+		same = same && c.Delta != nil && math.Abs(*c.Delta) < m.least
+		l.Changes = append(l.Changes, c)
+	}
+	return l, same
+}
+
+// names says what became of the layer.
+func (p pair) names() Layer {
+	switch {
+	case p.old == nil:
+		return Layer{Name: p.now.Name, Op: p.now.Op, Kernel: p.now.inner(), Status: "added"}
+	case p.now == nil:
+		return Layer{Name: p.old.Name, Op: p.old.Op, OldKernel: p.old.inner(), Status: "removed", PartOf: p.partOf}
+	}
+	l := Layer{Name: p.now.Name, Op: p.now.Op, Kernel: p.now.inner(), Status: "changed"}
+	if p.old.Name != p.now.Name {
+		l.OldName, l.Status = p.old.Name, "renamed"
+	}
+	if p.old.inner() != l.Kernel {
+		l.OldKernel = p.old.inner()
+	}
+	return l
+}

@@ -1,0 +1,169 @@
+package diff
+
+import (
+	"cmp"
+	"math"
+)
+
+// figure is a value with how it was found: only values that were found alike are
+// compared.
+type figure struct {
+	value float64
+	basis string
+}
+
+// metric is a figure of a model.
+type metric struct {
+	key, title, unit string
+	more             bool // more is better
+	// of are the figures of a model, the best basis first.
+	of func(m *Model) []figure
+	// layer is what a layer has of it; nil: layers have nothing of it.
+	layer func(l *layer) *float64
+	// least is the change by which a layer is no longer the same.
+	least float64
+	// want is what gives the figure where a report lacks it.
+	want string
+}
+
+func one(v *float64) []figure {
+	if v == nil {
+		return nil
+	}
+	return []figure{{value: *v}}
+}
+
+const verifyIt = "`nncc verify --out DIR` measures it"
+
+// metrics in the order in which they are shown.
+var metrics = []metric{
+	{key: "ram", title: "arena", unit: "bytes", of: func(m *Model) []figure { return one(m.Memory.Arena) },
+		layer: func(l *layer) *float64 { return &l.live }},
+	{key: "flash", title: "flash", unit: "bytes", of: (*Model).flash, want: verifyIt,
+		layer: func(l *layer) *float64 { return &l.WeightBytes }},
+	{key: "weights", title: "weights", unit: "bytes", of: func(m *Model) []figure { return one(m.Memory.Weights) },
+		layer: func(l *layer) *float64 { return &l.WeightBytes }},
+	{key: "stack", title: "stack", unit: "bytes", of: (*Model).stack, want: verifyIt},
+	{key: "instructions", title: "instructions", want: verifyIt, of: func(m *Model) []figure {
+		if m.Code == nil {
+			return nil
+		}
+		return one(m.Code.Instructions)
+	}, layer: func(l *layer) *float64 { return l.Instructions }},
+	{key: "cycles", title: "estimated cycles", of: (*Model).cycles, want: "`nncc profile --out DIR` estimates them",
+		layer: func(l *layer) *float64 { return l.Cycles }},
+	{key: "macs", title: "MACs", of: (*Model).macs, layer: func(l *layer) *float64 { return &l.MACs }},
+	{key: "sqnr", title: "signal to noise", unit: "dB", more: true, of: (*Model).sqnr, least: 0.1,
+		want:  "calibration data (--calib) and eval give it",
+		layer: func(l *layer) *float64 { return l.sqnr }},
+	{key: "top1", title: "top-1", more: true, of: (*Model).top1,
+		want: "`nncc eval --json` gives it, as " + EvalFile + " beside the report"},
+}
+
+func find(key string) *metric {
+	for i := range metrics {
+		if metrics[i].key == key {
+			return &metrics[i]
+		}
+	}
+	return nil
+}
+
+// keys are the names of all metrics.
+func keys() []string {
+	var out []string
+	for _, m := range metrics {
+		out = append(out, m.key)
+	}
+	return out
+}
+
+// flash is code, constants and weights.
+func (m *Model) flash() []figure {
+	if c := m.Code; c != nil && c.Text != nil && c.ROData != nil && m.Memory.Weights != nil {
+		return []figure{{*c.Text + *c.ROData + *m.Memory.Weights, "measured"}}
+	}
+	f := figure{basis: "estimated, with the C library"}
+	for _, r := range m.Memory.Regions {
+		for _, i := range r.Items {
+			if i.What == "code" || i.What == "rodata" || i.What == "weights" {
+				f.value += float64(i.Bytes)
+			}
+		}
+	}
+	if f.value == 0 {
+		return nil
+	}
+	return []figure{f}
+}
+
+func (m *Model) stack() []figure {
+	var out []figure
+	if c := m.Code; c != nil {
+		if c.Bound != nil && *c.Bound > 0 {
+			out = append(out, figure{*c.Bound, "bound"})
+		}
+		if c.Stack != nil && *c.Stack > 0 {
+			out = append(out, figure{*c.Stack, "most that was used"})
+		}
+	}
+	return out
+}
+
+func (m *Model) cycles() []figure {
+	f := figure{}
+	for _, l := range m.Layers {
+		if l.Cycles == nil {
+			return nil
+		}
+		f.value += *l.Cycles
+	}
+	if len(m.Layers) == 0 {
+		return nil
+	}
+	return []figure{f}
+}
+
+func (m *Model) macs() []figure {
+	f := figure{}
+	for _, l := range m.Layers {
+		f.value += l.MACs
+	}
+	return []figure{f}
+}
+
+func (m *Model) sqnr() []figure {
+	var out []figure
+	if e := m.Eval; e != nil {
+		worst := math.Inf(1)
+		for _, o := range e.Outputs {
+			if o.SQNR != nil {
+				worst = min(worst, *o.SQNR)
+			}
+		}
+		if !math.IsInf(worst, 1) {
+			out = append(out, figure{worst, "eval"})
+		}
+	}
+	if c := m.Calibration; c != nil && !c.Unknown {
+		basis := "samples held out"
+		if c.InSample {
+			basis = "calibration samples"
+		}
+		if c.Source == "synthetic" {
+			basis = "synthetic inputs"
+		}
+		out = append(out, figure{c.SQNR, basis})
+	}
+	return out
+}
+
+func (m *Model) top1() []figure {
+	if m.Eval == nil {
+		return nil
+	}
+	if a := cmp.Or(m.Eval.Program, m.Eval.Float); a != nil && a.Top1 != nil {
+		return []figure{{*a.Top1, "eval"}}
+	}
+	return nil
+}
