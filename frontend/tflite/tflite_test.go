@@ -130,6 +130,26 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+// TestInt4: weights of four bits, two to a byte, are those of eight.
+func TestInt4(t *testing.T) {
+	net := network()
+	w := &net.Tensors[1]
+	packed := make([]byte, len(w.Data)/2)
+	for i, v := range w.Data {
+		w.Data[i] = byte(int8(v<<4) >> 4)
+		packed[i/2] |= v & 15 << (i % 2 * 4)
+	}
+	x := tensor.New(tensor.I8, []int{1, 5, 6, 3})
+	for i := range x.Len() {
+		x.SetInt(i, int64(i*37%256-128))
+	}
+	want := run(t, net.Bytes(), x)[0]
+	w.Type, w.Data = 17, packed
+	if have := run(t, net.Bytes(), x)[0]; !bytes.Equal(have.Bytes(), want.Bytes()) {
+		t.Errorf("%v, of int8 weights %v", have.Bytes(), want.Bytes())
+	}
+}
+
 // TestMutated: damaged files are refused, or are models; nothing panics, and nothing
 // takes more than the limits.
 func TestMutated(t *testing.T) {

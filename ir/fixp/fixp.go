@@ -211,3 +211,43 @@ func Clamp(v, lo, hi int32) int32 { return min(max(v, lo), hi) }
 
 // SatS16 limits v to the range of int16.
 func SatS16(v int32) int16 { return int16(Clamp(v, math.MinInt16, math.MaxInt16)) }
+
+// DoublingHighMult16 is DoublingHighMult of 16 bits. Source: gemmlowp
+// SaturatingRoundingDoublingHighMul, which rounds half up.
+func DoublingHighMult16(a, b int16) int16 {
+	return SatS16((int32(a)*int32(b) + 1<<14) >> 15)
+}
+
+// High16 is the upper half of a multiplier, rounded. Source: tflite
+// DownScaleInt32ToInt16Multiplier.
+func High16(mult int32) int16 {
+	return int16(min((int64(mult)+1<<15)>>16, math.MaxInt16))
+}
+
+// InverseSqrt writes 1/sqrt(v), v at least 1, as mult * 2^(shift-31): five steps of
+// Newton's method in Q3.28, whose errors are part of the result.
+// Source: tflite GetInvSqrtQuantizedMultiplierExp with reverse shift.
+func InverseSqrt(v int32) (mult, shift int32) {
+	if v <= 1 {
+		return math.MaxInt32, 0
+	}
+	right := int32(11)
+	for v >= 1<<29 {
+		v /= 4
+		right++
+	}
+	pairs := (LeadingZeros(v)-1)/2 - 1
+	right -= pairs
+	v <<= uint(2 * pairs) // [2^27, 2^29)
+	half, x := DivideByPowerOfTwo(v>>1, 1), int32(1<<28)
+	for range 5 {
+		cube := MultByPowerOfTwo(DoublingHighMult(DoublingHighMult(x, x), x), 6)
+		x = MultByPowerOfTwo(DoublingHighMult(x, 3<<27)-DoublingHighMult(half, cube), 3)
+	}
+	mult = DoublingHighMult(x, 1518500250)
+	if right < 0 {
+		mult <<= uint(-right)
+		right = 0
+	}
+	return mult, -right
+}

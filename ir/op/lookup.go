@@ -11,7 +11,7 @@ import (
 // quantised values that follow one another become one Lookup.
 var Lookup = def(ir.OpDef{
 	Name: "Lookup", Domain: "nncc", Doc: "a function of one 8-bit value as 256 results", MinIn: 2,
-	Pattern: ir.Elementwise, Quant: ir.QInt,
+	Pattern: ir.Elementwise, Quant: ir.QInt, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, t := n.In[0].Type, n.In[1]
 		if x.DType.Size() != 1 || x.DType.Bits() != 8 {
@@ -41,7 +41,7 @@ func evalLookup(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 var InterpolatedLUT = def(ir.OpDef{
 	Name: "InterpolatedLUT", Domain: "nncc", Doc: "a function of one int16 value, interpolated between 513 points",
 	MinIn:   2,
-	Pattern: ir.Elementwise, Quant: ir.QInt,
+	Pattern: ir.Elementwise, Quant: ir.QInt, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, p := n.In[0].Type, n.In[1]
 		if x.DType != tensor.I16 {

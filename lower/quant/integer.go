@@ -407,7 +407,7 @@ func (c *converter) dequantize(n *ir.Node) error {
 	}
 	if x.Type.Quant == nil {
 		// An integer that the graph computes or receives: give it its meaning.
-		if x.Def != nil && x.Def.Op != op.QuantizeLinear {
+		if x.Def != nil && x.Def.Op != op.QuantizeLinear && !x.Def.Op.Coded {
 			return nil
 		}
 		if !storable(t) {

@@ -286,13 +286,13 @@ func TensorData(t *pb.TensorProto, dir string, lim Limits) (*tensor.Dense, error
 	}
 	switch l.enc.field {
 	case "raw_data":
-		return fromRaw(dt, shape, t.RawData)
+		return FromRaw(dt, shape, t.RawData)
 	case "external_data":
 		raw, err := readExternal(t, dir, rawBytes(l.n, l.bits))
 		if err != nil {
 			return nil, tensorErr(t, err)
 		}
-		return fromRaw(dt, shape, raw)
+		return FromRaw(dt, shape, raw)
 	case "float_data":
 		return tensor.Of(shape, append([]float32(nil), t.FloatData...)), nil
 	case "double_data":
@@ -322,14 +322,14 @@ func TensorData(t *pb.TensorProto, dir string, lim Limits) (*tensor.Dense, error
 				raw = append(raw, byte(v))
 			}
 		}
-		return fromRaw(dt, shape, raw)
+		return FromRaw(dt, shape, raw)
 	}
 	panic(bug.Errorf("onnx: tensor data in %s", l.enc.field))
 }
 
-// fromRaw decodes little-endian data; 4-bit types are packed two to a byte, the first
+// FromRaw decodes little-endian data; 4-bit types are packed two to a byte, the first
 // in the low half.
-func fromRaw(dt tensor.DType, shape []int, raw []byte) (*tensor.Dense, error) {
+func FromRaw(dt tensor.DType, shape []int, raw []byte) (*tensor.Dense, error) {
 	if dt != tensor.I4 && dt != tensor.U4 {
 		return tensor.FromBytes(dt, shape, raw)
 	}

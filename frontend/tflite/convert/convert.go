@@ -123,12 +123,7 @@ func (c *converter) info(t *model.Tensor) *pb.ValueInfoProto {
 func (c *converter) constant(name string, d *tensor.Dense) string {
 	if !c.data[name] {
 		c.data[name] = true
-		dims := make([]int64, len(d.Shape))
-		for i, n := range d.Shape {
-			dims[i] = int64(n)
-		}
-		c.out.Initializer = append(c.out.Initializer, &pb.TensorProto{Name: proto.String(name), Dims: dims,
-			DataType: proto.Int32(int32(d.DType.ONNXCode())), RawData: d.Bytes()})
+		c.out.Initializer = append(c.out.Initializer, onnx.TensorProto(name, d))
 	}
 	return name
 }

@@ -1,29 +1,37 @@
 package convert
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Functions of int8 values that TensorFlow Lite computes in fixed point: all 256 results
-// are computed here.
+// Functions of int8 values that TensorFlow Lite computes in fixed point, or in float32
+// with roundings of its own: all 256 results are computed here.
 
-func logistic(n *operands) error {
-	if !int8Function(n) {
-		return elementwise("Sigmoid")(n)
+// function is an operator of one tensor: of int8 values by the integers of f, which gives
+// the result for a stored value less its zero point, else as other writes it.
+func function(f func(n *operands) (func(v int32) int32, error), other func(n *operands) error) func(n *operands) error {
+	return func(n *operands) error {
+		if !int8Function(n) {
+			return other(n)
+		}
+		result, err := f(n)
+		if err != nil {
+			return err
+		}
+		x, y := n.in(0), n.out()
+		results := make([]int8, 256)
+		for i := range results {
+			results[uint8(int8(i))] = int8(fixp.Clamp(result(int32(int8(i))-int32(x.Zero[0])), -128, 127))
+		}
+		t := tensor.Of([]int{256}, results)
+		n.c.node("nncc.Lookup", y.Name, []string{n.raw(0), n.c.constant(n.c.fresh(y, "table"), t)})
+		return nil
 	}
-	return n.table(func(v int32) int32 {
-		return fixp.Clamp(fixp.DivideByPowerOfTwo(fixp.Logistic(v), 23)-128, -128, 127)
-	})
-}
-
-func tanh(n *operands) error {
-	if !int8Function(n) {
-		return elementwise("Tanh")(n)
-	}
-	return n.table(func(v int32) int32 { return fixp.Clamp(fixp.DivideByPowerOfTwo(fixp.Tanh(v), 24), -128, 127) })
 }
 
 func int8Function(n *operands) bool {
@@ -31,25 +39,134 @@ func int8Function(n *operands) bool {
 	return x.DType == tensor.I8 && y.DType == tensor.I8 && len(x.Scale) == 1 && len(y.Scale) == 1
 }
 
-// table writes a function of which f gives the integer results, of inputs in Q4.27.
-// Beyond the range of these it has its limits.
-func (n *operands) table(f func(v int32) int32) error {
-	x, y := n.in(0), n.out()
-	mult, shift := fixp.QuantizeMultiplier(float64(x.Scale[0]) * (1 << 27))
-	radius := int64(math.Floor(15 * math.Ldexp(1, 27-int(shift))))
-	results := make([]int8, 256)
-	for i := range results {
-		v := int64(int8(i)) - x.Zero[0]
-		switch {
-		case v <= -radius:
-			results[i] = -128
-		case v >= radius:
-			results[i] = 127
-		default:
-			results[i] = int8(f(fixp.Requantize(int32(v), mult, shift)))
-		}
+// q4 is a function of numbers in Q4.27, which has its limits beyond their range.
+func q4(f func(v int32) int32) func(n *operands) (func(v int32) int32, error) {
+	return func(n *operands) (func(v int32) int32, error) {
+		mult, shift := fixp.QuantizeMultiplier(float64(n.in(0).Scale[0]) * (1 << 27))
+		radius := int32(math.Floor(15 * math.Ldexp(1, 27-int(shift))))
+		return func(v int32) int32 {
+			switch {
+			case v <= -radius:
+				return math.MinInt8
+			case v >= radius:
+				return math.MaxInt8
+			}
+			return f(fixp.Requantize(v, mult, shift))
+		}, nil
 	}
-	t := tensor.Of([]int{256}, results)
-	n.c.node("nncc.Lookup", y.Name, []string{n.raw(0), n.c.constant(n.c.fresh(y, "table"), t)})
-	return nil
+}
+
+func logisticOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Logistic(v), 23) - 128 }
+
+func tanhOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Tanh(v), 24) }
+
+// scaled multiplies by a real number.
+func scaled(by float64) func(v int32) int32 {
+	mult, shift := fixp.QuantizeMultiplier(by)
+	return func(v int32) int32 { return fixp.Requantize(v, mult, shift) }
+}
+
+// offset is the result's zero point.
+func (n *operands) offset() int32 { return int32(n.out().Zero[0]) }
+
+// ratio is the input's step in steps of the result, in float32.
+func (n *operands) ratio() float32 { return n.in(0).Scale[0] / n.out().Scale[0] }
+
+func absOf(n *operands) (func(v int32) int32, error) {
+	to := scaled(float64(n.ratio()))
+	if n.in(0).Scale[0] == n.out().Scale[0] {
+		to = func(v int32) int32 { return v }
+	}
+	return func(v int32) int32 { return to(max(v, -v)) + n.offset() }, nil
+}
+
+func reluOf(n *operands) (func(v int32) int32, error) {
+	to := scaled(float64(n.ratio()))
+	return func(v int32) int32 { return max(to(v), 0) + n.offset() }, nil
+}
+
+// relu6Of clamps integers: the result has the input's quantisation.
+func relu6Of(n *operands) (func(v int32) int32, error) {
+	six := int32(math.Round(float64(6 / n.in(0).Scale[0])))
+	return func(v int32) int32 { return min(max(v, 0), six) + int32(n.in(0).Zero[0]) }, nil
+}
+
+func leakyReluOf(n *operands) (func(v int32) int32, error) {
+	var o fb.LeakyReluOptions
+	if err := n.options("LeakyReluOptions", o.Init); err != nil {
+		return nil, err
+	}
+	x, y := n.in(0).Scale[0], n.out().Scale[0]
+	slope := float64(x * o.Alpha() / y)
+	above, below := scaled(float64(n.ratio())), scaled(math.Abs(slope))
+	return func(v int32) int32 {
+		switch {
+		case v >= 0:
+			return above(v) + n.offset()
+		case slope < 0:
+			return n.offset() - below(v)
+		}
+		return n.offset() + below(v)
+	}, nil
+}
+
+// byFloat is a function that is computed in float32 and rounded.
+func byFloat(f func(x float64) float64) func(n *operands) (func(v int32) int32, error) {
+	return func(n *operands) (func(v int32) int32, error) {
+		step, steps := n.in(0).Scale[0], 1/n.out().Scale[0]
+		return func(v int32) int32 {
+			y := float32(f(float64(step*float32(v)))) * steps
+			return int32(max(min(math.Round(float64(y)), 1<<20), -1<<20)) + n.offset()
+		}, nil
+	}
+}
+
+// elu is computed in float32: the exponential is rounded before 1 is subtracted.
+func elu(x float64) float64 {
+	if x < 0 {
+		return float64(float32(math.Exp(x)) - 1)
+	}
+	return x
+}
+
+// rsqrtOf is the inverse square root in fixed point; of 0 it is the largest number.
+func rsqrtOf(n *operands) (func(v int32) int32, error) {
+	x := float32(math.Sqrt(float64(n.in(0).Scale[0])))
+	mult, shift := fixp.QuantizeMultiplier(1 / float64(x*n.out().Scale[0]))
+	return func(v int32) int32 {
+		if v <= 0 { // the interpreter refuses negative ones
+			return math.MaxInt8
+		}
+		const room = 20
+		m, s := fixp.InverseSqrt(v)
+		return fixp.Requantize(fixp.Requantize(1, m, s+room), mult, shift-room) + n.offset()
+	}, nil
+}
+
+// hardSwishOf is computed in 16 bits.
+func hardSwishOf(n *operands) (func(v int32) int32, error) {
+	fine := n.in(0).Scale[0] / 128
+	mult, shift := fixp.QuantizeMultiplier(float64(fine / n.out().Scale[0]))
+	if shift > 0 {
+		return nil, fmt.Errorf("the result's scale %g is less than a 128th of the input's, %g", n.out().Scale[0],
+			n.in(0).Scale[0])
+	}
+	gateMult, gateShift := fixp.QuantizeMultiplier(float64(fine / (3. / 32768)))
+	toOut, toGate := fixp.High16(mult), fixp.High16(gateMult)
+	return func(v int32) int32 {
+		x := int16(v << 7)
+		gate := x
+		if gateShift > 0 {
+			gate = fixp.SatS16(int32(gate) << min(gateShift-1, 16))
+		}
+		gate = fixp.DoublingHighMult16(gate, toGate)
+		if gateShift > 0 {
+			gate = fixp.SatS16(int32(gate) << 1)
+		} else {
+			gate = int16(fixp.DivideByPowerOfTwo(int32(gate), -gateShift))
+		}
+		gate = int16((int32(gate) + 1<<15) >> 1)
+		y := int32(gate) * int32(fixp.DoublingHighMult16(x, toOut)) / (1 << 15)
+		return fixp.DivideByPowerOfTwo(y, -shift) + n.offset()
+	}, nil
 }

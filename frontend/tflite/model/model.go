@@ -70,7 +70,7 @@ func (t *Tensor) Const() (*tensor.Dense, error) {
 	if t.Data == nil {
 		return nil, fmt.Errorf("tensor %q is computed at run time, want a constant", t.Name)
 	}
-	return tensor.FromBytes(t.DType, t.Shape, t.Data)
+	return model.FromRaw(t.DType, t.Shape, t.Data)
 }
 
 // Op is an operator.

@@ -34,6 +34,8 @@ var Knobs = []Knob{
 	{"NNCC_PACK_XSD", "FILE", "the schema of CMSIS packs, to check emitted ones with"},
 	{"NNCC_OWN_DRIVER_SOURCE", "FILE.c", "where the program goes that tests nncc's kernels for their definitions"},
 	{"NNCC_OWN_DRIVER", "COMMAND", "runs that program elsewhere: under QEMU, on a board"},
+	{"NNCC_TFLM_RUN", "PROGRAM", "runs TensorFlow Lite Micro's reference kernels: `PROGRAM MODEL.tflite RUNS`, raw " +
+		"inputs on standard input, outputs on standard output"},
 	{"CMSIS_NN_INCLUDE", "DIR", "headers of an installed CMSIS-NN, to compare with"},
 	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0PLUS, _M3, _M4, _M55 for a core, with _SINGLE " +
 		"for single rounding"},

@@ -1,0 +1,270 @@
+package tflm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+)
+
+// types are element types with the format's numbers and their sizes in bytes.
+var types = map[string]struct {
+	code int8
+	size int
+}{"f32": {0, 4}, "i32": {2, 4}, "u8": {3, 1}, "i64": {4, 8}, "bool": {6, 1}, "i16": {7, 2}, "i8": {9, 1}, "i4": {17, 1}}
+
+// codes are the builtin operators by name.
+var codes = func() map[string]int32 {
+	m := map[string]int32{}
+	for i := range int32(256) {
+		m[fb.OperatorName(i)] = i
+	}
+	return m
+}()
+
+// layer is a model of one operator being drawn.
+type layer struct {
+	tflitetest.Graph
+	op, typ string
+	rng     *rand.Rand
+	kinds   []string // element types of the tensors
+	wide    bool     // int32 is quantised, too
+	// least and most bound float inputs; 0, 0 is -4 to 4.
+	least, most float64
+	away        map[int32]int8 // inputs and what none of their elements may be
+}
+
+func draw(d drawer, typ string, seed uint64) *layer {
+	h := seed
+	for _, c := range d.op + typ {
+		h = h*1099511628211 + uint64(c)
+	}
+	l := &layer{op: d.op, typ: typ, rng: rand.New(rand.NewPCG(h, 7))}
+	d.draw(l)
+	return l
+}
+
+// pick is one of some values.
+func pick[T any](l *layer, v ...T) T { return v[l.rng.IntN(len(v))] }
+
+// between is a number of [a, b].
+func (l *layer) between(a, b int) int32 { return int32(a + l.rng.IntN(b-a+1)) }
+
+func (l *layer) chance(p float64) bool { return l.rng.Float64() < p }
+
+// tensor adds a tensor.
+func (l *layer) tensor(typ string, shape ...int32) int32 {
+	l.Tensors = append(l.Tensors, tflitetest.Tensor{Name: fmt.Sprintf("t%d", len(l.Tensors)), Type: types[typ].code,
+		Shape: shape})
+	l.kinds = append(l.kinds, typ)
+	return int32(len(l.Tensors) - 1)
+}
+
+// scale is one of a wide range about a power of two.
+func (l *layer) scale(power float64) float64 { return math.Exp2(power + 6*l.rng.Float64() - 3) }
+
+// zero is a zero point; those of 16 bits are 0.
+func (l *layer) zero(typ string) int64 {
+	switch typ {
+	case "i8":
+		return pick(l, int64(-128), 127, 0, int64(l.rng.IntN(256)-128), int64(l.rng.IntN(41)-20))
+	case "u8":
+		return int64(l.rng.IntN(256))
+	}
+	return 0
+}
+
+// quantised gives a tensor a scale and a zero point, where it has integers.
+func (l *layer) quantised(t int32, scale float64, zero int64) int32 {
+	if k := l.kinds[t]; k != "f32" && k != "bool" && k != "i64" && (k != "i32" || l.wide) {
+		l.Tensors[t].Scale, l.Tensors[t].Zero = []float32{float32(scale)}, []int64{zero}
+	}
+	return t
+}
+
+// step is a scale for values of about [-range, range].
+func step(typ string, limit float64) float64 {
+	switch typ {
+	case "i16":
+		return limit / 32768
+	case "i32":
+		return limit / (1 << 20)
+	}
+	return limit / 128
+}
+
+// input adds an input that holds values of about [-limit, limit].
+func (l *layer) input(typ string, limit float64, shape ...int32) int32 {
+	t := l.quantised(l.tensor(typ, shape...), step(typ, limit)*(0.5+l.rng.Float64()), l.zero(typ))
+	l.Inputs = append(l.Inputs, t)
+	return t
+}
+
+// in is an input of the layer's type, of a random range.
+func (l *layer) in(shape ...int32) int32 { return l.input(l.typ, l.scale(2), shape...) }
+
+// output adds a result that holds values of about [-limit, limit].
+func (l *layer) output(typ string, limit float64, shape ...int32) int32 {
+	t := l.quantised(l.tensor(typ, shape...), step(typ, limit)*(0.5+l.rng.Float64()), l.zero(typ))
+	l.Outputs = append(l.Outputs, t)
+	return t
+}
+
+// limit is the range of a tensor.
+func (l *layer) limit(t int32) float64 {
+	if s := l.Tensors[t].Scale; len(s) > 0 {
+		return float64(s[0]) / step(l.kinds[t], 1)
+	}
+	return 4
+}
+
+// like gives tensor t the quantisation of tensor of.
+func (l *layer) like(t, of int32) int32 {
+	l.Tensors[t].Scale, l.Tensors[t].Zero = l.Tensors[of].Scale, l.Tensors[of].Zero
+	return t
+}
+
+// same adds a result with the quantisation of a tensor.
+func (l *layer) same(of int32, shape ...int32) int32 {
+	return l.like(l.output(l.kinds[of], 1, shape...), of)
+}
+
+func elems(shape []int32) int {
+	n := 1
+	for _, d := range shape {
+		n *= int(d)
+	}
+	return n
+}
+
+// fill makes a tensor a constant of random elements.
+func (l *layer) fill(t int32) int32 {
+	n := elems(l.Tensors[t].Shape)
+	if l.kinds[t] == "i4" {
+		l.Tensors[t].Data = l.data("u8", (n+1)/2)
+		return t
+	}
+	l.Tensors[t].Data = l.data(l.kinds[t], n)
+	return t
+}
+
+// data are random elements; floats of the layer's range, int32 and int64 small.
+func (l *layer) data(typ string, n int) []byte {
+	b := []byte{}
+	least, most := l.least, l.most
+	if least == 0 && most == 0 {
+		least, most = -4, 4
+	}
+	for range n {
+		switch typ {
+		case "f32":
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(least+l.rng.Float64()*(most-least))))
+		case "i32":
+			b = binary.LittleEndian.AppendUint32(b, uint32(l.rng.IntN(4000)-2000))
+		case "i64":
+			b = binary.LittleEndian.AppendUint64(b, uint64(l.rng.IntN(4000)-2000))
+		case "i16":
+			b = binary.LittleEndian.AppendUint16(b, uint16(l.int16()))
+		case "bool":
+			b = append(b, byte(l.rng.IntN(2)))
+		default:
+			b = append(b, byte(l.rng.IntN(256)))
+		}
+	}
+	return b
+}
+
+// int16 is a number of any size, or an extreme.
+func (l *layer) int16() int16 {
+	switch l.rng.IntN(12) {
+	case 0:
+		return pick(l, int16(-32768), 32767, 0, -1, 1)
+	case 1, 2, 3:
+		return int16(l.rng.IntN(512) - 256)
+	}
+	return int16(l.rng.IntN(65536) - 32768)
+}
+
+// inputs are those of a run.
+func (l *layer) inputs() [][]byte {
+	var all [][]byte
+	for _, i := range l.Inputs {
+		d := l.data(l.kinds[i], elems(l.Tensors[i].Shape))
+		if v, ok := l.away[i]; ok {
+			avoid(d, v)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// avoid puts v+1 where elements are v.
+func avoid(d []byte, v int8) {
+	for i := range d {
+		if int8(d[i]) == v {
+			d[i]++
+		}
+	}
+}
+
+// ints adds a constant list of int32, scalar one without dimensions.
+func (l *layer) ints(v ...int32) int32 { return l.intsOf([]int32{int32(len(v))}, v...) }
+
+func (l *layer) scalar(v int32) int32 { return l.intsOf(nil, v) }
+
+func (l *layer) intsOf(shape []int32, v ...int32) int32 {
+	t := l.tensor("i32", shape...)
+	l.Tensors[t].Data = []byte{}
+	for _, x := range v {
+		l.Tensors[t].Data = binary.LittleEndian.AppendUint32(l.Tensors[t].Data, uint32(x))
+	}
+	return t
+}
+
+// do adds the operator, with the number of its options' table and its fields in order.
+func (l *layer) do(kind byte, fields []any, in []int32, out ...int32) {
+	o := tflitetest.Op{Code: codes[l.op], In: in, Out: out}
+	if kind != 0 {
+		o.Kind, o.Options = kind, func(b *flatbuffers.Builder) flatbuffers.UOffsetT { return table(b, fields) }
+	}
+	l.Ops = append(l.Ops, o)
+}
+
+func table(b *flatbuffers.Builder, fields []any) flatbuffers.UOffsetT {
+	b.StartObject(len(fields))
+	for i, f := range fields {
+		switch v := f.(type) {
+		case bool:
+			b.PrependBoolSlot(i, v, false)
+		case int8:
+			b.PrependInt8Slot(i, v, 0)
+		case int32:
+			b.PrependInt32Slot(i, v, -1) // the default differs by field: written always
+		case float64:
+			b.PrependFloat32Slot(i, float32(v), -1)
+		}
+	}
+	return b.EndObject()
+}
+
+// act is a fused activation.
+func (l *layer) act() int8 { return pick(l, int8(0), 0, 0, 1, 2, 3) }
+
+// image is a shape [batch, height, width, channels] of small size.
+func (l *layer) image(channels int) []int32 {
+	return []int32{l.between(1, 2), l.between(1, 9), l.between(1, 9), l.between(1, channels)}
+}
+
+// shape is one of 1 to rank dimensions.
+func (l *layer) shape(rank int) []int32 {
+	s := make([]int32, l.between(1, rank))
+	for i := range s {
+		s[i] = l.between(1, 6)
+	}
+	return s
+}
