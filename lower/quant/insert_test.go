@@ -1,7 +1,7 @@
 package quant_test
 
 import (
-	"fmt"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -217,9 +217,13 @@ func TestDeterministic(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text, rep := q.String(), fmt.Sprintf("%+v", *r); first == "" {
-				first, report = text, rep
-			} else if text != first || rep != report {
+			rep, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := q.String(); first == "" {
+				first, report = text, string(rep)
+			} else if text != first || string(rep) != report {
 				t.Errorf("%s: result differs with %d cores", m, procs)
 			}
 		}

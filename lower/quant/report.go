@@ -63,6 +63,9 @@ type LayerReport struct {
 	// SQNR is the signal-to-noise ratio against the float model, with the
 	// errors of all layers before, in dB.
 	SQNR float64 `json:"sqnr_db"`
+	// Histogram is of what the calibration samples gave; nil where only their range was
+	// taken.
+	Histogram *Histogram `json:"histogram,omitempty"`
 }
 
 // maxDB stands for no error at all.
@@ -144,6 +147,9 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 			if len(x.Def.Origin) > 0 {
 				l.Layer = x.Def.Origin[0]
 			}
+		}
+		if s := c.seenOf(x); s != nil {
+			l.Histogram = s.drawn(l.Range[0], l.Range[1])
 		}
 		r.Layers = append(r.Layers, l)
 	}

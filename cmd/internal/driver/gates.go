@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nncc/nncc/boards/run"
@@ -19,7 +20,8 @@ func (g *Gate) exceeded(format string, args ...any) {
 }
 
 // Gates checks --max-segments and the other limits; nil when all hold, else a
-// GateError. Config.Gates has those that were looked at.
+// GateError. Config.Gates has those that were looked at, the report those that are
+// exceeded.
 func (o *Compiled) Gates() error {
 	o.Config.Gates = nil
 	for _, check := range []func() (*Gate, error){o.segmentsGate, o.fallbackGate, o.ramGate, o.flashGate} {
@@ -31,7 +33,11 @@ func (o *Compiled) Gates() error {
 			o.Config.Gates = append(o.Config.Gates, *g)
 		}
 	}
-	return Exceeded(o.Config.Gates)
+	err := Exceeded(o.Config.Gates)
+	if gate := new(GateError); errors.As(err, &gate) {
+		o.Report.Gates = gate.Reasons
+	}
+	return err
 }
 
 // Exceeded is a GateError about the gates that do not hold; nil where all do.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/lower/quant"
 )
 
 // evil is what a model could call its nodes to get out of the page.
@@ -17,7 +18,7 @@ func TestHTMLEscapes(t *testing.T) {
 	n, ratio := uint64(1234), float32(0.5)
 	zero := int32(-128)
 	predicted := 5600
-	r := &report.Report{Board: evil,
+	r := &report.Report{
 		Model:    report.Model{Name: evil, Producer: evil, Opset: map[string]int{evil: 13, "": 1}},
 		Warnings: []string{evil}, Notes: []string{evil},
 		Inputs: []report.IO{{Name: evil, CName: "x", Shape: []int{1}, Scale: &ratio, ZeroPoint: &zero}},
@@ -28,6 +29,12 @@ func TestHTMLEscapes(t *testing.T) {
 		Fallback: []report.Fallback{{Node: evil, Op: evil, Reasons: []string{evil, evil}}},
 		Rejections: []report.Rejection{{Node: evil, Op: evil, Target: evil,
 			Reasons: []report.Reason{{Code: evil, Text: evil}}}},
+		Graph: &report.Graph{Nodes: []report.GraphNode{{Name: evil, Op: evil, In: []int{0, 7}, Out: []int{1}, Layer: 0,
+			Consts: []report.Constant{{Name: evil, DType: evil,
+				Histogram: &quant.Histogram{High: 1, Bins: "0z" + evil}}}},
+			{Name: evil, Op: evil, In: []int{1, 0}, Out: []int{-1}, Layer: 9}},
+			Tensors: []report.Tensor{{Name: evil, DType: evil, Scale: &ratio}, {Name: evil, Layout: evil}}},
+		Gates: []string{evil}, Board: evil, Version: evil,
 		Fusion: []report.Fusion{{Kind: "none", Nodes: []string{evil}, Reason: evil},
 			{Kind: evil, Nodes: []string{evil}, MaxError: 0.5}},
 		Code: &report.Code{Measured: report.Measured{Instructions: n}},
@@ -35,12 +42,16 @@ func TestHTMLEscapes(t *testing.T) {
 			Buffers: []report.Buffer{{Name: evil, Bytes: 64, AliasOf: evil, First: -1, Last: 9}}},
 	}
 	page := string(r.HTML())
+	if n := strings.Count(page, "<script"); n != 1 {
+		t.Errorf("%d scripts", n)
+	}
+	page = withoutOwn(page)
 	for _, bad := range []string{"<script", "<!--", "%!", "0x", `"onload`} {
 		if at := strings.Index(page, bad); at >= 0 {
 			t.Errorf("%q in the page: ...%s", bad, page[max(at-60, 0):min(at+60, len(page))])
 		}
 	}
-	for _, want := range []string{"1,234", "0.5 &times; (q &minus; -128)", "5,600 instructions predicted",
+	for _, want := range []string{"1,234", "0.5 \u00d7 (q &#43; 128)", "5,600 instructions predicted",
 		"&lt;/td&gt;&lt;script&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -49,13 +60,19 @@ func TestHTMLEscapes(t *testing.T) {
 	balanced(t, page)
 }
 
+// withoutOwn is a page without its own style and script.
+func withoutOwn(page string) string {
+	return regexp.MustCompile(`(?s)<style>.*?</style>|<script>.*?</script>`).ReplaceAllString(page, "")
+}
+
 // balanced checks that every element that was opened is closed, in order.
 func balanced(t *testing.T, page string) {
 	t.Helper()
+	page = withoutOwn(page)
 	var open []string
 	for _, m := range regexp.MustCompile(`<(/?)([a-z][a-z0-9]*)[^<>]*?(/?)>`).FindAllStringSubmatch(page, -1) {
 		switch name := m[2]; {
-		case name == "meta" || name == "br" || m[3] == "/":
+		case name == "meta" || name == "br" || name == "input" || m[3] == "/":
 		case m[1] == "":
 			open = append(open, name)
 		case len(open) == 0 || open[len(open)-1] != name:

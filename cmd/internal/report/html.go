@@ -2,18 +2,18 @@ package report
 
 import (
 	"bytes"
-	_ "embed"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
-	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // File is the report by which nncc knows a folder of its own again, HTMLFile the page of the report for people.
@@ -22,75 +22,88 @@ const (
 	HTMLFile = "report.html"
 )
 
-//go:embed tmpl/report.html
-var reportHTML string
+//go:embed page
+var pageFiles embed.FS
 
-var reportPage = template.Must(template.New(HTMLFile).Funcs(template.FuncMap{"num": thousands, "value": value,
-	"join": strings.Join}).Parse(reportHTML))
+// pageTemplates are parsed when the first page is written.
+var pageTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"num": thousands, "value": value,
+		"join": strings.Join, "affine": affine, "px": short, "percent": percent, "dims": dims, "many": many,
+		"add": func(a, b float64) float64 { return a + b }, "sub": func(a, b float64) float64 { return a - b },
+		"half": func(a float64) float64 { return a / 2 }}).ParseFS(pageFiles,
+		"page/*.html"))
+})
 
-// mostRows bounds the layers and buffers that the page shows; report.json has all.
+// mostRows bounds the layers, nodes and buffers that the page shows; report.json has all.
 const mostRows = 1500
 
-// pageView is what the template prints.
-type pageView struct {
+// frame is what every page has: its style and script, and the policy that lets the
+// browser use these and nothing else.
+type frame struct {
+	Title  string
+	CSS    template.CSS
+	JS     template.JS
+	Policy string
+}
+
+func newFrame(title string) frame {
+	file := func(name string) string {
+		b, err := pageFiles.ReadFile("page/" + name)
+		if err != nil {
+			panic(bug.Errorf("page: %w", err))
+		}
+		return string(b)
+	}
+	sum := func(s string) string {
+		h := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
+	}
+	css, js := file("page.css"), file("page.js")
+	return frame{title, template.CSS(css), template.JS(js), fmt.Sprintf("default-src 'none'; style-src %s; "+
+		"script-src %s; base-uri 'none'; form-action 'none'", sum(css), sum(js))}
+}
+
+// write fills a page.
+func write(name string, view any) []byte {
+	var b bytes.Buffer
+	if err := pageTemplates().ExecuteTemplate(&b, name, view); err != nil {
+		panic(bug.Errorf("%s: %w", name, err))
+	}
+	return b.Bytes()
+}
+
+// page is what report.html prints.
+type page struct {
+	frame
 	*Report
-	MACs         int64
-	Instructions uint64 // measured; 0 before verify
-	Shown        []pageLayer
-	Hidden       int // layers beyond mostRows
-	Map          memoryMap
-	Refused      []pageRefusal
-	Fused        []Fusion
-	NotFused     []Fusion
+	Cards   []card
+	Metrics []*metric
+	Rows    []layerRow
+	Hidden  int // layers beyond mostRows
+	Drawing *drawing
+	Nodes   []*nodeView
+	Arena   arenaView
+	Spaces  []spaceView
+	Values  []figure // quantised values, the noisiest first
+	Weights []figure
+	// Refused are the rejections of nodes that the graph does not have.
+	Refused  []Rejection
+	Fused    []Fusion
+	NotFused []Fusion
 }
 
-// pageLayer is a row of the table of layers.
-type pageLayer struct {
-	Layer
-	Index int
-	Class string  // colour of the library
-	Share float64 // of the largest layer's MACs, in percent
-	Live  int     // bytes of the arena in use
-}
-
-// pageRefusal is everything that refused a node.
-type pageRefusal struct {
-	Node, Op string
-	By       []Rejection
-}
-
-// HTML is the report as one page that needs nothing else: no scripts, no other
-// files. Every text from the model is escaped by the template.
+// HTML is the report as one page that needs nothing else. It can be read without
+// scripts; its own script sorts, searches and zooms. Every text from the model is escaped
+// by the template.
 func (r *Report) HTML() []byte {
 	r = text.Lines(r)
-	v := pageView{Report: r, Map: newMemoryMap(r)}
-	var most int64 = 1
-	for _, l := range r.Layers {
-		v.MACs += l.MACs
-		most = max(most, l.MACs)
-	}
-	if r.Code != nil {
-		v.Instructions = r.Code.Instructions
-	}
-	for i, l := range r.Layers {
-		if i == mostRows {
-			v.Hidden = len(r.Layers) - mostRows
-			break
-		}
-		v.Shown = append(v.Shown, pageLayer{l, i, kernelClass(l), 100 * float64(l.MACs) / float64(most), v.Map.live[i]})
-	}
-	at := map[string]int{}
-	for _, x := range r.Rejections {
-		i, ok := at[x.Node]
-		if !ok {
-			if i = len(v.Refused); i == mostRows {
-				break
-			}
-			at[x.Node] = i
-			v.Refused = append(v.Refused, pageRefusal{Node: x.Node, Op: x.Op})
-		}
-		v.Refused[i].By = append(v.Refused[i].By, x)
-	}
+	v := &page{frame: newFrame(r.Model.Name + " for " + r.Board + " - nncc"), Report: r}
+	v.Metrics = newMetrics(r)
+	v.layerRows()
+	v.nodes()
+	v.Drawing = newDrawing(r, v.Nodes)
+	v.Arena, v.Spaces = newArena(r), newSpaces(r)
+	v.figures()
 	for _, f := range r.Fusion {
 		if f.Kind == "none" {
 			v.NotFused = append(v.NotFused, f)
@@ -98,24 +111,8 @@ func (r *Report) HTML() []byte {
 			v.Fused = append(v.Fused, f)
 		}
 	}
-	var b bytes.Buffer
-	if err := reportPage.Execute(&b, v); err != nil {
-		panic(bug.Errorf("report.html: %w", err))
-	}
-	return b.Bytes()
-}
-
-// kernelClass is the CSS class of a layer: whose kernel it runs.
-func kernelClass(l Layer) string {
-	switch {
-	case l.Op == op.Segment.Name:
-		return "accelerator"
-	case l.Library == cmsisnn.Library:
-		return "cmsis"
-	case kernel.IsOptimized(l.Library):
-		return "own"
-	}
-	return "portable"
+	v.Cards = newCards(r)
+	return write("report.html", v)
 }
 
 // value is what a pointer points at.
@@ -131,82 +128,107 @@ func thousands(x any) string {
 	return s
 }
 
-// memoryMap is the arena over the steps: a rectangle for every buffer, time from
-// left to right, addresses from the bottom up.
-type memoryMap struct {
-	Width, Height float64
-	Boxes         []memoryBox
-	Bound         float64 // height of the lower bound's line
-	Live          string  // points of the line of bytes in use
-	Hidden        int     // buffers beyond mostRows
-	live          []int   // bytes in use at every step
+// affine says which reals integers stand for; there may be no zero point.
+func affine(scale *float32, zero *int32) string {
+	z := int32(0)
+	if zero != nil {
+		z = *zero
+	}
+	s := fmt.Sprintf("%.6g", *scale)
+	switch {
+	case z == 0:
+		return s + " \u00d7 q"
+	case z < 0:
+		return fmt.Sprintf("%s \u00d7 (q + %d)", s, -int64(z))
+	}
+	return fmt.Sprintf("%s \u00d7 (q \u2212 %d)", s, z)
 }
 
-// memoryBox is one buffer.
-type memoryBox struct {
-	X, Y, W, H float64
-	Colour     int // of eight
-	Title      string
-	Label      string // "" where it does not fit
+// percent is a share.
+func percent(x float64) string {
+	switch {
+	case x == 0:
+		return "0 %"
+	case x < 0.0001:
+		return "below 0.01 %"
+	case x < 0.1:
+		return fmt.Sprintf("%.2g %%", 100*x)
+	}
+	return fmt.Sprintf("%.0f %%", 100*x)
 }
 
-// mapHeight and mapWidth are the size of the drawing, in pixels.
-const (
-	mapHeight = 280.0
-	mapWidth  = 1100.0
-)
-
-func newMemoryMap(r *Report) memoryMap {
-	steps := max(len(r.Layers), 1)
-	m := memoryMap{Width: mapWidth, Height: mapHeight, live: make([]int, steps)}
-	if r.Memory.ArenaBytes == 0 {
-		return m
+// dims is a shape as people write it: 1×64×25×5.
+func dims(shape []int) string {
+	if len(shape) == 0 {
+		return "scalar"
 	}
-	sx, sy := mapWidth/float64(steps), mapHeight/float64(r.Memory.ArenaBytes)
-	m.Bound = mapHeight - float64(r.Memory.LowerBoundBytes)*sy
-	for _, b := range r.Memory.Buffers {
-		first, last := clamp(b.First, steps), clamp(b.Last, steps)
-		if b.AliasOf == "" {
-			for i := first; i <= last; i++ {
-				m.live[i] += b.Bytes
-			}
-		}
-		if len(m.Boxes) == mostRows {
-			m.Hidden++
-			continue
-		}
-		box := memoryBox{X: float64(first) * sx, W: float64(last-first+1) * sx, H: max(float64(b.Bytes)*sy, 0.5),
-			Colour: len(m.Boxes) % 8}
-		box.Y = mapHeight - float64(b.Offset)*sy - box.H
-		box.Title = fmt.Sprintf("%s: %s bytes at %s, steps %d to %d", b.Name, thousands(b.Bytes), thousands(b.Offset),
-			b.First, b.Last)
-		if b.AliasOf != "" {
-			box.Title += ", in the place of " + b.AliasOf
-		}
-		if box.H > 14 && box.W > 7*float64(len(b.Name)) {
-			box.Label = b.Name
-		}
-		m.Boxes = append(m.Boxes, box)
+	var s []string
+	for _, d := range shape {
+		s = append(s, fmt.Sprint(d))
 	}
-	var line []string
-	for i, n := range m.live {
-		y := mapHeight - float64(n)*sy
-		line = append(line, fmt.Sprintf("%.1f,%.1f %.1f,%.1f", float64(i)*sx, y, float64(i+1)*sx, y))
-	}
-	m.Live = strings.Join(line, " ")
-	return m
+	return strings.Join(s, "\u00d7")
 }
 
-// clamp brings a step into the program: inputs are there before the first,
-// outputs after the last.
-func clamp(step, steps int) int { return min(max(step, 0), steps-1) }
+// many is "1 layer" or "2 layers".
+func many(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return thousands(n) + " " + what
+}
 
 // Opsets are the imported operator sets, as text.
-func (v pageView) Opsets() string {
+func (r *Report) Opsets() string {
 	var s []string
-	for d, n := range v.Model.Opset {
+	for d, n := range r.Model.Opset {
 		s = append(s, fmt.Sprintf("%s %d", d, n))
 	}
 	slices.Sort(s)
 	return strings.Join(s, ", ")
+}
+
+// card is a figure at the head of the page.
+type card struct {
+	Value, Unit, What, Note string
+	Bad                     bool
+}
+
+func newCards(r *Report) []card {
+	m := r.Memory
+	cards := []card{{Value: thousands(m.ArenaBytes), Unit: "B", What: "arena",
+		Note: "lower bound " + thousands(m.LowerBoundBytes)},
+		{Value: thousands(m.WeightsBytes), Unit: "B", What: "weights and constants"}}
+	var macs int64
+	for _, l := range r.Layers {
+		macs += l.MACs
+	}
+	if r.Code != nil {
+		cards = append(cards, card{Value: thousands(r.Code.TextBytes), Unit: "B", What: "code",
+			Note: "constants beside weights " + thousands(r.Code.RODataBytes)},
+			card{Value: thousands(r.Code.StackBytes), Unit: "B", What: "stack used", Note: stackNote(r.Code)},
+			card{Value: thousands(r.Code.Instructions), What: "instructions", Note: "measured, largest case"})
+	} else if m, _ := instructions(r); m.finish() {
+		cards = append(cards, card{Value: m.Total, What: "instructions", Note: "predicted; verify measures"})
+	}
+	cards = append(cards, card{Value: thousands(macs), What: "MACs an inference"})
+	if c := r.Calibration; c != nil {
+		x := card{Value: fmt.Sprintf("%.1f", c.SQNR), Unit: "dB", What: "signal to noise, against float",
+			Note: many(c.HeldOut, "sample") + " that calibration did not see", Bad: c.SQNR < 10}
+		switch {
+		case c.Unknown:
+			x.Value, x.Note, x.Bad = "?", "the samples say nothing", true
+		case c.InSample:
+			x.Note = fmt.Sprintf("on the %s of calibration", many(c.Samples, "sample"))
+		}
+		cards = append(cards, x)
+	}
+	return append(cards, card{Value: thousands(len(r.Layers)), What: "steps",
+		Note: many(len(r.Segments), "segment") + ", " + thousands(r.ComputeFallback()) + " outside"})
+}
+
+func stackNote(c *Code) string {
+	if c.Bound > 0 {
+		return "at most " + thousands(c.Bound)
+	}
+	return ""
 }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
@@ -40,6 +37,7 @@ type Report struct {
 	Segments        []Segment     `json:"segments"`
 	Fallback        []Fallback    `json:"fallback"`
 	Layers          []Layer       `json:"layers"`
+	Graph           *Graph        `json:"graph,omitempty"`
 	Rejections      []Rejection   `json:"rejections"`
 	Alignment       []align.Row   `json:"alignment"`
 	Fusion          []Fusion      `json:"fusion"`
@@ -48,8 +46,10 @@ type Report struct {
 	Memory          Memory        `json:"memory"`
 	Code            *Code         `json:"code,omitempty"`
 	Calibration     *quant.Report `json:"calibration,omitempty"`
-	Warnings        []string      `json:"warnings"`
-	Notes           []string      `json:"notes"`
+	// Gates are the limits that the program exceeds, with by how much and why.
+	Gates    []string `json:"exceeded_gates,omitempty"`
+	Warnings []string `json:"warnings"`
+	Notes    []string `json:"notes"`
 	// Diagnostics are the warnings and notes with their codes and where they come from.
 	Diagnostics diag.List `json:"diagnostics"`
 	Files       []string  `json:"files"`
@@ -150,7 +150,10 @@ type Layer struct {
 	Out          []string    `json:"out"`
 	ScratchBytes int         `json:"scratch_bytes"`
 	WeightBytes  int         `json:"weight_bytes"`
+	MovedBytes   int         `json:"moved_bytes"` // activations that are read and written
 	Instructions *uint64     `json:"instructions,omitempty"`
+	// Cycles are those estimated from the instructions that were executed; only after profile.
+	Cycles *int `json:"estimated_cycles,omitempty"`
 }
 
 // Rejection is a node that a better kernel refused.
@@ -325,6 +328,7 @@ func New(o *Subject) *Report {
 	for i := range o.Lowered.Program.Steps {
 		r.layer(o, i)
 	}
+	r.Graph = newGraph(o)
 	for _, f := range o.Lowered.Fusions {
 		r.Fusion = append(r.Fusion, Fusion{Kind: f.Kind, Node: f.Anchor, Nodes: f.Nodes, Kernel: f.Kernel,
 			Reason: f.Why, MaxError: f.Error, SeparateError: f.Apart})
@@ -388,7 +392,8 @@ func (r *Report) layer(o *Subject, i int) {
 	s, n, low := o.Lowered.Program.Steps[i], o.Lowered.Schedule.Nodes[i], o.low(i)
 	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
 		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
-		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i]}
+		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i],
+		MovedBytes: movedBytes(o.Lowered.Program, i)}
 	l.Candidates = newCandidates(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
@@ -526,21 +531,6 @@ func (r *Report) Cuts() string {
 		s = append(s, f.Op+" "+f.Node+why)
 	}
 	return strings.Join(s, "; ")
-}
-
-// JSON is the report as it is written: indented, ending in a line break.
-func (r *Report) JSON() []byte { return JSON(r) }
-
-// JSON is the form of all JSON files: indented, ending in a line break.
-func JSON(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(bug.Errorf("report: %w", err))
-	}
-	return b.Bytes()
 }
 
 // Place says what lies in the board's memories.

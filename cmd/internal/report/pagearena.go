@@ -1,0 +1,173 @@
+package report
+
+import (
+	"fmt"
+	"math"
+)
+
+// arenaView is the arena over the steps: a rectangle for every buffer, time from
+// left to right, addresses from the bottom up.
+type arenaView struct {
+	Width, Height float64
+	Boxes         []arenaBox
+	Bytes, Steps  []tick
+	Bound         float64 // height of the lower bound's line
+	BoundText     string
+	Live          string // the line of bytes in use
+	Hidden        int    // buffers beyond mostRows
+}
+
+// tick is a mark of an axis.
+type tick struct {
+	At   float64
+	Text string
+}
+
+// arenaBox is one buffer.
+type arenaBox struct {
+	X, Y, W, H float64
+	Colour     int // of eight
+	Title      string
+	Label      string // "" where it does not fit
+	Upright    bool   // the label reads upwards
+}
+
+// Size of the drawing, in pixels. A step is wide enough for a label that reads
+// upwards, and all of them together fill the page.
+const (
+	arenaHeight, arenaWidth = 320.0, 1040.0
+	leastStep, mostStep     = 16.0, 130.0
+	labelFont               = 11.0
+)
+
+func newArena(r *Report) arenaView {
+	steps := max(len(r.Layers), 1)
+	if r.Memory.ArenaBytes <= 0 {
+		return arenaView{}
+	}
+	sx := min(max(arenaWidth/float64(steps), leastStep), mostStep)
+	sy := arenaHeight / float64(r.Memory.ArenaBytes)
+	m := arenaView{Width: sx * float64(steps), Height: arenaHeight}
+	m.Bound = arenaHeight - float64(r.Memory.LowerBoundBytes)*sy
+	m.BoundText = "lower bound " + thousands(r.Memory.LowerBoundBytes)
+	live := make([]int, steps)
+	for _, b := range r.Memory.Buffers {
+		first, last := clamp(b.First, steps), clamp(b.Last, steps)
+		if b.AliasOf == "" {
+			for i := first; i <= last; i++ {
+				live[i] += b.Bytes
+			}
+		}
+		if len(m.Boxes) == mostRows {
+			m.Hidden++
+			continue
+		}
+		m.Boxes = append(m.Boxes, newArenaBox(&b, len(m.Boxes), float64(first)*sx, float64(last-first+1)*sx, sy))
+	}
+	m.Live = liveLine(live, sx, sy)
+	m.Bytes = byteTicks(r.Memory.ArenaBytes, sy)
+	every := 1
+	for float64(every)*sx < 34 {
+		every *= 2
+	}
+	for i := 0; i < steps; i += every {
+		m.Steps = append(m.Steps, tick{(float64(i) + 0.5) * sx, fmt.Sprint(i)})
+	}
+	return m
+}
+
+func newArenaBox(b *Buffer, k int, x, w, sy float64) arenaBox {
+	box := arenaBox{X: x, W: w, H: max(float64(b.Bytes)*sy, 0.5), Colour: k % 8}
+	box.Y = arenaHeight - float64(b.Offset)*sy - box.H
+	box.Title = fmt.Sprintf("%s: %s bytes at %s, steps %d to %d", b.Name, thousands(b.Bytes), thousands(b.Offset),
+		b.First, b.Last)
+	if b.AliasOf != "" {
+		box.Title += ", in the place of " + b.AliasOf
+	}
+	const least = 46 // of a label that says something
+	switch {
+	case b.AliasOf != "": // another one has written there
+	case box.H >= labelFont+3 && w >= least && (w >= box.H || textSpan(b.Name, labelFont)+8 < w):
+		box.Label = fitTail(b.Name, labelFont, w-8)
+	case w >= labelFont+3 && box.H >= least:
+		box.Label, box.Upright = fitTail(b.Name, labelFont, box.H-8), true
+	}
+	return box
+}
+
+// liveLine is the line of the bytes that are in use.
+func liveLine(live []int, sx, sy float64) string {
+	s := ""
+	for i, n := range live {
+		y := short(arenaHeight - float64(n)*sy)
+		if i == 0 {
+			s = "M0 " + y
+		} else {
+			s += "V" + y
+		}
+		s += "H" + short(float64(i+1)*sx)
+	}
+	return s
+}
+
+// byteTicks are about six round numbers up to the size of the arena.
+func byteTicks(bytes int, sy float64) []tick {
+	every := 16
+	for bytes/every > 7 {
+		every *= 2
+	}
+	var out []tick
+	for n := 0; n <= bytes; n += every {
+		out = append(out, tick{arenaHeight - float64(n)*sy, byteText(n)})
+	}
+	return out
+}
+
+// byteText writes bytes in KiB or MiB where that is exact.
+func byteText(n int) string {
+	switch {
+	case n > 0 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n > 0 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// clamp brings a step into the program: inputs are there before the first,
+// outputs after the last.
+func clamp(step, steps int) int { return min(max(step, 0), steps-1) }
+
+// spaceView is a memory of the board with what lies in it, in percent of its size.
+type spaceView struct {
+	Region
+	Parts []spacePart
+	Free  uint64
+	Share string // of the memory in use
+}
+
+type spacePart struct {
+	Item
+	X, W   float64
+	Colour int
+}
+
+func newSpaces(r *Report) []spaceView {
+	var out []spaceView
+	for _, m := range r.Memory.Regions {
+		v := spaceView{Region: m}
+		whole := float64(max(m.Bytes, m.Used, 1))
+		x := 0.0
+		for i, p := range m.Items {
+			w := 100 * float64(p.Bytes) / whole
+			v.Parts = append(v.Parts, spacePart{p, math.Min(x, 100), math.Min(w, 100-math.Min(x, 100)), i % 8})
+			x += w
+		}
+		if m.Bytes > m.Used {
+			v.Free = m.Bytes - m.Used
+		}
+		v.Share = percent(float64(m.Used) / float64(max(m.Bytes, 1)))
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,283 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nncc/nncc/cmd/internal/layered"
+)
+
+// drawing is the graph as boxes and lines.
+type drawing struct {
+	Width, Height float64
+	Boxes         []box
+	Wires         []wire
+	Left          int // connections too long to be drawn
+	Legend        []legendRow
+}
+
+// legendRow explains a colour.
+type legendRow struct {
+	Class, Text string
+	Nodes       int
+}
+
+// box is a node, an input or an output.
+type box struct {
+	ID         string // n12 of node 12, i0 of an input, o0 of an output
+	X, Y, W, H float64
+	Class      string
+	Op, Tag    string  // the first line, left and right
+	Name, Type string  // the second and the third
+	Title      string  // everything, for the pointer
+	Share      float64 // width of the bar: of the node with most instructions or MACs
+	Refused    bool    // it runs in portable C though better kernels exist
+}
+
+// wire is a value on its way.
+type wire struct {
+	Path     string
+	From, To string // boxes
+	Skip     bool   // passes other layers
+}
+
+// Size of boxes, in pixels, and of their texts.
+const (
+	boxWidth, boxHeight  = 196.0, 58.0
+	thinHeight           = 24.0 // of inputs, outputs and nodes without code
+	opFont, smallFont    = 13.0, 11.0
+	boxInset, textInset  = 6.0, 14.0
+	drawingEdge          = 12.0 // around the whole
+	textWidth            = boxWidth - textInset - 8
+	mostOutputs          = 64 // outputs drawn with a box of their own
+	roundness, halfArrow = 0.5, 6.0
+	longestTag           = 0.38 // of the first line
+	bold                 = 1.1  // wider than other letters
+)
+
+// plan is what the drawing is made of, before it has places.
+type plan struct {
+	boxes []box
+	edges []layered.Edge
+	maker map[int]int // box of a tensor
+}
+
+// newDrawing draws the graph; nil where the report has none.
+func newDrawing(r *Report, nodes []*nodeView) *drawing {
+	if r.Graph == nil || len(nodes) == 0 {
+		return nil
+	}
+	p := &plan{maker: map[int]int{}}
+	p.fill(r, nodes)
+	shapes := make([]layered.Node, len(p.boxes))
+	for i, b := range p.boxes {
+		shapes[i] = layered.Node{W: b.W, H: b.H}
+	}
+	l := layered.Place(shapes, p.edges)
+	d := &drawing{Width: l.W + 2*drawingEdge, Height: l.H + 2*drawingEdge, Boxes: p.boxes}
+	for i := range d.Boxes {
+		d.Boxes[i].X, d.Boxes[i].Y = l.At[i].X+drawingEdge, l.At[i].Y+drawingEdge
+	}
+	for i, e := range p.edges {
+		if l.Paths[i] == nil {
+			d.Left++
+			continue
+		}
+		d.Wires = append(d.Wires, wire{Path: curve(l.Paths[i]), From: p.boxes[e.From].ID, To: p.boxes[e.To].ID,
+			Skip: len(l.Paths[i]) > 3})
+	}
+	for _, c := range classes {
+		n := 0
+		for i := range d.Boxes {
+			if d.Boxes[i].Class == c.Class {
+				n++
+			}
+		}
+		if n > 0 {
+			d.Legend = append(d.Legend, legendRow{c.Class, c.Text, n})
+		}
+	}
+	return d
+}
+
+// fill makes the boxes and the edges: inputs where they are first read, outputs last.
+func (p *plan) fill(r *Report, nodes []*nodeView) {
+	cost, most := costs(nodes), 0.0
+	for _, c := range cost {
+		most = max(most, c)
+	}
+	made := map[int]bool{}
+	for _, n := range nodes {
+		for _, t := range n.out {
+			made[t] = true
+		}
+	}
+	for i, n := range nodes {
+		for _, t := range n.in {
+			if x := r.Graph.tensor(t); x != nil && !made[t] {
+				made[t] = true
+				p.maker[t] = len(p.boxes)
+				p.boxes = append(p.boxes, endBox(fmt.Sprintf("i%d", t), "input", x))
+			}
+		}
+		at := len(p.boxes)
+		p.boxes = append(p.boxes, nodeBox(n, cost[i]/max(most, 1)))
+		for _, t := range n.in {
+			if from, ok := p.maker[t]; ok {
+				p.edges = append(p.edges, layered.Edge{From: from, To: at})
+			}
+		}
+		for _, t := range n.out {
+			p.maker[t] = at
+		}
+	}
+	p.outputs(r, nodes)
+}
+
+// outputs adds boxes for what nothing reads.
+func (p *plan) outputs(r *Report, nodes []*nodeView) {
+	read := map[int]bool{}
+	for _, n := range nodes {
+		for _, t := range n.in {
+			read[t] = true
+		}
+	}
+	drawn := 0
+	for _, n := range nodes {
+		for _, t := range n.out {
+			x := r.Graph.tensor(t)
+			if x == nil || read[t] || drawn == mostOutputs {
+				continue
+			}
+			drawn++
+			p.edges = append(p.edges, layered.Edge{From: p.maker[t], To: len(p.boxes)})
+			p.boxes = append(p.boxes, endBox(fmt.Sprintf("o%d", t), "output", x))
+		}
+	}
+}
+
+// costs are the instructions of nodes, or MACs where these are not known.
+func costs(nodes []*nodeView) []float64 {
+	out := make([]float64, len(nodes))
+	for i, n := range nodes {
+		if n.Layer != nil && n.Alone && n.Layer.Instructions != nil {
+			out[i] = float64(*n.Layer.Instructions)
+		}
+	}
+	if slices.Max(out) > 0 {
+		return out
+	}
+	for i, n := range nodes {
+		out[i] = float64(n.MACs)
+	}
+	return out
+}
+
+func endBox(id, what string, t *Tensor) box {
+	b := box{ID: id, W: boxWidth, H: boxHeight - 16, Class: "io", Op: what, Type: fit(t.text(), smallFont, textWidth),
+		Title: what + " " + t.Name + ", " + t.text()}
+	b.Tag = fitTail(t.Name, smallFont*bold, textWidth-textSpan(what, opFont*bold)-10)
+	return b
+}
+
+func nodeBox(n *nodeView, share float64) box {
+	b := box{ID: fmt.Sprintf("n%d", n.Index), W: boxWidth, H: boxHeight, Class: n.Class, Share: share * boxWidth,
+		Refused: n.Class == "portable" && n.Refused}
+	tag := n.Runs
+	if n.Segment != nil {
+		tag = fmt.Sprintf("%s %d", n.Runs, *n.Segment)
+	}
+	b.Tag = fit(tag, smallFont*bold, textWidth*longestTag)
+	b.Op = fit(n.Op, opFont*bold, textWidth-textSpan(b.Tag, smallFont*bold)-10)
+	b.Name = fitTail(n.Name, smallFont, textWidth)
+	b.Title = n.Op + " " + n.Name
+	if len(n.Out) > 0 {
+		b.Type = fit(n.Out[0].text(), smallFont, textWidth)
+		b.Title += ", " + n.Out[0].text()
+	}
+	if n.Class == "view" {
+		b.H = thinHeight
+	}
+	return b
+}
+
+// text is the type of a tensor: int8 1×64×25×5.
+func (t *Tensor) text() string { return t.DType + " " + dims(t.Shape) }
+
+// curve is a path through points: straight where they lie below each other, bent in between.
+func curve(p []layered.Point) string {
+	var b strings.Builder
+	at := func(q layered.Point) string { return short(q.X+drawingEdge) + " " + short(q.Y+drawingEdge) }
+	b.WriteString("M" + at(p[0]))
+	for i := 1; i < len(p); i++ {
+		from, to := p[i-1], p[i]
+		if i == len(p)-1 {
+			to.Y -= halfArrow
+		}
+		if from.X == to.X {
+			fmt.Fprintf(&b, "V%s", short(to.Y+drawingEdge))
+			continue
+		}
+		middle := from.Y + (to.Y-from.Y)*roundness
+		fmt.Fprintf(&b, "C%s %s %s", at(layered.Point{X: from.X, Y: middle}), at(layered.Point{X: to.X, Y: middle}),
+			at(to))
+	}
+	return b.String()
+}
+
+// textSpan is about how wide a text is: of letters without knowing the font, rather
+// too wide than too narrow.
+func textSpan(s string, font float64) float64 {
+	w := 0.0
+	for _, c := range s {
+		w += letter(c)
+	}
+	return w * font
+}
+
+// letter is the width of a letter, in heights of the font.
+func letter(c rune) float64 {
+	switch {
+	case c >= 0x1100: // ideographs and symbols
+		return 1.05
+	case strings.ContainsRune("ijlI.,:;'|!/()[] ft", c):
+		return 0.36
+	case strings.ContainsRune("mwMW@%\u2026", c):
+		return 0.98
+	case c >= 'A' && c <= 'Z' || c > 0x7f:
+		return 0.72
+	}
+	return 0.6
+}
+
+// fit shortens a text at its end, so that it is no wider than that.
+func fit(s string, font, width float64) string {
+	if textSpan(s, font) <= width {
+		return s
+	}
+	w := textSpan("\u2026", font)
+	for i, c := range s {
+		if w += letter(c) * font; w > width {
+			return s[:i] + "\u2026"
+		}
+	}
+	return s
+}
+
+// fitTail shortens a text at its start: the ends of names tell layers apart.
+func fitTail(s string, font, width float64) string {
+	if textSpan(s, font) <= width {
+		return s
+	}
+	w := textSpan("\u2026", font)
+	for i := len(s); i > 0; {
+		c, n := utf8.DecodeLastRuneInString(s[:i])
+		if w += letter(c) * font; w > width {
+			return "\u2026" + s[i:]
+		}
+		i -= n
+	}
+	return s
+}
