@@ -26,9 +26,18 @@ func (c *cli) model(args []string) error {
 		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
 			strings.Join(args, " "))}
 	}
+	c.showProgress()
+	return nil
+}
+
+// showProgress shows what the driver does from now on.
+func (c *cli) showProgress() {
+	c.progress.end()
+	if c.quiet {
+		return
+	}
 	c.progress = newProgress(c.terminal)
 	c.cfg.Note = c.progress.say
-	return nil
 }
 
 func (c *cli) json(v any) error {
@@ -41,7 +50,11 @@ func (c *cli) json(v any) error {
 // diagnostics prints the notes and warnings that there are, each once.
 func (c *cli) diagnostics() {
 	c.progress.done()
-	for _, severity := range []diag.Severity{diag.Note, diag.Warning} {
+	shown := []diag.Severity{diag.Note, diag.Warning}
+	if c.quiet {
+		shown = shown[1:]
+	}
+	for _, severity := range shown {
 		for _, d := range c.cfg.Diags {
 			if d.Severity == severity && !c.said[d.Error()] {
 				c.said[d.Error()] = true
@@ -378,7 +391,7 @@ func (c *cli) profile(args []string) error {
 		if err != nil {
 			return err
 		}
-		if n := len(o.Report.DeadChannel); n > 0 && len(args) == 2 {
+		if n := len(o.Report.DeadChannel); n > 0 && len(args) == 2 && !c.quiet {
 			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; "+
 				"--dead-channels off --align never measures the model as it is\n", a, n)
 		}

@@ -37,6 +37,7 @@ func (c *cli) eval(args []string) error {
 		return err
 	}
 	c.warnings()
+	c.evaluated(r)
 	if c.cfg.JSON {
 		if err := c.json(r); err != nil {
 			return err

@@ -83,7 +83,7 @@ var flagRules = map[string]flagRule{
 	"time-passes":             {verbs: lowers, needs: program},
 	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
 	"layers":                  {verbs: "verify"},
-	"junit":                   {verbs: makes + " diff"},
+	"junit":                   {verbs: makes + " eval diff"},
 	"markdown":                {verbs: "diff", needs: notJSON},
 	"max-growth":              {verbs: "diff"},
 	"strict":                  {verbs: lowers + " legalize quantize check surgery"},
@@ -109,6 +109,7 @@ var flagRules = map[string]flagRule{
 	"file":                    {verbs: "surgery", path: true},
 	"steps":                   {verbs: "surgery"},
 	"verbose":                 {verbs: lowers + " legalize quantize surgery"},
+	"quiet":                   {verbs: lowers + " legalize quantize check surgery"},
 	"help":                    {verbs: every},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/eval"
 	"github.com/nncc/nncc/cmd/internal/junit"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/files"
@@ -44,6 +45,33 @@ func (c *cli) checked(cfg *driver.Config, v *report.Verdict) {
 		x := junit.Case{Class: name + ".gate", Name: "--" + g.Flag + " " + g.Limit}
 		if g.Exceeded != "" {
 			x.Failure = &junit.Problem{Type: "gate", Message: g.Exceeded, Text: g.Exceeded}
+		}
+		s.Cases = append(s.Cases, x)
+	}
+	c.suites = append(c.suites, s)
+}
+
+// evaluated notes what eval found.
+func (c *cli) evaluated(r *eval.Result) {
+	s := junit.Suite{Name: r.Model, Cases: []junit.Case{{Class: r.Model + ".eval", Name: r.Data}}}
+	for _, g := range []struct{ flag, limit string }{{"--min-top1", c.cfg.Eval.MinTop1},
+		{"--min-sqnr", c.cfg.Eval.MinSQNR}} {
+		if g.limit == "" {
+			continue
+		}
+		x := junit.Case{Class: r.Model + ".gate", Name: g.flag + " " + g.limit}
+		for _, why := range r.Gates {
+			if strings.HasPrefix(why, g.flag+" ") {
+				x.Failure = &junit.Problem{Type: "gate", Message: why, Text: why}
+			}
+		}
+		s.Cases = append(s.Cases, x)
+	}
+	if q := r.Qemu; q != nil {
+		x := junit.Case{Class: r.Model + ".run", Name: r.Board}
+		if q.Mismatches > 0 {
+			m := fmt.Sprintf("%d elements of %d samples differ from the reference interpreter", q.Mismatches, q.Samples)
+			x.Failure = &junit.Problem{Type: "mismatch", Message: m, Text: m}
 		}
 		s.Cases = append(s.Cases, x)
 	}

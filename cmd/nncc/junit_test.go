@@ -17,7 +17,7 @@ func TestJUnit(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	m := tinyModel(t, dir)
-	x := writeNpy(t, "x.npy")
+	x := writeNpyOf(t, "x.npy", []int{1, 4}, 1)
 	must(t, os.Mkdir("golden", 0o777))
 	writeNpy(t, "golden/input_0.npy")
 	must(t, os.WriteFile("bad.onnx", []byte("noise"), 0o666))
@@ -38,6 +38,9 @@ func TestJUnit(t *testing.T) {
 		{"explain --board host --max-ram 1 tiny.onnx", exitGate, "failure tiny.onnx.gate/--max-ram 1", 2},
 		{"run --board host --max-ram 1 --input x.npy tiny.onnx", exitGate, "failure tiny.onnx.gate/--max-ram 1", 2},
 		{"profile --board host --cases 1 --max-ram 1 tiny.onnx", exitGate, "failure tiny.onnx.gate/--max-ram 1", 3},
+		{"eval --data x.npy --board host --min-sqnr -100 tiny.onnx", exitOK, "", 2},
+		{"eval --data x.npy --board host --min-sqnr 200 tiny.onnx", exitGate, "failure tiny.onnx.gate/--min-sqnr 200",
+			2},
 		{"verify --board host bad.onnx", exitUsage, "error nncc/verify bad.onnx", 1},
 		{"verify --board nothere tiny.onnx", exitUsage, "error nncc/verify tiny.onnx", 1},
 		{"compile --board host --strict --out o2 tiny.onnx", exitUsage, "error nncc/compile tiny.onnx", 1},

@@ -150,6 +150,7 @@ type cli struct {
 	outputs    option.Outputs
 	reportOnly bool
 	verbose    bool          // -v
+	quiet      bool          // -q
 	junit      string        // a path
 	suites     []junit.Suite // for it
 	reads      []string      // files that the verb reads beside those of cfg
@@ -210,7 +211,7 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 
 // fail prints an error and gives the exit status for it.
 func (c *cli) fail(err error) int {
-	c.progress.done()
+	c.progress.end()
 	if err == nil {
 		return c.status
 	}
@@ -309,7 +310,7 @@ func (c *cli) gate(err error) {
 // bug reports a fault of nncc itself, with what is needed to reproduce it; b says
 // in which pass it happened, and is nil where that is not known.
 func (c *cli) bug(b *pass.Bug, msg string) int {
-	c.progress.done()
+	c.progress.end()
 	fmt.Fprintf(c.err, "nncc: BUG: %s\n", msg)
 	text := "nncc " + driver.Version + "\narguments: " + strings.Join(os.Args[1:], " ") + "\n" + msg + "\n"
 	if b != nil {

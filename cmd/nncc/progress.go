@@ -1,39 +1,127 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/nncc/nncc/frontend/text"
 )
 
-// progress is a spinner on a terminal; nothing elsewhere.
-type progress struct{ bar *progressbar.ProgressBar }
+// progress says what is being done: by a spinner on a terminal, by plain lines
+// elsewhere (logs of CI jobs), there only once a command takes a while.
+type progress struct {
+	to       io.Writer
+	terminal bool
+	bar      *progressbar.ProgressBar // nil: nothing is shown
 
+	mu      sync.Mutex
+	wait    *time.Timer // plain: until the first line; nil: it is over
+	over    bool        // plain: nothing is done any more
+	doing   string      // plain: what was said last
+	written string      // plain: the last line
+	at      time.Time   // plain: when it was written
+}
+
+const (
+	// quietFirst is how long a command takes before plain lines say what it does.
+	quietFirst = time.Second
+	// between is how long lines that only count stay apart.
+	between = 10 * time.Second
+)
+
+// newProgress is for standard error; nil where that is no file.
 func newProgress(w io.Writer) *progress {
 	f, ok := w.(*os.File)
 	if !ok {
 		return nil
 	}
-	if st, err := f.Stat(); err != nil || st.Mode()&os.ModeCharDevice == 0 {
+	st, err := f.Stat()
+	if err != nil {
 		return nil
 	}
-	return &progress{progressbar.NewOptions(-1, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSpinnerType(14))}
+	if st.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb" {
+		return &progress{to: w, terminal: true}
+	}
+	return plainProgress(w, quietFirst)
+}
+
+func plainProgress(w io.Writer, wait time.Duration) *progress {
+	p := &progress{to: w}
+	p.wait = time.AfterFunc(wait, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.wait = nil
+		p.line()
+	})
+	return p
 }
 
 func (p *progress) say(s string) {
-	if p != nil && p.bar != nil {
-		p.bar.Describe(text.Line(s))
+	if p == nil {
+		return
+	}
+	s = text.Line(s)
+	if p.terminal {
+		if p.bar == nil {
+			p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(p.to),
+				progressbar.OptionClearOnFinish(), progressbar.OptionSpinnerType(14))
+		}
+		p.bar.Describe(s)
 		_ = p.bar.Add(1)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing = s
+	if p.wait == nil {
+		p.line()
 	}
 }
 
+// line writes what is being done, if that is new.
+func (p *progress) line() {
+	if p.over || p.doing == "" || p.doing == p.written ||
+		withoutNumbers(p.doing) == withoutNumbers(p.written) && time.Since(p.at) < between {
+		return
+	}
+	p.written, p.at = p.doing, time.Now()
+	fmt.Fprintf(p.to, "nncc: %s\n", p.doing)
+}
+
+func withoutNumbers(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// done clears the spinner, before other things are written.
 func (p *progress) done() {
 	if p != nil && p.bar != nil {
 		_ = p.bar.Finish()
 		p.bar = nil
 	}
+}
+
+// end: nothing is done any more.
+func (p *progress) end() {
+	p.done()
+	if p == nil || p.terminal {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wait != nil {
+		p.wait.Stop()
+	}
+	p.over = true
 }

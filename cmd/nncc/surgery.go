@@ -24,6 +24,7 @@ func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&c.cfg.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators (repeatable)")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 	limitFlag(c, fs)
+	quietFlag(c, fs)
 }
 
 func (c *cli) surgery(args []string) error {
@@ -38,8 +39,7 @@ func (c *cli) surgery(args []string) error {
 		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
 			strings.Join(args, " "))}
 	}
-	c.progress = newProgress(c.terminal)
-	c.cfg.Note = c.progress.say
+	c.showProgress()
 	script, _ := c.fs.GetString("file")
 	s, err := c.cfg.Surgery(script)
 	if err != nil {

@@ -195,11 +195,16 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 		"say of every warning, note and error which stage it comes from, and its code")
 	limitFlag(c, fs)
 	junitFlag(c, fs)
+	quietFlag(c, fs)
 }
 
 // enum adds the flag of an option that is one of a few words.
 func enum[T option.Enum](fs *pflag.FlagSet, to *T, name string) {
 	fs.Var(option.Value(to), name, (*to).Help())
+}
+
+func quietFlag(c *cli, fs *pflag.FlagSet) {
+	fs.BoolVarP(&c.quiet, "quiet", "q", false, "neither progress nor notes: only warnings, errors and results")
 }
 
 // limitFlag raises the bounds that protect against hostile models.
@@ -242,6 +247,7 @@ func checkFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "pin a symbolic dimension: `NAME=N` (repeatable)")
 	fs.StringArrayVar(&c.cfg.Set, "set", nil, "bind an input to a constant: `INPUT=VALUE` (repeatable)")
 	limitFlag(c, fs)
+	quietFlag(c, fs)
 }
 
 func tableFlags(c *cli, fs *pflag.FlagSet) {
