@@ -132,8 +132,8 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Board, "board", "", "target `NAME or FILE.yaml`; `nncc boards` lists them")
 	fs.StringVar(&f.Out, "out", "", "output `DIR` (or file); a folder that nncc did not write must be empty")
 	fs.StringVar(&f.Name, "name", "", "C `PREFIX` (default: the model's file name)")
-	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz, .png, .jpg or a folder of "+
-		"one kind of them (repeatable)")
+	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz, .png, .jpg, .wav, .csv, "+
+		"or a folder of one kind of them (repeatable)")
 	fs.StringArrayVar(&f.Preprocess, "preprocess", nil, "how files become inputs: `FILE.yaml or [INPUT:]KEY=VALUE`, "+
 		"such as image.resize=fit (repeatable; nncc help vision)")
 	enum(fs, &f.CalibMethod, "calib-method")

@@ -1,14 +1,15 @@
 // Package data reads samples as people have them, for calibration, evaluation and
-// runs: NumPy arrays and folders of pictures, with labels.
+// runs: NumPy arrays, folders of pictures and recordings, tables, with labels.
 //
 // Files are untrusted input: sizes are looked at before memory is taken, and what
-// cannot be read is refused with its name. Pictures are read when they are asked
+// cannot be read is refused with its name. Pictures and recordings are read when they are asked
 // for, so that memory does not grow with their number.
 package data
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,7 +75,8 @@ type item struct {
 //     order), and "labels"; others are ignored.
 //   - .npy: the input of a model that has one; of other models the one that the
 //     file is called after.
-//   - .png, .jpg, .jpeg: the input of a model that has one.
+//   - .png, .jpg, .jpeg, .wav: the input of a model that has one.
+//   - .csv: the same; a row a sample, or a file.
 //   - a folder of these, of one kind. .npy files named after inputs belong together.
 //     Where every file lies in a subfolder, these are the classes, labels.txt and
 //     labels.csv say what else is known of them (labels.go).
@@ -97,7 +99,10 @@ func Open(paths []string, in []*ir.Value, o Options) (*Set, error) {
 		}
 	}
 	if len(s.items) == 0 {
-		return nil, s.err(strings.Join(paths, ", "), "holds no samples; want .npy, .npz, .png or .jpg files")
+		return nil, s.err(
+			strings.Join(paths, ", "),
+			"holds no samples; want .npy, .npz, .png, .jpg, .wav or .csv files",
+		)
 	}
 	if o.Labelled {
 		return s, s.label(paths)
@@ -193,23 +198,48 @@ func (s *Set) path(p string) error {
 		return s.err(p, "%w", err)
 	}
 	if !st.IsDir() {
-		switch kindOf(p) {
-		case pictures:
-			return s.pictures([]file{{path: p, rel: p}})
-		default:
+		k := extensions[strings.ToLower(filepath.Ext(p))]
+		if k == arrays || k == unknown {
 			return s.arrayFile(p, "")
 		}
+		return s.files(&listing{kind: k, files: []file{{path: p, rel: p}}})
 	}
 	list, err := s.survey(p)
 	if err != nil {
 		return err
 	}
-	switch list.kind {
+	return s.files(list)
+}
+
+// files adds what a folder holds.
+func (s *Set) files(l *listing) error {
+	switch l.kind {
 	case pictures:
-		return s.pictures(list.files)
-	default:
-		return s.arrays(list)
+		return s.pictures(l.files)
+	case recordings:
+		return s.recordings(l.files)
+	case tables:
+		return s.tables(l.files)
 	}
+	return s.arrays(l)
+}
+
+// each adds files with a sample each, read when they are asked for.
+func (s *Set) each(list []file, read func(path string) (*tensor.Dense, error)) error {
+	s.lazy = true
+	for _, f := range list {
+		it := item{name: f.rel, path: f.path, class: f.class, read: func() ([]*tensor.Dense, error) {
+			d, err := read(f.path)
+			if err != nil {
+				return nil, s.err(f.path, "%w", err)
+			}
+			return []*tensor.Dense{d}, nil
+		}}
+		if err := s.add(it); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // only is the input of a model that has one.
@@ -222,15 +252,13 @@ func (s *Set) only(where, what string) (*ir.Value, error) {
 }
 
 // assume warns once for an input that nothing was declared.
-func (s *Set) assume(input, format string, args ...any) {
+func (s *Set) assume(input, topic, format string, args ...any) {
 	if s.said[input] {
 		return
 	}
 	s.said[input] = true
-	s.Diags.Add(
-		diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
-			"says otherwise (nncc help vision)", input, fmt.Sprintf(format, args...)),
-	)
+	s.Diags.Add(diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
+		"says otherwise (nncc help %s)", input, fmt.Sprintf(format, args...), topic))
 }
 
 // toType gives reals in the type of an input.

@@ -15,18 +15,22 @@ const (
 	unknown kind = iota
 	arrays
 	pictures
+	recordings
+	tables
 	labels
 )
 
-var kindNames = map[kind]string{arrays: ".npy or .npz", pictures: "pictures (.png, .jpg)"}
+var kindNames = map[kind]string{arrays: ".npy or .npz", pictures: "pictures (.png, .jpg)",
+	recordings: "recordings (.wav)", tables: "tables (.csv)"}
 
 // extensions say what files hold.
 var extensions = map[string]kind{".npy": arrays, ".npz": arrays, ".png": pictures, ".jpg": pictures,
-	".jpeg": pictures}
+	".jpeg": pictures, ".wav": recordings, ".csv": tables}
 
 // unread are formats that people have and nncc does not read.
 var unread = map[string]string{".gif": "PNG", ".bmp": "PNG", ".webp": "PNG", ".tif": "PNG", ".tiff": "PNG",
-	".heic": "PNG", ".ppm": "PNG", ".pgm": "PNG"}
+	".heic": "PNG", ".ppm": "PNG", ".pgm": "PNG", ".mp3": "WAV", ".flac": "WAV", ".ogg": "WAV", ".m4a": "WAV",
+	".aac": "WAV", ".xlsx": "CSV", ".parquet": "CSV", ".tsv": "CSV"}
 
 // labelFiles are the names of files of labels in a folder of data.
 var labelFiles = []string{"labels.txt", "labels.csv", "classes.txt"}

@@ -39,22 +39,9 @@ func (s *Set) pictures(list []file) error {
 		return s.err(list[0].path, "%w", err)
 	}
 	if declared.Image == nil {
-		s.assume(v.Name, "pictures are taken as %s", p)
+		s.assume(v.Name, "vision", "pictures are taken as %s", p)
 	}
-	s.lazy = true
-	for _, f := range list {
-		read := func() ([]*tensor.Dense, error) {
-			d, err := p.Read(f.path)
-			if err != nil {
-				return nil, s.err(f.path, "%w", err)
-			}
-			return []*tensor.Dense{d}, nil
-		}
-		if err := s.add(item{name: f.rel, path: f.path, class: f.class, read: read}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.each(list, p.Read)
 }
 
 // Picture is how pictures become an input.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,6 +23,8 @@ type Spec struct {
 type Input struct {
 	Layout string // of arrays: "", "nchw", "nhwc"
 	Image  *Image // nil: not declared
+	Sound  *Sound
+	Table  *Table
 }
 
 // Image says how pictures become an input.
@@ -129,45 +132,64 @@ var imageKeys = []key[Image]{
 }
 
 // Kinds are the keys of an input that have keys of their own.
-func Kinds() []string { return []string{"image"} }
+func Kinds() []string { return []string{"image", "audio", "csv"} }
 
-// declare makes an input one of a kind.
-func (in *Input) declare(kind string) {
-	if kind == "image" && in.Image == nil {
-		in.Image = NewImage()
+// declare makes an input one of a kind, whose keys the function sets.
+func (in *Input) declare(kind string) func(name string, v []string) error {
+	switch kind {
+	case "image":
+		in.Image = cmp.Or(in.Image, NewImage())
+		return func(name string, v []string) error { return setKey(in.Image, imageKeys, name, v) }
+	case "audio":
+		in.Sound = cmp.Or(in.Sound, NewSound())
+		return func(name string, v []string) error { return setKey(in.Sound, soundKeys, name, v) }
+	case "csv":
+		in.Table = cmp.Or(in.Table, NewTable())
+		return func(name string, v []string) error { return setKey(in.Table, tableKeys, name, v) }
 	}
+	return nil
 }
 
 // set sets the key of an input, "layout" or "image.resize"; more are other keys
 // that an error should name.
 func (in *Input) set(name string, v []string, more ...string) error {
-	kind, k, ok := strings.Cut(name, ".")
-	if !ok || !slices.Contains(Kinds(), kind) {
-		err := setKey(in, inputKeys, name, v, append(Kinds(), more...)...)
-		if n := nearQualified(name); err != nil && n != "" {
-			return text.Errorf("unknown key %s (did you mean %s?)", name, n)
-		}
-		return err
+	kind, k, _ := strings.Cut(name, ".")
+	if slices.Contains(Kinds(), kind) {
+		return in.declare(kind)(k, v)
 	}
-	in.declare(kind)
-	return setKey(in.Image, imageKeys, k, v)
+	err := setKey(in, inputKeys, name, v, append(Kinds(), more...)...)
+	if n := nearQualified(name); err != nil && n != "" {
+		return text.Errorf("unknown key %s (did you mean %s?)", name, n)
+	}
+	return err
 }
 
 // nearQualified is the key of a kind that was meant by a name without it or with a
 // wrong one; "" for none.
 func nearQualified(name string) string {
-	var all []string
-	for _, k := range imageKeys {
-		all = append(all, k.name)
+	if slices.ContainsFunc(inputKeys, func(k key[Input]) bool { return k.name == name }) {
+		return ""
 	}
-	_, last, dot := strings.Cut(name, ".")
+	kind, last, dot := strings.Cut(name, ".")
 	if !dot {
-		last = name
+		kind, last = "", name
 	}
-	if n := text.Nearest(last, all); n != "" && !slices.ContainsFunc(inputKeys, func(k key[Input]) bool {
-		return k.name == name
-	}) {
-		return "image." + n
+	var plain, qualified []string
+	add := func(k, n string) { plain, qualified = append(plain, n), append(qualified, k+"."+n) }
+	for _, k := range imageKeys {
+		add("image", k.name)
+	}
+	for _, k := range soundKeys {
+		add("audio", k.name)
+	}
+	for _, k := range tableKeys {
+		add("csv", k.name)
+	}
+	if n := text.Nearest(kind, Kinds()) + "." + last; slices.Contains(qualified, n) {
+		return n
+	}
+	if n := text.Nearest(last, plain); n != "" {
+		return qualified[slices.Index(plain, n)]
 	}
 	return ""
 }

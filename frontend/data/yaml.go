@@ -19,7 +19,7 @@ const maxSpecBytes = 1 << 20
 // Parse reads the values of --preprocess: a YAML file, or [INPUT:]KEY=VALUE such as
 // image.resize=fit. What comes later wins.
 //
-// A file has the keys of an input (image, layout) for all inputs, and, below
+// A file has the keys of an input (image, audio, csv, layout) for all inputs, and, below
 // "inputs", for each by name. "outputs" is left to others.
 func Parse(values []string) (*Spec, error) {
 	s := &Spec{Inputs: map[string]*Input{}}
@@ -58,8 +58,16 @@ func (s *Spec) input(name string) *Input {
 func (in *Input) clone() *Input {
 	out := *in
 	if in.Image != nil {
-		im := *in.Image
-		out.Image = &im
+		x := *in.Image
+		out.Image = &x
+	}
+	if in.Sound != nil {
+		x := *in.Sound
+		out.Sound = &x
+	}
+	if in.Table != nil {
+		x := *in.Table
+		out.Table = &x
 	}
 	return &out
 }

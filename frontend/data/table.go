@@ -1,0 +1,349 @@
+package data
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// maxTableBytes bounds a file.
+const maxTableBytes = 64 << 20
+
+// Table says how tables become an input.
+type Table struct {
+	Columns   []string // names or numbers from 0; nil: all but the label's
+	Label     string   // the column of labels; "": one that is called so; none
+	Samples   string   // "": by the counts; rows, files
+	Transpose bool     // rows are the input's last axis
+	Scale     float64
+	Mean, Std []float64 // one number, or one for each column
+}
+
+// NewTable is a table of which nothing is declared.
+func NewTable() *Table { return &Table{Scale: 1, Mean: []float64{0}, Std: []float64{1}} }
+
+var tableKeys = []key[Table]{
+	{
+		"columns",
+		"names, or numbers from 0",
+		"the columns that are taken, in this order",
+		func(x *Table, v []string) error {
+			x.Columns = v
+			return nil
+		},
+	},
+	{"label", "a name, a number, none", "the column of labels", func(x *Table, v []string) error {
+		x.Label = strings.Join(v, ",")
+		return nil
+	}},
+	{"samples", "rows, files", "what a sample is", func(x *Table, v []string) error {
+		return oneOf(&x.Samples, v, "rows", "files")
+	}},
+	{"transpose", "true, false", "rows of a file are the input's last axis", func(x *Table, v []string) error {
+		var s string
+		err := oneOf(&s, v, "true", "false")
+		x.Transpose = s == "true"
+		return err
+	}},
+	{"scale", "a number", "(number * scale - mean) / std is the value", func(x *Table, v []string) error {
+		return number(&x.Scale, v)
+	}},
+	{"mean", "a number, or one for each column", "in units of number * scale", func(x *Table, v []string) error {
+		return numbers(&x.Mean, v)
+	}},
+	{"std", "a number, or one for each column", "in units of number * scale", func(x *Table, v []string) error {
+		return numbers(&x.Std, v)
+	}},
+}
+
+// labelColumns are names of columns that hold labels.
+var labelColumns = []string{"label", "class", "target"}
+
+// rows are the numbers of a file, with the labels beside them.
+type rows struct {
+	numbers [][]float64
+	labels  []string // nil: none
+	columns []string // their names; nil: the file has none
+}
+
+// tables adds files of numbers.
+func (s *Set) tables(list []file) error {
+	v, err := s.only(list[0].path, "a table")
+	if err != nil {
+		return err
+	}
+	t := s.opt.Spec.Of(v.Name).Table
+	if t == nil {
+		t = NewTable()
+	}
+	for _, f := range list {
+		r, err := readTable(f.path, t)
+		if err == nil {
+			err = s.table(f, v, t, r)
+		}
+		if err != nil {
+			return s.err(f.path, "%w", err)
+		}
+	}
+	return nil
+}
+
+// table adds the samples of one file.
+func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) error {
+	what, err := t.samples(v, r)
+	if err != nil {
+		return err
+	}
+	elems := v.Type.Elems()
+	if what == "files" {
+		r = &rows{numbers: [][]float64{t.whole(r.numbers)}}
+	}
+	if s.bytes += int64(len(r.numbers)) * int64(elems) * 4; s.bytes > s.limit() {
+		return s.tooMuch(f.path, s.bytes)
+	}
+	for i, x := range r.numbers {
+		it := item{name: f.rel, path: f.path, class: f.class}
+		if what == "rows" {
+			it.name = fmt.Sprintf("%s#%d", f.rel, i)
+		}
+		if r.labels != nil {
+			it.class = r.labels[i]
+		}
+		d := []*tensor.Dense{toType(tensor.Of(v.Type.Shape, x).Cast(tensor.F32), v)}
+		it.read = func() ([]*tensor.Dense, error) { return d, nil }
+		if err := s.add(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// samples says what a sample is, a row or the file, by what is declared or the counts.
+func (t *Table) samples(v *ir.Value, r *rows) (string, error) {
+	n, columns, elems := len(r.numbers), len(r.numbers[0]), v.Type.Elems()
+	what := t.Samples
+	if what == "" {
+		what = "files"
+		if columns == elems {
+			what = "rows"
+		}
+	}
+	switch {
+	case what == "rows" && columns != elems || what == "files" && n*columns != elems:
+		return "", fmt.Errorf("%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
+			"sample, or as many numbers in a file; csv.columns picks columns", n, columns, named(r.columns), v.Name,
+			elems, shapeText(v.Type.Shape), elems)
+	case what == "files":
+		if why := along(v.Type.Shape, n, columns, t.Transpose); why != "" {
+			return "", errors.New(why)
+		}
+	}
+	return what, nil
+}
+
+// whole are the numbers of a file in the input's order.
+func (t *Table) whole(rows [][]float64) []float64 {
+	if !t.Transpose {
+		return slices.Concat(rows...)
+	}
+	var all []float64
+	for c := range rows[0] {
+		for _, r := range rows {
+			all = append(all, r[c])
+		}
+	}
+	return all
+}
+
+// along says what is wrong with a file of rows as an input of a shape: its axes are
+// rows and columns, or it is flat.
+func along(shape []int, rows, columns int, transposed bool) string {
+	var axes []int
+	for _, d := range shape {
+		if d > 1 {
+			axes = append(axes, d)
+		}
+	}
+	if len(axes) != 2 {
+		return ""
+	}
+	first, second := rows, columns
+	if transposed {
+		first, second = columns, rows
+	}
+	if axes[0] == second && axes[1] == first && first != second {
+		return fmt.Sprintf(
+			"%d rows of %d columns, and the input's axes are %d and %d: say --preprocess csv.transpose=%v",
+			rows,
+			columns,
+			axes[0],
+			axes[1],
+			!transposed,
+		)
+	}
+	return ""
+}
+
+func named(columns []string) string {
+	if columns == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", quoted(columns))
+}
+
+// readTable reads a file of numbers between commas, semicolons or tabs. A first row with
+// a word in it has the columns' names.
+func readTable(path string, t *Table) (*rows, error) {
+	b, err := files.Read(path, maxTableBytes)
+	if err != nil {
+		return nil, err
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	r := csv.NewReader(bytes.NewReader(b))
+	r.Comma, r.TrimLeadingSpace, r.Comment = separator(b), true, '#'
+	all, err := r.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the file is empty")
+	}
+	out := &rows{}
+	if isNames(all[0]) {
+		for _, c := range all[0] {
+			out.columns = append(out.columns, strings.TrimSpace(c))
+		}
+		all = all[1:]
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there are names of columns and no rows")
+	}
+	take, label, err := t.pick(out.columns, len(all[0]))
+	if err != nil {
+		return nil, err
+	}
+	for i, words := range all {
+		x := make([]float64, len(take))
+		for k, c := range take {
+			v, err := strconv.ParseFloat(strings.TrimSpace(words[c]), 64)
+			if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+				err = errors.New("want finite numbers")
+			}
+			if err != nil {
+				return nil, fmt.Errorf(
+					"row %d, column %d, %.40q: want a number (csv.columns picks columns)",
+					i+1,
+					c,
+					words[c],
+				)
+			}
+			scaled := float64(v * t.Scale)
+			x[k] = (scaled - t.Mean[min(k, len(t.Mean)-1)]) / t.Std[min(k, len(t.Std)-1)]
+		}
+		out.numbers = append(out.numbers, x)
+		if label >= 0 {
+			out.labels = append(out.labels, strings.TrimSpace(words[label]))
+		}
+	}
+	return out, nil
+}
+
+// separator is what stands between the numbers of the first line that is no comment.
+func separator(b []byte) rune {
+	line, rest, more := bytes.Cut(b, []byte("\n"))
+	for more && (len(bytes.TrimSpace(line)) == 0 || line[0] == '#') {
+		line, rest, more = bytes.Cut(rest, []byte("\n"))
+	}
+	switch {
+	case bytes.ContainsRune(line, '\t'):
+		return '\t'
+	case bytes.ContainsRune(line, ';'):
+		return ';'
+	}
+	return ','
+}
+
+// isNames: a row of which the first word, or more than one, is no number. (A row of
+// numbers may end in the name of a class.)
+func isNames(row []string) bool {
+	words := 0
+	for _, w := range row {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(w), 64); err != nil {
+			words++
+		}
+	}
+	return words > 1 || words == 1 && len(row) == 1
+}
+
+// pick finds the columns of the numbers, and that of the label, -1 for none.
+func (t *Table) pick(names []string, n int) (take []int, label int, err error) {
+	label = -1
+	switch t.Label {
+	case "none":
+	case "":
+		label = slices.IndexFunc(
+			names,
+			func(s string) bool { return slices.Contains(labelColumns, strings.ToLower(s)) },
+		)
+	default:
+		if label, err = column(t.Label, names, n); err != nil {
+			return nil, 0, fmt.Errorf("csv.label: %w", err)
+		}
+	}
+	for _, c := range t.Columns {
+		i, err := column(c, names, n)
+		if err != nil {
+			return nil, 0, fmt.Errorf("csv.columns: %w", err)
+		}
+		take = append(take, i)
+	}
+	for i := 0; i < n && t.Columns == nil; i++ {
+		if i != label {
+			take = append(take, i)
+		}
+	}
+	for _, x := range []struct {
+		key string
+		v   []float64
+	}{{"mean", t.Mean}, {"std", t.Std}} {
+		if len(x.v) != 1 && len(x.v) != len(take) {
+			return nil, 0, fmt.Errorf(
+				"csv.%s: %d numbers; want one, or %d for the columns",
+				x.key,
+				len(x.v),
+				len(take),
+			)
+		}
+	}
+	if slices.Contains(t.Std, 0) {
+		return nil, 0, errors.New("csv.std: 0; want numbers that can be divided by")
+	}
+	if len(take) == 0 {
+		return nil, 0, errors.New("no column of numbers is left")
+	}
+	return take, label, nil
+}
+
+// column finds a column by name or number.
+func column(s string, names []string, n int) (int, error) {
+	s = strings.TrimSpace(s)
+	if i := slices.Index(names, s); i >= 0 {
+		return i, nil
+	}
+	if i, err := strconv.Atoi(s); err == nil && i >= 0 && i < n {
+		return i, nil
+	}
+	if names == nil {
+		return 0, fmt.Errorf("%s: want a number from 0 to %d; the file has no names", s, n-1)
+	}
+	return 0, fmt.Errorf("there is no column %s%s; columns: %s", s, near(s, names), quoted(names))
+}

@@ -1,0 +1,74 @@
+package data_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/data"
+)
+
+// TestTables: rows or files as samples, with and without names, labels and separators.
+func TestTables(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		text, spec string
+		shape      []int
+		want       []float64 // of the last sample
+		samples    int
+		label      int
+	}{
+		"rows":      {"1,2,3\n4,5,6\n", "", []int{1, 3}, []float64{4, 5, 6}, 2, -1},
+		"header":    {"a, b, c\n1,2,3\n4,5,6\n", "", []int{1, 3}, []float64{4, 5, 6}, 2, -1},
+		"label":     {"a,label,c\n1,wave,3\n4,rest,6\n", "", []int{2}, []float64{4, 6}, 2, 0},
+		"semicolon": {"# measured\n1;2;3\n4;5;6\n", "", []int{1, 3}, []float64{4, 5, 6}, 2, -1},
+		"tabs":      {"\ufeff1\t2\n4\t5\n", "", []int{1, 2}, []float64{4, 5}, 2, -1},
+		"file":      {"x,y\n1,2\n3,4\n5,6\n", "", []int{1, 3, 2}, []float64{1, 2, 3, 4, 5, 6}, 1, -1},
+		"flat file": {"1,2\n3,4\n5,6\n", "", []int{6}, []float64{1, 2, 3, 4, 5, 6}, 1, -1},
+		"transpose": {"1,2\n3,4\n5,6\n", "csv.transpose=true", []int{1, 2, 3}, []float64{1, 3, 5, 2, 4, 6}, 1, -1},
+		"columns":   {"x,y,z\n1,2,3\n4,5,6\n", "csv.columns=z,0", []int{2}, []float64{6, 4}, 2, -1},
+		"last word": {"1,2,ape\n3,4,bee\n", "csv.label=2", []int{2}, []float64{3, 4}, 2, 1},
+		"values": {"1,2\n3,4\n", "csv.scale=1/2 csv.mean=1,2 csv.std=0.5", []int{2}, []float64{1, 0},
+			2, -1},
+		"one column": {"1\n2\n3\n", "csv.samples=files", []int{3, 1}, []float64{1, 2, 3}, 1, -1},
+	} {
+		s := open(t, input(c.shape...), strings.Fields(c.spec), write(t, []byte(c.text), dir, "t.csv"))
+		last := sample(t, s, s.Len()-1)
+		if got := last.Inputs[0].Floats(); !slices.Equal(got, c.want) || s.Len() != c.samples ||
+			last.Label != c.label {
+			t.Errorf("%s: %d samples, the last %v, label %d of %v; want %d, %v, %d", name, s.Len(), got, last.Label,
+				s.Classes, c.samples, c.want, c.label)
+		}
+	}
+}
+
+// TestTablesRefused: files that do not fit, with what was found.
+func TestTablesRefused(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		text, spec string
+		shape      []int
+		want       string
+	}{
+		"counts":    {"a,b\n1,2\n3,4\n", "", []int{5}, "2 rows of 2 columns ([\"a\" \"b\"]); input x has 5 values"},
+		"transpose": {"1,2\n3,4\n5,6\n", "", []int{1, 2, 3}, "say --preprocess csv.transpose=true"},
+		"word":      {"1,2\n3,x\n", "", []int{2}, "row 2, column 1, \"x\": want a number"},
+		"nan":       {"1,NaN\n", "", []int{2}, "want a number"},
+		"ragged":    {"1,2\n3\n", "", []int{2}, "wrong number of fields"},
+		"empty":     {"", "", []int{2}, "the file is empty"},
+		"names":     {"a,b\n", "", []int{2}, "names of columns and no rows"},
+		"column":    {"ax,ay\n1,2\n", "csv.columns=az", []int{1}, "there is no column az"},
+		"number":    {"1,2\n", "csv.columns=2", []int{1}, "want a number from 0 to 1"},
+		"std":       {"1,2\n", "csv.std=1,0", []int{2}, "csv.std: 0"},
+		"means":     {"1,2\n", "csv.mean=1,2,3", []int{2}, "3 numbers; want one, or 2"},
+	} {
+		sp, err := data.Parse(strings.Fields(c.spec))
+		if err == nil {
+			_, err = data.Open([]string{write(t, []byte(c.text), dir, "t.csv")}, input(c.shape...),
+				data.Options{Spec: sp})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
+		}
+	}
+}
