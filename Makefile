@@ -3,6 +3,7 @@
 
 GO     ?= go
 BOARD  ?= cortex-m55
+WEB    ?= out/web
 OUT    ?= out/digits-$(BOARD)
 FUZZTIME ?= 20s
 # No version control stamp: git refuses to read clones of another user, as
@@ -18,12 +19,12 @@ CALIB  := --calib $(DIGITS)/digits_calib.npz
 CLANG_FORMAT ?= clang-format
 
 # The tools whose absence makes tests fail instead of being skipped.
-REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cppcheck,onnx-tests
+REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cppcheck,chromium,onnx-tests
 
 # go test, and a line for every reason for which tests were skipped.
 GOTEST := GO=$(GO) $(GO) run ./cmd/internal/gotest
 
-.PHONY: demo build test test-shared conformance lint bench bench-go fuzz analyze clean
+.PHONY: demo build web test test-shared conformance lint bench bench-go fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -40,6 +41,10 @@ build:
 # Kernels are compiled once for all the tests that link them (boards/run); the
 # folder may be deleted at any time.
 test test-shared conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
+
+# nncc as a page: a folder of static files for any web server.
+web:
+	$(GO) run ./cmd/nnccweb --out $(WEB)
 
 # Every test, with none skipped for want of a tool.
 test:

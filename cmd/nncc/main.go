@@ -62,8 +62,8 @@ func onSignals() context.Context {
 	ctx, end := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup
-		signal.Notify(signals, syscall.SIGHUP)
+	if hangUp != nil && !signal.Ignored(hangUp) { // nohup
+		signal.Notify(signals, hangUp)
 	}
 	go func() {
 		s, _ := (<-signals).(syscall.Signal)

@@ -21,6 +21,7 @@ needs() {
 		test	command -v cmake	cmake
 		test	command -v protoc	protobuf-compiler
 		test	command -v cppcheck	cppcheck
+		test	command -v chromium	chromium
 		test	dpkg -s libonnx-testdata	libonnx-testdata
 	END
 }

@@ -21,7 +21,7 @@ type Knob struct{ Name, Values, Doc string }
 var Knobs = []Knob{
 	{"NNCC_REQUIRE", "LABEL,...", "what must be there: a test that lacks it fails instead of being skipped (`cc`, " +
 		"`clang`, `arm-gcc`, `qemu`, " +
-		"`protoc`, `cmake`, `cppcheck`, `onnx-tests`, `shared`)"},
+		"`protoc`, `cmake`, `cppcheck`, `chromium`, `onnx-tests`, `shared`)"},
 	{"NNCC_LONG", "1", "every test in its long form, where it has one: all boards, models, files, mutants; " +
 		"measurements that are printed"},
 	{"NNCC_RANDOM", "N or FROM+N", "how many random cases a test draws, and from which seed on"},
@@ -31,6 +31,7 @@ var Knobs = []Knob{
 	{"NNCC_ORT", "DIR", "a node_modules with onnxruntime-node, to compare with"},
 	{"NNCC_ONNX_BACKEND", "FILE.tar.gz,...", "ONNX's own tests, in place of those found"},
 	{"NNCC_CONFORMANCE_ONLY", "REGEXP", "the tests of ONNX that are run"},
+	{"NNCC_PICTURES", "DIR", "tests of pages leave pictures there"},
 	{"NNCC_PACK_XSD", "FILE", "the schema of CMSIS packs, to check emitted ones with"},
 	{"NNCC_OWN_DRIVER_SOURCE", "FILE.c", "where the program goes that tests nncc's kernels for their definitions"},
 	{"NNCC_OWN_DRIVER", "COMMAND", "runs that program elsewhere: under QEMU, on a board"},

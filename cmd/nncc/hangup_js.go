@@ -1,0 +1,6 @@
+package main
+
+import "os"
+
+// hangUp is nil: a page has no terminal that closes.
+var hangUp os.Signal

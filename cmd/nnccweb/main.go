@@ -1,0 +1,144 @@
+// nnccweb writes a folder of static files in which nncc runs as a page: the
+// command line itself, as WebAssembly, over a file system in memory.
+//
+//	go run ./cmd/nnccweb --out web
+//	go run ./cmd/nnccweb --out web --serve localhost:8080
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nncc/nncc/frontend/files"
+)
+
+// page holds what is served beside the program.
+//
+//go:embed page
+var page embed.FS
+
+// program is the file of the compressed program.
+const program = "nncc.wasm.gz"
+
+func main() {
+	out := pflag.String("out", "web", "folder to write")
+	serve := pflag.String("serve", "", "then serve it at this address, localhost:8080 for one")
+	pflag.Parse()
+	if err := run(*out, *serve); err != nil {
+		fmt.Fprintf(os.Stderr, "nnccweb: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(out, serve string) error {
+	list, err := Files()
+	if err != nil {
+		return err
+	}
+	if err := files.WriteTree(out, list); err != nil {
+		return err
+	}
+	total := 0
+	for _, f := range list {
+		total += len(f.Data)
+	}
+	fmt.Printf("%s: %d files, %.1f MB; any web server can serve them\n", out, len(list), float64(total)/1e6)
+	if serve == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", serve)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s/\n", l.Addr())
+	server := &http.Server{Handler: http.FileServer(http.Dir(out)), ReadHeaderTimeout: 10 * time.Second}
+	return server.Serve(l)
+}
+
+// Files are the files of the folder: the page, Go's support for WebAssembly as
+// the toolchain brings it, and the compressed program.
+func Files() ([]files.File, error) {
+	wasm, err := build()
+	if err != nil {
+		return nil, err
+	}
+	packed, err := compress(wasm)
+	if err != nil {
+		return nil, err
+	}
+	support, err := supportScript()
+	if err != nil {
+		return nil, err
+	}
+	list := []files.File{{Path: program, Data: packed}, {Path: "wasm_exec.js", Data: support}}
+	sum := sha256.New()
+	sum.Write(packed)
+	err = fs.WalkDir(page, "page", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := page.ReadFile(p)
+		sum.Write(b)
+		list = append(list, files.File{Path: path.Base(p), Data: b})
+		return err
+	})
+	version := hex.EncodeToString(sum.Sum(nil)[:8])
+	for i, f := range list {
+		if f.Path == "offline.js" {
+			list[i].Data = bytes.ReplaceAll(f.Data, []byte("VERSION"), []byte(version))
+		}
+	}
+	return list, err
+}
+
+// build compiles nncc for the browser.
+func build() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "nnccweb")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	to := filepath.Join(dir, "nncc.wasm")
+	c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, "github.com/nncc/nncc/cmd/nncc")
+	c.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if b, err := c.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build for js/wasm: %w\n%s", err, b)
+	}
+	return os.ReadFile(to)
+}
+
+func compress(b []byte) ([]byte, error) {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = z.Write(b)
+	err = errors.Join(err, z.Close())
+	return out.Bytes(), err
+}
+
+// supportScript is the script of Go's own that loads a Go program.
+func supportScript() ([]byte, error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/browser"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
+
+// most is how many bytes of compressed files a visitor may have to load.
+const most = 12 << 20
+
+// site is the folder, served, and the same nncc as a program of this machine.
+type site struct {
+	url, dir, program string
+	close             func()
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{dir: t.TempDir()}
+	s.program = filepath.Join(s.dir, "nncc")
+	// As the page's is built: the version must not depend on how.
+	c := exec.Command("go", "build", "-trimpath", "-o", s.program, "github.com/nncc/nncc/cmd/nncc")
+	if b, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	list, err := Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := files.WriteTree(filepath.Join(s.dir, "web"), list); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		if f.Path == program && len(f.Data) > most {
+			t.Errorf("%s has %d bytes, at most %d are wanted", f.Path, len(f.Data), most)
+		}
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(s.dir, "web"))))
+	t.Cleanup(server.Close)
+	s.url, s.close = server.URL, server.Close
+	return s
+}
+
+// drop drops files onto an element.
+func drop(t *testing.T, tab *browser.Tab, selector string, paths ...string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("(() => { const d = new DataTransfer();\n")
+	for _, p := range paths {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "d.items.add(new File([Uint8Array.fromBase64(%q)], %q));\n",
+			base64.StdEncoding.EncodeToString(data), filepath.Base(p))
+	}
+	fmt.Fprintf(&b, "document.querySelector(%q).dispatchEvent(new DragEvent('drop', {dataTransfer: d, bubbles: true, "+
+		"cancelable: true})); })()", selector)
+	tab.Run(t, b.String())
+}
+
+// compiled waits for the end of a compilation that began.
+const compiled = `document.querySelector("#verdict").textContent !== ""`
+
+// ready waits for the program and the boards, or for what is in their way.
+const ready = `document.querySelector("#compile").textContent !== "Loading…"`
+
+// download gives the files of the zip that the page offers, below its one folder.
+func download(t *testing.T, tab *browser.Tab) map[string][]byte {
+	t.Helper()
+	data := tab.Download(t, `document.querySelector("#zip").click()`)
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, f := range z.File {
+		b, err := fs.ReadFile(z, f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, name, _ := strings.Cut(f.Name, "/")
+		out[name] = b
+	}
+	return out
+}
+
+// written are the files of a folder.
+func written(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		rel, _ := filepath.Rel(dir, p)
+		out[filepath.ToSlash(rel)] = b
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func same(t *testing.T, got, want map[string][]byte) {
+	t.Helper()
+	if len(want) == 0 {
+		t.Fatal("the command line wrote nothing")
+	}
+	for name, b := range want {
+		if !bytes.Equal(got[name], b) {
+			t.Errorf("%s: the page has %d bytes, the command line another %d", name, len(got[name]), len(b))
+		}
+	}
+	for name := range got {
+		if want[name] == nil {
+			t.Errorf("%s: only the page has it", name)
+		}
+	}
+}
+
+// TestPage drives the page as a visitor does.
+func TestPage(t *testing.T) {
+	testenv.Tool(t, "chromium", "chromium")
+	s := newSite(t)
+	t.Run("refusal", func(t *testing.T) { testRefusal(t, s) })
+	t.Run("compile", func(t *testing.T) { testCompile(t, s) })
+}
+
+// text gives a script for an element's text.
+func text(selector string) string {
+	return fmt.Sprintf("document.querySelector(%q).textContent", selector)
+}
+
+// testCompile drops a model and its data, compiles, and holds the zip against what
+// the command line writes; then it does without the server.
+func testCompile(t *testing.T, s *site) {
+	tab := browser.New(t, 1280, 900)
+	digits := filepath.Join(sharedata.Root(), "cmd", "nncc", "examples", "digits")
+	model, calib := filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digits_calib.npz")
+	tab.Open(t, s.url)
+	tab.Wait(t, ready)
+	drop(t, tab, "#dropmodel", model)
+	drop(t, tab, "#dropcalib", calib)
+	tab.Run(t, `document.querySelector("#board").value = "cortex-m4"`)
+	tab.Keys(t, "#flags", "--name 'seven'")
+	tab.Click(t, "#compile")
+	tab.Wait(t, compiled)
+	if v := browser.Value[string](t, tab, text("#verdict")); v != "Done" {
+		t.Fatalf("%s: %s", v, browser.Value[string](t, tab, text("#said")))
+	}
+	out := filepath.Join(s.dir, "out")
+	c := exec.Command(s.program, "--board", "cortex-m4", "--calib", calib, "--name", "seven", "--out", out, model)
+	if b, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	same(t, download(t, tab), written(t, out))
+	said := browser.Value[string](t, tab, text("#command"))
+	if want := "nncc verify --board cortex-m4 --calib digits_calib.npz --name seven digits.onnx"; !strings.Contains(said,
+		want) {
+		t.Errorf("the page says %q, want %q in it", said, want)
+	}
+	html := browser.Value[string](t, tab, `document.querySelector("#page").srcdoc`)
+	if !strings.Contains(html, "digits.onnx") {
+		t.Error("the report is not shown")
+	}
+	for _, width := range []int64{1280, 390} {
+		tab.Resize(t, width, 900)
+		tab.Fits(t)
+		tab.Keep(t, fmt.Sprint("web-", width))
+	}
+	s.close()
+	tab.Wait(t, `navigator.serviceWorker.controller !== null`)
+	tab.Open(t, s.url)
+	tab.Wait(t, ready)
+	if v := browser.Value[string](t, tab, text("#compile")); v != "Compile" {
+		t.Errorf("without a network the button says %q", v)
+	}
+}
+
+// testRefusal: what is no model ends in words, not in an empty page.
+func testRefusal(t *testing.T, s *site) {
+	tab := browser.New(t, 390, 900)
+	junk := filepath.Join(s.dir, "junk.onnx")
+	if err := os.WriteFile(junk, []byte("not a model"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(t, s.url)
+	tab.Wait(t, ready)
+	drop(t, tab, "#dropmodel", junk)
+	tab.Click(t, "#compile")
+	tab.Wait(t, compiled)
+	if v := browser.Value[string](t, tab, `document.querySelector("#verdict").textContent +
+		document.querySelector("#said").textContent`); !strings.Contains(v, "Not compiled") ||
+		!strings.Contains(v, "junk.onnx") {
+		t.Errorf("junk: the page says %q", v)
+	}
+	if !browser.Value[bool](t, tab, `document.querySelector("#downloads").hidden`) {
+		t.Error("junk: sources are offered")
+	}
+	tab.Fits(t)
+}
