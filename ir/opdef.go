@@ -117,8 +117,8 @@ type OpDef struct {
 	// Exact operators are defined by their integer arithmetic: quantised models have
 	// them with every operand and result quantised, or not at all.
 	Exact bool
-	// Coded operators give integers that stand for what the reader says, a DequantizeLinear
-	// with any scale.
+	// Coded operators read and give integers as they are; what those stand for is what the
+	// reader says, a DequantizeLinear with any scale.
 	Coded bool
 	// View says how results may lie in the storage of inputs.
 	View View

@@ -84,7 +84,7 @@ type BitCastAttrs struct {
 var BitCast = def(ir.OpDef{
 	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast,
 	Attrs: ir.Declare[BitCastAttrs](),
-	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
+	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
 		if err != nil {

@@ -12,7 +12,20 @@ import (
 // function of two int64; results are wrapped to the element type.
 func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node) ir.CForm,
 	mk func(n *ir.Node) (func(a, b int64) int64, error)) *ir.OpDef {
-	return def(ir.OpDef{
+	return def(intPair(name, doc, s, attrs, c, mk))
+}
+
+// fixedBinary is intBinary of nncc's domain.
+func fixedBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node) ir.CForm,
+	mk func(n *ir.Node) (func(a, b int64) int64, error)) *ir.OpDef {
+	d := intPair(name, doc, s, attrs, c, mk)
+	d.Domain = "nncc"
+	return def(d)
+}
+
+func intPair(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node) ir.CForm,
+	mk func(n *ir.Node) (func(a, b int64) int64, error)) ir.OpDef {
+	return ir.OpDef{
 		Name: name, Doc: doc, Attrs: attrs, MinIn: 2, Pattern: ir.Broadcast, Quant: ir.QNone, Finite: true, Pair: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			if _, err := mk(n); err != nil {
@@ -37,7 +50,7 @@ func intBinary(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node
 			})
 			return outs(tensor.Of(out, y).Cast(in[0].DType))
 		},
-	})
+	}
 }
 
 // fixed2 is the `mk` of intBinary for operators without attributes.

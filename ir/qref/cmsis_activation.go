@@ -12,17 +12,24 @@ const (
 )
 
 func activate(v int16, leftShift int32, kind Activation) int16 {
+	// A table step is 1/24: three times the Q3.12 value, shifted right by 9.
+	if leftShift >= 0 {
+		return ActivateScaled(v, int32(3<<uint(leftShift)), 0, kind)
+	}
+	return ActivateScaled(v, 3, -leftShift, kind)
+}
+
+// ActivateScaled is the function of v*mult, shifted right with rounding, in units of
+// 1/12288. Source: TensorFlow Lite, reference_integer_ops::Logistic and Tanh of int16.
+func ActivateScaled(v int16, mult, right int32, kind Activation) int16 {
 	// tanh(x) = 2 sigmoid(2x) - 1: half the step, twice the scale.
 	stepBits := uint(9)
 	if kind == Tanh {
 		stepBits = 8
 	}
-	// A table step is 1/24: three times the Q3.12 value, shifted right by 9.
-	var x int32
-	if leftShift >= 0 {
-		x = int32(v) * int32(3<<uint(leftShift))
-	} else {
-		x = (int32(v)*3 + 1<<uint(-leftShift-1)) >> uint(-leftShift)
+	x := int32(v) * mult
+	if right > 0 {
+		x = (x + 1<<uint(right-1)) >> uint(right)
 	}
 	magnitude := uint32(x)
 	if x < 0 {

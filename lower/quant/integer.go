@@ -54,6 +54,9 @@ func Integer(g *ir.Graph, opt IntegerOptions) error {
 	if err := c.integerMoves(); err != nil {
 		return err
 	}
+	if err := c.plainIntegers(); err != nil {
+		return err
+	}
 	c.wants()
 	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
 		if err := c.node(n); err != nil {
@@ -370,6 +373,8 @@ func (c *converter) node(n *ir.Node) error {
 		return c.dequantize(n)
 	case op.QuantizeLinear:
 		return c.quantize(n)
+	case op.BitCast:
+		return nil // of bits, whatever they stand for
 	}
 	if done, err := c.integer(n); done || err != nil {
 		return err
@@ -546,7 +551,7 @@ func (c *converter) quantize(n *ir.Node) error {
 // or ConvInteger reads numbers, not what they stand for.
 func (c *converter) onlyReal(y *ir.Value) bool {
 	for _, u := range y.Uses() {
-		if u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node) {
+		if u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node) && !u.Node.Op.Coded {
 			return false
 		}
 	}

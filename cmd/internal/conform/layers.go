@@ -3,14 +3,18 @@ package conform
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // CompileLayer reads a TensorFlow Lite layer and makes firmware of it. What is wanted are
@@ -41,14 +45,38 @@ func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error)
 		c.Args = append(c.Args, d)
 	}
 	prefix := fmt.Sprintf("t%03d", i)
-	o, err := c.Compile(spec, prefix)
+	cfg := driver.Defaults()
+	cfg.Model, cfg.Board, cfg.Name, cfg.IO = c.Name+".tflite", spec.Name, prefix, option.FloatIO
+	if !lower.Quantised(c.Graph) {
+		cfg.Precision = option.Model // float stays float
+	}
+	o, err := cfg.CompileGraph(c.Model, c.Graph.Clone(), spec)
 	if err != nil {
 		return nil, err
 	}
 	if c.Want, err = interp.Run(o.Lowered.Reference, c.Args, nil); err != nil {
 		return nil, err
 	}
+	if want, err := interp.Run(c.Graph, c.Args, nil); err != nil {
+		return nil, err
+	} else if err := within(c.Want, want); err != nil {
+		return nil, fmt.Errorf("the program is not the model: %w", err)
+	}
 	return &Built{c, prefix, o}, nil
+}
+
+// within holds the program's results against those of the model's reals: a step for each
+// of up to three roundings.
+func within(have, want []*tensor.Dense) error {
+	for k, w := range want {
+		for i := range w.Len() {
+			d := math.Abs(have[k].Float(i) - w.Float(i))
+			if w.DType.IsInt() && d > 3 || w.DType.IsFloat() && d > 1e-3*max(1, math.Abs(w.Float(i))) {
+				return fmt.Errorf("result %d, element %d: %g, want %g", k, i, have[k].Float(i), w.Float(i))
+			}
+		}
+	}
+	return nil
 }
 
 // RunLayers compiles layers for a board, runs them as firmware and reports each by its

@@ -13,7 +13,13 @@ import (
 // TestTFLite compiles a layer of every operator of TensorFlow Lite in every type and runs
 // them as one program, whose results are the interpreter's bit for bit.
 func TestTFLite(t *testing.T) {
-	all := tflitetest.Layers()
+	var all []*tflitetest.Layer
+	for _, l := range tflitetest.Layers() {
+		all = append(all, l)
+		if a := l.Amid(); a != nil {
+			all = append(all, a)
+		}
+	}
 	if only := testenv.Get("NNCC_CONFORMANCE_ONLY"); only != "" {
 		var some []*tflitetest.Layer
 		for _, l := range all {

@@ -130,7 +130,7 @@ func dynamicUpdateSlice(n *operands) error {
 	if depth < len(x.Shape) {
 		start = n.c.node("Slice", n.c.fresh(y, "start"), []string{start, n.list("from", 0), n.list("to", depth)})
 	}
-	start = n.c.node("Max", n.c.fresh(y, "least"), []string{start, n.list("zero", 0)})
+	start = n.c.node("Max", n.c.fresh(y, "least"), []string{start, n.list("first", 0)})
 	start = n.c.node("Min", n.c.fresh(y, "most"), []string{start, n.list("last", last...)})
 	grid := tensor.Ints(indices(u.Shape[:depth])...)
 	grid.Shape = slices.Concat(u.Shape[:depth], []int{depth})
@@ -301,7 +301,11 @@ func spaceToBatch(n *operands) error {
 		}
 	}
 	if slices.Max(borders) > 0 {
-		value = n.c.node("Pad", n.c.fresh(y, "padded"), []string{value, n.list("pads", pads...), n.zero(x)})
+		padded := *x
+		padded.Name, padded.Data = n.c.fresh(y, "padded"), nil
+		n.c.node("Pad", n.c.realOut(&padded), []string{n.real(0), n.list("pads", pads...)})
+		n.c.store(&padded)
+		value = padded.Name
 	}
 	parts, perm := []int{shape[0]}, []int{}
 	for i, b := range size {
@@ -315,15 +319,6 @@ func spaceToBatch(n *operands) error {
 	parts = append(parts, shape[1+m:]...)
 	perm = append(perm, count(1+2*m, len(parts))...)
 	return n.rearranged(value, parts, perm)
-}
-
-// zero is the element that stands for the number 0.
-func (n *operands) zero(like *model.Tensor) string {
-	z := tensor.New(like.DType, []int{})
-	if like.Quantized() {
-		z.SetInt(0, like.Zero[0])
-	}
-	return n.c.constant(n.c.fresh(n.out(), "fill"), z)
 }
 
 // rearranged splits dimensions into parts, exchanges these, and joins them to the result.

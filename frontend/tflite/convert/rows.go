@@ -23,6 +23,7 @@ func init() {
 	rows = map[string]row{
 		"ABS":                          {1, 1, function(absOf, elementwise("Abs"))},
 		"ADD":                          {2, 1, arithmetic("Add")},
+		"ADD_N":                        {1, 1, addN},
 		"ASSIGN_VARIABLE":              {1, 0, assignVariable},
 		"AVERAGE_POOL_2D":              {1, 1, pool("AveragePool")},
 		"BATCH_TO_SPACE_ND":            {3, 1, batchToSpace},
@@ -34,6 +35,7 @@ func init() {
 		"CONCATENATION":                {1, 1, concat},
 		"CONV_2D":                      {2, 1, conv2D},
 		"COS":                          {1, 1, elementwise("Cos")},
+		"CUMSUM":                       {2, 1, cumsum},
 		"DEPTHWISE_CONV_2D":            {2, 1, depthwise},
 		"DEPTH_TO_SPACE":               {1, 1, space("DepthToSpace")},
 		"DEQUANTIZE":                   {1, 1, requantize},

@@ -213,4 +213,43 @@ func layersOf(op string, types []string, fill func(l *Layer)) []*Layer {
 
 // Layers are models of one operator each: every operator that nncc reads, in the types
 // that TensorFlow Lite Micro has it in.
-func Layers() []*Layer { return slices.Concat(moving()) }
+func Layers() []*Layer { return slices.Concat(moving(), arithmetic()) }
+
+// Amid is the layer between others: sums with constants, in the quantisations of its
+// inputs and results. nil where it has no inputs or results of int8.
+func (l *Layer) Amid() *Layer {
+	a := &Layer{Op: l.Op, Type: l.Type, rng: rand.New(rand.NewPCG(7, uint64(len(l.Tensors)))), limit: l.limit}
+	a.Tensors, a.Called = slices.Clone(l.Tensors), l.Called
+	for i := range a.Tensors {
+		a.Tensors[i].Name = "inner/" + a.Tensors[i].Name
+	}
+	around := false
+	within := func(i int32) bool {
+		t := l.Tensors[i]
+		around = around || len(t.Scale) > 0 && t.Type == Types["i8"]
+		return len(t.Scale) > 0 && t.Type == Types["i8"]
+	}
+	sum := func(from, to int32) {
+		one := a.scaled(a.random("i8", 1), 0.01, 0)
+		a.add("ADD", with(11), []int32{from, one}, to)
+	}
+	for _, i := range l.Inputs {
+		if !within(i) {
+			a.Inputs = append(a.Inputs, i)
+			continue
+		}
+		sum(a.input("i8", l.Tensors[i].Shape...), i)
+	}
+	a.Ops = append(a.Ops, l.Ops...)
+	for _, i := range l.Outputs {
+		if !within(i) {
+			a.Outputs = append(a.Outputs, i)
+			continue
+		}
+		sum(i, a.output("i8", l.Tensors[i].Shape...))
+	}
+	if !around {
+		return nil
+	}
+	return a
+}

@@ -68,6 +68,18 @@ static inline double nncc_el_widen_f32(float v)
 /* Logistic function, and ln(1 + exp(v)), without overflow. */
 /* KERNELS(sigmoid_f64) */
 
+/* ---- fixed point ----------------------------------------------------------------------------- */
+
+/*
+ * TensorFlow Lite's steps on int32 in int64. Multipliers are in Q31; a positive shift is to the left, and wraps:
+ * v * mult * 2^(shift - 31), rounded after the product and, with ties away from zero, after a shift to the right; a / b
+ * likewise, 0 where b is 0; 1 / sqrt(v) as a multiplier and, above 32 bits, its shift; the logarithm of Q12.19 as Q5.26.
+ */
+/* KERNELS(fixed) */
+
+/* Logistic function and hyperbolic tangent of v * mult * 2^shift (shift <= 0) in units of 1/12288, as Q0.15. */
+/* KERNELS(curve_s16) */
+
 /* ---- sampling -------------------------------------------------------------------------------- */
 
 /* v mirrored at lo and hi until it lies between them; lo where they are one. */
