@@ -410,7 +410,7 @@ var pairs = []drawer{
 	{"LESS_EQUAL", "f32 i32", comparison(46)},
 	{"GREATER", "f32 i32", comparison(44)},
 	{"GREATER_EQUAL", "f32 i32", comparison(45)},
-	{"ADD_N", "", func(l *layer) {
+	{"ADD_N", "i8 f32", func(l *layer) {
 		s, n := l.shape(4), l.between(2, 4)
 		var in []int32
 		limit := 0.0

@@ -73,7 +73,8 @@ static inline double nncc_el_widen_f32(float v)
 /*
  * TensorFlow Lite's steps on int32 in int64. Multipliers are in Q31; a positive shift is to the left, and wraps:
  * v * mult * 2^(shift - 31), rounded after the product and, with ties away from zero, after a shift to the right; a / b
- * likewise, 0 where b is 0; 1 / sqrt(v) as a multiplier and, above 32 bits, its shift; the logarithm of Q12.19 as Q5.26.
+ * likewise, 0 where b is 0; 1 / sqrt(v) as a multiplier and, above 32 bits, its shift; the logarithm of Q12.19 as
+ * Q5.26.
  */
 /* KERNELS(fixed) */
 
