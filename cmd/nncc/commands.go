@@ -260,16 +260,22 @@ func (c *cli) explain(args []string) error {
 			} else {
 				fmt.Fprint(c.out, r.Text())
 			}
+			if e := c.writePage(r.HTML); e != nil {
+				return e
+			}
 		}
 		return err
 	}
+	gate := o.Gates()
 	if c.cfg.Out != "" {
 		if err := o.Write(c.cfg.Out); err != nil {
 			return err
 		}
 	}
+	if err := c.writePage(o.Report.HTML); err != nil {
+		return err
+	}
 	c.progress.done()
-	gate := o.Gates()
 	if gate == nil || isGate(gate) {
 		c.checked(&c.cfg, nil)
 	}
@@ -409,6 +415,9 @@ func (c *cli) profile(args []string) error {
 			if err := o.Write(c.cfg.Out); err != nil {
 				return err
 			}
+		}
+		if err := c2.writePage(o.Report.HTML); err != nil {
+			return err
 		}
 		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == option.AllKernels {
 			if err := c2.besideLibrary(v); err != nil {

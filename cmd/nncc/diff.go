@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ func diffFlags(c *cli, fs *pflag.FlagSet) {
 		"`FIGURE=N,...` in percent, bytes (K, M) or counts: ram, flash, weights, stack, instructions, cycles, macs; "+
 		"the most that they may fall: sqnr (dB), top1 (points of 100 with %) (repeatable)")
 	junitFlag(c, fs)
+	pageFlag(c, fs)
 }
 
 func notJSON(c *cli, _ string) string {
@@ -51,7 +53,7 @@ func (c *cli) diff(args []string) error {
 		return &driver.InputError{Err: err}
 	}
 	c.growths(d)
-	if err := c.showDiff(d); err != nil {
+	if err := cmp.Or(c.showDiff(d), c.writePage(d.HTML)); err != nil {
 		return err
 	}
 	var why []string

@@ -84,6 +84,7 @@ var flagRules = map[string]flagRule{
 	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
 	"layers":                  {verbs: "verify"},
 	"junit":                   {verbs: makes + " eval diff"},
+	"html":                    {verbs: "explain profile diff", needs: profilesOne},
 	"markdown":                {verbs: "diff", needs: notJSON},
 	"max-growth":              {verbs: "diff"},
 	"strict":                  {verbs: lowers + " legalize quantize check surgery"},

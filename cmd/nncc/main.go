@@ -153,6 +153,7 @@ type cli struct {
 	quiet      bool          // -q
 	junit      string        // a path
 	suites     []junit.Suite // for it
+	page       string        // of --html
 	reads      []string      // files that the verb reads beside those of cfg
 	markdown   bool
 	growth     []string        // --max-growth

@@ -196,6 +196,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	limitFlag(c, fs)
 	junitFlag(c, fs)
 	quietFlag(c, fs)
+	pageFlag(c, fs)
 }
 
 // enum adds the flag of an option that is one of a few words.

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
@@ -93,15 +94,7 @@ var layerColumns = []string{"instructions", "cycles", "weights", "ram", "sqnr"}
 // layerTable has a row for every layer that is not the same, with the columns in
 // which something changed.
 func (r *Row) layerTable() [][]string {
-	var cols []string
-	for _, k := range layerColumns {
-		for i := range r.Layers {
-			if r.Layers[i].of(k) != nil {
-				cols = append(cols, k)
-				break
-			}
-		}
-	}
+	cols := r.layerKeys()
 	head := []string{"layer", "what"}
 	for _, k := range cols {
 		head = append(head, find(k).title)
@@ -116,6 +109,17 @@ func (r *Row) layerTable() [][]string {
 		rows = append(rows, append(row, l.kernels()))
 	}
 	return rows
+}
+
+// layerKeys are the figures of layers in which something changed.
+func (r *Row) layerKeys() []string {
+	var keys []string
+	for _, k := range layerColumns {
+		if slices.ContainsFunc(r.Layers, func(l Layer) bool { return l.of(k) != nil }) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // of is the change of a figure; nil: none.

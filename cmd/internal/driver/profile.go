@@ -25,6 +25,11 @@ func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image,
 	if err == nil {
 		err = v.Estimate(&o.Subject, steps)
 	}
+	for i := range v.Layers {
+		if c := v.Layers[i].LayerCycles; c != nil {
+			o.Report.Layers[i].Cycles = &c.Cycles
+		}
+	}
 	if err != nil {
 		v.CyclesMissing = err.Error()
 	}

@@ -160,9 +160,12 @@ func (o *Subject) rejectionText() string {
 // isView reports operators that may be no code at all.
 func isView(n *ir.Node) bool { return n.Op.View != ir.NoView }
 
+// portable is the library of kernels in portable C.
+const portable = "nncc"
+
 // library is how tables call a kernel library.
 func library(name string) string {
-	if name == "nncc" {
+	if name == portable {
 		return "portable C"
 	}
 	return name

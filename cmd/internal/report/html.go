@@ -102,7 +102,7 @@ func (r *Report) HTML() []byte {
 	v.layerRows()
 	v.nodes()
 	v.Drawing = newDrawing(r, v.Nodes)
-	v.Arena, v.Spaces = newArena(r), newSpaces(r)
+	v.Arena, v.Spaces = newArena(&r.Memory, len(r.Layers), 0), newSpaces(r)
 	v.figures()
 	for _, f := range r.Fusion {
 		if f.Kind == "none" {

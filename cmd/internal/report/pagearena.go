@@ -40,18 +40,22 @@ const (
 	labelFont               = 11.0
 )
 
-func newArena(r *Report) arenaView {
-	steps := max(len(r.Layers), 1)
-	if r.Memory.ArenaBytes <= 0 {
+// newArena draws the arena of a program of so many steps; the height stands for
+// bytes, at least the size of the arena.
+func newArena(r *Memory, steps, bytes int) arenaView {
+	steps = max(steps, 1)
+	if r.ArenaBytes <= 0 {
 		return arenaView{}
 	}
 	sx := min(max(arenaWidth/float64(steps), leastStep), mostStep)
-	sy := arenaHeight / float64(r.Memory.ArenaBytes)
+	sy := arenaHeight / float64(max(bytes, r.ArenaBytes))
 	m := arenaView{Width: sx * float64(steps), Height: arenaHeight}
-	m.Bound = arenaHeight - float64(r.Memory.LowerBoundBytes)*sy
-	m.BoundText = "lower bound " + thousands(r.Memory.LowerBoundBytes)
+	if r.LowerBoundBytes > 0 {
+		m.Bound = arenaHeight - float64(r.LowerBoundBytes)*sy
+		m.BoundText = "lower bound " + thousands(r.LowerBoundBytes)
+	}
 	live := make([]int, steps)
-	for _, b := range r.Memory.Buffers {
+	for _, b := range r.Buffers {
 		first, last := clamp(b.First, steps), clamp(b.Last, steps)
 		if b.AliasOf == "" {
 			for i := first; i <= last; i++ {
@@ -65,7 +69,7 @@ func newArena(r *Report) arenaView {
 		m.Boxes = append(m.Boxes, newArenaBox(&b, len(m.Boxes), float64(first)*sx, float64(last-first+1)*sx, sy))
 	}
 	m.Live = liveLine(live, sx, sy)
-	m.Bytes = byteTicks(r.Memory.ArenaBytes, sy)
+	m.Bytes = byteTicks(max(bytes, r.ArenaBytes), sy)
 	every := 1
 	for float64(every)*sx < 34 {
 		every *= 2

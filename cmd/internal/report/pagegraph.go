@@ -45,10 +45,10 @@ type wire struct {
 
 // Size of boxes, in pixels, and of their texts.
 const (
-	boxWidth, boxHeight  = 196.0, 58.0
+	boxWidth, boxHeight  = 208.0, 58.0
 	thinHeight           = 24.0 // of inputs, outputs and nodes without code
 	opFont, smallFont    = 13.0, 11.0
-	boxInset, textInset  = 6.0, 14.0
+	stripe, textInset    = 6.0, 14.0
 	drawingEdge          = 12.0 // around the whole
 	textWidth            = boxWidth - textInset - 8
 	mostOutputs          = 64 // outputs drawn with a box of their own
@@ -183,9 +183,12 @@ func endBox(id, what string, t *Tensor) box {
 }
 
 func nodeBox(n *nodeView, share float64) box {
-	b := box{ID: fmt.Sprintf("n%d", n.Index), W: boxWidth, H: boxHeight, Class: n.Class, Share: share * boxWidth,
+	b := box{ID: fmt.Sprintf("n%d", n.Index), W: boxWidth, H: boxHeight, Class: n.Class, Share: share * (boxWidth - stripe),
 		Refused: n.Class == "portable" && n.Refused}
 	tag := n.Runs
+	if n.Class == "portable" {
+		tag = "C"
+	}
 	if n.Segment != nil {
 		tag = fmt.Sprintf("%s %d", n.Runs, *n.Segment)
 	}

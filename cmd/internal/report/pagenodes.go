@@ -122,9 +122,9 @@ func kernelClass(l Layer) string {
 		return "cmsis"
 	case kernel.IsOptimized(l.Library):
 		return "own"
-	case l.Library == "nncc" || l.Library == "":
+	case l.Library == portable || l.Library == "":
 		return "portable"
-	case l.Library == "view":
+	case l.Library == "view" || l.Kernel == "": // or a model that could not be imported
 		return "view"
 	}
 	return "accelerator"
@@ -138,6 +138,9 @@ func runsOn(l Layer) string {
 	case "portable":
 		return "portable C"
 	case "view":
+		if l.Kernel == "" {
+			return l.Library
+		}
 		return "no code"
 	case "accelerator":
 		return strings.ToUpper(l.Library)

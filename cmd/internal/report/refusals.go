@@ -177,3 +177,21 @@ func (r *Refusals) Text() string {
 	}
 	return b.String()
 }
+
+// HTML is the page of the report for a model that does not compile: its nodes with
+// where they would run, and the reasons.
+func (r *Refusals) HTML() []byte {
+	x := &Report{Model: r.Model, Board: r.Board, Precision: r.Precision, Rejections: r.Rejections,
+		Warnings: []string{"This model does not compile: see the nodes that run nowhere."}}
+	for _, l := range r.Layers {
+		n := Layer{Name: l.Name, Op: l.Op, Kernel: l.Kernel, Library: l.Target, Out: l.Out}
+		if l.Target == library(portable) {
+			n.Library = portable
+		}
+		if l.MACs != nil {
+			n.MACs = *l.MACs
+		}
+		x.Layers = append(x.Layers, n)
+	}
+	return x.HTML()
+}

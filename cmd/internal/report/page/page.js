@@ -9,6 +9,7 @@
   // The drawing: zoom by its size, move by scrolling.
   var drawing = byId("drawing"), view = byId("view"), map = byId("map"), panel = byId("panel");
   var boxes = drawing ? all("a.box", drawing) : [], wires = drawing ? all(".wires path", drawing) : [];
+  doc.documentElement.classList.toggle("drawn", !!drawing);
   var size = drawing && drawing.viewBox.baseVal, scale = 1;
 
   function place(box) {
@@ -249,14 +250,14 @@
   });
 
   // Buffers: what a rectangle is.
-  all("#arena rect").forEach(function (r) {
+  all(".plot rect").forEach(function (r) {
     var say = function () { byId("buffer").textContent = r.querySelector("title").textContent; };
     r.addEventListener("pointerenter", function () {
-      if (!doc.querySelector("#arena rect.chosen")) { say(); }
+      if (!doc.querySelector(".plot rect.chosen")) { say(); }
     });
     r.addEventListener("click", function () {
       var was = r.classList.contains("chosen");
-      all("#arena rect.chosen").forEach(function (x) { x.classList.remove("chosen"); });
+      all(".plot rect.chosen").forEach(function (x) { x.classList.remove("chosen"); });
       if (!was) { r.classList.add("chosen"); }
       say();
     });
