@@ -27,7 +27,8 @@ func call(args ...string) (code int, out, msg string) {
 
 // sampleValues are values that flags of these names take.
 var sampleValues = map[string]string{
-	"max-growth": "ram=0", "html": filepath.Join(os.TempDir(), "nncc-flags-test.html"), "junit": filepath.Join(os.TempDir(), "nncc-flags-test.xml"),
+	"max-growth": "ram=0", "html": filepath.Join(os.TempDir(), "nncc-flags-test.html"),
+	"junit": filepath.Join(os.TempDir(), "nncc-flags-test.xml"),
 	"board": "host", "max-segments": "1", "max-fallback": "1", "cases": "1", "tolerance": "0.5", "dim": "n=1",
 	"set": "x=1", "limit": "nodes=10", "state": "auto", "stream": "1",
 	"calib-method": "mse", "weight-rounding": "nearest", "precision": "int8", "weights": "int8", "max-ram": "64K",
