@@ -173,8 +173,8 @@ func testCompile(t *testing.T, s *site) {
 	}
 	same(t, download(t, tab), written(t, out))
 	said := browser.Value[string](t, tab, text("#command"))
-	if want := "nncc verify --board cortex-m4 --calib digits_calib.npz --name seven digits.onnx"; !strings.Contains(said,
-		want) {
+	want := "nncc verify --board cortex-m4 --calib digits_calib.npz --name seven digits.onnx"
+	if !strings.Contains(said, want) {
 		t.Errorf("the page says %q, want %q in it", said, want)
 	}
 	html := browser.Value[string](t, tab, `document.querySelector("#page").srcdoc`)
