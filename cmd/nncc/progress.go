@@ -9,8 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/schollz/progressbar/v3"
-
 	"github.com/nncc/nncc/frontend/text"
 )
 
@@ -19,7 +17,7 @@ import (
 type progress struct {
 	to       io.Writer
 	terminal bool
-	bar      *progressbar.ProgressBar // nil: nothing is shown
+	bar      spinner // nil: nothing is shown
 
 	mu      sync.Mutex
 	wait    *time.Timer // plain: until the first line; nil: it is over
@@ -27,6 +25,13 @@ type progress struct {
 	doing   string      // plain: what was said last
 	written string      // plain: the last line
 	at      time.Time   // plain: when it was written
+}
+
+// spinner is a line of a terminal that turns while something is done.
+type spinner interface {
+	Describe(doing string)
+	Add(n int) error
+	Finish() error
 }
 
 const (
@@ -70,8 +75,7 @@ func (p *progress) say(s string) {
 	s = text.Line(s)
 	if p.terminal {
 		if p.bar == nil {
-			p.bar = progressbar.NewOptions(-1, progressbar.OptionSetWriter(p.to),
-				progressbar.OptionClearOnFinish(), progressbar.OptionSpinnerType(14))
+			p.bar = newSpinner(p.to)
 		}
 		p.bar.Describe(s)
 		_ = p.bar.Add(1)

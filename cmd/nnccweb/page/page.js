@@ -135,29 +135,41 @@ function theModel() {
   return chosen.model.find((f) => /\.(onnx|tflite)$/i.test(f.path)) || chosen.model[0];
 }
 
-// flags are those of the form, as the command line has them; calib stands for the path of the data.
+// at is the path of a file of data. Loose files, more than one, get a folder.
+function at(f) {
+  return f.path.includes("/") || configures(f) || samples().length === 1 ? f.path : "samples/" + f.path;
+}
+
+// configures: a file that flags may name, and no sample.
+const configures = (f) => /\.ya?ml$/i.test(f.path);
+
+const samples = () => chosen.calib.filter((f) => !configures(f));
+
+// data are the paths that --calib names: files and folders.
+function data() {
+  return [...new Set(samples().map((f) => at(f).split("/")[0]))];
+}
+
+// flags are those of the form, as the command line has them.
 function flags(calib) {
   const list = ["--board", $("board").value];
   if ($("precision").value !== "auto") list.push("--precision", $("precision").value);
-  if (chosen.calib.length > 0) list.push("--calib", calib);
+  for (const c of calib) list.push("--calib", c);
   return [...list, ...words($("flags").value)];
 }
 
-async function read(files, prefix) {
-  return Promise.all(files.map(async (f) =>
-    ({path: prefix + f.path, bytes: new Uint8Array(await f.file.arrayBuffer())})));
+function read(files) {
+  return Promise.all(files.map(async (f) => ({path: f.path, bytes: new Uint8Array(await f.file.arrayBuffer())})));
 }
 
 $("form").addEventListener("submit", async (e) => {
   e.preventDefault();
   if (busy || !ready || chosen.model.length === 0) return;
   const model = theModel();
-  const one = chosen.calib.length === 1 && !chosen.calib[0].path.includes("/");
-  const top = one ? chosen.calib[0].path : folderOf(chosen.calib);
-  const prefix = one || top !== "calibration" ? "" : "calibration/";
+  const calib = data();
   let input;
   try {
-    input = [...await read(chosen.model, "model/"), ...await read(chosen.calib, "data/" + prefix)];
+    input = await read([...chosen.model, ...chosen.calib.map((f) => ({...f, path: at(f)}))]);
   } catch (err) {
     $("state").textContent = "A file cannot be read (" + err.message + "): choose it again";
     return;
@@ -171,7 +183,7 @@ $("form").addEventListener("submit", async (e) => {
   const ticking = setInterval(() => {
     $("state").textContent = "Compiling, " + ((performance.now() - began) / 1000).toFixed(1) + " s";
   }, 100);
-  const running = nncc([...flags("/data/" + top), "--out", "/" + stem, "/model/" + model.path], input, "/" + stem,
+  const running = nncc([...flags(calib), "--out", stem, model.path], input, stem,
     (fd, text) => {
       if (fd === 2) $("said").textContent += text;
     });
@@ -180,22 +192,16 @@ $("form").addEventListener("submit", async (e) => {
   clearInterval(ticking);
   $("state").textContent = (r.stopped ? "Stopped" : "Took") + " after ".repeat(r.stopped ? 1 : 0) + " " +
     ((performance.now() - began) / 1000).toFixed(1) + " s";
-  finish(r, model, top, stem);
+  finish(r, model, calib, stem);
   show();
 });
-
-// folderOf is the folder that all files were dropped in, or a name for them.
-function folderOf(files) {
-  const tops = new Set(files.map((f) => (f.path.includes("/") ? f.path.split("/")[0] : "")));
-  return tops.size === 1 && !tops.has("") ? [...tops][0] : "calibration";
-}
 
 function finish(r, model, calib, stem) {
   $("verdict").textContent = r.stopped ? "Stopped" : statuses[r.code] || "Ended with status " + r.code;
   $("verdict").classList.toggle("bad", r.code !== 0);
   $("said").textContent = (r.err + r.out).trim();
-  const at = [...flags(calib), model.path].map(quoted).join(" ");
-  $("command").textContent = "nncc " + at + "\nnncc verify " + at;
+  const rest = [...flags(calib), model.path].map(quoted).join(" ");
+  $("command").textContent = "nncc " + rest + "\nnncc verify " + rest;
   const page = r.files.find((f) => f.path === "report.html");
   $("downloads").hidden = r.files.length === 0;
   $("page").hidden = !page;
