@@ -68,6 +68,7 @@ func Integer(g *ir.Graph, opt IntegerOptions) error {
 			return err
 		}
 	}
+	c.idleBits()
 	g.RemoveDead()
 	return FoldConstants(g, false)
 }
@@ -551,7 +552,7 @@ func (c *converter) quantize(n *ir.Node) error {
 // or ConvInteger reads numbers, not what they stand for.
 func (c *converter) onlyReal(y *ir.Value) bool {
 	for _, u := range y.Uses() {
-		if u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node) && !u.Node.Op.Coded {
+		if u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node) {
 			return false
 		}
 	}

@@ -80,3 +80,16 @@ func (c *converter) codes(v *ir.Value) error {
 func (c *converter) bits(at *ir.Node, v *ir.Value) (*ir.Node, error) {
 	return c.g.InsertBefore(at, op.BitCast, v.Name+".bits", ir.Attrs{"to": ir.Int(v.Type.DType.ONNXCode())}, 1, v)
 }
+
+// idleBits takes away what plainIntegers has put between values that have no quantisation.
+func (c *converter) idleBits() {
+	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
+		if n.Op != op.BitCast {
+			continue
+		}
+		if x, y := n.In[0], n.Out[0]; x.Type.DType == y.Type.DType && x.Type.Quant.Equal(y.Type.Quant) {
+			c.g.ReplaceUses(y, x)
+			c.g.Remove(n)
+		}
+	}
+}

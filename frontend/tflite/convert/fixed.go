@@ -142,14 +142,8 @@ func cumsum(n *operands) error {
 	if len(axis) != 1 {
 		return fmt.Errorf("axis %v, want one number", axis)
 	}
-	flag := func(b bool) int {
-		if b {
-			return 1
-		}
-		return 0
-	}
 	x, y := n.in(0), n.out()
-	attrs := []*pb.AttributeProto{intAttr("exclusive", flag(o.Exclusive())), intAttr("reverse", flag(o.Reverse()))}
+	attrs := []*pb.AttributeProto{flag("exclusive", o.Exclusive()), flag("reverse", o.Reverse())}
 	at := n.c.constant(n.c.fresh(y, "axis"), tensor.Of([]int{}, []int32{int32(axis[0])}))
 	if !quantised(tensor.I8, x, y) {
 		n.c.node("CumSum", n.c.realOut(y), []string{n.real(0), at}, attrs...)

@@ -284,7 +284,8 @@ func (n *operands) blocks() (size, borders []int, err error) {
 	return size, borders, err
 }
 
-// spaceToBatch pads with what stands for zero, and makes a batch of each place in a block.
+// spaceToBatch pads with zeros, as elements are stored, and makes a batch of each place in
+// a block.
 func spaceToBatch(n *operands) error {
 	size, borders, err := n.blocks()
 	if err != nil {
@@ -303,7 +304,11 @@ func spaceToBatch(n *operands) error {
 	if slices.Max(borders) > 0 {
 		padded := *x
 		padded.Name, padded.Data = n.c.fresh(y, "padded"), nil
-		n.c.node("Pad", n.c.realOut(&padded), []string{n.real(0), n.list("pads", pads...)})
+		in := []string{n.real(0), n.list("pads", pads...)}
+		if x.Quantized() && x.Zero[0] != 0 {
+			in = append(in, n.number("fill", -float32(x.Zero[0])*x.Scale[0]))
+		}
+		n.c.node("Pad", n.c.realOut(&padded), in)
 		n.c.store(&padded)
 		value = padded.Name
 	}

@@ -26,7 +26,7 @@ var Kernels = slices.Concat(
 	reduceKernels(),
 	normKernels(),
 	resizeKernels(),
-	[]*kernel.Kernel{spectrumRow, svdfRow},
+	[]*kernel.Kernel{spectrumRow, svdfRow, resizeFixedRow},
 	spaceKernels(),
 	indexKernels(),
 	rnnKernels(),

@@ -169,20 +169,23 @@ var resizeS8Row = &kernel.Kernel{
 		resizes8.Why}), Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := resizes8.Must(n)
-		p, h, w := r.params, r.h, r.w
 		l := start(n.Node, "nncc_resize_s8")
 		l.low.Unused = unusedTail(n.Node)
-		f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
-			ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
-				int(p.OutH), "out_w", int(p.OutW),
-				"taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den), "in_zero", int(p.InZero), "out_zero",
-				int(p.OutZero),
-				"rescale", int(p.Rescale), "outside", int(p.Outside))...)
-		l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index),
-			blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
-			i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
+		l.resize(r.params, r.h, r.w)
 		return l.low
 	},
+}
+
+// resize is the call with the tables of both axes.
+func (l *lowering) resize(p *qref.ResizeParams, h, w *qref.ResizeAxis) {
+	f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
+		ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
+			int(p.OutH), "out_w", int(p.OutW), "taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den),
+			"in_zero", int(p.InZero), "out_zero", int(p.OutZero), "rescale", int(p.Rescale), "outside",
+			int(p.Outside))...)
+	l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index),
+		blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
+		i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
 }
 
 // resizeLinear is a Resize with the constants of the bilinear kernels.
@@ -385,4 +388,16 @@ func axisS8Kernels() []*kernel.Kernel {
 			op.ArgMin, signedBytes),
 		softmaxS8Row, resizeLinearS8Row, resizeS8Row, layerNormS8Row, groupNormS8Row,
 	}
+}
+
+// resizeFixedRow is TensorFlow Lite's bilinear resize of plain int8, channels last.
+var resizeFixedRow = &kernel.Kernel{
+	Name: "nncc_resize_s8", Library: "nncc", Doc: op.ResizeFixed.Doc, Ops: []*ir.OpDef{op.ResizeFixed},
+	Rules: rules("NNCC-RESIZE-FIXED", nonEmpty), Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		p, h, w := op.ResizeFixedParams(n.Node)
+		l := start(n.Node, "nncc_resize_s8")
+		l.resize(p, h, w)
+		return l.low
+	},
 }
