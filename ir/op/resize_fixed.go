@@ -27,8 +27,8 @@ var ResizeFixed = def(ir.OpDef{
 		}
 		if t.DType != tensor.I8 || min(a.Height, a.Width, t.Shape[1], t.Shape[2]) < 1 ||
 			max(a.Height, a.Width, t.Shape[1], t.Shape[2]) > 1<<14 || a.AlignCorners != 0 && a.HalfPixelCenters != 0 {
-			return nil, ir.Errf(n, "resize", "%s to %dx%d, align_corners %d, half_pixel_centers %d; want int8, sizes of "+
-				"1 to 16384, and one of both", t, a.Height, a.Width, a.AlignCorners, a.HalfPixelCenters)
+			return nil, ir.Errf(n, "resize", "%s to %dx%d, align_corners %d, half_pixel_centers %d; want int8, sizes "+
+				"of 1 to 16384, and one of both", t, a.Height, a.Width, a.AlignCorners, a.HalfPixelCenters)
 		}
 		return one(ir.T(t.DType, t.Shape[0], a.Height, a.Width, t.Shape[3]))
 	},

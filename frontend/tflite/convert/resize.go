@@ -40,7 +40,7 @@ func resizeNearest(n *operands) error {
 		}
 	}
 	if !whole {
-		rows := n.c.node("Gather", n.c.fresh(y, "rows"), []string{n.raw(0), n.list("row", at[0]...)}, intAttr("axis", 1))
+		rows := n.step("Gather", []string{n.raw(0), n.list("row", at[0]...)}, intAttr("axis", 1))
 		n.c.node("Gather", y.Name, []string{rows, n.list("column", at[1]...)}, intAttr("axis", 2))
 		return nil
 	}
