@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
@@ -97,7 +98,8 @@ func Find(name string) (*Stage, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, &ir.Diag{Code: "unknown-pass", Node: "stage " + name, Msg: "there is no such stage",
+	return nil, &ir.Diag{Code: "unknown-pass", Node: "stage " + name,
+		Msg:  "there is no such stage" + text.Meant(name, names),
 		Hint: "stages are " + strings.Join(names, ", ")}
 }
 

@@ -136,6 +136,45 @@ func TestNearestNames(t *testing.T) {
 	}
 }
 
+// TestNearestValues: a slip in a value names the one that was meant.
+func TestNearestValues(t *testing.T) {
+	dir := t.TempDir()
+	m := tinyModel(t, dir)
+	c := filepath.Join(dir, "l.yaml")
+	must(t, os.WriteFile(c, []byte("layers: {'*': int88}\n"), 0o666))
+	s := filepath.Join(dir, "s.yaml")
+	must(t, os.WriteFile(s, []byte("steps:\n- insert_after: {node: {output: y}, new: {op: Rellu}}\n"), 0o666))
+	for args, want := range map[string]string{
+		"compile --board cortexm5":                                "cortex-m55",
+		"compile --board host --precision int9":                   "int8",
+		"compile --board host --fuse onn":                         "on",
+		"compile --board host --project zephir":                   "zephyr",
+		"compile --board host --pass bn-fld=off":                  "bn-fold",
+		"compile --board host --stop-after integr":                "integer",
+		"compile --board host --limit node=3":                     "nodes",
+		"compile --board host --set xx=1":                         "x",
+		"compile --board host --stream xx=1":                      "x",
+		"compile --board host --state yy=x":                       "y",
+		"compile --board host --fixed-point-weights sgn=1":        "sign",
+		"compile --board host --layers-config " + c:               "int8",
+		"run --input xx=nothere.npy":                              "x",
+		"surgery -f " + s + " --out " + filepath.Join(dir, "out"): "Relu",
+		"help debuging":               "debugging",
+		"completion fih":              "fish",
+		"diff --max-growth instr=1 a": "instructions",
+	} {
+		line := strings.Fields(args)
+		if line[0] != "help" && line[0] != "completion" {
+			line = append(line, m)
+		}
+		code, _, msg := call(line...)
+		if code != exitUsage || !strings.Contains(msg, "did you mean "+want+"?") &&
+			!strings.Contains(msg, "perhaps "+want) {
+			t.Errorf("%s: exit status %d: %s, want %s", args, code, msg, want)
+		}
+	}
+}
+
 // tinyModel has one layer, so that a hundred compilations take no time.
 func tinyModel(t *testing.T, dir string) string {
 	return writeModel(t, filepath.Join(dir, "tiny.onnx"),

@@ -50,10 +50,7 @@ func (c *cli) help(args []string) error {
 	v, ok := verbs[name]
 	if !ok {
 		all := slices.Sorted(maps.Keys(topics))
-		near := ""
-		if n := text.Nearest(name, slices.Concat(all, slices.Collect(maps.Keys(verbs)))); n != "" {
-			near = fmt.Sprintf("; did you mean %s?", n)
-		}
+		near := text.Meant(name, slices.Concat(all, slices.Sorted(maps.Keys(verbs))))
 		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name),
 			near, strings.Join(all, ", "))}
 	}

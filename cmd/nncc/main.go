@@ -100,6 +100,9 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 			code = c.fail(fmt.Errorf("writing the results: %w", err))
 		}
 	}()
+	if len(args) > 0 && args[0] == completer {
+		return c.complete(args[1:])
+	}
 	verb, rest, err := splitVerb(args)
 	if err != nil {
 		return c.fail(err)
@@ -184,12 +187,8 @@ var verbLike = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
 
 func unknownVerb(name string) error {
 	all := slices.Sorted(maps.Keys(verbs))
-	near := ""
-	if n := text.Nearest(name, all); n != "" {
-		near = fmt.Sprintf("; did you mean %s?", n)
-	}
 	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx)", text.Line(name),
-		near, strings.Join(all, ", "))}
+		text.Meant(name, all), strings.Join(all, ", "))}
 }
 
 // doubleDash accepts a single dash before a long flag name.

@@ -1,6 +1,10 @@
 package main
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/nncc/nncc/frontend/text"
+)
 
 // onOff is the value of a flag that is on or off.
 type onOff bool
@@ -15,7 +19,7 @@ func (v *onOff) String() string {
 // Set takes on and off only.
 func (v *onOff) Set(s string) error {
 	if s != "on" && s != "off" {
-		return errors.New("want one of on, off")
+		return errors.New("want one of on, off" + text.Meant(s, []string{"on", "off"}))
 	}
 	*v = s == "on"
 	return nil

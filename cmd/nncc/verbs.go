@@ -62,6 +62,9 @@ func init() {
 		"help": {"[TOPIC or VERB]", "show the flags of a verb, or a text: " +
 			strings.Join(slices.Sorted(maps.Keys(topics)), ", "), "nncc help debugging", noFlags, (*cli).help},
 		"version": {"", "print the version", "nncc version", tableFlags, (*cli).version},
+		"completion": {"bash|zsh|fish", "print the script by which a shell completes verbs, flags and their values",
+			"source <(nncc completion bash)", noFlags, (*cli).completion},
+		"man": {"", "print the manual page", "nncc man > nncc.1", noFlags, (*cli).man},
 		"kernels": {"", "list the kernels with the conditions under which they apply", "nncc kernels --json",
 			tableFlags, (*cli).kernels},
 		"surgery": {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the " +
@@ -97,11 +100,11 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 		}
 		sort.Strings(names)
 		for _, n := range names {
-			fmt.Fprintf(&b, "  %-9s %s\n", n, verbs[n].doc)
+			fmt.Fprintf(&b, "  %-10s %s\n", n, verbs[n].doc)
 		}
 	}
-	fmt.Fprintf(&b, "\nFlags:\n%s\nExit status: 0 done, 1 verification found a difference, 2 bad usage or input, 3 "+
-		"a gate was exceeded,\n4 a tool is missing or failed, 70 a bug in nncc.\n", fs.FlagUsages())
+	fmt.Fprintf(&b, "\n%s\nExit status: 0 done, 1 verification found a difference, 2 bad usage or input, 3 "+
+		"a gate was exceeded,\n4 a tool is missing or failed, 70 a bug in nncc.\n", flagsText(fs))
 	return b.String()
 }
 

@@ -55,7 +55,8 @@ func (r *inputs) read(arg string) error {
 	if k, v, ok := strings.Cut(arg, "="); ok && slices.Contains(r.names, k) {
 		name, file = k, v
 	} else if ok && !exists(arg) {
-		return text.Errorf("--input %s: the model has no input %q; inputs: %s", arg, k, strings.Join(r.names, ", "))
+		return text.Errorf("--input %s: the model has no input %q%s; inputs: %s", arg, k, text.Meant(k, r.names),
+			strings.Join(r.names, ", "))
 	}
 	if strings.HasSuffix(file, ".npz") {
 		return r.archive(file)

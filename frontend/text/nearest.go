@@ -11,8 +11,11 @@ func Nearest(s string, all []string) string {
 	best, bestD := "", len(s)+1
 	for _, n := range all {
 		d := 2 * distance(strings.ToLower(s), n)
-		if strings.HasPrefix(n, strings.ToLower(s)) {
+		if strings.HasPrefix(flat(n), flat(s)) && s != "" {
 			d-- // a name cut short is likelier than a wrong letter
+			if len(s) > 2 {
+				d = min(d, len(s)) // however much is missing
+			}
 		}
 		if d < bestD {
 			best, bestD = n, d
@@ -23,6 +26,14 @@ func Nearest(s string, all []string) string {
 		}
 	}
 	return best
+}
+
+// Meant is "; did you mean NAME?" about the nearest name, "" where there is none.
+func Meant(s string, all []string) string {
+	if n := Nearest(s, all); n != "" {
+		return "; did you mean " + Line(Short(n, maxCell)) + "?"
+	}
+	return ""
 }
 
 // flat is a name without case and punctuation.

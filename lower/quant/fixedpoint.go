@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -91,7 +92,8 @@ func ParseFixedPoint(s string) (*FixedPoint, error) {
 				f.Delta = d
 			}
 		default:
-			return nil, fmt.Errorf("unknown key %q; want n, sign or delta", key)
+			return nil, fmt.Errorf("unknown key %q%s; want n, sign or delta", key,
+				text.Meant(key, []string{"sign", "delta"}))
 		}
 	}
 	return f, nil

@@ -42,16 +42,16 @@ const maxLayersBytes = 4 << 20
 // ReadLayers reads a --layers-config file and checks it against the names of a
 // model's nodes.
 func ReadLayers(path string, names []string) (*LayersFile, error) {
-	text, err := files.Read(path, maxLayersBytes)
+	data, err := files.Read(path, maxLayersBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--layers-config: %w", err)
 	}
-	return parseLayers(path, text, names)
+	return parseLayers(path, data, names)
 }
 
-func parseLayers(path string, text []byte, names []string) (*LayersFile, error) {
+func parseLayers(path string, data []byte, names []string) (*LayersFile, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, fmt.Errorf("--layers-config %s: %w", path, err)
 	}
 	f := &LayersFile{path: path}
@@ -67,7 +67,8 @@ func parseLayers(path string, text []byte, names []string) (*LayersFile, error) 
 		case "layers":
 			f.mapping(v, "layers", func(key, v *yaml.Node) { f.entry(key, v, names) })
 		default:
-			f.fail(key.Line, "key %q is unknown; known: default, layers", key.Value)
+			f.fail(key.Line, "key %q is unknown%s; known: default, layers", key.Value,
+				text.Meant(key.Value, []string{"default", "layers"}))
 		}
 	})
 	return f, errors.Join(f.errs...)
@@ -94,7 +95,8 @@ func (f *LayersFile) mapping(n *yaml.Node, what string, do func(key, value *yaml
 func (f *LayersFile) precision(v *yaml.Node) (Layer, bool) {
 	l, ok := ParseLayer(v.Value)
 	if !ok || v.Kind != yaml.ScalarNode {
-		f.fail(v.Line, "precision %q is unknown; want %s", v.Value, strings.Join(LayerNames(), ", "))
+		f.fail(v.Line, "precision %q is unknown%s; want %s", v.Value, text.Meant(v.Value, LayerNames()),
+			strings.Join(LayerNames(), ", "))
 	}
 	return l, ok
 }
@@ -106,11 +108,7 @@ func (f *LayersFile) entry(key, v *yaml.Node, names []string) {
 	}
 	e := &layerEntry{pattern: key.Value, line: key.Line, layer: l}
 	if !slices.ContainsFunc(names, func(n string) bool { return glob(e.pattern, n) }) {
-		hint := ""
-		if near := text.Nearest(e.pattern, names); near != "" {
-			hint = fmt.Sprintf("; did you mean %s?", near)
-		}
-		f.fail(key.Line, "the model has no node %q%s", e.pattern, hint)
+		f.fail(key.Line, "the model has no node %q%s", e.pattern, text.Meant(e.pattern, names))
 		return
 	}
 	f.entries = append(f.entries, e)

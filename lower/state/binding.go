@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
@@ -61,7 +62,14 @@ func Find(g *ir.Graph, s string) (Binding, error) {
 		}
 		return Binding{Out: s[:i], In: s[i+1:]}, nil
 	}
-	return Binding{}, fmt.Errorf("want OUTPUT=INPUT; outputs: %s; inputs: %s",
+	out, in, _ := strings.Cut(s, "=")
+	near := ""
+	if !slices.Contains(g.OutNames, out) {
+		near = text.Meant(out, g.OutNames)
+	} else if in != "" {
+		near = text.Meant(in, names(g.In))
+	}
+	return Binding{}, fmt.Errorf("want OUTPUT=INPUT%s; outputs: %s; inputs: %s", near,
 		strings.Join(g.OutNames, ", "), strings.Join(names(g.In), ", "))
 }
 

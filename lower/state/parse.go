@@ -63,8 +63,8 @@ func ParseStream(g *ir.Graph, bindings []Binding, value string) (*stream.Options
 	if i := strings.LastIndex(s, "="); i >= 0 {
 		o.Input = slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == s[:i] })
 		if o.Input < 0 {
-			return nil, text.Errorf("--stream %s: there is no input %s; inputs: %s", value, s[:i],
-				strings.Join(ir.Names(g.In), ", "))
+			return nil, text.Errorf("--stream %s: there is no input %s%s; inputs: %s", value, s[:i],
+				text.Meant(s[:i], ir.Names(g.In)), strings.Join(ir.Names(g.In), ", "))
 		}
 		s = s[i+1:]
 	} else {

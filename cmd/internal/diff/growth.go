@@ -59,11 +59,7 @@ func parseLimit(s string) (Limit, error) {
 	}
 	m := find(key)
 	if m == nil {
-		near := ""
-		if n := text.Nearest(key, keys()); n != "" {
-			near = fmt.Sprintf("; did you mean %s?", n)
-		}
-		return Limit{}, text.Errorf("%s: there is no figure %s%s; figures: %s", s, key, near,
+		return Limit{}, text.Errorf("%s: there is no figure %s%s; figures: %s", s, key, text.Meant(key, keys()),
 			strings.Join(keys(), ", "))
 	}
 	l := Limit{Text: key + "=" + value, metric: m}

@@ -207,7 +207,7 @@ func (c *Config) Check() error {
 	}
 	for _, p := range c.projects() {
 		if known := codegen.Projects(); !slices.Contains(known, p) {
-			return usage("--project %s: unknown; want some of %s", p, strings.Join(known, ", "))
+			return usage("--project %s: unknown%s; want some of %s", p, text.Meant(p, known), strings.Join(known, ", "))
 		}
 	}
 	return nil

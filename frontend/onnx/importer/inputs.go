@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -52,10 +53,18 @@ func (im *importer) inputs(gp *pb.GraphProto, s *scope) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(im.opt.Set)) {
 		if !known[name] {
-			im.report(&ir.Diag{Code: "set-unknown", Node: "--set " + name, Msg: "the model has no such input",
-				Hint: "inputs are " + strings.Join(inputNames(gp), ", ")})
+			im.report(&ir.Diag{Code: "set-unknown", Node: "--set " + name, Msg: "the model has no such input" +
+				text.Meant(name, plainInputNames(gp)), Hint: "inputs are " + strings.Join(inputNames(gp), ", ")})
 		}
 	}
+}
+
+func plainInputNames(gp *pb.GraphProto) []string {
+	var s []string
+	for _, vi := range gp.GetInput() {
+		s = append(s, vi.GetName())
+	}
+	return s
 }
 
 func inputNames(gp *pb.GraphProto) []string {

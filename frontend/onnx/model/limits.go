@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 )
 
@@ -106,7 +107,8 @@ func (l *Limits) Set(s string) error {
 		l.put(x, n<<shift)
 		return nil
 	}
-	return fmt.Errorf("%q: there is no such limit; want one of %s", s, strings.Join(limitNames(), ", "))
+	return fmt.Errorf("%q: there is no such limit%s; want one of %s", s, text.Meant(name, limitNames()),
+		strings.Join(limitNames(), ", "))
 }
 
 func limitNames() []string {
