@@ -25,7 +25,7 @@ type Histogram struct {
 }
 
 // drawnBins is how many bins a Histogram has, at most.
-const drawnBins = 48
+const drawnBins = 32
 
 // binDigits are the heights of bins.
 const binDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

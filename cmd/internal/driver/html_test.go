@@ -51,7 +51,7 @@ func TestHTMLEscapes(t *testing.T) {
 			t.Errorf("%q in the page: ...%s", bad, page[max(at-60, 0):min(at+60, len(page))])
 		}
 	}
-	for _, want := range []string{"1,234", "0.5 \u00d7 (q &#43; 128)", "5,600 instructions predicted",
+	for _, want := range []string{"1,234", "0.5 \u00d7 (q &#43; 128)", "<span class=\"dim\">5,600</span>",
 		"&lt;/td&gt;&lt;script&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -196,10 +196,10 @@ func (b *graphBuilder) calibrated(v *ir.Value, t *Tensor) {
 	}
 }
 
-// constant adds operand i of a node, unless it is a single number.
+// constant adds operand i of a node, unless it is a single number or a bias.
 func (x *GraphNode) constant(n *ir.Node, i int) {
 	v := n.In[i]
-	if v.Const.Len() < 2 {
+	if v.Const.Len() < 2 || i == 2 && n.Op.WeightAxis != nil {
 		return
 	}
 	c := Constant{Name: v.Name, DType: v.Type.DType.ONNXName(), Shape: append([]int{}, v.Type.Shape...)}

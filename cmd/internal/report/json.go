@@ -7,9 +7,9 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 )
 
-// JSON is the report as it is written: indented, lists of numbers on one line each,
-// ending in a line break.
-func (r *Report) JSON() []byte { return flatNumbers(JSON(r)) }
+// JSON is the report as it is written: indented, lists of numbers, histograms
+// and tensors on one line each, ending in a line break.
+func (r *Report) JSON() []byte { return flatGraph(flatNumbers(JSON(r))) }
 
 // JSON is the form of all JSON files: indented, ending in a line break.
 func JSON(v any) []byte {
@@ -55,4 +55,55 @@ func onlyNumbers(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// flatGraph puts the histograms of indented JSON, and the objects of .graph that hold
+// no others, on one line each: there are several for every layer.
+func flatGraph(b []byte) []byte {
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	out, within := make([]byte, 0, len(b)), false
+	for i := 0; i < len(lines); i++ {
+		l := lines[i]
+		switch {
+		case bytes.Equal(l, []byte("  \"graph\": {\n")):
+			within = true
+		case within && bytes.HasPrefix(l, []byte("  }")):
+			within = false
+		}
+		n := 0
+		if within || bytes.HasSuffix(l, []byte("\"histogram\": {\n")) {
+			n = leaf(lines[i:])
+		}
+		if n == 0 {
+			out = append(out, l...)
+			continue
+		}
+		out = append(out, bytes.TrimRight(l, "\n")...)
+		for k := 1; k < n; k++ {
+			if k > 1 && k+1 < n {
+				out = append(out, ' ')
+			}
+			out = append(out, bytes.TrimSpace(lines[i+k])...)
+		}
+		out = append(out, '\n')
+		i += n - 1
+	}
+	return out
+}
+
+// leaf counts the lines of the object that opens at the end of the first one; 0: there
+// is none, or it holds others.
+func leaf(lines [][]byte) int {
+	if !bytes.HasSuffix(lines[0], []byte("{\n")) {
+		return 0
+	}
+	for i, l := range lines[1:] {
+		switch {
+		case bytes.HasPrefix(bytes.TrimSpace(l), []byte("}")):
+			return i + 2
+		case bytes.HasSuffix(l, []byte("{\n")) || bytes.HasSuffix(l, []byte("[\n")):
+			return 0
+		}
+	}
+	return 0
 }

@@ -17,7 +17,8 @@ type figure struct {
 	Facts       string
 	SQNR        string
 	Bad         bool
-	Path        string  // the bars, each 1 wide; "" where only the range is known
+	Drawn       bool    // without the script, too
+	Bins, Path  string  // the bars, each 1 wide; "" where only the range is known
 	From, Width float64 // of the axis, in bars
 	Low, High   float64 // the clipping lines
 	Left, Right string  // the ends of the axis
@@ -25,8 +26,9 @@ type figure struct {
 }
 
 // figureHeight is that of a histogram, in pixels; mostFigures is how many the page has
-// of values, and of weights.
-const figureHeight, mostFigures = 56, 400
+// of values, and of weights; of each, alwaysDrawn are drawn here, the others by the
+// script of the page.
+const figureHeight, mostFigures, alwaysDrawn = 56, 400, 12
 
 // figures are those of quantised values, the noisiest first, and of weights.
 func (p *page) figures() {
@@ -39,7 +41,7 @@ func (p *page) figures() {
 				continue
 			}
 			p.Weights = append(p.Weights, weightFigure(n, k))
-			n.Figures = append(n.Figures, p.Weights[len(p.Weights)-1].ID)
+			p.Weights[len(p.Weights)-1].Drawn = len(p.Weights) <= alwaysDrawn
 		}
 	}
 }
@@ -58,9 +60,6 @@ func (p *page) valueFigures(c *quant.Report) {
 			SQNR: fmt.Sprintf("%.1f dB", l.SQNR), Bad: l.SQNR < 10}
 		if k, ok := node[i]; ok {
 			f.Node = k
-			if l.Histogram != nil {
-				p.Nodes[k].Figures = append(p.Nodes[k].Figures, f.ID)
-			}
 		}
 		if len(l.Range) == 2 {
 			scale, zero := float32(l.Scale), int32(l.Zero)
@@ -74,6 +73,9 @@ func (p *page) valueFigures(c *quant.Report) {
 	}
 	slices.SortStableFunc(p.Values, func(a, b figure) int { return cmp.Compare(a.noise, b.noise) })
 	p.Values = p.Values[:min(len(p.Values), mostFigures)]
+	for i := range p.Values {
+		p.Values[i].Drawn = i < alwaysDrawn
+	}
 }
 
 // weightFigure is that of a constant of a node.
@@ -133,6 +135,6 @@ func (f *figure) draw(h *quant.Histogram, lo, hi float64) {
 		i += n
 	}
 	fmt.Fprintf(&b, "V%dz", figureHeight)
-	f.Path, f.Low, f.High, f.From, f.Width = b.String(), at(lo), at(hi), at(left), at(right)-at(left)
+	f.Bins, f.Path, f.Low, f.High, f.From, f.Width = h.Bins, b.String(), at(lo), at(hi), at(left), at(right)-at(left)
 	f.Left, f.Right = fmt.Sprintf("%.3g", left), fmt.Sprintf("%.3g", right)
 }

@@ -183,8 +183,8 @@ func endBox(id, what string, t *Tensor) box {
 }
 
 func nodeBox(n *nodeView, share float64) box {
-	b := box{ID: fmt.Sprintf("n%d", n.Index), W: boxWidth, H: boxHeight, Class: n.Class, Share: share * (boxWidth - stripe),
-		Refused: n.Class == "portable" && n.Refused}
+	b := box{ID: fmt.Sprintf("n%d", n.Index), W: boxWidth, H: boxHeight, Class: n.Class,
+		Share: share * (boxWidth - stripe), Refused: n.Class == "portable" && n.Refused}
 	tag := n.Runs
 	if n.Class == "portable" {
 		tag = "C"
@@ -195,10 +195,13 @@ func nodeBox(n *nodeView, share float64) box {
 	b.Tag = fit(tag, smallFont*bold, textWidth*longestTag)
 	b.Op = fit(n.Op, opFont*bold, textWidth-textSpan(b.Tag, smallFont*bold)-10)
 	b.Name = fitTail(n.Name, smallFont, textWidth)
-	b.Title = n.Op + " " + n.Name
+	full := []string{n.Op, n.Name, ""}
 	if len(n.Out) > 0 {
-		b.Type = fit(n.Out[0].text(), smallFont, textWidth)
-		b.Title += ", " + n.Out[0].text()
+		full[2] = n.Out[0].text()
+		b.Type = fit(full[2], smallFont, textWidth)
+	}
+	if b.Op != full[0] || b.Name != full[1] || b.Type != full[2] || n.Class == "view" {
+		b.Title = strings.Join(full, " ")
 	}
 	if n.Class == "view" {
 		b.H = thinHeight

@@ -17,12 +17,18 @@ type nodeView struct {
 	Alone       bool // the only node of its layer
 	Segment     *int
 	MACs        int64
-	In, Out     []*Tensor
+	In, Out     []tensorView
 	Consts      []Constant
 	Refused     bool // by a better kernel, or the accelerator
 	Reasons     []refusalLine
-	Figures     []string // its histograms
 	in, out     []int
+}
+
+// tensorView is a tensor that a node reads or gives.
+type tensorView struct {
+	*Tensor
+	At   int  // index in .graph.tensors
+	From bool // a node before gives it, and has its facts
 }
 
 // refusalLine is one reason against a node.
@@ -64,12 +70,12 @@ func (p *page) nodes() {
 	for i := range p.Fallback {
 		fallback[p.Fallback[i].Node] = &p.Fallback[i]
 	}
-	known := map[string]bool{}
+	known, made := map[string]bool{}, map[int]bool{}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		known[n.Name] = true
 		if i < mostRows {
-			v := p.newNode(g, i)
+			v := p.newNode(g, i, made)
 			v.Alone, v.Refused = alone[n.Layer] == 1, len(refused[n.Name]) > 0
 			v.Reasons = reasons(refused[n.Name], fallback[n.Name])
 			p.Nodes = append(p.Nodes, v)
@@ -82,8 +88,9 @@ func (p *page) nodes() {
 	}
 }
 
-// newNode is node i of a graph, with its layer and its tensors.
-func (p *page) newNode(g *Graph, i int) *nodeView {
+// newNode is node i of a graph, with its layer and its tensors; made are those of the
+// nodes before.
+func (p *page) newNode(g *Graph, i int, made map[int]bool) *nodeView {
 	n := &g.Nodes[i]
 	v := &nodeView{Index: i, Name: n.Name, Op: n.Op, LayerIndex: n.Layer, Segment: n.Segment, MACs: n.MACs,
 		Consts: n.Consts, in: n.In, out: n.Out, Class: "view", Runs: "no code"}
@@ -93,12 +100,13 @@ func (p *page) newNode(g *Graph, i int) *nodeView {
 	}
 	for _, t := range n.In {
 		if x := g.tensor(t); x != nil {
-			v.In = append(v.In, x)
+			v.In = append(v.In, tensorView{x, t, made[t]})
 		}
 	}
 	for _, t := range n.Out {
+		made[t] = true
 		if x := g.tensor(t); x != nil {
-			v.Out = append(v.Out, x)
+			v.Out = append(v.Out, tensorView{x, t, false})
 		}
 	}
 	return v

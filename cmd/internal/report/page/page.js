@@ -12,6 +12,8 @@
   doc.documentElement.classList.toggle("drawn", !!drawing);
   var size = drawing && drawing.viewBox.baseVal, scale = 1;
 
+  var rows = all("#table tbody tr");
+
   function place(box) {
     var t = box.transform.baseVal.getItem(0).matrix, r = box.querySelector("rect");
     return { x: t.e, y: t.f, w: r.width.baseVal.value, h: r.height.baseVal.value };
@@ -70,7 +72,7 @@
     wires.forEach(function (w) {
       w.classList.toggle("lit", w.getAttribute("data-w").split(" ").indexOf(id) >= 0);
     });
-    all("#table tbody tr").forEach(function (r) {
+    rows.forEach(function (r) {
       r.classList.toggle("chosen", r.querySelector("a").getAttribute("href") === "#" + id);
     });
     if (follow && box) { show(box); }
@@ -78,18 +80,61 @@
     panel.textContent = "";
     var head = panel.appendChild(doc.createElement("h3"));
     if (!facts) {
-      head.textContent = box ? box.querySelector("title").textContent : id;
+      head.textContent = box ? box.textContent : id;
       return;
     }
     head.textContent = facts.parentNode.querySelector("summary").textContent;
     var copy = facts.cloneNode(true);
     copy.removeAttribute("id");
     panel.appendChild(copy);
-    all("[data-figure]", facts).forEach(function (a) {
-      var f = byId(a.getAttribute("href").slice(1));
-      if (f) { panel.appendChild(f.cloneNode(true)).removeAttribute("id"); }
+    all("li[data-t]", copy).forEach(function (li) {
+      var made = doc.querySelector("#nodes li[data-g='" + li.getAttribute("data-t") + "'] span");
+      if (made) { li.appendChild(made.cloneNode(true)); }
+    });
+    figures(id, copy.querySelector("dl"), facts.hasAttribute("data-alone"));
+    all("figcaption a[href='#" + id + "']").forEach(function (a) {
+      panel.appendChild(draw(a.closest("figure")).cloneNode(true)).removeAttribute("id");
     });
     panel.scrollTop = 0;
+  }
+
+  // Histograms that are not drawn yet: a digit for the height of each bar.
+  function draw(f) {
+    var bins = f.getAttribute("data-h"), x = (f.getAttribute("data-x") || "").split(" ");
+    if (!bins) { return f; }
+    f.removeAttribute("data-h");
+    var make = function (name, attrs, within) {
+      var e = doc.createElementNS(doc.querySelector("svg").namespaceURI, name);
+      Object.keys(attrs).forEach(function (k) { e.setAttribute(k, attrs[k]); });
+      within.insertBefore(e, within === f ? f.firstChild : null);
+      return e;
+    };
+    var digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", path = "M0 56";
+    bins.split("").forEach(function (c) { path += "V" + (56 - 56 * digits.indexOf(c) / 61).toFixed(0) + "h1"; });
+    var ends = f.insertBefore(doc.createElement("div"), f.firstChild);
+    ends.className = "ends dim";
+    ends.appendChild(doc.createElement("span")).textContent = x[4];
+    ends.appendChild(doc.createElement("span")).textContent = x[5];
+    var svg = make("svg", { viewBox: x[0] + " 0 " + x[1] + " 56", preserveAspectRatio: "none", "aria-hidden": "true" },
+      f);
+    make("path", { d: path + "V56z" }, svg);
+    make("path", { "class": "clip", d: "M" + x[2] + " 0v56M" + x[3] + " 0v56" }, svg);
+    return f;
+  }
+  all("#numbers details").forEach(function (d) {
+    d.addEventListener("toggle", function () { all("[data-h]", d).forEach(draw); });
+  });
+
+  // What the row of a layer says, beside its only node.
+  function figures(id, list, alone) {
+    var row = rows.filter(function (r) { return r.querySelector("a").getAttribute("href") === "#" + id; })[0];
+    if (!row || !alone) { return; }
+    all("thead th", row.closest("table")).forEach(function (th, k) {
+      var n = row.cells[k].textContent;
+      if (k < 3 || !n || n === "0") { return; }
+      list.appendChild(doc.createElement("dt")).textContent = th.textContent.split(" ")[0];
+      list.appendChild(doc.createElement("dd")).textContent = n + th.textContent.replace(/^\S+/, "");
+    });
   }
 
   function nodeOf(link) {
@@ -170,7 +215,11 @@
       hits = [];
       at = -1;
       boxes.forEach(function (b) {
-        var facts = byId(nodeOf(b)), text = b.textContent + (facts ? facts.textContent : "");
+        var facts = byId(nodeOf(b)), text = b.textContent;
+        if (facts) {
+          text += " " + facts.parentNode.querySelector("summary").textContent;
+          all("dd", facts).forEach(function (x) { text += " " + x.textContent; });
+        }
         text = text.toLowerCase();
         var hit = words.length > 0 && words.every(function (w) { return text.indexOf(w) >= 0; });
         b.classList.toggle("hit", hit);

@@ -1,0 +1,115 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// drawn is a report about a network of n layers: a chain of residual blocks of four
+// layers, each with everything that a page shows. Names end in the number of the layer.
+func drawn(n int, name string) *report.Report {
+	r := &report.Report{Schema: 1, Version: "1", Board: "cortex-m55", Precision: "int8",
+		Model: report.Model{Name: name + ".onnx", Opset: map[string]int{"ai.onnx": 17}}, Graph: &report.Graph{},
+		Calibration: &quant.Report{Source: "samples.npz", Samples: 16, HeldOut: 4, SQNR: 21},
+		Warnings:    []string{"of " + name}, Notes: []string{"on " + name}, Gates: []string{"--max-ram 1: " + name},
+		Memory: report.Memory{ArenaBytes: 40000, LowerBoundBytes: 30000, WeightsBytes: 1 << 20,
+			Regions: []report.Region{{Name: "sram", Bytes: 65536, Used: 40000, Items: []report.Item{{What: "arena",
+				Bytes: 40000}}}, {Name: "flash", Bytes: 1 << 19, Used: 1 << 20, Missing: 1 << 19,
+				Items: []report.Item{{What: "weights", Bytes: 1 << 20}}}}}}
+	r.Inputs = []report.IO{{Name: name, CName: "x", DType: "int8", Shape: []int{1, 3, 96, 96}}}
+	tensor := func(name string) int {
+		scale, zero, db, i := float32(0.0213), int32(-7), 30-float64(len(r.Graph.Tensors)%25), len(r.Graph.Tensors)
+		r.Graph.Tensors = append(r.Graph.Tensors, report.Tensor{Name: name, DType: "int8", Shape: []int{1, 64, 24, 24},
+			Layout: "NHWC", Scale: &scale, ZeroPoint: &zero, Bytes: 36864, SQNR: &db, Calibration: &i})
+		r.Calibration.Layers = append(r.Calibration.Layers, quant.LayerReport{Name: name, Op: "Conv",
+			Range: []float64{-2.5, 2.93}, Scale: 0.0213, Zero: -7, SQNR: db, Histogram: histogram(i)})
+		return i
+	}
+	last := tensor(name)
+	skip := last
+	for i := range n {
+		layer := fmt.Sprintf("%s/%d", name, i)
+		op, in := "Conv", []int{last}
+		if i%4 == 3 {
+			op, in, skip = "Add", []int{last, skip}, last
+		}
+		out := tensor(layer)
+		if i%4 == 3 {
+			skip = out
+		}
+		last = out
+		r.Graph.Nodes = append(r.Graph.Nodes, report.GraphNode{Name: layer, Op: op, Layer: i, In: in, Out: []int{out},
+			MACs: int64(1000 * (i%7 + 1)), Consts: []report.Constant{{Name: layer + ".weight", DType: "int8",
+				Shape: []int{64, 64, 3, 3}, Scales: 64, LeastScale: 0.01, MostScale: 0.2, Histogram: histogram(i)}}})
+		r.Layers = append(r.Layers, newLayer(i, layer, op))
+		r.Memory.Buffers = append(r.Memory.Buffers, report.Buffer{Name: layer, Bytes: 9000 + 100*(i%9),
+			Offset: 10000 * (i % 4), First: i, Last: i + 1 + i%3})
+		if i%9 == 0 {
+			r.Rejections = append(r.Rejections, report.Rejection{Node: layer, Op: op, Target: "cmsis-nn/x",
+				Reasons: []report.Reason{{Code: "CMSIS-CONV-01", Text: "refused because of " + layer}}})
+			r.Fallback = append(r.Fallback, report.Fallback{Node: layer, Op: op, Reasons: []string{"no kernel"}})
+		}
+	}
+	return r
+}
+
+func newLayer(i int, name, op string) report.Layer {
+	instructions, cycles := uint64(1000+(i*7919)%5000), 1500+(i*7919)%9000
+	l := report.Layer{Name: name, Op: op, Kernel: "nncc_helium_convolve_s8", Library: "nncc-helium",
+		Route: "nncc_helium_matmul_k3_relu_s8", ONNXNodes: []string{name, name + "/Relu"},
+		MACs: int64(1000 * (i%7 + 1)), WeightBytes: 512 * (i % 5), MovedBytes: 1000 + i, ScratchBytes: i % 3 * 100, Instructions: &instructions,
+		Cycles: &cycles}
+	if i%9 == 0 {
+		l.Library, l.Kernel, l.Route = "nncc", "nncc_convolve_s8", ""
+	}
+	return l
+}
+
+func histogram(i int) *quant.Histogram {
+	const digits = "02468ACEGIKMOQSUWYacegikmoqsuwz"
+	at := i % len(digits)
+	return &quant.Histogram{Low: -3, High: 3, Bins: digits[at:] + digits[:at], Most: 999, Zeros: 0.25, Clipped: 0.003}
+}
+
+// long is a name of 200 characters, as Keras makes them.
+var long = "StatefulPartitionedCall/" + strings.Repeat("functional_1/block_with_a_long_name_expand_BN/", 4)[:176]
+
+// TestPageIsWhole: pages are the same each time and small; what is linked is there, and
+// nothing is loaded from elsewhere.
+func TestPageIsWhole(t *testing.T) {
+	for _, r := range []*report.Report{{}, drawn(1, "one"), drawn(400, "model"), drawn(30, long)} {
+		page := r.HTML()
+		if !bytes.Equal(page, r.HTML()) {
+			t.Errorf("%s: two pages differ", r.Model.Name)
+		}
+		if len(page) > 1<<20 {
+			t.Errorf("%s: %d bytes", r.Model.Name, len(page))
+		}
+		ids := map[string]int{}
+		for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllSubmatch(page, -1) {
+			ids[string(m[1])]++
+		}
+		for id, n := range ids {
+			if n > 1 {
+				t.Errorf("%s: %d elements are called %s", r.Model.Name, n, id)
+			}
+		}
+		for _, m := range regexp.MustCompile(` href="([^"]*)"`).FindAllSubmatch(page, -1) {
+			if to := string(m[1]); !strings.HasPrefix(to, "#") || ids[to[1:]] == 0 && !strings.HasPrefix(to, "#i") &&
+				!strings.HasPrefix(to, "#o") {
+				t.Errorf("%s: a link to %s", r.Model.Name, to)
+			}
+		}
+		for _, bad := range []string{" src=", "http:", "https:", " style=", "@import", "eval(", "innerHTML"} {
+			if bytes.Contains(page, []byte(bad)) {
+				t.Errorf("%s: %q in the page", r.Model.Name, bad)
+			}
+		}
+	}
+}
