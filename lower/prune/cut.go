@@ -134,9 +134,13 @@ func (c *cutter) product(f *product) {
 		n.SetAttrs(n.Attrs.Clone())
 		n.SetAttr("group", ir.Int(len(c.of(n.In[0], f.in))))
 	}
-	b := tensor.New(tensor.I32, []int{len(outs)})
+	b := tensor.New(f.biasType(), []int{len(outs)})
 	for i, o := range outs {
-		b.SetInt(i, int64(f.bias[o]+c.folded(f, o, ins)))
+		sum := f.bias[o] + c.folded(f, o, ins)
+		if !f.wide {
+			sum = int64(int32(sum))
+		}
+		b.SetInt(i, sum)
 	}
 	q := &ir.Quant{Axis: 0, Scale: make([]float32, len(outs)), Zero: make([]int32, len(outs))}
 	for i, o := range outs {
@@ -155,12 +159,12 @@ func (c *cutter) product(f *product) {
 }
 
 // folded is what the input channels that are not in ins add to output o.
-func (c *cutter) folded(f *product, o int, ins []int) int32 {
+func (c *cutter) folded(f *product, o int, ins []int) int64 {
 	x := f.n.In[0]
 	if f.group > 1 || c.keep[x] == nil {
 		return 0
 	}
-	var sum int32
+	var sum int64
 	stays := make([]bool, f.in)
 	for _, i := range ins {
 		stays[i] = true
@@ -169,9 +173,9 @@ func (c *cutter) folded(f *product, o int, ins []int) int32 {
 		if stays[i] || !f.reads(o, i) {
 			continue
 		}
-		code := c.r[x][i].Lo - x.Type.Quant.Zero[0]
+		code := int64(c.r[x][i].Lo - x.Type.Quant.Zero[0])
 		for t := range f.taps {
-			sum += int32(f.weight(o, i, t)) * code
+			sum += f.weight(o, i, t) * code
 		}
 	}
 	return sum

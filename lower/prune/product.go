@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -19,7 +20,8 @@ type product struct {
 	taps     int
 	inMajor  bool // weights are [in][out] (MatMul, Gemm without transB)
 	w        *tensor.Dense
-	bias     []int32
+	bias     []int64
+	wide     bool     // int16 data: sums and biases of 64 bits
 	masks    [][]bool // which taps lie inside the input, every combination that occurs
 	padded   bool     // some output misses a tap
 	weightsQ *ir.Quant
@@ -33,7 +35,7 @@ func productOf(n *ir.Node) *product {
 	if w == nil || n.Input(2) != nil && n.ConstIn(2) == nil || !n.Quantised() {
 		return nil
 	}
-	f := &product{n: n, w: w, group: 1, taps: 1, weightsQ: n.In[1].Type.Quant}
+	f := &product{n: n, w: w, group: 1, taps: 1, weightsQ: n.In[1].Type.Quant, wide: op.Sixteen(n)}
 	why := ""
 	switch n.Op {
 	case op.Conv:
@@ -41,16 +43,19 @@ func productOf(n *ir.Node) *product {
 		if err != nil {
 			return nil
 		}
-		f.p, why = op.ConvQuantParams(n)
+		f.p, why = params(f.wide, op.ConvQuantParams, op.Conv16Params)(n)
 		f.in, f.out, f.group, f.taps = g.CIn, g.COut, g.Group, g.Taps()
 		f.masks = tapMasks(g)
 	case op.Gemm, op.MatMul:
 		if n.In[0].Type.Rank() != 2 || n.In[1].Type.Rank() != 2 {
 			return nil
 		}
-		if n.Op == op.Gemm {
-			f.p, why = op.GemmQuantParams(n)
-		} else {
+		switch {
+		case n.Op == op.Gemm:
+			f.p, why = params(f.wide, op.GemmQuantParams, op.Gemm16Params)(n)
+		case f.wide: // has no bias that could take constants
+			return nil
+		default:
 			f.p, why = op.MatMulQuantParams(n)
 		}
 		f.inMajor = n.Op == op.MatMul || ir.AttrsOf[op.GemmAttrs](n).TransB == 0
@@ -65,16 +70,39 @@ func productOf(n *ir.Node) *product {
 	for _, m := range f.masks {
 		f.padded = f.padded || slices.Contains(m, false)
 	}
-	f.bias = make([]int32, f.out)
+	f.bias = make([]int64, f.out)
 	if b := n.ConstIn(2); b != nil {
-		if b.DType != tensor.I32 {
+		if b.DType != f.biasType() {
 			return nil
 		}
 		for i := range f.bias {
-			f.bias[i] = int32(b.Int(i % b.Len()))
+			f.bias[i] = b.Int(i % b.Len())
+			if f.bias[i] <= -maxBias || f.bias[i] >= maxBias {
+				return nil
+			}
 		}
 	}
 	return f
+}
+
+// maxBias bounds biases of 64 bits: sums do not overflow.
+const maxBias = 1 << 60
+
+// params chooses between the arithmetic of layers on 8 and on 16 bits.
+func params(wide bool, narrow, sixteen func(n *ir.Node) (*op.MACParams, string)) func(*ir.Node) (*op.MACParams,
+	string) {
+	if wide {
+		return sixteen
+	}
+	return narrow
+}
+
+// biasType is that of sums.
+func (f *product) biasType() tensor.DType {
+	if f.wide {
+		return tensor.I64
+	}
+	return tensor.I32
 }
 
 // depthwise reports that every output channel reads one input channel, in
@@ -161,7 +189,7 @@ func (f *product) outputs(in []Range) []Range {
 			}
 		}
 		for k, m := range f.masks {
-			a, b := int64(f.bias[o]), int64(f.bias[o])
+			a, b := f.bias[o], f.bias[o]
 			for t, inside := range m {
 				if inside {
 					a, b = a+low[t], b+high[t]
@@ -180,6 +208,9 @@ func (f *product) outputs(in []Range) []Range {
 // requantised is the interval of codes for accumulators from a to b. Where
 // the 32-bit arithmetic could wrap it is everything that the clamp lets pass.
 func (f *product) requantised(a, b int64, o int) Range {
+	if f.wide {
+		return f.requantised16(a, b, o)
+	}
 	shift := f.p.Shift[0]
 	if len(f.p.Shift) > 1 {
 		shift = f.p.Shift[o]
@@ -193,4 +224,22 @@ func (f *product) requantised(a, b int64, o int) Range {
 		off.Lo, off.Hi = off.Lo+128, off.Hi+128
 	}
 	return off
+}
+
+// requantised16 is requantised for int16 data, whose results are cut to 32 bits
+// before the clamp.
+func (f *product) requantised16(a, b int64, o int) Range {
+	c := o % len(f.p.Mult)
+	mult, shift := fixp.ReduceMultiplier(f.p.Mult[c]), f.p.Shift[c]
+	const most = 1 << 47 // products with 15 bits stay in 64
+	if a <= -most || b >= most {
+		return Range{f.p.ActMin, f.p.ActMax}
+	}
+	for _, v := range []int64{a, b} {
+		if r := v * int64(mult) >> uint(14-shift); r < math.MinInt32 || r >= math.MaxInt32 {
+			return Range{f.p.ActMin, f.p.ActMax}
+		}
+	}
+	return Range{fixp.Clamp(fixp.RequantizeS64(a, mult, shift), f.p.ActMin, f.p.ActMax),
+		fixp.Clamp(fixp.RequantizeS64(b, mult, shift), f.p.ActMin, f.p.ActMax)}
 }

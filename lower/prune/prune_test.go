@@ -17,15 +17,18 @@ import (
 	"github.com/nncc/nncc/lower/quant"
 )
 
+// layers are the arithmetic of random networks: of 8 bits, and data of 16.
+var layers = []quant.Layer{quant.Int8, quant.Int16x8}
+
 // quantised is a seeded random network on integers.
-func quantised(t *testing.T, seed uint64) *ir.Graph {
+func quantised(t *testing.T, seed uint64, layer quant.Layer) *ir.Graph {
 	t.Helper()
 	g := irtest.Gen(seed, tensor.F32)
 	if _, err := lower.Legalise(g, true); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 4, seed), Source: "synthetic",
-		Method: option.MinMax}); err != nil {
+		Method: option.MinMax, Layer: func(*ir.Node) quant.Layer { return layer }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
@@ -38,17 +41,22 @@ func quantised(t *testing.T, seed uint64) *ir.Graph {
 func kill(g *ir.Graph, r *rand.Rand) {
 	for _, n := range g.Nodes {
 		b, w := n.ConstIn(2), n.ConstIn(1)
-		if n.Op != op.Conv && n.Op != op.Gemm || b == nil || w == nil || b.DType != tensor.I32 {
+		if n.Op != op.Conv && n.Op != op.Gemm || b == nil || w == nil ||
+			b.DType != tensor.I32 && b.DType != tensor.I64 {
 			continue
+		}
+		far := int64(1 << 26)
+		if b.DType == tensor.I64 {
+			far = 1 << 34
 		}
 		d, e := b.Clone(), w.Clone()
 		per := w.Len() / max(b.Len(), 1)
 		for c := range b.Len() {
 			switch r.IntN(6) {
 			case 0, 1:
-				d.SetInt(c, -1<<26)
+				d.SetInt(c, -far)
 			case 2:
-				d.SetInt(c, 1<<26)
+				d.SetInt(c, far)
 			case 3:
 				if n.Op == op.Conv {
 					for i := range per {
@@ -67,9 +75,15 @@ func kill(g *ir.Graph, r *rand.Rand) {
 // TestRandom prunes random networks with dead channels: outputs stay the same
 // bit for bit, no channel has a code that the pass ruled out.
 func TestRandom(t *testing.T) {
+	for _, layer := range layers {
+		t.Run(layer.String(), func(t *testing.T) { random(t, layer) })
+	}
+}
+
+func random(t *testing.T, layer quant.Layer) {
 	removed, whole := 0, 0
 	for seed := range uint64(150) {
-		g := quantised(t, seed)
+		g := quantised(t, seed, layer)
 		kill(g, rand.New(rand.NewPCG(seed, 7)))
 		before := g.Clone()
 		cuts, err := prune.Run(g)
@@ -102,7 +116,7 @@ func TestRandom(t *testing.T) {
 // inputs reach directly the ends are codes that some input gives.
 func TestRangesHold(t *testing.T) {
 	for seed := range uint64(60) {
-		g := quantised(t, seed)
+		g := quantised(t, seed, layers[seed%2])
 		kill(g, rand.New(rand.NewPCG(seed, 7)))
 		r := prune.Ranges(g)
 		for k := range uint64(4) {

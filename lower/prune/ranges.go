@@ -16,7 +16,7 @@ func (r Range) constant() bool { return r.Lo == r.Hi }
 func (r Range) union(o Range) Range { return Range{min(r.Lo, o.Lo), max(r.Hi, o.Hi)} }
 
 // ranges is the interval of every channel (index of dimension 1) of every
-// 8-bit value of rank 2 and more that a node computes or that enters.
+// value of 8 or 16 bits and rank 2 and more that a node computes or that enters.
 func ranges(g *ir.Graph) map[*ir.Value][]Range {
 	r := map[*ir.Value][]Range{}
 	for _, v := range g.In {
@@ -45,6 +45,8 @@ func anything(t ir.Type) []Range {
 		all = Range{math.MinInt8, math.MaxInt8}
 	case tensor.U8:
 		all = Range{0, math.MaxUint8}
+	case tensor.I16:
+		all = Range{math.MinInt16, math.MaxInt16}
 	default:
 		return nil
 	}
