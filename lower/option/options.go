@@ -52,12 +52,13 @@ const (
 	MinMax                   // the whole range seen
 	Percentile               // all but a fraction of the elements
 	Entropy                  // the range of the least Kullback-Leibler divergence
+	PerLayer                 // for every layer what leaves the least error on samples that it did not see
 	FixedPoint               // no calibration: formats that the user gave
 )
 
-// Words are mse, minmax, percentile, entropy: FixedPoint follows from other
+// Words are mse, minmax, percentile, entropy, auto: FixedPoint follows from other
 // flags.
-func (Method) Words() []string { return []string{"mse", "minmax", "percentile", "entropy"} }
+func (Method) Words() []string { return []string{"mse", "minmax", "percentile", "entropy", "auto"} }
 
 func (m Method) String() string {
 	if m == FixedPoint {
@@ -67,7 +68,10 @@ func (m Method) String() string {
 }
 
 // Help is that of --calib-method.
-func (Method) Help() string { return "how calibration finds the range of an activation" }
+func (Method) Help() string {
+	return "how calibration finds the range of an activation; auto: for each layer what leaves the least error on " +
+		"samples that it did not see, minmax where nothing gains"
+}
 
 // MarshalText gives the word.
 func (m Method) MarshalText() ([]byte, error) { return []byte(m.String()), nil }

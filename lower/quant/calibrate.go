@@ -27,6 +27,10 @@ const (
 	// second in any case. Most steps gain on most networks; chance must not undo
 	// them.
 	leastLoss, clearLoss = 0.1, 1
+	// rangesGain, in dB, is what ranges other than the whole ones must gain in the end, on
+	// rangesSamples at least. They clip what lies outside, and a single sample beyond them
+	// costs more than all others gain.
+	rangesGain, rangesSamples = 0.3, 8
 	// mostDB is where more signal over noise is no gain.
 	mostDB = 60
 )
@@ -46,13 +50,23 @@ type Tried struct {
 // seen is what all candidates of one calibration share: the values of the float
 // graph are the same for all.
 type seen struct {
+	all    *surveyedSamples
+	in     func(part int) bool              // of all
 	stats  map[int]*stats                   // by value
 	rows   map[int]*rowStats                // by node
 	ranges map[option.Method]map[int]affine // by method and first value of a group
+	method map[int]option.Method            // by first value of a group, for option.PerLayer
 	limits map[int]limit                    // by value
 	means  map[int][][]float64              // of the output channels of layers, by node and sample
 	mute   []bool                           // outputs that probes speak for
 	held   [][]*tensor.Dense                // what probes see of the float graph on the samples that are held out
+}
+
+// surveyedSamples are samples in parts, and what one run on each of them tells.
+type surveyedSamples struct {
+	samples []Sample
+	part    []int
+	survey  *survey
 }
 
 // Calibrate is Insert on a copy of g with samples held out: what Options.Try
@@ -71,9 +85,15 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 		plain.Rounding = option.Nearest
 	}
 	asTold := opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil
+	if plain.Method == option.PerLayer && n < fewSamples {
+		plain.Method = option.MinMax
+	}
 	if asTold || n < 2 {
 		if !asTold {
 			opt = plain
+		}
+		if opt.Method == option.PerLayer {
+			opt.Method = option.MSE
 		}
 		out := g.Clone()
 		r, err := Insert(out, opt)
@@ -84,17 +104,11 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 		return out, r, err
 	}
 	t := &trials{g: g}
-	if cheap(g, n) {
-		for k := range min(n, heldShare) {
-			t.folds = append(t.folds, holdOut(opt.Samples, func(i int) bool { return i%min(n, heldShare) == k }))
+	t.holdOut(opt)
+	if plain.Method == option.PerLayer {
+		if err := t.chooseMethods(plain); err != nil {
+			return nil, nil, err
 		}
-	} else {
-		h := min(max(n/heldShare, 1), mostHeld)
-		at := map[int]bool{}
-		for i := range h {
-			at[(2*i+1)*n/(2*h)] = true
-		}
-		t.folds = append(t.folds, holdOut(opt.Samples, func(i int) bool { return at[i] }))
 	}
 	best, err := t.try(plain)
 	if err == nil && n >= fewSamples {
@@ -112,7 +126,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	o := best.opt
 	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) &&
 		o.Finish == nil && (o.BiasCorrection || o.Rounding == option.Adaptive) {
-		o.Samples = opt.Samples
+		o.Samples, o.seen = opt.Samples, t.whole
 		c, before, err := insert(g.Clone(), o)
 		if err != nil {
 			return nil, nil, err
@@ -164,12 +178,51 @@ func work(g *ir.Graph, n int) float64 {
 	return work
 }
 
-// steps adds the steps that opt asks for, each unless it loses. Those that
-// change weights and biases are tried together first, which one walk through the
-// graph does.
-func (t *trials) steps(best *candidate, opt Options) (*candidate, error) {
-	start, last := best, best
-	step := func(what string, prove bool, change func(o *Options)) error {
+// steps adds the steps that opt asks for, each unless it loses. Ranges other than
+// the whole ones are taken if they gain, and if they are no worse in the end either.
+func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
+	if !opt.Try.Method || opt.Method == option.MinMax || len(plain.each) < rangesSamples {
+		return t.refined(plain, opt)
+	}
+	o := plain.opt
+	o.Method = opt.Method
+	what := "ranges by " + opt.Method.String()
+	if opt.Method == option.PerLayer {
+		what = "ranges by the method that suits each layer"
+		if err := t.chooseMethods(o); err != nil {
+			return nil, err
+		}
+	}
+	ranged, err := t.try(o)
+	if err != nil {
+		return nil, err
+	}
+	kept := ranged.gains(plain)
+	t.tried = append(t.tried, Tried{what, plain.mean, ranged.mean, kept})
+	if !kept {
+		return t.refined(plain, opt)
+	}
+	if ranged, err = t.refined(ranged, opt); err != nil {
+		return nil, err
+	}
+	tried := t.tried
+	t.tried = nil
+	if plain, err = t.refined(plain, opt); err != nil {
+		return nil, err
+	}
+	if ranged.gains(plain) && ranged.mean > plain.mean+rangesGain && ranged.worst >= plain.worst {
+		t.tried = tried
+		return ranged, nil
+	}
+	t.tried = append([]Tried{{what, plain.mean, ranged.mean, false}}, t.tried...)
+	return plain, nil
+}
+
+// refined adds the steps that change weights and biases, each unless it loses. They
+// are tried together first, which one walk through the graph does.
+func (t *trials) refined(best *candidate, opt Options) (*candidate, error) {
+	start, last, first := best, best, len(t.tried)
+	step := func(what string, change func(o *Options)) error {
 		o := best.opt
 		change(&o)
 		c, err := t.try(o)
@@ -177,49 +230,68 @@ func (t *trials) steps(best *candidate, opt Options) (*candidate, error) {
 			return err
 		}
 		last = c
-		kept := !c.loses(best) && (!prove || c.gains(best))
+		kept := !c.loses(best)
 		t.tried = append(t.tried, Tried{what, best.mean, c.mean, kept})
 		if kept {
 			best = c
 		}
 		return nil
 	}
-	method := func(o *Options) { o.Method = opt.Method }
 	bias := func(o *Options) { o.BiasCorrection = true }
 	rounding := func(o *Options) { o.Rounding = option.Adaptive }
 	const biasText, roundingText = "bias correction", "adaptive weight rounding"
-	if opt.Try.Method && opt.Method != option.MinMax {
-		if err := step("ranges by "+opt.Method.String(), true, method); err != nil {
-			return nil, err
-		}
-	}
 	b, r := opt.Try.Bias && opt.BiasCorrection, opt.Try.Rounding && opt.Rounding == option.Adaptive
 	before := best
 	if b && r {
-		if err := step(biasText+" and "+roundingText, false, func(o *Options) { bias(o); rounding(o) }); err != nil {
+		if err := step(biasText+" and "+roundingText, func(o *Options) { bias(o); rounding(o) }); err != nil {
 			return nil, err
 		}
 	}
 	together := last
 	if b && best == before {
-		if err := step(biasText, false, bias); err != nil {
+		if err := step(biasText, bias); err != nil {
 			return nil, err
 		}
 	}
 	alone := last
 	// Where it made things worse together with the biases, it does so alone.
 	if r && best == before && !(b && together.mean < alone.mean) {
-		if err := step(roundingText, false, rounding); err != nil {
+		if err := step(roundingText, rounding); err != nil {
 			return nil, err
 		}
 	}
 	if best.loses(start) { // a little with every step
-		for i := range t.tried {
-			t.tried[i].Kept = false
+		for i := range t.tried[first:] {
+			t.tried[first+i].Kept = false
 		}
 		return start, nil
 	}
 	return best, nil
+}
+
+// chooseMethods chooses the method of every group of values, in each fold by the
+// errors in the others, where there are some.
+func (t *trials) chooseMethods(o Options) error {
+	errs := make([]localErrors, len(t.folds))
+	all := localErrors{}
+	for i, f := range t.folds {
+		var err error
+		if errs[i], err = t.localErrors(f, o); err != nil {
+			return err
+		}
+		all.add(errs[i])
+	}
+	t.whole.method = all.methods()
+	for i, f := range t.folds {
+		others := localErrors{}
+		for j, e := range errs {
+			if j != i || len(errs) == 1 {
+				others.add(e)
+			}
+		}
+		f.seen.method = others.methods()
+	}
+	return nil
 }
 
 // figures takes the signal-to-noise ratios of another report of the same values.
@@ -239,6 +311,7 @@ func (r *Report) figures(of *Report) {
 type trials struct {
 	g     *ir.Graph
 	folds []*fold
+	whole *seen // by calibration on all samples
 	tried []Tried
 }
 
@@ -248,17 +321,43 @@ type fold struct {
 	seen      *seen
 }
 
-// holdOut makes a fold of the samples for which out is true.
-func holdOut(s []Sample, out func(i int) bool) *fold {
-	f := &fold{seen: &seen{ranges: map[option.Method]map[int]affine{}}}
-	for i, x := range s {
-		if out(i) {
-			f.held = append(f.held, x)
-		} else {
-			f.fit = append(f.fit, x)
+// holdOut makes the folds: where it costs little each of four parts of the samples
+// is held out once, else one, of at most mostHeld samples.
+func (t *trials) holdOut(opt Options) {
+	n := len(opt.Samples)
+	part := make([]int, n)
+	parts, first := min(n, heldShare), 0
+	if cheap(t.g, n) {
+		for i := range part {
+			part[i] = i % parts
 		}
+	} else {
+		h := min(max(n/heldShare, 1), mostHeld)
+		for i := range h {
+			part[(2*i+1)*n/(2*h)] = 1
+		}
+		parts, first = 2, 1
 	}
-	return f
+	all := &surveyedSamples{samples: opt.Samples, part: part}
+	use := func(in func(p int) bool) *seen {
+		s := &seen{all: all, in: in, ranges: map[option.Method]map[int]affine{}}
+		if opt.Equalize { // each has a graph of its own
+			s.all = &surveyedSamples{samples: opt.Samples, part: part}
+		}
+		return s
+	}
+	t.whole = use(func(int) bool { return true })
+	for k := first; k < parts; k++ {
+		f := &fold{seen: use(func(p int) bool { return p != k })}
+		for i, s := range opt.Samples {
+			if part[i] == k {
+				f.held = append(f.held, s)
+			} else {
+				f.fit = append(f.fit, s)
+			}
+		}
+		t.folds = append(t.folds, f)
+	}
 }
 
 // candidate is a way of quantising with what it loses on the samples held out.

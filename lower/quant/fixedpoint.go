@@ -255,7 +255,7 @@ func canAct(d *ir.OpDef) bool {
 func (c *calibrator) fixedActivations(f *FixedPoint) error {
 	signed := f.signed(false)
 	var list []*ir.Node
-	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: map[*ir.Value]*stats{}}
+	c.obs = &observer{stats: map[*ir.Value]*stats{}}
 	for _, n := range c.g.Nodes {
 		if positive, ok := activates(n); ok && (signed || positive) {
 			list = append(list, n)
@@ -263,8 +263,12 @@ func (c *calibrator) fixedActivations(f *FixedPoint) error {
 		}
 	}
 	if f.Delta == 0 && len(list) > 0 {
-		if err := c.obs.ranges(); err != nil {
+		s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples})
+		if err != nil {
 			return err
+		}
+		for v := range c.obs.stats {
+			c.obs.stats[v] = s.of(v, func(int) bool { return true })
 		}
 	}
 	for _, n := range list {

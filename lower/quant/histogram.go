@@ -125,7 +125,7 @@ func (c *calibrator) seenOf(v *ir.Value) *stats {
 // drawn is the histogram of what calibration saw of a value; lo and hi are the reals
 // that the integers reach. nil where only the ends are known.
 func (s *stats) drawn(lo, hi float64) *Histogram {
-	if s.hi <= s.lo || s.count == 0 || s.exact == nil && s.hist == nil {
+	if s.hi <= s.lo || s.count == 0 || s.exact == nil && s.hist.n == nil {
 		return nil
 	}
 	counts := make([]int64, drawnBins)
@@ -144,10 +144,9 @@ func (s *stats) drawn(lo, hi float64) *Histogram {
 			add(e, 1)
 		}
 	}
-	width := (s.hi - s.lo) / float64(max(len(s.hist), 1))
-	for i, n := range s.hist {
+	for i, n := range s.hist.n {
 		if n > 0 {
-			add(s.lo+(float64(i)+0.5)*width, n)
+			add(min(max(s.hist.middle(i), s.lo), s.hi), int64(n))
 		}
 	}
 	h := newHistogram(s.lo, s.hi, counts)

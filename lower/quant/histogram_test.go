@@ -40,7 +40,7 @@ func TestDrawn(t *testing.T) {
 	if h := exact.drawn(-1, 1.5); h.Clipped != 0.4 || h.Zeros != 0.2 || h.Low != -1 || h.High != 3 {
 		t.Errorf("%+v", h)
 	}
-	counted := &stats{lo: 0, hi: 4, count: 10, hist: []int64{4, 3, 2, 1}}
+	counted := &stats{lo: 0, hi: 4, count: 10, hist: tally{n: []uint32{4, 3, 2, 1}}}
 	if h := counted.drawn(0, 3); h.Clipped != 0.1 || h.Most != 4 {
 		t.Errorf("%+v", h)
 	}

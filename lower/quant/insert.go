@@ -3,6 +3,7 @@ package quant
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -86,6 +87,8 @@ type calibrator struct {
 	obs    *observer
 	limits map[*ir.Value]limit // of values that have one
 	params map[*ir.Value]affine
+	// methods found the ranges that no operator prescribes.
+	methods map[*ir.Value]option.Method
 	// weights remembers the DequantizeLinear nodes of constants.
 	weights map[weightKey]*ir.Value
 	// states are those of recurrent nodes.
@@ -128,35 +131,42 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		before = g.Clone()
 		return c, before, c.fixedPoint()
 	}
-	if opt.Equalize {
-		if err := equalize(g, opt.Samples); err != nil {
-			return nil, nil, err
-		}
+	if before, err = c.prepare(); err != nil || len(c.values) == 0 {
+		return c, before, err
 	}
-	before = g.Clone() // after equalisation: its values are those that are quantised
-	c.plan()
-	if len(c.values) > 0 {
-		if err := c.observe(); err != nil {
+	c.choose()
+	if err := c.recurrentStates(); err != nil {
+		return nil, nil, err
+	}
+	if err := c.insert(); err != nil {
+		return nil, nil, err
+	}
+	if err := c.insertStates(); err != nil {
+		return nil, nil, err
+	}
+	if opt.BiasCorrection || opt.Rounding == option.Adaptive {
+		if err := c.refine(before); err != nil {
 			return nil, nil, err
 		}
-		c.choose()
-		if err := c.recurrentStates(); err != nil {
-			return nil, nil, err
-		}
-		if err := c.insert(); err != nil {
-			return nil, nil, err
-		}
-		if err := c.insertStates(); err != nil {
-			return nil, nil, err
-		}
-		if opt.BiasCorrection || opt.Rounding == option.Adaptive {
-			if err := c.refine(before); err != nil {
-				return nil, nil, err
-			}
-			g.RemoveDead() // what was replaced
-		}
+		g.RemoveDead() // what was replaced
 	}
 	return c, before, nil
+}
+
+// prepare plans, and observes the values that are to be quantised; before is the
+// float graph.
+func (c *calibrator) prepare() (before *ir.Graph, err error) {
+	if c.opt.Equalize {
+		if err := equalize(c.g, c.opt.Samples); err != nil {
+			return nil, err
+		}
+	}
+	before = c.g.Clone() // after equalisation: its values are those that are quantised
+	c.plan()
+	if len(c.values) == 0 {
+		return before, nil
+	}
+	return before, c.observe()
 }
 
 // plan decides which nodes are quantised and which values get a Q/DQ pair.
@@ -250,33 +260,80 @@ func (c *calibrator) dropIdle() {
 	}
 }
 
-// observe runs the float graph on the samples.
+// observe has statistics of the values from a run of the float graph on the samples.
 func (c *calibrator) observe() error {
-	c.obs = &observer{g: c.g, samples: c.opt.Samples, stats: make(map[*ir.Value]*stats, len(c.values)),
-		rows: c.watchRows()}
+	c.obs = &observer{stats: make(map[*ir.Value]*stats, len(c.values)), rows: c.watchRows()}
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
 	}
 	if c.takeSeen() {
 		return nil
 	}
-	for {
-		err := c.obs.ranges()
-		if err == nil {
-			break
-		}
-		if err = c.dropSynthetic(err); err != nil {
-			return err
-		}
+	s, err := c.survey()
+	if err != nil {
+		return err
+	}
+	in := func(int) bool { return true }
+	if c.opt.seen != nil {
+		in = c.opt.seen.in
+	}
+	for v := range c.obs.stats {
+		c.obs.stats[v] = s.of(v, in)
+	}
+	for n, r := range c.obs.rows {
+		r.rows = s.rowsOf(n, in)
 	}
 	c.narrow()
-	if c.opt.Method == option.MinMax && c.opt.seen == nil {
-		return nil
-	}
-	if err := c.obs.histograms(); err != nil {
+	if err := c.sharpen(); err != nil {
 		return err
 	}
 	c.keepSeen()
+	return nil
+}
+
+// survey is that of all samples, or of those of the options.
+func (c *calibrator) survey() (*survey, error) {
+	if s := c.opt.seen; s != nil {
+		if s.all.survey == nil {
+			var err error
+			s.all.survey, err = newSurvey(c.g, c.obs, surveyOptions{samples: s.all.samples, part: s.all.part, counts: true})
+			if err != nil {
+				return nil, err
+			}
+		}
+		return s.all.survey, nil
+	}
+	for {
+		s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax})
+		if err == nil {
+			return s, nil
+		}
+		if err = c.dropSynthetic(err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sharpen counts anew what is left few bins by the limits of its readers: masked
+// elements lie far out.
+func (c *calibrator) sharpen() error {
+	within := map[*ir.Value]*stats{}
+	for v, s := range c.obs.stats {
+		if len(s.hist.n) > 0 && s.hi > s.lo && math.Ldexp(s.hi-s.lo, -s.hist.exp) < float64(len(s.hist.n))/2 {
+			within[v] = s
+		}
+	}
+	if len(within) == 0 {
+		return nil
+	}
+	s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within})
+	if err != nil {
+		return err
+	}
+	for v := range within {
+		x := s.of(v, func(int) bool { return true })
+		c.obs.stats[v].hist, c.obs.stats[v].zeros = x.hist, x.zeros
+	}
 	return nil
 }
 
@@ -294,55 +351,87 @@ func (c *calibrator) dropSynthetic(err error) error {
 		return d
 	}
 	c.opt.Samples = slices.Delete(slices.Clone(c.opt.Samples), s.sample, s.sample+1)
-	c.obs.samples = c.opt.Samples
 	return nil
 }
 
 // choose gives every value its scale and zero point.
 func (c *calibrator) choose() {
-	c.floatTails()
-	list := c.share().collect()
+	c.methods = map[*ir.Value]option.Method{}
+	list := c.groups()
 	var known map[int]affine
 	if c.opt.seen != nil {
 		known = c.opt.seen.ranges[c.opt.Method]
 	}
-	parallelEach(len(list), func(i int) {
-		k := list[i]
-		if k.fixed != nil {
-			k.params = affineFrom(k.fixed)
-			return
+	if known == nil {
+		known = c.rangesOf(list, c.opt.Method)
+		if c.opt.seen != nil { // other candidates with this method have the same groups
+			c.opt.seen.ranges[c.opt.Method] = known
 		}
-		var ok bool
-		if k.params, ok = known[k.members[0].ID]; !ok {
-			k.params = c.rangeOf(k)
-		}
-	})
-	if known == nil && c.opt.seen != nil { // other candidates with this method have the same groups
-		known = map[int]affine{}
-		for _, k := range list {
-			known[k.members[0].ID] = k.params
-		}
-		c.opt.seen.ranges[c.opt.Method] = known
+	}
+	for _, k := range list {
+		k.params = known[k.members[0].ID]
 	}
 	for _, k := range list {
 		for _, v := range k.members {
+			if k.fixed == nil {
+				c.methods[v] = c.methodOf(k, c.opt.Method)
+			}
 			c.params[v] = k.params
 		}
 	}
 	c.raiseScales(list)
 }
 
-// rangeOf is the quantisation of a group by the chosen method.
-func (c *calibrator) rangeOf(k *group) affine { return c.rangeFor(k, c.dataType(k.members[0])) }
+// groups are the values that have one quantisation.
+func (c *calibrator) groups() []*group {
+	c.floatTails()
+	return c.share().collect()
+}
 
-// rangeFor is rangeOf in an element type. The range of int16 has room for all
-// that was seen: clipping would win nothing.
-func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
+// rangesOf are the quantisations of groups by a method, by their first values.
+func (c *calibrator) rangesOf(list []*group, m option.Method) map[int]affine {
+	found := make([]affine, len(list))
+	parallelEach(len(list), func(i int) {
+		k := list[i]
+		m := c.methodOf(k, m)
+		if c.opt.seen != nil {
+			if a, ok := c.opt.seen.ranges[m][k.members[0].ID]; ok {
+				found[i] = a
+				return
+			}
+		}
+		if k.fixed != nil {
+			found[i] = affineFrom(k.fixed)
+		} else {
+			found[i] = c.rangeFor(k, c.dataType(k.members[0]), m)
+		}
+	})
+	ranges := make(map[int]affine, len(list))
+	for i, k := range list {
+		ranges[k.members[0].ID] = found[i]
+	}
+	return ranges
+}
+
+// methodOf is the method for a group: its own where each has one.
+func (c *calibrator) methodOf(k *group, m option.Method) option.Method {
+	if m == option.PerLayer && c.opt.seen != nil {
+		if m, ok := c.opt.seen.method[k.members[0].ID]; ok {
+			return m
+		}
+		return option.MinMax // all methods agree
+	}
+	return m
+}
+
+// rangeFor is the quantisation of a group in an element type, by a method. The range
+// of int16 has room for all that was seen: clipping would win nothing.
+func (c *calibrator) rangeFor(k *group, t tensor.DType, m option.Method) affine {
 	lo, hi := c.bounds(k.members)
 	if t == tensor.I16 {
 		return symmetric16(lo, hi)
 	}
-	if c.opt.Method == option.MinMax || hi <= lo {
+	if m == option.MinMax || hi <= lo {
 		return affineOf(lo, hi)
 	}
 	var x, w []float64
@@ -364,7 +453,7 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType) affine {
 	if len(x) == 0 {
 		return affineOf(lo, hi)
 	}
-	switch c.opt.Method {
+	switch m {
 	case option.Percentile:
 		return affineOf(percentile(x, w, zeros, c.opt.Percentile/100))
 	case option.Entropy:

@@ -191,7 +191,7 @@ func (c *calibrator) edge(n *ir.Node, r rule, v *ir.Value) ir.Type {
 	case t == tensor.I16:
 		return v.Type.WithQuant(t, ir.PerTensor(float32(c.params[v].scale/128), 0))
 	}
-	return v.Type.WithQuant(t, c.rangeFor(&group{members: []*ir.Value{v}}, t).quant())
+	return v.Type.WithQuant(t, c.rangeFor(&group{members: []*ir.Value{v}}, t, c.opt.Method).quant())
 }
 
 // converted is d, a dequantised value, quantised once more as t; made once.

@@ -16,58 +16,78 @@ func divergence(x, w []float64, lo, hi float64) cost {
 	for i, v := range x {
 		hist[min(max(int((v-lo)/width), 0), entropyBins-1)] += w[i]
 	}
-	ref := make([]float64, entropyBins)
+	own := make([]float64, entropyBins) // h*log(h)
 	level := make([]int, entropyBins)
-	var mass [256]float64
+	for i, h := range hist {
+		own[i] = timesLog(h)
+	}
+	var mass, ref [256]float64
 	var used [256]int
 	return func(a affine) float64 {
 		first, last := -1, -1
-		for i := range hist {
+		below, above := 0.0, 0.0 // mass outside of the range
+		for i, h := range hist {
 			c := lo + (float64(i)+0.5)*width
-			q := math.RoundToEven(c/a.scale) + a.zero
-			level[i] = int(q)
-			if q >= -128 && q <= 127 {
+			switch q := math.RoundToEven(c/a.scale) + a.zero; {
+			case q < -128:
+				below += h
+			case q > 127:
+				above += h
+			default:
 				if first < 0 {
 					first = i
 				}
 				last = i
+				level[i] = int(q) + 128
 			}
 		}
 		if first < 0 {
 			return math.Inf(1)
 		}
-		copy(ref, hist)
-		for i := 0; i < first; i++ {
-			ref[first] += hist[i]
-		}
-		for i := last + 1; i < len(hist); i++ {
-			ref[last] += hist[i]
-		}
 		clear(mass[:])
+		clear(ref[:])
 		clear(used[:])
-		total, kept := 0.0, 0.0
+		kept, sum := 0.0, 0.0
 		for i := first; i <= last; i++ {
-			l := level[i] + 128
+			l, r := level[i], hist[i]
 			mass[l] += hist[i]
 			kept += hist[i]
-			total += ref[i]
-			if ref[i] > 0 {
+			if i == first || i == last { // they get what lies outside
+				if i == first {
+					r += below
+				}
+				if i == last {
+					r += above
+				}
+				sum += timesLog(r)
+			} else {
+				sum += own[i]
+			}
+			ref[l] += r
+			if r > 0 {
 				used[l]++
 			}
 		}
 		if kept == 0 {
 			return math.Inf(1)
 		}
+		// The sum of p*log(p/q), where q is the same in all bins of a level.
 		const floor = 1e-12 // a level without mass where the reference has some
-		kl := 0.0
-		for i := first; i <= last; i++ {
-			if ref[i] == 0 {
-				continue
+		total := kept + below + above
+		kl := sum/total - math.Log(total)
+		for l, r := range ref {
+			if r > 0 {
+				kl -= r / total * math.Log(max(mass[l]/kept/float64(used[l]), floor))
 			}
-			l := level[i] + 128
-			p, q := ref[i]/total, mass[l]/kept/float64(used[l])
-			kl += p * math.Log(p/max(q, floor))
 		}
 		return kl
 	}
+}
+
+// timesLog is x*log(x).
+func timesLog(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return x * math.Log(x)
 }

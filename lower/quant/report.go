@@ -60,6 +60,8 @@ type LayerReport struct {
 	Range []float64 `json:"range"` // reals that the lowest and highest integer stand for
 	Scale float64   `json:"scale"`
 	Zero  int       `json:"zero_point"`
+	// Method found the range; empty where the operator prescribes it.
+	Method string `json:"method,omitempty"`
 	// SQNR is the signal-to-noise ratio against the float model, with the
 	// errors of all layers before, in dB.
 	SQNR float64 `json:"sqnr_db"`
@@ -142,6 +144,9 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
 			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]),
 				float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
+		if m, ok := c.methods[x]; ok {
+			l.Method = m.String()
+		}
 		if x.Def != nil {
 			l.Layer, l.Op = x.Def.Name, x.Def.Op.Name
 			if len(x.Def.Origin) > 0 {

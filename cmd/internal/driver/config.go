@@ -109,9 +109,9 @@ type Config struct {
 
 // Defaults is what the command line gives without further flags.
 func Defaults() Config {
-	return Config{BiasCorrect: true, Rounding: option.Adaptive, Legalize: true, DeadChannels: true, Fuse: true,
-		Align: option.AlignAuto, MaxSegments: -1, MaxFallback: -1, Project: "make,cmake", Cases: 3,
-		Eval: EvalConfig{TopK: 5}}
+	return Config{CalibMethod: option.PerLayer, BiasCorrect: true, Rounding: option.Adaptive, Legalize: true,
+		DeadChannels: true, Fuse: true, Align: option.AlignAuto, MaxSegments: -1, MaxFallback: -1,
+		Project: "make,cmake", Cases: 3, Eval: EvalConfig{TopK: 5}}
 }
 
 func (c *Config) context() context.Context {

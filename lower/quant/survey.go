@@ -1,0 +1,193 @@
+package quant
+
+import (
+	"math"
+	"runtime"
+	"sync"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// survey is what one run of the float graph on every sample tells of its values, by
+// parts of the samples: what is held out in one way of calibrating is seen in
+// another. Results do not depend on the number of workers.
+type survey struct {
+	part   []int // of every sample
+	values map[int]*surveyed
+	rows   map[int][][]row // by node, of every sample
+}
+
+// surveyed is one value.
+type surveyed struct {
+	mu    sync.Mutex
+	parts []stats
+	exact [][]float32 // of every sample; nil where there are too many elements
+}
+
+// surveyOptions say what a survey looks at.
+type surveyOptions struct {
+	samples []Sample
+	part    []int // of every sample; nil: all are one
+	counts  bool  // histograms, or elements, and not ranges alone
+	// within, when set, has the values that are looked at and the ranges that their elements
+	// are brought into.
+	within map[*ir.Value]*stats
+}
+
+// newSurvey runs g. Watched are values that have stats, and rows of nodes.
+func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
+	n := len(opt.samples)
+	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{}}
+	if s.part == nil {
+		s.part = make([]int, n)
+	}
+	parts := 0
+	for _, p := range s.part {
+		parts = max(parts, p+1)
+	}
+	most := exactElems
+	if len(o.stats) > 0 {
+		most = min(most, observedElems/len(o.stats))
+	}
+	for v := range o.stats {
+		if opt.within != nil && opt.within[v] == nil {
+			continue
+		}
+		x := &surveyed{parts: make([]stats, parts)}
+		for i := range x.parts {
+			x.parts[i].lo, x.parts[i].hi = math.Inf(1), math.Inf(-1)
+		}
+		if opt.counts && opt.within == nil && v.Type.Elems()*n <= most {
+			x.exact = make([][]float32, n)
+		}
+		s.values[v.ID] = x
+	}
+	readers := map[*ir.Value][]*ir.Node{}
+	for n := range o.rows {
+		readers[n.In[0]] = append(readers[n.In[0]], n)
+		s.rows[n.ID] = make([][]row, len(opt.samples))
+	}
+	bins := min(histBins*2/max(parts, 2), observedBins/max(len(s.values)*parts, 1))
+	rowsEach := max(maxRows/max(n, 1), 16)
+	scratch := make([]tally, runtime.GOMAXPROCS(0))
+	return s, forSamples(n, func(w, i int) error {
+		var bad error
+		_, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+			x := s.values[v.ID]
+			if x == nil || o.stats[v] == nil {
+				return
+			}
+			for _, n := range readers[v] {
+				s.rows[n.ID][i] = o.rows[n].collect(d, rowsEach)
+			}
+			data := tensor.As[float32](d)
+			one := rangeOf(data)
+			if one.nan && bad == nil {
+				bad = notANumber(v)
+			}
+			if r := opt.within[v]; r != nil {
+				one.lo, one.hi = r.lo, r.hi
+			}
+			var zeros int64
+			h := &scratch[w]
+			h.n = h.n[:0]
+			switch {
+			case x.exact != nil:
+				x.exact[i] = data
+			case opt.counts && one.lo <= one.hi:
+				zeros = h.count(data, one.lo, one.hi, bins)
+			}
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			p := &x.parts[s.part[i]]
+			p.join(&one.stats)
+			p.zeros += zeros
+			p.hist.add(h, bins)
+		})
+		if err == nil {
+			err = bad
+		}
+		return err
+	})
+}
+
+// oneRange is the range of one tensor.
+type oneRange struct {
+	stats
+	nan bool
+}
+
+func rangeOf(x []float32) oneRange {
+	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
+	odd := false
+	for _, f := range x {
+		odd = odd || f-f != 0
+		if f < lo {
+			lo = f
+		}
+		if f > hi {
+			hi = f
+		}
+	}
+	r := oneRange{stats: stats{lo: float64(lo), hi: float64(hi), count: int64(len(x))}}
+	if !odd {
+		return r
+	}
+	r.lo, r.hi = math.Inf(1), math.Inf(-1)
+	for _, f := range x {
+		e := float64(f)
+		switch {
+		case e-e == 0:
+			r.lo, r.hi = min(r.lo, e), max(r.hi, e)
+		case e != e:
+			r.nan = true
+		default: // infinities (masks) saturate
+			r.negInf, r.posInf = r.negInf || e < 0, r.posInf || e > 0
+		}
+	}
+	return r
+}
+
+// join adds ranges and counts, without elements.
+func (s *stats) join(x *stats) {
+	s.lo, s.hi = min(s.lo, x.lo), max(s.hi, x.hi)
+	s.negInf, s.posInf = s.negInf || x.negInf, s.posInf || x.posInf
+	s.count += x.count
+}
+
+// of is what the survey says of a value, on the samples of some parts.
+func (s *survey) of(v *ir.Value, in func(part int) bool) *stats {
+	x := s.values[v.ID]
+	if x == nil {
+		return nil
+	}
+	all := &stats{lo: math.Inf(1), hi: math.Inf(-1)}
+	for i := range x.parts {
+		if p := &x.parts[i]; in(i) && p.count > 0 {
+			all.join(p)
+			all.zeros += p.zeros
+			all.hist.add(&p.hist, max(len(p.hist.n), histBins))
+		}
+	}
+	for i, e := range x.exact {
+		if in(s.part[i]) {
+			all.exact = append(all.exact, e...)
+		}
+	}
+	if all.lo > all.hi {
+		all.lo, all.hi = 0, 0
+	}
+	return all
+}
+
+// rowsOf are the rows of a node that normalises.
+func (s *survey) rowsOf(n *ir.Node, in func(part int) bool) (all []row) {
+	for i, r := range s.rows[n.ID] {
+		if in(s.part[i]) {
+			all = append(all, r...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package quant
+
+import "math"
+
+// histBins bounds the bins of a histogram. At least half as many are in use: 8 for a
+// step of a range that is clipped to a half.
+const histBins = 8192
+
+// tally counts numbers in bins whose width is a power of two, bin i those from
+// i times the width on. The width follows from the least and the largest number
+// alone: histograms may be added up in any order.
+type tally struct {
+	exp   int      // of the width
+	first int      // bin that n begins with
+	n     []uint32 // counts, as many as fit
+}
+
+// binExp is the least exponent with which bins hold all from lo to hi.
+func binExp(lo, hi float64, bins int) int {
+	_, e := math.Frexp(max(-lo, hi))
+	_, b := math.Frexp(float64(bins))
+	e -= b // too fine by two at most
+	for binOf(hi, e)-binOf(lo, e) >= bins {
+		e++
+	}
+	return e
+}
+
+func binOf(f float64, exp int) int { return int(math.Floor(math.Ldexp(f, -exp))) }
+
+// count counts finite numbers from lo to hi in place of what was counted before;
+// zeros are given apart, since every quantisation represents them.
+func (h *tally) count(x []float32, lo, hi float64, bins int) (zeros int64) {
+	h.exp = binExp(lo, hi, bins)
+	h.first = binOf(lo, h.exp)
+	used := binOf(hi, h.exp) - h.first + 1
+	if cap(h.n) < used {
+		h.n = make([]uint32, used, bins)
+	}
+	h.n = h.n[:used]
+	clear(h.n)
+	k := math.Ldexp(1, -h.exp)
+	for _, f := range x {
+		e := float64(f)
+		switch {
+		case e == 0:
+			zeros++
+		case e-e == 0:
+			t := min(max(e, lo), hi) * k
+			i := int(t)
+			if float64(i) > t {
+				i--
+			}
+			h.n[i-h.first]++
+		}
+	}
+	return zeros
+}
+
+// add adds the counts of g, which cover less than bins together with those of h.
+func (h *tally) add(g *tally, bins int) {
+	if len(g.n) == 0 {
+		return
+	}
+	if len(h.n) == 0 {
+		h.exp, h.first, h.n = g.exp, g.first, append([]uint32(nil), g.n...)
+		return
+	}
+	exp := max(h.exp, g.exp)
+	for max(h.last(exp), g.last(exp))-min(h.at(0, exp), g.at(0, exp)) >= bins {
+		exp++
+	}
+	first, last := min(h.at(0, exp), g.at(0, exp)), max(h.last(exp), g.last(exp))
+	if exp != h.exp || first != h.first || last != h.last(exp) {
+		n := make([]uint32, last-first+1)
+		for i, k := range h.n {
+			raise(&n[h.at(i, exp)-first], k)
+		}
+		h.exp, h.first, h.n = exp, first, n
+	}
+	for i, k := range g.n {
+		raise(&h.n[g.at(i, exp)-first], k)
+	}
+}
+
+// raise adds to a count.
+func raise(n *uint32, by uint32) { *n += min(by, math.MaxUint32-*n) }
+
+// at is the bin of a width that holds bin i of h.
+func (h *tally) at(i, exp int) int    { return (h.first + i) >> min(exp-h.exp, 62) }
+func (h *tally) last(exp int) int     { return h.at(len(h.n)-1, exp) }
+func (h *tally) middle(i int) float64 { return math.Ldexp(float64(h.first+i)+0.5, h.exp) }

@@ -1,0 +1,48 @@
+package quant
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestTallyOrder: tallies of parts add up to that of the whole, in any order,
+// whatever their ranges.
+func TestTallyOrder(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		bins := 16 << r.IntN(4)
+		shift := r.NormFloat64() * float64(r.IntN(3))
+		var all []float32
+		var parts [][]float32
+		for range 2 + r.IntN(5) {
+			part := make([]float32, 1+r.IntN(50))
+			size := math.Ldexp(1, r.IntN(30)-15)
+			for i := range part {
+				part[i] = float32((r.NormFloat64() + shift) * size)
+			}
+			all, parts = append(all, part...), append(parts, part)
+		}
+		count := func(x []float32) *tally {
+			var h tally
+			lo, hi := float64(slices.Min(x)), float64(slices.Max(x))
+			h.count(x, lo, hi, bins)
+			return &h
+		}
+		want := count(all)
+		if len(want.n) > bins || 4*len(want.n) < bins && slices.Min(all) < 0 && slices.Max(all) > 0 {
+			t.Errorf("seed %d: %d bins in use, of %d", seed, len(want.n), bins)
+		}
+		for range 3 {
+			r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+			var got tally
+			for _, p := range parts {
+				got.add(count(p), bins)
+			}
+			if got.exp != want.exp || got.first != want.first || !slices.Equal(got.n, want.n) {
+				t.Fatalf("seed %d: %+v in parts, %+v together", seed, got, want)
+			}
+		}
+	}
+}
