@@ -296,8 +296,8 @@ func (c *calibrator) survey() (*survey, error) {
 	if s := c.opt.seen; s != nil {
 		if s.all.survey == nil {
 			var err error
-			s.all.survey, err = newSurvey(c.g, c.obs, surveyOptions{samples: s.all.samples, part: s.all.part, counts: true})
-			if err != nil {
+			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true}
+			if s.all.survey, err = newSurvey(c.g, c.obs, o); err != nil {
 				return nil, err
 			}
 		}
