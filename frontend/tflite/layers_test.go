@@ -32,6 +32,13 @@ func TestLayers(t *testing.T) {
 				}
 				in = append(in, d)
 			}
+			for _, v := range g.In[len(in):] {
+				for _, s := range m.State {
+					if s.In == v.Name {
+						in = append(in, s.Init)
+					}
+				}
+			}
 			out, err := interp.Run(g, in, nil)
 			if err != nil {
 				t.Fatal(err)

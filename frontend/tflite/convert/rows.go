@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"maps"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -122,6 +123,28 @@ func init() {
 		"VAR_HANDLE":                   {0, 1, varHandle},
 		"ZEROS_LIKE":                   {1, 1, zeros},
 	}
+	maps.Copy(rows, customRows)
+}
+
+// customRows are operators that have no number in the format.
+var customRows = map[string]row{
+	"CIRCULAR_BUFFER":                     {1, 1, circularBuffer},
+	"SignalDelay":                         {1, 1, signalDelay},
+	"SignalEnergy":                        {1, 1, signalEnergy},
+	"SignalFftAutoScale":                  {1, 2, signalAutoScale},
+	"SignalFilterBank":                    {6, 1, filterBank},
+	"SignalFilterBankLog":                 {1, 1, signalLog},
+	"SignalFilterBankSquareRoot":          {2, 1, signalRoot},
+	"SignalFilterBankSpectralSubtraction": {1, 2, spectralSubtraction},
+	"SignalFramer":                        {1, 2, signalFramer},
+	"SignalOverlapAdd":                    {1, 1, signalOverlapAdd},
+	"SignalPCAN":                          {3, 1, pcan},
+	"SignalStacker":                       {1, 2, signalStacker},
+	"SignalWindow":                        {2, 1, signalWindow},
+	"TFLM_DECODE": {0, 0, refused("the model's tensors are compressed for TensorFlow Lite Micro; give nncc the model " +
+		"from before the compression")},
+	"ethos-u": {0, 0, refused("the model is compiled for an Ethos-U accelerator, by Vela; give nncc the model from " +
+		"before that")},
 }
 
 // operands are one operator being written.

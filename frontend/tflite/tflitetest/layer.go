@@ -12,10 +12,10 @@ import (
 )
 
 // Types are element types by their names, with the format's numbers.
-var Types = map[string]int8{"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9, "u32": 15, "i4": 17}
+var Types = map[string]int8{"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9, "u32": 15, "u64": 12, "i4": 17}
 
 // sizes are the bytes of an element.
-var sizes = map[string]int{"f32": 4, "i32": 4, "u8": 1, "i64": 8, "bool": 1, "i16": 2, "i8": 1, "u32": 4}
+var sizes = map[string]int{"f32": 4, "i32": 4, "u8": 1, "i64": 8, "bool": 1, "i16": 2, "i8": 1, "u32": 4, "u64": 8}
 
 // Layer is a model of one operator.
 type Layer struct {
@@ -91,14 +91,18 @@ func (l *Layer) random(typ string, shape ...int32) int32 {
 }
 
 // Random gives n elements: floats in (-4, 4), int32 and int64 in [-1000, 1000), int16,
-// int8 and uint8 of the whole range.
+// int8 and uint8 of the whole range, uint32 and uint64 of all sizes.
 func Random(rng *rand.Rand, typ string, n int) []byte {
 	b := []byte{}
 	for range n {
 		switch typ {
 		case "f32":
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(rng.Float32()*8-4))
-		case "i32", "u32":
+		case "u32":
+			b = binary.LittleEndian.AppendUint32(b, rng.Uint32()>>rng.IntN(32))
+		case "u64":
+			b = binary.LittleEndian.AppendUint64(b, rng.Uint64()>>rng.IntN(64))
+		case "i32":
 			b = binary.LittleEndian.AppendUint32(b, uint32(rng.IntN(2000)-1000))
 		case "i64":
 			b = binary.LittleEndian.AppendUint64(b, uint64(rng.IntN(2000)-1000))
@@ -213,7 +217,7 @@ func layersOf(op string, types []string, fill func(l *Layer)) []*Layer {
 
 // Layers are models of one operator each: every operator that nncc reads, in the types
 // that TensorFlow Lite Micro has it in.
-func Layers() []*Layer { return slices.Concat(moving(), arithmetic()) }
+func Layers() []*Layer { return slices.Concat(moving(), arithmetic(), signals()) }
 
 // Amid is the layer between others: sums with constants, in the quantisations of its
 // inputs and results. nil where it has no inputs or results of int8.

@@ -81,6 +81,9 @@ static inline double nncc_el_widen_f32(float v)
 /* Logistic function and hyperbolic tangent of v * mult * 2^shift (shift <= 0) in units of 1/12288, as Q0.15. */
 /* KERNELS(curve_s16) */
 
+/* Square root of v, rounded; scale times the natural logarithm of v << shift in 1/65536, at most 32767. */
+/* KERNELS(signal) */
+
 /* ---- sampling -------------------------------------------------------------------------------- */
 
 /* v mirrored at lo and hi until it lies between them; lo where they are one. */
