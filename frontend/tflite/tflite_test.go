@@ -154,15 +154,18 @@ func TestInt4(t *testing.T) {
 // takes more than the limits.
 func TestMutated(t *testing.T) {
 	files := [][]byte{network().Bytes()}
+	for _, l := range tflitetest.Layers() {
+		files = append(files, l.Bytes())
+	}
 	for _, p := range sharedata.Glob("tflite", "*.tflite") {
 		if b, err := os.ReadFile(p); err == nil && (len(b) < 8<<10 || testenv.Long()) {
 			files = append(files, b)
 		}
 	}
 	rng := rand.New(rand.NewPCG(5, 5))
-	rounds := 300
+	rounds := 2000
 	if testenv.Long() {
-		rounds = 5000
+		rounds = 50000
 	}
 	accepted := 0
 	for range rounds {

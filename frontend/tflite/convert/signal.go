@@ -233,8 +233,8 @@ func spectralSubtraction(n *operands) error {
 		err = n.of(u32s, []tensor.DType{tensor.U32, tensor.U32})
 	}
 	x, y := n.in(0), n.out()
-	if err == nil && (o[4] != x.Elems() || !slices.Equal(x.Shape, y.Shape) || !slices.Equal(x.Shape, n.o.Out[1].Shape) ||
-		min(o[7], o[8]) < 0 || max(o[7], o[8]) > 31) {
+	if err == nil && (o[4] != x.Elems() || !slices.Equal(x.Shape, y.Shape) ||
+		!slices.Equal(x.Shape, n.o.Out[1].Shape) || min(o[7], o[8]) < 0 || max(o[7], o[8]) > 31) {
 		err = fmt.Errorf("%d channels of %v, %d and %d bits", o[4], x.Shape, o[7], o[8])
 	}
 	if err != nil {

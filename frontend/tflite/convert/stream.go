@@ -97,7 +97,8 @@ func signalStacker(n *operands) error {
 	width := left + o[2] + 1
 	if channels < 1 || min(left, o[2]) < 0 || step < 1 || step > width || x.Elems() != channels ||
 		y.Elems() != channels*width || len(x.Shape) != 1 || len(y.Shape) != 1 {
-		return fmt.Errorf("%d channels, context %d and %d, step %d, for a result %v", channels, left, o[2], step, y.Shape)
+		return fmt.Errorf("%d channels, context %d and %d, step %d, for a result %v", channels, left, o[2], step,
+			y.Shape)
 	}
 	count := n.memory("frames", tensor.I32) // since the last result, and what is left of it
 	begun := n.memory("begun", tensor.I32)  // 0 before the first frame
@@ -196,16 +197,16 @@ func circularBuffer(n *operands) error {
 	x, y := n.in(0), n.out()
 	if len(x.Shape) != 4 || len(y.Shape) != 4 || x.DType != y.DType || x.Shape[0] != 1 || x.Shape[1] != 1 ||
 		!slices.Equal(x.Shape[2:], y.Shape[2:]) || y.Shape[1] < 1 || y.Shape[0] != 1 {
-		return fmt.Errorf("inputs %s%v kept as %s%v, want [1, 1, n, depth] and [1, slots, n, depth] of one type", x.DType,
-			x.Shape, y.DType, y.Shape)
+		return fmt.Errorf("inputs %s%v kept as %s%v, want [1, 1, n, depth] and [1, slots, n, depth] of one type",
+			x.DType, x.Shape, y.DType, y.Shape)
 	}
 	o, err := n.numbers("cycles_max")
 	if err != nil {
 		return err
 	}
 	if o[0] != 1 {
-		return fmt.Errorf("cycles_max %d: runs that end here without a result; want 1, and the rest of the model called "+
-			"each %d runs", o[0], o[0])
+		return fmt.Errorf("cycles_max %d: runs that end here without a result; want 1, and the rest of the model "+
+			"called each %d runs", o[0], o[0])
 	}
 	v := n.c.vars.add(y.Name + "/slots")
 	v.like = y

@@ -12,7 +12,9 @@ import (
 )
 
 // Types are element types by their names, with the format's numbers.
-var Types = map[string]int8{"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9, "u32": 15, "u64": 12, "i4": 17}
+var Types = map[string]int8{
+	"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9, "u32": 15, "u64": 12, "i4": 17,
+}
 
 // sizes are the bytes of an element.
 var sizes = map[string]int{"f32": 4, "i32": 4, "u8": 1, "i64": 8, "bool": 1, "i16": 2, "i8": 1, "u32": 4, "u64": 8}

@@ -22,7 +22,8 @@ func signals() []*Layer {
 		l.do(custom(map[string]int{"delay_length": 5}), []int32{plain(l, "i16", 2, 3)}, result(l, "i16", 2, 3))
 	})
 	layer("SignalEnergy", "i16", func(l *Layer) {
-		l.do(custom(map[string]int{"start_index": 0, "end_index": 9}), []int32{plain(l, "i16", 18)}, result(l, "u32", 9))
+		l.do(custom(map[string]int{"start_index": 0, "end_index": 9}), []int32{plain(l, "i16", 18)},
+			result(l, "u32", 9))
 	})
 	layer("SignalFftAutoScale", "i16", func(l *Layer) {
 		l.do(options{}, []int32{plain(l, "i16", 12)}, result(l, "i16", 12), result(l, "i32"))
