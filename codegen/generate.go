@@ -41,6 +41,8 @@ type Options struct {
 	Library *runtimec.Library
 	// Drivers are C files of an accelerator that brings its own; nil: it has none.
 	Drivers fs.FS
+	// Preprocess are the inputs for which C makes them of what a device gives.
+	Preprocess []Preprocess
 	// InputNotes are remarks on inputs, by name, for the header.
 	InputNotes map[string]string
 }
@@ -76,6 +78,7 @@ type Info struct {
 	ArenaMacro   string
 	WeightBinary bool
 	Images       []string // files linked as they are: accelerator programs, in step order
+	Preprocess   []PreprocessInfo
 }
 
 // IOInfo names one input or output in C.
@@ -108,7 +111,14 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 	e := newEmitter(p, o.Prefix)
 	v := e.model(o)
 	info := e.info(v)
-	runtime, err := o.Library.Files(append(sortedKeys(e.funcs), sortedKeys(e.sources)...)...)
+	var err error
+	if v.Pre, err = preprocessViews(o, info.Inputs, v.Inputs); err != nil {
+		return nil, nil, err
+	}
+	for _, x := range v.Pre {
+		info.Preprocess = append(info.Preprocess, x.PreprocessInfo)
+	}
+	runtime, err := o.Library.Files(slices.Concat(sortedKeys(e.funcs), sortedKeys(e.sources), preFunctions(v.Pre))...)
 	if err != nil {
 		return nil, nil, bug.Errorf("runtime sources: %w", err)
 	}

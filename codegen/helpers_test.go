@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/preprocess"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
@@ -256,6 +257,13 @@ func models() []*model {
 			out "b" = %b
 			out "c" = %c
 			out "d" = %d`},
+		{prefix: "camera", opt: codegen.Options{Preprocess: []codegen.Preprocess{cameraOf("x"), soundOf("z")}}, src: `
+			in %x : i8[1,3,5,7] q(0.0078125:0)
+			in %z : f32[2,30]
+			%y : i8[1,3,5,7] q(0.0078125:0) = Identity(%x)
+			%w = Relu(%z)
+			out "y" = %y
+			out "w" = %w`},
 		{prefix: "hostile", opt: codegen.Options{Source: "*/ int evil; /* ??/\n\\", Board: "a*/b",
 			Notes: []string{"line\none `x` */"}}, src: `
 			in %"*/ #error x /*" : f32[2]
@@ -280,4 +288,19 @@ func models() []*model {
 			%y = Mul(%t, %k)
 			out "*/" = %y`},
 	}
+}
+
+// cameraOf is preprocessing of frames for an input [1,3,5,7].
+func cameraOf(input string) codegen.Preprocess {
+	m := &preprocess.Image{Format: preprocess.RGB565, Width: 20, Height: 10, OutWidth: 7, OutHeight: 5, Channels: 3}
+	m.Place(preprocess.Fit)
+	v := preprocess.Values{Scale: 1. / 127.5, Mean: 1, Std: 1}
+	return codegen.Preprocess{Input: input, Image: m, Values: []preprocess.Values{v, v, v},
+		Strides: preprocess.Strides{Row: 7, Column: 1, Channel: 35}, Says: "frames */ become %s \\"}
+}
+
+// soundOf is preprocessing of samples for an input [2,30].
+func soundOf(input string) codegen.Preprocess {
+	return codegen.Preprocess{Input: input, Says: "samples",
+		Sound: &preprocess.Sound{Frames: 2, Window: 30, Hop: 10, Scale: 1. / 32768}}
 }

@@ -77,8 +77,9 @@ func Prefix(name string) string {
 // ownNames are what a model's files define besides the names derived from
 // inputs and outputs, without prefix: %P and %U stand for it in both cases.
 var ownNames = regexp.MustCompile(
-	`^(%P_(run|reset|check|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check)|` +
-		`%U_(ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H))$`)
+	`^(%P_(run|reset|check|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check|` +
+		`preprocess_check|preprocess_(params|table)_\d+)|` +
+		`%U_(ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)
@@ -90,10 +91,12 @@ var libraryTypes = regexp.MustCompile(`^(u?int(8|16|32|64|ptr|max|_least\d+|_fas
 // derived are all identifiers that stand for an input or output called c.
 func derived(prefix, c string) []string {
 	d := []string{prefix + "_" + c}
-	for _, s := range []string{"quantize", "dequantize", "load", "store"} {
+	for _, s := range []string{"quantize", "dequantize", "load", "store", "preprocess", "preprocess_ring", "ring",
+		"ring_reset", "ring_push"} {
 		d = append(d, prefix+"_"+s+"_"+c)
 	}
-	for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT"} {
+	for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT", "FRAME_WIDTH", "FRAME_HEIGHT",
+		"FRAME_BYTES", "SAMPLES"} {
 		d = append(d, strings.ToUpper(prefix+"_"+c)+"_"+s)
 	}
 	return d

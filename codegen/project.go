@@ -67,6 +67,9 @@ func (v *modelView) Sources() []string {
 	if v.NeedsHelpers() {
 		s = append(s, v.Prefix+"_io.c")
 	}
+	if v.Preprocesses() {
+		s = append(s, v.Prefix+"_preprocess.c")
+	}
 	return append(s, v.Runtime.Own...)
 }
 

@@ -77,6 +77,10 @@ func renderAll(v *modelView) ([]File, error) {
 	if v.NeedsHelpers() {
 		jobs = append(jobs, job{v.Prefix + "_io.c", "io.c.tmpl"})
 	}
+	if v.Preprocesses() {
+		jobs = append(jobs, job{v.Prefix + "_preprocess.h", "preprocess.h.tmpl"},
+			job{v.Prefix + "_preprocess.c", "preprocess.c.tmpl"})
+	}
 	for _, p := range projects {
 		if v.Has(p.name) {
 			jobs = append(jobs, p.jobs(v)...)

@@ -32,6 +32,7 @@ type modelView struct {
 	Runtime   runtimeView
 	NeedsMath bool
 	Target    string // in CMake
+	Pre       []preView
 }
 
 // RunNeedsStatus reports whether any step returns a status.

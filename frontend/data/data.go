@@ -257,8 +257,10 @@ func (s *Set) assume(input, topic, format string, args ...any) {
 		return
 	}
 	s.said[input] = true
-	s.Diags.Add(diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
-		"says otherwise (nncc help %s)", input, fmt.Sprintf(format, args...), topic))
+	s.Diags.Add(
+		diag.Warnf("preprocess-assumed", "--preprocess", "input %s: nothing is declared, so %s; --preprocess "+
+			"says otherwise (nncc help %s)", input, fmt.Sprintf(format, args...), topic),
+	)
 }
 
 // toType gives reals in the type of an input.

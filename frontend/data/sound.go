@@ -19,6 +19,7 @@ type Sound struct {
 	Window int // samples of a frame; 0: the input is one frame
 	Hop    int // from one frame to the next; 0: Window
 	Scale  float64
+	Emit   bool // C is wanted that makes the input of samples
 }
 
 // NewSound is a recording of which nothing is declared.
@@ -62,6 +63,9 @@ var soundKeys = []key[Sound]{
 	{"hop", "a whole number", "samples from one frame to the next", func(x *Sound, v []string) (err error) {
 		x.Hop, err = whole(v, 1, preprocess.MaxSound)
 		return err
+	}},
+	{"emit", "true, false", "write C that makes the input of samples", func(x *Sound, v []string) error {
+		return truth(&x.Emit, v)
 	}},
 	{"scale", "a number or 1/32768", "sample * scale is the value, samples from -32768 to 32767", func(x *Sound,
 		v []string) error {
@@ -138,21 +142,25 @@ func wide(shape []int) (n int) {
 
 // String says what becomes of a recording, for messages.
 func (r *Recording) String() string {
+	channels := "the mean of channels"
+	if r.Spec.First {
+		channels = "the first channel"
+	}
+	return fmt.Sprintf("%s, %s, from the %s", r.said(), channels, r.Spec.Align)
+}
+
+// said is what becomes of samples.
+func (r *Recording) said() string {
 	s := fmt.Sprintf("%d samples", r.Sound.Length())
 	if r.Spec.Rate > 0 {
 		s += fmt.Sprintf(" at %d Hz", r.Spec.Rate)
 	} else {
-		s += " at the files' own rate"
+		s += " at their own rate"
 	}
 	if r.Sound.Frames > 1 {
 		s += fmt.Sprintf(" in %d frames of %d, %d apart", r.Sound.Frames, r.Sound.Window, r.Sound.Hop)
 	}
-	if r.Spec.First {
-		s += ", the first channel"
-	} else {
-		s += ", the mean of channels"
-	}
-	return s + fmt.Sprintf(", from the %s, values %.4g to %.4g", r.Spec.Align, r.Sound.Of(-32768), r.Sound.Of(32767))
+	return s + fmt.Sprintf(", values %.4g to %.4g", r.Sound.Of(-32768), r.Sound.Of(32767))
 }
 
 // recordings adds files with a recording each, read when they are asked for.

@@ -85,8 +85,8 @@ func TestWAV(t *testing.T) {
 	p := write(t, wav(1, 1, 8000, 16, pcm(16384, 0, 0)), dir, "plain.wav")
 	s := open(t, input(1, 3, 1), nil, p)
 	if x := sample(t, s, 0).Inputs[0]; x.Float(0) != 0.5 ||
-		!strings.Contains(fmt.Sprint(s.Diags), "3 samples at the files' own rate, the mean of "+
-			"channels, from the start, values -1 to 1; --preprocess says otherwise (nncc help audio)") {
+		!strings.Contains(fmt.Sprint(s.Diags), "3 samples at their own rate, values -1 to 1, "+
+			"the mean of channels, from the start; --preprocess says otherwise (nncc help audio)") {
 		t.Errorf("%v, %v", x.Floats(), s.Diags)
 	}
 }

@@ -41,6 +41,9 @@ type Image struct {
 	Height  int
 	Format  preprocess.Format // of the device's frames
 	Full    bool              // YUV of full range
+	// Emit asks for C that makes the input of the device's frames, which are of this size.
+	Emit                    bool
+	FrameWidth, FrameHeight int // 0: not said
 }
 
 // NewImage is an image of which nothing is declared.
@@ -123,6 +126,13 @@ var imageKeys = []key[Image]{
 			}
 			return nil
 		}},
+	{"frame", "WIDTHxHEIGHT", "the device's frames", func(x *Image, v []string) (err error) {
+		x.FrameWidth, x.FrameHeight, err = preprocess.Size(strings.Join(v, ","))
+		return err
+	}},
+	{"emit", "true, false", "write C that makes the input of such frames", func(x *Image, v []string) error {
+		return truth(&x.Emit, v)
+	}},
 	{"range", "limited, full", "of YUV: Y from 16 to 235, or from 0 to 255", func(x *Image, v []string) error {
 		var s string
 		err := oneOf(&s, v, "limited", "full")
@@ -223,6 +233,13 @@ func oneOf(to *string, v []string, all ...string) error {
 	}
 	*to = s
 	return nil
+}
+
+func truth(to *bool, v []string) error {
+	var s string
+	err := oneOf(&s, v, "true", "false")
+	*to = s == "true"
+	return err
 }
 
 // whole reads a whole number within bounds.

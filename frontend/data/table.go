@@ -49,10 +49,7 @@ var tableKeys = []key[Table]{
 		return oneOf(&x.Samples, v, "rows", "files")
 	}},
 	{"transpose", "true, false", "rows of a file are the input's last axis", func(x *Table, v []string) error {
-		var s string
-		err := oneOf(&s, v, "true", "false")
-		x.Transpose = s == "true"
-		return err
+		return truth(&x.Transpose, v)
 	}},
 	{"scale", "a number", "(number * scale - mean) / std is the value", func(x *Table, v []string) error {
 		return number(&x.Scale, v)
@@ -139,9 +136,17 @@ func (t *Table) samples(v *ir.Value, r *rows) (string, error) {
 	}
 	switch {
 	case what == "rows" && columns != elems || what == "files" && n*columns != elems:
-		return "", fmt.Errorf("%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
-			"sample, or as many numbers in a file; csv.columns picks columns", n, columns, named(r.columns), v.Name,
-			elems, shapeText(v.Type.Shape), elems)
+		return "", fmt.Errorf(
+			"%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
+				"sample, or as many numbers in a file; csv.columns picks columns",
+			n,
+			columns,
+			named(r.columns),
+			v.Name,
+			elems,
+			shapeText(v.Type.Shape),
+			elems,
+		)
 	case what == "files":
 		if why := along(v.Type.Shape, n, columns, t.Transpose); why != "" {
 			return "", errors.New(why)

@@ -60,14 +60,14 @@ func (f Format) RowBytes(width int) int {
 	return width
 }
 
-// yuv are the factors, in 1/256, that turn Y, U, V into red, green, blue.
-type yuv struct{ Offset, Y, RV, GU, GV, BU int32 }
+// YUV are the factors, in 1/256, that turn Y, U, V into red, green, blue.
+type YUV struct{ Offset, Y, RV, GU, GV, BU int32 }
 
 // ITU-R BT.601. Limited: Y from 16 to 235, as cameras send video; full: 0 to 255,
 // as in JPEG files.
 var (
-	limitedYUV = yuv{16, 298, 409, 100, 208, 516}
-	fullYUV    = yuv{0, 256, 359, 88, 183, 454}
+	limitedYUV = YUV{16, 298, 409, 100, 208, 516}
+	fullYUV    = YUV{0, 256, 359, 88, 183, 454}
 )
 
 // toByte is v/256, at least 0 and at most 255.
@@ -116,7 +116,7 @@ func (m *Image) colour(pair []byte, second int) [3]uint8 {
 	if m.Format == UYVY {
 		y, u, v = pair[2*second+1], pair[0], pair[2]
 	}
-	k := m.yuv()
+	k := m.YUV()
 	l := k.Y*(int32(y)-k.Offset) + 128
 	if m.Channels == 1 {
 		return [3]uint8{toByte(l)}
@@ -125,7 +125,8 @@ func (m *Image) colour(pair []byte, second int) [3]uint8 {
 	return [3]uint8{toByte(l + k.RV*e), toByte(l - k.GU*d - k.GV*e), toByte(l + k.BU*d)}
 }
 
-func (m *Image) yuv() yuv {
+// YUV are the factors of the frame's range, in 1/256.
+func (m *Image) YUV() YUV {
 	if m.FullRange {
 		return fullYUV
 	}

@@ -245,6 +245,10 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if err := d.program(out.Lowered.Program); err != nil {
 		return nil, err
 	}
+	pre, err := c.preprocessing(out)
+	if err != nil {
+		return nil, err
+	}
 	c.note("generating C")
 	sum := hex.EncodeToString(m.SHA256[:])
 	optFlags := spec.Toolchain.Speed
@@ -257,7 +261,7 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC,
 		AR:       spec.Toolchain.Prefix + "ar",
 		NativeIO: c.IOLayout == option.NativeLayout, Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
-		InputNotes: out.inputNotes(), Library: c.kernelSource, Drivers: opt.Drivers(),
+		Preprocess: pre, InputNotes: out.inputNotes(), Library: c.kernelSource, Drivers: opt.Drivers(),
 	})
 	if err != nil {
 		return nil, err

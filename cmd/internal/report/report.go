@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
@@ -29,23 +30,25 @@ type Report struct {
 	Board     string `json:"board"`
 	Precision string `json:"precision"`
 	// PrecisionLayers counts the layers by the precision that they compute in.
-	PrecisionLayers lower.Layers  `json:"precision_layers,omitempty"`
-	Inputs          []IO          `json:"inputs"`
-	Outputs         []IO          `json:"outputs"`
-	States          []State       `json:"states"`
-	Stream          *Stream       `json:"stream,omitempty"`
-	Segments        []Segment     `json:"segments"`
-	Fallback        []Fallback    `json:"fallback"`
-	Layers          []Layer       `json:"layers"`
-	Graph           *Graph        `json:"graph,omitempty"`
-	Rejections      []Rejection   `json:"rejections"`
-	Alignment       []align.Row   `json:"alignment"`
-	Fusion          []Fusion      `json:"fusion"`
-	Optimize        Optimize      `json:"optimize"`
-	DeadChannel     []Dead        `json:"dead_channels"`
-	Memory          Memory        `json:"memory"`
-	Code            *Code         `json:"code,omitempty"`
-	Calibration     *quant.Report `json:"calibration,omitempty"`
+	PrecisionLayers lower.Layers `json:"precision_layers,omitempty"`
+	Inputs          []IO         `json:"inputs"`
+	Outputs         []IO         `json:"outputs"`
+	// Preprocess is the C that makes inputs of what the device gives.
+	Preprocess  []codegen.PreprocessInfo `json:"preprocess,omitempty"`
+	States      []State                  `json:"states"`
+	Stream      *Stream                  `json:"stream,omitempty"`
+	Segments    []Segment                `json:"segments"`
+	Fallback    []Fallback               `json:"fallback"`
+	Layers      []Layer                  `json:"layers"`
+	Graph       *Graph                   `json:"graph,omitempty"`
+	Rejections  []Rejection              `json:"rejections"`
+	Alignment   []align.Row              `json:"alignment"`
+	Fusion      []Fusion                 `json:"fusion"`
+	Optimize    Optimize                 `json:"optimize"`
+	DeadChannel []Dead                   `json:"dead_channels"`
+	Memory      Memory                   `json:"memory"`
+	Code        *Code                    `json:"code,omitempty"`
+	Calibration *quant.Report            `json:"calibration,omitempty"`
 	// Gates are the limits that the program exceeds, with by how much and why.
 	Gates    []string `json:"exceeded_gates,omitempty"`
 	Warnings []string `json:"warnings"`
@@ -324,6 +327,7 @@ func New(o *Subject) *Report {
 		r.States = append(r.States, State{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),
 			x.Bytes})
 	}
+	r.Preprocess = o.Info.Preprocess
 	r.Stream = o.Stream()
 	for i := range o.Lowered.Program.Steps {
 		r.layer(o, i)

@@ -1,0 +1,98 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/preprocess"
+)
+
+// Device is what firmware does to get an input from its camera or microphone: Image or
+// Sound.
+type Device struct {
+	Input   string
+	Image   *preprocess.Image
+	Values  []preprocess.Values // of Image, by channel
+	Strides preprocess.Strides  // of Image, in the input's logical order
+	Sound   *preprocess.Sound
+	Rate    int    // of Sound, samples a second; 0: not said
+	Says    string // what becomes of a frame or recording
+}
+
+// Emits reports whether code is wanted for any input.
+func (s *Spec) Emits() bool {
+	if s == nil {
+		return false
+	}
+	list := []*Input{&s.All}
+	for _, in := range s.Inputs {
+		list = append(list, in)
+	}
+	return slices.ContainsFunc(list, func(in *Input) bool {
+		return in.Image != nil && in.Image.Emit || in.Sound != nil && in.Sound.Emit
+	})
+}
+
+// Devices are the inputs for which code is wanted (emit). in are the model's inputs.
+func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
+	if s == nil {
+		return nil, nil
+	}
+	if err := s.Check(ir.Names(in)); err != nil {
+		return nil, err
+	}
+	var out []Device
+	for _, v := range in {
+		d := s.Of(v.Name)
+		image, sound := d.Image != nil && d.Image.Emit, d.Sound != nil && d.Sound.Emit
+		switch {
+		case image && sound:
+			return nil, fmt.Errorf(
+				"--preprocess: input %s: emit is said of image and of audio; want one of them",
+				v.Name,
+			)
+		case image:
+			x, err := d.Image.device(v)
+			if err != nil {
+				return nil, fmt.Errorf("--preprocess: %w", err)
+			}
+			out = append(out, x)
+		case sound:
+			r, err := NewRecording(v, d.Sound)
+			if err != nil {
+				return nil, fmt.Errorf("--preprocess: %w", err)
+			}
+			out = append(out, Device{Input: v.Name, Sound: &r.Sound, Rate: d.Sound.Rate, Says: r.said()})
+		}
+	}
+	return out, nil
+}
+
+// device is what firmware does with frames.
+func (im *Image) device(v *ir.Value) (Device, error) {
+	p, err := NewPicture(v, im)
+	if err != nil {
+		return Device{}, err
+	}
+	if im.FrameWidth == 0 {
+		return Device{}, fmt.Errorf(
+			"input %s: image.emit wants image.frame, WIDTHxHEIGHT of what the camera gives",
+			v.Name,
+		)
+	}
+	m := p.Image(im.FrameWidth, im.FrameHeight)
+	if err := m.Check(); err != nil {
+		return Device{}, fmt.Errorf("image.frame: %w", err)
+	}
+	if m.Width%2 == 1 && (m.Format == preprocess.YUYV || m.Format == preprocess.UYVY) {
+		return Device{}, fmt.Errorf(
+			"image.frame: %d x %d pixels as %s, which come in pairs; want an even width",
+			m.Width,
+			m.Height,
+			m.Format,
+		)
+	}
+	says := fmt.Sprintf("%d x %d pixels of %s become %s", m.Width, m.Height, m.Format, p)
+	return Device{Input: v.Name, Image: m, Values: p.Values, Strides: p.Strides, Says: says}, nil
+}
