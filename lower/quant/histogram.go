@@ -129,10 +129,10 @@ func (s *stats) drawn(lo, hi float64) *Histogram {
 		return nil
 	}
 	counts := make([]int64, drawnBins)
-	zeros, clipped := int(s.zeros), 0
+	zeros, clipped, rounded := int(s.zeros), 0, (hi-lo)/510 // half a step of 8 bits
 	add := func(x float64, n int64) {
 		counts[min(max(int((x-s.lo)/(s.hi-s.lo)*drawnBins), 0), drawnBins-1)] += n
-		if x < lo || x > hi {
+		if x < lo-rounded || x > hi+rounded {
 			clipped += int(n)
 		}
 	}

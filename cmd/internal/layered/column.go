@@ -43,20 +43,17 @@ func (d *drawing) columns() {
 	}
 }
 
-// chooseHeavy marks, for each node, the edge to the reader with the longest way down.
+// chooseHeavy marks, for each node, the edge to the reader with the most nodes below.
 func (d *drawing) chooseHeavy() {
-	depth := make([]int, len(d.nodes))
-	for v := len(d.nodes) - 1; v >= 0; v-- {
-		for _, k := range d.items[v].down {
-			depth[v] = max(depth[v], 1) // of passing edges the ends are seen below
-			if w := d.items[k].node; w >= 0 {
-				depth[v] = max(depth[v], depth[w]+1)
-			}
-		}
-	}
+	depth, out := make([]int, len(d.nodes)), make([][]int, len(d.nodes))
 	for i, e := range d.edges {
 		if d.drawn[i] {
-			depth[e.From] = max(depth[e.From], depth[e.To]+d.rank[e.To]-d.rank[e.From])
+			out[e.From] = append(out[e.From], e.To)
+		}
+	}
+	for v := len(d.nodes) - 1; v >= 0; v-- {
+		for _, w := range out[v] {
+			depth[v] = max(depth[v], depth[w]+1)
 		}
 	}
 	var short []Edge
@@ -68,10 +65,10 @@ func (d *drawing) chooseHeavy() {
 	slices.SortStableFunc(short, func(a, b Edge) int {
 		return cmp.Or(cmp.Compare(depth[b.To], depth[a.To]), cmp.Compare(a.From, b.From))
 	})
-	out, in := map[int]bool{}, map[int]bool{}
+	left, entered := map[int]bool{}, map[int]bool{}
 	for _, e := range short {
-		if !out[e.From] && !in[e.To] {
-			out[e.From], in[e.To] = true, true
+		if !left[e.From] && !entered[e.To] {
+			left[e.From], entered[e.To] = true, true
 			d.heavy[[2]int{e.From, e.To}] = true
 		}
 	}

@@ -29,10 +29,13 @@ const clipped = `(() => {
       if (t.x < u.x + u.width && u.x < t.x + t.width && t.y + 2 < u.y + u.height && u.y + 2 < t.y + t.height)
         out.push("texts of the box " + b.id + " overlap: " + b.textContent); }));
   }
-  for (const t of document.querySelectorAll(".plot rect + text")) {
-    const a = t.getBoundingClientRect(), b = t.previousElementSibling.getBoundingClientRect();
-    if (a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 2 || a.bottom > b.bottom + 2)
-      out.push("a label leaves its buffer: " + t.textContent);
+  for (const p of document.querySelectorAll(".plot")) {
+    const rects = [...p.querySelectorAll("rect")].map(r => r.getBoundingClientRect());
+    for (const t of p.querySelectorAll("text:not(.step)")) {
+      const a = t.getBoundingClientRect();
+      if (!rects.some(b => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 2 &&
+        a.bottom <= b.bottom + 2)) out.push("a label leaves its buffer: " + t.textContent);
+    }
   }
   return out.slice(0, 10);
 })()`

@@ -63,7 +63,8 @@ func newLayer(i int, name, op string) report.Layer {
 	instructions, cycles := uint64(1000+(i*7919)%5000), 1500+(i*7919)%9000
 	l := report.Layer{Name: name, Op: op, Kernel: "nncc_helium_convolve_s8", Library: "nncc-helium",
 		Route: "nncc_helium_matmul_k3_relu_s8", ONNXNodes: []string{name, name + "/Relu"},
-		MACs: int64(1000 * (i%7 + 1)), WeightBytes: 512 * (i % 5), MovedBytes: 1000 + i, ScratchBytes: i % 3 * 100, Instructions: &instructions,
+		MACs: int64(1000 * (i%7 + 1)), WeightBytes: 512 * (i % 5), MovedBytes: 1000 + i,
+		ScratchBytes: i % 3 * 100, Instructions: &instructions,
 		Cycles: &cycles}
 	if i%9 == 0 {
 		l.Library, l.Kernel, l.Route = "nncc", "nncc_convolve_s8", ""

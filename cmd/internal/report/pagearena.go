@@ -30,6 +30,9 @@ type arenaBox struct {
 	Title      string
 	Label      string // "" where it does not fit
 	Upright    bool   // the label reads upwards
+	name       string
+	// where the label begins
+	LabelX, LabelY float64
 }
 
 // Size of the drawing, in pixels. A step is wide enough for a label that reads
@@ -68,6 +71,7 @@ func newArena(r *Memory, steps, bytes int) arenaView {
 		}
 		m.Boxes = append(m.Boxes, newArenaBox(&b, len(m.Boxes), float64(first)*sx, float64(last-first+1)*sx, sy))
 	}
+	m.labels()
 	m.Live = liveLine(live, sx, sy)
 	m.Bytes = byteTicks(max(bytes, r.ArenaBytes), sy)
 	every := 1
@@ -88,15 +92,44 @@ func newArenaBox(b *Buffer, k int, x, w, sy float64) arenaBox {
 	if b.AliasOf != "" {
 		box.Title += ", in the place of " + b.AliasOf
 	}
-	const least = 46 // of a label that says something
-	switch {
-	case b.AliasOf != "": // another one has written there
-	case box.H >= labelFont+3 && w >= least && (w >= box.H || textSpan(b.Name, labelFont)+8 < w):
-		box.Label = fitTail(b.Name, labelFont, w-8)
-	case w >= labelFont+3 && box.H >= least:
-		box.Label, box.Upright = fitTail(b.Name, labelFont, box.H-8), true
-	}
+	box.name = b.Name
 	return box
+}
+
+// labels names the buffers, as far as those that are drawn over them leave room.
+func (m *arenaView) labels() {
+	const least = 46 // of a label that says something
+	for i := range m.Boxes {
+		b := &m.Boxes[i]
+		x, y, w, h := m.room(i)
+		switch {
+		case h >= labelFont+3 && w >= least && (w >= h || textSpan(b.name, labelFont)+8 < w):
+			b.Label = fitTail(b.name, labelFont, w-8)
+			b.LabelX, b.LabelY = x+4, y+h/2+4
+		case w >= labelFont+3 && h >= least:
+			b.Label, b.Upright = fitTail(b.name, labelFont, h-8), true
+			b.LabelX, b.LabelY = x+w/2+4, y+h-4
+		}
+	}
+}
+
+// room is the part of a box that no later one covers: left of it, or above or below.
+func (m *arenaView) room(i int) (x, y, w, h float64) {
+	b := m.Boxes[i]
+	x, y, w, h = b.X, b.Y, b.W, b.H
+	for _, c := range m.Boxes[i+1:] {
+		above, below := c.Y-y, y+h-c.Y-c.H
+		switch {
+		case above >= h || below >= h || c.X >= x+w || c.X+c.W <= x: // beside it
+		case c.X > x:
+			w = c.X - x
+		case above >= below:
+			h = max(above, 0)
+		default:
+			y, h = c.Y+c.H, below
+		}
+	}
+	return x, y, w, h
 }
 
 // liveLine is the line of the bytes that are in use.

@@ -100,6 +100,9 @@ func weightFigure(n *nodeView, k int) figure {
 	}
 	f.Facts += " zeros " + percent(h.Zeros)
 	f.draw(h, lo, hi)
+	if hi > h.Low && lo == -hi { // integers: the last bin may reach beyond them
+		f.Left, f.Right = fmt.Sprint(lo), fmt.Sprint(hi)
+	}
 	return f
 }
 
