@@ -10,6 +10,11 @@ FUZZTIME ?= 20s
 # containers of CI services have them.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
+# The commit and its date, for nncc version.
+STAMP := -ldflags "$(shell git -c 'safe.directory=*' log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ \
+  --format='-X main.commit=%H -X main.date=%cd' 2>/dev/null)"
+export TZ := UTC
+
 SETUP  := cmd/nncc/examples/setup.sh
 DIGITS := cmd/nncc/examples/digits
 MODEL  := $(DIGITS)/digits.onnx
@@ -24,23 +29,27 @@ REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cppcheck,chromium,onnx-tests
 # go test, and a line for every reason for which tests were skipped.
 GOTEST := GO=$(GO) $(GO) run ./cmd/internal/gotest
 
-.PHONY: demo build web test test-shared conformance lint bench bench-go fuzz analyze clean
+.PHONY: demo build release web test test-shared conformance lint bench bench-go fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
 	@$(SETUP) demo
-	$(GO) build -o nncc ./cmd/nncc
+	$(GO) build $(STAMP) -o nncc ./cmd/nncc
 	./nncc -board $(BOARD) $(CALIB) --out $(OUT) $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --cases 8 $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.02 $(MODEL)
 	$(GO) run ./$(DIGITS)/eval --board $(BOARD)
 
 build:
-	$(GO) build -o nncc ./cmd/nncc
+	$(GO) build $(STAMP) -o nncc ./cmd/nncc
 
 # Kernels are compiled once for all the tests that link them (boards/run); the
 # folder may be deleted at any time.
 test test-shared conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
+
+# Binaries for all systems with checksums, bills of materials and notes.
+release:
+	$(GO) run ./cmd/internal/release --out out/release
 
 # nncc as a page: a folder of static files for any web server.
 web:

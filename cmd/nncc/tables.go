@@ -67,18 +67,6 @@ func (c *cli) boards(args []string) error {
 	return c.table(all, rows)
 }
 
-// version prints the version that emitted files and reports carry.
-func (c *cli) version(args []string) error {
-	if err := noArgs(args); err != nil {
-		return err
-	}
-	if c.cfg.JSON {
-		return c.json(map[string]string{"version": driver.Version})
-	}
-	fmt.Fprintln(c.out, "nncc "+driver.Version)
-	return nil
-}
-
 type opRow struct {
 	Name    string   `json:"name"`
 	Domain  string   `json:"domain"`

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+var testCommit = commit{hash: "0123456789abcdef", date: time.Unix(1_700_000_000, 0).UTC()}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestArchives: both kinds hold the files with their modes and the time of the
+// commit, nothing of this machine, and are the same bytes each time.
+func TestArchives(t *testing.T) {
+	list := []entry{{"a/b", []byte("text"), 0o644}, {"nncc", bytes.Repeat([]byte{7}, 100_000), 0o755}}
+	for name, write := range map[string]func(io.Writer, string, []entry, time.Time) error{"tar": tarGz, "zip": zipped} {
+		var one, two bytes.Buffer
+		must(t, write(&one, "dir", list, testCommit.date))
+		must(t, write(&two, "dir", list, testCommit.date))
+		if !bytes.Equal(one.Bytes(), two.Bytes()) {
+			t.Errorf("%s: other bytes the second time", name)
+		}
+		var got []string
+		if name == "zip" {
+			r, err := zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()))
+			must(t, err)
+			for _, f := range r.File {
+				got = append(got, fmt.Sprint(f.Name, f.Mode().Perm(), f.UncompressedSize64, f.Modified.Unix()))
+			}
+		} else {
+			z, err := gzip.NewReader(&one)
+			must(t, err)
+			if z.Name != "" || !z.ModTime.IsZero() {
+				t.Errorf("gzip has name %q and time %v", z.Name, z.ModTime)
+			}
+			r := tar.NewReader(z)
+			for h, err := r.Next(); err != io.EOF; h, err = r.Next() {
+				must(t, err)
+				if h.Uid+h.Gid != 0 || h.Uname+h.Gname != "" {
+					t.Errorf("%s has a user", h.Name)
+				}
+				got = append(got, fmt.Sprint(h.Name, h.FileInfo().Mode().Perm(), h.Size, h.ModTime.Unix()))
+			}
+		}
+		want := "dir/a/b-rw-r--r--41700000000 dir/nncc-rwxr-xr-x1000001700000000"
+		if s := strings.ReplaceAll(strings.Join(got, "|"), " ", ""); strings.ReplaceAll(s, "|", " ") != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestNotes: subjects are a list, whatever characters they have, and not without end.
+func TestNotes(t *testing.T) {
+	lines := []string{"a1 One: <b> @you #3 *x* `y` [z](w)", "", "b2 Two"}
+	s := string(notesText(lines, "v0", testCommit))
+	for _, want := range []string{"since v0", testCommit.hash, "(a1)\n", "- Two (b2)\n", "2023-11-14"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("no %q in %s", want, s)
+		}
+	}
+	for _, no := range []string{"<b>", "@you", " #3", " *x", " `y", " [z]"} {
+		if strings.Contains(s, no) {
+			t.Errorf("%q in %s", no, s)
+		}
+	}
+	for range 1000 {
+		lines = append(lines, "c3 More")
+	}
+	if s := string(notesText(lines, "v0", testCommit)); !strings.Contains(s, "more\n") || strings.Count(s, "\n") > 520 {
+		t.Errorf("%d lines", strings.Count(s, "\n"))
+	}
+}
+
+// TestLicenses: licenses are told by their text.
+func TestLicenses(t *testing.T) {
+	for text, want := range map[string]string{
+		"Permission is hereby granted, free of\n charge, to any person":                         "MIT",
+		"Apache License\n    Version 2.0, January 2004":                                         "Apache-2.0",
+		"Redistribution and use in source and binary forms ... Neither the name of the company": "BSD-3-Clause",
+		"Redistribution and use in source and binary forms, with or without":                    "BSD-2-Clause",
+		"All rights reserved": "",
+	} {
+		if got := spdx(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestRelease makes a release for this machine twice: the same bytes; the program
+// runs and says its commit; the bill of materials has its modules; checksums are
+// right. go install gives a program, too.
+func TestRelease(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	t.Chdir(filepath.Join("..", "..", ".."))
+	at, err := head()
+	if err != nil {
+		t.Skipf("no repository: %v", err)
+	}
+	target := runtime.GOOS + "/" + runtime.GOARCH
+	var files [2]map[string][]byte
+	var dirs [2]string
+	for i := range files {
+		dirs[i] = filepath.Join(t.TempDir(), "release")
+		list, err := release(dirs[i], []string{target})
+		must(t, err)
+		files[i] = map[string][]byte{}
+		for _, p := range list {
+			b, err := os.ReadFile(p)
+			must(t, err)
+			files[i][filepath.Base(p)] = b
+		}
+	}
+	for name, b := range files[0] {
+		if !bytes.Equal(b, files[1][name]) {
+			t.Errorf("%s: other bytes the second time", name)
+		}
+	}
+	if len(files[0]) != 4 {
+		t.Errorf("%d files, want archive, bill of materials, notes, checksums", len(files[0]))
+	}
+	if runtime.GOOS == "linux" {
+		unpack(t, dirs[0], at)
+	}
+	for name, b := range files[0] {
+		if strings.HasSuffix(name, ".cdx.json") {
+			checkBill(t, b)
+		}
+	}
+	goInstall(t)
+}
+
+func unpack(t *testing.T, dir string, at commit) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "sha256sum -c "+sumsFile+" && tar xzf *.tar.gz && ./nncc-*/nncc version && "+
+		"ls nncc-*/nncc.1 nncc-*/completion/nncc.fish nncc-*/LICENSE nncc-*/THIRD_PARTY_LICENSES")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "commit "+at.hash) ||
+		!strings.Contains(string(out), at.date.Format(time.RFC3339)) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func checkBill(t *testing.T, b []byte) {
+	t.Helper()
+	var bill struct {
+		BOMFormat  string
+		Components []struct {
+			Name, Version, PURL string
+			Licenses            []any
+		}
+	}
+	must(t, json.Unmarshal(b, &bill))
+	seen := ""
+	for _, c := range bill.Components {
+		seen += c.Name + " "
+		if c.Version == "" || !strings.HasPrefix(c.PURL, "pkg:golang/"+c.Name+"@") || len(c.Licenses) == 0 {
+			t.Errorf("component %+v", c)
+		}
+	}
+	if bill.BOMFormat != "CycloneDX" || !strings.Contains(seen, "std ") || !strings.Contains(seen, "spf13/pflag ") {
+		t.Errorf("%s: %s", bill.BOMFormat, seen)
+	}
+}
+
+func goInstall(t *testing.T) {
+	t.Helper()
+	install := exec.Command("go", "install", "./cmd/nncc")
+	bin := t.TempDir()
+	install.Env = append(os.Environ(), "GOBIN="+bin)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.Command(filepath.Join(bin, "nncc"), "version").CombinedOutput(); err != nil ||
+		!strings.HasPrefix(string(out), "nncc ") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestOut: a folder that is no release is not touched.
+func TestOut(t *testing.T) {
+	dir := t.TempDir()
+	mine := filepath.Join(dir, "mine")
+	must(t, os.WriteFile(mine, nil, 0o666))
+	if _, err := release(dir, nil); err == nil || !strings.Contains(err.Error(), "mine") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Error(err)
+	}
+}
