@@ -43,3 +43,27 @@ func NewInterpolatedLUT16(f func(v float64) float64) *InterpolatedLUT16 {
 	c[LUT16Len-1] = clamp(math.Round(at(LUT16Len-1, 0)))
 	return &c
 }
+
+// InterpolatedLUT16Of is a table as TensorFlow Lite fills it, in float32: scales and zero
+// points are those of the function's argument and of its result, and the last point is at
+// 32767. Source: tflite LUTPopulateInt16<float>.
+func InterpolatedLUT16Of(in float32, inZero int32, out float32, outZero int32,
+	f func(x float32) float32) *InterpolatedLUT16 {
+	const steps = LUT16Len - 1
+	at := func(scale float32, v, zero int32) float32 { return scale * float32(v-zero) }
+	least, most := at(in, math.MinInt16, inZero), at(in, math.MaxInt16, inZero)
+	step := (most - least) / steps
+	to := float32(1<<16) / (at(out, math.MaxInt16, outZero) - at(out, math.MinInt16, outZero))
+	round := func(x float32) float32 { return float32(math.Round(float64(x))) }
+	clamp := func(x float32) int16 { return int16(min(max(x, math.MinInt16), math.MaxInt16)) }
+	var c InterpolatedLUT16
+	for i := range steps {
+		x := least + float32(float32(i)*step)
+		here := round(f(x) * to)
+		line := round((float32(f(least+float32(float32(i+1)*step))*to) + here) / 2)
+		bias := round((line - round(f(x+step/2)*to)) / 2)
+		c[i] = clamp(here - bias)
+	}
+	c[steps] = clamp(round(f(most) * to))
+	return &c
+}

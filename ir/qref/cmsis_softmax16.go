@@ -6,15 +6,13 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 )
 
-// The tables of arm_softmax_s16: exp(x) for x in [-10, 0], and 1/(1+x) for x
-// in [0, 1], both with results in Q0.15.
+// The tables of arm_softmax_s16, as TensorFlow Lite fills them: exp(x) for x in [-10, 0],
+// and 1/(1+x) for x in [0, 1], both with results in Q0.15.
 var (
-	SoftmaxExp16 = fixp.NewInterpolatedLUT16(func(v float64) float64 {
-		return math.Exp((v-math.MaxInt16)*10/65535) * (1 << 15)
-	})
-	SoftmaxReciprocal16 = fixp.NewInterpolatedLUT16(func(v float64) float64 {
-		return (1 << 15) / (1 + (v+1<<15)/65535)
-	})
+	SoftmaxExp16 = fixp.InterpolatedLUT16Of(10./65535, math.MaxInt16, 2./65535, 0,
+		func(x float32) float32 { return float32(math.Exp(float64(x))) })
+	SoftmaxReciprocal16 = fixp.InterpolatedLUT16Of(1./65535, math.MinInt16, 2./65535, 0,
+		func(x float32) float32 { return 1 / (1 + x) })
 )
 
 // Softmax16Params describes an int16 softmax over the last axis. Mult and

@@ -183,7 +183,7 @@ func (l *layer) resize(kind byte) {
 }
 
 var products = []drawer{
-	{"FULLY_CONNECTED", "i8 i16 f32", func(l *layer) {
+	{"FULLY_CONNECTED", "i8 i16 i4 f32", func(l *layer) {
 		k, n := l.between(1, 40), l.between(1, 12)
 		s := l.shape(3)
 		s[len(s)-1] = k
@@ -258,20 +258,20 @@ func root(x float64) float64  { return math.Sqrt(x) }
 func power(x float64) float64 { return x * x }
 
 var functions = []drawer{
-	{"ABS", "i8 f32", function(78, line)},
+	{"ABS", "i8 i16 f32", function(78, line)},
 	{"CEIL", "f32", function(0, line)},
 	{"COS", "f32", function(0, one)},
 	{"ELU", "i8 f32", function(0, line)},
 	{"EXP", "f32", function(33, line)},
 	{"FLOOR", "f32", function(0, line)},
 	{"HARD_SWISH", "i8 f32", function(91, line)},
-	{"LEAKY_RELU", "i8 f32", func(l *layer) {
+	{"LEAKY_RELU", "i8 i16 f32", func(l *layer) {
 		x := l.in(l.shape(4)...)
 		alpha := pick(l, 0.1, 0.3, 0.01, 1.5, 0.0)
 		l.do(75, []any{alpha}, []int32{x}, l.output(l.typ, l.limit(x), l.Tensors[x].Shape...))
 	}},
 	{"LOG", "f32", positive(function(0, line))},
-	{"LOGISTIC", "i8 f32", fixed(0, 1./256, 1./32768, -128)},
+	{"LOGISTIC", "i8 i16 f32", fixed(0, 1./256, 1./32768, -128)},
 	{"LOG_SOFTMAX", "i8 f32", fixed(36, 16./256, 1, 127)},
 	{"NEG", "f32", function(42, line)},
 	{"RELU", "i8 i16 f32", function(0, line)},
@@ -282,7 +282,7 @@ var functions = []drawer{
 	{"ROUND", "f32", function(0, line)},
 	{"RSQRT", "i8 f32", positive(function(0, one))},
 	{"SIN", "f32", function(0, one)},
-	{"SOFTMAX", "f32", func(l *layer) {
+	{"SOFTMAX", "i8 i16 f32", func(l *layer) {
 		s := l.shape(4)
 		s[len(s)-1] = l.between(1, 30)
 		x := l.in(s...)
@@ -295,14 +295,14 @@ var functions = []drawer{
 		}
 		l.do(9, []any{beta}, []int32{x}, y)
 	}},
-	{"SOFTMAX", "", func(l *layer) { // int16 results
+	{"SOFTMAX", "i8", func(l *layer) { // int16 results
 		x := l.in(l.between(1, 3), l.between(1, 30))
 		y := l.quantised(l.output("i16", 1, l.Tensors[x].Shape...), 1./65536, -32768)
 		l.do(9, []any{1.0}, []int32{x}, y)
 	}},
 	{"SQRT", "f32", positive(function(0, root))},
 	{"SQUARE", "f32", function(66, power)},
-	{"TANH", "i8 f32", fixed(0, 1./128, 1./32768, 0)},
+	{"TANH", "i8 i16 f32", fixed(0, 1./128, 1./32768, 0)},
 	{"L2_NORMALIZATION", "i8 f32", func(l *layer) {
 		s := l.shape(4)
 		s[len(s)-1] = l.between(1, 20)
@@ -310,7 +310,7 @@ var functions = []drawer{
 		y := l.quantised(l.output(l.typ, 1, s...), 1./128, 0)
 		l.do(12, []any{int8(0)}, []int32{x}, y)
 	}},
-	{"QUANTIZE", "f32 u8", func(l *layer) {
+	{"QUANTIZE", "f32 i8 i16 i32 u8", func(l *layer) {
 		l.wide = true
 		to := map[string][]string{"f32": {"i8", "i16"}, "i8": {"i8", "u8", "i16", "i32"}, "i16": {"i8", "i16", "i32"},
 			"i32": {"i8", "i16"}, "u8": {"i8"}}[l.typ]
@@ -378,9 +378,9 @@ func common(kind byte) func(l *layer) {
 }
 
 var pairs = []drawer{
-	{"ADD", "i8 i16 f32", arithmetic(11, sum)},
-	{"SUB", "i16 f32", arithmetic(28, sum)},
-	{"MUL", "i8 i16 f32", arithmetic(21, product)},
+	{"ADD", "i8 i16 f32 i32", arithmetic(11, sum)},
+	{"SUB", "i8 i16 f32 i32", arithmetic(28, sum)},
+	{"MUL", "i8 i16 f32 i32", arithmetic(21, product)},
 	{"DIV", "i8 f32", func(l *layer) {
 		l.least, l.most = 0.5, 9
 		l.pairOf(func(x, y float64) float64 { return 8 * x / y }, 29, l.act())
@@ -391,10 +391,10 @@ var pairs = []drawer{
 	}},
 	{"MAXIMUM", "i8 i16 f32", common(39)},
 	{"MINIMUM", "i8 i16 f32", common(39)},
-	{"SQUARED_DIFFERENCE", "f32", func(l *layer) {
+	{"SQUARED_DIFFERENCE", "i8 i16 f32", func(l *layer) {
 		l.pairOf(func(x, y float64) float64 { return (x + y) * (x + y) / 2 }, 76)
 	}},
-	{"PRELU", "f32", func(l *layer) {
+	{"PRELU", "i8 i16 f32", func(l *layer) {
 		s := l.image(6)
 		x := l.in(s...)
 		kind := l.typ
@@ -404,12 +404,12 @@ var pairs = []drawer{
 		a := l.fill(l.quantised(l.tensor(kind, 1, 1, s[3]), l.scale(-8), l.zero(kind)))
 		l.do(0, nil, []int32{x, a}, l.output(l.typ, l.limit(x), s...))
 	}},
-	{"EQUAL", "f32 i32", comparison(53)},
-	{"NOT_EQUAL", "f32 i32", comparison(54)},
-	{"LESS", "f32 i32", comparison(41)},
-	{"LESS_EQUAL", "f32 i32", comparison(46)},
-	{"GREATER", "f32 i32", comparison(44)},
-	{"GREATER_EQUAL", "f32 i32", comparison(45)},
+	{"EQUAL", "i8 f32 i32", comparison(53)},
+	{"NOT_EQUAL", "i8 f32 i32", comparison(54)},
+	{"LESS", "i8 f32 i32", comparison(41)},
+	{"LESS_EQUAL", "i8 f32 i32", comparison(46)},
+	{"GREATER", "i8 f32 i32", comparison(44)},
+	{"GREATER_EQUAL", "i8 f32 i32", comparison(45)},
 	{"ADD_N", "i8 f32", func(l *layer) {
 		s, n := l.shape(4), l.between(2, 4)
 		var in []int32
@@ -479,8 +479,8 @@ func reduction(same bool) func(l *layer) {
 }
 
 var reductions = []drawer{
-	{"MEAN", "f32", reduction(false)},
-	{"MEAN", "f32", func(l *layer) { // over height and width
+	{"MEAN", "i8 i16 f32", reduction(false)},
+	{"MEAN", "i8 i16 f32", func(l *layer) { // over height and width
 		s, keep := l.image(12), l.chance(0.5)
 		x := l.in(s...)
 		out := []int32{s[0], s[3]}
@@ -489,7 +489,7 @@ var reductions = []drawer{
 		}
 		l.do(27, []any{keep}, []int32{x, l.ints(1, 2)}, l.output(l.typ, l.limit(x), out...))
 	}},
-	{"SUM", "f32", reduction(false)},
+	{"SUM", "i8 i16 f32", reduction(false)},
 	{"REDUCE_MAX", "i8 f32", reduction(true)},
 	{"REDUCE_MIN", "i8 f32", reduction(true)},
 }
@@ -557,7 +557,7 @@ func (l *layer) pad(kind byte) {
 }
 
 var states = []drawer{
-	{"SVDF", "i8 i16", func(l *layer) {
+	{"SVDF", "i8 i16 f32", func(l *layer) {
 		l.wide = true
 		batch, n, rank := l.between(1, 2), l.between(1, 12), l.between(1, 3)
 		units, memory := l.between(1, 5), l.between(1, 6)
@@ -586,7 +586,7 @@ var states = []drawer{
 		}
 		l.do(6, []any{rank, act}, []int32{x, f, t, optional(l, b), s}, y)
 	}},
-	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "", recurrent},
+	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "i8 f32", recurrent},
 }
 
 func recurrent(l *layer) {

@@ -1,9 +1,6 @@
 package convert
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -44,6 +41,14 @@ func arithmetic(op string) func(n *operands) error {
 	}
 }
 
+// add is ADD: of plain integers it has no activation, whatever the file says.
+func add(n *operands) error {
+	if y := n.out(); !y.Quantized() && !y.DType.IsFloat() {
+		return n.pair("Add", actNone)
+	}
+	return arithmetic("Add")(n)
+}
+
 func (n *operands) pair(op string, act int8) error {
 	return n.activate(act, func(result string) { n.c.node(op, result, []string{n.real(0), n.real(1)}) })
 }
@@ -64,27 +69,44 @@ func unaryRaw(op string) func(n *operands) error {
 }
 
 // compare gives booleans; not turns them around.
-func compare(op string, not bool) func(n *operands) error {
+func compare(op string, not bool, is func(a, b float64) bool) func(n *operands) error {
 	return func(n *operands) error {
 		y := n.out()
+		result, in := y.Name, n.compared(is)
 		if !not {
-			n.c.node(op, y.Name, []string{n.real(0), n.real(1)})
+			n.c.node(op, result, in)
 			return nil
 		}
-		n.c.node("Not", y.Name, []string{n.c.node(op, n.c.fresh(y, "not"), []string{n.real(0), n.real(1)})})
+		n.c.node("Not", result, []string{n.c.node(op, n.c.fresh(y, "not"), in)})
 		return nil
 	}
 }
 
-func leakyRelu(n *operands) error {
-	var o fb.LeakyReluOptions
-	if err := n.options("LeakyReluOptions", o.Init); err != nil {
-		return err
+// compared are the operands of a comparison: real numbers, or those of int8 as TensorFlow
+// Lite brings them to one scale, where that compares otherwise.
+func (n *operands) compared(is func(a, b float64) bool) []string {
+	a, b := n.in(0), n.in(1)
+	if !integer(a, b) || a.DType != tensor.I8 || b.DType != tensor.I8 {
+		return []string{n.real(0), n.real(1)}
 	}
-	n.c.node("LeakyRelu", n.c.realOut(n.out()), []string{n.real(0)}, floatAttr("alpha", o.Alpha()))
-	n.c.store(n.out())
-	return nil
+	const left = 8
+	p, q := timesNumber(float64(a.Scale[0]), left), timesNumber(float64(b.Scale[0]), left)
+	for x := int64(-128); x < 128; x++ {
+		for y := int64(-128); y < 128; y++ {
+			v, w := p.of(int32(x-a.Zero[0])), q.of(int32(y-b.Zero[0]))
+			if is(float64(v), float64(w)) != is(float64(float32(value(a, x))), float64(float32(value(b, y)))) {
+				return []string{n.less(a, p), n.less(b, q)}
+			}
+		}
+	}
+	return []string{n.real(0), n.real(1)}
 }
+
+func equal(a, b float64) bool   { return a == b }
+func lower(a, b float64) bool   { return a < b }
+func atMost(a, b float64) bool  { return a <= b }
+func above(a, b float64) bool   { return a > b }
+func atLeast(a, b float64) bool { return a >= b }
 
 func softmax(n *operands) error {
 	var o fb.SoftmaxOptions
@@ -92,7 +114,13 @@ func softmax(n *operands) error {
 		return err
 	}
 	x := n.real(0)
-	if beta := o.Beta(); beta != 1 {
+	switch beta := o.Beta(); {
+	case beta > 0 && beta != 1 && integer(n.in(0)): // the same integers stand for other numbers
+		scaled := *n.in(0)
+		scaled.Name, scaled.Scale = n.c.fresh(n.out(), "scaled"), []float32{scaled.Scale[0] * beta}
+		n.c.node("BitCast", scaled.Name, []string{n.raw(0)}, intAttr("to", scaled.DType.ONNXCode()))
+		x = n.c.real(&scaled)
+	case beta != 1:
 		x = n.c.node("Mul", n.c.fresh(n.out(), "scaled"), []string{x, n.number("beta", beta)})
 	}
 	n.c.node("Softmax", n.c.realOut(n.out()), []string{x}, intAttr("axis", -1))
@@ -102,33 +130,28 @@ func softmax(n *operands) error {
 
 // requantize is QUANTIZE and DEQUANTIZE: from any quantisation, or none, to another.
 func requantize(n *operands) error {
-	y := n.out()
-	if y.Quantized() && y.DType == tensor.I32 {
-		return n.toInt32()
+	x, y := n.in(0), n.out()
+	if len(x.Scale) == 1 && len(y.Scale) == 1 && !n.converts() {
+		by := timesNumber(float64(x.Scale[0])/float64(y.Scale[0]), 0)
+		return n.finish(n.centred(x), by, actNone)
 	}
-	x := n.real(0)
+	r := n.real(0)
 	if !y.Quantized() { // of float16, too
-		n.c.node("Cast", y.Name, []string{x}, intAttr("to", y.DType.ONNXCode()))
+		n.c.node("Cast", y.Name, []string{r}, intAttr("to", y.DType.ONNXCode()))
 		return nil
 	}
-	n.c.node("QuantizeLinear", y.Name, n.c.quantized(x, y), axis(y)...)
+	n.c.node("QuantizeLinear", y.Name, n.c.quantized(r, y), axis(y)...)
 	return nil
 }
 
-// toInt32 quantises to int32, which QuantizeLinear cannot.
-func (n *operands) toInt32() error {
+// converts reports that the general rule gives the integers of a change of quantisation.
+func (n *operands) converts() bool {
 	x, y := n.in(0), n.out()
-	if slices.Equal(x.Scale, y.Scale) && slices.Equal(x.Zero, y.Zero) {
-		n.c.node("Cast", y.Name, []string{n.raw(0)}, intAttr("to", y.DType.ONNXCode()))
-		return nil
+	if x.DType.Bits() > 16 || y.DType.Bits() > 16 {
+		return false
 	}
-	if len(y.Scale) != 1 || y.Zero[0] != 0 {
-		return fmt.Errorf("to int32 with zero point %d and %d scales, want 0 and one", y.Zero[0], len(y.Scale))
-	}
-	steps := n.c.node("Div", n.c.fresh(y, "steps"), []string{n.real(0), n.number("step", y.Scale[0])})
-	n.c.node("Cast", y.Name, []string{n.c.node("Round", n.c.fresh(y, "rounded"), []string{steps})},
-		intAttr("to", y.DType.ONNXCode()))
-	return nil
+	by := timesNumber(float64(x.Scale[0])/float64(y.Scale[0]), 0)
+	return n.byRule(func(v int32) int32 { return by.of(v) + n.offset() }, func(x float64) float64 { return x })
 }
 
 func rsqrt(n *operands) error {
@@ -143,14 +166,6 @@ func square(n *operands) error {
 	x := n.real(0)
 	n.c.node("Mul", n.c.realOut(n.out()), []string{x, x})
 	n.c.store(n.out())
-	return nil
-}
-
-func squaredDifference(n *operands) error {
-	y := n.out()
-	d := n.c.node("Sub", n.c.fresh(y, "difference"), []string{n.real(0), n.real(1)})
-	n.c.node("Mul", n.c.realOut(y), []string{d, d})
-	n.c.store(y)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"maps"
+	"math"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -22,8 +23,8 @@ var rows map[string]row
 
 func init() {
 	rows = map[string]row{
-		"ABS":                          {1, 1, function(absOf, elementwise("Abs"))},
-		"ADD":                          {2, 1, arithmetic("Add")},
+		"ABS":                          {1, 1, function(absOf, absolute, math.Abs)},
+		"ADD":                          {2, 1, add},
 		"ADD_N":                        {1, 1, addN},
 		"ARG_MAX":                      {2, 1, argument("ArgMax")},
 		"ARG_MIN":                      {2, 1, argument("ArgMin")},
@@ -45,9 +46,9 @@ func init() {
 		"DEQUANTIZE":                   {1, 1, requantize},
 		"DIV":                          {2, 1, arithmetic("Div")},
 		"DYNAMIC_UPDATE_SLICE":         {3, 1, dynamicUpdateSlice},
-		"ELU":                          {1, 1, function(byFloat(elu), elementwise("Elu"))},
+		"ELU":                          {1, 1, function(byFloat(elu), elementwise("Elu"), nil)},
 		"EMBEDDING_LOOKUP":             {2, 1, embeddingLookup},
-		"EQUAL":                        {2, 1, compare("Equal", false)},
+		"EQUAL":                        {2, 1, compare("Equal", false, equal)},
 		"EXP":                          {1, 1, elementwise("Exp")},
 		"EXPAND_DIMS":                  {1, 1, reshape},
 		"FILL":                         {2, 1, expand(1)},
@@ -57,46 +58,46 @@ func init() {
 		"FULLY_CONNECTED":              {2, 1, fullyConnected},
 		"GATHER":                       {2, 1, gather},
 		"GATHER_ND":                    {2, 1, gatherND},
-		"GREATER":                      {2, 1, compare("Greater", false)},
-		"GREATER_EQUAL":                {2, 1, compare("GreaterOrEqual", false)},
-		"HARD_SWISH":                   {1, 1, function(hardSwishOf, elementwise("HardSwish"))},
+		"GREATER":                      {2, 1, compare("Greater", false, above)},
+		"GREATER_EQUAL":                {2, 1, compare("GreaterOrEqual", false, atLeast)},
+		"HARD_SWISH":                   {1, 1, function(hardSwishOf, elementwise("HardSwish"), nil)},
 		"L2_NORMALIZATION":             {1, 1, l2Normalization},
 		"L2_POOL_2D":                   {1, 1, l2Pool},
-		"LEAKY_RELU":                   {1, 1, function(leakyReluOf, leakyRelu)},
-		"LESS":                         {2, 1, compare("Less", false)},
-		"LESS_EQUAL":                   {2, 1, compare("LessOrEqual", false)},
+		"LEAKY_RELU":                   {1, 1, function(leakyReluOf, leakyRelu, nil)},
+		"LESS":                         {2, 1, compare("Less", false, lower)},
+		"LESS_EQUAL":                   {2, 1, compare("LessOrEqual", false, atMost)},
 		"LOG":                          {1, 1, elementwise("Log")},
 		"LOGICAL_AND":                  {2, 1, binaryRaw("And")},
 		"LOGICAL_NOT":                  {1, 1, unaryRaw("Not")},
 		"LOGICAL_OR":                   {2, 1, binaryRaw("Or")},
-		"LOGISTIC":                     {1, 1, function(q4(logisticOf), elementwise("Sigmoid"))},
+		"LOGISTIC":                     {1, 1, function(q4(logisticOf), elementwise("Sigmoid"), nil)},
 		"LOG_SOFTMAX":                  {1, 1, logSoftmax},
 		"MAXIMUM":                      {2, 1, binary("Max")},
 		"MAX_POOL_2D":                  {1, 1, pool("MaxPool")},
-		"MEAN":                         {2, 1, reduce("ReduceMean")},
+		"MEAN":                         {2, 1, reduceSum("ReduceMean")},
 		"MINIMUM":                      {2, 1, binary("Min")},
 		"MIRROR_PAD":                   {2, 1, mirrorPad},
 		"MUL":                          {2, 1, arithmetic("Mul")},
 		"NEG":                          {1, 1, elementwise("Neg")},
-		"NOT_EQUAL":                    {2, 1, compare("Equal", true)},
+		"NOT_EQUAL":                    {2, 1, compare("Equal", true, equal)},
 		"PACK":                         {1, 1, pack},
 		"PAD":                          {2, 1, pad},
 		"PADV2":                        {3, 1, pad},
-		"PRELU":                        {2, 1, binary("PRelu")},
+		"PRELU":                        {2, 1, prelu},
 		"QUANTIZE":                     {1, 1, requantize},
 		"READ_VARIABLE":                {1, 1, readVariable},
 		"REDUCE_ALL":                   {2, 1, reduceAll},
 		"REDUCE_MAX":                   {2, 1, reduce("ReduceMax")},
 		"REDUCE_MIN":                   {2, 1, reduce("ReduceMin")},
-		"RELU":                         {1, 1, function(reluOf, activated(actRelu))},
-		"RELU6":                        {1, 1, function(relu6Of, activated(actRelu6))},
+		"RELU":                         {1, 1, function(reluOf, relu, atLeast0)},
+		"RELU6":                        {1, 1, function(relu6Of, activated(actRelu6), from0To6)},
 		"RELU_N1_TO_1":                 {1, 1, activated(actReluN1)},
 		"RESHAPE":                      {1, 1, reshape},
 		"RESIZE_BILINEAR":              {1, 1, resizeBilinear},
 		"RESIZE_NEAREST_NEIGHBOR":      {1, 1, resizeNearest},
 		"REVERSE_V2":                   {2, 1, reverse},
 		"ROUND":                        {1, 1, elementwise("Round")},
-		"RSQRT":                        {1, 1, function(rsqrtOf, rsqrt)},
+		"RSQRT":                        {1, 1, function(rsqrtOf, rsqrt, nil)},
 		"SELECT_V2":                    {3, 1, selected},
 		"SHAPE":                        {1, 1, shapeOf},
 		"SIN":                          {1, 1, elementwise("Sin")},
@@ -111,10 +112,10 @@ func init() {
 		"SQUARED_DIFFERENCE":           {2, 1, squaredDifference},
 		"SQUEEZE":                      {1, 1, reshape},
 		"STRIDED_SLICE":                {4, 1, stridedSlice},
-		"SUB":                          {2, 1, arithmetic("Sub")},
-		"SUM":                          {2, 1, reduce("ReduceSum")},
+		"SUB":                          {2, 1, subtract},
+		"SUM":                          {2, 1, reduceSum("ReduceSum")},
 		"SVDF":                         {3, 1, svdf},
-		"TANH":                         {1, 1, function(q4(tanhOf), elementwise("Tanh"))},
+		"TANH":                         {1, 1, function(q4(tanhOf), elementwise("Tanh"), nil)},
 		"TILE":                         {2, 1, tile},
 		"TRANSPOSE":                    {2, 1, transpose},
 		"TRANSPOSE_CONV":               {3, 1, transposeConv},
@@ -191,6 +192,15 @@ func (n *operands) number(what string, v float32) string {
 	return n.c.constant(n.c.fresh(n.out(), what), tensor.Of([]int{}, []float32{v}))
 }
 
+// limit is a constant of the type of the result's numbers.
+func (n *operands) limit(what string, v float32) string {
+	d := tensor.Of([]int{}, []float32{v})
+	if y := n.out(); !y.Quantized() {
+		d = d.Cast(y.DType)
+	}
+	return n.c.constant(n.c.fresh(n.out(), what), d)
+}
+
 // empty is a table without fields: all of them have their defaults.
 var empty = []byte{4, 0, 4, 0, 4, 0, 0, 0}
 
@@ -241,9 +251,9 @@ func (n *operands) activation(act int8, x, y string) error {
 	case actRelu:
 		n.c.node("Relu", y, []string{x})
 	case actRelu6:
-		n.c.node("Clip", y, []string{x, n.number("least", 0), n.number("most", 6)})
+		n.c.node("Clip", y, []string{x, n.limit("least", 0), n.limit("most", 6)})
 	case actReluN1:
-		n.c.node("Clip", y, []string{x, n.number("least", -1), n.number("most", 1)})
+		n.c.node("Clip", y, []string{x, n.limit("least", -1), n.limit("most", 1)})
 	case actTanh:
 		n.c.node("Tanh", y, []string{x})
 	default:

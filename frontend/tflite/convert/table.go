@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -12,9 +13,13 @@ import (
 // Functions of int8 values that TensorFlow Lite computes in fixed point, or in float32
 // with roundings of its own: all 256 results are computed here.
 
-// function is an operator of one tensor: of int8 values by the integers of f, which gives
-// the result for a stored value less its zero point, else as other writes it.
-func function(f func(n *operands) (func(v int32) int32, error), other func(n *operands) error) func(n *operands) error {
+// integers gives the result of an operator for a stored value less its zero point, before
+// it is limited to the type.
+type integers func(n *operands) (func(v int32) int32, error)
+
+// function is an operator of one tensor: of int8 values by the integers of f, else as other
+// writes it; also where the integers are those of the real function, rounded once.
+func function(f integers, other func(n *operands) error, real func(x float64) float64) func(n *operands) error {
 	return func(n *operands) error {
 		if !int8Function(n) {
 			return other(n)
@@ -22,6 +27,9 @@ func function(f func(n *operands) (func(v int32) int32, error), other func(n *op
 		result, err := f(n)
 		if err != nil {
 			return err
+		}
+		if real != nil && n.byRule(result, real) {
+			return other(n)
 		}
 		x, y := n.in(0), n.out()
 		results := make([]int8, 256)
@@ -60,12 +68,6 @@ func logisticOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Logistic(v)
 
 func tanhOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Tanh(v), 24) }
 
-// scaled multiplies by a real number.
-func scaled(by float64) func(v int32) int32 {
-	mult, shift := fixp.QuantizeMultiplier(by)
-	return func(v int32) int32 { return fixp.Requantize(v, mult, shift) }
-}
-
 // offset is the result's zero point.
 func (n *operands) offset() int32 { return int32(n.out().Zero[0]) }
 
@@ -73,7 +75,7 @@ func (n *operands) offset() int32 { return int32(n.out().Zero[0]) }
 func (n *operands) ratio() float32 { return n.in(0).Scale[0] / n.out().Scale[0] }
 
 func absOf(n *operands) (func(v int32) int32, error) {
-	to := scaled(float64(n.ratio()))
+	to := timesNumber(float64(n.ratio()), 0).of
 	if n.in(0).Scale[0] == n.out().Scale[0] {
 		to = func(v int32) int32 { return v }
 	}
@@ -81,8 +83,8 @@ func absOf(n *operands) (func(v int32) int32, error) {
 }
 
 func reluOf(n *operands) (func(v int32) int32, error) {
-	to := scaled(float64(n.ratio()))
-	return func(v int32) int32 { return max(to(v), 0) + n.offset() }, nil
+	to := timesNumber(float64(n.ratio()), 0)
+	return func(v int32) int32 { return max(to.of(v), 0) + n.offset() }, nil
 }
 
 // relu6Of clamps integers: the result has the input's quantisation.
@@ -91,24 +93,84 @@ func relu6Of(n *operands) (func(v int32) int32, error) {
 	return func(v int32) int32 { return min(max(v, 0), six) + int32(n.in(0).Zero[0]) }, nil
 }
 
-func leakyReluOf(n *operands) (func(v int32) int32, error) {
+// slope is the multiplier of negative numbers, in float32.
+func (n *operands) slope() (float64, error) {
 	var o fb.LeakyReluOptions
 	if err := n.options("LeakyReluOptions", o.Init); err != nil {
+		return 0, err
+	}
+	return float64(n.in(0).Scale[0] * o.Alpha() / n.out().Scale[0]), nil
+}
+
+func leakyReluOf(n *operands) (func(v int32) int32, error) {
+	slope, err := n.slope()
+	if err != nil {
 		return nil, err
 	}
-	x, y := n.in(0).Scale[0], n.out().Scale[0]
-	slope := float64(x * o.Alpha() / y)
-	above, below := scaled(float64(n.ratio())), scaled(math.Abs(slope))
+	above, below := timesNumber(float64(n.ratio()), 0), timesNumber(math.Abs(slope), 0)
 	return func(v int32) int32 {
 		switch {
 		case v >= 0:
-			return above(v) + n.offset()
+			return above.of(v) + n.offset()
 		case slope < 0:
-			return n.offset() - below(v)
+			return n.offset() - below.of(v)
 		}
-		return n.offset() + below(v)
+		return n.offset() + below.of(v)
 	}, nil
 }
+
+// int16Function reports that an operator has one operand of 16 bits, whose results are not
+// those of the real function, rounded once.
+func (n *operands) int16Function(f integers, real func(x float64) float64) (bool, error) {
+	if !integer(n.in(0), n.out()) || n.in(0).DType != tensor.I16 || n.out().DType != tensor.I16 {
+		return false, nil
+	}
+	result, err := f(n)
+	return err == nil && !n.byRule(result, real), err
+}
+
+func absolute(n *operands) error {
+	own, err := n.int16Function(absOf, math.Abs)
+	if err != nil || !own {
+		return cmp.Or(err, elementwise("Abs")(n))
+	}
+	a := n.step("Abs", []string{n.centred(n.in(0))})
+	if n.in(0).Scale[0] == n.out().Scale[0] {
+		return n.narrow(a, actNone)
+	}
+	return n.finish(a, timesNumber(float64(n.ratio()), 0), actNone)
+}
+
+func relu(n *operands) error {
+	own, err := n.int16Function(reluOf, atLeast0)
+	if err != nil || !own {
+		return cmp.Or(err, activated(actRelu)(n))
+	}
+	return n.finish(n.centred(n.in(0)), timesNumber(float64(n.ratio()), 0), actRelu)
+}
+
+func leakyRelu(n *operands) error {
+	var o fb.LeakyReluOptions
+	if err := n.options("LeakyReluOptions", o.Init); err != nil {
+		return err
+	}
+	alpha := float64(o.Alpha())
+	own, err := n.int16Function(leakyReluOf, func(x float64) float64 { return max(x, 0) + min(x, 0)*alpha })
+	if err != nil {
+		return err
+	}
+	if !own || alpha < 0 {
+		n.c.node("LeakyRelu", n.c.realOut(n.out()), []string{n.real(0)}, floatAttr("alpha", o.Alpha()))
+		n.c.store(n.out())
+		return nil
+	}
+	slope, v := float64(n.in(0).Scale[0]*o.Alpha()/n.out().Scale[0]), n.centred(n.in(0))
+	return n.bySign(v, v, timesNumber(float64(n.ratio()), 0), v, timesNumber(slope, 0))
+}
+
+func atLeast0(x float64) float64 { return max(x, 0) }
+
+func from0To6(x float64) float64 { return min(max(x, 0), 6) }
 
 // byFloat is a function that is computed in float32 and rounded.
 func byFloat(f func(x float64) float64) func(n *operands) (func(v int32) int32, error) {

@@ -14,8 +14,9 @@ import (
 // up in the order in which its kernel does, whatever order memory has.
 func reducible(n *ir.Node) error {
 	x, y := n.In[0].Type, n.Out[0].Type
-	if n.Op.Fold == nil || x.DType != tensor.F32 || y.DType != tensor.F32 || x.Quant != nil {
-		return fmt.Errorf("no loop over float32 elements with one number in between")
+	whole := n.Op == op.ReduceSum && x.DType == tensor.I32
+	if n.Op.Fold == nil || !whole && x.DType != tensor.F32 || y.DType != x.DType || x.Quant != nil {
+		return fmt.Errorf("no loop over float32 elements, or a sum of int32, with one number in between")
 	}
 	axes, err := op.ReduceAxes(n)
 	if err != nil {
@@ -75,17 +76,29 @@ func (w *fuser) reduce(n *ir.Node, x variable) error {
 		v = w.dimension(v, fmt.Sprintf("i%d", d), size)
 		w.read(d, v, all)
 	}
-	f.line("float s = %s;", num32(float32(fold.Start)))
+	whole := w.out.DType == tensor.I32
+	if whole {
+		f.line("uint32_t s = 0;")
+	} else {
+		f.line("float s = %s;", num32(float32(fold.Start)))
+	}
 	depth := f.depth
 	for d, size := range inner {
 		v = w.dimension(v, fmt.Sprintf("k%d", d), size)
 		w.read(len(outer)+d, v, all)
 	}
 	w.body()
-	f.line("const float v = %s;", x.name)
-	f.line("s = %s;", kernel.Written(kernel.Float32(fold.Step), nil, "s", "v"))
+	if whole {
+		f.line("s += (uint32_t)%s;", x.name)
+	} else {
+		f.line("const float v = %s;", x.name)
+		f.line("s = %s;", kernel.Written(kernel.Float32(fold.Step), nil, "s", "v"))
+	}
 	f.closeTo(depth)
 	finish := "s"
+	if whole {
+		finish = "(int32_t)s"
+	}
 	if form := kernel.Float32(fold.Finish); form != "" {
 		finish = kernel.Written(form, nil, "s")
 	}

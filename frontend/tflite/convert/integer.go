@@ -1,0 +1,271 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Operators in TensorFlow Lite's integer arithmetic, written with nncc.Rescale and int32
+// arithmetic. Where it gives the integers of the ONNX operator, which has kernels of its
+// own, that is written: all values of 8 bits, pairs of them, or values of 16 bits are tried.
+
+// times is a multiplication by a real number as TensorFlow Lite does it: to the left by
+// some bits, a multiplier of 32 bits, rounded; to the right, rounded.
+type times struct{ left, mult, shift int32 }
+
+// timesNumber multiplies by a number; left bits are exact.
+func timesNumber(by float64, left int32) times {
+	mult, shift := fixp.QuantizeMultiplier(by)
+	return times{left, mult, shift}
+}
+
+func (t times) of(v int32) int32 { return fixp.Requantize(v<<t.left, t.mult, t.shift) }
+
+// integer reports that a tensor has integers of 8 or 16 bits with one scale.
+func integer(ts ...*model.Tensor) bool {
+	for _, t := range ts {
+		if t == nil || len(t.Scale) != 1 || t.DType != tensor.I8 && t.DType != tensor.I16 {
+			return false
+		}
+	}
+	return true
+}
+
+// less writes a tensor's integers less its zero point, multiplied.
+func (n *operands) less(t *model.Tensor, by times) string { return n.multiplied(n.centred(t), by) }
+
+func (n *operands) multiplied(v string, by times) string {
+	if by.left > 0 {
+		v = n.shifted(v, int(by.left))
+	}
+	return n.rescaleBy(v, int(by.mult), int(by.shift))
+}
+
+// finish writes the result: a value multiplied, in its quantisation, within an activation.
+func (n *operands) finish(v string, by times, act int8) error {
+	return n.narrow(n.multiplied(v, by), act)
+}
+
+// rule is how nncc computes a function of quantised tensors in general: of their real
+// values in float64, rounded once, ties away from zero.
+func rule(f float64, y *model.Tensor, lo, hi int64) int64 {
+	return min(max(int64(math.Round(f/float64(y.Scale[0])))+y.Zero[0], lo), hi)
+}
+
+// value is the real number of an integer of a tensor.
+func value(t *model.Tensor, q int64) float64 { return float64(t.Scale[0]) * float64(q-t.Zero[0]) }
+
+// byRule reports that integers are what the rule gives for a function of one tensor.
+func (n *operands) byRule(f func(v int32) int32, real func(x float64) float64) bool {
+	x, y := n.in(0), n.out()
+	lo, hi := y.DType.IntRange()
+	least, most := x.DType.IntRange()
+	for q := least; q <= most; q++ {
+		v := min(max(int64(f(int32(q-x.Zero[0]))), lo), hi)
+		if v != rule(real(value(x, q)), y, lo, hi) {
+			return false
+		}
+	}
+	return true
+}
+
+// pairByRule is byRule for two tensors of 8 bits.
+func (n *operands) pairByRule(f func(a, b int32) int32, real func(a, b float64) float64, act int8) bool {
+	a, b, y := n.in(0), n.in(1), n.out()
+	lo, hi, err := activationRange(act, y)
+	if err != nil || a.DType != tensor.I8 || b.DType != tensor.I8 {
+		return false
+	}
+	for p := int64(-128); p < 128; p++ {
+		for q := int64(-128); q < 128; q++ {
+			v := min(max(int64(f(int32(p-a.Zero[0]), int32(q-b.Zero[0])))+y.Zero[0], lo), hi)
+			if v != rule(real(value(a, p), value(b, q)), y, lo, hi) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sum is how TensorFlow Lite brings two tensors to the scale of their sum.
+type sum struct{ a, b, y times }
+
+func (s sum) difference(a, b int32) int32 { return s.y.of(s.a.of(a) - s.b.of(b)) }
+
+// differenceOf are the scales of a SUB, which divides in float32.
+func (n *operands) differenceOf() sum {
+	a, b, y := n.in(0).Scale[0], n.in(1).Scale[0], n.out().Scale[0]
+	left := int32(fixp.AddLeftShift)
+	if n.out().DType == tensor.I16 {
+		left = fixp.Add16LeftShift
+	}
+	twice := 2 * max(a, b)
+	return sum{timesNumber(float64(a/twice), left), timesNumber(float64(b/twice), left),
+		timesNumber(float64(twice/(float32(int32(1)<<left)*y)), 0)}
+}
+
+// subtract is SUB.
+func subtract(n *operands) error {
+	var o fb.ActivationOptions
+	if err := n.options("ActivationOptions", o.Init); err != nil {
+		return err
+	}
+	a, b, y := n.in(0), n.in(1), n.out()
+	if !integer(a, b, y) || a.DType != y.DType || b.DType != y.DType {
+		return n.pair("Sub", o.Activation())
+	}
+	s := n.differenceOf()
+	minus := func(a, b float64) float64 { return a - b }
+	if n.pairByRule(s.difference, minus, o.Activation()) || n.subtracts16(s) {
+		return n.pair("Sub", o.Activation())
+	}
+	d := n.step("Sub", []string{n.less(a, s.a), n.less(b, s.b)})
+	return n.finish(d, s.y, o.Activation())
+}
+
+// subtracts16 reports that Sub of 16 bits has the same scales, of which it computes the
+// quotients in float64.
+func (n *operands) subtracts16(s sum) bool {
+	if n.out().DType != tensor.I16 {
+		return false
+	}
+	have := fixp.NewAddScales16(n.in(0).Scale[0], n.in(1).Scale[0], n.out().Scale[0])
+	return s.a.mult == have.Mult1 && s.a.shift == have.Shift1 && s.b.mult == have.Mult2 && s.b.shift == have.Shift2 &&
+		s.y.mult == have.OutMult && s.y.shift == have.OutShift && have.OutShift < 0 &&
+		min(have.Shift1, have.Shift2, have.OutShift) >= -31
+}
+
+// squaredDifference is SQUARED_DIFFERENCE.
+func squaredDifference(n *operands) error {
+	a, b, y := n.in(0), n.in(1), n.out()
+	if !integer(a, b, y) {
+		d := n.step("Sub", []string{n.real(0), n.real(1)})
+		n.c.node("Mul", n.c.realOut(y), []string{d, d})
+		n.c.store(y)
+		return nil
+	}
+	left := int32(7)
+	if y.DType == tensor.I16 {
+		left = 0
+	}
+	twice := 2 * float64(max(a.Scale[0], b.Scale[0]))
+	p, q := timesNumber(float64(a.Scale[0])/twice, left), timesNumber(float64(b.Scale[0])/twice, left)
+	d := n.step("Sub", []string{n.less(a, p), n.less(b, q)})
+	square := n.step("Mul", []string{d, d})
+	out := timesNumber(twice*twice/float64(float32(int32(1)<<(2*left))*y.Scale[0]), 0)
+	return n.finish(square, out, actNone)
+}
+
+// prelu is PRELU.
+func prelu(n *operands) error {
+	x, a, y := n.in(0), n.in(1), n.out()
+	if !integer(x, a, y) {
+		return n.pair("PRelu", actNone)
+	}
+	positive := timesNumber(float64(x.Scale[0])/float64(y.Scale[0]), 0)
+	negative := timesNumber(float64(x.Scale[0])*float64(a.Scale[0])/float64(y.Scale[0]), 0)
+	f := func(v, slope int32) int32 {
+		if v >= 0 {
+			return positive.of(v)
+		}
+		return negative.of(v * slope)
+	}
+	real := func(v, slope float64) float64 {
+		if v >= 0 {
+			return v
+		}
+		return v * slope
+	}
+	if n.pairByRule(f, real, actNone) {
+		return n.pair("PRelu", actNone)
+	}
+	v := n.centred(x)
+	product := n.step("Mul", []string{v, n.centred(a)})
+	return n.bySign(v, v, positive, product, negative)
+}
+
+// bySign writes the result: one value multiplied where x is not negative, another one where
+// it is.
+func (n *operands) bySign(x, above string, pos times, below string, neg times) error {
+	is := n.step("GreaterOrEqual", []string{x, n.whole(0)})
+	return n.narrow(n.step("Where", []string{is, n.multiplied(above, pos), n.multiplied(below, neg)}), actNone)
+}
+
+// reduceSum is MEAN or SUM: the sum of the integers, multiplied.
+func reduceSum(op string) func(n *operands) error {
+	return func(n *operands) error {
+		x, y := n.in(0), n.out()
+		if !integer(x, y) || x.DType != y.DType {
+			return reduce(op)(n)
+		}
+		axes, keep, err := n.reduced()
+		if err != nil {
+			return err
+		}
+		by, count := timesNumber(float64(x.Scale[0])/float64(y.Scale[0]), 0), 1
+		if op == "ReduceMean" {
+			if count, err = reducedCount(x, axes); err != nil {
+				return err
+			}
+			by = by.over(count)
+		}
+		if n.sumByRule(by, x.Elems()/max(y.Elems(), 1), count) {
+			return reduce(op)(n)
+		}
+		sum := n.step("ReduceSum", []string{n.centred(x), n.list("axes", axes...)},
+			intAttr("keepdims", keep))
+		return n.finish(sum, by, actNone)
+	}
+}
+
+// reducedCount is how many elements become one.
+func reducedCount(x *model.Tensor, axes []int) (int, error) {
+	seen, count := map[int]bool{}, 1
+	for _, a := range axes {
+		if a < 0 {
+			a += len(x.Shape)
+		}
+		if a < 0 || a >= len(x.Shape) {
+			return 0, fmt.Errorf("dimension %d of the shape %v", a, x.Shape)
+		}
+		if !seen[a] {
+			count *= x.Shape[a]
+		}
+		seen[a] = true
+	}
+	return max(count, 1), nil
+}
+
+// over divides by a number of elements, by means of the multiplier.
+func (t times) over(count int) times {
+	shift := int32(min(bits.Len(uint(count))-1, 32))
+	shift = min(shift, 31+t.shift)
+	return times{t.left, int32(int64(t.mult) << shift / int64(count)), t.shift - shift}
+}
+
+// mostSums bounds the sums that are tried one by one.
+const mostSums = 1 << 18
+
+// sumByRule reports that sums of n elements of 8 bits, divided by count, are what the rule
+// gives.
+func (n *operands) sumByRule(by times, elems, count int) bool {
+	x, y := n.in(0), n.out()
+	if x.DType != tensor.I8 || elems > mostSums/256 {
+		return false
+	}
+	lo, hi := y.DType.IntRange()
+	least, most := (-128-x.Zero[0])*int64(elems), (127-x.Zero[0])*int64(elems)
+	for s := least; s <= most; s++ {
+		v := min(max(int64(by.of(int32(s)))+y.Zero[0], lo), hi)
+		if v != rule(float64(x.Scale[0])*float64(s)/float64(count), y, lo, hi) {
+			return false
+		}
+	}
+	return true
+}
