@@ -244,9 +244,11 @@ func table(b *flatbuffers.Builder, fields []any) flatbuffers.UOffsetT {
 		case int8:
 			b.PrependInt8Slot(i, v, 0)
 		case int32:
-			b.PrependInt32Slot(i, v, -1) // the default differs by field: written always
+			b.PrependInt32(v) // written always: the default differs by field
+			b.Slot(i)
 		case float64:
-			b.PrependFloat32Slot(i, float32(v), -1)
+			b.PrependFloat32(float32(v))
+			b.Slot(i)
 		}
 	}
 	return b.EndObject()

@@ -17,7 +17,9 @@ type drawer struct {
 func (d drawer) typesOf() []string { return strings.Fields(d.types) }
 
 // drawers are all of them; an operator may have several.
-var drawers = slices.Concat(windows, products, functions, pairs, reductions, moves, states)
+var drawers = slices.Concat(stateless, states)
+
+var stateless = slices.Concat(windows, products, functions, pairs, reductions, moves)
 
 // same length as a window's stride: what SAME and VALID make of a dimension.
 func windowed(in, kernel, stride, dilation int32, valid bool) int32 {
@@ -33,9 +35,9 @@ var windows = []drawer{
 	{"TRANSPOSE_CONV", "i8 i16 f32", transposedConvolution},
 	{"AVERAGE_POOL_2D", "i8 i16 f32", pool},
 	{"MAX_POOL_2D", "i8 i16 f32", pool},
-	{"L2_POOL_2D", "f32", pool},
-	{"RESIZE_BILINEAR", "i8 f32", func(l *layer) { l.resize(15) }},
-	{"RESIZE_NEAREST_NEIGHBOR", "i8 i16 f32", func(l *layer) { l.resize(74) }},
+	{"L2_POOL_2D", "", pool},
+	{"RESIZE_BILINEAR", "", func(l *layer) { l.resize(15) }},
+	{"RESIZE_NEAREST_NEIGHBOR", "", func(l *layer) { l.resize(74) }},
 }
 
 // weights adds constant weights with a scale for each of n channels along an axis, or one
@@ -183,7 +185,7 @@ func (l *layer) resize(kind byte) {
 }
 
 var products = []drawer{
-	{"FULLY_CONNECTED", "i8 i16 i4 f32", func(l *layer) {
+	{"FULLY_CONNECTED", "i8 i16 f32", func(l *layer) {
 		k, n := l.between(1, 40), l.between(1, 12)
 		s := l.shape(3)
 		s[len(s)-1] = k
@@ -197,7 +199,7 @@ var products = []drawer{
 		y := l.output(l.dataType(), limit, out...)
 		l.do(8, []any{l.act(), int8(0), keep}, []int32{x, w, optional(l, b)}, y)
 	}},
-	{"BATCH_MATMUL", "i8 i16 f32", func(l *layer) {
+	{"BATCH_MATMUL", "", func(l *layer) {
 		m, k, n := l.between(1, 6), l.between(1, 20), l.between(1, 6)
 		batch := l.shape(2)
 		adjX, adjY := l.chance(0.4), l.chance(0.4)
@@ -258,21 +260,21 @@ func root(x float64) float64  { return math.Sqrt(x) }
 func power(x float64) float64 { return x * x }
 
 var functions = []drawer{
-	{"ABS", "i8 i16 f32", function(78, line)},
+	{"ABS", "i8 f32 i16", function(78, line)},
 	{"CEIL", "f32", function(0, line)},
 	{"COS", "f32", function(0, one)},
 	{"ELU", "i8 f32", function(0, line)},
 	{"EXP", "f32", function(33, line)},
 	{"FLOOR", "f32", function(0, line)},
 	{"HARD_SWISH", "i8 f32", function(91, line)},
-	{"LEAKY_RELU", "i8 i16 f32", func(l *layer) {
+	{"LEAKY_RELU", "i8 f32 i16", func(l *layer) {
 		x := l.in(l.shape(4)...)
 		alpha := pick(l, 0.1, 0.3, 0.01, 1.5, 0.0)
 		l.do(75, []any{alpha}, []int32{x}, l.output(l.typ, l.limit(x), l.Tensors[x].Shape...))
 	}},
 	{"LOG", "f32", positive(function(0, line))},
-	{"LOGISTIC", "i8 i16 f32", fixed(0, 1./256, 1./32768, -128)},
-	{"LOG_SOFTMAX", "i8 f32", fixed(36, 16./256, 1, 127)},
+	{"LOGISTIC", "i8 f32 i16", fixed(0, 1./256, 1./32768, -128)},
+	{"LOG_SOFTMAX", "", fixed(36, 16./256, 1, 127)},
 	{"NEG", "f32", function(42, line)},
 	{"RELU", "i8 i16 f32", function(0, line)},
 	{"RELU6", "i8 i16 f32", func(l *layer) {
@@ -295,22 +297,22 @@ var functions = []drawer{
 		}
 		l.do(9, []any{beta}, []int32{x}, y)
 	}},
-	{"SOFTMAX", "i8", func(l *layer) { // int16 results
+	{"SOFTMAX", "", func(l *layer) { // int16 results
 		x := l.in(l.between(1, 3), l.between(1, 30))
 		y := l.quantised(l.output("i16", 1, l.Tensors[x].Shape...), 1./65536, -32768)
 		l.do(9, []any{1.0}, []int32{x}, y)
 	}},
 	{"SQRT", "f32", positive(function(0, root))},
 	{"SQUARE", "f32", function(66, power)},
-	{"TANH", "i8 i16 f32", fixed(0, 1./128, 1./32768, 0)},
-	{"L2_NORMALIZATION", "i8 f32", func(l *layer) {
+	{"TANH", "i8 f32 i16", fixed(0, 1./128, 1./32768, 0)},
+	{"L2_NORMALIZATION", "", func(l *layer) {
 		s := l.shape(4)
 		s[len(s)-1] = l.between(1, 20)
 		x := l.in(s...)
 		y := l.quantised(l.output(l.typ, 1, s...), 1./128, 0)
 		l.do(12, []any{int8(0)}, []int32{x}, y)
 	}},
-	{"QUANTIZE", "f32 i8 i16 i32 u8", func(l *layer) {
+	{"QUANTIZE", "f32 u8 i8 i16 i32", func(l *layer) {
 		l.wide = true
 		to := map[string][]string{"f32": {"i8", "i16"}, "i8": {"i8", "u8", "i16", "i32"}, "i16": {"i8", "i16", "i32"},
 			"i32": {"i8", "i16"}, "u8": {"i8"}}[l.typ]
@@ -379,7 +381,7 @@ func common(kind byte) func(l *layer) {
 
 var pairs = []drawer{
 	{"ADD", "i8 i16 f32 i32", arithmetic(11, sum)},
-	{"SUB", "i8 i16 f32 i32", arithmetic(28, sum)},
+	{"SUB", "i16 f32 i8 i32", arithmetic(28, sum)},
 	{"MUL", "i8 i16 f32 i32", arithmetic(21, product)},
 	{"DIV", "i8 f32", func(l *layer) {
 		l.least, l.most = 0.5, 9
@@ -391,10 +393,10 @@ var pairs = []drawer{
 	}},
 	{"MAXIMUM", "i8 i16 f32", common(39)},
 	{"MINIMUM", "i8 i16 f32", common(39)},
-	{"SQUARED_DIFFERENCE", "i8 i16 f32", func(l *layer) {
+	{"SQUARED_DIFFERENCE", "f32 i8 i16", func(l *layer) {
 		l.pairOf(func(x, y float64) float64 { return (x + y) * (x + y) / 2 }, 76)
 	}},
-	{"PRELU", "i8 i16 f32", func(l *layer) {
+	{"PRELU", "f32 i8 i16", func(l *layer) {
 		s := l.image(6)
 		x := l.in(s...)
 		kind := l.typ
@@ -404,12 +406,12 @@ var pairs = []drawer{
 		a := l.fill(l.quantised(l.tensor(kind, 1, 1, s[3]), l.scale(-8), l.zero(kind)))
 		l.do(0, nil, []int32{x, a}, l.output(l.typ, l.limit(x), s...))
 	}},
-	{"EQUAL", "i8 f32 i32", comparison(53)},
-	{"NOT_EQUAL", "i8 f32 i32", comparison(54)},
-	{"LESS", "i8 f32 i32", comparison(41)},
-	{"LESS_EQUAL", "i8 f32 i32", comparison(46)},
-	{"GREATER", "i8 f32 i32", comparison(44)},
-	{"GREATER_EQUAL", "i8 f32 i32", comparison(45)},
+	{"EQUAL", "f32 i32 i8", comparison(53)},
+	{"NOT_EQUAL", "f32 i32 i8", comparison(54)},
+	{"LESS", "f32 i32 i8", comparison(41)},
+	{"LESS_EQUAL", "f32 i32 i8", comparison(46)},
+	{"GREATER", "f32 i32 i8", comparison(44)},
+	{"GREATER_EQUAL", "f32 i32 i8", comparison(45)},
 	{"ADD_N", "i8 f32", func(l *layer) {
 		s, n := l.shape(4), l.between(2, 4)
 		var in []int32
@@ -479,8 +481,8 @@ func reduction(same bool) func(l *layer) {
 }
 
 var reductions = []drawer{
-	{"MEAN", "i8 i16 f32", reduction(false)},
-	{"MEAN", "i8 i16 f32", func(l *layer) { // over height and width
+	{"MEAN", "f32 i8 i16", reduction(false)},
+	{"MEAN", "f32 i8 i16", func(l *layer) { // over height and width
 		s, keep := l.image(12), l.chance(0.5)
 		x := l.in(s...)
 		out := []int32{s[0], s[3]}
@@ -489,7 +491,7 @@ var reductions = []drawer{
 		}
 		l.do(27, []any{keep}, []int32{x, l.ints(1, 2)}, l.output(l.typ, l.limit(x), out...))
 	}},
-	{"SUM", "i8 i16 f32", reduction(false)},
+	{"SUM", "f32 i8 i16", reduction(false)},
 	{"REDUCE_MAX", "i8 f32", reduction(true)},
 	{"REDUCE_MIN", "i8 f32", reduction(true)},
 }
@@ -557,7 +559,7 @@ func (l *layer) pad(kind byte) {
 }
 
 var states = []drawer{
-	{"SVDF", "i8 i16 f32", func(l *layer) {
+	{"SVDF", "i8 i16", func(l *layer) {
 		l.wide = true
 		batch, n, rank := l.between(1, 2), l.between(1, 12), l.between(1, 3)
 		units, memory := l.between(1, 5), l.between(1, 6)
@@ -586,7 +588,7 @@ var states = []drawer{
 		}
 		l.do(6, []any{rank, act}, []int32{x, f, t, optional(l, b), s}, y)
 	}},
-	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "i8 f32", recurrent},
+	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "", recurrent},
 }
 
 func recurrent(l *layer) {

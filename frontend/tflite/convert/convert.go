@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// opset is that of the models written: the first with int16 and int4 in QuantizeLinear.
-const opset = 21
+// opset is that of the models written: the first with BitCast.
+const opset = 26
 
 // ownDomain is that of operators that ONNX lacks.
 const ownDomain = "nncc"

@@ -62,13 +62,13 @@ func rule(f float64, y *model.Tensor, lo, hi int64) int64 {
 func value(t *model.Tensor, q int64) float64 { return float64(t.Scale[0]) * float64(q-t.Zero[0]) }
 
 // byRule reports that integers are what the rule gives for a function of one tensor.
-func (n *operands) byRule(f func(v int32) int32, real func(x float64) float64) bool {
+func (n *operands) byRule(f func(v int32) int32, exact func(x float64) float64) bool {
 	x, y := n.in(0), n.out()
 	lo, hi := y.DType.IntRange()
 	least, most := x.DType.IntRange()
 	for q := least; q <= most; q++ {
 		v := min(max(int64(f(int32(q-x.Zero[0]))), lo), hi)
-		if v != rule(real(value(x, q)), y, lo, hi) {
+		if v != rule(exact(value(x, q)), y, lo, hi) {
 			return false
 		}
 	}
@@ -76,7 +76,7 @@ func (n *operands) byRule(f func(v int32) int32, real func(x float64) float64) b
 }
 
 // pairByRule is byRule for two tensors of 8 bits.
-func (n *operands) pairByRule(f func(a, b int32) int32, real func(a, b float64) float64, act int8) bool {
+func (n *operands) pairByRule(f func(a, b int32) int32, exact func(a, b float64) float64, act int8) bool {
 	a, b, y := n.in(0), n.in(1), n.out()
 	lo, hi, err := activationRange(act, y)
 	if err != nil || a.DType != tensor.I8 || b.DType != tensor.I8 {
@@ -85,7 +85,7 @@ func (n *operands) pairByRule(f func(a, b int32) int32, real func(a, b float64) 
 	for p := int64(-128); p < 128; p++ {
 		for q := int64(-128); q < 128; q++ {
 			v := min(max(int64(f(int32(p-a.Zero[0]), int32(q-b.Zero[0])))+y.Zero[0], lo), hi)
-			if v != rule(real(value(a, p), value(b, q)), y, lo, hi) {
+			if v != rule(exact(value(a, p), value(b, q)), y, lo, hi) {
 				return false
 			}
 		}
@@ -176,13 +176,13 @@ func prelu(n *operands) error {
 		}
 		return negative.of(v * slope)
 	}
-	real := func(v, slope float64) float64 {
+	exact := func(v, slope float64) float64 {
 		if v >= 0 {
 			return v
 		}
 		return v * slope
 	}
-	if n.pairByRule(f, real, actNone) {
+	if n.pairByRule(f, exact, actNone) {
 		return n.pair("PRelu", actNone)
 	}
 	v := n.centred(x)

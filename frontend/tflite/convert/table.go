@@ -19,7 +19,7 @@ type integers func(n *operands) (func(v int32) int32, error)
 
 // function is an operator of one tensor: of int8 values by the integers of f, else as other
 // writes it; also where the integers are those of the real function, rounded once.
-func function(f integers, other func(n *operands) error, real func(x float64) float64) func(n *operands) error {
+func function(f integers, other func(n *operands) error, exact func(x float64) float64) func(n *operands) error {
 	return func(n *operands) error {
 		if !int8Function(n) {
 			return other(n)
@@ -28,7 +28,7 @@ func function(f integers, other func(n *operands) error, real func(x float64) fl
 		if err != nil {
 			return err
 		}
-		if real != nil && n.byRule(result, real) {
+		if exact != nil && n.byRule(result, exact) {
 			return other(n)
 		}
 		x, y := n.in(0), n.out()
@@ -67,6 +67,31 @@ func q4(f func(v int32) int32) func(n *operands) (func(v int32) int32, error) {
 func logisticOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Logistic(v), 23) - 128 }
 
 func tanhOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Tanh(v), 24) }
+
+// curve16 is a function of int16 by TensorFlow Lite's table in steps of 1/12288; most is the
+// largest power of two, above steps of 1/4096, that it takes as it is.
+func curve16(op string, most int) func(n *operands) error {
+	return func(n *operands) error {
+		x, y := n.in(0), n.out()
+		if !quantised(tensor.I16, x, y) || y.Scale[0] != 1./32768 {
+			return elementwise(op)(n)
+		}
+		mult, right := float64(x.Scale[0])*4096*3, 0
+		log := math.Log2(float64(x.Scale[0])) + 12
+		if power := math.Round(log); math.Abs(log-power) < 1e-3 && power >= 0 && power <= float64(most) {
+			mult = math.Ldexp(3, int(power))
+		} else {
+			for ; mult <= math.MaxInt16/2. && right <= 30; right++ {
+				mult *= 2
+			}
+		}
+		if mult > math.MaxInt16 {
+			return fmt.Errorf("the scale %g of %q is too large for the table of 16 bits", x.Scale[0], x.Name)
+		}
+		n.c.node("nncc."+op+"16", y.Name, []string{n.raw(0)}, intAttr("mult", int(mult)), intAttr("shift", -right))
+		return nil
+	}
+}
 
 // offset is the result's zero point.
 func (n *operands) offset() int32 { return int32(n.out().Zero[0]) }
@@ -121,12 +146,12 @@ func leakyReluOf(n *operands) (func(v int32) int32, error) {
 
 // int16Function reports that an operator has one operand of 16 bits, whose results are not
 // those of the real function, rounded once.
-func (n *operands) int16Function(f integers, real func(x float64) float64) (bool, error) {
+func (n *operands) int16Function(f integers, exact func(x float64) float64) (bool, error) {
 	if !integer(n.in(0), n.out()) || n.in(0).DType != tensor.I16 || n.out().DType != tensor.I16 {
 		return false, nil
 	}
 	result, err := f(n)
-	return err == nil && !n.byRule(result, real), err
+	return err == nil && !n.byRule(result, exact), err
 }
 
 func absolute(n *operands) error {

@@ -24,6 +24,7 @@ type Layer struct {
 	Op   string // the operator's name in the format
 	Type string // of its data: "f32", "i8", ...
 	Graph
+	Given [][]byte // its inputs; nil: random ones
 	rng   *rand.Rand
 	limit int // of inputs of int32, which are indices; 0: they are not
 }
@@ -179,8 +180,11 @@ func (o options) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return b.EndObject()
 }
 
-// Data gives random elements of every input, by the layer's name.
+// Data gives the elements of every input: random ones, by the layer's name, where none are given.
 func (l *Layer) Data() [][]byte {
+	if l.Given != nil {
+		return l.Given
+	}
 	var all [][]byte
 	for _, i := range l.Inputs {
 		t := l.Tensors[i]
