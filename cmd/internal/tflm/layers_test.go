@@ -35,9 +35,9 @@ var windows = []drawer{
 	{"TRANSPOSE_CONV", "i8 i16 f32", transposedConvolution},
 	{"AVERAGE_POOL_2D", "i8 i16 f32", pool},
 	{"MAX_POOL_2D", "i8 i16 f32", pool},
-	{"L2_POOL_2D", "", pool},
-	{"RESIZE_BILINEAR", "", func(l *layer) { l.resize(15) }},
-	{"RESIZE_NEAREST_NEIGHBOR", "", func(l *layer) { l.resize(74) }},
+	{"L2_POOL_2D", "f32", pool},
+	{"RESIZE_BILINEAR", "i8 f32", func(l *layer) { l.resize(15) }},
+	{"RESIZE_NEAREST_NEIGHBOR", "i8 i16 f32", func(l *layer) { l.resize(74) }},
 }
 
 // weights adds constant weights with a scale for each of n channels along an axis, or one
@@ -199,7 +199,7 @@ var products = []drawer{
 		y := l.output(l.dataType(), limit, out...)
 		l.do(8, []any{l.act(), int8(0), keep}, []int32{x, w, optional(l, b)}, y)
 	}},
-	{"BATCH_MATMUL", "", func(l *layer) {
+	{"BATCH_MATMUL", "i8 i16 f32", func(l *layer) {
 		m, k, n := l.between(1, 6), l.between(1, 20), l.between(1, 6)
 		batch := l.shape(2)
 		adjX, adjY := l.chance(0.4), l.chance(0.4)
@@ -274,7 +274,7 @@ var functions = []drawer{
 	}},
 	{"LOG", "f32", positive(function(0, line))},
 	{"LOGISTIC", "i8 f32 i16", fixed(0, 1./256, 1./32768, -128)},
-	{"LOG_SOFTMAX", "", fixed(36, 16./256, 1, 127)},
+	{"LOG_SOFTMAX", "i8 f32", fixed(36, 16./256, 1, 127)},
 	{"NEG", "f32", function(42, line)},
 	{"RELU", "i8 i16 f32", function(0, line)},
 	{"RELU6", "i8 i16 f32", func(l *layer) {
@@ -305,7 +305,7 @@ var functions = []drawer{
 	{"SQRT", "f32", positive(function(0, root))},
 	{"SQUARE", "f32", function(66, power)},
 	{"TANH", "i8 f32 i16", fixed(0, 1./128, 1./32768, 0)},
-	{"L2_NORMALIZATION", "", func(l *layer) {
+	{"L2_NORMALIZATION", "i8 f32", func(l *layer) {
 		s := l.shape(4)
 		s[len(s)-1] = l.between(1, 20)
 		x := l.in(s...)
