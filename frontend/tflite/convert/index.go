@@ -122,6 +122,9 @@ func dynamicUpdateSlice(n *operands) error {
 		n.c.node("Identity", y.Name, []string{n.raw(0)})
 		return nil
 	}
+	if err := room(append(slices.Clone(u.Shape[:depth]), depth)...); err != nil {
+		return err
+	}
 	last := make([]int, depth)
 	for i := range last {
 		last[i] = x.Shape[i] - u.Shape[i]
@@ -165,7 +168,13 @@ func (n *operands) symmetric() error {
 		return err
 	}
 	value, y := n.raw(0), n.out()
+	if x := n.in(0); len(v) != 2*len(x.Shape) {
+		return fmt.Errorf("%d paddings of a tensor of rank %d", len(v), len(x.Shape))
+	}
 	for i, d := range n.in(0).Shape {
+		if err := room(3, d); err != nil {
+			return err
+		}
 		before, after := v[2*i], v[2*i+1]
 		if before < 0 || after < 0 || before > d || after > d {
 			return fmt.Errorf("paddings %d and %d of dimension %d, which has %d elements", before, after, i, d)
@@ -202,10 +211,11 @@ func (n *operands) fold(d *tensor.Dense) error {
 
 // shapeOf is the shape of the input.
 func shapeOf(n *operands) error {
-	d := tensor.New(n.out().DType, n.out().Shape)
-	if d.Len() != len(n.in(0).Shape) || !d.DType.IsInt() {
-		return fmt.Errorf("the result is %s%v, the input has %d dimensions", d.DType, d.Shape, len(n.in(0).Shape))
+	y := n.out()
+	if y.Elems() != len(n.in(0).Shape) || !y.DType.IsInt() {
+		return fmt.Errorf("the result is %s%v, the input has %d dimensions", y.DType, y.Shape, len(n.in(0).Shape))
 	}
+	d := tensor.New(y.DType, y.Shape)
 	for i, v := range n.in(0).Shape {
 		d.SetInt(i, int64(v))
 	}
@@ -213,7 +223,28 @@ func shapeOf(n *operands) error {
 }
 
 // zeros are as many as the input has elements.
-func zeros(n *operands) error { return n.fold(tensor.New(n.out().DType, n.out().Shape)) }
+func zeros(n *operands) error {
+	if err := room(n.out().Shape...); err != nil {
+		return err
+	}
+	return n.fold(tensor.New(n.out().DType, n.out().Shape))
+}
+
+// maxMade bounds the elements of a constant that is made for an operator: shapes in files
+// are not to be trusted.
+const maxMade = 1 << 22
+
+// room refuses to make constants that are too large.
+func room(shape ...int) error {
+	n := 1
+	for _, d := range shape {
+		if d > 0 && n > maxMade/d {
+			return fmt.Errorf("it takes a constant of shape %v, want at most %d elements", shape, maxMade)
+		}
+		n *= d
+	}
+	return nil
+}
 
 // expand repeats a tensor so that it has the shape of the result.
 func expand(input int) func(n *operands) error {

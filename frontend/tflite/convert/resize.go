@@ -17,7 +17,7 @@ func (n *operands) resized() error {
 		return fmt.Errorf("from %v to %v, want another height and width of [batch, height, width, channels]", x.Shape,
 			y.Shape)
 	}
-	return nil
+	return room(y.Shape[1] + y.Shape[2])
 }
 
 // resizeNearest takes the pixels that lie where TensorFlow Lite finds them in float32.

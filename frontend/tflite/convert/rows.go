@@ -138,6 +138,8 @@ var customRows = map[string]row{
 	"SignalFilterBankSquareRoot":          {2, 1, signalRoot},
 	"SignalFilterBankSpectralSubtraction": {1, 2, spectralSubtraction},
 	"SignalFramer":                        {1, 2, signalFramer},
+	"SignalIrfft":                         {1, 1, signalFFT(1)},
+	"SignalRfft":                          {1, 1, signalFFT(0)},
 	"SignalOverlapAdd":                    {1, 1, signalOverlapAdd},
 	"SignalPCAN":                          {3, 1, pcan},
 	"SignalStacker":                       {1, 2, signalStacker},

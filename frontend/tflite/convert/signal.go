@@ -119,6 +119,9 @@ func signalEnergy(n *operands) error {
 		2*o[1] > x.Shape[0]) {
 		err = fmt.Errorf("numbers %d to %d of %v, for a result %v", o[0], o[1], x.Shape, y.Shape)
 	}
+	if err == nil {
+		err = room(y.Shape[0])
+	}
 	if err != nil {
 		return err
 	}
@@ -195,17 +198,13 @@ func filterBank(n *operands) error {
 		return err
 	}
 	weights, rests, starts, at, widths := v[1], v[2], v[3], v[4], v[5]
-	channels, bins, most := o[0], n.in(0).Elems(), 0
-	if channels < 1 || n.out().Elems() != channels || min(len(starts), len(at), len(widths)) < channels+1 {
-		return fmt.Errorf("%d channels, %d results, %d widths", channels, n.out().Elems(), len(widths))
+	channels := o[0]
+	most, err := n.widest(channels, v)
+	if err != nil {
+		return err
 	}
-	for i := range channels + 1 {
-		w := widths[i]
-		if w < 0 || starts[i] < 0 || at[i] < 0 || starts[i]+w > bins || at[i]+w > min(len(weights), len(rests)) {
-			return fmt.Errorf("channel %d: %d numbers from %d, weights from %d; there are %d numbers, %d weights", i, w,
-				starts[i], at[i], bins, min(len(weights), len(rests)))
-		}
-		most = max(most, w)
+	if err := room(channels, 2*most); err != nil {
+		return err
 	}
 	index, factor := make([]int64, channels*2*most), make([]int64, channels*2*most)
 	for c := range channels {
@@ -225,6 +224,23 @@ func filterBank(n *operands) error {
 	return nil
 }
 
+// widest checks the lists of a filter bank: how many numbers the widest channel has.
+func (n *operands) widest(channels int, v [6][]int) (most int, err error) {
+	bins, weights := n.in(0).Elems(), min(len(v[1]), len(v[2]))
+	if channels < 1 || n.out().Elems() != channels || min(len(v[3]), len(v[4]), len(v[5])) < channels+1 {
+		return 0, fmt.Errorf("%d channels, %d results, %d widths", channels, n.out().Elems(), len(v[5]))
+	}
+	for i := range channels + 1 {
+		start, at, w := v[3][i], v[4][i], v[5][i]
+		if w < 0 || start < 0 || at < 0 || start+w > bins || at+w > weights {
+			return 0, fmt.Errorf("channel %d: %d numbers from %d, weights from %d; there are %d numbers, %d weights", i,
+				w, start, at, bins, weights)
+		}
+		most = max(most, w)
+	}
+	return most, nil
+}
+
 // spectralSubtraction takes a running estimate of the noise away.
 func spectralSubtraction(n *operands) error {
 	o, err := n.numbers("alternate_one_minus_smoothing", "alternate_smoothing", "clamping", "min_signal_remaining",
@@ -233,6 +249,9 @@ func spectralSubtraction(n *operands) error {
 		err = n.of(u32s, []tensor.DType{tensor.U32, tensor.U32})
 	}
 	x, y := n.in(0), n.out()
+	if err == nil {
+		err = room(x.Elems())
+	}
 	if err == nil && (o[4] != x.Elems() || !slices.Equal(x.Shape, y.Shape) ||
 		!slices.Equal(x.Shape, n.o.Out[1].Shape) || min(o[7], o[8]) < 0 || max(o[7], o[8]) > 31) {
 		err = fmt.Errorf("%d channels of %v, %d and %d bits", o[4], x.Shape, o[7], o[8])
@@ -323,4 +342,21 @@ func (n *operands) gain() string {
 	v = n.step("Add", []string{v, n.step("Mul", []string{entry(1), n.whole(32)})})
 	v = n.down(tensor.I32, n.step("Add", []string{n.step("Mul", []string{v, part}), n.whole(1 << 14)}), 15)
 	return n.step("Where", []string{few, entry(0), n.step("Add", []string{v, entry(0)})})
+}
+
+// signalFFT is the Fourier transform of real signals, or its inverse.
+func signalFFT(inverse int) func(n *operands) error {
+	return func(n *operands) error {
+		o, err := n.numbers("fft_length")
+		if err != nil {
+			return err
+		}
+		x, y := n.in(0), n.out()
+		if x.DType != y.DType || x.DType != tensor.I16 && x.DType != tensor.I32 {
+			return fmt.Errorf("%s to %s, want int16 or int32; float32 transforms are written as DFT in ONNX", x.DType,
+				y.DType)
+		}
+		n.c.node("nncc.SignalFFT", y.Name, []string{n.raw(0)}, intAttr("length", o[0]), intAttr("inverse", inverse))
+		return nil
+	}
 }

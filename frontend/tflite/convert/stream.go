@@ -20,7 +20,7 @@ func streamed(t *model.Tensor) (outer []int, length int, err error) {
 	if len(t.Shape) == 0 || t.Elems() == 0 {
 		return nil, 0, fmt.Errorf("tensor %q has shape %v, want samples in the last dimension", t.Name, t.Shape)
 	}
-	return t.Shape[:len(t.Shape)-1], t.Shape[len(t.Shape)-1], nil
+	return t.Shape[:len(t.Shape)-1], t.Shape[len(t.Shape)-1], room(t.Elems())
 }
 
 // signalFramer cuts overlapping frames of a stream. Without prefill the first ones are not
@@ -158,6 +158,9 @@ func signalOverlapAdd(n *operands) error {
 	}
 	rank := len(x.Shape)
 	outer, frames, size, step := x.Shape[:rank-2], x.Shape[rank-2], x.Shape[rank-1], o[0]
+	if err := room(x.Elems()); err != nil {
+		return err
+	}
 	if step < 1 || step > size || frames > maxFrames ||
 		!slices.Equal(y.Shape, append(slices.Clone(outer), frames*step)) {
 		return fmt.Errorf("%d frames of %d each %d, for a result %v", frames, size, step, y.Shape)

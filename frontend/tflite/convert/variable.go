@@ -101,6 +101,9 @@ func (c *converter) value(v *variable) string {
 	}
 	if !v.input {
 		v.input = true
+		if err := room(v.like.Shape...); err != nil {
+			c.fail("too-large", c.at.String(), "variable %q: %v", v.name, err)
+		}
 		c.made["state/"+v.name] = true
 		at := *v.like
 		at.Name = "state/" + v.name

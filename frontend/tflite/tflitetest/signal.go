@@ -68,6 +68,16 @@ func signals() []*Layer {
 		l.do(custom(map[string]int{"snr_shift": 6}), []int32{plain(l, "u32", 30), plain(l, "u32", 30),
 			l.plain(l.random("i16", 125))}, result(l, "u32", 30))
 	})
+	for _, n := range []int32{8, 64, 32} {
+		layer("SignalRfft", "i16 i32", func(l *Layer) {
+			l.do(custom(map[string]int{"T": int(Types[l.Type]), "fft_length": int(n)}),
+				[]int32{plain(l, l.Type, 2, n-2)}, result(l, l.Type, 2, n+2))
+		})
+		layer("SignalIrfft", "i16 i32", func(l *Layer) {
+			l.do(custom(map[string]int{"T": int(Types[l.Type]), "fft_length": int(n)}),
+				[]int32{plain(l, l.Type, 2, n+2)}, result(l, l.Type, 2, n))
+		})
+	}
 	layer("SignalStacker", "i16", func(l *Layer) {
 		l.do(custom(map[string]int{"num_channels": 3, "stacker_left_context": 1, "stacker_right_context": 1,
 			"stacker_step": 1}), []int32{plain(l, "i16", 3)}, result(l, "i16", 9), result(l, "bool"))

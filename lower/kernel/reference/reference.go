@@ -26,7 +26,7 @@ var Kernels = slices.Concat(
 	reduceKernels(),
 	normKernels(),
 	resizeKernels(),
-	[]*kernel.Kernel{spectrumRow, svdfRow, resizeFixedRow},
+	[]*kernel.Kernel{spectrumRow, svdfRow, resizeFixedRow, signalFFTRow},
 	spaceKernels(),
 	indexKernels(),
 	rnnKernels(),

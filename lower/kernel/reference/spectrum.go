@@ -64,3 +64,28 @@ var spectrumRow = &kernel.Kernel{
 		return l.low
 	},
 }
+
+// signalFFTRow is the transform of the audio front end.
+var signalFFTRow = &kernel.Kernel{
+	Name: "nncc_signal_fft", Library: "nncc", Doc: op.SignalFFT.Doc, Ops: []*ir.OpDef{op.SignalFFT},
+	Rules: rules("NNCC-SIGNAL-FFT", nonEmpty), Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		if n.In[0].Type.DType == tensor.I16 {
+			return signalFFT[int16](n.Node, "nncc_signal_fft_s16")
+		}
+		return signalFFT[int32](n.Node, "nncc_signal_fft_s32")
+	},
+}
+
+func signalFFT[T int16 | int32](n *ir.Node, fn string) *call.Lowered {
+	a, x := ir.AttrsOf[op.SignalFFTAttrs](n), n.In[0].Type
+	f := kernel.Known(qref.NewRealFFT[T](a.Length, a.Inverse != 0))
+	l := start(n, fn)
+	last := x.Shape[len(x.Shape)-1]
+	p := params("nncc_signal_fft_params", ints("rows", x.Elems()/last, "size", last, "length", a.Length, "inverse",
+		a.Inverse)...)
+	table := func(what string, v []T) *call.Blob { return blob(what, tensor.Of([]int{len(v)}, v)) }
+	work := l.scratch(x.DType, 2*a.Length)
+	l.call(fn, p, l.in(0), table("twiddles", f.Twiddles), table("super", f.Super), l.out(0), work)
+	return l.low
+}

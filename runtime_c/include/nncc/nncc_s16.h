@@ -113,6 +113,18 @@ typedef struct
  */
 /* KERNELS(nncc_conv2d_s16) */
 
+/*
+ * Real Fourier transforms of rows of size numbers, padded with zeros to length, a power of two, in fixed point as
+ * TensorFlow Lite Micro's audio front end computes them: length/2+1 complex numbers, pairs of parts; the inverse the
+ * other way round. twiddles [length/2], super [length/4] pairs of parts; work [2*length].
+ */
+typedef struct
+{
+    int32_t rows, size, length, inverse;
+} nncc_signal_fft_params;
+
+/* KERNELS(signal_fft) */
+
 #ifdef __cplusplus
 }
 #endif
