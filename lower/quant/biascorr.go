@@ -58,7 +58,7 @@ func (c *calibrator) floatMeans(before *ir.Graph) (map[int][][]float64, error) {
 			means[n.ID] = make([][]float64, len(in))
 		}
 	}
-	err := forSamples(len(in), func(_, s int) error {
+	err := forSamples(len(in), before.Nodes, func(_, s int) error {
 		r, err := interp.Start(before, in[s], nil)
 		if err != nil {
 			return err

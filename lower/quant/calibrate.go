@@ -117,6 +117,10 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	odd, empty := opt.oddData(g, t.folds[0].seen.held)
+	for _, f := range t.folds {
+		f.seen.held, f.seen.means = nil, nil
+	}
 	first := best.parts[0]
 	r, err := first.c.report(first.before)
 	if err != nil {
@@ -143,7 +147,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	for _, f := range t.folds {
 		r.HeldOut += len(f.held)
 	}
-	r.judge(opt.oddData(g, t.folds[0].seen.held))
+	r.judge(odd, empty)
 	return out, r, nil
 }
 
@@ -435,7 +439,7 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 	o.seen.mute = mute
 	if o.seen.held == nil {
 		held := make([][]*tensor.Dense, len(o.Held))
-		if err := forSamples(len(held), func(_, i int) (err error) {
+		if err := forSamples(len(held), g.Nodes, func(_, i int) (err error) {
 			held[i], err = look(p.before, names, o.Held[i])
 			return err
 		}); err != nil {
@@ -444,7 +448,7 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 		o.seen.held = held
 	}
 	outs := make([][]noise, len(o.Held))
-	return outs, forSamples(len(outs), func(_, i int) error {
+	return outs, forSamples(len(outs), g.Nodes, func(_, i int) error {
 		want := o.seen.held[i]
 		got, err := look(g, names, o.Held[i])
 		if err != nil {

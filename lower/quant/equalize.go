@@ -46,7 +46,7 @@ func equalize(g *ir.Graph, samples []Sample) error {
 		return nil
 	}
 	peaks := make([]map[*ir.Value][]float64, len(samples))
-	err := forSamples(len(samples), func(_, i int) error {
+	err := forSamples(len(samples), g.Nodes, func(_, i int) error {
 		m := map[*ir.Value][]float64{}
 		peaks[i] = m
 		_, err := interp.Run(g, samples[i], func(v *ir.Value, d *tensor.Dense) {

@@ -158,7 +158,7 @@ func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error)
 		}
 		shared[v] = d[0]
 	}
-	return forSamples(len(l.env), func(_, s int) error {
+	return forSamples(len(l.env), []*ir.Node{n}, func(_, s int) error {
 		out, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense {
 			if d := shared[v]; d != nil {
 				return d

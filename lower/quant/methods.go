@@ -100,7 +100,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 	}
 	p.readers(before)
 	parts := make([]map[readerKey]*readerError, len(f.held))
-	if err := forSamples(len(f.held), func(_, i int) (err error) {
+	if err := forSamples(len(f.held), before.Nodes, func(_, i int) (err error) {
 		parts[i], err = p.run(before, f.held[i], len(f.held))
 		return err
 	}); err != nil {
@@ -303,10 +303,7 @@ func (a affine) round(f float64) float64 {
 // errors are those of the layer's results, where nothing else is quantised.
 func (l *layerProbe) errors(x []float32, ranges *[len(methods)]affine, most int) *readerError {
 	p := l.p
-	at := make([]int, min(p.positions, most))
-	for i := range at {
-		at[i] = i * p.positions / len(at)
-	}
+	at := p.spread(most)
 	e := &readerError{n: float64(len(at))}
 	col, diff := make([]float64, len(at)), make([]float64, len(at))
 	for g, w := range l.w {

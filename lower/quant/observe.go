@@ -41,10 +41,21 @@ type observer struct {
 	rows  map[*ir.Node]*rowStats // of nodes that normalise rows
 }
 
-// forSamples calls f for every sample on all cores and returns the error of
-// the first sample that has one.
-func forSamples(n int, f func(worker, i int) error) error {
+// largeElems is the size of a value from which on samples take turns: operators use
+// all cores for it, and the values of one sample are enough in memory.
+const largeElems = 1 << 18
+
+// forSamples calls f, which evaluates nodes, for every sample, on all cores, and returns
+// the error of the first sample that has one.
+func forSamples(n int, nodes []*ir.Node, f func(worker, i int) error) error {
 	workers := min(runtime.GOMAXPROCS(0), n)
+	for _, x := range nodes {
+		for _, v := range x.Out {
+			if v.Type.Elems() >= largeElems {
+				workers = min(workers, 1)
+			}
+		}
+	}
 	errs := make([]error, n)
 	var next atomic.Int64
 	var wg sync.WaitGroup

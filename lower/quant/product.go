@@ -13,9 +13,13 @@ type product struct {
 	positions           int                   // of one tensor: images times pixels, or rows
 	weight              func(g, o, k int) int // place in the weight tensor
 	scale               func(g, o int) int    // of the scales along the weights' channels
-	// column writes element k of the positions at, for group g, to dst.
-	column func(x []float32, g, k int, at []int, dst []float64)
+	place               func(i int) place     // of a position
+	// column writes element k of places, for group g, to dst.
+	column func(x []float32, g, k int, at []place, dst []float64)
 }
+
+// place is a position by its coordinates; rows of a matrix have y alone.
+type place struct{ image, y, x int }
 
 // productOf is nil for operators that are no such products.
 func productOf(n *ir.Node) *product {
@@ -35,10 +39,10 @@ func productOf(n *ir.Node) *product {
 		}
 		return &product{
 			groups: 1, outs: outs, depth: inner, positions: n.Out[0].Type.Elems() / max(outs, 1), weight: weight,
-			scale: func(_, o int) int { return o },
-			column: func(x []float32, _, k int, at []int, dst []float64) {
+			scale: func(_, o int) int { return o }, place: func(i int) place { return place{y: i} },
+			column: func(x []float32, _, k int, at []place, dst []float64) {
 				for i, p := range at {
-					dst[i] = float64(x[p*inner+k])
+					dst[i] = float64(x[p.y*inner+k])
 				}
 			},
 		}
@@ -69,31 +73,32 @@ func convProduct(n *ir.Node) *product {
 	p := &product{
 		groups: c.Group, outs: co, depth: ci * taps, positions: c.N * out,
 		scale: func(g, o int) int { return g*co + o },
+		place: func(i int) place { return place{i / out, i % out / outW, i % out % outW} },
 	}
 	p.weight = func(g, o, k int) int { return (g*co+o)*ci*taps + k }
-	// from is the input coordinate under tap t of output coordinate o; ok is
-	// false where there is none.
-	from := func(o, t, stride, dilation, pad, size int) (int, bool) {
-		i := o*stride + t*dilation - pad
-		return i, i >= 0 && i < size
-	}
-	if c.Transposed {
-		p.scale = func(_, o int) int { return o } // groups share them
-		p.weight = func(g, o, k int) int { return ((g*ci+k/taps)*co+o)*taps + k%taps }
-		from = func(o, t, stride, dilation, pad, size int) (int, bool) {
-			i := o + pad - t*dilation
-			return i / stride, i >= 0 && i%stride == 0 && i/stride < size
+	p.column = func(x []float32, g, k int, at []place, dst []float64) {
+		ch, t := g*ci+k/taps, k%taps
+		dy, dx := t/kW*dH-pH, t%kW*dW-pW
+		for i, q := range at {
+			dst[i] = 0
+			if y, z := q.y*sH+dy, q.x*sW+dx; y >= 0 && y < inH && z >= 0 && z < inW {
+				dst[i] = float64(x[(q.image*c.CIn+ch)*in+y*inW+z])
+			}
 		}
 	}
-	p.column = func(x []float32, g, k int, at []int, dst []float64) {
+	if !c.Transposed {
+		return p
+	}
+	p.scale = func(_, o int) int { return o } // groups share them
+	p.weight = func(g, o, k int) int { return ((g*ci+k/taps)*co+o)*taps + k%taps }
+	p.column = func(x []float32, g, k int, at []place, dst []float64) {
 		ch, t := g*ci+k/taps, k%taps
-		for i, pos := range at {
-			img, pix := pos/out, pos%out
-			y, okY := from(pix/outW, t/kW, sH, dH, pH, inH)
-			z, okZ := from(pix%outW, t%kW, sW, dW, pW, inW)
+		dy, dx := pH-t/kW*dH, pW-t%kW*dW
+		for i, q := range at {
+			y, z := q.y+dy, q.x+dx // times the strides
 			dst[i] = 0
-			if okY && okZ {
-				dst[i] = float64(x[(img*c.CIn+ch)*in+y*inW+z])
+			if y >= 0 && z >= 0 && y%sH == 0 && z%sW == 0 && y/sH < inH && z/sW < inW {
+				dst[i] = float64(x[(q.image*c.CIn+ch)*in+y/sH*inW+z/sW])
 			}
 		}
 	}

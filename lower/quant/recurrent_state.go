@@ -46,7 +46,7 @@ func (c *calibrator) recurrentStates() error {
 		return nil
 	}
 	peaks := make([][]float64, len(c.opt.Samples))
-	err := forSamples(len(peaks), func(_, i int) error {
+	err := forSamples(len(peaks), c.g.Nodes, func(_, i int) error {
 		peaks[i] = make([]float64, len(nodes))
 		seen := map[*ir.Value]*tensor.Dense{}
 		for _, n := range nodes {

@@ -164,7 +164,7 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	}
 	n := min(len(samples), reportSamples)
 	results := make([]sideBySide, n)
-	err := forSamples(n, func(_, i int) (err error) {
+	err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
 		results[i], err = compare(before, c.g, pairs, samples[i*len(samples)/n])
 		return err
 	})

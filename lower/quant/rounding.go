@@ -20,6 +20,8 @@ const (
 	// damping is added to the diagonal, as a part of its mean: inputs that were
 	// not seen, or hardly vary, must not take the errors of the others.
 	damping = 0.1
+	// gramRows is how many places are added to scalar products at a time.
+	gramRows = 256
 	// together is how many channels are rounded at a time.
 	together = 8
 )
@@ -115,7 +117,7 @@ func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, to func(flo
 	}
 	at := positions(p, len(x))
 	parallelEach(p.groups, func(g int) {
-		h := gram(p.columns(x, g, at, centred))
+		h := p.gram(x, g, at, centred)
 		r := newRounder(h)
 		if r == nil {
 			return
@@ -155,44 +157,59 @@ func (r *rounder) improve(h symmetric, v, old [][]float64, to func(float64) floa
 
 // positions are the places of every sample's output that a layer is looked at:
 // all of them, or as many as the depth asks for, evenly spread.
-func positions(p *product, samples int) []int {
-	n := min(p.positions, (max(minRows, rowsPerWeight*p.depth)+samples-1)/samples)
-	at := make([]int, n)
+func positions(p *product, samples int) []place {
+	return p.spread((max(minRows, rowsPerWeight*p.depth) + samples - 1) / samples)
+}
+
+// spread are all places, or as many as most, evenly spread.
+func (p *product) spread(most int) []place {
+	at := make([]place, min(p.positions, most))
 	for i := range at {
-		at[i] = i * p.positions / n
+		at[i] = p.place(i * p.positions / len(at))
 	}
 	return at
 }
 
-// columns are the inputs of group g that a weight sees, for every weight.
-func (p *product) columns(x [][]float32, g int, at []int, centred bool) [][]float64 {
-	cols := make([][]float64, p.depth)
-	parallelEach(p.depth, func(k int) {
-		col := make([]float64, len(x)*len(at))
-		for s := range x {
-			p.column(x[s], g, k, at, col[s*len(at):][:len(at)])
-		}
-		if centred {
-			mean := 0.0
+// gram is the matrix of the scalar products of the columns of group g: of the inputs
+// that each weight sees at some places of every sample. centred: without their means.
+func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric {
+	m := newSymmetric(p.depth)
+	sums := make([]float64, p.depth)
+	rows := len(x) * len(at)
+	cols := newMatrix(p.depth, min(rows, gramRows))
+	for from := 0; from < rows; from += gramRows {
+		n := min(gramRows, rows-from)
+		parallelEach(p.depth, func(k int) {
+			col := cols[k][:n]
+			for i := 0; i < n; {
+				s, first := (from+i)/len(at), (from+i)%len(at)
+				part := at[first:min(len(at), first+n-i)]
+				p.column(x[s], g, k, part, col[i:])
+				i += len(part)
+			}
 			for _, v := range col {
-				mean += v
+				sums[k] += v
 			}
-			mean /= float64(len(col))
-			for i := range col {
-				col[i] -= mean
+		})
+		m.addProducts(cols, n)
+	}
+	m.mirror()
+	if centred {
+		for i, row := range m {
+			for j := range row {
+				row[j] -= sums[i] * sums[j] / float64(rows)
 			}
 		}
-		cols[k] = col
-	})
-	return cols
+	}
+	return m
 }
 
 // rounder knows how an error in one weight is best made up for by others.
 type rounder struct {
 	order []int // of the weights: those that matter most first
-	// u is upper triangular, in that order, with u'*u the inverse of the damped
-	// matrix.
-	u       symmetric
+	// l is the lower triangle with l*l' the damped matrix, its rows and columns in the
+	// opposite order.
+	l       symmetric
 	damping float64 // what was added to the diagonal
 }
 
@@ -210,49 +227,40 @@ func newRounder(h symmetric) *rounder {
 	}
 	r.damping = damping * mean
 	sort.SliceStable(r.order, func(a, b int) bool { return h[r.order[a]][r.order[a]] > h[r.order[b]][r.order[b]] })
-	// Backwards, L*L' of the matrix is U*U' forwards, and the inverse of U is
-	// the factor of the inverse.
-	l := newSymmetric(n)
+	r.l = newSymmetric(n)
 	for i := range n {
-		for j := range n {
-			l[i][j] = h[r.order[n-1-i]][r.order[n-1-j]]
+		for j := range i + 1 {
+			r.l[i][j] = h[r.order[n-1-i]][r.order[n-1-j]]
 		}
-		l[i][i] += r.damping
+		r.l[i][i] += r.damping
 	}
-	if !l.cholesky() {
+	if !r.l.cholesky() {
 		return nil
 	}
-	r.u = newSymmetric(n)
-	parallelEach(n, func(c int) { // column c of the inverse of L
-		x := make([]float64, n)
-		l.inverseColumn(c, x)
-		for i := c; i < n; i++ {
-			r.u[n-1-i][n-1-c] = x[i]
-		}
-	})
 	return r
 }
 
 // round gives the weights w of channels as numbers of a format, by its rounding,
-// and the errors of the results, but for a factor. All channels go through a row
-// of the factor together, since reading it takes longer than working with it.
+// and the errors of the results, but for a factor. After each rounding the weights
+// that are left make up for its error as far as they can: with the errors d, the
+// square of l'*d is that of the results, element i depends on the weights from i on,
+// and is least where weight i is rounded from what the others leave to it. These
+// are the integers of GPTQ, without an inverse (Chen et al., "The Geometry of LLM
+// Quantization: GPTQ as Babai's Nearest Plane Algorithm", 2025). All channels go
+// through a row of l together, since reading it takes longer than working with it.
 func (r *rounder) round(w [][]float64, to func(float64) float64) (z [][]float64, errs []float64) {
 	n := len(r.order)
-	v, z, errs := newMatrix(len(w), n), newMatrix(len(w), n), make([]float64, len(w))
-	for o := range w {
-		for i, k := range r.order {
-			v[o][i] = w[o][k]
-		}
-	}
-	for i, k := range r.order {
-		row := r.u[i][i+1:]
+	left, z, errs := newMatrix(len(w), n), newMatrix(len(w), n), make([]float64, len(w))
+	for i := n - 1; i >= 0; i-- {
+		k, row, size := r.order[n-1-i], r.l[i][:i], r.l[i][i]
 		for o := range w {
-			q := to(v[o][i])
-			f := (q - v[o][i]) / r.u[i][i]
-			vec.Axpy(f, row, v[o][i+1:])
+			f := w[o][k] + left[o][i]/size
+			q := to(f)
+			d := w[o][k] - q
+			vec.Axpy(d, row, left[o])
 			z[o][k] = q
-			// The squares of f add up to the error by the damped matrix.
-			errs[o] += float64(f*f) - float64(r.damping*(q-w[o][k])*(q-w[o][k]))
+			f = (f - q) * size
+			errs[o] += float64(f*f) - float64(r.damping*d*d)
 		}
 	}
 	return z, errs

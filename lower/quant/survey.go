@@ -72,7 +72,7 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	bins := min(histBins*2/max(parts, 2), observedBins/max(len(s.values)*parts, 1))
 	rowsEach := max(maxRows/max(n, 1), 16)
 	scratch := make([]tally, runtime.GOMAXPROCS(0))
-	return s, forSamples(n, func(w, i int) error {
+	return s, forSamples(n, g.Nodes, func(w, i int) error {
 		var bad error
 		_, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			x := s.values[v.ID]

@@ -21,16 +21,52 @@ func newMatrix(rows, cols int) [][]float64 {
 	return m
 }
 
-// gram is the matrix of the scalar products of columns.
-func gram(cols [][]float64) symmetric {
-	m := newSymmetric(len(cols))
-	parallelEach(len(m), func(i int) { dots(cols[i], cols[:i+1], m[i]) })
+// mirror makes the upper triangle that of the lower one.
+func (m symmetric) mirror() {
 	for i := range m {
 		for j := range i {
 			m[j][i] = m[i][j]
 		}
 	}
-	return m
+}
+
+// gramBlock is how many columns of a matrix are work for one core.
+const gramBlock = vec.Columns
+
+// addProducts adds the scalar products of rows, of their first n elements, to the lower
+// triangle of m.
+func (m symmetric) addProducts(rows [][]float64, n int) {
+	size := len(m)
+	across := make([]float64, n*size) // the rows as columns
+	parallelEach((size+gramBlock-1)/gramBlock, func(b int) {
+		for i := b * gramBlock; i < min(size, (b+1)*gramBlock); i++ {
+			for k, v := range rows[i][:n] {
+				across[k*size+i] = v
+			}
+		}
+	})
+	serial := func(count int, f func(i int)) {
+		for i := range count {
+			f(i)
+		}
+	}
+	stride := cap(rows[0]) / size
+	parallelEach((size+gramBlock-1)/gramBlock, func(b int) {
+		from := b * gramBlock
+		to := min(size, from+gramBlock)
+		left, ok := vec.Pack(false, size-from, n, 1, rows[from][:cap(rows[from])], stride)
+		if ok && left.AddTo(to-from, across[from:], size, m[from][from:cap(m[from])], size, serial) {
+			return
+		}
+		sum := make([]float64, to-from)
+		for i := from; i < size; i++ {
+			k := min(i+1, to) - from
+			dots(rows[i][:n], rows[from:from+k], sum)
+			for j, s := range sum[:k] {
+				m[i][from+j] += s
+			}
+		}
+	})
 }
 
 // dots writes the scalar products of x and rows, which may be longer.
@@ -91,26 +127,5 @@ func (m symmetric) below(j, from, to int) {
 	dots(m[j][:j], m[from:to], sum[:])
 	for i := from; i < to; i++ {
 		m[i][j] = (m[i][j] - sum[i-from]) / m[j][j]
-	}
-}
-
-// inverseColumn is column c of the inverse of the lower triangle of m; its elements
-// before c are not touched.
-func (m symmetric) inverseColumn(c int, x []float64) {
-	x[c] = 1 / m[c][c]
-	// Four rows share the parts of their sums over the columns that are multiples
-	// of four from c.
-	for first := c; first < len(m); first += 4 {
-		var s [4][4]float64
-		if first+4 <= len(m) {
-			vec.Lanes4(x[c:first], &[4][]float64{m[first][c:], m[first+1][c:], m[first+2][c:], m[first+3][c:]}, &s)
-		}
-		for i := max(first, c+1); i < min(first+4, len(m)); i++ {
-			if first+4 <= len(m) {
-				x[i] = -vec.Rest(x[c:i], m[i][c:i], &s[i-first]) / m[i][i]
-			} else {
-				x[i] = -vec.Dot(m[i][c:i], x[c:i]) / m[i][i]
-			}
-		}
 	}
 }
