@@ -302,6 +302,9 @@ func (c *cli) legalize(args []string) error {
 
 // sensitivity takes the place of a verb when its flag is set.
 func (c *cli) sensitivity(args []string) error {
+	if c.cfg.Eval.Propose != "" {
+		return c.propose(args)
+	}
 	if err := c.model(args); err != nil {
 		return err
 	}

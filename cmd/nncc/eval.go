@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/report"
 )
 
 func evalFlags(c *cli, fs *pflag.FlagSet) {
@@ -23,8 +25,33 @@ func evalFlags(c *cli, fs *pflag.FlagSet) {
 	fs.IntVar(&f.Sequence, "sequence", 0, "a model with state: state begins anew after `N` samples (default: never)")
 	fs.StringVar(&f.MinTop1, "min-top1", "", "gate: least `SHARE` of labels that the program gets right, such as 0.97 "+
 		"or 97%")
-	fs.StringVar(&f.MinSQNR, "min-sqnr", "", "gate: least signal-to-noise ratio of the program's outputs in `DB`")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+}
+
+// proposeFlags are those of a search for precisions.
+func proposeFlags(c *cli, fs *pflag.FlagSet) {
+	f := &c.cfg.Eval
+	fs.StringVar(&f.Propose, "propose", "", "look for the cheapest precision of each layer that reaches --min-sqnr or "+
+		"--min-top1, and write it as `FILE.yaml` for --layers-config")
+	fs.StringVar(&f.MinSQNR, "min-sqnr", "", "gate: least signal-to-noise ratio of the program's outputs in `DB`")
+}
+
+// propose takes the place of a verb with --sensitivity.
+func (c *cli) propose(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	p, err := c.cfg.ProposeLayers()
+	if p == nil {
+		return err
+	}
+	c.warnings()
+	c.checked(&c.cfg, nil)
+	if c.cfg.JSON {
+		return cmp.Or(c.json(p), err)
+	}
+	fmt.Fprint(c.out, report.ProposalText(p, c.cfg.Eval.Propose))
+	return err
 }
 
 func (c *cli) eval(args []string) error {
@@ -44,6 +71,9 @@ func (c *cli) eval(args []string) error {
 		}
 	} else {
 		fmt.Fprint(c.out, r.Text())
+		if r.Proposal != nil {
+			fmt.Fprint(c.out, "\n"+report.ProposalText(r.Proposal, c.cfg.Eval.Propose))
+		}
 	}
 	if r.Qemu != nil && r.Qemu.Mismatches > 0 { // weighs more than a gate
 		c.gate(err)

@@ -102,7 +102,8 @@ var flagRules = map[string]flagRule{
 	"qemu":                    {verbs: "eval", needs: program, check: casesInRange},
 	"sequence":                {verbs: "eval", check: positive},
 	"min-top1":                {verbs: "eval"},
-	"min-sqnr":                {verbs: "eval", needs: program},
+	"min-sqnr":                {verbs: makes + " quantize eval", needs: sensitive},
+	"propose":                 {verbs: makes + " quantize eval", needs: sensitive},
 	"dequantize":              {verbs: "run", needs: program},
 	"only":                    {verbs: "legalize", check: notOnlyCommas},
 	"outputs":                 {verbs: "legalize"},
@@ -142,6 +143,19 @@ func programIsMade(c *cli, verb string) string {
 		}
 	}
 	return program(c, verb)
+}
+
+// sensitive: beside eval, a mix of precisions is part of ranking layers.
+func sensitive(c *cli, verb string) string {
+	switch {
+	case verb == "eval":
+		return program(c, verb)
+	case !c.cfg.Sensitivity || c.cfg.Eval.Propose == "":
+		return "--sensitivity, where --propose FILE and --min-sqnr stand together"
+	case verb == "quantize":
+		return "another verb with a --board, for which the layers have their cost: nncc --sensitivity --board NAME"
+	}
+	return ""
 }
 
 func stateful(c *cli, verb string) string {

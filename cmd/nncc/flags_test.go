@@ -35,7 +35,8 @@ var sampleValues = map[string]string{
 	"max-flash": "64K", "dead-channels": "on", "fuse": "on", "legalize": "on",
 	"kernels": "auto", "align": "auto", "optimize": "size", "io": "float", "io-layout": "onnx", "project": "make",
 	"top-k": "3", "qemu": "1", "sequence": "2", "min-top1": "0.5", "min-sqnr": "10",
-	"only": "bn-fold", "outputs": "native",
+	"propose": filepath.Join(os.TempDir(), "nncc-flags-test.yaml"),
+	"only":    "bn-fold", "outputs": "native",
 	"fixed-point-weights": "n=8", "pass": "bn-fold=off", "stop-after": "integer", "fixed-point-activations": "n=8",
 }
 

@@ -150,6 +150,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 		"precision per layer: `FILE.yaml` of node names (* matches anything) with int8, int16x8, int4 or float32")
 	fs.BoolVar(&f.Sensitivity, "sensitivity", false,
 		"print how much signal each layer alone costs when it is quantised, the worst first, and do nothing else")
+	proposeFlags(c, fs)
 	fs.StringVar(&f.FixedWeights, "fixed-point-weights", "",
 		"weights as fixed-point numbers, as nnabla's converter has them: `n=8,sign=1,delta=auto-pow2`")
 	fs.StringVar(&f.FixedActs, "fixed-point-activations", "",

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"encoding/hex"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -249,26 +250,8 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if err != nil {
 		return nil, err
 	}
-	c.note("generating C")
-	sum := hex.EncodeToString(m.SHA256[:])
-	optFlags := spec.Toolchain.Speed
-	if c.Optimize == option.Size {
-		optFlags = spec.Toolchain.Size
-	}
-	cflags := append(append([]string(nil), optFlags...), spec.Toolchain.CFlags...)
-	files, info, err := codegen.Generate(out.Lowered.Program, codegen.Options{
-		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: spec.Name,
-		CPUFlags: spec.Toolchain.CPU, CFlags: cflags, CC: spec.Toolchain.Prefix + spec.Toolchain.CC,
-		AR:       spec.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == option.NativeLayout, Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
-		Preprocess: pre, InputNotes: out.inputNotes(), Library: c.kernelSource, Drivers: opt.Drivers(),
-	})
-	if err != nil {
+	if err := out.generate(prefix, opt.Drivers(), pre); err != nil {
 		return nil, err
-	}
-	out.Files, out.Info, out.Harness = files, info, report.Harness(info)
-	for _, f := range run.HarnessFiles(spec, out.Harness) {
-		out.Files = append(out.Files, codegen.File(f))
 	}
 	out.memoryVerdict(nil)
 	out.Report = report.New(&out.Subject)
@@ -280,6 +263,33 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 		return nil, err
 	}
 	return out, nil
+}
+
+// generate writes the C of a program that is lowered.
+func (o *Compiled) generate(prefix string, drivers fs.FS, pre []codegen.Preprocess) error {
+	c := o.Config
+	c.note("generating C")
+	sum := hex.EncodeToString(o.Model.SHA256[:])
+	optFlags := o.Board.Toolchain.Speed
+	if c.Optimize == option.Size {
+		optFlags = o.Board.Toolchain.Size
+	}
+	cflags := append(append([]string(nil), optFlags...), o.Board.Toolchain.CFlags...)
+	files, info, err := codegen.Generate(o.Lowered.Program, codegen.Options{
+		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: o.Board.Name,
+		CPUFlags: o.Board.Toolchain.CPU, CFlags: cflags, CC: o.Board.Toolchain.Prefix + o.Board.Toolchain.CC,
+		AR:       o.Board.Toolchain.Prefix + "ar",
+		NativeIO: c.IOLayout == option.NativeLayout, Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
+		Preprocess: pre, InputNotes: o.inputNotes(), Library: c.kernelSource, Drivers: drivers,
+	})
+	if err != nil {
+		return err
+	}
+	o.Files, o.Info, o.Harness = files, info, report.Harness(info)
+	for _, f := range run.HarnessFiles(o.Board, o.Harness) {
+		o.Files = append(o.Files, codegen.File(f))
+	}
+	return nil
 }
 
 // CompileGraph is Compile for a graph that was imported before from model m,

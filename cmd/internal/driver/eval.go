@@ -35,6 +35,7 @@ type EvalConfig struct {
 	// Sequence is after how many samples recurrent state begins anew; 0: never.
 	Sequence         int
 	MinTop1, MinSQNR string // gates; "": none
+	Propose          string // file of a mix of precisions that reaches the gates; "": none
 }
 
 // evaluation runs a float model and its program on data.
@@ -44,7 +45,9 @@ type evaluation struct {
 	float    func() (*state.Runner, error)
 	samples  []quant.Sample
 	names    []string
-	meter    *eval.Meter
+	meter    *eval.Meter       // has seen nothing: runs begin with it
+	want     [][]*tensor.Dense // the float model's outputs, as far as they are kept
+	keep     bool
 }
 
 // Evaluate is the verb eval. Beyond a gate there is a result and a GateError.
@@ -60,10 +63,10 @@ func (c *Config) Evaluate(ctx context.Context) (*eval.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.run(); err != nil {
+	r, err := e.result()
+	if err != nil {
 		return nil, err
 	}
-	r := e.meter.Result(e.names)
 	r.Model, r.Data, r.SHA256 = filepath.Base(c.Model), c.Eval.Data, hex.EncodeToString(c.source.SHA256[:])
 	if o := e.compiled; o != nil {
 		r.Board, r.Precision = o.Board.Name, o.Report.Precision
@@ -74,11 +77,33 @@ func (c *Config) Evaluate(ctx context.Context) (*eval.Result, error) {
 		}
 	}
 	gate := c.exceeded(r, top1, db)
+	if c.Eval.Propose != "" {
+		if gate, err = e.propose(r, top1, db); err != nil {
+			return nil, err
+		}
+	}
 	r.Warnings, r.Notes = c.Diags.Texts(diag.Warning), c.Diags.Texts(diag.Note)
 	if err := c.strictly(); err != nil {
 		return nil, err
 	}
 	return r, gate
+}
+
+// result runs all samples, with the program where there is a board.
+func (e *evaluation) result() (*eval.Result, error) {
+	r, err := e.float()
+	if err != nil {
+		return nil, err
+	}
+	var program func() *state.Runner
+	if e.compiled != nil {
+		program = e.compiled.Lowered.Interface
+	}
+	m, err := e.run(e.sequences(r), program)
+	if err != nil {
+		return nil, err
+	}
+	return m.Result(e.names), nil
 }
 
 // evalGates reads --min-top1 and --min-sqnr; NaN: not given.
@@ -145,6 +170,7 @@ func (c *Config) newEvaluation() (*evaluation, error) {
 	if e.samples, err = quant.ReadSamples([]string{c.Eval.Data}, r.Inputs(), c.dataLimits()); err != nil {
 		return nil, &InputError{err}
 	}
+	e.want = make([][]*tensor.Dense, len(e.samples))
 	return e, e.labelled(r)
 }
 
@@ -264,13 +290,9 @@ func (e *evaluation) sequences(r *state.Runner) [][]int {
 	return out
 }
 
-// run runs the samples on all cores.
-func (e *evaluation) run() error {
-	r, err := e.float()
-	if err != nil {
-		return err
-	}
-	list := e.sequences(r)
+// run runs samples on all cores, beside the float model a program where there is one,
+// and gives what was measured.
+func (e *evaluation) run(list [][]int, program func() *state.Runner) (*eval.Meter, error) {
 	done := make([]*eval.Sample, len(e.samples))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -280,7 +302,7 @@ func (e *evaluation) run() error {
 	for range min(runtime.GOMAXPROCS(0), len(list)) {
 		wg.Go(func() {
 			for k := int(next.Add(1)) - 1; k < len(list); k = int(next.Add(1)) - 1 {
-				errs[k] = e.sequence(list[k], done, len(list) == 1, func() {
+				errs[k] = e.sequence(list[k], program, done, len(list) == 1, func() {
 					mu.Lock()
 					defer mu.Unlock()
 					count++
@@ -292,41 +314,53 @@ func (e *evaluation) run() error {
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
+	m := e.meter.Again()
 	for _, s := range done {
-		e.meter.Add(s)
+		if s != nil {
+			m.Add(s)
+		}
 	}
-	return nil
+	return m, nil
 }
 
 // sequence runs samples one after the other, with the state that they leave; apart says
 // that the model and its program run on two cores.
-func (e *evaluation) sequence(list []int, done []*eval.Sample, apart bool, each func()) error {
+func (e *evaluation) sequence(list []int, program func() *state.Runner, done []*eval.Sample, apart bool,
+	each func()) error {
 	float, err := e.float()
 	if err != nil {
 		return err
 	}
-	program := func(quant.Sample) ([]*tensor.Dense, error) { return nil, nil }
-	if e.compiled != nil {
-		program = e.program()
+	given := func(quant.Sample) ([]*tensor.Dense, error) { return nil, nil }
+	if program != nil {
+		given = typed(program())
 	}
 	for _, i := range list {
 		var want, got []*tensor.Dense
 		var err, err2 error
-		run := func() { got, err2 = program(e.samples[i]) }
+		run := func() { got, err2 = given(e.samples[i]) }
+		model := func() {
+			if want = e.want[i]; want == nil {
+				want, err = verify.Reals(float, e.samples[i])
+			}
+		}
 		if apart {
 			var wg sync.WaitGroup
 			wg.Go(run)
-			want, err = verify.Reals(float, e.samples[i])
+			model()
 			wg.Wait()
 		} else {
 			run()
-			want, err = verify.Reals(float, e.samples[i])
+			model()
 		}
 		if err := cmp.Or(err, err2); err != nil {
 			return err
+		}
+		if e.keep {
+			e.want[i] = want
 		}
 		done[i] = e.meter.Measure(i, want, got)
 		each()
@@ -334,15 +368,14 @@ func (e *evaluation) sequence(list []int, done []*eval.Sample, apart bool, each 
 	return nil
 }
 
-// program gives the program's outputs for samples, one after the other.
-func (e *evaluation) program() func(in quant.Sample) ([]*tensor.Dense, error) {
-	r := e.compiled.Lowered.Interface()
+// typed gives a program's outputs for samples, one after the other.
+func typed(r *state.Runner) func(in quant.Sample) ([]*tensor.Dense, error) {
 	return func(in quant.Sample) ([]*tensor.Dense, error) {
-		typed, err := verify.Inputs(in, r.Inputs())
+		x, err := verify.Inputs(in, r.Inputs())
 		if err != nil {
 			return nil, &InputError{err}
 		}
-		return verify.Reals(r, typed)
+		return verify.Reals(r, x)
 	}
 }
 
@@ -392,7 +425,7 @@ func (e *evaluation) firmware(at []int, cases []verify.Case, res *run.Result) (*
 	q := &eval.Qemu{Samples: len(at)}
 	f := verify.NewFirmware(o.Lowered, o.reference, 0)
 	m := e.meter.Again()
-	program := e.program()
+	program := typed(o.Lowered.Interface())
 	ports := o.Lowered.Ports()
 	for k, r := range res.Cases {
 		if r.Status != 0 {

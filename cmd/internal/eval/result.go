@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nncc/nncc/lower"
 )
 
 // Schema is the version of Result as JSON; fields are only added.
@@ -37,6 +39,8 @@ type Result struct {
 	Lost []Lost `json:"lost,omitempty"`
 	// Qemu is what the firmware said on the board's machine.
 	Qemu *Qemu `json:"qemu,omitempty"`
+	// Proposal is a mix of precisions that reaches the gates, where one was asked for.
+	Proposal *lower.Proposal `json:"proposal,omitempty"`
 	// Gates are those that were exceeded.
 	Gates    []string `json:"gates,omitempty"`
 	Notes    []string `json:"notes,omitempty"`

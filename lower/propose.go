@@ -1,0 +1,465 @@
+package lower
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
+)
+
+// Goal is what a mix of precisions has to reach.
+type Goal struct {
+	Least float64
+	// Quick measures a quantised graph in float, Final a program; nil: the
+	// signal-to-noise ratio of the worst output in dB, on every second sample, of
+	// which calibration sees the others then.
+	Quick func(g *ir.Graph) (float64, error)
+	Final func(r *Result) (float64, error)
+	Ratio bool // it is a ratio in dB, which is predicted
+	// Instructions counts those of every step of a program, in the order of its schedule;
+	// nil, or where the first ones are: they are estimated.
+	Instructions func(r *Result) ([]float64, error)
+	Note         func(format string, args ...any) // progress; may be nil
+}
+
+// Mix is a program with a precision for each layer.
+type Mix struct {
+	Name         string  `json:"name"`
+	Reached      float64 `json:"reached"` // what the goal measures
+	Instructions float64 `json:"instructions"`
+	ArenaBytes   int     `json:"arena_bytes"`
+	ConstBytes   int     `json:"constant_bytes"`                 // weights and tables
+	CodeBytes    int     `json:"estimated_code_bytes,omitempty"` // of the kernels
+}
+
+// Proposal is the cheapest mix of precisions that was found to reach a goal.
+type Proposal struct {
+	Goal float64 `json:"goal"`
+	// Ratio: the goal and what is reached are in dB; else shares of right answers.
+	Ratio bool `json:"ratio"`
+	// Met: the program reaches it; else it is the best that was found.
+	Met     bool            `json:"met"`
+	Default string          `json:"default"` // precision of all layers that are not named
+	Layers  []ProposedLayer `json:"layers"`
+	Mixed   Mix             `json:"proposal"`
+	Beside  []Mix           `json:"beside"` // int8, int16x8 and float32 throughout
+	Tried   int             `json:"tried"`  // mixes that were quantised
+	// Measured: instructions are counted, not estimated.
+	Measured bool `json:"measured"`
+}
+
+// ProposedLayer is a layer that needs more than the others.
+type ProposedLayer struct {
+	Name      string `json:"name"`
+	Op        string `json:"op"`
+	Precision string `json:"precision"`
+}
+
+// mostRounds bounds how often the goal is set higher because the program missed it,
+// mostPruned the mixes that are tried to take something back.
+const mostRounds, mostPruned = 4, 16
+
+// Propose looks for a precision of each layer of a float model, which it consumes, that
+// reaches a goal at the least cost. names are those of the model's nodes.
+func Propose(g *ir.Graph, o Options, goal Goal) (*Proposal, error) {
+	if o.Accel != nil {
+		return nil, &ir.Diag{Code: "propose-accelerator", Node: "the board",
+			Msg:  "has an accelerator, which chooses the precision of its layers itself",
+			Hint: "propose for its core alone: another --board"}
+	}
+	if o.Stream != nil || o.PadInput {
+		return nil, &ir.Diag{Code: "propose-inputs", Node: "--stream, --pad-input",
+			Msg:  "change the program's inputs, so it cannot be compared with the model here",
+			Hint: "propose without them, and compile with them and the file"}
+	}
+	p := &proposer{goal: goal, measured: map[string]float64{}}
+	for _, n := range g.Nodes {
+		p.names = append(append(p.names, n.Origin...), n.Name)
+	}
+	o.Precision = option.Auto
+	s, err := newState(g, o)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(Table, func(t *Stage) bool { return t.Name == "calibrate" })
+	p.rest = Table[at:]
+	if p.state, err = s.walk(Table[:at]); err != nil {
+		return nil, err
+	}
+	if goal.Quick == nil {
+		h, err := holdOut(p.state)
+		if err != nil {
+			return nil, err
+		}
+		p.goal.Quick, p.goal.Final, p.goal.Ratio = h.quick, h.final, true
+	}
+	return p.propose()
+}
+
+// proposer is one search.
+type proposer struct {
+	goal     Goal
+	names    []string
+	state    *State // before calibration
+	rest     []*Stage
+	quick    quant.Options // as calibration of int8 came out
+	mixture  *quant.Mixture
+	measured map[string]float64 // by mix
+}
+
+func (p *proposer) note(format string, args ...any) {
+	if p.goal.Note != nil {
+		p.goal.Note(format, args...)
+	}
+}
+
+// made is a program with what its nodes cost.
+type made struct {
+	Mix
+	*Result
+	prices map[*ir.Node]float64
+}
+
+// propose finds a mix and compares it with single precisions.
+func (p *proposer) propose() (*Proposal, error) {
+	r := &Proposal{Goal: p.goal.Least, Ratio: p.goal.Ratio, Default: "int8", Layers: []ProposedLayer{}}
+	whole := map[quant.Layer]*made{}
+	for _, l := range []quant.Layer{quant.Int8, quant.Int16x8, quant.Float} {
+		x, err := p.program(l.String(), func(*ir.Node) quant.Layer { return l })
+		if err != nil {
+			return nil, err
+		}
+		whole[l] = x
+		r.Beside = append(r.Beside, x.Mix)
+	}
+	mix := whole[quant.Int8].Mix
+	var layers []quant.Layer // nil: all have the default
+	if mix.Reached < p.goal.Least {
+		if err := p.prepare(whole[quant.Int8].Calibration); err != nil {
+			return nil, err
+		}
+		if err := p.prices(whole); err != nil {
+			return nil, err
+		}
+		var err error
+		if layers, mix, err = p.search(mix); err != nil {
+			return nil, err
+		}
+		for _, l := range []quant.Layer{quant.Int16x8, quant.Float} { // nothing is gained by a mix that costs more
+			if x := whole[l].Mix; p.better(x, mix) {
+				layers, mix, r.Default = nil, x, l.String()
+			}
+		}
+	}
+	r.Mixed, r.Met, r.Tried = mix, mix.Reached >= p.goal.Least, len(p.measured)
+	r.Mixed.Name, r.Measured = "proposal", p.goal.Instructions != nil
+	if layers != nil {
+		for _, x := range p.mixture.Layers(layers) {
+			r.Layers = append(r.Layers, ProposedLayer{x.Name, x.Op, x.Layer.String()})
+		}
+	}
+	return r, nil
+}
+
+// better prefers what reaches the goal, then what costs less; of what misses it, what
+// comes nearer.
+func (p *proposer) better(a, b Mix) bool {
+	met := a.Reached >= p.goal.Least
+	switch {
+	case met != (b.Reached >= p.goal.Least):
+		return met
+	case met:
+		return a.Instructions < b.Instructions
+	}
+	return a.Reached > b.Reached
+}
+
+// prepare measures every rounding and prices every layer.
+func (p *proposer) prepare(c *quant.Report) error {
+	p.note("every rounding alone")
+	o := p.state.facts.Quant
+	o.Method, o.BiasCorrection, o.Rounding, o.Try = c.Method, c.Bias, c.Rounding, quant.Trial{}
+	var err error
+	if o.StateBindings, err = state.Indices(p.state.Graph, p.state.StateBindings); err != nil {
+		return err
+	}
+	p.quick = o
+	p.mixture, err = quant.NewMixture(p.state.Graph, o, p.names)
+	return err
+}
+
+// prices are those of every choice in every precision, and of conversions: of a program
+// in which all kinds of neighbours differ.
+func (p *proposer) prices(whole map[quant.Layer]*made) error {
+	by := map[quant.Layer][]float64{}
+	for l, x := range whole {
+		by[l], _ = p.priced(x)
+	}
+	m := p.mixture
+	m.Price = func(k int, l quant.Layer) float64 { return by[l][k] }
+	turn := make([]quant.Layer, len(m.Choices))
+	for k, c := range m.Choices {
+		turn[k] = []quant.Layer{quant.Int8, c.Wider[0], quant.Float}[k%3]
+	}
+	x, err := p.program("", p.mixture.Of(turn))
+	if err != nil {
+		return err
+	}
+	_, crossings := p.priced(x)
+	m.Crossing = func(from, to int) float64 {
+		switch {
+		case from == 0:
+			return crossings[op.QuantizeLinear].each()
+		case to == 0:
+			return crossings[op.DequantizeLinear].each()
+		}
+		return crossings[op.Requantize].each()
+	}
+	return nil
+}
+
+// conversions are what conversions of one kind cost together, for how many elements.
+type conversions struct {
+	price float64
+	elems int
+}
+
+// each is the price of an element, a guess where there was none.
+func (c conversions) each() float64 {
+	if c.elems == 0 {
+		return perElement
+	}
+	return c.price / float64(c.elems)
+}
+
+// priced are the prices of all choices in a program, and of its conversions.
+func (p *proposer) priced(x *made) ([]float64, map[*ir.OpDef]conversions) {
+	of := map[string][]int{} // choices by the names of their nodes
+	for k, c := range p.mixture.Choices {
+		for _, n := range c.Nodes {
+			for _, name := range namesOf(n) {
+				of[name] = append(of[name], k)
+			}
+		}
+	}
+	list, crossings := make([]float64, len(p.mixture.Choices)), map[*ir.OpDef]conversions{}
+	for _, n := range x.Graph.Nodes {
+		price := x.prices[n]
+		if n.Op.Converts {
+			c := crossings[n.Op]
+			crossings[n.Op] = conversions{c.price + price, c.elems + n.Out[0].Type.Elems()}
+			continue
+		}
+		var ks []int
+		for _, name := range namesOf(n) {
+			ks = append(ks, of[name]...)
+		}
+		slices.Sort(ks)
+		ks = slices.Compact(ks)
+		for _, k := range ks {
+			list[k] += price / float64(len(ks))
+		}
+	}
+	return list, crossings
+}
+
+// namesOf are the ONNX names of a node; its own where it has none.
+func namesOf(n *ir.Node) []string {
+	if len(n.Origin) == 0 {
+		return []string{n.Name}
+	}
+	return n.Origin
+}
+
+// priceOf are the instructions of the kernel that was chosen for a node, as the tables
+// estimate them; those that they do not have count for at least their work.
+func (r *Result) priceOf(n *ir.Node) float64 {
+	if low := r.Low[n]; low != nil && low.View {
+		return 0
+	}
+	work := 0.0
+	for _, v := range n.Out {
+		work += perElement * float64(v.Type.Elems())
+	}
+	for _, c := range r.Candidates[n] {
+		switch {
+		case c.Chosen && c.Price.Known():
+			return c.Price.Instructions
+		case c.Chosen:
+			work = max(work, c.Price.Instructions)
+		}
+	}
+	return work
+}
+
+// perElement are instructions for an element of a result of which nothing is known.
+const perElement = 10
+
+// search goes along the path of the mixture to the first mix that reaches the goal, and
+// takes back what it does not need. Where the program misses it, the goal is set higher.
+func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error) {
+	path := p.mixture.Path()
+	aim := p.goal.Least
+	layers, best = path[0].Layers, eight
+	for range mostRounds {
+		k, err := p.shortest(path, aim)
+		if err != nil {
+			return nil, best, err
+		}
+		now, err := p.pruned(path[k], aim)
+		if err != nil {
+			return nil, best, err
+		}
+		x, err := p.program("proposal", p.mixture.Of(now))
+		if err != nil {
+			return nil, best, err
+		}
+		mix := x.Mix
+		if mix.Reached > best.Reached {
+			layers, best = now, mix
+		}
+		if mix.Reached >= p.goal.Least || k == len(path)-1 {
+			return layers, best, nil
+		}
+		aim += p.goal.Least - mix.Reached + math.Abs(aim)/200
+	}
+	return layers, best, nil
+}
+
+// shortest is the first mix of a path that reaches the goal, or the last one, or a
+// cheaper one behind it. The path is searched by halves.
+func (p *proposer) shortest(path []quant.Step, aim float64) (int, error) {
+	lo, hi := 0, len(path)-1 // lo does not reach it
+	for lo+1 < hi {
+		mid := (lo + hi) / 2
+		m, err := p.measure(path[mid].Layers)
+		if err != nil {
+			return 0, err
+		}
+		if m >= aim {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	for k := range path { // what stands behind it has less noise, and may cost less
+		if k > hi && p.mixture.Cost(path[k].Layers) < p.mixture.Cost(path[hi].Layers) {
+			hi = k
+		}
+	}
+	return hi, nil
+}
+
+// pruned takes back what the goal does not need, the dearest first.
+func (p *proposer) pruned(s quant.Step, aim float64) ([]quant.Layer, error) {
+	now := s.Layers
+	reached, err := p.measure(now)
+	if err != nil || reached < aim {
+		return now, err
+	}
+	for again, begun := true, len(p.measured); again; {
+		again = false
+		for _, x := range p.mixture.Narrower(now) {
+			next := slices.Clone(now)
+			next[x.Choice] = x.Layer
+			noise, narrow := p.mixture.Noise(now), p.mixture.Noise(next)
+			switch {
+			case len(p.measured)-begun >= mostPruned:
+				return now, nil
+			case p.mixture.Cost(next) >= p.mixture.Cost(now),
+				p.goal.Ratio && reached-quant.DB(noise)+quant.DB(narrow) < aim-1: // it would miss by far
+				continue
+			}
+			m, err := p.measure(next)
+			if err != nil {
+				return nil, err
+			}
+			if m >= aim {
+				now, reached, again = next, m, true
+			}
+		}
+	}
+	return now, nil
+}
+
+// measure quantises a mix as int8 was and measures it.
+func (p *proposer) measure(l []quant.Layer) (float64, error) {
+	key := fmt.Sprint(l)
+	if m, ok := p.measured[key]; ok {
+		return m, nil
+	}
+	p.note("mix %d", len(p.measured)+1)
+	o := p.quick
+	o.Layer = p.mixture.Of(l)
+	g := p.state.Graph.Clone()
+	if _, err := quant.Insert(g, o); err != nil {
+		return 0, err
+	}
+	m, err := p.goal.Quick(g)
+	if err != nil {
+		return 0, err
+	}
+	p.measured[key] = m
+	return m, nil
+}
+
+// program makes a program and measures it.
+func (p *proposer) program(name string, layer func(n *ir.Node) quant.Layer) (*made, error) {
+	p.note("%s", cmp.Or(name, "conversions"))
+	s := p.state.fork()
+	s.facts.Quant.Layer = layer
+	s, err := s.walk(p.rest)
+	if err != nil {
+		return nil, err
+	}
+	m := &made{Mix: Mix{Name: name, ArenaBytes: s.Program.ArenaBytes, CodeBytes: s.Cost.CodeBytes}, Result: s.Result,
+		prices: map[*ir.Node]float64{}}
+	for _, l := range s.Low {
+		m.ConstBytes += l.ConstBytes()
+	}
+	for _, n := range s.Graph.Nodes {
+		m.prices[n] = s.priceOf(n)
+	}
+	if p.goal.Instructions != nil {
+		list, err := p.goal.Instructions(s.Result)
+		if err != nil {
+			return nil, err
+		}
+		if list == nil {
+			p.goal.Instructions = nil
+		} else {
+			clear(m.prices)
+		}
+		for i, x := range list {
+			m.prices[s.Schedule.Nodes[i]] = x
+		}
+	}
+	for _, n := range s.Graph.Nodes {
+		m.Instructions += m.prices[n]
+	}
+	m.Reached, err = p.goal.Final(s.Result)
+	return m, err
+}
+
+// Config is the proposal as a --layers-config file; comment, of one line, stands before
+// it.
+func (r *Proposal) Config(comment string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\ndefault: %s\n", comment, r.Default)
+	if len(r.Layers) > 0 {
+		b.WriteString("layers:\n")
+	}
+	for _, l := range r.Layers {
+		name, _ := json.Marshal(l.Name) // which YAML reads, too
+		fmt.Fprintf(&b, "  %s: %s\n", name, l.Precision)
+	}
+	return []byte(b.String())
+}

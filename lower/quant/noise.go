@@ -1,0 +1,320 @@
+package quant
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// roundings says of every single rounding to 8 bits how much noise it leaves in the
+// outputs of a graph, as a share of the signal: what a mix of precisions is predicted
+// from. Each is measured alone, so that rounding the others does not hide it.
+type roundings struct {
+	values  map[int][]float64 // of activations, by the ID of the float value and output
+	weights map[int][]float64 // of the weights and biases of a node, by its ID
+}
+
+// noiseSamples bounds the samples that roundings are measured on.
+const noiseSamples = 8
+
+// measureRoundings rounds the activations and the weights of a float graph one by one.
+func measureRoundings(g *ir.Graph, opt Options) (*roundings, error) {
+	q := g.Clone()
+	c, before, err := insert(q, opt)
+	if err != nil {
+		return nil, err
+	}
+	l := newLinks(c.g, before)
+	n := min(len(opt.Samples), noiseSamples)
+	parts := make([]*noiseParts, n)
+	err = forSamples(n, func(_, i int) (err error) {
+		parts[i], err = l.measure(opt.Samples[i*len(opt.Samples)/n])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return l.shares(parts), nil
+}
+
+// links is a quantised graph of which any rounding can be switched on alone.
+type links struct {
+	g      *ir.Graph
+	fixed  map[*ir.Value]*tensor.Dense // what constants alone give
+	real   map[*ir.Node]*ir.Value      // of a DequantizeLinear, the float value that it stands for
+	skip   map[*ir.Node]bool           // QuantizeLinear nodes of these
+	order  map[*ir.Node]int
+	values []*ir.Value // that are rounded
+	nodes  []*ir.Node  // that have rounded constants
+	consts map[*ir.Node]map[int]*tensor.Dense
+	err    error
+}
+
+// newLinks finds the roundings of g; before is the graph without them.
+func newLinks(g, before *ir.Graph) *links {
+	l := &links{g: g, fixed: map[*ir.Value]*tensor.Dense{}, real: map[*ir.Node]*ir.Value{}, skip: map[*ir.Node]bool{},
+		order: map[*ir.Node]int{}, consts: map[*ir.Node]map[int]*tensor.Dense{}}
+	was := map[int]*ir.Node{}
+	for _, n := range before.Nodes {
+		was[n.ID] = n
+	}
+	seen := map[*ir.Value]bool{}
+	for i, n := range g.Nodes {
+		l.order[n] = i
+		if l.constant(n) {
+			continue
+		}
+		if n.Op == op.DequantizeLinear && n.In[0].Def != nil && n.In[0].Def.Op == op.QuantizeLinear {
+			q := n.In[0].Def
+			l.real[n], l.skip[q] = q.In[0], true
+			if !seen[q.In[0]] {
+				seen[q.In[0]] = true
+				l.values = append(l.values, q.In[0])
+			}
+		}
+		if b := was[n.ID]; b != nil && len(b.In) == len(n.In) {
+			l.rounded(n, b)
+		}
+	}
+	return l
+}
+
+// constant evaluates a node that depends on constants alone.
+func (l *links) constant(n *ir.Node) bool {
+	for _, v := range n.In {
+		if v != nil && v.Const == nil && l.fixed[v] == nil {
+			return false
+		}
+	}
+	if n.Op.Impure || l.err != nil {
+		return false
+	}
+	outs, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return l.fixed[v] })
+	if err != nil {
+		l.err = err
+		return false
+	}
+	for i, v := range n.Out {
+		l.fixed[v] = outs[i]
+	}
+	return true
+}
+
+// rounded notes the constants that a node had before they were rounded.
+func (l *links) rounded(n, before *ir.Node) {
+	for i, v := range before.In {
+		if v != nil && v.Const != nil && n.In[i] != nil && l.fixed[n.In[i]] != nil &&
+			slices.Equal(v.Const.Shape, n.In[i].Type.Shape) {
+			if l.consts[n] == nil {
+				l.consts[n] = map[int]*tensor.Dense{}
+				l.nodes = append(l.nodes, n)
+			}
+			l.consts[n][i] = v.Const
+		}
+	}
+}
+
+// noiseParts are energies on one sample, by output.
+type noiseParts struct {
+	signal          []float64
+	values, weights [][]float64 // as links.values and links.nodes
+}
+
+// measure runs a sample without roundings of activations, and then with each alone;
+// the weights of one node after the other are those of before.
+func (l *links) measure(in Sample) (*noiseParts, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	base := map[*ir.Value]*tensor.Dense{}
+	for i, v := range l.g.In {
+		base[v] = in[i]
+	}
+	if err := l.run(base, base, 0, true); err != nil {
+		return nil, err
+	}
+	p := &noiseParts{}
+	for _, v := range l.g.Out {
+		p.signal = append(p.signal, energy(l.get(base, v), nil))
+	}
+	for _, v := range l.values {
+		changed, from, err := l.round(base, v)
+		if err != nil {
+			return nil, err
+		}
+		noise, err := l.noise(base, changed, from)
+		if err != nil {
+			return nil, err
+		}
+		p.values = append(p.values, noise)
+	}
+	for _, n := range l.nodes {
+		changed, err := l.exact(base, n)
+		if err != nil {
+			return nil, err
+		}
+		noise, err := l.noise(base, changed, l.order[n])
+		if err != nil {
+			return nil, err
+		}
+		p.weights = append(p.weights, noise)
+	}
+	return p, nil
+}
+
+// round rounds a value for all that read it rounded, and gives the place of the first of
+// these.
+func (l *links) round(base map[*ir.Value]*tensor.Dense, v *ir.Value) (map[*ir.Value]*tensor.Dense, int, error) {
+	changed, from := map[*ir.Value]*tensor.Dense{}, len(l.g.Nodes)
+	for n, x := range l.real {
+		if x != v {
+			continue
+		}
+		q, err := ir.EvalOn(n.In[0].Def, func(w *ir.Value) *tensor.Dense { return l.get(base, w) })
+		if err != nil {
+			return nil, 0, err
+		}
+		d, err := ir.EvalOn(n, func(w *ir.Value) *tensor.Dense {
+			if w == n.In[0] {
+				return q[0]
+			}
+			return l.get(base, w)
+		})
+		if err != nil {
+			return nil, 0, err
+		}
+		changed[n.Out[0]], from = d[0], min(from, l.order[n])
+	}
+	return changed, from, nil
+}
+
+// exact are the results of a node with the constants that it had before.
+func (l *links) exact(base map[*ir.Value]*tensor.Dense, n *ir.Node) (map[*ir.Value]*tensor.Dense, error) {
+	args := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
+		if args[i] = l.consts[n][i]; args[i] == nil && v != nil {
+			args[i] = l.get(base, v)
+		}
+	}
+	outs, err := ir.EvalNode(n, args)
+	if err != nil {
+		return nil, err
+	}
+	changed := map[*ir.Value]*tensor.Dense{}
+	for i, v := range n.Out {
+		changed[v] = outs[i]
+	}
+	return changed, nil
+}
+
+// get is a value of a run, or a constant.
+func (l *links) get(env map[*ir.Value]*tensor.Dense, v *ir.Value) *tensor.Dense {
+	switch {
+	case v.Const != nil:
+		return v.Const
+	case l.fixed[v] != nil:
+		return l.fixed[v]
+	}
+	return env[v]
+}
+
+// noise runs what depends on changed values, from a node on, and gives by how much the
+// outputs differ.
+func (l *links) noise(base, changed map[*ir.Value]*tensor.Dense, from int) ([]float64, error) {
+	if err := l.run(base, changed, from, false); err != nil {
+		return nil, err
+	}
+	var out []float64
+	for _, v := range l.g.Out {
+		if d := changed[v]; d != nil {
+			out = append(out, energy(l.get(base, v), d))
+		} else {
+			out = append(out, 0)
+		}
+	}
+	return out, nil
+}
+
+// run evaluates nodes from a place on without roundings, all of them or those that read
+// something in into, as far as they are not there yet. What is not in into stands in
+// base.
+func (l *links) run(base, into map[*ir.Value]*tensor.Dense, from int, all bool) error {
+	get := func(v *ir.Value) *tensor.Dense {
+		if d := into[v]; d != nil {
+			return d
+		}
+		return l.get(base, v)
+	}
+	for _, n := range l.g.Nodes[from:] {
+		if l.skip[n] || len(n.Out) == 0 || l.fixed[n.Out[0]] != nil || into[n.Out[0]] != nil {
+			continue
+		}
+		if x := l.real[n]; x != nil {
+			if d := into[x]; d != nil {
+				into[n.Out[0]] = d
+			}
+			continue
+		}
+		if !all && !slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v != nil && into[v] != nil }) {
+			continue
+		}
+		outs, err := ir.EvalOn(n, get)
+		if err != nil {
+			return err
+		}
+		for i, v := range n.Out {
+			into[v] = outs[i]
+		}
+	}
+	return nil
+}
+
+// energy is that of a, or of the difference from b; what is not finite has none.
+func energy(a, b *tensor.Dense) float64 {
+	sum := 0.0
+	for i, n := 0, a.Len(); i < n; i++ {
+		x := a.Float(i)
+		if x-x != 0 {
+			continue
+		}
+		if b != nil {
+			if x -= b.Float(i); x-x != 0 {
+				continue
+			}
+		}
+		sum += x * x
+	}
+	return sum
+}
+
+// shares are the energies of all samples as shares of the signal.
+func (l *links) shares(parts []*noiseParts) *roundings {
+	r := &roundings{values: map[int][]float64{}, weights: map[int][]float64{}}
+	outs := len(l.g.Out)
+	signal := make([]float64, outs)
+	for _, p := range parts {
+		for o, x := range p.signal {
+			signal[o] += x
+		}
+	}
+	share := func(of func(p *noiseParts) []float64) []float64 {
+		s := make([]float64, outs)
+		for _, p := range parts {
+			for o, x := range of(p) {
+				if signal[o] > 0 {
+					s[o] += x / signal[o]
+				}
+			}
+		}
+		return s
+	}
+	for k, v := range l.values {
+		r.values[v.ID] = share(func(p *noiseParts) []float64 { return p.values[k] })
+	}
+	for k, n := range l.nodes {
+		r.weights[n.ID] = share(func(p *noiseParts) []float64 { return p.weights[k] })
+	}
+	return r
+}
