@@ -17,7 +17,7 @@ func TestPrograms(t *testing.T) {
 	targets := []string{"host"}
 	if testenv.Long() {
 		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-		targets = append(targets, "cortex-m55", "cortex-m4", "cortex-m0plus")
+		targets = append(targets, "cortex-m4", "cortex-m0plus")
 	}
 	from, count := testenv.Range(t, 1)
 	var all []*tflitetest.Layer

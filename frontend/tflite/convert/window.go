@@ -46,9 +46,17 @@ func (s spatial) pads(x *model.Tensor) []int {
 	return p
 }
 
+// attrs are the window's. Where it covers a dimension there is no second position: the
+// stride is 1, as exporters to ONNX have it.
 func (s spatial) attrs(x *model.Tensor) []*pb.AttributeProto {
-	return []*pb.AttributeProto{intsAttr("kernel_shape", s.kernel[:]...), intsAttr("strides", s.stride[:]...),
-		intsAttr("pads", s.pads(x)...)}
+	pads, stride := s.pads(x), s.stride
+	for i := range stride {
+		if (s.kernel[i]-1)*s.dilation[i]+1 == x.Shape[1+i]+pads[i]+pads[2+i] {
+			stride[i] = 1
+		}
+	}
+	return []*pb.AttributeProto{intsAttr("kernel_shape", s.kernel[:]...), intsAttr("strides", stride[:]...),
+		intsAttr("pads", pads...)}
 }
 
 // padding reads the format's numbers.
