@@ -60,6 +60,7 @@ type diffPage struct {
 type diffModel struct {
 	*ComparedModel
 	Figures []diffFigure
+	Limits  bool // a figure has one
 	Arenas  []diffArena
 }
 
@@ -84,6 +85,7 @@ func DiffPage(c *Comparison) []byte {
 		for _, f := range m.Figures {
 			most := max(f.OldValue, f.NewValue)
 			x := diffFigure{ComparedFigure: f}
+			v.Limits = v.Limits || f.Limit != ""
 			if most > 0 {
 				x.OldBar, x.NewBar = int(50*max(f.OldValue, 0)/most), int(50*max(f.NewValue, 0)/most)
 			}
