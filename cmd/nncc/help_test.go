@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +32,14 @@ func TestTopics(t *testing.T) {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "image.npy"), golden, 0o666))
 	must(t, examples.WriteArrays(filepath.Join(dir, "test.npz"), 100))
+	must(t, examples.WritePNGs(filepath.Join(dir, "pictures"), 20))
+	for name, text := range map[string]string{
+		"camera.yaml": "image:\n  resize: fill\n  format: rgb565\n  frame: 160x120\n  emit: true\n",
+		"sound.yaml":  "audio:\n  rate: 16000\n  window: 28\n  hop: 14\n",
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	writeSounds(t, filepath.Join(dir, "sounds"))
 	if _, err := npz.ReadFile(filepath.Join(dir, "image.npy"), npz.Limits{}); err != nil {
 		t.Fatal(err)
 	}
@@ -56,5 +66,18 @@ func TestTopics(t *testing.T) {
 	}
 	if len(ran) < 10 {
 		t.Errorf("%d commands were run, want at least 10: has the form of examples changed?", len(ran))
+	}
+}
+
+// writeSounds writes two recordings of 16 bits, 8000 samples a second.
+func writeSounds(t *testing.T, dir string) {
+	must(t, os.MkdirAll(dir, 0o777))
+	for _, name := range []string{"a.wav", "b.wav"} {
+		b := append([]byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00@\x1f\x00\x00\x80>\x00\x00"),
+			"\x02\x00\x10\x00data\x00\x10\x00\x00"...)
+		for i := range 2048 {
+			b = binary.LittleEndian.AppendUint16(b, uint16(int16(9000*math.Sin(float64(i*int(name[0]))/700))))
+		}
+		must(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 	}
 }

@@ -226,23 +226,27 @@ func compileFlags(c *cli, fs *pflag.FlagSet) {
 func verifyFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	f := &c.cfg
-	fs.StringArrayVar(&f.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.StringArrayVar(&f.Inputs, "input", nil, inputDoc)
 	fs.IntVar(&f.Cases, "cases", 3, "`N` seeded inputs to try, calibration samples first")
 	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
 	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest `DIFFERENCE` from --golden outputs, finite and not negative")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
 }
 
+// inputDoc is what --input takes.
+const inputDoc = "`NAME=FILE`, FILE in graph order, or one .npz; .npy, pictures, recordings, tables, a folder of " +
+	"them (repeatable)"
+
 func bisectFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
-		"`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (default: two calibration samples, or seeded ones)")
+		"`NAME=FILE`, FILE in graph order, or one .npz (default: two calibration samples, or seeded ones)")
 	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }
 
 func runFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
-	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, "`NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, inputDoc)
 	fs.BoolVar(&c.cfg.Dequantize, "dequantize", false, "write outputs as float")
 }
 

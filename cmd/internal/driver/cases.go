@@ -5,9 +5,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/data"
-	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
@@ -26,8 +24,16 @@ func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
 		return out, asInput(err)
 	}
 	if len(c.Inputs) > 0 {
-		in, err := c.firmwareInputs(ins)
-		return []verify.Case{{Source: "--input", Inputs: in}}, err
+		list, err := c.firmwareInferences(ins)
+		var out []verify.Case
+		for i, in := range list {
+			k := verify.Case{Source: "--input", Inputs: in}
+			if len(list) > 1 {
+				k.Source = fmt.Sprintf("--input, sample %d", i)
+			}
+			out = append(out, k)
+		}
+		return out, err
 	}
 	var out []verify.Case
 	if len(c.Calib) > 0 {
@@ -63,22 +69,6 @@ func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
 			Inputs: verify.Seeded(ins, i, 20)})
 	}
 	return out, nil
-}
-
-// inputs reads --input for inputs of a model.
-func (c *Config) inputs(ins []*ir.Value) ([]*tensor.Dense, error) {
-	in, err := npz.ReadInputs(c.Inputs, ir.Names(ins), c.dataLimits())
-	return in, asInput(err)
-}
-
-// firmwareInputs reads --input for inputs of a firmware.
-func (c *Config) firmwareInputs(ins []*ir.Value) ([]*tensor.Dense, error) {
-	in, err := c.inputs(ins)
-	if err != nil {
-		return nil, err
-	}
-	in, err = verify.Inputs(in, ins)
-	return in, asInput(err)
 }
 
 // program is the graph that would be emitted for a board.

@@ -3,8 +3,10 @@ package driver
 import (
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // readSpec reads --preprocess, once.
@@ -20,6 +22,56 @@ func (c *Config) readSpec() error {
 // dataOptions say how files become inputs; what is what the files are, for messages.
 func (c *Config) dataOptions(what string) data.Options {
 	return data.Options{What: what, Spec: c.spec, Limits: c.dataLimits()}
+}
+
+// inferences reads --input for inputs of a model.
+func (c *Config) inferences(ins []*ir.Value) ([][]*tensor.Dense, error) {
+	if err := c.readSpec(); err != nil {
+		return nil, err
+	}
+	list, said, err := data.Inputs(c.Inputs, ins, c.dataOptions(""))
+	c.Diags.Add(said.From("data")...)
+	return list, asInput(err)
+}
+
+// inputs is inferences where there is but one.
+func (c *Config) inputs(ins []*ir.Value) ([]*tensor.Dense, error) {
+	list, err := c.inferences(ins)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, badInput("--input: %d samples; want one (verify takes several)", len(list))
+	}
+	return list[0], nil
+}
+
+// firmwareInferences reads --input for inputs of a firmware.
+func (c *Config) firmwareInferences(ins []*ir.Value) ([][]*tensor.Dense, error) {
+	list, err := c.inferences(ins)
+	for k := range list {
+		for i, d := range list[k] {
+			if s := data.LooksLike(ins[i], d.Shape); s != "" {
+				return nil, badInput("input %s has shape %v, got %v%s", ins[i].Name, ins[i].Type.Shape, d.Shape, s)
+			}
+		}
+		if err == nil {
+			list[k], err = verify.Inputs(list[k], ins)
+		}
+	}
+	return list, asInput(err)
+}
+
+// firmwareInputs is firmwareInferences where there is but one.
+func (c *Config) firmwareInputs(ins []*ir.Value) ([]*tensor.Dense, error) {
+	list, err := c.firmwareInferences(ins)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, badInput("--input: %d samples; want one (verify takes several)", len(list))
+	}
+	return list[0], nil
 }
 
 // calibration reads --calib for all inputs of a float graph.

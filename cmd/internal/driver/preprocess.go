@@ -10,7 +10,7 @@ import (
 // preprocessing are the inputs for which --preprocess wants C: those that the firmware
 // has as the model has them.
 func (c *Config) preprocessing(o *Compiled) ([]codegen.Preprocess, error) {
-	if c.Told["preprocess"] && !c.spec.Emits() && len(c.Calib)+len(c.Inputs) == 0 {
+	if c.Told["preprocess"] && !c.spec.Emits() && len(c.Calib)+len(c.Inputs) == 0 && c.Eval.Data == "" {
 		c.warn(
 			"data",
 			"no-effect",

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
@@ -39,20 +40,30 @@ func (c *Config) RunModel() error {
 		return err
 	}
 	r := res.Interface()
-	in, err := c.inputs(r.Inputs())
+	list, err := c.inferences(r.Inputs())
 	if err != nil {
 		return err
 	}
-	outs, names, err := r.Steps(in, verify.Input, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
+	var all [][]*tensor.Dense
+	var names []string
+	for _, in := range list {
+		var outs []*tensor.Dense
+		if outs, names, err = c.steps(r, in); err != nil {
+			return err
+		}
+		all = append(all, outs)
+	}
+	return c.writeOutputs(dir, stacked(all), names)
+}
+
+// steps runs the program on an inference, or on the steps of one.
+func (c *Config) steps(r *state.Runner, in []*tensor.Dense) ([]*tensor.Dense, []string, error) {
+	return r.Steps(in, verify.Input, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
 		if c.Dequantize {
 			return verify.Dequantised(d, t)
 		}
 		return d
 	})
-	if err != nil {
-		return err
-	}
-	return c.writeOutputs(dir, outs, names)
 }
 
 // runReport is run.json beside the outputs of a run: what they are.
@@ -120,6 +131,12 @@ func (c *Config) runFloat(dir string) error {
 	if len(c.States) > 0 || len(m.State) > 0 || c.Stream != "" {
 		return c.runFloatSteps(dir)
 	}
+	if err := c.readSpec(); err != nil {
+		return err
+	}
+	if data.NeedsShapes(c.Inputs, c.spec) {
+		return c.runSamples(dir)
+	}
 	in, err := npz.ReadInputs(c.Inputs, names, c.dataLimits())
 	if err != nil {
 		return &InputError{err}
@@ -144,6 +161,51 @@ func (c *Config) runFloat(dir string) error {
 	return c.writeOutputs(dir, outs, g.OutNames)
 }
 
+// runSamples interprets the model on pictures, recordings or tables, for which its
+// inputs have shapes; outputs of several samples have them along a first axis.
+func (c *Config) runSamples(dir string) error {
+	_, g, err := c.load(nil)
+	if err != nil {
+		return err
+	}
+	list, err := c.inferences(g.In)
+	if err != nil {
+		return err
+	}
+	var all [][]*tensor.Dense
+	for _, in := range list {
+		for i, v := range g.In {
+			if in[i], err = floatInput(in[i], v); err != nil {
+				return err
+			}
+		}
+		outs, err := state.New(g, nil).Step(in)
+		if err != nil {
+			return err
+		}
+		all = append(all, outs)
+	}
+	return c.writeOutputs(dir, stacked(all), g.OutNames)
+}
+
+// stacked are the outputs of several inferences, along a first axis; of one as they are.
+func stacked(all [][]*tensor.Dense) []*tensor.Dense {
+	if len(all) == 1 {
+		return all[0]
+	}
+	var out []*tensor.Dense
+	for i, first := range all[0] {
+		d := tensor.New(first.DType, append([]int{len(all)}, first.Shape...))
+		for k, outs := range all {
+			for e := range first.Len() {
+				d.CopyElem(k*first.Len()+e, outs[i], e)
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
 // floatInput brings user data to the type of an input of the float model.
 func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	if d.DType != v.Type.DType {
@@ -153,7 +215,8 @@ func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 		d = d.Cast(v.Type.DType)
 	}
 	if !slices.Equal(d.Shape, v.Type.Shape) {
-		return nil, badInput("input %s has shape %v, got %v", v.Name, v.Type.Shape, d.Shape)
+		return nil, badInput("input %s has shape %v, got %v%s", v.Name, v.Type.Shape, d.Shape,
+			data.LooksLike(v, d.Shape))
 	}
 	return d, nil
 }

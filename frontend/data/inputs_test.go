@@ -1,0 +1,58 @@
+package data_test
+
+import (
+	"image/color"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/data"
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TestInputs: pictures and arrays for several inputs, folders as inferences.
+func TestInputs(t *testing.T) {
+	g := ir.New("g")
+	g.AddInput("eye", ir.T(tensor.F32, 1, 3, 4, 5))
+	g.AddInput("old", ir.T(tensor.F32, 1, 3, 4, 5))
+	dir := t.TempDir()
+	for _, n := range []string{"a.png", "b.png"} {
+		write(t, encodePNG(t, flat(5, 4, color.NRGBA{R: n[0], A: 255})), dir, "f", n)
+	}
+	v := make([]float32, 60)
+	for i := range v {
+		v[i] = float32(i)
+	}
+	a, err := npz.New([]int{1, 4, 5, 3}, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(dir, "old.npy")
+	if err := npz.WriteNpyFile(old, a); err != nil {
+		t.Fatal(err)
+	}
+	sp, err := data.Parse([]string{"image.scale=1", "layout=nhwc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, _, err := data.Inputs([]string{"eye=" + filepath.Join(dir, "f"), old}, g.In, data.Options{Spec: sp})
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d inferences, %v", len(list), err)
+	}
+	if x := list[1]; x[0].Float(0) != 'b' || x[1].Float(1) != 3 || x[1].Float(20) != 1 {
+		t.Errorf("the second inference: %v, %v", x[0].Floats()[:2], x[1].Floats()[:4])
+	}
+	for _, c := range []struct{ args, want string }{
+		{filepath.Join(dir, "f"), "the model has 2 inputs (eye, old); want NAME=PATH"},
+		{"eye=" + filepath.Join(dir, "f"), "no --input for old"},
+		{"eye=" + filepath.Join(dir, "f") + " old=" + filepath.Join(dir, "f", "a.png") + " " + old, "model has only 0"},
+		{"eye=" + filepath.Join(dir, "none"), "no such file"},
+	} {
+		_, _, err := data.Inputs(strings.Fields(c.args), g.In, data.Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q in it", c.args, err, c.want)
+		}
+	}
+}
