@@ -61,6 +61,9 @@ var kinds = slices.Concat([]kind{
 	{name: "depthwise lines", draw: depthwiseLines, add: addConv, own: true},
 	{name: "conv1x1", draw: conv1x1, add: addConv, generic: true},
 	{name: "conv1x1 relu", draw: conv1x1, add: relu(addConv), own: true},
+	{name: "conv1x1 to few", draw: few(conv1x1), add: addConv, own: true},
+	{name: "gemm to few", draw: few(gemm), add: addGemm, own: true},
+	{name: "gemm rows to few", draw: few(gemmRows), add: addGemm, own: true},
 	{name: "conv1d", draw: conv1d, add: addConv},
 	{name: "conv1d strided", draw: strided(conv1d), add: addConv},
 	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
@@ -187,6 +190,15 @@ func conv3x3(r *rand.Rand) cost.Geometry {
 
 func conv1x1(r *rand.Rand) cost.Geometry {
 	return window(r, conv(r), 2+r.IntN(9), 2+r.IntN(9), 1, 1, 1+r.IntN(4)/3)
+}
+
+// few has one to three output channels.
+func few(draw func(r *rand.Rand) cost.Geometry) func(r *rand.Rand) cost.Geometry {
+	return func(r *rand.Rand) cost.Geometry {
+		s := draw(r)
+		s.OC = 1 + r.IntN(3)
+		return s
+	}
 }
 
 // grouped are groups of four channels and their multiples that do not mix.

@@ -17,6 +17,9 @@ type Writer struct {
 	*rand.Rand
 	// Int4 makes weights of convolutions and products int4, one layer in three.
 	Int4 bool
+	// Fine is by how many powers of two, at most, steps of results of convolutions
+	// and products are finer than usual.
+	Fine int
 	text strings.Builder
 	outs []string
 	n    int
@@ -84,6 +87,14 @@ func (b *Writer) act(scale float64) string {
 	return ""
 }
 
+// step is what steps of results are multiplied by, a power of two from Fine on.
+func (b *Writer) step() float64 {
+	if b.Fine == 0 {
+		return 1
+	}
+	return math.Ldexp(1, -b.In(1, b.Fine))
+}
+
 // ConvCase is a convolution; zero fields are drawn.
 type ConvCase struct {
 	Batch, CIn, COut, Group int
@@ -141,7 +152,7 @@ func (b *Writer) Conv(c ConvCase) {
 	xs := 0.01 + 0.1*b.Float64()
 	ws, wq := b.weightScales(c.COut)
 	weight, part := b.weightType()
-	ys := part * xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	ys := b.step() * part * xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
 	data, sums, unit := c.types()
 	if c.Wide {
 		xs, ys = xs/256, ys*50/74/256
@@ -300,7 +311,7 @@ func (b *Writer) Gemm(m, k, n int) {
 	xs := 0.01 + 0.1*b.Float64()
 	ws, wq := b.weightScales(n)
 	weight, part := b.weightType()
-	ys := part * xs * ws * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	ys := b.step() * part * xs * ws * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
 	v := make([]int, n)
 	for c := range v {
 		v[c] = b.In(-9000, 9000)

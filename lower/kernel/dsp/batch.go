@@ -36,13 +36,13 @@ var batchMatMul = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
 	Rules: join(onDSP("DSP-BMM-00"), quantised.BatchRules("DSP-BMM"),
 		batchScales.Exists("DSP-BMM-04", "exact in one multiplication"),
-		quantised.Batches.Rule("DSP-BMM-05", fmt.Sprintf("at least %d rows, for which packing pays", batchRows),
-			func(_ *kernel.Node, b *quantised.Batch) string {
-				if b.M < batchRows {
-					return fmt.Sprintf("%d rows, want at least %d", b.M, batchRows)
-				}
-				return ""
-			})),
+		quantised.Batches.Rule("DSP-BMM-05", fmt.Sprintf("at least %d rows and two columns, for which packing pays",
+			batchRows), func(_ *kernel.Node, b *quantised.Batch) string {
+			if b.M < batchRows || b.N == 1 {
+				return fmt.Sprintf("%d rows by %d columns, want at least %d by 2", b.M, b.N, batchRows)
+			}
+			return ""
+		})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b, s, k := quantised.Batches.Must(n), quantised.BatchSteps(n.Node), batchScales.Must(n)
 		pairs := (b.K + 1) / 2

@@ -67,6 +67,30 @@ func pointwise(b *kerneltest.Writer) {
 		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
 }
 
+// dots are 1x1 convolutions and products of few channels, and of more where
+// results saturate or have finer steps than sums.
+func dots(b *kerneltest.Writer) {
+	channels := b.In(1, 3)
+	if b.Chance(50) {
+		b.Fine = 14
+		channels = b.In(1, 9)
+	}
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: channels, Group: 1,
+		Size: []int{b.In(1, 5), b.In(1, 5)}, Kernel: []int{1, 1}, Pads: []int{0, 0, 0, 0}, Stride: []int{1, 1},
+		Dil: []int{1, 1}})
+	b.Fine = 0
+}
+
+func productDots(b *kerneltest.Writer) {
+	channels := b.In(1, 3)
+	if b.Chance(50) {
+		b.Fine = 14
+		channels = b.In(1, 9)
+	}
+	b.Gemm(b.One(1, 1, 2, 3, 4), b.In(1, 90), channels)
+	b.Fine = 0
+}
+
 func depthwise(b *kerneltest.Writer) {
 	c, rank := b.One(2, 3, 4, 5, 6, 7, 8, 11, 16), b.One(1, 2, 2, 2)
 	k := b.One(1, 2, 3, 3, 5)
@@ -191,7 +215,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
 	{"nncc_dsp_transpose_conv_phase_s16", (*kerneltest.Writer).ConvTranspose16},
-}, wideKinds())
+}, wideKinds(), []generator{{"nncc_dsp_dots_s8", dots}, {"nncc_dsp_fully_connected_dots_s8", productDots}})
 
 // wideKinds are those on int16 data that other families have, too.
 func wideKinds() []generator {

@@ -18,7 +18,12 @@ var mapped = &kernel.Kernel{
 
 func lowerMapped(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
-	l := lowerConv(c.Main, c.Table)
+	var l *call.Lowered
+	if d, why := convDots.Of(c.Main); why == "" {
+		l = d.lower(c.Main, c.Table)
+	} else {
+		l = lowerConv(c.Main, c.Table)
+	}
 	l.Unused = nil // weights are the body's own
 	return l
 }

@@ -22,6 +22,17 @@ var refused = []kerneltest.Refused{
 	{"DSP-CONV-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) " +
 		"{group=3}"},
 	{"DSP-CONV-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-DOTS-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : u8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-DOTS-02", "in %x : i8[1,2,5,5] A\nin %w : i8[3,2,3,3] W\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
+	{"DSP-DOTS-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\nconst %b : i32[3] q(0.3:0) = " +
+		"{1,2,3}\n%o : i8[1,3,3,3] O = Conv(%x, %w, %b)"},
+	{"DSP-DOTS-04", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(0.25:1) = rand 1\n%o : i8[1,3,3,3] O = " +
+		"Conv(%x, %w)"},
+	{"DSP-DOTS-05", "in %x : i8[1,2,5,5,5] A\nconst %w : i8[3,2,3,3,3] W = rand 1\n%o : i8[1,3,3,3,3] O = Conv(%x, " +
+		"%w)"},
+	{"DSP-DOTS-06", "in %x : i8[1,3,5,5] A\nconst %w : i8[3,1,3,3] W = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w) " +
+		"{group=3}"},
+	{"DSP-DOTS-07", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] q(2:0) = rand 1\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-TILES-01", "in %x : u8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\n%o : u8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-TILES-02", "in %x : i8[1,2,5,5] A\nin %w : i8[3,2,3,3] W\n%o : i8[1,3,3,3] O = Conv(%x, %w)"},
 	{"DSP-TILES-03", "in %x : i8[1,2,5,5] A\nconst %w : i8[3,2,3,3] W = rand 1\nconst %b : i32[3] q(0.3:0) = " +
@@ -76,6 +87,12 @@ var refused = []kerneltest.Refused{
 	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
 		"Gemm(%x, %w)"},
 	{"DSP-FC-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
+	{"DSP-FCDOTS-01", "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
+	{"DSP-FCDOTS-02", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
+	{"DSP-FCDOTS-03", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) {alpha=0.5}"},
+	{"DSP-FCDOTS-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
+		"Gemm(%x, %w)"},
+	{"DSP-FCDOTS-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
 	{"DSP-DW16-08", "in %x : i16[1,3,5,5] q(0.01:0)\nconst %w : i8[3,1,3,3] q(0.01:0) = rand 1\n" +
 		"%o : i16[1,3,3,3] q(0.01:0) = Conv(%x, %w) {group=3}"},
 	{"DSP-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},

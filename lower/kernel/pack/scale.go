@@ -31,12 +31,20 @@ func (s Scale) Apply(v int64) int64 {
 // offset for every accumulator v in [lo, hi]. The intermediate values fit 32
 // bits and the results 16. Where there is none, the reason says why.
 func OneMultiply(mult, shift int32, lo, hi int64, offset int32) (Scale, string) {
+	if 2*lo >= math.MinInt32 && 2*hi <= math.MaxInt32 {
+		a, b := int64(fixp.Requantize(int32(lo), mult, shift)), int64(fixp.Requantize(int32(hi), mult, shift))
+		if a, b = a+int64(offset), b+int64(offset); a < math.MinInt16 || b > math.MaxInt16 {
+			return Scale{}, fmt.Sprintf("results reach from %d to %d before they saturate, want 16 bits", a, b)
+		}
+	}
+	return OneMultiply32(mult, shift, lo, hi, offset)
+}
+
+// OneMultiply32 is OneMultiply for results of up to 32 bits.
+func OneMultiply32(mult, shift int32, lo, hi int64, offset int32) (Scale, string) {
 	ref := func(v int64) int64 { return int64(fixp.Requantize(int32(v), mult, shift)) + int64(offset) }
 	if 2*lo < math.MinInt32 || 2*hi > math.MaxInt32 {
 		return Scale{}, fmt.Sprintf("sums reach from %d to %d, want at most 31 bits", lo, hi)
-	}
-	if a, b := ref(lo), ref(hi); a < math.MinInt16 || b > math.MaxInt16 {
-		return Scale{}, fmt.Sprintf("results reach from %d to %d before they saturate, want 16 bits", a, b)
 	}
 	if mult == 0 || shift >= 0 && ref(lo) == ref(hi) {
 		return Scale{0, 2*int32(ref(lo)) + 1, 1}, ""
@@ -64,6 +72,16 @@ func OneMultiply(mult, shift int32, lo, hi int64, offset int32) (Scale, string) 
 		return Scale{}, fmt.Sprintf("no multiplier with room for offset %d gives the results of shift %d", offset, s)
 	}
 	return Scale{}, fmt.Sprintf("no multiplier has room for offset %d beside shift %d", offset, s)
+}
+
+// NoShift gives the Scale with S = 0 that equals fixp.Requantize(v, mult, 0) +
+// offset for every v in [lo, hi], without the correction for negative sums.
+// Where there is none, the reason says why.
+func NoShift(mult int32, lo, hi int64, offset int32) (Scale, string) {
+	if 2*lo < math.MinInt32 || 2*hi > math.MaxInt32 {
+		return Scale{}, fmt.Sprintf("sums reach from %d to %d, want at most 31 bits", lo, hi)
+	}
+	return Scale{mult, offset, 0}, ""
 }
 
 // Upper is a requantisation whose result is the upper half of a word:

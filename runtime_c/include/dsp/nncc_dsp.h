@@ -178,6 +178,22 @@ typedef struct
 /* For cores without the DSP extension. */
 /* KERNELS(nncc_plain_fully_connected_s8) */
 
+/*
+ * Rows of inputs times few channels, requantised by any scale. Two channels, or the last one, have the words {start,
+ * m, c, s} each, then their weights: as int8 in whole words, or, with the DSP extension, for four inputs the even ones
+ * of each channel, then the odd ones, then bytes. Where s is not above 0, sums are shifted to the left by -s.
+ */
+typedef struct
+{
+    int32_t rows, in_c, out_c;
+    int32_t in_pitch, out_pitch; /* bytes from a row to the next */
+    int32_t low, top;            /* the least output, and by how much the largest one is larger */
+    const uint8_t *table;        /* of outputs less low, or NULL */
+} nncc_dsp_dots_params;
+
+/* KERNELS(nncc_dsp_dots_s8) */
+/* KERNELS(nncc_plain_dots_s8) */
+
 /* ---- products on int16 ----------------------------------------------------------------------- */
 
 /*

@@ -1,5 +1,21 @@
 #include "nncc_cmsis_fc_s8.h"
 
+/* A matrix times another one, transposed. A single column is taken for the row, the rows for columns: four at a time.
+ */
+static void product(const cmsis_nn_bmm_params *p, const cmsis_nn_per_tensor_quant_params *q, const int8_t *left,
+                    int32_t rows, int32_t depth, const int8_t *right, int32_t cols, int8_t *out)
+{
+    cmsis_nn_fc_params f = p->fc_params;
+
+    if (cols == 1) {
+        f.input_offset = p->fc_params.filter_offset;
+        f.filter_offset = p->fc_params.input_offset;
+        nncc_cmsis_fc_s8(&f, &q->multiplier, &q->shift, 0, right, 1, depth, left, NULL, rows, out);
+    } else {
+        nncc_cmsis_fc_s8(&f, &q->multiplier, &q->shift, 0, left, rows, depth, right, NULL, cols, out);
+    }
+}
+
 arm_cmsis_nn_status arm_batch_matmul_s8(const cmsis_nn_context *ctx, const cmsis_nn_bmm_params *bmm_params,
                                         const cmsis_nn_per_tensor_quant_params *quant_params,
                                         const cmsis_nn_dims *input_lhs_dims, const int8_t *input_lhs,
@@ -20,9 +36,8 @@ arm_cmsis_nn_status arm_batch_matmul_s8(const cmsis_nn_context *ctx, const cmsis
             const int32_t left = left_n * input_lhs_dims->h + (input_lhs_dims->h == 1 ? 0 : h);
             const int32_t right = right_n * input_rhs_dims->h + (input_rhs_dims->h == 1 ? 0 : h);
 
-            nncc_cmsis_fc_s8(&bmm_params->fc_params, &quant_params->multiplier, &quant_params->shift, 0,
-                             input_lhs + left * rows * depth, rows, depth, input_rhs + right * cols * depth, NULL, cols,
-                             output);
+            product(bmm_params, quant_params, input_lhs + left * rows * depth, rows, depth,
+                    input_rhs + right * cols * depth, cols, output);
             output += rows * cols;
         }
     }

@@ -101,6 +101,38 @@ static inline uint32_t nncc_add_odd(uint32_t sum, uint32_t v)
 #endif
 }
 
+/* The even bytes of v as two signed halves; the odd ones. */
+static inline uint32_t nncc_even_bytes(uint32_t v)
+{
+#if NNCC_SIMD32
+    return (uint32_t)__sxtb16((int8x4_t)v);
+#else
+    return nncc_add_even(0, v);
+#endif
+}
+
+static inline uint32_t nncc_odd_bytes(uint32_t v)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t r;
+
+    __asm("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
+    return r;
+#else
+    return nncc_even_bytes(v >> 8);
+#endif
+}
+
+/* sum and the products of the halves of a and b; they stay in 32 bits. */
+static inline int32_t nncc_dual_add(int32_t sum, uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32
+    return __smlad((int16x2_t)a, (int16x2_t)b, sum);
+#else
+    return sum + nncc_low_half(a) * nncc_low_half(b) + nncc_high_half(a) * nncc_high_half(b);
+#endif
+}
+
 /* sum + half * m / 2^16, rounded down, of the lower and the upper half of w; sums stay in 32 bits. */
 static inline int32_t nncc_scale_low(int32_t sum, int32_t m, uint32_t w)
 {
@@ -120,6 +152,16 @@ static inline int32_t nncc_scale_high(int32_t sum, int32_t m, uint32_t w)
 #endif
 }
 
+/* 255 for each signed byte of a that is not below that of b, without instructions for bytes. */
+static inline uint32_t nncc_not_below8(uint32_t a, uint32_t b)
+{
+    const uint32_t differ = a ^ b;
+    const uint32_t below = (a | 0x80808080u) - (b & 0x7f7f7f7fu); /* the upper bits: the others of a are not below */
+    const uint32_t top = ((b & differ) | (below & ~differ)) & 0x80808080u;
+
+    return (top << 1) - (top >> 7);
+}
+
 /* The larger of two signed bytes, four times. */
 static inline uint32_t nncc_max8(uint32_t a, uint32_t b)
 {
@@ -132,14 +174,7 @@ static inline uint32_t nncc_max8(uint32_t a, uint32_t b)
     (void)__ssub8((int8x4_t)a, (int8x4_t)b);
     return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
 #else
-    uint32_t r = 0;
-
-    for (uint32_t i = 0; i < 32u; i += 8u) {
-        const uint32_t u = (a >> i) & 255u, v = (b >> i) & 255u;
-
-        r |= ((u ^ 0x80u) > (v ^ 0x80u) ? u : v) << i;
-    }
-    return r;
+    return b ^ ((a ^ b) & nncc_not_below8(a, b));
 #endif
 }
 

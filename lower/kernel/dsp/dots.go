@@ -1,0 +1,172 @@
+package dsp
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// dots is a matrix times the weights of few channels: rows of inputs, and the
+// words of the channels.
+type dots struct {
+	l     *layer
+	rows  int
+	words []int32
+}
+
+// fewChannels is from where on four channels at a time take less than two.
+const fewChannels = 4
+
+// dotsOf packs a layer that kernels for four channels at a time compute worse or
+// not at all: packed says whether they can.
+func dotsOf(n *kernel.Node, l *layer, rows int, packed bool) (*dots, string) {
+	channels := len(l.Rows)
+	switch {
+	case channels >= fewChannels && packed:
+		return nil, fmt.Sprintf("%d channels, want at most %d", channels, fewChannels-1)
+	case rows == 1 && channels > 1 && !n.Core.Armv6M && packed:
+		return nil, fmt.Sprintf("one row by %d channels, want several rows or one channel", channels)
+	}
+	d := &dots{l: l, rows: rows}
+	for c := 0; c < channels; c += 2 {
+		pair := l.Rows[c:min(c+2, channels)]
+		for i := range pair {
+			head, why := l.dotHead(c+i, n.Core.DSP)
+			if why != "" {
+				return nil, fmt.Sprintf("channel %d: %s", c+i, why)
+			}
+			d.words = append(d.words, head...)
+		}
+		if n.Core.DSP {
+			d.words = dotPairs(d.words, pair)
+			continue
+		}
+		for _, row := range pair {
+			d.words = dotBytes(d.words, row)
+		}
+	}
+	return d, ""
+}
+
+// dotHead are the words of channel c in front of its weights.
+func (l *layer) dotHead(c int, wide bool) ([]int32, string) {
+	bias, mult, shift := l.Channel(c)
+	x := scaled{start: pack.Bias(l.Rows[c], l.Params.InOff, bias)}
+	lo, hi := pack.Reach(l.Rows[c])
+	left := max(0, shift)
+	x.lo, x.hi = (lo+x.start)<<uint(left), (hi+x.start)<<uint(left)
+	if x.start < math.MinInt32 || x.start > math.MaxInt32 {
+		return nil, fmt.Sprintf("the bias with the input's zero point is %d, beyond 32 bits", x.start)
+	}
+	if !wide {
+		if why := x.reach(); why != "" {
+			return nil, why
+		}
+	}
+	offset := l.Params.OutOff - l.Params.ActMin
+	if shift >= 0 && mult != 0 {
+		s, why := pack.NoShift(mult, x.lo, x.hi, offset)
+		return []int32{int32(x.start), s.M, s.C, -left}, why
+	}
+	s, why := pack.OneMultiply32(mult, shift-left, x.lo, x.hi, offset)
+	return []int32{int32(x.start), s.M, s.C, s.S}, why
+}
+
+// dotPairs appends the weights of one or two channels for the DSP extension: of
+// four inputs the even ones of each channel, then the odd ones, then bytes.
+func dotPairs(words []int32, rows [][]int8) []int32 {
+	at := 0
+	for ; at+4 <= len(rows[0]); at += 4 {
+		for i := range 2 {
+			for _, r := range rows {
+				words = append(words, int32(r[at+i])&0xffff|int32(r[at+i+2])<<16)
+			}
+		}
+	}
+	for _, r := range rows {
+		words = dotBytes(words, r[at:])
+	}
+	return words
+}
+
+// dotBytes appends weights as bytes of words.
+func dotBytes(words []int32, row []int8) []int32 {
+	for k, v := range row {
+		if k%4 == 0 {
+			words = append(words, 0)
+		}
+		words[len(words)-1] |= int32(v) & 0xff << (8 * (k % 4))
+	}
+	return words
+}
+
+// lower has a table of the results, nil: none.
+func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
+	low := &call.Lowered{Unused: []int{1, 2}}
+	depth, channels, p := len(d.l.Rows[0]), len(d.l.Rows), d.l.Params
+	top := int(p.ActMax - p.ActMin)
+	if table != nil {
+		top = 255
+	}
+	f := append(fields("rows", d.rows, "in_c", depth, "out_c", channels), pitches(low, depth, channels, true)...)
+	f = append(f, fields("low", int(p.ActMin), "top", top)...)
+	name := "nncc_plain_dots_s8"
+	if n.Core.DSP {
+		name = "nncc_dsp_dots_s8"
+	}
+	return own(low, call.Call{Func: name, Args: []call.Arg{&call.Struct{Type: "nncc_dsp_dots_params",
+		Fields: append(f, call.F("table", d.l.above(table)))}, i8In(0), packed(d.words), i8Out(0)}})
+}
+
+// convDots and productDots are the layers of convolutions and of products.
+var (
+	convDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
+		c, why := convOf.Of(n)
+		if why != "" {
+			return nil, why
+		}
+		if c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Stride != c.Kernel || c.Padded() || c.G.Group != 1 {
+			return nil, "not a 1x1 convolution of all pixels"
+		}
+		_, packed := provenConv.Of(n)
+		return dotsOf(n, &c.l, c.G.N*c.Out.H*c.Out.W, packed == "")
+	})
+	productDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
+		l, why := quantised.ProductLayers.Of(n)
+		if why != "" {
+			return nil, why
+		}
+		_, packed := provenProduct.Of(n)
+		return dotsOf(n, &layer{*l}, quantised.Products.Must(n).Rows, packed == "")
+	})
+)
+
+var (
+	convolveDots = &kernel.Kernel{
+		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 1x1 convolution with few channels or any scale",
+		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
+		Lower: func(n *kernel.Node) *call.Lowered { return convDots.Must(n).lower(n, nil) },
+		Rules: join(noHelium("DSP-DOTS-00"), quantised.ConvRules("DSP-DOTS", false, quantised.Everywhere),
+			dotRule("DSP-DOTS-07", convDots)),
+	}
+	fullyConnectedDots = &kernel.Kernel{
+		Name: "nncc_dsp_fully_connected_dots_s8", Library: Library,
+		Doc:   "int8 fully connected layer with few outputs or any scale",
+		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
+		Lower: func(n *kernel.Node) *call.Lowered { return productDots.Must(n).lower(n, nil) },
+		Rules: join(noHelium("DSP-FCDOTS-00"), quantised.ProductRules("DSP-FCDOTS", quantised.Everywhere),
+			dotRule("DSP-FCDOTS-06", productDots)),
+	}
+)
+
+func dotRule(code string, of *kernel.Fact[*dots]) kernel.Rule {
+	r := of.Exists(code, "a matrix by few channels, or by those that are not packed by fours")
+	r.Proof = true
+	return r
+}
