@@ -1,12 +1,16 @@
 package conform
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
@@ -40,12 +44,30 @@ func TestTFLite(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		failed := map[int]error{}
 		if err := RunLayers(context.Background(), all, spec, func(i int, err error) {
 			if err != nil {
+				failed[i] = err
 				t.Errorf("%s: %s %s (%d): %v", target, all[i].Op, all[i].Type, i, err)
 			}
 		}); err != nil {
 			t.Fatal(err)
 		}
+		if target == "host" && testenv.Get("NNCC_CONFORMANCE_ONLY") == "" {
+			holdRows(t, TFLiteSupport(all, failed))
+		}
+	}
+}
+
+// holdRows holds what was seen against testdata/tflite.rows, of which the page is made.
+func holdRows(t *testing.T, rows []byte) {
+	path := filepath.Join("testdata", "tflite.rows")
+	if irtest.Updating() {
+		if err := os.WriteFile(path, rows, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, _ := os.ReadFile(path); !bytes.Equal(have, rows) {
+		t.Errorf("%s is not what was seen; -update writes it:\n%s", path, rows)
 	}
 }

@@ -125,6 +125,8 @@ func init() {
 		"ZEROS_LIKE":                   {1, 1, zeros},
 	}
 	maps.Copy(rows, customRows)
+	rows["IF"] = row{0, 0, refused("its branches are chosen at run time; compute both and choose with SELECT_V2")}
+	rows["WHILE"] = row{0, 0, refused("how often it runs is known at run time only; unroll it before the conversion")}
 }
 
 // customRows are operators that have no number in the format.
@@ -144,6 +146,8 @@ var customRows = map[string]row{
 	"SignalPCAN":                          {3, 1, pcan},
 	"SignalStacker":                       {1, 2, signalStacker},
 	"SignalWindow":                        {2, 1, signalWindow},
+	"TFLite_Detection_PostProcess": {0, 0, refused("decoding of boxes is no part of what nncc reads of TensorFlow Lite; " +
+		"end the model in front of it, at boxes and scores")},
 	"TFLM_DECODE": {0, 0, refused("the model's tensors are compressed for TensorFlow Lite Micro; give nncc the model " +
 		"from before the compression")},
 	"ethos-u": {0, 0, refused("the model is compiled for an Ethos-U accelerator, by Vela; give nncc the model from " +
