@@ -29,7 +29,7 @@ func measureRoundings(g *ir.Graph, opt Options) (*roundings, error) {
 	l := newLinks(c.g, before)
 	n := min(len(opt.Samples), noiseSamples)
 	parts := make([]*noiseParts, n)
-	err = forSamples(n, func(_, i int) (err error) {
+	err = forSamples(n, g.Nodes, func(_, i int) (err error) {
 		parts[i], err = l.measure(opt.Samples[i*len(opt.Samples)/n])
 		return err
 	})
