@@ -154,3 +154,19 @@ func cumsum(n *operands) error {
 	sum = n.step("Add", []string{sum, n.headroom(n.whole(-x.Zero[0]))})
 	return n.fromHeadroom(sum)
 }
+
+// divide is DIV: of int8 by a reciprocal in fixed point.
+func divide(n *operands) error {
+	a, b, y := n.in(0), n.in(1), n.out()
+	if !quantised(tensor.I8, a, b, y) {
+		return arithmetic("Div")(n)
+	}
+	var o fb.ActivationOptions
+	if err := n.options("ActivationOptions", o.Init); err != nil {
+		return err
+	}
+	mult, shift := fixp.QuantizeMultiplier(float64(a.Scale[0] / (b.Scale[0] * y.Scale[0])))
+	v := n.step("nncc.Quotient", []string{n.centred(a), n.centred(b)}, intAttr("mult", int(mult)),
+		intAttr("shift", int(shift)))
+	return n.narrow(v, o.Activation())
+}

@@ -44,7 +44,7 @@ func init() {
 		"DEPTHWISE_CONV_2D":            {2, 1, depthwise},
 		"DEPTH_TO_SPACE":               {1, 1, space("DepthToSpace")},
 		"DEQUANTIZE":                   {1, 1, requantize},
-		"DIV":                          {2, 1, arithmetic("Div")},
+		"DIV":                          {2, 1, divide},
 		"DYNAMIC_UPDATE_SLICE":         {3, 1, dynamicUpdateSlice},
 		"ELU":                          {1, 1, function(byFloat(elu), elementwise("Elu"), nil)},
 		"EMBEDDING_LOOKUP":             {2, 1, embeddingLookup},
