@@ -15,6 +15,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/eval"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
@@ -45,6 +46,7 @@ type evaluation struct {
 	float    func() (*state.Runner, error)
 	samples  []quant.Sample
 	names    []string
+	folders  *eval.Labels      // what folders say; nil: nothing
 	meter    *eval.Meter       // has seen nothing: runs begin with it
 	want     [][]*tensor.Dense // the float model's outputs, as far as they are kept
 	keep     bool
@@ -167,11 +169,39 @@ func (c *Config) newEvaluation() (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.samples, err = quant.ReadSamples([]string{c.Eval.Data}, r.Inputs(), c.dataLimits()); err != nil {
-		return nil, &InputError{err}
+	if err := e.read(r); err != nil {
+		return nil, err
 	}
 	e.want = make([][]*tensor.Dense, len(e.samples))
 	return e, e.labelled(r)
+}
+
+// read reads the samples, with the labels that their folders say.
+func (e *evaluation) read(r *state.Runner) error {
+	c := e.c
+	if err := c.readSpec(); err != nil {
+		return err
+	}
+	o := c.dataOptions("data")
+	o.Labelled = c.Eval.Labels == "" && c.Eval.Classes == ""
+	set, err := data.Open([]string{c.Eval.Data}, r.Inputs(), o)
+	if err != nil {
+		return &InputError{err}
+	}
+	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes}
+	for i := range set.Len() {
+		s, err := set.Sample(i)
+		if err != nil {
+			return &InputError{err}
+		}
+		e.samples, e.names = append(e.samples, s.Inputs), append(e.names, s.Name)
+		l.Class = append(l.Class, s.Label)
+	}
+	if set.Classes != nil {
+		e.folders = l
+	}
+	c.Diags.Add(set.Diags.From("data")...)
+	return nil
 }
 
 // floatOnly prepares a model without a program.
@@ -211,7 +241,7 @@ func (e *evaluation) labelled(r *state.Runner) error {
 	}
 	each := 0
 	if l != nil {
-		if l, err = l.For(e.sampleNames()); err != nil {
+		if l, err = l.For(e.names); err != nil {
 			return &InputError{err}
 		}
 		each = l.Len() / len(e.samples)
@@ -228,14 +258,6 @@ func (e *evaluation) labelled(r *state.Runner) error {
 	return nil
 }
 
-// sampleNames are the names of the samples, empty ones where they have none.
-func (e *evaluation) sampleNames() []string {
-	if e.names != nil {
-		return e.names
-	}
-	return make([]string, len(e.samples))
-}
-
 // readLabels reads --labels, or an array of labels in the file of the data; nil: there
 // are none.
 func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
@@ -247,6 +269,8 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 		}
 	}
 	switch {
+	case e.folders != nil:
+		l = e.folders
 	case c.Eval.Labels != "":
 		l, err = eval.ReadLabels(c.Eval.Labels, classes, c.dataLimits())
 	case strings.EqualFold(filepath.Ext(c.Eval.Data), ".npz"):
