@@ -39,10 +39,11 @@ func (c *cli) help(args []string) error {
 	if len(args) > 1 {
 		return &driver.UsageError{Msg: fmt.Sprintf("help: %d arguments, want one topic or verb", len(args))}
 	}
-	name := "compile"
-	if len(args) == 1 {
-		name = args[0]
+	if len(args) == 0 {
+		fmt.Fprint(c.out, guides())
+		return nil
 	}
+	name := args[0]
 	if s, ok := topics[name]; ok {
 		fmt.Fprint(c.out, s)
 		return nil
@@ -58,6 +59,20 @@ func (c *cli) help(args []string) error {
 	fs.BoolP("help", "h", false, "show help")
 	fmt.Fprint(c.out, v.help(name, fs))
 	return nil
+}
+
+// guides lists topics and verbs.
+func guides() string {
+	var b strings.Builder
+	b.WriteString("Guides (nncc help TOPIC):\n")
+	for _, n := range slices.Sorted(maps.Keys(topics)) {
+		fmt.Fprintf(&b, "  %-13s %s\n", n, title(topics[n]))
+	}
+	b.WriteString("\nVerbs (nncc VERB -h shows the flags of each; without a verb nncc compiles):\n")
+	for _, n := range slices.Sorted(maps.Keys(verbs)) {
+		fmt.Fprintf(&b, "  %-13s %s\n", n, verbs[n].doc)
+	}
+	return b.String()
 }
 
 func noFlags(*cli, *pflag.FlagSet) {}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/cmd/internal/junit/junittest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
+
+// action is what is run of action.yml.
+type action struct {
+	Inputs map[string]struct {
+		Default  string
+		Required bool
+	}
+	Outputs map[string]struct{ Value string }
+	Runs    struct {
+		Steps []struct {
+			ID, Shell, Run string
+			Env            map[string]string
+		}
+	}
+}
+
+var expression = regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
+
+// run runs the steps as a runner does, each in bash with -eo pipefail, and gives the
+// exit statuses by step and the outputs.
+func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes []int, outputs string, log string) {
+	t.Helper()
+	temp := t.TempDir()
+	file := func(name string) string {
+		p := filepath.Join(temp, name)
+		must(t, os.WriteFile(p, nil, 0o666))
+		return p
+	}
+	path, out, summary := file("path"), file("out"), file("summary")
+	for _, s := range a.Runs.Steps {
+		more, err := os.ReadFile(path)
+		must(t, err)
+		bin := strings.ReplaceAll(strings.TrimSpace(string(more)), "\n", ":")
+		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "RUNNER_TEMP="+temp, "GITHUB_PATH="+path, "GITHUB_OUTPUT="+out,
+			"GITHUB_STEP_SUMMARY="+summary, "PATH="+bin+":"+os.Getenv("PATH"))
+		for name, value := range s.Env {
+			m := expression.FindStringSubmatch(value)
+			if m == nil {
+				t.Fatalf("%s: %s is no input", name, value)
+			}
+			in, ok := a.Inputs[m[1]]
+			if !ok {
+				t.Fatalf("%s: there is no input %s", name, m[1])
+			}
+			value = in.Default
+			if v, ok := inputs[m[1]]; ok {
+				value = v
+			}
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		b, err := cmd.CombinedOutput()
+		if _, ok := err.(*exec.ExitError); err != nil && !ok {
+			t.Fatal(err)
+		}
+		codes, log = append(codes, cmd.ProcessState.ExitCode()), log+string(b)
+	}
+	b, err := os.ReadFile(out)
+	must(t, err)
+	b2, err := os.ReadFile(summary)
+	must(t, err)
+	return codes, string(b) + string(b2), log
+}
+
+// TestAction runs the steps of the composite action in a clean folder: good, then
+// grown beyond its limits, then without a base.
+func TestAction(t *testing.T) {
+	testenv.Tool(t, "cc", "gcc")
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
+	b, err := os.ReadFile(filepath.Join("..", "..", ".github", "actions", "nncc", "action.yml"))
+	must(t, err)
+	var a action
+	must(t, yaml.Unmarshal(b, &a))
+	if len(a.Runs.Steps) != 4 || len(a.Outputs) != 3 {
+		t.Fatalf("%d steps, %d outputs", len(a.Runs.Steps), len(a.Outputs))
+	}
+	self, err := os.Executable()
+	must(t, err)
+	dir := t.TempDir()
+	// the test's program is nncc under that name (TestMain)
+	program := filepath.Join(t.TempDir(), "nncc")
+	must(t, os.Symlink(self, program))
+	tinyModel(t, dir)
+	inputs := map[string]string{"model": "tiny.onnx", "board": "host", "flags": "--cases 1 --name 'net'",
+		"version": "path:" + program, "base": "base"}
+	codes, out, log := a.run(t, dir, inputs)
+	if !equalInts(codes, 0, 0, 0, 0) || !strings.Contains(out, "report=nncc-out/report.json") ||
+		!strings.Contains(log, "there is no base") {
+		t.Fatalf("%v: %s\n%s", codes, out, log)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "nncc-out", "net.h")); err != nil {
+		t.Error(err)
+	}
+	must(t, os.Rename(filepath.Join(dir, "nncc-out"), filepath.Join(dir, "base")))
+	writeModel(t, filepath.Join(dir, "tiny.onnx"), `(float[1, 4] x) => (float[1, 4] y) <float[4, 4] w = {1, 2, 3, 4,
+		5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}> { a = MatMul (x, w) b = MatMul (a, w) y = MatMul (b, w) }`)
+	inputs["max-growth"] = "weights=0,ram=1M"
+	codes, out, log = a.run(t, dir, inputs)
+	if !equalInts(codes, 0, 0, 0, 3) || !strings.Contains(out, "comment=nncc-out-diff.md") ||
+		!strings.Contains(out, "### nncc: 1 gate exceeded") || !strings.Contains(log, "--max-growth weights=0") {
+		t.Errorf("%v: %s\n%s", codes, out, log)
+	}
+	inputs["flags"], inputs["max-growth"] = "--cases 1 --name net --max-ram 1", ""
+	codes, _, log = a.run(t, dir, inputs)
+	if !equalInts(codes, 0, 0, 3, 0) {
+		t.Errorf("%v\n%s", codes, log)
+	}
+	b, err = os.ReadFile(filepath.Join(dir, "nncc-junit.xml"))
+	must(t, err)
+	if cases, err := junittest.Parse(b); err != nil || !strings.Contains(string(b), "--max-ram 1") || len(cases) < 3 {
+		t.Errorf("%v: %s", err, b)
+	}
+}
+
+func equalInts(a []int, b ...int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
