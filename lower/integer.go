@@ -77,20 +77,33 @@ func (s *State) warnOfFloatNodes() {
 		case behind:
 			front = append(front, name)
 		default:
-			if why := quant.WhyRecurrentInFloat(n); why != "" {
-				name += " (" + why + ")"
+			if why := s.whyFloat(n); why != "" {
+				name += ": " + why
 			}
 			names = append(names, name)
 		}
 	}
 	if len(names) > 0 {
 		s.warn("float-node", "", "%d nodes are computed in float, without an integer form: %s", len(names),
-			firstOf(names))
+			strings.Join(names, "; "))
 	}
 	if len(front) > 0 {
 		s.Diags.Add(diag.Notef("float-front-end", "", "what follows the spectrum is computed in float, up to what "+
 			"compresses its range: %s", firstOf(front)))
 	}
+}
+
+// whyFloat says what around a node keeps it in float: in a model with a quantisation of its own, as that stood in
+// front of the stage.
+func (s *State) whyFloat(n *ir.Node) string {
+	if s.facts.Quantised {
+		for _, m := range s.QDQ.Nodes {
+			if m.Name == n.Name && m.Op == n.Op {
+				return quant.WhyFloat(s.QDQ, m)
+			}
+		}
+	}
+	return quant.WhyRecurrentInFloat(n)
 }
 
 // computesInFloat: the node neither moves data nor works on integers or in the accelerator's own format.

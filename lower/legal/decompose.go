@@ -26,7 +26,11 @@ import (
 //     transA becomes a Transpose; transB stays as it is. A C that differs by row
 //     is added behind.
 //   - MatMul by a constant matrix, with or without Add of a constant vector, is
-//     Gemm: [..., M, K] is reshaped to [M', K] and back.
+//     Gemm: [..., M, K] is reshaped to [M', K] and back. The constants may stand
+//     behind DequantizeLinear; of such, MatMul alone stays.
+//   - Clip of what QuantizeLinear gives is Clip of the reals that it reads, where
+//     operators take it for an activation. An input of the graph stays as it is.
+//   - uint16 with zero point 32768, within the graph, is int16 with zero point 0.
 func decompose(c *pass.Ctx, g *ir.Graph) error {
 	return c.Each(g, func(n *ir.Node) error {
 		if n.Op.Domain != "" || len(n.Body) > 0 || n.Quantised() {
@@ -52,6 +56,10 @@ func decompose(c *pass.Ctx, g *ir.Graph) error {
 			plainGemm(c, g, n)
 		case "MatMul":
 			matMulToGemm(c, g, n)
+		case "Clip":
+			clipInFront(c, g, n)
+		case "DequantizeLinear":
+			int16ForUint16(c, g, n)
 		}
 		return nil
 	})
@@ -251,12 +259,24 @@ func scaled(d *tensor.Dense, k float64) *tensor.Dense {
 	return tensor.FromFloats(d.DType, d.Shape, f)
 }
 
+// matrix is the shape of a constant, of reals or behind DequantizeLinear; nil for
+// other values.
+func matrix(v *ir.Value) (shape []int, quantised bool) {
+	switch {
+	case floatConst(v) != nil:
+		return v.Type.Shape, false
+	case is(v.Def, "DequantizeLinear") && v.Def.In[0].Const != nil:
+		return v.Type.Shape, true
+	}
+	return nil, false
+}
+
 // matMulToGemm writes x*B, and x*B + c, with constant B [K, N] and c [N] as
 // Gemm.
 func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
-	x, w := n.In[0], floatConst(n.In[1])
-	if w == nil || len(w.Shape) != 2 || x.Const != nil || x.Type.Rank() < 2 || slices.Contains(n.Out[0].Type.Shape,
-		0) || w.Shape[0] == 0 {
+	x := n.In[0]
+	w, quantised := matrix(n.In[1])
+	if len(w) != 2 || x.Const != nil || x.Type.Rank() < 2 || slices.Contains(n.Out[0].Type.Shape, 0) || w[0] == 0 {
 		return
 	}
 	out := n.Out[0].Type.Shape
@@ -267,23 +287,25 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	add := g.SoleUse(n.Out[0])
 	if is(add, "Add") && !hasAct(n) && !add.Quantised() {
 		for i, v := range add.In {
-			b := floatConst(v)
-			if b == nil || b.Len() != w.Shape[1] || product(b.Shape[:max(len(b.Shape)-1, 0)]) != 1 ||
-				len(b.Shape) == 0 ||
+			b, stored := matrix(v)
+			if len(b) == 0 || product(b) != w[1] || b[len(b)-1] != w[1] || stored && len(b) != 1 ||
 				add.In[1-i] != n.Out[0] || !slices.Equal(add.Out[0].Type.Shape, out) {
 				continue
 			}
-			in = append(in, g.AddConst(v.Name, b.Reshaped([]int{w.Shape[1]})))
+			if !stored {
+				v = g.AddConst(v.Name, v.Const.Reshaped([]int{w[1]}))
+			}
+			in = append(in, v)
 			attrs = add.Attrs.Clone()
 			last = add
 			break
 		}
 	}
+	if len(in) == 2 && (quantised || x.Type.Rank() > 2 && is(x.Def, "DequantizeLinear")) {
+		return // a reshape would come between the pair and its operator, for nothing
+	}
 	if x.Type.Rank() > 2 {
-		if is(x.Def, "DequantizeLinear") {
-			return // the reshape would come between the pair and its operator
-		}
-		in[0] = reshape(g, n, x, []int{rows, w.Shape[0]}, n.Name+"/rows")
+		in[0] = reshape(g, n, x, []int{rows, w[0]}, n.Name+"/rows")
 	}
 	v := insert(g, n, op.Gemm, n.Name, attrs, in...)
 	if x.Type.Rank() > 2 {

@@ -163,24 +163,25 @@ func Params(n *ir.Node) (ir.Type, bool) {
 	return ir.Type{DType: t, Quant: q}, true
 }
 
-// signed maps uint8 quantisation to int8, q-128 with zero point z-128, and
-// uint4 to int4.
+// signedOf are the signed types that stand for unsigned ones, and what is taken off
+// every number and zero point.
+var signedOf = map[tensor.DType]struct {
+	t   tensor.DType
+	off int32
+}{tensor.U4: {tensor.I4, 1 << 3}, tensor.U8: {tensor.I8, 1 << 7}, tensor.U16: {tensor.I16, 1 << 15}}
+
+// signed maps unsigned quantisation to signed: uint8 to int8, q-128 with zero point
+// z-128.
 func signed(t tensor.DType, q *ir.Quant) (tensor.DType, *ir.Quant) {
-	switch t {
-	case tensor.U8:
-		z := make([]int32, len(q.Zero))
-		for i := range z {
-			z[i] = q.Zero[i] - 128
-		}
-		return tensor.I8, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
-	case tensor.U4:
-		z := make([]int32, len(q.Zero))
-		for i := range z {
-			z[i] = q.Zero[i] - 8
-		}
-		return tensor.I4, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
+	s, ok := signedOf[t]
+	if !ok {
+		return t, q
 	}
-	return t, q
+	z := make([]int32, len(q.Zero))
+	for i := range z {
+		z[i] = q.Zero[i] - s.off
+	}
+	return s.t, &ir.Quant{Axis: q.Axis, Scale: q.Scale, Zero: z}
 }
 
 // computable reports quantisations that the integer operators take for
@@ -455,7 +456,7 @@ func (c *converter) constant(x *ir.Value, t tensor.DType, q *ir.Quant) *ir.Value
 	d := x.Const
 	if d.DType != t {
 		s := tensor.New(t, d.Shape)
-		off := map[tensor.DType]int64{tensor.U8: 128, tensor.U4: 8}[d.DType]
+		off := int64(signedOf[d.DType].off)
 		for i, n := 0, d.Len(); i < n; i++ {
 			s.SetInt(i, d.Int(i)-off)
 		}

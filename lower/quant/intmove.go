@@ -9,7 +9,8 @@ import (
 // integerMoves brings operators that work directly on quantised integers (a
 // Reshape or MaxPool between two QLinear operators) into the QDQ form: the
 // same operator on reals between DequantizeLinear and QuantizeLinear of the
-// integers' own quantisation, which is exact since they only move data.
+// integers' own quantisation, which is exact since they only move data, or cut
+// it at constants (Clip).
 func (c *converter) integerMoves() error {
 	known := c.integerQuants()
 	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
@@ -17,7 +18,7 @@ func (c *converter) integerMoves() error {
 			continue
 		}
 		q := known[n.In[0]]
-		for _, i := range n.Op.DataInputs(n) {
+		for _, i := range movedInputs(n) {
 			if v := n.Input(i); v == nil || known[v].Quant == nil || !known[v].Quant.Equal(q.Quant) {
 				q.Quant = nil
 			}
@@ -26,7 +27,10 @@ func (c *converter) integerMoves() error {
 			continue
 		}
 		in := append([]*ir.Value(nil), n.In...)
-		for _, i := range n.Op.DataInputs(n) {
+		if n.Op == op.Clip {
+			c.realBounds(in, q.Quant)
+		}
+		for _, i := range movedInputs(n) {
 			d, err := c.linear(n, op.DequantizeLinear, in[i], q)
 			if err != nil {
 				return err
@@ -63,7 +67,39 @@ func movesIntegers(n *ir.Node) bool {
 		return false
 	}
 	d := t[0].Type.DType
-	return passesQuant(n) && storable(d) && t[0].Const == nil
+	return (passesQuant(n) || n.Op == op.Clip && constantBounds(n)) && storable(d) && t[0].Const == nil
+}
+
+// movedInputs are the inputs whose integers the node hands on.
+func movedInputs(n *ir.Node) []int {
+	if n.Op == op.Clip {
+		return []int{0}
+	}
+	return n.Op.DataInputs(n)
+}
+
+func constantBounds(n *ir.Node) bool {
+	for _, v := range n.In[1:] {
+		if v != nil && v.Const == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// realBounds replaces the integer bounds of a Clip by what they stand for.
+func (c *converter) realBounds(in []*ir.Value, q *ir.Quant) {
+	for i := 1; i < len(in); i++ {
+		if in[i] == nil {
+			continue
+		}
+		d := in[i].Const
+		r := tensor.New(tensor.F32, d.Shape)
+		for k := range d.Len() {
+			r.SetFloat(k, float64(d.Int(k)-int64(q.Zero[0]))*float64(q.Scale[0]))
+		}
+		in[i] = c.g.AddConst(in[i].Name, r)
+	}
 }
 
 // integerQuants is the quantisation of every int8 or uint8 value: from the
@@ -96,7 +132,7 @@ func (c *converter) integerQuants() map[*ir.Value]ir.Type {
 			}
 		case movesIntegers(n):
 			if t, ok := known[n.Out[0]]; ok {
-				for _, k := range n.Op.DataInputs(n) {
+				for _, k := range movedInputs(n) {
 					if v := n.Input(k); v != nil {
 						if _, ok := known[v]; !ok {
 							known[v] = t

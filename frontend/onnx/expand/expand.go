@@ -18,11 +18,15 @@ var rules = map[key]build.Rule{}
 const microsoft = "com.microsoft"
 
 func init() {
-	for domain, lists := range map[string][]map[string]build.Rule{
+	domains := map[string][]map[string]build.Rule{
 		"":           {standard, sequences, takers},
 		"ai.onnx.ml": {classical},
 		microsoft:    {quantised, fusedOps},
-	} {
+	}
+	for _, d := range qonnxDomains {
+		domains[d] = append(domains[d], qonnx)
+	}
+	for domain, lists := range domains {
 		for _, list := range lists {
 			for name, r := range list {
 				rules[key{domain, name}] = r

@@ -3,7 +3,7 @@
 //
 // The table is generated from schemas.json (the ai.onnx, ai.onnx.ml and preview
 // domains) and contrib.json (com.microsoft operators that ONNX Runtime's quantiser
-// and optimiser write); see README.md.
+// and optimiser write, and those of QONNX); see README.md.
 package schema
 
 import (
@@ -204,9 +204,11 @@ func Versions(domain, op string) []*Schema { return index()[key{Domain(domain), 
 // MaxOpset is the newest opset of a domain that the table knows, 0 for an unknown domain.
 func MaxOpset(domain string) int { return maxOpsets[Domain(domain)] }
 
-// Closed reports the domains whose operators the table lists completely; of
-// another known domain (com.microsoft) it lists those that matter here.
-func Closed(domain string) bool { return MaxOpset(domain) > 0 && Domain(domain) != "com.microsoft" }
+// Closed reports the domains whose operators the table lists completely, those of
+// ONNX; of another known domain (com.microsoft, QONNX's) it lists those that matter here.
+func Closed(domain string) bool {
+	return MaxOpset(domain) > 0 && (Domain(domain) == "" || strings.HasPrefix(domain, "ai.onnx"))
+}
 
 // Domains lists the domains of the table, ai.onnx (as "") first.
 func Domains() []string {
