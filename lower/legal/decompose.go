@@ -283,7 +283,7 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	rows := product(out[:len(out)-1])
 	attrs := n.Attrs.Clone()
 	in := []*ir.Value{x, n.In[1]}
-	last := n
+	last, at := n, n
 	add := g.SoleUse(n.Out[0])
 	if is(add, "Add") && !hasAct(n) && !add.Quantised() {
 		for i, v := range add.In {
@@ -292,7 +292,9 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 				add.In[1-i] != n.Out[0] || !slices.Equal(add.Out[0].Type.Shape, out) {
 				continue
 			}
-			if !stored {
+			if stored {
+				at = add // in front of it, but perhaps behind the product, stands the DequantizeLinear
+			} else {
 				v = g.AddConst(v.Name, v.Const.Reshaped([]int{w[1]}))
 			}
 			in = append(in, v)
@@ -305,12 +307,12 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return // a reshape would come between the pair and its operator, for nothing
 	}
 	if x.Type.Rank() > 2 {
-		in[0] = reshape(g, n, x, []int{rows, w[0]}, n.Name+"/rows")
+		in[0] = reshape(g, at, x, []int{rows, w[0]}, n.Name+"/rows")
 	}
-	v := insert(g, n, op.Gemm, n.Name, attrs, in...)
+	v := insert(g, at, op.Gemm, n.Name, attrs, in...)
 	if x.Type.Rank() > 2 {
 		m := v.Def
-		v = reshape(g, n, v, out, n.Name+"/back")
+		v = reshape(g, at, v, out, n.Name+"/back")
 		m.Inherit(last)
 	}
 	if last != n {

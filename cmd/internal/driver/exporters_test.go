@@ -216,15 +216,16 @@ func clipped(bits int) func(b *exported, x string, positive bool) string {
 func stored(b *exported, w []float64, shape ...int) string {
 	s := scales(w, shape[0], 127)
 	return b.op("DequantizeLinear", []string{b.tensor(tensor.I8, shape, integers(w, s)...),
-		b.tensor(tensor.F32, shape[:1], s...), b.tensor(tensor.I8, shape[:1], make([]float64, len(s))...)}, attr("axis", 0))
+		b.tensor(tensor.F32, shape[:1], s...), b.tensor(tensor.I8, shape[:1], make([]float64, len(s))...)},
+		attr("axis", 0))
 }
 
 // rounded are float weights behind QuantizeLinear and DequantizeLinear, and a Clip below 8 bits.
 func rounded(bits int) func(b *exported, w []float64, shape ...int) string {
 	top := math.Exp2(float64(bits-1)) - 1
 	return func(b *exported, w []float64, shape ...int) string {
-		return b.qdq(b.tensor(tensor.F32, shape, w...), tensor.I8, scales(w, shape[0], top), make([]float64, shape[0]), 0,
-			-top, top)
+		x, zero := b.tensor(tensor.F32, shape, w...), make([]float64, shape[0])
+		return b.qdq(x, tensor.I8, scales(w, shape[0], top), zero, 0, -top, top)
 	}
 }
 
@@ -235,7 +236,8 @@ func (b *exported) quant(x string, s []float64, rank, bits, signed, narrow int, 
 		shape[0] = len(s)
 	}
 	return b.op("qonnx.custom_op.general.Quant", []string{x, b.tensor(tensor.F32, shape, s...), b.scalar(tensor.F32, 0),
-		b.scalar(tensor.F32, float64(bits))}, attr("signed", signed), attr("narrow", narrow), attr("rounding_mode", mode))
+		b.scalar(tensor.F32, float64(bits))}, attr("signed", signed), attr("narrow", narrow),
+		attr("rounding_mode", mode))
 }
 
 func quantActs(bits int, mode string) func(b *exported, x string, positive bool) string {
@@ -368,8 +370,8 @@ func TestQuant(t *testing.T) {
 			b := &exported{Rand: r, g: &pb.GraphProto{Name: proto.String("g")}}
 			y := ""
 			if constant {
-				y = b.op("Add", []string{b.quant(b.tensor(tensor.F32, x.Shape, x.Floats()...), s, 3, bits, signed, narrow,
-					mode), "x"})
+				c := b.tensor(tensor.F32, x.Shape, x.Floats()...)
+				y = b.op("Add", []string{b.quant(c, s, 3, bits, signed, narrow, mode), "x"})
 			} else {
 				y = b.quant("x", s, 3, bits, signed, narrow, mode)
 			}
@@ -386,8 +388,8 @@ func TestQuant(t *testing.T) {
 			for i := range x.Len() {
 				k := s[i/20%len(s)]
 				if want := round(min(max(x.Float(i)/k, lo), hi)) * k; got.Float(i) != want {
-					t.Fatalf("%s, %d bits, signed %d, narrow %d, constant %t, scale %v: %v gives %v, want %v", mode, bits,
-						signed, narrow, constant, k, x.Float(i), got.Float(i), want)
+					t.Fatalf("%s, %d bits, signed %d, narrow %d, constant %t, scale %v: %v gives %v, want %v", mode,
+						bits, signed, narrow, constant, k, x.Float(i), got.Float(i), want)
 				}
 			}
 		}

@@ -105,7 +105,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	if !slices.Equal(Domains(), []string{"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training",
-		"com.microsoft"}) {
+		"com.microsoft", "finn.custom_op.general", "onnx.brevitas", "qonnx.custom_op.general"}) {
 		t.Error(Domains())
 	}
 }
