@@ -47,22 +47,27 @@ func decompose(c *pass.Ctx, g *ir.Graph) error {
 		case isReshape(n):
 			plainReshape(c, g, n)
 		}
-		switch d.Name {
-		case "ReduceMean", "ReduceMax":
-			globalPool(c, g, n)
-		case "GlobalAveragePool", "GlobalMaxPool":
-			poolSource(c, g, n)
-		case "Gemm":
-			plainGemm(c, g, n)
-		case "MatMul":
-			matMulToGemm(c, g, n)
-		case "Clip":
-			clipInFront(c, g, n)
-		case "DequantizeLinear":
-			int16ForUint16(c, g, n)
-		}
+		oneForm(c, g, n)
 		return nil
 	})
+}
+
+// oneForm rewrites single operators.
+func oneForm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	switch n.Op.Name {
+	case "ReduceMean", "ReduceMax":
+		globalPool(c, g, n)
+	case "GlobalAveragePool", "GlobalMaxPool":
+		poolSource(c, g, n)
+	case "Gemm":
+		plainGemm(c, g, n)
+	case "MatMul":
+		matMulToGemm(c, g, n)
+	case "Clip":
+		clipInFront(c, g, n)
+	case "DequantizeLinear":
+		int16ForUint16(c, g, n)
+	}
 }
 
 // swap replaces output 0 of n by v, which computes the same, and removes n.
@@ -271,6 +276,23 @@ func matrix(v *ir.Value) (shape []int, quantised bool) {
 	return nil, false
 }
 
+// vectorBehind is the constant of n elements, one a column, that add adds to a
+// product, and whether it stands behind DequantizeLinear; nil where there is none.
+func vectorBehind(sum, add *ir.Node, n int) (v *ir.Value, stored bool) {
+	if !is(add, "Add") || hasAct(sum) || add.Quantised() ||
+		!slices.Equal(add.Out[0].Type.Shape, sum.Out[0].Type.Shape) {
+		return nil, false
+	}
+	for i, v := range add.In {
+		b, stored := matrix(v)
+		if len(b) > 0 && product(b) == n && b[len(b)-1] == n && !(stored && len(b) != 1) &&
+			add.In[1-i] == sum.Out[0] {
+			return v, stored
+		}
+	}
+	return nil, false
+}
+
 // matMulToGemm writes x*B, and x*B + c, with constant B [K, N] and c [N] as
 // Gemm.
 func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
@@ -285,23 +307,13 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	in := []*ir.Value{x, n.In[1]}
 	last, at := n, n
 	add := g.SoleUse(n.Out[0])
-	if is(add, "Add") && !hasAct(n) && !add.Quantised() {
-		for i, v := range add.In {
-			b, stored := matrix(v)
-			if len(b) == 0 || product(b) != w[1] || b[len(b)-1] != w[1] || stored && len(b) != 1 ||
-				add.In[1-i] != n.Out[0] || !slices.Equal(add.Out[0].Type.Shape, out) {
-				continue
-			}
-			if stored {
-				at = add // in front of it, but perhaps behind the product, stands the DequantizeLinear
-			} else {
-				v = g.AddConst(v.Name, v.Const.Reshaped([]int{w[1]}))
-			}
-			in = append(in, v)
-			attrs = add.Attrs.Clone()
-			last = add
-			break
+	if b, stored := vectorBehind(n, add, w[1]); b != nil {
+		if stored {
+			at = add // in front of it, but perhaps behind the product, stands the DequantizeLinear
+		} else {
+			b = g.AddConst(b.Name, b.Const.Reshaped([]int{w[1]}))
 		}
+		in, attrs, last = append(in, b), add.Attrs.Clone(), add
 	}
 	if len(in) == 2 && (quantised || x.Type.Rank() > 2 && is(x.Def, "DequantizeLinear")) {
 		return // a reshape would come between the pair and its operator, for nothing

@@ -20,29 +20,8 @@ func clipInFront(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		q.In[0].Const != nil || n.Out[0].Type.DType.IsFloat() {
 		return
 	}
-	s, ok := scalarConst(q.In[1])
-	if !ok || q.Input(2) != nil && (q.In[2].Const == nil || q.In[2].Const.Len() != 1) {
-		return
-	}
-	zero := 0.0
-	if z := q.Input(2); z != nil {
-		zero = z.Const.Float(0)
-	}
-	least, most := n.Out[0].Type.DType.IntRange()
-	in := []*ir.Value{q.In[0]}
-	for i, natural := range []int64{least, most} {
-		v := n.Input(i + 1)
-		switch {
-		case v == nil || v.Const != nil && v.Const.Int(0) == natural:
-			in = append(in, nil)
-		case v.Const == nil:
-			return
-		default:
-			k := tensor.FromFloats(q.In[0].Type.DType, nil, []float64{(v.Const.Float(0) - zero) * s})
-			in = append(in, g.AddConst(v.Name, k))
-		}
-	}
-	if in[1] != nil && in[2] != nil && n.In[1].Const.Int(0) > n.In[2].Const.Int(0) {
+	in, ok := realBounds(g, n, q)
+	if !ok {
 		return
 	}
 	if in[1] != nil || in[2] != nil {
@@ -50,6 +29,45 @@ func clipInFront(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	q.Out[0].Holds = nil // the tensor of the model before the cut; what comes of the Clip it holds now
 	swap(c, g, n, q.Out[0], "in front of QuantizeLinear")
+}
+
+// realBounds are the inputs of the Clip of reals that stands for the Clip n of what q
+// gives; a bound that every integer keeps is nil. False where that has no such form.
+func realBounds(g *ir.Graph, n, q *ir.Node) ([]*ir.Value, bool) {
+	s, ok := scalarConst(q.In[1])
+	zero, known := scalarInt(q.Input(2))
+	if !ok || !known {
+		return nil, false
+	}
+	least, most := n.Out[0].Type.DType.IntRange()
+	in := []*ir.Value{q.In[0], nil, nil}
+	bounds := [2]int64{least, most}
+	for i, v := range []*ir.Value{n.Input(1), n.Input(2)} {
+		if v == nil {
+			continue
+		}
+		k, ok := scalarInt(v)
+		if !ok {
+			return nil, false
+		}
+		if k != bounds[i] {
+			reals := tensor.FromFloats(q.In[0].Type.DType, nil, []float64{float64(k-zero) * s})
+			in[i+1] = g.AddConst(v.Name, reals)
+			bounds[i] = k
+		}
+	}
+	return in, bounds[0] <= bounds[1]
+}
+
+// scalarInt is the one element of a constant, 0 of an input that is left out.
+func scalarInt(v *ir.Value) (int64, bool) {
+	switch {
+	case v == nil:
+		return 0, true
+	case v.Const == nil || v.Const.Len() != 1:
+		return 0, false
+	}
+	return v.Const.Int(0), true
 }
 
 // int16ForUint16 stores what goes from a QuantizeLinear to DequantizeLinear nodes as

@@ -54,10 +54,11 @@ func tfliteSection(rows []byte) []byte {
 	return append([]byte(`
 # What is read of TensorFlow Lite
 
-Generated from `+"`cmd/internal/conform/testdata/tflite.rows`"+`, which `+"`TestTFLite`"+` there holds against what it sees
-(`+"`-update`"+` writes it); do not edit. Of every operator that TensorFlow Lite Micro has, and some more: the types in which
-a model of it compiles, runs as a program, and gives the interpreter's bits; alone, and of int8 between other layers.
-`+"`TestOperators`"+` of `+"`cmd/internal/tflm`"+` compares the same models with TensorFlow Lite Micro's reference kernels.
+Generated from `+"`cmd/internal/conform/testdata/tflite.rows`"+`, which `+"`TestTFLite`"+` there holds against
+what it sees (`+"`-update`"+` writes it); do not edit. Of every operator that TensorFlow Lite Micro has, and
+some more: the types in which a model of it compiles, runs as a program, and gives the interpreter's bits;
+alone, and of int8 between other layers. `+"`TestOperators`"+` of `+"`cmd/internal/tflm`"+` compares the same
+models with TensorFlow Lite Micro's reference kernels.
 
 | operator | types | besides |
 | --- | --- | --- |

@@ -146,8 +146,8 @@ var customRows = map[string]row{
 	"SignalPCAN":                          {3, 1, pcan},
 	"SignalStacker":                       {1, 2, signalStacker},
 	"SignalWindow":                        {2, 1, signalWindow},
-	"TFLite_Detection_PostProcess": {0, 0, refused("decoding of boxes is no part of what nncc reads of TensorFlow Lite; " +
-		"end the model in front of it, at boxes and scores")},
+	"TFLite_Detection_PostProcess": {0, 0, refused("decoding of boxes is no part of what nncc reads of TensorFlow " +
+		"Lite; end the model in front of it, at boxes and scores")},
 	"TFLM_DECODE": {0, 0, refused("the model's tensors are compressed for TensorFlow Lite Micro; give nncc the model " +
 		"from before the compression")},
 	"ethos-u": {0, 0, refused("the model is compiled for an Ethos-U accelerator, by Vela; give nncc the model from " +
