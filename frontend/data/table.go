@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -15,8 +16,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// maxTableBytes bounds a file.
-const maxTableBytes = 64 << 20
+// maxTableBytes bounds a file, maxTableNumbers what is kept of it.
+const maxTableBytes, maxTableNumbers = 64 << 20, 1 << 22
 
 // Table says how tables become an input.
 type Table struct {
@@ -215,51 +216,63 @@ func readTable(path string, t *Table) (*rows, error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	r := csv.NewReader(bytes.NewReader(b))
 	r.Comma, r.TrimLeadingSpace, r.Comment = separator(b), true, '#'
-	all, err := r.ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	if len(all) == 0 {
+	r.ReuseRecord = true
+	words, err := r.Read()
+	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty")
 	}
 	out := &rows{}
-	if isNames(all[0]) {
-		for _, c := range all[0] {
+	if err == nil && isNames(words) {
+		for _, c := range words {
 			out.columns = append(out.columns, strings.TrimSpace(c))
 		}
-		all = all[1:]
+		if words, err = r.Read(); errors.Is(err, io.EOF) {
+			return nil, errors.New("there are names of columns and no rows")
+		}
 	}
-	if len(all) == 0 {
-		return nil, errors.New("there are names of columns and no rows")
-	}
-	take, label, err := t.pick(out.columns, len(all[0]))
 	if err != nil {
 		return nil, err
 	}
-	for i, words := range all {
-		x := make([]float64, len(take))
-		for k, c := range take {
-			v, err := strconv.ParseFloat(strings.TrimSpace(words[c]), 64)
-			if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-				err = errors.New("want finite numbers")
-			}
-			if err != nil {
-				return nil, fmt.Errorf(
-					"row %d, column %d, %.40q: want a number (csv.columns picks columns)",
-					i+1,
-					c,
-					words[c],
-				)
-			}
-			scaled := float64(v * t.Scale)
-			x[k] = (scaled - t.Mean[min(k, len(t.Mean)-1)]) / t.Std[min(k, len(t.Std)-1)]
+	take, label, err := t.pick(out.columns, len(words))
+	if err != nil {
+		return nil, err
+	}
+	for ; err == nil; words, err = r.Read() {
+		if len(out.numbers) >= maxTableNumbers/max(1, len(take)) {
+			return nil, fmt.Errorf("more than %d numbers in %d columns; want several files, or fewer rows "+
+				"(csv.columns picks columns)", maxTableNumbers, len(take))
+		}
+		x, err := t.row(words, take, len(out.numbers)+1)
+		if err != nil {
+			return nil, err
 		}
 		out.numbers = append(out.numbers, x)
 		if label >= 0 {
-			out.labels = append(out.labels, strings.TrimSpace(words[label]))
+			out.labels = append(out.labels, strings.Clone(strings.TrimSpace(words[label])))
 		}
 	}
+	if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
 	return out, nil
+}
+
+// row are the numbers of the columns that are taken.
+func (t *Table) row(words []string, take []int, at int) ([]float64, error) {
+	x := make([]float64, len(take))
+	for k, c := range take {
+		v, err := strconv.ParseFloat(strings.TrimSpace(words[c]), 64)
+		if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			err = errors.New("want finite numbers")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("row %d, column %d, %.40q: want a number (csv.columns picks columns)", at, c,
+				words[c])
+		}
+		scaled := float64(v * t.Scale)
+		x[k] = (scaled - t.Mean[min(k, len(t.Mean)-1)]) / t.Std[min(k, len(t.Std)-1)]
+	}
+	return x, nil
 }
 
 // separator is what stands between the numbers of the first line that is no comment.

@@ -75,7 +75,6 @@ var Templates = []Template{
 		`x T[A,B]; c T[B] = fill 2; T: BitShift{direction="RIGHT"} BitShift{direction="LEFT"}`},
 	{[]string{"i32"}, `x T[A,B]; T: nncc.Rescale{mult=1610612736, shift=-3} nncc.Rescale{mult=2147483648, shift=2}`},
 	{[]string{"i32"}, `x T[A,B]; x T[B]; T: nncc.Quotient{mult=1610612736, shift=2}`},
-	{[]string{"i16"}, `x T[A,B]; T: nncc.Sigmoid16{mult=20000, shift=-9} nncc.Tanh16{mult=3, shift=0}`},
 	{all, `x bool[A,1]; x T[A,B]; x T[B]; T: Where`},
 	{numbers, `x T[A,B]; f32: Cast{to=1}`},
 	{all, `x T[A,B]; i64: Cast{to=7}`},

@@ -199,7 +199,8 @@ func TestDefaultHelps(t *testing.T) {
 		gain += b - a
 		n++
 	}
-	if gain /= float64(n); gain < 0.4 || fewGain < -0.3*float64(few) {
+	// The default keeps the whole ranges where samples held out do not gain: it loses nowhere, and gains less.
+	if gain /= float64(n); gain < 0.3 || fewGain < -0.3*float64(few) {
 		t.Errorf("%.1f dB better on average; %.1f dB in all %d where there are few samples", gain, fewGain, few)
 	}
 }

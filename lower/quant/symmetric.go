@@ -58,12 +58,11 @@ func (m symmetric) addProducts(rows [][]float64, n int) {
 		if ok && left.AddTo(to-from, across[from:], size, m[from][from:cap(m[from])], size, serial) {
 			return
 		}
-		sum := make([]float64, to-from)
+		// Product after product, as the packed form adds them: the same bits on every machine.
 		for i := from; i < size; i++ {
-			k := min(i+1, to) - from
-			dots(rows[i][:n], rows[from:from+k], sum)
-			for j, s := range sum[:k] {
-				m[i][from+j] += s
+			end := min(i+1, to)
+			for k, v := range rows[i][:n] {
+				vec.Axpy(v, across[k*size+from:k*size+end], m[i][from:end])
 			}
 		}
 	})

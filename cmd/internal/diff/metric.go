@@ -162,8 +162,12 @@ func (m *Model) top1() []figure {
 	if m.Eval == nil {
 		return nil
 	}
+	basis := "eval of the program with " + m.Eval.Data
+	if m.Eval.Program == nil {
+		basis = "eval of the float model with " + m.Eval.Data
+	}
 	if a := cmp.Or(m.Eval.Program, m.Eval.Float); a != nil && a.Top1 != nil {
-		return []figure{{*a.Top1, "eval"}}
+		return []figure{{*a.Top1, basis}}
 	}
 	return nil
 }

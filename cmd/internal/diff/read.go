@@ -157,6 +157,14 @@ func read(path string) ([]*Model, error) {
 	return list, nil
 }
 
+// evaluated: r is of this model: by its hash where both have one, else by its name.
+func (m *Model) evaluated(r evaluation) bool {
+	if m.Model.SHA256 != "" && r.SHA256 != "" {
+		return m.Model.SHA256 == r.SHA256
+	}
+	return m.Model.Name == r.Model
+}
+
 func withEval(list []*Model, path string) error {
 	var r evaluation
 	if err := decode(path, &r); errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +173,7 @@ func withEval(list []*Model, path string) error {
 		return err
 	}
 	for _, m := range list {
-		if m.Eval == nil && (m.Model.Name == r.Model || m.Model.SHA256 == r.SHA256) {
+		if m.Eval == nil && m.evaluated(r) {
 			m.Eval = &r
 			return nil
 		}

@@ -230,12 +230,13 @@ func rounded(bits int) func(b *exported, w []float64, shape ...int) string {
 }
 
 // quant is QONNX's operator.
-func (b *exported) quant(x string, s []float64, rank, bits, signed, narrow int, mode string) string {
+func (b *exported) quant(x string, s []float64, zero float64, rank, bits, signed, narrow int, mode string) string {
 	shape := slices.Repeat([]int{1}, rank)
 	if len(s) > 1 {
 		shape[0] = len(s)
 	}
-	return b.op("qonnx.custom_op.general.Quant", []string{x, b.tensor(tensor.F32, shape, s...), b.scalar(tensor.F32, 0),
+	return b.op("qonnx.custom_op.general.Quant", []string{x, b.tensor(tensor.F32, shape, s...),
+		b.scalar(tensor.F32, zero),
 		b.scalar(tensor.F32, float64(bits))}, attr("signed", signed), attr("narrow", narrow),
 		attr("rounding_mode", mode))
 }
@@ -246,14 +247,14 @@ func quantActs(bits int, mode string) func(b *exported, x string, positive bool)
 		if positive {
 			signed = 0
 		}
-		return b.quant(x, []float64{step * math.Exp2(float64(8-bits))}, 0, bits, signed, 0, mode)
+		return b.quant(x, []float64{step * math.Exp2(float64(8-bits))}, 0, 0, bits, signed, 0, mode)
 	}
 }
 
 func quantWeights(bits int) func(b *exported, w []float64, shape ...int) string {
 	return func(b *exported, w []float64, shape ...int) string {
 		s := scales(w, shape[0], math.Exp2(float64(bits-1))-1)
-		return b.quant(b.tensor(tensor.F32, shape, w...), s, len(shape), bits, 1, 1, "ROUND")
+		return b.quant(b.tensor(tensor.F32, shape, w...), s, 0, len(shape), bits, 1, 1, "ROUND")
 	}
 }
 
@@ -359,6 +360,7 @@ func TestQuant(t *testing.T) {
 			if signed == 1 {
 				lo, hi = -math.Exp2(float64(bits-1))+float64(narrow), math.Exp2(float64(bits-1))-1
 			}
+			zero := []float64{0, 1, 3}[r.IntN(3)]
 			s := []float64{0.25}
 			if r.IntN(2) == 1 {
 				s = []float64{0.25, 0.5, 0.125}
@@ -371,9 +373,9 @@ func TestQuant(t *testing.T) {
 			y := ""
 			if constant {
 				c := b.tensor(tensor.F32, x.Shape, x.Floats()...)
-				y = b.op("Add", []string{b.quant(c, s, 3, bits, signed, narrow, mode), "x"})
+				y = b.op("Add", []string{b.quant(c, s, zero, 3, bits, signed, narrow, mode), "x"})
 			} else {
-				y = b.quant("x", s, 3, bits, signed, narrow, mode)
+				y = b.quant("x", s, zero, 3, bits, signed, narrow, mode)
 			}
 			m, err := onnx.Marshal(b.model([]int64{3, 4, 5}, y, []int64{3, 4, 5}))
 			if err != nil {
@@ -387,9 +389,9 @@ func TestQuant(t *testing.T) {
 			got := irtest.Run(t, g, []*tensor.Dense{in})[0]
 			for i := range x.Len() {
 				k := s[i/20%len(s)]
-				if want := round(min(max(x.Float(i)/k, lo), hi)) * k; got.Float(i) != want {
-					t.Fatalf("%s, %d bits, signed %d, narrow %d, constant %t, scale %v: %v gives %v, want %v", mode,
-						bits, signed, narrow, constant, k, x.Float(i), got.Float(i), want)
+				if want := (round(min(max(x.Float(i)/k+zero, lo), hi)) - zero) * k; got.Float(i) != want {
+					t.Fatalf("%s, %d bits, signed %d, narrow %d, constant %t, scale %v, zero %v: %v gives %v, "+
+						"want %v", mode, bits, signed, narrow, constant, k, zero, x.Float(i), got.Float(i), want)
 				}
 			}
 		}

@@ -49,7 +49,7 @@ func head() (commit, error) {
 		return commit{}, fmt.Errorf("git log: %q: %w", line, err)
 	}
 	c.date = time.Unix(seconds, 0).UTC()
-	status, err := git("status", "--porcelain", "--untracked-files=no")
+	status, err := git("status", "--porcelain")
 	c.dirty = status != ""
 	return c, err
 }

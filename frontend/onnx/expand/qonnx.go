@@ -2,6 +2,7 @@ package expand
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
@@ -46,11 +47,13 @@ func qonnxQuant(e *build.Node) []*ir.Value {
 	g.axis = qonnxAxis(e, 1, g.axis)
 	g.axis = qonnxAxis(e, 2, g.axis)
 	g.store(e)
-	if mode == "ROUND" || mode == "HALF_EVEN" {
+	odd := slices.ContainsFunc(g.zero, func(z float64) bool { return math.Mod(z, 2) != 0 })
+	if (mode == "ROUND" || mode == "HALF_EVEN") && !odd {
 		return e.Result("Identity", nil, g.quantised(e, e.In[0]))
 	}
-	// QuantizeLinear rounds to even. Another rounding is computed on reals; what it
-	// gives lies on the grid, and is quantised without another change.
+	// QuantizeLinear rounds to even before it adds the zero point. Another rounding is
+	// computed on reals; what it gives lies on the grid, and is quantised without another
+	// change.
 	s, z := e.In[1], e.In[2]
 	q := e.Do("Add", nil, e.Do("Div", nil, e.In[0], s), z)
 	q = e.Do("Clip", nil, q, e.Num(q, g.lo), e.Num(q, g.hi))
@@ -156,6 +159,8 @@ func (g *grid) quantised(e *build.Node, x *ir.Value) *ir.Value {
 func rounded(e *build.Node, mode string, x *ir.Value) *ir.Value {
 	half := func(f string, shift float64) *ir.Value { return e.Do(f, nil, e.Do("Add", nil, x, e.Num(x, shift))) }
 	switch mode {
+	case "ROUND", "HALF_EVEN":
+		return e.Do("Round", nil, x)
 	case "CEIL":
 		return e.Do("Ceil", nil, x)
 	case "FLOOR":
