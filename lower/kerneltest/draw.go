@@ -59,7 +59,7 @@ func init() {
 		"MaxPool": (*drawer).pool, "AveragePool": (*drawer).pool, "LpPool": (*drawer).pool,
 		"Relayout": (*drawer).relayout,
 		"Fused":    (*drawer).fused, "QLSTM": (*drawer).recurrent, "QGRU": (*drawer).recurrent,
-		"SVDF":     (*drawer).svdf,
+		"SVDF": (*drawer).svdf, "ResizeFixed": (*drawer).resizeFixed, "SignalFFT": (*drawer).signalFFT,
 		"Constant": (*drawer).constant,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -79,6 +80,11 @@ func (c *Config) Evaluate(ctx context.Context) (*eval.Result, error) {
 		}
 	}
 	gate := c.exceeded(r, top1, db)
+	if e.compiled != nil && c.Eval.Propose == "" {
+		if gate, err = e.limits(r, gate); err != nil {
+			return nil, err
+		}
+	}
 	if c.Eval.Propose != "" {
 		if gate, err = e.propose(r, top1, db); err != nil {
 			return nil, err
@@ -147,6 +153,19 @@ func (c *Config) exceeded(r *eval.Result, top1, db float64) error {
 		return &GateError{r.Gates}
 	}
 	return nil
+}
+
+// limits adds the limits of the program (--max-ram and the like) to those of its accuracy.
+func (e *evaluation) limits(r *eval.Result, accuracy error) (gate, err error) {
+	var g *GateError
+	if err := e.compiled.Gates(); err != nil && !errors.As(err, &g) {
+		return nil, err
+	}
+	if g == nil || accuracy != nil && !errors.As(accuracy, new(*GateError)) {
+		return accuracy, nil
+	}
+	r.Gates = append(r.Gates, g.Reasons...)
+	return &GateError{r.Gates}, nil
 }
 
 // newEvaluation prepares the model, its program where there is a board, and the data.
