@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -92,7 +93,10 @@ func Open(paths []string, in []*ir.Value, o Options) (*Set, error) {
 	if err := o.Spec.Check(ir.Names(in)); err != nil {
 		return nil, err
 	}
-	s := &Set{in: in, opt: o, said: map[string]bool{}}
+	s := &Set{opt: o, said: map[string]bool{}}
+	for _, v := range in { // integers of a quantised model stand for reals
+		s.in = append(s.in, &ir.Value{Name: v.Name, Type: op.Meant(v)})
+	}
 	for _, p := range paths {
 		if err := s.path(p); err != nil {
 			return nil, err

@@ -6,7 +6,6 @@
 package quant
 
 import (
-	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -109,48 +108,7 @@ func (c *converter) quantisedOutputs() error {
 	return nil
 }
 
-// params reads the scale and zero point of a QuantizeLinear or
-// DequantizeLinear node. ok is false when they are not constant.
-func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) {
-	s := n.ConstIn(1)
-	if s == nil {
-		return 0, nil, false
-	}
-	in := n.In[0].Type
-	q = &ir.Quant{Axis: -1, Scale: make([]float32, s.Len()), Zero: make([]int32, s.Len())}
-	for i := range q.Scale {
-		q.Scale[i] = float32(s.Float(i))
-		if !(q.Scale[i] > 0) || math.IsInf(float64(q.Scale[i]), 0) {
-			return 0, nil, false
-		}
-	}
-	if len(s.Shape) > 1 {
-		return 0, nil, false // blocked quantisation
-	}
-	if s.Len() > 1 {
-		q.Axis = ir.AttrsOf[op.AxisAttr](n).Axis
-		if q.Axis < 0 {
-			q.Axis += len(in.Shape)
-		}
-		if q.Axis < 0 || q.Axis >= len(in.Shape) || in.Shape[q.Axis] != s.Len() {
-			return 0, nil, false
-		}
-	}
-	if n.Op == op.DequantizeLinear {
-		t = in.DType
-	} else {
-		t = n.Out[0].Type.DType
-	}
-	if v := n.Input(2); v != nil {
-		if v.Const == nil || v.Const.Len() != s.Len() {
-			return 0, nil, false
-		}
-		for i := range q.Zero {
-			q.Zero[i] = int32(v.Const.Int(i))
-		}
-	}
-	return t, q, true
-}
+func params(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) { return op.LinearParams(n) }
 
 // Params are the element type and quantisation that a QuantizeLinear or
 // DequantizeLinear node gives its integers; false where they are not constant,
