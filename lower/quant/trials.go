@@ -1,0 +1,331 @@
+package quant
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
+)
+
+const (
+	// heldShare is one over the share of samples that is held out, mostHeld the
+	// most of them.
+	heldShare, mostHeld = 4, 8
+	// leastLoss and clearLoss, in dB, are by how much a step is worse on samples
+	// that it did not see where it is undone: the first if most of them agree, the
+	// second in any case. Most steps gain on most networks; chance must not undo
+	// them.
+	leastLoss, clearLoss = 0.1, 1
+	// rangesGain, in dB, is what ranges other than the whole ones must gain in the end, on
+	// rangesSamples at least. They clip what lies outside, and a single sample beyond them
+	// costs more than all others gain.
+	rangesGain, rangesSamples = 0.3, 8
+	// mostDB is where more signal over noise is no gain.
+	mostDB = 60
+)
+
+// trials are candidates for the quantisation of one graph.
+type trials struct {
+	g     *ir.Graph
+	folds []*fold
+	whole *seen // by calibration on all samples
+	tried []Tried
+}
+
+// fold is one way of holding samples out.
+type fold struct {
+	fit, held []Sample
+	seen      *seen
+}
+
+// holdOut makes the folds: where it costs little each of four parts of the samples
+// is held out once, else one, of at most mostHeld samples.
+func (t *trials) holdOut(opt Options) {
+	n := len(opt.Samples)
+	part := make([]int, n)
+	parts, first := min(n, heldShare), 0
+	if cheap(t.g, n) {
+		for i := range part {
+			part[i] = i % parts
+		}
+	} else {
+		h := min(max(n/heldShare, 1), mostHeld)
+		for i := range h {
+			part[(2*i+1)*n/(2*h)] = 1
+		}
+		parts, first = 2, 1
+	}
+	all := &surveyedSamples{samples: opt.Samples, part: part}
+	use := func(in func(p int) bool) *seen {
+		s := &seen{all: all, in: in, ranges: map[option.Method]map[int]affine{}}
+		if opt.Equalize { // each has a graph of its own
+			s.all = &surveyedSamples{samples: opt.Samples, part: part}
+		}
+		return s
+	}
+	t.whole = use(func(int) bool { return true })
+	for k := first; k < parts; k++ {
+		f := &fold{seen: use(func(p int) bool { return p != k })}
+		for i, s := range opt.Samples {
+			if part[i] == k {
+				f.held = append(f.held, s)
+			} else {
+				f.fit = append(f.fit, s)
+			}
+		}
+		t.folds = append(t.folds, f)
+	}
+}
+
+// candidate is a way of quantising with what it loses on the samples held out.
+type candidate struct {
+	opt   Options
+	parts []*attempt // one for every fold
+	worst float64    // dB, of the worst output
+	mean  float64    // dB, over what is heard: probes, and outputs that these do not speak for
+	heard []int
+	each  [][]float64 // dB of every sample, and output or probe
+}
+
+// attempt is a candidate in one fold.
+type attempt struct {
+	g, before *ir.Graph
+	c         *calibrator
+}
+
+// try quantises with o in every fold and measures.
+func (t *trials) try(o Options) (*candidate, error) {
+	k := &candidate{opt: o, worst: maxDB}
+	var sums []noise
+	for _, f := range t.folds {
+		o.Samples, o.Held, o.seen = f.fit, f.held, f.seen
+		p := &attempt{g: t.g.Clone()}
+		var err error
+		if p.c, p.before, err = insert(p.g, o); err != nil {
+			return nil, err
+		}
+		k.parts = append(k.parts, p)
+		outs, err := p.measure(o)
+		if err != nil {
+			return nil, err
+		}
+		for _, list := range outs {
+			if sums == nil {
+				sums = make([]noise, len(list))
+			}
+			dbs := make([]float64, len(list))
+			for i, x := range list {
+				sums[i].signal += x.signal
+				sums[i].err += x.err
+				dbs[i] = min(x.db(), mostDB)
+			}
+			k.each = append(k.each, dbs)
+		}
+	}
+	heard := 0.0
+	for i, x := range sums {
+		db := x.db()
+		if i < len(t.g.Out) {
+			k.worst = min(k.worst, db)
+			if t.folds[0].seen.mute[i] {
+				continue
+			}
+		}
+		k.heard = append(k.heard, i)
+		k.mean += min(db, mostDB)
+		heard++
+	}
+	k.mean /= heard
+	return k, nil
+}
+
+// measure gives the noise of every sample held out, of outputs and probes.
+func (p *attempt) measure(o Options) ([][]noise, error) {
+	g := p.g
+	if o.Finish != nil {
+		g = g.Clone()
+		if err := o.Finish(g); err != nil {
+			return nil, err
+		}
+	}
+	names, mute := probes(p.before)
+	o.seen.mute = mute
+	if o.seen.held == nil {
+		held := make([][]*tensor.Dense, len(o.Held))
+		if err := forSamples(len(held), g.Nodes, func(_, i int) (err error) {
+			held[i], err = look(p.before, names, o.Held[i])
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		o.seen.held = held
+	}
+	outs := make([][]noise, len(o.Held))
+	return outs, forSamples(len(outs), g.Nodes, func(_, i int) error {
+		want := o.seen.held[i]
+		got, err := look(g, names, o.Held[i])
+		if err != nil {
+			return err
+		}
+		outs[i] = make([]noise, len(got))
+		for k := range got {
+			if got[k] != nil && want[k] != nil {
+				outs[i][k].add(want[k], got[k])
+			}
+		}
+		return nil
+	})
+}
+
+// loses reports that k is worse than another candidate, by more than chance
+// makes of so few samples.
+func (k *candidate) loses(than *candidate) bool {
+	mean, spread := k.against(than)
+	all := k.mean - than.mean
+	return all < -leastLoss && mean < -spread/2 || all < -clearLoss && mean < 0
+}
+
+// gains reports that k is better, by more than chance makes.
+func (k *candidate) gains(than *candidate) bool {
+	mean, spread := k.against(than)
+	return k.mean > than.mean && mean > spread
+}
+
+// against is by how many dB k is better than another candidate on a sample, and
+// how uncertain that is.
+func (k *candidate) against(than *candidate) (mean, spread float64) {
+	var gains []float64
+	for i := range k.each {
+		g := 0.0
+		for _, j := range k.heard {
+			g += (k.each[i][j] - than.each[i][j]) / float64(len(k.heard))
+		}
+		gains = append(gains, g)
+		mean += g / float64(len(k.each))
+	}
+	n := float64(len(gains))
+	for _, g := range gains {
+		spread += (g - mean) * (g - mean)
+	}
+	if n > 1 {
+		spread = math.Sqrt(spread / (n * (n - 1))) // of the mean
+	}
+	return mean, spread
+}
+
+// steps adds the steps that opt asks for, each unless it loses. Ranges other than
+// the whole ones are taken if they gain, and if they are no worse in the end either.
+func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
+	if !opt.Try.Method || opt.Method == option.MinMax || len(plain.each) < rangesSamples {
+		return t.refined(plain, opt)
+	}
+	o := plain.opt
+	o.Method = opt.Method
+	what := "ranges by " + opt.Method.String()
+	if opt.Method == option.PerLayer {
+		what = "ranges by the method that suits each layer"
+		if err := t.chooseMethods(o); err != nil {
+			return nil, err
+		}
+	}
+	ranged, err := t.try(o)
+	if err != nil {
+		return nil, err
+	}
+	kept := ranged.gains(plain)
+	t.tried = append(t.tried, Tried{what, plain.mean, ranged.mean, kept})
+	if !kept {
+		return t.refined(plain, opt)
+	}
+	if ranged, err = t.refined(ranged, opt); err != nil {
+		return nil, err
+	}
+	tried := t.tried
+	t.tried = nil
+	if plain, err = t.refined(plain, opt); err != nil {
+		return nil, err
+	}
+	if ranged.gains(plain) && ranged.mean > plain.mean+rangesGain && ranged.worst >= plain.worst {
+		t.tried = tried
+		return ranged, nil
+	}
+	t.tried = append([]Tried{{what, plain.mean, ranged.mean, false}}, t.tried...)
+	return plain, nil
+}
+
+// refined adds the steps that change weights and biases, each unless it loses. They
+// are tried together first, which one walk through the graph does.
+func (t *trials) refined(best *candidate, opt Options) (*candidate, error) {
+	start, last, first := best, best, len(t.tried)
+	step := func(what string, change func(o *Options)) error {
+		o := best.opt
+		change(&o)
+		c, err := t.try(o)
+		if err != nil {
+			return err
+		}
+		last = c
+		kept := !c.loses(best)
+		t.tried = append(t.tried, Tried{what, best.mean, c.mean, kept})
+		if kept {
+			best = c
+		}
+		return nil
+	}
+	bias := func(o *Options) { o.BiasCorrection = true }
+	rounding := func(o *Options) { o.Rounding = option.Adaptive }
+	const biasText, roundingText = "bias correction", "adaptive weight rounding"
+	b, r := opt.Try.Bias && opt.BiasCorrection, opt.Try.Rounding && opt.Rounding == option.Adaptive
+	before := best
+	if b && r {
+		if err := step(biasText+" and "+roundingText, func(o *Options) { bias(o); rounding(o) }); err != nil {
+			return nil, err
+		}
+	}
+	together := last
+	if b && best == before {
+		if err := step(biasText, bias); err != nil {
+			return nil, err
+		}
+	}
+	alone := last
+	// Where it made things worse together with the biases, it does so alone.
+	if r && best == before && !(b && together.mean < alone.mean) {
+		if err := step(roundingText, rounding); err != nil {
+			return nil, err
+		}
+	}
+	if best.loses(start) { // a little with every step
+		for i := range t.tried[first:] {
+			t.tried[first+i].Kept = false
+		}
+		return start, nil
+	}
+	return best, nil
+}
+
+// chooseMethods chooses the method of every group of values, in each fold by the
+// errors in the others, where there are some.
+func (t *trials) chooseMethods(o Options) error {
+	errs := make([]localErrors, len(t.folds))
+	all := localErrors{}
+	for i, f := range t.folds {
+		var err error
+		if errs[i], err = t.localErrors(f, o); err != nil {
+			return err
+		}
+		all.add(errs[i])
+	}
+	t.whole.method = all.methods()
+	for i, f := range t.folds {
+		others := localErrors{}
+		for j, e := range errs {
+			if j != i || len(errs) == 1 {
+				others.add(e)
+			}
+		}
+		f.seen.method = others.methods()
+	}
+	return nil
+}
