@@ -141,7 +141,57 @@ func TestPage(t *testing.T) {
 	testenv.Tool(t, "chromium", "chromium")
 	s := newSite(t)
 	t.Run("refusal", func(t *testing.T) { testRefusal(t, s) })
+	for _, m := range []struct{ model, calib string }{{"kws_int8.onnx", ""}, {"yolov8seg_tiny.onnx", "yolov8seg_tiny.npz"}} {
+		t.Run(m.model, func(t *testing.T) {
+			model, calib := sharedata.Need(t, "models", m.model), ""
+			if m.calib != "" {
+				calib = sharedata.Need(t, "calib", m.calib)
+			}
+			testResponds(t, s, model, calib)
+		})
+	}
 	t.Run("compile", func(t *testing.T) { testCompile(t, s) })
+}
+
+// testResponds compiles a model while a clock of the page counts: the page is not frozen, and the sources are the
+// command line's.
+func testResponds(t *testing.T, s *site, model, calib string) {
+	tab := browser.New(t, 1280, 900)
+	tab.Open(t, s.url)
+	tab.Wait(t, ready)
+	drop(t, tab, "#dropmodel", model)
+	args := []string{"--board", "cortex-m55", "--out", filepath.Join(t.TempDir(), "out")}
+	if calib != "" {
+		drop(t, tab, "#dropcalib", calib)
+		args = append(args, "--calib", calib)
+	}
+	tab.Run(t, `document.querySelector("#board").value = "cortex-m55"`)
+	// Pauses while the program runs in its worker, not those of showing the report.
+	tab.Run(t, `window.beats = []; window.began = performance.now(); window.ended = 0;
+		const beat = setInterval(() => {
+			if (`+compiled+`) { clearInterval(beat); window.ended = performance.now(); return; }
+			window.beats.push(performance.now());
+		}, 20)`)
+	tab.Click(t, "#compile")
+	tab.Wait(t, "window.ended > 0")
+	if v := browser.Value[string](t, tab, text("#verdict")); v != "Done" {
+		t.Fatalf("%s: %s", v, browser.Value[string](t, tab, text("#said")))
+	}
+	beats := browser.Value[[]float64](t, tab, "window.beats")
+	took := browser.Value[float64](t, tab, "window.ended - window.began")
+	longest := 0.0
+	for i := 1; i < len(beats); i++ {
+		longest = max(longest, beats[i]-beats[i-1])
+	}
+	t.Logf("%.1f s, %d beats of the page's clock, %.0f ms between two at most", took/1000, len(beats), longest)
+	if len(beats) < 3 || longest > took/2 {
+		t.Errorf("the page stood still for %.0f of %.0f ms", longest, took)
+	}
+	c := exec.Command(s.program, append(args, model)...)
+	if b, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	same(t, download(t, tab), written(t, args[3]))
 }
 
 // text gives a script for an element's text.
