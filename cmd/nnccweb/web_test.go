@@ -141,7 +141,8 @@ func TestPage(t *testing.T) {
 	testenv.Tool(t, "chromium", "chromium")
 	s := newSite(t)
 	t.Run("refusal", func(t *testing.T) { testRefusal(t, s) })
-	for _, m := range []struct{ model, calib string }{{"kws_int8.onnx", ""}, {"yolov8seg_tiny.onnx", "yolov8seg_tiny.npz"}} {
+	type shown struct{ model, calib string }
+	for _, m := range []shown{{"kws_int8.onnx", ""}, {"yolov8seg_tiny.onnx", "yolov8seg_tiny.npz"}} {
 		t.Run(m.model, func(t *testing.T) {
 			model, calib := sharedata.Need(t, "models", m.model), ""
 			if m.calib != "" {
