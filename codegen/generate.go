@@ -1,6 +1,7 @@
-// Package codegen prints a program.Program as a folder of C sources: header,
-// steps, weights, input and output helpers, and build files. All decisions are
-// made before or in Go; the templates only print.
+// Package codegen prints the programs of a firmware, one or several, as a folder of C
+// sources: for each its header, steps, weights, input and output helpers; the kernels
+// of all and build files. All decisions are made before or in Go; the templates only
+// print.
 package codegen
 
 import (
@@ -24,33 +25,25 @@ type File struct {
 	Data []byte
 }
 
-// Options of Generate.
+// Options of Generate, for all models of the folder.
 type Options struct {
-	Prefix   string // C prefix, see Prefix
-	Source   string // file name of the model, for comments
-	SHA256   string // of the model file
 	Version  string // of nncc
 	Board    string
 	CPUFlags []string // compiler flags of the board's core
 	CFlags   []string // other default flags
 	CC, AR   string   // default tools of the Makefile; "" for cc and ar
-	NativeIO bool
 	Projects []string // build files, see Projects
 	Notes    []string // for the README: warnings
 	// Library is where kernels come from; nil for those that nncc ships.
 	Library *runtimec.Library
 	// Drivers are C files of an accelerator that brings its own; nil: it has none.
 	Drivers fs.FS
-	// Preprocess are the inputs for which C makes them of what a device gives.
-	Preprocess []Preprocess
-	// InputNotes are remarks on inputs, by name, for the header.
-	InputNotes map[string]string
 }
 
 // complete is o with defaults, and with every text that comes from outside made
 // safe for comments: model and node names can be anything.
 func (o Options) complete() Options {
-	o.Source, o.SHA256, o.Version, o.Board = comment(o.Source), comment(o.SHA256), comment(o.Version), comment(o.Board)
+	o.Version, o.Board = comment(o.Version), comment(o.Board)
 	o.Notes = slices.Clone(o.Notes)
 	for i, n := range o.Notes {
 		o.Notes[i] = strings.Join(strings.FieldsFunc(n, func(r rune) bool { return r < 32 || r == 127 }), " ")
@@ -96,11 +89,9 @@ type StateInfo struct {
 	Bytes   int
 }
 
-// Generate prints the program.
-func Generate(p *program.Program, o Options) ([]File, *Info, error) {
-	if o.Prefix != Prefix(o.Prefix) {
-		return nil, nil, bug.Errorf("%q is no C prefix", o.Prefix)
-	}
+// Generate prints the programs of a firmware into one folder, one set of kernels for all; the
+// infos are in the order of the models.
+func Generate(models []Model, o Options) ([]File, []*Info, error) {
 	o = o.complete()
 	if o.Drivers != nil {
 		var err error
@@ -108,28 +99,24 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 			return nil, nil, err
 		}
 	}
-	e := newEmitter(p, o.Prefix)
-	v := e.model(o)
-	info := e.info(v)
-	var err error
-	if v.Pre, err = preprocessViews(o, info.Inputs, v.Inputs); err != nil {
-		return nil, nil, err
-	}
-	for _, x := range v.Pre {
-		info.Preprocess = append(info.Preprocess, x.PreprocessInfo)
-	}
-	runtime, err := o.Library.Files(slices.Concat(sortedKeys(e.funcs), sortedKeys(e.sources), preFunctions(v.Pre))...)
-	if err != nil {
-		return nil, nil, bug.Errorf("runtime sources: %w", err)
-	}
-	v.Runtime = newRuntimeView(o.Library, runtime)
-	v.Headers = v.Runtime.headersFor(e)
-	files, err := renderAll(v)
+	v, infos, err := newFirmware(models, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	files = append(files, v.data(e.arrays)...)
-	for _, f := range o.Library.Emitted(runtime) {
+	var files []File
+	for _, m := range v.Models {
+		list, err := renderJobs(m, m.jobs())
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(append(files, list...), m.data()...)
+	}
+	list, err := renderJobs(v, v.jobs())
+	if err != nil {
+		return nil, nil, err
+	}
+	files = append(files, list...)
+	for _, f := range o.Library.Emitted(v.runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
 	for _, p := range projects {
@@ -138,14 +125,14 @@ func Generate(p *program.Program, o Options) ([]File, *Info, error) {
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return files, info, nil
+	return files, infos, nil
 }
 
-// model is what templates print, sources of the runtime left out.
-func (e *emitter) model(o Options) *modelView {
+// model is what the templates of a model print.
+func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error) {
 	p := e.prog
-	v := &modelView{Options: o, Upper: strings.ToUpper(o.Prefix), Arena: p.ArenaBytes, Align: program.Align,
-		Target: cmakeTarget(o.Prefix), Images: e.images}
+	v := &modelView{Options: o, Model: m, Upper: strings.ToUpper(m.Prefix), Arena: p.ArenaBytes, Align: program.Align,
+		Images: e.images, arrays: e.arrays}
 	for _, x := range p.States {
 		v.States = append(v.States, e.state(x))
 	}
@@ -153,28 +140,41 @@ func (e *emitter) model(o Options) *modelView {
 		v.Steps = append(v.Steps, e.step(i, s))
 	}
 	v.Structs, v.Code = e.structs, e.code
-	inputs, outputs := ioInfo(p, o.Prefix)
-	for _, x := range inputs {
-		io := newIOView(x, o.Prefix, true)
-		if s := o.InputNotes[x.Name]; s != "" {
+	v.inputs, v.outputs = ioInfo(p, m.Prefix, names)
+	for _, x := range v.inputs {
+		io := newIOView(x, m.Prefix, true)
+		if s := m.InputNotes[x.Name]; s != "" {
 			io.Comment += "; " + comment(s)
 		}
 		v.Inputs = append(v.Inputs, io)
 	}
-	for _, x := range outputs {
-		v.Outputs = append(v.Outputs, newIOView(x, o.Prefix, false))
+	for _, x := range v.outputs {
+		v.Outputs = append(v.Outputs, newIOView(x, m.Prefix, false))
 	}
 	v.Weights = weightsView(e.arrays)
 	v.NeedsMath = slices.ContainsFunc(e.structs, func(s structView) bool { return needsMath(s.Init) })
-	return v
+	var err error
+	if v.Pre, err = preprocessViews(m, v.inputs, v.Inputs); err != nil {
+		return nil, err
+	}
+	v.kernels = slices.Concat(sortedKeys(e.funcs), sortedKeys(e.sources), preFunctions(v.Pre))
+	runtime, err := o.Library.Files(v.kernels...)
+	if err != nil {
+		return nil, bug.Errorf("runtime sources: %w", err)
+	}
+	v.Runtime = newRuntimeView(o.Library, runtime)
+	v.Headers = v.Runtime.headersFor(e)
+	return v, nil
 }
 
 // info is what others need to know of the model.
 func (e *emitter) info(v *modelView) *Info {
 	p := e.prog
 	info := &Info{Prefix: v.Prefix, ArenaMacro: v.Upper + "_ARENA_BYTES", Functions: sortedKeys(e.funcs),
-		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary}
-	info.Inputs, info.Outputs = ioInfo(p, v.Prefix)
+		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary, Inputs: v.inputs, Outputs: v.outputs}
+	for _, x := range v.Pre {
+		info.Preprocess = append(info.Preprocess, x.PreprocessInfo)
+	}
 	for _, x := range p.States {
 		in := p.Inputs[x.In]
 		t := p.Buffers[in.Buffer].Type
@@ -192,10 +192,10 @@ func (e *emitter) info(v *modelView) *Info {
 }
 
 // data are the files that the assembler includes, with their C versions.
-func (v *modelView) data(arrays blobs) []File {
+func (v *modelView) data() []File {
 	var files []File
 	if v.Weights.Binary {
-		b := arrays.binary()
+		b := v.arrays.binary()
 		files = append(files, File{v.Prefix + "_weights.bin", b})
 		if v.Weights.Fallback {
 			files = append(files, File{v.Prefix + "_weights.inc", byteText(b)})
@@ -211,7 +211,7 @@ func (v *modelView) data(arrays blobs) []File {
 }
 
 // ioInfo are the inputs and outputs that the caller sees.
-func ioInfo(p *program.Program, prefix string) (in, out []IOInfo) {
+func ioInfo(p *program.Program, prefix string, naming *ioNaming) (in, out []IOInfo) {
 	ins, outs := p.Visible()
 	all := slices.Concat(ins, outs)
 	names := make([]string, len(all))
@@ -219,7 +219,7 @@ func ioInfo(p *program.Program, prefix string) (in, out []IOInfo) {
 		names[i] = x.Name
 	}
 	var info []IOInfo
-	for i, c := range ioNames(prefix, names) {
+	for i, c := range naming.names(prefix, names) {
 		b := &p.Buffers[all[i].Buffer]
 		info = append(info, IOInfo{Name: names[i], CName: c, Upper: strings.ToUpper(c), CType: call.CType(b.Type.DType),
 			Type: b.Type, Bytes: b.Type.Bytes(), Offset: b.Offset})

@@ -31,8 +31,8 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &model{prefix: name}
-			m.opt = codegen.Options{Source: name + ".onnx", SHA256: strings.Repeat("0", 64), Version: "1.0",
-				Board: "host"}
+			m.unit = codegen.Model{SHA256: strings.Repeat("0", 64)}
+			m.opt = codegen.Options{Version: "1.0", Board: "host"}
 			if m.prog, err = program.Parse(string(a.Files[0].Data)); err != nil {
 				t.Fatal(err)
 			}

@@ -35,6 +35,7 @@ type model struct {
 	src    string // body of the graph's text
 	native bool
 	opt    codegen.Options
+	unit   codegen.Model
 
 	// net, when set, is taken instead of src, through all passes in the given
 	// precision.
@@ -63,20 +64,22 @@ func (m *model) generate(t testing.TB) *model {
 func (m *model) emit(t testing.TB) *model {
 	t.Helper()
 	o := m.opt
-	o.Prefix = m.prefix
-	if o.Source == "" {
-		o.Source = m.prefix + ".onnx"
-	}
 	if o.Board == "" {
 		o.Board, o.Version = "host", "test"
 	}
 	if o.Projects == nil {
 		o.Projects = []string{"make", "cmake"}
 	}
-	var err error
-	if m.files, m.info, err = codegen.Generate(m.prog, o); err != nil {
+	unit := m.unit
+	unit.Program, unit.Prefix = m.prog, m.prefix
+	if unit.Source == "" {
+		unit.Source = m.prefix + ".onnx"
+	}
+	files, infos, err := codegen.Generate([]codegen.Model{unit}, o)
+	if err != nil {
 		t.Fatal(err)
 	}
+	m.files, m.info = files, infos[0]
 	return m
 }
 
@@ -257,14 +260,14 @@ func models() []*model {
 			out "b" = %b
 			out "c" = %c
 			out "d" = %d`},
-		{prefix: "camera", opt: codegen.Options{Preprocess: []codegen.Preprocess{cameraOf("x"), soundOf("z")}}, src: `
+		{prefix: "camera", unit: codegen.Model{Preprocess: []codegen.Preprocess{cameraOf("x"), soundOf("z")}}, src: `
 			in %x : i8[1,3,5,7] q(0.0078125:0)
 			in %z : f32[2,30]
 			%y : i8[1,3,5,7] q(0.0078125:0) = Identity(%x)
 			%w = Relu(%z)
 			out "y" = %y
 			out "w" = %w`},
-		{prefix: "hostile", opt: codegen.Options{Source: "*/ int evil; /* ??/\n\\", Board: "a*/b",
+		{prefix: "hostile", unit: codegen.Model{Source: "*/ int evil; /* ??/\n\\"}, opt: codegen.Options{Board: "a*/b",
 			Notes: []string{"line\none `x` */"}}, src: `
 			in %"*/ #error x /*" : f32[2]
 			in %"??/" : f32[2]

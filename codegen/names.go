@@ -102,29 +102,44 @@ func derived(prefix, c string) []string {
 	return d
 }
 
-// ioNames gives every input and output a C name. Two names are apart when all
-// identifiers and macros derived from them are.
-func ioNames(prefix string, names []string) []string {
-	taken := map[string]bool{}
-	free := func(c string) bool {
-		for _, d := range derived(prefix, c) {
-			own := false
-			if s, ok := strings.CutPrefix(d, prefix); ok {
-				own = ownNames.MatchString("%P" + s)
-			}
-			if s, ok := strings.CutPrefix(d, strings.ToUpper(prefix)); ok {
-				own = own || ownNames.MatchString("%U"+s)
-			}
-			if own || taken[d] || libraryTypes.MatchString(d) {
-				return false
-			}
+// ioNaming gives the inputs and outputs of all models of a firmware C names.
+type ioNaming struct {
+	prefixes []string // of all models
+	taken    map[string]bool
+}
+
+func newIONaming(prefixes ...string) *ioNaming { return &ioNaming{prefixes, map[string]bool{}} }
+
+// own reports an identifier that the files of some model define for themselves.
+func (n *ioNaming) own(ident string) bool {
+	for _, p := range n.prefixes {
+		if s, ok := strings.CutPrefix(ident, p); ok && ownNames.MatchString("%P"+s) {
+			return true
 		}
-		return true
+		if s, ok := strings.CutPrefix(ident, strings.ToUpper(p)); ok && ownNames.MatchString("%U"+s) {
+			return true
+		}
 	}
+	return false
+}
+
+// free reports a name of which all derived identifiers are free.
+func (n *ioNaming) free(prefix, c string) bool {
+	for _, d := range derived(prefix, c) {
+		if n.taken[d] || n.own(d) || libraryTypes.MatchString(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// names gives every input and output of a model a C name. Two names are apart when
+// all identifiers and macros derived from them are, those of other models included.
+func (n *ioNaming) names(prefix string, names []string) []string {
 	out := make([]string, len(names))
 	next := map[string]int{} // the first number behind a base that may be free
-	for i, n := range names {
-		base := Ident(n)
+	for i, name := range names {
+		base := Ident(name)
 		if weightName.MatchString(base) {
 			base = "x_" + base
 		}
@@ -132,13 +147,13 @@ func ioNames(prefix string, names []string) []string {
 		if k > 1 {
 			c = base + "_" + strconv.Itoa(k)
 		}
-		for !free(c) {
+		for !n.free(prefix, c) {
 			k++
 			c = base + "_" + strconv.Itoa(k)
 		}
 		next[base] = k + 1
 		for _, d := range derived(prefix, c) {
-			taken[d] = true
+			n.taken[d] = true
 		}
 		out[i] = c
 	}

@@ -47,7 +47,7 @@ func TestIONames(t *testing.T) {
 				names[i] = words[r.IntN(len(words))]
 			}
 			seen := map[string]string{}
-			for i, c := range ioNames(prefix, names) {
+			for i, c := range newIONaming(prefix).names(prefix, names) {
 				if own.MatchString(c) {
 					t.Errorf("%s: %q becomes %s_%s", prefix, names[i], prefix, c)
 				}
@@ -66,7 +66,7 @@ func TestIONames(t *testing.T) {
 			}
 		}
 	}
-	if got := ioNames("kws", []string{"input_1", "Identity", "a.b", "a_b"}); !slices.Equal(got,
+	if got := newIONaming("kws").names("kws", []string{"input_1", "Identity", "a.b", "a_b"}); !slices.Equal(got,
 		[]string{"input_1", "Identity", "a_b", "a_b_2"}) {
 		t.Errorf("plain names become %q", got)
 	}

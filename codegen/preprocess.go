@@ -59,7 +59,7 @@ type preView struct {
 func (v *modelView) Preprocesses() bool { return len(v.Pre) > 0 }
 
 // preprocess is the view of what o asks for.
-func preprocessViews(o Options, inputs []IOInfo, views []ioView) ([]preView, error) {
+func preprocessViews(o Model, inputs []IOInfo, views []ioView) ([]preView, error) {
 	var out []preView
 	for _, p := range o.Preprocess {
 		i := slices.IndexFunc(inputs, func(x IOInfo) bool { return x.Name == p.Input })

@@ -79,7 +79,7 @@ func drawCamera(t *testing.T, r *rand.Rand, prefix string) *device {
 			%%y = Conv(%%x, %%w)
 			out "y" = %%y`, shape, m.Channels)
 	}
-	d.opt.Preprocess = []codegen.Preprocess{
+	d.unit.Preprocess = []codegen.Preprocess{
 		{Input: "x", Image: m, Values: values, Strides: strides, Says: "as drawn */"},
 	}
 	d.generate(t)
@@ -117,7 +117,7 @@ func drawMicrophone(t *testing.T, r *rand.Rand, prefix string) *device {
 	d := &device{push: r.IntN(2) == 0}
 	d.given, _ = binary.Append(nil, binary.LittleEndian, samples)
 	d.model = &model{prefix: prefix, src: identity(drawType(r), fmt.Sprintf("1,%d,%d", s.Frames, s.Window))}
-	d.opt.Preprocess = []codegen.Preprocess{{Input: "x", Sound: s, Rate: 16000, Says: "as drawn"}}
+	d.unit.Preprocess = []codegen.Preprocess{{Input: "x", Sound: s, Rate: 16000, Says: "as drawn"}}
 	d.generate(t)
 	d.expect(s.Tensor(samples, d.info.Inputs[0].Type.Shape))
 	return d
@@ -130,7 +130,7 @@ func (d *device) call() string {
 	x := d.info.Inputs[0]
 	fn := d.prefix + "_preprocess_" + x.CName
 	kind := "const uint8_t *"
-	if d.opt.Preprocess[0].Sound != nil {
+	if d.unit.Preprocess[0].Sound != nil {
 		kind = "const int16_t *"
 	}
 	p("take(given, %d);", len(d.given))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -16,31 +15,31 @@ type job struct{ path, tmpl string }
 // and without changing them.
 type project struct {
 	name string
-	jobs func(v *modelView) []job
+	jobs func(v *firmwareView) []job
 	// more are files that need the list of all others; nil for none.
-	more func(v *modelView, files []File) []File
+	more func(v *firmwareView, files []File) []File
 }
 
 var projects = []project{
-	{name: "make", jobs: func(*modelView) []job { return []job{{"Makefile", "Makefile.tmpl"}} }},
-	{name: "cmake", jobs: func(*modelView) []job { return []job{{"CMakeLists.txt", "CMakeLists.txt.tmpl"}} }},
-	{name: "zephyr", jobs: func(*modelView) []job {
+	{name: "make", jobs: func(*firmwareView) []job { return []job{{"Makefile", "Makefile.tmpl"}} }},
+	{name: "cmake", jobs: func(*firmwareView) []job { return []job{{"CMakeLists.txt", "CMakeLists.txt.tmpl"}} }},
+	{name: "zephyr", jobs: func(*firmwareView) []job {
 		return []job{
 			{"zephyr/module.yml", "zephyr-module.yml.tmpl"},
 			{"zephyr/Kconfig", "zephyr-Kconfig.tmpl"},
 			{"zephyr/CMakeLists.txt", "zephyr-CMakeLists.txt.tmpl"},
 		}
 	}},
-	{name: "cmsis-pack", jobs: func(v *modelView) []job {
+	{name: "cmsis-pack", jobs: func(v *firmwareView) []job {
 		return []job{
-			{packVendor + "." + v.Prefix + ".pdsc", "pack.pdsc.tmpl"},
-			{v.Prefix + ".clayer.yml", "clayer.yml.tmpl"},
+			{packVendor + "." + v.Name + ".pdsc", "pack.pdsc.tmpl"},
+			{v.Name + ".clayer.yml", "clayer.yml.tmpl"},
 		}
 	}},
-	{name: "arduino", more: arduinoFiles, jobs: func(v *modelView) []job {
+	{name: "arduino", more: arduinoFiles, jobs: func(v *firmwareView) []job {
 		return []job{
 			{"library.properties", "library.properties.tmpl"},
-			{"examples/" + v.Prefix + "_once/" + v.Prefix + "_once.ino", "once.ino.tmpl"},
+			{"examples/" + v.Name + "_once/" + v.Name + "_once.ino", "once.ino.tmpl"},
 		}
 	}},
 }
@@ -54,59 +53,16 @@ func Projects() []string {
 	return s
 }
 
-// Sources are the C files that belong to the model whatever its kernels are
-// linked from: all but Runtime.CMSIS.
-func (v *modelView) Sources() []string {
-	s := []string{v.Prefix + ".c"}
-	if len(v.Weights.Blobs) > 0 {
-		s = append(s, v.Prefix+"_weights.c")
-	}
-	if len(v.Images) > 0 {
-		s = append(s, v.Prefix+"_images.c")
-	}
-	if v.NeedsHelpers() {
-		s = append(s, v.Prefix+"_io.c")
-	}
-	if v.Preprocesses() {
-		s = append(s, v.Prefix+"_preprocess.c")
-	}
-	return append(s, v.Runtime.Own...)
-}
-
-// Assembled are the sources of which the assembler includes a file: the linker,
-// which assembles what is compiled for link time optimisation, would not find it.
-func (v *modelView) Assembled() []string {
-	var s []string
-	if v.Weights.Binary {
-		s = append(s, v.Prefix+"_weights.c")
-	}
-	if len(v.Images) > 0 {
-		s = append(s, v.Prefix+"_images.c")
-	}
-	return s
-}
-
-// IsAssembled reports one of them.
-func (v *modelView) IsAssembled(source string) bool { return slices.Contains(v.Assembled(), source) }
-
-// Has reports whether files for a build system are wanted.
-func (v *modelView) Has(project string) bool { return slices.Contains(v.Projects, project) }
-
-// Description says what the model is, in a line.
-func (v *modelView) Description() string {
-	return v.Source + " for " + v.Board + ", compiled by nncc"
-}
-
 // packVendor stands in front of the pack's name.
 const packVendor = "nncc"
 
 // PackVendor is packVendor for templates.
-func (v *modelView) PackVendor() string { return packVendor }
+func (v *firmwareView) PackVendor() string { return packVendor }
 
 var semver = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+`)
 
 // PackVersion is nncc's version in the form that packs and libraries need.
-func (v *modelView) PackVersion() string {
+func (v *firmwareView) PackVersion() string {
 	if m := semver.FindString(v.Version); m != "" {
 		return m
 	}
@@ -120,20 +76,12 @@ func xmlText(s string) (string, error) {
 	return b.String(), err
 }
 
-// hasFallback reports that a source does without the assembler where it has to.
-func (v *modelView) hasFallback(source string) bool {
-	if source == v.Prefix+"_weights.c" {
-		return v.Weights.Fallback
-	}
-	return !slices.ContainsFunc(v.Images, func(x imageView) bool { return !x.Fallback })
-}
-
 // arduinoFiles are the folder src/ of an Arduino library: the IDE compiles what
 // is below it, with src/ as the only include path. Every source and header of
 // the model has a file there that includes it, in one flat folder (names of
 // files are unique), and headers that the model's source names with their folder
 // a second one; what the assembler includes is there as a copy.
-func arduinoFiles(v *modelView, files []File) []File {
+func arduinoFiles(v *firmwareView, files []File) []File {
 	var out []File
 	forward := func(from, to string) {
 		first := ""
@@ -149,7 +97,7 @@ func arduinoFiles(v *modelView, files []File) []File {
 		switch path.Ext(f.Path) {
 		case ".c", ".h":
 			forward("src/"+base, f.Path)
-			if in := strings.TrimPrefix(f.Path, "nncc/"); in != base && slices.Contains(v.Headers, in) {
+			if in := strings.TrimPrefix(f.Path, "nncc/"); in != base && v.includes(in) {
 				forward("src/"+in, f.Path)
 			}
 		case ".bin", ".lm":

@@ -58,14 +58,12 @@ func tidy(b []byte) []byte {
 	return []byte(strings.Trim(strings.Join(out, "\n"), "\n") + "\n")
 }
 
-// renderAll prints what templates make: the model's sources and the files of its
-// build systems.
-func renderAll(v *modelView) ([]File, error) {
+// jobs are the model's sources.
+func (v *modelView) jobs() []job {
 	jobs := []job{
 		{v.Prefix + ".h", "model.h.tmpl"},
 		{v.Prefix + ".c", "model.c.tmpl"},
 		{v.Prefix + "_names.h", "names.h.tmpl"},
-		{"README.md", "README.md.tmpl"},
 	}
 	if len(v.Weights.Blobs) > 0 {
 		jobs = append(jobs, job{v.Prefix + "_weights.h", "weights.h.tmpl"},
@@ -81,14 +79,14 @@ func renderAll(v *modelView) ([]File, error) {
 		jobs = append(jobs, job{v.Prefix + "_preprocess.h", "preprocess.h.tmpl"},
 			job{v.Prefix + "_preprocess.c", "preprocess.c.tmpl"})
 	}
-	for _, p := range projects {
-		if v.Has(p.name) {
-			jobs = append(jobs, p.jobs(v)...)
-		}
-	}
+	return jobs
+}
+
+// renderJobs prints files of one view.
+func renderJobs(view any, jobs []job) ([]File, error) {
 	var files []File
 	for _, j := range jobs {
-		b, err := render(j.tmpl, v)
+		b, err := render(j.tmpl, view)
 		if err != nil {
 			return nil, err
 		}

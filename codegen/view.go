@@ -14,9 +14,10 @@ import (
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
-// modelView is everything the templates print.
+// modelView is everything that the templates of a model print.
 type modelView struct {
 	Options
+	Model
 	Upper     string
 	Arena     int
 	Align     int
@@ -31,8 +32,11 @@ type modelView struct {
 	Headers   []string
 	Runtime   runtimeView
 	NeedsMath bool
-	Target    string // in CMake
 	Pre       []preView
+
+	inputs, outputs []IOInfo
+	arrays          blobs
+	kernels         []string // functions and files of the runtime that the model needs
 }
 
 // RunNeedsStatus reports whether any step returns a status.
@@ -79,7 +83,7 @@ func (v imageView) Inc() string { return v.File + ".inc" }
 type ioView struct {
 	CName, CType       string
 	Macro              string // PREFIX_NAME, in front of _BYTES and the others
-	Proto              string // of the function that gives the place
+	Fn, Proto          string // the function that gives the place
 	Check              string // the function that looks at arenas
 	Comment            string
 	Bytes, Elems, Rank int
@@ -135,9 +139,10 @@ func newIOView(x IOInfo, prefix string, input bool) ioView {
 		v.Layout = fmt.Sprintf("NOT the ONNX order%s: memory holds dimensions %s, that is [%s]", name, list(t.Order),
 			list(t.Phys()))
 	}
-	v.Proto = fmt.Sprintf("const %s *%s_%s(const void *arena)", x.CType, prefix, x.CName)
+	v.Fn = prefix + "_" + x.CName
+	v.Proto = fmt.Sprintf("const %s *%s(const void *arena)", x.CType, v.Fn)
 	if input {
-		v.Proto = fmt.Sprintf("%s *%s_%s(void *arena)", x.CType, prefix, x.CName)
+		v.Proto = fmt.Sprintf("%s *%s(void *arena)", x.CType, v.Fn)
 	}
 	v.Check = prefix + "_check"
 	v.Pointer = cast(x.CType, x.Offset, !input)

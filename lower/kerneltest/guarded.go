@@ -95,10 +95,12 @@ func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		t.Fatalf("schedule: %v", err)
 	}
 	m.spread()
-	if m.files, m.info, err = codegen.Generate(m.plan.Program, codegen.Options{Prefix: layersPrefix,
-		Source: layersPrefix, Board: "test"}); err != nil {
+	files, infos, err := codegen.Generate([]codegen.Model{{Program: m.plan.Program, Prefix: layersPrefix,
+		Source: layersPrefix}}, codegen.Options{Board: "test"})
+	if err != nil {
 		t.Fatalf("codegen: %v", err)
 	}
+	m.files, m.info = files, infos[0]
 	for _, v := range g.Out {
 		m.types = append(m.types, v.Type)
 	}

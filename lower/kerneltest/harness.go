@@ -114,10 +114,12 @@ func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Gr
 		t.Fatalf("%s: schedule: %v\n%s", m.name, err, g)
 	}
 	m.arena = r.Program.ArenaBytes
-	m.files, m.info, err = codegen.Generate(r.Program, codegen.Options{Prefix: prefix, Source: prefix, Board: "test"})
+	files, infos, err := codegen.Generate([]codegen.Model{{Program: r.Program, Prefix: prefix, Source: prefix}},
+		codegen.Options{Board: "test"})
 	if err != nil {
 		t.Fatalf("%s: codegen: %v\n%s", m.name, err, g)
 	}
+	m.files, m.info = files, infos[0]
 	for _, v := range g.Out {
 		m.types = append(m.types, v.Type)
 	}

@@ -275,17 +275,17 @@ func (o *Compiled) generate(prefix string, drivers fs.FS, pre []codegen.Preproce
 		optFlags = o.Board.Toolchain.Size
 	}
 	cflags := append(append([]string(nil), optFlags...), o.Board.Toolchain.CFlags...)
-	files, info, err := codegen.Generate(o.Lowered.Program, codegen.Options{
-		Prefix: prefix, Source: filepath.Base(c.Model), SHA256: sum, Version: Version, Board: o.Board.Name,
+	files, infos, err := codegen.Generate([]codegen.Model{{Program: o.Lowered.Program, Prefix: prefix,
+		Source: filepath.Base(c.Model), SHA256: sum, Preprocess: pre, InputNotes: o.inputNotes()}}, codegen.Options{
+		Version: Version, Board: o.Board.Name,
 		CPUFlags: o.Board.Toolchain.CPU, CFlags: cflags, CC: o.Board.Toolchain.Prefix + o.Board.Toolchain.CC,
 		AR:       o.Board.Toolchain.Prefix + "ar",
-		NativeIO: c.IOLayout == option.NativeLayout, Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning),
-		Preprocess: pre, InputNotes: o.inputNotes(), Library: c.kernelSource, Drivers: drivers,
+		Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning), Library: c.kernelSource, Drivers: drivers,
 	})
 	if err != nil {
 		return err
 	}
-	o.Files, o.Info, o.Harness = files, info, report.Harness(info)
+	o.Files, o.Info, o.Harness = files, infos[0], report.Harness(infos[0])
 	for _, f := range run.HarnessFiles(o.Board, o.Harness) {
 		o.Files = append(o.Files, codegen.File(f))
 	}

@@ -1,0 +1,238 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/program"
+	runtimec "github.com/nncc/nncc/runtime_c"
+)
+
+// Model is one program of a firmware, with what its C is called and says.
+type Model struct {
+	Program *program.Program
+	Prefix  string // C prefix, see Prefixes
+	Source  string // file name of the model, for comments
+	SHA256  string // of the model file
+	// Preprocess are the inputs for which C makes them of what a device gives.
+	Preprocess []Preprocess
+	// InputNotes are remarks on inputs, by name, for the header.
+	InputNotes map[string]string
+}
+
+// modelsName is what the library, header and project files of several models are called:
+// those of one have its prefix.
+const modelsName = "models"
+
+// fileSuffixes are what files of a model have behind its prefix, without extension.
+var fileSuffixes = words("names weights images io preprocess")
+
+// Prefixes are the C prefixes of models that share a folder: those of their names alone,
+// with a number where two would be the same or their files would be.
+func Prefixes(names []string) []string {
+	var out []string
+	for _, n := range names {
+		base := Prefix(n)
+		p := base
+		for k := 2; PrefixTaken(p, out) >= 0 || len(names) > 1 && isModelsFile(p); k++ {
+			p = base + "_" + strconv.Itoa(k)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// PrefixTaken is the index of a prefix beside which a model cannot be called p, since
+// files would have the same name; -1: there is none.
+func PrefixTaken(p string, prefixes []string) int {
+	return slices.IndexFunc(prefixes, func(q string) bool { return sameFiles(p, q) || sameFiles(q, p) })
+}
+
+// sameFiles reports that p is q or the beginning of a file of q: file systems and
+// macros do not tell upper from lower case.
+func sameFiles(p, q string) bool {
+	rest, ok := strings.CutPrefix(strings.ToLower(p), strings.ToLower(q))
+	return ok && (rest == "" || rest[0] == '_' && fileSuffixes[rest[1:]])
+}
+
+// isModelsFile reports a prefix whose header would be that of all models.
+func isModelsFile(p string) bool { return strings.EqualFold(p, modelsName) }
+
+// firmwareView is everything that the templates of the folder print: build files, the
+// README and the header of several models.
+type firmwareView struct {
+	Options
+	Models  []*modelView
+	Name    string // of the library and the project files
+	Upper   string
+	Source  string // file names of the models
+	SHA256  string // of the models
+	Target  string // in CMake
+	Arena   int    // of the model with the largest one
+	Align   int
+	Bytes   int // of all weights
+	Runtime runtimeView
+
+	runtime []runtimec.File
+}
+
+// newFirmware are the views of programs that share a folder.
+func newFirmware(models []Model, o Options) (*firmwareView, []*Info, error) {
+	v := &firmwareView{Options: o, Name: modelsName, Align: program.Align}
+	var prefixes, sources, sums, kernels []string
+	for _, m := range models {
+		if m.Prefix != Prefix(m.Prefix) || PrefixTaken(m.Prefix, prefixes) >= 0 ||
+			len(models) > 1 && isModelsFile(m.Prefix) {
+			return nil, nil, bug.Errorf("%q is no C prefix beside %q", m.Prefix, prefixes)
+		}
+		prefixes = append(prefixes, m.Prefix)
+	}
+	naming := newIONaming(prefixes...)
+	var infos []*Info
+	for _, m := range models {
+		m.Source, m.SHA256 = comment(m.Source), comment(m.SHA256)
+		e := newEmitter(m.Program, m.Prefix)
+		x, err := e.model(m, o, naming)
+		if err != nil {
+			return nil, nil, err
+		}
+		v.Models, infos = append(v.Models, x), append(infos, e.info(x))
+		v.Arena, v.Bytes = max(v.Arena, x.Arena), v.Bytes+x.Weights.Bytes
+		sources, sums, kernels = append(sources, m.Source), append(sums, m.SHA256), append(kernels, x.kernels...)
+	}
+	if len(models) == 1 {
+		v.Name = models[0].Prefix
+	}
+	v.Upper, v.Target = strings.ToUpper(v.Name), cmakeTarget(v.Name)
+	v.Source, v.SHA256 = strings.Join(sources, ", "), strings.Join(sums, ", ")
+	var err error
+	if v.runtime, err = o.Library.Files(kernels...); err != nil {
+		return nil, nil, bug.Errorf("runtime sources: %w", err)
+	}
+	v.Runtime = newRuntimeView(o.Library, v.runtime)
+	return v, infos, nil
+}
+
+// jobs are the files of the folder that belong to no single model.
+func (v *firmwareView) jobs() []job {
+	jobs := []job{{"README.md", "README.md.tmpl"}}
+	if v.Several() {
+		jobs = append(jobs, job{v.Header(), "models.h.tmpl"})
+	}
+	for _, p := range projects {
+		if v.Has(p.name) {
+			jobs = append(jobs, p.jobs(v)...)
+		}
+	}
+	return jobs
+}
+
+// Several reports more than one model.
+func (v *firmwareView) Several() bool { return len(v.Models) > 1 }
+
+// Header is what an application includes.
+func (v *firmwareView) Header() string { return v.Name + ".h" }
+
+// ArenaMacro is the size of the arena that does for every model.
+func (v *firmwareView) ArenaMacro() string {
+	if v.Several() {
+		return "NNCC_MODELS_ARENA_BYTES"
+	}
+	return v.Upper + "_ARENA_BYTES"
+}
+
+// Prefixes are the C prefixes of the models, for people.
+func (v *firmwareView) Prefixes() string {
+	var s []string
+	for _, m := range v.Models {
+		s = append(s, m.Prefix)
+	}
+	return strings.Join(s, ", ")
+}
+
+// ModelSources are the C files of the models, without kernels.
+func (v *firmwareView) ModelSources() []string {
+	var s []string
+	for _, m := range v.Models {
+		s = append(s, m.sources()...)
+	}
+	return s
+}
+
+// Sources are the C files that belong to the models whatever their kernels are linked
+// from: all but Runtime.CMSIS.
+func (v *firmwareView) Sources() []string { return append(v.ModelSources(), v.Runtime.Own...) }
+
+// Assembled are the sources of which the assembler includes a file: the linker,
+// which assembles what is compiled for link time optimisation, would not find it.
+func (v *firmwareView) Assembled() []string {
+	var s []string
+	for _, m := range v.Models {
+		s = append(s, m.assembled()...)
+	}
+	return s
+}
+
+// IsAssembled reports one of them.
+func (v *firmwareView) IsAssembled(source string) bool { return slices.Contains(v.Assembled(), source) }
+
+// Has reports whether files for a build system are wanted.
+func (v *firmwareView) Has(project string) bool { return slices.Contains(v.Projects, project) }
+
+// Description says what the folder is, in a line.
+func (v *firmwareView) Description() string {
+	return v.Source + " for " + v.Board + ", compiled by nncc"
+}
+
+// includes reports a header that the source of some model names.
+func (v *firmwareView) includes(header string) bool {
+	return slices.ContainsFunc(v.Models, func(m *modelView) bool { return slices.Contains(m.Headers, header) })
+}
+
+// hasFallback reports that a source does without the assembler where it has to.
+func (v *firmwareView) hasFallback(source string) bool {
+	for _, m := range v.Models {
+		if source == m.Prefix+"_weights.c" {
+			return m.Weights.Fallback
+		}
+		if source == m.Prefix+"_images.c" {
+			return !slices.ContainsFunc(m.Images, func(x imageView) bool { return !x.Fallback })
+		}
+	}
+	return false
+}
+
+// NeedsHelpers reports whether any model has float or layout helpers.
+func (v *firmwareView) NeedsHelpers() bool {
+	return slices.ContainsFunc(v.Models, (*modelView).NeedsHelpers)
+}
+
+// sources are the C files of a model, without kernels.
+func (v *modelView) sources() []string {
+	s := []string{v.Prefix + ".c"}
+	for _, x := range []struct {
+		file string
+		has  bool
+	}{{"weights", len(v.Weights.Blobs) > 0}, {"images", len(v.Images) > 0}, {"io", v.NeedsHelpers()},
+		{"preprocess", v.Preprocesses()}} {
+		if x.has {
+			s = append(s, fmt.Sprintf("%s_%s.c", v.Prefix, x.file))
+		}
+	}
+	return s
+}
+
+// assembled are those of which the assembler includes a file.
+func (v *modelView) assembled() []string {
+	var s []string
+	if v.Weights.Binary {
+		s = append(s, v.Prefix+"_weights.c")
+	}
+	if len(v.Images) > 0 {
+		s = append(s, v.Prefix+"_images.c")
+	}
+	return s
+}

@@ -1,0 +1,125 @@
+package codegen_test
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/codegen"
+)
+
+// TestPrefixes: models of one folder have files and identifiers of their own.
+func TestPrefixes(t *testing.T) {
+	for _, c := range []struct{ names, want string }{
+		{"kws", "kws"},
+		{"models", "models"},
+		{"models kws", "models_2 kws"},
+		{"kws kws kws", "kws kws_2 kws_3"},
+		{"kws KWS", "kws KWS_2"},
+		{"kws kws_2 kws", "kws kws_2 kws_3"},
+		{"kws kws_weights kws_io kws_a", "kws kws_weights_2 kws_io_2 kws_a"},
+		{"kws_names kws", "kws_names kws_2"},
+	} {
+		if got := codegen.Prefixes(strings.Fields(c.names)); !slices.Equal(got, strings.Fields(c.want)) {
+			t.Errorf("%s: %v, want %s", c.names, got, c.want)
+		}
+	}
+}
+
+// several draws networks whose names are made to meet and gives their folder.
+func several(t *testing.T, projects ...string) ([]codegen.File, []*codegen.Info) {
+	t.Helper()
+	var models []codegen.Model
+	for _, m := range []*model{
+		{prefix: "kws", src: `
+			in %run_x : f32[2,6]
+			in %a_x : f32[2,6]
+			in %a_run : f32[2,6]
+			%y = Add(%run_x, %a_x)
+			%z = Mul(%y, %a_run)
+			out "y" = %z`},
+		{prefix: "kws_a", src: `
+			in %x : f32[4,6]
+			const %w : f32[6,3] = rand 3
+			%y = MatMul(%x, %w)
+			%z = Add(%y, %y)
+			out "z" = %z`},
+		{prefix: "big", src: `
+			in %x : f32[1,40]
+			const %w : f32[40,500] = rand 4
+			%y = MatMul(%x, %w)
+			out "y" = %y`},
+	} {
+		m.generate(t)
+		models = append(models, codegen.Model{Program: m.prog, Prefix: m.prefix, Source: m.prefix + ".onnx"})
+	}
+	files, infos, err := codegen.Generate(models, codegen.Options{Board: "host", Version: "test", Projects: projects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, infos
+}
+
+// TestSeveral: one folder of three models has every file once, under names of its own,
+// and one library with all of them, whatever builds it.
+func TestSeveral(t *testing.T) {
+	files, _ := several(t, codegen.Projects()...)
+	base := map[string]string{}
+	for _, f := range files {
+		if path.Ext(f.Path) == ".c" && !strings.HasPrefix(f.Path, "src/") {
+			if other := base[strings.ToLower(path.Base(f.Path))]; other != "" {
+				t.Errorf("%s and %s have the same name", other, f.Path)
+			}
+			base[strings.ToLower(path.Base(f.Path))] = f.Path
+		}
+	}
+	build := func(file string) {
+		text := textOf(t, files, file)
+		for _, s := range []string{"kws.c", "kws_a.c", "big.c", "big_weights.c"} {
+			if !strings.Contains(text, s) {
+				t.Errorf("%s does not build %s", file, s)
+			}
+		}
+	}
+	for _, f := range []string{"Makefile", "CMakeLists.txt", "zephyr/CMakeLists.txt", "models.clayer.yml",
+		"nncc.models.pdsc"} {
+		build(f)
+	}
+	header := textOf(t, files, "models.h")
+	for _, s := range []string{"kws.h", "kws_a.h", "big.h", "NNCC_MODELS_ARENA_BYTES"} {
+		if !strings.Contains(header, s) {
+			t.Errorf("models.h without %s", s)
+		}
+	}
+}
+
+// TestSeveralNames: identifiers of one model are none of another.
+func TestSeveralNames(t *testing.T) {
+	_, infos := several(t)
+	idents := map[string]string{}
+	for _, i := range infos {
+		for _, x := range slices.Concat(i.Inputs, i.Outputs) {
+			for _, d := range []string{i.Prefix + "_" + x.CName, strings.ToUpper(i.Prefix) + "_" + x.Upper} {
+				if other := idents[d]; other != "" {
+					t.Errorf("%s of %s and of %s", d, other, i.Prefix)
+				}
+				idents[d] = i.Prefix
+			}
+		}
+	}
+	for _, own := range []string{"kws_a_run", "kws_run", "KWS_A_ARENA"} {
+		if idents[own] != "" {
+			t.Errorf("%s is an input or output of %s, and the name of a function", own, idents[own])
+		}
+	}
+}
+
+func textOf(t *testing.T, files []codegen.File, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(files, func(f codegen.File) bool { return f.Path == name })
+	if i < 0 {
+		t.Fatalf("no %s", name)
+	}
+	return string(files[i].Data)
+}
