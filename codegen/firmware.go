@@ -133,6 +133,9 @@ func (v *firmwareView) jobs() []job {
 // Several reports more than one model.
 func (v *firmwareView) Several() bool { return len(v.Models) > 1 }
 
+// Count is the number of models.
+func (v *firmwareView) Count() int { return len(v.Models) }
+
 // Header is what an application includes.
 func (v *firmwareView) Header() string { return v.Name + ".h" }
 
