@@ -169,17 +169,7 @@ func TestMutated(t *testing.T) {
 	}
 	accepted := 0
 	for range rounds {
-		b := bytes.Clone(files[rng.IntN(len(files))])
-		for range 1 + rng.IntN(4) {
-			at := rng.IntN(len(b))
-			if rng.IntN(2) == 0 {
-				at = rng.IntN(min(len(b), 2000))
-			}
-			b[at] = []byte{0, 1, 0x7f, 0x80, 0xff, byte(rng.IntN(256)), b[at] + 4, b[at] - 4}[rng.IntN(8)]
-		}
-		if rng.IntN(8) == 0 {
-			b = b[:rng.IntN(len(b))]
-		}
+		b := tflitetest.Damage(rng, files[rng.IntN(len(files))])
 		m, err := tflite.Parse(b, onnx.Limits{})
 		if err != nil {
 			continue

@@ -345,6 +345,11 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 	if g.Out, err = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0); err != nil {
 		return nil, err
 	}
+	for i, windows := range g.Out {
+		if windows == 1 { // the way to the next one says nothing: the same pool has one form
+			win.strides[i] = 1
+		}
+	}
 	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin,
 		win.padEnd
 	// before anything is done for every window or tap of a hostile model

@@ -159,7 +159,6 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 		}
 	}
 	var head, calls strings.Builder
-	var unit bytes.Buffer
 	kernels := map[string]bool{}
 	inBytes, outBytes, arena := 0, 0, 0
 	for _, b := range batch {
@@ -201,17 +200,9 @@ func writeImage(dir string, batch []*Built) (input []byte, model *run.Model, err
 		calls.WriteString("    }\n")
 		arena = max(arena, o.Lowered.Program.ArenaBytes)
 	}
-	// One compiler run for all kernels of a family: they share no static names.
-	var library bytes.Buffer
-	for _, k := range slices.Sorted(maps.Keys(kernels)) {
-		to := &unit
-		if strings.HasPrefix(k, "nncc/cmsis_nn/") {
-			to = &library
-		}
-		fmt.Fprintf(to, "#include %q\n", k+".inc")
+	for name, text := range units(slices.Sorted(maps.Keys(kernels))) {
+		put(name, text)
 	}
-	put("kernels.c", unit.Bytes())
-	put("library.c", library.Bytes())
 	if inBytes == 0 {
 		inBytes, input = 1, []byte{0}
 	}
