@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # make demo and make test need Debian 12 (or a relative of it), Go, git and make;
 # what else they use they install with apt where they run as root.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package boards describes the targets nncc compiles for: one YAML file a
 // board, with inheritance (board -> chip -> core -> family). See README.md for
 // the file format and the merge rules.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package codegen prints the programs of a firmware, one or several, as a folder of C
 // sources: for each its header, steps, weights, input and output helpers; the kernels
 // of all and build files. All decisions are made before or in Go; the templates only
@@ -123,6 +125,9 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 		if p.more != nil && v.Has(p.name) {
 			files = append(files, p.more(v, files)...)
 		}
+	}
+	if files, err = withTerms(v, files); err != nil {
+		return nil, nil, err
 	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, infos, nil

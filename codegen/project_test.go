@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package codegen_test
 
 import (
@@ -263,7 +265,7 @@ func TestArduino(t *testing.T) {
 				t.Error(out)
 			}
 			if p := m.file("library.properties"); !strings.Contains(p, "includes="+m.prefix+".h\n") ||
-				strings.Count(p, "=") != strings.Count(p, "\n") {
+				strings.Count(p, "=")+1 != strings.Count(p, "\n") {
 				t.Error(p)
 			}
 		})

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ir
 
 // CForm is an element-wise function as C expressions, one for each class of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ir is the typed intermediate representation: graphs of operators
 // over values in SSA form, with logical ONNX shapes, memory orders and
 // quantisation in the types. See README.md for the text form and invariants.

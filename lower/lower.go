@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lower takes an imported graph to a program: a walk over the table of
 // stages in pipeline.go, from import to the plan of the arena.
 package lower

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package runtimec holds the C sources that nncc ships with every emitted model:
 // the portable CMSIS-NN functions (include/cmsis_nn, src/cmsis_nn) and nncc's own
 // kernels (include/nncc, src/nncc). Files picks those that a model needs.
@@ -23,6 +25,12 @@ import (
 
 //go:embed include src kernels.csv
 var sources embed.FS
+
+// License says what may be done with what nncc writes: the LICENSE of emitted
+// folders.
+//
+//go:embed LICENSE
+var License []byte
 
 // File is one C source or header of an emitted folder.
 type File struct {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package runtimec
 
 import (
@@ -16,6 +18,7 @@ import (
 	"text/template"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
 // manifest is the table of kernels, a row each.
@@ -133,7 +136,8 @@ func expand(fsys fs.FS) (map[string][]byte, error) {
 		if err != nil || d.IsDir() || strings.Count(p, "/") != 2 {
 			return err
 		}
-		tree[p], err = fs.ReadFile(fsys, p)
+		text, err := fs.ReadFile(fsys, p)
+		tree[p] = spdx.Strip(text) // what it is made into gets the line when it is written
 		return err
 	})
 	if err != nil {

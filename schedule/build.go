@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schedule turns a lowered graph into a program: steps in the order
 // that needs the least memory, and an offset in one arena for every value.
 package schedule

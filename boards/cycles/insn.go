@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cycles estimates processor cycles from executed instructions: it
 // sorts Thumb instructions (Armv6-M to Armv8.1-M with Helium) into classes and
 // prices them by a table per core. README.md has the tables and their rules.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cycles
 
 // coprocessor sorts what is encoded as 111x 11xx: the floating-point extension

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cycles
 
 // decode32 sorts a 32-bit instruction by its two halfwords.

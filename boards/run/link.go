@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package run
 
 import (
@@ -6,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
 // placement maps each kind of content (boards.Content) to a region's name.
@@ -88,7 +91,7 @@ func linkScript(spec *boards.Spec, at placement) []byte {
 	if err != nil {
 		panic(bug.Errorf("link script: %w", err))
 	}
-	return b.Bytes()
+	return spdx.Stamp("link.ld", b.Bytes(), spdx.Emitted)
 }
 
 // machineMemory is what firmware under test may use: all the machine has.

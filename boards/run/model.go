@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package run builds the folder that the code generator emits and executes it
 // on a board's machine: QEMU with semihosting, or the host. See README.md.
 package run
@@ -13,6 +15,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/runtime_c/port"
+	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
 // Model says how the harness calls an emitted model. All names are C
@@ -124,7 +127,7 @@ func Glue(m Model) []byte {
 	if err := glueTmpl.Execute(&b, m); err != nil {
 		panic(bug.Errorf("run.Glue: %w", err))
 	}
-	return b.Bytes()
+	return spdx.Stamp("model_glue.c", b.Bytes(), spdx.Emitted)
 }
 
 // HarnessFiles gives all files below DIR/harness for a board, sorted by path:

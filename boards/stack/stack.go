@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stack bounds the stack that a Cortex-M program needs, from its
 // machine code: what each function pushes, whom it calls, and the deepest way
 // down. It reads linked programs, so the C library, the compiler's own

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // nncc compiles ONNX models to C firmware for microcontrollers.
 package main
 

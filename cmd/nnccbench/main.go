@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Nnccbench measures what networks cost with default flags, beside a linked
 // CMSIS-NN where an installed one is named by the environment (CMSIS_NN_INCLUDE,
 // CMSIS_NN_LIB_M55, _M4, _M0PLUS). Every program is verified on the way. It prints

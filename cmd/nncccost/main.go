@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Nncccost measures what layers cost under QEMU and fits the models of
 // lower/cost to it: seeded layers of every kind, some dozens in one program, are
 // compiled, run with the instruction count of every step, and written as lines

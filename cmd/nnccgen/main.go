@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command nnccgen writes the generated Go tables of nncc from their data files.
 //
 //	nnccgen [-root DIR] [-check] [table...]   write (or compare) the tables, all by default

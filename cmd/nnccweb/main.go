@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // nnccweb writes a folder of static files in which nncc runs as a page: the
 // command line itself, as WebAssembly, over a file system in memory.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package data reads samples as people have them, for calibration, evaluation and
 // runs: NumPy arrays, folders of pictures and recordings, tables, with labels.
 //

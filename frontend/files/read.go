@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package files reads the files that users name and writes those that they ask
 // for. Nothing here waits for a pipe, follows a link out of an output folder,
 // or leaves half of a result behind.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package npz reads and writes NumPy's .npy and .npz files.
 //
 // Files are untrusted input: sizes are overflow-checked, memory grows only with

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package onnx is the entry to what reads and writes ONNX models: the names that other
 // folders use. The work is done in the packages below it, each of which imports those
 // before it only: schema, pb, functions, model, check, build, upgrade, expand, importer;

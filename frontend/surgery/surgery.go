@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package surgery edits ONNX models by hand: what `nncc surgery` does from a
 // YAML script, and the same as a Go API.
 //

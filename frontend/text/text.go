@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package text makes text safe to show to people. Names in models, boards and
 // scripts are anybody's: on a terminal they could move the cursor, hide lines or
 // turn their direction around. JSON and ONNX keep names as they are.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tflite reads TensorFlow Lite models. They become ONNX models, which everything
 // behind it takes: see package convert.
 package tflite

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bug marks faults of nncc's own: what no model, flag or file should be
 // able to cause. They are told by their type, never by their text, in
 // which a model's names may say anything.

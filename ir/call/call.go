@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package call is the contract between kernels, the schedule and code generation:
 // the C calls that a node becomes, with arguments whose addresses the schedule
 // finds. It knows no kernel, no target and no graph.

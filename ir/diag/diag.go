@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package diag is what nncc has to say about a model: errors, warnings and notes.
 package diag
 

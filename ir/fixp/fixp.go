@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fixp holds the scalar fixed-point primitives that every integer
 // kernel shares: requantisation by a Q31 multiplier and a shift, the gemmlowp
 // exponential and reciprocal used by softmax, saturation, and the roundings of

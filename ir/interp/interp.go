@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package interp is the reference interpreter: it runs a graph node by node,
 // in float as the ONNX specification says and on quantised values with the
 // exact integer arithmetic of the operators' definitions.

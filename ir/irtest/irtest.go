@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package irtest is what tests of passes share: graphs from text, seeded
 // inputs and seeded random graphs, comparison of outputs, golden files, and
 // the check that a pass keeps what a graph computes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package op defines the operators: one ir.OpDef each, grouped in files by
 // family. A definition is semantics only (types, reference evaluation, fusion
 // and quantisation kind); how an operator becomes C is in lower/kernel.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pass runs lists of graph rewrites: verifier after each, dumps,
 // switches, and panics turned into reports that name the pass and the node.
 package pass

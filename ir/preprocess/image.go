@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package preprocess defines, in integers, how what a camera or a microphone gives
 // becomes the input of a network. Training data, calibration and evaluation go
 // through this Go code, firmware through the C that codegen prints of the same

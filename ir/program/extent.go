@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package program
 
 // extent is the bytes of a value: one run, or rows of row bytes pitch apart.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package program is the last IR: steps in order, each with its C calls, and a
 // place in one arena for every run-time value. It is all that code generation
 // reads; of the graph only names are left. README.md has the text form.

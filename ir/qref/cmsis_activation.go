@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package qref is the reference arithmetic of quantised operators: exact integer
 // kernels, those of CMSIS-NN bit for bit and our own.
 package qref

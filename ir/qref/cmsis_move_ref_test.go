@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // Concat joins tensors along one axis. outer is the product of the dimensions

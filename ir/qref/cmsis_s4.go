@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // PackS4 is the memory image of int4 weights: two a byte, the first one in the

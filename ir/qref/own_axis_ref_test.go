@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // AxisParams are the three dimensions of an operator along the middle one,

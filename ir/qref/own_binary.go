@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // BinaryOp is a function of nncc_binary_s8.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // meanS8 is nncc_mean_s8: clamp(round_half_away(acc/n) + zero).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // Pool2dParams is nncc_pool2d_s8_params.

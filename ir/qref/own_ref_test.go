@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package qref
 
 // Table256 applies a table indexed by bit patterns to 8-bit values:

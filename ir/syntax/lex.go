@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package syntax is what the text forms of the IRs have in common: tokens, types,
 // the elements of constants; printed, and parsed again.
 package syntax

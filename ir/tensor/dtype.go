@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tensor holds dense tensors: element types, shapes and data.
 package tensor
 

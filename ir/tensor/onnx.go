@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package tensor
 
 // onnxCodes are the numbers of ONNX's TensorProto.DataType, the value of

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package types has the types of values: element type, shape, memory order and
 // quantisation. It is a leaf, for those who know values but no graphs.
 package types

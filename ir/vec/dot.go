@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package vec holds the inner loops of the float64 arithmetic that nncc spends
 // its time in. The order of every sum is defined, and products are rounded
 // before they are added: results are the same bits with assembly and without,

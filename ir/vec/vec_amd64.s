@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "textflag.h"
 
 // All of these multiply, round, then add: a fused multiply-add would give other bits.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package accel is the contract between the compiler and accelerators:
 // processors beside the core that compute segments of a graph. One package
 // implements Accelerator for each kind; kinds.Table lists them. See README.md.

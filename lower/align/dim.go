@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package align pads channel counts to what kernels like, without changing what
 // the network computes: which dimensions have to grow together, which cannot,
 // which padding is feasible as a whole, and whether it pays. It knows operators

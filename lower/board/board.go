@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package board is a board as the middle end sees it: the core that kernels are chosen
 // for, its accelerator, what its memories cost.
 package board

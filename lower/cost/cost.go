@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cost says what a layer costs: instructions, estimated cycles and bytes
 // of flash. There is one question, Target.Of, for everybody who chooses; its key
 // is a Layer, which a kernel.Plan gives. The answers come from tables that

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fidelity compares a program with the model that it was made from, as
 // the model's own semantics define it: in float, with every QuantizeLinear and
 // DequantizeLinear where the model has it. It shares no lowering with the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fuse finds what can be computed together and makes it so where a
 // kernel exists: parts of the graph that compute one 8-bit value from one
 // other become a table, convolutions and the like take what follows them into

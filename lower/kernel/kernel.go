@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kernel turns operators into calls of kernels (ir/call): a Kernel row says
 // which operator it implements, why it may refuse a node, which memory orders it
 // needs and which C calls it makes. It knows no kernel library; those are the

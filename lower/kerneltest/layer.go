@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kerneltest drives kernels by random layers: it compiles graphs with a
 // table of kernels, runs the emitted C on the host under the sanitizers, on QEMU
 // and on an installed CMSIS-NN, and compares with the interpreter.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package layout gives every value its memory order. Shapes stay logical;
 // kernels state what they need (lower/kernel), Transposes and Reshapes become
 // views, and where producer and consumer disagree one Relayout copy is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package legal holds the passes that bring a float graph to the form that
 // quantisation, kernels and other toolchains expect. Each can be run alone.
 package legal

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package legal4d rewrites a float graph so that it consists of 4-D NCHW
 // tensors, as accelerators want them, and puts what only rebuilds the original
 // outputs into a graph of its own. See README.md.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package option has the options of a compilation that are one of a few words:
 // their types, their words and what help says of them. The command line parses
 // them; everywhere else they are values of these types.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package option
 
 // Precision is what the program computes in.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package partition cuts a graph between an accelerator and the CPU: the
 // fewest segments such that each runs as one, without the CPU in between.
 package partition

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package patch computes the first layers of a network in horizontal stripes,
 // so that their large feature maps are never in memory as a whole. Where
 // windows overlap, the rows that two stripes share are computed twice.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package prune removes from a quantised graph the channels that carry no
 // information. A channel whose code is the same for every possible input is
 // known at compile time: its contribution goes into the bias of the layer

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package quant brings graphs to fixed point. Quantised models come in one
 // form: float operators between DequantizeLinear and QuantizeLinear (QDQ).
 // Float models get these nodes from calibration (Insert), imported ones bring

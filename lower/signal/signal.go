@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package signal finds the front ends of signal networks: Fourier transforms that are
 // written as products with constant matrices, on frames of a signal, and the powers of
 // their results. They become nncc.Spectrum, which is computed by an FFT.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stagepage draws the graph after every stage on one HTML page, side by side,
 // with what changed marked: index.html of --dump-ir.
 package stagepage

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package state is recurrent state: outputs that a run hands to the next one as
 // inputs. It finds them in a model, gives both ends one type, and runs graphs
 // step by step.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stream turns a network over a window of frames into one that is fed
 // a few new frames at a time and computes only what they change. What it gives
 // is what the network would give for the whole window, bit for bit.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package verify compares what a firmware gave with what its program gives in the
 // interpreter, the program with the model, and a rewritten model with the original.
 package verify

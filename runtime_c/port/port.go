@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package port embeds the C of the test harness: what runs around an emitted
 // model on a test machine. It is no part of the code a user ships.
 package port

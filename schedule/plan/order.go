@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package plan
 
 // Stats of Order, in bytes live at the busiest step, every storage rounded up

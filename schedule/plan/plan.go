@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package plan packs buffers with known live ranges into one arena (Place) and
 // finds the order of the steps of a program that needs the fewest live bytes
 // (Order).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package plan
 
 // Schedule orders the nodes and places their buffers. Orders with the fewest

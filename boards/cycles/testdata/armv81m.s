@@ -1,3 +1,4 @@
+@ SPDX-License-Identifier: Apache-2.0
 @ One instruction a line, behind the class that it belongs to: cortex-m55.
 .syntax unified
 .thumb

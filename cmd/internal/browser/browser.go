@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package browser drives a headless Chromium in tests of pages.
 package browser
 

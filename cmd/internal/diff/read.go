@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package diff compares what two compilations of models gave: figures, layers and
 // kernels, and limits of how much they may have grown.
 package diff

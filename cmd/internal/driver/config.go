@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package driver is the way from a model file to firmware, reports and
 // verdicts: what the verbs of the command line share.
 package driver

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package eval measures how accurate a model and its program are on labelled data:
 // labels, the choice of the class scores, rates of right answers, confusion,
 // signal-to-noise ratios. It is given tensors and runs nothing.

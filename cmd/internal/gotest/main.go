@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command gotest runs go test with its arguments and prints what go test
 // prints, and in the end a line for every reason for which tests were skipped:
 // a comparison that did not take place must not look like one that passed.

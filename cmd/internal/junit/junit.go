@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package junit writes results of checks as JUnit XML, which CI services show.
 // The format is that of Jenkins' schema without times: the same results give the
 // same bytes.

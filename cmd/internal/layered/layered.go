@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package layered places graphs without circles in layers, one below the other, so
 // that the longest path is a straight column and long edges run beside it: for
 // drawings of networks. The same graph gives the same coordinates everywhere.

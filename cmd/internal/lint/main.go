@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command lint runs revive with the rules of .revive.toml and holds its findings
 // against a baseline: how many of each rule a folder had when the rule came. More
 // is a failure; with -update, less is written down, so that the baseline only
-// gets shorter.
+// gets shorter. Before that it looks for sources without the line that says under
+// which terms they are; with -terms it writes them.
 //
-//	go run ./cmd/internal/lint [-update]
+//	go run ./cmd/internal/lint [-update] [-terms]
 package main
 
 import (
@@ -46,11 +49,20 @@ func (f *finding) key() key {
 
 func main() {
 	update := flag.Bool("update", false, "write a shorter baseline")
+	write := flag.Bool("terms", false, "write the SPDX lines that are missing, and nothing else")
 	flag.Parse()
-	if err := run(*update, os.Stdout); err != nil {
+	if err := checkTerms(".", *write, os.Stdout); err != nil || *write {
+		exit(err)
+	}
+	exit(run(*update, os.Stdout))
+}
+
+func exit(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "lint:", err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 func run(update bool, out io.Writer) error {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // release builds what `make release` publishes: static binaries for all targets in
 // archives, checksums, a bill of materials for each, and notes from the commits. The
 // same commit and version of Go give the same bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -131,7 +133,7 @@ func build(path, system, arch string, at commit) error {
 // commonFiles are in every archive.
 func commonFiles() ([]entry, error) {
 	var out []entry
-	for _, f := range []string{"LICENSE", "README.md"} {
+	for _, f := range []string{"LICENSE", "NOTICE", "README.md"} {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			return nil, fmt.Errorf("run it in the root of the repository: %w", err)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -151,7 +153,7 @@ func TestRelease(t *testing.T) {
 func unpack(t *testing.T, dir string, at commit) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "sha256sum -c "+sumsFile+" && tar xzf *.tar.gz && ./nncc-*/nncc version && "+
-		"ls nncc-*/nncc.1 nncc-*/completion/nncc.fish nncc-*/LICENSE nncc-*/THIRD_PARTY_LICENSES")
+		"ls nncc-*/nncc.1 nncc-*/completion/nncc.fish nncc-*/LICENSE nncc-*/NOTICE nncc-*/THIRD_PARTY_LICENSES")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "commit "+at.hash) ||
 		!strings.Contains(string(out), at.date.Format(time.RFC3339)) {

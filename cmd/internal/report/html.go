@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package report
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
 // File is the report by which nncc knows a folder of its own again, HTMLFile the page of the report for people.
@@ -69,7 +72,7 @@ func write(name string, view any) []byte {
 	if err := pageTemplates().ExecuteTemplate(&b, name, view); err != nil {
 		panic(bug.Errorf("%s: %w", name, err))
 	}
-	return b.Bytes()
+	return spdx.Stamp(name, b.Bytes(), spdx.Emitted)
 }
 
 // page is what report.html prints.

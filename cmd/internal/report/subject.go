@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package report is what users read of a compilation or a verification: report.json
 // and report.html, the tables of explain, verify and profile, and their JSON.
 package report

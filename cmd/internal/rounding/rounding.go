@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rounding finds out how an installed CMSIS-NN requantises: nothing but its
 // results shows that.
 package rounding

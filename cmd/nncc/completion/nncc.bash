@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of nncc for bash: source <(nncc completion bash)
 _nncc() {
 	local line IFS=$'\n'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of nncc for fish: nncc completion fish | source
 function __nncc_complete
     set -l words (commandline -opc)

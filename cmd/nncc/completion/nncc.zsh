@@ -1,4 +1,5 @@
 #compdef nncc
+# SPDX-License-Identifier: Apache-2.0
 # Completion of nncc for zsh: source <(nncc completion zsh), or as _nncc in a folder of $fpath.
 _nncc() {
 	local line

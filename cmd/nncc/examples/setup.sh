@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Installs what "make demo" or "make test" needs and this machine lacks, with
 # apt, and says so. Does nothing where everything is there.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 "use strict";
 
 // A file system in memory, with the calls of Node's fs that Go's os package

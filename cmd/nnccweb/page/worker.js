@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 "use strict";
 
 // Runs nncc's command line, one command at a time, away from the page's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 "use strict";
 
 // A .zip of files [{path, bytes}], stored as they are: the same files give the same bytes.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package npztest reads stored cases of models for tests.
 package npztest
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package build adds the nodes that one node of an ONNX model becomes to a graph:
 // what upgrade, expand and importer have in common. It checks attributes, folds what
 // is known, keeps names apart, and takes the work from one budget.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package check says what is wrong with an ONNX model as far as it can be said
 // without computing shapes. It gives findings, all of them, in the order of the file.
 package check

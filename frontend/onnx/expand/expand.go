@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package expand writes operators as simpler ones: operators that ONNX defines by a
 // function, with the sizes at hand instead of computed; quantised operators as the
 // float operator between DequantizeLinear and QuantizeLinear; what ONNX Runtime's

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package exporter writes graphs as ONNX models: opset 13, or the oldest newer one
 // that expresses the graph.
 package exporter

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package functions gives operators their meaning by ONNX functions, which are expanded
 // where a model calls them: operators outside ONNX (a library of its own, and others in
 // ONNX's text syntax), and those inside that need no code.

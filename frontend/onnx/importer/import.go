@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package importer turns an ONNX model into a graph: names and scopes, functions
 // and control flow taken apart, inputs bound; upgrade and expand say what each node
 // becomes.

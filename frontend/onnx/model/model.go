@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model reads ONNX model files: the bytes, their external data, the
 // constants in them, and the bounds on what a file may ask for.
 //

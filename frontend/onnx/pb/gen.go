@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pb holds the protobuf messages of the ONNX format.
 //
 // onnx.pb.go is generated from onnx.proto and committed, so that building nncc

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Wire format of ONNX models as nncc reads and writes it.
 //
 // Message names, field names, field numbers and enum values are those of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema is the table of ONNX operator definitions: for every operator
 // and every version its inputs, outputs, attributes and type constraints.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package upgrade converts nodes of old opsets to the newest operators' form. The
 // facts are in ONNX's change log of operator versions.
 package upgrade

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package convert writes TensorFlow Lite models as ONNX models that compute the same:
 // quantised tensors as integers with QuantizeLinear and DequantizeLinear around what
 // computes on them, channels-last tensors as they are, with transpositions around

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fb holds the accessors of TensorFlow Lite's model format, and the verifier
 // that has to pass before they are used.
 //

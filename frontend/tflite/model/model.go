@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model reads TensorFlow Lite files: bytes to tensors and operators, checked.
 //
 // A model is untrusted input: nothing in a file that Parse accepts leads outside of it,

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package tflitetest writes TensorFlow Lite models for tests.
 package tflitetest
 

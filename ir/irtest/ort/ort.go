@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ort runs models in ONNX Runtime, for tests that want its opinion.
 package ort
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs models in ONNX Runtime for the tests: node ort.js JOBS.json, where
 // NODE_PATH names the folder of onnxruntime-node. A job has a model file and
 // input files of raw little-endian data; its outputs are written beside the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sharedata finds the test data that lie beside the repository and not
 // in it: reference models, calibration data, stored results. Every use of them
 // goes through this package (a test says so), so that they can be hidden, moved

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testenv is what tests may ask of their environment: which tools must
 // be there, whether to run in their long form, where peers and data are. Every
 // variable is a Knob; a test says that no other place reads one, and that the

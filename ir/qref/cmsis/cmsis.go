@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cmsis is what nncc knows about CMSIS-NN: which inner function a call
 // runs on which core, how much scratch it takes, what it asks of its operands,
 // what it reads behind their ends and what it gets wrong. The knowledge is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs CMSIS-NN calls that come in a binary stream, for the differential tests:
  * linked with nncc's portable kernels or with a real CMSIS-NN library.

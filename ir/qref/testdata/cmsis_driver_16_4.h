@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of cmsis_driver.c that calls the int16 and int4 kernels. */
 
 /* A blob as int64 array; an empty one is NULL. Blobs come from malloc. */

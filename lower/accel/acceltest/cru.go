@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package acceltest is an accelerator for tests, and the worked example of the
 // README in lower/accel: the CRU, a unit for convolutions and ReLU that exists
 // in no hardware. It is smaller than the MLA in every respect, and unlike it

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cmsisnn_test
 
 // refused16 are the refused layers of int16 and int4 (see refused). S stands for

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cmsisnn turns int8 and int16 operators into calls of the CMSIS-NN API: one row
 // a function, with the conditions under which it computes exactly what ir/op
 // defines. The same calls run on nncc's portable sources (runtime_c/src/cmsis_nn)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dsp holds the rows of nncc's own int8 kernels for cores without
 // Helium, with and without the DSP extension (runtime_c/src/dsp): weights are packed and input offsets folded at
 // compile time, requantisation is proven per channel. See README.md.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package helium holds the rows of nncc's own int8 kernels for cores with
 // Helium (runtime_c/src/helium): weights are packed in the order of their
 // loads, input offsets folded into the biases at compile time. See README.md.

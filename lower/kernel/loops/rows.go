@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package loops writes C functions for single nodes: loops with constant sizes
 // over elements of any type. It is the last resort of kernel choice, behind
 // the kernels of the libraries; see README.md.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pack does the compile-time arithmetic of kernels whose weights nncc
 // prepares: input offsets folded into biases, the accumulators that are
 // reachable, and requantisation in one multiplication, proven per channel. It

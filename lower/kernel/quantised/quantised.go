@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package quantised is what several families of kernels on quantised operands
 // ask of a node and read from it: conditions on operands and scales, windows in
 // two dimensions, products with constant weights, rows. It makes no calls; the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package reference holds the rows that turn operators into calls of nncc's own C
 // kernels (runtime_c/include/nncc): float32 for everything, int8 for what
 // CMSIS-NN lacks, data movement for any element size, and views without code.

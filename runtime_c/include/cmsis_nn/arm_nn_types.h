@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * Types of the CMSIS-NN API: struct and field names, field order and enum
  * values are those of CMSIS-NN revision 99f736a6, so that emitted code links

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * The CMSIS-NN functions that nncc's emitted code calls: same names, signatures
  * and results as CMSIS-NN revision 99f736a6, implemented portably in

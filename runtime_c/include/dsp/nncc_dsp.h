@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp.h: int8 kernels for cores with the DSP extension (Cortex-M4, M7, M33) and, as nncc_plain_*, inner functions
  * for cores without, results bit for bit those of CMSIS-NN.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium.h: int8 kernels for cores with Helium (M-profile vector extension). Results are those of CMSIS-NN and of
  * TensorFlow Lite, bit for bit: requantisation rounds twice. Every kernel also has a portable body with the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * mla_driver.h: the interface between a model's firmware and an MLA. A vendor's driver implements these functions for
  * the hardware; the sources that nncc ships implement them by a functional simulator, which executes segment files

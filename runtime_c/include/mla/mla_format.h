@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * mla_format.h: segment files (.lm), as nncc writes them and drivers read them. lower/accel/mla/lm/README.md describes
  * the same format with its reasons.

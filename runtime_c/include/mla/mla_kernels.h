@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. Those of int8 have the arithmetic
  * of CMSIS-NN and TensorFlow Lite: int32 sums that wrap, requantised by mult * 2^(shift - 31) with double rounding, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_element_f32.h: what expressions of one float32 element call, in kernels on whole tensors and in functions that
  * nncc writes into a model's source. Both give the same bits, because it is the same text, without contraction

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_element_int.h: functions of one quantised element, as the kernels on whole tensors compute them. The integer
  * counterpart of nncc_element_f32.h; values are the stored integers.

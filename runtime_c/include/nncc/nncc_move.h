@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_move.h: data movement. Kernels do not interpret elements: `elem` is the element size, 1, 2, 4 or 8 bytes, and
  * buffers are aligned to it. Strides and offsets count elements unless a name says bytes.

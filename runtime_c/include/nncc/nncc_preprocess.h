@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_preprocess.h: what cameras and microphones give as inputs of a model, in integers. ir/preprocess of nncc defines
  * every number: files on a host, calibration and these kernels give the same tensor, bit for bit.

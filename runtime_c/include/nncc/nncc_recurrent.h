@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_recurrent.h: LSTM and GRU on quantised values, one direction: data and hidden state int8 or int16, weights int8,
  * state int16.

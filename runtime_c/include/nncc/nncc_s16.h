@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_s16.h: int16 kernels for operators that CMSIS-NN lacks, and the changes between int8 and int16.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_s8.h: int8 kernels for operators that CMSIS-NN lacks, and conversions between float and integer tensors.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Runs a model over the cases of cases.bin and writes results.bin.
  *
  * Both files are sequences of little-endian 32-bit words and bytes; see

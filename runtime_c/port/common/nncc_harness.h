@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The contract between a model and the program that tests it.
  *
  * harness/model_glue.c describes the model in nncc_model; harness_main.c feeds

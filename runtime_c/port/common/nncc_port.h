@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* What the harness needs from the machine it runs on: files, a counter of
  * instructions, a look at the stack. Implemented by cortex_m/ and host/. */
 #ifndef NNCC_PORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Counts instructions with SysTick. Under QEMU's -icount every instruction
  * takes the same virtual time, so ticks are instructions times a constant,
  * which boards/run knows. */

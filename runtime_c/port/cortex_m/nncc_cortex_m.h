@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Registers and linker symbols that the files of this folder share. Register
  * names and addresses: Arm Architecture Reference Manuals, v6-M to v8.1-M. */
 #ifndef NNCC_CORTEX_M_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Files, console and exit through semihosting: the debugger, here QEMU, does
  * the work. Operation numbers: Arm, Semihosting for AArch32 and AArch64. */
 #include "nncc_cortex_m.h"

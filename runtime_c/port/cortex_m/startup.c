@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* From reset to nncc_harness_main, and what happens when the processor traps.
  *
  * The program runs in thread mode on the process stack, exceptions on the main

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The harness on a computer: files through stdio, no counting, no stack. */
 #include "nncc_harness.h"
 #include "nncc_port.h"

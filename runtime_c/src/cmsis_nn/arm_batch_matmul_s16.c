@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis_s16.h"
 
 static int64_t dot_s16(const int16_t *a, const int16_t *b, int32_t len)

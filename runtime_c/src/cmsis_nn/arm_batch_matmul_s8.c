@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis_fc_s8.h"
 
 /* A matrix times another one, transposed. A single column is taken for the row, the rows for columns: four at a time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis_s16.h"
 
 /* The output of channel c from its sum of products, by either kind of bias. */

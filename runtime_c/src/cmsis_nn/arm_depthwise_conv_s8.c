@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis_window.h"
 
 /* One channel with one filter: the rest of a row, and channel multipliers. */

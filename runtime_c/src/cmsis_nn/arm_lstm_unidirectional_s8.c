@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* LSTM, one hidden unit at a time: the four gates of a unit are computed
  * together, so temp1 and temp2 of the context are not used. */
 #include "nncc_cmsis.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis.h"
 
 /* 65536 * sigmoid(i / 24), adjusted for the interpolation. */

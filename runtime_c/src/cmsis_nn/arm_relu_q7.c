@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis.h"
 
 void arm_relu_q7(int8_t *data, uint16_t size)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis_softmax.h"
 
 /* The value at v of straight lines between 513 points, 128 inputs apart. */

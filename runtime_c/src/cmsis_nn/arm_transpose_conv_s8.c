@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Transposed convolution, gathered per output pixel: only the kernel taps that
  * meet an input element are visited, and no partial sums are kept. */
 #include "nncc_cmsis.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Row sums of a filter times the input offset, plus the bias: what the MVE
  * kernels of CMSIS-NN expect in ctx of a fully connected layer. */
 #include "nncc_cmsis.h"

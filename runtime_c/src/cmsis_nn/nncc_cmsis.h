@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * Shared by the portable CMSIS-NN kernels; not part of any interface.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Walk over two NHWC tensors that broadcast their dimensions of size 1. */
 #ifndef NNCC_CMSIS_BROADCAST_H
 #define NNCC_CMSIS_BROADCAST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The one loop behind the four concatenations. */
 #ifndef NNCC_CMSIS_CONCAT_H
 #define NNCC_CMSIS_CONCAT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The inner loop of convolutions and fully connected layers. */
 #include "nncc_cmsis.h"
 #include "nncc_simd32.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The inner loop of int16 convolutions and fully connected layers. */
 #include "nncc_cmsis_s16.h"
 

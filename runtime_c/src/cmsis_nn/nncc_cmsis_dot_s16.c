@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The inner loop of the int16 depthwise convolution. */
 #include "nncc_cmsis_s16.h"
 

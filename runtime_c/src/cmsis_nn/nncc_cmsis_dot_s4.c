@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The inner loop of convolutions and fully connected layers with int4 filters. */
 #include "nncc_cmsis_s4.h"
 

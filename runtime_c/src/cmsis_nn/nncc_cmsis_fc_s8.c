@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_cmsis_fc_s8.h"
 
 void nncc_cmsis_fc_s8(const cmsis_nn_fc_params *params, const int32_t *multiplier, const int32_t *shift,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The matrix product behind the fully connected layers and arm_batch_matmul_s8. */
 #ifndef NNCC_CMSIS_FC_S8_H
 #define NNCC_CMSIS_FC_S8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The largest of four int8 channels at once. */
 #ifndef NNCC_CMSIS_MAX4_H
 #define NNCC_CMSIS_MAX4_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Shared by the portable int16 kernels of the CMSIS-NN family: int16 data with
  * zero point 0, int8 filters, exact sums in 64 bits. */
 #ifndef NNCC_CMSIS_S16_H

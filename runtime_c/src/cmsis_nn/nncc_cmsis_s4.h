@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Shared by the portable kernels with int4 filters. */
 #ifndef NNCC_CMSIS_S4_H
 #define NNCC_CMSIS_S4_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* Fixed-point exponential and reciprocal of the softmax kernels (gemmlowp's
  * polynomials, as CMSIS-NN uses them). */
 #ifndef NNCC_CMSIS_SOFTMAX_H

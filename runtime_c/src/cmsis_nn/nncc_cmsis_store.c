@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The end of convolutions and fully connected layers. */
 #include "nncc_cmsis.h"
 

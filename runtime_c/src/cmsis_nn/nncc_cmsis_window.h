@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* The kernel window of the depthwise convolution. */
 #ifndef NNCC_CMSIS_WINDOW_H
 #define NNCC_CMSIS_WINDOW_H

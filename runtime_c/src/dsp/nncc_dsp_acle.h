@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_acle.h: the DSP extension by intrinsics, and the matrix products with them. GCC 12 has no pattern for PKHBT
  * and SMMLAR and no rotation in SXTB16: an instruction more each.

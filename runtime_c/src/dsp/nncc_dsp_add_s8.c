@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_add_s8: one table look-up an operand, one multiplication a sum. Four outputs are 2 words of inputs, 8 words
  * of tables and 1 word stored in about 43 instructions.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_avg_pool_sliding_s8: sums of columns in 16 bits, then sums and means of four at a time.
  */

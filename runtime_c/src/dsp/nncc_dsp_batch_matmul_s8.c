@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_batch_matmul_s8: a right matrix is packed as wide weights, its zero point taken off, its rows and columns in
  * whichever order; then the product is a fully connected layer. About 7 instructions a byte to pack.

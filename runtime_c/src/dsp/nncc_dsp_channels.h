@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_channels.h: one or two pixels and all output channels. */
 #ifndef NNCC_DSP_CHANNELS_H
 #define NNCC_DSP_CHANNELS_H

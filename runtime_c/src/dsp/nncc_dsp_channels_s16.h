@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_channels_s16.h: four pixels of int16 and all output channels. */
 #ifndef NNCC_DSP_CHANNELS_S16_H
 #define NNCC_DSP_CHANNELS_S16_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp_residual.h"
 
 void nncc_dsp_convolve_1x1_add_s8(const nncc_dsp_fully_connected_params *p, nncc_dsp_widen_fn *widen,

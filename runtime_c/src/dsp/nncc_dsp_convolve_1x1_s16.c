@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp_channels_s16.h"
 
 void nncc_dsp_convolve_1x1_s16(const nncc_dsp_fully_connected16_params *p, nncc_dsp_matmul16_fn *mat, const int8_t *x,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_convolve_3x3_add_s8: 3x3 windows, the results of two tiles added to something. */
 #include <string.h>
 

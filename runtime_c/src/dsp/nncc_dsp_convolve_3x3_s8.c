@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_convolve_3x3_s8: 3x3 windows, two tiles of 2x2 outputs at a time. */
 #include "nncc_dsp_core.h"
 

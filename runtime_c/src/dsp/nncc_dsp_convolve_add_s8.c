@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_convolve_add_s8: a convolution that is added to something, some rows at a time: rows of the output from the
  * middle of an image are a convolution with less padding above, which may be negative.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_convolve_s16: the windows of four output pixels side by side, multiplied by all output channels.
  *

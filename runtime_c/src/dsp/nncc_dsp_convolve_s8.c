@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_convolve_s8: the windows of two output pixels are widened side by side and multiplied by all output
  * channels.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_convolve_tiles_s8: two tiles of 2x2 outputs beside each other by Winograd's F(2x2, 3x3), exact in integers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly. */
 #ifndef NNCC_DSP_CORE_H
 #define NNCC_DSP_CORE_H

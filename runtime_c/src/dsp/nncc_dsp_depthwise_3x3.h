@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_3x3.h: what the inner functions of the 3x3 depthwise kernel share. Inputs are 256 times as large
  * and weights shifted so that the scaled output lies in the upper half of a word: an output is SMMLA and SSAT. With

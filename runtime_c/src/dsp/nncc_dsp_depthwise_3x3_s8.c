@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_3x3_s8: two rows of inputs become words of both, 256 times as large, four channels at a time,
  * once; the kernels of output rows take them from there. Padding is written into the words. A column of two rows and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_3x3_stride1.h: two rows of a 3x3 depthwise convolution with stride 1, one channel after the other.
  *

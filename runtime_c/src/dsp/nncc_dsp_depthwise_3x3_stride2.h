@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_3x3_stride2.h: a row of a 3x3 depthwise convolution with stride 2, one channel after the other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_line_s8: windows of one row. Four channels at a time, a row becomes quads of two neighbours in a
  * window. Outputs whose window begins with the second one of a quad have weights of their own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_pairs.h: what the depthwise kernels share that read quads: the words of two inputs of four
  * channels, 256 times as large, so that SMLAD adds two products of a channel. nncc_dsp_depthwise_pairs*_s8 multiplies

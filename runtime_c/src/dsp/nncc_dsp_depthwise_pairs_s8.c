@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_pairs_s8: four channels at a time, the rows under some rows of outputs become quads of two rows,
  * [pair of rows][column], which the rows of outputs share.

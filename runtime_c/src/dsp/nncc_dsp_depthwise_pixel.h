@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_depthwise_pixel.h: one pixel of a depthwise layer, four channels at a time, tap by tap, in assembly for
  * Thumb-2. */
 #ifndef NNCC_DSP_DEPTHWISE_PIXEL_H

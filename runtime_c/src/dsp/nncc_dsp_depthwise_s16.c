@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp_core.h"
 
 /* The taps of a window inside the image, and the way from one to the next, in bytes. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_s8: pixel by pixel, the taps by their offsets from the window. Taps in the padding are those of a
  * constant pixel. Where input channels have several outputs, the first ones of all are computed, then the second ones.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_window.h: the body of nncc_dsp_depthwise_window*_s8: two rows of outputs of a channel, two columns
  * at a time, whose windows have their inputs in common. An including file defines NNCC_WINDOW_RELU, 1 where negative

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_window_s8: four channels at a time, the rows under two rows of outputs become words of two rows in
  * the order [channel][column][pair]: the window of an output is a run of words. A column of two rows and four channels

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_dots.h: what kernels for few output channels share. Channels come in pairs, the last one of an odd number by
  * itself: four words each, the start of its sum and its scale {m, c, s}, then their weights.

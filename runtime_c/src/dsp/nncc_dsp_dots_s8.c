@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_dots_s8: two rows of inputs times two channels, four inputs a turn: 18 instructions for 16 products, 13 for
  * 8 of a single channel, 8 for 4 of a single row, too. Weights of a pair of channels are words for four inputs in turn,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp_core.h"
 
 /* All channels of a row, the ones that are no multiple of four first. */

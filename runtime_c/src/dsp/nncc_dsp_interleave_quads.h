@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_interleave_quads.h: quads of inputs for the depthwise kernels, four words (a, b) of the channels of two
  * pixels, 256 times as large. A quad costs 12 instructions: 2 loads and one STM of 4 words.

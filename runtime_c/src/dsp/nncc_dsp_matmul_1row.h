@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_matmul_1row.h: one pixel times packed weights, four output channels at a time, in assembly. Four sums, four
  * words of inputs and four of weights; the loop holds 32 inputs and is entered where the first round is short.

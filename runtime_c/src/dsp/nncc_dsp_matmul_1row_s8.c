@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_matmul_1row_s8: one pixel times narrow weights. 8 inputs are 3 LDM, 8 SXTB16 and 16 SMLAD for 32 MACs: per
  * MAC 0.38 words loaded by 0.09 instructions, 0.5 MACs, 0.25 others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_matmul_1row_w16_s8: one pixel times wide weights. 8 inputs are 5 LDM and 16 SMLAD for 32 MACs: per MAC 0.63
  * words loaded by 0.16 instructions, 0.5 MACs, no others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_matmul_1row_w4_s8: one pixel times weights of 4 bits, four of them in half a word. 8 inputs are 2 LDM, 12
  * masks and 16 SMLAD for 32 MACs: per MAC 0.25 words loaded by 0.06 instructions, 0.5 MACs, 0.38 others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_matmul_2rows.h: two pixels times packed weights, four output channels at a time, in assembly.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_matmul_s16.h: the requantisation of the products of int16 and weights of 8 bits, and their C.
  */

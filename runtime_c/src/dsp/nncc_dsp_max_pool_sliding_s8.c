@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_max_pool_sliding_s8: maxima of columns, then of four rows of them at a time. */
 #include "nncc_dsp_sliding.h"
 

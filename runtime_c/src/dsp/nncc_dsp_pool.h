@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_pool.h: the windows of a pooling kernel. */
 #ifndef NNCC_DSP_POOL_H
 #define NNCC_DSP_POOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_recurrent.h: the products of LSTM and GRU with the DSP extension. Inputs are widened once a step for all
  * units; four units at a time are 0.87 instructions a MAC (int16: 1.17) and 43 for the four sums. Weights of int8 are

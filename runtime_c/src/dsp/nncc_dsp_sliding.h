@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_sliding.h: windows that slide over rows. What a column of a window gives is computed once for all windows
  * that it is in, strip by strip of a row of outputs.

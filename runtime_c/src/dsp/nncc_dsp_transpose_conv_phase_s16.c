@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp.h"
 
 void nncc_dsp_transpose_conv_phase_s16(const nncc_dsp_phase16_params *p, nncc_dsp_matmul16_fn *mat, const int8_t *x,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp.h"
 
 void nncc_dsp_transpose_conv_phase_s8(const nncc_dsp_phase_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat,

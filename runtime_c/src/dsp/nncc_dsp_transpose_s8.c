@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_transpose_s8: blocks of four rows and four columns in registers (4 words loaded, 4 stored, 12 packing
  * instructions); what remains, and everything without the DSP extension, by strides.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_widen_2rows_s8: bytes of two pixels side by side as int16. Eight values are 2 LDR, 4 SXTB16 and one STM of 4
  * words.

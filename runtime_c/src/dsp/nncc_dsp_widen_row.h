@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dsp_widen_row.h: bytes as pairs of int16. */
 #ifndef NNCC_DSP_WIDEN_ROW_H
 #define NNCC_DSP_WIDEN_ROW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_plain_core.h: requantisation in assembly for cores without the DSP extension: NNCC_PLAIN_* for Thumb-2,
  * NNCC_THUMB1_* for Thumb-1.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_plain_depthwise_pixel_s8: one pixel of a depthwise layer without the DSP extension.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_plain_dots.h: products of rows of bytes where there is no DSP extension. */
 #ifndef NNCC_PLAIN_DOTS_H
 #define NNCC_PLAIN_DOTS_H

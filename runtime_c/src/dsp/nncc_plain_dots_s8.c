@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_plain_dots_s8: two rows of inputs times two channels, four loads for four products; where there are two of one
  * only, or registers are few, two by one.

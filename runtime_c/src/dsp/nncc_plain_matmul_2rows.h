@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_plain_matmul_2rows.h: two pixels by four channels without the DSP extension.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp_core.h"
 
 int32_t *nncc_plain_widen_2rows_s8(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)

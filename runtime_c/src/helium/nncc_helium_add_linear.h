@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_add_linear.h: the loop of nncc_helium_add_linear*_s8. An including file defines NNCC_SUM as one of the
  * three forms.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_avg_pool.h: the portable body of the average pools. */
 #ifndef NNCC_HELIUM_AVG_POOL_H
 #define NNCC_HELIUM_AVG_POOL_H

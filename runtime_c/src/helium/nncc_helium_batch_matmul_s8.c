@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_batch_matmul_s8: a right matrix becomes records of four columns, its rows and columns in whichever order;
  * so does a left one whose rows are not vectors of 16 neighbours. Two rows times a record at a time: per vector of both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_copy.h: copies and fills of any number of bytes; the last vector is predicated, so nothing beyond is
  * touched. */
 #ifndef NNCC_HELIUM_COPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_core.h: what the Helium kernels share: when the vector bodies are compiled, and the requantisation.
  *

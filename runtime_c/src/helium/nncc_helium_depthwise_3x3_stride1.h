@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise_3x3_stride1*_s8. Four rows of 16 channels are
  * brought into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]:

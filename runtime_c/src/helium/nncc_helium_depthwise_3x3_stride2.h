@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise_3x3_stride2*_s8: pixel by pixel, 16 channels
  * at a time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_depthwise_window.h: the body of nncc_helium_depthwise_window_k1_s8 and its like: windows of four
  * neighbouring outputs of a channel, each n vectors in scratch. An including file defines NNCC_WINDOW_VECTORS (1 to 4),

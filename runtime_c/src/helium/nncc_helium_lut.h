@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_lut.h: results that go through a table before they leave. */
 #ifndef NNCC_HELIUM_LUT_H
 #define NNCC_HELIUM_LUT_H

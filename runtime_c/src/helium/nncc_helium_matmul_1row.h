@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_matmul_1row.h: walks over records and rows for the kernels nncc_helium_matmul_*: an including file
  * defines nncc_dot_pairs, which computes pairs of rows with the 4 channels of one record.

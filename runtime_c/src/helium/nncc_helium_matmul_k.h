@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_matmul_k.h: the body of nncc_helium_matmul_k<n>*_s8: 2 rows x 4 channels, a row of n vectors unrolled. An
  * including file defines NNCC_DOT_VECTORS (1 to 9), NNCC_DOT_ROUND (NNCC_ROUND_ALL or, for act_min >= zero,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium_lut.h"
 
 /* Bytes of results that are still at hand when they are looked up, and the least number of rows. */

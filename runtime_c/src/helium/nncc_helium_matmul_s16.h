@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_matmul_s16.h: the bodies of nncc_helium_matmul_*_s16. A file that defines NNCC_DOT_VECTORS (1 to 9) has
  * pairs of rows of so many vectors, unrolled; one that defines NNCC_DOT_BY (3 to 5) has a loop over so many, of which a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_matmul_unroll.h: the body of nncc_helium_matmul_unroll<n>*_s8: 2 rows x 4 channels, a loop over n vectors
  * of a row at a time. An including file defines NNCC_DOT_BY (3 to 5) and NNCC_RECORD_W4; a row has at least twice as

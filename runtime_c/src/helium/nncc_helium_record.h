@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_record.h: the size of a record of packed weights (nncc_helium.h), and the portable use of one. A file
  * that defines NNCC_RECORD_W4 as 1 has records of weights of 4 bits.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_residual.h: results that wait for their addition. */
 #ifndef NNCC_HELIUM_RESIDUAL_H
 #define NNCC_HELIUM_RESIDUAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium.h"
 
 void nncc_helium_transpose_conv_phase_s8(const nncc_helium_phase_params *p, const int8_t *x, const int8_t *packed,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_window.h: the windows of a pooling operator, cut to the image. An including file defines
  * nncc_pool_window. */
 #ifndef NNCC_HELIUM_WINDOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_helium_windows.h: the portable body of nncc_helium_depthwise_window*_s8. */
 #ifndef NNCC_HELIUM_WINDOWS_H
 #define NNCC_HELIUM_WINDOWS_H

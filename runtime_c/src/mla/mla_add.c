@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "mla_kernels.h"
 #include "nncc_bcast_s8.h"
 #include "nncc_requant.h"

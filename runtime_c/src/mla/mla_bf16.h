@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_bf16.h: bfloat16, the upper half of a float. */
 #ifndef MLA_BF16_H
 #define MLA_BF16_H

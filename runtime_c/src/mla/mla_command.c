@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_command: parameters and operands of commands, checked. */
 #include "mla_command.h"
 

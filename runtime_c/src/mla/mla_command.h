@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * mla_command.h: a command of a segment file on its way through the simulator.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "mla_bf16.h"
 #include "mla_kernels.h"
 #include "nncc_window.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_crc32: CRC-32 with the reflected polynomial 0xedb88320, four bits at a time. */
 #include "mla_crc32.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_crc32.h: CRC-32 as in zlib (mla_crc32.c). */
 #ifndef MLA_CRC32_H
 #define MLA_CRC32_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_do_axis: pools, reductions, normalisations, softmax and resampling. */
 #include "mla_command.h"
 #include "nncc_s8.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_do_float: the operations of bfloat16, and conversions between number formats. */
 #include "mla_command.h"
 #include "mla_kernels.h"

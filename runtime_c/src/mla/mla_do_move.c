@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_do_move: data movement. */
 #include "mla_command.h"
 #include "nncc_move.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_dot4: four dot products of one input. A function of its own, since the loop needs every register. */
 #include "mla_dot4.h"
 

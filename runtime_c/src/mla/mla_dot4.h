@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_dot4.h: the inner loop of the convolutions (mla_dot4.c). */
 #ifndef MLA_DOT4_H
 #define MLA_DOT4_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_driver: the driver interface, implemented by a functional simulator on the host's core. */
 #include "mla_driver.h"
 #include "mla_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_file: header, sections, tensors and command stream of a segment file. */
 #include "mla_file.h"
 #include "mla_crc32.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_file.h: reading and checking segment files (mla_file.c). */
 #ifndef MLA_FILE_H
 #define MLA_FILE_H

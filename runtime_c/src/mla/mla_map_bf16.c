@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_map_bf16: element-wise operations of bfloat16. */
 #include "mla_bf16.h"
 #include "mla_kernels.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_run_segment: one run of a segment through the driver interface alone, so that it serves any driver. */
 #include "mla_driver.h"
 

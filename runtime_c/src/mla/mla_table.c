@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* mla_table: what the operations look like, by opcode. */
 #include "mla_command.h"
 

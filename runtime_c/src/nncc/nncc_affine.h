@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_affine.h: applying a proven linear function. */
 #ifndef NNCC_AFFINE_H
 #define NNCC_AFFINE_H

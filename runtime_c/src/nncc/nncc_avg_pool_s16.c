@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_avg_pool_s16: four channels in a load and a sum with Helium, two in a load and two sums elsewhere. */
 #include "nncc_wide_pool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_bcast: odometer over the outer dimensions of a broadcast. */
 #include "nncc_bcast.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_bcast.h: walking two broadcast operands side by side (nncc_bcast.c). */
 #ifndef NNCC_BCAST_H
 #define NNCC_BCAST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_bcast_s8.h: the loop of the int8 kernels with two inputs. */
 #ifndef NNCC_BCAST_S8_H
 #define NNCC_BCAST_S8_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_binary.h: the functions of nncc_binary_s8 and nncc_binary_s16. */
 #ifndef NNCC_BINARY_H
 #define NNCC_BINARY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_channel_lines_s8: four channels of a pixel in 10 instructions with Helium, 15 with two lines; where a channel's
  * elements are neighbours, 8 and 12. An element takes 7 to 11 on cores with MLA and SSAT.

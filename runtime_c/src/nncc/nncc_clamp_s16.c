@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_wide.h"
 
 void nncc_clamp_s16(const nncc_clamp_s16_params *p, const int16_t *x, int16_t *y)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_columns.h: sums of bytes, the inner loops of means. */
 #ifndef NNCC_COLUMNS_H
 #define NNCC_COLUMNS_H

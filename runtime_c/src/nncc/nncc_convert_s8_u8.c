@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_s8.h"
 
 void nncc_convert_s8_u8(const nncc_count_params *p, const void *x, void *y)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_copy.h: copies and fills of bytes, inline: memcpy and memset of libraries are slow for short rows. */
 #ifndef NNCC_COPY_H
 #define NNCC_COPY_H

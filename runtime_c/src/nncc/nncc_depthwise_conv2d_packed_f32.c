@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_f32_channels.h"
 
 /* How the taps of two spans lie. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_bcast_s8.h"
 
 /* a - a_zero = d divided by the number that reciprocal r encodes, ties away from zero. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dot_f32: dot products of one vector with one or four rows. */
 #include "nncc_fp.h"
 

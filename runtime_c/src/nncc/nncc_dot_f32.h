@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_dot_f32.h: the inner loop of the float32 convolutions and matrix products (nncc_dot_f32.c). */
 #ifndef NNCC_DOT_F32_H
 #define NNCC_DOT_F32_H

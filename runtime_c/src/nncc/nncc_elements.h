@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_elements.h: the walk shared by GatherElements and ScatterElements. */
 #ifndef NNCC_ELEMENTS_H
 #define NNCC_ELEMENTS_H

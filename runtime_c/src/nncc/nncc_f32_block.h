@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_block.h: the inner functions of the packed float32 products: 8 output channels of a pixel, 4 of up to
  * NNCC_F32_PIXELS. Instructions of the inner loops: Helium 10 for 16 products (8 channels), 12 for 24 (4 of 3 pixels);

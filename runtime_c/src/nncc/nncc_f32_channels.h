@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_channels.h: the inner function of the packed float32 depthwise products: 8 channels of up to
  * NNCC_F32_PIXELS pixels, or up to 4 of one.

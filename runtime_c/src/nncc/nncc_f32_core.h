@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_core.h: which bodies float32 products have: NNCC_F32_MVE, assembly for Helium, NNCC_F32_FPU, for other cores
  * that multiply and add floats in an instruction, or C.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_job.h: what packed float32 kernels tell their inner functions, and how these store results. With
  * nncc_f32_block.h and nncc_f32_channels.h: every sum begins at the bias and takes its products one after the other by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_matmul.h: the inner functions of products of two float32 matrices that are both computed at run time: 8
  * columns of up to NNCC_F32_ROWS rows. Rows of the left one and of the right one are runs of memory. Sums are fused, in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_f32_pixels.h: the output pixels of float32 windows, by blocks that see the same taps. */
 #ifndef NNCC_F32_PIXELS_H
 #define NNCC_F32_PIXELS_H

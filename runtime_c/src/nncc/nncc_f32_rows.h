@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_rows.h: float32 functions of rows, element by element. Instructions a value: sums, differences, products
  * 1.25 with Helium, 1.6 with an FPU; maxima 2 and 6.6; sums of four weighted rows 2.5 and 4.9.

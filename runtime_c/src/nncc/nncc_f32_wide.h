@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_wide.h: packed float32 products of records of 8 output channels, one after the other, of NNCC_F32_PIXELS
  * pixels. Instructions of the inner loops: Helium 19 for 48 products; FPU 72 for 64. A record takes about 55 and 30

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * Complex numbers and the transforms of 2 to 5 of them, products and sums rounded one by one: what the passes of
  * nncc_fft_f32 consist of.

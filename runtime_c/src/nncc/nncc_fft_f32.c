@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_fft_f32: Stockham's passes of radix 4, 2, 3 and 5, then the split into the spectrum of a real signal. Products
  * and sums are rounded one by one. A pass of m groups and stride s computes from x[q + s*(p + k*m)], k < radix,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_fft_f32.h: the transform of one frame, as ir/qref (own_fft.go) defines it. */
 #ifndef NNCC_FFT_F32_H
 #define NNCC_FFT_F32_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * The passes of nncc_fft_f32 with Helium, two complex numbers in a vector, the same bits: for cores with MVE in float.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_fft_s32: Stockham's passes of radix 4, 2, 3 and 5 on 32-bit integers with factors of 16 bits, then the split
  * into the spectrum of a real signal. The order of numbers and factors is that of nncc_fft_f32.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_fft_s32.h: the transform of one frame in fixed point, as ir/qref (own_fft_fixed.go) defines it. */
 #ifndef NNCC_FFT_S32_H
 #define NNCC_FFT_S32_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_fully_connected_f32: y = clamp(x * w^T + b). */
 #include "nncc_fp.h"
 

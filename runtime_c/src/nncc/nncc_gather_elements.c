@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_elements.h"
 
 nncc_status nncc_gather_elements(const nncc_gather_elements_params *p, const void *x, const void *indices, void *y)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_group_norm_s8: four channels at a time, down all pixels: once for the sums, once for the results. A single
  * channel counts as four, which are its every fourth value.

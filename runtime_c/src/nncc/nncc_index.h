@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_index.h: reading run-time index tensors. */
 #ifndef NNCC_INDEX_H
 #define NNCC_INDEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_interpolated_lut_s16: eight elements in 11 instructions with Helium, whose VQRDMULH has the rounding. */
 #include "nncc_element_int.h"
 #include "nncc_wide.h"

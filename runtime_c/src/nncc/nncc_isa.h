@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_isa.h: which bodies of kernels are compiled. Instructions of Helium and of the DSP extension come from inline
  * assembly or, for compilers without GNU assembly and with -DNNCC_NO_ASM, from intrinsics (arm_mve.h, arm_acle.h).

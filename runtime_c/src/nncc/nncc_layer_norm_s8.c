@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_layer_norm_s8: two passes over a row, one for the sums. With Helium the second is 11 instructions for 4 values,
  * with the DSP extension 25.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_lines_s16: eight elements in 26 instructions with Helium, in 15 where there is one line. */
 #include "nncc_wide.h"
 

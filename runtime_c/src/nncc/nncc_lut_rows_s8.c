@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_s8.h"
 
 void nncc_lut_rows_s8(const nncc_table_rows_params *p, const void *x, const void *table, void *y)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_max_pool_s16: eight channels an instruction and a load with Helium, two in a load and two with SSUB16 and SEL.
  */
 #include "nncc_wide_pool.h"

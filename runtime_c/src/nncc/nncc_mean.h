@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_mean.h: from an exact integer sum to a quantised sum, mean or weighted mean. */
 #ifndef NNCC_MEAN_H
 #define NNCC_MEAN_H

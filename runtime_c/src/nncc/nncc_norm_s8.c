@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_norm_s8: sums, reciprocal square root and scale of int8 normalisation. */
 #include "nncc_norm_s8.h"
 

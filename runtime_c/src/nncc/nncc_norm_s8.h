@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_norm_s8.h: statistics of int8 normalisation in fixed point (nncc_norm_s8.c). */
 #ifndef NNCC_NORM_S8_H
 #define NNCC_NORM_S8_H

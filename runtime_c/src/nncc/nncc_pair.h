@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair.h: what the functions of two int8 rows share. */
 #ifndef NNCC_PAIR_H
 #define NNCC_PAIR_H

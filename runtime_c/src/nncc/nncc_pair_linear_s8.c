@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair_linear_s8: four elements in 9 instructions with Helium, 8 an element with a multiply-accumulate. */
 #include "nncc_pair.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair_mul_s16: eight elements in 17 instructions with Helium, 11 an element with SMMLAR. */
 #include "nncc_wide.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_pair_mul_s8: eight elements in 19 instructions with Helium where products with their fractions may saturate at
  * 16 bits, four in 14 elsewhere; 11 an element with SMMULR.

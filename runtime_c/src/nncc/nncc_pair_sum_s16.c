@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair_sum_s16: eight elements in 29 instructions with Helium, 17 an element with SMMLAR. */
 #include "nncc_wide.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_piecewise_linear.h: applying a proven function of two straight lines. */
 #ifndef NNCC_PIECEWISE_LINEAR_H
 #define NNCC_PIECEWISE_LINEAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pool_count.h: the divisor of average pooling. */
 #ifndef NNCC_POOL_COUNT_H
 #define NNCC_POOL_COUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_reciprocal.h: the reciprocal of gemmlowp's softmax. */
 #ifndef NNCC_RECIPROCAL_H
 #define NNCC_RECIPROCAL_H

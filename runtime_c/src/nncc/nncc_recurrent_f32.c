@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_recurrent_f32: gates and activations of recurrent layers. */
 #include "nncc_fp.h"
 

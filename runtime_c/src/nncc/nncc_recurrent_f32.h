@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_recurrent_f32.h: what LSTM, GRU and RNN share (nncc_recurrent_f32.c). */
 #ifndef NNCC_RECURRENT_F32_H
 #define NNCC_RECURRENT_F32_H

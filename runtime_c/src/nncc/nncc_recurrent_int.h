@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_recurrent_int.h: what LSTM and GRU on quantised values share whatever their element is. */
 #ifndef NNCC_RECURRENT_INT_H
 #define NNCC_RECURRENT_INT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_requant.h: TFLite's requantisation, as CMSIS-NN computes it with double rounding; sums wrap modulo 2^32. */
 #ifndef NNCC_REQUANT_H
 #define NNCC_REQUANT_H

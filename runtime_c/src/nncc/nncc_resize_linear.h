@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_linear.h: the loops of bilinear kernels over rows and columns. */
 #ifndef NNCC_RESIZE_LINEAR_H
 #define NNCC_RESIZE_LINEAR_H

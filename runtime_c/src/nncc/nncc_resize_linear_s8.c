@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_resize_linear_s8: eight values in 8 instructions with Helium; elsewhere four values are two words of two 16-bit
  * numbers, which one multiplication takes together: bytes are made unsigned, so that nothing is carried between them.

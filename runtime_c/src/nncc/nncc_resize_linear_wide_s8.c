@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_linear_wide_s8: four values in 11 instructions with Helium, 8 a value with SMMLA. */
 #include "nncc_pair.h"
 #include "nncc_resize_linear.h"

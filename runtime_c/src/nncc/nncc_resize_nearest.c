@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_nearest: a row of the output that reads the row of the one above it is a copy of that. */
 #include "nncc_copy.h"
 #include "nncc_move.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_round.h: from double to a saturated integer without the C library. */
 #ifndef NNCC_ROUND_H
 #define NNCC_ROUND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_run: strided copies by element size. */
 #include "nncc_run.h"
 #include "nncc_copy.h"

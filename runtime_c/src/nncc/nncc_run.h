@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_run.h: copying strided runs of elements, the inner loops of data movement (nncc_run.c). */
 #ifndef NNCC_RUN_H
 #define NNCC_RUN_H

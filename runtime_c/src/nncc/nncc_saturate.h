@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_saturate.h: saturation of int32. */
 #ifndef NNCC_SATURATE_H
 #define NNCC_SATURATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_affine.h"
 
 void nncc_scale_shift_s8(const nncc_rows_params *p, const int8_t *x, const nncc_affine_s8 *affine, int8_t *y)

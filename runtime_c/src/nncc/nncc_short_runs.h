@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_short_runs.h: copies of many short runs of the same length. How a run is cut into words is found out once for
  * all of them.

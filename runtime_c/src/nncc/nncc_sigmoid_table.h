@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_sigmoid_table.h: 65536 * sigmoid(i / 24), adjusted for the interpolation: TensorFlow Lite's table. */
 #ifndef NNCC_SIGMOID_TABLE_H
 #define NNCC_SIGMOID_TABLE_H

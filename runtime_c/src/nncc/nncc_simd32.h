@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_simd32.h: instructions of the DSP extension on two or four values in a word, as functions; in C where there are
  * none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_preprocess.h"
 
 void nncc_sound_u8(const nncc_sound_params *p, const int16_t *samples, int32_t at, const int32_t *steps, uint8_t *out)

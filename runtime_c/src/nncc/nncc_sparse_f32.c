@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_sparse_f32: y = clamp(x * w^T + b), w a background with runs of other weights. Helium takes
  * four rows of x at a time, one a lane: 4 MACs take a gathered load, a product, a sum and a scalar load.

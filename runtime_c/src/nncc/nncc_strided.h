@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_strided.h: bytes that lie apart, four a turn of the loop at distances in registers: 3 instructions a byte on
  * every core, where a loop of single ones takes 5 or 6.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_bcast_s8.h"
 
 void nncc_sum_s8(const nncc_sum_s8_params *p, const int8_t *a, const int8_t *b, const int32_t *table_a,

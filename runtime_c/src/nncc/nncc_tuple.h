@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_tuple.h: index tuples of GatherND and ScatterND. */
 #ifndef NNCC_TUPLE_H
 #define NNCC_TUPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_wide.h: what the int16 kernels share: vectors, rounding products, limits. */
 #ifndef NNCC_WIDE_H
 #define NNCC_WIDE_H

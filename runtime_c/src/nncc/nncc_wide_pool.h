@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_wide_pool.h: the windows of int16 pools. */
 #ifndef NNCC_WIDE_POOL_H
 #define NNCC_WIDE_POOL_H

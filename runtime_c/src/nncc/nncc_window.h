@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_window.h: which taps of a sliding window lie inside the input. */
 #ifndef NNCC_WINDOW_H
 #define NNCC_WINDOW_H

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package junittest reads JUnit XML as the strictest of its readers do: by
 // Jenkins' schema, with nothing that it does not know, and with counts that are true.
 package junittest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT-0
 "use strict";
 // The page works without this: here it learns to zoom, search, sort, and to show a node
 // beside the drawing. Text from models is moved as text, never as markup.

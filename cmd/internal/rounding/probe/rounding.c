@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Multiplies numbers by an installed CMSIS-NN, so that nncc sees how it was built to round. */
 #include "rounding.h"
 

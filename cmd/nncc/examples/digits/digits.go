@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package digits is the model that nncc's demo compiles: which images it was
 // trained on, how, and which ones measure it. The folder holds the results,
 // digits.onnx with calibration data and golden cases; train makes them again.

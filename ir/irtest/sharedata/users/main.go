@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command users lists the tests of this repository that use the data beside it
 // (package sharedata), one line a test: folder and name. It reads the sources:
 // a test uses the data if it names a function that does, directly or over

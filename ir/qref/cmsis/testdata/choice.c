@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls the wrappers of an installed CMSIS-NN, whose inner functions the linker replaces by stand-ins (--wrap), and
  * tells which one was reached and what the size function says. */
 #include "choice.h"

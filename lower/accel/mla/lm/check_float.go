@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package lm
 
 // Checks of the operations of bfloat16 and of the borders between formats.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lm reads, writes, checks and prints segment files (.lm): the part of
 // a model that an MLA runs as one, as a tensor table, a command stream and
 // weights. The format is described in README.md; runtime_c/include/mla has the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cnn is the network of the digits example: what it looks like, how it
 // is trained and how it is written as an ONNX model. It is plain Go, without
 // libraries and without randomness that a seed does not fix: on amd64 the same

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package draw makes the images of the digits example: numerals drawn as pen
 // strokes and then warped, thickened, blurred and covered with noise, 28x28
 // grey, one byte a pixel.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package draw
 
 // numeral gives the strokes of one numeral in the unit square, written in one

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command eval measures the digits model on its test images: as a float model
 // and as the integer program that nncc emits, both in the reference interpreter.
 // What the firmware computes is the same bit for bit (nncc verify proves it), so

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command train makes the model of the digits example: it draws the images,
 // trains the network and writes digits.onnx, its calibration data and the golden
 // cases. Run without flags it gives the model that is in the repository, byte for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cru_driver.h: the interface between a model's firmware and a CRU. A vendor's driver implements cru_run for the hardware
  * (compile with CRU_DRIVER_INSTALLED); the source beside it does so by a functional simulator.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cru_driver: a functional simulator of the CRU behind its driver interface. */
 #include "cru_driver.h"
 #include "nncc_requant.h"

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	runtimec "github.com/nncc/nncc/runtime_c"
+	"github.com/nncc/nncc/runtime_c/spdx"
+)
+
+// noticeView is what NOTICE prints.
+type noticeView struct {
+	*firmwareView
+	Bare  []bareFile // files without an SPDX line
+	Width int        // of the longest of their names
+}
+
+// bareFile is a file whose format has no comments.
+type bareFile struct{ Path, Expression string }
+
+// Padded is the path in a column of such a width.
+func (f bareFile) Padded(width int) string {
+	return f.Path + strings.Repeat(" ", max(width-len(f.Path), 0))
+}
+
+// withTerms gives every file the line that says under which terms it may be
+// used, and adds LICENSE and NOTICE.
+func withTerms(v *firmwareView, files []File) ([]File, error) {
+	n := noticeView{firmwareView: v, Bare: []bareFile{{"report.json", spdx.Emitted}}}
+	for i, f := range files {
+		expression := termsOf(v, f.Path)
+		if spdx.Takes(f.Path) {
+			files[i].Data = spdx.Stamp(f.Path, f.Data, expression)
+		} else {
+			n.Bare = append(n.Bare, bareFile{f.Path, expression})
+		}
+	}
+	slices.SortFunc(n.Bare, func(a, b bareFile) int { return strings.Compare(a.Path, b.Path) })
+	for _, f := range n.Bare {
+		n.Width = max(n.Width, len(f.Path))
+	}
+	notice, err := render("NOTICE.tmpl", n)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, File{"LICENSE", runtimec.License}, File{"NOTICE", notice}), nil
+}
+
+// termsOf is the licence of a file: that of the model for its constants.
+func termsOf(v *firmwareView, file string) string {
+	switch base := path.Base(file); {
+	case path.Ext(base) == ".bin" || path.Ext(base) == ".lm" || path.Ext(base) == ".inc":
+		return spdx.Model
+	case !strings.HasPrefix(file, "src/") && v.holdsConstants(file):
+		return spdx.EmittedModel
+	}
+	return spdx.Emitted
+}
+
+// holdsConstants reports the C text of a model's constants.
+func (v *firmwareView) holdsConstants(file string) bool {
+	return slices.ContainsFunc(v.Models, func(m *modelView) bool {
+		return file == m.Prefix+"_weights.c" && !m.Weights.Binary
+	})
+}
