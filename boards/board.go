@@ -7,6 +7,7 @@ package boards
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,7 @@ type Spec struct {
 	Name string `yaml:"name" json:"name"`
 	// Doc says in one or two sentences what the board is.
 	Doc string `yaml:"doc" json:"doc"`
+	Known
 	// Core is the processor: a key of the core table (`cortex-m4`), or `host`.
 	Core string `yaml:"core" json:"core"`
 	// ISA holds the optional parts of the instruction set that are present.
@@ -41,8 +43,9 @@ type Spec struct {
 	// Stack is the size of the stack in bytes.
 	Stack Size `yaml:"stack" json:"stack_bytes"`
 
-	why []Origin
-	own bool // from a user's file
+	why  []Origin
+	own  bool // from a user's file
+	chip bool // has memories of its own
 }
 
 // InstallAdvice is how a message tells what to do about a missing tool. What a
@@ -137,6 +140,18 @@ func (rs Regions) Capacity(what ...string) uint64 {
 	return sum
 }
 
+// Only is the number of bytes in the regions that hold nothing but some of what, or
+// the vectors.
+func (rs Regions) Only(what ...string) uint64 {
+	var sum uint64
+	for _, r := range rs {
+		if !slices.ContainsFunc(r.Holds, func(h string) bool { return h != "vectors" && !slices.Contains(what, h) }) {
+			sum += uint64(r.Size)
+		}
+	}
+	return sum
+}
+
 // Accelerator is a processor beside the core. The compiler gives Params to the
 // package of that Kind (lower/accel/kinds), which documents them.
 type Accelerator struct {
@@ -199,6 +214,10 @@ type Origin struct {
 // Why lists every value with the file and line that set it, in the order of
 // the merged definition.
 func (s *Spec) Why() []Origin { return append([]Origin(nil), s.why...) }
+
+// IsChip reports a board whose memories are a chip's, and not those of the machine that
+// runs its code.
+func (s *Spec) IsChip() bool { return s.chip }
 
 // HasMachine reports whether firmware for the board can be executed.
 func (s *Spec) HasMachine() bool { return s.Runner.Kind == "qemu" || s.Runner.Kind == "host" }

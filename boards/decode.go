@@ -226,8 +226,7 @@ func parseSize(s string) (uint64, error) {
 
 func fieldsOf(typ reflect.Type) map[string]reflect.StructField {
 	out := map[string]reflect.StructField{}
-	for i := range typ.NumField() {
-		f := typ.Field(i)
+	for _, f := range reflect.VisibleFields(typ) {
 		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
 			out[name] = f
 		}

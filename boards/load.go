@@ -9,8 +9,9 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
-	"sort"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
@@ -26,41 +27,82 @@ type header struct {
 	Abstract bool     `yaml:"abstract"`
 	Name     string   `yaml:"name"`
 	Doc      string   `yaml:"doc"`
+	Known    `yaml:"-"`
+
+	tree *tree // the same, with positions
 }
 
-var ownKeys = []string{"inherits", "abstract", "name", "doc"}
+// Known is what a board is known by, beside its name.
+type Known struct {
+	// Aliases are other names that are taken for it.
+	Aliases []string `yaml:"aliases" json:"aliases,omitempty"`
+	// Parts are patterns of part numbers with this chip: * is any text, ? one sign;
+	// case and punctuation do not count.
+	Parts []string `yaml:"parts" json:"parts,omitempty"`
+	// Kits are patterns of the names of boards with this chip.
+	Kits []string `yaml:"kits" json:"kits,omitempty"`
+	// Families are patterns of chips and boards that have this core.
+	Families []string `yaml:"families" json:"families,omitempty"`
+}
 
-// Load reads a board: a name of one that is shipped with nncc (see List), or
-// the path of a YAML file, known by its suffix .yaml or .yml or by a slash.
+// ownKeys are the keys of a header.
+var ownKeys = names(fieldsOf(reflect.TypeFor[header]()))
+
+// Load reads a board: a name of one that is shipped with nncc (see List) or an alias
+// of it, or the path of a YAML file, known by its suffix .yaml or .yml or by a slash.
 func Load(nameOrFile string) (*Spec, error) {
 	l := loader{done: map[string]*tree{}}
 	if isFile(nameOrFile) {
 		return l.spec(filepath.Clean(nameOrFile), false)
 	}
-	all := List()
-	for _, n := range all {
-		if n == nameOrFile {
-			return l.spec(n, true)
-		}
+	if data, err := defs.ReadFile(defPath(nameOrFile)); err == nil && !isAbstract(nameOrFile, data) {
+		return l.spec(nameOrFile, true)
+	} else if err == nil {
+		return nil, &Error{Msg: "board " + quote(nameOrFile) + " is abstract: it is a parent for boards; " + choice()}
 	}
-	msg := "unknown board " + quote(nameOrFile)
-	if _, err := defs.ReadFile(defPath(nameOrFile)); err == nil {
-		msg = "board " + quote(nameOrFile) + " is abstract: it is a parent for boards;"
-	} else if near := text.Nearest(nameOrFile, all); near != "" {
-		msg += "; did you mean " + near + "?"
-	} else {
-		msg += ";"
+	if n := byAlias(nameOrFile); n != "" {
+		return l.spec(n, true)
 	}
-	return nil, &Error{Msg: msg + " boards: " + strings.Join(all, ", ") + ", or a FILE.yaml"}
+	return nil, &Error{Msg: "unknown board " + quote(nameOrFile) + instead(nameOrFile) + " " + choice()}
+}
+
+// choice is what there is, for messages.
+func choice() string { return "boards: " + strings.Join(List(), ", ") + ", or a FILE.yaml" }
+
+// instead is what a message says of a name that is no board's.
+func instead(name string) string {
+	f := Find(name)
+	switch {
+	case f.Not != "":
+		return ": " + f.Not + ";"
+	case len(f.Matches) > 0 && f.Matches[0].class == byName:
+		return "; did you mean " + f.Matches[0].Board + "?"
+	case len(f.Matches) > 0 && f.Matches[0].class >= byFamily:
+		return fmt.Sprintf("; did you mean %s (%s)?", f.Matches[0].Board, f.Matches[0].Why)
+	}
+	if near := text.Nearest(name, List()); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ";"
 }
 
 // List names the boards shipped with nncc that are not abstract, sorted.
 func List() []string {
+	var out []string
+	for _, h := range shipped() {
+		out = append(out, h.Name)
+	}
+	return out
+}
+
+// shipped are the headers of the boards that are shipped, by name, which is the
+// file's.
+var shipped = sync.OnceValue(func() []header {
 	entries, err := defs.ReadDir("defs")
 	if err != nil {
 		panic(bug.Errorf("boards: embedded definitions: %w", err))
 	}
-	var out []string
+	var out []header
 	for _, e := range entries {
 		name := strings.TrimSuffix(e.Name(), ".yaml")
 		data, _ := defs.ReadFile(defPath(name))
@@ -68,12 +110,32 @@ func List() []string {
 		if err != nil {
 			panic(bug.Errorf("boards: %w", err))
 		}
-		if a := t.m["abstract"]; a == nil || a.text != "true" {
-			out = append(out, name)
+		h, _, err := split(t)
+		if err != nil {
+			panic(bug.Errorf("boards: %w", err))
+		}
+		if !h.Abstract {
+			h.Name = name
+			out = append(out, h)
 		}
 	}
-	sort.Strings(out)
 	return out
+})
+
+// isAbstract reports a shipped file that is a parent only.
+func isAbstract(name string, data []byte) bool {
+	t, err := parseTree(defPath(name), data)
+	return err == nil && t.m["abstract"] != nil && t.m["abstract"].text == "true"
+}
+
+// byAlias is the board with that alias, "" where there is none.
+func byAlias(alias string) string {
+	for _, h := range shipped() {
+		if slices.Contains(h.Aliases, alias) {
+			return h.Name
+		}
+	}
+	return ""
 }
 
 func defPath(name string) string { return "defs/" + name + ".yaml" }
@@ -103,14 +165,14 @@ func (l *loader) spec(ref string, shipped bool) (*Spec, error) {
 	if err := unresolved("", t); err != nil {
 		return nil, err
 	}
-	s := &Spec{Name: h.Name, Doc: h.Doc, own: !shipped}
+	s := &Spec{Name: h.Name, Doc: h.Doc, Known: h.Known, own: !shipped}
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(ref), ".yaml"), ".yml")
 	}
 	if err := decode(t, reflect.ValueOf(s).Elem(), ""); err != nil {
 		return nil, err
 	}
-	s.why = origins(t, "", nil)
+	s.why = origins(h.known(), "", origins(t, "", nil))
 	if err := s.finish(); err != nil {
 		return nil, locate(err, t, file)
 	}
@@ -144,27 +206,8 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 	if err != nil {
 		return nil, h, err
 	}
-	head, body := newDict(t.pos), newDict(t.pos)
-	for _, k := range t.keys {
-		if own(k) {
-			v := t.m[k]
-			if k == "inherits" && v.kind == scalar { // one parent needs no brackets
-				v = &tree{kind: list, pos: v.pos, items: []*tree{v}}
-			}
-			head.set(k, v)
-		} else {
-			body.set(k, t.m[k])
-		}
-	}
-	if err := check(head, reflect.TypeFor[header](), ""); err != nil {
-		return nil, h, err
-	}
-	for _, k := range head.keys {
-		if head.m[k].kind == null {
-			return nil, h, head.m[k].pos.errorf("%s: null", k)
-		}
-	}
-	if err := decode(head, reflect.ValueOf(&h).Elem(), ""); err != nil {
+	h, body, err := split(t)
+	if err != nil {
 		return nil, h, err
 	}
 	if err := check(body, reflect.TypeFor[Spec](), ""); err != nil {
@@ -176,7 +219,7 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 	l.stack = append(l.stack, file)
 	base := newDict(t.pos)
 	for i, p := range h.Inherits {
-		at := head.m["inherits"].items[i].pos
+		at := h.tree.m["inherits"].items[i].pos
 		ref, emb := p, !isFile(p)
 		if !emb && !filepath.IsAbs(p) && !shipped {
 			ref = filepath.Join(filepath.Dir(file), p)
@@ -196,13 +239,41 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 	return out, h, nil
 }
 
-func own(key string) bool {
-	for _, k := range ownKeys {
-		if k == key {
-			return true
+// split takes the keys that a file does not pass on from the others.
+func split(t *tree) (h header, body *tree, err error) {
+	head, body := newDict(t.pos), newDict(t.pos)
+	for _, k := range t.keys {
+		v := t.m[k]
+		switch {
+		case !slices.Contains(ownKeys, k):
+			body.set(k, v)
+		case k == "inherits" && v.kind == scalar: // one parent needs no brackets
+			head.set(k, &tree{kind: list, pos: v.pos, items: []*tree{v}})
+		default:
+			head.set(k, v)
 		}
 	}
-	return false
+	h.tree = head
+	if err := check(head, reflect.TypeFor[header](), ""); err != nil {
+		return h, body, err
+	}
+	for _, k := range head.keys {
+		if head.m[k].kind == null {
+			return h, body, head.m[k].pos.errorf("%s: null", k)
+		}
+	}
+	return h, body, decode(head, reflect.ValueOf(&h).Elem(), "")
+}
+
+// known is the part of a header that Known has.
+func (h *header) known() *tree {
+	out := newDict(h.tree.pos)
+	for _, k := range names(fieldsOf(reflect.TypeFor[Known]())) {
+		if v := h.tree.m[k]; v != nil {
+			out.set(k, v)
+		}
+	}
+	return out
 }
 
 func read(file string, shipped bool) ([]byte, error) {

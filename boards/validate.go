@@ -95,7 +95,7 @@ func (s *Spec) finish() error {
 	if s.ISA.FPU == "" {
 		s.ISA.FPU = "none"
 	}
-	if len(s.Memory) == 0 {
+	if s.chip = len(s.Memory) > 0; !s.chip {
 		s.Memory = s.Runner.Memory
 	}
 	if len(s.Runner.Memory) == 0 && s.Runner.Kind == "qemu" {

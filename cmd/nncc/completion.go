@@ -130,7 +130,7 @@ func values(fs *pflag.FlagSet, flag string) []word {
 	}
 	var list []string
 	switch f.Name {
-	case "board":
+	case "board", "for":
 		return boardWords()
 	case "project":
 		list = codegen.Projects()

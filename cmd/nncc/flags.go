@@ -112,6 +112,7 @@ var flagRules = map[string]flagRule{
 	"report-only":             {verbs: "legalize"},
 	"file":                    {verbs: "surgery", path: true},
 	"steps":                   {verbs: "surgery"},
+	"for":                     {verbs: "boards", check: notBlank},
 	"verbose":                 {verbs: lowers + " legalize quantize surgery"},
 	"quiet":                   {verbs: lowers + " legalize quantize check surgery"},
 	"help":                    {verbs: every},
@@ -237,6 +238,13 @@ func finite(v string) error {
 	return nil
 }
 
+func notBlank(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return errors.New("want a name")
+	}
+	return nil
+}
+
 func notOnlyCommas(v string) error {
 	for _, s := range strings.Split(v, ",") {
 		if strings.TrimSpace(s) == "" {
@@ -268,7 +276,7 @@ func (v checked) Set(s string) error {
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
 	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, evalFlags, bisectFlags,
-		checkFlags, legalizeFlags, surgeryFlags, diffFlags} {
+		checkFlags, legalizeFlags, surgeryFlags, diffFlags, boardsFlags} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(c, fs)
 		all.AddFlagSet(fs)

@@ -160,6 +160,7 @@ type cli struct {
 	suites     []junit.Suite // for it
 	page       string        // of --html
 	reads      []string      // files that the verb reads beside those of cfg
+	chip       string        // --for
 	markdown   bool
 	growth     []string        // --max-growth
 	said       map[string]bool // diagnostics that were printed

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/board"
 )
 
 // table prints rows for people, or v as JSON.
@@ -29,44 +27,6 @@ func noArgs(args []string) error {
 		return &driver.UsageError{Msg: "unexpected argument " + args[0] + "; the verb's -h shows what it takes"}
 	}
 	return nil
-}
-
-func (c *cli) boards(args []string) error {
-	if len(args) > 1 {
-		return noArgs(args[1:])
-	}
-	if len(args) == 1 {
-		s, err := boards.Load(args[0])
-		if err != nil {
-			return &driver.InputError{Err: err}
-		}
-		if _, err := board.Accelerator(s); err != nil {
-			return &driver.InputError{Err: err}
-		}
-		if c.cfg.JSON {
-			return c.json(s)
-		}
-		rows := [][]string{{"key", "value", "from"}}
-		for _, o := range s.Why() {
-			rows = append(rows, []string{o.Key, o.Value, fmt.Sprintf("%s:%d", o.File, o.Line)})
-		}
-		return c.table(nil, rows)
-	}
-	var all []*boards.Spec
-	rows := [][]string{{"board", "core", "machine", "about"}}
-	for _, n := range boards.List() {
-		s, err := boards.Load(n)
-		if err != nil {
-			return err
-		}
-		all = append(all, s)
-		machine := s.Runner.Machine
-		if s.Runner.StandsIn != "" {
-			machine += " (stands in)"
-		}
-		rows = append(rows, []string{s.Name, s.Core, machine, s.Doc})
-	}
-	return c.table(all, rows)
 }
 
 type opRow struct {

@@ -54,8 +54,9 @@ func init() {
 		"diff": {"OLD NEW", "compare two reports (report.json, or folders with one): arena, flash, stack, " +
 			"instructions, accuracy, by model and layer", "nncc diff --max-growth instructions=1%,ram=0 before after",
 			diffFlags, (*cli).diff},
-		"boards": {"[NAME]", "list the boards, or show one", "nncc boards cortex-m55", tableFlags, (*cli).boards},
-		"ops":    {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
+		"boards": {"[NAME]", "list the boards, show one, or find those for a chip", "nncc boards --for STM32F411CEU6",
+			boardsFlags, (*cli).boards},
+		"ops": {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes": {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags,
 			(*cli).passes},
 		"bisect": {"MODEL.onnx", "interpret the model before and after every stage: which one first changes the " +

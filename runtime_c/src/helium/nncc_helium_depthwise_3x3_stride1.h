@@ -92,44 +92,36 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
     "vldrw.32 q0, [%[x]], #128\nvldrw.32 q1, [%[x], #-64]\nvldrw.32 q2, [%[x]]\nvldrw.32 q3, [%[x], #64]\n" \
     "vst40.32 {q0, q1, q2, q3}, [%[p]]\nvst41.32 {q0, q1, q2, q3}, [%[p]]\n" \
     "vst42.32 {q0, q1, q2, q3}, [%[p]]\nvst43.32 {q0, q1, q2, q3}, [%[p]]\n"
-/*
- * A vector instruction keeps its pipe (loads and stores; products; everything else) for two cycles, in which the next
- * one starts if it goes elsewhere: the loads for a channel stand between the products of the one before.
- *
- * Channel k: a is the output at the left in the first row, b to its right, c and d below; taps one byte on are those of
- * a row below. The taps are in q2, the patch in q0; `patch` and `taps` load what comes next there.
- */
-#define NNCC_PATCH_TAPS(k) "vldrw.32 q2, [%[w], #48+16*" #k "]\n"
-#define NNCC_PATCH_AT(k) "vldrw.32 q0, [%[p], #16*" #k "]\n"
-#define NNCC_PATCH_BELOW "vshl.i32 q3, q2, #8\n"
-#define NNCC_PATCH_MACS(k, a, b, c, d, patch, taps) \
-    "vmladav.s8 " #a ", q0, q2\nvldrw.32 q1, [%[p], #16*" #k "+4]\nvmladav.s8 " #c ", q0, q3\n" patch "vmladav.s8 " #b \
-    ", q1, q2\n" taps "vmladav.s8 " #d ", q1, q3\n"
+/* Channel k: a is the output at the left in the first row, b to its right, c and d below; taps one byte on are those of
+ * a row below. */
+#define NNCC_PATCH_MACS(k, a, b, c, d) \
+    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\nvmladav.s8 " #a \
+    ", q0, q2\n" \
+    "vldrw.32 q1, [%[p], #16*" #k "+4]\nvmladav.s8 " #c ", q0, q3\nvmladav.s8 " #b ", q1, q2\nvmladav.s8 " #d \
+    ", q1, q3\n"
 /* The same without a column to the right. */
-#define NNCC_PATCH_MACS_LEFT(a, c, patch, taps, below) \
-    "vmladav.s8 " #a ", q0, q2\n" taps "vmladav.s8 " #c ", q0, q3\n" below patch
+#define NNCC_PATCH_MACS_LEFT(k, a, c) \
+    "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\n" \
+    "vmladav.s8 " #a ", q0, q2\nvmladav.s8 " #c ", q0, q3\n"
 
-/* Bias in q0, multipliers in q1, shifts in q2. */
-#define NNCC_PATCH_BIAS "vldrw.32 q0, [%[w]]\n"
-#define NNCC_PATCH_MULT "vldrw.32 q1, [%[w], #16]\n"
-#define NNCC_PATCH_SHIFT "vldrw.32 q2, [%[w], #32]\n"
-#define NNCC_PATCH_PRODUCT(q) "vadd.i32 " #q ", " #q ", q0\nvqrdmulh.s32 " #q ", " #q ", q1\n"
-#define NNCC_PATCH_SHIFTED(q) "vrshl.s32 " #q ", " #q ", q2\n"
+#define NNCC_PATCH_ALL(op, q) op " q4, q4, " q "\n" op " q5, q5, " q "\n" op " q6, q6, " q "\n" op " q7, q7, " q "\n"
+#define NNCC_PATCH_LEFT(op, q) op " q4, q4, " q "\n" op " q6, q6, " q "\n"
+#define NNCC_PATCH_REQUANTISE(each) \
+    "vldrw.32 q0, [%[w]]\nvldrw.32 q1, [%[w], #16]\nvldrw.32 q2, [%[w], #32]\n" each("vadd.i32", "q0") \
+        each("vqrdmulh.s32", "q1")
 
 /*
  * The outputs a to d of a channel into the bytes 0, 2, 1, 3 of its lane in q4, clamped. Below the zero point nothing
  * survives where that is the lower clamp, so saturation to unsigned values is half of it.
  */
 #if NNCC_3X3_RELU
-#define NNCC_PATCH_NARROW(zero, then1, then2) \
-    "vqmovunb.s32 q4, q4\n" then1 "vqmovunb.s32 q6, q6\nvldrb.8 q1, [%[f], #32]\n" \
-    "vqmovunt.s32 q4, q5\n" then2 "vqmovunt.s32 q6, q7\n" \
+#define NNCC_PATCH_NARROW(zero) \
+    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, " zero "\n"
 #else
-#define NNCC_PATCH_NARROW(zero, then1, then2) \
-    "vqmovnb.s32 q4, q4\n" then1 "vqmovnb.s32 q6, q6\nvldrb.8 q0, [%[f], #16]\n" \
-    "vqmovnt.s32 q4, q5\n" then2 "vqmovnt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
-    "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\n" \
+#define NNCC_PATCH_NARROW(zero) \
+    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
+    "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
 #endif
 
@@ -151,51 +143,48 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                    "beq 2f\n"
                    "1:\n"
                    NNCC_PATCH_GATHER
-                   NNCC_PATCH_TAPS(0) NNCC_PATCH_BELOW NNCC_PATCH_AT(0)
-                   NNCC_PATCH_MACS(0, r0, r2, r4, r6, NNCC_PATCH_AT(2), NNCC_PATCH_TAPS(2)) NNCC_PATCH_BELOW
-                   NNCC_PATCH_MACS(2, r8, r10, r12, lr, NNCC_PATCH_AT(1), NNCC_PATCH_TAPS(1)) NNCC_PATCH_BELOW
+                   NNCC_PATCH_MACS(0, r0, r2, r4, r6) NNCC_PATCH_MACS(2, r8, r10, r12, lr)
                    "vmov q4[2], q4[0], r0, r8\nvmov q5[2], q5[0], r2, r10\nvmov q6[2], q6[0], r4, r12\n"
                    "vmov q7[2], q7[0], r6, lr\n"
-                   NNCC_PATCH_MACS(1, r0, r2, r4, r6, NNCC_PATCH_AT(3), NNCC_PATCH_TAPS(3)) NNCC_PATCH_BELOW
-                   NNCC_PATCH_MACS(3, r8, r10, r12, lr, NNCC_PATCH_BIAS, NNCC_PATCH_SHIFT) NNCC_PATCH_MULT
+                   NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(3, r8, r10, r12, lr)
                    "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\n"
                    "vmov q7[3], q7[1], r6, lr\n"
-                   NNCC_PATCH_PRODUCT(q4) NNCC_PATCH_PRODUCT(q5) NNCC_PATCH_PRODUCT(q6) NNCC_PATCH_PRODUCT(q7)
-                   NNCC_3X3_ROUND(q4, q0) "ldrd r0, r2, [%[f]]\n" NNCC_3X3_ROUND(q5, q1)
-                   NNCC_PATCH_SHIFTED(q4) "ldrd r4, r8, [%[f], #8]\n"
-                   NNCC_3X3_ROUND(q6, q0) NNCC_PATCH_SHIFTED(q5) "add r4, r4, %[y]\n"
-                   NNCC_3X3_ROUND(q7, q1) NNCC_PATCH_SHIFTED(q6) "add r6, r4, r0\n" NNCC_PATCH_SHIFTED(q7)
-                   NNCC_PATCH_NARROW("r2", "cmp %[x], r8\n", "")
+                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
+                   NNCC_PATCH_ALL("vrshl.s32", "q2")
+                   "ldrd r0, r2, [%[f]]\n"
+                   NNCC_PATCH_NARROW("r2")
+                   "ldrd r4, r8, [%[f], #8]\n"
                    "vshr.u32 q5, q4, #16\n"
-                   "add r2, %[y], r0\n"
+                   "add r4, r4, %[y]\n"
                    "vshr.u32 q6, q4, #8\n"
+                   "add r6, r4, r0\n"
                    "vshr.u32 q7, q4, #24\n"
+                   "add r2, %[y], r0\n"
                    "vpstttt\n"
                    "vstrbt.32 q6, [r4]\n"
                    "vstrbt.32 q7, [r6]\n"
                    "vstrbt.32 q4, [%[y]]\n"
                    "vstrbt.32 q5, [r2]\n"
                    "add %[y], r2, r0\n"
+                   "cmp %[x], r8\n"
                    "bne 1b\n"
                    "ldr r2, [%[f], #60]\n"
                    "2:\n"
                    "cmp r2, #0\n"
                    "beq 3f\n"
                    NNCC_PATCH_GATHER
-                   NNCC_PATCH_TAPS(0) NNCC_PATCH_BELOW NNCC_PATCH_AT(0)
-                   NNCC_PATCH_MACS_LEFT(r0, r4, NNCC_PATCH_AT(2), NNCC_PATCH_TAPS(2), NNCC_PATCH_BELOW)
-                   NNCC_PATCH_MACS_LEFT(r8, r12, NNCC_PATCH_AT(1), NNCC_PATCH_TAPS(1), NNCC_PATCH_BELOW)
+                   NNCC_PATCH_MACS_LEFT(0, r0, r4) NNCC_PATCH_MACS_LEFT(2, r8, r12)
                    "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, r12\n"
-                   NNCC_PATCH_MACS_LEFT(r0, r4, NNCC_PATCH_AT(3), NNCC_PATCH_TAPS(3), NNCC_PATCH_BELOW)
-                   NNCC_PATCH_MACS_LEFT(r8, r12, NNCC_PATCH_BIAS, NNCC_PATCH_SHIFT, "")
-                   "vmov q4[3], q4[1], r0, r8\n"
-                   NNCC_PATCH_MULT
-                   "vmov q6[3], q6[1], r4, r12\n"
-                   NNCC_PATCH_PRODUCT(q4) NNCC_PATCH_PRODUCT(q6)
-                   NNCC_3X3_ROUND(q4, q0) "ldrd r0, r2, [%[f], #4]\n" NNCC_3X3_ROUND(q6, q1)
-                   NNCC_PATCH_SHIFTED(q4) "add r2, r2, %[y]\n" NNCC_PATCH_SHIFTED(q6)
-                   NNCC_PATCH_NARROW("r0", "", "")
+                   NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(3, r8, r12)
+                   "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, r12\n"
+                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT)
+                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1)
+                   NNCC_PATCH_LEFT("vrshl.s32", "q2")
+                   "ldrd r0, r2, [%[f], #4]\n"
+                   NNCC_PATCH_NARROW("r0")
                    "vshr.u32 q6, q4, #8\n"
+                   "add r2, r2, %[y]\n"
                    "vpstt\n"
                    "vstrbt.32 q6, [r2]\n"
                    "vstrbt.32 q4, [%[y]]\n"

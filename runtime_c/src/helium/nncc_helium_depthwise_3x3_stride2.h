@@ -33,39 +33,31 @@ typedef struct
 
 #if NNCC_HELIUM_ASM
 
-/*
- * A vector instruction keeps its pipe (loads and stores; products; everything else) for two cycles, in which the next
- * one starts if it goes elsewhere: loads stand between sums, sums between products.
- *
- * Products of a tap: even channels to q0, odd ones to q1, from what the two loads have put into q0 and q2. The row
- * moves on.
- */
-#define NNCC_DW_ROW(x) "vldrb.8 q0, [" x "]\n"
-#define NNCC_DW_TAPS(tap) "vldrw.32 q2, [%[w], #192+16*" #tap "]\n"
-#define NNCC_DW_FIRST(step) "vmullt.s8 q1, q0, q2\n" step "vmullb.s8 q0, q0, q2\n"
-/* The same with loads of its own, added in 16 bits. */
+/* Products of a tap: even channels to q0, odd ones to q1. The row moves on. */
+#define NNCC_DW_FIRST(tap, x, step) \
+    "vldrb.8 q2, [" x "]\nvldrw.32 q3, [%[w], #192+16*" #tap "]\nvmullb.s8 q0, q2, q3\n" step "vmullt.s8 q1, q2, q3\n"
+/* The same, added in 16 bits. */
 #define NNCC_DW_SECOND(tap, x, step) \
     "vldrw.32 q3, [%[w], #192+16*" #tap "]\nvldrb.8 q2, [" x "]\nvmullb.s8 q2, q2, q3\nvadd.i16 q0, q0, q2\n" \
     "vldrb.8 q2, [" x "]\n" step "vmullt.s8 q2, q2, q3\nvadd.i16 q1, q1, q2\n"
-/* Sums of the channels 0, 4, 8, 12 are in q4, of 2, 6, 10, 14 in q5, of 1, 5, 9, 13 in q6, of 3, 7, 11, 15 in q7.
- * Then come the loads for the first tap of another pair. */
-#define NNCC_DW_START(row, taps) \
-    "vmovlb.s16 q4, q0\nvmovlt.s16 q5, q0\n" row "vmovlb.s16 q6, q1\n" taps "vmovlt.s16 q7, q1\n"
-#define NNCC_DW_SUM(row, taps) \
-    "vmovlb.s16 q2, q0\nvmovlt.s16 q3, q0\nvadd.i32 q4, q4, q2\nvadd.i32 q5, q5, q3\n" row \
-    "vmovlb.s16 q2, q1\nvmovlt.s16 q3, q1\nvadd.i32 q6, q6, q2\n" taps "vadd.i32 q7, q7, q3\n"
+/* Sums of the channels 0, 4, 8, 12 are in q4, of 2, 6, 10, 14 in q5, of 1, 5, 9, 13 in q6, of 3, 7, 11, 15 in q7. */
+#define NNCC_DW_START "vmovlb.s16 q4, q0\nvmovlt.s16 q5, q0\nvmovlb.s16 q6, q1\nvmovlt.s16 q7, q1\n"
+#define NNCC_DW_SUM \
+    "vmovlb.s16 q2, q0\nvmovlt.s16 q3, q0\nvadd.i32 q4, q4, q2\nvadd.i32 q5, q5, q3\n" \
+    "vmovlb.s16 q2, q1\nvmovlt.s16 q3, q1\nvadd.i32 q6, q6, q2\nvadd.i32 q7, q7, q3\n"
 #define NNCC_DW_EACH(op, at) \
-    "vldrw.32 q0, [%[w], #" #at "]\nvldrw.32 q1, [%[w], #" #at "+16]\n" op " q4, q4, q0\nvldrw.32 q2, [%[w], #" #at \
-    "+32]\n" op " q5, q5, q1\nvldrw.32 q3, [%[w], #" #at "+48]\n" op " q6, q6, q2\n" op " q7, q7, q3\n"
+    "vldrw.32 q0, [%[w], #" #at "]\nvldrw.32 q1, [%[w], #" #at "+16]\nvldrw.32 q2, [%[w], #" #at \
+    "+32]\nvldrw.32 q3, [%[w], #" #at "+48]\n" op " q4, q4, q0\n" op " q5, q5, q1\n" op " q6, q6, q2\n" op \
+    " q7, q7, q3\n"
 
 /* Bytes in the order of the channels, clamped. */
 #if NNCC_3X3_RELU
 #define NNCC_DW_NARROW \
-    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvldrb.8 q1, [%[f], #32]\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\n" \
+    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, %[zero]\n"
 #else
 #define NNCC_DW_NARROW \
-    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvldrb.8 q0, [%[f], #16]\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\n" \
+    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
     "vqadd.s16 q4, q4, %[zero]\nvqadd.s16 q6, q6, %[zero]\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
 #endif
@@ -87,21 +79,20 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
                    "ldrd r10, r11, [%[f], #64]\n"
                    "dls lr, lr\n"
                    "1:\n"
-                   NNCC_DW_ROW("r5") NNCC_DW_TAPS(0)
-                   NNCC_DW_FIRST("add r5, r5, r9\n")
+                   NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n")
                    NNCC_DW_SECOND(1, "r5", "add r5, r5, r9\n")
-                   NNCC_DW_START(NNCC_DW_ROW("r5"), NNCC_DW_TAPS(2))
-                   NNCC_DW_FIRST("")
+                   NNCC_DW_START
+                   NNCC_DW_FIRST(2, "r5", "")
                    NNCC_DW_SECOND(3, "r6", "add r6, r6, r10\n")
-                   NNCC_DW_SUM(NNCC_DW_ROW("r6"), NNCC_DW_TAPS(4))
-                   NNCC_DW_FIRST("add r6, r6, r10\n")
+                   NNCC_DW_SUM
+                   NNCC_DW_FIRST(4, "r6", "add r6, r6, r10\n")
                    NNCC_DW_SECOND(5, "r6", "")
-                   NNCC_DW_SUM(NNCC_DW_ROW("r8"), NNCC_DW_TAPS(6))
-                   NNCC_DW_FIRST("add r8, r8, r11\n")
+                   NNCC_DW_SUM
+                   NNCC_DW_FIRST(6, "r8", "add r8, r8, r11\n")
                    NNCC_DW_SECOND(7, "r8", "add r8, r8, r11\n")
-                   NNCC_DW_SUM(NNCC_DW_ROW("r8"), NNCC_DW_TAPS(8))
-                   NNCC_DW_FIRST("")
-                   NNCC_DW_SUM("", "")
+                   NNCC_DW_SUM
+                   NNCC_DW_FIRST(8, "r8", "")
+                   NNCC_DW_SUM
                    NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64)
                    NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
                    NNCC_DW_EACH("vrshl.s32", 128)

@@ -31,41 +31,30 @@ typedef struct
 
 #if NNCC_HELIUM_ASM
 
-/*
- * A vector instruction keeps its pipe (loads and stores; products; everything else) for two cycles, in which the next
- * one starts if it goes elsewhere: neighbours are of different kinds where what they need allows it. Arguments named
- * `then` are instructions that fit between two of one kind.
- */
-
-/* Lanes 0 to 3 of q0 from the accumulators of row 0, those of q1 from row 1's. */
-#define NNCC_DOT_LANES0 "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\n"
-#define NNCC_DOT_LANES1 "vmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
-
-/* The accumulators and the bias, from q5, into q0 and q1. */
+/* Lanes 0 to 3 of q0 and q1 from the accumulators of row 0 and row 1. */
+#define NNCC_DOT_LANES \
+    "vmov q0[2],q0[0],r0,r4\nvmov q0[3],q0[1],r2,r6\nvmov q1[2],q1[0],r8,r12\nvmov q1[3],q1[1],r10,lr\n"
 #if NNCC_RECORD_W4
 /* Accumulators of even channels are 16 times their sums, those of odd ones have the even sum added. */
 #define NNCC_DOT_COLLECT \
-    "sub r2,r2,r0,asr #4\nsub r6,r6,r4,asr #4\nsub r10,r10,r8,asr #4\nsub lr,lr,r12,asr #4\n" NNCC_DOT_LANES0 \
-    "vshr.s32 q0,q0,#4\n" NNCC_DOT_LANES1 "vshr.s32 q1,q1,#4\nvadd.i32 q0,q0,q5\nvadd.i32 q1,q1,q5\n"
+    "sub r2,r2,r0,asr #4\nsub r6,r6,r4,asr #4\nsub r10,r10,r8,asr #4\nsub lr,lr,r12,asr #4\n" NNCC_DOT_LANES \
+    "vshr.s32 q0,q0,#4\nvshr.s32 q1,q1,#4\n"
 /* The vectors q0 and q1 of both rows with the weights of two channels at `load`. */
-#define NNCC_DOT_TWO(op, load, even0, odd0, even1, odd1, then0, then1) \
+#define NNCC_DOT_TWO(op, load, even0, odd0, even1, odd1) \
     "vldrw.32 q2," load "\n" op " " odd0 ",q2,q0\n" op " " odd1 ",q2,q1\n" \
-    "vshl.i8 q2,q2,#4\n" op " " even0 ",q2,q0\n" then0 op " " even1 ",q2,q1\n" then1
+    "vshl.i8 q2,q2,#4\n" op " " even0 ",q2,q0\n" op " " even1 ",q2,q1\n"
 #else
-#define NNCC_DOT_COLLECT NNCC_DOT_LANES0 "vadd.i32 q0,q0,q5\n" NNCC_DOT_LANES1 "vadd.i32 q1,q1,q5\n"
+#define NNCC_DOT_COLLECT NNCC_DOT_LANES
 #endif
-
-/* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4; q2 is free. Sums in q0 and q1 times the multipliers,
- * with ties of the right shift away from zero; or, where act_min is not below the zero point, up. */
-#define NNCC_DOT_SCALE_ALL(then1, then2, then3) \
-    "vqrdmulh.s32 q0,q0,q6\nvshr.s32 q2,q0,#31\nvqrdmulh.s32 q1,q1,q6\nvadd.i32 q0,q0,q2\n" then1 \
-    "vshr.s32 q2,q1,#31\n" then2 "vadd.i32 q1,q1,q2\n" then3
-#define NNCC_DOT_SCALE_RELU(then1, then2, then3) "vqrdmulh.s32 q0,q0,q6\n" then1 then2 "vqrdmulh.s32 q1,q1,q6\n" then3
-/* From there to output values of row 0 at [y0] and of row 1 at [y1]; the zero point is in r2. */
-#define NNCC_DOT_NARROW(y0, y1, then4, then5, then6, then7) \
-    "vrshl.s32 q0,q0,q7\n" then4 "vrshl.s32 q1,q1,q7\n" then5 "vadd.i32 q0,q0,r2\n" then6 "vadd.i32 q1,q1,r2\n" \
-    "vmax.s32 q0,q0,q3\nvmin.s32 q0,q0,q4\nvstrb.32 q0,[" y0 "]\n" \
-    "vmax.s32 q1,q1,q3\n" then7 "vmin.s32 q1,q1,q4\nvstrb.32 q1,[" y1 "]\n"
+/* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free: accumulators to output
+ * values. */
+/* clang-format off */
+#define NNCC_DOT_REQUANTISE(q, round, t) \
+    "vqrdmulh.s32 " #q "," #q ",q6\n" \
+    round(q, t) \
+    "vrshl.s32 " #q "," #q ",q7\nvadd.i32 " #q "," #q ",r2\n" \
+    "vmax.s32 " #q "," #q ",q3\nvmin.s32 " #q "," #q ",q4\n"
+/* clang-format on */
 /* The clamp into q3 and q4, from where p or a frame has it. */
 #define NNCC_DOT_CLAMP "ldrd r0,r2,[%[f],#8]\nvdup.32 q3,r0\nvdup.32 q4,r2\n"
 #define NNCC_DOT_ACCUMULATORS \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_matmul_k.h: the body of nncc_helium_matmul_k<n>*_s8: 2 rows x 4 channels, a row of n vectors unrolled. An
- * including file defines NNCC_DOT_VECTORS (1 to 9), NNCC_DOT_ROUND and NNCC_DOT_SCALE (NNCC_ROUND_ALL and
- * NNCC_DOT_SCALE_ALL or, for act_min >= zero, those of RELU) and NNCC_RECORD_W4.
+ * including file defines NNCC_DOT_VECTORS (1 to 9), NNCC_DOT_ROUND (NNCC_ROUND_ALL or, for act_min >= zero,
+ * NNCC_ROUND_RELU) and NNCC_RECORD_W4.
  */
 #ifndef NNCC_HELIUM_MATMUL_K_H
 #define NNCC_HELIUM_MATMUL_K_H
@@ -16,51 +16,46 @@
 
 /* Vector k of both rows (q0, q1) with the weights of 4 channels. */
 #if NNCC_RECORD_W4
-#define NNCC_DOT_MACS(op, k, then0, then1) \
-    NNCC_DOT_TWO(op, "[%[w],#32*" #k "-80]", "r0", "r2", "r8", "r10", "", "") \
-    NNCC_DOT_TWO(op, "[%[w],#32*" #k "-64]", "r4", "r6", "r12", "lr", then0, then1)
+#define NNCC_DOT_MACS(op, k) \
+    NNCC_DOT_TWO(op, "[%[w],#32*" #k "-80]", "r0", "r2", "r8", "r10") \
+    NNCC_DOT_TWO(op, "[%[w],#32*" #k "-64]", "r4", "r6", "r12", "lr")
 #else
-#define NNCC_DOT_MACS(op, k, then0, then1) \
+#define NNCC_DOT_MACS(op, k) \
     "vldrw.32 q2,[%[w],#64*" #k "-80]\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
     "vldrw.32 q2,[%[w],#64*" #k "-64]\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
     "vldrw.32 q2,[%[w],#64*" #k "-48]\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
-    "vldrw.32 q2,[%[w],#64*" #k "-32]\n" op " r6,q2,q0\n" then0 op " lr,q2,q1\n" then1
+    "vldrw.32 q2,[%[w],#64*" #k "-32]\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
 #endif
-#define NNCC_DOT_ROW0(k) "vldrb.8 q0,[%[x0],#16*" #k "-64]\n"
-#define NNCC_DOT_ROW1(k) "vldrb.8 q1,[%[x1],#16*" #k "-64]\n"
-/* The first vector, and those behind it: vector k, whose successor is `next`. */
-#define NNCC_DOT_ONLY NNCC_DOT_ROW0(0) NNCC_DOT_ROW1(0) NNCC_DOT_MACS("vmladav.s8", 0, "", "")
-#define NNCC_DOT_FIRST \
-    NNCC_DOT_ROW0(0) NNCC_DOT_ROW1(0) NNCC_DOT_MACS("vmladav.s8", 0, NNCC_DOT_ROW0(1), NNCC_DOT_ROW1(1))
-#define NNCC_DOT_NEXT(k, next) NNCC_DOT_MACS("vmladava.s8", k, NNCC_DOT_ROW0(next), NNCC_DOT_ROW1(next))
-#define NNCC_DOT_LAST(k) NNCC_DOT_MACS("vmladava.s8", k, "", "")
+#define NNCC_DOT_AT(op, k) "vldrb.8 q0,[%[x0],#16*" #k "-64]\nvldrb.8 q1,[%[x1],#16*" #k "-64]\n" NNCC_DOT_MACS(op, k)
+#define NNCC_DOT_FIRST NNCC_DOT_AT("vmladav.s8", 0)
+#define NNCC_DOT_NEXT(k) NNCC_DOT_AT("vmladava.s8", k)
 
-#define NNCC_DOT_UP2 NNCC_DOT_FIRST NNCC_DOT_NEXT(1, 2)
-#define NNCC_DOT_UP3 NNCC_DOT_UP2 NNCC_DOT_NEXT(2, 3)
-#define NNCC_DOT_UP4 NNCC_DOT_UP3 NNCC_DOT_NEXT(3, 4)
-#define NNCC_DOT_UP5 NNCC_DOT_UP4 NNCC_DOT_NEXT(4, 5)
-#define NNCC_DOT_UP6 NNCC_DOT_UP5 NNCC_DOT_NEXT(5, 6)
-#define NNCC_DOT_UP7 NNCC_DOT_UP6 NNCC_DOT_NEXT(6, 7)
-#define NNCC_DOT_UP8 NNCC_DOT_UP7 NNCC_DOT_NEXT(7, 8)
+#define NNCC_DOT_UP2 NNCC_DOT_FIRST NNCC_DOT_NEXT(1)
+#define NNCC_DOT_UP3 NNCC_DOT_UP2 NNCC_DOT_NEXT(2)
+#define NNCC_DOT_UP4 NNCC_DOT_UP3 NNCC_DOT_NEXT(3)
+#define NNCC_DOT_UP5 NNCC_DOT_UP4 NNCC_DOT_NEXT(4)
+#define NNCC_DOT_UP6 NNCC_DOT_UP5 NNCC_DOT_NEXT(5)
+#define NNCC_DOT_UP7 NNCC_DOT_UP6 NNCC_DOT_NEXT(6)
+#define NNCC_DOT_UP8 NNCC_DOT_UP7 NNCC_DOT_NEXT(7)
 
 #if NNCC_DOT_VECTORS == 1
-#define NNCC_DOT_ROW NNCC_DOT_ONLY
+#define NNCC_DOT_ROW NNCC_DOT_FIRST
 #elif NNCC_DOT_VECTORS == 2
-#define NNCC_DOT_ROW NNCC_DOT_FIRST NNCC_DOT_LAST(1)
+#define NNCC_DOT_ROW NNCC_DOT_UP2
 #elif NNCC_DOT_VECTORS == 3
-#define NNCC_DOT_ROW NNCC_DOT_UP2 NNCC_DOT_LAST(2)
+#define NNCC_DOT_ROW NNCC_DOT_UP3
 #elif NNCC_DOT_VECTORS == 4
-#define NNCC_DOT_ROW NNCC_DOT_UP3 NNCC_DOT_LAST(3)
+#define NNCC_DOT_ROW NNCC_DOT_UP4
 #elif NNCC_DOT_VECTORS == 5
-#define NNCC_DOT_ROW NNCC_DOT_UP4 NNCC_DOT_LAST(4)
+#define NNCC_DOT_ROW NNCC_DOT_UP5
 #elif NNCC_DOT_VECTORS == 6
-#define NNCC_DOT_ROW NNCC_DOT_UP5 NNCC_DOT_LAST(5)
+#define NNCC_DOT_ROW NNCC_DOT_UP6
 #elif NNCC_DOT_VECTORS == 7
-#define NNCC_DOT_ROW NNCC_DOT_UP6 NNCC_DOT_LAST(6)
+#define NNCC_DOT_ROW NNCC_DOT_UP7
 #elif NNCC_DOT_VECTORS == 8
-#define NNCC_DOT_ROW NNCC_DOT_UP7 NNCC_DOT_LAST(7)
+#define NNCC_DOT_ROW NNCC_DOT_UP8
 #else
-#define NNCC_DOT_ROW NNCC_DOT_UP8 NNCC_DOT_LAST(8)
+#define NNCC_DOT_ROW NNCC_DOT_UP8 NNCC_DOT_NEXT(8)
 #endif
 
 static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
@@ -79,9 +74,18 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
                    "1:\n"
                    NNCC_DOT_ROW
                    NNCC_DOT_COLLECT
-                   NNCC_DOT_SCALE("ldrd r0,r2,[%[f]]\n", "ldrd r4,r6,[%[f],#16]\n", "add %[x0],%[x0],r4\n")
-                   NNCC_DOT_NARROW("%[y]", "r4", "add %[x1],%[x1],r4\n", "cmp %[x0],r6\n", "add r4,%[y],r0\n",
-                                   "add %[y],r4,r0\n")
+                   "ldrd r0,r2,[%[f]]\n"
+                   "ldrd r4,r6,[%[f],#16]\n"
+                   "vadd.i32 q0,q0,q5\n"
+                   "vadd.i32 q1,q1,q5\n"
+                   NNCC_DOT_REQUANTISE(q0, NNCC_DOT_ROUND, q2) NNCC_DOT_REQUANTISE(q1, NNCC_DOT_ROUND, q2)
+                   "vstrb.32 q0,[%[y]]\n"
+                   "add %[y],%[y],r0\n"
+                   "vstrb.32 q1,[%[y]]\n"
+                   "add %[y],%[y],r0\n"
+                   "add %[x0],%[x0],r4\n"
+                   "add %[x1],%[x1],r4\n"
+                   "cmp %[x0],r6\n"
                    "bne 1b\n"
                    : [x0] "+r"(x0), [x1] "+r"(x1), [y] "+r"(to)
                    : [w] "r"(w), [f] "r"(frame)

@@ -26,26 +26,24 @@ typedef struct
 } nncc_dot_loop;
 
 #if NNCC_RECORD_W4
-#define NNCC_DOT_STEP(op, then0, then1) \
-    NNCC_DOT_TWO(op, "[%[w]],#16", "r0", "r2", "r8", "r10", "", "") \
-    NNCC_DOT_TWO(op, "[%[w]],#16", "r4", "r6", "r12", "lr", then0, then1)
+#define NNCC_DOT_STEP(op) \
+    "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n" NNCC_DOT_TWO(op, "[%[w]],#16", "r0", "r2", "r8", "r10") \
+        NNCC_DOT_TWO(op, "[%[w]],#16", "r4", "r6", "r12", "lr")
 #else
-#define NNCC_DOT_STEP(op, then0, then1) \
+#define NNCC_DOT_STEP(op) \
+    "vldrb.8 q0,[%[x0]],#16\nvldrb.8 q1,[%[x1]],#16\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r0,q2,q0\n" op " r8,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r2,q2,q0\n" op " r10,q2,q1\n" \
     "vldrw.32 q2,[%[w]],#16\n" op " r4,q2,q0\n" op " r12,q2,q1\n" \
-    "vldrw.32 q2,[%[w]],#16\n" op " r6,q2,q0\n" then0 op " lr,q2,q1\n" then1
+    "vldrw.32 q2,[%[w]],#16\n" op " r6,q2,q0\n" op " lr,q2,q1\n"
 #endif
-#define NNCC_DOT_ROW0 "vldrb.8 q0,[%[x0]],#16\n"
-#define NNCC_DOT_ROW1 "vldrb.8 q1,[%[x1]],#16\n"
-#define NNCC_DOT_MORE NNCC_DOT_STEP("vmladava.s8", NNCC_DOT_ROW0, NNCC_DOT_ROW1)
-#define NNCC_DOT_LAST NNCC_DOT_STEP("vmladava.s8", "", "")
+#define NNCC_DOT_MORE NNCC_DOT_STEP("vmladava.s8")
 #if NNCC_DOT_BY == 3
-#define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_LAST
+#define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE
 #elif NNCC_DOT_BY == 4
-#define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_LAST
+#define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_MORE
 #else
-#define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_LAST
+#define NNCC_DOT_REST NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_MORE NNCC_DOT_MORE
 #endif
 
 static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
@@ -73,18 +71,27 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
                    NNCC_DOT_CLAMP
                    "1:\n"
                    "ldr %[k],[%[f],#16]\n"
-                   NNCC_DOT_ROW0 NNCC_DOT_ROW1 NNCC_DOT_STEP("vmladav.s8", NNCC_DOT_ROW0, NNCC_DOT_ROW1)
+                   NNCC_DOT_STEP("vmladav.s8")
                    NNCC_DOT_REST
                    "2:\n"
-                   NNCC_DOT_ROW0 NNCC_DOT_ROW1 NNCC_DOT_MORE
+                   NNCC_DOT_MORE
                    NNCC_DOT_REST
                    "subs %[k],%[k],#1\n"
                    "bne 2b\n"
                    NNCC_DOT_COLLECT
-                   NNCC_DOT_SCALE_ALL("ldrd r12,r2,[%[f]]\n", "ldrd r8,r10,[%[f],#20]\n", "ldrd r4,r6,[%[f],#28]\n")
-                   NNCC_DOT_NARROW("r4", "r0", "sub %[w],%[w],r8\n", "add %[x0],%[x0],r10\n", "add r0,r4,r12\n",
-                                   "add %[x1],%[x1],r10\n")
-                   "add r4,r0,r12\n"
+                   "ldrd r0,r2,[%[f]]\n"
+                   "ldrd r8,r10,[%[f],#20]\n"
+                   "ldrd r4,r6,[%[f],#28]\n"
+                   "sub %[w],%[w],r8\n"
+                   "add %[x0],%[x0],r10\n"
+                   "add %[x1],%[x1],r10\n"
+                   "vadd.i32 q0,q0,q5\n"
+                   "vadd.i32 q1,q1,q5\n"
+                   NNCC_DOT_REQUANTISE(q0, NNCC_ROUND_ALL, q2) NNCC_DOT_REQUANTISE(q1, NNCC_ROUND_ALL, q2)
+                   "vstrb.32 q0,[r4]\n"
+                   "add r4,r4,r0\n"
+                   "vstrb.32 q1,[r4]\n"
+                   "add r4,r4,r0\n"
                    "subs r6,r6,#1\n"
                    "strd r4,r6,[%[f],#28]\n"
                    "bne 1b\n"
