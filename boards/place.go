@@ -111,10 +111,13 @@ func (p Placement) At(what string) string {
 }
 
 // mayHold reports whether the region may have the item: weights are read-only
-// data where no region is for weights.
+// data where no region is for weights, state is data.
 func (rs Regions) mayHold(r Region, what string) bool {
 	if what == "weights" && !slices.ContainsFunc(rs, func(r Region) bool { return r.Can("weights") }) {
 		what = "rodata"
+	}
+	if what == "state" {
+		what = "data"
 	}
 	return r.Can(what)
 }

@@ -169,8 +169,10 @@ func refusals(m *model) []string {
 		}
 	}
 	if len(m.info.States) > 0 {
-		for arena, code := range map[string]string{"NULL": "NULL", "a + 1": "ALIGN", "a + 8": "ALIGN"} {
-			list = append(list, fmt.Sprintf("%s_reset(%s) == NNCC_ERR_%s", m.prefix, arena, code))
+		for bad, code := range map[string]string{"NULL": "NULL", "a + 1": "ALIGN", "a + 8": "ALIGN"} {
+			list = append(list, fmt.Sprintf("%s_reset(%s) == NNCC_ERR_%s", m.prefix, bad, code),
+				fmt.Sprintf("%s_run(a, %s) == NNCC_ERR_%s", m.prefix, bad, code),
+				fmt.Sprintf("%s_run(%s, a) == NNCC_ERR_%s", m.prefix, bad, code))
 		}
 	}
 	return list

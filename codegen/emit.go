@@ -57,6 +57,7 @@ type stepView struct {
 	Calls   []callView
 	Status  bool // the step can fail
 	Idle    bool // nothing is in the arena
+	Still   bool // nothing is in the state
 }
 
 // callView is one call with its way of checking the result.
@@ -80,14 +81,14 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 			panic(bug.Errorf("C of %s: %w", s, bug.Recovered(r)))
 		}
 	}()
-	w := &stepWriter{e, s, stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i), Comment: e.comment(s)}}
+	w := &stepWriter{e, s, stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i), Comment: e.comment(s),
+		Idle: true, Still: true}}
 	for _, h := range s.Headers {
 		e.headers[h] = true
 	}
 	for _, c := range s.Calls {
 		w.call(c)
 	}
-	w.view.Idle = !strings.Contains(fmt.Sprint(w.view.Locals, w.view.Calls), "a + ")
 	return w.view
 }
 
@@ -262,18 +263,32 @@ func usesArena(a call.Arg) bool {
 	return slices.ContainsFunc(call.Inner(a), usesArena)
 }
 
-// pointer is the address of a place in the arena as the callee wants it. Casts
-// to other types than bytes go through void *: the arena and all offsets are
-// aligned, which -Wcast-align cannot know.
-func (e *emitter) pointer(buffer, off int, ctype string, isConst bool) string {
-	off += e.prog.Buffers[buffer].Offset
+// pointer is the address of a place in the arena or the state as the callee
+// wants it. Casts to other types than bytes go through void *: memory and all
+// offsets are aligned, which -Wcast-align cannot know.
+func (w *stepWriter) pointer(buffer, off int, ctype string, isConst bool) string {
+	if w.prog.Buffers[buffer].Kept {
+		w.view.Still = false
+	} else {
+		w.view.Idle = false
+	}
+	at := w.place(buffer, off)
 	switch {
 	case ctype == "uint8_t" || ctype == "void":
-		return fmt.Sprintf("a + %d", off)
+		return at
 	case isConst:
-		return fmt.Sprintf("(const %s *)(const void *)(a + %d)", ctype, off)
+		return fmt.Sprintf("(const %s *)(const void *)(%s)", ctype, at)
 	}
-	return fmt.Sprintf("(%s *)(void *)(a + %d)", ctype, off)
+	return fmt.Sprintf("(%s *)(void *)(%s)", ctype, at)
+}
+
+// place is a place as an expression on a, the arena, or s, the state.
+func (e *emitter) place(buffer, off int) string {
+	b := &e.prog.Buffers[buffer]
+	if b.Kept {
+		return fmt.Sprintf("s + %d", b.Offset+off)
+	}
+	return fmt.Sprintf("a + %d", b.Offset+off)
 }
 
 func sortedKeys(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) }

@@ -66,6 +66,7 @@ type Info struct {
 	Inputs       []IOInfo
 	Outputs      []IOInfo
 	States       []StateInfo // inputs and outputs that only runs see
+	StateMacro   string      // bytes of the state; "" without
 	WeightBytes  int
 	StepNames    []string
 	StepBlobs    []int // constant bytes that a step refers to (shared ones counted at every user)
@@ -136,8 +137,8 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 // model is what the templates of a model print.
 func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error) {
 	p := e.prog
-	v := &modelView{Options: o, Model: m, Upper: strings.ToUpper(m.Prefix), Arena: p.ArenaBytes, Align: program.Align,
-		Images: e.images, arrays: e.arrays}
+	v := &modelView{Options: o, Model: m, Upper: strings.ToUpper(m.Prefix), Arena: p.ArenaBytes, State: p.StateBytes,
+		Align: program.Align, Images: e.images, arrays: e.arrays}
 	for _, x := range p.States {
 		v.States = append(v.States, e.state(x))
 	}
@@ -179,6 +180,9 @@ func (e *emitter) info(v *modelView) *Info {
 		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary, Inputs: v.inputs, Outputs: v.outputs}
 	for _, x := range v.Pre {
 		info.Preprocess = append(info.Preprocess, x.PreprocessInfo)
+	}
+	if len(p.States) > 0 {
+		info.StateMacro = v.Upper + "_STATE_BYTES"
 	}
 	for _, x := range p.States {
 		in := p.Inputs[x.In]

@@ -22,6 +22,7 @@ type modelView struct {
 	Model
 	Upper     string
 	Arena     int
+	State     int // bytes
 	Align     int
 	Inputs    []ioView
 	Outputs   []ioView
@@ -102,25 +103,6 @@ type ioView struct {
 type helperView struct {
 	Doc, Proto string
 	Body       []string
-}
-
-// stateView is state that one run hands to the next.
-type stateView struct {
-	Comment        string
-	In, Out, Bytes int
-	Fill           string // every byte of zero
-	Init           string // constant that it begins with; "": zero
-}
-
-func (e *emitter) state(x program.State) stateView {
-	in, out := e.prog.Inputs[x.In], e.prog.Outputs[x.Out]
-	b := &e.prog.Buffers[in.Buffer]
-	v := stateView{Comment: comment(fmt.Sprintf("%s becomes %s", out.Name, in.Name)),
-		In: b.Offset, Out: e.prog.Buffers[out.Buffer].Offset, Bytes: b.Type.Bytes(), Fill: IntLit(int64(x.Fill))}
-	if x.Init >= 0 {
-		v.Init = e.consts[x.Init]
-	}
-	return v
 }
 
 func newIOView(x IOInfo, prefix string, input bool) ioView {

@@ -34,7 +34,7 @@ type trial struct {
 	plan   patch.Plan
 	effort schedule.Effort // that it deserves
 	spent  schedule.Effort // that arena was found with
-	arena  int             // bytes
+	ram    int             // bytes of arena and state
 	work   float64         // predicted instructions
 }
 
@@ -57,7 +57,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	start := s.fork()
 	start.facts.Tiled = true
 	s, err := s.walk(rows)
-	if err != nil || s.Program.ArenaBytes <= s.facts.MaxRAM {
+	if err != nil || s.Program.RAMBytes() <= s.facts.MaxRAM {
 		return s, err
 	}
 	f := &search{whole: s, start: start, rows: rows}
@@ -66,7 +66,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	}
 	s.Tried = 1 + len(f.trials)
 	best, err := f.first()
-	if err != nil || best == nil || best.arena >= s.Program.ArenaBytes {
+	if err != nil || best == nil || best.ram >= s.Program.RAMBytes() {
 		return s, err
 	}
 	x := f.striped(best)
@@ -98,7 +98,7 @@ func (s *search) candidates() error {
 		most   int
 	}{{schedule.Medium, maxMedium}, {schedule.Full, maxFull}} {
 		slices.SortStableFunc(s.trials, func(a, b *trial) int {
-			return cmp.Or(cmp.Compare(a.arena, b.arena), cmp.Compare(a.work, b.work))
+			return cmp.Or(cmp.Compare(a.ram, b.ram), cmp.Compare(a.work, b.work))
 		})
 		for _, t := range s.trials[:min(len(s.trials), e.most)] {
 			t.effort = e.effort
@@ -111,7 +111,7 @@ func (s *search) candidates() error {
 		}
 	}
 	slices.SortStableFunc(s.trials, func(a, b *trial) int {
-		return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.arena, b.arena))
+		return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.ram, b.ram))
 	})
 	return nil
 }
@@ -120,15 +120,15 @@ func (s *search) candidates() error {
 func (s *search) first() (*trial, error) {
 	var best *trial
 	for _, t := range s.trials {
-		if t.arena > s.start.facts.MaxRAM && t.spent < t.effort {
+		if t.ram > s.start.facts.MaxRAM && t.spent < t.effort {
 			if _, err := s.plan(t, t.effort); err != nil {
 				return nil, err
 			}
 		}
-		if best == nil || t.arena < best.arena {
+		if best == nil || t.ram < best.ram {
 			best = t
 		}
-		if t.arena <= s.start.facts.MaxRAM {
+		if t.ram <= s.start.facts.MaxRAM {
 			return t, nil
 		}
 	}
@@ -143,7 +143,7 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.arena, t.spent = x.Program.ArenaBytes, effort
+	t.ram, t.spent = x.Program.RAMBytes(), effort
 	return x, nil
 }
 

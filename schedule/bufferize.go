@@ -21,6 +21,11 @@ type builder struct {
 	within [][]int    // per storage (number of its root value): the values in it
 	nodes  []*ir.Node // those that become steps
 	silent map[*ir.Node]bool
+	// Storages of the state, by the number of the input that holds it: their
+	// offsets in the state's memory.
+	kept       map[int]int
+	stateBytes int
+	inPlace    map[*ir.Value]bool // inputs over which their new state is written
 }
 
 // place of a value: the value whose storage it shares (itself, where it has
@@ -29,7 +34,8 @@ type builder struct {
 type place struct{ root, delta, row, pitch int }
 
 func newBuilder(g *ir.Graph, low map[*ir.Node]*call.Lowered, parts func(*ir.Node) bool) *builder {
-	b := &builder{g: g, low: low, parts: parts, index: map[*ir.Value]int{}, silent: map[*ir.Node]bool{}}
+	b := &builder{g: g, low: low, parts: parts, index: map[*ir.Value]int{}, silent: map[*ir.Node]bool{},
+		kept: map[int]int{}, inPlace: map[*ir.Value]bool{}}
 	add := func(v *ir.Value, input bool) {
 		i := len(b.values)
 		b.index[v] = i
@@ -65,7 +71,7 @@ func (b *builder) alias() {
 		case l.View:
 			b.move(b.index[n.Out[0]], b.index[n.In[0]], 0)
 			b.silent[n] = true
-		case len(l.Parts) == 0 || !b.parts(n):
+		case len(l.Parts) == 0 || !b.parts(n) || b.showsState(n):
 		case l.Parts[0].Row > 0:
 			if l.Parts[0].Input {
 				b.silent[n] = b.joinRows(n, l.Parts)

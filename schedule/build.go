@@ -63,9 +63,31 @@ type search struct {
 	states []StateBinding
 	effort Effort
 	copied map[*ir.Node]bool // that could be views and are not
+	handed bool              // new state is copied at the end of a run, all of it
 }
 
+// run is the best arrangement. Writing new state in place saves a copy, but
+// makes steps wait for those that read the old one: where that makes the arena
+// larger, it is copied.
 func (s *search) run() (*arrangement, error) {
+	best, err := s.views()
+	if err != nil || !best.hasInPlace() {
+		return best, err
+	}
+	s.handed = true
+	clear(s.copied)
+	a, err := s.views()
+	if err != nil {
+		return nil, err
+	}
+	if a.bytes() < best.bytes() {
+		best = a
+	}
+	return best, nil
+}
+
+// views looks for the concats and splits that should be views.
+func (s *search) views() (*arrangement, error) {
 	best, err := s.try()
 	if err != nil {
 		return nil, err
@@ -153,13 +175,19 @@ func (a *arrangement) bytes() int { return max(int(a.plan.Total), program.Align)
 
 func (s *search) arrange(effort Effort) (*arrangement, error) {
 	b := newBuilder(s.g, s.low, func(n *ir.Node) bool { return !s.copied[n] })
-	for _, x := range s.states {
-		b.values[b.index[x.In]].Output = true
-	}
+	b.keep(s.states)
 	b.alias()
 	nodes := b.steps()
+	if !s.handed {
+		nodes = b.writeInPlace(nodes, s.states)
+	}
+	for _, x := range s.states {
+		if !b.inPlace[x.In] {
+			b.values[b.index[x.In]].Output = true
+		}
+	}
 	opt := plan.Options{Align: program.Align, Budget: int64(effort)}
-	order, buffers, res, stats, err := plan.Schedule(nodes, b.values, opt)
+	order, buffers, res, stats, err := plan.Schedule(nodes, b.inArena(), opt)
 	if err != nil {
 		return nil, bug.Errorf("schedule of %s: %w", s.g.Name, err)
 	}

@@ -70,9 +70,10 @@ func replayed(g *ir.Graph, r *schedule.Result, seeds ...uint64) error {
 }
 
 // built schedules a graph and puts the program through all checks.
-func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered) *schedule.Result {
+func built(t testing.TB, g *ir.Graph, low map[*ir.Node]*call.Lowered,
+	states ...schedule.StateBinding) *schedule.Result {
 	t.Helper()
-	r, err := schedule.Build(g, low)
+	r, err := schedule.Build(g, low, states...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}
@@ -127,7 +128,7 @@ func bound(p *program.Program) int {
 	for k := range max(len(p.Steps), 1) {
 		n := 0
 		for _, b := range p.Buffers {
-			if b.AliasOf < 0 && b.First <= k && k <= b.Last {
+			if b.AliasOf < 0 && !b.Kept && b.First <= k && k <= b.Last {
 				n += (b.Bytes + 15) &^ 15
 			}
 		}

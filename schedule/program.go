@@ -48,13 +48,16 @@ func (r *Result) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 // result is the program of an arrangement.
 func (a *arrangement) result(states []StateBinding) (*Result, error) {
 	p := &program.Program{Name: a.g.Name,
-		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal}
+		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal, StateBytes: a.stateBytes}
 	r := &Result{Program: p, Graph: a.g, index: a.index}
 	for i, x := range a.buffers {
 		b := program.Buffer{Name: x.Name, Offset: int(a.plan.Offsets[i]), Bytes: int(x.Bytes),
 			First: x.First, Last: x.Last, AliasOf: x.AliasOf}
 		if i < len(a.values) {
 			b.Type, b.Row, b.Pitch = a.of[i].Type, a.place[i].row, a.place[i].pitch
+			if at, ok := a.kept[a.place[i].root]; ok {
+				b.Kept, b.Offset, b.Bytes = true, at+a.place[i].delta, int(a.values[i].Bytes)
+			}
 		}
 		p.Buffers = append(p.Buffers, b)
 	}
@@ -133,6 +136,10 @@ func (a *arrangement) ranges(p *program.Program) {
 	for i, x := range a.buffers {
 		b := &p.Buffers[i]
 		switch {
+		case b.Kept && x.AliasOf < 0:
+			b.First, b.Last = 0, max(len(p.Steps)-1, 0)
+		case b.Kept:
+			b.First, b.Last = first[i], last[i]
 		case x.Bytes == 0:
 		case x.AliasOf < 0:
 			st := a.plan.Storages[a.plan.StorageOf[i]]

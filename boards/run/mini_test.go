@@ -20,12 +20,13 @@ const miniHeader = `#ifndef MINI_H
 typedef enum { NNCC_OK = 0, NNCC_ERROR_ARGUMENT = -1 } nncc_status;
 #define MINI_ARENA_BYTES 1088u
 #define MINI_ARENA_ALIGN 16u
+#define MINI_STATE_BYTES 32u
 int8_t *mini_mode(void *arena);
 int8_t *mini_x(void *arena);
 const int8_t *mini_y(const void *arena);
 const int32_t *mini_sum(const void *arena);
-nncc_status mini_run(void *arena);
-nncc_status mini_reset(void *arena);
+nncc_status mini_run(void *arena, void *state);
+nncc_status mini_reset(void *state);
 #endif
 `
 
@@ -45,17 +46,17 @@ int8_t *mini_x(void *arena) { return (int8_t *)arena + 16; }
 const int8_t *mini_y(const void *arena) { return (const int8_t *)arena + 528; }
 const int32_t *mini_sum(const void *arena) { return (const int32_t *)(const void *)((const int8_t *)arena + 1040); }
 
-nncc_status mini_reset(void *arena)
+nncc_status mini_reset(void *state)
 {
-    memset((int8_t *)arena + 1056, 0, 32);
+    memset(state, 0, 32);
     return NNCC_OK;
 }
 
-nncc_status mini_run(void *arena)
+nncc_status mini_run(void *arena, void *state)
 {
     int8_t *a = (int8_t *)arena;
     int32_t *sum;
-    int32_t *state;
+    int32_t *total;
     if (a == NULL || ((uintptr_t)a & 15u) != 0u) {
         return NNCC_ERROR_ARGUMENT;
     }
@@ -66,9 +67,9 @@ nncc_status mini_run(void *arena)
     mini_kernel_scale(a + 16, a + 528, 512u);
     STEP(0);
     sum = (int32_t *)(void *)(a + 1040);
-    state = (int32_t *)(void *)(a + 1056);
-    *sum = mini_kernel_sum(a + 528, 512u) + *state;
-    *state = *sum;
+    total = (int32_t *)state;
+    *sum = mini_kernel_sum(a + 528, 512u) + *total;
+    *total = *sum;
     STEP(1);
     mini_kernel_mode(a);
     STEP(2);
@@ -179,7 +180,7 @@ var miniModel = run.Model{
 	Name: "mini", Header: "mini.h", ArenaMacro: "MINI_ARENA_BYTES",
 	Inputs:  []run.IO{{"mode", "mini_mode", 16}, {"x", "mini_x", 512}},
 	Outputs: []run.IO{{"y", "mini_y", 512}, {"sum", "mini_sum", 4}},
-	RunFunc: "mini_run", ResetFunc: "mini_reset",
+	RunFunc: "mini_run", ResetFunc: "mini_reset", StateMacro: "MINI_STATE_BYTES",
 	Steps: []string{"scale", "sum", "mode"},
 }
 

@@ -31,8 +31,9 @@ type Model struct {
 	Inputs, Outputs []IO
 	// RunFunc is `kws_run`; its result is 0 for success.
 	RunFunc string
-	// ResetFunc is `kws_reset`, empty where the model keeps no state.
-	ResetFunc string
+	// StateMacro gives the state's size in bytes, `KWS_STATE_BYTES`, and ResetFunc
+	// is `kws_reset`: both empty where the model keeps no state.
+	StateMacro, ResetFunc string
 	// Steps names what nncc_trace reports: step i is called Steps[i].
 	Steps []string
 }
@@ -65,6 +66,9 @@ var glueTmpl = template.Must(template.New("glue").Option("missingkey=error").Par
 #include <stddef.h>
 
 static unsigned char nncc_harness_store[{{.ArenaMacro}} + 2u * NNCC_HARNESS_GUARD] __attribute__((aligned(64)));
+{{- if .StateMacro}}
+static unsigned char nncc_harness_kept[{{.StateMacro}} + 2u * NNCC_HARNESS_GUARD] __attribute__((aligned(64)));
+{{- end}}
 {{range $i, $f := .Inputs}}
 static unsigned char *input_{{$i}}(void *arena) { return (unsigned char *){{$f.CFunc}}(arena); }
 {{- end}}{{range $i, $f := .Outputs}}
@@ -73,8 +77,11 @@ static const unsigned char *output_{{$i}}(const void *arena) {
 }
 {{- end}}
 
-static int32_t run_model(void *arena) { return (int32_t){{.RunFunc}}(arena); }
-{{if .ResetFunc}}static int32_t reset_model(void *arena) { return (int32_t){{.ResetFunc}}(arena); }
+{{if .StateMacro -}}
+static int32_t run_model(void *arena, void *state) { return (int32_t){{.RunFunc}}(arena, state); }
+static int32_t reset_model(void *state) { return (int32_t){{.ResetFunc}}(state); }
+{{else -}}
+static int32_t run_model(void *arena, void *state) { (void)state; return (int32_t){{.RunFunc}}(arena); }
 {{end}}{{if .Inputs}}
 static const nncc_harness_input inputs[{{len .Inputs}}] = {
 {{- range $i, $f := .Inputs}}
@@ -87,7 +94,9 @@ static const nncc_harness_output outputs[{{len .Outputs}}] = {
 
 const nncc_harness_model nncc_model = {
     nncc_harness_store,
+    {{if .StateMacro}}nncc_harness_kept{{else}}NULL{{end}},
     {{.ArenaMacro}},
+    {{if .StateMacro}}{{.StateMacro}}{{else}}0u{{end}},
     {{len .Steps}}u,
     {{len .Inputs}}u,
     {{len .Outputs}}u,
@@ -106,8 +115,8 @@ var (
 // Glue renders harness/model_glue.c.
 func Glue(m Model) []byte {
 	ids := []string{m.ArenaMacro, m.RunFunc}
-	if m.ResetFunc != "" {
-		ids = append(ids, m.ResetFunc)
+	if m.StateMacro != "" {
+		ids = append(ids, m.StateMacro, m.ResetFunc)
 	}
 	for _, io := range append(append([]IO(nil), m.Inputs...), m.Outputs...) {
 		ids = append(ids, io.CFunc)

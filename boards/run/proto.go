@@ -39,8 +39,8 @@ const (
 // maxCases bounds cases.bin; offsets in it are 31 bits.
 const maxCases = 1 << 30
 
-// Dump asks for bytes of the arena as they are after a step (-1: before the
-// first one).
+// Dump asks for bytes as they are after a step (-1: before the first one): of
+// the arena, or of the state, which counts as lying behind it.
 type Dump struct {
 	Step   int
 	Offset uint32

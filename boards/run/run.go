@@ -27,7 +27,8 @@ type Case struct {
 	// Inputs as they stand in memory, in the model's order.
 	Inputs [][]byte
 	// KeepState goes on with the state the case before has left. Without it
-	// the arena is filled with rubbish and the model's reset function called.
+	// the state is filled with rubbish and the model's reset function called. The
+	// arena is filled with rubbish either way.
 	KeepState bool
 }
 
@@ -40,7 +41,7 @@ type Options struct {
 	Trace []int
 	// TraceLargest reports the case with the most instructions, too.
 	TraceLargest bool
-	// Dumps of the arena, for every traced case.
+	// Dumps of the arena and the state, for every traced case.
 	Dumps []Dump
 
 	flow *flow // reads the machine's log of executed blocks

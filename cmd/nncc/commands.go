@@ -111,9 +111,8 @@ func (c *cli) compile(args []string) error {
 		return gate
 	}
 	m := o.Report.Memory
-	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), arena %d bytes (lower bound %d), weights %d bytes\n", dir,
-		len(o.Report.Layers), o.Report.Board, o.Report.PrecisionLayers.Text(o.Report.Precision), m.ArenaBytes,
-		m.LowerBoundBytes, m.WeightsBytes)
+	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), %s, weights %d bytes\n", dir, len(o.Report.Layers),
+		o.Report.Board, o.Report.PrecisionLayers.Text(o.Report.Precision), m.RAMText(), m.WeightsBytes)
 	return gate
 }
 

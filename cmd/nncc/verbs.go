@@ -167,12 +167,12 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 		"gate: at most `N` accelerator segments; a gate that is exceeded is exit status 3, the folder is written "+
 			"all the same")
 	fs.IntVar(&f.MaxFallback, "max-fallback", f.MaxFallback, "gate: at most `N` compute nodes outside the segments")
-	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: arena `BYTES`")
+	fs.StringVar(&f.MaxRAM, "max-ram", "", "gate: `BYTES` of arena and state")
 	fs.StringVar(&f.MaxFlash, "max-flash", "", "gate: `BYTES` of code, constants and weights")
 	fs.Var((*onOff)(&f.DeadChannels), "dead-channels",
 		"removal of channels that are constant for every input or that nobody reads")
-	fs.StringArrayVar(&f.States, "state", nil, "`OUTPUT=INPUT`: recurrent state, kept in the arena; auto: by name "+
-		"(repeatable)")
+	fs.StringArrayVar(&f.States, "state", nil, "`OUTPUT=INPUT`: recurrent state, kept apart from the arena; auto: by "+
+		"name (repeatable)")
 	fs.StringVar(&f.Stream, "stream", "", "`[INPUT=]AXIS[:FRAMES]`: the input is a window along AXIS, fed FRAMES new "+
 		"frames a step (default: as few as the strides allow)")
 	fs.Var((*onOff)(&f.Fuse), "fuse", "neighbours computed together, by one table or in a kernel's store loop")

@@ -5,7 +5,7 @@ package program
 // extent is the bytes of a value: one run, or rows of row bytes pitch apart.
 type extent struct{ at, bytes, row, pitch int }
 
-// extent is where the value of a buffer lies in the arena, its views' bytes
+// extent is where the value of a buffer lies in its memory, its views' bytes
 // left out.
 func (b *Buffer) extent() extent {
 	n := b.Bytes
@@ -15,7 +15,23 @@ func (b *Buffer) extent() extent {
 	return extent{b.Offset, n, b.Row, b.Pitch}
 }
 
-func (p *Program) extent(buffer int) extent { return p.Buffers[buffer].extent() }
+// extent of a buffer among all bytes of the program: the state's memory counts
+// as lying behind the arena.
+func (p *Program) extent(buffer int) extent {
+	e := p.Buffers[buffer].extent()
+	e.at = p.Address(buffer)
+	return e
+}
+
+// Address of a buffer among all bytes of the program: the state's memory counts
+// as lying behind the arena.
+func (p *Program) Address(buffer int) int {
+	b := &p.Buffers[buffer]
+	if b.Kept {
+		return p.ArenaBytes + b.Offset
+	}
+	return b.Offset
+}
 
 // end is the place behind the last byte.
 func (e extent) end() int {

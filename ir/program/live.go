@@ -57,7 +57,9 @@ func (p *Program) liveness() []lifetime {
 		read(x.Buffer, len(p.Steps))
 	}
 	for _, x := range p.States {
-		read(p.Inputs[x.In].Buffer, len(p.Steps))
+		if !p.InPlace(x) {
+			read(p.Inputs[x.In].Buffer, len(p.Steps))
+		}
 	}
 	return live
 }

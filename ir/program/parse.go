@@ -174,6 +174,10 @@ func (p *parser) arena() {
 	p.Word("bound")
 	p.out.LowerBound = p.number()
 	p.out.PeakOptimal = p.skip("optimal")
+	if p.Accept(",") {
+		p.Word("state")
+		p.out.StateBytes = p.number()
+	}
 }
 
 // placed reads "at 16, 48 bytes".
@@ -203,6 +207,10 @@ func (p *parser) buffer() {
 	b.Last = p.number()
 	k := len(p.out.Buffers)
 	for p.Accept(",") {
+		if p.skip("kept") {
+			b.Kept = true
+			continue
+		}
 		if p.skip("in") {
 			p.aliases[k] = p.Tok
 			p.Take(syntax.Value, "a value such as %x")

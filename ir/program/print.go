@@ -46,6 +46,9 @@ func (t *printer) program() {
 	if p.PeakOptimal {
 		t.f(" optimal")
 	}
+	if p.StateBytes > 0 {
+		t.f(", state %d", p.StateBytes)
+	}
 	t.f("\n")
 	for i := range p.Buffers {
 		if b := &p.Buffers[i]; !b.IsScratch() {
@@ -85,6 +88,9 @@ func (t *printer) name(buffer int) string { return syntax.Name(t.p.Buffers[buffe
 func (t *printer) buffer(b *Buffer) {
 	t.f("  buffer %s : %s at %d, %d bytes", syntax.Name(b.Name), b.Type, b.Offset, b.Bytes)
 	t.f(", steps %d to %d", b.First, b.Last)
+	if b.Kept {
+		t.f(", kept")
+	}
 	if b.AliasOf >= 0 {
 		t.f(", in %s", t.name(b.AliasOf))
 	}

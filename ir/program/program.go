@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package program is the last IR: steps in order, each with its C calls, and a
-// place in one arena for every run-time value. It is all that code generation
-// reads; of the graph only names are left. README.md has the text form.
+// place in the arena or in the state's memory for every run-time value. It is
+// all that code generation reads; of the graph only names are left. README.md
+// has the text form.
 package program
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/nncc/nncc/ir/types"
 )
 
-// Align is the alignment of the arena and of every storage in it, in bytes.
+// Align is the alignment of the arena, of the state's memory and of every
+// storage in them, in bytes.
 const Align = 16
 
 // Program is a scheduled model.
@@ -28,8 +30,12 @@ type Program struct {
 	Views   []*Step
 	Buffers []Buffer
 	Consts  []Const
-	// ArenaBytes holds everything: activations, scratch, inputs and outputs.
+	// ArenaBytes holds activations, scratch, inputs and outputs. Between runs it
+	// is anybody's.
 	ArenaBytes int
+	// StateBytes is the memory of the state, which is kept from run to run; 0
+	// without state.
+	StateBytes int
 	// LowerBound is the largest set of live storages at one step, in bytes.
 	LowerBound int
 	// PeakOptimal tells that no other order of the steps has a smaller bound.
@@ -42,8 +48,10 @@ type IO struct {
 	Buffer int
 }
 
-// State is recurrent state: after the last step the bytes of output Out are
-// copied to input In, where the next run finds them.
+// State is recurrent state: the next run finds in input In, which lies in the
+// state's memory, what this one left in output Out. Where Out does not lie there
+// itself (Program.InPlace), its bytes are copied after the last step, in the
+// order of Program.States.
 type State struct {
 	In, Out int // in Inputs and Outputs
 	// What In holds before the first run: Fill in every byte, or constant Init
@@ -79,8 +87,9 @@ type Operand struct {
 	Unread bool
 }
 
-// Buffer is a place in the arena: that of a run-time value, or, where Type has
-// no element type, scratch memory of a step. AliasOf is the index of the buffer
+// Buffer is a place in the arena or, with Kept, in the state's memory, Offset
+// bytes behind its start: that of a run-time value, or, where Type has no
+// element type, scratch memory of a step. AliasOf is the index of the buffer
 // in whose storage it lies, or -1. First and Last are the steps between which
 // its bytes are needed, both inclusive; for a buffer with storage of its own,
 // those between which any buffer in the storage is, and Bytes are all of the
@@ -94,6 +103,7 @@ type Buffer struct {
 	First, Last int
 	AliasOf     int
 	Row, Pitch  int
+	Kept        bool
 }
 
 // Const is a constant array in flash, or, with Ext, a file that is linked as it
@@ -142,10 +152,21 @@ func (b *Buffer) Gather(span []byte) []byte {
 	return e.gather(span)
 }
 
-// IOBytes is the size of all inputs and outputs.
+// RAMBytes is the arena and the state.
+func (p *Program) RAMBytes() int { return p.ArenaBytes + p.StateBytes }
+
+// InPlace reports a state whose new value is written where the old one was.
+func (p *Program) InPlace(x State) bool {
+	return p.extent(p.Inputs[x.In].Buffer) == p.extent(p.Outputs[x.Out].Buffer)
+}
+
+// IOBytes is the size of all inputs and outputs in the arena.
 func (p *Program) IOBytes() int {
 	n := 0
 	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
+		if p.Buffers[x.Buffer].Kept {
+			continue
+		}
 		n += p.Buffers[x.Buffer].Type.Bytes()
 	}
 	return n

@@ -13,8 +13,9 @@ import (
 // for those that are absent or constant.
 type Eval func(k int, in []*tensor.Dense) ([]*tensor.Dense, error)
 
-// Replay runs the program in Go on the bytes of one arena, as the emitted C
-// does: operands are read from their offsets in their memory order, results
+// Replay runs the program in Go on the bytes of one arena and its state, as the
+// emitted C does but for the copies of state at the end: operands are read from
+// their offsets in their memory order, results
 // written to theirs, and nodes without code do not exist. inputs are in the
 // order of Inputs, in logical order; so are the outputs.
 //
@@ -27,8 +28,8 @@ func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) ([]*tensor.Dense, er
 	if len(inputs) != len(p.Inputs) {
 		return nil, fmt.Errorf("program %s has %d inputs, got %d", p.Name, len(p.Inputs), len(inputs))
 	}
-	r := &replay{p: p, live: p.liveness(), arena: make([]byte, p.ArenaBytes)}
-	r.poison(0, len(r.arena))
+	r := &replay{p: p, live: p.liveness(), memory: make([]byte, p.RAMBytes())}
+	r.poison(0, len(r.memory))
 	for i, x := range p.Inputs {
 		d, t := inputs[i], p.Buffers[x.Buffer].Type
 		if d.DType != t.DType || d.Len() != t.Elems() {
@@ -53,10 +54,10 @@ func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) ([]*tensor.Dense, er
 }
 
 type replay struct {
-	p     *Program
-	live  []lifetime
-	arena []byte
-	seed  uint64
+	p      *Program
+	live   []lifetime
+	memory []byte // the arena, then the state
+	seed   uint64
 }
 
 // poison fills bytes with noise that differs every time: a constant could by
@@ -64,14 +65,14 @@ type replay struct {
 func (r *replay) poison(at, n int) {
 	for i := range n {
 		r.seed = r.seed*6364136223846793005 + 1442695040888963407
-		r.arena[at+i] = byte(r.seed >> 56)
+		r.memory[at+i] = byte(r.seed >> 56)
 	}
 }
 
 func (r *replay) write(buffer int, d *tensor.Dense) {
 	b := Memory(d, r.p.Buffers[buffer].Type)
 	r.p.extent(buffer).runs(func(at, n int) {
-		copy(r.arena[at:at+n], b)
+		copy(r.memory[at:at+n], b)
 		b = b[n:]
 	})
 }
@@ -87,7 +88,7 @@ func Memory(d *tensor.Dense, t types.Type) []byte {
 // read is the tensor at the place of a value, in logical order.
 func (r *replay) read(buffer int) (*tensor.Dense, error) {
 	t := r.p.Buffers[buffer].Type
-	d, err := tensor.FromBytes(t.DType, t.Phys(), r.p.extent(buffer).gather(r.arena))
+	d, err := tensor.FromBytes(t.DType, t.Phys(), r.p.extent(buffer).gather(r.memory))
 	if err != nil || t.Order == nil {
 		return d, err
 	}
@@ -144,7 +145,7 @@ func (r *replay) step(k int, s *Step, eval Eval) error {
 
 // clean poisons all bytes that no step needs after step k.
 func (r *replay) clean(k int) {
-	needed := make([]bool, len(r.arena))
+	needed := make([]bool, len(r.memory))
 	for b, l := range r.live {
 		if l.written(b) && l.first <= k && k < l.last {
 			r.p.extent(b).runs(func(at, n int) {

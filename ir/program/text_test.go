@@ -196,6 +196,9 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 func random(seed uint64) *program.Program {
 	g := generator{rand.New(rand.NewPCG(seed, 11)), nil}
 	p := &program.Program{Name: g.text(), ArenaBytes: g.number(), LowerBound: g.number(), PeakOptimal: g.IntN(2) == 0}
+	if g.IntN(2) == 0 {
+		p.StateBytes = g.number()
+	}
 	g.p = p
 	values := 1 + g.IntN(4)
 	for i := range values {
@@ -204,6 +207,7 @@ func random(seed uint64) *program.Program {
 		if g.IntN(3) == 0 {
 			b.Row, b.Pitch = g.number(), 1+g.number()%1000
 		}
+		b.Kept = g.IntN(4) == 0
 		p.Buffers = append(p.Buffers, b)
 	}
 	for range g.IntN(3) {

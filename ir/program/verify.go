@@ -31,18 +31,17 @@ func (p *Program) Verify() error {
 	return p.verifyShared(live)
 }
 
-// verifyBuffers: everything is aligned, in the arena, and in its storage.
+// verifyBuffers: everything is aligned, in its memory, and in its storage.
 func (p *Program) verifyBuffers() error {
 	if p.ArenaBytes%Align != 0 || p.ArenaBytes < p.LowerBound {
 		return fault("arena of %d bytes, lower bound %d", p.ArenaBytes, p.LowerBound)
 	}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
-		end := extent{b.Offset, b.Bytes, b.Row, b.Pitch}.end()
-		if b.Offset < 0 || end > p.ArenaBytes {
-			return fault("buffer %s, %d bytes at %d, leaves the arena of %d bytes", b.Name, b.Bytes, b.Offset,
-				p.ArenaBytes)
+		if err := p.verifyMemory(b); err != nil {
+			return err
 		}
+		end := extent{b.Offset, b.Bytes, b.Row, b.Pitch}.end()
 		if b.AliasOf < 0 && b.Offset%Align != 0 {
 			return fault("buffer %s at %d is not aligned to %d", b.Name, b.Offset, Align)
 		}
@@ -52,10 +51,22 @@ func (p *Program) verifyBuffers() error {
 		if b.AliasOf < 0 || b.Bytes == 0 {
 			continue
 		}
-		if o := p.storage(b); b.Offset < o.Offset || end > o.Offset+o.Bytes {
+		if o := p.storage(b); b.Kept != o.Kept || b.Offset < o.Offset || end > o.Offset+o.Bytes {
 			return fault("%s, %d bytes at %d, is not inside %s, %d bytes at %d",
 				b.Name, b.Bytes, b.Offset, o.Name, o.Bytes, o.Offset)
 		}
+	}
+	return nil
+}
+
+// verifyMemory: a buffer lies in the arena or in the state.
+func (p *Program) verifyMemory(b *Buffer) error {
+	memory, bytes := "arena", p.ArenaBytes
+	if b.Kept {
+		memory, bytes = "state", p.StateBytes
+	}
+	if end := (extent{b.Offset, b.Bytes, b.Row, b.Pitch}).end(); b.Offset < 0 || end > bytes {
+		return fault("buffer %s, %d bytes at %d, leaves the %s of %d bytes", b.Name, b.Bytes, b.Offset, memory, bytes)
 	}
 	return nil
 }
@@ -226,10 +237,8 @@ func (p *Program) verifyReferences() error {
 			return fault("%s has no place", x.Name)
 		}
 	}
-	for _, x := range p.States {
-		if err := p.verifyState(x); err != nil {
-			return err
-		}
+	if err := p.verifyStates(); err != nil {
+		return err
 	}
 	for _, s := range slices.Concat(p.Steps, p.Views) {
 		if err := p.verifyOperands(s); err != nil {
@@ -285,6 +294,52 @@ func (p *Program) verifyState(x State) error {
 	}
 	if x.Init >= 0 && len(p.Consts[x.Init].Data) != in.Type.Bytes() {
 		return fault("state %s is %s, it begins with %d bytes", in, in.Type, len(p.Consts[x.Init].Data))
+	}
+	return nil
+}
+
+// verifyStates: state is handed on whole, in memory of its own, which nothing
+// else is in that the caller sees.
+func (p *Program) verifyStates() error {
+	if p.StateBytes%Align != 0 || (p.StateBytes > 0) != (len(p.States) > 0) {
+		return fault("%d bytes of memory for %d states", p.StateBytes, len(p.States))
+	}
+	for _, x := range p.States {
+		if err := p.verifyState(x); err != nil {
+			return err
+		}
+	}
+	held := map[int]bool{}
+	for _, x := range p.States {
+		held[p.Inputs[x.In].Buffer] = true
+	}
+	for _, x := range p.Inputs {
+		if p.Buffers[x.Buffer].Kept != held[x.Buffer] {
+			return fault("input %s: state and nothing else of the model's inputs is kept", x.Name)
+		}
+	}
+	_, out := p.Visible()
+	for _, x := range out {
+		if p.Buffers[x.Buffer].Kept {
+			return fault("output %s lies in the state", x.Name)
+		}
+	}
+	return p.verifyCopies()
+}
+
+// verifyCopies: what is copied behind the last step is still there when its turn
+// comes.
+func (p *Program) verifyCopies() error {
+	for i, x := range p.States {
+		if p.InPlace(x) {
+			continue
+		}
+		to := p.extent(p.Inputs[x.In].Buffer)
+		for k, y := range p.States {
+			if from := p.extent(p.Outputs[y.Out].Buffer); from.meets(to) && (k >= i || p.InPlace(y)) {
+				return fault("the new %s is copied over the new %s", p.Inputs[x.In].Name, p.Inputs[y.In].Name)
+			}
+		}
 	}
 	return nil
 }

@@ -73,16 +73,18 @@ func TestVerifyIndices(t *testing.T) {
 // states is a program with state, a view of parts, and a constant that state
 // begins with.
 const states = `program "s" {
-  arena 96, bound 96
-  buffer %h : f32[2] at 0, 8 bytes, steps 0 to 1
+  arena 96, bound 96, state 16
+  buffer %h : f32[2] at 0, 8 bytes, steps 0 to 1, kept
+  buffer %x : f32[2] at 48, 8 bytes, steps 0 to 0
   buffer %a : f32[2] at 16, 8 bytes, steps 0 to 1, in %c
   buffer %b : f32[2] at 24, 8 bytes, steps 0 to 1, in %c
   buffer %c : f32[4] at 16, 16 bytes, steps 0 to 1
   input "h" = %h
+  input "x" = %x
   output "h_out" = %a
   output "c" = %c
   state in0 = out0, fill 0, const0
-  step 0 %a, %b = Split(%h) "split"
+  step 0 %a, %b = Split(%h, %x) "split"
     scratch %s at 32, 16 bytes
     call f(in0:float, out0:float, out1:float, scratch:float, const0)
   view %c = Concat(%a, %b) "c"
@@ -95,18 +97,23 @@ const states = `program "s" {
 func TestVerify(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"as it is", "", "", ""},
-		{"outside the arena", "%h : f32[2] at 0", "%h : f32[2] at 96",
-			"buffer h, 8 bytes at 96, leaves the arena of 96 bytes"},
+		{"outside the arena", "%x : f32[2] at 48", "%x : f32[2] at 96",
+			"buffer x, 8 bytes at 96, leaves the arena of 96 bytes"},
+		{"outside the state", "%h : f32[2] at 0", "%h : f32[2] at 16",
+			"buffer h, 8 bytes at 16, leaves the state of 16 bytes"},
+		{"state in the arena", "steps 0 to 1, kept", "steps 0 to 1", "input h: state and nothing else"},
+		{"an output in the state", "0 to 1\n  input", "0 to 1, kept\n  input", "output c lies in the state"},
+		{"a memory without state", ", state 16", "", "0 bytes of memory for 1 states"},
 		{"not aligned", "%h : f32[2] at 0", "%h : f32[2] at 4", "buffer h at 4 is not aligned to 16"},
 		{"a part elsewhere", "%b : f32[2] at 24", "%b : f32[2] at 20", "%b is at"},
-		{"a result over an operand without leave", "%h : f32[2] at 0", "%h : f32[2] at 16", "overlaps operand %h"},
-		{"scratch memory over a value", "scratch %s at 32", "scratch %s at 0", "the scratch memory at 0 overlaps %h"},
-		{"an argument without a place", "in0:float", "in1:float", "an argument points to input 1"},
+		{"a result over an operand without leave", "%x : f32[2] at 48", "%x : f32[2] at 16", "overlaps operand %x"},
+		{"scratch memory over a value", "scratch %s at 32", "scratch %s at 48", "the scratch memory at 48 overlaps %x"},
+		{"an argument without a place", "in0:float", "in2:float", "an argument points to input 2"},
 		{"a constant that is not there", "scratch:float, const0)", "scratch:float, const1)",
 			"an argument is constant 1 of 1"},
 		{"state of another size", "u8[8] {1,2,3,4,5,6,7,8}", "u8[4] {1,2,3,4}", "it begins with 4 bytes"},
 		{"state of another type", "%h : f32[2]", "%h : i32[2]", "state %h is i32[2], %a is f32[2]"},
-		{"read before it is written", "Split(%h)", "Split(%h, unread %h, %b)", "reads %b, which step 0 writes"},
+		{"read before it is written", "Split(%h, %x)", "Split(%h, unread %h, %b)", "reads %b, which step 0 writes"},
 		{"in itself", "%c : f32[4] at 16, 16 bytes, steps 0 to 1", "%c : f32[4] at 16, 16 bytes, steps 0 to 1, in %a",
 			"lies in itself"},
 		{"rows that nobody takes", "steps 0 to 1, in %c", "steps 0 to 1, in %c, rows of 4 every 8",

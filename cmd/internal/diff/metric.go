@@ -35,11 +35,20 @@ func one(v *float64) []figure {
 	return []figure{{value: *v}}
 }
 
+// ram is the arena, with the state where that lies apart.
+func (m *Model) ram() []figure {
+	if m.Memory.Arena == nil {
+		return nil
+	}
+	n := *m.Memory.Arena + m.Memory.State
+	return one(&n)
+}
+
 const verifyIt = "`nncc verify --out DIR` measures it"
 
 // metrics in the order in which they are shown.
 var metrics = []metric{
-	{key: "ram", title: "arena", unit: "bytes", of: func(m *Model) []figure { return one(m.Memory.Arena) },
+	{key: "ram", title: "arena", unit: "bytes", of: (*Model).ram,
 		layer: func(l *layer) *float64 { return &l.live }},
 	{key: "flash", title: "flash", unit: "bytes", of: (*Model).flash, want: verifyIt,
 		layer: func(l *layer) *float64 { return &l.WeightBytes }},

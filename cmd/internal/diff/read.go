@@ -63,6 +63,7 @@ type Model struct {
 	Layers    []layer `json:"layers"`
 	Memory    struct {
 		Arena   *float64        `json:"arena_bytes"`
+		State   float64         `json:"state_bytes"` // apart from the arena
 		Weights *float64        `json:"weights_bytes"`
 		Regions []report.Region `json:"regions"`
 		Buffers []report.Buffer `json:"buffers"`

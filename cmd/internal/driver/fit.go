@@ -32,7 +32,8 @@ func (o *Compiled) fit(built *run.Sizes) boards.Placement {
 	}
 	code.What, rodata.What, data.What = "code", "rodata", "data"
 	items := []boards.Item{code, {What: "stack", Bytes: uint64(o.Board.Stack)}, data, rodata,
-		{What: "arena", Bytes: uint64(o.Lowered.Program.ArenaBytes)}, {What: "weights", Bytes: weights}}
+		{What: "arena", Bytes: uint64(o.Lowered.Program.ArenaBytes)},
+		{What: "state", Bytes: uint64(o.Lowered.Program.StateBytes)}, {What: "weights", Bytes: weights}}
 	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
 	return o.Board.Memory.Place(items...)
 }

@@ -86,9 +86,13 @@ func (o *Compiled) ramGate() (*Gate, error) {
 		return nil, err
 	}
 	g := &Gate{Flag: "max-ram", Limit: fmt.Sprint(ram)}
-	if n := o.Lowered.Program.ArenaBytes; n > ram {
-		g.exceeded("the arena needs %d bytes, %d too many; the largest step is %s; %s", n, n-ram, o.peakStep(),
-			o.smallest())
+	p := o.Lowered.Program
+	if n := p.RAMBytes(); n > ram {
+		needs := fmt.Sprintf("the arena needs %d bytes", n)
+		if p.StateBytes > 0 {
+			needs = fmt.Sprintf("the arena needs %d bytes and the state %d", p.ArenaBytes, p.StateBytes)
+		}
+		g.exceeded("%s, %d too many; the largest step is %s; %s", needs, n-ram, o.peakStep(), o.smallest())
 	}
 	return g, nil
 }

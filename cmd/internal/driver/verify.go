@@ -194,14 +194,14 @@ func (o *Compiled) fidelity(v *report.Verdict, cases []verify.Case) error {
 	return o.Config.strictly()
 }
 
-// dumps asks for every step's output in the arena.
+// dumps asks for every step's output in the arena or the state.
 func (o *Compiled) dumps() []run.Dump {
 	var d []run.Dump
 	p := o.Lowered.Program
 	for i, s := range p.Steps {
 		for _, k := range s.Out {
 			b := &p.Buffers[k]
-			d = append(d, run.Dump{Step: i, Offset: uint32(b.Offset), Bytes: uint32(b.Span())})
+			d = append(d, run.Dump{Step: i, Offset: uint32(p.Address(k)), Bytes: uint32(b.Span())})
 		}
 	}
 	return d

@@ -93,8 +93,7 @@ func (o *Subject) memoryText(r *Report) string {
 		total += l.MACs
 	}
 	m := r.Memory
-	s := fmt.Sprintf("%d steps, %d MACs, arena %d bytes (lower bound %d), weights %d bytes\n",
-		len(r.Layers), total, m.ArenaBytes, m.LowerBoundBytes, m.WeightsBytes)
+	s := fmt.Sprintf("%d steps, %d MACs, %s, weights %d bytes\n", len(r.Layers), total, m.RAMText(), m.WeightsBytes)
 	if m.OrderOptimal {
 		s += "order of the steps: searched exactly, no other one has a smaller lower bound\n"
 	} else {

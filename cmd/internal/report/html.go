@@ -199,8 +199,12 @@ type card struct {
 func newCards(r *Report) []card {
 	m := r.Memory
 	cards := []card{{Value: thousands(m.ArenaBytes), Unit: "B", What: "arena",
-		Note: "lower bound " + thousands(m.LowerBoundBytes)},
-		{Value: thousands(m.WeightsBytes), Unit: "B", What: "weights and constants"}}
+		Note: "lower bound " + thousands(m.LowerBoundBytes)}}
+	if m.StateBytes > 0 {
+		cards = append(cards, card{Value: thousands(m.StateBytes), Unit: "B", What: "state",
+			Note: "kept from run to run"})
+	}
+	cards = append(cards, card{Value: thousands(m.WeightsBytes), Unit: "B", What: "weights and constants"})
 	var macs int64
 	for _, l := range r.Layers {
 		macs += l.MACs

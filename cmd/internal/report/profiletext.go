@@ -17,9 +17,9 @@ func ProfileText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)
 		b.WriteString(v.profileTable())
 		b.WriteString(v.libraryText())
-		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, arena %d bytes, code %d bytes, "+
+		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, %s, code %d bytes, "+
 			"constants %d bytes, %d mismatches\n",
-			v.Instructions, v.Outside, v.RAM["arena_bytes"], v.TextBytes, v.RODataBytes, v.Mismatches)
+			v.Instructions, v.Outside, v.ramText(), v.TextBytes, v.RODataBytes, v.Mismatches)
 		b.WriteString(v.cyclesText() + "\n")
 	}
 	if len(vs) == 2 && vs[0].Instructions > 0 {

@@ -204,12 +204,16 @@ type Memory struct {
 	ArenaBytes      int      `json:"arena_bytes"`
 	LowerBoundBytes int      `json:"arena_lower_bound_bytes"`
 	OrderOptimal    bool     `json:"order_optimal"`
+	StateBytes      int      `json:"state_bytes"`
 	IOBytes         int      `json:"io_bytes"`
 	ScratchBytes    int      `json:"scratch_bytes"`
 	WeightsBytes    int      `json:"weights_bytes"`
 	Regions         []Region `json:"regions"`
 	Buffers         []Buffer `json:"buffers"`
-	Patch           *Patch   `json:"patch,omitempty"`
+	// StateBuffers lie in the state, which is kept from run to run: their offsets
+	// count from its start.
+	StateBuffers []Buffer `json:"state_buffers,omitempty"`
+	Patch        *Patch   `json:"patch,omitempty"`
 }
 
 // Patch is the first layers computed in stripes for --max-ram.
@@ -240,7 +244,7 @@ type Item struct {
 	Estimated bool   `json:"estimated,omitempty"`       // not measured: there was no build
 }
 
-// Buffer is a place in the arena; alias_of names the buffer in whose
+// Buffer is a place in the arena or the state; alias_of names the buffer in whose
 // storage it lies.
 type Buffer struct {
 	Name    string `json:"name"`
@@ -473,7 +477,7 @@ func rejection(name string, n *ir.Node, x kernel.Rejection) Rejection {
 func (r *Report) memory(o *Subject) {
 	p := o.Lowered.Program
 	r.Memory = Memory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal,
-		IOBytes:      p.IOBytes(),
+		IOBytes: p.IOBytes(), StateBytes: p.StateBytes,
 		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []Buffer{}}
 	if x := o.Lowered.Tiled; x != nil {
 		r.Memory.Patch = &Patch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs,
@@ -486,7 +490,11 @@ func (r *Report) memory(o *Subject) {
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
 		}
-		if b.Bytes > 0 {
+		switch {
+		case b.Bytes == 0:
+		case b.Kept:
+			r.Memory.StateBuffers = append(r.Memory.StateBuffers, x)
+		default:
 			r.Memory.Buffers = append(r.Memory.Buffers, x)
 		}
 	}

@@ -49,7 +49,7 @@ func Harness(i *codegen.Info) run.Model {
 	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run",
 		Steps: i.StepNames}
 	if len(i.States) > 0 {
-		m.ResetFunc = i.Prefix + "_reset"
+		m.ResetFunc, m.StateMacro = i.Prefix+"_reset", i.StateMacro
 	}
 	for _, x := range i.Inputs {
 		m.Inputs = append(m.Inputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})

@@ -105,5 +105,6 @@ func (v *Verdict) Sizes(p *program.Program, im *run.Image) {
 	s := im.Sizes
 	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(),
 		"by_origin": s.By}
-	v.RAM = map[string]int{"arena_bytes": p.ArenaBytes, "io_bytes": p.IOBytes(), "scratch_bytes": p.ScratchBytes()}
+	v.RAM = map[string]int{"arena_bytes": p.ArenaBytes, "io_bytes": p.IOBytes(), "scratch_bytes": p.ScratchBytes(),
+		"state_bytes": p.StateBytes}
 }

@@ -126,8 +126,8 @@ func (v *Verdict) layersText() string {
 		rows = append(rows, []string{l.Name, l.inner(), fmt.Sprint(l.Instructions)})
 	}
 	rows = append(rows, []string{"(between the layers)", "", fmt.Sprint(v.Outside)})
-	return text.Table(rows) + fmt.Sprintf("%d instructions an inference, stack %d bytes%s, arena %d bytes, code %d "+
-		"bytes, constants %d bytes, weights %v bytes\n", v.Instructions, v.StackBytes, v.atMost(), v.RAM["arena_bytes"],
+	return text.Table(rows) + fmt.Sprintf("%d instructions an inference, stack %d bytes%s, %s, code %d "+
+		"bytes, constants %d bytes, weights %v bytes\n", v.Instructions, v.StackBytes, v.atMost(), v.ramText(),
 		v.TextBytes, v.RODataBytes, v.Flash["weights_bytes"])
 }
 

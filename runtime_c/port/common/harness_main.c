@@ -27,7 +27,7 @@ enum record
 
 enum case_flag
 {
-    CASE_KEEP_STATE = 1, /* go on from the arena the case before has left */
+    CASE_KEEP_STATE = 1, /* go on from the state the case before has left */
     CASE_TRACE = 2,      /* count and dump step by step */
     CASE_STACK = 4       /* measure the stack, with a second inference if need be */
 };
@@ -166,10 +166,22 @@ static void rewind_dumps(void)
     next_dump();
 }
 
+/* Bytes of the arena, or of the state behind it; NULL: not all of them are there. */
+static const unsigned char *dumped(const unsigned char *arena, uint32_t offset, uint32_t size)
+{
+    uint32_t there = nncc_model.arena_bytes;
+    const unsigned char *from = arena;
+    if (offset >= there && nncc_model.state_bytes != 0u) {
+        offset -= there;
+        there = nncc_model.state_bytes;
+        from = nncc_model.kept + NNCC_HARNESS_GUARD;
+    }
+    return (offset > there || size > there - offset) ? NULL : from + offset;
+}
+
 void nncc_trace(int32_t step, const void *arena)
 {
     const uint64_t now = nncc_port_ticks();
-    const unsigned char *bytes = (const unsigned char *)arena;
     if (h.tracing == TRACE_OFF) {
         return;
     }
@@ -184,13 +196,13 @@ void nncc_trace(int32_t step, const void *arena)
         record_words(RECORD_STEP, (uint32_t)step, w, 3u);
     }
     while (h.dump_next <= h.dump_count && h.dump[0] == (uint32_t)step) {
-        const uint32_t offset = h.dump[1];
         const uint32_t size = h.dump[2];
-        if (offset > nncc_model.arena_bytes || size > nncc_model.arena_bytes - offset) {
-            fail(NNCC_EXIT_USAGE, "a dump lies outside of the arena");
+        const unsigned char *const from = dumped((const unsigned char *)arena, h.dump[1], size);
+        if (from == NULL) {
+            fail(NNCC_EXIT_USAGE, "a dump lies outside of the arena and the state");
             return;
         }
-        record(RECORD_DUMP, h.dump_next - 1u, bytes + offset, size);
+        record(RECORD_DUMP, h.dump_next - 1u, from, size);
         next_dump();
     }
     h.step_interrupts = nncc_port_interrupts();
@@ -204,9 +216,9 @@ static unsigned char guard_byte(uint32_t i)
     return (unsigned char)(0x5Au ^ (i * 37u));
 }
 
-static void guards_set(unsigned char *store)
+static void guards_set(unsigned char *store, uint32_t bytes)
 {
-    unsigned char *const after = store + NNCC_HARNESS_GUARD + nncc_model.arena_bytes;
+    unsigned char *const after = store + NNCC_HARNESS_GUARD + bytes;
     uint32_t i;
     for (i = 0; i < NNCC_HARNESS_GUARD; i++) {
         store[i] = guard_byte(i);
@@ -216,9 +228,9 @@ static void guards_set(unsigned char *store)
     nncc_port_forbid(after, NNCC_HARNESS_GUARD);
 }
 
-static void guards_check(const unsigned char *store)
+static void guards_check(const unsigned char *store, uint32_t bytes)
 {
-    const unsigned char *const after = store + NNCC_HARNESS_GUARD + nncc_model.arena_bytes;
+    const unsigned char *const after = store + NNCC_HARNESS_GUARD + bytes;
     int32_t low = 0;
     int32_t high = 0;
     uint32_t i;
@@ -229,10 +241,26 @@ static void guards_check(const unsigned char *store)
         high |= after[i] != guard_byte(i);
     }
     if (low != 0) {
-        fail(NNCC_EXIT_GUARD, "the model wrote before the start of its arena");
+        fail(NNCC_EXIT_GUARD, "the model wrote before the start of its arena or state");
     }
     if (high != 0) {
-        fail(NNCC_EXIT_GUARD, "the model wrote beyond the end of its arena");
+        fail(NNCC_EXIT_GUARD, "the model wrote beyond the end of its arena or state");
+    }
+}
+
+static void guard_all(void)
+{
+    guards_set(nncc_model.store, nncc_model.arena_bytes);
+    if (nncc_model.kept != NULL) {
+        guards_set(nncc_model.kept, nncc_model.state_bytes);
+    }
+}
+
+static void check_all(void)
+{
+    guards_check(nncc_model.store, nncc_model.arena_bytes);
+    if (nncc_model.kept != NULL) {
+        guards_check(nncc_model.kept, nncc_model.state_bytes);
     }
     if (nncc_port_stack_overflow() != 0) {
         fail(NNCC_EXIT_GUARD, "the stack overflowed: its lowest words were written");
@@ -253,21 +281,23 @@ typedef struct
     int32_t exact;
 } measurement;
 
-static int32_t nothing(void *arena)
+static int32_t nothing(void *arena, void *state)
 {
     (void)arena;
+    (void)state;
     return 0;
 }
 
-static measurement measure(int32_t (*run)(void *), void *arena, int32_t count)
+static measurement measure(int32_t (*run)(void *, void *), void *arena, int32_t count)
 {
     measurement m;
+    void *const state = (nncc_model.kept != NULL) ? nncc_model.kept + NNCC_HARNESS_GUARD : NULL;
     uint64_t start;
     const uintptr_t top = nncc_port_sp();
     nncc_port_stack_paint();
     nncc_port_count(count);
     start = nncc_port_ticks();
-    m.status = run(arena);
+    m.status = run(arena, state);
     m.ticks = nncc_port_ticks() - start;
     m.interrupts = nncc_port_interrupts();
     nncc_port_count(0);
@@ -282,21 +312,30 @@ static int32_t in_arena(const unsigned char *arena, const unsigned char *p, uint
     return at >= first && bytes <= nncc_model.arena_bytes && at - first <= nncc_model.arena_bytes - bytes;
 }
 
-/* The arena holds rubbish before a case, another one each time: a model that
- * reads what it has not written shows. */
+/* Rubbish, another one for each seed. */
+static void spoil(unsigned char *to, uint32_t bytes, uint32_t seed)
+{
+    uint32_t v = seed * 2654435761u + 12345u;
+    uint32_t i;
+    for (i = 0; i < bytes; i += 4u) {
+        uint32_t k;
+        v = v * 1664525u + 1013904223u;
+        for (k = 0; k < 4u && i + k < bytes; k++) {
+            to[i + k] = (unsigned char)((v >> (8u * k)) & 255u);
+        }
+    }
+}
+
+/* The arena holds rubbish before every case, so does new state before its
+ * reset: a model that reads what it has not written shows. */
 static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32_t inputs_at)
 {
     uint32_t i;
-    if (keep == 0) {
-        uint32_t v = seed * 2654435761u + 12345u;
-        for (i = 0; i < nncc_model.arena_bytes; i += 4u) {
-            uint32_t k;
-            v = v * 1664525u + 1013904223u;
-            for (k = 0; k < 4u && i + k < nncc_model.arena_bytes; k++) {
-                arena[i + k] = (unsigned char)((v >> (8u * k)) & 255u);
-            }
-        }
-        if (nncc_model.reset != NULL && nncc_model.reset(arena) != 0) {
+    spoil(arena, nncc_model.arena_bytes, seed);
+    if (keep == 0 && nncc_model.kept != NULL) {
+        unsigned char *const state = nncc_model.kept + NNCC_HARNESS_GUARD;
+        spoil(state, nncc_model.state_bytes, seed + 1u);
+        if (nncc_model.reset(state) != 0) {
             fail(NNCC_EXIT_USAGE, "the model's reset function failed");
             return -1;
         }
@@ -335,9 +374,9 @@ static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint
         h.tracing = TRACE_ON;
         rewind_dumps();
     }
-    guards_set(nncc_model.store);
+    guard_all();
     m = measure(nncc_model.run, arena, 1);
-    guards_check(nncc_model.store);
+    check_all();
     h.tracing = TRACE_OFF;
     if ((flags & CASE_STACK) != 0u && m.exact == 0 && keep == 0 && h.failed == 0) {
         /* An interrupt of the counter used the stack at its deepest: look at
@@ -345,9 +384,9 @@ static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint
         if (prepare(arena, number, 0, inputs_at) != 0) {
             return;
         }
-        guards_set(nncc_model.store);
+        guard_all();
         m.stack = measure(nncc_model.run, arena, 0).stack;
-        guards_check(nncc_model.store);
+        check_all();
         m.exact = 1;
     }
     w[0] = (uint32_t)m.status;

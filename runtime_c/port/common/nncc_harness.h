@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* Bytes before and after the arena that the model must not touch. A multiple
- * of every alignment an arena can ask for. */
+/* Bytes before and after the arena and the state that the model must not touch.
+ * A multiple of every alignment they can ask for. */
 #define NNCC_HARNESS_GUARD 64u
 
 /* Exit codes of the program; boards/run gives them their names. */
@@ -35,14 +35,16 @@ typedef struct
 typedef struct
 {
     unsigned char *store; /* guard, arena, guard */
+    unsigned char *kept;  /* guard, state, guard; NULL where the model keeps no state */
     uint32_t arena_bytes;
+    uint32_t state_bytes;
     uint32_t steps; /* calls of nncc_trace with step >= 0 in one inference */
     uint32_t input_count;
     uint32_t output_count;
     const nncc_harness_input *inputs;
     const nncc_harness_output *outputs;
-    int32_t (*run)(void *arena);   /* 0 is success */
-    int32_t (*reset)(void *arena); /* NULL where the model keeps no state */
+    int32_t (*run)(void *arena, void *state); /* 0 is success */
+    int32_t (*reset)(void *state);            /* NULL where the model keeps no state */
 } nncc_harness_model;
 
 extern const nncc_harness_model nncc_model;
