@@ -49,6 +49,7 @@ var flagRules = map[string]flagRule{
 	"name":                    {verbs: makes, needs: program},
 	"calib":                   {verbs: lowers + " legalize quantize", needs: program, path: true},
 	"preprocess":              {verbs: lowers + " legalize quantize", path: true},
+	"postprocess":             {verbs: makes + " eval", path: true},
 	"calib-method":            {verbs: lowers + " legalize quantize", needs: program},
 	"bias-correction":         {verbs: lowers + " legalize quantize", needs: program},
 	"weight-rounding":         {verbs: lowers + " legalize quantize", needs: program},

@@ -140,6 +140,8 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Name, "name", "", "C `PREFIX` (default: the model's file name)")
 	fs.StringArrayVar(&f.Calib, "calib", nil, "calibration inputs: `PATH` of a .npy, .npz, .png, .jpg, .wav, .csv, "+
 		"or a folder of one kind of them (repeatable)")
+	fs.StringArrayVar(&f.Postprocess, "postprocess", nil, "what becomes of outputs: `FILE.yaml or KIND.KEY=VALUE`, "+
+		"such as boxes.threshold=0.3 (repeatable; nncc help vision)")
 	fs.StringArrayVar(&f.Preprocess, "preprocess", nil, "how files become inputs: `FILE.yaml or [INPUT:]KEY=VALUE`, "+
 		"such as image.resize=fit (repeatable; nncc help vision)")
 	enum(fs, &f.CalibMethod, "calib-method")

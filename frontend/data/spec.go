@@ -19,6 +19,8 @@ import (
 type Spec struct {
 	All    Input             // what is said of no input in particular
 	Inputs map[string]*Input // by name
+	// Outputs is what becomes of the model's outputs.
+	Outputs Outputs
 }
 
 // Input is what is declared for an input.

@@ -22,7 +22,7 @@ const maxSpecBytes = 1 << 20
 // image.resize=fit. What comes later wins.
 //
 // A file has the keys of an input (image, audio, csv, layout) for all inputs, and, below
-// "inputs", for each by name. "outputs" is left to others.
+// "inputs", for each by name; "outputs" says what follows the model (ParseOutputs).
 func Parse(values []string) (*Spec, error) {
 	s := &Spec{Inputs: map[string]*Input{}}
 	for _, v := range values {
@@ -93,6 +93,7 @@ func (s *Spec) file(path string) error {
 		case "inputs":
 			byName = v
 		case "outputs":
+			r.outputs(&s.Outputs, path, v)
 		default:
 			r.input(&s.All, k, v, "inputs", "outputs")
 		}

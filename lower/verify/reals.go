@@ -19,14 +19,14 @@ func Reals(r *state.Runner, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	var all []*tensor.Dense
 	for _, i := range r.Outputs() {
-		all = append(all, Dequantised(outs[i], realType(r.Graph.Out[i])))
+		all = append(all, Dequantised(outs[i], RealType(r.Graph.Out[i])))
 	}
 	return all, nil
 }
 
-// realType is the type of a value with its quantisation, which in a model that has its
+// RealType is the type of a value with its quantisation, which in a model that has its
 // own stands in the QuantizeLinear that makes it, before whatever moves data.
-func realType(v *ir.Value) ir.Type {
+func RealType(v *ir.Value) ir.Type {
 	for x := v; x.Type.Quant == nil && x.Def != nil; x = x.Def.In[0] {
 		if t, ok := quant.Params(x.Def); ok && x.Def.Op == op.QuantizeLinear {
 			return v.Type.WithQuant(v.Type.DType, t.Quant)

@@ -43,6 +43,7 @@ type Config struct {
 
 	Calib        []string
 	Preprocess   []string // FILE.yaml, or [INPUT:]KEY=VALUE
+	Postprocess  []string // FILE.yaml, or KIND.KEY=VALUE
 	Written      []string // what RunModel wrote, a line each
 	CalibMethod  option.Method
 	BiasCorrect  bool

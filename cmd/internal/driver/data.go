@@ -17,7 +17,9 @@ func (c *Config) readSpec() error {
 		return nil
 	}
 	var err error
-	c.spec, err = data.Parse(c.Preprocess)
+	if c.spec, err = data.Parse(c.Preprocess); err == nil {
+		err = c.spec.ParseOutputs(c.Postprocess)
+	}
 	return asInput(err)
 }
 

@@ -46,21 +46,26 @@ func (c *Config) RunModel() error {
 	if err != nil {
 		return err
 	}
+	post, err := c.poster(r)
+	if err != nil {
+		return err
+	}
 	var all [][]*tensor.Dense
 	var names []string
 	for _, in := range list {
 		var outs []*tensor.Dense
-		if outs, names, err = c.steps(r, in); err != nil {
+		if outs, names, err = c.steps(r, in, post); err != nil {
 			return err
 		}
 		all = append(all, outs)
 	}
-	return c.writeOutputs(dir, stacked(all), names)
+	return c.writeOutputs(dir, stacked(all), names, post)
 }
 
 // steps runs the program on an inference, or on the steps of one.
-func (c *Config) steps(r *state.Runner, in []*tensor.Dense) ([]*tensor.Dense, []string, error) {
+func (c *Config) steps(r *state.Runner, in []*tensor.Dense, post *poster) ([]*tensor.Dense, []string, error) {
 	return r.Steps(in, verify.Input, func(d *tensor.Dense, t ir.Type) *tensor.Dense {
+		post.add(d)
 		if c.Dequantize {
 			return verify.Dequantised(d, t)
 		}
@@ -87,7 +92,7 @@ type runOutput struct {
 
 // writeOutputs writes output_0.npy, output_1.npy, ... and run.json as the
 // folder dir and notes them.
-func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) error {
+func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, post *poster) error {
 	if err := c.strictly(); err != nil {
 		return err
 	}
@@ -105,6 +110,11 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string) 
 		r.Files = append(r.Files, name)
 		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), names[i], d.DType,
 			d.Shape))
+	}
+	if post != nil {
+		r.Files = append(r.Files, postFile)
+		files = append(files, codegen.File{Path: postFile, Data: report.JSON(post)})
+		c.Written = append(c.Written, post.text(dir)...)
 	}
 	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
 }
@@ -130,11 +140,11 @@ func (c *Config) runFloat(dir string) error {
 			names = append(names, vi.GetName())
 		}
 	}
-	if len(c.States) > 0 || len(m.State) > 0 || c.Stream != "" {
-		return c.runFloatSteps(dir)
-	}
 	if err := c.readSpec(); err != nil {
 		return err
+	}
+	if len(c.States) > 0 || len(m.State) > 0 || c.Stream != "" {
+		return c.runFloatSteps(dir)
 	}
 	if data.NeedsShapes(c.Inputs, c.spec) {
 		return c.runSamples(dir)
@@ -156,11 +166,17 @@ func (c *Config) runFloat(dir string) error {
 			return err
 		}
 	}
-	outs, err := state.New(g, nil).Step(in)
+	r := state.New(g, nil)
+	post, err := c.poster(r)
 	if err != nil {
 		return err
 	}
-	return c.writeOutputs(dir, outs, g.OutNames)
+	outs, err := r.Step(in)
+	if err != nil {
+		return err
+	}
+	post.add(outs...)
+	return c.writeOutputs(dir, outs, g.OutNames, post)
 }
 
 // runSamples interprets the model on pictures, recordings or tables, for which its
@@ -174,6 +190,11 @@ func (c *Config) runSamples(dir string) error {
 	if err != nil {
 		return err
 	}
+	r := state.New(g, nil)
+	post, err := c.poster(r)
+	if err != nil {
+		return err
+	}
 	var all [][]*tensor.Dense
 	for _, in := range list {
 		for i, v := range g.In {
@@ -181,13 +202,14 @@ func (c *Config) runSamples(dir string) error {
 				return err
 			}
 		}
-		outs, err := state.New(g, nil).Step(in)
+		outs, err := r.Step(in)
 		if err != nil {
 			return err
 		}
+		post.add(outs...)
 		all = append(all, outs)
 	}
-	return c.writeOutputs(dir, stacked(all), g.OutNames)
+	return c.writeOutputs(dir, stacked(all), g.OutNames, post)
 }
 
 // stacked are the outputs of several inferences, along a first axis; of one as they are.
@@ -245,9 +267,16 @@ func (c *Config) runFloatSteps(dir string) error {
 	if err != nil {
 		return err
 	}
-	outs, names, err := r.Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense { return d })
+	post, err := c.poster(r)
 	if err != nil {
 		return err
 	}
-	return c.writeOutputs(dir, outs, names)
+	outs, names, err := r.Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense {
+		post.add(d)
+		return d
+	})
+	if err != nil {
+		return err
+	}
+	return c.writeOutputs(dir, outs, names, post)
 }

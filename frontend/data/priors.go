@@ -1,0 +1,141 @@
+package data
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/postprocess"
+)
+
+// maxPriorBytes bounds a file of prior boxes.
+const maxPriorBytes = 32 << 20
+
+// priors gives maps their prior boxes, in pixels.
+func (d *detector) priors() error {
+	v := d.Variance
+	d.out.Variance = [4]float32{float32(v[0]), float32(v[1]), float32(v[2]), float32(v[3])}
+	list, err := d.priorList()
+	if err != nil {
+		return err
+	}
+	from := 0
+	for i := range d.out.Maps {
+		m := &d.out.Maps[i]
+		n := 4 * m.Rows * m.Cols * m.Anchors
+		if from+n <= len(list) {
+			m.Table = make([]float32, n)
+			for k, x := range list[from : from+n] {
+				m.Table[k] = float32(x * []float64{float64(d.Width), float64(d.Height)}[k%2])
+			}
+		}
+		from += n
+	}
+	if from != len(list) {
+		return fmt.Errorf("priors: %d prior boxes, and the outputs have %d predictions", len(list)/4, from/4)
+	}
+	return nil
+}
+
+// priorList are centre x, y, width, height of all, as parts of the input.
+func (d *detector) priorList() ([]float64, error) {
+	switch {
+	case d.Priors == "" && len(d.Grids) == 0:
+		return nil, fmt.Errorf("priors is missing: a file of prior boxes, or grids and scales to make them of")
+	case d.Priors != "" && len(d.Grids)+len(d.Scales) > 0:
+		return nil, fmt.Errorf("priors and grids are both there; want one of them")
+	case d.Priors != "":
+		return d.readPriors()
+	}
+	scales := d.Scales
+	n := len(d.Grids)
+	switch {
+	case len(scales) == n:
+	case len(scales) == 2 && n > 1:
+		lo, hi := scales[0], scales[1]
+		scales = make([]float64, n)
+		for i := range scales {
+			scales[i] = lo + (hi-lo)*float64(i)/float64(n-1)
+		}
+	default:
+		return nil, fmt.Errorf("scales: %d numbers; want one for each of the %d grids, or the first and the last",
+			len(scales), n)
+	}
+	p := postprocess.Priors{Grids: d.Grids, Scales: scales, Aspects: d.Aspects, Between: d.Between}
+	total := 0
+	for _, g := range d.Grids {
+		total += g[0] * g[1] * p.Anchors()
+	}
+	if total > maxPredictions {
+		return nil, fmt.Errorf("grids: %d prior boxes; at most %d are made", total, maxPredictions)
+	}
+	return p.Table(), nil
+}
+
+// readPriors reads a file of prior boxes.
+func (d *detector) readPriors() ([]float64, error) {
+	path := d.Priors
+	if beside := filepath.Join(filepath.Dir(d.from), path); d.from != "" && !filepath.IsAbs(path) {
+		if _, err := os.Stat(beside); err == nil {
+			path = beside
+		}
+	}
+	list, err := readRows(path)
+	if err != nil {
+		return nil, text.Errorf("priors: %s: %w", path, err)
+	}
+	for i := range list {
+		if x := list[i]; !(x >= -100 && x <= 100) {
+			return nil, text.Errorf("priors: %s: number %d is %v; want parts of the input", path, i, x)
+		}
+	}
+	if d.out.YFirst {
+		for i := 0; i < len(list); i += 2 {
+			list[i], list[i+1] = list[i+1], list[i]
+		}
+	}
+	return list, nil
+}
+
+// readRows reads rows of four numbers: .npy of shape [N, 4], or lines of text.
+func readRows(path string) ([]float64, error) {
+	if strings.EqualFold(filepath.Ext(path), ".npy") {
+		es, err := npz.ReadFile(path, npz.Limits{Bytes: maxPriorBytes})
+		if err != nil {
+			return nil, err
+		}
+		a := es[0].Array
+		if len(a.Shape) < 2 || a.Shape[len(a.Shape)-1] != 4 {
+			return nil, fmt.Errorf("an array of shape %s; want Nx4", shapeText(a.Shape))
+		}
+		return a.Float64s()
+	}
+	b, err := files.Read(path, maxPriorBytes)
+	if err != nil {
+		return nil, err
+	}
+	r := csv.NewReader(bytes.NewReader(b))
+	r.FieldsPerRecord, r.TrimLeadingSpace, r.Comment = 4, true, '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	var out []float64
+	for i, row := range rows {
+		for _, s := range row {
+			x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+			if err != nil {
+				return nil, fmt.Errorf("row %d has %q; want four numbers", i+1, text.Short(s, 40))
+			}
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
