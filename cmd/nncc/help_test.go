@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -88,10 +89,18 @@ func TestTopics(t *testing.T) {
 
 // runTopic runs the commands of a topic that no other has had.
 func runTopic(t *testing.T, name, text string, ran map[string]bool) {
+	writeBlocks(t, text)
 	commands := 0
 	for i, line := range strings.Split(text, "\n") {
 		if len(line) > 120 {
 			t.Errorf("%s.txt:%d: %d columns, want at most 120", name, i+1, len(line))
+		}
+	}
+	text = strings.ReplaceAll(text, " \\\n        ", " ") // one command on two lines
+	for _, line := range strings.Split(text, "\n") {
+		if tool, ok := strings.CutPrefix(line, "    $ "); ok && !strings.HasPrefix(tool, "nncc ") {
+			runTool(t, tool)
+			continue
 		}
 		command, ok := strings.CutPrefix(line, "    $ nncc ")
 		if !ok {
@@ -110,6 +119,42 @@ func runTopic(t *testing.T, name, text string, ran map[string]bool) {
 	}
 	if commands == 0 {
 		t.Errorf("%s.txt has no command: has the form of examples changed?", name)
+	}
+}
+
+// writeBlocks writes the files that a topic shows: indented text under a line
+// "# FILE".
+func writeBlocks(t *testing.T, text string) {
+	var name string
+	var lines []string
+	for _, line := range append(strings.Split(text, "\n"), "") {
+		body, inside := strings.CutPrefix(line, "    ")
+		file, begins := strings.CutPrefix(body, "# ")
+		switch {
+		case name == "" && inside && begins && filepath.Ext(file) != "" && !strings.Contains(file, " "):
+			name, lines = file, nil
+		case name != "" && inside:
+			lines = append(lines, body)
+		case name != "":
+			must(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o666))
+			name = ""
+		}
+	}
+}
+
+// runTool runs another program that a topic shows, without a shell; quotes keep words
+// together.
+func runTool(t *testing.T, command string) {
+	quoted := false
+	words := strings.FieldsFunc(command, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+			return true
+		}
+		return r == ' ' && !quoted
+	})
+	if out, err := exec.Command(words[0], words[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", command, err, out)
 	}
 }
 
