@@ -72,8 +72,11 @@ func ctypeSize(t string) int {
 
 // total is the size of all arrays with padding and alignment; it also fixes
 // the offsets in the binary.
-func (b blobs) total() int {
-	o := 0
+func (b blobs) total() int { return b.from(0) }
+
+// from is the end of all arrays behind the first o bytes of a binary; it also
+// fixes their offsets.
+func (b blobs) from(o int) int {
 	for _, e := range b {
 		o = (o + e.Align - 1) / e.Align * e.Align
 		e.Offset = o

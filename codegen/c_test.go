@@ -37,12 +37,12 @@ func sources(ms []*model, kernels bool) []string {
 }
 
 // TestWarnings compiles what is emitted for all models, in one folder.
-func TestWarnings(t *testing.T) {
+func TestWarnings(t *testing.T) { warningFree(t, models()) }
+
+func warningFree(t *testing.T, ms []*model) {
 	dir := t.TempDir()
-	var ms []*model
-	for _, m := range models() {
-		ms = append(ms, m.generate(t))
-		m.write(t, dir)
+	for _, m := range ms {
+		m.generate(t).write(t, dir)
 	}
 	files := sources(ms, false)
 	for _, c := range []struct{ name, label, cc, flags string }{
@@ -92,6 +92,16 @@ const mainHead = `#include <stdio.h>
 #include <string.h>
 static void get(void *p, size_t n) { if (n > 0 && fread(p, 1, n, stdin) != n) { exit(3); } }
 static void put(const void *p, size_t n) { if (n > 0) { (void)fwrite(p, 1, n, stdout); } }
+static uint8_t *load(const char *name)
+{
+    static uint8_t *p;
+    FILE *const f = fopen(name, "rb");
+    const size_t size = 1u << 20;
+    p = p == NULL ? aligned_alloc(16, 64u * size) : p + size; /* a bound file stays where it is */
+    if (f == NULL || fread(p, 1, size, f) == 0u) { exit(3); }
+    (void)fclose(f);
+    return p;
+}
 static void status(nncc_status s) { const int32_t i = (int32_t)s; put(&i, 4); }
 `
 
@@ -108,6 +118,11 @@ func driver(m *model) string {
 	p("status(%s_run(a + 8));", m.prefix)
 	p("status((nncc_status)!(%s));", strings.Join(refusals(m), " && "))
 	p("put(a, 16);")
+	if m.info.WeightsFile != "" {
+		p("if (%s_run(a) != NNCC_ERR_UNBOUND) { exit(5); }", m.prefix)
+		p("if (%s_bind(load(\"%s\"), %s_WEIGHTS_FILE_BYTES) != NNCC_OK) { exit(6); }", m.prefix, m.info.WeightsFile,
+			strings.ToUpper(m.prefix))
+	}
 	for _, x := range m.info.Inputs {
 		if x.Type.Quant == nil {
 			continue
@@ -302,7 +317,8 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
 	}
 	src.WriteString(mainHead)
-	src.WriteString("int main(void)\n{\n    uint8_t *a;\n    double b[1] = {0};\n    void *v;\n    int i;\n")
+	src.WriteString("int main(void)\n{\n    uint8_t *a;\n    double b[1] = {0};\n    void *v;\n    int i;\n" +
+		"    (void)load;\n")
 	for k, m := range ms {
 		src.WriteString(driver(m))
 		for _, x := range m.info.Inputs {
@@ -323,6 +339,7 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 		[]string{"main.c"}, sources(ms, false), sources(ms, true), []string{"-lm", "-o", "run"})
 	run(t, dir, cc, args...)
 	c := exec.Command(filepath.Join(dir, "run"))
+	c.Dir = dir
 	var out, msg bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = &stdin, &out, &msg
 	c.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")

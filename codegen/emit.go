@@ -24,16 +24,25 @@ type emitter struct {
 	structs []structView
 	code    []codeView
 	named   map[string]string // structs and functions by their text
+	bound   *numbers          // nil: constants are linked
 	headers map[string]bool
 	// sources are functions that are called, and headers of functions written for
 	// nodes, which bring files of their own where nothing is called.
 	funcs, sources map[string]bool
 }
 
-func newEmitter(p *program.Program, prefix string) *emitter {
+func newEmitter(p *program.Program, prefix string, bound bool) *emitter {
 	e := &emitter{prefix: prefix, prog: p, named: map[string]string{}}
+	if bound {
+		e.bound = &numbers{prefix: prefix, used: map[string]bool{}}
+	}
 	e.headers, e.funcs, e.sources = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	e.consts, e.arrays, e.images = constants(p, prefix)
+	if bound {
+		for i := range e.consts {
+			e.consts[i] += "(w)"
+		}
+	}
 	return e
 }
 
@@ -58,6 +67,8 @@ type stepView struct {
 	Status  bool // the step can fail
 	Idle    bool // nothing is in the arena
 	Still   bool // nothing is in the state
+	// Constants: the step takes the bound constants.
+	Constants bool
 }
 
 // callView is one call with its way of checking the result.
@@ -89,6 +100,7 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 	for _, c := range s.Calls {
 		w.call(c)
 	}
+	w.view.Constants = e.bound != nil && strings.Contains(fmt.Sprint(w.view.Locals, w.view.Calls), "(w")
 	return w.view
 }
 
@@ -174,6 +186,11 @@ func (w *stepWriter) arg(a call.Arg) string {
 	switch a := a.(type) {
 	case call.Lit:
 		return string(a)
+	case call.Trained:
+		if w.bound != nil {
+			return w.bound.trained(a)
+		}
+		return a.Literal()
 	case call.Func:
 		w.funcs[string(a)] = true
 		return string(a)
@@ -205,7 +222,7 @@ func (w *stepWriter) arg(a call.Arg) string {
 // the step where its value is no constant expression.
 func (w *stepWriter) object(a call.Arg, ctype, array string, mutable bool) string {
 	init := w.init(a) // may declare locals of its own
-	if mutable || usesArena(a) {
+	if mutable || w.usesRuntime(a) {
 		name := fmt.Sprintf("p%d", len(w.view.Locals))
 		kind := "const "
 		if mutable {
@@ -249,18 +266,22 @@ func (w *stepWriter) init(a call.Arg) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// usesArena reports whether a value is no constant expression at file scope: it
-// points into the arena, or to a variable of the step.
-func usesArena(a call.Arg) bool {
+// usesRuntime reports whether a value is no constant expression at file scope: it
+// points into the arena or to a variable of the step, or is bound at run time.
+func (e *emitter) usesRuntime(a call.Arg) bool {
 	switch a := a.(type) {
 	case call.In, call.Out, call.Scratch:
 		return true
+	case call.Const, call.Trained:
+		if e.bound != nil {
+			return true
+		}
 	case *call.Struct:
 		if a.Mutable {
 			return true
 		}
 	}
-	return slices.ContainsFunc(call.Inner(a), usesArena)
+	return slices.ContainsFunc(call.Inner(a), e.usesRuntime)
 }
 
 // pointer is the address of a place in the arena or the state as the callee

@@ -96,9 +96,12 @@ func newFirmware(models []Model, o Options) (*firmwareView, []*Info, error) {
 	var infos []*Info
 	for _, m := range models {
 		m.Source, m.SHA256 = comment(m.Source), comment(m.SHA256)
-		e := newEmitter(m.Program, m.Prefix)
+		e := newEmitter(m.Program, m.Prefix, o.WeightsFile)
 		x, err := e.model(m, o, naming)
 		if err != nil {
+			return nil, nil, err
+		}
+		if err := x.seal(m, o); err != nil {
 			return nil, nil, err
 		}
 		v.Models, infos = append(v.Models, x), append(infos, e.info(x))
@@ -221,7 +224,7 @@ func (v *modelView) sources() []string {
 	for _, x := range []struct {
 		file string
 		has  bool
-	}{{"weights", len(v.Weights.Blobs) > 0}, {"images", len(v.Images) > 0}, {"io", v.NeedsHelpers()},
+	}{{"weights", v.HasWeights()}, {"images", len(v.Images) > 0}, {"io", v.NeedsHelpers()},
 		{"preprocess", v.Preprocesses()}} {
 		if x.has {
 			s = append(s, fmt.Sprintf("%s_%s.c", v.Prefix, x.file))

@@ -40,6 +40,9 @@ type Options struct {
 	Library *runtimec.Library
 	// Drivers are C files of an accelerator that brings its own; nil: it has none.
 	Drivers fs.FS
+	// WeightsFile: constants are no part of the sources, but a file for each model that
+	// firmware binds at run time.
+	WeightsFile bool
 }
 
 // complete is o with defaults, and with every text that comes from outside made
@@ -73,8 +76,11 @@ type Info struct {
 	Functions    []string
 	ArenaMacro   string
 	WeightBinary bool
-	Images       []string // files linked as they are: accelerator programs, in step order
-	Preprocess   []PreprocessInfo
+	// WeightsFile is bound at run time, Layout the digest of what it has to match;
+	// "": constants are linked.
+	WeightsFile, Layout string
+	Images              []string // files linked as they are: accelerator programs, in step order
+	Preprocess          []PreprocessInfo
 }
 
 // IOInfo names one input or output in C.
@@ -139,13 +145,6 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	p := e.prog
 	v := &modelView{Options: o, Model: m, Upper: strings.ToUpper(m.Prefix), Arena: p.ArenaBytes, State: p.StateBytes,
 		Align: program.Align, Images: e.images, arrays: e.arrays}
-	for _, x := range p.States {
-		v.States = append(v.States, e.state(x))
-	}
-	for i, s := range p.Steps {
-		v.Steps = append(v.Steps, e.step(i, s))
-	}
-	v.Structs, v.Code = e.structs, e.code
 	v.inputs, v.outputs = ioInfo(p, m.Prefix, names)
 	for _, x := range v.inputs {
 		io := newIOView(x, m.Prefix, true)
@@ -157,7 +156,22 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	for _, x := range v.outputs {
 		v.Outputs = append(v.Outputs, newIOView(x, m.Prefix, false))
 	}
-	v.Weights = weightsView(e.arrays)
+	var scales []scaleView
+	if e.bound != nil {
+		scales = e.ioNumbers(v)
+	}
+	for _, x := range p.States {
+		v.States = append(v.States, e.state(x))
+	}
+	for i, s := range p.Steps {
+		v.Steps = append(v.Steps, e.step(i, s))
+	}
+	v.Structs, v.Code = e.structs, e.code
+	v.Weights = weightsView(e.arrays, e.bound != nil)
+	if e.bound != nil {
+		v.Bound = e.weightsFile(m, scales)
+		v.Weights.Bytes = v.Bound.Bytes
+	}
 	v.NeedsMath = slices.ContainsFunc(e.structs, func(s structView) bool { return needsMath(s.Init) })
 	var err error
 	if v.Pre, err = preprocessViews(m, v.inputs, v.Inputs); err != nil {
@@ -178,6 +192,9 @@ func (e *emitter) info(v *modelView) *Info {
 	p := e.prog
 	info := &Info{Prefix: v.Prefix, ArenaMacro: v.Upper + "_ARENA_BYTES", Functions: sortedKeys(e.funcs),
 		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary, Inputs: v.inputs, Outputs: v.outputs}
+	if v.Bound != nil {
+		info.WeightsFile, info.Layout = v.Bound.File, v.Bound.Digest
+	}
 	for _, x := range v.Pre {
 		info.Preprocess = append(info.Preprocess, x.PreprocessInfo)
 	}
@@ -203,6 +220,9 @@ func (e *emitter) info(v *modelView) *Info {
 // data are the files that the assembler includes, with their C versions.
 func (v *modelView) data() []File {
 	var files []File
+	if v.Bound != nil {
+		files = append(files, File{v.Bound.File, v.Bound.data})
+	}
 	if v.Weights.Binary {
 		b := v.arrays.binary()
 		files = append(files, File{v.Prefix + "_weights.bin", b})

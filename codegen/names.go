@@ -79,9 +79,9 @@ func Prefix(name string) string {
 // ownNames are what a model's files define besides the names derived from
 // inputs and outputs, without prefix: %P and %U stand for it in both cases.
 var ownNames = regexp.MustCompile(
-	`^(%P_(run|reset|check|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check|` +
+	`^(%P_(run|reset|check|bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check|` +
 		`preprocess_check|preprocess_(params|table)_\d+)|` +
-		`%U_(ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
+		`%U_(WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)
@@ -94,7 +94,7 @@ var libraryTypes = regexp.MustCompile(`^(u?int(8|16|32|64|ptr|max|_least\d+|_fas
 func derived(prefix, c string) []string {
 	d := []string{prefix + "_" + c}
 	for _, s := range []string{"quantize", "dequantize", "load", "store", "preprocess", "preprocess_ring", "ring",
-		"ring_reset", "ring_push"} {
+		"ring_reset", "ring_push", "scale", "zero_point"} {
 		d = append(d, prefix+"_"+s+"_"+c)
 	}
 	for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT", "FRAME_WIDTH", "FRAME_HEIGHT",

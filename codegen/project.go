@@ -103,7 +103,9 @@ func arduinoFiles(v *firmwareView, files []File) []File {
 				forward("src/"+in, f.Path)
 			}
 		case ".bin", ".lm":
-			out = append(out, File{"src/" + base, f.Data})
+			if !v.isWeightsFile(base) {
+				out = append(out, File{"src/" + base, f.Data})
+			}
 		}
 	}
 	return out

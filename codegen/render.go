@@ -67,9 +67,9 @@ func (v *modelView) jobs() []job {
 		{v.Prefix + ".c", "model.c.tmpl"},
 		{v.Prefix + "_names.h", "names.h.tmpl"},
 	}
-	if len(v.Weights.Blobs) > 0 {
-		jobs = append(jobs, job{v.Prefix + "_weights.h", "weights.h.tmpl"},
-			job{v.Prefix + "_weights.c", "weights.c.tmpl"})
+	if v.HasWeights() {
+		jobs = append(jobs, job{v.Prefix + "_weights.h", v.weightsTemplate() + ".h.tmpl"},
+			job{v.Prefix + "_weights.c", v.weightsTemplate() + ".c.tmpl"})
 	}
 	if len(v.Images) > 0 {
 		jobs = append(jobs, job{v.Prefix + "_images.h", "images.h.tmpl"}, job{v.Prefix + "_images.c", "images.c.tmpl"})

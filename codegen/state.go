@@ -5,6 +5,7 @@ package codegen
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 )
 
@@ -25,6 +26,9 @@ func (e *emitter) state(x program.State) stateView {
 		Out: e.place(out.Buffer, 0), Bytes: t.Bytes(), InPlace: e.prog.InPlace(x), Fill: IntLit(int64(x.Fill))}
 	if x.Init >= 0 {
 		v.Init = e.consts[x.Init]
+	}
+	if e.bound != nil {
+		v.Fill = e.bound.trained(call.T(x.Fill))
 	}
 	return v
 }
@@ -47,8 +51,12 @@ func (v *modelView) Args() string {
 
 // StepArgs are the arguments of the steps.
 func (v *modelView) StepArgs() string {
+	args := "a"
 	if len(v.States) > 0 {
-		return "a, s"
+		args += ", s"
 	}
-	return "a"
+	if v.Bound != nil {
+		args += ", w"
+	}
+	return args
 }

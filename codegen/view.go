@@ -31,6 +31,7 @@ type modelView struct {
 	Structs   []structView
 	Code      []codeView
 	Weights   weightView
+	Bound     *boundView // nil: constants are linked
 	Images    []imageView
 	Headers   []string
 	Runtime   runtimeView
@@ -253,13 +254,13 @@ type weightBlob struct {
 	Init string
 }
 
-func weightsView(b blobs) weightView {
+func weightsView(b blobs, bound bool) weightView {
 	v := weightView{Bytes: b.total()}
-	v.Binary = v.Bytes > cTextLimit
+	v.Binary = v.Bytes > cTextLimit && !bound
 	v.Fallback = v.Binary && v.Bytes <= fallbackLimit
 	for _, x := range b {
 		w := weightBlob{blob: x}
-		if !v.Binary {
+		if !v.Binary && !bound {
 			w.Init = x.Text()
 		}
 		v.Blobs = append(v.Blobs, w)

@@ -34,6 +34,9 @@ type Model struct {
 	// StateMacro gives the state's size in bytes, `KWS_STATE_BYTES`, and ResetFunc
 	// is `kws_reset`: both empty where the model keeps no state.
 	StateMacro, ResetFunc string
+	// BindFunc is `kws_bind`, and WeightsFile the file in the emitted folder that it
+	// takes; empty where constants are linked.
+	BindFunc, WeightsFile string
 	// Steps names what nncc_trace reports: step i is called Steps[i].
 	Steps []string
 }
@@ -82,6 +85,24 @@ static int32_t run_model(void *arena, void *state) { return (int32_t){{.RunFunc}
 static int32_t reset_model(void *state) { return (int32_t){{.ResetFunc}}(state); }
 {{else -}}
 static int32_t run_model(void *arena, void *state) { (void)state; return (int32_t){{.RunFunc}}(arena); }
+{{end}}{{if .BindFunc}}
+/* The weights file, as a flash of its own would have it. */
+__asm__(
+#if defined(__APPLE__)
+    ".section __TEXT,__const\n"
+    ".globl _nncc_harness_weights\n.globl _nncc_harness_weights_end\n.p2align 4\n"
+    "_nncc_harness_weights:\n.incbin \"{{.WeightsFile}}\"\n_nncc_harness_weights_end:\n"
+#else
+    ".section .weights.file,\"a\"\n"
+    ".globl nncc_harness_weights\n.globl nncc_harness_weights_end\n.balign 16\n"
+    "nncc_harness_weights:\n.incbin \"{{.WeightsFile}}\"\nnncc_harness_weights_end:\n"
+#endif
+    ".text\n");
+extern const unsigned char nncc_harness_weights[];
+extern const unsigned char nncc_harness_weights_end[];
+static int32_t bind_model(void) {
+    return (int32_t){{.BindFunc}}(nncc_harness_weights, (size_t)(nncc_harness_weights_end - nncc_harness_weights));
+}
 {{end}}{{if .Inputs}}
 static const nncc_harness_input inputs[{{len .Inputs}}] = {
 {{- range $i, $f := .Inputs}}
@@ -103,7 +124,8 @@ const nncc_harness_model nncc_model = {
     {{if .Inputs}}inputs{{else}}NULL{{end}},
     {{if .Outputs}}outputs{{else}}NULL{{end}},
     run_model,
-    {{if .ResetFunc}}reset_model{{else}}NULL{{end}}
+    {{if .ResetFunc}}reset_model{{else}}NULL{{end}},
+    {{if .BindFunc}}bind_model{{else}}NULL{{end}}
 };
 `))
 
@@ -117,6 +139,9 @@ func Glue(m Model) []byte {
 	ids := []string{m.ArenaMacro, m.RunFunc}
 	if m.StateMacro != "" {
 		ids = append(ids, m.StateMacro, m.ResetFunc)
+	}
+	if m.BindFunc != "" {
+		ids = append(ids, m.BindFunc)
 	}
 	for _, io := range append(append([]IO(nil), m.Inputs...), m.Outputs...) {
 		ids = append(ids, io.CFunc)

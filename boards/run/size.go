@@ -74,6 +74,9 @@ func isWeights(section, file string) bool {
 
 const storeSection = ".bss.nncc_harness_store"
 
+// weightsFileSection is where the harness has a weights file, which is the model's.
+const weightsFileSection = ".weights.file"
+
 // guards are the bytes NNCC_HARNESS_GUARD adds on both sides of the arena.
 const guards = 2 * 64
 
@@ -150,6 +153,9 @@ func (s *Sizes) add(section, file string, n uint64, from Origin) {
 	if section == storeSection {
 		s.Arena = n - min(n, guards)
 		return
+	}
+	if section == weightsFileSection {
+		from = ModelCode
 	}
 	t := s.By[from]
 	switch {

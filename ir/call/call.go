@@ -197,11 +197,15 @@ func F(name string, v Arg) Field { return Field{name, v} }
 // FI is an integer field.
 func FI(name string, v int) Field { return Field{name, I32(v)} }
 
-// Ints makes integer fields of pairs: a name (string), its value (int).
+// Ints makes integer fields of pairs: a name (string), its value (int, or an Arg).
 func Ints(pairs ...any) []Field {
 	f := make([]Field, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
-		f = append(f, FI(pairs[i].(string), pairs[i+1].(int)))
+		v, ok := pairs[i+1].(Arg)
+		if !ok {
+			v = I32(pairs[i+1].(int))
+		}
+		f = append(f, F(pairs[i].(string), v))
 	}
 	return f
 }

@@ -432,6 +432,8 @@ func (p *parser) argWord(t token, depth int) call.Arg {
 	switch t.Text {
 	case "null":
 		return call.Null{}
+	case "trained":
+		return call.Trained(p.word("a number"))
 	case "func":
 		return call.Func(p.word("a function"))
 	case "scratch":

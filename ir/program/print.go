@@ -249,6 +249,8 @@ func (t *printer) arg(a call.Arg) {
 	switch a := a.(type) {
 	case call.Lit:
 		t.f("%s", word(string(a)))
+	case call.Trained:
+		t.f("trained %s", word(string(a)))
 	case call.Func:
 		t.f("func %s", word(string(a)))
 	case call.Null:
@@ -338,7 +340,7 @@ func quoted(s []string) string {
 }
 
 // keywords are words that mean something else than themselves in a call.
-var keywords = regexp.MustCompile(`^((in|out|const|code)[0-9]+|scratch|null|func|struct|array|mutable)$`)
+var keywords = regexp.MustCompile(`^((in|out|const|code)[0-9]+|scratch|null|trained|func|struct|array|mutable)$`)
 
 // word is a text as it is where it is a word or a number, else in quotes.
 func word(s string) string {

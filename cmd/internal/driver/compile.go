@@ -67,6 +67,10 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, &InputError{err}
 	}
 	o.Precision, o.Legalize, o.DeadChannels = c.Precision, c.Legalize, c.DeadChannels
+	if c.WeightsFile && len(spec.Accelerators) > 0 {
+		return o, usage("--weights-file: not on a board with an accelerator (%s), whose programs hold its constants",
+			spec.Name)
+	}
 	c.keepFloat(g, &o)
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
 	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout
@@ -283,6 +287,7 @@ func (o *Compiled) generate(prefix string, drivers fs.FS, pre []codegen.Preproce
 		CPUFlags: o.Board.Toolchain.CPU, CFlags: cflags, CC: o.Board.Toolchain.Prefix + o.Board.Toolchain.CC,
 		AR:       o.Board.Toolchain.Prefix + "ar",
 		Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning), Library: c.kernelSource, Drivers: drivers,
+		WeightsFile: c.WeightsFile,
 	})
 	if err != nil {
 		return err

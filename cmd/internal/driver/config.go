@@ -74,7 +74,8 @@ type Config struct {
 	Without      []string // kernels that are not chosen: no flag, for measuring
 	CMSISInclude string
 	CMSISLib     string
-	MaxSegments  int // -1: no gate
+	WeightsFile  bool // constants are bound at run time
+	MaxSegments  int  // -1: no gate
 	MaxFallback  int
 	MaxRAM       string
 	MaxFlash     string

@@ -201,15 +201,17 @@ type Dead struct {
 
 // Memory is where the arena goes.
 type Memory struct {
-	ArenaBytes      int      `json:"arena_bytes"`
-	LowerBoundBytes int      `json:"arena_lower_bound_bytes"`
-	OrderOptimal    bool     `json:"order_optimal"`
-	StateBytes      int      `json:"state_bytes"`
-	IOBytes         int      `json:"io_bytes"`
-	ScratchBytes    int      `json:"scratch_bytes"`
-	WeightsBytes    int      `json:"weights_bytes"`
-	Regions         []Region `json:"regions"`
-	Buffers         []Buffer `json:"buffers"`
+	ArenaBytes      int  `json:"arena_bytes"`
+	LowerBoundBytes int  `json:"arena_lower_bound_bytes"`
+	OrderOptimal    bool `json:"order_optimal"`
+	StateBytes      int  `json:"state_bytes"`
+	IOBytes         int  `json:"io_bytes"`
+	ScratchBytes    int  `json:"scratch_bytes"`
+	WeightsBytes    int  `json:"weights_bytes"`
+	// WeightsFile is where constants are bound at run time.
+	WeightsFile *WeightsFile `json:"weights_file,omitempty"`
+	Regions     []Region     `json:"regions"`
+	Buffers     []Buffer     `json:"buffers"`
 	// StateBuffers lie in the state, which is kept from run to run: their offsets
 	// count from its start.
 	StateBuffers []Buffer `json:"state_buffers,omitempty"`
@@ -483,6 +485,9 @@ func (r *Report) memory(o *Subject) {
 		r.Memory.Patch = &Patch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs,
 			WholeArenaBytes: x.WholeBytes}
 	}
+	if o.Info.WeightsFile != "" {
+		r.Memory.WeightsFile = &WeightsFile{o.Info.WeightsFile, o.Info.WeightBytes, o.Info.Layout}
+	}
 	r.Memory.Place(o.Placement)
 	for _, b := range p.Buffers {
 		x := Buffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row,
@@ -558,6 +563,14 @@ func (m *Memory) Place(p boards.Placement) {
 		}
 		m.Regions = append(m.Regions, x)
 	}
+}
+
+// WeightsFile has the constants of a model. It can take the place of another one with
+// the same layout.
+type WeightsFile struct {
+	File   string `json:"file"`
+	Bytes  int    `json:"bytes"`
+	Layout string `json:"layout_sha256"`
 }
 
 // StageTime is how long a stage took.

@@ -48,6 +48,9 @@ func (o *Subject) low(i int) *call.Lowered { return o.Lowered.Low[o.Lowered.Sche
 func Harness(i *codegen.Info) run.Model {
 	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run",
 		Steps: i.StepNames}
+	if i.WeightsFile != "" {
+		m.BindFunc, m.WeightsFile = i.Prefix+"_bind", i.WeightsFile
+	}
 	if len(i.States) > 0 {
 		m.ResetFunc, m.StateMacro = i.Prefix+"_reset", i.StateMacro
 	}

@@ -195,8 +195,8 @@ func paramWords(f lm.FieldInfo, a call.Arg) ([]int32, error) {
 	}
 	switch f.Kind {
 	case lm.Float64:
-		lit, _ := a.(call.Lit)
-		x, err := strconv.ParseFloat(string(lit), 64)
+		text, _ := call.Number(a)
+		x, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return nil, err
 		}
@@ -228,14 +228,14 @@ func number(a call.Arg) (int32, error) {
 	if p, ok := a.(call.Pitch); ok { // neighbours: compile.go puts nothing into rows
 		return int32(p.Row), nil
 	}
-	lit, ok := a.(call.Lit)
+	text, ok := call.Number(a)
 	if !ok {
 		return 0, fmt.Errorf("is %T, want a number", a)
 	}
-	if v, ok := enums[lit]; ok {
+	if v, ok := enums[call.Lit(text)]; ok {
 		return int32(v), nil
 	}
-	v, err := strconv.ParseInt(string(lit), 10, 32)
+	v, err := strconv.ParseInt(text, 10, 32)
 	return int32(v), err
 }
 
@@ -302,8 +302,8 @@ func affine(a *call.Array) ([]byte, error) {
 	for _, e := range a.Elems {
 		f := map[string]call.Arg{}
 		flatten(e.Fields, f)
-		lit, _ := f["bias"].(call.Lit)
-		bias, err := strconv.ParseInt(string(lit), 10, 64)
+		text, _ := call.Number(f["bias"])
+		bias, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return nil, err
 		}

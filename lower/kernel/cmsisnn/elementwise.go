@@ -18,7 +18,7 @@ var add = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := op.AddParamsS8(n.Node)
 		s := p.Scales
-		a := func(v int32) call.Arg { return call.I32(int(v)) }
+		a := func(v int32) call.Arg { return call.T(v) }
 		return calls(quantised.Elementwise(n.Node), call.Call{Func: "arm_elementwise_add_s8", Status: call.CMSISStatus,
 			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(s.Mult1),
 				a(s.Shift1), a(p.Offset2), a(s.Mult2), a(s.Shift2), a(s.LeftShift),
@@ -34,7 +34,7 @@ var mul = &kernel.Kernel{
 	Rules:  []kernel.Rule{quantised.BinaryRule("CMSIS-MUL-01"), quantised.SameShapes("CMSIS-MUL-02")},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := op.MulParams(n.Node)
-		a := func(v int32) call.Arg { return call.I32(int(v)) }
+		a := func(v int32) call.Arg { return call.T(v) }
 		return calls(quantised.Elementwise(n.Node), call.Call{Func: "arm_elementwise_mul_s8", Status: call.CMSISStatus,
 			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(p.Offset2),
 				i8Out(0), a(p.OutputOffset), a(p.Mult), a(p.Shift),

@@ -135,7 +135,7 @@ var fullyConnected16 = &kernel.Kernel{
 func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call.Call {
 	p := f.Params
 	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", 0), call.FI("output_offset", int(p.OutOff)),
+		call.FT("input_offset", p.InOff), call.FI("filter_offset", 0), call.FT("output_offset", p.OutOff),
 		call.F("activation", activation(p.ActMin, p.ActMax))}}
 	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), params, perTensor(p),
 		Dims{f.Rows, 1, 1, f.Depth}.arg(), call.In{I: 0, CType: ctype}, Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
@@ -144,7 +144,7 @@ func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call
 
 func perTensor(p *op.MACParams) *call.Struct {
 	return &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
-		call.FI("multiplier", int(p.Mult[0])), call.FI("shift", int(p.Shift[0]))}}
+		call.FT("multiplier", p.Mult[0]), call.FT("shift", p.Shift[0])}}
 }
 
 // batchMatMul16 is arm_batch_matmul_s16, which wants the right side transposed:

@@ -33,12 +33,13 @@ func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, 
 			before, behind := args(n.Node)
 			list := []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)}
 			for _, v := range before {
-				list = append(list, call.I32(int(v)))
+				list = append(list, call.T(v))
 			}
 			list = append(list, call.Out{I: 0, CType: "int16_t"})
-			for _, v := range append(behind, int32(n.Out[0].Type.Elems())) {
-				list = append(list, call.I32(int(v)))
+			for _, v := range behind {
+				list = append(list, call.T(v))
 			}
+			list = append(list, call.I32(n.Out[0].Type.Elems()))
 			return calls(quantised.Elementwise(n.Node), call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
 		},
 	}
@@ -93,8 +94,8 @@ var softmax16 = &kernel.Kernel{
 		tables := &call.Struct{Type: "cmsis_nn_softmax_lut_s16", Fields: []call.Field{
 			call.F("exp_lut", lutBlob(qref.SoftmaxExp16)), call.F("one_by_one_lut", lutBlob(qref.SoftmaxReciprocal16))}}
 		return calls(&call.Lowered{}, call.Call{Func: "arm_softmax_s16", Status: call.CMSISStatus, Args: []call.Arg{
-			call.In{I: 0, CType: "int16_t"}, call.I32(rows.Count), call.I32(rows.Size), call.I32(int(mult)),
-			call.I32(int(shift)), tables,
+			call.In{I: 0, CType: "int16_t"}, call.I32(rows.Count), call.I32(rows.Size), call.T(mult),
+			call.T(shift), tables,
 			call.Out{I: 0, CType: "int16_t"}}})
 	},
 }

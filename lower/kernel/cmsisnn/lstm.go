@@ -140,15 +140,15 @@ func lstmParams(p *qref.LSTMParams) *call.Struct {
 	if p.TimeMajor {
 		major = 1
 	}
-	n := func(name string, v int32) call.Field { return call.FI(name, int(v)) }
 	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: []call.Field{
 		call.FI("time_major", major), call.FI("batch_size", p.Batch), call.FI("time_steps", p.Time),
 		// in the biases
 		call.FI("input_size", p.InputSize), call.FI("hidden_size", p.HiddenSize), call.FI("input_offset", 0),
-		n("forget_to_cell_multiplier", p.ForgetToCellMult), n("forget_to_cell_shift", p.ForgetToCellShift),
-		n("input_to_cell_multiplier", p.InputToCellMult), n("input_to_cell_shift", p.InputToCellShift),
-		n("cell_clip", p.CellClip), n("cell_scale_power", p.CellScalePower),
-		n("output_multiplier", p.OutputMult), n("output_shift", p.OutputShift), n("output_offset", p.OutputOffset),
+		call.FT("forget_to_cell_multiplier", p.ForgetToCellMult), call.FT("forget_to_cell_shift", p.ForgetToCellShift),
+		call.FT("input_to_cell_multiplier", p.InputToCellMult), call.FT("input_to_cell_shift", p.InputToCellShift),
+		call.FT("cell_clip", p.CellClip), call.FT("cell_scale_power", p.CellScalePower),
+		call.FT("output_multiplier", p.OutputMult), call.FT("output_shift", p.OutputShift),
+		call.FT("output_offset", p.OutputOffset),
 		call.F("forget_gate", lstmGate("forget", &p.Forget)), call.F("input_gate", lstmGate("input", &p.Input)),
 		call.F("cell_gate", lstmGate("cell", &p.Cell)), call.F("output_gate", lstmGate("output", &p.Output)),
 	}}
@@ -168,12 +168,11 @@ func lstmGate(name string, g *qref.LSTMGate) call.Nested {
 		b.NoCast = true
 		return b
 	}
-	n := func(field string, v int32) call.Field { return call.FI(field, int(v)) }
 	return call.Nested{Fields: []call.Field{
-		n("input_multiplier", g.InputMult), n("input_shift", g.InputShift),
+		call.FT("input_multiplier", g.InputMult), call.FT("input_shift", g.InputShift),
 		call.F("input_weights", weights("weights", g.InputWeights)),
 		call.F("input_effective_bias", bias("bias", g.InputBias)),
-		n("hidden_multiplier", g.HiddenMult), n("hidden_shift", g.HiddenShift),
+		call.FT("hidden_multiplier", g.HiddenMult), call.FT("hidden_shift", g.HiddenShift),
 		call.F("hidden_weights", weights("recurrence", g.HiddenWeights)),
 		call.F("hidden_effective_bias", bias("recurrence_bias", g.HiddenBias)),
 		call.F("bias", call.Null{}), call.F("activation_type", act),

@@ -65,8 +65,8 @@ func lowerFC(n *kernel.Node) *call.Lowered {
 			call.F("buf", i32Blob("sums", sums)), call.FI("size", r.Scratch)}}
 	}
 	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])),
-		call.FI("output_offset", int(p.OutOff)),
+		call.FT("input_offset", p.InOff), call.FT("filter_offset", p.FilterOff[0]),
+		call.FT("output_offset", p.OutOff),
 		call.F("activation", activation(p.ActMin, p.ActMax))}}
 	quant := &call.Struct{Type: "cmsis_nn_quant_params", Fields: []call.Field{
 		call.F("multiplier", i32Blob("multiplier", p.Mult)), call.F("shift", i32Blob("shift", p.Shift)),
@@ -122,13 +122,13 @@ func lowerBatchMatMul(n *kernel.Node) *call.Lowered {
 	bytes := roundUp(right.N*right.H*right.W*right.C, 16)
 	sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(n.Core), Filter: cmsis.Dims{C: g.N}})
 	lo := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("filter_offset", int(p.FilterOff[0])),
-		call.FI("output_offset", int(p.OutOff)),
+		call.FT("input_offset", p.InOff), call.FT("filter_offset", p.FilterOff[0]),
+		call.FT("output_offset", p.OutOff),
 		call.F("activation", activation(p.ActMin, p.ActMax))}}
 	bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: []call.Field{
 		call.FI("adj_x", 0), call.FI("adj_y", 0), call.F("fc_params", call.Nested{Fields: lo.Fields})}}
 	quant := &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
-		call.FI("multiplier", int(p.Mult[0])), call.FI("shift", int(p.Shift[0]))}}
+		call.FT("multiplier", p.Mult[0]), call.FT("shift", p.Shift[0])}}
 	return calls(&call.Lowered{Kernel: "arm_batch_matmul_s8", Scratch: bytes + sums},
 		transpose(CoreISA(n.Core), i8In(1), call.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C},
 			[]int{0, 2, 1}),

@@ -226,7 +226,7 @@ func lowerPad(n *kernel.Node) *call.Lowered {
 		size[k-2], pre[k-2], post[k-2] = size[k-2]*s, pre[k-2]*s, post[k-2]*s
 	}
 	return calls(&call.Lowered{Unused: tail(n.Node)}, call.Call{Func: PadFunction, Status: call.CMSISStatus,
-		Args: []call.Arg{operand(n.Node, 0, order), i8Out(0), call.I32(int(fill.Int(0))), dims4(size, 1).arg(),
+		Args: []call.Arg{operand(n.Node, 0, order), i8Out(0), call.T8(int8(fill.Int(0))), dims4(size, 1).arg(),
 			dims4(pre, 0).arg(), dims4(post, 0).arg()}})
 }
 

@@ -35,7 +35,7 @@ var softmax = &kernel.Kernel{
 		r := quantised.SoftmaxRows.Must(n)
 		mult, shift, diffMin, _ := op.SoftmaxKernel(n.Node)
 		return calls(&call.Lowered{}, call.Call{Func: "arm_softmax_s8", Args: []call.Arg{
-			i8In(0), call.I32(r.Count), call.I32(r.Size), call.I32(int(mult)), call.I32(int(shift)),
-			call.I32(int(diffMin)), i8Out(0)}})
+			i8In(0), call.I32(r.Count), call.I32(r.Size), call.T(mult), call.T(shift),
+			call.T(diffMin), i8Out(0)}})
 	},
 }

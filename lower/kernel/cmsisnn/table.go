@@ -44,7 +44,7 @@ func context(off, size int) *call.Struct {
 }
 
 func activation(lo, hi int32) call.Nested {
-	return call.Nested{Fields: []call.Field{call.FI("min", int(lo)), call.FI("max", int(hi))}}
+	return call.Nested{Fields: []call.Field{call.FT("min", lo), call.FT("max", hi)}}
 }
 
 func i8In(i int) call.In   { return call.In{I: i, CType: "int8_t"} }

@@ -75,7 +75,7 @@ func lowerTransposeConv(n *kernel.Node) *call.Lowered {
 	off := roundUp(t.Scratch, 16)
 	low.Scratch = off + reversed
 	params := &call.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
+		call.FT("input_offset", p.InOff), call.FT("output_offset", p.OutOff),
 		call.F("stride", tileArg(t.stride)), call.F("padding", tileArg(t.pad)),
 		call.F("padding_offsets", tileArg(Tile{})),
 		call.F("dilation", tileArg(t.dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
@@ -165,7 +165,7 @@ func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 	}
 	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
 	params := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff)),
+		call.FT("input_offset", p.InOff), call.FT("output_offset", p.OutOff),
 		call.F("stride", tileArg(Tile{H: 1, W: 1})), call.F("padding", tileArg(Tile{})),
 		call.F("dilation", tileArg(dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
 	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: turnedFilter(n.In[1].Const, g), Align: 4, Pad: 16,

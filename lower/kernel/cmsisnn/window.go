@@ -61,7 +61,7 @@ func rowsWindow(f *quantised.Product) *window {
 // params are the parameters of the call; with zero points where quantised so.
 func (w *window) params(p *op.MACParams) *call.Struct {
 	s := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
-		call.FI("input_offset", int(p.InOff)), call.FI("output_offset", int(p.OutOff))}}
+		call.FT("input_offset", p.InOff), call.FT("output_offset", p.OutOff)}}
 	if w.mult > 0 {
 		s.Type = "cmsis_nn_dw_conv_params"
 		s.Fields = append(s.Fields, call.FI("ch_mult", w.mult))

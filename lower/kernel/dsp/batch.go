@@ -52,7 +52,7 @@ var batchMatMul = &kernel.Kernel{
 		if s.AK != 1 {
 			scratch += b.M * b.K
 		}
-		f := append(s.Fields(b), fields("scale", int(k.M), "offset", int(k.C), "shift", int(k.S))...)
+		f := append(s.Fields(b), fields("scale", call.T(k.M), "offset", call.T(k.C), "shift", call.T(k.S))...)
 		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_dsp_batch_matmul_s8", Args: []call.Arg{
 			&call.Struct{Type: "nncc_dsp_batch_matmul_params", Fields: append(f, clampOf(b.Params).fields()...)},
 			i8In(0), i8In(1), scratch32(0), i8Out(0)}})

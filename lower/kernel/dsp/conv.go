@@ -104,7 +104,7 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 		c.Pad.H, "pad_w", c.Pad.W,
 		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "border", flag(c.Padded()), "ring_rows",
 		ring.H, "ring_w", ring.W,
-		"pairs", pairs, "group_words", group, "pad", -int(c.l.Params.InOff))
+		"pairs", pairs, "group_words", group, "pad", call.T(-c.l.Params.InOff))
 	f = append(f, clampOf(c.l.Params).fields()...)
 	in := call.Arg(call.I32(g.CIn))
 	// A kernel row is one run of bytes; cut at the pixels it keeps the order of whole words only.

@@ -111,7 +111,7 @@ func (c *convolution) depthwiseParams(padBytes, group int) *call.Struct {
 		c.Out.H, "out_w", c.Out.W,
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", -int(c.l.Params.InOff), "pad_bytes", padBytes,
+		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff), "pad_bytes", padBytes,
 		"group_words", group)
 	return &call.Struct{Type: "nncc_dsp_depthwise_params", Fields: append(f, clampOf(c.l.Params).bounds()...)}
 }

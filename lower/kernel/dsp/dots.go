@@ -117,7 +117,7 @@ func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
 		top = 255
 	}
 	f := append(fields("rows", d.rows, "in_c", depth, "out_c", channels), pitches(low, depth, channels, true)...)
-	f = append(f, fields("low", int(p.ActMin), "top", top)...)
+	f = append(f, fields("low", call.T(p.ActMin), "top", call.T(top))...)
 	name := "nncc_plain_dots_s8"
 	if n.Core.DSP {
 		name = "nncc_dsp_dots_s8"

@@ -77,7 +77,7 @@ var sums = kernel.NewFact(func(n *kernel.Node) (*sum, string) {
 	fill(x.a, p.Offset1, q.Mult1, q.Shift1)
 	fill(x.b, p.Offset2, q.Mult2, q.Shift2)
 	s, why := pack.OneMultiply(q.OutMult, q.OutShift, lo, hi, p.OutputOffset-p.ActMin)
-	x.fields = append(fields("m", int(s.M), "c", int(s.C), "s", int(s.S)),
+	x.fields = append(fields("m", call.T(s.M), "c", call.T(s.C), "s", call.T(s.S)),
 		clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
 	return x, why
 })

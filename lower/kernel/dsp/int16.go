@@ -138,7 +138,7 @@ func lowerRows16(l *layer, rows int) *call.Lowered {
 	words, group := l.words16(by, order, shifted)
 	low := &call.Lowered{Unused: []int{1, 2}, Scratch: 2 * len(order)}
 	f := fields("rows", rows, "in_c", depth, "out_c", channels, "pairs", len(order)/2, "group_words", group, "act_min",
-		int(l.Params.ActMin), "act_max", int(l.Params.ActMax))
+		call.T(l.Params.ActMin), "act_max", call.T(l.Params.ActMax))
 	f = append(f, pitches(low, 2*depth, 2*channels, true)...)
 	args := []call.Arg{&call.Struct{Type: "nncc_dsp_fully_connected16_params", Fields: f}}
 	if by == 2 {
@@ -187,7 +187,7 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
 		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min",
-		int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
+		call.T(c.Params.ActMin), "act_max", call.T(c.Params.ActMax))
 	if pitch == nil {
 		f = append(f, pitches(low, 2*g.CIn, 2*g.COut, !merged)...)
 	} else {
@@ -270,7 +270,7 @@ func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "channels",
 		c.G.COut, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
 		"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "act_min",
-		int(c.Params.ActMin), "act_max", int(c.Params.ActMax))
+		call.T(c.Params.ActMin), "act_max", call.T(c.Params.ActMax))
 	return own(&call.Lowered{Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_s16", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_depthwise16_params", Fields: f}, i8In(0), packed((&layer{c.Layer}).bytes16()),
 		i8Out(0)}})

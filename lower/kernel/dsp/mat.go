@@ -29,7 +29,7 @@ func clampOf(p *op.MACParams) clamp {
 }
 
 func (c clamp) fields() []call.Field {
-	return append([]call.Field{call.FI("positive", flag(c.positive))}, c.bounds()...)
+	return append([]call.Field{call.FT("positive", flag(c.positive))}, c.bounds()...)
 }
 
 func (c clamp) bounds() []call.Field {
@@ -44,7 +44,7 @@ func flag(b bool) int {
 }
 
 func word(name string, v uint32) call.Field {
-	return call.F(name, call.Lit(fmt.Sprintf("%du", v)))
+	return call.F(name, call.Trained(fmt.Sprintf("%du", v)))
 }
 
 // scaled is an output channel ready for a kernel: the start value of its sum

@@ -233,12 +233,12 @@ func (q *quads) lower() *call.Lowered {
 	if q.line {
 		name = "nncc_dsp_depthwise_line"
 		f = append(f, fields("kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
-			"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_w", c.Dilation.W, "pad", -int(c.l.Params.InOff),
+			"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff),
 			"phases_w", q.phases.W, "down", q.down, "span", q.span, "taps", q.taps, "turns", q.runs)...)
 	} else {
 		f = append(f, fields("kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H,
 			"stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W,
-			"pad", -int(c.l.Params.InOff), "phases_h", q.phases.H, "phases_w", q.phases.W, "down", q.down,
+			"pad", call.T(-c.l.Params.InOff), "phases_h", q.phases.H, "phases_w", q.phases.W, "down", q.down,
 			"rows", q.rows, "span", q.span, "width", q.width)...)
 	}
 	f = append(f, fields("quads_bytes", q.bytes, "even_words", even, "group_words", group)...)

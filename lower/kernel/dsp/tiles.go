@@ -128,7 +128,7 @@ func (t *tiled) lower() *call.Lowered {
 	words, group := t.words()
 	l := &call.Lowered{Unused: []int{1, 2}, Scratch: 64*c.G.CIn + 512 + c.G.CIn}
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
-		"out_c", c.G.COut, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "group_words", group, "pad", -int(c.l.Params.InOff))
+		"out_c", c.G.COut, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "group_words", group, "pad", call.T(-c.l.Params.InOff))
 	f = append(append(f, clampOf(c.l.Params).fields()...), pitches(l, c.G.CIn, c.G.COut, true)...)
 	return own(l, call.Call{Func: "nncc_dsp_convolve_3x3_s8", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, i8In(0), packed(words), i8Out(0), scratch32(0)}})

@@ -156,7 +156,7 @@ func (s *sweep) lower() *call.Lowered {
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "times",
 		c.G.COut/c.G.CIn, "lanes", s.lanes(), "out_h", c.Out.H, "out_w", c.Out.W, "kernel_w", c.Kernel.W,
 		"stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", -int(c.l.Params.InOff),
+		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff),
 		"phases_h", s.phases.H, "phases_w", s.phases.W, "span", s.span, "pairs", s.pairs, "width", s.width,
 		"plane", s.plane(), "rounds", s.rounds)
 	f = append(f, clampOf(c.l.Params).bounds()...)

@@ -25,8 +25,8 @@ var batchMatMul = &kernel.Kernel{
 		}
 		scratch := roundUp(4*(b.M+1), 16) + left + (b.N+3)/4*(16+4*width)
 		p := b.Params
-		f := append(s.Fields(b), call.Ints("mult", int(p.Mult[0]), "shift", int(p.Shift[0]), "zero", int(p.OutOff),
-			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
+		f := append(s.Fields(b), call.FT("mult", p.Mult[0]), call.FT("shift", p.Shift[0]), call.FT("zero", p.OutOff),
+			call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax))
 		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_helium_batch_matmul_s8", Args: []call.Arg{
 			&call.Struct{Type: "nncc_helium_batch_matmul_params", Fields: f}, i8In(0), i8In(1), i8Scratch(0),
 			i8Out(0)}})

@@ -168,7 +168,7 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		f("out_h", c.Out.H), f("out_w", c.Out.W), f("groups", g.Group),
 		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
 		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
-		f("in_zero", -int(c.l.Params.InOff)),
+		call.FT("in_zero", -c.l.Params.InOff),
 		f("block", block), f("shared", shared), f("group_bytes", len(b)/g.Group),
 		f("group_step", per*l.bytes()), call.F("table", call.Null{})}}
 	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0),

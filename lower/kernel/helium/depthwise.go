@@ -154,8 +154,8 @@ func (c *convolution) fields() []call.Field {
 		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
 		f("out_w", c.Out.W),
 		f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
-		f("in_zero", -int(c.l.Params.InOff)),
-		f("zero", int(c.l.Params.OutOff)), f("act_min", int(c.l.Params.ActMin)), f("act_max", int(c.l.Params.ActMax))}
+		call.FT("in_zero", -c.l.Params.InOff), call.FT("zero", c.l.Params.OutOff),
+		call.FT("act_min", c.l.Params.ActMin), call.FT("act_max", c.l.Params.ActMax)}
 }
 
 func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {

@@ -97,5 +97,5 @@ func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 			"channels", c.G.COut, "multiplier", c.G.COut/c.G.CIn, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W,
 			"stride_h", c.Stride.H, "stride_w", c.Stride.W, "dilation_h", c.Dilation.H, "dilation_w", c.Dilation.W,
 			"pad_top", c.Pad.H, "pad_left", c.Pad.W, "record", len(b)/((c.G.COut+lanes-1)/lanes),
-			"act_min", int(p.ActMin), "act_max", int(p.ActMax))}, i8In(0), packed(b), i8Out(0)}})
+			"act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))}, i8In(0), packed(b), i8Out(0)}})
 }

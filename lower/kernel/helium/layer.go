@@ -204,8 +204,8 @@ func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l
 func (l *layer) mac(pitch call.Arg, channels, depth, step, vectors int, apart call.Arg) []call.Field {
 	single := (vectors*vector - depth + step - 1) / step
 	return []call.Field{
-		call.F("pitch", pitch), call.FI("zero", int(l.Params.OutOff)), call.FI("act_min", int(l.Params.ActMin)),
-		call.FI("act_max", int(l.Params.ActMax)),
+		call.F("pitch", pitch), call.FT("zero", l.Params.OutOff), call.FT("act_min", l.Params.ActMin),
+		call.FT("act_max", l.Params.ActMax),
 		call.FI("channels", channels), call.F("step", apart), call.FI("vectors", vectors),
 		call.FI("tail", depth-(roundUp(depth, vector)-vector)), call.FI("single", single),
 	}

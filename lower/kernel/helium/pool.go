@@ -35,7 +35,7 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 					f("out_w", w.Out.W),
 					f("kernel_h", w.Kernel.H), f("kernel_w", w.Kernel.W), f("stride_h", w.Stride.H),
 					f("stride_w", w.Stride.W), f("pad_top", w.Pad.H), f("pad_left", w.Pad.W),
-					f("act_min", int(lo)), f("act_max", int(hi)), call.F("in_pitch", x), call.F("out_pitch", y)}},
+					call.FT("act_min", lo), call.FT("act_max", hi), call.F("in_pitch", x), call.F("out_pitch", y)}},
 					i8In(0),
 					i8Out(0)}})
 		},

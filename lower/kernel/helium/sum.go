@@ -35,10 +35,9 @@ const (
 
 // fields are those of nncc_helium_add_linear_params.
 func (l *linear) fields() []call.Field {
-	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
-	return []call.Field{f("a", l.a), f("b", l.b), f("c", l.c), f("shift", l.shift), f("zero", l.zero),
-		f("b_mult", l.bMult), f("mult", l.mult),
-		f("act_min", int64(l.lo)), f("act_max", int64(l.hi))}
+	return []call.Field{call.FT("a", l.a), call.FT("b", l.b), call.FT("c", l.c), call.FT("shift", l.shift),
+		call.FT("zero", l.zero), call.FT("b_mult", l.bMult), call.FT("mult", l.mult),
+		call.FT("act_min", int64(l.lo)), call.FT("act_max", int64(l.hi))}
 }
 
 type results = pack.Pairs
@@ -254,15 +253,15 @@ func lowerAdd(n *kernel.Node) *call.Lowered {
 				Fields: l.fields()}, x, y, i8Out(0),
 				call.I32(n.Out[0].Type.Elems())}})
 	}
-	f := func(name string, v int64) call.Field { return call.FI(name, int(v)) }
 	a, b, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
 	return own(low, call.Call{Func: "nncc_helium_add_s8",
 		Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_params", Fields: []call.Field{
-			f("n", int64(n.Out[0].Type.Elems())), f("x_unit", a.unit), f("x_offset", a.offset), f("x_mult", a.mult),
-			f("x_shift", a.shift),
-			f("y_unit", b.unit), f("y_offset", b.offset), f("y_mult", b.mult), f("y_shift", b.shift),
-			f("mult", int64(p.Scales.OutMult)), f("shift", -int64(p.Scales.OutShift)), f("zero", int64(p.OutputOffset)),
-			f("act_min", int64(p.ActMin)), f("act_max", int64(p.ActMax))}}, x, y, i8Out(0)}})
+			call.FI("n", n.Out[0].Type.Elems()),
+			call.FT("x_unit", a.unit), call.FT("x_offset", a.offset), call.FT("x_mult", a.mult),
+			call.FT("x_shift", a.shift), call.FT("y_unit", b.unit), call.FT("y_offset", b.offset),
+			call.FT("y_mult", b.mult), call.FT("y_shift", b.shift),
+			call.FT("mult", p.Scales.OutMult), call.FT("shift", -p.Scales.OutShift), call.FT("zero", p.OutputOffset),
+			call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax)}}, x, y, i8Out(0)}})
 }
 
 // sumRows is a sum row by row for operands whose channels lie apart.

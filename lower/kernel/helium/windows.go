@@ -159,8 +159,8 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
 		f("out_w", c.Out.W), f("multiplier", c.G.COut/c.G.CIn), f("kernel_h", s.kernel.H), f("kernel_w", s.kernel.W),
 		f("stride_h", c.Stride.H), f("stride_w", c.Stride.W), f("dilation_h", s.apart.H),
-		f("dilation_w", s.apart.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), f("in_zero", -int(p.InOff)),
-		f("zero", int(p.OutOff)), f("act_min", int(p.ActMin)), f("act_max", int(p.ActMax)), f("rows", s.rows),
+		f("dilation_w", s.apart.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), call.FT("in_zero", -p.InOff),
+		call.FT("zero", p.OutOff), call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax), f("rows", s.rows),
 		f("span", s.span), f("phases_h", s.phases.H), f("phases_w", s.phases.W), f("pitch", s.pitch),
 		f("width", s.width), f("plane", s.plane), f("vectors", s.vectors)}}
 	inner := "nncc_helium_depthwise_window_s8"

@@ -107,5 +107,5 @@ func (s *Steps) Fields(b *Batch) []call.Field {
 	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
 	f := []call.Field{list("batch", s.Batch), list("a_batch", s.A), list("b_batch", s.B), list("y_batch", s.Y)}
 	return append(f, call.Ints("m", b.M, "k", b.K, "n", b.N, "a_m", s.AM, "a_k", s.AK, "b_k", s.BK, "b_n", s.BN, "y_m",
-		s.YM, "a_zero", -int(b.Params.InOff), "b_zero", -int(b.Params.FilterOff[0]))...)
+		s.YM, "a_zero", call.T(-b.Params.InOff), "b_zero", call.T(-b.Params.FilterOff[0]))...)
 }

@@ -112,7 +112,7 @@ func LowerLines(n *kernel.Node, l *Lines) *call.Lowered {
 	return &call.Lowered{Kernel: "nncc_channel_lines_s8", InPlace: []int{0}, Unused: Constants(n.Node),
 		Calls: []call.Call{{Func: "nncc_channel_lines_s8", Args: []call.Arg{
 			&call.Struct{Type: "nncc_channel_lines_s8_params", Fields: call.Ints("outer", count(phys[:at]),
-				"channels", phys[at], "inner", count(phys[at+1:]), "shift", int(l.Shift), "act_min", int(lo),
-				"act_max", int(hi))},
+				"channels", phys[at], "inner", count(phys[at+1:]), "shift", call.T(l.Shift), "act_min", call.T(lo),
+				"act_max", call.T(hi))},
 			call.In{CType: "int8_t"}, words("mult", mult), words("bias", bias), call.Out{CType: "int8_t"}}}}}
 }

@@ -100,7 +100,7 @@ func search(n *ir.Node) *Pair {
 		return nil
 	}
 	lo, hi := bounds(n)
-	clamp := call.Ints("act_min", int(lo), "act_max", int(hi))
+	clamp := call.Ints("act_min", call.T(lo), "act_max", call.T(hi))
 	a := n.In[0].Type.Quant
 	if n.Op == op.Div {
 		out := n.Out[0].Type.Quant
@@ -112,7 +112,7 @@ func search(n *ir.Node) *Pair {
 		for i := range factor { // by bit pattern
 			factor[i] = int(m[(i+128)&255])
 		}
-		f := append(call.Ints("a_zero", int(a.Zero[0]), "out_zero", int(out.Zero[0])), clamp...)
+		f := append(call.Ints("a_zero", call.T(a.Zero[0]), "out_zero", call.T(out.Zero[0])), clamp...)
 		return &Pair{Func: "nncc_pair_ratio_s8", Form: &call.Struct{Type: "nncc_pair_ratio_s8_params",
 			Fields: append(f, call.F("factor", call.IntArray(factor)))}}
 	}
@@ -122,7 +122,8 @@ func search(n *ir.Node) *Pair {
 		return nil
 	}
 	return &Pair{Func: "nncc_pair_linear_s8", Form: &call.Struct{Type: "nncc_pair_linear_s8_params",
-		Fields: append(call.Ints("a", int(l.A), "b", int(l.B), "c", int(l.C), "shift", int(l.Shift)), clamp...)}}
+		Fields: append([]call.Field{call.FT("a", l.A), call.FT("b", l.B), call.FT("c", l.C), call.FT("shift", l.Shift)},
+			clamp...)}}
 }
 
 // slopes are what a step of either operand is in steps of the result. The steps
@@ -171,9 +172,9 @@ func product(n *ir.Node) (*Pair, string) {
 	narrow := peak < 1<<15-1 || shift <= 15 &&
 		1<<15>>uint(shift)+p.OutputOffset > p.ActMax && p.OutputOffset-1<<15>>uint(shift) < p.ActMin
 	return &Pair{Func: "nncc_pair_mul_s8", Form: &call.Struct{Type: "nncc_pair_mul_s8_params",
-		Fields: call.Ints("a_offset", int(p.Offset1), "b_offset", int(p.Offset2), "mult", int(p.Mult),
-			"shift", int(shift), "out_zero", int(p.OutputOffset), "act_min", int(p.ActMin), "act_max", int(p.ActMax),
-			"narrow", bit(narrow))}}, ""
+		Fields: []call.Field{call.FT("a_offset", p.Offset1), call.FT("b_offset", p.Offset2), call.FT("mult", p.Mult),
+			call.FT("shift", shift), call.FT("out_zero", p.OutputOffset), call.FT("act_min", p.ActMin),
+			call.FT("act_max", p.ActMax), call.FT("narrow", bit(narrow))}}}, ""
 }
 
 func bit(b bool) int {

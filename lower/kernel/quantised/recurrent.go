@@ -187,7 +187,7 @@ func scales(gates []Gate) call.Arg {
 }
 
 func scale(mult, shift int32) call.Nested {
-	return call.Nested{Fields: call.Ints("multiplier", int(mult), "shift", int(shift))}
+	return call.Nested{Fields: call.Ints("multiplier", call.T(mult), "shift", call.T(shift))}
 }
 
 // CallRecurrent is the call of an own kernel that takes weights four units at a
@@ -212,7 +212,7 @@ func (r *Recurrent) Call(n *kernel.Node, fn, library string, extra int, w, rec *
 		call.F("output", scale(r.outMult, r.outShift))},
 		call.Ints("steps", r.Steps, "batch", r.Batch, "inputs", r.Inputs, "units", r.Units,
 			"reverse", flag(ir.AttrsOf[op.DirectionAttr](n.Node).Direction == "reverse"),
-			"zero", int(r.zero), "state_power", int(r.statePower),
+			"zero", call.T(r.zero), "state_power", call.T(r.statePower),
 			"linear_before_reset", flag(r.linearBeforeReset))...)}
 	args := []call.Arg{params, call.In{I: 0, CType: elem}, w, rec}
 	if r.hiddenIn > 0 {

@@ -89,9 +89,9 @@ func wideSum(n *ir.Node) (*Pair, string) {
 		return nil, why
 	}
 	return &Pair{Func: "nncc_pair_sum_s16", Swapped: swapped, Form: &call.Struct{Type: "nncc_pair_sum_s16_params",
-		Fields: call.Ints("unit", int(larger)<<14, "sign", int(sign), "mult", int(s.Mult2), "shift", int(-s.Shift2),
-			"out_mult", int(s.OutMult), "out_shift", int(-s.OutShift), "act_min", int(p.ActMin), "act_max",
-			int(p.ActMax))}}, ""
+		Fields: []call.Field{call.FT("unit", int(larger)<<14), call.FT("sign", sign), call.FT("mult", s.Mult2),
+			call.FT("shift", -s.Shift2), call.FT("out_mult", s.OutMult), call.FT("out_shift", -s.OutShift),
+			call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax)}}}, ""
 }
 
 // wideProduct is a product; that of two values of -32768 is one more than its
@@ -107,8 +107,8 @@ func wideProduct(n *ir.Node) (*Pair, string) {
 		return nil, "the square of -32768 is rounded to another result than its neighbour"
 	}
 	return &Pair{Func: "nncc_pair_mul_s16", Form: &call.Struct{Type: "nncc_pair_mul_s16_params",
-		Fields: call.Ints("mult", int(p.Mult), "shift", int(-p.Shift), "act_min", int(p.ActMin), "act_max",
-			int(p.ActMax))}}, ""
+		Fields: []call.Field{call.FT("mult", p.Mult), call.FT("shift", -p.Shift), call.FT("act_min", p.ActMin),
+			call.FT("act_max", p.ActMax)}}}, ""
 }
 
 // LowerWidePair is LowerPair on int16 data.
@@ -220,11 +220,11 @@ func LowerWideLines(n *kernel.Node, l *straight) *call.Lowered {
 	if l.clamp {
 		fn = "nncc_clamp_s16"
 	} else {
-		f = append(f, call.Ints("split", int(l.split), "shift", l.shift, "pos_mult", int(l.pos>>lowBits),
-			"pos_low", int(l.pos&(1<<lowBits-1)), "pos_bias", int(l.over), "neg_mult", int(l.neg>>lowBits),
-			"neg_low", int(l.neg&(1<<lowBits-1)), "neg_bias", int(l.under))...)
+		f = append(f, call.FT("split", l.split), call.FT("shift", l.shift), call.FT("pos_mult", l.pos>>lowBits),
+			call.FT("pos_low", l.pos&(1<<lowBits-1)), call.FT("pos_bias", l.over), call.FT("neg_mult", l.neg>>lowBits),
+			call.FT("neg_low", l.neg&(1<<lowBits-1)), call.FT("neg_bias", l.under))
 	}
-	f = append(f, call.Ints("act_min", int(l.first), "act_max", int(l.last))...)
+	f = append(f, call.Ints("act_min", call.T(l.first), "act_max", call.T(l.last))...)
 	return &call.Lowered{Kernel: fn, InPlace: []int{0}, Unused: ir.Identity(len(n.In))[1:],
 		Calls: []call.Call{{Func: fn, Args: []call.Arg{&call.Struct{Type: fn + "_params", Fields: f}, i16In(0),
 			i16Out()}}}}
@@ -250,7 +250,7 @@ func lowerWidePool(fn string) func(n *kernel.Node) *call.Lowered {
 		w := PoolWindow(g)
 		f := call.Ints("batch", g.N, "in_h", w.In.H, "in_w", w.In.W, "channels", g.C, "out_h", w.Out.H, "out_w",
 			w.Out.W, "kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W, "stride_h", w.Stride.H, "stride_w", w.Stride.W,
-			"pad_h", w.Pad.H, "pad_w", w.Pad.W, "act_min", int(lo), "act_max", int(hi))
+			"pad_h", w.Pad.H, "pad_w", w.Pad.W, "act_min", call.T(lo), "act_max", call.T(hi))
 		return &call.Lowered{Kernel: fn, Calls: []call.Call{{Func: fn, Args: []call.Arg{
 			&call.Struct{Type: "nncc_pool_s16_params", Fields: f}, i16In(0), i16Out()}}}}
 	}

@@ -180,8 +180,8 @@ func f32(v float32) call.Lit {
 	return call.Lit(decimal(strconv.FormatFloat(float64(v), 'g', -1, 32)) + "f")
 }
 
-// f64 is a double literal with exactly this value, which must be finite.
-func f64(v float64) call.Lit { return call.Lit(decimal(strconv.FormatFloat(v, 'g', -1, 64))) }
+// f64 is a trained double with exactly this value, which must be finite.
+func f64(v float64) call.Trained { return call.Trained(decimal(strconv.FormatFloat(v, 'g', -1, 64))) }
 
 func decimal(s string) string {
 	if !strings.ContainsAny(s, ".e") {

@@ -73,9 +73,9 @@ var linesRow = &kernel.Kernel{
 		l.low.Unused = unusedTail(n.Node)
 		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)),
 			call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
-		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", int(p.Split), "pos_shift", int(p.PosShift),
-			"neg_shift", int(p.NegShift),
-			"act_min", int(p.ActMin), "act_max", int(p.ActMax))...)
+		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", call.T(p.Split), "pos_shift", call.T(p.PosShift),
+			"neg_shift", call.T(p.NegShift),
+			"act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))...)
 		l.call(l.low.Kernel, params("nncc_piecewise_linear_params", f...), l.in(0), l.out(0))
 		if n.In[0].Type.DType == n.Out[0].Type.DType {
 			l.inPlace(0)
@@ -84,7 +84,7 @@ var linesRow = &kernel.Kernel{
 	},
 }
 
-func i64(v int64) call.Lit { return call.Lit(fmt.Sprintf("INT64_C(%d)", v)) }
+func i64(v int64) call.Trained { return call.Trained(fmt.Sprintf("INT64_C(%d)", v)) }
 
 // curveRow interpolates the other functions of one int16 tensor.
 var curveRow = &kernel.Kernel{

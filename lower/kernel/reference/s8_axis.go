@@ -27,7 +27,7 @@ func zeroOut(n *ir.Node) int { return int(n.Out[0].Type.Quant.Zero[0]) }
 // clampFields are the integer clamp of the output.
 func clampFields(n *ir.Node) []call.Field {
 	lo, hi := op.ActRange(n, n.Out[0].Type)
-	return ints("act_min", int(lo), "act_max", int(hi))
+	return ints("act_min", call.T(lo), "act_max", call.T(hi))
 }
 
 // meanFields are the form of a sum of `terms` int8 values less center, divided
@@ -49,8 +49,8 @@ func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []ca
 	if !ok {
 		return nil
 	}
-	bias := call.F("bias", call.Lit(fmt.Sprintf("%dLL", m.Bias)))
-	return append(ints("mult", int(m.Mult), "shift", int(m.Shift)), bias)
+	bias := call.F("bias", call.Trained(fmt.Sprintf("%dLL", m.Bias)))
+	return append(ints("mult", call.T(m.Mult), "shift", call.T(m.Shift)), bias)
 }
 
 // requantiseInPlace converts output 0 from the quantisation of x to its own, by
@@ -91,7 +91,7 @@ func lowerReduceSum(fn string) func(n *kernel.Node) *call.Lowered {
 			divisor = r.axis
 		}
 		f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
-			"in_zero", zeroIn(n.Node), "out_zero", zeroOut(n.Node), "rescale", 1)...)
+			"in_zero", call.T(zeroIn(n.Node)), "out_zero", call.T(zeroOut(n.Node)), "rescale", 1)...)
 		f = append(append(f, clampFields(n.Node)...), meanFields(n.Node, r.axis, divisor, zeroIn(n.Node),
 			zeroOut(n.Node), true)...)
 		l.call(fn, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
@@ -141,8 +141,8 @@ var softmaxS8Row = &kernel.Kernel{
 		outer, axis, inner := axisOf(n)
 		mult, shift, diff, _ := op.SoftmaxRescaled(n.Node)
 		l := start(n.Node, "nncc_softmax_s8")
-		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", int(mult),
-			"shift", int(shift), "diff_min", int(diff))...)
+		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", call.T(mult),
+			"shift", call.T(shift), "diff_min", call.T(diff))...)
 		l.call("nncc_softmax_s8", p, l.in(0), l.out(0))
 		l.inPlace(0)
 		if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
@@ -183,8 +183,8 @@ func (l *lowering) resize(p *qref.ResizeParams, h, w *qref.ResizeAxis) {
 	f := append([]call.Field{call.F("in_scale", f64(p.InScale)), call.F("out_scale", f64(p.OutScale))},
 		ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
 			int(p.OutH), "out_w", int(p.OutW), "taps_h", int(p.TapsH), "taps_w", int(p.TapsW), "den", int(p.Den),
-			"in_zero", int(p.InZero), "out_zero", int(p.OutZero), "rescale", int(p.Rescale), "outside",
-			int(p.Outside))...)
+			"in_zero", call.T(p.InZero), "out_zero", call.T(p.OutZero), "rescale", call.T(p.Rescale), "outside",
+			call.T(p.Outside))...)
 	l.call("nncc_resize_s8", params("nncc_resize_s8_params", f...), l.in(0), i32Blob("index", h.Index),
 		blob("weights", tensor.Of([]int{len(h.Weight)}, h.Weight)),
 		i32Blob("index", w.Index), blob("weights", tensor.Of([]int{len(w.Weight)}, w.Weight)), l.out(0))
@@ -229,9 +229,9 @@ var resizeLinearS8Row = &kernel.Kernel{
 		l := start(n.Node, fn)
 		l.low.Unused = unusedTail(n.Node)
 		f := ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
-			int(p.OutH), "out_w", int(p.OutW), "scale", int(r.Scale), "bias", int(r.Bias), "mult",
-			int(r.Mult), "add", int(r.Add), "shift", int(r.Shift), "out_zero", int(p.OutZero),
-			"outside", int(p.Outside))
+			int(p.OutH), "out_w", int(p.OutW), "scale", call.T(r.Scale), "bias", call.T(r.Bias), "mult",
+			call.T(r.Mult), "add", call.T(r.Add), "shift", call.T(r.Shift), "out_zero", call.T(p.OutZero),
+			"outside", call.T(p.Outside))
 		table := func(v []int16) call.Arg { return blob("weights", tensor.Of([]int{len(v)}, v)) }
 		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(r.Cols),
 			bytesOf(l.scratch(tensor.I32, (scratch+3)/4)), l.out(0))
@@ -252,8 +252,8 @@ func normRule[P any](of func(n *ir.Node) (P, *qref.Norm, bool)) cond {
 
 // normField are the constants of a normalisation.
 func normField(p qref.NormFixed) call.Field {
-	return call.F("norm", call.Nested{Fields: ints("eps", int(p.Eps), "eps_shift", int(p.EpsShift), "up", int(p.Up),
-		"root", int(p.Root), "shift", int(p.Shift))})
+	return call.F("norm", call.Nested{Fields: []call.Field{call.FT("eps", p.Eps), call.FT("eps_shift", p.EpsShift),
+		call.FT("up", p.Up), call.FT("root", p.Root), call.FT("shift", p.Shift)}})
 }
 
 var layerNormS8Row = &kernel.Kernel{
@@ -265,7 +265,7 @@ var layerNormS8Row = &kernel.Kernel{
 		p, m, _ := op.LayerNormS8(n.Node)
 		l := start(n.Node, "nncc_layer_norm_s8")
 		f := append([]call.Field{normField(p.Norm)}, ints("rows", int(p.Rows), "len", int(p.Len), "center",
-			int(p.Center), "zero", int(p.Zero))...)
+			int(p.Center), "zero", call.T(p.Zero))...)
 		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Terms()),
 			l.out(0))
 		l.low.Unused = unusedTail(n.Node)
@@ -334,7 +334,8 @@ func averageS8(l *lowering, g *op.PoolGeom) {
 	if _, _, why := op.PoolQuantClamp(n); why == "" {
 		center, zero, rescale = 0, 0, 0
 	}
-	f := append(poolFieldsS8(n, g), ints("center", center, "out_zero", zero, "rescale", rescale)...)
+	f := append(poolFieldsS8(n, g), ints("center", call.T(center), "out_zero", call.T(zero), "rescale",
+		call.T(rescale))...)
 	window := product(g.Kernel)
 	mean := meanFields(n, window, window, center, zero, rescale != 0)
 	f = append(append(f, clampFields(n)...), mean...)

@@ -132,17 +132,17 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 	if out.Quant != nil {
 		lo, hi = op.ActRange(n.Node, out)
 	}
-	clamp := ints("act_min", int(lo), "act_max", int(hi))
+	clamp := ints("act_min", call.T(lo), "act_max", call.T(hi))
 	if t := sumTables(n.Node, pairs, lo, hi); t != nil {
 		l.low.Kernel = "nncc_sum_s8"
-		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FI("shift", int(t.Shift))}, clamp...)...)
+		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FT("shift", t.Shift)}, clamp...)...)
 		l.call("nncc_sum_s8", p, a.Arg, b.Arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
 		return l.low
 	}
 	if r := quotients(n.Node, pairs, lo, hi); r != nil {
 		l.low.Kernel = "nncc_div_s8"
 		p := params("nncc_div_s8_params",
-			append([]call.Field{space, call.FI("a_zero", zeroIn(n.Node)), call.FI("out_zero", zeroOut(n.Node))},
+			append([]call.Field{space, call.FT("a_zero", zeroIn(n.Node)), call.FT("out_zero", zeroOut(n.Node))},
 				clamp...)...)
 		l.call("nncc_div_s8", p, a.Arg, b.Arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
 		return l.low
@@ -182,7 +182,8 @@ func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space call.Field, clamp 
 	n := l.n
 	f := append(scaleFields(n)[1:], call.F("a_scale", f64(float64(n.In[0].Type.Quant.Scale[0]))),
 		call.F("b_scale", f64(float64(n.In[1].Type.Quant.Scale[0]))))
-	f = append(f, ints("a_zero", zeroIn(n), "b_zero", int(n.In[1].Type.Quant.Zero[0]), "out_zero", zeroOut(n))...)
+	f = append(f, call.FT("a_zero", zeroIn(n)), call.FT("b_zero", n.In[1].Type.Quant.Zero[0]),
+		call.FT("out_zero", zeroOut(n)))
 	f = append(append(f, clamp...), call.F("op", call.Lit(names[o])), space)
 	l.call(fn, params("nncc_binary_s8_params", f...), a, b, y)
 }
@@ -349,7 +350,7 @@ func (l *lowering) expanded() *call.Lowered {
 	return l.low
 }
 
-func i32(v int32) call.Lit { return call.I32(int(v)) }
+func i32(v int32) call.Trained { return call.T(v) }
 
 // cmsis adds a call of a CMSIS-NN function.
 func (l *lowering) cmsis(fn string, args ...call.Arg) {

@@ -186,8 +186,8 @@ func (p *channelPlan) slope(n *ir.Node, i int) float64 {
 func affineArray(f ...qref.Affine) *call.Array {
 	a := &call.Array{Type: "nncc_affine_s8", Bytes: 16}
 	for _, x := range f {
-		a.Elems = append(a.Elems, call.Nested{Fields: ints("bias", int(x.Bias), "mult", int(x.Mult), "shift",
-			int(x.Shift))})
+		a.Elems = append(a.Elems, call.Nested{Fields: ints("bias", call.T(x.Bias), "mult", call.T(x.Mult), "shift",
+			call.T(x.Shift))})
 	}
 	return a
 }
@@ -251,7 +251,7 @@ func lowerChannels(n *kernel.Node) *call.Lowered {
 	switch {
 	case p.positive != nil:
 		l.low.Kernel = "nncc_prelu_s8"
-		f := append(size, call.FI("in_zero", int(n.In[p.x].Type.Quant.Zero[0])))
+		f := append(size, call.FT("in_zero", n.In[p.x].Type.Quant.Zero[0]))
 		l.call("nncc_prelu_s8", params("nncc_prelu_s8_params", append(f, clampFields(n.Node)...)...), l.in(p.x),
 			affineArray(*p.positive), affineArray(p.affine...), l.out(0))
 	case p.affine != nil:

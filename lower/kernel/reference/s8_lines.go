@@ -4,6 +4,7 @@ package reference
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
@@ -51,10 +52,10 @@ func (l *lowering) lines(p *channelPlan) {
 	for i, r := range p.index {
 		mult[i], bias[i] = c.rows[r].Mult, c.rows[r].Bias
 	}
-	f := append(ints("outer", outer, "channels", channels, "inner", inner, "shift", int(c.shift)), clampFields(n)...)
+	f := append(ints("outer", outer, "channels", channels, "inner", inner, "shift", call.T(c.shift)), clampFields(n)...)
 	if c.positive != nil {
-		f = append(f, ints("mult", int(c.positive.Mult), "bias", int(c.positive.Bias), "zero",
-			int(n.In[p.x].Type.Quant.Zero[0]), "two", 1)...)
+		f = append(f, ints("mult", call.T(c.positive.Mult), "bias", call.T(c.positive.Bias), "zero",
+			call.T(n.In[p.x].Type.Quant.Zero[0]), "two", 1)...)
 	}
 	l.low.Kernel = "nncc_channel_lines_s8"
 	l.call("nncc_channel_lines_s8", params("nncc_channel_lines_s8_params", f...), l.in(p.x), i32Blob("mult", mult),

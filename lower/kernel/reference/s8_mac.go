@@ -72,8 +72,8 @@ func channelArgs(p *op.MACParams, channels int) (zero, mult, shift call.Arg) {
 }
 
 func macFields(p *op.MACParams) []call.Field {
-	return ints("in_offset", int(p.InOff), "out_offset", int(p.OutOff), "act_min", int(p.ActMin), "act_max",
-		int(p.ActMax))
+	return ints("in_offset", call.T(p.InOff), "out_offset", call.T(p.OutOff), "act_min", call.T(p.ActMin), "act_max",
+		call.T(p.ActMax))
 }
 
 // int8Ends: data and result are int8 with one scale.

@@ -34,9 +34,9 @@ var svdfRow = &kernel.Kernel{
 			features[i] = byte(v)
 		}
 		params := params("nncc_svdf_params", ints("batch", p.Batch, "inputs", p.Inputs, "units", p.Units, "rank",
-			p.Rank, "memory", p.Memory, "feature_mult", int(p.FeatureMult), "feature_shift", int(p.FeatureShift),
-			"output_mult", int(p.OutputMult), "output_shift", int(p.OutputShift), "output_zero", int(p.OutputZero),
-			"state_zero", int(p.StateZero))...)
+			p.Rank, "memory", p.Memory, "feature_mult", call.T(p.FeatureMult), "feature_shift", call.T(p.FeatureShift),
+			"output_mult", call.T(p.OutputMult), "output_shift", call.T(p.OutputShift), "output_zero",
+			call.T(p.OutputZero), "state_zero", call.T(p.StateZero))...)
 		l.call(fn, params, l.in(0), &call.Blob{Hint: "features", CType: "int8_t", Data: features,
 			NoCast: true}, i32Blob("feature_bias", p.FeatureBias), blob("time", time), i32Blob("bias", p.Bias),
 			l.in(4), l.out(0), l.out(1))

@@ -36,7 +36,14 @@ typedef enum
     NNCC_ERR_ALIGN = 2,  /* the arena is not aligned to <NAME>_ARENA_ALIGN */
     NNCC_ERR_KERNEL = 3, /* a library kernel refused its arguments */
     NNCC_ERR_INDEX = 4,  /* an index tensor (Gather, Scatter) points outside its data */
-    NNCC_ERR_DIVIDE = 5  /* an integer was divided by zero */
+    NNCC_ERR_DIVIDE = 5, /* an integer was divided by zero */
+    /* Of models whose constants are bound at run time. */
+    NNCC_ERR_UNBOUND = 6,         /* no weights file is bound */
+    NNCC_ERR_WEIGHTS_SHORT = 7,   /* fewer bytes than the weights file has */
+    NNCC_ERR_WEIGHTS_MAGIC = 8,   /* no weights file */
+    NNCC_ERR_WEIGHTS_VERSION = 9, /* a weights file of another form */
+    NNCC_ERR_WEIGHTS_LAYOUT = 10, /* a weights file for other code */
+    NNCC_ERR_WEIGHTS_CRC = 11     /* a damaged weights file */
 } nncc_status;
 
 /* Largest tensor rank of kernels that take explicit dimension lists. */

@@ -484,6 +484,9 @@ int32_t nncc_harness_main(void)
         fail(NNCC_EXIT_IO, "results.bin cannot be opened");
         return h.failed;
     }
+    if (nncc_model.bind != NULL && nncc_model.bind() != 0) {
+        fail(NNCC_EXIT_USAGE, "the model refuses its weights file");
+    }
     hello(arena);
     if (run_cases(arena) == 0) {
         record_words(RECORD_END, 0u, &h.records, 1u);

@@ -45,6 +45,7 @@ typedef struct
     const nncc_harness_output *outputs;
     int32_t (*run)(void *arena, void *state); /* 0 is success */
     int32_t (*reset)(void *state);            /* NULL where the model keeps no state */
+    int32_t (*bind)(void);                    /* NULL where the model's constants are linked */
 } nncc_harness_model;
 
 extern const nncc_harness_model nncc_model;
