@@ -8,6 +8,7 @@ package boards
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -230,14 +231,29 @@ func (s *Spec) RunCPU() []string {
 	return s.Toolchain.CPU
 }
 
-// Error is a mistake in a board definition or in a board's name.
+// Error is a mistake in a board definition or in a board's name, or several.
 type Error struct {
 	File string // empty when no file is to blame
 	Line int
 	Msg  string
+	// More are the other mistakes that were found.
+	More []*Error
 }
 
 func (e *Error) Error() string {
+	if len(e.More) == 0 {
+		return e.one()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d mistakes:", 1+len(e.More))
+	for _, m := range append([]*Error{e}, e.More...) {
+		b.WriteString("\n  " + m.one())
+	}
+	return b.String()
+}
+
+// one is the first mistake.
+func (e *Error) one() string {
 	switch {
 	case e.File == "":
 		return e.Msg

@@ -225,7 +225,7 @@ func TestBadDefinitions(t *testing.T) {
 	m4 := "inherits: [cortex-m4]\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", m4 + "memroy: {}\n",
-			"board.yaml:2: unknown key \"memroy\"; known: accelerators, aliases, clock_hz, core, "},
+			"board.yaml:2: unknown key \"memroy\" (did you mean memory?); known: accelerators, aliases, clock_hz, core, "},
 		{"unknown nested key", m4 + "toolchain:\n  cpuu: [x]\n", "board.yaml:3: unknown key \"cpuu\" in toolchain"},
 		{"unknown key removed", m4 + "toolchain: {nope: null}\n", "unknown key \"nope\""},
 		{"append to scalar", m4 + "stack+: [1]\n", "unknown key \"stack+\""},
@@ -247,9 +247,15 @@ func TestBadDefinitions(t *testing.T) {
 		{"overlap", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata]}\n  b: {origin: " +
 			"0x80000, size: 1M, holds: [stack, data, arena]}\n", "board.yaml:4: memory.b: overlaps region a"},
 		{"unknown content", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [cake]}\n",
-			"\"cake\": want some of vectors"},
+			"\"cake\" (did you mean code?): want some of vectors"},
 		{"nowhere for the arena", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code, vectors, rodata, stack, " +
 			"data]}\n", "no region holds arena"},
+		{"no origin", m4 + "memory:\n  ram: {size: 128K, holds: [stack]}\n",
+			"board.yaml:3: memory.ram.origin: missing: the address where it begins"},
+		{"no size", m4 + "memory:\n  ram: {origin: 0x20000000, holds: [stack]}\n", "memory.ram.size: missing: such as 128K"},
+		{"decimal origin", m4 + "memory:\n  ram: {origin: 20000000, size: 1K, holds: [stack]}\n",
+			"20000000 is a decimal number; an address is written 0x20000000"},
+		{"clock", m4 + "clock_hz: 100MHz\n", "want a whole number such as 80000000, found 100MHz"},
 		{"beyond 4 GiB", m4 + "memory:\n  a: {origin: 0xffffffff, size: 1M, holds: [code]}\n", "below 4 GiB"},
 		{"wait without a source", m4 +
 			"memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {states: 3, line: 8}}\n",
@@ -302,6 +308,70 @@ func TestBadDefinitions(t *testing.T) {
 				t.Errorf("error of type %T", err)
 			}
 		})
+	}
+}
+
+// TestAllMistakes: every mistake of a file is named, in the order of its lines, and none
+// that is only a consequence of another.
+func TestAllMistakes(t *testing.T) {
+	p := write(t, t.TempDir(), "board.yaml", `doc: 12
+inherits: [cortex-m4]
+stak: 8K
+clock_hz: fast
+isa: {fpu: dp, mve: int}
+memory:
+  flash: {origin: 0x08000000, sise: 256K, holds: [vectors, code, rodata]}
+  ram: {origin: 0x20000000, size: 128KB, holds: [stack, data, arene]}
+  more: {origin: 0x20010000, size: lots, holds: [arena]}
+  again: {size: 1K, holds: [arena]}
+  top: {origin: 0x2001fff0, size: 0x20, holds: [arena], wait: {states: 3}}
+`)
+	_, err := boards.Load(p)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	got := strings.Split(strings.ReplaceAll(err.Error(), p, "board.yaml"), "\n")
+	want := []string{"11 mistakes:",
+		"  board.yaml:1: doc: want text, found 12 (put it in quotes)",
+		"  board.yaml:3: unknown key \"stak\" (did you mean stack?); known: ",
+		"  board.yaml:4: clock_hz: want a whole number",
+		"  board.yaml:5: isa.mve: \"int\" is impossible on cortex-m4",
+		"  board.yaml:5: isa.fpu: \"dp\" is impossible on cortex-m4",
+		"  board.yaml:7: unknown key \"sise\" in memory.flash (did you mean size?); known: holds, origin, size, wait",
+		"  board.yaml:8: memory.ram.holds: \"arene\" (did you mean arena?)",
+		"  board.yaml:9: memory.more.size: \"lots\" is not a size such as 0x20000, 512K or 4M",
+		"  board.yaml:10: memory.again.origin: missing",
+		"  board.yaml:11: memory.top.wait.source: missing",
+		"  board.yaml:11: memory.top: overlaps region ram: 0x2001fff0 to 0x20020010, and 0x20000000 to 0x20020000",
+	}
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			t.Errorf("missing: %s", want[i])
+		case i >= len(want) || !strings.HasPrefix(got[i], want[i]):
+			t.Errorf("got %s", got[i])
+		}
+	}
+	if e, ok := err.(*boards.Error); !ok || len(e.More) != 10 {
+		t.Errorf("%T", err)
+	}
+}
+
+// TestSizes: as people write them.
+func TestSizes(t *testing.T) {
+	for in, want := range map[string]boards.Size{"131072": 131072, "0x20000": 131072, "128K": 131072, "128KB": 131072,
+		"128KiB": 131072, "128k": 131072, "1M": 1 << 20, "1MB": 1 << 20, "0x2B": 0, "128B": 0, "KB": 0, "1T": 0} {
+		p := write(t, t.TempDir(), "board.yaml", "inherits: [cortex-m4]\nmemory:\n  flash: {origin: 0, size: 1M, holds: "+
+			"[vectors, code, rodata]}\n  ram: {origin: 0x20000000, size: "+in+", holds: [stack, data, arena]}\n")
+		s, err := boards.Load(p)
+		switch {
+		case in == "0x2B":
+			if err != nil || s.Memory[1].Size != 0x2b {
+				t.Errorf("%s: %v", in, err)
+			}
+		case want == 0 && err == nil, want > 0 && (err != nil || s.Memory[1].Size != want):
+			t.Errorf("%s: %v", in, err)
+		}
 	}
 }
 

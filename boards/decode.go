@@ -6,72 +6,90 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 )
 
 // check compares a file with the schema, which is Spec and its yaml tags:
 // unknown keys and wrong kinds of value are found in the file that has them,
-// also where a child would override them.
-func check(t *tree, typ reflect.Type, path string) error {
+// also where a child would override them. What is wrong is taken out of t; false: t itself
+// is.
+func check(t *tree, typ reflect.Type, path string, f *faults) bool {
 	if t.kind == null {
-		return nil // removes an inherited value
+		return true // removes an inherited value
 	}
-	want := func(k kind) error {
+	want := func(k kind) bool {
 		if t.kind != k {
-			return t.pos.errorf("%s: want %s, found %s", path, k, t.kind)
+			f.drop(path, t.pos.errorf("%s: want %s, found %s", path, k, t.kind))
 		}
-		return nil
+		return t.kind == k
 	}
 	switch {
 	case typ == reflect.TypeFor[Regions]():
-		if err := want(dict); err != nil {
-			return err
+		if !want(dict) {
+			return false
 		}
-		for _, name := range t.keys {
-			if err := check(t.m[name], reflect.TypeFor[Region](), path+"."+name); err != nil {
-				return err
+		for _, name := range slices.Clone(t.keys) {
+			if !check(t.m[name], reflect.TypeFor[Region](), path+"."+name, f) {
+				t.drop(name)
 			}
 		}
-		return nil
+		return true
 	case typ.Kind() == reflect.Struct:
-		if err := want(dict); err != nil {
-			return err
+		if !want(dict) {
+			return false
 		}
-		fields := fieldsOf(typ)
-		for _, k := range t.keys {
-			v := t.m[k]
-			name, plus := strings.CutSuffix(k, "+")
-			f, ok := fields[name]
-			if !ok || (plus && f.Type.Kind() != reflect.Slice) || (plus && f.Type == reflect.TypeFor[Regions]()) {
-				return v.pos.errorf("unknown key %q%s; known: %s", k, in(path), strings.Join(names(fields), ", "))
-			}
-			if err := check(v, f.Type, dotted(path, name)); err != nil {
-				return err
-			}
-		}
-		return nil
+		checkFields(t, typ, path, f)
+		return true
 	case typ.Kind() == reflect.Slice:
-		if err := want(list); err != nil {
-			return err
+		if !want(list) {
+			return false
 		}
+		ok := true
 		for i, e := range t.items {
-			if err := check(e, typ.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return err
-			}
+			ok = check(e, typ.Elem(), fmt.Sprintf("%s[%d]", path, i), f) && ok
 		}
-		return nil
+		if !ok {
+			f.without = append(f.without, path)
+		}
+		return ok
 	case typ.Kind() == reflect.Map: // free form
 		return want(dict)
 	}
-	if err := want(scalar); err != nil {
-		return err
+	if !want(scalar) {
+		return false
 	}
-	return decode(t, reflect.New(typ).Elem(), path)
+	if err := decode(t, reflect.New(typ).Elem(), path); err != nil {
+		f.drop(path, err)
+		return false
+	}
+	return true
+}
+
+// checkFields looks at the keys of a map that is a structure.
+func checkFields(t *tree, typ reflect.Type, path string, f *faults) {
+	fields := fieldsOf(typ)
+	for _, k := range slices.Clone(t.keys) {
+		v := t.m[k]
+		name, plus := strings.CutSuffix(k, "+")
+		field, ok := fields[name]
+		if !ok || (plus && field.Type.Kind() != reflect.Slice) || (plus && field.Type == reflect.TypeFor[Regions]()) {
+			known := names(fields)
+			f.drop(dotted(path, text.Nearest(name, known)), v.pos.errorf("unknown key %q%s%s; known: %s", k, in(path),
+				near(name, known), strings.Join(known, ", ")))
+			t.drop(k)
+			continue
+		}
+		if !check(v, field.Type, dotted(path, name), f) {
+			t.drop(k)
+		}
+	}
 }
 
 // decode fills v from a checked and merged tree.
@@ -95,8 +113,11 @@ func decode(t *tree, v reflect.Value, path string) error {
 		v.SetUint(n)
 	case typ == reflect.TypeFor[Addr]():
 		n, err := strconv.ParseUint(t.text, 0, 64)
-		if err != nil {
+		switch {
+		case err != nil:
 			return t.pos.errorf("%s: %q is not an address such as 0x20000000", path, t.text)
+		case n != 0 && n%10 == 0 && !strings.HasPrefix(strings.ToLower(t.text), "0x"):
+			return t.pos.errorf("%s: %s is a decimal number; an address is written 0x%s", path, t.text, t.text)
 		}
 		v.SetUint(n)
 	case typ == reflect.TypeFor[Duration]():
@@ -149,7 +170,7 @@ func decode(t *tree, v reflect.Value, path string) error {
 	case typ.Kind() == reflect.Int:
 		n, err := strconv.ParseInt(t.text, 0, 64)
 		if err != nil {
-			return t.pos.errorf("%s: want a whole number, found %s", path, t.text)
+			return t.pos.errorf("%s: want a whole number such as 80000000, found %s", path, t.text)
 		}
 		v.SetInt(n)
 	default:
@@ -205,7 +226,14 @@ func free(t *tree, path string) (any, error) {
 	return t.text, nil
 }
 
+// parseSize reads 65536, 0x10000, 64K, 64KB or 64KiB, and M and G likewise.
 func parseSize(s string) (uint64, error) {
+	if upper := strings.ToUpper(s); strings.HasSuffix(upper, "B") && len(s) > 2 {
+		if base := strings.TrimSuffix(upper[:len(upper)-1], "I"); strings.HasSuffix(base, "K") ||
+			strings.HasSuffix(base, "M") || strings.HasSuffix(base, "G") {
+			s = base
+		}
+	}
 	shift, digits := 0, s
 	if n := len(s); n > 0 {
 		switch s[n-1] {
@@ -219,7 +247,7 @@ func parseSize(s string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(digits, 0, 64)
 	if err != nil || n > math.MaxUint64>>shift {
-		return 0, fmt.Errorf("%q is not a size such as 65536, 512K or 4M", s)
+		return 0, fmt.Errorf("%q is not a size such as 0x20000, 512K or 4M", s)
 	}
 	return n << shift, nil
 }

@@ -226,7 +226,9 @@ var others = sync.OnceValue(func() []other {
 	var out []other
 	for _, k := range t.keys {
 		var o other
-		if err := check(t.m[k], reflect.TypeFor[other](), k); err != nil {
+		var f faults
+		check(t.m[k], reflect.TypeFor[other](), k, &f)
+		if err := f.err(); err != nil {
 			panic(bug.Errorf("boards: %w", err))
 		}
 		if err := decode(t.m[k], reflect.ValueOf(&o).Elem(), k); err != nil {

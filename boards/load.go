@@ -110,8 +110,9 @@ var shipped = sync.OnceValue(func() []header {
 		if err != nil {
 			panic(bug.Errorf("boards: %w", err))
 		}
-		h, _, err := split(t)
-		if err != nil {
+		var f faults
+		h, _ := split(t, &f)
+		if err := f.err(); err != nil {
 			panic(bug.Errorf("boards: %w", err))
 		}
 		if !h.Abstract {
@@ -145,15 +146,17 @@ func isFile(s string) bool {
 }
 
 type loader struct {
-	stack []string         // files being resolved, for cycles
-	done  map[string]*tree // resolved files, for diamonds
-	files int
+	stack  []string         // files being resolved, for cycles
+	done   map[string]*tree // resolved files, for diamonds
+	files  int
+	faults faults
 }
 
 func (l *loader) spec(ref string, shipped bool) (*Spec, error) {
 	t, h, err := l.resolve(ref, shipped, pos{})
 	if err != nil {
-		return nil, err
+		l.faults.add(err)
+		return nil, l.faults.err()
 	}
 	file := ref
 	if shipped {
@@ -162,21 +165,49 @@ func (l *loader) spec(ref string, shipped bool) (*Spec, error) {
 	if h.Abstract {
 		return nil, &Error{File: file, Msg: "the board is abstract: it is a parent for boards"}
 	}
-	if err := unresolved("", t); err != nil {
-		return nil, err
+	l.unresolved("", t)
+	l.incomplete("memory", t.m["memory"])
+	if r := t.m["runner"]; r != nil && r.kind == dict {
+		l.incomplete("runner.memory", r.m["memory"])
 	}
 	s := &Spec{Name: h.Name, Doc: h.Doc, Known: h.Known, own: !shipped}
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(ref), ".yaml"), ".yml")
 	}
 	if err := decode(t, reflect.ValueOf(s).Elem(), ""); err != nil {
-		return nil, err
+		l.faults.add(err)
+		return nil, l.faults.err()
 	}
 	s.why = origins(h.known(), "", origins(t, "", nil))
-	if err := s.finish(); err != nil {
-		return nil, locate(err, t, file)
+	for _, err := range s.finish() {
+		if !l.faults.follows(err.key) {
+			l.faults.add(locate(err, t, file))
+		}
+	}
+	if err := l.faults.err(); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// incomplete finds regions of which something is missing that has no default.
+func (l *loader) incomplete(key string, regions *tree) {
+	if regions == nil || regions.kind != dict {
+		return
+	}
+	for _, name := range regions.keys {
+		r := regions.m[name]
+		if r.kind != dict {
+			continue
+		}
+		for _, k := range []struct{ key, what string }{{"origin", "the address where it begins, such as 0x20000000"},
+			{"size", "such as 128K"}, {"holds", "some of " + strings.Join(Content, ", ")}} {
+			at := key + "." + name + "." + k.key
+			if r.m[k.key] == nil && !slices.Contains(l.faults.without, at) {
+				l.faults.drop(at, r.pos.errorf("%s: missing: %s", at, k.what))
+			}
+		}
+	}
 }
 
 // resolve reads a file and lays it over its parents.
@@ -206,13 +237,8 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 	if err != nil {
 		return nil, h, err
 	}
-	h, body, err := split(t)
-	if err != nil {
-		return nil, h, err
-	}
-	if err := check(body, reflect.TypeFor[Spec](), ""); err != nil {
-		return nil, h, err
-	}
+	h, body := split(t, &l.faults)
+	check(body, reflect.TypeFor[Spec](), "", &l.faults)
 	if d, ok := l.done[file]; ok {
 		return d, h, nil
 	}
@@ -240,13 +266,15 @@ func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, err
 }
 
 // split takes the keys that a file does not pass on from the others.
-func split(t *tree) (h header, body *tree, err error) {
+func split(t *tree, f *faults) (h header, body *tree) {
 	head, body := newDict(t.pos), newDict(t.pos)
 	for _, k := range t.keys {
 		v := t.m[k]
 		switch {
 		case !slices.Contains(ownKeys, k):
 			body.set(k, v)
+		case v.kind == null:
+			f.drop(k, v.pos.errorf("%s: null", k))
 		case k == "inherits" && v.kind == scalar: // one parent needs no brackets
 			head.set(k, &tree{kind: list, pos: v.pos, items: []*tree{v}})
 		default:
@@ -254,15 +282,11 @@ func split(t *tree) (h header, body *tree, err error) {
 		}
 	}
 	h.tree = head
-	if err := check(head, reflect.TypeFor[header](), ""); err != nil {
-		return h, body, err
+	check(head, reflect.TypeFor[header](), "", f)
+	if err := decode(head, reflect.ValueOf(&h).Elem(), ""); err != nil {
+		f.add(err)
 	}
-	for _, k := range head.keys {
-		if head.m[k].kind == null {
-			return h, body, head.m[k].pos.errorf("%s: null", k)
-		}
-	}
-	return h, body, decode(head, reflect.ValueOf(&h).Elem(), "")
+	return h, body
 }
 
 // known is the part of a header that Known has.

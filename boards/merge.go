@@ -104,21 +104,15 @@ func same(a, b *tree) bool {
 	return true
 }
 
-// unresolved finds the first difference between parents that no child settled.
-func unresolved(path string, t *tree) error {
+// unresolved finds the differences between parents that no child settled.
+func (l *loader) unresolved(path string, t *tree) {
 	if t.conflicting != nil {
-		return disagreement(path, t)
+		l.faults.drop(path, disagreement(path, t))
+		return
 	}
 	for _, k := range t.keys {
-		p := k
-		if path != "" {
-			p = path + "." + k
-		}
-		if err := unresolved(p, t.m[k]); err != nil {
-			return err
-		}
+		l.unresolved(dotted(path, k), t.m[k])
 	}
-	return nil
 }
 
 func disagreement(path string, t *tree) error {

@@ -61,7 +61,7 @@ type Ratio float64
 // Timed reports a core with a table of cycles.
 func (p *Pipeline) Timed() bool { return p.Source != "" }
 
-func (p *Pipeline) check() error {
+func (p *Pipeline) check() *invalid {
 	switch {
 	case p.Source == "":
 		return nil
@@ -78,7 +78,7 @@ func (p *Pipeline) check() error {
 // maxStates bounds wait states: more is no memory to run from.
 const maxStates = 1000
 
-func (w *Wait) check(key string) error {
+func (w *Wait) check(key string) *invalid {
 	if *w == (Wait{}) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (w *Wait) check(key string) error {
 }
 
 // checkCache looks at the cache of a memory whose lines are right.
-func (w *Wait) checkCache(key string) error {
+func (w *Wait) checkCache(key string) *invalid {
 	switch line := int(w.Line); {
 	case int(w.Cache)%line != 0 || w.Cache > 1<<20:
 		return badf(key+".cache", "%d bytes: want whole lines, at most 1M", w.Cache)

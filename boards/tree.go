@@ -106,6 +106,9 @@ func parseTree(file string, data []byte) (*tree, error) {
 	c := converter{file: file}
 	t, err := c.convert(doc.Content[0], 0)
 	if err != nil {
+		c.faults.add(err)
+	}
+	if err := c.faults.err(); err != nil {
 		return nil, err
 	}
 	if t.kind == null {
@@ -141,8 +144,9 @@ func yamlError(file string, err error) error {
 }
 
 type converter struct {
-	file  string
-	nodes int
+	file   string
+	nodes  int
+	faults faults
 }
 
 func (c *converter) convert(n *yaml.Node, depth int) (*tree, error) {
@@ -176,39 +180,45 @@ func (c *converter) convert(n *yaml.Node, depth int) (*tree, error) {
 				return nil, err
 			}
 			if v.kind == null {
-				return nil, v.pos.errorf("null in a list")
+				c.faults.add(v.pos.errorf("null in a list"))
 			}
 			t.items = append(t.items, v)
 		}
 		return t, nil
 	case yaml.MappingNode:
-		t := newDict(at)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			k := n.Content[i]
-			kp := pos{c.file, k.Line}
-			if k.Kind != yaml.ScalarNode || k.Anchor != "" {
-				return nil, kp.errorf("a key has to be a plain word")
-			}
-			if k.ShortTag() == "!!merge" {
-				return nil, kp.errorf("merge key <<: use inherits")
-			}
-			if prev, ok := t.m[k.Value]; ok {
-				return nil, kp.errorf("key %q a second time; first in line %d", k.Value, prev.pos.line)
-			}
-			v, err := c.convert(n.Content[i+1], depth+1)
-			if err != nil {
-				return nil, err
-			}
-			t.set(k.Value, v)
-		}
-		for _, k := range t.keys {
-			if base, ok := strings.CutSuffix(k, "+"); ok {
-				if _, both := t.m[base]; both {
-					return nil, t.m[k].pos.errorf("both %s and %s: one replaces, the other appends", base, k)
-				}
-			}
-		}
-		return t, nil
+		return c.dict(n, depth)
 	}
 	return nil, at.errorf("unreadable YAML")
+}
+
+// dict converts a map. Keys that are no good are noted and left out.
+func (c *converter) dict(n *yaml.Node, depth int) (*tree, error) {
+	t := newDict(pos{c.file, n.Line})
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		kp := pos{c.file, k.Line}
+		if k.Kind != yaml.ScalarNode || k.Anchor != "" {
+			c.faults.add(kp.errorf("a key has to be a plain word"))
+			continue
+		}
+		if k.ShortTag() == "!!merge" {
+			c.faults.add(kp.errorf("merge key <<: use inherits"))
+			continue
+		}
+		if prev, ok := t.m[k.Value]; ok {
+			c.faults.add(kp.errorf("key %q a second time; first in line %d", k.Value, prev.pos.line))
+			continue
+		}
+		v, err := c.convert(n.Content[i+1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		t.set(k.Value, v)
+	}
+	for _, k := range t.keys {
+		if base, ok := strings.CutSuffix(k, "+"); ok && t.m[base] != nil {
+			c.faults.add(t.m[k].pos.errorf("both %s and %s: one replaces, the other appends", base, k))
+		}
+	}
+	return t, nil
 }

@@ -4,9 +4,9 @@ package boards
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
@@ -59,17 +59,13 @@ type invalid struct {
 
 func (e *invalid) Error() string { return e.key + ": " + e.msg }
 
-func badf(key, format string, args ...any) error {
+func badf(key, format string, args ...any) *invalid {
 	return &invalid{key, fmt.Sprintf(format, args...)}
 }
 
 // locate gives a validation error the position of its key, or of the nearest
 // key above that some file sets.
-func locate(err error, t *tree, file string) error {
-	iv, ok := err.(*invalid)
-	if !ok {
-		return err
-	}
+func locate(iv *invalid, t *tree, file string) error {
 	at := pos{file: file}
 	for _, part := range strings.Split(iv.key, ".") {
 		v, ok := t.m[part]
@@ -81,6 +77,14 @@ func locate(err error, t *tree, file string) error {
 	return at.errorf("%s", iv.Error())
 }
 
+// near is the word that was probably meant, in brackets; "" where there is none.
+func near(s string, known []string) string {
+	if n := text.Nearest(s, known); n != "" {
+		return " (did you mean " + n + "?)"
+	}
+	return ""
+}
+
 var (
 	nameRE    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	regionRE  = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -88,7 +92,7 @@ var (
 )
 
 // finish fills defaults and checks a decoded Spec.
-func (s *Spec) finish() error {
+func (s *Spec) finish() []*invalid {
 	if s.ISA.MVE == "" {
 		s.ISA.MVE = "none"
 	}
@@ -101,62 +105,63 @@ func (s *Spec) finish() error {
 	if len(s.Runner.Memory) == 0 && s.Runner.Kind == "qemu" {
 		s.Runner.Memory = s.Memory
 	}
-	if !nameRE.MatchString(s.Name) || len(s.Name) > 60 {
-		return badf("name", "%s is not a board name (letters, digits, . _ -)", quote(s.Name))
-	}
-	if err := s.checkISA(); err != nil {
-		return err
-	}
-	if s.Toolchain.CC == "" {
-		return badf("toolchain.cc", "missing: the compiler, for instance gcc")
-	}
-	if err := s.Toolchain.check(); err != nil {
-		return err
-	}
+	all := slices.Concat(s.checkHead(), s.checkISA(), s.Toolchain.check(), s.checkRunner(), s.checkKernels())
 	if err := s.Pipeline.check(); err != nil {
-		return err
+		all = append(all, err)
+	}
+	if s.Core == "host" {
+		return all
+	}
+	if s.Stack < 512 || s.Stack > 64<<20 || s.Stack%8 != 0 {
+		all = append(all, badf("stack", "%d bytes: want a multiple of 8 from 512 to 64M", s.Stack))
+	}
+	all = append(all, checkRegions("memory", s.Memory)...)
+	if s.Runner.Kind == "qemu" && s.chip {
+		all = append(all, checkRegions("runner.memory", s.Runner.Memory)...)
+	}
+	return all
+}
+
+// checkHead looks at the name and the clock.
+func (s *Spec) checkHead() (all []*invalid) {
+	if !nameRE.MatchString(s.Name) || len(s.Name) > 60 {
+		all = append(all, badf("name", "%s is not a board name (letters, digits, . _ -)", quote(s.Name)))
 	}
 	if s.ClockHz < 0 || s.ClockHz > 10e9 {
-		return badf("clock_hz", "%d: want 0 to 10000000000", s.ClockHz)
+		all = append(all, badf("clock_hz", "%d: want 0 to 10000000000", s.ClockHz))
 	}
+	return all
+}
+
+// checkKernels looks at the kernel libraries and the accelerators.
+func (s *Spec) checkKernels() (all []*invalid) {
 	if len(s.Kernels) == 0 {
-		return badf("kernels", "missing: at least [refc]")
+		all = append(all, badf("kernels", "missing: at least [refc]"))
 	}
 	for i, k := range s.Kernels {
 		if !regionRE.MatchString(k) || slices.Contains(s.Kernels[:i], k) {
-			return badf("kernels", "%s: want distinct names of kernel libraries such as cmsisnn, refc", quote(k))
+			all = append(all, badf("kernels", "%s: want distinct names of kernel libraries such as cmsisnn, refc", quote(k)))
 		}
 	}
 	if n := len(s.Accelerators); n > 1 {
-		return badf("accelerators", "%d entries, want one: nncc plans segments for one accelerator; "+
-			"write a board file for each", n)
+		all = append(all, badf("accelerators", "%d entries, want one: nncc plans segments for one accelerator; "+
+			"write a board file for each", n))
 	}
 	for i, a := range s.Accelerators {
 		if !nameRE.MatchString(a.Name) || !nameRE.MatchString(a.Kind) {
-			return badf("accelerators", "entry %d: name and kind are needed", i)
+			all = append(all, badf("accelerators", "entry %d: name and kind are needed", i))
 		}
 	}
-	if err := s.checkRunner(); err != nil {
-		return err
-	}
-	if s.Core == "host" {
-		return nil
-	}
-	if s.Stack < 512 || s.Stack > 64<<20 || s.Stack%8 != 0 {
-		return badf("stack", "%d bytes: want a multiple of 8 from 512 to 64M", s.Stack)
-	}
-	if err := checkRegions("memory", s.Memory); err != nil {
-		return err
-	}
-	if s.Runner.Kind == "qemu" {
-		return checkRegions("runner.memory", s.Runner.Memory)
-	}
-	return nil
+	return all
 }
 
 // check refuses what no command line has. Whatever else stands there is run, or
 // given to the compiler: a board file is code.
-func (t *Toolchain) check() error {
+func (t *Toolchain) check() (all []*invalid) {
+	bad := func(key, format string, args ...any) { all = append(all, badf("toolchain."+key, format, args...)) }
+	if t.CC == "" {
+		bad("cc", "missing: the compiler, for instance gcc")
+	}
 	for _, f := range []struct {
 		key  string
 		list []string
@@ -165,126 +170,126 @@ func (t *Toolchain) check() error {
 		for _, s := range f.list {
 			switch {
 			case text.Line(s) != s:
-				return badf("toolchain."+f.key, "%q: want printable text on one line", text.Short(s, 60))
+				bad(f.key, "%q: want printable text on one line", text.Short(s, 60))
 			case len(s) > maxFlag:
-				return badf("toolchain."+f.key, "%d bytes; want at most %d", len(s), maxFlag)
-			case strings.TrimSpace(s) == "" && len(f.list) > 0 && f.key != "prefix" && f.key != "install":
-				return badf("toolchain."+f.key, "an empty text is no flag")
+				bad(f.key, "%d bytes; want at most %d", len(s), maxFlag)
+			case strings.TrimSpace(s) == "" && f.key != "prefix" && f.key != "install" && f.key != "cc":
+				bad(f.key, "an empty text is no flag")
 			}
 		}
 	}
 	if c := t.Prefix + t.CC; strings.HasPrefix(c, "-") {
-		return badf("toolchain.cc", "%s begins like a flag", quote(c))
+		bad("cc", "%s begins like a flag", quote(c))
 	}
-	return nil
+	return all
 }
 
 // maxFlag bounds one flag, in bytes.
 const maxFlag = 4096
 
-func (s *Spec) checkISA() error {
+func (s *Spec) checkISA() (all []*invalid) {
+	bad := func(key, format string, args ...any) { all = append(all, badf(key, format, args...)) }
 	c, ok := cores[s.Core]
 	if !ok {
-		var all []string
-		for n := range cores {
-			all = append(all, n)
-		}
-		sort.Strings(all)
+		known := slices.Sorted(maps.Keys(cores))
 		if s.Core == "" {
-			return badf("core", "missing; known: %s", strings.Join(all, ", "))
+			bad("core", "missing: inherit one, such as [cortex-m4]; known: %s", strings.Join(known, ", "))
+		} else {
+			bad("core", "%s is unknown%s; known: %s", quote(s.Core), near(s.Core, known), strings.Join(known, ", "))
 		}
-		return badf("core", "%s is unknown; known: %s", quote(s.Core), strings.Join(all, ", "))
+		return all
 	}
 	if !slices.Contains(c.dsp, s.ISA.DSP) {
-		return badf("isa.dsp", "%t is impossible on %s", s.ISA.DSP, s.Core)
+		bad("isa.dsp", "%t is impossible on %s", s.ISA.DSP, s.Core)
 	}
 	if !slices.Contains(c.mve, s.ISA.MVE) {
-		return badf("isa.mve", "%s is impossible on %s (possible: %s)", quote(s.ISA.MVE), s.Core,
-			strings.Join(c.mve, ", "))
+		bad("isa.mve", "%s is impossible on %s (possible: %s)", quote(s.ISA.MVE), s.Core, strings.Join(c.mve, ", "))
 	}
 	if !slices.Contains(c.fpu, s.ISA.FPU) {
-		return badf("isa.fpu", "%s is impossible on %s (possible: %s)", quote(s.ISA.FPU), s.Core,
-			strings.Join(c.fpu, ", "))
+		bad("isa.fpu", "%s is impossible on %s (possible: %s)", quote(s.ISA.FPU), s.Core, strings.Join(c.fpu, ", "))
 	}
 	if s.ISA.MVE == "float" && s.ISA.FPU == "none" {
-		return badf("isa.mve", "float vectors need an fpu")
+		bad("isa.mve", "float vectors need an fpu")
 	}
-	return nil
+	return all
 }
 
-func (s *Spec) checkRunner() error {
+func (s *Spec) checkRunner() (all []*invalid) {
+	bad := func(key, format string, args ...any) { all = append(all, badf("runner."+key, format, args...)) }
 	r := s.Runner
-	switch r.Kind {
-	case "none":
+	switch {
+	case r.Kind == "none":
 		return nil
-	case "host":
+	case r.Kind != "qemu" && r.Kind != "host":
+		bad("kind", "%s: want qemu, host or none", quote(r.Kind))
+		return all
+	case r.Kind == "host":
 		if s.Core != "host" {
-			return badf("runner.kind", "host runs code for core host only, this is %s", s.Core)
+			bad("kind", "host runs code for core host only, this is %s", s.Core)
 		}
-		return nil
-	case "qemu":
-	default:
-		return badf("runner.kind", "%s: want qemu, host or none", quote(r.Kind))
-	}
-	if s.Core == "host" {
-		return badf("runner.kind", "qemu does not run core host")
+		return all
+	case s.Core == "host":
+		bad("kind", "qemu does not run core host")
 	}
 	if !machineRE.MatchString(r.Machine) {
-		return badf("runner.machine", "%s is not a machine of QEMU", quote(r.Machine))
+		bad("machine", "%s is not a machine of QEMU", quote(r.Machine))
 	}
 	if r.IcountShift < 1 || r.IcountShift > 10 {
-		return badf("runner.icount_shift", "%d: QEMU takes 1 to 10", r.IcountShift)
+		bad("icount_shift", "%d: QEMU takes 1 to 10", r.IcountShift)
 	}
 	if r.SysTickHz < 1000 || r.SysTickHz > 1e9 {
-		return badf("runner.systick_hz", "%d: want 1000 to 1000000000", r.SysTickHz)
+		bad("systick_hz", "%d: want 1000 to 1000000000", r.SysTickHz)
 	}
-	return nil
+	return all
 }
 
-func checkRegions(key string, rs Regions) error {
+func checkRegions(key string, rs Regions) (all []*invalid) {
 	held := map[string]bool{}
 	for i, r := range rs {
 		k := key + "." + r.Name
-		if err := r.check(k); err != nil {
-			return err
-		}
+		all = append(all, r.check(k)...)
 		for _, h := range r.Holds {
 			held[h] = true
 		}
 		end := uint64(r.Origin) + uint64(r.Size)
 		for _, o := range rs[:i] {
 			if uint64(r.Origin) < uint64(o.Origin)+uint64(o.Size) && uint64(o.Origin) < end {
-				return badf(k, "overlaps region %s", o.Name)
+				all = append(all, badf(k, "overlaps region %s: 0x%08x to 0x%08x, and 0x%08x to 0x%08x", o.Name, uint64(r.Origin),
+					end, uint64(o.Origin), uint64(o.Origin)+uint64(o.Size)))
 			}
 		}
 	}
+	var nowhere []string
 	for _, c := range Content {
 		if !held[c] && c != "weights" {
-			return badf(key, "no region holds %s", c)
+			nowhere = append(nowhere, c)
 		}
 	}
-	return nil
+	if len(nowhere) > 0 {
+		all = append(all, badf(key, "no region holds %s", strings.Join(nowhere, ", ")))
+	}
+	return all
 }
 
 // check looks at one region, of which the key is k.
-func (r *Region) check(k string) error {
+func (r *Region) check(k string) (all []*invalid) {
+	bad := func(key, format string, args ...any) { all = append(all, badf(key, format, args...)) }
 	if !regionRE.MatchString(r.Name) {
-		return badf(k, "a region's name has lower-case letters, digits and _")
+		bad(k, "a region's name has lower-case letters, digits and _")
 	}
 	if end := uint64(r.Origin) + uint64(r.Size); r.Size == 0 || end > 1<<32 || end < uint64(r.Origin) {
-		return badf(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin),
-			uint64(r.Size))
+		bad(k, "origin 0x%x and size %d do not describe memory below 4 GiB", uint64(r.Origin), uint64(r.Size))
 	}
 	if len(r.Holds) == 0 {
-		return badf(k, "holds nothing; want some of %s", strings.Join(Content, ", "))
+		bad(k, "holds nothing; want some of %s", strings.Join(Content, ", "))
 	}
 	if err := r.Wait.check(k + ".wait"); err != nil {
-		return err
+		all = append(all, err)
 	}
 	for _, h := range r.Holds {
 		if !slices.Contains(Content, h) {
-			return badf(k+".holds", "%s: want some of %s", quote(h), strings.Join(Content, ", "))
+			bad(k+".holds", "%s%s: want some of %s", quote(h), near(h, Content), strings.Join(Content, ", "))
 		}
 	}
-	return nil
+	return all
 }
