@@ -33,16 +33,23 @@ const modelsName = "models"
 var fileSuffixes = words("names weights images io preprocess")
 
 // Prefixes are the C prefixes of models that share a folder: those of their names alone,
-// with a number where two would be the same or their files would be.
-func Prefixes(names []string) []string {
-	var out []string
-	for _, n := range names {
+// with a number where two would be the same or their files would be. given are those that
+// are fixed, "" where there is none; nil: none is.
+func Prefixes(names, given []string) []string {
+	out, taken := slices.Clone(given), slices.DeleteFunc(slices.Clone(given), func(p string) bool { return p == "" })
+	if given == nil {
+		out = make([]string, len(names))
+	}
+	for i, n := range names {
+		if out[i] != "" {
+			continue
+		}
 		base := Prefix(n)
 		p := base
-		for k := 2; PrefixTaken(p, out) >= 0 || len(names) > 1 && isModelsFile(p); k++ {
+		for k := 2; PrefixTaken(p, taken) >= 0 || len(names) > 1 && isModelsFile(p); k++ {
 			p = base + "_" + strconv.Itoa(k)
 		}
-		out = append(out, p)
+		out[i], taken = p, append(taken, p)
 	}
 	return out
 }
@@ -157,6 +164,17 @@ func (v *firmwareView) Prefixes() string {
 	var s []string
 	for _, m := range v.Models {
 		s = append(s, m.Prefix)
+	}
+	return strings.Join(s, ", ")
+}
+
+// States are the models that keep some, for people.
+func (v *firmwareView) States() string {
+	var s []string
+	for _, m := range v.Models {
+		if len(m.States) > 0 {
+			s = append(s, m.Prefix)
+		}
 	}
 	return strings.Join(s, ", ")
 }

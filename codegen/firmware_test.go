@@ -23,7 +23,7 @@ func TestPrefixes(t *testing.T) {
 		{"kws kws_weights kws_io kws_a", "kws kws_weights_2 kws_io_2 kws_a"},
 		{"kws_names kws", "kws_names kws_2"},
 	} {
-		if got := codegen.Prefixes(strings.Fields(c.names)); !slices.Equal(got, strings.Fields(c.want)) {
+		if got := codegen.Prefixes(strings.Fields(c.names), nil); !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%s: %v, want %s", c.names, got, c.want)
 		}
 	}

@@ -81,6 +81,7 @@ type Info struct {
 	WeightsFile, Layout string
 	Images              []string // files linked as they are: accelerator programs, in step order
 	Preprocess          []PreprocessInfo
+	Files               []string // of the model alone, without kernels and what the folder shares
 }
 
 // IOInfo names one input or output in C.
@@ -113,12 +114,15 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 		return nil, nil, err
 	}
 	var files []File
-	for _, m := range v.Models {
+	for i, m := range v.Models {
 		list, err := renderJobs(m, m.jobs())
 		if err != nil {
 			return nil, nil, err
 		}
-		files = append(append(files, list...), m.data()...)
+		for _, f := range append(list, m.data()...) {
+			files = append(files, f)
+			infos[i].Files = append(infos[i].Files, f.Path)
+		}
 	}
 	list, err := renderJobs(v, v.jobs())
 	if err != nil {

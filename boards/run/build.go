@@ -57,7 +57,7 @@ type Image struct {
 	Sizes Sizes
 
 	harness []span // of Traced
-	wrapper int    // stack of the harness's function that calls the model's
+	frames  []int  // stack of the harness's functions that call those of the models
 	dir     string
 }
 
@@ -146,7 +146,7 @@ func (b *builder) build(ctx context.Context, im *Image) error {
 	if im.Sizes, err = b.link(ctx, objects, im.ELF); err != nil {
 		return err
 	}
-	im.wrapper = wrapperFrame(im.ELF)
+	im.frames = wrapperFrames(im.ELF)
 	if !b.opt.Trace {
 		return nil
 	}
@@ -391,6 +391,11 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes
 		origin[filepath.Base(b.opt.CMSISLib)] = Kernels
 	}
 	s, err := parseMap(f, origin)
+	for i, o := range objects {
+		if x, ok := s.sources[filepath.Base(o)]; ok {
+			s.sources[b.sources[i].file] = x
+		}
+	}
 	s.Stack = uint64(b.spec.Stack)
 	return s, err
 }

@@ -18,12 +18,12 @@ import (
 // executes, and, before a block's first execution, the instructions in it.
 var flowArgs = []string{"-d", "in_asm,exec,nochain"}
 
-// Cycles executes the traced program of an image on one of the cases once more,
+// Cycles executes the traced program of an image on one of a model's cases once more,
 // follows it block by block, and gives what each step executed and about how
 // many cycles of the core that takes. The error says why there is no estimate:
 // the core has no table, the board no QEMU machine, the log is not understood.
-func Cycles(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, at int) ([]cycles.Count, error) {
-	model, err := cycles.For(spec)
+func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model, at int) ([]cycles.Count, error) {
+	core, err := cycles.For(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -34,21 +34,23 @@ func Cycles(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, at 
 	if im.Traced == "" {
 		return nil, fmt.Errorf("the image was built without BuildOptions.Trace")
 	}
-	list, _, err := traceList(cases, []int{at})
+	trace := make([][]int, len(jobs))
+	trace[model] = []int{at}
+	list, _, err := traceList(jobs, trace)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFlow(model, im, spec.Memory.Wait("code"))
+	f, err := newFlow(core, im, spec.Memory.Wait("code"))
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := execute(ctx, spec, im.Traced, list, nil, Options{flow: f})
+	raw, _, err := execute(ctx, spec, im.Traced, list, make([][]Dump, len(jobs)), Options{flow: f})
 	if err != nil {
 		return nil, err
 	}
 	f.line(nil) // whatever is pending
-	if f.err == nil && len(f.steps) != int(raw.steps) {
-		f.err = fmt.Errorf("%d steps were followed, the model has %d", len(f.steps), raw.steps)
+	if f.err == nil && len(f.steps) != int(raw.models[model].steps) {
+		f.err = fmt.Errorf("%d steps were followed, the model has %d", len(f.steps), raw.models[model].steps)
 	}
 	if f.err != nil {
 		return nil, fmt.Errorf("the log of QEMU is not understood: %w", f.err)

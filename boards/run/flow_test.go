@@ -28,11 +28,11 @@ func TestCyclesOfALoop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			short, err := run.Cycles(ctx, spec, im, cases, 0)
+			short, err := run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			long, err := run.Cycles(ctx, spec, im, cases, 1)
+			long, err := run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,8 @@ func TestCyclesOfALoop(t *testing.T) {
 func TestNoCycles(t *testing.T) {
 	for name, want := range map[string]string{"host": "no table of cycles for host"} {
 		spec := load(t, name)
-		if _, err := run.Cycles(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)}, 0); err == nil ||
+		if _, err := run.Cycles(context.Background(), spec, mini(t, spec),
+			[]run.Job{{Cases: []run.Case{miniCase(8, 1)}}}, 0, 0); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}

@@ -12,17 +12,18 @@ import (
 // The protocol with runtime_c/port/common/harness_main.c. Both files are
 // little-endian. cases.bin:
 //
-//	magic, version, inputs, cases, bytes per case, dumps      (words)
-//	dumps x { step, offset, bytes }                            sorted by step
-//	cases x { flags, inputs x { bytes..., crc32 } }
+//	magic, version, models, cases                               (words)
+//	models x { inputs, bytes per case, dumps }
+//	models x dumps x { step, offset, bytes }                    sorted by step
+//	cases x { model, flags, inputs x { bytes..., crc32 } }
 //
 // results.bin is a sequence of records { magic, type, index, length,
-// payload..., crc32 of all before }: hello; for each case its steps and dumps,
-// the case, its outputs; end with the number of records before it.
+// payload..., crc32 of all before }: hello for each model; for each case its steps and
+// dumps, the case, its outputs; end with the number of records before it.
 const (
 	casesMagic  = 0x4343434E
 	recordMagic = 0x5243434E
-	version     = 1
+	version     = 2
 
 	recHello  = 1
 	recCase   = 2
@@ -47,58 +48,92 @@ type Dump struct {
 	Bytes  uint32
 }
 
-// encoded is a case with what the harness shall do with it.
+// encoded is a case of a model with what the harness shall do with it.
 type encoded struct {
 	Case
+	model        int
 	trace, stack bool
 }
 
-func encodeCases(cases []encoded, dumps []Dump) ([]byte, error) {
+// encodeCases writes cases.bin; dumps are those of each model.
+func encodeCases(cases []encoded, dumps [][]Dump) ([]byte, error) {
 	if len(cases) == 0 {
 		return nil, fmt.Errorf("no cases to run")
 	}
-	var per uint64
-	for _, in := range cases[0].Inputs {
-		per += uint64(len(in)) + 4
-	}
-	if total := per * uint64(len(cases)); total > maxCases {
-		return nil, fmt.Errorf("%d cases of %d bytes are more than one run takes (%d bytes)", len(cases), per, maxCases)
+	first := make([]*Case, len(dumps)) // of each model
+	size := make([]uint64, len(dumps))
+	var total uint64
+	for i := range cases {
+		m := cases[i].model
+		if first[m] == nil {
+			first[m] = &cases[i].Case
+			for _, in := range cases[i].Inputs {
+				size[m] += uint64(len(in)) + 4
+			}
+		}
+		if err := first[m].sameInputs(&cases[i].Case, i); err != nil {
+			return nil, err
+		}
+		if total += size[m]; total > maxCases {
+			return nil, fmt.Errorf("%d cases of %d bytes are more than one run takes (%d bytes)", len(cases), size[m],
+				maxCases)
+		}
 	}
 	le := binary.LittleEndian
-	b := make([]byte, 0, 64+12*len(dumps)+int(per+4)*len(cases))
-	for _, w := range []int{casesMagic, version, len(cases[0].Inputs), len(cases), int(per), len(dumps)} {
-		b = le.AppendUint32(b, uint32(w))
+	var b []byte
+	words := func(list ...int) {
+		for _, w := range list {
+			b = le.AppendUint32(b, uint32(w))
+		}
 	}
-	for _, d := range dumps {
-		b = le.AppendUint32(b, uint32(int32(d.Step)))
-		b = le.AppendUint32(b, d.Offset)
-		b = le.AppendUint32(b, d.Bytes)
+	words(casesMagic, version, len(dumps), len(cases))
+	for m, list := range dumps {
+		inputs := -1 // a model without cases
+		if first[m] != nil {
+			inputs = len(first[m].Inputs)
+		}
+		words(inputs, int(size[m]), len(list))
 	}
-	for i, c := range cases {
-		if len(c.Inputs) != len(cases[0].Inputs) {
-			return nil, fmt.Errorf("case %d has %d inputs, case 0 has %d", i, len(c.Inputs), len(cases[0].Inputs))
+	for _, list := range dumps {
+		for _, d := range list {
+			words(d.Step, int(d.Offset), int(d.Bytes))
 		}
-		var flags uint32
-		if c.KeepState {
-			flags |= flagKeep
-		}
-		if c.trace {
-			flags |= flagTrace
-		}
-		if c.stack {
-			flags |= flagStack
-		}
-		b = le.AppendUint32(b, flags)
-		for j, in := range c.Inputs {
-			if len(in) != len(cases[0].Inputs[j]) {
-				return nil, fmt.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in),
-					len(cases[0].Inputs[j]))
-			}
+	}
+	for _, c := range cases {
+		words(c.model, c.flags())
+		for _, in := range c.Inputs {
 			b = append(b, in...)
 			b = le.AppendUint32(b, crc32.ChecksumIEEE(in))
 		}
 	}
 	return b, nil
+}
+
+func (c *encoded) flags() int {
+	flags := 0
+	if c.KeepState {
+		flags |= flagKeep
+	}
+	if c.trace {
+		flags |= flagTrace
+	}
+	if c.stack {
+		flags |= flagStack
+	}
+	return flags
+}
+
+// sameInputs refuses a case whose inputs are not as large as those of the first.
+func (c *Case) sameInputs(d *Case, i int) error {
+	if len(c.Inputs) != len(d.Inputs) {
+		return fmt.Errorf("case %d has %d inputs, case 0 has %d", i, len(d.Inputs), len(c.Inputs))
+	}
+	for j, in := range d.Inputs {
+		if len(in) != len(c.Inputs[j]) {
+			return fmt.Errorf("case %d: input %d has %d bytes, in case 0 it has %d", i, j, len(in), len(c.Inputs[j]))
+		}
+	}
+	return nil
 }
 
 // sortDumps orders dumps as the harness meets them and gives, for every
@@ -134,14 +169,19 @@ type rawStep struct {
 }
 
 type rawResult struct {
+	models []rawModel
+	cases  []rawCase
+}
+
+// rawModel is what a model says of itself, and what measuring nothing takes.
+type rawModel struct {
 	arena, steps, inputs, outputs uint32
 	emptyRun, emptyStep           uint64 // ticks
-	cases                         []rawCase
 }
 
 // decodeResults checks and reads results.bin. Whatever is not exactly as
-// agreed is an error.
-func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
+// agreed is an error. dumps is how many each model was asked for.
+func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
 	le := binary.LittleEndian
 	pos, count := 0, uint32(0)
 	next := func() (typ, index uint32, payload []byte, err error) {
@@ -175,17 +215,22 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 		}
 		return w, nil
 	}
-	typ, _, p, err := next()
-	if err != nil {
-		return nil, err
+	r := &rawResult{}
+	for m := range dumps {
+		typ, index, p, err := next()
+		if err != nil {
+			return nil, err
+		}
+		w, err := words(p, 7)
+		if err != nil || typ != recHello || w[0] != version || int(index) != m {
+			return nil, fmt.Errorf("the results do not begin with a greeting of version %d", version)
+		}
+		r.models = append(r.models, rawModel{arena: w[1], steps: w[2], inputs: w[3], outputs: w[4],
+			emptyRun: uint64(w[5]), emptyStep: uint64(w[6])})
 	}
-	w, err := words(p, 7)
-	if err != nil || typ != recHello || w[0] != version {
-		return nil, fmt.Errorf("the results do not begin with a greeting of version %d", version)
-	}
-	r := &rawResult{arena: w[1], steps: w[2], inputs: w[3], outputs: w[4], emptyRun: uint64(w[5]),
-		emptyStep: uint64(w[6])}
+	var w []uint32
 	for i := range cases {
+		model, dumps := r.models[cases[i].model], dumps[cases[i].model]
 		c := rawCase{dumps: map[int][]byte{}}
 		for done := false; !done; {
 			typ, index, p, err := next()
@@ -220,7 +265,7 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 				return nil, fmt.Errorf("case %d: unexpected record of type %d", i, typ)
 			}
 		}
-		for k := 0; k < int(r.outputs) && c.status == 0; k++ {
+		for k := 0; k < int(model.outputs) && c.status == 0; k++ {
 			typ, index, p, err := next()
 			if err != nil {
 				return nil, err
@@ -232,8 +277,8 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 			c.outputs = append(c.outputs, p)
 		}
 		if cases[i].trace && c.status == 0 {
-			if len(c.steps) != int(r.steps) {
-				return nil, fmt.Errorf("case %d: %d steps reported, the model has %d", i, len(c.steps), r.steps)
+			if len(c.steps) != int(model.steps) {
+				return nil, fmt.Errorf("case %d: %d steps reported, the model has %d", i, len(c.steps), model.steps)
 			}
 			if len(c.dumps) != dumps {
 				return nil, fmt.Errorf("case %d: %d dumps came, %d were asked for (is there a step of that number?)", i,
@@ -243,7 +288,7 @@ func decodeResults(b []byte, cases []encoded, dumps int) (*rawResult, error) {
 		r.cases = append(r.cases, c)
 	}
 	before := count
-	typ, _, p, err = next()
+	typ, _, p, err := next()
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func goodResults() ([]byte, []encoded) {
 
 func TestResultsThatAreNotWhole(t *testing.T) {
 	b, cases := goodResults()
-	r, err := decodeResults(b, cases, 1)
+	r, err := decodeResults(b, cases, []int{1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,24 +57,24 @@ func TestResultsThatAreNotWhole(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for n := range b {
-		if _, err := decodeResults(b[:n], cases, 1); err == nil {
+		if _, err := decodeResults(b[:n], cases, []int{1}); err == nil {
 			t.Errorf("the first %d bytes are accepted", n)
 		}
 	}
 	for i := range b {
 		c := append([]byte(nil), b...)
 		c[i] ^= 0x10
-		if _, err := decodeResults(c, cases, 1); err == nil {
+		if _, err := decodeResults(c, cases, []int{1}); err == nil {
 			t.Errorf("a flipped bit in byte %d is accepted", i)
 		}
 	}
-	if _, err := decodeResults(append(b, 0), cases, 1); err == nil {
+	if _, err := decodeResults(append(b, 0), cases, []int{1}); err == nil {
 		t.Error("a byte too many is accepted")
 	}
-	if _, err := decodeResults(b, append(cases, encoded{}), 1); err == nil {
+	if _, err := decodeResults(b, append(cases, encoded{}), []int{1}); err == nil {
 		t.Error("a missing case is accepted")
 	}
-	if _, err := decodeResults(b, cases, 2); err == nil {
+	if _, err := decodeResults(b, cases, []int{2}); err == nil {
 		t.Error("a missing dump is accepted")
 	}
 }
@@ -83,7 +83,7 @@ func FuzzResults(f *testing.F) {
 	b, cases := goodResults()
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = decodeResults(b, cases, 1)
+		_, _ = decodeResults(b, cases, []int{1})
 	})
 }
 

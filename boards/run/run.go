@@ -135,55 +135,110 @@ func Run(ctx context.Context, spec *boards.Spec, im *Image, cases []Case) (*Resu
 // RunWith is Run with options. Where the image has a traced program it is
 // executed as well, and has to give the same outputs.
 func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, opt Options) (*Result, error) {
-	plain := make([]encoded, len(cases))
-	for i, c := range cases {
-		plain[i] = encoded{Case: c, stack: true}
-	}
-	raw, text, err := execute(ctx, spec, im.ELF, plain, nil, opt)
+	res, err := RunAll(ctx, spec, im, []Job{{cases, opt}})
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Console: text, ArenaBytes: int(raw.arena), StackExact: true}
-	for i, c := range raw.cases {
-		res.Cases = append(res.Cases, CaseResult{
+	return res[0], nil
+}
+
+// Job is what one model of an image is to do.
+type Job struct {
+	Cases []Case
+	Options
+}
+
+// RunAll is RunWith for the models of an image, in the order of its harness: they run in
+// turn, the first case of each, the second of each, on one arena. The results are in the
+// order of the jobs.
+func RunAll(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Result, error) {
+	list, index := inTurn(jobs, func(m, i int) (use, traced bool) { return true, false })
+	for i := range list {
+		list[i].stack = true
+	}
+	raw, text, err := execute(ctx, spec, im.ELF, list, make([][]Dump, len(jobs)), jobs[0].Options)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Result
+	for m, j := range jobs {
+		out = append(out, &Result{Console: text, ArenaBytes: int(raw.models[m].arena), StackExact: true,
+			Cases: make([]CaseResult, len(j.Cases))})
+	}
+	for k, c := range raw.cases {
+		m, i := list[k].model, index[k]
+		res := out[m]
+		res.Cases[i] = CaseResult{
 			Outputs: c.outputs, Status: int(c.status),
-			Instructions: instructions(spec, c.ticks, c.interrupts, raw.emptyRun, emptyInstructions),
-		})
-		res.StackBytes = max(res.StackBytes, int(c.stack)-im.wrapper)
+			Instructions: instructions(spec, c.ticks, c.interrupts, raw.models[m].emptyRun, emptyInstructions),
+		}
+		res.StackBytes = max(res.StackBytes, int(c.stack)-im.wrapper(m))
 		res.StackExact = res.StackExact && c.exact
 		if res.Cases[i].Instructions > res.Cases[res.Largest].Instructions {
 			res.Largest = i
 		}
 	}
 	if im.Traced == "" {
-		if len(opt.Dumps) > 0 || len(opt.Trace) > 0 {
-			return nil, errors.New("the image was built without BuildOptions.Trace")
+		for _, j := range jobs {
+			if len(j.Dumps) > 0 || len(j.Trace) > 0 {
+				return nil, errors.New("the image was built without BuildOptions.Trace")
+			}
 		}
-		return res, nil
+		return out, nil
 	}
-	trace := opt.Trace
-	if trace == nil || opt.TraceLargest && !slices.Contains(trace, res.Largest) {
-		trace = append(slices.Clone(trace), res.Largest)
+	trace := make([][]int, len(jobs))
+	for m, j := range jobs {
+		trace[m] = j.Trace
+		if trace[m] == nil || j.TraceLargest && !slices.Contains(trace[m], out[m].Largest) {
+			trace[m] = append(slices.Clone(trace[m]), out[m].Largest)
+		}
 	}
-	return res, traceCases(ctx, spec, im, cases, trace, opt, res)
+	return out, traceCases(ctx, spec, im, jobs, trace, out)
+}
+
+// inTurn are the cases of several models as they are executed, each with its index among
+// those of its model: the first of every model, then the second. use says which are
+// executed, and which of them are reported step by step.
+func inTurn(jobs []Job, use func(model, i int) (use, traced bool)) (list []encoded, index []int) {
+	most := 0
+	for _, j := range jobs {
+		most = max(most, len(j.Cases))
+	}
+	for i := range most {
+		for m, j := range jobs {
+			if i >= len(j.Cases) {
+				continue
+			}
+			if use, traced := use(m, i); use {
+				list = append(list, encoded{Case: j.Cases[i], model: m, trace: traced})
+				index = append(index, i)
+			}
+		}
+	}
+	return list, index
 }
 
 // traceCases executes the traced program on the cases asked for, and on those
-// whose state they continue, and adds what it reports to res.
-func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, trace []int, opt Options,
-	res *Result) error {
-	list, index, err := traceList(cases, trace)
+// whose state they continue, and adds what it reports to the results.
+func traceCases(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, trace [][]int, out []*Result) error {
+	list, index, err := traceList(jobs, trace)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	dumps, order := sortDumps(opt.Dumps)
-	raw, text, err := execute(ctx, spec, im.Traced, list, dumps, opt)
+	dumps, order := make([][]Dump, len(jobs)), make([][]int, len(jobs))
+	for m, j := range jobs {
+		dumps[m], order[m] = sortDumps(j.Dumps)
+	}
+	raw, text, err := execute(ctx, spec, im.Traced, list, dumps, jobs[0].Options)
 	if err != nil {
 		return err
 	}
-	res.Console += text
+	for _, res := range out {
+		res.Console += text
+	}
 	for k, c := range raw.cases {
-		i := index[k]
+		i, m := index[k], list[k].model
+		res := out[m]
 		to := &res.Cases[i]
 		if to.Status != int(c.status) || len(to.Outputs) != len(c.outputs) {
 			return &Error{Differs, spec.Name, fmt.Sprintf("case %d: status %d, with tracing %d", i, to.Status,
@@ -200,11 +255,11 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case,
 		}
 		to.Layers = make([]uint64, len(c.steps))
 		for s, st := range c.steps {
-			to.Layers[s] = instructions(spec, st.ticks, st.interrupts, raw.emptyStep, 0)
+			to.Layers[s] = instructions(spec, st.ticks, st.interrupts, raw.models[m].emptyStep, 0)
 		}
-		to.Dumps = make([][]byte, len(dumps))
+		to.Dumps = make([][]byte, len(dumps[m]))
 		for p, data := range c.dumps {
-			to.Dumps[order[p]] = data
+			to.Dumps[order[m][p]] = data
 		}
 		if res.Layers == nil || i == res.Largest {
 			res.Layers = to.Layers
@@ -213,26 +268,23 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, cases []Case,
 	return nil
 }
 
-// traceList are the cases to execute so that those to trace find the state that
-// they continue, and their places among the cases.
-func traceList(cases []Case, trace []int) (list []encoded, index []int, err error) {
-	need := map[int]bool{}
-	traced := map[int]bool{}
-	for _, i := range trace {
-		if i < 0 || i >= len(cases) {
-			return nil, nil, fmt.Errorf("case %d is to be traced, there are %d", i, len(cases))
-		}
-		traced[i] = true
-		for need[i] = true; i > 0 && cases[i].KeepState; need[i] = true {
-			i--
-		}
-	}
-	for i, c := range cases {
-		if need[i] {
-			list = append(list, encoded{Case: c, trace: traced[i]})
-			index = append(index, i)
+// traceList are the cases to execute so that those to trace (of each model) find the state
+// that they continue, and their places among the cases of their model.
+func traceList(jobs []Job, trace [][]int) (list []encoded, index []int, err error) {
+	need, traced := map[[2]int]bool{}, map[[2]int]bool{}
+	for m, want := range trace {
+		cases := jobs[m].Cases
+		for _, i := range want {
+			if i < 0 || i >= len(cases) {
+				return nil, nil, fmt.Errorf("case %d is to be traced, there are %d", i, len(cases))
+			}
+			traced[[2]int{m, i}] = true
+			for need[[2]int{m, i}] = true; i > 0 && cases[i].KeepState; need[[2]int{m, i}] = true {
+				i--
+			}
 		}
 	}
+	list, index = inTurn(jobs, func(m, i int) (bool, bool) { return need[[2]int{m, i}], traced[[2]int{m, i}] })
 	return list, index, nil
 }
 
@@ -262,7 +314,7 @@ func instructions(spec *boards.Spec, ticks uint64, interrupts uint32, empty, add
 }
 
 // execute runs one program once.
-func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps []Dump,
+func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps [][]Dump,
 	opt Options) (*rawResult, string, error) {
 	data, err := encodeCases(cases, dumps)
 	if err != nil {
@@ -314,7 +366,11 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	if err != nil {
 		return nil, text, &Error{Broken, spec.Name, "the program ended without writing results", text}
 	}
-	raw, err := decodeResults(out, cases, len(dumps))
+	var asked []int
+	for _, d := range dumps {
+		asked = append(asked, len(d))
+	}
+	raw, err := decodeResults(out, cases, asked)
 	if err != nil {
 		return nil, text, &Error{Broken, spec.Name, err.Error(), text}
 	}

@@ -40,7 +40,8 @@ type Sizes struct {
 	Arena uint64             `json:"arena"` // without the harness's guards
 	Stack uint64             `json:"stack"` // reserved, not used
 
-	harness []span // where the code of the harness lies
+	harness []span             // where the code of the harness lies
+	sources map[string]Section // of the models' own files
 }
 
 // span are addresses from start to before end.
@@ -60,6 +61,17 @@ func (s Sizes) ROData() uint64 {
 // Flash is all that the model adds to a firmware's flash. The C library's
 // functions are not in it: the rest of the firmware shares them.
 func (s Sizes) Flash() uint64 { return s.Code() + s.ROData() + s.Weights() }
+
+// Of is what some files of models take, without kernels and all else.
+func (s Sizes) Of(files []string) Sizes {
+	var t Section
+	for _, f := range files {
+		x := s.sources[f]
+		t.Text, t.ROData, t.Weights = t.Text+x.Text, t.ROData+x.ROData, t.Weights+x.Weights
+		t.Data, t.BSS = t.Data+x.Data, t.BSS+x.BSS
+	}
+	return Sizes{By: map[Origin]Section{ModelCode: t}, Arena: s.Arena, Stack: s.Stack}
+}
 
 // Weights of the model.
 func (s Sizes) Weights() uint64 { return s.By[ModelCode].Weights + s.By[Kernels].Weights }
@@ -90,7 +102,7 @@ var (
 // parseMap adds up GNU ld's map file. origin maps the base name of objects
 // and archives; all others are the C library.
 func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
-	s := Sizes{By: map[Origin]Section{}}
+	s := Sizes{By: map[Origin]Section{}, sources: map[string]Section{}}
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20)
 	begun, discard, section := false, false, ""
@@ -157,25 +169,29 @@ func (s *Sizes) add(section, file string, n uint64, from Origin) {
 	if section == weightsFileSection {
 		from = ModelCode
 	}
-	t := s.By[from]
+	s.By[from] = s.By[from].with(section, file, n, from)
+	if from == ModelCode {
+		s.sources[file] = s.sources[file].with(section, file, n, from)
+	}
+}
+
+// with adds an input section.
+func (t Section) with(section, file string, n uint64, from Origin) Section {
 	switch {
 	case isWeights(section, file) && from != Libc && from != Harness:
 		t.Weights += n
 	case has(section, ".text") || has(section, ".vectors") || has(section, ".init") || has(section, ".fini"):
 		t.Text += n
 	case has(section, ".rodata") || has(section, ".ARM"):
-		if section == ".ARM.attributes" {
-			return
+		if section != ".ARM.attributes" {
+			t.ROData += n
 		}
-		t.ROData += n
 	case has(section, ".data"):
 		t.Data += n
 	case has(section, ".bss") || section == "COMMON":
 		t.BSS += n
-	default:
-		return
 	}
-	s.By[from] = t
+	return t
 }
 
 func has(section, kind string) bool { return section == kind || strings.HasPrefix(section, kind+".") }

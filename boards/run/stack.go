@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/boards/stack"
@@ -54,15 +55,27 @@ func (im *Image) Stack(entries ...string) (*StackBound, error) {
 	return b, nil
 }
 
-// wrapperFrame is what the harness's function between its measurement and the
-// model's run function puts on the stack (model_glue.c).
-func wrapperFrame(program string) int {
+// wrapperFrames are what the harness's functions between its measurement and the
+// models' run functions put on the stack (model_glue.c).
+func wrapperFrames(program string) []int {
 	p, err := stack.Read(program)
 	if err != nil {
-		return 0 // of a host program, no stack is measured
+		return nil // of a host program, no stack is measured
 	}
-	if at := p.Find("run_model"); at >= 0 {
-		return p.Functions[at].Frame
+	var frames []int
+	for {
+		at := p.Find(fmt.Sprintf("run_model_%d", len(frames)))
+		if at < 0 {
+			return frames
+		}
+		frames = append(frames, p.Functions[at].Frame)
+	}
+}
+
+// wrapper is that of a model.
+func (im *Image) wrapper(model int) int {
+	if model < len(im.frames) {
+		return im.frames[model]
 	}
 	return 0
 }

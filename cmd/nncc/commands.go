@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
@@ -58,11 +59,18 @@ func (c *cli) diagnostics() {
 	}
 	for _, severity := range shown {
 		for _, d := range c.cfg.Diags {
-			if d.Severity == severity && !c.said[d.Error()] {
-				c.said[d.Error()] = true
-				fmt.Fprintf(c.err, "nncc: %s: %s%s\n", severity, text.Line(text.Short(d.Error(), maxLine)), c.origin(d))
+			if d.Severity == severity {
+				c.remark(d, d.Error())
 			}
 		}
+	}
+}
+
+// remark prints a diagnostic that was not printed before.
+func (c *cli) remark(d *diag.Diag, said string) {
+	if !c.said[said] {
+		c.said[said] = true
+		fmt.Fprintf(c.err, "nncc: %s: %s%s\n", d.Severity, text.Line(text.Short(said, maxLine)), c.origin(d))
 	}
 }
 
@@ -81,38 +89,95 @@ func (c *cli) warnings() {
 	c.diagnostics()
 }
 
+// remarks prints what there is to say of a firmware that was made.
+func (c *cli) remarks(f *driver.Firmware) {
+	c.progress.done()
+	shown := []diag.Severity{diag.Note, diag.Warning}
+	if c.quiet {
+		shown = shown[1:]
+	}
+	for _, severity := range shown {
+		for _, r := range f.Said(severity) {
+			c.remark(r.Diag, r.Text)
+		}
+	}
+}
+
+// made compiles models and says what there is to say.
+func (c *cli) made(list []*driver.Config) (*driver.Firmware, error) {
+	f, err := driver.Compile(list...)
+	if err != nil {
+		return nil, err
+	}
+	c.progress.done()
+	for _, x := range list {
+		fmt.Fprint(c.err, x.StageTimes())
+	}
+	c.remarks(f)
+	return f, nil
+}
+
+// report is what report.json has.
+func reportOf(f *driver.Firmware) any {
+	if f.Several() {
+		return f.Report
+	}
+	return f.Models[0].Report
+}
+
+// pageOf is report.html.
+func pageOf(f *driver.Firmware) func() []byte {
+	if f.Several() {
+		return f.Report.HTML
+	}
+	return f.Models[0].Report.HTML
+}
+
 func (c *cli) compile(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	if c.cfg.StopAfter != "" {
-		return c.stopAfter()
-	}
-	o, err := c.cfg.Compile()
+	list, err := c.models(args)
 	if err != nil {
 		return err
 	}
-	c.warnings()
-	gate := o.Gates()
+	if c.cfg.StopAfter != "" {
+		if len(list) > 1 {
+			return c.model(args)
+		}
+		return c.stopAfter()
+	}
+	f, err := c.made(list)
+	if err != nil {
+		return err
+	}
+	gate := f.Gates()
 	if gate != nil && !isGate(gate) {
 		return gate
 	}
-	c.checked(&c.cfg, nil)
+	c.checked(f, nil)
 	// The folder is written also beyond a gate: it is whole, and its report.json
 	// is what a CI job shows.
-	dir := o.OutDir()
-	if err := o.Write(dir); err != nil {
+	dir := f.OutDir()
+	if err := f.Write(dir); err != nil {
 		return err
 	}
 	if c.cfg.JSON {
-		if err := c.json(o.Report); err != nil {
+		if err := c.json(reportOf(f)); err != nil {
 			return err
 		}
 		return gate
 	}
-	m := o.Report.Memory
-	fmt.Fprintf(c.out, "%s: %d steps for %s (%s), %s, weights %d bytes\n", dir, len(o.Report.Layers),
-		o.Report.Board, o.Report.PrecisionLayers.Text(o.Report.Precision), m.RAMText(), m.WeightsBytes)
+	for i, r := range f.Reports() {
+		what := dir
+		if f.Several() {
+			what = fmt.Sprintf("%s (%s)", r.Prefix, text.Line(list[i].Model))
+		}
+		fmt.Fprintf(c.out, "%s: %d steps for %s (%s), %s, weights %d bytes\n", what, len(r.Layers), r.Board,
+			r.PrecisionLayers.Text(r.Precision), r.Memory.RAMText(), r.Memory.WeightsBytes)
+	}
+	if f.Several() {
+		m := f.Report.Memory
+		fmt.Fprintf(c.out, "%s: %d models, %s, weights %d bytes; include models.h\n", dir, len(list), m.RAMText(),
+			m.WeightsBytes)
+	}
 	return gate
 }
 
@@ -150,43 +215,56 @@ func (c *cli) bisect(args []string) error {
 }
 
 func (c *cli) verify(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	o, err := c.cfg.Compile()
+	list, err := c.models(args)
 	if err != nil {
 		return err
 	}
-	c.warnings()
-	v, err := o.Verify(c.ctx)
+	f, err := c.made(list)
 	if err != nil {
 		return err
 	}
-	c.diagnostics() // what sizes of the build say
-	gate := o.Gates()
+	vs, err := f.Verify(c.ctx)
+	if err != nil {
+		return err
+	}
+	c.remarks(f) // what sizes of the build say
+	gate := f.Gates()
 	if gate != nil && !isGate(gate) {
 		return gate
 	}
-	c.checked(&c.cfg, v)
+	c.checked(f, vs)
 	if c.cfg.Out != "" {
-		if err := o.Write(c.cfg.Out); err != nil {
+		if err := f.Write(c.cfg.Out); err != nil {
 			return err
 		}
 	}
 	c.progress.done()
-	if c.cfg.JSON {
-		if err := c.json(v); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprint(c.out, v.Text())
+	whole := report.NewFirmwareVerdict(f.Report, vs)
+	if err := c.showVerdict(whole); err != nil {
+		return err
 	}
-	if v.Differs() { // weighs more than a gate
+	if whole.Differs() { // weighs more than a gate
 		c.gate(gate)
 		c.status = exitDiffer
 		return nil
 	}
 	return gate
+}
+
+// showVerdict prints the verdict of one model, or of all of a firmware.
+func (c *cli) showVerdict(v *report.FirmwareVerdict) error {
+	one := len(v.Models) == 1
+	switch {
+	case c.cfg.JSON && one:
+		return c.json(v.Models[0])
+	case c.cfg.JSON:
+		return c.json(v)
+	case one:
+		fmt.Fprint(c.out, v.Models[0].Text())
+	default:
+		fmt.Fprint(c.out, v.Lines())
+	}
+	return nil
 }
 
 func (c *cli) run(args []string) error {
@@ -210,7 +288,7 @@ func (c *cli) run(args []string) error {
 	if err := c.cfg.RunModel(); err != nil {
 		return err
 	}
-	c.checked(&c.cfg, nil)
+	c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
 	c.warnings()
 	c.progress.done()
 	for _, l := range c.cfg.Written {
@@ -247,47 +325,66 @@ func (c *cli) check(args []string) error {
 }
 
 func (c *cli) explain(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	o, err := c.cfg.Compile()
+	list, err := c.models(args)
 	if err != nil {
-		if r := c.cfg.Refusals(err); r != nil {
-			c.progress.done()
-			if c.cfg.JSON {
-				if e := c.json(r); e != nil {
-					return e
-				}
-			} else {
-				fmt.Fprint(c.out, r.Text())
-			}
-			if e := c.writePage(r.HTML); e != nil {
-				return e
-			}
-		}
 		return err
 	}
-	gate := o.Gates()
+	f, err := driver.Compile(list...)
+	if err != nil {
+		if len(list) > 1 {
+			return err
+		}
+		return c.refused(err)
+	}
+	gate := f.Gates()
 	if c.cfg.Out != "" {
-		if err := o.Write(c.cfg.Out); err != nil {
+		if err := f.Write(c.cfg.Out); err != nil {
 			return err
 		}
 	}
-	if err := c.writePage(o.Report.HTML); err != nil {
+	if err := c.writePage(pageOf(f)); err != nil {
 		return err
 	}
 	c.progress.done()
 	if gate == nil || isGate(gate) {
-		c.checked(&c.cfg, nil)
+		c.checked(f, nil)
 	}
 	if c.cfg.JSON {
-		if err := c.json(o.Report); err != nil {
+		if err := c.json(reportOf(f)); err != nil {
 			return err
 		}
 		return gate
 	}
-	fmt.Fprint(c.out, o.Explain())
+	for i, o := range f.Models {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		if f.Several() {
+			fmt.Fprintf(c.out, "== %s\n", o.Info.Prefix)
+		}
+		fmt.Fprint(c.out, o.Explain())
+	}
 	return gate
+}
+
+// refused explains why a model cannot be compiled, node by node, where that is known.
+func (c *cli) refused(err error) error {
+	r := c.cfg.Refusals(err)
+	if r == nil {
+		return err
+	}
+	c.progress.done()
+	if c.cfg.JSON {
+		if e := c.json(r); e != nil {
+			return e
+		}
+	} else {
+		fmt.Fprint(c.out, r.Text())
+	}
+	if e := c.writePage(r.HTML); e != nil {
+		return e
+	}
+	return err
 }
 
 func (c *cli) legalize(args []string) error {
@@ -364,81 +461,67 @@ func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	return nil
 }
 
-// besideLibrary measures the same model with the linked library's kernels
+// besideLibrary measures the same models with the linked library's kernels
 // wherever it has one.
-func (c *cli) besideLibrary(v *report.Verdict) error {
-	c.cfg.Kernels = option.CMSISNN
-	o, err := c.cfg.Compile()
+func (c *cli) besideLibrary(list []*driver.Config, vs []*report.Verdict) error {
+	for _, x := range list {
+		x.Kernels = option.CMSISNN
+	}
+	f, err := driver.Compile(list...)
 	if err != nil {
 		return err
 	}
-	w, err := o.Profile(c.ctx)
+	ws, err := f.Profile(c.ctx)
 	c.progress.done()
 	if err != nil {
 		return err
 	}
-	v.Beside(w)
+	for i, w := range ws {
+		vs[i].Beside(w)
+	}
 	return nil
 }
 
+// profile measures one firmware: of two models, two of one each, before and after.
 func (c *cli) profile(args []string) error {
-	if len(args) == 0 || len(args) > 2 {
-		return &driver.UsageError{Msg: "want one model, or two to compare"}
+	if len(args) == 0 {
+		return &driver.UsageError{Msg: "want a model, two to compare, or several in one firmware"}
 	}
-	var vs []*report.Verdict
-	var gates []driver.Gate
 	for _, a := range args {
 		if _, err := os.Stat(a); err != nil {
 			return err
 		}
-		cfg := c.cfg
-		c2 := *c
-		c2.cfg = cfg
-		if err := c2.model([]string{a}); err != nil {
-			return err
-		}
-		o, err := c2.cfg.Compile()
-		if err != nil {
-			return err
-		}
-		if n := len(o.Report.DeadChannel); n > 0 && len(args) == 2 && !c.quiet {
-			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; "+
-				"--dead-channels off --align never measures the model as it is\n", a, n)
-		}
-		v, err := o.Profile(c.ctx)
-		c2.progress.done()
-		if err != nil {
-			return err
-		}
-		if gate := o.Gates(); gate != nil && !isGate(gate) {
-			return gate
-		}
-		gates = append(gates, c2.cfg.Gates...)
-		c.checked(&c2.cfg, v)
-		if c.cfg.Out != "" { // one model: flagsFit
-			if err := o.Write(c.cfg.Out); err != nil {
-				return err
-			}
-		}
-		if err := c2.writePage(o.Report.HTML); err != nil {
-			return err
-		}
-		if c2.cfg.CMSISLib != "" && c2.cfg.Kernels == option.AllKernels {
-			if err := c2.besideLibrary(v); err != nil {
-				return err
-			}
-		}
-		vs = append(vs, v)
-		if v.Differs() {
-			c.status = exitDiffer
-		}
 	}
-	if c.cfg.JSON {
-		if err := c.json(vs); err != nil {
+	list, err := c.models(args)
+	if err != nil {
+		return err
+	}
+	firmwares := [][]*driver.Config{list}
+	compared := len(list) == 2 && !c.together
+	if compared {
+		firmwares = [][]*driver.Config{list[:1], list[1:]}
+	}
+	var vs []*report.Verdict
+	var gates []driver.Gate
+	var whole *report.FirmwareVerdict
+	for _, list := range firmwares {
+		f, err := driver.Compile(list...)
+		if err != nil {
 			return err
 		}
-	} else {
-		fmt.Fprint(c.out, report.ProfileText(vs))
+		if n := len(f.Models[0].Report.DeadChannel); n > 0 && compared && !c.quiet {
+			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; "+
+				"--dead-channels off --align never measures the model as it is\n", list[0].Model, n)
+		}
+		some, err := c.profiled(f, list)
+		if err != nil {
+			return err
+		}
+		whole = report.NewFirmwareVerdict(f.Report, some)
+		gates, vs = append(gates, f.Looked()...), append(vs, some...)
+	}
+	if err := c.showProfile(vs, whole, compared); err != nil {
+		return err
 	}
 	gate := driver.Exceeded(gates)
 	if c.status == exitDiffer { // weighs more than a gate
@@ -446,4 +529,50 @@ func (c *cli) profile(args []string) error {
 		return nil
 	}
 	return gate
+}
+
+// profiled measures a firmware.
+func (c *cli) profiled(f *driver.Firmware, list []*driver.Config) ([]*report.Verdict, error) {
+	vs, err := f.Profile(c.ctx)
+	c.progress.done()
+	if err != nil {
+		return nil, err
+	}
+	if gate := f.Gates(); gate != nil && !isGate(gate) {
+		return nil, gate
+	}
+	c.checked(f, vs)
+	if c.cfg.Out != "" { // one firmware: flagsFit
+		if err := f.Write(c.cfg.Out); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.writePage(pageOf(f)); err != nil {
+		return nil, err
+	}
+	if list[0].CMSISLib != "" && list[0].Kernels == option.AllKernels {
+		if err := c.besideLibrary(list, vs); err != nil {
+			return nil, err
+		}
+	}
+	if slices.ContainsFunc(vs, (*report.Verdict).Differs) {
+		c.status = exitDiffer
+	}
+	return vs, nil
+}
+
+// showProfile prints profiles: of one model, of two, or of a firmware of several.
+func (c *cli) showProfile(vs []*report.Verdict, whole *report.FirmwareVerdict, compared bool) error {
+	several := len(vs) > 1 && !compared
+	switch {
+	case c.cfg.JSON && several:
+		return c.json(whole)
+	case c.cfg.JSON:
+		return c.json(vs)
+	case several:
+		fmt.Fprint(c.out, report.ProfilesText(vs), whole.Summary())
+	default:
+		fmt.Fprint(c.out, report.ProfileText(vs))
+	}
+	return nil
 }

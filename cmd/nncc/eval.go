@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -48,7 +49,7 @@ func (c *cli) propose(args []string) error {
 		return err
 	}
 	c.warnings()
-	c.checked(&c.cfg, nil)
+	c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
 	if c.cfg.JSON {
 		return cmp.Or(c.json(p), err)
 	}

@@ -28,6 +28,8 @@ type flagRule struct {
 	check func(v string) error
 	// path: the value names what is read.
 	path bool
+	// each: with several models, MODEL=VALUE speaks of one of them.
+	each bool
 }
 
 // Verbs that make a program, and those that also run it on the machine.
@@ -46,40 +48,40 @@ var every = strings.Join(append([]string{"compile verify run eval bisect check e
 var flagRules = map[string]flagRule{
 	"board":                   {verbs: lowers + " legalize", path: true},
 	"out":                     {verbs: makes + " legalize quantize surgery", needs: profilesOne},
-	"name":                    {verbs: makes, needs: program},
-	"calib":                   {verbs: lowers + " legalize quantize", needs: program, path: true},
-	"preprocess":              {verbs: lowers + " legalize quantize", path: true},
-	"postprocess":             {verbs: makes + " eval", path: true},
-	"calib-method":            {verbs: lowers + " legalize quantize", needs: program},
-	"bias-correction":         {verbs: lowers + " legalize quantize", needs: program},
-	"weight-rounding":         {verbs: lowers + " legalize quantize", needs: program},
-	"equalize":                {verbs: lowers + " legalize quantize", needs: program},
-	"precision":               {verbs: lowers + " legalize quantize", needs: program},
-	"weights":                 {verbs: lowers + " legalize quantize", needs: program},
-	"layers-config":           {verbs: lowers + " legalize quantize", needs: program, path: true},
+	"name":                    {verbs: makes, needs: program, each: true},
+	"calib":                   {verbs: lowers + " legalize quantize", needs: program, path: true, each: true},
+	"preprocess":              {verbs: lowers + " legalize quantize", path: true, each: true},
+	"postprocess":             {verbs: makes + " eval", path: true, each: true},
+	"calib-method":            {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"bias-correction":         {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"weight-rounding":         {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"equalize":                {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"precision":               {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"weights":                 {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"layers-config":           {verbs: lowers + " legalize quantize", needs: program, path: true, each: true},
 	"sensitivity":             {verbs: makes + " quantize"},
-	"fixed-point-weights":     {verbs: lowers + " legalize quantize", needs: program},
-	"fixed-point-activations": {verbs: lowers + " legalize quantize", needs: program},
-	"dim":                     {verbs: lowers + " legalize quantize check surgery"},
-	"set":                     {verbs: lowers + " legalize quantize check"},
-	"functions":               {verbs: lowers + " legalize quantize check surgery", path: true},
+	"fixed-point-weights":     {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"fixed-point-activations": {verbs: lowers + " legalize quantize", needs: program, each: true},
+	"dim":                     {verbs: lowers + " legalize quantize check surgery", each: true},
+	"set":                     {verbs: lowers + " legalize quantize check", each: true},
+	"functions":               {verbs: lowers + " legalize quantize check surgery", path: true, each: true},
 	"max-segments":            {verbs: makes, needs: program, check: notNegative},
 	"max-fallback":            {verbs: makes, needs: program, check: notNegative},
 	"max-ram":                 {verbs: lowers, needs: program},
 	"max-flash":               {verbs: makes, needs: program},
-	"dead-channels":           {verbs: lowers, needs: program},
-	"state":                   {verbs: lowers + " legalize quantize", needs: stateful},
-	"stream":                  {verbs: lowers + " legalize", needs: stateful},
-	"fuse":                    {verbs: lowers + " legalize", needs: program},
-	"legalize":                {verbs: lowers + " legalize quantize", needs: programOrLegalize},
-	"kernels":                 {verbs: lowers + " legalize", needs: program},
-	"align":                   {verbs: lowers + " legalize", needs: alignment},
-	"pad-input":               {verbs: lowers + " legalize", needs: alignment},
+	"dead-channels":           {verbs: lowers, needs: program, each: true},
+	"state":                   {verbs: lowers + " legalize quantize", needs: stateful, each: true},
+	"stream":                  {verbs: lowers + " legalize", needs: stateful, each: true},
+	"fuse":                    {verbs: lowers + " legalize", needs: program, each: true},
+	"legalize":                {verbs: lowers + " legalize quantize", needs: programOrLegalize, each: true},
+	"kernels":                 {verbs: lowers + " legalize", needs: program, each: true},
+	"align":                   {verbs: lowers + " legalize", needs: alignment, each: true},
+	"pad-input":               {verbs: lowers + " legalize", needs: alignment, each: true},
 	"optimize":                {verbs: lowers + " legalize", needs: program},
 	"cmsis-nn-include":        {verbs: makes + " legalize", needs: program, path: true},
 	"cmsis-nn-lib":            {verbs: makes + " legalize", needs: program, path: true},
-	"io":                      {verbs: lowers + " legalize", needs: program},
-	"io-layout":               {verbs: lowers + " legalize", needs: program},
+	"io":                      {verbs: lowers + " legalize", needs: program, each: true},
+	"io-layout":               {verbs: lowers + " legalize", needs: program, each: true},
 	"dump-ir":                 {verbs: lowers, needs: program},
 	"pass":                    {verbs: lowers, needs: program},
 	"stop-after":              {verbs: "compile", needs: programIsMade},
@@ -94,10 +96,10 @@ var flagRules = map[string]flagRule{
 	"strict":                  {verbs: lowers + " legalize quantize check surgery"},
 	"limit":                   {verbs: lowers + " legalize quantize check surgery"},
 	"json":                    {verbs: strings.TrimSuffix(strings.Replace(every, "run ", "", 1), " help")},
-	"input":                   {verbs: tries + " run bisect legalize surgery", needs: noGolden, path: true},
+	"input":                   {verbs: tries + " run bisect legalize surgery", needs: noGolden, path: true, each: true},
 	"cases":                   {verbs: tries + " surgery", needs: noCases, check: casesInRange},
-	"golden":                  {verbs: tries, path: true},
-	"tolerance":               {verbs: tries, needs: golden, check: finite},
+	"golden":                  {verbs: tries, path: true, each: true},
+	"tolerance":               {verbs: tries, needs: golden, check: finite, each: true},
 	"data":                    {verbs: "eval", path: true},
 	"labels":                  {verbs: "eval", path: true},
 	"classes":                 {verbs: "eval", path: true},
@@ -115,6 +117,7 @@ var flagRules = map[string]flagRule{
 	"file":                    {verbs: "surgery", path: true},
 	"steps":                   {verbs: "surgery"},
 	"for":                     {verbs: "boards", check: notBlank},
+	"together":                {verbs: "profile", needs: twoModels},
 	"verbose":                 {verbs: lowers + " legalize quantize surgery"},
 	"quiet":                   {verbs: lowers + " legalize quantize check surgery"},
 	"help":                    {verbs: every},
@@ -204,10 +207,17 @@ func noCases(c *cli, verb string) string {
 
 func profilesOne(c *cli, verb string) string {
 	switch {
-	case verb == "profile" && len(c.fs.Args()) > 1:
-		return "one model"
+	case verb == "profile" && len(c.fs.Args()) == 2 && !c.together:
+		return "one firmware: two models are before and after, unless with --together"
 	case verb == "legalize" && c.reportOnly:
 		return "a command without --report-only"
+	}
+	return ""
+}
+
+func twoModels(c *cli, _ string) string {
+	if len(c.fs.Args()) < 2 {
+		return "two or more models"
 	}
 	return ""
 }
@@ -277,8 +287,8 @@ func (v checked) Set(s string) error {
 // allFlags are all flags there are, with the verb's own meaning and help.
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
-	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, runFlags, evalFlags, bisectFlags,
-		checkFlags, legalizeFlags, surgeryFlags, diffFlags, boardsFlags} {
+	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, profileFlags, runFlags, evalFlags,
+		bisectFlags, checkFlags, legalizeFlags, surgeryFlags, diffFlags, boardsFlags} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 		add(c, fs)
 		all.AddFlagSet(fs)
@@ -315,15 +325,23 @@ func (r flagRule) applies(verb string) bool {
 func (c *cli) flagsFit(verb string) error {
 	var err error
 	c.fs.Visit(func(f *pflag.Flag) {
-		r := flagRules[f.Name]
-		if r.needs == nil || err != nil {
-			return
-		}
-		if w := r.needs(c, verb); w != "" {
-			err = &driver.UsageError{Msg: fmt.Sprintf("--%s: with %s it applies to %s", f.Name, verb, w)}
+		if err == nil {
+			err = c.flagFits(verb, f.Name)
 		}
 	})
 	return err
+}
+
+// flagFits refuses a flag that means nothing beside the others.
+func (c *cli) flagFits(verb, name string) error {
+	r := flagRules[name]
+	if r.needs == nil {
+		return nil
+	}
+	if w := r.needs(c, verb); w != "" {
+		return &driver.UsageError{Msg: fmt.Sprintf("--%s: with %s it applies to %s", name, verb, w)}
+	}
+	return nil
 }
 
 // flagError says what is wrong with the flags.

@@ -32,12 +32,26 @@ func (c *cli) junitFits() error {
 	return nil
 }
 
-// checked notes what was checked of a model: v is nil where nothing ran.
-func (c *cli) checked(cfg *driver.Config, v *report.Verdict) {
+// checked notes what was checked of the models of a firmware: vs is nil where nothing ran.
+func (c *cli) checked(f *driver.Firmware, vs []*report.Verdict) {
+	for i, o := range f.Models {
+		var v *report.Verdict
+		if vs != nil {
+			v = vs[i]
+		}
+		name := filepath.Base(o.Config.Model)
+		if f.Several() {
+			name = o.Info.Prefix // file names may be the same
+		}
+		c.checkedModel(name, o.Config, v)
+	}
+}
+
+// checkedModel notes what was checked of a model.
+func (c *cli) checkedModel(name string, cfg *driver.Config, v *report.Verdict) {
 	if c.junit == "" {
 		return
 	}
-	name := filepath.Base(cfg.Model)
 	s := junit.Suite{Name: name, Cases: []junit.Case{{Class: name + "." + strings.TrimPrefix(c.fs.Name(), "nncc "),
 		Name: cmp.Or(cfg.Board, "float")}}}
 	if v != nil {
@@ -102,7 +116,7 @@ func (c *cli) writeJUnit(verb string, err error, code int) int {
 		}
 		c.suites = append(c.suites, junit.Suite{Name: "nncc " + verb, Cases: []junit.Case{x}})
 	}
-	if werr := junit.Write(c.junit, c.suites, append(c.cfg.InputFiles(), c.reads...)); werr != nil {
+	if werr := junit.Write(c.junit, c.suites, c.inputFiles()); werr != nil {
 		werr = &driver.InputError{Err: fmt.Errorf("--junit: %w", werr)}
 		if bad := c.fail(werr); code == exitOK {
 			return bad

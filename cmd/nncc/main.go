@@ -114,17 +114,18 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 	fs.SetOutput(io.Discard)
 	c.fs = fs
 	help := fs.BoolP("help", "h", false, "show help")
-	if err := fs.Parse(doubleDash(rest, fs)); err != nil {
+	split, err := splitModels(verb, doubleDash(rest, fs), fs)
+	if err != nil {
+		return c.fail(err)
+	}
+	if err := fs.Parse(split.all()); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			fmt.Fprint(c.out, v.help(verb, fs))
 			return exitOK
 		}
 		return c.fail(flagError(err, verb, fs))
 	}
-	c.cfg.Told = map[string]bool{}
-	fs.Visit(func(f *pflag.Flag) { c.cfg.Told[f.Name] = true })
-	c.cfg.RunsSamples = slices.Contains(strings.Fields(tries+" bisect"), verb) &&
-		len(c.cfg.Inputs) == 0 && c.cfg.Golden == ""
+	c.told(verb)
 	if *help {
 		fmt.Fprint(c.out, v.help(verb, fs))
 		return exitOK
@@ -132,7 +133,9 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 	if err := cmp.Or(c.flagsFit(verb), c.junitFits()); err != nil {
 		return c.fail(err)
 	}
-	c.cfg.Context = ctx
+	if err := c.parseModels(verb, split); err != nil {
+		return c.fail(err)
+	}
 	do := v.run
 	if c.cfg.Sensitivity {
 		do = (*cli).sensitivity
@@ -145,6 +148,7 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 type cli struct {
 	ctx        context.Context
 	cfg        driver.Config
+	each       []*driver.Config // of several models, one for each
 	fs         *pflag.FlagSet
 	out, err   *text.Writer // for people; JSON goes past it
 	args       []string
@@ -161,6 +165,7 @@ type cli struct {
 	page       string        // of --html
 	reads      []string      // files that the verb reads beside those of cfg
 	chip       string        // --for
+	together   bool          // two models of profile are one firmware
 	markdown   bool
 	growth     []string        // --max-growth
 	said       map[string]bool // diagnostics that were printed

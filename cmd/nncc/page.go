@@ -22,7 +22,7 @@ func (c *cli) writePage(page func() []byte) error {
 		return nil
 	}
 	list := []files.Target{{Path: filepath.Base(c.page), Data: page()}}
-	if err := files.Replace(filepath.Dir(c.page), list, append(c.cfg.InputFiles(), c.reads...)...); err != nil {
+	if err := files.Replace(filepath.Dir(c.page), list, c.inputFiles()...); err != nil {
 		return &driver.InputError{Err: fmt.Errorf("--html: %w", err)}
 	}
 	return nil

@@ -30,24 +30,24 @@ var verbs map[string]*verb
 
 func init() {
 	verbs = map[string]*verb{
-		"compile": {"MODEL.onnx", "compile a model to a folder of C sources with report.json and report.html (the " +
-			"default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
-		"verify": {"MODEL.onnx", "compile, build, run on the board's QEMU machine, compare with the reference " +
+		"compile": {"MODEL.onnx...", "compile a model, or several into one firmware, to a folder of C sources with " +
+			"report.json and report.html (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
+		"verify": {"MODEL.onnx...", "compile, build, run on the board's QEMU machine, compare with the reference " +
 			"interpreter bit for bit, and the program with the model itself",
 			"nncc verify -board cortex-m55 --golden tests/golden model.onnx", verifyFlags, (*cli).verify},
 		"run": {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program " +
 			"that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
 		"check": {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx",
 			checkFlags, (*cli).check},
-		"explain": {"MODEL.onnx", "a row per node: shape, MACs, where it runs, why better kernels refused it",
+		"explain": {"MODEL.onnx...", "a row per node: shape, MACs, where it runs, why better kernels refused it",
 			"nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
 		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX, compared with the model as it was",
 			"nncc legalize --outputs native model.onnx --out model_4d.onnx", legalizeFlags, (*cli).legalize},
 		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs",
 			"nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
-		"profile": {"MODEL.onnx [OTHER.onnx]", "instructions, estimated cycles, MACs and bytes per layer under " +
-			"QEMU; two models give before and after", "nncc profile -board cortex-m4 model.onnx", verifyFlags,
-			(*cli).profile},
+		"profile": {"MODEL.onnx...", "instructions, estimated cycles, MACs and bytes per layer under QEMU; two " +
+			"models give before and after, three or more (two with --together) run in one firmware",
+			"nncc profile -board cortex-m4 model.onnx", profileFlags, (*cli).profile},
 		"eval": {"MODEL.onnx", "accuracy over labelled data: the float model beside the program that would be emitted",
 			"nncc eval -board cortex-m55 --calib samples.npz --data test.npz --labels test.csv model.onnx", evalFlags,
 			(*cli).eval},
@@ -92,6 +92,14 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 	if name == "verify" {
 		b.WriteString(verifyNotes)
 	}
+	if slices.Contains(strings.Fields(takesSeveral), name) {
+		b.WriteString(severalNotes)
+		fs.VisitAll(func(f *pflag.Flag) {
+			if flagRules[f.Name].each {
+				f.Usage += " *"
+			}
+		})
+	}
 	if name == "compile" {
 		b.WriteString("\nVerbs (nncc VERB -h shows each; nncc help TOPIC: " +
 			strings.Join(slices.Sorted(maps.Keys(topics)), ", ") + "):\n")
@@ -123,6 +131,12 @@ A model that nncc quantised has its signal-to-noise ratio for every output; belo
 layers which take most. Seeded inputs do not count there where calibration data are given.
 --golden runs the cases in the order of their names (case_9 before case_10); recurrent state goes on from one to the
 next.
+`
+
+// severalNotes say how several models are given.
+const severalNotes = `
+Several models become one firmware: one folder, one set of kernels, one arena used in turn (nncc help models). Flags
+marked * then also take MODEL=VALUE, about one of them; MODEL is its C prefix, path or file name.
 `
 
 func sentence(s string) string {
@@ -238,6 +252,11 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Golden, "golden", "", "`DIR or FILE.npz` of stored inputs and outputs to compare with, too")
 	fs.Float64Var(&f.Tolerance, "tolerance", 0, "largest `DIFFERENCE` from --golden outputs, finite and not negative")
 	fs.BoolVar(&f.JSON, "json", false, "print JSON")
+}
+
+func profileFlags(c *cli, fs *pflag.FlagSet) {
+	verifyFlags(c, fs)
+	fs.BoolVar(&c.together, "together", false, "two models are one firmware, not before and after")
 }
 
 // inputDoc is what --input takes.

@@ -3,13 +3,11 @@
 package driver
 
 import (
-	"encoding/hex"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/onnx"
@@ -25,28 +23,28 @@ import (
 // Compiled is a model on its way to firmware, with everything decided.
 type Compiled struct {
 	report.Subject
-	Config *Config
-	Float  *ir.Graph // as imported
-	Report *report.Report
+	Config   *Config
+	Float    *ir.Graph // as imported
+	Report   *report.Report
+	Firmware *Firmware // that it is part of, alone or beside others
 	// Rounding is how the linked CMSIS-NN requantises, "" before it was asked.
 	Rounding  string
 	reference *ir.Graph // what the program has to compute
-	profiling bool      // Verify also estimates cycles
+	pre       []codegen.Preprocess
+	drivers   fs.FS // C of the accelerator
 }
 
 // Compile does everything but write files.
 func (c *Config) Compile() (*Compiled, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	prefix, err := c.prefix()
+	f, err := Compile(c)
 	if err != nil {
 		return nil, err
 	}
-	spec, err := c.board()
-	if err != nil {
-		return nil, err
-	}
+	return f.Models[0], nil
+}
+
+// loadAndLower takes the model from its file to a program.
+func (c *Config) loadAndLower(spec *boards.Spec) (*Compiled, error) {
 	c.note("reading %s", filepath.Base(c.Model))
 	m, g, err := c.load(nil)
 	if err != nil {
@@ -54,7 +52,7 @@ func (c *Config) Compile() (*Compiled, error) {
 	}
 	var out *Compiled
 	err = c.dumping(func(d *dump) error {
-		out, err = c.lower(m, g, spec, prefix, d)
+		out, err = c.lower(m, g, spec, d)
 		return err
 	})
 	return out, err
@@ -84,7 +82,9 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if err != nil {
 		return o, err
 	}
-	o.MaxRAM, o.MaxTries = max(ram, 0), c.tries
+	if o.MaxRAM, o.MaxTries = max(ram, 0), c.tries; ram > 0 {
+		o.MaxRAM = max(ram-c.othersState, 1)
+	}
 	if o.StateBindings, err = c.bindings(g); err != nil {
 		return o, err
 	}
@@ -229,7 +229,7 @@ func (c *Config) notCalibrated(g *ir.Graph, bindings []state.Binding) error {
 	return nil
 }
 
-func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix string, d *dump) (*Compiled, error) {
+func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (*Compiled, error) {
 	out := &Compiled{Config: c, Float: g.Clone(), Subject: report.Subject{Version: Version,
 		Name: filepath.Base(c.Model), Board: spec, Model: m, Optimize: c.Optimize, Align: c.Align}}
 	opt, err := c.lowerOptions(spec, g)
@@ -248,55 +248,12 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, prefix str
 	if c.IO != option.FloatIO {
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
 	}
-	out.reference = out.Lowered.Reference
+	out.reference, out.drivers = out.Lowered.Reference, opt.Drivers()
 	if err := d.program(out.Lowered.Program); err != nil {
 		return nil, err
 	}
-	pre, err := c.preprocessing(out)
-	if err != nil {
-		return nil, err
-	}
-	if err := out.generate(prefix, opt.Drivers(), pre); err != nil {
-		return nil, err
-	}
-	out.memoryVerdict(nil)
-	out.Report = report.New(&out.Subject)
-	out.said(nil)
-	if c.TimePasses {
-		out.Report.StageTimes = c.times
-	}
-	if err := c.strictly(); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// generate writes the C of a program that is lowered.
-func (o *Compiled) generate(prefix string, drivers fs.FS, pre []codegen.Preprocess) error {
-	c := o.Config
-	c.note("generating C")
-	sum := hex.EncodeToString(o.Model.SHA256[:])
-	optFlags := o.Board.Toolchain.Speed
-	if c.Optimize == option.Size {
-		optFlags = o.Board.Toolchain.Size
-	}
-	cflags := append(append([]string(nil), optFlags...), o.Board.Toolchain.CFlags...)
-	files, infos, err := codegen.Generate([]codegen.Model{{Program: o.Lowered.Program, Prefix: prefix,
-		Source: filepath.Base(c.Model), SHA256: sum, Preprocess: pre, InputNotes: o.inputNotes()}}, codegen.Options{
-		Version: Version, Board: o.Board.Name,
-		CPUFlags: o.Board.Toolchain.CPU, CFlags: cflags, CC: o.Board.Toolchain.Prefix + o.Board.Toolchain.CC,
-		AR:       o.Board.Toolchain.Prefix + "ar",
-		Projects: c.projects(), Notes: c.Diags.Texts(diag.Warning), Library: c.kernelSource, Drivers: drivers,
-		WeightsFile: c.WeightsFile,
-	})
-	if err != nil {
-		return err
-	}
-	o.Files, o.Info, o.Harness = files, infos[0], report.Harness(infos[0])
-	for _, f := range run.HarnessFiles(o.Board, o.Harness) {
-		o.Files = append(o.Files, codegen.File(f))
-	}
-	return nil
+	out.pre, err = c.preprocessing(out)
+	return out, err
 }
 
 // CompileGraph is Compile for a graph that was imported before from model m,
@@ -305,9 +262,13 @@ func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (*C
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	prefix, err := c.prefix()
+	prefixes, err := prefixes([]*Config{c})
 	if err != nil {
 		return nil, err
 	}
-	return c.lower(m, g, spec, prefix, nil)
+	o, err := c.lower(m, g, spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	return o, newFirmware([]*Compiled{o}, prefixes).finish()
 }

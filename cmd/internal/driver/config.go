@@ -104,6 +104,7 @@ type Config struct {
 	layers       *quant.LayersFile  // --layers-config, once read
 	spec         *data.Spec         // --preprocess, once read
 	tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
+	othersState  int                // bytes of --max-ram that other models of the firmware keep as state
 	read         []string           // files that were read beside those of flags
 	source       *onnx.Model        // the model, once it is loaded
 	kernelSource *runtimec.Library  // nil: what nncc ships
@@ -273,29 +274,9 @@ func (c *Config) projects() []string {
 	return out
 }
 
-// prefix is the C prefix of the model.
-func (c *Config) prefix() (string, error) {
-	if c.Name != "" {
-		p := codegen.Prefix(c.Name)
-		if p != c.Name {
-			return "", usage("--name %s: not usable as a C prefix, it would become %s", c.Name, p)
-		}
-		return p, nil
-	}
-	return codegen.Prefix(modelName(c.Model)), nil
-}
-
 func modelName(path string) string {
 	b := filepath.Base(path)
 	return strings.TrimSuffix(b, filepath.Ext(b))
-}
-
-// outDir is the output folder.
-func (c *Config) outDir() string {
-	if c.Out != "" {
-		return c.Out
-	}
-	return modelName(c.Model) + "-" + modelName(c.Board)
 }
 
 // board loads the target.

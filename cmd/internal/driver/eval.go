@@ -447,12 +447,12 @@ func (e *evaluation) onBoard(ctx context.Context) (*eval.Qemu, error) {
 		at = append(at, i)
 		cases = append(cases, verify.Case{Inputs: in})
 	}
-	im, done, err := o.build(ctx)
+	im, done, err := o.Firmware.build(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := o.askRounding(ctx); err != nil {
+	if err := o.Firmware.askRounding(ctx); err != nil {
 		return nil, err
 	}
 	c.note("running %d samples on %s", n, o.Board.Runner.Machine)

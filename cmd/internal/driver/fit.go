@@ -13,16 +13,20 @@ import (
 	"github.com/nncc/nncc/lower/board"
 )
 
-// fit places the program into the board's memories: what it takes of them, and
+// fit places the firmware into the board's memories: what it takes of them, and
 // what is missing. Without sizes of a build, code and constants beside the
 // weights are estimated. A board without memories (a host) has room for all.
-func (o *Compiled) fit(built *run.Sizes) boards.Placement {
-	if len(o.Board.Memory) == 0 {
+func (f *Firmware) fit(built *run.Sizes) boards.Placement {
+	spec := f.board()
+	if len(spec.Memory) == 0 {
 		return boards.Placement{}
 	}
-	code := board.EstimateCode(o.Board, o.Optimize, o.sources())
+	code := board.EstimateCode(spec, f.Models[0].Optimize, f.sources())
 	var rodata, data boards.Item
-	weights := uint64(o.Info.WeightBytes + o.imageBytes())
+	var weights uint64
+	for _, o := range f.Models {
+		weights += uint64(o.Info.WeightBytes + o.imageBytes())
+	}
 	if built != nil {
 		libc := built.By[run.Libc]
 		code = boards.Item{Bytes: built.Code() + libc.Text, Library: libc.Text}
@@ -31,11 +35,11 @@ func (o *Compiled) fit(built *run.Sizes) boards.Placement {
 		weights = built.Weights()
 	}
 	code.What, rodata.What, data.What = "code", "rodata", "data"
-	items := []boards.Item{code, {What: "stack", Bytes: uint64(o.Board.Stack)}, data, rodata,
-		{What: "arena", Bytes: uint64(o.Lowered.Program.ArenaBytes)},
-		{What: "state", Bytes: uint64(o.Lowered.Program.StateBytes)}, {What: "weights", Bytes: weights}}
+	items := []boards.Item{code, {What: "stack", Bytes: uint64(spec.Stack)}, data, rodata,
+		{What: "arena", Bytes: uint64(f.arenaBytes())}, {What: "state", Bytes: uint64(f.stateBytes())},
+		{What: "weights", Bytes: weights}}
 	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
-	return o.Board.Memory.Place(items...)
+	return spec.Memory.Place(items...)
 }
 
 // imageBytes are files that are linked as they are: accelerator programs.
@@ -47,13 +51,32 @@ func (o *Compiled) imageBytes() int {
 	return n
 }
 
-// sources are the files that the program's code is compiled from: the model and its
-// kernels.
-func (o *Compiled) sources() map[string][]byte {
+// arenaBytes are those of the arena that the models share: of the largest.
+func (f *Firmware) arenaBytes() int {
+	n := 0
+	for _, o := range f.Models {
+		n = max(n, o.Lowered.Program.ArenaBytes)
+	}
+	return n
+}
+
+// stateBytes are those of all models: each keeps its own.
+func (f *Firmware) stateBytes() int {
+	n := 0
+	for _, o := range f.Models {
+		n += o.Lowered.Program.StateBytes
+	}
+	return n
+}
+
+// sources are the files that the code is compiled from: the models and their kernels.
+func (f *Firmware) sources() map[string][]byte {
 	m := map[string][]byte{}
-	for _, f := range o.Files {
-		if strings.HasPrefix(f.Path, "nncc/") || f.Path == o.Info.Prefix+".c" {
-			m[f.Path] = f.Data
+	for _, x := range f.Files {
+		if strings.HasPrefix(x.Path, "nncc/") || slices.ContainsFunc(f.prefixes, func(p string) bool {
+			return x.Path == p+".c"
+		}) {
+			m[x.Path] = x.Data
 		}
 	}
 	return m
@@ -75,22 +98,28 @@ func (o *Compiled) said(v *report.Verdict) {
 
 // memoryVerdict says region by region what does not fit, in place of what was
 // said before: with built, from measured sizes.
-func (o *Compiled) memoryVerdict(built *run.Sizes) {
-	o.Placement = o.fit(built)
-	c := o.Config
-	c.Diags = slices.DeleteFunc(c.Diags, func(d *diag.Diag) bool { return d.Code == doesNotFit })
-	for _, r := range o.Placement.Regions {
-		if r.Missing() > 0 {
-			c.warn("memory", doesNotFit, r.Name, "the program does not fit the memory of %s: %s", o.Board.Name, r)
+func (f *Firmware) memoryVerdict(built *run.Sizes) {
+	at := f.fit(built)
+	for _, o := range f.Models {
+		o.Placement = at
+		o.Config.Diags = slices.DeleteFunc(o.Config.Diags, func(d *diag.Diag) bool { return d.Code == doesNotFit })
+		for _, r := range at.Regions {
+			if r.Missing() > 0 {
+				o.Config.warn("memory", doesNotFit, r.Name, "the program does not fit the memory of %s: %s",
+					o.Board.Name, r)
+			}
+		}
+		for _, i := range at.Homeless {
+			o.Config.warn("memory", doesNotFit, i.What, "%s has no memory region that holds %s: %d bytes are missing",
+				o.Board.Name, i.What, i.Bytes)
+		}
+		if o.Report != nil {
+			o.Report.Memory.Place(at)
 		}
 	}
-	for _, i := range o.Placement.Homeless {
-		c.warn("memory", doesNotFit, i.What, "%s has no memory region that holds %s: %d bytes are missing",
-			o.Board.Name, i.What, i.Bytes)
-	}
-	if o.Report != nil {
-		o.said(nil)
-		o.Report.Memory.Place(o.Placement)
+	if f.Report != nil {
+		f.said()
+		f.Report.Memory.Place(at)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestMemoryVerdict(t *testing.T) {
 	}
 	// The C library's variables have a place, too, once a build has measured them.
 	libc := run.Section{Text: 10, Data: 100, BSS: 200}
-	p := o.fit(&run.Sizes{By: map[run.Origin]run.Section{run.Libc: libc}})
+	p := o.Firmware.fit(&run.Sizes{By: map[run.Origin]run.Section{run.Libc: libc}})
 	if len(p.Homeless) > 0 || p.Regions[1].Used() < uint64(stack+arena+300) {
 		t.Errorf("with variables of the C library: %+v", p)
 	}
@@ -117,7 +117,7 @@ func TestFitsLinks(t *testing.T) {
 		im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Opt: c.buildOpt()})
 		require(t, err)
 		t.Cleanup(func() { im.Close() })
-		before, after := o.fit(nil).Regions, o.fit(&im.Sizes).Regions
+		before, after := o.Firmware.fit(nil).Regions, o.Firmware.fit(&im.Sizes).Regions
 		var guess, exact uint64
 		for i := range before {
 			guess, exact = guess+before[i].Used(), exact+after[i].Used()
@@ -128,8 +128,8 @@ func TestFitsLinks(t *testing.T) {
 		l := newLinker(t, o, dir)
 		for seed := range uint64(24) {
 			r := rand.New(rand.NewPCG(seed, 7))
-			o.Board.Memory = randomRegions(r, o.fit(&im.Sizes))
-			p := o.fit(&im.Sizes)
+			o.Board.Memory = randomRegions(r, o.Firmware.fit(&im.Sizes))
+			p := o.Firmware.fit(&im.Sizes)
 			if !p.Fits() && p.At("arena") == "" {
 				continue
 			}

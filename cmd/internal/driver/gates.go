@@ -14,6 +14,7 @@ import (
 type Gate struct {
 	Flag, Limit string
 	Exceeded    string // by how much, and because of what; "": it holds
+	whole       bool   // about the firmware, not one of its models
 }
 
 // exceeded says so.
@@ -22,24 +23,71 @@ func (g *Gate) exceeded(format string, args ...any) {
 }
 
 // Gates checks --max-segments and the other limits; nil when all hold, else a
-// GateError. Config.Gates has those that were looked at, the report those that are
-// exceeded.
-func (o *Compiled) Gates() error {
-	o.Config.Gates = nil
-	for _, check := range []func() (*Gate, error){o.segmentsGate, o.fallbackGate, o.ramGate, o.flashGate} {
-		g, err := check()
+// GateError. Config.Gates has those that were looked at (those of the whole firmware with
+// every model), the reports those that are exceeded.
+func (f *Firmware) Gates() error {
+	shared, err := looked(f.ramGate, f.flashGate)
+	if err != nil {
+		return err
+	}
+	for i, o := range f.Models {
+		own, err := looked(o.segmentsGate, o.fallbackGate)
 		if err != nil {
 			return err
 		}
-		if g != nil {
-			o.Config.Gates = append(o.Config.Gates, *g)
+		for k := range own {
+			if f.Several() && own[k].Exceeded != "" {
+				own[k].Exceeded = f.prefixes[i] + ": " + own[k].Exceeded
+			}
+		}
+		o.Config.Gates = append(own, shared...)
+		o.Report.Gates = reasons(Exceeded(o.Config.Gates))
+	}
+	err = Exceeded(f.Looked())
+	f.Report.Gates = reasons(err)
+	return err
+}
+
+// Looked are the gates that were looked at, each once: those of the models first.
+func (f *Firmware) Looked() []Gate {
+	var own, shared []Gate
+	for _, o := range f.Models {
+		shared = nil
+		for _, g := range o.Config.Gates {
+			if g.whole {
+				shared = append(shared, g)
+			} else {
+				own = append(own, g)
+			}
 		}
 	}
-	err := Exceeded(o.Config.Gates)
-	if gate := new(GateError); errors.As(err, &gate) {
-		o.Report.Gates = gate.Reasons
+	return append(own, shared...)
+}
+
+// Gates are those of the firmware that the model is part of.
+func (o *Compiled) Gates() error { return o.Firmware.Gates() }
+
+// looked are the gates that the user set.
+func looked(checks ...func() (*Gate, error)) ([]Gate, error) {
+	var out []Gate
+	for _, check := range checks {
+		g, err := check()
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			out = append(out, *g)
+		}
 	}
-	return err
+	return out, nil
+}
+
+// reasons are those of a GateError; nil for none.
+func reasons(err error) []string {
+	if gate := new(GateError); errors.As(err, &gate) {
+		return gate.Reasons
+	}
+	return nil
 }
 
 // Exceeded is a GateError about the gates that do not hold; nil where all do.
@@ -80,36 +128,53 @@ func (o *Compiled) fallbackGate() (*Gate, error) {
 	return g, nil
 }
 
-func (o *Compiled) ramGate() (*Gate, error) {
-	ram, err := parseBytes("max-ram", o.Config.MaxRAM)
+func (f *Firmware) ramGate() (*Gate, error) {
+	ram, err := parseBytes("max-ram", f.config().MaxRAM)
 	if err != nil || ram < 0 {
 		return nil, err
 	}
-	g := &Gate{Flag: "max-ram", Limit: fmt.Sprint(ram)}
-	p := o.Lowered.Program
-	if n := p.RAMBytes(); n > ram {
-		needs := fmt.Sprintf("the arena needs %d bytes", n)
-		if p.StateBytes > 0 {
-			needs = fmt.Sprintf("the arena needs %d bytes and the state %d", p.ArenaBytes, p.StateBytes)
+	g := &Gate{Flag: "max-ram", Limit: fmt.Sprint(ram), whole: true}
+	o := f.Models[0] // with the largest arena
+	for _, x := range f.Models {
+		if x.Lowered.Program.ArenaBytes > o.Lowered.Program.ArenaBytes {
+			o = x
 		}
-		g.exceeded("%s, %d too many; the largest step is %s; %s", needs, n-ram, o.peakStep(), o.smallest())
+	}
+	arena, state := o.Lowered.Program.ArenaBytes, f.stateBytes()
+	if n := arena + state; n > ram {
+		needs := fmt.Sprintf("the arena needs %d bytes", arena)
+		if state > 0 {
+			needs += fmt.Sprintf(" and the state %d", state)
+		}
+		g.exceeded("%s%s, %d too many; the largest step is %s; %s", f.of(o), needs, n-ram, o.peakStep(), o.smallest())
 	}
 	return g, nil
 }
 
-func (o *Compiled) flashGate() (*Gate, error) {
-	flash, err := parseBytes("max-flash", o.Config.MaxFlash)
+// of names a model of several, in front of what is said.
+func (f *Firmware) of(o *Compiled) string {
+	if !f.Several() {
+		return ""
+	}
+	return o.Info.Prefix + ": "
+}
+
+func (f *Firmware) flashGate() (*Gate, error) {
+	flash, err := parseBytes("max-flash", f.config().MaxFlash)
 	if err != nil || flash < 0 {
 		return nil, err
 	}
-	n, err := o.flashBytes()
+	n, err := f.flashBytes()
 	if err != nil {
 		return nil, err
 	}
-	g := &Gate{Flag: "max-flash", Limit: fmt.Sprint(flash)}
+	g := &Gate{Flag: "max-flash", Limit: fmt.Sprint(flash), whole: true}
 	if n > flash {
-		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d", n, n-flash,
-			o.Info.WeightBytes)
+		weights := 0
+		for _, o := range f.Models {
+			weights += o.Info.WeightBytes
+		}
+		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d", n, n-flash, weights)
 	}
 	return g, nil
 }
@@ -152,18 +217,19 @@ func (o *Compiled) peakStep() string {
 	return fmt.Sprintf("%s (%d bytes live)", steps[at].Name, most)
 }
 
-// flashBytes builds the program and gives code, constants and weights.
-func (o *Compiled) flashBytes() (int, error) {
+// flashBytes builds the firmware and gives code, constants and weights.
+func (f *Firmware) flashBytes() (int, error) {
 	dir, err := files.TempDir("", "nncc-build-")
 	if err != nil {
 		return 0, err
 	}
 	defer files.RemoveTemp(dir)
-	if err := writeFiles(dir, o.Files); err != nil {
+	if err := writeFiles(dir, f.Files); err != nil {
 		return 0, err
 	}
-	im, err := run.Build(o.Config.context(), o.Board, dir, run.BuildOptions{CMSISInclude: o.Config.CMSISInclude,
-		CMSISLib: o.Config.CMSISLib, Opt: o.Config.buildOpt()})
+	c := f.config()
+	im, err := run.Build(c.context(), f.board(), dir, run.BuildOptions{CMSISInclude: c.CMSISInclude,
+		CMSISLib: c.CMSISLib, Opt: c.buildOpt()})
 	if err != nil {
 		return 0, err
 	}

@@ -4,6 +4,7 @@ package driver
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
@@ -13,11 +14,25 @@ import (
 // Write puts the firmware folder in place, complete or not at all. A folder
 // that nncc wrote before is replaced, files in it that are not nncc's are kept;
 // any other folder that is not empty is refused.
-func (o *Compiled) Write(dir string) error {
-	list := append(append([]codegen.File(nil), o.Files...),
-		codegen.File{Path: report.File, Data: o.Report.JSON()},
-		codegen.File{Path: report.HTMLFile, Data: o.Report.HTML()})
+func (f *Firmware) Write(dir string) error {
+	list := append(slices.Clone(f.Files), f.reportFiles()...)
 	return writeFolder(dir, report.File, list)
+}
+
+// Write writes the firmware that the model is part of.
+func (o *Compiled) Write(dir string) error { return o.Firmware.Write(dir) }
+
+// reportFiles are report.json and the pages.
+func (f *Firmware) reportFiles() []codegen.File {
+	if !f.Several() {
+		r := f.Models[0].Report
+		return []codegen.File{{Path: report.File, Data: r.JSON()}, {Path: report.HTMLFile, Data: r.HTML()}}
+	}
+	list := []codegen.File{{Path: report.File, Data: f.Report.JSON()}, {Path: report.HTMLFile, Data: f.Report.HTML()}}
+	for _, r := range f.Reports() {
+		list = append(list, codegen.File{Path: r.Page(), Data: r.HTML()})
+	}
+	return list
 }
 
 // The file of a folder by which nncc knows again what it wrote: JSON with the
@@ -92,4 +107,14 @@ func (c *Config) InputFiles() []string {
 func writeFiles(dir string, list []codegen.File) error { return files.WriteTree(dir, files.Of(list)) }
 
 // OutDir is the folder that Write should fill.
-func (o *Compiled) OutDir() string { return o.Config.outDir() }
+func (f *Firmware) OutDir() string {
+	c := f.config()
+	if c.Out != "" {
+		return c.Out
+	}
+	name := modelName(c.Model)
+	if f.Several() {
+		name = "models"
+	}
+	return name + "-" + modelName(c.Board)
+}

@@ -4,6 +4,7 @@ package driver
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
@@ -11,19 +12,31 @@ import (
 
 // Profile is Verify with what every layer costs: sizes, MACs, bytes, and
 // estimated cycles where the core has a table of them.
-func (o *Compiled) Profile(ctx context.Context) (*report.Verdict, error) {
-	o.profiling = true
-	v, err := o.Verify(ctx)
+func (f *Firmware) Profile(ctx context.Context) ([]*report.Verdict, error) {
+	f.profiling = true
+	vs, err := f.Verify(ctx)
 	if err == nil {
-		v.Describe(&o.Subject, o.Report)
+		for i, o := range f.Models {
+			vs[i].Describe(&o.Subject, o.Report)
+		}
 	}
-	return v, err
+	return vs, err
 }
 
-// cycles follows the case with the most instructions once more.
-func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image, in []run.Case, res *run.Result) {
+// Profile is that of the firmware that the model is part of.
+func (o *Compiled) Profile(ctx context.Context) (*report.Verdict, error) {
+	vs, err := o.Firmware.Profile(ctx)
+	if vs == nil {
+		return nil, err
+	}
+	return vs[slices.Index(o.Firmware.Models, o)], err
+}
+
+// cycles follows the case with the most instructions once more; job k is the model's.
+func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image, jobs []run.Job, k int,
+	res *run.Result) {
 	o.Config.note("counting cycles on %s", o.Board.Runner.Machine)
-	steps, err := run.Cycles(ctx, o.Board, im, in, res.Largest)
+	steps, err := run.Cycles(ctx, o.Board, im, jobs, k, res.Largest)
 	if err == nil {
 		err = v.Estimate(&o.Subject, steps)
 	}

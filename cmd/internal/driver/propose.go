@@ -54,10 +54,10 @@ func (c *Config) proposal(goal lower.Goal, what, unit string) (*lower.Proposal, 
 		return nil, err
 	}
 	goal.Note = c.note
-	if prefix, err := c.prefix(); err != nil {
+	if prefixes, err := prefixes([]*Config{c}); err != nil {
 		return nil, err
 	} else if spec.Runner.Kind == "qemu" {
-		goal.Instructions = func(r *lower.Result) ([]float64, error) { return c.instructions(r, spec, prefix) }
+		goal.Instructions = func(r *lower.Result) ([]float64, error) { return c.instructions(r, spec, prefixes) }
 	}
 	p, err := lower.Propose(g, o, goal)
 	if err != nil {
@@ -78,10 +78,10 @@ func (c *Config) proposal(goal lower.Goal, what, unit string) (*lower.Proposal, 
 
 // instructions counts those of every step of a program on the board's machine, with
 // seeded inputs; nil where a tool for that is missing, which is said.
-func (c *Config) instructions(r *lower.Result, spec *boards.Spec, prefix string) ([]float64, error) {
+func (c *Config) instructions(r *lower.Result, spec *boards.Spec, prefixes []string) ([]float64, error) {
 	o := &Compiled{Config: c, Subject: report.Subject{Version: Version, Name: filepath.Base(c.Model), Board: spec,
 		Model: c.source, Optimize: c.Optimize, Lowered: r}, reference: r.Reference}
-	if err := o.generate(prefix, nil, nil); err != nil {
+	if err := newFirmware([]*Compiled{o}, prefixes).generate(); err != nil {
 		return nil, err
 	}
 	list, err := o.count(r)
@@ -96,7 +96,7 @@ func (c *Config) instructions(r *lower.Result, spec *boards.Spec, prefix string)
 // count builds and runs the program.
 func (o *Compiled) count(r *lower.Result) ([]float64, error) {
 	c := o.Config
-	im, done, err := o.build(c.context())
+	im, done, err := o.Firmware.build(c.context())
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
@@ -30,55 +31,127 @@ func (c *Config) Verify(ctx context.Context) (*report.Verdict, error) {
 	return o.Verify(ctx)
 }
 
-// Verify is Config.Verify on a compiled model. It completes the report.
+// Verify is Config.Verify on a compiled model, beside those that share its firmware. It
+// completes the report.
 func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
-	c := o.Config
-	if !o.Board.HasMachine() {
-		return nil, badInput("board %s has no machine to run on", o.Board.Name)
-	}
-	cases, err := c.cases(o)
-	if err != nil {
+	vs, err := o.Firmware.Verify(ctx)
+	if vs == nil {
 		return nil, err
 	}
-	im, done, err := o.build(ctx)
+	return vs[slices.Index(o.Firmware.Models, o)], err
+}
+
+// Verify builds one image of all models, runs the cases of each in turn on one arena,
+// and compares every output with the reference interpreter. The verdicts are in the order
+// of the models, nil when it did not come to a comparison. It completes the reports.
+func (f *Firmware) Verify(ctx context.Context) ([]*report.Verdict, error) {
+	c := f.config()
+	if !f.board().HasMachine() {
+		return nil, badInput("board %s has no machine to run on", f.board().Name)
+	}
+	cases, n := make([][]verify.Case, len(f.Models)), 0
+	for i, o := range f.Models {
+		var err error
+		if cases[i], err = o.Config.cases(o); err != nil {
+			return nil, f.named(o, err)
+		}
+		n += len(cases[i])
+	}
+	im, done, err := f.build(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	o.memoryVerdict(&im.Sizes)
-	if err := c.strictly(); err != nil {
+	f.memoryVerdict(&im.Sizes)
+	if err := f.strictly(); err != nil {
 		return nil, err
 	}
-	if err := o.askRounding(ctx); err != nil {
+	if err := f.askRounding(ctx); err != nil {
 		return nil, err
 	}
-	v := &report.Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: len(cases),
-		Warnings: c.Diags.Texts(diag.Warning), Outputs: []verify.Output{}, Fidelity: []verify.Fidelity{},
-		Layers: []report.LayerVerdict{}}
-	v.Sizes(o.Lowered.Program, im)
-	v.StandsIn = o.Board.Runner.StandsIn
-	v.Stream = o.Stream()
-	in := o.runs(cases)
-	opt := run.Options{}
-	if c.Layers {
-		opt.Dumps = o.dumps()
-		opt.Trace, opt.TraceLargest = traced(len(cases), opt.Dumps), true
+	var vs []*report.Verdict
+	var jobs []run.Job
+	for i, o := range f.Models {
+		vs = append(vs, o.verdict(im, len(cases[i])))
+		jobs = append(jobs, o.job(cases[i]))
 	}
-	c.note("running %d cases on %s", len(cases), o.Board.Runner.Machine)
-	res, err := run.RunWith(ctx, o.Board, im, in, opt)
+	c.note("running %d cases on %s", n, f.board().Runner.Machine)
+	res, err := run.RunAll(ctx, f.board(), im, jobs)
 	if err != nil {
 		var re *run.Error
 		if errors.As(err, &re) {
-			v.Failure = re.Error()
-			v.Mismatches = max(v.Mismatches, 1)
-			return v, nil
+			for _, v := range vs {
+				v.Failure = re.Error()
+				v.Mismatches = max(v.Mismatches, 1)
+			}
+			return vs, nil
 		}
 		return nil, err
 	}
-	v.Measured, v.Stack = report.NewMeasured(im, res), report.StackOf(o.Harness, im)
+	f.Report.Measured(im.Sizes)
+	for i, o := range f.Models {
+		if err := o.judge(ctx, vs[i], im, cases[i], jobs, i, res[i]); err != nil {
+			return vs, f.named(o, err)
+		}
+	}
+	return vs, nil
+}
+
+// named says of which model an error speaks.
+func (f *Firmware) named(o *Compiled, err error) error {
+	var list []*Config
+	for _, x := range f.Models {
+		list = append(list, x.Config)
+	}
+	return named(list, o.Config, err)
+}
+
+// sizes are those of the image that belong to the model: of one that is not alone, what
+// it shares with others is left out.
+func (o *Compiled) sizes(im *run.Image) run.Sizes {
+	if !o.Firmware.Several() {
+		return im.Sizes
+	}
+	s := im.Sizes.Of(o.Info.Files)
+	if o.Info.WeightsFile != "" { // no source has it
+		own := s.By[run.ModelCode]
+		own.Weights += uint64(o.Info.WeightBytes)
+		s.By[run.ModelCode] = own
+	}
+	return s
+}
+
+// verdict begins a verdict with what is known before the program runs.
+func (o *Compiled) verdict(im *run.Image, cases int) *report.Verdict {
+	v := &report.Verdict{Rounding: o.Rounding, Board: o.Board.Name, Cases: cases,
+		Warnings: o.Config.Diags.Texts(diag.Warning), Outputs: []verify.Output{}, Fidelity: []verify.Fidelity{},
+		Layers: []report.LayerVerdict{}}
+	if o.Firmware.Several() {
+		v.Model, v.Prefix = o.Name, o.Info.Prefix
+	}
+	v.Sizes(o.Lowered.Program, o.sizes(im))
+	v.StandsIn = o.Board.Runner.StandsIn
+	v.Stream = o.Stream()
+	return v
+}
+
+// job is what the machine is to do with the model.
+func (o *Compiled) job(cases []verify.Case) run.Job {
+	j := run.Job{Cases: o.runs(cases)}
+	if o.Config.Layers {
+		j.Dumps = o.dumps()
+		j.Trace, j.TraceLargest = traced(len(cases), j.Dumps), true
+	}
+	return j
+}
+
+// judge completes a verdict with what the machine reported; job k is the model's.
+func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, cases []verify.Case, jobs []run.Job,
+	k int, res *run.Result) error {
+	v.Measured, v.Stack = report.NewMeasured(o.sizes(im), res), report.StackOf(o.Harness, im)
 	o.Report.Code = &report.Code{Measured: v.Measured, Stack: v.Stack}
 	if err := o.stackVerdict(v); err != nil {
-		return nil, err
+		return err
 	}
 	for i, s := range o.Lowered.Program.Steps {
 		l := report.LayerVerdict{Name: s.Name, Kernel: s.Kernel, Route: s.Route}
@@ -89,37 +162,37 @@ func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
 		}
 		v.Layers = append(v.Layers, l)
 	}
-	if o.profiling {
-		o.cycles(ctx, v, im, in, res)
+	if o.Firmware.profiling {
+		o.cycles(ctx, v, im, jobs, k, res)
 	}
 	if err := o.compare(v, cases, res); err != nil {
-		return v, err
+		return err
 	}
-	if c.Layers {
+	if o.Config.Layers {
 		if err := o.compareLayers(v, cases, res); err != nil {
-			return v, err
+			return err
 		}
 	}
-	if o.profiling {
-		return v, nil
+	if o.Firmware.profiling {
+		return nil
 	}
-	return v, o.fidelity(v, cases)
+	return o.fidelity(v, cases)
 }
 
 // build builds the firmware with its test harness; done gives back what that took.
-func (o *Compiled) build(ctx context.Context) (im *run.Image, done func(), err error) {
-	c := o.Config
+func (f *Firmware) build(ctx context.Context) (im *run.Image, done func(), err error) {
+	c := f.config()
 	dir, err := files.TempDir("", "nncc-verify-")
 	if err != nil {
 		return nil, nil, err
 	}
 	remove := func() { _ = files.RemoveTemp(dir) }
-	if err := writeFiles(dir, o.Files); err != nil {
+	if err := writeFiles(dir, f.Files); err != nil {
 		remove()
 		return nil, nil, err
 	}
-	c.note("building for %s", o.Board.Name)
-	im, err = run.Build(ctx, o.Board, dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib,
+	c.note("building for %s", f.board().Name)
+	im, err = run.Build(ctx, f.board(), dir, run.BuildOptions{CMSISInclude: c.CMSISInclude, CMSISLib: c.CMSISLib,
 		Trace: true, Opt: c.buildOpt()})
 	if err != nil {
 		remove()
@@ -228,17 +301,19 @@ func (c *Config) buildOpt() string {
 	return "speed"
 }
 
-// askRounding makes the reference round as the library that is linked.
-func (o *Compiled) askRounding(ctx context.Context) error {
-	c := o.Config
+// askRounding makes the references round as the library that is linked.
+func (f *Firmware) askRounding(ctx context.Context) error {
+	c := f.config()
 	if c.CMSISLib == "" {
 		return nil
 	}
 	c.note("asking %s how it rounds", filepath.Base(c.CMSISLib))
-	r, err := rounding.Probe(ctx, o.Board, c.CMSISInclude, c.CMSISLib)
+	r, err := rounding.Probe(ctx, f.board(), c.CMSISInclude, c.CMSISLib)
 	if err != nil {
 		return err
 	}
-	o.Rounding, o.reference = r.String(), o.Lowered.RoundAs(r)
+	for _, o := range f.Models {
+		o.Rounding, o.reference = r.String(), o.Lowered.RoundAs(r)
+	}
 	return nil
 }

@@ -22,8 +22,8 @@ type Measured struct {
 
 // NewMeasured reads the figures from a program and its run. Instructions of the
 // layers are res.Layers, of the same case.
-func NewMeasured(im *run.Image, res *run.Result) Measured {
-	m := Measured{TextBytes: im.Sizes.Code(), RODataBytes: im.Sizes.ROData(), StackBytes: res.StackBytes}
+func NewMeasured(s run.Sizes, res *run.Result) Measured {
+	m := Measured{TextBytes: s.Code(), RODataBytes: s.ROData(), StackBytes: res.StackBytes}
 	if len(res.Cases) > 0 {
 		m.Instructions = res.Cases[res.Largest].Instructions
 	}

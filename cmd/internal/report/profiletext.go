@@ -11,6 +11,17 @@ import (
 
 // ProfileText is one profile, or two beside each other.
 func ProfileText(vs []*Verdict) string {
+	s := ProfilesText(vs)
+	if len(vs) != 2 || vs[0].Instructions == 0 {
+		return s
+	}
+	vs = text.Lines(vs)
+	a, c := float64(vs[0].Instructions), float64(vs[1].Instructions)
+	return s + beforeAfter(vs[0], vs[1]) + fmt.Sprintf("after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
+}
+
+// ProfilesText are profiles one below the other.
+func ProfilesText(vs []*Verdict) string {
 	vs = text.Lines(vs)
 	var b strings.Builder
 	for _, v := range vs {
@@ -21,11 +32,6 @@ func ProfileText(vs []*Verdict) string {
 			"constants %d bytes, %d mismatches\n",
 			v.Instructions, v.Outside, v.ramText(), v.TextBytes, v.RODataBytes, v.Mismatches)
 		b.WriteString(v.cyclesText() + "\n")
-	}
-	if len(vs) == 2 && vs[0].Instructions > 0 {
-		b.WriteString(beforeAfter(vs[0], vs[1]))
-		a, c := float64(vs[0].Instructions), float64(vs[1].Instructions)
-		fmt.Fprintf(&b, "after / before: %.3f instructions (%+.0f)\n", c/a, c-a)
 	}
 	return b.String()
 }

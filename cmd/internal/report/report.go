@@ -29,6 +29,7 @@ type Report struct {
 	Generator string `json:"generator"`
 	Version   string `json:"version"`
 	Model     Model  `json:"model"`
+	Prefix    string `json:"c_prefix,omitempty"` // of several models in one folder
 	Board     string `json:"board"`
 	Precision string `json:"precision"`
 	// PrecisionLayers counts the layers by the precision that they compute in.

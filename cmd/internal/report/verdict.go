@@ -11,6 +11,7 @@ import (
 // Verdict is the result of verify; it marshals to the contract's JSON.
 type Verdict struct {
 	Model  string  `json:"model,omitempty"`
+	Prefix string  `json:"c_prefix,omitempty"` // of several models in one image
 	Board  string  `json:"board"`
 	Stream *Stream `json:"stream,omitempty"`
 	// another machine ran the code: which, and what that cannot show
@@ -101,8 +102,7 @@ func (v *Verdict) unfaithful() int {
 }
 
 // Sizes takes over what a program and its build take.
-func (v *Verdict) Sizes(p *program.Program, im *run.Image) {
-	s := im.Sizes
+func (v *Verdict) Sizes(p *program.Program, s run.Sizes) {
 	v.Flash = map[string]any{"code_bytes": s.Code(), "rodata_bytes": s.ROData(), "weights_bytes": s.Weights(),
 		"by_origin": s.By}
 	v.RAM = map[string]int{"arena_bytes": p.ArenaBytes, "io_bytes": p.IOBytes(), "scratch_bytes": p.ScratchBytes(),

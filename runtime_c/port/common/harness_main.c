@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* Runs a model over the cases of cases.bin and writes results.bin.
+/* Runs models over the cases of cases.bin and writes results.bin.
  *
  * Both files are sequences of little-endian 32-bit words and bytes; see
  * boards/run/proto.go, which writes one and reads the other. Every record that
@@ -13,7 +13,7 @@
 
 #define CASES_MAGIC 0x4343434Eu  /* NCCC */
 #define RECORD_MAGIC 0x5243434Eu /* NCCR */
-#define PROTOCOL_VERSION 1u
+#define PROTOCOL_VERSION 2u
 
 enum record
 {
@@ -32,13 +32,15 @@ enum case_flag
     CASE_STACK = 4       /* measure the stack, with a second inference if need be */
 };
 
+static nncc_harness_model nncc_model; /* that whose case runs */
+
 static struct
 {
     int32_t cases; /* handle of cases.bin */
     int32_t dumps; /* second handle, standing in the table of dumps */
     int32_t out;   /* handle of results.bin */
     uint32_t records;
-    uint32_t dump_table; /* position in the file */
+    uint32_t dump_table; /* of the model, position in the file */
     uint32_t dump_count;
     uint32_t dump_next; /* entries read so far in this inference */
     uint32_t dump[3];   /* step, offset, bytes of the entry read last */
@@ -421,8 +423,9 @@ static measurement calibrate(unsigned char *arena)
     return measure(nothing, arena, 1);
 }
 
-static void hello(unsigned char *arena)
+static void hello(uint32_t number)
 {
+    unsigned char *const arena = nncc_model.store + NNCC_HARNESS_GUARD;
     uint32_t w[7];
     measurement m = calibrate(arena);
     m = calibrate(arena);
@@ -433,46 +436,94 @@ static void hello(unsigned char *arena)
     w[4] = nncc_model.output_count;
     w[5] = (uint32_t)(m.ticks & 0xFFFFFFFFu);
     w[6] = h.empty_step;
-    record_words(RECORD_HELLO, 0u, w, 7u);
+    record_words(RECORD_HELLO, number, w, 7u);
 }
 
-/* cases.bin: magic, version, inputs, cases, bytes of a case's inputs with
- * their checksums, dumps; the dumps; then flags and inputs case by case. */
-static int32_t run_cases(unsigned char *arena)
+#define HEAD_WORDS 4u  /* magic, version, models, cases */
+#define MODEL_WORDS 3u /* inputs, bytes of a case's inputs with their checksums, dumps */
+
+/* Makes a model the one whose case runs; its words of the head, and the number of dumps of those before it. */
+static int32_t choose(uint32_t number, uint32_t words[MODEL_WORDS], uint32_t *dumps_before)
 {
-    uint32_t head[6];
     uint32_t expect = 0u;
-    uint32_t at;
     uint32_t i;
-    if (read_words(h.cases, head, 6u) != 0 || head[0] != CASES_MAGIC || head[1] != PROTOCOL_VERSION) {
-        fail(NNCC_EXIT_USAGE, "cases.bin is not a file of cases");
-        return h.failed;
+    *dumps_before = 0u;
+    if (number >= nncc_model_count || nncc_port_seek(h.cases, 4u * HEAD_WORDS) != 0) {
+        fail(NNCC_EXIT_USAGE, "the cases are not those of the models");
+        return -1;
     }
+    for (i = 0; i <= number; i++) {
+        if (i > 0u) {
+            *dumps_before += words[2];
+        }
+        if (read_words(h.cases, words, MODEL_WORDS) != 0) {
+            fail(NNCC_EXIT_USAGE, "cases.bin is cut short");
+            return -1;
+        }
+    }
+    nncc_model = nncc_models[number];
     for (i = 0; i < nncc_model.input_count; i++) {
         expect += nncc_model.inputs[i].bytes + 4u;
     }
-    if (head[2] != nncc_model.input_count || head[4] != expect) {
+    if (words[0] != nncc_model.input_count || words[1] != expect) {
         fail(NNCC_EXIT_USAGE, "the cases do not have the model's inputs");
+        return -1;
+    }
+    return 0;
+}
+
+/* All dumps of the file. */
+static uint32_t all_dumps(void)
+{
+    uint32_t words[MODEL_WORDS];
+    uint32_t sum = 0u;
+    uint32_t i;
+    for (i = 0; i < nncc_model_count; i++) {
+        if (read_words(h.cases, words, MODEL_WORDS) != 0) {
+            fail(NNCC_EXIT_USAGE, "cases.bin is cut short");
+        }
+        sum += words[2];
+    }
+    return sum;
+}
+
+/* cases.bin: magic, version, models, cases; for each model inputs, bytes of a case's inputs with their checksums, dumps;
+ * the dumps of each; then model, flags and inputs case by case. */
+static int32_t run_cases(void)
+{
+    uint32_t head[HEAD_WORDS];
+    uint32_t tables;
+    uint32_t at;
+    uint32_t i;
+    if (read_words(h.cases, head, HEAD_WORDS) != 0 || head[0] != CASES_MAGIC || head[1] != PROTOCOL_VERSION ||
+        head[2] != nncc_model_count) {
+        fail(NNCC_EXIT_USAGE, "cases.bin is not a file of cases of the models");
         return h.failed;
     }
-    h.dump_table = 4u * 6u;
-    h.dump_count = head[5];
-    at = h.dump_table + 12u * h.dump_count;
+    tables = 4u * (HEAD_WORDS + MODEL_WORDS * nncc_model_count);
+    at = tables + 12u * all_dumps();
     for (i = 0; i < head[3] && h.failed == 0; i++) {
-        uint32_t flags;
-        if (nncc_port_seek(h.cases, at) != 0 || read_words(h.cases, &flags, 1u) != 0) {
+        uint32_t which[2]; /* model, flags */
+        uint32_t model[MODEL_WORDS];
+        uint32_t before;
+        if (nncc_port_seek(h.cases, at) != 0 || read_words(h.cases, which, 2u) != 0) {
             fail(NNCC_EXIT_USAGE, "cases.bin is cut short");
             return h.failed;
         }
-        run_case(arena, i, flags, at + 4u);
-        at += 4u + expect;
+        if (choose(which[0], model, &before) != 0) {
+            return h.failed;
+        }
+        h.dump_table = tables + 12u * before;
+        h.dump_count = model[2];
+        run_case(nncc_model.store + NNCC_HARNESS_GUARD, i, which[1], at + 8u);
+        at += 8u + model[1];
     }
     return h.failed;
 }
 
 int32_t nncc_harness_main(void)
 {
-    unsigned char *const arena = nncc_model.store + NNCC_HARNESS_GUARD;
+    uint32_t i;
     h.cases = nncc_port_open("cases.bin", 0);
     h.dumps = nncc_port_open("cases.bin", 0);
     if (h.cases < 0 || h.dumps < 0) {
@@ -484,11 +535,14 @@ int32_t nncc_harness_main(void)
         fail(NNCC_EXIT_IO, "results.bin cannot be opened");
         return h.failed;
     }
-    if (nncc_model.bind != NULL && nncc_model.bind() != 0) {
-        fail(NNCC_EXIT_USAGE, "the model refuses its weights file");
+    for (i = 0; i < nncc_model_count; i++) {
+        nncc_model = nncc_models[i];
+        if (nncc_model.bind != NULL && nncc_model.bind() != 0) {
+            fail(NNCC_EXIT_USAGE, "the model refuses its weights file");
+        }
+        hello(i);
     }
-    hello(arena);
-    if (run_cases(arena) == 0) {
+    if (run_cases() == 0) {
         record_words(RECORD_END, 0u, &h.records, 1u);
     }
     if (nncc_port_close(h.out) != 0 && h.failed == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* The contract between a model and the program that tests it.
+/* The contract between models and the program that tests them.
  *
- * harness/model_glue.c describes the model in nncc_model; harness_main.c feeds
- * it cases from the file cases.bin and writes what comes back to results.bin.
+ * harness/model_glue.c describes the models in nncc_models; harness_main.c feeds
+ * them cases from the file cases.bin and writes what comes back to results.bin.
  */
 #ifndef NNCC_HARNESS_H
 #define NNCC_HARNESS_H
@@ -34,7 +34,7 @@ typedef struct
 
 typedef struct
 {
-    unsigned char *store; /* guard, arena, guard */
+    unsigned char *store; /* guard, arena, guard: the same for all models */
     unsigned char *kept;  /* guard, state, guard; NULL where the model keeps no state */
     uint32_t arena_bytes;
     uint32_t state_bytes;
@@ -48,7 +48,8 @@ typedef struct
     int32_t (*bind)(void);                    /* NULL where the model's constants are linked */
 } nncc_harness_model;
 
-extern const nncc_harness_model nncc_model;
+extern const nncc_harness_model nncc_models[];
+extern const uint32_t nncc_model_count;
 
 /* Called by a model compiled with NNCC_TRACE: step -1 before the first step,
  * then each step's number after it. */

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/lower/option"
+)
+
+// Firmware is what one folder holds and one image runs: a compiled model, or several that
+// share kernels and an arena. What is not about one model (board, build files, limits) is
+// the same in the Config of each.
+type Firmware struct {
+	Models []*Compiled
+	Files  []codegen.File
+	Report *report.Firmware
+
+	prefixes  []string
+	profiling bool // Verify also estimates cycles
+}
+
+// Compile does everything but write files, for models that share a folder.
+func Compile(list ...*Config) (*Firmware, error) {
+	for _, c := range list {
+		if err := c.Check(); err != nil {
+			return nil, named(list, c, err)
+		}
+	}
+	prefixes, err := prefixes(list)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := list[0].board()
+	if err != nil {
+		return nil, err
+	}
+	var models []*Compiled
+	for i, c := range list {
+		if c.DumpIR != "" && len(list) > 1 {
+			c.DumpIR = filepath.Join(c.DumpIR, prefixes[i])
+		}
+		o, err := c.loadAndLower(spec)
+		if err != nil {
+			return nil, named(list, c, err)
+		}
+		models = append(models, o)
+	}
+	f := newFirmware(models, prefixes)
+	if err := f.shrink(); err != nil {
+		return nil, err
+	}
+	return f, f.finish()
+}
+
+// shrink takes models that exceed --max-ram beside the state of the others to smaller
+// programs, where there are such.
+func (f *Firmware) shrink() error {
+	ram, err := parseBytes("max-ram", f.config().MaxRAM)
+	if err != nil || ram < 0 {
+		return err
+	}
+	all := f.stateBytes()
+	for i, o := range f.Models {
+		others := all - o.Lowered.Program.StateBytes
+		if others == 0 || o.Lowered.Program.RAMBytes() <= ram-others {
+			continue
+		}
+		o.Config.othersState = others
+		x, err := o.Config.loadAndLower(o.Board)
+		if err != nil {
+			return f.named(o, err)
+		}
+		x.Firmware, f.Models[i] = f, x
+	}
+	return nil
+}
+
+func newFirmware(models []*Compiled, prefixes []string) *Firmware {
+	f := &Firmware{Models: models, prefixes: prefixes}
+	for _, o := range models {
+		o.Firmware = f
+	}
+	return f
+}
+
+// named says of which of several models an error speaks.
+func named(list []*Config, c *Config, err error) error {
+	if len(list) == 1 {
+		return err
+	}
+	switch e := err.(type) {
+	case *UsageError:
+		return usage("%s: %s", c.Model, e.Msg)
+	case *InputError:
+		return &InputError{text.Errorf("%s: %w", c.Model, e.Err)}
+	}
+	return err
+}
+
+// prefixes are the C prefixes of the models. Those that --name gives stay as they are; a
+// note says which others do not have their file's name.
+func prefixes(list []*Config) ([]string, error) {
+	names, given := make([]string, len(list)), make([]string, len(list))
+	var taken []string
+	for i, c := range list {
+		names[i] = modelName(c.Model)
+		if c.Name == "" {
+			continue
+		}
+		if p := codegen.Prefix(c.Name); p != c.Name {
+			return nil, usage("--name %s: not usable as a C prefix, it would become %s", c.Name, p)
+		}
+		if k := codegen.PrefixTaken(c.Name, taken); k >= 0 {
+			return nil, usage("--name %s: %s is the prefix of another model, and files of both would have the same "+
+				"names", c.Name, taken[k])
+		}
+		if len(list) > 1 && codegen.Prefixes([]string{c.Name, ""}, nil)[0] != c.Name {
+			return nil, usage("--name %s: the header of all models has this name", c.Name)
+		}
+		given[i] = c.Name
+		taken = append(taken, c.Name)
+	}
+	out := codegen.Prefixes(names, given)
+	for i, p := range out {
+		if own := codegen.Prefix(names[i]); given[i] == "" && p != own {
+			list[i].Diags.Add(diag.List{diag.Notef("prefix", "", "%s has the C prefix %s: %s is taken (--name %s=PREFIX "+
+				"gives it another one)", list[i].Model, p, own, p)}.From("driver")...)
+		}
+	}
+	return out, nil
+}
+
+// Prefix is the C prefix that a model would have alone.
+func Prefix(model string) string { return codegen.Prefix(modelName(model)) }
+
+// Prefixes are the C prefixes that models would have together.
+func Prefixes(models []string) []string {
+	var names []string
+	for _, m := range models {
+		names = append(names, modelName(m))
+	}
+	return codegen.Prefixes(names, nil)
+}
+
+// finish writes C, places it into the memories and begins the reports.
+func (f *Firmware) finish() error {
+	if err := f.generate(); err != nil {
+		return err
+	}
+	f.memoryVerdict(nil)
+	for _, o := range f.Models {
+		o.Report = report.New(&o.Subject)
+		if f.Several() {
+			o.Report.Prefix = o.Info.Prefix
+		}
+		if o.Config.TimePasses {
+			o.Report.StageTimes = o.Config.times
+		}
+	}
+	f.Report = report.NewFirmware(f.Reports(), f.Files)
+	f.said()
+	return f.strictly()
+}
+
+// Several reports more than one model.
+func (f *Firmware) Several() bool { return len(f.Models) > 1 }
+
+// config is what is the same for all models.
+func (f *Firmware) config() *Config { return f.Models[0].Config }
+
+func (f *Firmware) board() *boards.Spec { return f.Models[0].Board }
+
+// Reports are those of the models.
+func (f *Firmware) Reports() []*report.Report {
+	var out []*report.Report
+	for _, o := range f.Models {
+		out = append(out, o.Report)
+	}
+	return out
+}
+
+// generate writes the C of programs that are lowered.
+func (f *Firmware) generate() error {
+	c, board := f.config(), f.board()
+	c.note("generating C")
+	optFlags := board.Toolchain.Speed
+	if c.Optimize == option.Size {
+		optFlags = board.Toolchain.Size
+	}
+	var models []codegen.Model
+	for i, o := range f.Models {
+		models = append(models, codegen.Model{Program: o.Lowered.Program, Prefix: f.prefixes[i],
+			Source: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]),
+			Preprocess: o.pre, InputNotes: o.inputNotes()})
+	}
+	files, infos, err := codegen.Generate(models, codegen.Options{Version: Version, Board: board.Name,
+		CPUFlags: board.Toolchain.CPU, CFlags: slices.Concat(optFlags, board.Toolchain.CFlags),
+		CC: board.Toolchain.Prefix + board.Toolchain.CC, AR: board.Toolchain.Prefix + "ar",
+		Projects: c.projects(), Notes: f.warnings(), Library: c.kernelSource, Drivers: f.Models[0].drivers,
+		WeightsFile: c.WeightsFile})
+	if err != nil {
+		return err
+	}
+	var harness []run.Model
+	for i, o := range f.Models {
+		o.Info, o.Harness = infos[i], report.Harness(infos[i])
+		harness = append(harness, o.Harness)
+	}
+	for _, x := range run.HarnessFiles(board, harness...) {
+		files = append(files, codegen.File(x))
+	}
+	f.Files = files
+	for _, o := range f.Models {
+		o.Files = files
+	}
+	return nil
+}
+
+// warnings are those so far, each once, with the model that one speaks of.
+func (f *Firmware) warnings() []string {
+	var out []string
+	for _, d := range f.Said(diag.Warning) {
+		out = append(out, d.Text)
+	}
+	return out
+}
+
+// Remark is what there is to say of a firmware.
+type Remark struct {
+	*diag.Diag
+	Text string // with the C prefix of the model where there are several and not all have it
+}
+
+// Said are the diagnostics of a severity, each once.
+func (f *Firmware) Said(severity diag.Severity) []Remark {
+	var out []Remark
+	for i, o := range f.Models {
+		for _, d := range o.Config.Diags {
+			t := d.Error()
+			if d.Severity != severity || i > 0 && f.allSay(t) {
+				continue
+			}
+			if f.Several() && !f.allSay(t) {
+				t = f.prefixes[i] + ": " + t
+			}
+			out = append(out, Remark{d, t})
+		}
+	}
+	return out
+}
+
+// allSay reports a text that is said of every model: it speaks of the firmware.
+func (f *Firmware) allSay(t string) bool {
+	return !slices.ContainsFunc(f.Models, func(o *Compiled) bool {
+		return !slices.ContainsFunc(o.Config.Diags, func(d *diag.Diag) bool { return d.Error() == t })
+	})
+}
+
+// strictly is the error of --strict where there are warnings.
+func (f *Firmware) strictly() error {
+	if w := f.warnings(); f.config().Strict && len(w) > 0 {
+		return badInput("--strict: %s", strings.Join(w, "\n--strict: "))
+	}
+	return nil
+}
+
+// said brings the reports up to date with what there is to say.
+func (f *Firmware) said() {
+	for _, o := range f.Models {
+		o.said(nil)
+	}
+	if !f.Several() {
+		return
+	}
+	r := f.Report
+	r.Warnings, r.Notes = f.warnings(), []string{}
+	for _, d := range f.Said(diag.Note) {
+		r.Notes = append(r.Notes, d.Text)
+	}
+}
