@@ -487,8 +487,8 @@ static uint32_t all_dumps(void)
     return sum;
 }
 
-/* cases.bin: magic, version, models, cases; for each model inputs, bytes of a case's inputs with their checksums, dumps;
- * the dumps of each; then model, flags and inputs case by case. */
+/* cases.bin: magic, version, models, cases; for each model inputs, bytes of a case's inputs with their checksums,
+ * dumps; the dumps of each; then model, flags and inputs case by case. */
 static int32_t run_cases(void)
 {
     uint32_t head[HEAD_WORDS];
