@@ -152,7 +152,7 @@ type Job struct {
 // turn, the first case of each, the second of each, on one arena. The results are in the
 // order of the jobs.
 func RunAll(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Result, error) {
-	list, index := inTurn(jobs, func(m, i int) (use, traced bool) { return true, false })
+	list, index := inTurn(jobs, func(int, int) (use, traced bool) { return true, false })
 	for i := range list {
 		list[i].stack = true
 	}
