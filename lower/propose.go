@@ -65,9 +65,9 @@ type ProposedLayer struct {
 	Precision string `json:"precision"`
 }
 
-// mostRounds bounds how often the goal is set higher because the program missed it,
-// mostPruned the mixes that are tried to take something back.
-const mostRounds, mostPruned = 4, 16
+// mostRounds bounds the mixes of which programs are made, mostCheaper those of the path that are measured
+// beside one that reaches an aim, mostPruned those that are measured to take something back.
+const mostRounds, mostCheaper, mostPruned = 8, 12, 16
 
 // Propose looks for a precision of each layer of a float model, which it consumes, that
 // reaches a goal at the least cost. names are those of the model's nodes.
@@ -189,6 +189,7 @@ func (p *proposer) prepare(c *quant.Report) error {
 	p.note("every rounding alone")
 	o := p.state.facts.Quant
 	o.Method, o.BiasCorrection, o.Rounding, o.Try = c.Method, c.Bias, c.Rounding, quant.Trial{}
+	o.Samples = c.Fit() // ranges of other samples would be another quantisation
 	var err error
 	if o.StateBindings, err = state.Indices(p.state.Graph, p.state.StateBindings); err != nil {
 		return err
@@ -305,46 +306,76 @@ func (r *Result) priceOf(n *ir.Node) float64 {
 // perElement are instructions for an element of a result of which nothing is known.
 const perElement = 10
 
-// search goes along the path of the mixture to the first mix that reaches the goal, and
-// takes back what it does not need. Where the program misses it, the goal is set higher.
+// search makes programs of mixes along the path of the mixture that reach an aim, and gives
+// the cheapest one that reaches the goal. Mixes are measured before their arithmetic is that of
+// integers, and what they cost is a sum of prices: a program may miss what its mix reaches, and cost more. So the
+// aim is set higher where one misses the goal, and lower where one has more than that.
 func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error) {
 	path := p.mixture.Path()
-	aim := p.goal.Least
 	layers, best = path[0].Layers, eight
+	made := map[string]bool{fmt.Sprint(layers): true}
+	aim, missed := p.goal.Least, p.goal.Least // the most that a mix reached whose program missed the goal
 	for range mostRounds {
-		k, err := p.shortest(path, aim)
+		now, err := p.next(path, aim, best, made)
 		if err != nil {
 			return nil, best, err
 		}
-		now, err := p.pruned(path[k], aim)
-		if err != nil {
-			return nil, best, err
+		if now == nil && best.Reached < p.goal.Least && aim <= missed {
+			aim = missed + math.Abs(missed)/200
+			now, err = p.next(path, aim, best, made)
 		}
+		if err != nil || now == nil {
+			return layers, best, err
+		}
+		made[fmt.Sprint(now)] = true
 		x, err := p.program("proposal", p.mixture.Of(now))
 		if err != nil {
 			return nil, best, err
 		}
-		mix := x.Mix
-		if mix.Reached > best.Reached {
-			layers, best = now, mix
+		if p.better(x.Mix, best) {
+			layers, best = now, x.Mix
 		}
-		if mix.Reached >= p.goal.Least || k == len(path)-1 {
-			return layers, best, nil
+		if over := x.Mix.Reached - p.goal.Least; over < 0 {
+			aim, missed = aim-over, max(missed, p.measured[fmt.Sprint(now)])
+		} else {
+			aim -= over / 2
 		}
-		aim += p.goal.Least - mix.Reached + math.Abs(aim)/200
 	}
 	return layers, best, nil
 }
 
-// shortest is the first mix of a path that reaches the goal, or the last one, or a
-// cheaper one behind it. The path is searched by halves.
-func (p *proposer) shortest(path []quant.Step, aim float64) (int, error) {
+// next is the mix that a program is made of: the cheapest that reaches an aim, without what it does not
+// need, and was not made; nil where nothing promises to be cheaper than the best one. The last of the path is
+// taken where none reaches it.
+func (p *proposer) next(path []quant.Step, aim float64, best Mix, made map[string]bool) ([]quant.Layer, error) {
+	list, err := p.reaching(path, aim)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range list {
+		now, err := p.pruned(path[k], aim)
+		if err != nil {
+			return nil, err
+		}
+		if met := best.Reached >= p.goal.Least; met && p.mixture.Cost(now) >= best.Instructions {
+			continue
+		}
+		if !made[fmt.Sprint(now)] {
+			return now, nil
+		}
+	}
+	return nil, nil
+}
+
+// reaching are steps of a path that reach an aim, the cheapest first: one that is found by
+// halves, and cheaper ones, since less noise in the sum is not always less in the outputs.
+func (p *proposer) reaching(path []quant.Step, aim float64) ([]int, error) {
 	lo, hi := 0, len(path)-1 // lo does not reach it
 	for lo+1 < hi {
 		mid := (lo + hi) / 2
 		m, err := p.measure(path[mid].Layers)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		if m >= aim {
 			hi = mid
@@ -352,12 +383,28 @@ func (p *proposer) shortest(path []quant.Step, aim float64) (int, error) {
 			lo = mid
 		}
 	}
-	for k := range path { // what stands behind it has less noise, and may cost less
-		if k > hi && p.mixture.Cost(path[k].Layers) < p.mixture.Cost(path[hi].Layers) {
-			hi = k
+	cost := make([]float64, len(path))
+	var cheaper []int
+	for k := range path {
+		cost[k] = p.mixture.Cost(path[k].Layers)
+	}
+	for k := range path {
+		if k > 0 && cost[k] < cost[hi] {
+			cheaper = append(cheaper, k)
 		}
 	}
-	return hi, nil
+	slices.SortStableFunc(cheaper, func(a, b int) int { return cmp.Compare(cost[a], cost[b]) })
+	var list []int
+	for _, k := range cheaper[max(0, len(cheaper)-mostCheaper):] {
+		m, err := p.measure(path[k].Layers)
+		if err != nil {
+			return nil, err
+		}
+		if m >= aim {
+			list = append(list, k)
+		}
+	}
+	return append(list, hi), nil
 }
 
 // pruned takes back what the goal does not need, the dearest first.

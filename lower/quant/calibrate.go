@@ -59,7 +59,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 		out := g.Clone()
 		r, err := Insert(out, opt)
 		if err == nil {
-			r.InSample = true
+			r.InSample, r.fit = true, opt.Samples
 			r.judge(opt.oddData(g, nil))
 		}
 		return out, r, err
@@ -88,6 +88,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 		return nil, nil, err
 	}
 	out := first.g
+	r.fit = t.folds[0].fit
 	o := best.opt
 	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) &&
 		o.Finish == nil && (o.BiasCorrection || o.Rounding == option.Adaptive) {
@@ -102,7 +103,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 		}
 		final.figures(r) // of the program that did not see these samples
 		r, out = final, c.g
-		r.Refitted = true
+		r.Refitted, r.fit = true, opt.Samples
 	}
 	r.Samples, r.Tried, r.SQNR, r.InSample = n, t.tried, best.worst, false
 	for _, f := range t.folds {

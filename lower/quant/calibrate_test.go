@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -307,6 +308,47 @@ func TestOddData(t *testing.T) {
 		}
 		if r.InSample != (len(c.s) == 1) {
 			t.Errorf("%s: in-sample %v of %d", c.name, r.InSample, len(c.s))
+		}
+	}
+}
+
+// TestFit: Insert on the samples that a report names, with the steps that it kept, is the
+// quantisation that Calibrate gave: what others measure by it is what the program is.
+func TestFit(t *testing.T) {
+	large := ir.New("large") // too much work to calibrate it twice
+	v := large.AddInput("x", ir.T(tensor.F32, 1, 64, 3, 3))
+	for i := range 2 {
+		w := large.AddConst("w", ir.Rand(uint64(i), tensor.F32, []int{64, 64, 3, 3}))
+		n, err := large.Add(op.Get("", "Conv"), fmt.Sprint("conv", i), ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, v, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v = n.Out[0]
+	}
+	large.AddOutput("y", v)
+	for _, c := range []struct {
+		g      *ir.Graph
+		n, fit int
+	}{{randomNet(t, 5), 1, 1}, {randomNet(t, 5), 24, 24}, {large, 40, 32}} {
+		o := defaults(quant.SyntheticSamples(c.g.In, c.n, 9))
+		have, r, err := quant.Calibrate(c.g, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Method == option.PerLayer || len(r.Fit()) != c.fit {
+			t.Fatalf("%d samples: method %s by %d samples, want one for all by %d", c.n, r.Method, len(r.Fit()), c.fit)
+		}
+		o.Samples, o.Method, o.BiasCorrection, o.Rounding, o.Try = r.Fit(), r.Method, r.Bias, r.Rounding, quant.Trial{}
+		want := c.g.Clone()
+		if _, err := quant.Insert(want, o); err != nil {
+			t.Fatal(err)
+		}
+		in := quant.SyntheticSamples(c.g.In, 1, 77)[0]
+		a, b := irtest.Run(t, have, in), irtest.Run(t, want, in)
+		for i := range a {
+			if !slices.Equal(a[i].Floats(), b[i].Floats()) {
+				t.Errorf("%d samples: output %d differs", c.n, i)
+			}
 		}
 	}
 }

@@ -44,7 +44,13 @@ type Report struct {
 	BF16     []string      `json:"bf16_nodes,omitempty"`
 	Int8SQNR float64       `json:"int8_sqnr_db,omitempty"`
 	Layers   []LayerReport `json:"per_layer"`
+
+	fit []Sample
 }
+
+// Fit are the samples that the quantised graph was made from: not those held out, unless
+// it was made anew from all.
+func (r *Report) Fit() []Sample { return r.fit }
 
 // Warnings are diagnostics of which JSON has the texts.
 type Warnings diag.List

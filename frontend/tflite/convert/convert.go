@@ -37,7 +37,7 @@ func ONNX(m *model.Model) (*pb.ModelProto, []onnx.State, error) {
 	}
 	c := &converter{m: m, g: g, out: &pb.GraphProto{Name: proto.String(name)}, made: map[string]bool{},
 		data: map[string]bool{}, firsts: map[string]*model.Tensor{}, later: map[string]func(){},
-		vars: newVariables()}
+		vars: newVariables(), calls: &calls{}}
 	for _, t := range g.Inputs {
 		if t == nil {
 			c.fail("index", "the inputs of the graph", "one is no tensor")
@@ -78,6 +78,7 @@ type converter struct {
 	// later writes values that nothing may read.
 	later map[string]func()
 	vars  *variables
+	calls *calls
 	at    *model.Op
 	errs  importer.Errors
 }

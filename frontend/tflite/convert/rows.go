@@ -127,8 +127,8 @@ func init() {
 		"ZEROS_LIKE":                   {1, 1, zeros},
 	}
 	maps.Copy(rows, customRows)
-	rows["IF"] = row{0, 0, refused("its branches are chosen at run time; compute both and choose with SELECT_V2")}
-	rows["WHILE"] = row{0, 0, refused("how often it runs is known at run time only; unroll it before the conversion")}
+	rows["IF"] = row{1, 1, ifElse} // not in the literal: they call what writes rows
+	rows["WHILE"] = row{1, 1, whileLoop}
 }
 
 // customRows are operators that have no number in the format.

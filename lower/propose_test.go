@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lower_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// deep is a chain of convolutions, of which the first ones have few channels on many
+// pixels: most of the noise and little of the work.
+func deep(t *testing.T) *ir.Graph {
+	g := ir.New("deep")
+	var names int
+	add := func(name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+		names++
+		n, err := g.Add(op.Get("", name), name+string(rune('a'+names)), attrs, 1, in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Origin = []string{n.Name}
+		return n.Out[0]
+	}
+	v, from := g.AddInput("x", ir.T(tensor.F32, 1, 2, 12, 12)), 2
+	for i, to := range []int{4, 4, 8, 16, 32, 32} {
+		w := ir.Rand(uint64(i+1), tensor.F32, []int{to, from, 3, 3})
+		for k := range w.Len() { // which 8 bits hold without an error
+			w.SetFloat(k, math.Round(100*w.Float(k))/400)
+			if k%(9*from) == 0 {
+				w.SetFloat(k, 127./400)
+			}
+		}
+		stride := 1 + i%2
+		a := ir.Attrs{"pads": ir.Ints(1, 1, 1, 1), "strides": ir.Ints(stride, stride)}
+		v = add("Conv", a, v, g.AddConst("w", w))
+		v, from = add("Tanh", nil, v), to
+	}
+	g.AddOutput("y", v)
+	irtest.Verify(t, g)
+	return g
+}
+
+// work prices steps by their multiplications and elements: those of 16 bits take twice those of 8, floats ten
+// times.
+func work(r *lower.Result) ([]float64, error) {
+	var list []float64
+	for _, n := range r.Schedule.Nodes {
+		w := float64(n.Out[0].Type.Elems())
+		if n.Op.MACs != nil {
+			w += float64(n.Op.MACs(n))
+		}
+		switch d := n.Out[0].Type.DType; {
+		case d.IsFloat():
+			w *= 10
+		case d == tensor.I16:
+			w *= 2
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// TestPropose: proposals reach what they are asked for, cost less than all layers in int16,
+// and more is never cheaper. A mix that is measured to be chosen is the program's.
+func TestPropose(t *testing.T) {
+	propose := func(least float64) *lower.Proposal {
+		g := deep(t)
+		o := lower.Options{Legalize: true, Fuse: true, Libraries: []string{"dsp", "cmsisnn", "refc"},
+			Target: kernel.Options{Core: kernel.Core{DSP: true}},
+			Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs",
+				BiasCorrection: true}}
+		p, err := lower.Propose(g, o, lower.Goal{Least: least, Ratio: true, Instructions: work})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%.1f dB wanted: %.1f dB, %.0f instructions, %d layers", least, p.Mixed.Reached, p.Mixed.Instructions,
+			len(p.Layers))
+		return p
+	}
+	first := propose(0)
+	if len(first.Layers) > 0 || first.Default != "int8" || first.Mixed.Instructions != first.Beside[0].Instructions {
+		t.Errorf("nothing is wanted, and %+v is proposed", first)
+	}
+	narrow, wide := first.Beside[0], first.Beside[1]
+	t.Logf("int8 %.1f dB, %.0f; int16x8 %.1f dB, %.0f", narrow.Reached, narrow.Instructions, wide.Reached,
+		wide.Instructions)
+	before := first.Mixed.Instructions
+	for _, share := range []float64{0.1, 0.3, 0.5} {
+		least := narrow.Reached + share*(wide.Reached-narrow.Reached)
+		p := propose(least)
+		if !p.Met || p.Mixed.Reached < least || len(p.Layers) == 0 {
+			t.Errorf("%.1f dB are wanted, and %+v is proposed", least, p)
+		}
+		if p.Mixed.Instructions >= wide.Instructions || p.Mixed.Instructions < before {
+			t.Errorf("%.1f dB take %.0f instructions, less takes %.0f, int16x8 throughout %.0f", least,
+				p.Mixed.Instructions, before, wide.Instructions)
+		}
+		before = p.Mixed.Instructions
+	}
+}
