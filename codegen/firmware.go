@@ -30,7 +30,7 @@ type Model struct {
 const modelsName = "models"
 
 // fileSuffixes are what files of a model have behind its prefix, without extension.
-var fileSuffixes = words("names weights images io preprocess")
+var fileSuffixes = words("names sections weights images io preprocess")
 
 // Prefixes are the C prefixes of models that share a folder: those of their names alone,
 // with a number where two would be the same or their files would be. given are those that

@@ -76,6 +76,8 @@ type Info struct {
 	Functions    []string
 	ArenaMacro   string
 	WeightBinary bool
+	// Sections: SectionFiles say where constants go.
+	Sections bool
 	// WeightsFile is bound at run time, Layout the digest of what it has to match;
 	// "": constants are linked.
 	WeightsFile, Layout string
@@ -115,11 +117,11 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 	}
 	var files []File
 	for i, m := range v.Models {
-		list, err := renderJobs(m, m.jobs())
+		list, err := m.files()
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, f := range append(list, m.data()...) {
+		for _, f := range list {
 			files = append(files, f)
 			infos[i].Files = append(infos[i].Files, f.Path)
 		}
@@ -196,6 +198,7 @@ func (e *emitter) info(v *modelView) *Info {
 	p := e.prog
 	info := &Info{Prefix: v.Prefix, ArenaMacro: v.Upper + "_ARENA_BYTES", Functions: sortedKeys(e.funcs),
 		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary, Inputs: v.inputs, Outputs: v.outputs}
+	info.Sections = v.Sections()
 	if v.Bound != nil {
 		info.WeightsFile, info.Layout = v.Bound.File, v.Bound.Digest
 	}

@@ -79,9 +79,10 @@ func Prefix(name string) string {
 // ownNames are what a model's files define besides the names derived from
 // inputs and outputs, without prefix: %P and %U stand for it in both cases.
 var ownNames = regexp.MustCompile(
-	`^(%P_(run|reset|check|bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise|io_check|` +
+	`^(%P_(run|reset|check|bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|step_\d+|p\d+|` +
+		`weights_bin|weights_\d+_.*|io_round|io_quantise|io_check|` +
 		`preprocess_check|preprocess_(params|table)_\d+)|` +
-		`%U_(WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
+		`%U_(WEIGHTS_SECTION|SECTIONS_H|WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)

@@ -63,6 +63,6 @@ func termsOf(v *firmwareView, file string) string {
 // holdsConstants reports the C text of a model's constants.
 func (v *firmwareView) holdsConstants(file string) bool {
 	return slices.ContainsFunc(v.Models, func(m *modelView) bool {
-		return file == m.Prefix+"_weights.c" && !m.Weights.Binary
+		return file == m.Prefix+"_weights.c" && !m.Weights.Binary && m.Bound == nil
 	})
 }

@@ -41,7 +41,7 @@ SECTIONS
   } > {{.At.stack}}
   .weights : ALIGN(16)
   {
-    *(.weights .weights.* .rodata.*weights* .rodata.*WEIGHTS*)
+    *(.weights .weights.* .nncc.weights.* .rodata.*weights* .rodata.*WEIGHTS*)
     *weights*.o(.rodata .rodata.*)
     . = ALIGN(4);
   } > {{.At.weights}}

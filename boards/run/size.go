@@ -79,7 +79,7 @@ func (s Sizes) Weights() uint64 { return s.By[ModelCode].Weights + s.By[Kernels]
 // isWeights says whether an input section holds weights: by its own name
 // (-fdata-sections puts the symbol's into it) or by its file's.
 func isWeights(section, file string) bool {
-	return strings.HasPrefix(section, ".weights") ||
+	return strings.HasPrefix(section, ".weights") || strings.HasPrefix(section, ".nncc.weights") ||
 		strings.HasPrefix(section, ".rodata") && (strings.Contains(strings.ToLower(section), "weights") ||
 			strings.Contains(file, "weights"))
 }

@@ -158,6 +158,9 @@ func (f *Firmware) finish() error {
 		return err
 	}
 	f.memoryVerdict(nil)
+	if err := f.sections(); err != nil {
+		return err
+	}
 	for _, o := range f.Models {
 		o.Report = report.New(&o.Subject)
 		if f.Several() {

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/board"
 )
@@ -121,6 +122,28 @@ func (f *Firmware) memoryVerdict(built *run.Sizes) {
 		f.said()
 		f.Report.Memory.Place(at)
 	}
+}
+
+// sections puts the constants into the section of the region where they are placed.
+func (f *Firmware) sections() error {
+	for _, o := range f.Models {
+		files, err := codegen.SectionFiles(o.Info, Version, o.Placement.At("weights"))
+		if err != nil {
+			return err
+		}
+		for _, x := range files {
+			if i := slices.IndexFunc(f.Files, func(y codegen.File) bool { return y.Path == x.Path }); i >= 0 {
+				f.Files[i] = x
+			} else {
+				f.Files = append(f.Files, x)
+				o.Info.Files = append(o.Info.Files, x.Path)
+			}
+		}
+	}
+	for _, o := range f.Models {
+		o.Files = f.Files
+	}
+	return nil
 }
 
 // stackVerdict compares the stack that the program can use with what the board

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
+)
+
+// memoriesApart is a board with the memories of an MPS3 with image AN547, each with
+// contents of its own; the machine has the same regions.
+func memoriesApart(t *testing.T) string {
+	t.Helper()
+	regions := `
+    itcm: {origin: 0x00000000, size: 512K, holds: [vectors, code]}
+    dtcm: {origin: 0x20000000, size: 512K, holds: [stack, data]}
+    sram: {origin: 0x21000000, size: 4M, holds: [arena]}
+    ddr_code: {origin: 0x60000000, size: 1M, holds: [rodata]}
+    ddr_weights: {origin: 0x61000000, size: 16M, holds: [weights]}
+    ddr_data: null
+`
+	text := "doc: every kind of content in a memory of its own\ninherits: [cortex-m55]\nstack: 4K\nmemory:" +
+		strings.ReplaceAll(regions, "    ddr_data: null\n", "") + "runner:\n  memory:" + regions
+	path := filepath.Join(t.TempDir(), "apart.yaml")
+	require(t, os.WriteFile(path, []byte(text), 0o666))
+	return path
+}
+
+// TestMemoriesApart runs a program of which code, stack, arena, constants and weights
+// are in five memories.
+func TestMemoriesApart(t *testing.T) {
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	c := config(filepath.Join(digits, "digits.onnx"), memoriesApart(t))
+	c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+	c.Cases = 2
+	o, err := c.Compile()
+	require(t, err)
+	for what, region := range map[string]string{"code": "itcm", "stack": "dtcm", "arena": "sram",
+		"weights": "ddr_weights"} {
+		if got := o.Placement.At(what); got != region {
+			t.Errorf("%s is placed in %s, want %s", what, got, region)
+		}
+	}
+	v, err := o.Verify(context.Background())
+	require(t, err)
+	if v.Differs() {
+		t.Errorf("%+v", v.Outputs)
+	}
+}
+
+// TestSections links constants by the part of a linker script that comes with the
+// folder, into the region that was chosen for them, and into another one that the user
+// names.
+func TestSections(t *testing.T) {
+	cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	nm := testenv.Tool(t, "arm-gcc", "arm-none-eabi-nm")
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	rom := []string{"vectors", "code", "rodata"}
+	ram := []string{"stack", "data", "arena"}
+	board := boardFile(t, "cortex-m4", 4096, boards.Regions{
+		{Name: "flash", Origin: 0x08000000, Size: 1 << 20, Holds: rom},
+		{Name: "qspi", Origin: 0x90000000, Size: 1 << 20, Holds: []string{"weights"}},
+		{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: ram}})
+	for _, binary := range []bool{false, true} { // C text, and what the assembler includes
+		c := config(filepath.Join(digits, "digits.onnx"), board)
+		c.Name = "dig"
+		c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+		if binary {
+			c.Calib, c.Precision = nil, option.Float32
+		}
+		o, err := c.Compile()
+		require(t, err)
+		if o.Info.WeightBinary != binary {
+			t.Fatalf("%d bytes of constants: %v", o.Info.WeightBytes, o.Info.WeightBinary)
+		}
+		dir := t.TempDir()
+		require(t, writeFiles(dir, o.Files))
+		script := "MEMORY { FLASH : ORIGIN = 0x08000000, LENGTH = 1M\n qspi : ORIGIN = 0x90000000, LENGTH = 1M }\n" +
+			"SECTIONS {\n  .text : { *(.text .text.*) } > FLASH\n  INCLUDE \"dig_sections.ld\"\n" +
+			"  .rodata : { *(.rodata .rodata.*) } > FLASH\n}\n"
+		require(t, os.WriteFile(filepath.Join(dir, "my.ld"), []byte(script), 0o666))
+		for _, k := range []struct {
+			flags []string
+			low   uint64
+		}{{nil, 0x90000000}, {[]string{`-DDIG_WEIGHTS_SECTION=".rodata.mine"`}, 0x08000000}} {
+			args := append([]string{"-mcpu=cortex-m4", "-mthumb", "-nostdlib", "-I.", "-Inncc", "-T", "my.ld", "-L.",
+				"-Wl,-e,0", "dig_weights.c", "-o", "out.elf"}, k.flags...)
+			x := exec.Command(cc, args...)
+			x.Dir = dir
+			if out, err := x.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			x = exec.Command(nm, "out.elf")
+			x.Dir = dir
+			out, err := x.Output()
+			require(t, err)
+			found := 0
+			for _, line := range strings.Split(string(out), "\n") {
+				f := strings.Fields(line)
+				if len(f) != 3 || !strings.Contains(f[2], "weights") {
+					continue
+				}
+				at, err := strconv.ParseUint(f[0], 16, 64)
+				require(t, err)
+				if found++; at < k.low || at >= k.low+1<<20 {
+					t.Errorf("%s is at %#x, want the memory at %#x", f[2], at, k.low)
+				}
+			}
+			if found == 0 {
+				t.Errorf("no constants in\n%s", out)
+			}
+		}
+	}
+}
