@@ -54,6 +54,7 @@ type Model struct {
 	Schema    int    `json:"schema"`
 	Generator string `json:"generator"`
 	Version   string `json:"version"`
+	Prefix    string `json:"c_prefix"` // of several models
 	Model     struct {
 		Name   string `json:"name"`
 		SHA256 string `json:"sha256"`
@@ -157,7 +158,21 @@ func read(path string) ([]*Model, error) {
 		}
 		x.complete()
 	}
+	sameNames(list)
 	return list, nil
+}
+
+// sameNames tells models of one report apart whose files have the same name.
+func sameNames(list []*Model) {
+	count := map[string]int{}
+	for _, m := range list {
+		count[m.Model.Name]++
+	}
+	for _, m := range list {
+		if count[m.Model.Name] > 1 && m.Prefix != "" {
+			m.Model.Name += " (" + m.Prefix + ")"
+		}
+	}
 }
 
 // evaluated: r is of this model: by its hash where both have one, else by its name.
