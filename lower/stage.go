@@ -61,6 +61,9 @@ func (t *Stage) Conditions() string {
 	return strings.Join(names, ", ")
 }
 
+// Float reports a stage that rewrites the float graph, before it is quantised.
+func (t *Stage) Float() bool { return slices.Contains(floatRows, t) }
+
 // Facts are what conditions ask: they are known before the first stage.
 type Facts struct {
 	Options

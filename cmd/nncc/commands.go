@@ -291,6 +291,13 @@ func (c *cli) run(args []string) error {
 	c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
 	c.warnings()
 	c.progress.done()
+	if c.cfg.JSON {
+		return cmp.Or(c.json(c.cfg.RunResult), gate)
+	}
+	if t := c.cfg.RunResult.Tensors; t != nil {
+		fmt.Fprint(c.out, t.Text())
+		fmt.Fprintf(c.out, "wrote %s: %d files\n", text.Line(c.cfg.Tensors), len(t.Files))
+	}
 	for _, l := range c.cfg.Written {
 		fmt.Fprintln(c.out, text.Line(l))
 	}

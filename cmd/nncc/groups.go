@@ -19,7 +19,7 @@ var flagGroups = []struct{ title, names string }{
 		"cmsis-nn-include cmsis-nn-lib"},
 	{"memory", "max-ram max-flash"},
 	{"gates", "max-segments max-fallback max-growth min-top1 min-sqnr strict junit"},
-	{"debugging", "layers dump-ir pass stop-after time-passes verbose"},
+	{"debugging", "layers tensors dump-ir pass stop-after time-passes verbose"},
 }
 
 // groupOf is the title of a flag's group.

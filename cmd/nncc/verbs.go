@@ -274,6 +274,9 @@ func runFlags(c *cli, fs *pflag.FlagSet) {
 	commonFlags(c, fs)
 	fs.StringArrayVar(&c.cfg.Inputs, "input", nil, inputDoc)
 	fs.BoolVar(&c.cfg.Dequantize, "dequantize", false, "write outputs as float")
+	fs.StringVar(&c.cfg.Tensors, "tensors", "", "also write every intermediate value to `DIR`, of the float model "+
+		"and, with --board, of the program beside it")
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
 }
 
 func checkFlags(c *cli, fs *pflag.FlagSet) {

@@ -28,8 +28,11 @@ func Reals(r *state.Runner, in []*tensor.Dense) ([]*tensor.Dense, error) {
 // own stands in the QuantizeLinear that makes it, before whatever moves data.
 func RealType(v *ir.Value) ir.Type {
 	for x := v; x.Type.Quant == nil && x.Def != nil; x = x.Def.In[0] {
-		if t, ok := quant.Params(x.Def); ok && x.Def.Op == op.QuantizeLinear {
-			return v.Type.WithQuant(v.Type.DType, t.Quant)
+		if x.Def.Op == op.QuantizeLinear {
+			if t, ok := quant.Params(x.Def); ok {
+				return v.Type.WithQuant(v.Type.DType, t.Quant)
+			}
+			break
 		}
 		if x.Def.Op.Quant != ir.QMove || len(x.Def.In) == 0 || x.Def.In[0] == nil {
 			break

@@ -73,15 +73,15 @@ func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
 	return out, nil
 }
 
-// program is the graph that would be emitted for a board.
-func (c *Config) program(g *ir.Graph, spec *boards.Spec) (*lower.Result, error) {
+// program is the graph that would be emitted for a board; others see the stages.
+func (c *Config) program(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
 	opt, err := c.lowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}
 	var res *lower.Result
 	err = c.dumping(func(d *dump) error {
-		opt.Observe = c.observer(d)
+		opt.Observe = c.observer(d, others...)
 		if opt.MaxRAM == 0 { // nobody asks for a plan of the memory
 			opt.StopAfter = "lowering"
 		}

@@ -98,6 +98,8 @@ type Config struct {
 	Tolerance    float64
 	Layers       bool
 	Dequantize   bool
+	Tensors      string // folder of --tensors
+	RunResult    RunResult
 	Eval         EvalConfig
 	JSON         bool
 	KeepGoing    bool
@@ -107,6 +109,7 @@ type Config struct {
 	othersState  int                // bytes of --max-ram that other models of the firmware keep as state
 	read         []string           // files that were read beside those of flags
 	source       *onnx.Model        // the model, once it is loaded
+	values       *intermediates     // of --tensors
 	kernelSource *runtimec.Library  // nil: what nncc ships
 	Diags        diag.List          // warnings and notes so far
 	times        []report.StageTime // of the stages that ran

@@ -39,8 +39,9 @@ func (f *Firmware) reportFiles() []codegen.File {
 // keys generator and files. Each kind of folder has one of its own, so that one
 // does not replace another.
 const (
-	runManifest  = "run.json"
-	dumpManifest = "dump.json"
+	runManifest     = "run.json"
+	dumpManifest    = "dump.json"
+	tensorsManifest = "tensors.json"
 )
 
 func writeFolder(dir, manifest string, list []codegen.File) error {

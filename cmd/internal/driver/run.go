@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/verify"
 )
@@ -30,16 +31,38 @@ func (c *Config) RunModel() error {
 	if _, err := files.Ours(dir, runManifest); err != nil {
 		return &InputError{err} // before any work
 	}
+	if c.Tensors != "" {
+		if filepath.Clean(c.Tensors) == filepath.Clean(dir) {
+			return usage("--tensors %s: the outputs go there; want another folder than --out", c.Tensors)
+		}
+		if _, err := files.Ours(c.Tensors, tensorsManifest); err != nil {
+			return &InputError{err}
+		}
+	}
 	if c.Board == "" {
 		return c.runFloat(dir)
 	}
+	return c.runProgram(dir)
+}
+
+// runProgram interprets the program.
+func (c *Config) runProgram(dir string) error {
 	spec, g, err := c.modelAndBoard()
 	if err != nil {
 		return err
 	}
-	res, err := c.program(g, spec)
+	var watch []func(lower.Step) error
+	var model *ir.Graph
+	if c.Tensors != "" {
+		c.values, model = &intermediates{}, g.Clone()
+		watch = append(watch, c.values.watch)
+	}
+	res, err := c.program(g, spec, watch...)
 	if err != nil {
 		return err
+	}
+	if c.values != nil {
+		c.values.begin(c, res, model)
 	}
 	r := res.Interface()
 	list, err := c.inferences(r.Inputs())
@@ -58,8 +81,26 @@ func (c *Config) RunModel() error {
 			return err
 		}
 		all = append(all, outs)
+		if c.values != nil {
+			if err := c.values.inference(in); err != nil {
+				return asInput(err)
+			}
+		}
 	}
-	return c.writeOutputs(dir, stacked(all), names, post)
+	return c.writeRun(dir, stacked(all), names, post, res)
+}
+
+// writeRun writes the outputs, and with --tensors the values on the way to them.
+func (c *Config) writeRun(dir string, outs []*tensor.Dense, names []string, post *poster, res *lower.Result) error {
+	if c.values != nil {
+		if err := c.strictly(); err != nil {
+			return err
+		}
+		if err := c.writeTensors(c.values, res); err != nil {
+			return err
+		}
+	}
+	return c.writeOutputs(dir, outs, names, post)
 }
 
 // steps runs the program on an inference, or on the steps of one.
@@ -81,6 +122,13 @@ type runReport struct {
 	Board     string      `json:"board,omitempty"`
 	Outputs   []runOutput `json:"outputs"`
 	Files     []string    `json:"files"`
+}
+
+// RunResult is what RunModel wrote, as --json prints it.
+type RunResult struct {
+	runReport
+	Folder  string          `json:"folder"`
+	Tensors *report.Tensors `json:"tensors,omitempty"`
 }
 
 type runOutput struct {
@@ -116,6 +164,7 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, 
 		files = append(files, codegen.File{Path: postFile, Data: report.JSON(post)})
 		c.Written = append(c.Written, post.text(dir)...)
 	}
+	c.RunResult.runReport, c.RunResult.Folder = r, dir
 	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
 }
 
@@ -166,7 +215,7 @@ func (c *Config) runFloat(dir string) error {
 			return err
 		}
 	}
-	r := state.New(g, nil)
+	r := c.record(state.New(g, nil))
 	post, err := c.poster(r)
 	if err != nil {
 		return err
@@ -176,7 +225,7 @@ func (c *Config) runFloat(dir string) error {
 		return err
 	}
 	post.add(outs...)
-	return c.writeOutputs(dir, outs, g.OutNames, post)
+	return c.writeRun(dir, outs, g.OutNames, post, nil)
 }
 
 // runSamples interprets the model on pictures, recordings or tables, for which its
@@ -190,7 +239,7 @@ func (c *Config) runSamples(dir string) error {
 	if err != nil {
 		return err
 	}
-	r := state.New(g, nil)
+	r := c.record(state.New(g, nil))
 	post, err := c.poster(r)
 	if err != nil {
 		return err
@@ -209,7 +258,7 @@ func (c *Config) runSamples(dir string) error {
 		post.add(outs...)
 		all = append(all, outs)
 	}
-	return c.writeOutputs(dir, stacked(all), g.OutNames, post)
+	return c.writeRun(dir, stacked(all), g.OutNames, post, nil)
 }
 
 // stacked are the outputs of several inferences, along a first axis; of one as they are.
@@ -218,14 +267,12 @@ func stacked(all [][]*tensor.Dense) []*tensor.Dense {
 		return all[0]
 	}
 	var out []*tensor.Dense
-	for i, first := range all[0] {
-		d := tensor.New(first.DType, append([]int{len(all)}, first.Shape...))
-		for k, outs := range all {
-			for e := range first.Len() {
-				d.CopyElem(k*first.Len()+e, outs[i], e)
-			}
+	for i := range all[0] {
+		var list []*tensor.Dense
+		for _, outs := range all {
+			list = append(list, outs[i])
 		}
-		out = append(out, d)
+		out = append(out, along(list))
 	}
 	return out
 }
@@ -271,12 +318,12 @@ func (c *Config) runFloatSteps(dir string) error {
 	if err != nil {
 		return err
 	}
-	outs, names, err := r.Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense {
+	outs, names, err := c.record(r).Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense {
 		post.add(d)
 		return d
 	})
 	if err != nil {
 		return err
 	}
-	return c.writeOutputs(dir, outs, names, post)
+	return c.writeRun(dir, outs, names, post, nil)
 }
