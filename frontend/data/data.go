@@ -38,6 +38,9 @@ type Options struct {
 	// folders that the samples lie in.
 	Labelled bool
 	Labels   string
+	Classes  []string // names of the classes in their order; nil: as the data have them
+	Split    bool     // Inputs takes arrays apart that hold several samples
+	Every    bool     // All reads every sample, however many pictures there are
 }
 
 // Sample is one inference.
@@ -50,6 +53,9 @@ type Sample struct {
 // Set is an ordered list of samples.
 type Set struct {
 	Classes []string // names by label; nil: there are no labels
+	// Sorted says that the classes are numbered in the order of their names, since nothing
+	// says otherwise.
+	Sorted bool
 	// Diags say what was assumed.
 	Diags diag.List
 
@@ -146,7 +152,7 @@ func (s *Set) Sample(i int) (Sample, error) {
 func (s *Set) All() ([][]*tensor.Dense, error) {
 	n := s.Len()
 	take := n
-	if s.lazy && n > mostRead {
+	if s.lazy && n > mostRead && !s.opt.Every {
 		take = mostRead
 		s.Diags.Add(diag.Notef("samples-spread", "", "%d of the %d samples are taken, spread evenly", take, n))
 	}

@@ -59,12 +59,14 @@ func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
 			if err != nil {
 				return nil, fmt.Errorf("--preprocess: %w", err)
 			}
+			d.Image.used = true
 			out = append(out, x)
 		case sound:
 			r, err := NewRecording(v, d.Sound)
 			if err != nil {
 				return nil, fmt.Errorf("--preprocess: %w", err)
 			}
+			d.Sound.used = true
 			out = append(out, Device{Input: v.Name, Sound: &r.Sound, Rate: d.Sound.Rate, Says: r.said()})
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // kind is what a file holds.
@@ -126,11 +128,29 @@ func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign st
 			unread[strings.ToLower(filepath.Ext(foreign))])
 	}
 	if !l.classes {
-		for i := range l.files {
-			l.files[i].class = ""
-		}
+		s.loose(root, l)
 	}
 	return nil
+}
+
+// loose takes the classes from files of which some lie beside the folders, and says so
+// where labels are wanted.
+func (s *Set) loose(root string, l *listing) {
+	var beside, in []string
+	for i := range l.files {
+		f := &l.files[i]
+		if f.class == "" {
+			beside = append(beside, f.rel)
+		} else if !slices.Contains(in, f.class) {
+			in = append(in, f.class)
+		}
+		f.class = ""
+	}
+	if s.opt.Labelled && s.opt.Labels == "" && len(in) > 0 && len(l.labels) == 0 {
+		s.Diags.Add(diag.Warnf("loose-files", root, "%d files lie beside the folders (%s), so that these (%s) are no "+
+			"classes and there are no labels: move the files into folders, or say --labels FILE", len(beside),
+			quoted(beside), quoted(in)))
+	}
 }
 
 // Natural orders names with numbers in them by the numbers: a negative result where

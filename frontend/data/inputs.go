@@ -40,15 +40,17 @@ func samplesOf(arg string, names []string) (name, file string, ok bool) {
 // does, and files and folders of samples, [NAME=]PATH. Each element of the result is
 // one inference; those of several inputs belong together by their places. in are the
 // inputs; arrays keep the shapes that they have, turned where the specification says so.
-func Inputs(args []string, in []*ir.Value, o Options) ([][]*tensor.Dense, diag.List, error) {
+//
+// names are those of the files that the inferences came from, where there are several.
+func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, from []string, said diag.List,
+	err error) {
 	o.What = "--input"
 	names := ir.Names(in)
 	if err := o.Spec.Check(names); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	per := make([][]*tensor.Dense, len(in))
 	var arrays []string
-	var said diag.List
 	for _, a := range args {
 		name, file, ok := samplesOf(a, names)
 		if !ok {
@@ -57,17 +59,22 @@ func Inputs(args []string, in []*ir.Value, o Options) ([][]*tensor.Dense, diag.L
 		}
 		i := slices.Index(names, name)
 		if i < 0 && len(in) != 1 {
-			return nil, nil, text.Errorf("--input %s: the model has %d inputs (%s); want NAME=PATH", a, len(in),
+			return nil, nil, nil, text.Errorf("--input %s: the model has %d inputs (%s); want NAME=PATH", a, len(in),
 				strings.Join(names, ", "))
 		}
-		s, err := Open([]string{file}, in[max(i, 0):max(i, 0)+1], Options{What: o.What, Limits: o.Limits,
+		s, err := Open([]string{file}, in[max(i, 0):max(i, 0)+1], Options{What: o.What, Limits: o.Limits, Every: o.Every,
 			Spec: &Spec{All: *o.Spec.Of(names[max(i, 0)])}})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		all, err := s.All()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
+		}
+		if from = nil; len(all) == s.Len() {
+			for k := range all {
+				from = append(from, s.Name(k))
+			}
 		}
 		said.Add(s.Diags...)
 		for _, x := range all {
@@ -75,10 +82,12 @@ func Inputs(args []string, in []*ir.Value, o Options) ([][]*tensor.Dense, diag.L
 		}
 	}
 	if err := readArrays(arrays, in, per, o); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	out, err := together(per, names)
-	return out, said, err
+	if list, err = together(per, names); len(list) != len(from) {
+		from = nil
+	}
+	return list, from, said, err
 }
 
 // readArrays reads arrays for the inputs that have nothing yet.
@@ -102,9 +111,40 @@ func readArrays(args []string, in []*ir.Value, per [][]*tensor.Dense, o Options)
 		if t := Turned(in[i], o.Spec.Of(in[i].Name).Layout); t != nil && slices.Equal(d.Shape, t) {
 			d = d.Transpose(turn(in[i].Type))
 		}
-		per[i] = []*tensor.Dense{d}
+		if per[i] = []*tensor.Dense{d}; o.Split {
+			per[i] = parts(d, in[i].Type.Shape)
+		}
 	}
 	return nil
+}
+
+// parts are the samples of an array that has them along a first axis: one beyond those of
+// the shape, or instead of its 1. Any other array is one sample.
+func parts(d *tensor.Dense, shape []int) []*tensor.Dense {
+	if !AreSamples(d.Shape, shape) {
+		return []*tensor.Dense{d}
+	}
+	out := make([]*tensor.Dense, d.Shape[0])
+	for k := range out {
+		x := tensor.New(d.DType, shape)
+		for e := range x.Len() {
+			x.CopyElem(e, d, k*x.Len()+e)
+		}
+		out[k] = x
+	}
+	return out
+}
+
+// AreSamples reports the shape of an array that holds samples of a shape along a first
+// axis: one beyond its own, or more than one in place of its 1.
+func AreSamples(array, shape []int) bool {
+	switch {
+	case len(array) == len(shape)+1:
+		return array[0] > 0 && slices.Equal(array[1:], shape)
+	case len(array) == len(shape) && len(shape) > 1 && shape[0] == 1:
+		return array[0] > 1 && slices.Equal(array[1:], shape[1:])
+	}
+	return false
 }
 
 // together makes inferences of what each input has: one value serves all of them.

@@ -5,6 +5,7 @@ package data_test
 import (
 	"image/color"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,9 +40,12 @@ func TestInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := data.Inputs([]string{"eye=" + filepath.Join(dir, "f"), old}, g.In, data.Options{Spec: sp})
+	list, from, _, err := data.Inputs([]string{"eye=" + filepath.Join(dir, "f"), old}, g.In, data.Options{Spec: sp})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d inferences, %v", len(list), err)
+	}
+	if !slices.Equal(from, []string{"a.png", "b.png"}) {
+		t.Errorf("they come from %v", from)
 	}
 	if x := list[1]; x[0].Float(0) != 'b' || x[1].Float(1) != 3 || x[1].Float(20) != 1 {
 		t.Errorf("the second inference: %v, %v", x[0].Floats()[:2], x[1].Floats()[:4])
@@ -52,9 +56,32 @@ func TestInputs(t *testing.T) {
 		{"eye=" + filepath.Join(dir, "f") + " old=" + filepath.Join(dir, "f", "a.png") + " " + old, "model has only 0"},
 		{"eye=" + filepath.Join(dir, "none"), "no such file"},
 	} {
-		_, _, err := data.Inputs(strings.Fields(c.args), g.In, data.Options{})
+		_, _, _, err := data.Inputs(strings.Fields(c.args), g.In, data.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q in it", c.args, err, c.want)
+		}
+	}
+}
+
+// TestArraysOfSamples: an array with samples along a first axis, beyond the shape or in
+// place of its 1, is as many inferences where they are wanted.
+func TestArraysOfSamples(t *testing.T) {
+	in := input(1, 2)
+	for _, shape := range [][]int{{3, 1, 2}, {3, 2}} {
+		a, err := npz.New(shape, []float32{0, 1, 2, 3, 4, 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "x.npy")
+		if err := npz.WriteNpyFile(path, a); err != nil {
+			t.Fatal(err)
+		}
+		list, _, _, err := data.Inputs([]string{path}, in, data.Options{Split: true})
+		if err != nil || len(list) != 3 || !slices.Equal(list[1][0].Floats(), []float64{2, 3}) {
+			t.Errorf("%v: %v, %v", shape, list, err)
+		}
+		if list, _, _, err = data.Inputs([]string{path}, in, data.Options{}); err != nil || len(list) != 1 {
+			t.Errorf("%v: %d inferences, %v", shape, len(list), err)
 		}
 	}
 }

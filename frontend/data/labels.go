@@ -14,6 +14,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir/diag"
 )
 
 // maxLabelBytes bounds a file of labels, maxClasses how many classes there are.
@@ -28,6 +29,7 @@ type labelFile struct {
 	path    string
 	of      map[string]string // by the file's path below the labels' folder
 	classes []string          // in the order of their numbers
+	known   map[string]bool   // the classes of of
 	order   []string          // without file names: the label of every sample, in order
 }
 
@@ -41,13 +43,13 @@ func (s *Set) label(paths []string) error {
 	if s.opt.Labels != "" {
 		list = []string{s.opt.Labels}
 	}
-	var names []string
+	names := s.opt.Classes
 	for _, p := range list {
 		l, err := readLabels(p)
 		if err != nil {
 			return s.err(p, "%w", err)
 		}
-		if l.classes != nil {
+		if l.classes != nil && s.opt.Classes == nil {
 			names = l.classes
 		}
 		if err := s.apply(l); err != nil {
@@ -91,6 +93,7 @@ func (s *Set) apply(l *labelFile) error {
 		name, ok := l.find(it.path)
 		switch {
 		case ok:
+			s.contradicts(it, l.of[name], l)
 			it.class = l.of[name]
 			used[name] = true
 		case lacks == "":
@@ -106,6 +109,25 @@ func (s *Set) apply(l *labelFile) error {
 		return s.err(l.path, "has no label for %s", lacks)
 	}
 	return nil
+}
+
+// contradicts warns once where a file of labels says of a sample another class than the
+// folder in which it lies, which is one of the file's classes.
+func (s *Set) contradicts(it *item, class string, l *labelFile) {
+	if it.class == "" || it.class == class || s.said[l.path] {
+		return
+	}
+	if l.known == nil {
+		l.known = map[string]bool{}
+		for _, c := range l.of {
+			l.known[c] = true
+		}
+	}
+	if l.known[it.class] {
+		s.said[l.path] = true
+		s.Diags.Add(diag.Warnf("labels-contradict", l.path, "%s says that %s is of class %s, and it lies in the "+
+			"folder %s; the file is believed", l.path, it.name, class, it.class))
+	}
 }
 
 // find is the name under which a file stands in the list: its path, a part of it, or
@@ -142,13 +164,14 @@ func (s *Set) number(names []string) error {
 	case names != nil:
 		for _, c := range classes {
 			if !slices.Contains(names, c) {
-				return s.err(s.items[0].name, "class %s is none of the list's: %s", c, quoted(names))
+				return s.err(s.items[0].name, "class %s is none of the list's%s: %s", c, near(c, names), quoted(names))
 			}
 		}
 		classes = names
 		index(of, classes)
 	default:
 		index(of, classes)
+		s.Sorted = true
 	}
 	s.Classes = classes
 	for i := range s.items {
@@ -302,10 +325,12 @@ func (l *labelFile) words(lines []string, names bool) error {
 	if len(lines) > maxClasses {
 		return fmt.Errorf("%d classes; at most %d are possible", len(lines), maxClasses)
 	}
-	for i, s := range lines {
-		if slices.Contains(lines[:i], s) {
+	seen := make(map[string]bool, len(lines))
+	for _, s := range lines {
+		if seen[s] {
 			return fmt.Errorf("class %s is there twice", s)
 		}
+		seen[s] = true
 	}
 	l.classes = lines
 	return nil

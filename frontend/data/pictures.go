@@ -36,6 +36,9 @@ func (s *Set) pictures(list []file) error {
 		return err
 	}
 	declared := s.opt.Spec.Of(v.Name)
+	if declared.Image != nil {
+		declared.Image.used = true
+	}
 	p, err := NewPicture(v, declared.Image)
 	if err != nil {
 		return s.err(list[0].path, "%w", err)

@@ -22,6 +22,7 @@ type Sound struct {
 	Hop    int // from one frame to the next; 0: Window
 	Scale  float64
 	Emit   bool // C is wanted that makes the input of samples
+	told
 }
 
 // NewSound is a recording of which nothing is declared.
@@ -172,6 +173,9 @@ func (s *Set) recordings(list []file) error {
 		return err
 	}
 	declared := s.opt.Spec.Of(v.Name)
+	if declared.Sound != nil {
+		declared.Sound.used = true
+	}
 	r, err := NewRecording(v, declared.Sound)
 	if err != nil {
 		return s.err(list[0].path, "%w", err)

@@ -4,6 +4,7 @@ package data
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -48,6 +49,7 @@ type Image struct {
 	// Emit asks for C that makes the input of the device's frames, which are of this size.
 	Emit                    bool
 	FrameWidth, FrameHeight int // 0: not said
+	told
 }
 
 // NewImage is an image of which nothing is declared.
@@ -95,7 +97,7 @@ var imageKeys = []key[Image]{
 		return oneOf(&x.Colour, v, "rgb", "bgr", "grey")
 	}},
 	{"scale", "a number or 1/255", "(pixel * scale - mean) / std is the value", func(x *Image, v []string) error {
-		return number(&x.Scale, v)
+		return scale(&x.Scale, v)
 	}},
 	{"mean", "a number, or one for each channel", "in units of pixel * scale", func(x *Image, v []string) error {
 		return numbers(&x.Mean, v)
@@ -153,7 +155,10 @@ func (in *Input) declare(kind string) func(name string, v []string) error {
 	switch kind {
 	case "image":
 		in.Image = cmp.Or(in.Image, NewImage())
-		return func(name string, v []string) error { return setKey(in.Image, imageKeys, name, v) }
+		return func(name string, v []string) error {
+			in.Image.tell(name)
+			return setKey(in.Image, imageKeys, name, v)
+		}
 	case "audio":
 		in.Sound = cmp.Or(in.Sound, NewSound())
 		return func(name string, v []string) error { return setKey(in.Sound, soundKeys, name, v) }
@@ -269,6 +274,17 @@ func number(to *float64, v []string) error {
 		return fmt.Errorf("want a number, such as 0.5 or 1/255")
 	}
 	*to = x
+	return nil
+}
+
+// scale reads a number by which values are multiplied: with 0 all would be the same.
+func scale(to *float64, v []string) error {
+	if err := number(to, v); err != nil {
+		return err
+	}
+	if *to == 0 {
+		return errors.New("want a number other than 0, such as 1/255: every value would be the same")
+	}
 	return nil
 }
 

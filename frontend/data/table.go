@@ -29,6 +29,7 @@ type Table struct {
 	Transpose bool     // rows are the input's last axis
 	Scale     float64
 	Mean, Std []float64 // one number, or one for each column
+	told
 }
 
 // NewTable is a table of which nothing is declared.
@@ -55,7 +56,7 @@ var tableKeys = []key[Table]{
 		return truth(&x.Transpose, v)
 	}},
 	{"scale", "a number", "(number * scale - mean) / std is the value", func(x *Table, v []string) error {
-		return number(&x.Scale, v)
+		return scale(&x.Scale, v)
 	}},
 	{"mean", "a number, or one for each column", "in units of number * scale", func(x *Table, v []string) error {
 		return numbers(&x.Mean, v)
@@ -85,6 +86,7 @@ func (s *Set) tables(list []file) error {
 	if t == nil {
 		t = NewTable()
 	}
+	t.used = true
 	for _, f := range list {
 		r, err := readTable(f.path, t)
 		if err == nil {

@@ -29,6 +29,7 @@ func decodeWAV(b []byte, first bool) ([]int16, int, error) {
 		return nil, 0, errors.New("no WAV file: it does not begin with RIFF and WAVE")
 	}
 	var f *wavFormat
+	open := slices.Contains([]uint32{0, math.MaxUint32}, binary.LittleEndian.Uint32(b[4:])) // the recorder did not end
 	for rest := b[12:]; len(rest) >= 8; {
 		id, size := string(rest[:4]), uint64(binary.LittleEndian.Uint32(rest[4:]))
 		body := rest[8:]
@@ -36,7 +37,7 @@ func decodeWAV(b []byte, first bool) ([]int16, int, error) {
 			if f == nil {
 				return nil, 0, errors.New("broken: sound comes before its format")
 			}
-			if size != 0 && size != math.MaxUint32 { // else a recorder wrote what it could not know yet
+			if size != math.MaxUint32 && !(size == 0 && open) { // else a recorder wrote what it could not know yet
 				if size > uint64(len(body)) {
 					return nil, 0, fmt.Errorf(
 						"cut short: %d bytes of sound, %d are said to be there",

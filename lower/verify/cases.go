@@ -28,16 +28,38 @@ func Input(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	if d.Len() != t.Elems() || len(d.Shape) > 0 && !slices.Equal(d.Shape, t.Shape) && !squeezedEqual(d.Shape, t.Shape) {
 		return nil, text.Errorf("input %s has shape %v, got %v", v.Name, t.Shape, d.Shape)
 	}
-	d = d.Reshaped(t.Shape)
+	return Typed(d.Reshaped(t.Shape), v)
+}
+
+// Typed is user data in the element type of an input: as it is; reals quantised as ONNX
+// QuantizeLinear does where the input's integers stand for them; integers of another type
+// where they stand for themselves and all of them fit.
+func Typed(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
+	t := v.Type
+	real := d.DType.IsFloat()
 	switch {
 	case d.DType == t.DType:
 		return d, nil
-	case t.Quant != nil && d.DType.IsFloat():
+	case t.Quant != nil && real:
 		return ir.QuantiseEven(d.Cast(tensor.F32), t), nil
-	case t.Quant == nil && t.DType.IsFloat() && d.DType.IsFloat(), t.Quant == nil && !t.DType.IsFloat():
+	case t.Quant != nil:
+		return nil, text.Errorf("input %s is of type %s and stands for reals (scale %g, zero point %d), got %s: its "+
+			"numbers would mean others; want %s, or float, which is quantised", v.Name, t.DType.ONNXName(),
+			t.Quant.ScaleAt(0), t.Quant.ZeroAt(0), d.DType.ONNXName(), t.DType.ONNXName())
+	case t.DType.IsFloat() && real:
 		return d.Cast(t.DType), nil
+	case t.DType.IsFloat():
+		return nil, text.Errorf("input %s is of type %s, got %s: want float (in NumPy, x.astype(\"float32\"), with "+
+			"whatever mean and scale training had)", v.Name, t.DType.ONNXName(), d.DType.ONNXName())
 	}
-	return nil, text.Errorf("input %s is of type %s, got %s: want that or float", v.Name, t.DType, d.DType)
+	out := d.Cast(t.DType)
+	for i := range d.Len() {
+		if out.Float(i) != d.Float(i) {
+			return nil, text.Errorf("input %s is of type %s, got %s: element %d, %g, does not fit", v.Name,
+				t.DType.ONNXName(), d.DType.ONNXName(), i, d.Float(i))
+		}
+	}
+	return out, nil
 }
 
 // squeezedEqual compares shapes without dimensions of size 1.

@@ -28,19 +28,23 @@ func (c *Config) dataOptions(what string) data.Options {
 	return data.Options{What: what, Spec: c.spec, Limits: c.dataLimits()}
 }
 
-// inferences reads --input for inputs of a model.
-func (c *Config) inferences(ins []*ir.Value) ([][]*tensor.Dense, error) {
+// inferences reads --input for inputs of a model; every: all samples of a folder, and those
+// of arrays that hold several.
+func (c *Config) inferences(ins []*ir.Value, every bool) ([][]*tensor.Dense, error) {
 	if err := c.readSpec(); err != nil {
 		return nil, err
 	}
-	list, said, err := data.Inputs(c.Inputs, ins, c.dataOptions(""))
-	c.Diags.Add(said.From("data")...)
+	o := c.dataOptions("")
+	o.Every, o.Split = every, every
+	list, from, said, err := data.Inputs(c.Inputs, ins, o)
+	c.RunResult.Samples = from
+	c.Diags.Add(append(said, c.spec.Idle()...).From("data")...)
 	return list, asInput(err)
 }
 
 // inputs is inferences where there is but one.
 func (c *Config) inputs(ins []*ir.Value) ([]*tensor.Dense, error) {
-	list, err := c.inferences(ins)
+	list, err := c.inferences(ins, false)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +56,7 @@ func (c *Config) inputs(ins []*ir.Value) ([]*tensor.Dense, error) {
 
 // firmwareInferences reads --input for inputs of a firmware.
 func (c *Config) firmwareInferences(ins []*ir.Value) ([][]*tensor.Dense, error) {
-	list, err := c.inferences(ins)
+	list, err := c.inferences(ins, false)
 	for k := range list {
 		for i, d := range list[k] {
 			if s := data.LooksLike(ins[i], d.Shape); s != "" {

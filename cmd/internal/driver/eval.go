@@ -92,6 +92,7 @@ func (c *Config) Evaluate(ctx context.Context) (*eval.Result, error) {
 			return nil, err
 		}
 	}
+	c.Diags.Add(c.spec.Idle().From("data")...)
 	r.Warnings, r.Notes = c.Diags.Texts(diag.Warning), c.Diags.Texts(diag.Note)
 	if err := c.strictly(); err != nil {
 		return nil, err
@@ -200,16 +201,22 @@ func (c *Config) newEvaluation() (*evaluation, error) {
 // read reads the samples, with the labels that their folders say.
 func (e *evaluation) read(r *state.Runner) error {
 	c := e.c
-	if err := c.readSpec(); err != nil {
+	err := c.readSpec()
+	if err != nil {
 		return err
 	}
 	o := c.dataOptions("data")
-	o.Labelled = c.Eval.Labels == "" && c.Eval.Classes == ""
+	o.Labelled = c.Eval.Labels == ""
+	if c.Eval.Classes != "" && o.Labelled {
+		if o.Classes, err = eval.ReadClasses(c.Eval.Classes); err != nil {
+			return &InputError{err}
+		}
+	}
 	set, err := data.Open([]string{c.Eval.Data}, r.Inputs(), o)
 	if err != nil {
 		return &InputError{err}
 	}
-	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes}
+	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes, Sorted: set.Sorted}
 	for i := range set.Len() {
 		s, err := set.Sample(i)
 		if err != nil {

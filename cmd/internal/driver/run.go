@@ -14,7 +14,9 @@ import (
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -65,7 +67,7 @@ func (c *Config) runProgram(dir string) error {
 		c.values.begin(c, res, model)
 	}
 	r := res.Interface()
-	list, err := c.inferences(r.Inputs())
+	list, err := c.inferences(r.Inputs(), !r.Stateful())
 	if err != nil {
 		return err
 	}
@@ -116,12 +118,14 @@ func (c *Config) steps(r *state.Runner, in []*tensor.Dense, post *poster) ([]*te
 
 // runReport is run.json beside the outputs of a run: what they are.
 type runReport struct {
-	Generator string      `json:"generator"`
-	Version   string      `json:"version"`
-	Model     string      `json:"model"`
-	Board     string      `json:"board,omitempty"`
-	Outputs   []runOutput `json:"outputs"`
-	Files     []string    `json:"files"`
+	Generator string `json:"generator"`
+	Version   string `json:"version"`
+	Model     string `json:"model"`
+	Board     string `json:"board,omitempty"`
+	// Samples are the files of the inferences, which the outputs have along a first axis.
+	Samples []string    `json:"samples,omitempty"`
+	Outputs []runOutput `json:"outputs"`
+	Files   []string    `json:"files"`
 }
 
 // RunResult is what RunModel wrote, as --json prints it.
@@ -145,7 +149,7 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, 
 		return err
 	}
 	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board,
-		Outputs: []runOutput{}, Files: []string{runManifest}}
+		Samples: c.RunResult.Samples, Outputs: []runOutput{}, Files: []string{runManifest}}
 	var files []codegen.File
 	for i, d := range outs {
 		name := fmt.Sprintf("output_%d.npy", i)
@@ -202,6 +206,9 @@ func (c *Config) runFloat(dir string) error {
 	if err != nil {
 		return &InputError{err}
 	}
+	if areSamples(m, names, in) {
+		return c.runSamples(dir)
+	}
 	shapes := map[string][]int{}
 	for i, n := range names {
 		shapes[n] = in[i].Shape
@@ -228,6 +235,34 @@ func (c *Config) runFloat(dir string) error {
 	return c.writeRun(dir, outs, g.OutNames, post, nil)
 }
 
+// areSamples reports that arrays hold several samples of a model's inputs, whose shapes
+// are known; a symbol takes any size.
+func areSamples(m *onnx.Model, names []string, in []*tensor.Dense) bool {
+	several := false
+	for _, vi := range m.Proto.GetGraph().GetInput() {
+		i := slices.Index(names, vi.GetName())
+		if i < 0 {
+			continue
+		}
+		var shape []int
+		extra := len(in[i].Shape) - len(vi.GetType().GetTensorType().GetShape().GetDim())
+		for k, d := range vi.GetType().GetTensorType().GetShape().GetDim() {
+			n := int(d.GetDimValue())
+			if n == 0 && k+extra >= 0 && k+extra < len(in[i].Shape) {
+				n = in[i].Shape[k+extra]
+			}
+			shape = append(shape, n)
+		}
+		switch {
+		case data.AreSamples(in[i].Shape, shape):
+			several = true
+		case !slices.Equal(in[i].Shape, shape):
+			return false
+		}
+	}
+	return several
+}
+
 // runSamples interprets the model on pictures, recordings or tables, for which its
 // inputs have shapes; outputs of several samples have them along a first axis.
 func (c *Config) runSamples(dir string) error {
@@ -235,7 +270,7 @@ func (c *Config) runSamples(dir string) error {
 	if err != nil {
 		return err
 	}
-	list, err := c.inferences(g.In)
+	list, err := c.inferences(g.In, true)
 	if err != nil {
 		return err
 	}
@@ -279,11 +314,9 @@ func stacked(all [][]*tensor.Dense) []*tensor.Dense {
 
 // floatInput brings user data to the type of an input of the float model.
 func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
-	if d.DType != v.Type.DType {
-		if d.DType.IsFloat() != v.Type.DType.IsFloat() {
-			return nil, badInput("input %s is of type %s, got %s", v.Name, v.Type.DType.ONNXName(), d.DType.ONNXName())
-		}
-		d = d.Cast(v.Type.DType)
+	d, err := verify.Typed(d, &ir.Value{Name: v.Name, Type: op.Meant(v)})
+	if err != nil {
+		return nil, &InputError{err}
 	}
 	if !slices.Equal(d.Shape, v.Type.Shape) {
 		return nil, badInput("input %s has shape %v, got %v%s", v.Name, v.Type.Shape, d.Shape,

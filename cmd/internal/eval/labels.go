@@ -7,7 +7,7 @@ package eval
 
 import (
 	"bytes"
-	"encoding/csv"
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
@@ -31,6 +31,8 @@ type Labels struct {
 	// are numbered in alphabetical order, since nothing says otherwise.
 	Classes []string
 	Sorted  bool
+	// Guessed says that Names are a first column which nothing calls so.
+	Guessed bool
 	// OneHot says that rows with a single 1 were read as classes.
 	OneHot bool
 }
@@ -161,58 +163,6 @@ func oneHot(shape []int, f []float64) []int {
 	return out
 }
 
-// Columns of a table of labels by their titles.
-var (
-	labelTitles = []string{"label", "labels", "class", "target", "value", "y"}
-	nameTitles  = []string{"name", "file", "filename", "path", "sample", "image"}
-)
-
-// ParseLabels reads lines of a label each, or of columns with commas between them: the
-// one called label (class, target, value, y), else the last, or all where all are
-// numbers; one called name (file, path, sample) says whose label it is. Whole numbers
-// are classes, others values, words names of classes.
-func ParseLabels(path string, b []byte, classes []string) (*Labels, error) {
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))))
-	r.TrimLeadingSpace, r.Comment = true, '#'
-	rows, err := r.ReadAll()
-	if err != nil {
-		return nil, text.Errorf("labels %s: %w", path, err)
-	}
-	l := &Labels{Source: path}
-	if len(rows) == 0 {
-		return nil, text.Errorf("labels %s: the file has no lines", path)
-	}
-	column, name := title(rows[0], labelTitles), title(rows[0], nameTitles)
-	if column >= 0 || name >= 0 {
-		rows = rows[1:]
-	}
-	var cells []string
-	for _, row := range rows {
-		if name >= 0 {
-			l.Names = append(l.Names, row[name])
-		}
-		switch {
-		case column >= 0:
-			cells = append(cells, row[column])
-		case name < 0 && allNumbers(row):
-			cells = append(cells, row...)
-		default:
-			cells = append(cells, row[len(row)-1])
-		}
-	}
-	if len(cells) == 0 {
-		return nil, text.Errorf("labels %s: the file has no labels", path)
-	}
-	return l, l.parse(cells, classes)
-}
-
-// title is the column with one of the titles; -1: none.
-func title(row, titles []string) int {
-	return slices.IndexFunc(row, func(s string) bool {
-		return slices.Contains(titles, strings.ToLower(strings.TrimSpace(s)))
-	})
-}
-
 func allNumbers(row []string) bool {
 	return !slices.ContainsFunc(row, func(s string) bool {
 		_, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
@@ -302,18 +252,24 @@ func (l *Labels) For(names []string) (*Labels, error) {
 		}
 		return l, nil
 	}
-	at := map[string]int{}
-	for i, s := range l.Names {
-		at[s], at[filepath.Base(s)] = i, i
+	at, err := l.places()
+	if err != nil {
+		return nil, err
+	}
+	found := func(s string) bool { return at[s] > 0 || at[filepath.Base(s)] > 0 }
+	if l.Guessed && l.Len() == n && !slices.ContainsFunc(names, found) {
+		return l, nil // what looked like names is something else
 	}
 	out := &Labels{Source: l.Source, Classes: l.Classes, Sorted: l.Sorted}
 	for _, s := range names {
-		i, ok := at[s]
-		if !ok {
-			i, ok = at[filepath.Base(s)]
-		}
-		if !ok {
-			return nil, text.Errorf("labels %s: none for sample %s", l.Source, text.Short(s, 200))
+		i := cmp.Or(at[s], at[filepath.Base(s)]) - 1
+		switch {
+		case i < -1:
+			return nil, text.Errorf("labels %s: several samples are called %s; want their folders in the names, too",
+				l.Source, text.Short(filepath.Base(s), 200))
+		case i < 0:
+			return nil, text.Errorf("labels %s: none for sample %s (it names %s, ...)", l.Source, text.Short(s, 200),
+				text.Short(l.Names[0], 200))
 		}
 		if l.Class != nil {
 			out.Class = append(out.Class, l.Class[i])
@@ -322,4 +278,32 @@ func (l *Labels) For(names []string) (*Labels, error) {
 		}
 	}
 	return out, nil
+}
+
+// places are the indices of labels by name and by the name's last part, from 1; -1: of
+// several.
+func (l *Labels) places() (map[string]int, error) {
+	at := make(map[string]int, 2*len(l.Names))
+	for i, s := range l.Names {
+		s = filepath.ToSlash(s)
+		if k := at[s]; k > 0 && s != filepath.Base(s) || k > 0 && l.Names[k-1] == s {
+			if l.Class != nil && l.Class[k-1] != l.Class[i] || l.Value != nil && l.Value[k-1] != l.Value[i] {
+				return nil, text.Errorf("labels %s: %s has two labels, in rows %d and %d", l.Source, text.Short(s, 200), k,
+					i+1)
+			}
+			continue
+		}
+		at[s] = i + 1
+	}
+	for i, s := range l.Names {
+		base := filepath.Base(filepath.ToSlash(s))
+		switch k := at[base]; {
+		case base == filepath.ToSlash(s):
+		case k == 0:
+			at[base] = i + 1
+		case k != i+1:
+			at[base] = -1
+		}
+	}
+	return at, nil
 }

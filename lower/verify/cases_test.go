@@ -1,0 +1,48 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/verify"
+)
+
+// TestTyped: reals become the integers that stand for them; integers of another type are
+// taken where they stand for themselves and fit, and refused where they would mean others.
+func TestTyped(t *testing.T) {
+	quantised := ir.T(tensor.I8, 2).WithQuant(tensor.I8, ir.PerTensor(0.5, -1))
+	for _, c := range []struct {
+		in   *tensor.Dense
+		to   ir.Type
+		want []int64
+		bad  string
+	}{
+		{tensor.Of([]int{2}, []float32{1, 2}), quantised, []int64{1, 3}, ""},
+		{tensor.Of([]int{2}, []int8{1, 2}), quantised, []int64{1, 2}, ""},
+		{tensor.Of([]int{2}, []uint8{1, 2}), quantised, nil, "its numbers would mean others; want int8, or float"},
+		{tensor.Of([]int{2}, []int64{1, 2}), ir.T(tensor.I8, 2), []int64{1, 2}, ""},
+		{tensor.Of([]int{2}, []uint8{1, 200}), ir.T(tensor.I8, 2), nil, "element 1, 200, does not fit"},
+		{tensor.Of([]int{2}, []float64{1, 2}), ir.T(tensor.I64, 2), []int64{1, 2}, ""},
+		{tensor.Of([]int{2}, []float64{1, 2.5}), ir.T(tensor.I64, 2), nil, "element 1, 2.5, does not fit"},
+		{tensor.Of([]int{2}, []uint8{1, 2}), ir.T(tensor.F32, 2), nil, "want float"},
+	} {
+		d, err := verify.Typed(c.in, &ir.Value{Name: "x", Type: c.to})
+		if c.bad != "" {
+			if err == nil || !strings.Contains(err.Error(), c.bad) {
+				t.Errorf("%v to %v: %v, want %q", c.in, c.to, err, c.bad)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%v to %v: %v", c.in, c.to, err)
+			continue
+		}
+		for i, v := range c.want {
+			if d.DType != c.to.DType || d.Int(i) != v {
+				t.Errorf("%v to %v: element %d is %d, want %d", c.in, c.to, i, d.Int(i), v)
+			}
+		}
+	}
+}
