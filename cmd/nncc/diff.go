@@ -21,7 +21,7 @@ func diffFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVar(&c.markdown, "markdown", false, "print Markdown, for a comment of a pull request")
 	fs.StringArrayVar(&c.growth, "max-growth", nil, "gate: the most that figures may grow, "+
 		"`FIGURE=N,...` in percent, bytes (K, M) or counts: ram, flash, weights, stack, instructions, cycles, macs; "+
-		"the most that they may fall: sqnr (dB), top1 (points of 100 with %) (repeatable)")
+		"the most that they may fall: sqnr (dB), top1 (a share, or points of 100 with %: 0.02 is 2%) (repeatable)")
 	junitFlag(c, fs)
 	pageFlag(c, fs)
 }
@@ -85,7 +85,7 @@ func (c *cli) growths(d *diff.Diff) {
 	for _, r := range d.Models {
 		s := junit.Suite{Name: r.Name, Cases: []junit.Case{{Class: r.Name + ".diff", Name: strings.TrimSpace(r.Board)}}}
 		for _, g := range d.Gates {
-			if g.Model != r.Name {
+			if g.Model != r.Name || g.Board != r.Board {
 				continue
 			}
 			x := junit.Case{Class: r.Name + ".gate", Name: "--max-growth " + g.Limit}

@@ -73,24 +73,27 @@ type Layer struct {
 	Changes   []Change `json:"changes"`
 }
 
-// Compare compares models by name; the only two that are left are the same one
-// under another name.
+// Compare compares models by name and board, then by name; the only two that are left
+// are the same one under another name.
 func Compare(old, now []*Model) *Diff {
 	d := &Diff{Schema: Schema, Models: []Row{}, Gates: []Gate{}, Notes: []string{}}
 	d.Old.Version, d.New.Version = version(old), version(now)
 	of := map[*Model]*Model{}
-	var restOld, restNew []*Model
-	left := slices.Clone(old)
-	for _, n := range now {
-		i := slices.IndexFunc(left, func(o *Model) bool { return o.Model.Name == n.Model.Name })
-		if i < 0 {
-			restNew = append(restNew, n)
-			continue
-		}
-		of[n] = left[i]
-		left = slices.Delete(left, i, i+1)
+	restOld, restNew := slices.Clone(old), slices.Clone(now)
+	for _, alike := range []func(a, b *Model) bool{
+		func(a, b *Model) bool { return a.Model.Name == b.Model.Name && a.Board == b.Board },
+		func(a, b *Model) bool { return a.Model.Name == b.Model.Name },
+	} {
+		restNew = slices.DeleteFunc(restNew, func(n *Model) bool {
+			i := slices.IndexFunc(restOld, func(o *Model) bool { return alike(o, n) })
+			if i >= 0 {
+				of[n] = restOld[i]
+				restOld = slices.Delete(restOld, i, i+1)
+			}
+			return i >= 0
+		})
 	}
-	if restOld = left; len(restOld) == 1 && len(restNew) == 1 {
+	if len(restOld) == 1 && len(restNew) == 1 {
 		of[restNew[0]], restOld = restOld[0], nil
 	}
 	for _, n := range now {

@@ -25,6 +25,7 @@ type Limit struct {
 // Gate is a limit with what it says of a model.
 type Gate struct {
 	Model    string  `json:"model"`
+	Board    string  `json:"board"`
 	Limit    string  `json:"limit"`
 	Metric   string  `json:"metric"`
 	Old      float64 `json:"old"`
@@ -83,6 +84,9 @@ func (m *metric) parse(v string) (most float64, percent bool, err error) {
 		number = strings.TrimSuffix(number, "dB")
 	case m.key == "top1" && percent: // points of a hundred, not parts of the old share
 		scale, percent = 0.01, false
+	case m.key == "top1" && !strings.ContainsAny(number, ".e") && strings.Trim(number, "01") != "":
+		return 0, false, text.Errorf("a share of labels is at most 1: want top1=%s%%, points of a hundred, or "+
+			"top1=0.02, the same as 2%%", number)
 	case m.unit == "bytes" && strings.HasSuffix(number, "K"):
 		number, scale = number[:len(number)-1], 1<<10
 	case m.unit == "bytes" && strings.HasSuffix(number, "M"):
@@ -92,19 +96,44 @@ func (m *metric) parse(v string) (most float64, percent bool, err error) {
 	if err != nil || !(most >= 0) || math.IsInf(most, 0) || strings.ContainsAny(number, "xXpP_") {
 		return 0, false, errors.New("want a growth of 0 or more, such as 0, 512 or 1%")
 	}
-	return most * scale, percent, nil
+	if most *= scale; most > m.absurd(percent) {
+		return 0, false, text.Errorf("so much holds for everything: want at most %s", m.text(m.absurd(percent), percent))
+	}
+	return most, percent, nil
 }
 
-// Check judges the limits for every model that is on both sides; Diff.Gates has
-// them. A figure that cannot be compared is an error: a gate never passes unseen.
+// absurd is a growth that no gate means: in percent, or in the metric's unit.
+func (m *metric) absurd(percent bool) float64 {
+	switch {
+	case m.key == "top1":
+		return 1
+	case m.key == "sqnr":
+		return 200
+	case percent:
+		return 10_000
+	}
+	return math.MaxFloat64
+}
+
+func (m *metric) text(v float64, percent bool) string {
+	if percent {
+		return fmt.Sprintf("%g%%", v)
+	}
+	return m.number(v)
+}
+
+// Check judges the limits for every model; Diff.Gates has them. A figure that cannot be
+// compared, or a model that only one side has, is an error: a gate never passes unseen.
 func (d *Diff) Check(limits []Limit) error {
 	var missing []string
-	both := 0
+	both := slices.ContainsFunc(d.Models, func(r Row) bool { return r.old != nil && r.now != nil })
 	for _, r := range d.Models {
-		if r.old == nil || r.now == nil {
+		if why := r.apart(); why != "" {
+			if both && len(limits) > 0 {
+				missing = append(missing, "--max-growth: "+r.Name+" "+why)
+			}
 			continue
 		}
-		both++
 		for _, l := range limits {
 			i := slices.IndexFunc(r.Metrics, func(c Change) bool { return c.Metric == l.metric.key })
 			if i < 0 || r.Metrics[i].Delta == nil {
@@ -128,7 +157,7 @@ func (d *Diff) Check(limits []Limit) error {
 			d.Gates = append(d.Gates, r.gate(l, &r.Metrics[i]))
 		}
 	}
-	if both == 0 && len(limits) > 0 {
+	if !both && len(limits) > 0 {
 		missing = append(missing, "--max-growth: no model is in both reports")
 	}
 	if len(missing) > 0 {
@@ -137,13 +166,27 @@ func (d *Diff) Check(limits []Limit) error {
 	return nil
 }
 
+// apart says why the sides of a model cannot be judged; "": they can.
+func (r *Row) apart() string {
+	const hint = ": want reports about the same models, or no --max-growth"
+	switch {
+	case r.old == nil:
+		return "on " + r.Board + " is in the new report alone" + hint
+	case r.now == nil:
+		return "on " + r.Board + " is in the old report alone" + hint
+	case r.old.Board != r.now.Board:
+		return "is compiled for " + r.old.Board + " and for " + r.now.Board + ": want one board"
+	}
+	return ""
+}
+
 // Exceeded are the gates that are.
 func (d *Diff) Exceeded() []Gate {
 	return slices.DeleteFunc(slices.Clone(d.Gates), func(g Gate) bool { return !g.Exceeded })
 }
 
 func (r *Row) gate(l Limit, c *Change) Gate {
-	g := Gate{Model: r.Name, Limit: l.Text, Metric: c.Metric, Old: *c.Old, New: *c.New, Allowed: l.most}
+	g := Gate{Model: r.Name, Board: r.Board, Limit: l.Text, Metric: c.Metric, Old: *c.Old, New: *c.New, Allowed: l.most}
 	if l.percent {
 		g.Allowed = math.Abs(*c.Old) * l.most / 100
 	}

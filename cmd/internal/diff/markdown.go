@@ -13,6 +13,9 @@ import (
 // mostMarkdown bounds the text: a comment of GitHub holds 65,536 characters.
 const mostMarkdown = 60_000
 
+// mostItems bounds the gates and notes.
+const mostItems = 20
+
 // markdownName bounds a name in a table.
 const markdownName = 100
 
@@ -22,11 +25,20 @@ func (d *Diff) Markdown() string {
 	d = text.Lines(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, "### nncc: %s\n\n", d.verdict())
+	var items []string
 	for _, g := range d.Exceeded() {
-		fmt.Fprintf(&b, "- **%s exceeded:** %s\n", escape(g.Limit), escape(text.Short(g.Reason, 800)))
+		items = append(items, fmt.Sprintf("**%s exceeded:** %s", escape(text.Short(g.Limit, markdownName)),
+			escape(text.Short(g.Reason, 800))))
 	}
 	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "- %s\n", escape(n))
+		items = append(items, escape(text.Short(n, 800)))
+	}
+	for i, s := range items {
+		if i == mostItems {
+			fmt.Fprintf(&b, "- and %d more\n", len(items)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", s)
 	}
 	for i := range d.Models {
 		r := &d.Models[i]
@@ -66,7 +78,7 @@ func (r *Row) markdown(b *strings.Builder, gates []Gate) {
 	for i := range r.Metrics {
 		limit := ""
 		for _, g := range gates {
-			if g.Model == r.Name && g.Metric == r.Metrics[i].Metric {
+			if g.Model == r.Name && g.Board == r.Board && g.Metric == r.Metrics[i].Metric {
 				if _, limit, _ = strings.Cut(g.Limit, "="); g.Exceeded {
 					limit += " exceeded"
 				}
@@ -94,7 +106,7 @@ func tableMarkdown(b *strings.Builder, rows [][]string, most int) int {
 			return len(rows) - i
 		}
 		for _, cell := range row {
-			fmt.Fprintf(b, "| %s ", escape(text.Short(cell, markdownName)))
+			fmt.Fprintf(b, "| %s ", escape(text.Short(text.Names(cell), markdownName)))
 		}
 		b.WriteString("|\n")
 		if i == 0 {

@@ -38,7 +38,10 @@ func (m *metric) number(v float64) string {
 
 // allowed is a growth that is allowed: of counts, the whole ones.
 func (m *metric) allowed(v float64) string {
-	if m.more {
+	switch {
+	case m.key == "top1":
+		return fmt.Sprintf("%.2f points", 100*v)
+	case m.more:
 		return m.number(v)
 	}
 	return count(math.Floor(v))
@@ -46,10 +49,14 @@ func (m *metric) allowed(v float64) string {
 
 // signed is a change as people read it.
 func (m *metric) signed(v float64) string {
-	if v >= 0 {
-		return "+" + m.number(v)
+	s := m.number(v)
+	if m.key == "top1" {
+		s = fmt.Sprintf("%.2f points", 100*v)
 	}
-	return m.number(v)
+	if v >= 0 {
+		return "+" + s
+	}
+	return s
 }
 
 // change is the difference, with what it is of the old figure.

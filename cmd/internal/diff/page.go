@@ -35,7 +35,7 @@ func (r *Row) compared(gates []Gate) report.ComparedModel {
 		}
 		f.Worse, f.Better = x.direction()
 		for _, g := range gates {
-			if g.Model == r.Name && g.Metric == x.Metric {
+			if g.Model == r.Name && g.Board == r.Board && g.Metric == x.Metric {
 				_, f.Limit, _ = strings.Cut(g.Limit, "=")
 				f.Exceeded = f.Exceeded || g.Exceeded
 			}

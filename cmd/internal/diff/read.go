@@ -5,6 +5,7 @@
 package diff
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,7 +135,15 @@ func decode(path string, to any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, to); err != nil {
+	err = json.Unmarshal(b, to)
+	var kind *json.UnmarshalTypeError
+	switch b = bytes.TrimSpace(b); {
+	case len(b) == 0:
+		return text.Errorf("%s: the file is empty; want a %s of nncc", path, report.File)
+	case errors.As(err, &kind) && kind.Field == "":
+		return text.Errorf("%s: want a %s of nncc, an object with generator and model; it is a JSON %s", path,
+			report.File, kind.Value)
+	case err != nil:
 		return text.Errorf("%s: want a %s of nncc: %w", path, report.File, err)
 	}
 	return nil
