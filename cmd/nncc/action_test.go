@@ -80,16 +80,92 @@ func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes 
 	return codes, string(b) + string(b2), log
 }
 
+func readAction(t *testing.T) *action {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", ".github", "actions", "nncc", "action.yml"))
+	must(t, err)
+	a := &action{}
+	must(t, yaml.Unmarshal(b, a))
+	return a
+}
+
+// TestActionRunsNoInput: flags are words, whatever a shell would make of them; quotes keep
+// words together, and one that is not closed is an error.
+func TestActionRunsNoInput(t *testing.T) {
+	a := readAction(t)
+	a.Runs.Steps = a.Runs.Steps[2:3]
+	dir := t.TempDir()
+	program := filepath.Join(dir, "nncc")
+	must(t, os.WriteFile(program, []byte("#!/bin/sh\nfor a; do echo \"<$a>\"; done\n"), 0o777))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	for flags, want := range map[string]string{
+		"$(touch made) `touch made`; touch made": "<$(touch>\n<made)>\n<`touch>\n<made`;>\n<touch>\n<made>\n",
+		"--name 'a b' \"c  d\"\n--cases 1":       "<--name>\n<a b>\n<c  d>\n<--cases>\n<1>\n",
+		"* $HOME ~ a\\ b ) && false":             "<*>\n<$HOME>\n<~>\n<a b>\n<)>\n<&&>\n<false>\n",
+		" ":                                      "",
+	} {
+		codes, _, log := a.run(t, dir, map[string]string{"model": "m", "board": "b", "flags": flags})
+		want = "<verify>\n<--board>\n<b>\n<--out>\n<nncc-out>\n<--junit>\n<nncc-junit.xml>\n" + want + "<-->\n<m>\n"
+		if !equalInts(codes, 0) || log != want {
+			t.Errorf("%q: %v\n%s\nwant\n%s", flags, codes, log, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+		t.Error("flags are run")
+	}
+	if codes, _, log := a.run(t, dir, map[string]string{"flags": "--name 'a"}); !equalInts(codes, 2) ||
+		!strings.Contains(log, "a quote is not closed") {
+		t.Errorf("%v\n%s", codes, log)
+	}
+}
+
+// TestActionInstalls: the newest release of a folder, or one by its version, is checked
+// against its sum before it is used.
+func TestActionInstalls(t *testing.T) {
+	testenv.Tool(t, "curl", "curl")
+	a := readAction(t)
+	a.Runs.Steps = a.Runs.Steps[:1]
+	dir, at := t.TempDir(), t.TempDir()
+	pack := func(version string) {
+		cmd := exec.Command("bash", "-ec", `arch=amd64; [ "$(uname -m)" = x86_64 ] || arch=arm64
+			n="nncc-$1-$(uname -s | tr '[:upper:]' '[:lower:]')-$arch"; mkdir -p $n
+			printf '#!/bin/sh\necho "this is %s"\n' "$1" >$n/nncc; chmod 755 $n/nncc
+			tar czf $n.tar.gz $n; rm -r $n; sha256sum $n.tar.gz >>SHA256SUMS`, "pack", version)
+		cmd.Dir = at
+		if b, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, b)
+		}
+	}
+	pack("0.9.0")
+	pack("0.10.0")
+	url := "file://" + at
+	for version, want := range map[string]string{"latest": "this is 0.10.0", "0.9.0": "this is 0.9.0",
+		"v0.9.0": "this is 0.9.0"} {
+		codes, _, log := a.run(t, dir, map[string]string{"version": version, "archive-url": url})
+		if !equalInts(codes, 0) || !strings.Contains(log, want) {
+			t.Errorf("%s: %v\n%s", version, codes, log)
+		}
+	}
+	codes, _, log := a.run(t, dir, map[string]string{"version": "0.8.0", "archive-url": url})
+	if !equalInts(codes, 1) || !strings.Contains(log, "has no nncc-0.8.0-") {
+		t.Errorf("%v\n%s", codes, log)
+	}
+	b, err := os.ReadFile(filepath.Join(at, "SHA256SUMS"))
+	must(t, err)
+	b[0] ^= 1
+	must(t, os.WriteFile(filepath.Join(at, "SHA256SUMS"), b, 0o666))
+	if codes, _, log = a.run(t, dir, map[string]string{"version": "0.9.0", "archive-url": url}); equalInts(codes, 0) {
+		t.Errorf("a wrong sum: %s", log)
+	}
+}
+
 // TestAction runs the steps of the composite action in a clean folder: good, then
 // grown beyond its limits, then without a base.
 func TestAction(t *testing.T) {
 	testenv.Tool(t, "cc", "gcc")
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
-	b, err := os.ReadFile(filepath.Join("..", "..", ".github", "actions", "nncc", "action.yml"))
-	must(t, err)
-	var a action
-	must(t, yaml.Unmarshal(b, &a))
+	a := readAction(t)
 	if len(a.Runs.Steps) != 4 || len(a.Outputs) != 3 {
 		t.Fatalf("%d steps, %d outputs", len(a.Runs.Steps), len(a.Outputs))
 	}
@@ -124,7 +200,7 @@ func TestAction(t *testing.T) {
 	if !equalInts(codes, 0, 0, 3, 0) {
 		t.Errorf("%v\n%s", codes, log)
 	}
-	b, err = os.ReadFile(filepath.Join(dir, "nncc-junit.xml"))
+	b, err := os.ReadFile(filepath.Join(dir, "nncc-junit.xml"))
 	must(t, err)
 	if cases, err := junittest.Parse(b); err != nil || !strings.Contains(string(b), "--max-ram 1") || len(cases) < 3 {
 		t.Errorf("%v: %s", err, b)

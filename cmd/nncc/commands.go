@@ -22,7 +22,7 @@ import (
 func (c *cli) model(args []string) error {
 	switch len(args) {
 	case 0:
-		return &driver.UsageError{Msg: "no model given; usage: nncc [verb] [flags] MODEL.onnx (nncc -h shows more)"}
+		return &driver.UsageError{Msg: "no model given; usage: nncc [verb] [flags] MODEL (nncc -h shows more)"}
 	case 1:
 		c.cfg.Model = args[0]
 	default:
@@ -199,19 +199,19 @@ func (c *cli) bisect(args []string) error {
 	if err := c.model(args); err != nil {
 		return err
 	}
-	b, err := c.cfg.Bisect()
-	if err != nil {
-		return err
+	b, gate := c.cfg.Bisect()
+	if gate != nil && !isGate(gate) {
+		return gate
 	}
 	c.warnings()
 	if b.Guilty != "" {
 		c.status = exitDiffer
 	}
 	if c.cfg.JSON {
-		return c.json(b)
+		return cmp.Or(c.json(b), gate)
 	}
 	fmt.Fprint(c.out, text.Lines(b).Text())
-	return nil
+	return gate
 }
 
 func (c *cli) verify(args []string) error {
@@ -326,7 +326,7 @@ func (c *cli) check(args []string) error {
 	case len(fs) == 0:
 		fmt.Fprintf(c.out, "%s: no findings\n", text.Line(c.cfg.Model))
 	case fs.Count(diag.Error) == 0:
-		fmt.Fprintf(c.out, "%s: valid ONNX\n", text.Line(c.cfg.Model))
+		fmt.Fprintf(c.out, "%s: valid %s\n", text.Line(c.cfg.Model), c.cfg.Format())
 	}
 	return nil
 }
@@ -436,13 +436,31 @@ func (c *cli) quantize(args []string) error {
 	return c.writeModel(l, "-"+l.Precision+".onnx")
 }
 
+// named is a model's name without its folder and format.
+func named(model string) string {
+	name := filepath.Base(model)
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".onnx"), ".tflite")
+}
+
+// onnxFile refuses the name of a file for an ONNX model that says another format.
+func onnxFile(path string) error {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".tflite", ".lite", ".pb", ".pt", ".pth", ".h5", ".keras", ".ort":
+		return &driver.UsageError{Msg: fmt.Sprintf("--out %s: the model is written as ONNX, not as %s; want a name "+
+			"that ends in .onnx", path, ext)}
+	}
+	return nil
+}
+
 // writeModel writes a rewritten model and says what was done to it.
 func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
 	c.warnings()
 	path := c.cfg.Out
 	if path == "" {
 		// here, as compile: models may lie where nobody writes
-		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + suffix
+		path = named(c.cfg.Model) + suffix
+	} else if err := onnxFile(path); err != nil {
+		return err
 	}
 	if l.Differs != nil {
 		c.status = exitDiffer

@@ -195,11 +195,12 @@ var verbLike = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
 
 func unknownVerb(name string) error {
 	all := slices.Sorted(maps.Keys(verbs))
-	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx)", text.Line(name),
-		text.Meant(name, all), strings.Join(all, ", "))}
+	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx, FILE.tflite)",
+		text.Line(name), text.Meant(name, all), strings.Join(all, ", "))}
 }
 
-// doubleDash accepts a single dash before a long flag name.
+// doubleDash accepts a single dash before a long flag name, two before a letter, and a
+// letter with the path of a file behind it.
 func doubleDash(args []string, fs *pflag.FlagSet) []string {
 	out := make([]string, len(args))
 	copy(out, args)
@@ -207,14 +208,27 @@ func doubleDash(args []string, fs *pflag.FlagSet) []string {
 		if a == "--" {
 			break
 		}
-		if len(a) > 2 && a[0] == '-' && a[1] != '-' {
-			name, _, _ := strings.Cut(a[1:], "=")
-			if fs.Lookup(name) != nil || len(name) > 2 && !strings.ContainsAny(name[:1], "0123456789.") {
-				out[i] = "-" + a
-			}
+		switch {
+		case len(a) < 3 || a[0] != '-':
+		case a[1] != '-' && long(a[1:], fs):
+			out[i] = "-" + a
+		case a[1] == '-' && (len(a) == 3 || a[3] == '=') && fs.ShorthandLookup(a[2:3]) != nil:
+			out[i] = a[1:]
 		}
 	}
 	return out
+}
+
+// long reports what is meant as the long name of a flag, with a value perhaps.
+func long(s string, fs *pflag.FlagSet) bool {
+	name, _, _ := strings.Cut(s, "=")
+	if fs.Lookup(name) != nil {
+		return true
+	}
+	if f := fs.ShorthandLookup(name[:1]); f != nil && f.NoOptDefVal == "" && strings.ContainsAny(name, "./") {
+		return false // -fsteps.yaml
+	}
+	return len(name) > 2 && !strings.ContainsAny(name[:1], "0123456789.")
 }
 
 // fail prints an error and gives the exit status for it.

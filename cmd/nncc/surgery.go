@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -50,7 +49,9 @@ func (c *cli) surgery(args []string) error {
 	c.warnings()
 	path := c.cfg.Out
 	if path == "" {
-		path = strings.TrimSuffix(filepath.Base(c.cfg.Model), ".onnx") + "-surgery.onnx" // here, as legalize
+		path = named(c.cfg.Model) + "-surgery.onnx" // here, as legalize
+	} else if err := onnxFile(path); err != nil {
+		return err
 	}
 	if s.Differs == nil {
 		if err := s.Write(path); err != nil {

@@ -30,25 +30,26 @@ var verbs map[string]*verb
 
 func init() {
 	verbs = map[string]*verb{
-		"compile": {"MODEL.onnx...", "compile a model, or several into one firmware, to a folder of C sources with " +
-			"report.json and report.html (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx", compileFlags, (*cli).compile},
-		"verify": {"MODEL.onnx...", "compile, build, run on the board's QEMU machine, compare with the reference " +
+		"compile": {"MODEL...", "compile a model, or several into one firmware, to a folder of C sources with " +
+			"report.json and report.html (the default verb)", "nncc -board cortex-m55 --calib samples.npz model.onnx",
+			compileFlags, (*cli).compile},
+		"verify": {"MODEL...", "compile, build, run on the board's QEMU machine, compare with the reference " +
 			"interpreter bit for bit, and the program with the model itself",
 			"nncc verify -board cortex-m55 --golden tests/golden model.onnx", verifyFlags, (*cli).verify},
-		"run": {"MODEL.onnx", "run the reference interpreter: the float model, or with --board the program " +
+		"run": {"MODEL", "run the reference interpreter: the float model, or with --board the program " +
 			"that would be emitted", "nncc run --input image.npy --out result model.onnx", runFlags, (*cli).run},
-		"check": {"MODEL.onnx", "is this a valid ONNX model? lists all findings", "nncc check model.onnx",
+		"check": {"MODEL", "is this a valid model? lists all findings", "nncc check model.onnx",
 			checkFlags, (*cli).check},
-		"explain": {"MODEL.onnx...", "a row per node: shape, MACs, where it runs, why better kernels refused it",
+		"explain": {"MODEL...", "a row per node: shape, MACs, where it runs, why better kernels refused it",
 			"nncc explain -board cortex-m4 model.onnx", compileFlags, (*cli).explain},
-		"legalize": {"MODEL.onnx", "write the legalised float graph as ONNX, compared with the model as it was",
+		"legalize": {"MODEL", "write the legalised float graph as ONNX, compared with the model as it was",
 			"nncc legalize --outputs native model.onnx --out model_4d.onnx", legalizeFlags, (*cli).legalize},
-		"quantize": {"MODEL.onnx", "write the quantised graph as QDQ ONNX that ONNX Runtime runs",
+		"quantize": {"MODEL", "write the quantised graph as QDQ ONNX that ONNX Runtime runs",
 			"nncc quantize --calib samples.npz model.onnx --out model_int8.onnx", quantizeFlags, (*cli).quantize},
-		"profile": {"MODEL.onnx...", "instructions, estimated cycles, MACs and bytes per layer under QEMU; two " +
+		"profile": {"MODEL...", "instructions, estimated cycles, MACs and bytes per layer under QEMU; two " +
 			"models give before and after, three or more (two with --together) run in one firmware",
 			"nncc profile -board cortex-m4 model.onnx", profileFlags, (*cli).profile},
-		"eval": {"MODEL.onnx", "accuracy over labelled data: the float model beside the program that would be emitted",
+		"eval": {"MODEL", "accuracy over labelled data: the float model beside the program that would be emitted",
 			"nncc eval -board cortex-m55 --calib samples.npz --data test.npz --labels test.csv model.onnx", evalFlags,
 			(*cli).eval},
 		"diff": {"OLD NEW", "compare two reports (report.json, or folders with one): arena, flash, stack, " +
@@ -59,7 +60,7 @@ func init() {
 		"ops": {"", "list the operators", "nncc ops", tableFlags, (*cli).ops},
 		"passes": {"", "list the stages in order, from import to the plan of the arena", "nncc passes", tableFlags,
 			(*cli).passes},
-		"bisect": {"MODEL.onnx", "interpret the model before and after every stage: which one first changes the " +
+		"bisect": {"MODEL", "interpret the model before and after every stage: which one first changes the " +
 			"outputs by more than it may? (exit status 1)",
 			"nncc bisect -board cortex-m55 --calib samples.npz model.onnx", bisectFlags, (*cli).bisect},
 		"help": {"[TOPIC or VERB]", "show the flags of a verb, or a text: " +
@@ -70,7 +71,7 @@ func init() {
 		"man": {"", "print the manual page", "nncc man > nncc.1", noFlags, (*cli).man},
 		"kernels": {"", "list the kernels with the conditions under which they apply", "nncc kernels --json",
 			tableFlags, (*cli).kernels},
-		"surgery": {"[MODEL.onnx]", "apply a YAML script of graph edits, check the result, compare it with the " +
+		"surgery": {"[MODEL]", "apply a YAML script of graph edits, check the result, compare it with the " +
 			"model as it was, save it", "nncc surgery -f steps.yaml model.onnx --out edited.onnx", surgeryFlags,
 			(*cli).surgery},
 	}
@@ -89,6 +90,9 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 		b.WriteString(" " + name)
 	}
 	fmt.Fprintf(&b, " [flags] %s\n\n%s\n", v.args, sentence(v.doc))
+	if strings.Contains(v.args, "MODEL") {
+		b.WriteString("MODEL is an ONNX or a TensorFlow Lite file; its content says which.\n")
+	}
 	if name == "verify" {
 		b.WriteString(verifyNotes)
 	}

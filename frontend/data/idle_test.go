@@ -69,7 +69,8 @@ func TestLabelsThatAreLost(t *testing.T) {
 	if err != nil || !s.Sorted || s.Label(2) != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if s, err = labelled(data.Options{Classes: []string{"dog", "cow", "cat"}}); err != nil || s.Sorted || s.Label(0) != 2 {
+	s, err = labelled(data.Options{Classes: []string{"dog", "cow", "cat"}})
+	if err != nil || s.Sorted || s.Label(0) != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err = labelled(data.Options{Classes: []string{"dog", "caat"}}); err == nil ||

@@ -62,8 +62,8 @@ func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, f
 			return nil, nil, nil, text.Errorf("--input %s: the model has %d inputs (%s); want NAME=PATH", a, len(in),
 				strings.Join(names, ", "))
 		}
-		s, err := Open([]string{file}, in[max(i, 0):max(i, 0)+1], Options{What: o.What, Limits: o.Limits, Every: o.Every,
-			Spec: &Spec{All: *o.Spec.Of(names[max(i, 0)])}})
+		s, err := Open([]string{file}, in[max(i, 0):max(i, 0)+1], Options{What: o.What, Limits: o.Limits,
+			Every: o.Every, Spec: &Spec{All: *o.Spec.Of(names[max(i, 0)])}})
 		if err != nil {
 			return nil, nil, nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -35,18 +36,18 @@ func Input(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 // QuantizeLinear does where the input's integers stand for them; integers of another type
 // where they stand for themselves and all of them fit.
 func Typed(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
-	t := v.Type
-	real := d.DType.IsFloat()
+	t := op.Meant(v)
+	float := d.DType.IsFloat()
 	switch {
 	case d.DType == t.DType:
 		return d, nil
-	case t.Quant != nil && real:
+	case t.Quant != nil && float:
 		return ir.QuantiseEven(d.Cast(tensor.F32), t), nil
 	case t.Quant != nil:
 		return nil, text.Errorf("input %s is of type %s and stands for reals (scale %g, zero point %d), got %s: its "+
 			"numbers would mean others; want %s, or float, which is quantised", v.Name, t.DType.ONNXName(),
 			t.Quant.ScaleAt(0), t.Quant.ZeroAt(0), d.DType.ONNXName(), t.DType.ONNXName())
-	case t.DType.IsFloat() && real:
+	case t.DType.IsFloat() && float:
 		return d.Cast(t.DType), nil
 	case t.DType.IsFloat():
 		return nil, text.Errorf("input %s is of type %s, got %s: want float (in NumPy, x.astype(\"float32\"), with "+

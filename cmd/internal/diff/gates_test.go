@@ -51,13 +51,14 @@ func TestGatesOfOneSide(t *testing.T) {
 
 // TestAbsurdLimits: limits that hold for everything are refused, with what was meant.
 func TestAbsurdLimits(t *testing.T) {
-	for s, want := range map[string]string{"top1=2": "top1=2%", "top1=200%": "at most 100.00 %", "sqnr=1000": "at most 200.0 dB",
-		"ram=100000%": "at most 10000%"} {
+	for s, want := range map[string]string{"top1=2": "top1=2%", "top1=200%": "at most 100.00 %",
+		"sqnr=1000": "at most 200.0 dB", "ram=100000%": "at most 10000%"} {
 		if _, err := diff.ParseLimits([]string{s}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", s, err, want)
 		}
 	}
-	for _, s := range []string{"top1=2%", "top1=0.02", "top1=0", "top1=1", "ram=1M", "sqnr=0.5dB", "instructions=10000"} {
+	for _, s := range []string{"top1=2%", "top1=0.02", "top1=0", "top1=1", "ram=1M", "sqnr=0.5dB",
+		"instructions=10000"} {
 		if _, err := diff.ParseLimits([]string{s}); err != nil {
 			t.Errorf("%s: %v", s, err)
 		}
@@ -83,13 +84,14 @@ func TestManyGates(t *testing.T) {
 
 // TestWhatIsNoReport: what is there is said, not what a decoder thinks of it.
 func TestWhatIsNoReport(t *testing.T) {
-	for s, want := range map[string]string{"": "the file is empty", " \n": "the file is empty", "[]": "it is a JSON array",
-		"3": "it is a JSON number"} {
+	for s, want := range map[string]string{"": "the file is empty", " \n": "the file is empty",
+		"[]": "it is a JSON array", "3": "it is a JSON number"} {
 		p := filepath.Join(t.TempDir(), "report.json")
 		if err := os.WriteFile(p, []byte(s), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := diff.Load(p); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go") {
+		if _, err := diff.Load(p); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "Go") {
 			t.Errorf("%q: %v, want %q", s, err, want)
 		}
 	}

@@ -77,16 +77,14 @@ func parseLimit(s string) (Limit, error) {
 func (m *metric) parse(v string) (most float64, percent bool, err error) {
 	number, percent := strings.CutSuffix(v, "%")
 	scale := 1.0
+	if err := m.unitless(number, percent); err != nil {
+		return 0, false, err
+	}
 	switch {
-	case m.key == "sqnr" && percent:
-		return 0, false, errors.New("decibels have no percentage: want sqnr=0.5, the most that it may fall")
 	case m.key == "sqnr":
 		number = strings.TrimSuffix(number, "dB")
 	case m.key == "top1" && percent: // points of a hundred, not parts of the old share
 		scale, percent = 0.01, false
-	case m.key == "top1" && !strings.ContainsAny(number, ".e") && strings.Trim(number, "01") != "":
-		return 0, false, text.Errorf("a share of labels is at most 1: want top1=%s%%, points of a hundred, or "+
-			"top1=0.02, the same as 2%%", number)
 	case m.unit == "bytes" && strings.HasSuffix(number, "K"):
 		number, scale = number[:len(number)-1], 1<<10
 	case m.unit == "bytes" && strings.HasSuffix(number, "M"):
@@ -97,9 +95,22 @@ func (m *metric) parse(v string) (most float64, percent bool, err error) {
 		return 0, false, errors.New("want a growth of 0 or more, such as 0, 512 or 1%")
 	}
 	if most *= scale; most > m.absurd(percent) {
-		return 0, false, text.Errorf("so much holds for everything: want at most %s", m.text(m.absurd(percent), percent))
+		return 0, false, text.Errorf("so much holds for everything: want at most %s",
+			m.text(m.absurd(percent), percent))
 	}
 	return most, percent, nil
+}
+
+// unitless refuses a number that has the wrong unit.
+func (m *metric) unitless(number string, percent bool) error {
+	switch {
+	case m.key == "sqnr" && percent:
+		return errors.New("decibels have no percentage: want sqnr=0.5, the most that it may fall")
+	case m.key == "top1" && !percent && !strings.ContainsAny(number, ".e") && strings.Trim(number, "01") != "":
+		return text.Errorf("a share of labels is at most 1: want top1=%s%%, points of a hundred, or top1=0.02, the "+
+			"same as 2%%", number)
+	}
+	return nil
 }
 
 // absurd is a growth that no gate means: in percent, or in the metric's unit.
@@ -137,21 +148,8 @@ func (d *Diff) Check(limits []Limit) error {
 		for _, l := range limits {
 			i := slices.IndexFunc(r.Metrics, func(c Change) bool { return c.Metric == l.metric.key })
 			if i < 0 || r.Metrics[i].Delta == nil {
-				why := "neither report has it"
-				switch {
-				case i < 0:
-				case r.Metrics[i].Old == nil:
-					why = "the old report lacks it"
-				case r.Metrics[i].New == nil:
-					why = "the new report lacks it"
-				default:
-					why = "they were found differently (" + r.Metrics[i].Note + ")"
-				}
-				if l.metric.want != "" {
-					why += "; " + l.metric.want
-				}
 				missing = append(missing, fmt.Sprintf("--max-growth %s: %s: %s cannot be compared: %s", l.Text, r.Name,
-					l.metric.title, why))
+					l.metric.title, r.incomparable(i, l.metric)))
 				continue
 			}
 			d.Gates = append(d.Gates, r.gate(l, &r.Metrics[i]))
@@ -164,6 +162,24 @@ func (d *Diff) Check(limits []Limit) error {
 		return errors.New(strings.Join(missing, "\n"))
 	}
 	return nil
+}
+
+// incomparable says why a figure, metric i of the row or none, is not compared.
+func (r *Row) incomparable(i int, m *metric) string {
+	why := "neither report has it"
+	switch {
+	case i < 0:
+	case r.Metrics[i].Old == nil:
+		why = "the old report lacks it"
+	case r.Metrics[i].New == nil:
+		why = "the new report lacks it"
+	default:
+		why = "they were found differently (" + r.Metrics[i].Note + ")"
+	}
+	if m.want != "" {
+		why += "; " + m.want
+	}
+	return why
 }
 
 // apart says why the sides of a model cannot be judged; "": they can.

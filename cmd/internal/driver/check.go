@@ -17,6 +17,7 @@ func (c *Config) CheckModel() (diag.List, error) {
 	if err != nil {
 		return nil, &InputError{err}
 	}
+	c.source = m
 	var opt onnx.ImportOptions
 	if err := c.functions(&opt); err != nil {
 		return nil, &InputError{err}
@@ -38,6 +39,14 @@ func (c *Config) CheckModel() (diag.List, error) {
 		fs = append(fs, more...)
 	}
 	return fs, nil
+}
+
+// Format is that of the model, once it is loaded.
+func (c *Config) Format() string {
+	if c.source == nil || c.source.Format == "" {
+		return "ONNX"
+	}
+	return c.source.Format
 }
 
 // Finding is a line of check --json.

@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -314,7 +313,7 @@ func stacked(all [][]*tensor.Dense) []*tensor.Dense {
 
 // floatInput brings user data to the type of an input of the float model.
 func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
-	d, err := verify.Typed(d, &ir.Value{Name: v.Name, Type: op.Meant(v)})
+	d, err := verify.Typed(d, v)
 	if err != nil {
 		return nil, &InputError{err}
 	}

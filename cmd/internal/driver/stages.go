@@ -157,7 +157,7 @@ func (c *Config) Bisect() (*Bisection, error) {
 		return nil, err
 	}
 	out.Cases = len(b.Samples)
-	_, err = c.lowered(g, spec, b.Observe)
+	r, err := c.lowered(g, spec, b.Observe)
 	for _, x := range b.Stages {
 		out.Stages = append(out.Stages, newStageComparison(x))
 	}
@@ -168,7 +168,20 @@ func (c *Config) Bisect() (*Bisection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return out, c.strictly()
+	if err := c.strictly(); err != nil {
+		return nil, err
+	}
+	return out, c.bisectGate(r)
+}
+
+// bisectGate is --max-ram, which decides what the stages are; a GateError.
+func (c *Config) bisectGate(r *lower.Result) error {
+	ram, err := parseBytes("max-ram", c.MaxRAM)
+	if err != nil || ram < 0 || r.Program == nil || r.Program.RAMBytes() <= ram {
+		return err
+	}
+	return &GateError{[]string{fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; nncc explain says "+
+		"more", ram, r.Program.RAMBytes(), r.Program.RAMBytes()-ram)}}
 }
 
 func newStageComparison(x lower.Comparison) StageComparison {

@@ -46,49 +46,64 @@ func ParseLabels(path string, b []byte, classes []string) (*Labels, error) {
 	if done, err := l.oneHot(t, classes); done || err != nil {
 		return l, err
 	}
-	column, name := title(t.titles, labelTitles), title(t.titles, nameTitles)
-	if t.titles == nil && len(t.rows[0]) == 2 && !t.numbers(0) {
-		column, name, l.Guessed = 1, 0, true
+	c, err := t.columns()
+	if err != nil {
+		return nil, err
 	}
-	order, index := t.index(column, name)
-	left := len(t.rows[0])
-	for _, c := range []int{name, index} {
-		if c >= 0 {
-			left--
-		}
-	}
-	switch {
-	case column >= 0:
-	case left == 1:
-		for c := range t.rows[0] {
-			if c != name && c != index {
-				column = c
-			}
-		}
-	case t.titles != nil:
-		return nil, text.Errorf("labels %s: columns %.200q: which holds the labels? want one called %s", path, t.titles,
-			strings.Join(labelTitles, ", "))
-	case !slices.ContainsFunc(t.rows, func(r []string) bool { return !allNumbers(r) }):
-	default:
-		return nil, text.Errorf("labels %s: %d columns without titles, words among them: which holds the labels? want a "+
-			"first row with titles, of which one is %s", path, len(t.rows[0]), strings.Join(labelTitles, ", "))
-	}
+	l.Guessed = c.guessed
 	var cells []string
-	for i := range t.rows {
-		row := t.rows[i]
-		if order != nil {
-			row = t.rows[order[i]]
+	for i, row := range t.rows {
+		if c.order != nil {
+			row = t.rows[c.order[i]]
 		}
-		if name >= 0 {
-			l.Names = append(l.Names, row[name])
+		if c.name >= 0 {
+			l.Names = append(l.Names, row[c.name])
 		}
-		if column >= 0 {
-			cells = append(cells, row[column])
+		if c.label >= 0 {
+			cells = append(cells, row[c.label])
 		} else {
 			cells = append(cells, row...)
 		}
 	}
 	return l, l.parse(cells, classes)
+}
+
+// columns says what the columns of a table hold.
+type columns struct {
+	label, name int   // -1: none; without a label every column is one
+	order       []int // of the rows; nil: as they are
+	guessed     bool  // nothing says that name is one
+}
+
+// columns finds the labels.
+func (t *labelTable) columns() (columns, error) {
+	c := columns{label: title(t.titles, labelTitles), name: title(t.titles, nameTitles)}
+	width := len(t.rows[0])
+	if t.titles == nil && width == 2 && !t.numbers(0) {
+		c = columns{label: 1, name: 0, guessed: true}
+	}
+	index := -1
+	c.order, index = t.index(c.label, c.name)
+	if c.label >= 0 {
+		return c, nil
+	}
+	var left []int
+	for k := range width {
+		if k != c.name && k != index {
+			left = append(left, k)
+		}
+	}
+	switch {
+	case len(left) == 1:
+		c.label = left[0]
+	case t.titles != nil:
+		return c, text.Errorf("labels %s: columns %.200q: which holds the labels? want one called %s", t.path, t.titles,
+			strings.Join(labelTitles, ", "))
+	case slices.ContainsFunc(t.rows, func(r []string) bool { return !allNumbers(r) }):
+		return c, text.Errorf("labels %s: %d columns without titles, words among them: which holds the labels? want "+
+			"a first row with titles, of which one is %s", t.path, width, strings.Join(labelTitles, ", "))
+	}
+	return c, nil
 }
 
 // readLabelTable reads the rows. The first has titles where it has words and the column
@@ -184,18 +199,19 @@ func (l *Labels) oneHot(t *labelTable, classes []string) (done bool, err error) 
 	if t.titles == nil && !t.numbers(0) {
 		name = 0
 	}
+	without := func(r []string) []string {
+		if name < 0 || r == nil {
+			return r
+		}
+		return slices.Delete(slices.Clone(r), name, name+1)
+	}
 	var f []float64
 	var names []string
-	n := len(t.rows[0])
-	if name >= 0 {
-		n--
-	}
 	for _, r := range t.rows {
 		if name >= 0 {
 			names = append(names, r[name])
-			r = slices.Delete(slices.Clone(r), name, name+1)
 		}
-		if !allNumbers(r) {
+		if r = without(r); !allNumbers(r) {
 			return false, nil
 		}
 		for _, s := range r {
@@ -203,28 +219,29 @@ func (l *Labels) oneHot(t *labelTable, classes []string) (done bool, err error) 
 			f = append(f, v)
 		}
 	}
-	c := oneHot([]int{len(t.rows), n}, f)
-	if c == nil || n == 2 && t.titles == nil && name < 0 && len(t.rows) <= 2 {
+	width := len(without(t.rows[0]))
+	c := oneHot([]int{len(t.rows), width}, f)
+	if c == nil || width == 2 && t.titles == nil && name < 0 && len(t.rows) <= 2 {
 		return false, nil // two rows 0,1 and 1,0 may be numbers and their labels
 	}
 	l.Class, l.OneHot, l.Names, l.Guessed = c, true, names, t.titles == nil && name >= 0
-	if t.titles == nil {
-		return true, nil
+	l.Classes = without(t.titles)
+	return true, l.renumber(classes)
+}
+
+// renumber gives classes with names the numbers of a list; nil: they keep theirs.
+func (l *Labels) renumber(classes []string) error {
+	if classes == nil || l.Classes == nil {
+		return nil
 	}
-	if l.Classes = t.titles; name >= 0 {
-		l.Classes = slices.Delete(slices.Clone(t.titles), name, name+1)
-	}
-	if classes == nil {
-		return true, nil
-	}
-	for i, k := range l.Class { // in the order of the model's scores
+	for i, k := range l.Class {
 		if l.Class[i] = slices.Index(classes, l.Classes[k]); l.Class[i] < 0 {
-			return true, text.Errorf("labels %s: column %q is no class%s", t.path, text.Short(l.Classes[k], 80),
+			return text.Errorf("labels %s: column %q is no class%s", l.Source, text.Short(l.Classes[k], 80),
 				text.Meant(l.Classes[k], classes))
 		}
 	}
 	l.Classes = classes
-	return true, nil
+	return nil
 }
 
 // title is the column with one of the titles; -1: none.

@@ -288,8 +288,8 @@ func (l *Labels) places() (map[string]int, error) {
 		s = filepath.ToSlash(s)
 		if k := at[s]; k > 0 && s != filepath.Base(s) || k > 0 && l.Names[k-1] == s {
 			if l.Class != nil && l.Class[k-1] != l.Class[i] || l.Value != nil && l.Value[k-1] != l.Value[i] {
-				return nil, text.Errorf("labels %s: %s has two labels, in rows %d and %d", l.Source, text.Short(s, 200), k,
-					i+1)
+				return nil, text.Errorf("labels %s: %s has two labels, in rows %d and %d", l.Source, text.Short(s, 200),
+					k, i+1)
 			}
 			continue
 		}

@@ -45,14 +45,15 @@ func readModules(binary string) ([]module, error) {
 	}
 	out := []module{std}
 	for _, d := range info.Deps {
-		if d.Replace != nil {
-			d = d.Replace
-		}
+		// The module graph knows the path that is required; its folder is that of what replaces it.
 		dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", d.Path).Output()
 		if err != nil {
 			return nil, fmt.Errorf("go list -m %s: %w", d.Path, err)
 		}
 		m := module{path: d.Path, version: d.Version, sum: d.Sum}
+		if r := d.Replace; r != nil && r.Version != "" { // else a folder: no path of this machine is told
+			m = module{path: r.Path, version: r.Version, sum: r.Sum}
+		}
 		if err := m.license(strings.TrimSpace(string(dir))); err != nil {
 			return nil, err
 		}

@@ -82,7 +82,7 @@ func readFile(path string, lim Limits) ([]byte, error) {
 		return nil, fmt.Errorf("%s: too large: %d bytes, the limit is %d; %s", path, size.Size, lim.FileBytes,
 			Raise("file"))
 	case errors.As(err, &kind):
-		return nil, fmt.Errorf("%w; want an ONNX model file", err)
+		return nil, fmt.Errorf("%w; want an ONNX or TensorFlow Lite model file", err)
 	}
 	return b, err
 }
@@ -95,7 +95,7 @@ const maxText = 16 << 20
 func Parse(b []byte, lim Limits) (*Model, error) {
 	lim = lim.OrDefault()
 	if len(b) == 0 {
-		return nil, errors.New("the file is empty; want an ONNX model")
+		return nil, errors.New("the file is empty; want an ONNX or TensorFlow Lite model")
 	}
 	if what := guess(b); what != "" {
 		return nil, fmt.Errorf("not an ONNX model: %s", what)
