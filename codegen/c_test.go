@@ -140,7 +140,9 @@ func driver(m *model) string {
 				x.CType)
 		}
 	}
+	stepped(m, p)
 	p("status(%s_run(a));", m.prefix)
+	p("free(c);")
 	for _, x := range m.info.Outputs {
 		if x.Type.SameMemory(nil) {
 			p("put(%s_%s(a), %d);", m.prefix, x.CName, x.Bytes)
@@ -159,10 +161,46 @@ func driver(m *model) string {
 	return b.String()
 }
 
+// stepped writes C that runs a copy of the arena step by step: inputs stay until
+// the step that the header names, outputs are there after theirs.
+func stepped(m *model, p func(format string, args ...any)) {
+	up := strings.ToUpper(m.prefix)
+	p("c = aligned_alloc(16, %s_ARENA_BYTES); d = aligned_alloc(16, %s_ARENA_BYTES);", up, up)
+	p("memcpy(c, a, %s_ARENA_BYTES); memcpy(d, a, %s_ARENA_BYTES);", up, up)
+	p("if (%s_run(d) != NNCC_OK) { exit(5); }", m.prefix)
+	p("for (i = 0; i < %s_STEPS; i++) {", up)
+	for _, x := range m.info.Inputs {
+		p("    if (i <= %s_%s_UNTIL && memcmp(%s_%s(a), %s_%s(c), %d) != 0) { exit(6); }", up, x.Upper,
+			m.prefix, x.CName, m.prefix, x.CName, x.Bytes)
+	}
+	p("    if (%s_step(c, i) != NNCC_OK) { exit(7); }", m.prefix)
+	for _, x := range m.info.Outputs {
+		p("    if (i >= %s_%s_FROM && memcmp(%s_%s(d), %s_%s(c), %d) != 0) { exit(8); }", up, x.Upper,
+			m.prefix, x.CName, m.prefix, x.CName, x.Bytes)
+	}
+	p("}")
+	p("free(d);")
+}
+
 // refusals are conditions that hold: every function of a model's interface
 // refuses no arena and misaligned ones, and helpers no values.
 func refusals(m *model) []string {
-	list := []string{"1"}
+	up := strings.ToUpper(m.prefix)
+	list := []string{fmt.Sprintf("strcmp(%s_info.name, \"%s\") == 0", m.prefix, m.prefix),
+		fmt.Sprintf("%s_info.steps == %s_STEPS && %s_info.arena_bytes == %s_ARENA_BYTES", m.prefix, up, m.prefix, up)}
+	if len(m.info.States) == 0 {
+		none := "INDEX"
+		if m.info.WeightsFile != "" && len(m.prog.Steps) > 0 {
+			none = "UNBOUND" // nothing is bound yet
+		}
+		for _, c := range [][3]string{{"NULL", "0", "NULL"}, {"a + 1", "0", "ALIGN"}, {"a", "-1", none},
+			{"a", up + "_STEPS", none}, {"a", "INT32_MIN", none}} {
+			list = append(list, fmt.Sprintf("%s_step(%s, %s) == NNCC_ERR_%s", m.prefix, c[0], c[1], c[2]))
+		}
+	}
+	for i, s := range m.prog.Steps {
+		list = append(list, fmt.Sprintf("strlen(%s_info.step_names[%d]) == %d", m.prefix, i, len(s.Name)))
+	}
 	for i, x := range slices.Concat(m.info.Inputs, m.info.Outputs) {
 		input := i < len(m.info.Inputs)
 		for _, arena := range []string{"NULL", "a + 1", "a + 8"} {
@@ -317,8 +355,8 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
 	}
 	src.WriteString(mainHead)
-	src.WriteString("int main(void)\n{\n    uint8_t *a;\n    double b[1] = {0};\n    void *v;\n    int i;\n" +
-		"    (void)load;\n")
+	src.WriteString("int main(void)\n{\n    uint8_t *a, *c, *d;\n    double b[1] = {0};\n    void *v;\n" +
+		"    int32_t i;\n    (void)load;\n")
 	for k, m := range ms {
 		src.WriteString(driver(m))
 		for _, x := range m.info.Inputs {

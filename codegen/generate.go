@@ -90,7 +90,7 @@ type Info struct {
 type IOInfo struct {
 	Name, CName, Upper, CType string
 	Type                      types.Type
-	Bytes, Offset             int
+	Bytes, Offset, Buffer     int
 }
 
 // StateInfo is recurrent state: what a run leaves in an output is what the next
@@ -154,13 +154,16 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	v.inputs, v.outputs = ioInfo(p, m.Prefix, names)
 	for _, x := range v.inputs {
 		io := newIOView(x, m.Prefix, true)
+		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, true)
 		if s := m.InputNotes[x.Name]; s != "" {
 			io.Comment += "; " + comment(s)
 		}
 		v.Inputs = append(v.Inputs, io)
 	}
 	for _, x := range v.outputs {
-		v.Outputs = append(v.Outputs, newIOView(x, m.Prefix, false))
+		io := newIOView(x, m.Prefix, false)
+		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, false)
+		v.Outputs = append(v.Outputs, io)
 	}
 	var scales []scaleView
 	if e.bound != nil {
@@ -258,7 +261,7 @@ func ioInfo(p *program.Program, prefix string, naming *ioNaming) (in, out []IOIn
 	for i, c := range naming.names(prefix, names) {
 		b := &p.Buffers[all[i].Buffer]
 		info = append(info, IOInfo{Name: names[i], CName: c, Upper: strings.ToUpper(c), CType: call.CType(b.Type.DType),
-			Type: b.Type, Bytes: b.Type.Bytes(), Offset: b.Offset})
+			Type: b.Type, Bytes: b.Type.Bytes(), Offset: b.Offset, Buffer: all[i].Buffer})
 	}
 	return info[:len(ins):len(ins)], info[len(ins):]
 }

@@ -79,10 +79,11 @@ func Prefix(name string) string {
 // ownNames are what a model's files define besides the names derived from
 // inputs and outputs, without prefix: %P and %U stand for it in both cases.
 var ownNames = regexp.MustCompile(
-	`^(%P_(run|reset|check|bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|step_\d+|p\d+|` +
-		`weights_bin|weights_\d+_.*|io_round|io_quantise|io_check|` +
-		`preprocess_check|preprocess_(params|table)_\d+)|` +
-		`%U_(WEIGHTS_SECTION|SECTIONS_H|WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|ARENA_BYTES|ARENA_ALIGN|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
+	`^(%P_(run|reset|check|keep|step|info|step_names|step_\d+|p\d+|weights_bin|weights_\d+_.*|` +
+		`bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|` +
+		`io_round|io_quantise|io_check|preprocess_check|preprocess_(params|table)_\d+)|` +
+		`%U_(ARENA_BYTES|ARENA_ALIGN|STATE_BYTES|STATE_ALIGN|STEPS|WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|` +
+		`WEIGHTS_SECTION|SECTIONS_H|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)
@@ -99,7 +100,7 @@ func derived(prefix, c string) []string {
 		d = append(d, prefix+"_"+s+"_"+c)
 	}
 	for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT", "FRAME_WIDTH", "FRAME_HEIGHT",
-		"FRAME_BYTES", "SAMPLES"} {
+		"FRAME_BYTES", "SAMPLES", "UNTIL", "FROM"} {
 		d = append(d, strings.ToUpper(prefix+"_"+c)+"_"+s)
 	}
 	return d

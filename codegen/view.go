@@ -98,6 +98,8 @@ type ioView struct {
 	Scale, Zero        string
 	Pointer            string // expression on void *arena
 	Helpers            []helperView
+	WhenMacro, WhenDoc string // what steps do to it
+	When               int
 }
 
 // helperView is a C function of the io file.

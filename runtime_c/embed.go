@@ -39,7 +39,7 @@ type File struct {
 }
 
 // always are the headers that emitted code includes whatever it calls.
-var always = []string{"nncc.h"}
+var always = []string{"nncc.h", "nncc_model.h"}
 
 // Library is a set of sources with what they define and need.
 type Library struct {

@@ -31,7 +31,7 @@ func TestFilesOfOneFunction(t *testing.T) {
 	want := []string{"cmsis_nn/arm_convolve_s8.c", "cmsis_nn/arm_convolve_wrapper_s8.c", "cmsis_nn/arm_nn_math_types.h",
 		"cmsis_nn/arm_nn_types.h", "cmsis_nn/arm_nnfunctions.h", "cmsis_nn/nncc_cmsis.h",
 		"cmsis_nn/nncc_cmsis_dot4.c", "cmsis_nn/nncc_cmsis_store.c", "nncc.h",
-		"nncc_isa.h", "nncc_simd32.h"}
+		"nncc_isa.h", "nncc_model.h", "nncc_simd32.h"}
 	if got := paths(t, "arm_convolve_wrapper_s8"); !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}

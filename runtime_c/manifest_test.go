@@ -30,7 +30,8 @@ func TestManifest(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^[a-z_]\w* \*?(?:\w+ )?\*?(\w+)\([^;{]*\);`)
 	n := 0
 	for p, text := range x.files {
-		if !strings.HasSuffix(p, ".h") || strings.HasSuffix(p, "_driver.h") {
+		// nncc_trace of nncc_model.h is the user's.
+		if !strings.HasSuffix(p, ".h") || strings.HasSuffix(p, "_driver.h") || p == "nncc_model.h" {
 			continue
 		}
 		if _, err := sources.Open("include/nncc/" + p); err != nil {

@@ -35,8 +35,9 @@ const miniSource = `#include "mini.h"
 #include <stddef.h>
 #include <string.h>
 #ifdef NNCC_TRACE
-void nncc_trace(int32_t step, const void *arena);
-#define STEP(i) nncc_trace(i, arena)
+struct nncc_info;
+void nncc_trace(const struct nncc_info *info, int32_t step);
+#define STEP(i) nncc_trace(NULL, i)
 #else
 #define STEP(i) ((void)0)
 #endif

@@ -99,6 +99,7 @@ var flagRules = map[string]flagRule{
 	"input":                   {verbs: tries + " run bisect legalize surgery", needs: noGolden, path: true, each: true},
 	"cases":                   {verbs: tries + " surgery", needs: noCases, check: casesInRange},
 	"golden":                  {verbs: tries, path: true, each: true},
+	"measured":                {verbs: "profile", path: true, each: true},
 	"tolerance":               {verbs: tries, needs: golden, check: finite, each: true},
 	"data":                    {verbs: "eval", path: true},
 	"labels":                  {verbs: "eval", path: true},

@@ -261,6 +261,8 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 func profileFlags(c *cli, fs *pflag.FlagSet) {
 	verifyFlags(c, fs)
 	fs.BoolVar(&c.together, "together", false, "two models are one firmware, not before and after")
+	fs.StringVar(&c.cfg.Measured, "measured", "", "`FILE` of cycles of a real core, as harness/nncc_trace_dwt.c "+
+		"prints them: beside the estimate")
 }
 
 // inputDoc is what --input takes.

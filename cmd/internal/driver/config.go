@@ -95,6 +95,7 @@ type Config struct {
 	Cases        int
 	RunsSamples  bool // the verb runs programs on calibration samples, too
 	Golden       string
+	Measured     string // file of cycles of a real core
 	Tolerance    float64
 	Layers       bool
 	Dequantize   bool

@@ -57,13 +57,17 @@ func twins(i *codegen.Info) (header, source []byte, m run.Model) {
 		}
 	}
 	for k := range sequences {
-		fmt.Fprintf(&calls, "    memset(a, 0x5%d, %s);\n%s    s = %s_run(a, (uint8_t *)state + %d * %s);\n"+
-			"    if (s != NNCC_OK) { return (int32_t)s; }\n%s", k, i.ArenaMacro, copies[k][0], i.Prefix, k,
-			i.StateMacro, copies[k][1])
+		fmt.Fprintf(&calls, "    memset(a, 0x5%d, %s);\n%s    s = %s(a, (uint8_t *)state + %d * %s);\n"+
+			"    if (s != NNCC_OK) { return (int32_t)s; }\n%s", k, i.ArenaMacro, copies[k][0],
+			[]string{i.Prefix + "_run", "by_steps"}[k%2], k, i.StateMacro, copies[k][1])
 	}
 	fmt.Fprintf(&h, "#define TWINS_ARENA_BYTES (%du + %s)\n#define TWINS_STATE_BYTES (%du * %s)\n", at, i.ArenaMacro,
 		sequences, i.StateMacro)
 	h.WriteString("int32_t twins_run(void *arena, void *state);\nint32_t twins_reset(void *state);\n")
+	fmt.Fprintf(&c, "static nncc_status by_steps(void *arena, void *state)\n{\n    int32_t i;\n"+
+		"    nncc_status s = NNCC_OK;\n    for (i = 0; i < %s_STEPS && s == NNCC_OK; i++) {\n"+
+		"        s = %s_step(arena, state, i);\n    }\n    return s;\n}\n",
+		strings.ToUpper(i.Prefix), i.Prefix)
 	fmt.Fprintf(&c, "int32_t twins_run(void *arena, void *state)\n{\n    uint8_t *o = arena;\n"+
 		"    uint8_t *a = o + %d;\n    nncc_status s;\n%s    return 0;\n}\n", at, calls.String())
 	c.WriteString("int32_t twins_reset(void *state)\n{\n")
@@ -76,8 +80,8 @@ func twins(i *codegen.Info) (header, source []byte, m run.Model) {
 	return []byte(head), []byte("#include \"twins.h\"\n#include <string.h>\n" + c.String()), m
 }
 
-// TestTwoSequences: two sequences with a state each, interleaved on one arena
-// that others write to between runs, give what each gives alone in the
+// TestTwoSequences: two sequences with a state each, one of them step by step,
+// interleaved on one arena that others write to between runs, give what each gives alone in the
 // interpreter. New state is written in place and copied, delayed, exchanged, and
 // begins with what the model says.
 func TestTwoSequences(t *testing.T) {

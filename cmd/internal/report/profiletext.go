@@ -31,7 +31,7 @@ func ProfilesText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, %s, code %d bytes, "+
 			"constants %d bytes, %d mismatches\n",
 			v.Instructions, v.Outside, v.ramText(), v.TextBytes, v.RODataBytes, v.Mismatches)
-		b.WriteString(v.cyclesText() + "\n")
+		b.WriteString(v.cyclesText() + v.measuredText() + "\n")
 	}
 	return b.String()
 }
@@ -43,6 +43,9 @@ func (v *Verdict) profileTable() string {
 	head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
 	if timed {
 		head = append(head, "est. cycles")
+	}
+	if v.MeasuredCycles != nil {
+		head = append(head, "measured", "ratio")
 	}
 	if v.Library != nil {
 		head = append(head, "CMSIS-NN", "ratio")
@@ -61,6 +64,9 @@ func (v *Verdict) profileTable() string {
 			fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
 		if timed {
 			row = append(row, l.cyclesCell())
+		}
+		if v.MeasuredCycles != nil {
+			row = append(row, l.measuredCells()...)
 		}
 		if v.Library != nil {
 			row = append(row, beside(l.Library, l.Instructions)...)

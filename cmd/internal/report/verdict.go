@@ -47,6 +47,11 @@ type Verdict struct {
 	CyclesErrorBasis string  `json:"cycles_error_basis,omitempty"`
 	Milliseconds     float64 `json:"estimated_ms,omitempty"`
 	LibraryCycles    int     `json:"cmsis_nn_estimated_cycles,omitempty"`
+	// MeasuredCycles are those of all layers on a real core (--measured), the
+	// ratio is to the estimate, MeasuredClock what counted them.
+	MeasuredCycles *uint64 `json:"measured_cycles,omitempty"`
+	MeasuredRatio  float64 `json:"measured_ratio,omitempty"`
+	MeasuredClock  string  `json:"measured_clock,omitempty"`
 }
 
 // CaseVerdict is one inference.
@@ -71,6 +76,10 @@ type LayerVerdict struct {
 	// Library is what the linked CMSIS-NN takes for the layer; only in profile.
 	Library       *uint64 `json:"cmsis_nn_instructions,omitempty"`
 	LibraryCycles *int    `json:"cmsis_nn_estimated_cycles,omitempty"`
+	// MeasuredCycles are those of a real core (--measured), the ratio is to the
+	// estimate.
+	MeasuredCycles *uint64 `json:"measured_cycles,omitempty"`
+	MeasuredRatio  float64 `json:"measured_ratio,omitempty"`
 }
 
 // LayerCycles is what a step executed, and an estimate of its time

@@ -169,10 +169,10 @@ static void rewind_dumps(void)
 }
 
 /* Bytes of the arena, or of the state behind it; NULL: not all of them are there. */
-static const unsigned char *dumped(const unsigned char *arena, uint32_t offset, uint32_t size)
+static const unsigned char *dumped(uint32_t offset, uint32_t size)
 {
     uint32_t there = nncc_model.arena_bytes;
-    const unsigned char *from = arena;
+    const unsigned char *from = nncc_model.store + NNCC_HARNESS_GUARD;
     if (offset >= there && nncc_model.state_bytes != 0u) {
         offset -= there;
         there = nncc_model.state_bytes;
@@ -181,9 +181,10 @@ static const unsigned char *dumped(const unsigned char *arena, uint32_t offset, 
     return (offset > there || size > there - offset) ? NULL : from + offset;
 }
 
-void nncc_trace(int32_t step, const void *arena)
+void nncc_trace(const struct nncc_info *info, int32_t step)
 {
     const uint64_t now = nncc_port_ticks();
+    (void)info;
     if (h.tracing == TRACE_OFF) {
         return;
     }
@@ -199,7 +200,7 @@ void nncc_trace(int32_t step, const void *arena)
     }
     while (h.dump_next <= h.dump_count && h.dump[0] == (uint32_t)step) {
         const uint32_t size = h.dump[2];
-        const unsigned char *const from = dumped((const unsigned char *)arena, h.dump[1], size);
+        const unsigned char *const from = dumped(h.dump[1], size);
         if (from == NULL) {
             fail(NNCC_EXIT_USAGE, "a dump lies outside of the arena and the state");
             return;
@@ -412,13 +413,13 @@ static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint
  * does nothing. Called twice, so that the second finds everything in place. */
 static measurement calibrate(unsigned char *arena)
 {
-    void (*volatile trace)(int32_t, const void *) = nncc_trace;
+    void (*volatile trace)(const struct nncc_info *, int32_t) = nncc_trace;
     h.tracing = TRACE_CALIBRATE;
     h.dump_count = 0u;
     h.dump_next = 1u;
     nncc_port_count(1);
-    trace(-1, arena);
-    trace(0, arena);
+    trace(NULL, -1);
+    trace(NULL, 0);
     h.tracing = TRACE_OFF;
     return measure(nothing, arena, 1);
 }

@@ -53,7 +53,8 @@ extern const uint32_t nncc_model_count;
 
 /* Called by a model compiled with NNCC_TRACE: step -1 before the first step,
  * then each step's number after it. */
-void nncc_trace(int32_t step, const void *arena);
+struct nncc_info;
+void nncc_trace(const struct nncc_info *info, int32_t step);
 
 /* Runs the cases; the result is the exit code. */
 int32_t nncc_harness_main(void);

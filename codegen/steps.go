@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nncc/nncc/ir/program"
+)
+
+// Steps of a model can be called one by one. The functions that hold them are
+// compiled into <name>_run and into <name>_step: each is as small and as fast as
+// if there were no other, and the linker drops the one that nobody calls
+// (README.md has figures).
+
+// StepNames are names of the steps as C strings.
+func (v *modelView) StepNames() []string {
+	var names []string
+	for _, s := range v.Program.Steps {
+		names = append(names, cString(s.Name))
+	}
+	return names
+}
+
+// Copies reports state that is copied behind the last step.
+func (v *modelView) Copies() bool {
+	for _, s := range v.States {
+		if !s.InPlace {
+			return true
+		}
+	}
+	return false
+}
+
+// HasMemory reports that the steps see memory: there are steps, or copies of state.
+func (v *modelView) HasMemory() bool { return len(v.Steps) > 0 || v.Copies() }
+
+// Last is the number of the last step.
+func (v *modelView) Last() int { return len(v.Steps) - 1 }
+
+// Versions of what the info says, as C strings.
+func (v *modelView) InfoStrings() []string {
+	return []string{cString(v.Prefix), cString(v.Version), cString(v.SHA256), cString(v.Board)}
+}
+
+// inStep says when an input or output is there, as a macro and a remark.
+func inStep(p *program.Program, buffer int, input bool) (macro string, step int, doc string) {
+	if input {
+		n := p.Until(buffer)
+		if n == len(p.Steps) {
+			return "UNTIL", n, "no step writes over it"
+		}
+		return "UNTIL", n, fmt.Sprintf("as the caller wrote it until step %d", n)
+	}
+	n := p.From(buffer)
+	return "FROM", n, fmt.Sprintf("complete after step %d", n)
+}
+
+// cString is text as a C string: what is not printable ASCII, and what could be a
+// trigraph, is written as a number.
+func cString(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '?' {
+			fmt.Fprintf(&b, "\\%03o", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
+}
