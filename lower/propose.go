@@ -65,9 +65,9 @@ type ProposedLayer struct {
 	Precision string `json:"precision"`
 }
 
-// mostRounds bounds the mixes of which programs are made, mostCheaper those of the path that are measured
+// mostRounds bounds the mixes of which programs are made, mostBeside those of the path that are measured
 // beside one that reaches an aim, mostPruned those that are measured to take something back.
-const mostRounds, mostCheaper, mostPruned = 8, 12, 16
+const mostRounds, mostBeside, mostPruned = 8, 12, 16
 
 // Propose looks for a precision of each layer of a float model, which it consumes, that
 // reaches a goal at the least cost. names are those of the model's nodes.
@@ -353,7 +353,7 @@ func (p *proposer) next(path []quant.Step, aim float64, best Mix, made map[strin
 		return nil, err
 	}
 	for _, k := range list {
-		now, err := p.pruned(path[k], aim)
+		now, err := p.pruned(path[k], aim, made)
 		if err != nil {
 			return nil, err
 		}
@@ -368,7 +368,7 @@ func (p *proposer) next(path []quant.Step, aim float64, best Mix, made map[strin
 }
 
 // reaching are steps of a path that reach an aim, the cheapest first: one that is found by
-// halves, and cheaper ones, since less noise in the sum is not always less in the outputs.
+// halves, and others about its cost, since less noise in the sum is not always less in the outputs.
 func (p *proposer) reaching(path []quant.Step, aim float64) ([]int, error) {
 	lo, hi := 0, len(path)-1 // lo does not reach it
 	for lo+1 < hi {
@@ -384,31 +384,29 @@ func (p *proposer) reaching(path []quant.Step, aim float64) ([]int, error) {
 		}
 	}
 	cost := make([]float64, len(path))
-	var cheaper []int
+	var order []int
 	for k := range path {
-		cost[k] = p.mixture.Cost(path[k].Layers)
-	}
-	for k := range path {
-		if k > 0 && cost[k] < cost[hi] {
-			cheaper = append(cheaper, k)
+		if cost[k] = p.mixture.Cost(path[k].Layers); k > 0 {
+			order = append(order, k)
 		}
 	}
-	slices.SortStableFunc(cheaper, func(a, b int) int { return cmp.Compare(cost[a], cost[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cost[a], cost[b]) })
+	at := slices.Index(order, hi)
 	var list []int
-	for _, k := range cheaper[max(0, len(cheaper)-mostCheaper):] {
+	for _, k := range order[max(0, at-mostBeside):min(len(order), at+mostBeside/2+1)] {
 		m, err := p.measure(path[k].Layers)
 		if err != nil {
 			return nil, err
 		}
-		if m >= aim {
+		if m >= aim || k == len(path)-1 {
 			list = append(list, k)
 		}
 	}
-	return append(list, hi), nil
+	return list, nil
 }
 
-// pruned takes back what the goal does not need, the dearest first.
-func (p *proposer) pruned(s quant.Step, aim float64) ([]quant.Layer, error) {
+// pruned takes back what the goal does not need, the dearest first, unless the mix was made then.
+func (p *proposer) pruned(s quant.Step, aim float64, made map[string]bool) ([]quant.Layer, error) {
 	now := s.Layers
 	reached, err := p.measure(now)
 	if err != nil || reached < aim {
@@ -423,7 +421,7 @@ func (p *proposer) pruned(s quant.Step, aim float64) ([]quant.Layer, error) {
 			switch {
 			case len(p.measured)-begun >= mostPruned:
 				return now, nil
-			case p.mixture.Cost(next) >= p.mixture.Cost(now),
+			case p.mixture.Cost(next) >= p.mixture.Cost(now), made[fmt.Sprint(next)],
 				p.goal.Ratio && reached-quant.DB(noise)+quant.DB(narrow) < aim-1: // it would miss by far
 				continue
 			}
