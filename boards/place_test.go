@@ -5,6 +5,7 @@ package boards_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -142,4 +143,85 @@ func TestPlaceOrder(t *testing.T) {
 	if p := many.Place(items...); p.Fits() || p.Regions[59].Missing() == 0 {
 		t.Errorf("%+v", p)
 	}
+}
+
+// TestPlaceByCost compares the cycles of placements with those of all ways, over random
+// boards with waits; without waits nothing leaves the first region that has room.
+func TestPlaceByCost(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	better := 0
+	for range 3000 {
+		var rs boards.Regions
+		for i := range 1 + r.IntN(5) {
+			x := boards.Region{Name: fmt.Sprint(i), Size: boards.Size(16 * r.IntN(60))}
+			for _, w := range boards.Content {
+				if r.IntN(3) > 0 {
+					x.Holds = append(x.Holds, w)
+				}
+			}
+			x.Wait = boards.Wait{States: r.IntN(6), Line: 16}
+			if r.IntN(3) == 0 {
+				x.Wait.PerByte = boards.Ratio(r.Float64())
+			}
+			rs = append(rs, x)
+		}
+		var items []boards.Item
+		plain := []boards.Item{}
+		for _, w := range []string{"code", "stack", "arena", "weights"} {
+			it := boards.Item{What: w, Bytes: uint64(r.IntN(400))}
+			plain = append(plain, it)
+			it.Traffic = float64(r.IntN(3) * r.IntN(1000))
+			items = append(items, it)
+		}
+		p, first := rs.Place(items...), rs.Place(plain...)
+		if p.Fits() != first.Fits() {
+			t.Fatalf("with traffic %+v\nwithout %+v", p, first)
+		}
+		if !p.Fits() {
+			continue
+		}
+		want := cheapestOf(rs, items)
+		if p.Cycles > want+1e-9 || p.Cycles < want-1e-9 || p.CyclesBound != p.Cycles {
+			t.Fatalf("%g cycles, at least %g; want %g: %+v", p.Cycles, p.CyclesBound, want, p)
+		}
+		if first.Cycles != 0 {
+			t.Errorf("%g cycles without traffic", first.Cycles)
+		}
+		for i := range p.Regions {
+			if len(p.Regions[i].Items) != len(first.Regions[i].Items) {
+				better++
+				break
+			}
+		}
+	}
+	if better < 100 {
+		t.Errorf("%d placements differ from the first with room, want more", better)
+	}
+}
+
+// cheapestOf is the fewest cycles of all ways to place items.
+func cheapestOf(rs boards.Regions, items []boards.Item) float64 {
+	may := func(r boards.Region, what string) bool { // weights can be read-only data
+		return r.Can(what) || what == "weights" && r.Can("rodata") && !slices.ContainsFunc(rs,
+			func(r boards.Region) bool { return r.Can("weights") })
+	}
+	least := 1e18
+	var try func(k int, used []uint64, cost float64)
+	try = func(k int, used []uint64, cost float64) {
+		if k == len(items) {
+			least = min(least, cost)
+			return
+		}
+		for i, r := range rs {
+			room := (items[k].Bytes + 15) / 16 * 16
+			if !may(r, items[k].What) || used[i]+room > uint64(r.Size) {
+				continue
+			}
+			next := slices.Clone(used)
+			next[i] += room
+			try(k+1, next, cost+items[k].Traffic*r.Wait.PerByteCycles())
+		}
+	}
+	try(0, make([]uint64, len(rs)), 0)
+	return least
 }

@@ -25,8 +25,13 @@ func (f *Firmware) fit(built *run.Sizes) boards.Placement {
 	code := board.EstimateCode(spec, f.Models[0].Optimize, f.sources())
 	var rodata, data boards.Item
 	var weights uint64
+	var moved, read float64
 	for _, o := range f.Models {
 		weights += uint64(o.Info.WeightBytes + o.imageBytes())
+		for i, n := range o.Info.StepBlobs {
+			read += float64(n)
+			moved += float64(report.MovedBytes(o.Lowered.Program, i))
+		}
 	}
 	if built != nil {
 		libc := built.By[run.Libc]
@@ -37,8 +42,8 @@ func (f *Firmware) fit(built *run.Sizes) boards.Placement {
 	}
 	code.What, rodata.What, data.What = "code", "rodata", "data"
 	items := []boards.Item{code, {What: "stack", Bytes: uint64(spec.Stack)}, data, rodata,
-		{What: "arena", Bytes: uint64(f.arenaBytes())}, {What: "state", Bytes: uint64(f.stateBytes())},
-		{What: "weights", Bytes: weights}}
+		{What: "arena", Bytes: uint64(f.arenaBytes()), Traffic: moved}, {What: "state", Bytes: uint64(f.stateBytes())},
+		{What: "weights", Bytes: weights, Traffic: read}}
 	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
 	return spec.Memory.Place(items...)
 }

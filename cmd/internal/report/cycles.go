@@ -16,6 +16,11 @@ func (v *Verdict) Estimate(o *Subject, steps []cycles.Count) error {
 		return err
 	}
 	code, constants := o.Board.Memory.Wait("code"), o.Board.Memory.Wait("weights")
+	for _, r := range o.Placement.Regions {
+		if r.Name == o.Placement.At("weights") {
+			constants = r.Wait
+		}
+	}
 	v.CyclesBasis = "estimated from executed instructions. " + model.Source
 	if code.States > 0 || constants.PerByte > 0 {
 		v.CyclesBasis += " Memory: " + code.Source
@@ -44,13 +49,13 @@ func (v *Verdict) Describe(o *Subject, r *Report) {
 			v.Layers[i].PerMAC = float64(v.Layers[i].Instructions) / float64(m)
 		}
 		v.Layers[i].WeightBytes = r.Layers[i].WeightBytes
-		v.Layers[i].MovedBytes = movedBytes(o.Lowered.Program, i)
+		v.Layers[i].MovedBytes = MovedBytes(o.Lowered.Program, i)
 	}
 	v.Model = o.Name
 }
 
-// movedBytes are the activations that a step reads and writes.
-func movedBytes(p *program.Program, i int) int {
+// MovedBytes are the activations that a step reads and writes.
+func MovedBytes(p *program.Program, i int) int {
 	n := 0
 	s := p.Steps[i]
 	for _, x := range s.In {

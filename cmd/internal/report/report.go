@@ -209,6 +209,10 @@ type Memory struct {
 	IOBytes         int  `json:"io_bytes"`
 	ScratchBytes    int  `json:"scratch_bytes"`
 	WeightsBytes    int  `json:"weights_bytes"`
+	// WaitCycles is how long an inference waits, as estimated, for arena and constants in
+	// the regions where they are placed; no placement is below the bound.
+	WaitCycles      int `json:"wait_cycles"`
+	WaitCyclesBound int `json:"wait_cycles_bound"`
 	// WeightsFile is where constants are bound at run time.
 	WeightsFile *WeightsFile `json:"weights_file,omitempty"`
 	Regions     []Region     `json:"regions"`
@@ -406,7 +410,7 @@ func (r *Report) layer(o *Subject, i int) {
 	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
 		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i],
-		MovedBytes: movedBytes(o.Lowered.Program, i)}
+		MovedBytes: MovedBytes(o.Lowered.Program, i)}
 	l.Candidates = newCandidates(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
@@ -555,6 +559,7 @@ func (r *Report) Cuts() string {
 
 // Place says what lies in the board's memories.
 func (m *Memory) Place(p boards.Placement) {
+	m.WaitCycles, m.WaitCyclesBound = int(p.Cycles), int(p.CyclesBound)
 	m.Regions = []Region{}
 	for _, r := range p.Regions {
 		x := Region{Name: r.Name, Bytes: uint64(r.Size), Holds: r.Holds, Used: r.Used(), Missing: r.Missing(),
