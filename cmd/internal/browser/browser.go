@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	cdp "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -84,6 +85,15 @@ func (b *Tab) OpenFile(t testing.TB, path string) {
 func (b *Tab) Resize(t testing.TB, width, height int64) {
 	t.Helper()
 	b.do(t, chromedp.EmulateViewport(width, height))
+}
+
+// Print shows the page as it is printed.
+func (b *Tab) Print(t testing.TB) {
+	t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Wait waits until a script's expression is true, for as long as the test may run.

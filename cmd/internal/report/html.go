@@ -31,7 +31,7 @@ var pageFiles embed.FS
 // pageTemplates are parsed when the first page is written.
 var pageTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{"num": thousands, "value": value,
-		"join": strings.Join, "affine": affine, "px": short, "percent": percent, "dims": dims, "many": many,
+		"join": shortJoin, "name": text.Names, "long": isLong, "affine": affine, "px": short, "percent": percent, "dims": dims, "many": many,
 		"add": func(a, b float64) float64 { return a + b }, "sub": func(a, b float64) float64 { return a - b },
 		"half": func(a float64) float64 { return a / 2 }}).ParseFS(pageFiles,
 		"page/*.html"))
@@ -171,6 +171,18 @@ func dims(shape []int) string {
 	}
 	return strings.Join(s, "\u00d7")
 }
+
+// shortJoin joins names, shortened as in tables.
+func shortJoin(names []string, by string) string {
+	short := make([]string, len(names))
+	for i, n := range names {
+		short[i] = text.Names(n)
+	}
+	return strings.Join(short, by)
+}
+
+// isLong reports a name that tables shorten.
+func isLong(name string) bool { return text.Names(name) != name }
 
 // many is "1 layer" or "2 layers".
 func many(n int, what string) string {
