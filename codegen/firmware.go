@@ -21,6 +21,8 @@ type Model struct {
 	SHA256  string // of the model file
 	// Preprocess are the inputs for which C makes them of what a device gives.
 	Preprocess []Preprocess
+	// Postprocess is what C makes of the outputs; nil: nothing.
+	Postprocess *Postprocess
 	// InputNotes are remarks on inputs, by name, for the header.
 	InputNotes map[string]string
 }
@@ -30,7 +32,7 @@ type Model struct {
 const modelsName = "models"
 
 // fileSuffixes are what files of a model have behind its prefix, without extension.
-var fileSuffixes = words("names sections weights images io preprocess")
+var fileSuffixes = words("names sections weights images io preprocess postprocess")
 
 // Prefixes are the C prefixes of models that share a folder: those of their names alone,
 // with a number where two would be the same or their files would be. given are those that
@@ -243,7 +245,7 @@ func (v *modelView) sources() []string {
 		file string
 		has  bool
 	}{{"weights", v.HasWeights()}, {"images", len(v.Images) > 0}, {"io", v.NeedsHelpers()},
-		{"preprocess", v.Preprocesses()}} {
+		{"preprocess", v.Preprocesses()}, {"postprocess", v.Postprocesses()}} {
 		if x.has {
 			s = append(s, fmt.Sprintf("%s_%s.c", v.Prefix, x.file))
 		}

@@ -84,6 +84,7 @@ type Info struct {
 	Images              []string // files linked as they are: accelerator programs, in step order
 	Preprocess          []PreprocessInfo
 	Files               []string // of the model alone, without kernels and what the folder shares
+	Postprocess         []PostprocessInfo
 }
 
 // IOInfo names one input or output in C.
@@ -186,7 +187,10 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	if v.Pre, err = preprocessViews(m, v.inputs, v.Inputs); err != nil {
 		return nil, err
 	}
-	v.kernels = slices.Concat(sortedKeys(e.funcs), sortedKeys(e.sources), preFunctions(v.Pre))
+	if v.Post, err = postViews(m, v.outputs, v.Outputs); err != nil {
+		return nil, err
+	}
+	v.kernels = slices.Concat(sortedKeys(e.funcs), sortedKeys(e.sources), preFunctions(v.Pre), postFunctions(v.Post))
 	runtime, err := o.Library.Files(v.kernels...)
 	if err != nil {
 		return nil, bug.Errorf("runtime sources: %w", err)
@@ -207,6 +211,9 @@ func (e *emitter) info(v *modelView) *Info {
 	}
 	for _, x := range v.Pre {
 		info.Preprocess = append(info.Preprocess, x.PreprocessInfo)
+	}
+	for _, x := range v.Post {
+		info.Postprocess = append(info.Postprocess, x.PostprocessInfo)
 	}
 	if len(p.States) > 0 {
 		info.StateMacro = v.Upper + "_STATE_BYTES"

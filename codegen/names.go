@@ -81,9 +81,9 @@ func Prefix(name string) string {
 var ownNames = regexp.MustCompile(
 	`^(%P_(run|reset|check|keep|step|info|step_names|step_\d+|p\d+|weights_bin|weights_\d+_.*|` +
 		`bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|` +
-		`io_round|io_quantise|io_check|preprocess_check|preprocess_(params|table)_\d+)|` +
+		`io_round|io_quantise|io_check|preprocess_check|preprocess_(params|table)_\d+|postprocess_\w+)|` +
 		`%U_(ARENA_BYTES|ARENA_ALIGN|STATE_BYTES|STATE_ALIGN|STEPS|WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|` +
-		`WEIGHTS_SECTION|SECTIONS_H|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H))$`)
+		`WEIGHTS_SECTION|SECTIONS_H|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H|POSTPROCESS_\w+))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)

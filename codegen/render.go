@@ -81,6 +81,10 @@ func (v *modelView) jobs() []job {
 		jobs = append(jobs, job{v.Prefix + "_preprocess.h", "preprocess.h.tmpl"},
 			job{v.Prefix + "_preprocess.c", "preprocess.c.tmpl"})
 	}
+	if v.Postprocesses() {
+		jobs = append(jobs, job{v.Prefix + "_postprocess.h", "postprocess.h.tmpl"},
+			job{v.Prefix + "_postprocess.c", "postprocess.c.tmpl"})
+	}
 	return jobs
 }
 

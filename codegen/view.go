@@ -37,6 +37,7 @@ type modelView struct {
 	Runtime   runtimeView
 	NeedsMath bool
 	Pre       []preView
+	Post      []postView
 
 	inputs, outputs []IOInfo
 	arrays          blobs

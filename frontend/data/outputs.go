@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package data
 
 import (
@@ -11,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/postprocess"
 )
 
 // Outputs says what becomes of a model's outputs: what --postprocess declares, and "outputs"
@@ -165,4 +168,18 @@ func (r *specReader) words(k, v *yaml.Node) ([]string, bool) {
 		}
 	}
 	return out, true
+}
+
+// Emitted is what of p code is wanted for; the others are nil.
+func (o *Outputs) Emitted(p *Post) (b *postprocess.Boxes, c *postprocess.Classes, k *postprocess.Keywords) {
+	if o.Boxes != nil && o.Boxes.Emit {
+		b = p.Boxes
+	}
+	if o.Classes != nil && o.Classes.Emit {
+		c = p.Classes
+	}
+	if o.Keywords != nil && o.Keywords.Emit {
+		k = p.Keywords
+	}
+	return b, c, k
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package postprocess defines what becomes of a network's outputs: boxes of detectors,
 // classes by their scores, keywords averaged over time. Evaluation and runs go through
 // this Go code, firmware through C that codegen prints of the same numbers (runtime_c,
@@ -102,6 +104,19 @@ func (b *Boxes) Labels() int {
 		return b.Classes - 1
 	}
 	return b.Classes
+}
+
+// Used are the outputs that are read, each once.
+func (b *Boxes) Used() []int {
+	var out []int
+	for _, m := range b.Maps {
+		for _, f := range []Field{m.Box, m.Size, m.Score, m.Object, m.Label} {
+			if f.Output >= 0 && !slices.Contains(out, f.Output) {
+				out = append(out, f.Output)
+			}
+		}
+	}
+	return out
 }
 
 // Least is the lowest score that label l needs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package postprocess
 
 // Suppress goes through a list, best first, and keeps what overlaps none that was kept by

@@ -31,6 +31,7 @@ type Compiled struct {
 	Rounding  string
 	reference *ir.Graph // what the program has to compute
 	pre       []codegen.Preprocess
+	post      *codegen.Postprocess
 	drivers   fs.FS // C of the accelerator
 }
 
@@ -252,7 +253,10 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 	if err := d.program(out.Lowered.Program); err != nil {
 		return nil, err
 	}
-	out.pre, err = c.preprocessing(out)
+	if out.pre, err = c.preprocessing(out); err != nil {
+		return nil, err
+	}
+	out.post, err = c.postprocessing(out)
 	return out, err
 }
 

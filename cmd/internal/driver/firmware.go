@@ -204,7 +204,7 @@ func (f *Firmware) generate() error {
 	for i, o := range f.Models {
 		models = append(models, codegen.Model{Program: o.Lowered.Program, Prefix: f.prefixes[i],
 			Source: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]),
-			Preprocess: o.pre, InputNotes: o.inputNotes()})
+			Preprocess: o.pre, Postprocess: o.post, InputNotes: o.inputNotes()})
 	}
 	files, infos, err := codegen.Generate(models, codegen.Options{Version: Version, Board: board.Name,
 		CPUFlags: board.Toolchain.CPU, CFlags: slices.Concat(optFlags, board.Toolchain.CFlags),

@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package driver
 
 import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -95,4 +98,33 @@ func (p *poster) text(dir string) []string {
 		}
 	}
 	return out
+}
+
+// postprocessing is what --postprocess wants as C, of outputs that the firmware has as the
+// model has them; nil: nothing.
+func (c *Config) postprocessing(o *Compiled) (*codegen.Postprocess, error) {
+	if c.spec == nil || c.Eval.Data != "" { // eval writes no folder
+		return nil, nil
+	}
+	if !c.spec.Outputs.Emits() {
+		if c.Told["postprocess"] && !c.spec.Outputs.Empty() {
+			c.warn("data", "no-effect", "--postprocess", "--postprocess has no effect: emit is not set, and only run "+
+				"and eval look at outputs")
+		}
+		return nil, nil
+	}
+	r := o.Lowered.Interface()
+	post, types, err := c.resolvePost(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &codegen.Postprocess{}
+	for _, i := range r.Outputs() {
+		p.Outputs = append(p.Outputs, r.Graph.OutNames[i])
+	}
+	p.Boxes, p.Classes, p.Keywords = c.spec.Outputs.Emitted(post)
+	if err := p.Check(types); err != nil {
+		return nil, badInput("--postprocess: emit: %w", err)
+	}
+	return p, nil
 }

@@ -228,7 +228,7 @@ var may = []struct {
 	{"ir/bug", nil, "every package may have faults, and import it"},
 	{"schedule", []string{"ir", "schedule"}, "a program is made of calls, whoever chose them"},
 	{"ir/program", []string{"ir/program", "ir/call", "ir/syntax", "ir/types", "ir/tensor"}, "a program knows no graph"},
-	{"codegen", []string{"codegen", "ir/program", "ir/call", "ir/types", "ir/tensor", "ir/preprocess",
+	{"codegen", []string{"codegen", "ir/program", "ir/call", "ir/types", "ir/tensor", "ir/postprocess", "ir/preprocess",
 		"runtime_c"},
 		"its input is a program alone: neither graph, nor target, nor how it was scheduled"},
 	{"runtime_c", []string{"runtime_c"}, "C sources, and what they call"},

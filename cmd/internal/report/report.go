@@ -37,21 +37,23 @@ type Report struct {
 	Inputs          []IO         `json:"inputs"`
 	Outputs         []IO         `json:"outputs"`
 	// Preprocess is the C that makes inputs of what the device gives.
-	Preprocess  []codegen.PreprocessInfo `json:"preprocess,omitempty"`
-	States      []State                  `json:"states"`
-	Stream      *Stream                  `json:"stream,omitempty"`
-	Segments    []Segment                `json:"segments"`
-	Fallback    []Fallback               `json:"fallback"`
-	Layers      []Layer                  `json:"layers"`
-	Graph       *Graph                   `json:"graph,omitempty"`
-	Rejections  []Rejection              `json:"rejections"`
-	Alignment   []align.Row              `json:"alignment"`
-	Fusion      []Fusion                 `json:"fusion"`
-	Optimize    Optimize                 `json:"optimize"`
-	DeadChannel []Dead                   `json:"dead_channels"`
-	Memory      Memory                   `json:"memory"`
-	Code        *Code                    `json:"code,omitempty"`
-	Calibration *quant.Report            `json:"calibration,omitempty"`
+	Preprocess []codegen.PreprocessInfo `json:"preprocess,omitempty"`
+	// Postprocess is the C that makes boxes, classes and keywords of the outputs.
+	Postprocess []codegen.PostprocessInfo `json:"postprocess,omitempty"`
+	States      []State                   `json:"states"`
+	Stream      *Stream                   `json:"stream,omitempty"`
+	Segments    []Segment                 `json:"segments"`
+	Fallback    []Fallback                `json:"fallback"`
+	Layers      []Layer                   `json:"layers"`
+	Graph       *Graph                    `json:"graph,omitempty"`
+	Rejections  []Rejection               `json:"rejections"`
+	Alignment   []align.Row               `json:"alignment"`
+	Fusion      []Fusion                  `json:"fusion"`
+	Optimize    Optimize                  `json:"optimize"`
+	DeadChannel []Dead                    `json:"dead_channels"`
+	Memory      Memory                    `json:"memory"`
+	Code        *Code                     `json:"code,omitempty"`
+	Calibration *quant.Report             `json:"calibration,omitempty"`
 	// Gates are the limits that the program exceeds, with by how much and why.
 	Gates    []string `json:"exceeded_gates,omitempty"`
 	Warnings []string `json:"warnings"`
@@ -340,7 +342,7 @@ func New(o *Subject) *Report {
 		r.States = append(r.States, State{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),
 			x.Bytes})
 	}
-	r.Preprocess = o.Info.Preprocess
+	r.Preprocess, r.Postprocess = o.Info.Preprocess, o.Info.Postprocess
 	r.Stream = o.Stream()
 	for i := range o.Lowered.Program.Steps {
 		r.layer(o, i)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package posttest draws detectors for tests.
 package posttest
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_postprocess.h: what becomes of a model's outputs: boxes, classes, keywords. ir/postprocess of nncc defines every
  * number; these kernels give the same bits. They read outputs as they lie in the arena. A value is (q - zero) * scale,

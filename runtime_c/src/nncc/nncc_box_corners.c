@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_boxes.h"
 #include "nncc_real.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_box_iou.h: how much boxes overlap. */
 #ifndef NNCC_BOX_IOU_H
 #define NNCC_BOX_IOU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_boxes.h"
 
 int32_t nncc_box_keep(nncc_box *list, int32_t count, int32_t most, const nncc_box *box)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_boxes.h: what kernels that read boxes share. */
 #ifndef NNCC_BOXES_H
 #define NNCC_BOXES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_real.h: functions of floats in basic operations, each rounded, in a stated order: the same bits on every core.
  * ir/postprocess of nncc has them in Go.
