@@ -87,12 +87,15 @@ func TestHeaderIsCPlusPlus(t *testing.T) {
 		"-fsyntax-only main.cpp"), includes...)...)
 }
 
-const mainHead = `#include <stdio.h>
+// streams is C that reads from stdin and writes to stdout.
+const streams = `#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 static void get(void *p, size_t n) { if (n > 0 && fread(p, 1, n, stdin) != n) { exit(3); } }
 static void put(const void *p, size_t n) { if (n > 0) { (void)fwrite(p, 1, n, stdout); } }
-static uint8_t *load(const char *name)
+`
+
+const mainHead = streams + `static uint8_t *load(const char *name)
 {
     static uint8_t *p;
     FILE *const f = fopen(name, "rb");
