@@ -75,6 +75,8 @@ type item struct {
 	class string // "": none
 	label int
 	read  func() ([]*tensor.Dense, error)
+	// picture is how one becomes the input; nil: it is none.
+	picture *Picture
 }
 
 // Open finds the samples of files and folders, in the order given, folders by

@@ -46,7 +46,12 @@ func (s *Set) pictures(list []file) error {
 	if declared.Image == nil {
 		s.assume(v.Name, "vision", "pictures are taken as %s", p)
 	}
-	return s.each(list, p.Read)
+	from := len(s.items)
+	err = s.each(list, p.Read)
+	for i := range s.items[from:] {
+		s.items[from+i].picture = p
+	}
+	return err
 }
 
 // Picture is how pictures become an input.

@@ -53,6 +53,7 @@ type evaluation struct {
 	meter    *eval.Meter       // has seen nothing: runs begin with it
 	want     [][]*tensor.Dense // the float model's outputs, as far as they are kept
 	keep     bool
+	boxes    *boxes // nil: none are compared
 }
 
 // Evaluate is the verb eval. Beyond a gate there is a result and a GateError.
@@ -114,7 +115,12 @@ func (e *evaluation) result() (*eval.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.Result(e.names), nil
+	x := m.Result(e.names)
+	if e.boxes != nil {
+		x.Task, x.Detection = eval.Detect, e.boxes.Result(program != nil)
+		x.Labels = x.Detection.Boxes
+	}
+	return x, nil
 }
 
 // evalGates reads --min-top1 and --min-sqnr; NaN: not given.
@@ -216,6 +222,9 @@ func (e *evaluation) read(r *state.Runner) error {
 	if err != nil {
 		return &InputError{err}
 	}
+	if e.boxes, err = c.boxes(r); err != nil {
+		return err
+	}
 	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes, Sorted: set.Sorted}
 	for i := range set.Len() {
 		s, err := set.Sample(i)
@@ -224,6 +233,12 @@ func (e *evaluation) read(r *state.Runner) error {
 		}
 		e.samples, e.names = append(e.samples, s.Inputs), append(e.names, s.Name)
 		l.Class = append(l.Class, s.Label)
+		if err := e.boxes.truth(set, i, s.Name); err != nil {
+			return &InputError{err}
+		}
+	}
+	if err := e.boxes.begin(); err != nil {
+		return &InputError{err}
 	}
 	if set.Classes != nil {
 		e.folders = l
@@ -297,6 +312,7 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 		}
 	}
 	switch {
+	case e.boxes != nil: // these are the labels
 	case e.folders != nil:
 		l = e.folders
 	case c.Eval.Labels != "":
@@ -415,6 +431,7 @@ func (e *evaluation) sequence(list []int, program func() *state.Runner, done []*
 			e.want[i] = want
 		}
 		done[i] = e.meter.Measure(i, want, got)
+		e.boxes.look(i, want, got)
 		each()
 	}
 	return nil

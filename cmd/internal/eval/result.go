@@ -36,6 +36,8 @@ type Result struct {
 	Agreement *float64    `json:"agreement,omitempty"`
 	Outputs   []OutputRow `json:"outputs"`
 	Confusion *Confusion  `json:"confusion,omitempty"`
+	// Detection is how well boxes are found, where --labels names a folder of them.
+	Detection *Detection `json:"detection,omitempty"`
 	// Lost are samples that the float model gets right and the program wrong, the
 	// first 20 of them.
 	Lost []Lost `json:"lost,omitempty"`

@@ -27,6 +27,7 @@ const (
 	Binary   Task = "binary"   // one score: is it above a threshold?
 	Regress  Task = "regress"  // values
 	Compare  Task = "compare"  // there are no labels
+	Detect   Task = "detect"   // boxes
 )
 
 // Scores are the output that labels speak of, and how.

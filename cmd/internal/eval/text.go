@@ -30,6 +30,7 @@ func (r *Result) Text() string {
 	fmt.Fprintf(&b, "%s%s: %d samples of %s, %s\n", r.Model, on, r.Samples, filepath.Base(r.Data), labels)
 	r.scoresText(&b)
 	r.accuracyText(&b)
+	r.detectionText(&b)
 	r.outputsText(&b)
 	if c := r.Confusion; c != nil {
 		which, counts := "program", c.Program
