@@ -36,6 +36,12 @@ func (v *modelView) Copies() bool {
 // HasMemory reports that the steps see memory: there are steps, or copies of state.
 func (v *modelView) HasMemory() bool { return len(v.Steps) > 0 || v.Copies() }
 
+// StepCount is the number of steps.
+func (v *modelView) StepCount() int { return len(v.Steps) }
+
+// First is the model that examples speak of.
+func (v *firmwareView) First() *modelView { return v.Models[0] }
+
 // Last is the number of the last step.
 func (v *modelView) Last() int { return len(v.Steps) - 1 }
 
