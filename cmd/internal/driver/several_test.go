@@ -306,6 +306,9 @@ func (a *product) build(t *testing.T, f *Firmware, flags string) (elf string, ma
 	return filepath.Join(dir, "app.elf"), b
 }
 
+// Upper is the prefix in macros.
+func (m appModel) Upper() string { return strings.ToUpper(m.Prefix) }
+
 // run executes the program.
 func (a *product) run(t *testing.T, elf string) {
 	t.Helper()
@@ -382,5 +385,113 @@ func TestSeveralShared(t *testing.T) {
 		elf, mapFile := a.build(t, f, "-flto")
 		a.run(t, elf)
 		linkedOnce(t, elf, mapFile)
+	}
+}
+
+var threadsMain = template.Must(template.New("threads.c").Parse(`
+#include "models.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+{{range $m, $x := .Models}}{{range .Inputs}}
+static const uint8_t {{$x.Prefix}}_in_{{.CName}}[] = { {{- .Text -}} };
+{{- end}}{{range .Outputs}}
+static const uint8_t {{$x.Prefix}}_out_{{.CName}}[] = { {{- .Text -}} };
+{{- end}}
+/* The model in slices: other work between its steps. */
+static nncc_status {{.Prefix}}_sliced(void *arena, volatile uint32_t *work)
+{
+#ifdef {{.Upper}}_STEPS
+    int32_t step;
+    for (step = 0; step < {{.Upper}}_STEPS; step++) {
+        const nncc_status status = {{.Prefix}}_step(arena, step);
+        if (status != NNCC_OK) {
+            return status;
+        }
+        *work += (uint32_t)step;
+    }
+    return NNCC_OK;
+#else
+    *work += 1u;
+    return {{.Prefix}}_run(arena);
+#endif
+}
+{{- end}}
+
+#define THREADS 9
+typedef struct
+{
+    uint8_t arena[NNCC_MODELS_ARENA_BYTES] __attribute__((aligned(NNCC_MODELS_ARENA_ALIGN)));
+    int number, wrong;
+    volatile uint32_t work;
+} thread;
+static thread threads[THREADS];
+
+static void *work(void *p)
+{
+    thread *const t = (thread *)p;
+    uint32_t k;
+    for (k = 0; k < 4u * {{.Rounds}}u; k++) {
+        const uint32_t round = (k + (uint32_t)t->number) % {{.Rounds}}u;
+{{- range $m, $x := .Models}}
+{{- range .Inputs}}
+        memcpy({{$x.Prefix}}_{{.CName}}(t->arena), {{$x.Prefix}}_in_{{.CName}} + round * {{.Bytes}}u, {{.Bytes}}u);
+{{- end}}
+        t->wrong += ((t->number == 0) ? {{.Prefix}}_sliced(t->arena, &t->work) : {{.Prefix}}_run(t->arena)) != NNCC_OK;
+{{- range .Outputs}}
+        t->wrong += memcmp({{$x.Prefix}}_{{.CName}}(t->arena), {{$x.Prefix}}_out_{{.CName}} + round * {{.Bytes}}u,
+                           {{.Bytes}}u) != 0;
+{{- end}}
+{{- end}}
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t id[THREADS];
+    int i, wrong = 0;
+    for (i = 0; i < THREADS; i++) {
+        threads[i].number = i;
+        if (pthread_create(&id[i], NULL, work, &threads[i]) != 0) {
+            return 2;
+        }
+    }
+    for (i = 0; i < THREADS; i++) {
+        (void)pthread_join(id[i], NULL);
+        wrong += threads[i].wrong;
+    }
+    printf("%d wrong\n", wrong);
+    return wrong != 0;
+}
+`))
+
+// TestSeveralThreads: eight threads and one that runs the models in slices, each with an
+// arena of its own, compute what the interpreter does, and the thread sanitizer finds nothing
+// that they share.
+func TestSeveralThreads(t *testing.T) {
+	testenv.Tool(t, "cc", "gcc")
+	f, err := Compile(severalConfigs(t, "host")...)
+	require(t, err)
+	a := newProduct(t, f, 3)
+	dir := t.TempDir()
+	require(t, writeFiles(dir, f.Files))
+	var b bytes.Buffer
+	require(t, threadsMain.Execute(&b, a))
+	require(t, os.WriteFile(filepath.Join(dir, "threads.c"), b.Bytes(), 0o666))
+	args := strings.Fields("-std=gnu99 -O1 -g -fsanitize=thread -I. -Inncc -Inncc/cmsis_nn threads.c")
+	for _, x := range f.Files {
+		if strings.HasSuffix(x.Path, ".c") && !strings.HasPrefix(x.Path, "harness/") {
+			args = append(args, x.Path)
+		}
+	}
+	cmd := exec.Command("gcc", append(args, "-lm", "-lpthread", "-o", "threads")...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.Command(filepath.Join(dir, "threads")).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "0 wrong") || strings.Contains(string(out), "ThreadSanitizer") {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }
