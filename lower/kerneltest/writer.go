@@ -391,9 +391,15 @@ func (b *Writer) turned(name string, shape []int, scale float64, zero int) strin
 // BatchMatMul writes products of two activations, in any memory order, now and
 // then broadcast.
 func (b *Writer) BatchMatMul() {
-	b.n++
 	k := b.One(1, 3, 8, 15, 16, 17, 31, 32, 33, 48, 64, b.In(1, 140))
-	m, n := b.In(1, 9), b.One(1, 2, 3, 4, 5, 8, b.In(1, 20))
+	b.batchMatMul(b.In(1, 9), k, b.One(1, 2, 3, 4, 5, 8, b.In(1, 20)))
+}
+
+// BatchMatMulRow is BatchMatMul for left matrices of a single row.
+func (b *Writer) BatchMatMulRow() { b.batchMatMul(1, b.One(1, 2, 16, b.In(1, 140)), b.In(1, 70)) }
+
+func (b *Writer) batchMatMul(m, k, n int) {
+	b.n++
 	batch := []int{b.In(1, 2), b.In(1, 3)}
 	left, right := []int{batch[0], batch[1], m, k}, []int{batch[0], batch[1], k, n}
 	for i := range batch {

@@ -409,6 +409,8 @@ func recurrent(gru, wide bool) func(b *builder) {
 	}
 }
 
+func batchRow(b *builder) { b.Written((*kerneltest.Writer).BatchMatMulRow) }
+
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
 
 // wide is a convolution on int16 data.
@@ -512,7 +514,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
 	{"nncc_helium_depthwise_s16", wideDepthwise},
 	{"nncc_helium_transpose_conv_phase_s16", phased16},
-}, wideKinds())
+}, wideKinds(), []generator{{"nncc_helium_batch_matmul_s8", batchRow}})
 
 func phased16(b *builder) { b.Written((*kerneltest.Writer).ConvTranspose16) }
 

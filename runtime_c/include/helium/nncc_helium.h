@@ -505,7 +505,7 @@ typedef struct
  * is w and a_k is 1; for every four columns 16 + 4 * w bytes.
  *
  * For two rows and four columns 14 instructions a vector of 16, 37 for the requantisation; packing takes under one a
- * byte.
+ * byte. A single row whose b_n is 1: 11 for 16 elements of b, nothing is packed.
  */
 typedef struct
 {
