@@ -50,9 +50,12 @@ type postView struct {
 	ParamsName string
 	Most       int // results
 	Candidates int
-	Count      int // classes of keywords
+	Count      int // outputs of boxes; classes of keywords
 	Window     int
 }
+
+// First is the function that gives the place of the only output.
+func (v postView) First() string { return v.Outputs[0] }
 
 // tableView is an array of constants.
 type tableView struct {
@@ -245,7 +248,7 @@ func (w *poster) boxes(p *Postprocess) (*postView, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.Most, v.Candidates, v.Bytes = b.Most, b.Candidates, 4+28*b.Candidates
+	v.Most, v.Candidates, v.Bytes, v.Count = b.Most, b.Candidates, 4+28*b.Candidates, len(used)
 	for _, i := range used {
 		v.Outputs = append(v.Outputs, w.names[i])
 	}
