@@ -25,7 +25,7 @@ CALIB  := --calib $(DIGITS)/digits_calib.npz
 CLANG_FORMAT ?= clang-format
 
 # The tools whose absence makes tests fail instead of being skipped.
-REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cppcheck,chromium,onnx-tests
+REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cargo,cppcheck,chromium,onnx-tests
 
 # go test, and a line for every reason for which tests were skipped.
 GOTEST := GO=$(GO) $(GO) run ./cmd/internal/gotest

@@ -143,6 +143,15 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 	if files, err = withTerms(v, files); err != nil {
 		return nil, nil, err
 	}
+	for _, p := range projects {
+		if p.archive != nil && v.Has(p.name) {
+			f, err := p.archive(v, files)
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, f)
+		}
+	}
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, infos, nil
 }

@@ -83,7 +83,7 @@ var ownNames = regexp.MustCompile(
 		`bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|` +
 		`io_round|io_quantise|io_check|preprocess_check|preprocess_(params|table)_\d+|postprocess_\w+)|` +
 		`%U_(ARENA_BYTES|ARENA_ALIGN|STATE_BYTES|STATE_ALIGN|STEPS|WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|` +
-		`WEIGHTS_SECTION|SECTIONS_H|H|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H|POSTPROCESS_\w+))$`)
+		`WEIGHTS_SECTION|SECTIONS_H|H|HPP|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H|POSTPROCESS_\w+))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)

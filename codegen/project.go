@@ -20,6 +20,8 @@ type project struct {
 	jobs func(v *firmwareView) []job
 	// more are files that need the list of all others; nil for none.
 	more func(v *firmwareView, files []File) []File
+	// archive is a file made of all others, terms included; nil for none.
+	archive func(v *firmwareView, files []File) (File, error)
 }
 
 var projects = []project{
@@ -30,21 +32,55 @@ var projects = []project{
 			{"zephyr/module.yml", "zephyr-module.yml.tmpl"},
 			{"zephyr/Kconfig", "zephyr-Kconfig.tmpl"},
 			{"zephyr/CMakeLists.txt", "zephyr-CMakeLists.txt.tmpl"},
+			{"samples/zephyr/CMakeLists.txt", "zephyr-app-CMakeLists.txt.tmpl"},
+			{"samples/zephyr/prj.conf", "zephyr-prj.conf.tmpl"},
+			{"samples/zephyr/fpu.conf", "zephyr-fpu.conf.tmpl"},
+			{"samples/zephyr/sample.yaml", "zephyr-sample.yaml.tmpl"},
+			{"samples/zephyr/src/main.c", "zephyr-main.c.tmpl"},
 		}
 	}},
-	{name: "cmsis-pack", jobs: func(v *firmwareView) []job {
+	{name: "cmsis-pack", archive: packFile, jobs: func(v *firmwareView) []job {
 		return []job{
 			{packVendor + "." + v.Name + ".pdsc", "pack.pdsc.tmpl"},
 			{v.Name + ".clayer.yml", "clayer.yml.tmpl"},
+			{"samples/csolution/" + v.Name + ".csolution.yml", "csolution.yml.tmpl"},
+			{"samples/csolution/infer.cproject.yml", "cproject.yml.tmpl"},
+			{"samples/csolution/main.c", "sample.c.tmpl"},
+		}
+	}},
+	{name: "cmake-package", jobs: func(*firmwareView) []job {
+		return []job{
+			{"samples/cmake/CMakeLists.txt", "consumer-CMakeLists.txt.tmpl"},
+			{"samples/cmake/main.c", "sample.c.tmpl"},
+		}
+	}},
+	{name: "platformio", jobs: func(*firmwareView) []job {
+		return []job{
+			{"library.json", "library.json.tmpl"},
+			{"samples/platformio/platformio.ini", "platformio.ini.tmpl"},
+			{"samples/platformio/src/main.c", "sample.c.tmpl"},
+		}
+	}},
+	{name: "rust", jobs: func(*firmwareView) []job {
+		return []job{
+			{"Cargo.toml", "Cargo.toml.tmpl"},
+			{"rust/build.rs", "build.rs.tmpl"},
+			{"rust/lib.rs", "lib.rs.tmpl"},
+			{"rust/examples/infer.rs", "infer.rs.tmpl"},
+			{"rust/tests/runs.rs", "runs.rs.tmpl"},
 		}
 	}},
 	{name: "arduino", more: arduinoFiles, jobs: func(v *firmwareView) []job {
 		return []job{
 			{"library.properties", "library.properties.tmpl"},
+			{"keywords.txt", "keywords.txt.tmpl"},
 			{"examples/" + v.Name + "_once/" + v.Name + "_once.ino", "once.ino.tmpl"},
 		}
 	}},
 }
+
+// samples is the folder of applications for build systems.
+const samples = "samples/"
 
 // Projects are the names of the build systems that Generate can write for.
 func Projects() []string {
@@ -96,8 +132,11 @@ func arduinoFiles(v *firmwareView, files []File) []File {
 	}
 	for _, f := range files {
 		base := path.Base(f.Path)
+		if strings.HasPrefix(f.Path, samples) {
+			continue
+		}
 		switch path.Ext(f.Path) {
-		case ".c", ".h":
+		case ".c", ".h", ".hpp":
 			forward("src/"+base, f.Path)
 			if in := strings.TrimPrefix(f.Path, "nncc/"); in != base && v.includes(in) {
 				forward("src/"+in, f.Path)

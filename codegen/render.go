@@ -23,7 +23,7 @@ var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "l
 	"ternary", "list", "until", "hasPrefix", "contains"}
 
 // own are functions that sprig has not, or not for all platforms alike.
-var own = template.FuncMap{"base": path.Base, "xml": xmlText, "word": makeWord, "md": markdown}
+var own = template.FuncMap{"base": path.Base, "xml": xmlText, "word": makeWord, "md": markdown, "json": jsonText}
 
 func funcs() template.FuncMap {
 	all := sprig.HermeticTxtFuncMap()
@@ -65,6 +65,7 @@ func (v *modelView) jobs() []job {
 	jobs := []job{
 		{v.Prefix + ".h", "model.h.tmpl"},
 		{v.Prefix + ".c", "model.c.tmpl"},
+		{v.Prefix + ".hpp", "model.hpp.tmpl"},
 		{v.Prefix + "_names.h", "names.h.tmpl"},
 	}
 	if v.HasWeights() {

@@ -38,6 +38,9 @@ func withTerms(v *firmwareView, files []File) ([]File, error) {
 			n.Bare = append(n.Bare, bareFile{f.Path, expression})
 		}
 	}
+	if v.Has("cmsis-pack") {
+		n.Bare = append(n.Bare, bareFile{v.PackFile(), spdx.EmittedModel})
+	}
 	slices.SortFunc(n.Bare, func(a, b bareFile) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range n.Bare {
 		n.Width = max(n.Width, len(f.Path))

@@ -34,10 +34,11 @@ func TestTerms(t *testing.T) {
 // checkTerms looks at every file of a model and counts those under the model's terms.
 func checkTerms(t *testing.T, m *model) int {
 	t.Helper()
-	notice := strings.Fields(m.file("NOTICE"))
 	named := map[string]string{}
-	for i, w := range notice[:len(notice)-1] {
-		named[w] = notice[i+1]
+	for _, line := range strings.Split(m.file("NOTICE"), "\n") {
+		if file, terms, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
+			named[file] = strings.TrimSpace(terms)
+		}
 	}
 	constants := 0
 	for _, f := range m.files {

@@ -106,6 +106,9 @@ type ioView struct {
 // helperView is a C function of the io file.
 type helperView struct {
 	Doc, Proto string
+	Func       string // its name
+	Method     string // its name without the model's
+	Elem       string // type of its values
 	Body       []string
 }
 
@@ -163,8 +166,9 @@ func (v *ioView) helpers(t types.Type, prefix string, input bool, lo, hi string)
 			arena, values, own = "void *arena", "const "+elem+" *values", v.CType+" *const q"
 		}
 		check := prefix + "_io_check(arena, values)"
-		h := helperView{Doc: doc, Proto: fmt.Sprintf("nncc_status %s_%s_%s(%s, %s)", prefix, verb, v.CName, arena,
-			values)}
+		h := helperView{Doc: doc, Method: verb + "_" + v.CName, Elem: elem}
+		h.Func = prefix + "_" + h.Method
+		h.Proto = fmt.Sprintf("nncc_status %s(%s, %s)", h.Func, arena, values)
 		if v.Elems == 0 {
 			h.Body = []string{"    return " + check + "; /* no elements */"}
 		} else {

@@ -20,6 +20,8 @@ needs() {
 		test	command -v clang-format	clang-format
 		test	has_clang_rt	libclang-rt-14-dev
 		test	command -v cmake	cmake
+		test	command -v cargo	cargo
+		test	dpkg -s librust-cc-dev	librust-cc-dev
 		test	command -v protoc	protobuf-compiler
 		test	command -v cppcheck	cppcheck
 		test	command -v chromium	chromium

@@ -23,7 +23,7 @@ type Knob struct{ Name, Values, Doc string }
 var Knobs = []Knob{
 	{"NNCC_REQUIRE", "LABEL,...", "what must be there: a test that lacks it fails instead of being skipped (`cc`, " +
 		"`clang`, `arm-gcc`, `qemu`, " +
-		"`protoc`, `cmake`, `cppcheck`, `chromium`, `onnx-tests`, `shared`)"},
+		"`protoc`, `cmake`, `cargo`, `cppcheck`, `chromium`, `onnx-tests`, `shared`)"},
 	{"NNCC_LONG", "1", "every test in its long form, where it has one: all boards, models, files, mutants; " +
 		"measurements that are printed"},
 	{"NNCC_RANDOM", "N or FROM+N", "how many random cases a test draws, and from which seed on"},
