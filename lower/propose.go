@@ -184,6 +184,9 @@ func (p *proposer) better(a, b Mix) bool {
 	return a.Reached > b.Reached
 }
 
+// nearCost is the difference in cost, as a share, of mixes that are tried beside each other.
+const nearCost = 0.005
+
 // prepare measures every rounding and prices every layer.
 func (p *proposer) prepare(c *quant.Report) error {
 	p.note("every rounding alone")
@@ -313,7 +316,7 @@ const perElement = 10
 func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error) {
 	path := p.mixture.Path()
 	layers, best = path[0].Layers, eight
-	made := map[string]bool{fmt.Sprint(layers): true}
+	made := []float64{p.mixture.Cost(layers)} // what programs cost by their prices
 	aim, missed := p.goal.Least, p.goal.Least // the most that a mix reached whose program missed the goal
 	for range mostRounds {
 		now, err := p.next(path, aim, best, made)
@@ -327,7 +330,7 @@ func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error)
 		if err != nil || now == nil {
 			return layers, best, err
 		}
-		made[fmt.Sprint(now)] = true
+		made = append(made, p.mixture.Cost(now))
 		x, err := p.program("proposal", p.mixture.Of(now))
 		if err != nil {
 			return nil, best, err
@@ -347,21 +350,32 @@ func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error)
 // next is the mix that a program is made of: the cheapest that reaches an aim, without what it does not
 // need, and was not made; nil where nothing promises to be cheaper than the best one. The last of the path is
 // taken where none reaches it.
-func (p *proposer) next(path []quant.Step, aim float64, best Mix, made map[string]bool) ([]quant.Layer, error) {
+func (p *proposer) next(path []quant.Step, aim float64, best Mix, made []float64) ([]quant.Layer, error) {
 	list, err := p.reaching(path, aim)
 	if err != nil {
 		return nil, err
 	}
+	fresh := func(l []quant.Layer) bool {
+		cost := p.mixture.Cost(l)
+		if best.Reached >= p.goal.Least && cost >= best.Instructions {
+			return false
+		}
+		for _, x := range made { // almost the same mix says nothing new
+			if math.Abs(cost-x) <= nearCost*cost {
+				return false
+			}
+		}
+		return true
+	}
 	for _, k := range list {
-		now, err := p.pruned(path[k], aim, made)
+		now, err := p.pruned(path[k], aim)
 		if err != nil {
 			return nil, err
 		}
-		if met := best.Reached >= p.goal.Least; met && p.mixture.Cost(now) >= best.Instructions {
-			continue
-		}
-		if !made[fmt.Sprint(now)] {
-			return now, nil
+		for _, l := range [][]quant.Layer{now, path[k].Layers} {
+			if fresh(l) {
+				return l, nil
+			}
 		}
 	}
 	return nil, nil
@@ -405,8 +419,8 @@ func (p *proposer) reaching(path []quant.Step, aim float64) ([]int, error) {
 	return list, nil
 }
 
-// pruned takes back what the goal does not need, the dearest first, unless the mix was made then.
-func (p *proposer) pruned(s quant.Step, aim float64, made map[string]bool) ([]quant.Layer, error) {
+// pruned takes back what the goal does not need, the dearest first.
+func (p *proposer) pruned(s quant.Step, aim float64) ([]quant.Layer, error) {
 	now := s.Layers
 	reached, err := p.measure(now)
 	if err != nil || reached < aim {
@@ -421,7 +435,7 @@ func (p *proposer) pruned(s quant.Step, aim float64, made map[string]bool) ([]qu
 			switch {
 			case len(p.measured)-begun >= mostPruned:
 				return now, nil
-			case p.mixture.Cost(next) >= p.mixture.Cost(now), made[fmt.Sprint(next)],
+			case p.mixture.Cost(next) >= p.mixture.Cost(now),
 				p.goal.Ratio && reached-quant.DB(noise)+quant.DB(narrow) < aim-1: // it would miss by far
 				continue
 			}
