@@ -51,7 +51,8 @@ func readModules(binary string) ([]module, error) {
 			return nil, fmt.Errorf("go list -m %s: %w", d.Path, err)
 		}
 		m := module{path: d.Path, version: d.Version, sum: d.Sum}
-		if r := d.Replace; r != nil && r.Version != "" { // else a folder: no path of this machine is told
+		// A folder has no version of its own, and no path of this machine is told.
+		if r := d.Replace; r != nil && r.Version != "" && r.Version != "(devel)" {
 			m = module{path: r.Path, version: r.Version, sum: r.Sum}
 		}
 		if err := m.license(strings.TrimSpace(string(dir))); err != nil {

@@ -31,7 +31,8 @@ var pageFiles embed.FS
 // pageTemplates are parsed when the first page is written.
 var pageTemplates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{"num": thousands, "value": value,
-		"join": shortJoin, "name": text.Names, "long": isLong, "affine": affine, "px": short, "percent": percent, "dims": dims, "many": many,
+		"join": shortJoin, "name": text.Names, "long": isLong, "affine": affine, "px": short, "percent": percent,
+		"dims": dims, "many": many,
 		"add": func(a, b float64) float64 { return a + b }, "sub": func(a, b float64) float64 { return a - b },
 		"half": func(a float64) float64 { return a / 2 }}).ParseFS(pageFiles,
 		"page/*.html"))
