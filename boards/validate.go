@@ -140,7 +140,8 @@ func (s *Spec) checkKernels() (all []*invalid) {
 	}
 	for i, k := range s.Kernels {
 		if !regionRE.MatchString(k) || slices.Contains(s.Kernels[:i], k) {
-			all = append(all, badf("kernels", "%s: want distinct names of kernel libraries such as cmsisnn, refc", quote(k)))
+			all = append(all, badf("kernels", "%s: want distinct names of kernel libraries such as cmsisnn, refc",
+				quote(k)))
 		}
 	}
 	if n := len(s.Accelerators); n > 1 {
@@ -254,8 +255,8 @@ func checkRegions(key string, rs Regions) (all []*invalid) {
 		end := uint64(r.Origin) + uint64(r.Size)
 		for _, o := range rs[:i] {
 			if uint64(r.Origin) < uint64(o.Origin)+uint64(o.Size) && uint64(o.Origin) < end {
-				all = append(all, badf(k, "overlaps region %s: 0x%08x to 0x%08x, and 0x%08x to 0x%08x", o.Name, uint64(r.Origin),
-					end, uint64(o.Origin), uint64(o.Origin)+uint64(o.Size)))
+				all = append(all, badf(k, "overlaps region %s: 0x%08x to 0x%08x, and 0x%08x to 0x%08x", o.Name,
+					uint64(r.Origin), end, uint64(o.Origin), uint64(o.Origin)+uint64(o.Size)))
 			}
 		}
 	}

@@ -135,25 +135,34 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 	for _, f := range o.Library.Emitted(v.runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
+	if files, err = withProjects(v, files); err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	return files, infos, nil
+}
+
+// withProjects adds what build systems want besides, and the terms of all of it.
+func withProjects(v *firmwareView, files []File) ([]File, error) {
 	for _, p := range projects {
 		if p.more != nil && v.Has(p.name) {
 			files = append(files, p.more(v, files)...)
 		}
 	}
-	if files, err = withTerms(v, files); err != nil {
-		return nil, nil, err
+	files, err := withTerms(v, files)
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range projects {
 		if p.archive != nil && v.Has(p.name) {
 			f, err := p.archive(v, files)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			files = append(files, f)
 		}
 	}
-	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return files, infos, nil
+	return files, nil
 }
 
 // model is what the templates of a model print.

@@ -109,7 +109,9 @@ __asm__(
 extern const unsigned char nncc_harness_weights_{{$m}}[];
 extern const unsigned char nncc_harness_weights_end_{{$m}}[];
 static int32_t bind_model_{{$m}}(void) {
-    return (int32_t){{.BindFunc}}(nncc_harness_weights_{{$m}}, (size_t)(nncc_harness_weights_end_{{$m}} - nncc_harness_weights_{{$m}}));
+    const size_t bytes = (size_t)(nncc_harness_weights_end_{{$m}} - nncc_harness_weights_{{$m}});
+
+    return (int32_t){{.BindFunc}}(nncc_harness_weights_{{$m}}, bytes);
 }
 {{end}}{{if .Inputs}}
 static const nncc_harness_input inputs_{{$m}}[{{len .Inputs}}] = {

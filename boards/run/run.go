@@ -135,7 +135,7 @@ func Run(ctx context.Context, spec *boards.Spec, im *Image, cases []Case) (*Resu
 // RunWith is Run with options. Where the image has a traced program it is
 // executed as well, and has to give the same outputs.
 func RunWith(ctx context.Context, spec *boards.Spec, im *Image, cases []Case, opt Options) (*Result, error) {
-	res, err := RunAll(ctx, spec, im, []Job{{cases, opt}})
+	res, err := All(ctx, spec, im, []Job{{cases, opt}})
 	if err != nil {
 		return nil, err
 	}
@@ -148,10 +148,10 @@ type Job struct {
 	Options
 }
 
-// RunAll is RunWith for the models of an image, in the order of its harness: they run in
+// All is RunWith for the models of an image, in the order of its harness: they run in
 // turn, the first case of each, the second of each, on one arena. The results are in the
 // order of the jobs.
-func RunAll(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Result, error) {
+func All(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Result, error) {
 	list, index := inTurn(jobs, func(int, int) (use, traced bool) { return true, false })
 	for i := range list {
 		list[i].stack = true

@@ -148,8 +148,8 @@ func (c *cli) parseModels(verb string, a *modelArgs) error {
 		if d.cfg.Name != "" && !slices.ContainsFunc(a.own[k], func(s string) bool {
 			return strings.HasPrefix(s, "--name=")
 		}) {
-			return &driver.UsageError{Msg: fmt.Sprintf("--name %s: with several models want MODEL=PREFIX, MODEL one of %s",
-				text.Line(d.cfg.Name), strings.Join(driver.Prefixes(a.models), ", "))}
+			return &driver.UsageError{Msg: fmt.Sprintf("--name %s: with several models want MODEL=PREFIX, "+
+				"MODEL one of %s", text.Line(d.cfg.Name), strings.Join(driver.Prefixes(a.models), ", "))}
 		}
 		d.cfg.Model = m
 		if err := d.ownFit(verb, a.own[k]); err != nil {

@@ -133,8 +133,8 @@ func prefixes(list []*Config) ([]string, error) {
 	out := codegen.Prefixes(names, given)
 	for i, p := range out {
 		if own := codegen.Prefix(names[i]); given[i] == "" && p != own {
-			list[i].Diags.Add(diag.List{diag.Notef("prefix", "", "%s has the C prefix %s: %s is taken (--name %s=PREFIX "+
-				"gives it another one)", list[i].Model, p, own, p)}.From("driver")...)
+			list[i].Diags.Add(diag.List{diag.Notef("prefix", "", "%s has the C prefix %s: %s is taken "+
+				"(--name %s=PREFIX gives it another one)", list[i].Model, p, own, p)}.From("driver")...)
 		}
 	}
 	return out, nil

@@ -247,8 +247,8 @@ func (l *linker) link(p boards.Placement) (string, bool) {
 	}
 	fmt.Fprintf(&b, "}\nSECTIONS\n{\n  .stack (NOLOAD) : ALIGN(16) { . += %d; } > %s\n", uint64(l.o.Board.Stack),
 		p.At("stack"))
-	fmt.Fprintf(&b, "  .weights : ALIGN(16) { *(.weights .weights.* .nncc.weights.* .rodata.*weights* .rodata.*WEIGHTS*) "+
-		"*weights*.o(.rodata .rodata.*) } > %s\n", p.At("weights"))
+	fmt.Fprintf(&b, "  .weights : ALIGN(16) { *(.weights .weights.* .nncc.weights.* .rodata.*weights* "+
+		".rodata.*WEIGHTS*) *weights*.o(.rodata .rodata.*) } > %s\n", p.At("weights"))
 	fmt.Fprintf(&b, "  .text : ALIGN(16) { *(.text .text.*) *(.glue_7 .glue_7t) } > %s\n", p.At("code"))
 	fmt.Fprintf(&b, "  .rodata : ALIGN(16) { *(.rodata .rodata.*) } > %s\n", p.At("rodata"))
 	fmt.Fprintf(&b, "  .data : ALIGN(16) { *(.data .data.*) } > %s AT> %s\n", data, p.At("rodata"))

@@ -177,7 +177,8 @@ int main(void)
             wrong++;
         }
 {{- range .Outputs}}
-        if (memcmp({{$x.Prefix}}_{{.CName}}(arena), {{$x.Prefix}}_out_{{.CName}} + round * {{.Bytes}}u, {{.Bytes}}u) != 0) {
+        if (memcmp({{$x.Prefix}}_{{.CName}}(arena), {{$x.Prefix}}_out_{{.CName}} + round * {{.Bytes}}u,
+                   {{.Bytes}}u) != 0) {
             say("{{$x.Prefix}} {{.CName}} differs\n");
             wrong++;
         }
@@ -314,8 +315,8 @@ func (a *product) run(t *testing.T, elf string) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
-	b, err := exec.CommandContext(ctx, "qemu-system-arm", "-M", a.Target.machine, "-display", "none", "-monitor", "none",
-		"-serial", "none", "-semihosting-config", "enable=on,target=native", "-kernel", elf).CombinedOutput()
+	b, err := exec.CommandContext(ctx, "qemu-system-arm", "-M", a.Target.machine, "-display", "none", "-monitor",
+		"none", "-serial", "none", "-semihosting-config", "enable=on,target=native", "-kernel", elf).CombinedOutput()
 	if err != nil || !strings.Contains(string(b), "all right") {
 		t.Fatalf("%v\n%s", err, b)
 	}

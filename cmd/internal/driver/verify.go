@@ -76,7 +76,7 @@ func (f *Firmware) Verify(ctx context.Context) ([]*report.Verdict, error) {
 		jobs = append(jobs, o.job(cases[i]))
 	}
 	c.note("running %d cases on %s", n, f.board().Runner.Machine)
-	res, err := run.RunAll(ctx, f.board(), im, jobs)
+	res, err := run.All(ctx, f.board(), im, jobs)
 	if err != nil {
 		var re *run.Error
 		if errors.As(err, &re) {

@@ -32,7 +32,7 @@ func TestReplaced(t *testing.T) {
 	list, err := readModules("main")
 	must(t, err)
 	if len(list) != 2 || list[1].path != "example.org/part" || list[1].version != "v1.2.3" || list[1].spdx != "MIT" {
-		t.Errorf("%d modules, the last %s %s of license %s", len(list), list[len(list)-1].path, list[len(list)-1].version,
-			list[len(list)-1].spdx)
+		t.Errorf("%d modules, the last %s %s of license %s", len(list), list[len(list)-1].path,
+			list[len(list)-1].version, list[len(list)-1].spdx)
 	}
 }

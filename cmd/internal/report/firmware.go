@@ -57,7 +57,8 @@ type SharedCode struct {
 // NewFirmware is the report of models that share a folder.
 func NewFirmware(models []*Report, files []codegen.File) *Firmware {
 	r := &Firmware{Schema: Schema, Generator: "nncc", Version: models[0].Version, Board: models[0].Board,
-		Models: models, Warnings: []string{}, Notes: []string{}, Memory: SharedMemory{Regions: models[0].Memory.Regions}}
+		Models: models, Warnings: []string{}, Notes: []string{},
+		Memory: SharedMemory{Regions: models[0].Memory.Regions}}
 	for _, m := range models {
 		r.Memory.ArenaBytes = max(r.Memory.ArenaBytes, m.Memory.ArenaBytes)
 		r.Memory.StateBytes += m.Memory.StateBytes
@@ -144,7 +145,8 @@ type FirmwareVerdict struct {
 // NewFirmwareVerdict puts the verdicts of models together.
 func NewFirmwareVerdict(r *Firmware, vs []*Verdict) *FirmwareVerdict {
 	v := &FirmwareVerdict{Board: r.Board, Models: vs, Warnings: r.Warnings,
-		RAM: map[string]int{"arena_bytes": r.Memory.ArenaBytes, "state_bytes": r.Memory.StateBytes}, Flash: map[string]any{}}
+		RAM:   map[string]int{"arena_bytes": r.Memory.ArenaBytes, "state_bytes": r.Memory.StateBytes},
+		Flash: map[string]any{}}
 	for _, x := range vs {
 		v.Cases += x.Cases
 		v.Mismatches += x.Mismatches
@@ -184,7 +186,7 @@ func (v *FirmwareVerdict) Summary() string {
 	if differ > 0 {
 		said = fmt.Sprintf("%d models DIFFERENT", differ)
 	}
-	return fmt.Sprintf("%s: %d models in one image, run in turn on one arena of %d bytes; stack %d bytes, code %d bytes, "+
-		"constants %d bytes, weights %v bytes: %s\n", text.Line(v.Board), len(v.Models), v.RAM["arena_bytes"],
+	return fmt.Sprintf("%s: %d models in one image, run in turn on one arena of %d bytes; stack %d bytes, "+
+		"code %d bytes, constants %d bytes, weights %v bytes: %s\n", text.Line(v.Board), len(v.Models), v.RAM["arena_bytes"],
 		v.StackBytes, v.Text, v.ROData, v.Flash["weights_bytes"], said)
 }
