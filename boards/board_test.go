@@ -363,7 +363,8 @@ func TestSizes(t *testing.T) {
 	for in, want := range map[string]boards.Size{"131072": 131072, "0x20000": 131072, "128K": 131072, "128KB": 131072,
 		"128KiB": 131072, "128k": 131072, "1M": 1 << 20, "1MB": 1 << 20, "0x2B": 0, "128B": 0, "KB": 0, "1T": 0} {
 		p := write(t, t.TempDir(), "board.yaml", "inherits: [cortex-m4]\nmemory:\n"+
-			"  flash: {origin: 0, size: 1M, holds: [vectors, code, rodata]}\n  ram: {origin: 0x20000000, size: "+in+", holds: [stack, data, arena]}\n")
+			"  flash: {origin: 0, size: 1M, holds: [vectors, code, rodata]}\n"+
+			"  ram: {origin: 0x20000000, size: "+in+", holds: [stack, data, arena]}\n")
 		s, err := boards.Load(p)
 		switch {
 		case in == "0x2B":

@@ -187,6 +187,6 @@ func (v *FirmwareVerdict) Summary() string {
 		said = fmt.Sprintf("%d models DIFFERENT", differ)
 	}
 	return fmt.Sprintf("%s: %d models in one image, run in turn on one arena of %d bytes; stack %d bytes, "+
-		"code %d bytes, constants %d bytes, weights %v bytes: %s\n", text.Line(v.Board), len(v.Models), v.RAM["arena_bytes"],
-		v.StackBytes, v.Text, v.ROData, v.Flash["weights_bytes"], said)
+		"code %d bytes, constants %d bytes, weights %v bytes: %s\n", text.Line(v.Board), len(v.Models),
+		v.RAM["arena_bytes"], v.StackBytes, v.Text, v.ROData, v.Flash["weights_bytes"], said)
 }
