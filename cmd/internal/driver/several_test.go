@@ -215,7 +215,7 @@ MEMORY
 SECTIONS
 {
   .vectors : { KEEP(*(.vectors)) } > VEC
-  .qspi : { *(.rodata.*_weights*) } > QSPI
+  .qspi : { *(.nncc.weights .nncc.weights.*) } > QSPI
   .text : { *(.text .text.* .rodata .rodata.*) . = ALIGN(8); } > CODE
   .ARM.exidx : { *(.ARM.exidx*) } > CODE
   .data : { data_start = .; *(.data .data.*) . = ALIGN(4); data_end = .; } > RAM AT> CODE
