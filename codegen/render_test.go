@@ -31,7 +31,7 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("sprig has no %s", n)
 		}
 	}
-	ok := append(slices.Clone(allowed), "eq", "ne", "not", "and", "or", "base", "xml", "word", "md")
+	ok := append(slices.Clone(allowed), "eq", "ne", "not", "and", "or", "base", "xml", "word", "md", "json")
 	for _, tm := range templates.Templates() {
 		if tm.Tree == nil {
 			continue
