@@ -72,6 +72,9 @@ func ownProtos(t testing.TB) []proto {
 	}
 	var out []proto
 	for _, f := range files {
+		if filepath.Base(f) == "nncc_model.h" { // of models: the hook between steps is the user's
+			continue
+		}
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
