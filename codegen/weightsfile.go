@@ -215,6 +215,9 @@ func layout(m Model, o Options) ([sha256.Size]byte, error) {
 	for _, x := range v.Pre { // its tables are code
 		f("preprocessing", x.Params, x.Type, x.Table)
 	}
+	for _, x := range v.Post { // so are its thresholds
+		f("postprocessing", x.Kind, x.Kernel, x.Params, x.Tables)
+	}
 	for _, x := range runtime {
 		f("kernel", x.Path, sha256.Sum256(x.Data))
 	}

@@ -80,7 +80,10 @@ func (v ioView) RustReal0() string {
 
 // Real0 is the same in C.
 func (v ioView) Real0() string {
-	if v.Quantised {
+	switch {
+	case v.Quantised && strings.Contains(v.Zero, "("): // of a bound weights file, an int32_t
+		return "(" + v.CType + ")" + v.Zero
+	case v.Quantised:
 		return v.Zero
 	}
 	return "0"
@@ -189,8 +192,27 @@ func (v *firmwareView) PackFile() string {
 	return packVendor + "." + v.Name + "." + v.PackVersion() + ".pack"
 }
 
-// packFile is the CMSIS-Pack of a folder: the same files give the same bytes.
-func packFile(v *firmwareView, files []File) (File, error) {
+// packFile is the CMSIS-Pack of a folder.
+func packFile(v *firmwareView, files []File) (File, error) { return zipped(v.PackFile(), files) }
+
+// Repacked makes the packs among files anew from the others, which have changed.
+func Repacked(files []File) ([]File, error) {
+	isPack := func(f File) bool { return strings.HasSuffix(f.Path, ".pack") }
+	rest := slices.DeleteFunc(slices.Clone(files), isPack)
+	files = slices.Clone(files)
+	for i, f := range files {
+		if isPack(f) {
+			var err error
+			if files[i], err = zipped(f.Path, rest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return files, nil
+}
+
+// zipped is an archive of files: the same files give the same bytes.
+func zipped(path string, files []File) (File, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	files = slices.Clone(files)
@@ -210,7 +232,7 @@ func packFile(v *firmwareView, files []File) (File, error) {
 	if err := z.Close(); err != nil {
 		return File{}, bug.Errorf("pack: %w", err)
 	}
-	return File{v.PackFile(), b.Bytes()}, nil
+	return File{path, b.Bytes()}, nil
 }
 
 // jsonText is a text as JSON.
@@ -232,6 +254,9 @@ func (v *firmwareView) PublicHeaders() []string {
 		s = append(s, m.Prefix+".h", m.Prefix+".hpp")
 		if m.Preprocesses() {
 			s = append(s, m.Prefix+"_preprocess.h")
+		}
+		if m.Postprocesses() {
+			s = append(s, m.Prefix+"_postprocess.h")
 		}
 	}
 	return s

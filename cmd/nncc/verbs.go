@@ -214,9 +214,9 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 		"print how long every stage took; with --json the report has it as stage_times")
 	fs.StringVar(&f.Project, "project", f.Project,
 		"`NAMES` of project files to write: make, cmake, zephyr, cmsis-pack, "+
-			"arduino")
+			"cmake-package, platformio, rust, arduino")
 	fs.BoolVar(&f.WeightsFile, "weights-file", false, "constants are no part of the sources, but a file that the "+
-		"firmware binds at run time: from other flash, or over the air")
+		"firmware binds at run time: from other flash, or over the air; dead channels stay")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one "+
 		"that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")

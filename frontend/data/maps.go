@@ -190,7 +190,11 @@ func (d *detector) parts(i int, g *grid, m *postprocess.Map) error {
 		if _, err := d.needs(p.key, p.names, n); err != nil {
 			return err
 		}
-		x, err := d.same(p.key, p.names[i], p.depth, g)
+		depth := p.depth
+		if p.key == "scores" && i > 0 { // every map has the classes of the first
+			depth = d.out.Classes
+		}
+		x, err := d.same(p.key, p.names[i], depth, g)
 		if err != nil {
 			return err
 		}

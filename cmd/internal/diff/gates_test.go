@@ -97,6 +97,27 @@ func TestWhatIsNoReport(t *testing.T) {
 	}
 }
 
+// TestSharedImage: kernels that models of one firmware share are in no model's figures: the firmware has a row of its
+// own, and gates on it.
+func TestSharedImage(t *testing.T) {
+	firmware := func(text int) object {
+		return object{"schema": 1, "generator": "nncc", "board": "b", "models": []object{model("a"), model("b")},
+			"memory": object{"arena_bytes": 1000, "state_bytes": 8, "weights_bytes": 300},
+			"code":   object{"text_bytes": text, "rodata_bytes": 20}}
+	}
+	limits, err := diff.ParseLimits([]string{"flash=500"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := compare(t, firmware(4000), firmware(4501))
+	if err := d.Check(limits); err != nil {
+		t.Fatal(err)
+	}
+	if over := fmt.Sprint(d.Exceeded()); len(d.Exceeded()) != 1 || !strings.Contains(over, "all models together") {
+		t.Errorf("%s, want one gate of all models", over)
+	}
+}
+
 // TestLongNames: tables stay readable with names of hundreds of characters, JSON has them
 // whole.
 func TestLongNames(t *testing.T) {

@@ -89,10 +89,13 @@ func keys() []string {
 	return out
 }
 
-// flash is code, constants and weights.
+// flash is code, constants and weights; of one of several models what is its own.
 func (m *Model) flash() []figure {
 	if c := m.Code; c != nil && c.Text != nil && c.ROData != nil && m.Memory.Weights != nil {
 		return []figure{{*c.Text + *c.ROData + *m.Memory.Weights, "measured"}}
+	}
+	if m.shared && m.Memory.Weights != nil {
+		return []figure{{*m.Memory.Weights, "weights alone"}}
 	}
 	f := figure{basis: "estimated, with the C library"}
 	for _, r := range m.Memory.Regions {

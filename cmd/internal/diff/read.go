@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/files"
@@ -91,6 +92,7 @@ type Model struct {
 	Eval *evaluation `json:"eval"`
 
 	Models []*Model `json:"models"` // of a report about several
+	shared bool     // its regions and kernels are those of all models of the firmware
 }
 
 // evaluation is what is compared of the JSON of eval.
@@ -157,6 +159,8 @@ func read(path string) ([]*Model, error) {
 	list := m.Models
 	if len(list) == 0 {
 		list = []*Model{&m}
+	} else if m.Memory.Arena != nil && !slices.Contains(list, nil) {
+		list = append(list, m.image())
 	}
 	for _, x := range list {
 		if x == nil || m.Generator != "nncc" && x.Generator != "nncc" || x.Model.Name == "" {
@@ -169,6 +173,19 @@ func read(path string) ([]*Model, error) {
 	}
 	sameNames(list)
 	return list, nil
+}
+
+// imageName is the row of what the models of one firmware share.
+const imageName = "all models together"
+
+// image is what a firmware of several models takes, kernels once.
+func (m *Model) image() *Model {
+	for _, x := range m.Models {
+		x.shared = true
+	}
+	all := *m
+	all.Models, all.Model.Name = nil, imageName
+	return &all
 }
 
 // sameNames tells models of one report apart whose files have the same name.

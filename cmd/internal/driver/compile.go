@@ -70,6 +70,9 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, usage("--weights-file: not on a board with an accelerator (%s), whose programs hold its constants",
 			spec.Name)
 	}
+	if c.WeightsFile { // which channels are dead is decided by a training
+		o.DeadChannels = false
+	}
 	c.keepFloat(g, &o)
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
 	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout

@@ -27,7 +27,10 @@ func (f *Firmware) fit(built *run.Sizes) boards.Placement {
 	var weights uint64
 	var moved, read float64
 	for _, o := range f.Models {
-		weights += uint64(o.Info.WeightBytes + o.imageBytes())
+		weights += uint64(o.imageBytes())
+		if o.Info.WeightsFile == "" { // else they are not linked
+			weights += uint64(o.Info.WeightBytes)
+		}
 		for i, n := range o.Info.StepBlobs {
 			read += float64(n)
 			moved += float64(report.MovedBytes(o.Lowered.Program, i))
@@ -38,7 +41,9 @@ func (f *Firmware) fit(built *run.Sizes) boards.Placement {
 		code = boards.Item{Bytes: built.Code() + libc.Text, Library: libc.Text}
 		rodata = boards.Item{Bytes: built.ROData() + libc.ROData + libc.Data, Library: libc.ROData + libc.Data}
 		data.Bytes = libc.Data + libc.BSS
-		weights = built.Weights()
+		if !f.bound() { // else the harness alone has a copy
+			weights = built.Weights()
+		}
 	}
 	code.What, rodata.What, data.What = "code", "rodata", "data"
 	items := []boards.Item{code, {What: "stack", Bytes: uint64(spec.Stack)}, data, rodata,
@@ -47,6 +52,9 @@ func (f *Firmware) fit(built *run.Sizes) boards.Placement {
 	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
 	return spec.Memory.Place(items...)
 }
+
+// bound reports that the constants are bound at run time.
+func (f *Firmware) bound() bool { return f.Models[0].Info.WeightsFile != "" }
 
 // imageBytes are files that are linked as they are: accelerator programs.
 func (o *Compiled) imageBytes() int {
@@ -144,6 +152,10 @@ func (f *Firmware) sections() error {
 				o.Info.Files = append(o.Info.Files, x.Path)
 			}
 		}
+	}
+	var err error
+	if f.Files, err = codegen.Repacked(f.Files); err != nil {
+		return err
 	}
 	for _, o := range f.Models {
 		o.Files = f.Files

@@ -3,7 +3,10 @@
 package driver
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +64,7 @@ func TestMemoriesApart(t *testing.T) {
 // folder, into the region that was chosen for them, and into another one that the user
 // names.
 func TestSections(t *testing.T) {
+	t.Run("pack", testSectionsInPack)
 	cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	nm := testenv.Tool(t, "arm-gcc", "arm-none-eabi-nm")
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
@@ -119,5 +123,31 @@ func TestSections(t *testing.T) {
 				t.Errorf("no constants in\n%s", out)
 			}
 		}
+	}
+}
+
+// testSectionsInPack: the zipped pack has the folder's files as they are in the end.
+func testSectionsInPack(t *testing.T) {
+	c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
+	c.Name, c.Project = "dig", "cmsis-pack"
+	o, err := c.Compile()
+	require(t, err)
+	files := map[string][]byte{}
+	var pack []byte
+	for _, f := range o.Files {
+		files[f.Path] = f.Data
+		if strings.HasSuffix(f.Path, ".pack") {
+			pack = f.Data
+		}
+	}
+	z, err := zip.NewReader(bytes.NewReader(pack), int64(len(pack)))
+	require(t, err)
+	for _, f := range z.File {
+		if b, err := fs.ReadFile(z, f.Name); err != nil || !bytes.Equal(b, files[f.Name]) {
+			t.Errorf("%s of the pack is not the folder's (%v)", f.Name, err)
+		}
+	}
+	if len(z.File) != len(files)-1 {
+		t.Errorf("%d files in the pack, %d in the folder", len(z.File), len(files))
 	}
 }

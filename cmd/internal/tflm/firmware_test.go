@@ -39,11 +39,12 @@ func TestSameFirmware(t *testing.T) {
 
 var (
 	comment = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:^#[^\n]*$)`)
+	text    = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 	port    = regexp.MustCompile(`\bnet_\w+(\((?:const )?void \*arena\))`)
 )
 
-// sources are what computes in a model's firmware, without comments and names of inputs
-// and outputs.
+// sources are what computes in a model's firmware, without comments, texts and names of
+// inputs and outputs.
 func sources(t *testing.T, model, board string) map[string]string {
 	t.Helper()
 	c := driver.Defaults()
@@ -59,7 +60,8 @@ func sources(t *testing.T, model, board string) map[string]string {
 		case strings.HasPrefix(name, "report.") || dir != "" && !strings.HasPrefix(dir, "nncc"):
 		case dir == "" && name != "net.c" && !strings.HasPrefix(name, "net_weights") && name != "net_names.h":
 		default:
-			out[f.Path] = port.ReplaceAllString(comment.ReplaceAllString(string(f.Data), ""), "net_io$1")
+			bare := text.ReplaceAllString(comment.ReplaceAllString(string(f.Data), ""), `""`)
+			out[f.Path] = port.ReplaceAllString(bare, "net_io$1")
 		}
 	}
 	return out
