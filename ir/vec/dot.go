@@ -62,9 +62,6 @@ func Lanes4(x []float64, r *[4][]float64, s *[4][4]float64) {
 	lanes4(n, &x[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0], s)
 }
 
-// Rest ends a scalar product whose parts Lanes4 gave.
-func Rest(x, row []float64, s *[4]float64) float64 { return finish(len(x)&^3, x, row, s) }
-
 // Axpy adds f*x to y, which is at least as long.
 func Axpy(f float64, x, y []float64) {
 	y = y[:len(x)]

@@ -20,6 +20,31 @@ type Left struct {
 	zeros bool      // there is a zero
 }
 
+// packed keeps the memory of packed sides that were given back: a calibration packs each
+// layer's weights hundreds of times.
+var packed = sync.Pool{New: func() any { return new([]float64) }}
+
+// newLeft has memory for a side; rows that fill up its last tile are zero.
+func newLeft(m, k int) *Left {
+	n := (m + tileRows - 1) / tileRows * tileRows * k
+	b := packed.Get().(*[]float64)
+	if cap(*b) < n {
+		*b = make([]float64, n)
+	}
+	l := &Left{m: m, k: k, data: (*b)[:n]}
+	if m%tileRows != 0 {
+		clear(l.data)
+	}
+	return l
+}
+
+// Release gives the memory to sides that are packed later; l is not to be used again.
+func (l *Left) Release() {
+	data := l.data
+	l.data = nil
+	packed.Put(&data)
+}
+
 // Pack packs alpha*a, or its transpose; ok is false where there is no assembly
 // for what follows.
 func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda int) (l *Left, ok bool) {
@@ -27,7 +52,7 @@ func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda i
 		return nil, false
 	}
 	tiles := (m + tileRows - 1) / tileRows
-	l = &Left{m: m, k: k, data: make([]float64, tiles*tileRows*k)}
+	l = newLeft(m, k)
 	row, step := lda, 1
 	if trans {
 		row, step = 1, lda

@@ -120,6 +120,10 @@ func TestProduct(t *testing.T) {
 				t.Fatal("refused")
 			}
 			same(t, "product", c, want)
+			for i := range left.data { // what the next one must not see
+				left.data[i] = math.NaN()
+			}
+			left.Release()
 		}
 	})
 }

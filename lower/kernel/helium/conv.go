@@ -130,14 +130,19 @@ func (c *convolution) single() int {
 func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows call.Rows, scratch, block int) {
 	g, l := c.G, c.l
 	depth := len(l.Rows[0]) * l.bytes()
-	fn, vectors := l.dot(roundUp(depth, vector)/vector, g.COut/g.Group, generic)
+	vectors := roundUp(depth, vector) / vector
+	// Pixels of a map may end within a vector: short rows are copied then.
+	whole := !c.pointwise() || depth%vector == 0 || vectors <= unrolled
+	fn, vectors := l.dotOf(vectors, g.COut/g.Group, generic, !generic && whole && l.upper(g.COut/g.Group))
 	if c.pointwise() && vectors*vector < depth+vector {
 		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
 		return conv, rows, 0, 0
 	}
 	shared, patch := 0, vector*vectors
 	step, rest := patch, 0
-	block = min(scratchBytes/patch, 16, c.Out.H*c.Out.W)
+	// Large maps may have some more scratch: at most a fiftieth of what they take.
+	some := (c.In.H*c.In.W*g.CIn + c.Out.H*c.Out.W*g.COut) * l.bytes() / 50
+	block = min(scratchBytes/patch, 16+some/patch, c.Out.H*c.Out.W)
 	if c.shared() {
 		l = c.columns()
 		shared, step = 1, c.Stride.W*c.Kernel.H*c.depth()

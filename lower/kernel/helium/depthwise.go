@@ -4,11 +4,13 @@ package helium
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -32,9 +34,31 @@ var patches = &kernel.Kernel{
 		})),
 }
 
+// threeForm ends the name of a depthwise 3x3 kernel with records of so many
+// channels: with folded requantisations where all of the layer's are proven.
+func (l *layer) threeForm(channels int) (string, []*pack.Folded) {
+	if l.Params.ActMin != l.Params.OutOff {
+		return "_s8", nil
+	}
+	var folds []*pack.Folded
+	for at := 0; at < len(l.Rows); at += channels {
+		first := at
+		if channels == vector { // the last two overlap
+			first = max(0, min(at, len(l.Rows)-vector))
+		}
+		f, why := l.folded(first, channels)
+		if why != "" || !l.full() || l.Params.OutOff != math.MinInt8 {
+			return "_relu_s8", nil
+		}
+		folds = append(folds, f)
+	}
+	return upper + "_relu_s8", folds
+}
+
 // patchRecords packs the rows in records of four channels: bias, multiplier
-// and shift, then for each channel 4x4 taps, columns first, the last ones 0.
-func (l *layer) patchRecords() []byte {
+// and shift, or what folds have, then for each channel 4x4 taps, columns first,
+// the last ones 0.
+func (l *layer) patchRecords(folds []*pack.Folded) []byte {
 	var b []byte
 	n := len(l.Rows)
 	for at := 0; at < n; at += 4 {
@@ -44,6 +68,12 @@ func (l *layer) patchRecords() []byte {
 			head[i], head[4+i], head[8+i] = l.channel(at + i)
 			for k, w := range l.Rows[at+i] {
 				taps[vector*i+k%3*4+k/3] = byte(w)
+			}
+		}
+		if folds != nil {
+			head = [12]int32{8: 1 << folds[at/4].K, 9: folds[at/4].C}
+			for i, c := range folds[at/4].Channels {
+				head[i], head[4+i] = c.B, c.M
 			}
 		}
 		b = append(words(b, head[:]...), taps[:]...)
@@ -56,15 +86,12 @@ const patchSpan = 24
 
 func lowerPatches(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
-	fn := "nncc_helium_depthwise_3x3_stride1_s8"
-	if c.l.Params.ActMin == c.l.Params.OutOff {
-		fn = "nncc_helium_depthwise_3x3_stride1_relu_s8"
-	}
+	form, folds := c.l.threeForm(4)
 	scratch := 6*vector + vector*c.In.W + 4*vector*(min(roundUp(c.Out.W, 2), patchSpan)+2)
 	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()},
-		call.Call{Func: fn, Args: []call.Arg{
+		call.Call{Func: "nncc_helium_depthwise_3x3_stride1" + form, Args: []call.Arg{
 			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0),
-			packed(c.l.patchRecords()),
+			packed(c.l.patchRecords(folds)),
 			i8Scratch(0), i8Out(0)}})
 }
 
@@ -109,11 +136,23 @@ func (l *layer) pairsFit(pairs [][2]int) string {
 }
 
 // wideBlocks are records of 16 channels, the last two of which may overlap.
-func (l *layer) wideBlocks() []byte {
+func (l *layer) wideBlocks(folds []*pack.Folded) []byte {
 	var b []byte
 	n := len(l.Rows)
+	place := func(i int) int { return i/4 + i%4/2*4 + i%2*8 }
 	for at := 0; at < n; at += vector {
-		b = l.block(b, max(0, min(at, n-vector)), vector, func(i int) int { return i/4 + i%4/2*4 + i%2*8 })
+		head := len(b)
+		b = l.block(b, max(0, min(at, n-vector)), vector, place)
+		if folds == nil {
+			continue
+		}
+		f := folds[at/vector]
+		var h [3 * vector]int32
+		for i, c := range f.Channels {
+			h[place(i)], h[vector+place(i)] = c.B, c.M
+		}
+		h[2*vector], h[2*vector+1] = 1<<f.K, f.C
+		copy(b[head:], words(nil, h[:]...))
 	}
 	return b
 }
@@ -160,13 +199,11 @@ func (c *convolution) fields() []call.Field {
 
 func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
-	fn := "nncc_helium_depthwise_3x3_stride2_s8"
-	if c.l.Params.ActMin == c.l.Params.OutOff {
-		fn = "nncc_helium_depthwise_3x3_stride2_relu_s8"
-	}
-	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0), packed(c.l.wideBlocks()),
-		i8Scratch(0), i8Out(0)}})
+	form, folds := c.l.threeForm(vector)
+	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{
+		Func: "nncc_helium_depthwise_3x3_stride2" + form, Args: []call.Arg{
+			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0),
+			packed(c.l.wideBlocks(folds)), i8Scratch(0), i8Out(0)}})
 }
 
 // inOrder are taps by twos; a last odd one has no partner.

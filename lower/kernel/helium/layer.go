@@ -4,6 +4,7 @@ package helium
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
@@ -116,7 +117,10 @@ func (l *layer) records(vectors int) []byte {
 
 // weights packs the rows for a kernel that dot names.
 func (l *layer) weights(fn string, vectors int) []byte {
-	if fn != fourRows {
+	switch {
+	case strings.Contains(fn, upper):
+		return l.upperRecords(vectors)
+	case fn != fourRows:
 		return l.records(vectors)
 	}
 	var b []byte
@@ -228,6 +232,12 @@ const fourRows = "nncc_helium_matmul_4rows_s8"
 // groups of so many channels, and how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
 // three vectors go through one loop, which takes at least six.
 func (l *layer) dot(vectors, channels int, generic bool) (fn string, want int) {
+	return l.dotOf(vectors, channels, generic, !generic && l.upper(channels))
+}
+
+// dotOf is dot for layers whose requantisation is proven to fold, or is not: long
+// rows want whole vectors, too.
+func (l *layer) dotOf(vectors, channels int, generic, proven bool) (fn string, want int) {
 	form := l.suffix()
 	if l.form == eights && (channels < 4 || l.left()) {
 		return fourRows, vectors
@@ -236,6 +246,9 @@ func (l *layer) dot(vectors, channels int, generic bool) (fn string, want int) {
 		return "nncc_helium_matmul_unroll3" + form, roundUp(max(vectors, 6), 3)
 	}
 	if vectors <= unrolled {
+		if proven {
+			return fmt.Sprintf("nncc_helium_matmul_k%d%s", vectors, l.upperForm()), vectors
+		}
 		if l.relu() && !generic && l.form == eights {
 			form = "_relu_s8"
 		}
@@ -246,6 +259,9 @@ func (l *layer) dot(vectors, channels int, generic bool) (fn string, want int) {
 		if roundUp(vectors, n) < roundUp(vectors, by) {
 			by = n
 		}
+	}
+	if proven {
+		form = l.upperForm()
 	}
 	return fmt.Sprintf("nncc_helium_matmul_unroll%d%s", by, form), roundUp(vectors, by)
 }

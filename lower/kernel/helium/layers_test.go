@@ -229,6 +229,23 @@ func transposed(b *builder) {
 		in...)
 }
 
+// transposedFew has less than four results for an input, in several rows, or
+// scales of 0.5 and above: its rows of taps are no records.
+func transposedFew(b *builder) {
+	xq, co := b.Quant(), b.In(1, 3)
+	kernel := []int{b.In(2, 4), 1}
+	if b.Chance(50) {
+		co = b.In(1, 9)
+	}
+	x := b.Input(xq, 1, channels(b, 40), b.In(1, 5), b.In(1, 5))
+	w := b.Weights(b.Chance(70), 1, x.Type.Shape[1], co, kernel[0], kernel[1])
+	q := b.AccQuant(xq, w.Type.Quant, x.Type.Shape[1])
+	if co > 3 {
+		q.Scale[0] /= 1 << 12
+	}
+	b.Node("ConvTranspose", b.Clamp(ir.Attrs{"strides": kerneltest.Ints(kernel...)}), q, x, w)
+}
+
 // phased is any transposed convolution, whatever its padding: outputs that no
 // input meets, and windows that begin behind the first input.
 func phased(b *builder) {
@@ -357,13 +374,17 @@ func plainConv(b *builder) *ir.Node {
 	return b.Inner("Conv", a, output(b, xq, w.Type.Quant, ci*kernel[0]*kernel[1]), x, w)
 }
 
-// fuse makes one node of several.
+// fuse makes one node of several where a kernel takes it, as the pipeline does: sums that are requantised by a shift
+// to the left stay alone, and so do additions without a linear form.
 func fuse(b *builder, nodes ...*ir.Node) {
 	f, results, err := ir.Outline(b.G, nodes, op.Fused, nodes[len(nodes)-1].Name+".fused", nil)
-	if err == nil {
-		err = b.G.Replace(f, nodes, results)
-	}
 	if err != nil {
+		b.T.Fatal(err)
+	}
+	if _, err := table.Match(f, &kernel.Options{Core: core}); err != nil {
+		return
+	}
+	if err := b.G.Replace(f, nodes, results); err != nil {
 		b.T.Fatal(err)
 	}
 }
@@ -392,13 +413,7 @@ func residual(b *builder) {
 		in[0], in[1] = in[1], in[0]
 	}
 	nodes = append(nodes, b.Node("Add", b.Clamp(ir.Attrs{}), ir.PerTensor(sum, int32(b.In(-128, 127))), in...))
-	f, _, err := ir.Outline(b.G, nodes, op.Fused, "detached", nil)
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	if _, err := table.Match(f, &kernel.Options{Core: core}); err == nil { // else the addition has no linear form
-		fuse(b, nodes...)
-	}
+	fuse(b, nodes...)
 }
 
 func recurrent(gru, wide bool) func(b *builder) {
@@ -501,7 +516,8 @@ var generators = slices.Concat([]generator{
 	{"nncc_helium_convolve_s8", pointwise}, {"nncc_helium_convolve_s8", conv}, {"nncc_helium_convolve_s8", grouped},
 	{"nncc_helium_depthwise_3x3_stride1_s8", depthwise3x3}, {"nncc_helium_depthwise_3x3_stride2_s8", depthwise3x3},
 	{"nncc_helium_depthwise_s8", depthwise}, {"nncc_helium_depthwise_s8", windowed},
-	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_transpose_conv_phase_s8", phased},
+	{"nncc_helium_transpose_conv_s8", transposed}, {"nncc_helium_transpose_conv_s8", transposedFew},
+	{"nncc_helium_transpose_conv_phase_s8", phased},
 	{"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_short_s8", pool("AveragePool", 10)}, {"nncc_helium_avg_pool_s8", pool("AveragePool", 90)},
 	{"nncc_helium_max_pool_s8", pool("MaxPool", 10)},
@@ -541,6 +557,31 @@ func layers(count int, seed uint64) []kerneltest.Layer {
 
 // sample is how many layers of a kind there are where NNCC_RANDOM does not say.
 const sample = 12
+
+// TestDrawnHaveKernels: a kernel takes every node of every drawn layer. Fused layers are drawn at every scale; most are
+// computed as one node.
+func TestDrawnHaveKernels(t *testing.T) {
+	const n = 400
+	for i, k := range []generator{{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual}} {
+		taken := 0
+		for s := range uint64(n) {
+			g := ir.New("g")
+			kerneltest.Layer{Name: "l", Seed: uint64(i*n) + s, Build: k.build, Row: k.row}.Add(t, g)
+			for _, x := range g.Nodes {
+				c, err := table.Match(x, &kernel.Options{Core: core})
+				if err != nil {
+					t.Fatalf("layer %d: %v", s, err)
+				}
+				if c.Kernel.Name == k.row {
+					taken++
+				}
+			}
+		}
+		if taken < n/2 || taken == n {
+			t.Errorf("%s takes %d of %d layers: want most of them, not all", k.row, taken, n)
+		}
+	}
+}
 
 // rounds are programs of layers of every kind: NNCC_RANDOM says how many
 // of a kind in all, else a sample.

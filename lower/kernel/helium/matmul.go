@@ -38,7 +38,8 @@ func lowerProduct(s *quantised.Product, l *layer, generic bool) *call.Lowered {
 	vectors := roundUp(depth, vector) / vector
 	fn := "nncc_helium_matmul_1row" + l.suffix()
 	if s.Rows > 1 || l.form == eights && l.left() {
-		if f, v := l.dot(vectors, s.Cols, generic); v == vectors {
+		whole := depth%vector == 0 || vectors <= unrolled
+		if f, v := l.dotOf(vectors, s.Cols, generic, !generic && whole && l.upper(s.Cols)); v == vectors {
 			fn = f
 		}
 	}

@@ -87,7 +87,7 @@ func lowerTransposedConv(n *kernel.Node) *call.Lowered {
 	u := upscales.Must(n)
 	channels, depth := u.kernel.W*u.g.COut, u.g.CIn
 	vectors := roundUp(depth, vector) / vector
-	fn, want := u.rows[0].dot(vectors, channels, false)
+	fn, want := u.rows[0].dotOf(vectors, channels, false, false)
 	if want != vectors {
 		fn = "nncc_helium_matmul_1row_s8"
 	}
@@ -98,7 +98,8 @@ func lowerTransposedConv(n *kernel.Node) *call.Lowered {
 	in, inR := inRows(depth)
 	params := &call.Struct{Type: "nncc_helium_transpose_conv_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: u.rows[0].mac(call.I32(channels), channels, depth, depth, vectors, in)}),
-		call.FI("rows", u.g.N*u.in.H), call.FI("width", u.in.W), call.FI("kernel_h", u.kernel.H)}}
+		call.FI("rows", u.g.N*u.in.H), call.FI("width", u.in.W), call.FI("kernel_h", u.kernel.H),
+		call.FI("row_bytes", len(b)/u.kernel.H)}}
 	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}},
 		call.Call{Func: "nncc_helium_transpose_conv_s8", Args: []call.Arg{
 			params, i8In(0), packed(b), i8Out(0), call.Func(fn)}})

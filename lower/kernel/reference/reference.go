@@ -28,7 +28,7 @@ var Kernels = slices.Concat(
 	reduceKernels(),
 	normKernels(),
 	resizeKernels(),
-	[]*kernel.Kernel{spectrumRow, svdfRow, resizeFixedRow, signalFFTRow},
+	[]*kernel.Kernel{spectrumRow, svdfRow, resizeFixedRow, signalFFTRow, detectionsRow},
 	spaceKernels(),
 	indexKernels(),
 	rnnKernels(),

@@ -6,14 +6,17 @@
  *
  * Names are nncc_helium_<operator>_<variant>_<type>. Variants: kN, the depth (inputs of a row) is N vectors of 16 and
  * the loop over it unrolled; unrollN, any depth, N vectors a turn of the loop; 1row, one row at a time; w4, weights of
- * 4 bits; 4rows, one channel of 4 rows at a time; relu, for act_min >= the output's zero point; lut, followed by a
- * function of one value from a table of 256; add, followed by the sum with another tensor; linear, away, q31, strided:
- * see nncc_helium_add_linear_s8.
+ * 4 bits; 4rows, one channel of 4 rows at a time; relu, for act_min >= the output's zero point; upper, results are the
+ * upper halves of words (below); lut, followed by a function of one value from a table of 256; add, followed by the sum
+ * with another tensor; linear, away, q31, strided: see nncc_helium_add_linear_s8.
  *
  * What the compiler prepares ("packed" arguments, lower/kernel/helium): weights in the order in which they are loaded,
  * rows filled up with zeros to whole 16-byte vectors, and beside them the bias with the input offset times the weight
  * sum added, the Q31 multipliers and the shifts. All shifts are to the right, by 1 to 31. Packed data is 16-byte
  * aligned, little-endian.
+ *
+ * Parameters: x input, y or out output, packed as below, scratch memory that is nobody's, other what is added, rows and
+ * n numbers of rows and of elements; dot and fn are kernels that the compiler chose, f and frame what they work on.
  *
  * Records of nncc_helium_matmul_k* and _unroll*: one for every 4 output channels: int32 bias[4], multiplier[4],
  * shift[4] (negative), then for every vector of 16 inputs the weights of channel 0, 1, 2, 3. Where the channels are no
@@ -58,6 +61,19 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
                                    int32_t rows);
 
 /* KERNELS(helium_matmul) */
+
+/*
+ * The same where nncc has proven that one product and one rounding give the results, clamped to int8: with a = acc *
+ * scale + bias, and a += below where a < 0, they are (((2 * a * mult + 2^31) >> 32) + offset + 2^16) >> 17: the upper
+ * halves of VQRDMLASH's words, narrowed by VQRSHRN (GNU as 2.40 makes that of VQSHRN, too). A record is int32 bias[4],
+ * mult[4], below[4] (not in relu kernels, whose zero point is -128), scale, offset, 0, 0, then the weights. zero and
+ * the clamp are not looked at.
+ *
+ * Per 8 outputs and v vectors: 6v - 1 loads (from two vectors on), 8v MACs, 2 stores, 4 moves from accumulators, 13
+ * (relu: 9) others of the requantisation, 7 for the loop; 64 input channels: 0.145 instructions a
+ * MAC (relu). Rows that have nothing behind them are copied to the stack.
+ */
+/* KERNELS(helium_matmul_upper) */
 
 /*
  * The same with 4-bit weights, -8 to 7: a record holds, for every vector of 16 inputs, 16 bytes 16 * w1 + w0 of
@@ -229,6 +245,7 @@ typedef struct
     int32_t rows;  /* of the input, of all images */
     int32_t width; /* of the input */
     int32_t kernel_h;
+    int32_t row_bytes; /* of the records of a row of taps */
 } nncc_helium_transpose_conv_params;
 
 /* KERNELS(nncc_helium_transpose_conv_s8) */

@@ -110,17 +110,39 @@ static void nncc_write_patches(const nncc_helium_convolve_params *p, const nncc_
     }
 }
 
+/* Fills what sticks out of shared columns: all of them where rows do, and else those at the sides. */
+static inline void nncc_fill_columns(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left,
+                                     int32_t columns, int8_t *to)
+{
+    const int32_t bytes = p->kernel_h * b->channels;
+    const int32_t behind = left + columns - p->in_w;
+
+    if (b->y.last - b->y.first < p->kernel_h) {
+        nncc_helium_fill(to, p->in_zero, columns * bytes);
+        return;
+    }
+    if (left < 0) {
+        nncc_helium_fill(to, p->in_zero, (-left < columns ? -left : columns) * bytes);
+    }
+    if (behind > 0) {
+        const int32_t n = behind < columns ? behind : columns;
+
+        nncc_helium_fill(to + (columns - n) * bytes, p->in_zero, n * bytes);
+    }
+}
+
 /* n pixels whose first one has its left side at input column `left`. What sticks out is filled beforehand. */
 static void nncc_write(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
 {
-    int32_t columns = (n - 1) * p->stride_w + p->kernel_w;
+    const int32_t last = left + (n - 1) * p->stride_w;
 
-    if (left < 0 || left + (n - 1) * p->stride_w + b->spread >= p->in_w || b->y.last - b->y.first < p->kernel_h) {
-        nncc_helium_fill(to, p->in_zero, p->shared != 0 ? columns * p->kernel_h * b->channels : n * p->mac.step);
-    }
     if (p->shared != 0) {
-        nncc_write_columns(p, b, left, columns, to);
+        nncc_fill_columns(p, b, left, last - left + p->kernel_w, to);
+        nncc_write_columns(p, b, left, last - left + p->kernel_w, to);
     } else {
+        if (left < 0 || last + b->spread >= p->in_w || b->y.last - b->y.first < p->kernel_h) {
+            nncc_helium_fill(to, p->in_zero, n * p->mac.step);
+        }
         nncc_write_patches(p, b, left, n, to);
     }
 }

@@ -79,7 +79,31 @@ typedef struct
 static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc_pieces *a)
 {
 #if NNCC_HELIUM_ASM
-    if (a->n <= NNCC_HELIUM_BYTES) {
+    if (a->n == NNCC_HELIUM_BYTES) {
+        __asm volatile("dls lr, %[count]\n"
+                       "1:\n\t"
+                       "vldrb.8 q0, [%[from]]\n\t"
+                       "add %[from], %[from], %[from_step]\n\t"
+                       "vstrb.8 q0, [%[to]]\n\t"
+                       "add %[to], %[to], %[to_step]\n\t"
+                       "le lr, 1b\n\t"
+                       : [to] "+r"(to), [from] "+r"(from)
+                       : [count] "r"(a->count), [from_step] "r"(a->from_step), [to_step] "r"(a->to_step)
+                       : "q0", "lr", "cc", "memory");
+    } else if (a->n == 2 * NNCC_HELIUM_BYTES) {
+        __asm volatile("dls lr, %[count]\n"
+                       "1:\n\t"
+                       "vldrb.8 q0, [%[from]]\n\t"
+                       "vldrb.8 q1, [%[from], #16]\n\t"
+                       "add %[from], %[from], %[from_step]\n\t"
+                       "vstrb.8 q0, [%[to]]\n\t"
+                       "vstrb.8 q1, [%[to], #16]\n\t"
+                       "add %[to], %[to], %[to_step]\n\t"
+                       "le lr, 1b\n\t"
+                       : [to] "+r"(to), [from] "+r"(from)
+                       : [count] "r"(a->count), [from_step] "r"(a->from_step), [to_step] "r"(a->to_step)
+                       : "q0", "q1", "lr", "cc", "memory");
+    } else if (a->n < NNCC_HELIUM_BYTES) {
         __asm volatile("vctp.8 %[n]\n\t"
                        "dls lr, %[count]\n"
                        "1:\n\t"

@@ -62,6 +62,22 @@ static inline int32x4_t nncc_four(int32_t a, int32_t b, int32_t c, int32_t d)
     return vsetq_lane_s32(d, vsetq_lane_s32(c, vsetq_lane_s32(b, vdupq_n_s32(a), 1), 2), 3);
 }
 
+#else
+
+/* The result of a sum in one rounding (nncc_helium.h, upper); sums wrap. */
+static inline int8_t nncc_upper_s8(int32_t acc, int32_t scale, int32_t bias, int32_t below, int32_t mult,
+                                   int32_t offset)
+{
+    int32_t a = (int32_t)((uint32_t)acc * (uint32_t)scale + (uint32_t)bias);
+    int64_t v;
+
+    if (a < 0) {
+        a = (int32_t)((uint32_t)a + (uint32_t)below);
+    }
+    v = ((int64_t)a * mult + (((int64_t)offset + 65536) * 2 + 1) * ((int64_t)1 << 30)) >> 48;
+    return (int8_t)(v < -128 ? -128 : (v > 127 ? 127 : v));
+}
+
 #endif
 #endif
 

@@ -3,7 +3,8 @@
  * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise_3x3_stride1*_s8. Four rows of 16 channels are
  * brought into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]:
  * then a vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each. An including file
- * defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and NNCC_3X3_RELU, 1 where act_min is the zero point.
+ * defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU), NNCC_3X3_RELU, 1 where act_min is the zero point, and
+ * NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h).
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
@@ -13,7 +14,7 @@
 /* Channels of a column in scratch, and its bytes: 4 rows. */
 #define NNCC_COLUMN_CHANNELS 16
 #define NNCC_COLUMN_BYTES 64
-/* A record of 4 channels: bias, multipliers, shifts, and 16 bytes of taps each. */
+/* A record of 4 channels: bias, multipliers, shifts (NNCC_3X3_UPPER: scale and offset), and 16 bytes of taps each. */
 #define NNCC_PATCH_HEAD 48
 #define NNCC_PATCH_RECORD 112
 /* A patch of 4 channels, and what the last load of a second column has behind it. */
@@ -104,15 +105,34 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
     "vldrw.32 q2, [%[w], #48+16*" #k "]\nvldrw.32 q0, [%[p], #16*" #k "]\nvshl.i32 q3, q2, #8\n" \
     "vmladav.s8 " #a ", q0, q2\nvmladav.s8 " #c ", q0, q3\n"
 
+/*
+ * The outputs a to d of a channel into the bytes 0, 2, 1, 3 of its lane in q4, clamped; the pitch into r0. Without a
+ * column to the right: a and c into the bytes 0 and NNCC_PATCH_BELOW, the line into r2.
+ */
+#if NNCC_3X3_UPPER
+#define NNCC_PATCH_BIAS(to, from) "vldrw.32 " #to ", [%[w]]\nvmla.s32 " #to ", " #from ", r0\n"
+/* clang-format off */
+#define NNCC_PATCH_OUT \
+    "ldrd r0, r2, [%[w], #32]\n" \
+    NNCC_PATCH_BIAS(q0, q4) NNCC_PATCH_BIAS(q1, q5) NNCC_PATCH_BIAS(q2, q6) NNCC_PATCH_BIAS(q3, q7) \
+    "vldrw.32 q4, [%[w], #16]\n" \
+    "vqrdmlash.s32 q0, q4, r2\nldr r0, [%[f]]\nvqrdmlash.s32 q1, q4, r2\nvsri.32 q1, q0, #16\n" \
+    "vqrdmlash.s32 q2, q4, r2\nvqrdmlash.s32 q3, q4, r2\nvsri.32 q3, q2, #16\n" \
+    "vqrshrnb.s16 q4, q1, #1\nvqrshrnt.s16 q4, q3, #1\n"
+#define NNCC_PATCH_OUT_LEFT \
+    "ldrd r0, r2, [%[w], #32]\n" \
+    NNCC_PATCH_BIAS(q0, q4) NNCC_PATCH_BIAS(q2, q6) \
+    "vldrw.32 q4, [%[w], #16]\nvqrdmlash.s32 q0, q4, r2\nvqrdmlash.s32 q2, q4, r2\n" \
+    "ldr r2, [%[f], #8]\nvsri.32 q2, q0, #16\nvqrshrnb.s16 q4, q2, #1\n"
+/* clang-format on */
+#define NNCC_PATCH_BELOW 2
+#else
 #define NNCC_PATCH_ALL(op, q) op " q4, q4, " q "\n" op " q5, q5, " q "\n" op " q6, q6, " q "\n" op " q7, q7, " q "\n"
 #define NNCC_PATCH_LEFT(op, q) op " q4, q4, " q "\n" op " q6, q6, " q "\n"
 #define NNCC_PATCH_REQUANTISE(each) \
     "vldrw.32 q0, [%[w]]\nvldrw.32 q1, [%[w], #16]\nvldrw.32 q2, [%[w], #32]\n" each("vadd.i32", "q0") \
         each("vqrdmulh.s32", "q1")
-
-/*
- * The outputs a to d of a channel into the bytes 0, 2, 1, 3 of its lane in q4, clamped. Below the zero point nothing
- * survives where that is the lower clamp, so saturation to unsigned values is half of it.
+/* Below the zero point nothing survives where that is the lower clamp, so saturation to unsigned values is half of it.
  */
 #if NNCC_3X3_RELU
 #define NNCC_PATCH_NARROW(zero) \
@@ -123,6 +143,17 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
     "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
     "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
+#endif
+/* clang-format off */
+#define NNCC_PATCH_OUT \
+    NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL) \
+    NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1) \
+    NNCC_PATCH_ALL("vrshl.s32", "q2") "ldrd r0, r2, [%[f]]\n" NNCC_PATCH_NARROW("r2")
+#define NNCC_PATCH_OUT_LEFT \
+    NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT) NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1) \
+    NNCC_PATCH_LEFT("vrshl.s32", "q2") "ldrd r0, r2, [%[f], #4]\n" NNCC_PATCH_NARROW("r0")
+/* clang-format on */
+#define NNCC_PATCH_BELOW 1
 #endif
 
 /* Two rows of the output. Where there is no second row, the first one is written over it. */
@@ -149,11 +180,7 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                    NNCC_PATCH_MACS(1, r0, r2, r4, r6) NNCC_PATCH_MACS(3, r8, r10, r12, lr)
                    "vmov q4[3], q4[1], r0, r8\nvmov q5[3], q5[1], r2, r10\nvmov q6[3], q6[1], r4, r12\n"
                    "vmov q7[3], q7[1], r6, lr\n"
-                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL)
-                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
-                   NNCC_PATCH_ALL("vrshl.s32", "q2")
-                   "ldrd r0, r2, [%[f]]\n"
-                   NNCC_PATCH_NARROW("r2")
+                   NNCC_PATCH_OUT
                    "ldrd r4, r8, [%[f], #8]\n"
                    "vshr.u32 q5, q4, #16\n"
                    "add r4, r4, %[y]\n"
@@ -178,12 +205,8 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                    "vmov q4[2], q4[0], r0, r8\nvmov q6[2], q6[0], r4, r12\n"
                    NNCC_PATCH_MACS_LEFT(1, r0, r4) NNCC_PATCH_MACS_LEFT(3, r8, r12)
                    "vmov q4[3], q4[1], r0, r8\nvmov q6[3], q6[1], r4, r12\n"
-                   NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT)
-                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1)
-                   NNCC_PATCH_LEFT("vrshl.s32", "q2")
-                   "ldrd r0, r2, [%[f], #4]\n"
-                   NNCC_PATCH_NARROW("r0")
-                   "vshr.u32 q6, q4, #8\n"
+                   NNCC_PATCH_OUT_LEFT
+                   "vshr.u32 q6, q4, %[below]\n"
                    "add r2, r2, %[y]\n"
                    "vpstt\n"
                    "vstrbt.32 q6, [r2]\n"
@@ -202,7 +225,7 @@ static inline void nncc_patch_rows(nncc_patches *f, const int8_t *records, int8_
                    "str r0, [%[f], #56]\n"
                    "bgt 0b\n"
                    : [x] "+r"(x), [y] "+r"(y), [w] "+r"(w)
-                   : [p] "r"(p), [f] "r"(frame)
+                   : [p] "r"(p), [f] "r"(frame), [below] "i"(8 * NNCC_PATCH_BELOW)
                    : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
                      "q7", "cc",
                      "memory");
@@ -277,14 +300,34 @@ static inline void nncc_patch_gather(const int8_t *x, int8_t *patch)
         (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
     } while (0)
 
+#if NNCC_3X3_UPPER
+static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
+{
+    int32_t scalars[2];
+
+    memcpy(scalars, w + 32, sizeof scalars);
+    return vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w), v, scalars[0]), nncc_words(w + 16), scalars[1]);
+}
+#else
 static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
 {
     v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 16));
     return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 32));
 }
+#endif
 
 /* Two outputs of a channel into the even bytes and the odd ones of a half of its lane. */
-#if NNCC_3X3_RELU
+#if NNCC_3X3_UPPER
+/* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
+static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch_sums *s)
+{
+    const int16x8_t upper = vreinterpretq_s16_s32(vsriq_n_s32(s->b, s->a, 16));
+    const int16x8_t lower = vreinterpretq_s16_s32(vsriq_n_s32(s->d, s->c, 16));
+
+    (void)f;
+    return vreinterpretq_s32_s8(vqrshrntq_n_s16(vqrshrnbq_n_s16(vreinterpretq_s8_s16(upper), upper, 1), lower, 1));
+}
+#elif NNCC_3X3_RELU
 static inline uint16x8_t nncc_patch_halves(int32x4_t even, int32x4_t odd)
 {
     const uint16x8_t v = vqmovunbq_s32(vreinterpretq_u16_s32(even), even);
@@ -409,13 +452,18 @@ static inline void nncc_patch_row(const nncc_patches *f, const int8_t *x, const 
 
     memcpy(head, record, sizeof head);
     for (i = 0; i < n; i++) {
-        uint32_t acc = (uint32_t)head[c % 4];
+        int8_t *y = &f->y[i * f->pitch + r * f->line + c];
+        int32_t acc = 0;
 
         for (t = 0; t < 9; t++) {
-            acc += (uint32_t)(x[(i + t / 3) * NNCC_COLUMN_BYTES + t % 3 + r] * w[t / 3 * 4 + t % 3]);
+            acc += x[(i + t / 3) * NNCC_COLUMN_BYTES + t % 3 + r] * w[t / 3 * 4 + t % 3];
         }
-        f->y[i * f->pitch + r * f->line + c] =
-            nncc_rq_s8(acc, head[4 + c % 4], head[8 + c % 4], f->zero, f->act_min, f->act_max);
+#if NNCC_3X3_UPPER
+        *y = nncc_upper_s8(acc, head[8], head[c % 4], 0, head[4 + c % 4], head[9]);
+#else
+        *y = nncc_rq_s8((uint32_t)acc + (uint32_t)head[c % 4], head[4 + c % 4], head[8 + c % 4], f->zero, f->act_min,
+                        f->act_max);
+#endif
     }
 }
 
@@ -448,13 +496,23 @@ typedef struct
 static inline void nncc_patch_window(const nncc_helium_depthwise_3x3_params *p, const nncc_patch_scratch *s,
                                      nncc_columns *a, const int8_t *image, int32_t iy)
 {
+    const int32_t channels = p->in_c;
+    const int32_t line = p->in_w * channels;
+    const int8_t *row = image + iy * line;
     int32_t r;
 
-    for (r = 0; r < 3; r++, iy++) {
-        a->step[r] = iy >= 0 && iy < p->in_h ? p->in_c : 0;
-        a->row[r] = a->step[r] != 0 ? image + iy * p->in_w * p->in_c : s->outside;
-    }
     a->kept = s->kept;
+    if (iy >= 0 && iy + 3 <= p->in_h) { /* all of them are inside */
+        a->row[0] = row;
+        a->row[1] = row + line;
+        a->row[2] = row + 2 * line;
+        a->step[0] = a->step[1] = a->step[2] = channels;
+        return;
+    }
+    for (r = 0; r < 3; r++, iy++) {
+        a->step[r] = iy >= 0 && iy < p->in_h ? channels : 0;
+        a->row[r] = a->step[r] != 0 ? row + r * line : s->outside;
+    }
 }
 
 /* Columns first to last - 1, counted from the padding; `to` is the place of the first. Those in the image are the next
@@ -463,9 +521,13 @@ static inline void nncc_patch_bring(const nncc_helium_depthwise_3x3_params *p, c
                                     nncc_columns *a, int32_t first, int32_t last, int8_t *to)
 {
     const int32_t right = p->pad_left + s->inside;
-    const int32_t from = first > p->pad_left ? first : (last < p->pad_left ? last : p->pad_left);
-    const int32_t end = last < right ? last : (from > right ? from : right);
+    int32_t from = p->pad_left;
+    int32_t end = right;
 
+    if (first > 0 || last < right || s->fresh != 0) {
+        from = first > p->pad_left ? first : (last < p->pad_left ? last : p->pad_left);
+        end = last < right ? last : (from > right ? from : right);
+    }
     if (s->fresh != 0) {
         nncc_helium_fill(to, p->in_zero, (from - first) * NNCC_COLUMN_BYTES);
         nncc_helium_fill(to + (end - first) * NNCC_COLUMN_BYTES, p->in_zero, (last - end) * NNCC_COLUMN_BYTES);

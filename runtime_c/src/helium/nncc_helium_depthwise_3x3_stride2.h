@@ -2,8 +2,8 @@
 /*
  * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise_3x3_stride2*_s8: pixel by pixel, 16 channels
  * at a time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the
- * sides are copied first. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU) and
- * NNCC_3X3_RELU, 1 where act_min is the zero point.
+ * sides are copied first. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU), NNCC_3X3_RELU,
+ * 1 where act_min is the zero point, and NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h).
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
@@ -12,7 +12,7 @@
 
 /* The horizontal one: the last column of a window is the first of the next one. */
 #define NNCC_DW_STRIDE 2
-/* Bias, multipliers and shifts of 16 channels, and a record with the taps. */
+/* Bias, multipliers and shifts (NNCC_3X3_UPPER: scale and offset) of 16 channels, and a record with the taps. */
 #define NNCC_DW16_HEAD 192
 #define NNCC_DW16_RECORD 336
 
@@ -30,6 +30,16 @@ typedef struct
     int32_t act_min;
     int32_t act_max;
 } nncc_dw_pixels;
+
+#if NNCC_3X3_UPPER && NNCC_HELIUM_MVE
+static inline int32_t nncc_dw_word(const int8_t *at)
+{
+    int32_t v;
+
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+#endif
 
 #if NNCC_HELIUM_ASM
 
@@ -51,7 +61,17 @@ typedef struct
     " q7, q7, q3\n"
 
 /* Bytes in the order of the channels, clamped. */
-#if NNCC_3X3_RELU
+#if NNCC_3X3_UPPER
+#define NNCC_DW_BIAS(to, from, at) "vldrw.32 " #to ", [%[w], #" #at "]\nvmla.s32 " #to ", " #from ", r12\n"
+#define NNCC_DW_SCALE(q, at) "vldrw.32 q4, [%[w], #64+" #at "]\nvqrdmlash.s32 " #q ", q4, %[zero]\n"
+/* clang-format off */
+#define NNCC_DW_BYTES \
+    NNCC_DW_BIAS(q0, q4, 0) NNCC_DW_BIAS(q1, q5, 16) NNCC_DW_BIAS(q2, q6, 32) NNCC_DW_BIAS(q3, q7, 48) \
+    NNCC_DW_SCALE(q0, 0) NNCC_DW_SCALE(q1, 16) "vsri.32 q1, q0, #16\n" \
+    NNCC_DW_SCALE(q2, 32) NNCC_DW_SCALE(q3, 48) "vsri.32 q3, q2, #16\n" \
+    "vqrshrnb.s16 q4, q1, #1\nvqrshrnt.s16 q4, q3, #1\n"
+/* clang-format on */
+#elif NNCC_3X3_RELU
 #define NNCC_DW_NARROW \
     "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, %[zero]\n"
@@ -61,6 +81,19 @@ typedef struct
     "vqadd.s16 q4, q4, %[zero]\nvqadd.s16 q6, q6, %[zero]\nvldrb.8 q1, [%[f], #32]\n" \
     "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
 #endif
+#if NNCC_3X3_UPPER
+#define NNCC_DW_ZERO(f, record) nncc_dw_word((record) + 132)
+#define NNCC_DW_SCALARS "ldr r12, [%[w], #128]\n"
+#else
+#define NNCC_DW_ZERO(f, record) (f)->zero
+#define NNCC_DW_SCALARS ""
+/* clang-format off */
+#define NNCC_DW_BYTES \
+    NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64) \
+    NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1) \
+    NNCC_DW_EACH("vrshl.s32", 128) NNCC_DW_NARROW
+/* clang-format on */
+#endif
 
 static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *to)
 {
@@ -68,7 +101,7 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
     NNCC_REG(const nncc_dw_pixels *, frame, "r1", f);
     NNCC_REG(int8_t *, y, "r2", to);
     NNCC_REG(int32_t, pitch, "r3", f->pitch);
-    NNCC_REG(int32_t, zero, "r4", f->zero);
+    NNCC_REG(int32_t, zero, "r4", NNCC_DW_ZERO(f, record));
     NNCC_REG(int32_t, n, "lr", f->pixels);
 
     /* clang-format off */
@@ -77,6 +110,7 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
                    "ldrd r5, r6, [%[f], #48]\n"
                    "ldrd r8, r9, [%[f], #56]\n"
                    "ldrd r10, r11, [%[f], #64]\n"
+                   NNCC_DW_SCALARS
                    "dls lr, lr\n"
                    "1:\n"
                    NNCC_DW_FIRST(0, "r5", "add r5, r5, r9\n")
@@ -93,17 +127,14 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
                    NNCC_DW_SUM
                    NNCC_DW_FIRST(8, "r8", "")
                    NNCC_DW_SUM
-                   NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64)
-                   NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1)
-                   NNCC_DW_EACH("vrshl.s32", 128)
-                   NNCC_DW_NARROW
+                   NNCC_DW_BYTES
                    "vpst\n"
                    "vstrbt.8 q4, [%[y]]\n"
                    "add %[y], %[y], %[pitch]\n"
                    "le lr, 1b\n"
                    : [y] "+r"(y), "+r"(n)
                    : [w] "r"(w), [f] "r"(frame), [pitch] "r"(pitch), [zero] "r"(zero)
-                   : "r5", "r6", "r8", "r9", "r10", "r11", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
+                   : "r5", "r6", "r8", "r9", "r10", "r11", "r12", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "cc",
                      "memory");
     /* clang-format on */
 }
@@ -133,14 +164,28 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
     s2 = vaddq_s32(s2, vmovlbq_s16(odd)); \
     s3 = vaddq_s32(s3, vmovltq_s16(odd))
 
+#if NNCC_3X3_UPPER
+#define NNCC_DW_SCALED(v, at) \
+    vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(record + (at)), v, scale), nncc_words(record + 64 + (at)), zero)
+#else
+#define NNCC_DW_SCALED(v, at) nncc_dw_scaled(v, record + (at))
 static inline int32x4_t nncc_dw_scaled(int32x4_t v, const int8_t *w)
 {
     v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 64));
     return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 128));
 }
+#endif
 
 /* Bytes in the order of the channels, clamped. */
-#if NNCC_3X3_RELU
+#if NNCC_3X3_UPPER
+#define NNCC_DW_NARROW(f) \
+    do { \
+        const int16x8_t e = vreinterpretq_s16_s32(vsriq_n_s32(s1, s0, 16)); \
+        const int16x8_t o = vreinterpretq_s16_s32(vsriq_n_s32(s3, s2, 16)); \
+\
+        v = vqrshrntq_n_s16(vqrshrnbq_n_s16(vreinterpretq_s8_s16(e), e, 1), o, 1); \
+    } while (0)
+#elif NNCC_3X3_RELU
 #define NNCC_DW_NARROW(f) \
     do { \
         const uint16x8_t e = vqmovuntq_s32(vqmovunbq_s32(vreinterpretq_u16_s32(s0), s0), s1); \
@@ -166,7 +211,12 @@ static inline int32x4_t nncc_dw_scaled(int32x4_t v, const int8_t *w)
 NNCC_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *y)
 {
     const mve_pred16_t lanes = vctp8q((uint32_t)f->lanes);
-    const int32_t zero = f->zero, pitch = f->pitch, a = f->step[0], b = f->step[1], c = f->step[2];
+#if NNCC_3X3_UPPER
+    const int32_t scale = nncc_dw_word(record + 128), zero = nncc_dw_word(record + 132);
+#else
+    const int32_t zero = f->zero;
+#endif
+    const int32_t pitch = f->pitch, a = f->step[0], b = f->step[1], c = f->step[2];
     const int8_t *x0 = f->row[0], *x1 = f->row[1], *x2 = f->row[2];
     int32_t n;
 
@@ -198,10 +248,10 @@ NNCC_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *rec
         NNCC_DW_SUM;
         NNCC_DW_FIRST(8, x2);
         NNCC_DW_SUM;
-        s0 = nncc_dw_scaled(s0, record);
-        s1 = nncc_dw_scaled(s1, record + 16);
-        s2 = nncc_dw_scaled(s2, record + 32);
-        s3 = nncc_dw_scaled(s3, record + 48);
+        s0 = NNCC_DW_SCALED(s0, 0);
+        s1 = NNCC_DW_SCALED(s1, 16);
+        s2 = NNCC_DW_SCALED(s2, 32);
+        s3 = NNCC_DW_SCALED(s3, 48);
         NNCC_DW_NARROW(f);
         vstrbq_p_s8(y, v, lanes);
         y += pitch;
@@ -222,14 +272,19 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
     for (i = 0; i < f->pixels; i++) {
         for (c = 0; c < f->lanes; c++) {
             const int32_t at = c / 4 + c % 4 / 2 * 4 + c % 2 * 8;
-            uint32_t acc = (uint32_t)head[at];
+            int32_t acc = 0;
 
             for (t = 0; t < 9; t++) {
                 const int8_t *x = f->row[t / 3] + (i * NNCC_DW_STRIDE + t % 3) * f->step[t / 3];
 
-                acc += (uint32_t)(x[c] * record[NNCC_DW16_HEAD + NNCC_HELIUM_BYTES * t + c]);
+                acc += x[c] * record[NNCC_DW16_HEAD + NNCC_HELIUM_BYTES * t + c];
             }
-            to[c] = nncc_rq_s8(acc, head[16 + at], head[32 + at], f->zero, f->act_min, f->act_max);
+#if NNCC_3X3_UPPER
+            to[c] = nncc_upper_s8(acc, head[32], head[at], 0, head[16 + at], head[33]);
+#else
+            to[c] = nncc_rq_s8((uint32_t)acc + (uint32_t)head[at], head[16 + at], head[32 + at], f->zero, f->act_min,
+                               f->act_max);
+#endif
         }
         to += f->pitch;
     }

@@ -83,7 +83,8 @@ static inline void nncc_dw_write(const nncc_dw_columns *columns, const nncc_dw_r
         NNCC_DW_RUN(NNCC_DW_PAIRS("vpstttt\nvldrbt.u16 q0, [r0]\nvldrbt.u16 q1, [r1]\nvslit.16 q0, q1, #8\n"
                                   "vstrht.16 q0, [r2, q2]\n"));
     } else {
-        NNCC_DW_RUN(NNCC_DW_PAIRS("vldrb.u16 q0, [r0]\nvldrb.u16 q1, [r1]\nvsli.16 q0, q1, #8\nvstrh.16 q0, [r2, q2]\n"));
+        NNCC_DW_RUN(NNCC_DW_PAIRS("vldrb.u16 q0, [r0]\nvldrb.u16 q1, [r1]\nvsli.16 q0, q1, #8\n"
+                                  "vstrh.16 q0, [r2, q2]\n"));
     }
 }
 /* clang-format on */

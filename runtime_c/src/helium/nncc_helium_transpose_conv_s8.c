@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-#include "nncc_helium_record.h"
+#include "nncc_helium.h"
 
 void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, const int8_t *x, const int8_t *packed,
                                    int8_t *y, nncc_helium_matmul_fn *dot)
 {
-    const int32_t records = (p->mac.channels + 3) / 4 * nncc_record_bytes(p->mac.vectors);
     nncc_helium_matmul_params row = p->mac;
     int32_t r;
     int32_t k;
@@ -12,7 +11,7 @@ void nncc_helium_transpose_conv_s8(const nncc_helium_transpose_conv_params *p, c
     for (r = p->rows - 1; r >= 0; r--) {
         row.single = p->mac.single > r * p->width ? p->mac.single - r * p->width : 0;
         for (k = 0; k < p->kernel_h; k++) {
-            dot(&row, x, packed + k * records, y, p->width);
+            dot(&row, x, packed + k * p->row_bytes, y, p->width);
             y += p->width * p->mac.pitch;
         }
         x += p->width * p->mac.step;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pack_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/lower/kernel/pack"
+)
+
+// TestFold compares folded requantisations with the definition, on every sum of
+// short ranges and around every change of the result of long ones.
+func TestFold(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 14))
+	refused := 0
+	const layers = 400
+	for range layers {
+		zero := int32(-128)
+		if r.IntN(2) == 0 {
+			zero = r.Int32N(256) - 128
+		}
+		least := 4 + r.Int32N(6)
+		sums := make([]pack.Sum, 4)
+		for i := range sums {
+			reach := int64(1) << (6 + r.IntN(13))
+			sums[i] = pack.Sum{Mult: 1<<30 + r.Int32N(1<<30), Shift: -least - r.Int32N(3), Lo: -r.Int64N(reach),
+				Hi: r.Int64N(reach), Start: r.Int64N(reach) - reach/2}
+			switch r.IntN(40) {
+			case 0:
+				sums[i].Mult = 0
+			case 1:
+				sums[i].Mult = 1 << 30
+			case 2:
+				sums[i].Mult = math.MaxInt32
+			}
+		}
+		f, why := pack.Fold(sums, zero)
+		if why != "" {
+			refused++
+			continue
+		}
+		for i, s := range sums {
+			if zero == -128 && f.Channels[i].D != 0 {
+				t.Fatalf("%+v: D is %d", s, f.Channels[i].D)
+			}
+			want := func(v int64) int64 {
+				y := int64(fixp.Requantize(int32(v+s.Start), s.Mult, s.Shift)) + int64(zero)
+				return min(max(y, -128), 127)
+			}
+			compare(t, want, func(v int64) int64 { return f.Apply(i, v) }, s.Lo, s.Hi)
+		}
+	}
+	if refused > layers/20 {
+		t.Errorf("%d of %d groups are refused", refused, layers)
+	}
+}
+
+// compare looks at both ends of every interval in which a monotone function changes.
+func compare(t *testing.T, want, got func(int64) int64, lo, hi int64) {
+	t.Helper()
+	for _, v := range []int64{lo, hi} {
+		if want(v) != got(v) {
+			t.Fatalf("sum %d: %d, want %d", v, got(v), want(v))
+		}
+	}
+	if want(lo) != want(hi) && hi-lo > 1 {
+		mid := lo + (hi-lo)/2
+		compare(t, want, got, lo, mid)
+		compare(t, want, got, mid, hi)
+	}
+}

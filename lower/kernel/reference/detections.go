@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reference
+
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// detectionsRow decodes and selects boxes. It has the memory orders of the operator: rows
+// of boxes and of scores.
+var detectionsRow = &kernel.Kernel{
+	Name: "nncc_detections_f32", Library: "nncc", Doc: op.Detections.Doc, Ops: []*ir.OpDef{op.Detections},
+	Rules: rules("NNCC-DETECTIONS-F32", float32s(), nonEmpty), Layout: natural,
+	Lower: func(n *kernel.Node) *call.Lowered {
+		p := kernel.Known(op.DetectionsParams(n.Node))
+		l := start(n.Node, "nncc_detections_f32")
+		scale := make([]call.Field, len(p.Scale))
+		for i, v := range p.Scale {
+			scale[i] = call.F("", f32(v))
+		}
+		fields := append(ints("boxes", int(p.Boxes), "coords", int(p.Coords), "columns", int(p.Columns), "classes",
+			int(p.Classes), "most", int(p.Most), "per_class", int(p.PerClass), "labels", int(p.Labels), "rows",
+			int(p.Rows)), call.F("score", f32(p.Score)), call.F("iou", f32(p.IoU)),
+			call.F("scale", call.Nested{Fields: scale}))
+		l.call("nncc_detections_f32", params("nncc_detections_params", fields...), l.in(0), l.in(1), l.in(2), l.out(0),
+			l.out(1), l.out(2), l.out(3), l.scratch(tensor.I32, int(p.Boxes)), l.scratch(tensor.F32, int(p.Boxes)),
+			l.scratch(tensor.F32, 4*int(min(p.Most, p.Boxes))))
+		return l.low
+	},
+}
