@@ -4,6 +4,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir/postprocess"
 )
@@ -56,7 +57,8 @@ func (d *detector) view(key, name string, depth, anchors int) (*grid, error) {
 		return nil, fmt.Errorf("%s: output %s is %s of shape %s; want reals or quantised numbers of cells and channels",
 			key, name, t.DType, shapeText(t.Shape))
 	}
-	g := newGrid(name, i, shape, d.channelsFirst(shape, depth, anchors))
+	shape, first := d.axes(shape, depth, anchors)
+	g := newGrid(name, i, shape, first)
 	if g.anchors == 1 && anchors > 1 && g.depth%anchors == 0 { // in the channels
 		g.anchors, g.depth = anchors, g.depth/anchors
 		g.f.Anchor = g.depth * g.f.Channel
@@ -66,6 +68,17 @@ func (d *detector) view(key, name string, depth, anchors int) (*grid, error) {
 			shapeText(t.Shape), g.depth, depth, d.other())
 	}
 	return g, nil
+}
+
+// axes puts an axis of 1 back into a shape that lost it, and says whether channels stand before the cells.
+func (d *detector) axes(shape []int, depth, anchors int) ([]int, bool) {
+	if len(shape) == 1 && depth > 1 { // one prediction
+		shape = []int{1, shape[0]}
+	}
+	if l := d.like; l != nil && l.rows > 1 && slices.Equal(shape, []int{l.rows, l.cols}) { // a map of one channel
+		return append(slices.Clone(shape), 1), false
+	}
+	return shape, d.channelsFirst(shape, depth, anchors)
 }
 
 // other is a hint for a wrong number of channels.
@@ -95,8 +108,10 @@ func (d *detector) channelsFirst(shape []int, depth, anchors int) bool {
 	if want := depth * max(anchors, 1); depth > 0 && (front == want) != (last == want) {
 		return front == want
 	}
-	if n == 2 && (front == d.cells) != (last == d.cells) {
-		return last == d.cells
+	if l := d.like; n == 2 && l != nil {
+		if cells := l.rows * l.cols * l.anchors; (front == cells) != (last == cells) {
+			return last == cells
+		}
 	}
 	if n == 2 {
 		return front < last

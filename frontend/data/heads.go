@@ -134,7 +134,7 @@ type detector struct {
 	m     *outputs
 	out   *postprocess.Boxes
 	box   int    // values of a box
-	cells int    // predictions that the output at hand should have; 0: not known
+	like  *grid  // has the predictions that the output at hand should have; nil: not known
 	depth int    // values of a prediction that it has at least, most often so many; 0: not known
 	from  string // file of the declaration
 }

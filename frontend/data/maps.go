@@ -211,9 +211,9 @@ func (d *detector) parts(i int, g *grid, m *postprocess.Map) error {
 
 // same is an output that has as many predictions as another.
 func (d *detector) same(key, name string, depth int, g *grid) (*grid, error) {
-	d.cells = g.rows * g.cols * g.anchors
+	d.like = g
 	x, err := d.view(key, name, depth, g.anchors)
-	d.cells = 0
+	d.like = nil
 	if err != nil {
 		return nil, err
 	}

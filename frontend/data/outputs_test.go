@@ -121,6 +121,12 @@ func TestHeads(t *testing.T) {
 			"boxes.unit=fraction",
 			"coding 0 scores 0 classes 1 of 1 all false iou 2.00\n" +
 				"10x1x1 stride 0,0 box {0 0 0 4 0 1} score {2 0 0 1 0 0} label {1 0 0 1 0 0}"},
+		{"maps of one channel", modelOf(64, 32, map[string][]int{"a": {1, 4, 4, 8}, "b": {1, 4, 2, 4},
+			"s": {1, 1, 4, 8}, "r": {1, 1, 2, 4}, "o": {1, 1, 4, 8}, "p": {1, 1, 2, 4}}, "a", "b", "s", "r", "o", "p"),
+			"boxes.head=yolox boxes.boxes=a,b boxes.scores=s,r boxes.objects=o,p boxes.layout=nchw",
+			"coding 4 scores 1 classes 1 of 1 all false iou 0.45\n" +
+				"8x4x1 stride 8,8 box {0 0 8 1 0 32} score {2 0 8 1 0 0} object {4 0 8 1 0 0}\n" +
+				"4x2x1 stride 16,16 box {1 0 4 1 0 8} score {3 0 4 1 0 0} object {5 0 4 1 0 0}"},
 		{"channels last by the shape", modelOf(64, 32, map[string][]int{"y": {1, 4, 8, 8}}, "y"),
 			"boxes.head=yolox",
 			"coding 4 scores 1 classes 3 of 3 all false iou 0.45\n" +
@@ -137,7 +143,13 @@ func TestHeads(t *testing.T) {
 
 // TestOutputsRefused: what is wrong is said by name, with what was meant.
 func TestOutputsRefused(t *testing.T) {
-	m := modelOf(64, 32, map[string][]int{"y": {1, 9, 42}, "z": {1, 3}}, "y", "z")
+	m := modelOf(64, 32, map[string][]int{"y": {1, 9, 42}, "z": {1, 3}, "b0": {1, 4, 4, 8}, "b1": {1, 4, 2, 4},
+		"s0": {1, 3, 4, 8}, "s1": {1, 3, 2, 4}, "s2": {1, 5, 2, 4}, "o0": {1, 1, 4, 8}, "o1": {1, 1, 2, 4}},
+		"y", "z", "b0", "b1", "s0", "s1", "s2", "o0", "o1")
+	const apart = "boxes.head=yolox boxes.boxes=b0,b1 boxes.objects=o0,o1 "
+	if _, err := resolve(t, m, strings.Fields(apart+"boxes.scores=s0,s1")...); err != nil {
+		t.Error(err)
+	}
 	for _, c := range []struct{ values, want string }{
 		{"boxes.haed=yolov8", "did you mean head?"},
 		{"box.head=yolov8", "did you mean boxes.head?"},
@@ -158,6 +170,10 @@ func TestOutputsRefused(t *testing.T) {
 		{"boxes.head=ssd boxes.boxes=y boxes.scores=z", "want 4"},
 		{"boxes.head=centernet boxes.boxes=y boxes.scores=z", "sizes is missing"},
 		{"boxes.head=yolov8 boxes.from=y boxes.unit=fraction boxes.box=raw", "unit: fraction"},
+		{apart + "boxes.scores=s0,s2", "output s2 of shape 1x5x2x4 has 5 values for a prediction; want 3"},
+		{apart + "boxes.scores=s2,s0", "output s2 has 4 x 2 cells"},
+		{apart + "boxes.scores=s0", "1 outputs"},
+		{apart + "boxes.scores=s0,s1 boxes.classes=5", "5"},
 		{"classes.top=2", "from: which output"},
 		{"classes.from=y", "want one value for each class"},
 		{"classes.from=z classes.threshold=0.1,0.2", "2 numbers; want one, or 3"},

@@ -8,7 +8,6 @@ package text
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -114,73 +113,6 @@ func (e exact) Write(p []byte) (int, error) {
 
 // Err is the first error of a write.
 func (w *Writer) Err() error { return w.err }
-
-// Lines is a copy of v, structures and lists included, in which every string
-// that has a name in it, that is every one, is on one line.
-func Lines[T any](v T) T {
-	return lines(reflect.ValueOf(&v).Elem()).Interface().(T)
-}
-
-func lines(v reflect.Value) reflect.Value {
-	switch v.Kind() {
-	case reflect.String:
-		s := reflect.New(v.Type()).Elem()
-		s.SetString(Line(v.String()))
-		return s
-	case reflect.Pointer:
-		if v.IsNil() {
-			return v
-		}
-		p := reflect.New(v.Type().Elem())
-		p.Elem().Set(lines(v.Elem()))
-		return p
-	case reflect.Struct:
-		s := reflect.New(v.Type()).Elem()
-		s.Set(v)
-		for i := range v.NumField() {
-			if s.Field(i).CanSet() {
-				s.Field(i).Set(lines(v.Field(i)))
-			}
-		}
-		return s
-	case reflect.Slice:
-		if v.IsNil() {
-			return v
-		}
-		switch v.Type().Elem().Kind() {
-		case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map,
-			reflect.Interface:
-		default: // numbers
-			return v
-		}
-		s := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		for i := range v.Len() {
-			s.Index(i).Set(lines(v.Index(i)))
-		}
-		return s
-	case reflect.Array:
-		s := reflect.New(v.Type()).Elem()
-		for i := range v.Len() {
-			s.Index(i).Set(lines(v.Index(i)))
-		}
-		return s
-	case reflect.Map:
-		if v.IsNil() {
-			return v
-		}
-		m := reflect.MakeMapWithSize(v.Type(), v.Len())
-		for it := v.MapRange(); it.Next(); {
-			m.SetMapIndex(lines(it.Key()), lines(it.Value()))
-		}
-		return m
-	case reflect.Interface:
-		if v.IsNil() || v.Type().NumMethod() > 0 { // errors and the like
-			return v
-		}
-		return lines(v.Elem())
-	}
-	return v
-}
 
 // Distance is the edit distance of a and b, or limit where it is not below it.
 func Distance(a, b string, limit int) int {

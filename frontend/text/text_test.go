@@ -4,8 +4,10 @@ package text
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"unicode"
@@ -98,6 +100,43 @@ func TestLines(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if v.Name != "a\nb" || v.In.S[0] != "c\nd" || v.A[0].S[0] != "g\n" {
+		t.Errorf("the original changed: %+v", v)
+	}
+}
+
+// embedded stands in another structure.
+type embedded struct{ X float64 }
+
+// TestFinite: numbers that JSON has not are the nearest ones wherever they stand, and the
+// original stays.
+func TestFinite(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	type inner struct {
+		F []float32
+		P *float64
+	}
+	type outer struct {
+		embedded
+		In  *inner
+		M   map[string]any
+		A   [2]float64
+		S   []string
+		Err error
+	}
+	low := -inf
+	v := outer{embedded{nan}, &inner{[]float32{1, float32(inf)}, &low},
+		map[string]any{"a": inf, "b": []float64{nan, 2}}, [2]float64{3, -inf}, []string{"s"}, errors.New("e")}
+	if _, err := json.Marshal(v); err == nil {
+		t.Error("the test has nothing to change")
+	}
+	b, err := json.Marshal(Finite(&v))
+	const most32, most = "3.4028235e+38", "1.7976931348623157e+308"
+	want := `{"X":` + most + `,"In":{"F":[1,` + most32 + `],"P":-` + most + `},"M":{"a":` + most + `,"b":[` + most +
+		`,2]},"A":[3,-` + most + `],"S":["s"],"Err":{}}`
+	if err != nil || string(b) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, b, want)
+	}
+	if v.X == v.X || v.In.F[1] != float32(inf) || v.M["a"] != inf || v.A[1] != -inf {
 		t.Errorf("the original changed: %+v", v)
 	}
 }

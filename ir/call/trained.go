@@ -3,7 +3,6 @@
 package call
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -69,10 +68,4 @@ func Number(a Arg) (string, bool) {
 		return a.Literal(), true
 	}
 	return "", false
-}
-
-// HasTrained reports a trained number in an argument.
-func HasTrained(a Arg) bool {
-	_, ok := a.(Trained)
-	return ok || slices.ContainsFunc(Inner(a), HasTrained)
 }

@@ -74,6 +74,7 @@ func gemmTiled(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []fl
 	if !ok {
 		return false
 	}
+	defer left.Release()
 	if beta == 0 {
 		for i := range m {
 			clear(c[i*ldc:][:n])

@@ -83,13 +83,18 @@ func (s *singleConv) product() bool {
 	in, out := product(s.In), product(s.Out)
 	ci, co := s.CIn/s.Group, s.COut/s.Group
 	k := ci * s.Taps()
-	left := make([]*vec.Left, s.Group)
-	for grp := range left {
+	var left []*vec.Left
+	defer func() {
+		for _, l := range left {
+			l.Release()
+		}
+	}()
+	for grp := range s.Group {
 		l, _ := vec.Pack(false, co, k, 1, s.w[grp*co*k:][:co*k], k)
+		left = append(left, l)
 		if l.Zeros() && !(allFinite(s.x) && noNegativeZero(s.b)) {
 			return false
 		}
-		left[grp] = l
 	}
 	direct := s.Taps() == 1 && product(s.Strides) == 1 && in == out
 	tiles := (out + vec.Columns - 1) / vec.Columns

@@ -21,7 +21,7 @@ func (d drawer) typesOf() []string { return strings.Fields(d.types) }
 // drawers are all of them; an operator may have several.
 var drawers = slices.Concat(stateless, states)
 
-var stateless = slices.Concat(windows, products, functions, pairs, reductions, moves)
+var stateless = slices.Concat(windows, products, dynamic, functions, pairs, reductions, moves)
 
 // same length as a window's stride: what SAME and VALID make of a dimension.
 func windowed(in, kernel, stride, dilation int32, valid bool) int32 {
@@ -186,21 +186,46 @@ func (l *layer) resize(kind byte) {
 	l.do(kind, fields, []int32{x, l.ints(h, w)}, l.same(x, s[0], h, w, s[3]))
 }
 
-var products = []drawer{
-	{"FULLY_CONNECTED", "i8 i16 f32", func(l *layer) {
-		k, n := l.between(1, 40), l.between(1, 12)
-		s := l.shape(3)
-		s[len(s)-1] = k
-		keep := len(s) > 1 && l.chance(0.5)
-		x := l.input(l.dataType(), l.scale(2), s...)
-		w, b, limit := l.weights(x, 0, n, k, n, k)
-		out := []int32{int32(elems(s)) / k, n}
-		if keep {
-			out = append(slices.Clone(s[:len(s)-1]), n)
+// fed makes the weights of a layer, input 1 of its operator, an input of the model, of one scale.
+func fed(f func(l *layer)) func(l *layer) {
+	return func(l *layer) {
+		f(l)
+		in := l.Ops[0].In
+		l.Inputs = append(l.Inputs, in[1])
+		l.Tensors[in[1]].Data = nil
+		for _, i := range in[1:] {
+			if i >= 0 && len(l.Tensors[i].Scale) > 1 {
+				l.Tensors[i].Scale, l.Tensors[i].Zero = l.Tensors[i].Scale[:1], l.Tensors[i].Zero[:1]
+			}
 		}
-		y := l.output(l.dataType(), limit, out...)
-		l.do(8, []any{l.act(), int8(0), keep}, []int32{x, w, optional(l, b)}, y)
-	}},
+	}
+}
+
+// dynamic are layers with weights that are computed.
+var dynamic = []drawer{
+	{"CONV_2D", "i8 f32", fed(convolution)},
+	{"DEPTHWISE_CONV_2D", "i8 f32", fed(depthwise)},
+	{"TRANSPOSE_CONV", "f32", fed(transposedConvolution)},
+	{"FULLY_CONNECTED", "i8 f32", fed(fullyConnected)},
+}
+
+func fullyConnected(l *layer) {
+	k, n := l.between(1, 40), l.between(1, 12)
+	s := l.shape(3)
+	s[len(s)-1] = k
+	keep := len(s) > 1 && l.chance(0.5)
+	x := l.input(l.dataType(), l.scale(2), s...)
+	w, b, limit := l.weights(x, 0, n, k, n, k)
+	out := []int32{int32(elems(s)) / k, n}
+	if keep {
+		out = append(slices.Clone(s[:len(s)-1]), n)
+	}
+	y := l.output(l.dataType(), limit, out...)
+	l.do(8, []any{l.act(), int8(0), keep}, []int32{x, w, optional(l, b)}, y)
+}
+
+var products = []drawer{
+	{"FULLY_CONNECTED", "i8 i16 f32", fullyConnected},
 	{"BATCH_MATMUL", "i8 i16 f32", func(l *layer) {
 		m, k, n := l.between(1, 6), l.between(1, 20), l.between(1, 6)
 		batch := l.shape(2)
@@ -561,7 +586,7 @@ func (l *layer) pad(kind byte) {
 }
 
 var states = []drawer{
-	{"SVDF", "i8 i16", func(l *layer) {
+	{"SVDF", "i8 i16 f32", func(l *layer) {
 		l.wide = true
 		batch, n, rank := l.between(1, 2), l.between(1, 12), l.between(1, 3)
 		units, memory := l.between(1, 5), l.between(1, 6)

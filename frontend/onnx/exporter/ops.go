@@ -42,6 +42,7 @@ func init() {
 		"Requantize":         (*outNode).identity,
 		"QLSTM":              (*outNode).qlstm,
 		"QGRU":               (*outNode).qgru,
+		"Detections":         (*outNode).detections,
 	}
 	for _, d := range op.All() {
 		if d.Pattern == ir.Reduce && d != op.ReduceSum { // of which axes are an input in every opset that is written

@@ -72,7 +72,7 @@ func init() {
 		"LOGICAL_AND":                  {2, 1, binaryRaw("And")},
 		"LOGICAL_NOT":                  {1, 1, unaryRaw("Not")},
 		"LOGICAL_OR":                   {2, 1, binaryRaw("Or")},
-		"LOGISTIC":                     {1, 1, function(q4(logisticOf), curve16("Sigmoid", 0), nil)},
+		"LOGISTIC":                     {1, 1, function(q4(logisticOf), curve16("nncc.Sigmoid16", "Sigmoid", 0), nil)},
 		"LOG_SOFTMAX":                  {1, 1, logSoftmax},
 		"MAXIMUM":                      {2, 1, binary("Max")},
 		"MAX_POOL_2D":                  {1, 1, pool("MaxPool")},
@@ -117,7 +117,7 @@ func init() {
 		"SUB":                          {2, 1, subtract},
 		"SUM":                          {2, 1, reduceSum("ReduceSum")},
 		"SVDF":                         {3, 1, svdf},
-		"TANH":                         {1, 1, function(q4(tanhOf), curve16("Tanh", 1), nil)},
+		"TANH":                         {1, 1, function(q4(tanhOf), curve16("nncc.Tanh16", "Tanh", 1), nil)},
 		"TILE":                         {2, 1, tile},
 		"TRANSPOSE":                    {2, 1, transpose},
 		"TRANSPOSE_CONV":               {3, 1, transposeConv},
@@ -148,8 +148,7 @@ var customRows = map[string]row{
 	"SignalPCAN":                          {3, 1, pcan},
 	"SignalStacker":                       {1, 2, signalStacker},
 	"SignalWindow":                        {2, 1, signalWindow},
-	"TFLite_Detection_PostProcess": {0, 0, refused("decoding of boxes is no part of what nncc reads of TensorFlow " +
-		"Lite; end the model in front of it, at boxes and scores")},
+	"TFLite_Detection_PostProcess":        {3, 4, detectionPostprocess},
 	"TFLM_DECODE": {0, 0, refused("the model's tensors are compressed for TensorFlow Lite Micro; give nncc the model " +
 		"from before the compression")},
 	"ethos-u": {0, 0, refused("the model is compiled for an Ethos-U accelerator, by Vela; give nncc the model from " +

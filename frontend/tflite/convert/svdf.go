@@ -17,21 +17,17 @@ func svdf(n *operands) error {
 	if err := n.options("SVDFOptions", o.Init); err != nil {
 		return err
 	}
-	x, features, time, state, y := n.in(0), n.in(1), n.in(2), n.in(4), n.out()
-	if state == nil || len(x.Shape) != 2 || len(features.Shape) != 2 || len(time.Shape) != 2 {
-		return fmt.Errorf("want an input [batch, size], weights [filters, size] and [filters, memory], and a state")
+	x, time, state, y := n.in(0), n.in(2), n.in(4), n.out()
+	if err := n.svdfOperands(int(o.Rank())); err != nil {
+		return err
 	}
-	if !x.Quantized() || x.DType != tensor.I8 || time.DType != state.DType {
-		return fmt.Errorf("data %s, weights over time %s, state %s: want int8, and one type for the others", x.DType,
-			time.DType, state.DType)
+	if x.DType == tensor.F32 {
+		return n.floatSVDF(&o)
 	}
 	if err := svdfActivation(o.Activation(), y); err != nil {
 		return err
 	}
 	filters, memory := time.Shape[0], time.Shape[1]
-	if o.Rank() < 1 || filters%int(o.Rank()) != 0 {
-		return fmt.Errorf("%d filters of rank %d, want a multiple", filters, o.Rank())
-	}
 	v := n.c.tensorVariable(state)
 	at := *state
 	at.Name, at.Shape = n.c.fresh(y, "state"), []int{x.Shape[0], filters, memory}
@@ -48,6 +44,47 @@ func svdf(n *operands) error {
 	n.c.store(&next)
 	v.last = n.c.node("Reshape", n.c.fresh(y, "kept"), []string{next.Name, n.list("state_shape", state.Shape...)})
 	return nil
+}
+
+// svdfOperands checks the operands: int8, or float32 throughout.
+func (n *operands) svdfOperands(rank int) error {
+	x, features, time, state := n.in(0), n.in(1), n.in(2), n.in(4)
+	if state == nil || len(x.Shape) != 2 || len(features.Shape) != 2 || len(time.Shape) != 2 {
+		return fmt.Errorf("want an input [batch, size], weights [filters, size] and [filters, memory], and a state")
+	}
+	float := x.DType == tensor.F32 && state.DType == tensor.F32
+	if !float && (!x.Quantized() || x.DType != tensor.I8 || time.DType != state.DType) {
+		return fmt.Errorf("data %s, weights over time %s, state %s: want int8, and one type for the others; or "+
+			"float32 throughout", x.DType, time.DType, state.DType)
+	}
+	if rank < 1 || time.Shape[0]%rank != 0 || time.Shape[1] < 1 {
+		return fmt.Errorf("%d filters of rank %d over %d steps, want a multiple, and at least one step", time.Shape[0],
+			rank, time.Shape[1])
+	}
+	return nil
+}
+
+// floatSVDF writes the layer in real numbers: the products of the filters join the state
+// behind those of the steps before, and the state is multiplied with the weights over time.
+func (n *operands) floatSVDF(o *fb.SVDFOptions) error {
+	x, time, state, y := n.in(0), n.in(2), n.in(4), n.out()
+	batch, filters, memory, rank := x.Shape[0], time.Shape[0], time.Shape[1], int(o.Rank())
+	v := n.c.tensorVariable(state)
+	kept := n.step("Reshape", []string{n.c.value(v), n.list("filters", batch, filters, memory)})
+	now := n.step("Gemm", []string{n.real(0), n.real(1)}, intAttr("transB", 1))
+	now = n.step("Unsqueeze", []string{now, n.list("newest", -1)})
+	next := n.join(n.cut(kept, 1, memory), now)
+	v.last = n.c.node("Reshape", n.c.fresh(y, "kept"), []string{next, n.list("state_shape", state.Shape...)})
+	sum := n.step("Mul", []string{next, n.real(2)})
+	sum = n.step("Reshape", []string{sum, n.list("units", batch, filters/rank, rank*memory)})
+	sum = n.step("ReduceSum", []string{sum, n.list("over", -1)}, intAttr("keepdims", 0))
+	return n.activate(o.Activation(), func(result string) {
+		if b := n.in(3); b != nil {
+			n.c.node("Add", result, []string{sum, n.c.real(b)})
+			return
+		}
+		n.c.node("Identity", result, []string{sum})
+	})
 }
 
 func svdfActivation(a int8, y *model.Tensor) error {

@@ -70,9 +70,9 @@ func logisticOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Logistic(v)
 
 func tanhOf(v int32) int32 { return fixp.DivideByPowerOfTwo(fixp.Tanh(v), 24) }
 
-// curve16 is a function of int16 by TensorFlow Lite's table in steps of 1/12288; most is the
-// largest power of two, above steps of 1/4096, that it takes as it is.
-func curve16(op string, most int) func(n *operands) error {
+// curve16 is a function of int16 by TensorFlow Lite's table in steps of 1/12288, or the real
+// one; most is the largest power of two, above steps of 1/4096, that it takes as it is.
+func curve16(table, op string, most int) func(n *operands) error {
 	return func(n *operands) error {
 		x, y := n.in(0), n.out()
 		if !quantised(tensor.I16, x, y) || y.Scale[0] != 1./32768 {
@@ -90,7 +90,7 @@ func curve16(op string, most int) func(n *operands) error {
 		if mult > math.MaxInt16 {
 			return fmt.Errorf("the scale %g of %q is too large for the table of 16 bits", x.Scale[0], x.Name)
 		}
-		n.c.node("nncc."+op+"16", y.Name, []string{n.raw(0)}, intAttr("mult", int(mult)), intAttr("shift", -right))
+		n.c.node(table, y.Name, []string{n.raw(0)}, intAttr("mult", int(mult)), intAttr("shift", -right))
 		return nil
 	}
 }

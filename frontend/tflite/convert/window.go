@@ -121,6 +121,14 @@ func depthwise(n *operands) error {
 // dimension that counts output channels in the format.
 func (n *operands) convolution(s spatial, act int8, groups int, perm []int, channels int) error {
 	x := n.in(0)
+	window := append(s.attrs(x), intsAttr("dilations", s.dilation[:]...), intAttr("group", groups))
+	if n.dynamic(n.in(1)) {
+		first := n.step("Transpose", []string{n.raw(0)}, intsAttr("perm", 0, 3, 1, 2))
+		w := n.step("Transpose", []string{n.raw(1)}, intsAttr("perm", perm...))
+		return n.product("ConvInteger", first, w, window, act, func(sum string) string {
+			return n.step("Transpose", []string{sum}, intsAttr("perm", 0, 2, 3, 1))
+		})
+	}
 	w, err := n.weights(n.in(1), perm, channels, 0)
 	if err != nil {
 		return err
@@ -129,13 +137,20 @@ func (n *operands) convolution(s spatial, act int8, groups int, perm []int, chan
 	if in, err = n.bias(in, n.in(2), x, n.in(1)); err != nil {
 		return err
 	}
-	return n.window(act, "Conv", in, append(s.attrs(x), intsAttr("dilations", s.dilation[:]...),
-		intAttr("group", groups))...)
+	return n.window(act, "Conv", in, window...)
 }
 
-// weights gives constant weights as real numbers with their dimensions exchanged. Scales
-// of the format's dimension from are those of ONNX's dimension to.
+// weights gives weights as real numbers with their dimensions exchanged. Scales of the
+// format's dimension from are those of ONNX's dimension to.
 func (n *operands) weights(t *model.Tensor, perm []int, from, to int) (string, error) {
+	if t.Data == nil && !t.Quantized() { // computed at run time
+		moved := *t
+		if perm != nil {
+			moved.Name, moved.Shape = n.c.fresh(n.out(), "weights"), nil
+			n.c.node("Transpose", moved.Name, []string{n.c.raw(t)}, intsAttr("perm", perm...))
+		}
+		return n.c.real(&moved), nil
+	}
 	d, err := t.Const()
 	if err != nil {
 		return "", fmt.Errorf("weights: %w", err)
@@ -255,6 +270,13 @@ func fullyConnected(n *operands) error {
 		x.Elems()/w.Shape[1]*w.Shape[0] != y.Elems() {
 		return fmt.Errorf("weights %v of an input %v and a result %v, want [outputs, inputs]", w.Shape, x.Shape,
 			y.Shape)
+	}
+	if n.dynamic(w) {
+		rows := n.step("Reshape", []string{n.raw(0), n.list("rows_shape", -1, w.Shape[1])})
+		turned := n.step("Transpose", []string{n.raw(1)}, intsAttr("perm", 1, 0))
+		return n.product("MatMulInteger", rows, turned, nil, o.Activation(), func(sum string) string {
+			return sum
+		})
 	}
 	weights, err := n.weights(w, nil, 0, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// Numbers are options of custom operators: a FlexBuffers map of numbers and booleans.
+// Numbers are options of custom operators: the numbers and booleans of a FlexBuffers map.
 type Numbers map[string]float64
 
 // FlexBuffers' types of values, those of numbers.
@@ -27,7 +27,7 @@ const maxNumbers = 1 << 10
 // flex is a FlexBuffers file being read; every position is checked.
 type flex []byte
 
-// ReadNumbers reads a map; nothing is an empty one.
+// ReadNumbers reads a map, of which other entries are left out; nothing is an empty one.
 func ReadNumbers(b []byte) (Numbers, error) {
 	out := Numbers{}
 	if len(b) == 0 {
@@ -77,11 +77,19 @@ func (f flex) numbers(at, width int, out Numbers) error {
 		if kind >= len(f) {
 			return fmt.Errorf("byte %d: a type belongs here, there are %d bytes", kind, len(f))
 		}
+		if !isNumber(f[kind] >> 2) {
+			continue
+		}
 		if out[key], err = f.number(at+i*width, width, f[kind]); err != nil {
 			return fmt.Errorf("option %q: %w", key, err)
 		}
 	}
 	return nil
+}
+
+func isNumber(kind byte) bool {
+	return kind >= flexInt && kind <= flexFloat || kind > flexIndirect && kind <= flexIndirect+flexFloat ||
+		kind == flexBool
 }
 
 // number reads a value whose type a byte gives, the width of what it refers to, too.

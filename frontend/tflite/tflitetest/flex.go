@@ -5,11 +5,12 @@ package tflitetest
 import (
 	"encoding/binary"
 	"maps"
+	"math"
 	"slices"
 )
 
-// Flex writes a FlexBuffers map of integers, four bytes each.
-func Flex(v map[string]int) []byte {
+// Flex writes a FlexBuffers map of integers, floats and booleans, four bytes each.
+func Flex[T any](v map[string]T) []byte {
 	var b []byte
 	put := func(n int) { b = binary.LittleEndian.AppendUint32(b, uint32(n)) }
 	keys := slices.Sorted(maps.Keys(v))
@@ -30,12 +31,24 @@ func Flex(v map[string]int) []byte {
 	put(4)
 	put(len(keys))
 	entries := len(b)
+	var types []byte
 	for _, k := range keys {
-		put(v[k])
+		n, kind := 0, byte(1)
+		switch x := any(v[k]).(type) {
+		case int:
+			n = x
+		case float64:
+			n, kind = int(math.Float32bits(float32(x))), 3
+		case bool:
+			kind = 26
+			if x {
+				n = 1
+			}
+		}
+		put(n)
+		types = append(types, kind<<2|2)
 	}
-	for range keys {
-		b = append(b, 1<<2|2)
-	}
+	b = append(b, types...)
 	for len(b)%4 != 0 {
 		b = append(b, 0)
 	}

@@ -225,7 +225,10 @@ func layersOf(op string, types []string, fill func(l *Layer)) []*Layer {
 
 // Layers are models of one operator each: every operator that nncc reads, in the types
 // that TensorFlow Lite Micro has it in.
-func Layers() []*Layer { return slices.Concat(basics(), moving(), arithmetic(), signals(), control()) }
+func Layers() []*Layer {
+	return slices.Concat(basics(), moving(), arithmetic(), signals(), control(),
+		detections())
+}
 
 // Amid is the layer between others: sums with constants, in the quantisations of its
 // inputs and results. nil where it has no inputs or results of int8.

@@ -27,7 +27,7 @@ var Elsewhere = map[string]string{
 	"READ_VARIABLE":                "state; the public models",
 	"RSQRT":                        "f32, i8; TestLayers of `cmd/internal/tflm`",
 	"SQRT":                         "f32; TestLayers of `cmd/internal/tflm`",
-	"SVDF":                         "i8 with states of i8 and i16; TestLayers of `cmd/internal/tflm`",
+	"SVDF":                         "f32, i8 with states of i8 and i16; TestLayers of `cmd/internal/tflm`",
 	"UNIDIRECTIONAL_SEQUENCE_LSTM": "i8, f32; the public models",
 	"VAR_HANDLE":                   "state; the public models",
 }

@@ -5,7 +5,7 @@ package tflitetest
 import "strings"
 
 // custom gives options of a custom operator.
-func custom(v map[string]int) options { return options{bytes: Flex(v)} }
+func custom[T any](v map[string]T) options { return options{bytes: Flex(v)} }
 
 // signals are layers of the audio front end.
 func signals() []*Layer {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+)
+
+// TestRelease: wherever a tensor stands and however it holds its values, they are gone
+// afterwards, and its name is not.
+func TestRelease(t *testing.T) {
+	const mark = 0x5A17C3
+	tensors := []*pb.TensorProto{
+		{RawData: []byte{mark >> 16, mark >> 8 & 0xFF, mark & 0xFF}}, {StringData: [][]byte{[]byte("value")}},
+		{FloatData: []float32{mark}}, {DoubleData: []float64{mark}}, {Int32Data: []int32{mark}},
+		{Int64Data: []int64{mark}}, {Uint64Data: []uint64{mark}},
+	}
+	for _, x := range tensors {
+		x.Name, x.Dims = proto.String("a name"), []int64{1}
+	}
+	inner := &pb.GraphProto{Initializer: tensors, Node: []*pb.NodeProto{{Attribute: []*pb.AttributeProto{
+		{T: tensors[0], Tensors: tensors, SparseTensor: &pb.SparseTensorProto{Values: tensors[2], Indices: tensors[5]}},
+	}}}}
+	node := &pb.NodeProto{Attribute: []*pb.AttributeProto{{G: inner, Graphs: []*pb.GraphProto{inner}}}}
+	all := &pb.ModelProto{
+		Graph: &pb.GraphProto{Initializer: tensors, Node: []*pb.NodeProto{node},
+			SparseInitializer: []*pb.SparseTensorProto{{Values: tensors[1], Indices: tensors[5]}}},
+		Functions: []*pb.FunctionProto{{Node: []*pb.NodeProto{node}}},
+	}
+	m := &Model{Proto: proto.Clone(all).(*pb.ModelProto)}
+	for _, x := range tensors { // all shares them
+		x.RawData, x.StringData, x.FloatData, x.DoubleData = nil, nil, nil, nil
+		x.Int32Data, x.Int64Data, x.Uint64Data = nil, nil, nil
+	}
+	if proto.Equal(m.Proto, all) {
+		t.Fatal("there are no values")
+	}
+	if m.Release(); !proto.Equal(m.Proto, all) {
+		t.Errorf("values are left, or more than values is gone: %v", m.Proto)
+	}
+}
