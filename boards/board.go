@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // Spec is one board after inheritance: everything the compiler and the test
@@ -80,6 +82,23 @@ func (i ISA) HasMVEFloat() bool { return i.MVE == "float" }
 
 // HasFPU reports whether single precision arithmetic is done in hardware.
 func (i ISA) HasFPU() bool { return i.FPU == "sp" || i.FPU == "dp" }
+
+// Features are those on which kernels are fixed that depend on data elsewhere (the column
+// instructions of runtime_c/kernels.csv). Without assembly, the compiler decides for DSP.
+func (s *Spec) Features() []string {
+	var out []string
+	if s.ISA.HasMVE() {
+		out = append(out, runtimec.FeatureMVE)
+	}
+	noAsm := slices.ContainsFunc(s.Toolchain.CFlags, func(f string) bool { return strings.Contains(f, "NNCC_NO_ASM") })
+	if s.ISA.DSP && !noAsm {
+		out = append(out, runtimec.FeatureDSP)
+	}
+	if s.ISA.HasFPU() {
+		out = append(out, runtimec.FeatureFPU)
+	}
+	return out
+}
 
 // Toolchain names a compiler and its flags.
 type Toolchain struct {

@@ -18,6 +18,8 @@ type Item struct {
 	Estimated bool
 	// Library is how many of the bytes are the C library's.
 	Library uint64
+	// Region is the one that has the item, "": any that may hold it.
+	Region string
 	// Traffic are the bytes of it that an inference reads and writes.
 	Traffic float64
 }
@@ -106,6 +108,18 @@ func (p Placement) Fits() bool {
 	return len(p.Homeless) == 0 && !slices.ContainsFunc(p.Regions, func(r Placed) bool { return r.Missing() > 0 })
 }
 
+// Missing are the bytes for which there is no room, in all regions and in none.
+func (p Placement) Missing() uint64 {
+	n := uint64(0)
+	for _, r := range p.Regions {
+		n += r.Missing()
+	}
+	for _, i := range p.Homeless {
+		n += i.Bytes
+	}
+	return n
+}
+
 // At is the region of what; "" where none may hold it.
 func (p Placement) At(what string) string {
 	for _, r := range p.Regions {
@@ -117,13 +131,17 @@ func (p Placement) At(what string) string {
 }
 
 // mayHold reports whether the region may have the item: weights are read-only
-// data where no region is for weights, state is data.
+// data where no region is for weights, state is data, copies of constants go where data or
+// an arena may be.
 func (rs Regions) mayHold(r Region, what string) bool {
 	if what == "weights" && !slices.ContainsFunc(rs, func(r Region) bool { return r.Can("weights") }) {
 		what = "rodata"
 	}
-	if what == "state" {
+	switch what {
+	case "state":
 		what = "data"
+	case "staged": // copies of constants
+		return r.Can("data") || r.Can("arena")
 	}
 	return r.Can(what)
 }
@@ -138,7 +156,7 @@ func (rs Regions) Place(items ...Item) Placement {
 	for _, it := range items {
 		var may []int
 		for i, r := range rs {
-			if rs.mayHold(r, it.What) {
+			if it.Region == r.Name || it.Region == "" && rs.mayHold(r, it.What) {
 				may = append(may, i)
 			}
 		}

@@ -64,6 +64,7 @@ type search struct {
 	effort Effort
 	copied map[*ir.Node]bool // that could be views and are not
 	handed bool              // new state is copied at the end of a run, all of it
+	pools  *Pools            // nil: one arena
 }
 
 // run is the best arrangement. Writing new state in place saves a copy, but
@@ -80,7 +81,7 @@ func (s *search) run() (*arrangement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.bytes() < best.bytes() {
+	if a.better(best) {
 		best = a
 	}
 	return best, nil
@@ -108,8 +109,8 @@ func (s *search) views() (*arrangement, error) {
 	if err != nil {
 		return nil, err
 	}
-	same := a.bytes() == best.bytes()
-	if a.bytes() < best.bytes() {
+	same := !a.better(best) && !best.better(a)
+	if a.better(best) {
 		best = a
 	} else {
 		clear(s.copied)
@@ -130,7 +131,7 @@ func (s *search) oneByOne(best *arrangement, views []*ir.Node) (*arrangement, er
 		if err != nil {
 			return nil, err
 		}
-		if a.bytes() < best.bytes() || was && a.bytes() == best.bytes() {
+		if a.better(best) || was && !best.better(a) {
 			best = a
 		} else {
 			s.copied[n] = was
@@ -147,18 +148,26 @@ func (s *search) try() (*arrangement, error) {
 		return nil, err
 	}
 	for _, e := range []Effort{Medium, Short} {
-		if e >= s.effort || best.optimal && best.bytes() == int(best.plan.LowerBound) {
+		if e >= s.effort || best.settled() {
 			continue
 		}
 		a, err := s.arrange(e)
 		if err != nil {
 			return nil, err
 		}
-		if a.bytes() < best.bytes() {
+		if a.better(best) {
 			best = a
 		}
 	}
 	return best, nil
+}
+
+// settled reports that less effort finds nothing better.
+func (a *arrangement) settled() bool {
+	if a.parts != nil {
+		return a.parts.Fits
+	}
+	return a.optimal && a.bytes() == int(a.plan.LowerBound)
 }
 
 // arrangement is an order of the steps and a place for every buffer.
@@ -168,6 +177,8 @@ type arrangement struct {
 	buffers []plan.Buffer
 	plan    plan.Result
 	optimal bool // no other order has a smaller bound
+	pools   *Pools
+	parts   *plan.Parts // in the pools; nil: one arena
 }
 
 // bytes is the size of the arena.
@@ -187,9 +198,17 @@ func (s *search) arrange(effort Effort) (*arrangement, error) {
 		}
 	}
 	opt := plan.Options{Align: program.Align, Budget: int64(effort)}
-	order, buffers, res, stats, err := plan.Schedule(nodes, b.inArena(), opt)
+	a := &arrangement{builder: b, pools: s.pools}
+	var err error
+	if s.pools != nil {
+		err = a.divide(nodes, b.inArena(), opt)
+	} else {
+		var stats plan.Stats
+		a.order, a.buffers, a.plan, stats, err = plan.Schedule(nodes, b.inArena(), opt)
+		a.optimal = stats.Optimal
+	}
 	if err != nil {
 		return nil, bug.Errorf("schedule of %s: %w", s.g.Name, err)
 	}
-	return &arrangement{b, order, buffers, res, stats.Optimal}, nil
+	return a, nil
 }

@@ -49,6 +49,9 @@ func (r *Result) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 func (a *arrangement) result(states []StateBinding) (*Result, error) {
 	p := &program.Program{Name: a.g.Name,
 		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal, StateBytes: a.stateBytes}
+	if a.parts != nil {
+		a.inParts(p)
+	}
 	r := &Result{Program: p, Graph: a.g, index: a.index}
 	for i, x := range a.buffers {
 		b := program.Buffer{Name: x.Name, Offset: int(a.plan.Offsets[i]), Bytes: int(x.Bytes),

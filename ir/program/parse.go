@@ -44,12 +44,13 @@ func (p *parser) program() {
 	p.Word("program")
 	p.out.Name = p.text("the program's name")
 	p.Want("{")
-	statements := map[string]func(){"arena": p.arena, "buffer": p.buffer, "input": p.input, "output": p.output,
-		"state": p.state, "code": p.function, "step": p.nextStep, "view": p.view, "const": p.constant}
+	statements := map[string]func(){"arena": p.arena, "in": p.part, "buffer": p.buffer, "input": p.input,
+		"output": p.output, "state": p.state, "code": p.function, "step": p.nextStep, "view": p.view,
+		"const": p.constant}
 	for !p.Is("}") {
 		f := statements[p.Tok.Text]
 		if p.Tok.Kind != syntax.Ident || f == nil {
-			p.Failf("found %s, want arena, buffer, input, output, state, code, step, view, const or }", p.Tok)
+			p.Failf("found %s, want arena, in, buffer, input, output, state, code, step, view, const or }", p.Tok)
 		}
 		p.Advance()
 		f()
@@ -64,12 +65,19 @@ func (p *parser) program() {
 			p.out.Buffers[i].AliasOf = k
 		}
 	}
+	add := func(i int, b Buffer) int {
+		b.First, b.Last = i, i
+		p.out.Buffers = append(p.out.Buffers, b)
+		return len(p.out.Buffers) - 1
+	}
 	for i, s := range p.out.Steps { // scratch memory comes behind the values
 		if s.Scratch >= 0 {
-			b := p.scratch[s.Scratch]
-			b.First, b.Last = i, i
-			s.Scratch = len(p.out.Buffers)
-			p.out.Buffers = append(p.out.Buffers, b)
+			s.Scratch = add(i, p.scratch[s.Scratch])
+		}
+	}
+	for i, s := range p.out.Steps { // and what is fetched behind that
+		for k, f := range s.Fetches {
+			s.Fetches[k].Buffer = add(i, p.scratch[f.Buffer])
 		}
 	}
 }
@@ -174,10 +182,23 @@ func (p *parser) arena() {
 	p.Word("bound")
 	p.out.LowerBound = p.number()
 	p.out.PeakOptimal = p.skip("optimal")
-	if p.Accept(",") {
+	for p.Accept(",") {
+		if p.skip("staged") {
+			p.out.StagedBytes = p.number()
+			continue
+		}
 		p.Word("state")
 		p.out.StateBytes = p.number()
 	}
+}
+
+// part reads a part of the arena.
+func (p *parser) part() {
+	x := Part{Name: p.text("the memory's name")}
+	p.Want(",")
+	x.Bytes = p.number()
+	p.Word("bytes")
+	p.out.Parts = append(p.out.Parts, x)
 }
 
 // placed reads "at 16, 48 bytes".
@@ -337,6 +358,12 @@ func (p *parser) fact(s *Step, code bool) bool {
 		p.placed(&b)
 		s.Scratch = len(p.scratch)
 		p.scratch = append(p.scratch, b)
+	case code && p.skip("fetch"):
+		f := Fetch{Const: p.numbered("const"), Buffer: len(p.scratch)}
+		p.Word("to")
+		b := Buffer{Name: p.Take(syntax.Value, "a name such as %x"), AliasOf: -1}
+		p.placed(&b)
+		s.Fetches, p.scratch = append(s.Fetches, f), append(p.scratch, b)
 	case p.skip("overwrites"):
 		for {
 			s.InPlace = append(s.InPlace, p.numbered("in"))
@@ -516,6 +543,10 @@ func (p *parser) constant() {
 	}
 	if p.skip("pad") {
 		x.Pad = p.number()
+	}
+	if p.skip("staged") {
+		p.Word("at")
+		x.Staged, x.At = true, p.number()
 	}
 	p.Want("=")
 	t := p.Type()

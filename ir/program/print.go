@@ -49,7 +49,13 @@ func (t *printer) program() {
 	if p.StateBytes > 0 {
 		t.f(", state %d", p.StateBytes)
 	}
+	if p.StagedBytes > 0 {
+		t.f(", staged %d", p.StagedBytes)
+	}
 	t.f("\n")
+	for _, x := range p.Parts {
+		t.f("  in %s, %d bytes\n", strconv.Quote(x.Name), x.Bytes)
+	}
 	for i := range p.Buffers {
 		if b := &p.Buffers[i]; !b.IsScratch() {
 			t.buffer(b)
@@ -170,6 +176,10 @@ func (t *printer) facts(s *Step) {
 	if s.Scratch >= 0 {
 		b := &t.p.Buffers[s.Scratch]
 		t.f("    scratch %s at %d, %d bytes\n", syntax.Name(b.Name), b.Offset, b.Bytes)
+	}
+	for _, x := range s.Fetches {
+		b := &t.p.Buffers[x.Buffer]
+		t.f("    fetch const%d to %s at %d, %d bytes\n", x.Const, syntax.Name(b.Name), b.Offset, b.Bytes)
 	}
 	if len(s.InPlace) > 0 {
 		t.f("    overwrites")
@@ -305,6 +315,9 @@ func (t *printer) constant(i int, x *Const) {
 	}
 	if x.Pad != 0 {
 		t.f(" pad %d", x.Pad)
+	}
+	if x.Staged {
+		t.f(" staged at %d", x.At)
 	}
 	dt, ok := elements[x.CType]
 	if !ok || len(x.Data)%dt.Size() != 0 {

@@ -33,9 +33,15 @@ type Program struct {
 	// ArenaBytes holds activations, scratch, inputs and outputs. Between runs it
 	// is anybody's.
 	ArenaBytes int
+	// Parts of the arena, which lie in different memories: in offsets of buffers they
+	// stand behind each other. None: it is in one piece.
+	Parts []Part
 	// StateBytes is the memory of the state, which is kept from run to run; 0
 	// without state.
 	StateBytes int
+	// StagedBytes is the memory of the caller to which constants are copied once,
+	// before the first run (Const.Staged).
+	StagedBytes int
 	// LowerBound is the largest set of live storages at one step, in bytes.
 	LowerBound int
 	// PeakOptimal tells that no other order of the steps has a smaller bound.
@@ -69,6 +75,7 @@ type Step struct {
 	Kernel  string // function of the library's API
 	Route   string // inner function that will run, when the library routes
 	Scratch int    // buffer, or -1
+	Fetches []Fetch
 	Calls   []call.Call
 	Headers []string // that the calls need beyond the library's own
 	InPlace []int    // inputs whose bytes output 0 may take
@@ -107,7 +114,8 @@ type Buffer struct {
 }
 
 // Const is a constant array in flash, or, with Ext, a file that is linked as it
-// is.
+// is. Where it is Staged, calls read its copy At so many bytes into the staged
+// memory.
 type Const struct {
 	Hint  string // what it is: "weights", "bias", "multiplier", "table"
 	CType string // element type
@@ -115,6 +123,9 @@ type Const struct {
 	Align int    // bytes; 0: the element's own
 	Pad   int    // bytes readable behind the end
 	Ext   string // extension of the file
+
+	Staged bool
+	At     int
 }
 
 func (s *Step) String() string { return s.Op + " " + strconv.Quote(s.Name) }

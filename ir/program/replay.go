@@ -115,8 +115,8 @@ func (r *replay) step(k int, s *Step, eval Eval) error {
 		return nil
 	}
 	scratch := func() {
-		if s.Scratch >= 0 {
-			r.p.extent(s.Scratch).runs(r.poison)
+		for _, b := range s.own() {
+			r.p.extent(b).runs(r.poison)
 		}
 	}
 	scratch()

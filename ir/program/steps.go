@@ -2,15 +2,14 @@
 
 package program
 
+import "slices"
+
 // Until is the step before which the bytes of a buffer are as they were at the
 // start: the first step that writes over any of them, len(Steps) where none does.
 func (p *Program) Until(buffer int) int {
 	e := p.extent(buffer)
 	for k, s := range p.Steps {
-		if s.Scratch >= 0 && p.extent(s.Scratch).meets(e) {
-			return k
-		}
-		for _, b := range s.Out {
+		for _, b := range slices.Concat(s.own(), s.Out) {
 			if p.extent(b).meets(e) {
 				return k
 			}

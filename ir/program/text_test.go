@@ -199,6 +199,9 @@ func random(seed uint64) *program.Program {
 	if g.IntN(2) == 0 {
 		p.StateBytes = g.number()
 	}
+	if g.IntN(2) == 0 {
+		p.StagedBytes = g.number()
+	}
 	g.p = p
 	values := 1 + g.IntN(4)
 	for i := range values {
@@ -227,9 +230,19 @@ func random(seed uint64) *program.Program {
 	for range g.IntN(3) {
 		p.Views = append(p.Views, g.step(-1, values, nil))
 	}
+	for k, s := range p.Steps {
+		for range g.IntN(3) {
+			s.Fetches = append(s.Fetches, program.Fetch{Const: g.IntN(4), Buffer: len(p.Buffers)})
+			p.Buffers = append(p.Buffers, program.Buffer{Name: g.text(), Offset: g.number(), Bytes: g.number(),
+				First: k, Last: k, AliasOf: -1})
+		}
+	}
 	for range g.IntN(4) {
 		x := program.Const{Hint: g.text(), CType: []string{"int8_t", "uint16_t", "int64_t", "float", "double", "bf16",
 			"T"}[g.IntN(7)], Align: g.number(), Pad: g.number()}
+		if x.Staged = g.IntN(3) == 0; x.Staged {
+			x.At = g.number()
+		}
 		x.Data = make([]byte, []int{0, 3, 8, 80, 520}[g.IntN(5)])
 		for i := range x.Data {
 			x.Data[i] = byte(g.Uint32())
@@ -292,7 +305,7 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{"", ""},
 		{buffers, ""},
-		{"bufer %x", `2:1: found "bufer", want arena, buffer, input, output, state, code, step, view, const or }`},
+		{"bufer %x", `2:1: found "bufer", want arena, in, buffer, input, output, state, code, step, view, const or }`},
 		{"arena 64", `3:1: found "}", want ","`},
 		{"arena -1, bound 0", "2:7: -1 is not from 0 to 2147483647"},
 		{buffers + buffers, "5:8: there are two buffers %x"},
@@ -304,7 +317,7 @@ func TestErrors(t *testing.T) {
 		{buffers + `step 0 %x = Relu(%x) "r" call f(in0)`, `4:36: found ")", want ":"`},
 		{buffers + `step 0 %x = Relu(%x) "r" call code0()`, "4:31: there is no code 0 before this line"},
 		{buffers + `step 0 %x = Relu(%x) "r" call f(mutable 7)`, `4:41: found "7", want struct or const and a number`},
-		{buffers + `view %x = Relu(%x) "r" call f()`, `4:24: found "call", want arena, buffer`},
+		{buffers + `view %x = Relu(%x) "r" call f()`, `4:24: found "call", want arena, in, buffer`},
 		{buffers + `step 0 %x = Relu(%x) "r" call f(` + strings.Repeat("{", 40),
 			"structs are nested more than 32 deep"},
 		{`const 0 "w" int8_t = i8[4] {1,2,3}`, "i8[4] needs 4 numbers, got 3"},

@@ -19,7 +19,8 @@ func fault(format string, args ...any) error { return bug.Errorf("schedule: "+fo
 // overwritten in place only where the kernel allows it. The first fault found is
 // returned.
 func (p *Program) Verify() error {
-	for _, check := range []func() error{p.verifyReferences, p.verifyBuffers, p.verifyViews} {
+	for _, check := range []func() error{p.verifyReferences, p.verifyBuffers, p.verifyParts, p.verifyStaged,
+		p.verifyViews} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -198,13 +199,17 @@ func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
 
 // verifyScratch: nothing that is needed lies in the scratch memory of a step.
 func (p *Program) verifyScratch(k int, s *Step, live []lifetime) error {
-	if s.Scratch < 0 {
-		return nil
-	}
-	e := p.extent(s.Scratch)
-	for b, l := range live {
-		if l.written(b) && l.first <= k && k <= l.last && p.extent(b).meets(e) {
-			return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(b), p.Buffers[b].Offset)
+	for i, own := range s.own() {
+		e := p.extent(own)
+		for b, l := range live {
+			if l.written(b) && l.first <= k && k <= l.last && p.extent(b).meets(e) {
+				return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(b), p.Buffers[b].Offset)
+			}
+		}
+		for _, o := range s.own()[:i] {
+			if p.extent(o).meets(e) {
+				return fault("%s: the scratch memory at %d overlaps other memory of its own", s, e.at)
+			}
 		}
 	}
 	return nil
@@ -245,6 +250,9 @@ func (p *Program) verifyReferences() error {
 			return err
 		}
 		if err := p.verifyFacts(s); err != nil {
+			return err
+		}
+		if err := p.verifyFetches(s); err != nil {
 			return err
 		}
 	}

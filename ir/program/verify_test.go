@@ -116,6 +116,12 @@ func TestVerify(t *testing.T) {
 		{"read before it is written", "Split(%h, %x)", "Split(%h, unread %h, %b)", "reads %b, which step 0 writes"},
 		{"in itself", "%c : f32[4] at 16, 16 bytes, steps 0 to 1", "%c : f32[4] at 16, 16 bytes, steps 0 to 1, in %a",
 			"lies in itself"},
+		{"in two parts", ", state 16", ", state 16\n  in \"a\", 32 bytes\n  in \"b\", 64 bytes", ""},
+		{"over a wall", ", state 16", ", state 16\n  in \"a\", 32 bytes\n  in \"b\", 80 bytes",
+			"the parts of the arena have 112 bytes, it has 96"},
+		{"over a wall", ", state 16", ", state 16\n  in \"a\", 16 bytes\n  in \"b\", 80 bytes", ""},
+		{"two parts in one memory", ", state 16", ", state 16\n  in \"a\", 32 bytes\n  in \"a\", 64 bytes",
+			`part "a" of the arena has 64 bytes`},
 		{"rows that nobody takes", "steps 0 to 1, in %c", "steps 0 to 1, in %c, rows of 4 every 8",
 			"%a is at {at:16 bytes:8 row:4 pitch:8}"},
 	} {

@@ -33,6 +33,7 @@ type problem struct {
 	method  string
 	optimal bool
 
+	enough       int64 // a plan that is no larger ends the search
 	seed         uint64
 	work, budget int64
 }
@@ -193,8 +194,8 @@ func (p *problem) share(part, of int64) int64 {
 	return p.work
 }
 
-// solve runs the methods from cheap to dear until one proves its plan optimal
-// or the budget is spent.
+// solve runs the methods from cheap to dear until one proves its plan optimal, finds
+// one that is small enough, or the budget is spent.
 func (p *problem) solve() {
 	for _, method := range []func(*problem){
 		(*problem).fitAll,
@@ -203,7 +204,7 @@ func (p *problem) solve() {
 		(*problem).local,
 		(*problem).sweepAll, // what is left goes to more variants
 	} {
-		if p.optimal {
+		if p.optimal || p.best <= p.enough {
 			return
 		}
 		method(p)

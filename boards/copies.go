@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package boards
+
+import (
+	"math"
+	"slices"
+)
+
+// Constant is one that can be read where it is linked, from a copy that is made once
+// (staged), or from one that is made in the arena before each step that reads it
+// (fetched).
+type Constant struct {
+	Bytes uint64
+	// Reads is how often an inference reads all of it, at least; Steps, how many steps do.
+	Reads, Steps int
+	// Growth are the bytes that the arena grows by where it is fetched.
+	Growth uint64
+	// Kept: it is not fetched.
+	Kept bool
+}
+
+// Copies says which constants have copies.
+type Copies struct {
+	Region          string // of those that are staged; "": none is
+	Staged, Fetched []bool
+	Bytes, Growth   uint64 // that they take, and that the arena grows by
+	// Waits are the cycles an inference that the core waits for constants where all
+	// are read in place, Saved those of them that the copies save, and Bound what no
+	// choice saves more than: the same for all but large models.
+	Waits, Saved, Bound float64
+	// Once are the cycles of the copies before the first run.
+	Once float64
+}
+
+// Read are the cycles that the core waits for an array that is read so many times: once
+// each time, but for what the region's cache holds.
+func (w Wait) Read(bytes uint64, times int) float64 {
+	if bytes <= uint64(w.Cache) {
+		times = min(times, 1)
+	}
+	return w.PerByteCycles() * float64(bytes) * float64(times)
+}
+
+// copying is a choice of copies.
+type copying struct {
+	constants []Constant
+	from      Wait    // of the region that they are linked to
+	arena     Wait    // of the arena's
+	perByte   float64 // cycles that a copy takes beside waits
+}
+
+// inPlace, staged and fetched are the cycles an inference for a constant.
+func (c *copying) inPlace(x *Constant) float64 { return c.from.Read(x.Bytes, x.Reads) }
+
+func (c *copying) staged(x *Constant, in Wait) float64 { return in.Read(x.Bytes, x.Reads) }
+
+func (c *copying) fetched(x *Constant) float64 {
+	return c.copied(x, c.arena)*float64(x.Steps) + c.arena.Read(x.Bytes, x.Reads)
+}
+
+// copied are the cycles of a copy.
+func (c *copying) copied(x *Constant, to Wait) float64 {
+	return float64(x.Bytes) * (c.from.PerByteCycles() + c.perByte + to.PerByteCycles())
+}
+
+// free are the bytes of a region that nothing lies in.
+func (p Placed) free() uint64 { return uint64(p.Size) - min(uint64(p.Size), p.Used()) }
+
+// find is a region of a placement by its name.
+func (p Placement) find(name string) (Placed, bool) {
+	i := slices.IndexFunc(p.Regions, func(r Placed) bool { return r.Name == name })
+	if i < 0 {
+		return Placed{}, false
+	}
+	return p.Regions[i], true
+}
+
+// Copies chooses the copies of constants, linked to region from, that save an inference
+// the most cycles: in the room that a placement leaves in one region for those that are
+// staged and in the arena's for those that are fetched, and at most limit bytes together.
+// perByte are the cycles that a copy takes beside waits.
+func (p Placement) Copies(constants []Constant, from string, perByte float64, limit uint64) Copies {
+	constants = slices.Clone(constants)
+	c := &copying{constants: constants, perByte: perByte}
+	best := Copies{Staged: make([]bool, len(constants)), Fetched: make([]bool, len(constants))}
+	source, ok := p.find(from)
+	if !ok {
+		return best
+	}
+	c.from = source.Wait
+	for i := range constants {
+		best.Waits += c.inPlace(&constants[i])
+	}
+	arena, ok := p.find(p.At("arena"))
+	for i := range constants { // nothing is fetched into an arena in parts
+		constants[i].Kept = constants[i].Kept || !ok
+	}
+	c.arena = arena.Wait
+	for _, r := range append([]Placed{{}}, p.Regions...) {
+		if r.Name != "" && (r.Name == from || !r.Can("arena") && !r.Can("data")) {
+			continue
+		}
+		for _, growth := range c.growths(min(arena.free(), limit)) {
+			room := uint64(0)
+			if r.Name != "" {
+				room = r.free()
+			}
+			if ok && r.Name == arena.Name {
+				room -= growth
+			}
+			x := c.choose(r, min(room, limit-growth), growth)
+			best.Bound = max(best.Bound, x.Bound)
+			if x.Saved > best.Saved+0.5 || x.Saved > best.Saved-0.5 && best.Saved > 0 && x.room() < best.room() {
+				x.Waits, x.Bound = best.Waits, best.Bound
+				best = x
+			}
+		}
+	}
+	return best
+}
+
+// room is what copies take in all.
+func (c Copies) room() uint64 { return c.Bytes + c.Growth }
+
+// growths are those of the arena that make a difference, up to most.
+func (c *copying) growths(most uint64) []uint64 {
+	list := []uint64{0}
+	for _, x := range c.constants {
+		if !x.Kept && x.Growth <= most {
+			list = append(list, x.Growth)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// choose is the best choice of what is staged in region r, of which room bytes are
+// left, where fetching is for those that the arena need not grow by more for.
+func (c *copying) choose(r Placed, room, growth uint64) Copies {
+	n := len(c.constants)
+	x := Copies{Staged: make([]bool, n), Fetched: make([]bool, n)}
+	k := &knapsack{bytes: make([]uint64, n), value: make([]float64, n)}
+	fetched := 0.0
+	saves := make([]float64, n)
+	for i := range c.constants {
+		a := &c.constants[i]
+		k.bytes[i] = Item{Bytes: a.Bytes}.room()
+		if !a.Kept && a.Growth <= growth {
+			saves[i] = max(0, c.inPlace(a)-c.fetched(a))
+		}
+		fetched += saves[i]
+		if r.Name != "" {
+			k.value[i] = c.inPlace(a) - c.staged(a, r.Wait) - saves[i]
+		}
+	}
+	staged, value, bound := k.choose(room)
+	x.Saved, x.Bound, x.Staged = fetched+value, fetched+bound, staged
+	for i := range c.constants {
+		a := &c.constants[i]
+		switch {
+		case staged[i]:
+			x.Region = r.Name
+			x.Bytes += k.bytes[i]
+			x.Once += c.copied(a, r.Wait)
+		case saves[i] > 0:
+			x.Fetched[i] = true
+			x.Growth = max(x.Growth, a.Growth)
+		}
+	}
+	if math.Abs(x.Saved) < 0.5 {
+		return Copies{Staged: make([]bool, n), Fetched: make([]bool, n)}
+	}
+	return x
+}

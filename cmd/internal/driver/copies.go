@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/ir/diag"
+)
+
+// candidate is a constant of one of the models that can have a copy.
+type candidate struct {
+	model *Compiled
+	at    int // in its program
+	boards.Constant
+}
+
+// stageWeights gives constants of the models copies in faster memory (--stage-weights),
+// where that saves an inference estimated cycles and there is room, and writes the C
+// anew.
+func (f *Firmware) stageWeights() error {
+	c := f.config()
+	if !c.StageWeights {
+		return nil
+	}
+	at := f.fit(nil)
+	from := at.At("weights")
+	if f.bound() { // as if they were linked: the file is where weights go
+		from = f.fitWeights(nil, f.weightBytes()).At("weights")
+	}
+	if why := f.noCopies(at, from); why != "" {
+		f.sayCopies("nothing is staged: %s", why)
+		return nil
+	}
+	candidates := f.candidates()
+	limit := uint64(math.MaxInt64)
+	if ram, err := parseBytes("max-ram", c.MaxRAM); err != nil {
+		return err
+	} else if ram >= 0 {
+		limit = uint64(max(0, ram-f.arenaBytes()-f.stateBytes()))
+	}
+	var constants []boards.Constant
+	for _, x := range candidates {
+		constants = append(constants, x.Constant)
+	}
+	choice := at.Copies(constants, from, report.CopyByte(f.board()), limit)
+	if choice.Saved == 0 {
+		f.sayCopies("nothing is staged: no copy that has room saves waiting cycles, of which constants take an "+
+			"estimated %.0f an inference in region %s", choice.Waits, from)
+		return nil
+	}
+	for _, o := range f.Models {
+		var staged, fetched []int
+		for i, x := range candidates {
+			if x.model == o && choice.Staged[i] {
+				staged = append(staged, x.at)
+			}
+			if x.model == o && choice.Fetched[i] {
+				fetched = append(fetched, x.at)
+			}
+		}
+		if err := o.Lowered.Copy(staged, fetched); err != nil {
+			return err
+		}
+		o.Copies = &report.Copying{From: from, Choice: choice}
+	}
+	f.memoryVerdict(nil)
+	return f.generate()
+}
+
+// noCopies says why no constant can have a copy, "" where some can.
+func (f *Firmware) noCopies(at boards.Placement, from string) string {
+	switch {
+	case len(f.board().Memory) == 0:
+		return "the board " + f.board().Name + " has no memory regions"
+	case from == "":
+		return "no constants are linked"
+	case len(f.Models[0].Lowered.Program.Parts) > 0:
+		return "the arena is in parts, which have what room the regions leave"
+	case !at.Fits():
+		return "the program does not fit the memory of " + f.board().Name
+	}
+	return ""
+}
+
+// sayCopies is a note of every model.
+func (f *Firmware) sayCopies(format string, args ...any) {
+	for _, o := range f.Models {
+		o.Config.Diags.Add(diag.List{diag.Notef("copies", "--stage-weights", format, args...)}.From("memory")...)
+	}
+}
+
+// candidates are the constants that steps read, of all models.
+func (f *Firmware) candidates() []candidate {
+	var list []candidate
+	arena := f.arenaBytes()
+	for _, o := range f.Models {
+		for _, x := range o.Lowered.Copyable() {
+			growth := max(0, (x.ArenaEnd+arenaGrain-1)/arenaGrain*arenaGrain-arena)
+			list = append(list, candidate{o, x.Const, boards.Constant{Bytes: uint64(x.Bytes), Reads: x.Reads,
+				Steps: x.Steps, Growth: uint64(growth), Kept: x.Kept}})
+		}
+	}
+	return list
+}
+
+// arenaGrain is what the size of an arena is a multiple of.
+const arenaGrain = 16

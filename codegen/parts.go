@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/nncc/nncc/ir/program"
+)
+
+// An arena that no memory of the board holds is in parts, one in each of several memories.
+// The functions of such a model take a structure of pointers, <name>_arenas, in the place
+// of one pointer. <name>_run and <name>_step do not exist: what was written for one arena
+// does not link.
+
+// partView is a part of the arena.
+type partView struct {
+	Region string // as the board's file calls it
+	Field  string // of <name>_arenas
+	Macro  string // in front of _BYTES and _SECTION
+	Bytes  int
+	First  bool
+}
+
+// Section is where compilers are told to put the part: linkers that know nothing of it put
+// it beside other variables without a value.
+func (v partView) Section() string { return ".bss.nncc.arena." + v.Region }
+
+// cppWords are keywords of C++ that C does not have, and macros of compilers.
+var cppWords = words(`and and_eq asm bitand bitor bool catch class compl concept const_cast constexpr consteval
+	constinit co_await co_return co_yield decltype delete dynamic_cast explicit export false friend module mutable
+	namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires
+	static_assert static_cast template this thread_local throw true try typeid typename using virtual xor xor_eq
+	linux unix`)
+
+// partViews names the parts of a program's arena.
+func partViews(p *program.Program, prefix string) []partView {
+	var out []partView
+	taken := map[string]bool{}
+	for i, x := range p.Parts {
+		base := Ident(strings.ToLower(x.Name))
+		if reservedPrefix[base] || cppWords[base] || base[0] >= '0' && base[0] <= '9' {
+			base = "in_" + base
+		}
+		field := base
+		for k := 2; taken[field]; k++ {
+			field = base + "_" + strconv.Itoa(k)
+		}
+		taken[field] = true
+		out = append(out, partView{Region: x.Name, Field: field, Bytes: x.Bytes, First: i == 0,
+			Macro: strings.ToUpper(prefix + "_ARENA_" + field)})
+	}
+	return out
+}
+
+// reserve keeps names that the parts of an arena have from inputs and outputs.
+func (n *ioNaming) reserve(prefix string, parts []partView) {
+	if len(parts) == 0 {
+		return
+	}
+	for _, s := range []string{"arenas", "run_in", "step_in", "check_in", "parts"} {
+		n.taken[prefix+"_"+s] = true
+	}
+	for _, x := range parts {
+		n.taken[x.Macro+"_BYTES"], n.taken[x.Macro+"_SECTION"] = true, true
+	}
+}
+
+// arenaForm is how the C of a model speaks of its arena.
+type arenaForm struct {
+	Parts  []partView // none: the arena is in one piece
+	prefix string
+}
+
+// Split reports an arena in parts.
+func (a arenaForm) Split() bool { return len(a.Parts) > 0 }
+
+// pick is one of two texts: for one arena, and for one in parts.
+func (a arenaForm) pick(one, parts string) string {
+	if a.Split() {
+		return parts
+	}
+	return one
+}
+
+// structure is the type of the pointers to the parts.
+func (a arenaForm) structure() string { return "const " + a.prefix + "_arenas" }
+
+// ArenaParam is the parameter of functions that write to the arena.
+func (a arenaForm) ArenaParam() string { return a.pick("void *arena", a.structure()+" *arenas") }
+
+// ArenaConst is that of functions that read there.
+func (a arenaForm) ArenaConst() string { return a.pick("const void *arena", a.structure()+" *arenas") }
+
+// ArenaName is the name of these parameters.
+func (a arenaForm) ArenaName() string { return a.pick("arena", "arenas") }
+
+// ArenaArg is the argument for them in examples.
+func (a arenaForm) ArenaArg() string { return a.pick("arena", "&arenas") }
+
+// Base and ConstBase are the type to which the parameter a of steps points, which is FromArena.
+func (a arenaForm) Base() string { return a.pick("uint8_t", a.structure()) }
+
+// ConstBase is Base for those that only read.
+func (a arenaForm) ConstBase() string { return a.pick("const uint8_t", a.structure()) }
+
+// FromArena is what a of the steps is made of.
+func (a arenaForm) FromArena() string { return a.pick("(uint8_t *)arena", "arenas") }
+
+// Run and Step are the ends of names of functions.
+func (a arenaForm) Run() string { return a.pick("run", "run_in") }
+
+// Step is the end of the name of the function for one step.
+func (a arenaForm) Step() string { return a.pick("step", "step_in") }
+
+// ArenaCheck is the function that looks at an arena.
+func (a arenaForm) ArenaCheck() string { return a.prefix + a.pick("_check", "_check_in") }
+
+// NoArena and Misaligned are conditions on the parameter.
+func (a arenaForm) NoArena() string {
+	if !a.Split() {
+		return "(arena == NULL)"
+	}
+	s := "(arenas == NULL)"
+	for _, x := range a.Parts {
+		s += fmt.Sprintf(" || (arenas->%s == NULL)", x.Field)
+	}
+	return s
+}
+
+// Misaligned is true where the arena does not begin at a multiple of its alignment.
+func (a arenaForm) Misaligned() string {
+	at := "(uintptr_t)arena"
+	if a.Split() {
+		var all []string
+		for _, x := range a.Parts {
+			all = append(all, "(uintptr_t)arenas->"+x.Field)
+		}
+		at = "(" + strings.Join(all, " | ") + ")"
+	}
+	return fmt.Sprintf("(%s & (%s_ARENA_ALIGN - 1u)) != 0u", at, strings.ToUpper(a.prefix))
+}
+
+// bases are the memories of the parts, as the steps see them.
+func (a arenaForm) bases() []*base {
+	var out []*base
+	for _, x := range a.Parts {
+		out = append(out, &base{Pointer: "a->" + x.Field, Tag: strings.ToUpper(x.Field) + "_AT",
+			Doc: fmt.Sprintf("The part of the arena in %s: where values and the scratch memory of steps lie, in bytes "+
+				"from its beginning. Those that are not needed at the same time share bytes.", comment(x.Region))})
+	}
+	return out
+}
+
+// PartInfo is what the harness needs to know of a part of the arena.
+type PartInfo struct {
+	Region string
+	Field  string // of the structure
+	Macro  string // bytes
+	Bytes  int
+}
+
+// info is what others need to know of the parts.
+func (a arenaForm) info() []PartInfo {
+	var out []PartInfo
+	for _, x := range a.Parts {
+		out = append(out, PartInfo{x.Region, x.Field, x.Macro + "_BYTES", x.Bytes})
+	}
+	return out
+}
+
+// Of the C++ class: what it is made of, and the argument for functions.
+
+// SessionParam is the parameter of the constructor.
+func (a arenaForm) SessionParam() string { return a.pick("void *arena", a.structure()+" &arenas") }
+
+// SessionMember is the type of the member arena_.
+func (a arenaForm) SessionMember() string { return a.pick("void *", a.prefix+"_arenas ") }
+
+// Member is the member as an argument.
+func (a arenaForm) Member() string { return a.pick("arena_", "&arena_") }
+
+// Split reports the one model of a folder whose arena is in parts.
+func (v *firmwareView) Split() bool { return v.First().Split() }
+
+// ArenaArg is the argument for the arena in examples.
+func (v *firmwareView) ArenaArg() string { return v.First().ArenaArg() }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+// Part is a piece of an arena that lies in a memory of its own.
+type Part struct {
+	Name  string // of the memory
+	Bytes int    // a multiple of Align
+}
+
+// Part is where a buffer of an arena in parts lies: the number of the part, and the
+// bytes from its start. A buffer lies in one part, whole.
+func (p *Program) Part(buffer int) (part, offset int) {
+	b := &p.Buffers[buffer]
+	at, start := p.storage(b).Offset, 0
+	for i, x := range p.Parts {
+		if at < start+x.Bytes {
+			return i, b.Offset - start
+		}
+		start += x.Bytes
+	}
+	return max(len(p.Parts)-1, 0), b.Offset // beyond the arena: Verify has found it
+}
+
+// verifyParts: parts add up to the arena, and no storage lies in two of them.
+func (p *Program) verifyParts() error {
+	if len(p.Parts) == 0 {
+		return nil
+	}
+	sum, names := 0, map[string]bool{}
+	for _, x := range p.Parts {
+		if x.Bytes <= 0 || x.Bytes%Align != 0 || x.Name == "" || names[x.Name] {
+			return fault("part %q of the arena has %d bytes", x.Name, x.Bytes)
+		}
+		names[x.Name] = true
+		sum += x.Bytes
+	}
+	if sum != p.ArenaBytes {
+		return fault("the parts of the arena have %d bytes, it has %d", sum, p.ArenaBytes)
+	}
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		if b.Kept || b.AliasOf >= 0 {
+			continue
+		}
+		k, at := p.Part(i)
+		if end := at + b.Bytes; at < 0 || end > p.Parts[k].Bytes {
+			return fault("%s, %d bytes at %d, leaves part %s of the arena", b, b.Bytes, b.Offset, p.Parts[k].Name)
+		}
+	}
+	return nil
+}
+
+// Traffic are the bytes of each buffer that a run reads and writes: operands and results
+// of every step, each counted where it lies, and scratch memory twice.
+func (p *Program) Traffic() []int {
+	n := make([]int, len(p.Buffers))
+	for _, s := range p.Steps {
+		for _, x := range s.In {
+			if x.Buffer >= 0 {
+				n[x.Buffer] += p.Buffers[x.Buffer].Type.Bytes()
+			}
+		}
+		for _, b := range s.Out {
+			n[b] += p.Buffers[b].Type.Bytes()
+		}
+		if s.Scratch >= 0 {
+			n[s.Scratch] += 2 * p.Buffers[s.Scratch].Bytes
+		}
+	}
+	return n
+}
+
+// PartTraffic are the bytes of each part that a run reads and writes; of the whole arena
+// where it is in one piece.
+func (p *Program) PartTraffic() []int {
+	out := make([]int, max(len(p.Parts), 1))
+	for i, n := range p.Traffic() {
+		if b := &p.Buffers[i]; !b.Kept {
+			k, _ := p.Part(i)
+			out[k] += n
+		}
+	}
+	return out
+}

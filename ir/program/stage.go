@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir/call"
+)
+
+// Fetch copies a constant into memory of the arena before the calls of a step, which
+// then read the copy. Buffer is scratch memory that is needed in this step alone.
+type Fetch struct{ Const, Buffer int }
+
+// Bytes of a constant, those readable behind its end included.
+func (c *Const) Bytes() int { return len(c.Data) + c.Pad }
+
+// Staged are the constants that have a copy in the staged memory, in order of their
+// places there.
+func (p *Program) Staged() []int {
+	var list []int
+	for i := range p.Consts {
+		if p.Consts[i].Staged {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(i, j int) int { return p.Consts[i].At - p.Consts[j].At })
+	return list
+}
+
+// Fetched is the memory into which a step copies a constant, -1 where it does not.
+func (s *Step) Fetched(constant int) int {
+	for _, f := range s.Fetches {
+		if f.Const == constant {
+			return f.Buffer
+		}
+	}
+	return -1
+}
+
+// own is the memory of a step alone: scratch, and what it fetches constants to.
+func (s *Step) own() []int {
+	var list []int
+	if s.Scratch >= 0 {
+		list = append(list, s.Scratch)
+	}
+	for _, f := range s.Fetches {
+		list = append(list, f.Buffer)
+	}
+	return list
+}
+
+// Constants are those that the calls of a step point to, each once.
+func (s *Step) Constants() []int {
+	var list []int
+	var walk func(a call.Arg)
+	walk = func(a call.Arg) {
+		if c, ok := a.(call.Const); ok && !slices.Contains(list, c.I) {
+			list = append(list, c.I)
+		}
+		for _, x := range call.Inner(a) {
+			walk(x)
+		}
+	}
+	for _, c := range s.Calls {
+		for _, a := range c.Args {
+			walk(a)
+		}
+	}
+	return list
+}
+
+// verifyStaged: copies of constants lie in the staged memory, apart and aligned; no
+// byte of it is nobody's but for alignment.
+func (p *Program) verifyStaged() error {
+	end := 0
+	for _, i := range p.Staged() {
+		c := &p.Consts[i]
+		switch {
+		case c.Ext != "":
+			return fault("constant %d, which is a file, is staged", i)
+		case c.At%Align != 0 || c.At < end:
+			return fault("constant %d is staged at %d, those before it end at %d", i, c.At, end)
+		}
+		end = c.At + c.Bytes()
+	}
+	if want := (end + Align - 1) / Align * Align; p.StagedBytes != want {
+		return fault("%d bytes of staged memory, want %d", p.StagedBytes, want)
+	}
+	return nil
+}
+
+// verifyFetches: a step copies constants that it reads, each once and as they are in
+// flash, to memory of its own.
+func (p *Program) verifyFetches(s *Step) error {
+	reads := s.Constants()
+	for n, f := range s.Fetches {
+		if f.Const < 0 || f.Const >= len(p.Consts) || f.Buffer < 0 || f.Buffer >= len(p.Buffers) {
+			return fault("%s fetches constant %d to buffer %d", s, f.Const, f.Buffer)
+		}
+		c, b := &p.Consts[f.Const], &p.Buffers[f.Buffer]
+		switch {
+		case c.Staged || c.Ext != "" || !slices.Contains(reads, f.Const):
+			return fault("%s fetches constant %d, which it does not read from flash", s, f.Const)
+		case slices.ContainsFunc(s.Fetches[:n], func(x Fetch) bool { return x.Const == f.Const }):
+			return fault("%s fetches constant %d twice", s, f.Const)
+		case !b.IsScratch() || b.Kept || b.AliasOf >= 0 || b.Bytes < c.Bytes():
+			return fault("%s fetches constant %d, %d bytes, to %s of %d", s, f.Const, c.Bytes(), b, b.Bytes)
+		}
+	}
+	return nil
+}

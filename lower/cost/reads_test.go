@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cost
+
+import "testing"
+
+// TestReads: constants of layers with one pixel are read once, others at least once for
+// so many pixels or rows as a kernel can hold.
+func TestReads(t *testing.T) {
+	g := func(k Kind, oh, ow int) Geometry { return Geometry{Kind: k, N: 1, OH: oh, OW: ow} }
+	for _, c := range []struct {
+		l    Layer
+		want int
+	}{
+		{Layer{Geometry: g(Matrix, 1, 1)}, 1},
+		{Layer{Geometry: g(Matrix, 1, 9)}, 3},
+		{Layer{Geometry: g(Convolution, 25, 5)}, 32},
+		{Layer{Geometry: g(Convolution, 8, 8), Variant: "nncc_dsp_convolve_3x3_add"}, 8},
+		{Layer{Geometry: g(Depthwise, 25, 5)}, 13},
+		{Layer{Geometry: g(Element, 25, 5)}, 1},
+		{Layer{Geometry: g(Other, 0, 0)}, 1},
+	} {
+		if n := c.l.Reads(); n != c.want {
+			t.Errorf("%s %s: read %d times, want %d", c.l.Geometry, c.l.Variant, n, c.want)
+		}
+	}
+}
