@@ -270,3 +270,7 @@ func (c *Counter) Enter(b *Block) {
 
 // Leave forgets the last block: what comes next does not follow it.
 func (c *Counter) Leave() { c.prev = nil }
+
+// CopyByte is what a byte takes to be copied by words, a load and a store each, where
+// memory makes nothing wait.
+func (m *Model) CopyByte() float64 { return float64(m.price[Load]+m.price[Store]) / 4 }

@@ -57,6 +57,7 @@ type Image struct {
 	Sizes Sizes
 
 	harness []span // of Traced
+	library []span // of Traced: the C library
 	frames  []int  // stack of the harness's functions that call those of the models
 	dir     string
 }
@@ -155,7 +156,7 @@ func (b *builder) build(ctx context.Context, im *Image) error {
 	}
 	im.Traced = filepath.Join(b.tmp, "traced.elf")
 	traced, err := b.link(ctx, objects, im.Traced)
-	im.harness = traced.harness
+	im.harness, im.library = traced.harness, traced.library
 	return err
 }
 
@@ -357,7 +358,7 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes
 		size["vectors"] = 1024
 		size["stack"] = uint64(b.spec.Stack) + handlerStack + 64
 		script := filepath.Join(b.tmp, "link.ld")
-		if err := os.WriteFile(script, linkScript(b.spec, place(machineMemory(b.spec), size)), 0o644); err != nil {
+		if err := os.WriteFile(script, linkScript(b.spec, place(b.spec, size)), 0o644); err != nil {
 			return Sizes{}, err
 		}
 		args = append(args, "-nostartfiles", "-T", script)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/cycles"
+	"github.com/nncc/nncc/boards/paths"
 )
 
 // flowArgs make QEMU write a line for every block of instructions that it
@@ -22,7 +23,7 @@ var flowArgs = []string{"-d", "in_asm,exec,nochain"}
 // follows it block by block, and gives what each step executed and about how
 // many cycles of the core that takes. The error says why there is no estimate:
 // the core has no table, the board no QEMU machine, the log is not understood.
-func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model, at int) ([]cycles.Count, error) {
+func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model, at int) (*Followed, error) {
 	core, err := cycles.For(spec)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,27 @@ func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model
 	if f.err != nil {
 		return nil, fmt.Errorf("the log of QEMU is not understood: %w", f.err)
 	}
-	return f.steps, nil
+	p, err := paths.Read(im.Traced, f.trace, im.inLibrary)
+	return &Followed{f.steps, f.ran, p}, err
+}
+
+// Followed is an inference that was followed block by block.
+type Followed struct {
+	Cycles []cycles.Count // of the steps
+	// What they executed, in Program; behind the last step there is what comes after.
+	Steps   []paths.Stretch
+	Program *paths.Program
+}
+
+// More is how many more instructions step i can take with other data, if data does not
+// decide how often loops turn outside of the C library (boards/paths).
+func (f *Followed) More(i int) (uint64, error) {
+	seen, err := f.Program.Seen(f.Steps[i])
+	if err != nil {
+		return 0, err
+	}
+	most, err := f.Program.Most(f.Steps[i])
+	return max(most, seen) - seen, err
 }
 
 // phase is what the program is doing.
@@ -91,6 +112,7 @@ type flow struct {
 	end     uint32 // of the block before
 	steps   []cycles.Count
 	counter *cycles.Counter
+	ran     []paths.Stretch // as steps; the last one is not complete
 	err     error
 }
 
@@ -254,11 +276,12 @@ func (f *flow) commit() {
 		if f.at == inModel {
 			f.steps = append(f.steps, f.counter.Count)
 		} else {
-			f.steps = nil // the first report of an inference
+			f.steps, f.ran = nil, nil // the first report of an inference
 		}
 		f.at, f.resume = inTrace, f.end
 	case f.at == inTrace && x.pc == f.resume:
 		f.at, f.counter = inModel, f.model.Counter(f.fetch)
+		f.ran = append(f.ran, paths.Stretch{From: x.pc, Ran: paths.Ran{}})
 	case f.at == inModel && harness:
 		f.at = inHarness
 	}
@@ -276,6 +299,9 @@ func (f *flow) commit() {
 		f.blocks[[2]uint32{x.pc, x.size}] = b
 	}
 	f.counter.Enter(b)
+	if k := len(f.ran) - 1; k >= 0 {
+		f.ran[k].Ran[paths.Block{Start: x.pc, Bytes: x.size}]++
+	}
 }
 
 // fromHarness reports that the block before is part of the harness.
@@ -298,4 +324,9 @@ func (f *flow) code(pc, size uint32) []byte {
 	}
 	f.fail("no code at %#x", pc)
 	return nil
+}
+
+// inLibrary reports code of the C library in the traced program.
+func (im *Image) inLibrary(addr uint32) bool {
+	return slices.ContainsFunc(im.library, func(s span) bool { return s.start <= addr && addr < s.end })
 }

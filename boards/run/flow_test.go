@@ -36,20 +36,20 @@ func TestCyclesOfALoop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, c := range long {
+			for i, c := range long.Cycles {
 				if d := c.Instructions - int(res.Cases[1].Layers[i]); d < -6 || d > 6 {
 					t.Errorf("step %d: %d instructions were followed, %d counted", i, c.Instructions,
 						res.Cases[1].Layers[i])
 				}
 			}
-			if d := long[2].Instructions - short[2].Instructions; d < 3998 || d > 4002 {
+			if d := long.Cycles[2].Instructions - short.Cycles[2].Instructions; d < 3998 || d > 4002 {
 				t.Errorf("1000 turns are %d instructions, want 4000", d)
 			}
 			// The switch before the loop may take a branch more or less.
-			if d := long[2].Cycles - short[2].Cycles - 1000*turn; d < -6 || d > 6 {
-				t.Errorf("1000 turns take %d cycles, want %d", long[2].Cycles-short[2].Cycles, 1000*turn)
+			if d := long.Cycles[2].Cycles - short.Cycles[2].Cycles - 1000*turn; d < -6 || d > 6 {
+				t.Errorf("1000 turns take %d cycles, want %d", long.Cycles[2].Cycles-short.Cycles[2].Cycles, 1000*turn)
 			}
-			if n := long[1].Loaded; n < 512 || n > 600 {
+			if n := long.Cycles[1].Loaded; n < 512 || n > 600 {
 				t.Errorf("a sum of 512 bytes loads %d bytes", n)
 			}
 		})

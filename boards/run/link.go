@@ -4,6 +4,9 @@ package run
 
 import (
 	"bytes"
+	"maps"
+	"slices"
+	"strings"
 	"text/template"
 
 	"github.com/nncc/nncc/boards"
@@ -67,7 +70,11 @@ SECTIONS
     nncc_ld_data_end = .;
   } > {{.At.data}} AT> {{.At.rodata}}
   nncc_ld_data_load = LOADADDR(.data);
+  .staged (NOLOAD) : ALIGN(64) { *(.bss.nncc_harness_staged*) } > {{.At.staged}}
   .arena (NOLOAD) : ALIGN(64) { *(.bss.nncc_harness_store) } > {{.At.arena}}
+{{- range .Parts}}
+  .arena.{{.}} (NOLOAD) : ALIGN(64) { *(.bss.nncc_harness_store.{{.}}) } > {{index $.At (print "arena " .)}}
+{{- end}}
   .bss (NOLOAD) : ALIGN(16)
   {
     nncc_ld_bss = .;
@@ -87,6 +94,7 @@ func linkScript(spec *boards.Spec, at placement) []byte {
 		"At":           map[string]string(at),
 		"Stack":        uint64(spec.Stack),
 		"HandlerStack": handlerStack,
+		"Parts":        at.parts(),
 	})
 	if err != nil {
 		panic(bug.Errorf("link script: %w", err))
@@ -102,19 +110,69 @@ func machineMemory(spec *boards.Spec) boards.Regions {
 	return spec.Memory
 }
 
-// firstChoice puts every kind of content into the first region that holds it.
-func firstChoice(rs boards.Regions) placement { return place(rs, nil) }
+// arenaIn is what the part of the arena is called that a region of the board has.
+func arenaIn(region string) string { return "arena " + region }
 
-// place chooses regions for contents of the given sizes; where something does
-// not fit the linker says how much is missing.
-func place(rs boards.Regions, size map[string]uint64) placement {
+// parts are the regions of the board that have a part of the arena.
+func (p placement) parts() []string {
+	var out []string
+	for what := range p {
+		if region, ok := strings.CutPrefix(what, arenaIn("")); ok {
+			out = append(out, region)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// firstChoice puts every kind of content into the first region that holds it.
+func firstChoice(spec *boards.Spec, models []Model) placement {
+	size := map[string]uint64{}
+	for _, m := range models {
+		for _, x := range m.Parts {
+			size[arenaIn(x.Region)] = 0
+		}
+	}
+	return place(spec, size)
+}
+
+// place chooses regions of the machine for contents of the given sizes; where something
+// does not fit the linker says how much is missing. A part of the arena goes to the memory
+// that the machine has where the board has the part's region; where it has none there, to
+// any that holds arenas.
+func place(spec *boards.Spec, size map[string]uint64) placement {
+	rs := machineMemory(spec)
 	var items []boards.Item
-	for _, what := range []string{"vectors", "code", "stack", "data", "rodata", "arena", "weights"} {
+	for _, what := range []string{"vectors", "code", "stack", "data", "rodata", "arena", "staged", "weights"} {
 		items = append(items, boards.Item{What: what, Bytes: size[what]})
+	}
+	for _, what := range slices.Sorted(maps.Keys(size)) {
+		if region, ok := strings.CutPrefix(what, arenaIn("")); ok {
+			items = append(items, boards.Item{What: what, Bytes: size[what], Region: machineRegion(spec, region)})
+		}
 	}
 	p, at := rs.Place(items...), placement{}
 	for _, it := range items {
 		at[it.What] = p.At(it.What)
+		if at[it.What] == "" && strings.HasPrefix(it.What, arenaIn("")) {
+			at[it.What] = at["arena"]
+		}
 	}
 	return at
+}
+
+// machineRegion is the machine's memory at the place of a region of the board; "": it has
+// none there that holds arenas.
+func machineRegion(spec *boards.Spec, name string) string {
+	i := slices.IndexFunc(spec.Memory, func(r boards.Region) bool { return r.Name == name })
+	if i < 0 {
+		return ""
+	}
+	at := uint64(spec.Memory[i].Origin)
+	for _, m := range machineMemory(spec) {
+		if m.Can("arena") && at >= uint64(m.Origin) && at-uint64(m.Origin) < uint64(m.Size) {
+			return m.Name
+		}
+	}
+	return ""
 }

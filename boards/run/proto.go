@@ -15,7 +15,8 @@ import (
 //	magic, version, models, cases                               (words)
 //	models x { inputs, bytes per case, dumps }
 //	models x dumps x { step, offset, bytes }                    sorted by step
-//	cases x { model, flags, inputs x { bytes..., crc32 } }
+//	cases x { model, flags, fills, inputs x { bytes..., crc32 },
+//	          fills x { step, offset, bytes, mask (2), base (2) } }  sorted by step
 //
 // results.bin is a sequence of records { magic, type, index, length,
 // payload..., crc32 of all before }: hello for each model; for each case its steps and
@@ -23,7 +24,7 @@ import (
 const (
 	casesMagic  = 0x4343434E
 	recordMagic = 0x5243434E
-	version     = 2
+	version     = 3
 
 	recHello  = 1
 	recCase   = 2
@@ -74,7 +75,7 @@ func encodeCases(cases []encoded, dumps [][]Dump) ([]byte, error) {
 		if err := first[m].sameInputs(&cases[i].Case, i); err != nil {
 			return nil, err
 		}
-		if total += size[m]; total > maxCases {
+		if total += size[m] + fillBytes*uint64(len(cases[i].Fills)); total > maxCases {
 			return nil, fmt.Errorf("%d cases of %d bytes are more than one run takes (%d bytes)", len(cases), size[m],
 				maxCases)
 		}
@@ -100,10 +101,14 @@ func encodeCases(cases []encoded, dumps [][]Dump) ([]byte, error) {
 		}
 	}
 	for _, c := range cases {
-		words(c.model, c.flags())
+		words(c.model, c.flags(), len(c.Fills))
 		for _, in := range c.Inputs {
 			b = append(b, in...)
 			b = le.AppendUint32(b, crc32.ChecksumIEEE(in))
+		}
+		for _, f := range c.Fills {
+			words(f.Step, int(f.Offset), int(f.Bytes))
+			b = le.AppendUint64(le.AppendUint64(b, f.Mask), f.Base)
 		}
 	}
 	return b, nil

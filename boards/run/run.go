@@ -30,6 +30,8 @@ type Case struct {
 	// the state is filled with rubbish and the model's reset function called. The
 	// arena is filled with rubbish either way.
 	KeepState bool
+	// Fills are made while the case runs step by step (Filled), those of earlier steps first.
+	Fills []Fill
 }
 
 // Options of RunWith; the zero value is what Run uses.

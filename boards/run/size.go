@@ -41,6 +41,7 @@ type Sizes struct {
 	Stack uint64             `json:"stack"` // reserved, not used
 
 	harness []span             // where the code of the harness lies
+	library []span             // and that of the C library
 	sources map[string]Section // of the models' own files
 }
 
@@ -85,6 +86,13 @@ func isWeights(section, file string) bool {
 }
 
 const storeSection = ".bss.nncc_harness_store"
+
+// partSection and the name of a region of the board is where the harness has the part of the
+// arena for that region.
+const partSection = storeSection + "."
+
+// stagedSection begins the names of those of copies of constants.
+const stagedSection = ".bss.nncc_harness_staged"
 
 // weightsFileSection is where the harness has a weights file, which is the model's.
 const weightsFileSection = ".weights.file"
@@ -136,8 +144,13 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 		}
 		from := originOf(file, origin)
 		s.add(name, file, n, from)
-		if start, err := strconv.ParseUint(at, 16, 32); err == nil && from == Harness && has(name, ".text") {
-			s.harness = append(s.harness, span{uint32(start), uint32(start + n)})
+		start, err := strconv.ParseUint(at, 16, 32)
+		switch code := (span{uint32(start), uint32(start + n)}); {
+		case err != nil || !has(name, ".text"):
+		case from == Harness:
+			s.harness = append(s.harness, code)
+		case from == Libc:
+			s.library = append(s.library, code)
 		}
 	}
 	if !begun && sc.Err() == nil {
@@ -162,8 +175,8 @@ func (s *Sizes) add(section, file string, n uint64, from Origin) {
 		file = m[1]
 	}
 	file = filepath.Base(file)
-	if section == storeSection {
-		s.Arena = n - min(n, guards)
+	if section == storeSection || strings.HasPrefix(section, partSection) {
+		s.Arena += n - min(n, guards)
 		return
 	}
 	if section == weightsFileSection {
@@ -215,6 +228,10 @@ func objectSizes(objects []string, lib string) (map[string]uint64, error) {
 			switch {
 			case s.Name == storeSection:
 				size["arena"] += n
+			case strings.HasPrefix(s.Name, partSection):
+				size[arenaIn(strings.TrimPrefix(s.Name, partSection))] += n
+			case strings.HasPrefix(s.Name, stagedSection):
+				size["staged"] += n
 			case s.Flags&elf.SHF_EXECINSTR != 0:
 				size["code"] += n
 			case isWeights(s.Name, filepath.Base(o)):

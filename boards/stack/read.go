@@ -14,6 +14,19 @@ import (
 // Read takes the functions from a linked ELF file for a 32-bit Arm core with
 // its symbols.
 func Read(program string) (*Program, error) {
+	im, err := read(program)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{}
+	for _, b := range im.bodies {
+		p.Functions = append(p.Functions, im.function(b))
+	}
+	return p, nil
+}
+
+// read takes the code from a program.
+func read(program string) (*image, error) {
 	e, err := elf.Open(program)
 	if err != nil {
 		return nil, err
@@ -38,11 +51,7 @@ func Read(program string) (*Program, error) {
 		im.section(data, uint32(s.Addr), elf.SectionIndex(i), syms)
 	}
 	slices.SortStableFunc(im.bodies, func(a, b body) int { return cmp.Compare(a.start, b.start) })
-	p := &Program{}
-	for _, b := range im.bodies {
-		p.Functions = append(p.Functions, im.function(b))
-	}
-	return p, nil
+	return im, nil
 }
 
 // image is the code of a program.

@@ -134,6 +134,10 @@ var Templates = []Template{
 	{all, `x T[5,B]; c i64[2] = {2,3}; T,T: Split`},
 	{[]string{"f32", "f64", "f16", "i8", "i64"}, `x T[A,5]; T,i64,i64,i64: Unique{axis=1} Unique{axis=1, sorted=0}`},
 	{[]string{"f32"}, `x T[1,5,4]; x T[1,2,5]; c i64[1] = {3}; c f32[1] = {0.4}; i64: NonMaxSuppression`},
+	{[]string{"f32"}, `x T[1,9,4]; x T[1,9,3]; x T[9,4]; T,T,T,T:
+		nncc.Detections{max_detections=4, classes=2, iou_threshold=0.4, scale=[10.0,10.0,5.0,5.0]}
+		nncc.Detections{max_detections=3, classes=3, max_classes=2, iou_threshold=0.9, scale=[1.0,1.0,1.0,1.0]}
+		nncc.Detections{max_detections=5, classes=3, per_class=2, iou_threshold=0.5, scale=[1.0,1.0,1.0,1.0]}`},
 	{[]string{"i32", "i64"},
 		`x T[A,5]; f32: TfIdfVectorizer{mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0,2],
 			ngram_indexes=[0,1,2], pool_int64s=[0,1,0,1]}`},

@@ -292,6 +292,37 @@ func (m *Guarded) RunHost(t *testing.T) {
 // name.
 func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) map[string]uint64 {
 	t.Helper()
+	im, c := m.build(t, spec, opt)
+	defer im.Close()
+	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := int(res.Cases[0].Status); s >= 100000 && s-100000 < len(m.graph.Out) {
+		d := m.graph.Out[s-100000].Def
+		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
+		return nil
+	} else if s != 0 {
+		at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
+		for _, b := range m.plan.Program.Buffers {
+			if s >= 1000 && b.Offset+b.Bytes == at {
+				t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name],
+					lineOf(m.graph, b.Name))
+			}
+		}
+		t.Fatalf("status %d", s)
+	}
+	m.compare(t, res.Cases[0].Outputs)
+	counts := map[string]uint64{}
+	for i, n := range res.Layers {
+		counts[m.plan.Nodes[i].Name] = n
+	}
+	return counts
+}
+
+// build builds the layers for a board; Trace has every step run once, between no guards.
+func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (*run.Image, run.Case) {
+	t.Helper()
 	if spec.Runner.Kind == "qemu" {
 		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 		testenv.Tool(t, "qemu", "qemu-system-arm")
@@ -328,35 +359,11 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer im.Close()
 	var c run.Case
 	for i, x := range m.info.Inputs {
 		c.Inputs = append(c.Inputs, m.in[i].Transpose(x.Type.OrderOrIdentity()).Bytes())
 	}
-	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := int(res.Cases[0].Status); s >= 100000 && s-100000 < len(m.graph.Out) {
-		d := m.graph.Out[s-100000].Def
-		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
-		return nil
-	} else if s != 0 {
-		at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
-		for _, b := range m.plan.Program.Buffers {
-			if s >= 1000 && b.Offset+b.Bytes == at {
-				t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name],
-					lineOf(m.graph, b.Name))
-			}
-		}
-		t.Fatalf("status %d", s)
-	}
-	m.compare(t, res.Cases[0].Outputs)
-	counts := map[string]uint64{}
-	for i, n := range res.Layers {
-		counts[m.plan.Nodes[i].Name] = n
-	}
-	return counts
+	return im, c
 }
 
 // compare judges the outputs, in memory order, against the interpreter.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/program"
+	runtimec "github.com/nncc/nncc/runtime_c"
+)
+
+// TestDependence: a step depends on data as the strongest function that it comes to.
+func TestDependence(t *testing.T) {
+	byName := func(f ...string) *program.Step {
+		s := &program.Step{}
+		for _, f := range f {
+			s.Calls = append(s.Calls, call.Call{Func: f})
+		}
+		return s
+	}
+	pointer := byName("nncc_copy_nd")
+	pointer.Calls[0].Args = []call.Arg{&call.Struct{Fields: []call.Field{{Name: "f",
+		Value: call.Nested{Fields: []call.Field{{Name: "g", Value: call.Func("nncc_boxes_s8")}}}}}}}
+	code := func(body string, params ...string) *program.Step {
+		return &program.Step{Calls: []call.Call{{Code: &call.Code{Body: body, Params: params}}}}
+	}
+	for i, c := range []struct {
+		step     *program.Step
+		features []string
+		want     runtimec.Dependence
+	}{
+		{byName("nncc_copy_nd", "nncc_lut_s8"), nil, runtimec.Fixed},
+		{byName("nncc_copy_nd", "arm_softmax_s8"), nil, runtimec.Branches},
+		{byName("nncc_add_f32"), nil, runtimec.Branches},
+		{byName("nncc_add_f32"), []string{runtimec.FeatureFPU}, runtimec.Fixed},
+		{byName("nncc_dsp_convolve_s8"), []string{runtimec.FeatureFPU}, runtimec.Branches},
+		{byName("nncc_dsp_convolve_s8"), []string{runtimec.FeatureDSP}, runtimec.Fixed},
+		{byName("no_such_function"), nil, runtimec.Loops},
+		{pointer, nil, runtimec.Loops},
+		{code("    for (int32_t i = 0; i < 5; i++) {\n        y[i] = x[i] > 0 ? x[i] : 0;\n    }\n"), nil,
+			runtimec.Branches},
+		{code("    for (int32_t i = 0; i < count; i++) {\n        y[i] = x[i];\n    }\n", "int32_t count"), nil,
+			runtimec.Branches},
+		{code("    for (int32_t i = 0; i < count; i++) {\n        y[i] = x[i];\n    }\n", "const float *x"), nil,
+			runtimec.Loops},
+		{code("    for (int32_t i = 0; i < 5 && x[i] > 0; i++) {\n        y[i] = x[i];\n    }\n"), nil, runtimec.Loops},
+		{code("    while (x[0] > 0) {\n    }\n"), nil, runtimec.Loops},
+		{code("    if (x[0] > 0) {\n        for (i = 0; i < 5; i++) {\n        }\n    }\n"), nil, runtimec.Loops},
+		{code("    if (x[0] > 0) {\n        y[0] = 1;\n    }\n    for (i = 0; i < 5; i++) {\n    }\n"), nil,
+			runtimec.Branches},
+	} {
+		if got := Dependence(c.step, c.features); got != c.want {
+			t.Errorf("case %d: %v, want %v", i, got, c.want)
+		}
+	}
+}

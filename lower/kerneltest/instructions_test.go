@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kerneltest_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kerneltest"
+	runtimec "github.com/nncc/nncc/runtime_c"
+)
+
+// countError is how far two measurements of the same instructions may differ: what the report
+// of a step costs is taken away from each (boards/run/README.md).
+const countError = 4
+
+// few is the number of layers that are measured on a board in a short test.
+const few = 24
+
+// TestInstructions: what the manifest says data decides of a kernel's instructions holds
+// for layers with extreme data. Those of fixed kernels are the same every time; those of
+// kernels with branches stay below the bound that is read from the machine code. A sample;
+// NNCC_LONG runs some layers of every row, NNCC_RANDOM=N more of them.
+func TestInstructions(t *testing.T) {
+	for _, name := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
+		t.Run(name, func(t *testing.T) {
+			spec, err := boards.Load(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if spec.Runner.Kind != "qemu" {
+				return // instructions are counted under QEMU
+			}
+			opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
+			table, err := lower.Kernels(spec.Kernels, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, 12)),
+				outcomes: map[cell]*outcome{}, kept: map[string]int{}}
+			m.fill(sizes{draws: 4 * testenv.Count(t, 1), keep: testenv.Count(t, 1)})
+			if !testenv.Long() && testenv.Count(t, 0) == 0 && len(m.layers) > few {
+				m.rand.Shuffle(len(m.layers), func(i, j int) { m.layers[i], m.layers[j] = m.layers[j], m.layers[i] })
+				m.layers = m.layers[:few]
+			}
+			seen := map[runtimec.Dependence]int{}
+			m.programs(func(g *kerneltest.Guarded) {
+				for _, x := range g.RunExtremes(t, spec) {
+					d := codegen.Dependence(x.Step, spec.Features())
+					seen[d]++
+					checkInstructions(t, &x, d)
+				}
+			})
+			t.Logf("layers: %d fixed, %d with branches, %d with loops", seen[runtimec.Fixed],
+				seen[runtimec.Branches], seen[runtimec.Loops])
+			if seen[runtimec.Fixed] == 0 || seen[runtimec.Branches] == 0 {
+				t.Error("no layer was fixed, or none had branches")
+			}
+		})
+	}
+}
+
+// checkInstructions holds what was measured of a layer against its dependence.
+func checkInstructions(t *testing.T, x *kerneltest.Extremes, d runtimec.Dependence) {
+	for _, c := range x.Step.Calls {
+		if _, ok := runtimec.DependenceOf(c.Func, nil); !ok && c.Code == nil {
+			t.Errorf("%s is no row of runtime_c/kernels.csv", c.Func)
+		}
+	}
+	if len(x.Counts) < 2 {
+		return // data that the layers refuse
+	}
+	least, most := slices.Min(x.Counts), slices.Max(x.Counts)
+	if n := x.Counts[0]; x.Seen+countError < n || n+countError < x.Seen {
+		t.Errorf("%d instructions were counted, %d followed\n%s", n, x.Seen, x.Text)
+	}
+	switch {
+	case d == runtimec.Fixed && least != most:
+		t.Errorf("%s: data decides: %d to %d instructions (%v); runtime_c/kernels.csv says that they are fixed\n%s",
+			x.Step.Kernel, least, most, x.Counts, x.Text)
+	case d == runtimec.Branches && x.NoBound == nil && x.Bound < most:
+		t.Errorf("%s: %d instructions, at most %d expected (%v); does data decide how often loops turn?\n%s",
+			x.Step.Kernel, most, x.Bound, x.Counts, x.Text)
+	}
+}
