@@ -6,11 +6,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/runtime_c/ctext"
 )
 
 // cTextLimit is the size from which weights leave C text for a binary file
@@ -29,6 +32,7 @@ type blob struct {
 	Elems  int
 	Align  int
 	Offset int // in the binary
+	Says   []string
 	data   []byte
 	pad    int
 }
@@ -38,8 +42,9 @@ type blobs []*blob
 
 // constants gives the constants of a program C names, in its order, and sorts
 // them into arrays and files.
-func constants(p *program.Program, prefix string) (names []string, arrays blobs, files []imageView) {
-	for _, x := range p.Consts {
+func constants(p *program.Program, prefix string, digest bool) (names []string, arrays blobs, files []imageView) {
+	users := constUsers(p)
+	for i, x := range p.Consts {
 		if x.Ext != "" {
 			k := len(files)
 			f := imageView{Name: fmt.Sprintf("%s_image_%d", prefix, k), File: fmt.Sprintf("%s_%d.%s", prefix, k, x.Ext),
@@ -51,11 +56,51 @@ func constants(p *program.Program, prefix string) (names []string, arrays blobs,
 		if len(x.Data)%size != 0 {
 			panic(bug.Errorf("%d bytes of %s", len(x.Data), x.CType))
 		}
-		b := &blob{Name: fmt.Sprintf("%s_weights_%d_%s", prefix, len(arrays), Ident(x.Hint)), CType: x.CType,
-			Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad}
+		hint := Ident(x.Hint)
+		if steps := users[i]; len(steps) > 0 && !digest {
+			hint = tail(p.Steps[steps[0]].Name) + "_" + hint
+		}
+		b := &blob{Name: fmt.Sprintf("%s_weights_%d_%s", prefix, len(arrays), hint), CType: x.CType,
+			Elems: len(x.Data) / size, Align: max(x.Align, size, 4), data: x.Data, pad: x.Pad,
+			Says: constComment(p, x, users[i])}
 		names, arrays = append(names, b.Name), append(arrays, b)
 	}
 	return names, arrays, files
+}
+
+// constUsers are the steps that take each constant.
+func constUsers(p *program.Program) [][]int {
+	users := make([][]int, len(p.Consts))
+	var visit func(step int, a call.Arg)
+	visit = func(step int, a call.Arg) {
+		if c, ok := a.(call.Const); ok && !slices.Contains(users[c.I], step) {
+			users[c.I] = append(users[c.I], step)
+		}
+		for _, x := range call.Inner(a) {
+			visit(step, x)
+		}
+	}
+	for i, s := range p.Steps {
+		for _, c := range s.Calls {
+			for _, a := range c.Args {
+				visit(i, a)
+			}
+		}
+	}
+	return users
+}
+
+// constComment says what a constant array is, and whose.
+func constComment(p *program.Program, x program.Const, users []int) []string {
+	s := x.Hint
+	if len(users) > 0 {
+		s += " of " + stepList(users) + ", " + p.Steps[users[0]].Name
+	}
+	s += fmt.Sprintf("; %d bytes", len(x.Data))
+	if x.Pad > 0 {
+		s += fmt.Sprintf(", %d more are read and do not count", x.Pad)
+	}
+	return ctext.Wrap(longComment(s), 110)
 }
 
 func ctypeSize(t string) int {

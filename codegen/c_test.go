@@ -126,6 +126,14 @@ func driver(m *model) string {
 		p("if (%s_bind(load(\"%s\"), %s_WEIGHTS_FILE_BYTES) != NNCC_OK) { exit(6); }", m.prefix, m.info.WeightsFile,
 			strings.ToUpper(m.prefix))
 	}
+	if up := strings.ToUpper(m.prefix); m.info.StagedMacro != "" {
+		p("if (%[1]s_STEPS > 0 && (%[2]s_run(a) != NNCC_ERR_UNSTAGED || %[2]s_step(a, 0) != NNCC_ERR_UNSTAGED)) "+
+			"{ exit(9); }", up, m.prefix)
+		p("f = aligned_alloc(16, %s_STAGED_BYTES + 16u); memset(f, 0xa5, %[1]s_STAGED_BYTES + 16u);", up)
+		p("if (%[1]s_stage(NULL) != NNCC_ERR_NULL || %[1]s_stage(f + 1) != NNCC_ERR_ALIGN) { exit(10); }", m.prefix)
+		p("if (%s_stage(f) != NNCC_OK) { exit(11); }", m.prefix)
+		p("for (i = 0; i < 16; i++) { if (f[%s_STAGED_BYTES + i] != 0xa5) { exit(12); } }", up)
+	}
 	for _, x := range m.info.Inputs {
 		if x.Type.Quant == nil {
 			continue
@@ -193,8 +201,12 @@ func refusals(m *model) []string {
 		fmt.Sprintf("%s_info.steps == %s_STEPS && %s_info.arena_bytes == %s_ARENA_BYTES", m.prefix, up, m.prefix, up)}
 	if len(m.info.States) == 0 {
 		none := "INDEX"
-		if m.info.WeightsFile != "" && len(m.prog.Steps) > 0 {
+		switch {
+		case len(m.prog.Steps) == 0:
+		case m.info.WeightsFile != "":
 			none = "UNBOUND" // nothing is bound yet
+		case m.info.StagedMacro != "":
+			none = "UNSTAGED"
 		}
 		for _, c := range [][3]string{{"NULL", "0", "NULL"}, {"a + 1", "0", "ALIGN"}, {"a", "-1", none},
 			{"a", up + "_STEPS", none}, {"a", "INT32_MIN", none}} {
@@ -358,7 +370,7 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
 	}
 	src.WriteString(mainHead)
-	src.WriteString("int main(void)\n{\n    uint8_t *a, *c, *d;\n    double b[1] = {0};\n    void *v;\n" +
+	src.WriteString("int main(void)\n{\n    uint8_t *a, *c, *d, *f = NULL;\n    double b[1] = {0};\n    void *v;\n" +
 		"    int32_t i;\n    (void)load;\n")
 	for k, m := range ms {
 		src.WriteString(driver(m))

@@ -28,7 +28,14 @@ func cppMain(m *model) string {
 		fmt.Fprintf(&b, "alignas(16) static unsigned char state[nncc::%s_session::state_bytes()];\n", m.prefix)
 		args = "arena, state"
 	}
+	if m.info.StagedMacro != "" {
+		fmt.Fprintf(&b, "alignas(16) static unsigned char fast[%s];\n", m.info.StagedMacro)
+	}
 	fmt.Fprintf(&b, "\nint main()\n{\n    nncc::%s_session session(%s);\n    int bad = 0;\n", m.prefix, args)
+	if m.info.StagedMacro != "" {
+		fmt.Fprintf(&b, "    bad += session.run() != NNCC_ERR_UNSTAGED;\n")
+		fmt.Fprintf(&b, "    bad += nncc::%s_model::stage(fast) != NNCC_OK;\n", m.prefix)
+	}
 	if len(m.info.States) > 0 {
 		fmt.Fprintf(&b, "    bad += session.reset() != NNCC_OK;\n")
 	}
@@ -41,7 +48,9 @@ func cppMain(m *model) string {
 			"model.input_%[1]s().size() * sizeof(%s));\n"+
 			"        std::memset(session.input_%[1]s().data(), turn + 1, %[3]du);\n", x.CName, x.CType, x.Bytes)
 	}
-	b.WriteString("        bad += model.run() != NNCC_OK;\n        bad += session.run() != NNCC_OK;\n")
+	b.WriteString("        bad += model.run() != NNCC_OK;\n" +
+		"        for (std::int32_t i = 0; i < session.steps(); i++) { bad += session.step(i) != NNCC_OK; }\n" +
+		"        bad += session.step(session.steps()) != NNCC_ERR_INDEX;\n")
 	for _, x := range m.info.Outputs {
 		fmt.Fprintf(&b, "        { const auto one = model.output_%s(); "+
 			"const auto other = session.output_%[1]s();\n"+
@@ -49,7 +58,9 @@ func cppMain(m *model) string {
 			"        for (const auto &v : one) { static_cast<void>(v); }\n"+
 			"        bad += std::memcmp(one.data(), other.data(), %[3]du) != 0; }\n", x.CName, x.CType, x.Bytes)
 	}
-	b.WriteString("    }\n    std::printf(\"%d\\n\", bad);\n    return bad;\n}\n")
+	fmt.Fprintf(&b, "    }\n    bad += model.info().steps != session.steps();\n"+
+		"    bad += std::strcmp(session.info().name, %q) != 0;\n", m.prefix)
+	b.WriteString("    std::printf(\"%d\\n\", bad);\n    return bad;\n}\n")
 	return b.String()
 }
 
@@ -60,6 +71,7 @@ func TestCPlusPlus(t *testing.T) {
 	compilers := []string{testenv.Tool(t, "cc", "g++"), testenv.Tool(t, "clang", "clang++")}
 	for _, m := range models() {
 		t.Run(m.prefix, func(t *testing.T) {
+			m.copies = m.prefix == "quantised"
 			m.generate(t)
 			dir := t.TempDir()
 			m.write(t, dir)

@@ -12,32 +12,52 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/types"
+	runtimec "github.com/nncc/nncc/runtime_c"
+	"github.com/nncc/nncc/runtime_c/ctext"
 )
 
 // emitter turns the calls of a program into C text.
 type emitter struct {
 	prefix  string
 	prog    *program.Program
+	arena   arenaForm
+	library *runtimec.Library
+	locals  *localNames
 	consts  []string    // C names of the program's constants
 	arrays  blobs       // those that are arrays
 	images  []imageView // and those that are files
-	structs []structView
-	code    []codeView
-	named   map[string]string // structs and functions by their text
-	bound   *numbers          // nil: constants are linked
-	headers map[string]bool
+	bound   *numbers    // nil: constants are linked
+	// digest: the text is for the layout of a weights file, without the names of the model.
+	digest bool
+
+	bases       []*base
+	named       map[int]string // places by buffer
+	first, last []int          // steps that need a buffer
+	accessors   []accessorView
+	structs     []*structView
+	shared      map[string]*structView // by their text
+	code        []*codeView
+	functions   map[string]*codeView // by their text
+	headers     map[string]bool
 	// sources are functions that are called, and headers of functions written for
 	// nodes, which bring files of their own where nothing is called.
 	funcs, sources map[string]bool
 }
 
-func newEmitter(p *program.Program, prefix string, bound bool) *emitter {
-	e := &emitter{prefix: prefix, prog: p, named: map[string]string{}}
+func newEmitter(p *program.Program, prefix string, o Options, names *ioNaming, digest bool) *emitter {
+	bound := o.WeightsFile
+	arena := arenaForm{partViews(p, prefix), prefix}
+	e := &emitter{prefix: prefix, prog: p, digest: digest, arena: arena, library: o.Library,
+		locals: &localNames{names, map[string]int{}}, bases: bases(arena), named: map[int]string{},
+		shared: map[string]*structView{}, functions: map[string]*codeView{}}
 	if bound {
 		e.bound = &numbers{prefix: prefix, used: map[string]bool{}}
+		if !digest {
+			e.bound.locals = e.locals
+		}
 	}
 	e.headers, e.funcs, e.sources = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	e.consts, e.arrays, e.images = constants(p, prefix)
+	e.consts, e.arrays, e.images = constants(p, prefix, digest)
 	if bound {
 		for i := range e.consts {
 			e.consts[i] += "(w)"
@@ -46,15 +66,18 @@ func newEmitter(p *program.Program, prefix string, bound bool) *emitter {
 	return e
 }
 
-// structView is a file-scope constant struct.
-type structView struct{ Type, Name, Init string }
-
 // codeView is a function that was written for a node.
 type codeView struct {
 	Name   string
 	Params []string
 	Body   string
 	Status bool
+	Steps  []int // that call it
+}
+
+// Doc says where it is called.
+func (v *codeView) Doc() []string {
+	return ctext.Wrap("Written for "+stepList(v.Steps)+".", 110)
 }
 
 // stepView is what a template prints for one step.
@@ -62,13 +85,15 @@ type stepView struct {
 	Index   int
 	Func    string
 	Comment []string
+	Structs []*structView // that it is the first one to use
 	Locals  []string
 	Calls   []callView
 	Status  bool // the step can fail
 	Idle    bool // nothing is in the arena
 	Still   bool // nothing is in the state
-	// Constants: the step takes the bound constants.
-	Constants bool
+	// Constants: the step takes the bound constants; Staged: copies of some.
+	Constants, Staged bool
+	Fetches           []string // copies of constants that it makes first
 }
 
 // callView is one call with its way of checking the result.
@@ -82,8 +107,9 @@ type callView struct {
 // stepWriter writes one step.
 type stepWriter struct {
 	*emitter
-	step *program.Step
-	view stepView
+	step      *program.Step
+	view      stepView
+	variables []string
 }
 
 func (e *emitter) step(i int, s *program.Step) stepView {
@@ -92,16 +118,25 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 			panic(bug.Errorf("C of %s: %w", s, bug.Recovered(r)))
 		}
 	}()
-	w := &stepWriter{e, s, stepView{Index: i, Func: fmt.Sprintf("%s_step_%d", e.prefix, i), Comment: e.comment(s),
-		Idle: true, Still: true}}
+	w := &stepWriter{emitter: e, step: s, variables: []string{"a", "s", "w", "f", "status"}, view: stepView{Index: i,
+		Func: e.stepName(i, s), Comment: e.comment(i, s), Idle: true, Still: true}}
 	for _, h := range s.Headers {
 		e.headers[h] = true
 	}
+	w.fetches()
 	for _, c := range s.Calls {
 		w.call(c)
 	}
-	w.view.Constants = e.bound != nil && strings.Contains(fmt.Sprint(w.view.Locals, w.view.Calls), "(w")
 	return w.view
+}
+
+// stepName is the name of a step's function: the model's name is a part of it.
+func (e *emitter) stepName(i int, s *program.Step) string {
+	name := fmt.Sprintf("%s_step_%d", e.prefix, i)
+	if e.digest {
+		return name
+	}
+	return e.locals.name(name + "_" + tail(s.Name))
 }
 
 func (w *stepWriter) call(c call.Call) {
@@ -112,8 +147,13 @@ func (w *stepWriter) call(c call.Call) {
 		w.funcs[fn] = true
 	}
 	var args []string
-	for _, a := range c.Args {
-		args = append(args, w.arg(a))
+	params := w.parameters(c)
+	for i, a := range c.Args {
+		var p runtimec.Parameter
+		if i < len(params) {
+			p = params[i]
+		}
+		args = append(args, w.labelled(w.arg(a, p), a, p))
 	}
 	v := callView{Text: wrapCall(fn, args), Pass: c.Status == call.NNCCStatus}
 	if v.Discard = c.Status == call.Ignored; !v.Discard {
@@ -124,7 +164,8 @@ func (w *stepWriter) call(c call.Call) {
 }
 
 // function names a function that was written for a node; equal ones are one.
-func (e *emitter) function(c *call.Code, status bool) string {
+func (w *stepWriter) function(c *call.Code, status bool) string {
+	e := w.emitter
 	for _, u := range c.Uses {
 		e.funcs[u] = true
 	}
@@ -132,32 +173,42 @@ func (e *emitter) function(c *call.Code, status bool) string {
 		e.headers[h], e.sources[h] = true, true
 	}
 	key := fmt.Sprint("code", c.Hint, c.Params, c.Body, status)
-	name, ok := e.named[key]
+	x, ok := e.functions[key]
 	if !ok {
-		name = fmt.Sprintf("%s_%s_%d", e.prefix, c.Hint, len(e.code))
-		e.named[key] = name
-		e.code = append(e.code, codeView{name, c.Params, c.Body, status})
+		x = &codeView{Name: fmt.Sprintf("%s_%s_%d", e.prefix, c.Hint, len(e.code)), Params: c.Params, Body: c.Body,
+			Status: status}
+		e.functions[key] = x
+		e.code = append(e.code, x)
 	}
-	return name
+	if !slices.Contains(x.Steps, w.view.Index) {
+		x.Steps = append(x.Steps, w.view.Index)
+	}
+	return x.Name
 }
 
-func (e *emitter) comment(s *program.Step) []string {
-	names := strings.Join(s.Origin, ", ")
-	if names == "" {
-		names = s.Name
-	}
-	c := []string{comment(s.Op + " " + names)}
-	operand := func(way string, i, buffer int) {
-		b := &e.prog.Buffers[buffer]
-		c = append(c, comment(fmt.Sprintf("%s %d: %s %s", way, i, b.Name, shortType(b.Type))))
-	}
-	for i, x := range s.In {
-		if x.Buffer >= 0 {
-			operand("in", i, x.Buffer)
+// comment introduces a step: the nodes of the model that it is, its operands and what runs.
+func (e *emitter) comment(i int, s *program.Step) []string {
+	var names []string
+	for _, n := range s.Origin {
+		if !slices.Contains(names, n) {
+			names = append(names, n)
 		}
 	}
-	for i, b := range s.Out {
-		operand("out", i, b)
+	if len(names) == 0 {
+		names = []string{s.Name}
+	}
+	c := ctext.Hang(longComment(fmt.Sprintf("Step %d: %s %s", i, s.Op, strings.Join(names, ", "))), 116)
+	operand := func(way string, buffer int) {
+		b := &e.prog.Buffers[buffer]
+		c = append(c, ctext.Hang(longComment(fmt.Sprintf("%s %s: %s", way, b.Name, shortType(b.Type))), 116)...)
+	}
+	for _, x := range s.In {
+		if x.Buffer >= 0 {
+			operand("in", x.Buffer)
+		}
+	}
+	for _, b := range s.Out {
+		operand("out", b)
 	}
 	if s.Route != "" && s.Route != s.Kernel {
 		c = append(c, comment("runs "+s.Route))
@@ -165,30 +216,36 @@ func (e *emitter) comment(s *program.Step) []string {
 	return c
 }
 
+// shortType is a type as comments say it: what lies in memory, and what that is in the model.
 func shortType(t types.Type) string {
 	s := fmt.Sprintf("%s [%s]", t.DType.ONNXName(), list(t.Phys()))
-	if !t.SameMemory(nil) {
-		s += fmt.Sprintf(" (dimensions %s of [%s])", list(t.Order), list(t.Shape))
+	switch {
+	case t.SameMemory(nil):
+	case t.SameMemory(types.NHWC(t.Rank())):
+		s += fmt.Sprintf(", channels last of [%s]", list(t.Shape))
+	default:
+		s += fmt.Sprintf(", dimensions %s of [%s]", list(t.Order), list(t.Shape))
 	}
 	return s
 }
 
 func wrapCall(f string, args []string) string {
 	one := f + "(" + strings.Join(args, ", ") + ")"
-	if len(one) <= 100 {
+	if len(one) <= 90 {
 		return one
 	}
 	return f + "(\n            " + strings.Join(args, ",\n            ") + ")"
 }
 
-// arg is the C expression of an argument; it may add locals to the step.
-func (w *stepWriter) arg(a call.Arg) string {
+// arg is the C expression of an argument for p; it may add variables to the step.
+func (w *stepWriter) arg(a call.Arg, p runtimec.Parameter) string {
 	switch a := a.(type) {
 	case call.Lit:
 		return string(a)
 	case call.Trained:
 		if w.bound != nil {
-			return w.bound.trained(a)
+			w.view.Constants = true
+			return w.bound.trained(a, w.number(p))
 		}
 		return a.Literal()
 	case call.Func:
@@ -197,83 +254,37 @@ func (w *stepWriter) arg(a call.Arg) string {
 	case call.Null:
 		return "NULL"
 	case call.In:
-		return w.pointer(w.step.In[a.I].Buffer, a.Off, a.CType, true)
+		return w.pointer(w.step.In[a.I].Buffer, a.Off, a.CType)
 	case call.Out:
-		return w.pointer(w.step.Out[a.I], a.Off, a.CType, false)
+		return w.pointer(w.step.Out[a.I], a.Off, a.CType)
 	case call.Scratch:
-		return w.pointer(w.step.Scratch, a.Off, a.CType, false)
+		return w.pointer(w.step.Scratch, a.Off, a.CType)
 	case call.Const:
 		// Structs of the library hold pointers to non-const data that they only read.
-		if !a.NoCast {
-			return "(" + w.prog.Consts[a.I].CType + " *)" + w.consts[a.I]
+		if !a.NoCast && !p.ReadsOnly() {
+			return "(" + w.prog.Consts[a.I].CType + " *)" + w.constant(a.I)
 		}
-		return w.consts[a.I]
+		return w.constant(a.I)
 	case *call.Struct:
-		return "&" + w.object(a, a.Type, "", a.Mutable)
+		return "&" + w.object(a, a.Type, "", a.Mutable, p)
 	case *call.Array:
-		return w.object(a, a.Type, "[]", false)
-	case call.Nested:
-		return w.init(a)
+		return w.object(a, a.Type, "[]", false, p)
 	}
 	panic(bug.Errorf("argument %T", a))
 }
 
-// object is the name of a variable: of the file, which equal ones share, or of
-// the step where its value is no constant expression.
-func (w *stepWriter) object(a call.Arg, ctype, array string, mutable bool) string {
-	init := w.init(a) // may declare locals of its own
-	if mutable || w.usesRuntime(a) {
-		name := fmt.Sprintf("p%d", len(w.view.Locals))
-		kind := "const "
-		if mutable {
-			kind = ""
-		}
-		w.view.Locals = append(w.view.Locals, fmt.Sprintf("%s%s %s%s = %s;", kind, ctype, name, array, init))
-		return name
-	}
-	key := "struct " + ctype + array + init
-	name, ok := w.named[key]
-	if !ok {
-		name = fmt.Sprintf("%s_p%d", w.prefix, len(w.structs))
-		w.named[key] = name
-		w.structs = append(w.structs, structView{ctype, name + array, init})
-	}
-	return name
-}
-
-// init is the initialiser of a struct or array.
-func (w *stepWriter) init(a call.Arg) string {
-	var parts []string
-	switch a := a.(type) {
-	case *call.Struct:
-		return w.init(call.Nested{Fields: a.Fields})
-	case *call.Array:
-		for _, x := range a.Elems {
-			parts = append(parts, w.init(x))
-		}
-	case call.Nested:
-		for _, f := range a.Fields {
-			t := w.arg(f.Value)
-			if f.Name != "" {
-				t = "." + f.Name + " = " + t
-			}
-			parts = append(parts, t)
-		}
-	}
-	if len(parts) == 0 { // C99 has no empty initialisers
-		return "{0}"
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
 // usesRuntime reports whether a value is no constant expression at file scope: it
-// points into the arena or to a variable of the step, or is bound at run time.
-func (e *emitter) usesRuntime(a call.Arg) bool {
+// points into the arena or to a variable of the step, or is bound or copied at run time.
+func (w *stepWriter) usesRuntime(a call.Arg) bool {
 	switch a := a.(type) {
 	case call.In, call.Out, call.Scratch:
 		return true
-	case call.Const, call.Trained:
-		if e.bound != nil {
+	case call.Const:
+		if w.bound != nil || w.isCopied(a.I) {
+			return true
+		}
+	case call.Trained:
+		if w.bound != nil {
 			return true
 		}
 	case *call.Struct:
@@ -281,35 +292,17 @@ func (e *emitter) usesRuntime(a call.Arg) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(call.Inner(a), e.usesRuntime)
+	return slices.ContainsFunc(call.Inner(a), w.usesRuntime)
 }
 
-// pointer is the address of a place in the arena or the state as the callee
-// wants it. Casts to other types than bytes go through void *: memory and all
-// offsets are aligned, which -Wcast-align cannot know.
-func (w *stepWriter) pointer(buffer, off int, ctype string, isConst bool) string {
+// pointer is the address of a place in the arena or the state as the callee wants it.
+func (w *stepWriter) pointer(buffer, off int, ctype string) string {
 	if w.prog.Buffers[buffer].Kept {
 		w.view.Still = false
 	} else {
 		w.view.Idle = false
 	}
-	at := w.place(buffer, off)
-	switch {
-	case ctype == "uint8_t" || ctype == "void":
-		return at
-	case isConst:
-		return fmt.Sprintf("(const %s *)(const void *)(%s)", ctype, at)
-	}
-	return fmt.Sprintf("(%s *)(void *)(%s)", ctype, at)
-}
-
-// place is a place as an expression on a, the arena, or s, the state.
-func (e *emitter) place(buffer, off int) string {
-	b := &e.prog.Buffers[buffer]
-	if b.Kept {
-		return fmt.Sprintf("s + %d", b.Offset+off)
-	}
-	return fmt.Sprintf("a + %d", b.Offset+off)
+	return w.typed(w.place(buffer, off), ctype, false)
 }
 
 func sortedKeys(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) }

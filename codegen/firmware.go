@@ -23,6 +23,8 @@ type Model struct {
 	Preprocess []Preprocess
 	// Postprocess is what C makes of the outputs; nil: nothing.
 	Postprocess *Postprocess
+	// StagedRegion is the memory of the board that was chosen for copies of constants.
+	StagedRegion string
 	// InputNotes are remarks on inputs, by name, for the header.
 	InputNotes map[string]string
 }
@@ -32,7 +34,7 @@ type Model struct {
 const modelsName = "models"
 
 // fileSuffixes are what files of a model have behind its prefix, without extension.
-var fileSuffixes = words("names sections weights images io preprocess postprocess")
+var fileSuffixes = words("names sections weights stage images io preprocess postprocess")
 
 // Prefixes are the C prefixes of models that share a folder: those of their names alone,
 // with a number where two would be the same or their files would be. given are those that
@@ -102,10 +104,17 @@ func newFirmware(models []Model, o Options) (*firmwareView, []*Info, error) {
 		prefixes = append(prefixes, m.Prefix)
 	}
 	naming := newIONaming(prefixes...)
+	for _, m := range models {
+		parts := partViews(m.Program, m.Prefix)
+		if len(parts) > 0 && len(models) > 1 {
+			return nil, nil, bug.Errorf("the arena of %s is in parts, beside other models", m.Prefix)
+		}
+		naming.reserve(m.Prefix, parts)
+	}
 	var infos []*Info
 	for _, m := range models {
 		m.Source, m.SHA256 = comment(m.Source), comment(m.SHA256)
-		e := newEmitter(m.Program, m.Prefix, o.WeightsFile)
+		e := newEmitter(m.Program, m.Prefix, o, naming, false)
 		x, err := e.model(m, o, naming)
 		if err != nil {
 			return nil, nil, err
@@ -244,7 +253,8 @@ func (v *modelView) sources() []string {
 	for _, x := range []struct {
 		file string
 		has  bool
-	}{{"weights", v.HasWeights()}, {"images", len(v.Images) > 0}, {"io", v.NeedsHelpers()},
+	}{{"weights", v.HasWeights()}, {"stage", v.Staged != nil},
+		{"images", len(v.Images) > 0}, {"io", v.NeedsHelpers()},
 		{"preprocess", v.Preprocesses()}, {"postprocess", v.Postprocesses()}} {
 		if x.has {
 			s = append(s, fmt.Sprintf("%s_%s.c", v.Prefix, x.file))

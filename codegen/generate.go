@@ -33,6 +33,7 @@ type Options struct {
 	Board    string
 	CPUFlags []string // compiler flags of the board's core
 	CFlags   []string // other default flags
+	Features []string // of the board's core (runtime_c/kernels.csv, column instructions)
 	CC, AR   string   // default tools of the Makefile; "" for cc and ar
 	Projects []string // build files, see Projects
 	Notes    []string // for the README: warnings
@@ -57,6 +58,9 @@ func (o Options) complete() Options {
 		o.Library = runtimec.Shipped()
 	}
 	o.CC, o.AR = cmp.Or(o.CC, "cc"), cmp.Or(o.AR, "ar")
+	if slices.Contains(o.Projects, "cmake-package") && !slices.Contains(o.Projects, "cmake") {
+		o.Projects = append(slices.Clone(o.Projects), "cmake") // whose file installs the package
+	}
 	if !slices.ContainsFunc(o.CFlags, func(f string) bool { return strings.HasPrefix(f, "-O") }) {
 		o.CFlags = append([]string{"-O2"}, o.CFlags...)
 	}
@@ -75,16 +79,20 @@ type Info struct {
 	StepBlobs    []int // constant bytes that a step refers to (shared ones counted at every user)
 	Functions    []string
 	ArenaMacro   string
+	ArenaParts   []PartInfo // none: the arena is in one piece
+	parts        []partView
 	WeightBinary bool
 	// Sections: SectionFiles say where constants go.
 	Sections bool
 	// WeightsFile is bound at run time, Layout the digest of what it has to match;
 	// "": constants are linked.
 	WeightsFile, Layout string
-	Images              []string // files linked as they are: accelerator programs, in step order
-	Preprocess          []PreprocessInfo
-	Files               []string // of the model alone, without kernels and what the folder shares
-	Postprocess         []PostprocessInfo
+	// StagedMacro is the size of the memory that copies of constants take; "" without.
+	StagedMacro string
+	Images      []string // files linked as they are: accelerator programs, in step order
+	Preprocess  []PreprocessInfo
+	Files       []string // of the model alone, without kernels and what the folder shares
+	Postprocess []PostprocessInfo
 }
 
 // IOInfo names one input or output in C.
@@ -168,11 +176,12 @@ func withProjects(v *firmwareView, files []File) ([]File, error) {
 // model is what the templates of a model print.
 func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error) {
 	p := e.prog
-	v := &modelView{Options: o, Model: m, Upper: strings.ToUpper(m.Prefix), Arena: p.ArenaBytes, State: p.StateBytes,
-		Align: program.Align, Images: e.images, arrays: e.arrays}
+	v := &modelView{Options: o, Model: m, arenaForm: e.arena, Upper: strings.ToUpper(m.Prefix),
+		Arena: p.ArenaBytes, State: p.StateBytes, Align: program.Align, Images: e.images, arrays: e.arrays}
 	v.inputs, v.outputs = ioInfo(p, m.Prefix, names)
 	for _, x := range v.inputs {
-		io := newIOView(x, m.Prefix, true)
+		io := newIOView(x, e.arena, true)
+		io.Pointer = e.ioPointer(x, false)
 		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, true)
 		if s := m.InputNotes[x.Name]; s != "" {
 			io.Comment += "; " + comment(s)
@@ -180,7 +189,8 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 		v.Inputs = append(v.Inputs, io)
 	}
 	for _, x := range v.outputs {
-		io := newIOView(x, m.Prefix, false)
+		io := newIOView(x, e.arena, false)
+		io.Pointer = e.ioPointer(x, true)
 		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, false)
 		v.Outputs = append(v.Outputs, io)
 	}
@@ -194,13 +204,14 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 	for i, s := range p.Steps {
 		v.Steps = append(v.Steps, e.step(i, s))
 	}
-	v.Structs, v.Code = e.structs, e.code
+	v.Structs, v.Code, v.Accessors, v.bases = e.structs, e.code, e.accessors, e.bases
 	v.Weights = weightsView(e.arrays, e.bound != nil)
 	if e.bound != nil {
 		v.Bound = e.weightsFile(m, scales)
 		v.Weights.Bytes = v.Bound.Bytes
 	}
-	v.NeedsMath = slices.ContainsFunc(e.structs, func(s structView) bool { return needsMath(s.Init) })
+	v.Staged = e.staged(m.StagedRegion)
+	v.NeedsMath = slices.ContainsFunc(e.structs, func(s *structView) bool { return needsMath(s.Init) })
 	var err error
 	if v.Pre, err = preprocessViews(m, v.inputs, v.Inputs); err != nil {
 		return nil, err
@@ -222,7 +233,8 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 func (e *emitter) info(v *modelView) *Info {
 	p := e.prog
 	info := &Info{Prefix: v.Prefix, ArenaMacro: v.Upper + "_ARENA_BYTES", Functions: sortedKeys(e.funcs),
-		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary, Inputs: v.inputs, Outputs: v.outputs}
+		WeightBytes: v.Weights.Bytes, WeightBinary: v.Weights.Binary, Inputs: v.inputs, Outputs: v.outputs,
+		ArenaParts: v.info(), parts: v.Parts}
 	info.Sections = v.Sections()
 	if v.Bound != nil {
 		info.WeightsFile, info.Layout = v.Bound.File, v.Bound.Digest
@@ -235,6 +247,9 @@ func (e *emitter) info(v *modelView) *Info {
 	}
 	if len(p.States) > 0 {
 		info.StateMacro = v.Upper + "_STATE_BYTES"
+	}
+	if v.Staged != nil {
+		info.StagedMacro = v.Upper + "_STAGED_BYTES"
 	}
 	for _, x := range p.States {
 		in := p.Inputs[x.In]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/preprocess"
 	"github.com/nncc/nncc/ir/program"
@@ -38,6 +39,9 @@ type model struct {
 	native bool
 	opt    codegen.Options
 	unit   codegen.Model
+
+	// copies: every other constant is staged, the others are fetched where steps read them.
+	copies bool
 
 	// net, when set, is taken instead of src, through all passes in the given
 	// precision.
@@ -103,6 +107,18 @@ func (m *model) lower(t testing.TB) {
 
 // schedule gives the nodes of src kernels, orders and places.
 func (m *model) schedule(t testing.TB) {
+	g, low := m.lowered(t)
+	r, err := schedule.Build(g, low)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.graph = g
+	m.reread(t, r.Program)
+}
+
+// lowered gives the nodes of src kernels.
+func (m *model) lowered(t testing.TB) (*ir.Graph, map[*ir.Node]*call.Lowered) {
+	t.Helper()
 	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
 	plans := table.Plans(&kernel.Options{})
 	if err := layout.Assign(g, plans.Layout, layout.Options{NativeIO: m.native}); err != nil {
@@ -112,18 +128,16 @@ func (m *model) schedule(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := schedule.Build(g, low)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.graph = g
-	m.reread(t, r.Program)
+	return g, low
 }
 
 // reread takes the program through its text: nothing that is not in there
 // reaches the C.
 func (m *model) reread(t testing.TB, p *program.Program) {
 	t.Helper()
+	if m.copies {
+		copyConstants(t, p)
+	}
 	var err error
 	if m.prog, err = program.Parse(p.String()); err != nil {
 		t.Fatalf("%v\n%s", err, p)

@@ -80,10 +80,12 @@ func Prefix(name string) string {
 // inputs and outputs, without prefix: %P and %U stand for it in both cases.
 var ownNames = regexp.MustCompile(
 	`^(%P_(run|reset|check|keep|step|info|step_names|step_\d+|p\d+|weights_bin|weights_\d+_.*|` +
+		`stage|staged|staged_at|staged_\d+|unstage|` +
 		`bind|weights_(i32|u32|i64|f32|f64|at|file|layout|crc|word|check)|` +
 		`io_round|io_quantise|io_check|preprocess_check|preprocess_(params|table)_\d+|postprocess_\w+)|` +
 		`%U_(ARENA_BYTES|ARENA_ALIGN|STATE_BYTES|STATE_ALIGN|STEPS|WEIGHTS_FILE_BYTES|WEIGHTS_FILE_ALIGN|` +
-		`WEIGHTS_SECTION|SECTIONS_H|H|HPP|TRACE|ALIGNED|WEIGHTS_H|PREPROCESS_H|POSTPROCESS_\w+))$`)
+		`STAGED_BYTES|STAGED_ALIGN|STAGE_H|WEIGHTS_SECTION|SECTIONS_H|H|HPP|TRACE|ALIGNED|WEIGHTS_H|` +
+		`PREPROCESS_H|POSTPROCESS_\w+))$`)
 
 // weightName are names of ownNames that stay so whatever is put behind them.
 var weightName = regexp.MustCompile(`^weights_\d+_`)
@@ -167,11 +169,16 @@ func (n *ioNaming) names(prefix string, names []string) []string {
 // comment makes text from a model safe inside a C comment, a Makefile or CMake
 // comment and Markdown: printable ASCII on one line, nothing that ends or nests
 // a comment, no backslash, no trigraph.
-func comment(s string) string {
+func comment(s string) string { return safe(s, 120) }
+
+// longComment is comment for text that wrap breaks into lines.
+func longComment(s string) string { return safe(s, 4000) }
+
+func safe(s string, limit int) string {
 	var b strings.Builder
 	last := byte(0)
 	for _, r := range s {
-		if b.Len() > 120 {
+		if b.Len() > limit {
 			b.WriteString("...")
 			break
 		}

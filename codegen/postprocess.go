@@ -372,10 +372,11 @@ func (w *poster) integers(b *postprocess.Boxes, m *postprocess.Map, margin float
 	t := w.types[m.Score.Output]
 	lo, hi := t.DType.IntRange()
 	lowest := slices.Min(b.Threshold)
-	// A product is no more than each factor, where the other one is no more than 1.
+	// A product is no more than each factor, where the other one is from 0 to 1.
 	bounded := func(t types.Type) bool {
-		value, _, hi := valued(t)
-		return b.Scores == postprocess.SigmoidOf || b.Scores == postprocess.None && value(hi) <= 1
+		value, lo, hi := valued(t)
+		return b.Scores == postprocess.SigmoidOf ||
+			b.Scores == postprocess.None && value(lo) >= 0 && value(hi) <= 1
 	}
 	single := b.Scores != postprocess.SoftmaxOf &&
 		(m.Object.Output < 0 || bounded(w.types[m.Object.Output]))

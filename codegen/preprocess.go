@@ -77,7 +77,7 @@ func preprocessViews(o Model, inputs []IOInfo, views []ioView) ([]preView, error
 		if err != nil {
 			return nil, err
 		}
-		v.Out = fmt.Sprintf("(%s *)(void *)%s_%s(arena)", ctype, o.Prefix, v.CName)
+		v.Out = fmt.Sprintf("(%s *)(void *)%s_%s(%s)", ctype, o.Prefix, v.CName, v.Arg)
 		if p.Image != nil {
 			v.image(p, t, kind, ctype)
 		} else {

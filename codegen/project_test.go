@@ -152,6 +152,7 @@ type pdsc struct {
 	Name       string `xml:"name"`
 	Components []struct {
 		Variant   string `xml:"Cvariant,attr"`
+		Default   bool   `xml:"isDefaultVariant,attr"`
 		Condition string `xml:"condition,attr"`
 		Files     []struct {
 			Category string `xml:"category,attr"`
@@ -240,6 +241,7 @@ func TestArduino(t *testing.T) {
 	gcc, gpp := testenv.Tool(t, "cc", "gcc"), testenv.Tool(t, "cc", "g++")
 	for _, m := range projectModels(t) {
 		t.Run(m.prefix, func(t *testing.T) {
+			m.copies = m.prefix == "quantised"
 			m, dir := withProject(t, m, "arduino")
 			var objs []string
 			err := filepath.WalkDir(filepath.Join(dir, "src"), func(p string, d fs.DirEntry, err error) error {

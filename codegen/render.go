@@ -12,6 +12,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/runtime_c/ctext"
 )
 
 //go:embed tmpl
@@ -72,6 +73,12 @@ func (v *modelView) jobs() []job {
 		jobs = append(jobs, job{v.Prefix + "_weights.h", v.weightsTemplate() + ".h.tmpl"},
 			job{v.Prefix + "_weights.c", v.weightsTemplate() + ".c.tmpl"})
 	}
+	if v.HasCopies() {
+		jobs = append(jobs, job{v.Prefix + "_stage.h", "stage.h.tmpl"})
+	}
+	if v.Staged != nil {
+		jobs = append(jobs, job{v.Prefix + "_stage.c", "stage.c.tmpl"})
+	}
 	if len(v.Images) > 0 {
 		jobs = append(jobs, job{v.Prefix + "_images.h", "images.h.tmpl"}, job{v.Prefix + "_images.c", "images.c.tmpl"})
 	}
@@ -96,6 +103,9 @@ func renderJobs(view any, jobs []job) ([]File, error) {
 		b, err := render(j.tmpl, view)
 		if err != nil {
 			return nil, err
+		}
+		if ext := path.Ext(j.path); ext == ".c" || ext == ".h" || ext == ".hpp" {
+			b = ctext.Fold(b)
 		}
 		files = append(files, File{j.path, b})
 	}

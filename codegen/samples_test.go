@@ -32,7 +32,7 @@ func sampleFolders(t *testing.T, projects ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{"models": folderOfSeveral(t, projects...)}
 	for _, m := range []*model{fat("fat", 1000), find(t, "quantised"), find(t, "hostile"), find(t, "types")} {
-		m.opt.Projects = projects
+		m.opt.Projects, m.copies = projects, m.prefix == "quantised"
 		m.generate(t)
 		out[m.prefix] = filepath.Join(t.TempDir(), m.prefix)
 		m.write(t, out[m.prefix])
@@ -71,7 +71,7 @@ func sourcesBelow(t *testing.T, dir string) []string {
 // of their own.
 func TestCMakePackage(t *testing.T) {
 	cmake := testenv.Tool(t, "cmake", "cmake")
-	for name, dir := range sampleFolders(t, "cmake", "cmake-package") {
+	for name, dir := range sampleFolders(t, "cmake-package") { // with what it needs of cmake
 		t.Run(name, func(t *testing.T) {
 			work := t.TempDir()
 			run(t, work, cmake, "-S", dir, "-B", "lib", "-DCMAKE_INSTALL_PREFIX="+filepath.Join(work, "prefix"))

@@ -28,7 +28,7 @@ func (e *emitter) state(x program.State) stateView {
 		v.Init = e.consts[x.Init]
 	}
 	if e.bound != nil {
-		v.Fill = e.bound.trained(call.T(x.Fill))
+		v.Fill = e.bound.trained(call.T(x.Fill), "state")
 	}
 	return v
 }
@@ -36,17 +36,17 @@ func (e *emitter) state(x program.State) stateView {
 // Params are the parameters of the functions that run the model.
 func (v *modelView) Params() string {
 	if len(v.States) > 0 {
-		return "void *arena, void *state"
+		return v.ArenaParam() + ", void *state"
 	}
-	return "void *arena"
+	return v.ArenaParam()
 }
 
 // Args are arguments for Params in examples.
 func (v *modelView) Args() string {
 	if len(v.States) > 0 {
-		return "arena, " + v.Prefix + "_state"
+		return v.ArenaArg() + ", " + v.Prefix + "_state"
 	}
-	return "arena"
+	return v.ArenaArg()
 }
 
 // StepArgs are the arguments of the steps.
@@ -57,6 +57,9 @@ func (v *modelView) StepArgs() string {
 	}
 	if v.Bound != nil {
 		args += ", w"
+	}
+	if v.Staged != nil {
+		args += ", f"
 	}
 	return args
 }

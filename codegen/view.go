@@ -20,6 +20,7 @@ import (
 type modelView struct {
 	Options
 	Model
+	arenaForm
 	Upper     string
 	Arena     int
 	State     int // bytes
@@ -28,10 +29,12 @@ type modelView struct {
 	Outputs   []ioView
 	States    []stateView
 	Steps     []stepView
-	Structs   []structView
-	Code      []codeView
+	Structs   []*structView
+	Accessors []accessorView
+	Code      []*codeView
 	Weights   weightView
 	Bound     *boundView // nil: constants are linked
+	Staged    *stagedView
 	Images    []imageView
 	Headers   []string
 	Runtime   runtimeView
@@ -41,6 +44,7 @@ type modelView struct {
 
 	inputs, outputs []IOInfo
 	arrays          blobs
+	bases           []*base
 	kernels         []string // functions and files of the runtime that the model needs
 }
 
@@ -90,6 +94,7 @@ type ioView struct {
 	Macro              string // PREFIX_NAME, in front of _BYTES and the others
 	Fn, Proto          string // the function that gives the place
 	Check              string // the function that looks at arenas
+	Arg                string // name of the parameter
 	Comment            string
 	Bytes, Elems, Rank int
 	Shape              string // initialiser of the logical shape
@@ -112,8 +117,8 @@ type helperView struct {
 	Body       []string
 }
 
-func newIOView(x IOInfo, prefix string, input bool) ioView {
-	t := x.Type
+func newIOView(x IOInfo, a arenaForm, input bool) ioView {
+	t, prefix := x.Type, a.prefix
 	v := ioView{CName: x.CName, CType: x.CType, Macro: strings.ToUpper(prefix) + "_" + x.Upper, Bytes: x.Bytes,
 		Elems: t.Elems(), Rank: t.Rank()}
 	v.Comment = comment(fmt.Sprintf("%s: %s [%s]", x.Name, t.DType.ONNXName(), list(t.Shape)))
@@ -121,22 +126,21 @@ func newIOView(x IOInfo, prefix string, input bool) ioView {
 	if t.Rank() == 0 { // C has no empty initialisers; RANK tells the difference
 		v.Shape = "{1}"
 	}
-	v.Layout = "as in the ONNX model"
+	v.Layout = "as in the model"
 	if v.Permuted = !t.SameMemory(nil); v.Permuted {
 		name := ""
 		if t.SameMemory(types.NHWC(t.Rank())) {
 			name = ", channels last (NHWC)"
 		}
-		v.Layout = fmt.Sprintf("NOT the ONNX order%s: memory holds dimensions %s, that is [%s]", name, list(t.Order),
-			list(t.Phys()))
+		v.Layout = fmt.Sprintf("NOT the model's order%s: memory holds dimensions %s, that is [%s]", name,
+			list(t.Order), list(t.Phys()))
 	}
 	v.Fn = prefix + "_" + x.CName
-	v.Proto = fmt.Sprintf("const %s *%s(const void *arena)", x.CType, v.Fn)
+	v.Proto = fmt.Sprintf("const %s *%s(%s)", x.CType, v.Fn, a.ArenaConst())
 	if input {
-		v.Proto = fmt.Sprintf("%s *%s(void *arena)", x.CType, v.Fn)
+		v.Proto = fmt.Sprintf("%s *%s(%s)", x.CType, v.Fn, a.ArenaParam())
 	}
-	v.Check = prefix + "_check"
-	v.Pointer = cast(x.CType, x.Offset, !input)
+	v.Check, v.Arg = a.ArenaCheck(), a.ArenaName()
 	var lo, hi int64
 	if q := t.Quant; q != nil && q.Axis < 0 {
 		if lo, hi = t.DType.IntRange(); hi <= math.MaxInt32 {
@@ -145,7 +149,7 @@ func newIOView(x IOInfo, prefix string, input bool) ioView {
 			v.Zero = IntLit(int64(q.Zero[0]))
 		}
 	}
-	v.helpers(t, prefix, input, IntLit(lo), IntLit(hi))
+	v.helpers(t, a, input, IntLit(lo), IntLit(hi))
 	return v
 }
 
@@ -158,14 +162,15 @@ func list(v []int) string {
 	return strings.Join(s, ", ")
 }
 
-// helpers writes the functions that convert from and to reals and ONNX order.
-func (v *ioView) helpers(t types.Type, prefix string, input bool, lo, hi string) {
+// helpers writes the functions that convert from and to reals and the model's order.
+func (v *ioView) helpers(t types.Type, a arenaForm, input bool, lo, hi string) {
+	prefix := a.prefix
 	add := func(verb, doc, elem, line string) {
-		arena, values, own := "const void *arena", elem+" *values", "const "+v.CType+" *const q"
+		arena, values, own := a.ArenaConst(), elem+" *values", "const "+v.CType+" *const q"
 		if input {
-			arena, values, own = "void *arena", "const "+elem+" *values", v.CType+" *const q"
+			arena, values, own = a.ArenaParam(), "const "+elem+" *values", v.CType+" *const q"
 		}
-		check := prefix + "_io_check(arena, values)"
+		check := fmt.Sprintf("%s_io_check(%s, values)", prefix, a.ArenaName())
 		h := helperView{Doc: doc, Method: verb + "_" + v.CName, Elem: elem}
 		h.Func = prefix + "_" + h.Method
 		h.Proto = fmt.Sprintf("nncc_status %s(%s, %s)", h.Func, arena, values)
@@ -173,31 +178,31 @@ func (v *ioView) helpers(t types.Type, prefix string, input bool, lo, hi string)
 			h.Body = []string{"    return " + check + "; /* no elements */"}
 		} else {
 			h.Body = slices.Concat([]string{"    const nncc_status status = " + check + ";",
-				fmt.Sprintf("    %s = %s_%s(arena);", own, prefix, v.CName)},
+				fmt.Sprintf("    %s = %s_%s(%s);", own, prefix, v.CName, a.ArenaName())},
 				loops(t, line, "    if (status != NNCC_OK) {", "        return status;", "    }"),
 				[]string{"    return NNCC_OK;"})
 		}
 		v.Helpers = append(v.Helpers, h)
 	}
 	if v.Quantised && input {
-		add("quantize", "Writes the input from reals, ONNX order: round half to even of value / scale, plus zero "+
-			"point, saturated; NaN counts as 0.", "float",
+		add("quantize", "Writes the input from reals, in the model's order: round half to even of value / scale, "+
+			"plus zero point, saturated; NaN counts as 0.", "float",
 			fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s_SCALE, %s_ZERO_POINT, %s, %s);", v.CType, prefix,
 				v.Macro, v.Macro, lo, hi))
 	}
 	if v.Permuted && input {
-		add("load", "Writes the input from the same elements in ONNX order.", v.CType, "q[@m] = values[@k];")
+		add("load", "Writes the input from the same elements in the model's order.", v.CType, "q[@m] = values[@k];")
 	}
 	if v.Quantised && !input {
 		wide := "int32_t"
 		if t.DType.Bits() > 16 {
 			wide = "int64_t"
 		}
-		add("dequantize", "Gives the output as reals, ONNX order: (value - zero point) * scale.", "float",
+		add("dequantize", "Gives the output as reals, in the model's order: (value - zero point) * scale.", "float",
 			fmt.Sprintf("values[@k] = (float)((%s)q[@m] - %s_ZERO_POINT) * %s_SCALE;", wide, v.Macro, v.Macro))
 	}
 	if v.Permuted && !input {
-		add("store", "Gives the output's elements in ONNX order.", v.CType, "values[@k] = q[@m];")
+		add("store", "Gives the output's elements in the model's order.", v.CType, "values[@k] = q[@m];")
 	}
 }
 
@@ -235,17 +240,6 @@ func loops(t types.Type, line string, first ...string) []string {
 	line = strings.NewReplacer("@m", strings.Join(index, " + "), "@k", "k++").Replace(line)
 	out := []string{"    size_t k = 0;", "    size_t " + strings.Join(vars, ", ") + ";"}
 	return slices.Concat(out, first, open, []string{indent + line}, end)
-}
-
-func cast(ctype string, off int, isConst bool) string {
-	c := ""
-	if isConst {
-		c = "const "
-	}
-	if ctype == "uint8_t" {
-		return fmt.Sprintf("(%suint8_t *)arena + %d", c, off)
-	}
-	return fmt.Sprintf("(%s%s *)(%svoid *)((%suint8_t *)arena + %d)", c, ctype, c, c, off)
 }
 
 // weightView is the constant data.

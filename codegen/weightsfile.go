@@ -39,26 +39,34 @@ const (
 // time, in the order in which the code has them.
 type numbers struct {
 	prefix string
-	data   []byte // behind the header
+	locals *localNames // nil: they have no names
+	data   []byte      // behind the header
 	used   map[string]bool
+	places []placeView
 }
 
 // readers are the functions of the weights header that read a number.
 var readers = map[string]string{"int32_t": "i32", "uint32_t": "u32", "int64_t": "i64", "float": "f32", "double": "f64"}
 
-// add puts a number into the file; the result is the C expression that reads it.
-func (n *numbers) add(ctype string, bits []byte) string {
+// add puts a number into the file; the result is the C expression that reads it. what
+// it is called after.
+func (n *numbers) add(ctype string, bits []byte, what string) string {
 	for len(n.data)%len(bits) != 0 {
 		n.data = append(n.data, 0)
 	}
 	at := fileHeader + len(n.data)
 	n.data = append(n.data, bits...)
 	n.used[ctype] = true
-	return fmt.Sprintf("%s_weights_%s(w, %du)", n.prefix, readers[ctype], at)
+	place := fmt.Sprintf("%du", at)
+	if n.locals != nil {
+		place = n.locals.name(strings.ToUpper(n.prefix + "_NUMBER_" + what))
+		n.places = append(n.places, placeView{Name: place, Offset: at})
+	}
+	return fmt.Sprintf("%s_weights_%s(w, %s)", n.prefix, readers[ctype], place)
 }
 
 // trained puts a number of a call into the file.
-func (n *numbers) trained(t call.Trained) string {
+func (n *numbers) trained(t call.Trained, what string) string {
 	cast, t := t.Cast()
 	le, s, ctype := binary.LittleEndian, string(t), t.CType()
 	number := strings.TrimRight(strings.TrimSuffix(strings.TrimPrefix(s, "INT64_C("), ")"), "Luf")
@@ -83,7 +91,7 @@ func (n *numbers) trained(t call.Trained) string {
 	if err != nil {
 		panic(bug.Errorf("trained number %s: %w", s, err))
 	}
-	return cast + n.add(ctype, bits)
+	return cast + n.add(ctype, bits, what)
 }
 
 // boundView is what templates print where constants are bound at run time.
@@ -96,6 +104,7 @@ type boundView struct {
 	Digest  string   // of the layout, in hexadecimal
 	Layout  []string // the same as C bytes, in lines
 	Readers []readerView
+	Numbers []placeView
 	Scales  []scaleView
 	data    []byte
 }
@@ -111,7 +120,7 @@ type scaleView struct{ Proto, CType, Value, Doc string }
 func (e *emitter) ioNumbers(v *modelView) []scaleView {
 	var out []scaleView
 	one := func(io *ioView, what, doc, ctype string, bits uint32, text *string) {
-		read := e.bound.add(ctype, binary.LittleEndian.AppendUint32(nil, bits))
+		read := e.bound.add(ctype, binary.LittleEndian.AppendUint32(nil, bits), what+"_"+io.CName)
 		fn := fmt.Sprintf("%s_%s_%s", e.prefix, what, io.CName)
 		out = append(out, scaleView{Proto: ctype + " " + fn + "(void)", CType: ctype, Value: read,
 			Doc: doc + " of " + io.CName})
@@ -136,6 +145,7 @@ func (e *emitter) weightsFile(m Model, scales []scaleView) *boundView {
 	end := e.arrays.from(start)
 	v := &boundView{File: m.Prefix + "_weights.bin", Bytes: (end + fileAlign - 1) &^ (fileAlign - 1), Align: fileAlign,
 		Header: fileHeader, Version: fileVersion, Scales: scales}
+	v.Numbers = e.bound.places
 	v.data = make([]byte, v.Bytes)
 	copy(v.data, fileMagic)
 	binary.LittleEndian.PutUint32(v.data[4:], fileVersion)
@@ -185,8 +195,9 @@ func (v *modelView) seal(m Model, o Options) error {
 // code, their digests differ.
 func layout(m Model, o Options) ([sha256.Size]byte, error) {
 	m.Prefix = "model"
-	e := newEmitter(m.Program, m.Prefix, true)
-	v, err := e.model(m, o, newIONaming(m.Prefix))
+	names := newIONaming(m.Prefix)
+	e := newEmitter(m.Program, m.Prefix, o, names, true)
+	v, err := e.model(m, o, names)
 	if err != nil {
 		return [sha256.Size]byte{}, err
 	}
@@ -197,11 +208,18 @@ func layout(m Model, o Options) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	f := func(what string, x ...any) { fmt.Fprintf(h, "%s %q\n", what, fmt.Sprint(x...)) }
 	f("form", fileVersion, v.Bound.Bytes, v.Arena, v.State, v.Align)
+	for _, x := range v.Parts {
+		f("part", x.Field, x.Bytes)
+	}
 	for _, s := range v.Steps {
 		f("step", s.Index, s.Locals, s.Calls, s.Status)
 	}
-	f("structs", v.Structs)
-	f("code", v.Code)
+	for _, s := range v.Structs {
+		f("struct", s.Type, s.Name, s.Init)
+	}
+	for _, x := range v.Code {
+		f("code", x.Name, x.Params, x.Body, x.Status)
+	}
 	for _, s := range v.States {
 		s.Comment = ""
 		f("state", s)

@@ -18,9 +18,9 @@ import (
 // Members are the arguments of a run for the C++ class.
 func (v *modelView) Members() string {
 	if len(v.States) > 0 {
-		return "arena_, state_"
+		return v.Member() + ", state_"
 	}
-	return "arena_"
+	return v.Member()
 }
 
 // rustWords are names that Rust keeps for itself, and those of the crate's root.
@@ -42,6 +42,11 @@ func (v *firmwareView) Crate() string { return rustName(v.Name) }
 
 // Module is the model's module in a crate of several.
 func (v *modelView) Module() string { return rustName(v.Prefix) }
+
+// HasBound reports a model whose constants are bound at run time.
+func (v *firmwareView) HasBound() bool {
+	return slices.ContainsFunc(v.Models, func(m *modelView) bool { return m.Bound != nil })
+}
 
 // RustParams are the parameters of the run in Rust.
 func (v *modelView) RustParams() string {
@@ -137,18 +142,28 @@ func (v *firmwareView) FlashKiB() int { return kib(v.Bytes) + 96 }
 func (v *firmwareView) Keywords() []string {
 	var s []string
 	for _, m := range v.Models {
-		s = append(s, m.Prefix+"_run\tKEYWORD2", m.Upper+"_ARENA_BYTES\tLITERAL1", m.Upper+"_ARENA_ALIGN\tLITERAL1")
+		s = append(s, m.Prefix+"_model\tKEYWORD1", m.Prefix+"_session\tKEYWORD1", m.Prefix+"_"+m.Run()+"\tKEYWORD2",
+			m.Prefix+"_"+m.Step()+"\tKEYWORD2", m.Prefix+"_info\tKEYWORD2", m.Upper+"_STEPS\tLITERAL1",
+			m.Upper+"_ARENA_BYTES\tLITERAL1", m.Upper+"_ARENA_ALIGN\tLITERAL1")
 		if len(m.States) > 0 {
-			s = append(s, m.Prefix+"_reset\tKEYWORD2", m.Upper+"_STATE_BYTES\tLITERAL1")
+			s = append(s, m.Prefix+"_reset\tKEYWORD2", m.Upper+"_STATE_BYTES\tLITERAL1",
+				m.Upper+"_STATE_ALIGN\tLITERAL1")
+		}
+		if m.Bound != nil {
+			s = append(s, m.Prefix+"_bind\tKEYWORD2", m.Upper+"_WEIGHTS_FILE_BYTES\tLITERAL1",
+				m.Upper+"_WEIGHTS_FILE_ALIGN\tLITERAL1")
+		}
+		if m.Staged != nil {
+			s = append(s, m.Prefix+"_stage\tKEYWORD2", m.Upper+"_STAGED_BYTES\tLITERAL1")
 		}
 		for _, x := range slices.Concat(m.Inputs, m.Outputs) {
-			s = append(s, x.Fn+"\tKEYWORD2")
+			s = append(s, x.Fn+"\tKEYWORD2", x.Macro+"_BYTES\tLITERAL1", x.Macro+"_ELEMS\tLITERAL1")
 			for _, h := range x.Helpers {
 				s = append(s, h.Func+"\tKEYWORD2")
 			}
 		}
 	}
-	return append(s, "nncc_status\tKEYWORD1", "NNCC_OK\tLITERAL1")
+	return append(s, "nncc_status\tKEYWORD1", "nncc_info\tKEYWORD1", "NNCC_OK\tLITERAL1")
 }
 
 // cortex finds the core in the compiler's flags.

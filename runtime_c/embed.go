@@ -48,6 +48,7 @@ type Library struct {
 	defines map[string]string   // symbol -> .c file
 	needs   map[string][]string // file -> files it includes or whose symbols it uses
 	memo                        // of names.go
+	heads   heads               // of declared.go
 }
 
 // Shipped is the library of the sources that nncc ships.

@@ -18,6 +18,7 @@ import (
 	"text/template"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/runtime_c/ctext"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -37,7 +38,9 @@ type Kernel struct {
 	// Cost is how the kernel is called in the tables of measured costs (lower/cost);
 	// "": by its own name.
 	Cost string
-	Doc  string // in front of a source without a comment of its own, and beside the prototype
+	// Instructions says whether data decides which are executed.
+	Instructions Instructions
+	Doc          string // in front of a source without a comment of its own, and beside the prototype
 }
 
 // Kernels are the rows of the manifest, in their order.
@@ -71,7 +74,7 @@ func CostName(function string) string {
 }
 
 // columns are those of the manifest.
-var columns = []string{"function", "group", "body", "with", "cost", "doc"}
+var columns = []string{"function", "group", "body", "with", "cost", "instructions", "doc"}
 
 // readManifest reads the manifest; a tree without one has no rows.
 func readManifest(fsys fs.FS) ([]Kernel, error) {
@@ -90,7 +93,10 @@ func readManifest(fsys fs.FS) ([]Kernel, error) {
 	}
 	var out []Kernel
 	for _, row := range rows[1:] {
-		k := Kernel{Function: row[0], Group: row[1], Body: row[2], Cost: row[4], Doc: row[5], With: map[string]string{}}
+		k := Kernel{Function: row[0], Group: row[1], Body: row[2], Cost: row[4], Doc: row[6], With: map[string]string{}}
+		if k.Instructions, err = parseInstructions(row[5]); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", manifest, k.Function, err)
+		}
 		if k.Group == "" {
 			k.Group = k.Function
 		}
@@ -154,6 +160,9 @@ func expand(fsys fs.FS) (map[string][]byte, error) {
 		return nil, err
 	}
 	head(tree, kernels)
+	for p, text := range tree {
+		tree[p] = ctext.Fold(text) // names that holes make longer
+	}
 	return tree, nil
 }
 
@@ -256,9 +265,25 @@ func instantiate(tree map[string][]byte, kernels []Kernel) error {
 		if tree[p] != nil {
 			return fmt.Errorf("%s: %s has a body and a source of its own", manifest, k.Function)
 		}
-		tree[p] = b.Bytes()
+		tree[p] = withHead(b.Bytes(), k.Function)
 	}
 	return nil
+}
+
+// withHead is a source with the head of its function in lines that are not too long.
+func withHead(text []byte, function string) []byte {
+	at := bytes.Index(text, []byte(" "+function+"("))
+	if at < 0 {
+		return text
+	}
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	end := at + bytes.IndexByte(text[at:], ')') + 1
+	if !bytes.HasPrefix(text[end:], []byte("\n{")) {
+		return text
+	}
+	head := strings.ReplaceAll(strings.Join(strings.Fields(string(text[start:end])), " "), "( ", "(")
+	lines, _ := parameterLines(head)
+	return slices.Concat(text[:start], []byte(lines), text[end:])
 }
 
 var kernelsLine = regexp.MustCompile(`(?m)^/\* KERNELS\((\w+)\) \*/\n`)
@@ -349,12 +374,25 @@ const width = 120
 
 // declaration is a prototype in lines that are not too long, with its comment.
 func declaration(proto, doc string) string {
-	open := strings.IndexByte(proto, '(') + 1
+	text, column := parameterLines(proto + ";")
+	switch beside := " /* " + doc + " */"; {
+	case doc == "":
+		return text + "\n"
+	case column+len(beside) <= width:
+		return text + beside + "\n"
+	default:
+		return comment(doc) + text + "\n"
+	}
+}
+
+// parameterLines is the head of a function in lines that are not too long, and where the
+// last one ends.
+func parameterLines(head string) (text string, column int) {
+	open := strings.IndexByte(head, '(') + 1
 	var b strings.Builder
-	column := 0
-	for i, word := range strings.SplitAfter(proto+";", ", ") {
+	for i, word := range strings.SplitAfter(head, ", ") {
 		switch {
-		case i > 0 && column+len(strings.TrimSpace(word)) > width:
+		case i > 0 && column+1+len(strings.TrimSpace(word)) > width:
 			b.WriteString("\n" + strings.Repeat(" ", open))
 			column = open
 		case i > 0:
@@ -365,14 +403,7 @@ func declaration(proto, doc string) string {
 		b.WriteString(word)
 		column += len(word)
 	}
-	switch beside := " /* " + doc + " */"; {
-	case doc == "":
-		return b.String() + "\n"
-	case column+len(beside) <= width:
-		return b.String() + beside + "\n"
-	default:
-		return comment(doc) + b.String() + "\n"
-	}
+	return b.String(), column
 }
 
 // parameterNames are the names of a list of parameters, as C has them.

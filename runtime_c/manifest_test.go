@@ -56,7 +56,7 @@ func TestManifest(t *testing.T) {
 // TestExpand: bodies, prototypes and comments come from the rows; what does not
 // fit together is an error that names it.
 func TestExpand(t *testing.T) {
-	const head = "function,group,body,with,cost,doc\n"
+	const head = "function,group,body,with,cost,instructions,doc\n"
 	tree := func(rows string) fstest.MapFS {
 		return fstest.MapFS{
 			"kernels.csv": {Data: []byte(head + rows)},
@@ -69,8 +69,8 @@ func TestExpand(t *testing.T) {
 			"include/nncc/plain.h":  {Data: []byte("int KERNELS;\n")},
 		}
 	}
-	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,narrow\nnncc_a2,few,few,width=2,,\"wide, " +
-		"slow\"\nnncc_b,,,,,other\n"))
+	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,fixed,narrow\nnncc_a2,few,few,width=2,," +
+		"branches; fixed=mve fpu,\"wide, slow\"\nnncc_b,,,,,loops,other\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +88,19 @@ func TestExpand(t *testing.T) {
 		t.Errorf("files: %d", len(got))
 	}
 	for rows, want := range map[string]string{
-		"nncc_a1,few,few,,,x\nnncc_b,,,,,x\n":                          `"width"`,
-		"nncc_a1,few,none,,,x\nnncc_b,,,,,x\n":                         "there is no body none",
-		"nncc_b,few,few,width=1,,x\nnncc_b,,,,,x\n":                    "a source of its own",
-		"nncc_c,few,,,,x\nnncc_b,,,,,x\n":                              "no source defines nncc_c",
-		"nncc_b,,,,,x\n":                                               "no kernel is of the group few",
-		"nncc_a1,few,few,width=1,,x\n":                                 "no kernel is of the group nncc_b",
-		"nncc_a1,few,few,width=1,,x\nnncc_b,lost,,,,x\n":               "no kernel is of the group nncc_b",
-		"nncc_a1,few,few,width,,x\n":                                   "want name=value",
-		"nncc_a1,few,few,width=1,,x\nnncc_b,,,,,x\nnncc_b,lost,,,,x\n": "KERNELS(lost)",
+		"nncc_a1,few,few,,,fixed,x\nnncc_b,,,,,fixed,x\n": `"width"`,
+		"nncc_b,,,,,,x\n":                                            `instructions ""`,
+		"nncc_b,,,,,fixed=mve,x\n":                                   "want fixed, branches, loops",
+		"nncc_b,,,,,branches; fixed=m4,x\n":                          `no feature "m4"`,
+		"nncc_a1,few,none,,,fixed,x\nnncc_b,,,,,fixed,x\n":           "there is no body none",
+		"nncc_b,few,few,width=1,,fixed,x\nnncc_b,,,,,fixed,x\n":      "a source of its own",
+		"nncc_c,few,,,,fixed,x\nnncc_b,,,,,fixed,x\n":                "no source defines nncc_c",
+		"nncc_b,,,,,fixed,x\n":                                       "no kernel is of the group few",
+		"nncc_a1,few,few,width=1,,fixed,x\n":                         "no kernel is of the group nncc_b",
+		"nncc_a1,few,few,width=1,,fixed,x\nnncc_b,lost,,,,fixed,x\n": "no kernel is of the group nncc_b",
+		"nncc_a1,few,few,width,,fixed,x\n":                           "want name=value",
+		"nncc_a1,few,few,width=1,,fixed,x\nnncc_b,,,,,fixed,x\nnncc_b,lost,,,,fixed,x\n"://
+		"KERNELS(lost)",
 	} {
 		if _, err := expand(tree(rows)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", rows, err, want)
@@ -114,7 +118,7 @@ func TestExpandNames(t *testing.T) {
 		{"src/nncc/few.c.tmpl", "{{template \"none\" .}}", `"none"`},
 	} {
 		tree := fstest.MapFS{
-			"kernels.csv":            {Data: []byte("function,group,body,with,cost,doc\nnncc_a,,few,,,x\n")},
+			"kernels.csv":            {Data: []byte(strings.Join(columns, ",") + "\nnncc_a,,few,,,fixed,x\n")},
 			"src/nncc/few.c.tmpl":    {Data: []byte("{{template \"one\" .}}")},
 			"src/nncc/one.part.tmpl": {},
 		}

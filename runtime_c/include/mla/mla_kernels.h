@@ -3,7 +3,7 @@
  * mla_kernels.h: the operations of the MLA's simulator that nncc_s8.h does not have. Those of int8 have the arithmetic
  * of CMSIS-NN and TensorFlow Lite: int32 sums that wrap, requantised by mult * 2^(shift - 31) with double rounding, the
  * zero point added, clamped. Offsets of inputs are minus their zero points. Shapes were checked before; every dimension
- * is at least 1.
+ * is at least 1. Parameters: x, or a and b, inputs; w weights, b their bias; y the output.
  */
 #ifndef MLA_KERNELS_H
 #define MLA_KERNELS_H

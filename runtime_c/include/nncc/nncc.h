@@ -43,7 +43,9 @@ typedef enum
     NNCC_ERR_WEIGHTS_MAGIC = 8,   /* no weights file */
     NNCC_ERR_WEIGHTS_VERSION = 9, /* a weights file of another form */
     NNCC_ERR_WEIGHTS_LAYOUT = 10, /* a weights file for other code */
-    NNCC_ERR_WEIGHTS_CRC = 11     /* a damaged weights file */
+    NNCC_ERR_WEIGHTS_CRC = 11,    /* a damaged weights file */
+    /* Of models that read constants from fast memory. */
+    NNCC_ERR_UNSTAGED = 12 /* <name>_stage did not copy them there */
 } nncc_status;
 
 /* Largest tensor rank of kernels that take explicit dimension lists. */

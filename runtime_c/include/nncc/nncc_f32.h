@@ -4,7 +4,8 @@
  *
  * Results are deterministic: every sum starts at +0 and adds its terms one by one in the order stated, products are
  * rounded before they are added (no fused multiply-add), unless said otherwise. Layouts are those of nncc.h. NULL is
- * allowed only where said.
+ * allowed only where said. What is computed is the ONNX operator, bit for bit as ir/qref has it. x, or a and b, are
+ * inputs, y is the output.
  */
 #ifndef NNCC_F32_H
 #define NNCC_F32_H
@@ -382,9 +383,10 @@ typedef struct
 
 /*
  * Separable resampling of the two spatial axes. Output row oy is the weighted sum of taps_h input rows
- * index_h[oy*taps_h + t] with weights weight_h[...], the same for columns: 2 taps are linear, 4 cubic, more
- * antialiased. nncc computes the tables, so every coordinate mode works. A row or column whose first index is negative
- * lies outside and gives the value `outside` (tf_crop_and_resize). Nearest: see nncc_resize_nearest in nncc_move.h.
+ * index_h[oy*taps_h + t] with weights weight_h[...], the same for columns by index_w and weight_w: 2 taps are linear, 4
+ * cubic, more antialiased. nncc computes the tables, so every coordinate mode works. A row or column whose first index
+ * is negative lies outside and gives the value `outside` (tf_crop_and_resize). Nearest: see nncc_resize_nearest in
+ * nncc_move.h.
  */
 typedef struct
 {
@@ -419,6 +421,30 @@ typedef struct
 
 /* x, y [count]. All in place. */
 /* KERNELS(nncc_clip_f32) */
+
+/* ---- boxes ------------------------------------------------------------------------------------ */
+
+/* TensorFlow Lite's DetectionPostprocess. */
+typedef struct
+{
+    int32_t boxes;   /* how many there are */
+    int32_t coords;  /* numbers of a box, the first four y, x, height, width */
+    int32_t columns; /* scores of a box: classes, or one more, the background's, in front */
+    int32_t classes;
+    int32_t most;         /* detections */
+    int32_t per_class;    /* boxes that stay in a class; 0: all classes compete, each box by its best score */
+    int32_t labels, rows; /* classes that a detection is given for, and its rows in the results */
+    float score, iou;     /* a box has at least that score, and overlaps no better one more */
+    float scale[4];       /* of y, x, height, width */
+} nncc_detections_params;
+
+/*
+ * Decodes boxes, centres and sizes in proportion to anchors [boxes,4] (in double), and selects those with the highest
+ * scores; of equal ones the first. x [boxes,coords], s [boxes,columns]; results: boxes [most*rows,4] of two corners (y
+ * and x each), classes and scores [most*rows], count [1]; zeros behind them. list, value [boxes]; kept [4*most], or
+ * 4*boxes where that is less.
+ */
+/* KERNELS(nncc_detections_f32) */
 
 /* ---- element types --------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
  *
  * Such a function has the sizes of its operands as numbers and reads and writes elements of any type; it computes in
  * double (floating point), int64_t or uint64_t (integers), and rounds or wraps once per result. A value here is one
- * element, not a tensor.
+ * element, not a tensor: v, or a and b. Results are those of the ONNX operators, bit for bit as ir/qref has them.
  */
 #ifndef NNCC_LOOPS_H
 #define NNCC_LOOPS_H

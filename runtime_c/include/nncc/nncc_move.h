@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_move.h: data movement. Kernels do not interpret elements: `elem` is the element size, 1, 2, 4 or 8 bytes, and
- * buffers are aligned to it. Strides and offsets count elements unless a name says bytes.
+ * buffers are aligned to it. Strides and offsets count elements unless a name says bytes. What goes where is
+ * said by the ONNX operators. x is the input, y the output; indices count elements of the axis, from its end where they
+ * are negative.
  */
 #ifndef NNCC_MOVE_H
 #define NNCC_MOVE_H

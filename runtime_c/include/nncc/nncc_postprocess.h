@@ -2,7 +2,8 @@
 /*
  * nncc_postprocess.h: what becomes of a model's outputs: boxes, classes, keywords. ir/postprocess of nncc defines every
  * number; these kernels give the same bits. They read outputs as they lie in the arena. A value is (q - zero) * scale,
- * of an output of floats itself. What thresholds rule out is compared as it is stored.
+ * of an output of floats itself. What thresholds rule out is compared as it is stored. values
+ * are outputs; rings and sums are memory of the caller that runs leave to each other.
  */
 #ifndef NNCC_POSTPROCESS_H
 #define NNCC_POSTPROCESS_H
@@ -124,7 +125,7 @@ typedef struct
     int32_t at, runs, quiet;
 } nncc_heard;
 
-/* Takes the scores of one run; writes the keyword that was heard, or label -1. */
+/* Takes the scores of one run into ring and sums; writes the keyword that was heard, or label -1. */
 /* KERNELS(keywords) */
 
 #ifdef __cplusplus

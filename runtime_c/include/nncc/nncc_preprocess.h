@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_preprocess.h: what cameras and microphones give as inputs of a model, in integers. ir/preprocess of nncc defines
- * every number: files on a host, calibration and these kernels give the same tensor, bit for bit.
+ * every number: files on a host, calibration and these kernels give the same tensor, bit for bit. out
+ * is the input of the model that is written.
  */
 #ifndef NNCC_PREPROCESS_H
 #define NNCC_PREPROCESS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_recurrent.h: LSTM and GRU on quantised values, one direction: data and hidden state int8 or int16, weights int8,
- * state int16.
+ * state int16. x is the sequence, y the hidden state of every step; w and r are the packed weights of both.
  *
  * A gate of a unit is a sum of products with X and one with the hidden state, each requantised to Q3.12 (twice rounded,
  * as in TensorFlow Lite) and saturated to int16 as it is added; sigmoid and tanh take Q3.12 to Q0.15 by straight lines

@@ -4,7 +4,7 @@
  *
  * Quantised int16 tensors have zero point 0. Unless a kernel says otherwise its result is, per element,
  *     clamp(round_half_away(f(dequantised inputs, in double) / out_scale) + out_zero)
- * and every element equals the Go reference in ir/qref bit for bit.
+ * (x, or a and b, are inputs, y is the output) and every element equals the Go reference in ir/qref bit for bit.
  */
 #ifndef NNCC_S16_H
 #define NNCC_S16_H
@@ -38,7 +38,7 @@ typedef struct
  */
 /* KERNELS(nncc_interpolated_lut_s16) */
 
-/* As nncc_binary_s8. */
+/* As nncc_binary_s8: y [dims] = f(a, b) of int16 elements with the zero point 0. */
 /* KERNELS(nncc_binary_s16) */
 
 /* A function of two rows, y[i] = f(a[i], b[i]) for i < n; form has its constants. y may be a or b. */
@@ -66,7 +66,7 @@ typedef struct
 /* The last ones are the larger and the smaller value: form is not read. */
 /* KERNELS(pair_s16) */
 
-/* A function of two rows for tensors that are broadcast. */
+/* y [dims] = fn(a, b), a function of two rows with its constants form, for tensors that are broadcast. */
 /* KERNELS(nncc_pairs_s16) */
 
 /* y = x, not below act_min and not above act_max. x, y [count]. In place. */

@@ -107,7 +107,8 @@ typedef struct
 
 /*
  * clamp((q * mult[channel] + bias[channel]) >> shift), floor shift, in 32 bits; PRelu has two lines. Proven by nncc for
- * all inputs (lower/kernel/pack Lines). mult, bias [channels]. In place.
+ * all inputs (lower/kernel/pack Lines). mult, bias [channels]; x, y
+ * [outer,channels,inner]. In place.
  */
 /* KERNELS(nncc_channel_lines_s8) */
 
@@ -128,7 +129,7 @@ typedef struct
  */
 /* KERNELS(nncc_sum_s8) */
 
-/* Division a/b. */
+/* Division y = a/b. */
 typedef struct
 {
     nncc_bcast_params bcast;
@@ -208,7 +209,7 @@ typedef struct
 /* The last ones are the larger and the smaller value: form is not read. */
 /* KERNELS(pair_s8) */
 
-/* fn over a broadcast. In place where the operand is not broadcast. */
+/* y [dims] = fn(a, b), with the constants form of fn, over a broadcast. In place where the operand is not broadcast. */
 /* KERNELS(nncc_pairs_s8) */
 
 /* ---- convolution with weight zero points ----------------------------------------------------- */
@@ -317,13 +318,15 @@ typedef struct
     int32_t outside;
 } nncc_resize_s8_params;
 
-/* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]; tables as for nncc_resize_f32. */
+/* x [batch,in_h,in_w,channels], y [batch,out_h,out_w,channels]; tables index_h, weight_h, index_w and
+ * weight_w as for nncc_resize_f32. */
 /* KERNELS(nncc_resize_s8) */
 
 /*
  * The same results for two taps an axis and constants that nncc has proven (ir/qref BuildResizeLinear): every output
- * row blends two input rows, then pairs of pixels of the blend. Tables have {first, second index, first, second weight}
- * an output, a negative first index for what lies outside; row weights are multiplied by `scale`.
+ * row blends two input rows, then pairs of pixels of the blend. The tables rows [out_h,4] and cols [out_w,4] have
+ * {first, second index, first, second weight} an output, a negative first index for what lies outside; row weights are
+ * multiplied by `scale`.
  *
  * nncc_resize_linear_s8: weights are not negative and their sum times scale is 256: acc has 8 bits behind the point and
  * fits 16 bits. Ties go up from out_zero on and down below it. bias, mult, add and shift are not looked at.

@@ -13,7 +13,7 @@
 
 #define CASES_MAGIC 0x4343434Eu  /* NCCC */
 #define RECORD_MAGIC 0x5243434Eu /* NCCR */
-#define PROTOCOL_VERSION 2u
+#define PROTOCOL_VERSION 3u
 
 enum record
 {
@@ -32,19 +32,26 @@ enum case_flag
     CASE_STACK = 4       /* measure the stack, with a second inference if need be */
 };
 
+/* A fill: step, offset, bytes; what eight bytes of noise keep, and what they are XORed with. */
+#define FILL_WORDS 7u
+#define NO_STEP 0xFFFFFFFEu
+
 static nncc_harness_model nncc_model; /* that whose case runs */
 
 static struct
 {
     int32_t cases; /* handle of cases.bin */
     int32_t dumps; /* second handle, standing in the table of dumps */
+    int32_t fills; /* third handle, standing in the fills of the case */
     int32_t out;   /* handle of results.bin */
     uint32_t records;
     uint32_t dump_table; /* of the model, position in the file */
     uint32_t dump_count;
-    uint32_t dump_next; /* entries read so far in this inference */
-    uint32_t dump[3];   /* step, offset, bytes of the entry read last */
-    int32_t failed;     /* exit code to end with, 0 so far */
+    uint32_t dump_next;  /* entries read so far in this inference */
+    uint32_t dump[3];    /* step, offset, bytes of the entry read last */
+    uint32_t fill_count; /* entries of the case not read yet */
+    uint32_t fill[FILL_WORDS];
+    int32_t failed; /* exit code to end with, 0 so far */
     enum
     {
         TRACE_OFF,
@@ -168,17 +175,57 @@ static void rewind_dumps(void)
     next_dump();
 }
 
-/* Bytes of the arena, or of the state behind it; NULL: not all of them are there. */
-static const unsigned char *dumped(uint32_t offset, uint32_t size)
+/* Bytes of the arena, whose parts stand behind each other, or of the state behind it; NULL: not all are there. */
+static unsigned char *dumped(uint32_t offset, uint32_t size)
 {
-    uint32_t there = nncc_model.arena_bytes;
-    const unsigned char *from = nncc_model.store + NNCC_HARNESS_GUARD;
+    uint32_t i = 0u;
+    uint32_t there = nncc_model.parts[0].bytes;
+    unsigned char *from = nncc_model.parts[0].store + NNCC_HARNESS_GUARD;
+    while (offset >= there && i + 1u < nncc_model.part_count) {
+        i++;
+        offset -= there;
+        there = nncc_model.parts[i].bytes;
+        from = nncc_model.parts[i].store + NNCC_HARNESS_GUARD;
+    }
     if (offset >= there && nncc_model.state_bytes != 0u) {
         offset -= there;
         there = nncc_model.state_bytes;
         from = nncc_model.kept + NNCC_HARNESS_GUARD;
     }
     return (offset > there || size > there - offset) ? NULL : from + offset;
+}
+
+static void next_fill(void)
+{
+    h.fill[0] = NO_STEP;
+    if (h.fill_count != 0u) {
+        h.fill_count--;
+        if (read_words(h.fills, h.fill, FILL_WORDS) != 0) {
+            fail(NNCC_EXIT_USAGE, "cases.bin ends within the fills of a case");
+            h.fill[0] = NO_STEP;
+        }
+    }
+}
+
+/* Gives a step the operands that the case wants. */
+static void fill_for(uint32_t step)
+{
+    while (h.fill[0] == step) {
+        unsigned char *const to = dumped(h.fill[1], h.fill[2]);
+        uint32_t v = 12345u;
+        uint32_t i;
+        if (to == NULL) {
+            fail(NNCC_EXIT_USAGE, "a fill lies outside of the arena and the state");
+            return;
+        }
+        for (i = 0; i < h.fill[2]; i++) {
+            const uint32_t word = (i >> 2) & 1u;
+            const uint32_t shift = 8u * (i & 3u);
+            v = v * 1664525u + 1013904223u;
+            to[i] = (unsigned char)((((v >> 24) & (h.fill[3u + word] >> shift)) ^ (h.fill[5u + word] >> shift)) & 255u);
+        }
+        next_fill();
+    }
 }
 
 void nncc_trace(const struct nncc_info *info, int32_t step)
@@ -208,6 +255,7 @@ void nncc_trace(const struct nncc_info *info, int32_t step)
         record(RECORD_DUMP, h.dump_next - 1u, from, size);
         next_dump();
     }
+    fill_for((uint32_t)(step + 1));
     h.step_interrupts = nncc_port_interrupts();
     h.step_start = nncc_port_ticks();
 }
@@ -253,7 +301,10 @@ static void guards_check(const unsigned char *store, uint32_t bytes)
 
 static void guard_all(void)
 {
-    guards_set(nncc_model.store, nncc_model.arena_bytes);
+    uint32_t i;
+    for (i = 0; i < nncc_model.part_count; i++) {
+        guards_set(nncc_model.parts[i].store, nncc_model.parts[i].bytes);
+    }
     if (nncc_model.kept != NULL) {
         guards_set(nncc_model.kept, nncc_model.state_bytes);
     }
@@ -261,7 +312,10 @@ static void guard_all(void)
 
 static void check_all(void)
 {
-    guards_check(nncc_model.store, nncc_model.arena_bytes);
+    uint32_t i;
+    for (i = 0; i < nncc_model.part_count; i++) {
+        guards_check(nncc_model.parts[i].store, nncc_model.parts[i].bytes);
+    }
     if (nncc_model.kept != NULL) {
         guards_check(nncc_model.kept, nncc_model.state_bytes);
     }
@@ -291,7 +345,7 @@ static int32_t nothing(void *arena, void *state)
     return 0;
 }
 
-static measurement measure(int32_t (*run)(void *, void *), void *arena, int32_t count)
+static measurement measure(int32_t (*run)(void *, void *), int32_t count)
 {
     measurement m;
     void *const state = (nncc_model.kept != NULL) ? nncc_model.kept + NNCC_HARNESS_GUARD : NULL;
@@ -300,7 +354,7 @@ static measurement measure(int32_t (*run)(void *, void *), void *arena, int32_t 
     nncc_port_stack_paint();
     nncc_port_count(count);
     start = nncc_port_ticks();
-    m.status = run(arena, state);
+    m.status = run(nncc_model.arena, state);
     m.ticks = nncc_port_ticks() - start;
     m.interrupts = nncc_port_interrupts();
     nncc_port_count(0);
@@ -308,12 +362,20 @@ static measurement measure(int32_t (*run)(void *, void *), void *arena, int32_t 
     return m;
 }
 
-static int32_t in_arena(const unsigned char *arena, const unsigned char *p, uint32_t bytes)
+static int32_t in_arena(const unsigned char *p, uint32_t bytes)
 {
-    const uintptr_t first = (uintptr_t)arena;
     const uintptr_t at = (uintptr_t)p;
-    return at >= first && bytes <= nncc_model.arena_bytes && at - first <= nncc_model.arena_bytes - bytes;
+    int32_t inside = 0;
+    uint32_t i;
+    for (i = 0; i < nncc_model.part_count; i++) {
+        const uintptr_t first = (uintptr_t)(nncc_model.parts[i].store + NNCC_HARNESS_GUARD);
+        const uint32_t there = nncc_model.parts[i].bytes;
+        inside |= at >= first && bytes <= there && at - first <= there - bytes;
+    }
+    return inside;
 }
+
+#define CASE_WORDS 3u /* model, flags, fills */
 
 /* Rubbish, another one for each seed. */
 static void spoil(unsigned char *to, uint32_t bytes, uint32_t seed)
@@ -331,10 +393,12 @@ static void spoil(unsigned char *to, uint32_t bytes, uint32_t seed)
 
 /* The arena holds rubbish before every case, so does new state before its
  * reset: a model that reads what it has not written shows. */
-static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32_t inputs_at)
+static int32_t prepare(uint32_t seed, int32_t keep, uint32_t inputs_at)
 {
     uint32_t i;
-    spoil(arena, nncc_model.arena_bytes, seed);
+    for (i = 0; i < nncc_model.part_count; i++) {
+        spoil(nncc_model.parts[i].store + NNCC_HARNESS_GUARD, nncc_model.parts[i].bytes, seed + 977u * i);
+    }
     if (keep == 0 && nncc_model.kept != NULL) {
         unsigned char *const state = nncc_model.kept + NNCC_HARNESS_GUARD;
         spoil(state, nncc_model.state_bytes, seed + 1u);
@@ -350,8 +414,8 @@ static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32
     for (i = 0; i < nncc_model.input_count; i++) {
         uint32_t crc;
         const uint32_t size = nncc_model.inputs[i].bytes;
-        unsigned char *const to = nncc_model.inputs[i].address(arena);
-        if (in_arena(arena, to, size) == 0) {
+        unsigned char *const to = nncc_model.inputs[i].address(nncc_model.arena);
+        if (in_arena(to, size) == 0) {
             fail(NNCC_EXIT_GUARD, "an input lies outside of the arena");
             return -1;
         }
@@ -364,31 +428,38 @@ static int32_t prepare(unsigned char *arena, uint32_t seed, int32_t keep, uint32
     return 0;
 }
 
-static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint32_t inputs_at)
+static void run_case(uint32_t number, const uint32_t head[CASE_WORDS], uint32_t inputs_at, uint32_t fills_at)
 {
+    const uint32_t flags = head[1];
     const int32_t keep = (flags & CASE_KEEP_STATE) != 0u;
     measurement m;
     uint32_t w[6];
     uint32_t i;
-    if (prepare(arena, number, keep, inputs_at) != 0) {
+    if (prepare(number, keep, inputs_at) != 0) {
         return;
     }
     if ((flags & CASE_TRACE) != 0u) {
         h.tracing = TRACE_ON;
         rewind_dumps();
+        h.fill_count = head[2];
+        if (h.fill_count != 0u && nncc_port_seek(h.fills, fills_at) != 0) {
+            fail(NNCC_EXIT_USAGE, "the fills of a case cannot be read");
+            return;
+        }
+        next_fill();
     }
     guard_all();
-    m = measure(nncc_model.run, arena, 1);
+    m = measure(nncc_model.run, 1);
     check_all();
     h.tracing = TRACE_OFF;
     if ((flags & CASE_STACK) != 0u && m.exact == 0 && keep == 0 && h.failed == 0) {
         /* An interrupt of the counter used the stack at its deepest: look at
          * the stack again, without the counter. */
-        if (prepare(arena, number, 0, inputs_at) != 0) {
+        if (prepare(number, 0, inputs_at) != 0) {
             return;
         }
         guard_all();
-        m.stack = measure(nncc_model.run, arena, 0).stack;
+        m.stack = measure(nncc_model.run, 0).stack;
         check_all();
         m.exact = 1;
     }
@@ -400,8 +471,8 @@ static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint
     w[5] = (uint32_t)m.exact;
     record_words(RECORD_CASE, number, w, 6u);
     for (i = 0; i < nncc_model.output_count && m.status == 0 && h.failed == 0; i++) {
-        const unsigned char *const from = nncc_model.outputs[i].address(arena);
-        if (in_arena(arena, from, nncc_model.outputs[i].bytes) == 0) {
+        const unsigned char *const from = nncc_model.outputs[i].address(nncc_model.arena);
+        if (in_arena(from, nncc_model.outputs[i].bytes) == 0) {
             fail(NNCC_EXIT_GUARD, "an output lies outside of the arena");
             return;
         }
@@ -411,25 +482,25 @@ static void run_case(unsigned char *arena, uint32_t number, uint32_t flags, uint
 
 /* What counting itself costs: an inference that does nothing, and a step that
  * does nothing. Called twice, so that the second finds everything in place. */
-static measurement calibrate(unsigned char *arena)
+static measurement calibrate(void)
 {
     void (*volatile trace)(const struct nncc_info *, int32_t) = nncc_trace;
     h.tracing = TRACE_CALIBRATE;
+    h.fill[0] = NO_STEP;
     h.dump_count = 0u;
     h.dump_next = 1u;
     nncc_port_count(1);
     trace(NULL, -1);
     trace(NULL, 0);
     h.tracing = TRACE_OFF;
-    return measure(nothing, arena, 1);
+    return measure(nothing, 1);
 }
 
 static void hello(uint32_t number)
 {
-    unsigned char *const arena = nncc_model.store + NNCC_HARNESS_GUARD;
     uint32_t w[7];
-    measurement m = calibrate(arena);
-    m = calibrate(arena);
+    measurement m = calibrate();
+    m = calibrate();
     w[0] = PROTOCOL_VERSION;
     w[1] = nncc_model.arena_bytes;
     w[2] = nncc_model.steps;
@@ -489,7 +560,7 @@ static uint32_t all_dumps(void)
 }
 
 /* cases.bin: magic, version, models, cases; for each model inputs, bytes of a case's inputs with their checksums,
- * dumps; the dumps of each; then model, flags and inputs case by case. */
+ * dumps; the dumps of each; then case by case model, flags, number of fills, inputs, fills. */
 static int32_t run_cases(void)
 {
     uint32_t head[HEAD_WORDS];
@@ -504,10 +575,10 @@ static int32_t run_cases(void)
     tables = 4u * (HEAD_WORDS + MODEL_WORDS * nncc_model_count);
     at = tables + 12u * all_dumps();
     for (i = 0; i < head[3] && h.failed == 0; i++) {
-        uint32_t which[2]; /* model, flags */
+        uint32_t which[CASE_WORDS];
         uint32_t model[MODEL_WORDS];
         uint32_t before;
-        if (nncc_port_seek(h.cases, at) != 0 || read_words(h.cases, which, 2u) != 0) {
+        if (nncc_port_seek(h.cases, at) != 0 || read_words(h.cases, which, CASE_WORDS) != 0) {
             fail(NNCC_EXIT_USAGE, "cases.bin is cut short");
             return h.failed;
         }
@@ -516,8 +587,9 @@ static int32_t run_cases(void)
         }
         h.dump_table = tables + 12u * before;
         h.dump_count = model[2];
-        run_case(nncc_model.store + NNCC_HARNESS_GUARD, i, which[1], at + 8u);
-        at += 8u + model[1];
+        at += 4u * CASE_WORDS;
+        run_case(i, which, at, at + model[1]);
+        at += model[1] + 4u * FILL_WORDS * which[2];
     }
     return h.failed;
 }
@@ -527,7 +599,8 @@ int32_t nncc_harness_main(void)
     uint32_t i;
     h.cases = nncc_port_open("cases.bin", 0);
     h.dumps = nncc_port_open("cases.bin", 0);
-    if (h.cases < 0 || h.dumps < 0) {
+    h.fills = nncc_port_open("cases.bin", 0);
+    if (h.cases < 0 || h.dumps < 0 || h.fills < 0) {
         fail(NNCC_EXIT_USAGE, "cases.bin cannot be opened");
         return h.failed;
     }
@@ -540,6 +613,9 @@ int32_t nncc_harness_main(void)
         nncc_model = nncc_models[i];
         if (nncc_model.bind != NULL && nncc_model.bind() != 0) {
             fail(NNCC_EXIT_USAGE, "the model refuses its weights file");
+        }
+        if (nncc_model.stage != NULL && nncc_model.stage() != 0) {
+            fail(NNCC_EXIT_USAGE, "the model does not copy its constants");
         }
         hello(i);
     }

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Bytes before and after the arena and the state that the model must not touch.
+/* Bytes before and after every part of the arena and the state that the model must not touch.
  * A multiple of every alignment they can ask for. */
 #define NNCC_HARNESS_GUARD 64u
 
@@ -32,11 +32,20 @@ typedef struct
     const unsigned char *(*address)(const void *arena);
 } nncc_harness_output;
 
+/* A part of the arena, most often all of it. */
 typedef struct
 {
-    unsigned char *store; /* guard, arena, guard: the same for all models */
+    unsigned char *store; /* guard, part, guard: the same for all models */
+    uint32_t bytes;       /* of the part */
+} nncc_harness_part;
+
+typedef struct
+{
+    void *arena; /* what the model's functions take: the arena, or a structure of its parts */
+    const nncc_harness_part *parts;
+    uint32_t part_count;
     unsigned char *kept;  /* guard, state, guard; NULL where the model keeps no state */
-    uint32_t arena_bytes;
+    uint32_t arena_bytes; /* of all parts */
     uint32_t state_bytes;
     uint32_t steps; /* calls of nncc_trace with step >= 0 in one inference */
     uint32_t input_count;
@@ -46,6 +55,7 @@ typedef struct
     int32_t (*run)(void *arena, void *state); /* 0 is success */
     int32_t (*reset)(void *state);            /* NULL where the model keeps no state */
     int32_t (*bind)(void);                    /* NULL where the model's constants are linked */
+    int32_t (*stage)(void);                   /* NULL where no constant has a copy */
 } nncc_harness_model;
 
 extern const nncc_harness_model nncc_models[];

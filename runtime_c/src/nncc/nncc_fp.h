@@ -13,8 +13,7 @@
 /* Clang and Arm Compiler 6. The pragma cannot undo -ffast-math. */
 #pragma STDC FP_CONTRACT OFF
 #if defined(__FAST_MATH__) && !defined(NNCC_ALLOW_FAST_MATH)
-#error \
-    "nncc kernels need IEEE arithmetic: compile this file without -ffast-math/-Ofast (or define NNCC_ALLOW_FAST_MATH and accept other results)"
+#error "nncc kernels need IEEE arithmetic: no -ffast-math, no -Ofast (or define NNCC_ALLOW_FAST_MATH)"
 #endif
 #elif defined(__GNUC__)
 /* GCC has no STDC FP_CONTRACT; its optimize pragma covers both. */

@@ -6,8 +6,7 @@
 #include <string.h>
 #include "nncc_recurrent.h"
 #include "nncc_requant.h"
-
-extern const uint16_t nncc_sigmoid_points[256];
+#include "nncc_sigmoid_points.h"
 
 /* Units, and room for as many as the products compute. */
 static inline int32_t nncc_whole4(int32_t n)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-#include "nncc_recurrent_int.h"
+#include "nncc_sigmoid_points.h"
 
-/* 65536 * sigmoid(i / 24), adjusted for the interpolation: those of arm_nn_activation_s16. */
 const uint16_t nncc_sigmoid_points[256] = {
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513, 38180, 38841, 39498, 40149, 40794, 41432, 42064, 42688,
     43304, 43912, 44511, 45102, 45683, 46255, 46817, 47369, 47911, 48443, 48964, 49475, 49975, 50464, 50942, 51409,

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen_test
+
+import (
+	"archive/zip"
+	"encoding/xml"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
+
+// csolution is what is needed of the sample's three descriptions.
+type csolution struct {
+	Solution struct {
+		TargetTypes []struct{ Device string }  `yaml:"target-types"`
+		Projects    []struct{ Project string } `yaml:"projects"`
+	}
+	Project struct {
+		Components []struct{ Component string }
+		Misc       []struct {
+			Link []string `yaml:"Link"`
+		}
+		Groups []struct{ Files []struct{ File string } }
+	}
+}
+
+// csolutionStart stands for the pack of the device: vectors, memories, reset.
+const csolutionStart = `
+void _start(void);
+void reset(void);
+extern char stack_top[];
+__attribute__((section(".vectors"), used)) static const void *const vectors[] = {stack_top, (const void *)reset};
+void reset(void)
+{
+    *(volatile unsigned *)0xE000ED88u |= 0xFu << 20; /* the FPU on */
+    __asm volatile("dsb\n isb");
+    _start();
+}
+`
+
+const csolutionLink = `
+ENTRY(reset)
+MEMORY { code : ORIGIN = 0, LENGTH = 4M  ram : ORIGIN = 0x20000000, LENGTH = 4M }
+SECTIONS
+{
+  .text : { KEEP(*(.vectors)) KEEP(*(.init)) KEEP(*(.fini)) *(.text .text.* .rodata .rodata.* .nncc.*) } > code
+  .init_array : { __init_array_start = .; KEEP(*(.init_array*)) __init_array_end = .; } > code
+  .ARM.exidx : { __exidx_start = .; *(.ARM.exidx*) __exidx_end = .; } > code
+  .data : { *(.data .data.*) } > ram
+  .bss : { __bss_start__ = .; *(.bss .bss.* COMMON) __bss_end__ = .; } > ram
+  end = ALIGN(8);
+  __end__ = end;
+  stack_top = ORIGIN(ram) + LENGTH(ram);
+}
+`
+
+// TestCsolutionLinks: the sample links with the files of the zipped pack's component, as the
+// descriptions name them, and prints what that of CMake does. The packs of Arm that they
+// name, CMSIS core and start-up of the device, and csolution itself are stood in for.
+func TestCsolutionLinks(t *testing.T) {
+	gcc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	qemu := testenv.Tool(t, "qemu", "qemu-system-arm")
+	for name, dir := range sampleFolders(t, "cmsis-pack", "cmake-package") {
+		t.Run(name, func(t *testing.T) {
+			want := printed(t, dir, "samples/cmake/main.c")
+			pack := unpacked(t, dir)
+			sample := filepath.Join(pack, "samples", "csolution")
+			var s csolution
+			readYAML(t, filepath.Join(sample, name+".csolution.yml"), &s)
+			if len(s.Solution.TargetTypes) != 1 || len(s.Solution.Projects) != 1 {
+				t.Fatalf("%+v", s.Solution)
+			}
+			readYAML(t, filepath.Join(sample, s.Solution.Projects[0].Project), &s)
+			args := []string{"-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-O2"}
+			args = append(args, componentArgs(t, pack, name, s)...)
+			for _, g := range s.Project.Groups {
+				for _, f := range g.Files {
+					args = append(args, filepath.Join(sample, f.File))
+				}
+			}
+			for file, text := range map[string]string{"start.c": csolutionStart, "link.ld": csolutionLink} {
+				if err := os.WriteFile(filepath.Join(sample, file), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args = append(args, filepath.Join(sample, "start.c"), "-T", filepath.Join(sample, "link.ld"), "-o",
+				"infer.elf")
+			for _, m := range s.Project.Misc {
+				args = append(args, m.Link...)
+			}
+			run(t, sample, gcc, args...)
+			got := run(t, sample, qemu, "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none",
+				"-semihosting-config", "enable=on,target=native", "-kernel", "infer.elf")
+			if got != want {
+				t.Errorf("the sample prints %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// unpacked is the folder of the only pack in a folder.
+func unpacked(t *testing.T, dir string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*.pack"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("packs: %q, %v", found, err)
+	}
+	z, err := zip.OpenReader(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	out := t.TempDir()
+	if err := os.CopyFS(out, z); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func readYAML(t *testing.T, path string, to any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(b, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// componentArgs are the sources and include paths of the project's component in a pack.
+func componentArgs(t *testing.T, pack, name string, s csolution) []string {
+	t.Helper()
+	f, err := os.Open(filepath.Join(pack, "nncc."+name+".pdsc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p pdsc
+	if err := xml.Unmarshal(b, &p); err != nil {
+		t.Fatal(err)
+	}
+	var args []string
+	for _, c := range p.Components {
+		id := "nncc::Machine Learning:Neural Network:" + name
+		if !slices.ContainsFunc(s.Project.Components, func(x struct{ Component string }) bool {
+			return x.Component == id+"&"+c.Variant || x.Component == id && c.Default
+		}) {
+			continue
+		}
+		for _, f := range c.Files {
+			switch path := filepath.Join(pack, f.Name); {
+			case f.Category == "source":
+				args = append(args, path)
+			case f.Category == "include":
+				args = append(args, "-I"+path)
+			case f.Category == "header":
+				args = append(args, "-I"+filepath.Dir(path))
+			}
+		}
+	}
+	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasSuffix(a, ".c") }) {
+		t.Fatalf("no component of %+v is in the pack", s.Project.Components)
+	}
+	return args
+}

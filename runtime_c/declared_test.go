@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtimec
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestParameters: every kernel's parameters have a type and a name.
+func TestParameters(t *testing.T) {
+	x := Shipped()
+	for _, k := range Kernels() {
+		p := x.Parameters(k.Function)
+		if len(p) == 0 || slices.ContainsFunc(p, func(p Parameter) bool { return p.Type == "" || p.Name == "" }) {
+			t.Errorf("%s: %q", k.Function, p)
+		}
+	}
+	want := []Parameter{{"const nncc_helium_matmul_params *", "p"}, {"const int8_t *", "x"},
+		{"const int8_t *", "packed"}, {"int8_t *", "y"}, {"int32_t", "rows"}}
+	if got := x.Parameters("nncc_helium_matmul_k1_s8"); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if !want[1].ReadsOnly() || want[3].ReadsOnly() || want[4].ReadsOnly() {
+		t.Error("ReadsOnly")
+	}
+	if x.Parameters("none") != nil {
+		t.Error("parameters of a function that is not there")
+	}
+}

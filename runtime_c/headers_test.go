@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runtimec
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	block  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	refers = regexp.MustCompile(`[Tt]he same|[Aa]s above|[Aa]s nncc_|\b(nncc|mla|arm)_\w+`)
+	source = regexp.MustCompile(`CMSIS-NN|TensorFlow Lite|ONNX|IEEE|ir/\w+`)
+)
+
+// TestHeaders: every kernel's group has a comment in its header; every parameter is in
+// it, in the head of the header, or in what it refers to; the head says where the rules
+// of the kernels are from; no header is longer than a file should be.
+func TestHeaders(t *testing.T) {
+	groups := map[string][]string{}
+	for _, k := range Kernels() {
+		groups[k.Group] = append(groups[k.Group], k.Function)
+	}
+	headers, _ := fs.Glob(sources, "include/*/*.h")
+	for _, h := range headers {
+		b, err := fs.ReadFile(sources, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(b)
+		if n := strings.Count(text, "\n"); n > 600 {
+			t.Errorf("%s has %d lines", h, n)
+		}
+		comments := block.FindAllString(text, 2)
+		head := strings.Join(comments, " ")
+		if kernelsLine.MatchString(text) && !source.MatchString(head) {
+			t.Errorf("%s: its first comment does not say where the rules of the kernels are from", h)
+		}
+		section, last := "", 0
+		for _, m := range kernelsLine.FindAllStringSubmatchIndex(text, -1) {
+			if between := text[last:m[0]]; strings.TrimSpace(between) != "" {
+				section = strings.Join(block.FindAllString(between, -1), " ")
+			}
+			last = m[1]
+			group := text[m[2]:m[3]]
+			words := section
+			if refers.MatchString(section) {
+				words = text[:m[0]]
+			}
+			if len(strings.Fields(section)) < 5 {
+				t.Errorf("%s: %s has no comment", h, group)
+			}
+			for _, f := range groups[group] {
+				for _, p := range Shipped().Parameters(f) {
+					named := regexp.MustCompile(`\b` + p.Name + `\b`)
+					if !strings.HasSuffix(p.Type, "_params *") && !named.MatchString(words+head) {
+						t.Errorf("%s: %s: nothing says what %s is", path.Base(h), f, p.Name)
+					}
+				}
+			}
+		}
+	}
+}
