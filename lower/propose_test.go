@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // deep is a chain of convolutions, of which the first ones have few channels on many
@@ -105,4 +107,76 @@ func TestPropose(t *testing.T) {
 		}
 		before = p.Mixed.Instructions
 	}
+}
+
+// TestMixIsItsProgram: what a mix is measured to reach is what its program reaches, on the same samples, where
+// calibration tries nothing.
+func TestMixIsItsProgram(t *testing.T) {
+	g := deep(t)
+	in := quant.SyntheticSamples(g.In, 8, 5)
+	want := outputsOf(t, g, in)
+	mixes, programs := map[float64]bool{}, []float64{}
+	goal := lower.Goal{Least: 33, Ratio: true, Instructions: work,
+		Quick: func(g *ir.Graph) (float64, error) {
+			db := worstOf(want, outputsOf(t, g, in))
+			mixes[db] = true
+			return db, nil
+		},
+		Final: func(r *lower.Result) (float64, error) {
+			programs = append(programs, worstOf(want, outputsOf(t, r.Graph, in)))
+			return programs[len(programs)-1], nil
+		}}
+	o := lower.Options{Legalize: true, Fuse: true, Libraries: []string{"dsp", "cmsisnn", "refc"},
+		Target: kernel.Options{Core: kernel.Core{DSP: true}},
+		Quant:  quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs", BiasCorrection: true}}
+	p, err := lower.Propose(g, o, goal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const whole = 4 // int8, int16x8, float32, and one in which all neighbours differ
+	if len(programs) <= whole || len(p.Layers) == 0 {
+		t.Fatalf("%d programs, %+v: the goal asks for no mix", len(programs), p)
+	}
+	for _, db := range programs[whole:] {
+		if !mixes[db] {
+			t.Errorf("a program reaches %.3f dB, and no mix was measured to", db)
+		}
+	}
+}
+
+// outputsOf runs a graph, whose inputs may be integers, on samples of floats.
+func outputsOf(t *testing.T, g *ir.Graph, samples []quant.Sample) [][]float64 {
+	t.Helper()
+	var list [][]float64
+	for _, s := range samples {
+		in, err := verify.Inputs(s, g.In)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := interp.Run(g, in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var row []float64
+		for k, d := range out {
+			d = verify.Dequantised(d, g.Out[k].Type)
+			for i := range d.Len() {
+				row = append(row, d.Float(i))
+			}
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// worstOf is the signal-to-noise ratio of outputs in dB.
+func worstOf(want, got [][]float64) float64 {
+	signal, noise := 0.0, 1e-12
+	for i := range want {
+		for k, x := range want[i] {
+			signal += x * x
+			noise += (x - got[i][k]) * (x - got[i][k])
+		}
+	}
+	return 10 * math.Log10(signal/noise)
 }

@@ -95,6 +95,7 @@ func (a *appender) value(v *ir.Value) *ir.Value {
 	}
 	if a.of[v] == nil {
 		a.of[v] = a.g.AddConst(v.Name, v.Const)
+		a.of[v].Type = v.Type
 	}
 	return a.of[v]
 }
@@ -149,7 +150,7 @@ func oneQuant(n *ir.Node, in []*ir.Value) (ir.Type, bool) {
 	}
 	for _, i := range n.Op.DataInputs(n) {
 		v := in[i]
-		if v == nil || v.Type.Quant == nil || v.Const != nil {
+		if v == nil || v.Type.Quant == nil {
 			return t, false
 		}
 		if t.Quant == nil {

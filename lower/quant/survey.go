@@ -92,27 +92,35 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 			if r := opt.within[v]; r != nil {
 				one.lo, one.hi = r.lo, r.hi
 			}
-			var zeros int64
-			h := &scratch[w]
-			h.n = h.n[:0]
-			switch {
-			case x.exact != nil:
+			if x.exact != nil {
 				x.exact[i] = data
-			case opt.counts && one.lo <= one.hi:
-				zeros = h.count(data, one.lo, one.hi, bins)
 			}
-			x.mu.Lock()
-			defer x.mu.Unlock()
 			p := &x.parts[s.part[i]]
+			x.mu.Lock()
 			p.join(&one.stats)
-			p.zeros += zeros
-			p.hist.add(h, bins)
+			x.mu.Unlock()
+			if x.exact == nil && opt.counts && one.lo <= one.hi {
+				x.count(p, data, &one.stats, &scratch[w], bins)
+			}
 		})
 		if err == nil {
 			err = bad
 		}
 		return err
 	})
+}
+
+// count adds the numbers of one tensor to a part: at once where their bins are there, by
+// way of scratch where not.
+func (x *surveyed) count(p *stats, data []float32, one *stats, scratch *tally, bins int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if p.hist.holds(one.lo, one.hi, bins) {
+		p.zeros += p.hist.more(data, one.lo, one.hi)
+		return
+	}
+	p.zeros += scratch.count(data, one.lo, one.hi, bins)
+	p.hist.add(scratch, bins)
 }
 
 // oneRange is the range of one tensor.

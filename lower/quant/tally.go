@@ -41,6 +41,19 @@ func (h *tally) count(x []float32, lo, hi float64, bins int) (zeros int64) {
 	}
 	h.n = h.n[:used]
 	clear(h.n)
+	return h.more(x, lo, hi)
+}
+
+// holds reports that numbers from lo to hi lie in bins that there are: to count them with
+// more gives what add of their own count would.
+func (h *tally) holds(lo, hi float64, bins int) bool {
+	return len(h.n) > 0 && binExp(lo, hi, bins) <= h.exp && binOf(lo, h.exp) >= h.first &&
+		binOf(hi, h.exp) < h.first+len(h.n)
+}
+
+// more counts numbers beside what was counted before. The bins hold those from lo to hi,
+// to which the others are brought.
+func (h *tally) more(x []float32, lo, hi float64) (zeros int64) {
 	k := math.Ldexp(1, -h.exp)
 	for _, f := range x {
 		e := float64(f)
@@ -48,12 +61,12 @@ func (h *tally) count(x []float32, lo, hi float64, bins int) (zeros int64) {
 		case e == 0:
 			zeros++
 		case e-e == 0:
-			t := min(max(e, lo), hi) * k
-			i := int(t)
-			if float64(i) > t {
-				i--
+			if e < lo {
+				e = lo
+			} else if e > hi {
+				e = hi
 			}
-			h.n[i-h.first]++
+			raise(&h.n[int(math.Floor(e*k))-h.first], 1)
 		}
 	}
 	return zeros
