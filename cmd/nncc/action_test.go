@@ -119,6 +119,44 @@ func TestActionRunsNoInput(t *testing.T) {
 	}
 }
 
+// packRelease adds the archive of a version to a folder of releases.
+func packRelease(t *testing.T, at, version string) {
+	t.Helper()
+	cmd := exec.Command("bash", "-ec", `arch=amd64; [ "$(uname -m)" = x86_64 ] || arch=arm64
+		n="nncc-$1-$(uname -s | tr '[:upper:]' '[:lower:]')-$arch"; mkdir -p $n
+		printf '#!/bin/sh\necho "this is %s"\n' "$1" >$n/nncc; chmod 755 $n/nncc
+		tar czf $n.tar.gz $n; rm -r $n; sha256sum $n.tar.gz >>SHA256SUMS`, "pack", version)
+	cmd.Dir = at
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+}
+
+// TestActionLatest: the newest release is none of its candidates, which are installed by
+// their version, or where there is nothing else.
+func TestActionLatest(t *testing.T) {
+	testenv.Tool(t, "curl", "curl")
+	a := readAction(t)
+	a.Runs.Steps = a.Runs.Steps[:1]
+	for _, c := range []struct{ have, version, want string }{
+		{"1.2.0 1.3.0-rc1", "latest", "1.2.0"},
+		{"1.2.0-rc2 1.2.0 1.2.0-rc1", "latest", "1.2.0"},
+		{"1.2.0 1.3.0-alpha1 1.3.0-beta2", "latest", "1.2.0"},
+		{"1.2.0 1.10.0 1.9.0", "latest", "1.10.0"},
+		{"1.2.0 1.3.0-rc1", "v1.3.0-rc1", "1.3.0-rc1"},
+		{"1.3.0-rc1 1.3.0-rc10 1.3.0-rc2", "latest", "1.3.0-rc10"},
+	} {
+		at := t.TempDir()
+		for _, v := range strings.Fields(c.have) {
+			packRelease(t, at, v)
+		}
+		codes, _, log := a.run(t, t.TempDir(), map[string]string{"version": c.version, "archive-url": "file://" + at})
+		if !equalInts(codes, 0) || !strings.Contains(log, "this is "+c.want+"\n") {
+			t.Errorf("%s of %s: %v, want %s\n%s", c.version, c.have, codes, c.want, log)
+		}
+	}
+}
+
 // TestActionInstalls: the newest release of a folder, or one by its version, is checked
 // against its sum before it is used.
 func TestActionInstalls(t *testing.T) {
@@ -126,18 +164,9 @@ func TestActionInstalls(t *testing.T) {
 	a := readAction(t)
 	a.Runs.Steps = a.Runs.Steps[:1]
 	dir, at := t.TempDir(), t.TempDir()
-	pack := func(version string) {
-		cmd := exec.Command("bash", "-ec", `arch=amd64; [ "$(uname -m)" = x86_64 ] || arch=arm64
-			n="nncc-$1-$(uname -s | tr '[:upper:]' '[:lower:]')-$arch"; mkdir -p $n
-			printf '#!/bin/sh\necho "this is %s"\n' "$1" >$n/nncc; chmod 755 $n/nncc
-			tar czf $n.tar.gz $n; rm -r $n; sha256sum $n.tar.gz >>SHA256SUMS`, "pack", version)
-		cmd.Dir = at
-		if b, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, b)
-		}
-	}
-	pack("0.9.0")
-	pack("0.10.0")
+	packRelease(t, at, "0.9.0")
+	packRelease(t, at, "0.10.0")
+	packRelease(t, at, "0.11.0-rc1") // newer, and no release
 	url := "file://" + at
 	for version, want := range map[string]string{"latest": "this is 0.10.0", "0.9.0": "this is 0.9.0",
 		"v0.9.0": "this is 0.9.0"} {

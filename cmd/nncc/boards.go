@@ -109,9 +109,9 @@ func (c *cli) oneBoard(name string) error {
 	if c.cfg.JSON {
 		return c.json(s)
 	}
-	rows := [][]string{{"key", "value", "from"}}
+	rows := [][]string{{"key", "from", "value"}} // values may be long
 	for _, o := range s.Why() {
-		rows = append(rows, []string{o.Key, o.Value, fmt.Sprintf("%s:%d", o.File, o.Line)})
+		rows = append(rows, []string{o.Key, fmt.Sprintf("%s:%d", o.File, o.Line), o.Value})
 	}
 	return c.table(nil, rows)
 }

@@ -2,7 +2,11 @@
 
 package main
 
-import "runtime/debug"
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
 
 const (
 	// idleBytes count as live for the garbage collector and are never touched, so
@@ -12,8 +16,11 @@ const (
 	// garbagePercent is the garbage between two collections in percent of what is
 	// live. Tensors hold no pointers: to look for them again costs little.
 	garbagePercent = 50
-	// scarceBytes is where the collector works harder still.
-	scarceBytes = 900 << 20
+	// plentyBytes is up to where memory that was freed may wait for its next use
+	// instead of going back to the system, and roomPercent what may be held beyond
+	// what is live above that: weights of megabytes seldom fit where others were.
+	plentyBytes = 96<<20 + idleBytes
+	roomPercent = 30
 )
 
 // idle holds idleBytes.
@@ -23,5 +30,14 @@ var idle []byte
 func collect() {
 	idle = make([]byte, idleBytes)
 	debug.SetGCPercent(garbagePercent)
-	debug.SetMemoryLimit(scarceBytes + idleBytes)
+	limit()
+}
+
+// limit bounds the memory held by what was live at the end of the last collection, and
+// does so again behind the next one.
+func limit() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetMemoryLimit(max(plentyBytes, int64(live[0].Value.Uint64()/100*(100+roomPercent))))
+	runtime.AddCleanup(new([16]byte), func(int) { limit() }, 0)
 }

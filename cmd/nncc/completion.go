@@ -63,26 +63,40 @@ func candidates(words []string) []word {
 		return nil
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
-	verb, rest := "compile", before
-	if len(before) > 0 && verbs[before[0]] != nil {
-		verb, rest = before[0], before[1:]
+	verb, words := "compile", whole(before)
+	at := firstWord(words)
+	if at < len(words) && verbs[words[at]] != nil {
+		verb = words[at]
 	}
 	fs := verbFlags(&cli{}, verb)
 	if strings.HasPrefix(last, "-") && strings.Contains(last, "=") {
 		flag, value, _ := strings.Cut(last, "=")
 		return prefixed(values(fs, flag), value, flag+"=")
 	}
-	if flag := valueOf(fs, rest, last); flag != "" {
+	if flag := valueOf(fs, before, last); flag != "" {
 		return prefixed(values(fs, flag), strings.TrimPrefix(last, "="), "")
 	}
 	if strings.HasPrefix(last, "-") {
 		return prefixed(flagWords(fs), last, "")
 	}
-	return prefixed(arguments(verb, len(before) == 0), last, "")
+	return prefixed(arguments(verb, at == len(words)), last, "")
 }
 
-// valueOf is the flag of which the last word is the value; "": of none. bash makes
-// words of --flag, = and what is behind it.
+// whole joins what bash makes three words of: a flag, = and its value.
+func whole(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		if n := len(out); words[i] == "=" && n > 0 && i+1 < len(words) {
+			out[n-1] += "=" + words[i+1]
+			i++
+			continue
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
+
+// valueOf is the flag of which the last word is the value; "": of none.
 func valueOf(fs *pflag.FlagSet, before []string, last string) string {
 	flag := ""
 	switch n := len(before); {

@@ -34,6 +34,9 @@ func TestCandidates(t *testing.T) {
 	for _, k := range []struct{ line, want, never string }{
 		{"", "compile verify diff help", "--board"},
 		{"ver", "verify version", "compile"},
+		{"-q ver", "verify version", "compile"},
+		{"-board cortex-m4 legalize --on", "--only", "--cases"},
+		{"--board = cortex-m4 ver", "verify version", "compile"}, // as bash splits it
 		{"--bo", "--board", "--out"},
 		{"verify --c", "--cases --calib --calib-method", "--only"},
 		{"legalize --on", "--only", "--cases"},

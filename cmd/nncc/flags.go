@@ -88,6 +88,7 @@ var flagRules = map[string]flagRule{
 	"time-passes":             {verbs: lowers, needs: program},
 	"project":                 {verbs: makes, needs: program, check: notOnlyCommas},
 	"weights-file":            {verbs: makes, needs: program},
+	"stage-weights":           {verbs: makes, needs: program},
 	"layers":                  {verbs: "verify"},
 	"junit":                   {verbs: makes + " eval diff"},
 	"html":                    {verbs: "explain profile diff", needs: profilesOne},

@@ -113,6 +113,54 @@ func cmpOr(a, b string) string {
 	return b
 }
 
+// flagsOf are the flags of a verb as they may be written, each with a value where it takes one.
+func flagsOf(verb string) [][]string {
+	var out [][]string
+	verbFlags(&cli{}, verb).VisitAll(func(f *pflag.Flag) {
+		v := cmpOr(sampleValues[f.Name], "compile") // a value may be called like a verb
+		switch {
+		case f.NoOptDefVal != "":
+			out = append(out, []string{"--" + f.Name}, []string{"-" + f.Name})
+		default:
+			out = append(out, []string{"--" + f.Name, v}, []string{"-" + f.Name + "=" + v})
+		}
+		if f.Shorthand != "" {
+			out = append(out, append([]string{"-" + f.Shorthand}, out[len(out)-2][1:]...))
+		}
+	})
+	return out
+}
+
+// TestFlagsBeforeVerb: a verb behind flags and their values is the verb, whichever they are.
+func TestFlagsBeforeVerb(t *testing.T) {
+	for _, verb := range slices.Sorted(maps.Keys(verbs)) {
+		before := flagsOf(verb)
+		for _, words := range append(before, slices.Concat(before...)) {
+			got, rest, err := splitVerb(slices.Concat(words, []string{verb, "compile", "-q"}))
+			if want := slices.Concat(words, []string{"compile", "-q"}); err != nil || got != verb ||
+				!slices.Equal(rest, want) {
+				t.Errorf("%v %s: %s, %v, %v", words, verb, got, rest, err)
+			}
+		}
+	}
+	for _, c := range []struct{ args, verb, rest string }{
+		{"-q m.onnx", "compile", "-q m.onnx"},
+		{"-q -- verify", "compile", "-q -- verify"},
+		{"--nothere verify m.onnx", "compile", "--nothere verify m.onnx"},
+		{"-h verify", "verify", "-h"},
+		{"-fs.yaml surgery m.onnx", "surgery", "-fs.yaml m.onnx"},
+	} {
+		verb, rest, err := splitVerb(strings.Fields(c.args))
+		if err != nil || verb != c.verb || strings.Join(rest, " ") != c.rest {
+			t.Errorf("%s: %s, %v, %v", c.args, verb, rest, err)
+		}
+	}
+	if _, _, err := splitVerb([]string{"-q", "verfy", "m.onnx"}); err == nil ||
+		!strings.Contains(err.Error(), "did you mean verify?") {
+		t.Error(err)
+	}
+}
+
 // TestNearestNames: a slip in a verb or a flag names the one that was meant.
 func TestNearestNames(t *testing.T) {
 	for verb := range verbs {

@@ -17,7 +17,7 @@ var flagGroups = []struct{ title, names string }{
 		"sensitivity fixed-point-weights fixed-point-activations io dequantize"},
 	{"kernels and rewrites", "kernels optimize align pad-input fuse legalize dead-channels only outputs io-layout " +
 		"cmsis-nn-include cmsis-nn-lib"},
-	{"memory", "max-ram max-flash"},
+	{"memory", "max-ram max-flash weights-file stage-weights"},
 	{"gates", "max-segments max-fallback max-growth min-top1 min-sqnr strict junit"},
 	{"debugging", "layers tensors dump-ir pass stop-after time-passes verbose"},
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,26 @@ func liteModel() []byte {
 		In: []int32{0}, Out: []int32{1}}}, Inputs: []int32{0}, Outputs: []int32{1}}.Bytes()
 }
 
+// detector writes a network that looks for boxes of two classes, and where they are in pictures.
+func detector(t *testing.T, dir string) {
+	t.Helper()
+	text := `<ir_version: 8, opset_import: ["" : 17]> g (float[1, 1, 28, 28] x) => (float[1, 6, 16] y)
+		<int64[3] shape = {1, 6, 16}, float[6, 1, 7, 7] w = {` + strings.Repeat("0.5,", 6*7*7-1) + `0.5}>
+		{ m = Conv <kernel_shape = [7, 7], strides = [7, 7]> (x, w) s = Sigmoid (m) y = Reshape (s, shape) }`
+	m, err := parseModel("detector.txt", text)
+	must(t, err)
+	b, err := onnx.Marshal(m)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "detector.onnx"), b, 0o666))
+	pictures, err := filepath.Glob(filepath.Join(dir, "pictures", "*", "*.png"))
+	must(t, err)
+	for _, p := range pictures {
+		name := filepath.Join(dir, "boxes", strings.TrimSuffix(filepath.Base(p), ".png")+".txt")
+		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(t, os.WriteFile(name, []byte("1 0.5 0.5 0.4 0.6\n"), 0o666))
+	}
+}
+
 // TestTopics runs the commands that the topics of help show, with the shipped
 // model in place of model.onnx: they end with status 0, and say something.
 func TestTopics(t *testing.T) {
@@ -68,6 +89,7 @@ func TestTopics(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "image.npy"), golden, 0o666))
 	must(t, examples.WriteArrays(filepath.Join(dir, "test.npz"), 100))
 	must(t, examples.WritePNGs(filepath.Join(dir, "pictures"), 20))
+	detector(t, dir)
 	for name, text := range map[string]string{
 		"camera.yaml": "image:\n  resize: fill\n  format: rgb565\n  frame: 160x120\n  emit: true\n",
 		"sound.yaml":  "audio:\n  rate: 16000\n  window: 28\n  hop: 14\n",
@@ -87,10 +109,48 @@ func TestTopics(t *testing.T) {
 	}
 }
 
+// unmarked is a command that a topic shows as an example, and that is not run.
+var unmarked = regexp.MustCompile(`(?m)^ {4,}nncc .*$`)
+
+// TestReadme runs the commands of README.md's way from the clone to QEMU.
+func TestReadme(t *testing.T) {
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	must(t, err)
+	dir := t.TempDir()
+	for _, name := range []string{"digits.onnx", "digits_calib.npz"} {
+		b, err := os.ReadFile(filepath.Join("examples", "digits", name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
+	}
+	t.Chdir(dir)
+	commands := 0
+	for _, line := range strings.Split(string(readme), "\n") {
+		if command, ok := strings.CutPrefix(line, "    nncc "); ok {
+			commands++
+			var out, errw bytes.Buffer
+			code := Main(context.Background(), strings.Fields(command), &out, &errw)
+			if code != exitOK || out.Len() == 0 {
+				t.Errorf("nncc %s: status %d\n%s%s", command, code, out.String(), errw.String())
+			}
+		}
+	}
+	if commands < 3 {
+		t.Errorf("README.md shows %d commands", commands)
+	}
+	if _, err := os.Stat(filepath.Join("product", "README.md")); err != nil {
+		t.Error(err)
+	}
+}
+
 // runTopic runs the commands of a topic that no other has had.
 func runTopic(t *testing.T, name, text string, ran map[string]bool) {
 	writeBlocks(t, text)
 	commands := 0
+	if unmarked.MatchString(text) {
+		t.Errorf("%s.txt: %q stands without a dollar, so it does not run here", name, unmarked.FindString(text))
+	}
 	for i, line := range strings.Split(text, "\n") {
 		if len(line) > 120 {
 			t.Errorf("%s.txt:%d: %d columns, want at most 120", name, i+1, len(line))

@@ -171,22 +171,51 @@ type cli struct {
 	said       map[string]bool // diagnostics that were printed
 }
 
-// splitVerb takes the verb from the front; without one it is compile.
+// splitVerb takes the verb out of the arguments: the first word that is no flag and no flag's
+// value. Without one it is compile.
 func splitVerb(args []string) (string, []string, error) {
-	if len(args) > 0 {
-		if _, ok := verbs[args[0]]; ok {
-			return args[0], args[1:], nil
-		}
-		if args[0] == "--version" || args[0] == "-version" {
-			return "version", args[1:], nil
-		}
-		if verbLike.MatchString(args[0]) {
-			if _, err := os.Stat(args[0]); err != nil { // a model may be called like a verb
-				return "", nil, unknownVerb(args[0])
-			}
+	if len(args) > 0 && (args[0] == "--version" || args[0] == "-version") {
+		return "version", args[1:], nil
+	}
+	at := firstWord(args)
+	if at == len(args) {
+		return "compile", args, nil
+	}
+	if _, ok := verbs[args[at]]; ok {
+		return args[at], slices.Concat(args[:at], args[at+1:]), nil
+	}
+	if verbLike.MatchString(args[at]) {
+		if _, err := os.Stat(args[at]); err != nil { // a model may be called like a verb
+			return "", nil, unknownVerb(args[at])
 		}
 	}
 	return "compile", args, nil
+}
+
+// firstWord is the place of the first argument that is no flag and no flag's value; there is
+// none behind "--" and behind a flag that no verb has.
+func firstWord(args []string) int {
+	fs := allFlags(&cli{}, "")
+	fs.BoolP("help", "h", false, "")
+	args = doubleDash(args, fs)
+	for i := 0; i < len(args); i++ {
+		s := args[i]
+		if len(s) < 2 || s[0] != '-' {
+			return i
+		}
+		name, _, has := strings.Cut(strings.TrimPrefix(s, "--"), "=")
+		f := fs.Lookup(name)
+		if s[1] != '-' {
+			f, has = fs.ShorthandLookup(s[1:2]), len(s) > 2
+		}
+		if f == nil {
+			break
+		}
+		if !has && f.NoOptDefVal == "" {
+			i++
+		}
+	}
+	return len(args)
 }
 
 // verbLike is a word that could be a verb: models have an extension or lie in a

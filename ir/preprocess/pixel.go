@@ -45,9 +45,6 @@ func ParseFormat(s string) (Format, bool) {
 	return 0, false
 }
 
-// pairs: two pixels share their colour.
-func (f Format) pairs() bool { return f == YUYV || f == UYVY }
-
 // RowBytes is the length of a row of a frame; a last pixel without a partner takes
 // the bytes of two.
 func (f Format) RowBytes(width int) int {

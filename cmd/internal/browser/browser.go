@@ -5,6 +5,7 @@ package browser
 
 import (
 	"context"
+	_ "embed"
 	"os"
 	"path/filepath"
 	"testing"
@@ -88,10 +89,17 @@ func (b *Tab) Resize(t testing.TB, width, height int64) {
 }
 
 // Print shows the page as it is printed.
-func (b *Tab) Print(t testing.TB) {
+func (b *Tab) Print(t testing.TB) { b.Media(t, "print", false) }
+
+// Media shows the page on a medium ("": a screen), in dark colours or light ones.
+func (b *Tab) Media(t testing.TB, media string, dark bool) {
 	t.Helper()
+	scheme := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: "light"}
+	if dark {
+		scheme.Value = "dark"
+	}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia,
-		emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{scheme}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -188,3 +196,19 @@ func (b *Tab) Fits(t testing.TB) {
 		t.Errorf("the page is %d pixels wider than the window", over)
 	}
 }
+
+//go:embed clipped.js
+var clipped string
+
+// Reads fails where the page cannot be read: texts that overlap or are cut, boxes of drawings that cover each
+// other, what is wider than the window; what names the page.
+func (b *Tab) Reads(t testing.TB, what string) {
+	t.Helper()
+	b.Fits(t)
+	for _, s := range Value[[]string](t, b, clipped) {
+		t.Errorf("%s: %s", what, s)
+	}
+}
+
+// Sizes are the widths at which pages are looked at: of a telephone and of a desk.
+var Sizes = []int64{390, 1280}

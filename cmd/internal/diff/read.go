@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -250,6 +249,3 @@ func (m *Model) complete() {
 		}
 	}
 }
-
-// title names a model with its board.
-func (m *Model) title() string { return fmt.Sprintf("%s on %s", m.Model.Name, m.Board) }

@@ -7,7 +7,6 @@ import (
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower/state"
 )
 
 // boxes compares the boxes in outputs with those in a folder of labels.
@@ -20,20 +19,17 @@ type boxes struct {
 }
 
 // boxes is nil where --labels names no folder, or no boxes are declared.
-func (c *Config) boxes(r *state.Runner) (*boxes, error) {
+func (c *Config) boxes(post *data.Post) (*boxes, error) {
 	folder := c.Eval.Labels != "" && eval.Folder(c.Eval.Labels)
-	post, _, err := c.resolvePost(r)
 	switch {
-	case err != nil:
-		return nil, err
 	case folder && (post == nil || post.Boxes == nil):
 		return nil, badInput("--labels %s: a folder of boxes, and nothing says where the outputs have boxes; "+
 			"--postprocess does (nncc help vision)", c.Eval.Labels)
 	case folder:
 		return &boxes{dir: c.Eval.Labels, post: post}, nil
-	case post != nil && c.Told["postprocess"]:
-		c.warn("eval", "no-effect", "--postprocess", "--postprocess has no effect: eval compares boxes, with "+
-			"--labels DIR, a folder of them")
+	case post != nil && post.Boxes != nil:
+		c.warn("eval", "no-effect", "boxes", "boxes of --postprocess have no effect: eval compares them with "+
+			"--labels DIR, a folder of boxes")
 	}
 	return nil, nil
 }
@@ -68,17 +64,16 @@ func (b *boxes) begin() error {
 	return nil
 }
 
-// look finds boxes in what the float model and the program gave; got may be nil.
-func (b *boxes) look(i int, want, got []*tensor.Dense) {
+// look finds boxes in what the float model and the program gave; that of the program may be nil.
+func (b *boxes) look(i int, floats, programs [][]float32) {
 	if b == nil {
 		return
 	}
-	floats := b.post.Boxes.Of(values(want))
-	if got == nil {
-		b.Found(i, floats, nil)
+	if programs == nil {
+		b.Found(i, b.post.Boxes.Of(floats), nil)
 		return
 	}
-	b.Found(i, floats, b.post.Boxes.Of(values(got)))
+	b.Found(i, b.post.Boxes.Of(floats), b.post.Boxes.Of(programs))
 }
 
 func values(outs []*tensor.Dense) [][]float32 {

@@ -75,6 +75,7 @@ type Config struct {
 	CMSISInclude string
 	CMSISLib     string
 	WeightsFile  bool // constants are bound at run time
+	StageWeights bool // constants have copies in faster memory where that pays
 	MaxSegments  int  // -1: no gate
 	MaxFallback  int
 	MaxRAM       string
@@ -213,6 +214,10 @@ func (c *Config) Check() error {
 	}
 	if err := c.checkLibrary(); err != nil {
 		return &InputError{err}
+	}
+	if c.WeightsFile && c.DeadChannels && c.Told["dead-channels"] {
+		return usage("--dead-channels on: not with --weights-file: which channels are dead is decided by a training, " +
+			"and another one's file has to fit; leave it away")
 	}
 	for _, p := range c.projects() {
 		if known := codegen.Projects(); !slices.Contains(known, p) {

@@ -53,7 +53,9 @@ type evaluation struct {
 	meter    *eval.Meter       // has seen nothing: runs begin with it
 	want     [][]*tensor.Dense // the float model's outputs, as far as they are kept
 	keep     bool
-	boxes    *boxes // nil: none are compared
+	post     *data.Post    // nil: nothing is declared
+	boxes    *boxes        // nil: none are compared
+	answers  *eval.Answers // nil: none are counted
 }
 
 // Evaluate is the verb eval. Beyond a gate there is a result and a GateError.
@@ -119,6 +121,9 @@ func (e *evaluation) result() (*eval.Result, error) {
 	if e.boxes != nil {
 		x.Task, x.Detection = eval.Detect, e.boxes.Result(program != nil)
 		x.Labels = x.Detection.Boxes
+	}
+	if e.answers != nil {
+		x.Answers = e.answers.Result(program != nil, e.c.Eval.Sequence)
 	}
 	return x, nil
 }
@@ -222,7 +227,10 @@ func (e *evaluation) read(r *state.Runner) error {
 	if err != nil {
 		return &InputError{err}
 	}
-	if e.boxes, err = c.boxes(r); err != nil {
+	if e.post, _, err = c.resolvePost(r); err != nil {
+		return err
+	}
+	if e.boxes, err = c.boxes(e.post); err != nil {
 		return err
 	}
 	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes, Sorted: set.Sorted}
@@ -293,12 +301,62 @@ func (e *evaluation) labelled(r *state.Runner) error {
 				"--classes FILE has the model's order", l.Source)
 		}
 	}
-	s, task, err := eval.Choose(outs, l, each, e.c.Eval.Scores)
+	s, task, err := e.scores(outs, l, each)
 	if err != nil {
 		return &InputError{err}
 	}
+	e.begin(l, each)
 	e.meter = eval.NewMeter(outs, l, s, task, each, e.c.Eval.TopK)
 	return nil
+}
+
+// scores finds what labels speak of: what --scores says, else the output of which
+// --postprocess takes the best classes or keywords, else what fits.
+func (e *evaluation) scores(outs []eval.Output, l *eval.Labels, each int) (*eval.Scores, eval.Task, error) {
+	if p := e.post; p != nil && e.c.Eval.Scores == "" {
+		at := -1
+		switch {
+		case p.Classes != nil:
+			at = p.Classes.Output
+		case p.Keywords != nil:
+			at = p.Keywords.Output
+		}
+		if at >= 0 {
+			if s, task, err := eval.Choose(outs, l, each, outs[at].Name); err == nil {
+				return s, task, nil
+			}
+		}
+	}
+	return eval.Choose(outs, l, each, e.c.Eval.Scores)
+}
+
+// begin prepares the count of what --postprocess makes of samples with a class each.
+func (e *evaluation) begin(l *eval.Labels, each int) {
+	p := e.post
+	if p == nil || p.Classes == nil && p.Keywords == nil {
+		return
+	}
+	if l == nil || l.Class == nil || each != 1 {
+		e.c.warn("eval", "no-effect", "--postprocess", "classes and keywords of --postprocess are not counted: "+
+			"samples have no class each as their label")
+		return
+	}
+	e.answers = eval.NewAnswers(p.Classes, p.Keywords, l.Class)
+}
+
+// look takes what the float model and the program gave for sample i; got may be nil.
+func (e *evaluation) look(i int, want, got []*tensor.Dense) {
+	if e.boxes == nil && e.answers == nil {
+		return
+	}
+	floats, programs := values(want), [][]float32(nil)
+	if got != nil {
+		programs = values(got)
+	}
+	e.boxes.look(i, floats, programs)
+	if e.answers != nil {
+		e.answers.Look(i, floats, programs)
+	}
 }
 
 // readLabels reads --labels, or an array of labels in the file of the data; nil: there
@@ -348,7 +406,7 @@ func (e *evaluation) sequences(r *state.Runner) [][]int {
 		if n = e.c.Eval.Sequence; n == 0 {
 			n = len(e.samples)
 		}
-	} else if e.c.Eval.Sequence > 0 {
+	} else if e.c.Eval.Sequence > 0 && (e.answers == nil || e.answers.Keywords == nil) {
 		e.c.warn("eval", "no-effect", "--sequence", "--sequence has no effect: the model has no state")
 	}
 	var out [][]int
@@ -431,7 +489,7 @@ func (e *evaluation) sequence(list []int, program func() *state.Runner, done []*
 			e.want[i] = want
 		}
 		done[i] = e.meter.Measure(i, want, got)
-		e.boxes.look(i, want, got)
+		e.look(i, want, got)
 		each()
 	}
 	return nil

@@ -27,6 +27,9 @@ type Firmware struct {
 
 	prefixes  []string
 	profiling bool // Verify also estimates cycles
+
+	waitBound float64 // of an arena in parts: cycles that no way to divide it is below
+	whole     string  // why an arena that has no room is in one piece; "": there is room, or one memory
 }
 
 // Compile does everything but write files, for models that share a folder.
@@ -140,9 +143,6 @@ func prefixes(list []*Config) ([]string, error) {
 	return out, nil
 }
 
-// Prefix is the C prefix that a model would have alone.
-func Prefix(model string) string { return codegen.Prefix(modelName(model)) }
-
 // Prefixes are the C prefixes that models would have together.
 func Prefixes(models []string) []string {
 	var names []string
@@ -155,6 +155,12 @@ func Prefixes(models []string) []string {
 // finish writes C, places it into the memories and begins the reports.
 func (f *Firmware) finish() error {
 	if err := f.generate(); err != nil {
+		return err
+	}
+	if err := f.split(); err != nil {
+		return err
+	}
+	if err := f.stageWeights(); err != nil {
 		return err
 	}
 	f.memoryVerdict(nil)
@@ -204,9 +210,10 @@ func (f *Firmware) generate() error {
 	for i, o := range f.Models {
 		models = append(models, codegen.Model{Program: o.Lowered.Program, Prefix: f.prefixes[i],
 			Source: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]),
-			Preprocess: o.pre, Postprocess: o.post, InputNotes: o.inputNotes()})
+			Preprocess: o.pre, Postprocess: o.post, InputNotes: o.inputNotes(), StagedRegion: o.Placement.At("staged")})
 	}
 	files, infos, err := codegen.Generate(models, codegen.Options{Version: Version, Board: board.Name,
+		Features: board.Features(),
 		CPUFlags: board.Toolchain.CPU, CFlags: slices.Concat(optFlags, board.Toolchain.CFlags),
 		CC: board.Toolchain.Prefix + board.Toolchain.CC, AR: board.Toolchain.Prefix + "ar",
 		Projects: c.projects(), Notes: f.warnings(), Library: c.kernelSource, Drivers: f.Models[0].drivers,

@@ -18,19 +18,46 @@ import (
 // what is missing. Without sizes of a build, code and constants beside the
 // weights are estimated. A board without memories (a host) has room for all.
 func (f *Firmware) fit(built *run.Sizes) boards.Placement {
-	spec := f.board()
-	if len(spec.Memory) == 0 {
+	return f.fitWeights(built, f.linkedBytes())
+}
+
+// linkedBytes are the constants that are linked.
+func (f *Firmware) linkedBytes() uint64 {
+	if !f.bound() {
+		return f.weightBytes()
+	}
+	n := 0
+	for _, o := range f.Models {
+		n += o.imageBytes()
+	}
+	return uint64(n)
+}
+
+// weightBytes are the constants of all models.
+func (f *Firmware) weightBytes() uint64 {
+	n := 0
+	for _, o := range f.Models {
+		n += o.imageBytes() + o.Info.WeightBytes
+	}
+	return uint64(n)
+}
+
+// fitWeights is fit with so many bytes of constants.
+func (f *Firmware) fitWeights(built *run.Sizes, weights uint64) boards.Placement {
+	if len(f.board().Memory) == 0 {
 		return boards.Placement{}
 	}
+	return f.place(built, weights)
+}
+
+// items are what the firmware puts into the board's memories, with so many bytes of constants.
+func (f *Firmware) items(built *run.Sizes, weights uint64) []boards.Item {
+	spec := f.board()
 	code := board.EstimateCode(spec, f.Models[0].Optimize, f.sources())
 	var rodata, data boards.Item
-	var weights uint64
-	var moved, read float64
+	var moved, read, hot float64
 	for _, o := range f.Models {
-		weights += uint64(o.imageBytes())
-		if o.Info.WeightsFile == "" { // else they are not linked
-			weights += uint64(o.Info.WeightBytes)
-		}
+		hot += float64(o.Lowered.StagedTraffic())
 		for i, n := range o.Info.StepBlobs {
 			read += float64(n)
 			moved += float64(report.MovedBytes(o.Lowered.Program, i))
@@ -46,11 +73,12 @@ func (f *Firmware) fit(built *run.Sizes) boards.Placement {
 		}
 	}
 	code.What, rodata.What, data.What = "code", "rodata", "data"
-	items := []boards.Item{code, {What: "stack", Bytes: uint64(spec.Stack)}, data, rodata,
-		{What: "arena", Bytes: uint64(f.arenaBytes()), Traffic: moved}, {What: "state", Bytes: uint64(f.stateBytes())},
-		{What: "weights", Bytes: weights, Traffic: read}}
-	items = slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
-	return spec.Memory.Place(items...)
+	items := []boards.Item{code, {What: "stack", Bytes: uint64(spec.Stack)}, data, rodata}
+	items = append(items, f.arenaItems(moved)...)
+	items = append(items, boards.Item{What: "state", Bytes: uint64(f.stateBytes())},
+		boards.Item{What: "staged", Bytes: uint64(f.stagedBytes()), Traffic: hot},
+		boards.Item{What: "weights", Bytes: weights, Traffic: read})
+	return slices.DeleteFunc(items, func(i boards.Item) bool { return i.Bytes == 0 })
 }
 
 // bound reports that the constants are bound at run time.
@@ -79,6 +107,15 @@ func (f *Firmware) stateBytes() int {
 	n := 0
 	for _, o := range f.Models {
 		n += o.Lowered.Program.StateBytes
+	}
+	return n
+}
+
+// stagedBytes are those of all models.
+func (f *Firmware) stagedBytes() int {
+	n := 0
+	for _, o := range f.Models {
+		n += o.Lowered.Program.StagedBytes
 	}
 	return n
 }
@@ -117,6 +154,9 @@ func (f *Firmware) memoryVerdict(built *run.Sizes) {
 	for _, o := range f.Models {
 		o.Placement = at
 		o.Config.Diags = slices.DeleteFunc(o.Config.Diags, func(d *diag.Diag) bool { return d.Code == doesNotFit })
+		if f.whole != "" && !at.Fits() {
+			f.saysWhole(o)
+		}
 		for _, r := range at.Regions {
 			if r.Missing() > 0 {
 				o.Config.warn("memory", doesNotFit, r.Name, "the program does not fit the memory of %s: %s",

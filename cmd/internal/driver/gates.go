@@ -141,7 +141,7 @@ func (f *Firmware) ramGate() (*Gate, error) {
 		}
 	}
 	arena, state := o.Lowered.Program.ArenaBytes, f.stateBytes()
-	if n := arena + state; n > ram {
+	if n := arena + state + f.stagedBytes(); n > ram {
 		needs := fmt.Sprintf("the arena needs %d bytes", arena)
 		if state > 0 {
 			needs += fmt.Sprintf(" and the state %d", state)
@@ -172,7 +172,9 @@ func (f *Firmware) flashGate() (*Gate, error) {
 	if n > flash {
 		weights := 0
 		for _, o := range f.Models {
-			weights += o.Info.WeightBytes
+			if o.Info.WeightsFile == "" {
+				weights += o.Info.WeightBytes
+			}
 		}
 		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d", n, n-flash, weights)
 	}
@@ -234,5 +236,9 @@ func (f *Firmware) flashBytes() (int, error) {
 		return 0, err
 	}
 	defer im.Close()
-	return int(im.Sizes.Flash()), nil
+	n := im.Sizes.Flash()
+	if f.bound() { // the harness alone has the weights file
+		n -= im.Sizes.By[run.ModelCode].Weights
+	}
+	return int(n), nil
 }

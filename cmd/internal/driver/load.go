@@ -15,7 +15,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// load reads and imports the model. shapes (by input name) may be nil.
+// load reads and imports the model. shapes (by input name) may be nil. The model's values
+// are those of the graph alone.
 func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 	m, err := frontend.Load(c.Model, c.Limits)
 	if err != nil {
@@ -28,6 +29,7 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 		diag.In(err).From("import")
 		return nil, nil, &InputError{err}
 	}
+	m.Release()
 	return m, g, nil
 }
 

@@ -70,9 +70,12 @@ const maxLog = 64 << 20
 func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image, jobs []run.Job, k int,
 	res *run.Result) {
 	o.Config.note("counting cycles on %s", o.Board.Runner.Machine)
-	steps, err := run.Cycles(ctx, o.Board, im, jobs, k, res.Largest)
+	seen, err := run.Cycles(ctx, o.Board, im, jobs, k, res.Largest)
+	if most := o.bound(ctx, v, im, jobs, k, res, seen, err); most != nil {
+		v.NoMost = most.Error()
+	}
 	if err == nil {
-		err = v.Estimate(&o.Subject, steps)
+		err = v.Estimate(&o.Subject, seen.Cycles)
 	}
 	for i := range v.Layers {
 		if c := v.Layers[i].LayerCycles; c != nil {
@@ -82,4 +85,49 @@ func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image,
 	if err != nil {
 		v.CyclesMissing = err.Error()
 	}
+}
+
+// bound measures every layer with extreme data in its operands, and bounds what any data can
+// take. followed is the largest case block by block, or the error why it is not known.
+func (o *Compiled) bound(ctx context.Context, v *report.Verdict, im *run.Image, jobs []run.Job, k int,
+	res *run.Result, followed *run.Followed, unknown error) error {
+	if o.Board.Runner.Kind != "qemu" {
+		return nil // no instructions are counted
+	}
+	o.Config.note("running layers with extreme data on %s", o.Board.Runner.Machine)
+	var cases []run.Case
+	for _, e := range o.Lowered.Program.Extremes() {
+		c := run.Case{Inputs: jobs[k].Cases[res.Largest].Inputs}
+		for _, f := range e.Fills {
+			c.Fills = append(c.Fills, run.Fill(f))
+		}
+		cases = append(cases, c)
+	}
+	extremes, err := run.Filled(ctx, o.Board, im, k, len(jobs), cases)
+	if err != nil {
+		return err
+	}
+	for _, c := range res.Cases {
+		extremes = append(extremes, c.Layers)
+	}
+	for i := range v.Layers {
+		l := &v.Layers[i]
+		counts := []uint64{l.Instructions}
+		for _, steps := range extremes {
+			if i < len(steps) {
+				counts = append(counts, steps[i])
+			}
+		}
+		l.Extremes(l.Kernel, o.Dependence(i, o.Config.CMSISLib != ""), counts, func() (uint64, error) {
+			if unknown != nil {
+				return 0, unknown
+			}
+			more, err := followed.More(i)
+			return l.Instructions + more, err
+		})
+		o.Report.Layers[i].LayerBound = l.LayerBound
+	}
+	v.BoundBy()
+	o.Report.Code.InferenceBound = v.InferenceBound
+	return nil
 }

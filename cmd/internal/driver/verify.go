@@ -63,6 +63,9 @@ func (f *Firmware) Verify(ctx context.Context) ([]*report.Verdict, error) {
 	}
 	defer done()
 	f.memoryVerdict(&im.Sizes)
+	if err := f.sections(); err != nil { // measured code may leave the constants another place
+		return nil, err
+	}
 	if err := f.strictly(); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,8 @@ type Result struct {
 	Confusion *Confusion  `json:"confusion,omitempty"`
 	// Detection is how well boxes are found, where --labels names a folder of them.
 	Detection *Detection `json:"detection,omitempty"`
+	// Answers are what --postprocess makes of samples with classes as labels.
+	Answers *Answered `json:"answers,omitempty"`
 	// Lost are samples that the float model gets right and the program wrong, the
 	// first 20 of them.
 	Lost []Lost `json:"lost,omitempty"`

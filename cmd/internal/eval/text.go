@@ -31,6 +31,7 @@ func (r *Result) Text() string {
 	r.scoresText(&b)
 	r.accuracyText(&b)
 	r.detectionText(&b)
+	r.answersText(&b)
 	r.outputsText(&b)
 	if c := r.Confusion; c != nil {
 		which, counts := "program", c.Program

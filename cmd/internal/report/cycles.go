@@ -3,8 +3,6 @@
 package report
 
 import (
-	"math"
-
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/ir/program"
 )
@@ -15,14 +13,9 @@ func (v *Verdict) Estimate(o *Subject, steps []cycles.Count) error {
 	if err != nil {
 		return err
 	}
-	code, constants := o.Board.Memory.Wait("code"), o.Board.Memory.Wait("weights")
-	for _, r := range o.Placement.Regions {
-		if r.Name == o.Placement.At("weights") {
-			constants = r.Wait
-		}
-	}
+	code, constants := o.Board.Memory.Wait("code"), o.constantsWait()
 	v.CyclesBasis = "estimated from executed instructions. " + model.Source
-	if code.States > 0 || constants.PerByte > 0 {
+	if code.States > 0 || constants.PerByteCycles() > 0 {
 		v.CyclesBasis += " Memory: " + code.Source
 	} else {
 		v.CyclesBasis += " Memory without wait states."
@@ -30,9 +23,13 @@ func (v *Verdict) Estimate(o *Subject, steps []cycles.Count) error {
 	v.CyclesError, v.CyclesErrorBasis = o.Board.CyclesError(), model.Basis
 	for i := range min(len(steps), len(v.Layers)) {
 		s := &steps[i]
-		waits := int(math.Round(float64(constants.PerByte) * float64(o.Info.StepBlobs[i])))
+		inPlace, exact := o.constantWaits(i)
+		waits := round(exact)
 		v.Layers[i].LayerCycles = &LayerCycles{Cycles: s.Cycles + waits, LoadedBytes: s.Loaded,
 			StoredBytes: s.Stored, Classes: s.ByClass(), CodeWaits: s.Waits, ConstantWaits: waits}
+		if o.Copies != nil {
+			v.Layers[i].InPlaceWaits = round(inPlace)
+		}
 		v.Cycles += s.Cycles + waits
 	}
 	if hz := o.Board.ClockHz; hz > 0 {

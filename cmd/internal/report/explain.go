@@ -4,6 +4,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
@@ -33,8 +34,9 @@ func (r *Report) Explain(o *Subject) string {
 	}
 	if rows := r.Alignment; len(rows) > 0 {
 		b.WriteString("\nChannel counts that are no multiples of four (--align " + o.Align.String() + "):\n" +
-			AlignmentText(rows))
+			AlignmentText(shortNames(rows)))
 	}
+	b.WriteString(r.dependenceText())
 	b.WriteString(r.choices(o))
 	b.WriteString(o.routeText(r))
 	b.WriteString(o.refusalText())
@@ -98,6 +100,9 @@ func (o *Subject) memoryText(r *Report) string {
 		s += "order of the steps: searched exactly, no other one has a smaller lower bound\n"
 	} else {
 		s += "order of the steps: the best that a heuristic search found, there are too many to try all\n"
+	}
+	if m.Copies != nil {
+		s += m.Copies.Text() + "\n"
 	}
 	if o.Lowered.Tiled == nil {
 		return s
@@ -206,6 +211,15 @@ func fusionText(fs []fuse.Fusion) string {
 		s += "\nCould be computed together, and are not:\n" + apart.String()
 	}
 	return s
+}
+
+// shortNames are rows with names that are shortened as in tables; JSON and legalize have them whole.
+func shortNames(rows []align.Row) []align.Row {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Node, rows[i].Reason = text.Names(rows[i].Node), text.Names(rows[i].Reason)
+	}
+	return rows
 }
 
 // AlignmentText is the table of the alignment repair with the reasons below.

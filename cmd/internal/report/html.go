@@ -90,6 +90,9 @@ type page struct {
 	Spaces  []spaceView
 	Values  []figure // quantised values, the noisiest first
 	Weights []figure
+	// those that the script draws
+	MoreValues, MoreWeights []figureRow
+	Packed                  template.HTML
 	// Refused are the rejections of nodes that the graph does not have.
 	Refused  []Rejection
 	Fused    []Fusion
@@ -103,8 +106,8 @@ func (r *Report) HTML() []byte {
 	r = text.Lines(r)
 	v := &page{frame: newFrame(r.Model.Name + " for " + r.Board + " - nncc"), Report: r}
 	v.Metrics = newMetrics(r)
-	v.layerRows()
 	v.nodes()
+	v.layerRows()
 	v.Drawing = newDrawing(r, v.Nodes)
 	v.Arena, v.Spaces = newArena(&r.Memory, len(r.Layers), 0), newSpaces(r)
 	v.figures()
@@ -116,6 +119,7 @@ func (r *Report) HTML() []byte {
 		}
 	}
 	v.Cards = newCards(r)
+	v.pack()
 	return write("report.html", v)
 }
 

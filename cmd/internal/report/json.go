@@ -5,7 +5,9 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 )
 
@@ -13,16 +15,26 @@ import (
 // and tensors on one line each, ending in a line break.
 func (r *Report) JSON() []byte { return flatGraph(flatNumbers(JSON(r))) }
 
-// JSON is the form of all JSON files: indented, ending in a line break.
+// JSON is the form of all JSON files: indented, ending in a line break. Where v has
+// numbers that JSON has not (a model's outputs may be infinite), the nearest ones stand.
 func JSON(v any) []byte {
+	b, err := encoded(v)
+	if errors.As(err, new(*json.UnsupportedValueError)) {
+		b, err = encoded(text.Finite(v))
+	}
+	if err != nil {
+		panic(bug.Errorf("report: %w", err))
+	}
+	return b
+}
+
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(bug.Errorf("report: %w", err))
-	}
-	return b.Bytes()
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 // flatNumbers puts lists of numbers of indented JSON on one line each: half of the

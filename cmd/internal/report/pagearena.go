@@ -15,8 +15,15 @@ type arenaView struct {
 	Bytes, Steps  []tick
 	Bound         float64 // height of the lower bound's line
 	BoundText     string
+	Walls         []wall // between the parts of an arena in several memories
 	Live          string // the line of bytes in use
 	Hidden        int    // buffers beyond mostRows
+}
+
+// wall is the end of a part of the arena, with the name of its memory below.
+type wall struct {
+	At   float64
+	Text string
 }
 
 // tick is a mark of an axis.
@@ -59,6 +66,10 @@ func newArena(r *Memory, steps, bytes int) arenaView {
 		m.Bound = arenaHeight - float64(r.LowerBoundBytes)*sy
 		m.BoundText = "lower bound " + thousands(r.LowerBoundBytes)
 	}
+	for _, x := range r.ArenaParts {
+		m.Walls = append(m.Walls, wall{arenaHeight - float64(x.Offset+x.Bytes)*sy,
+			fmt.Sprintf("%s: %s bytes", x.Region, thousands(x.Bytes))})
+	}
 	live := make([]int, steps)
 	for _, b := range r.Buffers {
 		first, last := clamp(b.First, steps), clamp(b.Last, steps)
@@ -91,6 +102,9 @@ func newArenaBox(b *Buffer, k int, x, w, sy float64) arenaBox {
 	box.Y = arenaHeight - float64(b.Offset)*sy - box.H
 	box.Title = fmt.Sprintf("%s: %s bytes at %s, steps %d to %d", b.Name, thousands(b.Bytes), thousands(b.Offset),
 		b.First, b.Last)
+	if b.Region != "" {
+		box.Title += ", in " + b.Region
+	}
 	if b.AliasOf != "" {
 		box.Title += ", in the place of " + b.AliasOf
 	}

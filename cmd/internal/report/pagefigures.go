@@ -5,21 +5,21 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower/quant"
 )
 
 // figure is a histogram with its caption.
 type figure struct {
-	ID          string // a12 of row 12 of .calibration.per_layer, w12 of node 12
-	Node        int    // in the drawing, -1: none
+	Node        int // in the drawing, -1: none
 	Name, Op    string
 	Facts       string
 	SQNR        string
 	Bad         bool
-	Drawn       bool    // without the script, too
 	Bins, Path  string  // the bars, each 1 wide; "" where only the range is known
 	From, Width float64 // of the axis, in bars
 	Low, High   float64 // the clipping lines
@@ -28,8 +28,8 @@ type figure struct {
 }
 
 // figureHeight is that of a histogram, in pixels; mostFigures is how many the page has
-// of values, and of weights; of each, alwaysDrawn are drawn here, the others by the
-// script of the page.
+// of values, and of weights; of each, alwaysDrawn are elements of the page, the others are
+// data, of which its script makes elements.
 const figureHeight, mostFigures, alwaysDrawn = 56, 400, 12
 
 // figures are those of quantised values, the noisiest first, and of weights.
@@ -43,10 +43,35 @@ func (p *page) figures() {
 				continue
 			}
 			p.Weights = append(p.Weights, weightFigure(n, k))
-			p.Weights[len(p.Weights)-1].Drawn = len(p.Weights) <= alwaysDrawn
 		}
 	}
+	const n = alwaysDrawn
+	if len(p.Values) > n {
+		p.Values, p.MoreValues = p.Values[:n], figureRows(p.Values[n:])
+	}
+	if len(p.Weights) > n {
+		p.Weights, p.MoreWeights = p.Weights[:n], figureRows(p.Weights[n:])
+	}
 }
+
+// figureRow is a figure as the script takes it: node, name, operator, ratio, is it bad, facts; and where it is
+// drawn the heights of the bars as digits, begin and width of the axis, the clipping lines, the ends of the axis.
+type figureRow []any
+
+func figureRows(list []figure) []figureRow {
+	var out []figureRow
+	for _, f := range list {
+		r := figureRow{f.Node, text.Names(f.Name), f.Op, f.SQNR, f.Bad, f.Facts}
+		if f.Path != "" {
+			r = append(r, f.Bins, tenth(f.From), tenth(f.Width), tenth(f.Low), tenth(f.High), f.Left, f.Right)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// tenth is a coordinate as it is written.
+func tenth(x float64) float64 { return math.Round(10*x) / 10 }
 
 func (p *page) valueFigures(c *quant.Report) {
 	node := map[int]int{}
@@ -58,7 +83,7 @@ func (p *page) valueFigures(c *quant.Report) {
 		}
 	}
 	for i, l := range c.Layers {
-		f := figure{ID: fmt.Sprintf("a%d", i), Node: -1, Name: l.Name, Op: l.Op, noise: l.SQNR,
+		f := figure{Node: -1, Name: l.Name, Op: l.Op, noise: l.SQNR,
 			SQNR: fmt.Sprintf("%.1f dB", l.SQNR), Bad: l.SQNR < 10}
 		if k, ok := node[i]; ok {
 			f.Node = k
@@ -75,18 +100,12 @@ func (p *page) valueFigures(c *quant.Report) {
 	}
 	slices.SortStableFunc(p.Values, func(a, b figure) int { return cmp.Compare(a.noise, b.noise) })
 	p.Values = p.Values[:min(len(p.Values), mostFigures)]
-	for i := range p.Values {
-		p.Values[i].Drawn = i < alwaysDrawn
-	}
 }
 
 // weightFigure is that of a constant of a node.
 func weightFigure(n *nodeView, k int) figure {
-	c, id := n.Consts[k], fmt.Sprintf("w%d", n.Index)
-	if k > 0 {
-		id += fmt.Sprintf(".%d", k)
-	}
-	f := figure{ID: id, Node: n.Index, Name: n.Name, Op: n.Op}
+	c := n.Consts[k]
+	f := figure{Node: n.Index, Name: n.Name, Op: n.Op}
 	f.Facts = c.DType + " " + dims(c.Shape)
 	switch {
 	case c.Scales > 1:

@@ -29,7 +29,7 @@ func newMetrics(r *Report) []*metric {
 	integer := func(key, title, unit, note string, of func(l *Layer) float64) *metric {
 		return &metric{Key: key, Title: title, Unit: unit, Note: note, Values: each(r, of)}
 	}
-	all := []*metric{instr, cycles,
+	all := []*metric{instr, mostInstructions(r), cycles,
 		integer("macs", "MACs", "", "", func(l *Layer) float64 { return float64(l.MACs) }),
 		integer("weights", "weights", "B", "bytes of weights and constants",
 			func(l *Layer) float64 { return float64(l.WeightBytes) }),
@@ -95,6 +95,17 @@ func instructions(r *Report) (instr, cycles *metric) {
 		})
 	}
 	return instr, cycles
+}
+
+// mostInstructions are the bounds, of layers that have one.
+func mostInstructions(r *Report) *metric {
+	return &metric{Key: "bound", Title: "at most", Note: "instructions that a layer can take with any data; " +
+		"layers without a bound are left out", Values: each(r, func(l *Layer) float64 {
+		if l.Bound == nil {
+			return math.NaN()
+		}
+		return float64(*l.Bound)
+	})}
 }
 
 // noiseOf is the least signal-to-noise ratio of the results of each layer.
@@ -197,7 +208,8 @@ func short(x float64) string {
 // layerRow is a row of the table of layers.
 type layerRow struct {
 	*Layer
-	Index, Node int // in .layers, and of its first node in the drawing
+	Index, Node int  // in .layers, and of its first node in the drawing
+	Linked      bool // the page describes the node
 	Class, Runs string
 	Cells       []cell
 }
@@ -224,7 +236,7 @@ func (p *page) layerRows() {
 			break
 		}
 		l := &p.Layers[i]
-		r := layerRow{Layer: l, Index: i, Node: i, Class: kernelClass(*l), Runs: runsOn(*l)}
+		r := layerRow{Layer: l, Index: i, Node: i, Linked: len(p.Nodes) > 0, Class: kernelClass(*l), Runs: runsOn(*l)}
 		if k, ok := first[i]; ok {
 			r.Node = k
 		}

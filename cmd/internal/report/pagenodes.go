@@ -17,6 +17,7 @@ type nodeView struct {
 	Layer       *Layer // nil: no code
 	LayerIndex  int
 	Alone       bool // the only node of its layer
+	Packed      bool // it is told by the script
 	Segment     *int
 	MACs        int64
 	In, Out     []tensorView

@@ -17,7 +17,7 @@ func TestPrinted(t *testing.T) {
 	b.Print(t)
 	for _, layers := range []int{5, 400} {
 		open(t, b, drawn(layers, "model").HTML())
-		b.Fits(t)
+		b.Reads(t, "printed")
 		if px := browser.Value[float64](t, b, `document.querySelector("#drawing a.box text").getBoundingClientRect()
 			.height`); px < 5 || px > 25 {
 			t.Errorf("%d layers: texts are %.1f pixels high", layers, px)
@@ -36,11 +36,11 @@ func TestPrinted(t *testing.T) {
 // beside others, and whole where their node is described.
 func TestLongNamesOnThePage(t *testing.T) {
 	name := strings.Repeat("functional_1/conv2d/Conv2D;", 20)
-	page := string(drawn(30, name).HTML())
+	page := whole(t, drawn(30, name).HTML())
 	if n := strings.Count(page, name); n == 0 || n > 30*6 {
 		t.Errorf("the name is %d times in the page of 30 layers", n)
 	}
-	if !strings.Contains(page, "<dt>name</dt><dd>"+name) {
+	if !strings.Contains(page, "<dt>name<dd>"+name) {
 		t.Error("no description has the whole name")
 	}
 }

@@ -31,7 +31,7 @@ func ProfilesText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, %s, code %d bytes, "+
 			"constants %d bytes, %d mismatches\n",
 			v.Instructions, v.Outside, v.ramText(), v.TextBytes, v.RODataBytes, v.Mismatches)
-		b.WriteString(v.cyclesText() + v.measuredText() + "\n")
+		b.WriteString(v.boundText() + v.cyclesText() + v.measuredText() + "\n")
 	}
 	return b.String()
 }
@@ -41,6 +41,10 @@ func ProfilesText(vs []*Verdict) string {
 func (v *Verdict) profileTable() string {
 	timed := v.Cycles > 0
 	head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
+	bounded := v.MostInstructions != nil || v.NoMost != ""
+	if bounded {
+		head = append(head, "by data", "at most")
+	}
 	if timed {
 		head = append(head, "est. cycles")
 	}
@@ -56,12 +60,11 @@ func (v *Verdict) profileTable() string {
 	rows := [][]string{head}
 	for i := range v.Layers {
 		l := &v.Layers[i]
-		per := ""
-		if l.MACs > 0 {
-			per = fmt.Sprintf("%.2f", l.PerMAC)
-		}
-		row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), per,
+		row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), l.perMAC(),
 			fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+		if bounded {
+			row = append(row, l.boundCells()...)
+		}
 		if timed {
 			row = append(row, l.cyclesCell())
 		}
@@ -77,6 +80,14 @@ func (v *Verdict) profileTable() string {
 		rows = append(rows, row)
 	}
 	return text.Table(rows)
+}
+
+// perMAC are the instructions of a layer for one of its MACs, if it has any.
+func (l *LayerVerdict) perMAC() string {
+	if l.MACs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f", l.PerMAC)
 }
 
 // cyclesCell are the cycles of a layer, if they are known.

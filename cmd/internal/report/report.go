@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/quant"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // Schema is the version of report.json; fields are only ever added.
@@ -160,6 +161,7 @@ type Layer struct {
 	WeightBytes  int         `json:"weight_bytes"`
 	MovedBytes   int         `json:"moved_bytes"` // activations that are read and written
 	Instructions *uint64     `json:"instructions,omitempty"`
+	LayerBound
 	// Cycles are those estimated from the instructions that were executed; only after profile.
 	Cycles *int `json:"estimated_cycles,omitempty"`
 }
@@ -217,8 +219,12 @@ type Memory struct {
 	WaitCyclesBound int `json:"wait_cycles_bound"`
 	// WeightsFile is where constants are bound at run time.
 	WeightsFile *WeightsFile `json:"weights_file,omitempty"`
+	Copies      *Copies      `json:"copies,omitempty"`
 	Regions     []Region     `json:"regions"`
-	Buffers     []Buffer     `json:"buffers"`
+	// ArenaParts of an arena that no region holds: offsets of buffers go on from one to
+	// the next.
+	ArenaParts []ArenaPart `json:"arena_parts,omitempty"`
+	Buffers    []Buffer    `json:"buffers"`
 	// StateBuffers lie in the state, which is kept from run to run: their offsets
 	// count from its start.
 	StateBuffers []Buffer `json:"state_buffers,omitempty"`
@@ -244,6 +250,14 @@ type Region struct {
 	Items   []Item   `json:"items"`
 }
 
+// ArenaPart is what lies of an arena in one of several regions.
+type ArenaPart struct {
+	Region  string `json:"region"`
+	Offset  int    `json:"offset"` // at which it begins in the offsets of buffers
+	Bytes   int    `json:"bytes"`
+	Traffic int    `json:"traffic_bytes"` // that an inference reads and writes there
+}
+
 // Item lies in a region: the stack that the board declares, the arena,
 // code, constants.
 type Item struct {
@@ -262,6 +276,7 @@ type Buffer struct {
 	First   int    `json:"first"`
 	Last    int    `json:"last"`
 	AliasOf string `json:"alias_of,omitempty"`
+	Region  string `json:"region,omitempty"` // of the part of the arena
 	// of a buffer that lies in rows inside a wider one
 	RowBytes   int `json:"row_bytes,omitempty"`
 	PitchBytes int `json:"pitch_bytes,omitempty"`
@@ -271,6 +286,7 @@ type Buffer struct {
 // any input can make the program use.
 type Code struct {
 	Measured
+	InferenceBound
 	Stack
 }
 
@@ -412,7 +428,8 @@ func (r *Report) layer(o *Subject, i int) {
 	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
 		RouteReason: low.RouteReason, ONNXNodes: append([]string{}, s.Origin...),
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i],
-		MovedBytes: MovedBytes(o.Lowered.Program, i)}
+		MovedBytes: MovedBytes(o.Lowered.Program, i),
+		LayerBound: LayerBound{DependOnData: o.Dependence(i, false) != runtimec.Fixed}}
 	l.Candidates = newCandidates(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
@@ -495,12 +512,24 @@ func (r *Report) memory(o *Subject) {
 	if o.Info.WeightsFile != "" {
 		r.Memory.WeightsFile = &WeightsFile{o.Info.WeightsFile, o.Info.WeightBytes, o.Info.Layout}
 	}
+	r.Memory.Copies = o.copies()
 	r.Memory.Place(o.Placement)
-	for _, b := range p.Buffers {
+	at := 0
+	for i, n := range p.PartTraffic() {
+		if len(p.Parts) > 0 {
+			x := p.Parts[i]
+			r.Memory.ArenaParts = append(r.Memory.ArenaParts, ArenaPart{x.Name, at, x.Bytes, n})
+			at += x.Bytes
+		}
+	}
+	for i, b := range p.Buffers {
 		x := Buffer{Name: b.Name, Offset: b.Offset, Bytes: b.Bytes, First: b.First, Last: b.Last, RowBytes: b.Row,
 			PitchBytes: b.Pitch}
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
+		}
+		if k, _ := p.Part(i); len(p.Parts) > 0 && !b.Kept {
+			x.Region = p.Parts[k].Name
 		}
 		switch {
 		case b.Bytes == 0:

@@ -27,6 +27,7 @@ type Subject struct {
 	Files     []codegen.File
 	Harness   run.Model
 	Placement boards.Placement // of the program in the board's memories
+	Copies    *Copying         // of constants in faster memory; nil: none was asked for, or none pays
 	// What the user chose.
 	Optimize option.Optimize
 	Align    option.Align
@@ -48,8 +49,15 @@ func (o *Subject) low(i int) *call.Lowered { return o.Lowered.Low[o.Lowered.Sche
 func Harness(i *codegen.Info) run.Model {
 	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run",
 		Steps: i.StepNames}
+	for _, x := range i.ArenaParts {
+		m.RunFunc, m.Arenas = i.Prefix+"_run_in", i.Prefix+"_arenas"
+		m.Parts = append(m.Parts, run.Part{Region: x.Region, Field: x.Field, Macro: x.Macro})
+	}
 	if i.WeightsFile != "" {
 		m.BindFunc, m.WeightsFile = i.Prefix+"_bind", i.WeightsFile
+	}
+	if i.StagedMacro != "" {
+		m.StageFunc, m.StagedMacro = i.Prefix+"_stage", i.StagedMacro
 	}
 	if len(i.States) > 0 {
 		m.ResetFunc, m.StateMacro = i.Prefix+"_reset", i.StateMacro

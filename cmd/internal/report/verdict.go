@@ -25,10 +25,13 @@ type Verdict struct {
 	// Fidelity compares the program with the model itself.
 	Fidelity []verify.Fidelity `json:"fidelity"`
 	Measured
+	InferenceBound
 	Layers []LayerVerdict `json:"layers"`
 	Stack
-	Flash      map[string]any          `json:"flash"`
-	RAM        map[string]int          `json:"ram"`
+	Flash map[string]any `json:"flash"`
+	RAM   map[string]int `json:"ram"`
+	// Guards are the parts of the arena, by region, around which no byte was written.
+	Guards     []string                `json:"intact_guards,omitempty"`
 	Failure    string                  `json:"failure,omitempty"`
 	Warnings   []string                `json:"warnings"`
 	ByCase     []CaseVerdict           `json:"by_case"`
@@ -72,6 +75,7 @@ type LayerVerdict struct {
 	WeightBytes  int     `json:"weight_bytes,omitempty"`
 	MovedBytes   int     `json:"moved_bytes,omitempty"`
 	PerMAC       float64 `json:"instructions_per_mac,omitempty"`
+	LayerBound
 	*LayerCycles
 	// Library is what the linked CMSIS-NN takes for the layer; only in profile.
 	Library       *uint64 `json:"cmsis_nn_instructions,omitempty"`
@@ -93,6 +97,8 @@ type LayerCycles struct {
 	// file says how long reads take.
 	CodeWaits     int `json:"code_wait_cycles,omitempty"`
 	ConstantWaits int `json:"constant_wait_cycles,omitempty"`
+	// InPlaceWaits is what ConstantWaits would be without copies of constants.
+	InPlaceWaits int `json:"constant_wait_cycles_in_place,omitempty"`
 }
 
 // Differs reports a verdict that is not what nncc promises: the firmware is not
@@ -116,4 +122,7 @@ func (v *Verdict) Sizes(p *program.Program, s run.Sizes) {
 		"by_origin": s.By}
 	v.RAM = map[string]int{"arena_bytes": p.ArenaBytes, "io_bytes": p.IOBytes(), "scratch_bytes": p.ScratchBytes(),
 		"state_bytes": p.StateBytes}
+	for _, x := range p.Parts { // a broken guard ends the run
+		v.Guards = append(v.Guards, x.Name)
+	}
 }

@@ -39,6 +39,8 @@ var Knobs = []Knob{
 	{"NNCC_OWN_DRIVER", "COMMAND", "runs that program elsewhere: under QEMU, on a board"},
 	{"NNCC_TFLM_RUN", "PROGRAM", "runs TensorFlow Lite Micro's reference kernels: `PROGRAM MODEL.tflite RUNS`, raw " +
 		"inputs on standard input, outputs on standard output"},
+	{"NNCC_FREERTOS", "DIR", "an installed FreeRTOS kernel: headers in `include`, and `portmacro.h` and " +
+		"`libfreertos.a`, built with the example's `FreeRTOSConfig.h`, in a folder for each board (`cortex-m4`)"},
 	{"CMSIS_NN_INCLUDE", "DIR", "headers of an installed CMSIS-NN, to compare with"},
 	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0PLUS, _M3, _M4, _M55 for a core, with _SINGLE " +
 		"for single rounding"},

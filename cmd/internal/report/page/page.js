@@ -16,8 +16,8 @@
   var rows = all("#table tbody tr");
 
   function place(box) {
-    var t = box.transform.baseVal.getItem(0).matrix, r = box.querySelector("rect");
-    return { x: t.e, y: t.f, w: r.width.baseVal.value, h: r.height.baseVal.value };
+    var t = box.transform.baseVal.getItem(0).matrix, r = box.querySelector("rect").getBBox();
+    return { x: t.e, y: t.f, w: r.width, h: r.height };
   }
 
   function zoom(to, x, y) {
@@ -93,37 +93,80 @@
       if (made) { li.appendChild(made.cloneNode(true)); }
     });
     figures(id, copy.querySelector("dl"), facts.hasAttribute("data-alone"));
-    all("figcaption a[href='#" + id + "']").forEach(function (a) {
-      panel.appendChild(draw(a.closest("figure")).cloneNode(true)).removeAttribute("id");
+    ["values", "weights"].forEach(function (kind) {
+      all("." + kind + " figcaption a[href='#" + id + "']").forEach(function (a) {
+        panel.appendChild(a.closest("figure").cloneNode(true));
+      });
+      (more[kind] || []).forEach(function (row) {
+        if ("n" + row[0] === id) { panel.appendChild(figure(row)); }
+      });
     });
     panel.scrollTop = 0;
   }
 
-  // Histograms that are not drawn yet: a digit for the height of each bar.
-  function draw(f) {
-    var bins = f.getAttribute("data-h"), x = (f.getAttribute("data-x") || "").split(" ");
-    if (!bins) { return f; }
-    f.removeAttribute("data-h");
+  // What is packed: histograms beyond the first ones are data, of which elements are made when they are asked for;
+  // nodes come from the page's own template.
+  var more = {}, drawn = all(".plot rect");
+
+  function unpack(then) {
+    if (!byId("packed") || !window.DecompressionStream) { return then(); }
+    var bytes = Uint8Array.from(atob(byId("packed").textContent), function (c) { return c.charCodeAt(0); });
+    var plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    new Response(plain).json().then(function (read) {
+      more = read;
+      var nodes = new DOMParser().parseFromString(more.nodes, "text/html").body;
+      byId("nodes").append.apply(byId("nodes"), Array.prototype.slice.call(nodes.childNodes));
+      (more.buffers || []).forEach(function (title, i) {
+        var made = doc.createElementNS(drawn[i].namespaceURI, "title");
+        made.textContent = title;
+        drawn[i].appendChild(made);
+      });
+    }).then(then);
+  }
+
+  function figure(row) {
+    var f = doc.createElement("figure"), caption = doc.createElement("figcaption");
+    var add = function (name, within, said, kind) {
+      var e = within.appendChild(doc.createElement(name));
+      if (kind) { e.className = kind; }
+      e.textContent = said;
+      return e;
+    };
+    if (row.length > 6) { bars(f, row.slice(6), add); }
+    if (row[0] >= 0) { add("a", caption, row[1]).setAttribute("href", "#n" + row[0]); } else { caption.append(row[1]); }
+    caption.append(" ");
+    add("span", caption, row[2], "dim");
+    caption.append(" ");
+    if (row[3]) { add("b", caption, row[3], row[4] ? "bad" : ""); }
+    add("span", caption, row[5], "dim facts");
+    f.appendChild(caption);
+    return f;
+  }
+
+  // The bars of a histogram: a digit for the height of each.
+  function bars(f, x, add) {
     var make = function (name, attrs, within) {
-      var e = doc.createElementNS(doc.querySelector("svg").namespaceURI, name);
+      var e = within.appendChild(doc.createElementNS(doc.querySelector("svg").namespaceURI, name));
       Object.keys(attrs).forEach(function (k) { e.setAttribute(k, attrs[k]); });
-      within.insertBefore(e, within === f ? f.firstChild : null);
       return e;
     };
     var digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", path = "M0 56";
-    bins.split("").forEach(function (c) { path += "V" + (56 - 56 * digits.indexOf(c) / 61).toFixed(0) + "h1"; });
-    var ends = f.insertBefore(doc.createElement("div"), f.firstChild);
-    ends.className = "ends dim";
-    ends.appendChild(doc.createElement("span")).textContent = x[4];
-    ends.appendChild(doc.createElement("span")).textContent = x[5];
-    var svg = make("svg", { viewBox: x[0] + " 0 " + x[1] + " 56", preserveAspectRatio: "none", "aria-hidden": "true" },
+    x[0].split("").forEach(function (c) { path += "V" + (56 - 56 * digits.indexOf(c) / 61).toFixed(0) + "h1"; });
+    var svg = make("svg", { viewBox: x[1] + " 0 " + x[2] + " 56", preserveAspectRatio: "none", "aria-hidden": "true" },
       f);
     make("path", { d: path + "V56z" }, svg);
-    make("path", { "class": "clip", d: "M" + x[2] + " 0v56M" + x[3] + " 0v56" }, svg);
-    return f;
+    make("path", { "class": "clip", d: "M" + x[3] + " 0v56M" + x[4] + " 0v56" }, svg);
+    var ends = add("div", f, "", "ends dim");
+    add("span", ends, x[5]);
+    add("span", ends, x[6]);
   }
-  all("#numbers details").forEach(function (d) {
-    d.addEventListener("toggle", function () { all("[data-h]", d).forEach(draw); });
+
+  all("[data-more]").forEach(function (d) {
+    d.addEventListener("toggle", function () {
+      var list = d.querySelector(".figures");
+      if (list.firstChild) { return; }
+      more[d.getAttribute("data-more")].forEach(function (row) { list.appendChild(figure(row)); });
+    });
   });
 
   // What the row of a layer says, beside its only node.
@@ -300,8 +343,8 @@
   });
 
   // Buffers: what a rectangle is.
-  all(".plot rect").forEach(function (r) {
-    var say = function () { byId("buffer").textContent = r.querySelector("title").textContent; };
+  drawn.forEach(function (r) {
+    var say = function () { byId("buffer").textContent = (r.querySelector("title") || r).textContent; };
     r.addEventListener("pointerenter", function () {
       if (!doc.querySelector(".plot rect.chosen")) { say(); }
     });
@@ -313,5 +356,8 @@
     });
   });
 
-  if (/^#[nio]\d+$/.test(window.location.hash)) { choose(window.location.hash.slice(1), true); }
+  unpack(function () {
+    doc.documentElement.classList.add("ready");
+    if (/^#[nio]\d+$/.test(window.location.hash)) { choose(window.location.hash.slice(1), true); }
+  });
 })();

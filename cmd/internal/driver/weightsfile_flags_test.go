@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWeightsFileIsNoFlash: --max-flash and the board's memories do not count constants
+// that are bound at run time.
+func TestWeightsFileIsNoFlash(t *testing.T) {
+	bytes := func(bound bool) (n, weights int, region string) {
+		c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
+		c.WeightsFile = bound
+		o, err := c.Compile()
+		require(t, err)
+		n, err = o.Firmware.flashBytes()
+		require(t, err)
+		return n, o.Info.WeightBytes, o.Placement.At("weights")
+	}
+	linked, weights, at := bytes(false)
+	const binding = 2048 // code that checks the file
+	if bound, _, none := bytes(true); bound > linked-weights+binding || at == "" || none != "" {
+		t.Errorf("%d bytes of flash in %q, %d in %q with %d bytes of constants apart", linked, at, bound, none, weights)
+	}
+}
+
+// TestWeightsFileRefuses what cannot be together with a file that is bound.
+func TestWeightsFileRefuses(t *testing.T) {
+	for want, set := range map[string]func(*Config){
+		"--project arduino":  func(c *Config) { c.Project = "make,arduino" },
+		"--dead-channels on": func(c *Config) { c.Told = map[string]bool{"dead-channels": true} },
+	} {
+		c := config("none.onnx", "cortex-m4")
+		set(c)
+		var e *UsageError
+		if err := c.Check(); err != nil {
+			t.Errorf("%s without a weights file: %v", want, err)
+		}
+		c.WeightsFile = true
+		if err := c.Check(); !errors.As(err, &e) || !strings.Contains(e.Msg, want) {
+			t.Errorf("want a word of %s, got %v", want, err)
+		}
+	}
+}

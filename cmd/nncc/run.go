@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+
+	"github.com/nncc/nncc/frontend/text"
+)
+
+func (c *cli) run(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	var gate error
+	if c.fs.Changed("max-segments") || c.fs.Changed("max-fallback") || c.fs.Changed("max-ram") ||
+		c.fs.Changed("max-flash") {
+		whole := c.cfg // gates are about a program with a plan of its memory
+		o, err := whole.Compile()
+		if err != nil {
+			return err
+		}
+		gate = o.Gates()
+		if gate != nil && !isGate(gate) {
+			return gate
+		}
+		c.cfg.Gates = whole.Gates
+	}
+	if err := c.cfg.RunModel(); err != nil {
+		return err
+	}
+	c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
+	c.warnings()
+	c.progress.done()
+	if c.cfg.JSON {
+		return cmp.Or(c.json(c.cfg.RunResult), gate)
+	}
+	if t := c.cfg.RunResult.Tensors; t != nil {
+		fmt.Fprint(c.out, t.Text())
+		fmt.Fprintf(c.out, "wrote %s: %d files\n", text.Line(c.cfg.Tensors), len(t.Files))
+	}
+	for _, l := range c.cfg.Written {
+		fmt.Fprintln(c.out, text.Line(l))
+	}
+	return gate
+}
