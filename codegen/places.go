@@ -86,7 +86,7 @@ func (e *emitter) offset(buffer, off int) string {
 func (e *emitter) placeComment(buffer int) string {
 	b := &e.prog.Buffers[buffer]
 	if b.IsScratch() {
-		return comment(fmt.Sprintf("%s: %d bytes, %s", b.Name, b.Bytes, during(b.First, b.Last)))
+		return longComment(fmt.Sprintf("%s: %d bytes, %s", b.Name, b.Bytes, during(b.First, b.Last)))
 	}
 	s := b.Name + ": " + shortType(b.Type)
 	if e.bound == nil { // scales are those of the file that is bound

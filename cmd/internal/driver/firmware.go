@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
@@ -277,12 +276,7 @@ func (f *Firmware) allSay(t string) bool {
 }
 
 // strictly is the error of --strict where there are warnings.
-func (f *Firmware) strictly() error {
-	if w := f.warnings(); f.config().Strict && len(w) > 0 {
-		return badInput("--strict: %s", strings.Join(w, "\n--strict: "))
-	}
-	return nil
-}
+func (f *Firmware) strictly() error { return f.config().strict(f.warnings()) }
 
 // said brings the reports up to date with what there is to say.
 func (f *Firmware) said() {

@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower/board"
 )
@@ -217,10 +219,16 @@ func (o *Compiled) stackVerdict(v *report.Verdict) error {
 }
 
 // strictly is the error of --strict where there are warnings.
-func (c *Config) strictly() error {
-	w := c.Diags.Texts(diag.Warning)
-	if !c.Strict || len(w) == 0 {
+func (c *Config) strictly() error { return c.strict(c.Diags.Texts(diag.Warning)) }
+
+// strict is the error of --strict for warnings, a line each.
+func (c *Config) strict(warnings []string) error {
+	if !c.Strict {
 		return nil
 	}
-	return badInput("--strict: %s", strings.Join(w, "\n--strict: "))
+	all := make([]error, len(warnings))
+	for i, w := range warnings {
+		all[i] = text.Errorf("--strict: %s", w)
+	}
+	return asInput(errors.Join(all...))
 }

@@ -3,12 +3,17 @@
 package tflm
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -27,7 +32,7 @@ func TestSameFirmware(t *testing.T) {
 			}
 			for name, text := range want {
 				if have[name] != text {
-					t.Errorf("%s for %s: %s is not that of %s", lite, board, name, onnx)
+					t.Errorf("%s for %s: %s is not that of %s:\n%s", lite, board, name, onnx, cmp.Diff(text, have[name]))
 				}
 			}
 			if len(have) != len(want) || len(have) < 8 {
@@ -39,12 +44,14 @@ func TestSameFirmware(t *testing.T) {
 
 var (
 	comment = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:^#[^\n]*$)`)
-	text    = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
-	port    = regexp.MustCompile(`\bnet_\w+(\((?:const )?void \*arena\))`)
+	text    = regexp.MustCompile(`(?:"(?:[^"\\\n]|\\.)*"\s*)+`) // pieces that C joins
+	place   = regexp.MustCompile(`(NET_AT_\w+) = (\d+),\s*`)
+	name    = regexp.MustCompile(`\b(?:net|NET)_\w+`)
 )
 
-// sources are what computes in a model's firmware, without comments, texts and names of
-// inputs and outputs.
+// sources are what computes in a model's firmware: without comments and texts, places as
+// their offsets, and what is named after nodes and tensors as its number, in the order
+// in which names appear.
 func sources(t *testing.T, model, board string) map[string]string {
 	t.Helper()
 	c := driver.Defaults()
@@ -53,16 +60,29 @@ func sources(t *testing.T, model, board string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]string{}
+	out, places, names := map[string]string{}, map[string]string{}, map[string]string{}
+	slices.SortFunc(o.Files, func(a, b codegen.File) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range o.Files {
-		dir, name := filepath.Split(f.Path)
+		dir, file := filepath.Split(f.Path)
 		switch {
-		case strings.HasPrefix(name, "report.") || dir != "" && !strings.HasPrefix(dir, "nncc"):
-		case dir == "" && name != "net.c" && !strings.HasPrefix(name, "net_weights") && name != "net_names.h":
-		default:
-			bare := text.ReplaceAllString(comment.ReplaceAllString(string(f.Data), ""), `""`)
-			out[f.Path] = port.ReplaceAllString(bare, "net_io$1")
+		case strings.HasPrefix(file, "report.") || dir != "" && !strings.HasPrefix(dir, "nncc"):
+			continue
+		case dir == "" && file != "net.c" && !strings.HasPrefix(file, "net_weights"):
+			continue
 		}
+		bare := text.ReplaceAllString(comment.ReplaceAllString(string(f.Data), ""), `""`)
+		for _, m := range place.FindAllStringSubmatch(bare, -1) {
+			places[m[1]] = m[2]
+		}
+		out[f.Path] = name.ReplaceAllStringFunc(place.ReplaceAllString(bare, ""), func(n string) string {
+			if at, ok := places[n]; ok {
+				return at
+			}
+			if names[n] == "" {
+				names[n] = fmt.Sprintf("net_%d", len(names))
+			}
+			return names[n]
+		})
 	}
 	return out
 }
