@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -77,7 +77,7 @@ func divided(t *testing.T, g *ir.Graph, low map[*ir.Node]*call.Lowered, pools sc
 // random graphs of views, and random networks.
 func TestSplitRandom(t *testing.T) {
 	graphs, networks, draws := uint64(60), uint64(6), 4
-	if os.Getenv("NNCC_LONG") != "" {
+	if testenv.Long() {
 		graphs, networks, draws = 200, 40, 8
 	}
 	done, parts := 0, 0

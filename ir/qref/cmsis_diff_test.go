@@ -122,11 +122,12 @@ func portable(t *testing.T, flags ...string) string {
 		t.Fatal(err)
 	}
 	include, source := filepath.Join(dir, "include", "cmsis_nn"), filepath.Join(dir, "src", "cmsis_nn")
-	own := filepath.Join(dir, "src", "nncc") // copies, which the portable bodies share with our own kernels
+	own := filepath.Join(dir, "src", "nncc") // copies and tables, which the portable bodies share with our own kernels
 	files, err := filepath.Glob(filepath.Join(source, "*.c"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no kernels in %s: %v", source, err)
 	}
+	files = append(files, filepath.Join(own, "nncc_sigmoid_points.c"))
 	return buildDriver(t, append([]string{"-std=c99", "-O1", "-g", "-fsanitize=address,undefined",
 		"-fno-sanitize-recover=all",
 		"-I" + include, "-I" + source, "-I" + own}, flags...), files...)

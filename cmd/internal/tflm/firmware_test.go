@@ -32,7 +32,8 @@ func TestSameFirmware(t *testing.T) {
 			}
 			for name, text := range want {
 				if have[name] != text {
-					t.Errorf("%s for %s: %s is not that of %s:\n%s", lite, board, name, onnx, cmp.Diff(text, have[name]))
+					t.Errorf("%s for %s: %s is not that of %s:\n%s", lite, board, name, onnx,
+						cmp.Diff(text, have[name]))
 				}
 			}
 			if len(have) != len(want) || len(have) < 8 {

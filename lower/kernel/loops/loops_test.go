@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/loops"
+	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
 
@@ -119,6 +120,20 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// functions are the kernels of runtime_c for operators without a row here: they have
+// templates, too.
+func functions() []*kernel.Kernel {
+	written := map[*ir.OpDef]bool{}
+	for _, k := range loops.Kernels {
+		for _, o := range k.Ops {
+			written[o] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(reference.Kernels), func(k *kernel.Kernel) bool {
+		return slices.ContainsFunc(k.Ops, func(o *ir.OpDef) bool { return written[o] })
+	})
+}
+
 // Functions that are written for single nodes, against the interpreter: random
 // sizes, every element type, under the sanitizers and between guards. One type
 // of every class in a plain go test, with NNCC_LONG all of them, five
@@ -128,13 +143,14 @@ func TestAgainstInterpreter(t *testing.T) {
 	if testenv.Long() {
 		rounds, quick = 5, false
 	}
+	table := kernel.NewTable(slices.Concat(loops.Kernels, functions()))
 	for seed := range uint64(rounds) {
 		text, count := layers(rand.New(rand.NewPCG(seed, 5)), quick)
 		g, err := ir.Parse(text, op.Get)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, seed)
+		m := kerneltest.Guard(t, g, table, kernel.Options{}, seed)
 		m.Near = true
 		m.RunHost(t)
 		t.Logf("seed %d: %d functions of %d rows", seed, count, len(m.Rows))
