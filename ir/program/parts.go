@@ -12,14 +12,19 @@ type Part struct {
 // bytes from its start. A buffer lies in one part, whole.
 func (p *Program) Part(buffer int) (part, offset int) {
 	b := &p.Buffers[buffer]
-	at, start := p.storage(b).Offset, 0
+	return p.part(p.storage(b), b.Offset)
+}
+
+// part is where so many bytes behind the beginning of the arena are, for a value in a storage.
+func (p *Program) part(storage *Buffer, offset int) (part, within int) {
+	at, start := storage.Offset, 0
 	for i, x := range p.Parts {
 		if at < start+x.Bytes {
-			return i, b.Offset - start
+			return i, offset - start
 		}
 		start += x.Bytes
 	}
-	return max(len(p.Parts)-1, 0), b.Offset // beyond the arena: Verify has found it
+	return max(len(p.Parts)-1, 0), offset // beyond the arena: Verify has found it
 }
 
 // verifyParts: parts add up to the arena, and no storage lies in two of them.

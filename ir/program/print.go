@@ -91,6 +91,23 @@ func (t *printer) program() {
 
 func (t *printer) name(buffer int) string { return syntax.Name(t.p.Buffers[buffer].Name) }
 
+// in says in a comment in which part of the arena a buffer lies, and where there: offsets are
+// those of the whole.
+func (t *printer) in(b *Buffer) {
+	if len(t.p.Parts) == 0 || b.Kept {
+		return
+	}
+	storage := b
+	for range t.p.Buffers { // what was read from a text can be wrong
+		if storage.AliasOf < 0 {
+			break
+		}
+		storage = &t.p.Buffers[storage.AliasOf]
+	}
+	k, at := t.p.part(storage, b.Offset)
+	t.f(" # in %s at %d", strconv.Quote(t.p.Parts[k].Name), at)
+}
+
 func (t *printer) buffer(b *Buffer) {
 	t.f("  buffer %s : %s at %d, %d bytes", syntax.Name(b.Name), b.Type, b.Offset, b.Bytes)
 	t.f(", steps %d to %d", b.First, b.Last)
@@ -103,6 +120,7 @@ func (t *printer) buffer(b *Buffer) {
 	if b.Pitch > 0 {
 		t.f(", rows of %d every %d", b.Row, b.Pitch)
 	}
+	t.in(b)
 	t.f("\n")
 }
 
@@ -175,11 +193,15 @@ func (t *printer) step(s *Step) {
 func (t *printer) facts(s *Step) {
 	if s.Scratch >= 0 {
 		b := &t.p.Buffers[s.Scratch]
-		t.f("    scratch %s at %d, %d bytes\n", syntax.Name(b.Name), b.Offset, b.Bytes)
+		t.f("    scratch %s at %d, %d bytes", syntax.Name(b.Name), b.Offset, b.Bytes)
+		t.in(b)
+		t.f("\n")
 	}
 	for _, x := range s.Fetches {
 		b := &t.p.Buffers[x.Buffer]
-		t.f("    fetch const%d to %s at %d, %d bytes\n", x.Const, syntax.Name(b.Name), b.Offset, b.Bytes)
+		t.f("    fetch const%d to %s at %d, %d bytes", x.Const, syntax.Name(b.Name), b.Offset, b.Bytes)
+		t.in(b)
+		t.f("\n")
 	}
 	if len(s.InPlace) > 0 {
 		t.f("    overwrites")

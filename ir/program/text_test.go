@@ -193,6 +193,13 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	return s
 }
 
+// parts divides the arena, or not.
+func (g generator) parts() {
+	for range g.IntN(3) {
+		g.p.Parts = append(g.p.Parts, program.Part{Name: g.text(), Bytes: g.number()})
+	}
+}
+
 func random(seed uint64) *program.Program {
 	g := generator{rand.New(rand.NewPCG(seed, 11)), nil}
 	p := &program.Program{Name: g.text(), ArenaBytes: g.number(), LowerBound: g.number(), PeakOptimal: g.IntN(2) == 0}
@@ -203,6 +210,7 @@ func random(seed uint64) *program.Program {
 		p.StagedBytes = g.number()
 	}
 	g.p = p
+	g.parts()
 	values := 1 + g.IntN(4)
 	for i := range values {
 		b := program.Buffer{Name: fmt.Sprint(g.text(), i), Type: g.typ(), Offset: g.number(), Bytes: g.number(),

@@ -33,6 +33,7 @@ type Compiled struct {
 	pre       []codegen.Preprocess
 	post      *codegen.Postprocess
 	drivers   fs.FS // C of the accelerator
+	dump      *dump // --dump-ir, until the firmware is planned
 }
 
 // Compile does everything but write files.
@@ -51,12 +52,18 @@ func (c *Config) loadAndLower(spec *boards.Spec) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out *Compiled
-	err = c.dumping(func(d *dump) error {
-		out, err = c.lower(m, g, spec, d)
-		return err
-	})
-	return out, err
+	d, err := c.openDump()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.lower(m, g, spec, d)
+	if err != nil {
+		d.closeBehind(&err)
+		return nil, err
+	}
+	d.warnNoONNX()
+	out.dump = d
+	return out, nil
 }
 
 // lowerOptions are the options of the middle end.
@@ -253,9 +260,6 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
 	}
 	out.reference, out.drivers = out.Lowered.Reference, opt.Drivers()
-	if err := d.program(out.Lowered.Program); err != nil {
-		return nil, err
-	}
 	if out.pre, err = c.preprocessing(out); err != nil {
 		return nil, err
 	}

@@ -77,8 +77,6 @@ func (f *Firmware) noCopies(at boards.Placement, from string) string {
 		return "the board " + f.board().Name + " has no memory regions"
 	case from == "":
 		return "no constants are linked"
-	case len(f.Models[0].Lowered.Program.Parts) > 0:
-		return "the arena is in parts, which have what room the regions leave"
 	case !at.Fits():
 		return "the program does not fit the memory of " + f.board().Name
 	}

@@ -45,12 +45,28 @@ func (c *Config) dumping(f func(d *dump) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := d.close(); err == nil {
-			err = e
-		}
-	}()
+	defer d.closeBehind(&err)
 	return f(d)
+}
+
+// closeBehind closes the dump behind what may have failed, which is then the error.
+func (d *dump) closeBehind(err *error) {
+	if e := d.close(); *err == nil {
+		*err = e
+	}
+}
+
+// dumped puts the dump of a model in its place, with the program as it was planned: its arena
+// can be in parts, and its constants have copies.
+func (o *Compiled) dumped() error {
+	d := o.dump
+	if d == nil {
+		return nil
+	}
+	o.dump = nil
+	err := d.program(o.Lowered.Program)
+	d.closeBehind(&err)
+	return err
 }
 
 // stage writes the graph after a stage, and the one that rebuilds the model's
@@ -85,16 +101,13 @@ func (d *dump) graph(name string, g *ir.Graph) error {
 }
 
 func (d *dump) program(p fmt.Stringer) error {
-	if d == nil {
-		return nil
-	}
 	return d.Add(files.File{Path: "program.txt", Data: []byte(p.String())})
 }
 
 // warnNoONNX says once which stages have no .onnx, with the first reason: a graph of bfloat16 layers has one for
 // every layer and stage.
 func (d *dump) warnNoONNX() {
-	if d.reason == nil {
+	if d == nil || d.reason == nil {
 		return
 	}
 	first, more := d.reason, ""
@@ -105,6 +118,7 @@ func (d *dump) warnNoONNX() {
 	}
 	d.warn("dump", "no-onnx", d.noONNX[0], "--dump-ir: the .ir files alone hold %s: %v%s",
 		strings.Join(d.noONNX, ", "), first, more)
+	d.reason = nil
 }
 
 // close puts the folder in its place.

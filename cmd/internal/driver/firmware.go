@@ -32,7 +32,7 @@ type Firmware struct {
 }
 
 // Compile does everything but write files, for models that share a folder.
-func Compile(list ...*Config) (*Firmware, error) {
+func Compile(list ...*Config) (out *Firmware, err error) {
 	for _, c := range list {
 		if err := c.Check(); err != nil {
 			return nil, named(list, c, err)
@@ -47,6 +47,13 @@ func Compile(list ...*Config) (*Firmware, error) {
 		return nil, err
 	}
 	var models []*Compiled
+	defer func() {
+		for _, o := range models {
+			if e := o.dumped(); err == nil && e != nil {
+				out, err = nil, e
+			}
+		}
+	}()
 	for i, c := range list {
 		if c.DumpIR != "" && len(list) > 1 {
 			c.DumpIR = filepath.Join(c.DumpIR, prefixes[i])
@@ -78,6 +85,9 @@ func (f *Firmware) shrink() error {
 			continue
 		}
 		o.Config.othersState = others
+		if err := o.dumped(); err != nil {
+			return f.named(o, err)
+		}
 		x, err := o.Config.loadAndLower(o.Board)
 		if err != nil {
 			return f.named(o, err)
