@@ -68,10 +68,10 @@ SECTIONS
 func TestCsolutionLinks(t *testing.T) {
 	gcc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	qemu := testenv.Tool(t, "qemu", "qemu-system-arm")
-	for name, dir := range sampleFolders(t, "cmsis-pack", "cmake-package") {
+	for name, x := range sampleFolders(t, "cmsis-pack", "cmake-package") {
 		t.Run(name, func(t *testing.T) {
-			want := printed(t, dir, "samples/cmake/main.c")
-			pack := unpacked(t, dir)
+			want := x.printed(t, "samples/cmake/main.c")
+			pack := unpacked(t, x.dir)
 			sample := filepath.Join(pack, "samples", "csolution")
 			var s csolution
 			readYAML(t, filepath.Join(sample, name+".csolution.yml"), &s)
@@ -80,7 +80,7 @@ func TestCsolutionLinks(t *testing.T) {
 			}
 			readYAML(t, filepath.Join(sample, s.Solution.Projects[0].Project), &s)
 			args := []string{"-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-O2"}
-			args = append(args, componentArgs(t, pack, name, s)...)
+			args = slices.Concat(args, x.flags, x.sources, componentArgs(t, pack, name, s))
 			for _, g := range s.Project.Groups {
 				for _, f := range g.Files {
 					args = append(args, filepath.Join(sample, f.File))

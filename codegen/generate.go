@@ -135,11 +135,15 @@ func Generate(models []Model, o Options) ([]File, []*Info, error) {
 			infos[i].Files = append(infos[i].Files, f.Path)
 		}
 	}
+	sections, err := SectionFiles(infos, o.Version, "")
+	if err != nil {
+		return nil, nil, err
+	}
 	list, err := renderJobs(v, v.jobs())
 	if err != nil {
 		return nil, nil, err
 	}
-	files = append(files, list...)
+	files = slices.Concat(files, sections, list)
 	for _, f := range o.Library.Emitted(v.runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}

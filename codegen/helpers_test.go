@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,10 @@ type model struct {
 
 	// copies: every other constant is staged, the others are fetched where steps read them.
 	copies bool
+	// kept are inputs of src and the outputs that become them: state.
+	kept [][2]string
+	// parts: the arena lies in three memories, or two of them.
+	parts bool
 
 	// net, when set, is taken instead of src, through all passes in the given
 	// precision.
@@ -108,12 +113,48 @@ func (m *model) lower(t testing.TB) {
 // schedule gives the nodes of src kernels, orders and places.
 func (m *model) schedule(t testing.TB) {
 	g, low := m.lowered(t)
-	r, err := schedule.Build(g, low)
+	states := m.states(t, g)
+	r, err := schedule.Build(g, low, states...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m.parts {
+		r = inParts(t, r.Program.ArenaBytes, g, low, states)
+	}
 	m.graph = g
 	m.reread(t, r.Program)
+}
+
+// states are those of kept.
+func (m *model) states(t testing.TB, g *ir.Graph) []schedule.StateBinding {
+	t.Helper()
+	var out []schedule.StateBinding
+	for _, x := range m.kept {
+		in := slices.IndexFunc(g.In, func(v *ir.Value) bool { return v.Name == x[0] })
+		to := slices.Index(g.OutNames, x[1])
+		if in < 0 || to < 0 {
+			t.Fatalf("no input %s or output %s", x[0], x[1])
+		}
+		out = append(out, schedule.StateBinding{In: g.In[in], Out: g.Out[to]})
+	}
+	return out
+}
+
+// inParts divides an arena that takes so many bytes in one piece.
+func inParts(t testing.TB, whole int, g *ir.Graph, low map[*ir.Node]*call.Lowered,
+	states []schedule.StateBinding) *schedule.Result {
+	t.Helper()
+	for _, share := range []int{60, 75, 90} {
+		n := whole * share / 100
+		r, _, err := schedule.BuildIn(schedule.Pools{List: []schedule.Pool{{Name: "DTCM", Bytes: n},
+			{Name: "ram-2.x", Bytes: n, Cost: 0.5}, {Name: "int", Bytes: n, Cost: 1}}}, schedule.Medium, g, low,
+			states...)
+		if err == nil && len(r.Program.Parts) > 1 {
+			return r
+		}
+	}
+	t.Fatal("the arena is in one piece")
+	return nil
 }
 
 // lowered gives the nodes of src kernels.

@@ -182,6 +182,40 @@ func (a arenaForm) SessionMember() string { return a.pick("void *", a.prefix+"_a
 // Member is the member as an argument.
 func (a arenaForm) Member() string { return a.pick("arena_", "&arena_") }
 
+// siteView is memory of Zephyr's sample for the arena or a part of it, which Kconfig places.
+type siteView struct {
+	Region   string // of a part
+	What     string // for people
+	Choice   string // names in Kconfig: of the choice, and the beginning of its options
+	Symbol   string
+	Defaults []string // of the choice: the first one that is there
+	Section  string   // of the linker, where that is chosen
+	Macro    string   // behind the declaration
+}
+
+// Sites are those of the sample.
+func (v *firmwareView) Sites() []siteView {
+	all := "NNCC_" + v.Upper + "_ARENA"
+	if !v.Split() {
+		return []siteView{{What: "arena", Choice: all, Symbol: all, Defaults: []string{all + "_NOINIT"},
+			Section: ".noinit.nncc", Macro: "ARENA_SECTION"}}
+	}
+	var out []siteView
+	for _, x := range v.First().Parts {
+		symbol := all + "_" + strings.ToUpper(x.Field)
+		s := siteView{Region: x.Region, What: fmt.Sprintf("part of the arena for %s", x.Region),
+			Choice: symbol + "_PART", Symbol: symbol, Section: ".noinit.nncc." + x.Field, Macro: x.Macro + "_SECTION"}
+		for _, kind := range []string{"DTCM", "CCM"} { // memories that boards of Zephyr name
+			if strings.Contains(strings.ToUpper(x.Region), kind) {
+				s.Defaults = append(s.Defaults, symbol+"_"+kind)
+			}
+		}
+		s.Defaults = append(s.Defaults, symbol+"_NOINIT")
+		out = append(out, s)
+	}
+	return out
+}
+
 // Split reports the one model of a folder whose arena is in parts.
 func (v *firmwareView) Split() bool { return v.First().Split() }
 

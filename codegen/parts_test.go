@@ -13,39 +13,25 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
-	"github.com/nncc/nncc/schedule"
 )
-
-// inParts divides the arena of a model in two, of which each holds about half, and emits it.
-func inParts(t *testing.T, m *model) {
-	t.Helper()
-	m.generate(t)
-	g, low := m.lowered(t)
-	for _, share := range []int{60, 75, 90} {
-		n := m.prog.ArenaBytes * share / 100
-		r, _, err := schedule.BuildIn(schedule.Pools{List: []schedule.Pool{{Name: "DTCM", Bytes: n},
-			{Name: "ram-2.x", Bytes: n, Cost: 0.5}, {Name: "int", Bytes: n, Cost: 1}}}, schedule.Medium, g, low)
-		if err == nil {
-			m.reread(t, r.Program)
-			m.emit(t)
-			return
-		}
-	}
-	t.Fatal("the arena is in one piece")
-}
 
 // TestParts: models whose arena is in parts compile without a warning on three compilers, in
 // C and C++, compute what they do in one arena, by steps, too, and refuse parts that are
-// missing or misaligned.
+// missing or misaligned: with state, bound constants and copies, too.
 func TestParts(t *testing.T) {
 	gcc := testenv.Tool(t, "cc", "gcc")
 	gxx := testenv.Tool(t, "cc", "g++")
 	arm := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	list := []*model{everything("everything")}
 	for _, prefix := range []string{"plain", "qnative", "noweights", "types", "camera"} {
-		t.Run(prefix, func(t *testing.T) {
-			m, whole := find(t, prefix), find(t, prefix)
-			whole.prefix += "_whole"
-			inParts(t, m)
+		list = append(list, find(t, prefix))
+	}
+	for _, m := range list {
+		t.Run(m.prefix, func(t *testing.T) {
+			other := *m
+			whole := &other
+			whole.prefix, whole.parts, m.parts = m.prefix+"_whole", false, true
+			m.generate(t)
 			whole.generate(t)
 			dir := t.TempDir()
 			m.write(t, dir)
@@ -58,24 +44,49 @@ func TestParts(t *testing.T) {
 			files := slices.Concat(sources([]*model{m, whole}, false), sources([]*model{m, whole}, true))
 			warn := slices.Concat(warnings, includes, []string{"-O1"})
 			run(t, dir, arm, slices.Concat(warn, []string{"-mcpu=cortex-m4", "-mthumb", "-c", m.prefix + ".c"})...)
-			run(t, dir, gxx, slices.Concat(cppWarnings, includes, []string{"-std=c++11", "-fsyntax-only",
-				"one.cpp"})...)
 			run(t, dir, gcc, slices.Concat(warn, []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all",
 				"-std=c11", "-DNNCC_NO_INCBIN", "-o", "main", "main.c"}, files, []string{"-lm"})...)
 			run(t, dir, filepath.Join(dir, "main"))
+			own, cmsis := modelSources(m)
+			run(t, dir, gcc, slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
+			objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, std := range []string{"-std=c++11", "-std=c++20"} {
+				run(t, dir, gxx, slices.Concat(cppWarnings, includes, []string{std, "-o", "one", "one.cpp"}, objects,
+					[]string{"-lm"})...)
+				run(t, dir, filepath.Join(dir, "one"))
+			}
 		})
 	}
 }
 
-// partsMain runs a model in parts, each of its own memory, beside the same in one arena.
+// partsMain runs a model in parts, each of its own memory, beside the same in one arena: twice,
+// since there can be state.
 func partsMain(m, whole *model) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	up, wup := strings.ToUpper(m.prefix), strings.ToUpper(whole.prefix)
-	p("#include \"%s.h\"\n#include \"%s.h\"\n%s", m.prefix, whole.prefix, streams)
+	up, wup, state := strings.ToUpper(m.prefix), strings.ToUpper(whole.prefix), len(m.info.States) > 0
+	with := func(arena string) string { // the arguments of a run
+		if state {
+			return arena + ", state_" + strings.Trim(arena, "&")
+		}
+		return arena
+	}
+	for _, x := range []*model{m, whole} {
+		p("#include \"%s.h\"", x.prefix)
+		if len(x.info.Preprocess) > 0 {
+			p("#include \"%s_preprocess.h\"", x.prefix)
+		}
+		if len(x.info.Postprocess) > 0 {
+			p("#include \"%s_postprocess.h\"", x.prefix)
+		}
+	}
+	p("%s", mainHead)
 	p("#define CHECK(x) do { if (!(x)) { fprintf(stderr, \"%%s\\n\", #x); exit(1); } } while (0)")
-	p("int main(void)\n{\n    %s_arenas a, b;\n    int32_t i;\n    uint8_t *whole = aligned_alloc(16, %s_ARENA_BYTES);",
-		m.prefix, wup)
+	p("int main(void)\n{\n    %s_arenas a, b;\n    int32_t i, turn;\n"+
+		"    uint8_t *whole = aligned_alloc(16, %s_ARENA_BYTES);", m.prefix, wup)
 	var sum []string
 	for _, x := range m.info.ArenaParts {
 		p("    a.%s = aligned_alloc(16, %s);\n    b.%[1]s = aligned_alloc(16, %[2]s);", x.Field, x.Macro)
@@ -83,56 +94,163 @@ func partsMain(m, whole *model) string {
 	}
 	p("    CHECK(%s == %s_ARENA_BYTES && %s_info.arena_bytes == %[2]s_ARENA_BYTES);", strings.Join(sum, " + "), up,
 		m.prefix)
-	p("    CHECK(%s_run_in(NULL) == NNCC_ERR_NULL);", m.prefix)
-	for _, x := range m.info.ArenaParts {
-		for _, bad := range [][2]string{{"NULL", "NULL"}, {"a." + x.Field + " + 4", "ALIGN"}} {
-			p("    { %s_arenas c = a; c.%s = %s;", m.prefix, x.Field, bad[0])
-			p("    CHECK(%s_run_in(&c) == NNCC_ERR_%s && %[1]s_step_in(&c, 0) == NNCC_ERR_%[2]s); }", m.prefix, bad[1])
+	if state {
+		for _, s := range []string{"a", "b", "c", "whole"} {
+			p("    uint8_t *state_%s = aligned_alloc(16, %s_STATE_BYTES);", s, up)
 		}
+		p("    CHECK(%s_run_in(&a, NULL) == NNCC_ERR_NULL && %[1]s_run_in(&a, state_a + 4) == NNCC_ERR_ALIGN);",
+			m.prefix)
 	}
+	p("    CHECK(%s_run_in(%s) == NNCC_ERR_NULL);", m.prefix, strings.Replace(with("&a"), "&a", "NULL", 1))
+	p("%s", partsRefused(m, with("&c"))+partsReady(m, with("&a"))+partsReady(whole, with("whole")))
+	if state {
+		p("    CHECK(%s_reset(state_a) == NNCC_OK && %[1]s_reset(state_b) == NNCC_OK);", m.prefix)
+		p("    CHECK(%s_reset(state_whole) == NNCC_OK);", whole.prefix)
+	}
+	p("    for (turn = 0; turn < 2; turn++) {")
 	for k, x := range m.info.Inputs {
-		p("    for (i = 0; i < %d; i++) { uint8_t v = (uint8_t)(i * 7 + %d);", x.Bytes, k)
+		p("    for (i = 0; i < %d; i++) { uint8_t v = (uint8_t)(i * 7 + %d + turn);", x.Bytes, k)
 		for _, at := range []string{"&a", "&b"} {
 			p("        ((uint8_t *)%s_%s(%s))[i] = (uint8_t)(v & 0x3fu);", m.prefix, x.CName, at)
 		}
 		p("        ((uint8_t *)%s_%s(whole))[i] = (uint8_t)(v & 0x3fu);\n    }", whole.prefix, x.CName)
 	}
-	p("    CHECK(%s_run_in(&a) == NNCC_OK && %s_run(whole) == NNCC_OK);", m.prefix, whole.prefix)
-	p("    for (i = 0; i < %s_STEPS; i++) { CHECK(%s_step_in(&b, i) == NNCC_OK); }", up, m.prefix)
-	p("    CHECK(%s_step_in(&b, %s_STEPS) == NNCC_ERR_INDEX);", m.prefix, up)
-	for _, x := range m.info.Outputs {
-		for _, at := range []string{"&a", "&b"} {
-			p("    CHECK(memcmp(%s_%s(%s), %s_%s(whole), %d) == 0);", m.prefix, x.CName, at, whole.prefix, x.CName,
-				x.Bytes)
-		}
-		if x.Type.Quant != nil && x.Bytes > 0 {
-			p("    { float r[%s_%s_ELEMS]; CHECK(%s_dequantize_%s(&a, r) == NNCC_OK);\n"+
-				"    CHECK(%[3]s_dequantize_%[4]s(NULL, r) == NNCC_ERR_NULL); }", up, x.Upper, m.prefix, x.CName)
-		}
-	}
+	p("    CHECK(%s_run_in(%s) == NNCC_OK && %s_run(%s) == NNCC_OK);", m.prefix, with("&a"), whole.prefix,
+		with("whole"))
+	p("    for (i = 0; i < %s_STEPS; i++) { CHECK(%s_step_in(%s, i) == NNCC_OK); }", up, m.prefix, with("&b"))
+	p("    CHECK(%s_step_in(%s, %s_STEPS) == NNCC_ERR_INDEX);", m.prefix, with("&b"), up)
+	p("%s%s    }", partsEqual(m, whole), partsAround(m, whole))
 	for _, x := range m.info.ArenaParts {
 		p("    free(a.%s); free(b.%[1]s);", x.Field)
 	}
-	p("    free(whole); (void)put; (void)get;\n    return 0;\n}")
+	if state {
+		p("    free(state_a); free(state_b); free(state_c); free(state_whole);")
+	}
+	p("    free(whole); (void)put; (void)get; (void)load; (void)status;\n    return 0;\n}")
 	return b.String()
 }
 
-// partsClass uses the class on memory of the caller.
+// partsRefused is C that takes parts away from an arena, and moves them.
+func partsRefused(m *model, args string) string {
+	var b strings.Builder
+	for _, x := range m.info.ArenaParts {
+		for _, bad := range [][2]string{{"NULL", "NULL"}, {"a." + x.Field + " + 4", "ALIGN"}} {
+			fmt.Fprintf(&b, "    { %s_arenas c = a; c.%s = %s;\n    CHECK(%[1]s_run_in(%[4]s) == NNCC_ERR_%[5]s);\n"+
+				"    CHECK(%[1]s_step_in(%[4]s, 0) == NNCC_ERR_%[5]s); }\n", m.prefix, x.Field, bad[0], args, bad[1])
+		}
+	}
+	return b.String()
+}
+
+// partsEqual is C that compares outputs.
+func partsEqual(m, whole *model) string {
+	var b strings.Builder
+	for _, x := range m.info.Outputs {
+		for _, at := range []string{"&a", "&b"} {
+			fmt.Fprintf(&b, "    CHECK(memcmp(%s_%s(%s), %s_%s(whole), %d) == 0);\n", m.prefix, x.CName, at,
+				whole.prefix, x.CName, x.Bytes)
+		}
+		if x.Type.Quant != nil && x.Bytes > 0 {
+			fmt.Fprintf(&b, "    { float r[%s_%s_ELEMS]; CHECK(%s_dequantize_%s(&a, r) == NNCC_OK);\n"+
+				"    CHECK(%[3]s_dequantize_%[4]s(NULL, r) == NNCC_ERR_NULL); }\n", strings.ToUpper(m.prefix), x.Upper,
+				m.prefix, x.CName)
+		}
+	}
+	return b.String()
+}
+
+// partsAround is C that makes inputs of frames and classes of outputs, in parts and in one arena.
+func partsAround(m, whole *model) string {
+	var b strings.Builder
+	for i, x := range m.info.Postprocess {
+		fmt.Fprintf(&b, "    { %s_postprocess_class_list r; %s_postprocess_class_list q;\n"+
+			"    CHECK(%s(&a, &r) == NNCC_OK && %s(whole, &q) == NNCC_OK && r.count > 0);\n"+
+			"    CHECK(%[3]s(NULL, &r) == NNCC_ERR_NULL && memcmp(&r, &q, sizeof r) == 0); }\n", m.prefix, whole.prefix,
+			x.Function, whole.info.Postprocess[i].Function)
+	}
+	for i, x := range m.info.Preprocess {
+		k := slices.IndexFunc(m.info.Inputs, func(y codegen.IOInfo) bool { return y.Name == x.Input })
+		in, out := m.info.Inputs[k], whole.info.Inputs[k]
+		macro, of := strings.ToUpper(m.prefix)+"_"+in.Upper+"_FRAME_BYTES", "uint8_t"
+		if !strings.Contains(m.file(m.prefix+"_preprocess.h"), macro) {
+			macro, of = strings.ReplaceAll(macro, "FRAME_BYTES", "SAMPLES"), "int16_t"
+		}
+		fmt.Fprintf(&b, "    { static %s from[%s];\n"+
+			"    for (i = 0; i < (int32_t)%[2]s; i++) { from[i] = (%[1]s)(i * 31); }\n"+
+			"    CHECK(%[3]s(&a, from) == NNCC_OK && %[4]s(whole, from) == NNCC_OK);\n"+
+			"    CHECK(%[3]s(NULL, from) == NNCC_ERR_NULL);\n"+
+			"    CHECK(memcmp(%[5]s_%[6]s(&a), %[7]s_%[8]s(whole), %[9]d) == 0); }\n", of, macro, x.Function,
+			whole.info.Preprocess[i].Function, m.prefix, in.CName, whole.prefix, out.CName, in.Bytes)
+	}
+	return b.String()
+}
+
+// partsReady is C that binds and stages a model's constants; nothing runs before.
+func partsReady(m *model, args string) string {
+	var b strings.Builder
+	fn := m.prefix + "_run"
+	if len(m.info.ArenaParts) > 0 {
+		fn += "_in"
+	}
+	if m.info.WeightsFile != "" {
+		fmt.Fprintf(&b, "    CHECK(%s(%s) == NNCC_ERR_UNBOUND);\n"+
+			"    CHECK(%s_bind(load(\"%s\"), %s_WEIGHTS_FILE_BYTES) == NNCC_OK);\n", fn, args, m.prefix,
+			m.info.WeightsFile, strings.ToUpper(m.prefix))
+	}
+	if m.info.StagedMacro != "" {
+		fmt.Fprintf(&b, "    { static _Alignas(16) uint8_t fast[%s]; CHECK(%s(%s) == NNCC_ERR_UNSTAGED);\n"+
+			"    CHECK(%s_stage(fast) == NNCC_OK); }\n", m.info.StagedMacro, fn, args, m.prefix)
+	}
+	return b.String()
+}
+
+// partsClass uses the class on memory of the caller: pointers, and a type for each part.
 func partsClass(m *model) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#include \"%s.hpp\"\n", m.prefix)
-	var names []string
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	up := strings.ToUpper(m.prefix)
+	p("#include \"%s.hpp\"\n#include <cstdio>\n#include <cstring>", m.prefix)
+	var names, typed []string
 	for _, x := range m.info.ArenaParts {
-		fmt.Fprintf(&b, "static uint8_t %s_part[%s] %s_SECTION;\n", x.Field, x.Macro,
-			strings.TrimSuffix(x.Macro, "_BYTES"))
-		names = append(names, x.Field+"_part")
+		section := strings.TrimSuffix(x.Macro, "_BYTES") + "_SECTION"
+		p("static uint8_t %s_part[%s] %s;\nstatic nncc::%s_%[1]s_part %[1]s_typed %[3]s;", x.Field, x.Macro, section,
+			m.prefix)
+		names, typed = append(names, x.Field+"_part"), append(typed, x.Field+"_typed")
 	}
-	fmt.Fprintf(&b, "int main()\n{\n    const %s_arenas arenas = {%s};\n    nncc::%[1]s_session session(arenas);\n",
-		m.prefix, strings.Join(names, ", "))
-	for _, x := range m.info.Inputs {
-		fmt.Fprintf(&b, "    (void)session.input_%s();\n", x.CName)
+	one, two := "arenas", strings.Join(typed, ", ")
+	if len(m.info.States) > 0 {
+		p("alignas(16) static unsigned char state[2][%s_STATE_BYTES];", up)
+		one, two = one+", state[0]", two+", state[1]"
 	}
-	b.WriteString("    return session.run() == NNCC_OK ? 0 : 1;\n}\n")
+	p("int main()\n{\n    const %s_arenas arenas = {%s};\n    nncc::%[1]s_session session(%[3]s);\n"+
+		"    nncc::%[1]s_session other(%[4]s);\n    int bad = 0;", m.prefix, strings.Join(names, ", "), one, two)
+	if m.info.WeightsFile != "" {
+		p("    alignas(16) static unsigned char file[%s_WEIGHTS_FILE_BYTES];\n    std::FILE *const f = "+
+			"std::fopen(\"%s\", \"rb\");", up, m.info.WeightsFile)
+		p("    bad += session.run() != NNCC_ERR_UNBOUND;\n    if (f == nullptr) { return 100; }\n" +
+			"    bad += std::fread(file, 1, sizeof file, f) != sizeof file;\n    (void)std::fclose(f);\n" +
+			"    bad += session.bind(file, sizeof file) != NNCC_OK;")
+	}
+	if m.info.StagedMacro != "" {
+		p("    alignas(16) static unsigned char fast[%s];\n    bad += session.run() != NNCC_ERR_UNSTAGED;\n"+
+			"    bad += session.stage(fast) != NNCC_OK;", m.info.StagedMacro)
+	}
+	if len(m.info.States) > 0 {
+		p("    bad += session.reset() != NNCC_OK;\n    bad += other.reset() != NNCC_OK;")
+	}
+	p("    for (int turn = 0; turn < 2; turn++) {")
+	for _, s := range []string{"session", "other"} {
+		for _, x := range m.info.Inputs {
+			p("        std::memset(%s.input_%s().data(), 3 + turn, %d);", s, x.CName, x.Bytes)
+		}
+	}
+	p("        bad += session.run() != NNCC_OK;\n        for (std::int32_t i = 0; i < other.steps(); i++) " +
+		"{ bad += other.step(i) != NNCC_OK; }")
+	for _, x := range m.info.Outputs {
+		p("        bad += std::memcmp(session.output_%s().data(), other.output_%[1]s().data(), %d) != 0;", x.CName,
+			x.Bytes)
+	}
+	p("    }\n    return bad;\n}")
 	return b.String()
 }
 
@@ -159,7 +277,7 @@ func TestPartsNames(t *testing.T) {
 	if strings.Contains(h, "net_run(") || strings.Contains(h, "net_step(") {
 		t.Errorf("the header has functions for one arena:\n%s", h)
 	}
-	files, err := codegen.SectionFiles(m.info, "test", "")
+	files, err := codegen.SectionFiles([]*codegen.Info{m.info}, "test", "")
 	if err != nil || len(files) != 1 || !strings.Contains(string(files[0].Data), "*(.bss.nncc.arena.Dtcm)") {
 		t.Errorf("%v: %s", err, files)
 	}

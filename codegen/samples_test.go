@@ -14,7 +14,10 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/postprocess"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // folderOfSeveral writes the folder of three models.
@@ -27,28 +30,133 @@ func folderOfSeveral(t *testing.T, projects ...string) string {
 	return dir
 }
 
+// everything is a model with an arena in parts, state, preprocessing, postprocessing, and
+// constants that are bound at run time and read from copies.
+func everything(prefix string) *model {
+	return &model{prefix: prefix, parts: true, copies: true, kept: [][2]string{{"h", "n"}},
+		opt: codegen.Options{WeightsFile: true},
+		unit: codegen.Model{Preprocess: []codegen.Preprocess{cameraOf("x")}, Postprocess: &codegen.Postprocess{
+			Outputs: []string{"y"}, Classes: &postprocess.Classes{Count: 6, Top: 2, Threshold: []float32{0.1}}}},
+		src: `
+		in %x : i8[1,3,5,7] q(0.0078125:0)
+		in %h : i8[1,4,3,5] q(0.1:3)
+		const %w : i8[4,3,3,3] q(axis=0,0.01:0,0.02:0,0.015:0,0.0125:0) = rand 1
+		const %b : i32[4] q(axis=0,0.000078125:0,0.00015625:0,0.0001171875:0,0.00009765625:0) = {100,-200,300,-400}
+		const %v : i8[6,60] q(0.01:0) = rand 2
+		const %k : i32[6] q(0.001:0) = {10,-20,30,-40,50,-60}
+		%c : i8[1,4,3,5] q(0.1:3) = Conv(%x, %w, %b)
+		%n : i8[1,4,3,5] q(0.1:3) = Add(%c, %h)
+		%f : i8[1,60] q(0.1:3) = Flatten(%n)
+		%y : i8[1,6] q(0.2:-5) = Gemm(%f, %v, %k) {transB=1}
+		out "n" = %n
+		out "y" = %y`}
+}
+
+// sample is a folder with samples.
+type sample struct {
+	dir   string
+	zeros string // what samples print, by the interpreter; "" for several models
+	// flags say where weights files lie, and sources put them there.
+	flags, sources []string
+}
+
 // sampleFolders are folders of one model and of several, with their projects' files.
-func sampleFolders(t *testing.T, projects ...string) map[string]string {
+func sampleFolders(t *testing.T, projects ...string) map[string]*sample {
 	t.Helper()
-	out := map[string]string{"models": folderOfSeveral(t, projects...)}
-	for _, m := range []*model{fat("fat", 1000), find(t, "quantised"), find(t, "hostile"), find(t, "types")} {
-		m.opt.Projects, m.copies = projects, m.prefix == "quantised"
+	out := map[string]*sample{"models": {dir: folderOfSeveral(t, projects...)}}
+	list := []*model{fat("fat", 1000), find(t, "quantised"), find(t, "hostile"), find(t, "types")}
+	if !slices.Contains(projects, "arduino") {
+		list = append(list, everything("everything"))
+	}
+	parted := find(t, "plain")
+	parted.prefix, parted.parts = "parted", true
+	for _, m := range append(list, parted) {
+		m.opt.Projects, m.copies = projects, m.copies || m.prefix == "quantised"
 		m.generate(t)
-		out[m.prefix] = filepath.Join(t.TempDir(), m.prefix)
-		m.write(t, out[m.prefix])
+		s := &sample{dir: filepath.Join(t.TempDir(), m.prefix), zeros: m.zeros(t)}
+		m.write(t, s.dir)
+		s.bind(t, m)
+		out[m.prefix] = s
 	}
 	return out
 }
 
-// printed is what the C sample of a folder prints, built by a compiler alone.
-func printed(t *testing.T, dir, sample string) string {
+// bind puts the weights file of a model into memory, as a flash of its own would have it.
+func (s *sample) bind(t *testing.T, m *model) {
+	t.Helper()
+	if m.info.WeightsFile == "" {
+		return
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file.bin")
+	const assembled = "__asm__(\".section .rodata\\n.balign 16\\n.global flash\\nflash:\\n.incbin \\\"%s\\\"\\n\" " +
+		"\".text\\n\");\nextern const unsigned char flash[];\n"
+	for path, text := range map[string]string{file: m.file(m.info.WeightsFile),
+		filepath.Join(dir, "flash.h"): "extern const unsigned char flash[];\n",
+		filepath.Join(dir, "flash.c"): fmt.Sprintf(assembled, file)} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.flags = []string{"-include", filepath.Join(dir, "flash.h"), "-D" + strings.ToUpper(m.prefix) +
+		"_WEIGHTS_FILE_AT=flash"}
+	s.sources = []string{filepath.Join(dir, "flash.c")}
+}
+
+// cmake are arguments for a sample's project.
+func (s *sample) cmake(t *testing.T) []string {
+	t.Helper()
+	if len(s.sources) == 0 {
+		return nil
+	}
+	object := filepath.Join(t.TempDir(), "flash.o")
+	run(t, s.dir, testenv.Tool(t, "cc", "gcc"), "-c", s.sources[0], "-o", object)
+	return []string{"-DCMAKE_C_FLAGS=" + strings.Join(s.flags, " "), "-DCMAKE_EXE_LINKER_FLAGS=" + object}
+}
+
+// zeros is what a sample prints: the outputs of the first run on zeros, by the interpreter.
+func (m *model) zeros(t *testing.T) string {
+	t.Helper()
+	var in []*tensor.Dense
+	for _, v := range m.graph.In {
+		d := tensor.New(v.Type.DType, v.Type.Shape)
+		if q := v.Type.Quant; q != nil && q.Axis < 0 {
+			for i := range d.Len() {
+				d.SetInt(i, int64(q.Zero[0]))
+			}
+		}
+		in = append(in, d)
+	}
+	var b strings.Builder
+	for i, d := range irtest.Run(t, m.graph, in) {
+		k := slices.IndexFunc(m.info.Outputs, func(x codegen.IOInfo) bool { return x.Name == m.graph.OutNames[i] })
+		if k < 0 { // state
+			continue
+		}
+		fmt.Fprintf(&b, "%s:", m.info.Outputs[k].CName)
+		for e := range d.Len() {
+			if d.DType.IsFloat() {
+				fmt.Fprintf(&b, " %g", d.Float(e))
+			} else {
+				fmt.Fprintf(&b, " %d", d.Int(e))
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// printed is what the C sample of a folder prints, built by a compiler alone: what the
+// interpreter computes.
+func (s *sample) printed(t *testing.T, file string) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "sample")
-	args := append([]string{"-o", exe, "-I.", "-Inncc", "-Inncc/cmsis_nn", sample}, sourcesBelow(t, dir)...)
-	run(t, dir, testenv.Tool(t, "cc", "gcc"), append(args, "-lm")...)
-	out := run(t, dir, exe)
-	if !strings.Contains(out, ":") {
-		t.Fatalf("the sample prints %q", out)
+	args := slices.Concat([]string{"-o", exe, "-I.", "-Inncc", "-Inncc/cmsis_nn"}, s.flags, []string{file}, s.sources,
+		sourcesBelow(t, s.dir), []string{"-lm"})
+	run(t, s.dir, testenv.Tool(t, "cc", "gcc"), args...)
+	out := run(t, s.dir, exe)
+	if !strings.Contains(out, ":") || s.zeros != "" && !sameNumbers(out, s.zeros) {
+		t.Fatalf("the sample prints %q, want %q", out, s.zeros)
 	}
 	return out
 }
@@ -71,26 +179,87 @@ func sourcesBelow(t *testing.T, dir string) []string {
 // of their own.
 func TestCMakePackage(t *testing.T) {
 	cmake := testenv.Tool(t, "cmake", "cmake")
-	for name, dir := range sampleFolders(t, "cmake-package") { // with what it needs of cmake
+	for name, s := range sampleFolders(t, "cmake-package") { // with what it needs of cmake
 		t.Run(name, func(t *testing.T) {
-			work := t.TempDir()
+			work, dir := t.TempDir(), s.dir
 			run(t, work, cmake, "-S", dir, "-B", "lib", "-DCMAKE_INSTALL_PREFIX="+filepath.Join(work, "prefix"))
 			run(t, work, cmake, "--build", "lib", "--target", "install")
-			want := printed(t, dir, "samples/cmake/main.c")
+			want := s.printed(t, "samples/cmake/main.c")
+			flags := s.cmake(t)
 			app := filepath.Join(work, "app")
 			if err := os.CopyFS(app, os.DirFS(filepath.Join(dir, "samples", "cmake"))); err != nil {
 				t.Fatal(err)
 			}
+			all := consumer(t, name, dir, work)
 			if err := os.RemoveAll(dir); err != nil { // what was installed has to do
 				t.Fatal(err)
 			}
-			run(t, app, cmake, "-S", ".", "-B", "out", "-DCMAKE_PREFIX_PATH="+filepath.Join(work, "prefix"))
+			run(t, all, cmake, "-S", ".", "-B", "out", "-DCMAKE_PREFIX_PATH="+filepath.Join(work, "prefix"))
+			run(t, all, cmake, "--build", "out")
+			run(t, app, cmake, append(flags, "-S", ".", "-B", "out",
+				"-DCMAKE_PREFIX_PATH="+filepath.Join(work, "prefix"))...)
 			run(t, app, cmake, "--build", "out")
 			if got := run(t, app, filepath.Join(app, "out", "infer")); got != want {
 				t.Errorf("the sample prints %q, want %q", got, want)
 			}
 		})
 	}
+}
+
+// consumer is a project of CMake that includes every header of an installed folder that is an
+// application's, in C and in C++, and asks for its files.
+func consumer(t *testing.T, name, dir, work string) string {
+	t.Helper()
+	includes, asks := "", ""
+	for _, f := range namesIn(t, dir, "*.h") {
+		if !strings.HasSuffix(f, "_names.h") && !strings.HasSuffix(f, "_sections.h") &&
+			(!strings.HasSuffix(f, "_weights.h") || name == "everything") {
+			includes += "#include \"" + f + "\"\n"
+		}
+	}
+	class := ""
+	for _, f := range namesIn(t, dir, "*.hpp") {
+		class += "#include \"" + f + "\"\n"
+	}
+	if name == "everything" {
+		for _, f := range []string{"_preprocess.h", "_postprocess.h", "_stage.h", "_weights.h"} {
+			if !strings.Contains(includes, f) {
+				t.Errorf("no header %s in %s", f, includes)
+			}
+		}
+		asks = "if(NOT EXISTS \"${everything_WEIGHTS_FILE}\" OR\n" +
+			"   NOT EXISTS \"${everything_LINKER_DIR}/everything_sections.ld\")\n" +
+			"  message(FATAL_ERROR \"${everything_WEIGHTS_FILE} ${everything_LINKER_DIR}\")\nendif()\n"
+	}
+	at := filepath.Join(work, "all")
+	if err := os.Mkdir(at, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"all.c": includes + "int main(void) { return 0; }\n",
+		"all.cpp": class + includes + "int main() { return 0; }\n",
+		"CMakeLists.txt": "cmake_minimum_required(VERSION 3.13)\nproject(users C CXX)\nset(CMAKE_CXX_STANDARD 11)\n" +
+			"find_package(" + name + " CONFIG REQUIRED)\n" + asks +
+			"add_executable(user all.c)\nadd_executable(userpp all.cpp)\n" +
+			"get_property(target DIRECTORY PROPERTY IMPORTED_TARGETS)\n" +
+			"target_link_libraries(user ${target})\ntarget_link_libraries(userpp ${target})\n"} {
+		if err := os.WriteFile(filepath.Join(at, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return at
+}
+
+// namesIn are files of a folder by their names.
+func namesIn(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%s: %q, %v", pattern, found, err)
+	}
+	for i, f := range found {
+		found[i] = filepath.Base(f)
+	}
+	return found
 }
 
 // debianCrates is where Debian's librust-*-dev packages put sources of crates.
@@ -117,9 +286,9 @@ func cargo(t *testing.T, dir, home string, args ...string) string {
 func TestRust(t *testing.T) {
 	testenv.Tool(t, "cargo", "cargo")
 	home := t.TempDir()
-	for name, dir := range sampleFolders(t, "rust", "cmake-package") {
+	for name, s := range sampleFolders(t, "rust", "cmake-package") {
 		t.Run(name, func(t *testing.T) {
-			want := printed(t, dir, "samples/cmake/main.c")
+			want, dir := s.printed(t, "samples/cmake/main.c"), s.dir
 			cargo(t, dir, home, "test", "--offline", "--quiet", "--test", "runs")
 			got := cargo(t, dir, home, "run", "--offline", "--quiet", "--example", "infer")
 			if strings.Contains(got, "warning") {
@@ -149,8 +318,9 @@ func sameNumbers(a, b string) bool {
 // package of Debian.
 func TestPlatformIO(t *testing.T) {
 	gcc := testenv.Tool(t, "cc", "gcc")
-	for name, dir := range sampleFolders(t, "platformio") {
+	for name, s := range sampleFolders(t, "platformio") {
 		t.Run(name, func(t *testing.T) {
+			dir := s.dir
 			var l struct {
 				Name, Version, License, Headers string
 				Examples                        []struct {
@@ -169,7 +339,7 @@ func TestPlatformIO(t *testing.T) {
 			if l.Name != name || l.License == "" || l.Version == "" || len(l.Examples) != 1 {
 				t.Errorf("%+v", l)
 			}
-			args := slices.Clone(l.Build.Flags)
+			args := slices.Concat(l.Build.Flags, s.flags, s.sources)
 			for _, f := range l.Examples[0].Files {
 				if path := filepath.Join(l.Examples[0].Base, f); filepath.Ext(f) == ".c" {
 					args = append(args, path)
@@ -184,7 +354,7 @@ func TestPlatformIO(t *testing.T) {
 			}
 			exe := filepath.Join(t.TempDir(), "sample")
 			run(t, dir, gcc, append(args, "-o", exe, "-lm")...)
-			if got, want := run(t, dir, exe), printed(t, dir, "samples/platformio/src/main.c"); got != want {
+			if got, want := run(t, dir, exe), s.printed(t, "samples/platformio/src/main.c"); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
@@ -234,11 +404,11 @@ func TestZephyrSample(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, dir := range sampleFolders(t, "zephyr", "cmake-package") {
+	for name, s := range sampleFolders(t, "zephyr", "cmake-package") {
 		t.Run(name, func(t *testing.T) {
-			want := printed(t, dir, "samples/cmake/main.c") + name + ": done\n"
+			want, dir := s.printed(t, "samples/cmake/main.c")+name+": done\n", s.dir
 			out := t.TempDir()
-			run(t, dir, cmake, "-S", "samples/zephyr", "-B", out, "-DZephyr_DIR="+zephyr)
+			run(t, dir, cmake, append(s.cmake(t), "-S", "samples/zephyr", "-B", out, "-DZephyr_DIR="+zephyr)...)
 			run(t, dir, cmake, "--build", out)
 			if got := run(t, dir, filepath.Join(out, "app")); got != want {
 				t.Errorf("%q, want %q", got, want)
@@ -250,8 +420,8 @@ func TestZephyrSample(t *testing.T) {
 // TestCsolutionSample: the sample prints what that of CMake does, and the pack is the same
 // whenever it is written.
 func TestCsolutionSample(t *testing.T) {
-	for name, dir := range sampleFolders(t, "cmsis-pack", "cmake-package") {
-		if a, b := printed(t, dir, "samples/cmake/main.c"), printed(t, dir, "samples/csolution/main.c"); a != b {
+	for name, s := range sampleFolders(t, "cmsis-pack", "cmake-package") {
+		if a, b := s.printed(t, "samples/cmake/main.c"), s.printed(t, "samples/csolution/main.c"); a != b {
 			t.Errorf("%s: %q, want %q", name, b, a)
 		}
 	}

@@ -10,18 +10,25 @@ import (
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
-// sectionsView is where the constants and the arena of a model go.
+// sectionsView is where the constants of a model go.
 type sectionsView struct {
 	Prefix, Upper, Version string
-	Region, Section        string // of the constants; "": the compiler's choice
-	Bytes                  int
-	Parts                  []partView // of the arena
-	Align                  int
-	constants              bool // there are some that are linked
+	Region, Section        string // "": the compiler's choice
+	Fragment               string // the part of a linker script
+}
+
+// fragmentView is the part of a linker script that places the constants of all models of a folder
+// and the parts of an arena: a section is there once, whoever puts something into it.
+type fragmentView struct {
+	Prefixes, File, Version string
+	Region, Section         string // of the constants; "": the compiler's choice
+	Bytes                   int
+	Parts                   []partView // of the arena
+	Align                   int
 }
 
 // What is placed, for people.
-func (v sectionsView) What() string {
+func (v fragmentView) What() string {
 	switch {
 	case v.Region == "":
 		return "the parts of the arena"
@@ -32,7 +39,7 @@ func (v sectionsView) What() string {
 }
 
 // Memories are the regions, for people.
-func (v sectionsView) Memories() string {
+func (v fragmentView) Memories() string {
 	var s []string
 	if v.Region != "" {
 		s = append(s, v.Region)
@@ -48,35 +55,66 @@ func (v sectionsView) Memories() string {
 	return "memory " + s[0]
 }
 
-// SectionFiles say in which section the constants of a model are, once it is known which
-// of the board's memory regions they go to: they take the place of those that Generate
-// made, which leave it to the compiler. A model whose constants are not linked, and whose
-// arena is in one piece, has none.
-func SectionFiles(i *Info, version, region string) ([]File, error) {
-	v := sectionsView{Prefix: i.Prefix, Version: version, Bytes: i.WeightBytes, Parts: i.parts, constants: i.Sections}
-	if i.Sections {
-		v.Region = region
+// weightsSection is the section of constants that go to a region.
+func weightsSection(region string) string {
+	if region == "" {
+		return ""
 	}
-	return sectionFiles(v)
+	return ".nncc.weights." + region
 }
 
-func sectionFiles(v sectionsView) ([]File, error) {
-	v.Upper, v.Align = strings.ToUpper(v.Prefix), program.Align
-	var jobs []job
-	if v.constants {
-		jobs = append(jobs, job{v.Prefix + "_sections.h", "sections.h.tmpl"})
+// fragmentFile is the part of a linker script that a folder can have.
+func fragmentFile(name string) string { return name + "_sections.ld" }
+
+// Fragment is the same; "": the folder has nothing to place. That it has is seen later, where
+// the board has no memory regions.
+func (v *firmwareView) Fragment() string {
+	if !v.Split() && !slices.ContainsFunc(v.Models, (*modelView).Sections) {
+		return ""
 	}
-	if v.Region != "" {
-		v.Section = ".nncc.weights." + v.Region
+	return fragmentFile(v.Name)
+}
+
+// SectionFiles say in which section the constants of a folder's models are, once it is known
+// which of the board's memory regions they go to: they take the place of those that Generate
+// made, which leave it to the compiler. A model whose constants are not linked has no header;
+// a folder without linked constants and with an arena in one piece has no part of a linker
+// script.
+func SectionFiles(list []*Info, version, region string) ([]File, error) {
+	f := fragmentView{Version: version, Align: program.Align}
+	f.File = fragmentFile(modelsName)
+	if len(list) == 1 {
+		f.File = fragmentFile(list[0].Prefix)
 	}
-	if v.Region != "" || len(v.Parts) > 0 {
-		jobs = append(jobs, job{v.Prefix + "_sections.ld", "sections.ld.tmpl"})
+	var files []File
+	var prefixes []string
+	for _, i := range list {
+		prefixes = append(prefixes, i.Prefix)
+		f.Parts = append(f.Parts, i.parts...)
+		if !i.Sections {
+			continue
+		}
+		f.Region, f.Bytes = region, f.Bytes+i.WeightBytes
+		v := sectionsView{Prefix: i.Prefix, Upper: strings.ToUpper(i.Prefix), Version: version, Region: region,
+			Section: weightsSection(region), Fragment: f.File}
+		x, err := renderJobs(v, []job{{i.Prefix + "_sections.h", "sections.h.tmpl"}})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, x...)
 	}
-	files, err := renderJobs(v, jobs)
-	for i, f := range files {
-		files[i].Data = spdx.Stamp(f.Path, f.Data, spdx.Emitted)
+	f.Prefixes, f.Section = strings.Join(prefixes, ", "), weightsSection(f.Region)
+	if f.Region != "" || len(f.Parts) > 0 {
+		x, err := renderJobs(f, []job{{f.File, "sections.ld.tmpl"}})
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, x...)
 	}
-	return files, err
+	for i, x := range files {
+		files[i].Data = spdx.Stamp(x.Path, x.Data, spdx.Emitted)
+	}
+	return files, nil
 }
 
 // Sections reports that the constants of a model are linked.
@@ -85,10 +123,5 @@ func (v *modelView) Sections() bool { return len(v.Weights.Blobs) > 0 && v.Bound
 // files are the model's sources and data.
 func (v *modelView) files() ([]File, error) {
 	list, err := renderJobs(v, v.jobs())
-	if err != nil {
-		return nil, err
-	}
-	sections, err := sectionFiles(sectionsView{Prefix: v.Prefix, Version: v.Version, Parts: v.Parts,
-		constants: v.Sections()})
-	return slices.Concat(list, v.data(), sections), err
+	return slices.Concat(list, v.data()), err
 }

@@ -212,7 +212,10 @@ func layout(m Model, o Options) ([sha256.Size]byte, error) {
 		f("part", x.Field, x.Bytes)
 	}
 	for _, s := range v.Steps {
-		f("step", s.Index, s.Locals, s.Calls, s.Status)
+		f("step", s.Index, s.Locals, s.Fetches, s.Calls, s.Status)
+	}
+	if v.Staged != nil {
+		f("staged", v.Staged.Bytes, v.Staged.Copies)
 	}
 	for _, s := range v.Structs {
 		f("struct", s.Type, s.Name, s.Init)
@@ -228,18 +231,32 @@ func layout(m Model, o Options) ([sha256.Size]byte, error) {
 		f("array", x.CType, x.Len(), x.Align, x.Offset)
 	}
 	for _, x := range slices.Concat(v.inputs, v.outputs) {
-		f("io", x.CType, x.Type.DType, x.Type.Shape, x.Type.Order, x.Offset, x.Type.Quant != nil)
+		f("io", x.CType, x.Type.DType, x.Type.Shape, x.Type.Order, x.Offset, x.Type.Quant != nil,
+			x.Type.Quant != nil && x.Type.Quant.Axis < 0)
 	}
-	for _, x := range v.Pre { // its tables are code
-		f("preprocessing", x.Params, x.Type, x.Table)
-	}
-	for _, x := range v.Post { // so are its thresholds
-		f("postprocessing", x.Kind, x.Kernel, x.Params, x.Tables)
-	}
+	v.processing(f)
 	for _, x := range runtime {
 		f("kernel", x.Path, sha256.Sum256(x.Data))
 	}
 	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// processing hands what surrounds the model to the digest of its layout: tables and thresholds
+// are made of scales.
+func (v *modelView) processing(f func(what string, x ...any)) {
+	number := func(views []ioView, fn string) int { // in place of its name
+		return slices.IndexFunc(views, func(x ioView) bool { return x.Fn == fn })
+	}
+	for _, x := range v.Pre { // its tables are code
+		f("preprocessing", number(v.Inputs, x.Fn), x.Kernel, x.Params, x.Type, x.Table, x.FrameBytes, x.Samples)
+	}
+	for _, x := range v.Post { // so are its thresholds
+		var from []int
+		for _, fn := range x.Outputs {
+			from = append(from, number(v.Outputs, fn))
+		}
+		f("postprocessing", x.Kind, from, x.Kernel, x.Params, x.Tables, x.Candidates, x.Most, x.Count, x.Window)
+	}
 }
 
 // HasWeights reports that there is a source of constants, or of their binding.

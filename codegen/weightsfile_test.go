@@ -15,6 +15,9 @@ import (
 
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/postprocess"
+	"github.com/nncc/nncc/ir/preprocess"
+	"github.com/nncc/nncc/schedule"
 )
 
 // bound are models whose constants are bound at run time.
@@ -150,5 +153,134 @@ func TestBind(t *testing.T) {
 	run(t, dir, cc, args...)
 	if out, err := try(dir, "./run"); err != nil {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestLayoutCovers: the digest of a layout is another one for everything in the code that
+// another file's constants would meet, pre- and postprocessing and copies among it, and the
+// same for other names and other numbers.
+func TestLayoutCovers(t *testing.T) {
+	base := func() *model {
+		m := everything("net")
+		m.copies, m.parts = false, false
+		return m
+	}
+	layout := func(change func(m *model)) string {
+		m := base()
+		change(m)
+		return m.generate(t).info.Layout
+	}
+	replaced := func(old, with string) func(m *model) {
+		return func(m *model) {
+			if !strings.Contains(m.src, old) {
+				t.Fatalf("no %q", old)
+			}
+			m.src = strings.ReplaceAll(m.src, old, with)
+		}
+	}
+	classes := func(change func(c *postprocess.Classes)) func(m *model) {
+		return func(m *model) {
+			c := *m.unit.Postprocess.Classes
+			change(&c)
+			m.unit.Postprocess = &codegen.Postprocess{Outputs: m.unit.Postprocess.Outputs, Classes: &c}
+		}
+	}
+	frames := func(change func(i *preprocess.Image)) func(m *model) {
+		return func(m *model) { change(m.unit.Preprocess[0].Image) }
+	}
+	// Two outputs of one type, and what reads one of them.
+	two := func(of string) func(m *model) {
+		return func(m *model) {
+			replaced("out \"y\" = %y", "%z : i8[1,6] q(0.2:-5) = Relu(%y)\n out \"y\" = %y\n out \"z\" = %z")(m)
+			m.unit.Postprocess = &codegen.Postprocess{Outputs: []string{of}, Classes: m.unit.Postprocess.Classes}
+		}
+	}
+	// Two inputs of one type, and what writes one of them.
+	inputs := func(of string) func(m *model) {
+		return func(m *model) {
+			replaced("in %h", "in %x2 : i8[1,3,5,7] q(0.0078125:0)\n in %h")(m)
+			replaced("out \"y\"", "%u : i8[1,3,5,7] q(0.0078125:0) = Relu(%x2)\n out \"u\" = %u\n out \"y\"")(m)
+			m.unit.Preprocess = []codegen.Preprocess{cameraOf(of)}
+		}
+	}
+	nothing := func(*model) {}
+	for _, c := range []struct {
+		name string
+		a, b func(m *model)
+		same bool
+	}{
+		{"weights", nothing, replaced("rand 2", "rand 5"), true},
+		{"a bias", nothing, replaced("{10,-20", "{11,-20"), true},
+		{"scales within", nothing, replaced("q(0.1:3) = Conv", "q(0.125:5) = Conv"), true},
+		{"names of values", nothing, replaced("%c", "%other"), true},
+		{"the name of an input", nothing, func(m *model) {
+			replaced("%x", "%other")(m)
+			m.unit.Preprocess[0].Input = "other"
+		}, true},
+		{"the prefix", nothing, func(m *model) { m.prefix = "another" }, true},
+		{"a shape", nothing, func(m *model) {
+			replaced("[1,6]", "[1,5]")(m)
+			replaced("[6,60]", "[5,60]")(m)
+			replaced("i32[6]", "i32[5]")(m)
+			replaced(",-60", "")(m)
+			classes(func(c *postprocess.Classes) { c.Count = 5 })(m)
+		}, false},
+		{"no state", nothing, func(m *model) { m.kept = nil }, false},
+		{"parts", nothing, func(m *model) { m.parts = true }, false},
+		{"copies", nothing, func(m *model) { m.copies = true }, false},
+		{"no preprocessing", nothing, func(m *model) { m.unit.Preprocess = nil }, false},
+		{"the format of frames", nothing, frames(func(i *preprocess.Image) { i.Format = preprocess.RGB565BE }), false},
+		{"the size of frames", nothing, frames(func(i *preprocess.Image) {
+			i.Height = 12
+			i.Place(preprocess.Fit)
+		}), false},
+		{"the input that frames become", inputs("x"), inputs("x2"), false},
+		{"the scale of an input with a table", nothing, replaced("0.0078125:0", "0.0078125:1"), false},
+		{"no postprocessing", nothing, func(m *model) { m.unit.Postprocess = nil }, false},
+		{"the scale of an output with thresholds", nothing, replaced("q(0.2:-5)", "q(0.25:-5)"), false},
+		{"a threshold", nothing, classes(func(c *postprocess.Classes) { c.Threshold = []float32{0.2} }), false},
+		{"how many classes", nothing, classes(func(c *postprocess.Classes) { c.Top = 3 }), false},
+		{"the output that classes are of", two("y"), two("z"), false},
+	} {
+		if a, b := layout(c.a), layout(c.b); a == "" || (a == b) != c.same {
+			t.Errorf("another one of %s: layouts %.8s and %.8s", c.name, a, b)
+		}
+	}
+}
+
+// TestLayoutOfCopies: which copies steps read is in the layout.
+func TestLayoutOfCopies(t *testing.T) {
+	layout := func(staged, fetched []int) string {
+		m := everything("net")
+		m.copies, m.parts = false, false
+		m.generate(t)
+		if err := schedule.Stage(m.prog, staged, fetched); err != nil {
+			t.Fatal(err)
+		}
+		return m.emit(t).info.Layout
+	}
+	m := everything("net")
+	m.copies, m.parts = false, false
+	m.generate(t)
+	var used []int
+	for _, s := range m.prog.Steps {
+		for _, i := range s.Constants() {
+			if !slices.Contains(used, i) {
+				used = append(used, i)
+			}
+		}
+	}
+	seen := map[string]string{}
+	for _, i := range used {
+		for how, l := range map[string]string{"staged": layout([]int{i}, nil), "fetched": layout(nil, []int{i})} {
+			what := fmt.Sprintf("constant %d %s", i, how)
+			if other := seen[l]; other != "" {
+				t.Errorf("%s and %s: the same layout", what, other)
+			}
+			seen[l] = what
+		}
+	}
+	if len(seen) < 4 {
+		t.Errorf("%d layouts", len(seen))
 	}
 }

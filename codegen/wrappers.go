@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,6 +47,45 @@ func (v *modelView) Module() string { return rustName(v.Prefix) }
 // HasBound reports a model whose constants are bound at run time.
 func (v *firmwareView) HasBound() bool {
 	return slices.ContainsFunc(v.Models, func(m *modelView) bool { return m.Bound != nil })
+}
+
+// rustMemory is a type of the crate for the arena, or for a part of it.
+type rustMemory struct {
+	partView        // of a part: its region
+	Name     string // of variables
+	Type     string
+	Const    string // its size
+}
+
+// RustArena are the types that a model of the crate borrows: one, or one for each part. Names
+// begin with a word of their own, so that none is a keyword.
+func (v *firmwareView) RustArena() []rustMemory {
+	if !v.Split() {
+		return []rustMemory{{partView{Bytes: v.Arena}, "arena", "Arena", "ARENA_BYTES"}}
+	}
+	var out []rustMemory
+	taken := map[string]bool{}
+	for _, x := range v.First().Parts {
+		base := "Arena" + camel(x.Field)
+		name := base
+		for k := 2; taken[name]; k++ {
+			name = fmt.Sprintf("%s%d", base, k)
+		}
+		taken[name] = true
+		out = append(out, rustMemory{x, "part_" + x.Field, name, "ARENA_" + strings.ToUpper(x.Field) + "_BYTES"})
+	}
+	return out
+}
+
+// camel is a name with a capital in place of every underscore.
+func camel(s string) string {
+	var b strings.Builder
+	for _, w := range strings.Split(s, "_") {
+		if w != "" {
+			b.WriteString(strings.ToUpper(w[:1]) + w[1:])
+		}
+	}
+	return b.String()
 }
 
 // RustParams are the parameters of the run in Rust.
@@ -259,7 +299,7 @@ func jsonText(s string) (string, error) {
 // PackConditions reports that components have any.
 func (v *firmwareView) PackConditions() bool { return len(v.Runtime.CMSIS) > 0 || len(v.Dcores()) > 0 }
 
-// PublicHeaders are those that an application includes, beside nncc/nncc.h.
+// PublicHeaders are those that an application may include, beside nncc/nncc.h.
 func (v *firmwareView) PublicHeaders() []string {
 	var s []string
 	if v.Several() {
@@ -267,11 +307,14 @@ func (v *firmwareView) PublicHeaders() []string {
 	}
 	for _, m := range v.Models {
 		s = append(s, m.Prefix+".h", m.Prefix+".hpp")
-		if m.Preprocesses() {
-			s = append(s, m.Prefix+"_preprocess.h")
-		}
-		if m.Postprocesses() {
-			s = append(s, m.Prefix+"_postprocess.h")
+		for _, x := range []struct {
+			file string
+			has  bool
+		}{{"preprocess", m.Preprocesses()}, {"postprocess", m.Postprocesses()}, {"stage", m.HasCopies()},
+			{"weights", m.Bound != nil}} { // those of functions that the application gives, or asks
+			if x.has {
+				s = append(s, m.Prefix+"_"+x.file+".h")
+			}
 		}
 	}
 	return s

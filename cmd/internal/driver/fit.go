@@ -181,21 +181,21 @@ func (f *Firmware) memoryVerdict(built *run.Sizes) {
 
 // sections puts the constants into the section of the region where they are placed.
 func (f *Firmware) sections() error {
+	var infos []*codegen.Info
 	for _, o := range f.Models {
-		files, err := codegen.SectionFiles(o.Info, Version, o.Placement.At("weights"))
-		if err != nil {
-			return err
-		}
-		for _, x := range files {
-			if i := slices.IndexFunc(f.Files, func(y codegen.File) bool { return y.Path == x.Path }); i >= 0 {
-				f.Files[i] = x
-			} else {
-				f.Files = append(f.Files, x)
-				o.Info.Files = append(o.Info.Files, x.Path)
-			}
+		infos = append(infos, o.Info)
+	}
+	files, err := codegen.SectionFiles(infos, Version, f.Models[0].Placement.At("weights"))
+	if err != nil {
+		return err
+	}
+	for _, x := range files {
+		if i := slices.IndexFunc(f.Files, func(y codegen.File) bool { return y.Path == x.Path }); i >= 0 {
+			f.Files[i] = x
+		} else {
+			f.Files = append(f.Files, x)
 		}
 	}
-	var err error
 	if f.Files, err = codegen.Repacked(f.Files); err != nil {
 		return err
 	}

@@ -126,6 +126,75 @@ func TestSections(t *testing.T) {
 	}
 }
 
+// TestSectionsOfSeveral: the part of a linker script that comes with a folder of several models
+// places the constants of all; those of folders that were written apart stand beside each
+// other in one script.
+func TestSectionsOfSeveral(t *testing.T) {
+	cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	nm := testenv.Tool(t, "arm-gcc", "arm-none-eabi-nm")
+	board := boardFile(t, "cortex-m4", 4096, boards.Regions{
+		{Name: "flash", Origin: 0x08000000, Size: 1 << 20, Holds: []string{"vectors", "code", "rodata"}},
+		{Name: "qspi", Origin: 0x90000000, Size: 1 << 20, Holds: []string{"weights"}},
+		{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: []string{"stack", "data", "arena"}}})
+	together, err := Compile(severalConfigs(t, board)...)
+	require(t, err)
+	dir := t.TempDir()
+	require(t, writeFiles(dir, together.Files))
+	fragments, err := filepath.Glob(filepath.Join(dir, "*_sections.ld"))
+	if err != nil || len(fragments) != 1 || filepath.Base(fragments[0]) != "models_sections.ld" {
+		t.Fatalf("%q, %v", fragments, err)
+	}
+	folders := map[string][]string{"together": {dir}}
+	for _, c := range severalConfigs(t, board) {
+		o, err := c.Compile()
+		require(t, err)
+		dir := t.TempDir()
+		require(t, writeFiles(dir, o.Files))
+		folders["apart"] = append(folders["apart"], dir)
+	}
+	for name, dirs := range folders {
+		t.Run(name, func(t *testing.T) {
+			at := t.TempDir()
+			script := "MEMORY { FLASH : ORIGIN = 0x08000000, LENGTH = 1M\n qspi : ORIGIN = 0x90000000, LENGTH = 1M\n" +
+				" RAM : ORIGIN = 0x20000000, LENGTH = 1M }\nSECTIONS {\n" +
+				"  .text : { *(.text .text.* .glue_7 .glue_7t .vfp11_veneer .v4_bx) } > FLASH\n"
+			args := strings.Fields("-mcpu=cortex-m4 -mthumb -nostdlib -T my.ld -Wl,-e,0,--orphan-handling=error")
+			for _, d := range dirs {
+				found, err := filepath.Glob(filepath.Join(d, "*_sections.ld"))
+				require(t, err)
+				for _, f := range found {
+					script += "  INCLUDE \"" + filepath.Base(f) + "\"\n"
+				}
+				sources, err := filepath.Glob(filepath.Join(d, "*_weights.c"))
+				require(t, err)
+				args = append(append(args, "-L"+d, "-I"+d, "-I"+filepath.Join(d, "nncc")), sources...)
+			}
+			script += "  .rodata : { *(.rodata .rodata.*) } > FLASH\n  .bss : { *(.bss .data) } > RAM\n" +
+				"  /DISCARD/ : { *(.ARM.attributes .comment) }\n}\n"
+			putText(t, filepath.Join(at, "my.ld"), script)
+			x := exec.Command(cc, append(args, "-o", "out.elf")...)
+			x.Dir = at
+			if out, err := x.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s\n%s", err, out, script)
+			}
+			x = exec.Command(nm, "out.elf")
+			x.Dir = at
+			out, err := x.Output()
+			require(t, err)
+			for _, model := range []string{"keyword_weights", "anomaly_weights", "person_weights"} {
+				if !strings.Contains(string(out), " R "+model) {
+					t.Errorf("no constants of %s in\n%s", model, out)
+				}
+			}
+			for _, line := range strings.Split(string(out), "\n") {
+				if f := strings.Fields(line); len(f) == 3 && strings.Contains(f[2], "weights") && f[0][0] != '9' {
+					t.Errorf("%s is not in the second flash", line)
+				}
+			}
+		})
+	}
+}
+
 // testSectionsInPack: the zipped pack has the folder's files as they are in the end.
 func testSectionsInPack(t *testing.T) {
 	c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")

@@ -95,8 +95,6 @@ func (f *Firmware) notSplit() string {
 		return "several models share it in one piece; compile those that are too large one by one"
 	case len(f.board().Accelerators) > 0:
 		return fmt.Sprintf("programs for the accelerator %s address one arena", f.board().Accelerators[0].Name)
-	case slices.Contains(f.config().projects(), "rust"):
-		return "the crate of --project rust has one arena"
 	}
 	return ""
 }

@@ -5,12 +5,14 @@ package driver
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // twoRAMs is a board whose memories for the arena are a small fast one and a larger slow one.
@@ -86,32 +88,77 @@ func brokenGuards(t *testing.T, o *Compiled) {
 
 // TestNotSplit: what stands against parts is said beside the bytes that are missing.
 func TestNotSplit(t *testing.T) {
-	board := twoRAMs(t, "cortex-m4", "origin: 0x20000000, size: 5K", "origin: 0x20002000, size: 18K")
 	small := twoRAMs(t, "cortex-m4", "origin: 0x20000000, size: 5K", "origin: 0x20002000, size: 8K")
-	for _, k := range []struct {
-		board, want string
-		change      func(c *Config)
-	}{
-		{small, "in one piece, and no region has more than", nil},
-		{board, "the crate of --project rust has one arena", func(c *Config) { c.Project = "rust" }},
-	} {
-		o, err := splitDigits(t, k.board, k.change)
-		require(t, err)
-		said := strings.Join(o.Report.Warnings, "\n")
-		if len(o.Lowered.Program.Parts) > 0 || !strings.Contains(said, k.want) ||
-			!strings.Contains(said, "are missing") {
-			t.Errorf("%s: %+v\n%s", k.want, o.Lowered.Program.Parts, said)
-		}
+	o, err := splitDigits(t, small, nil)
+	require(t, err)
+	said := strings.Join(o.Report.Warnings, "\n")
+	if len(o.Lowered.Program.Parts) > 0 || !strings.Contains(said, "in one piece, and no region has more than") ||
+		!strings.Contains(said, "are missing") {
+		t.Errorf("%+v\n%s", o.Lowered.Program.Parts, said)
 	}
 }
 
-// TestSplitNotStaged: an arena in parts leaves no room to choose for copies of constants.
-func TestSplitNotStaged(t *testing.T) {
-	board := twoRAMs(t, "cortex-m4", "origin: 0x20000000, size: 5K", "origin: 0x20002000, size: 18K")
-	o, err := splitDigits(t, board, func(c *Config) { c.StageWeights = true })
-	require(t, err)
-	if said := strings.Join(o.Report.Notes, "\n"); len(o.Lowered.Program.Parts) != 2 ||
-		!strings.Contains(said, "nothing is staged: the arena is in parts") {
-		t.Errorf("%+v\n%s", o.Lowered.Program.Parts, said)
+// keeper is a network with state that is as large as some of its values.
+const keeper = `graph "keeper" {
+  in %x : f32[1,1,24,24]
+  in %h : f32[1,4,24,24]
+  const %w0 : f32[8,1,3,3] = rand 21
+  const %w1 : f32[4,8,3,3] = rand 22
+  const %w2 : f32[4,3] = rand 23
+  %a = Conv(%x, %w0) {pads=[1,1,1,1]}
+  %ar = Relu(%a)
+  %b = Conv(%ar, %w1) {pads=[1,1,1,1]}
+  %m = Add(%b, %h)
+  %n = Tanh(%m)
+  %p = GlobalAveragePool(%n)
+  %f = Flatten(%p)
+  %y = MatMul(%f, %w2)
+  out "scores" = %y
+  out "n" = %n
+}`
+
+// TestSplitWithAll: an arena in parts beside state, copies of constants in what room the
+// memories leave, and constants that are bound: every layer is right, the guards around the
+// parts hold, and the dump says which part a value lies in.
+func TestSplitWithAll(t *testing.T) {
+	model := modelFile(t, keeper)
+	for _, core := range testenv.Boards("cortex-m4", "cortex-m55") {
+		for _, bound := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s bound %v", core, bound), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "all.yaml")
+				slow := map[string]string{"cortex-m4": "0x20002000", "cortex-m55": "0x21000000"}[core]
+				require(t, os.WriteFile(path, []byte("doc: all\ninherits: ["+core+"]\nstack: 4K\nmemory:\n"+
+					"  rom: {origin: 0x08000000, size: 1M, holds: [vectors, code, rodata, weights], "+
+					"wait: {states: 60, line: 8, source: made up}}\n"+
+					"  fast: {origin: 0x20000000, size: 5K, holds: [arena]}\n"+
+					"  slow: {origin: "+slow+", size: 13K, holds: [stack, data, arena], "+
+					"wait: {states: 4, line: 8, source: made up}}\n"), 0o666))
+				c := config(model, path)
+				c.States, c.StageWeights, c.WeightsFile, c.Cases, c.Layers = []string{"n=h"}, true, bound, 3, true
+				c.DumpIR = filepath.Join(t.TempDir(), "dump")
+				c.Strict = false
+				o, err := c.Compile()
+				require(t, err)
+				p, m := o.Lowered.Program, o.Report.Memory
+				if len(p.Parts) != 2 || p.StateBytes == 0 || m.Copies == nil || m.Copies.StagedBytes == 0 ||
+					m.Copies.FetchedBytes != 0 || !o.Placement.Fits() || (o.Info.WeightsFile != "") != bound {
+					t.Fatalf("parts %+v, copies %+v\n%s\n%+v", p.Parts, m.Copies,
+						strings.Join(o.Report.Notes, "\n"), o.Placement)
+				}
+				text, err := os.ReadFile(filepath.Join(c.DumpIR, "program.txt"))
+				require(t, err)
+				for _, want := range []string{"\n  in \"fast\", ", "\n  in \"slow\", ", " # in \"fast\" at ",
+					" # in \"slow\" at ", ", staged "} {
+					if !strings.Contains(string(text), want) {
+						t.Errorf("no %q in\n%.2000s", want, text)
+					}
+				}
+				v, err := o.Verify(context.Background())
+				require(t, err)
+				if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" {
+					t.Errorf("%+v", v)
+				}
+			})
+		}
 	}
 }
