@@ -15,6 +15,7 @@ type metric struct {
 	Values     []float64 // NaN: not known
 	Most       float64
 	Total      string // "" where a sum means nothing
+	More       string // behind Total where some values are not known
 	Path       string // the bars of all layers, in barsWidth x barsHeight
 	Peak       int    // the layer with the most
 	PeakText   string
@@ -99,13 +100,20 @@ func instructions(r *Report) (instr, cycles *metric) {
 
 // mostInstructions are the bounds, of layers that have one.
 func mostInstructions(r *Report) *metric {
-	return &metric{Key: "bound", Title: "at most", Note: "instructions that a layer can take with any data; " +
-		"layers without a bound are left out", Values: each(r, func(l *Layer) float64 {
+	m := &metric{Key: "bound", Title: "at most", Note: "instructions that a layer can take with any data"}
+	without := 0
+	m.Values = each(r, func(l *Layer) float64 {
 		if l.Bound == nil {
+			without++
 			return math.NaN()
 		}
 		return float64(*l.Bound)
-	})}
+	})
+	if without > 0 {
+		m.More = " and more"
+		m.Note += fmt.Sprintf("; no bound is known of %d of %d layers, which are left out", without, len(m.Values))
+	}
+	return m
 }
 
 // noiseOf is the least signal-to-noise ratio of the results of each layer.
@@ -157,7 +165,7 @@ func (m *metric) finish() bool {
 		return false
 	}
 	if m.Key != "sqnr" {
-		m.Total = thousands(int64(sum))
+		m.Total = thousands(int64(sum)) + m.More
 	} else {
 		m.Most = max(m.Most, 1)
 		for i, x := range m.Values { // of noise, the least is the one to look at

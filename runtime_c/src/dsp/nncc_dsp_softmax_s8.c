@@ -5,6 +5,7 @@
  */
 #include "nncc_dsp_core.h"
 
+#include "nncc_bits.h"
 #include "nncc_reciprocal.h"
 
 /* Fraction bits that the sum of exponentials gives up for range. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium_avg_pool.h"
-#include "nncc_reciprocal.h"
+#include "nncc_bits.h"
 
 #if NNCC_HELIUM_ASM
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium_core.h"
 
+#include "nncc_bits.h"
 #include "nncc_reciprocal.h"
 
 /* Fraction bits that the sum of exponentials gives up for range: an exponential of 0 counts 2^19. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_loops.h"
 
-#include "nncc_reciprocal.h"
+#include "nncc_bits.h"
+#include "nncc_requant.h"
 #include "nncc_saturate.h"
 
 int64_t nncc_inverse_root_i64(int64_t v)

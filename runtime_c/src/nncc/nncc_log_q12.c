@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_loops.h"
 
+#include "nncc_bits.h"
 #include "nncc_reciprocal.h"
+#include "nncc_requant.h"
 #include "nncc_saturate.h"
 
 /* (a + b) / 2, ties away from zero. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_loops.h"
 
-#include "nncc_reciprocal.h"
+#include "nncc_bits.h"
 
 /* 65536 * (log2(1 + i / 128) - i / 128). */
 static const uint16_t nncc_log_curve[130] = {

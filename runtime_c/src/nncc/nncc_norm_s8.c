@@ -2,6 +2,8 @@
 /* nncc_norm_s8: sums, reciprocal square root and scale of int8 normalisation. */
 #include "nncc_norm_s8.h"
 
+#include "nncc_bits.h"
+
 /* The sums of at most NNCC_NORM_CHUNK values. */
 #if NNCC_NORM_MVE
 
@@ -82,21 +84,6 @@ static inline uint32_t nncc_norm_high(uint32_t a, uint32_t b)
     return (uint32_t)(((uint64_t)a * b) >> 32);
 }
 
-static inline int32_t nncc_norm_zeros(uint32_t v)
-{
-#if defined(__GNUC__)
-    return (int32_t)__builtin_clz(v);
-#else
-    int32_t n = 0;
-
-    while ((v & 0x80000000u) == 0u) {
-        v <<= 1;
-        n++;
-    }
-    return n;
-#endif
-}
-
 nncc_norm_scale nncc_norm_of(const nncc_norm_s8_params *p, int32_t n, const nncc_norm_sums *s, int32_t center,
                              int32_t zero)
 {
@@ -112,7 +99,7 @@ nncc_norm_scale nncc_norm_of(const nncc_norm_s8_params *p, int32_t n, const nncc
     }
     v = (p->up >= 0 ? v << p->up : v >> -p->up) + ((uint64_t)(uint32_t)p->eps << p->eps_shift);
     high = (uint32_t)(v >> 32);
-    down = high != 0u ? nncc_norm_zeros(high) : (v != 0u ? 32 + nncc_norm_zeros((uint32_t)v) : 62);
+    down = high != 0u ? nncc_leading_zeros(high) : (v != 0u ? 32 + nncc_leading_zeros((uint32_t)v) : 62);
     down &= ~1;
     /* v is high * 2^(32 - down), high in [2^30, 2^32): a parabola, 2.4 % off, and two steps of Newton's, 1.2e-6. */
     high = (uint32_t)((v << down) >> 32);

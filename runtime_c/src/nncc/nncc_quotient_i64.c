@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_loops.h"
 
+#include "nncc_bits.h"
 #include "nncc_reciprocal.h"
+#include "nncc_requant.h"
 
 int64_t nncc_quotient_i64(int64_t a, int64_t b, int32_t mult, int32_t shift)
 {

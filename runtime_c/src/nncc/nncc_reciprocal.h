@@ -18,19 +18,4 @@ static inline int32_t nncc_reciprocal(uint32_t v)
     return x < ((int32_t)1 << 30) ? 2 * x : INT32_MAX;
 }
 
-/* Leading zeros of v, which is not 0. */
-static inline int32_t nncc_leading_zeros(uint32_t v)
-{
-#if defined(__GNUC__)
-    return (int32_t)__builtin_clz(v);
-#else
-    int32_t n = 0;
-
-    while ((v << n & 0x80000000u) == 0u) {
-        n++;
-    }
-    return n;
-#endif
-}
-
 #endif /* NNCC_RECIPROCAL_H */

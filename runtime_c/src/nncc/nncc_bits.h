@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+/* nncc_bits.h: the position of the highest bit. */
+#ifndef NNCC_BITS_H
+#define NNCC_BITS_H
+
+#include <stdint.h>
+
+/* Leading zeros of v, which is not 0, without a loop: data never decides how often one turns. */
+static inline int32_t nncc_leading_zeros(uint32_t v)
+{
+#if defined(__GNUC__)
+    return (int32_t)__builtin_clz(v);
+#else
+    int32_t n = 0, step;
+
+    step = (v >> 16) == 0u ? 16 : 0;
+    v <<= step;
+    n += step;
+    step = (v >> 24) == 0u ? 8 : 0;
+    v <<= step;
+    n += step;
+    step = (v >> 28) == 0u ? 4 : 0;
+    v <<= step;
+    n += step;
+    step = (v >> 30) == 0u ? 2 : 0;
+    v <<= step;
+    n += step;
+    return n + ((v >> 31) == 0u ? 1 : 0);
+#endif
+}
+
+#endif /* NNCC_BITS_H */
