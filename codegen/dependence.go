@@ -28,9 +28,52 @@ func Dependence(s *program.Step, features []string) runtimec.Dependence {
 	for _, c := range s.Calls {
 		if c.Code != nil {
 			d = max(d, runtimec.Branches, turns(c.Code))
+		} else if loopsByArgs(&c, features) {
+			d = runtimec.Loops
 		}
 	}
 	return d
+}
+
+// loopsByArgs reports a call in which data decides how often loops turn because of what the
+// kernel is given: lengths of sequences, or indices of rows that are not made of words.
+func loopsByArgs(c *call.Call, features []string) bool {
+	x, _ := runtimec.InstructionsOf(c.Func)
+	if x.Lengths != "" && isData(c, x.Lengths) {
+		return true
+	}
+	return x.RowsByPlace(features) && isData(c, "indices") && !isWords(c, x.Rows)
+}
+
+// isData reports a parameter that is given what is computed or read while the program runs.
+func isData(c *call.Call, parameter string) bool {
+	at := slices.IndexFunc(runtimec.Shipped().Parameters(c.Func),
+		func(p runtimec.Parameter) bool { return p.Name == parameter })
+	if at < 0 || at >= len(c.Args) {
+		return true
+	}
+	switch c.Args[at].(type) {
+	case call.Const, call.Null:
+		return false
+	}
+	return true
+}
+
+// isWords reports a field of the call's struct that is a multiple of four.
+func isWords(c *call.Call, field string) bool {
+	for _, a := range c.Args {
+		s, ok := a.(*call.Struct)
+		if !ok {
+			continue
+		}
+		for _, f := range s.Fields {
+			if text, ok := call.Number(f.Value); ok && f.Name == field {
+				n, err := strconv.Atoi(text)
+				return err == nil && n%4 == 0
+			}
+		}
+	}
+	return false
 }
 
 // functionsOf are the kernels that a step calls, by name or through pointers.

@@ -39,19 +39,45 @@ type Instructions struct {
 	Dependence Dependence
 	// FixedOn are the features of which each makes the kernel fixed.
 	FixedOn []string
+	// Lengths is the parameter that has lengths of sequences: where it is data, loops turn as
+	// often as that says.
+	Lengths string
+	// Rows is the field with the bytes that are copied from or to places that the parameter
+	// indices says. Where they are no multiple of a word, loops of memcpy turn as often as a
+	// place is aligned; RowsFixedOn are the features with which they do not.
+	Rows        string
+	RowsFixedOn []string
 }
 
-// parseInstructions reads `fixed`, `branches`, `loops`, or `branches; fixed=mve fpu`.
+// parseInstructions reads `fixed`, `branches`, `loops`, and behind `; ` what changes that:
+// `fixed=mve fpu`, `lengths=lens`, `rows=block mve`.
 func parseInstructions(text string) (Instructions, error) {
-	kind, rest, more := strings.Cut(text, "; ")
-	at := slices.Index(dependenceNames, kind)
-	list, ok := strings.CutPrefix(rest, "fixed=")
-	if at < 0 || more != ok {
-		return Instructions{}, fmt.Errorf("instructions %q: want %s, and where some cores are better "+
-			"\"; fixed=\" with their features", text, strings.Join(dependenceNames, ", "))
+	list := strings.Split(text, "; ")
+	x := Instructions{Dependence: Dependence(slices.Index(dependenceNames, list[0]))}
+	ok := x.Dependence >= 0
+	var features []string
+	for _, clause := range list[1:] {
+		what, value, _ := strings.Cut(clause, "=")
+		words := strings.Fields(value)
+		switch {
+		case len(words) == 0:
+			ok = false
+		case what == "fixed":
+			x.FixedOn, features = words, append(features, words...)
+		case what == "lengths" && len(words) == 1:
+			x.Lengths = words[0]
+		case what == "rows":
+			x.Rows, x.RowsFixedOn = words[0], words[1:]
+			features = append(features, words[1:]...)
+		default:
+			ok = false
+		}
 	}
-	x := Instructions{Dependence: Dependence(at), FixedOn: strings.Fields(list)}
-	for _, f := range x.FixedOn {
+	if !ok {
+		return Instructions{}, fmt.Errorf("instructions %q: want %s, and \"; fixed=\" with the features of cores that are "+
+			"better, \"; lengths=\" with a parameter, \"; rows=\" with a field", text, strings.Join(dependenceNames, ", "))
+	}
+	for _, f := range features {
 		if f != FeatureMVE && f != FeatureDSP && f != FeatureFPU {
 			return x, fmt.Errorf("instructions %q: no feature %q", text, f)
 		}
@@ -68,12 +94,28 @@ var dependences = sync.OnceValue(func() map[string]Instructions {
 	return out
 })
 
+// InstructionsOf is the entry of a kernel; false where the manifest has no such function.
+func InstructionsOf(function string) (Instructions, bool) {
+	x, ok := dependences()[function]
+	return x, ok
+}
+
 // DependenceOf is what data decides of the instructions of a kernel, on a core with some
-// features; false where the manifest has no such function.
+// features, whatever it is called with; false where the manifest has no such function.
 func DependenceOf(function string, features []string) (Dependence, bool) {
 	x, ok := dependences()[function]
-	if slices.ContainsFunc(x.FixedOn, func(f string) bool { return slices.Contains(features, f) }) {
+	if has(features, x.FixedOn) {
 		return Fixed, ok
 	}
 	return x.Dependence, ok
+}
+
+// RowsByPlace reports that rows of the kernel are copied as fast as places are aligned.
+func (x *Instructions) RowsByPlace(features []string) bool {
+	return x.Rows != "" && !has(features, x.RowsFixedOn)
+}
+
+// has reports one of the features wanted.
+func has(features, wanted []string) bool {
+	return slices.ContainsFunc(wanted, func(f string) bool { return slices.Contains(features, f) })
 }

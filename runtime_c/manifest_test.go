@@ -91,6 +91,8 @@ func TestExpand(t *testing.T) {
 		"nncc_a1,few,few,,,fixed,x\nnncc_b,,,,,fixed,x\n": `"width"`,
 		"nncc_b,,,,,,x\n":                                            `instructions ""`,
 		"nncc_b,,,,,fixed=mve,x\n":                                   "want fixed, branches, loops",
+		"nncc_b,,,,,branches; lengths=,x\n":                          "want fixed, branches, loops",
+		"nncc_b,,,,,branches; rows=block m4,x\n":                     `no feature "m4"`,
 		"nncc_b,,,,,branches; fixed=m4,x\n":                          `no feature "m4"`,
 		"nncc_a1,few,none,,,fixed,x\nnncc_b,,,,,fixed,x\n":           "there is no body none",
 		"nncc_b,few,few,width=1,,fixed,x\nnncc_b,,,,,fixed,x\n":      "a source of its own",
