@@ -61,8 +61,9 @@ type Result struct {
 	// first traced one where that is not traced.
 	Layers []uint64
 	// StackBytes is the most any case used, from the call of the run function
-	// down. StackExact is false where the counter's interrupts may have
-	// added to it (only with KeepState). Zero on a host.
+	// down; zero on a host. The counter's interrupts may have added to what a case with
+	// KeepState used: it does not count where others are exact. StackExact is false where
+	// all are so.
 	StackBytes int
 	StackExact bool
 	// ArenaBytes as the program has it.
@@ -164,7 +165,7 @@ func All(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Resu
 	}
 	var out []*Result
 	for m, j := range jobs {
-		out = append(out, &Result{Console: text, ArenaBytes: int(raw.models[m].arena), StackExact: true,
+		out = append(out, &Result{Console: text, ArenaBytes: int(raw.models[m].arena),
 			Cases: make([]CaseResult, len(j.Cases))})
 	}
 	for k, c := range raw.cases {
@@ -174,8 +175,12 @@ func All(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Resu
 			Outputs: c.outputs, Status: int(c.status),
 			Instructions: instructions(spec, c.ticks, c.interrupts, raw.models[m].emptyRun, emptyInstructions),
 		}
-		res.StackBytes = max(res.StackBytes, int(c.stack)-im.wrapper(m))
-		res.StackExact = res.StackExact && c.exact
+		switch stack := int(c.stack) - im.wrapper(m); {
+		case c.exact && !res.StackExact:
+			res.StackBytes, res.StackExact = stack, true
+		case c.exact == res.StackExact:
+			res.StackBytes = max(res.StackBytes, stack)
+		}
 		if res.Cases[i].Instructions > res.Cases[res.Largest].Instructions {
 			res.Largest = i
 		}

@@ -67,10 +67,11 @@ func (f *Firmware) split() error {
 		return err
 	}
 	f.waitBound = bound
+	one := f.arenaBytes()
 	o.Lowered.Schedule, o.Lowered.Program = best, best.Program
 	o.Config.Diags.Add(diag.List{diag.Notef("split-arena", "", "no memory region of %s holds the arena of %d bytes: "+
-		"it is in %d parts, and %s_run_in takes a pointer to each", o.Board.Name, best.Program.ArenaBytes,
-		len(best.Program.Parts), f.prefixes[0])}.From("memory")...)
+		"it is in %d parts, %d bytes together, and %s_run_in takes a pointer to each", o.Board.Name, one,
+		len(best.Program.Parts), best.Program.ArenaBytes, f.prefixes[0])}.From("memory")...)
 	return f.generate()
 }
 

@@ -29,7 +29,7 @@
 #define REPORT_PRIORITY 5u
 
 /* The most that an inference takes of the stack: "stack ... (at most N)" in the last lines of `nncc verify`,
- * .code.bound of report.json after `nncc verify --out`. */
+ * .code.stack_bound_bytes of report.json after `nncc verify --out`. */
 #ifndef LISTEN_STACK_BYTES
 #define LISTEN_STACK_BYTES 1024u
 #endif
