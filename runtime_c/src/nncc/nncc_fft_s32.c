@@ -211,8 +211,8 @@ static void nncc_fft_s32_pass(int32_t radix, const int32_t *x, int32_t *y, int32
 }
 
 /*
- * (re*re + im*im) * unit, of the upper 15 bits of the larger one, which has 31 at most: sum and factor in 32 bits, the rest
- * is an exponent. No loop: data would say how often it turns.
+ * (re*re + im*im) * unit, of the upper 15 bits of the larger one, which has 31 at most: sum and factor in 32 bits, the
+ * rest is an exponent. No loop: data would say how often it turns.
  */
 static float nncc_fft_s32_power(int32_t re, int32_t im, float unit)
 {
