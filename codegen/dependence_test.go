@@ -26,12 +26,12 @@ func TestDependence(t *testing.T) {
 		return &program.Step{Calls: []call.Call{{Func: f, Args: args}}}
 	}
 	rows := func(f string, bytes int, indices call.Arg) *program.Step {
-		return with(f, &call.Struct{Fields: []call.Field{call.FI("count", 4), call.FI("block", bytes)}}, call.In{}, indices,
-			call.Out{})
+		p := &call.Struct{Fields: []call.Field{call.FI("count", 4), call.FI("block", bytes)}}
+		return with(f, p, call.In{}, indices, call.Out{})
 	}
 	rnn := func(lens call.Arg) *program.Step {
-		return with("nncc_rnn_f32", &call.Struct{}, call.In{}, call.Const{}, call.Const{}, call.Null{}, call.Null{}, lens,
-			call.Null{}, call.Out{}, call.Scratch{})
+		return with("nncc_rnn_f32", &call.Struct{}, call.In{}, call.Const{}, call.Const{}, call.Null{},
+			call.Null{}, lens, call.Null{}, call.Out{}, call.Scratch{})
 	}
 	code := func(body string, params ...string) *program.Step {
 		return &program.Step{Calls: []call.Call{{Code: &call.Code{Body: body, Params: params}}}}

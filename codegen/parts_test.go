@@ -277,6 +277,11 @@ func TestPartsNames(t *testing.T) {
 	if strings.Contains(h, "net_run(") || strings.Contains(h, "net_step(") {
 		t.Errorf("the header has functions for one arena:\n%s", h)
 	}
+	for _, want := range []string{"`.bss.nncc.arena.dtcm`, `.bss.nncc.arena.Dtcm`", "`net_sections.ld` places"} {
+		if s := m.file("README.md"); !strings.Contains(s, want) {
+			t.Errorf("README.md does not say %q:\n%s", want, s)
+		}
+	}
 	files, err := codegen.SectionFiles([]*codegen.Info{m.info}, "test", "")
 	if err != nil || len(files) != 1 || !strings.Contains(string(files[0].Data), "*(.bss.nncc.arena.Dtcm)") {
 		t.Errorf("%v: %s", err, files)

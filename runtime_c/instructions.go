@@ -74,8 +74,9 @@ func parseInstructions(text string) (Instructions, error) {
 		}
 	}
 	if !ok {
-		return Instructions{}, fmt.Errorf("instructions %q: want %s, and \"; fixed=\" with the features of cores that are "+
-			"better, \"; lengths=\" with a parameter, \"; rows=\" with a field", text, strings.Join(dependenceNames, ", "))
+		return Instructions{}, fmt.Errorf("instructions %q: want %s, and \"; fixed=\" with the features of cores "+
+			"that are better, \"; lengths=\" with a parameter, \"; rows=\" with a field", text,
+			strings.Join(dependenceNames, ", "))
 	}
 	for _, f := range features {
 		if f != FeatureMVE && f != FeatureDSP && f != FeatureFPU {

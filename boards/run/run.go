@@ -175,12 +175,7 @@ func All(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Resu
 			Outputs: c.outputs, Status: int(c.status),
 			Instructions: instructions(spec, c.ticks, c.interrupts, raw.models[m].emptyRun, emptyInstructions),
 		}
-		switch stack := int(c.stack) - im.wrapper(m); {
-		case c.exact && !res.StackExact:
-			res.StackBytes, res.StackExact = stack, true
-		case c.exact == res.StackExact:
-			res.StackBytes = max(res.StackBytes, stack)
-		}
+		res.used(int(c.stack)-im.wrapper(m), c.exact)
 		if res.Cases[i].Instructions > res.Cases[res.Largest].Instructions {
 			res.Largest = i
 		}
@@ -201,6 +196,16 @@ func All(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job) ([]*Resu
 		}
 	}
 	return out, traceCases(ctx, spec, im, jobs, trace, out)
+}
+
+// used takes what one more case used of the stack.
+func (r *Result) used(stack int, exact bool) {
+	switch {
+	case exact && !r.StackExact:
+		r.StackBytes, r.StackExact = stack, true
+	case exact == r.StackExact:
+		r.StackBytes = max(r.StackBytes, stack)
+	}
 }
 
 // inTurn are the cases of several models as they are executed, each with its index among

@@ -161,7 +161,8 @@ func TestCalibration(t *testing.T) {
 			t.Parallel()
 			spec := load(t, name)
 			res, err := run.RunWith(context.Background(), spec, mini(t, spec),
-				[]run.Case{miniCase(8, 1), miniCase(9, 1), kept(miniCase(10, 1))}, run.Options{Trace: []int{0, 1, 2}})
+				[]run.Case{miniCase(8, 1), miniCase(9, 1), kept(miniCase(10, 1))},
+				run.Options{Trace: []int{0, 1, 2}})
 			if err != nil {
 				t.Fatal(err)
 			}
