@@ -140,6 +140,7 @@ func (s *State) floatFallback() error {
 		if err != nil {
 			return err
 		}
+		s.floated(n, m)
 		s.inFloat(s.facts.Accel, n, m)
 		s.warn("float-node", name, "%s has no integer kernel: it is computed in float between DequantizeLinear and "+
 			"QuantizeLinear", name)

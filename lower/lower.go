@@ -110,11 +110,12 @@ type Findings struct {
 	Layers       Layers    // how many have which
 	Diags        diag.List // warnings and notes, each with the stage that gave it
 	Rewrites     []pass.Rewrite
-	Calibration  *quant.Report // nil unless this run quantised the model
-	Pruned       []prune.Cut   // values that lost channels
-	Fusions      []fuse.Fusion // nodes that became one, or could have
-	Aligned      *align.Result // the alignment of channel counts; nil on accelerators
-	interpolated []fuse.Fusion // int16 functions that became one
+	Calibration  *quant.Report    // nil unless this run quantised the model
+	Pruned       []prune.Cut      // values that lost channels
+	Fusions      []fuse.Fusion    // nodes that became one, or could have
+	Aligned      *align.Result    // the alignment of channel counts; nil on accelerators
+	interpolated []fuse.Fusion    // int16 functions that became one
+	floatSteps   map[string]int64 // of QuantizeLinear nodes of Reference, by name
 }
 
 // Offloading is what an accelerator computes.

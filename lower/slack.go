@@ -2,7 +2,12 @@
 
 package lower
 
-import "github.com/nncc/nncc/ir"
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+)
 
 // Slack gives how far the result of a node of the program may be from that of
 // the model by definition, in steps: interpolated functions of int16 values, and
@@ -19,3 +24,26 @@ func (r *Result) Slack() func(n *ir.Node) float64 {
 		return ir.QuantError(n)
 	}
 }
+
+// floated notes a quantised node that is computed in float, as m: what is quantised behind it
+// may be off, by the rounding between two steps and by what the integer form misses.
+func (r *Result) floated(n, m *ir.Node) {
+	if r.floatSteps == nil {
+		r.floatSteps = map[string]int64{}
+	}
+	note := func(q *ir.Node) {
+		if q.Op == op.QuantizeLinear {
+			r.floatSteps[q.Name] = 1 + int64(math.Ceil(ir.QuantError(n)))
+		}
+	}
+	note(m)
+	for _, v := range m.Out {
+		for _, u := range v.Uses() {
+			note(u.Node)
+		}
+	}
+}
+
+// FloatSteps gives by how many steps a QuantizeLinear of Reference may be off what Whole has
+// there as a node on integers.
+func (r *Result) FloatSteps(n *ir.Node) int64 { return r.floatSteps[n.Name] }

@@ -336,8 +336,9 @@ func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
 }
 
 // Same compares output i of the program with another form of it, which must
-// give the same reals bit for bit: one that was rearranged for an accelerator.
-func (c *Checker) Same(i int, got, other *tensor.Dense, form *ir.Value) {
+// give the same reals: one that was rearranged for an accelerator. Bit for bit, but
+// for what allowed says of each element; it is asked where they differ.
+func (c *Checker) Same(i int, got, other *tensor.Dense, form *ir.Value, allowed func() ([]float64, error)) error {
 	s := c.forms[i]
 	if s == nil {
 		s = &Stretch{Tensor: form.Name, Layers: []string{"the form for the accelerator"}}
@@ -355,12 +356,21 @@ func (c *Checker) Same(i int, got, other *tensor.Dense, form *ir.Value) {
 	}
 	n := got.Len()
 	s.Elements += n
+	var most []float64
 	for k := range n {
-		if d := distance(got, other, k); d > 0 {
+		d := distance(got, other, k)
+		if d > 0 && most == nil {
+			var err error
+			if most, err = allowed(); err != nil {
+				return err
+			}
+		}
+		if d > 0 && !(d <= most[k]) {
 			s.Wrong++
 			s.Off = max(s.Off, d)
 		}
 	}
+	return nil
 }
 
 // runProgram evaluates a program, or the body of one of its nodes, and collects

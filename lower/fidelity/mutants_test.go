@@ -62,7 +62,7 @@ func TestSpreadIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]})
+	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

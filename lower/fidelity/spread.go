@@ -75,8 +75,10 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 // Spread is how far values of a graph move when its floats are rounded otherwise:
 // per element, for those values of which of has the unmoved ones. Where a float
 // result of the firmware is farther from the interpreter's than rounding is, it
-// tells numbers that the network amplifies from wrong ones.
-func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense) (map[*ir.Value][]float64, error) {
+// tells numbers that the network amplifies from wrong ones. steps, where given, is
+// by how many of its steps the result of a QuantizeLinear moves as well.
+func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense, steps func(*ir.Node) int64) (
+	map[*ir.Value][]float64, error) {
 	out := make(map[*ir.Value][]float64, len(of))
 	for v, d := range of {
 		out[v] = make([]float64, d.Len())
@@ -92,8 +94,12 @@ func Spread(g *ir.Graph, in []*tensor.Dense, of map[*ir.Value]*tensor.Dense) (ma
 			if err != nil {
 				return nil, err
 			}
+			by := int64(0)
+			if steps != nil {
+				by = steps(n)
+			}
 			for i, v := range n.Out {
-				env[v] = moved(draw, r, n, res[i], 0)
+				env[v] = moved(draw, r, n, res[i], by)
 				for k, s := range out[v] {
 					out[v][k] = max(s, distance(of[v], env[v], k))
 				}

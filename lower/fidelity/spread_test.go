@@ -28,7 +28,7 @@ func TestSpreadOfMeans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]})
+	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

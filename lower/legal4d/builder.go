@@ -249,9 +249,13 @@ func (b *builder) logical(r *rep) (*ir.Value, error) {
 // arrange lays a constant out so that it broadcasts to a part of a tensor of
 // the given logical shape. Its quantisation must be per tensor.
 func (b *builder) arrange(v *ir.Value, rank int, p *part) *ir.Value {
-	d := v.Const
+	return b.constant(b.name("const"), arranged(v.Const, rank, p), v.Type.Quant)
+}
+
+// arranged is the data of arrange.
+func arranged(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 	if d.Len() == 1 {
-		return b.constant(b.name("const"), d.Reshaped([]int{1, 1, 1, 1}), v.Type.Quant)
+		return d.Reshaped([]int{1, 1, 1, 1})
 	}
 	st := make([]int, rank)
 	own := tensor.Strides(d.Shape)
@@ -279,5 +283,5 @@ func (b *builder) arrange(v *ir.Value, rank int, p *part) *ir.Value {
 	// where a dimension is broadcast its offset must not count: strides are 0
 	out := tensor.New(d.DType, dims)
 	tensor.Gather(out, d, dims, strides, base)
-	return b.constant(b.name("const"), out.Reshaped(shape), v.Type.Quant)
+	return out.Reshaped(shape)
 }

@@ -217,6 +217,63 @@ func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
 	return result(n, out), nil
 }
 
+// batchNorm scales and shifts by one number for each index of dimension 1, which
+// has to lie on C: there the operator of four dimensions has its own. What else
+// lies on C, and a part that holds some of the indices, get their numbers as
+// they come.
+func batchNorm(b *builder, n *ir.Node) ([]*rep, error) {
+	rank := n.In[0].Type.Rank()
+	for _, v := range n.In[1:] {
+		if v.Const == nil {
+			return nil, no("its parameter %s is not constant", v.Name)
+		}
+	}
+	ps, err := b.parts(n.In[0])
+	if err != nil {
+		return nil, err
+	}
+	var out []*part
+	for _, p := range ps {
+		qs := []*part{p}
+		if rank > 1 && !p.lies(1, axC) {
+			if qs, err = b.toChannels(p, 1); err != nil {
+				return nil, err
+			}
+		}
+		for _, q := range qs {
+			q = q.clone()
+			in := []*ir.Value{q.val}
+			for _, v := range n.In[1:] {
+				in = append(in, b.constant(b.name("const"), perChannel(v.Const, rank, q), nil))
+			}
+			if q.val, err = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...); err != nil {
+				return nil, err
+			}
+			out = append(out, q)
+		}
+	}
+	return result(n, out), nil
+}
+
+// perChannel are numbers for the indices of dimension 1 of a tensor, laid out for
+// the channels of a part of it that has the dimension on C.
+func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
+	k := p.count(p.axes[axC])
+	if d.Len() > 1 {
+		shape := slices.Repeat([]int{1}, rank)
+		shape[1] = d.Len()
+		d = arranged(d.Reshaped(shape), rank, p)
+	}
+	if d.Len() == 1 {
+		out := tensor.New(d.DType, []int{k})
+		for i := range k {
+			out.SetFloat(i, d.Float(0))
+		}
+		return out
+	}
+	return d.Reshaped([]int{k})
+}
+
 // reduces folds dimensions: those on H and W by the operator itself (the mean
 // over all of both is GlobalAveragePool), a sum or mean over C as a 1x1
 // convolution with equal weights, since accelerators reduce in space only.
@@ -321,6 +378,16 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 			v, err = b.emit(n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
 		}
 		if err != nil {
+			return nil, err
+		}
+	}
+	if t := n.Out[0].Type; v == p.val && quantised && !(t.DType == v.Type.DType && t.Quant.Equal(v.Type.Quant)) {
+		// One element of each: the operator only gives it another scale.
+		x := p.freeAxis()
+		if x < 0 {
+			return nil, no("no axis of size 1 is left to reduce")
+		}
+		if v, err = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{x})); err != nil {
 			return nil, err
 		}
 	}

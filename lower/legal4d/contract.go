@@ -100,7 +100,9 @@ func pointwise(n *ir.Node) bool {
 		return false
 	}
 	g, err := op.ConvGeometry(n)
-	return err == nil && g.Taps() == 1 && slices.Equal(n.Out[0].Type.Shape[2:], n.In[0].Type.Shape[2:])
+	// A stride beside padding may give as many pixels, and other ones.
+	return err == nil && g.Taps() == 1 && slices.Max(g.Strides) == 1 &&
+		slices.Equal(n.Out[0].Type.Shape[2:], n.In[0].Type.Shape[2:])
 }
 
 // conv keeps a convolution on a feature map, and applies a 1x1 convolution to

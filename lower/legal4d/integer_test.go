@@ -3,6 +3,8 @@
 package legal4d_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -161,6 +163,116 @@ func TestIntegerHeads(t *testing.T) {
 			for _, s := range checkInteger(t, g, 3) {
 				t.Errorf("%s: %s", name, s)
 			}
+		}
+	}
+}
+
+// quantisedNorms is a random quantised graph: movements of data, and between them
+// BatchNormalizations of a stretch of their own, as quantised models keep them.
+func quantisedNorms(t testing.TB, seed uint64) *ir.Graph {
+	m := newMaker(t, seed)
+	m.dt = tensor.F32
+	r := rand.New(rand.NewPCG(seed, 9))
+	q := ir.PerTensor(0.03, 4)
+	int8Value := func(v *ir.Value) *ir.Value {
+		v.Type = v.Type.WithQuant(tensor.I8, q)
+		return v
+	}
+	dims := []int{1, 2, 3, 4, 6}
+	shape := []int{1}
+	for range r.IntN(5) {
+		shape = append(shape, dims[r.IntN(len(dims))])
+	}
+	if r.IntN(3) == 0 {
+		shape[0] = dims[r.IntN(len(dims))]
+	}
+	vs := []*ir.Value{int8Value(m.in(shape...))}
+	for range 2 + r.IntN(8) {
+		var v *ir.Value
+		if r.IntN(3) > 0 {
+			if v = randomStep(m, r, vs, true); v.Def != nil {
+				for _, y := range v.Def.Out {
+					int8Value(y)
+				}
+			}
+		} else {
+			x := vs[len(vs)-1]
+			c := 1
+			if x.Type.Rank() > 1 {
+				c = x.Type.Shape[1]
+			}
+			if x.Type.Rank() == 0 {
+				continue
+			}
+			variance := m.c(c)
+			for i := range c {
+				variance.Const.SetFloat(i, 0.3+math.Abs(variance.Const.Float(i)))
+			}
+			v = int8Value(m.op(op.BatchNormalization, nil, x, m.c(c), m.c(c), m.c(c), variance))
+		}
+		if v.Type.Rank() < 7 && tensor.Count(v.Type.Shape) < 3000 {
+			vs = append(vs, v)
+		}
+	}
+	m.out(vs[len(vs)-1])
+	m.g.RemoveDead()
+	irtest.Verify(t, m.g)
+	return m.g
+}
+
+// TestQuantisedBatchNorm: a BatchNormalization that a quantised model keeps has its numbers
+// for dimension 1, wherever rewrites of views put that.
+func TestQuantisedBatchNorm(t *testing.T) {
+	n := uint64(400)
+	if testing.Short() {
+		n = 60
+	}
+	norms, logical := 0, 0
+	for seed := range n {
+		g := quantisedNorms(t, seed)
+		for _, n := range g.Nodes {
+			if n.Op == op.BatchNormalization {
+				norms++
+			}
+		}
+		logical += len(checkInteger(t, g, seed))
+	}
+	t.Logf("%d, %d nodes not on 4-D tensors of the accelerator", norms, logical)
+	if norms < int(n)/2 {
+		t.Errorf("%d in %d graphs: this tests too little", norms, n)
+	}
+}
+
+// TestPaddedPointwise: a 1x1 convolution of a tensor in another layout whose stride and padding
+// give as many pixels as there were is no product of those pixels.
+func TestPaddedPointwise(t *testing.T) {
+	for _, c := range []struct{ pads, strides []int }{
+		{[]int{0, 1, 0, 1}, []int{1, 2}},
+		{[]int{0, 0, 0, 0}, []int{1, 1}},
+	} {
+		m := newMaker(t, 5)
+		x := m.reshape(m.op(op.Relu, nil, m.in(1, 9, 3)), 3, 3, 1, 3)
+		m.out(m.op(op.Conv, ir.Attrs{"pads": ir.Ints(c.pads...), "strides": ir.Ints(c.strides...)}, x, m.c(4, 3, 1, 1),
+			m.c(4)))
+		m.check(false)
+	}
+}
+
+// TestQuantisedReductionOfOne: a reduction of dimensions of size 1 moves nothing, and gives its
+// result another scale all the same.
+func TestQuantisedReductionOfOne(t *testing.T) {
+	for _, d := range []*ir.OpDef{op.ReduceMean, op.ReduceSum, op.ReduceMax, op.ReduceMin} {
+		for _, shape := range [][]int{{1, 3, 2}, {1, 4}, {2, 1, 3, 4}, {3, 1, 2, 2, 2}} {
+			axis := slices.Index(shape, 1)
+			m := newMaker(t, 3)
+			m.dt = tensor.F32
+			x := m.in(shape...)
+			x.Type = x.Type.WithQuant(tensor.I8, ir.PerTensor(0.05, 3))
+			y := m.op(d, ir.Attrs{"keepdims": ir.Int(0)}, x, m.ints(axis))
+			y.Type = y.Type.WithQuant(tensor.I8, ir.PerTensor(0.02, -7))
+			m.out(y)
+			irtest.Verify(t, m.g)
+			checkInteger(t, m.g, 1)
 		}
 	}
 }

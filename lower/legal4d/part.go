@@ -107,6 +107,26 @@ func (p *part) whole(dim int) bool {
 	return true
 }
 
+// lies reports that all of what the part has of a dimension is on one axis.
+func (p *part) lies(dim, axis int) bool {
+	for _, a := range p.atomsOf(dim) {
+		if x, _ := p.axisOf(a); x != axis {
+			return false
+		}
+	}
+	return true
+}
+
+// freeAxis is an axis of size 1, in space where there is one; -1: there is none.
+func (p *part) freeAxis() int {
+	for _, x := range []int{axW, axH, axC, axN} {
+		if len(p.axes[x]) == 0 {
+			return x
+		}
+	}
+	return -1
+}
+
 // axisOf says where an atom lies.
 func (p *part) axisOf(atom int) (axis, pos int) {
 	for x, as := range p.axes {

@@ -26,7 +26,7 @@ func init() {
 		"Transpose": transposes, "Concat": concats, "Slice": slicesOf, "Split": splits, "Gather": gathers,
 		"Expand":  expands,
 		"Softmax": lanes, "LogSoftmax": lanes, "Hardmax": lanes, "ArgMax": lanes, "ArgMin": lanes,
-		"LayerNormalization": layerNorm, "RMSNormalization": layerNorm,
+		"LayerNormalization": layerNorm, "RMSNormalization": layerNorm, "BatchNormalization": batchNorm,
 		"ReduceMean": reduces, "ReduceSum": reduces, "ReduceMax": reduces, "ReduceMin": reduces,
 		"LSTM": keepsRecurrent, "GRU": keepsRecurrent, "RNN": keepsRecurrent,
 		"Gemm": gemm, "MatMul": matMul, "Conv": conv, "ConvTranspose": convTranspose,

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -222,10 +223,43 @@ func (c *modelCheck) bothForms(in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
+	values := map[*ir.Value]*tensor.Dense{}
+	for i, v := range ref.Out {
+		values[v] = final[i]
+	}
+	spread := sync.OnceValues(func() (map[*ir.Value][]float64, error) {
+		return fidelity.Spread(ref, in, values, c.lowered.FloatSteps)
+	})
 	for i, d := range final {
-		c.check.Same(i, outs[i], d, ref.Out[i])
+		v := ref.Out[i]
+		if err := c.check.Same(i, outs[i], d, v, func() ([]float64, error) {
+			s, err := spread()
+			return realBounds(s[v], d, v.Type), err
+		}); err != nil {
+			return nil, err
+		}
 	}
 	return outs, nil
+}
+
+// realBounds is how far elements may be off that move by spread, as reals: those that
+// floats lead to, where another order rounds otherwise.
+func realBounds(spread []float64, d *tensor.Dense, t ir.Type) []float64 {
+	out := make([]float64, d.Len())
+	limit, step := 0.0, 1.0
+	switch {
+	case d.DType.IsFloat():
+		limit = UlpBound * largest(d) * d.DType.Epsilon()
+	case t.Quant != nil:
+		step = float64(t.Quant.Scale[0])
+	}
+	for i := range out {
+		out[i] = limit
+		if spread != nil {
+			out[i] += 2 * spread[i] * step
+		}
+	}
+	return out
 }
 
 func newFidelity(r fidelity.Row) Fidelity {

@@ -32,7 +32,7 @@ func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, dif
 		return n, diff, 0, nil
 	}
 	if m.spread == nil {
-		if m.spread, err = fidelity.Spread(m.g, m.in, m.of); err != nil {
+		if m.spread, err = fidelity.Spread(m.g, m.in, m.of, nil); err != nil {
 			return 0, 0, 0, err
 		}
 	}
@@ -53,13 +53,7 @@ func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, dif
 func Differ(got, want *tensor.Dense, steps int, spread []float64) (n int, diff float64) {
 	limit := float64(steps)
 	if want.DType.IsFloat() {
-		top := 0.0
-		for i := 0; i < want.Len(); i++ {
-			if a := math.Abs(want.Float(i)); a > top && !math.IsInf(a, 0) {
-				top = a
-			}
-		}
-		limit = UlpBound * top * want.DType.Epsilon()
+		limit = UlpBound * largest(want) * want.DType.Epsilon()
 	}
 	for i := 0; i < want.Len(); i++ {
 		a, b := got.Float(i), want.Float(i)
@@ -82,6 +76,17 @@ func Differ(got, want *tensor.Dense, steps int, spread []float64) (n int, diff f
 		}
 	}
 	return n, diff
+}
+
+// largest is the largest finite magnitude.
+func largest(d *tensor.Dense) float64 {
+	top := 0.0
+	for i := range d.Len() {
+		if a := math.Abs(d.Float(i)); a > top && !math.IsInf(a, 0) {
+			top = a
+		}
+	}
+	return top
 }
 
 // FromFloat reports an integer value that depends on arithmetic in float: all

@@ -131,7 +131,7 @@ func TestRandomQOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, g := imported(t, b)
-		checkModel(t, uint64(s), m, g)
+		checkModel(t, uint64(s), m, g, "host")
 	}
 	t.Logf("%d operators in QOperator form in %d networks", converted, n)
 	if converted == 0 && n >= 40 {

@@ -50,17 +50,17 @@ type stretchError struct {
 func checkStretches(t *testing.T, seed uint64) {
 	t.Helper()
 	m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(seed)))
-	checkModel(t, seed, m, g)
+	checkModel(t, seed, m, g, "host")
 }
 
 // checkModel is checkStretches for a model all of whose quantised values are
-// outputs.
-func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph) {
+// outputs, and a board.
+func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board string) {
 	t.Helper()
 	model := g.Clone()
 	c := Defaults()
-	c.Board, c.Name = "host", "net"
-	spec, err := boards.Load("host")
+	c.Board, c.Name = board, "net"
+	spec, err := boards.Load(board)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func amplified(t testing.TB, v *ir.Value, env map[*ir.Value]*tensor.Dense, ends 
 			return at[w]
 		}
 		end := copied(v)
-		s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{end: env[v]})
+		s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{end: env[v]}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,5 +281,70 @@ func TestRandomQDQ(t *testing.T) {
 	}
 	for k := from; k < from+n; k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) { checkStretches(t, uint64(k)) })
+	}
+}
+
+// TestRandomQuantisedOnAccelerator: random quantised networks, in QDQ form and with all
+// that can be in QOperator form, rearranged for an accelerator's tensors of four
+// dimensions compute what the models mean. NNCC_RANDOM as for TestRandomQDQ.
+func TestRandomQuantisedOnAccelerator(t *testing.T) {
+	seeds := []int{
+		83,  // a Softmax with a scale that no operation of the accelerator takes
+		135, // ReduceMin of a dimension of size 1 into another scale
+		139, // ReduceSum of one
+		273, // a node without a kernel on integers, computed in float: a value between two steps
+		352, // a float output whose sums are taken in another order
+		619, // a 1x1 convolution whose stride and padding give as many pixels as before
+	}
+	from, n := testenv.Range(t, 60)
+	for s := from; s < from+n; s++ {
+		seeds = append(seeds, s)
+	}
+	for _, s := range seeds {
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))))
+			checkModel(t, uint64(s), m, g, "mla-host")
+			p, err := onnx.Export(irtest.GenQDQ(uint64(s)), onnx.ExportOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s%2 == 1 {
+				toQOperators(p)
+			}
+			b, err := onnx.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, g = imported(t, b)
+			verified(t, m, g, "mla-host")
+		})
+	}
+}
+
+// verified compiles a model for a board and compares the program with the model as verify does.
+func verified(t *testing.T, m *onnx.Model, g *ir.Graph, board string) {
+	t.Helper()
+	c := Defaults()
+	c.Board, c.Name, c.Cases = board, "net", 2
+	spec, err := boards.Load(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := c.CompileGraph(m, g, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, err := c.cases(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := verify.Model(o.Lowered, o.Float, cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		for _, d := range r.Differs {
+			t.Errorf("output %s: %s", r.Output, d.Text())
+		}
 	}
 }

@@ -189,7 +189,8 @@ var parameters = map[*ir.OpDef][]int{
 func CheckLegality(n *ir.Node, lim Limits) []kernel.Reason { return accel.Violations(rules, n, &lim) }
 
 // CheckQuantised is CheckLegality for the graph that will be compiled:
-// activations that are still float are a reason, too.
+// activations that are still float are a reason, too, and quantisations that no
+// operation of a segment file computes with.
 func CheckQuantised(n *ir.Node, lim Limits) []kernel.Reason {
 	if bridges(n, lim) {
 		return nil
@@ -206,7 +207,21 @@ func CheckQuantised(n *ir.Node, lim Limits) []kernel.Reason {
 	}) {
 		out = append(out, kernel.Reason{Code: "MLA-FLOAT", Text: s})
 	}
-	return out
+	if len(out) > 0 {
+		return out
+	}
+	c, err := lowerTable.Match(n, plainOptions)
+	if err == nil {
+		return nil
+	}
+	var why []string
+	for _, r := range c.Nearest() {
+		for _, x := range r.Reasons {
+			why = append(why, r.Kernel+": "+x.Text)
+		}
+	}
+	return []kernel.Reason{{Code: "MLA-OPERATION", Text: "No operation of segment files computes it in these types; " +
+		strings.Join(why, "; ")}}
 }
 
 // activations applies a check to the run-time inputs and the outputs of a node

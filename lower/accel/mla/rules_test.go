@@ -286,6 +286,22 @@ func TestAllReasons(t *testing.T) {
 	}
 }
 
+// TestScaleWithoutOperation: a quantisation that no operation computes with is a reason, before
+// a segment is made of the node.
+func TestScaleWithoutOperation(t *testing.T) {
+	softmax := func(scale string) []string {
+		return judged(t, "in %x : i8[1,56,1,1] q("+scale+":-128)",
+			"%o : i8[1,56,1,1] q("+scale+":-128) = Softmax(%x) {axis=1}", mla.Defaults())
+	}
+	if got := softmax("0.00001"); len(got) != 1 || !strings.HasPrefix(got[0], "MLA-OPERATION: No operation") ||
+		!strings.Contains(got[0], "a scale is too small") {
+		t.Errorf("%q", got)
+	}
+	if got := softmax("0.00390625"); len(got) > 0 {
+		t.Errorf("refused: %q", got)
+	}
+}
+
 func TestParseLimits(t *testing.T) {
 	l, err := mla.ParseLimits(map[string]any{"conv_stride": 7, "deconv_strides": []any{1, 3},
 		"channel_align": uint64(16), "pool_window": 64.0})
