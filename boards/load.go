@@ -195,16 +195,26 @@ func (l *loader) incomplete(key string, regions *tree) {
 	if regions == nil || regions.kind != dict {
 		return
 	}
+	var placed []string // that a parent has, or that are complete
+	for _, name := range regions.keys {
+		if r := regions.m[name]; r.kind == dict && r.m["origin"] != nil {
+			placed = append(placed, name)
+		}
+	}
 	for _, name := range regions.keys {
 		r := regions.m[name]
 		if r.kind != dict {
 			continue
 		}
+		other := ""
+		if r.m["origin"] == nil {
+			other = near(name, placed)
+		}
 		for _, k := range []struct{ key, what string }{{"origin", "the address where it begins, such as 0x20000000"},
 			{"size", "such as 128K"}, {"holds", "some of " + strings.Join(Content, ", ")}} {
 			at := key + "." + name + "." + k.key
 			if r.m[k.key] == nil && !slices.Contains(l.faults.without, at) {
-				l.faults.drop(at, r.pos.errorf("%s: missing: %s", at, k.what))
+				l.faults.drop(at, r.pos.errorf("%s: missing: %s%s", at, k.what, other))
 			}
 		}
 	}
@@ -300,11 +310,26 @@ func (h *header) known() *tree {
 	return out
 }
 
+// parents are all names that a board of one's own may inherit, abstract ones among them.
+func parents() []string {
+	entries, err := defs.ReadDir("defs")
+	if err != nil {
+		panic(bug.Errorf("boards: embedded definitions: %w", err))
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return out
+}
+
 func read(file string, shipped bool) ([]byte, error) {
 	if shipped {
 		data, err := defs.ReadFile(file)
 		if err != nil {
-			return nil, errors.New("no such board among those shipped; boards: " + strings.Join(List(), ", "))
+			name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+			return nil, errors.New("no such board among those shipped" + near(name, parents()) + "; boards: " +
+				strings.Join(List(), ", "))
 		}
 		return data, nil
 	}

@@ -47,7 +47,17 @@ func find(g *ir.Graph, name string) *ir.Node {
 
 // Select picks float passes by name; align is among them.
 func Select(o align.Options, res *align.Result, names ...string) ([]pass.Pass, error) {
-	return pass.Select(append(append([]pass.Pass{}, legal.Passes...), AlignPass(o, res)), names...)
+	list := append(slices.Clone(legal.Passes), AlignPass(o, res))
+	for _, name := range names {
+		if pass.Find(list, name) == nil {
+			var known []string
+			for _, p := range list {
+				known = append(known, p.Name)
+			}
+			return nil, unknownName("pass", name, known)
+		}
+	}
+	return pass.Select(list, names...)
 }
 
 // hardcodedReshapes are the ONNX names of the Reshapes whose target shape has sizes in

@@ -103,9 +103,14 @@ func Find(name string) (*Stage, error) {
 		}
 		names = append(names, t.Name)
 	}
-	return nil, &ir.Diag{Code: "unknown-pass", Node: "stage " + name,
-		Msg:  "there is no such stage" + text.Meant(name, names),
-		Hint: "stages are " + strings.Join(names, ", ")}
+	return nil, unknownName("stage", name, names)
+}
+
+// unknownName refuses the name of a stage or of a pass, which there is not.
+func unknownName(kind, name string, known []string) error {
+	return &ir.Diag{Code: "unknown-pass", Node: kind + " " + name,
+		Msg:  "there is no such " + kind + text.Meant(name, known),
+		Hint: "known: " + strings.Join(known, ", ")}
 }
 
 // mayBeOff refuses stages that cannot be switched off.

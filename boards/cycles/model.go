@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // Model is what instructions of a core cost in cycles.
@@ -77,8 +78,9 @@ func numbers(spec *boards.Spec, key string, from map[string]any, to map[string]*
 		n, ok := from[name].(int64)
 		switch {
 		case to[name] == nil:
-			return fmt.Errorf("board %s: pipeline.%s: unknown name %q; known: %s", spec.Name, key, name,
-				strings.Join(slices.Sorted(maps.Keys(to)), ", "))
+			known := slices.Sorted(maps.Keys(to))
+			return fmt.Errorf("board %s: pipeline.%s: unknown name %q%s; known: %s", spec.Name, key, name,
+				text.Meant(name, known), strings.Join(known, ", "))
 		case !ok || n < 0 || n > maxPrice:
 			return fmt.Errorf("board %s: pipeline.%s.%s: %v: want a whole number from 0 to %d", spec.Name, key, name,
 				from[name], maxPrice)

@@ -5,8 +5,11 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/nncc/nncc/cmd/internal/diff"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/text"
@@ -20,12 +23,39 @@ func (c *cli) model(args []string) error {
 		return &driver.UsageError{Msg: "no model given; usage: nncc [verb] [flags] MODEL (nncc -h shows more)"}
 	case 1:
 		c.cfg.Model = args[0]
+		if err := written(args[0]); err != nil {
+			return err
+		}
 	default:
 		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
 			strings.Join(args, " "))}
 	}
 	c.showProgress()
 	return nil
+}
+
+// written refuses a folder or a report that nncc wrote, where a model is wanted, and says what to give
+// instead; nil about anything else.
+func written(path string) error {
+	if st, err := os.Stat(path); err != nil || !st.IsDir() && filepath.Ext(path) != ".json" {
+		return nil
+	}
+	list, err := diff.Load(path)
+	if err != nil || len(list) == 0 || list[0].Board == "" {
+		return nil // whatever it is, the reader of models says
+	}
+	var of []string
+	for _, m := range list {
+		of = append(of, m.Model.Name)
+	}
+	dir := path
+	if filepath.Ext(path) == ".json" {
+		dir = filepath.Dir(path)
+	}
+	return &driver.UsageError{Msg: fmt.Sprintf("%s is what nncc wrote, want the model that it was made of: "+
+		"nncc explain --board %s %s; %s describes what was written, and nncc diff compares two folders",
+		text.Line(path), text.Line(list[0].Board), text.Line(strings.Join(of, " ")),
+		text.Line(filepath.Join(dir, "report.html")))}
 }
 
 // showProgress shows what the driver does from now on.

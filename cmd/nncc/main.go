@@ -130,7 +130,7 @@ func Main(ctx context.Context, args []string, out, errw io.Writer) (code int) {
 		fmt.Fprint(c.out, v.help(verb, fs))
 		return exitOK
 	}
-	if err := cmp.Or(c.flagsFit(verb), c.junitFits()); err != nil {
+	if err := cmp.Or(c.flagsFit(verb), c.junitFits(), c.warnTwice(split.twice)); err != nil {
 		return c.fail(err)
 	}
 	if err := c.parseModels(verb, split); err != nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type modelArgs struct {
 	models []string
 	common []string   // arguments about all models
 	own    [][]string // and about one of them, by model
+	twice  []string   // what there is to say of flags that have one value and were given two
 }
 
 // splitModels finds the models among the arguments, and the flags that say MODEL=VALUE: of
@@ -30,6 +32,7 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 	a := &modelArgs{}
 	type ofOne struct{ flag, value string }
 	var later []ofOne
+	given := map[string]string{}
 	for i := 0; i < len(args); i++ {
 		s := args[i]
 		if s == "--" {
@@ -54,14 +57,20 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 			later = append(later, ofOne{name, value})
 			continue
 		}
+		if old, ok := given[name]; ok && old != value && !listed(f) {
+			a.twice = append(a.twice, fmt.Sprintf("--%s is given as %s and as %s: the last one counts", name,
+				text.Line(old), text.Line(value)))
+		}
+		given[name] = value
 		a.common = append(a.common, "--"+name+"="+value)
 	}
-	if len(a.models) < 2 {
+	if len(a.models) < 2 || !slices.Contains(strings.Fields(takesSeveral), verb) {
 		a.common = args
-		return a, nil
-	}
-	if !slices.Contains(strings.Fields(takesSeveral), verb) {
-		a.common = args
+		for _, x := range later {
+			if err := ofNoModel(x.flag, x.value, nil); err != nil && len(a.models) == 1 {
+				return nil, err
+			}
+		}
 		return a, nil
 	}
 	a.own = make([][]string, len(a.models))
@@ -75,6 +84,9 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 		case err != nil:
 			return nil, err
 		case k < 0:
+			if err := ofNoModel(x.flag, x.value, names); err != nil {
+				return nil, err
+			}
 			a.common = append(a.common, "--"+x.flag+"="+x.value)
 			continue
 		}
@@ -84,6 +96,43 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 		}
 	}
 	return a, nil
+}
+
+// listed: every value of the flag counts.
+func listed(f *pflag.Flag) bool {
+	return strings.HasSuffix(f.Value.Type(), "Array") || strings.HasSuffix(f.Value.Type(), "Slice")
+}
+
+// warnTwice warns of flags that were given two values.
+func (c *cli) warnTwice(twice []string) error {
+	for _, s := range twice {
+		if c.cfg.Strict {
+			return &driver.UsageError{Msg: s + " (--strict)"}
+		}
+		fmt.Fprintf(c.err, "nncc: warning: %s\n", s)
+	}
+	return nil
+}
+
+// ofNoModel refuses a value MODEL=VALUE where no model is called so; names are those of several
+// models. A value that has a = of its own, as files may, is none.
+func ofNoModel(flag, value string, names []string) error {
+	r := flagRules[flag]
+	if r.equals {
+		return nil
+	}
+	if r.path {
+		if _, err := os.Stat(value); err == nil {
+			return nil
+		}
+	}
+	key, rest, _ := strings.Cut(value, "=")
+	if names == nil {
+		return &driver.UsageError{Msg: fmt.Sprintf("--%s %s: MODEL=VALUE is for several models; with one write "+
+			"--%s %s", flag, text.Line(value), flag, text.Line(rest))}
+	}
+	return &driver.UsageError{Msg: fmt.Sprintf("--%s %s: no model is called %s%s; MODEL is one of %s", flag,
+		text.Line(value), text.Line(key), text.Meant(key, names), strings.Join(names, ", "))}
 }
 
 func rank(flag string) int {
@@ -152,6 +201,9 @@ func (c *cli) parseModels(verb string, a *modelArgs) error {
 				"MODEL one of %s", text.Line(d.cfg.Name), strings.Join(driver.Prefixes(a.models), ", "))}
 		}
 		d.cfg.Model = m
+		if err := written(m); err != nil {
+			return err
+		}
 		if err := d.ownFit(verb, a.own[k]); err != nil {
 			return err
 		}

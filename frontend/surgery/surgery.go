@@ -142,16 +142,7 @@ func quoted(names []string) string {
 
 // near suggests a name that was perhaps meant: "" or `; did you mean "x"?`.
 func near(name string, all []string) string {
-	best, least := "", len(name)/3+2
-	for _, a := range all {
-		if strings.EqualFold(a, name) || strings.Trim(a, "/") == strings.Trim(name, "/") {
-			best = a
-			break
-		}
-		if d := text.Distance(a, name, least); d < least {
-			best, least = a, d
-		}
-	}
+	best := text.Nearest(name, all)
 	if best == "" {
 		return ""
 	}

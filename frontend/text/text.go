@@ -114,29 +114,32 @@ func (e exact) Write(p []byte) (int, error) {
 // Err is the first error of a write.
 func (w *Writer) Err() error { return w.err }
 
-// Distance is the edit distance of a and b, or limit where it is not below it.
+// Distance is the edit distance of a and b, or limit where it is not below it: letters to
+// change, add, take away, or swap with the next one.
 func Distance(a, b string, limit int) int {
 	if len(a) > 256 || len(b) > 256 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
 	}
-	row := make([]int, len(b)+1)
+	row, up, upper := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diag := row[0]
+		upper, up, row = up, row, upper
 		row[0] = i
 		least := i
 		for j := 1; j <= len(b); j++ {
-			d := diag
+			d := up[j-1]
 			if a[i-1] != b[j-1] {
 				d++
 			}
-			diag = row[j]
-			row[j] = min(d, row[j]+1, row[j-1]+1)
+			row[j] = min(d, up[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], upper[j-2]+1)
+			}
 			least = min(least, row[j])
 		}
-		if least >= limit {
+		if least > limit {
 			return limit
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/frontend/text"
 )
 
 // Param is one key of `params` in a board file: an integer, or a list of them.
@@ -33,7 +35,8 @@ func DecodeParams(values map[string]any, params []Param) error {
 			for _, p := range params {
 				known = append(known, p.Name)
 			}
-			return fmt.Errorf("accelerator parameter %q is unknown; known: %s", k, strings.Join(known, ", "))
+			return fmt.Errorf("accelerator parameter %q is unknown%s; known: %s", k, text.Meant(k, known),
+				strings.Join(known, ", "))
 		}
 		if err := params[i].set(values[k]); err != nil {
 			return err

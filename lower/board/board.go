@@ -39,8 +39,8 @@ func Accelerator(spec *boards.Spec) (accel.Accelerator, error) {
 	x := spec.Accelerators[0]
 	kind := kinds.Find(x.Kind)
 	if kind == nil {
-		return nil, text.Errorf("board %s: accelerator %s is of kind %q, which nncc does not know; known: %s",
-			spec.Name, x.Name, x.Kind, strings.Join(kinds.Names(), ", "))
+		return nil, text.Errorf("board %s: accelerator %s is of kind %q, which nncc does not know%s; known: %s",
+			spec.Name, x.Name, x.Kind, text.Meant(x.Kind, kinds.Names()), strings.Join(kinds.Names(), ", "))
 	}
 	a, err := kind.Configure(x.Params)
 	if err != nil {

@@ -290,6 +290,11 @@ func (e *evaluation) labelled(r *state.Runner) error {
 	if err != nil {
 		return &InputError{err}
 	}
+	for _, name := range []string{"scores", "top-k"} {
+		if l == nil && e.c.Told[name] {
+			e.c.warn("eval", "no-effect", "--"+name, "--%s has no effect: there are no labels", name)
+		}
+	}
 	each := 0
 	if l != nil {
 		if l, err = l.For(e.names); err != nil {

@@ -5,7 +5,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower"
@@ -66,37 +65,42 @@ func newCandidates(candidates []lower.Candidate) []Candidate {
 	return out
 }
 
-// choices is a row for every layer that more than one kernel takes.
+// choices is a row for every kernel that takes a layer which more than one takes.
 func (r *Report) choices(o *Subject) string {
-	var rows [][]string
+	rows := [][]string{{"layer", "kernel", "by", "instructions", "cycles", "bytes", ""}}
 	for _, l := range r.Layers {
 		if len(l.Candidates) < 2 {
 			continue
 		}
-		var others []string
-		taken := ""
 		for _, x := range l.Candidates {
-			price := "unknown"
-			if x.Instructions != nil {
-				price = fmt.Sprintf("%d (within %.0f %%)", *x.Instructions, 100*x.Error)
-				if x.Unknown != "" {
-					price = "about " + price
-				}
-			}
-			said := fmt.Sprintf("%s %s (%s)", price, x.Kernel, library(x.Library))
-			if x.Chosen {
-				taken = said
-			} else {
-				others = append(others, said)
-			}
+			rows = append(rows, append([]string{l.Name, x.Kernel, library(x.Library)}, x.prices()...))
 		}
-		rows = append(rows, []string{l.Name, taken, strings.Join(others, ", ")})
 	}
-	if len(rows) == 0 {
+	if len(rows) == 1 {
 		return ""
 	}
 	return fmt.Sprintf("\nChosen by predicted cost (--kernels auto, --optimize %s: kernels of %d bytes); "+
-		"without a price the order of the rows decides:\n",
-		o.Optimize, o.Lowered.Cost.CodeBytes) +
-		text.Table(append([][]string{{"layer", "taken", "others"}}, rows...))
+		"without a price the order of the rows decides:\n", o.Optimize, o.Lowered.Cost.CodeBytes) + text.Table(rows)
+}
+
+// prices are the predicted instructions, cycles and bytes of flash, each with how far it may be
+// off, and whether the kernel was chosen.
+func (x *Candidate) prices() []string {
+	within := func(n *int, off float64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%d ± %.0f %%", *n, 100*off)
+	}
+	s := []string{within(x.Instructions, x.Error), within(x.Cycles, x.CyclesError), "-", ""}
+	if x.Unknown != "" && x.Instructions != nil {
+		s[0] = fmt.Sprintf("about %d", *x.Instructions)
+	}
+	if x.FlashBytes > 0 {
+		s[2] = fmt.Sprint(x.FlashBytes)
+	}
+	if x.Chosen {
+		s[3] = "chosen"
+	}
+	return s
 }

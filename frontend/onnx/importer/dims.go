@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
@@ -103,7 +104,8 @@ func (im *importer) checkDims(gp *pb.GraphProto) {
 	for _, key := range slices.Sorted(maps.Keys(im.opt.Dims)) {
 		at := "--dim " + key
 		if !known[key] && !im.roomed(key) {
-			im.report(&ir.Diag{Code: "dim-unknown", Node: at, Msg: "the model has no such dimension", Hint: hint})
+			im.report(&ir.Diag{Code: "dim-unknown", Node: at, Msg: "the model has no such dimension" +
+				text.Meant(key, inputs), Hint: hint})
 		}
 		if n := im.opt.Dims[key]; n < 0 || n > tensor.MaxElems {
 			im.report(&ir.Diag{Code: "dim-value", Node: at,
