@@ -171,10 +171,7 @@ func partsAround(m, whole *model) string {
 	for i, x := range m.info.Preprocess {
 		k := slices.IndexFunc(m.info.Inputs, func(y codegen.IOInfo) bool { return y.Name == x.Input })
 		in, out := m.info.Inputs[k], whole.info.Inputs[k]
-		macro, of := strings.ToUpper(m.prefix)+"_"+in.Upper+"_FRAME_BYTES", "uint8_t"
-		if !strings.Contains(m.file(m.prefix+"_preprocess.h"), macro) {
-			macro, of = strings.ReplaceAll(macro, "FRAME_BYTES", "SAMPLES"), "int16_t"
-		}
+		macro, of := m.frame(&x)
 		fmt.Fprintf(&b, "    { static %s from[%s];\n"+
 			"    for (i = 0; i < (int32_t)%[2]s; i++) { from[i] = (%[1]s)(i * 31); }\n"+
 			"    CHECK(%[3]s(&a, from) == NNCC_OK && %[4]s(whole, from) == NNCC_OK);\n"+
@@ -183,6 +180,16 @@ func partsAround(m, whole *model) string {
 			whole.info.Preprocess[i].Function, m.prefix, in.CName, whole.prefix, out.CName, in.Bytes)
 	}
 	return b.String()
+}
+
+// frame is the macro of how much preprocessing takes, and the C type of it.
+func (m *model) frame(x *codegen.PreprocessInfo) (macro, ctype string) {
+	k := slices.IndexFunc(m.info.Inputs, func(y codegen.IOInfo) bool { return y.Name == x.Input })
+	macro = strings.ToUpper(m.prefix) + "_" + m.info.Inputs[k].Upper + "_FRAME_BYTES"
+	if !strings.Contains(m.file(m.prefix+"_preprocess.h"), macro) {
+		return strings.ReplaceAll(macro, "FRAME_BYTES", "SAMPLES"), "int16_t"
+	}
+	return macro, "uint8_t"
 }
 
 // partsReady is C that binds and stages a model's constants; nothing runs before.
@@ -244,11 +251,23 @@ func partsClass(m *model) string {
 			p("        std::memset(%s.input_%s().data(), 3 + turn, %d);", s, x.CName, x.Bytes)
 		}
 	}
+	for i := range m.info.Preprocess {
+		x := &m.info.Preprocess[i]
+		bytes, elem := m.frame(x)
+		p("        { static %s from[%s]; for (auto &v : from) { v = 77; }", elem, bytes)
+		name := strings.TrimPrefix(x.Function, m.prefix+"_")
+		p("        bad += session.%s(from) != NNCC_OK;\n        bad += other.%[1]s(from) != NNCC_OK; }", name)
+	}
 	p("        bad += session.run() != NNCC_OK;\n        for (std::int32_t i = 0; i < other.steps(); i++) " +
 		"{ bad += other.step(i) != NNCC_OK; }")
 	for _, x := range m.info.Outputs {
 		p("        bad += std::memcmp(session.output_%s().data(), other.output_%[1]s().data(), %d) != 0;", x.CName,
 			x.Bytes)
+	}
+	for _, x := range m.info.Postprocess {
+		p("        { %s_postprocess_class_list r, q;\n        bad += session.%s(r) != NNCC_OK;\n"+
+			"        bad += ::%s(&arenas, &q) != NNCC_OK;\n        bad += std::memcmp(&r, &q, sizeof r) != 0; }",
+			m.prefix, strings.TrimPrefix(x.Function, m.prefix+"_"), x.Function)
 	}
 	p("    }\n    return bad;\n}")
 	return b.String()

@@ -137,6 +137,25 @@ func (v ioView) Real0() string {
 // RustElem is the type of the values that a helper takes or gives.
 func (h helperView) RustElem() string { return rustType(h.Elem) }
 
+// RustList and RustItem are the types of what postprocessing gives in Rust.
+func (v postView) RustList() string { return v.RustItem() + "List" }
+
+// RustItem is one of a list.
+func (v postView) RustItem() string {
+	if v.Kind == "boxes" {
+		return "Found"
+	}
+	return "Class"
+}
+
+// Scores are those that keywords are made of.
+func (v postView) Scores() int { return v.Count * v.Window }
+
+// Makes reports postprocessing of a kind.
+func (v *modelView) Makes(kind string) bool {
+	return slices.ContainsFunc(v.Post, func(x postView) bool { return x.Kind == kind })
+}
+
 // CratePath is in front of what belongs to the model.
 func (v *firmwareView) CratePath(m *modelView) string {
 	if v.Several() {
