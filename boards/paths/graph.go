@@ -51,18 +51,43 @@ func (g *graph) reached(entry int, inside map[int]bool) (again bool) {
 	return again
 }
 
-// most is the longest way from the entries to anywhere, as often as these are executed,
-// and the same for the loops inside. A way is cut wherever it comes to an entry: no piece is
-// longer than the longest way that comes to no entry again.
-func (g *graph) most(inside map[int]bool, entries []int) (uint64, error) {
-	next := func(i int) []int {
-		return slices.DeleteFunc(g.next(i), func(k int) bool { return !inside[k] || slices.Contains(entries, k) })
+// region is a part of a graph: instructions, those at which it is entered, and cuts, through
+// which every loop goes that no part of it has to itself.
+type region struct {
+	inside  map[int]bool
+	entries []int
+	cuts    []int
+	several bool // of the cuts, data may decide which one a turn goes through
+}
+
+// next are the instructions that can follow one, up to a cut.
+func (r *region) next(g *graph) func(i int) []int {
+	return func(i int) []int {
+		return slices.DeleteFunc(g.next(i), func(k int) bool { return !r.inside[k] || slices.Contains(r.cuts, k) })
 	}
-	c := components{next: next, number: map[int]int{}, low: map[int]int{}, of: map[int]int{}}
-	for _, e := range entries {
-		c.visit(e)
+}
+
+// parts are the components of a region.
+func (r *region) parts(next func(i int) []int) *components {
+	c := &components{next: next, number: map[int]int{}, low: map[int]int{}, of: map[int]int{}}
+	for _, list := range [][]int{r.cuts, r.entries} {
+		for _, i := range list {
+			if c.number[i] == 0 {
+				c.visit(i)
+			}
+		}
 	}
-	longest, sum := make([]uint64, len(c.list)), uint64(0)
+	return c
+}
+
+// most is the longest way from the cuts to anywhere, as often as these are executed, and the
+// same for the loops inside; before is the longest way from an entry to a cut. A way ends
+// wherever it comes to a cut: no piece is longer than the longest way that comes to no cut
+// again.
+func (g *graph) most(r *region) (sum, before uint64, err error) {
+	next := r.next(g)
+	c := r.parts(next)
+	longest := make([]uint64, len(c.list))
 	for k, nodes := range c.list { // what follows comes first
 		for _, i := range nodes {
 			for _, j := range next(i) {
@@ -71,28 +96,93 @@ func (g *graph) most(inside map[int]bool, entries []int) (uint64, error) {
 				}
 			}
 		}
-		if len(nodes) == 1 && !slices.Contains(next(nodes[0]), nodes[0]) {
+		if !c.isLoop(k) {
 			w, err := g.weight(nodes[0])
 			if err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 			longest[k] += w
 			continue
 		}
-		n, err := g.most(set(nodes), c.entries(k, next))
+		n, way, err := g.most(g.loop(nodes, c.entries(k, next, r.entries)))
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		sum += n
+		longest[k] += way
 	}
-	for _, e := range entries {
-		n, err := g.turns(e)
+	n, err := r.turned(g, func(i int) uint64 { return longest[c.of[i]] })
+	for _, e := range r.entries {
+		if !slices.Contains(r.cuts, e) {
+			before = max(before, longest[c.of[e]])
+		}
+	}
+	return sum + n, before, err
+}
+
+// turned is what the ways from the cuts come to, each as often as its cut is executed; where data
+// may decide through which one a turn goes, each turn takes the longest.
+func (r *region) turned(g *graph, way func(cut int) uint64) (sum uint64, err error) {
+	turns, longest := uint64(0), uint64(0)
+	for _, i := range r.cuts {
+		n, err := g.turns(i)
 		if err != nil {
 			return 0, err
 		}
-		sum += n * longest[c.of[e]]
+		sum += n * way(i)
+		turns, longest = turns+n, max(longest, way(i))
+	}
+	if r.several {
+		return turns * longest, nil
 	}
 	return sum, nil
+}
+
+// loop is the region of a loop. It is cut where it is entered. Compilers copy the head of a
+// loop to its end, and then data decides how often which of the two is executed: where the
+// loop, or one inside, has several entries, it is cut at an instruction that every turn
+// comes to, the one that is executed most often. Without such a one, at all entries.
+func (g *graph) loop(nodes, entries []int) *region {
+	r := &region{inside: set(nodes), entries: entries, cuts: entries, several: len(entries) > 1}
+	if len(entries) == 1 && r.rest(g) >= 0 {
+		return r
+	}
+	best, least, turns := -1, 0, uint64(0)
+	for _, i := range slices.Concat(entries, nodes) {
+		x := &region{inside: r.inside, entries: entries, cuts: []int{i}}
+		rest := x.rest(g)
+		if rest < 0 {
+			continue
+		}
+		n, err := g.turns(i)
+		if err != nil {
+			return r // there is no bound either way
+		}
+		if best < 0 || rest < least || rest == least && n > turns {
+			best, least, turns = i, rest, n
+		}
+	}
+	if best >= 0 {
+		r.cuts, r.several = []int{best}, false
+	}
+	return r
+}
+
+// rest is how many instructions are still in loops behind the cuts; -1: in one with several
+// entries.
+func (r *region) rest(g *graph) int {
+	next := r.next(g)
+	c, n := r.parts(next), 0
+	for k, nodes := range c.list {
+		if !c.isLoop(k) {
+			continue
+		}
+		if len(c.entries(k, next, r.entries)) > 1 {
+			return -1
+		}
+		n += len(nodes)
+	}
+	return n
 }
 
 func set(list []int) map[int]bool {
@@ -140,18 +230,31 @@ func (c *components) visit(i int) {
 	c.list = append(c.list, nodes)
 }
 
-// entries are the nodes of a component that others lead to.
-func (c *components) entries(k int, next func(i int) []int) []int {
+// isLoop reports a component with a way from a node back to it.
+func (c *components) isLoop(k int) bool {
+	nodes := c.list[k]
+	return len(nodes) > 1 || slices.Contains(c.next(nodes[0]), nodes[0])
+}
+
+// entries are the nodes of a component that others lead to, or at which the region around it is
+// entered.
+func (c *components) entries(k int, next func(i int) []int, outer []int) []int {
 	var out []int
+	add := func(j int) {
+		if c.of[j] == k && !slices.Contains(out, j) {
+			out = append(out, j)
+		}
+	}
 	for i, of := range c.of {
 		if of == k {
 			continue
 		}
 		for _, j := range next(i) {
-			if c.of[j] == k && !slices.Contains(out, j) {
-				out = append(out, j)
-			}
+			add(j)
 		}
+	}
+	for _, j := range outer {
+		add(j)
 	}
 	slices.Sort(out)
 	return out

@@ -217,7 +217,7 @@ func (p *Program) call(f *function) *call {
 	inside := map[int]bool{}
 	again := g.reached(0, inside)
 	if k.err = fmt.Errorf("%s loops", f.Name); !again {
-		k.most, k.err = g.most(inside, []int{0})
+		k.most, _, k.err = g.most(&region{inside: inside, entries: []int{0}, cuts: []int{0}})
 	}
 	return k
 }
@@ -261,5 +261,6 @@ func (w *walk) function(f *function, from uint32) (uint64, error) {
 			g.reached(i, inside)
 		}
 	}
-	return g.most(inside, entries)
+	most, _, err := g.most(&region{inside: inside, entries: entries, cuts: entries})
+	return most, err
 }

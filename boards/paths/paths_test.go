@@ -57,7 +57,29 @@ l0:	nop
 l1:	subs r1, #1
 	bne l0
 l2:	bl stop
-`, ran: map[string]uint64{"s": 1, "l0": 3, "l1": 4, "l2": 1}, want: 3 + 3*1 + 4*2, seen: 14},
+`, ran: map[string]uint64{"s": 1, "l0": 3, "l1": 4, "l2": 1}, want: 3 + 1 + 4*3, seen: 14},
+		// The slow way, l5, is never taken, and the head at l4 neither.
+		"a copied head": {text: `s: movs r1, #5
+l0:	cmp r2, #0
+	beq l5
+l1:	nop
+l2:	subs r1, #1
+	cmp r3, #0
+	beq l4
+l3:	cmp r1, #0
+	bne l0
+l6:	b l7
+l4:	cmp r1, #0
+	beq l7
+	cmp r2, #0
+	bne l1
+l5:	.rept 20
+	nop
+	.endr
+	b l2
+l7:	bl stop
+`, ran: map[string]uint64{"s": 1, "l0": 5, "l1": 5, "l2": 5, "l3": 5, "l6": 1, "l7": 1}, want: 1 + 23 + 5*28 + 2,
+			seen: 43},
 		"conditional instructions": {text: `s: cmp r0, #0
 	ite eq
 	moveq r1, r2
