@@ -74,13 +74,13 @@ func TestCsolutionLinks(t *testing.T) {
 			pack := unpacked(t, x.dir)
 			sample := filepath.Join(pack, "samples", "csolution")
 			var s csolution
-			readYAML(t, filepath.Join(sample, name+".csolution.yml"), &s)
+			readYAML(t, filepath.Join(sample, x.name+".csolution.yml"), &s)
 			if len(s.Solution.TargetTypes) != 1 || len(s.Solution.Projects) != 1 {
 				t.Fatalf("%+v", s.Solution)
 			}
 			readYAML(t, filepath.Join(sample, s.Solution.Projects[0].Project), &s)
 			args := []string{"-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-O2"}
-			args = slices.Concat(args, x.flags, x.sources, componentArgs(t, pack, name, s))
+			args = slices.Concat(args, x.flags, x.sources, componentArgs(t, pack, x.name, s))
 			for _, g := range s.Project.Groups {
 				for _, f := range g.Files {
 					args = append(args, filepath.Join(sample, f.File))

@@ -33,7 +33,20 @@ func TestPrefixes(t *testing.T) {
 func several(t *testing.T, projects ...string) ([]codegen.File, []*codegen.Info) {
 	t.Helper()
 	var models []codegen.Model
-	for _, m := range []*model{
+	for _, m := range drawnSeveral() {
+		m.generate(t)
+		models = append(models, codegen.Model{Program: m.prog, Prefix: m.prefix, Source: m.prefix + ".onnx"})
+	}
+	files, infos, err := codegen.Generate(models, codegen.Options{Board: "host", Version: "test", Projects: projects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, infos
+}
+
+// drawnSeveral are networks whose names are made to meet.
+func drawnSeveral() []*model {
+	return []*model{
 		{prefix: "kws", src: `
 			in %run_x : f32[2,6]
 			in %a_x : f32[2,6]
@@ -52,15 +65,7 @@ func several(t *testing.T, projects ...string) ([]codegen.File, []*codegen.Info)
 			const %w : f32[40,500] = rand 4
 			%y = MatMul(%x, %w)
 			out "y" = %y`},
-	} {
-		m.generate(t)
-		models = append(models, codegen.Model{Program: m.prog, Prefix: m.prefix, Source: m.prefix + ".onnx"})
 	}
-	files, infos, err := codegen.Generate(models, codegen.Options{Board: "host", Version: "test", Projects: projects})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files, infos
 }
 
 // TestSeveral: one folder of three models has every file once, under names of its own,

@@ -327,7 +327,7 @@ func byteText(b []byte) []byte {
 	for i, x := range b {
 		if i > 0 {
 			out.WriteByte(',')
-			if i%32 == 0 {
+			if i%24 == 0 {
 				out.WriteByte('\n')
 			}
 		}

@@ -74,7 +74,7 @@ var projects = []project{
 		return []job{
 			{"library.properties", "library.properties.tmpl"},
 			{"keywords.txt", "keywords.txt.tmpl"},
-			{"examples/" + v.Name + "_once/" + v.Name + "_once.ino", "once.ino.tmpl"},
+			{sketchFolder(v) + v.Name + "_once.ino", "once.ino.tmpl"},
 		}
 	}},
 }
@@ -114,11 +114,15 @@ func xmlText(s string) (string, error) {
 	return b.String(), err
 }
 
+// sketchFolder is where the example of an Arduino library is.
+func sketchFolder(v *firmwareView) string { return "examples/" + v.Name + "_once/" }
+
 // arduinoFiles are the folder src/ of an Arduino library: the IDE compiles what
 // is below it, with src/ as the only include path. Every source and header of
 // the model has a file there that includes it, in one flat folder (names of
 // files are unique), and headers that the model's source names with their folder
-// a second one; what the assembler includes is there as a copy.
+// a second one; what the assembler includes is there as a copy. The sketch has weights files
+// that are bound as text: files of other kinds do not come to the compiler.
 func arduinoFiles(v *firmwareView, files []File) []File {
 	var out []File
 	forward := func(from, to string) {
@@ -145,6 +149,11 @@ func arduinoFiles(v *firmwareView, files []File) []File {
 			if !v.isWeightsFile(base) {
 				out = append(out, File{"src/" + base, f.Data})
 			}
+		}
+	}
+	for _, m := range v.Models {
+		if m.Bound != nil && m.Bound.Sketch() != "" {
+			out = append(out, File{sketchFolder(v) + m.Bound.Sketch(), byteText(m.Bound.data)})
 		}
 	}
 	return out

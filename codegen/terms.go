@@ -55,7 +55,7 @@ func withTerms(v *firmwareView, files []File) ([]File, error) {
 // termsOf is the licence of a file: that of the model for its constants.
 func termsOf(v *firmwareView, file string) string {
 	switch base := path.Base(file); {
-	case path.Ext(base) == ".bin" || path.Ext(base) == ".lm" || path.Ext(base) == ".inc":
+	case path.Ext(base) == ".bin" || path.Ext(base) == ".lm" || path.Ext(base) == ".inc" || v.isSketchData(base):
 		return spdx.Model
 	case !strings.HasPrefix(file, "src/") && v.holdsConstants(file):
 		return spdx.EmittedModel

@@ -107,6 +107,16 @@ type boundView struct {
 	Numbers []placeView
 	Scales  []scaleView
 	data    []byte
+	prefix  string
+}
+
+// Sketch is the file as C text for a sketch of Arduino, which has no other way to bring it;
+// "": it has too many bytes.
+func (v *boundView) Sketch() string {
+	if v.Bytes > fallbackLimit {
+		return ""
+	}
+	return v.prefix + "_weights_bin.h"
 }
 
 // readerView is a function that reads a number of the file.
@@ -144,7 +154,7 @@ func (e *emitter) weightsFile(m Model, scales []scaleView) *boundView {
 	start := fileHeader + len(e.bound.data)
 	end := e.arrays.from(start)
 	v := &boundView{File: m.Prefix + "_weights.bin", Bytes: (end + fileAlign - 1) &^ (fileAlign - 1), Align: fileAlign,
-		Header: fileHeader, Version: fileVersion, Scales: scales}
+		Header: fileHeader, Version: fileVersion, Scales: scales, prefix: m.Prefix}
 	v.Numbers = e.bound.places
 	v.data = make([]byte, v.Bytes)
 	copy(v.data, fileMagic)
@@ -273,4 +283,9 @@ func (v *modelView) weightsTemplate() string {
 // isWeightsFile reports a file that firmware binds at run time.
 func (v *firmwareView) isWeightsFile(file string) bool {
 	return slices.ContainsFunc(v.Models, func(m *modelView) bool { return m.Bound != nil && m.Bound.File == file })
+}
+
+// isSketchData reports the text of such a file.
+func (v *firmwareView) isSketchData(file string) bool {
+	return slices.ContainsFunc(v.Models, func(m *modelView) bool { return m.Bound != nil && m.Bound.Sketch() == file })
 }

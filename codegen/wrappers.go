@@ -110,20 +110,21 @@ func rustType(c string) string {
 // RustType is the element type in Rust.
 func (v ioView) RustType() string { return rustType(v.CType) }
 
-// RustReal0 is the element that stands for zero, in Rust.
-func (v ioView) RustReal0() string {
+// RustZeros is a call of Rust that fills an input with what stands for zero.
+func (v ioView) RustZeros() string {
+	zero := "0"
 	switch {
 	case strings.Contains(v.Zero, "("): // of a bound weights file
-		return "0"
+		return fmt.Sprintf("quantize_%s(&[0.0; %d])", v.CName, v.Elems)
 	case v.Quantised:
-		return v.Zero
+		zero = v.Zero
 	case v.CType == "float", v.CType == "double":
-		return "0.0"
+		zero = "0.0"
 	}
-	return "0"
+	return fmt.Sprintf("input_%s().fill(%s)", v.CName, zero)
 }
 
-// Real0 is the same in C.
+// Real0 is the element that stands for zero, in C.
 func (v ioView) Real0() string {
 	switch {
 	case v.Quantised && strings.Contains(v.Zero, "("): // of a bound weights file, an int32_t

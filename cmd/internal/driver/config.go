@@ -223,10 +223,6 @@ func (c *Config) Check() error {
 		if known := codegen.Projects(); !slices.Contains(known, p) {
 			return usage("--project %s: unknown%s; want some of %s", p, text.Meant(p, known), strings.Join(known, ", "))
 		}
-		if p == "arduino" && c.WeightsFile {
-			return usage("--project arduino: not with --weights-file: a sketch has no file beside the program that " +
-				"it could bind; leave the constants in the sources, or take another project")
-		}
 	}
 	return nil
 }

@@ -31,7 +31,6 @@ func TestWeightsFileIsNoFlash(t *testing.T) {
 // TestWeightsFileRefuses what cannot be together with a file that is bound.
 func TestWeightsFileRefuses(t *testing.T) {
 	for want, set := range map[string]func(*Config){
-		"--project arduino":  func(c *Config) { c.Project = "make,arduino" },
 		"--dead-channels on": func(c *Config) { c.Told = map[string]bool{"dead-channels": true} },
 	} {
 		c := config("none.onnx", "cortex-m4")
