@@ -90,13 +90,11 @@ nncc_norm_scale nncc_norm_of(const nncc_norm_s8_params *p, int32_t n, const nncc
     const int64_t square = center ? s->square : s->square - (int64_t)(2 * zero) * s->sum + (int64_t)n * (zero * zero);
     const int64_t sum = center ? s->sum : (int64_t)n * zero;
     uint64_t v = (uint64_t)n * (uint64_t)square - (center ? (uint64_t)(sum * sum) : 0u);
-    nncc_norm_scale r = {0, 0};
+    const int32_t flat = v == 0u ? 1 : 0; /* all values are the same */
+    nncc_norm_scale r;
     uint32_t high, y;
     int32_t down;
 
-    if (v == 0u) {
-        return r;
-    }
     v = (p->up >= 0 ? v << p->up : v >> -p->up) + ((uint64_t)(uint32_t)p->eps << p->eps_shift);
     high = (uint32_t)(v >> 32);
     down = high != 0u ? nncc_leading_zeros(high) : (v != 0u ? 32 + nncc_leading_zeros((uint32_t)v) : 62);
@@ -113,5 +111,9 @@ nncc_norm_scale nncc_norm_of(const nncc_norm_s8_params *p, int32_t n, const nncc
     down = down < 1 ? 1 : (down > 62 ? 62 : down);
     r.scale = (int32_t)(uint32_t)(((uint64_t)n * y + ((uint64_t)1 << (down - 1))) >> down);
     r.offset = (sum * (int64_t)y + ((int64_t)1 << (down - 1))) >> down;
+    if (flat != 0) { /* at last: data does not decide how often the loop turns */
+        r.scale = 0;
+        r.offset = 0;
+    }
     return r;
 }
