@@ -36,7 +36,7 @@ func proposeFlags(c *cli, fs *pflag.FlagSet) {
 	f := &c.cfg.Eval
 	fs.StringVar(&f.Propose, "propose", "", "look for the cheapest precision of each layer that reaches --min-sqnr or "+
 		"--min-top1, and write it as `FILE.yaml` for --layers-config")
-	fs.StringVar(&f.MinSQNR, "min-sqnr", "", "gate: least signal-to-noise ratio of the program's outputs in `DB`")
+	fs.StringVar(&f.MinSQNR, "min-sqnr", "", "gate: least SQNR of the program's outputs, in `DB`")
 }
 
 // propose takes the place of a verb with --sensitivity.

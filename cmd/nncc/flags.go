@@ -381,6 +381,9 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 	case errors.As(err, &value):
 		f := value.GetFlag()
 		kind, _ := pflag.UnquoteUsage(f)
+		if f.Value.Type() == "bool" {
+			kind = "true or false"
+		}
 		cause := value.Unwrap()
 		var num *strconv.NumError
 		if errors.As(cause, &num) {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -21,8 +20,7 @@ func (c *cli) writePage(page func() []byte) error {
 	if c.page == "" {
 		return nil
 	}
-	list := []files.Target{{Path: filepath.Base(c.page), Data: page()}}
-	if err := files.Replace(filepath.Dir(c.page), list, c.inputFiles()...); err != nil {
+	if err := files.ReplaceFile(c.page, page(), nil, c.inputFiles()...); err != nil {
 		return &driver.InputError{Err: fmt.Errorf("--html: %w", err)}
 	}
 	return nil

@@ -131,8 +131,8 @@ Three comparisons, each of which gives exit status 1:
      program gave, at most 2 steps (int16 kernels and curves: what they miss by definition); float: 256 ulp, or as far
      as the model itself moves when its values are rounded otherwise
   3. with --layers, every step's result in the arena with the interpreter's
-A model that nncc quantised has its signal-to-noise ratio for every output; below 15 dB is a warning that names the
-layers which take most. Seeded inputs do not count there where calibration data are given.
+A model that nncc quantised has the SQNR of every output (signal to quantisation noise); below 15 dB is a warning that
+names the layers which take most. Seeded inputs do not count there where calibration data are given.
 --golden runs the cases in the order of their names (case_9 before case_10); recurrent state goes on from one to the
 next.
 `

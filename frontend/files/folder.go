@@ -40,6 +40,7 @@ func Of[F ~struct {
 // lock is locked as long as the process lives: what processes that were killed
 // left is known by it, and removed.
 type Folder struct {
+	name          string // as the user wrote it
 	dir, manifest string
 	base          string // where the lock and the stage are: the parent, or dir
 	stage         string
@@ -53,24 +54,25 @@ const stagePrefix = ".nncc-tmp-"
 // the keys generator and files, tells what nncc wrote; places that are somebody
 // else's are refused before any work is done.
 func NewFolder(dir, manifest string) (*Folder, error) {
+	name := dir
 	if _, err := Ours(dir, manifest); err != nil {
-		return nil, err
+		return nil, unwritable(name, err)
 	}
 	// Absolute: the current folder itself may be the one that is replaced.
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{dir: dir, manifest: manifest, base: filepath.Dir(dir)}
+	f := &Folder{name: name, dir: dir, manifest: manifest, base: filepath.Dir(dir)}
 	if err := os.MkdirAll(f.base, 0o777); err != nil {
-		return nil, err
+		return nil, unwritable(name, err)
 	}
 	if err = f.prepare(); errors.Is(err, fs.ErrPermission) && isDir(dir) {
 		f.base = dir // no one may write beside it
 		err = f.prepare()
 	}
 	if err != nil {
-		return nil, err
+		return nil, unwritable(name, err)
 	}
 	return f, nil
 }
@@ -104,7 +106,7 @@ func (f *Folder) Add(list ...File) error {
 	for _, x := range list {
 		f.files = append(f.files, x.Path)
 	}
-	return WriteTree(f.new(), list)
+	return unwritable(f.name, WriteTree(f.new(), list))
 }
 
 // WriteTree writes files below dir, which no other process writes to.
@@ -138,7 +140,9 @@ func (f *Folder) Discard() {
 
 // Commit puts the folder in its place. Files of the user's in a folder that is
 // replaced are kept.
-func (f *Folder) Commit() error {
+func (f *Folder) Commit() error { return unwritable(f.name, f.commit()) }
+
+func (f *Folder) commit() error {
 	unlock, err := lock(f.base)
 	if err != nil {
 		return err

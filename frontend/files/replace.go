@@ -20,12 +20,20 @@ type Target struct {
 	Mine func(old []byte) bool
 }
 
+// ReplaceFile is Replace for a file that the user named, and others beside it.
+func ReplaceFile(file string, data []byte, beside []Target, keep ...string) error {
+	if os.IsPathSeparator(file[len(file)-1]) {
+		return fmt.Errorf("%s names a folder; want a file", file)
+	}
+	return Replace(filepath.Dir(file), append([]Target{{Path: filepath.Base(file), Data: data}}, beside...), keep...)
+}
+
 // Replace writes files below dir: all of them, or none where one cannot be
 // written. Links that lead out of dir are not followed, and only regular files
 // are replaced. Files in keep (inputs of the same command) are not written to.
 func Replace(dir string, list []Target, keep ...string) (err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
+		return unwritable(filepath.Join(dir, filepath.FromSlash(list[0].Path)), err)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -39,7 +47,7 @@ func Replace(dir string, list []Target, keep ...string) (err error) {
 	}
 	unlock, err := lock(dir)
 	if err != nil {
-		return err
+		return unwritable(filepath.Join(dir, filepath.FromSlash(list[0].Path)), err)
 	}
 	defer unlock()
 	sweepFiles(root)
@@ -93,6 +101,24 @@ func inside(dir, name string, err error) error {
 		err = p.Err
 	}
 	return fmt.Errorf("%s: %w", filepath.Join(dir, filepath.FromSlash(name)), err)
+}
+
+// unwritable says of a folder or file that the user named why it could not be written, in the
+// place of what the system says of a file that the user does not know.
+func unwritable(name string, err error) error {
+	var (
+		p *fs.PathError
+		l *os.LinkError
+	)
+	switch {
+	case errors.As(err, &p):
+		err = p.Err
+	case errors.As(err, &l):
+		err = l.Err
+	default:
+		return err
+	}
+	return fmt.Errorf("%s cannot be written: %w", name, err)
 }
 
 // parents are the folders on the way to dir, dir included.

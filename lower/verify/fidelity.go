@@ -69,7 +69,7 @@ type Difference struct {
 // Text is the difference on one line.
 func (d Difference) Text() string {
 	if d.Unit == "dB" {
-		return fmt.Sprintf("%s: %s has %.1f dB of signal to noise, want %g", d.Layer, d.Tensor, d.Max, d.Allowed)
+		return fmt.Sprintf("%s: %s has an SQNR of %.1f dB, want %g", d.Layer, d.Tensor, d.Max, d.Allowed)
 	}
 	return fmt.Sprintf("%s: %d of %d elements of %s, by up to %.4g %s, allowed %.4g", d.Layer, d.Wrong, d.Elements,
 		d.Tensor, d.Max, d.Unit, d.Allowed)
@@ -313,7 +313,7 @@ func (f *Fidelity) costs(check *fidelity.Checker, r *quant.Report) {
 
 // warning says how little of the signal is left.
 func (f *Fidelity) warning() string {
-	s := fmt.Sprintf("output %s has %.1f dB of signal to quantisation noise, want %d", f.Output, *f.SQNR,
+	s := fmt.Sprintf("output %s has an SQNR of %.1f dB, want %d", f.Output, *f.SQNR,
 		fidelity.LeastDB)
 	var most []string
 	for _, c := range f.Costs {

@@ -4,6 +4,7 @@ package verify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func Golden(path string, r *state.Runner, lim npz.Limits) ([]Case, error) {
 func goldenUnits(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, text.Errorf("--golden %s: %w", path, errors.Unwrap(err))
 	}
 	if !st.IsDir() || exists(filepath.Join(path, "input_0.npy")) {
 		return []string{path}, nil

@@ -172,7 +172,7 @@ func TestGrowth(t *testing.T) {
 		{"macs=9", grown, "c +10"},
 		{"sqnr=0", base, ""},
 		{"sqnr=0.5dB", with(base, object{"calibration.sqnr_db": 29.5}), ""},
-		{"sqnr=0.5", with(base, object{"calibration.sqnr_db": 29.4}), "signal to noise fell from 30.0 dB to 29.4 dB"},
+		{"sqnr=0.5", with(base, object{"calibration.sqnr_db": 29.4}), "SQNR fell from 30.0 dB to 29.4 dB"},
 		{"sqnr=0", with(base, object{"calibration.sqnr_db": 35}), ""},
 	} {
 		old := base

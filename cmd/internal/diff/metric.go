@@ -64,7 +64,7 @@ var metrics = []metric{
 	{key: "cycles", title: "estimated cycles", of: (*Model).cycles, want: "`nncc profile --out DIR` estimates them",
 		layer: func(l *layer) *float64 { return l.Cycles }},
 	{key: "macs", title: "MACs", of: (*Model).macs, layer: func(l *layer) *float64 { return &l.MACs }},
-	{key: "sqnr", title: "signal to noise", unit: "dB", more: true, of: (*Model).sqnr, least: 0.1,
+	{key: "sqnr", title: "SQNR", unit: "dB", more: true, of: (*Model).sqnr, least: 0.1,
 		want:  "calibration data (--calib) and eval give it",
 		layer: func(l *layer) *float64 { return l.sqnr }},
 	{key: "top1", title: "top-1", more: true, of: (*Model).top1,

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/frontend/files"
 )
 
 // Gate is a limit that the user set.
@@ -221,14 +220,11 @@ func (o *Compiled) peakStep() string {
 
 // flashBytes builds the firmware and gives code, constants and weights.
 func (f *Firmware) flashBytes() (int, error) {
-	dir, err := files.TempDir("", "nncc-build-")
+	dir, remove, err := f.inTemp("nncc-build-")
 	if err != nil {
 		return 0, err
 	}
-	defer files.RemoveTemp(dir)
-	if err := writeFiles(dir, f.Files); err != nil {
-		return 0, err
-	}
+	defer remove()
 	c := f.config()
 	im, err := run.Build(c.context(), f.board(), dir, run.BuildOptions{CMSISInclude: c.CMSISInclude,
 		CMSISLib: c.CMSISLib, Opt: c.buildOpt()})

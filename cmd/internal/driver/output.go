@@ -82,7 +82,7 @@ func (c *Config) replaceFiles(path string, data []byte, beside ...files.Target) 
 			}
 		}
 	}
-	if err := files.Replace(filepath.Dir(path), list, c.InputFiles()...); err != nil {
+	if err := files.ReplaceFile(path, data, beside, c.InputFiles()...); err != nil {
 		return &InputError{err}
 	}
 	return nil

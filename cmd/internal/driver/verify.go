@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -182,16 +183,25 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 	return o.fidelity(v, cases)
 }
 
+// inTemp writes the firmware's files into a folder for temporary files, to be built there.
+func (f *Firmware) inTemp(pattern string) (dir string, remove func(), err error) {
+	if dir, err = files.TempDir("", pattern); err == nil {
+		remove = func() { _ = files.RemoveTemp(dir) }
+		if err = writeFiles(dir, f.Files); err != nil {
+			remove()
+		}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("the firmware is built in %s (TMPDIR, where set): %w", os.TempDir(), err)
+	}
+	return dir, remove, nil
+}
+
 // build builds the firmware with its test harness; done gives back what that took.
 func (f *Firmware) build(ctx context.Context) (im *run.Image, done func(), err error) {
 	c := f.config()
-	dir, err := files.TempDir("", "nncc-verify-")
+	dir, remove, err := f.inTemp("nncc-verify-")
 	if err != nil {
-		return nil, nil, err
-	}
-	remove := func() { _ = files.RemoveTemp(dir) }
-	if err := writeFiles(dir, f.Files); err != nil {
-		remove()
 		return nil, nil, err
 	}
 	c.note("building for %s", f.board().Name)

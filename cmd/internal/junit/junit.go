@@ -8,7 +8,6 @@ package junit
 import (
 	"bytes"
 	"encoding/xml"
-	"path/filepath"
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
@@ -140,5 +139,5 @@ func XML(list []Suite) []byte {
 // Write puts the file in place, whole or not at all. It is none of the files in
 // keep, which the command reads.
 func Write(path string, list []Suite, keep []string) error {
-	return files.Replace(filepath.Dir(path), []files.Target{{Path: filepath.Base(path), Data: XML(list)}}, keep...)
+	return files.ReplaceFile(path, XML(list), nil, keep...)
 }

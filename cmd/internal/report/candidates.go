@@ -67,13 +67,17 @@ func newCandidates(candidates []lower.Candidate) []Candidate {
 
 // choices is a row for every kernel that takes a layer which more than one takes.
 func (r *Report) choices(o *Subject) string {
-	rows := [][]string{{"layer", "kernel", "by", "instructions", "cycles", "bytes", ""}}
+	rows := [][]string{{"layer", "chosen", "kernel", "by", "instructions", "cycles", "bytes"}}
 	for _, l := range r.Layers {
 		if len(l.Candidates) < 2 {
 			continue
 		}
 		for _, x := range l.Candidates {
-			rows = append(rows, append([]string{l.Name, x.Kernel, library(x.Library)}, x.prices()...))
+			chosen := ""
+			if x.Chosen {
+				chosen = "*"
+			}
+			rows = append(rows, append([]string{l.Name, chosen, x.Kernel, library(x.Library)}, x.prices()...))
 		}
 	}
 	if len(rows) == 1 {
@@ -83,8 +87,7 @@ func (r *Report) choices(o *Subject) string {
 		"without a price the order of the rows decides:\n", o.Optimize, o.Lowered.Cost.CodeBytes) + text.Table(rows)
 }
 
-// prices are the predicted instructions, cycles and bytes of flash, each with how far it may be
-// off, and whether the kernel was chosen.
+// prices are the predicted instructions, cycles and bytes of flash, each with how far it may be off.
 func (x *Candidate) prices() []string {
 	within := func(n *int, off float64) string {
 		if n == nil {
@@ -92,15 +95,12 @@ func (x *Candidate) prices() []string {
 		}
 		return fmt.Sprintf("%d ± %.0f %%", *n, 100*off)
 	}
-	s := []string{within(x.Instructions, x.Error), within(x.Cycles, x.CyclesError), "-", ""}
+	s := []string{within(x.Instructions, x.Error), within(x.Cycles, x.CyclesError), "-"}
 	if x.Unknown != "" && x.Instructions != nil {
 		s[0] = fmt.Sprintf("about %d", *x.Instructions)
 	}
 	if x.FlashBytes > 0 {
 		s[2] = fmt.Sprint(x.FlashBytes)
-	}
-	if x.Chosen {
-		s[3] = "chosen"
 	}
 	return s
 }

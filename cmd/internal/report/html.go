@@ -236,7 +236,7 @@ func newCards(r *Report) []card {
 	}
 	cards = append(cards, card{Value: thousands(macs), What: "MACs an inference"})
 	if c := r.Calibration; c != nil {
-		x := card{Value: fmt.Sprintf("%.1f", c.SQNR), Unit: "dB", What: "signal to noise, against float",
+		x := card{Value: fmt.Sprintf("%.1f", c.SQNR), Unit: "dB", What: "SQNR, against float",
 			Note: many(c.HeldOut, "sample") + " that calibration did not see", Bad: c.SQNR < 10}
 		switch {
 		case c.Unknown:

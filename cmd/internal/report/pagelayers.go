@@ -36,8 +36,8 @@ func newMetrics(r *Report) []*metric {
 			func(l *Layer) float64 { return float64(l.WeightBytes) }),
 		integer("moved", "activations", "B", "bytes that are read and written",
 			func(l *Layer) float64 { return float64(l.MovedBytes) }),
-		{Key: "sqnr", Title: "SQNR", Unit: "dB", Note: "signal to noise against the float model, with the errors of " +
-			"all layers before", Values: noiseOf(r)}}
+		{Key: "sqnr", Title: "SQNR", Unit: "dB", Note: "signal to quantisation noise against the float model, with " +
+			"the errors of all layers before", Values: noiseOf(r)}}
 	var known []*metric
 	for _, m := range all {
 		if m.finish() {

@@ -16,7 +16,7 @@ func SensitivityText(s *lower.Sensitivity) string {
 	s = text.Lines(s)
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SNR dB\tlayer\top\tprecision")
+	fmt.Fprintln(w, "SQNR dB\tlayer\top\tprecision")
 	for _, l := range s.Layers {
 		fmt.Fprintf(w, "%.1f\t%s\t%s\t%s\n", l.SQNR, l.Name, l.Op, l.Precision)
 	}

@@ -60,7 +60,7 @@ func (v *Verdict) fidelityText() string {
 		return ""
 	}
 	var b strings.Builder
-	rows := [][]string{{"against the model", "compared", "max steps", "allowed", "signal to noise"}}
+	rows := [][]string{{"against the model", "compared", "max steps", "allowed", "SQNR"}}
 	for _, f := range v.Fidelity {
 		steps, allowed := fmt.Sprint(f.MaxSteps), fmt.Sprint(f.Allowed)
 		if f.AllowedUlp > 0 && f.Allowed == 0 {
