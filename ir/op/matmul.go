@@ -119,7 +119,7 @@ func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		matmulInt(g, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:],
 			func(r, c int, acc int64) { y.SetInt((i*g.M+r)*g.N+c, acc) })
 	}
-	return outs(y)
+	return outs(clampAct(n, y))
 }
 
 // matmulInt gives every element of one integer matrix product to store.

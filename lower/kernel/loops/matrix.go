@@ -61,6 +61,9 @@ func matmul(f *fn) error {
 		f.line("acc += %s * %s;", l, r)
 	}
 	f.close()
+	if c == whole && hasAct(n) { // a sum wraps before it is limited
+		f.line("acc = %s;", narrow(y.t, "acc"))
+	}
 	f.clamped(y, at(append(v, "m", "n"), append(scaled(tensor.Strides(batch), g.M*g.N), g.N, 1)), "acc")
 	f.closeTo(1)
 	return nil
