@@ -194,7 +194,7 @@ func TestRefused(t *testing.T) {
 		"positive scale":    func(g *tflitetest.Graph) { g.Tensors[0].Scale[0] = -1 },
 		"no operator":       func(g *tflitetest.Graph) { g.Ops[1].Code = 10 },
 		"4 scales":          func(g *tflitetest.Graph) { g.Tensors[1].Axis = 1 },
-		"want a constant":   func(g *tflitetest.Graph) { g.Tensors[1].Data = nil },
+		"want a constant":   func(g *tflitetest.Graph) { g.Tensors[2].Data = nil },
 		"stride":            func(g *tflitetest.Graph) { g.Ops[0].Options = nil },
 		"complex64":         func(g *tflitetest.Graph) { g.Tensors[0].Type = 8 },
 		"at least 2 and 1":  func(g *tflitetest.Graph) { g.Ops[2].In = g.Ops[2].In[:1] },

@@ -22,6 +22,16 @@ func Quotient(a, b, mult, shift int32) int32 {
 	return Requantize(q, mult, shift-(31-zeros)-headroom)
 }
 
+// ReciprocalQ12 is 1/v of v in Q12.19 as mult * 2^(shift-31), the largest multiplier where v is not
+// above 0. Source: GetReciprocal.
+func ReciprocalQ12(v int32) (mult, shift int32) {
+	if v <= 0 {
+		return math.MaxInt32, 0
+	}
+	headroom := LeadingZeros(v)
+	return OneOverOnePlusX(int32(uint32(v)<<uint(headroom) - 1<<31)), headroom - 12
+}
+
 // LogQ12 is the natural logarithm of v >= 1 in Q12.19 as Q5.26.
 // Source: log_x_for_x_greater_than_or_equal_to_1.
 func LogQ12(v int32) int32 {

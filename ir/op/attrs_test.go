@@ -14,9 +14,10 @@ import (
 )
 
 // ours are attributes that nncc gives operators of ONNX: absorbed activations, a
-// product's scale, the order in which SpaceToDepth puts blocks, what all windows read.
+// product's scale, the order in which SpaceToDepth puts blocks, what all windows read, TensorFlow
+// Lite's limit of a cell state and its rounding.
 var ours = []string{"act_min", "act_max", "fc_scale", "SpaceToDepth.mode",
-	"DeformConv.auto_pad"}
+	"DeformConv.auto_pad", "LSTM.cell_clip", "QuantizeLinear.round_away"}
 
 // TestAttrsAreTheSchemas: the attributes that operators of ONNX declare have the
 // names, types and defaults of the newest schema.

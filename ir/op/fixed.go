@@ -125,6 +125,41 @@ var RescaleBy = fixedBinary("RescaleBy", "int32 by a computed multiplier and shi
 		}, nil
 	})
 
+// RescaleWide is RescaleBy of int64 with a multiplier in Q15 and one rounding, half up: what
+// TensorFlow Lite makes of sums of 64 bits.
+var RescaleWide = fixedBinary("RescaleWide", "int64 by a multiplier in Q15 and a shift", int64Types, nil,
+	func(*ir.Node) ir.CForm {
+		return ir.CForm{I64: "(a * (int64_t)(uint32_t)b + ((int64_t)1 << (14 - (int32_t)(b >> 32)))) >> " +
+			"(15 - (int32_t)(b >> 32))"}
+	},
+	func(n *ir.Node) (func(a, b int64) int64, error) {
+		if d := n.ConstIn(1); d != nil {
+			for i := range d.Len() {
+				if s := d.Int(i) >> 32; s < -40 || s > 14 {
+					return nil, ir.Errf(n, "scale", "shift %d, want -40 to 14", s)
+				}
+			}
+		}
+		return func(a, b int64) int64 {
+			shift := uint(15 - int32(b>>32))
+			return (a*int64(uint32(b)) + 1<<(shift-1)) >> shift
+		}, nil
+	})
+
+// ReciprocalQ12 is 1/x of a number in Q12.19 that is at least 1, as RescaleBy reads it: a multiplier
+// in Q31 and a shift.
+var ReciprocalQ12 = func() *ir.OpDef {
+	s := unarySpec{name: "ReciprocalQ12", domain: "nncc", doc: "1/x of Q12.19 as a multiplier and a shift",
+		types: int64Types, quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_reciprocal_q12(x)"},
+		integer: fixedInt(func(v int64) int64 {
+			mult, shift := fixp.ReciprocalQ12(int32(v))
+			return int64(shift)<<32 + int64(mult)
+		})}
+	d := s.opDef()
+	d.Scalar = nil
+	return def(d)
+}()
+
 // Quotient is a/b of int32 by the multiplier and shift, 0 where b is 0.
 var Quotient = fixedBinary("Quotient", "quotient of int32 by a multiplier in Q31 and a shift", int32Types,
 	ir.Declare[RescaleAttrs](),

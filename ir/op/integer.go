@@ -17,11 +17,12 @@ type ConvIntegerAttrs struct {
 	Strides     []int
 }
 
-// ConvInteger is the convolution of 8-bit integers with int32 results. Inputs
-// 2 and 3 are the zero points of data (one) and weights (one, or one for each
-// output channel); padding counts as the data's zero point.
+// ConvInteger is the convolution of 8-bit integers with int32 results; data of
+// int16, which ONNX does not have here, has int64 ones. Inputs 2 and 3 are the
+// zero points of data (one) and weights (one, or one for each output channel);
+// padding counts as the data's zero point.
 var ConvInteger = def(ir.OpDef{
-	Name: "ConvInteger", Doc: "convolution of 8-bit integers with int32 results",
+	Name: "ConvInteger", Doc: "convolution of integers with integer results",
 	Attrs: ir.Declare[ConvIntegerAttrs](),
 	MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
@@ -35,18 +36,17 @@ var ConvInteger = def(ir.OpDef{
 		if err := zeroPoints(n, 1, 3, g.COut); err != nil {
 			return nil, err
 		}
-		return one(ir.T(tensor.I32, append([]int{g.N, g.COut}, g.Out...)...))
+		return one(ir.T(sumType(n), append([]int{g.N, g.COut}, g.Out...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := integerConv(n)
 		if err != nil {
 			return nil, err
 		}
-		x := centred(in[0], opt(in, 2), in[0].Len(), 1)
-		w := centred(in[1], opt(in, 3), in[1].Len()/g.COut, g.COut)
-		y := make([]int32, g.N*g.COut*product(g.Out))
-		convSum(g, x, w, nil, y)
-		return outs(tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))
+		if sumType(n) == tensor.I64 {
+			return outs(convIntegers[int64](g, in))
+		}
+		return outs(convIntegers[int32](g, in))
 	},
 	Pattern: ir.OutFusable, Quant: ir.QNone,
 	MACs: func(n *ir.Node) int64 {
@@ -58,11 +58,20 @@ var ConvInteger = def(ir.OpDef{
 	},
 })
 
-// MatMulInteger is MatMul of 8-bit integers with int32 results. Inputs 2 and 3
-// are zero points: of the left matrix one, or one a row; of the right one, or
-// one a column.
+func convIntegers[T int32 | int64](g *ConvGeom, in []*tensor.Dense) *tensor.Dense {
+	x := centred[T](in[0], opt(in, 2), in[0].Len(), 1)
+	w := centred[T](in[1], opt(in, 3), in[1].Len()/max(g.COut, 1), g.COut)
+	y := make([]T, g.N*g.COut*product(g.Out))
+	convSum(g, x, w, nil, y)
+	return tensor.Of(append([]int{g.N, g.COut}, g.Out...), y)
+}
+
+// MatMulInteger is MatMul of 8-bit integers with int32 results; data of int16,
+// which ONNX does not have here, has int64 ones. Inputs 2 and 3 are zero
+// points: of the left matrix one, or one a row; of the right one, or one a
+// column.
 var MatMulInteger = def(ir.OpDef{
-	Name: "MatMulInteger", Doc: "matrix product of 8-bit integers with int32 results", MinIn: 2, MaxIn: 4,
+	Name: "MatMulInteger", Doc: "matrix product of integers with integer results", MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g, err := MatMulGeometry(n)
 		if err != nil {
@@ -74,24 +83,39 @@ var MatMulInteger = def(ir.OpDef{
 		if err := zeroPoints(n, 1, 3, g.N); err != nil {
 			return nil, err
 		}
-		return one(ir.T(tensor.I32, g.Shape...))
+		return one(ir.T(sumType(n), g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := MatMulGeometry(n)
 		if err != nil {
 			return nil, err
 		}
-		a := centred(in[0], opt(in, 2), g.K, g.M)
-		b := centred(in[1], opt(in, 3), 1, g.N)
-		y := make([]int32, len(g.A)*g.M*g.N)
-		parallel(len(g.A), func(i int) {
-			gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:],
-				g.N)
-		})
-		return outs(tensor.Of(g.Shape, y))
+		if sumType(n) == tensor.I64 {
+			return outs(matMulIntegers[int64](g, in))
+		}
+		return outs(matMulIntegers[int32](g, in))
 	},
 	Pattern: ir.OutFusable, Quant: ir.QNone, MACs: matmulMACs,
 })
+
+func matMulIntegers[T int32 | int64](g *MatGeom, in []*tensor.Dense) *tensor.Dense {
+	a := centred[T](in[0], opt(in, 2), g.K, g.M)
+	b := centred[T](in[1], opt(in, 3), 1, g.N)
+	y := make([]T, len(g.A)*g.M*g.N)
+	parallel(len(g.A), func(i int) {
+		gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:],
+			g.N)
+	})
+	return tensor.Of(g.Shape, y)
+}
+
+// sumType is the type of sums of products: int64 of int16 data.
+func sumType(n *ir.Node) tensor.DType {
+	if n.In[0].Type.DType == tensor.I16 {
+		return tensor.I64
+	}
+	return tensor.I32
+}
 
 // integerConv is ConvGeometry without the bias input, whose place a zero
 // point has here.
@@ -101,11 +125,11 @@ func integerConv(n *ir.Node) (*ConvGeom, error) {
 	return ConvGeometry(bare)
 }
 
-// zeroPoints checks 8-bit data in input i and their zero points in input z:
-// one, or count of them.
+// zeroPoints checks 8-bit data in input i, int16 too in input 0, and their zero
+// points in input z: one, or count of them.
 func zeroPoints(n *ir.Node, i, z, count int) error {
 	dt := n.In[i].Type.DType
-	if dt != tensor.I8 && dt != tensor.U8 {
+	if dt != tensor.I8 && dt != tensor.U8 && (dt != tensor.I16 || i > 0) {
 		return ir.Errf(n, "dtype", "input %d (%s) is of type %s, want int8 or uint8", i, n.In[i], dt)
 	}
 	v := n.Input(z)
@@ -123,16 +147,16 @@ func zeroPoints(n *ir.Node, i, z, count int) error {
 
 // centred is d minus its zero points, which change every run elements and
 // start again after count runs.
-func centred(d, zero *tensor.Dense, run, count int) []int32 {
-	y := make([]int32, d.Len())
+func centred[T int32 | int64](d, zero *tensor.Dense, run, count int) []T {
+	y := make([]T, d.Len())
 	for i := range y {
-		y[i] = int32(d.Int(i))
+		y[i] = T(d.Int(i))
 		switch {
 		case zero == nil:
 		case zero.Len() == 1:
-			y[i] -= int32(zero.Int(0))
+			y[i] -= T(zero.Int(0))
 		default:
-			y[i] -= int32(zero.Int(i / run % count))
+			y[i] -= T(zero.Int(i / run % count))
 		}
 	}
 	return y

@@ -11,6 +11,8 @@ import (
 type LSTMAttrs struct {
 	RNNAttrs
 	InputForget int `default:"0"`
+	// CellClip limits the magnitude of a new cell state. ONNX has no such attribute.
+	CellClip *float32
 }
 
 // LSTM is ONNX's long short-term memory. Inputs: X, W [dirs, 4*H, input] and R
@@ -19,6 +21,7 @@ type LSTMAttrs struct {
 // [dirs, batch, H], peepholes P [dirs, 3*H] in the order i, o, f. Outputs: Y
 // [steps, dirs, batch, H], the last hidden and the last cell state [dirs,
 // batch, H]; layout 1 moves batch to the front. The activations are f, g, h.
+// cell_clip, which ONNX lacks, limits new cell states to [-cell_clip, cell_clip].
 // On quantised values it follows the general rule (dequantise, compute in
 // float64, quantise); the integer LSTM is the nncc operator QLSTM.
 var LSTM = def(ir.OpDef{
@@ -37,7 +40,7 @@ var LSTM = def(ir.OpDef{
 
 func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
-	coupled := ir.AttrsOf[LSTMAttrs](n).InputForget != 0
+	coupled, limit := ir.AttrsOf[LSTMAttrs](n).InputForget != 0, T(g.CellClip)
 	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, 4*H) },
 		func(s *rnnState[T], b int, nh, nc []T) {
 			z, c := s.gates[b*4*H:][:4*H], s.c[b*H:][:H]
@@ -52,7 +55,7 @@ func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tens
 				if !coupled {
 					f = s.act(0, zf)
 				}
-				nc[k] = f*c[k] + i*s.act(1, zc)
+				nc[k] = min(max(f*c[k]+i*s.act(1, zc), -limit), limit)
 				if s.p != nil {
 					zo += s.p[H+k] * nc[k]
 				}

@@ -15,6 +15,7 @@ import (
 // QLSTMAttrs are the attributes of QLSTM.
 type QLSTMAttrs struct {
 	CellScalePower int    `attr:",required"`
+	CellClip       int    `default:"0"`
 	Direction      string `default:"forward"`
 }
 
@@ -36,8 +37,9 @@ type QLSTMAttrs struct {
 // has the scales of X times W. The cell state is symmetric with scale
 // 2^cell_scale_power: the smallest power whose 32767-fold covers the states
 // (-11, that is up to 16, suits most models). Gates are Q3.12 before and Q0.15
-// after their activation. direction reverse reads and writes from the last
-// step to the first.
+// after their activation. cell_clip limits the magnitude of the cell state's
+// integers, 0 for none. direction reverse reads and writes from the last step
+// to the first.
 var QLSTM = def(ir.OpDef{
 	Name: "QLSTM", Domain: "nncc", Doc: "LSTM with TFLite's integer arithmetic",
 	Attrs: ir.Declare[QLSTMAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 3,
@@ -70,9 +72,17 @@ func qlstmGeometry(n *ir.Node) (*RNNGeom, error) {
 	if p := ir.AttrsOf[QLSTMAttrs](n).CellScalePower; p < -15 || p > -4 {
 		return nil, ir.Errf(n, "cell-scale", "cell_scale_power is %d, want -15 to -4", p)
 	}
+	clip := ir.AttrsOf[QLSTMAttrs](n).CellClip
+	if clip < 0 || clip > math.MaxInt16 {
+		return nil, ir.Errf(n, "cell-clip", "cell_clip is %d, want 0 to %d", clip, math.MaxInt16)
+	}
 	g, err := directionGeometry(n, "LSTM")
 	if err != nil {
 		return nil, err
+	}
+	g.CellClip = math.Inf(1)
+	if clip > 0 {
+		g.CellClip = math.Ldexp(float64(clip), ir.AttrsOf[QLSTMAttrs](n).CellScalePower)
 	}
 	rows, state := 4*g.Hidden, []int{g.Batch, g.Hidden}
 	return g, wantOperands(n, g, []int{rows, g.Input}, []int{rows, g.Hidden}, []int{rows}, state, state)
@@ -160,7 +170,7 @@ func qlstmParams(n *ir.Node, w, r, b *tensor.Dense) (*qref.LSTMParams, string) {
 	H := g.Hidden
 	p := &qref.LSTMParams{TimeMajor: true, Batch: g.Batch, Time: g.Seq, InputSize: g.Input, HiddenSize: H,
 		CellScalePower: int32(ir.AttrsOf[QLSTMAttrs](n).CellScalePower), OutputOffset: y.Quant.Zero[0],
-		Rounding: Rounding(n)}
+		CellClip: int32(ir.AttrsOf[QLSTMAttrs](n).CellClip), Rounding: Rounding(n)}
 	const gateOut = 1.0 / (1 << 15)
 	p.ForgetToCellMult, p.ForgetToCellShift = fixp.QuantizeMultiplier(gateOut)
 	p.InputToCellMult, p.InputToCellShift = fixp.QuantizeMultiplier(gateOut * gateOut / cell)

@@ -112,8 +112,13 @@ type ScaleAttrs struct {
 type QuantizeLinearAttrs struct {
 	Saturate  int `default:"1"`
 	Precision int `default:"0"`
+	// RoundAway rounds ties away from zero, as TensorFlow Lite does. ONNX has no such attribute.
+	RoundAway int `default:"0"`
 	ScaleAttrs
 }
+
+// RoundsAway reports a QuantizeLinear that rounds ties away from zero.
+func RoundsAway(n *ir.Node) bool { return ir.AttrsOf[QuantizeLinearAttrs](n).RoundAway != 0 }
 
 // QuantizeLinear is round(x/scale) + zero point, ties to even, saturated. The
 // division is made in float32, as ONNX Runtime does, or in float64 for double.
@@ -156,9 +161,12 @@ var QuantizeLinear = def(ir.OpDef{
 			zero = in[2].Int64s()
 		}
 		lo, hi := d.IntRange()
-		y := tensor.New(d, x.Shape)
+		y, round := tensor.New(d, x.Shape), math.RoundToEven
+		if RoundsAway(n) {
+			round = math.Round
+		}
 		if xs, ok := x.Data.([]float32); ok && d == tensor.I8 && m.all {
-			quantiseS8(xs, float32(s[0]), float64(zero[0]), tensor.As[int8](y))
+			quantiseS8(xs, float32(s[0]), float64(zero[0]), round, tensor.As[int8](y))
 			return outs(y)
 		}
 		wide := x.DType == tensor.F64
@@ -171,16 +179,16 @@ var QuantizeLinear = def(ir.OpDef{
 			if q != q { // not a number counts as zero, as in the C kernels
 				q = 0
 			}
-			y.SetInt(i, ir.ClampInt(math.RoundToEven(q)+float64(zero[c]), lo, hi))
+			y.SetInt(i, ir.ClampInt(round(q)+float64(zero[c]), lo, hi))
 		}
 		return outs(y)
 	},
 })
 
 // quantiseS8 is QuantizeLinear from float32 to int8 with one scale.
-func quantiseS8(x []float32, scale float32, zero float64, y []int8) {
+func quantiseS8(x []float32, scale float32, zero float64, round func(float64) float64, y []int8) {
 	for i, v := range x {
-		q := math.RoundToEven(float64(v/scale)) + zero
+		q := round(float64(v/scale)) + zero
 		switch {
 		case q != q: // not a number counts as zero
 			q = min(max(zero, math.MinInt8), math.MaxInt8)

@@ -16,8 +16,9 @@ type RNNGeom struct {
 	Seq, Batch, Input, Hidden int
 	Gates                     int // 4, 3 or 1 blocks of Hidden rows in the weights
 	Reverse                   []bool
-	BatchFirst                bool // layout 1: batch before steps
-	Clip                      float64
+	BatchFirst                bool                    // layout 1: batch before steps
+	Clip                      float64                 // limits what activations get
+	CellClip                  float64                 // limits an LSTM's cell state
 	acts                      []func(float64) float64 // len(Reverse) lists in a row
 	actNames                  []string
 	actParams                 [][2]float64 // alpha, beta
@@ -118,6 +119,14 @@ func RNNGeometry(n *ir.Node) (*RNNGeom, error) {
 	if attrs.Clip != nil {
 		if g.Clip = float64(*attrs.Clip); !(g.Clip > 0) {
 			return nil, ir.Errf(n, "clip", "clip is %v, want a positive threshold", *attrs.Clip)
+		}
+	}
+	g.CellClip = math.Inf(1)
+	if n.Op.Name == "LSTM" {
+		if c := ir.AttrsOf[LSTMAttrs](n).CellClip; c != nil {
+			if g.CellClip = float64(*c); !(g.CellClip > 0) {
+				return nil, ir.Errf(n, "clip", "cell_clip is %v, want a positive limit", *c)
+			}
 		}
 	}
 	return g, g.readActs(n, k.acts)

@@ -13,7 +13,7 @@ type rnnParams struct {
 	Seq, Batch, InN, Hidden        int32
 	Direction                      int32
 	InputForget, LinearBeforeReset int32
-	Clip                           float32
+	Clip, CellClip                 float32
 	Act                            [6]struct {
 		Kind        int32
 		Alpha, Beta float32
@@ -50,6 +50,9 @@ func randRNN(r *rand.Rand, defaults ...int32) rnnParams {
 		Direction: between(r, 0, 2), InputForget: between(r, 0, 1), LinearBeforeReset: between(r, 0, 1)}
 	if r.IntN(3) == 0 {
 		p.Clip = 0.75
+	}
+	if r.IntN(3) == 0 {
+		p.CellClip = 0.4
 	}
 	other := r.IntN(2) == 0
 	for i := range p.Act {
@@ -174,6 +177,9 @@ func TestOwnLSTMF32(t *testing.T) {
 					f = 1 - i
 				}
 				cell[j] = f*cell[j] + i*p.act(a+1, gate(3))
+				if limit := float64(p.CellClip); limit > 0 {
+					cell[j] = max(-limit, min(limit, cell[j]))
+				}
 				h[j] = p.act(a, gate(1)+peep(1)*cell[j]) * p.function(a+2, cell[j])
 			}
 		})

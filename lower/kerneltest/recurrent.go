@@ -108,6 +108,8 @@ func (r *recurrent) node(steps, batch, power int) {
 	attrs := fmt.Sprintf("cell_scale_power=%d", power)
 	if r.gates == 3 {
 		attrs = fmt.Sprintf("state_scale_power=%d, linear_before_reset=%d", power, r.IntN(2))
+	} else if r.Chance(40) {
+		attrs += fmt.Sprintf(", cell_clip=%d", r.One(1, 200, 3000, 32767))
 	}
 	args := r.args
 	for args[len(args)-1] == "-" {

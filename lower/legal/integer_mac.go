@@ -55,7 +55,7 @@ func integerMAC(c *pass.Ctx, g *ir.Graph) error {
 			float = op.MatMul
 		}
 		r := insert(g, n, float, n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", centred))
-		y := insert(g, n, op.Cast, n.Name, ir.Attrs{"to": ir.Int(tensor.I32.ONNXCode())}, r)
+		y := insert(g, n, op.Cast, n.Name, ir.Attrs{"to": ir.Int(n.Out[0].Type.DType.ONNXCode())}, r)
 		swap(c, g, n, y, "exact in float")
 		return nil
 	})

@@ -294,6 +294,9 @@ func (r *recurrence) direction(d int) (*ir.Node, error) {
 			return nil, err
 		}
 		def, attrs = op.QLSTM, ir.Attrs{"cell_scale_power": ir.Int(r.power)}
+		if limit := math.Ldexp(r.geo.CellClip, -r.power); limit < math.MaxInt16 {
+			attrs["cell_clip"] = ir.Int(max(int(limit), 1))
+		}
 		in = append(in, b, h, state)
 	} else {
 		attrs["linear_before_reset"] = ir.Int(ir.AttrsOf[op.GRUAttrs](n).LinearBeforeReset)

@@ -320,7 +320,8 @@ func (l *lstmRun) step(x []float64) {
 		l.z[k] = l.b[k] + l.b[rows+k] + dot(l.w[k*I:], x[:I]) + dot(l.r[k*H:], l.h)
 	}
 	for u := range H { // gates i, o, f, c
-		l.c[u] = sigmoid(l.z[2*H+u])*l.c[u] + sigmoid(l.z[u])*math.Tanh(l.z[3*H+u])
+		c := sigmoid(l.z[2*H+u])*l.c[u] + sigmoid(l.z[u])*math.Tanh(l.z[3*H+u])
+		l.c[u] = min(max(c, -l.g.CellClip), l.g.CellClip)
 		l.h[u] = sigmoid(l.z[H+u]) * math.Tanh(l.c[u])
 	}
 }

@@ -36,9 +36,9 @@ type layer struct {
 	rng     *rand.Rand
 	kinds   []string // element types of the tensors
 	wide    bool     // int32 is quantised, too
-	// least and most bound float inputs; 0, 0 is -4 to 4.
-	least, most float64
-	away        map[int32]int8 // inputs and what none of their elements may be
+	// least and most bound float inputs; 0, 0 is -4 to 4. Where grid is not 0 they are multiples of it.
+	least, most, grid float64
+	away              map[int32]int8 // inputs and what none of their elements may be
 }
 
 func draw(d drawer, typ string, seed uint64) *layer {
@@ -165,7 +165,11 @@ func (l *layer) data(typ string, n int) []byte {
 	for range n {
 		switch typ {
 		case "f32":
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(least+l.rng.Float64()*(most-least))))
+			v := least + l.rng.Float64()*(most-least)
+			if l.grid > 0 {
+				v = math.Round(v/l.grid) * l.grid
+			}
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
 		case "i32":
 			b = binary.LittleEndian.AppendUint32(b, uint32(l.rng.IntN(4000)-2000))
 		case "i64":

@@ -3,6 +3,7 @@
 package tflm
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ func (d drawer) typesOf() []string { return strings.Fields(d.types) }
 // drawers are all of them; an operator may have several.
 var drawers = slices.Concat(stateless, states)
 
-var stateless = slices.Concat(windows, products, dynamic, functions, pairs, reductions, moves)
+var stateless = slices.Concat(windows, products, dynamic, functions, pairs, reductions, moves, further)
 
 // same length as a window's stride: what SAME and VALID make of a dimension.
 func windowed(in, kernel, stride, dilation int32, valid bool) int32 {
@@ -60,26 +61,61 @@ func (l *layer) weights(x int32, axis int32, n, k int32, shape ...int32) (w, b i
 		for range n - 1 {
 			scales = append(scales, float32(l.scale(0))*scales[0])
 		}
+		if len(scales) > 1 && l.chance(0.1) { // channels of zeros
+			scales[l.rng.IntN(len(scales))] = 0
+		}
 	}
 	l.Tensors[w].Scale, l.Tensors[w].Zero, l.Tensors[w].Axis = scales, make([]int64, len(scales)), axis
-	return w, l.bias(x, w, n), l.limit(x) * float64(slices.Max(scales)) * bits / 2 * math.Sqrt(float64(k))
+	limit = l.limit(x) * float64(slices.Max(scales)) * bits / 2 * math.Sqrt(float64(k))
+	if l.chance(0.15) { // multipliers above 1
+		most := 16
+		if l.typ == "i16" { // of which the products of 64 bits are taken to fit 32
+			most = 8
+		}
+		limit /= math.Exp2(float64(l.between(2, most)))
+	}
+	b, large := l.bias(x, w, n)
+	return w, b, max(limit, large)
 }
 
-// bias adds constants in the scale of input times weights; 64 bits for data of 16.
-func (l *layer) bias(x, w, n int32) int32 {
+// bias adds constants in the scale of input times weights; 64 bits for data of 16. large is the range of
+// those beyond 32.
+func (l *layer) bias(x, w, n int32) (b int32, large float64) {
 	kind := "i32"
 	if l.typ == "i16" {
 		kind = "i64"
+		if l.narrowSums() && l.chance(0.3) {
+			kind = "i32"
+		}
 	}
-	b := l.fill(l.tensor(kind, n))
+	b = l.fill(l.tensor(kind, n))
+	if bits := l.between(32, 45); kind == "i64" && l.chance(0.3) {
+		for c := range n {
+			v := int64(l.rng.Uint64()) >> (63 - bits)
+			binary.LittleEndian.PutUint64(l.Tensors[b].Data[8*c:], uint64(v))
+		}
+		large = math.Ldexp(float64(l.Tensors[x].Scale[0]*slices.Max(l.Tensors[w].Scale)), int(bits))
+	}
 	for _, s := range l.Tensors[w].Scale {
 		l.Tensors[b].Scale = append(l.Tensors[b].Scale, s*l.Tensors[x].Scale[0])
 		l.Tensors[b].Zero = append(l.Tensors[b].Zero, 0)
 	}
-	return b
+	return b, large
 }
 
-// data8 is the type of data: weights of 4 bits have data of 8.
+// narrowSums reports operators that have sums of 32 bits of data of 16.
+func (l *layer) narrowSums() bool { return l.op == "CONV_2D" || l.op == "FULLY_CONNECTED" }
+
+// sums is the type of biases in the options, by the format's number: float32, which says nothing, or
+// int32 or int64.
+func (l *layer) sums() int8 {
+	if l.typ == "i16" {
+		return pick(l, int8(0), 0, 2, 4)
+	}
+	return 0
+}
+
+// dataType is the type of data: weights of 4 bits have data of 8.
 func (l *layer) dataType() string {
 	if l.typ == "i4" {
 		return "i8"
@@ -90,8 +126,11 @@ func (l *layer) dataType() string {
 func (l *layer) windowOf(h, w int32) (kh, kw, sh, sw, dh, dw int32, valid bool) {
 	valid = l.chance(0.5)
 	kh, kw, sh, sw, dh, dw = l.between(1, 4), l.between(1, 4), l.between(1, 3), l.between(1, 3), 1, 1
+	if l.chance(0.2) {
+		sh, sw = l.between(1, 7), l.between(1, 7)
+	}
 	if l.chance(0.3) {
-		dh, dw = l.between(1, 2), l.between(1, 3)
+		dh, dw = l.between(1, 2), l.between(1, 5)
 	}
 	if valid {
 		kh, kw = min(kh, h), min(kw, w)
@@ -128,7 +167,7 @@ func convolution(l *layer) {
 	x := l.input(l.dataType(), l.scale(2), s...)
 	w, b, limit := l.weights(x, 0, n, kh*kw*s[3]/groups, n, kh, kw, s[3]/groups)
 	y := l.output(l.dataType(), limit, s[0], windowed(s[1], kh, sh, dh, valid), windowed(s[2], kw, sw, dw, valid), n)
-	l.do(1, []any{padding(valid), sw, sh, l.act(), dw, dh}, []int32{x, w, optional(l, b)}, y)
+	l.do(1, []any{padding(valid), sw, sh, l.act(), dw, dh, l.sums()}, []int32{x, w, optional(l, b)}, y)
 }
 
 func depthwise(l *layer) {
@@ -163,7 +202,7 @@ func transposedConvolution(l *layer) {
 	if l.chance(0.7) {
 		in = append(in, b)
 	}
-	l.do(49, []any{padding(valid), sw, sh, pick(l, int8(0), 0, 1, 3)}, in, y)
+	l.do(49, []any{padding(valid), sw, sh, l.act()}, in, y)
 }
 
 func pool(l *layer) {
@@ -186,16 +225,19 @@ func (l *layer) resize(kind byte) {
 	l.do(kind, fields, []int32{x, l.ints(h, w)}, l.same(x, s[0], h, w, s[3]))
 }
 
-// fed makes the weights of a layer, input 1 of its operator, an input of the model, of one scale.
+// fed makes the weights of a layer, input 1 of its operator, an input of the model, of one scale most
+// often.
 func fed(f func(l *layer)) func(l *layer) {
 	return func(l *layer) {
 		f(l)
+		one := l.chance(0.7)
 		in := l.Ops[0].In
 		l.Inputs = append(l.Inputs, in[1])
 		l.Tensors[in[1]].Data = nil
 		for _, i := range in[1:] {
-			if i >= 0 && len(l.Tensors[i].Scale) > 1 {
-				l.Tensors[i].Scale, l.Tensors[i].Zero = l.Tensors[i].Scale[:1], l.Tensors[i].Zero[:1]
+			if i >= 0 && len(l.Tensors[i].Scale) > 1 && one {
+				l.Tensors[i].Scale = []float32{slices.Max(l.Tensors[i].Scale)}
+				l.Tensors[i].Zero = l.Tensors[i].Zero[:1]
 			}
 		}
 	}
@@ -203,10 +245,10 @@ func fed(f func(l *layer)) func(l *layer) {
 
 // dynamic are layers with weights that are computed.
 var dynamic = []drawer{
-	{"CONV_2D", "i8 f32", fed(convolution)},
-	{"DEPTHWISE_CONV_2D", "i8 f32", fed(depthwise)},
-	{"TRANSPOSE_CONV", "f32", fed(transposedConvolution)},
-	{"FULLY_CONNECTED", "i8 f32", fed(fullyConnected)},
+	{"CONV_2D", "i8 i16 f32", fed(convolution)},
+	{"DEPTHWISE_CONV_2D", "i8 i16 f32", fed(depthwise)},
+	{"TRANSPOSE_CONV", "i8 i16 f32", fed(transposedConvolution)},
+	{"FULLY_CONNECTED", "i8 i16 f32", fed(fullyConnected)},
 }
 
 func fullyConnected(l *layer) {
@@ -221,7 +263,7 @@ func fullyConnected(l *layer) {
 		out = append(slices.Clone(s[:len(s)-1]), n)
 	}
 	y := l.output(l.dataType(), limit, out...)
-	l.do(8, []any{l.act(), int8(0), keep}, []int32{x, w, optional(l, b)}, y)
+	l.do(8, []any{l.act(), int8(0), keep, false, l.sums()}, []int32{x, w, optional(l, b)}, y)
 }
 
 var products = []drawer{
@@ -324,10 +366,12 @@ var functions = []drawer{
 		}
 		l.do(9, []any{beta}, []int32{x}, y)
 	}},
-	{"SOFTMAX", "", func(l *layer) { // int16 results
-		x := l.in(l.between(1, 3), l.between(1, 30))
-		y := l.quantised(l.output("i16", 1, l.Tensors[x].Shape...), 1./65536, -32768)
-		l.do(9, []any{1.0}, []int32{x}, y)
+	{"SOFTMAX", "i8", func(l *layer) { // results of 16 bits
+		s := l.shape(4)
+		s[len(s)-1] = l.between(1, 40)
+		x := l.in(s...)
+		y := l.quantised(l.output("i16", 1, s...), 1./65536, -32768)
+		l.do(9, []any{pick(l, 1.0, 1, 0.5, 1.3)}, []int32{x}, y)
 	}},
 	{"SQRT", "f32", positive(function(0, root))},
 	{"SQUARE", "f32", function(66, power)},
@@ -344,7 +388,14 @@ var functions = []drawer{
 		to := map[string][]string{"f32": {"i8", "i16"}, "i8": {"i8", "u8", "i16", "i32"}, "i16": {"i8", "i16", "i32"},
 			"i32": {"i8", "i16"}, "u8": {"i8"}}[l.typ]
 		x := l.in(l.shape(4)...)
-		l.do(89, nil, []int32{x}, l.output(pick(l, to...), l.limit(x), l.Tensors[x].Shape...))
+		y := l.output(pick(l, to...), l.limit(x), l.Tensors[x].Shape...)
+		if l.typ == "f32" { // ties, and numbers beyond the type
+			step := math.Exp2(float64(l.between(-12, 2)))
+			l.quantised(y, step, l.Tensors[y].Zero[0])
+			l.grid, l.most = step/2, l.limit(y)*pick(l, 0.1, 1, 3)
+			l.least = -l.most
+		}
+		l.do(89, nil, []int32{x}, y)
 	}},
 	{"DEQUANTIZE", "i8 i16 u8", func(l *layer) {
 		x := l.in(l.shape(4)...)
@@ -615,7 +666,7 @@ var states = []drawer{
 		}
 		l.do(6, []any{rank, act}, []int32{x, f, t, optional(l, b), s}, y)
 	}},
-	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "", recurrent},
+	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "i8 f32", recurrent},
 }
 
 func recurrent(l *layer) {
@@ -653,6 +704,6 @@ func recurrent(l *layer) {
 	l.Tensors[in[18]].State, l.Tensors[in[19]].State = true, true
 	y := l.same(in[18], append(slices.Clone(shape[:2]), units)...)
 	l.kinds[y], l.Tensors[y].Type = l.typ, l.Tensors[in[0]].Type
-	clip := pick(l, 0.0, 0, 10, math.Exp2(14-power))
-	l.do(71, []any{int8(4), clip, 0.0, major}, in, y)
+	clip := pick(l, 0.0, 0, 10, 1.7, 0.3, math.Exp2(14-power))
+	l.do(71, []any{int8(4), clip, pick(l, 0.0, 0.5), major}, in, y)
 }

@@ -147,9 +147,16 @@ func bindHint(v *ir.Value) string {
 	return "it depends on inputs of the model; bind them with " + strings.Join(flags, " ")
 }
 
-// Plain is the rule of most operators: the node as the operator of the same name.
+// ownDomain is that of nncc's operators.
+const ownDomain = "nncc"
+
+// Plain is the rule of most operators: the node as the operator of the same name. A standard
+// operator with attributes that ONNX lacks has nncc's domain.
 func (n *Node) Plain() []*ir.Value {
 	o := op.Get(n.Domain, n.Op)
+	if o == nil && n.Domain == ownDomain {
+		o = op.Get("", n.Op)
+	}
 	n.Fail(n.supported(o))
 	nout := len(n.Out)
 	if o.MaxOut >= 0 {

@@ -201,21 +201,26 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 	if len(in) < sch.MinIn || len(in) > sch.MaxIn() {
 		w.cannot("operator %s has %d inputs, want %d to %d", name, len(in), sch.MinIn, sch.MaxIn())
 	}
-	kept := ir.Attrs{}
+	domain, kept := "", ir.Attrs{}
 	for _, k := range attrs.Names() {
-		if sch.Attr(k) != nil {
+		switch {
+		case sch.Attr(k) != nil:
 			kept[k] = attrs[k]
-		} else if !isDefault(name, k, attrs[k]) {
+		case isDefault(name, k, attrs[k]):
+		case w.opt.Custom && op.Get("", name).Declares(k):
+			domain, kept[k] = ownDomain, attrs[k]
+		default:
 			w.cannot("operator %s has no attribute %s", name, k)
 		}
 	}
+	w.custom = w.custom || domain != ""
 	for len(out) < sch.MinOut { // outputs that the IR leaves out
 		out = append(out, w.unique(out[0]+"_unused"))
 	}
 	bound := map[string]tensor.DType{} // by type variable
 	w.checkTypes(sch, bound, "input", in, sch.Input)
 	w.checkTypes(sch, bound, "output", out, sch.Output)
-	w.append("", name, kept, in, out)
+	w.append(domain, name, kept, in, out)
 }
 
 // checkTypes notes operands whose types the operator does not take together.

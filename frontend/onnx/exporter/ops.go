@@ -51,6 +51,22 @@ func init() {
 	}
 }
 
+// roundAway rounds in front of a QuantizeLinear, ties away from zero: the largest number below
+// one half is added to the magnitude, and the sum rounded down.
+func (x *outNode) roundAway() {
+	scale := x.n.In[1].Type
+	if scale.Elems() != 1 {
+		x.cannot("ties that are rounded away from zero want one scale, there are %d", scale.Elems())
+		return
+	}
+	v := x.like("Div", nil, x.in[0], x.in[1])
+	half := x.scalar("_half", float64(math.Nextafter32(0.5, 0)))
+	whole := x.like("Floor", nil, x.like("Add", nil, x.like("Abs", nil, v), half))
+	x.in[0] = x.like("Mul", nil, x.like("Sign", nil, v), whole)
+	x.in[1] = x.constant(x.out[0]+"_one", tensor.FromFloats(scale.DType, scale.Shape, []float64{1}))
+	delete(x.attrs, "round_away")
+}
+
 // has reports whether the opset has an operator.
 func (x *outNode) has(name string) bool {
 	s := schema.Lookup("", name, int64(x.opset))
@@ -219,6 +235,9 @@ func (x *outNode) scatter() {
 // quantizeLinear: the element type of the result came as an attribute with
 // opset 21; before, the zero point says it.
 func (x *outNode) quantizeLinear() {
+	if x.n.Op == op.QuantizeLinear && op.RoundsAway(x.n) && !x.opt.Custom {
+		x.roundAway()
+	}
 	if a, ok := x.attrs["output_dtype"]; ok && x.opset < 21 && a.Int != 0 {
 		if x.n.Op == op.QuantizeLinear {
 			if x.n.Input(2) == nil {
@@ -385,7 +404,11 @@ func (x *outNode) qlstm() {
 			in[i+1] = x.direction(name, x.in[i], 1, batch, hidden)
 		}
 	}
-	x.recurrent("LSTM", ir.Attrs{}, in, x.out)
+	attrs := ir.Attrs{}
+	if a := ir.AttrsOf[op.QLSTMAttrs](x.n); a.CellClip > 0 {
+		attrs["cell_clip"] = ir.Float(float32(math.Ldexp(float64(a.CellClip), a.CellScalePower)))
+	}
+	x.recurrent("LSTM", attrs, in, x.out)
 }
 
 // qgru is GRU with one direction, whose hidden state is both of its last results.

@@ -175,7 +175,11 @@ func (c *converter) real(t *model.Tensor) string {
 	name := t.Name + "/real"
 	if !c.made[name] {
 		c.made[name] = true
-		c.node("DequantizeLinear", name, c.quantized(c.raw(t), t), axis(t)...)
+		op := "DequantizeLinear"
+		if t.DType == tensor.I64 { // ONNX has none of them
+			op = "nncc.DequantizeLinear"
+		}
+		c.node(op, name, c.quantized(c.raw(t), t), axis(t)...)
 	}
 	return name
 }

@@ -7,31 +7,126 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// dynamic reports that a layer has quantised weights that are computed at run time: its
-// sums are written as integers, in TensorFlow Lite's arithmetic.
-func (n *operands) dynamic(w *model.Tensor) bool { return w.Data == nil && w.Quantized() }
+// sums are those of a layer that is written as integers, in TensorFlow Lite's arithmetic: its
+// weights are computed at run time, or its data are of 16 bits and its sums of 32.
+type sums struct {
+	n       *operands
+	x, w, b *model.Tensor // b may be nil
+	narrow  bool          // sums of 32 bits
+	fc      bool          // FULLY_CONNECTED
+}
 
-// product writes a layer of int8 with such weights: op multiplies the integers, and to brings the
-// sums into the order of the result.
-func (n *operands) product(op string, x, w string, attrs []*pb.AttributeProto, act int8,
-	to func(sum string) string) error {
-	in, weights, y := n.in(0), n.in(1), n.out()
-	if !quantised(tensor.I8, in, weights, y) {
-		return fmt.Errorf("weights %q are computed at run time, of %s with %d scales for data of %s and %s; want a "+
-			"constant, or int8 with one scale throughout", weights.Name, weights.DType, len(weights.Scale), in.DType,
-			y.DType)
+// asSums gives the sums of a layer that is written as such, nil where it is one of ONNX's layers. biasType
+// is what the options say of the sums, by the format's number.
+func (n *operands) asSums(x, w, b *model.Tensor, biasType int8) *sums {
+	if !x.Quantized() || !w.Quantized() {
+		return nil
 	}
-	zero := func(t *model.Tensor) string { return n.kept(tensor.I8, []int{}, t.Zero[0]) }
-	sum := to(n.step(op, []string{x, w, zero(in), zero(weights)}, attrs...))
-	if b := n.in(2); b != nil {
-		if b.DType != tensor.I32 {
-			return fmt.Errorf("bias %q is %s, want int32", b.Name, b.DType)
+	s := &sums{n: n, x: x, w: w, b: b, narrow: true, fc: n.o.Name == "FULLY_CONNECTED"}
+	if x.DType == tensor.I16 {
+		s.narrow = s.fc || n.o.Name == "CONV_2D"
+		if b != nil {
+			s.narrow = s.narrow && b.DType == tensor.I32
+		} else {
+			s.narrow = s.narrow && biasType == typeInt32
 		}
-		sum = n.step("Add", []string{sum, n.c.raw(b)})
 	}
-	scale := float64(in.Scale[0]) * float64(weights.Scale[0]) / float64(y.Scale[0])
-	return n.finish(sum, timesNumber(scale, 0), act)
+	if w.Data != nil && !(s.narrow && x.DType == tensor.I16) {
+		return nil
+	}
+	return s
+}
+
+// typeInt32 is int32 by the format's number.
+const typeInt32 = 2
+
+// check refuses what TensorFlow Lite does not compute.
+func (s *sums) check(channels int) error {
+	y := s.n.out()
+	if !quantised(s.x.DType, s.x, y) || !integer(s.x) || s.w.DType != tensor.I8 ||
+		len(s.w.Scale) != 1 && len(s.w.Scale) != channels {
+		return fmt.Errorf("weights %q are %s with %d scales for data of %s and %s; want int8 with one scale, or one "+
+			"for each output channel, for data that is int8 or int16 throughout", s.w.Name, s.w.DType, len(s.w.Scale),
+			s.x.DType, y.DType)
+	}
+	if s.x.DType == tensor.I16 && (s.x.Zero[0] != 0 || y.Zero[0] != 0) {
+		return fmt.Errorf("int16 data has the zero points %d and %d, want 0", s.x.Zero[0], y.Zero[0])
+	}
+	want := tensor.I32
+	if !s.narrow {
+		want = tensor.I64
+	}
+	if s.b != nil && s.b.DType != want {
+		return fmt.Errorf("bias %q is %s, want %s", s.b.Name, s.b.DType, want)
+	}
+	return nil
+}
+
+// product writes the layer: op multiplies the integers of x and w, which are names, and to brings the
+// sums into the order of the result, channels last.
+func (s *sums) product(op string, x, w string, channels int, attrs []*pb.AttributeProto, act int8,
+	to func(sum string) string) error {
+	if err := s.check(channels); err != nil {
+		return err
+	}
+	n, in := s.n, []string{x, w}
+	if s.x.DType == tensor.I8 {
+		in = append(in, n.kept(tensor.I8, []int{}, s.x.Zero[0]), n.kept(tensor.I8, []int{}, s.w.Zero[0]))
+	}
+	sum := to(n.step("nncc."+op, in, attrs...))
+	if s.narrow && s.x.DType == tensor.I16 {
+		sum = n.step("Cast", []string{sum}, intAttr("to", tensor.I32.ONNXCode()))
+	}
+	if s.b != nil {
+		sum = n.step("Add", []string{sum, n.c.raw(s.b)})
+	}
+	if s.narrow && len(s.w.Scale) == 1 {
+		return n.finish(sum, timesNumber(s.scale(0), 0), act)
+	}
+	by, err := s.multipliers()
+	if err != nil {
+		return err
+	}
+	scaled := "nncc.RescaleWide"
+	var shift []*pb.AttributeProto
+	if s.narrow {
+		scaled, shift = "nncc.RescaleBy", []*pb.AttributeProto{intAttr("shift", 0)}
+		sum = n.step("Cast", []string{sum}, intAttr("to", tensor.I64.ONNXCode()))
+	}
+	sum = n.step(scaled, []string{sum, by}, shift...)
+	return n.narrow(n.step("Cast", []string{sum}, intAttr("to", tensor.I32.ONNXCode())), act)
+}
+
+// scale is the step of channel c's sums in steps of the result.
+func (s *sums) scale(c int) float64 {
+	x, w, y := s.x.Scale[0], s.w.Scale[c], s.n.out().Scale[0]
+	if s.fc && len(s.w.Scale) == 1 {
+		return fixp.EffectiveScaleFC(x, w, y)
+	}
+	return fixp.EffectiveScale(x, w, y)
+}
+
+// multipliers are those of all channels as RescaleBy and RescaleWide read them.
+func (s *sums) multipliers() (string, error) {
+	n, most := s.n, int32(30)
+	if !s.narrow {
+		most = 14
+	}
+	packed := make([]int64, len(s.w.Scale))
+	for c := range packed {
+		mult, shift := fixp.QuantizeMultiplier(s.scale(c))
+		if shift > most {
+			return "", fmt.Errorf("a step of the sums of channel %d is %g steps of the result, want less than 2^%d", c,
+				s.scale(c), most)
+		}
+		if !s.narrow {
+			mult = fixp.ReduceMultiplier(mult)
+		}
+		packed[c] = int64(shift)<<32 + int64(mult)
+	}
+	return n.c.constant(n.c.fresh(n.out(), "scales"), tensor.Of([]int{len(packed)}, packed)), nil
 }

@@ -3,7 +3,13 @@
 package convert
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -115,6 +121,9 @@ func softmax(n *operands) error {
 	if err := n.options("SoftmaxOptions", o.Init); err != nil {
 		return err
 	}
+	if quantised(tensor.I8, n.in(0)) && quantised(tensor.I16, n.out()) {
+		return n.softmax16(o.Beta())
+	}
 	x := n.real(0)
 	switch beta := o.Beta(); {
 	case beta > 0 && beta != 1 && integer(n.in(0)): // the same integers stand for other numbers
@@ -130,6 +139,39 @@ func softmax(n *operands) error {
 	return nil
 }
 
+// softmax16 is SOFTMAX of int8 with results of 16 bits, which are the fixed-point numbers of
+// those of 8 bits before they are rounded to these.
+func (n *operands) softmax16(beta float32) error {
+	x, y := n.in(0), n.out()
+	mult, shift, least := fixp.SoftmaxScale(beta, x.Scale[0])
+	if len(x.Shape) == 0 || y.Zero[0] != math.MinInt16 || shift < 0 ||
+		math.Abs(float64(y.Scale[0])*65536-1) > 1e-3 {
+		return fmt.Errorf("from scale %g and shape %v to scale %g and zero point %d, want 1/65536 and -32768, at "+
+			"least one dimension, and an input's scale times beta (%g) of at least 2^-26", x.Scale[0], x.Shape,
+			y.Scale[0], y.Zero[0], beta)
+	}
+	terms := qref.SoftmaxTerms(mult, shift, least)
+	slices.Reverse(terms[:]) // by the distance to the largest element
+	parts := make([]int32, len(terms))
+	for i, t := range terms {
+		parts[i] = fixp.DivideByPowerOfTwo(t, 12)
+	}
+	last := n.list("last", -1)
+	v := n.step("Cast", []string{n.raw(0)}, intAttr("to", tensor.I32.ONNXCode()))
+	most := n.step("ReduceMax", []string{v, last}, intAttr("keepdims", 1))
+	below := n.step("Sub", []string{most, v})
+	look := func(what string, t []int32) string {
+		return n.step("Gather", []string{n.c.constant(n.c.fresh(y, what), tensor.Of([]int{256}, t)), below},
+			intAttr("axis", 0))
+	}
+	wide := intAttr("to", tensor.I64.ONNXCode())
+	sum := n.step("ReduceSum", []string{look("parts", parts), last}, intAttr("keepdims", 1))
+	one := n.step("nncc.ReciprocalQ12", []string{n.step("Cast", []string{sum}, wide)})
+	v = n.step("nncc.RescaleBy", []string{n.step("Cast", []string{look("terms", terms[:])}, wide), one},
+		intAttr("shift", -15))
+	return n.narrow(n.step("Cast", []string{v}, intAttr("to", tensor.I32.ONNXCode())), actNone)
+}
+
 // requantize is QUANTIZE and DEQUANTIZE: from any quantisation, or none, to another.
 func requantize(n *operands) error {
 	x, y := n.in(0), n.out()
@@ -142,7 +184,12 @@ func requantize(n *operands) error {
 		n.c.node("Cast", y.Name, []string{r}, intAttr("to", y.DType.ONNXCode()))
 		return nil
 	}
-	n.c.node("QuantizeLinear", y.Name, n.c.quantized(r, y), axis(y)...)
+	attrs := axis(y)
+	if x.Quantized() {
+		n.c.node("QuantizeLinear", y.Name, n.c.quantized(r, y), attrs...)
+		return nil
+	}
+	n.c.node("nncc.QuantizeLinear", y.Name, n.c.quantized(r, y), append(attrs, intAttr("round_away", 1))...)
 	return nil
 }
 

@@ -74,9 +74,10 @@ func sequenceLSTM(n *operands) error {
 	}
 	if integer {
 		power := math.Round(math.Log2(float64(states[1].Scale[0])))
-		n.c.nodes("nncc.QLSTM", out, in, intAttr("cell_scale_power", int(power)))
+		n.c.nodes("nncc.QLSTM", out, in, intAttr("cell_scale_power", int(power)), intAttr("cell_clip",
+			cellClip(&o, states[1])))
 	} else {
-		n.floatLSTM(out, in, states[0].Shape[1])
+		n.floatLSTM(out, in, states[0].Shape[1], o.CellClip())
 	}
 	n.c.store(&inner)
 	for i := range next {
@@ -110,23 +111,32 @@ func (n *operands) plainLSTM(o *fb.UnidirectionalSequenceLSTMOptions) error {
 			}
 		}
 	}
-	return lstmLimits(o, c)
+	return n.lstmLimits(o)
 }
 
-// lstmLimits refuses activations that the operator has not, and limits of the cell state
-// that its 16 bits do not have anyway.
-func lstmLimits(o *fb.UnidirectionalSequenceLSTMOptions, c *model.Tensor) error {
+// lstmLimits refuses types and activations that the operator has not, and a limit of the cell
+// state below its step.
+func (n *operands) lstmLimits(o *fb.UnidirectionalSequenceLSTMOptions) error {
+	x, h, c := n.in(0), n.in(lstmHidden), n.in(lstmCell)
+	if n.in(lstmInputWeights+1).Quantized() && x.Quantized() && (!quantised(tensor.I8, x, n.out(), h) ||
+		!quantised(tensor.I16, c)) {
+		return fmt.Errorf("data %s, hidden state %s and cell state %s with quantised weights, want int8, int8 and "+
+			"int16 with one scale each, or float32 throughout", x.DType, h.DType, c.DType)
+	}
 	if o.Activation() != actTanh {
 		return fmt.Errorf("activation %d, want TANH (4)", o.Activation())
 	}
-	limit := math.Inf(1)
-	if c.Quantized() {
-		limit = 32767 * float64(c.Scale[0])
-	}
-	if clip := float64(o.CellClip()); clip > 0 && clip < limit {
-		return fmt.Errorf("the cell state is limited to %g, want none, or one beyond its 16 bits (%g)", clip, limit)
+	if c.Quantized() && o.CellClip() > 0 && cellClip(o, c) == 0 {
+		return fmt.Errorf("the cell state is limited to %g, want none (0), or at least its step %g", o.CellClip(),
+			c.Scale[0])
 	}
 	return nil
+}
+
+// cellClip is the limit of a quantised cell state in its steps, 0 for none. The projection
+// is refused, so that a limit of what it gives (proj_clip) limits nothing.
+func cellClip(o *fb.UnidirectionalSequenceLSTMOptions, c *model.Tensor) int {
+	return int(min(max(float64(o.CellClip())/float64(c.Scale[0]), 0), math.MaxInt16))
 }
 
 // gates puts constants of the four gates below each other. Of integers every row has its
@@ -225,12 +235,16 @@ func (n *operands) shapedState(t *model.Tensor, integer bool) string {
 }
 
 // floatLSTM writes LSTM and takes its dimensions for directions away.
-func (n *operands) floatLSTM(out, in []string, units int) {
+func (n *operands) floatLSTM(out, in []string, units int, clip float32) {
 	inner := make([]string, len(out))
 	for i := range out {
 		inner[i] = n.c.fresh(n.out(), "directions")
 	}
-	n.c.nodes("LSTM", inner, in, intAttr("hidden_size", units))
+	if clip > 0 { // ONNX has no limit of the cell state
+		n.c.nodes("nncc.LSTM", inner, in, intAttr("hidden_size", units), floatAttr("cell_clip", clip))
+	} else {
+		n.c.nodes("LSTM", inner, in, intAttr("hidden_size", units))
+	}
 	axes := []string{n.list("directions_axis", 1), n.list("direction", 0)}
 	for i := range out {
 		n.c.node("Squeeze", out[i], []string{inner[i], axes[min(i, 1)]})

@@ -5,6 +5,7 @@ package convert
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/fb"
@@ -90,7 +91,7 @@ func conv2D(n *operands) error {
 	if w.Shape[3] == 0 || x.Shape[3]%w.Shape[3] != 0 {
 		return fmt.Errorf("weights of %d input channels, the input %q has %d", w.Shape[3], x.Name, x.Shape[3])
 	}
-	return n.convolution(s, o.Activation(), x.Shape[3]/w.Shape[3], []int{0, 3, 1, 2}, 0)
+	return n.convolution(s, o.Activation(), o.BiasType(), x.Shape[3]/w.Shape[3], []int{0, 3, 1, 2}, 0)
 }
 
 func depthwise(n *operands) error {
@@ -114,20 +115,18 @@ func depthwise(n *operands) error {
 	if x.Shape[3] == 0 || w.Shape[3]%x.Shape[3] != 0 {
 		return fmt.Errorf("%d output channels of %d input channels, want a multiple", w.Shape[3], x.Shape[3])
 	}
-	return n.convolution(s, o.Activation(), x.Shape[3], []int{3, 0, 1, 2}, 3)
+	return n.convolution(s, o.Activation(), 0, x.Shape[3], []int{3, 0, 1, 2}, 3)
 }
 
 // convolution writes Conv; perm makes the weights those of ONNX, channels is the
 // dimension that counts output channels in the format.
-func (n *operands) convolution(s spatial, act int8, groups int, perm []int, channels int) error {
+func (n *operands) convolution(s spatial, act, biasType int8, groups int, perm []int, channels int) error {
 	x := n.in(0)
 	window := append(s.attrs(x), intsAttr("dilations", s.dilation[:]...), intAttr("group", groups))
-	if n.dynamic(n.in(1)) {
+	if p := n.asSums(x, n.in(1), n.in(2), biasType); p != nil {
 		first := n.step("Transpose", []string{n.raw(0)}, intsAttr("perm", 0, 3, 1, 2))
 		w := n.step("Transpose", []string{n.raw(1)}, intsAttr("perm", perm...))
-		return n.product("ConvInteger", first, w, window, act, func(sum string) string {
-			return n.step("Transpose", []string{sum}, intsAttr("perm", 0, 2, 3, 1))
-		})
+		return p.product("ConvInteger", first, w, n.in(1).Shape[channels], window, act, n.channelsLast)
 	}
 	w, err := n.weights(n.in(1), perm, channels, 0)
 	if err != nil {
@@ -138,6 +137,11 @@ func (n *operands) convolution(s spatial, act int8, groups int, perm []int, chan
 		return err
 	}
 	return n.window(act, "Conv", in, window...)
+}
+
+// channelsLast is a value [N,C,H,W] in the order [N,H,W,C].
+func (n *operands) channelsLast(v string) string {
+	return n.step("Transpose", []string{v}, intsAttr("perm", 0, 2, 3, 1))
 }
 
 // weights gives weights as real numbers with their dimensions exchanged. Scales of the
@@ -160,13 +164,42 @@ func (n *operands) weights(t *model.Tensor, perm []int, from, to int) (string, e
 	}
 	name := t.Name + "/weights"
 	moved := *t
-	moved.Name, moved.Axis = name, to
+	moved.Name, moved.Axis, moved.Scale = name, to, livingScales(t)
+	d = withoutDead(t, d)
 	if perm != nil {
 		d = d.Transpose(perm)
 	}
 	moved.Shape = d.Shape
 	n.c.constant(name, d)
 	return n.c.real(&moved), nil
+}
+
+// livingScales are the scales of weights, 1 where one is 0.
+func livingScales(t *model.Tensor) []float32 {
+	out := slices.Clone(t.Scale)
+	for i, s := range out {
+		if s == 0 {
+			out[i] = 1
+		}
+	}
+	return out
+}
+
+// withoutDead are the integers of weights, zero points where the scale is 0.
+func withoutDead(t *model.Tensor, d *tensor.Dense) *tensor.Dense {
+	if !slices.Contains(t.Scale, 0) {
+		return d
+	}
+	out, inner := d.Clone(), 1
+	for _, n := range t.Shape[t.Axis+1:] {
+		inner *= n
+	}
+	for i := range out.Len() {
+		if c := i / inner % len(t.Scale); t.Scale[c] == 0 {
+			out.SetInt(i, t.Zero[c])
+		}
+	}
+	return out
 }
 
 // bias adds a bias to the operands of a layer. In integers its scale is that of the
@@ -182,19 +215,35 @@ func (n *operands) bias(in []string, b, x, w *model.Tensor) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bias: %w", err)
 	}
-	v := make([]int32, d.Len())
-	for i := range v {
-		if v[i] = int32(d.Int(i)); int64(v[i]) != d.Int(i) {
-			return nil, fmt.Errorf("bias %q: element %d is %d, want at most 32 bits", b.Name, i, d.Int(i))
+	t := &model.Tensor{Name: b.Name + "/bias", DType: tensor.I32, Shape: d.Shape, Zero: make([]int64, len(w.Scale))}
+	bits := 32
+	if x.DType == tensor.I16 {
+		bits = bits16
+	}
+	for i, v := range d.Int64s() {
+		if v>>(bits-1) != v>>63 {
+			return nil, fmt.Errorf("bias %q: element %d is %d, want at most %d bits for data of %s", b.Name, i, v, bits,
+				x.DType)
+		}
+		if int64(int32(v)) != v {
+			t.DType = tensor.I64
 		}
 	}
-	t := &model.Tensor{Name: b.Name + "/bias", DType: tensor.I32, Shape: d.Shape, Zero: make([]int64, len(w.Scale))}
-	for _, s := range w.Scale {
+	for _, s := range livingScales(w) {
 		t.Scale = append(t.Scale, float32(float64(x.Scale[0])*float64(s)))
 	}
-	n.c.constant(t.Name, tensor.Of(d.Shape, v))
+	d = d.Cast(t.DType)
+	for c, s := range w.Scale {
+		if s == 0 && c < d.Len() {
+			d.SetInt(c, 0)
+		}
+	}
+	n.c.constant(t.Name, d)
 	return append(in, n.c.real(t)), nil
 }
+
+// bits16 are those of a bias of 16-bit data: with the products its sum stays within 48.
+const bits16 = 47
 
 // transposeConv has the shape of its result as input 0, weights, and the input.
 func transposeConv(n *operands) error {
@@ -214,6 +263,9 @@ func transposeConv(n *operands) error {
 	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())}, [2]int{1, 1}, same}
 	if err := s.check(x); err != nil {
 		return err
+	}
+	if p := n.asSums(x, w, n.in(3), 0); p != nil {
+		return n.transposedSums(p, s, o.Activation())
 	}
 	weights, err := n.weights(w, []int{3, 0, 1, 2}, 0, 1)
 	if err != nil {
@@ -236,6 +288,29 @@ func transposeConv(n *operands) error {
 	}
 	return n.window(o.Activation(), "ConvTranspose", in, intsAttr("kernel_shape", s.kernel[:]...),
 		intsAttr("strides", s.stride[:]...), intsAttr("pads", pads...), intsAttr("output_padding", extra[:]...))
+}
+
+// transposedSums writes a transposed convolution of integers: stride-1 zero points stand behind each
+// pixel, and the weights slide over that turned round.
+func (n *operands) transposedSums(p *sums, s spatial, act int8) error {
+	x, w, y := p.x, p.w, n.out()
+	zero := n.kept(x.DType, []int{}, x.Zero[0])
+	first := n.step("Transpose", []string{n.c.raw(x)}, intsAttr("perm", 0, 3, 1, 2))
+	batch, c, pads := x.Shape[0], x.Shape[3], s.pads(y)
+	var wide, front, end [2]int
+	for i := range wide {
+		wide[i], front[i] = x.Shape[1+i]*s.stride[i], s.kernel[i]-1-pads[i]
+		end[i] = y.Shape[1+i] - wide[i] - front[i] + s.kernel[i] - 1
+	}
+	v := n.step("Reshape", []string{first, n.list("apart", batch, c, x.Shape[1], 1, x.Shape[2], 1)})
+	v = n.step("Pad", []string{v, n.list("between", 0, 0, 0, 0, 0, 0, 0, 0, 0, s.stride[0]-1, 0, s.stride[1]-1), zero})
+	v = n.step("Reshape", []string{v, n.list("spread", batch, c, wide[0], wide[1])})
+	v = n.step("Pad", []string{v, n.list("around", 0, 0, front[0], front[1], 0, 0, end[0], end[1]), zero})
+	turned := n.step("Transpose", []string{n.c.raw(w)}, intsAttr("perm", 0, 3, 1, 2))
+	turned = n.step("Slice", []string{turned, n.list("from", -1, -1), n.list("to", math.MinInt32, math.MinInt32),
+		n.list("sides", 2, 3), n.list("backwards", -1, -1)})
+	return p.product("ConvInteger", v, turned, w.Shape[0], []*pb.AttributeProto{intsAttr("kernel_shape",
+		s.kernel[:]...)}, act, n.channelsLast)
 }
 
 func pool(op string) func(n *operands) error {
@@ -271,11 +346,11 @@ func fullyConnected(n *operands) error {
 		return fmt.Errorf("weights %v of an input %v and a result %v, want [outputs, inputs]", w.Shape, x.Shape,
 			y.Shape)
 	}
-	if n.dynamic(w) {
+	if p := n.asSums(x, w, n.in(2), o.BiasType()); p != nil {
 		rows := n.step("Reshape", []string{n.raw(0), n.list("rows_shape", -1, w.Shape[1])})
 		turned := n.step("Transpose", []string{n.raw(1)}, intsAttr("perm", 1, 0))
-		return n.product("MatMulInteger", rows, turned, nil, o.Activation(), func(sum string) string {
-			return sum
+		return p.product("MatMulInteger", rows, turned, w.Shape[0], nil, o.Activation(), func(sum string) string {
+			return n.step("Reshape", []string{sum, n.list("sums_shape", y.Shape...)})
 		})
 	}
 	weights, err := n.weights(w, nil, 0, 0)

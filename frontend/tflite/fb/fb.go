@@ -1672,8 +1672,20 @@ func (rcv *Conv2DOptions) MutateDilationH(n int32) bool {
 	return rcv._tab.MutateInt32Slot(14, n)
 }
 
+func (rcv *Conv2DOptions) BiasType() int8 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(16))
+	if o != 0 {
+		return rcv._tab.GetInt8(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *Conv2DOptions) MutateBiasType(n int8) bool {
+	return rcv._tab.MutateInt8Slot(16, n)
+}
+
 func Conv2DOptionsStart(builder *flatbuffers.Builder) {
-	builder.StartObject(6)
+	builder.StartObject(7)
 }
 func Conv2DOptionsAddPadding(builder *flatbuffers.Builder, padding int8) {
 	builder.PrependInt8Slot(0, padding, 0)
@@ -1692,6 +1704,9 @@ func Conv2DOptionsAddDilationW(builder *flatbuffers.Builder, dilationW int32) {
 }
 func Conv2DOptionsAddDilationH(builder *flatbuffers.Builder, dilationH int32) {
 	builder.PrependInt32Slot(5, dilationH, 1)
+}
+func Conv2DOptionsAddBiasType(builder *flatbuffers.Builder, biasType int8) {
+	builder.PrependInt8Slot(6, biasType, 0)
 }
 func Conv2DOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
@@ -2129,8 +2144,20 @@ func (rcv *FullyConnectedOptions) MutateAsymmetricQuantizeInputs(n bool) bool {
 	return rcv._tab.MutateBoolSlot(10, n)
 }
 
+func (rcv *FullyConnectedOptions) BiasType() int8 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(12))
+	if o != 0 {
+		return rcv._tab.GetInt8(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *FullyConnectedOptions) MutateBiasType(n int8) bool {
+	return rcv._tab.MutateInt8Slot(12, n)
+}
+
 func FullyConnectedOptionsStart(builder *flatbuffers.Builder) {
-	builder.StartObject(4)
+	builder.StartObject(5)
 }
 func FullyConnectedOptionsAddActivation(builder *flatbuffers.Builder, activation int8) {
 	builder.PrependInt8Slot(0, activation, 0)
@@ -2143,6 +2170,9 @@ func FullyConnectedOptionsAddKeepNumDims(builder *flatbuffers.Builder, keepNumDi
 }
 func FullyConnectedOptionsAddAsymmetricQuantizeInputs(builder *flatbuffers.Builder, asymmetricQuantizeInputs bool) {
 	builder.PrependBoolSlot(3, asymmetricQuantizeInputs, false)
+}
+func FullyConnectedOptionsAddBiasType(builder *flatbuffers.Builder, biasType int8) {
+	builder.PrependInt8Slot(4, biasType, 0)
 }
 func FullyConnectedOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()

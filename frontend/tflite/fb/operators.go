@@ -42,3 +42,19 @@ func OperatorName(code int32) string {
 
 // CodeOf is the code of a builtin operator by its name, -1 for other names.
 func CodeOf(name string) int32 { return int32(slices.Index(operators, name)) }
+
+// optionKinds are the format's numbers of the options that nncc reads, by their tables in schema.fbs.
+var optionKinds = map[string][]byte{
+	"ActivationOptions": {11, 12, 21, 28, 29}, "BatchMatMulOptions": {101}, "BlockOptions": {19, 94},
+	"CallOnceOptions": {103}, "ConcatenationOptions": {10}, "Conv2DOptions": {1}, "CumsumOptions": {102},
+	"DepthwiseConv2DOptions": {2}, "FullyConnectedOptions": {8}, "GatherOptions": {23}, "IfOptions": {92},
+	"LeakyReluOptions": {75}, "MirrorPadOptions": {77}, "PackOptions": {59}, "Pool2DOptions": {5},
+	"ReducerOptions": {27}, "ResizeBilinearOptions": {15}, "ResizeNearestNeighborOptions": {74},
+	"SVDFOptions": {6}, "SoftmaxOptions": {9}, "StridedSliceOptions": {32}, "TransposeConvOptions": {49},
+	"UnidirectionalSequenceLSTMOptions": {71}, "UnpackOptions": {64}, "VarHandleOptions": {111}, "WhileOptions": {93},
+}
+
+// OptionsAre reports that options of a kind are a table of that name; 0 leaves the kind open.
+func OptionsAre(kind byte, name string) bool {
+	return kind == 0 || slices.Contains(optionKinds[name], kind)
+}

@@ -47,7 +47,7 @@ type Tensor struct {
 	// one; nil where the tensor is none.
 	Data []byte
 	// Scale and Zero are the quantisation, one or one for each index of dimension Axis;
-	// no Scale means none.
+	// no Scale means none. One of many may be 0: all of its numbers are.
 	Scale []float32
 	Zero  []int64
 	Axis  int
@@ -85,6 +85,7 @@ type Op struct {
 	In, Out, Intermediates []*Tensor
 	Custom                 []byte
 	options                *fb.Unread
+	kind                   byte // of the options
 	file                   []byte
 }
 
@@ -93,6 +94,9 @@ type Op struct {
 func (o *Op) Options(name string) (t flatbuffers.Table, ok bool, err error) {
 	if o.options == nil {
 		return t, false, nil
+	}
+	if !fb.OptionsAre(o.kind, name) {
+		return t, false, fmt.Errorf("damaged options: they are of kind %d, which is no %s", o.kind, name)
 	}
 	t = o.options.Table()
 	if err := fb.VerifyTable(o.file, name, uint32(t.Pos)); err != nil {
@@ -200,7 +204,8 @@ func (p *parser) list(g *Graph, what string, n int, at func(j int) int32) []*Ten
 }
 
 func (p *parser) op(g *Graph, o *fb.Operator, i int) *Op {
-	out := &Op{Index: i, file: p.b, options: o.Options(nil), Custom: bytes.Clone(o.CustomOptionsBytes())}
+	out := &Op{Index: i, file: p.b, options: o.Options(nil),
+		kind: o.OptionsType(), Custom: bytes.Clone(o.CustomOptionsBytes())}
 	var code fb.OperatorCode
 	if c := int64(o.OpcodeIndex()); c >= int64(p.file.OperatorCodesLength()) {
 		p.fail("index", fmt.Sprintf("operator %d", i), "it is of kind %d, the file has %d", c,

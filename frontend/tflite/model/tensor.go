@@ -127,7 +127,8 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 		if q.ZeroPointLength() > 0 {
 			z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
 		}
-		if !(s > 0) || math.IsInf(float64(s), 0) || z < lo || z > hi {
+		dead := s == 0 && q.ScaleLength() > 1 // a channel of zeros
+		if !(s > 0) && !dead || math.IsInf(float64(s), 0) || z < lo || z > hi {
 			p.fail("quantization", node, "scale %g and zero point %d, want a positive scale and %d to %d", s, z, lo, hi)
 			return
 		}

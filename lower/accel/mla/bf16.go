@@ -74,7 +74,8 @@ func bridges(n *ir.Node, lim Limits) bool {
 	case op.DequantizeLinear:
 		return x.DType == tensor.I8 && oneScale(n) && onlyNarrowed(n.Out[0])
 	case op.QuantizeLinear:
-		return casts(n.In[0].Def, tensor.BF16, tensor.F32) && y.DType == tensor.I8 && oneScale(n)
+		return casts(n.In[0].Def, tensor.BF16, tensor.F32) && y.DType == tensor.I8 && oneScale(n) &&
+			!op.RoundsAway(n)
 	}
 	return false
 }

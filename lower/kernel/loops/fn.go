@@ -304,7 +304,7 @@ func (f *fn) done(hint string) *call.Lowered {
 
 // inHeader reports an inline function of the headers of single elements.
 func inHeader(name string) bool {
-	return strings.HasPrefix(name, "nncc_el_") || name == "nncc_round_even"
+	return strings.HasPrefix(name, "nncc_el_") || strings.HasPrefix(name, "nncc_round_")
 }
 
 func ctype(d tensor.DType) string { return call.CType(d) }

@@ -95,7 +95,11 @@ func (w *fuser) boundary(n *ir.Node) error {
 		w.set(n, "(float)(%s - %s) * %s", v.name, integer(zero), scale)
 	case n.Op == op.QuantizeLinear && x.DType == tensor.F32 && slices.Contains(small, y.DType):
 		lo, hi := y.DType.IntRange()
-		w.set(n, "nncc_round_even(%s / %s, %s, %s, %s)", v.name, scale, integer(zero), integer(lo), integer(hi))
+		round := "nncc_round_even"
+		if op.RoundsAway(n) {
+			round = "nncc_round_away_f32"
+		}
+		w.set(n, "%s(%s / %s, %s, %s, %s)", round, v.name, scale, integer(zero), integer(lo), integer(hi))
 	default:
 		return fmt.Errorf("from %s to %s, want between float32 and int8, uint8 or int16", x.DType.ONNXName(),
 			y.DType.ONNXName())

@@ -98,8 +98,8 @@ func layers(r *rand.Rand, quick bool) (string, int) {
 // elsewhere are operators with rows that have their tests in other places:
 // bodies of several nodes, what needs a condition known at compile time, and functions of
 // integers alone (cmd/internal/conform, TestTFLite).
-var elsewhere = []string{"Fused", "Compress", "InverseRoot", "LogQ12", "RescaleBy", "Sigmoid16", "SignalLog",
-	"SignalRoot", "Tanh16"}
+var elsewhere = []string{"Fused", "Compress", "InverseRoot", "LogQ12", "ReciprocalQ12", "RescaleBy",
+	"RescaleWide", "Sigmoid16", "SignalLog", "SignalRoot", "Tanh16"}
 
 // Every operator with a row has a template.
 func TestTemplates(t *testing.T) {

@@ -49,7 +49,11 @@ func quantize(f *fn) error {
 		q = fmt.Sprintf("%s / %s", load(x, "i"), load(scale, "c"))
 	}
 	f.line("double q = %s;", q)
-	f.line("q = isnan(q) ? 0.0 : nncc_nearest_f64(q);")
+	round := "nncc_nearest_f64"
+	if op.RoundsAway(n) {
+		round = "round"
+	}
+	f.line("q = isnan(q) ? 0.0 : %s(q);", round)
 	if f.has(2) {
 		f.line("q += %s;", loadReal(f.in(2), "c"))
 	}

@@ -181,6 +181,9 @@ func (c *cell) lstm() {
 	}
 	c.act("fresh", 1, fmt.Sprintf("z[%d + k]", 3*H))
 	f.line("memory[k] = keep * memory[k] + in * fresh;")
+	if !math.IsInf(g.CellClip, 1) {
+		f.line("memory[k] = nncc_min_f64(nncc_max_f64(memory[k], %s), %s);", num(-g.CellClip), num(g.CellClip))
+	}
 	if f.has(7) {
 		zo += " + " + peep(1) + " * memory[k]"
 	}

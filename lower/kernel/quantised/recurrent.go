@@ -5,6 +5,7 @@ package quantised
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -28,6 +29,7 @@ type Recurrent struct {
 	Steps, Batch, Inputs, Units int
 	outMult, outShift, zero     int32
 	statePower                  int32
+	stateLeast, stateMost       int32
 	linearBeforeReset           bool
 	perUnit                     int // bytes of scratch
 	hiddenIn, stateIn           int // inputs; 0: none
@@ -49,8 +51,11 @@ var Recurrents = kernel.NewFact(func(n *kernel.Node) (*Recurrent, string) {
 			return nil, why
 		}
 		r := &Recurrent{Steps: p.Time, Batch: p.Batch, Inputs: p.InputSize, Units: p.HiddenSize, outMult: p.OutputMult,
-			outShift: p.OutputShift, zero: p.OutputOffset, statePower: p.CellScalePower, perUnit: 12, hiddenIn: 4,
-			stateIn: 5}
+			outShift: p.OutputShift, zero: p.OutputOffset, statePower: p.CellScalePower,
+			stateLeast: math.MinInt16, stateMost: math.MaxInt16, perUnit: 12, hiddenIn: 4, stateIn: 5}
+		if p.CellClip > 0 {
+			r.stateLeast, r.stateMost = -p.CellClip, p.CellClip
+		}
 		return r.with(&p.Input, &p.Output, &p.Forget, &p.Cell), ""
 	}
 	if computedParameter(n) != nil {
@@ -213,6 +218,7 @@ func (r *Recurrent) Call(n *kernel.Node, fn, library string, extra int, w, rec *
 		call.Ints("steps", r.Steps, "batch", r.Batch, "inputs", r.Inputs, "units", r.Units,
 			"reverse", flag(ir.AttrsOf[op.DirectionAttr](n.Node).Direction == "reverse"),
 			"zero", call.T(r.zero), "state_power", call.T(r.statePower),
+			"state_least", call.T(r.stateLeast), "state_most", call.T(r.stateMost),
 			"linear_before_reset", flag(r.linearBeforeReset))...)}
 	args := []call.Arg{params, call.In{I: 0, CType: elem}, w, rec}
 	if r.hiddenIn > 0 {

@@ -74,7 +74,12 @@ func quantizeKernels() []*kernel.Kernel {
 	}
 	return []*kernel.Kernel{
 		row("nncc_quantize_f32", "NNCC-QUANTIZE", "float32 to int8, uint8 or int16", op.QuantizeLinear,
-			func(n *kernel.Node) string { return "nncc_quantize_f32_" + quantTypes[n.Out[0].Type.DType] },
+			func(n *kernel.Node) string {
+				if op.RoundsAway(n.Node) {
+					return "nncc_quantize_away_f32_" + quantTypes[n.Out[0].Type.DType]
+				}
+				return "nncc_quantize_f32_" + quantTypes[n.Out[0].Type.DType]
+			},
 			typeIn("the input", inType(0), tensor.F32), typeIn("the scale", inType(1), tensor.F32),
 			typeIn("the output", outType, tensor.I8, tensor.U8, tensor.I16)),
 		row("nncc_dequantize_f32", "NNCC-DEQUANTIZE", "int8, uint8, int16 or int32 to float32", op.DequantizeLinear,

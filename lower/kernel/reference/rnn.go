@@ -38,6 +38,9 @@ func rnnParams(n *ir.Node, g *op.RNNGeom) *call.Struct {
 	if !math.IsInf(g.Clip, 1) {
 		f = append(f, call.F("clip", f32(float32(g.Clip))))
 	}
+	if !math.IsInf(g.CellClip, 1) {
+		f = append(f, call.F("cell_clip", f32(float32(g.CellClip))))
+	}
 	acts := make([]call.Field, 3*g.Dirs())
 	for i := range acts {
 		acts[i].Value = call.Nested{Fields: ints("kind", 0)}

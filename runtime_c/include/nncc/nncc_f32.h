@@ -345,8 +345,8 @@ typedef struct
 /*
  * Recurrent layer (ONNX LSTM, GRU, RNN, layout 0). D = 2 directions if bidirectional, else 1. act holds for each
  * direction f, g, h (LSTM), f, g (GRU) or f (RNN) at [3*direction...]. clip limits the inputs of activations to
- * [-clip, clip], except that of the LSTM's h (as ONNX Runtime has it); 0: none. Unused fields of an operator are
- * ignored.
+ * [-clip, clip], except that of the LSTM's h (as ONNX Runtime has it), cell_clip new cell states of an LSTM; 0: none.
+ * Unused fields of an operator are ignored.
  */
 typedef struct
 {
@@ -355,6 +355,7 @@ typedef struct
     int32_t input_forget;        /* LSTM: forget gate = 1 - input gate */
     int32_t linear_before_reset; /* GRU */
     float clip;
+    float cell_clip;
     nncc_rnn_act act[6];
 } nncc_rnn_params;
 

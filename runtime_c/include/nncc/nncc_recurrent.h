@@ -36,7 +36,8 @@ typedef struct
     int32_t reverse; /* 1: from the last step to the first */
     int32_t zero;    /* zero point of Y and of the hidden state */
     int32_t state_power;
-    int32_t linear_before_reset; /* GRU: 1 where the reset gate multiplies the product */
+    int32_t state_least, state_most; /* LSTM: limits of the cell state */
+    int32_t linear_before_reset;     /* GRU: 1 where the reset gate multiplies the product */
 } nncc_recurrent_params;
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_fp.h"
 
+#include "nncc_dot_f32.h"
 #include "nncc_recurrent_f32.h"
 
 /* One step of one batch entry: h and c [hidden] become the new state; gates: 4*hidden floats. */
@@ -26,6 +27,9 @@ static void nncc_lstm_step(const nncc_rnn_params *p, const nncc_rnn_act *act, co
         i = nncc_rnn_activate(p, &act[0], i);
         f = p->input_forget != 0 ? 1.0f - i : nncc_rnn_activate(p, &act[0], f);
         c[j] = f * c[j] + i * nncc_rnn_activate(p, &act[1], cell[j]);
+        if (p->cell_clip > 0.0f) {
+            c[j] = nncc_clamp_f32(c[j], -p->cell_clip, p->cell_clip);
+        }
         if (peephole != NULL) {
             o += peephole[n + j] * c[j];
         }

@@ -19,6 +19,12 @@ static inline int32_t nncc_sat16(int32_t v)
     return v < -32768 ? -32768 : (v > 32767 ? 32767 : v);
 }
 
+/* A new cell state within its limits. */
+static inline int32_t nncc_state_limited(const nncc_recurrent_params *p, int32_t v)
+{
+    return v < p->state_least ? p->state_least : (v > p->state_most ? p->state_most : v);
+}
+
 /* 2^(bits + 16) * sigmoid(m / 24 / 2^bits): beyond the last point as close to 1 as it gets. */
 static inline uint32_t nncc_sigmoid_line(uint32_t m, uint32_t bits)
 {

@@ -56,4 +56,28 @@ static inline int32_t nncc_round_even(float v, int32_t zero, int32_t lo, int32_t
     return t < lo ? lo : (t > hi ? hi : t);
 }
 
+/* As nncc_round_away in float: the rounding of TensorFlow Lite's QUANTIZE. */
+static inline int32_t nncc_round_away_f32(float v, int32_t zero, int32_t lo, int32_t hi)
+{
+    int32_t t = 0;
+
+    if (v > 1048576.0f) {
+        t = 1048576;
+    } else if (v < -1048576.0f) {
+        t = -1048576;
+    } else if (v == v) {
+        float rest;
+
+        t = (int32_t)v;
+        rest = v - (float)t; /* exact */
+        if (rest >= 0.5f) {
+            t++;
+        } else if (rest <= -0.5f) {
+            t--;
+        }
+    }
+    t += zero;
+    return t < lo ? lo : (t > hi ? hi : t);
+}
+
 #endif /* NNCC_ROUND_H */
