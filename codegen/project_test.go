@@ -128,23 +128,56 @@ func TestZephyr(t *testing.T) {
 	})
 	t.Run("Kconfig", func(t *testing.T) {
 		_, dir := withProject(t, find(t, "quantised"), "zephyr")
-		if _, err := try(dir, "python3", "-c", "import kconfiglib"); err != nil {
-			t.Skip("python3-kconfiglib is not installed")
-		}
-		app := t.TempDir()
-		if err := os.WriteFile(filepath.Join(app, "Kconfig"),
-			[]byte("config CMSIS_NN\n\tbool \"library\"\n\tdefault y\n\nsource \""+filepath.Join(dir, "zephyr",
-				"Kconfig")+"\"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		out := run(t, app, "python3", "-c", `import kconfiglib
-k = kconfiglib.Kconfig("Kconfig")
+		out := kconfig(t, dir, "", `
 vendor = k.syms["NNCC_QUANTISED_CMSIS_NN"]
-print(k.syms["NNCC_QUANTISED"].str_value, vendor.str_value, vendor.assignable, k.warnings)`)
-		if strings.TrimSpace(out) != "y n (0, 2) []" {
+print(k.syms["NNCC_QUANTISED"].str_value, vendor.str_value, vendor.assignable,
+    k.named_choices["NNCC_QUANTISED_ARENA"].selection.name, k.warnings)`)
+		if out != "y n (0, 2) NNCC_QUANTISED_ARENA_NOINIT []" {
 			t.Error(out)
 		}
 	})
+	t.Run("Kconfig of parts", func(t *testing.T) {
+		m, dir := withProject(t, everything("net"), "zephyr")
+		for _, dtcm := range []bool{false, true} {
+			script, want, chosen := "print(k.warnings", "[]", ""
+			if dtcm {
+				chosen = "zephyr,dtcm"
+			}
+			for _, x := range m.info.ArenaParts {
+				symbol, at := "NNCC_NET_ARENA_"+strings.ToUpper(x.Field), "_NOINIT"
+				if dtcm && x.Region == "DTCM" {
+					at = "_DTCM"
+				}
+				script += fmt.Sprintf(", k.named_choices[%q].selection.name", symbol+"_PART")
+				want += " " + symbol + at
+			}
+			if out := kconfig(t, dir, chosen, script+")"); out != want || len(m.info.ArenaParts) < 2 {
+				t.Errorf("%s, want %s", out, want)
+			}
+		}
+	})
+}
+
+// kconfig is what a script prints of a module's options, on a board that has a memory chosen.
+func kconfig(t *testing.T, dir, chosen, script string) string {
+	t.Helper()
+	if _, err := try(dir, "python3", "-c", "import kconfiglib"); err != nil {
+		t.Skip("python3-kconfiglib is not installed")
+	}
+	app := t.TempDir()
+	for file, text := range map[string]string{
+		"Kconfig": "config CMSIS_NN\n\tbool \"library\"\n\tdefault y\n\nsource \"" + filepath.Join(dir, "zephyr",
+			"Kconfig") + "\"\n",
+		// Stands for that of Zephyr, which looks into the device tree.
+		"kconfigfunctions.py": fmt.Sprintf("def enabled(kconf, name, memory):\n"+
+			"    return \"y\" if memory == %q else \"n\"\n"+
+			"functions = {\"dt_chosen_enabled\": (enabled, 1, 1)}\n", chosen)} {
+		if err := os.WriteFile(filepath.Join(app, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.TrimSpace(run(t, app, "python3", "-c", "import kconfiglib\nk = kconfiglib.Kconfig(\"Kconfig\")\n"+
+		script))
 }
 
 // pdsc is what a pack's description says about its files.

@@ -11,8 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // twoRAMs is a board whose memories for the arena are a small fast one and a larger slow one.
@@ -160,5 +163,60 @@ func TestSplitWithAll(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// tightBoard is a board with two memories of which neither holds an arena of so many bytes.
+func tightBoard(t *testing.T, core string, arena int) *boards.Spec {
+	t.Helper()
+	slow := map[string]string{"cortex-m4": "0x20100000", "cortex-m55": "0x21000000"}[core]
+	path := filepath.Join(t.TempDir(), "tight.yaml")
+	require(t, os.WriteFile(path, fmt.Appendf(nil, "doc: tight\ninherits: [%s]\nstack: 4K\nmemory:\n"+
+		"  rom: {origin: 0x08000000, size: 1M, holds: [vectors, code, rodata, weights], "+
+		"wait: {states: 60, line: 8, source: made up}}\n"+
+		"  fast: {origin: 0x20000000, size: %d, holds: [arena]}\n"+
+		"  slow: {origin: %s, size: %d, holds: [stack, data, arena], "+
+		"wait: {states: 4, line: 8, source: made up}}\n", core, arena*7/10/16*16, slow, 4096+arena*8/10/16*16), 0o666))
+	spec, err := boards.Load(path)
+	require(t, err)
+	return spec
+}
+
+// TestSplitDrawn: drawn networks in parts, with constants that are bound or linked, with and
+// without copies: every layer of every one is right on two cores, the guards hold.
+func TestSplitDrawn(t *testing.T) {
+	from, count := testenv.Range(t, 6)
+	if testenv.Long() {
+		count = max(count, 60)
+	}
+	split, staged := 0, 0
+	for seed := from; seed < from+count; seed++ {
+		core := []string{"cortex-m4", "cortex-m55"}[seed%2]
+		set := func(c *Config) {
+			c.WeightsFile, c.StageWeights, c.Layers, c.Cases = seed/2%2 == 0, seed/4%2 == 0, true, 2
+		}
+		spec, err := boards.Load(core)
+		require(t, err)
+		net := irtest.Gen(uint64(seed), tensor.F32)
+		whole := compileFor(t, net, "net", spec, set)
+		if whole == nil || whole.Lowered.Program.ArenaBytes < 1024 {
+			continue
+		}
+		o := compileFor(t, net, "net", tightBoard(t, core, whole.Lowered.Program.ArenaBytes), set)
+		if o == nil || len(o.Lowered.Program.Parts) == 0 {
+			continue
+		}
+		split++
+		if o.Lowered.Program.StagedBytes > 0 {
+			staged++
+		}
+		v, err := o.Verify(context.Background())
+		require(t, err)
+		if v.Differs() || len(v.Guards) != len(o.Lowered.Program.Parts) {
+			t.Errorf("network %d on %s: %+v", seed, core, v)
+		}
+	}
+	if t.Logf("%d of %d in parts, %d with copies", split, count, staged); split == 0 {
+		t.Error("no arena is in parts")
 	}
 }
