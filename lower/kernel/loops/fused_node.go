@@ -97,7 +97,7 @@ func (w *fuser) boundary(n *ir.Node) error {
 		lo, hi := y.DType.IntRange()
 		round := "nncc_round_even"
 		if op.RoundsAway(n) {
-			round = "nncc_round_away_f32"
+			round = "nncc_round_outward"
 		}
 		w.set(n, "%s(%s / %s, %s, %s, %s)", round, v.name, scale, integer(zero), integer(lo), integer(hi))
 	default:

@@ -57,7 +57,7 @@ static inline int32_t nncc_round_even(float v, int32_t zero, int32_t lo, int32_t
 }
 
 /* As nncc_round_away in float: the rounding of TensorFlow Lite's QUANTIZE. */
-static inline int32_t nncc_round_away_f32(float v, int32_t zero, int32_t lo, int32_t hi)
+static inline int32_t nncc_round_outward(float v, int32_t zero, int32_t lo, int32_t hi)
 {
     int32_t t = 0;
 
