@@ -153,8 +153,12 @@ func (b *builder) joined(n *ir.Node) *flow {
 	if f == nil || y.Shape[f.axis] != f.rows || n.Op == op.Concat && concatAxis(n) == f.axis {
 		return nil
 	}
+	perChannel := n.Op == op.BatchNormalization // along dimension 1, whatever lies behind it
+	if perChannel && f.axis == 1 {
+		return nil
+	}
 	for _, v := range n.In {
-		if v != nil && v.Const != nil {
+		if v != nil && v.Const != nil && !perChannel {
 			if n.Op == op.Concat {
 				return nil
 			}

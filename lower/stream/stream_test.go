@@ -150,6 +150,47 @@ func TestSmall(t *testing.T) {
 	}
 }
 
+// TestBatchNorm: the numbers of a BatchNormalization, as quantised models keep it, are those of
+// dimension 1: along others it streams, along that one every row has its own.
+func TestBatchNorm(t *testing.T) {
+	const src = `graph "g" {
+  in %x : f64[1,4,20]
+  const %w : f64[4,4,5] = rand 1
+  const %s : f64[4] = {1,0.5,-1,2}
+  const %v : f64[4] = {1,0.5,0.1,2}
+  %a = Conv(%x, %w)
+  %n = BatchNormalization(%a, %s, %s, %s, %v)
+  %b = Conv(%n, %w)
+  %y = GlobalAveragePool(%b)
+  out "y" = %y
+}`
+	g := irtest.Parse(t, src)
+	r, err := stream.Apply(g, stream.Options{Axis: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.StepMACs*8 > r.MACs {
+		t.Errorf("%d of %d products a step", r.StepMACs, r.MACs)
+	}
+	fed(t, g, r, 2, 25, 1)
+
+	rows := irtest.Parse(t, `graph "g" {
+  in %x : f64[1,6,3]
+  const %w : f64[3,5] = rand 1
+  const %s : f64[6] = {1,0.5,-1,2,3,-2}
+  const %v : f64[6] = {1,0.5,0.1,2,1,1}
+  const %u : f64[5,2] = rand 2
+  %a = MatMul(%x, %w)
+  %n = BatchNormalization(%a, %s, %s, %s, %v)
+  %y = MatMul(%n, %u)
+  out "y" = %y
+}`)
+	if r, err = stream.Apply(rows, stream.Options{Axis: 1}); err != nil {
+		t.Fatal(err)
+	}
+	fed(t, rows, r, 1, 10, 1)
+}
+
 // TestSpectrum: frames of a signal, with a filter bank behind them; each step transforms
 // new frames alone.
 func TestSpectrum(t *testing.T) {

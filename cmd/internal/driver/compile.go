@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -102,13 +103,8 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if o.Stream, err = state.ParseStream(g, o.StateBindings, c.Stream); err != nil {
 		return o, &UsageError{err.Error()}
 	}
-	if (len(o.StateBindings) > 0 || o.Stream != nil) && (o.NativeIO || len(spec.Accelerators) > 0) {
-		return o, usage("--state and --stream: not together with --io-layout native or a board with an accelerator "+
-			"(%s)", spec.Name)
-	}
-	if (len(o.StateBindings) > 0 || o.Stream != nil) && o.PadInput {
-		return o, usage("--pad-input: not together with --state or --stream, whose inputs are part of the program's " +
-			"state")
+	if err := c.stateFits(&o, spec); err != nil {
+		return o, err
 	}
 	if lower.Quantised(g) {
 		if err := c.precisionIsFixed(); err != nil {
@@ -144,6 +140,32 @@ func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
 		b = append(b, state.Binding{Out: s.Out, In: s.In, Init: s.Init})
 	}
 	return b, nil
+}
+
+// stateFits refuses what does not go together with state: that which the model has of its own,
+// or the user asks for.
+func (c *Config) stateFits(o *lower.Options, spec *boards.Spec) error {
+	if len(o.StateBindings) == 0 && o.Stream == nil {
+		return nil
+	}
+	what := "--state and --stream"
+	if len(c.States) == 0 && c.Stream == "" {
+		var names []string
+		for _, b := range o.StateBindings {
+			names = append(names, b.In)
+		}
+		what = fmt.Sprintf("the model keeps state of its own (%s)", strings.Join(names, ", "))
+	}
+	switch {
+	case len(spec.Accelerators) > 0:
+		return usage("%s: not on a board with an accelerator (%s), want one without, such as %s", what, spec.Name,
+			spec.Core)
+	case o.NativeIO:
+		return usage("%s: not together with --io-layout native", what)
+	case o.PadInput:
+		return usage("%s: not together with --pad-input, as inputs are part of the program's state", what)
+	}
+	return nil
 }
 
 // keepFloat: a float model of a format whose interpreters compute in float, without

@@ -72,7 +72,8 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 	for _, it := range items {
 		for _, f := range it.o.Files {
 			if !strings.HasSuffix(f.Path, ".c") && !strings.HasSuffix(f.Path, ".h") &&
-				!strings.HasSuffix(f.Path, ".S") && !strings.HasSuffix(f.Path, ".bin") {
+				!strings.HasSuffix(f.Path, ".S") && !strings.HasSuffix(f.Path, ".bin") &&
+				!strings.HasSuffix(f.Path, ".lm") {
 				continue // project files
 			}
 			if strings.HasPrefix(f.Path, run.HarnessDir+"/") {
@@ -239,10 +240,10 @@ type randomNet struct {
 	set  func(c *Config) // nil: defaults
 }
 
-// randomFirmware runs the programs of networks on every board. check, where
-// given, looks at the compiled programs.
-func randomFirmware(t *testing.T, nets []randomNet, check func(*testing.T, *Compiled)) {
-	for _, b := range testenv.Boards("host", "cortex-m4", "cortex-m55") {
+// randomFirmware runs the programs of networks on every board, and on more. check,
+// where given, looks at the compiled programs.
+func randomFirmware(t *testing.T, nets []randomNet, check func(*testing.T, *Compiled), more ...string) {
+	for _, b := range testenv.Boards(append([]string{"host", "cortex-m4", "cortex-m55"}, more...)...) {
 		spec, err := boards.Load(b)
 		if err != nil {
 			t.Fatal(err)
@@ -322,7 +323,7 @@ func TestRandomQDQFirmware(t *testing.T) {
 	for s := from; s < from+n; s++ {
 		nets = append(nets, randomNet{fmt.Sprintf("net%d", s), irtest.GenQDQ(uint64(s)), nil})
 	}
-	randomFirmware(t, nets, nil)
+	randomFirmware(t, nets, nil, "mla-host")
 }
 
 // ownPrecisions are the ways to quantise a float network.
