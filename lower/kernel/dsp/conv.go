@@ -68,15 +68,16 @@ var conv = &kernel.Kernel{
 func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	c := convOf.Must(n)
 	g := c.G
+	w := provenConv.Must(n)
 	if c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
-		return lowerRows(&c.l, provenConv.Must(n), g.N*c.Out.H*c.Out.W, table)
+		return lowerRows(&c.l, w, g.N*c.Out.H*c.Out.W, table)
 	}
 	l := &call.Lowered{Unused: []int{1, 2}}
 	out := call.Pitch{Output: true, Row: g.COut}
 	l.Rows = append(l.Rows, call.Rows{Output: true, Bytes: g.COut})
-	k := c.call(l, provenConv.Must(n), out, true, table)
+	k := c.call(l, w.least(table), out, true, table)
 	if table == nil && n.Core.DSP {
-		c.together(l, provenConv.Must(n), &k)
+		c.together(l, w, &k)
 	}
 	return own(l, k)
 }
@@ -117,7 +118,7 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 	f = append(f, call.F("in_pitch", in), call.F("out_pitch", out), call.F("table", c.l.above(table)))
 	l.Scratch = max(l.Scratch, 8*pairs+extra)
 	return call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.form.widen(), w.form.mat2(table), i8In(0),
+		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.widen(), w.form.mat2(table), i8In(0),
 		packed(words), i8Out(0), scratch32(0)}}
 }
 
@@ -137,8 +138,11 @@ func pitches(l *call.Lowered, in, out int, free bool) []call.Field {
 // single one.
 func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	depth, channels := len(l.Rows[0]), len(l.Rows)
-	order := w.form.order(0, depth)
 	single := count == 1 && table == nil
+	if !single {
+		w = w.least(table)
+	}
+	order := w.form.order(0, depth)
 	if single {
 		order = w.form.rowOrder(depth)
 	}
@@ -153,7 +157,7 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	case !single:
 		low.Scratch = 8 * pairs
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
-			p, w.form.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
+			p, w.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
 	case w.form == plain:
 		return own(low, call.Call{Func: "nncc_plain_fully_connected_s8", Args: []call.Arg{p, i8In(0), packed(words),
 			i8Out(0)}})

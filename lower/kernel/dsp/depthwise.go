@@ -105,7 +105,7 @@ func (c *convolution) wide(n *kernel.Node) *call.Lowered {
 	return nil
 }
 
-// depthwiseParams is the nncc_dsp_depthwise_params of both kernels.
+// depthwiseParams is the nncc_dsp_depthwise_params.
 func (c *convolution) depthwiseParams(padBytes, group int) *call.Struct {
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "out_h",
 		c.Out.H, "out_w", c.Out.W,

@@ -122,6 +122,13 @@ func depthwise3x3(b *kerneltest.Writer) {
 		Kernel: []int{3, 3}, Stride: []int{s, s}, Dil: []int{1, 1}})
 }
 
+// tall has maps whose columns are longer than their rows, and go in strips.
+func tall(b *kerneltest.Writer) {
+	c, s := b.One(4, 5, 8), b.One(1, 1, 2)
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(9, 60), b.In(1, 8)},
+		Kernel: []int{3, 3}, Stride: []int{s, s}, Dil: []int{1, 1}})
+}
+
 func gemm(b *kerneltest.Writer) { b.Gemm(b.One(1, 1, 2, 3), b.In(1, 90), b.In(1, 23)) }
 
 // wide is a convolution on int16 data.
@@ -217,7 +224,8 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
 	{"nncc_dsp_transpose_conv_phase_s16", (*kerneltest.Writer).ConvTranspose16},
-}, wideKinds(), []generator{{"nncc_dsp_dots_s8", dots}, {"nncc_dsp_fully_connected_dots_s8", productDots}})
+}, wideKinds(), []generator{{"nncc_dsp_dots_s8", dots}, {"nncc_dsp_fully_connected_dots_s8", productDots},
+	{"nncc_dsp_depthwise_s8", tall}})
 
 // wideKinds are those on int16 data that other families have, too.
 func wideKinds() []generator {

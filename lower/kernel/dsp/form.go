@@ -3,6 +3,8 @@
 package dsp
 
 import (
+	"fmt"
+
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -16,6 +18,7 @@ const (
 	wide                // a weight in half a word
 	plain               // bytes, for cores without the DSP extension
 	nibbles             // four weights of 4 bits in half a word
+	relu                // narrow ones of channels 0 and 2, 1 and 3; an output is one multiplication
 )
 
 // formFor is what the weights of a node begin with; narrow ones may turn out wide.
@@ -41,9 +44,12 @@ func (f form) suffix() string {
 }
 
 // widen and mat2 are the kernel's inner functions for two pixels.
-func (f form) widen() call.Func {
-	if f == plain {
+func (p *proven) widen() call.Func {
+	switch {
+	case p.form == plain:
 		return "nncc_plain_widen_2rows_s8"
+	case p.up > 0:
+		return call.Func(fmt.Sprintf("nncc_dsp_widen_2rows_x%d_s8", 1<<p.up))
 	}
 	return "nncc_dsp_widen_2rows_s8"
 }
@@ -57,6 +63,8 @@ func (f form) mat2(table []byte) call.Func {
 		name += "_w16"
 	case nibbles:
 		name += "_w4"
+	case relu:
+		name += "_relu"
 	}
 	if table != nil {
 		name += "_lut"

@@ -53,6 +53,7 @@ type scaled struct {
 	start  int64
 	lo, hi int64 // what the sum can reach
 	s      pack.Scale
+	floor  pack.Floor // in relu form
 	row    []int8
 	real   bool // false: fills up the last four
 }
@@ -82,6 +83,8 @@ const oddLimit = 1 << 23
 type proven struct {
 	groups [][][4]scaled // of every group of channels
 	form   form
+	up     uint    // inputs are 2^up times as large, and from 0 on where that is not 1
+	relu   *proven // the same channels for a kernel that takes less; nil: there is none
 }
 
 // prove scales all channels: order gives the input of every half word, -1 for
@@ -97,6 +100,7 @@ func (l *layer) prove(groups int, order []int, f form) (*proven, string) {
 		}
 		p.groups = append(p.groups, fours)
 	}
+	p.relu = p.floors(l)
 	return p, ""
 }
 
@@ -200,6 +204,9 @@ func (p *proven) pack(order []int) (words []int32, group int) {
 
 // append packs four channels: start values, weights, scales.
 func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
+	if p.form == relu {
+		return p.appendRelu(words, g, order)
+	}
 	below := int64(0) // start values of the fields below
 	for i := range g {
 		v := g[i].start

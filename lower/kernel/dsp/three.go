@@ -4,6 +4,7 @@ package dsp
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
@@ -13,10 +14,19 @@ import (
 
 // three is a depthwise layer for nncc_dsp_depthwise_3x3_s8.
 type three struct {
+	scan
 	stride int
 	relu   bool // no negative sum survives the clamp
 	words  []int32
 	group  int // words of four channels
+}
+
+// scan is how a layer's outputs follow each other: along lines, two at a time.
+type scan struct {
+	turned        bool           // lines are columns, not rows
+	in, out, pads quantised.Tile // H lines of W pixels
+	strip         int            // outputs of a line that go together
+	edge          bool           // the first line of outputs goes by itself
 }
 
 // three is nil where the layer is no work for the kernel.
@@ -27,28 +37,91 @@ func (c *convolution) three(n *kernel.Node) *three {
 		return nil
 	}
 	t := &three{stride: s, relu: c.l.Params.ActMin >= c.l.Params.OutOff}
+	t.scan = t.least(scan{in: c.In, out: c.Out, pads: c.Pad, strip: c.Out.W})
 	for first := range fours(c.G.CIn) {
 		before := len(t.words)
+		var edges []int32
 		for i := first; i < first+4; i++ {
-			if !t.add(&c.l, i) {
+			edge, ok := t.add(&c.l, i)
+			if !ok {
 				return nil
 			}
+			edges = append(edges, edge)
+		}
+		if t.edge {
+			t.words = append(t.words, edges...)
 		}
 		t.group = len(t.words) - before
 	}
 	return t
 }
 
-// add packs a channel; false: its requantisation has no such form.
-func (t *three) add(l *layer, i int) bool {
+// stripScratch is what the words of a strip of a turned layer take at most.
+const stripScratch = 512
+
+// least is the scan that takes least: along rows, as given, or along columns,
+// with an edge or without.
+func (t *three) least(rows scan) scan {
+	list := []scan{rows}
+	if rows.out.H >= 2 {
+		list = append(list, rows.turn(t.stride))
+	}
+	for _, s := range list {
+		if t.relu && t.stride == 1 && s.pads.H == 1 && s.out.H%2 == 1 {
+			s.edge = true
+			list = append(list, s)
+		}
+	}
+	return slices.MinFunc(list, func(a, b scan) int { return a.estimate(t.stride) - b.estimate(t.stride) })
+}
+
+// turn is the scan along columns, in strips of about the same length.
+func (s *scan) turn(stride int) scan {
+	swap := func(v quantised.Tile) quantised.Tile { return quantised.Tile{H: v.W, W: v.H} }
+	c := scan{turned: true, in: swap(s.in), out: swap(s.out), pads: swap(s.pads)}
+	most := max(s.scratch(stride), stripScratch)
+	c.strip = c.out.W
+	for n := 2; c.scratch(stride) > most; n++ {
+		c.strip = (c.out.W + n - 1) / n
+	}
+	for c.out.W%c.strip == 1 { // strips have two outputs at least
+		c.strip--
+	}
+	return c
+}
+
+// scratch are the bytes of a strip's words.
+func (s *scan) scratch(stride int) int { return 32 * (stride*(s.strip-1) + 3) }
+
+// estimate is about how many instructions four channels take.
+func (s *scan) estimate(stride int) int {
+	lines, edges := s.out.H, 0
+	if s.edge {
+		lines, edges = lines-1, 1
+	}
+	pairs, pixel := (lines+1)/2, 24
+	if stride == 2 {
+		pairs, pixel = lines, 14
+	}
+	total := 0
+	for at := 0; at < s.out.W; at += s.strip {
+		n := min(s.strip, s.out.W-at)
+		total += 100 + (pairs+1)*(60+15*(stride*(n-1)+3)) + pairs*(10+4*(20+pixel*n)) + edges*(30+4*(20+9*n))
+	}
+	return total
+}
+
+// add packs a channel, and gives the start value of edges; false: its
+// requantisation has no such form.
+func (t *three) add(l *layer, i int) (int32, bool) {
 	x, why := l.channel(i, 0)
 	if why != "" {
-		return false
+		return 0, false
 	}
 	_, mult, shift := l.Channel(i)
 	u, why := pack.UpperHalf(mult, shift, x.lo, x.hi, l.Params.OutOff)
 	if why != "" {
-		return false
+		return 0, false
 	}
 	// Inputs are 256 times as large, the weights make up the rest of the shift.
 	pair := func(a, b int8) int32 {
@@ -56,6 +129,9 @@ func (t *three) add(l *layer, i int) bool {
 		return int32(a)<<j&0xffff | int32(b)<<j<<16
 	}
 	w := x.row
+	if t.turned {
+		w = []int8{w[0], w[3], w[6], w[1], w[4], w[7], w[2], w[5], w[8]}
+	}
 	if t.stride == 1 {
 		for k := range 3 {
 			t.words = append(t.words, pair(w[k], w[3+k]), pair(w[3+k], w[6+k]))
@@ -67,7 +143,8 @@ func (t *three) add(l *layer, i int) bool {
 	if !t.relu {
 		t.words = append(t.words, u.D)
 	}
-	return true
+	padding := -int64(l.Params.InOff) * (int64(w[0]) + int64(w[1]) + int64(w[2]))
+	return int32((x.start + padding) << uint(u.K)), true
 }
 
 func (t *three) lower(c *convolution) *call.Lowered {
@@ -78,9 +155,28 @@ func (t *three) lower(c *convolution) *call.Lowered {
 		}
 		return call.Func(name + "_s8")
 	}
-	return own(&call.Lowered{Scratch: 32 * (t.stride*(c.Out.W-1) + 3), Unused: []int{1, 2}},
+	edge := call.Arg(call.Null{})
+	if t.edge {
+		edge = inner("edge")
+	}
+	return own(&call.Lowered{Scratch: t.scratch(t.stride), Unused: []int{1, 2}},
 		call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
-			Args: []call.Arg{c.depthwiseParams(0, t.group), inner("even"), inner("odd"), i8In(0), packed(t.words),
-				i8Out(0),
+			Args: []call.Arg{t.params(c), inner("even"), inner("odd"), edge, i8In(0), packed(t.words), i8Out(0),
 				scratch32(0)}})
+}
+
+// params is the nncc_dsp_depthwise_3x3_params.
+func (t *three) params(c *convolution) *call.Struct {
+	pixel := func(turned bool, width int) int {
+		if turned {
+			return width * c.G.CIn
+		}
+		return c.G.CIn
+	}
+	f := fields("batches", c.G.N, "channels", c.G.COut, "in_lines", t.in.H, "in_pixels", t.in.W, "out_lines", t.out.H,
+		"out_pixels", t.out.W, "stride", t.stride, "pad_lines", t.pads.H, "pad_pixels", t.pads.W,
+		"line", pixel(!t.turned, c.In.W), "pixel", pixel(t.turned, c.In.W),
+		"out_line", pixel(!t.turned, c.Out.W), "out_pixel", pixel(t.turned, c.Out.W),
+		"strip", t.strip, "pad", call.T(-c.l.Params.InOff), "group_words", t.group)
+	return &call.Struct{Type: "nncc_dsp_depthwise_3x3_params", Fields: append(f, clampOf(c.l.Params).bounds()...)}
 }

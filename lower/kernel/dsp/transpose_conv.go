@@ -65,7 +65,7 @@ func lowerPhases(n *kernel.Node) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
 	for _, f := range provenPhases.Must(n) {
-		conv := f.c.call(l, f.w, call.I32(f.Pitch), f.c.Depth()%4 == 0, nil)
+		conv := f.c.call(l, f.w.least(nil), call.I32(f.Pitch), f.c.Depth()%4 == 0, nil)
 		conv.Func = phaseFunc
 		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase_params", Fields: []call.Field{
 			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", f.Row),

@@ -46,6 +46,12 @@ extern "C" {
  * values doubled. Weights of 4 bits are a word a pair, 4096 * w3 + 256 * (w2 + 8) + 16 * (w1 + 8) + w0 + 8 for each
  * input, and the start values b0, 16 * b1 + b0, 256 * b2 + 16 * b1 + b0 and 4096 * b3 more: masks leave the channels
  * below. Where the channels are no multiple of 4, the first two groups overlap.
+ *
+ * relu: narrow weights for act_min = zero = -128, whose words are of channels 0 and 2 and of 1 and 3 (the larger one
+ * times 256), start values in this order, of inputs that nncc_dsp_widen_2rows_* made 2^k times as large. Behind them
+ * {m, c} of channels 0, 2, 1, 3: an output counts from -128 and is (((2^k * v + b) * m >> 32) + c) >> 8 of channels 0
+ * and 1, (((256 * 2^k * v + b) * m >> 32) + c) >> 16 of channels 2 and 3, with b in the start value. nncc chooses b, m
+ * and c so that all results are those of the definition.
  */
 typedef struct
 {
@@ -62,9 +68,10 @@ typedef struct
 
 /*
  * n bytes of two pixels become words x[k][pixel]: four bytes b0..b3 the pairs (b0, b2) and (b1, b3), a rest of one byte
- * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). Returns a pointer to the word after the last one.
+ * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). x4, x16: a byte b becomes (b + 128) times that. Returns a
+ * pointer to the word after the last one.
  */
-/* KERNELS(nncc_dsp_widen_2rows_s8) */
+/* KERNELS(dsp_widen_2rows) */
 
 /* A widening of two pixels' bytes for a product. */
 typedef int32_t *nncc_dsp_widen_fn(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);

@@ -50,16 +50,34 @@ typedef void nncc_dsp_depthwise_3x3_row_fn(const nncc_dsp_depthwise_3x3_row_para
                                            const int32_t *w, int8_t *y);
 
 /* The upper pair of rows is the first word of each two (even) or the second one (odd); relu: no negative sum survives
- * the clamp. */
+ * the clamp. edge: one row of outputs of the lower two of three rows, the first words of each two; behind the words of
+ * four channels are their start values, which have the padding in them. */
 /* KERNELS(dsp_depthwise_3x3_row) */
 
+/* Lines are rows of the image, or, with the window's rows and columns exchanged, its columns. */
+typedef struct
+{
+    int32_t batches, channels;
+    int32_t in_lines, in_pixels;   /* lines, and pixels of each */
+    int32_t out_lines, out_pixels; /* out_pixels at least 2 */
+    int32_t stride;
+    int32_t pad_lines, pad_pixels; /* in front */
+    int32_t line, pixel;           /* bytes of x from a line to the next and from a pixel to the next */
+    int32_t out_line, out_pixel;   /* and of y */
+    int32_t strip;                 /* outputs of a line that go together: at least 2, and so in the last strip */
+    int32_t pad;                   /* value of the padding: the input's zero point */
+    int32_t group_words;           /* of packed weights of four channels */
+    uint32_t low, cap;             /* as in nncc_dsp_matmul_params */
+} nncc_dsp_depthwise_3x3_params;
+
 /*
- * 3x3 windows with stride 1 or 2 both ways, dilation 1, in_c == channels >= 4, out_w >= 2. The sum v of a channel,
+ * 3x3 windows with stride 1 or 2 both ways, dilation 1, channels >= 4. The sum v of a channel,
  * inputs times 256, weights and start value shifted to match, becomes the output (((v * m) >> 32) + c - (v < 0 ? d :
  * 0)) >> 16, saturated. w holds per channel its weights, the start value and {m, c, d}, with relu no d. Weights are,
  * for stride 1, (w0, w1) and (w1, w2) of each column of the window; for stride 2 (w0, w1) of each column, then w2 of
- * the first two, then of the third one. scratch: 8 * (stride_w * (out_w - 1) + 3) words.
- * even and odd are the kernels of two rows of both kinds.
+ * the first two, then of the third one. scratch: 8 * (stride * (strip - 1) + 3) words.
+ * even and odd are the kernels of two lines of both kinds. edge, or NULL: the kernel of the first line of outputs,
+ * whose window begins in the padding; the others go two at a time from the second one on.
  */
 /* KERNELS(nncc_dsp_depthwise_3x3_s8) */
 

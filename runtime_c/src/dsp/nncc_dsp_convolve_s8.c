@@ -9,15 +9,26 @@
  */
 #include "nncc_dsp_channels.h"
 
+/* A function by itself: it has the registers. */
+#if defined(__GNUC__)
+#define NNCC_APART __attribute__((noinline))
+#else
+#define NNCC_APART
+#endif
+
 /* Where the windows of an image are read: rows behind each other, or a ring of them. */
 typedef struct
 {
+    nncc_dsp_widen_fn *widen;
     const int8_t *base;
     int32_t pitch; /* bytes from a pixel to the next */
     int32_t row_bytes;
     int32_t rows;              /* of the ring; 0: no ring */
+    int32_t step;              /* bytes from a window to the next */
     uint32_t row_end, col_end; /* windows that begin before these end inside the image */
     int32_t runs, length;      /* of adjacent bytes in a kernel row, and their number in each */
+    int32_t right, down;       /* bytes from a run to the next and from a kernel row to the next */
+    int32_t kernel_h;
 } source;
 
 /* The first place where a kernel of k taps does not fit n elements. */
@@ -28,33 +39,36 @@ static uint32_t end_of(int32_t n, int32_t k, int32_t dilation)
     return end < 0 ? 0u : (uint32_t)end;
 }
 
-/* An output pixel: its position, and the first row and column of its window in the source. */
+/* An output pixel: the outputs of its row from it on, the first row and column of its window in the source and, in
+ * bytes, where that is; the padded rows that its row of windows wants. */
 typedef struct
 {
-    int32_t oy, ox, row, col;
+    int32_t left, row, col, at, begin, end;
 } window;
 
-/* The first window of an image. */
-static void first(const nncc_dsp_convolve_params *p, const source *s, window *v)
+/* The first window of a row that is `down` rows of windows below v's. */
+static NNCC_APART void next_row(const nncc_dsp_convolve_params *p, const source *s, window *v, int32_t down)
 {
-    v->oy = 0;
-    v->ox = 0;
-    v->row = s->rows > 0 ? 0 : -p->pad_h;
-    v->col = s->rows > 0 ? 0 : -p->pad_w;
+    const int32_t ring = s->rows > 0;
+
+    v->row += down;
+    v->begin += down;
+    v->end += down;
+    if (ring && v->row >= s->rows) { /* a stride is at most the ring */
+        v->row -= s->rows;
+    }
+    v->left = p->out_w;
+    v->col = ring ? 0 : -p->pad_w;
+    v->at = v->row * s->row_bytes + v->col * s->pitch;
 }
 
-static void next(const nncc_dsp_convolve_params *p, const source *s, window *v)
+static NNCC_APART void next(const nncc_dsp_convolve_params *p, const source *s, window *v)
 {
-    v->ox++;
     v->col += p->stride_w;
-    if (v->ox == p->out_w) {
-        v->ox = 0;
-        v->col = s->rows > 0 ? 0 : -p->pad_w;
-        v->oy++;
-        v->row += p->stride_h;
-        if (s->rows > 0 && v->row >= s->rows) { /* a stride is at most the ring */
-            v->row -= s->rows;
-        }
+    v->at += s->step;
+    v->left--;
+    if (v->left == 0) {
+        next_row(p, s, v, p->stride_h);
     }
 }
 
@@ -63,28 +77,26 @@ static int inside(const source *s, const window *v)
     return (uint32_t)v->row < s->row_end && (uint32_t)v->col < s->col_end;
 }
 
-/* Windows whose taps all lie in the source. */
-static void gather(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const source *s, const window *a,
-                   const window *b, int32_t channel, int32_t *x)
+/* Windows whose taps all lie in the source, bytes a and b behind its base. */
+static NNCC_APART void gather(const source *s, int32_t a, int32_t b, int32_t *x)
 {
-    const int8_t *pa = s->base + a->row * s->row_bytes + a->col * s->pitch + channel;
-    const int8_t *pb = s->base + b->row * s->row_bytes + b->col * s->pitch + channel;
-    const int32_t down = p->dil_h * s->row_bytes, ring = s->rows * s->row_bytes, right = p->dil_w * s->pitch;
+    const int8_t *pa = s->base + a, *pb = s->base + b;
+    nncc_dsp_widen_fn *const widen = s->widen;
+    const int32_t down = s->down, ring = s->rows * s->row_bytes, length = s->length;
     const int8_t *const end = s->base + ring; /* rows behind it are those at the beginning */
 
-    for (int32_t ky = p->kernel_h; ky > 0; ky--) {
-        const int8_t *from = pa;
-        const int32_t apart = (int32_t)(pb - pa);
-
-        for (int32_t r = s->runs; r > 0; r--) {
-            x = widen(from, from + apart, s->length, x);
-            from += right;
+    for (int32_t ky = s->kernel_h; ky > 0; ky--) {
+        x = widen(pa, pb, length, x);
+        for (int32_t r = 1; r < s->runs; r++) {
+            x = widen(pa + r * s->right, pb + r * s->right, length, x);
         }
         pa += down;
         pb += down;
-        if (ring > 0) {
-            pa = pa >= end ? pa - ring : pa;
-            pb = pb >= end ? pb - ring : pb;
+        if (pa >= end) {
+            pa -= ring;
+        }
+        if (pb >= end) {
+            pb -= ring;
         }
     }
 }
@@ -99,8 +111,8 @@ static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, con
 }
 
 /* Windows with taps in the padding. */
-static void gather_border(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const int8_t *x,
-                          const int8_t *pad, const window *a, const window *b, int32_t channel, int32_t *to)
+static NNCC_APART void gather_border(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, const int8_t *x,
+                                     const int8_t *pad, const window *a, const window *b, int32_t channel, int32_t *to)
 {
     const int32_t depth = p->in_c / p->groups;
 
@@ -115,7 +127,8 @@ static void gather_border(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *
 }
 
 /* Copies padded rows [from, to) of the image into the ring; row 0 is the first one of the padding. */
-static void fill_ring(const nncc_dsp_convolve_params *p, const int8_t *x, int8_t *ring, int32_t from, int32_t to)
+static NNCC_APART void fill_ring(const nncc_dsp_convolve_params *p, const int8_t *x, int8_t *ring, int32_t from,
+                                 int32_t to)
 {
     const int32_t bytes = p->ring_w * p->in_c, left = p->pad_w * p->in_c;
     int32_t middle = p->in_w * p->in_c;
@@ -143,67 +156,108 @@ static void fill_ring(const nncc_dsp_convolve_params *p, const int8_t *x, int8_t
     }
 }
 
+/* How many pairs of windows from v on lie in its row and, all taps, in the source. */
+static int32_t pairs_of(const nncc_dsp_convolve_params *p, const source *s, const window *v, int32_t tested)
+{
+    int32_t windows = v->left;
+
+    if (tested) {
+        const int32_t end = (int32_t)s->col_end;
+
+        if (!inside(s, v)) {
+            return 0;
+        }
+        if (v->col + (windows - 1) * p->stride_w >= end) {
+            windows = (end - v->col + p->stride_w - 1) / p->stride_w;
+        }
+    }
+    return windows >> 1;
+}
+
+/* Two windows in scratch times the weights of a group of channels. */
+static NNCC_APART void multiply(const nncc_dsp_convolve_params *p, nncc_dsp_matmul_fn *mat, nncc_dsp_matmul_params *m,
+                                int32_t channels, const int32_t *scratch, const int32_t *w, int8_t *y)
+{
+    nncc_dsp_channels(mat, m, 2, channels, p->group_words, scratch, w, y);
+}
+
 void nncc_dsp_convolve_s8(const nncc_dsp_convolve_params *p, nncc_dsp_widen_fn *widen, nncc_dsp_matmul_fn *mat,
                           const int8_t *x, const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t pixels = p->out_h * p->out_w, depth = p->in_c / p->groups, out_depth = p->out_c / p->groups;
-    const int32_t span = (p->kernel_h - 1) * p->dil_h + 1;
     const int32_t w_group = ((out_depth + 3) >> 2) * p->group_words;
     int8_t *const extra = (int8_t *)(scratch + 2 * p->pairs);
     nncc_dsp_matmul_params m = {0, p->pairs, p->out_pitch, p->positive, p->low, p->cap, 4, p->table};
-    const int32_t tested = p->border && p->ring_rows == 0;
-    source s = {x,
-                p->in_pitch,
-                p->in_w * p->in_pitch,
+    const int32_t ring = p->ring_rows > 0, tested = p->border && !ring;
+    const int32_t pitch = ring ? p->in_c : p->in_pitch, row_bytes = ring ? p->ring_w * pitch : p->in_w * pitch;
+    /* The pixels of a kernel row may follow each other. */
+    const int32_t merged = p->dil_w == 1 && pitch == depth;
+    source s = {widen,
+                extra,
+                pitch,
+                row_bytes,
                 p->ring_rows,
+                p->stride_w * pitch,
                 end_of(p->in_h, p->kernel_h, p->dil_h),
                 end_of(p->in_w, p->kernel_w, p->dil_w),
-                p->kernel_w,
-                depth};
+                merged ? 1 : p->kernel_w,
+                merged ? p->kernel_w * depth : depth,
+                p->dil_w * pitch,
+                p->dil_h * row_bytes,
+                p->kernel_h};
 
     if (tested) {
         memset(extra, p->pad, (size_t)p->in_c);
     }
     for (int32_t n = 0; n < p->batches; n++) {
-        window a, b;
+        window v = {0, ring ? 0 : -p->pad_h, 0, 0, 0, (p->kernel_h - 1) * p->dil_h + 1};
         int32_t filled = 0;
 
-        s.base = x;
-        if (p->ring_rows > 0) {
-            s.base = extra;
-            s.pitch = p->in_c;
-            s.row_bytes = p->ring_w * p->in_c;
-        }
-        if (p->dil_w == 1 && s.pitch == depth) { /* the pixels of a kernel row follow each other */
-            s.runs = 1;
-            s.length = p->kernel_w * depth;
+        if (!ring) {
+            s.base = x;
         }
         m.y_step = p->out_pitch;
-        first(p, &s, &a);
-        for (int32_t i = 0; i < pixels; i += 2) {
-            b = a;
-            if (i + 1 < pixels) {
-                next(p, &s, &b);
+        next_row(p, &s, &v, 0);
+        for (int32_t i = 0; i < pixels;) {
+            const int32_t pairs = pairs_of(p, &s, &v, tested);
+            const window a = v;
+
+            if (pairs > 0) {
+                v.left -= 2 * pairs - 1;
+                v.col += (2 * pairs - 1) * p->stride_w;
+                v.at += (2 * pairs - 1) * s.step;
+            } else if (i + 1 < pixels) {
+                next(p, &s, &v);
             } else {
                 m.y_step = 0; /* the last odd pixel is computed twice */
             }
-            if (p->ring_rows > 0 && filled < b.oy * p->stride_h + span) {
-                const int32_t end = b.oy * p->stride_h + span, begin = a.oy * p->stride_h;
-
-                fill_ring(p, x, extra, filled < begin ? begin : filled, end);
-                filled = end;
+            if (ring && filled < v.end) {
+                fill_ring(p, x, extra, filled < a.begin ? a.begin : filled, v.end);
+                filled = v.end;
             }
             for (int32_t g = 0; g < p->groups; g++) {
-                if (!tested || (inside(&s, &a) && inside(&s, &b))) {
-                    gather(p, widen, &s, &a, &b, g * depth, scratch);
-                } else {
-                    gather_border(p, widen, x, extra, &a, &b, g * depth, scratch);
+                const int32_t *const weights = w + g * w_group;
+                int32_t from = a.at + g * depth;
+                int8_t *to = y + g * out_depth;
+
+                for (int32_t k = pairs; k > 0; k--) {
+                    gather(&s, from, from + s.step, scratch);
+                    multiply(p, mat, &m, out_depth, scratch, weights, to);
+                    from += 2 * s.step;
+                    to += 2 * p->out_pitch;
                 }
-                nncc_dsp_channels(mat, &m, 2, out_depth, p->group_words, scratch, w + g * w_group, y + g * out_depth);
+                if (pairs == 0) {
+                    if (!tested || (inside(&s, &a) && inside(&s, &v))) {
+                        gather(&s, from, v.at + g * depth, scratch);
+                    } else {
+                        gather_border(p, widen, x, extra, &a, &v, g * depth, scratch);
+                    }
+                    multiply(p, mat, &m, out_depth, scratch, weights, to);
+                }
             }
-            a = b;
-            next(p, &s, &a);
-            y += 2 * p->out_pitch;
+            next(p, &s, &v);
+            i += pairs > 0 ? 2 * pairs : 2;
+            y += (pairs > 0 ? 2 * pairs : 2) * p->out_pitch;
         }
         y -= (pixels & 1) * p->out_pitch;
         x += p->in_h * p->in_w * p->in_pitch;
