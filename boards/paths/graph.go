@@ -13,6 +13,7 @@ type graph struct {
 	// entered at.
 	turns func(entry int) (uint64, error)
 	stop  uint32
+	jumps []int // where jumps through registers go
 }
 
 // next are the instructions that can follow one, inside of the function.
@@ -24,6 +25,9 @@ func (g *graph) next(i int) []int {
 	var out []int
 	if !x.ends && i+1 < len(g.f.insns) {
 		out = append(out, i+1)
+	}
+	if x.ends && x.register && !x.calls {
+		out = append(out, g.jumps...)
 	}
 	if !x.calls {
 		for _, to := range x.to {

@@ -121,7 +121,7 @@ func (p *Program) Most(s Stretch) (uint64, error) {
 	if first == nil || counts[first] == nil {
 		return 0, fmt.Errorf("no function has the instruction at %#x", s.From)
 	}
-	w := &walk{p: p, counts: counts, apart: map[*function]bool{}}
+	w := &walk{p: p, ran: s.Ran, counts: counts, apart: map[*function]bool{}}
 	w.separate(first)
 	sum := uint64(0)
 	var list []*function
@@ -140,6 +140,10 @@ func (p *Program) Most(s Stretch) (uint64, error) {
 		}
 		sum += n
 	}
+	if seen, err := p.Seen(s); err != nil || sum < seen {
+		return 0, fmt.Errorf("the ways through the machine code account for %d instructions, %d were executed (%v)",
+			sum, seen, err)
+	}
 	return sum, nil
 }
 
@@ -147,6 +151,7 @@ func (p *Program) Most(s Stretch) (uint64, error) {
 // called; all others with each call.
 type walk struct {
 	p      *Program
+	ran    Ran
 	counts map[*function][]uint64
 	apart  map[*function]bool
 }
@@ -222,6 +227,66 @@ func (p *Program) call(f *function) *call {
 	return k
 }
 
+// jumps are where jumps through registers of a function went, nothing where what was
+// executed can be reached without. Blocks begin there that are no target of a branch and
+// behind no other block; and at all others, where these were executed less often than the
+// jumps.
+func (w *walk) jumps(g *graph, at int) []int {
+	inside := map[int]bool{}
+	g.reached(at, inside)
+	missing, jumped := false, uint64(0)
+	for i, n := range w.counts[g.f] {
+		missing = missing || n > 0 && !inside[i]
+		if x := &g.f.insns[i]; x.ends && x.register && !x.calls {
+			jumped += n
+		}
+	}
+	known := w.known(g.f)
+	known[at] = true
+	var all, only []int
+	found := uint64(0)
+	for b, n := range w.ran {
+		k, ok := g.f.index[b.Start]
+		if !ok || k == 0 {
+			continue
+		}
+		all = append(all, k)
+		if !known[k] {
+			only, found = append(only, k), found+n
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(only)
+	switch {
+	case len(only) == 0 && !missing:
+		return nil
+	case found >= jumped:
+		return slices.Compact(only)
+	}
+	return slices.Compact(all)
+}
+
+// known are the instructions of a function to which an executed branch can go, and those
+// behind executed blocks.
+func (w *walk) known(f *function) map[int]bool {
+	known := map[int]bool{}
+	for i, n := range w.counts[f] {
+		if x := &f.insns[i]; n > 0 && !x.calls {
+			for _, to := range x.to {
+				if k, ok := f.index[to]; ok {
+					known[k] = true
+				}
+			}
+		}
+	}
+	for b := range w.ran {
+		if k, ok := f.index[b.Start+b.Bytes]; ok {
+			known[k] = true
+		}
+	}
+	return known
+}
+
 // function is the most that all calls of a function that is apart take in the stretch.
 func (w *walk) function(f *function, from uint32) (uint64, error) {
 	if err := w.p.call(f).err; err != nil && w.p.byData(f) {
@@ -253,9 +318,10 @@ func (w *walk) function(f *function, from uint32) (uint64, error) {
 	if !ok {
 		return 0, fmt.Errorf("%s has no instruction at %#x", f.Name, from)
 	}
+	g.jumps = w.jumps(g, at)
 	inside, entries := map[int]bool{}, []int{at}
 	g.reached(at, inside)
-	for i, n := range count { // where jumps through registers went
+	for i, n := range count { // nothing that is known leads there
 		if n > 0 && !inside[i] {
 			entries = append(entries, i)
 			g.reached(i, inside)

@@ -76,7 +76,10 @@ func (f *Followed) More(i int) (uint64, error) {
 		return 0, err
 	}
 	most, err := f.Program.Most(f.Steps[i])
-	return max(most, seen) - seen, err
+	if err != nil {
+		return 0, err
+	}
+	return most - seen, nil
 }
 
 // phase is what the program is doing.
