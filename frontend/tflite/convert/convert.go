@@ -106,9 +106,26 @@ func (c *converter) op(o *model.Op) {
 			r.out)
 		return
 	}
+	if t := handled(o); t != nil && !slices.Contains(variableOps, o.Name) {
+		c.fail("handle", o.String(), "tensor %q names a variable, want one with elements", t.Name)
+		return
+	}
 	if err := r.write(n); err != nil {
 		c.errs = append(c.errs, &diag.Diag{Code: "unsupported", Node: o.String(), Msg: err.Error()})
 	}
+}
+
+// variableOps are the operators that take or give names of variables.
+var variableOps = []string{"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
+
+// handled is an operand or result that is the name of a variable, nil where none is.
+func handled(o *model.Op) *model.Tensor {
+	for _, t := range slices.Concat(o.In, o.Out) {
+		if t != nil && t.Handle {
+			return t
+		}
+	}
+	return nil
 }
 
 // info declares a tensor as an input or output.

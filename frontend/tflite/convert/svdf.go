@@ -53,9 +53,10 @@ func (n *operands) svdfOperands(rank int) error {
 		return fmt.Errorf("want an input [batch, size], weights [filters, size] and [filters, memory], and a state")
 	}
 	float := x.DType == tensor.F32 && state.DType == tensor.F32
-	if !float && (!x.Quantized() || x.DType != tensor.I8 || time.DType != state.DType) {
-		return fmt.Errorf("data %s, weights over time %s, state %s: want int8, and one type for the others; or "+
-			"float32 throughout", x.DType, time.DType, state.DType)
+	if !float && (!quantised(tensor.I8, x, features, n.out()) || !integer(time, state) || time.DType != state.DType) {
+		return fmt.Errorf("data %s, weights %s, weights over time %s with %d scales, state %s with %d: want int8, and "+
+			"one type for the last two, of one scale each; or float32 throughout", x.DType, features.DType, time.DType,
+			len(time.Scale), state.DType, len(state.Scale))
 	}
 	if rank < 1 || time.Shape[0]%rank != 0 || time.Shape[1] < 1 {
 		return fmt.Errorf("%d filters of rank %d over %d steps, want a multiple, and at least one step", time.Shape[0],
