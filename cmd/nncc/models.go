@@ -58,8 +58,7 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 			continue
 		}
 		if old, ok := given[name]; ok && old != value && !listed(f) {
-			a.twice = append(a.twice, fmt.Sprintf("--%s is given as %s and as %s: the last one counts", name,
-				text.Line(old), text.Line(value)))
+			a.twice = append(a.twice, twice(name, old, value))
 		}
 		given[name] = value
 		a.common = append(a.common, "--"+name+"="+value)
@@ -90,12 +89,23 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 			a.common = append(a.common, "--"+x.flag+"="+x.value)
 			continue
 		}
+		for _, old := range a.own[k] {
+			before, ok := strings.CutPrefix(old, "--"+x.flag+"=")
+			if ok && before != value && !listed(fs.Lookup(x.flag)) {
+				a.twice = append(a.twice, twice(x.flag, before, x.value))
+			}
+		}
 		a.own[k] = append(a.own[k], "--"+x.flag+"="+value)
 		if x.flag == "name" {
 			names[k] = value
 		}
 	}
 	return a, nil
+}
+
+// twice is what there is to say of a flag that has one value and was given two.
+func twice(flag, old, value string) string {
+	return fmt.Sprintf("--%s is given as %s and as %s: the last one counts", flag, text.Line(old), text.Line(value))
 }
 
 // listed: every value of the flag counts.
@@ -131,8 +141,12 @@ func ofNoModel(flag, value string, names []string) error {
 		return &driver.UsageError{Msg: fmt.Sprintf("--%s %s: MODEL=VALUE is for several models; with one write "+
 			"--%s %s", flag, text.Line(value), flag, text.Line(rest))}
 	}
-	return &driver.UsageError{Msg: fmt.Sprintf("--%s %s: no model is called %s%s; MODEL is one of %s", flag,
-		text.Line(value), text.Line(key), text.Meant(key, names), strings.Join(names, ", "))}
+	called := "no model is called " + text.Line(key) + text.Meant(key, names)
+	if key == "" {
+		called = "there is no name in front of ="
+	}
+	return &driver.UsageError{Msg: fmt.Sprintf("--%s %s: %s; MODEL is one of %s", flag, text.Line(value), called,
+		strings.Join(names, ", "))}
 }
 
 func rank(flag string) int {

@@ -115,7 +115,7 @@ type accuracy struct {
 func Load(path string) ([]*Model, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, text.Errorf("%s: %w", path, errors.Unwrap(err))
 	}
 	if !st.IsDir() {
 		return read(path)
