@@ -36,7 +36,13 @@ var batchScales = kernel.NewFact(func(n *kernel.Node) (pack.Scale, string) {
 var batchMatMul = &kernel.Kernel{
 	Name: "nncc_dsp_batch_matmul_s8", Library: Library, Doc: "int8 products of two activations in any memory order",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
-	Rules: join(onDSP("DSP-BMM-00"), quantised.BatchRules("DSP-BMM"),
+	Rules: join([]kernel.Rule{{Code: "DSP-BMM-00", Doc: "a core with 32-bit Thumb instructions and without Helium",
+		Check: func(n *kernel.Node) string {
+			if n.Core.MVE || n.Core.Armv6M {
+				return "the core has Helium, or no room for the sums of two rows"
+			}
+			return ""
+		}}}, quantised.BatchRules("DSP-BMM"),
 		batchScales.Exists("DSP-BMM-04", "exact in one multiplication"),
 		quantised.Batches.Rule("DSP-BMM-05", fmt.Sprintf("at least %d rows and two columns, for which packing pays",
 			batchRows), func(_ *kernel.Node, b *quantised.Batch) string {
@@ -47,13 +53,17 @@ var batchMatMul = &kernel.Kernel{
 		})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b, s, k := quantised.Batches.Must(n), quantised.BatchSteps(n.Node), batchScales.Must(n)
-		pairs := (b.K + 1) / 2
-		scratch := 4 * (2*pairs + (b.N+3)/4*(16+4*pairs))
+		fn, inputs := "nncc_dsp_batch_matmul_s8", (b.K+1)/2
+		weights := 4 * inputs // words of four columns
+		if !n.Core.DSP {      // bytes, and the zero point of the right matrix is two more inputs
+			fn, inputs, weights = "nncc_plain_batch_matmul_s8", b.K+2, b.K+2
+		}
+		scratch := 4 * (2*inputs + (b.N+3)/4*(16+weights))
 		if s.AK != 1 {
 			scratch += b.M * b.K
 		}
 		f := append(s.Fields(b), fields("scale", call.T(k.M), "offset", call.T(k.C), "shift", call.T(k.S))...)
-		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_dsp_batch_matmul_s8", Args: []call.Arg{
+		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: fn, Args: []call.Arg{
 			&call.Struct{Type: "nncc_dsp_batch_matmul_params", Fields: append(f, clampOf(b.Params).fields()...)},
 			i8In(0), i8In(1), scratch32(0), i8Out(0)}})
 	},

@@ -216,7 +216,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_lstm_s16", recurrent(false, true)}, {"nncc_dsp_gru_s8", recurrent(true, false)},
 	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
 	{"nncc_lut_s8", limit},
-	{"nncc_dsp_add_s8", add}, {"nncc_dsp_avg_pool_s8", pool("AveragePool", 20)},
+	{"nncc_dsp_avg_pool_s8", pool("AveragePool", 20)},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool", 20)}, {"nncc_dsp_avg_pool_sliding_s8", pool("AveragePool", 5)},
 	{"nncc_dsp_max_pool_sliding_s8", pool("MaxPool", 5)},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
@@ -236,12 +236,13 @@ func wideKinds() []generator {
 	return list
 }
 
-// behind are the rows that only costs choose, where another one takes the layer,
+// behind are the rows that only costs choose, or fusion, where another one takes the layer,
 // with what makes layers for them.
 var behind = []struct {
 	row   string
 	build func(b *kerneltest.Writer)
-}{{"nncc_dsp_convolve_3x3_s8", tiled}, {"nncc_dsp_convolve_3x3_add_s8", tiledResidual}}
+}{{"nncc_dsp_convolve_3x3_s8", tiled}, {"nncc_dsp_convolve_3x3_add_s8", tiledResidual},
+	{"nncc_dsp_add_s8", add}}
 
 // inFront is the table with the rows behind in front.
 var inFront = func() kernel.Table {
@@ -352,10 +353,11 @@ func TestIntrinsics(t *testing.T) {
 	})
 }
 
-// TestPairs runs operators with broadcasting, on the board that NNCC_BOARDS names, too.
-func TestPairs(t *testing.T) {
+// written runs layers of one kind, on the boards that NNCC_BOARDS names, too.
+func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
+	t.Helper()
 	const program = 40
-	for _, name := range testenv.Boards("cortex-m4", "cortex-m0plus") {
+	for _, name := range testenv.Boards(names...) {
 		spec, err := boards.Load(name)
 		if err != nil {
 			t.Fatal(err)
@@ -364,13 +366,19 @@ func TestPairs(t *testing.T) {
 		for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
 			b := kerneltest.NewWriter(seed)
 			for range min(n, program) {
-				b.Pair()
+				build(b)
 			}
 			m := kerneltest.Guard(t, b.Graph(t), table, opt, seed)
 			m.RunBoard(t, spec, run.BuildOptions{})
 		}
 	}
 }
+
+// TestPairs runs operators with broadcasting.
+func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair, "cortex-m4", "cortex-m0plus") }
+
+// TestBatches runs products of two activations.
+func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3") }
 
 // TestBehind runs the rows that only costs choose, on the boards that NNCC_BOARDS names, too.
 func TestBehind(t *testing.T) {

@@ -99,6 +99,7 @@ var refused = []kerneltest.Refused{
 		"%o : i16[1,3,3,3] q(0.01:0) = Conv(%x, %w) {group=3}"},
 	{"DSP-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
 	{"DSP-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
+	{"DSP-PAIR-02", "in %x : i8[2,5] q(0.1:0)\nin %y : i8[2,5] q(0.11:0)\n%o : i8[2,5] q(0.2:0) = Sub(%x, %y)"},
 	{"DSP-RUNS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
 	{"DSP-RUNS-02", "in %x : i8[2,3,2,3,2,3,2,3,2] A\n" +
 		"%o : i8[2,3,2,3,2,3,2,3,2]@8.7.6.5.4.3.2.1.0 A = nncc.Relayout(%x)"},

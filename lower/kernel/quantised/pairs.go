@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
@@ -20,7 +21,11 @@ type Pair struct {
 	Form call.Arg // its first argument
 	// Swapped: the function's first row is the second operand.
 	Swapped bool
+	tables  bool // of 2 KiB
 }
+
+// tableElems is the size of a result from which tables of 2 KiB are worth their flash.
+const tableElems = 512
 
 // PairOps are operators on two int8 tensors that may have a Pair.
 var PairOps = slices.Concat(op.Linear(), []*ir.OpDef{op.Mul, op.Div}, []*ir.OpDef{op.Min, op.Max})
@@ -44,7 +49,11 @@ var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 	}
 	p := kernel.Memo(n.Options, pairKeyOf(n.Node), func(pairKey) *Pair { return search(n.Node) })
 	if p == nil {
-		return nil, "no linear function and no factors give the results of all pairs of values"
+		return nil, "no linear function, no factors and no sum of tables give the results of all pairs of values"
+	}
+	if e := n.Out[0].Type.Elems(); p.tables && e < tableElems {
+		return nil, fmt.Sprintf("no linear function gives the results of all pairs of values, and for tables of 2 KiB "+
+			"there are %d elements, want at least %d", e, tableElems)
 	}
 	return p, ""
 })
@@ -108,18 +117,24 @@ func search(n *ir.Node) *Pair {
 		if !ok {
 			return nil
 		}
-		factor := make([]int, 256)
+		var factor [256]int32
 		for i := range factor { // by bit pattern
-			factor[i] = int(m[(i+128)&255])
+			factor[i] = m[(i+128)&255]
 		}
 		f := append(call.Ints("a_zero", call.T(a.Zero[0]), "out_zero", call.T(out.Zero[0])), clamp...)
 		return &Pair{Func: "nncc_pair_ratio_s8", Form: &call.Struct{Type: "nncc_pair_ratio_s8_params",
-			Fields: append(f, call.F("factor", call.IntArray(factor)))}}
+			Fields: append(f, call.F("factor", table(&factor)))}}
 	}
 	ra, rb := slopes(n)
 	l, ok := want.Linear(ra, rb, int8(lo), int8(hi))
 	if !ok {
-		return nil
+		t := SumTables(n, lo, hi, want)
+		if t == nil {
+			return nil
+		}
+		f := append(call.Ints("shift", call.T(t.Shift)), clamp...)
+		return &Pair{Func: "nncc_pair_tables_s8", tables: true, Form: &call.Struct{Type: "nncc_pair_tables_s8_params",
+			Fields: append(f, call.F("a", table(&t.A)), call.F("b", table(&t.B)))}}
 	}
 	return &Pair{Func: "nncc_pair_linear_s8", Form: &call.Struct{Type: "nncc_pair_linear_s8_params",
 		Fields: append([]call.Field{call.FT("a", l.A), call.FT("b", l.B), call.FT("c", l.C), call.FT("shift", l.Shift)},
@@ -135,6 +150,36 @@ func slopes(n *ir.Node) (ra, rb float64) {
 		step = float64(q.Scale[0])
 	}
 	return n.Op.Slopes[0] * a / step, n.Op.Slopes[1] * b / step
+}
+
+// table is an initialiser.
+func table(t *[256]int32) call.Nested {
+	v := make([]int, len(t))
+	for i, x := range t {
+		v[i] = int(x)
+	}
+	return call.IntArray(v)
+}
+
+// SumTables are tables whose sum gives the results of a linear operator, or nil.
+func SumTables(n *ir.Node, lo, hi int32, want *pack.Pairs) *qref.SumTables {
+	if n.Op.Slopes == nil {
+		return nil
+	}
+	ra, rb := slopes(n)
+	za, zb, zero := float64(n.In[0].Type.Quant.Zero[0]), float64(n.In[1].Type.Quant.Zero[0]), 0.0
+	if q := n.Out[0].Type.Quant; q != nil {
+		zero = float64(q.Zero[0])
+	} else if want[int(za)+128][int(zb)+128] == 1 {
+		zero = 1 // equal values are a step above those that are not in the relation
+	}
+	t, ok := qref.BuildSum(func(q int32) float64 { return ra*(float64(q)-za) + zero },
+		func(q int32) float64 { return rb * (float64(q) - zb) }, lo, hi,
+		func(x, y int32) int32 { return int32(want[x+128][y+128]) })
+	if !ok {
+		return nil
+	}
+	return t
 }
 
 // pairResults evaluates the node on all pairs of values.

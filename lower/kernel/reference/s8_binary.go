@@ -4,7 +4,6 @@ package reference
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -13,6 +12,8 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // constRow computes a function of one 8-bit tensor and a constant with at most
@@ -133,7 +134,7 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 		lo, hi = op.ActRange(n.Node, out)
 	}
 	clamp := ints("act_min", call.T(lo), "act_max", call.T(hi))
-	if t := sumTables(n.Node, pairs, lo, hi); t != nil {
+	if t := quantised.SumTables(n.Node, lo, hi, signed(pairs)); t != nil {
 		l.low.Kernel = "nncc_sum_s8"
 		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FT("shift", t.Shift)}, clamp...)...)
 		l.call("nncc_sum_s8", p, a.Arg, b.Arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
@@ -200,57 +201,13 @@ func (l *lowering) minMaxChain() *call.Lowered {
 	return l.low
 }
 
-// sumTables are tables whose sum gives every pair, or nil. parts say how the
-// result depends on each operand, in output steps.
-func sumTables(n *ir.Node, pairs []byte, lo, hi int32) *qref.SumTables {
-	a, b := qp(n.In[0].Type), qp(n.In[1].Type)
-	var partA, partB func(q int32) float64
-	linear := func(ka, kb, shift, step float64) {
-		partA = func(q int32) float64 { return ka*a.Real(q)/step + shift }
-		partB = func(q int32) float64 { return kb * b.Real(q) / step }
+// signed are the results of all pairs by value.
+func signed(pairs []byte) *pack.Pairs {
+	p := new(pack.Pairs)
+	for i, v := range pairs {
+		p[int(int8(i>>8))+128][int(int8(i))+128] = int8(v)
 	}
-	less := float64(min(a.Scale, b.Scale)) // the smallest difference, when the scales agree
-	switch n.Op {
-	case op.Less:
-		linear(-1, 1, 0, less)
-	case op.LessOrEqual:
-		linear(-1, 1, 1, less)
-	case op.Greater:
-		linear(1, -1, 0, less)
-	case op.GreaterOrEqual:
-		linear(1, -1, 1, less)
-	default:
-		ka, kb, ok := coefficients(n.Op)
-		if !ok {
-			return nil
-		}
-		out := qp(n.Out[0].Type)
-		linear(ka, kb, float64(out.Zero), float64(out.Scale))
-	}
-	t, ok := qref.BuildSum(partA, partB, lo, hi,
-		func(x, y int32) int32 { return int32(int8(pairs[int(uint8(x))<<8|int(uint8(y))])) })
-	if !ok {
-		return nil
-	}
-	return t
-}
-
-// coefficients are those of an operator that is ka*a + kb*b; ok is false for others.
-func coefficients(d *ir.OpDef) (ka, kb float64, ok bool) {
-	at := func(a, b float64) float64 {
-		y, err := d.Eval(&ir.Node{Op: d}, []*tensor.Dense{tensor.Of(nil, []float64{a}), tensor.Of(nil, []float64{b})})
-		if err != nil {
-			return math.NaN()
-		}
-		return y[0].Float(0)
-	}
-	ka, kb = at(1, 0), at(0, 1)
-	for _, x := range [][2]float64{{0, 0}, {2, 3}, {-2, 3}, {3, -2}, {-1, -4}} {
-		if at(x[0], x[1]) != ka*x[0]+kb*x[1] {
-			return 0, 0, false
-		}
-	}
-	return ka, kb, true
+	return p
 }
 
 // everyPair is the iteration space of all pairs of bit patterns, and both operands.

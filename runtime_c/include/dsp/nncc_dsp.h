@@ -360,7 +360,8 @@ typedef struct
  * y = a b for matrices [m,k] and [k,n] of three batch dimensions, each operand with strides of its own, in elements: 0
  * where an operand repeats, 1 for the columns of y. {scale, offset, shift} is {m, c, s} of every channel, proven for
  * all sums of k products. scratch, aligned to 4, with pairs = (k + 1) / 2: 2 * pairs words, for every four columns 16 +
- * 4 * pairs words, and, unless a_k is 1, m * k bytes.
+ * 4 * pairs words, and, unless a_k is 1, m * k bytes. nncc_plain_*: with n = k + 2, 2 * n words, for every four columns
+ * 16 + n words, and the bytes.
  */
 typedef struct
 {
@@ -373,7 +374,7 @@ typedef struct
     uint32_t low, cap;
 } nncc_dsp_batch_matmul_params;
 
-/* KERNELS(nncc_dsp_batch_matmul_s8) */
+/* KERNELS(batch_matmul) */
 
 /* ---- softmax, for all cores without Helium --------------------------------------------------- */
 

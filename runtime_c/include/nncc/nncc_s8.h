@@ -206,6 +206,14 @@ typedef struct
     int32_t factor[256];
 } nncc_pair_ratio_s8_params;
 
+/* clamp((a[u as a byte] + b[v as a byte]) >> shift), floor shift: what is not linear (ir/qref BuildSum). */
+typedef struct
+{
+    int32_t shift;
+    int32_t act_min, act_max;
+    int32_t a[256], b[256];
+} nncc_pair_tables_s8_params;
+
 /* The last ones are the larger and the smaller value: form is not read. */
 /* KERNELS(pair_s8) */
 

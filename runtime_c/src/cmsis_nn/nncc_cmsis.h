@@ -24,7 +24,16 @@ static inline int32_t nncc_max(int32_t a, int32_t b)
 /* Upper word of 2 * a * b, rounded; wraps for the one overflow. */
 static inline int32_t nncc_high_mult(int32_t a, int32_t b)
 {
+#if defined(__thumb__) && !defined(__thumb2__)
+    /* No instruction has products of 64 bits: those of halves, whose carries fit. */
+    const int32_t ah = a >> 16, al = a & 0xffff, bh = b >> 16, bl = b & 0xffff;
+    const int32_t s = ah * bl + (int32_t)(((uint32_t)al * (uint32_t)bl) >> 16);
+    const int32_t t = al * bh + (s & 0xffff);
+
+    return (int32_t)(((uint32_t)(ah * bh + (s >> 16) + (t >> 16)) << 1) + ((((uint32_t)t >> 14 & 3u) + 1u) >> 1));
+#else
     return (int32_t)(((int64_t)a * b + (1 << 30)) >> 31);
+#endif
 }
 
 /* The same, with the overflow of INT32_MIN * INT32_MIN saturated. */

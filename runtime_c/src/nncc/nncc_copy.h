@@ -130,6 +130,32 @@ static inline void nncc_set(void *y, uint8_t v, int32_t n)
 #endif
 }
 
+/* nncc_set that may write up to three bytes more: for rows one behind the other, which may be short. */
+static inline void nncc_set_row(void *y, uint8_t v, int32_t n)
+{
+#if !NNCC_COPY_MVE
+    if (n < 16) {
+        uint8_t *to = (uint8_t *)y;
+
+        for (; n > 0; n -= 4) {
+#if NNCC_COPY_WORDS
+            const uint32_t w = v * 0x01010101u;
+
+            memcpy(to, &w, sizeof w);
+#else
+            to[0] = v;
+            to[1] = v;
+            to[2] = v;
+            to[3] = v;
+#endif
+            to += 4;
+        }
+        return;
+    }
+#endif
+    nncc_set(y, v, n);
+}
+
 /* n elements of the value v, n at least 0. */
 static inline void nncc_set16(void *y, uint16_t v, int32_t n)
 {

@@ -25,7 +25,7 @@ static inline int32_t nncc_pair_sat8(int32_t v)
 #endif
 }
 
-/* The upper 32 bits of 2^31 + v * m, which is rounded. */
+/* The upper 32 bits of 2^31 + v * m, which is rounded; v is even, up to 130,560. */
 static inline int32_t nncc_pair_high(int32_t v, int32_t m)
 {
 #if NNCC_SIMD32 && NNCC_ASM
@@ -33,6 +33,11 @@ static inline int32_t nncc_pair_high(int32_t v, int32_t m)
 
     __asm("smmulr %0, %1, %2" : "=r"(r) : "r"(v), "r"(m));
     return r;
+#elif defined(__thumb__) && !defined(__thumb2__)
+    /* No product has 64 bits: those of the upper 16 bits of m, and half of those of the lower ones, fit into 32. */
+    const int32_t half = v >> 1, low = m & 0xffff;
+
+    return (half * (m >> 16) + 16384 + ((half * (low >> 1) + ((half & -(low & 1)) >> 1)) >> 15)) >> 15;
 #else
     return (int32_t)(((int64_t)v * m + 0x80000000LL) >> 32);
 #endif

@@ -82,8 +82,55 @@ static int32_t nncc_choose_lines(const nncc_where_row *r, int32_t elem, const ui
 
 #endif
 
+/* One condition for the row: a copy of an operand, or one of its elements everywhere. 0: neither. */
+static int32_t nncc_choose_one(const nncc_where_row *r, int32_t elem, const uint8_t *c, const void *a, const void *b,
+                               void *y)
+{
+    const void *const x = *c != 0 ? a : b;
+    const int32_t stride = *c != 0 ? r->a : r->b;
+
+    if (stride == 1) {
+        nncc_copy(y, x, r->n * elem);
+    } else if (stride == 0 && elem == 1) {
+        nncc_set(y, *(const uint8_t *)x, r->n);
+    } else if (stride == 0 && elem == 2) {
+        nncc_set16(y, *(const nncc_any16 *)x, r->n);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* Bytes under conditions side by side; operands of one value are values. 0: strides are others. */
+static int32_t nncc_choose_bytes(const nncc_where_row *r, const uint8_t *c, const uint8_t *a, const uint8_t *b,
+                                 uint8_t *y)
+{
+    const uint8_t first = *a, second = *b;
+
+    if (r->c != 1 || (r->a | r->b) != 1) {
+        return 0;
+    }
+    if (r->a == 0) {
+        for (int32_t i = 0; i < r->n; i++) {
+            y[i] = c[i] != 0 ? first : b[i];
+        }
+    } else if (r->b == 0) {
+        for (int32_t i = 0; i < r->n; i++) {
+            y[i] = c[i] != 0 ? a[i] : second;
+        }
+    } else {
+        for (int32_t i = 0; i < r->n; i++) {
+            y[i] = c[i] != 0 ? a[i] : b[i];
+        }
+    }
+    return 1;
+}
+
 static void nncc_choose(const nncc_where_row *r, int32_t elem, const uint8_t *c, const void *a, const void *b, void *y)
 {
+    if (r->c == 0 && nncc_choose_one(r, elem, c, a, b, y) != 0) {
+        return;
+    }
 #if NNCC_COPY_MVE
     if (nncc_choose_lines(r, elem, c, a, b, y) != 0) {
         return;
@@ -91,7 +138,9 @@ static void nncc_choose(const nncc_where_row *r, int32_t elem, const uint8_t *c,
 #endif
     switch (elem) {
     case 1:
-        NNCC_CHOOSE(uint8_t);
+        if (nncc_choose_bytes(r, c, (const uint8_t *)a, (const uint8_t *)b, (uint8_t *)y) == 0) {
+            NNCC_CHOOSE(uint8_t);
+        }
         break;
     case 2:
         NNCC_CHOOSE(nncc_any16);
