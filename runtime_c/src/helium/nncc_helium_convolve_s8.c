@@ -131,6 +131,29 @@ static inline void nncc_fill_columns(const nncc_helium_convolve_params *p, const
     }
 }
 
+/* Fills patches of which a part sticks out: those at one side of the map, or all of them. */
+static inline void nncc_fill_patches(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n,
+                                     int8_t *to)
+{
+    const int32_t room = p->in_w - b->spread - left;
+
+    if (b->y.last - b->y.first == p->kernel_h) {
+        if (left >= 0 && room > 0) {
+            const int32_t inside = (room + p->stride_w - 1) / p->stride_w;
+
+            to += inside * p->mac.step;
+            n -= inside;
+        } else if ((n - 1) * p->stride_w < room) {
+            const int32_t before = (-left + p->stride_w - 1) / p->stride_w;
+
+            n = before < n ? before : n;
+        } else {
+            /* Both sides, or nothing is inside. */
+        }
+    }
+    nncc_helium_fill(to, p->in_zero, n * p->mac.step);
+}
+
 /* n pixels whose first one has its left side at input column `left`. What sticks out is filled beforehand. */
 static void nncc_write(const nncc_helium_convolve_params *p, const nncc_band *b, int32_t left, int32_t n, int8_t *to)
 {
@@ -141,7 +164,7 @@ static void nncc_write(const nncc_helium_convolve_params *p, const nncc_band *b,
         nncc_write_columns(p, b, left, last - left + p->kernel_w, to);
     } else {
         if (left < 0 || last + b->spread >= p->in_w || b->y.last - b->y.first < p->kernel_h) {
-            nncc_helium_fill(to, p->in_zero, n * p->mac.step);
+            nncc_fill_patches(p, b, left, n, to);
         }
         nncc_write_patches(p, b, left, n, to);
     }
