@@ -417,6 +417,14 @@ func genPool(g *gen) *call {
 func genSoftmax(g *gen) *call {
 	p := &qref.SoftmaxParams{Rows: g.in(1, 4), Size: g.one(1, 2, 10, g.in(1, 100), g.in(100, 500))}
 	p.Mult, p.Shift, p.DiffMin = fixp.SoftmaxScale(float32(g.one(1, 1, 2)), float32(math.Exp2(g.Float64()*10-9)))
+	if g.chance(3) { // sums of 2^31 and of 2^32
+		p.Rows, p.Size = 1, g.one(4096, 8192)
+		in := make([]int8, p.Size)
+		out := make([]int8, p.Size)
+		c := &call{op: opSoftmax, blobs: [][]byte{bytesOf(in)}}
+		c.ints = i32(p.Rows, p.Size, int(p.Mult), int(p.Shift), int(p.DiffMin), 0)
+		return finish(c, qref.Softmax(p, in, out), bytesOf(out), p)
+	}
 	in := g.s8(p.Rows * p.Size)
 	if g.chance(30) { // a narrow range gives broad distributions
 		for i := range in {

@@ -61,6 +61,9 @@ func TestOwnAxisS8(t *testing.T) {
 		s := SoftmaxAxisParams{Outer: p.Outer, Axis: p.Axis, Inner: p.Inner}
 		if r.IntN(8) == 0 { // long lines of equal values: large sums
 			s.Axis = between(r, 300, 700)
+			if r.IntN(4) == 0 { // 2^31 and 2^32
+				s.Outer, s.Inner, s.Axis = 1, 1, []int32{4096, 8192}[r.IntN(2)]
+			}
 			x = make([]int8, s.Outer*s.Axis*s.Inner)
 		}
 		s.Mult, s.Shift, s.DiffMin = fixp.SoftmaxScale(1, randQP(r).Scale)

@@ -267,6 +267,9 @@ func broadcastArgs(n *operands) error {
 		}
 		in[i] = n.raw(i)
 		if missing := y.Shape[0] - t.Shape[0]; missing > 0 {
+			if err := room(missing); err != nil {
+				return err
+			}
 			in[i] = n.c.node("Concat", n.c.fresh(y, "padded"), []string{n.ones(t, missing), in[i]}, intAttr("axis", 0))
 		}
 	}

@@ -45,19 +45,20 @@ func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
 		p.fail("rank", node, "rank %d, want at most %d", t.ShapeLength(), maxRank)
 		return out
 	}
-	elems := int64(1)
+	var dims []int64
 	for j := range t.ShapeLength() {
 		d := t.Shape(j)
 		open := d < 0 || j < t.ShapeSignatureLength() && t.ShapeSignature(j) < 0
 		if d < 0 {
 			d = 1
 		}
-		if d > 0 && elems > math.MaxInt32/int64(d) {
-			p.fail("too-large", node, "its shape has more than %d elements", math.MaxInt32)
-			return out
-		}
-		elems *= int64(d)
+		dims = append(dims, int64(d))
 		out.Shape, out.Unknown = append(out.Shape, int(d)), append(out.Unknown, open)
+	}
+	if err := model.CheckShape(dims, int32(out.DType.ONNXCode()), p.lim); err != nil {
+		p.fail("too-large", node, "%s", err)
+		out.Shape, out.Unknown = nil, nil
+		return out
 	}
 	p.data(t, out, node)
 	p.quantization(t, out, node)

@@ -37,7 +37,7 @@ arm_cmsis_nn_status arm_softmax_s16(const int16_t *input, const int32_t num_rows
             output[i] = (int16_t)e;
             sum += (uint32_t)e;
         }
-        headroom = sum == 0u ? 32 : nncc_leading_zeros(sum);
+        headroom = nncc_leading_zeros(sum);
         if (headroom > 30) /* the table's exp(0) is not even 2: no table of this function */
         {
             return ARM_CMSIS_NN_ARG_ERROR;

@@ -42,7 +42,7 @@ static inline int32_t nncc_softmax_row(const int8_t *in, int32_t size, int32_t m
             sum += (uint32_t)nncc_div_pow2(nncc_softmax_term(in[i] - top, mult, shift), NNCC_SOFTMAX_ACCUM_BITS);
         }
     }
-    *headroom = nncc_leading_zeros(sum); /* not 0: the largest element itself counts */
+    *headroom = nncc_leading_zeros(sum);
     *scale = (int32_t)sum > 0 ? nncc_reciprocal(sum << *headroom) : NNCC_SOFTMAX_OVERFLOW_SCALE;
     return top;
 }

@@ -7,6 +7,7 @@
 
 #include "nncc_bits.h"
 #include "nncc_reciprocal.h"
+#include "nncc_softmax_exp.h"
 
 /* Fraction bits that the sum of exponentials gives up for range. */
 #define NNCC_SOFTMAX_SUM_BITS 12
@@ -162,7 +163,8 @@ void nncc_dsp_softmax_s8(const nncc_dsp_softmax_params *p, const int8_t *x, cons
                          int8_t *y)
 {
     for (int32_t r = 0; r < p->rows; r++) {
-        const uint32_t sum = nncc_softmax_sum(x, p->size, table + 255 - nncc_softmax_top(x, p->size), scratch);
+        const uint32_t sum =
+            nncc_softmax_whole(nncc_softmax_sum(x, p->size, table + 255 - nncc_softmax_top(x, p->size), scratch));
         const int32_t room = nncc_leading_zeros(sum);
         int32_t shift;
 

@@ -3,6 +3,7 @@
 
 #include "nncc_bits.h"
 #include "nncc_reciprocal.h"
+#include "nncc_softmax_exp.h"
 
 /* Fraction bits that the sum of exponentials gives up for range: an exponential of 0 counts 2^19. */
 #define NNCC_SOFTMAX_SUM_BITS 12
@@ -71,7 +72,7 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
     return (int32_t)sum;
 #else
     int32_t top = row[0];
-    int32_t sum = 0;
+    uint32_t sum = 0;
     int32_t i;
 
     for (i = 1; i < size; i++) {
@@ -79,9 +80,9 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
     }
     for (i = 0; i < size; i++) {
         terms[i] = table[row[i] - top + 255];
-        sum += nncc_rq_shift_right(terms[i], NNCC_SOFTMAX_SUM_BITS);
+        sum += (uint32_t)nncc_rq_shift_right(terms[i], NNCC_SOFTMAX_SUM_BITS);
     }
-    return sum;
+    return (int32_t)sum;
 #endif
 }
 
@@ -138,7 +139,7 @@ void nncc_helium_softmax_s8(const nncc_helium_softmax_params *p, const int8_t *x
     int32_t r;
 
     for (r = 0; r < p->rows; r++) {
-        const uint32_t sum = (uint32_t)nncc_softmax_terms(x, p->size, table, scratch);
+        const uint32_t sum = nncc_softmax_whole((uint32_t)nncc_softmax_terms(x, p->size, table, scratch));
         const int32_t room = nncc_leading_zeros(sum);
 
         nncc_softmax_shares(scratch, p->size, nncc_reciprocal(sum << room), NNCC_SOFTMAX_SUM_BITS + 23 - room, y);

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-/* Leading zeros of v, which is not 0, without a loop: data never decides how often one turns. */
+/* Leading zeros of v, 32 for 0, without a loop: data never decides how often one turns. */
 static inline int32_t nncc_leading_zeros(uint32_t v)
 {
 #if defined(__GNUC__)
-    return (int32_t)__builtin_clz(v);
+    return v == 0u ? 32 : (int32_t)__builtin_clz(v);
 #else
     int32_t n = 0, step;
 
@@ -25,7 +25,9 @@ static inline int32_t nncc_leading_zeros(uint32_t v)
     step = (v >> 30) == 0u ? 2 : 0;
     v <<= step;
     n += step;
-    return n + ((v >> 31) == 0u ? 1 : 0);
+    step = (v >> 31) == 0u ? 1 : 0;
+    v <<= step;
+    return n + step + (v == 0u ? 1 : 0);
 #endif
 }
 

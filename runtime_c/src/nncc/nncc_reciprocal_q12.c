@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_loops.h"
 
+#include "nncc_bits.h"
 #include "nncc_reciprocal.h"
 
 int64_t nncc_reciprocal_q12(int64_t v)

@@ -40,4 +40,13 @@ static inline int32_t nncc_softmax_exp(int32_t v)
     return nncc_softmax_exp_step(r, quarters, 6, 242);
 }
 
+/*
+ * A sum of exponentials of which the largest counts 2^19, modulo 2^32: what 8192 largest ones wrap to, 0, stands for
+ * shares below half a step of int8, as all sums of 2^31 and more do.
+ */
+static inline uint32_t nncc_softmax_whole(uint32_t sum)
+{
+    return sum == 0u ? UINT32_MAX : sum;
+}
+
 #endif /* NNCC_SOFTMAX_EXP_H */

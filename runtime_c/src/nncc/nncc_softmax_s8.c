@@ -18,7 +18,7 @@ static void nncc_softmax_line(const nncc_softmax_s8_params *p, const int8_t *x, 
 {
     const int32_t span = p->axis * p->inner;
     int32_t max = x[0];
-    int32_t sum = 0;
+    uint32_t sum = 0;
     int32_t room, scale;
 
     for (int32_t k = 0; k < span; k += p->inner) {
@@ -28,11 +28,11 @@ static void nncc_softmax_line(const nncc_softmax_s8_params *p, const int8_t *x, 
     }
     for (int32_t k = 0; k < span; k += p->inner) {
         if (x[k] - max >= p->diff_min) {
-            sum += nncc_rq_shift_right(nncc_softmax_term(p, x[k] - max), NNCC_SOFTMAX_SUM_BITS);
+            sum += (uint32_t)nncc_rq_shift_right(nncc_softmax_term(p, x[k] - max), NNCC_SOFTMAX_SUM_BITS);
         }
     }
-    room = nncc_leading_zeros((uint32_t)sum); /* sum is not 0: the maximum itself counts */
-    scale = nncc_reciprocal((uint32_t)sum << room);
+    room = nncc_leading_zeros(nncc_softmax_whole(sum));
+    scale = nncc_reciprocal(nncc_softmax_whole(sum) << room);
     for (int32_t k = 0; k < span; k += p->inner) {
         int32_t v = -128;
 
