@@ -160,7 +160,7 @@ func TestBoardsHaveTables(t *testing.T) {
 		want   string
 	}{
 		{func(p *boards.Pipeline) { p.Prices = map[string]any{"laod": int64(2)} },
-			"unknown name \"laod\"; known: alu, "},
+			"unknown name \"laod\"; did you mean load?; known: alu, "},
 		{func(p *boards.Pipeline) { p.Taken = map[string]any{"jump": "two"} }, "taken.jump: two: want a whole number"},
 		{func(p *boards.Pipeline) { p.Units = map[string]any{"alu": int64(-1)} }, "units.alu: -1: want"},
 		{func(p *boards.Pipeline) { p.Stalls = "much" }, "stalls: \"much\"; known: , helium"},
