@@ -335,7 +335,7 @@ func TestBoards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+			opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
 			each(t, testenv.Count(t, 12), opt,
 				func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, run.BuildOptions{}) })
 		})
@@ -362,7 +362,7 @@ func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
 		for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
 			b := kerneltest.NewWriter(seed)
 			for range min(n, program) {
@@ -387,7 +387,7 @@ func TestBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
 		for n, seed := testenv.Count(t, 8), uint64(1000); n > 0; n, seed = n-batch, seed+1 {
 			b := kerneltest.NewWriter(seed)
 			for _, g := range behind {
@@ -418,7 +418,8 @@ func TestWide(t *testing.T) {
 		if !spec.ISA.DSP {
 			list = kinds[3:] // convolutions are those of the other libraries
 		}
-		kerneltest.RunWide(t, table, spec, kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}, list,
+		core := kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}
+		kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, list,
 			testenv.Count(t, 8))
 	}
 }

@@ -165,7 +165,7 @@ func TestLibrary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			core := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP}}
+			core := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
 			count := func(table kernel.Table, opt run.BuildOptions) map[string]uint64 {
 				b := kerneltest.NewWriter(7)
 				for _, l := range layers {

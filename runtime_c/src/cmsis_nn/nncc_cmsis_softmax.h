@@ -23,7 +23,7 @@ static inline int32_t nncc_add(int32_t a, int32_t b)
 /* exp of (difference << shift) scaled by mult. */
 static inline int32_t nncc_softmax_term(int32_t diff, int32_t mult, int32_t shift)
 {
-    return nncc_softmax_exp(nncc_high_mult_sat((int32_t)((uint32_t)diff << shift), mult));
+    return nncc_softmax_exp(nncc_apart_mult((int32_t)((uint32_t)diff << shift), mult));
 }
 
 /* Largest element, and scale and shift that turn a term into a share of 1. */

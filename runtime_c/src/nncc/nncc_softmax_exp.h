@@ -3,12 +3,12 @@
 #ifndef NNCC_SOFTMAX_EXP_H
 #define NNCC_SOFTMAX_EXP_H
 
-#include "nncc_requant.h"
+#include "nncc_reciprocal.h"
 
 /* r in Q0.31, times factor = round(2^31 * exp(-2^(k - 2))) where bit k of quarters is set. */
-static inline int32_t nncc_softmax_exp_step(int32_t r, uint32_t quarters, int32_t k, int32_t factor)
+NNCC_APART_IF_SMALL int32_t nncc_softmax_exp_step(int32_t r, uint32_t quarters, int32_t k, int32_t factor)
 {
-    return (quarters & ((uint32_t)1 << k)) != 0u ? nncc_rq_high_mult(r, factor) : r;
+    return (quarters & ((uint32_t)1 << k)) != 0u ? nncc_apart_mult(r, factor) : r;
 }
 
 /*
@@ -22,11 +22,11 @@ static inline int32_t nncc_softmax_exp(int32_t v)
     const int32_t part = (v & 0xffffff) - 0x1000000; /* in [-1/4, 0) */
     const uint32_t quarters = ((uint32_t)part - (uint32_t)v) >> 24;
     const int32_t x = part * 32 + ((int32_t)1 << 28);
-    const int32_t x2 = nncc_rq_high_mult(x, x);
-    const int32_t x3 = nncc_rq_high_mult(x2, x);
-    const int32_t x4 = nncc_rq_shift_right(nncc_rq_high_mult(x2, x2), 2);
-    const int32_t poly = x + nncc_rq_shift_right(nncc_rq_high_mult(x4 + x3, third) + x2, 1);
-    int32_t r = eighth + nncc_rq_high_mult(eighth, poly);
+    const int32_t x2 = nncc_apart_mult(x, x);
+    const int32_t x3 = nncc_apart_mult(x2, x);
+    const int32_t x4 = nncc_rq_shift_right(nncc_apart_mult(x2, x2), 2);
+    const int32_t poly = x + nncc_rq_shift_right(nncc_apart_mult(x4 + x3, third) + x2, 1);
+    int32_t r = eighth + nncc_apart_mult(eighth, poly);
 
     if (v == 0) {
         return INT32_MAX;
