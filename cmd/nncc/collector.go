@@ -18,9 +18,10 @@ const (
 	garbagePercent = 50
 	// plentyBytes is up to where memory that was freed may wait for its next use
 	// instead of going back to the system, and roomPercent what may be held beyond
-	// what is live above that: weights of megabytes seldom fit where others were.
+	// what is live above that, more than the garbage, or a collection follows the other: weights of megabytes seldom
+	// fit where others were.
 	plentyBytes = 96<<20 + idleBytes
-	roomPercent = 30
+	roomPercent = 70
 )
 
 // idle holds idleBytes.
