@@ -415,6 +415,10 @@ func (b *Writer) batchMatMul(m, k, n int) {
 	scale := x * y * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64()) *
 		math.Exp2(float64(b.One(0, 0, 0, -4, 9)))
 	a := b.turned(fmt.Sprintf("a%d", b.n), left, x, b.Zero())
+	if k > 1 && b.Chance(20) { // attention: rows that are 256 in all
+		fmt.Fprintf(&b.text, "%%s%d : i8[%s] q(0.00390625:-128) = Softmax(%%%s) {axis=3}\n", b.n, commas(left...), a)
+		a, x, scale = fmt.Sprintf("s%d", b.n), 1.0/256, y*(0.3+2*b.Float64())
+	}
 	c := b.turned(fmt.Sprintf("b%d", b.n), right, y, b.Zero())
 	q := fmt.Sprintf("q(%g:%d)", max(float32(scale), float32(2.1*x*y)), b.Zero())
 	fmt.Fprintf(&b.text, "%%p%d : i8[%s] %s = MatMul(%%%s, %%%s)%s\n", b.n, commas(out...), q, a, c,

@@ -19,14 +19,8 @@ var batchScales = kernel.NewFact(func(n *kernel.Node) (pack.Scale, string) {
 	if why != "" {
 		return pack.Scale{}, kernel.Unread
 	}
+	lo, hi := b.Sums()
 	p := b.Params
-	lo, hi := int64(0), int64(0)
-	for _, x := range []int64{-128, 127} {
-		for _, y := range []int64{-128, 127} {
-			v := int64(b.K) * (x + int64(p.InOff)) * (y + int64(p.FilterOff[0]))
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
 	s, why := pack.OneMultiply(p.Mult[0], p.Shift[0], lo, hi, p.OutOff-p.ActMin)
 	return s, why
 })

@@ -15,10 +15,42 @@ import (
 // batchDims are the loops over products of two activations.
 const batchDims = 3
 
-// Batch is a MatMul of matrices that are computed at run time.
+// Batch is a MatMul of matrices that are computed at run time. Least and Most
+// bound the sum of a row of the left side, its zero point taken off.
 type Batch struct {
-	M, K, N int
-	Params  *op.MACParams
+	M, K, N     int
+	Least, Most int64
+	Params      *op.MACParams
+}
+
+// Sums are the least and the largest sum of products.
+func (b *Batch) Sums() (lo, hi int64) {
+	for _, x := range []int64{b.Least, b.Most} {
+		for _, y := range []int64{-128, 127} {
+			v := x * (y + int64(b.Params.FilterOff[0]))
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	return lo, hi
+}
+
+// rows sets Least and Most. The values of a softmax are 1 in all, each at most
+// two steps off.
+func (b *Batch) rows(left *ir.Value) {
+	k, zero := int64(b.K), int64(b.Params.InOff)
+	b.Least, b.Most = k*(zero-128), k*(zero+127)
+	for left.Def != nil && left.Def.Op == op.Relayout {
+		left = left.Def.In[0]
+	}
+	s := left.Def
+	if s == nil || s.Op != op.Softmax {
+		return
+	}
+	axis, err := op.Axis(s, ir.AttrsOf[op.AxisAttr](s).Axis, left.Type.Rank())
+	if err != nil || axis != left.Type.Rank()-1 || b.K > longestRow {
+		return
+	}
+	b.Least, b.Most = 0, min(b.Most, int64(1/left.Type.Quant.Scale[0])+2*k)
 }
 
 // Batches is the product of a node, if its scale is below a half.
@@ -40,7 +72,9 @@ var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
 		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 1 to 31 to the right",
 			p.Shift[0])
 	}
-	return &Batch{g.M, g.K, g.N, p}, ""
+	b := &Batch{M: g.M, K: g.K, N: g.N, Params: p}
+	b.rows(n.In[0])
+	return b, ""
 })
 
 // BatchRules are the conditions on a product of two activations.
