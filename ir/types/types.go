@@ -116,8 +116,12 @@ func (t Type) Phys() []int {
 }
 
 // SameMemory reports whether two orders of the same shape put every element
-// in the same place: dimensions of size 1 do not count.
+// in the same place: dimensions of size 1 do not count, and of nothing all
+// orders are the same.
 func (t Type) SameMemory(order []int) bool {
+	if t.Elems() == 0 {
+		return true
+	}
 	strip := func(o []int) []int {
 		var r []int
 		for _, d := range o {

@@ -179,7 +179,8 @@ const (
 	// Natural is every operand in logical order.
 	Natural LayoutKind = iota
 	// Same is every run-time operand of the output's rank in one and the same
-	// order, whichever it is; operands of lower rank are natural.
+	// order, whichever it is; operands of lower rank are natural. Those that are
+	// broadcast have the output's rank (lower/layout).
 	Same
 	// Fixed is the orders given.
 	Fixed

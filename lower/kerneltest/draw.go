@@ -106,6 +106,7 @@ type drawer struct {
 	scale  float64   // its scale
 	out    string    // the quantisation of the result; "": drawn
 	scales []float32 // of the weights
+	block  bool      // a 3x3 convolution of many outputs, which some kernels want
 }
 
 // In is a number in [lo, hi], One one of v, Chance true in pct of 100 cases.

@@ -181,6 +181,10 @@ func (w *drawer) conv() *ir.Graph {
 		group = w.In(2, 4)
 		ci, co = group*w.In(1, 9), group*w.In(1, 9)
 	}
+	if w.block {
+		attrs, size, kernel, group = "pads=[1,1,1,1]", []int{w.In(5, 9), w.In(5, 11)}, []int{3, 3}, 1
+		ci, co = 4*w.In(1, 5), 1024/(size[0]*size[1])+w.In(1, 9)
+	}
 	x := w.input(append([]int{w.One(1, 1, 1, 2, 3), ci}, size...)...)
 	shape, axis := append([]int{co, ci / group}, kernel...), 0
 	if transposed {
@@ -289,7 +293,7 @@ func (w *drawer) constant() *ir.Graph {
 // fused is a convolution with a function of its results, an addition behind
 // it, or both, or a chain of element-wise operators, as one node.
 func (w *drawer) fused() *ir.Graph {
-	inner := &drawer{Rand: w.Rand, op: op.Conv, p: w.p, prefix: w.prefix}
+	inner := &drawer{Rand: w.Rand, op: op.Conv, p: w.p, prefix: w.prefix, block: w.Chance(15)}
 	var nodes []*ir.Node
 	var g *ir.Graph
 	if w.Chance(25) {

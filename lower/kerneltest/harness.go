@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,10 @@ func Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Graph, core 
 // forced is a kernel's demand with the test's order in the place of "any order".
 func (s Setup) forced(n *ir.Node, l kernel.Layout) kernel.Layout {
 	rank := n.Out[0].Type.Rank()
+	lower := func(v *ir.Value) bool { return v != nil && v.Const == nil && v.Type.Rank() < rank }
+	if n.Op.Pattern <= ir.Broadcast && slices.ContainsFunc(n.In, lower) {
+		return l // layout gives them the rank of the result first
+	}
 	if s.Order == nil || l.Kind != kernel.Same || s.Order(rank) == nil {
 		return l
 	}

@@ -42,12 +42,12 @@ func TestInstructions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, 12)),
+			from, n := testenv.Range(t, 1)
+			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, uint64(12+from))),
 				outcomes: map[cell]*outcome{}, kept: map[string]int{}}
-			m.fill(sizes{draws: 4 * testenv.Count(t, 1), keep: testenv.Count(t, 1)})
-			if !testenv.Long() && testenv.Count(t, 0) == 0 && len(m.layers) > few {
-				m.rand.Shuffle(len(m.layers), func(i, j int) { m.layers[i], m.layers[j] = m.layers[j], m.layers[i] })
-				m.layers = m.layers[:few]
+			m.fill(sizes{draws: 4 * n, keep: n})
+			if !testenv.Long() && testenv.Count(t, 0) == 0 {
+				m.trim(few)
 			}
 			seen := map[runtimec.Dependence]int{}
 			m.programs(func(g *kerneltest.Guarded) {

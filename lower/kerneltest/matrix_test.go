@@ -34,8 +34,9 @@ type outcome struct{ taken, refused int }
 
 // layer is a drawn node with the row that took it.
 type layer struct {
-	graph *ir.Graph
-	row   *kernel.Kernel
+	graph     *ir.Graph
+	row       *kernel.Kernel
+	precision kerneltest.Precision
 }
 
 // matrix asks every row of a board's table about random layers of every one of
@@ -64,13 +65,49 @@ const sample = 120
 // program is the number of layers in one program.
 const program = 60
 
-// matrixSizes are small, or for NNCC_RANDOM layers of every row.
-func matrixSizes(t *testing.T) sizes {
-	n := testenv.Count(t, 0)
-	if n == 0 {
-		return sizes{draws: 6, keep: 1}
+// newMatrix asks the rows of a board's table: about few layers, or for NNCC_RANDOM about many of every row.
+func newMatrix(t *testing.T, spec *boards.Spec) (*matrix, sizes) {
+	t.Helper()
+	opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
+	table, err := lower.Kernels(spec.Kernels, opt)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return sizes{draws: 4 * n, keep: n, each: true}
+	from, n := testenv.Range(t, 0)
+	m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, uint64(12+from))),
+		outcomes: map[cell]*outcome{}, kept: map[string]int{}}
+	s := sizes{draws: 6, keep: 1}
+	if n > 0 {
+		s = sizes{draws: 4 * n, keep: n, each: true}
+	}
+	m.fill(s)
+	return m, s
+}
+
+// trim leaves n layers of those that were kept.
+func (m *matrix) trim(n int) {
+	if len(m.layers) > n {
+		m.rand.Shuffle(len(m.layers), func(i, j int) { m.layers[i], m.layers[j] = m.layers[j], m.layers[i] })
+		m.layers = m.layers[:n]
+	}
+}
+
+// report logs what the rows took and how many layers of each precision run.
+func (m *matrix) report() {
+	taken, refused, cells := 0, 0, 0
+	for _, o := range m.outcomes {
+		taken += o.taken
+		refused += o.refused
+		if o.taken > 0 {
+			cells++
+		}
+	}
+	run := map[kerneltest.Precision]int{}
+	for _, l := range m.layers {
+		run[l.precision]++
+	}
+	m.t.Logf("%d rows; %d taken, %d refused; %d cells of row and precision take something; %d layers run: %v",
+		len(m.rows()), taken, refused, cells, len(m.layers), run)
 }
 
 func (m *matrix) draw(d *ir.OpDef, p kerneltest.Precision, s sizes, wanted func(k *kernel.Kernel) bool) {
@@ -112,7 +149,7 @@ func (m *matrix) draw(d *ir.OpDef, p kerneltest.Precision, s sizes, wanted func(
 			continue // data that the operator does not take
 		}
 		m.kept[key]++
-		m.layers = append(m.layers, layer{g, k})
+		m.layers = append(m.layers, layer{g, k, p})
 	}
 }
 
@@ -245,10 +282,21 @@ func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
 				m.t.Fatal(err)
 			}
 			return c.Plan
-		}, order, uint64(from+1))
+		}, order, accepted(g, uint64(from+1)))
 		x.Near, x.Within = true, 256.0/(1<<24) // as verify allows
 		f(x)
 	}
+}
+
+// accepted is a seed of inputs, given or behind, that all layers take: no integer is divided by 0.
+func accepted(g *ir.Graph, seed uint64) uint64 {
+	for range 50 {
+		if _, err := interp.Run(g, irtest.Inputs(g, seed), nil); err == nil {
+			break
+		}
+		seed += 1000
+	}
+	return seed
 }
 
 // coreOf is the core of a board.
@@ -261,48 +309,47 @@ func coreOf(spec *boards.Spec) kernel.Core {
 // operator that it computes, in every precision. Some it must take, some it
 // must refuse, and what it takes gives the interpreter's results: under the
 // sanitizers between guards, and on the board. NNCC_RANDOM=N runs N
-// layers of every row, operator and precision on all boards, a plain go test a
-// sample on some.
+// layers of every row, operator and precision on all boards or those of
+// NNCC_BOARDS, a plain go test a sample on some.
 func TestMatrix(t *testing.T) {
-	for _, name := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus", "cortex-m3", "cortex-m7",
-		"cortex-m33"} {
+	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m0plus", "cortex-m3", "cortex-m7",
+		"cortex-m33") {
 		t.Run(name, func(t *testing.T) {
 			spec, err := boards.Load(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
-			table, err := lower.Kernels(spec.Kernels, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, 12)),
-				outcomes: map[cell]*outcome{}, kept: map[string]int{}}
-			s := matrixSizes(t)
-			m.fill(s)
-			taken, refused, cells := 0, 0, 0
-			for _, o := range m.outcomes {
-				taken += o.taken
-				refused += o.refused
-				if o.taken > 0 {
-					cells++
-				}
-			}
-			t.Logf("%d rows; %d taken, %d refused; %d cells of row and precision take something; %d layers run",
-				len(m.rows()), taken, refused, cells, len(m.layers))
+			m, s := newMatrix(t, spec)
+			m.report()
 			if !s.each && slices.Contains([]string{"cortex-m3", "cortex-m7", "cortex-m33"}, name) {
 				return // the same tables and, nearly, instructions as on another core
 			}
-			if !s.each && len(m.layers) > sample {
-				m.rand.Shuffle(len(m.layers), func(i, j int) { m.layers[i], m.layers[j] = m.layers[j], m.layers[i] })
-				m.layers = m.layers[:sample]
+			if !s.each {
+				m.trim(sample)
 			}
 			m.programs(func(g *kerneltest.Guarded) {
-				if opt.Core.Host {
+				if m.opt.Core.Host {
 					g.RunBoard(t, spec, run.BuildOptions{Sanitize: true, Opt: "-O0"})
 				} else {
 					g.RunBoard(t, spec, run.BuildOptions{})
 				}
+			})
+		})
+	}
+}
+
+// TestMatrixIntrinsics: what the rows take gives the same results without GNU assembly, by the board's compiler and
+// by clang. NNCC_RANDOM and NNCC_BOARDS as for TestMatrix.
+func TestMatrixIntrinsics(t *testing.T) {
+	for _, name := range testenv.Boards("cortex-m55", "cortex-m4") {
+		t.Run(name, func(t *testing.T) {
+			kerneltest.Intrinsics(t, name, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+				m, s := newMatrix(t, spec)
+				if !s.each {
+					m.trim(few)
+				}
+				m.report()
+				m.programs(func(g *kerneltest.Guarded) { g.RunBoard(t, spec, opt) })
 			})
 		})
 	}

@@ -15,10 +15,10 @@ import (
 
 // TestRecurrent sweeps LSTM and GRU over odd numbers of units, inputs and steps,
 // in int8 and int16: on the host under the sanitizers and on the boards.
-// NNCC_RANDOM sets the number of layers for each (default 8).
+// NNCC_RANDOM sets the number of layers for each (default 8) and the seeds, NNCC_BOARDS the targets.
 func TestRecurrent(t *testing.T) {
 	const program = 40
-	for _, name := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus"} {
+	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
 			spec, err := boards.Load(name)
 			if err != nil {
@@ -30,12 +30,13 @@ func TestRecurrent(t *testing.T) {
 				t.Fatal(err)
 			}
 			rows := map[string]int{}
-			for from, count := 0, testenv.Count(t, 8); from < count; from += program {
-				b := kerneltest.NewWriter(uint64(1000 + from))
+			start, count := testenv.Range(t, 8)
+			for from := 0; from < count; from += program {
+				b := kerneltest.NewWriter(uint64(1000 + start + from))
 				for range min(program, count-from) {
 					b.Recurrent(b.One(1, 2, 3, b.In(1, 50)), b.One(1, 1, 2), b.In(1, 130), b.In(1, 70))
 				}
-				m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(from))
+				m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(start+from))
 				for k, n := range m.Rows {
 					rows[k] += n
 				}

@@ -2,7 +2,11 @@
 
 package layout
 
-import "github.com/nncc/nncc/ir"
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+)
 
 // transposeForward is the memory order of Transpose(x, perm) when x stays
 // where it is: input dimension perm[i] is output dimension i.
@@ -43,7 +47,7 @@ func transposeBack(out, perm []int) []int {
 // dimensions in logical order: here for the orders 0123 and 0231 (the result
 // is 0123 and 0312), not for 0132. Dimensions of size 1 are nowhere.
 func reshapeOrder(t ir.Type, shape []int) ([]int, bool) {
-	if t.SameMemory(nil) || t.Elems() == 0 {
+	if t.SameMemory(nil) {
 		return nil, true
 	}
 	groupOf := make([]int, len(t.Shape)) // of an input dimension; -1: of size 1
@@ -122,6 +126,9 @@ func sameMemory(shape, a, b []int) bool {
 		return o[i]
 	}
 	n := len(shape)
+	if slices.Contains(shape, 0) {
+		return true
+	}
 	for i, j := 0, 0; ; i, j = i+1, j+1 {
 		for i < n && shape[at(a, i)] == 1 {
 			i++

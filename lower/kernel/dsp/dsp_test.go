@@ -275,8 +275,9 @@ const batch = 40
 // each runs random layers in batches and checks that rows took most of them.
 func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *kerneltest.Guarded)) {
 	rows := map[string]int{}
+	start, _ := testenv.Range(t, 0)
 	for from := 0; from < count; from += batch {
-		b := kerneltest.NewWriter(uint64(1 + from))
+		b := kerneltest.NewWriter(uint64(1 + start + from))
 		b.Int4 = opt.Core.DSP // elsewhere own kernels have no weights of 4 bits
 		for _, g := range generators {
 			if g.row == "nncc_dsp_convolve_add_s8" && !opt.Core.DSP { // nothing else takes what is fused
@@ -286,7 +287,7 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 				g.build(b)
 			}
 		}
-		m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(from))
+		m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(start+from))
 		for k, n := range m.Rows {
 			rows[k] += n
 		}
@@ -294,13 +295,13 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 		if !opt.Core.DSP {
 			continue
 		}
-		b = kerneltest.NewWriter(uint64(1 + from))
+		b = kerneltest.NewWriter(uint64(1 + start + from))
 		for _, g := range behind {
 			for range min(batch, count-from) {
 				g.build(b)
 			}
 		}
-		m = kerneltest.Guard(t, b.Graph(t), inFront, opt, uint64(from))
+		m = kerneltest.Guard(t, b.Graph(t), inFront, opt, uint64(start+from))
 		for k, n := range m.Rows {
 			rows[k] += n
 		}
@@ -323,13 +324,13 @@ func TestHost(t *testing.T) {
 }
 
 // TestBoards runs the assembly under QEMU: cortex-m4, m3 and m0plus always, the
-// others with NNCC_LONG.
+// others with NNCC_LONG, or those of NNCC_BOARDS.
 func TestBoards(t *testing.T) {
 	names := []string{"cortex-m4", "cortex-m3", "cortex-m0plus"}
 	if testenv.Long() {
 		names = append(names, "cortex-m7", "cortex-m33")
 	}
-	for _, name := range names {
+	for _, name := range testenv.Boards(names...) {
 		t.Run(name, func(t *testing.T) {
 			spec, err := boards.Load(name)
 			if err != nil {
@@ -342,15 +343,18 @@ func TestBoards(t *testing.T) {
 	}
 }
 
-// TestIntrinsics runs layers without assembly.
+// TestIntrinsics runs layers without assembly, on the boards that NNCC_BOARDS names, too.
 func TestIntrinsics(t *testing.T) {
 	n := 12
 	if testenv.Long() {
 		n = 100
 	}
-	kerneltest.Intrinsics(t, "cortex-m4", func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
-		each(t, testenv.Count(t, n), core, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, opt) })
-	})
+	for _, name := range testenv.Boards("cortex-m4") {
+		kerneltest.Intrinsics(t, name, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+			core := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
+			each(t, testenv.Count(t, n), core, func(t *testing.T, m *kerneltest.Guarded) { m.RunBoard(t, spec, opt) })
+		})
+	}
 }
 
 // written runs layers of one kind, on the boards that NNCC_BOARDS names, too.
@@ -363,7 +367,8 @@ func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 			t.Fatal(err)
 		}
 		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
-		for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
+		from, count := testenv.Range(t, program)
+		for n, seed := count, uint64(from+1); n > 0; n, seed = n-program, seed+1 {
 			b := kerneltest.NewWriter(seed)
 			for range min(n, program) {
 				build(b)
@@ -388,7 +393,8 @@ func TestBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		opt := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
-		for n, seed := testenv.Count(t, 8), uint64(1000); n > 0; n, seed = n-batch, seed+1 {
+		from, count := testenv.Range(t, 8)
+		for n, seed := count, uint64(from+1000); n > 0; n, seed = n-batch, seed+1 {
 			b := kerneltest.NewWriter(seed)
 			for _, g := range behind {
 				for range min(n, batch) {
@@ -419,7 +425,6 @@ func TestWide(t *testing.T) {
 			list = kinds[3:] // convolutions are those of the other libraries
 		}
 		core := kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}
-		kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, list,
-			testenv.Count(t, 8))
+		kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, list)
 	}
 }

@@ -492,13 +492,14 @@ func written(t *testing.T, layer func(w *kerneltest.Writer)) {
 		t.Fatal(err)
 	}
 	const program = 60
-	for n, seed := testenv.Count(t, program), uint64(1); n > 0; n, seed = n-program, seed+1 {
+	from, count := testenv.Range(t, program)
+	for n, seed := count, uint64(from+1); n > 0; n, seed = n-program, seed+1 {
 		w := kerneltest.NewWriter(seed)
 		for range min(n, program) {
 			layer(w)
 		}
 		m := kerneltest.Guard(t, w.Graph(t), table, kernel.Options{Core: core}, seed)
-		if seed == 1 {
+		if n == count {
 			t.Logf("layers by row: %v", m.Rows)
 			m.RunHost(t)
 		}
@@ -585,9 +586,10 @@ func TestDrawnHaveKernels(t *testing.T) {
 
 // rounds are programs of layers of every kind: NNCC_RANDOM says how many
 // of a kind in all, else a sample.
-func rounds(t *testing.T, n int, seed uint64) [][]kerneltest.Layer {
+func rounds(t *testing.T, few int, seed uint64) [][]kerneltest.Layer {
 	const program = 25
-	n = testenv.Count(t, n)
+	from, n := testenv.Range(t, few)
+	seed += uint64(from)
 	var r [][]kerneltest.Layer
 	for ; n > 0; n -= program {
 		r = append(r, layers(min(n, program), seed))
@@ -658,5 +660,5 @@ func TestWide(t *testing.T) {
 	}
 	kinds := append([]kerneltest.WideKind{{Row: "nncc_helium_transpose_conv_phase_s16",
 		Build: (*kerneltest.Writer).ConvTranspose16}}, kerneltest.WideKinds...)
-	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kinds, testenv.Count(t, 8))
+	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kinds)
 }

@@ -92,6 +92,7 @@ var refused = []kerneltest.Refused{
 	{"HELIUM-RUNS-01", "in %x : f32[2,5]\n%o : f32[2,5]@1.0 = nncc.Relayout(%x)"},
 	{"HELIUM-RUNS-02", "in %x : i8[2,3,2,3,2,3,2,3,2] A\n" +
 		"%o : i8[2,3,2,3,2,3,2,3,2]@8.7.6.5.4.3.2.1.0 A = nncc.Relayout(%x)"},
+	{"HELIUM-RUNS-02", "in %x : i8[9,8,8,0] A\n%o : i8[9,8,8,0]@0.2.3.1 A = nncc.Relayout(%x)"},
 	{"HELIUM-LIMIT-01", "in %x : f32[2,5]\n%o : f32[2,5] = Relu(%x)"},
 	{"HELIUM-LIMIT-02", "in %x : i8[2,5] A\nin %m : f32[]\n%o : i8[2,5] O = Clip(%x, %m)"},
 	{"HELIUM-LINE-01", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] W = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w) " +

@@ -82,8 +82,11 @@ func ExchangeRules(code string) []kernel.Rule {
 
 // AnyRelayoutRules are the conditions on a Relayout of bytes in any order.
 func AnyRelayoutRules(code string) []kernel.Rule {
-	return []kernel.Rule{Bytes(code + "-01"), {Code: code + "-02", Doc: "at most 8 runs of dimensions",
+	return []kernel.Rule{Bytes(code + "-01"), {Code: code + "-02", Doc: "at most 8 runs of dimensions, none empty",
 		Check: func(n *kernel.Node) string {
+			if n.In[0].Type.Elems() == 0 {
+				return "a dimension has size 0"
+			}
 			if size, _ := Permutation(n.Node); len(size) > 8 {
 				return fmt.Sprintf("%d runs of dimensions move apart, want at most 8", len(size))
 			}

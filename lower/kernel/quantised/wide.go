@@ -32,14 +32,15 @@ var WidePairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 		return wideProduct(n.Node)
 	case op.Add, op.Sub:
 		return wideSum(n.Node)
-	case op.Div:
-		return nil, "quotients have no function of two rows"
+	}
+	f := map[*ir.OpDef]string{op.Min: "nncc_pair_min_s16", op.Max: "nncc_pair_max_s16"}[n.Op]
+	if f == "" {
+		return nil, n.Op.Name + " has no function of two rows of int16"
 	}
 	if lo, hi := op.ActRange(n.Node, n.Out[0].Type); !op.MinMaxKernel(n.Node) || lo != math.MinInt16 ||
 		hi != math.MaxInt16 {
 		return nil, "operands and result differ in scale, or the result is clamped"
 	}
-	f := map[*ir.OpDef]string{op.Min: "nncc_pair_min_s16", op.Max: "nncc_pair_max_s16"}[n.Op]
 	return &Pair{Func: f, Form: call.Null{}}, ""
 })
 

@@ -189,33 +189,40 @@ func (g *drawing) products(i int) {
 
 // TestPacked: products that compute several channels of several pixels at a time,
 // and those of rows, their portable bodies on the host and the others on the cores, give exactly
-// the interpreter's sums.
+// the interpreter's sums. NNCC_RANDOM sets the number of layers and the seed, NNCC_BOARDS the targets.
 func TestPacked(t *testing.T) {
 	table := kernel.NewTable(reference.Kernels)
 	layers := 200
 	if testenv.Long() {
 		layers = 1500
 	}
-	for _, name := range []string{"", "cortex-m4", "cortex-m55"} {
-		core := kernel.Core{DSP: true, FPU: true, MVE: name == "cortex-m55"}
-		g := irtest.Parse(t, packedGraph(rand.New(rand.NewPCG(3, 4)), layers))
-		m := kerneltest.Compile(t, table, "packed", g, core, 5)
-		for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32",
-			"nncc_batch_matmul_f32", "nncc_conv_transpose2d_f32", "nncc_resize_f32"} {
-			if m.Rows[k] < 4 {
-				t.Fatalf("only %d layers by %s", m.Rows[k], k)
-			}
-		}
-		if name == "" {
-			kerneltest.RunHost(t, []*kerneltest.Model{m}, "", "")
-			continue
-		}
-		testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
-		testenv.Tool(t, "qemu", "qemu-system-arm")
+	const program = 1500
+	from, n := testenv.Range(t, layers)
+	for _, name := range testenv.Boards("host", "cortex-m4", "cortex-m55") {
 		spec, err := boards.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.RunBoard(t, spec, run.BuildOptions{})
+		core := kernel.Core{DSP: true, FPU: true}
+		if name != "host" {
+			testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+			testenv.Tool(t, "qemu", "qemu-system-arm")
+			core = kernel.Core{DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), MVE: spec.ISA.HasMVE(), Armv6M: spec.Armv6M()}
+		}
+		for at := 0; at < n; at += program {
+			g := irtest.Parse(t, packedGraph(rand.New(rand.NewPCG(3, uint64(4+from+at))), min(program, n-at)))
+			m := kerneltest.Compile(t, table, "packed", g, core, uint64(5+from+at))
+			for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32",
+				"nncc_batch_matmul_f32", "nncc_conv_transpose2d_f32", "nncc_resize_f32"} {
+				if core.FPU && n-at >= layers && m.Rows[k] < 4 {
+					t.Fatalf("only %d layers by %s", m.Rows[k], k)
+				}
+			}
+			if name == "host" {
+				kerneltest.RunHost(t, []*kerneltest.Model{m}, "", "")
+			} else {
+				m.RunBoard(t, spec, run.BuildOptions{})
+			}
+		}
 	}
 }

@@ -64,19 +64,20 @@ func normLayer(r *rand.Rand, i int) string {
 }
 
 // TestNormBoards: normalisations of random shapes give the interpreter's results
-// on every kind of core. NNCC_RANDOM sets their number.
+// on every kind of core. NNCC_RANDOM sets their number, NNCC_BOARDS the cores.
 func TestNormBoards(t *testing.T) {
-	for _, board := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
+	for _, board := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
 		t.Run(board, func(t *testing.T) {
 			spec, err := boards.Load(board)
 			if err != nil {
 				t.Fatal(err)
 			}
 			const together = 100
-			for from := 0; from < testenv.Count(t, 40); from += together {
-				r := rand.New(rand.NewPCG(uint64(from), 5))
+			start, n := testenv.Range(t, 40)
+			for from := 0; from < n; from += together {
+				r := rand.New(rand.NewPCG(uint64(start+from), 5))
 				var text strings.Builder
-				for i := range min(together, testenv.Count(t, 40)-from) {
+				for i := range min(together, n-from) {
 					fmt.Fprintf(&text, "%sout \"y%d\" = %%y%d\n", normLayer(r, i), i, i)
 				}
 				g, err := ir.Parse("graph \"layers\" {\n"+text.String()+"}\n", op.Get)

@@ -72,9 +72,10 @@ func TestResizeBoards(t *testing.T) {
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	table := kernel.NewTable(reference.Kernels)
 	const program = 60
-	for at, n := 0, testenv.Count(t, 40); at < n; at += program {
-		g := irtest.Parse(t, resizeGraph(rand.New(rand.NewPCG(7, uint64(at))), min(program, n-at)))
-		for _, name := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
+	from, n := testenv.Range(t, 40)
+	for at := 0; at < n; at += program {
+		g := irtest.Parse(t, resizeGraph(rand.New(rand.NewPCG(7, uint64(from+at))), min(program, n-at)))
+		for _, name := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
 			m := kerneltest.Compile(t, table, "resize", g, kernel.Core{}, uint64(at))
 			if m.Funcs["nncc_resize_linear_s8"] == 0 || m.Funcs["nncc_resize_linear_wide_s8"] == 0 {
 				t.Fatalf("no layers of a kernel: %v", m.Funcs)
