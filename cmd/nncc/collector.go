@@ -17,11 +17,14 @@ const (
 	// live. Tensors hold no pointers: to look for them again costs little.
 	garbagePercent = 50
 	// plentyBytes is up to where memory that was freed may wait for its next use
-	// instead of going back to the system, and roomPercent what may be held beyond
-	// what is live above that, more than the garbage, or a collection follows the other: weights of megabytes seldom
-	// fit where others were.
+	// instead of going back to the system: weights of megabytes seldom fit where
+	// others were.
 	plentyBytes = 96<<20 + idleBytes
-	roomPercent = 70
+	// tensorPercent is what may be held above plentyBytes beyond the tensors that
+	// are live, garbage and freed memory together. Graphs may have as much as
+	// garbagePercent leaves them and as much again: looking through their pointers
+	// costs time, and a collection must never follow the other.
+	tensorPercent, graphPercent = 30, 200
 )
 
 // idle holds idleBytes.
@@ -37,8 +40,11 @@ func collect() {
 // limit bounds the memory held by what was live at the end of the last collection, and
 // does so again behind the next one.
 func limit() {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	debug.SetMemoryLimit(max(plentyBytes, int64(live[0].Value.Uint64()/100*(100+roomPercent))))
+	heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
+	metrics.Read(heap)
+	live, graphs := int64(heap[0].Value.Uint64()), int64(heap[1].Value.Uint64())
+	graphs = min(live, graphs)
+	room := (live-graphs)/100*tensorPercent + graphs/100*graphPercent
+	debug.SetMemoryLimit(max(plentyBytes, live+room))
 	runtime.AddCleanup(new([16]byte), func(int) { limit() }, 0)
 }

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"nncc": func() { os.Exit(Main(onSignals(), os.Args[1:], os.Stdout, os.Stderr)) },
+		"nncc": func() { collect(); os.Exit(Main(onSignals(), os.Args[1:], os.Stdout, os.Stderr)) },
 	})
 }
 

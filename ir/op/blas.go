@@ -3,6 +3,8 @@
 package op
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
@@ -133,15 +135,16 @@ func gemmInt[T int32 | int64](ta, tb bool, m, n, k int, alpha T, a []T, lda int,
 // inFloat runs f64 on in, widened, and rounds the results once to the type of
 // in[0]. A reference should not depend on the order of its sums: rounded once,
 // values that lie on the edge between two quantisation steps fall to the same
-// side as with the fused multiply-adds of other runtimes.
-func inFloat(in []*tensor.Dense, f64 func(in []*tensor.Dense) []*tensor.Dense) []*tensor.Dense {
+// side as with the fused multiply-adds of other runtimes. Inputs of these indices f64
+// widens itself, piece by piece.
+func inFloat(in []*tensor.Dense, f64 func(in []*tensor.Dense) []*tensor.Dense, pieces ...int) []*tensor.Dense {
 	dt := in[0].DType
 	if dt == tensor.F64 {
 		return f64(in)
 	}
 	wide := make([]*tensor.Dense, len(in))
 	for i, d := range in {
-		if d != nil && d.DType.IsFloat() {
+		if d != nil && d.DType.IsFloat() && !slices.Contains(pieces, i) {
 			d = d.Cast(tensor.F64)
 		}
 		wide[i] = d

@@ -95,7 +95,7 @@ func evalGemm(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	dt := in[0].DType
 	if dt.IsFloat() {
-		return inFloat(in, gemmFloat[float64](n, g)), nil
+		return inFloat(in, gemmFloat(n, g), 1), nil
 	}
 	wide := make([]*tensor.Dense, len(in))
 	for i, d := range in {
@@ -103,22 +103,21 @@ func evalGemm(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			wide[i] = d.Cast(tensor.F64)
 		}
 	}
-	return outs(gemmFloat[float64](n, g)(wide)[0].Cast(dt))
+	return outs(gemmFloat(n, g)(wide)[0].Cast(dt))
 }
 
-func gemmFloat[T float](n *ir.Node, g *GemmGeom) func(in []*tensor.Dense) []*tensor.Dense {
+func gemmFloat(n *ir.Node, g *GemmGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		shape := []int{g.M, g.N}
-		y := make([]T, g.M*g.N)
-		beta := T(0)
+		y := make([]float64, g.M*g.N)
+		beta := 0.0
 		if c := opt(in, 2); c != nil {
-			beta = T(ir.AttrsOf[BetaAttr](n).Beta)
-			copy(y, tensor.As[T](expand(c, shape)))
+			beta = float64(ir.AttrsOf[BetaAttr](n).Beta)
+			copy(y, tensor.As[float64](expand(c, shape)))
 		}
 		ta, tb := ir.AttrsOf[GemmAttrs](n).TransA != 0, ir.AttrsOf[GemmAttrs](n).TransB != 0
-		lda, ldb := max(n.In[0].Type.Shape[1], 1), max(n.In[1].Type.Shape[1], 1)
-		gemm(ta, tb, g.M, g.N, g.K, T(ir.AttrsOf[AlphaAttr](n).Alpha), tensor.As[T](in[0]), lda, tensor.As[T](in[1]),
-			ldb, beta, y, max(g.N, 1))
+		gemmPanels(ta, g.M, float64(ir.AttrsOf[AlphaAttr](n).Alpha), tensor.As[float64](in[0]),
+			max(n.In[0].Type.Shape[1], 1), rightOf(in[1], g.K, g.N, tb), beta, y)
 		return []*tensor.Dense{clampAct(n, tensor.Of(shape, y))}
 	}
 }

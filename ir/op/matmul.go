@@ -111,7 +111,7 @@ func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return nil, err
 	}
 	if in[0].DType.IsFloat() {
-		return inFloat(in, matmulFloat[float64](n, g)), nil
+		return inFloat(in, matmulFloat(n, g), 1), nil
 	}
 	a, b := in[0].Int64s(), in[1].Int64s()
 	y := tensor.New(in[0].DType, g.Shape)
@@ -135,13 +135,14 @@ func matmulInt(g *MatGeom, a, b []int64, store func(r, c int, acc int64)) {
 	}
 }
 
-func matmulFloat[T float](n *ir.Node, g *MatGeom) func(in []*tensor.Dense) []*tensor.Dense {
+func matmulFloat(n *ir.Node, g *MatGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
-		a, b := tensor.As[T](in[0]), tensor.As[T](in[1])
-		y := make([]T, len(g.A)*g.M*g.N)
+		a := tensor.As[float64](in[0])
+		y := make([]float64, len(g.A)*g.M*g.N)
 		if g.Flat() {
-			gemm(false, false, len(g.A)*g.M, g.N, g.K, 1, a, max(g.K, 1), b, max(g.N, 1), 0, y, max(g.N, 1))
+			gemmPanels(false, len(g.A)*g.M, 1, a, max(g.K, 1), rightOf(in[1], g.K, g.N, false), 0, y)
 		} else {
+			b := tensor.As[float64](in[1].Cast(tensor.F64))
 			parallel(len(g.A), func(i int) {
 				gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], max(g.K, 1), b[g.B[i]*g.K*g.N:], max(g.N, 1),
 					0, y[i*g.M*g.N:], max(g.N, 1))

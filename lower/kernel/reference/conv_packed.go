@@ -4,6 +4,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -63,6 +64,7 @@ func packedRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
 // channels, the last one of 4 where it has no more; in each the biases, then the
 // weights of one input after the other. Zeros fill up.
 func records(v []float32, per, inputs int, bias func(c int) float32, weight func(c, i int) float32) []float32 {
+	v = slices.Grow(v, (per+wide)*(inputs+1))
 	for c, size := 0, 0; c < per; c += size {
 		if size = wide; per-c <= narrow {
 			size = narrow

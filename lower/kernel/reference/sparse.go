@@ -45,9 +45,8 @@ var sparseFacts = kernel.NewFact(func(n *kernel.Node) (*sparse, string) {
 		b.rows, b.in, b.out = len(g.A)*g.M, g.K, g.N
 		w = tensor.As[float32](c.Reshaped([]int{g.K, g.N}).Transpose([]int{1, 0}))
 	}
-	if !b.pack(w) {
-		return nil, fmt.Sprintf("%d of %d weights are others than the most frequent one, in %d runs: want at most one "+
-			"in %d", len(b.weights), len(w), b.count, sparseShare)
+	if why := b.pack(w); why != "" {
+		return nil, why
 	}
 	return b, ""
 })
@@ -55,16 +54,34 @@ var sparseFacts = kernel.NewFact(func(n *kernel.Node) (*sparse, string) {
 // sparseGap: runs so close to each other are one.
 const sparseGap = 2
 
-// pack finds the runs; false where there is nothing to gain.
-func (b *sparse) pack(w []float32) bool {
-	count := map[float32]int{}
+// majority is the one number that can make up more than half of w: where it does not,
+// any number.
+func majority(w []float32) (m float32) {
+	lead := 0
 	for _, v := range w {
-		count[v]++
-	}
-	for _, v := range w {
-		if count[v] > count[b.background] {
-			b.background = v
+		switch {
+		case v == m:
+			lead++
+		case lead == 0:
+			m, lead = v, 1
+		default:
+			lead--
 		}
+	}
+	return m + 0 // never -0
+}
+
+// pack finds the runs, or says why there is nothing to gain.
+func (b *sparse) pack(w []float32) (why string) {
+	b.background = majority(w)
+	others := 0
+	for _, v := range w {
+		if v != b.background {
+			others++
+		}
+	}
+	if others*sparseShare > len(w) {
+		return fmt.Sprintf("no number makes up %d of %d of the %d weights", sparseShare-1, sparseShare, len(w))
 	}
 	for o := range b.out {
 		row, at := w[o*b.in:(o+1)*b.in], len(b.runs)
@@ -92,7 +109,11 @@ func (b *sparse) pack(w []float32) bool {
 	if b.background != 0 {
 		work += b.in
 	}
-	return b.in > 1 && work*sparseShare <= len(w)
+	if b.in <= 1 || work*sparseShare > len(w) {
+		return fmt.Sprintf("%d of %d weights are others than the most frequent one, in %d runs: want at most one in %d",
+			len(b.weights), len(w), b.count, sparseShare)
+	}
+	return ""
 }
 
 // sparseRow is a filter bank.

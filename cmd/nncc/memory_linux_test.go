@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// mostMemory is the most memory a compilation may hold, in sizes of the model.
+const mostMemory = 6
+
+// TestMemoryOfCompilation: a compilation of a model whose weights outweigh all else, with
+// calibration and without, holds at most mostMemory times the model.
+func TestMemoryOfCompilation(t *testing.T) {
+	dir := t.TempDir()
+	model, samples := filepath.Join(dir, "large.onnx"), filepath.Join(dir, "samples.npz")
+	size := writeLargeModel(t, model)
+	must(t, npz.WriteNpzFile(samples, []npz.Entry{{Name: "x",
+		Array: npz.FromTensor(ir.Rand(1, tensor.F32, []int{2, 8, 8, 8}))}}))
+	for what, args := range map[string][]string{
+		"calibrated": {"--calib", samples}, "float32": {"--precision", "float32"}} {
+		c := nnccCommand(t, append(args, "-q", "-board", "cortex-m55", "--out", filepath.Join(dir, what), model)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", what, err, out)
+		}
+		held := c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+		t.Logf("%s: %.1f times the model's %d bytes", what, float64(held)/float64(size), size)
+		if held > mostMemory*size {
+			t.Errorf("%s: %d bytes, more than %d times the model's %d", what, held, mostMemory, size)
+		}
+	}
+}
+
+// writeLargeModel writes convolutions and matrix products with about 35 MB of weights.
+func writeLargeModel(t *testing.T, path string) (size int64) {
+	t.Helper()
+	g := ir.New("large")
+	v := g.AddInput("x", ir.T(tensor.F32, 1, 8, 8, 8))
+	layer := func(d *ir.OpDef, attrs ir.Attrs, fan int, weights ...int) {
+		w := ir.Rand(uint64(len(g.Nodes)), tensor.F32, weights)
+		for i, x := range w.Data.([]float32) {
+			w.Data.([]float32)[i] = x / float32(fan) * 16
+		}
+		n, err := g.Add(d, fmt.Sprintf("n%d", len(g.Nodes)), attrs, 1, v, g.AddConst("w", w))
+		must(t, err)
+		v = n.Out[0]
+	}
+	same := ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}
+	layer(op.Conv, same, 72, 384, 8, 3, 3)
+	layer(op.Conv, same, 3456, 384, 384, 3, 3)
+	layer(op.Conv, same, 3456, 384, 384, 3, 3)
+	pool, err := g.Add(op.GlobalAveragePool, "pool", nil, 1, v)
+	must(t, err)
+	flat, err := g.Add(op.Flatten, "flat", nil, 1, pool.Out[0])
+	must(t, err)
+	v = flat.Out[0]
+	layer(op.Gemm, ir.Attrs{"transB": ir.Int(1)}, 384, 4096, 384)
+	layer(op.Gemm, nil, 4096, 4096, 1024)
+	g.AddOutput("y", v)
+	p, err := onnx.Export(g, onnx.ExportOptions{})
+	must(t, err)
+	b, err := onnx.Marshal(p)
+	must(t, err)
+	must(t, os.WriteFile(path, b, 0o666))
+	return int64(len(b))
+}
