@@ -125,12 +125,7 @@ func TestStateBehindBind(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(bindClass), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	own, cmsis := modelSources(m)
-	run(t, dir, testenv.Tool(t, "cc", "gcc"), slices.Concat(includes, []string{"-c"}, own, cmsis)...)
-	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := hostObjects(t, dir, m)
 	run(t, dir, testenv.Tool(t, "cc", "g++"), slices.Concat(cppWarnings, includes, []string{"-std=c++11", "-o", "main",
 		"main.cpp"}, objects, []string{"-lm"})...)
 	var want strings.Builder

@@ -47,12 +47,7 @@ func TestParts(t *testing.T) {
 			run(t, dir, gcc, slices.Concat(warn, []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all",
 				"-std=c11", "-DNNCC_NO_INCBIN", "-o", "main", "main.c"}, files, []string{"-lm"})...)
 			run(t, dir, filepath.Join(dir, "main"))
-			own, cmsis := modelSources(m)
-			run(t, dir, gcc, slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
-			objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			objects := hostObjects(t, dir, m)
 			for _, std := range []string{"-std=c++11", "-std=c++20"} {
 				run(t, dir, gxx, slices.Concat(cppWarnings, includes, []string{std, "-o", "one", "one.cpp"}, objects,
 					[]string{"-lm"})...)

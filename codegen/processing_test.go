@@ -123,12 +123,7 @@ func TestProcessingInClass(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(main), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			own, cmsis := modelSources(m)
-			run(t, dir, testenv.Tool(t, "cc", "gcc"), slices.Concat(includes, []string{"-c"}, own, cmsis)...)
-			objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			objects := hostObjects(t, dir, m)
 			for _, std := range []string{"-std=c++11", "-std=c++20"} {
 				run(t, dir, testenv.Tool(t, "cc", "g++"), slices.Concat(cppWarnings, includes, []string{std, "-o",
 					"main", "main.cpp"}, objects, []string{"-lm"})...)

@@ -56,6 +56,18 @@ func modelSources(m *model) (own, cmsis []string) {
 	return own, cmsis
 }
 
+// hostObjects compiles a model's files in dir for this machine, weights without .incbin.
+func hostObjects(t *testing.T, dir string, m *model) []string {
+	t.Helper()
+	own, cmsis := modelSources(m)
+	run(t, dir, testenv.Tool(t, "cc", "gcc"), slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
+	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
 // zephyrMock is an application with the functions of Zephyr's build system that
 // a module uses; CMake's own do the same.
 const zephyrMock = `cmake_minimum_required(VERSION 3.13)

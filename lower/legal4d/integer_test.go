@@ -92,13 +92,18 @@ func checkInteger(t testing.TB, g *ir.Graph, seed uint64) []string {
 	return out
 }
 
+// seeds is how many graphs to draw: n, or fewer for a short test.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return 60
+	}
+	return n
+}
+
 // TestIntegerGraphs: on quantised values the rewrites are exact, for random
 // graphs with everything that the float rewrites know.
 func TestIntegerGraphs(t *testing.T) {
-	n := uint64(500)
-	if testing.Short() {
-		n = 60
-	}
+	n := seeds(500)
 	run, clean := 0, 0
 	for seed := range n {
 		m := newMaker(t, seed)
@@ -223,10 +228,7 @@ func quantisedNorms(t testing.TB, seed uint64) *ir.Graph {
 // TestQuantisedBatchNorm: a BatchNormalization that a quantised model keeps has its numbers
 // for dimension 1, wherever rewrites of views put that.
 func TestQuantisedBatchNorm(t *testing.T) {
-	n := uint64(400)
-	if testing.Short() {
-		n = 60
-	}
+	n := seeds(400)
 	norms, logical := 0, 0
 	for seed := range n {
 		g := quantisedNorms(t, seed)

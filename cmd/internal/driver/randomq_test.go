@@ -53,14 +53,10 @@ func checkStretches(t *testing.T, seed uint64) {
 	checkModel(t, seed, m, g, "host")
 }
 
-// checkModel is checkStretches for a model all of whose quantised values are
-// outputs, and a board.
-func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board string) {
+// compiled is a model compiled for the board that c names.
+func compiled(t *testing.T, c *Config, m *onnx.Model, g *ir.Graph) *Compiled {
 	t.Helper()
-	model := g.Clone()
-	c := Defaults()
-	c.Board, c.Name = board, "net"
-	spec, err := boards.Load(board)
+	spec, err := boards.Load(c.Board)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +64,23 @@ func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
+
+// checkModel is checkStretches for a model all of whose quantised values are
+// outputs, and a board.
+func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board string) {
+	t.Helper()
+	model := g.Clone()
+	c := Defaults()
+	c.Board, c.Name = board, "net"
+	o := compiled(t, &c, m, g)
 	prog := o.Lowered.Reference
 	for k := range uint64(3) {
 		in := irtest.Inputs(model, seed*10+k)
 		pin := make([]*tensor.Dense, len(in))
 		for i, d := range in {
+			var err error
 			if pin[i], err = verify.Input(d, prog.In[i]); err != nil {
 				t.Fatal(err)
 			}
@@ -326,14 +334,7 @@ func verified(t *testing.T, m *onnx.Model, g *ir.Graph, board string) {
 	t.Helper()
 	c := Defaults()
 	c.Board, c.Name, c.Cases = board, "net", 2
-	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := c.CompileGraph(m, g, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := compiled(t, &c, m, g)
 	cases, err := c.cases(o)
 	if err != nil {
 		t.Fatal(err)

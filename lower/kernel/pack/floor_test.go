@@ -3,7 +3,6 @@
 package pack_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -18,15 +17,7 @@ func TestFloor(t *testing.T) {
 	refused := 0
 	const channels = 2000
 	for range channels {
-		s := pack.Sum{Mult: 1<<30 + r.Int32N(1<<30), Shift: -4 - r.Int32N(10)}
-		switch r.IntN(40) {
-		case 0:
-			s.Mult = 0
-		case 1:
-			s.Mult = 1 << 30
-		case 2:
-			s.Mult = math.MaxInt32
-		}
+		s := pack.Sum{Mult: multiplier(r), Shift: -4 - r.Int32N(10)}
 		f := uint(8 << r.IntN(2))
 		k := f - 8 + uint(pack.FloorRoom(-s.Shift, 8)+r.IntN(2))
 		// Results of 15 bits at most, sums of 32.

@@ -26,16 +26,8 @@ func TestFold(t *testing.T) {
 		sums := make([]pack.Sum, 4)
 		for i := range sums {
 			reach := int64(1) << (6 + r.IntN(13))
-			sums[i] = pack.Sum{Mult: 1<<30 + r.Int32N(1<<30), Shift: -least - r.Int32N(3), Lo: -r.Int64N(reach),
+			sums[i] = pack.Sum{Mult: multiplier(r), Shift: -least - r.Int32N(3), Lo: -r.Int64N(reach),
 				Hi: r.Int64N(reach), Start: r.Int64N(reach) - reach/2}
-			switch r.IntN(40) {
-			case 0:
-				sums[i].Mult = 0
-			case 1:
-				sums[i].Mult = 1 << 30
-			case 2:
-				sums[i].Mult = math.MaxInt32
-			}
 		}
 		f, why := pack.Fold(sums, zero)
 		if why != "" {
@@ -71,4 +63,17 @@ func compare(t *testing.T, want, got func(int64) int64, lo, hi int64) {
 		compare(t, want, got, lo, mid)
 		compare(t, want, got, mid, hi)
 	}
+}
+
+// multiplier draws one of 31 bits, now and then 0, the least or the largest.
+func multiplier(r *rand.Rand) int32 {
+	switch r.IntN(40) {
+	case 0:
+		return 0
+	case 1:
+		return 1 << 30
+	case 2:
+		return math.MaxInt32
+	}
+	return 1<<30 + r.Int32N(1<<30)
 }
