@@ -60,7 +60,8 @@ func modelSources(m *model) (own, cmsis []string) {
 func hostObjects(t *testing.T, dir string, m *model) []string {
 	t.Helper()
 	own, cmsis := modelSources(m)
-	run(t, dir, testenv.Tool(t, "cc", "gcc"), slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
+	gcc := testenv.Tool(t, "cc", "gcc")
+	run(t, dir, gcc, slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
 	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
 	if err != nil {
 		t.Fatal(err)

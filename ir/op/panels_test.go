@@ -33,7 +33,8 @@ func TestPanels(t *testing.T) {
 						shape = []int{n, k}
 					}
 					got, want := append([]float64{}, c...), append([]float64{}, c...)
-					gemmPanels(false, m, 1.25, a, max(k, 1), rightOf(tensor.Of(shape, b).Cast(dt), k, n, trans), beta, got)
+					right := rightOf(tensor.Of(shape, b).Cast(dt), k, n, trans)
+					gemmPanels(false, m, 1.25, a, max(k, 1), right, beta, got)
 					ldb := n
 					if trans {
 						ldb = k
@@ -41,8 +42,8 @@ func TestPanels(t *testing.T) {
 					gemm(false, trans, m, n, k, 1.25, a, max(k, 1), b, max(ldb, 1), beta, want, max(n, 1))
 					for i := range want {
 						if math.Float64bits(got[i]) != math.Float64bits(want[i]) {
-							t.Fatalf("%d x %d x %d, trans %v, %v, beta %v: element %d is %v, want %v", m, n, k, trans, dt,
-								beta, i, got[i], want[i])
+							t.Fatalf("%d x %d x %d, trans %v, %v, beta %v: element %d is %v, want %v", m, n, k,
+								trans, dt, beta, i, got[i], want[i])
 						}
 					}
 				}
