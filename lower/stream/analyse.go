@@ -14,15 +14,16 @@ import (
 
 // builder makes the streaming graph h of g.
 type builder struct {
-	g, h   *ir.Graph
-	o      Options
-	flows  map[*ir.Value]*flow // of values that shift
-	need   map[*ir.Value]*span // rows that somebody reads
-	zero   map[*ir.Value]*tensor.Dense
-	pieces map[*ir.Value][]piece
-	whole  map[*ir.Value]*ir.Value // values of g as values of h
-	states []State
-	fresh  map[*ir.Value]*ir.Value // constants
+	g, h    *ir.Graph
+	o       Options
+	flows   map[*ir.Value]*flow // of values that shift
+	need    map[*ir.Value]*span // rows that somebody reads
+	zero    map[*ir.Value]*tensor.Dense
+	pieces  map[*ir.Value][]piece
+	windows map[*ir.Value][]piece   // put together from pieces
+	whole   map[*ir.Value]*ir.Value // values of g as values of h
+	states  []State
+	fresh   map[*ir.Value]*ir.Value // constants
 }
 
 // span is what is read of a value: rows 0 to head, and tail to the end.
@@ -30,8 +31,8 @@ type span struct{ head, tail int }
 
 func newBuilder(g *ir.Graph, o Options) *builder {
 	return &builder{g: g, h: ir.New(g.Name), o: o, flows: map[*ir.Value]*flow{}, need: map[*ir.Value]*span{},
-		pieces: map[*ir.Value][]piece{},
-		whole:  map[*ir.Value]*ir.Value{}, fresh: map[*ir.Value]*ir.Value{}}
+		pieces: map[*ir.Value][]piece{}, windows: map[*ir.Value][]piece{},
+		whole: map[*ir.Value]*ir.Value{}, fresh: map[*ir.Value]*ir.Value{}}
 }
 
 // analyse finds the values that shift with the window. Without a hop it takes

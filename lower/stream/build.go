@@ -106,7 +106,7 @@ func (b *builder) hand(v *ir.Value) error {
 		return nil
 	}
 	f := b.flows[v]
-	w, err := b.rows(v, lo+f.hop, hi+f.hop)
+	w, err := b.handed(v, lo+f.hop, hi+f.hop)
 	if err != nil {
 		return err
 	}
@@ -256,16 +256,9 @@ func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
 		if from != at || from >= to {
 			continue
 		}
-		w := p.v
-		if to-from < p.hi-p.lo {
-			c := func(k int) *ir.Value { return b.h.AddConst(w.Name+".rows", tensor.Ints(k)) }
-			n, err := b.h.Add(op.Slice, fmt.Sprintf("%s.rows", w.Name), nil, 1, w, c(from-p.lo), c(to-p.lo), c(axis))
-			if err != nil {
-				return nil, bug.Errorf("stream: %w", err)
-			}
-			n.Out[0].Type = shape(v.Type, axis, to-from)
-			n.Origin = origin(v)
-			w = n.Out[0]
+		w, err := b.cut(v, p, from, to)
+		if err != nil {
+			return nil, err
 		}
 		parts = append(parts, w)
 		at = to
@@ -282,7 +275,39 @@ func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
 	}
 	n.Out[0].Type = shape(v.Type, axis, hi-lo)
 	n.Origin = origin(v)
+	b.windows[v] = append(b.windows[v], piece{lo, hi, n.Out[0]})
 	return n.Out[0], nil
+}
+
+// cut is rows from to to of a piece of v.
+func (b *builder) cut(v *ir.Value, p piece, from, to int) (*ir.Value, error) {
+	if from == p.lo && to == p.hi {
+		return p.v, nil
+	}
+	axis := b.flows[v].axis
+	c := func(k int) *ir.Value { return b.h.AddConst(p.v.Name+".rows", tensor.Ints(k)) }
+	n, err := b.h.Add(op.Slice, p.v.Name+".rows", nil, 1, p.v, c(from-p.lo), c(to-p.lo), c(axis))
+	if err != nil {
+		return nil, bug.Errorf("stream: %w", err)
+	}
+	n.Out[0].Type = shape(v.Type, axis, to-from)
+	n.Origin = origin(v)
+	return n.Out[0], nil
+}
+
+// handed is rows lo to hi of v for the next step: out of the smallest window that a layer
+// reads and that has them all, which is one copy, or from the pieces.
+func (b *builder) handed(v *ir.Value, lo, hi int) (*ir.Value, error) {
+	best := piece{}
+	for _, w := range b.windows[v] {
+		if w.lo <= lo && hi <= w.hi && (best.v == nil || w.hi-w.lo < best.hi-best.lo) {
+			best = w
+		}
+	}
+	if best.v == nil || slices.ContainsFunc(b.pieces[v], func(p piece) bool { return p.lo <= lo && hi <= p.hi }) {
+		return b.rows(v, lo, hi)
+	}
+	return b.cut(v, best, lo, hi)
 }
 
 func origin(v *ir.Value) []string {

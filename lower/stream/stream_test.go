@@ -140,6 +140,14 @@ func TestSmall(t *testing.T) {
 		t.Errorf("%d products a step, want %d and the pool's", r.StepMACs, first+second)
 	}
 	fed(t, g, r, 2, 15, 1)
+	// each layer's window is put together once: what the next step needs is cut out of it
+	count := map[string]int{}
+	for _, n := range r.Graph.Nodes {
+		count[n.Op.Name]++
+	}
+	if count["Concat"] != 3 || count["Slice"] != 3 {
+		t.Errorf("%d times rows are put together and %d times cut out, want 3 and 3", count["Concat"], count["Slice"])
+	}
 
 	_, err = stream.Apply(g, stream.Options{Axis: 2, Hop: 3})
 	if err == nil || !strings.Contains(err.Error(), "multiple of 2 frames") {
