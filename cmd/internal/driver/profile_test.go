@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // TestProfile: the instructions that are followed block by block are those that
@@ -64,5 +65,26 @@ func TestProfile(t *testing.T) {
 			back.Layers[0].Cycles != v.Layers[0].LayerCycles.Cycles || back.Layers[0].Class["load"] == 0 {
 			t.Errorf("%s: JSON has %+v (%v)", board, back.Layers[0], err)
 		}
+	}
+}
+
+// TestLoopInCache: on a board whose flash has a cache of 1 KiB, the loops of products of
+// two pixels lie in it, with long rows of weights, too: next to nothing waits for code.
+func TestLoopInCache(t *testing.T) {
+	c := config(modelFile(t, `graph "product" {
+  in %x : f32[1,64,12,12]
+  const %w : f32[64,64,1,1] = rand 1
+  %y = Conv(%x, %w)
+  out "y" = %y
+}`), "stm32l4r5zi")
+	c.Cases, c.IOLayout = 1, option.NativeLayout
+	o, err := c.Compile()
+	require(t, err)
+	v, err := o.Profile(context.Background())
+	require(t, err)
+	if l := &v.Layers[0]; l.CodeWaits*10 > l.LayerCycles.Cycles {
+		t.Errorf("%s waits %d of %d cycles for code", l.Kernel, l.CodeWaits, l.LayerCycles.Cycles)
+	} else {
+		t.Logf("%s waits %d of %d cycles for code", l.Kernel, l.CodeWaits, l.LayerCycles.Cycles)
 	}
 }

@@ -51,12 +51,14 @@
     "smlad r6, r10, lr, r6\n" \
     "smlad r7, r11, lr, r7\n"
 
-#define NNCC_NARROW_PART "sub r4, r4, r2\n sub r5, r5, r3\n sub r8, r8, r6\n sub r9, r9, r7\n"
-#define NNCC_NARROW_EVEN(a) "lsl " a ", " a ", #1\n"
-#define NNCC_NARROW_ODD(a) "asr " a ", " a ", #7\n"
+/* The last channel of the first pixel goes on in r0, which has shorter instructions. */
+#define NNCC_NARROW_PART "subs r4, r4, r2\n subs r5, r5, r3\n sub r0, r8, r6\n subs r9, r9, r7\n"
+#define NNCC_NARROW_EVEN(a) "lsls " a ", " a ", #1\n"
+#define NNCC_NARROW_ODD(a) "asrs " a ", " a ", #7\n"
 #define NNCC_MAT2_NARROW(STORE) \
     NNCC_MAT2("44", "", NNCC_MAT2_START, NNCC_NARROW_PAIR, "48", "3", NNCC_NARROW_PART, \
-              STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD))
+              STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD, "r0"), \
+              STORE##_REST(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD, "r0"))
 
 /* And wide weights: 3 LDRD and 8 SMLAD, per MAC 0.38 words loaded, 0.5 MACs, no others. */
 #define NNCC_WIDE_PAIR \
@@ -74,7 +76,8 @@
 #define NNCC_WIDE_KEEP(a)
 #define NNCC_MAT2_WIDE(STORE) \
     NNCC_MAT2("44", "", NNCC_MAT2_START, NNCC_WIDE_PAIR, "44", "4", "", \
-              STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
+              STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, "r8"), \
+              STORE##_REST(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, "r8"))
 
 /* Four weights of 4 bits in half a word: 2 loads, 3 masks and 8 SMLAD, per MAC 0.19 words loaded, 0.5 MACs, 0.19
  * others. The sum of a channel comes out with those of the channels below it. */
@@ -127,14 +130,15 @@
     "sub r9, r8, r11\n" \
     "sub r8, r8, r10\n"
 #define NNCC_FOURS_PART \
-    "sub r8, r8, r6\n sub r9, r9, r7\n sub r6, r6, r4\n sub r7, r7, r5\n sub r4, r4, r2\n sub r5, r5, r3\n"
-#define NNCC_FOURS_0(a) "lsl " a ", " a ", #1\n"
-#define NNCC_FOURS_1(a) "asr " a ", " a ", #3\n"
-#define NNCC_FOURS_2(a) "asr " a ", " a ", #7\n"
-#define NNCC_FOURS_3(a) "asr " a ", " a ", #11\n"
+    "subs r8, r8, r6\n subs r9, r9, r7\n subs r6, r6, r4\n subs r7, r7, r5\n subs r4, r4, r2\n subs r5, r5, r3\n"
+#define NNCC_FOURS_0(a) "lsls " a ", " a ", #1\n"
+#define NNCC_FOURS_1(a) "asrs " a ", " a ", #3\n"
+#define NNCC_FOURS_2(a) "asrs " a ", " a ", #7\n"
+#define NNCC_FOURS_3(a) "asrs " a ", " a ", #11\n"
 #define NNCC_MAT2_FOURS(STORE) \
     NNCC_MAT2("68", NNCC_FOURS_BEGIN, NNCC_FOURS_START, NNCC_FOURS_PAIR, "52", "2", NNCC_FOURS_PART, \
-              STORE(NNCC_FOURS_0, NNCC_FOURS_1, NNCC_FOURS_2, NNCC_FOURS_3))
+              STORE(NNCC_FOURS_0, NNCC_FOURS_1, NNCC_FOURS_2, NNCC_FOURS_3, "r8"), \
+              STORE##_REST(NNCC_FOURS_0, NNCC_FOURS_1, NNCC_FOURS_2, NNCC_FOURS_3, "r8"))
 
 /* The start values of the second pixel are those of the first one. */
 #define NNCC_MAT2_START "mov r3, r2\n mov r5, r4\n mov r7, r6\n mov r9, r8\n"
@@ -146,19 +150,25 @@
                     "add r0, r0, r11\n add r10, r10, r11\n str r0, [sp]\n str r10, [sp, #8]\n"
 #define NNCC_MAT2_NARROW_GROUPS(STORE) \
     NNCC_MAT2("44", NNCC_GROUPS_BEGIN, NNCC_GROUPS_START, NNCC_NARROW_PAIR, "48", "3", NNCC_NARROW_PART, \
-              STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD))
+              STORE(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD, "r0"), \
+              STORE##_REST(NNCC_NARROW_EVEN, NNCC_NARROW_ODD, NNCC_NARROW_EVEN, NNCC_NARROW_ODD, "r0"))
 #define NNCC_MAT2_WIDE_GROUPS(STORE) \
     NNCC_MAT2("44", NNCC_GROUPS_BEGIN, NNCC_GROUPS_START, NNCC_WIDE_PAIR, "44", "4", "", \
-              STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP))
+              STORE(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, "r8"), \
+              STORE##_REST(NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, NNCC_WIDE_KEEP, "r8"))
 
 /*
  * The function: BEGIN before the groups, START for the sums of one, code of a PAIR of BYTES bytes, weights of 2^SHIFT
- * bytes a pair, PART before the sums are complete, STORE with the epilogues 3 (no sign correction) and 5 for the sums
- * and what follows them in the loop 1. FRAME bytes: 0 x, 4 entry, 8 end of x, 12 y, 16 y_step, 20 end of w, 24
- * epilogue, 28 low, 32 cap, 36 table.
+ * bytes a pair, PART before the sums are complete, STORE with the epilogue 5 for the sums and what follows it in the
+ * loop 1, REST with the epilogue 3, without sign correction. FRAME bytes: 0 x, 4 entry, 8 end of x, 12 y, 16 y_step, 20
+ * end of w, 24 epilogue, 28 low - cap, 32 cap, 36 table.
+ *
+ * With narrow weights and words for results the loop 1 begins 2 bytes into a line of 32 and has 1022 bytes: a cache of
+ * 1 KiB holds it. With a line more, one that forgets what it used least of late would never have the line that is next.
  */
-#define NNCC_MAT2(FRAME, BEGIN, START, PAIR, BYTES, SHIFT, PART, STORE) \
+#define NNCC_MAT2(FRAME, BEGIN, START, PAIR, BYTES, SHIFT, PART, STORE, REST) \
     ".syntax unified\n" \
+    ".p2align 5\n" \
     "push {r4-r11, lr}\n" \
     "sub sp, #" FRAME "\n" \
     "ldm r0, {r4-r9}\n" \
@@ -173,63 +183,62 @@
     "str r3, [sp, #12]\n" \
     "str r6, [sp, #16]\n" \
     "str r10, [sp, #20]\n" \
+    "usub8 r8, r8, r9\n" \
     "strd r8, r9, [sp, #28]\n" \
     "mov r1, r2\n" \
-    "rsb r5, r5, #0\n" \
+    "rsbs r5, r5, #0\n" \
     "and r5, r5, #15\n" \
     "movs r6, #" BYTES "\n" \
     "adr r12, 2f\n" \
     "mla r5, r5, r6, r12\n" \
     "orr r5, r5, #1\n" \
     "str r5, [sp, #4]\n" \
-    "adr r5, 5f\n" \
+    "adr.w r5, 5f\n" \
     "cmp r7, #0\n" \
     "it ne\n" \
     "adrne r5, 3f\n" \
     "orr r5, r5, #1\n" \
     "str r5, [sp, #24]\n" BEGIN "1:\n" \
-    "ldm r1!, {r2, r4, r6, r8}\n" START "ldrd r0, r10, [sp]\n" \
-    "bx r10\n" \
+    "ldm r1!, {r2, r4, r6, r8}\n" START "ldr r0, [sp]\n" \
+    "ldr pc, [sp, #4]\n" \
     ".p2align 2\n" \
     "2:\n" \
     ".rept 16\n" PAIR ".endr\n" \
     "ldr r10, [sp, #8]\n" \
     "cmp r0, r10\n" \
-    "bne 2b\n" \
-    "ldr r10, [sp, #24]\n" PART "bx r10\n" STORE "bne.w 1b\n" \
+    "bne 2b\n" PART "ldr pc, [sp, #24]\n" STORE "bne.w 1b\n" \
     "add sp, #" FRAME "\n" \
-    "pop {r4-r11, pc}\n"
+    "pop {r4-r11, pc}\n" REST
 
-/* Scaled, clamped and stored as words; C0 to C3 make twice the sums of the channels. */
+/* Scaled, clamped and stored as words; C0 to C3 make twice the sums of the channels; LAST has
+ * that of the last one of the first pixel. */
 /* clang-format off */
-#define NNCC_MAT2_CLAMP(C0, C1, C2, C3) \
-    ".p2align 2\n" \
+#define NNCC_MAT2_CLAMP(C0, C1, C2, C3, LAST) \
     "5:\n" \
     NNCC_SIGNED("r2", "r3", C0) NNCC_SIGNED("r4", "r5", C1) NNCC_SIGNED("r6", "r7", C2) \
-    NNCC_SIGNED("r8", "r9", C3) \
-    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
+    NNCC_SIGNED(LAST, "r9", C3) \
+    NNCC_PACK("r2", "r4", "r6", LAST) NNCC_PACK("r3", "r5", "r7", "r9") \
     "ldrd r10, r11, [sp, #28]\n" \
     "uqadd8 r2, r2, r11\n" \
     "uqadd8 r3, r3, r11\n" \
-    "uqsub8 r2, r2, r11\n" \
-    "uqsub8 r3, r3, r11\n" \
     "uadd8 r2, r2, r10\n" \
     "uadd8 r3, r3, r10\n" \
-    "b 4f\n" \
+    "4:\n" \
+    "ldrd r0, r4, [sp, #12]\n" \
+    "ldr r5, [sp, #20]\n" \
+    "str r3, [r0, r4]\n" \
+    "str r2, [r0], #4\n" \
+    "str r0, [sp, #12]\n" \
+    "cmp r1, r5\n"
+#define NNCC_MAT2_CLAMP_REST(C0, C1, C2, C3, LAST) \
     ".p2align 2\n" \
     "3:\n" \
     NNCC_POSITIVE("r2", "r3", C0) NNCC_POSITIVE("r4", "r5", C1) NNCC_POSITIVE("r6", "r7", C2) \
-    NNCC_POSITIVE("r8", "r9", C3) \
-    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
+    NNCC_POSITIVE(LAST, "r9", C3) \
+    NNCC_PACK("r2", "r4", "r6", LAST) NNCC_PACK("r3", "r5", "r7", "r9") \
     "eor r2, r2, #0x80808080\n" \
     "eor r3, r3, #0x80808080\n" \
-    "4:\n" \
-    "ldrd r10, r11, [sp, #12]\n" \
-    "ldr r12, [sp, #20]\n" \
-    "str r3, [r10, r11]\n" \
-    "str r2, [r10], #4\n" \
-    "str r10, [sp, #12]\n" \
-    "cmp r1, r12\n"
+    "b 4b\n"
 /* clang-format on */
 
 /* Four bytes of a by the table at r12 to y. */
@@ -239,13 +248,13 @@
     "strb r4, [" y "], #1\n strb r5, [" y "], #1\n strb r6, [" y "], #1\n strb r7, [" y "], #1\n"
 /* Scaled and stored by way of the table: 3 instructions an output. */
 /* clang-format off */
-#define NNCC_MAT2_TABLE(C0, C1, C2, C3) \
+#define NNCC_MAT2_TABLE(C0, C1, C2, C3, LAST) \
     ".p2align 2\n" \
     "3:\n" \
     "5:\n" \
     NNCC_SIGNED("r2", "r3", C0) NNCC_SIGNED("r4", "r5", C1) NNCC_SIGNED("r6", "r7", C2) \
-    NNCC_SIGNED("r8", "r9", C3) \
-    NNCC_PACK("r2", "r4", "r6", "r8") NNCC_PACK("r3", "r5", "r7", "r9") \
+    NNCC_SIGNED(LAST, "r9", C3) \
+    NNCC_PACK("r2", "r4", "r6", LAST) NNCC_PACK("r3", "r5", "r7", "r9") \
     "ldrd r10, r11, [sp, #12]\n" \
     "ldr r12, [sp, #36]\n" \
     "add r11, r11, r10\n" \
@@ -253,6 +262,7 @@
     "ldr r12, [sp, #20]\n" \
     "str r10, [sp, #12]\n" \
     "cmp r1, r12\n"
+#define NNCC_MAT2_TABLE_REST(C0, C1, C2, C3, LAST)
 /* clang-format on */
 
 #endif
