@@ -42,26 +42,35 @@ func (w Wait) Read(bytes uint64, times int) float64 {
 	return w.PerByteCycles() * float64(bytes) * float64(times)
 }
 
-// copying is a choice of copies.
-type copying struct {
-	constants []Constant
-	from      Wait    // of the region that they are linked to
-	arena     Wait    // of the arena's
-	perByte   float64 // cycles that a copy takes beside waits
+// Copying is what copies of constants cost.
+type Copying struct {
+	From    Wait    // of the region that they are linked to
+	Arena   Wait    // of the arena's
+	PerByte float64 // cycles that a copy takes beside waits
 }
 
+// Fetching are the cycles that an inference saves where a constant is fetched; less than
+// 0 where that takes more.
+func (c Copying) Fetching(x *Constant) float64 { return c.inPlace(x) - c.fetched(x) }
+
 // inPlace, staged and fetched are the cycles an inference for a constant.
-func (c *copying) inPlace(x *Constant) float64 { return c.from.Read(x.Bytes, x.Reads) }
+func (c Copying) inPlace(x *Constant) float64 { return c.From.Read(x.Bytes, x.Reads) }
 
-func (c *copying) staged(x *Constant, in Wait) float64 { return in.Read(x.Bytes, x.Reads) }
+func (c Copying) staged(x *Constant, in Wait) float64 { return in.Read(x.Bytes, x.Reads) }
 
-func (c *copying) fetched(x *Constant) float64 {
-	return c.copied(x, c.arena)*float64(x.Steps) + c.arena.Read(x.Bytes, x.Reads)
+func (c Copying) fetched(x *Constant) float64 {
+	return c.copied(x, c.Arena)*float64(x.Steps) + c.Arena.Read(x.Bytes, x.Reads)
 }
 
 // copied are the cycles of a copy.
-func (c *copying) copied(x *Constant, to Wait) float64 {
-	return float64(x.Bytes) * (c.from.PerByteCycles() + c.perByte + to.PerByteCycles())
+func (c Copying) copied(x *Constant, to Wait) float64 {
+	return float64(x.Bytes) * (c.From.PerByteCycles() + c.PerByte + to.PerByteCycles())
+}
+
+// choosing is a choice of copies.
+type choosing struct {
+	Copying
+	constants []Constant
 }
 
 // free are the bytes of a region that nothing lies in.
@@ -82,13 +91,13 @@ func (p Placement) find(name string) (Placed, bool) {
 // perByte are the cycles that a copy takes beside waits.
 func (p Placement) Copies(constants []Constant, from string, perByte float64, limit uint64) Copies {
 	constants = slices.Clone(constants)
-	c := &copying{constants: constants, perByte: perByte}
+	c := &choosing{Copying{PerByte: perByte}, constants}
 	best := Copies{Staged: make([]bool, len(constants)), Fetched: make([]bool, len(constants))}
 	source, ok := p.find(from)
 	if !ok {
 		return best
 	}
-	c.from = source.Wait
+	c.From = source.Wait
 	for i := range constants {
 		best.Waits += c.inPlace(&constants[i])
 	}
@@ -96,7 +105,7 @@ func (p Placement) Copies(constants []Constant, from string, perByte float64, li
 	for i := range constants { // nothing is fetched into an arena in parts
 		constants[i].Kept = constants[i].Kept || !ok
 	}
-	c.arena = arena.Wait
+	c.Arena = arena.Wait
 	for _, r := range append([]Placed{{}}, p.Regions...) {
 		if r.Name != "" && (r.Name == from || !r.Can("arena") && !r.Can("data")) {
 			continue
@@ -124,7 +133,7 @@ func (p Placement) Copies(constants []Constant, from string, perByte float64, li
 func (c Copies) room() uint64 { return c.Bytes + c.Growth }
 
 // growths are those of the arena that make a difference, up to most.
-func (c *copying) growths(most uint64) []uint64 {
+func (c *choosing) growths(most uint64) []uint64 {
 	list := []uint64{0}
 	for _, x := range c.constants {
 		if !x.Kept && x.Growth <= most {
@@ -137,7 +146,7 @@ func (c *copying) growths(most uint64) []uint64 {
 
 // choose is the best choice of what is staged in region r, of which room bytes are
 // left, where fetching is for those that the arena need not grow by more for.
-func (c *copying) choose(r Placed, room, growth uint64) Copies {
+func (c *choosing) choose(r Placed, room, growth uint64) Copies {
 	n := len(c.constants)
 	x := Copies{Staged: make([]bool, n), Fetched: make([]bool, n)}
 	k := &knapsack{bytes: make([]uint64, n), value: make([]float64, n)}
@@ -147,7 +156,7 @@ func (c *copying) choose(r Placed, room, growth uint64) Copies {
 		a := &c.constants[i]
 		k.bytes[i] = Item{Bytes: a.Bytes}.room()
 		if !a.Kept && a.Growth <= growth {
-			saves[i] = max(0, c.inPlace(a)-c.fetched(a))
+			saves[i] = max(0, c.Fetching(a))
 		}
 		fetched += saves[i]
 		if r.Name != "" {

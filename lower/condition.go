@@ -46,6 +46,10 @@ var (
 		func(f *Facts) bool { return f.DeadChannels }}
 	fusing = Condition{"--fuse on",
 		func(f *Facts) bool { return f.Fuse }}
+	fastest = Condition{"--optimize speed",
+		func(f *Facts) bool { return f.Optimize == option.Speed }}
+	slowConstants = Condition{"a board where reads of constants wait",
+		func(f *Facts) bool { return f.Copying.From.PerByteCycles() > 0 }}
 	tiled = Condition{"a smaller arena is searched (--max-ram)",
 		func(f *Facts) bool { return f.Tiled }}
 )

@@ -3,6 +3,10 @@
 package lower
 
 import (
+	"cmp"
+	"slices"
+
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule"
 )
@@ -13,7 +17,8 @@ type Copyable struct {
 	Bytes int
 	// Reads is how often an inference reads all of it, at least; Steps, how many steps do.
 	Reads, Steps int
-	// ArenaEnd is the end of its copies in the arena, where steps fetch it.
+	// ArenaEnd is the end of its copies in the arena, where steps fetch it, as far as they
+	// are not there.
 	ArenaEnd int
 	// Kept: it is not fetched.
 	Kept bool
@@ -40,7 +45,7 @@ func (r *Result) Copyable() []Copyable {
 			x.Const, x.Bytes = i, p.Consts[i].Bytes()
 			x.Reads += r.Reads(k)
 			x.Steps++
-			x.ArenaEnd = max(x.ArenaEnd, schedule.Gap(p, k, x.Bytes)+x.Bytes)
+			x.ArenaEnd = max(x.ArenaEnd, fetchedEnd(p, k, i))
 		}
 	}
 	for _, s := range p.Steps {
@@ -63,6 +68,15 @@ func (r *Result) Copyable() []Copyable {
 	return list
 }
 
+// fetchedEnd is the end in the arena of a copy that step k would make, 0 where it does.
+func fetchedEnd(p *program.Program, k, constant int) int {
+	if p.Steps[k].Fetched(constant) >= 0 {
+		return 0
+	}
+	n := p.Consts[constant].Bytes()
+	return schedule.Gap(p, k, n) + n
+}
+
 // Copy gives constants of the program copies.
 func (r *Result) Copy(staged, fetched []int) error { return schedule.Stage(r.Program, staged, fetched) }
 
@@ -77,4 +91,25 @@ func (r *Result) StagedTraffic() int {
 		}
 	}
 	return n
+}
+
+// FetchStage is the stage that has steps fetch constants.
+const FetchStage = "fetch"
+
+// leastFetched are the cycles an inference that a constant has to save to be fetched: what
+// the calls take, several times, and something for their code.
+const leastFetched = 500
+
+// fetch is the stage fetch: constants whose reads make the core wait, and that steps read
+// many times, are copied before them into room of the arena, those first that save most.
+func (s *State) fetch() error {
+	saves, list := map[int]float64{}, []int{}
+	for _, x := range s.Copyable() {
+		c := boards.Constant{Bytes: uint64(x.Bytes), Reads: x.Reads, Steps: x.Steps}
+		if n := s.facts.Copying.Fetching(&c); !x.Kept && n >= leastFetched {
+			saves[x.Const], list = n, append(list, x.Const)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(saves[b], saves[a]) })
+	return schedule.Fetch(s.Program, list)
 }

@@ -29,7 +29,7 @@ import (
 //	set: target=m55 align=always  (targets and settings: see settings)
 //
 // the graph before as "in.ir" and what comes out as "out": the graph, behind
-// kernels and lowering a line for each node, behind schedule the program. With
+// kernels and lowering a line for each node, behind schedule and fetch the program. With
 // -update "out" is rewritten; a new file needs only "in.ir".
 func TestGolden(t *testing.T) {
 	files, _ := filepath.Glob("testdata/stages/*.txtar")
@@ -134,7 +134,7 @@ func outcome(s *lower.State, stage string) string {
 			}
 			b.WriteString("\n")
 		}
-	case "schedule":
+	case "schedule", lower.FetchStage:
 		b.WriteString(s.Program.String())
 	default:
 		b.WriteString(s.Graph.String())

@@ -7,6 +7,7 @@ package lower
 import (
 	"io/fs"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/diag"
@@ -52,6 +53,9 @@ type Options struct {
 	// kernels have costs of their own.
 	Installed bool
 	Optimize  option.Optimize // instructions against bytes
+	// Copying is what copies of constants cost on the board; the zero value is memory that
+	// makes nothing wait.
+	Copying boards.Copying
 	// Off are stages that are skipped, StopAfter is the last one that runs; "" is
 	// all.
 	Off       map[string]bool

@@ -287,6 +287,14 @@ var kernelRows = []*Stage{
 		Required:    "it is what everything ends in",
 		Run:         (*State).schedule,
 	},
+	{
+		Name: FetchStage,
+		Doc: "constants that make the core wait and are read many times are copied before their step to where the " +
+			"arena has room",
+		When:     []Condition{fastest, slowConstants, noAccelerator},
+		Requires: []*Invariant{planned},
+		Run:      (*State).fetch,
+	},
 }
 
 // floatPass is a row for a pass of lower/legal: under another name where the

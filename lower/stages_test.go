@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/pass"
@@ -39,6 +40,9 @@ func targets() []target {
 		{name: "float32", core: m4, set: func(o *lower.Options) { o.Precision = option.Float32 }},
 		{name: "accelerator", core: m55, accel: mla.New(mla.Defaults())},
 		{name: "float-io", core: m55, set: func(o *lower.Options) { o.FloatIO, o.Align = true, option.AlignAlways }},
+		{name: "m4-flash", core: m4, set: func(o *lower.Options) {
+			o.Copying = boards.Copying{From: boards.Wait{States: 8, Line: 4}, PerByte: 0.75}
+		}},
 		{name: "small-arena", core: m55, set: func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 2 }},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/schedule/plan"
 )
 
 // Gap is the first place in the arena where step k can have so many bytes more of
@@ -46,9 +47,10 @@ func aligned(n int) int { return (n + program.Align - 1) / program.Align * progr
 
 // Stage gives constants of a program copies in faster memory: those that are staged in
 // memory of their own, before the first run; those that are fetched in the arena, which
-// grows where it has no gap, before each step that reads them. Steps, orders and places
-// of all else stay as they are.
+// grows where it has no gap, before each step that reads them. What is fetched already
+// stays so unless it is staged. Steps, orders and places of all else stay as they are.
 func Stage(p *program.Program, staged, fetched []int) error {
+	unfetch(p, staged)
 	for _, i := range staged {
 		c := &p.Consts[i]
 		c.Staged, c.At = true, p.StagedBytes
@@ -56,17 +58,120 @@ func Stage(p *program.Program, staged, fetched []int) error {
 	}
 	for k, s := range p.Steps {
 		for _, i := range s.Constants() {
-			if !slices.Contains(fetched, i) {
+			if !slices.Contains(fetched, i) || s.Fetched(i) >= 0 {
 				continue
 			}
-			n := p.Consts[i].Bytes()
-			b := program.Buffer{Name: p.Consts[i].Hint + " of " + s.Name, Offset: Gap(p, k, n), Bytes: n, First: k,
-				Last: k, AliasOf: -1}
-			s.Fetches = append(s.Fetches, program.Fetch{Const: i, Buffer: len(p.Buffers)})
-			p.Buffers = append(p.Buffers, b)
-			p.ArenaBytes = max(p.ArenaBytes, aligned(b.Offset+n))
-			p.LowerBound = max(p.LowerBound, liveAt(p, k))
+			fetch(p, k, i, Gap(p, k, p.Consts[i].Bytes()))
 		}
 	}
 	return p.Verify()
+}
+
+// fetch has step k copy a constant to a place in the arena.
+func fetch(p *program.Program, k, constant, at int) {
+	s, c := p.Steps[k], &p.Consts[constant]
+	s.Fetches = append(s.Fetches, program.Fetch{Const: constant, Buffer: len(p.Buffers)})
+	p.Buffers = append(p.Buffers, program.Buffer{Name: c.Hint + " of " + s.Name, Offset: at, Bytes: c.Bytes(), First: k,
+		Last: k, AliasOf: -1})
+	p.ArenaBytes = max(p.ArenaBytes, aligned(at+c.Bytes()))
+	p.LowerBound = max(p.LowerBound, liveAt(p, k))
+}
+
+// unfetch has no step copy the constants any more.
+func unfetch(p *program.Program, constants []int) {
+	first := len(p.Buffers)
+	for _, s := range p.Steps {
+		for _, f := range s.Fetches {
+			first = min(first, f.Buffer)
+		}
+	}
+	if first == len(p.Buffers) {
+		return
+	}
+	places := slices.Clone(p.Buffers[first:]) // nothing else stands behind them
+	p.Buffers = p.Buffers[:first]
+	for _, s := range p.Steps {
+		was := s.Fetches
+		s.Fetches = nil
+		for _, f := range was {
+			if !slices.Contains(constants, f.Const) {
+				s.Fetches = append(s.Fetches, program.Fetch{Const: f.Const, Buffer: len(p.Buffers)})
+				p.Buffers = append(p.Buffers, places[f.Buffer-first])
+			}
+		}
+	}
+	p.LowerBound = 0
+	for k := range p.Steps {
+		p.LowerBound = max(p.LowerBound, liveAt(p, k))
+	}
+}
+
+// Fetch has steps fetch constants, the first ones of the list rather than later ones,
+// where the arena has room: what is in it may move, but it does not grow.
+func Fetch(p *program.Program, constants []int) error {
+	for _, i := range constants {
+		var steps []int
+		fits := true
+		for k, s := range p.Steps {
+			if slices.Contains(s.Constants(), i) {
+				steps = append(steps, k)
+				fits = fits && liveAt(p, k)+aligned(p.Consts[i].Bytes()) <= p.ArenaBytes
+			}
+		}
+		if fits {
+			fetchWithin(p, i, steps)
+		}
+	}
+	return p.Verify()
+}
+
+// fetchWithin has the steps that read a constant fetch it, if there is a way to place
+// everything in the arena.
+func fetchWithin(p *program.Program, constant int, steps []int) {
+	n := p.Consts[constant].Bytes()
+	var gaps []int
+	for _, k := range steps {
+		if at := Gap(p, k, n); at+n <= p.ArenaBytes {
+			gaps = append(gaps, at)
+		}
+	}
+	if len(gaps) < len(steps) && !makeRoom(p, n, steps) {
+		return
+	}
+	for _, k := range steps {
+		fetch(p, k, constant, Gap(p, k, n))
+	}
+}
+
+// makeRoom moves storages so that each of the steps has so many bytes more; false, and
+// nothing has moved, where no way is found.
+func makeRoom(p *program.Program, bytes int, steps []int) bool {
+	var list []plan.Buffer
+	var roots []int
+	for i := range p.Buffers {
+		if b := &p.Buffers[i]; b.AliasOf < 0 && !b.Kept && b.Bytes > 0 {
+			roots = append(roots, i)
+			list = append(list, plan.Buffer{ID: i, Name: b.Name, Bytes: int64(max(b.Bytes, b.Span())), First: b.First,
+				Last: b.Last, AliasOf: -1})
+		}
+	}
+	for _, k := range steps {
+		list = append(list, plan.Buffer{ID: k, Bytes: int64(bytes), First: k, Last: k, AliasOf: -1})
+	}
+	r, err := plan.Place(list, plan.Options{Align: program.Align, Budget: int64(Short)})
+	if err != nil || r.Total > int64(p.ArenaBytes) {
+		return false
+	}
+	moved := map[int]int{}
+	for n, i := range roots {
+		moved[i] = int(r.Offsets[n]) - p.Buffers[i].Offset
+	}
+	for i := range p.Buffers {
+		root := i
+		for p.Buffers[root].AliasOf >= 0 {
+			root = p.Buffers[root].AliasOf
+		}
+		p.Buffers[i].Offset += moved[root]
+	}
+	return true
 }

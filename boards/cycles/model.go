@@ -273,6 +273,15 @@ func (c *Counter) Enter(b *Block) {
 // Leave forgets the last block: what comes next does not follow it.
 func (c *Counter) Leave() { c.prev = nil }
 
-// CopyByte is what a byte takes to be copied by words, a load and a store each, where
-// memory makes nothing wait.
-func (m *Model) CopyByte() float64 { return float64(m.price[Load]+m.price[Store]) / 4 }
+// defaultCopyByte is for cores without a table: a load and a store a word.
+const defaultCopyByte = 0.75
+
+// CopyByte is what a byte takes on a board to be copied by words, a load and a store
+// each, where memory makes nothing wait.
+func CopyByte(spec *boards.Spec) float64 {
+	m, err := For(spec)
+	if err != nil {
+		return defaultCopyByte
+	}
+	return float64(m.price[Load]+m.price[Store]) / 4
+}

@@ -28,6 +28,11 @@ func (p *Program) Staged() []int {
 	return list
 }
 
+// HasCopies reports constants that are staged or fetched.
+func (p *Program) HasCopies() bool {
+	return p.StagedBytes > 0 || slices.ContainsFunc(p.Steps, func(s *Step) bool { return len(s.Fetches) > 0 })
+}
+
 // Fetched is the memory into which a step copies a constant, -1 where it does not.
 func (s *Step) Fetched(constant int) int {
 	for _, f := range s.Fetches {

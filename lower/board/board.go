@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
@@ -20,7 +21,25 @@ import (
 // Options are those options of the middle end that a board decides.
 func Options(s *boards.Spec) (lower.Options, error) {
 	a, err := Accelerator(s)
-	return lower.Options{Target: kernel.Options{Core: core(s)}, Libraries: s.Kernels, Accel: a}, err
+	return lower.Options{Target: kernel.Options{Core: core(s)}, Libraries: s.Kernels, Accel: a,
+		Copying: Copying(s)}, err
+}
+
+// Copying is what copies of constants cost at least and at most, wherever constants and
+// arena will lie: linked to the fastest region that may hold them, copied to the slowest.
+func Copying(s *boards.Spec) boards.Copying {
+	c := boards.Copying{PerByte: cycles.CopyByte(s)}
+	for i, r := range s.Memory.Holding("weights") {
+		if i == 0 || r.Wait.PerByteCycles() < c.From.PerByteCycles() {
+			c.From = r.Wait
+		}
+	}
+	for _, r := range s.Memory.Holding("arena") {
+		if r.Wait.PerByteCycles() > c.Arena.PerByteCycles() {
+			c.Arena = r.Wait
+		}
+	}
+	return c
 }
 
 // core is what kernel choice needs to know about the board.

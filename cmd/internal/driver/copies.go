@@ -8,6 +8,8 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/board"
 )
 
 // candidate is a constant of one of the models that can have a copy.
@@ -19,7 +21,7 @@ type candidate struct {
 
 // stageWeights gives constants of the models copies in faster memory (--stage-weights),
 // where that saves an inference estimated cycles and there is room, and writes the C
-// anew.
+// anew. What the stage fetch found room for in the arena is fetched or staged.
 func (f *Firmware) stageWeights() error {
 	c := f.config()
 	if !c.StageWeights {
@@ -34,7 +36,11 @@ func (f *Firmware) stageWeights() error {
 		f.sayCopies("nothing is staged: %s", why)
 		return nil
 	}
-	candidates := f.candidates()
+	off, err := c.stagesOff()
+	if err != nil {
+		return err
+	}
+	candidates := f.candidates(!off[lower.FetchStage])
 	limit := uint64(math.MaxInt64)
 	if ram, err := parseBytes("max-ram", c.MaxRAM); err != nil {
 		return err
@@ -45,7 +51,7 @@ func (f *Firmware) stageWeights() error {
 	for _, x := range candidates {
 		constants = append(constants, x.Constant)
 	}
-	choice := at.Copies(constants, from, report.CopyByte(f.board()), limit)
+	choice := at.Copies(constants, from, board.Copying(f.board()).PerByte, limit)
 	if choice.Saved == 0 {
 		f.sayCopies("nothing is staged: no copy that has room saves waiting cycles, of which constants take an "+
 			"estimated %.0f an inference in region %s", choice.Waits, from)
@@ -91,14 +97,14 @@ func (f *Firmware) sayCopies(format string, args ...any) {
 }
 
 // candidates are the constants that steps read, of all models.
-func (f *Firmware) candidates() []candidate {
+func (f *Firmware) candidates(fetching bool) []candidate {
 	var list []candidate
 	arena := f.arenaBytes()
 	for _, o := range f.Models {
 		for _, x := range o.Lowered.Copyable() {
 			growth := max(0, (x.ArenaEnd+arenaGrain-1)/arenaGrain*arenaGrain-arena)
 			list = append(list, candidate{o, x.Const, boards.Constant{Bytes: uint64(x.Bytes), Reads: x.Reads,
-				Steps: x.Steps, Growth: uint64(growth), Kept: x.Kept}})
+				Steps: x.Steps, Growth: uint64(growth), Kept: x.Kept || !fetching}})
 		}
 	}
 	return list

@@ -5,13 +5,16 @@ package driver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // slowFlash is a board whose weights lie in memory that makes the core wait, with so
@@ -62,6 +65,9 @@ func TestStageWeights(t *testing.T) {
 				list := severalConfigs(t, board)
 				for _, x := range list {
 					x.StageWeights, x.WeightsFile = stage, c.bound
+					if !stage {
+						x.Passes = []string{"fetch=off"}
+					}
 				}
 				f, err := Compile(list...)
 				require(t, err)
@@ -131,5 +137,65 @@ func TestNothingToStage(t *testing.T) {
 				t.Errorf("%s: %s differs", board, x.Path)
 			}
 		}
+	}
+}
+
+// TestFetched: without any flag, what is read often is fetched before its layer where the
+// arena has room, on boards where that pays: every bit is the same, the arena is no
+// larger, and the estimate is smaller by what was promised. It is off with its stage, with
+// other goals than speed, and on boards whose memory does not wait.
+func TestFetched(t *testing.T) {
+	slow := slowFlash(t, "cortex-m4", 64<<10, "states: 20, line: 16")
+	fetched := 0
+	for _, name := range slices.Sorted(maps.Keys(products)) {
+		t.Run(name, func(t *testing.T) {
+			path := modelFile(t, products[name])
+			profile := func(set func(c *Config)) (*Compiled, *report.Verdict) {
+				c := config(path, slow)
+				set(c)
+				f, err := Compile(c)
+				require(t, err)
+				vs, err := f.Profile(context.Background())
+				require(t, err)
+				if vs[0].Differs() {
+					t.Errorf("%+v", vs[0].Outputs)
+				}
+				return f.Models[0], vs[0]
+			}
+			off, before := profile(func(c *Config) { c.Passes = []string{"fetch=off"} })
+			if off.Report.Memory.Copies != nil {
+				t.Error("copies that nobody asked for")
+			}
+			on, after := profile(func(c *Config) { c.WeightsFile = name == "person" })
+			if a, b := on.Report.Memory.ArenaBytes, off.Report.Memory.ArenaBytes; a != b {
+				t.Errorf("an arena of %d bytes, %d without copies", a, b)
+			}
+			x := on.Report.Memory.Copies
+			if x == nil {
+				t.Logf("nothing is fetched")
+				return
+			}
+			t.Logf("%s; cycles %d, %d before", x.Text(), after.Cycles, before.Cycles)
+			if got := before.Cycles - after.Cycles; x.StagedBytes > 0 || x.From != "psram" || !on.Config.WeightsFile &&
+				got*10 < x.Saved*8 {
+				t.Errorf("%d cycles saved: %+v", got, x)
+			}
+			fetched++
+			for _, none := range []func(c *Config){
+				func(c *Config) { c.Optimize = option.Size },
+				func(c *Config) { c.Board = "cortex-m4" },
+			} {
+				c := config(path, slow)
+				none(c)
+				o, err := c.Compile()
+				require(t, err)
+				if o.Report.Memory.Copies != nil {
+					t.Errorf("copies on %s with --optimize %s", c.Board, c.Optimize)
+				}
+			}
+		})
+	}
+	if fetched == 0 {
+		t.Error("nothing was fetched")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/nncc/nncc/boards/cycles"
 )
 
-// Copying is how copies of constants were chosen, for all models of a firmware
-// (--stage-weights).
+// Copying is how copies of constants were chosen for all models of a firmware together
+// (--stage-weights); without, a program has those of the stage fetch.
 type Copying struct {
 	From   string // region of the constants
 	Choice boards.Copies
@@ -29,11 +29,11 @@ type Copies struct {
 	FetchedBytes int `json:"fetched_bytes"`
 	// Waits an inference for constants, where all are read in place and with the copies:
 	// of this model. SavedBound is what no choice of copies saves more than, in all models
-	// of the firmware; OnceCycles what copying before the first run takes.
+	// of the firmware (--stage-weights); OnceCycles what copying before the first run takes.
 	InPlace    int    `json:"wait_cycles_in_place"`
 	Waits      int    `json:"wait_cycles"`
 	Saved      int    `json:"saved_cycles"`
-	SavedBound int    `json:"saved_cycles_bound"`
+	SavedBound int    `json:"saved_cycles_bound,omitempty"`
 	OnceCycles int    `json:"once_cycles"`
 	Constants  []Copy `json:"constants"`
 }
@@ -47,18 +47,6 @@ type Copy struct {
 	Saved    int      `json:"saved_cycles"`
 }
 
-// defaultCopyByte is for cores without a table of cycles: a load and a store a word.
-const defaultCopyByte = 0.75
-
-// CopyByte are the cycles that a byte takes to be copied, without waits.
-func CopyByte(b *boards.Spec) float64 {
-	m, err := cycles.For(b)
-	if err != nil {
-		return defaultCopyByte
-	}
-	return m.CopyByte()
-}
-
 // region is how long reads of a region of the board take.
 func (o *Subject) region(name string) boards.Wait {
 	for _, r := range o.Board.Memory {
@@ -69,16 +57,27 @@ func (o *Subject) region(name string) boards.Wait {
 	return boards.Wait{}
 }
 
+// constantsRegion is where constants are linked: where they would be, as far as that is
+// known, if they are bound.
+func (o *Subject) constantsRegion() string {
+	if o.Copies != nil {
+		return o.Copies.From
+	}
+	if at := o.Placement.At("weights"); at != "" {
+		return at
+	}
+	for _, r := range o.Board.Memory.Holding("weights") {
+		return r.Name
+	}
+	return ""
+}
+
 // constantsWait is how long reads of constants take where they are linked.
 func (o *Subject) constantsWait() boards.Wait {
-	at := o.Placement.At("weights")
-	if o.Copies != nil {
-		at = o.Copies.From
+	if at := o.constantsRegion(); at != "" {
+		return o.region(at)
 	}
-	if at == "" {
-		return o.Board.Memory.Wait("weights")
-	}
-	return o.region(at)
+	return o.Board.Memory.Wait("weights")
 }
 
 // constantWaits are the cycles that the core waits in step i for constants: read in
@@ -111,17 +110,19 @@ func (o *Subject) constantWaits(i int) (inPlace, waits float64) {
 
 // copies describes the copies of a program; nil without.
 func (o *Subject) copies() *Copies {
-	if o.Copies == nil {
+	p, from := o.Lowered.Program, o.constantsWait()
+	if !p.HasCopies() {
 		return nil
 	}
-	p, from := o.Lowered.Program, o.constantsWait()
-	x := &o.Copies.Choice
-	r := &Copies{From: o.Copies.From, StagedBytes: p.StagedBytes, SavedBound: round(x.Bound), Constants: []Copy{}}
+	r := &Copies{From: o.constantsRegion(), StagedBytes: p.StagedBytes, Constants: []Copy{}}
+	if o.Copies != nil {
+		r.SavedBound = round(o.Copies.Choice.Bound)
+	}
 	if p.StagedBytes > 0 {
 		r.Region = o.Placement.At("staged")
 	}
 	arena, staged := o.region(o.Placement.At("arena")), o.region(r.Region)
-	perByte := CopyByte(o.Board)
+	perByte := cycles.CopyByte(o.Board)
 	inPlace, waits, once := 0.0, 0.0, 0.0
 	for k := range p.Consts {
 		c := &p.Consts[k]
@@ -155,9 +156,6 @@ func (o *Subject) copies() *Copies {
 			r.Constants = append(r.Constants, one)
 		}
 	}
-	if len(r.Constants) == 0 {
-		return nil
-	}
 	r.InPlace, r.Waits, r.Saved, r.OnceCycles = round(inPlace), round(waits), round(inPlace-waits), round(once)
 	return r
 }
@@ -176,6 +174,10 @@ func (c *Copies) Text() string {
 		}
 		s += fmt.Sprintf("up to %d bytes are fetched into the arena before the layer that reads them", c.FetchedBytes)
 	}
-	return s + fmt.Sprintf(": constants cost about %d cycles of waits and copies an inference instead of %d (no "+
-		"choice saves more than %d in all models)", c.Waits, c.InPlace, c.SavedBound)
+	s += fmt.Sprintf(": constants cost about %d cycles of waits and copies an inference instead of %d", c.Waits,
+		c.InPlace)
+	if c.SavedBound > 0 {
+		s += fmt.Sprintf(" (no choice saves more than %d in all models)", c.SavedBound)
+	}
+	return s
 }

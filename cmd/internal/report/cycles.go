@@ -27,7 +27,7 @@ func (v *Verdict) Estimate(o *Subject, steps []cycles.Count) error {
 		waits := round(exact)
 		v.Layers[i].LayerCycles = &LayerCycles{Cycles: s.Cycles + waits, LoadedBytes: s.Loaded,
 			StoredBytes: s.Stored, Classes: s.ByClass(), CodeWaits: s.Waits, ConstantWaits: waits}
-		if o.Copies != nil {
+		if o.Lowered.Program.HasCopies() {
 			v.Layers[i].InPlaceWaits = round(inPlace)
 		}
 		v.Cycles += s.Cycles + waits
