@@ -26,9 +26,11 @@ const cycleLayers = 10
 const variantLayers = 5
 
 // cycles writes cycles.csv: what an instruction takes, as boards/cycles estimates
-// it of nncc's kernels. Rows of boards that are not measured stay.
+// it of nncc's kernels. Rows of boards that are not measured stay; of those that
+// are, with -kinds or -variant, all but the ones of the variants that ran.
 func (o *options) cycles() error {
-	var cores []string
+	some := o.kinds != "" || o.variants != ""
+	replaced := map[rateKey]bool{}
 	var fresh [][]string
 	for _, b := range list(o.boards) {
 		spec, err := boards.Load(b)
@@ -43,10 +45,10 @@ func (o *options) cycles() error {
 		if spec.Memory.Wait("code").States > 0 {
 			on = spec.Name
 		}
-		cores = append(cores, on)
+		replaced[rateKey{on, ""}] = !some
 		ratios := map[string][]float64{}
 		for _, k := range kinds {
-			if k.elements != nil && k.elements.loops {
+			if k.elements != nil && k.elements.loops || !o.wants(k) {
 				continue
 			}
 			if err := o.follow(b, k, ratios); err != nil {
@@ -54,9 +56,10 @@ func (o *options) cycles() error {
 			}
 		}
 		for kind, list := range ratios {
-			if !cost.IsKind(kind) && len(list) < variantLayers {
+			if !cost.IsKind(kind) && len(list) < variantLayers || some && cost.IsKind(kind) {
 				continue
 			}
+			replaced[rateKey{on, kind}] = true
 			mean, sum := 0.0, 0.0
 			for _, r := range list {
 				mean += r / float64(len(list))
@@ -69,7 +72,7 @@ func (o *options) cycles() error {
 		}
 		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[string(cost.Other)]))
 	}
-	rows, err := o.rates(cores...)
+	rows, err := o.rates(replaced)
 	if err != nil {
 		return err
 	}
@@ -80,8 +83,11 @@ func (o *options) cycles() error {
 	})
 }
 
-// rates are the rows of an earlier measurement, those of some cores left out.
-func (o *options) rates(without ...string) ([][]string, error) {
+// rateKey is a row of cycles.csv, or all of a core or board.
+type rateKey struct{ on, kind string }
+
+// rates are the rows of an earlier measurement but for those replaced.
+func (o *options) rates(replaced map[rateKey]bool) ([][]string, error) {
 	f, err := os.Open(o.file("cycles.csv"))
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -94,7 +100,9 @@ func (o *options) rates(without ...string) ([][]string, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	return slices.DeleteFunc(rows[1:], func(row []string) bool { return slices.Contains(without, row[0]) }), nil
+	return slices.DeleteFunc(rows[1:], func(row []string) bool {
+		return replaced[rateKey{row[0], ""}] || replaced[rateKey{row[0], row[1]}]
+	}), nil
 }
 
 // follow adds cycles an instruction of some layers of a kind, by their kernels and kinds.
@@ -106,9 +114,9 @@ func (o *options) follow(board string, k kind, ratios map[string][]float64) erro
 	defer os.RemoveAll(dir)
 	c := driver.Defaults()
 	c.Board, c.Without = board, k.without
-	few := options{layers: cycleLayers}
+	few := options{layers: cycleLayers, variants: o.variants}
 	p, err := few.program(&c, k, dir)
-	if err != nil {
+	if err != nil || len(p.steps) == 0 {
 		return err
 	}
 	v, err := p.Profile(context.Background())

@@ -69,6 +69,8 @@ var kinds = slices.Concat([]kind{
 	{name: "conv1d", draw: conv1d, add: addConv},
 	{name: "conv1d strided", draw: strided(conv1d), add: addConv},
 	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
+	{name: "conv dilated relu", draw: dilated(conv3x3), add: relu(addConv), own: true},
+	{name: "channel lines", draw: channelLines, add: addConv, own: true},
 	{name: "depthwise", draw: depthwise, add: addConv, generic: true},
 	{name: "depthwise relu", draw: depthwise, add: relu(addConv), own: true},
 	{name: "depthwise 3x3", draw: depthwise3x3, add: addConv, own: true},
@@ -78,12 +80,14 @@ var kinds = slices.Concat([]kind{
 	{name: "depthwise windows", draw: depthwiseWindows, add: addConv, generic: true},
 	{name: "depthwise windows relu", draw: depthwiseWindows, add: relu(addConv), own: true},
 	{name: "depthwise multiplied", draw: multiplied(depthwiseWindows), add: addConv, generic: true},
+	{name: "depthwise lines multiplied", draw: multiplied(depthwiseLines), add: addConv, own: true},
 	{name: "gemm", draw: gemm, add: addGemm},
 	{name: "gemm rows", draw: gemmRows, add: addGemm},
 	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
 	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
 	{name: "pad", draw: pad, add: addPad},
 	{name: "add", draw: add, add: addAdd},
+	{name: "add of two scales", draw: addLarge, add: addScaled, own: true},
 	elements("elements int8", option.Int8, false), elements("elements int16", option.Int16x8, false),
 	elements("elements float", option.Float32, false), elements("loops int8", option.Int8, true),
 	elements("loops int16", option.Int16x8, true), elements("loops float", option.Float32, true),
@@ -100,6 +104,8 @@ var wide = in(option.Int16x8, option.Int8Weights, "int16", []kind{
 	{name: "depthwise multiplied", draw: multiplied(depthwiseWindows), add: addConv},
 	{name: "gemm", draw: gemm, add: addGemm},
 	{name: "gemm rows", draw: gemmRows, add: addGemm},
+	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
+	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
 	{name: "add", draw: add, add: addAdd},
 })
 
@@ -108,6 +114,7 @@ var narrow = in(option.Int8, option.Int4Weights, "int4", []kind{
 	{name: "conv3x3", draw: conv3x3, add: addConv},
 	{name: "conv1x1", draw: conv1x1, add: addConv},
 	{name: "conv1d", draw: conv1d, add: addConv},
+	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
 	{name: "depthwise", draw: depthwise, add: addConv},
 	{name: "gemm", draw: gemm, add: addGemm},
 	{name: "gemm rows", draw: gemmRows, add: addGemm},
@@ -180,6 +187,9 @@ func pad(r *rand.Rand) cost.Geometry {
 
 func add(r *rand.Rand) cost.Geometry { return elementwise(channels(r) * (1 + r.IntN(200))) }
 
+// addLarge are sums for which tables are worth their flash.
+func addLarge(r *rand.Rand) cost.Geometry { return elementwise(1024 + r.IntN(4000)) }
+
 func matrix(rows, c, oc int) cost.Geometry {
 	return cost.Geometry{N: rows, IH: 1, IW: 1, C: c, OH: 1, OW: 1, OC: oc, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1, DW: 1,
 		Groups: 1}
@@ -240,6 +250,12 @@ func depthwiseWindows(r *rand.Rand) cost.Geometry {
 		s = spread(r, s)
 	}
 	return s
+}
+
+// channelLines are depthwise convolutions of one tap: a factor and a summand for each channel.
+func channelLines(r *rand.Rand) cost.Geometry {
+	c := channels(r) + 1
+	return window(r, cost.Geometry{C: c, OC: c, Groups: c}, 1+r.IntN(12), 1+r.IntN(30), 1, 1, 1)
 }
 
 // depthwise3x3 are windows of 3x3 on maps of a few columns or many.
@@ -316,6 +332,19 @@ func addAdd(g *ir.Graph, name string, s cost.Geometry, _ uint64) (*ir.Node, erro
 	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
 	y := g.AddInput("y"+name, ir.T(tensor.F32, 1, s.C))
 	return g.Add(op.Add, name, nil, 1, x, y)
+}
+
+// addScaled adds a tensor and the multiple of another one, which has another scale then: most of these sums have no
+// linear form.
+func addScaled(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node, error) {
+	x := g.AddInput("x"+name, ir.T(tensor.F32, 1, s.C))
+	y := g.AddInput("y"+name, ir.T(tensor.F32, 1, s.C))
+	factor := float32(0.1 + 0.8*rand.New(rand.NewPCG(seed, 6)).Float64())
+	n, err := g.Add(op.Mul, name+".scaled", nil, 1, y, g.AddConst("f"+name, tensor.Scalar(factor)))
+	if err != nil {
+		return nil, err
+	}
+	return g.Add(op.Add, name, nil, 1, x, n.Out[0])
 }
 
 // write makes a model of n layers side by side and gives their names.

@@ -173,7 +173,7 @@ func merge(points, fresh []cost.Point) []cost.Point {
 func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 	var fresh []cost.Point
 	for _, k := range kinds {
-		if o.kinds != "" && !slices.Contains(list(o.kinds), k.name) {
+		if !o.wants(k) {
 			continue
 		}
 		for _, generic := range []bool{false, true} {
@@ -200,6 +200,9 @@ func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 	}
 	return fresh, nil
 }
+
+// wants reports a kind of layers that is asked for.
+func (o *options) wants(k kind) bool { return o.kinds == "" || slices.Contains(list(o.kinds), k.name) }
 
 // measuredWith reports that a make of kernels has functions of its own for a
 // kind of layers: those that fit, or the generic ones.

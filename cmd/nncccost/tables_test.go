@@ -65,17 +65,23 @@ func put(t *testing.T, path string, rows [][]string) {
 	}
 }
 
-// TestRatesStay: cycles of other boards stay, those of a measured one go.
+// TestRatesStay: cycles of other boards stay, those of a measured one go, or only those of the variants that ran.
 func TestRatesStay(t *testing.T) {
 	o := options{out: t.TempDir()}
-	if rows, err := o.rates("a"); err != nil || len(rows) > 0 {
+	if rows, err := o.rates(nil); err != nil || len(rows) > 0 {
 		t.Fatalf("without a table: %v, %v", rows, err)
 	}
 	put(t, o.file("cycles.csv"), [][]string{cost.RateColumns, {"a", "copy", "1", "2", "0"},
 		{"b", "copy", "1", "3", "0"}, {"a", "other", "1", "2", "0"}})
-	rows, err := o.rates("a")
-	if want := "[[b copy 1 3 0]]"; err != nil || fmt.Sprint(rows) != want {
-		t.Errorf("%v, %v; want %s", rows, err, want)
+	for _, c := range []struct {
+		replaced rateKey
+		want     string
+	}{{rateKey{"a", ""}, "[[b copy 1 3 0]]"}, {rateKey{"a", "copy"}, "[[a other 1 2 0] [b copy 1 3 0]]"}} {
+		rows, err := o.rates(map[rateKey]bool{c.replaced: true})
+		slices.SortFunc(rows, slices.Compare)
+		if err != nil || fmt.Sprint(rows) != c.want {
+			t.Errorf("%v: %v, %v; want %s", c.replaced, rows, err, c.want)
+		}
 	}
 }
 

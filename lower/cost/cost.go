@@ -119,6 +119,9 @@ func (t *Target) Of(l *Layer) Cost {
 		c.Unknown = fmt.Sprintf("no layer of this form was measured with %s", l.Variant)
 	}
 	if c.Unknown != "" {
+		if why := t.Unpriced(l.Variant); why != "" {
+			c.Unknown += ": " + why
+		}
 		if m = t.fallback(l.Geometry.Kind); m == nil {
 			return c
 		}
