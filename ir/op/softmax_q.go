@@ -80,6 +80,31 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	return []*tensor.Dense{softmaxRequantised(n, y)}, err
 }
 
+// SoftmaxPairs are the results of an int8 Softmax of two values, for every
+// difference between a value and the other one, from -255 to 255; ok as of
+// SoftmaxRescaled.
+func SoftmaxPairs(n *ir.Node) (results []int8, ok bool) {
+	mult, shift, diffMin, ok := SoftmaxRescaled(n)
+	if !ok {
+		return nil, false
+	}
+	const reach = 255
+	x := make([]int8, 0, 2*(2*reach+1))
+	for d := -reach; d <= reach; d++ {
+		x = append(x, int8(max(d, 0)-128), int8(max(-d, 0)-128))
+	}
+	y := tensor.New(tensor.I8, []int{len(x) / 2, 2})
+	if err := qref.Softmax(&qref.SoftmaxParams{Rows: len(x) / 2, Size: 2, Mult: mult, Shift: shift, DiffMin: diffMin},
+		x, y.Data.([]int8)); err != nil {
+		return nil, false
+	}
+	all := softmaxRequantised(n, y).Data.([]int8)
+	for i := 0; i < len(all); i += 2 {
+		results = append(results, all[i])
+	}
+	return results, true
+}
+
 // softmaxError bounds what arm_softmax_s16 misses: each exponential is rounded
 // to 16 bits, so that a sum of n is off by up to that often a step, and so may
 // the results be. Measured up to 1.95 n.

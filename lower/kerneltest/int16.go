@@ -66,7 +66,7 @@ func WideRefused(family string) []Refused {
 		Refused{"PHASE16-05", "in %x : i16[1,4,5,5,5] q(0.01:0)\nconst %w : i8[4,4,3,3,3] q(0.01:0) = rand 1\n" +
 			"%o : i16[1,4,7,7,7] q(0.01:0) = ConvTranspose(%x, %w)"},
 		Refused{"PHASE16-06", x + "const %w : i8[4,4,1,1] q(0.01:0) = rand 1\n" +
-			"%o : i16[1,4,21,21] q(0.01:0) = ConvTranspose(%x, %w) {strides=[5,5]}"},
+			"%o : i16[1,4,265,5] q(0.01:0) = ConvTranspose(%x, %w) {strides=[66,1]}"},
 		Refused{"PHASE16-07", x + "const %w : i8[4,4,3,3] q(2:0) = rand 1\n" +
 			"%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w)"})
 	layers = append(layers, shared16()...)

@@ -207,6 +207,10 @@ func (b *Writer) convTranspose(wide bool) {
 	b.n++
 	n, rank, group := b.n, b.One(1, 2, 2, 2), b.One(1, 1, 1, 1, 2, 3)
 	ci, co := group*b.One(1, 2, 3, 4, 5, 8, 12, 16, 19), group*b.One(1, 2, 3, 4, 5, 7, 8, 9, 16)
+	if b.Chance(25) { // depthwise
+		group = b.One(2, 3, 4, 7, 8, 16, 21)
+		ci, co = group, group*b.One(1, 1, 1, 2)
+	}
 	g, batch := DrawTransposed(rank, b.In), b.One(1, 1, 2)
 	xs := 0.01 + 0.1*b.Float64()
 	ws := 0.002 + 0.01*b.Float64()

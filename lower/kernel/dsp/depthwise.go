@@ -34,9 +34,15 @@ var provenChannels = kernel.NewFact(func(n *kernel.Node) ([]scaled, string) {
 	if why != "" {
 		return nil, why
 	}
-	out := make([]scaled, len(c.l.Rows))
+	return c.l.provenTaps(n)
+})
+
+// provenTaps are the channels of a depthwise layer.
+func (l *layer) provenTaps(n *kernel.Node) ([]scaled, string) {
+	out := make([]scaled, len(l.Rows))
 	for i := range out {
-		out[i], why = c.l.channel(i, c.l.Params.ActMin)
+		var why string
+		out[i], why = l.channel(i, l.Params.ActMin)
 		if why == "" && !n.Core.DSP {
 			why = out[i].reach()
 		}
@@ -45,13 +51,19 @@ var provenChannels = kernel.NewFact(func(n *kernel.Node) ([]scaled, string) {
 		}
 	}
 	return out, ""
-})
+}
 
 func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	c, channels := convOf.Must(n), provenChannels.Must(n)
 	if l := c.wide(n); l != nil {
 		return l
 	}
+	l := &call.Lowered{Unused: []int{1, 2}}
+	return own(l, c.pixels(n, l, channels, c.Whole()))
+}
+
+// pixels is the call for a phase that goes pixel by pixel.
+func (c *convolution) pixels(n *kernel.Node, l *call.Lowered, channels []scaled, f *quantised.Phase) call.Call {
 	if n.Core.DSP && c.Kernel.H*c.Kernel.W == 1 {
 		c, channels = c.twice(channels)
 	}
@@ -82,8 +94,9 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 			group = len(x)
 		}
 	}
-	return own(&call.Lowered{Scratch: size, Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_s8",
-		Args: []call.Arg{c.depthwiseParams(padBytes, group), inner, i8In(0), packed(w), i8Out(0), scratch32(0)}})
+	l.Scratch = max(l.Scratch, size)
+	return call.Call{Func: "nncc_dsp_depthwise_s8", Args: []call.Arg{c.depthwiseParams(padBytes, group, f), inner,
+		i8In(0), packed(w), call.Out{I: 0, Off: f.Offset, CType: "int8_t"}, scratch32(0)}}
 }
 
 // wide calls a kernel that rearranges inputs for several outputs; nil: pixel by
@@ -106,13 +119,14 @@ func (c *convolution) wide(n *kernel.Node) *call.Lowered {
 }
 
 // depthwiseParams is the nncc_dsp_depthwise_params.
-func (c *convolution) depthwiseParams(padBytes, group int) *call.Struct {
+func (c *convolution) depthwiseParams(padBytes, group int, to *quantised.Phase) *call.Struct {
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "out_h",
 		c.Out.H, "out_w", c.Out.W,
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W,
 		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff), "pad_bytes", padBytes,
 		"group_words", group)
+	f = append(f, to.Steps()...)
 	return &call.Struct{Type: "nncc_dsp_depthwise_params", Fields: append(f, clampOf(c.l.Params).bounds()...)}
 }
 

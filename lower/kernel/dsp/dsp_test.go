@@ -198,6 +198,8 @@ func softmax(b *kerneltest.Writer) {
 	b.Softmax(256/size+b.In(1, 9), size)
 }
 
+func softmaxPairs(b *kerneltest.Writer) { b.Softmax(b.In(1, 300), 2) }
+
 func phases(b *kerneltest.Writer) { b.ConvTranspose() }
 
 func batches(b *kerneltest.Writer) { b.BatchMatMul() }
@@ -219,7 +221,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_avg_pool_s8", pool("AveragePool", 20)},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool", 20)}, {"nncc_dsp_avg_pool_sliding_s8", pool("AveragePool", 5)},
 	{"nncc_dsp_max_pool_sliding_s8", pool("MaxPool", 5)},
-	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax},
+	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax}, {"nncc_softmax_pairs_s8", softmaxPairs},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
@@ -384,6 +386,12 @@ func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair, "cortex-m4"
 
 // TestBatches runs products of two activations.
 func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3") }
+
+// TestPhases runs transposed convolutions.
+func TestPhases(t *testing.T) { written(t, phases, "cortex-m4", "cortex-m0plus") }
+
+// TestSoftmaxPairs runs softmaxes of two values.
+func TestSoftmaxPairs(t *testing.T) { written(t, softmaxPairs, "cortex-m4", "cortex-m0plus") }
 
 // TestBehind runs the rows that only costs choose, on the boards that NNCC_BOARDS names, too.
 func TestBehind(t *testing.T) {

@@ -13,4 +13,5 @@ var (
 	runs   = shared.Runs(onDSP("")[0])
 	int16s = shared.Wide(noHelium("")[0])
 	limits = shared.Limits(noHelium("")[0])
+	two    = shared.Two(noHelium("")[0])
 )

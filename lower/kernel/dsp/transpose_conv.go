@@ -19,14 +19,14 @@ const phaseFunc = "nncc_dsp_transpose_conv_phase_s8"
 // phase of the strides.
 var transposedConv = &kernel.Kernel{
 	Name: phaseFunc, Library: Library,
-	Doc: "int8 transposed convolution by phases, with groups and dilation, packed weights",
+	Doc: "int8 transposed convolution by phases, depthwise, too, with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
 	Rules: join(noHelium("DSP-PHASE-00"), quantised.TransposedRules("DSP-PHASE", quantised.Everywhere),
 		quantised.PhaseRule("DSP-PHASE-06"),
 		quantised.Phases.Rule("DSP-PHASE-07", "columns that are copied begin inside the image",
 			func(_ *kernel.Node, list []*quantised.Phase) string {
 				for _, f := range list {
-					if f.Padded() && f.Depth()%4 != 0 && f.Pad.W < 0 {
+					if !f.Depthwise() && f.Padded() && f.Depth()%4 != 0 && f.Pad.W < 0 {
 						return fmt.Sprintf("with %d input channels a group a phase begins at column %d, want a "+
 							"multiple of 4 channels or less padding", f.Depth(), -f.Pad.W)
 					}
@@ -36,11 +36,12 @@ var transposedConv = &kernel.Kernel{
 		exact("DSP-PHASE-08", provenPhases)),
 }
 
-// phase is a phase with its proven channels.
+// phase is a phase with its proven channels: w or, of a depthwise one, taps.
 type phase struct {
 	*quantised.Phase
-	c *convolution
-	w *proven
+	c    *convolution
+	w    *proven
+	taps []scaled
 }
 
 var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
@@ -52,11 +53,16 @@ var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
 	var out []phase
 	for _, p := range list {
 		c := &convolution{&p.Convolution, layer{p.Layer}}
-		w, why := c.l.prove(c.G.Group, c.order(f), f)
+		x := phase{Phase: p, c: c}
+		if p.Depthwise() {
+			x.taps, why = c.l.provenTaps(n)
+		} else {
+			x.w, why = c.l.prove(c.G.Group, c.order(f), f)
+		}
 		if why != "" {
 			return nil, why
 		}
-		out = append(out, phase{p, c, w})
+		out = append(out, x)
 	}
 	return out, ""
 })
@@ -65,6 +71,10 @@ func lowerPhases(n *kernel.Node) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
 	for _, f := range provenPhases.Must(n) {
+		if f.taps != nil {
+			list = append(list, f.c.pixels(n, l, f.taps, f.Phase))
+			continue
+		}
 		conv := f.c.call(l, f.w.least(nil), call.I32(f.Pitch), f.c.Depth()%4 == 0, nil)
 		conv.Func = phaseFunc
 		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase_params", Fields: []call.Field{
@@ -73,7 +83,9 @@ func lowerPhases(n *kernel.Node) *call.Lowered {
 		conv.Args[5] = call.Out{I: 0, Off: f.Offset, CType: "int8_t"}
 		list = append(list, conv)
 	}
-	l.Route = string(list[0].Args[2].(call.Func))
+	if route, ok := list[0].Args[2].(call.Func); ok {
+		l.Route = string(route)
+	}
 	l = own(l, list[0])
 	l.Calls = list
 	return l

@@ -481,6 +481,14 @@ func pair(b *builder) { b.Written(func(w *kerneltest.Writer) { w.Pair() }) }
 // TestPairs runs operators with broadcasting, on the host and the board.
 func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair) }
 
+// TestPhases runs transposed convolutions.
+func TestPhases(t *testing.T) { written(t, (*kerneltest.Writer).ConvTranspose) }
+
+// TestSoftmaxPairs runs softmaxes of two values.
+func TestSoftmaxPairs(t *testing.T) { written(t, softmaxPairs) }
+
+func softmaxPairs(b *kerneltest.Writer) { b.Softmax(b.In(1, 300), 2) }
+
 // TestBatches runs products of two activations, transposed and broadcast.
 func TestBatches(t *testing.T) { written(t, (*kerneltest.Writer).BatchMatMul) }
 
@@ -524,6 +532,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_helium_max_pool_s8", pool("MaxPool", 10)},
 	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line}, {"nncc_lut_s8", limit},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
+	{"nncc_softmax_pairs_s8", func(b *builder) { b.Written(softmaxPairs) }},
 	{"nncc_helium_batch_matmul_s8", batch},
 	{"nncc_helium_lstm_s8", recurrent(false, false)}, {"nncc_helium_lstm_s16", recurrent(false, true)},
 	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},

@@ -17,7 +17,7 @@ const phaseFunc = "nncc_helium_transpose_conv_phase_s8"
 // strides.
 var phases = &kernel.Kernel{
 	Name: phaseFunc, Library: Library,
-	Doc: "int8 transposed convolution by phases, with groups and dilation, packed weights",
+	Doc: "int8 transposed convolution by phases, depthwise, too, with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
 	Rules: join(onHelium("HELIUM-PHASE-00"), quantised.TransposedRules("HELIUM-PHASE", quantised.Everywhere),
 		quantised.Phases.Rule("HELIUM-PHASE-06", "requantisation shifts to the right",
@@ -43,6 +43,10 @@ func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 	var list []call.Call
 	for _, f := range phases {
 		c := &convolution{Convolution: &f.Convolution, l: layerOf(n, f.Layer), phase: true}
+		if f.Depthwise() && c.l.form != sixteen {
+			list = append(list, c.windows(n, l, f))
+			continue
+		}
 		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic)
 		l.Scratch, l.Rows = max(l.Scratch, scratch), []call.Rows{rows}
 		l.Route = string(conv.Args[5].(call.Func))

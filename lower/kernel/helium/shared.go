@@ -13,4 +13,5 @@ var (
 	runs   = shared.Runs(onHelium(""))
 	int16s = shared.Wide(onHelium(""))
 	limits = shared.Limits(onHelium(""))
+	two    = shared.Two(onHelium(""))
 )

@@ -152,17 +152,23 @@ func (l *layer) windowRecords(c *quantised.Window, s *sweep) []byte {
 
 func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
+	l := &call.Lowered{Unused: []int{1, 2}}
+	return own(l, c.windows(n, l, c.Whole()))
+}
+
+// windows is the call for a phase.
+func (c *convolution) windows(n *kernel.Node, l *call.Lowered, to *quantised.Phase) call.Call {
 	s := c.best()
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	p := c.l.Params
-	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: []call.Field{
+	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: append([]call.Field{
 		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
 		f("out_w", c.Out.W), f("multiplier", c.G.COut/c.G.CIn), f("kernel_h", s.kernel.H), f("kernel_w", s.kernel.W),
 		f("stride_h", c.Stride.H), f("stride_w", c.Stride.W), f("dilation_h", s.apart.H),
 		f("dilation_w", s.apart.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), call.FT("in_zero", -p.InOff),
 		call.FT("zero", p.OutOff), call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax), f("rows", s.rows),
 		f("span", s.span), f("phases_h", s.phases.H), f("phases_w", s.phases.W), f("pitch", s.pitch),
-		f("width", s.width), f("plane", s.plane), f("vectors", s.vectors)}}
+		f("width", s.width), f("plane", s.plane), f("vectors", s.vectors)}, to.Steps()...)}
 	inner := "nncc_helium_depthwise_window_s8"
 	if s.vectors <= unrolledWindows && !n.Generic {
 		relu := ""
@@ -174,9 +180,10 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 			inner = fmt.Sprintf("nncc_helium_depthwise_window_k%d_step%d%s_s8", s.vectors, s.step, relu)
 		}
 	}
-	return own(&call.Lowered{Scratch: s.scratch(c), Unused: []int{1, 2}, Route: inner},
-		call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{
-			params, i8In(0), packed(c.l.windowRecords(&c.Window, s)), i8Scratch(0), i8Out(0), call.Func(inner)}})
+	l.Scratch, l.Route = max(l.Scratch, s.scratch(c)), inner
+	return call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{params, i8In(0),
+		packed(c.l.windowRecords(&c.Window, s)), i8Scratch(0), call.Out{I: 0, Off: to.Offset, CType: "int8_t"},
+		call.Func(inner)}}
 }
 
 func gcd(a, b int) int {

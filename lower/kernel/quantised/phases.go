@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -21,6 +22,20 @@ type Phase struct {
 	Pitch  int // from a pixel of the phase to the next
 	Row    int // from a row of the phase to the next
 	Image  int // from an image to the next
+}
+
+// Depthwise: every channel of the result has one channel of the input.
+func (c *Convolution) Depthwise() bool { return c.G.Group > 1 && c.G.Group == c.G.CIn }
+
+// Whole is a convolution on int8 as the only phase of its result.
+func (c *Convolution) Whole() *Phase {
+	row := c.Out.W * c.G.COut
+	return &Phase{Convolution: *c, Pitch: c.G.COut, Row: row, Image: c.Out.H * row}
+}
+
+// Steps are the distances of a kernel's parameters.
+func (f *Phase) Steps() []call.Field {
+	return call.Ints("out_pitch", f.Pitch, "out_row", f.Row, "out_image", f.Image)
 }
 
 // Phases are those of a ConvTranspose node.
@@ -100,45 +115,47 @@ func lineOf(first, out, taps, stride, pad, dilation int) line {
 	return l
 }
 
-// sameInputs: the columns between two strides are one tap each, of the same pixel.
-func (t *transposedConv) sameInputs() bool {
-	return t.Kernel.W == t.Stride.W && t.Stride.W > 1 && t.Dilation.W == 1 && t.Pad.W == 0 && t.g.Group == 1 &&
-		t.Out.W == t.In.W*t.Stride.W
+// sameInputs: the results of both lines meet the same inputs.
+func (l line) sameInputs(m line) bool {
+	return l.first == m.first && l.step == m.step && l.count == m.count && len(l.taps) == len(m.taps)
 }
 
 func (t *transposedConv) phases() []*Phase {
+	var columns [][]line // neighbours with the same inputs together
+	for x := range min(t.Stride.W, t.Out.W) {
+		l := lineOf(x, t.Out.W, t.Kernel.W, t.Stride.W, t.Pad.W, t.Dilation.W)
+		if n := len(columns); n > 0 && t.g.Group == 1 && l.sameInputs(columns[n-1][0]) {
+			columns[n-1] = append(columns[n-1], l)
+		} else {
+			columns = append(columns, []line{l})
+		}
+	}
 	var list []*Phase
 	for y := range min(t.Stride.H, t.Out.H) {
-		rows := lineOf(y, t.Out.H, t.Kernel.H, t.Stride.H, t.Pad.H, t.Dilation.H)
-		if t.sameInputs() {
-			list = append(list, t.phase(y, 0, rows, line{make([]int, t.Kernel.W), 0, 1, t.In.W}))
-			continue
-		}
-		for x := range min(t.Stride.W, t.Out.W) {
-			list = append(list, t.phase(y, x, rows, lineOf(x, t.Out.W, t.Kernel.W, t.Stride.W, t.Pad.W, t.Dilation.W)))
+		rows, x := lineOf(y, t.Out.H, t.Kernel.H, t.Stride.H, t.Pad.H, t.Dilation.H), 0
+		for _, c := range columns {
+			list = append(list, t.phase(y, x, rows, c))
+			x += len(c)
 		}
 	}
 	return list
 }
 
-// phase is the phase that begins at row y and column x.
-func (t *transposedConv) phase(y, x int, rows, cols line) *Phase {
-	c := t.g.COut
+// phase is the phase that begins at row y and column x, of neighbouring columns.
+func (t *transposedConv) phase(y, x int, rows line, columns []line) *Phase {
+	c, cols := t.g.COut, columns[0]
 	f := &Phase{Offset: (y*t.Out.W + x) * c, Pitch: t.Stride.W * c, Row: t.Stride.H * t.Out.W * c,
 		Image: t.Out.H * t.Out.W * c}
+	for _, l := range columns {
+		f.Rows = append(f.Rows, t.taps(rows.taps, l.taps)...)
+	}
 	f.Params, f.Bias = t.params, t.bias
-	if t.sameInputs() {
-		for k := range t.Kernel.W {
-			f.Rows = append(f.Rows, t.taps(rows.taps, []int{k})...)
-		}
+	if n := len(columns); n > 1 {
 		wide := *t.params
 		if len(wide.Mult) > 1 {
-			wide.Mult, wide.Shift = slices.Repeat(wide.Mult, t.Kernel.W), slices.Repeat(wide.Shift, t.Kernel.W)
+			wide.Mult, wide.Shift = slices.Repeat(wide.Mult, n), slices.Repeat(wide.Shift, n)
 		}
-		f.Params, f.Bias = &wide, slices.Repeat(t.bias, t.Kernel.W)
-		cols.taps = cols.taps[:1]
-	} else {
-		f.Rows = t.taps(rows.taps, cols.taps)
+		f.Params, f.Bias = &wide, slices.Repeat(t.bias, n)
 	}
 	f.G = &op.ConvGeom{N: t.g.N, CIn: t.g.CIn, COut: len(f.Rows), Group: t.g.Group}
 	one := Tile{1, 1}
@@ -168,7 +185,7 @@ func (t *transposedConv) taps(rows, cols []int) [][]int8 {
 }
 
 // maxPhases is how many calls a transposed convolution may be.
-const maxPhases = 16
+const maxPhases = 64
 
 // PhaseRule is the rule that a transposed convolution is not cut into too many
 // phases.
@@ -186,7 +203,7 @@ func PhaseRules16(code string, shifts func(l *Layer) string) []kernel.Rule {
 }
 
 func phaseRule(code string, phases *kernel.Fact[[]*Phase]) kernel.Rule {
-	return phases.Rule(code, "strides give at most 16 phases", func(n *kernel.Node, f []*Phase) string {
+	return phases.Rule(code, fmt.Sprintf("strides give at most %d phases", maxPhases), func(n *kernel.Node, f []*Phase) string {
 		if len(f) <= maxPhases {
 			return ""
 		}

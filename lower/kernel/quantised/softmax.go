@@ -64,6 +64,45 @@ func SoftmaxTable(code string) kernel.Rule {
 		}}
 }
 
+// Two are softmaxes of two values, by a table of their differences.
+func (s Shared) Two(core kernel.Rule) *kernel.Kernel {
+	return s.row(core, "TWO", kernel.Kernel{Name: "nncc_softmax_pairs_s8", Ops: []*ir.OpDef{op.Softmax},
+		Doc: "int8 softmax of two values, by a table of their differences", Layout: Innermost}, twoRules, lowerTwo)
+}
+
+func twoRules(code string) []kernel.Rule {
+	return []kernel.Rule{
+		Int8(code+"-01", 0),
+		SoftmaxRows.Rule(code+"-02", "rows of two values", func(_ *kernel.Node, r Rows) string {
+			if r.Size != 2 {
+				return fmt.Sprintf("rows of %d values, want 2", r.Size)
+			}
+			return ""
+		}),
+		{Code: code + "-03", Doc: "scales that have a fixed-point form", Check: func(n *kernel.Node) string {
+			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
+				return kernel.Unread
+			}
+			if _, ok := op.SoftmaxPairs(n.Node); !ok {
+				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", n.In[0].Type, n.Out[0].Type)
+			}
+			return ""
+		}},
+	}
+}
+
+func lowerTwo(n *kernel.Node) *call.Lowered {
+	results, _ := op.SoftmaxPairs(n.Node)
+	table := make([]byte, len(results))
+	for i, v := range results {
+		table[i] = byte(v)
+	}
+	p := &call.Struct{Type: "nncc_count_params", Fields: call.Ints("count", SoftmaxRows.Must(n).Count)}
+	return &call.Lowered{Kernel: "nncc_softmax_pairs_s8", InPlace: []int{0}, Calls: []call.Call{{
+		Func: "nncc_softmax_pairs_s8", Args: []call.Arg{p, call.In{I: 0, CType: "int8_t"},
+			&call.Blob{Hint: "softmax", CType: "int8_t", Data: table, Align: 1}, call.Out{I: 0, CType: "int8_t"}}}}}
+}
+
 // Exponentials are the table of a softmax, by the distance to the largest value.
 func Exponentials(n *ir.Node) *call.Blob {
 	mult, shift, diffMin, _ := op.SoftmaxKernel(n)

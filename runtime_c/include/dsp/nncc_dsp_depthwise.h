@@ -31,7 +31,10 @@ typedef struct
     int32_t pad;         /* value of the padding: the input's zero point */
     int32_t pad_bytes;   /* of a pixel of it: in_c, at least 4, whole words */
     int32_t group_words; /* of packed weights of four channels */
-    uint32_t low, cap;   /* as in nncc_dsp_matmul_params */
+    int32_t out_pitch;   /* bytes from a pixel of the output to the next, from a row, from an image */
+    int32_t out_row;
+    int32_t out_image;
+    uint32_t low, cap; /* as in nncc_dsp_matmul_params */
 } nncc_dsp_depthwise_params;
 
 /* Inner functions of the 3x3 kernel. */

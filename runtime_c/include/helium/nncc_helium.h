@@ -384,6 +384,9 @@ typedef struct
     int32_t width; /* columns in scratch of every residue by dilation_w */
     int32_t plane; /* dilation_w * width * pitch */
     int32_t vectors;
+    int32_t out_pitch; /* bytes from a pixel of the output to the next, from a row, from an image */
+    int32_t out_row;
+    int32_t out_image;
 } nncc_helium_depthwise_params;
 
 /* KERNELS(nncc_helium_depthwise_s8) */

@@ -408,6 +408,12 @@ typedef struct
 /* x, y [outer,axis,inner]. In place. */
 /* KERNELS(nncc_softmax_s8) */
 
+/*
+ * Softmax of pairs: x, y [count,2]. A value less the one beside it is -255 to 255, for which table has a result each.
+ * In place.
+ */
+/* KERNELS(nncc_softmax_pairs_s8) */
+
 /* ---- normalisation --------------------------------------------------------------------------- */
 
 /*

@@ -66,6 +66,7 @@ void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwis
 
         for (int32_t oy = 0; oy < p->out_h; oy++) {
             int32_t col = -p->pad_w;
+            int8_t *pixel = y + oy * p->out_row;
 
             for (int32_t ox = 0; ox < p->out_w; ox++) {
                 const int32_t *offsets = scratch, *weights = w;
@@ -83,9 +84,9 @@ void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwis
                     from = window;
                 }
                 if (times == 1 && in_c >= 4) {
-                    fn(&t, offsets, weights, from, y);
+                    fn(&t, offsets, weights, from, pixel);
                 } else {
-                    for (int8_t *first = y; first < y + times; first++) {
+                    for (int8_t *first = pixel; first < pixel + times; first++) {
                         int8_t *to = first;
 
                         fn(&t, offsets, weights, from, few);
@@ -97,10 +98,11 @@ void nncc_dsp_depthwise_s8(const nncc_dsp_depthwise_params *p, nncc_dsp_depthwis
                     }
                 }
                 col += p->stride_w;
-                y += p->channels;
+                pixel += p->out_pitch;
             }
             row += p->stride_h;
         }
         x += p->in_h * p->in_w * in_c;
+        y += p->out_image;
     }
 }

@@ -226,7 +226,7 @@ static inline void nncc_dw_outputs(const nncc_dw_part *a, nncc_helium_windows *f
         f->x_back = f->row - 4 * f->step * (f->fours + (f->rest != 0 ? 1 : 0));
         f->y_back = f->line - f->next * f->fours;
         f->record = packed;
-        f->y = y + k * p->in_c * times;
+        f->y = y + k * p->out_pitch;
         if (times == 1) {
             f->x = x;
             f->channels = lanes;
@@ -246,7 +246,6 @@ static inline void nncc_dw_block(nncc_dw_part *a, nncc_dw_columns *c, nncc_heliu
                                  nncc_helium_windows_fn *windows, const int8_t *packed, int8_t *y)
 {
     const nncc_helium_depthwise_params *p = a->p;
-    const int32_t channels = p->in_c * p->multiplier;
     const int32_t slots = p->stride_h * p->phases_h / p->dilation_h; /* rows of the window to the next output */
     int32_t k;
     int32_t oy;
@@ -265,7 +264,7 @@ static inline void nncc_dw_block(nncc_dw_part *a, nncc_dw_columns *c, nncc_heliu
                     nncc_helium_fill(a->scratch, p->in_zero, c->lanes * p->plane);
                 }
                 nncc_dw_bring(a, c);
-                nncc_dw_outputs(a, f, windows, c->lanes, packed, y + (oy * p->out_w + ox) * channels);
+                nncc_dw_outputs(a, f, windows, c->lanes, packed, y + oy * p->out_row + ox * p->out_pitch);
             }
         }
     }
@@ -274,7 +273,6 @@ static inline void nncc_dw_block(nncc_dw_part *a, nncc_dw_columns *c, nncc_heliu
 void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_t *x, const int8_t *packed,
                               int8_t *scratch, int8_t *y, nncc_helium_windows_fn *windows)
 {
-    const int32_t channels = p->in_c * p->multiplier;
     nncc_helium_windows f;
     nncc_dw_columns c;
     nncc_dw_part a;
@@ -293,8 +291,8 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
     f.plane = p->multiplier == 1 ? p->plane : 0;
     f.step = p->pitch * (p->stride_w * p->phases_w / p->dilation_w);
     f.row = p->stride_h * p->phases_h / p->dilation_h;
-    f.next = 4 * channels * p->phases_w;
-    f.line = p->phases_h * p->out_w * channels;
+    f.next = 4 * p->out_pitch * p->phases_w;
+    f.line = p->phases_h * p->out_row;
     f.vectors = p->vectors;
     for (n = 0; n < NNCC_DW_LANES; n++) {
         c.at[n] = (uint16_t)(n * p->plane);
@@ -306,7 +304,7 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
         c.lanes = p->in_c - first < NNCC_DW_LANES ? p->in_c - first : NNCC_DW_LANES;
         for (n = 0; n < p->batch; n++) {
             a.image = x + n * p->in_h * p->in_w * p->in_c + first;
-            nncc_dw_block(&a, &c, &f, windows, packed, y + n * p->out_h * p->out_w * channels + first * p->multiplier);
+            nncc_dw_block(&a, &c, &f, windows, packed, y + n * p->out_image + first * p->multiplier);
         }
         packed += c.lanes * p->multiplier * NNCC_HELIUM_BYTES * (1 + p->vectors);
     }
