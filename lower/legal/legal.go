@@ -14,7 +14,7 @@ var Passes = []pass.Pass{
 	{Name: "cleanup", Run: cleanup, Doc: "remove identities, no-ops, doubles and dead code",
 		Required: "dead code and identities would be taken for outputs and readers"},
 	{Name: "patterns", Numerics: pass.Reassoc, Run: patterns,
-		Doc: "recognise spelt-out Swish, Gelu, HardSwish, HardSigmoid, Mish, LayerNormalization"},
+		Doc: "recognise spelt-out Swish, Gelu, HardSwish, HardSigmoid, Mish, LayerNormalization, RMSNormalization"},
 	{Name: "transpose", Numerics: pass.Reassoc, Run: transposes,
 		Doc: "cancel and merge transpositions across operators"},
 	{Name: "integer-mac", Run: integerMAC, Doc: "ConvInteger and MatMulInteger as float operators where that is exact",

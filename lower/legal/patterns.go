@@ -21,6 +21,7 @@ import (
 //	clip(x+3, 0, 6) / 6                                HardSigmoid
 //	x * tanh(softplus(x))                              Mish
 //	(x-m) / sqrt(mean((x-m)^2) + eps) * g + b          LayerNormalization, m = mean(x) over the last dimensions
+//	x / sqrt(mean(x^2) + eps) * g                      RMSNormalization
 //
 // Factors may come in any order and grouping, a division may be written for a
 // multiplication and x*x for x^2. The parts stay where something else reads
@@ -229,16 +230,16 @@ func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
 	return ""
 }
 
-// layerNorm matches (x-m)/sqrt(variance+eps) at n, takes in a scale and a bias
-// behind it, and writes LayerNormalization, which it gives with the node that it
-// replaces.
+// layerNorm matches (x-m)/sqrt(variance+eps) or x/sqrt(mean(x^2)+eps) at n, takes
+// in a scale and a bias behind it, and writes LayerNormalization or
+// RMSNormalization, which it gives with the node that it replaces.
 func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
-	d, s := n.In[0].Def, n.In[1].Def
+	over, s := n.In[0], n.In[1].Def
 	switch {
 	case is(n, "Div") && is(s, "Sqrt"):
 	case is(n, "Mul"):
-		if is(d, "Reciprocal", "Pow") {
-			d, s = s, d
+		if is(over.Def, "Reciprocal", "Pow") {
+			over, s = n.In[1], over.Def
 		}
 		if k, ok := scalarConst(inOf(s, 1)); is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
 			s = s.In[0].Def
@@ -248,22 +249,24 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 	default:
 		return nil, nil
 	}
-	if !is(d, "Sub") || hasAct(d) {
-		return nil, nil
-	}
-	x := d.In[0]
-	axis, ok := trailingMean(d.In[1].Def, x)
 	variance, eps, isSum := plus(s.In[0])
-	if !ok || !isSum || eps <= 0 || !slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) ||
-		!is(variance.Def, "ReduceMean") {
+	if !isSum || eps <= 0 || !is(variance.Def, "ReduceMean") {
 		return nil, nil
 	}
 	sq := variance.Def.In[0]
-	if a, ok := trailingMean(variance.Def, sq); !ok || a != axis {
+	axis, ok := trailingMean(variance.Def, sq)
+	t := factors(g, sq, over, true)
+	if !ok || t.k != 1 || len(t.v) != 2 {
 		return nil, nil
 	}
-	t := factors(g, sq, d.Out[0], true)
-	if t.k != 1 || len(t.v) != 2 || !sameDeviation(t.v[0], d) || !sameDeviation(t.v[1], d) {
+	x, def := over, op.RMSNormalization
+	if d := over.Def; is(d, "Sub") && !hasAct(d) && sameDeviation(t.v[0], d) && sameDeviation(t.v[1], d) {
+		if a, centred := trailingMean(d.In[1].Def, d.In[0]); centred && a == axis {
+			x, def = d.In[0], op.LayerNormalization
+		}
+	}
+	if def == op.RMSNormalization && (t.v[0] != x || t.v[1] != x) ||
+		!slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) {
 		return nil, nil
 	}
 	dims := x.Type.Shape[axis:]
@@ -275,15 +278,15 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 		}
 	}
 	in := []*ir.Value{x, scale}
-	if m := g.SoleUse(last.Out[0]); is(m, "Add") && !hasAct(m) {
+	if m := g.SoleUse(last.Out[0]); def == op.LayerNormalization && is(m, "Add") && !hasAct(m) {
 		if k := normParam(g, m, last.Out[0], dims); k != nil {
 			in, last = append(in, k), m
 		}
 	}
-	y := insert(g, last, op.LayerNormalization, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()),
+	y := insert(g, last, def, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()),
 		"epsilon": ir.Float(float32(eps))}, in...)
 	y.Def.Inherit(n)
-	swap(c, g, last, y, "is LayerNormalization")
+	swap(c, g, last, y, "is "+def.Name)
 	return y.Def, last
 }
 
