@@ -24,7 +24,7 @@ type Phase struct {
 	Image  int // from an image to the next
 }
 
-// Depthwise: every channel of the result has one channel of the input.
+// Depthwise reports that every channel of the result has one channel of the input.
 func (c *Convolution) Depthwise() bool { return c.G.Group > 1 && c.G.Group == c.G.CIn }
 
 // Whole is a convolution on int8 as the only phase of its result.
@@ -203,7 +203,8 @@ func PhaseRules16(code string, shifts func(l *Layer) string) []kernel.Rule {
 }
 
 func phaseRule(code string, phases *kernel.Fact[[]*Phase]) kernel.Rule {
-	return phases.Rule(code, fmt.Sprintf("strides give at most %d phases", maxPhases), func(n *kernel.Node, f []*Phase) string {
+	doc := fmt.Sprintf("strides give at most %d phases", maxPhases)
+	return phases.Rule(code, doc, func(n *kernel.Node, f []*Phase) string {
 		if len(f) <= maxPhases {
 			return ""
 		}
