@@ -13,7 +13,7 @@ const (
 
 // ups are the kernels' choices of how much larger inputs are, in bits: the same
 // one for all layers, where it does, is less code.
-var ups = [3]uint{4, 2, 0}
+var ups = [4]uint{3, 4, 2, 0}
 
 // reluOrder are the channels of four in the order of their sums: a word has two
 // channels' weights, the second one's oddBits larger.
@@ -46,7 +46,7 @@ func (p *proven) floors(l *layer) *proven {
 	}
 	for _, up := range ups {
 		if int(up) < room {
-			break
+			continue
 		}
 		if r := p.floorsOf(l, up); r != nil {
 			return r

@@ -23,7 +23,7 @@ func (f Floor) Apply(v int64, k, shift uint) int64 {
 
 // How far from the exact numbers OneFloor looks for some that give all results.
 const (
-	floorOffsets     = 400
+	floorOffsets     = 1600
 	floorMultipliers = 7
 	floorReach       = 1 << 13 // in sums
 )

@@ -66,15 +66,22 @@ typedef struct
     const uint8_t *table;
 } nncc_dsp_matmul_params;
 
+/* Runs of adjacent bytes: so many, at least 1, of length bytes each, step bytes from one to the next. */
+typedef struct
+{
+    int32_t length, count, step;
+} nncc_dsp_runs;
+
 /*
- * n bytes of two pixels become words x[k][pixel]: four bytes b0..b3 the pairs (b0, b2) and (b1, b3), a rest of one byte
- * (b0, 0), of two (b0, b1), of three (b0, b2) and (b1, 0). x4, x16: a byte b becomes (b + 128) times that. Returns a
- * pointer to the word after the last one.
+ * The runs r from a on and from b on, of two pixels, become words x[k][pixel], those of a run four bytes b0..b3 the
+ * pairs (b0, b2) and (b1, b3), a rest of one byte (b0, z), of two (b0, b1), of three (b0, b2) and (b1, z); z is
+ * anything, its weight is 0. x4, x8, x16: a byte b becomes (b + 128) times that. Returns a pointer to the word after
+ * the last one.
  */
 /* KERNELS(dsp_widen_2rows) */
 
 /* A widening of two pixels' bytes for a product. */
-typedef int32_t *nncc_dsp_widen_fn(const int8_t *a, const int8_t *b, int32_t n, int32_t *x);
+typedef int32_t *nncc_dsp_widen_fn(const nncc_dsp_runs *r, const int8_t *a, const int8_t *b, int32_t *x);
 
 /* A product of widened inputs and packed weights. */
 typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y);
@@ -95,8 +102,8 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
 /* KERNELS(dsp_matmul_1row) */
 
 /*
- * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of bytes with a
- * zero behind it where their number is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m,
+ * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of r with a zero
+ * behind it where its length is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m,
  * c, s} of each channel; p->pairs counts inputs. No byte is read or written but by itself.
  */
 /* KERNELS(plain_matmul_2rows) */

@@ -16,14 +16,17 @@ static inline void nncc_dsp_channels(nncc_dsp_matmul_fn *mat, nncc_dsp_matmul_pa
     const int32_t rest = out_c & 3;
 
     if (rest != 0) {
+        const int32_t step = m->y_step;
+        int8_t t[8], *to = y;
+
         m->groups = 1;
         m->lanes = rest;
         if (out_c < 4) {
-            int8_t t[8];
-            const int32_t step = m->y_step;
-
             m->y_step = 4;
-            mat(m, x, w, t);
+            to = t;
+        }
+        mat(m, x, w, to);
+        if (out_c < 4) {
             m->y_step = step;
             for (int32_t px = 0; px < pixels; px++) {
                 for (int32_t c = 0; c < out_c; c++) {
@@ -32,7 +35,6 @@ static inline void nncc_dsp_channels(nncc_dsp_matmul_fn *mat, nncc_dsp_matmul_pa
             }
             return;
         }
-        mat(m, x, w, y);
         w += words;
         y += rest;
     }

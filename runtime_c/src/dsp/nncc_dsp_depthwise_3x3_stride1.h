@@ -4,8 +4,8 @@
  *
  * A word holds the same column of two rows. With rows r0..r3 in the pairs P and Q, the upper output takes
  * P * (w0, w1) + r2 * w2 and the lower one r1 * w0 + Q * (w1, w2): 6 instructions of 12 MACs with the weights of the
- * column in two registers. Two columns at a time are 4 LDRD, 24 SMLAxy/SMLAD and, with requantisation and stores, 48
- * instructions for 36 MACs (59 without Relu): per MAC 0.39 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
+ * column in two registers. Two columns at a time are 4 LDRD, 24 SMLAxy/SMLAD and, with requantisation and stores, 47
+ * instructions for 36 MACs (58 without Relu): per MAC 0.39 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
  */
 #ifndef NNCC_DSP_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_DSP_DEPTHWISE_3X3_STRIDE1_H
@@ -21,19 +21,19 @@
 #define NNCC_MORE(a, b, w01, w12) NNCC_COLUMN(a, a, b, b, w01, w12)
 
 #if NNCC_ROWS_RELU
-#define NNCC_WORDS "ldm r10!, {r2, r3, r11}\n strd r2, r3, [sp, #8]\n str r11, [sp, #16]\n"
+#define NNCC_WORDS "ldm r10!, {r2, r3, r11}\n strd r2, r3, [sp, #12]\n str r11, [sp, #20]\n"
 #define NNCC_TWO(a, b) NNCC_OUTPUT_RELU(a, "r2", "r3") NNCC_OUTPUT_RELU(b, "r2", "r3")
-#define NNCC_SCALE(outputs) "ldrd r2, r3, [sp, #12]\n" outputs
+#define NNCC_SCALE(outputs) "ldrd r2, r3, [sp, #16]\n" outputs
 #else
-#define NNCC_WORDS "ldm r10!, {r2, r3, r11, r12}\n strd r2, r3, [sp, #8]\n strd r11, r12, [sp, #16]\n"
+#define NNCC_WORDS "ldm r10!, {r2, r3, r11, r12}\n strd r2, r3, [sp, #12]\n strd r11, r12, [sp, #20]\n"
 #define NNCC_TWO(a, b) NNCC_OUTPUT(a, "r0", "r1", "r2", "r3") NNCC_OUTPUT(b, "r0", "r1", "r2", "r3")
 #define NNCC_SCALE(outputs) \
-    "strd r0, r1, [sp, #28]\n ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #20]\n" outputs "ldrd r0, r1, [sp, #28]\n"
+    "strd r0, r1, [sp, #28]\n ldrd r0, r1, [sp, #16]\n ldr r2, [sp, #24]\n" outputs "ldrd r0, r1, [sp, #28]\n"
 #endif
 
 /*
- * Frame: 0 step, 4 down, 8 start m c d, 24 end of x, 28 x and y while they make room, 36 x, 40 y, 44 w, 48 x behind the
- * last channel, 52 bytes of whole pairs of columns, 56 an odd last column.
+ * Frame: 0 step, 4 down, 8 end of x, 12 start m c d, 28 x and y while they make room, 36 x, 40 y, 44 w, 48 x behind the
+ * last channel, 52 bytes of whole pairs of columns, 56 an odd last column. lr is the start value in front of columns.
  */
 /* clang-format off */
 #define NNCC_ROWS3(P, Q) \
@@ -46,9 +46,9 @@
     "ldr r10, [sp, #44]\n ldm r10!, {r4-r9}\n" \
     NNCC_WORDS \
     "str r10, [sp, #44]\n" \
-    "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #52]\n add r2, r0, r2\n str r2, [sp, #24]\n" \
+    "ldrd r0, r1, [sp, #36]\n ldr r2, [sp, #52]\n add r2, r0, r2\n str r2, [sp, #8]\n ldr lr, [sp, #12]\n" \
     "2:\n" \
-    "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0], #32\n" \
+    "ldrd " P ", " Q ", [r0], #32\n" \
     NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5") \
     "ldrd " P ", " Q ", [r0], #32\n" \
     NNCC_MORE("r10", "r11", "r6", "r7") \
@@ -61,9 +61,9 @@
     "ldrd r2, r3, [sp]\n" \
     "strb r11, [r1, r3]\n strb r10, [r1]\n add r1, r1, r2\n" \
     "strb lr, [r1, r3]\n strb r12, [r1]\n add r1, r1, r2\n" \
-    "ldr r2, [sp, #24]\n cmp r0, r2\n bne 2b\n" \
-    "ldr r2, [sp, #56]\n cmp r2, #0\n beq 4f\n" \
-    "ldr lr, [sp, #8]\n ldrd " P ", " Q ", [r0]\n" \
+    "ldrd r2, lr, [sp, #8]\n cmp r0, r2\n bne 2b\n" \
+    "ldr r2, [sp, #56]\n cbz r2, 4f\n" \
+    "ldrd " P ", " Q ", [r0]\n" \
     NNCC_COLUMN("r10", "lr", "r11", "lr", "r4", "r5") \
     "ldrd " P ", " Q ", [r0, #32]\n" \
     NNCC_MORE("r10", "r11", "r6", "r7") \

@@ -4,7 +4,7 @@
  *
  * A word holds the same column of two rows. With the rows r0, r1 in P and r2, r3 in Q, a column adds P * (w0, w1) + r2
  * * w2. Two outputs at a time need five columns of inputs; with Relu the last one stays where the next two outputs want
- * it. They are 4 LDRD, 12 SMLAxy/SMLAD and, with requantisation and stores, 27 instructions for 18 MACs (33 without
+ * it. They are 4 LDRD, 12 SMLAxy/SMLAD and, with requantisation and stores, 26 instructions for 18 MACs (32 without
  * Relu): per MAC 0.5 words loaded, 0.67 MACs, 0.11 stores, 0.4 others.
  */
 #ifndef NNCC_DSP_DEPTHWISE_3X3_STRIDE2_H
@@ -33,8 +33,8 @@
 
 /*
  * r4, r5, r6 hold (w0, w1) of the columns, r7 w2 of the first two and r8 of the third one, r9 the step of outputs, r12
- * m, lr c. Frame: 0 start, 4 end of x, 8 d, 12 x, 16 y, 20 w, 24 x behind the last channel, 28 bytes of whole pairs of
- * outputs, 32 an odd last output.
+ * m, lr c, r11 the start value in front of outputs. Frame: 0 start, 4 end of x, 8 d, 12 x, 16 y, 20 w, 24 x behind the
+ * last channel, 28 bytes of whole pairs of outputs, 32 an odd last output.
  */
 #define NNCC_ROWS3_BY2(P, Q) \
     ".syntax unified\n" \
@@ -46,17 +46,17 @@
     "ldr r10, [sp, #20]\n ldm r10!, {r4-r8}\n" NNCC_WORDS "str r10, [sp, #20]\n" \
     "ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #28]\n add r2, r0, r2\n strd r11, r2, [sp]\n" \
     "ldrd " P ", " Q ", [r0], #32\n" \
-    "2:\n" \
-    "ldr r11, [sp]\n" NNCC_COLUMN("r10", "r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
+    "2:\n" NNCC_COLUMN("r10", "r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
         "r10", "r5", "r7", "t") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r10", "r6", "r8", "b") \
         NNCC_MORE("r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE( \
             "r11", "r5", "r7", "t") "ldrd " P ", " Q ", [r0], #32\n" NNCC_MORE("r11", "r6", "r8", "b") NNCC_TWO \
         "strb r10, [r1]\n strb r11, [r1, r9]\n add r1, r1, r9, lsl #1\n" NNCC_AGAIN( \
-            P, Q) "ldr r10, [sp, #4]\n cmp r0, r10\n bne 2b\n" \
-                  "ldr r11, [sp, #32]\n cmp r11, #0\n beq 4f\n" \
-                  "ldr r11, [sp]\n" NNCC_COLUMN("r10", "r11", "r4", "r7", "b") "ldrd " P ", " Q ", [r0]\n" NNCC_MORE( \
-                      "r10", "r5", "r7", "t") "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE("r10", "r6", "r8", "b") \
-                      NNCC_ONE \
+            P, Q) "ldrd r11, r10, [sp]\n cmp r0, r10\n bne 2b\n" \
+                  "ldr r10, [sp, #32]\n cmp r10, #0\n beq 4f\n" NNCC_COLUMN( \
+                      "r10", "r11", "r4", "r7", \
+                      "b") "ldrd " P ", " Q \
+                           ", [r0]\n" NNCC_MORE("r10", "r5", "r7", "t") "ldrd " P ", " Q ", [r0, #32]\n" NNCC_MORE( \
+                               "r10", "r6", "r8", "b") NNCC_ONE \
         "strb r10, [r1]\n" \
         "4:\n" \
         "ldrd r0, r1, [sp, #12]\n ldr r2, [sp, #24]\n adds r0, #8\n adds r1, #1\n strd r0, r1, [sp, #12]\n" \

@@ -46,9 +46,8 @@
     "rsb r5, r5, #0\n" \
     "and r5, r5, #12\n" \
     "movs r6, #" COUNT "\n" \
-    "adr r7, 2f\n" \
+    "adr.w r7, 2f + 1\n" \
     "mla r5, r5, r6, r7\n" \
-    "orr r5, r5, #1\n" \
     "str r5, [sp, #8]\n" BEGIN "1:\n" \
     "ldm r1!, {r2, r3, r4, r5}\n" START "ldr r0, [sp]\n" \
     "ldr r10, [sp, #8]\n" \

@@ -3,7 +3,7 @@
  * nncc_dsp_matmul_2rows_relu_s8: two pixels times narrow weights, an output is one SMMLA.
  *
  * A pair of inputs is 2 LDRD, 2 SXTB16 and 8 SMLAD for 16 MACs: per MAC 0.25 words loaded, 0.5 MACs, 0.13 others. A
- * group of 32 pairs adds 37 instructions for its 8 outputs (17 words loaded, 3 stored).
+ * group of 32 pairs adds 34 instructions for its 8 outputs (17 words loaded, 3 stored).
  */
 #include "nncc_dsp_core.h"
 
@@ -35,8 +35,9 @@
 /* clang-format on */
 
 /*
- * Frame: 0 x, 4 y, 8 y_step, 12 end of w, 16 end of x, 20 where a group goes behind its first pair: the loop holds 16,
- * and is entered where the first round is short.
+ * Frame: 0 x, 4 y, 8 y_step, 12 end of w, 16 x of the last round, 20 where a group goes behind its first pair, 24 where
+ * its first round begins. The loop holds 16 pairs and is entered where the first round is short. Z says that a round is
+ * the last one: the ends of groups clear it, and a first round that is the last one is entered behind 6.
  */
 NNCC_DSP_NAKED void nncc_dsp_matmul_2rows_relu_s8(NNCC_DSP_ARG const nncc_dsp_matmul_params *p,
                                                   NNCC_DSP_ARG const void *x, NNCC_DSP_ARG const int32_t *w,
@@ -51,15 +52,20 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_2rows_relu_s8(NNCC_DSP_ARG const nncc_dsp_ma
         "add r11, r1, r10\n"
         "adds r10, #48\n"
         "mla r10, r10, r4, r2\n"
+        "sub r11, r11, #128\n"
         "rsb r7, r5, #1\n"
         "and r7, r7, #15\n"
         "movs r8, #48\n"
         "adr.w r12, 2f + 1\n"
         "mla r12, r7, r8, r12\n"
+        "cmp r5, #17\n"
+        "bhi 0f\n"
+        "mov lr, r12\n"
+        "adr.w r12, 6f + 1\n"
         "cmp r5, #1\n"
         "it eq\n"
         "adreq r12, 3f + 1\n"
-        "push {r1, r3, r6, r10, r11, r12}\n"
+        "0: push {r1, r3, r6, r10, r11, r12, lr}\n"
         "mov r0, r1\n"
         "mov r1, r2\n"
         "1:\n"
@@ -67,14 +73,13 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_2rows_relu_s8(NNCC_DSP_ARG const nncc_dsp_ma
         NNCC_PAIR("r2", "r4", "r6", "r8")
         "ldr pc, [sp, #20]\n"
         ".p2align 2\n"
+        "5: ldr r10, [sp, #16]\n"
+        "cmp.w r0, r10\n"
         "2:\n"
         ".rept 16\n"
         NNCC_PAIR("r3", "r5", "r7", "r9")
         ".endr\n"
-        "ldr r10, [sp, #16]\n"
-        "cmp r0, r10\n"
-        "bne.w 2b\n"
-        ".p2align 2\n"
+        "bne.w 5b\n"
         "3:\n"
         "sub r4, r4, r2\n"
         "sub r5, r5, r3\n"
@@ -100,8 +105,10 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_2rows_relu_s8(NNCC_DSP_ARG const nncc_dsp_ma
         "str r10, [sp, #4]\n"
         "cmp r1, r12\n"
         "bne.w 1b\n"
-        "add sp, #24\n"
-        "pop {r4-r11, pc}\n");
+        "add sp, #28\n"
+        "pop {r4-r11, pc}\n"
+        "6: cmp r0, r0\n"
+        "ldr pc, [sp, #24]\n");
     /* clang-format on */
 }
 

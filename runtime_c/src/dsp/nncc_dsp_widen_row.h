@@ -11,12 +11,12 @@ static inline void nncc_dsp_widen_row(const int8_t *x, int32_t n, int32_t pairs,
     int32_t *const end = to + pairs;
 
 #if NNCC_DSP_ASM
-    for (; n >= 16; n -= 16) {
+    for (; n >= 8; n -= 8) {
         int32_t a, b, c, d;
 
-        __asm volatile(".rept 2\n ldr %[a], [%[x]], #4\n ldr %[c], [%[x]], #4\n"
+        __asm volatile("ldr %[a], [%[x]], #4\n ldr %[c], [%[x]], #4\n"
                        "sxtb16 %[b], %[a], ror #8\n sxtb16 %[a], %[a]\n sxtb16 %[d], %[c], ror #8\n sxtb16 %[c], %[c]\n"
-                       "strd %[a], %[b], [%[to]], #8\n strd %[c], %[d], [%[to]], #8\n.endr\n"
+                       "strd %[a], %[b], [%[to]], #8\n strd %[c], %[d], [%[to]], #8\n"
                        : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c), [d] "=&r"(d)
                        :
                        : "memory");
