@@ -4,12 +4,15 @@ package cost
 
 import "strings"
 
-// pixelsAPass is for how many pixels of the output kernels read weights once: products
-// take four pixels at most (one, two or four, by instruction set and shape), Winograd's
-// two tiles of 2x2.
+// pixelsAPass is for how many pixels of the output kernels read weights once: Winograd's
+// two tiles of 2x2, what products of own kernels say in their names, and four at
+// most (one, two or four, by instruction set and shape) elsewhere.
 func pixelsAPass(variant string) int {
-	if strings.Contains(variant, "convolve_3x3") || strings.Contains(variant, "convolve_tiles") {
+	switch {
+	case strings.Contains(variant, "convolve_3x3"), strings.Contains(variant, "convolve_tiles"):
 		return 8
+	case strings.Contains(variant, "matmul_2rows"):
+		return 2
 	}
 	return 4
 }
