@@ -125,6 +125,9 @@ func hasAct(n *ir.Node) bool {
 
 // clamped stores v within the bounds of an absorbed activation.
 func (f *fn) clamped(y ref, index, v string) {
+	if hasAct(f.n) && !y.t.IsFloat() { // a sum of integers, which bounds are not
+		v = "(double)" + v
+	}
 	if ir.AttrsOf[op.Act](f.n).ActMin != nil {
 		v = fmt.Sprintf("nncc_max_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMin)))
 	}
