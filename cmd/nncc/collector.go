@@ -20,10 +20,10 @@ const (
 	// instead of going back to the system: weights of megabytes seldom fit where
 	// others were.
 	plentyBytes = 96<<20 + idleBytes
-	// tensorPercent is what may be held above plentyBytes beyond the tensors that
-	// are live, garbage and freed memory together. Graphs may have as much as
-	// garbagePercent leaves them and as much again: looking through their pointers
-	// costs time, and a collection must never follow the other.
+	// tensorPercent and graphPercent are what may be held above plentyBytes beyond what
+	// is live, garbage and freed memory together, in percent of the tensors and of
+	// what has pointers. Looking through pointers costs time: a graph has so much room
+	// that garbagePercent, and never this limit, says when.
 	tensorPercent, graphPercent = 30, 200
 )
 

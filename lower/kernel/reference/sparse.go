@@ -81,7 +81,7 @@ func (b *sparse) pack(w []float32) (why string) {
 		}
 	}
 	if others*sparseShare > len(w) {
-		return fmt.Sprintf("no number makes up %d of %d of the %d weights", sparseShare-1, sparseShare, len(w))
+		return fmt.Sprintf("no number makes up %d in %d of the %d weights", sparseShare-1, sparseShare, len(w))
 	}
 	for o := range b.out {
 		row, at := w[o*b.in:(o+1)*b.in], len(b.runs)
