@@ -9,7 +9,7 @@ import (
 	"sort"
 )
 
-// The protocol with runtime_c/port/common/harness_main.c. Both files are
+// The protocol with runtime_c/port/common (harness_main.c, nncc_records.c, nncc_tracing.c). Both files are
 // little-endian. cases.bin:
 //
 //	magic, version, models, cases                               (words)

@@ -29,6 +29,68 @@ func (l *layer) longs(v ...int32) int32 {
 	return t
 }
 
+var moves = []drawer{
+	{"CONCATENATION", "i8 i16 f32", func(l *layer) {
+		s := l.shape(4)
+		at := l.rng.IntN(len(s))
+		var in []int32
+		out := slices.Clone(s)
+		out[at] = 0
+		for range l.between(1, 4) {
+			part := slices.Clone(s)
+			part[at] = l.between(1, 5)
+			out[at] += part[at]
+			in = append(in, l.in(part...))
+			l.like(in[len(in)-1], in[0])
+		}
+		axis := int32(at)
+		if l.chance(0.3) {
+			axis -= int32(len(s))
+		}
+		l.do(10, []any{axis, int8(0)}, in, l.same(in[0], out...))
+	}},
+	{"PAD", "i8 i16 f32", func(l *layer) { l.pad(22) }},
+	{"PADV2", "i8 i16 f32", func(l *layer) { l.pad(43) }},
+	{"SPLIT", "i8 i16 f32", func(l *layer) {
+		s := l.shape(4)
+		at, n := l.rng.IntN(len(s)), l.between(1, 4)
+		part := slices.Clone(s)
+		s[at] *= n
+		x := l.in(s...)
+		in := []int32{l.scalar(int32(at)), x}
+		var out []int32
+		for range n {
+			out = append(out, l.same(x, part...))
+		}
+		l.do(35, []any{n}, in, out...)
+	}},
+	{"TRANSPOSE", "i8 i16 f32", func(l *layer) {
+		s := l.shape(4)
+		var perm, out []int32
+		for _, i := range l.rng.Perm(len(s)) {
+			perm, out = append(perm, int32(i)), append(out, s[i])
+		}
+		x := l.in(s...)
+		l.do(26, nil, []int32{x, l.ints(perm...)}, l.same(x, out...))
+	}},
+}
+
+func (l *layer) pad(kind byte) {
+	s := l.shape(4)
+	x := l.in(s...)
+	var pads []int32
+	out := slices.Clone(s)
+	for i := range s {
+		a, b := l.between(0, 2), l.between(0, 3)
+		pads, out[i] = append(pads, a, b), out[i]+a+b
+	}
+	in := []int32{x, l.intsOf([]int32{int32(len(s)), 2}, pads...)}
+	if kind == 43 {
+		in = append(in, l.fill(l.like(l.tensor(l.typ, 1), x)))
+	}
+	l.do(kind, nil, in, l.same(x, out...))
+}
+
 // further are operators that take elements from elsewhere.
 var further = []drawer{
 	{"SLICE", "i8 i16 f32 i32", plainMove(func(l *layer, _ int32, s []int32) ([]int32, byte, []any, []int32) {
