@@ -23,7 +23,8 @@ func NoAsm() run.BuildOptions {
 }
 
 // clangScript compiles with clang and links with the board's GCC, whose libraries clang's objects fit. Clang has no
-// -mfpu=auto; for the core it does the same.
+// -mfpu=auto; for the core it does the same. Like Arm Compiler and GCC it gets the frame pointer's register and, from
+// Armv7-M on, words at any address.
 const clangScript = `#!/bin/sh
 for a in "$@"; do
     [ "$a" = -c ] && compile=1
@@ -31,7 +32,7 @@ for a in "$@"; do
     shift
 done
 [ -n "$compile" ] || exec %[1]q "$@"
-exec %[2]q --target=arm-none-eabi -isystem %[3]q "$@"
+exec %[2]q --target=arm-none-eabi -isystem %[3]q %[4]s "$@"
 `
 
 // Clang is a board of the GNU toolchain whose sources clang compiles. Without clang the test ends.
@@ -48,7 +49,11 @@ func Clang(t testing.TB, spec *boards.Spec) *boards.Spec {
 		t.Fatal(err)
 	}
 	include := filepath.Join(filepath.Dir(string(lib)), "..", "include")
-	script := fmt.Appendf(nil, clangScript, gcc, clang, include)
+	flags := "-fomit-frame-pointer"
+	if !spec.Armv6M() {
+		flags += " -munaligned-access"
+	}
+	script := fmt.Appendf(nil, clangScript, gcc, clang, include, flags)
 	h := fnv.New64a()
 	h.Write(script)
 	h.Write(version)

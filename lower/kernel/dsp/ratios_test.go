@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dsp_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kerneltest"
+)
+
+// several builds layers of one kind.
+func several(name string, l ...measured) kerneltest.Kind {
+	return kerneltest.Kind{Name: name, Build: func(b *kerneltest.Writer) {
+		for _, x := range l {
+			x.build(b)
+		}
+	}}
+}
+
+// drawn builds so many layers of a generator.
+func drawn(name string, n int, build func(b *kerneltest.Writer)) kerneltest.Kind {
+	return kerneltest.Kind{Name: name, Build: func(b *kerneltest.Writer) {
+		for range n {
+			build(b)
+		}
+	}}
+}
+
+// separated is a depthwise convolution: of a square map, or of a line.
+func separated(channels int, size, kernel []int, stride, dilation int, relu bool) measured {
+	return measured{build: func(b *kerneltest.Writer) {
+		c := kerneltest.ConvCase{Batch: 1, CIn: channels, COut: channels, Group: channels, Size: size, Kernel: kernel,
+			Plain: relu}
+		for _, k := range kernel {
+			c.Stride, c.Dil = append(c.Stride, stride), append(c.Dil, dilation)
+			c.Pads = append(c.Pads, k/2*dilation)
+		}
+		c.Pads = append(c.Pads, c.Pads...)
+		b.Conv(c)
+	}}
+}
+
+// with describes a convolution of a square map by more than convolved has: c has what differs.
+func with(ci, co, size, kernel int, c kerneltest.ConvCase) measured {
+	return measured{build: func(b *kerneltest.Writer) {
+		c := c
+		c.Batch, c.CIn, c.COut, c.Group, c.Size, c.Kernel = 1, ci, co, max(c.Group, 1), square(size), square(kernel)
+		c.Stride, c.Dil = square(1), square(1)
+		c.Pads = []int{kernel / 2, kernel / 2, kernel / 2, kernel / 2}
+		b.Conv(c)
+	}}
+}
+
+// fours are layers with weights of 4 bits.
+func fours(l ...measured) func(b *kerneltest.Writer) {
+	return func(b *kerneltest.Writer) {
+		for _, x := range l { // one layer in three has them
+			for range 3 {
+				b.Int4 = true
+				x.build(b)
+				b.Int4 = false
+			}
+		}
+	}
+}
+
+// normalised writes a normalisation of rows of channels.
+func normalised(what string, constants string, rows, channels int) func(b *kerneltest.Writer) {
+	return func(b *kerneltest.Writer) {
+		text := fmt.Sprintf("in %%x# : i8[1,%d,%d] q(0.05:3)\n", rows, channels)
+		args := ""
+		for _, c := range constants {
+			args += fmt.Sprintf(", %%%c#", c)
+			text += fmt.Sprintf("const %%%c# : f32[%d] = rand #\n", c, channels)
+		}
+		b.Text(fmt.Sprintf("%s%%y# : i8[1,%d,%d] q(0.02:-5) = %s(%%x#%s)", text, rows, channels, what, args), "y#")
+	}
+}
+
+// convolutionKinds, and those below, are what networks consist of, and all that has assembly.
+var convolutionKinds = []kerneltest.Kind{
+	several("convolution 3x3", convolved(regular, 16, 32, 1, square(12), square(3), square(1)),
+		convolved(regular, 16, 32, 1, square(16), square(3), square(2)),
+		convolved(regular, 7, 13, 1, square(9), square(3), square(1))),
+	several("convolution first layer", convolved(regular, 1, 64, 1, []int{49, 10}, []int{10, 4}, square(2)),
+		convolved(regular, 3, 8, 1, square(32), square(3), square(2))),
+	several("convolution signed", with(16, 32, 9, 3, kerneltest.ConvCase{}), with(24, 15, 9, 1, kerneltest.ConvCase{})),
+	several("convolution with a table", with(16, 16, 9, 3, kerneltest.ConvCase{Then: "Sigmoid"})),
+	several("convolution and addition", with(16, 16, 12, 3, kerneltest.ConvCase{Plus: true})),
+	several("convolution grouped", with(16, 16, 9, 3, kerneltest.ConvCase{Group: 4, Plain: true})),
+	several("convolution 1x1", convolved(pixelwise, 64, 64, 1, []int{25, 5}, square(1), square(1)),
+		convolved(pixelwise, 8, 16, 1, square(24), square(1), square(1)),
+		convolved(pixelwise, 17, 23, 1, square(9), square(1), square(1))),
+	several("convolution few channels", convolved(tiny, 64, 2, 1, square(9), square(1), square(1)),
+		convolved(tiny, 32, 1, 1, square(9), square(1), square(1))),
+	{Name: "convolution int4", Build: fours(with(16, 16, 9, 3, kerneltest.ConvCase{}), multiplied(1, 128, 64))},
+	several("convolution int16", with(16, 16, 9, 3, kerneltest.ConvCase{Wide: true}),
+		with(32, 16, 9, 1, kerneltest.ConvCase{Wide: true})),
+}
+
+var depthwiseKinds = []kerneltest.Kind{
+	several("depthwise 3x3 relu", separated(64, []int{25, 5}, square(3), 1, 1, true),
+		separated(16, square(24), square(3), 1, 1, true)),
+	several("depthwise 3x3 signed", separated(16, square(15), square(3), 1, 1, false)),
+	several("depthwise 3x3 stride 2 relu", separated(16, square(24), square(3), 2, 1, true)),
+	several("depthwise 3x3 stride 2 signed", separated(16, square(24), square(3), 2, 1, false)),
+	several("depthwise windows relu", separated(24, square(12), square(5), 1, 1, true),
+		separated(8, square(14), square(7), 1, 1, true)),
+	several("depthwise windows signed", separated(24, square(12), square(5), 1, 1, false)),
+	several("depthwise pairs relu", separated(24, square(12), square(5), 2, 1, true),
+		separated(16, square(16), square(3), 1, 2, true)),
+	several("depthwise pairs signed", separated(24, square(12), square(5), 2, 1, false)),
+	several("depthwise lines", separated(32, []int{64}, []int{9}, 1, 1, true), separated(10, []int{40}, []int{3}, 1, 1,
+		true)),
+	several("depthwise few channels", separated(3, square(12), square(3), 1, 1, true)),
+	several("depthwise 1x1", separated(32, square(9), square(1), 1, 1, true)),
+	several("depthwise int16", with(16, 16, 9, 3, kerneltest.ConvCase{Group: 16, Wide: true})),
+}
+
+var productKinds = []kerneltest.Kind{
+	drawn("transposed convolution", 12, phases),
+	drawn("transposed convolution int16", 12, (*kerneltest.Writer).ConvTranspose16),
+	several("fully connected", multiplied(1, 640, 128), multiplied(1, 77, 13), multiplied(8, 64, 64)),
+	several("fully connected few channels", multiplied(1, 256, 2), multiplied(1, 90, 1)),
+	drawn("fully connected int16", 3, func(b *kerneltest.Writer) { b.Gemm16(4, 128, 32) }),
+	drawn("batch matmul", 12, batches),
+	drawn("lstm int8", 3, func(b *kerneltest.Writer) { b.RecurrentOf(false, false, 4, 1, 40, 32) }),
+	drawn("lstm int16", 3, func(b *kerneltest.Writer) { b.RecurrentOf(false, true, 4, 1, 40, 32) }),
+	drawn("gru int8", 3, func(b *kerneltest.Writer) { b.RecurrentOf(true, false, 4, 1, 40, 32) }),
+	drawn("gru int16", 3, func(b *kerneltest.Writer) { b.RecurrentOf(true, true, 4, 1, 40, 32) }),
+}
+
+var elementKinds = []kerneltest.Kind{
+	several("softmax short", exponential(16, 20), exponential(8, 12)),
+	several("softmax long", exponential(8, 256)),
+	{Name: "layer norm", Build: normalised("LayerNormalization", "gb", 16, 96)},
+	{Name: "rms norm", Build: normalised("RMSNormalization", "g", 16, 96)},
+	{Name: "instance norm", Build: func(b *kerneltest.Writer) {
+		b.Text("in %x# : i8[1,8,16,12] q(0.05:3)\nconst %g# : f32[8] = rand #\nconst %b# : f32[8] = rand 5\n"+
+			"%y# : i8[1,8,16,12] q(0.02:-5) = InstanceNormalization(%x#, %g#, %b#)", "y#")
+	}},
+	several("add", elementwise("Add", (*kerneltest.Writer).Add, 1000)),
+	several("mul", elementwise("Mul", (*kerneltest.Writer).Mul, 1000)),
+	drawn("broadcast int8", 24, pair),
+	drawn("broadcast int16", 24, (*kerneltest.Writer).WidePair),
+	drawn("lines per channel", 6, line),
+	drawn("clamp", 3, func(b *kerneltest.Writer) { b.Limit(4, 301) }),
+	several("average pool", pooled("AveragePool", 64, []int{25, 5}, []int{25, 5}, square(1)),
+		pooled("AveragePool", 16, square(16), square(2), square(2)),
+		pooled("AveragePool", 16, square(12), square(3), square(1))),
+	several("max pool", pooled("MaxPool", 16, square(16), square(2), square(2)),
+		pooled("MaxPool", 16, square(12), square(3), square(1))),
+	drawn("transpose", 6, relayout),
+	drawn("resize", 1, func(b *kerneltest.Writer) {
+		b.Text("in %x# : i8[1,12,7,7] q(0.05:3)\nconst %s# : f32[4] = {1,1,2,2}\n"+
+			"%y# : i8[1,12,14,14] q(0.05:3) = Resize(%x#, -, %s#) {mode=\"linear\"}", "y#")
+	}),
+}
+
+// behindKinds are the rows that only costs choose, or fusion.
+var behindKinds = []kerneltest.Kind{
+	several("3x3 by tiles", with(16, 16, 12, 3, kerneltest.ConvCase{Plain: true}), with(12, 10, 9, 3,
+		kerneltest.ConvCase{})),
+	several("3x3 by tiles and addition", with(16, 16, 12, 3, kerneltest.ConvCase{Plus: true})),
+	drawn("add by tables", 1, add),
+}
+
+// TestRatios holds the instructions of kinds of layers with assembly, and without it by GCC and clang.
+func TestRatios(t *testing.T) {
+	for _, l := range []struct {
+		name  string
+		table kernel.Table
+		kinds []kerneltest.Kind
+	}{{"convolution", table, convolutionKinds}, {"depthwise", table, depthwiseKinds}, {"product", table, productKinds},
+		{"element", table, elementKinds}, {"behind", inFront, behindKinds}} {
+		t.Run(l.name, func(t *testing.T) {
+			kerneltest.Ratios(t, "cortex-m4", filepath.Join("testdata", "ratios", l.name+".csv"), l.kinds,
+				func(g *ir.Graph) *kerneltest.Guarded { return kerneltest.Guard(t, g, l.table, core, 7) })
+		})
+	}
+}
