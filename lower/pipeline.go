@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/signal"
 	"github.com/nncc/nncc/lower/state"
 )
@@ -172,6 +173,12 @@ var programRows = []*Stage{
 		Run:      (*State).modelTypes,
 	},
 	{
+		Name: "averages", Doc: "int8 averages that count padding or change the scale become depthwise convolutions",
+		Numerics: pass.Lossy, LeastSQNR: 10,
+		When: []Condition{fixedPoint, noAccelerator},
+		Run:  func(s *State) error { return quant.Averages(s.ctx, s.Graph) },
+	},
+	{
 		Name:     "float-fallback",
 		Doc:      "quantised nodes without a kernel on integers are computed in float, where there is one",
 		Numerics: pass.Lossy, LeastSQNR: 10,
@@ -189,6 +196,7 @@ var programRows = []*Stage{
 		Name: "reference", Doc: "a copy is kept: from here on every stage keeps every bit on integers",
 		Establishes: []*Invariant{referenceKept},
 		After: []Order{
+			{"averages", "it changes results"},
 			{"curves", "it changes results"},
 			{"float-fallback", "it changes results"},
 		},

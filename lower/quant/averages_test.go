@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quant_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// TestAverages: drawn averages are convolutions afterwards, or stay; the results are those of the average in real
+// numbers, or at most a step away where that is half way between two steps.
+func TestAverages(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	written := map[bool]int{}
+	for range 400 {
+		h, w, kh, kw := 5+r.IntN(5), 5+r.IntN(5), 1+r.IntN(3), 1+r.IntN(3)
+		out := fmt.Sprintf("q(%.3f:%d)", 0.03+0.04*r.Float64(), r.IntN(100)-50)
+		if r.IntN(2) == 0 {
+			out = "q(0.05:3)"
+		}
+		y := fmt.Sprintf(`AveragePool(%%x) {ceil_mode=%d, count_include_pad=%d, dilations=[%d,1], kernel_shape=[%d,%d],
+    pads=[%d,%d,%d,%d], strides=[%d,%d]}`, r.IntN(2), r.IntN(2), 1+r.IntN(2), kh, kw, r.IntN(kh), r.IntN(kw),
+			r.IntN(kh), r.IntN(kw), 1+r.IntN(3), 1+r.IntN(3))
+		g := irtest.Parse(t, fmt.Sprintf(`graph "g" {
+  in %%x : f32[1,3,%d,%d]
+  %%y = %s
+  out "y" = %%y
+}`, h, w, y))
+		shape := g.Out[0].Type.Shape
+		text := fmt.Sprintf(`graph "g" {
+  in %%x : i8[1,3,%d,%d] q(0.05:3)
+  %%y : i8[1,3,%d,%d] %s = %s
+  out "y" = %%y
+}`, h, w, shape[2], shape[3], out, y)
+		before, after := irtest.Parse(t, text), irtest.Parse(t, text)
+		if err := quant.Averages(&pass.Ctx{}, after); err != nil {
+			t.Fatal(err)
+		}
+		irtest.Verify(t, after)
+		n := after.Out[0].Def
+		written[n.Op == op.Conv]++
+		if n.Op != op.Conv && n.Op != op.AveragePool {
+			t.Fatalf("%s in\n%s", n, after)
+		}
+		in := irtest.Inputs(before, r.Uint64())
+		want, got := irtest.Run(t, before, in)[0], irtest.Run(t, after, in)[0]
+		for i := range want.Len() {
+			if d := math.Abs(float64(want.Int(i) - got.Int(i))); d > 1 {
+				t.Fatalf("element %d is %d, want %d in\n%s", i, got.Int(i), want.Int(i), after)
+			}
+		}
+	}
+	if written[true] < 50 || written[false] < 50 {
+		t.Errorf("convolutions and others: %v", written)
+	}
+}
