@@ -511,7 +511,8 @@ func written(t *testing.T, layer func(w *kerneltest.Writer)) {
 			t.Logf("layers by row: %v", m.Rows)
 			m.RunHost(t)
 		}
-		m.RunBoard(t, spec, run.BuildOptions{})
+		kerneltest.Bodies(t, spec, run.BuildOptions{},
+			func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) { m.RunBoard(t, spec, opt) })
 	}
 }
 

@@ -98,7 +98,8 @@ func TestNormBoards(t *testing.T) {
 					}
 					return c.Plan
 				}, order, uint64(from+1))
-				m.RunBoard(t, spec, run.BuildOptions{})
+				kerneltest.Bodies(t, spec, run.BuildOptions{},
+					func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) { m.RunBoard(t, spec, opt) })
 			}
 		})
 	}

@@ -84,7 +84,8 @@ func TestResizeBoards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.RunBoard(t, spec, run.BuildOptions{})
+			kerneltest.Bodies(t, spec, run.BuildOptions{},
+				func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) { m.RunBoard(t, spec, opt) })
 			if name == "cortex-m55" {
 				kerneltest.RunHost(t, []*kerneltest.Model{m}, "", "")
 			}

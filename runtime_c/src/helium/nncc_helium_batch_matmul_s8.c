@@ -221,7 +221,7 @@ static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *rec
         w += 64; \
     } while (0)
 
-NNCC_IN_ORDER static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
+NNCC_MVE_IN_ORDER static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
 {
     const volatile nncc_bmm_frame *const live = f;
     const int8_t *volatile const w_end = f->w + 64 * (f->further + 1);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "nncc_isa.h"
+#include "nncc_mve.h"
 
 /* Bodies with Helium; in assembly. */
 #define NNCC_HELIUM_MVE NNCC_MVE

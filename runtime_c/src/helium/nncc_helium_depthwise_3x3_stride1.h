@@ -265,8 +265,18 @@ typedef struct
     int32x4_t a, b, c, d;
 } nncc_patch_sums;
 
-/* Four columns of 4 channels, 64 bytes apart, to the patches of these. */
-static inline void nncc_patch_gather(const int8_t *x, int8_t *patch)
+/*
+ * Four columns of 4 channels, 64 bytes apart, to the patches of these: for GCC by scatters to their places, as it puts
+ * the operand of vst4q together in memory.
+ */
+#if defined(__clang__) || !defined(__GNUC__)
+typedef int32_t *nncc_patch_target;
+static inline nncc_patch_target nncc_patch_places(int8_t *patch)
+{
+    return (int32_t *)(void *)patch;
+}
+
+static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
 {
     int32x4x4_t v;
 
@@ -274,15 +284,30 @@ static inline void nncc_patch_gather(const int8_t *x, int8_t *patch)
     v.val[1] = nncc_words(x + NNCC_COLUMN_BYTES);
     v.val[2] = nncc_words(x + 2 * NNCC_COLUMN_BYTES);
     v.val[3] = nncc_words(x + 3 * NNCC_COLUMN_BYTES);
-    vst4q_s32((int32_t *)(void *)patch, v);
+    vst4q_s32(at, v);
 }
+#else
+typedef uint32x4_t nncc_patch_target;
+static inline nncc_patch_target nncc_patch_places(int8_t *patch)
+{
+    return vaddq_n_u32(vshlq_n_u32(vidupq_n_u32(0, 1), 4), (uint32_t)(uintptr_t)patch);
+}
+
+static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
+{
+    vstrwq_scatter_base_s32(at, 0, nncc_words(x));
+    vstrwq_scatter_base_s32(at, 4, nncc_words(x + NNCC_COLUMN_BYTES));
+    vstrwq_scatter_base_s32(at, 8, nncc_words(x + 2 * NNCC_COLUMN_BYTES));
+    vstrwq_scatter_base_s32(at, 12, nncc_words(x + 3 * NNCC_COLUMN_BYTES));
+}
+#endif
 
 /* Channel k: taps one byte on are those of a row below. */
 #define NNCC_PATCH_MACS(s, k) \
     do { \
-        const int8x16_t taps = nncc_weights(w + NNCC_PATCH_HEAD + 16 * (k)); \
+        const int8x16_t taps = nncc_weights(w + (NNCC_PATCH_HEAD - 132) + 16 * (k)); \
         const int8x16_t below = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(taps), 8)); \
-        const int8x16_t left = nncc_weights(patch + 16 * (k)), right = nncc_weights(patch + 16 * (k) + 4); \
+        const int8x16_t left = nncc_weights(p + 16 * (k)-64), right = nncc_weights(p + 16 * (k)-60); \
 \
         (s).a = vsetq_lane_s32(vmladavq_s8(left, taps), (s).a, k); \
         (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
@@ -292,27 +317,28 @@ static inline void nncc_patch_gather(const int8_t *x, int8_t *patch)
 /* The same without a column to the right. */
 #define NNCC_PATCH_MACS_LEFT(s, k) \
     do { \
-        const int8x16_t taps = nncc_weights(w + NNCC_PATCH_HEAD + 16 * (k)); \
+        const int8x16_t taps = nncc_weights(w + (NNCC_PATCH_HEAD - 132) + 16 * (k)); \
         const int8x16_t below = vreinterpretq_s8_s32(vshlq_n_s32(vreinterpretq_s32_s8(taps), 8)); \
-        const int8x16_t left = nncc_weights(patch + 16 * (k)); \
+        const int8x16_t left = nncc_weights(p + 16 * (k)-64); \
 \
         (s).a = vsetq_lane_s32(vmladavq_s8(left, taps), (s).a, k); \
         (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
     } while (0)
 
+/* w is 132 bytes behind the begin of a record. */
 #if NNCC_3X3_UPPER
 static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
 {
     int32_t scalars[2];
 
-    memcpy(scalars, w + 32, sizeof scalars);
-    return vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w), v, scalars[0]), nncc_words(w + 16), scalars[1]);
+    memcpy(scalars, w + 32 - 132, sizeof scalars);
+    return vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w - 132), v, scalars[0]), nncc_words(w + 16 - 132), scalars[1]);
 }
 #else
 static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
 {
-    v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 16));
-    return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 32));
+    v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w - 132)), nncc_words(w + 16 - 132));
+    return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 32 - 132));
 }
 #endif
 
@@ -367,18 +393,22 @@ static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch
 #define NNCC_PATCH_FROM(v, byte) vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(v), 8 * (byte)))
 
 /* Two rows of the output for 4 channels. Where there is no second row, the first one is written over it. */
-NNCC_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_t *x, const int8_t *w, int8_t *patch,
-                                          int32_t lanes, const int8_t *end, int8_t *y)
+NNCC_MVE_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_t *x, const int8_t *record,
+                                              int8_t *patch, int32_t lanes, const int8_t *end, int8_t *y)
 {
+    /* Loaded each turn: addresses are offsets from there, and none is 0. */
+    const int8_t *NNCC_MVE_RELOAD const records = record + 132, *NNCC_MVE_RELOAD const patches = patch + 64;
     const mve_pred16_t store = vctp32q((uint32_t)lanes);
+    const nncc_patch_target places = nncc_patch_places(patch);
     nncc_patch_sums s;
     int32x4_t v;
 
     s.a = s.b = s.c = s.d = vdupq_n_s32(0);
     for (; x != end; x += 2 * NNCC_COLUMN_BYTES) {
+        const int8_t *const w = records, *const p = patches;
         int8_t *const second = y + f->line;
 
-        nncc_patch_gather(x, patch);
+        nncc_patch_gather(x, places);
         NNCC_PATCH_MACS(s, 0);
         NNCC_PATCH_MACS(s, 1);
         NNCC_PATCH_MACS(s, 2);
@@ -396,7 +426,9 @@ NNCC_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_t *x
         y += f->pitch;
     }
     if (f->odd != 0) {
-        nncc_patch_gather(x, patch);
+        const int8_t *const w = records, *const p = patches;
+
+        nncc_patch_gather(x, places);
         NNCC_PATCH_MACS_LEFT(s, 0);
         NNCC_PATCH_MACS_LEFT(s, 1);
         NNCC_PATCH_MACS_LEFT(s, 2);

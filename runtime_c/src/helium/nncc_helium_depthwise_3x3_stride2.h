@@ -208,7 +208,7 @@ static inline int32x4_t nncc_dw_scaled(int32x4_t v, const int8_t *w)
     } while (0)
 #endif
 
-NNCC_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *y)
+NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *y)
 {
     const mve_pred16_t lanes = vctp8q((uint32_t)f->lanes);
 #if NNCC_3X3_UPPER

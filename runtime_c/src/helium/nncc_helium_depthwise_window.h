@@ -179,7 +179,7 @@ static inline void nncc_window_rows(nncc_helium_windows *frame)
     NNCC_WINDOW_SCALED(v, NNCC_WINDOW_ROUND)
 
 /* The rows of a channel. */
-NNCC_IN_ORDER static void nncc_window_channel(const nncc_helium_windows *f)
+NNCC_MVE_IN_ORDER static void nncc_window_channel(const nncc_helium_windows *f)
 {
     const int8_t *const record = f->record, *x = f->x;
     const int32_t head[3] = {((const int32_t *)(const void *)record)[0], ((const int32_t *)(const void *)record)[1],

@@ -103,7 +103,7 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
                     x1 + 16 * (k)-64)
 
 /* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
-NNCC_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
+NNCC_MVE_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
 {
     const volatile nncc_dot_frame *const live = f;
     const int8_t *volatile const weights = record + NNCC_DOT_BIAS;

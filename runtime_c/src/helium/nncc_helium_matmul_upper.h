@@ -150,9 +150,28 @@ static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t
     } while (0)
 #define NNCC_UPPER_FIRST(sum, q, x) vmladavq_s8(q, x)
 
+/* Channel k of rows that fit into registers: its sums go into their vectors before there are others. */
+#define NNCC_UPPER_CHANNEL(put, k) \
+    do { \
+        const int8_t *const at = w + (NNCC_UPPER_HEAD - 132) + 16 * (k); \
+        int8x16_t q = nncc_weights(at); \
+        int32_t a = vmladavq_s8(q, u), b = vmladavq_s8(q, v); \
+\
+        NNCC_UPPER_MORE; \
+        put(r, a, k); \
+        put(s, b, k); \
+    } while (0)
+#define NNCC_UPPER_ALL(v, sum, k) v = vdupq_n_s32(sum)
+#define NNCC_UPPER_LANE(v, sum, k) v = vsetq_lane_s32(sum, v, k)
+#if NNCC_DOT_VECTORS == 1
+#define NNCC_UPPER_MORE (void)at
+#else
+#define NNCC_UPPER_MORE q = nncc_weights(at + 64), a = vmladavaq_s8(a, q, u1), b = vmladavaq_s8(b, q, v1)
+#endif
+
 /* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
-NNCC_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t step,
-                                           const int8_t *record, int8_t *y)
+NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t step,
+                                               const int8_t *record, int8_t *y)
 {
     const volatile nncc_upper_frame *const live = f;
     const int8_t *volatile const weights = record + 132;
@@ -161,16 +180,23 @@ NNCC_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const int8
 
     do {
         const int8_t *const w = weights;
+        int32x4_t r, s;
+#if NNCC_DOT_VECTORS <= 2
+        const int8x16_t u = vldrbq_s8(x0 - 64), v = vldrbq_s8(x1 - 64);
+#if NNCC_DOT_VECTORS > 1
+        const int8x16_t u1 = vldrbq_s8(x0 - 48), v1 = vldrbq_s8(x1 - 48);
+#endif
+
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_ALL, 0);
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 1);
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 2);
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 3);
+#else
         int32_t a0, a1, a2, a3, b0, b1, b2, b3;
-        int32x4_t s;
 
         NNCC_UPPER_STEP(NNCC_UPPER_FIRST, 0);
-#if NNCC_DOT_VECTORS > 1
         NNCC_UPPER_STEP(vmladavaq_s8, 1);
-#endif
-#if NNCC_DOT_VECTORS > 2
         NNCC_UPPER_STEP(vmladavaq_s8, 2);
-#endif
 #if NNCC_DOT_VECTORS > 3
         NNCC_UPPER_STEP(vmladavaq_s8, 3);
 #endif
@@ -189,10 +215,13 @@ NNCC_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const int8
 #if NNCC_DOT_VECTORS > 8
         NNCC_UPPER_STEP(vmladavaq_s8, 8);
 #endif
+        r = nncc_four(a0, a1, a2, a3);
+        s = nncc_four(b0, b1, b2, b3);
+#endif
         {
             const int32_t scale = live->scale, offset = live->offset, pitch = live->pitch;
 
-            s = NNCC_UPPER_ROWS(w - 132, nncc_four(a0, a1, a2, a3), nncc_four(b0, b1, b2, b3));
+            s = NNCC_UPPER_ROWS(w - 132, r, s);
             vstrbq_s32(y, s);
             y += pitch;
             vstrbq_s32(y, vshrq_n_s32(s, 16));

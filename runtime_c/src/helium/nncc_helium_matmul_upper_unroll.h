@@ -121,7 +121,7 @@ static void nncc_upper_pairs(nncc_upper_loop *f, const int8_t *x, int32_t step, 
 #endif
 
 /* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
-NNCC_IN_ORDER static void nncc_upper_pairs(nncc_upper_loop *f, const int8_t *x, int32_t step, const int8_t *record)
+NNCC_MVE_IN_ORDER static void nncc_upper_pairs(nncc_upper_loop *f, const int8_t *x, int32_t step, const int8_t *record)
 {
     volatile nncc_upper_loop *const live = f;
     const int8_t *volatile const weights = record + NNCC_UPPER_HEAD;

@@ -8,6 +8,40 @@
 /* Fraction bits that the sum of exponentials gives up for range: an exponential of 0 counts 2^19. */
 #define NNCC_SOFTMAX_SUM_BITS 12
 
+#if NNCC_HELIUM_MVE && !NNCC_HELIUM_ASM
+
+#define NNCC_SOFTMAX_MOST(v) vmaxvq_s8((int8_t)top, v)
+#define NNCC_SOFTMAX_MOST_REST(v) vmaxvq_p_s8((int8_t)top, v, rest)
+#define NNCC_SOFTMAX_TOP(what, x) \
+    do { \
+        top = NNCC_SOFTMAX_MOST##what(NNCC_GET16S##what(x)); \
+        x += 16; \
+    } while (0)
+
+#define NNCC_SOFTMAX_SUM(v) vaddvaq_u32(sum, vreinterpretq_u32_s32(v))
+#define NNCC_SOFTMAX_SUM_REST(v) vaddvaq_p_u32(sum, vreinterpretq_u32_s32(v), rest)
+#define NNCC_SOFTMAX_TERM(what, top) \
+    do { \
+        const uint32x4_t at = vreinterpretq_u32_s32(vaddq_n_s32(NNCC_GET4##what(row), top)); \
+        const int32x4_t v = vldrwq_gather_shifted_offset_s32(table, at); \
+\
+        NNCC_PUTW##what(terms, v); \
+        sum = NNCC_SOFTMAX_SUM##what(vrshrq_n_s32(v, NNCC_SOFTMAX_SUM_BITS)); \
+        row += 4; \
+        terms += 4; \
+    } while (0)
+
+#define NNCC_SOFTMAX_SHARE(what, y) \
+    do { \
+        const int32x4_t v = vrshlq_n_s32(vqrdmulhq_n_s32(NNCC_GETW##what(terms), scale), down); \
+\
+        NNCC_PUT4##what(y, vminq_s32(vaddq_n_s32(v, -128), most)); \
+        terms += 4; \
+        y += 4; \
+    } while (0)
+
+#endif
+
 /* The terms of a row, and their sum. */
 static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t *table, int32_t *terms)
 {
@@ -40,35 +74,14 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
                    : "r4", "r6", "lr", "q0", "q1", "cc", "memory");
     return sum;
 #elif NNCC_HELIUM_MVE
-    const mve_pred16_t bytes = vctp8q((uint32_t)size & 15), words = vctp32q((uint32_t)size & 3);
     const int8_t *x = row;
     uint32_t sum = 0;
-    int32_t top;
-    int8_t most = -128;
-    int32_t n;
+    int32_t n = size, top = -128;
 
-    for (n = size >> 4; n > 0; n--) {
-        most = vmaxvq_s8(most, vldrbq_s8(x));
-        x += NNCC_HELIUM_BYTES;
-    }
-    most = vmaxvq_p_s8(most, vldrbq_z_s8(x, bytes), bytes);
-    top = 255 - most;
-    for (n = size >> 2; n > 0; n--) {
-        const uint32x4_t at = vreinterpretq_u32_s32(vaddq_n_s32(vldrbq_s32(row), top));
-        const int32x4_t v = vldrwq_gather_shifted_offset_s32(table, at);
-
-        vstrwq_s32(terms, v);
-        sum = vaddvaq_u32(sum, vreinterpretq_u32_s32(vrshrq_n_s32(v, NNCC_SOFTMAX_SUM_BITS)));
-        row += 4;
-        terms += 4;
-    }
-    if ((size & 3) != 0) {
-        const uint32x4_t at = vreinterpretq_u32_s32(vaddq_n_s32(vldrbq_z_s32(row, words), top));
-        const int32x4_t v = vldrwq_gather_shifted_offset_z_s32(table, at, words);
-
-        vstrwq_p_s32(terms, v, words);
-        sum = vaddvaq_p_u32(sum, vreinterpretq_u32_s32(vrshrq_n_s32(v, NNCC_SOFTMAX_SUM_BITS)), words);
-    }
+    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_SOFTMAX_TOP, x);
+    top = 255 - top;
+    n = size;
+    NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_SOFTMAX_TERM, top);
     return (int32_t)sum;
 #else
     int32_t top = row[0];
@@ -113,15 +126,10 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
                    : "r5", "lr", "q0", "q1", "cc", "memory");
 #elif NNCC_HELIUM_MVE
     const int32x4_t most = vdupq_n_s32(127);
-    int32_t n;
+    const int32_t down = -shift;
+    int32_t n = size;
 
-    for (n = size; n > 0; n -= 4) {
-        const int32x4_t v = vrshlq_n_s32(vqrdmulhq_n_s32(vldrwq_s32(terms), scale), -shift);
-
-        vstrbq_p_s32(y, vminq_s32(vaddq_n_s32(v, -128), most), vctp32q((uint32_t)n));
-        terms += 4;
-        y += 4;
-    }
+    NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_SOFTMAX_SHARE, y);
 #else
     int32_t i;
 

@@ -110,6 +110,82 @@ static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *
     }
 }
 
+#elif NNCC_MVE_C
+
+/* A line of each channel, or of all of them from the zero point on. */
+static inline int32x4_t nncc_lines_four(const nncc_channel_lines_s8_params *p, int32x4_t u, int32x4_t own)
+{
+    return vpselq_s32(vmlasq_n_s32(u, vdupq_n_s32(p->mult), p->bias), own, vcmpgeq_n_s32(u, p->zero));
+}
+
+#define NNCC_LINES_PUT(what, v) \
+    do { \
+        NNCC_PUT4##what(y, nncc_limit4(vshlq_r_s32(v, up), lo, hi)); \
+        x += 4; \
+        y += 4; \
+    } while (0)
+/* Four channels of a pixel. */
+#define NNCC_LINES_OWN(what, u) vaddq_s32(vmulq_s32(u, NNCC_GETW##what(m)), NNCC_GETW##what(b))
+#define NNCC_LINES_PIXEL_ONE(what, p) \
+    do { \
+        NNCC_LINES_PUT(what, NNCC_LINES_OWN(what, NNCC_GET4##what(x))); \
+        m += 4; \
+        b += 4; \
+    } while (0)
+#define NNCC_LINES_PIXEL_TWO(what, p) \
+    do { \
+        const int32x4_t u = NNCC_GET4##what(x); \
+\
+        NNCC_LINES_PUT(what, nncc_lines_four(p, u, NNCC_LINES_OWN(what, u))); \
+        m += 4; \
+        b += 4; \
+    } while (0)
+/* Four elements of a channel. */
+#define NNCC_LINES_ROW_ONE(what, p) NNCC_LINES_PUT(what, vmlasq_n_s32(NNCC_GET4##what(x), m, b))
+#define NNCC_LINES_ROW_TWO(what, p) \
+    do { \
+        const int32x4_t u = NNCC_GET4##what(x); \
+\
+        NNCC_LINES_PUT(what, nncc_lines_four(p, u, vaddq_n_s32(vmulq_n_s32(u, mult), b))); \
+    } while (0)
+
+static void nncc_lines_pixels(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
+                              const int32_t *add, int8_t *y)
+{
+    const nncc_channel_lines_s8_params q = *p; /* stores could change what p points to */
+    const int32x4_t lo = vdupq_n_s32(q.act_min), hi = vdupq_n_s32(q.act_max);
+    const int32_t up = -q.shift;
+
+    for (int32_t rows = q.outer; rows > 0; rows--) {
+        const int32_t *m = mult, *b = add;
+        const int8_t *const x_row = x;
+        int8_t *const y_row = y;
+        int32_t n = q.channels;
+
+        if (q.two == 0) {
+            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_ONE, &q);
+        } else {
+            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_TWO, &q);
+        }
+        x = x_row + q.channels;
+        y = y_row + q.channels;
+    }
+}
+
+static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *x, int32_t mult, int32_t add, int8_t *y)
+{
+    const nncc_channel_lines_s8_params q = *p;
+    const int32x4_t lo = vdupq_n_s32(q.act_min), hi = vdupq_n_s32(q.act_max), m = vdupq_n_s32(mult);
+    const int32_t up = -q.shift, b = add;
+    int32_t n = q.inner;
+
+    if (q.two == 0) {
+        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_ONE, &q);
+    } else {
+        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_TWO, &q);
+    }
+}
+
 #else
 
 /* y = a line of x for n elements; each has its own where step is 1. Without limits but those of int8 where not clamped.
@@ -203,7 +279,7 @@ void nncc_channel_lines_s8(const nncc_channel_lines_s8_params *p, const int8_t *
                            const int32_t *bias, int8_t *y)
 {
     if (p->inner == 1) {
-#if NNCC_PAIR_MVE
+#if NNCC_MVE
         nncc_lines_pixels(p, x, mult, bias, y);
 #else
         for (int32_t o = 0; o < p->outer; o++) {
@@ -216,7 +292,7 @@ void nncc_channel_lines_s8(const nncc_channel_lines_s8_params *p, const int8_t *
     }
     for (int32_t o = 0; o < p->outer; o++) {
         for (int32_t c = 0; c < p->channels; c++) {
-#if NNCC_PAIR_MVE
+#if NNCC_MVE
             nncc_lines_row(p, x, mult[c], bias[c], y);
 #else
             nncc_lines_c(p, x, mult + c, bias + c, 0, p->inner, y);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "nncc_isa.h"
+#include "nncc_mve.h"
 
 /* Columns that are summed up at once. */
 #define NNCC_COLUMNS 8
@@ -57,6 +58,50 @@ static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
                    : [x] "+l"(x), [sum] "+r"(sum)
                    : [n] "r"(n)
                    : "q0", "lr", "cc", "memory");
+    return sum;
+}
+
+#elif NNCC_MVE_C
+
+#define NNCC_COLUMNS_ROW(what) \
+    for (int32_t i = k; i > 0; i--) { \
+        part = vaddq_s16(part, NNCC_GET8##what(x)); \
+        x += pitch; \
+    }
+
+static inline void nncc_columns_add(const int8_t *x, int32_t rows, int32_t pitch, int32_t n, int32_t *sum)
+{
+    const mve_pred16_t rest = vctp16q((uint32_t)n);
+
+    while (rows > 0) {
+        const int32_t k = rows < NNCC_COLUMN_ROWS ? rows : NNCC_COLUMN_ROWS;
+        int16x8_t part = vdupq_n_s16(0);
+        int16_t each[NNCC_COLUMNS];
+
+        if (n == NNCC_COLUMNS) {
+            NNCC_COLUMNS_ROW()
+        } else {
+            NNCC_COLUMNS_ROW(_REST)
+        }
+        vstrhq_s16(each, part);
+        for (int32_t i = 0; i < n; i++) {
+            sum[i] += each[i];
+        }
+        rows -= k;
+    }
+}
+
+#define NNCC_BYTES_SUM(what, sum) \
+    do { \
+        sum = vaddvaq_s8(sum, NNCC_GET16S##what(x)); \
+        x += 16; \
+    } while (0)
+
+static inline int32_t nncc_bytes_sum(const int8_t *x, int32_t n)
+{
+    int32_t sum = 0;
+
+    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_BYTES_SUM, sum);
     return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "nncc_isa.h"
+#include "nncc_mve.h"
 
 #if NNCC_MVE && NNCC_ASM
 #define NNCC_COPY_MVE 1
@@ -48,6 +49,11 @@ static inline void nncc_copy(void *y, const void *x, int32_t n)
                    : [y] "+r"(y), [x] "+r"(x)
                    : [n] "r"(n)
                    : "q0", "lr", "cc", "memory");
+#elif NNCC_MVE_C
+    uint8_t *to = (uint8_t *)y;
+    const uint8_t *from = (const uint8_t *)x;
+
+    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_MVE_COPY, 0);
 #elif NNCC_COPY_WORDS
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
@@ -107,6 +113,11 @@ static inline void nncc_set(void *y, uint8_t v, int32_t n)
                    : [y] "+r"(y)
                    : [v] "r"(v), [n] "r"(n)
                    : "q0", "lr", "cc", "memory");
+#elif NNCC_MVE_C
+    const uint8x16_t w = vdupq_n_u8(v);
+    uint8_t *to = (uint8_t *)y;
+
+    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_MVE_SET, w);
 #elif NNCC_COPY_WORDS
     uint8_t *to = (uint8_t *)y;
     const uint32_t w = v * 0x01010101u;
@@ -133,7 +144,7 @@ static inline void nncc_set(void *y, uint8_t v, int32_t n)
 /* nncc_set that may write up to three bytes more: for rows one behind the other, which may be short. */
 static inline void nncc_set_row(void *y, uint8_t v, int32_t n)
 {
-#if !NNCC_COPY_MVE
+#if !NNCC_MVE
     if (n < 16) {
         uint8_t *to = (uint8_t *)y;
 
@@ -169,6 +180,17 @@ static inline void nncc_set16(void *y, uint16_t v, int32_t n)
                    : [y] "+r"(y)
                    : [v] "r"(v), [n] "r"(n)
                    : "q0", "lr", "cc", "memory");
+#elif NNCC_MVE_C
+    const uint16x8_t w = vdupq_n_u16(v);
+    uint16_t *to = (uint16_t *)y;
+
+    for (; n >= 8; n -= 8) {
+        vstrhq_u16(to, w);
+        to += 8;
+    }
+    if (n > 0) {
+        vstrhq_p_u16(to, w, vctp16q((uint32_t)n));
+    }
 #else
     nncc_any16 *to = (nncc_any16 *)y;
 

@@ -73,6 +73,57 @@ static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32
                    : "lr", "q0", "q1", "q2", "cc", "memory");
 }
 
+#elif NNCC_MVE_C
+
+#define NNCC_NORM_SUM(what) \
+    for (; rows > 0; rows--) { \
+        const int32x4_t v = NNCC_GET4##what(x); \
+\
+        s = vaddq_s32(s, v); \
+        q = vaddq_s32(q, vmulq_s32(v, v)); \
+        x += pitch; \
+    }
+
+static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, int32_t *sum,
+                              uint32_t *square)
+{
+    int32x4_t s = vdupq_n_s32(0), q = s;
+
+    if (lanes == NNCC_NORM_LANES) {
+        NNCC_NORM_SUM()
+    } else {
+        const mve_pred16_t rest = vctp32q((uint32_t)lanes);
+
+        NNCC_NORM_SUM(_REST)
+    }
+    vstrwq_s32(sum, s);
+    vstrwq_u32(square, vreinterpretq_u32_s32(q));
+}
+
+#define NNCC_NORM_SCALE(what) \
+    for (; rows > 0; rows--) { \
+        const int32x4_t v = vaddq_s32(vmulq_s32(NNCC_GET4##what(x), a), b); \
+\
+        NNCC_PUT4##what(y, vshrq_n_s32(vqshlq_r_s32(v, up), 24)); \
+        x += pitch; \
+        y += pitch; \
+    }
+
+static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, const int32_t *scale,
+                             const int32_t *offset, int32_t shift, int8_t *y)
+{
+    const int32x4_t a = vldrwq_s32(scale), b = vldrwq_s32(offset);
+    const int32_t up = 24 - shift;
+
+    if (lanes == NNCC_NORM_LANES) {
+        NNCC_NORM_SCALE()
+    } else {
+        const mve_pred16_t rest = vctp32q((uint32_t)lanes);
+
+        NNCC_NORM_SCALE(_REST)
+    }
+}
+
 #else
 
 static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, int32_t *sum,

@@ -19,6 +19,8 @@
 #else
 #define NNCC_MVE 0
 #endif
+/* Helium in intrinsics. */
+#define NNCC_MVE_C (NNCC_MVE && !NNCC_ASM)
 #if defined(__ARM_FEATURE_DSP) && !defined(__ARM_BIG_ENDIAN)
 #define NNCC_SIMD32 1
 #else

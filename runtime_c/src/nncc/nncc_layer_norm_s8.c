@@ -37,6 +37,30 @@ static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int3
                    : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
 }
 
+#elif NNCC_MVE_C
+
+/* Of a group's six words the first two are four halfwords. */
+#define NNCC_NORM_FOUR(what, k) \
+    do { \
+        const int32x4_t a = vshlq_n_s32(NNCC_GETHW##what((const int16_t *)(const void *)terms), 16); \
+        const int32x4_t v = vmulhq_s32(vmlasq_n_s32(NNCC_GET4##what(x), k, less), a); \
+\
+        terms += 2; \
+        NNCC_PUT4##what(y, vshrq_n_s32(vqshlq_r_s32(vaddq_s32(v, NNCC_GETW##what(terms)), up), 24)); \
+        terms += 4; \
+        x += 4; \
+        y += 4; \
+    } while (0)
+
+static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int32_t shift, int32_t scale,
+                          int32_t offset, int8_t *y)
+{
+    const int32x4_t k = vdupq_n_s32(scale);
+    const int32_t less = -offset, up = 24 - shift;
+
+    NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_NORM_FOUR, k);
+}
+
 #else
 
 /* The value i of four whose six words are given. */

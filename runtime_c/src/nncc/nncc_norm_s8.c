@@ -26,6 +26,26 @@ static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *
     *square = (uint32_t)q;
 }
 
+#elif NNCC_MVE_C
+
+#define NNCC_NORM_BYTES(what, x) \
+    do { \
+        const int8x16_t v = NNCC_GET16S##what(x); \
+\
+        s = vaddvaq_s8(s, v); \
+        q = vmladavaq_s8(q, v, v); \
+        x += 16; \
+    } while (0)
+
+static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *square)
+{
+    int32_t s = 0, q = 0;
+
+    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_NORM_BYTES, x);
+    *sum = s;
+    *square = (uint32_t)q;
+}
+
 #else
 
 static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *square)

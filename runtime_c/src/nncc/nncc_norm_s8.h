@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nncc_isa.h"
+#include "nncc_mve.h"
 #include "nncc_s8.h"
 
 #if NNCC_MVE && NNCC_ASM

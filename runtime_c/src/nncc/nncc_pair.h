@@ -4,6 +4,7 @@
 #define NNCC_PAIR_H
 
 #include "nncc_isa.h"
+#include "nncc_mve.h"
 #include "nncc_s8.h"
 
 #if NNCC_MVE && NNCC_ASM
@@ -82,5 +83,34 @@ static inline int32_t nncc_pair_high(int32_t v, int32_t m)
             y++; \
         } \
     } while (0)
+
+#if NNCC_MVE_C
+
+/* The same with vectors: value is an expression of u and v, four words or eight halfwords of each row. */
+#define NNCC_PAIR_FOURS(value) NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_PAIR_FOUR, value)
+#define NNCC_PAIR_EIGHTS(value) NNCC_MVE_LOOP(n, 8, vctp16q, NNCC_PAIR_EIGHT, value)
+#define NNCC_PAIR_MOVE(k) (a += (k), b += (k), y += (k))
+#define NNCC_PAIR_FOUR(what, value) \
+    do { \
+        const int32x4_t u = NNCC_GET4##what(a), v = NNCC_GET4##what(b); \
+\
+        NNCC_PUT4##what(y, value); \
+        NNCC_PAIR_MOVE(4); \
+    } while (0)
+#define NNCC_PAIR_EIGHT(what, value) \
+    do { \
+        const int16x8_t u = NNCC_GET8##what(a), v = NNCC_GET8##what(b); \
+\
+        NNCC_PUT8##what(y, value); \
+        NNCC_PAIR_MOVE(8); \
+    } while (0)
+/* Of sixteen bytes each. */
+#define NNCC_PAIR_SIXTEEN(what, function) \
+    do { \
+        NNCC_PUT16S##what(y, function(NNCC_GET16S##what(a), NNCC_GET16S##what(b))); \
+        NNCC_PAIR_MOVE(16); \
+    } while (0)
+
+#endif
 
 #endif /* NNCC_PAIR_H */

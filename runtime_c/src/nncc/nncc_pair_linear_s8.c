@@ -27,6 +27,11 @@ void nncc_pair_linear_s8(const void *form, const int8_t *a, const int8_t *b, int
                    : [a] "+l"(a), [b] "+l"(b), [y] "+l"(y)
                    : [n] "r"(n), [p] "r"(p), [kb] "r"(p->b), [c] "r"(p->c), [shift] "r"(-p->shift)
                    : "lr", "q0", "q1", "q2", "q3", "q4", "cc", "memory");
+#elif NNCC_MVE_C
+    const int32x4_t ka = vdupq_n_s32(p->a), lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max);
+    const int32_t kb = p->b, c = p->c, up = -p->shift;
+
+    NNCC_PAIR_FOURS(nncc_limit4(vshlq_r_s32(vmlaq_n_s32(vmlasq_n_s32(u, ka, c), v, kb), up), lo, hi));
 #else
     const int32_t ka = p->a, kb = p->b, c = p->c, shift = p->shift, lo = p->act_min, hi = p->act_max;
 

@@ -88,6 +88,26 @@ static void nncc_mul_wide(const nncc_pair_mul_s8_params *p, const int8_t *a, con
                    : "lr", "q0", "q1", "q4", "q5", "q6", "q7", "cc", "memory");
 }
 
+#elif NNCC_MVE_C
+
+static inline int16x8_t nncc_mul_eight(const nncc_pair_mul_s8_params *p, int16x8_t u, int16x8_t v)
+{
+    const int32x4_t even = vqrdmulhq_n_s32(vmullbq_int_s16(u, v), p->mult);
+    const int32x4_t odd = vqrdmulhq_n_s32(vmulltq_int_s16(u, v), p->mult);
+    int16x8_t r = vqmovntq_s32(vqmovnbq_s32(vuninitializedq_s16(), even), odd);
+
+    r = vaddq_n_s16(vrshlq_n_s16(vqaddq_s16(r, vshrq_n_s16(r, 15)), -p->shift), (int16_t)p->out_zero);
+    return vminq_s16(vmaxq_s16(r, vdupq_n_s16((int16_t)p->act_min)), vdupq_n_s16((int16_t)p->act_max));
+}
+
+static inline int32x4_t nncc_mul_four(const nncc_pair_mul_s8_params *p, int32x4_t u, int32x4_t v)
+{
+    const int32x4_t r = vqrdmulhq_n_s32(vmulq_s32(u, v), p->mult);
+
+    return nncc_limit4(vaddq_n_s32(vrshlq_n_s32(vaddq_s32(r, vshrq_n_s32(r, 31)), -p->shift), p->out_zero),
+                       vdupq_n_s32(p->act_min), vdupq_n_s32(p->act_max));
+}
+
 #endif
 
 void nncc_pair_mul_s8(const void *form, const int8_t *a, const int8_t *b, int8_t *y, int32_t n)
@@ -98,6 +118,15 @@ void nncc_pair_mul_s8(const void *form, const int8_t *a, const int8_t *b, int8_t
         nncc_mul_narrow(p, a, b, y, n);
     } else {
         nncc_mul_wide(p, a, b, y, n);
+    }
+#elif NNCC_MVE_C
+    const nncc_pair_mul_s8_params q = *p; /* stores could change what p points to */
+    const int32_t oa = q.a_offset, ob = q.b_offset;
+
+    if (q.narrow != 0) {
+        NNCC_PAIR_EIGHTS(nncc_mul_eight(&q, vaddq_n_s16(u, (int16_t)oa), vaddq_n_s16(v, (int16_t)ob)));
+    } else {
+        NNCC_PAIR_FOURS(nncc_mul_four(&q, vaddq_n_s32(u, oa), vaddq_n_s32(v, ob)));
     }
 #else
     /* Half a step of the shift is in the start value; negative products get 1 less: their ties go down. */

@@ -4,11 +4,12 @@
  * numbers, which one multiplication takes together: bytes are made unsigned, so that nothing is carried between them.
  */
 #include "nncc_isa.h"
+#include "nncc_mve.h"
 #include "nncc_resize_linear.h"
 
 #include <string.h>
 
-#if NNCC_MVE && NNCC_ASM
+#if NNCC_MVE
 
 typedef int16_t nncc_resize_exact_value;
 
@@ -33,6 +34,8 @@ static inline int32_t nncc_resize_exact_padded(const nncc_resize_exact_round *r,
     (void)r;
     return channels;
 }
+
+#if NNCC_ASM
 
 static NNCC_RESIZE_APART void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p,
                                                       const nncc_resize_exact_round *r, const int8_t *a,
@@ -77,6 +80,52 @@ static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, con
                    : [n] "r"(n), [wb] "r"(wb), [up] "r"(r->up)
                    : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
 }
+
+#else
+
+#define NNCC_RESIZE_BLEND(what, row) \
+    do { \
+        NNCC_PUTH##what(row, \
+                        vmlaq_n_s16(vmulq_n_s16(NNCC_GET8##what(a), (int16_t)wa), NNCC_GET8##what(b), (int16_t)wb)); \
+        a += 8; \
+        b += 8; \
+        row += 8; \
+    } while (0)
+
+static NNCC_RESIZE_APART void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p,
+                                                      const nncc_resize_exact_round *r, const int8_t *a,
+                                                      const int8_t *b, int32_t wa, int32_t wb,
+                                                      nncc_resize_exact_value *row)
+{
+    int32_t n = p->in_w * p->channels;
+
+    (void)r;
+    NNCC_MVE_LOOP(n, 8, vctp16q, NNCC_RESIZE_BLEND, row);
+}
+
+/* Half a step, and 1 less where that is below the least sum whose ties go up: without a predicate. */
+#define NNCC_RESIZE_PIXEL(what, y) \
+    do { \
+        const int16x8_t u = NNCC_GETH##what(a), v = NNCC_GETH##what(b); \
+        const int16x8_t s = vmlaq_n_s16(vmlasq_n_s16(u, first, 128), v, (int16_t)wb); \
+\
+        NNCC_PUT8##what(y, vshrq_n_s16(vaddq_s16(s, vshrq_n_s16(vqsubq_n_s16(s, up), 15)), 8)); \
+        a += 8; \
+        b += 8; \
+        y += 8; \
+    } while (0)
+
+static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a,
+                                           const nncc_resize_exact_value *b, int32_t wa, int32_t wb, int8_t *y,
+                                           int32_t n)
+{
+    const int16x8_t first = vdupq_n_s16((int16_t)wa);
+    const int16_t up = (int16_t)(r->up + 1);
+
+    NNCC_MVE_LOOP(n, 8, vctp16q, NNCC_RESIZE_PIXEL, y);
+}
+
+#endif
 
 #else
 

@@ -70,6 +70,49 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
                    : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
 }
 
+#elif NNCC_MVE_C
+
+#define NNCC_RESIZE_WIDE_BLEND(what, row) \
+    do { \
+        NNCC_PUTW##what(row, vmlaq_n_s32(vmlasq_n_s32(NNCC_GET4##what(a), first, bias), NNCC_GET4##what(b), wb)); \
+        a += 4; \
+        b += 4; \
+        row += 4; \
+    } while (0)
+
+static NNCC_RESIZE_APART void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
+                                                     const nncc_resize_wide_round *r, const int8_t *a, const int8_t *b,
+                                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
+{
+    const int32x4_t first = vdupq_n_s32(wa);
+    const int32_t bias = p->bias;
+    int32_t n = p->in_w * p->channels;
+
+    (void)r;
+    NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_RESIZE_WIDE_BLEND, row);
+}
+
+#define NNCC_RESIZE_WIDE_PIXEL(what, y) \
+    do { \
+        const int32x4_t u = NNCC_GETW##what(a), v = NNCC_GETW##what(b); \
+        const int32x4_t s = vmulhq_s32(vmlaq_n_s32(vmulq_n_s32(u, wa), v, wb), mult); \
+\
+        NNCC_PUT4##what(y, nncc_limit4(vshlq_r_s32(vaddq_s32(s, add), up), lo, hi)); \
+        a += 4; \
+        b += 4; \
+        y += 4; \
+    } while (0)
+
+static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
+                                          const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
+{
+    const int32x4_t mult = vdupq_n_s32(r->mult), add = vdupq_n_s32(r->add);
+    const int32x4_t lo = vdupq_n_s32(-128), hi = vdupq_n_s32(127);
+    const int32_t up = -r->shift;
+
+    NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_RESIZE_WIDE_PIXEL, y);
+}
+
 #else
 
 /* add + floor(v * m / 2^32) */

@@ -27,6 +27,18 @@
         } \
     } while (0)
 
+#if NNCC_MVE
+
+/*
+ * Whether lanes that are v elements apart have offsets that fit: 16 lanes of 8 bits, 8 of 16 bits, 4 of 32 bits. No
+ * functions: where one is not inlined, its call changes the registers that nncc_lines has its variables in.
+ */
+#define NNCC_CLOSE(v) ((v) >= 0 && (v) <= 255 / 15)
+#define NNCC_NEAR(v) ((v) >= 0 && (v) <= 65535 / 7)
+#define NNCC_NEAR32(v) ((v) >= 0 && (v) < (1 << 27))
+
+#endif
+
 #if NNCC_COPY_MVE
 
 /*
@@ -61,14 +73,6 @@
                    : [p] "r"(q) \
                    : "r0", "r1", "r6", "r8", "r9", "r10", "lr", "q0", "q1", "q2", "cc", "memory")
 
-/*
- * Whether lanes that are v elements apart have offsets that fit: 16 lanes of 8 bits, 8 of 16 bits, 4 of 32 bits. No
- * functions: where one is not inlined, its call changes the registers that nncc_lines has its variables in.
- */
-#define NNCC_CLOSE(v) ((v) >= 0 && (v) <= 255 / 15)
-#define NNCC_NEAR(v) ((v) >= 0 && (v) <= 65535 / 7)
-#define NNCC_NEAR32(v) ((v) >= 0 && (v) < (1 << 27))
-
 static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
 {
     register const void *from __asm("r2") = x;
@@ -85,6 +89,57 @@ static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
         NNCC_LINES("16", "1", "3", "vldrh.u16 q0, [r0, q1, uxtw #1]\n\t", "vstrh.16 q0, [r1, q2, uxtw #1]\n\t");
     } else if (p->elem == 4 && NNCC_NEAR32(sx) && NNCC_NEAR32(sy)) {
         NNCC_LINES("32", "2", "2", "vldrw.u32 q0, [r0, q1, uxtw #2]\n\t", "vstrw.32 q0, [r1, q2, uxtw #2]\n\t");
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+#elif NNCC_MVE_C
+
+/* Rows of lanes apart in memory: the offsets of lanes are multiples of the strides. */
+#define NNCC_LINES(bits, type, ctp, count, get, put) \
+    do { \
+        const uint##bits##x##count##_t lane = vidupq_n_u##bits(0, 1); \
+        const uint##bits##x##count##_t lx = vmulq_n_u##bits(lane, (uint##bits##_t)p->x_stride); \
+        const uint##bits##x##count##_t ly = vmulq_n_u##bits(lane, (uint##bits##_t)p->y_stride); \
+        const int32_t x_step = (count)*p->x_stride, y_step = (count)*p->y_stride; \
+        const mve_pred16_t rest = ctp((uint32_t)(p->n & ((count)-1))); \
+        const int32_t whole = p->n / (count), some = p->n & ((count)-1); \
+        const type *x_row = (const type *)x; \
+        type *y_row = (type *)y; \
+\
+        for (int32_t r = p->rows; r > 0; r--) { \
+            const type *from = x_row; \
+            type *to = y_row; \
+\
+            for (int32_t i = whole; i > 0; i--) { \
+                put##_offset_u##bits(to, ly, get##_offset_u##bits(from, lx)); \
+                from += x_step; \
+                to += y_step; \
+            } \
+            if (some != 0) { \
+                put##_offset_p_u##bits(to, ly, get##_offset_z_u##bits(from, lx, rest), rest); \
+            } \
+            x_row += p->x_row; \
+            y_row += p->y_row; \
+        } \
+    } while (0)
+
+static int32_t nncc_lines(const nncc_runs_params *params, const void *x, void *y)
+{
+    const nncc_runs_params q = *params; /* stores could change what params points to */
+    const nncc_runs_params *const p = &q;
+    const int32_t sx = p->x_stride, sy = p->y_stride;
+
+    if (p->elem == 1 && NNCC_CLOSE(sx) && NNCC_CLOSE(sy)) {
+        NNCC_LINES(8, uint8_t, vctp8q, 16, vldrbq_gather, vstrbq_scatter);
+    } else if (p->elem == 1 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
+        NNCC_LINES(16, uint8_t, vctp16q, 8, vldrbq_gather, vstrbq_scatter);
+    } else if (p->elem == 2 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
+        NNCC_LINES(16, uint16_t, vctp16q, 8, vldrhq_gather_shifted, vstrhq_scatter_shifted);
+    } else if (p->elem == 4 && NNCC_NEAR32(sx) && NNCC_NEAR32(sy)) {
+        NNCC_LINES(32, uint32_t, vctp32q, 4, vldrwq_gather_shifted, vstrwq_scatter_shifted);
     } else {
         return 0;
     }
@@ -129,7 +184,7 @@ void nncc_runs(const nncc_runs_params *p, const void *x, void *y)
         }
         return;
     }
-#if NNCC_COPY_MVE
+#if NNCC_MVE
     if (nncc_lines(p, x, y) != 0) {
         return;
     }

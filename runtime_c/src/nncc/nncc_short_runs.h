@@ -17,7 +17,7 @@ typedef struct
     int32_t to_step;
 } nncc_short_runs;
 
-#if !NNCC_COPY_MVE && (defined(__GNUC__) || defined(__clang__)) && defined(__thumb__)
+#if !NNCC_MVE && (defined(__GNUC__) || defined(__clang__)) && defined(__thumb__)
 #define NNCC_SHORT_WORDS 1
 
 /* Words at any address where the core allows that; else at multiples of 4. */
@@ -96,12 +96,40 @@ static inline void nncc_runs_bytes(const nncc_short_runs *p, uint8_t *to, const 
 #define NNCC_SHORT_WORDS 0
 #endif
 
+#if NNCC_MVE_C
+/* The predicate of what whole vectors leave is found out once, too. */
+static inline void nncc_runs_vectors(const nncc_short_runs *p, uint8_t *to, const uint8_t *from)
+{
+    const int32_t from_step = p->from_step, to_step = p->to_step, whole = p->n >> 4;
+    const mve_pred16_t rest = vctp8q((uint32_t)p->n & 15u);
+    const int32_t left = (p->n & 15) != 0;
+
+    for (int32_t i = p->count; i > 0; i--) {
+        const uint8_t *x = from;
+        uint8_t *y = to;
+
+        for (int32_t k = whole; k > 0; k--) {
+            NNCC_PUT16(y, NNCC_GET16(x));
+            x += 16;
+            y += 16;
+        }
+        if (left != 0) {
+            NNCC_PUT16_REST(y, NNCC_GET16_REST(x));
+        }
+        from += from_step;
+        to += to_step;
+    }
+}
+#endif
+
 static inline void nncc_copy_runs(const nncc_short_runs *p, void *y, const void *x)
 {
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
-    int32_t i;
 
+#if NNCC_MVE_C
+    nncc_runs_vectors(p, to, from);
+#else
 #if NNCC_SHORT_WORDS && NNCC_COPY_WORDS
     if (p->n < NNCC_COPY_LONG) {
         nncc_runs_words(p, to, from);
@@ -116,11 +144,12 @@ static inline void nncc_copy_runs(const nncc_short_runs *p, void *y, const void 
     }
     return;
 #endif
-    for (i = p->count; i > 0; i--) {
+    for (int32_t i = p->count; i > 0; i--) {
         nncc_copy(to, from, p->n);
         from += p->from_step;
         to += p->to_step;
     }
+#endif
 }
 
 #endif /* NNCC_SHORT_RUNS_H */
