@@ -5,6 +5,8 @@
  */
 #include "nncc_norm_s8.h"
 
+#include "nncc_simd32.h"
+
 /* Channels that are worked on together. */
 #define NNCC_NORM_LANES 4
 
@@ -202,6 +204,17 @@ static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32
             x += pitch;
             y += pitch;
         }
+        return;
+    }
+#elif NNCC_SIMD32
+    for (int32_t c = 0; c < lanes && shift == 16; c++) {
+        const uint32_t a = (uint32_t)scale[c], b = (uint32_t)offset[c];
+
+        for (int32_t at = c, r = 0; r < rows; r++, at += pitch) {
+            y[at] = (int8_t)nncc_narrow8((int32_t)((uint32_t)x[at] * a + b) >> 16);
+        }
+    }
+    if (shift == 16) {
         return;
     }
 #endif

@@ -5,6 +5,8 @@
  */
 #include "nncc_norm_s8.h"
 
+#include "nncc_simd32.h"
+
 #if NNCC_NORM_MVE
 
 static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int32_t shift, int32_t scale,
@@ -76,6 +78,16 @@ static inline int8_t nncc_norm_value(int32_t x, int32_t scale, int32_t offset, c
     return nncc_norm_narrow((uint32_t)high + (uint32_t)low + (uint32_t)terms[2 + i], shift);
 }
 
+#if NNCC_SIMD32 && !NNCC_NORM_DSP
+/* A value before its factor; the byte of a sum times 2^16. */
+#define NNCC_NORM_CENTERED(v) ((int32_t)((uint32_t)(v) * (uint32_t)scale - (uint32_t)offset))
+
+static inline int8_t nncc_norm_term(int32_t v)
+{
+    return (int8_t)nncc_narrow8(v >> 16);
+}
+#endif
+
 #if NNCC_NORM_DSP
 /* Groups of four values, at least one, for a shift of 16. */
 static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms, int32_t scale, int32_t offset,
@@ -130,6 +142,16 @@ static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int3
         nncc_norm_fours(x, n >> 2, terms, scale, offset, y);
         i = n & ~3;
         terms += 6 * (n >> 2);
+    }
+#elif NNCC_SIMD32
+    for (; shift == 16 && i + 4 <= n; i += 4) {
+        const uint32_t a = (uint32_t)terms[0], b = (uint32_t)terms[1];
+
+        y[i] = nncc_norm_term(nncc_scale_low(terms[2], NNCC_NORM_CENTERED(x[i]), a));
+        y[i + 1] = nncc_norm_term(nncc_scale_high(terms[3], NNCC_NORM_CENTERED(x[i + 1]), a));
+        y[i + 2] = nncc_norm_term(nncc_scale_low(terms[4], NNCC_NORM_CENTERED(x[i + 2]), b));
+        y[i + 3] = nncc_norm_term(nncc_scale_high(terms[5], NNCC_NORM_CENTERED(x[i + 3]), b));
+        terms += 6;
     }
 #endif
     for (; i + 4 <= n; i += 4) {

@@ -3,6 +3,7 @@
 #include "nncc_norm_s8.h"
 
 #include "nncc_bits.h"
+#include "nncc_simd32.h"
 
 /* The sums of at most NNCC_NORM_CHUNK values. */
 #if NNCC_NORM_MVE
@@ -70,6 +71,17 @@ static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *
         NNCC_NORM_MAC("smlad", q, b1, b1);
         x += 8;
     }
+#elif NNCC_SIMD32
+    int32_t t = 0;
+
+    for (; n >= 4; n -= 4) {
+        const uint32_t v = nncc_load_word(x), even = nncc_even_bytes(v), odd = nncc_odd_bytes(v);
+
+        s = nncc_dual_add(nncc_dual_add(s, even, 0x00010001u), odd, 0x00010001u);
+        t = nncc_dual_add(nncc_dual_add(t, even, even), odd, odd);
+        x += 4;
+    }
+    q = (uint32_t)t;
 #endif
     for (; n > 0; n--) {
         const int32_t v = *x++;

@@ -153,6 +153,23 @@ static inline int32_t nncc_scale_high(int32_t sum, int32_t m, uint32_t w)
 #endif
 }
 
+#if NNCC_SIMD32
+
+/* Limited to -128 to 127. GCC's __ssat is a macro that converts signs. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+static inline int32_t nncc_narrow8(int32_t v)
+{
+    return __ssat(v, 8);
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif
+
 /* 255 for each signed byte of a that is not below that of b, without instructions for bytes. */
 static inline uint32_t nncc_not_below8(uint32_t a, uint32_t b)
 {
