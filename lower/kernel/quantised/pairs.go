@@ -22,6 +22,9 @@ type Pair struct {
 	// Swapped: the function's first row is the second operand.
 	Swapped bool
 	tables  bool // of 2 KiB
+	// one is the function whose second row is a single value, of a Pair in which
+	// operands may change places.
+	one string
 }
 
 // tableElems is the size of a result from which tables of 2 KiB are worth their flash.
@@ -44,8 +47,10 @@ var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 		if !op.MinMaxKernel(n.Node) || lo != -128 || hi != 127 {
 			return nil, "operands and result differ in scale or zero point, or the result is clamped"
 		}
-		f := map[*ir.OpDef]string{op.Min: "nncc_pair_min_s8", op.Max: "nncc_pair_max_s8"}[n.Op]
-		return &Pair{Func: f, Form: call.Null{}}, ""
+		if n.Op == op.Min {
+			return &Pair{Func: "nncc_pair_min_s8", Form: call.Null{}, one: "nncc_row_min_s8"}, ""
+		}
+		return &Pair{Func: "nncc_pair_max_s8", Form: call.Null{}, one: "nncc_row_max_s8"}, ""
 	}
 	p := kernel.Memo(n.Options, pairKeyOf(n.Node), func(pairKey) *Pair { return search(n.Node) })
 	if p == nil {
@@ -268,9 +273,35 @@ func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 		low.Calls = []call.Call{{Func: p.Func, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(out.Elems())}}}
 		return low
 	}
+	row := p.Func
+	if p.one != "" {
+		if len(singles(out, b, a)) > 0 {
+			a, b = b, a
+		}
+		if dims := singles(out, a, b); len(dims) > 0 {
+			fn, row, low.Kernel = "nncc_rows_s8", p.one, p.one
+			if len(dims) == 1 {
+				low.Calls = []call.Call{{Func: row, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(dims[0])}}}
+				return low
+			}
+		}
+	}
 	space := &call.Struct{Type: "nncc_bcast_params", Fields: kernel.BroadcastFields(out, a, b).Fields}
-	args := []call.Arg{space, p.Form, call.Func(p.Func), a.Arg, b.Arg, y}
-	low.Calls = []call.Call{{Func: fn, Args: args}}
+	low.Calls = []call.Call{{Func: fn, Args: []call.Arg{space, p.Form, call.Func(row), a.Arg, b.Arg, y}}}
 	low.Route = fn
 	return low
+}
+
+// shortRow is the length from which rows with one value each are worth a call each.
+const shortRow = 9
+
+// singles are the merged dimensions of a result where rows of a lie side by side and
+// b has one value for each, or nil where that is not so, or rows are short.
+func singles(out ir.Type, a, b kernel.Operand) []int {
+	dims, st := kernel.MergeDims(out.Phys(), a.Strides, b.Strides)
+	last := len(dims) - 1
+	if st[0][last] != 1 || st[1][last] != 0 || last > 0 && dims[last] < shortRow {
+		return nil
+	}
+	return dims
 }

@@ -220,6 +220,15 @@ typedef struct
 /* y [dims] = fn(a, b), with the constants form of fn, over a broadcast. In place where the operand is not broadcast. */
 /* KERNELS(nncc_pairs_s8) */
 
+/* A function of two rows where the second one is a single value, b[0]. */
+/* KERNELS(row_s8) */
+
+/*
+ * y [dims] = fn(a, b), fn one of them, where a has all elements of the innermost dimension side by side and b one for
+ * all of them; two dimensions at least. In place where a is not broadcast.
+ */
+/* KERNELS(nncc_rows_s8) */
+
 /* ---- convolution with weight zero points ----------------------------------------------------- */
 
 /*

@@ -13,6 +13,19 @@
 #define NNCC_PAIR_MVE 0
 #endif
 
+/* Whether rows are read and written by words, and a pointer that then is one to words. */
+#if defined(__ARM_FEATURE_UNALIGNED)
+#define NNCC_PAIR_WORDS(a, b, y) 1
+#else
+#define NNCC_PAIR_WORDS(a, b, y) ((((uintptr_t)(a) | (uintptr_t)(b) | (uintptr_t)(y)) & 3u) == 0)
+#endif
+
+#if defined(__GNUC__) && !defined(__ARM_FEATURE_UNALIGNED)
+#define NNCC_PAIR_WHOLE(p) __builtin_assume_aligned(p, 4)
+#else
+#define NNCC_PAIR_WHOLE(p) (p)
+#endif
+
 /* Limits to int8 in one instruction where there is one. */
 static inline int32_t nncc_pair_sat8(int32_t v)
 {
@@ -109,6 +122,14 @@ static inline int32_t nncc_pair_high(int32_t v, int32_t m)
     do { \
         NNCC_PUT16S##what(y, function(NNCC_GET16S##what(a), NNCC_GET16S##what(b))); \
         NNCC_PAIR_MOVE(16); \
+    } while (0)
+
+/* The same with v for all values of b. */
+#define NNCC_PAIR_ROW_SIXTEEN(what, function) \
+    do { \
+        NNCC_PUT16S##what(y, function(NNCC_GET16S##what(a), v)); \
+        a += 16; \
+        y += 16; \
     } while (0)
 
 #endif
