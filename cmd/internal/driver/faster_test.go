@@ -102,6 +102,22 @@ var samples = []sampled{
 	{"pad channels", op.Pad, [][]int{{1, 16, 7, 11}}, nil, nil, []int{0, 0, 0, 0, 0, 8, 0, 0}},
 }
 
+// matmulLayer is a product of two activations, batch times.
+func matmulLayer(batch, m, k, n int) sampled {
+	return sampled{fmt.Sprintf("batch matmul %d, %dx%d to %d", batch, m, k, n), op.MatMul,
+		[][]int{{batch, m, k}, {batch, k, n}}, nil, nil, nil}
+}
+
+func softmaxLayer(rows, n int) sampled {
+	return sampled{fmt.Sprintf("softmax %dx%d", rows, n), op.Softmax, [][]int{{rows, n}}, nil, nil, nil}
+}
+
+// wideSamples are the same on int16.
+var wideSamples = []sampled{
+	matmulLayer(3, 11, 29, 36), matmulLayer(3, 4, 12, 21), matmulLayer(1, 11, 2, 17), matmulLayer(4, 32, 64, 32),
+	matmulLayer(2, 5, 100, 7), matmulLayer(1, 1, 40, 5), matmulLayer(2, 9, 7, 1),
+}
+
 // add puts a layer into a graph, with an addition behind layers that would not be
 // quantised alone.
 func (s sampled) add(t *testing.T, g *ir.Graph, i int) {
@@ -186,6 +202,9 @@ func fasterThanLibrary(t *testing.T, core string, layers []sampled, set func(*Co
 func TestFasterThanLibrary(t *testing.T) {
 	for _, core := range compared {
 		t.Run(core, func(t *testing.T) { fasterThanLibrary(t, core, samples, nil) })
+		t.Run(core+" int16x8", func(t *testing.T) {
+			fasterThanLibrary(t, core, wideSamples, func(c *Config) { c.Precision = option.Int16x8 })
+		})
 	}
 }
 

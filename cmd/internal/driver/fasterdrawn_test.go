@@ -87,12 +87,9 @@ func drawLayer(r *rand.Rand) sampled {
 	case 6, 7:
 		return drawBinary(r)
 	case 8:
-		rows, n := size(r, 40), 1+size(r, 200)
-		return sampled{fmt.Sprintf("softmax %dx%d", rows, n), op.Softmax, [][]int{{rows, n}}, nil, nil, nil}
+		return softmaxLayer(size(r, 40), 1+size(r, 200))
 	case 9:
-		b, m, k, n := 1+r.IntN(4), size(r, 32), size(r, 64), size(r, 40)
-		return sampled{fmt.Sprintf("batch matmul %d, %dx%d to %d", b, m, k, n), op.MatMul,
-			[][]int{{b, m, k}, {b, k, n}}, nil, nil, nil}
+		return matmulLayer(1+r.IntN(4), size(r, 32), size(r, 64), size(r, 40))
 	case 10:
 		return drawMove(r)
 	}

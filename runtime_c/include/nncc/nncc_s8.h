@@ -220,12 +220,12 @@ typedef struct
 /* y [dims] = fn(a, b), with the constants form of fn, over a broadcast. In place where the operand is not broadcast. */
 /* KERNELS(nncc_pairs_s8) */
 
-/* A function of two rows where the second one is a single value, b[0]. */
+/* Functions of a row and one value, y[i] = f(a[i], b[0]) for i < n; form is not read. In place of a. */
 /* KERNELS(row_s8) */
 
 /*
- * y [dims] = fn(a, b), fn one of them, where a has all elements of the innermost dimension side by side and b one for
- * all of them; two dimensions at least. In place where a is not broadcast.
+ * y [dims] = fn(a, b), fn one of them with its form, where a has all elements of the innermost dimension side by side
+ * and b one for all of them; two dimensions at least. In place where a is not broadcast.
  */
 /* KERNELS(nncc_rows_s8) */
 

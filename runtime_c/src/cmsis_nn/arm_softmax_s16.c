@@ -29,10 +29,10 @@ arm_cmsis_nn_status arm_softmax_s16(const int16_t *input, const int32_t num_rows
             top = nncc_max(top, input[i]);
         }
         for (i = 0; i < row_size; i++) {
-            const int32_t d = nncc_add(nncc_requantize(input[i] - top, mult, shift), NN_Q15_MAX);
-
-            const int32_t e =
-                softmax_interpolate(softmax_params->exp_lut, nncc_min(nncc_max(d, NN_Q15_MIN), NN_Q15_MAX));
+            /* What wraps to a positive value counts as 0: the sum neither overflows nor exceeds int16. */
+            const int32_t v = nncc_requantize(input[i] - top, mult, shift);
+            const int32_t d = (v & (v >> 31)) + NN_Q15_MAX;
+            const int32_t e = softmax_interpolate(softmax_params->exp_lut, nncc_max(d, NN_Q15_MIN));
 
             output[i] = (int16_t)e;
             sum += (uint32_t)e;
