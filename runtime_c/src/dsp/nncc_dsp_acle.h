@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_dsp_acle.h: the DSP extension by intrinsics, and the matrix products with them. GCC 12 has no pattern for PKHBT
- * and SMMLAR and no rotation in SXTB16: an instruction more each.
+ * nncc_dsp_acle.h: the DSP extension by intrinsics, and the matrix products with them. GCC 12 has no pattern for PKHBT,
+ * SMMLA and SMMLAR and no rotation in SXTB16: an instruction more each.
  */
 #ifndef NNCC_DSP_ACLE_H
 #define NNCC_DSP_ACLE_H
@@ -40,16 +40,30 @@ static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32
     return (int32_t)((from + (int64_t)twice * m) >> 32) >> s;
 }
 
-/* Limited to 0 to 255. GCC's __usat16 does not compile with -Wsign-conversion. */
-static inline uint32_t nncc_dsp_byte_of(int32_t v)
+/* The nearest byte. What GCC's __ssat and __usat16 expand to does not compile with -Wsign-conversion. */
+static inline int8_t nncc_dsp_nearest(int32_t v)
 {
-    return (uint32_t)__usat(v, 8);
+#if defined(__GNUC__)
+    return (int8_t)(int32_t)__builtin_arm_ssat(v, 8);
+#else
+    return (int8_t)__ssat(v, 8);
+#endif
 }
 
-/* Four outputs as bytes, 0 to 255. */
+/* Two int16 limited to 0 to 255. */
+static inline uint32_t nncc_dsp_limited(uint32_t v)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_arm_usat16((int32_t)v, 8);
+#else
+    return (uint32_t)__usat16((int16x2_t)v, 8);
+#endif
+}
+
+/* Four outputs of 16 bits as bytes, 0 to 255. */
 static inline uint32_t nncc_dsp_bytes(int32_t a, int32_t b, int32_t c, int32_t d)
 {
-    return nncc_dsp_byte_of(a) | (nncc_dsp_byte_of(b) << 8) | (nncc_dsp_byte_of(c) << 16) | (nncc_dsp_byte_of(d) << 24);
+    return nncc_dsp_limited((uint32_t)nncc_dsp_lows(a, c)) | (nncc_dsp_limited((uint32_t)nncc_dsp_lows(b, d)) << 8);
 }
 
 /* nncc_dsp_clamp of four bytes. */
@@ -77,47 +91,124 @@ typedef struct
         } \
     } while (0)
 
-/* Adds a pair of inputs times the weights of four channels. */
-NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, const int32_t *x, const int32_t *w)
+/*
+ * Adds a pair of inputs times the weights of four channels. One word of weights at a time: with two GCC has no register
+ * left for the end of the loop; Clang would load them together, were they not volatile.
+ */
+#if defined(__clang__)
+#define NNCC_DSP_ONE_BY_ONE volatile
+#else
+#define NNCC_DSP_ONE_BY_ONE
+#endif
+NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, const int32_t *x,
+                                   const NNCC_DSP_ONE_BY_ONE int32_t *w)
 {
     const int32_t x0 = x[0], x1 = pixels == 2 ? x[1] : 0;
+    int32_t v = w[0];
 
     if (words == NNCC_DSP_NARROW) {
-        const int32_t w0 = w[0], w1 = w[1];
-
-        NNCC_DSP_MAC(b, w0);
-        NNCC_DSP_MAC(a, nncc_dsp_even(w0));
-        NNCC_DSP_MAC(d, w1);
-        NNCC_DSP_MAC(c, nncc_dsp_even(w1));
+        NNCC_DSP_MAC(b, v);
+        v = nncc_dsp_even(v);
+        NNCC_DSP_MAC(a, v);
+        v = w[1];
+        NNCC_DSP_MAC(d, v);
+        v = nncc_dsp_even(v);
+        NNCC_DSP_MAC(c, v);
     } else if (words == NNCC_DSP_WIDE) {
-        NNCC_DSP_MAC(a, w[0]);
-        NNCC_DSP_MAC(b, w[1]);
-        NNCC_DSP_MAC(c, w[2]);
-        NNCC_DSP_MAC(d, w[3]);
+        NNCC_DSP_MAC(a, v);
+        v = w[1];
+        NNCC_DSP_MAC(b, v);
+        v = w[2];
+        NNCC_DSP_MAC(c, v);
+        v = w[3];
+        NNCC_DSP_MAC(d, v);
     } else {
-        const int32_t w0 = w[0];
-
-        NNCC_DSP_MAC(d, w0);
-        NNCC_DSP_MAC(c, w0 & 0x0fff0fff);
-        NNCC_DSP_MAC(b, w0 & 0x00ff00ff);
-        NNCC_DSP_MAC(a, w0 & 0x000f000f);
+        NNCC_DSP_MAC(d, v);
+        v &= 0x0fff0fff;
+        NNCC_DSP_MAC(c, v);
+        v &= 0x00ff00ff;
+        NNCC_DSP_MAC(b, v);
+        v &= 0x000f000f;
+        NNCC_DSP_MAC(a, v);
     }
 }
 
-/* Twice the sums of a pixel from what the products give: sums of channels have those of the channels below added. */
-#define NNCC_DSP_TWICE(px) \
+#define NNCC_DSP_PAIR(k) nncc_dsp_pair_of(s, pixels, words, x + pixels * (k), w + words * (k))
+
+/* So many pairs of x, at least 1, times weights: the words behind those. */
+#if defined(__GNUC__) && !defined(__clang__)
+/* GCC enters a loop in the middle, as assembly does. Then x and w begin in front of what they point to. */
+NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, int32_t pairs,
+                                              const int32_t *x, const int32_t *w)
+{
+    const int32_t *const end = x + pixels * pairs;
+    const uint32_t missing = (0u - (uint32_t)pairs) & 7u;
+
+    x = (const int32_t *)((uintptr_t)x - 4u * (uint32_t)pixels * missing);
+    w = (const int32_t *)((uintptr_t)w - 4u * (uint32_t)words * missing);
+    switch (missing) {
+        do {
+        default:
+            NNCC_DSP_PAIR(0); /* fall through */
+        case 1:
+            NNCC_DSP_PAIR(1); /* fall through */
+        case 2:
+            NNCC_DSP_PAIR(2); /* fall through */
+        case 3:
+            NNCC_DSP_PAIR(3); /* fall through */
+        case 4:
+            NNCC_DSP_PAIR(4); /* fall through */
+        case 5:
+            NNCC_DSP_PAIR(5); /* fall through */
+        case 6:
+            NNCC_DSP_PAIR(6); /* fall through */
+        case 7:
+            NNCC_DSP_PAIR(7);
+            x += 8 * pixels;
+            w += 8 * words;
+        } while (x != end);
+    }
+    return w;
+}
+#else
+/* Clang, entering a loop in the middle, keeps sums on the stack. */
+NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, int32_t pairs,
+                                              const int32_t *x, const int32_t *w)
+{
+    const int32_t *const end = x + pixels * pairs;
+
+#if defined(__clang__)
+#pragma clang loop unroll(disable)
+#endif
+    for (int32_t k = pairs & 3; k > 0; k--) {
+        NNCC_DSP_PAIR(0);
+        x += pixels;
+        w += words;
+    }
+    while (x != end) {
+        NNCC_DSP_PAIR(0);
+        NNCC_DSP_PAIR(1);
+        NNCC_DSP_PAIR(2);
+        NNCC_DSP_PAIR(3);
+        x += 4 * pixels;
+        w += 4 * words;
+    }
+    return w;
+}
+#endif
+
+/* Twice the sum of a channel from what the products give: those of the channel below are in it. */
+#define NNCC_DSP_ABOVE(sum, below, down) \
     do { \
-        if (words == NNCC_DSP_NARROW) { \
-            s.b##px = (s.b##px - s.a##px) >> 7; \
-            s.a##px = (int32_t)((uint32_t)s.a##px << 1); \
-            s.d##px = (s.d##px - s.c##px) >> 7; \
-            s.c##px = (int32_t)((uint32_t)s.c##px << 1); \
-        } else if (words == NNCC_DSP_FOURS) { \
-            s.d##px = (s.d##px - s.c##px) >> 11; \
-            s.c##px = (s.c##px - s.b##px) >> 7; \
-            s.b##px = (s.b##px - s.a##px) >> 3; \
-            s.a##px = (int32_t)((uint32_t)s.a##px << 1); \
+        s.sum##0 = (s.sum##0 - s.below##0) >> (down); \
+        if (pixels == 2) { \
+            s.sum##1 = (s.sum##1 - s.below##1) >> (down); \
         } \
+    } while (0)
+#define NNCC_DSP_LOWEST(sum) \
+    do { \
+        s.sum##0 = (int32_t)((uint32_t)s.sum##0 << 1); \
+        s.sum##1 = (int32_t)((uint32_t)s.sum##1 << 1); \
     } while (0)
 /* The start values of a pixel; weights of 4 bits are 8 too large in three channels: part is 8 times the inputs' sum. */
 #define NNCC_DSP_START(px, part) \
@@ -127,15 +218,21 @@ NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t wor
         s.c##px = w[2] - 273 * (part); \
         s.d##px = w[3] - 273 * (part); \
     } while (0)
-#define NNCC_DSP_SCALED(px) \
-    nncc_dsp_bytes(nncc_dsp_scaled(s.a##px, mcs[0], mcs[1], mcs[2]), nncc_dsp_scaled(s.b##px, mcs[3], mcs[4], mcs[5]), \
-                   nncc_dsp_scaled(s.c##px, mcs[6], mcs[7], mcs[8]), \
-                   nncc_dsp_scaled(s.d##px, mcs[9], mcs[10], mcs[11]))
+/* The sums of a channel, scaled by {m, c, s}. */
+#define NNCC_DSP_SCALED(sum, mcs) \
+    do { \
+        const int32_t m = (mcs)[0], c = (mcs)[1], down = (mcs)[2]; \
+\
+        s.sum##0 = nncc_dsp_scaled(s.sum##0, m, c, down); \
+        if (pixels == 2) { \
+            s.sum##1 = nncc_dsp_scaled(s.sum##1, m, c, down); \
+        } \
+    } while (0)
 
 /* Four bytes, clamped or from the table. */
-static inline void nncc_dsp_put(const nncc_dsp_matmul_params *p, uint32_t v, int8_t *y)
+NNCC_INLINED void nncc_dsp_put(const nncc_dsp_matmul_params *p, int32_t table, uint32_t v, int8_t *y)
 {
-    if (p->table != NULL) {
+    if (table != 0) {
         const uint8_t *const t = p->table;
 
         y[0] = (int8_t)t[v & 255u];
@@ -143,22 +240,23 @@ static inline void nncc_dsp_put(const nncc_dsp_matmul_params *p, uint32_t v, int
         y[2] = (int8_t)t[(v >> 16) & 255u];
         y[3] = (int8_t)t[v >> 24];
     } else {
-        v = nncc_dsp_clamped(v, p->low, p->cap);
-        memcpy(y, &v, sizeof v);
+        nncc_dsp_store4(y, nncc_dsp_clamped(v, p->low, p->cap));
     }
 }
 
 /*
- * The matrix products: x [pairs][pixels]; pixels, words and moves are constants. With moves (not with weights of 4
- * bits) a word in front of the weights of a group says how many bytes x moves on.
+ * The matrix products: x [pairs][pixels]; pixels, words, moves and table are constants. With moves (not with weights of
+ * 4 bits) a word in front of the weights of a group says how many bytes x moves on.
  */
 NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                           int32_t words, int32_t moves, const int32_t *w, int8_t *y)
+                                           int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
 {
-    const int32_t *inputs = words_of_x, *end = inputs + pixels * p->pairs;
+    const int32_t *inputs = words_of_x;
     int32_t part0 = 0, part1 = 0;
 
     if (words == NNCC_DSP_FOURS) {
+        const int32_t *const end = inputs + pixels * p->pairs;
+
         for (const int32_t *x = inputs; x != end; x += pixels) {
             part0 = __smlad(x[0], 0x00080008, part0);
             if (pixels == 2) {
@@ -167,46 +265,111 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         }
     }
     for (int32_t g = p->groups; g > 0; g--) {
-        const int32_t *mcs = w + 4 + moves;
-        const int32_t *x;
         nncc_dsp_sums s;
 
         inputs += moves != 0 ? w[4] / 4 : 0;
-        end = inputs + pixels * p->pairs;
-        x = inputs;
-
         NNCC_DSP_START(0, part0);
         NNCC_DSP_START(1, part1);
-        w = mcs;
-        for (int32_t k = p->pairs & 3; k > 0; k--) {
-            nncc_dsp_pair_of(&s, pixels, words, x, w);
-            x += pixels;
-            w += words;
+        w = nncc_dsp_pairs_of(&s, pixels, words, p->pairs, inputs, w + 4 + moves);
+        if (words == NNCC_DSP_NARROW) {
+            NNCC_DSP_ABOVE(d, c, 7);
+            NNCC_DSP_SCALED(d, w + 9);
+            NNCC_DSP_LOWEST(c);
+            NNCC_DSP_SCALED(c, w + 6);
+            NNCC_DSP_ABOVE(b, a, 7);
+            NNCC_DSP_SCALED(b, w + 3);
+            NNCC_DSP_LOWEST(a);
+        } else if (words == NNCC_DSP_FOURS) {
+            NNCC_DSP_ABOVE(d, c, 11);
+            NNCC_DSP_SCALED(d, w + 9);
+            NNCC_DSP_ABOVE(c, b, 7);
+            NNCC_DSP_SCALED(c, w + 6);
+            NNCC_DSP_ABOVE(b, a, 3);
+            NNCC_DSP_SCALED(b, w + 3);
+            NNCC_DSP_LOWEST(a);
+        } else {
+            NNCC_DSP_SCALED(d, w + 9);
+            NNCC_DSP_SCALED(c, w + 6);
+            NNCC_DSP_SCALED(b, w + 3);
         }
-        while (x != end) {
-            nncc_dsp_pair_of(&s, pixels, words, x, w);
-            nncc_dsp_pair_of(&s, pixels, words, x + pixels, w + words);
-            nncc_dsp_pair_of(&s, pixels, words, x + 2 * pixels, w + 2 * words);
-            nncc_dsp_pair_of(&s, pixels, words, x + 3 * pixels, w + 3 * words);
-            x += 4 * pixels;
-            w += 4 * words;
-        }
-        mcs = w;
+        NNCC_DSP_SCALED(a, w);
         w += 12;
-        NNCC_DSP_TWICE(0);
-        nncc_dsp_put(p, NNCC_DSP_SCALED(0), y);
         if (pixels == 2) {
-            NNCC_DSP_TWICE(1);
-            nncc_dsp_put(p, NNCC_DSP_SCALED(1), y + p->y_step);
+            nncc_dsp_put(p, table, nncc_dsp_bytes(s.a1, s.b1, s.c1, s.d1), y + p->y_step);
         }
+        nncc_dsp_put(p, table, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
         y += 4;
     }
 }
 
 NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                    int32_t words, const int32_t *w, int8_t *y)
+                                    int32_t words, int32_t table, const int32_t *w, int8_t *y)
 {
-    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, w, y);
+    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, table, w, y);
+}
+
+/*
+ * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. GCC enters the loop in
+ * the middle; then x and w begin in front of what they point to.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
+    do { \
+        const uint32_t missing = (0u - (uint32_t)(count)) & 3u; \
+        const int32_t *const last = (x) + (x_words) * (count); \
+\
+        x = (const int32_t *)((uintptr_t)(x)-4u * (uint32_t)(x_words)*missing); \
+        w = (const int32_t *)((uintptr_t)(w)-4u * (uint32_t)(w_words)*missing); \
+        switch (missing) { \
+            do { \
+            default: \
+                ROUND(0); \
+                __attribute__((fallthrough)); \
+            case 1: \
+                ROUND(1); \
+                __attribute__((fallthrough)); \
+            case 2: \
+                ROUND(2); \
+                __attribute__((fallthrough)); \
+            case 3: \
+                ROUND(3); \
+                x += 4 * (x_words); \
+                w += 4 * (w_words); \
+            } while (x != last); \
+        } \
+    } while (0)
+#else
+#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
+    do { \
+        const int32_t *const last = (x) + (x_words) * (count); \
+\
+        if (((count)&1) != 0) { \
+            ROUND(0); \
+            x += (x_words); \
+            w += (w_words); \
+        } \
+        while (x != last) { \
+            ROUND(0); \
+            ROUND(1); \
+            x += 2 * (x_words); \
+            w += 2 * (w_words); \
+        } \
+    } while (0)
+#endif
+
+/* Two outputs as int16, each half between those of low and high. */
+static inline uint32_t nncc_dsp_clamped16(int32_t a, int32_t b, int32_t low, int32_t high)
+{
+#if defined(__GNUC__)
+    int32_t v = nncc_dsp_lows((int32_t)__builtin_arm_ssat(a, 16), (int32_t)__builtin_arm_ssat(b, 16));
+#else
+    int32_t v = nncc_dsp_lows(__ssat(a, 16), __ssat(b, 16));
+#endif
+
+    (void)__ssub16(v, low);
+    v = (int32_t)__sel((uint8x4_t)v, (uint8x4_t)low);
+    (void)__ssub16(high, v);
+    return (uint32_t)__sel((uint8x4_t)v, (uint8x4_t)high);
 }
 
 #endif /* NNCC_DSP_ACLE_H */

@@ -47,6 +47,18 @@ static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t word
                        : [a] "+r"(a), [b] "+r"(b), [to] "+r"(to), [n] "+r"(n)
                        :
                        : "r4", "r5", "r6", "r8", "memory", "cc");
+#elif NNCC_DSP_ACLE
+        for (; n > 0; n--) {
+            const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
+
+            to[0] = nncc_dsp_even(u);
+            to[1] = nncc_dsp_even(v);
+            to[2] = nncc_dsp_odd(u);
+            to[3] = nncc_dsp_odd(v);
+            to += 4;
+            a += 4;
+            b += 4;
+        }
 #else
         for (; n > 0; n--) {
             *to++ = nncc_dsp_pair(a[0], a[2]);

@@ -206,7 +206,7 @@ NNCC_DSP_NAKED static void tile_products(NNCC_DSP_ARG const int32_t *x, NNCC_DSP
 
 #elif NNCC_DSP_ACLE
 
-NNCC_IN_ORDER static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
+NNCC_DSP_IN_ORDER static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
 {
     for (int32_t i = 0; i < 16; i++) {
         nncc_dsp_sums s = {0, 0, 0, 0, 0, 0, 0, 0};

@@ -13,6 +13,35 @@
 #define NNCC_DSP_ASM 0
 #endif
 
+/* NNCC_IN_ORDER where every value is computed where it stands, and not later, when more of them are at hand. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define NNCC_DSP_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter")))
+#else
+#define NNCC_DSP_IN_ORDER
+#endif
+
+/* Four bytes at any address. */
+static inline int32_t nncc_dsp_load4(const int8_t *x)
+{
+#if NNCC_ANY_WORD
+    return *(const nncc_any_word *)(const void *)x;
+#else
+    int32_t w;
+
+    memcpy(&w, x, sizeof w);
+    return w;
+#endif
+}
+
+static inline void nncc_dsp_store4(int8_t *y, uint32_t v)
+{
+#if NNCC_ANY_WORD
+    *(nncc_any_word *)(void *)y = (int32_t)v;
+#else
+    memcpy(y, &v, sizeof v);
+#endif
+}
+
 /* The DSP extension by intrinsics. */
 #if NNCC_SIMD32 && !NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
 #define NNCC_DSP_ACLE 1
@@ -113,24 +142,15 @@ static inline int8_t nncc_dsp_clamp(int32_t v, uint32_t low, uint32_t cap)
 }
 
 /* A result of a product: clamped, or from its table. */
-static inline int8_t nncc_dsp_result(const nncc_dsp_matmul_params *p, int32_t v)
+static inline int8_t nncc_dsp_result(const nncc_dsp_matmul_params *p, int32_t table, int32_t v)
 {
-    return p->table != NULL ? (int8_t)p->table[(uint8_t)nncc_dsp_clamp(v, 0, 0)] : nncc_dsp_clamp(v, p->low, p->cap);
+    return table != 0 ? (int8_t)p->table[(uint8_t)nncc_dsp_clamp(v, 0, 0)] : nncc_dsp_clamp(v, p->low, p->cap);
 }
 
 /* The first channel of the group of four that begins at i or, the last one, overlaps the group before. */
 static inline int32_t nncc_dsp_group(int32_t i, int32_t channels)
 {
     return i + 4 > channels ? channels - 4 : i;
-}
-
-/* Four bytes at any address. */
-static inline int32_t nncc_dsp_load4(const int8_t *x)
-{
-    int32_t w;
-
-    memcpy(&w, x, sizeof w);
-    return w;
 }
 
 #if !NNCC_DSP_ASM && !NNCC_DSP_ACLE
@@ -167,7 +187,7 @@ static inline uint32_t nncc_dsp_start(const int32_t *w, int32_t words, int32_t c
 
 /* The matrix products in C: x [pairs][pixels]; moves: a word behind the start values moves x on by so many bytes. */
 static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                            int32_t words, int32_t moves, const int32_t *w, int8_t *y)
+                                            int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
 {
     const int32_t *x = words_of_x;
     const int32_t fix = p->positive ? 0 : 1, factor = words == NNCC_DSP_WIDE ? 1 : 2;
@@ -188,7 +208,7 @@ static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, con
 
                     twice += (uint32_t)(factor * (nncc_dsp_lo(v) * a + nncc_dsp_hi(v) * b));
                 }
-                y[px * p->y_step + c] = nncc_dsp_result(p, nncc_dsp_scale((int32_t)twice, mcs + 3 * c, fix));
+                y[px * p->y_step + c] = nncc_dsp_result(p, table, nncc_dsp_scale((int32_t)twice, mcs + 3 * c, fix));
             }
         }
         w = mcs + 12;
@@ -197,9 +217,9 @@ static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, con
 }
 
 static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                     int32_t words, const int32_t *w, int8_t *y)
+                                     int32_t words, int32_t table, const int32_t *w, int8_t *y)
 {
-    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, w, y);
+    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, table, w, y);
 }
 #endif
 
@@ -222,7 +242,7 @@ static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const vo
                 for (int32_t k = 0; k < p->pairs; k++) {
                     sum += (pixels == 1 ? bytes[k] : words[2 * k + px]) * weights[4 * k + c];
                 }
-                y[px * y_step + c] = nncc_dsp_result(p, nncc_plain_scale(2 * sum, mcs + 3 * c));
+                y[px * y_step + c] = nncc_dsp_result(p, p->table != NULL, nncc_plain_scale(2 * sum, mcs + 3 * c));
             }
         }
         w = mcs + 12;

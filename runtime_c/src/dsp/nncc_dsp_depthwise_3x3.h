@@ -25,8 +25,34 @@
 
 #else
 
-#define NNCC_ROWS_NAKED
+#define NNCC_ROWS_NAKED NNCC_DSP_IN_ORDER
 #define NNCC_ROWS_ARG
+
+#if NNCC_DSP_ACLE
+/* A sum scaled by {m, c}, with the sign correction in c. */
+static inline int32_t nncc_dsp_upper_scaled(int32_t sum, int32_t m, int32_t c)
+{
+    return (int32_t)(((int64_t)sum * m) >> 32) + c;
+}
+
+/* Its upper half as a byte, signed or from 0 to 255. */
+static inline int8_t nncc_dsp_upper_signed(int32_t sum, int32_t m, int32_t c)
+{
+    return nncc_dsp_nearest(nncc_dsp_upper_scaled(sum, m, c) >> 16);
+}
+
+/* c of a sum {m, c, d}. */
+#if NNCC_ROWS_RELU
+#define NNCC_ROWS_C(sum, c, d) ((void)(d), (c))
+#else
+#define NNCC_ROWS_C(sum, c, d) ((c) - ((d) & ((sum) >> 31)))
+#endif
+
+static inline uint32_t nncc_dsp_upper_byte(int32_t sum, int32_t m, int32_t c)
+{
+    return (uint32_t)__usat(nncc_dsp_upper_scaled(sum, m, c) >> 16, 8);
+}
+#endif
 
 /* Adds products of halves, modulo 2^32. */
 static inline uint32_t nncc_dsp_smla(uint32_t sum, int32_t a, int32_t b)

@@ -84,54 +84,72 @@
 
 #elif NNCC_DSP_ACLE
 
-/* One column of inputs at x for the upper output u and the lower one l. */
-#define NNCC_COLUMN(u, l, x, w01, w12) \
+/* A column of inputs for the upper output u and the lower one l. */
+#define NNCC_COLUMN(u, l, w01, w12) \
     do { \
-        const int32_t first = (x)[odd], second = (x)[1 - odd]; \
-\
         u = __smlad(first, w01, u); \
-        u = (int32_t)nncc_dsp_smla((uint32_t)u, nncc_dsp_lo(second), nncc_dsp_hi(w12)); \
-        l = (int32_t)nncc_dsp_smla((uint32_t)l, nncc_dsp_hi(first), nncc_dsp_lo(w01)); \
+        u = __smlabt(second, w12, u); \
+        l = __smlatb(first, w01, l); \
         l = __smlad(second, w12, l); \
+    } while (0)
+#define NNCC_LOAD(k) \
+    do { \
+        first = from[8 * (k) + odd]; \
+        second = from[8 * (k) + 1 - odd]; \
+    } while (0)
+#define NNCC_STORE(u, l) \
+    do { \
+        to[down] = nncc_dsp_upper_signed(l, m, NNCC_ROWS_C(l, n, d)); \
+        *to = nncc_dsp_upper_signed(u, m, NNCC_ROWS_C(u, n, d)); \
     } while (0)
 
 NNCC_INLINED void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
                                     const int32_t *w, int8_t *y)
 {
     for (int32_t c = 0; c < 4; c++) {
-        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], start = w[6];
-        const int32_t step = p->step;
-        const int32_t *from = x + 2 * c;
+        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5];
+        const int32_t down = p->down;
+        const int32_t *from = x + 2 * c, *const end = from + 16 * (p->columns >> 1);
         int8_t *to = y + c;
-        int32_t u0, l0, u1, l1;
+        int32_t u0, l0, u1, l1, m, n, d, first, second;
 
-        for (int32_t i = p->columns >> 1; i > 0; i--) {
-            u0 = start;
-            l0 = start;
-            NNCC_COLUMN(u0, l0, from, w0, w1);
-            NNCC_COLUMN(u0, l0, from + 8, w2, w3);
-            u1 = start;
-            l1 = start;
-            NNCC_COLUMN(u1, l1, from + 8, w0, w1);
-            NNCC_COLUMN(u0, l0, from + 16, w4, w5);
-            NNCC_COLUMN(u1, l1, from + 16, w2, w3);
-            NNCC_COLUMN(u1, l1, from + 24, w4, w5);
-            to[p->down] = nncc_dsp_upper((uint32_t)l0, w + 7);
-            *to = nncc_dsp_upper((uint32_t)u0, w + 7);
-            to += step;
-            to[p->down] = nncc_dsp_upper((uint32_t)l1, w + 7);
-            *to = nncc_dsp_upper((uint32_t)u1, w + 7);
-            to += step;
+        while (from != end) {
+            u0 = w[6];
+            l0 = u0;
+            u1 = u0;
+            l1 = u0;
+            NNCC_LOAD(0);
+            NNCC_COLUMN(u0, l0, w0, w1);
+            NNCC_LOAD(1);
+            NNCC_COLUMN(u0, l0, w2, w3);
+            NNCC_COLUMN(u1, l1, w0, w1);
+            NNCC_LOAD(2);
+            NNCC_COLUMN(u0, l0, w4, w5);
+            NNCC_COLUMN(u1, l1, w2, w3);
+            NNCC_LOAD(3);
+            NNCC_COLUMN(u1, l1, w4, w5);
             from += 16;
+            m = w[7];
+            n = w[8];
+            d = w[9 - NNCC_ROWS_RELU];
+            NNCC_STORE(u0, l0);
+            to += p->step;
+            NNCC_STORE(u1, l1);
+            to += p->step;
         }
         if ((p->columns & 1) != 0) {
-            u0 = start;
-            l0 = start;
-            NNCC_COLUMN(u0, l0, from, w0, w1);
-            NNCC_COLUMN(u0, l0, from + 8, w2, w3);
-            NNCC_COLUMN(u0, l0, from + 16, w4, w5);
-            to[p->down] = nncc_dsp_upper((uint32_t)l0, w + 7);
-            *to = nncc_dsp_upper((uint32_t)u0, w + 7);
+            u0 = w[6];
+            l0 = u0;
+            NNCC_LOAD(0);
+            NNCC_COLUMN(u0, l0, w0, w1);
+            NNCC_LOAD(1);
+            NNCC_COLUMN(u0, l0, w2, w3);
+            NNCC_LOAD(2);
+            NNCC_COLUMN(u0, l0, w4, w5);
+            m = w[7];
+            n = w[8];
+            d = w[9 - NNCC_ROWS_RELU];
+            NNCC_STORE(u0, l0);
         }
         w += 10 - NNCC_ROWS_RELU;
     }

@@ -66,6 +66,36 @@ NNCC_ROWS_NAKED void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(
                                                                                            "pop {r4-r11, pc}\n");
 }
 
+#elif NNCC_DSP_ACLE
+
+NNCC_DSP_IN_ORDER void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p,
+                                                                   const int32_t *x, const int32_t *w, int8_t *y)
+{
+    for (int32_t c = 0; c < 4; c++) {
+        const int32_t w0 = w[9 * c + 1], w1 = w[9 * c + 3], w2 = w[9 * c + 5], m = w[9 * c + 7], n = w[9 * c + 8];
+        const int32_t start = w[36 + c], step = p->step;
+        const int32_t *from = x + 2 * c + 16;
+        int8_t *to = y + c;
+        int32_t a = from[-16], b = from[-8];
+
+        for (int32_t i = p->columns; i > 0; i -= 2) {
+            int32_t s = __smlad(b, w1, __smlad(a, w0, start));
+
+            a = from[0];
+            *to = nncc_dsp_upper_signed(__smlad(a, w2, s), m, n);
+            if (i == 1) {
+                break;
+            }
+            to += step;
+            s = __smlad(a, w1, __smlad(b, w0, start));
+            b = from[8];
+            *to = nncc_dsp_upper_signed(__smlad(b, w2, s), m, n);
+            to += step;
+            from += 16;
+        }
+    }
+}
+
 #else
 
 void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x,

@@ -69,26 +69,58 @@
 
 #elif NNCC_DSP_ACLE
 
+/* A column of inputs for the sum s, and w2 in the half h of a word. */
+#define NNCC_COLUMN(s, w01, h, w2) \
+    do { \
+        s = __smlad(first, w01, s); \
+        s = __smlab##h(second, w2, s); \
+    } while (0)
+#define NNCC_LOAD(k) \
+    do { \
+        first = from[8 * (k) + odd]; \
+        second = from[8 * (k) + 1 - odd]; \
+    } while (0)
+#define NNCC_STORE(s) (*to = nncc_dsp_upper_signed(s, m, NNCC_ROWS_C(s, n, d)))
+
 NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
                                    const int32_t *w, int8_t *y)
 {
     for (int32_t c = 0; c < 4; c++) {
-        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], below = w[3], last = nncc_dsp_lo(w[4]), start = w[5];
-        const int32_t step = p->step;
-        const int32_t *from = x + 2 * c;
+        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], below = w[3], last = w[4], m = w[6], n = w[7];
+        const int32_t d = w[8 - NNCC_ROWS_RELU], step = p->step;
+        const int32_t *from = x + 2 * c, *const end = from + 32 * (p->columns >> 1);
         int8_t *to = y + c;
+        int32_t s0, s1, first, second;
 
-        for (int32_t i = p->columns; i > 0; i--) {
-            uint32_t sum = (uint32_t)__smlad(from[odd], w0, start);
-
-            sum = nncc_dsp_smla(sum, nncc_dsp_lo(from[1 - odd]), nncc_dsp_lo(below));
-            sum = (uint32_t)__smlad(from[8 + odd], w1, (int32_t)sum);
-            sum = nncc_dsp_smla(sum, nncc_dsp_lo(from[9 - odd]), nncc_dsp_hi(below));
-            sum = (uint32_t)__smlad(from[16 + odd], w2, (int32_t)sum);
-            sum = nncc_dsp_smla(sum, nncc_dsp_lo(from[17 - odd]), last);
-            *to = nncc_dsp_upper(sum, w + 6);
+        while (from != end) {
+            s0 = w[5];
+            s1 = s0;
+            NNCC_LOAD(0);
+            NNCC_COLUMN(s0, w0, b, below);
+            NNCC_LOAD(1);
+            NNCC_COLUMN(s0, w1, t, below);
+            NNCC_LOAD(2);
+            NNCC_COLUMN(s0, w2, b, last);
+            NNCC_COLUMN(s1, w0, b, below);
+            NNCC_LOAD(3);
+            NNCC_COLUMN(s1, w1, t, below);
+            NNCC_LOAD(4);
+            NNCC_COLUMN(s1, w2, b, last);
+            from += 32;
+            NNCC_STORE(s0);
             to += step;
-            from += 16;
+            NNCC_STORE(s1);
+            to += step;
+        }
+        if ((p->columns & 1) != 0) {
+            s0 = w[5];
+            NNCC_LOAD(0);
+            NNCC_COLUMN(s0, w0, b, below);
+            NNCC_LOAD(1);
+            NNCC_COLUMN(s0, w1, t, below);
+            NNCC_LOAD(2);
+            NNCC_COLUMN(s0, w2, b, last);
+            NNCC_STORE(s0);
         }
         w += 9 - NNCC_ROWS_RELU;
     }

@@ -55,6 +55,84 @@
     "add r0, r7, r9\n add r8, r8, r10\n strd r0, r8, [sp, #12]\n mov r1, r12\n cmp r8, r11\n bne.w 1b\n" \
     "add sp, #40\n pop {r4-r11, pc}\n"
 
+#elif NNCC_DSP_ACLE
+
+#define NNCC_PAIRS_WORD 1
+#define NNCC_PAIRS_BYTES f->times
+
+#define NNCC_PAIRS_QUAD(k) \
+    do { \
+        const int32_t x0 = from[4 * (k)], x1 = from[4 * (k) + 1], w0 = w[4 * (k)], w1 = w[4 * (k) + 1]; \
+        int32_t x2, x3, w2, w3; \
+\
+        s0 = __smlad(x0, w0, s0); \
+        s1 = __smlad(x1, w1, s1); \
+        x2 = from[4 * (k) + 2]; \
+        x3 = from[4 * (k) + 3]; \
+        w2 = w[4 * (k) + 2]; \
+        w3 = w[4 * (k) + 3]; \
+        s2 = __smlad(x2, w2, s2); \
+        s3 = __smlad(x3, w3, s3); \
+    } while (0)
+
+/* A sum that counts from -128 in the upper half, 0 to 255. */
+#if NNCC_PAIRS_RELU
+#define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[k], w[4 + (k)])
+#else
+#define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[8 + (k)], w[4 + (k)] - (w[k] & ((s) >> 31)))
+#endif
+
+/* Outputs of a pixel `apart` bytes apart. Rows of at most eight quads are entered as far in front of their end as they
+ * are long: x and w begin in front of what they point to. */
+NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
+{
+    const int32_t missing = 8 - f->taps, skip = 16 * f->taps + f->skip, words = 16 * f->taps;
+    const uintptr_t before = 16u * (uint32_t)missing;
+    uintptr_t x = (uintptr_t)f->x - before;
+
+    for (int8_t *y = f->y; y != f->end; y += f->pixel) {
+        const int32_t *from = (const int32_t *)x, *w = (const int32_t *)((uintptr_t)(f->w + 4) - before);
+        const int32_t *const end = (const int32_t *)((uintptr_t)f->w_end - before);
+        int32_t s0 = f->w[0], s1 = f->w[1], s2 = f->w[2], s3 = f->w[3];
+        uint32_t v;
+
+        do {
+            switch (missing) {
+            default:
+                NNCC_PAIRS_QUAD(0); /* fall through */
+            case 1:
+                NNCC_PAIRS_QUAD(1); /* fall through */
+            case 2:
+                NNCC_PAIRS_QUAD(2); /* fall through */
+            case 3:
+                NNCC_PAIRS_QUAD(3); /* fall through */
+            case 4:
+                NNCC_PAIRS_QUAD(4); /* fall through */
+            case 5:
+                NNCC_PAIRS_QUAD(5); /* fall through */
+            case 6:
+                NNCC_PAIRS_QUAD(6); /* fall through */
+            case 7:
+                NNCC_PAIRS_QUAD(7);
+            }
+            from += skip / 4;
+            w += words / 4;
+        } while (w != end);
+        w = f->w_end;
+        v = NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8);
+        v = (v | ((NNCC_PAIRS_OUTPUT(s2, 2) | (NNCC_PAIRS_OUTPUT(s3, 3) << 8)) << 16)) ^ 0x80808080u;
+        if (apart == 1) {
+            nncc_dsp_store4(y, v);
+        } else {
+            y[0] = (int8_t)(uint8_t)v;
+            y[apart] = (int8_t)(uint8_t)(v >> 8);
+            y[2 * apart] = (int8_t)(uint8_t)(v >> 16);
+            y[3 * apart] = (int8_t)(uint8_t)(v >> 24);
+        }
+        x += (uint32_t)f->step;
+    }
+}
+
 #else
 
 #define NNCC_PAIRS_WORD 1
@@ -70,25 +148,6 @@ static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apa
         uint32_t sum[4];
 
         memcpy(sum, f->w, sizeof sum);
-#if NNCC_DSP_ACLE
-        while (w != f->w_end) {
-            int32_t s0 = (int32_t)sum[0], s1 = (int32_t)sum[1], s2 = (int32_t)sum[2], s3 = (int32_t)sum[3];
-
-            for (int32_t k = f->taps; k > 0; k--) {
-                s0 = __smlad(from[0], w[0], s0);
-                s1 = __smlad(from[1], w[1], s1);
-                s2 = __smlad(from[2], w[2], s2);
-                s3 = __smlad(from[3], w[3], s3);
-                from += 4;
-                w += 4;
-            }
-            sum[0] = (uint32_t)s0;
-            sum[1] = (uint32_t)s1;
-            sum[2] = (uint32_t)s2;
-            sum[3] = (uint32_t)s3;
-            from += f->skip / 4;
-        }
-#else
         while (w != f->w_end) {
             for (int32_t k = 0; k < f->taps; k++) {
                 for (int32_t c = 0; c < 4; c++) {
@@ -100,7 +159,6 @@ static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apa
             }
             from += f->skip / 4;
         }
-#endif
         for (int32_t c = 0; c < 4; c++) {
 #if NNCC_PAIRS_RELU
             const int32_t mcd[3] = {w[c], w[4 + c] - (128 << 16), 0};

@@ -52,42 +52,72 @@
 
 #elif NNCC_DSP_ACLE
 
-static inline int8_t nncc_dsp_window_output(int32_t sum, const int32_t *mcs)
+static inline int8_t nncc_dsp_window_output(int32_t sum, int32_t m, int32_t c, int32_t s)
 {
-    return nncc_dsp_saturate(nncc_dsp_scaled(sum, mcs[0], mcs[1] + (NNCC_WINDOW_RELU && sum < 0 ? 1 : 0), mcs[2]));
+    return nncc_dsp_nearest(nncc_dsp_scaled(sum, m, c + (NNCC_WINDOW_RELU && sum < 0 ? 1 : 0), s));
 }
 
-static inline void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
+#define NNCC_WINDOW_ROUND(k) \
+    do { \
+        const int32_t a0 = x0[2 * (k)], b0 = x0[2 * (k) + 1], a1 = x1[2 * (k)], b1 = x1[2 * (k) + 1]; \
+        int32_t v0 = w[4 * (k)], v1 = w[4 * (k) + 1]; \
+\
+        u0 = __smlad(a0, v0, u0); \
+        u1 = __smlad(a1, v0, u1); \
+        u0 = __smlad(b0, v1, u0); \
+        u1 = __smlad(b1, v1, u1); \
+        v0 = w[4 * (k) + 2]; \
+        v1 = w[4 * (k) + 3]; \
+        l0 = __smlad(a0, v0, l0); \
+        l1 = __smlad(a1, v0, l1); \
+        l0 = __smlad(b0, v1, l0); \
+        l1 = __smlad(b1, v1, l1); \
+    } while (0)
+
+/* The loop holds four rounds and is entered where the first turn is short: x and w begin in front of what they point
+ * to. */
+NNCC_INLINED void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
 {
-    const int32_t apart = f->step / 4, line = f->line, pixel = f->pixel;
-    const int32_t *x = f->x;
+    const int32_t step = f->step, line = f->line, pixel = f->pixel;
+    const uint32_t missing = (0u - (uint32_t)f->rounds) & 3u;
+    const int32_t *const weights = (const int32_t *)((uintptr_t)(f->w + 4) - 16u * missing);
+    const int32_t *const end = f->w + 4 + 4 * f->rounds;
+    uintptr_t x = (uintptr_t)f->x - 8u * missing;
     int8_t *y = f->y;
 
     for (int32_t i = f->columns; i > 0; i -= 2) {
-        const int32_t *x0 = x, *x1 = x + apart, *w = f->w + 4;
+        const int32_t *x0 = (const int32_t *)x, *x1 = (const int32_t *)(x + (uint32_t)step), *w = weights;
         int32_t u0 = f->w[0], u1 = u0, l0 = u0, l1 = u0;
+        int32_t m, c, s;
 
-        for (int32_t k = f->rounds; k > 0; k--) {
-            const int32_t a0 = x0[0], b0 = x0[1], a1 = x1[0], b1 = x1[1];
-
-            u0 = __smlad(b0, w[1], __smlad(a0, w[0], u0));
-            u1 = __smlad(b1, w[1], __smlad(a1, w[0], u1));
-            l0 = __smlad(b0, w[3], __smlad(a0, w[2], l0));
-            l1 = __smlad(b1, w[3], __smlad(a1, w[2], l1));
-            x0 += 2;
-            x1 += 2;
-            w += 4;
+        switch (missing) {
+            do {
+            default:
+                NNCC_WINDOW_ROUND(0); /* fall through */
+            case 1:
+                NNCC_WINDOW_ROUND(1); /* fall through */
+            case 2:
+                NNCC_WINDOW_ROUND(2); /* fall through */
+            case 3:
+                NNCC_WINDOW_ROUND(3);
+                x0 += 8;
+                x1 += 8;
+                w += 16;
+            } while (w != end);
         }
-        y[line] = nncc_dsp_window_output(l0, f->w + 1);
-        *y = nncc_dsp_window_output(u0, f->w + 1);
+        m = f->w[1];
+        c = f->w[2];
+        s = f->w[3];
+        y[line] = nncc_dsp_window_output(l0, m, c, s);
+        *y = nncc_dsp_window_output(u0, m, c, s);
         if (i == 1) {
             break;
         }
         y += pixel;
-        y[line] = nncc_dsp_window_output(l1, f->w + 1);
-        *y = nncc_dsp_window_output(u1, f->w + 1);
+        y[line] = nncc_dsp_window_output(l1, m, c, s);
+        *y = nncc_dsp_window_output(u1, m, c, s);
         y += pixel;
-        x += 2 * apart;
+        x += 2u * (uint32_t)step;
     }
 }
 

@@ -71,6 +71,41 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_s16(NNCC_DSP_ARG const nncc_dsp_matmul1
     /* clang-format on */
 }
 
+#elif NNCC_DSP_ACLE
+
+#define NNCC_ROUND16(k) \
+    do { \
+        const int32_t v = from[k], w0 = w[2 * (k)], w1 = w[2 * (k) + 1]; \
+\
+        a = __smlad(v, nncc_dsp_even(w0), a); \
+        b = __smlad(v, nncc_dsp_odd(w0), b); \
+        c = __smlad(v, nncc_dsp_even(w1), c); \
+        d = __smlad(v, nncc_dsp_odd(w1), d); \
+    } while (0)
+
+NNCC_DSP_IN_ORDER void nncc_dsp_matmul_1row_s16(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w,
+                                                int8_t *y)
+{
+    const int32_t low = nncc_dsp_lows(p->act_min, p->act_min), high = nncc_dsp_lows(p->act_max, p->act_max);
+    const int32_t pairs = p->pairs;
+
+    for (int32_t g = p->groups; g > 0; g--) {
+        const int32_t *from = x;
+        int32_t a = w[0], b = w[1], c = w[2], d = w[3];
+
+        w += 4;
+        NNCC_DSP_ROUNDS(pairs, from, 1, w, 2, NNCC_ROUND16);
+        a = nncc_dsp_down16(a, w);
+        b = nncc_dsp_down16(b, w + 3);
+        nncc_dsp_store4(y, nncc_dsp_clamped16(a, b, low, high));
+        c = nncc_dsp_down16(c, w + 6);
+        d = nncc_dsp_down16(d, w + 9);
+        nncc_dsp_store4(y + 4, nncc_dsp_clamped16(c, d, low, high));
+        w += 12;
+        y += 8;
+    }
+}
+
 #else
 
 void nncc_dsp_matmul_1row_s16(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w, int8_t *y)

@@ -114,54 +114,45 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_2rows_relu_s8(NNCC_DSP_ARG const nncc_dsp_ma
 
 #elif NNCC_DSP_ACLE
 
-/* A pixel's sums of channels 0 and 2, or 1 and 3. */
-typedef struct
+static inline int32_t scaled(int32_t v, int32_t m, int32_t c)
 {
-    int32_t even, odd;
-} sums;
-
-static inline sums add_pair(sums s, int32_t x, int32_t w)
-{
-    const sums r = {__smlad(x, nncc_dsp_even(w), s.even), __smlad(x, w, s.odd)};
-
-    return r;
+    return (int32_t)(((int64_t)v * m) >> 32) + c;
 }
 
-static inline int32_t scaled(int32_t v, const int32_t *mc)
+/* The sums of two channels, of which b has a added, scaled. */
+#define NNCC_RELU_TWO(a, b) \
+    do { \
+        const int32_t m0 = w[0], c0 = w[1], m1 = w[2], c1 = w[3]; \
+\
+        s.b##0 = scaled((int32_t)((uint32_t)s.b##0 - (uint32_t)s.a##0), m1, c1); \
+        s.b##1 = scaled((int32_t)((uint32_t)s.b##1 - (uint32_t)s.a##1), m1, c1); \
+        s.a##0 = scaled(s.a##0, m0, c0); \
+        s.a##1 = scaled(s.a##1, m0, c0); \
+        w += 4; \
+    } while (0)
+
+/* Results in the middle of a and c and in the upper half of b and d as bytes. */
+static inline uint32_t bytes_of(int32_t a, int32_t b, int32_t c, int32_t d)
 {
-    return (int32_t)(((int64_t)v * mc[0]) >> 32) + mc[1];
+    const uint32_t even = (uint32_t)__usat(a >> 8, 8) | ((uint32_t)__usat(c >> 8, 8) << 8);
+    const uint32_t odd = (uint32_t)__usat(b >> 16, 8) | ((uint32_t)__usat(d >> 16, 8) << 8);
+
+    return (even | (odd << 16)) ^ 0x80808080u;
 }
 
-/* Bytes 0 and 2 of four outputs, 0 to 255. */
-static inline uint32_t two_bytes(sums s, const int32_t *mc)
+NNCC_DSP_IN_ORDER void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
+                                                     int8_t *y)
 {
-    const int32_t odd = (int32_t)((uint32_t)s.odd - (uint32_t)s.even);
-
-    return nncc_dsp_byte_of(scaled(s.even, mc) >> 8) | (nncc_dsp_byte_of(scaled(odd, mc + 2) >> 16) << 16);
-}
-
-NNCC_IN_ORDER void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
-                                                 int8_t *y)
-{
-    const int32_t *const inputs = x, *const end = inputs + 2 * p->pairs;
+    const int32_t *const inputs = x;
 
     for (int32_t g = p->groups; g > 0; g--) {
-        sums a0 = {w[0], w[1]}, b0 = {w[2], w[3]}, a1 = a0, b1 = b0;
-        uint32_t v;
+        nncc_dsp_sums s = {w[0], w[0], w[1], w[1], w[2], w[2], w[3], w[3]};
 
-        w += 4;
-        for (const int32_t *from = inputs; from != end; from += 2) {
-            a0 = add_pair(a0, from[0], w[0]);
-            a1 = add_pair(a1, from[1], w[0]);
-            b0 = add_pair(b0, from[0], w[1]);
-            b1 = add_pair(b1, from[1], w[1]);
-            w += 2;
-        }
-        v = (two_bytes(a0, w) | (two_bytes(b0, w + 4) << 8)) ^ 0x80808080u;
-        memcpy(y, &v, sizeof v);
-        v = (two_bytes(a1, w) | (two_bytes(b1, w + 4) << 8)) ^ 0x80808080u;
-        memcpy(y + p->y_step, &v, sizeof v);
-        w += 8;
+        w = nncc_dsp_pairs_of(&s, 2, NNCC_DSP_NARROW, p->pairs, inputs, w + 4);
+        NNCC_RELU_TWO(a, b);
+        NNCC_RELU_TWO(c, d);
+        nncc_dsp_store4(y + p->y_step, bytes_of(s.a1, s.b1, s.c1, s.d1));
+        nncc_dsp_store4(y, bytes_of(s.a0, s.b0, s.c0, s.d0));
         y += 4;
     }
 }

@@ -7,7 +7,20 @@
 
 #include "nncc_dsp_core.h"
 
-#if !NNCC_DSP_ASM
+#if NNCC_DSP_ACLE
+
+/* A sum as an output: by one multiplication, or by the multiplier, half a step, and shift. */
+static inline int32_t nncc_dsp_scaled16(int32_t sum, int32_t m)
+{
+    return (int32_t)(((int64_t)sum * m + 0x80000000LL) >> 32);
+}
+
+static inline int32_t nncc_dsp_down16(int32_t sum, const int32_t *m)
+{
+    return ((int32_t)(((int64_t)sum * m[0]) >> 32) + m[1]) >> m[2];
+}
+
+#elif !NNCC_DSP_ASM
 
 /* Two weights of one channel: byte 0 and 2 of a word are those of channel 0, 1 and 3 those of channel 1. */
 static inline int32_t nncc_dsp_two(int32_t x, int32_t w, int32_t c)

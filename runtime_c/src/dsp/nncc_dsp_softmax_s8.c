@@ -17,15 +17,20 @@ static int32_t nncc_softmax_top(const int8_t *x, int32_t n)
     int32_t top = -128;
     int32_t i = 0;
 
-#if NNCC_DSP_ASM
+#if NNCC_DSP_ASM || NNCC_DSP_ACLE
     if (n >= 4) {
         uint32_t m = (uint32_t)nncc_dsp_load4(x);
 
         for (i = 4; i + 4 <= n; i += 4) {
             const uint32_t w = (uint32_t)nncc_dsp_load4(x + i);
+#if NNCC_DSP_ASM
             uint32_t t;
 
             __asm("ssub8 %[t], %[m], %[w]\n sel %[m], %[m], %[w]\n" : [t] "=&r"(t), [m] "+r"(m) : [w] "r"(w) : "cc");
+#else
+            (void)__ssub8((int8x4_t)m, (int8x4_t)w);
+            m = (uint32_t)__sel(m, w);
+#endif
         }
         for (int32_t k = 0; k < 32; k += 8) {
             const int32_t v = nncc_dsp_byte((int32_t)(m >> k));
@@ -38,6 +43,12 @@ static int32_t nncc_softmax_top(const int8_t *x, int32_t n)
         top = x[i] > top ? x[i] : top;
     }
     return top;
+}
+
+/* What a term adds to the sum. */
+static inline uint32_t nncc_softmax_part(int32_t t)
+{
+    return ((uint32_t)t + (1u << (NNCC_SOFTMAX_SUM_BITS - 1))) >> NNCC_SOFTMAX_SUM_BITS;
 }
 
 /* The terms of a row, table[0] that of the value 0, and their sum. */
@@ -82,12 +93,26 @@ static uint32_t nncc_softmax_sum(const int8_t *x, int32_t n, const int32_t *tabl
         terms += n & ~3;
         n &= 3;
     }
+#elif NNCC_DSP_ACLE
+    for (; n >= 4; n -= 4) {
+        const int32_t v = nncc_dsp_load4(x);
+        const int32_t a = table[(int8_t)v], b = table[(int8_t)(v >> 8)];
+        const int32_t c = table[(int8_t)(v >> 16)], d = table[v >> 24];
+
+        terms[0] = a;
+        terms[1] = b;
+        terms[2] = c;
+        terms[3] = d;
+        sum += nncc_softmax_part(a) + nncc_softmax_part(b) + nncc_softmax_part(c) + nncc_softmax_part(d);
+        x += 4;
+        terms += 4;
+    }
 #endif
     for (; n > 0; n--) {
         const int32_t t = table[*x++];
 
         *terms++ = t;
-        sum += ((uint32_t)t + (1u << (NNCC_SOFTMAX_SUM_BITS - 1))) >> NNCC_SOFTMAX_SUM_BITS;
+        sum += nncc_softmax_part(t);
     }
     return sum;
 }
@@ -105,6 +130,16 @@ static inline uint32_t nncc_softmax_share(uint32_t t, uint32_t scale)
     return (uint32_t)(((uint64_t)t * scale + 0x40000000u) >> 31);
 #endif
 }
+
+#if NNCC_DSP_ACLE
+/* The share of a term by k = 2 * scale - 2^32, and half more. */
+static inline uint32_t nncc_softmax_high(int32_t t, int32_t k, uint32_t half)
+{
+    const int64_t from = (int64_t)(((uint64_t)(uint32_t)t << 32) | 0x80000000u);
+
+    return (uint32_t)((from + (int64_t)t * k) >> 32) + half;
+}
+#endif
 
 /* y = terms * scale / 2^shift - 128 for a shift of at least 23 */
 static void nncc_softmax_shares(const int32_t *terms, int32_t n, int32_t scale, int32_t shift, int8_t *y)
@@ -150,6 +185,21 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t n, int32_t scale, 
         terms += n & ~3;
         y += n & ~3;
         n &= 3;
+    }
+#elif NNCC_DSP_ACLE
+    if (scale >= (int32_t)1 << 30) {
+        const int32_t k = (int32_t)(2u * (uint32_t)scale); /* less 2^32: that many terms are added */
+
+        for (; n >= 4; n -= 4) {
+            const uint32_t a = nncc_softmax_high(terms[0], k, half) >> shift;
+            const uint32_t b = nncc_softmax_high(terms[1], k, half) >> shift;
+            const uint32_t c = nncc_softmax_high(terms[2], k, half) >> shift;
+            const uint32_t d = nncc_softmax_high(terms[3], k, half) >> shift;
+
+            nncc_dsp_store4(y, nncc_dsp_bytes((int32_t)a, (int32_t)b, (int32_t)c, (int32_t)d) ^ 0x80808080u);
+            terms += 4;
+            y += 4;
+        }
     }
 #endif
     for (; n > 0; n--) {

@@ -108,51 +108,81 @@ static inline int32_t nncc_dsp_wide_byte(int8_t v)
     return NNCC_WIDEN_UP > 0 ? (v + 128) << NNCC_WIDEN_UP : v;
 }
 
-/* Bytes 0 and 2 of four, and bytes 1 and 3. */
-static inline void nncc_dsp_widen_4(const int8_t *v, int32_t *even, int32_t *odd)
+#if NNCC_DSP_ACLE
+
+/* Four bytes of both pixels. */
+NNCC_INLINED void nncc_dsp_widen_4(const int8_t *a, const int8_t *b, int32_t *x)
 {
-#if NNCC_DSP_ACLE && NNCC_WIDEN_UP
-    const uint32_t w = (uint32_t)nncc_dsp_load4(v) ^ 0x80808080u, mask = 0x00ff00ffu << NNCC_WIDEN_UP;
+    const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
 
-    *even = (int32_t)((w << NNCC_WIDEN_UP) & mask);
-    *odd = (int32_t)((w >> (8 - NNCC_WIDEN_UP)) & mask);
-#elif NNCC_DSP_ACLE
-    const int32_t w = nncc_dsp_load4(v);
-
-    *even = nncc_dsp_even(w);
-    *odd = nncc_dsp_odd(w);
+#if NNCC_WIDEN_UP
+    const uint32_t u0 = (uint32_t)u ^ 0x80808080u, v0 = (uint32_t)v ^ 0x80808080u, mask = 0x00ff00ffu << NNCC_WIDEN_UP;
+    const int32_t w0 = (int32_t)((u0 << NNCC_WIDEN_UP) & mask), w1 = (int32_t)((v0 << NNCC_WIDEN_UP) & mask);
+    const int32_t w2 = (int32_t)((u0 >> (8 - NNCC_WIDEN_UP)) & mask),
+                  w3 = (int32_t)((v0 >> (8 - NNCC_WIDEN_UP)) & mask);
 #else
-    *even = nncc_dsp_pair(nncc_dsp_wide_byte(v[0]), nncc_dsp_wide_byte(v[2]));
-    *odd = nncc_dsp_pair(nncc_dsp_wide_byte(v[1]), nncc_dsp_wide_byte(v[3]));
+    const int32_t w0 = nncc_dsp_even(u), w1 = nncc_dsp_even(v), w2 = nncc_dsp_odd(u), w3 = nncc_dsp_odd(v);
 #endif
+
+    x[0] = w0;
+    x[1] = w1;
+    x[2] = w2;
+    x[3] = w3;
 }
 
-/* A run of n bytes. */
-static inline int32_t *nncc_dsp_widen_run(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
+#else
+
+/* Bytes 0 and 2 of four of both pixels, and bytes 1 and 3. */
+static inline void nncc_dsp_widen_4(const int8_t *a, const int8_t *b, int32_t *x)
 {
-    for (; n >= 4; n -= 4) {
-        nncc_dsp_widen_4(a, x, x + 2);
-        nncc_dsp_widen_4(b, x + 1, x + 3);
-        x += 4;
-        a += 4;
-        b += 4;
-    }
+    x[0] = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), nncc_dsp_wide_byte(a[2]));
+    x[1] = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), nncc_dsp_wide_byte(b[2]));
+    x[2] = nncc_dsp_pair(nncc_dsp_wide_byte(a[1]), nncc_dsp_wide_byte(a[3]));
+    x[3] = nncc_dsp_pair(nncc_dsp_wide_byte(b[1]), nncc_dsp_wide_byte(b[3]));
+}
+
+#endif
+
+/* The one to three bytes at the end of a run. */
+static inline int32_t *nncc_dsp_widen_rest(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
+{
     if (n == 3) {
-        *x++ = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), nncc_dsp_wide_byte(a[2]));
-        *x++ = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), nncc_dsp_wide_byte(b[2]));
-        *x++ = nncc_dsp_pair(nncc_dsp_wide_byte(a[1]), 0);
-        *x++ = nncc_dsp_pair(nncc_dsp_wide_byte(b[1]), 0);
-    } else if (n > 0) {
-        *x++ = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), n > 1 ? nncc_dsp_wide_byte(a[1]) : 0);
-        *x++ = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), n > 1 ? nncc_dsp_wide_byte(b[1]) : 0);
+        x[0] = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), nncc_dsp_wide_byte(a[2]));
+        x[1] = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), nncc_dsp_wide_byte(b[2]));
+        x[2] = nncc_dsp_pair(nncc_dsp_wide_byte(a[1]), 0);
+        x[3] = nncc_dsp_pair(nncc_dsp_wide_byte(b[1]), 0);
+        return x + 4;
     }
-    return x;
+    x[0] = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), n > 1 ? nncc_dsp_wide_byte(a[1]) : 0);
+    x[1] = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), n > 1 ? nncc_dsp_wide_byte(b[1]) : 0);
+    return x + 2;
 }
 
-static inline int32_t *nncc_dsp_widen(const nncc_dsp_runs *r, const int8_t *a, const int8_t *b, int32_t *x)
+NNCC_INLINED int32_t *nncc_dsp_widen(const nncc_dsp_runs *r, const int8_t *a, const int8_t *b, int32_t *x)
 {
-    for (int32_t i = 0; i < r->count; i++) {
-        x = nncc_dsp_widen_run(a + i * r->step, b + i * r->step, r->length, x);
+    const int32_t words = r->length >> 2, rest = r->length & 3, skip = r->step - 4 * words;
+
+    for (int32_t i = r->count; i > 0; i--) {
+        int32_t n = words;
+
+        for (; n > 1; n -= 2) {
+            nncc_dsp_widen_4(a, b, x);
+            nncc_dsp_widen_4(a + 4, b + 4, x + 4);
+            x += 8;
+            a += 8;
+            b += 8;
+        }
+        if (n > 0) {
+            nncc_dsp_widen_4(a, b, x);
+            x += 4;
+            a += 4;
+            b += 4;
+        }
+        if (rest > 0) {
+            x = nncc_dsp_widen_rest(a, b, rest, x);
+        }
+        a += skip;
+        b += skip;
     }
     return x;
 }
