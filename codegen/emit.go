@@ -93,11 +93,11 @@ type stepView struct {
 	Still   bool // nothing is in the state
 	// Constants: the step takes the bound constants; Staged: copies of some.
 	Constants, Staged bool
-	Fetches           []string // copies of constants that it makes first
 }
 
 // callView is one call with its way of checking the result.
 type callView struct {
+	Fetches []string // copies of constants that are made first
 	Text    string
 	Success string // the constant that means success; "": nothing is checked
 	Pass    bool   // another status is handed on as it is
@@ -123,9 +123,8 @@ func (e *emitter) step(i int, s *program.Step) stepView {
 	for _, h := range s.Headers {
 		e.headers[h] = true
 	}
-	w.fetches()
-	for _, c := range s.Calls {
-		w.call(c)
+	for k, c := range s.Calls {
+		w.call(c, w.fetches(s.Before(k)))
 	}
 	return w.view
 }
@@ -139,7 +138,8 @@ func (e *emitter) stepName(i int, s *program.Step) string {
 	return e.locals.name(name + "_" + tail(s.Name))
 }
 
-func (w *stepWriter) call(c call.Call) {
+// call writes one behind copies of what it reads.
+func (w *stepWriter) call(c call.Call, fetches []string) {
 	fn := c.Func
 	if c.Code != nil {
 		fn = w.function(c.Code, c.Status == call.NNCCStatus)
@@ -155,7 +155,7 @@ func (w *stepWriter) call(c call.Call) {
 		}
 		args = append(args, w.labelled(w.arg(a, p), a, p))
 	}
-	v := callView{Text: wrapCall(fn, args), Pass: c.Status == call.NNCCStatus}
+	v := callView{Fetches: fetches, Text: wrapCall(fn, args), Pass: c.Status == call.NNCCStatus}
 	if v.Discard = c.Status == call.Ignored; !v.Discard {
 		v.Success = string(c.Status)
 	}

@@ -5,6 +5,8 @@ package codegen
 import (
 	"fmt"
 	"slices"
+
+	"github.com/nncc/nncc/ir/program"
 )
 
 // Constants can have copies in faster memory (program.Const.Staged, program.Step.Fetches):
@@ -57,13 +59,15 @@ func (w *stepWriter) constant(i int) string {
 	return w.consts[i]
 }
 
-// fetches are the copies that a step makes for itself.
-func (w *stepWriter) fetches() {
-	for _, f := range w.step.Fetches {
+// fetches are copies that a step makes for itself.
+func (w *stepWriter) fetches(list []program.Fetch) []string {
+	var text []string
+	for _, f := range list {
 		w.view.Idle, w.view.Constants = false, w.view.Constants || w.bound != nil
-		w.view.Fetches = append(w.view.Fetches, wrapCall("NNCC_FETCH", []string{w.place(f.Buffer, 0),
+		text = append(text, wrapCall("NNCC_FETCH", []string{w.place(f.Buffer, 0),
 			w.consts[f.Const], fmt.Sprintf("%du", w.prog.Consts[f.Const].Bytes())})+";")
 	}
+	return text
 }
 
 // isCopied reports a constant of which a step reads a copy.
@@ -71,12 +75,7 @@ func (w *stepWriter) isCopied(i int) bool { return w.prog.Consts[i].Staged || w.
 
 // Fetches reports that some step copies constants to the arena.
 func (v *modelView) Fetches() bool {
-	for _, s := range v.Steps {
-		if len(s.Fetches) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.Program.Steps, func(s *program.Step) bool { return len(s.Fetches) > 0 })
 }
 
 // HasCopies reports that constants have copies in faster memory.

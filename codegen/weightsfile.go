@@ -222,7 +222,7 @@ func layout(m Model, o Options) ([sha256.Size]byte, error) {
 		f("part", x.Field, x.Bytes)
 	}
 	for _, s := range v.Steps {
-		f("step", s.Index, s.Locals, s.Fetches, s.Calls, s.Status)
+		f("step", s.Index, s.Locals, s.Calls, s.Status)
 	}
 	if v.Staged != nil {
 		f("staged", v.Staged.Bytes, v.Staged.Copies)

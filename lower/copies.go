@@ -38,7 +38,12 @@ func (r *Result) Reads(i int) int {
 func (r *Result) Copyable() []Copyable {
 	p := r.Program
 	own := make([]Copyable, len(p.Consts))
-	traffic := func(i int) int { return own[i].Bytes * own[i].Reads }
+	traffic := func(i int) int {
+		if i < 0 {
+			return -1
+		}
+		return own[i].Bytes * own[i].Reads
+	}
 	for k, s := range p.Steps {
 		for _, i := range s.Constants() {
 			x := &own[i]
@@ -49,14 +54,11 @@ func (r *Result) Copyable() []Copyable {
 		}
 	}
 	for _, s := range p.Steps {
-		most := -1
+		most := slices.MaxFunc(append(s.Constants(), -1), func(i, j int) int {
+			return cmp.Compare(traffic(i), traffic(j))
+		})
 		for _, i := range s.Constants() {
-			if most < 0 || traffic(i) > traffic(most) {
-				most = i
-			}
-		}
-		for _, i := range s.Constants() {
-			own[i].Kept = own[i].Kept || i != most || len(p.Parts) > 0
+			own[i].Kept = own[i].Kept || i != most && s.Fetched(i) < 0 || len(p.Parts) > 0
 		}
 	}
 	var list []Copyable
@@ -111,5 +113,48 @@ func (s *State) fetch() error {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(saves[b], saves[a]) })
-	return schedule.Fetch(s.Program, list)
+	if err := schedule.Fetch(s.Program, list); err != nil {
+		return err
+	}
+	for _, i := range list {
+		if err := s.fetchParts(i, saves[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostParts limits in how many parts a constant is fetched.
+const mostParts = 8
+
+// fetchParts is for a constant without room, from which a fetch would save so many cycles:
+// its layer is computed in parts that fetch their part of it, as few as have room.
+func (s *State) fetchParts(constant int, saves float64) error {
+	p := s.Program
+	reads := func(x *program.Step) bool { return slices.Contains(x.Constants(), constant) }
+	k := slices.IndexFunc(p.Steps, reads)
+	step, n := p.Steps[k], s.Schedule.Nodes[k]
+	shared := slices.ContainsFunc(p.Steps[k+1:], reads)
+	low := s.Low[n]
+	if shared || step.Fetched(constant) >= 0 || low.Cut == nil || step.In[0].Buffer < 0 ||
+		p.Overwritten(step, 0) == step.In[0].Buffer || p.Consts[constant].Staged {
+		return nil
+	}
+	target, layer := s.options().CostTarget(), s.Choices[n].Layer()
+	whole := target.Of(layer)
+	for parts := 2; parts <= mostParts; parts++ {
+		calls := low.Cut(parts)
+		one := *layer
+		one.Geometry.OC = (layer.Geometry.OC + parts - 1) / parts
+		part := target.Of(&one)
+		again := max(0, float64(parts)*part.ExpectedCycles()-whole.ExpectedCycles())
+		if calls == nil || saves-again < float64(parts)*leastFetched {
+			return nil
+		}
+		done, err := schedule.FetchParts(p, n, k, constant, calls)
+		if done || err != nil {
+			return err
+		}
+	}
+	return nil
 }

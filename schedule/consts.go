@@ -19,7 +19,14 @@ type constants struct {
 }
 
 func newConstants(p *program.Program) *constants {
-	return &constants{p: p, hash: maphash.MakeSeed(), seen: map[uint64][]int{}}
+	c := &constants{p: p, hash: maphash.MakeSeed(), seen: map[uint64][]int{}}
+	for i := range p.Consts {
+		if x := &p.Consts[i]; x.Ext == "" {
+			key := maphash.Bytes(c.hash, x.Data)
+			c.seen[key] = append(c.seen[key], i)
+		}
+	}
+	return c
 }
 
 // add is the entry of an array, a new one where there is none with its elements.
@@ -43,4 +50,9 @@ func (c *constants) file(x *call.Image) int {
 func (c *constants) append(x program.Const) int {
 	c.p.Consts = append(c.p.Consts, x)
 	return len(c.p.Consts) - 1
+}
+
+// constantOf is the entry that an array becomes.
+func constantOf(b *call.Blob) program.Const {
+	return program.Const{Hint: b.Hint, CType: b.CType, Data: b.Data, Align: b.Align, Pad: b.Pad}
 }

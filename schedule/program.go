@@ -201,8 +201,7 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 	case call.Pitch:
 		return call.I32(cmp.Or(c.pitch(s, a.Output, a.I), a.Row))
 	case *call.Blob:
-		x := program.Const{Hint: a.Hint, CType: a.CType, Data: a.Data, Align: a.Align, Pad: a.Pad}
-		return call.Const{NoCast: a.NoCast, I: c.add(x)}
+		return call.Const{NoCast: a.NoCast, I: c.add(constantOf(a))}
 	case *call.Image:
 		return call.Const{NoCast: true, I: c.file(a)}
 	case *call.Struct:

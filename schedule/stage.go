@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
 )
@@ -61,19 +63,22 @@ func Stage(p *program.Program, staged, fetched []int) error {
 			if !slices.Contains(fetched, i) || s.Fetched(i) >= 0 {
 				continue
 			}
-			fetch(p, k, i, Gap(p, k, p.Consts[i].Bytes()))
+			fetch(p, k, Gap(p, k, p.Consts[i].Bytes()), i)
 		}
 	}
 	return p.Verify()
 }
 
-// fetch has step k copy a constant to a place in the arena.
-func fetch(p *program.Program, k, constant, at int) {
-	s, c := p.Steps[k], &p.Consts[constant]
-	s.Fetches = append(s.Fetches, program.Fetch{Const: constant, Buffer: len(p.Buffers)})
-	p.Buffers = append(p.Buffers, program.Buffer{Name: c.Hint + " of " + s.Name, Offset: at, Bytes: c.Bytes(), First: k,
-		Last: k, AliasOf: -1})
-	p.ArenaBytes = max(p.ArenaBytes, aligned(at+c.Bytes()))
+// fetch has step k copy constants to a place in the arena, one after the other.
+func fetch(p *program.Program, k, at int, constants ...int) {
+	s := p.Steps[k]
+	b := program.Buffer{Name: p.Consts[constants[0]].Hint + " of " + s.Name, Offset: at, First: k, Last: k, AliasOf: -1}
+	for _, i := range constants {
+		s.Fetches = append(s.Fetches, program.Fetch{Const: i, Buffer: len(p.Buffers)})
+		b.Bytes = max(b.Bytes, p.Consts[i].Bytes())
+	}
+	p.Buffers = append(p.Buffers, b)
+	p.ArenaBytes = max(p.ArenaBytes, aligned(at+b.Bytes))
 	p.LowerBound = max(p.LowerBound, liveAt(p, k))
 }
 
@@ -90,14 +95,17 @@ func unfetch(p *program.Program, constants []int) {
 	}
 	places := slices.Clone(p.Buffers[first:]) // nothing else stands behind them
 	p.Buffers = p.Buffers[:first]
+	now := map[int]int{}
 	for _, s := range p.Steps {
-		was := s.Fetches
-		s.Fetches = nil
-		for _, f := range was {
-			if !slices.Contains(constants, f.Const) {
-				s.Fetches = append(s.Fetches, program.Fetch{Const: f.Const, Buffer: len(p.Buffers)})
+		s.Fetches = slices.DeleteFunc(s.Fetches, func(f program.Fetch) bool {
+			return slices.Contains(constants, f.Const)
+		})
+		for i, f := range s.Fetches {
+			if _, ok := now[f.Buffer]; !ok {
+				now[f.Buffer] = len(p.Buffers)
 				p.Buffers = append(p.Buffers, places[f.Buffer-first])
 			}
+			s.Fetches[i].Buffer = now[f.Buffer]
 		}
 	}
 	p.LowerBound = 0
@@ -129,18 +137,60 @@ func Fetch(p *program.Program, constants []int) error {
 // everything in the arena.
 func fetchWithin(p *program.Program, constant int, steps []int) {
 	n := p.Consts[constant].Bytes()
-	var gaps []int
-	for _, k := range steps {
-		if at := Gap(p, k, n); at+n <= p.ArenaBytes {
-			gaps = append(gaps, at)
-		}
-	}
-	if len(gaps) < len(steps) && !makeRoom(p, n, steps) {
+	if !room(p, n, steps) {
 		return
 	}
 	for _, k := range steps {
-		fetch(p, k, constant, Gap(p, k, n))
+		fetch(p, k, Gap(p, k, n), constant)
 	}
+}
+
+// room reports that each of the steps can have so many bytes more in the arena, for which
+// what is in it may have moved.
+func room(p *program.Program, bytes int, steps []int) bool {
+	fits := func(k int) bool { return Gap(p, k, bytes)+bytes <= p.ArenaBytes }
+	for _, k := range steps {
+		if !fits(k) {
+			return makeRoom(p, bytes, steps)
+		}
+	}
+	return true
+}
+
+// FetchParts has step k, node n, make other calls, which read a part each of what was a
+// constant (call.Lowered.Cut), and fetch these parts one after the other to the same place,
+// where the arena has room; else it reports false, and nothing has changed.
+func FetchParts(p *program.Program, n *ir.Node, k, constant int, calls []call.Call) (bool, error) {
+	s, parts, most := p.Steps[k], partsOf(calls, &p.Consts[constant]), 0
+	for _, b := range parts {
+		most = max(most, len(b.Data)+b.Pad)
+	}
+	if len(parts) != len(calls) || liveAt(p, k)+aligned(most) > p.ArenaBytes || !room(p, most, []int{k}) {
+		return false, nil
+	}
+	p.Consts[constant].Data = parts[0].Data // nobody else reads it
+	c := newConstants(p)
+	s.Calls = nil
+	c.calls(s, n, &call.Lowered{Calls: calls})
+	var list []int
+	for _, b := range parts {
+		list = append(list, c.add(constantOf(b)))
+	}
+	fetch(p, k, Gap(p, k, most), list...)
+	return true, p.Verify()
+}
+
+// partsOf are the arrays that a constant was cut into: one in each call.
+func partsOf(calls []call.Call, whole *program.Const) []*call.Blob {
+	var list []*call.Blob
+	for _, c := range calls {
+		for _, a := range c.Args {
+			if b, ok := a.(*call.Blob); ok && b.Hint == whole.Hint && b.CType == whole.CType {
+				list = append(list, b)
+			}
+		}
+	}
+	return list
 }
 
 // makeRoom moves storages so that each of the steps has so many bytes more; false, and

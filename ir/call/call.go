@@ -165,6 +165,11 @@ type Lowered struct {
 	RowCalls []Call
 	// Headers that the calls need beyond the library's own.
 	Headers []string
+	// Cut gives the same as Calls in so many calls, one after the other, which read a part
+	// each of the constant that is read most, and write a part of output 0: nil where the
+	// layer has fewer parts. They all read input 0, so output 0 must not lie on it. A nil
+	// Cut: no other calls are known.
+	Cut func(parts int) []Call
 	// Dead inputs: operands that the calls never read (their content is in
 	// blobs), so that they take no arena or flash.
 	Unused []int

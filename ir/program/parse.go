@@ -3,6 +3,7 @@
 package program
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,8 +77,12 @@ func (p *parser) program() {
 		}
 	}
 	for i, s := range p.out.Steps { // and what is fetched behind that
+		places := map[int]int{}
 		for k, f := range s.Fetches {
-			s.Fetches[k].Buffer = add(i, p.scratch[f.Buffer])
+			if _, ok := places[f.Buffer]; !ok {
+				places[f.Buffer] = add(i, p.scratch[f.Buffer])
+			}
+			s.Fetches[k].Buffer = places[f.Buffer]
 		}
 	}
 }
@@ -350,6 +355,27 @@ func (p *parser) stepInput() Operand {
 	return Operand{p.value(), unread}
 }
 
+// fetch reads a copy of a constant.
+func (p *parser) fetch(s *Step) {
+	f := Fetch{Const: p.numbered("const"), Buffer: len(p.scratch)}
+	if p.skip("over") {
+		pos := p.Tok.Pos
+		c := p.numbered("const")
+		at := slices.IndexFunc(s.Fetches, func(x Fetch) bool { return x.Const == c })
+		if at < 0 {
+			p.FailAt(pos, "the step has not fetched const%d", c)
+		} else {
+			f.Buffer = s.Fetches[at].Buffer
+		}
+	} else {
+		p.Word("to")
+		b := Buffer{Name: p.Take(syntax.Value, "a name such as %x"), AliasOf: -1}
+		p.placed(&b)
+		p.scratch = append(p.scratch, b)
+	}
+	s.Fetches = append(s.Fetches, f)
+}
+
 // fact reads what the printer's facts writes, one line of it.
 func (p *parser) fact(s *Step, code bool) bool {
 	switch {
@@ -359,11 +385,7 @@ func (p *parser) fact(s *Step, code bool) bool {
 		s.Scratch = len(p.scratch)
 		p.scratch = append(p.scratch, b)
 	case code && p.skip("fetch"):
-		f := Fetch{Const: p.numbered("const"), Buffer: len(p.scratch)}
-		p.Word("to")
-		b := Buffer{Name: p.Take(syntax.Value, "a name such as %x"), AliasOf: -1}
-		p.placed(&b)
-		s.Fetches, p.scratch = append(s.Fetches, f), append(p.scratch, b)
+		p.fetch(s)
 	case p.skip("overwrites"):
 		for {
 			s.InPlace = append(s.InPlace, p.numbered("in"))

@@ -197,7 +197,11 @@ func (t *printer) facts(s *Step) {
 		t.in(b)
 		t.f("\n")
 	}
-	for _, x := range s.Fetches {
+	for i, x := range s.Fetches {
+		if before := slices.IndexFunc(s.Fetches[:i], func(y Fetch) bool { return y.Buffer == x.Buffer }); before >= 0 {
+			t.f("    fetch const%d over const%d\n", x.Const, s.Fetches[before].Const)
+			continue
+		}
 		b := &t.p.Buffers[x.Buffer]
 		t.f("    fetch const%d to %s at %d, %d bytes", x.Const, syntax.Name(b.Name), b.Offset, b.Bytes)
 		t.in(b)

@@ -100,7 +100,7 @@ func (r *replay) read(buffer int) (*tensor.Dense, error) {
 }
 
 func (r *replay) step(k int, s *Step, eval Eval) error {
-	over := r.p.overwritten(s, 0)
+	over := r.p.Overwritten(s, 0)
 	in := make([]*tensor.Dense, len(s.In))
 	fetch := func(overwritten bool) error {
 		for i, x := range s.In {

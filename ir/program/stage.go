@@ -8,9 +8,35 @@ import (
 	"github.com/nncc/nncc/ir/call"
 )
 
-// Fetch copies a constant into memory of the arena before the calls of a step, which
-// then read the copy. Buffer is scratch memory that is needed in this step alone.
+// Fetch copies a constant into memory of the arena before the first call of a step that
+// reads it; all calls then read the copy. Buffer is scratch memory that is needed in this
+// step alone. Constants that no call reads both of can have copies in the same memory, one
+// after the other.
 type Fetch struct{ Const, Buffer int }
+
+// Before are the constants that a step fetches right before a call of it.
+func (s *Step) Before(at int) []Fetch {
+	var list []Fetch
+	for _, f := range s.Fetches {
+		if first, _ := s.readBy(f.Const); first == at {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// readBy are the first and the last call of a step that read a constant, -1 and -1 for none.
+func (s *Step) readBy(constant int) (first, last int) {
+	first, last = -1, -1
+	for i := range s.Calls {
+		if slices.Contains(constantsOf(s.Calls[i:i+1]), constant) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	return first, last
+}
 
 // Bytes of a constant, those readable behind its end included.
 func (c *Const) Bytes() int { return len(c.Data) + c.Pad }
@@ -50,13 +76,17 @@ func (s *Step) own() []int {
 		list = append(list, s.Scratch)
 	}
 	for _, f := range s.Fetches {
-		list = append(list, f.Buffer)
+		if !slices.Contains(list, f.Buffer) {
+			list = append(list, f.Buffer)
+		}
 	}
 	return list
 }
 
 // Constants are those that the calls of a step point to, each once.
-func (s *Step) Constants() []int {
+func (s *Step) Constants() []int { return constantsOf(s.Calls) }
+
+func constantsOf(calls []call.Call) []int {
 	var list []int
 	var walk func(a call.Arg)
 	walk = func(a call.Arg) {
@@ -67,7 +97,7 @@ func (s *Step) Constants() []int {
 			walk(x)
 		}
 	}
-	for _, c := range s.Calls {
+	for _, c := range calls {
 		for _, a := range c.Args {
 			walk(a)
 		}
@@ -96,7 +126,7 @@ func (p *Program) verifyStaged() error {
 }
 
 // verifyFetches: a step copies constants that it reads, each once and as they are in
-// flash, to memory of its own.
+// flash, to memory of its own; what the same memory held before is not read any more.
 func (p *Program) verifyFetches(s *Step) error {
 	reads := s.Constants()
 	for n, f := range s.Fetches {
@@ -112,6 +142,21 @@ func (p *Program) verifyFetches(s *Step) error {
 		case !b.IsScratch() || b.Kept || b.AliasOf >= 0 || b.Bytes < c.Bytes():
 			return fault("%s fetches constant %d, %d bytes, to %s of %d", s, f.Const, c.Bytes(), b, b.Bytes)
 		}
+		if x := s.stillRead(n); x >= 0 {
+			return fault("%s fetches constant %d over constant %d, which is still read", s, f.Const, x)
+		}
 	}
 	return nil
+}
+
+// stillRead is a constant that was fetched to where fetch n of a step goes and that a call
+// behind it reads, -1 for none.
+func (s *Step) stillRead(n int) int {
+	first, _ := s.readBy(s.Fetches[n].Const)
+	for _, x := range s.Fetches[:n] {
+		if _, last := s.readBy(x.Const); x.Buffer == s.Fetches[n].Buffer && last >= first {
+			return x.Const
+		}
+	}
+	return -1
 }

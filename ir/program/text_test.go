@@ -193,6 +193,19 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	return s
 }
 
+// fetches has step k copy constants, some of them over others.
+func (g generator) fetches(k int, s *program.Step) {
+	for i := range g.IntN(4) {
+		if i > 0 && g.IntN(3) == 0 {
+			s.Fetches = append(s.Fetches, program.Fetch{Const: i, Buffer: s.Fetches[g.IntN(i)].Buffer})
+			continue
+		}
+		s.Fetches = append(s.Fetches, program.Fetch{Const: i, Buffer: len(g.p.Buffers)})
+		g.p.Buffers = append(g.p.Buffers, program.Buffer{Name: g.text(), Offset: g.number(), Bytes: g.number(),
+			First: k, Last: k, AliasOf: -1})
+	}
+}
+
 // parts divides the arena, or not.
 func (g generator) parts() {
 	for range g.IntN(3) {
@@ -239,11 +252,7 @@ func random(seed uint64) *program.Program {
 		p.Views = append(p.Views, g.step(-1, values, nil))
 	}
 	for k, s := range p.Steps {
-		for range g.IntN(3) {
-			s.Fetches = append(s.Fetches, program.Fetch{Const: g.IntN(4), Buffer: len(p.Buffers)})
-			p.Buffers = append(p.Buffers, program.Buffer{Name: g.text(), Offset: g.number(), Bytes: g.number(),
-				First: k, Last: k, AliasOf: -1})
-		}
+		g.fetches(k, s)
 	}
 	for range g.IntN(4) {
 		x := program.Const{Hint: g.text(), CType: []string{"int8_t", "uint16_t", "int64_t", "float", "double", "bf16",

@@ -186,7 +186,7 @@ func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
 				return fault("%s: outputs %d and %d overlap", s, j, i)
 			}
 		}
-		over := p.overwritten(s, i)
+		over := p.Overwritten(s, i)
 		for _, x := range s.operands() {
 			if x != over && e.meets(p.extent(x)) {
 				return fault("%s: output %s at %d overlaps operand %s at %d", s, p.name(y), e.at, p.name(x),
@@ -215,9 +215,9 @@ func (p *Program) verifyScratch(k int, s *Step, live []lifetime) error {
 	return nil
 }
 
-// overwritten is the operand whose place output i of a step takes with the
+// Overwritten is the operand whose place output i of a step takes with the
 // kernel's leave, -1 when it takes none.
-func (p *Program) overwritten(s *Step, i int) int {
+func (p *Program) Overwritten(s *Step, i int) int {
 	if i > 0 {
 		return -1
 	}

@@ -35,7 +35,8 @@ func TestInPlace(t *testing.T) {
 		sum     bool
 	}{{16, 7, 9, false}, {5, 3, 3, false}, {33, 4, 5, false}, {8, 1, 3, true}, {12, 5, 5, true}} {
 		x := g.AddInput(fmt.Sprintf("x%d", i), ir.T(tensor.F32, 1, s.c, s.h, s.w))
-		x = add(op.MaxPool, fmt.Sprintf("pool%d", i), ir.Attrs{"kernel_shape": ir.Ints(1, 3), "pads": ir.Ints(0, 1, 0, 1)}, x)
+		pool := ir.Attrs{"kernel_shape": ir.Ints(1, 3), "pads": ir.Ints(0, 1, 0, 1)}
+		x = add(op.MaxPool, fmt.Sprintf("pool%d", i), pool, x)
 		for k := range 3 {
 			name := fmt.Sprintf("conv%d_%d", i, k)
 			w := g.AddConst("w_"+name, ir.Rand(uint64(9*i+k), tensor.F32, []int{s.c, s.c, 1, 1}))
@@ -48,8 +49,7 @@ func TestInPlace(t *testing.T) {
 			}
 			x = y
 		}
-		g.AddOutput(fmt.Sprintf("y%d", i), add(op.MaxPool, fmt.Sprintf("last%d", i),
-			ir.Attrs{"kernel_shape": ir.Ints(1, 3), "pads": ir.Ints(0, 1, 0, 1)}, x))
+		g.AddOutput(fmt.Sprintf("y%d", i), add(op.MaxPool, fmt.Sprintf("last%d", i), pool, x))
 	}
 	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "test"})
 	require(t, err)

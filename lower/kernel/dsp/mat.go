@@ -300,7 +300,10 @@ func bytesOrder(at, n int) []int {
 	return o
 }
 
+// packedHint is what constant arrays of packed weights are called.
+const packedHint = "packed"
+
 // packed is the constant array of packed weights.
 func packed(w []int32) *call.Blob {
-	return &call.Blob{Hint: "packed", CType: "int32_t", Data: pack.Words(w), Align: 4, NoCast: true}
+	return &call.Blob{Hint: packedHint, CType: "int32_t", Data: pack.Words(w), Align: 4, NoCast: true}
 }

@@ -74,6 +74,8 @@ func addResidual(c *kernel.Chain, l *call.Lowered, part, bytes int) *call.Lowere
 	if c.AddIn != 0 { // which the convolution reads
 		l.Rows = append(l.Rows, call.Rows{I: c.AddIn, Bytes: channels})
 		l.InPlace = []int{c.AddIn}
+	} else {
+		l.Cut = nil
 	}
 	return own(l, *conv)
 }
