@@ -171,6 +171,6 @@ func Legalise(g *ir.Graph, legalize bool) ([]pass.Rewrite, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err = s.walk(between("const-fold", "flatten-order"))
+	s, err = s.walk(between("const-fold", "pixel-shuffle"))
 	return s.Rewrites, err
 }

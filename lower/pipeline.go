@@ -56,6 +56,7 @@ var floatRows = []*Stage{
 	floatPass("channel-conv", "", legalize, ownRanks),
 	floatPass("absorb", "", legalize, ownRanks),
 	floatPass("flatten-order", "", legalize, ownRanks),
+	floatPass("pixel-shuffle", "", legalize, ownRanks),
 	{
 		Name: "4d",
 		Doc: "four dimensions for every value, where possible; what rebuilds the outputs becomes a graph of " +

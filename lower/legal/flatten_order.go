@@ -6,10 +6,8 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // flattenOrder lets a feature map be flattened without moving data. Kernels
@@ -148,51 +146,4 @@ func rowAxis(n *ir.Node) int {
 		return 1
 	}
 	return 0
-}
-
-// permutable reports weights that are constant, or a constant behind
-// QuantizeLinear and DequantizeLinear, with scales that do not vary along axis.
-func permutable(v *ir.Value, axis int) bool {
-	if v.Const != nil {
-		return !v.Type.Quant.PerAxis() || v.Type.Quant.Axis != axis
-	}
-	d := v.Def
-	if !is(d, "QuantizeLinear", "DequantizeLinear") || ir.AttrsOf[op.ScaleAttrs](d).BlockSize != 0 {
-		return false
-	}
-	if d.In[1].Type.Elems() > 1 {
-		if a, err := op.Axis(d, ir.AttrsOf[op.AxisAttr](d).Axis, v.Type.Rank()); err != nil || a == axis {
-			return false
-		}
-	}
-	return permutable(d.In[0], axis)
-}
-
-// permuted is v with its indices along axis permuted, made in front of at.
-func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Value {
-	if v.Const != nil {
-		return constLike(g, v, take(v.Const, axis, idx))
-	}
-	d := v.Def
-	in := append([]*ir.Value{permuted(g, at, d.In[0], axis, idx)}, d.In[1:]...)
-	n, err := g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
-	n.Origin = d.Origin
-	return n.Out[0]
-}
-
-// take picks indices along an axis of a matrix.
-func take(d *tensor.Dense, axis int, idx []int) *tensor.Dense {
-	out := tensor.New(d.DType, d.Shape)
-	st := tensor.Strides(d.Shape)
-	for to, from := range idx {
-		// one line of the other dimension
-		src, dst := from*st[axis], to*st[axis]
-		for k := range d.Shape[1-axis] {
-			out.CopyElem(dst+k*st[1-axis], d, src+k*st[1-axis])
-		}
-	}
-	return out
 }

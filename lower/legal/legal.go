@@ -34,6 +34,8 @@ var Passes = []pass.Pass{
 	{Name: "absorb", Run: absorb, Doc: "Pad into windowed operators, Relu and Clip into the operators that feed them"},
 	{Name: "flatten-order", Numerics: pass.Reassoc, Run: flattenOrder,
 		Doc: "permute Gemm weights so that channels-last feature maps are flattened without a copy"},
+	{Name: "pixel-shuffle", Run: pixelShuffle,
+		Doc: "permute channels of convolutions so that DepthToSpace copies neighbours together"},
 }
 
 // Find is the pass called name, or nil.
