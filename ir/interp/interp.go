@@ -75,8 +75,15 @@ func (r *Evaluation) Value(v *ir.Value) *tensor.Dense { return r.get(v) }
 // Step evaluates the next node.
 func (r *Evaluation) Step() error {
 	n := r.Next()
-	r.next++
-	return r.node(n)
+	in := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
+		in[i] = r.get(v)
+	}
+	out, err := ir.EvalNode(n, in)
+	if err != nil {
+		return err
+	}
+	return r.StepTo(out)
 }
 
 // Outputs are the graph's outputs, once no node is left.
@@ -106,15 +113,10 @@ func (r *Evaluation) get(v *ir.Value) *tensor.Dense {
 	return r.env[v]
 }
 
-func (r *Evaluation) node(n *ir.Node) error {
-	in := make([]*tensor.Dense, len(n.In))
-	for i, v := range n.In {
-		in[i] = r.get(v)
-	}
-	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		return err
-	}
+// StepTo is Step of a node whose results the caller has.
+func (r *Evaluation) StepTo(out []*tensor.Dense) error {
+	n := r.Next()
+	r.next++
 	for i, v := range n.Out {
 		if i >= len(out) || out[i] == nil {
 			return bug.Errorf("%s gave no output %d", n, i)

@@ -159,7 +159,7 @@ func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
 			if err != nil {
 				return nil, err
 			}
-			return outs(clampAct(n, y))
+			return outs(ClampAct(n, y))
 		},
 	})
 }

@@ -117,7 +117,7 @@ func convolve[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tens
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		y := make([]T, g.N*g.COut*product(g.Out))
 		convSum(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
-		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
+		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
 	}
 }
 
@@ -134,6 +134,6 @@ func convolveTransposed[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dens
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		y := make([]T, g.N*g.COut*product(g.Out))
 		convTransposeSum(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
-		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
+		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
 	}
 }

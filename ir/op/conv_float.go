@@ -233,34 +233,16 @@ func scratch(n int) *[]float64 {
 // storeOf rounds sums, with the node's absorbed activation.
 func storeOf(n *ir.Node) func(dst []float32, src []float64) {
 	if !HasAct(n) {
-		return func(dst []float32, src []float64) {
-			for i, v := range src {
-				dst[i] = float32(v)
-			}
-		}
+		return func(dst []float32, src []float64) { vec.Narrow(src, dst) }
 	}
 	lo, hi := ActBounds(n)
 	if lo == 0 && !math.Signbit(lo) && hi > 0 {
-		return func(dst []float32, src []float64) { storeRelu(dst, src, float32(hi)) }
+		return func(dst []float32, src []float64) { vec.NarrowUpTo(float32(hi), src, dst) }
 	}
 	return func(dst []float32, src []float64) {
 		for i, v := range src {
 			dst[i] = float32(min(max(v, lo), hi))
 		}
-	}
-}
-
-// storeRelu rounds sums to 0 ... hi, without a branch on their sign.
-func storeRelu(dst []float32, src []float64, hi float32) {
-	for i, v := range src {
-		f := float32(v)
-		if f == f {
-			b := math.Float32bits(f)
-			if f = math.Float32frombits(b &^ uint32(int32(b)>>31)); f > hi {
-				f = hi
-			}
-		}
-		dst[i] = f
 	}
 }
 

@@ -118,6 +118,6 @@ func gemmFloat(n *ir.Node, g *GemmGeom) func(in []*tensor.Dense) []*tensor.Dense
 		ta, tb := ir.AttrsOf[GemmAttrs](n).TransA != 0, ir.AttrsOf[GemmAttrs](n).TransB != 0
 		gemmPanels(ta, g.M, float64(ir.AttrsOf[AlphaAttr](n).Alpha), tensor.As[float64](in[0]),
 			max(n.In[0].Type.Shape[1], 1), rightOf(in[1], g.K, g.N, tb), beta, y)
-		return []*tensor.Dense{clampAct(n, tensor.Of(shape, y))}
+		return []*tensor.Dense{ClampAct(n, tensor.Of(shape, y))}
 	}
 }

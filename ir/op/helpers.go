@@ -39,8 +39,8 @@ func HasAct(n *ir.Node) bool {
 	return a.ActMin != nil || a.ActMax != nil
 }
 
-// clampAct applies the absorbed activation to a float tensor in place.
-func clampAct(n *ir.Node, d *tensor.Dense) *tensor.Dense {
+// ClampAct applies the absorbed activation to a float tensor in place.
+func ClampAct(n *ir.Node, d *tensor.Dense) *tensor.Dense {
 	if !HasAct(n) {
 		return d
 	}

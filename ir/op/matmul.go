@@ -119,7 +119,7 @@ func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		matmulInt(g, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:],
 			func(r, c int, acc int64) { y.SetInt((i*g.M+r)*g.N+c, acc) })
 	}
-	return outs(clampAct(n, y))
+	return outs(ClampAct(n, y))
 }
 
 // matmulInt gives every element of one integer matrix product to store.
@@ -148,6 +148,6 @@ func matmulFloat(n *ir.Node, g *MatGeom) func(in []*tensor.Dense) []*tensor.Dens
 					0, y[i*g.M*g.N:], max(g.N, 1))
 			})
 		}
-		return []*tensor.Dense{clampAct(n, tensor.Of(g.Shape, y))}
+		return []*tensor.Dense{ClampAct(n, tensor.Of(g.Shape, y))}
 	}
 }

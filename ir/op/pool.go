@@ -291,7 +291,7 @@ func poolFloat[T float](n *ir.Node, g *PoolGeom, rule poolRule[T]) func(in []*te
 			}
 			y[at] = rule.done(acc, taps)
 		})
-		return []*tensor.Dense{clampAct(n, tensor.Of(append([]int{g.N, g.C}, g.Out...), y))}
+		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.C}, g.Out...), y))}
 	}
 }
 
@@ -367,7 +367,7 @@ func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	})
 	y := &tensor.Dense{DType: x.DType, Shape: shape, Data: cellsOf(x).take(pick)}
 	if x.DType.IsFloat() {
-		clampAct(n, y)
+		ClampAct(n, y)
 	}
 	if len(n.Out) < 2 {
 		return outs(y)

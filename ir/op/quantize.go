@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // scaleMap tells which element of the scale (and zero point) belongs to an
@@ -56,11 +57,14 @@ func (m scaleMap) at(i int) int {
 		return 0
 	}
 	c := i / m.inner % m.dim
-	if m.block == 1 && m.count == m.dim {
+	if m.plain() {
 		return c
 	}
 	return (i/m.inner/m.dim*m.count+c/m.block)*m.inner + i%m.inner
 }
+
+// plain reports a scale for every index of an axis, no blocks.
+func (m scaleMap) plain() bool { return m.block == 1 && m.count == m.dim }
 
 // checkZero checks the optional zero point against the scale.
 func checkZero(n *ir.Node) error {
@@ -165,8 +169,8 @@ var QuantizeLinear = def(ir.OpDef{
 		if RoundsAway(n) {
 			round = math.Round
 		}
-		if xs, ok := x.Data.([]float32); ok && d == tensor.I8 && m.all {
-			quantiseS8(xs, float32(s[0]), float64(zero[0]), round, tensor.As[int8](y))
+		if xs, ok := x.Data.([]float32); ok && d == tensor.I8 && m.all && !RoundsAway(n) {
+			vec.Quantise(xs, float32(s[0]), zero[0], tensor.As[int8](y))
 			return outs(y)
 		}
 		wide := x.DType == tensor.F64
@@ -185,30 +189,22 @@ var QuantizeLinear = def(ir.OpDef{
 	},
 })
 
-// quantiseS8 is QuantizeLinear from float32 to int8 with one scale.
-func quantiseS8(x []float32, scale float32, zero float64, round func(float64) float64, y []int8) {
-	for i, v := range x {
-		q := round(float64(v/scale)) + zero
-		switch {
-		case q != q: // not a number counts as zero
-			q = min(max(zero, math.MinInt8), math.MaxInt8)
-		case q < math.MinInt8:
-			q = math.MinInt8
-		case q > math.MaxInt8:
-			q = math.MaxInt8
+// dequantise is DequantizeLinear from int8 to float32 with one scale, or one for every index
+// of an axis.
+func (m scaleMap) dequantise(x []int8, scale []float64, zero []int64, y []float32) {
+	if m.all {
+		vec.Dequantise(x, float32(scale[0]), zero[0], y)
+		return
+	}
+	if m.inner == 1 {
+		for i, v := range x {
+			c := i % m.dim
+			y[i] = float32(int64(v)-zero[c]) * float32(scale[c])
 		}
-		y[i] = int8(q)
+		return
 	}
-}
-
-// dequantiseS8 is DequantizeLinear from int8 to float32 with one scale.
-func dequantiseS8(x []int8, scale float32, zero int64, y []float32) {
-	var table [256]float32
-	for v := math.MinInt8; v <= math.MaxInt8; v++ {
-		table[uint8(v)] = float32(int64(v)-zero) * scale
-	}
-	for i, v := range x {
-		y[i] = table[uint8(v)]
+	for i, c := 0, 0; i < len(x); i, c = i+m.inner, c+1 {
+		vec.Dequantise(x[i:i+m.inner], float32(scale[c%m.dim]), zero[c%m.dim], y[i:])
 	}
 }
 
@@ -267,8 +263,8 @@ var DequantizeLinear = def(ir.OpDef{
 			zero = in[2].Int64s()
 		}
 		y := tensor.New(d, x.Shape)
-		if xs, ok := x.Data.([]int8); ok && d == tensor.F32 && m.all {
-			dequantiseS8(xs, float32(s[0]), zero[0], tensor.As[float32](y))
+		if xs, ok := x.Data.([]int8); ok && d == tensor.F32 && (m.all || m.plain()) {
+			m.dequantise(xs, s, zero, tensor.As[float32](y))
 			return outs(y)
 		}
 		for i, k := 0, x.Len(); i < k; i++ {

@@ -33,7 +33,11 @@ func (c *calibrator) refine(before *ir.Graph) error {
 		if !c.correctable(nq) {
 			return nil
 		}
-		return c.correctBias(l, nf, nq, means[nf.ID])
+		want := make([][]float64, len(means))
+		for s := range means {
+			want[s] = means[s][nf.ID]
+		}
+		return c.correctBias(l, nf, nq, want)
 	})
 }
 
@@ -44,46 +48,78 @@ func (c *calibrator) correctable(n *ir.Node) bool {
 	return ok && r.weight >= 0 && c.opt.BiasCorrection && n.Op != op.MatMul && n.Series == ""
 }
 
-// floatMeans are the means of the output channels of the float graph's layers, for
-// every sample that lockstep looks at, by node.
-func (c *calibrator) floatMeans(before *ir.Graph) (map[int][][]float64, error) {
+// sampleMeans are the means of the output channels of the float graph's layers on one
+// sample, by node.
+type sampleMeans map[int][]float64
+
+// floatMeans are those of every sample that lockstep looks at. A sample is run once for
+// all candidates.
+func (c *calibrator) floatMeans(before *ir.Graph) ([]sampleMeans, error) {
 	if !c.opt.BiasCorrection {
 		return nil, nil
 	}
-	if c.opt.seen != nil && c.opt.seen.means != nil {
-		return c.opt.seen.means, nil
-	}
 	in := lockstepInputs(c.opt.Samples)
-	means := map[int][][]float64{}
+	means := make([]sampleMeans, len(in))
+	var left []int // samples that no candidate looked at
+	for s := range in {
+		if c.opt.seen != nil {
+			means[s] = c.opt.seen.all.means[in[s].key()]
+		}
+		if means[s] == nil {
+			left = append(left, s)
+		}
+	}
+	layers := map[int]*ir.Node{} // by node, without activations
 	for _, n := range c.g.Nodes {
 		if c.correctable(n) {
-			means[n.ID] = make([][]float64, len(in))
+			layers[n.ID] = nil
 		}
 	}
-	err := forSamples(len(in), before.Nodes, func(_, s int) error {
-		r, err := interp.Start(before, in[s], nil)
-		if err != nil {
-			return err
+	for _, n := range before.Nodes {
+		if _, ok := layers[n.ID]; ok {
+			layers[n.ID] = linearPart(n)
 		}
-		for r.Left() > 0 {
-			n := r.Next()
-			if m := means[n.ID]; m != nil {
-				out, err := ir.EvalOn(linearPart(n), r.Value)
-				if err != nil {
-					return err
-				}
-				m[s] = channelMeans(n, out[0])
-			}
-			if err := r.Step(); err != nil {
-				return err
-			}
-		}
-		return nil
+	}
+	err := forSamples(len(left), before.Nodes, func(_, k int) (err error) {
+		means[left[k]], err = meansOf(before, in[left[k]], layers)
+		return err
 	})
 	if err == nil && c.opt.seen != nil {
-		c.opt.seen.means = means
+		for _, s := range left {
+			c.opt.seen.all.means[in[s].key()] = means[s]
+		}
 	}
 	return means, err
+}
+
+// meansOf runs g on one sample. A layer is evaluated without its activation, which
+// follows then: rounding keeps the order of numbers, so bounding before it is the same.
+func meansOf(g *ir.Graph, in Sample, layers map[int]*ir.Node) (sampleMeans, error) {
+	r, err := interp.Start(g, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	means := sampleMeans{}
+	for r.Left() > 0 {
+		n := r.Next()
+		bare := layers[n.ID]
+		if bare == nil {
+			if err := r.Step(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out, err := ir.EvalOn(bare, r.Value)
+		if err != nil {
+			return nil, err
+		}
+		means[n.ID] = channelMeans(n, out[0])
+		out[0] = op.ClampAct(n, out[0])
+		if err := r.StepTo(out); err != nil {
+			return nil, err
+		}
+	}
+	return means, nil
 }
 
 // correctBias shifts the biases of a layer so that the mean of every output

@@ -18,7 +18,6 @@ type seen struct {
 	ranges map[option.Method]map[int]affine // by method and first value of a group
 	method map[int]option.Method            // by first value of a group, for option.PerLayer
 	limits map[int]limit                    // by value
-	means  map[int][][]float64              // of the output channels of layers, by node and sample
 	mute   []bool                           // outputs that probes speak for
 	held   [][]*tensor.Dense                // what probes see of the float graph on the samples that are held out
 }
@@ -28,6 +27,20 @@ type surveyedSamples struct {
 	samples []Sample
 	part    []int
 	survey  *survey
+	means   map[**tensor.Dense]sampleMeans // of the float graph, by the sample's key
+}
+
+// newSurveyedSamples are samples that were not run yet.
+func newSurveyedSamples(samples []Sample, part []int) *surveyedSamples {
+	return &surveyedSamples{samples: samples, part: part, means: map[**tensor.Dense]sampleMeans{}}
+}
+
+// key tells samples apart, in whatever lists they are; those without inputs are all the same.
+func (s Sample) key() **tensor.Dense {
+	if len(s) == 0 {
+		return nil
+	}
+	return &s[0]
 }
 
 // keepSeen remembers statistics, ranges and limits for other candidates.

@@ -58,11 +58,11 @@ func (t *trials) holdOut(opt Options) {
 		}
 		parts, first = 2, 1
 	}
-	all := &surveyedSamples{samples: opt.Samples, part: part}
+	all := newSurveyedSamples(opt.Samples, part)
 	use := func(in func(p int) bool) *seen {
 		s := &seen{all: all, in: in, ranges: map[option.Method]map[int]affine{}}
 		if opt.Equalize { // each has a graph of its own
-			s.all = &surveyedSamples{samples: opt.Samples, part: part}
+			s.all = newSurveyedSamples(opt.Samples, part)
 		}
 		return s
 	}

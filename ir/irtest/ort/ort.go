@@ -30,12 +30,15 @@ type Job struct {
 	Name   string // for messages
 	Model  []byte
 	Inputs []Tensor
+	// Repeat, when set, is how often the optimised model runs to be timed.
+	Repeat int
 }
 
 // Result is what ONNX Runtime gives: outputs in the order of the graph, or the
 // text of its error.
 type Result struct {
 	Outputs []Tensor
+	Seconds float64 // of one inference on one thread, the median, where the job has Repeat
 	Err     string
 }
 
@@ -65,7 +68,7 @@ var types = map[tensor.DType]string{
 	tensor.I32: "int32", tensor.U32: "uint32", tensor.I64: "int64", tensor.U64: "uint64", tensor.Bool: "bool",
 }
 
-// Run runs models with graph optimisation off, all in one process of node.
+// Run runs models with graph optimisation off, unless they are timed, all in one process of node.
 func Run(t testing.TB, jobs []Job) []Result {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,12 +81,17 @@ func Run(t testing.TB, jobs []Job) []Result {
 		return p
 	}
 	type job struct {
-		Model  string `json:"model"`
-		Inputs []file `json:"inputs"`
+		Model    string `json:"model"`
+		Inputs   []file `json:"inputs"`
+		Optimise string `json:"optimise,omitempty"`
+		Repeat   int    `json:"repeat,omitempty"`
 	}
 	var list []job
 	for k, j := range jobs {
-		x := job{Model: write(fmt.Sprintf("%d.onnx", k), j.Model), Inputs: []file{}}
+		x := job{Model: write(fmt.Sprintf("%d.onnx", k), j.Model), Inputs: []file{}, Repeat: j.Repeat}
+		if j.Repeat > 0 {
+			x.Optimise = "all"
+		}
 		for i, in := range j.Inputs {
 			x.Inputs = append(x.Inputs, file{in.Name, types[in.Data.DType], append([]int{}, in.Data.Shape...),
 				write(fmt.Sprintf("%d.in%d", k, i), in.Data.Bytes())})
@@ -102,6 +110,7 @@ func Run(t testing.TB, jobs []Job) []Result {
 	}
 	var said []struct {
 		Outputs []file
+		Seconds float64
 		Error   string
 	}
 	if err := json.Unmarshal(out, &said); err != nil || len(said) != len(jobs) {
@@ -109,7 +118,7 @@ func Run(t testing.TB, jobs []Job) []Result {
 	}
 	results := make([]Result, len(jobs))
 	for k, r := range said {
-		results[k].Err = r.Error
+		results[k].Err, results[k].Seconds = r.Error, r.Seconds
 		for _, o := range r.Outputs {
 			raw, err := os.ReadFile(o.File)
 			if err != nil {
