@@ -83,6 +83,65 @@ static void nncc_block16(const nncc_helium_depthwise16_params *p, const nncc_tap
     }
 }
 
+#elif NNCC_HELIUM_MVE
+
+/* Every tap of the window: LOAD gives the inputs of its lanes. */
+#define NNCC_TAP16(load) \
+    do { \
+        const int16x8_t v = load, k = vldrbq_s16(w); \
+\
+        even = vaddq_s32(even, vmullbq_int_s16(v, k)); \
+        odd = vaddq_s32(odd, vmulltq_int_s16(v, k)); \
+        x += step; \
+        w += NNCC_LANES; \
+    } while (0)
+#define NNCC_ROWS16(row) \
+    do { \
+        row; \
+        x += x_row; \
+        w += w_row; \
+    } while (--rows > 0)
+#define NNCC_COLS16(load) \
+    for (int32_t n = cols; n > 0; n--) { \
+        NNCC_TAP16(load); \
+    }
+#define NNCC_THREE16(load) \
+    NNCC_TAP16(load); \
+    NNCC_TAP16(load); \
+    NNCC_TAP16(load)
+
+/* Eight outputs: lanes that count and, where `offsets` is not NULL, the inputs of all lanes from x on. */
+static void nncc_block16(const nncc_helium_depthwise16_params *p, const nncc_taps16 *t, const int8_t *record,
+                         const uint16_t *offsets, int8_t *y)
+{
+    const int8_t *x = t->x, *w = t->w;
+    const int32_t step = t->x_step, x_row = t->x_row, w_row = t->w_row, cols = t->cols;
+    int32_t rows = t->rows;
+    int32x4_t even = nncc_words(record), odd = nncc_words(record + 16);
+    int16x8_t out;
+
+    if (offsets != NULL) {
+        const mve_pred16_t lanes = vctp16q((uint32_t)t->lanes);
+        const uint16x8_t at = vldrhq_u16(offsets);
+
+        NNCC_ROWS16(NNCC_COLS16(vldrhq_gather_shifted_offset_z_s16((const int16_t *)(const void *)x, at, lanes)));
+    } else if (cols == 3) {
+        NNCC_ROWS16(NNCC_THREE16(nncc_inputs16(x)));
+    } else {
+        NNCC_ROWS16(NNCC_COLS16(nncc_inputs16(x)));
+    }
+    even = vrshlq_s32(vqdmulhq_s32(even, nncc_words(record + 32)), nncc_words(record + 64));
+    odd = vrshlq_s32(vqdmulhq_s32(odd, nncc_words(record + 48)), nncc_words(record + 80));
+    out = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
+    out = vmaxq_s16(out, vdupq_n_s16((int16_t)p->act_min));
+    out = vminq_s16(out, vdupq_n_s16((int16_t)p->act_max));
+    if (offsets != NULL) {
+        vstrhq_p_s16((int16_t *)(void *)y, out, vctp16q((uint32_t)t->lanes));
+    } else {
+        vstrhq_s16((int16_t *)(void *)y, out);
+    }
+}
+
 #else
 
 static void nncc_block16(const nncc_helium_depthwise16_params *p, const nncc_taps16 *t, const int8_t *record,

@@ -25,6 +25,26 @@ static inline int32_t nncc_record16_bytes(int32_t vectors)
     "vadd.i32 " #q "," #q ",q5\nvqdmulh.s32 " #q "," #q ",q6\nvrshl.s32 " #q "," #q ",q7\nvmax.s32 " #q "," #q \
     ",q3\nvmin.s32 " #q "," #q ",q4\n"
 
+#elif NNCC_HELIUM_MVE
+
+/* Four sums as int16 results of the record, to y. */
+#define NNCC_DOT16_HEAD(p, record) \
+    const int32x4_t bias = nncc_words(record), mult = nncc_words((record) + 16), shift = nncc_words((record) + 32); \
+    const int32x4_t lo = vdupq_n_s32((p)->act_min), hi = vdupq_n_s32((p)->act_max)
+#define NNCC_DOT16_OUTPUT(v, y) \
+    do { \
+        int32x4_t r = vqdmulhq_s32(vaddq_s32(v, bias), mult); \
+\
+        r = vminq_s32(vmaxq_s32(vrshlq_s32(r, shift), lo), hi); \
+        vstrhq_s32((int16_t *)(void *)(y), r); \
+    } while (0)
+
+/* Eight inputs; rows begin at any multiple of two bytes. */
+static inline int16x8_t nncc_inputs16(const int8_t *x)
+{
+    return vldrhq_s16((const int16_t *)(const void *)x);
+}
+
 #else
 
 /* sum * m / 2^(31 + shift), rounded once. */
@@ -165,6 +185,128 @@ static void nncc_dot16_pairs(nncc_dot16_frame *f, const int8_t *x, const int8_t 
                    : "r0", "r2", "r4", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
                      "q7", "cc", "memory");
     /* clang-format on */
+}
+
+#elif NNCC_HELIUM_MVE
+
+/*
+ * Pointers are biased: GCC takes offsets of widening loads below 64 only, and moves a pointer to where the offset is 0.
+ * So offsets reach 4 vectors of weights, after which the pointer moves.
+ */
+#define NNCC_DOT16_W_BIAS 60
+#define NNCC_DOT16_X_BIAS 8
+#define NNCC_DOT16_REACH 4
+
+/* Vector k of both rows with the weights of 4 channels. */
+#define NNCC_DOT16_BEGIN(sum, q, x) vmladavq_s16(q, x)
+#define NNCC_DOT16_BOTH(op, k, c, a, b) \
+    do { \
+        const int16x8_t q = \
+            vldrbq_s16(w + NNCC_RECORD16_VECTOR * ((k) % NNCC_DOT16_REACH) + 8 * (c)-NNCC_DOT16_W_BIAS); \
+\
+        a = op(a, q, u), b = op(b, q, v); \
+    } while (0)
+#define NNCC_DOT16_AT(op, k) \
+    do { \
+        const int16x8_t u = nncc_inputs16(x0 + NNCC_HELIUM_BYTES * (k)-NNCC_DOT16_X_BIAS); \
+        const int16x8_t v = nncc_inputs16(x1 + NNCC_HELIUM_BYTES * (k)-NNCC_DOT16_X_BIAS); \
+\
+        NNCC_DOT16_BOTH(op, k, 0, a0, b0); \
+        NNCC_DOT16_BOTH(op, k, 1, a1, b1); \
+        NNCC_DOT16_BOTH(op, k, 2, a2, b2); \
+        NNCC_DOT16_BOTH(op, k, 3, a3, b3); \
+    } while (0)
+
+/* The vectors from number 3 to n - 1 of a row, or of a turn; n is a constant. */
+#define NNCC_DOT16_FROM3(n) \
+    do { \
+        if ((n) > 3) { \
+            NNCC_DOT16_AT(vmladavaq_s16, 3); \
+        } \
+        if ((n) > NNCC_DOT16_REACH) { \
+            w += NNCC_RECORD16_VECTOR * NNCC_DOT16_REACH; \
+            NNCC_DOT16_AT(vmladavaq_s16, 4); \
+        } \
+        if ((n) > 5) { \
+            NNCC_DOT16_AT(vmladavaq_s16, 5); \
+        } \
+        if ((n) > 6) { \
+            NNCC_DOT16_AT(vmladavaq_s16, 6); \
+        } \
+        if ((n) > 7) { \
+            NNCC_DOT16_AT(vmladavaq_s16, 7); \
+        } \
+        if ((n) > 2 * NNCC_DOT16_REACH) { \
+            w += NNCC_RECORD16_VECTOR * NNCC_DOT16_REACH; \
+            NNCC_DOT16_AT(vmladavaq_s16, 8); \
+        } \
+    } while (0)
+
+/* The first n vectors; FIRST is for number 0. */
+#define NNCC_DOT16_VECTORS(first, n) \
+    do { \
+        NNCC_DOT16_AT(first, 0); \
+        if ((n) > 1) { \
+            NNCC_DOT16_AT(vmladavaq_s16, 1); \
+        } \
+        if ((n) > 2) { \
+            NNCC_DOT16_AT(vmladavaq_s16, 2); \
+        } \
+        NNCC_DOT16_FROM3(n); \
+    } while (0)
+
+#ifdef NNCC_DOT_BY
+#define NNCC_DOT16_TURN(first) \
+    do { \
+        NNCC_DOT16_VECTORS(first, NNCC_DOT_BY); \
+        w += NNCC_RECORD16_VECTOR * (NNCC_DOT_BY > NNCC_DOT16_REACH ? NNCC_DOT_BY - NNCC_DOT16_REACH : NNCC_DOT_BY); \
+        x0 += NNCC_HELIUM_BYTES * NNCC_DOT_BY; \
+        x1 += NNCC_HELIUM_BYTES * NNCC_DOT_BY; \
+    } while (0)
+#endif
+
+/*
+ * What is volatile stays on the stack: sums have the even registers, and what remains of the lower half, where weights'
+ * pointer has to be, must not hold anything else.
+ */
+NNCC_IN_ORDER static void nncc_dot16_pairs(nncc_dot16_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
+{
+    const int8_t *volatile const weights = record + NNCC_RECORD16_HEAD + NNCC_DOT16_W_BIAS;
+    const int8_t *volatile const end = f->end + NNCC_DOT16_X_BIAS;
+    volatile const int32_t pitch = f->pitch;
+    int8_t *volatile to = y;
+    const int8_t *x0 = x + NNCC_DOT16_X_BIAS, *x1 = x0 + f->step;
+#ifdef NNCC_DOT_BY
+    const int8_t *volatile const weights_end = weights + f->weights;
+    volatile const int32_t next = f->next;
+#else
+    volatile const int32_t next = f->next + NNCC_HELIUM_BYTES * NNCC_DOT_VECTORS;
+#endif
+    NNCC_DOT16_HEAD(f, record);
+
+    do {
+        const int8_t *w = weights;
+        int32_t a0, a1, a2, a3, b0, b1, b2, b3, step;
+        int8_t *out;
+
+#ifdef NNCC_DOT_BY
+        NNCC_DOT16_TURN(NNCC_DOT16_BEGIN);
+        do {
+            NNCC_DOT16_TURN(vmladavaq_s16);
+        } while (w != weights_end);
+#else
+        NNCC_DOT16_VECTORS(NNCC_DOT16_BEGIN, NNCC_DOT_VECTORS);
+#endif
+        out = to;
+        step = pitch;
+        NNCC_DOT16_OUTPUT(nncc_four(a0, a1, a2, a3), out);
+        out += step;
+        NNCC_DOT16_OUTPUT(nncc_four(b0, b1, b2, b3), out);
+        to = out + step;
+        step = next;
+        x0 += step;
+        x1 += step;
+    } while (x0 != end);
 }
 
 #else
