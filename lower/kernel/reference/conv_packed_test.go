@@ -223,6 +223,10 @@ func TestPacked(t *testing.T) {
 			} else {
 				m.RunBoard(t, spec, run.BuildOptions{})
 			}
+			if core.MVE { // intrinsics in the place of assembly
+				m.RunBoard(t, spec, kerneltest.NoAsm())
+				m.RunBoard(t, kerneltest.Clang(t, spec), kerneltest.NoAsm())
+			}
 		}
 	}
 }

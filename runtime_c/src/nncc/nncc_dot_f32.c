@@ -5,7 +5,7 @@
 #include "nncc_dot_f32.h"
 #include "nncc_f32_core.h"
 
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
 
 /* clang-format off */
 /* Four rows: 10 instructions for 16 products. */
@@ -73,6 +73,71 @@ static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, floa
                    : "q0", "q1", "q2", "lr", "cc", "memory");
 }
 /* clang-format on */
+
+#elif NNCC_F32_MVE
+
+/* What a sum of every fourth product gives, added to acc. */
+static inline void nncc_f32_gather(float32x4_t v, float *acc)
+{
+    float part[4];
+
+    vstrwq_f32(part, v);
+    *acc += (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+/* Four products of every row, all of them or those that are left. */
+#define NNCC_F32_DOT4(load) \
+    do { \
+        const float32x4_t v = load(x); \
+\
+        a0 = vfmaq_f32(a0, v, load(w)); \
+        a1 = vfmaq_f32(a1, v, load(w1)); \
+        a2 = vfmaq_f32(a2, v, load(w2)); \
+        a3 = vfmaq_f32(a3, v, load(w3)); \
+    } while (0)
+#define NNCC_F32_SOME(p) vldrwq_z_f32(p, some)
+
+/* Four rows. */
+static inline void nncc_f32_dot4(const float *x, const float *w, const float *w1, const float *w2, const float *w3,
+                                 int32_t n, float *acc)
+{
+    float32x4_t a0 = vdupq_n_f32(0.0f), a1 = a0, a2 = a0, a3 = a0;
+
+    for (; n >= 4; n -= 4) {
+        NNCC_F32_DOT4(vldrwq_f32);
+        x += 4;
+        w += 4;
+        w1 += 4;
+        w2 += 4;
+        w3 += 4;
+    }
+    if (n > 0) {
+        const mve_pred16_t some = vctp32q((uint32_t)n);
+
+        NNCC_F32_DOT4(NNCC_F32_SOME);
+    }
+    nncc_f32_gather(a0, acc);
+    nncc_f32_gather(a1, acc + 1);
+    nncc_f32_gather(a2, acc + 2);
+    nncc_f32_gather(a3, acc + 3);
+}
+
+static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, float *acc)
+{
+    float32x4_t a = vdupq_n_f32(0.0f);
+
+    for (; n >= 4; n -= 4) {
+        a = vfmaq_f32(a, vldrwq_f32(x), vldrwq_f32(w));
+        x += 4;
+        w += 4;
+    }
+    if (n > 0) {
+        const mve_pred16_t some = vctp32q((uint32_t)n);
+
+        a = vfmaq_f32(a, NNCC_F32_SOME(x), NNCC_F32_SOME(w));
+    }
+    nncc_f32_gather(a, acc);
+}
 
 #elif NNCC_F32_FPU
 

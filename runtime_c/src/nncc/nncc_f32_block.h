@@ -7,9 +7,12 @@
 #ifndef NNCC_F32_BLOCK_H
 #define NNCC_F32_BLOCK_H
 
+#include "nncc_f32_intrinsics.h"
 #include "nncc_f32_job.h"
 
 #if NNCC_F32_MVE
+
+#if NNCC_F32_MVE_ASM
 
 /* clang-format off */
 #define NNCC_F32_RUN(step) \
@@ -171,6 +174,45 @@ static inline void nncc_f32_block_4x1(const nncc_f32_job *t, const float *w, con
     }
     nncc_f32_store(t, a0, a0, live, y);
 }
+
+#else
+
+/* 8 channels of a pixel. */
+NNCC_F32_IN_ORDER static void nncc_f32_block_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y,
+                                                 int32_t live)
+{
+    float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
+
+    w += NNCC_F32_WIDE * (1 + t->first);
+    NNCC_F32_INPUTS(NNCC_F32_INPUT8X1, NNCC_F32_NEXT1, NNCC_F32_SKIP1, NNCC_F32_WIDE);
+    nncc_f32_store(t, a0, b0, live, y);
+}
+
+/* 4 channels of 3 pixels, or of one where they are the same. */
+NNCC_F32_IN_ORDER static void nncc_f32_block_4x3(const nncc_f32_job *t, const float *w, const float *const *x,
+                                                 float *const *y, int32_t oc, int32_t live)
+{
+    const float *x0 = x[0], *x1 = x[1], *x2 = x[2];
+    float32x4_t a0 = vldrwq_f32(w), a1 = a0, a2 = a0;
+
+    w += NNCC_F32_NARROW * (1 + t->first);
+    NNCC_F32_INPUTS(NNCC_F32_INPUT4, NNCC_F32_NEXT3, NNCC_F32_SKIP3, NNCC_F32_NARROW);
+    nncc_f32_store(t, a0, a0, live, y[0] + oc);
+    nncc_f32_store(t, a1, a1, live, y[1] + oc);
+    nncc_f32_store(t, a2, a2, live, y[2] + oc);
+}
+
+NNCC_F32_IN_ORDER static void nncc_f32_block_4x1(const nncc_f32_job *t, const float *w, const float *x0, float *y,
+                                                 int32_t live)
+{
+    float32x4_t a0 = vldrwq_f32(w);
+
+    w += NNCC_F32_NARROW * (1 + t->first);
+    NNCC_F32_INPUTS(NNCC_F32_INPUT4X1, NNCC_F32_NEXT1, NNCC_F32_SKIP1, NNCC_F32_NARROW);
+    nncc_f32_store(t, a0, a0, live, y);
+}
+
+#endif
 
 static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t pixels, const float *w,
                                   const float *const *x, float *const *y, int32_t oc, int32_t live)

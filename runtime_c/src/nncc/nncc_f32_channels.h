@@ -9,9 +9,12 @@
 #ifndef NNCC_F32_CHANNELS_H
 #define NNCC_F32_CHANNELS_H
 
+#include "nncc_f32_intrinsics.h"
 #include "nncc_f32_job.h"
 
 #if NNCC_F32_MVE
+
+#if NNCC_F32_MVE_ASM
 
 /* clang-format off */
 #define NNCC_F32_TAPS(step, x_next) \
@@ -106,6 +109,63 @@ static inline void nncc_f32_channels_8x1(const nncc_f32_job *t, const float *w, 
     nncc_f32_store(t, a0, b0, NNCC_F32_WIDE, y);
 }
 /* clang-format on */
+
+#else
+
+/*
+ * Pointers are biased by so many floats: GCC copies one of which the offset is 0, and moves the copy. Four channels
+ * after four: there are eight vectors.
+ */
+#define NNCC_F32_BIAS 2
+#define NNCC_F32_HALF(p, four) vldrwq_f32((p) + NNCC_F32_NARROW * (four)-NNCC_F32_BIAS)
+#define NNCC_F32_TAPS(taps, skip) \
+    do { \
+        const int32_t across = t->across; \
+        int32_t rows = t->rows; \
+\
+        w += NNCC_F32_WIDE * (1 + t->first) + NNCC_F32_BIAS; \
+        do { \
+            for (int32_t n = t->steps; n > 0; n--) { \
+                float32x4_t k = NNCC_F32_HALF(w, 0); \
+\
+                taps; \
+                w += NNCC_F32_WIDE; \
+                skip(across); \
+            } \
+            skip(t->x_skip); \
+            w = nncc_f32_bytes(w, t->w_skip); \
+        } while (--rows > 0); \
+    } while (0)
+
+/* Depthwise: 8 channels of 3 pixels. */
+NNCC_F32_IN_ORDER static void nncc_f32_channels_8x3(const nncc_f32_job *t, const float *w, const float *const *x,
+                                                    float *const *y, int32_t c)
+{
+    const float *x0 = x[0] + c + NNCC_F32_BIAS, *x1 = x[1] + c + NNCC_F32_BIAS, *x2 = x[2] + c + NNCC_F32_BIAS;
+    float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
+    float32x4_t a1 = a0, a2 = a0, b1 = b0, b2 = b0;
+
+    NNCC_F32_TAPS(a0 = vfmaq_f32(a0, k, NNCC_F32_HALF(x0, 0)); a1 = vfmaq_f32(a1, k, NNCC_F32_HALF(x1, 0));
+                  a2 = vfmaq_f32(a2, k, NNCC_F32_HALF(x2, 0)); k = NNCC_F32_HALF(w, 1);
+                  b0 = vfmaq_f32(b0, k, NNCC_F32_HALF(x0, 1)); b1 = vfmaq_f32(b1, k, NNCC_F32_HALF(x1, 1));
+                  b2 = vfmaq_f32(b2, k, NNCC_F32_HALF(x2, 1)), NNCC_F32_SKIP3);
+    nncc_f32_store(t, a0, b0, NNCC_F32_WIDE, y[0] + c);
+    nncc_f32_store(t, a1, b1, NNCC_F32_WIDE, y[1] + c);
+    nncc_f32_store(t, a2, b2, NNCC_F32_WIDE, y[2] + c);
+}
+
+/* 8 channels of a pixel. */
+NNCC_F32_IN_ORDER static void nncc_f32_channels_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y)
+{
+    float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
+
+    x0 += NNCC_F32_BIAS;
+    NNCC_F32_TAPS(a0 = vfmaq_f32(a0, k, NNCC_F32_HALF(x0, 0)); k = NNCC_F32_HALF(w, 1);
+                  b0 = vfmaq_f32(b0, k, NNCC_F32_HALF(x0, 1)), NNCC_F32_SKIP1);
+    nncc_f32_store(t, a0, b0, NNCC_F32_WIDE, y);
+}
+
+#endif
 
 static inline void nncc_f32_channels_wide(const nncc_f32_job *t, int32_t pixels, const float *w, const float *const *x,
                                           float *const *y, int32_t c)

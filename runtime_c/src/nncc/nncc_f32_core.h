@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_f32_core.h: which bodies float32 products have: NNCC_F32_MVE, assembly for Helium, NNCC_F32_FPU, for other cores
- * that multiply and add floats in an instruction, or C.
+ * nncc_f32_core.h: which bodies float32 products have: NNCC_F32_MVE, for Helium, in assembly (NNCC_F32_MVE_ASM) or in
+ * intrinsics, NNCC_F32_FPU, assembly for other cores that multiply and add floats in an instruction, or C.
  */
 #ifndef NNCC_F32_CORE_H
 #define NNCC_F32_CORE_H
 
 #include "nncc_isa.h"
 
-#if NNCC_MVE && (__ARM_FEATURE_MVE & 2) && NNCC_ASM
+#if NNCC_MVE && (__ARM_FEATURE_MVE & 2)
 #include <arm_mve.h>
 #define NNCC_F32_MVE 1
+#define NNCC_F32_MVE_ASM NNCC_ASM
 #else
 #define NNCC_F32_MVE 0
+#define NNCC_F32_MVE_ASM 0
+#endif
+
+/* For loops in intrinsics: as NNCC_IN_ORDER, and pointers are left as they are written. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define NNCC_F32_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-ivopts")))
+#else
+#define NNCC_F32_IN_ORDER
 #endif
 
 #if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && NNCC_ASM

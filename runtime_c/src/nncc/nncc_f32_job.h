@@ -74,6 +74,10 @@ static inline void nncc_f32_results(const float *acc, int32_t n, float *y)
 
 #if NNCC_F32_MVE
 
+#if NNCC_F32_MVE_ASM
+
+#define NNCC_F32_INLINED static inline
+
 /* The limits of a vector, in assembly: the compiler takes predicates through core registers. NaN stays. */
 static inline void nncc_f32_below(float32x4_t *a, float lo)
 {
@@ -85,8 +89,25 @@ static inline void nncc_f32_above(float32x4_t *a, float hi)
     __asm volatile("vpt.f32 gt, %q[a], %[hi]\nvdupt.32 %q[a], %[hi]" : [a] "+w"(*a) : [hi] "r"(hi));
 }
 
+#else
+
+/* For functions with an optimisation of their own, into which GCC inlines no others. */
+#define NNCC_F32_INLINED NNCC_INLINED
+
+NNCC_F32_INLINED void nncc_f32_below(float32x4_t *a, float lo)
+{
+    *a = vpselq_f32(vdupq_n_f32(lo), *a, vcmpltq_n_f32(*a, lo));
+}
+
+NNCC_F32_INLINED void nncc_f32_above(float32x4_t *a, float hi)
+{
+    *a = vpselq_f32(vdupq_n_f32(hi), *a, vcmpgtq_n_f32(*a, hi));
+}
+
+#endif
+
 /* The limits of two vectors, n channels of which there are, on their way to y. */
-static inline void nncc_f32_store(const nncc_f32_job *t, float32x4_t a, float32x4_t b, int32_t n, float *y)
+NNCC_F32_INLINED void nncc_f32_store(const nncc_f32_job *t, float32x4_t a, float32x4_t b, int32_t n, float *y)
 {
     if (t->limits != NNCC_F32_NO_LIMIT) {
         nncc_f32_below(&a, t->lo);
@@ -107,7 +128,7 @@ static inline void nncc_f32_store(const nncc_f32_job *t, float32x4_t a, float32x
     }
 }
 
-static inline const float *nncc_f32_bytes(const float *p, int32_t bytes)
+NNCC_F32_INLINED const float *nncc_f32_bytes(const float *p, int32_t bytes)
 {
     return (const float *)(const void *)((const char *)p + bytes);
 }

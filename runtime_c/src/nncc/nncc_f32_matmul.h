@@ -15,7 +15,7 @@
 
 #define NNCC_F32_COLUMNS 8
 
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
 
 #define NNCC_F32_ROWS 3
 
@@ -119,6 +119,76 @@ static inline void nncc_f32_matmul_row(const float *a, const float *b, int32_t s
     vstrwq_f32(y + 4, b0);
 }
 /* clang-format on */
+
+#elif NNCC_F32_MVE
+
+#define NNCC_F32_ROWS 3
+
+NNCC_INLINED const float *nncc_f32_next_row(const float *b, int32_t step)
+{
+    return (const float *)(const void *)((const char *)b + step);
+}
+
+/* Row b of the right matrix with number i of the left one's rows. */
+#define NNCC_F32_STEP(i) \
+    do { \
+        const float32x4_t v = vldrwq_f32(b), w = vldrwq_f32(b + 4); \
+        const float s0 = x0[i], s1 = x1[i], s2 = x2[i]; \
+\
+        a0 = vfmaq_n_f32(a0, v, s0); \
+        b0 = vfmaq_n_f32(b0, w, s0); \
+        a1 = vfmaq_n_f32(a1, v, s1); \
+        b1 = vfmaq_n_f32(b1, w, s1); \
+        a2 = vfmaq_n_f32(a2, v, s2); \
+        b2 = vfmaq_n_f32(b2, w, s2); \
+        b = nncc_f32_next_row(b, step); \
+    } while (0)
+
+/* Three rows of a, k long, times 8 columns of b, whose rows are `step` bytes apart. */
+NNCC_F32_IN_ORDER static void nncc_f32_matmul_rows(const float *const *a, const float *b, int32_t step, int32_t k,
+                                                   float *const *y)
+{
+    const float *x0 = a[0], *x1 = a[1], *x2 = a[2];
+    float32x4_t a0 = vdupq_n_f32(0.0f), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
+
+    for (; k >= 4; k -= 4) {
+        NNCC_F32_STEP(0);
+        NNCC_F32_STEP(1);
+        NNCC_F32_STEP(2);
+        NNCC_F32_STEP(3);
+        x0 += 4;
+        x1 += 4;
+        x2 += 4;
+    }
+    for (; k > 0; k--) {
+        NNCC_F32_STEP(0);
+        x0++;
+        x1++;
+        x2++;
+    }
+    vstrwq_f32(y[0], a0);
+    vstrwq_f32(y[0] + 4, b0);
+    vstrwq_f32(y[1], a1);
+    vstrwq_f32(y[1] + 4, b1);
+    vstrwq_f32(y[2], a2);
+    vstrwq_f32(y[2] + 4, b2);
+}
+
+/* One row. */
+NNCC_F32_IN_ORDER static void nncc_f32_matmul_row(const float *a, const float *b, int32_t step, int32_t k, float *y)
+{
+    float32x4_t a0 = vdupq_n_f32(0.0f), b0 = a0;
+
+    for (; k > 0; k--) {
+        const float s = *a++;
+
+        a0 = vfmaq_n_f32(a0, vldrwq_f32(b), s);
+        b0 = vfmaq_n_f32(b0, vldrwq_f32(b + 4), s);
+        b = nncc_f32_next_row(b, step);
+    }
+    vstrwq_f32(y, a0);
+    vstrwq_f32(y + 4, b0);
+}
 
 #elif NNCC_F32_FPU
 

@@ -16,8 +16,15 @@
 /* Values that the FPU's loops take at once. */
 #define NNCC_F32_EIGHT 8
 
+/* An operation in assembly and in intrinsics. */
+#if NNCC_F32_MVE && !NNCC_F32_MVE_ASM
+#define NNCC_F32_OP(name, step) step
+#else
+#define NNCC_F32_OP(name, step) name
+#endif
+
 /* clang-format off */
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
 
 /* y = a op b, i becomes the number of values that are done. */
 #define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
@@ -36,6 +43,54 @@
                        : [from] "+r"(from_), [other] "+r"(other_), [to] "+r"(to_) \
                        : [left] "r"(n) \
                        : "q0", "q1", "lr", "cc", "memory"); \
+        (i) = (n); \
+    } while (0)
+
+#elif NNCC_F32_MVE
+
+/*
+ * step(what) for n values: it takes vectors by get##what, gives one by put##what and moves its pointers on; what is ALL,
+ * or SOME for the last vector. Clang makes a loop that ends in LETP of one that begins with VCTP.
+ */
+#define NNCC_F32_GET_ALL(x) vldrwq_f32(x)
+#define NNCC_F32_GET_SOME(x) vldrwq_z_f32(x, some_)
+#define NNCC_F32_PUT_ALL(y, v) vstrwq_f32(y, v)
+#define NNCC_F32_PUT_SOME(y, v) vstrwq_p_f32(y, v, some_)
+#if defined(__clang__)
+#define NNCC_F32_STEPS(n, step) \
+    for (int32_t left_ = (n); left_ > 0; left_ -= 4) { \
+        const mve_pred16_t some_ = vctp32q((uint32_t)left_); \
+\
+        step(SOME); \
+    }
+#else
+#define NNCC_F32_STEPS(n, step) \
+    do { \
+        for (int32_t left_ = (n) / 4; left_ > 0; left_--) { \
+            step(ALL); \
+        } \
+        if (((n) & 3) != 0) { \
+            const mve_pred16_t some_ = vctp32q((uint32_t)(n) & 3u); \
+\
+            step(SOME); \
+        } \
+    } while (0)
+#endif
+
+#define NNCC_F32_ROWS_STEP(what, op) \
+    NNCC_F32_PUT_##what(to_, op(NNCC_F32_GET_##what(from_), NNCC_F32_GET_##what(other_))); \
+    from_ += 4; \
+    other_ += 4; \
+    to_ += 4
+#define NNCC_F32_ADD_STEP(what) NNCC_F32_ROWS_STEP(what, vaddq_f32)
+#define NNCC_F32_SUB_STEP(what) NNCC_F32_ROWS_STEP(what, vsubq_f32)
+#define NNCC_F32_MUL_STEP(what) NNCC_F32_ROWS_STEP(what, vmulq_f32)
+#define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
+    do { \
+        const float *from_ = (a); \
+        const float *other_ = (b); \
+        float *to_ = (y); \
+        NNCC_F32_STEPS(n, op); \
         (i) = (n); \
     } while (0)
 
@@ -82,7 +137,7 @@ static inline void nncc_f32_add_rows(const float *a, const float *b, float *y, i
 {
     int32_t i = 0;
 
-    NNCC_F32_ROWS_OF("vadd.f32", a, b, y, n, i);
+    NNCC_F32_ROWS_OF(NNCC_F32_OP("vadd.f32", NNCC_F32_ADD_STEP), a, b, y, n, i);
     for (; i < n; i++) {
         y[i] = a[i] + b[i];
     }
@@ -93,7 +148,7 @@ static inline void nncc_f32_sub_rows(const float *a, const float *b, float *y, i
 {
     int32_t i = 0;
 
-    NNCC_F32_ROWS_OF("vsub.f32", a, b, y, n, i);
+    NNCC_F32_ROWS_OF(NNCC_F32_OP("vsub.f32", NNCC_F32_SUB_STEP), a, b, y, n, i);
     for (; i < n; i++) {
         y[i] = a[i] - b[i];
     }
@@ -104,7 +159,7 @@ static inline void nncc_f32_mul_rows(const float *a, const float *b, float *y, i
 {
     int32_t i = 0;
 
-    NNCC_F32_ROWS_OF("vmul.f32", a, b, y, n, i);
+    NNCC_F32_ROWS_OF(NNCC_F32_OP("vmul.f32", NNCC_F32_MUL_STEP), a, b, y, n, i);
     for (; i < n; i++) {
         y[i] = a[i] * b[i];
     }
@@ -116,7 +171,7 @@ static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
     int32_t i = 0;
 
     /* clang-format off */
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
     {
         float *to = y;
         __asm volatile("wlstp.32 lr, %[left], 2f\n"
@@ -133,6 +188,18 @@ static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
                        : [from] "+r"(a), [to] "+r"(to)
                        : [left] "r"(n)
                        : "q0", "q1", "lr", "cc", "memory");
+        i = n;
+    }
+#elif NNCC_F32_MVE
+#define NNCC_F32_MAX_STEP(what) \
+    const float32x4_t u = NNCC_F32_GET_##what(to), v = NNCC_F32_GET_##what(a); \
+    const float32x4_t larger = vpselq_f32(v, u, vcmpgtq_f32(v, u)); \
+    NNCC_F32_PUT_##what(to, vpselq_f32(v, larger, vcmpneq_f32(v, v))); \
+    a += 4; \
+    to += 4
+    {
+        float *to = y;
+        NNCC_F32_STEPS(n, NNCC_F32_MAX_STEP);
         i = n;
     }
 #elif NNCC_F32_FPU
@@ -177,7 +244,7 @@ static inline void nncc_f32_blend_rows(const float *const *x, const float *w, fl
     int32_t i = 0;
 
     /* clang-format off */
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
     {
         int32_t w0;
         int32_t w1;
@@ -202,6 +269,23 @@ static inline void nncc_f32_blend_rows(const float *const *x, const float *w, fl
                          [w1] "=&r"(w1), [w2] "=&r"(w2), [w3] "=&r"(w3)
                        : [left] "r"(n), [w] "r"(w)
                        : "q0", "q1", "q2", "lr", "cc", "memory");
+        i = n;
+    }
+#elif NNCC_F32_MVE
+#define NNCC_F32_BLEND_STEP(what) \
+    float32x4_t v = vmulq_n_f32(NNCC_F32_GET_##what(x0), w0); \
+    v = vfmaq_n_f32(v, NNCC_F32_GET_##what(x1), w1); \
+    v = vfmaq_n_f32(v, NNCC_F32_GET_##what(x2), w2); \
+    v = vfmaq_n_f32(v, NNCC_F32_GET_##what(x3), w3); \
+    NNCC_F32_PUT_##what(y, v); \
+    x0 += 4; \
+    x1 += 4; \
+    x2 += 4; \
+    x3 += 4; \
+    y += 4
+    {
+        const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+        NNCC_F32_STEPS(n, NNCC_F32_BLEND_STEP);
         i = n;
     }
 #elif NNCC_F32_FPU
@@ -243,7 +327,7 @@ static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
     int32_t i = 0;
 
     /* clang-format off */
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
     {
         float *to = y;
         __asm volatile("wlstp.32 lr, %[left], 2f\n"
@@ -259,6 +343,20 @@ static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
                        : [x] "+r"(x), [to] "+r"(to)
                        : [left] "r"(n), [lo] "r"(lo), [hi] "r"(hi)
                        : "q0", "lr", "cc", "memory");
+        i = n;
+    }
+#elif NNCC_F32_MVE
+#define NNCC_F32_CLIP_STEP(what) \
+    float32x4_t v = NNCC_F32_GET_##what(x); \
+    v = vpselq_f32(least, v, vcmpltq_f32(v, least)); \
+    v = vpselq_f32(most, v, vcmpgtq_f32(v, most)); \
+    NNCC_F32_PUT_##what(to, v); \
+    x += 4; \
+    to += 4
+    {
+        const float32x4_t least = vdupq_n_f32(lo), most = vdupq_n_f32(hi);
+        float *to = y;
+        NNCC_F32_STEPS(n, NNCC_F32_CLIP_STEP);
         i = n;
     }
 #elif NNCC_F32_FPU

@@ -9,7 +9,7 @@
 
 #include "nncc_f32_block.h"
 
-#if NNCC_F32_MVE
+#if NNCC_F32_MVE_ASM
 
 /* clang-format off */
 #define NNCC_F32_LIMIT6(which, x) \
@@ -136,6 +136,28 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
 }
 /* clang-format on */
+
+#elif NNCC_F32_MVE
+
+/* Records of 8 channels of 3 pixels: their number and where the results go is in the job. */
+NNCC_F32_IN_ORDER static void nncc_f32_records(nncc_f32_job *t, const float *w, const float *const *x)
+{
+    for (int32_t left = t->left; left > 0; left--) {
+        float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
+        float32x4_t a1 = a0, a2 = a0, b1 = b0, b2 = b0;
+        const float *x0 = x[0], *x1 = x[1], *x2 = x[2];
+
+        w += NNCC_F32_WIDE * (1 + t->first);
+        NNCC_F32_INPUTS(NNCC_F32_INPUT8, NNCC_F32_NEXT3, NNCC_F32_SKIP3, NNCC_F32_WIDE);
+        w = nncc_f32_bytes(w, t->w_end - t->w_turn);
+        nncc_f32_store(t, a0, b0, NNCC_F32_WIDE, t->y[0]);
+        nncc_f32_store(t, a1, b1, NNCC_F32_WIDE, t->y[1]);
+        nncc_f32_store(t, a2, b2, NNCC_F32_WIDE, t->y[2]);
+        t->y[0] += NNCC_F32_WIDE;
+        t->y[1] += NNCC_F32_WIDE;
+        t->y[2] += NNCC_F32_WIDE;
+    }
+}
 
 #elif NNCC_F32_FPU
 
