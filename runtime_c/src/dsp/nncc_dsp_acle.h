@@ -100,27 +100,39 @@ typedef struct
 #else
 #define NNCC_DSP_ONE_BY_ONE
 #endif
+#define NNCC_DSP_WEIGHT(k) (pixels == 1 ? weights[k] : w[k])
 NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, const int32_t *x,
-                                   const NNCC_DSP_ONE_BY_ONE int32_t *w)
+                                   const int32_t *weights)
 {
+    const NNCC_DSP_ONE_BY_ONE int32_t *const w = weights;
     const int32_t x0 = x[0], x1 = pixels == 2 ? x[1] : 0;
-    int32_t v = w[0];
+    int32_t v;
 
+    if (words == NNCC_DSP_NARROW && pixels == 1) {
+        const int32_t w0 = weights[0], w1 = weights[1];
+
+        NNCC_DSP_MAC(b, w0);
+        NNCC_DSP_MAC(a, nncc_dsp_even(w0));
+        NNCC_DSP_MAC(d, w1);
+        NNCC_DSP_MAC(c, nncc_dsp_even(w1));
+        return;
+    }
+    v = NNCC_DSP_WEIGHT(0);
     if (words == NNCC_DSP_NARROW) {
         NNCC_DSP_MAC(b, v);
         v = nncc_dsp_even(v);
         NNCC_DSP_MAC(a, v);
-        v = w[1];
+        v = NNCC_DSP_WEIGHT(1);
         NNCC_DSP_MAC(d, v);
         v = nncc_dsp_even(v);
         NNCC_DSP_MAC(c, v);
     } else if (words == NNCC_DSP_WIDE) {
         NNCC_DSP_MAC(a, v);
-        v = w[1];
+        v = NNCC_DSP_WEIGHT(1);
         NNCC_DSP_MAC(b, v);
-        v = w[2];
+        v = NNCC_DSP_WEIGHT(2);
         NNCC_DSP_MAC(c, v);
-        v = w[3];
+        v = NNCC_DSP_WEIGHT(3);
         NNCC_DSP_MAC(d, v);
     } else {
         NNCC_DSP_MAC(d, v);
