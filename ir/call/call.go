@@ -150,6 +150,9 @@ type Lowered struct {
 	Library     string // that of the kernel, or "view"
 	Calls       []Call
 	Scratch     int // bytes, 16-aligned by the schedule
+	// Pixels of the output for which a convolution or product reads its constants once; 0: not
+	// known, one, two or four by instruction set and shape.
+	Pixels int
 	// View: output 0 is input 0 under another type; no code at all.
 	View bool
 	// InPlace lists inputs whose storage output 0 may take when they die here.

@@ -49,6 +49,7 @@ type Layer struct {
 	// that it reads besides the tensors.
 	Functions []string
 	Constants int
+	Pixels    int // of the output for which it reads its constants once (call.Lowered)
 }
 
 // Cost is what a layer costs an inference.

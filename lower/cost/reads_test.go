@@ -15,14 +15,14 @@ func TestReads(t *testing.T) {
 		{Layer{Geometry: g(Matrix, 1, 1)}, 1},
 		{Layer{Geometry: g(Matrix, 1, 9)}, 3},
 		{Layer{Geometry: g(Convolution, 25, 5)}, 32},
-		{Layer{Geometry: g(Convolution, 8, 8), Variant: "nncc_dsp_convolve_3x3_add"}, 8},
-		{Layer{Geometry: g(Convolution, 5, 5), Variant: "nncc_dsp_convolve+nncc_dsp_matmul_2rows_relu"}, 13},
+		{Layer{Geometry: g(Convolution, 8, 8), Pixels: 8}, 8},
+		{Layer{Geometry: g(Convolution, 5, 5), Pixels: 2}, 13},
 		{Layer{Geometry: g(Depthwise, 25, 5)}, 13},
 		{Layer{Geometry: g(Element, 25, 5)}, 1},
 		{Layer{Geometry: g(Other, 0, 0)}, 1},
 	} {
 		if n := c.l.Reads(); n != c.want {
-			t.Errorf("%s %s: read %d times, want %d", c.l.Geometry, c.l.Variant, n, c.want)
+			t.Errorf("%s, %d pixels: read %d times, want %d", c.l.Geometry, c.l.Pixels, n, c.want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (p *Plan) Layer() *cost.Layer {
 	if p.layer == nil {
 		low := p.Lower()
 		p.layer = &cost.Layer{Library: low.Library, Variant: low.Variant, Geometry: GeometryOf(p.node.Node),
-			Functions: low.Functions(), Constants: low.ConstBytes()}
+			Functions: low.Functions(), Constants: low.ConstBytes(), Pixels: low.Pixels}
 		if p.layer.Variant == "" {
 			p.layer.Variant = cost.Variant(p.layer.Functions)
 		}

@@ -119,7 +119,7 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 		}
 	}
 	f = append(f, call.F("in_pitch", in), call.F("out_pitch", out), call.F("table", c.l.above(table)))
-	l.Scratch = max(l.Scratch, 8*pairs+extra)
+	l.Scratch, l.Pixels = max(l.Scratch, 8*pairs+extra), 2
 	return call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.widen(), w.form.mat2(table), i8In(0),
 		packed(words), i8Out(0), scratch32(0)}}
@@ -151,7 +151,7 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	}
 	words, group := w.pack(order)
 	pairs := w.form.words(order)
-	low := &call.Lowered{Unused: []int{1, 2}}
+	low := &call.Lowered{Unused: []int{1, 2}, Pixels: 2}
 	fs := fields("rows", count, "in_c", depth, "out_c", channels, "pairs", pairs, "group_words", group)
 	fs = append(fs, clampOf(l.Params).fields()...)
 	fs = append(fs, pitches(low, depth, channels, true)...)

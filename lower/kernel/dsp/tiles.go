@@ -126,7 +126,7 @@ func spread(x *scaled, c int) [16]int32 {
 func (t *tiled) lower() *call.Lowered {
 	c := t.c
 	words, group := t.words()
-	l := &call.Lowered{Unused: []int{1, 2}, Scratch: 64*c.G.CIn + 512 + c.G.CIn}
+	l := &call.Lowered{Unused: []int{1, 2}, Scratch: 64*c.G.CIn + 512 + c.G.CIn, Pixels: 8}
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
 		"out_c", c.G.COut, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "group_words", group, "pad", call.T(-c.l.Params.InOff))
 	f = append(append(f, clampOf(c.l.Params).fields()...), pitches(l, c.G.CIn, c.G.COut, true)...)
