@@ -44,16 +44,4 @@
 #define NNCC_INLINED static inline
 #endif
 
-/*
- * Words at any address. Clang for bare metal takes them apart into bytes unless -munaligned-access says that the core
- * reads them as they are, and a core with the DSP extension does; LDRD and LDM do not, so words are volatile, which
- * keeps it from joining two.
- */
-#if defined(__clang__) && NNCC_SIMD32 && !defined(__ARM_FEATURE_UNALIGNED)
-#define NNCC_ANY_WORD 1
-typedef volatile int32_t __attribute__((may_alias)) nncc_any_word;
-#else
-#define NNCC_ANY_WORD 0
-#endif
-
 #endif /* NNCC_ISA_H */
