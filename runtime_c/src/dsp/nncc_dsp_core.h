@@ -20,14 +20,6 @@
 #define NNCC_DSP_IN_ORDER
 #endif
 
-/* The DSP extension by intrinsics. */
-#if NNCC_SIMD32 && !NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
-#define NNCC_DSP_ACLE 1
-#include "nncc_dsp_acle.h"
-#else
-#define NNCC_DSP_ACLE 0
-#endif
-
 /*
  * Words at any address. Clang for bare metal takes them apart into bytes unless -munaligned-access says that the core
  * reads them as they are, and a core with the DSP extension does; LDRD and LDM do not, so words are volatile, which
@@ -61,6 +53,14 @@ static inline void nncc_dsp_store4(int8_t *y, uint32_t v)
     memcpy(y, &v, sizeof v);
 #endif
 }
+
+/* The DSP extension by intrinsics. */
+#if NNCC_SIMD32 && !NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
+#define NNCC_DSP_ACLE 1
+#include "nncc_dsp_acle.h"
+#else
+#define NNCC_DSP_ACLE 0
+#endif
 
 #if NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
 #define NNCC_PLAIN_ASM 1
