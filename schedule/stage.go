@@ -3,6 +3,7 @@
 package schedule
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -159,13 +160,15 @@ func room(p *program.Program, bytes int, steps []int) bool {
 
 // FetchParts has step k, node n, make other calls, which read a part each of what was a
 // constant (call.Lowered.Cut), and fetch these parts one after the other to the same place,
-// where the arena has room; else it reports false, and nothing has changed.
+// where the arena has room and no part equals another or a constant of the program (equal
+// constants are one: a step fetches each once); else it reports false, and nothing has changed.
 func FetchParts(p *program.Program, n *ir.Node, k, constant int, calls []call.Call) (bool, error) {
 	s, parts, most := p.Steps[k], partsOf(calls, &p.Consts[constant]), 0
 	for _, b := range parts {
 		most = max(most, len(b.Data)+b.Pad)
 	}
-	if len(parts) != len(calls) || liveAt(p, k)+aligned(most) > p.ArenaBytes || !room(p, most, []int{k}) {
+	if len(parts) != len(calls) || !allNew(p, parts) || liveAt(p, k)+aligned(most) > p.ArenaBytes ||
+		!room(p, most, []int{k}) {
 		return false, nil
 	}
 	p.Consts[constant].Data = parts[0].Data // nobody else reads it
@@ -191,6 +194,18 @@ func partsOf(calls []call.Call, whole *program.Const) []*call.Blob {
 		}
 	}
 	return list
+}
+
+// allNew reports that no part equals another one or a constant of the program.
+func allNew(p *program.Program, parts []*call.Blob) bool {
+	for i, b := range parts {
+		same := func(x []byte) bool { return bytes.Equal(x, b.Data) }
+		if slices.ContainsFunc(parts[:i], func(x *call.Blob) bool { return same(x.Data) }) ||
+			slices.ContainsFunc(p.Consts, func(x program.Const) bool { return same(x.Data) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // makeRoom moves storages so that each of the steps has so many bytes more; false, and

@@ -37,24 +37,23 @@ const odd1D = `graph "odd" {
   out "y" = %y
 }`
 
+// modelFile writes the network of a text as an ONNX file.
 func modelFile(t *testing.T, src string) string {
 	t.Helper()
 	g, err := ir.Parse(src, op.Get)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
+	return graphFile(t, g)
+}
+
+// graphFile writes a network as an ONNX file.
+func graphFile(t *testing.T, g *ir.Graph) string {
+	t.Helper()
 	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	b, err := onnx.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	path := filepath.Join(t.TempDir(), "model.onnx")
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require(t, os.WriteFile(path, b, 0o644))
 	return path
 }
 

@@ -153,14 +153,7 @@ func TestFetched(t *testing.T) {
 			profile := func(set func(c *Config)) (*Compiled, *report.Verdict) {
 				c := config(path, slow)
 				set(c)
-				f, err := Compile(c)
-				require(t, err)
-				vs, err := f.Profile(context.Background())
-				require(t, err)
-				if vs[0].Differs() {
-					t.Errorf("%+v", vs[0].Outputs)
-				}
-				return f.Models[0], vs[0]
+				return profiled(t, c)
 			}
 			off, before := profile(func(c *Config) { c.Passes = []string{"fetch=off"} })
 			if off.Report.Memory.Copies != nil {

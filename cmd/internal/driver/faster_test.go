@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
@@ -163,22 +161,11 @@ func fasterThanLibrary(t *testing.T, core string, layers []sampled, set func(*Co
 	for i, s := range layers {
 		s.add(t, g, i)
 	}
-	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := onnx.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := Defaults()
-	c.Model, c.Board, c.Cases = filepath.Join(t.TempDir(), "layers.onnx"), "cortex-"+core, 1
+	c.Model, c.Board, c.Cases = graphFile(t, g), "cortex-"+core, 1
 	c.IOLayout = option.NativeLayout
 	if set != nil {
 		set(&c)
-	}
-	if err := os.WriteFile(c.Model, b, 0o644); err != nil {
-		t.Fatal(err)
 	}
 	ours := layerCounts(t, c)
 	c.Kernels, c.CMSISInclude, c.CMSISLib = option.CMSISNN, inc, lib
