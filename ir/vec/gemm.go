@@ -113,7 +113,7 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 		for k0 := 0; k0 < l.k; k0 += depthBlock {
 			depth := min(depthBlock, l.k-k0)
 			packRight(depth, cols, b[k0*ldb+j0:], ldb, packed[:])
-			l.block(k0, depth, cols, packed[:], c[j0:], ldc)
+			l.block(k0, depth, 0, cols, packed[:], c[j0:], ldc)
 		}
 		buffers.Put(packed)
 	})
@@ -178,15 +178,15 @@ func (r *Right) SetRow(i, depth int, row []float32) {
 // AddRight adds to c, of cols columns, the products of columns k0 ... k0+depth-1 of l
 // with the depth rows of r; k0 is a multiple of Depth. Zeros are not left out.
 func (l *Left) AddRight(k0, depth, cols int, r *Right, c []float64, ldc int) {
-	l.block(k0, depth, cols, r[:], c, ldc)
+	l.block(k0, depth, 0, cols, r[:], c, ldc)
 }
 
-// block adds the products of one block of depth to columns of c.
-func (l *Left) block(k0, depth, cols int, packed, c []float64, ldc int) {
+// block adds the products of one block of depth to columns of c, from a tile of rows on.
+func (l *Left) block(k0, depth, first, cols int, packed, c []float64, ldc int) {
 	tiles := (l.m + tileRows - 1) / tileRows
 	left := l.data[tiles*tileRows*k0:]
 	var edge [tileRows * 16]float64
-	for t := range tiles {
+	for t := first; t < tiles; t++ {
 		a := &left[t*tileRows*depth]
 		rows := min(tileRows, l.m-t*tileRows)
 		for j := 0; j < cols; j += width {

@@ -215,3 +215,27 @@ func TestRight(t *testing.T) {
 		}
 	})
 }
+
+// TestGram: the lower triangle gets the products of rows in order, of every size.
+func TestGram(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(7, 8))
+		for _, size := range []int{1, 2, 3, 4, 5, 9, 16, 17, 31, 127, 128, 131, 150, 260} {
+			n := 1 + r.IntN(Depth)
+			rows, c := make([][]float64, size), random(r, size*size)
+			for i := range rows {
+				rows[i] = random(r, n+r.IntN(3))
+			}
+			want := append([]float64(nil), c...)
+			AddGram(n, rows, c, serial)
+			for i := range size {
+				for j := range i + 1 {
+					for k := range n {
+						want[i*size+j] += float64(rows[i][k] * rows[j][k])
+					}
+				}
+				same(t, "gram", c[i*size:][:i+1], want[i*size:][:i+1])
+			}
+		}
+	})
+}

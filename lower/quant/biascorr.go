@@ -4,7 +4,6 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
@@ -13,10 +12,7 @@ import (
 // refine improves weights and biases of convolutions and matrix products, in
 // order, with the quantised inputs that each layer really gets.
 func (c *calibrator) refine(before *ir.Graph) error {
-	means, err := c.floatMeans(before)
-	if err != nil {
-		return err
-	}
+	means := c.floatMeans()
 	return runLockstep(before, c.g, c.opt.Samples, func(l *lockstep, nf, nq *ir.Node) error {
 		r, ok := c.rules[nq]
 		if !ok && c.opt.Rounding == option.Adaptive && c.opt.Half != nil && c.opt.Half(nf) {
@@ -25,6 +21,7 @@ func (c *calibrator) refine(before *ir.Graph) error {
 		if !ok || r.weight < 0 {
 			return nil
 		}
+		l.keep = nq.In[0]
 		if c.opt.Rounding == option.Adaptive {
 			if err := c.adapt(l, nf, nq, r); err != nil {
 				return err
@@ -41,99 +38,73 @@ func (c *calibrator) refine(before *ir.Graph) error {
 	})
 }
 
-// correctable reports a node of the quantised graph whose bias is corrected. The
-// steps of a recurrence have one bias.
-func (c *calibrator) correctable(n *ir.Node) bool {
+// correctable reports a node of the quantised graph whose bias is corrected.
+func (c *calibrator) correctable(n *ir.Node) bool { return c.opt.BiasCorrection && c.averaged(n) }
+
+// averaged reports a node whose bias can be corrected. The steps of a recurrence have one
+// bias.
+func (c *calibrator) averaged(n *ir.Node) bool {
 	r, ok := c.rules[n]
-	return ok && r.weight >= 0 && c.opt.BiasCorrection && n.Op != op.MatMul && n.Series == ""
+	return ok && r.weight >= 0 && n.Op != op.MatMul && n.Series == ""
+}
+
+// layerMeans says what a survey notes for bias corrections.
+type layerMeans struct {
+	id int // of the node
+	p  *product
+	w  []float32
+	b  *tensor.Dense // or nil
+}
+
+// watchMeans are the layers whose biases can be corrected, by input.
+func (c *calibrator) watchMeans() map[*ir.Value][]layerMeans {
+	layers := map[*ir.Value][]layerMeans{}
+	for _, n := range c.g.Nodes {
+		if c.averaged(n) {
+			l := layerMeans{id: n.ID, p: productOf(n), w: tensor.As[float32](n.ConstIn(1)), b: n.ConstIn(2)}
+			layers[n.In[0]] = append(layers[n.In[0]], l)
+		}
+	}
+	return layers
 }
 
 // sampleMeans are the means of the output channels of the float graph's layers on one
-// sample, by node.
+// sample, without activations, by node.
 type sampleMeans map[int][]float64
 
-// floatMeans are those of every sample that lockstep looks at. A sample is run once for
-// all candidates.
-func (c *calibrator) floatMeans(before *ir.Graph) ([]sampleMeans, error) {
+// floatMeans are those of every sample that lockstep looks at: the survey noted them.
+func (c *calibrator) floatMeans() []sampleMeans {
 	if !c.opt.BiasCorrection {
-		return nil, nil
+		return nil
 	}
-	in := lockstepInputs(c.opt.Samples)
-	means := make([]sampleMeans, len(in))
-	var left []int // samples that no candidate looked at
-	for s := range in {
-		if c.opt.seen != nil {
-			means[s] = c.opt.seen.all.means[in[s].key()]
-		}
-		if means[s] == nil {
-			left = append(left, s)
-		}
+	noted := c.means
+	if c.opt.seen != nil {
+		noted = c.opt.seen.all.means
 	}
-	layers := map[int]*ir.Node{} // by node, without activations
-	for _, n := range c.g.Nodes {
-		if c.correctable(n) {
-			layers[n.ID] = nil
-		}
+	var means []sampleMeans
+	for _, in := range lockstepInputs(c.opt.Samples) {
+		means = append(means, noted[in.key()])
 	}
-	for _, n := range before.Nodes {
-		if _, ok := layers[n.ID]; ok {
-			layers[n.ID] = linearPart(n)
-		}
-	}
-	err := forSamples(len(left), before.Nodes, func(_, k int) (err error) {
-		means[left[k]], err = meansOf(before, in[left[k]], layers)
-		return err
-	})
-	if err == nil && c.opt.seen != nil {
-		for _, s := range left {
-			c.opt.seen.all.means[in[s].key()] = means[s]
-		}
-	}
-	return means, err
-}
-
-// meansOf runs g on one sample. A layer is evaluated without its activation, which
-// follows then: rounding keeps the order of numbers, so bounding before it is the same.
-func meansOf(g *ir.Graph, in Sample, layers map[int]*ir.Node) (sampleMeans, error) {
-	r, err := interp.Start(g, in, nil)
-	if err != nil {
-		return nil, err
-	}
-	means := sampleMeans{}
-	for r.Left() > 0 {
-		n := r.Next()
-		bare := layers[n.ID]
-		if bare == nil {
-			if err := r.Step(); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		out, err := ir.EvalOn(bare, r.Value)
-		if err != nil {
-			return nil, err
-		}
-		means[n.ID] = channelMeans(n, out[0])
-		out[0] = op.ClampAct(n, out[0])
-		if err := r.StepTo(out); err != nil {
-			return nil, err
-		}
-	}
-	return means, nil
+	return means
 }
 
 // correctBias shifts the biases of a layer so that the mean of every output
 // channel over the samples is that of the float model.
 // Source: Nagel et al., "Data-Free Quantization Through Weight Equalization
 // and Bias Correction" (2019), the empirical form.
-// want are its means by sample.
+// want are its means by sample; those of the quantised layer follow from the means of what
+// its weights see.
 func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64) error {
-	got := make([][]float64, len(l.env))
-	err := l.eval(linearPart(nq), func(s int, out []*tensor.Dense) error {
-		got[s] = channelMeans(nq, out[0])
-		return nil
-	})
+	q, err := l.constants(nq)
 	if err != nil {
+		return err
+	}
+	p, k := productOf(nf), tensor.As[float32](q[1])
+	got := make([][]float64, len(l.env))
+	if err := forSamples(len(got), []*ir.Node{nf}, func(_, s int) error {
+		got[s] = p.means(tensor.As[float32](l.value(s, nq.In[0])), k, q[2])
+		return nil
+	}); err != nil {
 		return err
 	}
 	_, w, ok := params(nq.In[c.rules[nq].weight].Def)
@@ -153,24 +124,6 @@ func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64)
 	return c.setBias(nq, 2, b, w)
 }
 
-// channelMeans is the mean of every output channel of n over positions.
-func channelMeans(n *ir.Node, out *tensor.Dense) []float64 {
-	shape := n.Out[0].Type.Shape
-	axis := channelAxis(n)
-	inner, dim := tensor.Strides(shape)[axis], shape[axis]
-	count := float64(tensor.Count(shape)) / float64(dim)
-	means := make([]float64, dim)
-	x := tensor.As[float32](out)
-	for at, ch := 0, 0; at < len(x); at, ch = at+inner, ch+1 {
-		t := 0.0
-		for _, v := range x[at : at+inner] {
-			t += float64(v)
-		}
-		means[ch%dim] += t / count
-	}
-	return means
-}
-
 // shift is what channel ch lacks on average: the mean difference over the
 // samples, drawn towards 0 as far as the samples disagree about it.
 func shift(want, got [][]float64, ch int) float64 {
@@ -188,13 +141,4 @@ func shift(want, got [][]float64, ch int) float64 {
 	}
 	spread /= n * (n - 1) // variance of the mean
 	return mean * mean * mean / (mean*mean + spread)
-}
-
-// channelAxis is the dimension of the output of a multiply-accumulate operator
-// that counts channels.
-func channelAxis(n *ir.Node) int {
-	if n.Op == op.Conv || n.Op == op.ConvTranspose {
-		return 1
-	}
-	return n.Out[0].Type.Rank() - 1
 }

@@ -2,5 +2,16 @@
 
 package quant
 
+import (
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
 // EqualizeForTest is equalize.
 var EqualizeForTest = equalize
+
+// MeansForTest are the means of the output channels of a multiply-accumulate operator,
+// as bias correction has them.
+func MeansForTest(n *ir.Node, x *tensor.Dense) []float64 {
+	return productOf(n).means(tensor.As[float32](x), tensor.As[float32](n.ConstIn(1)), n.ConstIn(2))
+}

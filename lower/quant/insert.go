@@ -95,6 +95,8 @@ type calibrator struct {
 	weights map[weightKey]*ir.Value
 	// states are those of recurrent nodes.
 	states map[*ir.Node]*recurrentState
+	// means are those of the float graph, for bias correction, by the sample's key.
+	means map[**tensor.Dense]sampleMeans
 	// adapted counts the layers whose weights are not rounded to the nearest.
 	adapted int
 }
@@ -299,15 +301,24 @@ func (c *calibrator) survey() (*survey, error) {
 		if s.all.survey == nil {
 			var err error
 			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true}
+			if s.all.average {
+				o.means = c.watchMeans()
+			}
 			if s.all.survey, err = newSurvey(c.g, c.obs, o); err != nil {
 				return nil, err
 			}
+			s.all.means = s.all.survey.meansOf(s.all.samples)
 		}
 		return s.all.survey, nil
 	}
 	for {
-		s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax})
+		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax}
+		if c.opt.BiasCorrection {
+			o.means = c.watchMeans()
+		}
+		s, err := newSurvey(c.g, c.obs, o)
 		if err == nil {
+			c.means = s.meansOf(c.opt.Samples)
 			return s, nil
 		}
 		if err = c.dropSynthetic(err); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -23,6 +24,9 @@ type lockstep struct {
 	// readers are to come.
 	env  []map[*ir.Value]*tensor.Dense
 	left map[*ir.Value]int
+	// keep is a value of which the reals are kept until the next node's turn, by sample.
+	keep  *ir.Value
+	reals []*tensor.Dense
 }
 
 // lockstepInputs are the samples that lockstep looks at.
@@ -56,6 +60,7 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 		}
 		l.env = append(l.env, q)
 	}
+	l.reals = make([]*tensor.Dense, len(l.env))
 	byID := make(map[int]*ir.Node, len(float.Nodes))
 	for _, nd := range float.Nodes {
 		byID[nd.ID] = nd
@@ -75,6 +80,8 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 		if err := l.step(nq, next); err != nil {
 			return err
 		}
+		l.keep = nil
+		clear(l.reals)
 	}
 	return nil
 }
@@ -149,24 +156,20 @@ func last(a, b *ir.Node) *ir.Node {
 // eval evaluates n for every sample and gives the results to each, on all cores.
 // What depends on constants alone, such as dequantised weights, is computed once.
 func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error) error {
-	shared := map[*ir.Value]*tensor.Dense{}
-	for _, v := range n.In {
-		if v == nil || v.Def == nil || v.Def.Op != op.DequantizeLinear || !allConst(v.Def) {
-			continue
-		}
-		d, err := evalIn(v.Def, nil)
-		if err != nil {
-			return err
-		}
-		shared[v] = d[0]
+	constants, err := l.constants(n)
+	if err != nil {
+		return err
 	}
 	return forSamples(len(l.env), []*ir.Node{n}, func(_, s int) error {
-		out, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense {
-			if d := shared[v]; d != nil {
-				return d
+		in := slices.Clone(constants[:len(n.In)])
+		for i, v := range n.In {
+			if v != nil && in[i] == nil {
+				if in[i] = l.value(s, v); in[i] == nil {
+					return bug.Errorf("%s: value %s is not there", n, v)
+				}
 			}
-			return l.value(s, v)
-		})
+		}
+		out, err := ir.EvalNode(n, in)
 		if err != nil {
 			return err
 		}
@@ -174,14 +177,40 @@ func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error)
 	})
 }
 
+// constants are the inputs of n, three at least, that are constants, dequantised ones among
+// them; nil for others.
+func (l *lockstep) constants(n *ir.Node) ([]*tensor.Dense, error) {
+	in := make([]*tensor.Dense, max(len(n.In), 3))
+	for i, v := range n.In {
+		switch {
+		case v == nil:
+		case v.Const != nil:
+			in[i] = v.Const
+		case v.Def != nil && v.Def.Op == op.DequantizeLinear && allConst(v.Def):
+			d, err := evalIn(v.Def, nil)
+			if err != nil {
+				return nil, err
+			}
+			in[i] = d[0]
+		}
+	}
+	return in, nil
+}
+
 // value is v of one sample, nil where it is not kept.
 func (l *lockstep) value(s int, v *ir.Value) *tensor.Dense {
 	if d := l.env[s][v]; d != nil || v.Def == nil || v.Def.Op != op.DequantizeLinear {
 		return d
 	}
+	if v == l.keep && l.reals[s] != nil {
+		return l.reals[s]
+	}
 	d, err := evalIn(v.Def, l.env[s])
 	if err != nil {
 		return nil
+	}
+	if v == l.keep {
+		l.reals[s] = d[0]
 	}
 	return d[0]
 }
@@ -198,11 +227,4 @@ func allConst(n *ir.Node) bool {
 // evalIn evaluates one node with the values of env.
 func evalIn(n *ir.Node, env map[*ir.Value]*tensor.Dense) ([]*tensor.Dense, error) {
 	return ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return env[v] })
-}
-
-// linearPart is n without its absorbed activation.
-func linearPart(n *ir.Node) *ir.Node {
-	bare := n.Bare()
-	bare.DropAttr("act_min", "act_max")
-	return bare
 }

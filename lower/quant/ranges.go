@@ -143,9 +143,14 @@ func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 
 // parallelEach calls f(0) ... f(n-1) on all cores.
 func parallelEach(n int, f func(i int)) {
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if workers <= 1 {
+		inTurn(n, f)
+		return
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
+	for range workers {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()

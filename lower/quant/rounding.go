@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -23,7 +24,7 @@ const (
 	// not seen, or hardly vary, must not take the errors of the others.
 	damping = 0.1
 	// gramRows is how many places are added to scalar products at a time.
-	gramRows = 256
+	gramRows = vec.Depth
 	// together is how many channels are rounded at a time.
 	together = 8
 )
@@ -172,16 +173,31 @@ func (p *product) spread(most int) []place {
 	return at
 }
 
+// columnMemory keeps the memory of columns that were added up.
+var columnMemory = sync.Pool{New: func() any { return new([]float64) }}
+
 // gram is the matrix of the scalar products of the columns of group g: of the inputs
 // that each weight sees at some places of every sample. centred: without their means.
 func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric {
+	each := parallelEach
+	if p.groups > 1 {
+		each = inTurn // groups are computed side by side
+	}
 	m := newSymmetric(p.depth)
 	sums := make([]float64, p.depth)
 	rows := len(x) * len(at)
-	cols := newMatrix(p.depth, min(rows, gramRows))
+	memory := columnMemory.Get().(*[]float64)
+	defer columnMemory.Put(memory)
+	if size := p.depth * gramRows; cap(*memory) < size {
+		*memory = make([]float64, size)
+	}
+	cols := make([][]float64, p.depth)
+	for k := range cols {
+		cols[k] = (*memory)[:cap(*memory)][k*gramRows:][:gramRows]
+	}
 	for from := 0; from < rows; from += gramRows {
 		n := min(gramRows, rows-from)
-		parallelEach(p.depth, func(k int) {
+		each(p.depth, func(k int) {
 			col := cols[k][:n]
 			for i := 0; i < n; {
 				s, first := (from+i)/len(at), (from+i)%len(at)
@@ -189,11 +205,9 @@ func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric
 				p.column(x[s], g, k, part, col[i:])
 				i += len(part)
 			}
-			for _, v := range col {
-				sums[k] += v
-			}
+			sums[k] += total(col)
 		})
-		m.addProducts(cols, n)
+		m.addProducts(cols, n, each)
 	}
 	m.mirror()
 	if centred {
@@ -204,6 +218,18 @@ func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric
 		}
 	}
 	return m
+}
+
+// total adds the elements of x up in four interleaved parts.
+func total(x []float64) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= 4; x = x[4:] {
+		s0, s1, s2, s3 = s0+x[0], s1+x[1], s2+x[2], s3+x[3]
+	}
+	for _, v := range x {
+		s0 += v
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // rounder knows how an error in one weight is best made up for by others.

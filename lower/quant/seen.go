@@ -27,12 +27,8 @@ type surveyedSamples struct {
 	samples []Sample
 	part    []int
 	survey  *survey
+	average bool                           // biases will be corrected
 	means   map[**tensor.Dense]sampleMeans // of the float graph, by the sample's key
-}
-
-// newSurveyedSamples are samples that were not run yet.
-func newSurveyedSamples(samples []Sample, part []int) *surveyedSamples {
-	return &surveyedSamples{samples: samples, part: part, means: map[**tensor.Dense]sampleMeans{}}
 }
 
 // key tells samples apart, in whatever lists they are; those without inputs are all the same.

@@ -19,6 +19,7 @@ type survey struct {
 	part   []int // of every sample
 	values map[int]*surveyed
 	rows   map[int][][]row // by node, of every sample
+	means  []sampleMeans   // of every sample
 }
 
 // surveyed is one value.
@@ -36,12 +37,15 @@ type surveyOptions struct {
 	// within, when set, has the values that are looked at and the ranges that their elements
 	// are brought into.
 	within map[*ir.Value]*stats
+	// means are the layers whose means are noted, by input.
+	means map[*ir.Value][]layerMeans
 }
 
 // newSurvey runs g. Watched are values that have stats, and rows of nodes.
 func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	n := len(opt.samples)
-	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{}}
+	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{},
+		means: make([]sampleMeans, n)}
 	if s.part == nil {
 		s.part = make([]int, n)
 	}
@@ -76,7 +80,12 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	scratch := make([]tally, runtime.GOMAXPROCS(0))
 	return s, forSamples(n, g.Nodes, func(w, i int) error {
 		var bad error
+		means := sampleMeans{}
+		s.means[i] = means
 		_, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+			for _, l := range opt.means[v] {
+				means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
+			}
 			x := s.values[v.ID]
 			if x == nil || o.stats[v] == nil {
 				return
@@ -108,6 +117,15 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		}
 		return err
 	})
+}
+
+// meansOf are the means of samples that the survey was made of, by their keys.
+func (s *survey) meansOf(samples []Sample) map[**tensor.Dense]sampleMeans {
+	m := map[**tensor.Dense]sampleMeans{}
+	for i, x := range samples {
+		m[x.key()] = s.means[i]
+	}
+	return m
 }
 
 // count adds the numbers of one tensor to a part: at once where their bins are there, by

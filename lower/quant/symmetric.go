@@ -32,42 +32,17 @@ func (m symmetric) mirror() {
 	}
 }
 
-// gramBlock is how many columns of a matrix are work for one core.
-const gramBlock = vec.Columns
-
 // addProducts adds the scalar products of rows, of their first n elements, to the lower
-// triangle of m.
-func (m symmetric) addProducts(rows [][]float64, n int) {
-	size := len(m)
-	across := make([]float64, n*size) // the rows as columns
-	parallelEach((size+gramBlock-1)/gramBlock, func(b int) {
-		for i := b * gramBlock; i < min(size, (b+1)*gramBlock); i++ {
-			for k, v := range rows[i][:n] {
-				across[k*size+i] = v
-			}
-		}
-	})
-	serial := func(count int, f func(i int)) {
-		for i := range count {
-			f(i)
-		}
+// triangle of m; blocks of it are work for each.
+func (m symmetric) addProducts(rows [][]float64, n int, each func(count int, f func(i int))) {
+	vec.AddGram(n, rows, m[0][:len(m)*len(m)], each)
+}
+
+// inTurn calls f(0) ... f(count-1).
+func inTurn(count int, f func(i int)) {
+	for i := range count {
+		f(i)
 	}
-	stride := cap(rows[0]) / size
-	parallelEach((size+gramBlock-1)/gramBlock, func(b int) {
-		from := b * gramBlock
-		to := min(size, from+gramBlock)
-		left, ok := vec.Pack(false, size-from, n, 1, rows[from][:cap(rows[from])], stride)
-		if ok && left.AddTo(to-from, across[from:], size, m[from][from:cap(m[from])], size, serial) {
-			return
-		}
-		// Product after product, as the packed form adds them: the same bits on every machine.
-		for i := from; i < size; i++ {
-			end := min(i+1, to)
-			for k, v := range rows[i][:n] {
-				vec.Axpy(v, across[k*size+from:k*size+end], m[i][from:end])
-			}
-		}
-	})
 }
 
 // dots writes the scalar products of x and rows, which may be longer.

@@ -58,11 +58,14 @@ func (t *trials) holdOut(opt Options) {
 		}
 		parts, first = 2, 1
 	}
-	all := newSurveyedSamples(opt.Samples, part)
+	fresh := func() *surveyedSamples { // not run yet
+		return &surveyedSamples{samples: opt.Samples, part: part, average: opt.BiasCorrection}
+	}
+	all := fresh()
 	use := func(in func(p int) bool) *seen {
 		s := &seen{all: all, in: in, ranges: map[option.Method]map[int]affine{}}
 		if opt.Equalize { // each has a graph of its own
-			s.all = newSurveyedSamples(opt.Samples, part)
+			s.all = fresh()
 		}
 		return s
 	}
