@@ -32,6 +32,19 @@ static inline int32_t nncc_dsp_highs(int32_t a, int32_t b)
     return (int32_t)(((uint32_t)a >> 16) | ((uint32_t)b & 0xffff0000u));
 }
 
+/* The upper word of a product; unsplit, GCC makes two words of a shift. */
+NNCC_INLINED int32_t nncc_dsp_upper_word(int64_t v)
+{
+#if defined(__GNUC__) && !defined(__clang__)
+    int32_t w[2];
+
+    memcpy(w, &v, sizeof w);
+    return w[1];
+#else
+    return (int32_t)(v >> 32);
+#endif
+}
+
 /* nncc_dsp_scale with the sign correction, as SMMLAR or SMLAL. */
 static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32_t s)
 {
@@ -47,6 +60,16 @@ static inline int8_t nncc_dsp_nearest(int32_t v)
     return (int8_t)(int32_t)__builtin_arm_ssat(v, 8);
 #else
     return (int8_t)__ssat(v, 8);
+#endif
+}
+
+/* The nearest int16. */
+static inline int32_t nncc_dsp_nearest16(int32_t v)
+{
+#if defined(__GNUC__)
+    return (int32_t)__builtin_arm_ssat(v, 16);
+#else
+    return __ssat(v, 16);
 #endif
 }
 
@@ -66,10 +89,15 @@ static inline uint32_t nncc_dsp_bytes(int32_t a, int32_t b, int32_t c, int32_t d
     return nncc_dsp_limited((uint32_t)nncc_dsp_lows(a, c)) | (nncc_dsp_limited((uint32_t)nncc_dsp_lows(b, d)) << 8);
 }
 
-/* nncc_dsp_clamp of four bytes. */
-static inline uint32_t nncc_dsp_clamped(uint32_t v, uint32_t low, uint32_t cap)
+/* nncc_dsp_clamp of four bytes: bias is that of low and cap. */
+static inline uint32_t nncc_dsp_bias(uint32_t low, uint32_t cap)
 {
-    return __uadd8(__uqsub8(__uqadd8(v, cap), cap), low);
+    return __usub8(low, cap);
+}
+
+static inline uint32_t nncc_dsp_clamped(uint32_t v, uint32_t bias, uint32_t cap)
+{
+    return __uadd8(__uqadd8(v, cap), bias);
 }
 
 /* Kinds of packed weights, and the words that a pair of inputs has of them. */
@@ -90,6 +118,24 @@ typedef struct
             s->sum##1 = __smlad(x1, w, s->sum##1); \
         } \
     } while (0)
+
+/*
+ * Two words at an address of words by one LDRD. Clang makes it of a volatile access, and moves other loads apart; GCC
+ * of any that it does not split (NNCC_DSP_UNSPLIT).
+ */
+#if defined(__clang__)
+typedef const volatile int64_t __attribute__((aligned(4), may_alias)) nncc_dsp_two_words;
+#elif defined(__GNUC__)
+typedef const int64_t __attribute__((may_alias)) nncc_dsp_two_words;
+#endif
+NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
+{
+#if defined(__GNUC__)
+    return *(nncc_dsp_two_words *)(const void *)p;
+#else
+    return (int64_t)(((uint64_t)(uint32_t)p[1] << 32) | (uint32_t)p[0]);
+#endif
+}
 
 /*
  * Adds a pair of inputs times the weights of four channels. One word of weights at a time: with two GCC has no register
@@ -115,6 +161,15 @@ NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t wor
         NNCC_DSP_MAC(a, nncc_dsp_even(w0));
         NNCC_DSP_MAC(d, w1);
         NNCC_DSP_MAC(c, nncc_dsp_even(w1));
+        return;
+    }
+    if (words == NNCC_DSP_WIDE && pixels == 1) {
+        const int64_t w0 = nncc_dsp_load_two(weights), w1 = nncc_dsp_load_two(weights + 2);
+
+        NNCC_DSP_MAC(a, (int32_t)w0);
+        NNCC_DSP_MAC(b, (int32_t)(w0 >> 32));
+        NNCC_DSP_MAC(c, (int32_t)w1);
+        NNCC_DSP_MAC(d, (int32_t)(w1 >> 32));
         return;
     }
     v = NNCC_DSP_WEIGHT(0);
@@ -183,27 +238,109 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, 
     return w;
 }
 #else
-/* Clang, entering a loop in the middle, keeps sums on the stack. */
+/*
+ * Clang, entering a loop in the middle, keeps sums on the stack, and so it does with eight of them: of two pixels two
+ * channels at a time are done.
+ */
+#define NNCC_DSP_EIGHT_PAIRS(PAIR) \
+    do { \
+        const int32_t *const end = x + pixels * pairs; \
+\
+        if ((pairs & 7) != 0) { \
+            if ((pairs & 1) != 0) { \
+                PAIR(0); \
+                x += pixels; \
+                w += words; \
+            } \
+            if ((pairs & 2) != 0) { \
+                PAIR(0); \
+                PAIR(1); \
+                x += 2 * pixels; \
+                w += 2 * words; \
+            } \
+            if ((pairs & 4) != 0) { \
+                PAIR(0); \
+                PAIR(1); \
+                PAIR(2); \
+                PAIR(3); \
+                x += 4 * pixels; \
+                w += 4 * words; \
+            } \
+        } \
+        while (x != end) { \
+            PAIR(0); \
+            PAIR(1); \
+            PAIR(2); \
+            PAIR(3); \
+            PAIR(4); \
+            PAIR(5); \
+            PAIR(6); \
+            PAIR(7); \
+            x += 8 * pixels; \
+            w += 8 * words; \
+        } \
+    } while (0)
+
+/* Two channels of two pixels. */
+typedef struct
+{
+    int32_t even0, even1, odd0, odd1;
+} nncc_dsp_half;
+
+/* Adds a pair of inputs times the weights of two channels, the upper ones of four or the lower ones. */
+NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_half *s, int32_t upper, int32_t words, const int32_t *x, const int32_t *w)
+{
+    const int64_t two = nncc_dsp_load_two(x);
+    const int32_t x0 = (int32_t)two, x1 = (int32_t)(two >> 32);
+    int32_t even, odd;
+
+    if (words == NNCC_DSP_NARROW) {
+        odd = w[upper];
+        even = nncc_dsp_even(odd);
+    } else if (words == NNCC_DSP_WIDE) {
+        even = w[2 * upper];
+        odd = w[2 * upper + 1];
+    } else if (upper != 0) {
+        odd = w[0];
+        even = odd & 0x0fff0fff;
+    } else {
+        odd = w[0] & 0x00ff00ff;
+        even = odd & 0x000f000f;
+    }
+    s->odd0 = __smlad(x0, odd, s->odd0);
+    s->odd1 = __smlad(x1, odd, s->odd1);
+    s->even0 = __smlad(x0, even, s->even0);
+    s->even1 = __smlad(x1, even, s->even1);
+}
+
+#define NNCC_DSP_HALF(k) nncc_dsp_half_of(s, upper, words, x + pixels * (k), w + words * (k))
+NNCC_INLINED const int32_t *nncc_dsp_halves_of(nncc_dsp_half *s, int32_t upper, int32_t words, int32_t pairs,
+                                               const int32_t *x, const int32_t *w)
+{
+    const int32_t pixels = 2;
+
+    NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_HALF);
+    return w;
+}
+
 NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, int32_t pairs,
                                               const int32_t *x, const int32_t *w)
 {
-    const int32_t *const end = x + pixels * pairs;
+    if (pixels == 2) {
+        nncc_dsp_half lower = {s->a0, s->a1, s->b0, s->b1}, upper = {s->c0, s->c1, s->d0, s->d1};
 
-#if defined(__clang__)
-#pragma clang loop unroll(disable)
-#endif
-    for (int32_t k = pairs & 3; k > 0; k--) {
-        NNCC_DSP_PAIR(0);
-        x += pixels;
-        w += words;
-    }
-    while (x != end) {
-        NNCC_DSP_PAIR(0);
-        NNCC_DSP_PAIR(1);
-        NNCC_DSP_PAIR(2);
-        NNCC_DSP_PAIR(3);
-        x += 4 * pixels;
-        w += 4 * words;
+        (void)nncc_dsp_halves_of(&lower, 0, words, pairs, x, w);
+        s->a0 = lower.even0;
+        s->a1 = lower.even1;
+        s->b0 = lower.odd0;
+        s->b1 = lower.odd1;
+        w = nncc_dsp_halves_of(&upper, 1, words, pairs, x, w);
+        s->c0 = upper.even0;
+        s->c1 = upper.even1;
+        s->d0 = upper.odd0;
+        s->d1 = upper.odd1;
+    } else {
+        NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_PAIR);
     }
     return w;
 }
@@ -242,17 +379,15 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, 
     } while (0)
 
 /* Four bytes, clamped or from the table. */
-NNCC_INLINED void nncc_dsp_put(const nncc_dsp_matmul_params *p, int32_t table, uint32_t v, int8_t *y)
+NNCC_INLINED void nncc_dsp_put(const uint8_t *t, uint32_t bias, uint32_t cap, uint32_t v, int8_t *y)
 {
-    if (table != 0) {
-        const uint8_t *const t = p->table;
-
+    if (t != NULL) {
         y[0] = (int8_t)t[v & 255u];
         y[1] = (int8_t)t[(v >> 8) & 255u];
         y[2] = (int8_t)t[(v >> 16) & 255u];
         y[3] = (int8_t)t[v >> 24];
     } else {
-        nncc_dsp_store4(y, nncc_dsp_clamped(v, p->low, p->cap));
+        nncc_dsp_store4(y, nncc_dsp_clamped(v, bias, cap));
     }
 }
 
@@ -264,10 +399,13 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
                                            int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
 {
     const int32_t *inputs = words_of_x;
+    const uint8_t *const t = table != 0 ? p->table : NULL;
+    const uint32_t cap = p->cap, bias = nncc_dsp_bias(p->low, cap);
+    const int32_t pairs = p->pairs, y_step = p->y_step;
     int32_t part0 = 0, part1 = 0;
 
     if (words == NNCC_DSP_FOURS) {
-        const int32_t *const end = inputs + pixels * p->pairs;
+        const int32_t *const end = inputs + pixels * pairs;
 
         for (const int32_t *x = inputs; x != end; x += pixels) {
             part0 = __smlad(x[0], 0x00080008, part0);
@@ -282,7 +420,7 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         inputs += moves != 0 ? w[4] / 4 : 0;
         NNCC_DSP_START(0, part0);
         NNCC_DSP_START(1, part1);
-        w = nncc_dsp_pairs_of(&s, pixels, words, p->pairs, inputs, w + 4 + moves);
+        w = nncc_dsp_pairs_of(&s, pixels, words, pairs, inputs, w + 4 + moves);
         if (words == NNCC_DSP_NARROW) {
             NNCC_DSP_ABOVE(d, c, 7);
             NNCC_DSP_SCALED(d, w + 9);
@@ -307,9 +445,9 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         NNCC_DSP_SCALED(a, w);
         w += 12;
         if (pixels == 2) {
-            nncc_dsp_put(p, table, nncc_dsp_bytes(s.a1, s.b1, s.c1, s.d1), y + p->y_step);
+            nncc_dsp_put(t, bias, cap, nncc_dsp_bytes(s.a1, s.b1, s.c1, s.d1), y + y_step);
         }
-        nncc_dsp_put(p, table, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
+        nncc_dsp_put(t, bias, cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
         y += 4;
     }
 }
@@ -372,11 +510,7 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
 /* Two outputs as int16, each half between those of low and high. */
 static inline uint32_t nncc_dsp_clamped16(int32_t a, int32_t b, int32_t low, int32_t high)
 {
-#if defined(__GNUC__)
-    int32_t v = nncc_dsp_lows((int32_t)__builtin_arm_ssat(a, 16), (int32_t)__builtin_arm_ssat(b, 16));
-#else
-    int32_t v = nncc_dsp_lows(__ssat(a, 16), __ssat(b, 16));
-#endif
+    int32_t v = nncc_dsp_lows(nncc_dsp_nearest16(a), nncc_dsp_nearest16(b));
 
     (void)__ssub16(v, low);
     v = (int32_t)__sel((uint8x4_t)v, (uint8x4_t)low);

@@ -35,6 +35,8 @@ void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t
         y += 4;
     }
 #elif NNCC_DSP_ACLE
+    const uint32_t cap = p->cap, bias = nncc_dsp_bias(p->low, cap);
+
     for (; n >= 4; n -= 4) {
         const uint32_t va = (uint32_t)nncc_dsp_load4(a), vb = (uint32_t)nncc_dsp_load4(b);
         uint32_t v =
@@ -43,7 +45,7 @@ void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t
                            nncc_dsp_scaled(ta[(va >> 16) & 255u] + tb[(vb >> 16) & 255u], mcs[0], mcs[1], mcs[2]),
                            nncc_dsp_scaled(ta[va >> 24] + tb[vb >> 24], mcs[0], mcs[1], mcs[2]));
 
-        v = nncc_dsp_clamped(v, p->low, p->cap);
+        v = nncc_dsp_clamped(v, bias, cap);
         memcpy(y, &v, sizeof v);
         a += 4;
         b += 4;

@@ -280,7 +280,7 @@ static inline int32_t tile_clamp(const nncc_dsp_convolve_params *p, int32_t v0, 
           : "r"(v1), "r"(v3), "r"(p->cap), "r"(p->low));
     return v0;
 #elif NNCC_DSP_ACLE
-    return (int32_t)nncc_dsp_clamped(nncc_dsp_bytes(v0, v2, v1, v3), p->low, p->cap);
+    return (int32_t)nncc_dsp_clamped(nncc_dsp_bytes(v0, v2, v1, v3), nncc_dsp_bias(p->low, p->cap), p->cap);
 #else
     const uint32_t lower = (uint32_t)(uint8_t)nncc_dsp_clamp(v0, p->low, p->cap) |
                            (uint32_t)(uint8_t)nncc_dsp_clamp(v2, p->low, p->cap) << 8;

@@ -16,8 +16,12 @@
 /* NNCC_IN_ORDER where every value is computed where it stands, and not later, when more of them are at hand. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define NNCC_DSP_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter")))
+#define NNCC_DSP_UNSPLIT \
+    __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-split-wide-types", \
+                            "no-thread-jumps")))
 #else
 #define NNCC_DSP_IN_ORDER
+#define NNCC_DSP_UNSPLIT
 #endif
 
 /*

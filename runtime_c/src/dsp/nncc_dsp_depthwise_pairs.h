@@ -62,17 +62,15 @@
 
 #define NNCC_PAIRS_QUAD(k) \
     do { \
-        const int32_t x0 = from[4 * (k)], x1 = from[4 * (k) + 1], w0 = w[4 * (k)], w1 = w[4 * (k) + 1]; \
-        int32_t x2, x3, w2, w3; \
+        const int64_t x0 = nncc_dsp_load_two(from + 4 * (k)), w0 = nncc_dsp_load_two(w + 4 * (k)); \
+        int64_t x2, w2; \
 \
-        s0 = __smlad(x0, w0, s0); \
-        s1 = __smlad(x1, w1, s1); \
-        x2 = from[4 * (k) + 2]; \
-        x3 = from[4 * (k) + 3]; \
-        w2 = w[4 * (k) + 2]; \
-        w3 = w[4 * (k) + 3]; \
-        s2 = __smlad(x2, w2, s2); \
-        s3 = __smlad(x3, w3, s3); \
+        s0 = __smlad((int32_t)x0, (int32_t)w0, s0); \
+        s1 = __smlad((int32_t)(x0 >> 32), (int32_t)(w0 >> 32), s1); \
+        x2 = nncc_dsp_load_two(from + 4 * (k) + 2); \
+        w2 = nncc_dsp_load_two(w + 4 * (k) + 2); \
+        s2 = __smlad((int32_t)x2, (int32_t)w2, s2); \
+        s3 = __smlad((int32_t)(x2 >> 32), (int32_t)(w2 >> 32), s3); \
     } while (0)
 
 /* A sum that counts from -128 in the upper half, 0 to 255. */
@@ -82,43 +80,55 @@
 #define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[8 + (k)], w[4 + (k)] - (w[k] & ((s) >> 31)))
 #endif
 
-/* Outputs of a pixel `apart` bytes apart. Rows of at most eight quads are entered as far in front of their end as they
- * are long: x and w begin in front of what they point to. */
+/* A quad; a row of so many, and those that follow it. */
+#define NNCC_PAIRS_ROWS(QUADS) \
+    do { \
+        QUADS \
+        from = (const int32_t *)((uintptr_t)from + skip); \
+        w = (const int32_t *)((uintptr_t)w + words); \
+    } while (w != end)
+
+/* Outputs of a pixel `apart` bytes apart. */
 NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
 {
-    const int32_t missing = 8 - f->taps, skip = 16 * f->taps + f->skip, words = 16 * f->taps;
-    const uintptr_t before = 16u * (uint32_t)missing;
-    uintptr_t x = (uintptr_t)f->x - before;
+    const uint32_t words = 16u * (uint32_t)f->taps, skip = words + (uint32_t)f->skip;
+    const uint32_t step = (uint32_t)f->step;
+    const int32_t taps = f->taps, pixel = f->pixel;
+    const int32_t *const start = f->w, *const end = f->w_end;
+    const int32_t *x = f->x;
+    const int8_t *const last = f->end;
 
-    for (int8_t *y = f->y; y != f->end; y += f->pixel) {
-        const int32_t *from = (const int32_t *)x, *w = (const int32_t *)((uintptr_t)(f->w + 4) - before);
-        const int32_t *const end = (const int32_t *)((uintptr_t)f->w_end - before);
-        int32_t s0 = f->w[0], s1 = f->w[1], s2 = f->w[2], s3 = f->w[3];
+    for (int8_t *y = f->y; y != last; y += pixel) {
+        const int32_t *from = x, *w = start + 4;
+        int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
         uint32_t v;
 
-        do {
-            switch (missing) {
-            default:
-                NNCC_PAIRS_QUAD(0); /* fall through */
-            case 1:
-                NNCC_PAIRS_QUAD(1); /* fall through */
-            case 2:
-                NNCC_PAIRS_QUAD(2); /* fall through */
-            case 3:
-                NNCC_PAIRS_QUAD(3); /* fall through */
-            case 4:
-                NNCC_PAIRS_QUAD(4); /* fall through */
-            case 5:
-                NNCC_PAIRS_QUAD(5); /* fall through */
-            case 6:
-                NNCC_PAIRS_QUAD(6); /* fall through */
-            case 7:
-                NNCC_PAIRS_QUAD(7);
-            }
-            from += skip / 4;
-            w += words / 4;
-        } while (w != end);
-        w = f->w_end;
+        switch (taps) {
+        case 2:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1););
+            break;
+        case 3:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2););
+            break;
+        case 5:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2); NNCC_PAIRS_QUAD(3);
+                            NNCC_PAIRS_QUAD(4););
+            break;
+        case 7:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2); NNCC_PAIRS_QUAD(3);
+                            NNCC_PAIRS_QUAD(4); NNCC_PAIRS_QUAD(5); NNCC_PAIRS_QUAD(6););
+            break;
+        default:
+            do {
+                for (int32_t k = taps; k > 0; k--) {
+                    NNCC_PAIRS_QUAD(0);
+                    from += 4;
+                    w += 4;
+                }
+                from = (const int32_t *)((uintptr_t)from + (skip - words));
+            } while (w != end);
+            break;
+        }
         v = NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8);
         v = (v | ((NNCC_PAIRS_OUTPUT(s2, 2) | (NNCC_PAIRS_OUTPUT(s3, 3) << 8)) << 16)) ^ 0x80808080u;
         if (apart == 1) {
@@ -129,7 +139,7 @@ NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apar
             y[2 * apart] = (int8_t)(uint8_t)(v >> 16);
             y[3 * apart] = (int8_t)(uint8_t)(v >> 24);
         }
-        x += (uint32_t)f->step;
+        x = (const int32_t *)((uintptr_t)x + step);
     }
 }
 

@@ -65,6 +65,8 @@ NNCC_DSP_NAKED void nncc_dsp_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_dept
 void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
                                  const int8_t *x, int8_t *y)
 {
+    const uint32_t cap = p->cap, bias = nncc_dsp_bias(p->low, cap);
+
     for (int32_t i = 0; i < p->channels; i += 4) {
         const int32_t first = nncc_dsp_group(i, p->channels);
         const int8_t *const in = x + first;
@@ -95,7 +97,7 @@ void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const
         }
         v = nncc_dsp_bytes(nncc_dsp_scaled(s0, w[0], w[1], w[2]), nncc_dsp_scaled(s1, w[3], w[4], w[5]),
                            nncc_dsp_scaled(s2, w[6], w[7], w[8]), nncc_dsp_scaled(s3, w[9], w[10], w[11]));
-        v = nncc_dsp_clamped(v, p->low, p->cap);
+        v = nncc_dsp_clamped(v, bias, cap);
         memcpy(y + first, &v, sizeof v);
         w += 12;
     }

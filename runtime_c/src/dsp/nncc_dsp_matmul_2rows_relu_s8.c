@@ -144,14 +144,15 @@ NNCC_DSP_IN_ORDER void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_param
                                                      int8_t *y)
 {
     const int32_t *const inputs = x;
+    const int32_t pairs = p->pairs, y_step = p->y_step;
 
     for (int32_t g = p->groups; g > 0; g--) {
         nncc_dsp_sums s = {w[0], w[0], w[1], w[1], w[2], w[2], w[3], w[3]};
 
-        w = nncc_dsp_pairs_of(&s, 2, NNCC_DSP_NARROW, p->pairs, inputs, w + 4);
+        w = nncc_dsp_pairs_of(&s, 2, NNCC_DSP_NARROW, pairs, inputs, w + 4);
         NNCC_RELU_TWO(a, b);
         NNCC_RELU_TWO(c, d);
-        nncc_dsp_store4(y + p->y_step, bytes_of(s.a1, s.b1, s.c1, s.d1));
+        nncc_dsp_store4(y + y_step, bytes_of(s.a1, s.b1, s.c1, s.d1));
         nncc_dsp_store4(y, bytes_of(s.a0, s.b0, s.c0, s.d0));
         y += 4;
     }

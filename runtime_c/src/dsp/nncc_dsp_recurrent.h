@@ -90,6 +90,82 @@ typedef struct
                   "sub r3, r3, r2\n asr r3, r3, #8\n sub r5, r5, r4\n asr r5, r5, #8\n", SCALE)
 #define NNCC_DSP_GATE_S16(SCALE) NNCC_DSP_GATE(NNCC_DSP_GATE_FOUR, "36", "and r5, r5, #6\n", "", SCALE)
 
+#elif NNCC_DSP_ACLE
+
+/* Adds the sums of four units, scaled, to z. down is a constant, 1 where the shift is to the right. */
+NNCC_INLINED int32_t nncc_dsp_gate_scaled(const nncc_dsp_gate_params *p, int32_t sum, int32_t down)
+{
+    const int32_t a = (int32_t)((uint32_t)sum << p->up);
+
+    if (down != 0) {
+        return nncc_dsp_scaled(a, p->multiplier, p->half, p->down);
+    }
+    return (int32_t)(((int64_t)a * p->multiplier + 0x80000000LL) >> 32);
+}
+
+NNCC_INLINED void nncc_dsp_gate_add(const nncc_dsp_gate_params *p, int32_t a, int32_t b, int32_t down, int16_t *z)
+{
+    int8_t *const to = (int8_t *)(void *)z;
+    const int32_t old = nncc_dsp_load4(to);
+    const int32_t low = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, a, down) + (int16_t)old);
+    const int32_t high = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, b, down) + (old >> 16));
+
+    nncc_dsp_store4(to, (uint32_t)nncc_dsp_lows(low, high));
+}
+
+NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x, const void *packed, int16_t *z,
+                                   int32_t down)
+{
+    const int32_t *w = packed;
+
+    for (int32_t g = p->groups; g > 0; g--) {
+        nncc_dsp_sums s = {w[0], 0, w[1], 0, w[2], 0, w[3], 0};
+
+        w = nncc_dsp_pairs_of(&s, 1, NNCC_DSP_NARROW, p->pairs, x, w + 4);
+        s.b0 = (int32_t)((uint32_t)s.b0 - (uint32_t)s.a0) >> 8;
+        nncc_dsp_gate_add(p, s.a0, s.b0, down, z);
+        s.d0 = (int32_t)((uint32_t)s.d0 - (uint32_t)s.c0) >> 8;
+        nncc_dsp_gate_add(p, s.c0, s.d0, down, z + 2);
+        z += 4;
+    }
+}
+
+/* A round of four inputs of int16. */
+#define NNCC_DSP_GATE_UNIT(sum, k) \
+    do { \
+        const int32_t v = w[k]; \
+\
+        sum = __smlad(low, nncc_dsp_even(v), sum); \
+        sum = __smlad(high, nncc_dsp_odd(v), sum); \
+    } while (0)
+#define NNCC_DSP_GATE_FOUR(k) \
+    do { \
+        const int32_t low = from[2 * (k)], high = from[2 * (k) + 1]; \
+\
+        NNCC_DSP_GATE_UNIT(a, 4 * (k)); \
+        NNCC_DSP_GATE_UNIT(b, 4 * (k) + 1); \
+        NNCC_DSP_GATE_UNIT(c, 4 * (k) + 2); \
+        NNCC_DSP_GATE_UNIT(d, 4 * (k) + 3); \
+    } while (0)
+
+NNCC_INLINED void nncc_dsp_gate_s16(const nncc_dsp_gate_params *p, const void *x, const void *packed, int16_t *z,
+                                    int32_t down)
+{
+    const int32_t *w = packed;
+    const int32_t rounds = p->pairs >> 1;
+
+    for (int32_t g = p->groups; g > 0; g--) {
+        const int32_t *from = x;
+        int32_t a = w[0], b = w[1], c = w[2], d = w[3];
+
+        w += 4;
+        NNCC_DSP_ROUNDS(rounds, from, 2, w, 4, NNCC_DSP_GATE_FOUR);
+        nncc_dsp_gate_add(p, a, b, down, z);
+        nncc_dsp_gate_add(p, c, d, down, z + 2);
+        z += 4;
+    }
+}
+
 #else
 
 /* Shifted to the left, multiplied, and, where the shift to the right is not 0, rounded a second time. */
