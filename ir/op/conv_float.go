@@ -53,18 +53,16 @@ type singleConv struct {
 	*ConvGeom
 	x, w, b, y []float32
 	store      func(dst []float32, src []float64)
+	direct     bool    // the input is the right side of the product
+	planes     *planes // or its rows come of these, unless nil
 }
 
-// start fills sums of output channel c with its bias.
-func (s *singleConv) start(c int, sums []float64) {
+// bias is that of output channel c.
+func (s *singleConv) bias(c int) float64 {
 	if s.b == nil {
-		clear(sums)
-		return
+		return 0
 	}
-	v := float64(s.b[c])
-	for i := range sums {
-		sums[i] = v
-	}
+	return float64(s.b[c])
 }
 
 // share calls f(0) ... f(n-1), on all cores where that pays.
@@ -80,57 +78,108 @@ func (s *singleConv) share(n int, f func(i int)) {
 
 // product computes tiles of output pixels as matrix products.
 func (s *singleConv) product() bool {
-	in, out := product(s.In), product(s.Out)
-	ci, co := s.CIn/s.Group, s.COut/s.Group
-	k := ci * s.Taps()
-	var left []*vec.Left
+	left, ok := s.pack()
 	defer func() {
 		for _, l := range left {
 			l.Release()
 		}
 	}()
+	if !ok {
+		return false
+	}
+	n := product(s.Out) // sums of an output plane
+	s.direct = s.Taps() == 1 && product(s.Strides) == 1 && product(s.In) == n
+	if !s.direct && len(s.In) <= 2 {
+		if p := newPlanes(s.ConvGeom); p.sums() <= n*mostSpread {
+			s.planes, n = p, p.sums()
+		}
+	}
+	tiles := (n + vec.Columns - 1) / vec.Columns
+	s.share(s.N*s.Group*tiles, func(job int) {
+		lo := job % tiles * vec.Columns
+		s.tile(left, job/tiles, lo, min(vec.Columns, n-lo))
+	})
+	return true
+}
+
+// pack gives the weights of every group as left sides of products; ok is false where
+// zeros among them make a difference.
+func (s *singleConv) pack() (left []*vec.Left, ok bool) {
+	co, k := s.COut/s.Group, s.CIn/s.Group*s.Taps()
 	for grp := range s.Group {
 		l, _ := vec.Pack(false, co, k, 1, s.w[grp*co*k:][:co*k], k)
 		left = append(left, l)
 		if l.Zeros() && !(allFinite(s.x) && noNegativeZero(s.b)) {
-			return false
+			return left, false
 		}
 	}
-	direct := s.Taps() == 1 && product(s.Strides) == 1 && in == out
-	tiles := (out + vec.Columns - 1) / vec.Columns
-	s.share(s.N*s.Group*tiles, func(job int) {
-		t, img, grp := job%tiles, job/tiles/s.Group, job/tiles%s.Group
-		lo := t * vec.Columns
-		cols := min(vec.Columns, out-lo)
-		xs := s.x[(img*s.CIn+grp*ci)*in:][:ci*in]
-		buf := scratch(co * cols)
-		sums := (*buf)[:co*cols]
-		right := rights.Get().(*vec.Right)
-		for c := range co {
-			s.start(grp*co+c, sums[c*cols:][:cols])
-		}
-		var line [vec.Columns]float32
-		for k0 := 0; k0 < k; k0 += vec.Depth {
-			depth := min(vec.Depth, k-k0)
-			for i := range depth {
-				row := line[:cols]
-				if direct {
-					row = xs[(k0+i)*in+lo:][:cols]
-				} else {
-					s.inputs(xs, k0+i, lo, row)
-				}
-				right.SetRow(i, depth, row)
-			}
-			left[grp].AddRight(k0, depth, cols, right, sums, cols)
-		}
-		for c := range co {
-			s.store(s.y[(img*s.COut+grp*co+c)*out+lo:][:cols], sums[c*cols:][:cols])
-		}
-		rights.Put(right)
-		sumsPool.Put(buf)
-	})
-	return true
+	return left, true
 }
+
+// tile computes cols sums from lo on of an image and group, which are counted through.
+func (s *singleConv) tile(left []*vec.Left, which, lo, cols int) {
+	grp, ci, co := which%s.Group, s.CIn/s.Group, s.COut/s.Group
+	k, pitch := ci*s.Taps(), vec.Whole(cols)
+	buf := scratch(co * pitch)
+	defer sumsPool.Put(buf)
+	sums := *buf
+	for c := range co {
+		vec.Fill(sums[c*pitch:][:pitch], s.bias(grp*co+c))
+	}
+	right := rights.Get().(*vec.Right)
+	defer rights.Put(right)
+	in := product(s.In)
+	set, done := s.columns(right, s.x[which*ci*in:][:ci*in], lo, cols)
+	defer done()
+	for k0 := 0; k0 < k; k0 += vec.Depth {
+		depth := min(vec.Depth, k-k0)
+		for i := range depth {
+			set(k0+i, i, depth)
+		}
+		left[grp].AddRight(k0, depth, cols, right, sums, pitch)
+	}
+	out := product(s.Out)
+	s.round(s.y[which*co*out:][:co*out], sums, pitch, lo, cols)
+}
+
+// columns gives the function that sets row i of right, of depth, to what weight k sees of
+// channels x from sum lo on; done ends its use.
+func (s *singleConv) columns(right *vec.Right, x []float32, lo, cols int) (set func(k, i, depth int), done func()) {
+	switch {
+	case s.direct:
+		in := product(s.In)
+		return func(k, i, depth int) { right.SetRow(i, depth, x[k*in+lo:][:cols]) }, func() {}
+	case s.planes != nil:
+		v := newStrip(s.planes, lo, cols)
+		return func(k, i, depth int) { right.SetWide(i, depth, v.seen(x, k)) }, func() { sumsPool.Put(v.buf) }
+	}
+	line := make([]float32, cols)
+	return func(k, i, depth int) {
+		s.inputs(x, k, lo, line)
+		right.SetRow(i, depth, line)
+	}, func() {}
+}
+
+// round rounds a tile of sums, its channels pitch apart, to output planes y.
+func (s *singleConv) round(y []float32, sums []float64, pitch, lo, cols int) {
+	var line [vec.Columns]float32
+	list := []stretch{{0, lo, cols}}
+	if s.planes != nil {
+		list = s.planes.stretches(lo, cols)
+	}
+	for out := product(s.Out); len(y) > 0; y, sums = y[out:], sums[pitch:] {
+		if s.planes == nil && cols == pitch {
+			s.store(y[lo:][:cols], sums[:pitch])
+			continue
+		}
+		s.store(line[:pitch], sums[:pitch])
+		put(y, line[:], list)
+	}
+}
+
+// mostSpread bounds the sums of planes, between which there are some that nobody reads, in
+// those that are read.
+const mostSpread = 2
 
 // inputs fills row with what weight k of a channel sees from output pixel lo on.
 func (s *singleConv) inputs(x []float32, k, lo int, row []float32) {
@@ -146,85 +195,50 @@ func (s *singleConv) depthwise() bool {
 	if len(s.In) > 2 || !allFinite(s.w) || !noNegativeZero(s.b) {
 		return false
 	}
-	in, out := pad3(s.In, 1), pad3(s.Out, 1)
-	kn, st, dl, pb := pad3(s.Kernel, 1), pad3(s.Strides, 1), pad3(s.Dilations, 1), pad3(s.PadBegin, 0)
-	// The plane is split by what coordinates leave over the strides: steps of one
-	// in the output are steps of one in each part.
-	rows, pitch := out[1]+(kn[1]-1)*dl[1]/st[1], out[2]+(kn[2]-1)*dl[2]/st[2]
-	part := rows * pitch
-	var at []int
-	for t := range s.Taps() {
-		y, x := t/kn[2]*dl[1], t%kn[2]*dl[2]
-		at = append(at, (y%st[1]*st[2]+x%st[2])*part+y/st[1]*pitch+x/st[2])
-	}
-	size, n := part*st[1]*st[2], (out[1]-1)*pitch+out[2]
-	mult, ip, taps := s.COut/s.Group, in[1]*in[2], len(at)
+	p := newPlanes(s.ConvGeom)
+	rows, n, out := p.out[1], p.sums(), p.out[1]*p.out[2]
+	at, list := p.taps(rows), p.stretches(0, n)
+	size, mult, ip := p.size(rows), s.COut/s.Group, p.in[1]*p.in[2]
 	parts := 1 // of the output channels of a plane
 	if s.N*s.Group < fewPlanes {
 		parts = min(mult, fewPlanes)
 	}
 	s.share(s.N*s.Group*parts, func(job int) {
 		img, grp, share := job/parts/s.Group, job/parts%s.Group, job%parts
-		buf := scratch(size + n + taps)
-		plane, sums, w := (*buf)[:size], (*buf)[size:][:n], (*buf)[size+n:][:taps]
-		src := s.x[job/parts*ip:][:ip]
-		for y := range st[1] {
-			for x := range st[2] {
-				for r := range rows {
-					dst := plane[(y*st[2]+x)*part+r*pitch:][:pitch]
-					if iy := r*st[1] + y - pb[1]; iy >= 0 && iy < in[1] {
-						widenEvery(dst, src[iy*in[2]:][:in[2]], x-pb[2], st[2])
-					} else {
-						clear(dst)
-					}
-				}
-			}
-		}
+		whole := vec.Whole(n)
+		buf := scratch(whole + size + len(at))
+		sums, plane, w := (*buf)[:whole], (*buf)[whole:][:size], (*buf)[whole+size:][:len(at)]
+		rounded := singles(whole)
+		p.fill(plane, s.x[job/parts*ip:][:ip], 0, rows)
 		for c := grp*mult + share*mult/parts; c < grp*mult+(share+1)*mult/parts; c++ {
-			s.start(c, sums)
-			vec.Widen(s.w[c*taps:][:taps], w)
-			vec.Taps(w, at, plane, sums)
-			dst := s.y[(img*s.COut+c)*out[1]*out[2]:]
-			for r := range out[1] {
-				s.store(dst[r*out[2]:][:out[2]], sums[r*pitch:][:out[2]])
-			}
+			vec.Widen(s.w[c*len(at):][:len(at)], w)
+			vec.Taps(s.bias(c), w, at, plane, sums[:n])
+			s.store(*rounded, sums)
+			put(s.y[(img*s.COut+c)*out:][:out], *rounded, list)
 		}
+		singlesPool.Put(rounded)
 		sumsPool.Put(buf)
 	})
 	return true
 }
 
-// widenEvery fills dst with src[from], src[from+step], ..., zeros outside of src.
-func widenEvery(dst []float64, src []float32, from, step int) {
-	lo, hi := outRange(from, step, len(dst), len(src))
-	if lo >= hi {
-		clear(dst)
-		return
-	}
-	clear(dst[:lo])
-	clear(dst[hi:])
-	if step == 1 {
-		vec.Widen(src[lo+from:hi+from], dst[lo:])
-		return
-	}
-	p := lo*step + from
-	for i := range dst[lo:hi] {
-		dst[lo+i] = float64(src[p])
-		p += step
-	}
-}
-
-// rights and sumsPool hold buffers of tiles.
+// rights, sumsPool and singlesPool hold buffers of tiles.
 var (
-	rights   = sync.Pool{New: func() any { return new(vec.Right) }}
-	sumsPool = sync.Pool{New: func() any { return new([]float64) }}
+	rights      = sync.Pool{New: func() any { return new(vec.Right) }}
+	sumsPool    = sync.Pool{New: func() any { return new([]float64) }}
+	singlesPool = sync.Pool{New: func() any { return new([]float32) }}
 )
 
 // scratch gives a buffer of n numbers, whatever they are, which goes back to sumsPool.
-func scratch(n int) *[]float64 {
-	b := sumsPool.Get().(*[]float64)
+func scratch(n int) *[]float64 { return bufferOf[float64](&sumsPool, n) }
+
+// singles gives one that goes back to singlesPool.
+func singles(n int) *[]float32 { return bufferOf[float32](&singlesPool, n) }
+
+func bufferOf[T float](pool *sync.Pool, n int) *[]T {
+	b := pool.Get().(*[]T)
 	if cap(*b) < n {
-		*b = make([]float64, n)
+		*b = make([]T, n)
 	}
 	*b = (*b)[:n]
 	return b

@@ -7,6 +7,9 @@ import "math"
 // group is how many numbers the assembly of conversions takes at a time.
 const group = 16
 
+// Whole is the least length from n on that conversions take at once, without a rest.
+func Whole(n int) int { return (n + group - 1) &^ (group - 1) }
+
 // mostZero bounds the zero points that the assembly takes.
 const mostZero = 1 << 8
 

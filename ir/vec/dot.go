@@ -75,25 +75,42 @@ func Axpy(f float64, x, y []float64) {
 	}
 }
 
-// Taps adds w[0]*x[at[0]+i], w[1]*x[at[1]+i], ... to every y[i], one after another.
-func Taps(w []float64, at []int, x, y []float64) {
-	if len(y) == 0 || len(w) == 0 {
-		return
-	}
+// Taps gives every y[i] the sum of from, w[0]*x[at[0]+i], w[1]*x[at[1]+i], ..., added one
+// after another. There is a tap at least.
+func Taps(from float64, w []float64, at []int, x, y []float64) {
 	n := 0
 	if width > 0 && len(y) >= 4 {
 		for _, a := range at[:len(w)] {
 			_ = x[a : a+len(y)]
 		}
-		n = len(y) &^ 3
-		taps4(n, len(w), &w[0], &at[0], &x[0], &y[0])
+		if width == 16 {
+			if n = len(y) &^ 31; n > 0 {
+				taps32(n, len(w), from, &w[0], &at[0], &x[0], &y[0])
+			}
+		}
+		if m := len(y)&^3 - n; m > 0 {
+			taps4(m, len(w), from, &w[0], &at[0], &x[n], &y[n])
+			n += m
+		}
 	}
 	for i := n; i < len(y); i++ {
-		s := y[i]
+		s := from
 		for t, f := range w {
 			s += float64(f * x[at[t]+i])
 		}
 		y[i] = s
+	}
+}
+
+// Fill gives all elements of x the value v.
+func Fill(x []float64, v float64) {
+	n := 0
+	if width > 0 && len(x) >= 4 {
+		n = len(x) &^ 3
+		fill4(n, v, &x[0])
+	}
+	for i := range x[n:] {
+		x[n+i] = v
 	}
 }
 

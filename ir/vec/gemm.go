@@ -83,8 +83,13 @@ func Pack[T float32 | float64](trans bool, m, k int, alpha float64, a []T, lda i
 func packRows[T float32 | float64](dst []float64, a []T, lda int) bool {
 	depth := len(dst) / tileRows
 	r0, r1, r2, r3 := a[:depth], a[lda:][:depth], a[2*lda:][:depth], a[3*lda:][:depth]
-	zeros := false
-	for j, v := range r0 {
+	zeros, n := false, 0
+	if f, ok := any(a).([]float32); ok && depth >= 4 {
+		n = depth &^ 3
+		zeros = pack4(n, &f[0], &f[lda], &f[2*lda], &f[3*lda], &dst[0]) != 0
+	}
+	for j := n; j < depth; j++ {
+		v := r0[j]
 		d := dst[j*tileRows:][:tileRows]
 		d[0], d[1], d[2], d[3] = float64(v), float64(r1[j]), float64(r2[j]), float64(r3[j])
 		if v == 0 || r1[j] == 0 || r2[j] == 0 || r3[j] == 0 {
@@ -172,6 +177,24 @@ func (r *Right) SetRow(i, depth int, row []float32) {
 		for j, v := range rest {
 			dst[j] = float64(v)
 		}
+	}
+}
+
+// SetWide is SetRow of a row that is wide already.
+func (r *Right) SetWide(i, depth int, row []float64) {
+	at, step := i*width, depth*width
+	if width == 16 {
+		for ; len(row) >= 16; row, at = row[16:], at+step {
+			*(*[16]float64)(r[at:]) = *(*[16]float64)(row)
+		}
+	} else {
+		for ; len(row) >= 8; row, at = row[8:], at+step {
+			*(*[8]float64)(r[at:]) = *(*[8]float64)(row)
+		}
+	}
+	if len(row) > 0 {
+		dst := r[at:][:width]
+		clear(dst[copy(dst, row):])
 	}
 }
 

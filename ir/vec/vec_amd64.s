@@ -163,22 +163,23 @@ axpy:
 	VZEROUPPER
 	RET
 
-// func taps4(n, taps int, w *float64, at *int, x, y *float64)
-TEXT ·taps4(SB), NOSPLIT, $0-48
-	MOVQ n+0(FP), CX
-	MOVQ taps+8(FP), DX
-	MOVQ w+16(FP), R8
-	MOVQ at+24(FP), R9
-	MOVQ x+32(FP), SI
-	MOVQ y+40(FP), DI
-	SUBQ $16, CX
-	JLT  taps4rest
+// func taps4(n, taps int, from float64, w *float64, at *int, x, y *float64)
+TEXT ·taps4(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         taps+8(FP), DX
+	VBROADCASTSD from+16(FP), Y9
+	MOVQ         w+24(FP), R8
+	MOVQ         at+32(FP), R9
+	MOVQ         x+40(FP), SI
+	MOVQ         y+48(FP), DI
+	SUBQ         $16, CX
+	JLT          taps4rest
 
 taps16:
-	VMOVUPD (DI), Y0
-	VMOVUPD 32(DI), Y1
-	VMOVUPD 64(DI), Y2
-	VMOVUPD 96(DI), Y3
+	VMOVAPD Y9, Y0
+	VMOVAPD Y9, Y1
+	VMOVAPD Y9, Y2
+	VMOVAPD Y9, Y3
 	XORQ    AX, AX
 
 tap16:
@@ -210,7 +211,7 @@ taps4rest:
 	JZ   taps4end
 
 taps4loop:
-	VMOVUPD (DI), Y0
+	VMOVAPD Y9, Y0
 	XORQ    AX, AX
 
 tap4:
@@ -228,6 +229,113 @@ tap4:
 	JNZ          taps4loop
 
 taps4end:
+	VZEROUPPER
+	RET
+
+// func taps32(n, taps int, from float64, w *float64, at *int, x, y *float64)
+TEXT ·taps32(SB), NOSPLIT, $0-56
+	MOVQ         n+0(FP), CX
+	MOVQ         taps+8(FP), DX
+	VBROADCASTSD from+16(FP), Z9
+	MOVQ         w+24(FP), R8
+	MOVQ         at+32(FP), R9
+	MOVQ         x+40(FP), SI
+	MOVQ         y+48(FP), DI
+
+taps32next:
+	VMOVAPD Z9, Z0
+	VMOVAPD Z9, Z1
+	VMOVAPD Z9, Z2
+	VMOVAPD Z9, Z3
+	XORQ    AX, AX
+
+tap32:
+	MOVQ         (R9)(AX*8), R10
+	VBROADCASTSD (R8)(AX*8), Z4
+	LEAQ         (SI)(R10*8), R10
+	VMULPD       (R10), Z4, Z5
+	VADDPD       Z5, Z0, Z0
+	VMULPD       64(R10), Z4, Z6
+	VADDPD       Z6, Z1, Z1
+	VMULPD       128(R10), Z4, Z7
+	VADDPD       Z7, Z2, Z2
+	VMULPD       192(R10), Z4, Z8
+	VADDPD       Z8, Z3, Z3
+	INCQ         AX
+	CMPQ         AX, DX
+	JLT          tap32
+	VMOVUPD      Z0, (DI)
+	VMOVUPD      Z1, 64(DI)
+	VMOVUPD      Z2, 128(DI)
+	VMOVUPD      Z3, 192(DI)
+	ADDQ         $256, SI
+	ADDQ         $256, DI
+	SUBQ         $32, CX
+	JNZ          taps32next
+	VZEROUPPER
+	RET
+
+// func fill4(n int, v float64, x *float64)
+TEXT ·fill4(SB), NOSPLIT, $0-24
+	MOVQ         n+0(FP), CX
+	VBROADCASTSD v+8(FP), Y0
+	MOVQ         x+16(FP), DI
+
+fill4next:
+	VMOVUPD Y0, (DI)
+	ADDQ    $32, DI
+	SUBQ    $4, CX
+	JNZ     fill4next
+	VZEROUPPER
+	RET
+
+// func pack4(n int, r0, r1, r2, r3 *float32, y *float64) (zeros uint32)
+TEXT ·pack4(SB), NOSPLIT, $0-52
+	MOVQ   n+0(FP), CX
+	MOVQ   r0+8(FP), R8
+	MOVQ   r1+16(FP), R9
+	MOVQ   r2+24(FP), R10
+	MOVQ   r3+32(FP), R11
+	MOVQ   y+40(FP), DI
+	VXORPS X14, X14, X14
+	VXORPS X15, X15, X15
+	XORQ   AX, AX
+
+pack4next:
+	VMOVUPS    (R8)(AX*4), X0
+	VMOVUPS    (R9)(AX*4), X1
+	VMOVUPS    (R10)(AX*4), X2
+	VMOVUPS    (R11)(AX*4), X3
+	VCMPPS     $0, X0, X15, X4
+	VCMPPS     $0, X1, X15, X5
+	VCMPPS     $0, X2, X15, X6
+	VCMPPS     $0, X3, X15, X7
+	VORPS      X4, X5, X4
+	VORPS      X6, X7, X6
+	VORPS      X4, X14, X14
+	VORPS      X6, X14, X14
+	VUNPCKLPS  X1, X0, X4
+	VUNPCKHPS  X1, X0, X5
+	VUNPCKLPS  X3, X2, X6
+	VUNPCKHPS  X3, X2, X7
+	VMOVLHPS   X6, X4, X0
+	VMOVHLPS   X4, X6, X1
+	VMOVLHPS   X7, X5, X2
+	VMOVHLPS   X5, X7, X3
+	VCVTPS2PD  X0, Y0
+	VCVTPS2PD  X1, Y1
+	VCVTPS2PD  X2, Y2
+	VCVTPS2PD  X3, Y3
+	VMOVUPD    Y0, (DI)
+	VMOVUPD    Y1, 32(DI)
+	VMOVUPD    Y2, 64(DI)
+	VMOVUPD    Y3, 96(DI)
+	ADDQ       $128, DI
+	ADDQ       $4, AX
+	CMPQ       AX, CX
+	JLT        pack4next
+	VMOVMSKPS  X14, AX
+	MOVL       AX, zeros+48(FP)
 	VZEROUPPER
 	RET
 

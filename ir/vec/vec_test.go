@@ -155,18 +155,23 @@ func TestZeros(t *testing.T) {
 func TestTaps(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))
-		for n := range 70 {
+		for n := range 140 {
 			taps := 1 + r.IntN(9)
 			w, x, y := random(r, taps), random(r, n+50), random(r, n)
 			at := make([]int, taps)
-			want := append([]float64(nil), y...)
+			want, from := make([]float64, n), r.NormFloat64()
+			for i := range want {
+				want[i] = from
+			}
+			Fill(y, from)
+			same(t, "Fill", y, want)
 			for k := range at {
 				at[k] = r.IntN(50)
 				for i := range want {
 					want[i] += float64(w[k] * x[at[k]+i])
 				}
 			}
-			Taps(w, at, x, y)
+			Taps(from, w, at, x, y)
 			same(t, "Taps", y, want)
 
 			single, wide := make([]float32, n), make([]float64, n)
@@ -236,6 +241,39 @@ func TestGram(t *testing.T) {
 				}
 				same(t, "gram", c[i*size:][:i+1], want[i*size:][:i+1])
 			}
+		}
+	})
+}
+
+// TestPackSingle: rows of float32 are packed as those of float64 are, and a zero anywhere
+// among them is seen.
+func TestPackSingle(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(9, 9))
+		for range 200 {
+			m, k := 1+r.IntN(9), 1+r.IntN(300)
+			lda := k + r.IntN(3)
+			a, wide := make([]float32, m*lda), make([]float64, m*lda)
+			for i := range a {
+				a[i] = float32(r.NormFloat64())
+			}
+			if r.IntN(2) == 0 {
+				a[r.IntN(m)*lda+r.IntN(k)] = []float32{0, float32(math.Copysign(0, -1))}[r.IntN(2)]
+			}
+			for i, v := range a {
+				wide[i] = float64(v)
+			}
+			got, ok := Pack(false, m, k, 1, a, lda)
+			want, _ := Pack(false, m, k, 1, wide, lda)
+			if !ok {
+				return
+			}
+			same(t, "Pack", got.data, want.data)
+			if got.Zeros() != want.Zeros() {
+				t.Fatalf("zeros: %v, want %v", got.Zeros(), want.Zeros())
+			}
+			got.Release()
+			want.Release()
 		}
 	})
 }

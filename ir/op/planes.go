@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import "github.com/nncc/nncc/ir/vec"
+
+// planes lays an input plane of a float convolution in up to two dimensions out so that
+// neighbours in the output are neighbours for every tap: padded with zeros, and split by
+// what coordinates leave over the strides, into one part each. Rows of a part, and of the
+// sums, are pitch apart; what sums hold between rows is nobody's.
+type planes struct {
+	in, out, stride, pad [3]int
+	pitch                int
+	more                 int   // rows of a part beyond those of the output
+	parts                int   // of a plane
+	rowOf, colOf, partOf []int // by tap: where in which part it begins
+}
+
+func newPlanes(g *ConvGeom) *planes {
+	p := &planes{in: pad3(g.In, 1), out: pad3(g.Out, 1), stride: pad3(g.Strides, 1), pad: pad3(g.PadBegin, 0)}
+	kn, dl := pad3(g.Kernel, 1), pad3(g.Dilations, 1)
+	p.more = (kn[1] - 1) * dl[1] / p.stride[1]
+	p.pitch = p.out[2] + (kn[2]-1)*dl[2]/p.stride[2]
+	p.parts = p.stride[1] * p.stride[2]
+	for t := range g.Taps() {
+		y, x := t/kn[2]*dl[1], t%kn[2]*dl[2]
+		p.partOf = append(p.partOf, y%p.stride[1]*p.stride[2]+x%p.stride[2])
+		p.rowOf, p.colOf = append(p.rowOf, y/p.stride[1]), append(p.colOf, x/p.stride[2])
+	}
+	return p
+}
+
+// sums is how many there are of an output plane.
+func (p *planes) sums() int { return (p.out[1]-1)*p.pitch + p.out[2] }
+
+// size is what parts take that hold the inputs of so many rows of sums, with room for
+// what is read behind the last.
+func (p *planes) size(rows int) int { return (rows+p.more)*p.pitch*p.parts + 2*p.pitch }
+
+// taps are where each tap begins in these parts.
+func (p *planes) taps(rows int) []int {
+	at := make([]int, len(p.partOf))
+	for t := range at {
+		at[t] = (p.partOf[t]*(rows+p.more)+p.rowOf[t])*p.pitch + p.colOf[t]
+	}
+	return at
+}
+
+// widened is the length from which on a row is widened as one.
+const widened = 8
+
+// fill lays src out for rows of sums from the given one on.
+func (p *planes) fill(dst []float64, src []float32, first, rows int) {
+	rows += p.more
+	for x := range p.stride[2] {
+		from, step := x-p.pad[2], p.stride[2]
+		lo, hi := outRange(from, step, p.pitch, p.in[2])
+		hi = max(hi, lo)
+		for y := range p.stride[1] {
+			part := dst[(y*p.stride[2]+x)*rows*p.pitch:][:rows*p.pitch]
+			clear(part)
+			for r := range rows {
+				iy := (first+r)*p.stride[1] + y - p.pad[1]
+				if iy < 0 || iy >= p.in[1] || lo == hi {
+					continue
+				}
+				line, row := src[iy*p.in[2]+lo*step+from:], part[r*p.pitch+lo:][:hi-lo]
+				if step == 1 && hi-lo >= widened {
+					vec.Widen(line[:hi-lo], row)
+					continue
+				}
+				for i := range row {
+					row[i] = float64(line[i*step])
+				}
+			}
+		}
+	}
+}
+
+// stretch is a run of outputs among sums.
+type stretch struct{ from, to, count int }
+
+// stretches are the outputs among cols sums from lo on: from which sum, behind lo, to which
+// place in the output plane.
+func (p *planes) stretches(lo, cols int) (list []stretch) {
+	for i := lo; i < lo+cols; {
+		row, col := i/p.pitch, i%p.pitch
+		end := min(lo+cols, (row+1)*p.pitch)
+		if n := min(p.out[2]-col, end-i); n > 0 {
+			list = append(list, stretch{i - lo, row*p.out[2] + col, n})
+		}
+		i = end
+	}
+	return list
+}
+
+// put copies outputs from rounded sums.
+func put(dst, src []float32, list []stretch) {
+	for _, s := range list {
+		d := dst[s.to:][:s.count]
+		for i, v := range src[s.from:][:s.count] {
+			d[i] = v
+		}
+	}
+}
+
+// strip is what the taps of one input channel see of a tile of sums.
+type strip struct {
+	*planes
+	buf               *[]float64
+	plane             []float64
+	at                []int
+	first, rows, cols int
+	from              int // the tile's first sum, behind the first of its row
+	channel           int // that plane holds
+}
+
+func newStrip(p *planes, lo, cols int) *strip {
+	w := &strip{planes: p, first: lo / p.pitch, from: lo % p.pitch, cols: cols, channel: -1}
+	w.rows = (lo+cols-1)/p.pitch - w.first + 1
+	w.at = p.taps(w.rows)
+	w.buf = scratch(p.size(w.rows))
+	w.plane = *w.buf
+	return w
+}
+
+// seen is what weight k sees of channels x.
+func (w *strip) seen(x []float32, k int) []float64 {
+	c, t := k/len(w.at), k%len(w.at)
+	if c != w.channel {
+		in := w.in[1] * w.in[2]
+		w.fill(w.plane, x[c*in:][:in], w.first, w.rows)
+		w.channel = c
+	}
+	return w.plane[w.at[t]+w.from:][:w.cols]
+}
