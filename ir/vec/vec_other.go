@@ -20,3 +20,6 @@ func narrow(_ int, _ *float64, _ *float32)                          {}
 func narrowUpTo(_ int, _ float32, _ *float64, _ *float32)           {}
 func quantise(_ int, _ float32, _ int32, _ *float32, _ *int8)       {}
 func dequantise(_ int, _ float32, _ int32, _ *int8, _ *float32)     {}
+
+func roundingError8(_ int, _, _, _ float64, _, _ *float64, _ *[parts]float64) {}
+func roundingErrors4(_ int, _, _, _ float64, _, _ *float64)                   {}

@@ -319,9 +319,7 @@ func (l *layerProbe) errors(x []float32, ranges *[len(methods)]affine, most int)
 				vec.Axpy(w[r][k], col, sums[len(methods)][r])
 			}
 			for m, a := range ranges {
-				for i, f := range col {
-					diff[i] = a.round(f) - f
-				}
+				vec.RoundingErrors(col, a.scale, -128-a.zero, 127-a.zero, diff)
 				for r := range w {
 					vec.Axpy(w[r][k], diff, sums[m][r])
 				}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // minScale keeps products of two scales representable in float32.
@@ -46,13 +47,7 @@ type cost func(a affine) float64
 // squaredError is the sum of the squared errors of all points, by their weights.
 func squaredError(x, w []float64) cost {
 	return func(a affine) float64 {
-		inv, lo, hi, sum := 1/a.scale, -128-a.zero, 127-a.zero, 0.0
-		for i, v := range x {
-			t := v * inv
-			e := t - min(max(math.RoundToEven(t), lo), hi)
-			sum += w[i] * e * e
-		}
-		return sum * a.scale * a.scale
+		return vec.RoundingError(x, w, 1/a.scale, -128-a.zero, 127-a.zero) * a.scale * a.scale
 	}
 }
 

@@ -57,17 +57,25 @@ func (h *tally) more(x []float32, lo, hi float64) (zeros int64) {
 	k := math.Ldexp(1, -h.exp)
 	for _, f := range x {
 		e := float64(f)
-		switch {
-		case e == 0:
-			zeros++
-		case e-e == 0:
-			if e < lo {
-				e = lo
-			} else if e > hi {
-				e = hi
-			}
-			raise(&h.n[int(math.Floor(e*k))-h.first], 1)
+		if e-e != 0 {
+			continue
 		}
+		zero := uint32(0) // without a branch: nobody knows which come
+		if e == 0 {
+			zero = 1
+		}
+		zeros += int64(zero)
+		if e < lo {
+			e = lo
+		} else if e > hi {
+			e = hi
+		}
+		e *= k
+		at := int(e)
+		if float64(at) > e {
+			at--
+		}
+		raise(&h.n[at-h.first], 1-zero)
 	}
 	return zeros
 }
