@@ -84,73 +84,26 @@ type transposedConv struct {
 	Window
 }
 
-// line is one dimension of a phase: its taps in the order of the inputs that
-// they meet, -1 for a tap of weight zero, the first of these inputs for the
-// first result, the distance between them, and the number of results.
-type line struct {
-	taps               []int
-	first, step, count int
-}
-
-// lineOf is the line of results first, first+stride, ... of out.
-func lineOf(first, out, taps, stride, pad, dilation int) line {
-	l := line{step: 1, count: (out - first + stride - 1) / stride}
-	at := 0
-	for k := taps - 1; k >= 0; k-- {
-		in := first + pad - k*dilation
-		if in%stride != 0 {
-			continue
-		}
-		switch in /= stride; len(l.taps) {
-		case 0:
-			l.first = in
-		case 1:
-			l.step = in - at
-		}
-		l.taps, at = append(l.taps, k), in
-	}
-	if l.taps == nil {
-		l.taps = []int{-1}
-	}
-	return l
-}
-
-// sameInputs: the results of both lines meet the same inputs.
-func (l line) sameInputs(m line) bool {
-	return l.first == m.first && l.step == m.step && l.count == m.count && len(l.taps) == len(m.taps)
-}
-
 func (t *transposedConv) phases() []*Phase {
-	var columns [][]line // neighbours with the same inputs together
-	for x := range min(t.Stride.W, t.Out.W) {
-		l := lineOf(x, t.Out.W, t.Kernel.W, t.Stride.W, t.Pad.W, t.Dilation.W)
-		if n := len(columns); n > 0 && t.g.Group == 1 && l.sameInputs(columns[n-1][0]) {
-			columns[n-1] = append(columns[n-1], l)
-		} else {
-			columns = append(columns, []line{l})
-		}
-	}
+	h := kernel.TransposedAxis{Out: t.Out.H, Taps: t.Kernel.H, Stride: t.Stride.H, Pad: t.Pad.H, Dilation: t.Dilation.H}
+	w := kernel.TransposedAxis{Out: t.Out.W, Taps: t.Kernel.W, Stride: t.Stride.W, Pad: t.Pad.W, Dilation: t.Dilation.W}
 	var list []*Phase
-	for y := range min(t.Stride.H, t.Out.H) {
-		rows, x := lineOf(y, t.Out.H, t.Kernel.H, t.Stride.H, t.Pad.H, t.Dilation.H), 0
-		for _, c := range columns {
-			list = append(list, t.phase(y, x, rows, c))
-			x += len(c)
-		}
+	for _, p := range kernel.Phases(h, w, t.g.Group == 1) {
+		list = append(list, t.phase(&p))
 	}
 	return list
 }
 
-// phase is the phase that begins at row y and column x, of neighbouring columns.
-func (t *transposedConv) phase(y, x int, rows line, columns []line) *Phase {
-	c, cols := t.g.COut, columns[0]
-	f := &Phase{Offset: (y*t.Out.W + x) * c, Pitch: t.Stride.W * c, Row: t.Stride.H * t.Out.W * c,
+// phase is a phase as a convolution; one of several lines of columns has as many times the channels.
+func (t *transposedConv) phase(p *kernel.Phase) *Phase {
+	c, rows, cols := t.g.COut, p.Rows, p.Columns[0]
+	f := &Phase{Offset: (p.Y*t.Out.W + p.X) * c, Pitch: t.Stride.W * c, Row: t.Stride.H * t.Out.W * c,
 		Image: t.Out.H * t.Out.W * c}
-	for _, l := range columns {
-		f.Rows = append(f.Rows, t.taps(rows.taps, l.taps)...)
+	for _, l := range p.Columns {
+		f.Rows = append(f.Rows, t.taps(rows.Taps, l.Taps)...)
 	}
 	f.Params, f.Bias = t.params, t.bias
-	if n := len(columns); n > 1 {
+	if n := len(p.Columns); n > 1 {
 		wide := *t.params
 		if len(wide.Mult) > 1 {
 			wide.Mult, wide.Shift = slices.Repeat(wide.Mult, n), slices.Repeat(wide.Shift, n)
@@ -159,8 +112,8 @@ func (t *transposedConv) phase(y, x int, rows line, columns []line) *Phase {
 	}
 	f.G = &op.ConvGeom{N: t.g.N, CIn: t.g.CIn, COut: len(f.Rows), Group: t.g.Group}
 	one := Tile{1, 1}
-	f.Window = Window{In: t.In, Out: Tile{rows.count, cols.count}, Kernel: Tile{len(rows.taps), len(cols.taps)},
-		Stride: one, Pad: Tile{-rows.first, -cols.first}, Dilation: Tile{rows.step, cols.step}}
+	f.Window = Window{In: t.In, Out: Tile{rows.Count, cols.Count}, Kernel: Tile{len(rows.Taps), len(cols.Taps)},
+		Stride: one, Pad: Tile{-rows.First, -cols.First}, Dilation: Tile{rows.Step, cols.Step}}
 	return f
 }
 

@@ -13,6 +13,12 @@ import (
 	"github.com/nncc/nncc/lower/option"
 )
 
+// The parameters of the packed kernels.
+const (
+	convPacked      = "nncc_conv2d_packed_params"
+	depthwisePacked = "nncc_depthwise_conv2d_packed_params"
+)
+
 // narrow and wide are the output channels of a record of packed weights.
 const (
 	narrow = 4
@@ -42,19 +48,16 @@ func ownKernels(code string) kernel.Rule {
 }
 
 // packedRow is a float32 convolution that computes several channels of several
-// pixels at a time.
-func packedRow(fn, code, doc string, o []*ir.OpDef, conds []cond,
-	params func(l *lowering, g *op.ConvGeom) *call.Struct,
-	pack func(n *ir.Node, g *op.ConvGeom) *call.Blob) *kernel.Kernel {
+// pixels at a time, in as many calls as it has phases.
+func packedRow(fn, code, doc string, o *ir.OpDef, conds []cond,
+	lower func(l *lowering, g *op.ConvGeom)) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: o, Layout: kernel.SpatialLayout,
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SpatialLayout,
 		Rules: append([]kernel.Rule{floatUnit(code), ownKernels(code)},
 			rules(code, append([]cond{float32s(), nonEmpty, upTo2D, constant(1, 2)}, conds...)...)...),
 		Lower: func(n *kernel.Node) *call.Lowered {
-			g := kernel.Conv.Must(n)
 			l := start(n.Node, fn)
-			l.low.Unused = unusedTail(n.Node)
-			l.call(fn, params(l, g), l.in(0), pack(n.Node, g), l.out(0))
+			lower(l, kernel.Conv.Must(n))
 			return l.low
 		},
 	}
@@ -106,19 +109,18 @@ func packConv(n *ir.Node, g *op.ConvGeom) *call.Blob {
 	return packedBlob(v)
 }
 
-// packDepthwise is the records of all channels: of 8, the last of which overlaps
-// the one before, or of 4, likewise, where there are less.
-func packDepthwise(n *ir.Node, g *op.ConvGeom) *call.Blob {
-	taps, size := g.Taps(), wide
-	if g.COut < wide {
+// packDepthwise is the records of all channels, taps from one of each: of 8, the last of which
+// overlaps the one before, or of 4, likewise, where there are less.
+func packDepthwise(n *ir.Node, channels, taps int, weight func(c, i int) float32) *call.Blob {
+	size := wide
+	if channels < wide {
 		size = narrow
 	}
-	bias, w := biasOf(n), n.In[1].Const
+	bias := biasOf(n)
 	var v []float32
-	for c := 0; c < g.COut; c += size {
-		first := max(min(c, g.COut-size), 0)
-		v = record(v, first, min(size, g.COut), size, taps, bias,
-			func(c, i int) float32 { return float32(w.Float(c*taps + i)) })
+	for c := 0; c < channels; c += size {
+		first := max(min(c, channels-size), 0)
+		v = record(v, first, min(size, channels), size, taps, bias, weight)
 	}
 	return packedBlob(v)
 }
@@ -160,20 +162,37 @@ var notOneEach = cond{"channels that are added up, or several outputs of each", 
 	return ""
 }}
 
+// packedParams are the parameters of a packed kernel of a family, of which the channels are some
+// fields: results lie pixel by pixel.
+func packedParams(n *ir.Node, family string, g *op.ConvGeom, channels []call.Field) *call.Struct {
+	h, w := pair(g.Out, 1)
+	f := append(convFields(g), channels...)
+	f = append(f, ints("out_pitch", g.COut, "out_row", w*g.COut, "out_image", h*w*g.COut)...)
+	return params(family, append(f, actFields(n)...)...)
+}
+
 // packedKernels come before the scalar rows.
 func packedKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, 8 channels a time",
-			[]*ir.OpDef{op.Conv}, []cond{oneEach},
-			func(l *lowering, g *op.ConvGeom) *call.Struct {
-				f := append(convFields(g), ints("in_c", g.CIn, "mult", 1)...)
-				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)
-			}, packDepthwise),
+			op.Conv, []cond{oneEach}, func(l *lowering, g *op.ConvGeom) {
+				l.low.Unused = unusedTail(l.n)
+				w, taps := l.n.In[1].Const, g.Taps()
+				l.call(l.low.Kernel, packedParams(l.n, depthwisePacked, g, ints("in_c", g.CIn)), l.in(0),
+					packDepthwise(l.n, g.COut, taps, func(c, i int) float32 { return float32(w.Float(c*taps + i)) }),
+					l.out(0))
+			}),
 		packedRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, 8 channels of some pixels at a time",
-			[]*ir.OpDef{op.Conv}, []cond{notOneEach},
-			func(l *lowering, g *op.ConvGeom) *call.Struct {
-				f := append(convFields(g), ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
-				return params("nncc_conv2d_params", append(f, actFields(l.n)...)...)
-			}, packConv),
+			op.Conv, []cond{notOneEach}, func(l *lowering, g *op.ConvGeom) {
+				l.low.Unused = unusedTail(l.n)
+				channels := ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)
+				l.call(l.low.Kernel, packedParams(l.n, convPacked, g, channels), l.in(0), packConv(l.n, g), l.out(0))
+			}),
+		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONVTRANSPOSE-LANES",
+			"depthwise transposed convolution by phases, 8 channels a time", op.ConvTranspose,
+			[]cond{fewPhases, oneEach}, depthwisePhases),
+		packedRow("nncc_conv2d_packed_f32", "NNCC-CONVTRANSPOSE-LANES",
+			"transposed convolution by phases, 8 channels of some pixels at a time", op.ConvTranspose,
+			[]cond{fewPhases, notOneEach}, convPhases),
 	}
 }

@@ -127,14 +127,30 @@ func (g *drawing) conv(i int) {
 		groups, strings.ReplaceAll(fmt.Sprint(pads), " ", ","), g.in(1, 3), g.in(1, 3), dh, dw, g.act())
 }
 
-// transposed is a transposed convolution.
+// transposed is a transposed convolution: dense, grouped or depthwise; strides may be larger than
+// the kernel, which leaves phases without taps.
 func (g *drawing) transposed(i int) {
-	cin, cout, k := g.in(1, 9), g.one(1, 3, 4, 5, 9), g.in(1, 3)
+	groups, cin, cout := 1, g.in(1, 9), g.one(1, 3, 4, 5, 9, 17)
+	switch g.r.IntN(4) {
+	case 0: // depthwise
+		cin = g.one(2, 3, 5, 8, 13, 16)
+		groups, cout = cin, cin
+	case 1:
+		groups = g.in(2, 3)
+		cin, cout = groups*g.in(1, 4), groups*g.in(1, 9)
+	}
+	kh, kw, sh, sw, dh, dw := g.in(1, 5), g.in(1, 5), g.in(1, 3), g.in(1, 3), 1, 1
+	if g.r.IntN(3) == 0 {
+		dh, dw = g.in(1, 3), g.in(1, 2)
+	}
+	top, left := g.in(0, (kh-1)*dh/2), g.in(0, (kw-1)*dw/2)
+	bottom, right := g.in(0, (kh-1)*dh/2), g.in(0, (kw-1)*dw/2)
 	bias := g.bias(i, cout)
-	g.input(fmt.Sprintf("r%d", i), 1, cin, g.in(1, 5), g.in(1, 5))
-	g.constant(fmt.Sprintf("w%d", i), cin, cout, k, k)
-	g.add("  %%y%d = ConvTranspose(%%r%d, %%w%d%s) {strides=[%d,%d]%s}\n", i, i, i, bias, g.in(1, 2), g.in(1, 2),
-		g.act())
+	g.input(fmt.Sprintf("r%d", i), g.in(1, 2), cin, g.in(1, 5), g.in(1, 5))
+	g.constant(fmt.Sprintf("w%d", i), cin, cout/groups, kh, kw)
+	g.add("  %%y%d = ConvTranspose(%%r%d, %%w%d%s) {group=%d, strides=[%d,%d], dilations=[%d,%d], pads=[%d,%d,%d,%d], "+
+		"output_padding=[%d,%d]%s}\n", i, i, i, bias, groups, sh, sw, dh, dw, top, left, bottom, right,
+		g.in(0, max(sh, dh)-1), g.in(0, max(sw, dw)-1), g.act())
 }
 
 // gemm is a product with constant weights.
@@ -213,7 +229,7 @@ func TestPacked(t *testing.T) {
 			g := irtest.Parse(t, packedGraph(rand.New(rand.NewPCG(3, uint64(4+from+at))), min(program, n-at)))
 			m := kerneltest.Compile(t, table, "packed", g, core, uint64(5+from+at))
 			for _, k := range []string{"nncc_conv2d_packed_f32", "nncc_depthwise_conv2d_packed_f32",
-				"nncc_batch_matmul_f32", "nncc_conv_transpose2d_f32", "nncc_resize_f32"} {
+				"nncc_batch_matmul_f32", "nncc_resize_f32"} {
 				if core.FPU && n-at >= layers && m.Rows[k] < 4 {
 					t.Fatalf("only %d layers by %s", m.Rows[k], k)
 				}

@@ -59,10 +59,11 @@ var packedProductRow = &kernel.Kernel{
 		l := start(n.Node, "nncc_conv2d_packed_f32")
 		l.low.Unused = unusedTail(n.Node)
 		p := products.Must(n)
-		f := append(windowFields(1, []int{p.rows}, []int{1}, []int{1}, []int{1}, []int{0}), outFields([]int{p.rows})...)
-		f = append(f, ints("in_c", p.in, "out_c", p.out, "groups", 1)...)
-		l.call("nncc_conv2d_packed_f32", params("nncc_conv2d_params", append(f, actFields(n.Node)...)...), l.in(0),
-			p.pack(), l.out(0))
+		one := []int{1}
+		g := &op.ConvGeom{N: 1, CIn: p.in, COut: p.out, In: []int{p.rows}, Out: []int{p.rows}, Kernel: one, Strides: one,
+			Dilations: one, PadBegin: []int{0}}
+		channels := ints("in_c", p.in, "out_c", p.out, "groups", 1)
+		l.call(l.low.Kernel, packedParams(n.Node, convPacked, g, channels), l.in(0), p.pack(), l.out(0))
 		return l.low
 	},
 }

@@ -42,9 +42,23 @@ typedef struct
  */
 /* KERNELS(nncc_conv2d_f32) */
 
+/* The same, with distances in floats from a pixel of the result to the next, from a row and from an image. */
+typedef struct
+{
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w, out_c;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t groups;
+    int32_t out_pitch, out_row, out_image;
+    float act_min, act_max;
+} nncc_conv2d_packed_params;
+
 /*
  * The same for cores with fused multiply-add: every sum begins at the bias and takes its products in the same order,
- * each by one rounding. packed: for each group, records of 8 output channels, the last one of 4 where no more are
+ * each by one rounding. A transposed convolution is one call for each phase. packed: for each group, records of 8 output channels, the last one of 4 where no more are
  * left, filled up with zeros; a record of n: bias [n] (zero where there is none), then weights
  * [kernel_h,kernel_w,in_c/groups,n]. Portable elsewhere, with a call of fmaf a product.
  */
@@ -68,8 +82,21 @@ typedef struct
  */
 /* KERNELS(nncc_depthwise_conv2d_f32) */
 
+/* With one output of each channel and distances in floats from a pixel of the result to the next, a row, an image. */
+typedef struct
+{
+    int32_t batch, in_h, in_w, in_c;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w;
+    int32_t stride_h, stride_w;
+    int32_t dilation_h, dilation_w;
+    int32_t pad_top, pad_left;
+    int32_t out_pitch, out_row, out_image;
+    float act_min, act_max;
+} nncc_depthwise_conv2d_packed_params;
+
 /*
- * The same for cores with fused multiply-add, mult = 1. packed: records of 8 channels, the last of which overlaps the
+ * The same for cores with fused multiply-add. A transposed convolution is one call for each phase. packed: records of 8 channels, the last of which overlaps the
  * one before where channels are no multiple of 8; with less than 8 channels records of 4, likewise, or one filled up
  * with zeros. A record of n: bias [n], weights [kernel_h,kernel_w,n].
  */

@@ -2,8 +2,8 @@
 #include "nncc_f32_wide.h"
 
 /* How the taps of two spans lie. */
-static void nncc_f32_conv_taps(const nncc_conv2d_params *p, const nncc_f32_span *rows, const nncc_f32_span *columns,
-                               nncc_f32_job *t)
+static void nncc_f32_conv_taps(const nncc_conv2d_packed_params *p, const nncc_f32_span *rows,
+                               const nncc_f32_span *columns, nncc_f32_job *t)
 {
     const int32_t size = (int32_t)sizeof(float);
     const int32_t cin = p->in_c / p->groups;
@@ -30,8 +30,9 @@ static void nncc_f32_conv_taps(const nncc_conv2d_params *p, const nncc_f32_span 
 }
 
 /* The pixels of two spans of one group. */
-static void nncc_f32_conv_spans(const nncc_conv2d_params *p, const nncc_f32_span *rows, const nncc_f32_span *columns,
-                                nncc_f32_job *t, const float *x, const float *packed, float *y)
+static void nncc_f32_conv_spans(const nncc_conv2d_packed_params *p, const nncc_f32_span *rows,
+                                const nncc_f32_span *columns, nncc_f32_job *t, const float *x, const float *packed,
+                                float *y)
 {
     const int32_t cin = p->in_c / p->groups;
     const int32_t cout = p->out_c / p->groups;
@@ -45,14 +46,14 @@ static void nncc_f32_conv_spans(const nncc_conv2d_params *p, const nncc_f32_span
     k.x = x + ((rows->from * p->stride_h - p->pad_top + rows->first * p->dilation_h) * p->in_w +
                columns->from * p->stride_w - p->pad_left + columns->first * p->dilation_w) *
                   p->in_c;
-    k.y = y + (rows->from * p->out_w + columns->from) * p->out_c;
+    k.y = y + rows->from * p->out_row + columns->from * p->out_pitch;
     k.left = rows->count * columns->count;
     k.column = 0;
     k.columns = columns->count;
     k.x_step = p->stride_w * p->in_c;
-    k.y_step = p->out_c;
+    k.y_step = p->out_pitch;
     k.x_row = (p->stride_h * p->in_w - (columns->count - 1) * p->stride_w) * p->in_c;
-    k.y_row = (p->out_w - columns->count + 1) * p->out_c;
+    k.y_row = p->out_row - (columns->count - 1) * p->out_pitch;
     while (k.left > 0) {
         const int32_t pixels = nncc_f32_take(&k, pixel, result);
 
@@ -61,7 +62,7 @@ static void nncc_f32_conv_spans(const nncc_conv2d_params *p, const nncc_f32_span
     }
 }
 
-void nncc_conv2d_packed_f32(const nncc_conv2d_params *p, const float *x, const float *packed, float *y)
+void nncc_conv2d_packed_f32(const nncc_conv2d_packed_params *p, const float *x, const float *packed, float *y)
 {
     const int32_t cin = p->in_c / p->groups;
     const int32_t cout = p->out_c / p->groups;
@@ -91,6 +92,6 @@ void nncc_conv2d_packed_f32(const nncc_conv2d_params *p, const float *x, const f
             oy += rows.count;
         }
         x += p->in_h * p->in_w * p->in_c;
-        y += p->out_h * p->out_w * p->out_c;
+        y += p->out_image;
     }
 }

@@ -2,7 +2,7 @@
 #include "nncc_f32_channels.h"
 
 /* How the taps of two spans lie. */
-static void nncc_f32_depthwise_taps(const nncc_depthwise_conv2d_params *p, const nncc_f32_span *rows,
+static void nncc_f32_depthwise_taps(const nncc_depthwise_conv2d_packed_params *p, const nncc_f32_span *rows,
                                     const nncc_f32_span *columns, nncc_f32_job *t)
 {
     const int32_t size = (int32_t)sizeof(float);
@@ -21,7 +21,7 @@ static void nncc_f32_depthwise_taps(const nncc_depthwise_conv2d_params *p, const
 }
 
 /* The pixels of two spans. */
-static void nncc_f32_depthwise_spans(const nncc_depthwise_conv2d_params *p, const nncc_f32_span *rows,
+static void nncc_f32_depthwise_spans(const nncc_depthwise_conv2d_packed_params *p, const nncc_f32_span *rows,
                                      const nncc_f32_span *columns, const nncc_f32_job *t, const float *x,
                                      const float *packed, float *y)
 {
@@ -34,14 +34,14 @@ static void nncc_f32_depthwise_spans(const nncc_depthwise_conv2d_params *p, cons
     k.x = x + ((rows->from * p->stride_h - p->pad_top + rows->first * p->dilation_h) * p->in_w +
                columns->from * p->stride_w - p->pad_left + columns->first * p->dilation_w) *
                   p->in_c;
-    k.y = y + (rows->from * p->out_w + columns->from) * p->in_c;
+    k.y = y + rows->from * p->out_row + columns->from * p->out_pitch;
     k.left = rows->count * columns->count;
     k.column = 0;
     k.columns = columns->count;
     k.x_step = p->stride_w * p->in_c;
-    k.y_step = p->in_c;
+    k.y_step = p->out_pitch;
     k.x_row = (p->stride_h * p->in_w - (columns->count - 1) * p->stride_w) * p->in_c;
-    k.y_row = (p->out_w - columns->count + 1) * p->in_c;
+    k.y_row = p->out_row - (columns->count - 1) * p->out_pitch;
     while (k.left > 0) {
         const int32_t pixels = nncc_f32_take(&k, pixel, result);
         const float *w = packed;
@@ -61,7 +61,7 @@ static void nncc_f32_depthwise_spans(const nncc_depthwise_conv2d_params *p, cons
     }
 }
 
-void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_params *p, const float *x, const float *packed,
+void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_packed_params *p, const float *x, const float *packed,
                                       float *y)
 {
     const nncc_f32_axis high = {p->in_h, p->out_h, p->kernel_h, p->stride_h, p->dilation_h, p->pad_top};
@@ -85,6 +85,6 @@ void nncc_depthwise_conv2d_packed_f32(const nncc_depthwise_conv2d_params *p, con
             oy += rows.count;
         }
         x += p->in_h * p->in_w * p->in_c;
-        y += p->out_h * p->out_w * p->in_c;
+        y += p->out_image;
     }
 }
