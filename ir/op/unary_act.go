@@ -164,7 +164,7 @@ var HardSigmoid = unary(unarySpec{
 	name: "HardSigmoid", straight: true, finite: true, nonNegative: true, activation: true,
 	doc: "alpha*x + beta clamped to [0, 1]", types: floatTypes,
 	c: ir.CForm{F64: "nncc_min_f64(nncc_max_f64({alpha} * x + {beta}, 0.0), 1.0)",
-		F32: "fmaxf(0.0f, fminf(1.0f, {alpha} * x + {beta}))"},
+		F32: "nncc_el_clip_f32({alpha} * x + {beta}, 0.0f, 1.0f)"},
 	attrs: ir.Declare[HardSigmoidAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
 		a, b := float64(ir.AttrsOf[HardSigmoidAttrs](n).Alpha), float64(ir.AttrsOf[HardSigmoidAttrs](n).Beta)
@@ -176,7 +176,7 @@ var HardSigmoid = unary(unarySpec{
 var HardSwish = unary(unarySpec{
 	name: "HardSwish", finite: true, activation: true, doc: "x * clamp(x/6 + 1/2, 0, 1)", types: floatTypes,
 	c: ir.CForm{F64: "x * nncc_min_f64(nncc_max_f64((x + 3.0) / 6.0, 0.0), 1.0)",
-		F32: "x * fmaxf(0.0f, fminf(1.0f, x / 6.0f + 0.5f))"},
+		F32: "x * nncc_el_clip_f32(x / 6.0f + 0.5f, 0.0f, 1.0f)"},
 	real: fixed(func(x float64) float64 { return x * min(max((x+3)/6, 0), 1) }),
 })
 

@@ -61,7 +61,7 @@ static inline float nncc_el_log_f32(float v)
 
 static inline float nncc_el_softplus_f32(float v)
 {
-    return fmaxf(v, 0.0f) + log1pf(expf(-fabsf(v)));
+    return (v < 0.0f ? 0.0f : v) + log1pf(expf(-fabsf(v)));
 }
 
 #endif /* NNCC_ELEMENT_F32_H */
