@@ -151,7 +151,7 @@ var Sigmoid = unary(unarySpec{name: "Sigmoid", finite: true, nonNegative: true, 
 	outQuant: map[tensor.DType]*ir.Quant{tensor.I8: ir.PerTensor(1.0/256, -128),
 		tensor.I16: ir.PerTensor(1.0/32768, 0)},
 	doc: "1 / (1 + exp(-x))", types: floatTypes, c: ir.CForm{F64: "nncc_sigmoid_f64(x)",
-		F32: "1.0f / (1.0f + expf(-x))"}, real: fixed(sigmoid)})
+		F32: "nncc_el_sigmoid_f32(x)"}, real: fixed(sigmoid)})
 
 // HardSigmoidAttrs are the attributes of HardSigmoid.
 type HardSigmoidAttrs struct {
@@ -188,7 +188,7 @@ type SwishAttrs struct {
 // Swish is x * sigmoid(alpha*x), also called SiLU.
 var Swish = unary(unarySpec{
 	name: "Swish", finite: true, activation: true, doc: "x * sigmoid(alpha*x) (SiLU)", types: floatTypes,
-	c:     ir.CForm{F64: "x * nncc_sigmoid_f64({alpha} * x)", F32: "x / (1.0f + expf(-({alpha} * x)))"},
+	c:     ir.CForm{F64: "x * nncc_sigmoid_f64({alpha} * x)", F32: "x / (1.0f + nncc_el_exp_f32(-({alpha} * x)))"},
 	attrs: ir.Declare[SwishAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
 		a := float64(ir.AttrsOf[SwishAttrs](n).Alpha)
@@ -216,7 +216,7 @@ var Softsign = unary(unarySpec{
 
 // Tanh is the hyperbolic tangent.
 var Tanh = unary(unarySpec{name: "Tanh", finite: true, activation: true, doc: "hyperbolic tangent", types: floatTypes,
-	c: ir.CForm{F64: "tanh(x)"}, real: fixed(math.Tanh),
+	c: ir.CForm{F64: "tanh(x)", F32: "nncc_el_tanh_f32(x)"}, real: fixed(math.Tanh),
 	outQuant: map[tensor.DType]*ir.Quant{tensor.I8: ir.PerTensor(1.0/128, 0), tensor.I16: ir.PerTensor(1.0/32768, 0)}})
 
 // Constants of Gelu as C has them, with the bits of math.Sqrt2 and math.Sqrt(2/math.Pi).
@@ -242,7 +242,7 @@ func gelu() ir.OpDef {
 			if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
 				return ir.CForm{
 					F64: "0.5 * x * (1.0 + tanh(" + sqrt2OverPi + " * (x + 0.044715 * x * x * x)))",
-					F32: "0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)))",
+					F32: "0.5f * x * (1.0f + nncc_el_tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)))",
 				}
 			}
 			return ir.CForm{F64: "0.5 * x * erfc(-x / " + sqrt2 + ")", F32: "0.5f * x * (1.0f + erff(x * 0.70710678f))"}

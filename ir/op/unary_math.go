@@ -29,7 +29,8 @@ func compresses(s *unarySpec)  { s.compresses = true }
 // result is NaN, as IEEE 754 has it.
 var (
 	Erf = mathOp("Erf", "error function", math.Erf, "erf(x)", finite)
-	Exp = mathOp("Exp", "e to the power x", math.Exp, "exp(x)", nonNegative)
+	Exp = unary(unarySpec{name: "Exp", doc: "e to the power x", types: floatTypes, real: fixed(math.Exp),
+		c: ir.CForm{F64: "exp(x)", F32: "nncc_el_exp_f32(x)"}, nonNegative: true})
 	Log = unary(unarySpec{name: "Log", doc: "natural logarithm", types: floatTypes, real: fixed(math.Log),
 		c: ir.CForm{F64: "log(x)", F32: "nncc_el_log_f32(x)"}, compresses: true})
 	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt, "sqrt(x)", nonNegative, compresses)

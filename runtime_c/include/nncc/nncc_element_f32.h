@@ -59,9 +59,60 @@ static inline float nncc_el_log_f32(float v)
     return e * 0.693145752f - ((h - (s * (h + r) + e * 1.42860677e-06f)) - f);
 }
 
+/*
+ * e to the power v within 1 ulp: 2^n * e^r with r at most ln 2 / 2 from 0, n ln 2 in two parts, the product of n and the
+ * first of them exact; 1.5 * 2^23 added leaves n in the lower bits. e^r = 1 + r + r^2 * q(r), q of degree 4 with the
+ * least relative error. What is beyond 87 or no number goes to the C library.
+ */
+static inline float nncc_el_exp_f32(float v)
+{
+    uint32_t u;
+    float n, r, y;
+
+    memcpy(&u, &v, sizeof u);
+    if ((u & 0x7fffffffu) >= 0x42ae0000u) {
+        return expf(v);
+    }
+    n = v * 1.44269502f + 12582912.0f;
+    memcpy(&u, &n, sizeof u);
+    n -= 12582912.0f;
+    r = (v - n * 0.693359375f) + n * 2.12194442e-04f;
+    y = 0.49999994f + r * (0.166665196f + r * (0.0416683927f + r * (0.00836878084f + r * 0.00138144672f)));
+    y = 1.0f + (r + r * r * y);
+    u = (u << 23) + 0x3f800000u;
+    memcpy(&n, &u, sizeof n);
+    return y * n;
+}
+
+/*
+ * Hyperbolic tangent within 2 ulp: v + v^3 * q(v^2), q of degree 4 with the least relative error, up to 0.625, and
+ * 1 - 2 / (e^2v + 1) up to where that is 1.
+ */
+static inline float nncc_el_tanh_f32(float v)
+{
+    const float a = fabsf(v);
+    float y = 1.0f;
+
+    if (a < 0.625f) {
+        const float z = v * v;
+
+        y = -0.333332807f + z * (0.133314416f + z * (-0.0537397154f + z * (0.0206390861f - z * 0.0057049864f)));
+        return v + v * z * y;
+    }
+    if (!(a >= 9.1f)) {
+        y -= 2.0f / (nncc_el_exp_f32(2.0f * a) + 1.0f);
+    }
+    return v < 0.0f ? -y : y;
+}
+
+static inline float nncc_el_sigmoid_f32(float v)
+{
+    return 1.0f / (1.0f + nncc_el_exp_f32(-v));
+}
+
 static inline float nncc_el_softplus_f32(float v)
 {
-    return (v < 0.0f ? 0.0f : v) + log1pf(expf(-fabsf(v)));
+    return (v < 0.0f ? 0.0f : v) + log1pf(nncc_el_exp_f32(-fabsf(v)));
 }
 
 #endif /* NNCC_ELEMENT_F32_H */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nncc_dot_f32.h"
+#include "nncc_element_f32.h"
 #include "nncc_recurrent_f32.h"
 
 void nncc_rnn_gates(const nncc_rnn_params *p, int32_t rows, const float *x, const float *w, const float *h,
@@ -43,9 +44,9 @@ float nncc_rnn_function(const nncc_rnn_act *act, float v)
 {
     switch (act->kind) {
     case NNCC_RNN_SIGMOID:
-        return 1.0f / (1.0f + expf(-v));
+        return nncc_el_sigmoid_f32(v);
     case NNCC_RNN_TANH:
-        return tanhf(v);
+        return nncc_el_tanh_f32(v);
     case NNCC_RNN_RELU:
         return v > 0.0f ? v : 0.0f;
     case NNCC_RNN_AFFINE:
@@ -55,7 +56,7 @@ float nncc_rnn_function(const nncc_rnn_act *act, float v)
     case NNCC_RNN_THRESHOLDED_RELU:
         return v > act->alpha ? v : 0.0f;
     case NNCC_RNN_SCALED_TANH:
-        return act->alpha * tanhf(act->beta * v);
+        return act->alpha * nncc_el_tanh_f32(act->beta * v);
     case NNCC_RNN_HARD_SIGMOID:
         return nncc_clamp_f32(act->alpha * v + act->beta, 0.0f, 1.0f);
     case NNCC_RNN_ELU:
@@ -63,7 +64,7 @@ float nncc_rnn_function(const nncc_rnn_act *act, float v)
     case NNCC_RNN_SOFTSIGN:
         return v / (1.0f + fabsf(v));
     default: /* NNCC_RNN_SOFTPLUS */
-        return (v > 0.0f ? v : 0.0f) + log1pf(expf(-fabsf(v)));
+        return nncc_el_softplus_f32(v);
     }
 }
 

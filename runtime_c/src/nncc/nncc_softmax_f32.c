@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_fp.h"
 
+#include "nncc_element_f32.h"
 #include "nncc_f32.h"
 
 void nncc_softmax_f32(const nncc_axis_params *p, const float *x, float *y)
@@ -18,7 +19,7 @@ void nncc_softmax_f32(const nncc_axis_params *p, const float *x, float *y)
                 }
             }
             for (int32_t k = i; k < span; k += p->inner) {
-                const float e = expf(x[k] - max);
+                const float e = nncc_el_exp_f32(x[k] - max);
 
                 y[k] = e;
                 sum += e;
