@@ -60,9 +60,9 @@ static inline float nncc_el_log_f32(float v)
 }
 
 /*
- * e to the power v within 1 ulp: 2^n * e^r with r at most ln 2 / 2 from 0, n ln 2 in two parts, the product of n and the
- * first of them exact; 1.5 * 2^23 added leaves n in the lower bits. e^r = 1 + r + r^2 * q(r), q of degree 4 with the
- * least relative error. What is beyond 87 or no number goes to the C library.
+ * e to the power v within 1 ulp: 2^n * e^r with r at most ln 2 / 2 from 0, n ln 2 in two parts, the product of n and
+ * the first of them exact; 1.5 * 2^23 added leaves n in the lower bits. e^r = 1 + r + r^2 * q(r), q of degree 4 with
+ * the least relative error. What is beyond 87 or no number goes to the C library.
  */
 static inline float nncc_el_exp_f32(float v)
 {

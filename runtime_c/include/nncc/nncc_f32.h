@@ -58,9 +58,9 @@ typedef struct
 
 /*
  * The same for cores with fused multiply-add: every sum begins at the bias and takes its products in the same order,
- * each by one rounding. A transposed convolution is one call for each phase. packed: for each group, records of 8 output channels, the last one of 4 where no more are
- * left, filled up with zeros; a record of n: bias [n] (zero where there is none), then weights
- * [kernel_h,kernel_w,in_c/groups,n]. Portable elsewhere, with a call of fmaf a product.
+ * each by one rounding. A transposed convolution is one call for each phase. packed: for each group, records of 8
+ * output channels, the last one of 4 where no more are left, filled up with zeros; a record of n: bias [n] (zero where
+ * there is none), then weights [kernel_h,kernel_w,in_c/groups,n]. Portable elsewhere, with a call of fmaf a product.
  */
 /* KERNELS(nncc_conv2d_packed_f32) */
 
@@ -96,9 +96,9 @@ typedef struct
 } nncc_depthwise_conv2d_packed_params;
 
 /*
- * The same for cores with fused multiply-add. A transposed convolution is one call for each phase. packed: records of 8 channels, the last of which overlaps the
- * one before where channels are no multiple of 8; with less than 8 channels records of 4, likewise, or one filled up
- * with zeros. A record of n: bias [n], weights [kernel_h,kernel_w,n].
+ * The same for cores with fused multiply-add. A transposed convolution is one call for each phase. packed: records of 8
+ * channels, the last of which overlaps the one before where channels are no multiple of 8; with less than 8 channels
+ * records of 4, likewise, or one filled up with zeros. A record of n: bias [n], weights [kernel_h,kernel_w,n].
  */
 /* KERNELS(nncc_depthwise_conv2d_packed_f32) */
 
