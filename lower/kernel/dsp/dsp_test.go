@@ -149,7 +149,7 @@ func wide(b *kerneltest.Writer) {
 // wideDepthwise is a depthwise convolution on int16 data.
 func wideDepthwise(b *kerneltest.Writer) {
 	c, h, v := b.One(4, 5, 7, 8, 12, 16), b.One(1, 2, 3, 3, 5), b.One(1, 2, 3, 3, 3, 5)
-	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c,
+	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 2, 3, 4, 5), Group: c,
 		Size: []int{b.In(1, 9), b.In(1, 9)}, Kernel: []int{h, v},
 		Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2)}, Dil: []int{b.One(1, 1, 1, 2), b.One(1, 1, 1, 2)}})
 }

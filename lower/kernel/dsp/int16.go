@@ -202,7 +202,7 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 // strides.
 var phases16 = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_conv_phase_s16", Library: Library,
-	Doc: "int16 transposed convolution by phases, with groups and dilation, packed int8 weights",
+	Doc: "int16 transposed convolution by phases, depthwise, too, with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases16,
 	Rules: join(onDSP("DSP-PHASE16-00"), quantised.PhaseRules16("DSP-PHASE16", shifts16)),
 }
@@ -211,6 +211,10 @@ func lowerPhases16(n *kernel.Node) *call.Lowered {
 	low := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
 	for _, p := range quantised.Phases16.Must(n) {
+		if p.Depthwise() && hasFours(&p.Convolution) && p.Shifts16(1) == "" {
+			list = append(list, pixels16(p))
+			continue
+		}
 		conv := convCall16(low, &p.Convolution, call.I32(p.Pitch))
 		conv.Func = "nncc_dsp_transpose_conv_phase_s16"
 		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase16_params", Fields: []call.Field{
@@ -219,13 +223,15 @@ func lowerPhases16(n *kernel.Node) *call.Lowered {
 		conv.Args[4] = call.Out{I: 0, Off: p.Offset, CType: "int8_t"}
 		list = append(list, conv)
 	}
-	low.Route = string(list[0].Args[1].(call.Func))
+	if route, ok := list[0].Args[1].(call.Func); ok {
+		low.Route = string(route)
+	}
 	return own(low, list...)
 }
 
 var depthwise16 = &kernel.Kernel{
 	Name: "nncc_dsp_depthwise_s16", Library: Library,
-	Doc: "int16 depthwise convolution with any window, packed int8 weights",
+	Doc: "int16 depthwise convolution with any window and a channel multiplier, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise16,
 	Rules: join(noHelium("DSP-DW16-00"), quantised.Rules16("DSP-DW16",
 		quantised.Conv16Params.Exists("DSP-DW16-03", "scales have a fixed-point form, the int64 bias counts "+
@@ -233,22 +239,26 @@ var depthwise16 = &kernel.Kernel{
 		quantised.ConvSpatialRule("DSP-DW16-05"), quantised.DepthwiseRule("DSP-DW16-06", true),
 		quantised.ConvOf16.Rule("DSP-DW16-07", "sums are requantised by a shift to the right",
 			func(_ *kernel.Node, c *quantised.Convolution) string { return c.Shifts16(1) }),
-		quantised.ConvOf16.Rule("DSP-DW16-08", "an output a channel, at least 4",
+		quantised.ConvOf16.Rule("DSP-DW16-08", "at least 4 outputs",
 			func(_ *kernel.Node, c *quantised.Convolution) string {
-				if g := c.G; g.COut != g.CIn || g.COut < 4 {
-					return fmt.Sprintf("%d outputs of %d channels, want as many, at least 4", g.COut, g.CIn)
+				if !hasFours(c) {
+					return fmt.Sprintf("%d outputs, want at least 4", c.G.COut)
 				}
 				return ""
 			})),
 }
 
-// bytes16 packs channels by fours, the last ones again: start values, a byte of each
-// a tap, {m, c, s}.
-func (l *layer) bytes16() []int32 {
+// hasFours: there are outputs for a group.
+func hasFours(c *quantised.Convolution) bool { return c.G.COut >= 4 }
+
+// bytes16 packs channels by fours, the last ones again: with several outputs an
+// input where their inputs are, then start values, a byte of each a tap, {m, c, s}.
+func (l *layer) bytes16(multiplier int) []int32 {
 	var b []int32
-	n := len(l.Rows)
-	for at := 0; at < n; at += 4 {
-		first := min(at, n-4)
+	for first := range fours(len(l.Rows)) {
+		if multiplier > 1 {
+			b = append(b, int32(2*(first/multiplier)), int32(min(4, multiplier-first%multiplier)))
+		}
 		b = append(b, l.Bias[first:first+4]...)
 		for tap := range l.Rows[0] {
 			w := int32(0)
@@ -266,12 +276,21 @@ func (l *layer) bytes16() []int32 {
 }
 
 func lowerDepthwise16(n *kernel.Node) *call.Lowered {
-	c := quantised.ConvOf16.Must(n)
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "channels",
-		c.G.COut, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
-		"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "act_min",
+	return own(&call.Lowered{Unused: []int{1, 2}}, pixels16(quantised.ConvOf16.Must(n).Whole16()))
+}
+
+// pixels16 is the call for a phase of a depthwise convolution.
+func pixels16(to *quantised.Phase) call.Call {
+	c, multiplier := &to.Convolution, to.G.COut/to.G.CIn
+	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
+		"channels", c.G.COut, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w",
+		c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "act_min",
 		call.T(c.Params.ActMin), "act_max", call.T(c.Params.ActMax))
-	return own(&call.Lowered{Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_s16", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_depthwise16_params", Fields: f}, i8In(0), packed((&layer{c.Layer}).bytes16()),
-		i8Out(0)}})
+	fn := "nncc_dsp_depthwise_s16"
+	if multiplier > 1 {
+		fn = "nncc_dsp_depthwise_multiplier_s16"
+	}
+	return call.Call{Func: fn, Args: []call.Arg{
+		&call.Struct{Type: "nncc_dsp_depthwise16_params", Fields: append(f, to.Steps()...)}, i8In(0),
+		packed((&layer{c.Layer}).bytes16(multiplier)), call.Out{I: 0, Off: to.Offset, CType: "int8_t"}}}
 }

@@ -89,13 +89,19 @@ func (l *layer) blocks16() []byte {
 
 func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 	c := convOf16.Must(n)
+	return own(&call.Lowered{Unused: []int{1, 2}}, c.blocks(c.Whole16()))
+}
+
+// blocks is the call for a phase of a depthwise convolution on int16 data.
+func (c *convolution) blocks(to *quantised.Phase) call.Call {
 	b := c.l.blocks16()
 	p := c.l.Params
-	return own(&call.Lowered{Unused: []int{1, 2}}, call.Call{Func: "nncc_helium_depthwise_s16", Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise16_params", Fields: call.Ints(
-			"batch", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
-			"channels", c.G.COut, "multiplier", c.G.COut/c.G.CIn, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W,
-			"stride_h", c.Stride.H, "stride_w", c.Stride.W, "dilation_h", c.Dilation.H, "dilation_w", c.Dilation.W,
-			"pad_top", c.Pad.H, "pad_left", c.Pad.W, "record", len(b)/((c.G.COut+lanes-1)/lanes),
-			"act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))}, i8In(0), packed(b), i8Out(0)}})
+	f := call.Ints("batch", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
+		"channels", c.G.COut, "multiplier", c.G.COut/c.G.CIn, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W,
+		"stride_h", c.Stride.H, "stride_w", c.Stride.W, "dilation_h", c.Dilation.H, "dilation_w", c.Dilation.W,
+		"pad_top", c.Pad.H, "pad_left", c.Pad.W, "record", len(b)/((c.G.COut+lanes-1)/lanes),
+		"act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))
+	return call.Call{Func: "nncc_helium_depthwise_s16", Args: []call.Arg{
+		&call.Struct{Type: "nncc_helium_depthwise16_params", Fields: append(f, to.Steps()...)}, i8In(0), packed(b),
+		call.Out{I: 0, Off: to.Offset, CType: "int8_t"}}}
 }

@@ -27,10 +27,10 @@ var phases = &kernel.Kernel{
 
 func lowerPhases(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases.Must(n)) }
 
-// phases16 is phases on int16 data: what is copied and multiplied is bytes.
+// phases16 is phases on int16 data: what is copied is bytes.
 var phases16 = &kernel.Kernel{
 	Name: "nncc_helium_transpose_conv_phase_s16", Library: Library,
-	Doc: "int16 transposed convolution by phases, with groups and dilation, packed int8 weights",
+	Doc: "int16 transposed convolution by phases, depthwise, too, with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases16.Must(n)) },
 	Rules: join(onHelium("HELIUM-PHASE16-00"), quantised.PhaseRules16("HELIUM-PHASE16",
@@ -43,8 +43,12 @@ func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 	var list []call.Call
 	for _, f := range phases {
 		c := &convolution{Convolution: &f.Convolution, l: layerOf(n, f.Layer), phase: true}
-		if f.Depthwise() && c.l.form != sixteen {
-			list = append(list, c.windows(n, l, f))
+		if f.Depthwise() {
+			if c.l.form == sixteen {
+				list = append(list, c.blocks(f))
+			} else {
+				list = append(list, c.windows(n, l, f))
+			}
 			continue
 		}
 		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic)

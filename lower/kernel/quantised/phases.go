@@ -33,6 +33,13 @@ func (c *Convolution) Whole() *Phase {
 	return &Phase{Convolution: *c, Pitch: c.G.COut, Row: row, Image: c.Out.H * row}
 }
 
+// Whole16 is Whole on int16.
+func (c *Convolution) Whole16() *Phase {
+	f := c.Whole()
+	f.Pitch, f.Row, f.Image = 2*f.Pitch, 2*f.Row, 2*f.Image
+	return f
+}
+
 // Steps are the distances of a kernel's parameters.
 func (f *Phase) Steps() []call.Field {
 	return call.Ints("out_pitch", f.Pitch, "out_row", f.Row, "out_image", f.Image)

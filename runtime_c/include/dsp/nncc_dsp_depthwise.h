@@ -236,20 +236,26 @@ typedef void nncc_dsp_depthwise_pixel_fn(const nncc_dsp_depthwise_pixel_params *
  * requantised as those of nncc_dsp_matmul_4rows_shift_s16. Taps outside of the image are left out. w holds for every
  * four channels, the last ones again where they are no multiple of 4, 4 start values, a word of 4 bytes a tap, and {m,
  * c, s} of each channel. Cores without the DSP extension have it, too.
+ *
+ * nncc_dsp_depthwise_multiplier_s16 has several outputs an input channel, the ones of a channel side by side. Two words
+ * stand in front of a group's start values: the byte of a pixel at which the input of its first output is, and the
+ * number of its outputs that have the same one; the others have the next one.
  */
 typedef struct
 {
-    int32_t batches, in_h, in_w;
+    int32_t batches, in_h, in_w, in_c;
     int32_t out_h, out_w;
-    int32_t channels;
+    int32_t channels; /* of the output, at least 4 */
     int32_t kernel_h, kernel_w;
     int32_t stride_h, stride_w;
     int32_t pad_h, pad_w; /* above and left */
     int32_t dil_h, dil_w;
     int32_t act_min, act_max;
+    int32_t out_pitch, out_row, out_image; /* bytes from a pixel, row, image of the output to the next */
 } nncc_dsp_depthwise16_params;
 
 /* KERNELS(nncc_dsp_depthwise_s16) */
+/* KERNELS(nncc_dsp_depthwise_multiplier_s16) */
 
 #ifdef __cplusplus
 }

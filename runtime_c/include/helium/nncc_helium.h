@@ -420,6 +420,9 @@ typedef struct
     int32_t record; /* bytes of a record */
     int32_t act_min;
     int32_t act_max;
+    int32_t out_pitch; /* bytes from a pixel of the output to the next, from a row, from an image */
+    int32_t out_row;
+    int32_t out_image;
 } nncc_helium_depthwise16_params;
 
 /* KERNELS(nncc_helium_depthwise_s16) */

@@ -249,12 +249,14 @@ void nncc_helium_depthwise_s16(const nncc_helium_depthwise16_params *p, const in
 
     for (n = 0; n < p->batch; n++) {
         for (oy = 0; oy < p->out_h; oy++) {
+            int8_t *to = y + n * p->out_image + oy * p->out_row;
+
             for (ox = 0; ox < p->out_w; ox++) {
                 const int32_t tap =
                     nncc_window16(p, x, oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left, &t);
 
-                nncc_pixel16(p, &t, tap, packed, y);
-                y += 2 * p->channels;
+                nncc_pixel16(p, &t, tap, packed, to);
+                to += p->out_pitch;
             }
         }
         x += 2 * p->in_h * p->in_w * p->in_c;
