@@ -128,7 +128,7 @@ func (b *Writer) second(name, typ string) string {
 func (b *Writer) WidePair() {
 	b.n++
 	n := b.n
-	sa, sb, sy := pairShapes(b.Rand)
+	sa, sb, sy := pairShapes(b.Rand, 6000)
 	ops := strings.Fields("Add Add Sub Sub Mul Mul Max Min")
 	op := ops[b.IntN(len(ops))]
 	x, y := b.scale16(), b.scale16()

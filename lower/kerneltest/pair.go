@@ -5,18 +5,19 @@ package kerneltest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
 // pairShapes are two shapes that broadcast to a third: same shapes, scalars, rows,
 // columns, channels, both sides repeated; sizes around those of vectors and of
-// blocks.
-func pairShapes(r *rand.Rand) (a, b, y []int) {
+// blocks; at most so many elements.
+func pairShapes(r *rand.Rand, most int) (a, b, y []int) {
 	rank := 1 + r.IntN(4)
 	size := func() int {
 		return []int{1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 1 + r.IntN(70)}[r.IntN(13)]
 	}
-	left := 6000
+	left := most
 	for range rank {
 		d := min(size(), left)
 		if r.IntN(12) == 0 && left > 1000 {
@@ -66,17 +67,13 @@ func (b *Writer) Limit(shape ...int) {
 
 // Pair writes an operator on two int8 tensors with broadcasting.
 func (b *Writer) Pair() {
-	b.n++
-	n := b.n
-	sa, sb, sy := pairShapes(b.Rand)
 	ops := strings.Fields("Add Add Sub Sub Mul Mul Div Max Min Less LessOrEqual Greater GreaterOrEqual")
 	op := ops[b.IntN(len(ops))]
 	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
 	if b.Chance(20) {
 		y = x
 	}
-	zx, zy, zo := b.Zero(), b.Zero(), b.Zero()
-	z, act := 0.0, ""
+	z := 0.0
 	switch op {
 	case "Add", "Sub":
 		z = (x + y) * (0.2 + b.Float64())
@@ -88,8 +85,39 @@ func (b *Writer) Pair() {
 	case "Div":
 		z = x / y / float64(b.One(1, 2, 5, 30, 100))
 	case "Max", "Min":
-		y, z, zy, zo = x, x, zx, zx
+		y, z = x, x
 	}
+	zx, zy, zo := b.Zero(), b.Zero(), b.Zero()
+	if op == "Max" || op == "Min" {
+		zy, zo = zx, zx
+	}
+	sa, sb, sy := pairShapes(b.Rand, 6000)
+	b.binary(op, [3]float64{x, y, z}, [3]int{zx, zy, zo}, [3][]int{sa, sb, sy})
+}
+
+// Sum writes an addition of two int8 tensors with broadcasting that is too small for
+// tables. Most have ratios of steps without a linear function.
+func (b *Writer) Sum() {
+	x := 0.01 + 0.1*b.Float64()
+	y, z, zeros := x*(0.8+0.4*b.Float64()), 1.7*x, [3]int{b.In(-9, 9), b.In(-9, 9), b.In(-9, 9)}
+	if b.Chance(85) {
+		y, z, zeros = 0.8731807*x, 1.6534649*x, [3]int{-3, 29, 13}
+	}
+	sa, sb, sy := pairShapes(b.Rand, 500)
+	for slices.Equal(sa, sb) {
+		sa, sb, sy = pairShapes(b.Rand, 500)
+	}
+	b.binary("Add", [3]float64{x, y, z}, zeros, [3][]int{sa, sb, sy})
+}
+
+// binary writes an operator on operands in the first two steps, the result in those
+// of the third, or bool where that is 0.
+func (b *Writer) binary(op string, steps [3]float64, zeros [3]int, shapes [3][]int) {
+	b.n++
+	n := b.n
+	sa, sb, sy := shapes[0], shapes[1], shapes[2]
+	x, y, z, zx, zy, zo := steps[0], steps[1], steps[2], zeros[0], zeros[1], zeros[2]
+	act := ""
 	if z > 0 && x != z {
 		act = strings.TrimPrefix(b.act(z), ", ")
 	}

@@ -84,6 +84,9 @@ var samples = []sampled{
 	binaryLayer(op.Mul, []int{1, 1000}, []int{1, 1000}), binaryLayer(op.Mul, []int{1, 16, 12, 12}, []int{1, 16, 1, 1}),
 	binaryLayer(op.Add, []int{64, 64}, []int{64, 1}), binaryLayer(op.Add, []int{256, 7}, []int{256, 1}),
 	binaryLayer(op.Add, []int{64, 64}, []int{1}), binaryLayer(op.Mul, []int{256, 7}, []int{256, 1}),
+	binaryLayer(op.Add, []int{16, 16}, []int{16, 1}), binaryLayer(op.Add, []int{20, 2, 3}, []int{20, 1, 3}),
+	binaryLayer(op.Add, []int{40, 3, 10}, []int{40, 1, 10}), binaryLayer(op.Mul, []int{3, 3, 4, 2}, []int{3, 1, 4, 1}),
+	binaryLayer(op.Mul, []int{4, 5, 4, 3}, []int{4, 1, 1, 3}),
 	{"softmax 12", op.Softmax, [][]int{{1, 12}}, nil, nil, nil},
 	{"softmax 8x100", op.Softmax, [][]int{{8, 100}}, nil, nil, nil},
 	{"batch matmul", op.MatMul, [][]int{{2, 16, 24}, {2, 24, 20}}, nil, nil, nil},
@@ -96,6 +99,8 @@ var samples = []sampled{
 	binaryLayer(op.Max, []int{12, 100}, []int{12, 1}), binaryLayer(op.Min, []int{40, 16}, []int{40, 1}),
 	binaryLayer(op.Max, []int{40, 8}, []int{40, 1}), binaryLayer(op.Min, []int{20, 33}, []int{20, 1}),
 	binaryLayer(op.Max, []int{6, 300}, []int{6, 1}), binaryLayer(op.Min, []int{5, 16}, []int{1, 1}),
+	binaryLayer(op.Min, []int{10, 8, 5}, []int{10, 1, 5}), binaryLayer(op.Max, []int{16, 5, 2}, []int{16, 1, 2}),
+	binaryLayer(op.Min, []int{4, 20, 3}, []int{4, 1, 3}), binaryLayer(op.Min, []int{9, 2, 64}, []int{9, 1, 64}),
 	{"pad rows", op.Pad, [][]int{{1, 20, 14, 12}}, nil, nil, []int{0, 0, 0, 2, 0, 0, 2, 2}},
 	{"pad channels", op.Pad, [][]int{{1, 16, 7, 11}}, nil, nil, []int{0, 0, 0, 0, 0, 8, 0, 0}},
 }
@@ -114,6 +119,8 @@ func softmaxLayer(rows, n int) sampled {
 var wideSamples = []sampled{
 	matmulLayer(3, 11, 29, 36), matmulLayer(3, 4, 12, 21), matmulLayer(1, 11, 2, 17), matmulLayer(4, 32, 64, 32),
 	matmulLayer(2, 5, 100, 7), matmulLayer(1, 1, 40, 5), matmulLayer(2, 9, 7, 1),
+	binaryLayer(op.Mul, []int{3, 3, 4, 2}, []int{3, 1, 4, 1}),
+	binaryLayer(op.Add, []int{40, 3, 10}, []int{40, 1, 10}), binaryLayer(op.Mul, []int{4, 5, 4, 3}, []int{4, 1, 1, 3}),
 }
 
 // add puts a layer into a graph, with an addition behind layers that would not be

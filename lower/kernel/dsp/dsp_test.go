@@ -227,7 +227,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_depthwise_s16", wideDepthwise},
 	{"nncc_dsp_transpose_conv_phase_s16", (*kerneltest.Writer).ConvTranspose16},
 }, wideKinds(), []generator{{"nncc_dsp_dots_s8", dots}, {"nncc_dsp_fully_connected_dots_s8", productDots},
-	{"nncc_dsp_depthwise_s8", tall}})
+	{"nncc_dsp_depthwise_s8", tall}, {"nncc_pair_add_s8", (*kerneltest.Writer).Sum}})
 
 // wideKinds are those on int16 data that other families have, too.
 func wideKinds() []generator {

@@ -97,6 +97,8 @@ var refused = []kerneltest.Refused{
 	{"DSP-FCDOTS-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
 	{"DSP-DW16-08", "in %x : i16[1,3,5,5] q(0.01:0)\nconst %w : i8[3,1,3,3] q(0.01:0) = rand 1\n" +
 		"%o : i16[1,3,3,3] q(0.01:0) = Conv(%x, %w) {group=3}"},
+	{"DSP-SUM-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Add(%x, %y)"},
+	{"DSP-SUM-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Add(%x, %y)"},
 	{"DSP-PAIR-01", "in %x : u8[40,40] A\nin %y : i8[40,40] W\n%o : i8[40,40] O = Mul(%x, %y)"},
 	{"DSP-PAIR-02", "in %x : i8[2,5] A\nin %y : i8[2,5] W\n%o : i8[2,5] q(0.0000001:0) = Mul(%x, %y)"},
 	{"DSP-PAIR-02", "in %x : i8[2,5] q(0.1:0)\nin %y : i8[2,5] q(0.11:0)\n%o : i8[2,5] q(0.2:0) = Sub(%x, %y)"},

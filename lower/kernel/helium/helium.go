@@ -17,8 +17,8 @@ const Library = "nncc-helium"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = slices.Concat([]*kernel.Kernel{conv, transposedConv, phases, lines, patches, depthwise3x3, depthwise,
-	fullyConnected, batchMatMul, avgPoolShort, avgPool, maxPool, add, pairs, transpose, runs, limits, two, softmax,
-	mapped, residual, conv16, phases16, depthwise16, fullyConnected16}, int16s, recurrentRows())
+	fullyConnected, batchMatMul, avgPoolShort, avgPool, maxPool, add, pairs, rounded, transpose, runs, limits, two,
+	softmax, mapped, residual, conv16, phases16, depthwise16, fullyConnected16}, int16s, recurrentRows())
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {

@@ -478,8 +478,13 @@ func line(b *builder) {
 
 func pair(b *builder) { b.Written(func(w *kerneltest.Writer) { w.Pair() }) }
 
+func sum(b *builder) { b.Written(func(w *kerneltest.Writer) { w.Sum() }) }
+
 // TestPairs runs operators with broadcasting, on the host and the board.
 func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair) }
+
+// TestSums runs additions with broadcasting that are not linear.
+func TestSums(t *testing.T) { written(t, (*kerneltest.Writer).Sum) }
 
 // TestPhases runs transposed convolutions.
 func TestPhases(t *testing.T) { written(t, (*kerneltest.Writer).ConvTranspose) }
@@ -531,7 +536,8 @@ var generators = slices.Concat([]generator{
 	{"nncc_helium_matmul_1row_s8", gemm},
 	{"nncc_helium_avg_pool_short_s8", pool("AveragePool", 10)}, {"nncc_helium_avg_pool_s8", pool("AveragePool", 90)},
 	{"nncc_helium_max_pool_s8", pool("MaxPool", 10)},
-	{"nncc_helium_add_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line}, {"nncc_lut_s8", limit},
+	{"nncc_helium_add_linear_s8", add}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
+	{"nncc_lut_s8", limit},
 	{"nncc_helium_transpose_s8", reordered}, {"nncc_helium_softmax_s8", softmax},
 	{"nncc_softmax_pairs_s8", func(b *builder) { b.Written(softmaxPairs) }},
 	{"nncc_helium_batch_matmul_s8", batch},
@@ -541,7 +547,8 @@ var generators = slices.Concat([]generator{
 	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
 	{"nncc_helium_depthwise_s16", wideDepthwise},
 	{"nncc_helium_transpose_conv_phase_s16", phased16},
-}, wideKinds(), []generator{{"nncc_helium_batch_matmul_s8", batchRow}})
+}, wideKinds(), []generator{{"nncc_helium_batch_matmul_s8", batchRow},
+	{"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}})
 
 func phased16(b *builder) { b.Written((*kerneltest.Writer).ConvTranspose16) }
 

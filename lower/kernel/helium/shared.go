@@ -8,10 +8,11 @@ import "github.com/nncc/nncc/lower/kernel/quantised"
 var shared = quantised.Shared{Library: Library, Prefix: "HELIUM"}
 
 var (
-	pairs  = shared.Pairs(onHelium(""))
-	lines  = shared.Lines(onHelium(""))
-	runs   = shared.Runs(onHelium(""))
-	int16s = shared.Wide(onHelium(""))
-	limits = shared.Limits(onHelium(""))
-	two    = shared.Two(onHelium(""))
+	pairs   = shared.Pairs(onHelium(""))
+	rounded = shared.Sums(onHelium(""))
+	lines   = shared.Lines(onHelium(""))
+	runs    = shared.Runs(onHelium(""))
+	int16s  = shared.Wide(onHelium(""))
+	limits  = shared.Limits(onHelium(""))
+	two     = shared.Two(onHelium(""))
 )

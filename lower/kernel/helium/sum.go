@@ -196,33 +196,9 @@ func (p *sumKey) find() (linear, bool) {
 	return l, ok
 }
 
-// operand is an input of the kernel with three roundings: times unit, which
-// is 1 << LeftShift, then by mult over 2^shift.
-type operand struct{ unit, offset, mult, shift int64 }
-
-// threeRoundings are the inputs of TensorFlow Lite's addition. The input with
-// the larger scale counts half exactly, which is no shift to the right: it
-// gets one, and twice the unit.
-func threeRoundings(p *fixp.AddScales, x, y int32) (a, b operand, ok bool) {
-	of := func(offset, mult, shift int32) operand {
-		o := operand{1 << uint(p.LeftShift), 0, int64(mult), -int64(shift)}
-		switch {
-		case mult == 0:
-			o.shift = 1
-		case shift == 0 && mult == 1<<30:
-			o.unit, o.shift = 2*o.unit, 1
-		}
-		o.offset = o.unit * int64(offset)
-		return o
-	}
-	a, b = of(x, p.Mult1, p.Shift1), of(y, p.Mult2, p.Shift2)
-	in := func(s int64) bool { return s >= 1 && s <= 31 }
-	return a, b, in(a.shift) && in(b.shift) && in(-int64(p.OutShift))
-}
-
 // add is an addition.
 var add = &kernel.Kernel{
-	Name: "nncc_helium_add_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the " +
+	Name: "nncc_helium_add_linear_s8", Library: Library, Doc: "int8 addition: a linear function where that gives the " +
 		"results of all pairs of values, else three roundings",
 	Ops:    []*ir.OpDef{op.Add},
 	Layout: kernel.SameLayout, Lower: lowerAdd,
@@ -231,16 +207,11 @@ var add = &kernel.Kernel{
 			if !op.BinaryKernelS8(n.Node) {
 				return kernel.Unread
 			}
-			p := op.AddParamsS8(n.Node)
-			if _, _, ok := threeRoundings(&p.Scales, p.Offset1, p.Offset2); !ok {
-				return "an input or the sum is requantised by a shift that is not 1 to 31 to the right"
-			}
-			return ""
+			return quantised.Sums.Why(n)
 		}}),
 }
 
 func lowerAdd(n *kernel.Node) *call.Lowered {
-	p := op.AddParamsS8(n.Node)
 	low := quantised.Elementwise(n.Node)
 	x, y := quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)
 	if l, ok := addition(n, 0); ok {
@@ -253,15 +224,9 @@ func lowerAdd(n *kernel.Node) *call.Lowered {
 				Fields: l.fields()}, x, y, i8Out(0),
 				call.I32(n.Out[0].Type.Elems())}})
 	}
-	a, b, _ := threeRoundings(&p.Scales, p.Offset1, p.Offset2)
-	return own(low, call.Call{Func: "nncc_helium_add_s8",
-		Args: []call.Arg{&call.Struct{Type: "nncc_helium_add_params", Fields: []call.Field{
-			call.FI("n", n.Out[0].Type.Elems()),
-			call.FT("x_unit", a.unit), call.FT("x_offset", a.offset), call.FT("x_mult", a.mult),
-			call.FT("x_shift", a.shift), call.FT("y_unit", b.unit), call.FT("y_offset", b.offset),
-			call.FT("y_mult", b.mult), call.FT("y_shift", b.shift),
-			call.FT("mult", p.Scales.OutMult), call.FT("shift", -p.Scales.OutShift), call.FT("zero", p.OutputOffset),
-			call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax)}}, x, y, i8Out(0)}})
+	p := quantised.Sums.Must(n)
+	return own(low, call.Call{Func: p.Func, Args: []call.Arg{p.Form, x, y, i8Out(0),
+		call.I32(n.Out[0].Type.Elems())}})
 }
 
 // sumRows is a sum row by row for operands whose channels lie apart.

@@ -236,17 +236,21 @@ func bit(b bool) int {
 
 // PairRules are the conditions on a node that a Pair computes.
 func PairRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		{Code: code + "-01", Doc: "two int8 operands with one scale each, at most 8 dimensions",
-			Check: func(n *kernel.Node) string {
-				if why := pairTypes(n.Node); why != "" {
-					return why
-				}
-				return pairDims(n)
-			}},
+	return []kernel.Rule{pairRule(code + "-01"),
 		{Code: code + "-02", Doc: "a function of two rows gives the results of all pairs of values", Proof: true,
 			Check: Pairs.Why},
 	}
+}
+
+// pairRule is the rule that operands are those of a Pair.
+func pairRule(code string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: "two int8 operands with one scale each, at most 8 dimensions",
+		Check: func(n *kernel.Node) string {
+			if why := pairTypes(n.Node); why != "" {
+				return why
+			}
+			return pairDims(n)
+		}}
 }
 
 // LowerPair calls the node's Pair, directly where both operands lie like the

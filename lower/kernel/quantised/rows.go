@@ -44,6 +44,14 @@ func (s Shared) Pairs(core kernel.Rule) *kernel.Kernel {
 		func(n *kernel.Node) *call.Lowered { return LowerPair(n, Pairs.Must(n)) })
 }
 
+// Sums are additions of two int8 tensors with broadcasting that Pairs has no function
+// for.
+func (s Shared) Sums(core kernel.Rule) *kernel.Kernel {
+	return s.row(core, "SUM", kernel.Kernel{Name: "nncc_pair_add_s8", Ops: []*ir.OpDef{op.Add},
+		Doc: "int8 addition with broadcasting, by three roundings"}, sumRules,
+		func(n *kernel.Node) *call.Lowered { return LowerPair(n, Sums.Must(n)) })
+}
+
 // Lines are layers that are one line per channel.
 func (s Shared) Lines(core kernel.Rule) *kernel.Kernel {
 	return s.row(core, "LINE", kernel.Kernel{Name: "nncc_channel_lines_s8", Ops: []*ir.OpDef{op.Conv},

@@ -459,34 +459,6 @@ typedef struct
 /* KERNELS(helium_pool) */
 
 /*
- * Addition with TensorFlow Lite's three roundings, for what no nncc_helium_add_linear_params* can give: x_mult /
- * 2^x_shift of (x + x_offset) * x_unit, the same of y, the sum of both by mult / 2^shift, plus zero, clamped. Shifts
- * are 1 to 31 to the right. out may be x or y.
- *
- * Per 4 elements: 2 loads, 1 store, 3 multiplications, 2 MACs, 11 for roundings and sums, 2 for the clamp, 1 other: 5.5
- * instructions an element.
- */
-typedef struct
-{
-    int32_t n;
-    int32_t x_unit;
-    int32_t x_offset; /* times x_unit */
-    int32_t x_mult;
-    int32_t x_shift;
-    int32_t y_unit;
-    int32_t y_offset; /* times y_unit */
-    int32_t y_mult;
-    int32_t y_shift;
-    int32_t mult;
-    int32_t shift;
-    int32_t zero;
-    int32_t act_min;
-    int32_t act_max;
-} nncc_helium_add_params;
-
-/* KERNELS(nncc_helium_add_s8) */
-
-/*
  * Softmax of rows of `size` values, 1 to 8191, with the fixed-point arithmetic of arm_softmax_s8: y has scale 1/256 and
  * zero point -128. table[255 - d] is the exponential (Q0.31) of a value that lies d below the largest one of its row, 0
  * where it does not count. scratch: 4 * size bytes, 16-byte aligned. y may be x.

@@ -214,6 +214,22 @@ typedef struct
     int32_t a[256], b[256];
 } nncc_pair_tables_s8_params;
 
+/*
+ * Add with TensorFlow Lite's three roundings, for what is not linear: a_mult / 2^a_shift of u * a_unit + a_offset, the
+ * same of v, the sum of both by mult / 2^shift, plus out_zero, clamped. Shifts are 1 to 31 to the right, and what is
+ * multiplied is below 2^30.
+ */
+typedef struct
+{
+    int32_t a_unit, a_offset; /* the offset times the unit */
+    int32_t a_mult, a_shift;
+    int32_t b_unit, b_offset;
+    int32_t b_mult, b_shift;
+    int32_t mult, shift;
+    int32_t out_zero;
+    int32_t act_min, act_max;
+} nncc_pair_add_s8_params;
+
 /* The last ones are the larger and the smaller value: form is not read. */
 /* KERNELS(pair_s8) */
 
