@@ -45,35 +45,32 @@ NNCC_INLINED int32_t nncc_dsp_upper_word(int64_t v)
 #endif
 }
 
-/* nncc_dsp_scale with the sign correction, as SMMLAR or SMLAL. */
-static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32_t s)
+/* nncc_dsp_scale, as SMMLAR or SMLAL; with the sign correction. */
+static inline int32_t nncc_dsp_rounded(int32_t twice, int32_t m, int32_t c, int32_t s)
 {
-    const int64_t from = (int64_t)(((uint64_t)(uint32_t)(c + (twice >> 31)) << 32) | 0x80000000u);
+    const int64_t from = (int64_t)(((uint64_t)(uint32_t)c << 32) | 0x80000000u);
 
     return (int32_t)((from + (int64_t)twice * m) >> 32) >> s;
 }
 
-/* The nearest byte. What GCC's __ssat and __usat16 expand to does not compile with -Wsign-conversion. */
+static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32_t s)
+{
+    return nncc_dsp_rounded(twice, m, c + (twice >> 31), s);
+}
+
+/* The nearest byte. */
 static inline int8_t nncc_dsp_nearest(int32_t v)
 {
-#if defined(__GNUC__)
-    return (int8_t)(int32_t)__builtin_arm_ssat(v, 8);
-#else
-    return (int8_t)__ssat(v, 8);
-#endif
+    return (int8_t)NNCC_SSAT(v, 8);
 }
 
 /* The nearest int16. */
 static inline int32_t nncc_dsp_nearest16(int32_t v)
 {
-#if defined(__GNUC__)
-    return (int32_t)__builtin_arm_ssat(v, 16);
-#else
-    return __ssat(v, 16);
-#endif
+    return NNCC_SSAT(v, 16);
 }
 
-/* Two int16 limited to 0 to 255. */
+/* Two int16 limited to 0 to 255. What GCC's __usat16 expands to does not compile with -Wsign-conversion. */
 static inline uint32_t nncc_dsp_limited(uint32_t v)
 {
 #if defined(__GNUC__)
@@ -493,16 +490,26 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
     do { \
         const int32_t *const last = (x) + (x_words) * (count); \
 \
-        if (((count)&1) != 0) { \
-            ROUND(0); \
-            x += (x_words); \
-            w += (w_words); \
+        if (((count)&3) != 0) { \
+            if (((count)&1) != 0) { \
+                ROUND(0); \
+                x += (x_words); \
+                w += (w_words); \
+            } \
+            if (((count)&2) != 0) { \
+                ROUND(0); \
+                ROUND(1); \
+                x += 2 * (x_words); \
+                w += 2 * (w_words); \
+            } \
         } \
         while (x != last) { \
             ROUND(0); \
             ROUND(1); \
-            x += 2 * (x_words); \
-            w += 2 * (w_words); \
+            ROUND(2); \
+            ROUND(3); \
+            x += 4 * (x_words); \
+            w += 4 * (w_words); \
         } \
     } while (0)
 #endif

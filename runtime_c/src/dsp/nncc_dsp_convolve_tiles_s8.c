@@ -211,12 +211,8 @@ NNCC_DSP_IN_ORDER static void tile_products(const int32_t *x, const int32_t *w, 
     for (int32_t i = 0; i < 16; i++) {
         nncc_dsp_sums s = {0, 0, 0, 0, 0, 0, 0, 0};
 
-        for (int32_t k = pairs >> 1; k > 0; k--) {
-            nncc_dsp_pair_of(&s, 2, NNCC_DSP_WIDE, x, w);
-            nncc_dsp_pair_of(&s, 2, NNCC_DSP_WIDE, x + 2, w + 4);
-            x += 4;
-            w += 8;
-        }
+        w = nncc_dsp_pairs_of(&s, 2, NNCC_DSP_WIDE, pairs, x, w);
+        x += 2 * pairs;
         m[0] = s.a0;
         m[1] = s.a1;
         m[2] = s.b0;

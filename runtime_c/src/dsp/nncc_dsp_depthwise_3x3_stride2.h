@@ -77,8 +77,10 @@
     } while (0)
 #define NNCC_LOAD(k) \
     do { \
-        first = from[8 * (k) + odd]; \
-        second = from[8 * (k) + 1 - odd]; \
+        const int64_t two = nncc_dsp_load_two(from + 8 * (k)); \
+\
+        first = (int32_t)(odd != 0 ? two >> 32 : two); \
+        second = (int32_t)(odd != 0 ? two : two >> 32); \
     } while (0)
 #define NNCC_STORE(s) (*to = nncc_dsp_upper_signed(s, m, NNCC_ROWS_C(s, n, d)))
 

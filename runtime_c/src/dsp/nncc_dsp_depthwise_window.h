@@ -54,7 +54,11 @@
 
 static inline int8_t nncc_dsp_window_output(int32_t sum, int32_t m, int32_t c, int32_t s)
 {
-    return nncc_dsp_nearest(nncc_dsp_scaled(sum, m, c + (NNCC_WINDOW_RELU && sum < 0 ? 1 : 0), s));
+#if NNCC_WINDOW_RELU
+    return nncc_dsp_nearest(nncc_dsp_rounded(sum, m, c, s));
+#else
+    return nncc_dsp_nearest(nncc_dsp_scaled(sum, m, c, s));
+#endif
 }
 
 #define NNCC_WINDOW_ROUND(k) \

@@ -75,7 +75,8 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_s16(NNCC_DSP_ARG const nncc_dsp_matmul1
 
 #define NNCC_ROUND16(k) \
     do { \
-        const int32_t v = from[k], w0 = w[2 * (k)], w1 = w[2 * (k) + 1]; \
+        const int64_t two = nncc_dsp_load_two(w + 2 * (k)); \
+        const int32_t v = from[k], w0 = (int32_t)two, w1 = (int32_t)(two >> 32); \
 \
         a = __smlad(v, nncc_dsp_even(w0), a); \
         b = __smlad(v, nncc_dsp_odd(w0), b); \

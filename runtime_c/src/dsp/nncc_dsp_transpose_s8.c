@@ -32,6 +32,36 @@ static void blocks4(const int8_t *x, int32_t cols, int32_t n, int8_t *y, int32_t
         : [xs] "r"(cols), [ys] "r"(rows)
         : "memory", "cc");
 }
+#elif NNCC_DSP_ACLE
+/* The same: even and odd bytes of two rows of a column that have a row between them. */
+static inline uint32_t even_bytes(int32_t a, int32_t b)
+{
+    return ((uint32_t)a & 0x00ff00ffu) | (((uint32_t)b & 0x00ff00ffu) << 8);
+}
+
+static inline uint32_t odd_bytes(int32_t a, int32_t b)
+{
+    return (((uint32_t)a >> 8) & 0x00ff00ffu) | ((uint32_t)b & 0xff00ff00u);
+}
+
+static void blocks4(const int8_t *x, int32_t cols, int32_t n, int8_t *y, int32_t rows)
+{
+    for (; n > 0; n--) {
+        const int8_t *const z = x + cols;
+        const int32_t a = nncc_dsp_load4(x), b = nncc_dsp_load4(z), c = nncc_dsp_load4(x + 2 * cols),
+                      d = nncc_dsp_load4(z + 2 * cols);
+        const int32_t e = nncc_dsp_lows(a, c), f = nncc_dsp_highs(a, c), g = nncc_dsp_lows(b, d),
+                      h = nncc_dsp_highs(b, d);
+        int8_t *const to = y + rows;
+
+        nncc_dsp_store4(y, even_bytes(e, g));
+        nncc_dsp_store4(to, odd_bytes(e, g));
+        nncc_dsp_store4(y + 2 * rows, even_bytes(f, h));
+        nncc_dsp_store4(to + 2 * rows, odd_bytes(f, h));
+        x += 4;
+        y += 4 * rows;
+    }
+}
 #endif
 
 void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, int8_t *y)
@@ -46,7 +76,7 @@ void nncc_dsp_transpose_s8(const nncc_dsp_transpose_params *p, const int8_t *x, 
         int32_t r;
         int32_t c;
 
-#if NNCC_DSP_ASM
+#if NNCC_DSP_ASM || NNCC_DSP_ACLE
         if (rows >= 4 && cols >= 4) {
             down = rows & ~3;
             right = cols & ~3;

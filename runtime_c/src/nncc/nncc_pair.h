@@ -34,6 +34,8 @@ static inline int32_t nncc_pair_sat8(int32_t v)
 
     __asm("ssat %0, #8, %1" : "=r"(r) : "r"(v) : "cc");
     return r;
+#elif defined(NNCC_SSAT)
+    return NNCC_SSAT(v, 8);
 #else
     return v < -128 ? -128 : (v > 127 ? 127 : v);
 #endif
@@ -54,6 +56,18 @@ static inline int32_t nncc_pair_high(int32_t v, int32_t m)
     return (half * (m >> 16) + 16384 + ((half * (low >> 1) + ((half & -(low & 1)) >> 1)) >> 15)) >> 15;
 #else
     return (int32_t)(((int64_t)v * m + 0x80000000LL) >> 32);
+#endif
+}
+
+/* The same and c. */
+static inline int32_t nncc_pair_high_add(int32_t v, int32_t m, int32_t c)
+{
+#if defined(__thumb2__) && !NNCC_ASM
+    const int64_t from = (int64_t)(((uint64_t)(uint32_t)c << 32) | 0x80000000u);
+
+    return (int32_t)((from + (int64_t)v * m) >> 32);
+#else
+    return nncc_pair_high(v, m) + c;
 #endif
 }
 

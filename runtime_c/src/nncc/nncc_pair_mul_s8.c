@@ -135,6 +135,6 @@ void nncc_pair_mul_s8(const void *form, const int8_t *a, const int8_t *b, int8_t
     const int32_t c = (int32_t)(((uint32_t)1 << (shift - 1)) + ((uint32_t)p->out_zero << shift));
     int32_t t;
 
-    NNCC_PAIR_LOOP(lo, hi, (t = (oa + 2 * u) * (ob + v), (nncc_pair_high(t, mult) + (c + (t >> 31))) >> shift));
+    NNCC_PAIR_LOOP(lo, hi, (t = (oa + 2 * u) * (ob + v), nncc_pair_high_add(t, mult, c + (t >> 31)) >> shift));
 #endif
 }

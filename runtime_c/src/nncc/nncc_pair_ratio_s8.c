@@ -48,6 +48,6 @@ void nncc_pair_ratio_s8(const void *form, const int8_t *a, const int8_t *b, int8
     const int32_t c = -512 * p->a_zero, zero = p->out_zero, lo = p->act_min, hi = p->act_max;
     const int32_t *const factor = p->factor;
 
-    NNCC_PAIR_LOOP(lo, hi, nncc_pair_high(c + 512 * u, factor[(uint8_t)v]) + zero);
+    NNCC_PAIR_LOOP(lo, hi, nncc_pair_high_add(c + 512 * u, factor[(uint8_t)v], zero));
 #endif
 }

@@ -155,18 +155,11 @@ static inline int32_t nncc_scale_high(int32_t sum, int32_t m, uint32_t w)
 
 #if NNCC_SIMD32
 
-/* Limited to -128 to 127. GCC's __ssat is a macro that converts signs. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#endif
+/* Limited to -128 to 127. */
 static inline int32_t nncc_narrow8(int32_t v)
 {
-    return __ssat(v, 8);
+    return NNCC_SSAT(v, 8);
 }
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 #endif
 

@@ -42,6 +42,8 @@ static inline int32_t nncc_wide_sat16(int32_t v)
 
     __asm("ssat %0, #16, %1" : "=r"(r) : "r"(v) : "cc");
     return r;
+#elif defined(NNCC_SSAT)
+    return NNCC_SSAT(v, 16);
 #else
     return v < -32768 ? -32768 : (v > 32767 ? 32767 : v);
 #endif
@@ -55,6 +57,10 @@ static inline int32_t nncc_wide_high(int32_t v, int32_t m, int32_t c)
 
     __asm("smmlar %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(c));
     return r;
+#elif defined(__thumb2__) && !NNCC_ASM
+    const int64_t from = (int64_t)(((uint64_t)(uint32_t)c << 32) | 0x80000000u);
+
+    return (int32_t)((from + (int64_t)v * m) >> 32);
 #else
     return c + (int32_t)(((int64_t)v * m + 0x80000000LL) >> 32);
 #endif
