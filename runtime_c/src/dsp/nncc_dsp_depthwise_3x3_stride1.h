@@ -106,10 +106,11 @@
 NNCC_INLINED void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
                                     const int32_t *w, int8_t *y)
 {
+    const int32_t down = p->down, step = p->step, columns = p->columns;
+
     for (int32_t c = 0; c < 4; c++) {
         const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5];
-        const int32_t down = p->down;
-        const int32_t *from = x + 2 * c, *const end = from + 16 * (p->columns >> 1);
+        const int32_t *from = x + 2 * c, *const end = from + 16 * (columns >> 1);
         int8_t *to = y + c;
         int32_t u0, l0, u1, l1, m, n, d, first, second;
 
@@ -133,11 +134,11 @@ NNCC_INLINED void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, 
             n = w[8];
             d = w[9 - NNCC_ROWS_RELU];
             NNCC_STORE(u0, l0);
-            to += p->step;
+            to += step;
             NNCC_STORE(u1, l1);
-            to += p->step;
+            to += step;
         }
-        if ((p->columns & 1) != 0) {
+        if ((columns & 1) != 0) {
             u0 = w[6];
             l0 = u0;
             NNCC_LOAD(0);
