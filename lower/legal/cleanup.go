@@ -14,8 +14,8 @@ import (
 
 // cleanup removes what computes nothing: Identity, Dropout, casts to the same
 // type, reshapes to the same shape, transpositions that keep the order, empty
-// pads, whole slices, Concat, Split and Sum of one, factors 1 and addends 0;
-// it merges Reshape of Reshape and Transpose of Transpose, makes constants
+// pads, whole slices, pools of single elements, Concat, Split and Sum of one,
+// factors 1 and addends 0; it merges Reshape of Reshape and Transpose of Transpose, makes constants
 // with the same content one, and removes nodes that reach no output.
 //
 //	%a = Transpose(%x) {perm=[0,2,3,1]}
@@ -120,6 +120,11 @@ func sameAs(n *ir.Node) *ir.Value {
 		}
 	case "Pad":
 		if g, err := op.PadGeometry(n); err == nil && allZero(g.Begin) && allZero(g.End) {
+			return x
+		}
+	case "MaxPool", "AveragePool":
+		if g, err := op.PoolGeometry(n); err == nil && len(n.Out) == 1 && whole && g.Taps() == 1 &&
+			allZero(g.PadBegin) && allZero(g.PadEnd) {
 			return x
 		}
 	case "Slice":
