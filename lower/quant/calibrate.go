@@ -80,7 +80,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	}
 	odd, empty := opt.oddData(g, t.folds[0].seen.held)
 	for _, f := range t.folds {
-		f.seen.held = nil
+		f.seen.held, f.seen.all.looks = nil, nil
 	}
 	first := best.parts[0]
 	r, err := first.c.report(first.before)

@@ -300,14 +300,17 @@ func (c *calibrator) survey() (*survey, error) {
 	if s := c.opt.seen; s != nil {
 		if s.all.survey == nil {
 			var err error
-			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true}
+			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom}
+			o.look, _ = probes(c.g)
 			if s.all.average {
 				o.means = c.watchMeans()
 			}
 			if s.all.survey, err = newSurvey(c.g, c.obs, o); err != nil {
 				return nil, err
 			}
-			s.all.means = s.all.survey.meansOf(s.all.samples)
+			s.all.means = byKey(s.all.samples, s.all.survey.means)
+			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
+			s.all.survey.looks = nil
 		}
 		return s.all.survey, nil
 	}
@@ -318,7 +321,7 @@ func (c *calibrator) survey() (*survey, error) {
 		}
 		s, err := newSurvey(c.g, c.obs, o)
 		if err == nil {
-			c.means = s.meansOf(c.opt.Samples)
+			c.means = byKey(c.opt.Samples, s.means)
 			return s, nil
 		}
 		if err = c.dropSynthetic(err); err != nil {

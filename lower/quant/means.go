@@ -15,16 +15,27 @@ import (
 func (p *product) means(x, w []float32, b *tensor.Dense) []float64 {
 	seen, out := make([]float64, p.groups*p.depth), make([]float64, p.groups*p.outs)
 	p.average(x, seen)
-	for i := range out {
-		g, o := i/p.outs, i%p.outs
-		if s := seen[g*p.depth:][:p.depth]; p.behind {
-			out[i] = dotSingle(w[i*p.depth:][:p.depth], s)
-		} else {
-			for k, v := range s {
+	switch {
+	case p.behind:
+		for i := range out {
+			out[i] = dotSingle(w[i*p.depth:][:p.depth], seen[i/p.outs*p.depth:])
+		}
+	case p.across:
+		for k, v := range seen {
+			for o, f := range w[k*p.outs:][:p.outs] {
+				out[o] += float64(float64(f) * v)
+			}
+		}
+	default:
+		for i := range out {
+			g, o := i/p.outs, i%p.outs
+			for k, v := range seen[g*p.depth:][:p.depth] {
 				out[i] += float64(float64(w[p.weight(g, o, k)]) * v)
 			}
 		}
-		if b != nil {
+	}
+	if b != nil {
+		for i := range out {
 			out[i] += b.Float(i % b.Len())
 		}
 	}

@@ -70,20 +70,35 @@ func probes(g *ir.Graph) (names []string, mute []bool) {
 // names, nil where there is none. In a quantised graph these are the quantised
 // values.
 func look(g *ir.Graph, names []string, in Sample) ([]*tensor.Dense, error) {
-	at := make(map[string]int, len(names))
-	for k, n := range names {
-		at[n] = k
-	}
-	found := make([]*tensor.Dense, len(names))
+	found := newLook(names)
 	out, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
-		k, ok := at[v.Name]
+		name := v.Name
 		if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil &&
 			v.Def.In[0].Def.Op == op.QuantizeLinear {
-			k, ok = at[v.Def.In[0].Def.In[0].Name]
+			name = v.Def.In[0].Def.In[0].Name
 		}
-		if ok {
-			found[k] = d
-		}
+		found.see(name, d)
 	})
-	return append(out, found...), err
+	return append(out, found.values...), err
+}
+
+// looked are values by their names.
+type looked struct {
+	at     map[string]int
+	values []*tensor.Dense
+}
+
+func newLook(names []string) *looked {
+	l := &looked{make(map[string]int, len(names)), make([]*tensor.Dense, len(names))}
+	for k, n := range names {
+		l.at[n] = k
+	}
+	return l
+}
+
+// see keeps d where its name is among them.
+func (l *looked) see(name string, d *tensor.Dense) {
+	if k, ok := l.at[name]; ok {
+		l.values[k] = d
+	}
 }

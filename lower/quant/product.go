@@ -20,8 +20,9 @@ type product struct {
 	column func(x []float32, g, k int, at []place, dst []float64)
 	// average writes the mean of element k of all positions, for group g, to dst[g*depth+k].
 	average func(x []float32, dst []float64)
-	// behind: the weights of an output lie one behind the other, outputs in their order.
-	behind bool
+	// behind: the weights of an output lie one behind the other, outputs in their order;
+	// across: those of an element of the input do.
+	behind, across bool
 }
 
 // place is a position: what it sees begins with element at of the input, channel 0; in
@@ -47,7 +48,7 @@ func productOf(n *ir.Node) *product {
 		}
 		return &product{
 			groups: 1, outs: outs, depth: inner, positions: n.Out[0].Type.Elems() / max(outs, 1), weight: weight,
-			behind: behind, scale: func(_, o int) int { return o },
+			behind: behind, across: !behind, scale: func(_, o int) int { return o },
 			place: func(i int) place { return place{at: i * inner} },
 			column: func(x []float32, _, k int, at []place, dst []float64) {
 				for i, p := range at {

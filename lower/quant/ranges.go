@@ -72,6 +72,9 @@ func search(lo, hi float64, fixed ends, c cost) affine {
 			return
 		}
 		a := affineOf(l, h)
+		if a == best { // as where an end at zero is moved
+			return
+		}
 		if e := c(a); e < least {
 			best, least, lo, hi = a, e, l, h
 		}

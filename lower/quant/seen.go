@@ -27,8 +27,13 @@ type surveyedSamples struct {
 	samples []Sample
 	part    []int
 	survey  *survey
-	average bool                           // biases will be corrected
-	means   map[**tensor.Dense]sampleMeans // of the float graph, by the sample's key
+	// heldFrom is the first part that is held out by somebody.
+	heldFrom int
+	average  bool // biases will be corrected
+	// means and looks are those of the float graph, by the sample's key; looks those of
+	// samples that are held out.
+	means map[**tensor.Dense]sampleMeans
+	looks map[**tensor.Dense][]*tensor.Dense
 }
 
 // key tells samples apart, in whatever lists they are; those without inputs are all the same.

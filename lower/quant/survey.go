@@ -20,6 +20,7 @@ type survey struct {
 	values map[int]*surveyed
 	rows   map[int][][]row // by node, of every sample
 	means  []sampleMeans   // of every sample
+	looks  [][]*tensor.Dense
 }
 
 // surveyed is one value.
@@ -39,13 +40,17 @@ type surveyOptions struct {
 	within map[*ir.Value]*stats
 	// means are the layers whose means are noted, by input.
 	means map[*ir.Value][]layerMeans
+	// look names values that are noted, behind the outputs, of samples in parts from
+	// heldFrom on; nil: nothing is.
+	look     []string
+	heldFrom int
 }
 
 // newSurvey runs g. Watched are values that have stats, and rows of nodes.
 func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	n := len(opt.samples)
 	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{},
-		means: make([]sampleMeans, n)}
+		means: make([]sampleMeans, n), looks: make([][]*tensor.Dense, n)}
 	if s.part == nil {
 		s.part = make([]int, n)
 	}
@@ -82,7 +87,9 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		var bad error
 		means := sampleMeans{}
 		s.means[i] = means
-		_, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+		found := newLook(opt.look)
+		out, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+			found.see(v.Name, d)
 			for _, l := range opt.means[v] {
 				means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
 			}
@@ -115,15 +122,18 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		if err == nil {
 			err = bad
 		}
+		if opt.look != nil && s.part[i] >= opt.heldFrom {
+			s.looks[i] = append(out, found.values...)
+		}
 		return err
 	})
 }
 
-// meansOf are the means of samples that the survey was made of, by their keys.
-func (s *survey) meansOf(samples []Sample) map[**tensor.Dense]sampleMeans {
-	m := map[**tensor.Dense]sampleMeans{}
+// byKey has what a survey noted of samples by their keys.
+func byKey[T any](samples []Sample, noted []T) map[**tensor.Dense]T {
+	m := map[**tensor.Dense]T{}
 	for i, x := range samples {
-		m[x.key()] = s.means[i]
+		m[x.key()] = noted[i]
 	}
 	return m
 }

@@ -55,30 +55,43 @@ func (h *tally) holds(lo, hi float64, bins int) bool {
 // to which the others are brought.
 func (h *tally) more(x []float32, lo, hi float64) (zeros int64) {
 	k := math.Ldexp(1, -h.exp)
-	for _, f := range x {
-		e := float64(f)
-		if e-e != 0 {
-			continue
+	var some [tallied]float32
+	for len(x) > 0 {
+		n := min(len(x), tallied)
+		others := 0
+		for _, f := range x[:n] { // without a branch: nobody knows which are zero
+			some[others] = f
+			one := 1
+			if f == 0 {
+				one = 0
+			}
+			others += one
 		}
-		zero := uint32(0) // without a branch: nobody knows which come
-		if e == 0 {
-			zero = 1
+		zeros += int64(n - others)
+		x = x[n:]
+		for _, f := range some[:others] {
+			e := float64(f)
+			if e-e != 0 {
+				continue
+			}
+			if e < lo {
+				e = lo
+			} else if e > hi {
+				e = hi
+			}
+			e *= k
+			at := int(e)
+			if float64(at) > e {
+				at--
+			}
+			raise(&h.n[at-h.first], 1)
 		}
-		zeros += int64(zero)
-		if e < lo {
-			e = lo
-		} else if e > hi {
-			e = hi
-		}
-		e *= k
-		at := int(e)
-		if float64(at) > e {
-			at--
-		}
-		raise(&h.n[at-h.first], 1-zero)
 	}
 	return zeros
 }
+
+// tallied is how many numbers are looked through for zeros at a time.
+const tallied = 256
 
 // add adds the counts of g, which cover less than bins together with those of h.
 func (h *tally) add(g *tally, bins int) {

@@ -59,7 +59,7 @@ func (t *trials) holdOut(opt Options) {
 		parts, first = 2, 1
 	}
 	fresh := func() *surveyedSamples { // not run yet
-		return &surveyedSamples{samples: opt.Samples, part: part, average: opt.BiasCorrection}
+		return &surveyedSamples{samples: opt.Samples, part: part, heldFrom: first, average: opt.BiasCorrection}
 	}
 	all := fresh()
 	use := func(in func(p int) bool) *seen {
@@ -159,7 +159,9 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 	if o.seen.held == nil {
 		held := make([][]*tensor.Dense, len(o.Held))
 		if err := forSamples(len(held), g.Nodes, func(_, i int) (err error) {
-			held[i], err = look(p.before, names, o.Held[i])
+			if held[i] = o.seen.all.looks[o.Held[i].key()]; held[i] == nil { // nobody made a survey
+				held[i], err = look(p.before, names, o.Held[i])
+			}
 			return err
 		}); err != nil {
 			return nil, err
