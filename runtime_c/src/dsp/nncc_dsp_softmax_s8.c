@@ -135,9 +135,9 @@ static inline uint32_t nncc_softmax_share(uint32_t t, uint32_t scale)
 /* The share of a term by k = 2 * scale - 2^32, and half more. */
 static inline uint32_t nncc_softmax_high(int32_t t, int32_t k, uint32_t half)
 {
-    const int64_t from = (int64_t)(((uint64_t)(uint32_t)t << 32) | 0x80000000u);
+    const uint64_t from = ((uint64_t)((uint32_t)t + half) << 32) | 0x80000000u;
 
-    return (uint32_t)((from + (int64_t)t * k) >> 32) + half;
+    return (uint32_t)((from + (uint64_t)((int64_t)t * k)) >> 32);
 }
 #endif
 
