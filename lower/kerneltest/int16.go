@@ -70,10 +70,40 @@ func WideRefused(family string) []Refused {
 		Refused{"PHASE16-07", x + "const %w : i8[4,4,3,3] q(2:0) = rand 1\n" +
 			"%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w)"})
 	layers = append(layers, shared16()...)
+	layers = append(layers,
+		Refused{"BMM16-01", "in %x : i16[3,5] q(0.01:0)\nin %w : i8[5,3] q(0.01:0)\n" +
+			"%o : i16[3,3] q(0.01:0) = MatMul(%x, %w)"},
+		Refused{"BMM16-02", "in %x : i16[1,1,1,1,3,5] q(0.01:0)\nin %w : i16[5,3] q(0.01:0)\n" +
+			"%o : i16[1,1,1,1,3,3] q(0.01:0) = MatMul(%x, %w)"},
+		Refused{"BMM16-03", "in %x : i16[3,5] q(0.01:0)\nin %w : i16[5,3] q(2:0)\n" +
+			"%o : i16[3,3] q(0.01:0) = MatMul(%x, %w)"})
 	for i := range layers {
 		layers[i][0] = family + "-" + layers[i][0]
 	}
 	return layers
+}
+
+// BatchMatMul16 writes products of two int16 activations, as BatchMatMul does.
+func (b *Writer) BatchMatMul16() {
+	k := b.One(1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 64, b.In(1, 140))
+	left, right, out := b.matrices(b.One(1, 2, 3, b.In(1, 9)), k, b.One(1, 2, 3, 4, 5, 8, b.In(1, 20)))
+	b.n++
+	x, y := float64(float32(b.scale16())), float64(float32(b.scale16()))
+	// Results from far inside of the range to far outside.
+	scale := x * y * math.Sqrt(float64(k)) * 20000 * (0.3 + 2*b.Float64()) *
+		math.Exp2(float64(b.One(0, 0, 0, -3, 9, 18)))
+	left16 := b.turned("i16", fmt.Sprintf("a%d", b.n), left, x, 0)
+	right16 := b.turned("i16", fmt.Sprintf("b%d", b.n), right, y, 0)
+	q := fmt.Sprintf("q(%g:0)", float32(scale))
+	fmt.Fprintf(&b.text, "%%p%d : i16[%s] %s = MatMul(%%%s, %%%s)%s\n", b.n, commas(out...), q, left16, right16,
+		[]string{"", " {act_min=0.0}"}[b.IntN(2)])
+	if b.Chance(50) {
+		b.outs = append(b.outs, fmt.Sprintf("p%d", b.n))
+		return
+	}
+	fmt.Fprintf(&b.text, "%%y%d : i16[%s] %s = Transpose(%%p%d) {perm=[0,2,1,3]}\n", b.n, commas(out[0], out[2], out[1],
+		out[3]), q, b.n)
+	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
 }
 
 // shared16 are layers that the rows on int16 data refuse that all families have.

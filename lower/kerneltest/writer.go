@@ -381,14 +381,14 @@ func (b *Writer) Softmax(rows, size int) {
 }
 
 // turned writes a transposed input whose result has the shape: its name.
-func (b *Writer) turned(name string, shape []int, scale float64, zero int) string {
+func (b *Writer) turned(elem, name string, shape []int, scale float64, zero int) string {
 	perm := [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {3, 1, 0, 2}}[b.IntN(6)]
 	from := make([]int, len(shape))
 	for i, d := range perm {
 		from[d] = shape[i]
 	}
-	fmt.Fprintf(&b.text, "in %%%s.x : i8[%s] q(%g:%d)\n%%%s : i8[%s] q(%g:%d) = Transpose(%%%s.x) {perm=[%s]}\n", name,
-		commas(from...), scale, zero, name, commas(shape...), scale, zero, name, commas(perm...))
+	fmt.Fprintf(&b.text, "in %%%s.x : %s[%s] q(%g:%d)\n%%%s : %s[%s] q(%g:%d) = Transpose(%%%s.x) {perm=[%s]}\n", name,
+		elem, commas(from...), scale, zero, name, elem, commas(shape...), scale, zero, name, commas(perm...))
 	return name
 }
 
@@ -402,10 +402,11 @@ func (b *Writer) BatchMatMul() {
 // BatchMatMulRow is BatchMatMul for left matrices of a single row.
 func (b *Writer) BatchMatMulRow() { b.batchMatMul(1, b.One(1, 2, 16, b.In(1, 140)), b.In(1, 70)) }
 
-func (b *Writer) batchMatMul(m, k, n int) {
-	b.n++
+// matrices are the shapes of batches of matrices and of their products, now and
+// then broadcast.
+func (b *Writer) matrices(m, k, n int) (left, right, out []int) {
 	batch := []int{b.In(1, 2), b.In(1, 3)}
-	left, right := []int{batch[0], batch[1], m, k}, []int{batch[0], batch[1], k, n}
+	left, right = []int{batch[0], batch[1], m, k}, []int{batch[0], batch[1], k, n}
 	for i := range batch {
 		switch b.IntN(5) {
 		case 0:
@@ -414,16 +415,21 @@ func (b *Writer) batchMatMul(m, k, n int) {
 			right[i] = 1
 		}
 	}
-	out := []int{max(left[0], right[0]), max(left[1], right[1]), m, n}
+	return left, right, []int{max(left[0], right[0]), max(left[1], right[1]), m, n}
+}
+
+func (b *Writer) batchMatMul(m, k, n int) {
+	b.n++
+	left, right, out := b.matrices(m, k, n)
 	x, y := float64(float32(0.01+0.1*b.Float64())), float64(float32(0.01+0.1*b.Float64()))
 	scale := x * y * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64()) *
 		math.Exp2(float64(b.One(0, 0, 0, -4, 9)))
-	a := b.turned(fmt.Sprintf("a%d", b.n), left, x, b.Zero())
+	a := b.turned("i8", fmt.Sprintf("a%d", b.n), left, x, b.Zero())
 	if k > 1 && b.Chance(20) { // attention: rows that are 256 in all
 		fmt.Fprintf(&b.text, "%%s%d : i8[%s] q(0.00390625:-128) = Softmax(%%%s) {axis=3}\n", b.n, commas(left...), a)
 		a, x, scale = fmt.Sprintf("s%d", b.n), 1.0/256, y*(0.3+2*b.Float64())
 	}
-	c := b.turned(fmt.Sprintf("b%d", b.n), right, y, b.Zero())
+	c := b.turned("i8", fmt.Sprintf("b%d", b.n), right, y, b.Zero())
 	q := fmt.Sprintf("q(%g:%d)", max(float32(scale), float32(2.1*x*y)), b.Zero())
 	fmt.Fprintf(&b.text, "%%p%d : i8[%s] %s = MatMul(%%%s, %%%s)%s\n", b.n, commas(out...), q, a, c,
 		[]string{"", " {act_min=0.0}"}[b.IntN(2)])

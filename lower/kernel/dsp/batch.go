@@ -63,5 +63,27 @@ var batchMatMul = &kernel.Kernel{
 	},
 }
 
+// batchMatMul16 is batchMatMul on int16.
+var batchMatMul16 = &kernel.Kernel{
+	Name: "nncc_dsp_batch_matmul_s16", Library: Library, Doc: "int16 products of two activations in any memory order",
+	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
+	Rules: join(onDSP("DSP-BMM16-00"), quantised.BatchRules16("DSP-BMM16"),
+		quantised.Batches16.Rule("DSP-BMM16-04", "at least two columns, for which packing pays",
+			func(_ *kernel.Node, b *quantised.Batch16) string {
+				if b.N < 2 {
+					return fmt.Sprintf("%d columns, want at least 2", b.N)
+				}
+				return ""
+			})),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		b := quantised.Batches16.Must(n)
+		scratch := 4 * ((b.K + 1) / 2) * (2 + (b.N+1)/2*2)
+		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_dsp_batch_matmul_s16", Args: []call.Arg{
+			&call.Struct{Type: "nncc_dsp_batch_matmul16_params", Fields: b.Fields(quantised.BatchSteps(n.Node))},
+			call.In{I: 0, CType: "int16_t"}, call.In{I: 1, CType: "int16_t"}, scratch32(0),
+			call.Out{I: 0, CType: "int16_t"}}})
+	},
+}
+
 // batchRows is the number of rows from which packing the right matrix pays.
 const batchRows = 3

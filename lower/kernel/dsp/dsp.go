@@ -19,7 +19,7 @@ const Library = "nncc-dsp"
 var Kernels = slices.Concat([]*kernel.Kernel{convolveDots, fullyConnectedDots, conv, tiles, transposedConv, mapped,
 	residual, tilesAdd, lines, depthwise, fullyConnected, batchMatMul, pairs, add, rounded, avgPoolSliding,
 	maxPoolSliding, avgPool, maxPool, relayout, runs, limits, two, softmax, conv16, phases16, depthwise16,
-	fullyConnected16}, int16s, recurrentRows())
+	fullyConnected16, batchMatMul16}, int16s, recurrentRows())
 
 // onDSP keeps the rows to the cores that they are written for.
 func onDSP(code string) []kernel.Rule {

@@ -224,7 +224,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax}, {"nncc_softmax_pairs_s8", softmaxPairs},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
-	{"nncc_dsp_depthwise_s16", wideDepthwise},
+	{"nncc_dsp_depthwise_s16", wideDepthwise}, {"nncc_dsp_batch_matmul_s16", (*kerneltest.Writer).BatchMatMul16},
 	{"nncc_dsp_transpose_conv_phase_s16", (*kerneltest.Writer).ConvTranspose16},
 }, wideKinds(), []generator{{"nncc_dsp_dots_s8", dots}, {"nncc_dsp_fully_connected_dots_s8", productDots},
 	{"nncc_dsp_depthwise_s8", tall}, {"nncc_pair_add_s8", (*kerneltest.Writer).Sum}})
@@ -421,6 +421,7 @@ func TestWide(t *testing.T) {
 	kinds := append([]kerneltest.WideKind{
 		{Row: "nncc_dsp_transpose_conv_phase_s16", Build: (*kerneltest.Writer).ConvTranspose16},
 		{Row: "nncc_dsp_convolve_s16", Build: wide},
+		{Row: "nncc_dsp_batch_matmul_s16", Build: (*kerneltest.Writer).BatchMatMul16},
 		{Row: "nncc_dsp_fully_connected_s16", Build: wideGemm}, {Row: "nncc_dsp_depthwise_s16", Build: wideDepthwise}},
 		kerneltest.WideKinds...)
 	for _, name := range testenv.Boards("cortex-m4", "cortex-m0plus") {
@@ -430,7 +431,7 @@ func TestWide(t *testing.T) {
 		}
 		list := kinds
 		if !spec.ISA.DSP {
-			list = kinds[3:] // convolutions are those of the other libraries
+			list = kinds[4:] // convolutions and products are those of the other libraries
 		}
 		core := kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}
 		kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, list)

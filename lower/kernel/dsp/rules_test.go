@@ -141,6 +141,8 @@ var refused = []kerneltest.Refused{
 	{"DSP-BMM-04", "in %x : i8[3,500] q(0.02:0)\nin %w : i8[500,3] q(0.02:0)\n%o : i8[3,3] q(0.001:0) = " +
 		"MatMul(%x, %w)"},
 	{"DSP-BMM-05", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
+	{"DSP-BMM16-04", "in %x : i16[3,5] q(0.01:0)\nin %w : i16[5,1] q(0.01:0)\n" +
+		"%o : i16[3,1] q(0.01:0) = MatMul(%x, %w)"},
 	{"DSP-TWO-01", "in %x : u8[60,2] A\n%o : u8[60,2] q(0.00390625:0) = Softmax(%x)"},
 	{"DSP-TWO-02", "in %x : i8[60,3] A\n%o : i8[60,3] q(0.00390625:-128) = Softmax(%x)"},
 	{"DSP-TWO-03", "in %x : i8[60,2] A\n%o : i8[60,2] q(0.0001:-128) = Softmax(%x)"},

@@ -32,3 +32,28 @@ var batchMatMul = &kernel.Kernel{
 			i8Out(0)}})
 	},
 }
+
+// batchMatMul16 is batchMatMul on int16.
+var batchMatMul16 = &kernel.Kernel{
+	Name: "nncc_helium_batch_matmul_s16", Library: Library,
+	Doc: "int16 products of two activations in any memory order",
+	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
+	Rules: join(onHelium("HELIUM-BMM16-00"), quantised.BatchRules16("HELIUM-BMM16")),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		b, s := quantised.Batches16.Must(n), quantised.BatchSteps(n.Node)
+		scratch, room := 0, call.Arg(call.Null{})
+		if s.AK != 1 {
+			scratch += 2 * b.M * b.K
+		}
+		if s.BK != 1 {
+			scratch += 2 * b.N * b.K
+		}
+		if scratch > 0 {
+			room = call.Scratch{CType: "int16_t"}
+		}
+		return own(&call.Lowered{Scratch: scratch}, call.Call{Func: "nncc_helium_batch_matmul_s16", Args: []call.Arg{
+			&call.Struct{Type: "nncc_helium_batch_matmul16_params", Fields: b.Fields(s)},
+			call.In{I: 0, CType: "int16_t"}, call.In{I: 1, CType: "int16_t"}, room,
+			call.Out{I: 0, CType: "int16_t"}}})
+	},
+}

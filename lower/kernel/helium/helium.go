@@ -18,7 +18,8 @@ const Library = "nncc-helium"
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = slices.Concat([]*kernel.Kernel{conv, transposedConv, phases, lines, patches, depthwise3x3, depthwise,
 	fullyConnected, batchMatMul, avgPoolShort, avgPool, maxPool, add, pairs, rounded, transpose, runs, limits, two,
-	softmax, mapped, residual, conv16, phases16, depthwise16, fullyConnected16}, int16s, recurrentRows())
+	softmax, mapped, residual, conv16, phases16, depthwise16, fullyConnected16, batchMatMul16}, int16s,
+	recurrentRows())
 
 // onHelium keeps the rows to the cores that they are written for.
 func onHelium(code string) kernel.Rule {

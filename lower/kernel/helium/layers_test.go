@@ -428,6 +428,8 @@ func batchRow(b *builder) { b.Written((*kerneltest.Writer).BatchMatMulRow) }
 
 func batch(b *builder) { b.Written(func(w *kerneltest.Writer) { w.BatchMatMul() }) }
 
+func batch16(b *builder) { b.Written((*kerneltest.Writer).BatchMatMul16) }
+
 // wide is a convolution on int16 data.
 func wide(b *builder) {
 	b.Written(func(w *kerneltest.Writer) {
@@ -545,7 +547,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_helium_gru_s8", recurrent(true, false)}, {"nncc_helium_gru_s16", recurrent(true, true)},
 	{"nncc_helium_convolve_lut_s8", mapped}, {"nncc_helium_convolve_add_s8", residual},
 	{"nncc_copy_nd", scattered}, {"nncc_helium_convolve_s16", wide}, {"nncc_helium_matmul_1row_s16", wideGemm},
-	{"nncc_helium_depthwise_s16", wideDepthwise},
+	{"nncc_helium_depthwise_s16", wideDepthwise}, {"nncc_helium_batch_matmul_s16", batch16},
 	{"nncc_helium_transpose_conv_phase_s16", phased16},
 }, wideKinds(), []generator{{"nncc_helium_batch_matmul_s8", batchRow},
 	{"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}})
@@ -675,7 +677,8 @@ func TestWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := append([]kerneltest.WideKind{{Row: "nncc_helium_transpose_conv_phase_s16",
-		Build: (*kerneltest.Writer).ConvTranspose16}}, kerneltest.WideKinds...)
+	kinds := append([]kerneltest.WideKind{
+		{Row: "nncc_helium_transpose_conv_phase_s16", Build: (*kerneltest.Writer).ConvTranspose16},
+		{Row: "nncc_helium_batch_matmul_s16", Build: (*kerneltest.Writer).BatchMatMul16}}, kerneltest.WideKinds...)
 	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kinds)
 }

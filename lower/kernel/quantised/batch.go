@@ -4,10 +4,12 @@ package quantised
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -77,21 +79,77 @@ var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
 	return b, ""
 })
 
+// Batch16 is a MatMul of int16 matrices that are computed at run time: the sums,
+// in 64 bits, times Mult over 2^(32 + Shift), rounded half up. Shift is 1 to 31;
+// the upper words of the products stay below 2^30.
+type Batch16 struct {
+	M, K, N     int
+	Mult, Shift int32
+	Params      *op.MACParams
+}
+
+// Batches16 is the product of a node on int16, if its scale is below a quarter.
+var Batches16 = kernel.NewFact(func(n *kernel.Node) (*Batch16, string) {
+	if !known(n.Node) {
+		return nil, kernel.Unread
+	}
+	g, why := kernel.MatMul.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	p, why := MatMul16Params.Of(n)
+	switch {
+	case why != "":
+		return nil, why
+	case len(p.Mult) > 1:
+		return nil, "the right side has a scale for each column, want one"
+	case p.Shift[0] > -2 || p.Shift[0] < -48:
+		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 2 to 48 to the right",
+			p.Shift[0])
+	}
+	b := &Batch16{M: g.M, K: g.K, N: g.N, Shift: 1, Params: p}
+	b.Mult = fixp.ReduceMultiplier(p.Mult[0])
+	if down := 15 - p.Shift[0]; down <= 33 {
+		b.Mult <<= uint(33 - down)
+	} else {
+		b.Shift = down - 32
+	}
+	if over, upper := bits.Mul64(uint64(b.K)<<30, uint64(b.Mult)); over > 0 || upper>>32 >= 1<<30 {
+		return nil, fmt.Sprintf("sums of %d products reach beyond 32 bits before they are clamped", b.K)
+	}
+	return b, ""
+})
+
+// Fields are the sizes, scale and clamp among a kernel's parameters.
+func (b *Batch16) Fields(s *Steps) []call.Field {
+	return append(s.sizes(b.M, b.K, b.N), call.Ints("mult", call.T(b.Mult), "shift", call.T(b.Shift),
+		"act_min", call.T(b.Params.ActMin), "act_max", call.T(b.Params.ActMax))...)
+}
+
+// BatchRules16 are the conditions on a product of two int16 activations.
+func BatchRules16(code string) []kernel.Rule {
+	return []kernel.Rule{Int16(code+"-01", 0, 1), batchRanks(code + "-02"),
+		Batches16.Exists(code+"-03", "a fixed-point scale below a quarter, sums times the multiplier in 62 bits")}
+}
+
 // BatchRules are the conditions on a product of two activations.
 func BatchRules(code string) []kernel.Rule {
 	return []kernel.Rule{
-		Int8(code+"-01", 0, 1),
-		{Code: code + "-02", Doc: fmt.Sprintf("matrices with up to %d leading dimensions", batchDims),
-			Check: func(n *kernel.Node) string {
-				for _, v := range n.In[:2] {
-					if r := v.Type.Rank(); r < 2 || r > 2+batchDims {
-						return fmt.Sprintf("%s has shape %v, want rank 2 to %d", v, v.Type.Shape, 2+batchDims)
-					}
-				}
-				return ""
-			}},
+		Int8(code+"-01", 0, 1), batchRanks(code + "-02"),
 		Batches.Exists(code+"-03", "a fixed-point scale below a half"),
 	}
+}
+
+func batchRanks(code string) kernel.Rule {
+	return kernel.Rule{Code: code, Doc: fmt.Sprintf("matrices with up to %d leading dimensions", batchDims),
+		Check: func(n *kernel.Node) string {
+			for _, v := range n.In[:2] {
+				if r := v.Type.Rank(); r < 2 || r > 2+batchDims {
+					return fmt.Sprintf("%s has shape %v, want rank 2 to %d", v, v.Type.Shape, 2+batchDims)
+				}
+			}
+			return ""
+		}}
 }
 
 // StridedLayout is the demand of kernels that read the strides of all operands.
@@ -138,8 +196,14 @@ func BatchSteps(n *ir.Node) *Steps {
 
 // Fields are the sizes, strides and zero points among a kernel's parameters.
 func (s *Steps) Fields(b *Batch) []call.Field {
+	return append(s.sizes(b.M, b.K, b.N), call.Ints("a_zero", call.T(-b.Params.InOff), "b_zero",
+		call.T(-b.Params.FilterOff[0]))...)
+}
+
+// sizes are the sizes and strides.
+func (s *Steps) sizes(m, k, n int) []call.Field {
 	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(v)) }
 	f := []call.Field{list("batch", s.Batch), list("a_batch", s.A), list("b_batch", s.B), list("y_batch", s.Y)}
-	return append(f, call.Ints("m", b.M, "k", b.K, "n", b.N, "a_m", s.AM, "a_k", s.AK, "b_k", s.BK, "b_n", s.BN, "y_m",
-		s.YM, "a_zero", call.T(-b.Params.InOff), "b_zero", call.T(-b.Params.FilterOff[0]))...)
+	return append(f, call.Ints("m", m, "k", k, "n", n, "a_m", s.AM, "a_k", s.AK, "b_k", s.BK, "b_n", s.BN, "y_m",
+		s.YM)...)
 }

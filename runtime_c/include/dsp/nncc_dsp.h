@@ -383,6 +383,23 @@ typedef struct
 
 /* KERNELS(batch_matmul) */
 
+/*
+ * The same of int16 with zero points 0: the sums, exact in 64 bits, times mult, a positive number, over 2^(32 + shift),
+ * rounded half up, shift 1 to 31. The upper words of products stay below 2^30.
+ *
+ * n is at least 2. scratch: k rounded up to even, times 2 and n rounded up to even, values.
+ */
+typedef struct
+{
+    int32_t batch[3], a_batch[3], b_batch[3], y_batch[3];
+    int32_t m, k, n;
+    int32_t a_m, a_k, b_k, b_n, y_m;
+    int32_t mult, shift;
+    int32_t act_min, act_max;
+} nncc_dsp_batch_matmul16_params;
+
+/* KERNELS(nncc_dsp_batch_matmul_s16) */
+
 /* ---- softmax, for all cores without Helium --------------------------------------------------- */
 
 /*

@@ -514,6 +514,23 @@ typedef struct
 
 /* KERNELS(nncc_helium_batch_matmul_s8) */
 
+/*
+ * The same of int16 with zero points 0: the sums, exact in 64 bits, times mult, a positive number, over 2^(32 + shift),
+ * rounded half up, shift 1 to 31. The upper words of products stay below 2^30.
+ *
+ * scratch: m * k values unless a_k is 1, then n * k unless b_k is 1.
+ */
+typedef struct
+{
+    int32_t batch[3], a_batch[3], b_batch[3], y_batch[3];
+    int32_t m, k, n;
+    int32_t a_m, a_k, b_k, b_n, y_m;
+    int32_t mult, shift;
+    int32_t act_min, act_max;
+} nncc_helium_batch_matmul16_params;
+
+/* KERNELS(nncc_helium_batch_matmul_s16) */
+
 #ifdef __cplusplus
 }
 #endif
