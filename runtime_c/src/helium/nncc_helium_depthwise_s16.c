@@ -209,8 +209,16 @@ static void nncc_pixel16(const nncc_helium_depthwise16_params *p, const nncc_tap
     }
 }
 
+/* A function by itself: it is called in two places, and its bytes count for more than the call. */
+#if defined(__GNUC__)
+#define NNCC_APART __attribute__((noinline))
+#else
+#define NNCC_APART
+#endif
+
 /* The taps [*first, *last) of one dimension that meet the image; none: *first >= *last. */
-static void nncc_inside16(int32_t start, int32_t taps, int32_t dilation, int32_t size, int32_t *first, int32_t *last)
+static NNCC_APART void nncc_inside16(int32_t start, int32_t taps, int32_t dilation, int32_t size, int32_t *first,
+                                     int32_t *last)
 {
     *first = start < 0 ? (dilation - 1 - start) / dilation : 0;
     *last = start + (taps - 1) * dilation < size ? taps : (size - start + dilation - 1) / dilation;
