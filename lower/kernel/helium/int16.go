@@ -3,6 +3,8 @@
 package helium
 
 import (
+	"encoding/binary"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
@@ -66,11 +68,22 @@ var depthwise16 = &kernel.Kernel{
 }
 
 // blocks16 packs the rows in records of eight channels, even ones before odd ones.
-func (l *layer) blocks16() []byte {
+// Where inputs are no neighbours each begins with their places.
+func (l *layer) blocks16(multiplier int) []byte {
 	var b []byte
 	n := len(l.Rows)
 	for at := 0; at < n; at += lanes {
 		first := max(min(at, n-lanes), 0)
+		if multiplier > 1 || n < lanes {
+			for i := range lanes {
+				place := 0
+				if first+i < n {
+					place = (first+i)/multiplier - first/multiplier
+				}
+				b = binary.LittleEndian.AppendUint16(b, uint16(place))
+			}
+			b = words(b, int32(2*(first/multiplier)), 0, 0, 0)
+		}
 		var head [3 * lanes]int32
 		taps := make([]byte, lanes*len(l.Rows[0]))
 		for i := 0; i < lanes && first+i < n; i++ {
@@ -94,7 +107,7 @@ func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 
 // blocks is the call for a phase of a depthwise convolution on int16 data.
 func (c *convolution) blocks(to *quantised.Phase) call.Call {
-	b := c.l.blocks16()
+	b := c.l.blocks16(c.G.COut / c.G.CIn)
 	p := c.l.Params
 	f := call.Ints("batch", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
 		"channels", c.G.COut, "multiplier", c.G.COut/c.G.CIn, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W,

@@ -395,9 +395,12 @@ typedef struct
  * Depthwise convolution of int16 with 8-bit weights, any kernel, stride, dilation, padding and multiplier, with the
  * arithmetic of nncc_helium_matmul_*_s16. Taps outside of the image are left out. packed: records for every 8 output
  * channels, the last ones again where they are no multiple of 8, zeros with fewer than 8: int32 bias[8], multiplier[8],
- * shift[8], each even channels first, then 8 weights for every tap, filled up to a multiple of 16 bytes.
+ * shift[8], each even channels first, then 8 weights for every tap, filled up to a multiple of 16 bytes. With a
+ * multiplier above 1 or fewer than 8 channels a record begins with 32 bytes more: uint16 places[8] of the channels'
+ * inputs behind that of the first one, and int32, the byte of a pixel at which that one is.
  *
- * Per 8 outputs: 7 instructions a tap (8 without three columns of taps inside), 3 a row of taps, about 54 others.
+ * Per 8 outputs: 7 instructions a tap (8 without three columns of taps inside), 3 a row of taps, about 30 others; 30 a
+ * pixel.
  */
 typedef struct
 {
