@@ -310,12 +310,12 @@ func ioInfo(p *program.Program, prefix string, naming *ioNaming) (in, out []IOIn
 	return info[:len(ins):len(ins)], info[len(ins):]
 }
 
-// stepBlobBytes is the constant data of a step: the report's weight_bytes.
+// stepBlobBytes is the constant data of a step, each constant once: the report's weight_bytes.
 func stepBlobBytes(p *program.Program, s *program.Step) int {
-	n := 0
+	n, seen := 0, map[int]bool{}
 	for _, c := range s.Calls {
 		for _, a := range c.Args {
-			n += constBytes(p, a)
+			n += constBytes(p, a, seen)
 		}
 	}
 	return n

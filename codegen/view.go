@@ -320,18 +320,20 @@ func (v runtimeView) headersFor(e *emitter) []string {
 }
 
 // constBytes is the constant data to which an argument refers.
-func constBytes(p *program.Program, a call.Arg) int {
+func constBytes(p *program.Program, a call.Arg, seen map[int]bool) int {
 	switch a := a.(type) {
 	case call.Const:
-		if x := p.Consts[a.I]; x.Ext == "" {
+		if x := p.Consts[a.I]; x.Ext == "" && !seen[a.I] {
+			seen[a.I] = true
 			return len(x.Data)
 		}
+		return 0
 	case *call.Array:
 		return len(a.Elems) * a.Bytes
 	}
 	n := 0
 	for _, x := range call.Inner(a) {
-		n += constBytes(p, x)
+		n += constBytes(p, x, seen)
 	}
 	return n
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule"
 )
@@ -34,7 +36,7 @@ func (r *Result) Reads(i int) int {
 }
 
 // Copyable are the constants that can have copies. A step fetches at most one, that with
-// the most traffic, so that what the arena grows by is that of one.
+// the most traffic, or its parts one after the other, so that what the arena grows by is that of one.
 func (r *Result) Copyable() []Copyable {
 	p := r.Program
 	own := make([]Copyable, len(p.Consts))
@@ -117,6 +119,9 @@ func (s *State) fetch() error {
 	if err := schedule.Fetch(s.Program, list); err != nil {
 		return err
 	}
+	if s.facts.WholeConstants {
+		return nil
+	}
 	for _, i := range list {
 		if err := s.fetchParts(i, saves[i]); err != nil {
 			return err
@@ -141,21 +146,43 @@ func (s *State) fetchParts(constant int, saves float64) error {
 		p.Overwritten(step, 0) == step.In[0].Buffer || p.Consts[constant].Staged {
 		return nil
 	}
-	target, layer := s.options().CostTarget(), s.Choices[n].Layer()
-	whole := target.Of(layer)
 	for parts := 2; parts <= mostParts; parts++ {
-		calls := low.Cut(parts)
-		one := *layer
-		one.Geometry.OC = (layer.Geometry.OC + parts - 1) / parts
-		part := target.Of(&one)
-		again := max(0, float64(parts)*part.ExpectedCycles()-whole.ExpectedCycles())
-		if calls == nil || saves-again < float64(parts)*leastFetched {
+		cut := low.Cut(parts)
+		if cut == nil || saves < float64(parts)*leastFetched {
 			return nil
 		}
-		done, err := schedule.FetchParts(p, n, k, constant, calls)
+		if saves-s.costOfParts(n, cut) < float64(parts)*leastFetched {
+			continue
+		}
+		done, err := schedule.FetchParts(p, n, k, constant, cut)
 		if done || err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// gatheredCycles are those of an input value of a window, which every part gathers anew: 1.3
+// instructions on Cortex-M4, and what a call takes besides.
+const gatheredCycles = 2
+
+// costOfParts are the cycles that the parts of a layer take beyond those of the whole one: of
+// gathering inputs again, or, where that is more, what prices say.
+func (s *State) costOfParts(n *ir.Node, cut []call.CutCall) float64 {
+	target, layer := s.options().CostTarget(), s.Choices[n].Layer()
+	g := &layer.Geometry
+	windows := g.N * max(1, g.OH*g.OW) * max(1, g.KH*g.KW) * g.C
+	again := float64((len(cut)-1)*windows) * gatheredCycles
+	whole := target.Of(layer)
+	if whole.Unknown != "" {
+		return again
+	}
+	priced := -whole.ExpectedCycles()
+	for _, x := range cut {
+		part := *layer
+		part.Geometry.OC, part.Constants = x.Channels, layer.Constants*x.Channels/g.OC
+		c := target.Of(&part)
+		priced += c.ExpectedCycles()
+	}
+	return max(again, priced)
 }

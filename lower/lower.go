@@ -56,6 +56,9 @@ type Options struct {
 	// Copying is what copies of constants cost on the board; the zero value is memory that
 	// makes nothing wait.
 	Copying boards.Copying
+	// WholeConstants: none is fetched in parts, because all are copied later, or are others at
+	// run time, when parts that were different may be equal.
+	WholeConstants bool
 	// Off are stages that are skipped, StopAfter is the last one that runs; "" is
 	// all.
 	Off       map[string]bool

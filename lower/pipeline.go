@@ -298,8 +298,8 @@ var kernelRows = []*Stage{
 	},
 	{
 		Name: FetchStage,
-		Doc: "constants that make the core wait and are read many times are copied before their step to where the " +
-			"arena has room",
+		Doc: "constants that make the core wait and are read many times are copied before their step, or before " +
+			"calls for some output channels each, to where the arena has room",
 		When:     []Condition{fastest, slowConstants, noAccelerator},
 		Requires: []*Invariant{planned},
 		Run:      (*State).fetch,

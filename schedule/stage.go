@@ -162,7 +162,11 @@ func room(p *program.Program, bytes int, steps []int) bool {
 // constant (call.Lowered.Cut), and fetch these parts one after the other to the same place,
 // where the arena has room and no part equals another or a constant of the program (equal
 // constants are one: a step fetches each once); else it reports false, and nothing has changed.
-func FetchParts(p *program.Program, n *ir.Node, k, constant int, calls []call.Call) (bool, error) {
+func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutCall) (bool, error) {
+	var calls []call.Call
+	for _, x := range cut {
+		calls = append(calls, x.Call)
+	}
 	s, parts, most := p.Steps[k], partsOf(calls, &p.Consts[constant]), 0
 	for _, b := range parts {
 		most = max(most, len(b.Data)+b.Pad)

@@ -218,7 +218,8 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVar(&f.WeightsFile, "weights-file", false, "constants are no part of the sources, but a file that the "+
 		"firmware binds at run time: from other flash, or over the air; dead channels stay")
 	fs.BoolVar(&f.StageWeights, "stage-weights", false, "constants whose reads wait in flash are read from a copy in "+
-		"faster RAM, made once by NAME_stage or before the layer that reads them, where that saves estimated cycles")
+		"faster RAM, made once by NAME_stage or before the layer that reads them, where that saves estimated cycles; "+
+		"layers are not cut for it")
 	fs.BoolVar(&f.Layers, "layers", false, "verify: compare every layer, in every case that fits into 256 MB; one "+
 		"that differs is exit status 1")
 	fs.BoolVar(&f.Strict, "strict", false, "every warning is an error")

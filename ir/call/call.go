@@ -139,6 +139,12 @@ type Code struct {
 	Headers []string // of the runtime, with what the body needs
 }
 
+// CutCall is one of the calls that give a layer together.
+type CutCall struct {
+	Call
+	Channels int // of output 0 that it gives
+}
+
 // Lowered is a node turned into C calls.
 type Lowered struct {
 	Kernel string // function of the library's API
@@ -172,7 +178,7 @@ type Lowered struct {
 	// each of the constant that is read most, and write a part of output 0: nil where the
 	// layer has fewer parts. They all read input 0, so output 0 must not lie on it. A nil
 	// Cut: no other calls are known.
-	Cut func(parts int) []Call
+	Cut func(parts int) []CutCall
 	// Dead inputs: operands that the calls never read (their content is in
 	// blobs), so that they take no arena or flash.
 	Unused []int

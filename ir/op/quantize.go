@@ -16,7 +16,7 @@ import (
 type scaleMap struct {
 	inner, dim   int // elements per index of the axis; indices of the axis
 	block, count int // indices per scale along the axis; scales along it
-	all          bool
+	all, blocked bool
 }
 
 // newScaleMap checks the scale's shape against x and the axis and block_size
@@ -47,7 +47,7 @@ func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
 		return m, ir.Errf(n, "shape", "scale has shape %v, want %v: %v in blocks of %d along axis %d", scale, want, x,
 			block, axis)
 	}
-	m.block, m.count = block, want[axis]
+	m.blocked, m.block, m.count = true, block, want[axis]
 	return m, nil
 }
 
@@ -57,14 +57,11 @@ func (m scaleMap) at(i int) int {
 		return 0
 	}
 	c := i / m.inner % m.dim
-	if m.plain() {
+	if !m.blocked {
 		return c
 	}
 	return (i/m.inner/m.dim*m.count+c/m.block)*m.inner + i%m.inner
 }
-
-// plain reports a scale for every index of an axis, no blocks.
-func (m scaleMap) plain() bool { return m.block == 1 && m.count == m.dim }
 
 // checkZero checks the optional zero point against the scale.
 func checkZero(n *ir.Node) error {
@@ -263,7 +260,7 @@ var DequantizeLinear = def(ir.OpDef{
 			zero = in[2].Int64s()
 		}
 		y := tensor.New(d, x.Shape)
-		if xs, ok := x.Data.([]int8); ok && d == tensor.F32 && (m.all || m.plain()) {
+		if xs, ok := x.Data.([]int8); ok && d == tensor.F32 && !m.blocked {
 			m.dequantise(xs, s, zero, tensor.As[float32](y))
 			return outs(y)
 		}

@@ -44,6 +44,38 @@ func TestQuantiseS8(t *testing.T) {
 	}
 }
 
+// TestDequantizeBlocks: element i of a column has the scale of its block of 1 to 5 rows.
+func TestDequantizeBlocks(t *testing.T) {
+	const rows, columns = 5, 3
+	x := make([]int8, rows*columns)
+	for i := range x {
+		x[i] = int8(i - 7)
+	}
+	for block := 1; block <= rows; block++ {
+		count := (rows + block - 1) / block
+		scales := make([]float32, count*columns)
+		for i := range scales {
+			scales[i] = float32(i+1) / 4
+		}
+		g := ir.New("g")
+		in := []*tensor.Dense{tensor.Of([]int{rows, columns}, x), tensor.Of([]int{count, columns}, scales)}
+		n, err := g.Add(DequantizeLinear, "n", ir.Attrs{"axis": ir.Int(0), "block_size": ir.Int(block)}, 1,
+			g.AddInput("x", ir.T(tensor.I8, rows, columns)), g.AddInput("s", ir.T(tensor.F32, count, columns)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := ir.EvalNode(n, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range tensor.As[float32](out[0]) {
+			if want := float32(x[i]) * scales[i/columns/block*columns+i%columns]; got != want {
+				t.Errorf("blocks of %d: element %d is %v, want %v", block, i, got, want)
+			}
+		}
+	}
+}
+
 // evalOn evaluates an operator on inputs.
 func evalOn(t *testing.T, o *ir.OpDef, in []*tensor.Dense) *tensor.Dense {
 	t.Helper()

@@ -81,6 +81,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if c.WeightsFile { // which channels are dead is decided by a training
 		o.DeadChannels = false
 	}
+	o.WholeConstants = c.StageWeights || c.WeightsFile
 	c.keepFloat(g, &o)
 	o.Fuse, o.FuseAll, o.Align, o.PadInput = c.Fuse, c.FuseAll, c.Align, c.PadInput
 	o.FloatIO, o.NativeIO = c.IO == option.FloatIO, c.IOLayout == option.NativeLayout

@@ -43,8 +43,9 @@ type Copy struct {
 	Constant string   `json:"constant"` // what it is
 	Steps    []string `json:"layers"`   // that read it
 	Bytes    int      `json:"bytes"`
-	How      string   `json:"how"` // staged: once, before the first run; fetched: before each of the layers
-	Saved    int      `json:"saved_cycles"`
+	// staged: once, before the first run; fetched: before each of the layers, or its part of one
+	How   string `json:"how"`
+	Saved int    `json:"saved_cycles"`
 }
 
 // region is how long reads of a region of the board take.
@@ -172,7 +173,8 @@ func (c *Copies) Text() string {
 		if s != "" {
 			s += ", "
 		}
-		s += fmt.Sprintf("up to %d bytes are fetched into the arena before the layer that reads them", c.FetchedBytes)
+		s += fmt.Sprintf("up to %d bytes are fetched into the arena before what reads them, a layer or a part of one",
+			c.FetchedBytes)
 	}
 	s += fmt.Sprintf(": constants cost about %d cycles of waits and copies an inference instead of %d", c.Waits,
 		c.InPlace)

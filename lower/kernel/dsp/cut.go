@@ -14,16 +14,17 @@ import (
 func cut(l *call.Lowered, channels int) {
 	fours := (channels + 3) / 4
 	first := func(four int) int { return max(0, 4*(four-fours)+channels) }
-	l.Cut = func(parts int) []call.Call {
+	l.Cut = func(parts int) []call.CutCall {
 		if parts < 1 || parts > fours {
 			return nil
 		}
-		var list []call.Call
+		var list []call.CutCall
 		for i := range parts {
 			from, to := fours*i/parts, fours*(i+1)/parts
-			x := part(&l.Calls[0], first(from), first(to)-first(from))
+			some := first(to) - first(from)
+			x := part(&l.Calls[0], first(from), some)
 			weights(&x, func(b []byte) []byte { return b[len(b)/fours*from : len(b)/fours*to] })
-			list = append(list, x)
+			list = append(list, call.CutCall{Call: x, Channels: some})
 		}
 		return list
 	}

@@ -22,7 +22,7 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{Convolution: c, l: layerOf(n, c.Layer)}, ""
+	return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
 })
 
 // depth is the number of bytes that an output channel reads of a pixel.
@@ -52,11 +52,7 @@ func shiftsRule(code string) kernel.Rule {
 var conv = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
-	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, nil),
-		convRule("HELIUM-CONV-07", "requantisation of int16 or with int4 weights shifts to the right",
-			func(c *convolution) string { return c.l.dots() }),
-		convRule("HELIUM-CONV-08", "int4 weights of two channels fit a byte",
-			func(c *convolution) string { return c.l.pairs(c.G.Group) })),
+	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, nil)),
 }
 
 // scratchBytes is about how much scratch a convolution may take: more saves a

@@ -21,7 +21,7 @@ var convOf16 = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{Convolution: c, l: layerOf(n, c.Layer)}, ""
+	return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
 })
 
 // sums16 says that sums stay in 32 bits.
@@ -46,7 +46,7 @@ var fullyConnected16 = &kernel.Kernel{
 	Doc: "int16 fully connected layer, per tensor or per channel, packed int8 weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerProduct(quantised.Products16.Must(n), layerOf(n, *quantised.ProductLayers16.Must(n)), n.Generic)
+		return lowerProduct(quantised.Products16.Must(n), layerOf(n, *quantised.ProductLayers16.Must(n), 1), n.Generic)
 	},
 	Rules: join(onHelium("HELIUM-FC16-00"), quantised.Rules16("HELIUM-FC16",
 		quantised.Products16.Exists("HELIUM-FC16-03", "a plain product with fixed-point scales and an int64 bias"),

@@ -31,13 +31,15 @@ const (
 	sixteen             // inputs and outputs of 16 bits
 )
 
-// layerOf is a node's layer.
-func layerOf(n *kernel.Node, l quantised.Layer) *layer {
+// layerOf is a node's layer of so many groups. Weights of 4 bits that do not fit two to a byte are bytes.
+func layerOf(n *kernel.Node, l quantised.Layer, groups int) *layer {
 	switch {
 	case n.In[0].Type.DType == tensor.I16:
 		return &layer{l, sixteen}
 	case n.In[1].Type.DType == tensor.I4:
-		return &layer{l, fours}
+		if f := (&layer{l, fours}); f.paired(groups) && f.shifts() == "" {
+			return f
+		}
 	}
 	return &layer{l, eights}
 }
@@ -69,15 +71,6 @@ func (l *layer) left() bool {
 		}
 	}
 	return false
-}
-
-// dots is the rule of the kernels that dot names: int8 layers may be requantised
-// by any shift.
-func (l *layer) dots() string {
-	if l.form == eights {
-		return ""
-	}
-	return l.shifts()
 }
 
 // shifts is the rule of the kernels' requantisation.
@@ -180,24 +173,23 @@ func (l *layer) weight(c, k int) int8 {
 	return l.Rows[c][k]
 }
 
-// pairs says which weights of 4 bits do not fit a byte with those of the channel
-// before: the channels of every group go by fours.
-func (l *layer) pairs(groups int) string {
+// paired: weights of 4 bits fit a byte with those of the channel before; the channels of every
+// group go by fours.
+func (l *layer) paired(groups int) bool {
 	per := len(l.Rows) / groups
 	for g := range groups {
-		for at := 0; l.form == fours && at < per; at += 4 {
+		for at := 0; at < per; at += 4 {
 			first := g*per + max(min(at, per-4), 0)
 			for c := first; c < first+4 && c+1 < (g+1)*per; c += 2 {
 				for k, w := range l.Rows[c] {
 					if w < 0 && l.Rows[c+1][k] == -8 {
-						return fmt.Sprintf("weight %d of channel %d is -8 beside %d in channel %d, want above -8", k,
-							c+1, w, c)
+						return false
 					}
 				}
 			}
 		}
 	}
-	return ""
+	return true
 }
 
 // part are n channels of the layer from first on.

@@ -21,15 +21,11 @@ var fullyConnected = &kernel.Kernel{
 			func(n *kernel.Node, _ *quantised.Product) string {
 				_, why := quantised.ProductLayers.Of(n)
 				return why
-			}),
-		quantised.ProductLayers.Rule("HELIUM-FC-06", "requantisation of int16 or with int4 weights shifts to the right",
-			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).dots() }),
-		quantised.ProductLayers.Rule("HELIUM-FC-07", "int4 weights of two channels fit a byte",
-			func(n *kernel.Node, l *quantised.Layer) string { return layerOf(n, *l).pairs(1) })),
+			})),
 }
 
 func lowerFC(n *kernel.Node) *call.Lowered {
-	return lowerProduct(quantised.Products.Must(n), layerOf(n, *quantised.ProductLayers.Must(n)), n.Generic)
+	return lowerProduct(quantised.Products.Must(n), layerOf(n, *quantised.ProductLayers.Must(n), 1), n.Generic)
 }
 
 // lowerProduct calls the kernel for rows of a product.

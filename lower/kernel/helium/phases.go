@@ -42,7 +42,7 @@ func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 	l := &call.Lowered{Unused: []int{1, 2}}
 	var list []call.Call
 	for _, f := range phases {
-		c := &convolution{Convolution: &f.Convolution, l: layerOf(n, f.Layer), phase: true}
+		c := &convolution{Convolution: &f.Convolution, l: layerOf(n, f.Layer, f.G.Group), phase: true}
 		if f.Depthwise() {
 			if c.l.form == sixteen {
 				list = append(list, c.blocks(f))
