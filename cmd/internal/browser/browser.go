@@ -8,6 +8,7 @@ import (
 	_ "embed"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	cdp "github.com/chromedp/cdproto/browser"
@@ -116,11 +117,27 @@ func (b *Tab) Run(t testing.TB, script string) {
 	b.do(t, chromedp.Evaluate[chromedp.Void](script, chromedp.EvalAwaitPromise))
 }
 
-// Click clicks in the middle of the first element that a CSS selector finds, when it is visible.
+// Click clicks in the middle of the first element that a CSS selector finds, when it is visible and rests: pages scroll
+// smoothly, and a click while they do lands beside the element.
 func (b *Tab) Click(t testing.TB, selector string) {
 	t.Helper()
+	b.do(t, chromedp.WaitVisible(chromedp.CSS(selector)))
+	b.Run(t, "("+rests+")("+strconv.Quote(selector)+")")
 	b.do(t, chromedp.Click(chromedp.CSS(selector)))
 }
+
+// rests brings an element into the window and waits until it has not moved for five frames.
+const rests = `selector => new Promise(done => {
+	const element = document.querySelector(selector);
+	element.scrollIntoView({behavior: "instant", block: "nearest"});
+	let last = "", still = 0;
+	requestAnimationFrame(function look() {
+		const r = element.getBoundingClientRect(), at = r.left + "," + r.top;
+		still = at === last ? still + 1 : 0;
+		last = at;
+		if (still < 5) { requestAnimationFrame(look); } else { done(); }
+	});
+})`
 
 // Keys types into an element.
 func (b *Tab) Keys(t testing.TB, selector, keys string) {

@@ -278,15 +278,29 @@ func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
 var kernelSection = regexp.MustCompile(
 	`(?m)^ \.text\.((?:nncc|arm)_\w+_r[0-9a-f]{8}s?)\n? +0x0*([1-9a-f][0-9a-f]*) +0x`)
 
-// kernels counts how often the code of each kernel is in a linked program.
+// kernels counts how often the code of each kernel is in a linked program. Helpers that a file has for itself are none:
+// each file that includes them has its own.
 func kernels(t *testing.T, im *run.Image) map[string]int {
 	t.Helper()
+	file, err := elf.Open(im.ELF)
+	require(t, err)
+	defer file.Close()
+	symbols, err := file.Symbols()
+	require(t, err)
+	ofFile := map[string]bool{}
+	for _, s := range symbols {
+		if elf.ST_BIND(s.Info) == elf.STB_LOCAL && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			ofFile[s.Name] = true
+		}
+	}
 	b, err := os.ReadFile(im.ELF + ".map")
 	require(t, err)
 	_, linked, _ := strings.Cut(string(b), "Linker script and memory map")
 	n := map[string]int{}
 	for _, m := range kernelSection.FindAllStringSubmatch(linked, -1) {
-		n[m[1]]++
+		if !ofFile[m[1]] {
+			n[m[1]]++
+		}
 	}
 	return n
 }
