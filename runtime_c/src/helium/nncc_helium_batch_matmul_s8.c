@@ -91,18 +91,17 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     }
 #elif NNCC_HELIUM_MVE
     if (stride == 1) {
-        const int32_t whole = n - rest;
+        for (i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
+            const int8x16_t v = vldrbq_s8(x);
 
-        for (i = 0; i < whole; i += NNCC_HELIUM_BYTES) {
-            const int8x16_t v = vldrbq_s8(x + i);
-
+            x += NNCC_HELIUM_BYTES;
             sum = vaddvaq_s8(sum, v);
             vstrbq_s8(to, v);
             to += next;
         }
         if (rest != 0) {
             const mve_pred16_t part = vctp8q((uint32_t)rest);
-            const int8x16_t v = vldrbq_z_s8(x + whole, part); /* zeros beyond */
+            const int8x16_t v = vldrbq_z_s8(x, part); /* zeros beyond */
 
             sum = vaddvaq_s8(sum, v);
             vstrbq_p_s8(to, v, part);
@@ -111,15 +110,26 @@ static int32_t nncc_bmm_line(const int8_t *x, int32_t n, int32_t stride, int8_t 
     }
     if (stride <= 65535 / 8) {
         const uint16x8_t at = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)stride);
+        const int32_t half = 8 * stride;
 
-        for (i = 0; i < n; i += 8) { /* halves of vectors */
-            const mve_pred16_t part = vctp16q((uint32_t)(n - i));
+        for (i = n / NNCC_HELIUM_BYTES; i > 0; i--) {
+            const int16x8_t u = vldrbq_gather_offset_s16(x, at), v = vldrbq_gather_offset_s16(x + half, at);
+
+            sum = vaddvaq_s16(sum, u);
+            vstrbq_s16(to, u);
+            sum = vaddvaq_s16(sum, v);
+            vstrbq_s16(to + 8, v);
+            x += 2 * half;
+            to += next;
+        }
+        for (i = rest; i > 0; i -= 8) {
+            const mve_pred16_t part = vctp16q((uint32_t)i);
             const int16x8_t v = vldrbq_gather_offset_z_s16(x, at, part);
 
             sum = vaddvaq_s16(sum, v);
             vstrbq_p_s16(to, v, part);
-            x += 8 * stride;
-            to += i % NNCC_HELIUM_BYTES == 0 ? 8 : next - 8;
+            x += half;
+            to += 8;
         }
         return sum;
     }
@@ -202,37 +212,39 @@ static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *rec
 
 #elif NNCC_HELIUM_MVE
 
-/* A vector of both rows with those of four columns. */
+/* A vector of both rows with those of four columns. The pointer to these is biased: GCC would copy it for an offset of
+ * 0 and move the copy. */
+#define NNCC_BMM_BIAS 64
 #define NNCC_BMM_BEGIN(sum, q, x) vmladavq_s8(q, x)
 #define NNCC_BMM_STEP(op) \
     do { \
-        int8x16_t q = nncc_weights(w); \
         const int8x16_t u = vldrbq_s8(x0), v = vldrbq_s8(x1); \
+        int8x16_t q = nncc_weights(w - NNCC_BMM_BIAS); \
 \
-        a0 = op(a0, q, u), b0 = op(b0, q, v); \
-        q = nncc_weights(w + 16); \
-        a1 = op(a1, q, u), b1 = op(b1, q, v); \
-        q = nncc_weights(w + 32); \
-        a2 = op(a2, q, u), b2 = op(b2, q, v); \
-        q = nncc_weights(w + 48); \
-        a3 = op(a3, q, u), b3 = op(b3, q, v); \
         x0 += 16; \
         x1 += 16; \
+        a0 = op(a0, q, u), b0 = op(b0, q, v); \
+        q = nncc_weights(w - NNCC_BMM_BIAS + 16); \
+        a1 = op(a1, q, u), b1 = op(b1, q, v); \
+        q = nncc_weights(w - NNCC_BMM_BIAS + 32); \
+        a2 = op(a2, q, u), b2 = op(b2, q, v); \
+        q = nncc_weights(w - NNCC_BMM_BIAS + 48); \
+        a3 = op(a3, q, u), b3 = op(b3, q, v); \
         w += 64; \
     } while (0)
 
+/* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
 NNCC_MVE_IN_ORDER static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x, const int8_t *record)
 {
-    const volatile nncc_bmm_frame *const live = f;
-    const int8_t *volatile const w_end = f->w + 64 * (f->further + 1);
+    volatile nncc_bmm_frame *const live = f;
+    const int8_t *volatile const weights = f->w + NNCC_BMM_BIAS;
+    const int8_t *volatile const w_end = weights + 64 * (f->further + 1);
     const int32x4_t fixed = nncc_words(record), lo = vdupq_n_s32(f->act_min), hi = vdupq_n_s32(f->act_max);
     const int8_t *x0 = x, *x1 = x + f->step;
-    const int32_t *start = f->start;
-    int8_t *y = f->y;
-    int32_t pairs;
+    int32_t left;
 
-    for (pairs = f->pairs; pairs > 0; pairs--) {
-        const int8_t *w = live->w;
+    do {
+        const int8_t *w = weights;
         int32_t a0, a1, a2, a3, b0, b1, b2, b3;
         int32x4_t r, s;
 
@@ -240,19 +252,29 @@ NNCC_MVE_IN_ORDER static void nncc_bmm_pairs(nncc_bmm_frame *f, const int8_t *x,
         while (w != w_end) {
             NNCC_BMM_STEP(vmladavaq_s8);
         }
-        r = vaddq_n_s32(vaddq_s32(nncc_four(a0, a1, a2, a3), fixed), *start++);
-        s = vaddq_n_s32(vaddq_s32(nncc_four(b0, b1, b2, b3), fixed), *start++);
-        r = vqrdmulhq_n_s32(r, live->mult);
-        s = vqrdmulhq_n_s32(s, live->mult);
-        r = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(r), live->shift), live->zero);
-        s = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(s), live->shift), live->zero);
-        vstrbq_s32(y, vminq_s32(vmaxq_s32(r, lo), hi));
-        y += live->y_step;
-        vstrbq_s32(y, vminq_s32(vmaxq_s32(s, lo), hi));
-        y += live->y_step;
-        x0 += live->next;
-        x1 += live->next;
-    }
+        r = nncc_four(a0, a1, a2, a3);
+        s = nncc_four(b0, b1, b2, b3);
+        {
+            const int32_t *const start = live->start;
+            const int32_t mult = live->mult, shift = live->shift, zero = live->zero, next = live->next;
+            const int32_t y_step = live->y_step;
+            int8_t *y = live->y;
+
+            r = vqrdmulhq_n_s32(vaddq_n_s32(vaddq_s32(r, fixed), start[0]), mult);
+            s = vqrdmulhq_n_s32(vaddq_n_s32(vaddq_s32(s, fixed), start[1]), mult);
+            live->start = start + 2;
+            r = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(r), shift), zero);
+            s = vaddq_n_s32(vrshlq_n_s32(NNCC_ROUND_ALL(s), shift), zero);
+            vstrbq_s32(y, vminq_s32(vmaxq_s32(r, lo), hi));
+            y += y_step;
+            vstrbq_s32(y, vminq_s32(vmaxq_s32(s, lo), hi));
+            live->y = y + y_step;
+            x0 += next;
+            x1 += next;
+        }
+        left = live->pairs - 1;
+        live->pairs = left;
+    } while (left != 0);
 }
 
 #else

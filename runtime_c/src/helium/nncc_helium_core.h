@@ -23,6 +23,14 @@
 /* Bytes in a vector. */
 #define NNCC_HELIUM_BYTES 16
 
+/* What pointers to rows are biased by, so that 9 vectors are in reach. In intrinsics no offset is 0, where GCC would
+ * copy the pointer and move the copy. */
+#if NNCC_HELIUM_MVE && !NNCC_HELIUM_ASM
+#define NNCC_ROW_BIAS 60
+#else
+#define NNCC_ROW_BIAS 64
+#endif
+
 #if NNCC_HELIUM_ASM
 
 /* A variable in a core register, for the assembly that follows at once. */

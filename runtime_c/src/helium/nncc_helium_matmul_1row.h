@@ -23,7 +23,7 @@ typedef struct
     int32_t act_min;   /* 8 */
     int32_t act_max;   /* 12 */
     int32_t step2;     /* 16: bytes from a pair of rows to the next */
-    const int8_t *end; /* 20: 64 bytes behind the first row that is not computed */
+    const int8_t *end; /* 20: NNCC_ROW_BIAS bytes behind the first row that is not computed */
     int32_t vectors;
     int32_t step;
     int32_t pairs;
@@ -168,7 +168,7 @@ static inline void nncc_dot_rows(const nncc_helium_matmul_params *p, const int8_
     f.step2 = 2 * p->step;
     f.vectors = p->vectors;
     f.pairs = p->channels < 4 || rows <= p->single ? 0 : (rows - p->single) / 2;
-    f.end = x + f.pairs * f.step2 + 64;
+    f.end = x + f.pairs * f.step2 + NNCC_ROW_BIAS;
     if (f.pairs > 0) {
         for (c = 0; c < p->channels; c += 4) {
             nncc_dot_pairs(&f, x, at, y + (c + 4 <= p->channels ? c : p->channels - 4));

@@ -99,15 +99,15 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
  * the pointer there. */
 #define NNCC_DOT_BIAS 132
 #define NNCC_DOT_AT(op, k) \
-    NNCC_DOT_VECTOR(op, w + NNCC_RECORD_VECTOR * (k) + NNCC_RECORD_HEAD - NNCC_DOT_BIAS, x0 + 16 * (k)-64, \
-                    x1 + 16 * (k)-64)
+    NNCC_DOT_VECTOR(op, w + NNCC_RECORD_VECTOR * (k) + NNCC_RECORD_HEAD - NNCC_DOT_BIAS, x0 + 16 * (k)-NNCC_ROW_BIAS, \
+                    x1 + 16 * (k)-NNCC_ROW_BIAS)
 
 /* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
 NNCC_MVE_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
 {
     const volatile nncc_dot_frame *const live = f;
     const int8_t *volatile const weights = record + NNCC_DOT_BIAS;
-    const int8_t *x0 = x + 64, *x1 = x0 + f->step;
+    const int8_t *x0 = x + NNCC_ROW_BIAS, *x1 = x0 + f->step;
     int32_t step;
     NNCC_DOT_HEAD(record);
 

@@ -124,7 +124,7 @@ NNCC_MVE_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8
     const volatile nncc_dot_frame *const live = f;
     const int8_t *volatile const weights = record + NNCC_RECORD_HEAD;
     const int8_t *volatile const weights_end = weights + NNCC_RECORD_VECTOR * f->vectors;
-    const int8_t *const end = f->end - 64;
+    const int8_t *const end = f->end - NNCC_ROW_BIAS;
     const int32_t next = f->step2 - NNCC_HELIUM_BYTES * f->vectors;
     const int8_t *x0 = x, *x1 = x + f->step;
     NNCC_DOT_HEAD(record);

@@ -19,7 +19,7 @@ typedef struct
     int32_t offset;
     int32_t pitch;
     int32_t step2;     /* bytes from a pair of rows to the next */
-    const int8_t *end; /* 64 bytes behind the first row that is not computed */
+    const int8_t *end; /* NNCC_ROW_BIAS bytes behind the first row that is not computed */
 } nncc_upper_frame;
 
 #if NNCC_HELIUM_ASM
@@ -137,7 +137,7 @@ static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t
 #define NNCC_UPPER_STEP(op, k) \
     do { \
         const int8_t *const at = w + (NNCC_UPPER_HEAD - 132) + 64 * (k); \
-        const int8x16_t u = vldrbq_s8(x0 + 16 * (k)-64), v = vldrbq_s8(x1 + 16 * (k)-64); \
+        const int8x16_t u = vldrbq_s8(x0 + 16 * (k)-NNCC_ROW_BIAS), v = vldrbq_s8(x1 + 16 * (k)-NNCC_ROW_BIAS); \
         int8x16_t q = nncc_weights(at); \
 \
         a0 = op(a0, q, u), b0 = op(b0, q, v); \
@@ -175,16 +175,16 @@ NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const 
 {
     const volatile nncc_upper_frame *const live = f;
     const int8_t *volatile const weights = record + 132;
-    const int8_t *x0 = x + 64, *x1 = x0 + step;
+    const int8_t *x0 = x + NNCC_ROW_BIAS, *x1 = x0 + step;
     int32_t next;
 
     do {
         const int8_t *const w = weights;
         int32x4_t r, s;
 #if NNCC_DOT_VECTORS <= 2
-        const int8x16_t u = vldrbq_s8(x0 - 64), v = vldrbq_s8(x1 - 64);
+        const int8x16_t u = vldrbq_s8(x0 - NNCC_ROW_BIAS), v = vldrbq_s8(x1 - NNCC_ROW_BIAS);
 #if NNCC_DOT_VECTORS > 1
-        const int8x16_t u1 = vldrbq_s8(x0 - 48), v1 = vldrbq_s8(x1 - 48);
+        const int8x16_t u1 = vldrbq_s8(x0 + 16 - NNCC_ROW_BIAS), v1 = vldrbq_s8(x1 + 16 - NNCC_ROW_BIAS);
 #endif
 
         NNCC_UPPER_CHANNEL(NNCC_UPPER_ALL, 0);
@@ -243,7 +243,7 @@ static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t
         nncc_upper_row(x + step, NNCC_UPPER_DEPTH, record, y);
         y += f->pitch;
         x += f->step2;
-    } while (x + 64 != f->end);
+    } while (x + NNCC_ROW_BIAS != f->end);
 }
 
 #endif
@@ -276,7 +276,7 @@ static inline void nncc_upper_rows(const nncc_helium_matmul_params *p, const int
     f.pitch = p->pitch;
     f.step2 = 2 * p->step;
     if (whole > 1) {
-        f.end = x + whole / 2 * f.step2 + 64;
+        f.end = x + whole / 2 * f.step2 + NNCC_ROW_BIAS;
         nncc_upper_records(p, &f, x, p->step, packed, y);
     }
     f.pitch = 0;
@@ -289,7 +289,7 @@ static inline void nncc_upper_rows(const nncc_helium_matmul_params *p, const int
             nncc_helium_copy(last, row, NNCC_UPPER_DEPTH - NNCC_HELIUM_BYTES + p->tail);
             row = last;
         }
-        f.end = row + NNCC_HELIUM_BYTES + 64;
+        f.end = row + NNCC_HELIUM_BYTES + NNCC_ROW_BIAS;
         nncc_upper_records(p, &f, row, 0, packed, y + r * p->pitch);
     }
 }

@@ -41,7 +41,7 @@
 #if NNCC_UPPER_RELU
 #define NNCC_UPPER_SIGN(v, below) (v)
 #else
-#define NNCC_UPPER_SIGN(v, below) vaddq_m_s32(v, v, nncc_words(below), vcmpltq_n_s32(v, 0))
+#define NNCC_UPPER_SIGN(v, below) NNCC_ADD_BELOW(v, nncc_words(below))
 #endif
 /* The results of row 0 in the bytes 0 of lanes, those of row 1 in the bytes 2; a record's head, and sums of both. */
 #define NNCC_UPPER_ROWS(head, a, b) nncc_upper_results(head, a, b, scale, offset)

@@ -112,11 +112,19 @@ static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *
 
 #elif NNCC_MVE_C
 
-/* A line of each channel, or of all of them from the zero point on. */
-static inline int32x4_t nncc_lines_four(const nncc_channel_lines_s8_params *p, int32x4_t u, int32x4_t own)
-{
-    return vpselq_s32(vmlasq_n_s32(u, vdupq_n_s32(p->mult), p->bias), own, vcmpgeq_n_s32(u, p->zero));
-}
+/*
+ * From the zero point on the line of all channels, `line`, below each channel's own. GCC moves the predicate of a
+ * comparison through core registers: it gets a mask, and the own line less that of all; sums wrap.
+ */
+#if defined(__clang__)
+#define NNCC_LINES_LESS(own, line) (own)
+#define NNCC_LINES_LESS4(own, line) (own)
+#define NNCC_LINES_PICK(line, own) vpselq_s32(line, own, vcmpgeq_n_s32(u, zero))
+#else
+#define NNCC_LINES_LESS(own, line) (int32_t)((uint32_t)(own) - (uint32_t)(line))
+#define NNCC_LINES_LESS4(own, line) vsubq_s32(own, line)
+#define NNCC_LINES_PICK(line, less) vaddq_s32(line, vandq_s32(less, vshrq_n_s32(vsubq_n_s32(u, zero), 31)))
+#endif
 
 #define NNCC_LINES_PUT(what, v) \
     do { \
@@ -126,63 +134,66 @@ static inline int32x4_t nncc_lines_four(const nncc_channel_lines_s8_params *p, i
     } while (0)
 /* Four channels of a pixel. */
 #define NNCC_LINES_OWN(what, u) vaddq_s32(vmulq_s32(u, NNCC_GETW##what(m)), NNCC_GETW##what(b))
-#define NNCC_LINES_PIXEL_ONE(what, p) \
+#define NNCC_LINES_PIXEL_ONE(what, none) \
     do { \
         NNCC_LINES_PUT(what, NNCC_LINES_OWN(what, NNCC_GET4##what(x))); \
         m += 4; \
         b += 4; \
     } while (0)
-#define NNCC_LINES_PIXEL_TWO(what, p) \
+#define NNCC_LINES_PIXEL_TWO(what, none) \
     do { \
-        const int32x4_t u = NNCC_GET4##what(x); \
+        const int32x4_t u = NNCC_GET4##what(x), line = vmlasq_n_s32(u, all, bias); \
 \
-        NNCC_LINES_PUT(what, nncc_lines_four(p, u, NNCC_LINES_OWN(what, u))); \
+        NNCC_LINES_PUT(what, NNCC_LINES_PICK(line, NNCC_LINES_LESS4(NNCC_LINES_OWN(what, u), line))); \
         m += 4; \
         b += 4; \
     } while (0)
 /* Four elements of a channel. */
-#define NNCC_LINES_ROW_ONE(what, p) NNCC_LINES_PUT(what, vmlasq_n_s32(NNCC_GET4##what(x), m, b))
-#define NNCC_LINES_ROW_TWO(what, p) \
+#define NNCC_LINES_ROW_ONE(what, none) NNCC_LINES_PUT(what, vmlasq_n_s32(NNCC_GET4##what(x), m, add))
+#define NNCC_LINES_ROW_TWO(what, none) \
     do { \
         const int32x4_t u = NNCC_GET4##what(x); \
 \
-        NNCC_LINES_PUT(what, nncc_lines_four(p, u, vaddq_n_s32(vmulq_n_s32(u, mult), b))); \
+        NNCC_LINES_PUT(what, NNCC_LINES_PICK(vmlasq_n_s32(u, all, bias), vaddq_n_s32(vmulq_n_s32(u, own), base))); \
     } while (0)
 
 static void nncc_lines_pixels(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
                               const int32_t *add, int8_t *y)
 {
-    const nncc_channel_lines_s8_params q = *p; /* stores could change what p points to */
-    const int32x4_t lo = vdupq_n_s32(q.act_min), hi = vdupq_n_s32(q.act_max);
-    const int32_t up = -q.shift;
+    const int32x4_t lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max), all = vdupq_n_s32(p->mult);
+    const int32_t up = -p->shift, bias = p->bias, zero = p->zero, two = p->two, channels = p->channels;
 
-    for (int32_t rows = q.outer; rows > 0; rows--) {
+    for (int32_t rows = p->outer; rows > 0; rows--) {
         const int32_t *m = mult, *b = add;
         const int8_t *const x_row = x;
         int8_t *const y_row = y;
-        int32_t n = q.channels;
+        int32_t n = channels;
 
-        if (q.two == 0) {
-            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_ONE, &q);
+        if (two == 0) {
+            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_ONE, 0);
         } else {
-            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_TWO, &q);
+            NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_PIXEL_TWO, 0);
         }
-        x = x_row + q.channels;
-        y = y_row + q.channels;
+        x = x_row + channels;
+        y = y_row + channels;
     }
 }
 
 static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *x, int32_t mult, int32_t add, int8_t *y)
 {
-    const nncc_channel_lines_s8_params q = *p;
-    const int32x4_t lo = vdupq_n_s32(q.act_min), hi = vdupq_n_s32(q.act_max), m = vdupq_n_s32(mult);
-    const int32_t up = -q.shift, b = add;
-    int32_t n = q.inner;
+    const int32x4_t lo = vdupq_n_s32(p->act_min), hi = vdupq_n_s32(p->act_max);
+    const int32_t up = -p->shift, bias = p->bias, zero = p->zero;
+    int32_t n = p->inner;
 
-    if (q.two == 0) {
-        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_ONE, &q);
+    if (p->two == 0) {
+        const int32x4_t m = vdupq_n_s32(mult);
+
+        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_ONE, 0);
     } else {
-        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_TWO, &q);
+        const int32x4_t all = vdupq_n_s32(p->mult);
+        const int32_t own = NNCC_LINES_LESS(mult, p->mult), base = NNCC_LINES_LESS(add, bias);
+
+        NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_LINES_ROW_TWO, 0);
     }
 }
 

@@ -53,7 +53,26 @@ static inline void nncc_copy(void *y, const void *x, int32_t n)
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;
 
-    NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_MVE_COPY, 0);
+    /* The last vector ends where the rest does, so that only runs below a vector want a predicate. */
+    if (n > 32) {
+        const int32_t last = n - 16;
+        const uint8_t *v = from;
+        uint8_t *u = to;
+
+        for (int32_t k = (n - 1) >> 4; k > 0; k--) {
+            NNCC_PUT16(u, NNCC_GET16(v));
+            v += 16;
+            u += 16;
+        }
+        NNCC_PUT16(to + last, NNCC_GET16(from + last));
+    } else if (n >= 16) {
+        NNCC_PUT16(to, NNCC_GET16(from));
+        NNCC_PUT16(to + n - 16, NNCC_GET16(from + n - 16));
+    } else {
+        const mve_pred16_t rest = vctp8q((uint32_t)n);
+
+        NNCC_PUT16_REST(to, NNCC_GET16_REST(from));
+    }
 #elif NNCC_COPY_WORDS
     uint8_t *to = (uint8_t *)y;
     const uint8_t *from = (const uint8_t *)x;

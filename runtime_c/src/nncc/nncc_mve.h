@@ -62,6 +62,13 @@ static inline int32x4_t nncc_limit4(int32x4_t v, int32x4_t lo, int32x4_t hi)
     return vminq_s32(vmaxq_s32(v, lo), hi);
 }
 
+/* v, and `more` besides where v is negative: a predicate takes GCC three instructions through a core register. */
+#if defined(__clang__)
+#define NNCC_ADD_BELOW(v, more) vaddq_m_s32(v, v, more, vcmpltq_n_s32(v, 0))
+#else
+#define NNCC_ADD_BELOW(v, more) vaddq_s32(v, vandq_s32(more, vshrq_n_s32(v, 31)))
+#endif
+
 /*
  * step(what, with) for n values, so many a turn: it reads, writes and moves its pointers on; what is empty, or _REST
  * where lanes are predicated, and with is whatever step takes it for. A vector a turn, the pointers moved by its bytes:
@@ -89,13 +96,6 @@ static inline int32x4_t nncc_limit4(int32x4_t v, int32x4_t lo, int32x4_t hi)
     } while (0)
 #endif
 
-/* To copy n bytes. */
-#define NNCC_MVE_COPY(what, none) \
-    do { \
-        NNCC_PUT16##what(to, NNCC_GET16##what(from)); \
-        from += 16; \
-        to += 16; \
-    } while (0)
 #define NNCC_MVE_SET(what, v) \
     do { \
         NNCC_PUT16##what(to, v); \

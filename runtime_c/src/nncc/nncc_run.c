@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_run: strided copies by element size. */
 #include "nncc_run.h"
-#include "nncc_copy.h"
+#include "nncc_short_runs.h"
 
 #define NNCC_COPY(type) \
     do { \
@@ -97,39 +97,59 @@ static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
 
 #elif NNCC_MVE_C
 
-/* Rows of lanes apart in memory: the offsets of lanes are multiples of the strides. */
+/*
+ * Rows of lanes apart in memory: the offsets of lanes are multiples of the strides. Rows of less than a vector want a
+ * predicate; in others the last vector ends where they do.
+ */
 #define NNCC_LINES(bits, type, ctp, count, get, put) \
     do { \
         const uint##bits##x##count##_t lane = vidupq_n_u##bits(0, 1); \
-        const uint##bits##x##count##_t lx = vmulq_n_u##bits(lane, (uint##bits##_t)p->x_stride); \
-        const uint##bits##x##count##_t ly = vmulq_n_u##bits(lane, (uint##bits##_t)p->y_stride); \
-        const int32_t x_step = (count)*p->x_stride, y_step = (count)*p->y_stride; \
-        const mve_pred16_t rest = ctp((uint32_t)(p->n & ((count)-1))); \
-        const int32_t whole = p->n / (count), some = p->n & ((count)-1); \
-        const type *x_row = (const type *)x; \
-        type *y_row = (type *)y; \
+        const uint##bits##x##count##_t lx = vmulq_n_u##bits(lane, (uint##bits##_t)sx); \
+        const uint##bits##x##count##_t ly = vmulq_n_u##bits(lane, (uint##bits##_t)sy); \
+        const int32_t x_step = (count)*sx, y_step = (count)*sy, x_row = p->x_row, y_row = p->y_row; \
+        const int32_t n = p->n, x_last = (n - (count)) * sx, y_last = (n - (count)) * sy; \
+        const type *from = (const type *)x; \
+        type *to = (type *)y; \
+        int32_t r = p->rows; \
 \
-        for (int32_t r = p->rows; r > 0; r--) { \
-            const type *from = x_row; \
-            type *to = y_row; \
+        if (n < (count)) { \
+            const mve_pred16_t rest = ctp((uint32_t)n); \
 \
-            for (int32_t i = whole; i > 0; i--) { \
-                put##_offset_u##bits(to, ly, get##_offset_u##bits(from, lx)); \
-                from += x_step; \
-                to += y_step; \
-            } \
-            if (some != 0) { \
+            for (; r > 0; r--) { \
                 put##_offset_p_u##bits(to, ly, get##_offset_z_u##bits(from, lx, rest), rest); \
+                from += x_row; \
+                to += y_row; \
             } \
-            x_row += p->x_row; \
-            y_row += p->y_row; \
+        } else if (n <= 2 * (count)) { \
+            for (; r > 0; r--) { \
+                put##_offset_u##bits(to, ly, get##_offset_u##bits(from, lx)); \
+                put##_offset_u##bits(to + y_last, ly, get##_offset_u##bits(from + x_last, lx)); \
+                from += x_row; \
+                to += y_row; \
+            } \
+        } else { \
+            const int32_t whole = (n - 1) / (count); \
+\
+            for (; r > 0; r--) { \
+                const type *u = from; \
+                type *v = to; \
+                int32_t i = whole; \
+\
+                do { \
+                    put##_offset_u##bits(v, ly, get##_offset_u##bits(u, lx)); \
+                    u += x_step; \
+                    v += y_step; \
+                    i--; \
+                } while (i > 0); \
+                put##_offset_u##bits(to + y_last, ly, get##_offset_u##bits(from + x_last, lx)); \
+                from += x_row; \
+                to += y_row; \
+            } \
         } \
     } while (0)
 
-static int32_t nncc_lines(const nncc_runs_params *params, const void *x, void *y)
+static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
 {
-    const nncc_runs_params q = *params; /* stores could change what params points to */
-    const nncc_runs_params *const p = &q;
     const int32_t sx = p->x_stride, sy = p->y_stride;
 
     if (p->elem == 1 && NNCC_CLOSE(sx) && NNCC_CLOSE(sy)) {
@@ -177,11 +197,17 @@ void nncc_runs(const nncc_runs_params *p, const void *x, void *y)
     const int32_t n = p->n * p->elem, x_row = p->x_row * p->elem, y_row = p->y_row * p->elem;
 
     if (p->x_stride == 1 && p->y_stride == 1) {
+#if NNCC_MVE_C
+        const nncc_short_runs q = {n, p->rows, x_row, y_row};
+
+        nncc_copy_runs(&q, to, from);
+#else
         for (int32_t r = p->rows; r > 0; r--) {
             nncc_copy(to, from, n);
             from += x_row;
             to += y_row;
         }
+#endif
         return;
     }
 #if NNCC_MVE

@@ -97,27 +97,35 @@ static inline void nncc_runs_bytes(const nncc_short_runs *p, uint8_t *to, const 
 #endif
 
 #if NNCC_MVE_C
-/* The predicate of what whole vectors leave is found out once, too. */
+/* Runs of up to a vector, of up to two, which may overlap, and longer ones. */
 static inline void nncc_runs_vectors(const nncc_short_runs *p, uint8_t *to, const uint8_t *from)
 {
-    const int32_t from_step = p->from_step, to_step = p->to_step, whole = p->n >> 4;
-    const mve_pred16_t rest = vctp8q((uint32_t)p->n & 15u);
-    const int32_t left = (p->n & 15) != 0;
+    const int32_t from_step = p->from_step, to_step = p->to_step, n = p->n;
+    int32_t i = p->count;
 
-    for (int32_t i = p->count; i > 0; i--) {
-        const uint8_t *x = from;
-        uint8_t *y = to;
+    if (n < 16) {
+        const mve_pred16_t rest = vctp8q((uint32_t)n);
 
-        for (int32_t k = whole; k > 0; k--) {
-            NNCC_PUT16(y, NNCC_GET16(x));
-            x += 16;
-            y += 16;
+        for (; i > 0; i--) {
+            NNCC_PUT16_REST(to, NNCC_GET16_REST(from));
+            from += from_step;
+            to += to_step;
         }
-        if (left != 0) {
-            NNCC_PUT16_REST(y, NNCC_GET16_REST(x));
+    } else if (n <= 32) {
+        const int32_t last = n - 16;
+
+        for (; i > 0; i--) {
+            NNCC_PUT16(to, NNCC_GET16(from));
+            NNCC_PUT16(to + last, NNCC_GET16(from + last));
+            from += from_step;
+            to += to_step;
         }
-        from += from_step;
-        to += to_step;
+    } else {
+        for (; i > 0; i--) {
+            nncc_copy(to, from, n);
+            from += from_step;
+            to += to_step;
+        }
     }
 }
 #endif
