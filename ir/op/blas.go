@@ -53,12 +53,24 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 	case []int64:
 		gemmInt(ta, tb, m, n, k, int64(alpha), a, lda, any(b).([]int64), ldb, int64(beta), any(c).([]int64), ldc)
 	case []float64:
-		if m >= leastRows && gemmTiled(ta, m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta),
-			any(c).([]float64), ldc) {
-			return
+		gemmDouble(ta, m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+	}
+}
+
+// gemmDouble is gemm by whichever way suits the sizes: all of them add in the order of
+// gonum's product.
+func gemmDouble(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int) {
+	switch {
+	case m >= leastRows && gemmTiled(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
+	case m < leastRows && !ta:
+		gemmRows(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	default:
+		t := blas.NoTrans
+		if ta {
+			t = blas.Trans
 		}
-		gonum.Implementation{}.Dgemm(tr(ta), tr(tb), m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb,
-			float64(beta), any(c).([]float64), ldc)
+		gonum.Implementation{}.Dgemm(t, blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
@@ -83,6 +95,28 @@ func gemmTiled(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []fl
 		}
 	}
 	return left.AddTo(n, b, ldb, c, ldc, parallel)
+}
+
+// gemmRows is gemm for a few rows.
+func gemmRows(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64,
+	ldc int) {
+	for i := range m {
+		row := c[i*ldc:][:n]
+		switch beta {
+		case 0:
+			clear(row)
+		case 1:
+		default:
+			for j := range row {
+				row[j] *= beta
+			}
+		}
+		for l, v := range a[i*lda:][:k] {
+			if f := alpha * v; f != 0 {
+				vec.Axpy(f, b[l*ldb:][:n], row)
+			}
+		}
+	}
 }
 
 // transposed is the k x n matrix whose transpose, n x k, b holds.

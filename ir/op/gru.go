@@ -51,7 +51,7 @@ func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tenso
 			return
 		}
 		rec := make([]T, g.Batch*H)
-		gemm(false, true, g.Batch, H, H, 1, s.h, H, s.r[2*H*H:], H, 0, rec, H)
+		gemm(false, false, g.Batch, H, H, 1, s.h, H, s.across[2*H:], 3*H, 0, rec, H)
 		for i, v := range rec {
 			b, k := i/H, i%H
 			z := s.pre[b*3*H+2*H+k]

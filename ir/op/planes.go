@@ -49,8 +49,21 @@ func (p *planes) taps(rows int) []int {
 // widened is the length from which on a row is widened as one.
 const widened = 8
 
-// fill lays src out for rows of sums from the given one on.
+// fill lays src out, as float64, for rows of sums from the given one on.
 func (p *planes) fill(dst []float64, src []float32, first, rows int) {
+	layOut(p, dst, src, first, rows, func(line []float32, row []float64) {
+		if len(row) >= widened {
+			vec.Widen(line, row)
+			return
+		}
+		for i := range row {
+			row[i] = float64(line[i])
+		}
+	})
+}
+
+// layOut is fill with the function that converts neighbours.
+func layOut[T float](p *planes, dst []T, src []float32, first, rows int, convert func(line []float32, row []T)) {
 	rows += p.more
 	for x := range p.stride[2] {
 		from, step := x-p.pad[2], p.stride[2]
@@ -65,12 +78,12 @@ func (p *planes) fill(dst []float64, src []float32, first, rows int) {
 					continue
 				}
 				line, row := src[iy*p.in[2]+lo*step+from:], part[r*p.pitch+lo:][:hi-lo]
-				if step == 1 && hi-lo >= widened {
-					vec.Widen(line[:hi-lo], row)
+				if step == 1 {
+					convert(line[:hi-lo], row)
 					continue
 				}
 				for i := range row {
-					row[i] = float64(line[i*step])
+					row[i] = T(line[i*step])
 				}
 			}
 		}

@@ -244,12 +244,12 @@ func rnnMACs(n *ir.Node) int64 {
 	return int64(g.Seq) * int64(g.Batch) * int64(g.Dirs()) * int64(g.Gates) * int64(g.Hidden) * int64(g.Input+g.Hidden)
 }
 
-// rnnState is one direction during evaluation: weights of this direction in
-// ONNX's layout, the input products of all steps, and the state of the batch.
+// rnnState is one direction during evaluation: weights of this direction, the input
+// products of all steps, and the state of the batch.
 type rnnState[T float] struct {
 	g          *RNNGeom
 	dir        int
-	w, r       []T // [gates*H, input], [gates*H, H]
+	w, across  []T // [gates*H, input]; recurrent ones transposed, [H, gates*H]
 	wb, rb, p  []T // biases [gates*H] each, peepholes [3*H]; nil when absent
 	pre, gates []T // x*W' of one step, and the step's working gates, [batch, gates*H]
 	h, c       []T // [batch, H]
@@ -292,8 +292,9 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 			}
 		}
 		parallel(D, func(d int) {
-			s := &rnnState[T]{g: g, dir: d, w: w[d*rows*I:][:rows*I], r: r[d*rows*H:][:rows*H],
-				gates: make([]T, B*rows), h: make([]T, B*H), c: make([]T, B*H)}
+			s := &rnnState[T]{g: g, dir: d, w: w[d*rows*I:][:rows*I],
+				across: transposed(H, rows, r[d*rows*H:][:rows*H], H), // for all steps
+				gates:  make([]T, B*rows), h: make([]T, B*H), c: make([]T, B*H)}
 			if bias != nil {
 				s.wb, s.rb = bias[d*2*rows:][:rows], bias[d*2*rows+rows:][:rows]
 			}
@@ -364,5 +365,5 @@ func (s *rnnState[T]) recurrentProduct(h []T, lo, hi int) {
 			}
 		}
 	}
-	gemm(false, true, s.g.Batch, hi-lo, H, 1, h, H, s.r[lo*H:hi*H], H, 1, s.gates[lo:], rows)
+	gemm(false, false, s.g.Batch, hi-lo, H, 1, h, H, s.across[lo:], rows, 1, s.gates[lo:], rows)
 }

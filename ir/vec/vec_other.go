@@ -23,3 +23,13 @@ func dequantise(_ int, _ float32, _ int32, _ *int8, _ *float32)     {}
 
 func roundingError8(_ int, _, _, _ float64, _, _ *float64, _ *[parts]float64) {}
 func roundingErrors4(_ int, _, _, _ float64, _, _ *float64)                   {}
+
+func tileSingle16(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32, _ int) {}
+func tileSingle32(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32, _ int) {}
+func rowSingle32(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32)         {}
+func rowSingle64(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32)         {}
+
+func accumulate8(_ int, _ *float32, _ *float64)                      {}
+func extent8(_ int, _ *float32, _ *extent)                           {}
+func bins8(_ int, _, _, _ float32, _ *float32, _ *int32) (zeros int) { return 0 }
+func noise8(_ int, _, _ *float32, _, _ *[8]float64)                  {}

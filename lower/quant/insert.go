@@ -95,6 +95,8 @@ type calibrator struct {
 	weights map[weightKey]*ir.Value
 	// states are those of recurrent nodes.
 	states map[*ir.Node]*recurrentState
+	// peaks are the largest of them in float, in the nodes' order, by the sample's key.
+	peaks map[**tensor.Dense][]float64
 	// means are those of the float graph, for bias correction, by the sample's key.
 	means map[**tensor.Dense]sampleMeans
 	// adapted counts the layers whose weights are not rounded to the nearest.
@@ -139,9 +141,7 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		return c, before, err
 	}
 	c.choose()
-	if err := c.recurrentStates(); err != nil {
-		return nil, nil, err
-	}
+	c.recurrentStates()
 	if err := c.insert(); err != nil {
 		return nil, nil, err
 	}
@@ -300,7 +300,8 @@ func (c *calibrator) survey() (*survey, error) {
 	if s := c.opt.seen; s != nil {
 		if s.all.survey == nil {
 			var err error
-			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom}
+			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom,
+				states: c.recurrentNodes()}
 			o.look, _ = probes(c.g)
 			if s.all.average {
 				o.means = c.watchMeans()
@@ -309,19 +310,21 @@ func (c *calibrator) survey() (*survey, error) {
 				return nil, err
 			}
 			s.all.means = byKey(s.all.samples, s.all.survey.means)
+			s.all.peaks = byKey(s.all.samples, s.all.survey.peaks)
 			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
 			s.all.survey.looks = nil
 		}
 		return s.all.survey, nil
 	}
 	for {
-		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax}
+		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax,
+			states: c.recurrentNodes()}
 		if c.opt.BiasCorrection {
 			o.means = c.watchMeans()
 		}
 		s, err := newSurvey(c.g, c.obs, o)
 		if err == nil {
-			c.means = byKey(c.opt.Samples, s.means)
+			c.means, c.peaks = byKey(c.opt.Samples, s.means), byKey(c.opt.Samples, s.peaks)
 			return s, nil
 		}
 		if err = c.dropSynthetic(err); err != nil {

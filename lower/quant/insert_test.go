@@ -530,7 +530,7 @@ func TestReport(t *testing.T) {
 		}
 		worst = min(worst, ratio(want, got))
 	}
-	if math.Abs(worst-r.SQNR) > 1e-6 {
+	if math.Abs(worst-r.SQNR) > 1e-4 { // the report has sums in float32
 		t.Errorf("report says %g dB, measured %g", r.SQNR, worst)
 	}
 }

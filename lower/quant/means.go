@@ -5,6 +5,7 @@ package quant
 import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // The mean of an output channel over its positions is a product, too: of the weights and
@@ -57,14 +58,6 @@ func dotSingle(w []float32, x []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// addRow adds x to sums.
-func addRow(sums []float64, x []float32) {
-	sums = sums[:len(x)]
-	for i, v := range x {
-		sums[i] += float64(v)
-	}
-}
-
 // span is what a tap of a window sees along an axis of the input, over all positions.
 type span struct{ first, step, count int }
 
@@ -105,7 +98,7 @@ func averages(c *op.ConvGeom) func(x []float32, dst []float64) {
 			for r, y := range rows {
 				clear(sums)
 				for k := range y.count {
-					addRow(sums, in[(y.first+k*y.step)*width:][:width])
+					vec.Accumulate(in[(y.first+k*y.step)*width:][:width], sums)
 				}
 				for t, z := range cols {
 					s := 0.0

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
 	"github.com/nncc/nncc/lower/option"
@@ -20,10 +19,10 @@ const (
 	// leave at most.
 	clearGain = 0.8
 	// looked is how many elements of a value, or positions of a layer's output, are
-	// looked at, of all samples together.
-	lookedElems, lookedPositions = 1 << 18, 1 << 12
-	// mixtures is how many sums of a layer's output channels stand for them all.
-	mixtures = 8
+	// looked at, of all samples together; mixtures is how many sums of a layer's output
+	// channels stand for them all. These 4,096 sums tell errors to some hundredths.
+	lookedElems, lookedPositions = 1 << 16, 1 << 10
+	mixtures                     = 4
 )
 
 // localErrors are the errors that the ranges of each method leave in what reads a
@@ -101,9 +100,9 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 		return nil, nil
 	}
 	p.readers(before)
-	parts := make([]map[readerKey]*readerError, len(f.held))
+	parts, float := make([]map[readerKey]*readerError, len(f.held)), newEvaluator(before)
 	if err := forSamples(len(f.held), before.Nodes, func(_, i int) (err error) {
-		parts[i], err = p.run(before, f.held[i], len(f.held))
+		parts[i], err = p.run(float, f.held[i], len(f.held))
 		return err
 	}); err != nil {
 		return nil, err
@@ -254,13 +253,13 @@ func newLayerProbe(n *ir.Node) *layerProbe {
 }
 
 // run measures one of several samples.
-func (p *probing) run(g *ir.Graph, in Sample, samples int) (map[readerKey]*readerError, error) {
+func (p *probing) run(g *evaluator, in Sample, samples int) (map[readerKey]*readerError, error) {
 	sums := map[readerKey]*readerError{}
 	at := map[int][]readerKey{}
 	for _, k := range p.order {
 		at[k.value] = append(at[k.value], k)
 	}
-	_, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
+	_, err := g.run(in, func(v *ir.Value, d *tensor.Dense) {
 		for _, k := range at[v.ID] {
 			x := tensor.As[float32](d)
 			if l := p.layers[k]; l != nil {

@@ -13,7 +13,7 @@ import (
 
 // exactElems is how many elements of a value, over all samples, are kept as
 // they are; of larger values a histogram is kept.
-const exactElems = 1 << 14
+const exactElems = 1 << 12
 
 // observedElems bounds the elements that are kept of all values together, and
 // observedBins the bins of all histograms: of a thousand values and more, each

@@ -4,7 +4,6 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -66,12 +65,12 @@ func probes(g *ir.Graph) (names []string, mute []bool) {
 	return names, mute
 }
 
-// look runs g and gives its outputs and, behind them, the values of the given
+// look runs a graph and gives its outputs and, behind them, the values of the given
 // names, nil where there is none. In a quantised graph these are the quantised
 // values.
-func look(g *ir.Graph, names []string, in Sample) ([]*tensor.Dense, error) {
+func look(e *evaluator, names []string, in Sample) ([]*tensor.Dense, error) {
 	found := newLook(names)
-	out, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
+	out, err := e.run(in, func(v *ir.Value, d *tensor.Dense) {
 		name := v.Name
 		if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil &&
 			v.Def.In[0].Def.Op == op.QuantizeLinear {

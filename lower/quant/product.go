@@ -5,6 +5,7 @@ package quant
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // product is a multiply-accumulate operator with constant weights as matrix
@@ -58,7 +59,7 @@ func productOf(n *ir.Node) *product {
 			average: func(x []float32, dst []float64) {
 				clear(dst)
 				for i := 0; i < len(x); i += inner {
-					addRow(dst, x[i:][:inner])
+					vec.Accumulate(x[i:][:inner], dst)
 				}
 				for k := range dst {
 					dst[k] *= float64(inner) / float64(len(x))

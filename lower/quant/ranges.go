@@ -54,6 +54,9 @@ func squaredError(x, w []float64) cost {
 // ends of a range.
 type ends struct{ lo, hi bool }
 
+// around is how many steps to each side of an end are tried: more than one step before.
+const around = 4.0
+
 // search finds the range with the least cost: both ends are moved inwards in
 // turn, in steps that become finer, but for those that are fixed.
 func search(lo, hi float64, fixed ends, c cost) affine {
@@ -82,16 +85,16 @@ func search(lo, hi float64, fixed ends, c cost) affine {
 	for f := 1.0; f > 0.02; f -= 1.0 / 64 { // both ends together
 		try(fullLo*f, fullHi*f)
 	}
-	for _, step := range []float64{1.0 / 16, 1.0 / 48, 1.0 / 144, 1.0 / 432} {
+	for _, step := range []float64{1.0 / 16, 1.0 / 48, 1.0 / 144} {
 		for range 3 {
 			l, h := lo, hi
-			for k := -8.0; k <= 8; k++ {
+			for k := -around; k <= around; k++ {
 				if k != 0 {
 					try(l, h+k*step*h)
 				}
 			}
 			l, h = lo, hi
-			for k := -8.0; k <= 8; k++ {
+			for k := -around; k <= around; k++ {
 				if k != 0 {
 					try(l+k*step*l, h)
 				}

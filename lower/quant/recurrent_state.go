@@ -7,9 +7,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // The state of an integer LSTM or GRU is int16 with a power of two as its scale:
@@ -35,53 +35,65 @@ const (
 	maxStatePower = -4
 )
 
-// recurrentStates observes the states of the recurrent operators that become
-// integer ones, and chooses their scales.
-func (c *calibrator) recurrentStates() error {
+// recurrentNodes are the recurrent operators that become integer ones.
+func (c *calibrator) recurrentNodes() []*ir.Node {
 	var nodes []*ir.Node
 	for _, n := range c.g.Nodes {
 		if _, ok := c.rules[n]; ok && recurrentGates[n.Op] != nil {
 			nodes = append(nodes, n)
 		}
 	}
-	if len(nodes) == 0 {
-		return nil
-	}
-	peaks := make([][]float64, len(c.opt.Samples))
-	err := forSamples(len(peaks), c.g.Nodes, func(_, i int) error {
-		peaks[i] = make([]float64, len(nodes))
-		seen := map[*ir.Value]*tensor.Dense{}
-		for _, n := range nodes {
-			for _, v := range n.In {
-				if v != nil {
-					seen[v] = v.Const
-				}
-			}
-		}
-		_, err := interp.Run(c.g, c.opt.Samples[i], func(v *ir.Value, d *tensor.Dense) {
-			if _, ok := seen[v]; ok {
-				seen[v] = d
-			}
-		})
-		for k, n := range nodes {
-			if err == nil {
-				peaks[i][k] = statePeak(n, func(j int) *tensor.Dense { return seen[n.Input(j)] })
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return err
+	return nodes
+}
+
+// recurrentStates chooses the scales of the states of these, by their peaks in the
+// survey.
+func (c *calibrator) recurrentStates() {
+	peaks := c.peaks
+	if c.opt.seen != nil {
+		peaks = c.opt.seen.all.peaks
 	}
 	c.states = map[*ir.Node]*recurrentState{}
-	for k, n := range nodes {
+	for k, n := range c.recurrentNodes() {
 		top := 0.0
-		for _, p := range peaks {
-			top = max(top, p[k])
+		for _, s := range c.opt.Samples {
+			top = max(top, peaks[s.key()][k])
 		}
 		c.states[n] = c.stateOf(n, top)
 	}
-	return nil
+}
+
+// stateWatch collects what recurrent nodes see of one sample.
+type stateWatch struct {
+	nodes []*ir.Node
+	seen  map[*ir.Value]*tensor.Dense // the inputs of nodes
+}
+
+func watchStates(nodes []*ir.Node) *stateWatch {
+	w := &stateWatch{nodes, map[*ir.Value]*tensor.Dense{}}
+	for _, n := range nodes {
+		for _, v := range n.In {
+			if v != nil {
+				w.seen[v] = v.Const
+			}
+		}
+	}
+	return w
+}
+
+func (w *stateWatch) see(v *ir.Value, d *tensor.Dense) {
+	if _, ok := w.seen[v]; ok {
+		w.seen[v] = d
+	}
+}
+
+// peaks are the largest states of the nodes.
+func (w *stateWatch) peaks() []float64 {
+	var top []float64
+	for _, n := range w.nodes {
+		top = append(top, statePeak(n, func(j int) *tensor.Dense { return w.seen[n.Input(j)] }))
+	}
+	return top
 }
 
 // recurrentState is what is known of the int16 state of a node before Q/DQ nodes
@@ -317,18 +329,11 @@ func (l *lstmRun) step(x []float64) {
 	rows := 4 * H
 	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 	for k := range l.z {
-		l.z[k] = l.b[k] + l.b[rows+k] + dot(l.w[k*I:], x[:I]) + dot(l.r[k*H:], l.h)
+		l.z[k] = l.b[k] + l.b[rows+k] + vec.Dot(x[:I], l.w[k*I:]) + vec.Dot(l.h, l.r[k*H:])
 	}
 	for u := range H { // gates i, o, f, c
 		c := sigmoid(l.z[2*H+u])*l.c[u] + sigmoid(l.z[u])*math.Tanh(l.z[3*H+u])
 		l.c[u] = min(max(c, -l.g.CellClip), l.g.CellClip)
 		l.h[u] = sigmoid(l.z[H+u]) * math.Tanh(l.c[u])
 	}
-}
-
-func dot(w, x []float64) (s float64) {
-	for i, v := range x {
-		s += v * w[i]
-	}
-	return s
 }

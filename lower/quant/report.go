@@ -10,9 +10,9 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -82,7 +82,7 @@ type LayerReport struct {
 const maxDB = 120
 
 // reportSamples bounds how many samples the ratios are measured on.
-const reportSamples = 16
+const reportSamples = 8
 
 // noise sums signal and error energy, of finite elements: infinite ones
 // saturate, and have no ratio.
@@ -94,6 +94,12 @@ func (n *noise) add(want, got *tensor.Dense) { n.within(want, got, unlimited) }
 func (n *noise) within(want, got *tensor.Dense, l limit) {
 	if w, ok := want.Data.([]float32); ok {
 		if g, ok := got.Data.([]float32); ok {
+			if l.none() {
+				signal, err := vec.Noise(w, g)
+				n.signal += signal
+				n.err += err
+				return
+			}
 			for i, v := range w {
 				if v-v != 0 {
 					continue
@@ -171,9 +177,9 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		samples, r.InSample = c.opt.Samples, true
 	}
 	n := min(len(samples), reportSamples)
-	results := make([]sideBySide, n)
+	results, reference, quantised := make([]sideBySide, n), newEvaluator(before), newEvaluator(c.g)
 	err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
-		results[i], err = compare(before, c.g, pairs, samples[i*len(samples)/n])
+		results[i], err = compare(reference, quantised, pairs, samples[i*len(samples)/n])
 		return err
 	})
 	if err != nil {
@@ -211,15 +217,15 @@ type sideBySide struct{ layers, outs []noise }
 
 // compare runs the float graph beside the quantised one: a float value is dropped
 // once it has been compared.
-func compare(float, quantised *ir.Graph, pairs []floatPair, in Sample) (sideBySide, error) {
-	res := sideBySide{make([]noise, len(pairs)), make([]noise, len(float.Out))}
+func compare(float, quantised *evaluator, pairs []floatPair, in Sample) (sideBySide, error) {
+	res := sideBySide{make([]noise, len(pairs)), make([]noise, len(float.g.Out))}
 	left, want := map[string]int{}, map[string]*tensor.Dense{}
 	at := make(map[*ir.Value]int, len(pairs))
 	for k, p := range pairs {
 		left[p.name]++
 		at[p.v] = k
 	}
-	ref, err := interp.Start(float, in, func(v *ir.Value, d *tensor.Dense) {
+	ref, err := float.start(in, func(v *ir.Value, d *tensor.Dense) {
 		if left[v.Name] > 0 {
 			want[v.Name] = d
 		}
@@ -230,10 +236,10 @@ func compare(float, quantised *ir.Graph, pairs []floatPair, in Sample) (sideBySi
 	var bad error
 	until := func(done func() bool) {
 		for bad == nil && ref.Left() > 0 && !done() {
-			bad = ref.Step()
+			bad = ref.step()
 		}
 	}
-	got, err := interp.Run(quantised, in, func(v *ir.Value, d *tensor.Dense) {
+	got, err := quantised.run(in, func(v *ir.Value, d *tensor.Dense) {
 		k, ok := at[v]
 		if !ok {
 			return

@@ -34,6 +34,7 @@ type surveyedSamples struct {
 	// samples that are held out.
 	means map[**tensor.Dense]sampleMeans
 	looks map[**tensor.Dense][]*tensor.Dense
+	peaks map[**tensor.Dense][]float64 // as those of a calibrator
 }
 
 // key tells samples apart, in whatever lists they are; those without inputs are all the same.

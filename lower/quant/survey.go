@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // survey is what one run of the float graph on every sample tells of its values, by
@@ -21,6 +22,7 @@ type survey struct {
 	rows   map[int][][]row // by node, of every sample
 	means  []sampleMeans   // of every sample
 	looks  [][]*tensor.Dense
+	peaks  [][]float64 // of the recurrent states of every sample, by node
 }
 
 // surveyed is one value.
@@ -39,7 +41,8 @@ type surveyOptions struct {
 	// are brought into.
 	within map[*ir.Value]*stats
 	// means are the layers whose means are noted, by input.
-	means map[*ir.Value][]layerMeans
+	means  map[*ir.Value][]layerMeans
+	states []*ir.Node // of which the largest states are noted
 	// look names values that are noted, behind the outputs, of samples in parts from
 	// heldFrom on; nil: nothing is.
 	look     []string
@@ -50,7 +53,8 @@ type surveyOptions struct {
 func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	n := len(opt.samples)
 	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{},
-		means: make([]sampleMeans, n), looks: make([][]*tensor.Dense, n)}
+		means: make([]sampleMeans, n), looks: make([][]*tensor.Dense, n),
+		peaks: make([][]float64, n)}
 	if s.part == nil {
 		s.part = make([]int, n)
 	}
@@ -87,9 +91,10 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		var bad error
 		means := sampleMeans{}
 		s.means[i] = means
-		found := newLook(opt.look)
+		found, states := newLook(opt.look), watchStates(opt.states)
 		out, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			found.see(v.Name, d)
+			states.see(v, d)
 			for _, l := range opt.means[v] {
 				means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
 			}
@@ -121,6 +126,9 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		})
 		if err == nil {
 			err = bad
+		}
+		if err == nil {
+			s.peaks[i] = states.peaks()
 		}
 		if opt.look != nil && s.part[i] >= opt.heldFrom {
 			s.looks[i] = append(out, found.values...)
@@ -158,17 +166,7 @@ type oneRange struct {
 }
 
 func rangeOf(x []float32) oneRange {
-	lo, hi := float32(math.Inf(1)), float32(math.Inf(-1))
-	odd := false
-	for _, f := range x {
-		odd = odd || f-f != 0
-		if f < lo {
-			lo = f
-		}
-		if f > hi {
-			hi = f
-		}
-	}
+	lo, hi, odd := vec.Extent(x)
 	r := oneRange{stats: stats{lo: float64(lo), hi: float64(hi), count: int64(len(x))}}
 	if !odd {
 		return r

@@ -2,11 +2,15 @@
 
 package quant
 
-import "math"
+import (
+	"math"
 
-// histBins bounds the bins of a histogram. At least half as many are in use: 8 for a
+	"github.com/nncc/nncc/ir/vec"
+)
+
+// histBins bounds the bins of a histogram. At least half as many are in use: 4 for a
 // step of a range that is clipped to a half.
-const histBins = 8192
+const histBins = 4096
 
 // tally counts numbers in bins whose width is a power of two, bin i those from
 // i times the width on. The width follows from the least and the largest number
@@ -54,44 +58,44 @@ func (h *tally) holds(lo, hi float64, bins int) bool {
 // more counts numbers beside what was counted before. The bins hold those from lo to hi,
 // to which the others are brought.
 func (h *tally) more(x []float32, lo, hi float64) (zeros int64) {
-	k := math.Ldexp(1, -h.exp)
-	var some [tallied]float32
+	l, u, k := float32(lo), float32(hi), math.Ldexp(1, -h.exp)
+	_, _, odd := vec.Extent(x)
+	if odd || float64(l) != lo || float64(u) != hi || h.exp < -singleExp || h.exp > singleExp {
+		return h.moreOdd(x, lo, hi, k)
+	}
+	var at [tallied]int32
 	for len(x) > 0 {
 		n := min(len(x), tallied)
-		others := 0
-		for _, f := range x[:n] { // without a branch: nobody knows which are zero
-			some[others] = f
-			one := 1
-			if f == 0 {
-				one = 0
-			}
-			others += one
+		zeros += int64(vec.Bins(x[:n], l, u, float32(k), at[:]))
+		for _, i := range at[:n] {
+			raise(&h.n[int(i)-h.first], 1)
 		}
-		zeros += int64(n - others)
 		x = x[n:]
-		for _, f := range some[:others] {
-			e := float64(f)
-			if e-e != 0 {
-				continue
-			}
-			if e < lo {
-				e = lo
-			} else if e > hi {
-				e = hi
-			}
-			e *= k
-			at := int(e)
-			if float64(at) > e {
-				at--
-			}
-			raise(&h.n[at-h.first], 1)
+	}
+	// Zeros were counted with the others.
+	h.n[binOf(min(max(0, lo), hi), h.exp)-h.first] -= uint32(zeros)
+	return zeros
+}
+
+// tallied is how many numbers are given their bins at a time; singleExp bounds exponents
+// of widths that float32 holds with their reciprocals.
+const tallied, singleExp = 256, 100
+
+// moreOdd is more of numbers of which some are not finite, or by bins or ends that
+// float32 does not hold; k is one over the width.
+func (h *tally) moreOdd(x []float32, lo, hi, k float64) (zeros int64) {
+	for _, f := range x {
+		e := float64(f)
+		if e == 0 {
+			zeros++
+			continue
+		}
+		if e-e == 0 {
+			raise(&h.n[int(math.Floor(min(max(e, lo), hi)*k))-h.first], 1)
 		}
 	}
 	return zeros
 }
-
-// tallied is how many numbers are looked through for zeros at a time.
-const tallied = 256
 
 // add adds the counts of g, which cover less than bins together with those of h.
 func (h *tally) add(g *tally, bins int) {

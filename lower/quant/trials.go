@@ -157,10 +157,10 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 	names, mute := probes(p.before)
 	o.seen.mute = mute
 	if o.seen.held == nil {
-		held := make([][]*tensor.Dense, len(o.Held))
+		held, float := make([][]*tensor.Dense, len(o.Held)), newEvaluator(p.before)
 		if err := forSamples(len(held), g.Nodes, func(_, i int) (err error) {
 			if held[i] = o.seen.all.looks[o.Held[i].key()]; held[i] == nil { // nobody made a survey
-				held[i], err = look(p.before, names, o.Held[i])
+				held[i], err = look(float, names, o.Held[i])
 			}
 			return err
 		}); err != nil {
@@ -168,10 +168,10 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 		}
 		o.seen.held = held
 	}
-	outs := make([][]noise, len(o.Held))
+	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g)
 	return outs, forSamples(len(outs), g.Nodes, func(_, i int) error {
 		want := o.seen.held[i]
-		got, err := look(g, names, o.Held[i])
+		got, err := look(quantised, names, o.Held[i])
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := ranged.gains(plain)
+	kept := ranged.gains(plain) && ranged.mean > plain.mean+rangesGain // else it would hardly be so in the end
 	t.tried = append(t.tried, Tried{what, plain.mean, ranged.mean, kept})
 	if !kept {
 		return t.refined(plain, opt)

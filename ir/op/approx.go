@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
+)
+
+// Approximate gives a function that evaluates n, a convolution or matrix product of
+// float32, with sums in float32: with errors of some millionths, for what is measured in
+// decibels. The order of sums is defined, so that the results are the same bits on every
+// processor. w are the weights, input 1, and b is the bias, input 2, where these are
+// constants; nil otherwise. What they are packed to is kept by the function, which only
+// looks at the other inputs. It is nil where n is none of these.
+func Approximate(n *ir.Node, w, b *tensor.Dense) func(in []*tensor.Dense) *tensor.Dense {
+	for i, v := range n.In {
+		if i > 2 || v == nil || v.Type.DType != tensor.F32 || v.Type.Elems() == 0 {
+			return nil
+		}
+	}
+	if n.Out[0].Type.Elems() == 0 || n.Input(2) != nil && b == nil {
+		return nil
+	}
+	lo, hi := ActBounds(n)
+	s := vec.Sums{Lo: float32(lo), Hi: float32(hi)}
+	switch n.Op {
+	case Conv:
+		if g, err := ConvGeometry(n); err == nil && w != nil && len(g.In) <= 2 {
+			s.Row = floats[float32](b)
+			return newApproxConv(g, tensor.As[float32](w), s)
+		}
+	case Gemm:
+		return approxGemm(n, w, b, s)
+	case MatMul:
+		return approxMatMul(n, w, s)
+	}
+	return nil
+}
+
+const (
+	// approxColumns are the columns of a piece of work, a multiple of all tiles.
+	approxColumns = 512
+	// approxWork is how many multiplications it takes to share them out: others are done
+	// beside those of other samples.
+	approxWork = 1 << 22
+	// approxTile is the width of the widest tile of several rows, approxRows the height.
+	approxTile, approxRows = 32, 4
+)
+
+// shareApprox calls f for n columns in pieces.
+func shareApprox(work, n int, f func(from, count int)) {
+	if work < approxWork {
+		f(0, n)
+		return
+	}
+	parallel((n+approxColumns-1)/approxColumns, func(i int) {
+		from := i * approxColumns
+		f(from, min(approxColumns, n-from))
+	})
+}
+
+// rowsFrom are the places of rows that are apart.
+func rowsFrom(count, apart int) []int {
+	at := make([]int, count)
+	for i := range at {
+		at[i] = i * apart
+	}
+	return at
+}
+
+// approxConv is a convolution in up to two dimensions.
+type approxConv struct {
+	*ConvGeom
+	ci, co, in, out int           // channels of a group, elements of a plane
+	left            []*vec.Single // by group
+	sums            []vec.Sums    // by group
+	at              []int         // what each weight sees, from the first channel on
+	*planes                       // nil: the input is the right side of the products
+	rows, n, size   int           // of planes: rows, sums, elements of one
+	list            []stretch     // outputs among the sums
+	shape           []int
+}
+
+func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense) *tensor.Dense {
+	c := &approxConv{ConvGeom: g, ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In), out: product(g.Out),
+		shape: append([]int{g.N, g.COut}, g.Out...)}
+	k := c.ci * g.Taps()
+	direct := g.Taps() == 1 && product(g.Strides) == 1 && c.in == c.out
+	if direct && g.Group == 1 && wasted(c.out, c.co) > wasted(c.co, c.out) {
+		return approxPixels(g, w, s, c.shape)
+	}
+	for grp := range g.Group {
+		t := s
+		if s.Row != nil {
+			t.Row = s.Row[grp*c.co:][:c.co]
+		}
+		c.left = append(c.left, vec.PackSingle(false, c.co, k, w[grp*c.co*k:][:c.co*k], k))
+		c.sums = append(c.sums, t)
+	}
+	if direct {
+		c.at = rowsFrom(k, c.in)
+		return c.eval
+	}
+	c.planes = newPlanes(g)
+	c.rows, c.n = c.planes.out[1], c.planes.sums()
+	c.size, c.list = c.planes.size(c.rows), c.stretches(0, c.n)
+	for ch := range c.ci {
+		for _, a := range c.taps(c.rows) {
+			c.at = append(c.at, ch*c.size+a)
+		}
+	}
+	return c.eval
+}
+
+func (c *approxConv) eval(args []*tensor.Dense) *tensor.Dense {
+	x, d := tensor.As[float32](args[0]), tensor.New(tensor.F32, c.shape)
+	y := tensor.As[float32](d)
+	image := func(i int) { // and group
+		x, y := x[i*c.ci*c.in:][:c.ci*c.in], y[i*c.co*c.out:][:c.co*c.out]
+		if c.planes == nil {
+			c.times(i%c.Group, x, y, c.out)
+			return
+		}
+		buf := singles(c.ci*c.size + c.co*c.n)
+		defer singlesPool.Put(buf)
+		laid, apart := (*buf)[:c.ci*c.size], (*buf)[c.ci*c.size:]
+		for ch := range c.ci {
+			layOut(c.planes, laid[ch*c.size:][:c.size], x[ch*c.in:][:c.in], 0, c.rows,
+				func(line, row []float32) { copy(row, line) })
+		}
+		c.times(i%c.Group, laid, apart, c.n)
+		for ch := range c.co {
+			put(y[ch*c.out:][:c.out], apart[ch*c.n:][:c.n], c.list)
+		}
+	}
+	if len(y)*len(c.at) < approxWork {
+		for i := range c.N * c.Group {
+			image(i)
+		}
+	} else {
+		parallel(c.N*c.Group, image)
+	}
+	return d
+}
+
+// times computes n sums of every output channel of a group, n apart.
+func (c *approxConv) times(grp int, x, y []float32, n int) {
+	shareApprox(n*c.co*len(c.at), n, func(from, count int) {
+		c.left[grp].Times(count, c.at, x[from:], &c.sums[grp], y[from:], n)
+	})
+}
+
+// wasted is how much of what tiles compute is not asked for, as a factor.
+func wasted(columns, rows int) float64 {
+	return math.Ceil(float64(columns)/approxTile) / float64(columns) *
+		math.Ceil(float64(rows)/approxRows) / float64(rows)
+}
+
+// approxPixels is a convolution of single pixels, few of them: they are the rows.
+func approxPixels(g *ConvGeom, w []float32, s vec.Sums, shape []int) func(in []*tensor.Dense) *tensor.Dense {
+	out := product(g.Out)
+	right, at := transposed(g.CIn, g.COut, w, g.CIn), rowsFrom(g.CIn, g.COut)
+	s.Row, s.Col = nil, s.Row
+	return func(args []*tensor.Dense) *tensor.Dense {
+		x, d := tensor.As[float32](args[0]), tensor.New(tensor.F32, shape)
+		y := tensor.As[float32](d)
+		for i := range g.N {
+			left := vec.PackSingle(true, out, g.CIn, x[i*g.CIn*out:], out)
+			y := y[i*g.COut*out:][:g.COut*out]
+			if out == 1 {
+				left.Times(g.COut, at, right, &s, y, g.COut)
+				continue
+			}
+			buf := singles(g.COut * out)
+			left.Times(g.COut, at, right, &s, *buf, g.COut)
+			for c := range g.COut {
+				for j := range out {
+					y[c*out+j] = (*buf)[j*g.COut+c]
+				}
+			}
+			singlesPool.Put(buf)
+		}
+		return d
+	}
+}
+
+// approxGemm is a matrix product with constant weights, and a bias for each column.
+func approxGemm(n *ir.Node, w, b *tensor.Dense, s vec.Sums) func(in []*tensor.Dense) *tensor.Dense {
+	g, err := GemmGeometry(n)
+	a := ir.AttrsOf[GemmAttrs](n)
+	if err != nil || w == nil || a.TransA != 0 || a.Alpha != 1 || b != nil && (a.Beta != 1 || b.Len() != g.N) {
+		return nil
+	}
+	if b != nil && len(b.Shape) > 0 && b.Shape[len(b.Shape)-1] != g.N {
+		return nil // a bias for each row
+	}
+	right := tensor.As[float32](w)
+	if a.TransB != 0 {
+		right = transposed(g.K, g.N, right, g.K)
+	}
+	s.Col = floats[float32](b)
+	return approxRight(g.M, g.K, g.N, right, s, []int{g.M, g.N})
+}
+
+// approxRight multiplies m x k by the constant k x n.
+func approxRight(m, k, n int, right []float32, s vec.Sums, shape []int) func(in []*tensor.Dense) *tensor.Dense {
+	at := rowsFrom(k, n)
+	return func(args []*tensor.Dense) *tensor.Dense {
+		d := tensor.New(tensor.F32, shape)
+		timesApprox(m, k, n, tensor.As[float32](args[0]), right, at, &s, tensor.As[float32](d))
+		return d
+	}
+}
+
+// timesApprox is y = x*right, m x k by k x n, the rows of right at the given places.
+func timesApprox(m, k, n int, x, right []float32, at []int, s *vec.Sums, y []float32) {
+	left := vec.PackSingle(false, m, k, x, k)
+	shareApprox(m*k*n, n, func(from, count int) {
+		t := *s
+		if t.Col != nil {
+			t.Col = t.Col[from:]
+		}
+		left.Times(count, at, right[from:], &t, y[from:], n)
+	})
+}
+
+// approxMatMul multiplies by constant weights, w, or, where that is nil, by input 1.
+func approxMatMul(n *ir.Node, w *tensor.Dense, s vec.Sums) func(in []*tensor.Dense) *tensor.Dense {
+	g, err := MatMulGeometry(n)
+	if err != nil || g.K == 0 {
+		return nil
+	}
+	if w != nil && g.Flat() {
+		return approxRight(len(g.A)*g.M, g.K, g.N, tensor.As[float32](w), s, g.Shape)
+	}
+	if w != nil {
+		return nil
+	}
+	at := rowsFrom(g.K, g.N)
+	return func(args []*tensor.Dense) *tensor.Dense {
+		a, b, d := tensor.As[float32](args[0]), tensor.As[float32](args[1]), tensor.New(tensor.F32, g.Shape)
+		y := tensor.As[float32](d)
+		for i := range g.A {
+			timesApprox(g.M, g.K, g.N, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:], at, &s, y[i*g.M*g.N:])
+		}
+		return d
+	}
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package vec
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// eachLength calls f for numbers of every length, odd ones among x, and every width.
+func eachLength(t *testing.T, f func(t *testing.T, x, y []float32)) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(13, 14))
+		for n := range 300 {
+			x, y := make([]float32, n/2), make([]float32, n/2)
+			Narrow(random(r, n/2), y)
+			if Narrow(random(r, n/2), x); n%2 == 0 {
+				Narrow(numbers(r, n/2), x)
+			}
+			f(t, x, y)
+		}
+	})
+}
+
+// TestAccumulate: numbers are added to sums.
+func TestAccumulate(t *testing.T) {
+	eachLength(t, func(t *testing.T, x, y []float32) {
+		sums, want := make([]float64, len(x)), make([]float64, len(x))
+		Widen(y, sums)
+		for i, v := range x {
+			want[i] = float64(y[i]) + float64(v)
+		}
+		Accumulate(x, sums)
+		for i, w := range want {
+			if math.Float64bits(sums[i]) != math.Float64bits(w) && w == w {
+				t.Fatalf("width %d: sum %d is %v, want %v", width, i, sums[i], w)
+			}
+		}
+	})
+}
+
+// TestExtent: the least and the largest number are found, and whether there are odd ones.
+func TestExtent(t *testing.T) {
+	eachLength(t, func(t *testing.T, x, _ []float32) {
+		lo, hi, odd := float32(math.Inf(1)), float32(math.Inf(-1)), false
+		for _, v := range x {
+			if odd = odd || v-v != 0; v < lo {
+				lo = v
+			}
+			if v > hi {
+				hi = v
+			}
+		}
+		l, h, o := Extent(x)
+		if l != lo || h != hi || o != odd || l == 0 && math.Signbit(float64(l)) {
+			t.Fatalf("width %d: %v to %v, odd %v; want %v to %v, %v of %v", width, l, h, o, lo, hi, odd, x)
+		}
+	})
+}
+
+// TestNoise: signal and noise are summed up in eight parts, without what is not finite.
+func TestNoise(t *testing.T) {
+	eachLength(t, func(t *testing.T, x, y []float32) {
+		var s, e [8]float64
+		for i, v := range x {
+			if f, d := float64(v), float64(v)-float64(y[i]); f-f == 0 {
+				s[i%8] += float64(f * f)
+				e[i%8] += float64(d * d)
+			}
+		}
+		signal, err := Noise(x, y)
+		same(t, "Noise", []float64{signal, err}, []float64{eight(&s), eight(&e)})
+	})
+}
+
+// TestBins: numbers are brought into a range and given their bins; zeros are counted.
+func TestBins(t *testing.T) {
+	eachLength(t, func(t *testing.T, _, y []float32) {
+		at, zeros := make([]int32, len(y)), 0
+		got := Bins(y, -1, 1.5, 64, at)
+		for i, v := range y {
+			if v == 0 {
+				zeros++
+			}
+			if w := int32(math.Floor(float64(min(max(v, -1), 1.5)) * 64)); at[i] != w {
+				t.Fatalf("width %d: %v is in bin %d, want %d", width, v, at[i], w)
+			}
+		}
+		if got != zeros {
+			t.Fatalf("width %d: %d zeros, want %d", width, got, zeros)
+		}
+	})
+}
