@@ -83,6 +83,7 @@ var kinds = slices.Concat([]kind{
 	{name: "depthwise lines multiplied", draw: multiplied(depthwiseLines), add: addConv, own: true},
 	{name: "gemm", draw: gemm, add: addGemm},
 	{name: "gemm rows", draw: gemmRows, add: addGemm},
+	{name: "gemm by octets", draw: eights, add: addGemm, own: true, without: []string{"nncc_dsp_fully_connected_s8"}},
 	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
 	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
 	{name: "pad", draw: pad, add: addPad},
@@ -173,6 +174,9 @@ func spread(r *rand.Rand, s cost.Geometry) cost.Geometry {
 }
 
 func gemm(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(300), 1+r.IntN(80)) }
+
+// eights are layers that kernels for eight outputs at a time take.
+func eights(r *rand.Rand) cost.Geometry { return matrix(1, 1+r.IntN(700), 8+r.IntN(140)) }
 
 func gemmRows(r *rand.Rand) cost.Geometry {
 	return matrix(2+r.IntN(20), 1+r.IntN(150), 1+r.IntN(60))

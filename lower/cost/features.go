@@ -149,6 +149,7 @@ var factors = map[string]func(c *counts) int{
 	"outputs":                  func(c *counts) int { return c.outputs },
 	"outputQuads":              func(c *counts) int { return c.outputs / 4 },
 	"outputQuadsUp":            func(c *counts) int { return (c.outputs + 3) / 4 },
+	"outputOctetsUp":           func(c *counts) int { return (c.outputs + 7) / 8 },
 	"outputsBeyondQuads":       func(c *counts) int { return c.outputs % 4 },
 	"outputPairs":              func(c *counts) int { return c.outputs / 2 },
 	"oddOutputs":               func(c *counts) int { return c.outputs % 2 },
@@ -270,6 +271,17 @@ var wideFeatures = map[Kind][]string{
 	Matrix: words(`pixels*outputQuadsUp*columnOctets pixelQuads*outputs*columnOctets
 		pixelsBeyondQuads*outputs*columnOctets`),
 }
+
+// octetFeatures are those of variants that compute eight outputs at a time.
+var octetFeatures = map[Kind][]string{
+	Matrix: words(`outputOctetsUp outputOctetsUp*columnOctets outputOctetsUp*columnVectors`),
+}
+
+// moreFeatures are those of variants with a part in their names.
+var moreFeatures = []struct {
+	part string
+	of   map[Kind][]string
+}{{"_s16", wideFeatures}, {"_octets", octetFeatures}}
 
 // pooled are the features of models over all variants of a kind.
 var pooled = words(`call values MACs`)

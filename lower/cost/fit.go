@@ -122,18 +122,19 @@ func fitPooled(k Key, ps []Point) *Model {
 	return m
 }
 
-// candidates are the features of all kinds that points have, and of functions on
-// int16, by the name that the manifest gives them.
+// candidates are the features of all kinds that points have, and what some functions
+// have besides, by the name that the manifest gives them.
 func candidates(key Key, ps []Point) []string {
 	var out []string
-	wide := strings.Contains(key.Variant, "_s16")
 	for _, kind := range []Kind{Convolution, Depthwise, Matrix, Pool, Element, Copy, Other} {
 		if !slices.ContainsFunc(ps, func(p Point) bool { return p.Kind == kind }) {
 			continue
 		}
 		list := features[kind]
-		if wide {
-			list = slices.Concat(list, wideFeatures[kind])
+		for _, m := range moreFeatures {
+			if strings.Contains(key.Variant, m.part) {
+				list = slices.Concat(list, m.of[kind])
+			}
 		}
 		for _, f := range list {
 			if !slices.Contains(out, f) {

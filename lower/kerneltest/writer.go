@@ -19,6 +19,8 @@ type Writer struct {
 	*rand.Rand
 	// Int4 makes weights of convolutions and products int4, one layer in three.
 	Int4 bool
+	// Symmetric keeps weights of Gemm from -128, as quantisers do.
+	Symmetric bool
 	// Fine is by how many powers of two, at most, steps of results of convolutions
 	// and products are finer than usual.
 	Fine int
@@ -322,12 +324,25 @@ func (b *Writer) Gemm(m, k, n int) {
 	for c := range v {
 		v[c] = b.In(-9000, 9000)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : %s[%d,%d] %s = rand %d\nconst %%b%d : "+
-		"i32[%d] = {%s}\n", i, m, k, float32(xs), b.Zero(),
-		i, weight, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
+	zero, seed := b.Zero(), b.In(1, 1<<30)
+	w := fmt.Sprintf("rand %d", seed)
+	if b.Symmetric {
+		w = "{" + commas(symmetric(seed, n*k)...) + "}"
+	}
+	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : %s[%d,%d] %s = %s\nconst %%b%d : "+
+		"i32[%d] = {%s}\n", i, m, k, float32(xs), zero, i, weight, n, k, wq, w, i, n, commas(v...))
 	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
 		b.Zero(), i, i, i, b.act(ys))
 	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
+}
+
+// symmetric are n weights of int8 without -128.
+func symmetric(seed, n int) []int {
+	r, v := rand.New(rand.NewPCG(uint64(seed), 0)), make([]int, n)
+	for i := range v {
+		v[i] = r.IntN(255) - 127
+	}
+	return v
 }
 
 // Gemm16 writes a fully connected layer on int16 data.

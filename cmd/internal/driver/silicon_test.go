@@ -5,11 +5,13 @@ package driver
 import (
 	"context"
 	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -103,4 +105,23 @@ func statedError(t *testing.T, board string) float64 {
 	s, err := boards.Load(board)
 	require(t, err)
 	return s.CyclesError()
+}
+
+// TestStreamedWeights holds a fully connected network, whose weights are read once, from
+// flash, to nine tenths of what the best engine takes that was published for one of its
+// shape (MLPerf Tiny 1.3, closed division, anomaly detection: 264,192 weights).
+func TestStreamedWeights(t *testing.T) {
+	const board, best, share = "stm32u575", 0.51e6, 0.9
+	widths := []int{640, 128, 128, 128, 128, 8, 128, 128, 128, 128, 640}
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph \"streamed\" {\nin %%y0 : f32[1,%d]\n", widths[0])
+	for i, n := range widths[1:] {
+		fmt.Fprintf(&b, "const %%w%d : f32[%d,%d] = rand %d\n%%s%d = MatMul(%%y%d, %%w%d)\n%%y%d = Relu(%%s%d)\n", i,
+			widths[i], n, i+1, i, i, i, i+1, i)
+	}
+	last := len(widths) - 2
+	path := modelFile(t, fmt.Sprintf("%sout \"y\" = %%s%d\n}", b.String(), last))
+	if c := estimated(t, path, board); c > share*best {
+		t.Errorf("%s: %.0f cycles, want at most %.0f", board, c, share*best)
+	}
 }

@@ -17,7 +17,7 @@ const Library = "nncc-dsp"
 
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = slices.Concat([]*kernel.Kernel{convolveDots, fullyConnectedDots, conv, tiles, transposedConv, mapped,
-	residual, tilesAdd, lines, depthwise, fullyConnected, batchMatMul, pairs, add, rounded, avgPoolSliding,
+	residual, tilesAdd, lines, depthwise, fullyConnected, octets, batchMatMul, pairs, add, rounded, avgPoolSliding,
 	maxPoolSliding, avgPool, maxPool, relayout, runs, limits, two, softmax, conv16, phases16, depthwise16,
 	fullyConnected16, batchMatMul16}, int16s, recurrentRows())
 

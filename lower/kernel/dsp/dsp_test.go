@@ -154,6 +154,13 @@ func wideDepthwise(b *kerneltest.Writer) {
 		Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2)}, Dil: []int{b.One(1, 1, 1, 2), b.One(1, 1, 1, 2)}})
 }
 
+// single are products of one row by eight outputs and more, two weights of which fit half a word.
+func single(b *kerneltest.Writer) {
+	b.Symmetric = true
+	b.Gemm(1, b.In(1, 90), b.In(8, 40))
+	b.Symmetric = false
+}
+
 func wideGemm(b *kerneltest.Writer) { b.Gemm16(b.One(1, 1, 2, 3, 4, 7), b.In(1, 90), b.In(1, 23)) }
 
 func recurrent(gru, wide bool) func(b *kerneltest.Writer) {
@@ -244,7 +251,7 @@ var behind = []struct {
 	row   string
 	build func(b *kerneltest.Writer)
 }{{"nncc_dsp_convolve_3x3_s8", tiled}, {"nncc_dsp_convolve_3x3_add_s8", tiledResidual},
-	{"nncc_dsp_add_s8", add}}
+	{"nncc_dsp_fully_connected_octets_s8", single}, {"nncc_dsp_add_s8", add}}
 
 // inFront is the table with the rows behind in front.
 var inFront = func() kernel.Table {

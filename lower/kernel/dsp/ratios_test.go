@@ -167,6 +167,11 @@ var behindKinds = []kerneltest.Kind{
 		kerneltest.ConvCase{})),
 	several("3x3 by tiles and addition", with(16, 16, 12, 3, kerneltest.ConvCase{Plus: true})),
 	drawn("add by tables", 1, add),
+	{Name: "fully connected by octets", Build: func(b *kerneltest.Writer) {
+		b.Symmetric = true
+		b.Gemm(1, 640, 128)
+		b.Gemm(1, 77, 13)
+	}},
 }
 
 // TestRatios holds the instructions of kinds of layers with assembly, and without it by GCC and clang.

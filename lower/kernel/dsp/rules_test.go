@@ -89,6 +89,13 @@ var refused = []kerneltest.Refused{
 	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
 		"Gemm(%x, %w)"},
 	{"DSP-FC-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
+	{"DSP-OCTETS-01", "in %x : u8[1,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[1,3] O = Gemm(%x, %w)"},
+	{"DSP-OCTETS-02", "in %x : i8[1,5] A\nin %w : i8[5,3] W\n%o : i8[1,3] O = MatMul(%x, %w)"},
+	{"DSP-OCTETS-03", "in %x : i8[1,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[1,3] O = Gemm(%x, %w) {alpha=0.5}"},
+	{"DSP-OCTETS-04", "in %x : i8[1,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[1,3] O = " +
+		"Gemm(%x, %w)"},
+	{"DSP-OCTETS-06", "in %x : i8[2,5] A\nconst %w : i8[5,8] W = rand 1\n%o : i8[2,8] O = Gemm(%x, %w)"},
+	{"DSP-OCTETS-06", "in %x : i8[1,5] A\nconst %w : i8[5,7] W = rand 1\n%o : i8[1,7] O = Gemm(%x, %w)"},
 	{"DSP-FCDOTS-01", "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
 	{"DSP-FCDOTS-02", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
 	{"DSP-FCDOTS-03", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) {alpha=0.5}"},

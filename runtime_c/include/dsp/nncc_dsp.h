@@ -18,7 +18,7 @@
  * in a half); w4, weights of 4 bits, four channels' in a half; lut, followed by a function of one value from a table of
  * 256; add, followed by the sum with another tensor; pixel, one output pixel; relu, for layers of which no negative sum
  * survives the clamp; stride1, stride2; even, odd: see nncc_dsp_depthwise_3x3_row_fn; pairs, two rows of inputs in a
- * word; times, several outputs an input channel; groups, several groups of channels.
+ * word; times, several outputs an input channel; groups, several groups of channels; octets, eight channels at a time.
  *
  * Parameters: x input (a, b, c, d: rows of it), w packed weights, y output, t and other what is added (t_result,
  * t_other: tables of both scales), n a number of bytes, scratch memory that is nobody's; widen, mat and fn are kernels
@@ -46,6 +46,9 @@ extern "C" {
  * values doubled. Weights of 4 bits are a word a pair, 4096 * w3 + 256 * (w2 + 8) + 16 * (w1 + 8) + w0 + 8 for each
  * input, and the start values b0, 16 * b1 + b0, 256 * b2 + 16 * b1 + b0 and 4096 * b3 more: masks leave the channels
  * below. Where the channels are no multiple of 4, the first two groups overlap.
+ *
+ * octets: groups of eight channels, narrow weights: 8 start values, 4 words a pair, 8 times {m, c, s}; where the
+ * channels, at least 8, are no multiple of 8, the first two groups overlap.
  *
  * relu: narrow weights for act_min = zero = -128, whose words are of channels 0 and 2 and of 1 and 3 (the larger one
  * times 256), start values in this order, of inputs that nncc_dsp_widen_2rows_* made 2^k times as large. Behind them
@@ -100,6 +103,8 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
 
 /* One pixel: x [pairs], pairs a multiple of 4. */
 /* KERNELS(dsp_matmul_1row) */
+/* The same by eight channels: p->groups are octets. */
+/* KERNELS(nncc_dsp_matmul_1row_octets_s8) */
 
 /*
  * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of r with a zero
@@ -194,6 +199,8 @@ typedef struct
 
 /* The same for few rows, each by itself; mat takes one pixel; scratch pairs words, pairs a multiple of 4. */
 /* KERNELS(nncc_dsp_fully_connected_s8) */
+/* The same for a single row by octets of channels, at least 8 of them; group_words: of eight. */
+/* KERNELS(nncc_dsp_fully_connected_octets_s8) */
 /* For cores without the DSP extension. */
 /* KERNELS(nncc_plain_fully_connected_s8) */
 

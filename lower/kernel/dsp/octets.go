@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// octet is how many channels nncc_dsp_matmul_1row_octets_s8 computes at a time.
+const octet = 8
+
+// octets is a single row of inputs by eight channels at a time: an input is loaded half as
+// often as by four, a word at a time. Costs decide.
+var octets = &kernel.Kernel{
+	Name: "nncc_dsp_fully_connected_octets_s8", Library: Library,
+	Doc: "int8 fully connected layer of one row, eight outputs at a time", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Lower: func(n *kernel.Node) *call.Lowered {
+		return lowerOctets(&layer{*quantised.ProductLayers.Must(n)}, provenOctets.Must(n))
+	},
+	Rules: join(onDSP("DSP-OCTETS-00"), quantised.ProductRules("DSP-OCTETS", quantised.Everywhere),
+		exact("DSP-OCTETS-06", provenOctets)),
+}
+
+// provenOctets are the channels of a layer by eights, the first two of which overlap where
+// the last one would not be whole.
+var provenOctets = kernel.NewFact(func(n *kernel.Node) ([][octet]scaled, string) {
+	l, why := quantised.ProductLayers.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	rows, channels := quantised.Products.Must(n).Rows, len(l.Rows)
+	if rows != 1 || channels < octet || formFor(n) != narrow {
+		return nil, fmt.Sprintf("%d rows, %d outputs, weights of %v; want one row, %d outputs and more, i8", rows,
+			channels, n.In[1].Type.DType, octet)
+	}
+	var out [][octet]scaled
+	for first := 0; first < channels; {
+		var g [octet]scaled
+		for i := range g {
+			if g[i], why = (&layer{*l}).channel(first+i, l.Params.ActMin); why != "" {
+				return nil, why
+			}
+			if i%2 == 1 && !share(&g[i-1], &g[i]) {
+				return nil, fmt.Sprintf("channels %d and %d do not fit half a word", first+i-1, first+i)
+			}
+		}
+		out = append(out, g)
+		if first == 0 && channels%octet != 0 {
+			first = channels % octet
+		} else {
+			first += octet
+		}
+	}
+	return out, ""
+})
+
+func lowerOctets(l *layer, groups [][octet]scaled) *call.Lowered {
+	depth, channels := len(l.Rows[0]), len(l.Rows)
+	order := narrow.rowOrder(depth)
+	pairs := narrow.words(order)
+	var words []int32
+	for i := range groups {
+		words = appendOctet(words, &groups[i], order)
+	}
+	low := &call.Lowered{Unused: []int{1, 2}, Scratch: 4 * pairs, Pixels: 1}
+	f := fields("rows", 1, "in_c", depth, "out_c", channels, "pairs", pairs, "group_words", len(words)/len(groups))
+	f = append(f, clampOf(l.Params).fields()...)
+	f = append(f, pitches(low, depth, channels, true)...)
+	p := &call.Struct{Type: "nncc_dsp_fully_connected_params", Fields: append(f, call.F("table", l.above(nil)))}
+	return own(low, call.Call{Func: "nncc_dsp_fully_connected_octets_s8", Args: []call.Arg{
+		p, i8In(0), packed(words), i8Out(0), scratch32(0)}})
+}
+
+// appendOctet packs eight channels: start values, weights, scales.
+func appendOctet(words []int32, g *[octet]scaled, order []int) []int32 {
+	for i := range g {
+		v := g[i].start
+		if i%2 == 1 {
+			v = 256*v + g[i-1].start
+		}
+		words = append(words, int32(v))
+	}
+	for k := 0; k < len(order); k += 2 {
+		for i := 0; i < octet; i += 2 {
+			words = append(words, pairWord(&g[i], &g[i+1], order[k:]))
+		}
+	}
+	for i := range g {
+		words = append(words, g[i].s.M, g[i].s.C, g[i].s.S)
+	}
+	return words
+}
