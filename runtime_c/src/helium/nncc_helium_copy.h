@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* nncc_helium_copy.h: copies and fills of any number of bytes; the last vector is predicated, so nothing beyond is
- * touched. */
+/* nncc_helium_copy.h: copies and fills of any number of bytes; nothing beyond is touched. */
 #ifndef NNCC_HELIUM_COPY_H
 #define NNCC_HELIUM_COPY_H
 
 #include "nncc_helium_core.h"
+#include "nncc_short_runs.h"
 
 /* n bytes, n may be 0 or less. */
 static inline void nncc_helium_copy(int8_t *to, const int8_t *from, int32_t n)
@@ -20,15 +20,8 @@ static inline void nncc_helium_copy(int8_t *to, const int8_t *from, int32_t n)
                    : [n] "r"(n > 0 ? n : 0)
                    : "q0", "lr", "cc", "memory");
 #elif NNCC_HELIUM_MVE
-    for (; n >= NNCC_HELIUM_BYTES; n -= NNCC_HELIUM_BYTES) {
-        vstrbq_s8(to, vldrbq_s8(from));
-        to += NNCC_HELIUM_BYTES;
-        from += NNCC_HELIUM_BYTES;
-    }
     if (n > 0) {
-        const mve_pred16_t rest = vctp8q((uint32_t)n);
-
-        vstrbq_p_s8(to, vldrbq_z_s8(from, rest), rest);
+        nncc_copy(to, from, n);
     }
 #else
     if (n > 0) {
@@ -53,11 +46,13 @@ static inline void nncc_helium_fill(int8_t *to, int32_t v, int32_t n)
 #elif NNCC_HELIUM_MVE
     const int8x16_t value = vdupq_n_s8((int8_t)v);
 
-    for (; n >= NNCC_HELIUM_BYTES; n -= NNCC_HELIUM_BYTES) {
-        vstrbq_s8(to, value);
-        to += NNCC_HELIUM_BYTES;
-    }
-    if (n > 0) {
+    if (n >= NNCC_HELIUM_BYTES) {
+        vstrbq_s8(to + n - NNCC_HELIUM_BYTES, value);
+        for (int32_t k = (n - 1) / NNCC_HELIUM_BYTES; k > 0; k--) {
+            vstrbq_s8(to, value);
+            to += NNCC_HELIUM_BYTES;
+        }
+    } else if (n > 0) {
         vstrbq_p_s8(to, value, vctp8q((uint32_t)n));
     }
 #else
@@ -141,30 +136,17 @@ static inline void nncc_helium_gather(int8_t *to, const int8_t *from, const nncc
                        : "r2", "r3", "q0", "lr", "cc", "memory");
     }
 #elif NNCC_HELIUM_MVE
-    const int32_t whole = a->n & -NNCC_HELIUM_BYTES;
-    const mve_pred16_t rest = vctp8q((uint32_t)(a->n - whole));
-    int32_t i;
+    const nncc_short_runs r = {a->n, a->count, a->from_step, a->to_step};
 
-    if (whole == 0) {
-        for (i = a->count; i > 0; i--) {
-            vstrbq_p_s8(to, vldrbq_z_s8(from, rest), rest);
-            from += a->from_step;
-            to += a->to_step;
+    if (r.n == NNCC_HELIUM_BYTES) {
+        for (int32_t i = r.count; i > 0; i--) {
+            vstrbq_s8(to, vldrbq_s8(from));
+            from += r.from_step;
+            to += r.to_step;
         }
         return;
     }
-    for (i = a->count; i > 0; i--) {
-        int32_t k;
-
-        for (k = 0; k < whole; k += NNCC_HELIUM_BYTES) {
-            vstrbq_s8(to + k, vldrbq_s8(from + k));
-        }
-        if (whole != a->n) {
-            vstrbq_p_s8(to + k, vldrbq_z_s8(from + k, rest), rest);
-        }
-        from += a->from_step;
-        to += a->to_step;
-    }
+    nncc_copy_runs(&r, to, from);
 #else
     int32_t i;
 

@@ -265,6 +265,9 @@ typedef struct
     int32x4_t a, b, c, d;
 } nncc_patch_sums;
 
+/* What the pointer to columns is biased by: no offset is 0, where GCC would copy the pointer. */
+#define NNCC_PATCH_BIAS 256
+
 /*
  * Four columns of 4 channels, 64 bytes apart, to the patches of these: for GCC by scatters to their places, as it puts
  * the operand of vst4q together in memory.
@@ -280,10 +283,10 @@ static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
 {
     int32x4x4_t v;
 
-    v.val[0] = nncc_words(x);
-    v.val[1] = nncc_words(x + NNCC_COLUMN_BYTES);
-    v.val[2] = nncc_words(x + 2 * NNCC_COLUMN_BYTES);
-    v.val[3] = nncc_words(x + 3 * NNCC_COLUMN_BYTES);
+    v.val[0] = nncc_words(x - NNCC_PATCH_BIAS);
+    v.val[1] = nncc_words(x - NNCC_PATCH_BIAS + NNCC_COLUMN_BYTES);
+    v.val[2] = nncc_words(x - NNCC_PATCH_BIAS + 2 * NNCC_COLUMN_BYTES);
+    v.val[3] = nncc_words(x - NNCC_PATCH_BIAS + 3 * NNCC_COLUMN_BYTES);
     vst4q_s32(at, v);
 }
 #else
@@ -295,10 +298,10 @@ static inline nncc_patch_target nncc_patch_places(int8_t *patch)
 
 static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
 {
-    vstrwq_scatter_base_s32(at, 0, nncc_words(x));
-    vstrwq_scatter_base_s32(at, 4, nncc_words(x + NNCC_COLUMN_BYTES));
-    vstrwq_scatter_base_s32(at, 8, nncc_words(x + 2 * NNCC_COLUMN_BYTES));
-    vstrwq_scatter_base_s32(at, 12, nncc_words(x + 3 * NNCC_COLUMN_BYTES));
+    vstrwq_scatter_base_s32(at, 0, nncc_words(x - NNCC_PATCH_BIAS));
+    vstrwq_scatter_base_s32(at, 4, nncc_words(x - NNCC_PATCH_BIAS + NNCC_COLUMN_BYTES));
+    vstrwq_scatter_base_s32(at, 8, nncc_words(x - NNCC_PATCH_BIAS + 2 * NNCC_COLUMN_BYTES));
+    vstrwq_scatter_base_s32(at, 12, nncc_words(x - NNCC_PATCH_BIAS + 3 * NNCC_COLUMN_BYTES));
 }
 #endif
 
@@ -393,8 +396,8 @@ static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch
 #define NNCC_PATCH_FROM(v, byte) vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(v), 8 * (byte)))
 
 /* Two rows of the output for 4 channels. Where there is no second row, the first one is written over it. */
-NNCC_MVE_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_t *x, const int8_t *record,
-                                              int8_t *patch, int32_t lanes, const int8_t *end, int8_t *y)
+NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *x, const int8_t *record, int8_t *patch,
+                                           int32_t lanes, const int8_t *end, int8_t *y)
 {
     /* Loaded each turn: addresses are offsets from there, and none is 0. */
     const int8_t *NNCC_MVE_RELOAD const records = record + 132, *NNCC_MVE_RELOAD const patches = patch + 64;
@@ -404,9 +407,11 @@ NNCC_MVE_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_
     int32x4_t v;
 
     s.a = s.b = s.c = s.d = vdupq_n_s32(0);
-    for (; x != end; x += 2 * NNCC_COLUMN_BYTES) {
+    end += NNCC_PATCH_BIAS;
+    for (x += NNCC_PATCH_BIAS; x != end; x += 2 * NNCC_COLUMN_BYTES) {
         const int8_t *const w = records, *const p = patches;
-        int8_t *const second = y + f->line;
+        const int32_t pitch = f->pitch;
+        int8_t *second = y + f->line;
 
         nncc_patch_gather(x, places);
         NNCC_PATCH_MACS(s, 0);
@@ -419,11 +424,12 @@ NNCC_MVE_IN_ORDER static void nncc_patch_four(const nncc_patches *f, const int8_
         s.d = nncc_patch_scaled(s.d, w);
         v = nncc_patch_bytes(f, &s);
         vstrbq_p_s32(second, NNCC_PATCH_FROM(v, 1), store);
-        vstrbq_p_s32(second + f->pitch, NNCC_PATCH_FROM(v, 3), store);
+        second += pitch;
+        vstrbq_p_s32(second, NNCC_PATCH_FROM(v, 3), store);
         vstrbq_p_s32(y, v, store);
-        y += f->pitch;
+        y += pitch;
         vstrbq_p_s32(y, NNCC_PATCH_FROM(v, 2), store);
-        y += f->pitch;
+        y += pitch;
     }
     if (f->odd != 0) {
         const int8_t *const w = records, *const p = patches;

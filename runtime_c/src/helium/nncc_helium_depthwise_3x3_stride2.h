@@ -141,10 +141,14 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
 
 #elif NNCC_HELIUM_MVE
 
+/* What the pointer to a record is biased by: no offset is 0. It is volatile: GCC would keep the sums of it and every
+ * offset on the stack. */
+#define NNCC_DW16_BIAS 132
+
 /* Products of a tap: of the even channels and of the odd ones. */
 #define NNCC_DW_FIRST(tap, x) \
     do { \
-        const int8x16_t u = vldrbq_s8(x), q = nncc_weights(record + NNCC_DW16_HEAD + 16 * (tap)); \
+        const int8x16_t u = vldrbq_s8(x), q = nncc_weights(w + NNCC_DW16_HEAD - NNCC_DW16_BIAS + 16 * (tap)); \
 \
         even = vmullbq_int_s8(u, q); \
         odd = vmulltq_int_s8(u, q); \
@@ -152,7 +156,7 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
 /* The same, added in 16 bits. */
 #define NNCC_DW_SECOND(tap, x) \
     do { \
-        const int8x16_t u = vldrbq_s8(x), q = nncc_weights(record + NNCC_DW16_HEAD + 16 * (tap)); \
+        const int8x16_t u = vldrbq_s8(x), q = nncc_weights(w + NNCC_DW16_HEAD - NNCC_DW16_BIAS + 16 * (tap)); \
 \
         even = vaddq_s16(even, vmullbq_int_s8(u, q)); \
         odd = vaddq_s16(odd, vmulltq_int_s8(u, q)); \
@@ -166,9 +170,10 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
 
 #if NNCC_3X3_UPPER
 #define NNCC_DW_SCALED(v, at) \
-    vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(record + (at)), v, scale), nncc_words(record + 64 + (at)), zero)
+    vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w - NNCC_DW16_BIAS + (at)), v, scale), \
+                     nncc_words(w - NNCC_DW16_BIAS + 64 + (at)), zero)
 #else
-#define NNCC_DW_SCALED(v, at) nncc_dw_scaled(v, record + (at))
+#define NNCC_DW_SCALED(v, at) nncc_dw_scaled(v, w - NNCC_DW16_BIAS + (at))
 static inline int32x4_t nncc_dw_scaled(int32x4_t v, const int8_t *w)
 {
     v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 64));
@@ -217,10 +222,12 @@ NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t 
     const int32_t zero = f->zero;
 #endif
     const int32_t pitch = f->pitch, a = f->step[0], b = f->step[1], c = f->step[2];
+    const int8_t *volatile const weights = record + NNCC_DW16_BIAS;
     const int8_t *x0 = f->row[0], *x1 = f->row[1], *x2 = f->row[2];
     int32_t n;
 
     for (n = f->pixels; n > 0; n--) {
+        const int8_t *const w = weights;
         int16x8_t even, odd;
         int32x4_t s0, s1, s2, s3;
         int8x16_t v;

@@ -157,19 +157,23 @@ static inline void nncc_window_rows(nncc_helium_windows *frame)
 #define NNCC_WINDOW_APART apart
 #endif
 
+/* What the pointer to windows is biased by: GCC would copy it for an offset of 0 and move the copy. */
+#define NNCC_WINDOW_BIAS 4
+#define NNCC_WINDOW_X(x, at) vldrbq_s8((x) + NNCC_WINDOW_BIAS + (at))
+
 /* The sum of a window. */
 #if NNCC_WINDOW_VECTORS == 1
-#define NNCC_WINDOW_SUM(x) vmladavq_s8(vldrbq_s8(x), w0)
+#define NNCC_WINDOW_SUM(x) vmladavq_s8(NNCC_WINDOW_X(x, 0), w0)
 #elif NNCC_WINDOW_VECTORS == 2
-#define NNCC_WINDOW_SUM(x) vmladavaq_s8(vmladavq_s8(vldrbq_s8(x), w0), vldrbq_s8((x) + 16), w1)
+#define NNCC_WINDOW_SUM(x) vmladavaq_s8(vmladavq_s8(NNCC_WINDOW_X(x, 0), w0), NNCC_WINDOW_X(x, 16), w1)
 #elif NNCC_WINDOW_VECTORS == 3
 #define NNCC_WINDOW_SUM(x) \
-    vmladavaq_s8(vmladavaq_s8(vmladavq_s8(vldrbq_s8(x), w0), vldrbq_s8((x) + 16), w1), vldrbq_s8((x) + 32), w2)
+    vmladavaq_s8(vmladavaq_s8(vmladavq_s8(NNCC_WINDOW_X(x, 0), w0), NNCC_WINDOW_X(x, 16), w1), NNCC_WINDOW_X(x, 32), w2)
 #else
 #define NNCC_WINDOW_SUM(x) \
-    vmladavaq_s8( \
-        vmladavaq_s8(vmladavaq_s8(vmladavq_s8(vldrbq_s8(x), w0), vldrbq_s8((x) + 16), w1), vldrbq_s8((x) + 32), w2), \
-        vldrbq_s8((x) + 48), w3)
+    vmladavaq_s8(vmladavaq_s8(vmladavaq_s8(vmladavq_s8(NNCC_WINDOW_X(x, 0), w0), NNCC_WINDOW_X(x, 16), w1), \
+                              NNCC_WINDOW_X(x, 32), w2), \
+                 NNCC_WINDOW_X(x, 48), w3)
 #endif
 #define NNCC_WINDOW_FOUR(v, x) \
     v = vdupq_n_s32(NNCC_WINDOW_SUM(x)); \
@@ -181,7 +185,7 @@ static inline void nncc_window_rows(nncc_helium_windows *frame)
 /* The rows of a channel. */
 NNCC_MVE_IN_ORDER static void nncc_window_channel(const nncc_helium_windows *f)
 {
-    const int8_t *const record = f->record, *x = f->x;
+    const int8_t *const record = f->record, *x = f->x - NNCC_WINDOW_BIAS;
     const int32_t head[3] = {((const int32_t *)(const void *)record)[0], ((const int32_t *)(const void *)record)[1],
                              ((const int32_t *)(const void *)record)[2]};
     const int32x4_t lo = vdupq_n_s32(f->act_min), hi = vldrwq_s32(f->hi);

@@ -50,30 +50,34 @@ static void nncc_row16(const nncc_helium_matmul_params *p, const int8_t *x, cons
 
 #elif NNCC_HELIUM_MVE
 
-/* The vector x with the weights of 4 channels at w. */
-#define NNCC_ROW16_VECTOR(x) \
+/* What the pointer to weights is biased by: GCC would copy it for an offset of 0 and move the copy. */
+#define NNCC_ROW16_BIAS 8
+/* The vector u with the weights of 4 channels at w, less the bias. */
+#define NNCC_ROW16_VECTOR(u) \
     do { \
-        const int16x8_t u = x; \
-\
-        a = vmladavaq_s16(a, vldrbq_s16(w), u); \
-        b = vmladavaq_s16(b, vldrbq_s16(w + 8), u); \
-        c = vmladavaq_s16(c, vldrbq_s16(w + 16), u); \
-        d = vmladavaq_s16(d, vldrbq_s16(w + 24), u); \
+        a = vmladavaq_s16(a, vldrbq_s16(w + NNCC_ROW16_BIAS), u); \
+        b = vmladavaq_s16(b, vldrbq_s16(w + NNCC_ROW16_BIAS + 8), u); \
+        c = vmladavaq_s16(c, vldrbq_s16(w + NNCC_ROW16_BIAS + 16), u); \
+        d = vmladavaq_s16(d, vldrbq_s16(w + NNCC_ROW16_BIAS + 24), u); \
     } while (0)
 
 /* One row with the 4 channels of a record; y has room for 4. */
-static void nncc_row16(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *record, int8_t *y)
+NNCC_MVE_IN_ORDER static void nncc_row16(const nncc_helium_matmul_params *p, const int8_t *x, const int8_t *record,
+                                         int8_t *y)
 {
-    const int8_t *w = record + NNCC_RECORD16_HEAD;
+    const int8_t *w = record + NNCC_RECORD16_HEAD - NNCC_ROW16_BIAS;
     int32_t a = 0, b = 0, c = 0, d = 0;
+    int16x8_t u;
     NNCC_DOT16_HEAD(p, record);
 
     for (int32_t k = p->vectors - 1; k > 0; k--) {
-        NNCC_ROW16_VECTOR(nncc_inputs16(x));
+        u = nncc_inputs16(x);
         x += NNCC_HELIUM_BYTES;
+        NNCC_ROW16_VECTOR(u);
         w += NNCC_RECORD16_VECTOR;
     }
-    NNCC_ROW16_VECTOR(vldrhq_z_s16((const int16_t *)(const void *)x, vctp16q((uint32_t)p->tail / 2)));
+    u = vldrhq_z_s16((const int16_t *)(const void *)x, vctp16q((uint32_t)p->tail / 2));
+    NNCC_ROW16_VECTOR(u);
     NNCC_DOT16_OUTPUT(nncc_four(a, b, c, d), y);
 }
 

@@ -146,7 +146,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_channels_8x3(const nncc_f32_job *t, const
     float32x4_t a1 = a0, a2 = a0, b1 = b0, b2 = b0;
 
     NNCC_F32_TAPS(a0 = vfmaq_f32(a0, k, NNCC_F32_HALF(x0, 0)); a1 = vfmaq_f32(a1, k, NNCC_F32_HALF(x1, 0));
-                  a2 = vfmaq_f32(a2, k, NNCC_F32_HALF(x2, 0)); k = NNCC_F32_HALF(w, 1);
+                  a2 = vfmaq_f32(a2, k, NNCC_F32_HALF(x2, 0)); NNCC_F32_NOW; k = NNCC_F32_HALF(w, 1);
                   b0 = vfmaq_f32(b0, k, NNCC_F32_HALF(x0, 1)); b1 = vfmaq_f32(b1, k, NNCC_F32_HALF(x1, 1));
                   b2 = vfmaq_f32(b2, k, NNCC_F32_HALF(x2, 1)), NNCC_F32_SKIP3);
     nncc_f32_store(t, a0, b0, NNCC_F32_WIDE, y[0] + c);

@@ -139,6 +139,16 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
 
 #elif NNCC_F32_MVE
 
+/* The results of pixel i, and where the next ones go. */
+#define NNCC_F32_PUT(i, a, b) \
+    do { \
+        float *const to = t->y[i]; \
+\
+        vstrwq_f32(to, a); \
+        vstrwq_f32(to + NNCC_F32_NARROW, b); \
+        t->y[i] = to + NNCC_F32_WIDE; \
+    } while (0)
+
 /* Records of 8 channels of 3 pixels: their number and where the results go is in the job. */
 NNCC_F32_IN_ORDER static void nncc_f32_records(nncc_f32_job *t, const float *w, const float *const *x)
 {
@@ -147,15 +157,17 @@ NNCC_F32_IN_ORDER static void nncc_f32_records(nncc_f32_job *t, const float *w, 
         float32x4_t a1 = a0, a2 = a0, b1 = b0, b2 = b0;
         const float *x0 = x[0], *x1 = x[1], *x2 = x[2];
 
-        w += NNCC_F32_WIDE * (1 + t->first);
+        w += NNCC_F32_WIDE * (1 + t->first) - NNCC_F32_W_BIAS;
         NNCC_F32_INPUTS(NNCC_F32_INPUT8, NNCC_F32_NEXT3, NNCC_F32_SKIP3, NNCC_F32_WIDE);
-        w = nncc_f32_bytes(w, t->w_end - t->w_turn);
-        nncc_f32_store(t, a0, b0, NNCC_F32_WIDE, t->y[0]);
-        nncc_f32_store(t, a1, b1, NNCC_F32_WIDE, t->y[1]);
-        nncc_f32_store(t, a2, b2, NNCC_F32_WIDE, t->y[2]);
-        t->y[0] += NNCC_F32_WIDE;
-        t->y[1] += NNCC_F32_WIDE;
-        t->y[2] += NNCC_F32_WIDE;
+        w = nncc_f32_bytes(w + NNCC_F32_W_BIAS, t->w_end);
+        if (t->limits != NNCC_F32_NO_LIMIT) {
+            nncc_f32_limit(t, &a0, &b0);
+            nncc_f32_limit(t, &a1, &b1);
+            nncc_f32_limit(t, &a2, &b2);
+        }
+        NNCC_F32_PUT(0, a0, b0);
+        NNCC_F32_PUT(1, a1, b1);
+        NNCC_F32_PUT(2, a2, b2);
     }
 }
 
