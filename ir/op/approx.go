@@ -15,8 +15,9 @@ import (
 // decibels. The order of sums is defined, so that the results are the same bits on every
 // processor. w are the weights, input 1, and b is the bias, input 2, where these are
 // constants; nil otherwise. What they are packed to is kept by the function, which only
-// looks at the other inputs. It is nil where n is none of these.
-func Approximate(n *ir.Node, w, b *tensor.Dense) func(in []*tensor.Dense) *tensor.Dense {
+// looks at the other inputs and writes every element of y. It is nil where n is none of
+// these.
+func Approximate(n *ir.Node, w, b *tensor.Dense) func(in []*tensor.Dense, y []float32) {
 	for i, v := range n.In {
 		if i > 2 || v == nil || v.Type.DType != tensor.F32 || v.Type.Elems() == 0 {
 			return nil
@@ -49,6 +50,8 @@ const (
 	approxWork = 1 << 22
 	// approxTile is the width of the widest tile of several rows, approxRows the height.
 	approxTile, approxRows = 32, 4
+	// transposing is what it takes to make rows of pixels and back, as a factor.
+	transposing = 1.5
 )
 
 // shareApprox calls f for n columns in pieces.
@@ -82,16 +85,14 @@ type approxConv struct {
 	*planes                       // nil: the input is the right side of the products
 	rows, n, size   int           // of planes: rows, sums, elements of one
 	list            []stretch     // outputs among the sums
-	shape           []int
 }
 
-func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense) *tensor.Dense {
-	c := &approxConv{ConvGeom: g, ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In), out: product(g.Out),
-		shape: append([]int{g.N, g.COut}, g.Out...)}
+func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
+	c := &approxConv{ConvGeom: g, ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In), out: product(g.Out)}
 	k := c.ci * g.Taps()
 	direct := g.Taps() == 1 && product(g.Strides) == 1 && c.in == c.out
-	if direct && g.Group == 1 && wasted(c.out, c.co) > wasted(c.co, c.out) {
-		return approxPixels(g, w, s, c.shape)
+	if direct && g.Group == 1 && wasted(c.out, c.co) > transposing*wasted(c.co, c.out) {
+		return approxPixels(g, w, s)
 	}
 	for grp := range g.Group {
 		t := s
@@ -116,9 +117,8 @@ func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense
 	return c.eval
 }
 
-func (c *approxConv) eval(args []*tensor.Dense) *tensor.Dense {
-	x, d := tensor.As[float32](args[0]), tensor.New(tensor.F32, c.shape)
-	y := tensor.As[float32](d)
+func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
+	x := tensor.As[float32](args[0])
 	image := func(i int) { // and group
 		x, y := x[i*c.ci*c.in:][:c.ci*c.in], y[i*c.co*c.out:][:c.co*c.out]
 		if c.planes == nil {
@@ -144,7 +144,6 @@ func (c *approxConv) eval(args []*tensor.Dense) *tensor.Dense {
 	} else {
 		parallel(c.N*c.Group, image)
 	}
-	return d
 }
 
 // times computes n sums of every output channel of a group, n apart.
@@ -161,13 +160,12 @@ func wasted(columns, rows int) float64 {
 }
 
 // approxPixels is a convolution of single pixels, few of them: they are the rows.
-func approxPixels(g *ConvGeom, w []float32, s vec.Sums, shape []int) func(in []*tensor.Dense) *tensor.Dense {
+func approxPixels(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
 	out := product(g.Out)
 	right, at := transposed(g.CIn, g.COut, w, g.CIn), rowsFrom(g.CIn, g.COut)
 	s.Row, s.Col = nil, s.Row
-	return func(args []*tensor.Dense) *tensor.Dense {
-		x, d := tensor.As[float32](args[0]), tensor.New(tensor.F32, shape)
-		y := tensor.As[float32](d)
+	return func(args []*tensor.Dense, y []float32) {
+		x := tensor.As[float32](args[0])
 		for i := range g.N {
 			left := vec.PackSingle(true, out, g.CIn, x[i*g.CIn*out:], out)
 			y := y[i*g.COut*out:][:g.COut*out]
@@ -184,12 +182,11 @@ func approxPixels(g *ConvGeom, w []float32, s vec.Sums, shape []int) func(in []*
 			}
 			singlesPool.Put(buf)
 		}
-		return d
 	}
 }
 
 // approxGemm is a matrix product with constant weights, and a bias for each column.
-func approxGemm(n *ir.Node, w, b *tensor.Dense, s vec.Sums) func(in []*tensor.Dense) *tensor.Dense {
+func approxGemm(n *ir.Node, w, b *tensor.Dense, s vec.Sums) func(in []*tensor.Dense, y []float32) {
 	g, err := GemmGeometry(n)
 	a := ir.AttrsOf[GemmAttrs](n)
 	if err != nil || w == nil || a.TransA != 0 || a.Alpha != 1 || b != nil && (a.Beta != 1 || b.Len() != g.N) {
@@ -203,16 +200,14 @@ func approxGemm(n *ir.Node, w, b *tensor.Dense, s vec.Sums) func(in []*tensor.De
 		right = transposed(g.K, g.N, right, g.K)
 	}
 	s.Col = floats[float32](b)
-	return approxRight(g.M, g.K, g.N, right, s, []int{g.M, g.N})
+	return approxRight(g.M, g.K, g.N, right, s)
 }
 
 // approxRight multiplies m x k by the constant k x n.
-func approxRight(m, k, n int, right []float32, s vec.Sums, shape []int) func(in []*tensor.Dense) *tensor.Dense {
+func approxRight(m, k, n int, right []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
 	at := rowsFrom(k, n)
-	return func(args []*tensor.Dense) *tensor.Dense {
-		d := tensor.New(tensor.F32, shape)
-		timesApprox(m, k, n, tensor.As[float32](args[0]), right, at, &s, tensor.As[float32](d))
-		return d
+	return func(args []*tensor.Dense, y []float32) {
+		timesApprox(m, k, n, tensor.As[float32](args[0]), right, at, &s, y)
 	}
 }
 
@@ -229,24 +224,22 @@ func timesApprox(m, k, n int, x, right []float32, at []int, s *vec.Sums, y []flo
 }
 
 // approxMatMul multiplies by constant weights, w, or, where that is nil, by input 1.
-func approxMatMul(n *ir.Node, w *tensor.Dense, s vec.Sums) func(in []*tensor.Dense) *tensor.Dense {
+func approxMatMul(n *ir.Node, w *tensor.Dense, s vec.Sums) func(in []*tensor.Dense, y []float32) {
 	g, err := MatMulGeometry(n)
 	if err != nil || g.K == 0 {
 		return nil
 	}
 	if w != nil && g.Flat() {
-		return approxRight(len(g.A)*g.M, g.K, g.N, tensor.As[float32](w), s, g.Shape)
+		return approxRight(len(g.A)*g.M, g.K, g.N, tensor.As[float32](w), s)
 	}
 	if w != nil {
 		return nil
 	}
 	at := rowsFrom(g.K, g.N)
-	return func(args []*tensor.Dense) *tensor.Dense {
-		a, b, d := tensor.As[float32](args[0]), tensor.As[float32](args[1]), tensor.New(tensor.F32, g.Shape)
-		y := tensor.As[float32](d)
+	return func(args []*tensor.Dense, y []float32) {
+		a, b := tensor.As[float32](args[0]), tensor.As[float32](args[1])
 		for i := range g.A {
 			timesApprox(g.M, g.K, g.N, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:], at, &s, y[i*g.M*g.N:])
 		}
-		return d
 	}
 }

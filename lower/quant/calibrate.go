@@ -124,7 +124,7 @@ func (r *Report) judge(warnings diag.List, empty bool) {
 
 // cheapWork and refitWork are multiplications: what calibrating several times may
 // cost, and doing so twice with a few more samples.
-const cheapWork, refitWork = 1 << 25, 3 << 25
+const cheapWork, refitWork = 1 << 26, 3 << 26
 
 // cheap reports that calibrating g several times costs little.
 func cheap(g *ir.Graph, n int) bool { return work(g, n) <= cheapWork }

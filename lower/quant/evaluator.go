@@ -3,108 +3,205 @@
 package quant
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // evaluator runs a graph on many samples as the reference interpreter does, but for sums
 // of convolutions and matrix products, which are in float32 (op.Approximate). What depends
-// on constants alone, such as dequantised weights, is computed and packed once.
+// on constants alone, such as dequantised weights, is computed and packed once, and the
+// memory of values that nobody keeps is used again.
 type evaluator struct {
 	g     *ir.Graph
-	plans map[*ir.Node]*plan
+	plans map[*ir.Node]plan
+	// lent are values of which the memory is used again.
+	lent   map[*ir.Value]bool
+	memory sync.Pool // of *buffers
+	err    error
 }
 
-// plan is what an evaluator knows of a node that is a product or depends on constants.
+// plan is what an evaluator knows of a node; nothing where the interpreter evaluates it.
 type plan struct {
-	once     sync.Once
-	product  func(in []*tensor.Dense) *tensor.Dense
+	// kernel writes all of the only output.
+	kernel kernel
+	// constant are the outputs of a node that depends on constants alone, without data
+	// where only kernels read them.
 	constant []*tensor.Dense
-	err      error
 }
 
-// newEvaluator plans; g must not change before the last run.
-func newEvaluator(g *ir.Graph) *evaluator {
-	e := &evaluator{g, map[*ir.Node]*plan{}}
+type kernel func(in []*tensor.Dense, out *tensor.Dense)
+
+// newEvaluator plans; g must not change before the last run. keeps says which values an
+// observer keeps; nil: it may keep any.
+func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
+	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, lent: map[*ir.Value]bool{}}
+	e.memory.New = func() any { return &buffers{map[int][][]float32{}, map[int][][]int8{}} }
 	for _, n := range g.Nodes {
-		if weightAxis(n) >= 0 || allFixed(e, n) {
-			e.plans[n] = &plan{}
+		if k := e.kernelOf(n); k != nil {
+			e.plans[n] = plan{kernel: k}
+		} else if in := e.constants(n); in != nil && weightAxis(n) < 0 {
+			out, err := ir.EvalNode(n, in)
+			if err != nil {
+				e.err = err
+				return e
+			}
+			e.plans[n] = plan{constant: out}
+		}
+	}
+	for n, p := range e.plans {
+		if p.kernel != nil && keeps != nil {
+			v := n.Out[0]
+			e.lent[v] = !g.IsOutput(v) && !keeps(v) && e.kernelsRead(v, 0) // others may hand parts of it on
+		}
+		for i, d := range p.constant {
+			if v := n.Out[i]; !g.IsOutput(v) && e.kernelsRead(v, 1) {
+				p.constant[i] = &tensor.Dense{DType: d.DType, Shape: d.Shape}
+			}
 		}
 	}
 	return e
 }
 
-// allFixed reports a node that depends on constants alone.
-func allFixed(e *evaluator, n *ir.Node) bool {
-	for _, v := range n.In {
-		if v != nil && v.Const == nil && (v.Def == nil || weightAxis(v.Def) >= 0 || e.plans[v.Def] == nil) {
-			return false
-		}
-	}
-	return len(n.In) > 0
+// keepsNone is for observers that keep no value.
+func keepsNone(*ir.Value) bool { return false }
+
+// kernelsRead reports a value that nothing reads but kernels, as inputs from the given one on.
+func (e *evaluator) kernelsRead(v *ir.Value, from int) bool {
+	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
+		return e.plans[u.Node].kernel == nil || u.Index < from
+	})
 }
 
-// constant is v where it is one, or depends on constants alone; nil otherwise.
-func (e *evaluator) constant(v *ir.Value) (*tensor.Dense, error) {
-	if v == nil || v.Const != nil {
+// constant is v where it depends on constants alone; nil otherwise.
+func (e *evaluator) constant(v *ir.Value) *tensor.Dense {
+	if v.Const != nil || v.Def == nil {
+		return v.Const
+	}
+	if i := slices.Index(v.Def.Out, v); e.plans[v.Def].constant != nil {
+		return e.plans[v.Def].constant[i]
+	}
+	return nil
+}
+
+// constants are the inputs of a node that depends on constants alone; nil for others.
+func (e *evaluator) constants(n *ir.Node) []*tensor.Dense {
+	in := make([]*tensor.Dense, len(n.In))
+	for i, v := range n.In {
 		if v == nil {
-			return nil, nil
+			continue
 		}
-		return v.Const, nil
-	}
-	p := e.plans[v.Def]
-	if v.Def == nil || p == nil || weightAxis(v.Def) >= 0 {
-		return nil, nil
-	}
-	p.once.Do(func() {
-		in := make([]*tensor.Dense, len(v.Def.In))
-		for i, x := range v.Def.In {
-			if in[i], p.err = e.constant(x); p.err != nil {
-				return
-			}
-		}
-		p.constant, p.err = ir.EvalNode(v.Def, in)
-	})
-	if p.err != nil {
-		return nil, p.err
-	}
-	for i, x := range v.Def.Out {
-		if x == v {
-			return p.constant[i], nil
+		if in[i] = e.constant(v); in[i] == nil {
+			return nil
 		}
 	}
-	return nil, nil
+	if len(in) == 0 {
+		return nil
+	}
+	return in
 }
 
-// productOf is how n, which has weights, is evaluated; nil where the interpreter does it.
-func (e *evaluator) productOf(n *ir.Node) (func(in []*tensor.Dense) *tensor.Dense, error) {
-	p := e.plans[n]
-	p.once.Do(func() {
-		var fixed [3]*tensor.Dense
-		for i := 1; i < min(len(n.In), len(fixed)); i++ {
-			if fixed[i], p.err = e.constant(n.In[i]); p.err != nil {
-				return
-			}
+// kernelOf is how n is evaluated, nil where the interpreter does it.
+func (e *evaluator) kernelOf(n *ir.Node) kernel {
+	var fixed [3]*tensor.Dense
+	for i, v := range n.In {
+		if v != nil && i < len(fixed) {
+			fixed[i] = e.constant(v)
 		}
-		p.product = op.Approximate(n, fixed[1], fixed[2])
-	})
-	return p.product, p.err
+	}
+	if len(n.In) == 0 || fixed[0] != nil {
+		return nil
+	}
+	return kernelOf(n, fixed[1], fixed[2])
+}
+
+// kernelOf is a kernel for n with the weights and bias, or scale and zero point, where
+// these are constants.
+func kernelOf(n *ir.Node, w, b *tensor.Dense) kernel {
+	switch {
+	case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear:
+		return linearKernel(n)
+	case weightAxis(n) >= 0:
+		if f := op.Approximate(n, w, b); f != nil {
+			return func(in []*tensor.Dense, out *tensor.Dense) { f(in, tensor.As[float32](out)) }
+		}
+	}
+	return nil
+}
+
+// linearKernel converts between float32 and int8 with one scale; nil for other nodes.
+func linearKernel(n *ir.Node) kernel {
+	t, q, ok := params(n)
+	if !ok || q.PerAxis() || t != tensor.I8 {
+		return nil
+	}
+	scale, zero := q.Scale[0], int64(q.Zero[0])
+	switch {
+	case n.Op == op.DequantizeLinear && n.Out[0].Type.DType == tensor.F32:
+		return func(in []*tensor.Dense, out *tensor.Dense) {
+			vec.Dequantise(tensor.As[int8](in[0]), scale, zero, tensor.As[float32](out))
+		}
+	case n.Op == op.QuantizeLinear && n.In[0].Type.DType == tensor.F32 && !op.RoundsAway(n):
+		return func(in []*tensor.Dense, out *tensor.Dense) {
+			vec.Quantise(tensor.As[float32](in[0]), scale, zero, tensor.As[int8](out))
+		}
+	}
+	return nil
+}
+
+// buffers is memory by its length.
+type buffers struct {
+	singles map[int][][]float32
+	bytes   map[int][][]int8
+}
+
+// take gives memory for a value, whatever is in it.
+func (b *buffers) take(t ir.Type) *tensor.Dense {
+	n := t.Elems()
+	switch t.DType {
+	case tensor.F32:
+		if l := b.singles[n]; len(l) > 0 {
+			b.singles[n] = l[:len(l)-1]
+			return tensor.Of(t.Shape, l[len(l)-1])
+		}
+	case tensor.I8:
+		if l := b.bytes[n]; len(l) > 0 {
+			b.bytes[n] = l[:len(l)-1]
+			return tensor.Of(t.Shape, l[len(l)-1])
+		}
+	}
+	return tensor.New(t.DType, t.Shape)
+}
+
+// give takes memory back.
+func (b *buffers) give(d *tensor.Dense) {
+	switch x := d.Data.(type) {
+	case []float32:
+		b.singles[len(x)] = append(b.singles[len(x)], x)
+	case []int8:
+		b.bytes[len(x)] = append(b.bytes[len(x)], x)
+	}
 }
 
 // evaluation is one run, node by node.
 type evaluation struct {
 	*interp.Evaluation
-	of *evaluator
+	of     *evaluator
+	memory *buffers
 }
 
 // start begins a run as interp.Start does.
 func (e *evaluator) start(in Sample, obs interp.Observer) (*evaluation, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
 	r, err := interp.Start(e.g, in, obs)
-	return &evaluation{r, e}, err
+	return &evaluation{r, e, e.memory.Get().(*buffers)}, err
 }
 
 // step evaluates the next node.
@@ -112,19 +209,9 @@ func (r *evaluation) step() error {
 	n := r.Next()
 	p := r.of.plans[n]
 	switch {
-	case p == nil:
-		return r.Step()
-	case weightAxis(n) < 0:
-		if _, err := r.of.constant(n.Out[0]); err != nil {
-			return err
-		}
+	case p.constant != nil:
 		return r.StepTo(p.constant)
-	}
-	f, err := r.of.productOf(n)
-	if err != nil {
-		return err
-	}
-	if f == nil {
+	case p.kernel == nil:
 		return r.Step()
 	}
 	in := make([]*tensor.Dense, len(n.In))
@@ -133,7 +220,17 @@ func (r *evaluation) step() error {
 			in[i] = r.Value(v)
 		}
 	}
-	return r.StepTo([]*tensor.Dense{f(in)})
+	out := r.memory.take(n.Out[0].Type)
+	p.kernel(in, out)
+	if err := r.StepTo([]*tensor.Dense{out}); err != nil {
+		return err
+	}
+	for i, v := range n.In {
+		if v != nil && r.of.lent[v] && r.Value(v) == nil && !slices.Contains(n.In[:i], v) {
+			r.memory.give(in[i])
+		}
+	}
+	return nil
 }
 
 // run is interp.Run.
@@ -147,5 +244,6 @@ func (e *evaluator) run(in Sample, obs interp.Observer) ([]*tensor.Dense, error)
 			return nil, err
 		}
 	}
+	e.memory.Put(r.memory)
 	return r.Outputs(), nil
 }

@@ -110,6 +110,20 @@ func quantiseConst(d *tensor.Dense, t ir.Type, round func(float64) float64) *ten
 	if t.Quant.PerAxis() {
 		inner, dim = tensor.Strides(d.Shape)[t.Quant.Axis], d.Shape[t.Quant.Axis]
 	}
+	if x, ok := d.Data.([]float32); ok && t.DType == tensor.I8 {
+		y := tensor.As[int8](out)
+		if !t.Quant.PerAxis() {
+			inner = max(len(x), 1)
+		}
+		for i := 0; i < len(x); i += inner {
+			ch := i / inner % dim
+			s, z := float64(t.Quant.ScaleAt(ch)), float64(t.Quant.ZeroAt(ch))
+			for k, f := range x[i:][:inner] {
+				y[i+k] = int8(ir.ClampInt(round(float64(f)/s)+z, lo, hi))
+			}
+		}
+		return out
+	}
 	for i, n := 0, d.Len(); i < n; i++ {
 		ch := i / inner % dim
 		q := round(d.Float(i)/float64(t.Quant.ScaleAt(ch))) + float64(t.Quant.ZeroAt(ch))
@@ -179,6 +193,21 @@ func channelPeaks(d *tensor.Dense, axis int) []float64 {
 		inner, dim = tensor.Strides(d.Shape)[axis], d.Shape[axis]
 	}
 	peak := make([]float64, dim)
+	if x, ok := d.Data.([]float32); ok {
+		if axis < 0 {
+			inner = max(len(x), 1)
+		}
+		for i := 0; i < len(x); i += inner {
+			top := float32(peak[i/inner%dim])
+			for _, f := range x[i:][:inner] {
+				if a := math.Float32frombits(math.Float32bits(f) &^ (1 << 31)); a > top && a <= math.MaxFloat32 {
+					top = a
+				}
+			}
+			peak[i/inner%dim] = float64(top)
+		}
+		return peak
+	}
 	for i, n := 0, d.Len(); i < n; i++ {
 		ch := 0
 		if axis >= 0 {

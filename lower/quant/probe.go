@@ -3,6 +3,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -70,15 +72,22 @@ func probes(g *ir.Graph) (names []string, mute []bool) {
 // values.
 func look(e *evaluator, names []string, in Sample) ([]*tensor.Dense, error) {
 	found := newLook(names)
-	out, err := e.run(in, func(v *ir.Value, d *tensor.Dense) {
-		name := v.Name
-		if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil &&
-			v.Def.In[0].Def.Op == op.QuantizeLinear {
-			name = v.Def.In[0].Def.In[0].Name
-		}
-		found.see(name, d)
-	})
+	out, err := e.run(in, func(v *ir.Value, d *tensor.Dense) { found.see(lookedName(v), d) })
 	return append(out, found.values...), err
+}
+
+// lookedName is the name that v is looked at by: that of what it is the quantised form of.
+func lookedName(v *ir.Value) string {
+	if v.Def != nil && v.Def.Op == op.DequantizeLinear && v.Def.In[0].Def != nil &&
+		v.Def.In[0].Def.Op == op.QuantizeLinear {
+		return v.Def.In[0].Def.In[0].Name
+	}
+	return v.Name
+}
+
+// keptBy says which values a look at the given names keeps.
+func keptBy(names []string) func(v *ir.Value) bool {
+	return func(v *ir.Value) bool { return slices.Contains(names, lookedName(v)) }
 }
 
 // looked are values by their names.

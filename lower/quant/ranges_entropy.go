@@ -18,69 +18,56 @@ func divergence(x, w []float64, lo, hi float64) cost {
 	for i, v := range x {
 		hist[min(max(int((v-lo)/width), 0), entropyBins-1)] += w[i]
 	}
-	own := make([]float64, entropyBins) // h*log(h)
-	level := make([]int, entropyBins)
+	// Sums over the bins before each one: levels are stretches of bins.
+	mass, own, used := make([]float64, entropyBins+1), make([]float64, entropyBins+1), make([]int, entropyBins+1)
 	for i, h := range hist {
-		own[i] = timesLog(h)
+		mass[i+1], own[i+1], used[i+1] = mass[i]+h, own[i]+timesLog(h), used[i]
+		if h > 0 {
+			used[i+1]++
+		}
 	}
-	var mass, ref [256]float64
-	var used [256]int
 	return func(a affine) float64 {
-		first, last := -1, -1
-		below, above := 0.0, 0.0 // mass outside of the range
-		for i, h := range hist {
-			c := lo + (float64(i)+0.5)*width
-			switch q := math.RoundToEven(c/a.scale) + a.zero; {
-			case q < -128:
-				below += h
-			case q > 127:
-				above += h
-			default:
-				if first < 0 {
-					first = i
-				}
-				last = i
-				level[i] = int(q) + 128
-			}
+		begin := func(q float64) int { // of the bins whose middles are of level q or more
+			return int(min(max(math.Ceil(((q-a.zero-0.5)*a.scale-lo)/width-0.5), 0), entropyBins))
 		}
-		if first < 0 {
+		first, last := begin(-128), begin(128)-1
+		if first > last || used[last+1] == used[first] {
 			return math.Inf(1)
 		}
-		clear(mass[:])
-		clear(ref[:])
-		clear(used[:])
-		kept, sum := 0.0, 0.0
-		for i := first; i <= last; i++ {
-			l, r := level[i], hist[i]
-			mass[l] += hist[i]
-			kept += hist[i]
-			if i == first || i == last { // they get what lies outside
-				if i == first {
-					r += below
-				}
-				if i == last {
-					r += above
-				}
-				sum += timesLog(r)
-			} else {
-				sum += own[i]
-			}
-			ref[l] += r
-			if r > 0 {
-				used[l]++
-			}
-		}
-		if kept == 0 {
-			return math.Inf(1)
+		// The outermost bins get what lies outside.
+		below, above, kept := mass[first], mass[entropyBins]-mass[last+1], mass[last+1]-mass[first]
+		sum := timesLog(hist[first] + below + above)
+		if first < last {
+			sum = timesLog(hist[first]+below) + own[last] - own[first+1] + timesLog(hist[last]+above)
 		}
 		// The sum of p*log(p/q), where q is the same in all bins of a level.
 		const floor = 1e-12 // a level without mass where the reference has some
 		total := kept + below + above
 		kl := sum/total - math.Log(total)
-		for l, r := range ref {
-			if r > 0 {
-				kl -= r / total * math.Log(max(mass[l]/kept/float64(used[l]), floor))
+		for q, from := -127.0, first; q <= 128; q++ {
+			to := begin(q)
+			if to == from {
+				continue
 			}
+			bins, m := used[to]-used[from], 0.0
+			if bins > 0 {
+				m = mass[to] - mass[from]
+			}
+			r := m
+			if from == first {
+				if r += below; hist[first] == 0 && below > 0 {
+					bins++
+				}
+			}
+			if to == last+1 {
+				if r += above; hist[last] == 0 && above > 0 && !(first == last && below > 0) {
+					bins++
+				}
+			}
+			if bins > 0 {
+				kl -= r / total * math.Log(max(m/kept/float64(bins), floor))
+			}
+			from = to
 		}
 		return kl
 	}

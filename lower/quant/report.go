@@ -177,7 +177,8 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 		samples, r.InSample = c.opt.Samples, true
 	}
 	n := min(len(samples), reportSamples)
-	results, reference, quantised := make([]sideBySide, n), newEvaluator(before), newEvaluator(c.g)
+	results, reference, quantised := make([]sideBySide, n), newEvaluator(before, nil),
+		newEvaluator(c.g, keepsNone)
 	err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
 		results[i], err = compare(reference, quantised, pairs, samples[i*len(samples)/n])
 		return err

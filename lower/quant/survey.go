@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
 )
@@ -87,12 +86,18 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	bins := min(histBins*2/max(parts, 2), observedBins/max(len(s.values)*parts, 1))
 	rowsEach := max(maxRows/max(n, 1), 16)
 	scratch := make([]tally, runtime.GOMAXPROCS(0))
+	watched, names := watchStates(opt.states).seen, keptBy(opt.look)
+	float := newEvaluator(g, func(v *ir.Value) bool {
+		_, ok := watched[v]
+		x := s.values[v.ID]
+		return ok || names(v) || x != nil && x.exact != nil
+	})
 	return s, forSamples(n, g.Nodes, func(w, i int) error {
 		var bad error
 		means := sampleMeans{}
 		s.means[i] = means
 		found, states := newLook(opt.look), watchStates(opt.states)
-		out, err := interp.Run(g, opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
+		out, err := float.run(opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			found.see(v.Name, d)
 			states.see(v, d)
 			for _, l := range opt.means[v] {

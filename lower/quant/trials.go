@@ -157,7 +157,7 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 	names, mute := probes(p.before)
 	o.seen.mute = mute
 	if o.seen.held == nil {
-		held, float := make([][]*tensor.Dense, len(o.Held)), newEvaluator(p.before)
+		held, float := make([][]*tensor.Dense, len(o.Held)), newEvaluator(p.before, keptBy(names))
 		if err := forSamples(len(held), g.Nodes, func(_, i int) (err error) {
 			if held[i] = o.seen.all.looks[o.Held[i].key()]; held[i] == nil { // nobody made a survey
 				held[i], err = look(float, names, o.Held[i])
@@ -168,7 +168,7 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 		}
 		o.seen.held = held
 	}
-	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g)
+	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names))
 	return outs, forSamples(len(outs), g.Nodes, func(_, i int) error {
 		want := o.seen.held[i]
 		got, err := look(quantised, names, o.Held[i])
