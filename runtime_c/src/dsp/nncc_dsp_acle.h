@@ -45,7 +45,7 @@ NNCC_INLINED int32_t nncc_dsp_upper_word(int64_t v)
 #endif
 }
 
-/* nncc_dsp_scale, as SMMLAR or SMLAL; with the sign correction. */
+/* nncc_dsp_scale, as SMMLAR or SMLAL; with the sign correction; and where 64 bits are not split (NNCC_DSP_UNSPLIT). */
 static inline int32_t nncc_dsp_rounded(int32_t twice, int32_t m, int32_t c, int32_t s)
 {
     const int64_t from = (int64_t)(((uint64_t)(uint32_t)c << 32) | 0x80000000u);
@@ -56,6 +56,15 @@ static inline int32_t nncc_dsp_rounded(int32_t twice, int32_t m, int32_t c, int3
 static inline int32_t nncc_dsp_scaled(int32_t twice, int32_t m, int32_t c, int32_t s)
 {
     return nncc_dsp_rounded(twice, m, c + (twice >> 31), s);
+}
+
+NNCC_INLINED int32_t nncc_dsp_rounded_unsplit(int32_t twice, int32_t m, int32_t c, int32_t s)
+{
+    const int32_t from[2] = {INT32_MIN, c};
+    int64_t v;
+
+    memcpy(&v, from, sizeof v);
+    return nncc_dsp_upper_word(v + (int64_t)twice * m) >> s;
 }
 
 /* The nearest byte. */
@@ -108,12 +117,11 @@ typedef struct
     int32_t a0, a1, b0, b1, c0, c1, d0, d1;
 } nncc_dsp_sums;
 
+/* Adds a pair of inputs of two pixels times w. */
 #define NNCC_DSP_MAC(sum, w) \
     do { \
         s->sum##0 = __smlad(x0, w, s->sum##0); \
-        if (pixels == 2) { \
-            s->sum##1 = __smlad(x1, w, s->sum##1); \
-        } \
+        s->sum##1 = __smlad(x1, w, s->sum##1); \
     } while (0)
 
 /*
@@ -134,59 +142,46 @@ NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
 #endif
 }
 
-/*
- * Adds a pair of inputs times the weights of four channels. One word of weights at a time: with two GCC has no register
- * left for the end of the loop; Clang would load them together, were they not volatile.
- */
+/* Two words one after the other: GCC makes LDRD of two loads that stand so. */
 #if defined(__clang__)
-#define NNCC_DSP_ONE_BY_ONE volatile
+#define NNCC_DSP_LOAD_BOTH(p, a, b) \
+    do { \
+        const int64_t both = nncc_dsp_load_two(p); \
+\
+        (a) = (int32_t)both; \
+        (b) = (int32_t)(both >> 32); \
+    } while (0)
 #else
-#define NNCC_DSP_ONE_BY_ONE
+#define NNCC_DSP_LOAD_BOTH(p, a, b) \
+    do { \
+        (a) = (p)[0]; \
+        (b) = (p)[1]; \
+    } while (0)
 #endif
-#define NNCC_DSP_WEIGHT(k) (pixels == 1 ? weights[k] : w[k])
-NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, const int32_t *x,
-                                   const int32_t *weights)
+
+/* Adds a pair of inputs of two pixels times the weights of four channels. */
+NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t words, const int32_t *x, const int32_t *w)
 {
-    const NNCC_DSP_ONE_BY_ONE int32_t *const w = weights;
-    const int32_t x0 = x[0], x1 = pixels == 2 ? x[1] : 0;
-    int32_t v;
+    int32_t x0, x1, u, v;
 
-    if (words == NNCC_DSP_NARROW && pixels == 1) {
-        const int32_t w0 = weights[0], w1 = weights[1];
-
-        NNCC_DSP_MAC(b, w0);
-        NNCC_DSP_MAC(a, nncc_dsp_even(w0));
-        NNCC_DSP_MAC(d, w1);
-        NNCC_DSP_MAC(c, nncc_dsp_even(w1));
-        return;
-    }
-    if (words == NNCC_DSP_WIDE && pixels == 1) {
-        const int64_t w0 = nncc_dsp_load_two(weights), w1 = nncc_dsp_load_two(weights + 2);
-
-        NNCC_DSP_MAC(a, (int32_t)w0);
-        NNCC_DSP_MAC(b, (int32_t)(w0 >> 32));
-        NNCC_DSP_MAC(c, (int32_t)w1);
-        NNCC_DSP_MAC(d, (int32_t)(w1 >> 32));
-        return;
-    }
-    v = NNCC_DSP_WEIGHT(0);
+    NNCC_DSP_LOAD_BOTH(x, x0, x1);
     if (words == NNCC_DSP_NARROW) {
-        NNCC_DSP_MAC(b, v);
-        v = nncc_dsp_even(v);
-        NNCC_DSP_MAC(a, v);
-        v = NNCC_DSP_WEIGHT(1);
+        NNCC_DSP_LOAD_BOTH(w, u, v);
+        NNCC_DSP_MAC(b, u);
         NNCC_DSP_MAC(d, v);
+        u = nncc_dsp_even(u);
         v = nncc_dsp_even(v);
+        NNCC_DSP_MAC(a, u);
         NNCC_DSP_MAC(c, v);
     } else if (words == NNCC_DSP_WIDE) {
-        NNCC_DSP_MAC(a, v);
-        v = NNCC_DSP_WEIGHT(1);
+        NNCC_DSP_LOAD_BOTH(w, u, v);
+        NNCC_DSP_MAC(a, u);
         NNCC_DSP_MAC(b, v);
-        v = NNCC_DSP_WEIGHT(2);
-        NNCC_DSP_MAC(c, v);
-        v = NNCC_DSP_WEIGHT(3);
+        NNCC_DSP_LOAD_BOTH(w + 2, u, v);
+        NNCC_DSP_MAC(c, u);
         NNCC_DSP_MAC(d, v);
     } else {
+        v = w[0];
         NNCC_DSP_MAC(d, v);
         v &= 0x0fff0fff;
         NNCC_DSP_MAC(c, v);
@@ -197,147 +192,243 @@ NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t pixels, int32_t wor
     }
 }
 
-#define NNCC_DSP_PAIR(k) nncc_dsp_pair_of(s, pixels, words, x + pixels * (k), w + words * (k))
+/*
+ * The start values of a pixel, from memory; weights of 4 bits are 8 too large in three channels: part is 8 times the
+ * inputs' sum. Each pixel loads its own: in Clang, sums that begin with one value are moved about before a loop that
+ * is entered in the middle.
+ */
+#define NNCC_DSP_START(px, part) \
+    do { \
+        NNCC_DSP_LOAD_BOTH(start, s->a##px, s->b##px); \
+        NNCC_DSP_LOAD_BOTH(start + 2, s->c##px, s->d##px); \
+        if (words == NNCC_DSP_FOURS) { \
+            s->a##px -= (part); \
+            s->b##px -= 17 * (part); \
+            s->c##px -= 273 * (part); \
+            s->d##px -= 273 * (part); \
+        } \
+    } while (0)
 
-/* So many pairs of x, at least 1, times weights: the words behind those. */
-#if defined(__GNUC__) && !defined(__clang__)
-/* GCC enters a loop in the middle, as assembly does. Then x and w begin in front of what they point to. */
-NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, int32_t pairs,
-                                              const int32_t *x, const int32_t *w)
+/* Two pairs of inputs of one pixel; the weights of a pair begin `pitch` words behind those of the one before. */
+NNCC_INLINED void nncc_dsp_two_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t pitch, const int32_t *x,
+                                        const int32_t *w)
 {
-    const int32_t *const end = x + pixels * pairs;
-    const uint32_t missing = (0u - (uint32_t)pairs) & 7u;
+    int32_t in[2];
 
-    x = (const int32_t *)((uintptr_t)x - 4u * (uint32_t)pixels * missing);
-    w = (const int32_t *)((uintptr_t)w - 4u * (uint32_t)words * missing);
-    switch (missing) {
-        do {
-        default:
-            NNCC_DSP_PAIR(0); /* fall through */
-        case 1:
-            NNCC_DSP_PAIR(1); /* fall through */
-        case 2:
-            NNCC_DSP_PAIR(2); /* fall through */
-        case 3:
-            NNCC_DSP_PAIR(3); /* fall through */
-        case 4:
-            NNCC_DSP_PAIR(4); /* fall through */
-        case 5:
-            NNCC_DSP_PAIR(5); /* fall through */
-        case 6:
-            NNCC_DSP_PAIR(6); /* fall through */
-        case 7:
-            NNCC_DSP_PAIR(7);
-            x += 8 * pixels;
-            w += 8 * words;
-        } while (x != end);
+    NNCC_DSP_LOAD_BOTH(x, in[0], in[1]);
+    if (words == NNCC_DSP_FOURS) {
+        int32_t v[2];
+
+        NNCC_DSP_LOAD_BOTH(w, v[0], v[1]);
+        for (int32_t k = 0; k < 2; k++) {
+            s->d0 = __smlad(in[k], v[k], s->d0);
+            v[k] &= 0x0fff0fff;
+            s->c0 = __smlad(in[k], v[k], s->c0);
+            v[k] &= 0x00ff00ff;
+            s->b0 = __smlad(in[k], v[k], s->b0);
+            v[k] &= 0x000f000f;
+            s->a0 = __smlad(in[k], v[k], s->a0);
+        }
+        return;
+    }
+    for (int32_t k = 0; k < 2; k++) {
+        const int32_t *const from = w + pitch * k;
+
+        if (words == NNCC_DSP_NARROW) {
+            int32_t u, v;
+
+            NNCC_DSP_LOAD_BOTH(from, u, v);
+            s->b0 = __smlad(in[k], u, s->b0);
+            s->d0 = __smlad(in[k], v, s->d0);
+            s->a0 = __smlad(in[k], nncc_dsp_even(u), s->a0);
+            s->c0 = __smlad(in[k], nncc_dsp_even(v), s->c0);
+        } else {
+            const int64_t lower = nncc_dsp_load_two(from), upper = nncc_dsp_load_two(from + 2);
+
+            s->a0 = __smlad(in[k], (int32_t)lower, s->a0);
+            s->b0 = __smlad(in[k], (int32_t)(lower >> 32), s->b0);
+            s->c0 = __smlad(in[k], (int32_t)upper, s->c0);
+            s->d0 = __smlad(in[k], (int32_t)(upper >> 32), s->d0);
+        }
+    }
+}
+
+#define NNCC_DSP_FOUR_PAIRS(k) \
+    do { \
+        nncc_dsp_two_pairs_of(s, words, words, x + (k), w + words * (k)); \
+        nncc_dsp_two_pairs_of(s, words, words, x + (k) + 2, w + words * ((k) + 2)); \
+    } while (0)
+
+/* The sums of the pairs of one pixel, a multiple of 4, times weights: the words behind those. */
+NNCC_INLINED const int32_t *nncc_dsp_row_of(nncc_dsp_sums *s, int32_t words, int32_t pairs, const int32_t *x,
+                                            const int32_t *start, const int32_t *w, int32_t part)
+{
+    const int32_t *const whole = x + (pairs & 12), *const end = x + pairs;
+
+    NNCC_DSP_START(0, part);
+    while (x != whole) {
+        NNCC_DSP_FOUR_PAIRS(0);
+        x += 4;
+        w += 4 * words;
+    }
+    while (x != end) {
+        NNCC_DSP_FOUR_PAIRS(0);
+        NNCC_DSP_FOUR_PAIRS(4);
+        NNCC_DSP_FOUR_PAIRS(8);
+        NNCC_DSP_FOUR_PAIRS(12);
+        x += 16;
+        w += 16 * words;
+    }
+    return w;
+}
+
+#define NNCC_DSP_PAIR(k) nncc_dsp_pair_of(s, words, x + 2 * (k), w + words * (k))
+
+/*
+ * The sums of so many pairs of two pixels, at least 1, times weights: the words behind those. The end is volatile, so
+ * that it lies on the stack and the sums in registers.
+ */
+#if !defined(__clang__)
+/* GCC would move sums about to enter a loop in the middle. */
+NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t pairs, const int32_t *x,
+                                              const int32_t *start, const int32_t *w, int32_t part0, int32_t part1)
+{
+    const int32_t *volatile const end = x + 2 * pairs;
+
+    NNCC_DSP_START(0, part0);
+    NNCC_DSP_START(1, part1);
+    if ((pairs & 7) != 0) {
+        if ((pairs & 1) != 0) {
+            NNCC_DSP_PAIR(0);
+            x += 2;
+            w += words;
+        }
+        if ((pairs & 2) != 0) {
+            NNCC_DSP_PAIR(0);
+            NNCC_DSP_PAIR(1);
+            x += 4;
+            w += 2 * words;
+        }
+        if ((pairs & 4) != 0) {
+            NNCC_DSP_PAIR(0);
+            NNCC_DSP_PAIR(1);
+            NNCC_DSP_PAIR(2);
+            NNCC_DSP_PAIR(3);
+            x += 8;
+            w += 4 * words;
+        }
+    }
+    while (x != end) {
+        NNCC_DSP_PAIR(0);
+        NNCC_DSP_PAIR(1);
+        NNCC_DSP_PAIR(2);
+        NNCC_DSP_PAIR(3);
+        NNCC_DSP_PAIR(4);
+        NNCC_DSP_PAIR(5);
+        NNCC_DSP_PAIR(6);
+        NNCC_DSP_PAIR(7);
+        x += 16;
+        w += 8 * words;
     }
     return w;
 }
 #else
-/*
- * Clang, entering a loop in the middle, keeps sums on the stack, and so it does with eight of them: of two pixels two
- * channels at a time are done.
- */
-#define NNCC_DSP_EIGHT_PAIRS(PAIR) \
+/* Clang enters a loop in the middle; end is that of x. */
+#define NNCC_DSP_EIGHT_PAIRS(PAIR, end) \
     do { \
-        const int32_t *const end = x + pixels * pairs; \
+        const int32_t *const behind = w + words * pairs; \
+        const uint32_t missing = (0u - (uint32_t)pairs) & 7u; \
 \
-        if ((pairs & 7) != 0) { \
-            if ((pairs & 1) != 0) { \
+        x = (const int32_t *)((uintptr_t)x - 8u * missing); \
+        w = (const int32_t *)((uintptr_t)w - 4u * (uint32_t)words * missing); \
+        switch (missing) { \
+            do { \
+            default: \
                 PAIR(0); \
-                x += pixels; \
-                w += words; \
-            } \
-            if ((pairs & 2) != 0) { \
-                PAIR(0); \
+                __attribute__((fallthrough)); \
+            case 1: \
                 PAIR(1); \
-                x += 2 * pixels; \
-                w += 2 * words; \
-            } \
-            if ((pairs & 4) != 0) { \
-                PAIR(0); \
-                PAIR(1); \
+                __attribute__((fallthrough)); \
+            case 2: \
                 PAIR(2); \
+                __attribute__((fallthrough)); \
+            case 3: \
                 PAIR(3); \
-                x += 4 * pixels; \
-                w += 4 * words; \
-            } \
+                __attribute__((fallthrough)); \
+            case 4: \
+                PAIR(4); \
+                __attribute__((fallthrough)); \
+            case 5: \
+                PAIR(5); \
+                __attribute__((fallthrough)); \
+            case 6: \
+                PAIR(6); \
+                __attribute__((fallthrough)); \
+            case 7: \
+                PAIR(7); \
+                x += 16; \
+                w += 8 * words; \
+            } while (x != (end)); \
         } \
-        while (x != end) { \
-            PAIR(0); \
-            PAIR(1); \
-            PAIR(2); \
-            PAIR(3); \
-            PAIR(4); \
-            PAIR(5); \
-            PAIR(6); \
-            PAIR(7); \
-            x += 8 * pixels; \
-            w += 8 * words; \
-        } \
+        w = behind; \
     } while (0)
 
 /* Two channels of two pixels. */
 typedef struct
 {
-    int32_t even0, even1, odd0, odd1;
+    int32_t a0, a1, b0, b1;
 } nncc_dsp_half;
 
-/* Adds a pair of inputs times the weights of two channels, the upper ones of four or the lower ones. */
-NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_half *s, int32_t upper, int32_t words, const int32_t *x, const int32_t *w)
+/* Adds a pair of inputs times the wide weights of two channels. */
+NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_half *s, const int32_t *x, const int32_t *w)
 {
-    const int64_t two = nncc_dsp_load_two(x);
-    const int32_t x0 = (int32_t)two, x1 = (int32_t)(two >> 32);
-    int32_t even, odd;
+    const int32_t u = w[0], v = w[1];
+    int32_t x0, x1;
 
-    if (words == NNCC_DSP_NARROW) {
-        odd = w[upper];
-        even = nncc_dsp_even(odd);
-    } else if (words == NNCC_DSP_WIDE) {
-        even = w[2 * upper];
-        odd = w[2 * upper + 1];
-    } else if (upper != 0) {
-        odd = w[0];
-        even = odd & 0x0fff0fff;
-    } else {
-        odd = w[0] & 0x00ff00ff;
-        even = odd & 0x000f000f;
-    }
-    s->odd0 = __smlad(x0, odd, s->odd0);
-    s->odd1 = __smlad(x1, odd, s->odd1);
-    s->even0 = __smlad(x0, even, s->even0);
-    s->even1 = __smlad(x1, even, s->even1);
+    NNCC_DSP_LOAD_BOTH(x, x0, x1);
+    NNCC_DSP_MAC(a, u);
+    NNCC_DSP_MAC(b, v);
 }
 
-#define NNCC_DSP_HALF(k) nncc_dsp_half_of(s, upper, words, x + pixels * (k), w + words * (k))
-NNCC_INLINED const int32_t *nncc_dsp_halves_of(nncc_dsp_half *s, int32_t upper, int32_t words, int32_t pairs,
-                                               const int32_t *x, const int32_t *w)
+#define NNCC_DSP_HALF(k) nncc_dsp_half_of(s, x + 2 * (k), w + words * (k))
+NNCC_INLINED const int32_t *nncc_dsp_halves_of(nncc_dsp_half *s, int32_t pairs, const int32_t *x,
+                                               const int32_t *volatile const *at_end, const int32_t *w)
 {
-    const int32_t pixels = 2;
+    const int32_t words = NNCC_DSP_WIDE;
 
-    NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_HALF);
+    NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_HALF, *at_end);
     return w;
 }
 
-NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, int32_t words, int32_t pairs,
-                                              const int32_t *x, const int32_t *w)
+/* Of wide weights two channels at a time are done: with eight sums Clang keeps some on the stack. */
+NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t pairs, const int32_t *x,
+                                              const int32_t *start, const int32_t *w, int32_t part0, int32_t part1)
 {
-    if (pixels == 2) {
-        nncc_dsp_half lower = {s->a0, s->a1, s->b0, s->b1}, upper = {s->c0, s->c1, s->d0, s->d1};
+    if (words == NNCC_DSP_WIDE) {
+        const int32_t *volatile const end = x + 2 * pairs;
+        nncc_dsp_half half;
 
-        (void)nncc_dsp_halves_of(&lower, 0, words, pairs, x, w);
-        s->a0 = lower.even0;
-        s->a1 = lower.even1;
-        s->b0 = lower.odd0;
-        s->b1 = lower.odd1;
-        w = nncc_dsp_halves_of(&upper, 1, words, pairs, x, w);
-        s->c0 = upper.even0;
-        s->c1 = upper.even1;
-        s->d0 = upper.odd0;
-        s->d1 = upper.odd1;
+        NNCC_DSP_LOAD_BOTH(start, half.a0, half.b0);
+        NNCC_DSP_LOAD_BOTH(start, half.a1, half.b1);
+        (void)nncc_dsp_halves_of(&half, pairs, x, &end, w);
+        s->a0 = half.a0;
+        s->a1 = half.a1;
+        s->b0 = half.b0;
+        s->b1 = half.b1;
+        NNCC_DSP_LOAD_BOTH(start + 2, half.a0, half.b0);
+        NNCC_DSP_LOAD_BOTH(start + 2, half.a1, half.b1);
+        w = nncc_dsp_halves_of(&half, pairs, x, &end, w + 2) - 2;
+        s->c0 = half.a0;
+        s->c1 = half.a1;
+        s->d0 = half.b0;
+        s->d1 = half.b1;
     } else {
-        NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_PAIR);
+        const int32_t *volatile end;
+
+        NNCC_DSP_START(0, part0);
+        NNCC_DSP_START(1, part1);
+        end = x + 2 * pairs;
+        NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_PAIR, end);
     }
     return w;
 }
@@ -354,22 +445,20 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t pixels, 
 #define NNCC_DSP_LOWEST(sum) \
     do { \
         s.sum##0 = (int32_t)((uint32_t)s.sum##0 << 1); \
-        s.sum##1 = (int32_t)((uint32_t)s.sum##1 << 1); \
-    } while (0)
-/* The start values of a pixel; weights of 4 bits are 8 too large in three channels: part is 8 times the inputs' sum. */
-#define NNCC_DSP_START(px, part) \
-    do { \
-        s.a##px = w[0] - (part); \
-        s.b##px = w[1] - 17 * (part); \
-        s.c##px = w[2] - 273 * (part); \
-        s.d##px = w[3] - 273 * (part); \
+        if (pixels == 2) { \
+            s.sum##1 = (int32_t)((uint32_t)s.sum##1 << 1); \
+        } \
     } while (0)
 /* The sums of a channel, scaled by {m, c, s}. */
 #define NNCC_DSP_SCALED(sum, mcs) \
     do { \
         const int32_t m = (mcs)[0], c = (mcs)[1], down = (mcs)[2]; \
 \
-        s.sum##0 = nncc_dsp_scaled(s.sum##0, m, c, down); \
+        if (pixels == 1 && words == NNCC_DSP_WIDE) { \
+            s.sum##0 = nncc_dsp_rounded_unsplit(s.sum##0, m, c + (s.sum##0 >> 31), down); \
+        } else { \
+            s.sum##0 = nncc_dsp_scaled(s.sum##0, m, c, down); \
+        } \
         if (pixels == 2) { \
             s.sum##1 = nncc_dsp_scaled(s.sum##1, m, c, down); \
         } \
@@ -415,9 +504,8 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         nncc_dsp_sums s;
 
         inputs += moves != 0 ? w[4] / 4 : 0;
-        NNCC_DSP_START(0, part0);
-        NNCC_DSP_START(1, part1);
-        w = nncc_dsp_pairs_of(&s, pixels, words, pairs, inputs, w + 4 + moves);
+        w = pixels == 2 ? nncc_dsp_pairs_of(&s, words, pairs, inputs, w, w + 4 + moves, part0, part1)
+                        : nncc_dsp_row_of(&s, words, pairs, inputs, w, w + 4, part0);
         if (words == NNCC_DSP_NARROW) {
             NNCC_DSP_ABOVE(d, c, 7);
             NNCC_DSP_SCALED(d, w + 9);

@@ -34,6 +34,31 @@ static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, con
 }
 
 /* All channels of two pixels, `words` of four a group; the next group's words begin `skip` bytes behind. */
+#if NNCC_DSP_ACLE
+NNCC_DSP_AS_WRITTEN NNCC_APART static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t words,
+                                                 int32_t skip, int32_t *to)
+{
+    int32_t left = words;
+
+    for (int32_t n = groups * words; n > 0; n--) {
+        const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
+        const int32_t w0 = nncc_dsp_even(u), w1 = nncc_dsp_even(v), w2 = nncc_dsp_odd(u), w3 = nncc_dsp_odd(v);
+
+        a += 4;
+        b += 4;
+        to[0] = w0;
+        to[1] = w1;
+        to[2] = w2;
+        to[3] = w3;
+        to += 4;
+        left--;
+        if (left == 0) {
+            left = words;
+            to = (int32_t *)(void *)((int8_t *)to + skip);
+        }
+    }
+}
+#else
 static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t words, int32_t skip, int32_t *to)
 {
     for (; groups > 0; groups--) {
@@ -47,18 +72,6 @@ static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t word
                        : [a] "+r"(a), [b] "+r"(b), [to] "+r"(to), [n] "+r"(n)
                        :
                        : "r4", "r5", "r6", "r8", "memory", "cc");
-#elif NNCC_DSP_ACLE
-        for (; n > 0; n--) {
-            const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
-
-            to[0] = nncc_dsp_even(u);
-            to[1] = nncc_dsp_even(v);
-            to[2] = nncc_dsp_odd(u);
-            to[3] = nncc_dsp_odd(v);
-            to += 4;
-            a += 4;
-            b += 4;
-        }
 #else
         for (; n > 0; n--) {
             *to++ = nncc_dsp_pair(a[0], a[2]);
@@ -72,6 +85,7 @@ static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t word
         to += skip / 4;
     }
 }
+#endif
 
 void nncc_dsp_convolve_groups_s8(const nncc_dsp_convolve_params *p, nncc_dsp_matmul_fn *mat, const int8_t *x,
                                  const int32_t *w, int8_t *y, int32_t *scratch)

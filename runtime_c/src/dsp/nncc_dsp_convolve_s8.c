@@ -9,13 +9,6 @@
  */
 #include "nncc_dsp_channels.h"
 
-/* A function by itself: it has the registers. */
-#if defined(__GNUC__)
-#define NNCC_APART __attribute__((noinline))
-#else
-#define NNCC_APART
-#endif
-
 /* Where the windows of an image are read: rows behind each other, or a ring of them. */
 typedef struct
 {

@@ -206,12 +206,14 @@ NNCC_DSP_NAKED static void tile_products(NNCC_DSP_ARG const int32_t *x, NNCC_DSP
 
 #elif NNCC_DSP_ACLE
 
-NNCC_DSP_IN_ORDER static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
+NNCC_DSP_AS_WRITTEN NNCC_APART static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
 {
-    for (int32_t i = 0; i < 16; i++) {
-        nncc_dsp_sums s = {0, 0, 0, 0, 0, 0, 0, 0};
+    const int32_t zeros[4] = {0, 0, 0, 0}, *const end = m + 16 * 8;
 
-        w = nncc_dsp_pairs_of(&s, 2, NNCC_DSP_WIDE, pairs, x, w);
+    do {
+        nncc_dsp_sums s;
+
+        w = nncc_dsp_pairs_of(&s, NNCC_DSP_WIDE, pairs, x, zeros, w, 0, 0);
         x += 2 * pairs;
         m[0] = s.a0;
         m[1] = s.a1;
@@ -222,7 +224,7 @@ NNCC_DSP_IN_ORDER static void tile_products(const int32_t *x, const int32_t *w, 
         m[6] = s.d0;
         m[7] = s.d1;
         m += 8;
-    }
+    } while (m != end);
 }
 
 #else

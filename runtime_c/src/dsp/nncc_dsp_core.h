@@ -13,15 +13,37 @@
 #define NNCC_DSP_ASM 0
 #endif
 
-/* NNCC_IN_ORDER where every value is computed where it stands, and not later, when more of them are at hand. */
+/*
+ * NNCC_IN_ORDER where every value is computed where it stands, and not later, when more of them are at hand.
+ * NNCC_DSP_AS_WRITTEN for loops whose pointers move, too, as they do: GCC, left alone, has a sum for what each of them
+ * is behind the loop, and moves others.
+ */
 #if defined(__GNUC__) && !defined(__clang__)
 #define NNCC_DSP_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter")))
 #define NNCC_DSP_UNSPLIT \
-    __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-split-wide-types", \
-                            "no-thread-jumps")))
+    __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-tree-scev-cprop", \
+                            "no-ivopts", "no-split-wide-types", "no-thread-jumps")))
+#define NNCC_DSP_AS_WRITTEN \
+    __attribute__(( \
+        optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-tree-scev-cprop", "no-ivopts")))
 #else
 #define NNCC_DSP_IN_ORDER
 #define NNCC_DSP_UNSPLIT
+#define NNCC_DSP_AS_WRITTEN
+#endif
+
+/* A loop as it is: Clang, left alone, unrolls it and keeps an address for each access. */
+#if defined(__clang__)
+#define NNCC_DSP_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define NNCC_DSP_ROLLED
+#endif
+
+/* A function by itself: it has the registers. */
+#if defined(__GNUC__)
+#define NNCC_APART __attribute__((noinline))
+#else
+#define NNCC_APART
 #endif
 
 /*

@@ -63,55 +63,61 @@ static inline int8_t nncc_dsp_window_output(int32_t sum, int32_t m, int32_t c, i
 
 #define NNCC_WINDOW_ROUND(k) \
     do { \
-        const int32_t a0 = x0[2 * (k)], b0 = x0[2 * (k) + 1], a1 = x1[2 * (k)], b1 = x1[2 * (k) + 1]; \
-        int32_t v0 = w[4 * (k)], v1 = w[4 * (k) + 1]; \
+        int32_t a0, b0, a1, b1, v0, v1; \
 \
+        NNCC_DSP_LOAD_BOTH(w + 4 * (k), v0, v1); \
+        NNCC_DSP_LOAD_BOTH(x0 + 2 * (k), a0, b0); \
+        NNCC_DSP_LOAD_BOTH(x1 + 2 * (k), a1, b1); \
         u0 = __smlad(a0, v0, u0); \
         u1 = __smlad(a1, v0, u1); \
         u0 = __smlad(b0, v1, u0); \
         u1 = __smlad(b1, v1, u1); \
-        v0 = w[4 * (k) + 2]; \
-        v1 = w[4 * (k) + 3]; \
+        NNCC_DSP_LOAD_BOTH(w + 4 * (k) + 2, v0, v1); \
         l0 = __smlad(a0, v0, l0); \
         l1 = __smlad(a1, v0, l1); \
         l0 = __smlad(b0, v1, l0); \
         l1 = __smlad(b1, v1, l1); \
     } while (0)
+#define NNCC_WINDOW_NEXT(k) \
+    do { \
+        x0 += 2 * (k); \
+        x1 += 2 * (k); \
+        w += 4 * (k); \
+    } while (0)
 
-/* The loop holds four rounds and is entered where the first turn is short: x and w begin in front of what they point
- * to. */
+/* The loop holds four rounds; what is missing to whole turns comes first. */
 NNCC_INLINED void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
 {
-    const int32_t step = f->step, line = f->line, pixel = f->pixel;
-    const uint32_t missing = (0u - (uint32_t)f->rounds) & 3u;
-    const int32_t *const weights = (const int32_t *)((uintptr_t)(f->w + 4) - 16u * missing);
-    const int32_t *const end = f->w + 4 + 4 * f->rounds;
-    uintptr_t x = (uintptr_t)f->x - 8u * missing;
+    const int32_t step = f->step, line = f->line, pixel = f->pixel, rounds = f->rounds;
+    const int32_t *const start = f->w;
+    const int32_t *volatile const end = start + 4 + 4 * rounds;
+    uintptr_t x = (uintptr_t)f->x;
     int8_t *y = f->y;
 
     for (int32_t i = f->columns; i > 0; i -= 2) {
-        const int32_t *x0 = (const int32_t *)x, *x1 = (const int32_t *)(x + (uint32_t)step), *w = weights;
-        int32_t u0 = f->w[0], u1 = u0, l0 = u0, l1 = u0;
+        const int32_t *x0 = (const int32_t *)x, *x1 = (const int32_t *)(x + (uint32_t)step), *w = start + 4;
+        int32_t u0 = start[0], u1 = u0, l0 = u0, l1 = u0;
         int32_t m, c, s;
 
-        switch (missing) {
-            do {
-            default:
-                NNCC_WINDOW_ROUND(0); /* fall through */
-            case 1:
-                NNCC_WINDOW_ROUND(1); /* fall through */
-            case 2:
-                NNCC_WINDOW_ROUND(2); /* fall through */
-            case 3:
-                NNCC_WINDOW_ROUND(3);
-                x0 += 8;
-                x1 += 8;
-                w += 16;
-            } while (w != end);
+        if ((rounds & 1) != 0) {
+            NNCC_WINDOW_ROUND(0);
+            NNCC_WINDOW_NEXT(1);
         }
-        m = f->w[1];
-        c = f->w[2];
-        s = f->w[3];
+        if ((rounds & 2) != 0) {
+            NNCC_WINDOW_ROUND(0);
+            NNCC_WINDOW_ROUND(1);
+            NNCC_WINDOW_NEXT(2);
+        }
+        while (w != end) {
+            NNCC_WINDOW_ROUND(0);
+            NNCC_WINDOW_ROUND(1);
+            NNCC_WINDOW_ROUND(2);
+            NNCC_WINDOW_ROUND(3);
+            NNCC_WINDOW_NEXT(4);
+        }
+        m = start[1];
+        c = start[2];
+        s = start[3];
         y[line] = nncc_dsp_window_output(l0, m, c, s);
         *y = nncc_dsp_window_output(u0, m, c, s);
         if (i == 1) {

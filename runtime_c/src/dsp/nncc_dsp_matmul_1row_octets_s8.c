@@ -119,18 +119,16 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_octets_s8(NNCC_DSP_ARG const nncc_dsp_m
 #else
 #if NNCC_DSP_ACLE
 /* Four channels of eight: start values, weights and scales begin at theirs. */
-static NNCC_DSP_IN_ORDER void half_of_eight(const nncc_dsp_matmul_params *p, const int32_t *x, const int32_t *start,
-                                            const int32_t *w, const int32_t *mcs, int8_t *y)
+static NNCC_DSP_AS_WRITTEN void half_of_eight(const nncc_dsp_matmul_params *p, const int32_t *x, const int32_t *start,
+                                              const int32_t *w, const int32_t *mcs, int8_t *y)
 {
     const int32_t *const end = x + p->pairs;
-    const int32_t pixels = 1;
+    const int32_t pixels = 1, words = NNCC_DSP_NARROW;
     nncc_dsp_sums s = {start[0], 0, start[1], 0, start[2], 0, start[3], 0};
 
     do {
-        nncc_dsp_pair_of(&s, pixels, NNCC_DSP_NARROW, x, w);
-        nncc_dsp_pair_of(&s, pixels, NNCC_DSP_NARROW, x + 1, w + 4);
-        nncc_dsp_pair_of(&s, pixels, NNCC_DSP_NARROW, x + 2, w + 8);
-        nncc_dsp_pair_of(&s, pixels, NNCC_DSP_NARROW, x + 3, w + 12);
+        nncc_dsp_two_pairs_of(&s, words, 4, x, w);
+        nncc_dsp_two_pairs_of(&s, words, 4, x + 2, w + 8);
         x += 4;
         w += 16;
     } while (x != end);

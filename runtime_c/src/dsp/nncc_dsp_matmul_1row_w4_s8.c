@@ -49,8 +49,8 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_w4_s8(NNCC_DSP_ARG const nncc_dsp_matmu
 
 #else
 
-NNCC_DSP_IN_ORDER void nncc_dsp_matmul_1row_w4_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
-                                                  int8_t *y)
+NNCC_DSP_AS_WRITTEN void nncc_dsp_matmul_1row_w4_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
+                                                    int8_t *y)
 {
     nncc_dsp_products(p, x, 1, NNCC_DSP_FOURS, 0, w, y);
 }

@@ -140,16 +140,16 @@ static inline uint32_t bytes_of(int32_t a, int32_t b, int32_t c, int32_t d)
     return (even | (odd << 16)) ^ 0x80808080u;
 }
 
-NNCC_DSP_IN_ORDER void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
-                                                     int8_t *y)
+NNCC_DSP_AS_WRITTEN void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
+                                                       int8_t *y)
 {
     const int32_t *const inputs = x;
     const int32_t pairs = p->pairs, y_step = p->y_step;
 
     for (int32_t g = p->groups; g > 0; g--) {
-        nncc_dsp_sums s = {w[0], w[0], w[1], w[1], w[2], w[2], w[3], w[3]};
+        nncc_dsp_sums s;
 
-        w = nncc_dsp_pairs_of(&s, 2, NNCC_DSP_NARROW, pairs, inputs, w + 4);
+        w = nncc_dsp_pairs_of(&s, NNCC_DSP_NARROW, pairs, inputs, w, w + 4, 0, 0);
         NNCC_RELU_TWO(a, b);
         NNCC_RELU_TWO(c, d);
         nncc_dsp_store4(y + y_step, bytes_of(s.a1, s.b1, s.c1, s.d1));

@@ -119,9 +119,9 @@ NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x,
     const int32_t *w = packed;
 
     for (int32_t g = p->groups; g > 0; g--) {
-        nncc_dsp_sums s = {w[0], 0, w[1], 0, w[2], 0, w[3], 0};
+        nncc_dsp_sums s;
 
-        w = nncc_dsp_pairs_of(&s, 1, NNCC_DSP_NARROW, p->pairs, x, w + 4);
+        w = nncc_dsp_row_of(&s, NNCC_DSP_NARROW, p->pairs, x, w, w + 4, 0);
         s.b0 = (int32_t)((uint32_t)s.b0 - (uint32_t)s.a0) >> 8;
         nncc_dsp_gate_add(p, s.a0, s.b0, down, z);
         s.d0 = (int32_t)((uint32_t)s.d0 - (uint32_t)s.c0) >> 8;

@@ -143,18 +143,23 @@ static inline void nncc_dsp_widen_4(const int8_t *a, const int8_t *b, int32_t *x
 
 #endif
 
-/* The one to three bytes at the end of a run. */
+/* Two bytes as half a word each. */
+#if NNCC_DSP_ACLE && !NNCC_WIDEN_UP
+#define NNCC_DSP_WIDE_PAIR(lo, hi) nncc_dsp_even((int32_t)((uint32_t)(uint8_t)(lo) | ((uint32_t)(uint8_t)(hi) << 16)))
+#else
+#define NNCC_DSP_WIDE_PAIR(lo, hi) nncc_dsp_pair(nncc_dsp_wide_byte(lo), nncc_dsp_wide_byte(hi))
+#endif
+
+/* The one to three bytes at the end of a run. A single one is in both halves: the upper ones meet weights of zero. */
 static inline int32_t *nncc_dsp_widen_rest(const int8_t *a, const int8_t *b, int32_t n, int32_t *x)
 {
+    x[0] = NNCC_DSP_WIDE_PAIR(a[0], a[n - 1]);
+    x[1] = NNCC_DSP_WIDE_PAIR(b[0], b[n - 1]);
     if (n == 3) {
-        x[0] = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), nncc_dsp_wide_byte(a[2]));
-        x[1] = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), nncc_dsp_wide_byte(b[2]));
-        x[2] = nncc_dsp_pair(nncc_dsp_wide_byte(a[1]), 0);
-        x[3] = nncc_dsp_pair(nncc_dsp_wide_byte(b[1]), 0);
+        x[2] = NNCC_DSP_WIDE_PAIR(a[1], 0);
+        x[3] = NNCC_DSP_WIDE_PAIR(b[1], 0);
         return x + 4;
     }
-    x[0] = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), n > 1 ? nncc_dsp_wide_byte(a[1]) : 0);
-    x[1] = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), n > 1 ? nncc_dsp_wide_byte(b[1]) : 0);
     return x + 2;
 }
 
@@ -165,14 +170,23 @@ NNCC_INLINED int32_t *nncc_dsp_widen(const nncc_dsp_runs *r, const int8_t *a, co
     for (int32_t i = r->count; i > 0; i--) {
         int32_t n = words;
 
-        for (; n > 1; n -= 2) {
+        for (; n >= 4; n -= 4) {
+            nncc_dsp_widen_4(a, b, x);
+            nncc_dsp_widen_4(a + 4, b + 4, x + 4);
+            nncc_dsp_widen_4(a + 8, b + 8, x + 8);
+            nncc_dsp_widen_4(a + 12, b + 12, x + 12);
+            x += 16;
+            a += 16;
+            b += 16;
+        }
+        if ((n & 2) != 0) {
             nncc_dsp_widen_4(a, b, x);
             nncc_dsp_widen_4(a + 4, b + 4, x + 4);
             x += 8;
             a += 8;
             b += 8;
         }
-        if (n > 0) {
+        if ((n & 1) != 0) {
             nncc_dsp_widen_4(a, b, x);
             x += 4;
             a += 4;
