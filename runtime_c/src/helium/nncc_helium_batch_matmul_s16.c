@@ -97,43 +97,77 @@ static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *x0, const int16
 
 #elif NNCC_HELIUM_MVE
 
-/* Two lines from x0 and x1 times pairs of lines from w on. */
-static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *x0, const int16_t *x1, const int16_t *w)
+/* Eight values of both lines and of two lines of the second operand; what is empty, or _REST. */
+#define NNCC_BMM16_STEP(what) \
+    do { \
+        const int16x8_t u = NNCC_GETH##what(x0), p = NNCC_GETH##what(v0); \
+        int16x8_t q; \
+\
+        s0 = vmlaldavaq_s16(s0, u, p); \
+        q = NNCC_GETH##what(x1); \
+        s1 = vmlaldavaq_s16(s1, q, p); \
+        s3 = vmlaldavaq_s16(s3, q, NNCC_GETH##what(v1)); \
+        s2 = vmlaldavaq_s16(s2, u, NNCC_GETH##what(v1)); \
+        x0 += 8; \
+        x1 += 8; \
+        v0 += 8; \
+        v1 += 8; \
+    } while (0)
+
+/* Two lines from x0 and x1 times pairs of lines from w on. What is volatile is loaded where it is used: sums fill the
+ * registers. */
+NNCC_MVE_IN_ORDER static void nncc_bmm16_pairs(nncc_bmm16_frame *f, const int16_t *a, const int16_t *b,
+                                               const int16_t *w)
 {
+    volatile nncc_bmm16_frame *const live = f;
+    const int16_t *volatile const first = a, *volatile const second = b;
+    const int16_t *volatile line = w;
     int32x4_t at = vldrwq_s32(f->at);
+    const int32x4_t lo = vdupq_n_s32(f->lo), hi = vdupq_n_s32(f->hi);
+    int32_t left;
 
-    for (int32_t n = f->pairs; n > 0; n--) {
-        const int16_t *w1 = (const int16_t *)(const void *)((const int8_t *)w + f->w_step);
+    do {
+        const int16_t *x0 = first, *x1 = second, *v0 = line;
+        const int16_t *v1 = (const int16_t *)(const void *)((const int8_t *)v0 + live->w_step);
         int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        uint32x4_t low;
-        int32x4_t r;
+        int32x4_t r, low;
 
-        for (int32_t left = f->k; left > 0; left -= 8) {
-            const mve_pred16_t some = vctp16q((uint32_t)left);
-            const int16x8_t a = vldrhq_z_s16(x0, some), b = vldrhq_z_s16(x1, some);
-            const int16x8_t c = vldrhq_z_s16(w, some), d = vldrhq_z_s16(w1, some);
+#if defined(__clang__)
+        for (int32_t k = live->k; k > 0; k -= 8) {
+            const mve_pred16_t rest = vctp16q((uint32_t)k);
 
-            s0 = vmlaldavaq_s16(s0, a, c);
-            s1 = vmlaldavaq_s16(s1, b, c);
-            s2 = vmlaldavaq_s16(s2, a, d);
-            s3 = vmlaldavaq_s16(s3, b, d);
-            x0 += 8;
-            x1 += 8;
-            w += 8;
-            w1 += 8;
+            NNCC_BMM16_STEP(_REST);
         }
-        low = vreinterpretq_u32_s32(nncc_four((int32_t)s0, (int32_t)s1, (int32_t)s2, (int32_t)s3));
+#else
+        for (int32_t k = live->k >> 3; k > 0; k--) {
+            NNCC_BMM16_STEP();
+        }
+        if ((live->k & 7) != 0) { /* pointers again: GCC would keep all of them for that */
+            const int32_t whole = live->k & ~7;
+            const mve_pred16_t rest = vctp16q((uint32_t)live->k & 7u);
+
+            x0 = first + whole;
+            x1 = second + whole;
+            v0 = line + whole;
+            v1 = (const int16_t *)(const void *)((const int8_t *)v0 + live->w_step);
+            NNCC_BMM16_STEP(_REST);
+        }
+#endif
+        low = nncc_four((int32_t)s0, (int32_t)s1, (int32_t)s2, (int32_t)s3);
         r = nncc_four((int32_t)(s0 >> 32), (int32_t)(s1 >> 32), (int32_t)(s2 >> 32), (int32_t)(s3 >> 32));
-        r = vmulq_n_s32(r, f->mult);
-        r = vaddq_s32(r, vreinterpretq_s32_u32(vmulhq_u32(low, vdupq_n_u32((uint32_t)f->mult))));
-        r = vrshlq_n_s32(r, f->shift);
-        r = vminq_s32(vmaxq_s32(r, vdupq_n_s32(f->lo)), vdupq_n_s32(f->hi));
-        vstrhq_scatter_offset_s32((int16_t *)(void *)f->y, vreinterpretq_u32_s32(at), r);
-        at = vaddq_n_s32(at, f->w_off);
-        x0 = (const int16_t *)(const void *)((const int8_t *)x0 - f->back);
-        x1 = (const int16_t *)(const void *)((const int8_t *)x1 - f->back);
-        w = (const int16_t *)(const void *)((const int8_t *)w + f->next);
-    }
+        {
+            const int32_t mult = live->mult, shift = live->shift;
+            const uint32x4_t part = vmulhq_u32(vreinterpretq_u32_s32(low), vdupq_n_u32((uint32_t)mult));
+
+            r = vrshlq_n_s32(vmlaq_n_s32(vreinterpretq_s32_u32(part), r, mult), shift);
+            r = vminq_s32(vmaxq_s32(r, lo), hi);
+        }
+        vstrhq_scatter_offset_s32((int16_t *)(void *)live->y, vreinterpretq_u32_s32(at), r);
+        at = vaddq_n_s32(at, live->w_off);
+        line = (const int16_t *)(const void *)((const int8_t *)line + 2 * live->w_step);
+        left = live->pairs - 1;
+        live->pairs = left;
+    } while (left != 0);
 }
 
 #else

@@ -330,14 +330,11 @@ static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
 
 /* w is 132 bytes behind the begin of a record. */
 #if NNCC_3X3_UPPER
-static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
-{
-    int32_t scalars[2];
-
-    memcpy(scalars, w + 32 - 132, sizeof scalars);
-    return vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w - 132), v, scalars[0]), nncc_words(w + 16 - 132), scalars[1]);
-}
+/* The scale and the offset of a record are in `scalars`. */
+#define NNCC_PATCH_SCALED(v, w) \
+    vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words((w)-132), v, scalars[0]), nncc_words((w) + 16 - 132), scalars[1])
 #else
+#define NNCC_PATCH_SCALED(v, w) nncc_patch_scaled(v, w)
 static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
 {
     v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w - 132)), nncc_words(w + 16 - 132));
@@ -354,7 +351,8 @@ static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch
     const int16x8_t lower = vreinterpretq_s16_s32(vsriq_n_s32(s->d, s->c, 16));
 
     (void)f;
-    return vreinterpretq_s32_s8(vqrshrntq_n_s16(vqrshrnbq_n_s16(vreinterpretq_s8_s16(upper), upper, 1), lower, 1));
+    /* All bytes are results; a is a vector that GCC need not copy. */
+    return vreinterpretq_s32_s8(vqrshrntq_n_s16(vqrshrnbq_n_s16(vreinterpretq_s8_s32(s->a), upper, 1), lower, 1));
 }
 #elif NNCC_3X3_RELU
 static inline uint16x8_t nncc_patch_halves(int32x4_t even, int32x4_t odd)
@@ -402,7 +400,11 @@ NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *
     /* Loaded each turn: addresses are offsets from there, and none is 0. */
     const int8_t *NNCC_MVE_RELOAD const records = record + 132, *NNCC_MVE_RELOAD const patches = patch + 64;
     const mve_pred16_t store = vctp32q((uint32_t)lanes);
+    const int32_t pitch = f->pitch, line = f->line;
     const nncc_patch_target places = nncc_patch_places(patch);
+#if NNCC_3X3_UPPER
+    const int32_t *const head = (const int32_t *)(const void *)record, scalars[2] = {head[8], head[9]};
+#endif
     nncc_patch_sums s;
     int32x4_t v;
 
@@ -410,18 +412,17 @@ NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *
     end += NNCC_PATCH_BIAS;
     for (x += NNCC_PATCH_BIAS; x != end; x += 2 * NNCC_COLUMN_BYTES) {
         const int8_t *const w = records, *const p = patches;
-        const int32_t pitch = f->pitch;
-        int8_t *second = y + f->line;
+        int8_t *second = y + line;
 
         nncc_patch_gather(x, places);
         NNCC_PATCH_MACS(s, 0);
         NNCC_PATCH_MACS(s, 1);
         NNCC_PATCH_MACS(s, 2);
         NNCC_PATCH_MACS(s, 3);
-        s.a = nncc_patch_scaled(s.a, w);
-        s.b = nncc_patch_scaled(s.b, w);
-        s.c = nncc_patch_scaled(s.c, w);
-        s.d = nncc_patch_scaled(s.d, w);
+        s.a = NNCC_PATCH_SCALED(s.a, w);
+        s.b = NNCC_PATCH_SCALED(s.b, w);
+        s.c = NNCC_PATCH_SCALED(s.c, w);
+        s.d = NNCC_PATCH_SCALED(s.d, w);
         v = nncc_patch_bytes(f, &s);
         vstrbq_p_s32(second, NNCC_PATCH_FROM(v, 1), store);
         second += pitch;
@@ -439,8 +440,8 @@ NNCC_MVE_APART static void nncc_patch_four(const nncc_patches *f, const int8_t *
         NNCC_PATCH_MACS_LEFT(s, 1);
         NNCC_PATCH_MACS_LEFT(s, 2);
         NNCC_PATCH_MACS_LEFT(s, 3);
-        s.a = nncc_patch_scaled(s.a, w);
-        s.c = nncc_patch_scaled(s.c, w);
+        s.a = NNCC_PATCH_SCALED(s.a, w);
+        s.c = NNCC_PATCH_SCALED(s.c, w);
         v = nncc_patch_bytes(f, &s);
         vstrbq_p_s32(y + f->line, NNCC_PATCH_FROM(v, 1), store);
         vstrbq_p_s32(y, v, store);

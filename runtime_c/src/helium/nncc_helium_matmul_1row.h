@@ -113,18 +113,22 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
         v = vrshlq_s32(round(v), shift); \
         v = vminq_s32(vmaxq_s32(vaddq_n_s32(v, zero), lo), hi); \
     } while (0)
-/* Both rows to y and the row after it; y is then at the next pair. */
-#define NNCC_DOT_STORE(round) \
+/* The sums r and s of both rows to y and the row after it; y is then at the next pair. */
+#define NNCC_DOT_PUT(round, r, s) \
     do { \
-        const int32_t zero = live->zero, pitch = live->pitch; \
-        int32x4_t r = NNCC_DOT_COLLECT(a0, a1, a2, a3), s = NNCC_DOT_COLLECT(b0, b1, b2, b3); \
-\
         NNCC_DOT_REQUANTISE(r, round, zero); \
         NNCC_DOT_REQUANTISE(s, round, zero); \
         vstrbq_s32(y, r); \
         y += pitch; \
         vstrbq_s32(y, s); \
         y += pitch; \
+    } while (0)
+#define NNCC_DOT_STORE(round) \
+    do { \
+        const int32_t zero = live->zero, pitch = live->pitch; \
+        int32x4_t r = NNCC_DOT_COLLECT(a0, a1, a2, a3), s = NNCC_DOT_COLLECT(b0, b1, b2, b3); \
+\
+        NNCC_DOT_PUT(round, r, s); \
     } while (0)
 
 static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y);

@@ -102,6 +102,55 @@ static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_
     NNCC_DOT_VECTOR(op, w + NNCC_RECORD_VECTOR * (k) + NNCC_RECORD_HEAD - NNCC_DOT_BIAS, x0 + 16 * (k)-NNCC_ROW_BIAS, \
                     x1 + 16 * (k)-NNCC_ROW_BIAS)
 
+/* Rows of up to two vectors stay in registers: sums of a channel go into their lanes before there are others. */
+#define NNCC_DOT_SHORT (NNCC_DOT_VECTORS <= 2 && !NNCC_RECORD_W4)
+#if NNCC_DOT_SHORT
+#define NNCC_DOT_W(k, c) nncc_weights(w + NNCC_RECORD_HEAD - NNCC_DOT_BIAS + NNCC_RECORD_VECTOR * (k) + 16 * (c))
+#define NNCC_DOT_X(x, k) vldrbq_s8((x)-NNCC_ROW_BIAS + 16 * (k))
+#if NNCC_DOT_VECTORS == 1
+#define NNCC_DOT_CHANNEL(put, c) \
+    do { \
+        const int8x16_t q = NNCC_DOT_W(0, c); \
+\
+        put(r, vmladavq_s8(q, u), c); \
+        put(s, vmladavq_s8(q, v), c); \
+    } while (0)
+#else
+#define NNCC_DOT_CHANNEL(put, c) \
+    do { \
+        int8x16_t q = NNCC_DOT_W(0, c); \
+        int32_t a = vmladavq_s8(q, u), b = vmladavq_s8(q, v); \
+\
+        q = NNCC_DOT_W(1, c); \
+        put(r, vmladavaq_s8(a, q, u1), c); \
+        put(s, vmladavaq_s8(b, q, v1), c); \
+    } while (0)
+#endif
+#define NNCC_DOT_ALL(v, sum, c) v = vdupq_n_s32(sum)
+#define NNCC_DOT_LANE(v, sum, c) v = vsetq_lane_s32(sum, v, c)
+#if NNCC_DOT_VECTORS == 1
+#define NNCC_DOT_ROWS const int8x16_t u = NNCC_DOT_X(x0, 0), v = NNCC_DOT_X(x1, 0)
+#else
+#define NNCC_DOT_ROWS \
+    const int8x16_t u = NNCC_DOT_X(x0, 0), v = NNCC_DOT_X(x1, 0), u1 = NNCC_DOT_X(x0, 1), v1 = NNCC_DOT_X(x1, 1)
+#endif
+#define NNCC_DOT_CHANNELS \
+    do { \
+        NNCC_DOT_ROWS; \
+        int32x4_t r, s; \
+\
+        NNCC_DOT_CHANNEL(NNCC_DOT_ALL, 0); \
+        NNCC_DOT_CHANNEL(NNCC_DOT_LANE, 1); \
+        NNCC_DOT_CHANNEL(NNCC_DOT_LANE, 2); \
+        NNCC_DOT_CHANNEL(NNCC_DOT_LANE, 3); \
+        { \
+            const int32_t zero = live->zero, pitch = live->pitch; \
+\
+            NNCC_DOT_PUT(NNCC_DOT_ROUND, r, s); \
+        } \
+    } while (0)
+#endif
+
 /* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
 NNCC_MVE_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
 {
@@ -113,6 +162,9 @@ NNCC_MVE_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8
 
     do {
         const int8_t *const w = weights;
+#if NNCC_DOT_SHORT
+        NNCC_DOT_CHANNELS;
+#else
         NNCC_DOT_SUMS;
 
         NNCC_DOT_AT(NNCC_DOT_BEGIN, 0);
@@ -141,6 +193,7 @@ NNCC_MVE_IN_ORDER static void nncc_dot_pairs(const nncc_dot_frame *f, const int8
         NNCC_DOT_AT(vmladavaq_s8, 8);
 #endif
         NNCC_DOT_STORE(NNCC_DOT_ROUND);
+#endif
         step = live->step2;
         x0 += step;
         x1 += step;

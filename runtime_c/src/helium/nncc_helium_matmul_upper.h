@@ -150,24 +150,76 @@ static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t
     } while (0)
 #define NNCC_UPPER_FIRST(sum, q, x) vmladavq_s8(q, x)
 
-/* Channel k of rows that fit into registers: its sums go into their vectors before there are others. */
+#if NNCC_DOT_VECTORS <= 2
+
+/* Channel k of rows that fit into registers: its sums go into their vectors before there are others. Weights of one
+ * vector stay in registers, too. */
+#if NNCC_DOT_VECTORS == 1
+#define NNCC_UPPER_CHANNEL(put, k) \
+    do { \
+        put(r, vmladavq_s8(w##k, u), k); \
+        put(s, vmladavq_s8(w##k, v), k); \
+    } while (0)
+#else
 #define NNCC_UPPER_CHANNEL(put, k) \
     do { \
         const int8_t *const at = w + (NNCC_UPPER_HEAD - 132) + 16 * (k); \
         int8x16_t q = nncc_weights(at); \
         int32_t a = vmladavq_s8(q, u), b = vmladavq_s8(q, v); \
 \
-        NNCC_UPPER_MORE; \
-        put(r, a, k); \
-        put(s, b, k); \
+        q = nncc_weights(at + 64); \
+        put(r, vmladavaq_s8(a, q, u1), k); \
+        put(s, vmladavaq_s8(b, q, v1), k); \
     } while (0)
+#endif
 #define NNCC_UPPER_ALL(v, sum, k) v = vdupq_n_s32(sum)
 #define NNCC_UPPER_LANE(v, sum, k) v = vsetq_lane_s32(sum, v, k)
-#if NNCC_DOT_VECTORS == 1
-#define NNCC_UPPER_MORE (void)at
+
+/* What pairs share stays in registers, but for the weights' pointer: with that, GCC would keep every offset's sum. With
+ * two vectors Clang runs out of registers. */
+#if defined(__clang__) && NNCC_DOT_VECTORS > 1
+#define NNCC_UPPER_SHARED volatile
 #else
-#define NNCC_UPPER_MORE q = nncc_weights(at + 64), a = vmladavaq_s8(a, q, u1), b = vmladavaq_s8(b, q, v1)
+#define NNCC_UPPER_SHARED
 #endif
+NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t step,
+                                               const int8_t *record, int8_t *y)
+{
+    const NNCC_UPPER_SHARED int32_t scale = f->scale, offset = f->offset, pitch = f->pitch, next = f->step2;
+    const int8_t *const NNCC_UPPER_SHARED end = f->end;
+    const int8_t *volatile const weights = record + 132;
+    const int8_t *x0 = x + NNCC_ROW_BIAS, *x1 = x0 + step;
+#if NNCC_DOT_VECTORS == 1
+    const int8x16_t w0 = nncc_weights(record + NNCC_UPPER_HEAD), w1 = nncc_weights(record + NNCC_UPPER_HEAD + 16);
+    const int8x16_t w2 = nncc_weights(record + NNCC_UPPER_HEAD + 32), w3 = nncc_weights(record + NNCC_UPPER_HEAD + 48);
+#endif
+
+    do {
+        const int8_t *const w = weights;
+        const int8x16_t u = vldrbq_s8(x0 - NNCC_ROW_BIAS), v = vldrbq_s8(x1 - NNCC_ROW_BIAS);
+#if NNCC_DOT_VECTORS > 1
+        const int8x16_t u1 = vldrbq_s8(x0 + 16 - NNCC_ROW_BIAS), v1 = vldrbq_s8(x1 + 16 - NNCC_ROW_BIAS);
+#endif
+        int32x4_t r, s;
+        int32_t by;
+
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_ALL, 0);
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 1);
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 2);
+        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 3);
+        s = NNCC_UPPER_ROWS(w - 132, r, s);
+        by = pitch;
+        vstrbq_s32(y, s);
+        y += by;
+        vstrbq_s32(y, vshrq_n_s32(s, 16));
+        y += by;
+        by = next;
+        x0 += by;
+        x1 += by;
+    } while (x0 != end);
+}
+
+#else
 
 /* What is volatile is loaded where it is used: sums fill the registers, and compilers would store those instead. */
 NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const int8_t *x, int32_t step,
@@ -180,19 +232,8 @@ NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const 
 
     do {
         const int8_t *const w = weights;
-        int32x4_t r, s;
-#if NNCC_DOT_VECTORS <= 2
-        const int8x16_t u = vldrbq_s8(x0 - NNCC_ROW_BIAS), v = vldrbq_s8(x1 - NNCC_ROW_BIAS);
-#if NNCC_DOT_VECTORS > 1
-        const int8x16_t u1 = vldrbq_s8(x0 + 16 - NNCC_ROW_BIAS), v1 = vldrbq_s8(x1 + 16 - NNCC_ROW_BIAS);
-#endif
-
-        NNCC_UPPER_CHANNEL(NNCC_UPPER_ALL, 0);
-        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 1);
-        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 2);
-        NNCC_UPPER_CHANNEL(NNCC_UPPER_LANE, 3);
-#else
         int32_t a0, a1, a2, a3, b0, b1, b2, b3;
+        int32x4_t r, s;
 
         NNCC_UPPER_STEP(NNCC_UPPER_FIRST, 0);
         NNCC_UPPER_STEP(vmladavaq_s8, 1);
@@ -217,7 +258,6 @@ NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const 
 #endif
         r = nncc_four(a0, a1, a2, a3);
         s = nncc_four(b0, b1, b2, b3);
-#endif
         {
             const int32_t scale = live->scale, offset = live->offset, pitch = live->pitch;
 
@@ -232,6 +272,8 @@ NNCC_MVE_IN_ORDER static void nncc_upper_pairs(const nncc_upper_frame *f, const 
         x1 += next;
     } while (x0 != live->end);
 }
+
+#endif
 
 #else
 

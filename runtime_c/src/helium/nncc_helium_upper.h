@@ -54,7 +54,8 @@ static inline int32x4_t nncc_upper_results(const int8_t *head, int32x4_t a, int3
     a = NNCC_UPPER_SIGN(a, head + 32);
     b = NNCC_UPPER_SIGN(b, head + 32);
     b = vsriq_n_s32(vqrdmlashq_n_s32(b, mult, offset), vqrdmlashq_n_s32(a, mult, offset), 16);
-    return vreinterpretq_s32_s8(vqrshrnbq_n_s16(vreinterpretq_s8_s32(b), vreinterpretq_s16_s32(b), 1));
+    /* The bytes between are not stored: GCC would copy b to keep its own there. */
+    return vreinterpretq_s32_s8(vqrshrnbq_n_s16(vreinterpretq_s8_s32(mult), vreinterpretq_s16_s32(b), 1));
 }
 
 #else

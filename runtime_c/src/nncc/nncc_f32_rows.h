@@ -165,6 +165,26 @@ static inline void nncc_f32_mul_rows(const float *a, const float *b, float *y, i
     }
 }
 
+/* y is v. */
+static inline void nncc_f32_set_rows(float v, float *y, int32_t n)
+{
+#if NNCC_F32_MVE && !NNCC_F32_MVE_ASM
+    const float32x4_t w = vdupq_n_f32(v);
+
+    for (int32_t k = n >> 2; k > 0; k--) {
+        vstrwq_f32(y, w);
+        y += 4;
+    }
+    if ((n & 3) != 0) {
+        vstrwq_p_f32(y, w, vctp32q((uint32_t)n & 3u));
+    }
+#else
+    for (int32_t c = 0; c < n; c++) {
+        y[c] = v;
+    }
+#endif
+}
+
 /* y is the larger of a and y; NaN wins. */
 static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
 {
@@ -191,14 +211,30 @@ static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
         i = n;
     }
 #elif NNCC_F32_MVE
+/* GCC moves each predicate that selects through core registers: both become one there. */
+#if defined(__clang__)
+#define NNCC_F32_LARGER(u, v) vpselq_f32(v, vpselq_f32(v, u, vcmpgtq_f32(v, u)), vcmpneq_f32(v, v))
+#else
+#define NNCC_F32_LARGER(u, v) vpselq_f32(v, u, (mve_pred16_t)(vcmpgtq_f32(v, u) | vcmpneq_f32(v, v)))
+#endif
 #define NNCC_F32_MAX_STEP(what) \
     const float32x4_t u = NNCC_F32_GET_##what(to), v = NNCC_F32_GET_##what(a); \
-    const float32x4_t larger = vpselq_f32(v, u, vcmpgtq_f32(v, u)); \
-    NNCC_F32_PUT_##what(to, vpselq_f32(v, larger, vcmpneq_f32(v, v))); \
+    NNCC_F32_PUT_##what(to, NNCC_F32_LARGER(u, v)); \
     a += 4; \
     to += 4
     {
         float *to = y;
+#if !defined(__clang__)
+        if (n >= 4) { /* the last four first, and again: no pointer is wanted behind the loop */
+            const float32x4_t p = vldrwq_f32(y + n - 4), q = vldrwq_f32(a + n - 4);
+
+            vstrwq_f32(y + n - 4, NNCC_F32_LARGER(p, q));
+            for (int32_t k = (n - 1) >> 2; k > 0; k--) {
+                NNCC_F32_MAX_STEP(ALL);
+            }
+            return;
+        }
+#endif
         NNCC_F32_STEPS(n, NNCC_F32_MAX_STEP);
         i = n;
     }

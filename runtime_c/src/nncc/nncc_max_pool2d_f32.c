@@ -15,9 +15,7 @@ static void nncc_max_pixel(const nncc_pool2d_params *p, const float *x, float *y
 
     nncc_window(y0, p->dilation_h, p->kernel_h, p->in_h, &ky0, &ky1);
     nncc_window(x0, p->dilation_w, p->kernel_w, p->in_w, &kx0, &kx1);
-    for (int32_t c = 0; c < p->in_c; c++) {
-        y[c] = -NNCC_F32_INF;
-    }
+    nncc_f32_set_rows(-NNCC_F32_INF, y, p->in_c);
     for (int32_t ky = ky0; ky < ky1; ky++) {
         for (int32_t kx = kx0; kx < kx1; kx++) {
             nncc_f32_max_rows(x + ((y0 + ky * p->dilation_h) * p->in_w + x0 + kx * p->dilation_w) * p->in_c, y,
