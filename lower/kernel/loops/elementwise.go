@@ -134,8 +134,8 @@ func (f *fn) clamped(y ref, index, v string) {
 	if ir.AttrsOf[op.Act](f.n).ActMax != nil {
 		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMax)))
 	}
-	if hasAct(f.n) && (y.t == tensor.I64 || y.t == tensor.U64) { // others are converted when they are stored
-		v = fmt.Sprintf("(%s)%s", ctype(y.t), v)
+	if hasAct(f.n) { // beyond the type, which 2^64 is, a cast of C is what the core makes of it
+		v = fromReal(y.t, v)
 	}
 	f.store(y, index, v)
 }

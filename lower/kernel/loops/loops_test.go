@@ -156,3 +156,27 @@ func TestAgainstInterpreter(t *testing.T) {
 		t.Logf("seed %d: %d functions of %d rows", seed, count, len(m.Rows))
 	}
 }
+
+// A difference of unsigned numbers wraps to what is 2^64 as a double: an absorbed
+// activation stores the nearest number of the type, as the interpreter does, whatever
+// the core makes of a cast.
+func TestActivationBeyondType(t *testing.T) {
+	g, err := ir.Parse(`graph "ends" {
+in %a : u64[40]
+in %b : u64[40]
+in %c : i64[40]
+in %d : u8[40]
+%e = Sub(%a, %b) {act_min=0.0}
+%f = Add(%c, %c) {act_max=4e18}
+%g = Add(%d, %d) {act_max=-2.0}
+out "e" = %e
+out "f" = %f
+out "g" = %g
+}
+`, op.Get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
+	m.RunHost(t)
+}
