@@ -62,7 +62,7 @@ var Templates = []Template{
 	{floats, `x T[A,1,C]; x T[B,C]; T: Div`},
 	{numbers, `x T[A,B]; x T[A,1]; bool: Equal Less LessOrEqual Greater GreaterOrEqual`},
 	{floats, `x T[A,B]; x T[B]; x T[A,1]; T: Sum`},
-	{integers, `x T[A,B]; x T[B]; T: Add{act_min=0.0} Sub{act_min=0.0, act_max=6.0} Sub{act_min=0.0} Add{act_max=-2.0}`},
+	{integers, `x T[A,B]; x T[B]; T: Add{act_min=0.0} Sub{act_min=0.0, act_max=6.0} Sub{act_min=0.0}`},
 	{floats, `x T[A,B]; x T[B]; T: Mean`},
 	{floats, `x T[A,B]; c f32[] = {2}; T: Pow`},
 	{[]string{"i32", "i64"}, `x T[A,B]; c i64[B] = fill 3; T: Pow`},

@@ -60,7 +60,7 @@ var conv = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
-	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, quantised.ExceptDSP),
+	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, nil),
 		exact("DSP-CONV-07", provenConv)),
 }
 
@@ -163,8 +163,8 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 		cut(low, channels)
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
 			p, w.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
-	case w.form == plain:
-		return own(low, call.Call{Func: "nncc_plain_fully_connected_s8", Args: []call.Arg{p, i8In(0), packed(words),
+	case w.form.isPlain():
+		return own(low, call.Call{Func: "nncc_plain_fully_connected" + w.form.suffix(), Args: []call.Arg{p, i8In(0), packed(words),
 			i8Out(0)}})
 	}
 	low.Scratch = 4 * pairs
@@ -180,7 +180,7 @@ var fullyConnected = &kernel.Kernel{
 		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n),
 			quantised.Products.Must(n).Rows, nil)
 	},
-	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", quantised.ExceptDSP),
+	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", nil),
 		exact("DSP-FC-06", provenProduct)),
 }
 

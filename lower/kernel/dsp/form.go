@@ -18,26 +18,32 @@ const (
 	wide                // a weight in half a word
 	plain               // bytes, for cores without the DSP extension
 	nibbles             // four weights of 4 bits in half a word
+	plainNibbles        // the same for cores without the DSP extension
 	relu                // narrow ones of channels 0 and 2, 1 and 3; an output is one multiplication
 )
 
 // formFor is what the weights of a node begin with; narrow ones may turn out wide.
 func formFor(n *kernel.Node) form {
-	switch {
+	switch fours := n.In[1].Type.DType == tensor.I4; {
+	case !n.Core.DSP && fours:
+		return plainNibbles
 	case !n.Core.DSP:
 		return plain
-	case n.In[1].Type.DType == tensor.I4:
+	case fours:
 		return nibbles
 	}
 	return narrow
 }
+
+// isPlain are the forms for cores without the DSP extension.
+func (f form) isPlain() bool { return f == plain || f == plainNibbles }
 
 // suffix ends the names of the matrix kernels.
 func (f form) suffix() string {
 	switch f {
 	case wide:
 		return "_w16_s8"
-	case nibbles:
+	case nibbles, plainNibbles:
 		return "_w4_s8"
 	}
 	return "_s8"
@@ -46,7 +52,7 @@ func (f form) suffix() string {
 // widen and mat2 are the kernel's inner functions for two pixels.
 func (p *proven) widen() call.Func {
 	switch {
-	case p.form == plain:
+	case p.form.isPlain():
 		return "nncc_plain_widen_2rows_s8"
 	case p.up > 0:
 		return call.Func(fmt.Sprintf("nncc_dsp_widen_2rows_x%d_s8", 1<<p.up))
@@ -59,6 +65,8 @@ func (f form) mat2(table []byte) call.Func {
 	switch f {
 	case plain:
 		name = "nncc_plain_matmul_2rows"
+	case plainNibbles:
+		name = "nncc_plain_matmul_2rows_w4"
 	case wide:
 		name += "_w16"
 	case nibbles:
@@ -75,7 +83,7 @@ func (f form) mat2(table []byte) call.Func {
 // rowOrder is the order of n inputs for kernels of one pixel.
 func (f form) rowOrder(n int) []int {
 	o := f.order(0, n)
-	if f == plain {
+	if f.isPlain() {
 		return o[:n]
 	}
 	for len(o)%8 != 0 {
@@ -86,7 +94,7 @@ func (f form) rowOrder(n int) []int {
 
 // order is the order in which n bytes from at on are widened.
 func (f form) order(at, n int) []int {
-	if f == plain {
+	if f.isPlain() {
 		return bytesOrder(at, n)
 	}
 	return runOrder(at, n)
@@ -94,7 +102,7 @@ func (f form) order(at, n int) []int {
 
 // words are the words of widened inputs of a pixel.
 func (f form) words(order []int) int {
-	if f == plain {
+	if f.isPlain() {
 		return len(order)
 	}
 	return len(order) / 2

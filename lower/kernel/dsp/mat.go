@@ -126,6 +126,8 @@ func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string)
 			switch p.form {
 			case plain:
 				why = g[i].bytes(order)
+			case plainNibbles:
+				why = g[i].reach()
 			case nibbles:
 				why = g[i].field(i)
 			}
@@ -226,6 +228,11 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 		case p.form == plain:
 			words = append(words, byteWord(g, order[k]))
 		case k%2 == 1: // with the input before it
+		case p.form == plainNibbles:
+			words = append(words, nibblesHalf(g, order[k]))
+			if k+1 < len(order) {
+				words[len(words)-1] |= nibblesHalf(g, order[k+1]) << 16
+			}
 		case p.form == nibbles:
 			words = append(words, foursHalf(g, order[k])|foursHalf(g, order[k+1])<<16)
 		case p.form == wide:
@@ -252,6 +259,15 @@ func pairWord(even, odd *scaled, order []int) int32 {
 // three 8 larger.
 func foursHalf(g *[4]scaled, k int) int32 {
 	return (at(&g[0], k) + 8 + (at(&g[1], k)+8)<<4 + (at(&g[2], k)+8)<<8 + at(&g[3], k)<<12) & 0xffff
+}
+
+// nibblesHalf holds the weights of four channels for one input.
+func nibblesHalf(g *[4]scaled, k int) int32 {
+	w := int32(0)
+	for i := range g {
+		w |= at(&g[i], k) & 15 << (4 * i)
+	}
+	return w
 }
 
 // byteWord holds the weights of four channels for one input.

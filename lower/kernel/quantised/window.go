@@ -204,12 +204,8 @@ func TransposedRules(code string, packed Packed) []kernel.Rule {
 // a byte; nil: on none.
 type Packed func(c kernel.Core) bool
 
-// Everywhere leaves int4 weights to other kernels, ExceptDSP on cores without the
-// DSP extension.
+// Everywhere leaves int4 weights to other kernels.
 func Everywhere(kernel.Core) bool { return true }
-
-// ExceptDSP reports cores without the DSP extension.
-func ExceptDSP(c kernel.Core) bool { return !c.DSP }
 
 // int8Weights is the rule that the weights are constant bytes that a kernel
 // takes; atRunTime says that they are none, as a format.

@@ -109,11 +109,12 @@ typedef void nncc_dsp_matmul_fn(const nncc_dsp_matmul_params *p, const void *x, 
 /*
  * For cores without the DSP extension: x [inputs][2 pixels] (one word of both for Thumb-1), every run of r with a zero
  * behind it where its length is odd. Packed weights hold, per group, 4 start values, 4 bytes an input, and {m,
- * c, s} of each channel; p->pairs counts inputs. No byte is read or written but by itself.
+ * c, s} of each channel; p->pairs counts inputs. No byte of inputs or results is read or written but by itself. w4:
+ * half a word an input, its lowest 4 bits the first channel's, filled up to a word.
  */
 /* KERNELS(plain_matmul_2rows) */
 /* One pixel: x [inputs] bytes, any number. */
-/* KERNELS(nncc_plain_matmul_1row_s8) */
+/* KERNELS(plain_matmul_1row) */
 
 /* Convolution, any stride, dilation and padding; scratch as nncc_dsp_convolve_params says. */
 typedef struct
@@ -202,7 +203,7 @@ typedef struct
 /* The same for a single row by octets of channels, at least 8 of them; group_words: of eight. */
 /* KERNELS(nncc_dsp_fully_connected_octets_s8) */
 /* For cores without the DSP extension. */
-/* KERNELS(nncc_plain_fully_connected_s8) */
+/* KERNELS(plain_fully_connected) */
 
 /*
  * Rows of inputs times few channels, requantised by any scale. Two channels, or the last one, have the words {start,
