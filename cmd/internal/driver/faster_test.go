@@ -64,6 +64,7 @@ var samples = []sampled{
 	convLayer(24, 3, 1, 10, 10, 1, 1, 1, 1, false), convLayer(88, 1, 1, 8, 8, 1, 1, 1, 1, false),
 	convLayer(24, 2, 1, 9, 11, 1, 1, 1, 1, false), convLayer(24, 1, 1, 12, 11, 1, 1, 1, 1, false),
 	convLayer(8, 1, 1, 24, 24, 1, 1, 1, 1, false), convLayer(7, 1, 1, 14, 13, 1, 1, 1, 1, false),
+	convLayer(68, 1, 1, 14, 6, 1, 1, 2, 1, false), convLayer(40, 3, 1, 9, 8, 1, 1, 2, 1, false),
 	convLayer(1, 8, 1, 14, 13, 1, 1, 1, 1, false), convLayer(3, 1, 1, 14, 13, 1, 1, 1, 1, false),
 	convLayer(16, 1, 1, 14, 13, 3, 3, 1, 1, true), convLayer(16, 2, 1, 11, 10, 3, 3, 2, 1, true),
 	convLayer(5, 1, 1, 11, 10, 3, 3, 1, 1, true), convLayer(1, 1, 1, 20, 17, 3, 3, 1, 1, true),
@@ -121,6 +122,13 @@ var wideSamples = []sampled{
 	matmulLayer(2, 5, 100, 7), matmulLayer(1, 1, 40, 5), matmulLayer(2, 9, 7, 1),
 	binaryLayer(op.Mul, []int{3, 3, 4, 2}, []int{3, 1, 4, 1}),
 	binaryLayer(op.Add, []int{40, 3, 10}, []int{40, 1, 10}), binaryLayer(op.Mul, []int{4, 5, 4, 3}, []int{4, 1, 1, 3}),
+}
+
+// fourSamples are with weights of 4 bits.
+var fourSamples = []sampled{
+	convLayer(94, 4, 1, 7, 9, 1, 1, 2, 1, false),
+	convLayer(16, 38, 1, 4, 40, 1, 4, 1, 1, false), convLayer(4, 3, 1, 11, 4, 4, 4, 2, 1, false),
+	productLayer(1, 164, 5), productLayer(1, 64, 10), productLayer(9, 33, 12),
 }
 
 // add puts a layer into a graph, with an addition behind layers that would not be
@@ -198,6 +206,9 @@ func TestFasterThanLibrary(t *testing.T) {
 		t.Run(core, func(t *testing.T) { fasterThanLibrary(t, core, samples, nil) })
 		t.Run(core+" int16x8", func(t *testing.T) {
 			fasterThanLibrary(t, core, wideSamples, func(c *Config) { c.Precision = option.Int16x8 })
+		})
+		t.Run(core+" int4", func(t *testing.T) {
+			fasterThanLibrary(t, core, fourSamples, func(c *Config) { c.Weights = option.Int4Weights })
 		})
 	}
 }

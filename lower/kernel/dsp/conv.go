@@ -164,8 +164,8 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
 			p, w.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
 	case w.form.isPlain():
-		return own(low, call.Call{Func: "nncc_plain_fully_connected" + w.form.suffix(), Args: []call.Arg{p, i8In(0), packed(words),
-			i8Out(0)}})
+		return own(low, call.Call{Func: "nncc_plain_fully_connected" + w.form.suffix(), Args: []call.Arg{
+			p, i8In(0), packed(words), i8Out(0)}})
 	}
 	low.Scratch = 4 * pairs
 	return own(low, call.Call{Func: "nncc_dsp_fully_connected_s8", Args: []call.Arg{

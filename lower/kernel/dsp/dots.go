@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
@@ -18,24 +19,48 @@ import (
 // words of the channels.
 type dots struct {
 	l     *layer
-	rows  int
+	at    grid
 	words []int32
 }
 
-// fewChannels is from where on four channels at a time take less than two.
+// grid is where rows of inputs begin: those of a line so many rows apart, those of
+// the next line so many further.
+type grid struct{ lines, rows, step, line int }
+
+// matrix is a grid of rows that follow each other.
+func matrix(rows int) grid { return grid{1, rows, 1, 0} }
+
+// grid is what a convolution of single pixels reads.
+func (c *convolution) grid() (grid, string) {
+	g, whole := c.G, c.In.H == c.Out.H*c.Stride.H // images follow each other like lines
+	switch {
+	case c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || g.Group != 1:
+		return grid{}, "not a 1x1 convolution without padding and groups"
+	case c.Stride == c.Kernel:
+		return matrix(g.N * c.Out.H * c.Out.W), ""
+	case g.N > 1 && !whole:
+		return grid{}, "rows that no window begins with between the images of a batch"
+	}
+	return grid{g.N * c.Out.H, c.Out.W, c.Stride.W, c.Stride.H * c.In.W}, ""
+}
+
+// fewChannels is from where on four channels at a time take less than two. Fewer have
+// weights of a byte each, also where they are int4.
 const fewChannels = 4
 
 // dotsOf packs a layer that kernels for four channels at a time compute worse or
 // not at all: packed says whether they can.
-func dotsOf(n *kernel.Node, l *layer, rows int, packed bool) (*dots, string) {
-	channels := len(l.Rows)
+func dotsOf(n *kernel.Node, l *layer, at grid, packed bool) (*dots, string) {
+	channels, rows := len(l.Rows), at.lines*at.rows
 	switch {
+	case channels >= fewChannels && n.In[1].Type.DType == tensor.I4:
+		return nil, fmt.Sprintf("%d channels of int4, want at most %d", channels, fewChannels-1)
 	case channels >= fewChannels && packed:
 		return nil, fmt.Sprintf("%d channels, want at most %d", channels, fewChannels-1)
 	case rows == 1 && channels > 1 && !n.Core.Armv6M && packed:
 		return nil, fmt.Sprintf("one row by %d channels, want several rows or one channel", channels)
 	}
-	d := &dots{l: l, rows: rows}
+	d := &dots{l: l, at: at}
 	for c := 0; c < channels; c += 2 {
 		pair := l.Rows[c:min(c+2, channels)]
 		for i := range pair {
@@ -116,14 +141,22 @@ func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
 	if table != nil {
 		top = 255
 	}
-	f := append(fields("rows", d.rows, "in_c", depth, "out_c", channels), pitches(low, depth, channels, true)...)
+	one := d.at.lines == 1 && d.at.step == 1
+	f := append(fields("rows", d.at.rows, "in_c", depth, "out_c", channels),
+		pitches(low, d.at.step*depth, channels, one)...)
 	f = append(f, fields("low", call.T(p.ActMin), "top", call.T(top))...)
-	name := "nncc_plain_dots_s8"
+	params := &call.Struct{Type: "nncc_dsp_dots_params", Fields: append(f, call.F("table", d.l.above(table)))}
+	name := "nncc_plain_dots"
 	if n.Core.DSP {
-		name = "nncc_dsp_dots_s8"
+		name = "nncc_dsp_dots"
 	}
-	return own(low, call.Call{Func: name, Args: []call.Arg{&call.Struct{Type: "nncc_dsp_dots_params",
-		Fields: append(f, call.F("table", d.l.above(table)))}, i8In(0), packed(d.words), i8Out(0)}})
+	if !one {
+		name += "_lines"
+		params = &call.Struct{Type: "nncc_dsp_dots_lines_params", Fields: append([]call.Field{
+			call.F("dots", call.Nested{Fields: params.Fields})}, fields("lines", d.at.lines, "line",
+			d.at.line*depth)...)}
+	}
+	return own(low, call.Call{Func: name + "_s8", Args: []call.Arg{params, i8In(0), packed(d.words), i8Out(0)}})
 }
 
 // convDots and productDots are the layers of convolutions and of products.
@@ -133,11 +166,12 @@ var (
 		if why != "" {
 			return nil, why
 		}
-		if c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Stride != c.Kernel || c.Padded() || c.G.Group != 1 {
-			return nil, "not a 1x1 convolution of all pixels"
+		at, why := c.grid()
+		if why != "" {
+			return nil, why
 		}
 		_, packed := provenConv.Of(n)
-		return dotsOf(n, &c.l, c.G.N*c.Out.H*c.Out.W, packed == "")
+		return dotsOf(n, &c.l, at, packed == "")
 	})
 	productDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
 		l, why := quantised.ProductLayers.Of(n)
@@ -145,7 +179,7 @@ var (
 			return nil, why
 		}
 		_, packed := provenProduct.Of(n)
-		return dotsOf(n, &layer{*l}, quantised.Products.Must(n).Rows, packed == "")
+		return dotsOf(n, &layer{*l}, matrix(quantised.Products.Must(n).Rows), packed == "")
 	})
 )
 
@@ -154,7 +188,7 @@ var (
 		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 1x1 convolution with few channels or any scale",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered { return convDots.Must(n).lower(n, nil) },
-		Rules: join(noHelium("DSP-DOTS-00"), quantised.ConvRules("DSP-DOTS", false, quantised.Everywhere),
+		Rules: join(noHelium("DSP-DOTS-00"), quantised.ConvRules("DSP-DOTS", false, nil),
 			dotRule("DSP-DOTS-07", convDots)),
 	}
 	fullyConnectedDots = &kernel.Kernel{

@@ -78,8 +78,8 @@ func dots(b *kerneltest.Writer) {
 		channels = b.In(1, 9)
 	}
 	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.In(1, 70), COut: channels, Group: 1,
-		Size: []int{b.In(1, 5), b.In(1, 5)}, Kernel: []int{1, 1}, Pads: []int{0, 0, 0, 0}, Stride: []int{1, 1},
-		Dil: []int{1, 1}})
+		Size: []int{b.In(1, 6), b.In(1, 7)}, Kernel: []int{1, 1}, Pads: []int{0, 0, 0, 0},
+		Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2, 3)}, Dil: []int{1, 1}})
 	b.Fine = 0
 }
 

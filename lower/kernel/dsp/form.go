@@ -14,12 +14,12 @@ import (
 type form uint8
 
 const (
-	narrow  form = iota // two weights in half a word
-	wide                // a weight in half a word
-	plain               // bytes, for cores without the DSP extension
-	nibbles             // four weights of 4 bits in half a word
-	plainNibbles        // the same for cores without the DSP extension
-	relu                // narrow ones of channels 0 and 2, 1 and 3; an output is one multiplication
+	narrow       form = iota // two weights in half a word
+	wide                     // a weight in half a word
+	plain                    // bytes, for cores without the DSP extension
+	nibbles                  // four weights of 4 bits in half a word
+	plainNibbles             // the same for cores without the DSP extension
+	relu                     // narrow ones of channels 0 and 2, 1 and 3; an output is one multiplication
 )
 
 // formFor is what the weights of a node begin with; narrow ones may turn out wide.

@@ -122,16 +122,7 @@ func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string)
 			p.form = wide
 		}
 		for i := range g {
-			why := ""
-			switch p.form {
-			case plain:
-				why = g[i].bytes(order)
-			case plainNibbles:
-				why = g[i].reach()
-			case nibbles:
-				why = g[i].field(i)
-			}
-			if why != "" {
+			if why := g[i].fits(p.form, i, order); why != "" {
 				return nil, fmt.Sprintf("channel %d: %s", from+first+i, why)
 			}
 		}
@@ -145,6 +136,19 @@ func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string)
 		}
 	}
 	return out, ""
+}
+
+// fits says why the channel cannot be number i of four in a form.
+func (c *scaled) fits(f form, i int, order []int) string {
+	switch f {
+	case plain:
+		return c.bytes(order)
+	case plainNibbles:
+		return c.reach()
+	case nibbles:
+		return c.field(i)
+	}
+	return ""
 }
 
 // reach says why the channel's sums cannot be scaled by parts of 16 bits.
@@ -223,16 +227,22 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 		}
 		words = append(words, int32(v))
 	}
+	words = p.weights(words, g, order)
+	for i := range g {
+		words = append(words, g[i].s.M, g[i].s.C, g[i].s.S)
+	}
+	return words
+}
+
+// weights packs those of four channels.
+func (p *proven) weights(words []int32, g *[4]scaled, order []int) []int32 {
 	for k := 0; k < len(order); k++ {
 		switch {
 		case p.form == plain:
 			words = append(words, byteWord(g, order[k]))
 		case k%2 == 1: // with the input before it
 		case p.form == plainNibbles:
-			words = append(words, nibblesHalf(g, order[k]))
-			if k+1 < len(order) {
-				words[len(words)-1] |= nibblesHalf(g, order[k+1]) << 16
-			}
+			words = append(words, nibblesWord(g, order[k:]))
 		case p.form == nibbles:
 			words = append(words, foursHalf(g, order[k])|foursHalf(g, order[k+1])<<16)
 		case p.form == wide:
@@ -242,9 +252,6 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 		default:
 			words = append(words, pairWord(&g[0], &g[1], order[k:]), pairWord(&g[2], &g[3], order[k:]))
 		}
-	}
-	for i := range g {
-		words = append(words, g[i].s.M, g[i].s.C, g[i].s.S)
 	}
 	return words
 }
@@ -261,11 +268,13 @@ func foursHalf(g *[4]scaled, k int) int32 {
 	return (at(&g[0], k) + 8 + (at(&g[1], k)+8)<<4 + (at(&g[2], k)+8)<<8 + at(&g[3], k)<<12) & 0xffff
 }
 
-// nibblesHalf holds the weights of four channels for one input.
-func nibblesHalf(g *[4]scaled, k int) int32 {
+// nibblesWord holds the weights of four channels for two inputs or the last one.
+func nibblesWord(g *[4]scaled, order []int) int32 {
 	w := int32(0)
-	for i := range g {
-		w |= at(&g[i], k) & 15 << (4 * i)
+	for k, v := range order[:min(2, len(order))] {
+		for i := range g {
+			w |= at(&g[i], v) & 15 << (16*k + 4*i)
+		}
 	}
 	return w
 }

@@ -221,6 +221,15 @@ typedef struct
 /* KERNELS(nncc_dsp_dots_s8) */
 /* KERNELS(nncc_plain_dots_s8) */
 
+/* Rows of several lines, those of each as in dots; results follow each other. */
+typedef struct
+{
+    nncc_dsp_dots_params dots;
+    int32_t lines, line; /* bytes from a line's inputs to the next one's */
+} nncc_dsp_dots_lines_params;
+
+/* KERNELS(dots_lines) */
+
 /* ---- products on int16 ----------------------------------------------------------------------- */
 
 /*

@@ -128,8 +128,7 @@
 #define NNCC_FOURS_ENTRY "44"
 #define NNCC_FOURS_NEXT "ldr r3, [sp, #44]\n adds r3, #124\n str r3, [sp, #44]\n" /* a loop has 124 bytes */
 #define NNCC_FOURS_LOOPS \
-    NNCC_FOURS_LOOP("28", "12") NNCC_FOURS_LOOP("24", "8") NNCC_FOURS_LOOP("20", "4") NNCC_FOURS_LOOP("16", "0") "6:" \
-                                                                                                                 "\n"
+    NNCC_FOURS_LOOP("28", "12") NNCC_FOURS_LOOP("24", "8") NNCC_FOURS_LOOP("20", "4") NNCC_FOURS_LOOP("16", "0")
 
 /*
  * In the loop r0 inputs, r1 weights, r5 the whole sum, r6 that of the upper halves, r7 half a unit (bytes) or a word
@@ -170,7 +169,7 @@
         "ldr r2, [sp, #" NNCC_##WEIGHTS##_ENTRY "]\n" \
                                                 "bx r2\n" \
                                                 ".p2align 2\n" NNCC_##WEIGHTS##_LOOPS \
-        "lsls r2, r6, #16\n subs r2, r5, r2\n" \
+        "6: lsls r2, r6, #16\n subs r2, r5, r2\n" \
         "mov r3, r11\n" NNCC_THUMB1_SCALE("r6") NNCC_THUMB1_BOUNDED("4") \
             LOW("r0") "mov r1, r12\n ldr r4, [sp, #20]\n strb r0, [r1, r4]\n" \
                       "mov r3, r11\n" NNCC_THUMB1_SCALE("r2") "mov r11, r3\n" NNCC_THUMB1_BOUNDED("4") \
