@@ -64,7 +64,7 @@ var samples = []sampled{
 	convLayer(24, 3, 1, 10, 10, 1, 1, 1, 1, false), convLayer(88, 1, 1, 8, 8, 1, 1, 1, 1, false),
 	convLayer(24, 2, 1, 9, 11, 1, 1, 1, 1, false), convLayer(24, 1, 1, 12, 11, 1, 1, 1, 1, false),
 	convLayer(8, 1, 1, 24, 24, 1, 1, 1, 1, false), convLayer(7, 1, 1, 14, 13, 1, 1, 1, 1, false),
-	convLayer(68, 1, 1, 14, 6, 1, 1, 2, 1, false), convLayer(40, 3, 1, 9, 8, 1, 1, 2, 1, false),
+	convLayer(68, 1, 1, 14, 6, 1, 1, 2, 1, false),
 	convLayer(1, 8, 1, 14, 13, 1, 1, 1, 1, false), convLayer(3, 1, 1, 14, 13, 1, 1, 1, 1, false),
 	convLayer(16, 1, 1, 14, 13, 3, 3, 1, 1, true), convLayer(16, 2, 1, 11, 10, 3, 3, 2, 1, true),
 	convLayer(5, 1, 1, 11, 10, 3, 3, 1, 1, true), convLayer(1, 1, 1, 20, 17, 3, 3, 1, 1, true),
@@ -94,6 +94,8 @@ var samples = []sampled{
 	{"batch matmul, deep", op.MatMul, [][]int{{3, 17, 64}, {3, 64, 17}}, nil, nil, nil},
 	{"batch matmul, shallow", op.MatMul, [][]int{{4, 32, 2}, {4, 2, 32}}, nil, nil, nil},
 	{"batch matmul, wide", op.MatMul, [][]int{{4, 64, 16}, {4, 16, 64}}, nil, nil, nil},
+	{"batch matmul, two rows", op.MatMul, [][]int{{1, 2, 17}, {1, 17, 4}}, nil, nil, nil},
+	{"batch matmul, two long rows", op.MatMul, [][]int{{2, 2, 32}, {2, 32, 20}}, nil, nil, nil},
 	{"batch matmul, one row", op.MatMul, [][]int{{4, 1, 32}, {4, 32, 20}}, nil, nil, nil},
 	binaryLayer(op.Min, []int{1, 16, 12, 12}, []int{1, 1, 1, 1}), binaryLayer(op.Max, []int{1, 1000}, []int{1, 1}),
 	binaryLayer(op.Max, []int{1, 16, 12, 12}, []int{1, 16, 12, 12}), binaryLayer(op.Min, []int{1, 37}, []int{1, 37}),
@@ -126,6 +128,8 @@ var wideSamples = []sampled{
 
 // fourSamples are with weights of 4 bits.
 var fourSamples = []sampled{
+	convLayer(16, 1, 1, 12, 10, 1, 1, 1, 1, false), convLayer(24, 3, 1, 10, 10, 1, 1, 1, 1, false),
+	convLayer(88, 2, 1, 8, 8, 1, 1, 1, 1, false), convLayer(7, 1, 1, 14, 13, 1, 1, 1, 1, false),
 	convLayer(94, 4, 1, 7, 9, 1, 1, 2, 1, false),
 	convLayer(16, 38, 1, 4, 40, 1, 4, 1, 1, false), convLayer(4, 3, 1, 11, 4, 4, 4, 2, 1, false),
 	productLayer(1, 164, 5), productLayer(1, 64, 10), productLayer(9, 33, 12),

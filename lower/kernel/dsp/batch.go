@@ -86,4 +86,4 @@ var batchMatMul16 = &kernel.Kernel{
 }
 
 // batchRows is the number of rows from which packing the right matrix pays.
-const batchRows = 3
+const batchRows = 2

@@ -84,7 +84,7 @@ var refused = []kerneltest.Refused{
 	{"DSP-DW-08", "in %x : i8[1,4,5,5] A\nconst %w : i8[4,1,3,3] q(2:0) = rand 1\n%o : i8[1,4,3,3] O = Conv(%x, %w) " +
 		"{group=4}"},
 	{"DSP-FC-01", "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
-	{"DSP-FC-02", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
+	{"DSP-FC-02", "in %x : i8[1,5] A\nin %w : i8[5,3] W\n%o : i8[1,3] O = MatMul(%x, %w)"},
 	{"DSP-FC-03", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) {alpha=0.5}"},
 	{"DSP-FC-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
 		"Gemm(%x, %w)"},
@@ -97,7 +97,7 @@ var refused = []kerneltest.Refused{
 	{"DSP-OCTETS-06", "in %x : i8[2,5] A\nconst %w : i8[5,8] W = rand 1\n%o : i8[2,8] O = Gemm(%x, %w)"},
 	{"DSP-OCTETS-06", "in %x : i8[1,5] A\nconst %w : i8[5,7] W = rand 1\n%o : i8[1,7] O = Gemm(%x, %w)"},
 	{"DSP-FCDOTS-01", "in %x : u8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : u8[2,3] O = Gemm(%x, %w)"},
-	{"DSP-FCDOTS-02", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
+	{"DSP-FCDOTS-02", "in %x : i8[1,5] A\nin %w : i8[5,3] W\n%o : i8[1,3] O = MatMul(%x, %w)"},
 	{"DSP-FCDOTS-03", "in %x : i8[2,5] A\nconst %w : i8[5,3] W = rand 1\n%o : i8[2,3] O = Gemm(%x, %w) {alpha=0.5}"},
 	{"DSP-FCDOTS-04", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(axis=1,0.1:0,0.2:1,0.3:0) = rand 1\n%o : i8[2,3] O = " +
 		"Gemm(%x, %w)"},
@@ -147,7 +147,7 @@ var refused = []kerneltest.Refused{
 	{"DSP-BMM-03", "in %x : i8[3,5] A\nin %w : i8[5,3] q(2:0)\n%o : i8[3,3] q(0.0001:0) = MatMul(%x, %w)"},
 	{"DSP-BMM-04", "in %x : i8[3,500] q(0.02:0)\nin %w : i8[500,3] q(0.02:0)\n%o : i8[3,3] q(0.001:0) = " +
 		"MatMul(%x, %w)"},
-	{"DSP-BMM-05", "in %x : i8[2,5] A\nin %w : i8[5,3] W\n%o : i8[2,3] O = MatMul(%x, %w)"},
+	{"DSP-BMM-05", "in %x : i8[1,5] A\nin %w : i8[5,3] W\n%o : i8[1,3] O = MatMul(%x, %w)"},
 	{"DSP-BMM16-04", "in %x : i16[3,5] q(0.01:0)\nin %w : i16[5,1] q(0.01:0)\n" +
 		"%o : i16[3,1] q(0.01:0) = MatMul(%x, %w)"},
 	{"DSP-TWO-01", "in %x : u8[60,2] A\n%o : u8[60,2] q(0.00390625:0) = Softmax(%x)"},

@@ -227,11 +227,14 @@ func (l *layer) dot(vectors, channels int, generic bool) (fn string, want int) {
 	return l.dotOf(vectors, channels, generic, !generic && l.upper(channels))
 }
 
+// fewest are the channels from which on four of them at a time take less than four rows.
+const fewest = 4
+
 // dotOf is dot for layers whose requantisation is proven to fold, or is not: long
 // rows want whole vectors, too.
 func (l *layer) dotOf(vectors, channels int, generic, proven bool) (fn string, want int) {
 	form := l.suffix()
-	if l.form == eights && (channels < 4 || l.left()) {
+	if l.form == eights && (channels < fewest || l.left()) {
 		return fourRows, vectors
 	}
 	if generic && vectors > 3 {
