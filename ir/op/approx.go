@@ -50,6 +50,9 @@ const (
 	approxWork = 1 << 22
 	// approxTile is the width of the widest tile of several rows, approxRows the height.
 	approxTile, approxRows = 32, 4
+	// approxBlock is how many numbers are laid out and summed up at a time, but for a row at
+	// least: they fit a cache, and are little beside the values.
+	approxBlock = 1 << 17
 	// transposing is what it takes to make rows of pixels and back, as a factor.
 	transposing = 1.5
 )
@@ -83,12 +86,14 @@ type approxConv struct {
 	sums            []vec.Sums    // by group
 	at              []int         // what each weight sees, from the first channel on
 	*planes                       // nil: the input is the right side of the products
-	rows, n, size   int           // of planes: rows, sums, elements of one
+	rows, n, size   int           // of what is laid out at a time: rows, sums, elements of a plane
+	blocks          int           // of rows, of an image
 	list            []stretch     // outputs among the sums
 }
 
 func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
-	c := &approxConv{ConvGeom: g, ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In), out: product(g.Out)}
+	c := &approxConv{ConvGeom: g, blocks: 1, ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In),
+		out: product(g.Out)}
 	k := c.ci * g.Taps()
 	direct := g.Taps() == 1 && product(g.Strides) == 1 && c.in == c.out
 	if direct && g.Group == 1 && wasted(c.out, c.co) > transposing*wasted(c.co, c.out) {
@@ -107,8 +112,12 @@ func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense
 		return c.eval
 	}
 	c.planes = newPlanes(g)
-	c.rows, c.n = c.planes.out[1], c.planes.sums()
-	c.size, c.list = c.planes.size(c.rows), c.stretches(0, c.n)
+	height, pitch, width := c.planes.out[1], c.planes.pitch, c.planes.out[2]
+	for c.rows = height; c.rows > 1 && c.ci*c.planes.size(c.rows)+c.co*c.rows*pitch > approxBlock; {
+		c.rows = (c.rows + 1) / 2
+	}
+	c.blocks, c.n, c.size = (height+c.rows-1)/c.rows, (c.rows-1)*pitch+width, c.planes.size(c.rows)
+	c.list = c.stretches(0, c.n)
 	for ch := range c.ci {
 		for _, a := range c.taps(c.rows) {
 			c.at = append(c.at, ch*c.size+a)
@@ -119,7 +128,8 @@ func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense
 
 func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 	x := tensor.As[float32](args[0])
-	image := func(i int) { // and group
+	part := func(job int) {
+		i, first := job/c.blocks, job%c.blocks*c.rows // image and group, row
 		x, y := x[i*c.ci*c.in:][:c.ci*c.in], y[i*c.co*c.out:][:c.co*c.out]
 		if c.planes == nil {
 			c.times(i%c.Group, x, y, c.out)
@@ -129,20 +139,23 @@ func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 		defer singlesPool.Put(buf)
 		laid, apart := (*buf)[:c.ci*c.size], (*buf)[c.ci*c.size:]
 		for ch := range c.ci {
-			layOut(c.planes, laid[ch*c.size:][:c.size], x[ch*c.in:][:c.in], 0, c.rows,
+			layOut(c.planes, laid[ch*c.size:][:c.size], x[ch*c.in:][:c.in], first, c.rows,
 				func(line, row []float32) { copy(row, line) })
 		}
 		c.times(i%c.Group, laid, apart, c.n)
+		height, width := c.planes.out[1], c.planes.out[2]
 		for ch := range c.co {
-			put(y[ch*c.out:][:c.out], apart[ch*c.n:][:c.n], c.list)
+			put(y[ch*c.out+first*width:][:(min(first+c.rows, height)-first)*width], apart[ch*c.n:][:c.n],
+				c.list[:min(c.rows, height-first)])
 		}
 	}
-	if len(y)*len(c.at) < approxWork {
-		for i := range c.N * c.Group {
-			image(i)
-		}
-	} else {
-		parallel(c.N*c.Group, image)
+	jobs := c.N * c.Group * c.blocks
+	if len(y)*len(c.at) >= approxWork {
+		parallel(jobs, part)
+		return
+	}
+	for i := range jobs {
+		part(i)
 	}
 }
 

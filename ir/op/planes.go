@@ -71,13 +71,16 @@ func layOut[T float](p *planes, dst []T, src []float32, first, rows int, convert
 		hi = max(hi, lo)
 		for y := range p.stride[1] {
 			part := dst[(y*p.stride[2]+x)*rows*p.pitch:][:rows*p.pitch]
-			clear(part)
 			for r := range rows {
 				iy := (first+r)*p.stride[1] + y - p.pad[1]
+				row := part[r*p.pitch:][:p.pitch]
 				if iy < 0 || iy >= p.in[1] || lo == hi {
+					clear(row)
 					continue
 				}
-				line, row := src[iy*p.in[2]+lo*step+from:], part[r*p.pitch+lo:][:hi-lo]
+				clear(row[:lo])
+				clear(row[hi:])
+				line, row := src[iy*p.in[2]+lo*step+from:], row[lo:hi]
 				if step == 1 {
 					convert(line[:hi-lo], row)
 					continue

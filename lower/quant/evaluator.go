@@ -3,6 +3,7 @@
 package quant
 
 import (
+	"math"
 	"slices"
 	"sync"
 
@@ -20,7 +21,8 @@ import (
 type evaluator struct {
 	g     *ir.Graph
 	plans map[*ir.Node]plan
-	// lent are values of which the memory is used again.
+	// lent are values of which the memory is used again: not of large ones, which would be
+	// held by their lengths.
 	lent   map[*ir.Value]bool
 	memory sync.Pool // of *buffers
 	err    error
@@ -57,7 +59,8 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 	for n, p := range e.plans {
 		if p.kernel != nil && keeps != nil {
 			v := n.Out[0]
-			e.lent[v] = !g.IsOutput(v) && !keeps(v) && e.kernelsRead(v, 0) // others may hand parts of it on
+			e.lent[v] = v.Type.Elems() < largeElems && !g.IsOutput(v) && !keeps(v) &&
+				e.kernelsRead(v, 0) // others may hand parts of it on
 		}
 		for i, d := range p.constant {
 			if v := n.Out[i]; !g.IsOutput(v) && e.kernelsRead(v, 1) {
@@ -120,12 +123,13 @@ func (e *evaluator) kernelOf(n *ir.Node) kernel {
 	return kernelOf(n, fixed[1], fixed[2])
 }
 
-// kernelOf is a kernel for n with the weights and bias, or scale and zero point, where
-// these are constants.
+// kernelOf is a kernel for n with the weights and bias where these are constants.
 func kernelOf(n *ir.Node, w, b *tensor.Dense) kernel {
 	switch {
 	case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear:
 		return linearKernel(n)
+	case len(n.In) == 1 && n.Op.Scalar != nil:
+		return tableKernel(n)
 	case weightAxis(n) >= 0:
 		if f := op.Approximate(n, w, b); f != nil {
 			return func(in []*tensor.Dense, out *tensor.Dense) { f(in, tensor.As[float32](out)) }
@@ -152,6 +156,40 @@ func linearKernel(n *ir.Node) kernel {
 		}
 	}
 	return nil
+}
+
+// tableKernel is a function of one element where that is an int8 with one scale,
+// dequantised; nil for others.
+func tableKernel(n *ir.Node) kernel {
+	d, levels := n.In[0].Def, 1<<8
+	if d == nil || d.Op != op.DequantizeLinear || n.In[0].Type.DType != tensor.F32 || n.In[0].Type.Elems() < levels {
+		return nil
+	}
+	t, q, ok := params(d)
+	if !ok || q.PerAxis() || t != tensor.I8 {
+		return nil
+	}
+	scale, zero := q.Scale[0], int64(q.Zero[0])
+	x, table := make([]int8, levels), make([]float32, levels)
+	for i := range x {
+		x[i] = int8(i + math.MinInt8)
+	}
+	vec.Dequantise(x, scale, zero, table)
+	for i, f := range table {
+		table[i] = float32(n.Op.Scalar(n, float64(f)))
+	}
+	return func(in []*tensor.Dense, out *tensor.Dense) {
+		var at [1 << 10]int8
+		x, y := tensor.As[float32](in[0]), tensor.As[float32](out)
+		for len(x) > 0 {
+			some := at[:min(len(x), len(at))]
+			vec.Quantise(x[:len(some)], scale, zero, some)
+			for i, q := range some {
+				y[i] = table[int(q)-math.MinInt8]
+			}
+			x, y = x[len(some):], y[len(some):]
+		}
+	}
 }
 
 // buffers is memory by its length.

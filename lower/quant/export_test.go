@@ -4,6 +4,7 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -14,4 +15,14 @@ var EqualizeForTest = equalize
 // as bias correction has them.
 func MeansForTest(n *ir.Node, x *tensor.Dense) []float64 {
 	return productOf(n).means(tensor.As[float32](x), tensor.As[float32](n.ConstIn(1)), n.ConstIn(2))
+}
+
+// EvaluatorForTest gives the function that runs g on one sample after another; keeps says
+// which values its observer keeps.
+func EvaluatorForTest(g *ir.Graph, keeps func(v *ir.Value) bool) func(in Sample, obs interp.Observer) error {
+	e := newEvaluator(g, keeps)
+	return func(in Sample, obs interp.Observer) error {
+		_, err := e.run(in, obs)
+		return err
+	}
 }

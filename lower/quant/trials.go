@@ -235,6 +235,9 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 		if err := t.chooseMethods(o); err != nil {
 			return nil, err
 		}
+		if !t.otherMethods() { // nothing to try
+			return t.refined(plain, opt)
+		}
 	}
 	ranged, err := t.try(o)
 	if err != nil {
@@ -259,6 +262,18 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 	}
 	t.tried = append([]Tried{{what, plain.mean, ranged.mean, false}}, t.tried...)
 	return plain, nil
+}
+
+// otherMethods reports a fold in which a group has another method than the first.
+func (t *trials) otherMethods() bool {
+	for _, f := range t.folds {
+		for _, m := range f.seen.method {
+			if m != methods[0] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // refined adds the steps that change weights and biases, each unless it loses. They

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quant_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// TestEvaluator: every value of a graph, float or quantised, is that of the interpreter but
+// for the rounding of sums, on one sample after another in the same memory; values that an
+// observer keeps stay as they were.
+func TestEvaluator(t *testing.T) {
+	for seed := range uint64(12) {
+		g := randomNet(t, seed)
+		samples := quant.SyntheticSamples(g.In, 6, seed)
+		q := g.Clone()
+		if _, err := quant.Insert(q, quant.Options{Samples: samples}); err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range []*ir.Graph{g, q} {
+			for _, kept := range []bool{false, true} {
+				run := quant.EvaluatorForTest(g, func(*ir.Value) bool { return kept })
+				for _, in := range samples {
+					sameValues(t, g, in, run, kept)
+				}
+			}
+		}
+	}
+}
+
+// sameValues compares a run with the interpreter's: the values as they are seen, or in the
+// end where they are kept.
+func sameValues(t *testing.T, g *ir.Graph, in quant.Sample, run func(quant.Sample, interp.Observer) error, kept bool) {
+	t.Helper()
+	want := map[*ir.Value]*tensor.Dense{}
+	if _, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) { want[v] = d }); err != nil {
+		t.Fatal(err)
+	}
+	got := map[*ir.Value]*tensor.Dense{}
+	if err := run(in, func(v *ir.Value, d *tensor.Dense) {
+		if d.Data != nil {
+			if got[v] = d; !kept {
+				got[v] = d.Clone()
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for v, w := range want {
+		if d := got[v]; d != nil && d.DType == tensor.F32 {
+			if db := ratio(w.Floats(), d.Floats()); db < 60 && !math.IsNaN(db) {
+				t.Fatalf("%s: %.1f dB from the interpreter's", v, db)
+			}
+		}
+	}
+}
