@@ -151,12 +151,6 @@ static inline void nncc_window_rows(nncc_helium_windows *frame)
 
 #elif NNCC_HELIUM_MVE
 
-#if NNCC_WINDOW_STEP > 0
-#define NNCC_WINDOW_APART NNCC_WINDOW_STEP
-#else
-#define NNCC_WINDOW_APART apart
-#endif
-
 /* What the pointer to windows is biased by: GCC would copy it for an offset of 0 and move the copy. */
 #define NNCC_WINDOW_BIAS 4
 #define NNCC_WINDOW_X(x, at) vldrbq_s8((x) + NNCC_WINDOW_BIAS + (at))
@@ -175,11 +169,24 @@ static inline void nncc_window_rows(nncc_helium_windows *frame)
                               NNCC_WINDOW_X(x, 32), w2), \
                  NNCC_WINDOW_X(x, 48), w3)
 #endif
-#define NNCC_WINDOW_FOUR(v, x) \
+/* Four windows at x, which is then at the next ones: steps that are not known are added one by one. */
+#if NNCC_WINDOW_STEP > 0
+#define NNCC_WINDOW_MOVE (void)0
+#define NNCC_WINDOW_AFTER(k) ((k)*NNCC_WINDOW_STEP)
+#else
+#define NNCC_WINDOW_MOVE x += apart
+#define NNCC_WINDOW_AFTER(k) 0
+#endif
+#define NNCC_WINDOW_FOUR(v) \
     v = vdupq_n_s32(NNCC_WINDOW_SUM(x)); \
-    v = vsetq_lane_s32(NNCC_WINDOW_SUM((x) + NNCC_WINDOW_APART), v, 1); \
-    v = vsetq_lane_s32(NNCC_WINDOW_SUM((x) + 2 * NNCC_WINDOW_APART), v, 2); \
-    v = vsetq_lane_s32(NNCC_WINDOW_SUM((x) + 3 * NNCC_WINDOW_APART), v, 3); \
+    NNCC_WINDOW_MOVE; \
+    v = vsetq_lane_s32(NNCC_WINDOW_SUM(x + NNCC_WINDOW_AFTER(1)), v, 1); \
+    NNCC_WINDOW_MOVE; \
+    v = vsetq_lane_s32(NNCC_WINDOW_SUM(x + NNCC_WINDOW_AFTER(2)), v, 2); \
+    NNCC_WINDOW_MOVE; \
+    v = vsetq_lane_s32(NNCC_WINDOW_SUM(x + NNCC_WINDOW_AFTER(3)), v, 3); \
+    NNCC_WINDOW_MOVE; \
+    x += NNCC_WINDOW_AFTER(4); \
     NNCC_WINDOW_SCALED(v, NNCC_WINDOW_ROUND)
 
 /* The rows of a channel. */
@@ -210,15 +217,13 @@ NNCC_MVE_IN_ORDER static void nncc_window_channel(const nncc_helium_windows *f)
 
     for (rows = f->rows; rows > 0; rows--) {
         for (i = f->fours; i > 0; i--) {
-            NNCC_WINDOW_FOUR(v, x);
+            NNCC_WINDOW_FOUR(v);
             vstrbq_scatter_offset_s32(y, places, v);
-            x += 4 * NNCC_WINDOW_APART;
             y += next;
         }
         if (f->rest != 0) {
-            NNCC_WINDOW_FOUR(v, x);
+            NNCC_WINDOW_FOUR(v);
             vstrbq_scatter_offset_p_s32(y, places, v, vctp32q((uint32_t)f->rest));
-            x += 4 * NNCC_WINDOW_APART;
         }
         x += f->x_back;
         y += f->y_back;

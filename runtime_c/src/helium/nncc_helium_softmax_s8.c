@@ -78,10 +78,41 @@ static int32_t nncc_softmax_terms(const int8_t *row, int32_t size, const int32_t
     uint32_t sum = 0;
     int32_t n = size, top = -128;
 
+#if defined(__clang__)
     NNCC_MVE_LOOP(n, 16, vctp8q, NNCC_SOFTMAX_TOP, x);
     top = 255 - top;
     n = size;
     NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_SOFTMAX_TERM, top);
+#else
+    /* GCC computes again where pointers are behind a loop: the last vector of the first loop comes before it and may
+     * meet others again, the second one's has pointers of its own. */
+    if (n >= 16) {
+        top = vmaxvq_s8(-128, vldrbq_s8(row + n - 16));
+        for (int32_t k = (n - 1) >> 4; k > 0; k--) {
+            NNCC_SOFTMAX_TOP(, x);
+        }
+    } else {
+        const mve_pred16_t rest = vctp8q((uint32_t)n);
+
+        NNCC_SOFTMAX_TOP(_REST, x);
+    }
+    top = 255 - top;
+    x = row;
+    {
+        int32_t *const first = terms;
+
+        for (int32_t k = n >> 2; k > 0; k--) {
+            NNCC_SOFTMAX_TERM(, top);
+        }
+        if ((n & 3) != 0) {
+            const mve_pred16_t rest = vctp32q((uint32_t)n & 3u);
+
+            row = x + (n & ~3);
+            terms = first + (n & ~3);
+            NNCC_SOFTMAX_TERM(_REST, top);
+        }
+    }
+#endif
     return (int32_t)sum;
 #else
     int32_t top = row[0];
@@ -129,6 +160,17 @@ static void nncc_softmax_shares(const int32_t *terms, int32_t size, int32_t scal
     const int32_t down = -shift;
     int32_t n = size;
 
+#if !defined(__clang__)
+    if (n >= 4) { /* the last vector, over the one before it */
+        const int32x4_t w = vrshlq_n_s32(vqrdmulhq_n_s32(vldrwq_s32(terms + n - 4), scale), down);
+
+        vstrbq_s32(y + n - 4, vminq_s32(vaddq_n_s32(w, -128), most));
+        for (int32_t k = (n - 1) >> 2; k > 0; k--) {
+            NNCC_SOFTMAX_SHARE(, y);
+        }
+        return;
+    }
+#endif
     NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_SOFTMAX_SHARE, y);
 #else
     int32_t i;
