@@ -60,18 +60,75 @@
 #define NNCC_PAIRS_WORD 1
 #define NNCC_PAIRS_BYTES f->times
 
+/* A quad for one output. */
 #define NNCC_PAIRS_QUAD(k) \
     do { \
-        const int64_t x0 = nncc_dsp_load_two(from + 4 * (k)), w0 = nncc_dsp_load_two(w + 4 * (k)); \
-        int64_t x2, w2; \
+        int32_t x0, x1, v0, v1; \
 \
-        s0 = __smlad((int32_t)x0, (int32_t)w0, s0); \
-        s1 = __smlad((int32_t)(x0 >> 32), (int32_t)(w0 >> 32), s1); \
-        x2 = nncc_dsp_load_two(from + 4 * (k) + 2); \
-        w2 = nncc_dsp_load_two(w + 4 * (k) + 2); \
-        s2 = __smlad((int32_t)x2, (int32_t)w2, s2); \
-        s3 = __smlad((int32_t)(x2 >> 32), (int32_t)(w2 >> 32), s3); \
+        NNCC_DSP_LOAD_BOTH(from + 4 * (k), x0, x1); \
+        NNCC_DSP_LOAD_BOTH(w + 4 * (k), v0, v1); \
+        s0 = __smlad(x0, v0, s0); \
+        s1 = __smlad(x1, v1, s1); \
+        NNCC_DSP_LOAD_BOTH(from + 4 * (k) + 2, x0, x1); \
+        NNCC_DSP_LOAD_BOTH(w + 4 * (k) + 2, v0, v1); \
+        s2 = __smlad(x0, v0, s2); \
+        s3 = __smlad(x1, v1, s3); \
     } while (0)
+
+/*
+ * Two channels of two outputs, s and t, whose windows lie a quad of x apart: all quads but the first and the last one
+ * are multiplied for both. Quads lie p words apart and begin at word o. v and u are the words of weights of this quad
+ * and of the one before. LDRD of x and of weights and four SMLAD are as many instructions for four products of two as
+ * LDM makes them.
+ */
+#define NNCC_PAIRS_S(at, v) \
+    NNCC_DSP_LOAD_BOTH(from + (at), x0, x1); \
+    NNCC_DSP_LOAD_BOTH(w + (at), v##0, v##1); \
+    s0 = __smlad(x0, v##0, s0); \
+    s1 = __smlad(x1, v##1, s1)
+#define NNCC_PAIRS_T(u) \
+    t0 = __smlad(x0, u##0, t0); \
+    t1 = __smlad(x1, u##1, t1)
+#define NNCC_PAIRS_END(at, u) \
+    NNCC_DSP_LOAD_BOTH(from + (at), x0, x1); \
+    NNCC_PAIRS_T(u)
+#define NNCC_PAIRS_ST(at, v, u) \
+    NNCC_PAIRS_S(at, v); \
+    NNCC_PAIRS_T(u)
+#define NNCC_PAIRS_1(o, p) \
+    NNCC_PAIRS_S(o, u); \
+    NNCC_PAIRS_END((o) + (p), u)
+#define NNCC_PAIRS_2(o, p) \
+    NNCC_PAIRS_S(o, u); \
+    NNCC_PAIRS_ST((o) + (p), v, u); \
+    NNCC_PAIRS_END((o) + 2 * (p), v)
+#define NNCC_PAIRS_3(o, p) \
+    NNCC_PAIRS_S(o, u); \
+    NNCC_PAIRS_ST((o) + (p), v, u); \
+    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
+    NNCC_PAIRS_END((o) + 3 * (p), u)
+#define NNCC_PAIRS_4(o, p) \
+    NNCC_PAIRS_S(o, u); \
+    NNCC_PAIRS_ST((o) + (p), v, u); \
+    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
+    NNCC_PAIRS_ST((o) + 3 * (p), v, u); \
+    NNCC_PAIRS_END((o) + 4 * (p), v)
+#define NNCC_PAIRS_5(o, p) \
+    NNCC_PAIRS_S(o, u); \
+    NNCC_PAIRS_ST((o) + (p), v, u); \
+    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
+    NNCC_PAIRS_ST((o) + 3 * (p), v, u); \
+    NNCC_PAIRS_ST((o) + 4 * (p), u, v); \
+    NNCC_PAIRS_END((o) + 5 * (p), u)
+#define NNCC_PAIRS_7(o, p) \
+    NNCC_PAIRS_S(o, u); \
+    NNCC_PAIRS_ST((o) + (p), v, u); \
+    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
+    NNCC_PAIRS_ST((o) + 3 * (p), v, u); \
+    NNCC_PAIRS_ST((o) + 4 * (p), u, v); \
+    NNCC_PAIRS_ST((o) + 5 * (p), v, u); \
+    NNCC_PAIRS_ST((o) + 6 * (p), u, v); \
+    NNCC_PAIRS_END((o) + 7 * (p), u)
 
 /* A sum that counts from -128 in the upper half, 0 to 255. */
 #if NNCC_PAIRS_RELU
@@ -80,54 +137,107 @@
 #define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[8 + (k)], w[4 + (k)] - (w[k] & ((s) >> 31)))
 #endif
 
-/* A quad; a row of so many, and those that follow it. */
+/* A row of quads, and those that follow it. */
 #define NNCC_PAIRS_ROWS(QUADS) \
-    do { \
-        QUADS \
+    NNCC_DSP_ROLLED do \
+    { \
+        QUADS; \
         from = (const int32_t *)((uintptr_t)from + skip); \
         w = (const int32_t *)((uintptr_t)w + words); \
-    } while (w != end)
+    } \
+    while (w != end)
 
-/* Outputs of a pixel `apart` bytes apart. */
-NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
+/* Two channels, h and h + 1, of so many outputs, an even number. */
+NNCC_INLINED void nncc_dsp_pairs_two(const nncc_dsp_depthwise_pairs *f, int32_t kind, int32_t h, int32_t outputs,
+                                     int32_t apart)
 {
-    const uint32_t words = 16u * (uint32_t)f->taps, skip = words + (uint32_t)f->skip;
-    const uint32_t step = (uint32_t)f->step;
-    const int32_t taps = f->taps, pixel = f->pixel;
-    const int32_t *const start = f->w, *const end = f->w_end;
-    const int32_t *x = f->x;
-    const int8_t *const last = f->end;
+    const uint32_t words = 16u * (uint32_t)f->taps, skip = words + (uint32_t)f->skip, step = 2u * (uint32_t)f->step;
+    const int32_t *const start = f->w + h;
+    const int32_t *volatile const end = f->w_end + h;
+    const int32_t pixel = f->pixel;
+    uintptr_t x = (uintptr_t)(f->x + h);
+    int8_t *y = f->y + h * apart;
 
-    for (int8_t *y = f->y; y != last; y += pixel) {
-        const int32_t *from = x, *w = start + 4;
-        int32_t s0 = start[0], s1 = start[1], s2 = start[2], s3 = start[3];
-        uint32_t v;
+    for (int32_t n = outputs; n > 0; n -= 2) {
+        const int32_t *from = (const int32_t *)x, *w = start + 4;
+        int32_t s0, s1, t0, t1, x0, x1, u0, u1, v0, v1;
 
-        switch (taps) {
+        NNCC_DSP_LOAD_BOTH(start, s0, s1);
+        t0 = s0;
+        t1 = s1;
+        switch (kind) {
         case 2:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1););
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_2(0, 4));
             break;
         case 3:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2););
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_3(0, 4));
+            break;
+        case 4:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_4(0, 4));
             break;
         case 5:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2); NNCC_PAIRS_QUAD(3);
-                            NNCC_PAIRS_QUAD(4););
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_5(0, 4));
             break;
         case 7:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2); NNCC_PAIRS_QUAD(3);
-                            NNCC_PAIRS_QUAD(4); NNCC_PAIRS_QUAD(5); NNCC_PAIRS_QUAD(6););
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_7(0, 4));
             break;
-        default:
+        case 8 + 3:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_2(0, 8); NNCC_PAIRS_1(4, 8));
+            break;
+        case 8 + 5:
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_3(0, 8); NNCC_PAIRS_2(4, 8));
+            break;
+        default: /* 8 + 7 */
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_4(0, 8); NNCC_PAIRS_3(4, 8));
+            break;
+        }
+        x += step;
+        u0 = (int32_t)((NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8)) ^ 0x80808080u);
+        v0 = (int32_t)((NNCC_PAIRS_OUTPUT(t0, 0) | (NNCC_PAIRS_OUTPUT(t1, 1) << 8)) ^ 0x80808080u);
+        if (apart == 1) {
+            const uint16_t u = (uint16_t)u0, v = (uint16_t)v0;
+
+            memcpy(y, &u, sizeof u);
+            memcpy(y + pixel, &v, sizeof v);
+            y += 2 * pixel;
+        } else {
+            y[0] = nncc_dsp_byte(u0);
+            y[apart] = nncc_dsp_byte(u0 >> 8);
+            y += pixel;
+            y[0] = nncc_dsp_byte(v0);
+            y[apart] = nncc_dsp_byte(v0 >> 8);
+            y += pixel;
+        }
+    }
+}
+
+/* So many outputs one by one, four channels of each, from x on: a function by itself has the registers. */
+NNCC_DSP_AS_WRITTEN NNCC_APART static void one_by_one(const nncc_dsp_depthwise_pairs *f, uintptr_t x, int32_t outputs,
+                                                      int32_t apart, int8_t *y)
+{
+    const uint32_t words = 16u * (uint32_t)f->taps, skip = words + (uint32_t)f->skip, step = (uint32_t)f->step;
+    const int32_t *const start = f->w, *const end = f->w_end;
+    const int32_t taps = f->taps, pixel = f->pixel;
+
+    for (int32_t n = outputs; n > 0; n--) {
+        const int32_t *from = (const int32_t *)x, *w = start + 4;
+        int32_t s0, s1, s2, s3;
+        uint32_t v;
+
+        NNCC_DSP_LOAD_BOTH(start, s0, s1);
+        NNCC_DSP_LOAD_BOTH(start + 2, s2, s3);
+        if (taps == 3) {
+            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2));
+        } else {
             do {
-                for (int32_t k = taps; k > 0; k--) {
+                NNCC_DSP_ROLLED for (int32_t k = taps; k > 0; k--)
+                {
                     NNCC_PAIRS_QUAD(0);
                     from += 4;
                     w += 4;
                 }
                 from = (const int32_t *)((uintptr_t)from + (skip - words));
             } while (w != end);
-            break;
         }
         v = NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8);
         v = (v | ((NNCC_PAIRS_OUTPUT(s2, 2) | (NNCC_PAIRS_OUTPUT(s3, 3) << 8)) << 16)) ^ 0x80808080u;
@@ -139,7 +249,42 @@ NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apar
             y[2 * apart] = (int8_t)(uint8_t)(v >> 16);
             y[3 * apart] = (int8_t)(uint8_t)(v >> 24);
         }
-        x = (const int32_t *)((uintptr_t)x + step);
+        y += pixel;
+        x += step;
+    }
+}
+
+/*
+ * How two outputs are computed side by side, by quads of a row and how many lie between their windows; 0: not. Clang
+ * makes no less of three quads so.
+ */
+#if defined(__clang__)
+#define NNCC_PAIRS_LEAST 4
+#else
+#define NNCC_PAIRS_LEAST 3
+#endif
+static inline int32_t nncc_dsp_pairs_kind(const nncc_dsp_depthwise_pairs *f)
+{
+    if (f->step == 16 && (f->taps == 2 || f->taps >= NNCC_PAIRS_LEAST) && f->taps != 6 && f->taps != 8) {
+        return f->taps;
+    }
+    return f->step == 32 && (f->taps == 3 || f->taps == 5 || f->taps == 7) ? 8 + f->taps : 0;
+}
+
+/* Outputs of a pixel `apart` bytes apart. */
+NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
+{
+    const int32_t kind = nncc_dsp_pairs_kind(f), pixel = f->pixel, outputs = (int32_t)(f->end - f->y) / pixel;
+    const int32_t first = kind != 0 ? outputs & -2 : 0;
+
+    if (first != 0) {
+        NNCC_DSP_ROLLED for (int32_t h = 0; h < 4; h += 2)
+        {
+            nncc_dsp_pairs_two(f, kind, h, first, apart);
+        }
+    }
+    if (first != outputs) {
+        one_by_one(f, (uintptr_t)f->x + (uint32_t)(first * f->step), outputs - first, apart, f->y + first * pixel);
     }
 }
 
