@@ -45,7 +45,7 @@ var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	if why != "" {
 		return nil, why
 	}
-	f := formFor(n)
+	f := formFor(n, len(c.l.Rows)/c.G.Group)
 	return c.l.prove(c.G.Group, c.order(f), f)
 })
 
@@ -190,6 +190,6 @@ var provenProduct = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	if why != "" {
 		return nil, why
 	}
-	f := formFor(n)
+	f := formFor(n, len(l.Rows))
 	return (&layer{*l}).prove(1, f.order(0, len(l.Rows[0])), f)
 })

@@ -15,8 +15,8 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// dots is a matrix times the weights of few channels: rows of inputs, and the
-// words of the channels.
+// dots is a matrix times the weights of few channels, whatever their bits: rows of inputs, and
+// the words of the channels.
 type dots struct {
 	l     *layer
 	at    grid
@@ -196,7 +196,7 @@ var (
 		Doc:   "int8 fully connected layer with few outputs or any scale",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
 		Lower: func(n *kernel.Node) *call.Lowered { return productDots.Must(n).lower(n, nil) },
-		Rules: join(noHelium("DSP-FCDOTS-00"), quantised.ProductRules("DSP-FCDOTS", quantised.Everywhere),
+		Rules: join(noHelium("DSP-FCDOTS-00"), quantised.ProductRules("DSP-FCDOTS", nil),
 			dotRule("DSP-FCDOTS-06", productDots)),
 	}
 )

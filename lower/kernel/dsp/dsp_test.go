@@ -287,7 +287,7 @@ func each(t *testing.T, count int, opt kernel.Options, f func(t *testing.T, m *k
 	start, _ := testenv.Range(t, 0)
 	for from := 0; from < count; from += batch {
 		b := kerneltest.NewWriter(uint64(1 + start + from))
-		b.Int4 = opt.Core.DSP // elsewhere own kernels have no weights of 4 bits
+		b.Int4 = true
 		for _, g := range generators {
 			if g.row == "nncc_dsp_convolve_add_s8" && !opt.Core.DSP { // nothing else takes what is fused
 				continue

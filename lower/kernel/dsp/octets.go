@@ -35,7 +35,7 @@ var provenOctets = kernel.NewFact(func(n *kernel.Node) ([][octet]scaled, string)
 		return nil, why
 	}
 	rows, channels := quantised.Products.Must(n).Rows, len(l.Rows)
-	if rows != 1 || channels < octet || formFor(n) != narrow {
+	if rows != 1 || channels < octet || formFor(n, channels) != narrow {
 		return nil, fmt.Sprintf("%d rows, %d outputs, weights of %v; want one row, %d outputs and more, i8", rows,
 			channels, n.In[1].Type.DType, octet)
 	}

@@ -49,7 +49,6 @@ var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
 	if why != "" {
 		return nil, why
 	}
-	f := formFor(n)
 	var out []phase
 	for _, p := range list {
 		c := &convolution{&p.Convolution, layer{p.Layer}}
@@ -57,6 +56,7 @@ var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
 		if p.Depthwise() {
 			x.taps, why = c.l.provenTaps(n)
 		} else {
+			f := formFor(n, len(c.l.Rows)/c.G.Group)
 			x.w, why = c.l.prove(c.G.Group, c.order(f), f)
 		}
 		if why != "" {

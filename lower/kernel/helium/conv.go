@@ -22,11 +22,7 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	p := &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}
-	if p.l.form == fours && p.pointwise() && len(p.l.Rows) < fewest {
-		p.l.form = eights // four rows at a time, which takes bytes: there are few of them
-	}
-	return p, ""
+	return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
 })
 
 // depth is the number of bytes that an output channel reads of a pixel.

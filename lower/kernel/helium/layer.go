@@ -31,13 +31,15 @@ const (
 	sixteen             // inputs and outputs of 16 bits
 )
 
-// layerOf is a node's layer of so many groups. Weights of 4 bits that do not fit two to a byte are bytes.
+// layerOf is a node's layer of so many groups. Weights of 4 bits that do not fit two to a byte are bytes, and so are
+// those of few channels, which go four rows at a time.
 func layerOf(n *kernel.Node, l quantised.Layer, groups int) *layer {
 	switch {
 	case n.In[0].Type.DType == tensor.I16:
 		return &layer{l, sixteen}
 	case n.In[1].Type.DType == tensor.I4:
-		if f := (&layer{l, fours}); f.paired(groups) && f.shifts() == "" {
+		f := &layer{l, fours}
+		if len(l.Rows)/groups >= fewest && f.paired(groups) && f.shifts() == "" {
 			return f
 		}
 	}

@@ -148,11 +148,31 @@ typedef struct
 #define NNCC_DOT16_ROW NNCC_DOT16_FIRST NNCC_DOT16_5 NNCC_DOT16_5
 #endif
 
+/* Where no loop counts in r9 the second row is there, and outputs, which want a lower register, are in r5. */
+#define NNCC_DOT16_STORE(y) "vstrh.32 q0,[" y "]\nadd " y "," y ",r0\nvstrh.32 q1,[" y "]\nadd " y "," y ",r0\n"
+#define NNCC_DOT16_ROWS [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w)
+#ifdef NNCC_DOT_BY
+#define NNCC_DOT16_Y "ldr r6,[%[f],#28]\n"
+#define NNCC_DOT16_STORED NNCC_DOT16_STORE("r6") "str r6,[%[f],#28]\n"
+#define NNCC_DOT16_KEPT NNCC_DOT16_ROWS
+#define NNCC_DOT16_COUNT "r9",
+#else
+#define NNCC_DOT16_Y
+#define NNCC_DOT16_STORED NNCC_DOT16_STORE("%[to]")
+#define NNCC_DOT16_KEPT NNCC_DOT16_ROWS, [to] "+r"(to)
+#define NNCC_DOT16_COUNT
+#endif
+
 static void nncc_dot16_pairs(nncc_dot16_frame *f, const int8_t *x, const int8_t *record, int8_t *y)
 {
     NNCC_REG(const int8_t *, x0, "r1", x);
     NNCC_REG(const int8_t *, w, "r3", record);
+#ifdef NNCC_DOT_BY
     NNCC_REG(const int8_t *, x1, "r5", x + f->step);
+#else
+    NNCC_REG(const int8_t *, x1, "r9", x + f->step);
+    NNCC_REG(int8_t *, to, "r5", y);
+#endif
     NNCC_REG(nncc_dot16_frame *, frame, "r11", f);
 
     f->y = y;
@@ -170,20 +190,16 @@ static void nncc_dot16_pairs(nncc_dot16_frame *f, const int8_t *x, const int8_t 
                    "ldrd r4,r6,[%[f],#16]\n"
                    NNCC_DOT16_OUTPUT(q0) NNCC_DOT16_OUTPUT(q1)
                    "sub %[w],%[w],r6\n"
-                   "ldr r6,[%[f],#28]\n"
+                   NNCC_DOT16_Y
                    "add %[x0],%[x0],r4\n"
                    "add %[x1],%[x1],r4\n"
-                   "vstrh.32 q0,[r6]\n"
-                   "add r6,r6,r0\n"
-                   "vstrh.32 q1,[r6]\n"
-                   "add r6,r6,r0\n"
-                   "str r6,[%[f],#28]\n"
+                   NNCC_DOT16_STORED
                    "cmp %[x0],r2\n"
                    "bne 1b\n"
-                   : [x0] "+r"(x0), [x1] "+r"(x1), [w] "+r"(w)
+                   : NNCC_DOT16_KEPT
                    : [f] "r"(frame)
-                   : "r0", "r2", "r4", "r6", "r8", "r9", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6",
-                     "q7", "cc", "memory");
+                   : NNCC_DOT16_COUNT "r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr", "q0", "q1", "q2", "q3", "q4",
+                     "q5", "q6", "q7", "cc", "memory");
     /* clang-format on */
 }
 
