@@ -56,6 +56,7 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 			e.plans[n] = plan{constant: out}
 		}
 	}
+	var large []*ir.Node // are computed again rather than kept
 	for n, p := range e.plans {
 		if p.kernel != nil && keeps != nil {
 			v := n.Out[0]
@@ -63,10 +64,16 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 				e.kernelsRead(v, 0) // others may hand parts of it on
 		}
 		for i, d := range p.constant {
-			if v := n.Out[i]; !g.IsOutput(v) && e.kernelsRead(v, 1) {
+			v := n.Out[i]
+			if !g.IsOutput(v) && e.kernelsRead(v, 1) {
 				p.constant[i] = &tensor.Dense{DType: d.DType, Shape: d.Shape}
+			} else if d.Len() >= largeElems {
+				large = append(large, n)
 			}
 		}
+	}
+	for _, n := range large {
+		delete(e.plans, n)
 	}
 	return e
 }
@@ -130,12 +137,21 @@ func kernelOf(n *ir.Node, w, b *tensor.Dense) kernel {
 		return linearKernel(n)
 	case len(n.In) == 1 && n.Op.Scalar != nil:
 		return tableKernel(n)
-	case weightAxis(n) >= 0:
+	case weightAxis(n) >= 0 && !seldomRead(n, w):
 		if f := op.Approximate(n, w, b); f != nil {
 			return func(in []*tensor.Dense, out *tensor.Dense) { f(in, tensor.As[float32](out)) }
 		}
 	}
 	return nil
+}
+
+// fewPositions is how often weights are read at least for packing them to take little beside their products.
+const fewPositions = 16
+
+// seldomRead reports large weights that a few positions read: packed, they would be as large as what they are packed
+// from, and stay in memory beside it.
+func seldomRead(n *ir.Node, w *tensor.Dense) bool {
+	return w != nil && w.Len() >= largeElems && n.Out[0].Type.Elems() < fewPositions*w.Shape[weightAxis(n)]
 }
 
 // linearKernel converts between float32 and int8 with one scale; nil for other nodes.
