@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -34,6 +35,40 @@ func TestEvaluator(t *testing.T) {
 	}
 }
 
+// TestEvaluatorOfLargeWeights: weights that few positions read, and what they are dequantised from, are not kept, with
+// the same values; nor are those of a reader that has no kernel. A product of many positions keeps its own.
+func TestEvaluatorOfLargeWeights(t *testing.T) {
+	g, err := ir.Parse(`graph "large" {
+in %x : f32[1,512]
+in %many : f32[32,512]
+const %w : f32[512,600] = rand 1
+const %v : f32[600,512] = rand 2
+const %t : f32[600,512] = rand 3
+%a = MatMul(%x, %w)
+%b = Relu(%a)
+%c = Gemm(%b, %v)
+%d = Gemm(%c, %t) {transB=1}
+%e = MatMul(%many, %w)
+%f = Add(%d, %e)
+out "f" = %f
+}
+`, op.Get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := quant.SyntheticSamples(g.In, 2, 5)
+	q := g.Clone()
+	if _, err := quant.Insert(q, quant.Options{Samples: samples}); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []*ir.Graph{g, q} {
+		run := quant.EvaluatorForTest(g, func(*ir.Value) bool { return false })
+		for _, in := range samples {
+			sameValues(t, g, in, run, false)
+		}
+	}
+}
+
 // sameValues compares a run with the interpreter's: the values as they are seen, or in the
 // end where they are kept.
 func sameValues(t *testing.T, g *ir.Graph, in quant.Sample, run func(quant.Sample, interp.Observer) error, kept bool) {
@@ -51,6 +86,11 @@ func sameValues(t *testing.T, g *ir.Graph, in quant.Sample, run func(quant.Sampl
 		}
 	}); err != nil {
 		t.Fatal(err)
+	}
+	for _, v := range g.Out {
+		if got[v] == nil {
+			t.Fatalf("%s was not seen", v)
+		}
 	}
 	for v, w := range want {
 		if d := got[v]; d != nil && d.DType == tensor.F32 {

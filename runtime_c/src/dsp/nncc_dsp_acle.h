@@ -463,6 +463,17 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
             s.sum##1 = nncc_dsp_scaled(s.sum##1, m, c, down); \
         } \
     } while (0)
+/* Four channels of narrow weights: their sums apart, those behind the first one scaled. */
+#define NNCC_DSP_NARROW_SCALED(mcs) \
+    do { \
+        NNCC_DSP_ABOVE(d, c, 7); \
+        NNCC_DSP_SCALED(d, (mcs) + 9); \
+        NNCC_DSP_LOWEST(c); \
+        NNCC_DSP_SCALED(c, (mcs) + 6); \
+        NNCC_DSP_ABOVE(b, a, 7); \
+        NNCC_DSP_SCALED(b, (mcs) + 3); \
+        NNCC_DSP_LOWEST(a); \
+    } while (0)
 
 /* Four bytes, clamped or from the table. */
 NNCC_INLINED void nncc_dsp_put(const uint8_t *t, uint32_t bias, uint32_t cap, uint32_t v, int8_t *y)
@@ -507,13 +518,7 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         w = pixels == 2 ? nncc_dsp_pairs_of(&s, words, pairs, inputs, w, w + 4 + moves, part0, part1)
                         : nncc_dsp_row_of(&s, words, pairs, inputs, w, w + 4, part0);
         if (words == NNCC_DSP_NARROW) {
-            NNCC_DSP_ABOVE(d, c, 7);
-            NNCC_DSP_SCALED(d, w + 9);
-            NNCC_DSP_LOWEST(c);
-            NNCC_DSP_SCALED(c, w + 6);
-            NNCC_DSP_ABOVE(b, a, 7);
-            NNCC_DSP_SCALED(b, w + 3);
-            NNCC_DSP_LOWEST(a);
+            NNCC_DSP_NARROW_SCALED(w);
         } else if (words == NNCC_DSP_FOURS) {
             NNCC_DSP_ABOVE(d, c, 11);
             NNCC_DSP_SCALED(d, w + 9);

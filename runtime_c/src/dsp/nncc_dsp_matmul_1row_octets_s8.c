@@ -132,13 +132,7 @@ static NNCC_DSP_AS_WRITTEN void half_of_eight(const nncc_dsp_matmul_params *p, c
         x += 4;
         w += 16;
     } while (x != end);
-    NNCC_DSP_ABOVE(d, c, 7);
-    NNCC_DSP_SCALED(d, mcs + 9);
-    NNCC_DSP_LOWEST(c);
-    NNCC_DSP_SCALED(c, mcs + 6);
-    NNCC_DSP_ABOVE(b, a, 7);
-    NNCC_DSP_SCALED(b, mcs + 3);
-    NNCC_DSP_LOWEST(a);
+    NNCC_DSP_NARROW_SCALED(mcs);
     NNCC_DSP_SCALED(a, mcs);
     nncc_dsp_put(NULL, nncc_dsp_bias(p->low, p->cap), p->cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
 }
