@@ -15,8 +15,9 @@ import (
 // cleanup removes what computes nothing: Identity, Dropout, casts to the same
 // type, reshapes to the same shape, transpositions that keep the order, empty
 // pads, whole slices, pools of single elements, Concat, Split and Sum of one,
-// factors 1 and addends 0; it merges Reshape of Reshape and Transpose of Transpose, makes constants
-// with the same content one, and removes nodes that reach no output.
+// factors 1 and addends 0, Expand in front of broadcasting; it merges Reshape of
+// Reshape and Transpose of Transpose, makes constants with the same content one,
+// and removes nodes that reach no output.
 //
 //	%a = Transpose(%x) {perm=[0,2,3,1]}
 //	%b = Identity(%a)                       =>  %d = Relu(%x)
@@ -54,6 +55,9 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		}
 		return
 	}
+	if n.Op.Pattern == ir.Broadcast && !is(n, "BatchNormalization", "PRelu") { // whose input 0 is whole
+		unexpand(c, g, n)
+	}
 	if len(n.In) == 0 || n.In[0] == nil {
 		return
 	}
@@ -72,6 +76,48 @@ func cleanNode(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		g.Remove(n)
 		c.Did(v.Def, "merged two reshapes")
 	}
+}
+
+// unexpand lets an operator with broadcasting read what an Expand, or a Tile of
+// dimensions of size 1, repeats, where its result keeps its shape.
+func unexpand(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	for i, v := range n.In {
+		if v == nil || !is(v.Def, "Expand", "Tile") || v.Type.Quant.PerAxis() {
+			continue
+		}
+		x, shapes := v.Def.In[0], [][]int(nil)
+		for j, o := range n.In {
+			if o == nil {
+				continue
+			}
+			if j == i {
+				o = x
+			}
+			shapes = append(shapes, o.Type.Shape)
+		}
+		if !stretches(x.Type.Shape, v.Type.Shape) {
+			continue
+		}
+		if s, err := op.Broadcast(n, shapes...); err != nil || !slices.Equal(s, n.Out[0].Type.Shape) {
+			continue
+		}
+		c.Did(n, "reads what %s repeats", v.Def)
+		g.SetInput(n, i, x)
+	}
+}
+
+// stretches reports that only dimensions of size 1 of one shape are others in to.
+func stretches(from, to []int) bool {
+	if len(from) > len(to) {
+		return false
+	}
+	to = to[len(to)-len(from):]
+	for i, d := range from {
+		if d != 1 && d != to[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // mergeTransposes makes n, which reads d, read d's input.

@@ -9,7 +9,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // patterns recognises operators that exporters spell out:
@@ -22,6 +21,7 @@ import (
 //	x * tanh(softplus(x))                              Mish
 //	(x-m) / sqrt(mean((x-m)^2) + eps) * g + b          LayerNormalization, m = mean(x) over the last dimensions
 //	x / sqrt(mean(x^2) + eps) * g                      RMSNormalization
+//	Reshape(InstanceNormalization(Reshape(x))) * g + b GroupNormalization
 //
 // Factors may come in any order and grouping, a division may be written for a
 // multiplication and x*x for x^2. The parts stay where something else reads
@@ -47,7 +47,12 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 		}
 	}
 	c.At(nil)
-	return nil
+	return c.Each(g, func(n *ir.Node) error {
+		if is(n, "InstanceNormalization", "LayerNormalization") && !n.Quantised() && len(n.Out) == 1 {
+			groupNorm(c, g, n)
+		}
+		return nil
+	})
 }
 
 // near compares constants that exporters round differently.
@@ -228,126 +233,4 @@ func geluArg(g *ir.Graph, e *ir.Node, x *ir.Value) string {
 		}
 	}
 	return ""
-}
-
-// layerNorm matches (x-m)/sqrt(variance+eps) or x/sqrt(mean(x^2)+eps) at n, takes
-// in a scale and a bias behind it, and writes LayerNormalization or
-// RMSNormalization, which it gives with the node that it replaces.
-func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
-	over, s := n.In[0], n.In[1].Def
-	switch {
-	case is(n, "Div") && is(s, "Sqrt"):
-	case is(n, "Mul"):
-		if is(over.Def, "Reciprocal", "Pow") {
-			over, s = n.In[1], over.Def
-		}
-		if k, ok := scalarConst(inOf(s, 1)); is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
-			s = s.In[0].Def
-		} else if !is(s, "Pow") || !ok || k != -0.5 {
-			return nil, nil
-		}
-	default:
-		return nil, nil
-	}
-	variance, eps, isSum := plus(s.In[0])
-	if !isSum || eps <= 0 || !is(variance.Def, "ReduceMean") {
-		return nil, nil
-	}
-	sq := variance.Def.In[0]
-	axis, ok := trailingMean(variance.Def, sq)
-	t := factors(g, sq, over, true)
-	if !ok || t.k != 1 || len(t.v) != 2 {
-		return nil, nil
-	}
-	x, def := over, op.RMSNormalization
-	if d := over.Def; is(d, "Sub") && !hasAct(d) && sameDeviation(t.v[0], d) && sameDeviation(t.v[1], d) {
-		if a, centred := trailingMean(d.In[1].Def, d.In[0]); centred && a == axis {
-			x, def = d.In[0], op.LayerNormalization
-		}
-	}
-	if def == op.RMSNormalization && (t.v[0] != x || t.v[1] != x) ||
-		!slices.Equal(n.Out[0].Type.Shape, x.Type.Shape) {
-		return nil, nil
-	}
-	dims := x.Type.Shape[axis:]
-	last := n
-	scale := oneOver(g, n, dims)
-	if m := g.SoleUse(last.Out[0]); is(m, "Mul") && !hasAct(m) {
-		if k := normParam(g, m, last.Out[0], dims); k != nil {
-			scale, last = k, m
-		}
-	}
-	in := []*ir.Value{x, scale}
-	if m := g.SoleUse(last.Out[0]); def == op.LayerNormalization && is(m, "Add") && !hasAct(m) {
-		if k := normParam(g, m, last.Out[0], dims); k != nil {
-			in, last = append(in, k), m
-		}
-	}
-	y := insert(g, last, def, last.Name, ir.Attrs{"axis": ir.Int(axis - x.Type.Rank()),
-		"epsilon": ir.Float(float32(eps))}, in...)
-	y.Def.Inherit(n)
-	swap(c, g, last, y, "is "+def.Name)
-	return y.Def, last
-}
-
-// inOf is input i of a node that may be absent.
-func inOf(n *ir.Node, i int) *ir.Value {
-	if n == nil {
-		return nil
-	}
-	return n.Input(i)
-}
-
-// trailingMean reports that n is the mean of x over the dimensions from axis
-// on, kept as ones.
-func trailingMean(n *ir.Node, x *ir.Value) (axis int, ok bool) {
-	if !is(n, "ReduceMean") || n.In[0] != x || ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
-		return 0, false
-	}
-	axes, err := op.ReduceAxes(n)
-	if err != nil || len(axes) == 0 {
-		return 0, false
-	}
-	axis = axes[0]
-	return axis, slices.Equal(axes, ir.Identity(x.Type.Rank())[axis:])
-}
-
-// sameDeviation reports that v is d's x - mean(x), or another copy of it.
-func sameDeviation(v *ir.Value, d *ir.Node) bool {
-	if v == d.Out[0] {
-		return true
-	}
-	if !is(v.Def, "Sub") || hasAct(v.Def) || v.Def.In[0] != d.In[0] {
-		return false
-	}
-	a, okA := trailingMean(v.Def.In[1].Def, d.In[0])
-	b, okB := trailingMean(d.In[1].Def, d.In[0])
-	return okA && okB && a == b
-}
-
-// oneOver is a constant of ones of the given shape.
-func oneOver(g *ir.Graph, n *ir.Node, shape []int) *ir.Value {
-	return g.AddConst(n.Name+"/ones", tensor.FromFloats(n.Out[0].Type.DType, shape, full(product(shape), 1)))
-}
-
-// normParam is the constant operand of m beside v, if it broadcasts to the
-// normalised dimensions, in their rank.
-func normParam(g *ir.Graph, m *ir.Node, v *ir.Value, dims []int) *ir.Value {
-	for i, x := range m.In {
-		k := floatConst(m.In[1-i])
-		if x != v || k == nil || !slices.Equal(m.Out[0].Type.Shape, v.Type.Shape) {
-			continue
-		}
-		s := k.Shape
-		for len(s) > len(dims) && s[0] == 1 {
-			s = s[1:]
-		}
-		if slices.Equal(s, dims) {
-			if len(s) == len(k.Shape) {
-				return m.In[1-i]
-			}
-			return g.AddConst(m.In[1-i].Name, k.Reshaped(s))
-		}
-	}
-	return nil
 }

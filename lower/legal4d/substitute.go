@@ -25,8 +25,8 @@ var Substitutes = []pass.Pass{
 	{Name: "vectors", Doc: "MatMul by a vector as MatMul by a matrix", Numerics: pass.Reassoc, Run: each(vectors)},
 	{Name: "spell-out", Doc: "Gelu by tanh, Mish, Neg, Abs, ReduceMin, Min, Max, sums of squares in simpler operators",
 		Numerics: pass.Reassoc, Run: each(spellOut)},
-	{Name: "norms", Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization on 4-D",
-		Numerics: pass.Reassoc, Run: each(norms)},
+	{Name: "norms", Numerics: pass.Reassoc, Run: each(norms),
+		Doc: "RMSNormalization and LogSoftmax in sums and powers; InstanceNormalization, also of groups, on 4-D"},
 	{Name: "conv-stride", Doc: "Conv with large strides on blocks of neighbours as channels", Numerics: pass.Reassoc,
 		Run: func(c *pass.Ctx, g *ir.Graph) error { // an axis at a time
 			return errors.Join(each(wideStride)(c, g), each(wideStride)(c, g))
@@ -296,6 +296,7 @@ func (s *sub) extreme(n *ir.Node) *ir.Value {
 //	RMSNormalization       x * (mean(x^2) + eps)^-0.5 * scale
 //	LogSoftmax             z - log(sum(exp(z))), z = x - max(x)
 //	InstanceNormalization  of [N, C, ...] on [N, C, 1, ...]
+//	GroupNormalization     InstanceNormalization of [N, G, 1, ...], then scale and bias
 func norms(s *sub, n *ir.Node) *ir.Value {
 	x := n.In[0]
 	rank := x.Type.Rank()
@@ -331,8 +332,35 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 			return nil
 		}
 		return s.reshape(v, sh)
+	case "GroupNormalization":
+		a := ir.AttrsOf[op.GroupNormalizationAttrs](n)
+		return s.groupNorm(x, a.NumGroups, a.Epsilon)
 	}
 	return nil
+}
+
+// groupNorm normalises groups of channels of x as channels of a 4-D map; the node's
+// inputs 1 and 2 are scale and bias.
+func (s *sub) groupNorm(x *ir.Value, groups int, eps float32) *ir.Value {
+	sh := x.Type.Shape
+	fill := func(what string, v float64) *ir.Value {
+		return s.g.AddConst(s.n.Name+what, tensor.FromFloats(x.Type.DType, []int{groups},
+			slices.Repeat([]float64{v}, groups)))
+	}
+	v := s.op(op.InstanceNormalization, ir.Attrs{"epsilon": ir.Float(eps)},
+		s.reshape(x, []int{sh[0], groups, 1, tensor.Count(sh[1:]) / groups}), fill("/ones", 1), fill("/zeros", 0))
+	if s.err != nil {
+		return nil
+	}
+	per := append([]int{sh[1]}, slices.Repeat([]int{1}, len(sh)-2)...)
+	param := func(w *ir.Value) *ir.Value {
+		if w.Const != nil {
+			return s.g.AddConst(w.Name, w.Const.Reshaped(per))
+		}
+		return s.reshape(w, per)
+	}
+	v = s.op(op.Mul, nil, s.reshape(v, sh), param(s.n.In[1]))
+	return s.op(op.Add, nil, v, param(s.n.In[2]))
 }
 
 // padConcat puts constants beside the data, where they are no neighbours in

@@ -86,3 +86,49 @@ func TestHoist(t *testing.T) {
 		}
 	}
 }
+
+// TestTables: what a network chooses of a constant in float and then quantises is
+// chosen of integers; where one reader wants it in float, the table stays.
+func TestTables(t *testing.T) {
+	for _, c := range []struct {
+		more string
+		kept bool
+	}{{"", false}, {"%z = Sin(%m)\n  out \"z\" = %z", true}} {
+		text := `graph "g" {
+  in %i : i64[1,6]
+  const %table : f32[9,4] = rand 3
+  const %scale : f32[] = {0.03125}
+  const %zp : i8[] = {3}
+  const %out : f32[] = {0.0625}
+  const %perm : i64[3] = {1,6,4}
+  %m = Gather(%table, %i)
+  %r = Reshape(%m, %perm)
+  %q = QuantizeLinear(%r, %scale, %zp)
+  %d = DequantizeLinear(%q, %scale, %zp)
+  %a = Relu(%d)
+  %e = QuantizeLinear(%a, %out, %zp)
+  %y = DequantizeLinear(%e, %out, %zp)
+  out "y" = %y
+  ` + c.more + `
+}`
+		float, integer := irtest.Parse(t, text), irtest.Parse(t, text)
+		if err := quant.Integer(integer, quant.IntegerOptions{FloatIO: true, Imported: true}); err != nil {
+			t.Fatal(err)
+		}
+		irtest.Verify(t, integer)
+		kept := false
+		for _, n := range integer.Nodes {
+			kept = kept || n.Op.Name == "Gather" && n.In[0].Type.DType.IsFloat()
+		}
+		if kept != c.kept {
+			t.Errorf("%q: the table is in float: %v", c.more, kept)
+		}
+		in := []*tensor.Dense{tensor.Of([]int{1, 6}, []int64{8, 0, 3, 3, 1, 7})}
+		want, got := irtest.Run(t, float, in), irtest.Run(t, integer, in)
+		for i := range want {
+			if !slices.Equal(got[i].Floats(), want[i].Floats()) {
+				t.Errorf("%q: output %d is %v, want %v", c.more, i, got[i].Floats(), want[i].Floats())
+			}
+		}
+	}
+}

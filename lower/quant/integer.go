@@ -52,6 +52,9 @@ func Integer(g *ir.Graph, opt IntegerOptions) error {
 			return err
 		}
 	}
+	if err := c.quantisedTables(); err != nil {
+		return err
+	}
 	if err := c.integerMoves(); err != nil {
 		return err
 	}
@@ -234,7 +237,32 @@ func (c *converter) quantisedInputs() error {
 	return nil
 }
 
-// hoistQuant quantises a float input before nodes that only move its values,
+// quantisedTables quantises constants from which nodes choose at run time and whose
+// choice is quantised: an embedding is a table of integers, a fourth of its bytes.
+func (c *converter) quantisedTables() error {
+	for _, n := range slices.Clone(c.g.Nodes) {
+		if n.Op != op.Gather || n.In[0].Const == nil || !n.In[0].Type.DType.IsFloat() {
+			continue
+		}
+		v := n.In[0]
+		if err := c.hoistQuant(v); err != nil {
+			return err
+		}
+		for _, u := range slices.Clone(v.Uses()) {
+			if q := u.Node; q.Op == op.QuantizeLinear && u.Index == 0 {
+				out, err := evalIn(q, nil)
+				if err != nil {
+					return err
+				}
+				c.g.ReplaceUses(q.Out[0], c.g.AddConst(q.Out[0].Name, out[0]))
+				c.g.Remove(q)
+			}
+		}
+	}
+	return nil
+}
+
+// hoistQuant quantises a float input, or constant, before nodes that only move its values,
 // where all that come after them quantise alike: the same integers are moved.
 // What was quantised after the moves stays so, and finds nothing to do.
 func (c *converter) hoistQuant(v *ir.Value) error {
