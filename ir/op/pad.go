@@ -67,30 +67,38 @@ func (g *PadGeom) place(x, fill *tensor.Dense) *tensor.Dense {
 	y := tensor.New(x.DType, g.Shape)
 	to := cellsOf(y)
 	to.fill(0, y.Len(), fill.Data, 0)
-	r := len(x.Shape)
-	if r == 0 {
+	if len(x.Shape) == 0 {
 		return x
 	}
+	g.part(x.Shape)(func(from, at, count int) { to.copyFrom(at, x.Data, from, count) })
+	return y
+}
+
+// part calls a function for every run of elements of a tensor of the given shape that stay:
+// where it is in the tensor and in the result, and how long it is.
+func (g *PadGeom) part(shape []int) func(f func(from, to, count int)) {
+	r := len(shape)
 	from, size := make([]int, r), make([]int, r)
 	for d := range from {
 		from[d] = max(-g.Begin[d], 0)
-		size[d] = min(x.Shape[d], g.Shape[d]-g.Begin[d]) - from[d]
+		size[d] = min(shape[d], g.Shape[d]-g.Begin[d]) - from[d]
 		if size[d] <= 0 {
-			return y
+			return func(func(from, to, count int)) {}
 		}
 	}
-	xs, ys := tensor.Strides(x.Shape), tensor.Strides(g.Shape)
+	xs, ys := tensor.Strides(shape), tensor.Strides(g.Shape)
 	row := size[r-1]
-	pos := newIndex(append(append([]int(nil), size[:r-1]...), 1))
-	for more := true; more; more = pos.next() {
-		px, py := from[r-1], from[r-1]+g.Begin[r-1]
-		for d := 0; d < r-1; d++ {
-			px += (pos.at[d] + from[d]) * xs[d]
-			py += (pos.at[d] + from[d] + g.Begin[d]) * ys[d]
+	return func(f func(from, to, count int)) {
+		pos := newIndex(append(append([]int(nil), size[:r-1]...), 1))
+		for more := true; more; more = pos.next() {
+			px, py := from[r-1], from[r-1]+g.Begin[r-1]
+			for d := 0; d < r-1; d++ {
+				px += (pos.at[d] + from[d]) * xs[d]
+				py += (pos.at[d] + from[d] + g.Begin[d]) * ys[d]
+			}
+			f(px, py, row)
 		}
-		to.copyFrom(py, x.Data, px, row)
 	}
-	return y
 }
 
 // CenterCropPadAttrs are the attributes of CenterCropPad.

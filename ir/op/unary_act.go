@@ -233,6 +233,17 @@ type GeluAttrs struct {
 	Approximate string `default:"none"`
 }
 
+// geluOf is the function itself.
+func geluOf(approximate string) func(float64) float64 {
+	if approximate == "tanh" {
+		k := math.Sqrt(2 / math.Pi)
+		return func(x float64) float64 {
+			return 0.5 * x * (1 + math.Tanh(k*(x+float64(0.044715*x*x*x))))
+		}
+	}
+	return func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
+}
+
 func gelu() ir.OpDef {
 	s := unarySpec{
 		name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh",
@@ -248,13 +259,7 @@ func gelu() ir.OpDef {
 			return ir.CForm{F64: "0.5 * x * erfc(-x / " + sqrt2 + ")", F32: "0.5f * x * (1.0f + erff(x * 0.70710678f))"}
 		},
 		real: func(n *ir.Node) func(float64) float64 {
-			if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
-				k := math.Sqrt(2 / math.Pi)
-				return func(x float64) float64 {
-					return 0.5 * x * (1 + math.Tanh(k*(x+float64(0.044715*x*x*x))))
-				}
-			}
-			return func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
+			return geluOf(ir.AttrsOf[GeluAttrs](n).Approximate)
 		},
 	}
 	d := s.opDef()

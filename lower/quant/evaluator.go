@@ -30,14 +30,17 @@ type evaluator struct {
 
 // plan is what an evaluator knows of a node; nothing where the interpreter evaluates it.
 type plan struct {
-	// kernel writes all of the only output.
+	// kernel writes all of every output.
 	kernel kernel
+	// packs is how many inputs, from input 1 on, the kernel has packed where they are constants: it does not look at
+	// them.
+	packs int
 	// constant are the outputs of a node that depends on constants alone, without data
 	// where only kernels read them.
 	constant []*tensor.Dense
 }
 
-type kernel func(in []*tensor.Dense, out *tensor.Dense)
+type kernel func(in, out []*tensor.Dense)
 
 // newEvaluator plans; g must not change before the last run. keeps says which values an
 // observer keeps; nil: it may keep any.
@@ -45,8 +48,8 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, lent: map[*ir.Value]bool{}}
 	e.memory.New = func() any { return &buffers{map[int][][]float32{}, map[int][][]int8{}} }
 	for _, n := range g.Nodes {
-		if k := e.kernelOf(n); k != nil {
-			e.plans[n] = plan{kernel: k}
+		if k, packs := e.kernelOf(n); k != nil {
+			e.plans[n] = plan{kernel: k, packs: packs}
 		} else if in := e.constants(n); in != nil && weightAxis(n) < 0 {
 			out, err := ir.EvalNode(n, in)
 			if err != nil {
@@ -59,13 +62,14 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 	var large []*ir.Node // are computed again rather than kept
 	for n, p := range e.plans {
 		if p.kernel != nil && keeps != nil {
-			v := n.Out[0]
-			e.lent[v] = v.Type.Elems() < largeElems && !g.IsOutput(v) && !keeps(v) &&
-				e.kernelsRead(v, 0) // others may hand parts of it on
+			for _, v := range n.Out {
+				e.lent[v] = v.Type.Elems() < largeElems && !g.IsOutput(v) && !keeps(v) &&
+					e.onlyKernels(v) // others may hand parts of it on
+			}
 		}
 		for i, d := range p.constant {
 			v := n.Out[i]
-			if !g.IsOutput(v) && e.kernelsRead(v, 1) {
+			if !g.IsOutput(v) && e.packed(v) {
 				p.constant[i] = &tensor.Dense{DType: d.DType, Shape: d.Shape}
 			} else if d.Len() >= largeElems {
 				large = append(large, n)
@@ -81,10 +85,15 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 // keepsNone is for observers that keep no value.
 func keepsNone(*ir.Value) bool { return false }
 
-// kernelsRead reports a value that nothing reads but kernels, as inputs from the given one on.
-func (e *evaluator) kernelsRead(v *ir.Value, from int) bool {
+// onlyKernels reports a value that nothing reads but kernels.
+func (e *evaluator) onlyKernels(v *ir.Value) bool {
+	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return e.plans[u.Node].kernel == nil })
+}
+
+// packed reports a constant of which kernels have what they need.
+func (e *evaluator) packed(v *ir.Value) bool {
 	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
-		return e.plans[u.Node].kernel == nil || u.Index < from
+		return e.plans[u.Node].kernel == nil || u.Index < 1 || u.Index > e.plans[u.Node].packs
 	})
 }
 
@@ -117,32 +126,63 @@ func (e *evaluator) constants(n *ir.Node) []*tensor.Dense {
 }
 
 // kernelOf is how n is evaluated, nil where the interpreter does it.
-func (e *evaluator) kernelOf(n *ir.Node) kernel {
-	var fixed [3]*tensor.Dense
+func (e *evaluator) kernelOf(n *ir.Node) (k kernel, packs int) {
+	fixed := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
-		if v != nil && i < len(fixed) {
+		if v != nil {
 			fixed[i] = e.constant(v)
 		}
 	}
 	if len(n.In) == 0 || fixed[0] != nil {
-		return nil
+		return nil, 0
 	}
-	return kernelOf(n, fixed[1], fixed[2])
+	return kernelOf(n, fixed)
 }
 
-// kernelOf is a kernel for n with the weights and bias where these are constants.
-func kernelOf(n *ir.Node, w, b *tensor.Dense) kernel {
+// kernelOf is a kernel for n with those of its inputs that are constants, and how many of these it packs.
+func kernelOf(n *ir.Node, fixed []*tensor.Dense) (k kernel, packs int) {
+	at := func(i int) *tensor.Dense {
+		if i < len(fixed) {
+			return fixed[i]
+		}
+		return nil
+	}
 	switch {
 	case n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear:
-		return linearKernel(n)
+		return linearKernel(n), 2
+	case n.Op == op.LSTM:
+		if f := op.LSTMInto(n, at(1), at(2), at(3)); f != nil {
+			return func(in, out []*tensor.Dense) {
+				to := make([][]float32, len(out))
+				for i, d := range out {
+					to[i] = tensor.As[float32](d)
+				}
+				f(in, to, nil)
+			}, 3
+		}
+		return nil, 0
+	case weightAxis(n) >= 0:
+		if seldomRead(n, at(1)) {
+			return nil, 0
+		}
+		if f := op.Approximate(n, at(1), at(2)); f != nil {
+			return single(f), 2
+		}
+		return nil, 0
 	case len(n.In) == 1 && n.Op.Scalar != nil:
-		return tableKernel(n)
-	case weightAxis(n) >= 0 && !seldomRead(n, w):
-		if f := op.Approximate(n, w, b); f != nil {
-			return func(in []*tensor.Dense, out *tensor.Dense) { f(in, tensor.As[float32](out)) }
+		if k := tableKernel(n); k != nil {
+			return k, 0
 		}
 	}
-	return nil
+	if f := op.Into(n); f != nil {
+		return single(f), 0
+	}
+	return nil, 0
+}
+
+// single is a kernel that writes one value of float32.
+func single(f func(in []*tensor.Dense, y []float32)) kernel {
+	return func(in, out []*tensor.Dense) { f(in, tensor.As[float32](out[0])) }
 }
 
 // fewPositions is how often weights are read at least for packing them to take little beside their products.
@@ -163,12 +203,12 @@ func linearKernel(n *ir.Node) kernel {
 	scale, zero := q.Scale[0], int64(q.Zero[0])
 	switch {
 	case n.Op == op.DequantizeLinear && n.Out[0].Type.DType == tensor.F32:
-		return func(in []*tensor.Dense, out *tensor.Dense) {
-			vec.Dequantise(tensor.As[int8](in[0]), scale, zero, tensor.As[float32](out))
+		return func(in, out []*tensor.Dense) {
+			vec.Dequantise(tensor.As[int8](in[0]), scale, zero, tensor.As[float32](out[0]))
 		}
 	case n.Op == op.QuantizeLinear && n.In[0].Type.DType == tensor.F32 && !op.RoundsAway(n):
-		return func(in []*tensor.Dense, out *tensor.Dense) {
-			vec.Quantise(tensor.As[float32](in[0]), scale, zero, tensor.As[int8](out))
+		return func(in, out []*tensor.Dense) {
+			vec.Quantise(tensor.As[float32](in[0]), scale, zero, tensor.As[int8](out[0]))
 		}
 	}
 	return nil
@@ -194,9 +234,9 @@ func tableKernel(n *ir.Node) kernel {
 	for i, f := range table {
 		table[i] = float32(n.Op.Scalar(n, float64(f)))
 	}
-	return func(in []*tensor.Dense, out *tensor.Dense) {
+	return func(in, out []*tensor.Dense) {
 		var at [1 << 10]int8
-		x, y := tensor.As[float32](in[0]), tensor.As[float32](out)
+		x, y := tensor.As[float32](in[0]), tensor.As[float32](out[0])
 		for len(x) > 0 {
 			some := at[:min(len(x), len(at))]
 			vec.Quantise(x[:len(some)], scale, zero, some)
@@ -274,9 +314,12 @@ func (r *evaluation) step() error {
 			in[i] = r.Value(v)
 		}
 	}
-	out := r.memory.take(n.Out[0].Type)
+	out := make([]*tensor.Dense, len(n.Out))
+	for i, v := range n.Out {
+		out[i] = r.memory.take(v.Type)
+	}
 	p.kernel(in, out)
-	if err := r.StepTo([]*tensor.Dense{out}); err != nil {
+	if err := r.StepTo(out); err != nil {
 		return err
 	}
 	for i, v := range n.In {

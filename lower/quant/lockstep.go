@@ -161,7 +161,7 @@ func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error)
 	if err != nil {
 		return err
 	}
-	own := kernelOf(n, constants[1], constants[2])
+	own, _ := kernelOf(n, constants[:len(n.In)])
 	return forSamples(len(l.env), []*ir.Node{n}, func(_, s int) error {
 		in := slices.Clone(constants[:len(n.In)])
 		for i, v := range n.In {
@@ -172,9 +172,12 @@ func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error)
 			}
 		}
 		if own != nil {
-			out := tensor.New(n.Out[0].Type.DType, n.Out[0].Type.Shape)
+			out := make([]*tensor.Dense, len(n.Out))
+			for i, v := range n.Out {
+				out[i] = tensor.New(v.Type.DType, v.Type.Shape)
+			}
 			own(in, out)
-			return each(s, []*tensor.Dense{out})
+			return each(s, out)
 		}
 		out, err := ir.EvalNode(n, in)
 		if err != nil {

@@ -63,15 +63,50 @@ func (c *calibrator) recurrentStates() {
 	}
 }
 
-// stateWatch collects what recurrent nodes see of one sample.
-type stateWatch struct {
+// statePeaks are the nodes of which the largest states are noted, and how these are found.
+type statePeaks struct {
 	nodes []*ir.Node
-	seen  map[*ir.Value]*tensor.Dense // the inputs of nodes
+	find  []func(in func(i int) *tensor.Dense) float64
 }
 
-func watchStates(nodes []*ir.Node) *stateWatch {
-	w := &stateWatch{nodes, map[*ir.Value]*tensor.Dense{}}
+func newStatePeaks(nodes []*ir.Node) *statePeaks {
+	p := &statePeaks{nodes: nodes}
 	for _, n := range nodes {
+		find := func(in func(i int) *tensor.Dense) float64 { return statePeak(n, in) }
+		if n.Op == op.LSTM {
+			if f := op.LSTMInto(n, n.ConstIn(1), n.ConstIn(2), n.ConstIn(3)); f != nil {
+				find = func(in func(i int) *tensor.Dense) float64 { return cellPeak(n, f, in) }
+			}
+		}
+		p.find = append(p.find, find)
+	}
+	return p
+}
+
+// cellPeak is the largest magnitude of the cell states of all steps.
+func cellPeak(n *ir.Node, run func(in []*tensor.Dense, out [][]float32, cells func(c []float32)),
+	in func(i int) *tensor.Dense) float64 {
+	args, peak := make([]*tensor.Dense, len(n.In)), float32(0)
+	for i := range args {
+		args[i] = in(i)
+	}
+	run(args, make([][]float32, len(n.Out)), func(c []float32) {
+		for _, v := range c {
+			peak = max(peak, v, -v)
+		}
+	})
+	return float64(peak)
+}
+
+// stateWatch collects what recurrent nodes see of one sample.
+type stateWatch struct {
+	*statePeaks
+	seen map[*ir.Value]*tensor.Dense // the inputs of nodes
+}
+
+func (p *statePeaks) watch() *stateWatch {
+	w := &stateWatch{p, map[*ir.Value]*tensor.Dense{}}
+	for _, n := range p.nodes {
 		for _, v := range n.In {
 			if v != nil {
 				w.seen[v] = v.Const
@@ -90,8 +125,8 @@ func (w *stateWatch) see(v *ir.Value, d *tensor.Dense) {
 // peaks are the largest states of the nodes.
 func (w *stateWatch) peaks() []float64 {
 	var top []float64
-	for _, n := range w.nodes {
-		top = append(top, statePeak(n, func(j int) *tensor.Dense { return w.seen[n.Input(j)] }))
+	for k, n := range w.nodes {
+		top = append(top, w.find[k](func(j int) *tensor.Dense { return w.seen[n.Input(j)] }))
 	}
 	return top
 }

@@ -86,7 +86,8 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	bins := min(histBins*2/max(parts, 2), observedBins/max(len(s.values)*parts, 1))
 	rowsEach := max(maxRows/max(n, 1), 16)
 	scratch := make([]tally, runtime.GOMAXPROCS(0))
-	watched, names := watchStates(opt.states).seen, keptBy(opt.look)
+	peaks := newStatePeaks(opt.states)
+	watched, names := peaks.watch().seen, keptBy(opt.look)
 	float := newEvaluator(g, func(v *ir.Value) bool {
 		_, ok := watched[v]
 		x := s.values[v.ID]
@@ -96,7 +97,7 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		var bad error
 		means := sampleMeans{}
 		s.means[i] = means
-		found, states := newLook(opt.look), watchStates(opt.states)
+		found, states := newLook(opt.look), peaks.watch()
 		out, err := float.run(opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			found.see(v.Name, d)
 			states.see(v, d)

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"math"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
+)
+
+// intoLSTM is an LSTM with constant weights and the usual activations, in one direction or
+// both.
+type intoLSTM struct {
+	g      *RNNGeom
+	w, r   [][]float32 // by direction: [input, 4*H] and [H, 4*H]
+	bias   [][]float32 // by direction: of inputs and states together; nil: none
+	wAt    []int
+	rAt    []int
+	limit  float32
+	logist *smooth
+	tanh   *smooth
+}
+
+// LSTMInto is Into for an LSTM with weights w, r and biases b, which may be nil: it writes
+// all its results, of which cells, unless it is nil, sees the cell state after each step.
+// What is made of the weights is kept by the function, which does not look at inputs 1 to 3.
+func LSTMInto(n *ir.Node, w, r, b *tensor.Dense) func(in []*tensor.Dense, out [][]float32, cells func(c []float32)) {
+	g, err := RNNGeometry(n)
+	if err != nil || w == nil || r == nil || w.DType != tensor.F32 || n.Input(3) != nil && b == nil || !usual(n, g) {
+		return nil
+	}
+	l := &intoLSTM{g: g, wAt: rowsFrom(g.Input, 4*g.Hidden), rAt: rowsFrom(g.Hidden, 4*g.Hidden),
+		limit: float32(g.CellClip), logist: smoothSigmoid(), tanh: smoothTanh()}
+	rows := 4 * g.Hidden
+	for d := range g.Dirs() {
+		l.w = append(l.w, transposed(g.Input, rows, tensor.As[float32](w)[d*rows*g.Input:], g.Input))
+		l.r = append(l.r, transposed(g.Hidden, rows, tensor.As[float32](r)[d*rows*g.Hidden:], g.Hidden))
+		bias := make([]float32, rows)
+		if b != nil {
+			for i := range bias {
+				bias[i] = tensor.As[float32](b)[d*2*rows+i] + tensor.As[float32](b)[d*2*rows+rows+i]
+			}
+		}
+		l.bias = append(l.bias, bias)
+	}
+	return l.eval
+}
+
+// usual reports an LSTM with the activations that all have, and nothing that few have.
+func usual(n *ir.Node, g *RNNGeom) bool {
+	for d := range g.Dirs() {
+		for k, name := range []string{"sigmoid", "tanh", "tanh"} {
+			if g.ActName(d, k) != name {
+				return false
+			}
+		}
+	}
+	return !g.BatchFirst && g.Seq*g.Batch*g.Input > 0 && n.Input(4) == nil && n.Input(7) == nil &&
+		math.IsInf(g.Clip, 1) && ir.AttrsOf[LSTMAttrs](n).InputForget == 0
+}
+
+func (l *intoLSTM) eval(in []*tensor.Dense, out [][]float32, cells func(c []float32)) {
+	g := l.g
+	H, B, D, rows := g.Hidden, g.Batch, g.Dirs(), 4*g.Hidden
+	x := tensor.As[float32](in[0])
+	memory := singles(g.Seq*B*rows + rows + 2*H)
+	defer singlesPool.Put(memory)
+	all, z := (*memory)[:g.Seq*B*rows], (*memory)[g.Seq*B*rows:][:rows]
+	h, c := (*memory)[(g.Seq*B+1)*rows:][:H], (*memory)[(g.Seq*B+1)*rows+H:][:H]
+	left := vec.PackSingle(false, 1, H, h, H)
+	for d := range D {
+		s := vec.Sums{Col: l.bias[d], Lo: float32(negInf), Hi: float32(posInf)}
+		timesApprox(g.Seq*B, g.Input, rows, x, l.w[d], l.wAt, &s, all)
+		for b := range B {
+			for i, at := range []int{5, 6} {
+				state := [][]float32{h, c}[i]
+				clear(state)
+				if given := opt(in, at); given != nil {
+					copy(state, tensor.As[float32](given)[(d*B+b)*H:])
+				}
+			}
+			for t := range g.Seq {
+				if g.Reverse[d] {
+					t = g.Seq - 1 - t
+				}
+				left.Set(false, h, H)
+				s.Col = all[(t*B+b)*rows:][:rows]
+				left.Times(rows, l.rAt, l.r[d], &s, z, rows)
+				l.gates(z, h, c)
+				if cells != nil {
+					cells(c)
+				}
+				if out[0] != nil {
+					copy(out[0][((t*D+d)*B+b)*H:], h)
+				}
+			}
+			for i, state := range [][]float32{h, c} {
+				if i+1 < len(out) && out[i+1] != nil {
+					copy(out[i+1][(d*B+b)*H:][:H], state)
+				}
+			}
+		}
+	}
+}
+
+// gates makes the new state of the sums z of the gates i, o, f, c.
+func (l *intoLSTM) gates(z, h, c []float32) {
+	H := len(h)
+	for k := range h {
+		v := float32(l.logist.at(z[2*H+k])*c[k]) + float32(l.logist.at(z[k])*l.tanh.at(z[3*H+k]))
+		v = min(max(v, -l.limit), l.limit)
+		c[k], h[k] = v, l.logist.at(z[H+k])*l.tanh.at(v)
+	}
+}

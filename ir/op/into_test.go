@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package op
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// TestInto: operators evaluated into memory that is there give what the reference gives, but
+// for rounding in float32, whatever was in the memory.
+func TestInto(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 32))
+	done := map[*ir.OpDef]int{}
+	for range 3000 {
+		n, in := drawInto(t, r)
+		f := Into(n)
+		if f == nil {
+			continue
+		}
+		done[n.Op]++
+		want, err := n.Op.Eval(n, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float32, want[0].Len())
+		for i := range got {
+			got[i] = float32(math.NaN())
+		}
+		f(in, got)
+		compareInto(t, n, want[0], got)
+	}
+	for _, o := range intoOps {
+		if done[o.op] < 15 {
+			t.Errorf("%s: %d were evaluated", o.op.Name, done[o.op])
+		}
+	}
+}
+
+func compareInto(t *testing.T, n *ir.Node, want *tensor.Dense, got []float32) {
+	t.Helper()
+	for i, w := range want.Floats() {
+		if g := float64(got[i]); !(math.Abs(g-w) <= 1e-5*(0.1+math.Abs(w))) {
+			t.Fatalf("%s: element %d is %v, want %v", n, i, g, w)
+		}
+	}
+}
+
+// drawn is a tensor of normal numbers.
+func drawn(r *rand.Rand, spread float64, shape ...int) *tensor.Dense {
+	d := tensor.New(tensor.F32, shape)
+	for i := range d.Len() {
+		d.SetFloat(i, r.NormFloat64()*spread)
+	}
+	return d
+}
+
+// intoDraw is an operator that is being drawn.
+type intoDraw struct {
+	r        *rand.Rand
+	shape    []int
+	in       []*tensor.Dense
+	attrs    ir.Attrs
+	constant map[int]bool // of in
+}
+
+func (d *intoDraw) act() {
+	if d.r.IntN(2) == 0 {
+		d.attrs["act_min"], d.attrs["act_max"] = ir.Float(0), ir.Float(2)
+	}
+}
+
+// window is that of a pooling in one or two dimensions.
+func (d *intoDraw) window() {
+	s, kernel, pads := []int{1 + d.r.IntN(2), 1 + d.r.IntN(3)}, []int{}, []int{}
+	var strides, dilations []int
+	for range 1 + d.r.IntN(2) {
+		k, apart := 1+d.r.IntN(3), 1+d.r.IntN(2)
+		s, kernel = append(s, (k-1)*apart+1+d.r.IntN(9)), append(kernel, k)
+		strides, dilations, pads = append(strides, 1+d.r.IntN(3)), append(dilations, apart), append(pads, d.r.IntN(k))
+	}
+	pads = append(pads, pads...)
+	d.in[0] = drawn(d.r, 1, s...)
+	d.attrs["kernel_shape"], d.attrs["strides"], d.attrs["dilations"], d.attrs["pads"] = ir.Ints(kernel...),
+		ir.Ints(strides...), ir.Ints(dilations...), ir.Ints(pads...)
+	d.attrs["ceil_mode"] = ir.Int(d.r.IntN(2))
+	d.act()
+}
+
+// fixed adds constant integers.
+func (d *intoDraw) fixed(v ...int) {
+	x := tensor.New(tensor.I64, []int{len(v)})
+	for i, k := range v {
+		x.SetInt(i, int64(k))
+	}
+	d.constant[len(d.in)] = true
+	d.in = append(d.in, x)
+}
+
+func (d *intoDraw) arith() {
+	other := append([]int(nil), d.shape[d.r.IntN(len(d.shape)):]...)
+	for i := range other {
+		if d.r.IntN(3) == 0 {
+			other[i] = 1
+		}
+	}
+	d.in, d.constant[1] = append(d.in, drawn(d.r, 1, other...)), d.r.IntN(2) == 0
+	if d.r.IntN(3) == 0 {
+		d.in[0], d.in[1] = d.in[1], d.in[0]
+	}
+	d.act()
+}
+
+func (d *intoDraw) global() {
+	d.in[0] = drawn(d.r, 1, 1+d.r.IntN(2), 1+d.r.IntN(4), 1+d.r.IntN(9), 1+d.r.IntN(9))
+	d.act()
+}
+
+func (d *intoDraw) plain() {}
+
+// intoOps are the operators with what makes their operands.
+var intoOps = []struct {
+	op   *ir.OpDef
+	draw func(d *intoDraw)
+}{
+	{Reshape, func(d *intoDraw) { d.fixed(-1) }},
+	{Transpose, func(d *intoDraw) { d.attrs["perm"] = ir.Ints(d.r.Perm(len(d.shape))...) }},
+	{Concat, func(d *intoDraw) {
+		axis := d.r.IntN(len(d.shape))
+		other := append([]int(nil), d.shape...)
+		other[axis] = 1 + d.r.IntN(4)
+		d.in, d.attrs["axis"] = append(d.in, drawn(d.r, 1, other...), d.in[0]), ir.Int(axis)
+	}},
+	{Pad, func(d *intoDraw) {
+		pads := make([]int, 2*len(d.shape))
+		for i := range pads {
+			pads[i] = d.r.IntN(3)
+			if d.shape[i%len(d.shape)] > 2 && d.r.IntN(3) == 0 {
+				pads[i] = -1
+			}
+		}
+		d.fixed(pads...)
+		if d.r.IntN(2) == 0 {
+			d.in, d.constant[2] = append(d.in, drawn(d.r, 1, 1)), true
+		}
+	}},
+	{Add, (*intoDraw).arith}, {Sub, (*intoDraw).arith}, {Mul, (*intoDraw).arith},
+	{MaxPool, (*intoDraw).window},
+	{AveragePool, func(d *intoDraw) {
+		d.window()
+		d.attrs["count_include_pad"] = ir.Int(d.r.IntN(2))
+	}},
+	{GlobalMaxPool, (*intoDraw).global}, {GlobalAveragePool, (*intoDraw).global},
+	{ReduceMean, func(d *intoDraw) {
+		axes := []int{d.r.IntN(len(d.shape))}
+		if next := axes[0] + 1; next < len(d.shape) && d.r.IntN(2) == 0 {
+			axes = append(axes, next)
+		}
+		d.fixed(axes...)
+	}},
+	{Softmax, func(d *intoDraw) { d.attrs["axis"] = ir.Int(-1) }},
+	{LayerNormalization, func(d *intoDraw) {
+		axis := d.r.IntN(len(d.shape))
+		d.in, d.attrs["axis"] = append(d.in, drawn(d.r, 1, d.shape[axis:]...)), ir.Int(axis)
+		if d.r.IntN(2) == 0 {
+			d.in = append(d.in, drawn(d.r, 1, d.shape[axis:]...))
+		}
+	}},
+	{Relu, (*intoDraw).plain}, {HardSigmoid, (*intoDraw).plain}, {HardSwish, (*intoDraw).plain},
+	{Swish, func(d *intoDraw) { d.attrs["alpha"] = ir.Float(float32(d.r.NormFloat64())) }},
+	{Sigmoid, (*intoDraw).plain}, {Tanh, (*intoDraw).plain}, {Erf, (*intoDraw).plain},
+	{Softplus, (*intoDraw).plain}, {Mish, (*intoDraw).plain},
+	{Gelu, func(d *intoDraw) { d.attrs["approximate"] = ir.Str([]string{"none", "tanh"}[d.r.IntN(2)]) }},
+}
+
+// drawInto draws an operator with its operands.
+func drawInto(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
+	shape := make([]int, 1+r.IntN(4))
+	for i := range shape {
+		shape[i] = 1 + r.IntN(7)
+	}
+	d := &intoDraw{r: r, shape: shape, in: []*tensor.Dense{drawn(r, []float64{0.1, 1, 6}[r.IntN(3)], shape...)},
+		attrs: ir.Attrs{}, constant: map[int]bool{}}
+	o := intoOps[r.IntN(len(intoOps))]
+	o.draw(d)
+	g := ir.New("into")
+	var values []*ir.Value
+	for i, x := range d.in {
+		if d.constant[i] {
+			values = append(values, g.AddConst("c", x))
+		} else {
+			values = append(values, g.AddInput("x", ir.T(x.DType, x.Shape...)))
+		}
+	}
+	n, err := g.Add(o.op, "n", d.attrs, 1, values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, d.in
+}
+
+// TestLSTMInto: LSTMs of all directions, with and without biases, given states and a bound of
+// the cell state, are those of the reference, and all cell states are seen.
+func TestLSTMInto(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 34))
+	for range 200 {
+		seq, batch, input, hidden := 1+r.IntN(5), 1+r.IntN(2), 1+r.IntN(9), 1+r.IntN(20)
+		direction := []string{"forward", "reverse", "bidirectional"}[r.IntN(3)]
+		dirs := 1
+		if direction == "bidirectional" {
+			dirs = 2
+		}
+		in := []*tensor.Dense{drawn(r, 1, seq, batch, input), drawn(r, 0.5, dirs, 4*hidden, input),
+			drawn(r, 0.5, dirs, 4*hidden, hidden), nil, nil, nil, nil}
+		if r.IntN(2) == 0 {
+			in[3] = drawn(r, 1, dirs, 8*hidden)
+		}
+		if r.IntN(2) == 0 {
+			in[5], in[6] = drawn(r, 1, dirs, batch, hidden), drawn(r, 1, dirs, batch, hidden)
+		}
+		attrs := ir.Attrs{"direction": ir.Str(direction), "hidden_size": ir.Int(hidden)}
+		if r.IntN(3) == 0 {
+			attrs["cell_clip"] = ir.Float(0.75)
+		}
+		g := ir.New("lstm")
+		var values []*ir.Value
+		for _, d := range in {
+			if d == nil {
+				values = append(values, nil)
+				continue
+			}
+			values = append(values, g.AddInput("x", ir.T(d.DType, d.Shape...)))
+		}
+		n, err := g.Add(LSTM, "n", attrs, 3, values...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := LSTMInto(n, in[1], in[2], in[3])
+		if f == nil {
+			t.Fatalf("%s has no quick form", n)
+		}
+		want, err := n.Op.Eval(n, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][]float32
+		for _, w := range want {
+			got = append(got, make([]float32, w.Len()))
+		}
+		cells := 0
+		f([]*tensor.Dense{in[0], nil, nil, nil, nil, in[5], in[6]}, got, func(c []float32) { cells += len(c) })
+		if cells != seq*batch*dirs*hidden {
+			t.Fatalf("%s: %d cell states were seen, want %d", n, cells, seq*batch*dirs*hidden)
+		}
+		for i, w := range want {
+			compareInto(t, n, w, got[i])
+		}
+	}
+}
