@@ -46,8 +46,8 @@ func Ratios(t *testing.T, board, path string, kinds []Kind, guard func(g *ir.Gra
 	}
 	noAsm := NoAsm()
 	noAsm.Trace = true
-	counts := [][]uint64{kindCounts(t, spec, run.BuildOptions{Opt: "speed", Trace: true}, kinds, guard),
-		kindCounts(t, spec, noAsm, kinds, guard), kindCounts(t, Clang(t, spec), noAsm, kinds, guard)}
+	counts := [][]uint64{Counts(t, spec, run.BuildOptions{Opt: "speed", Trace: true}, kinds, guard),
+		Counts(t, spec, noAsm, kinds, guard), Counts(t, Clang(t, spec), noAsm, kinds, guard)}
 	want := readRatios(t, path)
 	rows := [][]string{ratioColumns}
 	for i, k := range kinds {
@@ -75,8 +75,8 @@ func Ratios(t *testing.T, board, path string, kinds []Kind, guard func(g *ir.Gra
 	}
 }
 
-// kindCounts are the instructions of each kind.
-func kindCounts(t *testing.T, spec *boards.Spec, opt run.BuildOptions, kinds []Kind,
+// Counts are the instructions of each kind.
+func Counts(t *testing.T, spec *boards.Spec, opt run.BuildOptions, kinds []Kind,
 	guard func(g *ir.Graph) *Guarded) []uint64 {
 	t.Helper()
 	b := NewWriter(ratioSeed)

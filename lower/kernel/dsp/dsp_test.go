@@ -422,6 +422,44 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// TestQuarter: 1x1 convolutions of few pixels on int16 data whose scales leave the product nothing to be shifted by.
+func TestQuarter(t *testing.T) {
+	written(t, func(b *kerneltest.Writer) {
+		b.Text("in %x# : i16[1,5,1,2] q(0.01:0)\nconst %w# : i8[3,5,1,1] q(0.01:0) = rand 1\n"+
+			"%y# : i16[1,3,1,2] q(0.0003:0) = Conv(%x#, %w#)", "y#")
+	}, "cortex-m4")
+}
+
+// widePixels is a convolution on int16 data by the pixel, or one that reads a window.
+func widePixels(b *kerneltest.Writer) {
+	ci, co, k := b.In(1, 40), b.In(1, 40), b.One(1, 1, 3)
+	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: ci, COut: co, Group: 1,
+		Size: []int{b.In(1, 6), b.In(1, 6)}, Kernel: square(k), Stride: square(b.One(1, 1, 2)), Dil: square(1)})
+}
+
+// TestWideProducts runs convolutions on int16 data on the host, with assembly and without it.
+func TestWideProducts(t *testing.T) {
+	const program = 30
+	from, count := testenv.Range(t, program)
+	for n, seed := count, uint64(from+1); n > 0; n, seed = n-program, seed+1 {
+		b := kerneltest.NewWriter(seed)
+		for range min(n, program) {
+			wide(b)
+			widePixels(b)
+		}
+		m := kerneltest.Guard(t, b.Graph(t), table, core, seed)
+		m.RunHost(t)
+		spec, err := boards.Load("cortex-m4")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.RunBoard(t, spec, run.BuildOptions{})
+		kerneltest.Intrinsics(t, spec.Name, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+			m.RunBoard(t, spec, opt)
+		})
+	}
+}
+
 // TestWide runs the rows on int16 data, on the boards that NNCC_BOARDS names,
 // NNCC_RANDOM layers of each.
 func TestWide(t *testing.T) {

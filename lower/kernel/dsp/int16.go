@@ -128,7 +128,7 @@ func lowerRows16(l *layer, rows int) *call.Lowered {
 	depth, channels := len(l.Rows[0]), len(l.Rows)
 	fn, by := "nncc_dsp_convolve_1x1_s16", 2
 	order := bytesOrder(0, depth)
-	if rows < rows4 {
+	if rows < rows4 && l.Shifts16(1) == "" {
 		fn, by = "nncc_dsp_fully_connected_s16", 4
 		for len(order)%4 != 0 {
 			order = append(order, -1)
@@ -182,7 +182,7 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 		w, group = (&layer{l.Pick(k*per, 1, per)}).words16(2, order, shifted)
 		words = append(words, w...)
 	}
-	low.Scratch = max(low.Scratch, scratch16(len(order), per))
+	low.Scratch = max(low.Scratch, scratch16(len(order), per)+border16(c, run, merged))
 	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
@@ -196,6 +196,18 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 	return call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0), packed(words),
 		i8Out(0), scratch32(0)}}
+}
+
+// border16 are the bytes for runs of inputs that stick out: zeros, and, where runs have several taps, one of each
+// pixel.
+func border16(c *quantised.Convolution, run int, merged bool) int {
+	switch {
+	case !c.Padded():
+		return 0
+	case merged:
+		return 5 * 2 * run
+	}
+	return 2 * run
 }
 
 // phases16 is a transposed convolution as one convolution for each phase of the

@@ -276,8 +276,8 @@ typedef struct
     int32_t act_min, act_max;
 } nncc_dsp_convolve16_params;
 
-/* scratch: 4 * pairs words, then four pixels of 2 bytes for every output channel of a group, their number
- * even. */
+/* scratch: 4 * pairs words, then four pixels of 2 bytes for every output channel of a group, their number even; where
+ * windows stick out, 2 bytes for every input of a run, 10 where runs are merged. */
 /* KERNELS(nncc_dsp_convolve_s16) */
 
 /* A phase of a transposed convolution, as nncc_dsp_phase_params has it. */

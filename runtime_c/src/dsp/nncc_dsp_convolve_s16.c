@@ -2,8 +2,8 @@
 /*
  * nncc_dsp_convolve_s16: the windows of four output pixels side by side, multiplied by all output channels.
  *
- * A window is a list of runs of inputs: a kernel row of all its pixels, or one tap. Where all four windows lie inside
- * the image, runs are copied four at a time, else pixel by pixel, zeros where they stick out.
+ * A window is a list of runs of inputs: a kernel row of all its pixels, or one tap. Runs are copied four at a time;
+ * those that stick out are zeros, or, of several taps, copies beside zeros.
  */
 #include "nncc_dsp_channels_s16.h"
 
@@ -38,48 +38,50 @@ static void nncc_gather16(const nncc_dsp_convolve16_params *p, const int8_t *x, 
     }
 }
 
-/* n inputs from index `at` of a run on, as halves of every fourth word. */
-static void nncc_halves16(const int8_t *x, int32_t at, int32_t n, int32_t *to)
+/* Taps of a kernel row of a pixel from the given one on, zeros where they stick out: where they lie, or copied to line.
+ */
+static const int8_t *nncc_taps16(const nncc_dsp_convolve16_params *p, const int8_t *row, int32_t col, int32_t length,
+                                 const int8_t *zeros, int8_t *line)
 {
-    int32_t i = 0;
+    const int32_t taps = p->merged ? p->kernel_w : 1;
+    const int32_t before = col < 0 ? -col : 0, over = col + taps - p->in_w, after = over > 0 ? over : 0;
+    const int32_t live = taps - before - after;
 
-    if ((at & 1) == 0) {
-        int32_t *word = to + 2 * at;
+    if (live <= 0) {
+        return zeros;
+    }
+    if (live < taps) {
+        const size_t tap = 2 * (size_t)p->depth;
 
-        for (; i + 2 <= n; i += 2) {
-            memcpy(word, x + 2 * i, 4);
-            word += 4;
-        }
+        memset(line, 0, 2 * (size_t)length);
+        memcpy(line + (size_t)before * tap, row + (col + before) * p->in_pitch, (size_t)live * tap);
+        return line;
     }
-    for (; i < n; i++) {
-        memcpy((int8_t *)(to + 4 * ((at + i) >> 1)) + 2 * ((at + i) & 1), x + 2 * i, 2);
-    }
+    return row + col * p->in_pitch;
 }
 
-/* The window of one pixel, as every fourth word. */
-static void nncc_border16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 *c, int32_t *to)
+/* Windows of four pixels, which stick out; room for a run of zeros, and, merged, for one of each pixel. */
+static void nncc_border16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t *to,
+                          int8_t *room)
 {
-    const int32_t run = p->merged ? (p->kernel_w * p->depth + 1) >> 1 : (p->depth + 1) >> 1; /* in words */
+    const int32_t runs = p->merged ? 1 : p->kernel_w, length = p->merged ? p->kernel_w * p->depth : p->depth;
+    const int32_t bytes = 2 * length;
 
-    for (int32_t k = 0; k < p->pairs; k++) {
-        to[4 * k] = 0;
-    }
+    memset(room, 0, (size_t)bytes);
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
-        const int32_t row = c->row + ky * p->dil_h;
-        int32_t *const words = to + 4 * ky * run * (p->merged ? 1 : p->kernel_w);
+        for (int32_t r = 0; r < runs; r++) {
+            const int8_t *at[4];
 
-        for (int32_t kx = 0; row >= 0 && row < p->in_h && kx < p->kernel_w; kx++) {
-            const int32_t col = c->col + kx * p->dil_w;
+            for (int32_t i = 0; i < 4; i++) {
+                const int32_t row = c[i].row + ky * p->dil_h;
 
-            if (col >= 0 && col < p->in_w) {
-                const int8_t *const tap = x + (row * p->in_w + col) * p->in_pitch;
-
-                if (p->merged) {
-                    nncc_halves16(tap, kx * p->depth, p->depth, words);
-                } else {
-                    nncc_halves16(tap, 0, p->depth, words + 4 * kx * run);
+                at[i] = room;
+                if (row >= 0 && row < p->in_h) {
+                    at[i] = nncc_taps16(p, x + row * p->in_w * p->in_pitch, c[i].col + r * p->dil_w, length, room,
+                                        room + (i + 1) * bytes);
                 }
             }
+            to = nncc_dsp_interleave_4rows_s16(at[0], at[1], at[2], at[3], length, to);
         }
     }
 }
@@ -118,9 +120,7 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
                 if (inside) {
                     nncc_gather16(p, from, c, scratch);
                 } else {
-                    for (int32_t k = 0; k < 4; k++) {
-                        nncc_border16(p, from, &c[k], scratch + k);
-                    }
+                    nncc_border16(p, from, c, scratch, room + 8 * ((out_depth + 1) & -2));
                 }
                 nncc_dsp_pixels16(mat, &m, count, out_depth, p->group_words, scratch, w + g * w_group,
                                   y + 2 * g * out_depth, room);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kerneltest_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kerneltest"
+)
+
+// macLayer is a convolution without groups whose instructions a MAC are counted.
+type macLayer struct {
+	in, out, size, kernel, stride int
+	relu                          bool
+}
+
+// outputs are the pixels of the result along an axis: windows of odd size, padded to the input's size.
+func (m *macLayer) outputs() int { return (m.size + m.stride - 1) / m.stride }
+
+// macs are the layer's multiplications: of a padded window, all of it.
+func (m *macLayer) macs() int { return m.outputs() * m.outputs() * m.in * m.out * m.kernel * m.kernel }
+
+func (m *macLayer) String() string {
+	s := fmt.Sprintf("%dx%d %d to %d, %dx%d", m.kernel, m.kernel, m.in, m.out, m.size, m.size)
+	if m.stride > 1 {
+		s += fmt.Sprintf(", stride %d", m.stride)
+	}
+	if m.relu {
+		s += ", Relu"
+	}
+	return s
+}
+
+// text is the layer as IR text on int16 data, or on floats.
+func (m *macLayer) text(wide bool) string {
+	pad := m.kernel / 2
+	attrs := fmt.Sprintf("pads=[%d,%d,%d,%d], strides=[%d,%d]", pad, pad, pad, pad, m.stride, m.stride)
+	if m.relu {
+		attrs += ", act_min=0.0"
+	}
+	data, weights, sums, in, coded, out := "f32", "f32", "f32", "", "", ""
+	if wide {
+		data, weights, sums, in, coded, out = "i16", "i8", "i64", " q(0.0002:0)", " q(0.004:0)", " q(0.001:0)"
+	}
+	return fmt.Sprintf("in %%x# : %s[1,%d,%d,%d]%s\nconst %%w# : %s[%d,%d,%d,%d]%s = rand 1\n"+
+		"const %%b# : %s[%d] = rand 2\n%%y# : %s[1,%d,%d,%d]%s = Conv(%%x#, %%w#, %%b#) {%s}\n",
+		data, m.in, m.size, m.size, in, weights, m.out, m.in, m.kernel, m.kernel, coded, sums, m.out, data, m.out,
+		m.outputs(), m.outputs(), out, attrs)
+}
+
+// macLayers are channels of 16 and more, those that no kernel's step divides beside those that it does, with few pixels
+// and many.
+func macLayers() []macLayer {
+	var layers []macLayer
+	for _, io := range [][2]int{{16, 16}, {17, 17}, {18, 18}, {19, 19}, {20, 20}, {21, 21}, {22, 22}, {23, 23},
+		{24, 24}, {16, 33}, {33, 16}, {31, 31}, {32, 32}, {33, 33}, {47, 47}, {48, 48}, {49, 49}} {
+		layers = append(layers, macLayer{io[0], io[1], 9, 1, 1, false})
+	}
+	return append(layers, macLayer{16, 16, 8, 1, 1, false}, macLayer{17, 17, 8, 1, 1, true},
+		macLayer{16, 16, 9, 1, 1, true}, macLayer{16, 16, 3, 1, 1, false}, macLayer{64, 64, 2, 1, 1, false},
+		macLayer{17, 17, 9, 1, 2, false}, macLayer{16, 16, 9, 3, 1, false}, macLayer{17, 17, 9, 3, 1, true},
+		macLayer{19, 19, 9, 3, 1, false}, macLayer{16, 16, 9, 3, 2, false}, macLayer{33, 33, 9, 3, 1, false})
+}
+
+// TestMACs holds the instructions of convolutions on int16 data and on floats at what they were; the log has those of a
+// multiplication and what they are meant to be at most. Layers of few pixels pay what is done once.
+func TestMACs(t *testing.T) {
+	for _, x := range []struct {
+		core string
+		wide bool
+		bar  float64
+	}{{"cortex-m4", true, 1.2}, {"cortex-m55", true, 0.45}, {"cortex-m55", false, 0.6}} {
+		name := x.core + "_float32"
+		if x.wide {
+			name = x.core + "_int16x8"
+		}
+		t.Run(name, func(t *testing.T) {
+			layers := macLayers()
+			counts := countMACs(t, x.core, layers, x.wide)
+			path := filepath.Join("testdata", "macs_"+name+".csv")
+			want := readMACs(t, path)
+			var log, table strings.Builder
+			for i, n := range counts {
+				name, each := layers[i].String(), float64(n)/float64(layers[i].macs())
+				limit, ok := want[name]
+				switch {
+				case !ok && !irtest.Update():
+					t.Errorf("%s is not in %s: run with -update", name, path)
+				case ok && n > limit+limit/50:
+					t.Errorf("%s: %d instructions, were %d", name, n, limit)
+				}
+				if ok {
+					n = min(n, limit)
+				}
+				fmt.Fprintf(&table, "%q,%d\n", name, n)
+				over := ""
+				if each > x.bar {
+					over = fmt.Sprintf(" over %.2f", x.bar)
+				}
+				fmt.Fprintf(&log, "\n%-30s %8d %.3f%s", name, counts[i], each, over)
+			}
+			t.Log(log.String())
+			if irtest.Update() && !t.Failed() {
+				if err := os.WriteFile(path, []byte(table.String()), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// readMACs are the instructions of layers by their names.
+func readMACs(t *testing.T, path string) map[string]uint64 {
+	t.Helper()
+	want := map[string]uint64{}
+	f, err := os.Open(path)
+	if err != nil {
+		return want
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		n, err := strconv.ParseUint(r[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[r[0]] = n
+	}
+	return want
+}
+
+// countMACs are the instructions of the layers.
+func countMACs(t *testing.T, core string, layers []macLayer, wide bool) []uint64 {
+	t.Helper()
+	spec, err := boards.Load(core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []kerneltest.Kind
+	for _, l := range layers {
+		kinds = append(kinds, kerneltest.Kind{Name: l.String(),
+			Build: func(w *kerneltest.Writer) { w.Text(l.text(wide), "y#") }})
+	}
+	return kerneltest.Counts(t, spec, run.BuildOptions{Opt: "speed", Trace: true}, kinds,
+		func(g *ir.Graph) *kerneltest.Guarded {
+			options := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
+			table, err := lower.Kernels(spec.Kernels, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kerneltest.Guard(t, g, table, options, 1)
+		})
+}
