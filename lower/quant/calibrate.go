@@ -66,8 +66,10 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	}
 	t := &trials{g: g}
 	t.holdOut(opt)
-	if plain.Method == option.PerLayer {
-		if err := t.chooseMethods(plain); err != nil {
+	if plain.Method == option.PerLayer || t.triesMethods(opt) {
+		o := plain
+		o.Method = option.PerLayer
+		if err := t.chooseMethods(o); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -90,8 +92,8 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	out := first.g
 	r.fit = t.folds[0].fit
 	o := best.opt
-	if len(t.folds) > 1 || n < rangesBelow || (n < refitBelow || n < 2*refitBelow && work(g, n) <= refitWork) &&
-		o.Finish == nil && (o.BiasCorrection || o.Rounding == option.Adaptive) {
+	if t.mayRefit() && (len(t.folds) > 1 || n < rangesBelow || o.Finish == nil &&
+		(o.BiasCorrection || o.Rounding == option.Adaptive)) {
 		o.Samples, o.seen = opt.Samples, t.whole
 		c, before, err := insert(g.Clone(), o)
 		if err != nil {
@@ -125,6 +127,12 @@ func (r *Report) judge(warnings diag.List, empty bool) {
 // cheapWork and refitWork are multiplications: what calibrating several times may
 // cost, and doing so twice with a few more samples.
 const cheapWork, refitWork = 1 << 26, 3 << 26
+
+// mayRefit reports that the program may be made anew from all samples.
+func (t *trials) mayRefit() bool {
+	n := len(t.whole.all.samples)
+	return len(t.folds) > 1 || n < refitBelow || n < 2*refitBelow && work(t.g, n) <= refitWork
+}
 
 // cheap reports that calibrating g several times costs little.
 func cheap(g *ir.Graph, n int) bool { return work(g, n) <= cheapWork }

@@ -99,6 +99,8 @@ type calibrator struct {
 	peaks map[**tensor.Dense][]float64
 	// means are those of the float graph, for bias correction, by the sample's key.
 	means map[**tensor.Dense]sampleMeans
+	// beside is the noise of every value on the samples held out, where it was measured.
+	beside []sideBySide
 	// adapted counts the layers whose weights are not rounded to the nearest.
 	adapted int
 }
@@ -301,7 +303,7 @@ func (c *calibrator) survey() (*survey, error) {
 		if s.all.survey == nil {
 			var err error
 			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom,
-				states: c.recurrentNodes()}
+				states: c.recurrentNodes(), unseen: s.all.unseen}
 			o.look, _ = probes(c.g)
 			if s.all.average {
 				o.means = c.watchMeans()

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
 	"github.com/nncc/nncc/lower/option"
@@ -20,8 +21,8 @@ const (
 	clearGain = 0.8
 	// looked is how many elements of a value, or positions of a layer's output, are
 	// looked at, of all samples together; mixtures is how many sums of a layer's output
-	// channels stand for them all. These 4,096 sums tell errors to some hundredths.
-	lookedElems, lookedPositions = 1 << 16, 1 << 10
+	// channels stand for them all. These 2,048 sums tell errors to some hundredths.
+	lookedElems, lookedPositions = 1 << 15, 1 << 9
 	mixtures                     = 4
 )
 
@@ -78,7 +79,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 			f.seen.ranges[m] = c.rangesOf(list, m)
 		}
 	}
-	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, sums: map[readerKey]*readerError{}}
+	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}}
 	groupOf := map[int]int{}
 	for _, k := range list {
 		id := k.members[0].ID
@@ -100,13 +101,16 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 		return nil, nil
 	}
 	p.readers(before)
+	for _, k := range p.order {
+		p.at[k.value] = append(p.at[k.value], k)
+	}
 	parts := make([]map[readerKey]*readerError, len(f.held))
-	float := newEvaluator(before, keepsNone)
-	if err := forSamples(len(f.held), before.Nodes, func(_, i int) (err error) {
-		parts[i], err = p.run(float, f.held[i], len(f.held))
-		return err
-	}); err != nil {
-		return nil, err
+	see := func(i int) interp.Observer {
+		parts[i] = map[readerKey]*readerError{}
+		return p.observer(parts[i], len(f.held))
+	}
+	if err := f.seen.hold(c, before, f.held, see); err != nil {
+		return nil, f.named(err)
 	}
 	out := localErrors{}
 	for _, key := range p.order {
@@ -132,8 +136,8 @@ type probing struct {
 	c      *calibrator
 	ranges map[int]*[len(methods)]affine // by value: candidates that differ
 	order  []readerKey
+	at     map[int][]readerKey // by value
 	layers map[readerKey]*layerProbe
-	sums   map[readerKey]*readerError
 }
 
 // readerKey is a value and a layer that reads it; -1: anything else.
@@ -253,15 +257,10 @@ func newLayerProbe(n *ir.Node) *layerProbe {
 	return l
 }
 
-// run measures one of several samples.
-func (p *probing) run(g *evaluator, in Sample, samples int) (map[readerKey]*readerError, error) {
-	sums := map[readerKey]*readerError{}
-	at := map[int][]readerKey{}
-	for _, k := range p.order {
-		at[k.value] = append(at[k.value], k)
-	}
-	_, err := g.run(in, func(v *ir.Value, d *tensor.Dense) {
-		for _, k := range at[v.ID] {
+// observer measures one of several samples.
+func (p *probing) observer(sums map[readerKey]*readerError, samples int) interp.Observer {
+	return func(v *ir.Value, d *tensor.Dense) {
+		for _, k := range p.at[v.ID] {
 			x := tensor.As[float32](d)
 			if l := p.layers[k]; l != nil {
 				sums[k] = l.errors(x, p.ranges[v.ID], max(lookedPositions/samples, 64))
@@ -269,8 +268,7 @@ func (p *probing) run(g *evaluator, in Sample, samples int) (map[readerKey]*read
 				sums[k] = p.ownErrors(v, x, lookedElems/samples)
 			}
 		}
-	})
-	return sums, err
+	}
 }
 
 // ownErrors are the errors of a value's elements.

@@ -134,57 +134,26 @@ func (n *noise) db() float64 {
 	return min(max(10*math.Log10(n.signal/n.err), -maxDB), maxDB)
 }
 
-// report measures the quantised graph against the float one.
+// report describes the quantised graph, and measures it against the float one unless that
+// was done when it was tried.
 func (c *calibrator) report(before *ir.Graph) (*Report, error) {
-	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding,
-		Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
-	// The float value and its dequantised form.
-	var pairs []floatPair
-	for _, n := range c.g.Nodes {
-		if n.Op != op.DequantizeLinear || n.In[0].Def == nil || n.In[0].Def.Op != op.QuantizeLinear {
-			continue
-		}
-		x := n.In[0].Def.In[0]
-		_, q, ok := params(n)
-		if !ok || x.Def != nil && x.Def.Op == op.DequantizeLinear { // a change of precision
-			continue
-		}
-		p := floatPair{n.Out[0], x.Name, unlimited}
-		if l, ok := c.limits[x]; ok {
-			p.limit = l
-		}
-		pairs = append(pairs, p)
-		lo, hi := n.In[0].Type.DType.IntRange()
-		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
-			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]),
-				float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
-		if m, ok := c.methods[x]; ok {
-			l.Method = m.String()
-		}
-		if x.Def != nil {
-			l.Layer, l.Op = x.Def.Name, x.Def.Op.Name
-			if len(x.Def.Origin) > 0 {
-				l.Layer = x.Def.Origin[0]
-			}
-		}
-		if s := c.seenOf(x); s != nil {
-			l.Histogram = s.drawn(l.Range[0], l.Range[1])
-		}
-		r.Layers = append(r.Layers, l)
-	}
+	r := c.described()
 	samples := c.opt.Held
 	if len(samples) == 0 {
 		samples, r.InSample = c.opt.Samples, true
 	}
-	n := min(len(samples), reportSamples)
-	results, reference, quantised := make([]sideBySide, n), newEvaluator(before, nil),
-		newEvaluator(c.g, keepsNone)
-	err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
-		results[i], err = compare(reference, quantised, pairs, samples[i*len(samples)/n])
-		return err
-	})
-	if err != nil {
-		return nil, err
+	results := c.beside
+	if n := min(len(samples), reportSamples); results == nil {
+		results = make([]sideBySide, n)
+		pairs := c.pairs()
+		reference, quantised := newEvaluator(before, comparedIn(pairs)), newEvaluator(c.g, keepsNone)
+		err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
+			results[i], _, err = compare(reference, quantised, pairs, nil, samples[i*len(samples)/n])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	sum := func(get func(r sideBySide) noise) float64 {
 		var t noise
@@ -205,21 +174,83 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	return r, nil
 }
 
-// floatPair is a value of the quantised graph, the name of the float value that it
-// stands for, and what readers see of it.
+// described is a report without figures.
+func (c *calibrator) described() *Report {
+	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding,
+		Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
+	for _, p := range c.pairs() {
+		n, x := p.v.Def, p.float
+		_, q, _ := params(n)
+		lo, hi := n.In[0].Type.DType.IntRange()
+		l := LayerReport{Name: x.Name, Op: "Input", Scale: float64(q.Scale[0]), Zero: int(q.Zero[0]),
+			Range: []float64{float64(int32(lo)-q.Zero[0]) * float64(q.Scale[0]),
+				float64(int32(hi)-q.Zero[0]) * float64(q.Scale[0])}}
+		if m, ok := c.methods[x]; ok {
+			l.Method = m.String()
+		}
+		if x.Def != nil {
+			l.Layer, l.Op = x.Def.Name, x.Def.Op.Name
+			if len(x.Def.Origin) > 0 {
+				l.Layer = x.Def.Origin[0]
+			}
+		}
+		if s := c.seenOf(x); s != nil {
+			l.Histogram = s.drawn(l.Range[0], l.Range[1])
+		}
+		r.Layers = append(r.Layers, l)
+	}
+	return r
+}
+
+// pairs are the quantised values with the float ones that they stand for.
+func (c *calibrator) pairs() []floatPair {
+	var pairs []floatPair
+	for _, n := range c.g.Nodes {
+		if n.Op != op.DequantizeLinear || n.In[0].Def == nil || n.In[0].Def.Op != op.QuantizeLinear {
+			continue
+		}
+		x := n.In[0].Def.In[0]
+		_, _, ok := params(n)
+		if !ok || x.Def != nil && x.Def.Op == op.DequantizeLinear { // a change of precision
+			continue
+		}
+		p := floatPair{n.Out[0], x, x.Name, unlimited}
+		if l, ok := c.limits[x]; ok {
+			p.limit = l
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs
+}
+
+// floatPair is a value of the quantised graph, the float value that it stands for with its
+// name, and what readers see of it.
 type floatPair struct {
 	v     *ir.Value
+	float *ir.Value // in the quantised graph, which has it, too
 	name  string
 	limit limit
+}
+
+// comparedIn says which float values are compared.
+func comparedIn(pairs []floatPair) func(v *ir.Value) bool {
+	names := make(map[string]bool, len(pairs))
+	for _, p := range pairs {
+		names[p.name] = true
+	}
+	return func(v *ir.Value) bool { return names[v.Name] }
 }
 
 // sideBySide is the noise of pairs and outputs on one sample.
 type sideBySide struct{ layers, outs []noise }
 
 // compare runs the float graph beside the quantised one: a float value is dropped
-// once it has been compared.
-func compare(float, quantised *evaluator, pairs []floatPair, in Sample) (sideBySide, error) {
-	res := sideBySide{make([]noise, len(pairs)), make([]noise, len(float.g.Out))}
+// once it has been compared. looked are the outputs and, behind them, the quantised values of
+// the given names.
+func compare(float, quantised *evaluator, pairs []floatPair, names []string, in Sample) (res sideBySide,
+	looked []*tensor.Dense, err error) {
+	found := newLook(names)
+	res = sideBySide{make([]noise, len(pairs)), make([]noise, len(float.g.Out))}
 	left, want := map[string]int{}, map[string]*tensor.Dense{}
 	at := make(map[*ir.Value]int, len(pairs))
 	for k, p := range pairs {
@@ -232,7 +263,7 @@ func compare(float, quantised *evaluator, pairs []floatPair, in Sample) (sideByS
 		}
 	})
 	if err != nil {
-		return res, err
+		return res, nil, err
 	}
 	var bad error
 	until := func(done func() bool) {
@@ -241,6 +272,7 @@ func compare(float, quantised *evaluator, pairs []floatPair, in Sample) (sideByS
 		}
 	}
 	got, err := quantised.run(in, func(v *ir.Value, d *tensor.Dense) {
+		found.see(lookedName(v), d)
 		k, ok := at[v]
 		if !ok {
 			return
@@ -256,12 +288,12 @@ func compare(float, quantised *evaluator, pairs []floatPair, in Sample) (sideByS
 	})
 	until(func() bool { return err != nil })
 	if err = cmp.Or(bad, err); err != nil {
-		return res, err
+		return res, nil, err
 	}
 	for k, w := range ref.Outputs() {
 		res.outs[k].add(w, got[k])
 	}
-	return res, nil
+	return res, append(got, found.values...), nil
 }
 
 // Diagnostics are the warnings, and notes about the steps that would have cost

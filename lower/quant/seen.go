@@ -3,7 +3,10 @@
 package quant
 
 import (
+	"cmp"
+
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -19,7 +22,9 @@ type seen struct {
 	method map[int]option.Method            // by first value of a group, for option.PerLayer
 	limits map[int]limit                    // by value
 	mute   []bool                           // outputs that probes speak for
-	held   [][]*tensor.Dense                // what probes see of the float graph on the samples that are held out
+	// reported: the report has figures of the samples that are held out.
+	reported bool
+	held     [][]*tensor.Dense // what probes see of the float graph on the samples that are held out
 }
 
 // surveyedSamples are samples in parts, and what one run on each of them tells.
@@ -29,7 +34,8 @@ type surveyedSamples struct {
 	survey  *survey
 	// heldFrom is the first part that is held out by somebody.
 	heldFrom int
-	average  bool // biases will be corrected
+	unseen   func(part int) bool // parts that nobody calibrates on; nil: none
+	average  bool                // biases will be corrected
 	// means and looks are those of the float graph, by the sample's key; looks those of
 	// samples that are held out.
 	means map[**tensor.Dense]sampleMeans
@@ -43,6 +49,41 @@ func (s Sample) key() **tensor.Dense {
 		return nil
 	}
 	return &s[0]
+}
+
+// hold runs the float graph on samples that are held out, unless the survey did, for what
+// probes see of them. see, which may be nil, gives an observer of the values of a sample.
+func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i int) interp.Observer) error {
+	names, _ := probes(float)
+	watched := map[int]bool{}
+	if c.obs != nil {
+		for v := range c.obs.stats {
+			watched[v.ID] = true
+		}
+	}
+	e, looks := newEvaluator(float, keptBy(names)), make([][]*tensor.Dense, len(held))
+	err := forSamples(len(held), float.Nodes, func(_, i int) error {
+		looks[i] = s.all.looks[held[i].key()]
+		if looks[i] != nil && see == nil {
+			return nil
+		}
+		also := func(*ir.Value, *tensor.Dense) {}
+		if see != nil {
+			also = see(i)
+		}
+		var bad error
+		found := newLook(names)
+		out, err := e.run(held[i], func(v *ir.Value, d *tensor.Dense) {
+			if found.see(v.Name, d); watched[v.ID] && bad == nil && rangeOf(tensor.As[float32](d)).nan {
+				bad = notANumber(v)
+			}
+			also(v, d)
+		})
+		looks[i] = append(out, found.values...)
+		return cmp.Or(err, bad)
+	})
+	s.held = looks
+	return err
 }
 
 // keepSeen remembers statistics, ranges and limits for other candidates.

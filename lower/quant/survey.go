@@ -41,7 +41,8 @@ type surveyOptions struct {
 	within map[*ir.Value]*stats
 	// means are the layers whose means are noted, by input.
 	means  map[*ir.Value][]layerMeans
-	states []*ir.Node // of which the largest states are noted
+	states []*ir.Node          // of which the largest states are noted
+	unseen func(part int) bool // of samples that are left out; nil: none
 	// look names values that are noted, behind the outputs, of samples in parts from
 	// heldFrom on; nil: nothing is.
 	look     []string
@@ -94,6 +95,9 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		return ok || names(v) || x != nil && x.exact != nil
 	})
 	return s, forSamples(n, g.Nodes, func(w, i int) error {
+		if opt.unseen != nil && opt.unseen(s.part[i]) {
+			return nil
+		}
 		var bad error
 		means := sampleMeans{}
 		s.means[i] = means

@@ -3,6 +3,7 @@
 package quant
 
 import (
+	"errors"
 	"math"
 
 	"github.com/nncc/nncc/ir"
@@ -38,6 +39,7 @@ type trials struct {
 // fold is one way of holding samples out.
 type fold struct {
 	fit, held []Sample
+	at        []int // of held, among all
 	seen      *seen
 }
 
@@ -74,12 +76,19 @@ func (t *trials) holdOut(opt Options) {
 		f := &fold{seen: use(func(p int) bool { return p != k })}
 		for i, s := range opt.Samples {
 			if part[i] == k {
-				f.held = append(f.held, s)
+				f.held, f.at = append(f.held, s), append(f.at, i)
 			} else {
 				f.fit = append(f.fit, s)
 			}
 		}
 		t.folds = append(t.folds, f)
+	}
+	t.folds[0].seen.reported = true
+	if !t.mayRefit() {
+		all.unseen = func(p int) bool { return p >= first }
+		for _, f := range t.folds { // have one of their own with Options.Equalize
+			f.seen.all.unseen = all.unseen
+		}
 	}
 }
 
@@ -113,7 +122,7 @@ func (t *trials) try(o Options) (*candidate, error) {
 		k.parts = append(k.parts, p)
 		outs, err := p.measure(o)
 		if err != nil {
-			return nil, err
+			return nil, f.named(err)
 		}
 		for _, list := range outs {
 			if sums == nil {
@@ -157,21 +166,25 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 	names, mute := probes(p.before)
 	o.seen.mute = mute
 	if o.seen.held == nil {
-		held, float := make([][]*tensor.Dense, len(o.Held)), newEvaluator(p.before, keptBy(names))
-		if err := forSamples(len(held), g.Nodes, func(_, i int) (err error) {
-			if held[i] = o.seen.all.looks[o.Held[i].key()]; held[i] == nil { // nobody made a survey
-				held[i], err = look(float, names, o.Held[i])
-			}
-			return err
-		}); err != nil {
+		if err := o.seen.hold(p.c, p.before, o.Held, nil); err != nil {
 			return nil, err
 		}
-		o.seen.held = held
 	}
 	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names))
+	one := func(i int) ([]*tensor.Dense, error) { return look(quantised, names, o.Held[i]) }
+	if o.seen.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
+		len(o.Held) <= reportSamples { // it will hardly be measured in vain
+		pairs := p.c.pairs()
+		float := newEvaluator(p.before, comparedIn(pairs))
+		p.c.beside = make([]sideBySide, len(o.Held))
+		one = func(i int) (got []*tensor.Dense, err error) {
+			p.c.beside[i], got, err = compare(float, quantised, pairs, names, o.Held[i])
+			return got, err
+		}
+	}
 	return outs, forSamples(len(outs), g.Nodes, func(_, i int) error {
 		want := o.seen.held[i]
-		got, err := look(quantised, names, o.Held[i])
+		got, err := one(i)
 		if err != nil {
 			return err
 		}
@@ -232,9 +245,6 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 	what := "ranges by " + opt.Method.String()
 	if opt.Method == option.PerLayer {
 		what = "ranges by the method that suits each layer"
-		if err := t.chooseMethods(o); err != nil {
-			return nil, err
-		}
 		if !t.otherMethods() { // nothing to try
 			return t.refined(plain, opt)
 		}
@@ -243,7 +253,8 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	kept := ranged.gains(plain) && ranged.mean > plain.mean+rangesGain // else it would hardly be so in the end
+	mean, spread := ranged.against(plain)
+	kept := mean > 2*spread && ranged.mean > plain.mean+rangesGain // else it would hardly be so in the end
 	t.tried = append(t.tried, Tried{what, plain.mean, ranged.mean, kept})
 	if !kept {
 		return t.refined(plain, opt)
@@ -262,6 +273,24 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 	}
 	t.tried = append([]Tried{{what, plain.mean, ranged.mean, false}}, t.tried...)
 	return plain, nil
+}
+
+// triesMethods reports that each layer's own method will be tried.
+func (t *trials) triesMethods(opt Options) bool {
+	held := 0
+	for _, f := range t.folds {
+		held += len(f.held)
+	}
+	return opt.Try.Method && opt.Method == option.PerLayer && held >= rangesSamples
+}
+
+// named is an error of a sample held out with its place among all.
+func (f *fold) named(err error) error {
+	var s *sampleError
+	if errors.As(err, &s) {
+		s.sample = f.at[s.sample]
+	}
+	return err
 }
 
 // otherMethods reports a fold in which a group has another method than the first.
