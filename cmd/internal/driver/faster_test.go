@@ -122,6 +122,11 @@ func softmaxLayer(rows, n int) sampled {
 var wideSamples = []sampled{
 	matmulLayer(3, 11, 29, 36), matmulLayer(3, 4, 12, 21), matmulLayer(1, 11, 2, 17), matmulLayer(4, 32, 64, 32),
 	matmulLayer(2, 5, 100, 7), matmulLayer(1, 1, 40, 5), matmulLayer(2, 9, 7, 1),
+	productLayer(26, 1, 1), productLayer(1, 4, 3), productLayer(2, 17, 2), productLayer(10, 8, 18),
+	convLayer(8, 2, 1, 2, 5, 1, 1, 1, 1, false), convLayer(22, 1, 1, 1, 39, 1, 1, 2, 1, false),
+	convLayer(1, 1, 1, 6, 6, 3, 3, 2, 1, false), convLayer(2, 32, 1, 10, 10, 5, 5, 1, 1, false),
+	convLayer(10, 23, 1, 1, 7, 1, 4, 2, 1, false), convLayer(32, 24, 1, 6, 9, 1, 1, 1, 1, false),
+	convLayer(25, 5, 5, 9, 10, 3, 3, 1, 1, true),
 	binaryLayer(op.Mul, []int{3, 3, 4, 2}, []int{3, 1, 4, 1}),
 	binaryLayer(op.Add, []int{40, 3, 10}, []int{40, 1, 10}), binaryLayer(op.Mul, []int{4, 5, 4, 3}, []int{4, 1, 1, 3}),
 }
@@ -141,7 +146,17 @@ func (s sampled) add(t *testing.T, g *ir.Graph, i int) {
 	t.Helper()
 	var in []*ir.Value
 	for k, shape := range s.in {
-		in = append(in, g.AddInput(fmt.Sprintf("x%d_%d", i, k), ir.T(tensor.F32, shape...)))
+		name := fmt.Sprintf("x%d_%d", i, k)
+		if s.op == op.Transpose {
+			x := g.AddInput(name, ir.T(tensor.F32, tensor.Count(shape)))
+			n, err := g.Add(op.Reshape, name+" in rows", nil, 1, x, g.AddConst(name+"_shape", tensor.Ints(shape...)))
+			if err != nil {
+				t.Fatalf("%s: %v", s.name, err)
+			}
+			in = append(in, n.Out[0])
+			continue
+		}
+		in = append(in, g.AddInput(name, ir.T(tensor.F32, shape...)))
 	}
 	for k, shape := range s.consts {
 		in = append(in, g.AddConst(fmt.Sprintf("c%d_%d", i, k), ir.Rand(uint64(7*i+k), tensor.F32, shape)))
@@ -149,14 +164,24 @@ func (s sampled) add(t *testing.T, g *ir.Graph, i int) {
 	if s.ints != nil {
 		in = append(in, g.AddConst(fmt.Sprintf("i%d", i), tensor.Ints(s.ints...)))
 	}
-	n, err := g.Add(s.op, s.name, s.attrs, 1, in...)
-	if err == nil && (s.op == op.Pad || s.op == op.Transpose) {
-		n, err = g.Add(op.Sigmoid, s.name+" behind", nil, 1, n.Out[0])
+	behind := func(n *ir.Node, d *ir.OpDef, more ...*ir.Value) *ir.Node {
+		n, err := g.Add(d, s.name+" "+d.Name, nil, 1, append([]*ir.Value{n.Out[0]}, more...)...)
+		if err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		return n
 	}
+	n, err := g.Add(s.op, s.name, s.attrs, 1, in...)
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
 	n.Origin = []string{n.Name}
+	switch s.op {
+	case op.Pad:
+		n = behind(n, op.Sigmoid)
+	case op.Transpose: // the order is that of the numbers in a row
+		n = behind(behind(n, op.Sigmoid), op.Reshape, g.AddConst(fmt.Sprintf("flat%d", i), tensor.Ints(-1)))
+	}
 	g.AddOutput(fmt.Sprintf("y%d", i), n.Out[0])
 }
 

@@ -161,6 +161,17 @@ func single(b *kerneltest.Writer) {
 	b.Symmetric = false
 }
 
+// wideDots are products of int16 by few channels.
+func wideDots(b *kerneltest.Writer) {
+	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: b.In(1, 40), COut: 1, Group: 1,
+		Size: []int{b.In(1, 6), b.In(1, 7)}, Kernel: []int{1, 1}, Pads: []int{0, 0, 0, 0},
+		Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2, 3)}, Dil: []int{1, 1}})
+}
+
+func wideProductDots(b *kerneltest.Writer) {
+	b.Gemm16(b.One(1, 1, 2, 5), b.In(1, 90), b.One(1, 1, 2, 3))
+}
+
 func wideGemm(b *kerneltest.Writer) { b.Gemm16(b.One(1, 1, 2, 3, 4, 7), b.In(1, 90), b.In(1, 23)) }
 
 func recurrent(gru, wide bool) func(b *kerneltest.Writer) {
@@ -231,6 +242,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax}, {"nncc_softmax_pairs_s8", softmaxPairs},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
+	{"nncc_plain_dots_s16", wideDots}, {"nncc_plain_fully_connected_dots_s16", wideProductDots},
 	{"nncc_dsp_depthwise_s16", wideDepthwise}, {"nncc_dsp_batch_matmul_s16", (*kerneltest.Writer).BatchMatMul16},
 	{"nncc_dsp_transpose_conv_phase_s16", (*kerneltest.Writer).ConvTranspose16},
 }, wideKinds(), []generator{{"nncc_dsp_dots_s8", dots}, {"nncc_dsp_fully_connected_dots_s8", productDots},
@@ -469,6 +481,8 @@ func TestWide(t *testing.T) {
 		{Row: "nncc_dsp_batch_matmul_s16", Build: (*kerneltest.Writer).BatchMatMul16},
 		{Row: "nncc_dsp_fully_connected_s16", Build: wideGemm}, {Row: "nncc_dsp_depthwise_s16", Build: wideDepthwise}},
 		kerneltest.WideKinds...)
+	few := []kerneltest.WideKind{{Row: "nncc_plain_dots_s16", Build: wideDots},
+		{Row: "nncc_plain_fully_connected_dots_s16", Build: wideProductDots}}
 	for _, name := range testenv.Boards("cortex-m4", "cortex-m0plus") {
 		spec, err := boards.Load(name)
 		if err != nil {
@@ -476,7 +490,7 @@ func TestWide(t *testing.T) {
 		}
 		list := kinds
 		if !spec.ISA.DSP {
-			list = kinds[4:] // convolutions and products are those of the other libraries
+			list = slices.Concat(kinds[:2], kinds[3:], few) // products of two activations are another library's
 		}
 		core := kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}
 		kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, list)

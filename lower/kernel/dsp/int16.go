@@ -41,10 +41,17 @@ var conv16 = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s16", Library: Library,
 	Doc: "int16 convolution with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv16,
-	Rules: join(onDSP("DSP-CONV16-00"), quantised.Rules16("DSP-CONV16",
+	Rules: join(noHelium("DSP-CONV16-00"), quantised.Rules16("DSP-CONV16",
 		quantised.Conv16Params.Exists("DSP-CONV16-03", "scales have a fixed-point form, the int64 bias counts "+
 			"their product"), quantised.ConvOf16.Exists("DSP-CONV16-04", sums16)),
 		quantised.ConvSpatialRule("DSP-CONV16-05"), quantised.DepthwiseRule("DSP-CONV16-06", false),
+		kernel.Conv.Rule("DSP-CONV16-08", "one group, or several outputs of each, which share its inputs",
+			func(_ *kernel.Node, g *op.ConvGeom) string {
+				if g.Group > 1 && g.Group == g.COut {
+					return fmt.Sprintf("%d groups of one output", g.Group)
+				}
+				return ""
+			}),
 		quantised.ConvOf16.Rule("DSP-CONV16-07", "a requantisation by one product",
 			func(_ *kernel.Node, c *quantised.Convolution) string { return shifts16(&c.Layer) })),
 }
@@ -56,7 +63,7 @@ var fullyConnected16 = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return lowerRows16(&layer{*quantised.ProductLayers16.Must(n)}, quantised.Products16.Must(n).Rows)
 	},
-	Rules: join(onDSP("DSP-FC16-00"), quantised.Rules16("DSP-FC16",
+	Rules: join(noHelium("DSP-FC16-00"), quantised.Rules16("DSP-FC16",
 		quantised.Products16.Exists("DSP-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
 		quantised.ProductLayers16.Exists("DSP-FC16-04", sums16)),
 		quantised.ProductLayers16.Rule("DSP-FC16-05", "sums are requantised by a shift to the right",
@@ -216,7 +223,7 @@ var phases16 = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_conv_phase_s16", Library: Library,
 	Doc: "int16 transposed convolution by phases, depthwise, too, with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases16,
-	Rules: join(onDSP("DSP-PHASE16-00"), quantised.PhaseRules16("DSP-PHASE16", shifts16)),
+	Rules: join(noHelium("DSP-PHASE16-00"), quantised.PhaseRules16("DSP-PHASE16", shifts16)),
 }
 
 func lowerPhases16(n *kernel.Node) *call.Lowered {

@@ -243,10 +243,12 @@ typedef struct
     int32_t pairs;  /* of inputs of a channel, at least 1; 1row: even */
     int32_t y_step; /* from the outputs of a pixel to those of the next one */
     int32_t act_min, act_max;
+    int32_t pixels;   /* that are wanted of four: kernels may leave the others as they are */
+    int32_t channels; /* that are wanted of two, the same */
 } nncc_dsp_matmul16_params;
 
 /* n inputs of four pixels, as words x[k][pixel]; an odd one has a zero beside it. Returns the place behind the last
- * word. */
+ * word. Without the DSP extension c and d may be NULL, d where c is: their words stay as they are. */
 /* KERNELS(nncc_dsp_interleave_4rows_s16) */
 
 /*
@@ -304,6 +306,20 @@ typedef struct
 /* KERNELS(nncc_dsp_convolve_1x1_s16) */
 /* The same for few rows, each by itself: scratch is `pairs` words. */
 /* KERNELS(nncc_dsp_fully_connected_s16) */
+
+/* Rows of several lines times few channels, without the DSP extension: a channel is a start value, {m, c, s} and its
+ * weights as bytes of whole words. Results follow each other. */
+typedef struct
+{
+    int32_t lines, rows; /* of a line */
+    int32_t in_c, out_c;
+    int32_t line;                /* from a line's inputs to the next one's */
+    int32_t in_pitch, out_pitch; /* from a row to the next */
+    int32_t channel_words;
+    int32_t act_min, act_max;
+} nncc_plain_dots16_params;
+
+/* KERNELS(nncc_plain_dots_s16) */
 
 /* ---- element-wise, pooling, order ------------------------------------------------------------ */
 

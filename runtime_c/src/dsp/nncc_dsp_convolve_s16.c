@@ -19,10 +19,13 @@ static int nncc_inside16(const nncc_dsp_convolve16_params *p, const nncc_corner1
            c->col + (p->kernel_w - 1) * p->dil_w < p->in_w;
 }
 
-/* Windows of four pixels inside the image. */
-static void nncc_gather16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t *to)
+/* Windows of four pixels inside the image, of which `count` are wanted. */
+static void nncc_gather16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t count,
+                          int32_t *to)
 {
-    const int32_t runs = p->merged ? 1 : p->kernel_w, length = p->merged ? p->kernel_w * p->depth : p->depth;
+    /* Taps that follow each other and are whole words are one run, too. */
+    const int whole = p->merged || (p->dil_w == 1 && (p->depth & 1) == 0 && p->in_pitch == 2 * p->depth);
+    const int32_t runs = whole ? 1 : p->kernel_w, length = whole ? p->kernel_w * p->depth : p->depth;
     const int32_t row = p->in_w * p->in_pitch, down = p->dil_h * row, right = p->dil_w * p->in_pitch;
     const int8_t *at[4];
 
@@ -33,7 +36,8 @@ static void nncc_gather16(const nncc_dsp_convolve16_params *p, const int8_t *x, 
         for (int32_t r = 0; r < runs; r++) {
             const int32_t off = ky * down + r * right;
 
-            to = nncc_dsp_interleave_4rows_s16(at[0] + off, at[1] + off, at[2] + off, at[3] + off, length, to);
+            to = nncc_dsp_interleave_4rows_s16(at[0] + off, at[1] + off, nncc_dsp_wanted16(count, 2, at[2] + off),
+                                               nncc_dsp_wanted16(count, 3, at[3] + off), length, to);
         }
     }
 }
@@ -61,8 +65,8 @@ static const int8_t *nncc_taps16(const nncc_dsp_convolve16_params *p, const int8
 }
 
 /* Windows of four pixels, which stick out; room for a run of zeros, and, merged, for one of each pixel. */
-static void nncc_border16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t *to,
-                          int8_t *room)
+static void nncc_border16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t count,
+                          int32_t *to, int8_t *room)
 {
     const int32_t runs = p->merged ? 1 : p->kernel_w, length = p->merged ? p->kernel_w * p->depth : p->depth;
     const int32_t bytes = 2 * length;
@@ -81,7 +85,8 @@ static void nncc_border16(const nncc_dsp_convolve16_params *p, const int8_t *x, 
                                         room + (i + 1) * bytes);
                 }
             }
-            to = nncc_dsp_interleave_4rows_s16(at[0], at[1], at[2], at[3], length, to);
+            to = nncc_dsp_interleave_4rows_s16(at[0], at[1], nncc_dsp_wanted16(count, 2, at[2]),
+                                               nncc_dsp_wanted16(count, 3, at[3]), length, to);
         }
     }
 }
@@ -91,7 +96,7 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
 {
     const int32_t pixels = p->out_h * p->out_w, out_depth = p->out_c / p->groups;
     const int32_t w_group = ((out_depth + 1) >> 1) * p->group_words;
-    nncc_dsp_matmul16_params m = {0, p->pairs, p->out_pitch, p->act_min, p->act_max};
+    nncc_dsp_matmul16_params m = {0, p->pairs, p->out_pitch, p->act_min, p->act_max, 4, 2};
     int8_t *const room = (int8_t *)(scratch + 4 * p->pairs);
 
     for (int32_t n = 0; n < p->batches; n++) {
@@ -118,9 +123,9 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
                 const int8_t *const from = x + 2 * g * p->depth;
 
                 if (inside) {
-                    nncc_gather16(p, from, c, scratch);
+                    nncc_gather16(p, from, c, count, scratch);
                 } else {
-                    nncc_border16(p, from, c, scratch, room + 8 * ((out_depth + 1) & -2));
+                    nncc_border16(p, from, c, count, scratch, room + 8 * ((out_depth + 1) & -2));
                 }
                 nncc_dsp_pixels16(mat, &m, count, out_depth, p->group_words, scratch, w + g * w_group,
                                   y + 2 * g * out_depth, room);

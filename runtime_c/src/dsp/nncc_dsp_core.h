@@ -101,6 +101,13 @@ static inline void nncc_dsp_store4(int8_t *y, uint32_t v)
 #define NNCC_THUMB1_ASM 0
 #endif
 
+/* Thumb-1: few registers, words at aligned addresses only. */
+#if defined(__thumb__) && !defined(__thumb2__)
+#define NNCC_THUMB1 1
+#else
+#define NNCC_THUMB1 0
+#endif
+
 #if NNCC_PLAIN_ASM || NNCC_THUMB1_ASM
 /* A function whose body is assembly alone; its parameters are read from the registers of the calling convention. */
 #define NNCC_DSP_NAKED __attribute__((naked))

@@ -3,7 +3,7 @@
  * nncc_dsp_interleave_4rows_s16: int16 of four pixels side by side, two of each at a time: 4 LDR and an STM for 8
  * values.
  */
-#include "nncc_dsp_core.h"
+#include "nncc_dsp_channels_s16.h"
 
 #if NNCC_DSP_ASM
 
@@ -79,15 +79,26 @@ int32_t *nncc_dsp_interleave_4rows_s16(const int8_t *a, const int8_t *b, const i
 {
     const int8_t *const rows[4] = {a, b, c, d};
 
-    for (int32_t k = 0; k < n; k += 2) {
-        for (int32_t px = 0; px < 4; px++) {
-            int16_t two[2] = {0, 0};
+    for (int32_t px = 0; px < 4; px++) {
+        const int8_t *from = rows[px];
+        int32_t *to = x + px;
 
-            memcpy(two, rows[px] + 2 * k, k + 1 < n ? 4 : 2);
-            *x++ = nncc_dsp_pair(two[0], two[1]);
+        if (from == NULL) {
+            break;
+        }
+        for (int32_t k = n >> 1; k > 0; k--) {
+            *to = nncc_dsp_two_inputs(from);
+            from += 4;
+            to += 4;
+        }
+        if ((n & 1) != 0) {
+            int16_t last;
+
+            memcpy(&last, from, sizeof last);
+            *to = last;
         }
     }
-    return x;
+    return x + 4 * ((n + 1) >> 1);
 }
 
 #endif

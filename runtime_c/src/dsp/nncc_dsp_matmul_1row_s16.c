@@ -109,21 +109,27 @@ NNCC_DSP_IN_ORDER void nncc_dsp_matmul_1row_s16(const nncc_dsp_matmul16_params *
 
 #else
 
+/* Two channels: every other word of weights is theirs. */
+static void nncc_two_channels16(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w, int32_t a,
+                                int32_t b, const int32_t *m, int8_t *y)
+{
+    for (int32_t k = 0; k < p->pairs; k++) {
+        const int32_t u = x[k], v = w[2 * k];
+
+        NNCC_ADD_TWO0(a, u, v);
+        NNCC_ADD_TWO1(b, u, v);
+    }
+    nncc_dsp_shifted16(p, a, m, y);
+    nncc_dsp_shifted16(p, b, m + 3, y + 2);
+}
+
 void nncc_dsp_matmul_1row_s16(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w, int8_t *y)
 {
     for (int32_t g = 0; g < p->groups; g++) {
         const int32_t *const m = w + 4 + 2 * p->pairs;
-        int16_t four[4];
 
-        for (int32_t c = 0; c < 4; c++) {
-            uint32_t sum = (uint32_t)w[c];
-
-            for (int32_t k = 0; k < p->pairs; k++) {
-                sum += (uint32_t)nncc_dsp_two(x[k], w[4 + 2 * k + c / 2], c % 2);
-            }
-            four[c] = nncc_dsp_shifted16(p, sum, m + 3 * c);
-        }
-        memcpy(y, four, sizeof four);
+        nncc_two_channels16(p, x, w + 4, w[0], w[1], m, y);
+        nncc_two_channels16(p, x, w + 5, w[2], w[3], m + 6, y + 4);
         w = m + 12;
         y += 8;
     }

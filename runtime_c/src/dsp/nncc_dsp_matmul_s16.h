@@ -7,6 +7,20 @@
 
 #include "nncc_dsp_core.h"
 
+/* A sum by the multiplier, of which only the upper 16 bits are not 0, half a step, and shift, without long products. */
+static inline int32_t nncc_plain_down16(int32_t sum, const int32_t *m)
+{
+    const int32_t mult = m[0] >> 16;
+    const int32_t upper = (sum >> 16) * mult + (int32_t)(((uint32_t)sum & 0xffffu) * (uint32_t)mult >> 16);
+
+    return (upper + m[1]) >> m[2];
+}
+
+static inline void nncc_plain_store16(int32_t v, int32_t low, int32_t high, int8_t *y)
+{
+    *(int16_t *)(void *)y = (int16_t)(v < low ? low : (v > high ? high : v));
+}
+
 #if NNCC_DSP_ACLE
 
 /* A sum as an output: by one multiplication, or by the multiplier, half a step, and shift. */
@@ -22,27 +36,36 @@ static inline int32_t nncc_dsp_down16(int32_t sum, const int32_t *m)
 
 #elif !NNCC_DSP_ASM
 
-/* Two weights of one channel: byte 0 and 2 of a word are those of channel 0, 1 and 3 those of channel 1. */
-static inline int32_t nncc_dsp_two(int32_t x, int32_t w, int32_t c)
+/* Adds the inputs in a word times two weights of channel 0, bytes 0 and 2 of a word, or of channel 1, bytes 1 and 3. */
+#define NNCC_ADD_TWO0(sum, x, w) \
+    do { \
+        sum += nncc_dsp_lo(x) * nncc_dsp_byte(w); \
+        sum += ((x) >> 16) * nncc_dsp_byte((w) >> 16); \
+    } while (0)
+#define NNCC_ADD_TWO1(sum, x, w) \
+    do { \
+        sum += nncc_dsp_lo(x) * nncc_dsp_byte((w) >> 8); \
+        sum += ((x) >> 16) * ((w) >> 24); \
+    } while (0)
+
+/* An input. */
+static inline int32_t nncc_dsp_half(const int8_t *x)
 {
-    return nncc_dsp_lo(x) * nncc_dsp_byte(w >> (8 * c)) + nncc_dsp_hi(x) * nncc_dsp_byte(w >> (16 + 8 * c));
+    int16_t v;
+
+    memcpy(&v, x, sizeof v);
+    return v;
 }
 
-static inline int16_t nncc_dsp_clamp16(const nncc_dsp_matmul16_params *p, int32_t v)
+/* An output by one multiplication. */
+static inline void nncc_dsp_output16(const nncc_dsp_matmul16_params *p, int32_t sum, int32_t m, int8_t *y)
 {
-    return (int16_t)(v < p->act_min ? p->act_min : (v > p->act_max ? p->act_max : v));
+    nncc_plain_store16((int32_t)(((int64_t)sum * m + 0x80000000LL) >> 32), p->act_min, p->act_max, y);
 }
 
-/* By one multiplication. */
-static inline int16_t nncc_dsp_output16(const nncc_dsp_matmul16_params *p, uint32_t sum, int32_t m)
+static inline void nncc_dsp_shifted16(const nncc_dsp_matmul16_params *p, int32_t sum, const int32_t *m, int8_t *y)
 {
-    return nncc_dsp_clamp16(p, (int32_t)(((int64_t)(int32_t)sum * m + 0x80000000LL) >> 32));
-}
-
-/* By the multiplier, half a step, and shift. */
-static inline int16_t nncc_dsp_shifted16(const nncc_dsp_matmul16_params *p, uint32_t sum, const int32_t *m)
-{
-    return nncc_dsp_clamp16(p, ((int32_t)(((int64_t)(int32_t)sum * m[0]) >> 32) + m[1]) >> m[2]);
+    nncc_plain_store16(nncc_plain_down16(sum, m), p->act_min, p->act_max, y);
 }
 
 #endif

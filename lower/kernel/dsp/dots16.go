@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dsp
+
+import (
+	"fmt"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
+
+// dots16 is a matrix of int16 times the weights of few channels, for cores without the DSP
+// extension: what goes four rows at a time is half empty with one channel, and one row by
+// four channels with fewer.
+type dots16 struct {
+	l  *layer
+	at grid
+}
+
+func dots16Of(l *layer, at grid) (*dots16, string) {
+	channels, rows := len(l.Rows), at.lines*at.rows
+	if channels >= fewChannels || channels > 1 && rows >= rows4 {
+		return nil, fmt.Sprintf("%d rows by %d channels, want one channel, or %d of fewer than %d rows", rows, channels,
+			fewChannels-1, rows4)
+	}
+	return &dots16{l, at}, l.Shifts16(1)
+}
+
+func (d *dots16) lower(*kernel.Node) *call.Lowered {
+	low := &call.Lowered{Unused: []int{1, 2}}
+	depth, channels := len(d.l.Rows[0]), len(d.l.Rows)
+	var words []int32
+	for c, row := range d.l.Rows {
+		m, s := d.l.Shifted16(c, 1)
+		words = dotBytes(append(words, d.l.Bias[c], m, 1<<(s-1), s), row)
+	}
+	f := fields("lines", d.at.lines, "rows", d.at.rows, "in_c", depth, "out_c", channels, "line", 2*depth*d.at.line)
+	f = append(f, pitches(low, 2*depth*d.at.step, 2*channels, d.at.lines == 1 && d.at.step == 1)...)
+	f = append(f, fields("channel_words", len(words)/channels, "act_min", call.T(d.l.Params.ActMin), "act_max",
+		call.T(d.l.Params.ActMax))...)
+	return own(low, call.Call{Func: "nncc_plain_dots_s16", Args: []call.Arg{
+		&call.Struct{Type: "nncc_plain_dots16_params", Fields: f}, i8In(0), packed(words), i8Out(0)}})
+}
+
+// convDots16 and productDots16 are the layers of convolutions and of products.
+var (
+	convDots16 = kernel.NewFact(func(n *kernel.Node) (*dots16, string) {
+		c, why := quantised.ConvOf16.Of(n)
+		if why != "" {
+			return nil, kernel.Unread
+		}
+		conv := &convolution{c, layer{c.Layer}}
+		at, why := conv.grid()
+		if why != "" {
+			return nil, why
+		}
+		return dots16Of(&conv.l, at)
+	})
+	productDots16 = kernel.NewFact(func(n *kernel.Node) (*dots16, string) {
+		l, why := quantised.ProductLayers16.Of(n)
+		if why != "" {
+			return nil, kernel.Unread
+		}
+		return dots16Of(&layer{*l}, matrix(quantised.Products16.Must(n).Rows))
+	})
+)
+
+// few16 is what both rows want.
+const few16 = "a matrix by few channels"
+
+var (
+	convolveDots16 = &kernel.Kernel{
+		Name: "nncc_plain_dots_s16", Library: Library, Doc: "int16 1x1 convolution with one channel",
+		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
+		Lower: func(n *kernel.Node) *call.Lowered { return convDots16.Must(n).lower(n) },
+		Rules: join(withoutDSP("DSP-DOTS16-00"), quantised.Rules16("DSP-DOTS16",
+			quantised.Conv16Params.Exists("DSP-DOTS16-03", "scales have a fixed-point form, the int64 bias counts "+
+				"their product"), quantised.ConvOf16.Exists("DSP-DOTS16-04", sums16)),
+			quantised.ConvSpatialRule("DSP-DOTS16-05"), convDots16.Exists("DSP-DOTS16-06", few16)),
+	}
+	fullyConnectedDots16 = &kernel.Kernel{
+		Name: "nncc_plain_fully_connected_dots_s16", Library: Library,
+		Doc:   "int16 fully connected layer with few outputs",
+		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
+		Lower: func(n *kernel.Node) *call.Lowered { return productDots16.Must(n).lower(n) },
+		Rules: join(withoutDSP("DSP-FCDOTS16-00"), quantised.Rules16("DSP-FCDOTS16",
+			quantised.Products16.Exists("DSP-FCDOTS16-03", "a plain product with fixed-point scales and an int64 bias"),
+			quantised.ProductLayers16.Exists("DSP-FCDOTS16-04", sums16)),
+			productDots16.Exists("DSP-FCDOTS16-05", few16)),
+	}
+)
