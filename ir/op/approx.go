@@ -135,9 +135,9 @@ func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 			c.times(i%c.Group, x, y, c.out)
 			return
 		}
-		buf := singles(c.ci*c.size + c.co*c.n)
+		buf := singles(c.co*c.n + c.ci*c.size + vec.MostColumns)
 		defer singlesPool.Put(buf)
-		laid, apart := (*buf)[:c.ci*c.size], (*buf)[c.ci*c.size:]
+		apart, laid := (*buf)[:c.co*c.n], (*buf)[c.co*c.n:]
 		for ch := range c.ci {
 			layOut(c.planes, laid[ch*c.size:][:c.size], x[ch*c.in:][:c.in], first, c.rows,
 				func(line, row []float32) { copy(row, line) })

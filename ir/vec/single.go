@@ -2,7 +2,10 @@
 
 package vec
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // Single is the left side of matrix products of float32, m x k, packed for them: tiles of
 // singleRows rows, [k][singleRows], zeros beyond the last; a row alone is a tile of its own.
@@ -58,6 +61,10 @@ type Sums struct {
 
 var noSums [mostSingle]float32
 
+// MostColumns is how many columns a tile has at most: where b goes on for as many behind its
+// last row, products of few columns need not copy it.
+const MostColumns = mostSingle
+
 // Times gives element j of row i of c, n columns and rows ldc apart, the sum of s.Row[i],
 // s.Col[j] and l[i][0]*b[at[0]+j], l[i][1]*b[at[1]+j], ..., added one after another in
 // float32.
@@ -102,10 +109,15 @@ func (l *Single) timesNarrow(n, wide int, at []int, b []float32, s *Sums, c []fl
 		*memory = make([]float32, size)
 	}
 	right, out := (*memory)[:l.k*wide], (*memory)[l.k*wide:size]
-	places := make([]int, l.k)
-	for k, a := range at[:l.k] {
-		places[k] = k * wide
-		clear(right[k*wide+copy(right[k*wide:][:wide], b[a:a+n]):][:wide-n])
+	places := at[:l.k]
+	if slices.Max(places)+wide <= len(b) { // what is behind a row does no harm
+		right = b
+	} else {
+		places = make([]int, l.k)
+		for k, a := range at[:l.k] {
+			places[k] = k * wide
+			clear(right[k*wide+copy(right[k*wide:][:wide], b[a:a+n]):][:wide-n])
+		}
 	}
 	t := *s
 	if s.Col != nil {

@@ -102,7 +102,7 @@ func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64)
 	p, k := productOf(nf), tensor.As[float32](q[1])
 	got := make([][]float64, len(l.env))
 	if err := forSamples(len(got), []*ir.Node{nf}, func(_, s int) error {
-		got[s] = p.means(tensor.As[float32](l.value(s, nq.In[0])), k, q[2])
+		got[s] = p.means(tensor.As[float32](l.value(s, nq.In[0], nil)), k, q[2])
 		return nil
 	}); err != nil {
 		return err

@@ -46,7 +46,7 @@ type kernel func(in, out []*tensor.Dense)
 // observer keeps; nil: it may keep any.
 func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, lent: map[*ir.Value]bool{}}
-	e.memory.New = func() any { return &buffers{map[int][][]float32{}, map[int][][]int8{}} }
+	e.memory.New = func() any { return newBuffers() }
 	for _, n := range g.Nodes {
 		if k, packs := e.kernelOf(n); k != nil {
 			e.plans[n] = plan{kernel: k, packs: packs}
@@ -253,6 +253,8 @@ type buffers struct {
 	singles map[int][][]float32
 	bytes   map[int][][]int8
 }
+
+func newBuffers() *buffers { return &buffers{map[int][][]float32{}, map[int][][]int8{}} }
 
 // take gives memory for a value, whatever is in it.
 func (b *buffers) take(t ir.Type) *tensor.Dense {

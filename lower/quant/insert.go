@@ -306,7 +306,7 @@ func (c *calibrator) survey() (*survey, error) {
 				states: c.recurrentNodes(), unseen: s.all.unseen}
 			o.look, _ = probes(c.g)
 			if s.all.average {
-				o.means = c.watchMeans()
+				o.means, o.meansOf = c.watchMeans(), s.all.refined
 			}
 			if s.all.survey, err = newSurvey(c.g, c.obs, o); err != nil {
 				return nil, err
@@ -322,7 +322,7 @@ func (c *calibrator) survey() (*survey, error) {
 		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax,
 			states: c.recurrentNodes()}
 		if c.opt.BiasCorrection {
-			o.means = c.watchMeans()
+			o.means, o.meansOf = c.watchMeans(), keysOf(lockstepInputs(c.opt.Samples))
 		}
 		s, err := newSurvey(c.g, c.obs, o)
 		if err == nil {

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -28,6 +29,8 @@ type lockstep struct {
 	// keep is a value of which the reals are kept until the next node's turn, by sample.
 	keep  *ir.Value
 	reals []*tensor.Dense
+	// memory is of *buffers, for reals that are soon dropped.
+	memory sync.Pool
 }
 
 // lockstepInputs are the samples that lockstep looks at.
@@ -44,6 +47,7 @@ func lockstepInputs(samples []Sample) []Sample {
 // (matched by ID), after its inputs and before its evaluation.
 func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node) error) error {
 	l := &lockstep{in: lockstepInputs(samples), left: map[*ir.Value]int{}}
+	l.memory.New = func() any { return newBuffers() }
 	for _, n := range quantised.Nodes {
 		if n.Op == op.DequantizeLinear {
 			continue
@@ -115,8 +119,17 @@ func onlyQuantised(n *ir.Node) *ir.Node {
 // step evaluates n on every sample, and then, unless it is nil, the node that
 // quantises its results, and drops what nobody will read.
 func (l *lockstep) step(n, next *ir.Node) error {
-	err := l.eval(n, func(s int, out []*tensor.Dense) error {
-		if next != nil {
+	var quantise kernel
+	if next != nil {
+		quantise = linearKernel(next)
+	}
+	err := l.eval(n, next != nil, func(s int, out []*tensor.Dense) error {
+		switch {
+		case quantise != nil:
+			q := tensor.New(next.Out[0].Type.DType, next.Out[0].Type.Shape)
+			quantise(out, []*tensor.Dense{q})
+			out = []*tensor.Dense{q}
+		case next != nil:
 			var err error
 			if out, err = evalIn(next, map[*ir.Value]*tensor.Dense{n.Out[0]: out[0]}); err != nil {
 				return err
@@ -154,9 +167,10 @@ func last(a, b *ir.Node) *ir.Node {
 	return a
 }
 
-// eval evaluates n for every sample and gives the results to each, on all cores.
-// What depends on constants alone, such as dequantised weights, is computed once.
-func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error) error {
+// eval evaluates n for every sample and gives the results to each, on all cores, which drops
+// them if dropped is true. What depends on constants alone, such as dequantised weights, is
+// computed once.
+func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor.Dense) error) error {
 	constants, err := l.constants(n)
 	if err != nil {
 		return err
@@ -164,25 +178,39 @@ func (l *lockstep) eval(n *ir.Node, each func(s int, out []*tensor.Dense) error)
 	own, _ := kernelOf(n, constants[:len(n.In)])
 	return forSamples(len(l.env), []*ir.Node{n}, func(_, s int) error {
 		in := slices.Clone(constants[:len(n.In)])
+		memory := l.memory.Get().(*buffers)
+		defer l.memory.Put(memory)
 		for i, v := range n.In {
 			if v != nil && in[i] == nil {
-				if in[i] = l.value(s, v); in[i] == nil {
+				from := memory
+				if own == nil || v == l.keep { // others may hand parts of it on
+					from = nil
+				}
+				if in[i] = l.value(s, v, from); in[i] == nil {
 					return bug.Errorf("%s: value %s is not there", n, v)
+				}
+				if from != nil && l.env[s][v] == nil {
+					defer memory.give(in[i])
 				}
 			}
 		}
-		if own != nil {
-			out := make([]*tensor.Dense, len(n.Out))
-			for i, v := range n.Out {
-				out[i] = tensor.New(v.Type.DType, v.Type.Shape)
+		if own == nil {
+			out, err := ir.EvalNode(n, in)
+			if err != nil {
+				return err
 			}
-			own(in, out)
 			return each(s, out)
 		}
-		out, err := ir.EvalNode(n, in)
-		if err != nil {
-			return err
+		out := make([]*tensor.Dense, len(n.Out))
+		for i, v := range n.Out {
+			if dropped {
+				out[i] = memory.take(v.Type)
+				defer memory.give(out[i])
+			} else {
+				out[i] = tensor.New(v.Type.DType, v.Type.Shape)
+			}
 		}
+		own(in, out)
 		return each(s, out)
 	})
 }
@@ -207,22 +235,40 @@ func (l *lockstep) constants(n *ir.Node) ([]*tensor.Dense, error) {
 	return in, nil
 }
 
-// value is v of one sample, nil where it is not kept.
-func (l *lockstep) value(s int, v *ir.Value) *tensor.Dense {
+// value is v of one sample, nil where it is not kept, in the given memory where it is made anew,
+// unless that is nil.
+func (l *lockstep) value(s int, v *ir.Value, memory *buffers) *tensor.Dense {
 	if d := l.env[s][v]; d != nil || v.Def == nil || v.Def.Op != op.DequantizeLinear {
 		return d
 	}
 	if v == l.keep && l.reals[s] != nil {
 		return l.reals[s]
 	}
-	d, err := evalIn(v.Def, l.env[s])
-	if err != nil {
-		return nil
-	}
+	d := l.dequantised(s, v, memory)
 	if v == l.keep {
-		l.reals[s] = d[0]
+		l.reals[s] = d
 	}
-	return d[0]
+	return d
+}
+
+// dequantised are the reals of v, of integers that are kept.
+func (l *lockstep) dequantised(s int, v *ir.Value, memory *buffers) *tensor.Dense {
+	k, x := linearKernel(v.Def), l.env[s][v.Def.In[0]]
+	if k == nil || x == nil {
+		d, err := evalIn(v.Def, l.env[s])
+		if err != nil {
+			return nil
+		}
+		return d[0]
+	}
+	var d *tensor.Dense
+	if memory != nil {
+		d = memory.take(v.Type)
+	} else {
+		d = tensor.New(v.Type.DType, v.Type.Shape)
+	}
+	k([]*tensor.Dense{x}, []*tensor.Dense{d})
+	return d
 }
 
 func allConst(n *ir.Node) bool {

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -131,9 +132,12 @@ func (s *stats) points() (x, w []float64) {
 		}
 		return x, w
 	}
+	x, w = make([]float64, 0, len(s.hist.n)), make([]float64, 0, len(s.hist.n))
+	width := math.Ldexp(1, s.hist.exp)
 	for i, n := range s.hist.n {
 		if n > 0 {
-			x, w = append(x, min(max(s.hist.middle(i), s.lo), s.hi)), append(w, float64(n)*one)
+			middle := (float64(s.hist.first+i) + 0.5) * width
+			x, w = append(x, min(max(middle, s.lo), s.hi)), append(w, float64(n)*one)
 		}
 	}
 	return x, w

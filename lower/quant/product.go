@@ -17,8 +17,10 @@ type product struct {
 	weight              func(g, o, k int) int // place in the weight tensor
 	scale               func(g, o int) int    // of the scales along the weights' channels
 	place               func(i int) place     // of a position
-	// column writes element k of places, for group g, to dst.
-	column func(x []float32, g, k int, at []place, dst []float64)
+	// column writes element k of places, for group g, to dst, columnInts that of integers less
+	// the one that stands for zero.
+	column     func(x []float32, g, k int, at []place, dst []float64)
+	columnInts func(x []int8, zero int16, g, k int, at []place, dst []int16)
 	// average writes the mean of element k of all positions, for group g, to dst[g*depth+k].
 	average func(x []float32, dst []float64)
 	// behind: the weights of an output lie one behind the other, outputs in their order;
@@ -50,11 +52,10 @@ func productOf(n *ir.Node) *product {
 		return &product{
 			groups: 1, outs: outs, depth: inner, positions: n.Out[0].Type.Elems() / max(outs, 1), weight: weight,
 			behind: behind, across: !behind, scale: func(_, o int) int { return o },
-			place: func(i int) place { return place{at: i * inner} },
-			column: func(x []float32, _, k int, at []place, dst []float64) {
-				for i, p := range at {
-					dst[i] = float64(x[p.at+k])
-				}
+			place:  func(i int) place { return place{at: i * inner} },
+			column: func(x []float32, _, k int, at []place, dst []float64) { elements(x, 0, k, at, dst) },
+			columnInts: func(x []int8, zero int16, _, k int, at []place, dst []int16) {
+				elements(x, zero, k, at, dst)
 			},
 			average: func(x []float32, dst []float64) {
 				clear(dst)
@@ -99,25 +100,11 @@ func convProduct(n *ir.Node) *product {
 		y, x := i%out/outW*sH-pH, i%out%outW*sW-pW
 		return place{i/out*c.CIn*in + y*inW + x, y, x}
 	}
-	inside := pH == 0 && pW == 0 && (outH-1)*sH+(kH-1)*dH < inH && (outW-1)*sW+(kW-1)*dW < inW
-	p.column = func(x []float32, g, k int, at []place, dst []float64) {
-		ch, t := g*ci+k/taps, k%taps
-		dy, dx := t/kW*dH, t%kW*dW
-		from := ch*in + dy*inW + dx
-		dst = dst[:len(at)]
-		if inside {
-			for i := range at {
-				dst[i] = float64(x[at[i].at+from])
-			}
-			return
-		}
-		for i := range at {
-			f := float32(0)
-			if q := &at[i]; uint(q.y+dy) < uint(inH) && uint(q.x+dx) < uint(inW) {
-				f = x[q.at+from]
-			}
-			dst[i] = float64(f)
-		}
+	w := &windows{ci, kH, kW, dH, dW, sH, sW, pH, pW, inH, inW, false}
+	w.inside = pH == 0 && pW == 0 && (outH-1)*sH+(kH-1)*dH < inH && (outW-1)*sW+(kW-1)*dW < inW
+	p.column = func(x []float32, g, k int, at []place, dst []float64) { seenBy(w, x, 0, g, k, at, dst) }
+	p.columnInts = func(x []int8, zero int16, g, k int, at []place, dst []int16) {
+		seenBy(w, x, zero, g, k, at, dst)
 	}
 	if !c.Transposed {
 		return p
@@ -125,16 +112,61 @@ func convProduct(n *ir.Node) *product {
 	p.scale, p.behind = func(_, o int) int { return o }, false // groups share them
 	p.weight = func(g, o, k int) int { return ((g*ci+k/taps)*co+o)*taps + k%taps }
 	p.place = func(i int) place { return place{i / out * c.CIn * in, i % out / outW, i % out % outW} }
-	p.column = func(x []float32, g, k int, at []place, dst []float64) {
-		ch, t := g*ci+k/taps, k%taps
-		dy, dx := pH-t/kW*dH, pW-t%kW*dW
-		for i, q := range at {
-			y, z := q.y+dy, q.x+dx // times the strides
-			dst[i] = 0
-			if y >= 0 && z >= 0 && y%sH == 0 && z%sW == 0 && y/sH < inH && z/sW < inW {
-				dst[i] = float64(x[q.at+ch*in+y/sH*inW+z/sW])
-			}
-		}
+	p.column = func(x []float32, g, k int, at []place, dst []float64) { spreadTo(w, x, 0, g, k, at, dst) }
+	p.columnInts = func(x []int8, zero int16, g, k int, at []place, dst []int16) {
+		spreadTo(w, x, zero, g, k, at, dst)
 	}
 	return p
+}
+
+// elements are element k behind places of x, less zero.
+func elements[T int8 | float32, D int16 | float64](x []T, zero D, k int, at []place, dst []D) {
+	dst = dst[:len(at)]
+	for i := range at {
+		dst[i] = D(x[at[i].at+k]) - zero
+	}
+}
+
+// windows are what a convolution sees of its input.
+type windows struct {
+	ci, kH, kW, dH, dW, sH, sW, pH, pW, inH, inW int
+	inside                                       bool // all of them
+}
+
+// seenBy is element k that a convolution sees from places, less zero; padding is 0.
+func seenBy[T int8 | float32, D int16 | float64](w *windows, x []T, zero D, g, k int, at []place, dst []D) {
+	taps := w.kH * w.kW
+	ch, t := g*w.ci+k/taps, k%taps
+	dy, dx := t/w.kW*w.dH, t%w.kW*w.dW
+	from := ch*w.inH*w.inW + dy*w.inW + dx
+	dst = dst[:len(at)]
+	if w.inside {
+		for i := range at {
+			dst[i] = D(x[at[i].at+from]) - zero
+		}
+		return
+	}
+	inH, inW := uint(w.inH), uint(w.inW)
+	for i := range at {
+		f := D(0)
+		if q := &at[i]; uint(q.y+dy) < inH && uint(q.x+dx) < inW {
+			f = D(x[q.at+from]) - zero
+		}
+		dst[i] = f
+	}
+}
+
+// spreadTo is element k that a transposed convolution sees from places, less zero; between
+// and around its inputs is 0.
+func spreadTo[T int8 | float32, D int16 | float64](w *windows, x []T, zero D, g, k int, at []place, dst []D) {
+	taps := w.kH * w.kW
+	ch, t := g*w.ci+k/taps, k%taps
+	dy, dx := w.pH-t/w.kW*w.dH, w.pW-t%w.kW*w.dW
+	for i, q := range at {
+		y, z := q.y+dy, q.x+dx // times the strides
+		dst[i] = 0
+		if y >= 0 && z >= 0 && y%w.sH == 0 && z%w.sW == 0 && y/w.sH < w.inH && z/w.sW < w.inW {
+			dst[i] = D(x[q.at+ch*w.inH*w.inW+y/w.sH*w.inW+z/w.sW]) - zero
+		}
+	}
 }

@@ -113,7 +113,9 @@ func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 	for i := range order {
 		order[i] = i
 	}
-	sort.Slice(order, func(a, b int) bool { return x[order[a]] < x[order[b]] })
+	if !slices.IsSorted(x) { // as those of a histogram are
+		sort.Slice(order, func(a, b int) bool { return x[order[a]] < x[order[b]] })
+	}
 	total := zeros
 	for _, v := range w {
 		total += v

@@ -43,6 +43,7 @@ func divergence(x, w []float64, lo, hi float64) cost {
 		// The sum of p*log(p/q), where q is the same in all bins of a level.
 		const floor = 1e-12 // a level without mass where the reference has some
 		total := kept + below + above
+		share, part := 1/total, 1/kept
 		kl := sum/total - math.Log(total)
 		for q, from := -127.0, first; q <= 128; q++ {
 			to := begin(q)
@@ -65,12 +66,30 @@ func divergence(x, w []float64, lo, hi float64) cost {
 				}
 			}
 			if bins > 0 {
-				kl -= r / total * math.Log(max(m/kept/float64(bins), floor))
+				kl -= float64(r * share * quickLog(max(m*part/float64(bins), floor)))
 			}
 			from = to
 		}
 		return kl
 	}
+}
+
+// logParts are the inverses of the middles of equal parts of the numbers from 1 to 2, and their
+// logarithms.
+var logParts = func() (p [128]struct{ inverse, log float64 }) {
+	for i := range p {
+		middle := 1 + (float64(i)+0.5)/float64(len(p))
+		p[i].inverse, p[i].log = 1/middle, math.Log(middle)
+	}
+	return p
+}()
+
+// quickLog is the natural logarithm of a positive number that is not denormal, to ten digits.
+func quickLog(x float64) float64 {
+	bits := math.Float64bits(x)
+	p := &logParts[bits>>45&127]
+	d := float64(math.Float64frombits(bits&(1<<52-1)|1023<<52)*p.inverse) - 1
+	return float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*(1-float64(d*(0.5-float64(d*(1.0/3))))))
 }
 
 // timesLog is x*log(x).

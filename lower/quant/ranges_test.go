@@ -102,3 +102,12 @@ func (a affine) apply(x float64) float64 {
 	q := math.RoundToEven(x/a.scale) + a.zero
 	return (min(max(q, -128), 127) - a.zero) * a.scale
 }
+
+// TestQuickLog: it is the logarithm, from the least share of a distribution to beyond all of it.
+func TestQuickLog(t *testing.T) {
+	for x := 1e-12; x < 1e3; x *= 1.0007 {
+		if got, want := quickLog(x), math.Log(x); math.Abs(got-want) > 1e-9 {
+			t.Fatalf("log of %g is %g, want %g", x, got, want)
+		}
+	}
+}

@@ -115,13 +115,10 @@ func toBF16(f float64) float64 {
 // better on the samples, one channel of a group after another.
 func (l *lockstep) eachChannel(n *ir.Node, p *product, centred bool, to func(float64) float64,
 	weights func(g, o int, v, old []float64), keep func(g, o int, z []float64)) {
-	x := make([][]float32, len(l.env))
-	for s := range x {
-		x[s] = tensor.As[float32](l.value(s, n.In[0]))
-	}
-	at := positions(p, len(x))
+	at := positions(p, len(l.env))
+	gram := l.gram(n, p, at, centred)
 	parallelEach(p.groups, func(g int) {
-		h := p.gram(x, g, at, centred)
+		h := gram(g)
 		r := newRounder(h)
 		if r == nil {
 			return
@@ -174,8 +171,96 @@ func (p *product) spread(most int) []place {
 	return at
 }
 
-// columnMemory keeps the memory of columns that were added up.
-var columnMemory = sync.Pool{New: func() any { return new([]float64) }}
+// gram gives the matrix of a group of n, but for a factor: of integers where n's input is
+// dequantised from int8 with one scale.
+func (l *lockstep) gram(n *ir.Node, p *product, at []place, centred bool) func(g int) symmetric {
+	if d := n.In[0].Def; d != nil && d.Op == op.DequantizeLinear {
+		x := make([][]int8, len(l.env))
+		t, q, ok := params(d)
+		ok = ok && t == tensor.I8 && !q.PerAxis()
+		for s := range x {
+			if v := l.env[s][d.In[0]]; ok && v != nil {
+				x[s] = tensor.As[int8](v)
+			} else {
+				ok = false
+			}
+		}
+		if ok {
+			return func(g int) symmetric { return p.gramInts(x, int16(q.Zero[0]), g, at, centred) }
+		}
+	}
+	x := make([][]float32, len(l.env))
+	for s := range x {
+		x[s] = tensor.As[float32](l.value(s, n.In[0], nil))
+	}
+	return func(g int) symmetric { return p.gram(x, g, at, centred) }
+}
+
+// columnMemory and intMemory keep the memory of columns that were added up.
+var (
+	columnMemory = sync.Pool{New: func() any { return new([]float64) }}
+	intMemory    = sync.Pool{New: func() any { return new([]int16) }}
+)
+
+// intRows is how many places of integers are added to scalar products at a time.
+const intRows = 512
+
+// gramInts is gram of integers, less zero: exact, and not times the square of their scale.
+func (p *product) gramInts(x [][]int8, zero int16, g int, at []place, centred bool) symmetric {
+	each := parallelEach
+	if p.groups > 1 {
+		each = inTurn // groups are computed side by side
+	}
+	m := newSymmetric(p.depth)
+	sums, rows := make([]float64, p.depth), len(x)*len(at)
+	block := min(intRows, (rows+vec.IntBlock-1)/vec.IntBlock*vec.IntBlock)
+	memory := intMemory.Get().(*[]int16)
+	defer intMemory.Put(memory)
+	size := (p.depth + vec.IntRows - 1) / vec.IntRows * vec.IntRows * block
+	if cap(*memory) < size {
+		*memory = make([]int16, size)
+	}
+	cols := (*memory)[:size]
+	clear(cols[p.depth*block:])
+	for from := 0; from < rows; from += block {
+		n := min(block, rows-from)
+		each(p.depth, func(k int) {
+			col := cols[k*block:][:block]
+			for i := 0; i < n; {
+				s, first := (from+i)/len(at), (from+i)%len(at)
+				part := at[first:min(len(at), first+n-i)]
+				p.columnInts(x[s], zero, g, k, part, col[i:])
+				i += len(part)
+			}
+			clear(col[n:])
+			sums[k] += float64(totalInts(col))
+		})
+		vec.AddGramInts(p.depth, block, cols, m[0][:p.depth*p.depth], each)
+	}
+	m.mirror()
+	if centred {
+		m.centre(sums, rows)
+	}
+	return m
+}
+
+// totalInts adds up the elements of x, a multiple of 4.
+func totalInts(x []int16) int {
+	var s0, s1, s2, s3 int
+	for ; len(x) >= 4; x = x[4:] {
+		s0, s1, s2, s3 = s0+int(x[0]), s1+int(x[1]), s2+int(x[2]), s3+int(x[3])
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// centre takes the means of columns with the given sums, of so many rows, off their products.
+func (m symmetric) centre(sums []float64, rows int) {
+	for i, row := range m {
+		for j := range row {
+			row[j] -= sums[i] * sums[j] / float64(rows)
+		}
+	}
+}
 
 // gram is the matrix of the scalar products of the columns of group g: of the inputs
 // that each weight sees at some places of every sample. centred: without their means.
@@ -212,11 +297,7 @@ func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric
 	}
 	m.mirror()
 	if centred {
-		for i, row := range m {
-			for j := range row {
-				row[j] -= sums[i] * sums[j] / float64(rows)
-			}
-		}
+		m.centre(sums, rows)
 	}
 	return m
 }

@@ -36,6 +36,8 @@ type surveyedSamples struct {
 	heldFrom int
 	unseen   func(part int) bool // parts that nobody calibrates on; nil: none
 	average  bool                // biases will be corrected
+	// refined are the samples, by key, with which weights and biases are refined by somebody.
+	refined map[**tensor.Dense]bool
 	// means and looks are those of the float graph, by the sample's key; looks those of
 	// samples that are held out.
 	means map[**tensor.Dense]sampleMeans
@@ -49,6 +51,15 @@ func (s Sample) key() **tensor.Dense {
 		return nil
 	}
 	return &s[0]
+}
+
+// keysOf are those of some samples.
+func keysOf(samples []Sample) map[**tensor.Dense]bool {
+	keys := map[**tensor.Dense]bool{}
+	for _, s := range samples {
+		keys[s.key()] = true
+	}
+	return keys
 }
 
 // hold runs the float graph on samples that are held out, unless the survey did, for what

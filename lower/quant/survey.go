@@ -40,9 +40,10 @@ type surveyOptions struct {
 	// are brought into.
 	within map[*ir.Value]*stats
 	// means are the layers whose means are noted, by input.
-	means  map[*ir.Value][]layerMeans
-	states []*ir.Node          // of which the largest states are noted
-	unseen func(part int) bool // of samples that are left out; nil: none
+	means   map[*ir.Value][]layerMeans
+	meansOf map[**tensor.Dense]bool // samples that they are noted of, by key; nil: all
+	states  []*ir.Node              // of which the largest states are noted
+	unseen  func(part int) bool     // of samples that are left out; nil: none
 	// look names values that are noted, behind the outputs, of samples in parts from
 	// heldFrom on; nil: nothing is.
 	look     []string
@@ -99,13 +100,16 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 			return nil
 		}
 		var bad error
-		means := sampleMeans{}
+		means, noted := sampleMeans{}, opt.means
+		if opt.meansOf != nil && !opt.meansOf[opt.samples[i].key()] {
+			noted = nil
+		}
 		s.means[i] = means
 		found, states := newLook(opt.look), peaks.watch()
 		out, err := float.run(opt.samples[i], func(v *ir.Value, d *tensor.Dense) {
 			found.see(v.Name, d)
 			states.see(v, d)
-			for _, l := range opt.means[v] {
+			for _, l := range noted[v] {
 				means[l.id] = l.p.means(tensor.As[float32](d), l.w, l.b)
 			}
 			x := s.values[v.ID]

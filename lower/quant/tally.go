@@ -67,8 +67,12 @@ func (h *tally) more(x []float32, lo, hi float64) (zeros int64) {
 	for len(x) > 0 {
 		n := min(len(x), tallied)
 		zeros += int64(vec.Bins(x[:n], l, u, float32(k), at[:]))
+		counts, first := h.n, h.first
 		for _, i := range at[:n] {
-			raise(&h.n[int(i)-h.first], 1)
+			c := &counts[int(i)-first]
+			if k := *c + 1; k != 0 {
+				*c = k
+			}
 		}
 		x = x[n:]
 	}

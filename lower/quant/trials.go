@@ -4,6 +4,7 @@ package quant
 
 import (
 	"errors"
+	"maps"
 	"math"
 
 	"github.com/nncc/nncc/ir"
@@ -24,6 +25,10 @@ const (
 	// rangesSamples at least. They clip what lies outside, and a single sample beyond them
 	// costs more than all others gain.
 	rangesGain, rangesSamples = 0.3, 8
+	// rangesPromise, in dB, is what they must gain by the errors of each layer alone to be tried,
+	// and before weights and biases are refined for that to be done with both, where trials cost
+	// much: what is less is seldom kept in the end.
+	rangesPromise = 1
 	// mostDB is where more signal over noise is no gain.
 	mostDB = 60
 )
@@ -34,6 +39,8 @@ type trials struct {
 	folds []*fold
 	whole *seen // by calibration on all samples
 	tried []Tried
+	// promised, in dB, is by how much the errors of all layers are less with the method of each.
+	promised float64
 }
 
 // fold is one way of holding samples out.
@@ -84,9 +91,20 @@ func (t *trials) holdOut(opt Options) {
 		t.folds = append(t.folds, f)
 	}
 	t.folds[0].seen.reported = true
+	refined := keysOf(nil)
+	if t.mayRefit() {
+		refined = keysOf(lockstepInputs(opt.Samples))
+	}
+	for _, f := range t.folds {
+		maps.Copy(refined, keysOf(lockstepInputs(f.fit)))
+	}
+	all.refined, t.whole.all.refined = refined, refined
+	for _, f := range t.folds { // have surveys of their own with Options.Equalize
+		f.seen.all.refined = refined
+	}
 	if !t.mayRefit() {
 		all.unseen = func(p int) bool { return p >= first }
-		for _, f := range t.folds { // have one of their own with Options.Equalize
+		for _, f := range t.folds {
 			f.seen.all.unseen = all.unseen
 		}
 	}
@@ -242,10 +260,13 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 	}
 	o := plain.opt
 	o.Method = opt.Method
-	what := "ranges by " + opt.Method.String()
+	what, least := "ranges by "+opt.Method.String(), 0.0
+	if len(t.folds) == 1 {
+		least = rangesPromise
+	}
 	if opt.Method == option.PerLayer {
 		what = "ranges by the method that suits each layer"
-		if !t.otherMethods() { // nothing to try
+		if t.promised == 0 || t.promised < least {
 			return t.refined(plain, opt)
 		}
 	}
@@ -254,7 +275,7 @@ func (t *trials) steps(plain *candidate, opt Options) (*candidate, error) {
 		return nil, err
 	}
 	mean, spread := ranged.against(plain)
-	kept := mean > 2*spread && ranged.mean > plain.mean+rangesGain // else it would hardly be so in the end
+	kept := mean > 2*spread && ranged.mean > plain.mean+max(least, rangesGain)
 	t.tried = append(t.tried, Tried{what, plain.mean, ranged.mean, kept})
 	if !kept {
 		return t.refined(plain, opt)
@@ -291,18 +312,6 @@ func (f *fold) named(err error) error {
 		s.sample = f.at[s.sample]
 	}
 	return err
-}
-
-// otherMethods reports a fold in which a group has another method than the first.
-func (t *trials) otherMethods() bool {
-	for _, f := range t.folds {
-		for _, m := range f.seen.method {
-			if m != methods[0] {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // refined adds the steps that change weights and biases, each unless it loses. They
@@ -368,7 +377,7 @@ func (t *trials) chooseMethods(o Options) error {
 		}
 		all.add(errs[i])
 	}
-	t.whole.method = all.methods()
+	t.whole.method, t.promised = all.methods(), all.gain()
 	for i, f := range t.folds {
 		others := localErrors{}
 		for j, e := range errs {

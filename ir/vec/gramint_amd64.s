@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "textflag.h"
+
+// func dots4x2(n int, a, b *int16, pitch int, sums *[8]int32)
+TEXT ·dots4x2(SB), NOSPLIT, $0-40
+	MOVQ  n+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  pitch+24(FP), DX
+	MOVQ  sums+32(FP), R8
+	LEAQ  (SI)(DX*1), R9
+	LEAQ  (SI)(DX*2), R10
+	LEAQ  (R9)(DX*2), R11
+	LEAQ  (DI)(DX*1), R12
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	XORQ  AX, AX
+
+dots4x2next:
+	VMOVDQU  (DI)(AX*2), Y8
+	VMOVDQU  (R12)(AX*2), Y9
+	VPMADDWD (SI)(AX*2), Y8, Y10
+	VPMADDWD (SI)(AX*2), Y9, Y11
+	VPADDD   Y10, Y0, Y0
+	VPADDD   Y11, Y1, Y1
+	VPMADDWD (R9)(AX*2), Y8, Y12
+	VPMADDWD (R9)(AX*2), Y9, Y13
+	VPADDD   Y12, Y2, Y2
+	VPADDD   Y13, Y3, Y3
+	VPMADDWD (R10)(AX*2), Y8, Y10
+	VPMADDWD (R10)(AX*2), Y9, Y11
+	VPADDD   Y10, Y4, Y4
+	VPADDD   Y11, Y5, Y5
+	VPMADDWD (R11)(AX*2), Y8, Y12
+	VPMADDWD (R11)(AX*2), Y9, Y13
+	VPADDD   Y12, Y6, Y6
+	VPADDD   Y13, Y7, Y7
+	ADDQ     $16, AX
+	CMPQ     AX, CX
+	JLT      dots4x2next
+
+	VPHADDD      Y1, Y0, Y0
+	VPHADDD      Y3, Y2, Y2
+	VPHADDD      Y2, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPADDD       X1, X0, X0
+	VMOVDQU      X0, (R8)
+	VPHADDD      Y5, Y4, Y4
+	VPHADDD      Y7, Y6, Y6
+	VPHADDD      Y6, Y4, Y4
+	VEXTRACTI128 $1, Y4, X5
+	VPADDD       X5, X4, X4
+	VMOVDQU      X4, 16(R8)
+	VZEROUPPER
+	RET
