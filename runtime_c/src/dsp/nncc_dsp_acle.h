@@ -29,7 +29,10 @@ static inline int32_t nncc_dsp_lows(int32_t a, int32_t b)
 
 static inline int32_t nncc_dsp_highs(int32_t a, int32_t b)
 {
-    return (int32_t)(((uint32_t)a >> 16) | ((uint32_t)b & 0xffff0000u));
+    const uint16_t low = (uint16_t)((uint32_t)a >> 16);
+
+    memcpy(&b, &low, sizeof low); /* BFI */
+    return b;
 }
 
 /* The upper word of a product; unsplit, GCC makes two words of a shift. */
@@ -157,6 +160,13 @@ NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
         (a) = (p)[0]; \
         (b) = (p)[1]; \
     } while (0)
+#endif
+
+/* A word: Clang leaves a volatile load where it is. */
+#if defined(__clang__)
+#define NNCC_DSP_WORD(p, k) (((const volatile int32_t *)(p))[k])
+#else
+#define NNCC_DSP_WORD(p, k) ((p)[k])
 #endif
 
 /* Adds a pair of inputs of two pixels times the weights of four channels. */
@@ -343,7 +353,7 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
         w = (const int32_t *)((uintptr_t)w - 4u * (uint32_t)words * missing); \
         switch (missing) { \
             do { \
-            default: \
+            case 0: \
                 PAIR(0); \
                 __attribute__((fallthrough)); \
             case 1: \
@@ -369,6 +379,9 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
                 x += 16; \
                 w += 8 * words; \
             } while (x != (end)); \
+            break; \
+        default: \
+            break; \
         } \
         w = behind; \
     } while (0)
@@ -476,9 +489,9 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
     } while (0)
 
 /* Four bytes, clamped or from the table. */
-NNCC_INLINED void nncc_dsp_put(const uint8_t *t, uint32_t bias, uint32_t cap, uint32_t v, int8_t *y)
+NNCC_INLINED void nncc_dsp_put(int32_t table, const uint8_t *t, uint32_t bias, uint32_t cap, uint32_t v, int8_t *y)
 {
-    if (t != NULL) {
+    if (table != 0) {
         y[0] = (int8_t)t[v & 255u];
         y[1] = (int8_t)t[(v >> 8) & 255u];
         y[2] = (int8_t)t[(v >> 16) & 255u];
@@ -496,7 +509,7 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
                                            int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
 {
     const int32_t *inputs = words_of_x;
-    const uint8_t *const t = table != 0 ? p->table : NULL;
+    const uint8_t *volatile const t_at = table != 0 ? p->table : NULL;
     const uint32_t cap = p->cap, bias = nncc_dsp_bias(p->low, cap);
     const int32_t pairs = p->pairs, y_step = p->y_step;
     int32_t part0 = 0, part1 = 0;
@@ -535,9 +548,10 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         NNCC_DSP_SCALED(a, w);
         w += 12;
         if (pixels == 2) {
-            nncc_dsp_put(t, bias, cap, nncc_dsp_bytes(s.a1, s.b1, s.c1, s.d1), y + y_step);
+            nncc_dsp_put(table, table != 0 ? t_at : NULL, bias, cap, nncc_dsp_bytes(s.a1, s.b1, s.c1, s.d1),
+                         y + y_step);
         }
-        nncc_dsp_put(t, bias, cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
+        nncc_dsp_put(table, table != 0 ? t_at : NULL, bias, cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
         y += 4;
     }
 }
@@ -549,14 +563,24 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
 }
 
 /*
- * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. GCC enters the loop in
- * the middle; then x and w begin in front of what they point to.
+ * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. The loop is entered in
+ * the middle; then x and w begin in front of what they point to. The ends lie on the stack (volatile): Clang would
+ * keep w twice, where it is and where it was. For Clang every sum begins with a load of its own, and words are
+ * NNCC_DSP_WORD.
  */
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__clang__)
+#define NNCC_DSP_BEHIND(end) const int32_t *volatile const behind = (end);
+#define NNCC_DSP_RESUME(w) w = behind;
+#else
+#define NNCC_DSP_BEHIND(end)
+#define NNCC_DSP_RESUME(w)
+#endif
+#if defined(__GNUC__)
 #define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
     do { \
         const uint32_t missing = (0u - (uint32_t)(count)) & 3u; \
-        const int32_t *const last = (x) + (x_words) * (count); \
+        const int32_t *volatile const last = (x) + (x_words) * (count); \
+        NNCC_DSP_BEHIND((w) + (w_words) * (count)) \
 \
         x = (const int32_t *)((uintptr_t)(x)-4u * (uint32_t)(x_words)*missing); \
         w = (const int32_t *)((uintptr_t)(w)-4u * (uint32_t)(w_words)*missing); \
@@ -577,6 +601,7 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
                 w += 4 * (w_words); \
             } while (x != last); \
         } \
+        NNCC_DSP_RESUME(w) \
     } while (0)
 #else
 #define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \

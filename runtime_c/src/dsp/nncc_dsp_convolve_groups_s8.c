@@ -40,6 +40,7 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void widen(const int8_t *a, const int8_t *
 {
     int32_t left = words;
 
+    NNCC_DSP_ROLLED
     for (int32_t n = groups * words; n > 0; n--) {
         const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
         const int32_t w0 = nncc_dsp_even(u), w1 = nncc_dsp_even(v), w2 = nncc_dsp_odd(u), w3 = nncc_dsp_odd(v);

@@ -32,19 +32,7 @@
 #define NNCC_DSP_AS_WRITTEN
 #endif
 
-/* A loop as it is: Clang, left alone, unrolls it and keeps an address for each access. */
-#if defined(__clang__)
-#define NNCC_DSP_ROLLED _Pragma("clang loop unroll(disable)")
-#else
-#define NNCC_DSP_ROLLED
-#endif
-
-/* A function by itself: it has the registers. */
-#if defined(__GNUC__)
-#define NNCC_APART __attribute__((noinline))
-#else
-#define NNCC_APART
-#endif
+#define NNCC_DSP_ROLLED NNCC_ROLLED
 
 /*
  * Words at any address. Clang for bare metal takes them apart into bytes unless -munaligned-access says that the core

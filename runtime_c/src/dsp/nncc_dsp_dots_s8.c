@@ -12,10 +12,39 @@ static inline int32_t rest(const int8_t *x, const int32_t *w, int32_t n, int32_t
 {
     const int8_t *const bytes = (const int8_t *)w;
 
+    NNCC_ROLLED
     for (int32_t k = 0; k < n; k++) {
         sum += x[k] * bytes[k];
     }
     return sum;
+}
+
+/* Compilers find registers for a loop of many sums where it is a function. */
+#if NNCC_DSP_ASM
+#define NNCC_DOTS inline
+#else
+#define NNCC_DOTS NNCC_APART
+#endif
+
+/* The sums of two rows by one channel. */
+static NNCC_DOTS void two_by_one(const int8_t *x, const int8_t *z, const int32_t *w, int32_t fours, int32_t sums[2])
+{
+    int32_t a = sums[0], b = sums[1];
+
+    NNCC_ROLLED
+    for (; fours > 0; fours--) {
+        const uint32_t v = nncc_load_word(x), u = nncc_load_word(z), even = (uint32_t)w[0], odd = (uint32_t)w[1];
+
+        x += 4;
+        z += 4;
+        w += 2;
+        a = nncc_dual_add(a, nncc_even_bytes(v), even);
+        b = nncc_dual_add(b, nncc_even_bytes(u), even);
+        a = nncc_dual_add(a, nncc_odd_bytes(v), odd);
+        b = nncc_dual_add(b, nncc_odd_bytes(u), odd);
+    }
+    sums[0] = a;
+    sums[1] = b;
 }
 
 /* The rows times a channel by itself. */
@@ -26,24 +55,13 @@ static void one_channel(const nncc_dsp_dots_params *p, const int8_t *x, const in
     int32_t rows = p->rows;
 
     for (; rows > 1; rows -= 2) {
-        const int32_t *w = head + NNCC_DSP_DOTS_HEAD;
-        const int8_t *at = x, *below = x + in_pitch;
-        int32_t a = h.start, b = h.start;
+        const int32_t *const w = head + NNCC_DSP_DOTS_HEAD, *const end = w + 2 * fours;
+        const int8_t *const below = x + in_pitch;
+        int32_t sums[2] = {h.start, h.start};
 
-        for (int32_t k = fours; k > 0; k--) {
-            const uint32_t v = nncc_load_word(at), u = nncc_load_word(below), even = (uint32_t)w[0],
-                           odd = (uint32_t)w[1];
-
-            at += 4;
-            below += 4;
-            w += 2;
-            a = nncc_dual_add(a, nncc_even_bytes(v), even);
-            b = nncc_dual_add(b, nncc_even_bytes(u), even);
-            a = nncc_dual_add(a, nncc_odd_bytes(v), odd);
-            b = nncc_dual_add(b, nncc_odd_bytes(u), odd);
-        }
-        nncc_dsp_dots_store(&h, rest(at, w, left, a), y);
-        nncc_dsp_dots_store(&h, rest(below, w, left, b), y + out_pitch);
+        two_by_one(x, below, w, fours, sums);
+        nncc_dsp_dots_store(&h, rest(x + 4 * fours, end, left, sums[0]), y);
+        nncc_dsp_dots_store(&h, rest(below + 4 * fours, end, left, sums[1]), y + out_pitch);
         x += 2 * in_pitch;
         y += 2 * out_pitch;
     }
@@ -51,6 +69,7 @@ static void one_channel(const nncc_dsp_dots_params *p, const int8_t *x, const in
         const int32_t *w = head + NNCC_DSP_DOTS_HEAD;
         int32_t a = h.start;
 
+        NNCC_ROLLED
         for (int32_t k = fours; k > 0; k--) {
             const uint32_t v = nncc_load_word(x);
 
@@ -64,7 +83,7 @@ static void one_channel(const nncc_dsp_dots_params *p, const int8_t *x, const in
 }
 
 /* sums[2 * row + channel] of two rows by two channels. */
-static inline void two_by_two(const int8_t *x, const int8_t *z, const int32_t *w, int32_t fours, int32_t sums[4])
+static NNCC_DOTS void two_by_two(const int8_t *x, const int8_t *z, const int32_t *w, int32_t fours, int32_t sums[4])
 {
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3];
 
@@ -85,6 +104,7 @@ static inline void two_by_two(const int8_t *x, const int8_t *z, const int32_t *w
                    :
                    : "memory", "cc");
 #else
+    NNCC_ROLLED
     for (; fours > 0; fours--) {
         const uint32_t v = nncc_load_word(x), u = nncc_load_word(z);
 

@@ -134,7 +134,7 @@ static NNCC_DSP_AS_WRITTEN void half_of_eight(const nncc_dsp_matmul_params *p, c
     } while (x != end);
     NNCC_DSP_NARROW_SCALED(mcs);
     NNCC_DSP_SCALED(a, mcs);
-    nncc_dsp_put(NULL, nncc_dsp_bias(p->low, p->cap), p->cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
+    nncc_dsp_put(0, NULL, nncc_dsp_bias(p->low, p->cap), p->cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
 }
 #endif
 

@@ -130,22 +130,24 @@ NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x,
     }
 }
 
-/* A round of four inputs of int16. */
-#define NNCC_DSP_GATE_UNIT(sum, k) \
+/* A round of four inputs of int16, times the weights of two units; and of four. */
+#define NNCC_DSP_GATE_TWO(sum0, sum1, k) \
     do { \
-        const int32_t v = w[k]; \
+        int32_t v0, v1; \
 \
-        sum = __smlad(low, nncc_dsp_even(v), sum); \
-        sum = __smlad(high, nncc_dsp_odd(v), sum); \
+        NNCC_DSP_LOAD_BOTH(w + (k), v0, v1); \
+        sum0 = __smlad(low, nncc_dsp_even(v0), sum0); \
+        sum1 = __smlad(low, nncc_dsp_even(v1), sum1); \
+        sum0 = __smlad(high, nncc_dsp_odd(v0), sum0); \
+        sum1 = __smlad(high, nncc_dsp_odd(v1), sum1); \
     } while (0)
 #define NNCC_DSP_GATE_FOUR(k) \
     do { \
-        const int32_t low = from[2 * (k)], high = from[2 * (k) + 1]; \
+        int32_t low, high; \
 \
-        NNCC_DSP_GATE_UNIT(a, 4 * (k)); \
-        NNCC_DSP_GATE_UNIT(b, 4 * (k) + 1); \
-        NNCC_DSP_GATE_UNIT(c, 4 * (k) + 2); \
-        NNCC_DSP_GATE_UNIT(d, 4 * (k) + 3); \
+        NNCC_DSP_LOAD_BOTH(from + 2 * (k), low, high); \
+        NNCC_DSP_GATE_TWO(a, b, 4 * (k)); \
+        NNCC_DSP_GATE_TWO(c, d, 4 * (k) + 2); \
     } while (0)
 
 NNCC_INLINED void nncc_dsp_gate_s16(const nncc_dsp_gate_params *p, const void *x, const void *packed, int16_t *z,
@@ -156,8 +158,10 @@ NNCC_INLINED void nncc_dsp_gate_s16(const nncc_dsp_gate_params *p, const void *x
 
     for (int32_t g = p->groups; g > 0; g--) {
         const int32_t *from = x;
-        int32_t a = w[0], b = w[1], c = w[2], d = w[3];
+        int32_t a, b, c, d;
 
+        NNCC_DSP_LOAD_BOTH(w, a, b);
+        NNCC_DSP_LOAD_BOTH(w + 2, c, d);
         w += 4;
         NNCC_DSP_ROUNDS(rounds, from, 2, w, 4, NNCC_DSP_GATE_FOUR);
         nncc_dsp_gate_add(p, a, b, down, z);

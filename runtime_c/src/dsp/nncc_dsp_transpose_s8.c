@@ -33,34 +33,27 @@ static void blocks4(const int8_t *x, int32_t cols, int32_t n, int8_t *y, int32_t
         : "memory", "cc");
 }
 #elif NNCC_DSP_ACLE
-/* The same: even and odd bytes of two rows of a column that have a row between them. */
-static inline uint32_t even_bytes(int32_t a, int32_t b)
+/* The same. */
+static NNCC_APART NNCC_DSP_AS_WRITTEN void blocks4(const int8_t *x, int32_t cols, int32_t n, int8_t *y, int32_t rows)
 {
-    return ((uint32_t)a & 0x00ff00ffu) | (((uint32_t)b & 0x00ff00ffu) << 8);
-}
-
-static inline uint32_t odd_bytes(int32_t a, int32_t b)
-{
-    return (((uint32_t)a >> 8) & 0x00ff00ffu) | ((uint32_t)b & 0xff00ff00u);
-}
-
-static void blocks4(const int8_t *x, int32_t cols, int32_t n, int8_t *y, int32_t rows)
-{
-    for (; n > 0; n--) {
+    (void)__uadd8(0x00ff00ffu, 0x00010001u);
+    NNCC_DSP_ROLLED
+    do {
         const int8_t *const z = x + cols;
+        int8_t *const to = y + rows;
         const int32_t a = nncc_dsp_load4(x), b = nncc_dsp_load4(z), c = nncc_dsp_load4(x + 2 * cols),
                       d = nncc_dsp_load4(z + 2 * cols);
-        const int32_t e = nncc_dsp_lows(a, c), f = nncc_dsp_highs(a, c), g = nncc_dsp_lows(b, d),
-                      h = nncc_dsp_highs(b, d);
-        int8_t *const to = y + rows;
+        const uint32_t e = (uint32_t)nncc_dsp_lows(a, c), f = (uint32_t)nncc_dsp_highs(a, c);
+        const uint32_t g = (uint32_t)nncc_dsp_lows(b, d), h = (uint32_t)nncc_dsp_highs(b, d);
 
-        nncc_dsp_store4(y, even_bytes(e, g));
-        nncc_dsp_store4(to, odd_bytes(e, g));
-        nncc_dsp_store4(y + 2 * rows, even_bytes(f, h));
-        nncc_dsp_store4(to + 2 * rows, odd_bytes(f, h));
+        nncc_dsp_store4(y, __sel(e, g << 8));
+        nncc_dsp_store4(to, __sel(e >> 8, g));
+        nncc_dsp_store4(y + 2 * rows, __sel(f, h << 8));
+        nncc_dsp_store4(to + 2 * rows, __sel(f >> 8, h));
         x += 4;
         y += 4 * rows;
-    }
+        n--;
+    } while (n > 0);
 }
 #endif
 

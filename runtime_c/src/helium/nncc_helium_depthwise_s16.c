@@ -240,14 +240,10 @@ static void nncc_pixel16(const nncc_helium_depthwise16_params *p, nncc_taps16 *t
     }
 }
 
-/* A function by itself: it is called in two places, and its bytes count for more than the call. */
-#if defined(__GNUC__)
-#define NNCC_APART __attribute__((noinline))
-#else
-#define NNCC_APART
-#endif
-
-/* The taps [*first, *last) of one dimension that meet the image; none: *first >= *last. */
+/*
+ * The taps [*first, *last) of one dimension that meet the image; none: *first >= *last. Called in two places, and its
+ * bytes count for more than the call.
+ */
 static NNCC_APART void nncc_inside16(int32_t start, int32_t taps, int32_t dilation, int32_t size, int32_t *first,
                                      int32_t *last)
 {

@@ -159,6 +159,35 @@ static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int3
         square[3] = q3;
         return;
     }
+#elif NNCC_SIMD32
+    if (lanes == NNCC_NORM_LANES) {
+        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0;
+
+        NNCC_ROLLED
+        for (; rows > 0; rows--) {
+            const uint32_t w = nncc_load_word(x);
+            const int32_t even = (int32_t)nncc_even_bytes(w), odd = (int32_t)nncc_odd_bytes(w);
+
+            x += pitch;
+            s0 += nncc_low_half((uint32_t)even);
+            s2 += even >> 16;
+            q0 = __smlabb(even, even, q0);
+            q2 = __smlatt(even, even, q2);
+            s1 += nncc_low_half((uint32_t)odd);
+            s3 += odd >> 16;
+            q1 = __smlabb(odd, odd, q1);
+            q3 = __smlatt(odd, odd, q3);
+        }
+        sum[0] = s0;
+        sum[1] = s1;
+        sum[2] = s2;
+        sum[3] = s3;
+        square[0] = (uint32_t)q0;
+        square[1] = (uint32_t)q1;
+        square[2] = (uint32_t)q2;
+        square[3] = (uint32_t)q3;
+        return;
+    }
 #endif
     for (int32_t c = 0; c < lanes; c++) {
         const int8_t *from = x + c;
@@ -176,6 +205,11 @@ static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int3
         square[c] = q;
     }
 }
+
+#if NNCC_SIMD32 && !NNCC_NORM_DSP
+#define NNCC_NORM_RESULT(c) \
+    y[c] = (int8_t)nncc_narrow8((int32_t)((uint32_t)x[c] * (uint32_t)a##c + (uint32_t)b##c) >> 16)
+#endif
 
 static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, const int32_t *scale,
                              const int32_t *offset, int32_t shift, int8_t *y)
@@ -207,14 +241,29 @@ static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32
         return;
     }
 #elif NNCC_SIMD32
-    for (int32_t c = 0; c < lanes && shift == 16; c++) {
-        const uint32_t a = (uint32_t)scale[c], b = (uint32_t)offset[c];
+    if (shift == 16 && lanes == NNCC_NORM_LANES) {
+        const int32_t a0 = scale[0], a1 = scale[1], a2 = scale[2], a3 = scale[3];
+        const int32_t b0 = offset[0], b1 = offset[1], b2 = offset[2], b3 = offset[3];
 
-        for (int32_t at = c, r = 0; r < rows; r++, at += pitch) {
-            y[at] = (int8_t)nncc_narrow8((int32_t)((uint32_t)x[at] * a + b) >> 16);
+        NNCC_ROLLED
+        for (; rows > 0; rows--) {
+            NNCC_NORM_RESULT(0);
+            NNCC_NORM_RESULT(1);
+            NNCC_NORM_RESULT(2);
+            NNCC_NORM_RESULT(3);
+            x += pitch;
+            y += pitch;
         }
+        return;
     }
     if (shift == 16) {
+        for (int32_t c = 0; c < lanes; c++) {
+            const uint32_t a = (uint32_t)scale[c], b = (uint32_t)offset[c];
+
+            for (int32_t at = c, r = 0; r < rows; r++, at += pitch) {
+                y[at] = (int8_t)nncc_narrow8((int32_t)((uint32_t)x[at] * a + b) >> 16);
+            }
+        }
         return;
     }
 #endif

@@ -52,4 +52,18 @@
 #define NNCC_INLINED static inline
 #endif
 
+/* A function by itself: it has the registers. */
+#if defined(__GNUC__)
+#define NNCC_APART __attribute__((noinline))
+#else
+#define NNCC_APART
+#endif
+
+/* A loop as it is: Clang, left alone, unrolls it and keeps an address for each access. */
+#if defined(__clang__)
+#define NNCC_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define NNCC_ROLLED
+#endif
+
 #endif /* NNCC_ISA_H */

@@ -78,19 +78,9 @@ static inline int8_t nncc_norm_value(int32_t x, int32_t scale, int32_t offset, c
     return nncc_norm_narrow((uint32_t)high + (uint32_t)low + (uint32_t)terms[2 + i], shift);
 }
 
-#if NNCC_SIMD32 && !NNCC_NORM_DSP
-/* A value before its factor; the byte of a sum times 2^16. */
-#define NNCC_NORM_CENTERED(v) ((int32_t)((uint32_t)(v) * (uint32_t)scale - (uint32_t)offset))
-
-static inline int8_t nncc_norm_term(int32_t v)
-{
-    return (int8_t)nncc_narrow8(v >> 16);
-}
-#endif
-
 #if NNCC_NORM_DSP
 /* Groups of four values, at least one, for a shift of 16. */
-static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms, int32_t scale, int32_t offset,
+static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms, int32_t scale, int32_t less,
                             int8_t *y)
 {
     register const int8_t *from __asm("r0") = x;
@@ -98,7 +88,7 @@ static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms
     register int8_t *to __asm("r2") = y;
     register int32_t count __asm("r3") = fours;
     register int32_t k __asm("r4") = scale;
-    register int32_t c __asm("r5") = -offset;
+    register int32_t c __asm("r5") = less;
 
     __asm volatile("1:\n\t"
                    "ldr r6, [%[x]], #4\n\t"
@@ -130,6 +120,29 @@ static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms
                    : [k] "r"(k), [c] "r"(c)
                    : "r6", "r8", "r9", "r10", "r11", "r12", "lr", "cc", "memory");
 }
+#elif NNCC_SIMD32
+#define NNCC_NORM_TERM(i, scaled, pair) \
+    y[i] = (int8_t)nncc_narrow8( \
+        scaled(terms[2 + (i)], (int32_t)((uint32_t)x[i] * (uint32_t)scale + (uint32_t)less), pair) >> 16)
+
+/* The same. By itself, so that what is less is added by the multiplication. */
+static NNCC_APART void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms, int32_t scale,
+                                       int32_t less, int8_t *y)
+{
+    NNCC_ROLLED
+    do {
+        const uint32_t a = (uint32_t)terms[0], b = (uint32_t)terms[1];
+
+        NNCC_NORM_TERM(0, nncc_scale_low, a);
+        NNCC_NORM_TERM(1, nncc_scale_high, a);
+        NNCC_NORM_TERM(2, nncc_scale_low, b);
+        NNCC_NORM_TERM(3, nncc_scale_high, b);
+        x += 4;
+        terms += 6;
+        y += 4;
+        fours--;
+    } while (fours > 0);
+}
 #endif
 
 static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int32_t shift, int32_t scale,
@@ -137,21 +150,11 @@ static void nncc_norm_row(const int8_t *x, int32_t n, const int32_t *terms, int3
 {
     int32_t i = 0;
 
-#if NNCC_NORM_DSP
+#if NNCC_SIMD32
     if (shift == 16 && n >= 4) {
-        nncc_norm_fours(x, n >> 2, terms, scale, offset, y);
+        nncc_norm_fours(x, n >> 2, terms, scale, (int32_t)(0u - (uint32_t)offset), y);
         i = n & ~3;
         terms += 6 * (n >> 2);
-    }
-#elif NNCC_SIMD32
-    for (; shift == 16 && i + 4 <= n; i += 4) {
-        const uint32_t a = (uint32_t)terms[0], b = (uint32_t)terms[1];
-
-        y[i] = nncc_norm_term(nncc_scale_low(terms[2], NNCC_NORM_CENTERED(x[i]), a));
-        y[i + 1] = nncc_norm_term(nncc_scale_high(terms[3], NNCC_NORM_CENTERED(x[i + 1]), a));
-        y[i + 2] = nncc_norm_term(nncc_scale_low(terms[4], NNCC_NORM_CENTERED(x[i + 2]), b));
-        y[i + 3] = nncc_norm_term(nncc_scale_high(terms[5], NNCC_NORM_CENTERED(x[i + 3]), b));
-        terms += 6;
     }
 #endif
     for (; i + 4 <= n; i += 4) {

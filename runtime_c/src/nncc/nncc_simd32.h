@@ -62,6 +62,11 @@ static inline uint32_t nncc_pack_high(uint32_t low, uint32_t high)
 
     __asm("pkhtb %0, %2, %1, asr #16" : "=r"(r) : "r"(low), "r"(high));
     return r;
+#elif NNCC_SIMD32
+    const uint16_t half = (uint16_t)(low >> 16);
+
+    memcpy(&high, &half, sizeof half); /* BFI */
+    return high;
 #else
     return (low >> 16) | (high & 0xffff0000u);
 #endif
@@ -98,7 +103,7 @@ static inline uint32_t nncc_add_odd(uint32_t sum, uint32_t v)
     __asm("sxtab16 %0, %1, %2, ror #8" : "=r"(r) : "r"(sum), "r"(v));
     return r;
 #else
-    return nncc_add_even(sum, v >> 8);
+    return nncc_add_even(sum, (v >> 8) | (v << 24));
 #endif
 }
 
@@ -120,7 +125,7 @@ static inline uint32_t nncc_odd_bytes(uint32_t v)
     __asm("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(v));
     return r;
 #else
-    return nncc_even_bytes(v >> 8);
+    return nncc_even_bytes((v >> 8) | (v << 24)); /* Clang knows the rotation */
 #endif
 }
 

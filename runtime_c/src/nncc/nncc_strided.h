@@ -8,12 +8,15 @@
 
 #include <stdint.h>
 
+#include "nncc_isa.h"
+
 /* n neighbours go to bytes that are `step` apart. */
 static inline void nncc_apart(uint8_t *to, int32_t step, const uint8_t *from, int32_t n)
 {
     const int32_t two = 2 * step;
     const int32_t three = 3 * step;
 
+    NNCC_ROLLED
     for (; n >= 4; n -= 4) {
         to[0] = from[0];
         to[step] = from[1];
@@ -22,6 +25,7 @@ static inline void nncc_apart(uint8_t *to, int32_t step, const uint8_t *from, in
         from += 4;
         to += 4 * step;
     }
+    NNCC_ROLLED
     for (; n > 0; n--) {
         *to = *from++;
         to += step;
@@ -34,6 +38,7 @@ static inline void nncc_together(uint8_t *to, const uint8_t *from, int32_t step,
     const int32_t two = 2 * step;
     const int32_t three = 3 * step;
 
+    NNCC_ROLLED
     for (; n >= 4; n -= 4) {
         to[0] = from[0];
         to[1] = from[step];
@@ -42,6 +47,7 @@ static inline void nncc_together(uint8_t *to, const uint8_t *from, int32_t step,
         to += 4;
         from += 4 * step;
     }
+    NNCC_ROLLED
     for (; n > 0; n--) {
         *to++ = *from;
         from += step;
