@@ -43,7 +43,6 @@ func divergence(x, w []float64, lo, hi float64) cost {
 		// The sum of p*log(p/q), where q is the same in all bins of a level.
 		const floor = 1e-12 // a level without mass where the reference has some
 		total := kept + below + above
-		share, part := 1/total, 1/kept
 		kl := sum/total - math.Log(total)
 		for q, from := -127.0, first; q <= 128; q++ {
 			to := begin(q)
@@ -66,7 +65,7 @@ func divergence(x, w []float64, lo, hi float64) cost {
 				}
 			}
 			if bins > 0 {
-				kl -= float64(r * share * quickLog(max(m*part/float64(bins), floor)))
+				kl -= float64(r / total * quickLog(max(m/kept/float64(bins), floor)))
 			}
 			from = to
 		}
@@ -84,12 +83,16 @@ var logParts = func() (p [128]struct{ inverse, log float64 }) {
 	return p
 }()
 
-// quickLog is the natural logarithm of a positive number that is not denormal, to ten digits.
+// quickLog is the natural logarithm of a positive number that is not denormal, to 14 digits.
 func quickLog(x float64) float64 {
 	bits := math.Float64bits(x)
 	p := &logParts[bits>>45&127]
 	d := float64(math.Float64frombits(bits&(1<<52-1)|1023<<52)*p.inverse) - 1
-	return float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*(1-float64(d*(0.5-float64(d*(1.0/3))))))
+	series := 1.0 / 6 // of log(1+d)
+	for _, f := range [...]float64{1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2, 1} {
+		series = f - float64(d*series)
+	}
+	return float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*series)
 }
 
 // timesLog is x*log(x).
