@@ -94,62 +94,82 @@
     } while (0)
 #define NNCC_LOAD(k) \
     do { \
-        first = from[8 * (k) + odd]; \
-        second = from[8 * (k) + 1 - odd]; \
+        const int64_t two = nncc_dsp_load_two(from + 8 * (k)); \
+\
+        first = (int32_t)(odd != 0 ? two >> 32 : two); \
+        second = (int32_t)(odd != 0 ? two : two >> 32); \
     } while (0)
 #define NNCC_STORE(u, l) \
     do { \
-        to[down] = nncc_dsp_upper_signed(l, m, NNCC_ROWS_C(l, n, d)); \
+        const int32_t k = down; \
+\
+        to[k] = nncc_dsp_upper_signed(l, m, NNCC_ROWS_C(l, n, d)); \
         *to = nncc_dsp_upper_signed(u, m, NNCC_ROWS_C(u, n, d)); \
     } while (0)
+#if NNCC_ROWS_RELU
+#define NNCC_SCALES NNCC_DSP_LOAD_BOTH(w + 7, m, n)
+#else
+#define NNCC_SCALES \
+    NNCC_DSP_LOAD_BOTH(w + 7, m, n); \
+    d = *(const volatile int32_t *)(w + 9)
+#endif
 
+/*
+ * Weights and scales are loaded, in pairs, where they are wanted, and what is wanted once is on the stack: registers
+ * hold four sums, four words of inputs and weights and the pointers.
+ */
 NNCC_INLINED void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
                                     const int32_t *w, int8_t *y)
 {
-    const int32_t down = p->down, step = p->step, columns = p->columns;
+    const volatile int32_t down = p->down, step = p->step;
+    const int32_t columns = p->columns;
 
     for (int32_t c = 0; c < 4; c++) {
-        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5];
-        const int32_t *from = x + 2 * c, *const end = from + 16 * (columns >> 1);
+        const int32_t *from = x + 2 * c, *volatile const end = from + 16 * (columns >> 1);
         int8_t *to = y + c;
-        int32_t u0, l0, u1, l1, m, n, d, first, second;
+        int32_t w0, w1, u0, l0, u1, l1, m, n, d = 0, first, second, next;
 
-        while (from != end) {
-            u0 = w[6];
-            l0 = u0;
-            u1 = u0;
-            l1 = u0;
-            NNCC_LOAD(0);
-            NNCC_COLUMN(u0, l0, w0, w1);
-            NNCC_LOAD(1);
-            NNCC_COLUMN(u0, l0, w2, w3);
-            NNCC_COLUMN(u1, l1, w0, w1);
-            NNCC_LOAD(2);
-            NNCC_COLUMN(u0, l0, w4, w5);
-            NNCC_COLUMN(u1, l1, w2, w3);
-            NNCC_LOAD(3);
-            NNCC_COLUMN(u1, l1, w4, w5);
-            from += 16;
-            m = w[7];
-            n = w[8];
-            d = w[9 - NNCC_ROWS_RELU];
-            NNCC_STORE(u0, l0);
-            to += step;
-            NNCC_STORE(u1, l1);
-            to += step;
+        if (columns > 1) {
+            do {
+                NNCC_DSP_LOAD_BOTH(w, w0, w1);
+                u0 = *(const volatile int32_t *)(w + 6);
+                l0 = u0;
+                u1 = u0;
+                l1 = u0;
+                NNCC_LOAD(0);
+                NNCC_COLUMN(u0, l0, w0, w1);
+                NNCC_LOAD(1);
+                NNCC_COLUMN(u1, l1, w0, w1);
+                NNCC_DSP_LOAD_BOTH(w + 2, w0, w1);
+                NNCC_COLUMN(u0, l0, w0, w1);
+                NNCC_LOAD(2);
+                NNCC_COLUMN(u1, l1, w0, w1);
+                NNCC_DSP_LOAD_BOTH(w + 4, w0, w1);
+                NNCC_COLUMN(u0, l0, w0, w1);
+                NNCC_LOAD(3);
+                NNCC_COLUMN(u1, l1, w0, w1);
+                from += 16;
+                NNCC_SCALES;
+                next = step;
+                NNCC_STORE(u0, l0);
+                to += next;
+                NNCC_STORE(u1, l1);
+                to += next;
+            } while (from != end);
         }
         if ((columns & 1) != 0) {
+            NNCC_DSP_LOAD_BOTH(w, w0, w1);
             u0 = w[6];
             l0 = u0;
             NNCC_LOAD(0);
             NNCC_COLUMN(u0, l0, w0, w1);
             NNCC_LOAD(1);
-            NNCC_COLUMN(u0, l0, w2, w3);
+            NNCC_DSP_LOAD_BOTH(w + 2, w0, w1);
+            NNCC_COLUMN(u0, l0, w0, w1);
             NNCC_LOAD(2);
-            NNCC_COLUMN(u0, l0, w4, w5);
-            m = w[7];
-            n = w[8];
-            d = w[9 - NNCC_ROWS_RELU];
+            NNCC_DSP_LOAD_BOTH(w + 4, w0, w1);
+            NNCC_COLUMN(u0, l0, w0, w1);
+            NNCC_SCALES;
             NNCC_STORE(u0, l0);
         }
         w += 10 - NNCC_ROWS_RELU;

@@ -84,17 +84,38 @@
     } while (0)
 #define NNCC_STORE(s) (*to = nncc_dsp_upper_signed(s, m, NNCC_ROWS_C(s, n, d)))
 
+/* What Clang would keep on the stack it loads again, in pairs, for all outputs. */
+#if defined(__clang__)
+#define NNCC_ONCE(loads)
+#define NNCC_EACH(loads) loads
+#else
+#define NNCC_ONCE(loads) loads
+#define NNCC_EACH(loads)
+#endif
+#define NNCC_WEIGHTS \
+    NNCC_DSP_LOAD_BOTH(w, w0, w1); \
+    NNCC_DSP_LOAD_BOTH(w + 2, w2, below); \
+    last = w[4]
+#if NNCC_ROWS_RELU
+#define NNCC_SCALES NNCC_DSP_LOAD_BOTH(w + 6, m, n)
+#else
+#define NNCC_SCALES \
+    NNCC_DSP_LOAD_BOTH(w + 6, m, n); \
+    d = w[8]
+#endif
+
 NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
                                    const int32_t *w, int8_t *y)
 {
     for (int32_t c = 0; c < 4; c++) {
-        const int32_t w0 = w[0], w1 = w[1], w2 = w[2], below = w[3], last = w[4], m = w[6], n = w[7];
-        const int32_t d = w[8 - NNCC_ROWS_RELU], step = p->step;
         const int32_t *from = x + 2 * c, *const end = from + 32 * (p->columns >> 1);
+        const int32_t step = p->step;
         int8_t *to = y + c;
-        int32_t s0, s1, first, second;
+        int32_t w0, w1, w2, below, last, m, n, d = 0, s0, s1, first, second;
 
+        NNCC_ONCE(NNCC_WEIGHTS; NNCC_SCALES;)
         while (from != end) {
+            NNCC_EACH(NNCC_WEIGHTS;)
             s0 = w[5];
             s1 = s0;
             NNCC_LOAD(0);
@@ -109,12 +130,14 @@ NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, c
             NNCC_LOAD(4);
             NNCC_COLUMN(s1, w2, b, last);
             from += 32;
+            NNCC_EACH(NNCC_SCALES;)
             NNCC_STORE(s0);
             to += step;
             NNCC_STORE(s1);
             to += step;
         }
         if ((p->columns & 1) != 0) {
+            NNCC_EACH(NNCC_WEIGHTS;)
             s0 = w[5];
             NNCC_LOAD(0);
             NNCC_COLUMN(s0, w0, b, below);
@@ -122,6 +145,7 @@ NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, c
             NNCC_COLUMN(s0, w1, t, below);
             NNCC_LOAD(2);
             NNCC_COLUMN(s0, w2, b, last);
+            NNCC_EACH(NNCC_SCALES;)
             NNCC_STORE(s0);
         }
         w += 9 - NNCC_ROWS_RELU;

@@ -63,72 +63,84 @@
 /* A quad for one output. */
 #define NNCC_PAIRS_QUAD(k) \
     do { \
-        int32_t x0, x1, v0, v1; \
+        const int64_t x0 = nncc_dsp_load_two(from + 4 * (k)), v0 = nncc_dsp_load_two(w + 4 * (k)); \
+        int64_t x1, v1; \
 \
-        NNCC_DSP_LOAD_BOTH(from + 4 * (k), x0, x1); \
-        NNCC_DSP_LOAD_BOTH(w + 4 * (k), v0, v1); \
-        s0 = __smlad(x0, v0, s0); \
-        s1 = __smlad(x1, v1, s1); \
-        NNCC_DSP_LOAD_BOTH(from + 4 * (k) + 2, x0, x1); \
-        NNCC_DSP_LOAD_BOTH(w + 4 * (k) + 2, v0, v1); \
-        s2 = __smlad(x0, v0, s2); \
-        s3 = __smlad(x1, v1, s3); \
+        s0 = __smlad((int32_t)x0, (int32_t)v0, s0); \
+        s1 = __smlad((int32_t)(x0 >> 32), (int32_t)(v0 >> 32), s1); \
+        x1 = nncc_dsp_load_two(from + 4 * (k) + 2); \
+        v1 = nncc_dsp_load_two(w + 4 * (k) + 2); \
+        s2 = __smlad((int32_t)x1, (int32_t)v1, s2); \
+        s3 = __smlad((int32_t)(x1 >> 32), (int32_t)(v1 >> 32), s3); \
     } while (0)
 
 /*
  * Two channels of two outputs, s and t, whose windows lie a quad of x apart: all quads but the first and the last one
- * are multiplied for both. Quads lie p words apart and begin at word o. v and u are the words of weights of this quad
- * and of the one before. LDRD of x and of weights and four SMLAD are as many instructions for four products of two as
- * LDM makes them.
+ * are multiplied for both. Quads lie p words apart and begin at word o of inputs and q of weights. v and u are the
+ * words of weights of this quad and of the one before. LDRD of x and of weights and four SMLAD are as many instructions
+ * for four products of two as LDM makes them.
  */
-#define NNCC_PAIRS_S(at, v) \
-    NNCC_DSP_LOAD_BOTH(from + (at), x0, x1); \
-    NNCC_DSP_LOAD_BOTH(w + (at), v##0, v##1); \
+#define NNCC_PAIRS_S(o, q, v) \
+    NNCC_DSP_LOAD_BOTH(from + (o), x0, x1); \
+    NNCC_DSP_LOAD_BOTH(w + (q), v##0, v##1); \
     s0 = __smlad(x0, v##0, s0); \
     s1 = __smlad(x1, v##1, s1)
 #define NNCC_PAIRS_T(u) \
     t0 = __smlad(x0, u##0, t0); \
     t1 = __smlad(x1, u##1, t1)
-#define NNCC_PAIRS_END(at, u) \
-    NNCC_DSP_LOAD_BOTH(from + (at), x0, x1); \
+#define NNCC_PAIRS_END(o, u) \
+    NNCC_DSP_LOAD_BOTH(from + (o), x0, x1); \
     NNCC_PAIRS_T(u)
-#define NNCC_PAIRS_ST(at, v, u) \
-    NNCC_PAIRS_S(at, v); \
+#define NNCC_PAIRS_ST(o, q, v, u) \
+    NNCC_PAIRS_S(o, q, v); \
     NNCC_PAIRS_T(u)
-#define NNCC_PAIRS_1(o, p) \
-    NNCC_PAIRS_S(o, u); \
+/* Quads, and the second output's last one. */
+#define NNCC_PAIRS_FIRST_1(o, q, p) NNCC_PAIRS_S(o, q, u)
+#define NNCC_PAIRS_FIRST_2(o, q, p) \
+    NNCC_PAIRS_FIRST_1(o, q, p); \
+    NNCC_PAIRS_ST((o) + (p), (q) + (p), v, u)
+#define NNCC_PAIRS_FIRST_3(o, q, p) \
+    NNCC_PAIRS_FIRST_2(o, q, p); \
+    NNCC_PAIRS_ST((o) + 2 * (p), (q) + 2 * (p), u, v)
+#define NNCC_PAIRS_FIRST_4(o, q, p) \
+    NNCC_PAIRS_FIRST_3(o, q, p); \
+    NNCC_PAIRS_ST((o) + 3 * (p), (q) + 3 * (p), v, u)
+#define NNCC_PAIRS_FIRST_5(o, q, p) \
+    NNCC_PAIRS_FIRST_4(o, q, p); \
+    NNCC_PAIRS_ST((o) + 4 * (p), (q) + 4 * (p), u, v)
+#define NNCC_PAIRS_FIRST_6(o, q, p) \
+    NNCC_PAIRS_FIRST_5(o, q, p); \
+    NNCC_PAIRS_ST((o) + 5 * (p), (q) + 5 * (p), v, u)
+#define NNCC_PAIRS_FIRST_7(o, q, p) \
+    NNCC_PAIRS_FIRST_6(o, q, p); \
+    NNCC_PAIRS_ST((o) + 6 * (p), (q) + 6 * (p), u, v)
+#define NNCC_PAIRS_FIRST_8(o, q, p) \
+    NNCC_PAIRS_FIRST_7(o, q, p); \
+    NNCC_PAIRS_ST((o) + 7 * (p), (q) + 7 * (p), v, u)
+#define NNCC_PAIRS_1(o, q, p) \
+    NNCC_PAIRS_FIRST_1(o, q, p); \
     NNCC_PAIRS_END((o) + (p), u)
-#define NNCC_PAIRS_2(o, p) \
-    NNCC_PAIRS_S(o, u); \
-    NNCC_PAIRS_ST((o) + (p), v, u); \
+#define NNCC_PAIRS_2(o, q, p) \
+    NNCC_PAIRS_FIRST_2(o, q, p); \
     NNCC_PAIRS_END((o) + 2 * (p), v)
-#define NNCC_PAIRS_3(o, p) \
-    NNCC_PAIRS_S(o, u); \
-    NNCC_PAIRS_ST((o) + (p), v, u); \
-    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
+#define NNCC_PAIRS_3(o, q, p) \
+    NNCC_PAIRS_FIRST_3(o, q, p); \
     NNCC_PAIRS_END((o) + 3 * (p), u)
-#define NNCC_PAIRS_4(o, p) \
-    NNCC_PAIRS_S(o, u); \
-    NNCC_PAIRS_ST((o) + (p), v, u); \
-    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
-    NNCC_PAIRS_ST((o) + 3 * (p), v, u); \
+#define NNCC_PAIRS_4(o, q, p) \
+    NNCC_PAIRS_FIRST_4(o, q, p); \
     NNCC_PAIRS_END((o) + 4 * (p), v)
-#define NNCC_PAIRS_5(o, p) \
-    NNCC_PAIRS_S(o, u); \
-    NNCC_PAIRS_ST((o) + (p), v, u); \
-    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
-    NNCC_PAIRS_ST((o) + 3 * (p), v, u); \
-    NNCC_PAIRS_ST((o) + 4 * (p), u, v); \
+#define NNCC_PAIRS_5(o, q, p) \
+    NNCC_PAIRS_FIRST_5(o, q, p); \
     NNCC_PAIRS_END((o) + 5 * (p), u)
-#define NNCC_PAIRS_7(o, p) \
-    NNCC_PAIRS_S(o, u); \
-    NNCC_PAIRS_ST((o) + (p), v, u); \
-    NNCC_PAIRS_ST((o) + 2 * (p), u, v); \
-    NNCC_PAIRS_ST((o) + 3 * (p), v, u); \
-    NNCC_PAIRS_ST((o) + 4 * (p), u, v); \
-    NNCC_PAIRS_ST((o) + 5 * (p), v, u); \
-    NNCC_PAIRS_ST((o) + 6 * (p), u, v); \
+#define NNCC_PAIRS_6(o, q, p) \
+    NNCC_PAIRS_FIRST_6(o, q, p); \
+    NNCC_PAIRS_END((o) + 6 * (p), v)
+#define NNCC_PAIRS_7(o, q, p) \
+    NNCC_PAIRS_FIRST_7(o, q, p); \
     NNCC_PAIRS_END((o) + 7 * (p), u)
+#define NNCC_PAIRS_8(o, q, p) \
+    NNCC_PAIRS_FIRST_8(o, q, p); \
+    NNCC_PAIRS_END((o) + 8 * (p), v)
 
 /* A sum that counts from -128 in the upper half, 0 to 255. */
 #if NNCC_PAIRS_RELU
@@ -137,108 +149,190 @@
 #define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[8 + (k)], w[4 + (k)] - (w[k] & ((s) >> 31)))
 #endif
 
-/* A row of quads, and those that follow it. */
-#define NNCC_PAIRS_ROWS(QUADS) \
+/* To the next row of quads. */
+#define NNCC_PAIRS_DOWN(bytes) (from = (const int32_t *)((uintptr_t)from + (bytes)))
+/* Rows of quads, `taps` of which have weights. */
+#define NNCC_PAIRS_ROWS(taps, QUADS) \
     NNCC_DSP_ROLLED do \
     { \
         QUADS; \
-        from = (const int32_t *)((uintptr_t)from + skip); \
-        w = (const int32_t *)((uintptr_t)w + words); \
+        NNCC_PAIRS_DOWN(skip); \
+        w += 4 * (taps); \
     } \
-    while (w != end)
+    while (w != a->end)
 
-/* Two channels, h and h + 1, of so many outputs, an even number. */
-NNCC_INLINED void nncc_dsp_pairs_two(const nncc_dsp_depthwise_pairs *f, int32_t kind, int32_t h, int32_t outputs,
-                                     int32_t apart)
+/* Two channels of two outputs become bytes from -128 on. */
+#if NNCC_PAIRS_RELU
+#define NNCC_PAIRS_LOAD_SCALES(w) \
+    NNCC_DSP_LOAD_BOTH(w, x0, x1); \
+    NNCC_DSP_LOAD_BOTH((w) + 4, v0, v1)
+#define NNCC_PAIRS_BYTE(s, k) nncc_dsp_upper_byte(s, x##k, v##k)
+#else
+#define NNCC_PAIRS_LOAD_SCALES(w) \
+    NNCC_DSP_LOAD_BOTH(w, u0, u1); \
+    NNCC_DSP_LOAD_BOTH((w) + 4, v0, v1); \
+    NNCC_DSP_LOAD_BOTH((w) + 8, x0, x1)
+#define NNCC_PAIRS_BYTE(s, k) nncc_dsp_upper_byte(s, x##k, v##k - (u##k & ((s) >> 31)))
+#endif
+#define NNCC_PAIRS_TWO_BYTES(s) (int32_t)((NNCC_PAIRS_BYTE(s##0, 0) | (NNCC_PAIRS_BYTE(s##1, 1) << 8)) ^ 0x80808080u)
+
+/* Kinds of loops over two outputs: the quads of a row, and what they are besides. */
+#define NNCC_PAIRS_FURTHER 16 /* the windows of two outputs lie two quads apart */
+#define NNCC_PAIRS_ONE_ROW 32
+#define NNCC_PAIRS_TWO_ROWS 64
+
+/* What the loops want once for two outputs, on the stack. */
+typedef struct
 {
-    const uint32_t words = 16u * (uint32_t)f->taps, skip = words + (uint32_t)f->skip, step = 2u * (uint32_t)f->step;
-    const int32_t *const start = f->w + h;
-    const int32_t *volatile const end = f->w_end + h;
-    const int32_t pixel = f->pixel;
-    uintptr_t x = (uintptr_t)(f->x + h);
-    int8_t *y = f->y + h * apart;
+    const int32_t *start, *end; /* of weights; end: in front of the last row's */
+    const int8_t *last;         /* behind the outputs */
+    uint32_t next;              /* bytes from the last row of quads to the first one of the next two outputs */
+    int32_t pixel;
+} nncc_dsp_pairs_frame;
 
-    for (int32_t n = outputs; n > 0; n -= 2) {
-        const int32_t *from = (const int32_t *)x, *w = start + 4;
-        int32_t s0, s1, t0, t1, x0, x1, u0, u1, v0, v1;
+/* Two channels of an even number of outputs. */
+NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, int32_t kind, uint32_t skip,
+                                        const int32_t *from, int32_t apart, int8_t *y)
+{
+    const int32_t words = (kind / NNCC_PAIRS_ONE_ROW) * 4 * (kind & 15); /* of weights, where no loop moves w on */
 
-        NNCC_DSP_LOAD_BOTH(start, s0, s1);
+    NNCC_DSP_ROLLED do
+    {
+        const int32_t *w = a->start;
+        int32_t s0, s1, t0, t1, x0, x1, u0, u1, v0, v1, p;
+
+        NNCC_DSP_LOAD_BOTH(w, s0, s1);
         t0 = s0;
         t1 = s1;
         switch (kind) {
         case 2:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_2(0, 4));
+            NNCC_PAIRS_ROWS(2, NNCC_PAIRS_2(0, 4, 4));
             break;
         case 3:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_3(0, 4));
+            NNCC_PAIRS_ROWS(3, NNCC_PAIRS_3(0, 4, 4));
             break;
         case 4:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_4(0, 4));
+            NNCC_PAIRS_ROWS(4, NNCC_PAIRS_4(0, 4, 4));
             break;
         case 5:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_5(0, 4));
+            NNCC_PAIRS_ROWS(5, NNCC_PAIRS_5(0, 4, 4));
+            break;
+        case 6:
+            NNCC_PAIRS_ROWS(6, NNCC_PAIRS_6(0, 4, 4));
             break;
         case 7:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_7(0, 4));
+            NNCC_PAIRS_ROWS(7, NNCC_PAIRS_7(0, 4, 4));
             break;
-        case 8 + 3:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_2(0, 8); NNCC_PAIRS_1(4, 8));
+        case 8:
+            NNCC_PAIRS_ROWS(8, NNCC_PAIRS_8(0, 4, 4));
             break;
-        case 8 + 5:
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_3(0, 8); NNCC_PAIRS_2(4, 8));
+        case NNCC_PAIRS_FURTHER + 3:
+            NNCC_PAIRS_ROWS(3, NNCC_PAIRS_2(0, 4, 8); NNCC_PAIRS_1(4, 8, 8));
             break;
-        default: /* 8 + 7 */
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_4(0, 8); NNCC_PAIRS_3(4, 8));
+        case NNCC_PAIRS_FURTHER + 4:
+            NNCC_PAIRS_ROWS(4, NNCC_PAIRS_2(0, 4, 8); NNCC_PAIRS_2(4, 8, 8));
+            break;
+        case NNCC_PAIRS_FURTHER + 5:
+            NNCC_PAIRS_ROWS(5, NNCC_PAIRS_3(0, 4, 8); NNCC_PAIRS_2(4, 8, 8));
+            break;
+        case NNCC_PAIRS_FURTHER + 7:
+            NNCC_PAIRS_ROWS(7, NNCC_PAIRS_4(0, 4, 8); NNCC_PAIRS_3(4, 8, 8));
+            break;
+        case NNCC_PAIRS_ONE_ROW + 2:
+            NNCC_PAIRS_2(0, 4, 4);
+            break;
+        case NNCC_PAIRS_ONE_ROW + 3:
+            NNCC_PAIRS_3(0, 4, 4);
+            break;
+        case NNCC_PAIRS_ONE_ROW + 4:
+            NNCC_PAIRS_4(0, 4, 4);
+            break;
+        case NNCC_PAIRS_ONE_ROW + 5:
+            NNCC_PAIRS_5(0, 4, 4);
+            break;
+        case NNCC_PAIRS_ONE_ROW + 6:
+            NNCC_PAIRS_6(0, 4, 4);
+            break;
+        default: /* two rows of 3 */
+            NNCC_PAIRS_3(0, 4, 4);
+            NNCC_PAIRS_DOWN(skip);
+            NNCC_PAIRS_3(0, 16, 4);
             break;
         }
-        x += step;
-        u0 = (int32_t)((NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8)) ^ 0x80808080u);
-        v0 = (int32_t)((NNCC_PAIRS_OUTPUT(t0, 0) | (NNCC_PAIRS_OUTPUT(t1, 1) << 8)) ^ 0x80808080u);
+        NNCC_PAIRS_DOWN(a->next);
+        NNCC_PAIRS_LOAD_SCALES(w + 4 + words);
+        t0 = NNCC_PAIRS_TWO_BYTES(t);
+        s0 = NNCC_PAIRS_TWO_BYTES(s);
+        p = a->pixel;
         if (apart == 1) {
-            const uint16_t u = (uint16_t)u0, v = (uint16_t)v0;
+            const uint16_t u = (uint16_t)s0, v = (uint16_t)t0;
 
             memcpy(y, &u, sizeof u);
-            memcpy(y + pixel, &v, sizeof v);
-            y += 2 * pixel;
+            memcpy(y + p, &v, sizeof v);
         } else {
-            y[0] = nncc_dsp_byte(u0);
-            y[apart] = nncc_dsp_byte(u0 >> 8);
-            y += pixel;
-            y[0] = nncc_dsp_byte(v0);
-            y[apart] = nncc_dsp_byte(v0 >> 8);
-            y += pixel;
+            y[0] = nncc_dsp_byte(s0);
+            y[apart] = nncc_dsp_byte(s0 >> 8);
+            y[p] = nncc_dsp_byte(t0);
+            y[p + apart] = nncc_dsp_byte(t0 >> 8);
         }
+        y += 2 * p;
     }
+    while (y != a->last)
+        ;
 }
 
-/* So many outputs one by one, four channels of each, from x on: a function by itself has the registers. */
-NNCC_DSP_AS_WRITTEN NNCC_APART static void one_by_one(const nncc_dsp_depthwise_pairs *f, uintptr_t x, int32_t outputs,
-                                                      int32_t apart, int8_t *y)
-{
-    const uint32_t words = 16u * (uint32_t)f->taps, skip = words + (uint32_t)f->skip, step = (uint32_t)f->step;
-    const int32_t *const start = f->w, *const end = f->w_end;
-    const int32_t taps = f->taps, pixel = f->pixel;
+/* The quad that is so many before the end of a row, and those behind it. */
+#define NNCC_PAIRS_TAP(k) \
+    case k: \
+        NNCC_PAIRS_QUAD(-(k)); \
+        __attribute__((fallthrough))
 
-    for (int32_t n = outputs; n > 0; n--) {
-        const int32_t *from = (const int32_t *)x, *w = start + 4;
+/*
+ * So many outputs one by one, four channels of each, from x on: a function by itself has the registers. The pointers
+ * are at the end of a row, so that its quads are entered where there are fewer than 8.
+ */
+NNCC_DSP_UNSPLIT NNCC_APART static void one_by_one(const nncc_dsp_depthwise_pairs *f, const int32_t *x, int32_t outputs,
+                                                   int32_t apart, int8_t *y)
+{
+    const int32_t taps = f->taps, rows = (int32_t)(f->w_end - f->w - 4) / (4 * taps);
+    const uint32_t words = 16u * (uint32_t)taps, skip = words + (uint32_t)f->skip;
+    const int32_t *from = x + 4 * taps;
+    volatile nncc_dsp_pairs_frame a;
+
+    a.start = f->w;
+    a.end = f->w_end;
+    a.last = y + outputs * f->pixel;
+    a.next = (uint32_t)f->step - (uint32_t)rows * skip;
+    a.pixel = f->pixel;
+    NNCC_DSP_ROLLED do
+    {
+        const int32_t *w = a.start;
         int32_t s0, s1, s2, s3;
         uint32_t v;
 
-        NNCC_DSP_LOAD_BOTH(start, s0, s1);
-        NNCC_DSP_LOAD_BOTH(start + 2, s2, s3);
-        if (taps == 3) {
-            NNCC_PAIRS_ROWS(NNCC_PAIRS_QUAD(0); NNCC_PAIRS_QUAD(1); NNCC_PAIRS_QUAD(2));
-        } else {
-            do {
-                NNCC_DSP_ROLLED for (int32_t k = taps; k > 0; k--)
-                {
-                    NNCC_PAIRS_QUAD(0);
-                    from += 4;
-                    w += 4;
-                }
-                from = (const int32_t *)((uintptr_t)from + (skip - words));
-            } while (w != end);
+        NNCC_DSP_LOAD_BOTH(w, s0, s1);
+        NNCC_DSP_LOAD_BOTH(w + 2, s2, s3);
+        w += 4;
+        NNCC_DSP_ROLLED do
+        {
+            w = (const int32_t *)((uintptr_t)w + words);
+            switch (taps) {
+                NNCC_PAIRS_TAP(8);
+                NNCC_PAIRS_TAP(7);
+                NNCC_PAIRS_TAP(6);
+                NNCC_PAIRS_TAP(5);
+                NNCC_PAIRS_TAP(4);
+                NNCC_PAIRS_TAP(3);
+                NNCC_PAIRS_TAP(2);
+            default:
+                NNCC_PAIRS_QUAD(-1);
+                break;
+            }
+            NNCC_PAIRS_DOWN(skip);
         }
+        while (w != a.end)
+            ;
+        NNCC_PAIRS_DOWN(a.next);
         v = NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8);
         v = (v | ((NNCC_PAIRS_OUTPUT(s2, 2) | (NNCC_PAIRS_OUTPUT(s3, 3) << 8)) << 16)) ^ 0x80808080u;
         if (apart == 1) {
@@ -249,42 +343,77 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void one_by_one(const nncc_dsp_depthwise_p
             y[2 * apart] = (int8_t)(uint8_t)(v >> 16);
             y[3 * apart] = (int8_t)(uint8_t)(v >> 24);
         }
-        y += pixel;
-        x += step;
+        y += a.pixel;
     }
+    while (y != a.last)
+        ;
 }
 
-/*
- * How two outputs are computed side by side, by quads of a row and how many lie between their windows; 0: not. Clang
- * makes no less of three quads so.
- */
-#if defined(__clang__)
-#define NNCC_PAIRS_LEAST 4
-#else
-#define NNCC_PAIRS_LEAST 3
-#endif
+/* How two outputs are computed side by side; 0: not. */
 static inline int32_t nncc_dsp_pairs_kind(const nncc_dsp_depthwise_pairs *f)
 {
-    if (f->step == 16 && (f->taps == 2 || f->taps >= NNCC_PAIRS_LEAST) && f->taps != 6 && f->taps != 8) {
-        return f->taps;
+    const int32_t taps = f->taps, words = (int32_t)(f->w_end - f->w) - 4;
+
+    if (f->step == 16 && taps > 1) {
+        if (words == 4 * taps && taps < 7) {
+            return NNCC_PAIRS_ONE_ROW + taps;
+        }
+        return words == 24 && taps == 3 ? NNCC_PAIRS_TWO_ROWS + 3 : taps;
     }
-    return f->step == 32 && (f->taps == 3 || f->taps == 5 || f->taps == 7) ? 8 + f->taps : 0;
+    return f->step == 32 && taps > 2 && taps != 6 && taps != 8 ? NNCC_PAIRS_FURTHER + taps : 0;
 }
+
+/* A loop for each kind. */
+#define NNCC_PAIRS_CASE(kind) \
+    case kind: \
+        nncc_dsp_pairs_by_two(&a, kind, skip, f->x + h, apart, y); \
+        break
 
 /* Outputs of a pixel `apart` bytes apart. */
 NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
 {
-    const int32_t kind = nncc_dsp_pairs_kind(f), pixel = f->pixel, outputs = (int32_t)(f->end - f->y) / pixel;
+    const int32_t pixel = f->pixel, outputs = (int32_t)(f->end - f->y) / pixel, kind = nncc_dsp_pairs_kind(f);
     const int32_t first = kind != 0 ? outputs & -2 : 0;
 
     if (first != 0) {
+        const int32_t taps = f->taps, rows = (int32_t)(f->w_end - f->w - 4) / (4 * taps);
+        const uint32_t skip = 16u * (uint32_t)taps + (uint32_t)f->skip;
+        volatile nncc_dsp_pairs_frame a;
+
+        a.pixel = pixel;
+        a.next = 2u * (uint32_t)f->step - (uint32_t)(kind < NNCC_PAIRS_ONE_ROW ? rows : rows - 1) * skip;
         NNCC_DSP_ROLLED for (int32_t h = 0; h < 4; h += 2)
         {
-            nncc_dsp_pairs_two(f, kind, h, first, apart);
+            int8_t *const y = f->y + h * apart;
+
+            a.start = f->w + h;
+            a.end = f->w_end - 4 + h;
+            a.last = y + first * pixel;
+            switch (kind) {
+                NNCC_PAIRS_CASE(2);
+                NNCC_PAIRS_CASE(3);
+                NNCC_PAIRS_CASE(4);
+                NNCC_PAIRS_CASE(5);
+                NNCC_PAIRS_CASE(6);
+                NNCC_PAIRS_CASE(7);
+                NNCC_PAIRS_CASE(8);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 3);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 4);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 5);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 7);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 2);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 3);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 4);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 5);
+                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 6);
+            default:
+                nncc_dsp_pairs_by_two(&a, NNCC_PAIRS_TWO_ROWS + 3, skip, f->x + h, apart, y);
+                break;
+            }
         }
     }
     if (first != outputs) {
-        one_by_one(f, (uintptr_t)f->x + (uint32_t)(first * f->step), outputs - first, apart, f->y + first * pixel);
+        one_by_one(f, f->x + first * (f->step / 4), outputs - first, apart, f->y + first * pixel);
     }
 }
 

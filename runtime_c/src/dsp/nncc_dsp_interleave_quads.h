@@ -6,7 +6,7 @@
 #ifndef NNCC_DSP_INTERLEAVE_QUADS_H
 #define NNCC_DSP_INTERLEAVE_QUADS_H
 
-#include "nncc_dsp_core.h"
+#include "nncc_dsp_interleave.h"
 
 /* Two rows of pixels, so many bytes apart; 0: always the same pixel. */
 typedef struct
@@ -24,7 +24,7 @@ typedef struct
     "stm %[to]!, {r4, r5, r6, r8}\n"
 
 /* n quads. */
-static inline void nncc_dsp_interleave_quads(const nncc_dsp_two_rows *r, int32_t n, int32_t *to)
+NNCC_INTERLEAVING static inline void nncc_dsp_interleave_quads(const nncc_dsp_two_rows *r, int32_t n, int32_t *to)
 {
     if (n <= 0) {
         return;
@@ -38,20 +38,7 @@ static inline void nncc_dsp_interleave_quads(const nncc_dsp_two_rows *r, int32_t
                    : [as] "r"(r->a_step), [bs] "r"(r->b_step), [m] "r"(0xff00ff00u)
                    : "r4", "r5", "r6", "r8", "memory", "cc");
 #elif NNCC_DSP_ACLE
-    const int8_t *a = r->a, *b = r->b;
-
-    for (; n > 0; n--) {
-        const int32_t u = nncc_dsp_load4(a), v = nncc_dsp_load4(b);
-        const uint32_t low = (uint32_t)nncc_dsp_lows(u, v), high = (uint32_t)nncc_dsp_highs(u, v);
-
-        to[0] = (int32_t)((low << 8) & 0xff00ff00u);
-        to[1] = (int32_t)(low & 0xff00ff00u);
-        to[2] = (int32_t)((high << 8) & 0xff00ff00u);
-        to[3] = (int32_t)(high & 0xff00ff00u);
-        a += r->a_step;
-        b += r->b_step;
-        to += 4;
-    }
+    nncc_dsp_interleave(r->a, r->a_step, r->b, r->b_step, n, 1, to);
 #else
     for (int32_t i = 0; i < n; i++) {
         for (int32_t c = 0; c < 4; c++) {
