@@ -433,7 +433,7 @@ func resample[T float](n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*te
 						}
 						w := weight[t]
 						for i, v := range src[a.Index[t]*inner:][:inner] {
-							row[i] += v * w
+							row[i] += T(v * w) // rounded: no processor fuses them
 						}
 					}
 				}

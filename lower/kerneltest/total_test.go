@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -189,6 +190,25 @@ func asked(g *ir.Graph, k *kernel.Kernel, table kernel.Table, o *kernel.Options)
 	}
 	if a, b := early.Lower(), late.Lower(); !sameCalls(a, b) {
 		return fmt.Errorf("calls depend on when the plan was made:\n%+v\n%+v", a, b)
+	}
+	return declared(early.Lower())
+}
+
+// declared finds a header of a family of kernels none of which is called: sources of what is called
+// are emitted, so it would be missing.
+func declared(l *call.Lowered) error {
+	for _, h := range l.Headers {
+		family, _, ok := strings.Cut(h, "/")
+		if !ok {
+			continue
+		}
+		called := slices.ContainsFunc(l.Functions(), func(f string) bool {
+			return slices.Contains(strings.Split(f, "_"), family) ||
+				family == "dsp" && strings.HasPrefix(f, "nncc_plain_") // of the same folder
+		})
+		if !called {
+			return fmt.Errorf("%s is included, of which nothing is called: %v", h, l.Functions())
+		}
 	}
 	return nil
 }

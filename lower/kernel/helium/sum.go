@@ -225,8 +225,9 @@ func lowerAdd(n *kernel.Node) *call.Lowered {
 				call.I32(n.Out[0].Type.Elems())}})
 	}
 	p := quantised.Sums.Must(n)
-	return own(low, call.Call{Func: p.Func, Args: []call.Arg{p.Form, x, y, i8Out(0),
-		call.I32(n.Out[0].Type.Elems())}})
+	low.Library, low.Kernel = Library, p.Func // a portable kernel: no header of this family
+	low.Calls = []call.Call{{Func: p.Func, Args: []call.Arg{p.Form, x, y, i8Out(0), call.I32(n.Out[0].Type.Elems())}}}
+	return low
 }
 
 // sumRows is a sum row by row for operands whose channels lie apart.

@@ -180,3 +180,26 @@ out "g" = %g
 	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
 	m.RunHost(t)
 }
+
+// Sums over the taps of a Resize are added in the interpreter's order: thirds and sevenths
+// of integers often are whole numbers, on whose wrong side another order ends.
+func TestResizeOfIntegers(t *testing.T) {
+	g, err := ir.Parse(`graph "resized" {
+in %a : u8[1,300,4,5]
+in %b : i32[1,60,3,4,3]
+const %s : f32[4] = {1,1,2,2}
+const %r : f32[5] = {1,1,2,2,2}
+%c = Resize(%a, -, %s) {mode="linear", coordinate_transformation_mode="align_corners"}
+%d = Resize(%b, -, %r) {mode="linear", coordinate_transformation_mode="align_corners"}
+%e = Resize(%a, -, %s) {mode="cubic", coordinate_transformation_mode="align_corners"}
+out "c" = %c
+out "d" = %d
+out "e" = %e
+}
+`, op.Get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
+	m.RunHost(t)
+}

@@ -4,6 +4,7 @@ package loops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -12,8 +13,8 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// resize writes Resize with the sampling tables of the geometry: the product
-// of the taps of all dimensions.
+// resize writes Resize with the sampling tables of the geometry: a sum over the taps of a
+// dimension within that of the one before, the innermost first, as the interpreter adds.
 func resize(f *fn) error {
 	n := f.n
 	g, err := op.ResizeGeometry(n)
@@ -24,13 +25,14 @@ func resize(f *fn) error {
 	st := tensor.Strides(n.In[0].Type.Shape)
 	v := f.nest("i", g.Shape)
 	where := make([]string, len(v))
-	weight := []string{}
 	outside := []string{}
 	exact := g.Nearest && !g.Crop
-	if !exact {
-		f.line("double acc = 0.0;")
-	}
 	depth := f.depth
+	type sum struct {
+		name, weight string
+		depth        int // of its declaration
+	}
+	sums := []sum{}
 	for d, a := range g.Axes {
 		where[d] = v[d]
 		if a.Same {
@@ -42,6 +44,13 @@ func resize(f *fn) error {
 		}
 		table := f.table(fmt.Sprintf("index%d", d), tensor.Of([]int{len(idx)}, idx))
 		tap := fmt.Sprintf("%s * %d", v[d], a.Taps)
+		acc, around := "acc", f.depth
+		if len(sums) > 0 {
+			acc = fmt.Sprintf("acc%d", d)
+		}
+		if !exact {
+			f.line("double %s = 0.0;", acc)
+		}
 		if a.Taps > 1 {
 			t := fmt.Sprintf("t%d", d)
 			f.loop(t, a.Taps)
@@ -53,7 +62,7 @@ func resize(f *fn) error {
 		}
 		if !exact {
 			w := f.table(fmt.Sprintf("weight%d", d), tensor.Of([]int{len(a.Weight)}, a.Weight))
-			weight = append(weight, fmt.Sprintf("%s[%s]", w.name, tap))
+			sums = append(sums, sum{acc, fmt.Sprintf("%s[%s]", w.name, tap), around})
 		}
 	}
 	yi := at(v, tensor.Strides(g.Shape))
@@ -65,9 +74,14 @@ func resize(f *fn) error {
 	if len(outside) > 0 {
 		f.open("if (!(%s))", strings.Join(outside, " || "))
 	}
-	f.line("acc += %s;", strings.Join(append(weight, loadReal(x, at(where, st))), " * "))
+	value := loadReal(x, at(where, st))
+	for _, a := range slices.Backward(sums) {
+		f.line("%s += %s * %s;", a.name, value, a.weight)
+		f.closeTo(a.depth)
+		value = a.name
+	}
 	f.closeTo(depth)
-	value := "acc"
+	value = "acc"
 	if len(outside) > 0 {
 		value = fmt.Sprintf("(%s) ? %s : acc", strings.Join(outside, " || "),
 			num(float64(ir.AttrsOf[op.ResizeAttrs](n).ExtrapolationValue)))

@@ -72,6 +72,10 @@ func single(n *kernel.Node) string {
 	if b := n.Input(2); n.In[1].Const == nil || b != nil && b.Const == nil {
 		return "weights or bias are computed at run time, want constants"
 	}
+	if q := n.In[1].Type.Quant; q.PerAxis() && q.Axis != 0 {
+		return fmt.Sprintf("weights have a scale for each element along axis %d, want one, or one for each channel",
+			q.Axis)
+	}
 	if n.In[1].Type.Quant == nil {
 		return fmt.Sprintf("the weights %s are not quantised", n.In[1])
 	}

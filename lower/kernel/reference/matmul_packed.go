@@ -25,8 +25,10 @@ var products = kernel.NewFact(func(n *kernel.Node) (*rightProduct, string) {
 			return nil, why
 		}
 	}
-	if t := n.In[1].Const.DType; t != tensor.F32 {
-		return nil, fmt.Sprintf("the right matrix is %s, want float32", t.ONNXName())
+	for i, what := range []string{"", "right matrix", "addend"} {
+		if v := n.Input(i); i > 0 && v != nil && v.Const.DType != tensor.F32 {
+			return nil, fmt.Sprintf("the %s is %s, want float32", what, v.Const.DType.ONNXName())
+		}
 	}
 	p := &rightProduct{}
 	if n.Op == op.Gemm {

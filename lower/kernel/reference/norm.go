@@ -82,7 +82,8 @@ func rowConst(n *ir.Node, i, length int) *tensor.Dense {
 		k--
 		p *= shape[k]
 	}
-	return broadcastConst(d, shape[k:])
+	row := shape[k:] // d may have dimensions of one element in front of it
+	return broadcastConst(d.Reshaped(d.Shape[max(len(d.Shape)-len(row), 0):]), row)
 }
 
 // broadcastConst repeats a constant to a shape.

@@ -83,9 +83,9 @@ func signalFFT[T int16 | int32](n *ir.Node, fn string) *call.Lowered {
 	a, x := ir.AttrsOf[op.SignalFFTAttrs](n), n.In[0].Type
 	f := kernel.Known(qref.NewRealFFT[T](a.Length, a.Inverse != 0))
 	l := start(n, fn)
-	last := x.Shape[len(x.Shape)-1]
-	p := params("nncc_signal_fft_params", ints("rows", x.Elems()/last, "size", last, "length", a.Length, "inverse",
-		a.Inverse)...)
+	last := len(x.Shape) - 1
+	p := params("nncc_signal_fft_params", ints("rows", tensor.Count(x.Shape[:last]), "size", x.Shape[last],
+		"length", a.Length, "inverse", a.Inverse)...)
 	table := func(what string, v []T) *call.Blob { return blob(what, tensor.Of([]int{len(v)}, v)) }
 	work := l.scratch(x.DType, 2*a.Length)
 	l.call(fn, p, l.in(0), table("twiddles", f.Twiddles), table("super", f.Super), l.out(0), work)
