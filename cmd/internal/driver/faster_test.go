@@ -96,6 +96,7 @@ var samples = []sampled{
 	{"batch matmul, wide", op.MatMul, [][]int{{4, 64, 16}, {4, 16, 64}}, nil, nil, nil},
 	{"batch matmul, two rows", op.MatMul, [][]int{{1, 2, 17}, {1, 17, 4}}, nil, nil, nil},
 	{"batch matmul, two long rows", op.MatMul, [][]int{{2, 2, 32}, {2, 32, 20}}, nil, nil, nil},
+	matmulLayer(2, 1, 2, 16), matmulLayer(3, 1, 7, 32), matmulLayer(2, 1, 1, 40), matmulLayer(2, 4, 16, 2),
 	{"batch matmul, one row", op.MatMul, [][]int{{4, 1, 32}, {4, 32, 20}}, nil, nil, nil},
 	binaryLayer(op.Min, []int{1, 16, 12, 12}, []int{1, 1, 1, 1}), binaryLayer(op.Max, []int{1, 1000}, []int{1, 1}),
 	binaryLayer(op.Max, []int{1, 16, 12, 12}, []int{1, 16, 12, 12}), binaryLayer(op.Min, []int{1, 37}, []int{1, 37}),

@@ -38,13 +38,13 @@ var batchMatMul = &kernel.Kernel{
 			return ""
 		}}}, quantised.BatchRules("DSP-BMM"),
 		batchScales.Exists("DSP-BMM-04", "exact in one multiplication"),
-		quantised.Batches.Rule("DSP-BMM-05", fmt.Sprintf("at least %d rows and two columns, for which packing pays",
-			batchRows), func(_ *kernel.Node, b *quantised.Batch) string {
-			if b.M < batchRows || b.N == 1 {
-				return fmt.Sprintf("%d rows by %d columns, want at least %d by 2", b.M, b.N, batchRows)
-			}
-			return ""
-		})),
+		quantised.Batches.Rule("DSP-BMM-05", "rows and columns for which packing pays",
+			func(n *kernel.Node, b *quantised.Batch) string {
+				if !packs(n.Core, b) {
+					return fmt.Sprintf("%d rows by %d columns, want more", b.M, b.N)
+				}
+				return ""
+			})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b, s, k := quantised.Batches.Must(n), quantised.BatchSteps(n.Node), batchScales.Must(n)
 		fn, inputs := "nncc_dsp_batch_matmul_s8", (b.K+1)/2
@@ -61,6 +61,56 @@ var batchMatMul = &kernel.Kernel{
 			&call.Struct{Type: "nncc_dsp_batch_matmul_params", Fields: append(f, clampOf(b.Params).fields()...)},
 			i8In(0), i8In(1), scratch32(0), i8Out(0)}})
 	},
+}
+
+// batchRowsKernel computes products whose right matrix is not worth packing: it reads that
+// where it lies.
+var batchRowsKernel = &kernel.Kernel{
+	Name: "nncc_dsp_batch_matmul_rows_s8", Library: Library,
+	Doc: "int8 products of two activations of few rows or columns, in any memory order",
+	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
+	Rules: join(noHelium("DSP-BMMR-00"), quantised.BatchRules("DSP-BMMR"),
+		batchScales.Exists("DSP-BMMR-04", "exact in one multiplication"),
+		quantised.Batches.Rule("DSP-BMMR-05", "products whose right matrix is not packed, that 32-bit Thumb computes "+
+			"or sums of 30 bits", func(n *kernel.Node, b *quantised.Batch) string {
+			switch {
+			case packs(n.Core, b):
+				return fmt.Sprintf("%d rows by %d columns, for which packing pays", b.M, b.N)
+			case n.Core.Armv6M && (b.K > deepest || b.M >= batchRows && b.N > 2 && b.K > shallow):
+				return fmt.Sprintf("%d products in a sum of %d rows by %d columns", b.K, b.M, b.N)
+			}
+			return ""
+		})),
+	Lower: func(n *kernel.Node) *call.Lowered {
+		b, s, k := quantised.Batches.Must(n), quantised.BatchSteps(n.Node), batchScales.Must(n)
+		left, right := i8In(0), i8In(1)
+		if b.N == 1 && s.YM == 1 { // the column is a row by the rows, which are columns
+			b, s, left, right = b.Turned(), s.Turned(), right, left
+		}
+		f := append(s.Fields(b), fields("scale", call.T(k.M), "offset", call.T(k.C), "shift", call.T(k.S))...)
+		return own(&call.Lowered{}, call.Call{Func: "nncc_dsp_batch_matmul_rows_s8", Args: []call.Arg{
+			&call.Struct{Type: "nncc_dsp_batch_matmul_params", Fields: append(f, clampOf(b.Params).fields()...)},
+			left, right, i8Out(0)}})
+	},
+}
+
+// deepest is how many products of 17 bits a sum has whose double stays below 30 bits.
+const deepest = 1 << 13
+
+// shallow is the depth up to which Thumb-1, which has no registers for four columns, is not
+// slower than with a transposed right matrix.
+const shallow = 16
+
+// packs reports that packing the right matrix pays: without the DSP extension for more rows, which take as many
+// products as where it lies.
+func packs(c kernel.Core, b *quantised.Batch) bool {
+	switch {
+	case c.Armv6M:
+		return false
+	case c.DSP:
+		return b.M >= batchRows && b.N > 1
+	}
+	return b.M >= 2*batchRows && (b.N > 2 || b.N == 2 && b.M > 4*batchRows)
 }
 
 // batchMatMul16 is batchMatMul on int16.
@@ -85,5 +135,5 @@ var batchMatMul16 = &kernel.Kernel{
 	},
 }
 
-// batchRows is the number of rows from which packing the right matrix pays.
+// batchRows is the number of rows from which packing the right matrix pays with the DSP extension.
 const batchRows = 2

@@ -240,7 +240,8 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_max_pool_s8", pool("MaxPool", 20)}, {"nncc_dsp_avg_pool_sliding_s8", pool("AveragePool", 5)},
 	{"nncc_dsp_max_pool_sliding_s8", pool("MaxPool", 5)},
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax}, {"nncc_softmax_pairs_s8", softmaxPairs},
-	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_transpose_conv_phase_s8", phases},
+	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_batch_matmul_rows_s8", batches},
+	{"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_plain_dots_s16", wideDots}, {"nncc_plain_fully_connected_dots_s16", wideProductDots},
 	{"nncc_dsp_depthwise_s16", wideDepthwise}, {"nncc_dsp_batch_matmul_s16", (*kerneltest.Writer).BatchMatMul16},
@@ -404,7 +405,7 @@ func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair, "cortex-m4", "cortex-m0plus") }
 
 // TestBatches runs products of two activations.
-func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3") }
+func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3", "cortex-m0plus") }
 
 // TestPhases runs transposed convolutions.
 func TestPhases(t *testing.T) { written(t, phases, "cortex-m4", "cortex-m0plus") }

@@ -155,6 +155,12 @@ var refused = []kerneltest.Refused{
 	{"DSP-BMM-04", "in %x : i8[3,500] q(0.02:0)\nin %w : i8[500,3] q(0.02:0)\n%o : i8[3,3] q(0.001:0) = " +
 		"MatMul(%x, %w)"},
 	{"DSP-BMM-05", "in %x : i8[1,5] A\nin %w : i8[5,3] W\n%o : i8[1,3] O = MatMul(%x, %w)"},
+	{"DSP-BMMR-01", "in %x : u8[1,5] A\nin %w : i8[5,3] W\n%o : u8[1,3] O = MatMul(%x, %w)"},
+	{"DSP-BMMR-02", "in %x : i8[1,1,1,1,1,5] A\nin %w : i8[5,3] W\n%o : i8[1,1,1,1,1,3] O = MatMul(%x, %w)"},
+	{"DSP-BMMR-03", "in %x : i8[1,5] A\nin %w : i8[5,3] q(2:0)\n%o : i8[1,3] q(0.0001:0) = MatMul(%x, %w)"},
+	{"DSP-BMMR-04", "in %x : i8[1,500] q(0.02:0)\nin %w : i8[500,3] q(0.02:0)\n%o : i8[1,3] q(0.001:0) = " +
+		"MatMul(%x, %w)"},
+	{"DSP-BMMR-05", "in %x : i8[3,5] A\nin %w : i8[5,3] W\n%o : i8[3,3] O = MatMul(%x, %w)"},
 	{"DSP-BMM16-04", "in %x : i16[3,5] q(0.01:0)\nin %w : i16[5,1] q(0.01:0)\n" +
 		"%o : i16[3,1] q(0.01:0) = MatMul(%x, %w)"},
 	{"DSP-TWO-01", "in %x : u8[60,2] A\n%o : u8[60,2] q(0.00390625:0) = Softmax(%x)"},

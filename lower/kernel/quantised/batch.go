@@ -36,6 +36,14 @@ func (b *Batch) Sums() (lo, hi int64) {
 	return lo, hi
 }
 
+// Turned is the product of the transposed matrices, the right one first: the transposed result.
+func (b *Batch) Turned() *Batch {
+	t, p := *b, *b.Params
+	t.M, t.N, t.Params = b.N, b.M, &p
+	p.InOff, p.FilterOff = b.Params.FilterOff[0], []int32{b.Params.InOff}
+	return &t
+}
+
 // rows sets Least and Most. The values of a softmax are 1 in all, each at most
 // two steps off.
 func (b *Batch) rows(left *ir.Value) {
@@ -192,6 +200,13 @@ func BatchSteps(n *ir.Node) *Steps {
 	}
 	s.Batch, s.A, s.B, s.Y = dims, st[0], st[1], st[2]
 	return s
+}
+
+// Turned are those of the product of the transposed matrices; the rows of its result are not told apart.
+func (s *Steps) Turned() *Steps {
+	t := *s
+	t.A, t.B, t.AM, t.AK, t.BK, t.BN = s.B, s.A, s.BN, s.BK, s.AK, s.AM
+	return &t
 }
 
 // Fields are the sizes, strides and zero points among a kernel's parameters.

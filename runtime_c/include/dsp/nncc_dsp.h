@@ -415,6 +415,8 @@ typedef struct
 } nncc_dsp_batch_matmul_params;
 
 /* KERNELS(batch_matmul) */
+/* The same without scratch and packing, for few rows or columns; on Thumb-1 k is at most 8192. */
+/* KERNELS(nncc_dsp_batch_matmul_rows_s8) */
 
 /*
  * The same of int16 with zero points 0: the sums, exact in 64 bits, times mult, a positive number, over 2^(32 + shift),
