@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 const (
@@ -211,7 +212,7 @@ func intoLayerNorm(n *ir.Node) intoFunc {
 		x, scale, bias := tensor.As[float32](in[0]), tensor.As[float32](in[1]), floats[float32](opt(in, 2))
 		for ; len(x) > 0; x, y = x[size:], y[size:] {
 			row, out := x[:size], y[:size]
-			mean, squares := sumOf(row)/float64(size), 0.0
+			mean, squares := vec.Sum(row)/float64(size), 0.0
 			for _, v := range row {
 				d := float64(v) - mean
 				squares += float64(d * d)

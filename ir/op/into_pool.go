@@ -43,7 +43,7 @@ func intoPool(n *ir.Node) intoFunc {
 	bound, planes, size, out := bounded(n), g.N*g.C, product(g.In), product(g.Out)
 	plane := newPlanePool(g, n.Op == MaxPool || n.Op == GlobalMaxPool).eval
 	if out == 1 && slices.Equal(g.Kernel, g.In) && !g.Padded() && n.Op != MaxPool && n.Op != GlobalMaxPool {
-		plane = func(x, y []float32, _ []float64) { y[0] = float32(sumOf(x) / float64(size)) }
+		plane = func(x, y []float32, _ []float64) { y[0] = float32(vec.Sum(x) / float64(size)) }
 	}
 	return func(in []*tensor.Dense, y []float32) {
 		x := tensor.As[float32](in[0])
@@ -134,18 +134,6 @@ func raiseStrided(y, x []float32, step int) {
 	}
 }
 
-// sumOf adds the elements of x up in four interleaved parts.
-func sumOf(x []float32) float64 {
-	var s0, s1, s2, s3 float64
-	for ; len(x) >= 4; x = x[4:] {
-		s0, s1, s2, s3 = s0+float64(x[0]), s1+float64(x[1]), s2+float64(x[2]), s3+float64(x[3])
-	}
-	for _, v := range x {
-		s0 += float64(v)
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
 // intoMean is the mean over axes one behind the other.
 func intoMean(n *ir.Node) intoFunc {
 	axes, err := ReduceAxes(n)
@@ -158,7 +146,7 @@ func intoMean(n *ir.Node) intoFunc {
 		x := tensor.As[float32](in[0])
 		if inner == 1 {
 			for i := range y {
-				y[i] = float32(sumOf(x[i*count:][:count]) / float64(count))
+				y[i] = float32(vec.Sum(x[i*count:][:count]) / float64(count))
 			}
 			return
 		}

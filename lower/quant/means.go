@@ -58,18 +58,6 @@ func dotSingle(w []float32, x []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// totalSingle adds the elements of x up in four interleaved parts.
-func totalSingle(x []float32) float64 {
-	var s0, s1, s2, s3 float64
-	for ; len(x) >= 4; x = x[4:] {
-		s0, s1, s2, s3 = s0+float64(x[0]), s1+float64(x[1]), s2+float64(x[2]), s3+float64(x[3])
-	}
-	for _, v := range x {
-		s0 += float64(v)
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
 // span is what a tap of a window sees along an axis of the input, over all positions.
 type span struct{ first, step, count int }
 
@@ -107,7 +95,7 @@ func averages(c *op.ConvGeom) func(x []float32, dst []float64) {
 		sums := make([]float64, width)
 		for i := 0; i*plane < len(x); i++ {
 			if len(rows)*len(cols) == 1 && rows[0] == (span{0, 1, plane / width}) && cols[0] == (span{0, 1, width}) {
-				dst[i%c.CIn] += totalSingle(x[i*plane:][:plane])
+				dst[i%c.CIn] += vec.Sum(x[i*plane:][:plane])
 				continue
 			}
 			in, out := x[i*plane:][:plane], dst[i%c.CIn*len(rows)*len(cols):]

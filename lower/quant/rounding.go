@@ -291,7 +291,7 @@ func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric
 				p.column(x[s], g, k, part, col[i:])
 				i += len(part)
 			}
-			sums[k] += total(col)
+			sums[k] += vec.Sum(col)
 		})
 		m.addProducts(cols, n, each)
 	}
@@ -300,18 +300,6 @@ func (p *product) gram(x [][]float32, g int, at []place, centred bool) symmetric
 		m.centre(sums, rows)
 	}
 	return m
-}
-
-// total adds the elements of x up in four interleaved parts.
-func total(x []float64) float64 {
-	var s0, s1, s2, s3 float64
-	for ; len(x) >= 4; x = x[4:] {
-		s0, s1, s2, s3 = s0+x[0], s1+x[1], s2+x[2], s3+x[3]
-	}
-	for _, v := range x {
-		s0 += v
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // rounder knows how an error in one weight is best made up for by others.
