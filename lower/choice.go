@@ -53,7 +53,7 @@ func (o *Options) alternatives(table kernel.Table, p *kernel.Plan, n *ir.Node) [
 // priced reports a layer of a kind that is measured, in several kernels.
 func (o *Options) priced(n *ir.Node) bool {
 	k := kernel.GeometryOf(n).Kind
-	return k != cost.Other && k != cost.Copy && o.CostTarget().Measured(k)
+	return k.Alike() && o.CostTarget().Measured(k)
 }
 
 // asDemanded gives the operands of n the memory orders that its kernel demands

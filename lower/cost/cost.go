@@ -62,8 +62,8 @@ type Cost struct {
 	Worst        float64 // the largest relative error of any measured layer
 	CyclesError  float64 // relative, of Cycles: of the instructions, of what one takes, of the core's table
 	// Unknown says why the variant has no measured model; instructions are an
-	// estimate by others of the kind then, and nothing is decided by it. "" where
-	// there is one.
+	// estimate by others of the kind then, 0 where its layers are not alike, and
+	// nothing is decided by it. "" where there is one.
 	Unknown string
 }
 
@@ -145,13 +145,8 @@ func (t *Target) borrows(l *Layer) bool {
 
 const portableError = 0.4
 
-// fallback is the model of all variants of a kind together, or of all kinds.
-func (t *Target) fallback(k Kind) *Model {
-	if m := Models()[Key{anyMake, t.ISA, string(k)}]; m != nil {
-		return m
-	}
-	return Models()[Key{anyMake, t.ISA, string(Other)}]
-}
+// fallback is the model of all variants of a kind together; nil where there is none.
+func (t *Target) fallback(k Kind) *Model { return Models()[Key{anyMake, t.ISA, string(k)}] }
 
 // Code are the bytes of the sources that functions bring along, by path.
 func (t *Target) Code(functions []string) map[string]int {

@@ -199,7 +199,8 @@ func TestFit(t *testing.T) {
 }
 
 // TestFallback: a variant that nobody measured is estimated by others, with a
-// larger error than any of them states, and says so.
+// larger error than any of them states, and says so; where the kind's layers are
+// not alike there is no number.
 func TestFallback(t *testing.T) {
 	g := Elements(1000, Parts{Reads: 2, Sums: 1})
 	for _, isa := range []string{"mve", "dsp", "c", "v6m"} {
@@ -207,6 +208,15 @@ func TestFallback(t *testing.T) {
 		c := target.Of(&Layer{Library: "nncc", Variant: "brand_new", Geometry: g})
 		if c.Known() || c.Instructions <= 0 || c.Error < 0.3 || c.Worst < 1 {
 			t.Errorf("%s: %+v", isa, c)
+		}
+		for _, k := range []Kind{Copy, Other} {
+			// A permutation of 27,648 bytes would be a convolution of as many channels.
+			apart := Geometry{Kind: k, N: 1, IH: 1, IW: 1, C: 27648, OH: 1, OW: 1, OC: 27648, KH: 1, KW: 1,
+				SH: 1, SW: 1, DH: 1, DW: 1, Groups: 1}
+			if c := target.Of(&Layer{Library: "nncc", Variant: "brand_new", Geometry: apart}); c.Known() ||
+				c.Instructions != 0 || c.Cycles != 0 {
+				t.Errorf("%s: layers of the kind %s have nothing in common, there is a price: %+v", isa, k, c)
+			}
 		}
 		dilated := Geometry{Kind: Depthwise, N: 1, IH: 9, IW: 9, C: 8, OH: 5, OW: 5, OC: 8, KH: 3, KW: 3, SH: 1, SW: 1,
 			DH: 2, DW: 2, Groups: 8}

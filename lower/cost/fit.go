@@ -28,14 +28,9 @@ func Fit(points []Point) []*Model {
 	by := map[Key][]Point{}
 	for _, p := range points {
 		by[p.Key] = append(by[p.Key], p)
-		if p.Make != anyMake {
-			for _, kind := range []Kind{p.Kind, Other} {
-				k := Key{anyMake, p.ISA, string(kind)}
-				if kind == Other && p.Kind == Other {
-					continue
-				}
-				by[k] = append(by[k], p)
-			}
+		if p.Make != anyMake && p.Kind.Alike() {
+			k := Key{anyMake, p.ISA, string(p.Kind)}
+			by[k] = append(by[k], p)
 		}
 	}
 	var out []*Model

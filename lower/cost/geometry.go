@@ -24,6 +24,11 @@ const (
 
 var allKinds = []Kind{Convolution, Depthwise, Matrix, Pool, Element, Copy, Other}
 
+// Alike reports a kind whose layers take about the same time, of whatever operator they
+// are: what some of them take estimates the others. Data movement is everything from one
+// copy of a row to a permutation of five dimensions.
+func (k Kind) Alike() bool { return k != Copy && k != Other }
+
 // Geometry is what a layer's cost depends on; images are counted in N,
 // one-dimensional layers have height 1. Element-wise layers have their elements
 // in C, layers of kind Other in OC, with MACs beside them.

@@ -41,7 +41,7 @@ func TestCosts(t *testing.T) {
 				}
 				p, _ := l.row.Match(kernel.NewNode(l.graph.Nodes[0], &m.opt))
 				x := p.Layer()
-				if k := x.Geometry.Kind; k == cost.Other || k == cost.Copy || !target.Measured(k) || p.Lower().View {
+				if k := x.Geometry.Kind; !k.Alike() || !target.Measured(k) || p.Lower().View {
 					continue
 				}
 				switch c := p.Cost(&target); {

@@ -24,8 +24,8 @@ type Candidate struct {
 	FlashBytes  int     `json:"flash_bytes,omitempty"` // code that it calls and constants, as if nobody shared them
 	// Error is how far predictions of this kind are off, relative.
 	Error float64 `json:"error,omitempty"`
-	// Unknown says why the kernel has no measured table: what is predicted is an
-	// estimate by others of the kind, by which nothing is decided.
+	// Unknown says why the kernel has no measured table: what is predicted, if anything, is
+	// an estimate by others of the kind, by which nothing is decided.
 	Unknown string `json:"unknown,omitempty"`
 	Chosen  bool   `json:"chosen"`
 }
