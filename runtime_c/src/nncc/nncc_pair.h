@@ -71,6 +71,18 @@ static inline int32_t nncc_pair_high_add(int32_t v, int32_t m, int32_t c)
 #endif
 }
 
+/* v between lo and hi. Clang copies v for a comparison within another one; GCC branches, and that is less. */
+#if defined(__clang__)
+static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
+{
+    v = v < lo ? lo : v;
+    return v > hi ? hi : v;
+}
+#define NNCC_PAIR_LIMIT(v, lo, hi) nncc_pair_limit(v, lo, hi)
+#else
+#define NNCC_PAIR_LIMIT(v, lo, hi) ((v) < (lo) ? (lo) : ((v) > (hi) ? (hi) : (v)))
+#endif
+
 /*
  * y[i] = value for i < n; value is an expression of u = a[i] and v = b[i]. Four at a time: what loads give is not
  * waited for. Nothing is compared with lo and hi where they are the ends of int8.
@@ -80,7 +92,7 @@ static inline int32_t nncc_pair_high_add(int32_t v, int32_t m, int32_t c)
         if ((lo) <= -128 && (hi) >= 127) { \
             NNCC_PAIR_ROW(value, nncc_pair_sat8(r)); \
         } else { \
-            NNCC_PAIR_ROW(value, r < (lo) ? (lo) : (r > (hi) ? (hi) : r)); \
+            NNCC_PAIR_ROW(value, NNCC_PAIR_LIMIT(r, lo, hi)); \
         } \
     } while (0)
 
@@ -94,7 +106,8 @@ static inline int32_t nncc_pair_high_add(int32_t v, int32_t m, int32_t c)
 
 #define NNCC_PAIR_ROW(value, result) \
     do { \
-        for (; n >= 4; n -= 4) { \
+        NNCC_ROLLED \
+        for (int32_t k = n >> 2; k > 0; k--) { \
             NNCC_PAIR_ONE(0, value, result); \
             NNCC_PAIR_ONE(1, value, result); \
             NNCC_PAIR_ONE(2, value, result); \
@@ -103,6 +116,8 @@ static inline int32_t nncc_pair_high_add(int32_t v, int32_t m, int32_t c)
             b += 4; \
             y += 4; \
         } \
+        n &= 3; \
+        NNCC_ROLLED \
         for (; n > 0; n--) { \
             NNCC_PAIR_ONE(0, value, result); \
             a++; \

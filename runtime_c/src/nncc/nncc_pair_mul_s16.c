@@ -22,7 +22,8 @@ void nncc_pair_mul_s16(const void *form, const int16_t *a, const int16_t *b, int
     NNCC_WIDE_VECTORS(nncc_mul_eight(&q, u, v));
 #else
     const nncc_pair_mul_s16_params *const p = (const nncc_pair_mul_s16_params *)form;
-    const int32_t mult = p->mult, shift = p->shift, half = (int32_t)((uint32_t)1 << (shift - 1));
+    const int32_t mult = p->mult, shift = p->shift;
+    NNCC_WIDE_ADDEND half = (int32_t)((uint32_t)1 << (shift - 1));
     const int32_t lo = p->act_min, hi = p->act_max;
     int32_t t;
 

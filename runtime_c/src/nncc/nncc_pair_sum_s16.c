@@ -51,7 +51,8 @@ void nncc_pair_sum_s16(const void *form, const int16_t *a, const int16_t *b, int
     /* Products have the sign of their value, or are 0: it says where ties go. */
     const nncc_pair_sum_s16_params *const p = (const nncc_pair_sum_s16_params *)form;
     const int32_t unit = p->unit, sign = p->sign, mult = p->mult, shift = p->shift;
-    const int32_t last = p->out_mult, down = p->out_shift, half = (int32_t)((uint32_t)1 << (down - 1));
+    const int32_t last = p->out_mult, down = p->out_shift;
+    NNCC_WIDE_ADDEND half = (int32_t)((uint32_t)1 << (down - 1));
     const int32_t lo = p->act_min, hi = p->act_max;
     int32_t t;
 
@@ -61,7 +62,7 @@ void nncc_pair_sum_s16(const void *form, const int16_t *a, const int16_t *b, int
         NNCC_WIDE_SHORT((t = u * unit + v * other, (nncc_wide_double_high(t, last, half) + (t >> 31)) >> down),
                         NNCC_WIDE_LIMIT(r, lo, hi));
     } else {
-        const int32_t first = (int32_t)((uint32_t)1 << (shift - 1));
+        NNCC_WIDE_ADDEND first = (int32_t)((uint32_t)1 << (shift - 1));
 
         NNCC_WIDE_LOOP(lo, hi,
                        (t = (nncc_wide_high(NNCC_WIDE_LEFT(v, 16), mult, first) + (v >> 31)) >> shift,

@@ -178,7 +178,7 @@ static inline uint32_t nncc_not_below8(uint32_t a, uint32_t b)
     return (top << 1) - (top >> 7);
 }
 
-/* The larger of two signed bytes, four times. */
+/* The larger of two signed bytes, four times; the smaller. */
 static inline uint32_t nncc_max8(uint32_t a, uint32_t b)
 {
 #if NNCC_SIMD32_ASM
@@ -191,6 +191,21 @@ static inline uint32_t nncc_max8(uint32_t a, uint32_t b)
     return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
 #else
     return b ^ ((a ^ b) & nncc_not_below8(a, b));
+#endif
+}
+
+static inline uint32_t nncc_min8(uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t t;
+
+    __asm("ssub8 %0, %1, %2\n\tsel %1, %2, %1" : "=&r"(t), "+r"(a) : "r"(b));
+    return a;
+#elif NNCC_SIMD32
+    (void)__ssub8((int8x4_t)a, (int8x4_t)b);
+    return (uint32_t)__sel((uint8x4_t)b, (uint8x4_t)a);
+#else
+    return a ^ ((a ^ b) & nncc_not_below8(a, b));
 #endif
 }
 

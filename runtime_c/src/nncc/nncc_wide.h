@@ -6,6 +6,10 @@
 #include "nncc_isa.h"
 #include "nncc_s16.h"
 
+#if NNCC_SIMD32
+#include <arm_acle.h>
+#endif
+
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && !defined(__ARM_BIG_ENDIAN)
 #define NNCC_WIDE_MVE 1
 
@@ -87,10 +91,22 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
 
     __asm("qadd %0, %1, %1\n\tsmmlar %0, %0, %2, %3" : "=&r"(r) : "r"(v), "r"(m), "r"(c));
     return r;
+#elif NNCC_SIMD32
+    return nncc_wide_high(__qadd(v, v), m, c);
 #else
     return c + (int32_t)(((int64_t)v * m + 0x40000000LL) >> 31);
 #endif
 }
+
+/*
+ * A value that every element adds: without SMMLAR it begins a sum of two words, and a load from the stack does that as
+ * well as a copy of a register, of which there are not enough.
+ */
+#if NNCC_ASM
+#define NNCC_WIDE_ADDEND const int32_t
+#else
+#define NNCC_WIDE_ADDEND const volatile int32_t
+#endif
 
 /* v, multiplied by 2^k: no undefined shift of negative values. */
 #define NNCC_WIDE_LEFT(v, k) ((int32_t)((uint32_t)(v) << (k)))
@@ -99,7 +115,7 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
  * y[i] = value for i < n, an expression of u = a[i] and v = b[i], limited. Where results are only saturated four at a
  * time, if one instruction does it: code that is seldom run is short.
  */
-#if NNCC_ASM
+#if NNCC_ASM || defined(NNCC_SSAT)
 #define NNCC_WIDE_LOOP(lo, hi, value) \
     do { \
         if ((lo) <= -32768 && (hi) >= 32767) { \
@@ -133,7 +149,8 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
 
 #define NNCC_WIDE_ROW(value, result) \
     do { \
-        for (; n >= 4; n -= 4) { \
+        NNCC_ROLLED \
+        for (int32_t k = n >> 2; k > 0; k--) { \
             NNCC_WIDE_ONE(0, value, result); \
             NNCC_WIDE_ONE(1, value, result); \
             NNCC_WIDE_ONE(2, value, result); \
@@ -142,6 +159,7 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
             b += 4; \
             y += 4; \
         } \
+        n &= 3; \
         NNCC_WIDE_SHORT(value, result); \
     } while (0)
 
@@ -185,7 +203,8 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
 
 #define NNCC_WIDE_EACH(value, result) \
     do { \
-        for (; n >= 4; n -= 4) { \
+        NNCC_ROLLED \
+        for (int32_t k = n >> 2; k > 0; k--) { \
             NNCC_WIDE_FROM(0, value, result); \
             NNCC_WIDE_FROM(1, value, result); \
             NNCC_WIDE_FROM(2, value, result); \
@@ -193,6 +212,7 @@ static inline int32_t nncc_wide_double_high(int32_t v, int32_t m, int32_t c)
             a += 4; \
             y += 4; \
         } \
+        n &= 3; \
         NNCC_WIDE_EACH_SHORT(value, result); \
     } while (0)
 
