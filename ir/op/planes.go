@@ -78,8 +78,12 @@ func layOut[T float](p *planes, dst []T, src []float32, first, rows int, convert
 					clear(row)
 					continue
 				}
-				clear(row[:lo])
-				clear(row[hi:])
+				for i := 0; i < lo; i++ { // few, for which clear takes longer
+					row[i] = 0
+				}
+				for i := hi; i < len(row); i++ {
+					row[i] = 0
+				}
 				line, row := src[iy*p.in[2]+lo*step+from:], row[lo:hi]
 				if step == 1 {
 					convert(line[:hi-lo], row)

@@ -62,6 +62,41 @@ func Lanes4(x []float64, r *[4][]float64, s *[4][4]float64) {
 	lanes4(n, &x[0], &r[0][0], &r[1][0], &r[2][0], &r[3][0], s)
 }
 
+// DotsSingle gives out the Dot of x and each row of w, which are as long and one behind the other.
+func DotsSingle(x []float64, w []float32, out []float64) {
+	k, n := len(x), len(x)&^3
+	_ = w[:k*len(out)]
+	var s [4][4]float64
+	for i := 0; i < len(out); i += 4 {
+		rows := w[i*k:]
+		if width > 0 && n > 0 && i+4 <= len(out) {
+			lanes4Single(n, &x[0], &rows[0], 4*k, &s)
+		} else {
+			for r := range min(4, len(out)-i) {
+				s[r] = lanesSingle(x[:n], rows[r*k:])
+			}
+		}
+		for r := range min(4, len(out)-i) {
+			row := rows[r*k:][:k]
+			for j := n; j < k; j++ {
+				s[r][0] += float64(x[j] * float64(row[j]))
+			}
+			out[i+r] = (s[r][0] + s[r][1]) + (s[r][2] + s[r][3])
+		}
+	}
+}
+
+// lanesSingle are the parts of Dot of x and a row.
+func lanesSingle(x []float64, row []float32) (s [4]float64) {
+	for row = row[:len(x)]; len(x) >= 4 && len(row) >= 4; x, row = x[4:], row[4:] {
+		s[0] += float64(x[0] * float64(row[0]))
+		s[1] += float64(x[1] * float64(row[1]))
+		s[2] += float64(x[2] * float64(row[2]))
+		s[3] += float64(x[3] * float64(row[3]))
+	}
+	return s
+}
+
 // Axpy adds f*x to y, which is at least as long.
 func Axpy(f float64, x, y []float64) {
 	y = y[:len(x)]

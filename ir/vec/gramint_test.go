@@ -9,7 +9,7 @@ import (
 )
 
 // TestAddGramInts: with assembly and without, the lower triangle gets the scalar products of
-// all rows, of the largest numbers and lengths, too; what is above it stays.
+// all rows, of the largest numbers and lengths, too; what is above it stays. So it is with sums.
 func TestAddGramInts(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	assembly := width
@@ -38,7 +38,15 @@ func TestAddGramInts(t *testing.T) {
 				}
 			}
 		}
+		sums := make([]float64, size)
+		for i := range x[:size*n] {
+			sums[i/n] += float64(x[i])
+		}
 		for _, width = range []int{assembly, 0} {
+			got := make([]float64, size)
+			if AddSumsInts(n, x, got); !slices.Equal(got, sums) {
+				t.Fatalf("width %d, %d rows of %d: sums %v, want %v", width, size, n, got, sums)
+			}
 			c := slices.Clone(start)
 			AddGramInts(size, n, x, c, serial)
 			if !slices.Equal(c, want) {

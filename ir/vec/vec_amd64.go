@@ -25,6 +25,11 @@ func tile4x16(k int, a, b, c *float64, ldc int)
 //go:noescape
 func lanes4(n int, x, r0, r1, r2, r3 *float64, sums *[4][4]float64)
 
+// lanes4Single has rows of float32, pitch bytes apart.
+//
+//go:noescape
+func lanes4Single(n int, x *float64, w *float32, pitch int, sums *[4][4]float64)
+
 //go:noescape
 func axpy4(n int, f float64, x, y *float64)
 

@@ -145,6 +145,47 @@ lanes:
 	VZEROUPPER
 	RET
 
+// func lanes4Single(n int, x *float64, w *float32, pitch int, sums *[4][4]float64)
+TEXT ·lanes4Single(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), CX
+	MOVQ   x+8(FP), SI
+	MOVQ   w+16(FP), R8
+	MOVQ   pitch+24(FP), DX
+	MOVQ   sums+32(FP), DI
+	LEAQ   (R8)(DX*1), R9
+	LEAQ   (R8)(DX*2), R10
+	LEAQ   (R9)(DX*2), R11
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   AX, AX
+
+lanesSingle:
+	VMOVUPD   (SI)(AX*8), Y4
+	VCVTPS2PD (R8)(AX*4), Y5
+	VCVTPS2PD (R9)(AX*4), Y6
+	VCVTPS2PD (R10)(AX*4), Y7
+	VCVTPS2PD (R11)(AX*4), Y8
+	VMULPD    Y5, Y4, Y5
+	VMULPD    Y6, Y4, Y6
+	VMULPD    Y7, Y4, Y7
+	VMULPD    Y8, Y4, Y8
+	VADDPD    Y5, Y0, Y0
+	VADDPD    Y6, Y1, Y1
+	VADDPD    Y7, Y2, Y2
+	VADDPD    Y8, Y3, Y3
+	ADDQ      $4, AX
+	CMPQ      AX, CX
+	JLT       lanesSingle
+
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y2, 64(DI)
+	VMOVUPD Y3, 96(DI)
+	VZEROUPPER
+	RET
+
 // func axpy4(n int, f float64, x, y *float64)
 TEXT ·axpy4(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), CX

@@ -70,6 +70,21 @@ func TestDot(t *testing.T) {
 			}
 			got := Dot4(x, &rows)
 			same(t, "Dot4", got[:], want[:])
+			for count := range 10 { // of float32, one behind the other
+				var w []float32
+				for range count * n {
+					w = append(w, float32(r.NormFloat64()))
+				}
+				dots := make([]float64, count)
+				DotsSingle(x, w, dots)
+				for i, got := range dots {
+					row := make([]float64, n)
+					for k, v := range w[i*n:][:n] {
+						row[k] = float64(v)
+					}
+					same(t, "DotsSingle", []float64{got}, []float64{Dot(x, row)})
+				}
+			}
 			sum := append([]float64(nil), y...)
 			for i := range x {
 				sum[i] += float64(0.3 * x[i])

@@ -28,7 +28,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 	if r.weight >= 0 {
 		w := n.In[r.weight]
 		q := c.weightQuant(n, r)
-		d, err := c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q), math.RoundToEven)
+		d, err := c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q))
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 	}
 	for _, i := range r.params {
 		v := n.In[i]
-		d, err := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n))), math.RoundToEven)
+		d, err := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n))))
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 			v = c.g.AddConst(v.Name, d)
 		}
 		t := v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data))
-		d, err := c.constant(n, v, t, math.RoundToEven)
+		d, err := c.constant(n, v, t)
 		if err != nil {
 			return err
 		}
@@ -84,12 +84,12 @@ func constQuant(d *tensor.Dense, t tensor.DType) *ir.Quant {
 }
 
 // constant is the DequantizeLinear of v's integers with the type t, made once.
-func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type, round func(float64) float64) (*ir.Value, error) {
+func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type) (*ir.Value, error) {
 	key := weightKey{v, fmt.Sprint(t.DType, *t.Quant)}
 	if d := c.weights[key]; d != nil && c.g.Index(d.Def) < c.g.Index(at) {
 		return d, nil
 	}
-	k := c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t, round))
+	k := c.g.AddConst(v.Name+".quantized", quantiseConst(v.Const, t))
 	d, err := Linear(c.g, at, op.DequantizeLinear, k, t)
 	if err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func (c *calibrator) constant(at *ir.Node, v *ir.Value, t ir.Type, round func(fl
 	return d, nil
 }
 
-// quantiseConst rounds a float constant to the integers of t; symmetric int8
+// quantiseConst rounds a float constant to the integers of t, ties to even; symmetric int8
 // weights stay within ±127.
-func quantiseConst(d *tensor.Dense, t ir.Type, round func(float64) float64) *tensor.Dense {
+func quantiseConst(d *tensor.Dense, t ir.Type) *tensor.Dense {
 	out := tensor.New(t.DType, d.Shape)
 	lo, hi := t.DType.IntRange()
 	if t.Quant.PerAxis() || t.Quant.Zero[0] == 0 {
@@ -118,15 +118,20 @@ func quantiseConst(d *tensor.Dense, t ir.Type, round func(float64) float64) *ten
 		for i := 0; i < len(x); i += inner {
 			ch := i / inner % dim
 			s, z := float64(t.Quant.ScaleAt(ch)), float64(t.Quant.ZeroAt(ch))
+			row := y[i:][:inner]
 			for k, f := range x[i:][:inner] {
-				y[i+k] = int8(ir.ClampInt(round(float64(f)/s)+z, lo, hi))
+				q := math.RoundToEven(float64(f)/s) + z
+				if q != q {
+					q = 0
+				}
+				row[k] = int8(min(max(q, float64(lo)), float64(hi)))
 			}
 		}
 		return out
 	}
 	for i, n := 0, d.Len(); i < n; i++ {
 		ch := i / inner % dim
-		q := round(d.Float(i)/float64(t.Quant.ScaleAt(ch))) + float64(t.Quant.ZeroAt(ch))
+		q := math.RoundToEven(d.Float(i)/float64(t.Quant.ScaleAt(ch))) + float64(t.Quant.ZeroAt(ch))
 		out.SetInt(i, ir.ClampInt(q, lo, hi))
 	}
 	return out

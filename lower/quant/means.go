@@ -18,8 +18,9 @@ func (p *product) means(x, w []float32, b *tensor.Dense) []float64 {
 	p.average(x, seen)
 	switch {
 	case p.behind:
-		for i := range out {
-			out[i] = dotSingle(w[i*p.depth:][:p.depth], seen[i/p.outs*p.depth:])
+		for g := range p.groups {
+			at := g * p.outs
+			vec.DotsSingle(seen[g*p.depth:][:p.depth], w[at*p.depth:], out[at:][:p.outs])
 		}
 	case p.across:
 		for k, v := range seen {
@@ -41,21 +42,6 @@ func (p *product) means(x, w []float32, b *tensor.Dense) []float64 {
 		}
 	}
 	return out
-}
-
-// dotSingle is the scalar product of w and x, in four interleaved parts.
-func dotSingle(w []float32, x []float64) float64 {
-	var s0, s1, s2, s3 float64
-	for x = x[:len(w)]; len(w) >= 4 && len(x) >= 4; w, x = w[4:], x[4:] {
-		s0 += float64(float64(w[0]) * x[0])
-		s1 += float64(float64(w[1]) * x[1])
-		s2 += float64(float64(w[2]) * x[2])
-		s3 += float64(float64(w[3]) * x[3])
-	}
-	for i, v := range w {
-		s0 += float64(float64(v) * x[i])
-	}
-	return (s0 + s1) + (s2 + s3)
 }
 
 // span is what a tap of a window sees along an axis of the input, over all positions.
@@ -104,17 +90,38 @@ func averages(c *op.ConvGeom) func(x []float32, dst []float64) {
 				for k := range y.count {
 					vec.Accumulate(in[(y.first+k*y.step)*width:][:width], sums)
 				}
-				for t, z := range cols {
-					s := 0.0
-					for k := range z.count {
-						s += sums[z.first+k*z.step]
-					}
-					out[r*len(cols)+t] += s
-				}
+				addSpans(cols, sums, out[r*len(cols):])
 			}
 		}
 		for k := range dst {
 			dst[k] /= float64(c.N * positions)
 		}
 	}
+}
+
+// addSpans adds to each element of out what a span sees of x, summed up one after another; three
+// spans at a time, since a sum waits for the one before.
+func addSpans(spans []span, x, out []float64) {
+	for ; len(spans) >= 3; spans, out = spans[3:], out[3:] {
+		a, b, c := spans[0], spans[1], spans[2]
+		n := min(a.count, b.count, c.count)
+		var s0, s1, s2 float64
+		for i := 0; i < n*a.step; i += a.step {
+			s0, s1, s2 = s0+x[a.first+i], s1+x[b.first+i], s2+x[c.first+i]
+		}
+		out[0] += a.add(n, x, s0)
+		out[1] += b.add(n, x, s1)
+		out[2] += c.add(n, x, s2)
+	}
+	for i, s := range spans {
+		out[i] += s.add(0, x, 0)
+	}
+}
+
+// add adds what the span sees of x to sum, without the first some.
+func (s span) add(some int, x []float64, sum float64) float64 {
+	for k := some; k < s.count; k++ {
+		sum += x[s.first+k*s.step]
+	}
+	return sum
 }

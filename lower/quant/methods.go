@@ -246,6 +246,7 @@ func newLayerProbe(n *ir.Node) *layerProbe {
 		return nil
 	}
 	w := n.ConstIn(1)
+	narrow := w.DType == tensor.F32
 	l := &layerProbe{p: p, w: make([][][]float64, p.groups)}
 	for g := range l.w {
 		rows := min(p.outs, mixtures)
@@ -265,6 +266,12 @@ func newLayerProbe(n *ir.Node) *layerProbe {
 					s = 1 - 2*float64(sign>>63)
 				}
 				row := l.w[g][r]
+				if p.behind && narrow {
+					for k, f := range tensor.As[float32](w)[p.weight(g, o, 0):][:p.depth] {
+						row[k] += s * float64(f)
+					}
+					continue
+				}
 				for k := range row {
 					row[k] += s * w.Float(p.weight(g, o, k))
 				}

@@ -12,6 +12,8 @@ const entropyBins = 2048
 // (2017): the reference keeps the mass outside the range in its outermost
 // bins, the candidate spreads each level's mass over the bins that the level
 // covers and that are not empty. Elements that are zero take no part.
+//
+// Most ranges that are tried cut so much off that the outermost levels tell, see clipped.
 func divergence(x, w []float64, lo, hi float64) cost {
 	width := (hi - lo) / entropyBins
 	hist := make([]float64, entropyBins)
@@ -26,7 +28,7 @@ func divergence(x, w []float64, lo, hi float64) cost {
 			used[i+1]++
 		}
 	}
-	return func(a affine) float64 {
+	return func(a affine, enough float64) float64 {
 		begin := func(q float64) int { // of the bins whose middles are of level q or more
 			return int(min(max(math.Ceil(((q-a.zero-0.5)*a.scale-lo)/width-0.5), 0), entropyBins))
 		}
@@ -41,8 +43,22 @@ func divergence(x, w []float64, lo, hi float64) cost {
 			sum = timesLog(hist[first]+below) + own[last] - own[first+1] + timesLog(hist[last]+above)
 		}
 		// The sum of p*log(p/q), where q is the same in all bins of a level.
-		const floor = 1e-12 // a level without mass where the reference has some
 		total := kept + below + above
+		outer := outermost{kept: kept, total: total}
+		q, to := -127.0, begin(-127)
+		for ; to == first; q++ {
+			to = begin(q + 1)
+		}
+		outer.add(mass[to]-mass[first], below, used[to]-used[first], hist[first] == 0)
+		for q, to = 127.0, begin(127); to == last+1; q-- {
+			to = begin(q - 1)
+		}
+		outer.add(mass[last+1]-mass[to], above, used[last+1]-used[to], hist[last] == 0)
+		if to > first { // there are two levels at least
+			if least := outer.divergence(); least > enough {
+				return least
+			}
+		}
 		kl := sum/total - math.Log(total)
 		for q, from := -127.0, first; q <= 128; q++ {
 			to := begin(q)
@@ -65,12 +81,47 @@ func divergence(x, w []float64, lo, hi float64) cost {
 				}
 			}
 			if bins > 0 {
-				kl -= float64(r / total * quickLog(max(m/kept/float64(bins), floor)))
+				kl -= float64(r / total * quickLog(max(m/kept/float64(bins), massFloor)))
 			}
 			from = to
 		}
 		return kl
 	}
+}
+
+// massFloor is what a bin of a level without mass is given where the reference has some.
+const massFloor = 1e-12
+
+// outermost are the outermost levels of a quantisation, and all others as one: of which the
+// divergence is at most that of the bins in them.
+type outermost struct {
+	kept, total float64
+	p, q        float64 // shares of the levels that were added
+	sum         float64
+}
+
+// add adds a level of mass m, in some bins, and what lies outside; empty: the outermost bin is.
+func (o *outermost) add(m, outside float64, bins int, empty bool) {
+	if empty && outside > 0 {
+		bins++
+	}
+	if bins == 0 {
+		return
+	}
+	p, q := (m+outside)/o.total, max(m/o.kept, massFloor*float64(bins))
+	o.p, o.q = o.p+p, o.q+q
+	if p > 0 {
+		o.sum += float64(p * quickLog(p/q))
+	}
+}
+
+// divergence is that of the levels, less what sums of floors and roundings may differ by.
+func (o *outermost) divergence() float64 {
+	const doubt = 1e-8
+	if p := 1 - o.p; p > doubt {
+		return o.sum + float64(p*quickLog(p/(max(1-o.q, 0)+doubt))) - doubt
+	}
+	return o.sum - doubt
 }
 
 // logParts are the inverses of the middles of equal parts of the numbers from 1 to 2, and their
@@ -88,10 +139,11 @@ func quickLog(x float64) float64 {
 	bits := math.Float64bits(x)
 	p := &logParts[bits>>45&127]
 	d := float64(math.Float64frombits(bits&(1<<52-1)|1023<<52)*p.inverse) - 1
-	series := 1.0 / 6 // of log(1+d)
-	for _, f := range [...]float64{1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2, 1} {
-		series = f - float64(d*series)
-	}
+	series := 1.0/5 - float64(d*(1.0/6)) // of log(1+d)
+	series = 1.0/4 - float64(d*series)
+	series = 1.0/3 - float64(d*series)
+	series = 1.0/2 - float64(d*series)
+	series = 1 - float64(d*series)
 	return float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*series)
 }
 

@@ -233,8 +233,8 @@ func (p *product) gramInts(x [][]int8, zero int16, g int, at []place, centred bo
 				i += len(part)
 			}
 			clear(col[n:])
-			sums[k] += float64(totalInts(col))
 		})
+		vec.AddSumsInts(block, cols, sums)
 		vec.AddGramInts(p.depth, block, cols, m[0][:p.depth*p.depth], each)
 	}
 	m.mirror()
@@ -242,15 +242,6 @@ func (p *product) gramInts(x [][]int8, zero int16, g int, at []place, centred bo
 		m.centre(sums, rows)
 	}
 	return m
-}
-
-// totalInts adds up the elements of x, a multiple of 4.
-func totalInts(x []int16) int {
-	var s0, s1, s2, s3 int
-	for ; len(x) >= 4; x = x[4:] {
-		s0, s1, s2, s3 = s0+int(x[0]), s1+int(x[1]), s2+int(x[2]), s3+int(x[3])
-	}
-	return s0 + s1 + s2 + s3
 }
 
 // centre takes the means of columns with the given sums, of so many rows, off their products.
