@@ -410,6 +410,12 @@ func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3", "
 // TestPhases runs transposed convolutions.
 func TestPhases(t *testing.T) { written(t, phases, "cortex-m4", "cortex-m0plus") }
 
+// TestPools runs windows that slide, and small ones.
+func TestPools(t *testing.T) {
+	written(t, func(b *kerneltest.Writer) { pool([]string{"AveragePool", "MaxPool"}[b.IntN(2)], b.One(2, 5))(b) },
+		"cortex-m4", "cortex-m0plus")
+}
+
 // TestSoftmaxPairs runs softmaxes of two values.
 func TestSoftmaxPairs(t *testing.T) { written(t, softmaxPairs, "cortex-m4", "cortex-m0plus") }
 

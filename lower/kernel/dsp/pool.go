@@ -42,6 +42,9 @@ const stripBytes = 2048
 // size bytes a value.
 func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
 	w := quantised.PoolWindow(g)
+	if w.Kernel.H <= 2 && w.Kernel.W <= 2 {
+		return w.Out.W, 0
+	}
 	column := size * g.C
 	outputs = min(w.Out.W, max(1, (stripBytes/column-w.Kernel.W)/w.Stride.W+1))
 	columns := min(w.In.W, (outputs-1)*w.Stride.W+w.Kernel.W)
@@ -50,14 +53,18 @@ func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
 
 // sliding is a pooling of windows that have columns in common, or lie beside
 // each other; most is how many elements they may have, 0 where it does not
-// matter, size that of what columns give.
+// matter, size that of what columns give. Windows of up to two by two elements need
+// no scratch.
 func sliding(name, code, doc string, size, most int, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
-		Rules: join(onDSP(code+"-00"), quantised.PoolRules(code), kernel.Pool.Rule(code+"-05",
-			"several windows in a row, no columns between them", func(_ *kernel.Node, g *op.PoolGeom) string {
+		Rules: join(noHelium(code+"-00"), quantised.PoolRules(code), kernel.Pool.Rule(code+"-05",
+			"up to two by two elements, or several windows in a row, no columns between them",
+			func(_ *kernel.Node, g *op.PoolGeom) string {
 				w := quantised.PoolWindow(g)
 				switch {
+				case w.Kernel.H <= 2 && w.Kernel.W <= 2: // four elements each
+					return ""
 				case w.Out.W == 1:
 					return "a row has one window"
 				case w.Stride.W > w.Kernel.W:
@@ -72,10 +79,14 @@ func sliding(name, code, doc string, size, most int, ops ...*ir.OpDef) *kernel.K
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			outputs, bytes := strip(g, size)
+			var scratch call.Arg = scratch32(0)
+			if bytes == 0 {
+				scratch = call.Null{}
+			}
 			return own(&call.Lowered{Scratch: bytes}, call.Call{Func: name, Args: []call.Arg{
 				&call.Struct{Type: "nncc_dsp_sliding_pool_params", Fields: append([]call.Field{
 					call.F("pool", call.Nested{Fields: poolParams(n, g)})},
-					fields("strip", outputs)...)}, i8In(0), i8Out(0), scratch32(0)}})
+					fields("strip", outputs)...)}, i8In(0), i8Out(0), scratch}})
 		},
 	}
 }

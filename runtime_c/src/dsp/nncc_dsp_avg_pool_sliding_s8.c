@@ -1,8 +1,73 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_dsp_avg_pool_sliding_s8: sums of columns in 16 bits, then sums and means of four at a time.
+ * nncc_dsp_avg_pool_sliding_s8: sums of columns in 16 bits, then sums and means of four at a time; windows of up to two
+ * by two at once.
  */
+#include "nncc_bits.h"
+#include "nncc_dsp_fours.h"
 #include "nncc_dsp_sliding.h"
+
+/* The mean of four bytes plus 128, from their sum plus 512, twice: ties go up from 0 on, and down below. */
+static inline uint32_t quarters(uint32_t sums)
+{
+    return (sums + 0x10001u + (sums >> 9 & 0x10001u)) >> 2 & 0xff00ffu;
+}
+
+/* sum plus even bytes, and odd ones; without instructions for it bytes are 128 larger. */
+#if NNCC_SIMD32
+#define NNCC_FOUR_START 0x2000200u
+#define NNCC_FOUR_LOAD(x) nncc_load_word_at(x)
+#define NNCC_FOUR_EVEN nncc_add_even
+#define NNCC_FOUR_ODD nncc_add_odd
+#else
+#define NNCC_FOUR_START 0u
+#define NNCC_FOUR_LOAD(x) (nncc_load_word_at(x) ^ 0x80808080u)
+#define NNCC_FOUR_EVEN(sum, v) ((sum) + ((v)&0xff00ffu))
+#define NNCC_FOUR_ODD(sum, v) ((sum) + ((v) >> 8 & 0xff00ffu))
+#endif
+
+static void mean_fours(const nncc_dsp_four_windows *w, const int8_t *x, int8_t *y)
+{
+    const int32_t right = w->right, down = w->down, both = right + down, step = w->step, channels = w->channels;
+    const int32_t words = nncc_words_fit(x, y, right | down | step | channels) != 0 ? channels & ~3 : 0;
+
+    for (int32_t c = 0; c < words; c += 4) {
+        const int8_t *from = x + c;
+        int8_t *to = y + c;
+
+        for (int32_t n = w->count; n > 0; n--) {
+            uint32_t v = NNCC_FOUR_LOAD(from), even = NNCC_FOUR_EVEN(NNCC_FOUR_START, v);
+            uint32_t odd = NNCC_FOUR_ODD(NNCC_FOUR_START, v);
+
+            v = NNCC_FOUR_LOAD(from + right);
+            even = NNCC_FOUR_EVEN(even, v);
+            odd = NNCC_FOUR_ODD(odd, v);
+            v = NNCC_FOUR_LOAD(from + down);
+            even = NNCC_FOUR_EVEN(even, v);
+            odd = NNCC_FOUR_ODD(odd, v);
+            v = NNCC_FOUR_LOAD(from + both);
+            even = NNCC_FOUR_EVEN(even, v);
+            odd = NNCC_FOUR_ODD(odd, v);
+            nncc_store_word_at(to, (quarters(even) | quarters(odd) << 8) ^ 0x80808080u);
+            from += step;
+            to += channels;
+        }
+    }
+    for (int32_t c = words; c < channels; c++) {
+        const int8_t *from = x + c;
+        int8_t *to = y + c;
+
+        for (int32_t n = w->count; n > 0; n--) {
+            const uint32_t sum = (uint32_t)(from[0] + from[right] + from[down] + from[both] + 512);
+
+            *to = nncc_dsp_byte((int32_t)quarters(sum) - 128);
+            from += step;
+            to += channels;
+        }
+    }
+}
+
+#if NNCC_SIMD32
 
 /* Sums of rows; a single row counts twice. */
 static void sum_columns(const int8_t *x, int32_t row, int32_t rows, int32_t n, void *to)
@@ -112,7 +177,112 @@ static void mean_across(const nncc_dsp_windows *w, const void *sums, int8_t *y)
     }
 }
 
+#else
+
+/* Sums of rows, of bytes 128 larger. */
+static void sum_columns(const int8_t *x, int32_t row, int32_t rows, int32_t n, void *to)
+{
+    uint16_t *sums = (uint16_t *)to;
+
+    if (nncc_words_fit(x, to, row) != 0) {
+        for (; n >= 4; n -= 4) {
+            const int8_t *from = x;
+            uint32_t even = 0, odd = 0;
+
+            for (int32_t r = rows; r > 0; r--) {
+                const uint32_t v = nncc_load_word_at(from) ^ 0x80808080u;
+
+                from += row;
+                even += v & 0xff00ffu;
+                odd += v >> 8 & 0xff00ffu;
+            }
+            nncc_store_word_at(sums, nncc_pack_low(even, odd));
+            nncc_store_word_at(sums + 2, nncc_pack_high(even, odd));
+            sums += 4;
+            x += 4;
+        }
+    }
+    for (; n > 0; n--) {
+        const int8_t *from = x++;
+        int32_t sum = 0;
+
+        for (int32_t r = rows; r > 0; r--) {
+            sum += *from + 128;
+            from += row;
+        }
+        *sums++ = (uint16_t)sum;
+    }
+}
+
+/* sum + start is less than 2^16, and its product with mult the mean plus 128, exactly for up to 185 bytes; in an even
+ * number of bytes sums from zero on are one larger (tie): their ties go up, those of negative sums down. */
+typedef struct
+{
+    uint32_t start, tie, zero, mult;
+    int32_t shift;
+} nncc_mean;
+
+static inline uint32_t mean_of(const nncc_mean *m, uint32_t sum)
+{
+    sum += m->start;
+    return (sum + (sum >= m->zero ? m->tie : 0u)) * m->mult >> m->shift;
+}
+
+static void mean_across(const nncc_dsp_windows *w, const void *sums, int8_t *y)
+{
+    const uint16_t *from = (const uint16_t *)sums;
+    const int32_t single = w->rows * w->cols == 1 ? 1 : 0; /* counts twice: 2^16 is too large */
+    const int32_t cols = w->cols + single, step = single != 0 ? 0 : w->step;
+    const uint32_t count = (uint32_t)(w->rows * cols), log = 31u - (uint32_t)nncc_leading_zeros(count - 1u);
+    nncc_mean m;
+
+    m.tie = (count & 1u) ^ 1u;
+    m.start = (count >> 1) - m.tie;
+    m.zero = m.start + 128u * count;
+    m.mult = ((0x10000u << log) + count - 1u) / count;
+    m.shift = (int32_t)(16u + log);
+    for (int32_t k = w->count; k > 0; k--) {
+        const uint16_t *v = from;
+        int32_t n = w->n;
+
+        if (nncc_words_fit(v, y, 2 * step) != 0) {
+            for (; n >= 4; n -= 4) {
+                const uint16_t *at = v;
+                uint32_t a = 0, b = 0;
+
+                for (int32_t c = cols; c > 0; c--) {
+                    a += nncc_load_word_at(at);
+                    b += nncc_load_word_at(at + 2);
+                    at += step;
+                }
+                nncc_store_word_at(y, (mean_of(&m, a & 0xffffu) | mean_of(&m, a >> 16) << 8 |
+                                       mean_of(&m, b & 0xffffu) << 16 | mean_of(&m, b >> 16) << 24) ^
+                                          0x80808080u);
+                v += 4;
+                y += 4;
+            }
+        }
+        for (; n > 0; n--) {
+            const uint16_t *at = v++;
+            uint32_t sum = 0;
+
+            for (int32_t c = cols; c > 0; c--) {
+                sum += *at;
+                at += step;
+            }
+            *y++ = nncc_dsp_byte((int32_t)mean_of(&m, sum) - 128);
+        }
+        from += w->next;
+    }
+}
+
+#endif
+
 void nncc_dsp_avg_pool_sliding_s8(const nncc_dsp_sliding_pool_params *p, const int8_t *x, int8_t *y, int32_t *scratch)
 {
-    nncc_dsp_slide(p, sum_columns, mean_across, 2, x, y, scratch);
+    if (nncc_dsp_is_four(&p->pool) != 0) {
+        nncc_dsp_fours(&p->pool, mean_fours, x, y);
+    } else {
+        nncc_dsp_slide(p, sum_columns, mean_across, 2, x, y, scratch);
+    }
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+#include "nncc_helium_fours.h"
 #include "nncc_helium_window.h"
 
 #if NNCC_HELIUM_ASM
@@ -51,7 +52,29 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
     }
 }
 
+static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, int32_t right, int32_t down, int32_t n,
+                           int8_t *y)
+{
+    NNCC_POOL_FOUR("8", 16, "vldrb.8", "vmax.s8 q0, q0, q1\n\tvmax.s8 q2, q2, q3\n\tvmax.s8 q0, q0, q2\n\t", "vstrb.8");
+}
+
 #elif NNCC_HELIUM_MVE
+
+#define NNCC_POOL_MAX(what, none) \
+    do { \
+        const int8x16_t u = vmaxq_s8(NNCC_GET16S##what(from), NNCC_GET16S##what(from + right)); \
+        const int8x16_t v = vmaxq_s8(NNCC_GET16S##what(from + down), NNCC_GET16S##what(from + both)); \
+\
+        NNCC_PUT16S##what(to, vminq_s8(vmaxq_s8(vmaxq_s8(u, v), lo), hi)); \
+    } while (0)
+
+static void nncc_pool_four(const nncc_helium_pool_params *p, const int8_t *x, int32_t right, int32_t down, int32_t n,
+                           int8_t *y)
+{
+    const int8x16_t lo = vdupq_n_s8((int8_t)p->act_min), hi = vdupq_n_s8((int8_t)p->act_max);
+
+    NNCC_POOL_FOUR(16, vctp8q, NNCC_POOL_MAX);
+}
 
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {
@@ -101,5 +124,11 @@ static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window
 
 void nncc_helium_max_pool_s8(const nncc_helium_pool_params *p, const int8_t *x, int8_t *y)
 {
+#if NNCC_HELIUM_MVE
+    if (nncc_pool_is_four(p) != 0) {
+        nncc_pool_fours(p, x, y);
+        return;
+    }
+#endif
     nncc_pool(p, x, y);
 }

@@ -31,6 +31,36 @@ static inline void nncc_store_word(void *y, uint32_t w)
     memcpy(y, &w, sizeof w);
 }
 
+/* Cores that read words at multiples of 4 only take others byte by byte. */
+#if defined(__arm__) && !defined(__ARM_FEATURE_UNALIGNED)
+#define NNCC_WORDS_ANYWHERE 0
+#if defined(__GNUC__)
+#define NNCC_WORD_AT(p) __builtin_assume_aligned(p, 4)
+#else
+#define NNCC_WORD_AT(p) (p)
+#endif
+#else
+#define NNCC_WORDS_ANYWHERE 1
+#define NNCC_WORD_AT(p) (p)
+#endif
+
+/* Four bytes at a multiple of 4, or anywhere if the core reads words there. */
+static inline uint32_t nncc_load_word_at(const void *x)
+{
+    return nncc_load_word(NNCC_WORD_AT(x));
+}
+
+static inline void nncc_store_word_at(void *y, uint32_t w)
+{
+    memcpy(NNCC_WORD_AT(y), &w, sizeof w);
+}
+
+/* Words from x and to y on, n bytes from each other, can be read and written. */
+static inline int32_t nncc_words_fit(const void *x, const void *y, int32_t n)
+{
+    return NNCC_WORDS_ANYWHERE || (((uintptr_t)x | (uintptr_t)y | (uintptr_t)n) & 3u) == 0u ? 1 : 0;
+}
+
 /* The lower and the upper half of a word, signed. */
 static inline int32_t nncc_low_half(uint32_t w)
 {
