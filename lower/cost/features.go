@@ -92,6 +92,14 @@ func (c *counts) sweeps(g *Geometry) {
 	c.rounds = (c.words*g.KW + 1) / 2
 }
 
+// small is 1 where a window is at most two by two.
+func (c *counts) small() int {
+	if c.windowRows <= 2 && c.taps <= 2*c.windowRows {
+		return 1
+	}
+	return 0
+}
+
 // apart is how many outputs further the next window on the same taps is.
 func apart(dilation, stride int) int {
 	if dilation < 2 || stride < 1 {
@@ -175,6 +183,8 @@ var factors = map[string]func(c *counts) int{
 	"windowRows":               func(c *counts) int { return c.windowRows },
 	"windowRowVectors":         func(c *counts) int { return c.windowRows * c.across },
 	"windowColumns":            func(c *counts) int { return c.band },
+	"small":                    (*counts).small,
+	"large":                    func(c *counts) int { return 1 - c.small() },
 	"reads":                    func(c *counts) int { return c.parts.Reads },
 	"tables":                   func(c *counts) int { return c.parts.Tables },
 	"extremes":                 func(c *counts) int { return c.parts.Extremes },
@@ -277,11 +287,23 @@ var octetFeatures = map[Kind][]string{
 	Matrix: words(`outputOctetsUp outputOctetsUp*columnOctets outputOctetsUp*columnVectors`),
 }
 
+// fourFeatures are those of pools that take windows of up to two by two elements as four each, whole rows of them at a
+// time, and walk through larger ones.
+var fourFeatures = map[Kind][]string{
+	Pool: words(`small*rows small*rows*channels small*rows*channelVectors small*pixels small*pixels*channelVectors
+		small*pixels*channelOctets small*pixels*channelWords small*pixels*channelsBeyondWords small*borderPixels
+		large*rows large*pixels large*pixels*channelVectors large*pixels*channelWords large*pixels*channelsBeyondWords
+		large*pixels*windowRows large*pixels*windowRows*channelVectors large*tapsInside
+		large*tapsInside*channelVectors large*tapsInside*channelWords large*tapsInside*channelsBeyondWords
+		large*windowColumns*channels large*rows*channelWordsUp`),
+}
+
 // moreFeatures are those of variants with a part in their names.
 var moreFeatures = []struct {
 	part string
 	of   map[Kind][]string
-}{{"_s16", wideFeatures}, {"_octets", octetFeatures}}
+}{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"pool_sliding", fourFeatures}, {"avg_pool_short", fourFeatures},
+	{"helium_max_pool", fourFeatures}}
 
 // pooled are the features of models over all variants of a kind.
 var pooled = words(`call values MACs`)
