@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-#include "nncc_f32_wide.h"
+#include "nncc_f32_dense.h"
 
 /* How the taps of two spans lie. */
 static void nncc_f32_conv_taps(const nncc_conv2d_packed_params *p, const nncc_f32_span *rows,
@@ -54,6 +54,26 @@ static void nncc_f32_conv_spans(const nncc_conv2d_packed_params *p, const nncc_f
     k.y_step = p->out_pitch;
     k.x_row = (p->stride_h * p->in_w - (columns->count - 1) * p->stride_w) * p->in_c;
     k.y_row = p->out_row - (columns->count - 1) * p->out_pitch;
+    if (rows->count == 1 || (k.x_row == k.x_step && k.y_row == k.y_step)) { /* all pixels follow each other */
+        k.columns = k.left;
+        k.x_row = k.x_step;
+        k.y_row = k.y_step;
+    }
+#if NNCC_F32_MVE
+    if (t->planes == 1 && t->rows == 1 && t->first == 0 && 2 * t->steps + t->odd == inputs - 1 &&
+        k.columns >= NNCC_F32_DENSE_PIXELS) {
+        const int32_t one = k.columns == k.left && k.left % NNCC_F32_PIXELS == 1 ? 1 : 0; /* goes below */
+
+        while (k.left > one) {
+            const int32_t pixels = k.columns - one;
+
+            nncc_f32_dense_pixels(t, cout, inputs, packed, k.x, k.x_step, k.y, k.y_step, pixels);
+            k.x += (pixels - 1) * k.x_step + k.x_row;
+            k.y += (pixels - 1) * k.y_step + k.y_row;
+            k.left -= pixels;
+        }
+    }
+#endif
     while (k.left > 0) {
         const int32_t pixels = nncc_f32_take(&k, pixel, result);
 

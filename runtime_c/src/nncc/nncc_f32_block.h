@@ -184,7 +184,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_block_8x1(const nncc_f32_job *t, const fl
     float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
 
     w += NNCC_F32_WIDE * (1 + t->first) - NNCC_F32_W_BIAS;
-    NNCC_F32_INPUTS(NNCC_F32_INPUT8X1, NNCC_F32_NEXT1, NNCC_F32_SKIP1, NNCC_F32_WIDE);
+    NNCC_F32_ALL(NNCC_F32_OF8X1, 1, NNCC_F32_WIDE);
     nncc_f32_store(t, a0, b0, live, y);
 }
 
@@ -196,7 +196,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_block_4x3(const nncc_f32_job *t, const fl
     float32x4_t a0 = vldrwq_f32(w), a1 = a0, a2 = a0;
 
     w += NNCC_F32_NARROW * (1 + t->first) - NNCC_F32_W_BIAS;
-    NNCC_F32_INPUTS(NNCC_F32_INPUT4, NNCC_F32_NEXT3, NNCC_F32_SKIP3, NNCC_F32_NARROW);
+    NNCC_F32_ALL(NNCC_F32_OF4, 3, NNCC_F32_NARROW);
     nncc_f32_store(t, a0, a0, live, y[0] + oc);
     nncc_f32_store(t, a1, a1, live, y[1] + oc);
     nncc_f32_store(t, a2, a2, live, y[2] + oc);
@@ -208,7 +208,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_block_4x1(const nncc_f32_job *t, const fl
     float32x4_t a0 = vldrwq_f32(w);
 
     w += NNCC_F32_NARROW * (1 + t->first) - NNCC_F32_W_BIAS;
-    NNCC_F32_INPUTS(NNCC_F32_INPUT4X1, NNCC_F32_NEXT1, NNCC_F32_SKIP1, NNCC_F32_NARROW);
+    NNCC_F32_ALL(NNCC_F32_OF4X1, 1, NNCC_F32_NARROW);
     nncc_f32_store(t, a0, a0, live, y);
 }
 

@@ -17,9 +17,10 @@
 #define NNCC_F32_MVE_ASM 0
 #endif
 
-/* For loops in intrinsics: as NNCC_IN_ORDER, and pointers are left as they are written. */
+/* For loops in intrinsics: as NNCC_IN_ORDER, pointers are left as they are written, and two words one value. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define NNCC_F32_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-ivopts")))
+#define NNCC_F32_IN_ORDER \
+    __attribute__((optimize("O2", "no-schedule-insns", "no-tree-scev-cprop", "no-ivopts", "no-split-wide-types")))
 #else
 #define NNCC_F32_IN_ORDER
 #endif

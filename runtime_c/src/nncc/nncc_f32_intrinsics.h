@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_intrinsics.h: runs of inputs for the inner functions of the packed float32 products on Helium, in
- * intrinsics: the same sums in the same order as in assembly. Four inputs a turn: pairs of them take two loads here,
- * and pointers an addition each.
+ * intrinsics: the same sums in the same order as in assembly. Four inputs a turn: pointers take an addition each.
  */
 #ifndef NNCC_F32_INTRINSICS_H
 #define NNCC_F32_INTRINSICS_H
 
 #include "nncc_f32_job.h"
+
+#include <string.h>
 
 #if NNCC_F32_MVE && !NNCC_F32_MVE_ASM
 
@@ -80,10 +81,31 @@ NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, floa
 #define NNCC_F32_W_BIAS 4
 #endif
 
-/* Input i of 3 pixels with weights of 8 channels, or of 4. */
-#define NNCC_F32_INPUT8(i) \
+/* Two floats of a pixel by one LDRD: GCC and Clang make it of 64 bits that are not split. */
+#if defined(__clang__)
+typedef const volatile uint64_t __attribute__((aligned(4), may_alias)) nncc_f32_two;
+#elif defined(__GNUC__)
+typedef const uint64_t __attribute__((may_alias)) nncc_f32_two;
+#endif
+#if defined(__GNUC__)
+#define NNCC_F32_LOAD_TWO(p, a, b) \
     do { \
-        const float s0 = x0[i], s1 = x1[i], s2 = x2[i]; \
+        const uint64_t both = *(nncc_f32_two *)(const void *)(p); \
+\
+        memcpy(&(a), &both, sizeof(float)); \
+        memcpy(&(b), (const char *)&both + sizeof(float), sizeof(float)); \
+    } while (0)
+#else
+#define NNCC_F32_LOAD_TWO(p, a, b) \
+    do { \
+        (a) = (p)[0]; \
+        (b) = (p)[1]; \
+    } while (0)
+#endif
+
+/* Weights i of 8 channels, or of 4, times an input of 3 pixels or of one. */
+#define NNCC_F32_OF8(i, s0, s1, s2) \
+    do { \
         float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)); \
 \
         NNCC_F32_FMA(a0, k, s0); \
@@ -94,22 +116,52 @@ NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, floa
         NNCC_F32_FMA(b1, k, s1); \
         NNCC_F32_FMA(b2, k, s2); \
     } while (0)
-#define NNCC_F32_INPUT4(i) \
+#define NNCC_F32_OF4(i, s0, s1, s2) \
     do { \
         const float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)); \
 \
-        NNCC_F32_FMA(a0, k, x0[i]); \
-        NNCC_F32_FMA(a1, k, x1[i]); \
-        NNCC_F32_FMA(a2, k, x2[i]); \
+        NNCC_F32_FMA(a0, k, s0); \
+        NNCC_F32_FMA(a1, k, s1); \
+        NNCC_F32_FMA(a2, k, s2); \
     } while (0)
-#define NNCC_F32_INPUT8X1(i) \
+#define NNCC_F32_OF8X1(i, s) \
     do { \
-        const float s = x0[i]; \
-\
         NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)), s); \
         NNCC_F32_FMA(b0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4), s); \
     } while (0)
-#define NNCC_F32_INPUT4X1(i) NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)), x0[i])
+#define NNCC_F32_OF4X1(i, s) NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)), s)
+
+/* Input i, and inputs i and i+1. */
+#define NNCC_F32_INPUT3(of, i) \
+    do { \
+        const float s0 = x0[i], s1 = x1[i], s2 = x2[i]; \
+\
+        of(i, s0, s1, s2); \
+    } while (0)
+#define NNCC_F32_INPUTS3(of, i) \
+    do { \
+        float s0, s1, s2, u0, u1, u2; \
+\
+        NNCC_F32_LOAD_TWO(x0 + (i), s0, u0); \
+        NNCC_F32_LOAD_TWO(x1 + (i), s1, u1); \
+        NNCC_F32_LOAD_TWO(x2 + (i), s2, u2); \
+        of(i, s0, s1, s2); \
+        of((i) + 1, u0, u1, u2); \
+    } while (0)
+#define NNCC_F32_INPUT1(of, i) \
+    do { \
+        const float s = x0[i]; \
+\
+        of(i, s); \
+    } while (0)
+#define NNCC_F32_INPUTS1(of, i) \
+    do { \
+        float s, u; \
+\
+        NNCC_F32_LOAD_TWO(x0 + (i), s, u); \
+        of(i, s); \
+        of((i) + 1, u); \
+    } while (0)
 #define NNCC_F32_NEXT3(n, lanes) \
     do { \
         x0 += n; \
@@ -122,28 +174,25 @@ NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, floa
         x0 += n; \
         w += (n) * (lanes); \
     } while (0)
-#define NNCC_F32_FOUR(input, next, lanes) \
+#define NNCC_F32_FOUR(of, pixels, lanes) \
     do { \
-        input(0); \
-        input(1); \
-        input(2); \
-        input(3); \
-        next(4, lanes); \
+        NNCC_F32_INPUTS##pixels(of, 0); \
+        NNCC_F32_INPUTS##pixels(of, 2); \
+        NNCC_F32_NEXT##pixels(4, lanes); \
     } while (0)
-#define NNCC_F32_TWO(input, next, lanes) \
+#define NNCC_F32_TWO(of, pixels, lanes) \
     do { \
-        input(0); \
-        input(1); \
-        next(2, lanes); \
+        NNCC_F32_INPUTS##pixels(of, 0); \
+        NNCC_F32_NEXT##pixels(2, lanes); \
     } while (0)
-#define NNCC_F32_ONE(input, next, lanes) \
+#define NNCC_F32_ONE(of, pixels, lanes) \
     do { \
-        input(0); \
-        next(1, lanes); \
+        NNCC_F32_INPUT##pixels(of, 0); \
+        NNCC_F32_NEXT##pixels(1, lanes); \
     } while (0)
-#define NNCC_F32_INPUTS(input, next, skip, lanes) \
-    NNCC_F32_RUNS(NNCC_F32_FOUR(input, next, lanes), NNCC_F32_TWO(input, next, lanes), \
-                  NNCC_F32_ONE(input, next, lanes), skip, 8 / (lanes))
+#define NNCC_F32_ALL(of, pixels, lanes) \
+    NNCC_F32_RUNS(NNCC_F32_FOUR(of, pixels, lanes), NNCC_F32_TWO(of, pixels, lanes), NNCC_F32_ONE(of, pixels, lanes), \
+                  NNCC_F32_SKIP##pixels, 8 / (lanes))
 
 #endif
 

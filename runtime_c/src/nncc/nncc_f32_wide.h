@@ -17,6 +17,40 @@
     "vpt.f32 " which ", q2, " x "\nvdupt.32 q2, " x "\nvpt.f32 " which ", q3, " x "\nvdupt.32 q3, " x "\n" \
     "vpt.f32 " which ", q4, " x "\nvdupt.32 q4, " x "\nvpt.f32 " which ", q5, " x "\nvdupt.32 q5, " x "\n"
 
+/* Two inputs of 3 pixels times 8 channels, and one. */
+#define NNCC_F32_TWO_OF_3 \
+    "ldrd %[s], %[s0], [%[x0]], #8\n" \
+    "vldrw.32 q6, [%[w]], #16\n" \
+    "vfma.f32 q0, q6, %[s]\n" \
+    "vldrw.32 q7, [%[w]], #16\n" \
+    "vfma.f32 q1, q7, %[s]\n" \
+    "ldrd %[s], %[s1], [%[x1]], #8\n" \
+    "vfma.f32 q2, q6, %[s]\n" \
+    "vfma.f32 q3, q7, %[s]\n" \
+    "ldrd %[s], %[s2], [%[x2]], #8\n" \
+    "vfma.f32 q4, q6, %[s]\n" \
+    "vldrw.32 q6, [%[w]], #16\n" \
+    "vfma.f32 q5, q7, %[s]\n" \
+    "vldrw.32 q7, [%[w]], #16\n" \
+    "vfma.f32 q0, q6, %[s0]\n" \
+    "vfma.f32 q2, q6, %[s1]\n" \
+    "vfma.f32 q4, q6, %[s2]\n" \
+    "vfma.f32 q1, q7, %[s0]\n" \
+    "vfma.f32 q3, q7, %[s1]\n" \
+    "vfma.f32 q5, q7, %[s2]\n"
+#define NNCC_F32_ONE_OF_3 \
+    "ldr %[s0], [%[x0]], #4\n" \
+    "vldrw.32 q6, [%[w]], #16\n" \
+    "vfma.f32 q0, q6, %[s0]\n" \
+    "vldrw.32 q7, [%[w]], #16\n" \
+    "vfma.f32 q1, q7, %[s0]\n" \
+    "ldr %[s1], [%[x1]], #4\n" \
+    "vfma.f32 q2, q6, %[s1]\n" \
+    "vfma.f32 q3, q7, %[s1]\n" \
+    "ldr %[s2], [%[x2]], #4\n" \
+    "vfma.f32 q4, q6, %[s2]\n" \
+    "vfma.f32 q5, q7, %[s2]\n"
+
 /* Records of 8 channels of 3 pixels: their number and where the results go is in the job. */
 static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float *const *x)
 {
@@ -46,41 +80,13 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "ldr %[s], [%[t]]\n"
                    "wls lr, %[s], 3f\n"
                    "1:\n"
-                   "ldrd %[s], %[s0], [%[x0]], #8\n"
-                   "vldrw.32 q6, [%[w]], #16\n"
-                   "vfma.f32 q0, q6, %[s]\n"
-                   "vldrw.32 q7, [%[w]], #16\n"
-                   "vfma.f32 q1, q7, %[s]\n"
-                   "ldrd %[s], %[s1], [%[x1]], #8\n"
-                   "vfma.f32 q2, q6, %[s]\n"
-                   "vfma.f32 q3, q7, %[s]\n"
-                   "ldrd %[s], %[s2], [%[x2]], #8\n"
-                   "vfma.f32 q4, q6, %[s]\n"
-                   "vldrw.32 q6, [%[w]], #16\n"
-                   "vfma.f32 q5, q7, %[s]\n"
-                   "vldrw.32 q7, [%[w]], #16\n"
-                   "vfma.f32 q0, q6, %[s0]\n"
-                   "vfma.f32 q2, q6, %[s1]\n"
-                   "vfma.f32 q4, q6, %[s2]\n"
-                   "vfma.f32 q1, q7, %[s0]\n"
-                   "vfma.f32 q3, q7, %[s1]\n"
-                   "vfma.f32 q5, q7, %[s2]\n"
+                   NNCC_F32_TWO_OF_3
                    "le lr, 1b\n"
                    "3:\n"
                    "ldr %[s], [%[t], #4]\n"
                    "cmp %[s], #0\n"
                    "beq 4f\n"
-                   "ldr %[s0], [%[x0]], #4\n"
-                   "vldrw.32 q6, [%[w]], #16\n"
-                   "vfma.f32 q0, q6, %[s0]\n"
-                   "vldrw.32 q7, [%[w]], #16\n"
-                   "vfma.f32 q1, q7, %[s0]\n"
-                   "ldr %[s1], [%[x1]], #4\n"
-                   "vfma.f32 q2, q6, %[s1]\n"
-                   "vfma.f32 q3, q7, %[s1]\n"
-                   "ldr %[s2], [%[x2]], #4\n"
-                   "vfma.f32 q4, q6, %[s2]\n"
-                   "vfma.f32 q5, q7, %[s2]\n"
+                   NNCC_F32_ONE_OF_3
                    "4:\n"
                    "subs %[rows], #1\n"
                    "beq 8f\n"
@@ -158,7 +164,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_records(nncc_f32_job *t, const float *w, 
         const float *x0 = x[0], *x1 = x[1], *x2 = x[2];
 
         w += NNCC_F32_WIDE * (1 + t->first) - NNCC_F32_W_BIAS;
-        NNCC_F32_INPUTS(NNCC_F32_INPUT8, NNCC_F32_NEXT3, NNCC_F32_SKIP3, NNCC_F32_WIDE);
+        NNCC_F32_ALL(NNCC_F32_OF8, 3, NNCC_F32_WIDE);
         w = nncc_f32_bytes(w + NNCC_F32_W_BIAS, t->w_end);
         if (t->limits != NNCC_F32_NO_LIMIT) {
             nncc_f32_limit(t, &a0, &b0);
