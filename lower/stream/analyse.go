@@ -103,6 +103,9 @@ func (b *builder) through(n *ir.Node) *flow {
 			return nil
 		}
 		from := max(0, (f.from+pad+stride-1)/stride)
+		for from > 0 && (from-1)*stride-pad+reach < 0 { // the last row in front reads something
+			from++
+		}
 		to := (f.to-1-reach+pad)/stride + 1
 		if f.to-1-reach+pad < 0 {
 			return nil

@@ -3,11 +3,14 @@
 package stream_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -100,6 +103,45 @@ func TestRandom(t *testing.T) {
 	}
 	if streamed < 60 || less < 40 {
 		t.Errorf("only %d networks stream, %d with less work", streamed, less)
+	}
+}
+
+// TestPads: convolutions with any padding along the axis, also so much that
+// rows at either end read nothing else, stream and give what the whole window gives.
+func TestPads(t *testing.T) {
+	streamed, nothing := 0, 0
+	for seed := range uint64(120) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		var layers strings.Builder
+		rows := 14 + r.IntN(8)
+		last := "x"
+		for i := range 1 + r.IntN(2) {
+			kernel, stride, dilation := 1+r.IntN(3), 1+r.IntN(2), 1+r.IntN(2)
+			above, below := r.IntN(5), r.IntN(5)
+			reach := (kernel - 1) * dilation
+			if above > reach || below > reach {
+				nothing++
+			}
+			fmt.Fprintf(&layers, "  const %%w%d : f64[3,3,%d] = rand %d\n", i, kernel, i+1)
+			fmt.Fprintf(&layers, "  %%y%d = Conv(%%%s, %%w%[1]d) {strides=[%[3]d], dilations=[%d], pads=[%d,%d]}\n", i,
+				last, stride, dilation, above, below)
+			last = fmt.Sprint("y", i)
+		}
+		g := irtest.Parse(t, fmt.Sprintf("graph \"g\" {\n  in %%x : f64[1,3,%d]\n%s  out \"y\" = %%%s\n}", rows,
+			layers.String(), last))
+		s, err := stream.Apply(g, stream.Options{Axis: 2})
+		if bug.Is(err) {
+			t.Errorf("%v\n%s", err, g)
+		}
+		if err != nil {
+			continue
+		}
+		irtest.Verify(t, s.Graph)
+		streamed++
+		fed(t, g, s, 2, 2*s.Window/s.Hop+2, seed)
+	}
+	if streamed < 60 || nothing < 40 {
+		t.Errorf("only %d networks stream, %d layers have rows of padding alone", streamed, nothing)
 	}
 }
 
