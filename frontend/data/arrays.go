@@ -283,22 +283,14 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) (*tensor.
 	isFloat := strings.HasPrefix(a.DType, "float")
 	switch {
 	case v.Type.DType.IsFloat() && isFloat:
+		if f, ok := a.Data.([]float32); ok {
+			return finite(s, where, v, a.Shape, f, at)
+		}
 		f, err := a.Float64s()
 		if err != nil {
 			return nil, s.err(where, "%w", err)
 		}
-		for i, x := range f {
-			if x-x != 0 {
-				return nil, s.err(
-					where,
-					"element %d of the array for input %s is %v, want finite numbers",
-					at+i,
-					v.Name,
-					x,
-				)
-			}
-		}
-		return tensor.Of(a.Shape, f), nil
+		return finite(s, where, v, a.Shape, f, at)
 	case v.Type.DType.IsFloat():
 		return nil, s.err(
 			where,
@@ -324,4 +316,14 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) (*tensor.
 		}
 	}
 	return tensor.Of(a.Shape, x), nil
+}
+
+// finite is a tensor of finite numbers.
+func finite[T float32 | float64](s *Set, where string, v *ir.Value, shape []int, x []T, at int) (*tensor.Dense, error) {
+	for i, f := range x {
+		if f-f != 0 {
+			return nil, s.err(where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
+		}
+	}
+	return tensor.Of(shape, x), nil
 }

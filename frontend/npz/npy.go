@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
@@ -115,6 +116,13 @@ func readData(r io.Reader, h *Header, sized bool) (any, error) {
 	case "uint64":
 		return read(g, 8, o.Uint64)
 	case "float32":
+		if !h.Big { // the usual kind: without a call for each
+			return readAll(g, 4, func(out []float32, b []byte) {
+				for i := range out {
+					out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+				}
+			})
+		}
 		return read(g, 4, func(b []byte) float32 { return math.Float32frombits(o.Uint32(b)) })
 	case "float64":
 		return read(g, 8, func(b []byte) float64 { return math.Float64frombits(o.Uint64(b)) })
@@ -136,7 +144,17 @@ type grower struct {
 	sized bool
 }
 
+// read reads elements one by one.
 func read[T any](g grower, size int, conv func([]byte) T) ([]T, error) {
+	return readAll(g, size, func(out []T, b []byte) {
+		for i := range out {
+			out[i] = conv(b[i*size:])
+		}
+	})
+}
+
+// readAll reads elements, many at a time.
+func readAll[T any](g grower, size int, conv func(out []T, b []byte)) ([]T, error) {
 	const chunk = 1 << 12
 	c := g.count
 	if !g.sized {
@@ -149,9 +167,8 @@ func read[T any](g grower, size int, conv func([]byte) T) ([]T, error) {
 		if _, err := io.ReadFull(g.r, buf[:n*size]); err != nil {
 			return nil, short(err, fmt.Sprintf("fewer than the %d bytes of data its shape needs", g.count*size))
 		}
-		for i := range n {
-			out = append(out, conv(buf[i*size:]))
-		}
+		out = slices.Grow(out, n)[:len(out)+n]
+		conv(out[len(out)-n:], buf)
 	}
 	return out, nil
 }

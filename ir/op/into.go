@@ -37,6 +37,8 @@ var intoForms = map[*ir.OpDef]func(n *ir.Node) intoFunc{
 	Add: intoArith(kAdd), Sub: intoArith(kSub), Mul: intoArith(kMul),
 	MaxPool: intoPool, AveragePool: intoPool, GlobalMaxPool: intoPool, GlobalAveragePool: intoPool,
 	ReduceMean: intoMean, Softmax: intoSoftmax, LayerNormalization: intoLayerNorm,
+	Slice: intoMoved, DepthToSpace: intoMoved, SpaceToDepth: intoMoved, Gather: intoMoved, Expand: intoMoved,
+	Tile: intoMoved, Resize: intoResize,
 }
 
 func intoCopy(*ir.Node) intoFunc {
@@ -114,11 +116,14 @@ func intoConcat(n *ir.Node) intoFunc {
 	}
 }
 
-// intoPad is a Pad with a constant fill.
+// intoPad is a Pad, one that fills by runs.
 func intoPad(n *ir.Node) intoFunc {
 	g, err := PadGeometry(n)
-	if err != nil || g.Mode != "constant" || len(g.Shape) == 0 || n.Input(2) != nil && n.ConstIn(2) == nil {
+	switch {
+	case err != nil || len(g.Shape) == 0 || n.Input(2) != nil && n.ConstIn(2) == nil:
 		return nil
+	case g.Mode != "constant":
+		return intoMoved(n)
 	}
 	fill, err := PadFill(n, n.ConstIn(2))
 	if err != nil || fill.DType != tensor.F32 {
@@ -133,4 +138,49 @@ func intoPad(n *ir.Node) intoFunc {
 		x := tensor.As[float32](in[0])
 		part(func(from, to, count int) { copy(y[to:][:count], x[from:][:count]) })
 	}
+}
+
+// mostPlaces bounds the elements of which intoMoved keeps places.
+const mostPlaces = 1 << 18
+
+// intoMoved is an operator that moves elements of input 0, whatever they are, by constants: where
+// each of its results comes from is what the reference makes of their numbers.
+func intoMoved(n *ir.Node) intoFunc {
+	if max(n.In[0].Type.Elems(), n.Out[0].Type.Elems()) > mostPlaces {
+		return nil
+	}
+	numbers := tensor.New(tensor.F32, n.In[0].Type.Shape)
+	for i := range tensor.As[float32](numbers) {
+		tensor.As[float32](numbers)[i] = float32(i)
+	}
+	in := []*tensor.Dense{numbers}
+	for i, v := range n.In[1:] {
+		if v != nil && v.Const == nil {
+			return nil
+		}
+		in = append(in, n.ConstIn(i+1))
+	}
+	moved, err := n.Op.Eval(n, in)
+	if err != nil {
+		return nil
+	}
+	from := make([]int32, moved[0].Len())
+	for i, f := range tensor.As[float32](moved[0]) {
+		from[i] = int32(f)
+	}
+	return func(in []*tensor.Dense, y []float32) {
+		x := tensor.As[float32](in[0])
+		y = y[:len(from)]
+		for i, k := range from {
+			y[i] = x[k]
+		}
+	}
+}
+
+// intoResize is one that takes the nearest elements.
+func intoResize(n *ir.Node) intoFunc {
+	if g, err := ResizeGeometry(n); err != nil || !g.Nearest || g.Crop {
+		return nil
+	}
+	return intoMoved(n)
 }

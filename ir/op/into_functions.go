@@ -35,21 +35,6 @@ func newSmooth(f func(float64) float64) *smooth {
 	return s
 }
 
-// at is the function of x.
-func (s *smooth) at(x float32) float32 {
-	if !(x >= -reach && x < reach) {
-		return float32(s.f(float64(x)))
-	}
-	t := x * pieces
-	i := int(t + reach*pieces)
-	u := t - float32(i-reach*pieces)
-	if u < 0 {
-		i, u = i-1, u+1
-	}
-	p := &s.parts[i]
-	return float32(float32(float32(float32(float32(p[3]*u)+p[2])*u)+p[1])*u) + p[0]
-}
-
 // Functions that networks have in pieces, made when one is first wanted.
 var (
 	smoothSigmoid  = sync.OnceValue(func() *smooth { return newSmooth(sigmoid) })
@@ -99,7 +84,11 @@ var intoFunctions = map[*ir.OpDef]func(n *ir.Node) func(x, y []float32){
 		return func(x, y []float32) {
 			y = y[:len(x)]
 			for i, v := range x {
-				y[i] = v * s.at(a*v)
+				y[i] = a * v
+			}
+			s.each(y, y)
+			for i, v := range x {
+				y[i] *= v
 			}
 		}
 	},
@@ -120,11 +109,22 @@ func smoothly(s func() *smooth) func(n *ir.Node) func(x, y []float32) {
 	return func(*ir.Node) func(x, y []float32) { return s().each }
 }
 
-// each is the function of every element of x.
+// each gives y, which may be x, the function of every element of x.
 func (s *smooth) each(x, y []float32) {
 	y = y[:len(x)]
 	for i, v := range x {
-		y[i] = s.at(v)
+		if !(v >= -reach && v < reach) {
+			y[i] = float32(s.f(float64(v)))
+			continue
+		}
+		t := v * pieces
+		k := int32(t + reach*pieces)
+		u := t - float32(k-reach*pieces)
+		if u < 0 {
+			k, u = k-1, u+1
+		}
+		p := &s.parts[k&int32(len(s.parts)-1)]
+		y[i] = float32(float32(float32(float32(float32(p[3]*u)+p[2])*u)+p[1])*u) + p[0]
 	}
 }
 

@@ -105,12 +105,19 @@ func (l *intoLSTM) eval(in []*tensor.Dense, out [][]float32, cells func(c []floa
 	}
 }
 
-// gates makes the new state of the sums z of the gates i, o, f, c.
+// gates makes the new state of the sums z of the gates i, o, f, c, which become their functions.
 func (l *intoLSTM) gates(z, h, c []float32) {
 	H := len(h)
+	l.logist.each(z[:3*H], z)
+	l.tanh.each(z[3*H:], z[3*H:])
+	i, o, f, g := z[:H], z[H:][:H], z[2*H:][:H], z[3*H:][:H]
+	c = c[:H]
+	for k, v := range c {
+		v = float32(f[k]*v) + float32(i[k]*g[k])
+		c[k] = min(max(v, -l.limit), l.limit)
+	}
+	l.tanh.each(c, h)
 	for k := range h {
-		v := float32(l.logist.at(z[2*H+k])*c[k]) + float32(l.logist.at(z[k])*l.tanh.at(z[3*H+k]))
-		v = min(max(v, -l.limit), l.limit)
-		c[k], h[k] = v, l.logist.at(z[H+k])*l.tanh.at(v)
+		h[k] *= o[k]
 	}
 }

@@ -147,6 +147,47 @@ var intoOps = []struct {
 		if d.r.IntN(2) == 0 {
 			d.in, d.constant[2] = append(d.in, drawn(d.r, 1, 1)), true
 		}
+		d.attrs["mode"] = ir.Str([]string{"constant", "reflect", "edge", "wrap"}[d.r.IntN(4)])
+	}},
+	{Slice, func(d *intoDraw) {
+		axis, step := d.r.IntN(len(d.shape)), 1+d.r.IntN(2)
+		from, to := d.r.IntN(d.shape[axis]), d.shape[axis]
+		if d.r.IntN(2) == 0 {
+			from, to, step = to, -1-to, -step
+		}
+		for _, v := range []int{from, to, axis, step} {
+			d.fixed(v)
+		}
+	}},
+	{DepthToSpace, func(d *intoDraw) {
+		d.in[0] = drawn(d.r, 1, 1+d.r.IntN(2), 4*(1+d.r.IntN(2)), 1+d.r.IntN(3), 1+d.r.IntN(3))
+		d.attrs["blocksize"], d.attrs["mode"] = ir.Int(2), ir.Str([]string{"DCR", "CRD"}[d.r.IntN(2)])
+	}},
+	{SpaceToDepth, func(d *intoDraw) {
+		d.in[0] = drawn(d.r, 1, 1+d.r.IntN(2), 1+d.r.IntN(3), 2*(1+d.r.IntN(3)), 2*(1+d.r.IntN(3)))
+		d.attrs["blocksize"] = ir.Int(2)
+	}},
+	{Gather, func(d *intoDraw) {
+		axis := d.r.IntN(len(d.shape))
+		d.fixed(d.r.IntN(d.shape[axis]), -1, d.r.IntN(d.shape[axis]))
+		d.attrs["axis"] = ir.Int(axis)
+	}},
+	{Expand, func(d *intoDraw) { d.fixed(append([]int{1 + d.r.IntN(3)}, d.shape...)...) }},
+	{Tile, func(d *intoDraw) {
+		times := make([]int, len(d.shape))
+		for i := range times {
+			times[i] = 1 + d.r.IntN(2)
+		}
+		d.fixed(times...)
+	}},
+	{Resize, func(d *intoDraw) {
+		sizes := append([]int(nil), d.shape...)
+		for i := range sizes {
+			sizes[i] = 1 + d.r.IntN(9)
+		}
+		d.in = append(d.in, nil, nil)
+		d.fixed(sizes...)
+		d.attrs["mode"] = ir.Str("nearest")
 	}},
 	{Add, (*intoDraw).arith}, {Sub, (*intoDraw).arith}, {Mul, (*intoDraw).arith},
 	{MaxPool, (*intoDraw).window},
@@ -190,9 +231,12 @@ func drawInto(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 	g := ir.New("into")
 	var values []*ir.Value
 	for i, x := range d.in {
-		if d.constant[i] {
+		switch {
+		case x == nil:
+			values = append(values, nil)
+		case d.constant[i]:
 			values = append(values, g.AddConst("c", x))
-		} else {
+		default:
 			values = append(values, g.AddInput("x", ir.T(x.DType, x.Shape...)))
 		}
 	}

@@ -24,7 +24,7 @@ type evaluator struct {
 	// lent are values of which the memory is used again: not of large ones, which would be
 	// held by their lengths.
 	lent   map[*ir.Value]bool
-	memory sync.Pool // of *buffers
+	memory memories
 	err    error
 }
 
@@ -46,7 +46,6 @@ type kernel func(in, out []*tensor.Dense)
 // observer keeps; nil: it may keep any.
 func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, lent: map[*ir.Value]bool{}}
-	e.memory.New = func() any { return newBuffers() }
 	for _, n := range g.Nodes {
 		if k, packs := e.kernelOf(n); k != nil {
 			e.plans[n] = plan{kernel: k, packs: packs}
@@ -248,13 +247,35 @@ func tableKernel(n *ir.Node) kernel {
 	}
 }
 
+// memories are those of runs that ended, for others: a sync.Pool would drop them with each
+// collection of garbage, of which there are many in a calibration.
+type memories struct {
+	mu   sync.Mutex
+	free []*buffers
+}
+
+func (m *memories) get() *buffers {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.free); n > 0 {
+		b := m.free[n-1]
+		m.free = m.free[:n-1]
+		return b
+	}
+	return &buffers{map[int][][]float32{}, map[int][][]int8{}}
+}
+
+func (m *memories) put(b *buffers) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free = append(m.free, b)
+}
+
 // buffers is memory by its length.
 type buffers struct {
 	singles map[int][][]float32
 	bytes   map[int][][]int8
 }
-
-func newBuffers() *buffers { return &buffers{map[int][][]float32{}, map[int][][]int8{}} }
 
 // take gives memory for a value, whatever is in it.
 func (b *buffers) take(t ir.Type) *tensor.Dense {
@@ -297,7 +318,7 @@ func (e *evaluator) start(in Sample, obs interp.Observer) (*evaluation, error) {
 		return nil, e.err
 	}
 	r, err := interp.Start(e.g, in, obs)
-	return &evaluation{r, e, e.memory.Get().(*buffers)}, err
+	return &evaluation{r, e, e.memory.get()}, err
 }
 
 // step evaluates the next node.
@@ -343,6 +364,6 @@ func (e *evaluator) run(in Sample, obs interp.Observer) ([]*tensor.Dense, error)
 			return nil, err
 		}
 	}
-	e.memory.Put(r.memory)
+	e.memory.put(r.memory)
 	return r.Outputs(), nil
 }

@@ -4,7 +4,6 @@ package quant
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
@@ -27,10 +26,9 @@ type lockstep struct {
 	env  []map[*ir.Value]*tensor.Dense
 	left map[*ir.Value]int
 	// keep is a value of which the reals are kept until the next node's turn, by sample.
-	keep  *ir.Value
-	reals []*tensor.Dense
-	// memory is of *buffers, for reals that are soon dropped.
-	memory sync.Pool
+	keep   *ir.Value
+	reals  []*tensor.Dense
+	memory memories // for reals that are soon dropped
 }
 
 // lockstepInputs are the samples that lockstep looks at.
@@ -47,7 +45,6 @@ func lockstepInputs(samples []Sample) []Sample {
 // (matched by ID), after its inputs and before its evaluation.
 func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node) error) error {
 	l := &lockstep{in: lockstepInputs(samples), left: map[*ir.Value]int{}}
-	l.memory.New = func() any { return newBuffers() }
 	for _, n := range quantised.Nodes {
 		if n.Op == op.DequantizeLinear {
 			continue
@@ -178,8 +175,8 @@ func (l *lockstep) eval(n *ir.Node, dropped bool, each func(s int, out []*tensor
 	own, _ := kernelOf(n, constants[:len(n.In)])
 	return forSamples(len(l.env), []*ir.Node{n}, func(_, s int) error {
 		in := slices.Clone(constants[:len(n.In)])
-		memory := l.memory.Get().(*buffers)
-		defer l.memory.Put(memory)
+		memory := l.memory.get()
+		defer l.memory.put(memory)
 		for i, v := range n.In {
 			if v != nil && in[i] == nil {
 				from := memory
