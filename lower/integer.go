@@ -28,7 +28,11 @@ func (s *State) quantize() error {
 	if s.Graph, s.Calibration, err = quant.Calibrate(s.Graph, q); err != nil {
 		return err
 	}
-	s.Diags.Add(s.Calibration.Diagnostics()...)
+	if s.Calibration.Nothing() && s.finer == nil {
+		s.Calibration = nil
+	} else {
+		s.Diags.Add(s.Calibration.Diagnostics()...)
+	}
 	if s.finer != nil {
 		if err := q.Finish(s.Graph); err != nil {
 			return err

@@ -27,7 +27,7 @@ func (s *State) searchPrecision(rows []*Stage) (*State, error) {
 		return s, err
 	}
 	eight := best.Calibration
-	if eight.SQNR < leastSQNR {
+	if eight != nil && eight.SQNR < leastSQNR {
 		x := s.fork()
 		x.finer = &finer{format: s.options().bfloat16(), int8: eight, chosen: map[int]bool{}}
 		if x, err = x.walk(rows); err != nil {

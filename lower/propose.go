@@ -146,8 +146,8 @@ func (p *proposer) propose() (*Proposal, error) {
 	}
 	mix := whole[quant.Int8].Mix
 	var layers []quant.Layer // nil: all have the default
-	if mix.Reached < p.goal.Least {
-		if err := p.prepare(whole[quant.Int8].Calibration); err != nil {
+	if c := whole[quant.Int8].Calibration; c != nil && mix.Reached < p.goal.Least {
+		if err := p.prepare(c); err != nil {
 			return nil, err
 		}
 		if err := p.prices(whole); err != nil {

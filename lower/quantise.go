@@ -82,5 +82,6 @@ func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all
 	if err != nil {
 		return nil, r.Diags, err
 	}
+	r.Diags.Add(c.Diagnostics().From("quantize")...)
 	return &Sensitivity{Samples: len(q.Samples), Layers: layers, All: c.SQNR}, r.Diags, nil
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
-	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
@@ -45,7 +44,8 @@ type Report struct {
 	Int8SQNR float64       `json:"int8_sqnr_db,omitempty"`
 	Layers   []LayerReport `json:"per_layer"`
 
-	fit []Sample
+	fit   []Sample
+	fixed bool // weights or activations have a fixed-point format
 }
 
 // Fit are the samples that the quantised graph was made from: not those held out, unless
@@ -177,7 +177,8 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 // described is a report without figures.
 func (c *calibrator) described() *Report {
 	r := &Report{Source: c.opt.Source, Method: c.opt.Method, Samples: len(c.opt.Samples), Rounding: c.opt.Rounding,
-		Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{}}
+		Adapted: c.adapted, Bias: c.opt.BiasCorrection, Layers: []LayerReport{},
+		fixed: c.opt.FixedWeights != nil || c.opt.FixedActivations != nil}
 	for _, p := range c.pairs() {
 		n, x := p.v.Def, p.float
 		_, q, _ := params(n)
@@ -296,10 +297,19 @@ func compare(float, quantised *evaluator, pairs []floatPair, names []string, in 
 	return res, append(got, found.values...), nil
 }
 
+// Nothing says that no value was quantised: the model has integers only, or what
+// stays float.
+func (r *Report) Nothing() bool { return len(r.Layers) == 0 && !r.fixed }
+
 // Diagnostics are the warnings, and notes about the steps that would have cost
 // much.
 func (r *Report) Diagnostics() diag.List {
-	out := diag.List(slices.Clone(r.Warnings))
+	var out diag.List
+	if r.Source == SyntheticSource && !r.Nothing() {
+		out = append(out, diag.Warnf("synthetic-calibration", "--calib",
+			"no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown"))
+	}
+	out = append(out, r.Warnings...)
 	for _, t := range r.Tried {
 		if !t.Kept && t.After < t.Before-clearLoss {
 			out = append(out, diag.Notef("calibration-step", "", "calibration: %s is left out: %.1f dB with it, %.1f "+

@@ -208,10 +208,8 @@ func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Opti
 		if q.Samples, err = r.Sequence(quant.SyntheticSamples(r.Inputs(), syntheticSamples, 1)); err != nil {
 			return q, &InputError{err}
 		}
-		q.Source = "synthetic"
+		q.Source = quant.SyntheticSource
 		q.Rounding = option.Nearest // made-up inputs say nothing about how inputs depend on each other
-		c.warn("quantize", "synthetic-calibration", "--calib",
-			"no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown")
 		return q, nil
 	}
 	var names []string // without folders: the report does not depend on where things lie
@@ -255,12 +253,17 @@ func (c *Config) notCalibrated(g *ir.Graph, bindings []state.Binding) error {
 			return err
 		}
 	}
+	c.noEffect(why)
+	return nil
+}
+
+// noEffect warns of flags of calibration that change nothing.
+func (c *Config) noEffect(why string) {
 	for _, f := range calibrationFlags {
 		if c.Told[f] && !(f == "calib" && c.RunsSamples) {
 			c.warn("quantize", "no-effect", "--"+f, "--%s has no effect: %s", f, why)
 		}
 	}
-	return nil
 }
 
 func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (*Compiled, error) {
@@ -279,6 +282,9 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 		return nil, err
 	}
 	c.Diags.Add(out.Lowered.Diags...)
+	if opt.Quant.Samples != nil && opt.StopAfter == "" && out.Lowered.Calibration == nil {
+		c.noEffect("no value of the model is quantised")
+	}
 	if c.IO != option.FloatIO {
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
 	}
