@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"sync"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
@@ -56,6 +57,21 @@ const (
 	// transposing is what it takes to make rows of pixels and back, as a factor.
 	transposing = 1.5
 )
+
+// lefts packs left sides of products, m x k or of the transpose, in memory that is used again.
+type lefts struct {
+	trans     bool
+	m, k, lda int
+	free      sync.Pool
+}
+
+func (l *lefts) pack(x []float32) *vec.Single {
+	if s, ok := l.free.Get().(*vec.Single); ok {
+		s.Set(l.trans, x, l.lda)
+		return s
+	}
+	return vec.PackSingle(l.trans, l.m, l.k, x, l.lda)
+}
 
 // shareApprox calls f for n columns in pieces.
 func shareApprox(work, n int, f func(from, count int)) {
@@ -176,18 +192,21 @@ func wasted(columns, rows int) float64 {
 func approxPixels(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
 	out := product(g.Out)
 	right, at := transposed(g.CIn, g.COut, w, g.CIn), rowsFrom(g.CIn, g.COut)
+	pixels := &lefts{trans: true, m: out, k: g.CIn, lda: out}
 	s.Row, s.Col = nil, s.Row
 	return func(args []*tensor.Dense, y []float32) {
 		x := tensor.As[float32](args[0])
 		for i := range g.N {
-			left := vec.PackSingle(true, out, g.CIn, x[i*g.CIn*out:], out)
+			left := pixels.pack(x[i*g.CIn*out:])
 			y := y[i*g.COut*out:][:g.COut*out]
 			if out == 1 {
 				left.Times(g.COut, at, right, &s, y, g.COut)
+				pixels.free.Put(left)
 				continue
 			}
 			buf := singles(g.COut * out)
 			left.Times(g.COut, at, right, &s, *buf, g.COut)
+			pixels.free.Put(left)
 			for c := range g.COut {
 				for j := range out {
 					y[c*out+j] = (*buf)[j*g.COut+c]
@@ -218,16 +237,17 @@ func approxGemm(n *ir.Node, w, b *tensor.Dense, s vec.Sums) func(in []*tensor.De
 
 // approxRight multiplies m x k by the constant k x n.
 func approxRight(m, k, n int, right []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
-	at := rowsFrom(k, n)
+	at, rows := rowsFrom(k, n), &lefts{m: m, k: k, lda: k}
 	return func(args []*tensor.Dense, y []float32) {
-		timesApprox(m, k, n, tensor.As[float32](args[0]), right, at, &s, y)
+		rows.times(n, tensor.As[float32](args[0]), right, at, &s, y)
 	}
 }
 
-// timesApprox is y = x*right, m x k by k x n, the rows of right at the given places.
-func timesApprox(m, k, n int, x, right []float32, at []int, s *vec.Sums, y []float32) {
-	left := vec.PackSingle(false, m, k, x, k)
-	shareApprox(m*k*n, n, func(from, count int) {
+// times is y = x*right, with n columns, the rows of right at the given places.
+func (l *lefts) times(n int, x, right []float32, at []int, s *vec.Sums, y []float32) {
+	left := l.pack(x)
+	defer l.free.Put(left)
+	shareApprox(l.m*l.k*n, n, func(from, count int) {
 		t := *s
 		if t.Col != nil {
 			t.Col = t.Col[from:]
@@ -248,11 +268,11 @@ func approxMatMul(n *ir.Node, w *tensor.Dense, s vec.Sums) func(in []*tensor.Den
 	if w != nil {
 		return nil
 	}
-	at := rowsFrom(g.K, g.N)
+	at, rows := rowsFrom(g.K, g.N), &lefts{m: g.M, k: g.K, lda: g.K}
 	return func(args []*tensor.Dense, y []float32) {
 		a, b := tensor.As[float32](args[0]), tensor.As[float32](args[1])
 		for i := range g.A {
-			timesApprox(g.M, g.K, g.N, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:], at, &s, y[i*g.M*g.N:])
+			rows.times(g.N, a[g.A[i]*g.M*g.K:], b[g.B[i]*g.K*g.N:], at, &s, y[i*g.M*g.N:])
 		}
 	}
 }

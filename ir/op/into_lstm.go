@@ -18,6 +18,7 @@ type intoLSTM struct {
 	bias   [][]float32 // by direction: of inputs and states together; nil: none
 	wAt    []int
 	rAt    []int
+	inputs *lefts // of all steps
 	limit  float32
 	logist *smooth
 	tanh   *smooth
@@ -32,7 +33,8 @@ func LSTMInto(n *ir.Node, w, r, b *tensor.Dense) func(in []*tensor.Dense, out []
 		return nil
 	}
 	l := &intoLSTM{g: g, wAt: rowsFrom(g.Input, 4*g.Hidden), rAt: rowsFrom(g.Hidden, 4*g.Hidden),
-		limit: float32(g.CellClip), logist: smoothSigmoid(), tanh: smoothTanh()}
+		inputs: &lefts{m: g.Seq * g.Batch, k: g.Input, lda: g.Input},
+		limit:  float32(g.CellClip), logist: smoothSigmoid(), tanh: smoothTanh()}
 	rows := 4 * g.Hidden
 	for d := range g.Dirs() {
 		l.w = append(l.w, transposed(g.Input, rows, tensor.As[float32](w)[d*rows*g.Input:], g.Input))
@@ -72,7 +74,7 @@ func (l *intoLSTM) eval(in []*tensor.Dense, out [][]float32, cells func(c []floa
 	left := vec.PackSingle(false, 1, H, h, H)
 	for d := range D {
 		s := vec.Sums{Col: l.bias[d], Lo: float32(negInf), Hi: float32(posInf)}
-		timesApprox(g.Seq*B, g.Input, rows, x, l.w[d], l.wAt, &s, all)
+		l.inputs.times(rows, x, l.w[d], l.wAt, &s, all)
 		for b := range B {
 			for i, at := range []int{5, 6} {
 				state := [][]float32{h, c}[i]

@@ -114,10 +114,17 @@ func (p *planes) stretches(lo, cols int) (list []stretch) {
 	return list
 }
 
+// copied is the length from which on copy is quicker than a loop.
+const copied = 16
+
 // put copies outputs from rounded sums.
 func put(dst, src []float32, list []stretch) {
 	for _, s := range list {
 		d := dst[s.to:][:s.count]
+		if s.count >= copied {
+			copy(d, src[s.from:])
+			continue
+		}
 		for i, v := range src[s.from:][:s.count] {
 			d[i] = v
 		}

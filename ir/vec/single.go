@@ -39,17 +39,33 @@ func (l *Single) Set(trans bool, a []float32, lda int) {
 	if l.k == 0 {
 		return
 	}
-	for i := range l.m {
-		dst, src := l.data[i/l.rows*l.rows*l.k+i%l.rows:], a[i*row:]
-		if l.rows == singleRows && step == 1 {
-			for j, v := range src[:l.k] {
-				dst[j*singleRows] = v
-			}
-			continue
+	first := 0
+	if l.rows == singleRows {
+		for ; first+singleRows <= l.m; first += singleRows {
+			l.tile(trans, l.data[first*l.k:][:singleRows*l.k], a[first*row:], lda)
 		}
+	}
+	for i := first; i < l.m; i++ {
+		dst, src := l.data[i/l.rows*l.rows*l.k+i%l.rows:], a[i*row:]
 		for j := range l.k {
 			dst[j*l.rows] = src[j*step]
 		}
+	}
+}
+
+// tile packs singleRows rows of a, or columns of its transpose.
+func (l *Single) tile(trans bool, dst, a []float32, lda int) {
+	if trans {
+		for j := range l.k {
+			d, s := dst[j*singleRows:][:singleRows], a[j*lda:][:singleRows]
+			d[0], d[1], d[2], d[3] = s[0], s[1], s[2], s[3]
+		}
+		return
+	}
+	r0, r1, r2, r3 := a[:l.k], a[lda:][:l.k], a[2*lda:][:l.k], a[3*lda:][:l.k]
+	for j, v := range r0 {
+		d := dst[j*singleRows:][:singleRows]
+		d[0], d[1], d[2], d[3] = v, r1[j], r2[j], r3[j]
 	}
 }
 

@@ -25,7 +25,15 @@ func (l limit) none() bool { return l == unlimited }
 func (l limit) union(m limit) limit { return limit{min(l.lo, m.lo), max(l.hi, m.hi)} }
 
 // clip is the element that f is to the readers.
-func (l limit) clip(f float64) float64 { return min(max(f, l.lo), l.hi) }
+func (l limit) clip(f float64) float64 {
+	if f < l.lo {
+		f = l.lo
+	}
+	if f > l.hi {
+		f = l.hi
+	}
+	return f
+}
 
 // scaled is the limit of x where k*x has limit l.
 func (l limit) scaled(k float64) limit {

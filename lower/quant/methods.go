@@ -308,18 +308,33 @@ func (p *probing) ownErrors(v *ir.Value, x []float32, most int) *readerError {
 	if l.none() {
 		return sampledErrors(x, by, p.ranges[v.ID])
 	}
+	some := make([]float64, 0, len(x)/by+1)
 	for i := 0; i < len(x); i += by {
-		f := l.clip(float64(x[i]))
-		if f-f != 0 {
+		if f := l.clip(float64(x[i])); f-f == 0 {
+			e.signal += float64(f * f)
+			some = append(some, f)
+		}
+	}
+	ranges := p.ranges[v.ID]
+	for m, same := range alike(ranges) {
+		if same != m {
+			e.err[m] = e.err[same]
 			continue
 		}
-		e.signal += f * f
-		for m, a := range p.ranges[v.ID] {
-			d := l.clip(a.round(f)) - f
-			e.err[m] += d * d
+		for _, f := range some {
+			d := l.clip(ranges[m].round(f)) - f
+			e.err[m] += float64(d * d)
 		}
 	}
 	return e
+}
+
+// alike is the first method with the range of each.
+func alike(ranges *[len(methods)]affine) (first [len(methods)]int) {
+	for m := range methods {
+		first[m] = slices.Index(ranges[:], ranges[m])
+	}
+	return first
 }
 
 // sampledErrors are the errors of every by-th element.
@@ -332,7 +347,12 @@ func sampledErrors(x []float32, by int, ranges *[len(methods)]affine) *readerErr
 	}
 	e.signal = vec.Dot(some, some)
 	diff := make([]float64, len(some))
-	for m, a := range ranges {
+	for m, same := range alike(ranges) {
+		if same != m {
+			e.err[m] = e.err[same]
+			continue
+		}
+		a := ranges[m]
 		vec.RoundingErrors(some, a.scale, -128-a.zero, 127-a.zero, diff)
 		e.err[m] = vec.Dot(diff, diff)
 	}
@@ -341,7 +361,7 @@ func sampledErrors(x []float32, by int, ranges *[len(methods)]affine) *readerErr
 
 // round is the number that a quantisation has for f.
 func (a affine) round(f float64) float64 {
-	return (min(max(math.RoundToEven(f/a.scale), -128-a.zero), 127-a.zero)) * a.scale
+	return limit{-128 - a.zero, 127 - a.zero}.clip(math.RoundToEven(f/a.scale)) * a.scale
 }
 
 // errors are those of the layer's results, where nothing else is quantised.
@@ -350,10 +370,7 @@ func (l *layerProbe) errors(x []float32, ranges *[len(methods)]affine, most int)
 	at := p.spread(most)
 	e := &readerError{n: float64(len(at))}
 	col, diff := make([]float64, len(at)), make([]float64, len(at))
-	var first [len(methods)]int // with each method's range
-	for m := range methods {
-		first[m] = slices.Index(ranges[:], ranges[m])
-	}
+	first := alike(ranges)
 	for g := 0; g < len(l.w); g += (len(l.w)-1)/lookedGroups + 1 {
 		w := l.w[g]
 		var sums [len(methods) + 1][][]float64

@@ -4,8 +4,23 @@ package quant
 
 import "math"
 
-// entropyBins is the resolution of the reference distribution.
-const entropyBins = 2048
+// entropyBins is the resolution of the reference distribution, levels how many a candidate has.
+const entropyBins, levels = 2048, 256
+
+// firstBin is the first bin from x on, entropyBins where all lie before it.
+func firstBin(x float64) int {
+	switch {
+	case !(x > 0):
+		return 0
+	case x >= entropyBins:
+		return entropyBins
+	}
+	i := int(x)
+	if float64(i) < x {
+		i++
+	}
+	return i
+}
 
 // divergence is the Kullback-Leibler divergence of the elements from what a
 // quantisation makes of them, after Migacz, "8-bit inference with TensorRT"
@@ -30,7 +45,7 @@ func divergence(x, w []float64, lo, hi float64) cost {
 	}
 	return func(a affine, enough float64) float64 {
 		begin := func(q float64) int { // of the bins whose middles are of level q or more
-			return int(min(max(math.Ceil(((q-a.zero-0.5)*a.scale-lo)/width-0.5), 0), entropyBins))
+			return firstBin(((q-a.zero-0.5)*a.scale-lo)/width - 0.5)
 		}
 		first, last := begin(-128), begin(128)-1
 		if first > last || used[last+1] == used[first] {
@@ -60,6 +75,10 @@ func divergence(x, w []float64, lo, hi float64) cost {
 			}
 		}
 		kl := sum/total - math.Log(total)
+		// Of every level that has elements, or gets what lies outside: its share, and the logarithm of what
+		// the candidate gives each bin.
+		var shares, logs [levels]float64
+		n := 0
 		for q, from := -127.0, first; q <= 128; q++ {
 			to := begin(q)
 			if to == from {
@@ -81,9 +100,18 @@ func divergence(x, w []float64, lo, hi float64) cost {
 				}
 			}
 			if bins > 0 {
-				kl -= float64(r / total * quickLog(max(m/kept/float64(bins), massFloor)))
+				p := m / kept / float64(bins)
+				if p < massFloor {
+					p = massFloor
+				}
+				shares[n], logs[n] = r/total, p
+				n++
 			}
 			from = to
+		}
+		quickLogs(logs[:n])
+		for i, l := range logs[:n] {
+			kl -= float64(shares[i] * l)
 		}
 		return kl
 	}
@@ -134,17 +162,26 @@ var logParts = func() (p [128]struct{ inverse, log float64 }) {
 	return p
 }()
 
-// quickLog is the natural logarithm of a positive number that is not denormal, to 14 digits.
+// quickLogs gives every x, which is positive and not denormal, its natural logarithm, to 14 digits.
+func quickLogs(x []float64) {
+	for i, v := range x {
+		bits := math.Float64bits(v)
+		p := &logParts[bits>>45&127]
+		d := float64(math.Float64frombits(bits&(1<<52-1)|1023<<52)*p.inverse) - 1
+		series := 1.0/5 - float64(d*(1.0/6)) // of log(1+d)
+		series = 1.0/4 - float64(d*series)
+		series = 1.0/3 - float64(d*series)
+		series = 1.0/2 - float64(d*series)
+		series = 1 - float64(d*series)
+		x[i] = float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*series)
+	}
+}
+
+// quickLog is one of quickLogs.
 func quickLog(x float64) float64 {
-	bits := math.Float64bits(x)
-	p := &logParts[bits>>45&127]
-	d := float64(math.Float64frombits(bits&(1<<52-1)|1023<<52)*p.inverse) - 1
-	series := 1.0/5 - float64(d*(1.0/6)) // of log(1+d)
-	series = 1.0/4 - float64(d*series)
-	series = 1.0/3 - float64(d*series)
-	series = 1.0/2 - float64(d*series)
-	series = 1 - float64(d*series)
-	return float64(float64(int(bits>>52)-1023)*math.Ln2) + p.log + float64(d*series)
+	v := [1]float64{x}
+	quickLogs(v[:])
+	return v[0]
 }
 
 // timesLog is x*log(x).

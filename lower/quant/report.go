@@ -100,15 +100,18 @@ func (n *noise) within(want, got *tensor.Dense, l limit) {
 				n.err += err
 				return
 			}
+			signal, err := n.signal, n.err
+			g = g[:len(w)]
 			for i, v := range w {
 				if v-v != 0 {
 					continue
 				}
 				f := l.clip(float64(v))
 				e := f - l.clip(float64(g[i]))
-				n.signal += f * f
-				n.err += e * e
+				signal += float64(f * f)
+				err += float64(e * e)
 			}
+			n.signal, n.err = signal, err
 			return
 		}
 	}
