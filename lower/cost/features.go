@@ -92,6 +92,22 @@ func (c *counts) sweeps(g *Geometry) {
 	c.rounds = (c.words*g.KW + 1) / 2
 }
 
+// alignedWords are words of channels where every pixel begins at a word, else 0.
+func (c *counts) alignedWords() int {
+	if c.channels%4 != 0 {
+		return 0
+	}
+	return c.channels / 4
+}
+
+// unalignedChannels are the channels where some pixels begin between words, else 0.
+func (c *counts) unalignedChannels() int {
+	if c.channels%4 == 0 {
+		return 0
+	}
+	return c.channels
+}
+
 // small is 1 where a window is at most two by two.
 func (c *counts) small() int {
 	if c.windowRows <= 2 && c.taps <= 2*c.windowRows {
@@ -172,6 +188,8 @@ var factors = map[string]func(c *counts) int{
 	"channelOctets":            func(c *counts) int { return (c.channels + 7) / 8 },
 	"channelWords":             func(c *counts) int { return c.channels / 4 },
 	"channelWordsUp":           func(c *counts) int { return (c.channels + 3) / 4 },
+	"alignedWords":             (*counts).alignedWords,
+	"unalignedChannels":        (*counts).unalignedChannels,
 	"channelsBeyondWords":      func(c *counts) int { return c.channels % 4 },
 	"taps":                     func(c *counts) int { return c.taps },
 	"tapVectors":               func(c *counts) int { return (c.taps + 15) / 16 },
@@ -258,7 +276,9 @@ var features = map[Kind][]string{
 		tapsInside*channelWordsUp tapsOutside*channels borderPixels borderPixels*channelWordsUp
 		borderPixels*channelVectors pixels*channels pixels*channelVectors pixels*channelOctets pixels*channelWords
 		pixels*channelsBeyondWords pixels*channelWordsUp pixels*windowRows*channels pixels*windowRows*channelVectors
-		rows*channelWordsUp windowColumns*channelOctets windowColumns*channels`),
+		rows*channelWordsUp windowColumns*channelOctets windowColumns*channels pixels*alignedWords
+		pixels*unalignedChannels tapsInside*alignedWords tapsInside*unalignedChannels rows*alignedWords
+		rows*unalignedChannels`),
 	Element: words(`
 		call values channelVectors channelWords channelWordsUp channelsBeyondWords values*reads values*tables
 		values*extremes values*divisions values*sums values*products values*wideSums values*wideProducts
@@ -302,7 +322,7 @@ var fourFeatures = map[Kind][]string{
 var moreFeatures = []struct {
 	part string
 	of   map[Kind][]string
-}{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"pool_sliding", fourFeatures}, {"avg_pool_short", fourFeatures},
+}{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
 	{"helium_max_pool", fourFeatures}}
 
 // pooled are the features of models over all variants of a kind.

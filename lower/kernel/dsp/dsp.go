@@ -18,7 +18,7 @@ const Library = "nncc-dsp"
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = slices.Concat([]*kernel.Kernel{convolveDots, fullyConnectedDots, conv, tiles, transposedConv, mapped,
 	residual, tilesAdd, lines, depthwise, fullyConnected, octets, batchMatMul, batchRowsKernel, pairs, add, rounded,
-	avgPoolSliding, maxPoolSliding, avgPool, maxPool, relayout, runs, limits, two, softmax, convolveDots16,
+	avgPoolFours, maxPoolFours, avgPoolSliding, maxPoolSliding, avgPool, maxPool, relayout, runs, limits, two, softmax, convolveDots16,
 	fullyConnectedDots16, conv16, phases16, depthwise16,
 	fullyConnected16, batchMatMul16}, int16s, recurrentRows())
 

@@ -22,16 +22,33 @@ func poolParams(n *kernel.Node, g *op.PoolGeom) []call.Field {
 	return append(f, clampOf(&op.MACParams{ActMin: lo, ActMax: hi}).bounds()...)
 }
 
-func pool(name, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
+func pool(name, code, doc string, rules []kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
-		Rules: join(onDSP(code+"-00"), quantised.PoolRules(code)),
+		Rules: join(rules, quantised.PoolRules(code)),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			return own(&call.Lowered{}, call.Call{Func: name, Args: []call.Arg{
 				&call.Struct{Type: "nncc_dsp_pool_params", Fields: poolParams(n, kernel.Pool.Must(n))},
 				i8In(0), i8Out(0)}})
 		},
 	}
+}
+
+// small says that a window has at most two by two elements.
+func small(g *op.PoolGeom) bool {
+	w := quantised.PoolWindow(g)
+	return w.Kernel.H <= 2 && w.Kernel.W <= 2
+}
+
+// smallWindows keeps a pooling to windows of up to two by two elements, which are four each.
+func smallWindows(code string) []kernel.Rule {
+	return join(noHelium(code+"-00"), kernel.Pool.Rule(code+"-05", "a window of up to two by two elements",
+		func(_ *kernel.Node, g *op.PoolGeom) string {
+			if k := quantised.PoolWindow(g).Kernel; !small(g) {
+				return fmt.Sprintf("a window has %d by %d elements", k.H, k.W)
+			}
+			return ""
+		}))
 }
 
 // stripBytes is what the columns of a strip of outputs take in scratch, unless
@@ -42,9 +59,6 @@ const stripBytes = 2048
 // size bytes a value.
 func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
 	w := quantised.PoolWindow(g)
-	if w.Kernel.H <= 2 && w.Kernel.W <= 2 {
-		return w.Out.W, 0
-	}
 	column := size * g.C
 	outputs = min(w.Out.W, max(1, (stripBytes/column-w.Kernel.W)/w.Stride.W+1))
 	columns := min(w.In.W, (outputs-1)*w.Stride.W+w.Kernel.W)
@@ -53,18 +67,17 @@ func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
 
 // sliding is a pooling of windows that have columns in common, or lie beside
 // each other; most is how many elements they may have, 0 where it does not
-// matter, size that of what columns give. Windows of up to two by two elements need
-// no scratch.
+// matter, size that of what columns give.
 func sliding(name, code, doc string, size, most int, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
 		Rules: join(noHelium(code+"-00"), quantised.PoolRules(code), kernel.Pool.Rule(code+"-05",
-			"up to two by two elements, or several windows in a row, no columns between them",
+			"several windows in a row, no columns between them, more than two by two elements",
 			func(_ *kernel.Node, g *op.PoolGeom) string {
 				w := quantised.PoolWindow(g)
 				switch {
-				case w.Kernel.H <= 2 && w.Kernel.W <= 2: // four elements each
-					return ""
+				case small(g):
+					return "a window of up to two by two elements is four elements"
 				case w.Out.W == 1:
 					return "a row has one window"
 				case w.Stride.W > w.Kernel.W:
@@ -79,14 +92,10 @@ func sliding(name, code, doc string, size, most int, ops ...*ir.OpDef) *kernel.K
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			outputs, bytes := strip(g, size)
-			var scratch call.Arg = scratch32(0)
-			if bytes == 0 {
-				scratch = call.Null{}
-			}
 			return own(&call.Lowered{Scratch: bytes}, call.Call{Func: name, Args: []call.Arg{
 				&call.Struct{Type: "nncc_dsp_sliding_pool_params", Fields: append([]call.Field{
 					call.F("pool", call.Nested{Fields: poolParams(n, g)})},
-					fields("strip", outputs)...)}, i8In(0), i8Out(0), scratch}})
+					fields("strip", outputs)...)}, i8In(0), i8Out(0), scratch32(0)}})
 		},
 	}
 }
@@ -96,6 +105,12 @@ var (
 		2, 127, op.AveragePool)
 	maxPoolSliding = sliding("nncc_dsp_max_pool_sliding_s8", "DSP-MAXS", "int8 max pooling of rows of windows", 1, 0,
 		op.MaxPool)
-	avgPool = pool("nncc_dsp_avg_pool_s8", "DSP-AVG", "int8 average pooling", op.AveragePool, op.GlobalAveragePool)
-	maxPool = pool("nncc_dsp_max_pool_s8", "DSP-MAXP", "int8 max pooling", op.MaxPool, op.GlobalMaxPool)
+	avgPoolFours = pool("nncc_dsp_avg_pool_fours_s8", "DSP-AVGF", "int8 average pooling of small windows",
+		smallWindows("DSP-AVGF"), op.AveragePool, op.GlobalAveragePool)
+	maxPoolFours = pool("nncc_dsp_max_pool_fours_s8", "DSP-MAXF", "int8 max pooling of small windows",
+		smallWindows("DSP-MAXF"), op.MaxPool, op.GlobalMaxPool)
+	avgPool = pool("nncc_dsp_avg_pool_s8", "DSP-AVG", "int8 average pooling", onDSP("DSP-AVG-00"), op.AveragePool,
+		op.GlobalAveragePool)
+	maxPool = pool("nncc_dsp_max_pool_s8", "DSP-MAXP", "int8 max pooling", onDSP("DSP-MAXP-00"), op.MaxPool,
+		op.GlobalMaxPool)
 )

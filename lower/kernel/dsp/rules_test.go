@@ -137,6 +137,18 @@ var refused = []kerneltest.Refused{
 	{"DSP-MAXP-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = MaxPool(%x) {kernel_shape=[2,2]}"},
 	{"DSP-MAXP-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},
 	{"DSP-MAXP-04", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,3] A = MaxPool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
+	{"DSP-AVGF-01", "in %x : f32[1,2,5,5]\n%o = AveragePool(%x) {kernel_shape=[2,2]}"},
+	{"DSP-AVGF-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = AveragePool(%x) {kernel_shape=[2,2]}"},
+	{"DSP-AVGF-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = AveragePool(%x) {kernel_shape=[2,2,2]}"},
+	{"DSP-AVGF-04", "in %x : i8[1,2,5,5] A\n" +
+		"%o : i8[1,2,3,3] A = AveragePool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
+	{"DSP-AVGF-05", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,3] A = AveragePool(%x) {kernel_shape=[2,3]}"},
+	{"DSP-MAXF-01", "in %x : f32[1,2,5,5]\n%o = MaxPool(%x) {kernel_shape=[2,2]}"},
+	{"DSP-MAXF-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = MaxPool(%x) {kernel_shape=[2,2]}"},
+	{"DSP-MAXF-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = MaxPool(%x) {kernel_shape=[2,2,2]}"},
+	{"DSP-MAXF-04", "in %x : i8[1,2,5,5] A\n" +
+		"%o : i8[1,2,3,3] A = MaxPool(%x) {kernel_shape=[2,2], dilations=[2,2]}"},
+	{"DSP-MAXF-05", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,3,4] A = MaxPool(%x) {kernel_shape=[3,2]}"},
 	{"DSP-AVGS-01", "in %x : f32[1,2,5,5]\n%o = AveragePool(%x) {kernel_shape=[2,2]}"},
 	{"DSP-AVGS-02", "in %x : i8[1,2,5,5] A\n%o : i8[1,2,4,4] O = AveragePool(%x) {kernel_shape=[2,2]}"},
 	{"DSP-AVGS-03", "in %x : i8[1,2,5,5,5] A\n%o : i8[1,2,4,4,4] A = AveragePool(%x) {kernel_shape=[2,2,2]}"},

@@ -372,6 +372,8 @@ typedef struct
 /* KERNELS(nncc_dsp_avg_pool_s8) */
 /* The largest of them. */
 /* KERNELS(nncc_dsp_max_pool_s8) */
+/* The same for windows of up to two by two elements. */
+/* KERNELS(dsp_pool_fours) */
 
 /* Windows that overlap: strip outputs of a row together. */
 typedef struct

@@ -18,11 +18,6 @@ typedef struct
 
 typedef void nncc_dsp_four_fn(const nncc_dsp_four_windows *w, const int8_t *x, int8_t *y);
 
-static inline int32_t nncc_dsp_is_four(const nncc_dsp_pool_params *p)
-{
-    return p->kernel_h <= 2 && p->kernel_w <= 2 ? 1 : 0;
-}
-
 static inline void nncc_dsp_fours_row(const nncc_dsp_pool_params *p, nncc_dsp_four_fn *four, const int8_t *x,
                                       int32_t down, int8_t *y)
 {

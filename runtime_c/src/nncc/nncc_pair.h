@@ -104,19 +104,27 @@ static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
         y[i] = (int8_t)(result); \
     } while (0)
 
+/* Where bytes count, one at a time. */
+#if defined(__OPTIMIZE_SIZE__)
+#define NNCC_PAIR_QUADS(value, result)
+#else
+#define NNCC_PAIR_QUADS(value, result) \
+    NNCC_ROLLED \
+    for (int32_t k = n >> 2; k > 0; k--) { \
+        NNCC_PAIR_ONE(0, value, result); \
+        NNCC_PAIR_ONE(1, value, result); \
+        NNCC_PAIR_ONE(2, value, result); \
+        NNCC_PAIR_ONE(3, value, result); \
+        a += 4; \
+        b += 4; \
+        y += 4; \
+    } \
+    n &= 3;
+#endif
+
 #define NNCC_PAIR_ROW(value, result) \
     do { \
-        NNCC_ROLLED \
-        for (int32_t k = n >> 2; k > 0; k--) { \
-            NNCC_PAIR_ONE(0, value, result); \
-            NNCC_PAIR_ONE(1, value, result); \
-            NNCC_PAIR_ONE(2, value, result); \
-            NNCC_PAIR_ONE(3, value, result); \
-            a += 4; \
-            b += 4; \
-            y += 4; \
-        } \
-        n &= 3; \
+        NNCC_PAIR_QUADS(value, result) \
         NNCC_ROLLED \
         for (; n > 0; n--) { \
             NNCC_PAIR_ONE(0, value, result); \
