@@ -62,44 +62,92 @@ NNCC_DSP_NAKED void nncc_dsp_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_dept
 
 #elif NNCC_DSP_ACLE
 
-void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
-                                 const int8_t *x, int8_t *y)
+/* What a group of channels wants once, on the stack. */
+typedef struct
 {
-    const uint32_t cap = p->cap, bias = nncc_dsp_bias(p->low, cap);
+    const int32_t *offsets, *end;
+    const int8_t *last; /* inputs of the last group */
+    uint32_t bias, cap;
+} nncc_dsp_pixel_frame;
 
-    for (int32_t i = 0; i < p->channels; i += 4) {
-        const int32_t first = nncc_dsp_group(i, p->channels);
-        const int8_t *const in = x + first;
-        const int32_t *at = offsets;
-        int32_t s0 = w[0], s1 = w[1], s2 = w[2], s3 = w[3];
-        uint32_t v;
+/* A sum scaled by {m, c, s}. */
+#define NNCC_PIXEL_SCALE(s, k) \
+    do { \
+        int32_t m, c; \
+\
+        NNCC_DSP_LOAD_BOTH(w + (k), m, c); \
+        s = nncc_dsp_scaled(s, m, c, NNCC_DSP_WORD(w, (k) + 2)); \
+    } while (0)
 
-        w += 4;
-        if ((p->taps & 1) != 0) {
-            const int8_t *const one = in + *at++;
+NNCC_DSP_AS_WRITTEN void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets,
+                                                     const int32_t *w, const int8_t *x, int8_t *y)
+{
+    const int32_t odd = p->taps & 1;
+    volatile nncc_dsp_pixel_frame a;
 
-            s0 += one[0] * nncc_dsp_lo(w[0]);
-            s1 += one[1] * nncc_dsp_lo(w[1]);
-            s2 += one[2] * nncc_dsp_hi(w[0]);
-            s3 += one[3] * nncc_dsp_hi(w[1]);
+    a.offsets = offsets;
+    a.end = offsets + p->taps;
+    a.last = x + p->channels - 4;
+    a.cap = p->cap;
+    a.bias = nncc_dsp_bias(p->low, p->cap);
+    for (;;) {
+        const int32_t *at = a.offsets;
+        int32_t s0, s1, s2, s3, u, v, low, high, even;
+        uint32_t bytes;
+
+        NNCC_DSP_LOAD_BOTH(w, s0, s1);
+        NNCC_DSP_LOAD_BOTH(w + 2, s2, s3);
+        if (odd != 0) {
+            const int8_t *const one = x + *at++;
+
+            NNCC_DSP_LOAD_BOTH(w + 4, u, v);
+            s0 += one[0] * nncc_dsp_lo(u);
+            s1 += one[1] * nncc_dsp_lo(v);
+            s2 += one[2] * nncc_dsp_hi(u);
+            s3 += one[3] * nncc_dsp_hi(v);
             w += 2;
         }
-        for (int32_t t = p->taps >> 1; t > 0; t--) {
-            const int32_t a = nncc_dsp_load4(in + at[0]), b = nncc_dsp_load4(in + at[1]);
-            const int32_t low = nncc_dsp_lows(a, b), high = nncc_dsp_highs(a, b);
-
-            s0 = __smlad(nncc_dsp_even(low), w[0], s0);
-            s1 = __smlad(nncc_dsp_odd(low), w[1], s1);
-            s2 = __smlad(nncc_dsp_even(high), w[2], s2);
-            s3 = __smlad(nncc_dsp_odd(high), w[3], s3);
+        for (;;) { /* w lies in front of the weights by the start values, so that one pair of taps moves nothing */
+            NNCC_DSP_LOAD_BOTH(at, u, v);
             at += 2;
+            u = nncc_dsp_load4(x + u);
+            v = nncc_dsp_load4(x + v);
+            low = nncc_dsp_lows(u, v);
+            high = nncc_dsp_highs(u, v);
+            even = nncc_dsp_even(low);
+            low = nncc_dsp_odd_packed(low);
+            NNCC_DSP_LOAD_BOTH(w + 4, u, v);
+            s0 = __smlad(even, u, s0);
+            s1 = __smlad(low, v, s1);
+            even = nncc_dsp_even(high);
+            high = nncc_dsp_odd_packed(high);
+            NNCC_DSP_LOAD_BOTH(w + 6, u, v);
+            s2 = __smlad(even, u, s2);
+            s3 = __smlad(high, v, s3);
+            if (at == a.end) {
+                break;
+            }
             w += 4;
         }
-        v = nncc_dsp_bytes(nncc_dsp_scaled(s0, w[0], w[1], w[2]), nncc_dsp_scaled(s1, w[3], w[4], w[5]),
-                           nncc_dsp_scaled(s2, w[6], w[7], w[8]), nncc_dsp_scaled(s3, w[9], w[10], w[11]));
-        v = nncc_dsp_clamped(v, bias, cap);
-        memcpy(y + first, &v, sizeof v);
-        w += 12;
+        NNCC_PIXEL_SCALE(s0, 8);
+        NNCC_PIXEL_SCALE(s2, 14);
+        bytes = nncc_dsp_limited((uint32_t)nncc_dsp_lows(s0, s2));
+        NNCC_PIXEL_SCALE(s1, 11);
+        NNCC_PIXEL_SCALE(s3, 17);
+        bytes |= nncc_dsp_limited((uint32_t)nncc_dsp_lows(s1, s3)) << 8;
+        w += 20;
+        nncc_dsp_store4(y, nncc_dsp_clamped(bytes, a.bias, a.cap));
+        x += 4;
+        y += 4;
+        if (x > a.last) { /* by 4, or less: the last group overlaps the one before */
+            const int32_t over = (int32_t)(x - a.last);
+
+            if (over == 4) {
+                break;
+            }
+            x -= over;
+            y -= over;
+        }
     }
 }
 

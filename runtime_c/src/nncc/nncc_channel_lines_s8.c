@@ -205,7 +205,8 @@ static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *
     do { \
         const int32_t shift = p->shift, lo = p->act_min, hi = p->act_max; \
 \
-        for (; n > 0; n--) { \
+        NNCC_ROLLED for (; n > 0; n--) \
+        { \
             const int32_t u = *x++, t = u * *mult + *add, v = nncc_pair_sat8((value) >> shift); \
 \
             *y++ = (int8_t)(limit); \
@@ -225,7 +226,8 @@ static void nncc_lines_two(const nncc_channel_lines_s8_params *p, const int8_t *
     if (step == 0) {
         const int32_t m0 = *mult, b0 = *add, shift = p->shift, lo = p->act_min, hi = p->act_max;
 
-        for (; n > 0; n--) {
+        NNCC_ROLLED for (; n > 0; n--)
+        {
             const int32_t u = *x++, v = (u >= zero ? m * u + b : m0 * u + b0) >> shift;
 
             *y++ = (int8_t)NNCC_LINES_CLAMP;
@@ -243,7 +245,8 @@ static void nncc_lines_one(const nncc_channel_lines_s8_params *p, const int8_t *
     } else if (step == 0) {
         const int32_t m = *mult, b = *add, shift = p->shift;
 
-        for (; n >= 4; n -= 4) {
+        NNCC_ROLLED for (; n >= 4; n -= 4)
+        {
             y[0] = (int8_t)nncc_pair_sat8((m * x[0] + b) >> shift);
             y[1] = (int8_t)nncc_pair_sat8((m * x[1] + b) >> shift);
             y[2] = (int8_t)nncc_pair_sat8((m * x[2] + b) >> shift);
@@ -251,13 +254,15 @@ static void nncc_lines_one(const nncc_channel_lines_s8_params *p, const int8_t *
             x += 4;
             y += 4;
         }
-        for (; n > 0; n--) {
+        NNCC_ROLLED for (; n > 0; n--)
+        {
             *y++ = (int8_t)nncc_pair_sat8((m * *x++ + b) >> shift);
         }
     } else {
         const int32_t shift = p->shift;
 
-        for (; n >= 4; n -= 4) {
+        NNCC_ROLLED for (; n >= 4; n -= 4)
+        {
             y[0] = (int8_t)nncc_pair_sat8((mult[0] * x[0] + add[0]) >> shift);
             y[1] = (int8_t)nncc_pair_sat8((mult[1] * x[1] + add[1]) >> shift);
             y[2] = (int8_t)nncc_pair_sat8((mult[2] * x[2] + add[2]) >> shift);
@@ -267,7 +272,8 @@ static void nncc_lines_one(const nncc_channel_lines_s8_params *p, const int8_t *
             mult += 4;
             add += 4;
         }
-        for (; n > 0; n--) {
+        NNCC_ROLLED for (; n > 0; n--)
+        {
             *y++ = (int8_t)nncc_pair_sat8((*mult++ * *x++ + *add++) >> shift);
         }
     }
