@@ -154,6 +154,10 @@ func TestUpgrades(t *testing.T) {
 			`p = Constant <value_ints = [0, 1, 1, 0]> () v = Constant <value_float = 2.5> () y = Pad (x, p, v)`},
 		{"Pad-2, reflect", 7, "(float[3,3] x) => (float y)", `y = Pad <pads = [0, 1, 1, 0], mode = "reflect"> (x)`,
 			`p = Constant <value_ints = [0, 1, 1, 0]> () y = Pad <mode = "reflect"> (x, p)`},
+		{"Pad that crops and wraps", 19, "(float[5,3] x) => (float y)", `p = Constant <value_ints = [3, -1, -1, 2]> ()
+				y = Pad <mode = "wrap"> (x, p)`,
+			`s = Constant <value_ints = [0, 1]> () e = Constant <value_ints = [4, 3]> () c = Slice (x, s, e)
+				q = Constant <value_ints = [3, 0, 0, 2]> () y = Pad <mode = "wrap"> (c, q)`},
 		{"TopK-1", 9, "(float[2,5] x) => (float y, int64 z)", `y, z = TopK <k = 2, axis = 1> (x)`,
 			`k = Constant <value_ints = [2]> () y, z = TopK <axis = 1> (x, k)`},
 		{"Upsample-7", 7, "(float[1,1,2,3] x) => (float y)", `y = Upsample <scales = [1.0, 1.0, 2.0, 3.0]> (x)`,

@@ -6,6 +6,7 @@ package upgrade
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/schema"
@@ -125,7 +126,42 @@ func pad(n *build.Node) []*ir.Value {
 			n.In = append(n.In, n.Constant(".value", build.FloatLike(n.In[0], v)))
 		}
 	}
+	if m, ok := n.Attrs["mode"]; ok && m.String == "wrap" {
+		return wrapped(n)
+	}
 	return n.Plain()
+}
+
+// wrapped is Pad that wraps: where it crops a dimension at one end and extends it at
+// the other, what continues is what is left, as in ONNX Runtime and PyTorch.
+func wrapped(n *build.Node) []*ir.Value {
+	x, pads := n.Need(0, -1), n.Known(1, "the pads")
+	axes := ir.Identity(x.Type.Rank())
+	if n.Input(3) != nil {
+		axes = n.Known(3, "the axes")
+	}
+	half := len(axes)
+	if len(pads) != 2*half {
+		return n.Plain() // which says what is wrong
+	}
+	grows, crops, from, to := slices.Clone(pads), false, make([]int, half), make([]int, half)
+	for i, a := range axes {
+		if a < 0 {
+			a += x.Type.Rank()
+		}
+		begin, end := pads[i], pads[half+i]
+		if a < 0 || a >= x.Type.Rank() || min(begin, end) < -x.Type.Shape[a] || begin+end < -x.Type.Shape[a] {
+			return n.Plain()
+		}
+		from[i], to[i] = max(-begin, 0), x.Type.Shape[a]+min(end, 0)
+		grows[i], grows[half+i] = max(begin, 0), max(end, 0)
+		crops = crops || min(begin, end) < 0 && max(begin, end) > 0
+	}
+	if !crops {
+		return n.Plain()
+	}
+	y := n.Do("Slice", nil, x, n.Ints(from...), n.Ints(to...), n.Ints(axes...))
+	return n.Result("Pad", n.Attrs, y, n.Ints(grows...), nil, n.Ints(axes...))
 }
 
 // topK: k was an attribute until opset 10.
