@@ -65,35 +65,52 @@ func (p *planes) fill(dst []float64, src []float32, first, rows int) {
 // layOut is fill with the function that converts neighbours.
 func layOut[T float](p *planes, dst []T, src []float32, first, rows int, convert func(line []float32, row []T)) {
 	rows += p.more
-	for x := range p.stride[2] {
-		from, step := x-p.pad[2], p.stride[2]
-		lo, hi := outRange(from, step, p.pitch, p.in[2])
-		hi = max(hi, lo)
-		for y := range p.stride[1] {
-			part := dst[(y*p.stride[2]+x)*rows*p.pitch:][:rows*p.pitch]
-			for r := range rows {
-				iy := (first+r)*p.stride[1] + y - p.pad[1]
-				row := part[r*p.pitch:][:p.pitch]
-				if iy < 0 || iy >= p.in[1] || lo == hi {
-					clear(row)
-					continue
-				}
-				for i := 0; i < lo; i++ { // few, for which clear takes longer
+	width, pitch, down, step := p.in[2], p.pitch, p.stride[1], p.stride[2]
+	for x := range step {
+		lo, hi := outRange(x-p.pad[2], step, pitch, width)
+		for y := range down {
+			part := dst[(y*step+x)*rows*pitch:][:rows*pitch]
+			at := first*down + y - p.pad[1] // of the part's first row
+			top, bottom := outRange(at, down, rows, p.in[1])
+			if lo >= hi || top >= bottom {
+				clear(part)
+				continue
+			}
+			clear(part[:top*pitch])
+			clear(part[bottom*pitch:])
+			part, line := part[top*pitch:bottom*pitch], src[(at+top*down)*width+lo*step+x-p.pad[2]:]
+			for {
+				row := part[:pitch]
+				for i := range row[:lo] { // few, for which clear takes longer
 					row[i] = 0
 				}
 				for i := hi; i < len(row); i++ {
 					row[i] = 0
 				}
-				line, row := src[iy*p.in[2]+lo*step+from:], row[lo:hi]
-				if step == 1 {
-					convert(line[:hi-lo], row)
-					continue
+				if row = row[lo:hi]; step == 1 {
+					convert(line[:len(row)], row)
+				} else {
+					every(row, line, step)
 				}
-				for i := range row {
-					row[i] = T(line[i*step])
+				if part = part[pitch:]; len(part) == 0 {
+					break
 				}
+				line = line[down*width:]
 			}
 		}
+	}
+}
+
+// every gives dst elements of line, step apart.
+func every[T float](dst []T, line []float32, step int) {
+	if step == 2 {
+		for len(dst) >= 4 && len(line) >= 8 {
+			dst[0], dst[1], dst[2], dst[3] = T(line[0]), T(line[2]), T(line[4]), T(line[6])
+			dst, line = dst[4:], line[8:]
+		}
+	}
+	for i := range dst {
+		dst[i] = T(line[i*step])
 	}
 }
 
