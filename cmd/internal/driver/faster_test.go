@@ -105,6 +105,7 @@ var samples = []sampled{
 	binaryLayer(op.Max, []int{6, 300}, []int{6, 1}), binaryLayer(op.Min, []int{5, 16}, []int{1, 1}),
 	binaryLayer(op.Min, []int{10, 8, 5}, []int{10, 1, 5}), binaryLayer(op.Max, []int{16, 5, 2}, []int{16, 1, 2}),
 	binaryLayer(op.Min, []int{4, 20, 3}, []int{4, 1, 3}), binaryLayer(op.Min, []int{9, 2, 64}, []int{9, 1, 64}),
+	lstmLayer(1, 10, 12), lstmLayer(2, 7, 1), lstmLayer(5, 16, 3), lstmLayer(4, 28, 32),
 	{"pad rows", op.Pad, [][]int{{1, 20, 14, 12}}, nil, nil, []int{0, 0, 0, 2, 0, 0, 2, 2}},
 	{"pad channels", op.Pad, [][]int{{1, 16, 7, 11}}, nil, nil, []int{0, 0, 0, 0, 0, 8, 0, 0}},
 }

@@ -129,7 +129,10 @@ func drawTransposed(r *rand.Rand) sampled {
 
 // drawRecurrent is an LSTM.
 func drawRecurrent(r *rand.Rand) sampled {
-	steps, in, units := 1+r.IntN(6), size(r, 40), size(r, 40)
+	return lstmLayer(1+r.IntN(6), size(r, 40), size(r, 40))
+}
+
+func lstmLayer(steps, in, units int) sampled {
 	return sampled{fmt.Sprintf("lstm %d steps, %d to %d", steps, in, units), op.LSTM, [][]int{{steps, 1, in}},
 		[][]int{{1, 4 * units, in}, {1, 4 * units, units}, {1, 8 * units}}, ir.Attrs{"hidden_size": ir.Int(units)}, nil}
 }

@@ -8,7 +8,8 @@
  * between the points of nncc_sigmoid_points. The state has the scale 2^state_power.
  *
  * Packed weights, a gate after the other, in the order of the operator: for every 4 units (the last ones filled up with
- * zeros) int32 bias[4], zero points folded in, then the weights of unit 0, 1, 2, 3. nncc_helium_*: those of every 16
+ * zeros) int32 bias[4], zero points folded in (of LSTM's hidden state nothing else, so a state of zeros adds nothing),
+ * then the weights of unit 0, 1, 2, 3. nncc_helium_*: those of every 16
  * bytes of inputs by themselves, then those of the inputs that remain; 16 bytes behind the end are readable.
  * nncc_dsp_*: see lower/kernel/dsp.
  */

@@ -4,6 +4,7 @@
 #define NNCC_RECURRENT_INT_H
 
 #include <string.h>
+#include "nncc_isa.h"
 #include "nncc_recurrent.h"
 #include "nncc_requant.h"
 #include "nncc_sigmoid_points.h"
