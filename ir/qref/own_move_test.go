@@ -76,23 +76,27 @@ func checkBytes(t *testing.T, what string, p any, got, want []byte) {
 func TestOwnCopy(t *testing.T) {
 	d := ownDriver(t)
 	r := ownRand(41)
-	for range 100 {
-		elem, rank := elemSizes[r.IntN(4)], between(r, 1, 4)
+	for range 150 {
+		elem, rank := elemSizes[r.IntN(4)], between(r, 1, 5)
 		p := struct {
 			Elem, Rank, XOffset, YOffset int32
 			Dims, XStride, YStride       dims8
 		}{Elem: elem, Rank: rank, XOffset: between(r, 0, 3), YOffset: between(r, 0, 3)}
 		p.Dims, _ = randDims(r, int(rank), 4)
+		p.Dims[r.IntN(int(rank))] = between(r, 1, 21)
 		nx, ny := p.XOffset+1, p.YOffset+1
 		step := [2]int32{1, 1}
-		for k := rank - 1; k >= 0; k-- { // gaps in y, gaps and repetitions in x
-			p.XStride[k], p.YStride[k] = step[0], step[1]
-			if r.IntN(4) == 0 {
-				p.XStride[k] = 0
-			}
-			nx, ny = nx+(p.Dims[k]-1)*p.XStride[k], ny+(p.Dims[k]-1)*p.YStride[k]
-			step[0] = step[0]*p.Dims[k] + between(r, 0, 1)
+		for _, k := range r.Perm(int(rank)) { // gaps in y
+			p.YStride[k] = step[1]
+			ny += (p.Dims[k] - 1) * step[1]
 			step[1] = step[1]*p.Dims[k] + between(r, 0, 1)
+		}
+		for _, k := range r.Perm(int(rank)) { // gaps and repetitions in x
+			if r.IntN(4) > 0 {
+				p.XStride[k] = step[0]
+			}
+			nx += (p.Dims[k] - 1) * p.XStride[k]
+			step[0] = step[0]*p.Dims[k] + between(r, 0, 1)
 		}
 		x, y := numbered(r, nx, elem), numbered(r, ny, elem)
 		want := bytes.Clone(y)
@@ -149,7 +153,7 @@ func TestOwnPad(t *testing.T) {
 	d := ownDriver(t)
 	r := ownRand(42)
 	for range 300 {
-		elem, rank := elemSizes[r.IntN(4)], between(r, 1, 4)
+		elem, rank := elemSizes[r.IntN(4)], between(r, 1, 5)
 		p := struct {
 			Elem, Rank, Mode        int32
 			InDims, OutDims, Before dims8
@@ -252,7 +256,7 @@ func TestOwnGatherScatter(t *testing.T) {
 		}
 		checkIndexStatus(t, "gather", status, good)
 
-		elem, rank := elemSizes[r.IntN(4)], between(r, 1, 4)
+		elem, rank := elemSizes[r.IntN(4)], between(r, 1, 5)
 		e := struct {
 			Elem, Rank, Axis, AxisLen, IndexBytes int32
 			Dims, XStride                         dims8

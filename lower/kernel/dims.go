@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -74,9 +75,9 @@ func MergeDims(dims []int, st ...[]int) ([]int, [][]int) {
 
 // LoopOrder is the order of loops in which a copy of a box costs least,
 // elements of elem bytes, strides x and y: the innermost one moves dense runs or
-// many elements, the one around it many of those. Both are loops of the kernel;
-// more of them are a call each.
-func LoopOrder(elem int, dims, x, y []int) []int {
+// many elements, the one around it many of those. Both are loops of the kernel, as
+// is the third; more of them are a call each. Vectors say that the core has them.
+func LoopOrder(elem int, vectors bool, dims, x, y []int) []int {
 	r := len(dims)
 	order := make([]int, r)
 	for d := range order {
@@ -88,10 +89,20 @@ func LoopOrder(elem int, dims, x, y []int) []int {
 	// what an element costs where dimension d is the innermost loop, roughly
 	price := func(d int) float64 {
 		n := float64(dims[d])
-		if x[d] == 1 && y[d] == 1 {
+		if x[d] == 1 && y[d] == 1 && (n*float64(elem) >= 4 || vectors) {
 			return 10/n + 0.5*float64(elem)
 		}
-		return 20/n + 3
+		if elem > 1 || vectors {
+			return 20/n + 3
+		}
+		if n <= 4 {
+			return 4/n + 2
+		}
+		quads := 14 * math.Ceil(n/4) // a quad too many where n is no multiple
+		if x[d] == 1 || y[d] == 1 {
+			quads = 11 * math.Ceil(n/4)
+		}
+		return (12 + quads) / n
 	}
 	best := r - 1
 	for d := range order {

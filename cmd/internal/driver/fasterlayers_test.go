@@ -159,6 +159,11 @@ func drawBinary(r *rand.Rand) sampled {
 	return binaryLayer(d, a, b)
 }
 
+func transposeLayer(shape []int, perm ...int) sampled {
+	return sampled{fmt.Sprintf("transpose %v by %v", shape, perm), op.Transpose, [][]int{shape}, nil,
+		ir.Attrs{"perm": ir.Ints(perm...)}, nil}
+}
+
 // drawMove moves bytes: pads, transposes and joins.
 func drawMove(r *rand.Rand) sampled {
 	h, w, c := 1+r.IntN(14), 1+r.IntN(14), size(r, 48)
@@ -178,8 +183,7 @@ func drawMove(r *rand.Rand) sampled {
 		if slices.IsSorted(perm) { // nothing is moved
 			slices.Reverse(perm)
 		}
-		return sampled{fmt.Sprintf("transpose %v by %v", d, perm), op.Transpose, [][]int{d}, nil,
-			ir.Attrs{"perm": ir.Ints(perm...)}, nil}
+		return transposeLayer(d, perm...)
 	}
 	axis, more := 1+r.IntN(3), 1+r.IntN(20)
 	a, b := []int{1, c, h, w}, []int{1, c, h, w}

@@ -210,6 +210,12 @@ func relayout(b *kerneltest.Writer) {
 	b.Relayout([]int{b.One(1, 2), b.In(1, 13), b.In(1, 9), b.In(1, 9)}, []int{0, 2, 3, 1})
 }
 
+// scattered has its dimensions in any order.
+func scattered(b *kerneltest.Writer) {
+	b.Relayout([]int{b.In(1, 9), b.In(1, 14), b.In(1, 9), b.In(1, 9)}, [][]int{{3, 2, 1, 0}, {0, 2, 1, 3}, {2, 1, 3, 0},
+		{1, 3, 0, 2}, {2, 0, 1, 3}}[b.In(0, 4)])
+}
+
 // softmax has long rows and short ones.
 func softmax(b *kerneltest.Writer) {
 	size := b.One(1, 2, 3, 4, 5, 16, 17, b.In(6, 300), b.In(6, 300))
@@ -240,7 +246,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_max_pool_s8", pool("MaxPool", 20)}, {"nncc_dsp_avg_pool_fours_s8", pool("AveragePool", 2)},
 	{"nncc_dsp_max_pool_fours_s8", pool("MaxPool", 2)}, {"nncc_dsp_avg_pool_sliding_s8", pool("AveragePool", 5)},
 	{"nncc_dsp_max_pool_sliding_s8", pool("MaxPool", 5)},
-	{"nncc_dsp_transpose_s8", relayout}, {"nncc_dsp_softmax_s8", softmax}, {"nncc_softmax_pairs_s8", softmaxPairs},
+	{"nncc_dsp_transpose_s8", relayout}, {"nncc_copy_nd", scattered}, {"nncc_dsp_softmax_s8", softmax}, {"nncc_softmax_pairs_s8", softmaxPairs},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_batch_matmul_rows_s8", batches},
 	{"nncc_dsp_transpose_conv_phase_s8", phases},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},

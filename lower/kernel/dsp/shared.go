@@ -11,7 +11,7 @@ var (
 	pairs   = shared.Pairs(noHelium("")[0])
 	rounded = shared.Sums(noHelium("")[0])
 	lines   = shared.Lines(noHelium("")[0])
-	runs    = shared.Runs(onDSP("")[0])
+	runs    = shared.Runs(noHelium("")[0])
 	int16s  = shared.Wide(noHelium("")[0])
 	limits  = shared.Limits(noHelium("")[0])
 	two     = shared.Two(noHelium("")[0])

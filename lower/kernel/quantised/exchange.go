@@ -102,7 +102,7 @@ func LowerRelayout(n *kernel.Node) *call.Lowered {
 	}
 	phys := y.Phys()
 	dims, st := kernel.MergeDims(phys, kernel.Permuted(kernel.Strides(x), y.OrderOrIdentity()), tensor.Strides(phys))
-	order := kernel.LoopOrder(1, dims, st[0], st[1])
+	order := kernel.LoopOrder(1, n.Core.MVE, dims, st[0], st[1])
 	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(kernel.Permuted(v, order))) }
 	return &call.Lowered{Kernel: "nncc_copy_nd", Calls: []call.Call{{Func: "nncc_copy_nd", Args: []call.Arg{
 		&call.Struct{Type: "nncc_copy_nd_params", Fields: append(call.Ints("elem", 1, "rank", len(dims)),

@@ -25,9 +25,9 @@ func (m move) merged() move {
 	return m
 }
 
-// ordered is the same copy with its loops in the order that costs least.
+// ordered is the same copy with its loops in the order that costs least on vectors: the core is not known here.
 func (m move) ordered() move {
-	order := kernel.LoopOrder(m.elem, m.dims, m.x, m.y)
+	order := kernel.LoopOrder(m.elem, true, m.dims, m.x, m.y)
 	m.dims, m.x, m.y = permuted(m.dims, order), permuted(m.x, order), permuted(m.y, order)
 	return m
 }

@@ -3,27 +3,27 @@
 #include "nncc_run.h"
 #include "nncc_short_runs.h"
 
-#define NNCC_COPY(type) \
+/* n elements, s apart, go to elements that are t apart. */
+#define NNCC_RUN(type, y, x, n) \
     do { \
-        const type *from = (const type *)x; \
-        type *to = (type *)y; \
-        const int32_t s = x_stride, t = y_stride; \
-        int32_t k = n; \
+        const type *u = (x); \
+        type *v = (y); \
+        int32_t k = (n); \
 \
         for (; k >= 4; k -= 4) { \
-            const type a = from[0], b = from[s], c = from[2 * s], d = from[3 * s]; \
+            const type a = u[0], b = u[s], c = u[2 * s], d = u[3 * s]; \
 \
-            to[0] = a; \
-            to[t] = b; \
-            to[2 * t] = c; \
-            to[3 * t] = d; \
-            from += 4 * s; \
-            to += 4 * t; \
+            v[0] = a; \
+            v[t] = b; \
+            v[2 * t] = c; \
+            v[3 * t] = d; \
+            u += 4 * s; \
+            v += 4 * t; \
         } \
         for (; k > 0; k--) { \
-            *to = *from; \
-            from += s; \
-            to += t; \
+            *v = *u; \
+            u += s; \
+            v += t; \
         } \
     } while (0)
 
@@ -170,54 +170,136 @@ static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
 
 void nncc_run(const void *x, int32_t x_stride, void *y, int32_t y_stride, int32_t n, int32_t elem)
 {
+    const nncc_runs_params p = {n, x_stride, y_stride, 1, 0, 0, elem, 1, 0, 0};
+
     if (x_stride == 1 && y_stride == 1) {
         nncc_copy(y, x, n * elem);
-        return;
+    } else if (n > 0) {
+        nncc_runs(&p, x, y);
     }
-    switch (elem) {
-    case 1:
-        NNCC_COPY(uint8_t);
-        break;
-    case 2:
-        NNCC_COPY(nncc_any16);
-        break;
-    case 4:
-        NNCC_COPY(nncc_any32);
-        break;
-    default:
-        NNCC_COPY(nncc_any64);
-        break;
+}
+
+/* A statement for every run: from x, to y. */
+#define NNCC_EACH_RUN(type, ...) \
+    do { \
+        const type *plane_x = (const type *)x; \
+        type *plane_y = (type *)y; \
+\
+        for (int32_t q = p->planes; q > 0; q--) { \
+            const type *from = plane_x; \
+            type *to = plane_y; \
+\
+            for (int32_t r = rows; r > 0; r--) { \
+                __VA_ARGS__; \
+                from += x_row; \
+                to += y_row; \
+            } \
+            plane_x += p->x_plane; \
+            plane_y += p->y_plane; \
+        } \
+    } while (0)
+
+#define NNCC_QUAD(y, x, s, t) \
+    do { \
+        const uint8_t a = (x)[0], b = (x)[s], c = (x)[2 * (s)], d = (x)[3 * (s)]; \
+\
+        (y)[0] = a; \
+        (y)[t] = b; \
+        (y)[2 * (t)] = c; \
+        (y)[3 * (t)] = d; \
+    } while (0)
+
+/* Runs of more than four bytes: the last four end where the run does, and may overlap those before. */
+#define NNCC_QUADS(s, t) \
+    do { \
+        const int32_t whole = (n - 1) >> 2, x_last = (n - 4) * (s), y_last = (n - 4) * (t); \
+\
+        NNCC_EACH_RUN( \
+            uint8_t, const uint8_t *u = from; uint8_t *v = to; int32_t k = whole; NNCC_ROLLED do { \
+                NNCC_QUAD(v, u, s, t); \
+                u += 4 * (s); \
+                v += 4 * (t); \
+                k--; \
+            } while (k > 0); \
+            NNCC_QUAD(to + y_last, from + x_last, s, t)); \
+    } while (0)
+
+static void nncc_byte_runs(const nncc_runs_params *p, const uint8_t *x, uint8_t *y)
+{
+    const int32_t n = p->n, s = p->x_stride, t = p->y_stride, rows = p->rows, x_row = p->x_row, y_row = p->y_row;
+
+    if (n == 1) {
+        NNCC_EACH_RUN(uint8_t, to[0] = from[0]);
+    } else if (n == 2) {
+        NNCC_EACH_RUN(uint8_t, const uint8_t a = from[0], b = from[s]; to[0] = a; to[t] = b);
+    } else if (n == 3) {
+        const int32_t s2 = 2 * s, t2 = 2 * t;
+
+        NNCC_EACH_RUN(uint8_t, const uint8_t a = from[0], b = from[s], c = from[s2]; to[0] = a; to[t] = b; to[t2] = c);
+    } else if (n == 4) {
+        NNCC_EACH_RUN(uint8_t, NNCC_QUAD(to, from, s, t));
+    } else if (s == 1) {
+        NNCC_QUADS(1, t);
+    } else if (t == 1) {
+        NNCC_QUADS(s, 1);
+    } else {
+        NNCC_QUADS(s, t);
+    }
+}
+
+/* Runs that are dense on both sides, of n bytes. */
+static void nncc_dense_runs(const nncc_runs_params *p, const uint8_t *x, uint8_t *y)
+{
+    const nncc_short_runs q = {p->n * p->elem, p->rows, p->x_row * p->elem, p->y_row * p->elem};
+
+    for (int32_t k = p->planes; k > 0; k--) {
+        nncc_copy_runs(&q, y, x);
+        x += p->x_plane * p->elem;
+        y += p->y_plane * p->elem;
     }
 }
 
 void nncc_runs(const nncc_runs_params *p, const void *x, void *y)
 {
-    const uint8_t *from = (const uint8_t *)x;
-    uint8_t *to = (uint8_t *)y;
-    const int32_t n = p->n * p->elem, x_row = p->x_row * p->elem, y_row = p->y_row * p->elem;
+    const int32_t n = p->n, s = p->x_stride, t = p->y_stride, rows = p->rows, x_row = p->x_row, y_row = p->y_row;
 
-    if (p->x_stride == 1 && p->y_stride == 1) {
-#if NNCC_MVE_C
-        const nncc_short_runs q = {n, p->rows, x_row, y_row};
-
-        nncc_copy_runs(&q, to, from);
-#else
-        for (int32_t r = p->rows; r > 0; r--) {
-            nncc_copy(to, from, n);
-            from += x_row;
-            to += y_row;
-        }
-#endif
-        return;
-    }
 #if NNCC_MVE
-    if (nncc_lines(p, x, y) != 0) {
+    if (s != 1 || t != 1) {
+        const uint8_t *from = (const uint8_t *)x;
+        uint8_t *to = (uint8_t *)y;
+        int32_t k = p->planes;
+
+        while (k > 0 && nncc_lines(p, from, to) != 0) {
+            from += p->x_plane * p->elem;
+            to += p->y_plane * p->elem;
+            k--;
+        }
+        if (k == 0) {
+            return;
+        }
+    }
+#else
+    if (p->elem == 1 && n <= 3) {
+        nncc_byte_runs(p, x, y);
         return;
     }
 #endif
-    for (int32_t r = p->rows; r > 0; r--) {
-        nncc_run(from, p->x_stride, to, p->y_stride, p->n, p->elem);
-        from += x_row;
-        to += y_row;
+    if (s == 1 && t == 1) {
+        nncc_dense_runs(p, x, y);
+        return;
+    }
+    switch (p->elem) {
+    case 1:
+        nncc_byte_runs(p, x, y);
+        break;
+    case 2:
+        NNCC_EACH_RUN(nncc_any16, NNCC_RUN(nncc_any16, to, from, n));
+        break;
+    case 4:
+        NNCC_EACH_RUN(nncc_any32, NNCC_RUN(nncc_any32, to, from, n));
+        break;
+    default:
+        NNCC_EACH_RUN(nncc_any64, NNCC_RUN(nncc_any64, to, from, n));
+        break;
     }
 }
