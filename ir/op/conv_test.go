@@ -334,6 +334,28 @@ func TestConvGeometry(t *testing.T) {
 	}
 }
 
+// TestSingleElements: a window's axis of one element has dilation 1, whatever the attribute says.
+func TestSingleElements(t *testing.T) {
+	f32 := func(shape ...int) ir.Type { return ir.T(tensor.F32, shape...) }
+	dilated := ir.Attrs{"dilations": ir.Ints(4, 2)}
+	for _, name := range []string{"Conv", "ConvTranspose"} {
+		n, err := tryNode(name, dilated, 1, f32(1, 3, 8, 8), f32(3, 3, 1, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, err := ConvGeometry(n); err != nil || fmt.Sprint(g.Dilations) != "[1 2]" {
+			t.Errorf("%s: %v, %v, want dilations [1 2]", name, g, err)
+		}
+	}
+	n, err := tryNode("MaxPool", ir.Attrs{"dilations": ir.Ints(4, 2), "kernel_shape": ir.Ints(1, 3)}, 1, f32(1, 3, 8, 8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err := PoolGeometry(n); err != nil || fmt.Sprint(g.Dilations) != "[1 2]" {
+		t.Errorf("MaxPool: %v, %v, want dilations [1 2]", g, err)
+	}
+}
+
 func TestWindowErrors(t *testing.T) {
 	type a = ir.Attrs
 	x, w := []int{1, 3, 8, 8}, []int{4, 3, 3, 3}

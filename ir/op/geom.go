@@ -155,6 +155,15 @@ func IsDepthwise(g *ConvGeom) bool {
 	return !g.Transposed && g.Group == g.CIn && g.Group > 1 && g.COut%g.CIn == 0
 }
 
+// closeSingles gives windows one form: an element by itself has no distance to a next one, so its dilation is 1.
+func (w *window) closeSingles(kernel []int) {
+	for i, k := range kernel {
+		if k == 1 {
+			w.dilations[i] = 1
+		}
+	}
+}
+
 // ConvGeometry checks a Conv or ConvTranspose node against ONNX's rules and
 // gives its geometry. Every violation is an error that names the attribute.
 func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
@@ -189,7 +198,9 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 		return nil, ir.Errf(n, "group", "group %d does not divide the %d input channels", g.Group, g.CIn)
 	}
 	if g.Transposed {
-		return g, g.transposed(n, win, w)
+		err := g.transposed(n, win, w)
+		win.closeSingles(kernel)
+		return g, err
 	}
 	g.COut = w[0]
 	if g.COut < 1 || g.COut%g.Group != 0 {
@@ -202,6 +213,7 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 	if g.Out, err = win.slide(n, g.In, false); err != nil {
 		return nil, err
 	}
+	win.closeSingles(kernel)
 	return g, checkBias(n, 2, g.COut)
 }
 
@@ -352,6 +364,7 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 			win.strides[i] = 1
 		}
 	}
+	win.closeSingles(kernel)
 	g.Kernel, g.Strides, g.Dilations, g.PadBegin, g.PadEnd = kernel, win.strides, win.dilations, win.padBegin,
 		win.padEnd
 	// before anything is done for every window or tap of a hostile model
