@@ -208,9 +208,16 @@ var programRows = []*Stage{
 
 var speedRows = []*Stage{
 	{
+		Name: "turned", Doc: "transposed convolutions of stride 1 on integers become convolutions",
+		When:     []Condition{fixedPoint, noAccelerator},
+		Requires: []*Invariant{referenceKept},
+		Run:      func(s *State) error { return quant.Turned(s.ctx, s.Graph) },
+	},
+	{
 		Name: "dead-channels", Doc: "channels that are constant for every input, or that nobody reads, are removed",
 		When:        []Condition{deadChannels, noAccelerator},
 		Requires:    []*Invariant{referenceKept},
+		After:       []Order{{"turned", "it knows convolutions better"}},
 		Establishes: []*Invariant{ownValues},
 		Run:         (*State).removeDeadChannels,
 	},

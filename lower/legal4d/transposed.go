@@ -91,24 +91,9 @@ func (s *sub) turned(n *ir.Node, g *op.ConvGeom) *ir.Value {
 			begin[i], end[i] = max(0, begin[i]), max(0, end[i])
 		}
 	}
-	in, out := g.CIn/g.Group, g.COut/g.Group
-	kh, kw := g.Kernel[0], g.Kernel[1]
-	f := n.In[1].Const.Floats()
-	w := make([]float64, 0, len(f))
-	for o := range g.COut {
-		for i := range in {
-			for h := range kh {
-				for v := range kw {
-					c := o/out*in + i // input channel
-					w = append(w, f[((c*out+o%out)*kh+kh-1-h)*kw+kw-1-v])
-				}
-			}
-		}
-	}
 	attrs := ir.Attrs{"dilations": ir.Ints(g.Dilations...), "pads": ir.Ints(slices.Concat(begin, end)...),
 		"group": ir.Int(g.Group)}
-	return s.convolution(op.Conv, attrs, x,
-		tensor.FromFloats(n.In[1].Const.DType, []int{g.COut, in, kh, kw}, w), n.ConstIn(2))
+	return s.convolution(op.Conv, attrs, x, op.TurnedWeights(g, n.In[1].Const), n.ConstIn(2))
 }
 
 // spread puts zeros between the taps of a kernel, so that it is not dilated.

@@ -122,6 +122,10 @@ func drawTransposed(r *rand.Rand) sampled {
 	if s*(min(h, w)-1)+k <= 2*pad {
 		pad = 0
 	}
+	return transposedLayer(c, oc, h, w, k, s, pad)
+}
+
+func transposedLayer(c, oc, h, w, k, s, pad int) sampled {
 	name := fmt.Sprintf("tconv %dx%dx%d to %d, %d, stride %d, pads %d", h, w, c, oc, k, s, pad)
 	return sampled{name, op.ConvTranspose, [][]int{{1, c, h, w}}, [][]int{{c, oc, k, k}, {oc}},
 		ir.Attrs{"strides": ir.Ints(s, s), "pads": ir.Ints(pad, pad, pad, pad)}, nil}
