@@ -155,6 +155,16 @@ NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
 #endif
 }
 
+/* The same in functions that do split values: GCC leaves a volatile one whole. */
+NNCC_INLINED int64_t nncc_dsp_load_whole(const int32_t *p)
+{
+#if defined(__GNUC__) && !defined(__clang__)
+    return *(const volatile nncc_dsp_two_words *)(const void *)p;
+#else
+    return nncc_dsp_load_two(p);
+#endif
+}
+
 /* Two words one after the other: GCC makes LDRD of two loads that stand so. */
 #if defined(__clang__)
 #define NNCC_DSP_LOAD_BOTH(p, a, b) \

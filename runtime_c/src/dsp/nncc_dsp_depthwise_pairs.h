@@ -63,15 +63,14 @@
 /* A quad for one output. */
 #define NNCC_PAIRS_QUAD(k) \
     do { \
-        const int64_t x0 = nncc_dsp_load_two(from + 4 * (k)), v0 = nncc_dsp_load_two(w + 4 * (k)); \
-        int64_t x1, v1; \
+        int64_t in = nncc_dsp_load_whole(from + 4 * (k)), by = nncc_dsp_load_whole(w + 4 * (k)); \
 \
-        s0 = __smlad((int32_t)x0, (int32_t)v0, s0); \
-        s1 = __smlad((int32_t)(x0 >> 32), (int32_t)(v0 >> 32), s1); \
-        x1 = nncc_dsp_load_two(from + 4 * (k) + 2); \
-        v1 = nncc_dsp_load_two(w + 4 * (k) + 2); \
-        s2 = __smlad((int32_t)x1, (int32_t)v1, s2); \
-        s3 = __smlad((int32_t)(x1 >> 32), (int32_t)(v1 >> 32), s3); \
+        s0 = __smlad((int32_t)in, (int32_t)by, s0); \
+        s1 = __smlad((int32_t)(in >> 32), (int32_t)(by >> 32), s1); \
+        in = nncc_dsp_load_whole(from + 4 * (k) + 2); \
+        by = nncc_dsp_load_whole(w + 4 * (k) + 2); \
+        s2 = __smlad((int32_t)in, (int32_t)by, s2); \
+        s3 = __smlad((int32_t)(in >> 32), (int32_t)(by >> 32), s3); \
     } while (0)
 
 /*
@@ -89,13 +88,24 @@
     t0 = __smlad(x0, u##0, t0); \
     t1 = __smlad(x1, u##1, t1)
 #define NNCC_PAIRS_END(o, u) \
-    NNCC_DSP_LOAD_BOTH(from + (o), x0, x1); \
-    NNCC_PAIRS_T(u)
+    do { \
+        const int64_t both = nncc_dsp_load_whole(from + (o)); \
+\
+        t0 = __smlad((int32_t)both, u##0, t0); \
+        t1 = __smlad((int32_t)(both >> 32), u##1, t1); \
+    } while (0)
 #define NNCC_PAIRS_ST(o, q, v, u) \
     NNCC_PAIRS_S(o, q, v); \
     NNCC_PAIRS_T(u)
 /* Quads, and the second output's last one. */
-#define NNCC_PAIRS_FIRST_1(o, q, p) NNCC_PAIRS_S(o, q, u)
+#define NNCC_PAIRS_FIRST_1(o, q, p) \
+    do { \
+        const int64_t once = nncc_dsp_load_whole(from + (o)); \
+\
+        NNCC_DSP_LOAD_BOTH(w + (q), u0, u1); \
+        s0 = __smlad((int32_t)once, u0, s0); \
+        s1 = __smlad((int32_t)(once >> 32), u1, s1); \
+    } while (0)
 #define NNCC_PAIRS_FIRST_2(o, q, p) \
     NNCC_PAIRS_FIRST_1(o, q, p); \
     NNCC_PAIRS_ST((o) + (p), (q) + (p), v, u)
@@ -141,13 +151,6 @@
 #define NNCC_PAIRS_8(o, q, p) \
     NNCC_PAIRS_FIRST_8(o, q, p); \
     NNCC_PAIRS_END((o) + 8 * (p), v)
-
-/* A sum that counts from -128 in the upper half, 0 to 255. */
-#if NNCC_PAIRS_RELU
-#define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[k], w[4 + (k)])
-#else
-#define NNCC_PAIRS_OUTPUT(s, k) nncc_dsp_upper_byte(s, w[8 + (k)], w[4 + (k)] - (w[k] & ((s) >> 31)))
-#endif
 
 /* To the next row of quads. */
 #define NNCC_PAIRS_DOWN(bytes) (from = (const int32_t *)((uintptr_t)from + (bytes)))
@@ -205,6 +208,9 @@ NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, 
         t0 = s0;
         t1 = s1;
         switch (kind) {
+        case 1:
+            NNCC_PAIRS_ROWS(1, NNCC_PAIRS_1(0, 4, 4));
+            break;
         case 2:
             NNCC_PAIRS_ROWS(2, NNCC_PAIRS_2(0, 4, 4));
             break;
@@ -241,6 +247,10 @@ NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, 
         case NNCC_PAIRS_ONE_ROW + 2:
             NNCC_PAIRS_2(0, 4, 4);
             break;
+        case NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_FURTHER + 2:
+            NNCC_PAIRS_1(0, 4, 8);
+            NNCC_PAIRS_1(4, 8, 8);
+            break;
         case NNCC_PAIRS_ONE_ROW + 3:
             NNCC_PAIRS_3(0, 4, 4);
             break;
@@ -252,6 +262,18 @@ NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, 
             break;
         case NNCC_PAIRS_ONE_ROW + 6:
             NNCC_PAIRS_6(0, 4, 4);
+            break;
+        case NNCC_PAIRS_TWO_ROWS + 2:
+            NNCC_PAIRS_2(0, 4, 4);
+            NNCC_PAIRS_DOWN(skip);
+            NNCC_PAIRS_2(0, 12, 4);
+            break;
+        case NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_FURTHER + 4:
+            NNCC_PAIRS_2(0, 4, 8);
+            NNCC_PAIRS_2(4, 8, 8);
+            NNCC_PAIRS_DOWN(skip);
+            NNCC_PAIRS_2(0, 20, 8);
+            NNCC_PAIRS_2(4, 24, 8);
             break;
         default: /* two rows of 3 */
             NNCC_PAIRS_3(0, 4, 4);
@@ -288,26 +310,22 @@ NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, 
         __attribute__((fallthrough))
 
 /*
- * So many outputs one by one, four channels of each, from x on: a function by itself has the registers. The pointers
- * are at the end of a row, so that its quads are entered where there are fewer than 8.
+ * Outputs one by one, four channels of each, from x on: a function by itself has the registers. The pointers are at the
+ * end of a row, so that its quads are entered where there are fewer than 8.
  */
-NNCC_DSP_UNSPLIT NNCC_APART static void one_by_one(const nncc_dsp_depthwise_pairs *f, const int32_t *x, int32_t outputs,
-                                                   int32_t apart, int8_t *y)
+NNCC_DSP_AS_WRITTEN NNCC_APART static void one_by_one(const volatile nncc_dsp_pairs_frame *a, int32_t taps,
+                                                      uint32_t skip, const int32_t *x, int32_t apart, int8_t *y)
 {
-    const int32_t taps = f->taps, rows = (int32_t)(f->w_end - f->w - 4) / (4 * taps);
-    const uint32_t words = 16u * (uint32_t)taps, skip = words + (uint32_t)f->skip;
+    const uint32_t words = 16u * (uint32_t)taps;
     const int32_t *from = x + 4 * taps;
-    volatile nncc_dsp_pairs_frame a;
 
-    a.start = f->w;
-    a.end = f->w_end;
-    a.last = y + outputs * f->pixel;
-    a.next = (uint32_t)f->step - (uint32_t)rows * skip;
-    a.pixel = f->pixel;
     NNCC_DSP_ROLLED do
     {
-        const int32_t *w = a.start;
-        int32_t s0, s1, s2, s3;
+        const int32_t *w = a->start;
+        int32_t s0, s1, s2, s3, x0, x1, v0, v1;
+#if !NNCC_PAIRS_RELU
+        int32_t u0, u1;
+#endif
         uint32_t v;
 
         NNCC_DSP_LOAD_BOTH(w, s0, s1);
@@ -330,11 +348,13 @@ NNCC_DSP_UNSPLIT NNCC_APART static void one_by_one(const nncc_dsp_depthwise_pair
             }
             NNCC_PAIRS_DOWN(skip);
         }
-        while (w != a.end)
+        while (w != a->end)
             ;
-        NNCC_PAIRS_DOWN(a.next);
-        v = NNCC_PAIRS_OUTPUT(s0, 0) | (NNCC_PAIRS_OUTPUT(s1, 1) << 8);
-        v = (v | ((NNCC_PAIRS_OUTPUT(s2, 2) | (NNCC_PAIRS_OUTPUT(s3, 3) << 8)) << 16)) ^ 0x80808080u;
+        NNCC_PAIRS_DOWN(a->next);
+        NNCC_PAIRS_LOAD_SCALES(w);
+        v = NNCC_PAIRS_BYTE(s0, 0) | (NNCC_PAIRS_BYTE(s1, 1) << 8);
+        NNCC_PAIRS_LOAD_SCALES(w + 2);
+        v = (v | ((NNCC_PAIRS_BYTE(s2, 0) | (NNCC_PAIRS_BYTE(s3, 1) << 8)) << 16)) ^ 0x80808080u;
         if (apart == 1) {
             nncc_dsp_store4(y, v);
         } else {
@@ -343,45 +363,87 @@ NNCC_DSP_UNSPLIT NNCC_APART static void one_by_one(const nncc_dsp_depthwise_pair
             y[2 * apart] = (int8_t)(uint8_t)(v >> 16);
             y[3 * apart] = (int8_t)(uint8_t)(v >> 24);
         }
-        y += a.pixel;
+        y += a->pixel;
     }
-    while (y != a.last)
+    while (y != a->last)
         ;
 }
 
-/* How two outputs are computed side by side; 0: not. */
-static inline int32_t nncc_dsp_pairs_kind(const nncc_dsp_depthwise_pairs *f)
+/* How two outputs are computed side by side; 0: not. words: of weights. */
+static inline int32_t nncc_dsp_pairs_kind(int32_t step, int32_t taps, int32_t words)
 {
-    const int32_t taps = f->taps, words = (int32_t)(f->w_end - f->w) - 4;
-
-    if (f->step == 16 && taps > 1) {
-        if (words == 4 * taps && taps < 7) {
+    if (step == 16) {
+        if (words == 4 * taps && taps > 1 && taps < 7) {
             return NNCC_PAIRS_ONE_ROW + taps;
         }
-        return words == 24 && taps == 3 ? NNCC_PAIRS_TWO_ROWS + 3 : taps;
+        return words == 8 * taps && (taps == 2 || taps == 3) ? NNCC_PAIRS_TWO_ROWS + taps : taps;
     }
-    return f->step == 32 && taps > 2 && taps != 6 && taps != 8 ? NNCC_PAIRS_FURTHER + taps : 0;
+    if (step != 32) {
+        return 0;
+    }
+    switch (taps) {
+    case 2:
+        return words == 8 ? NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_FURTHER + 2 : 0;
+    case 4:
+        return words == 32 ? NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_FURTHER + 4 : NNCC_PAIRS_FURTHER + 4;
+    case 3:
+    case 5:
+    case 7:
+        return NNCC_PAIRS_FURTHER + taps;
+    default:
+        return 0;
+    }
 }
 
 /* A loop for each kind. */
 #define NNCC_PAIRS_CASE(kind) \
     case kind: \
-        nncc_dsp_pairs_by_two(&a, kind, skip, f->x + h, apart, y); \
+        nncc_dsp_pairs_by_two(a, kind, skip, from, apart, y); \
         break
+
+/* The same, whatever kind: a function by itself has the registers. */
+NNCC_DSP_AS_WRITTEN NNCC_APART static void two_channels(const volatile nncc_dsp_pairs_frame *a, int32_t kind,
+                                                        uint32_t skip, const int32_t *from, int32_t apart, int8_t *y)
+{
+    switch (kind) {
+        NNCC_PAIRS_CASE(1);
+        NNCC_PAIRS_CASE(2);
+        NNCC_PAIRS_CASE(3);
+        NNCC_PAIRS_CASE(4);
+        NNCC_PAIRS_CASE(5);
+        NNCC_PAIRS_CASE(6);
+        NNCC_PAIRS_CASE(7);
+        NNCC_PAIRS_CASE(8);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 3);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 4);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 5);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 7);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 2);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_FURTHER + 2);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 3);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 4);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 5);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 6);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_TWO_ROWS + 2);
+        NNCC_PAIRS_CASE(NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_FURTHER + 4);
+    default:
+        nncc_dsp_pairs_by_two(a, NNCC_PAIRS_TWO_ROWS + 3, skip, from, apart, y);
+        break;
+    }
+}
 
 /* Outputs of a pixel `apart` bytes apart. */
 NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
 {
-    const int32_t pixel = f->pixel, outputs = (int32_t)(f->end - f->y) / pixel, kind = nncc_dsp_pairs_kind(f);
-    const int32_t first = kind != 0 ? outputs & -2 : 0;
+    const int32_t pixel = f->pixel, outputs = (int32_t)(f->end - f->y) / pixel, taps = f->taps;
+    const int32_t words = (int32_t)(f->w_end - f->w) - 4, rows = words / (4 * taps), step = f->step;
+    const int32_t kind = nncc_dsp_pairs_kind(step, taps, words), first = kind != 0 ? outputs & -2 : 0;
+    const uint32_t skip = 16u * (uint32_t)taps + (uint32_t)f->skip;
+    volatile nncc_dsp_pairs_frame a;
 
+    a.pixel = pixel;
     if (first != 0) {
-        const int32_t taps = f->taps, rows = (int32_t)(f->w_end - f->w - 4) / (4 * taps);
-        const uint32_t skip = 16u * (uint32_t)taps + (uint32_t)f->skip;
-        volatile nncc_dsp_pairs_frame a;
-
-        a.pixel = pixel;
-        a.next = 2u * (uint32_t)f->step - (uint32_t)(kind < NNCC_PAIRS_ONE_ROW ? rows : rows - 1) * skip;
+        a.next = 2u * (uint32_t)step - (uint32_t)(kind < NNCC_PAIRS_ONE_ROW ? rows : rows - 1) * skip;
         NNCC_DSP_ROLLED for (int32_t h = 0; h < 4; h += 2)
         {
             int8_t *const y = f->y + h * apart;
@@ -389,31 +451,15 @@ NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apar
             a.start = f->w + h;
             a.end = f->w_end - 4 + h;
             a.last = y + first * pixel;
-            switch (kind) {
-                NNCC_PAIRS_CASE(2);
-                NNCC_PAIRS_CASE(3);
-                NNCC_PAIRS_CASE(4);
-                NNCC_PAIRS_CASE(5);
-                NNCC_PAIRS_CASE(6);
-                NNCC_PAIRS_CASE(7);
-                NNCC_PAIRS_CASE(8);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 3);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 4);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 5);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 7);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 2);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 3);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 4);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 5);
-                NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 6);
-            default:
-                nncc_dsp_pairs_by_two(&a, NNCC_PAIRS_TWO_ROWS + 3, skip, f->x + h, apart, y);
-                break;
-            }
+            two_channels(&a, kind, skip, f->x + h, apart, y);
         }
     }
     if (first != outputs) {
-        one_by_one(f, f->x + first * (f->step / 4), outputs - first, apart, f->y + first * pixel);
+        a.start = f->w;
+        a.end = f->w_end;
+        a.last = f->end;
+        a.next = (uint32_t)step - (uint32_t)rows * skip;
+        one_by_one(&a, taps, skip, f->x + first * (step / 4), apart, f->y + first * pixel);
     }
 }
 
