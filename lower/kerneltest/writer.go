@@ -198,6 +198,13 @@ func (b *Writer) Conv(c ConvCase) {
 	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 
+// Line appends a factor and a summand for each channel: a depthwise convolution of single elements.
+func (b *Writer) Line() {
+	c := b.One(2, 3, 4, 5, 8, 11, 16, 33)
+	b.Conv(ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
+		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
+}
+
 // ConvTranspose writes a transposed convolution with padding on every side, now
 // and then more of it than the kernel has.
 func (b *Writer) ConvTranspose() { b.convTranspose(false) }

@@ -182,12 +182,6 @@ func recurrent(gru, wide bool) func(b *kerneltest.Writer) {
 
 func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
 
-func line(b *kerneltest.Writer) {
-	c := b.One(2, 3, 4, 5, 8, 11, 16, 33)
-	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
-		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
-}
-
 func limit(b *kerneltest.Writer) { b.Limit(b.In(1, 3), b.In(1, 70)) }
 
 func pair(b *kerneltest.Writer) { b.Pair() }
@@ -240,7 +234,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_depthwise_s8", depthwise3x3}, {"nncc_dsp_depthwise_s8", windowed},
 	{"nncc_dsp_fully_connected_s8", gemm}, {"nncc_dsp_lstm_s8", recurrent(false, false)},
 	{"nncc_dsp_lstm_s16", recurrent(false, true)}, {"nncc_dsp_gru_s8", recurrent(true, false)},
-	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", line},
+	{"nncc_dsp_gru_s16", recurrent(true, true)}, {"nncc_pairs_s8", pair}, {"nncc_channel_lines_s8", (*kerneltest.Writer).Line},
 	{"nncc_lut_s8", limit},
 	{"nncc_dsp_avg_pool_s8", pool("AveragePool", 20)},
 	{"nncc_dsp_max_pool_s8", pool("MaxPool", 20)}, {"nncc_dsp_avg_pool_fours_s8", pool("AveragePool", 2)},
@@ -410,6 +404,9 @@ func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 
 // TestPairs runs operators with broadcasting.
 func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair, "cortex-m4", "cortex-m0plus") }
+
+// TestLines runs lines per channel, rounded once and twice.
+func TestLines(t *testing.T) { written(t, (*kerneltest.Writer).Line, "cortex-m4", "cortex-m0plus") }
 
 // TestBatches runs products of two activations.
 func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3", "cortex-m0plus") }

@@ -147,7 +147,7 @@ var elementKinds = []kerneltest.Kind{
 	several("mul", elementwise("Mul", (*kerneltest.Writer).Mul, 1000)),
 	drawn("broadcast int8", 24, pair),
 	drawn("broadcast int16", 24, (*kerneltest.Writer).WidePair),
-	drawn("lines per channel", 6, line),
+	drawn("lines per channel", 6, (*kerneltest.Writer).Line),
 	drawn("clamp", 3, func(b *kerneltest.Writer) { b.Limit(4, 301) }),
 	several("average pool", pooled("AveragePool", 64, []int{25, 5}, []int{25, 5}, square(1)),
 		pooled("AveragePool", 16, square(16), square(2), square(2)),

@@ -35,6 +35,9 @@ func TestPhases(t *testing.T) { written(t, (*kerneltest.Writer).ConvTranspose) }
 // TestSoftmaxPairs runs softmaxes of two values.
 func TestSoftmaxPairs(t *testing.T) { written(t, softmaxPairs) }
 
+// TestLines runs lines per channel, rounded once and twice.
+func TestLines(t *testing.T) { written(t, (*kerneltest.Writer).Line) }
+
 // TestBatches runs products of two activations, transposed and broadcast.
 func TestBatches(t *testing.T) { written(t, (*kerneltest.Writer).BatchMatMul) }
 

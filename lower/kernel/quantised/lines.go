@@ -15,10 +15,12 @@ import (
 )
 
 // Lines are a layer that is one line per channel: a depthwise convolution of
-// single elements, which is what a constant factor and summand become.
+// single elements, which is what a constant factor and summand become. Twice: it
+// is rounded twice (pack.Scales).
 type Lines struct {
 	Lines []pack.Line
 	Shift int32
+	Twice bool
 }
 
 // ChannelLines are the Lines of a node, which give what the interpreter computes
@@ -55,11 +57,14 @@ var ChannelLines = kernel.NewFact(func(n *kernel.Node) (*Lines, string) {
 			Of: func(q int32) int32 { return int32(int8(of[q+128])) }}
 	}
 	lo, hi := op.ActRange(n.Node, out)
-	lines, shift, ok := pack.Lines(targets, lo, hi)
+	if lines, shift, ok := pack.Lines(targets, lo, hi); ok {
+		return &Lines{Lines: lines, Shift: shift}, ""
+	}
+	lines, shift, ok := pack.Scales(targets, out.Quant.Zero[0], lo, hi)
 	if !ok {
 		return nil, "no lines of 32 bits with one shift give the results of all values"
 	}
-	return &Lines{lines, shift}, ""
+	return &Lines{lines, shift, true}, ""
 })
 
 // single says what a layer has that a line per channel has not.
@@ -104,19 +109,29 @@ func LineRules(code string) []kernel.Rule {
 func LowerLines(n *kernel.Node, l *Lines) *call.Lowered {
 	out := n.Out[0].Type
 	phys, at := out.Phys(), slices.Index(out.OrderOrIdentity(), 1)
-	count := func(s []int) int { return tensor.Count(s) }
-	mult, bias := make([]int32, len(l.Lines)), make([]int32, len(l.Lines))
-	for c, x := range l.Lines {
-		mult[c], bias[c] = x.Mult, x.Bias
-	}
-	lo, hi := op.ActRange(n.Node, out)
+	f := call.Ints("outer", tensor.Count(phys[:at]), "channels", phys[at], "inner", tensor.Count(phys[at+1:]),
+		"shift", call.T(l.Shift))
 	words := func(hint string, v []int32) *call.Blob {
 		return &call.Blob{Hint: hint, CType: "int32_t", Data: pack.Words(v), Align: 4, NoCast: true}
 	}
-	return &call.Lowered{Kernel: "nncc_channel_lines_s8", InPlace: []int{0}, Unused: Constants(n.Node),
-		Calls: []call.Call{{Func: "nncc_channel_lines_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_channel_lines_s8_params", Fields: call.Ints("outer", count(phys[:at]),
-				"channels", phys[at], "inner", count(phys[at+1:]), "shift", call.T(l.Shift), "act_min", call.T(lo),
-				"act_max", call.T(hi))},
-			call.In{CType: "int8_t"}, words("mult", mult), words("bias", bias), call.Out{CType: "int8_t"}}}}}
+	name, constants := "nncc_channel_lines_s8", []call.Arg(nil)
+	if l.Twice {
+		name = "nncc_channel_scales_s8"
+		var lines []int32
+		for _, x := range l.Lines {
+			lines = append(lines, x.Mult, x.Bias, -x.Above, x.Above+out.Quant.Zero[0]<<uint(l.Shift))
+		}
+		constants = append(constants, words("lines", lines))
+	} else {
+		var mult, bias []int32
+		for _, x := range l.Lines {
+			mult, bias = append(mult, x.Mult), append(bias, x.Bias)
+		}
+		constants = append(constants, words("mult", mult), words("bias", bias))
+	}
+	lo, hi := op.ActRange(n.Node, out)
+	f = append(f, call.Ints("act_min", call.T(lo), "act_max", call.T(hi))...)
+	args := append([]call.Arg{&call.Struct{Type: name + "_params", Fields: f}, call.In{CType: "int8_t"}}, constants...)
+	return &call.Lowered{Kernel: name, InPlace: []int{0}, Unused: Constants(n.Node),
+		Calls: []call.Call{{Func: name, Args: append(args, call.Out{CType: "int8_t"})}}}
 }

@@ -112,6 +112,21 @@ typedef struct
  */
 /* KERNELS(nncc_channel_lines_s8) */
 
+/* Elements [outer,channels,inner]. */
+typedef struct
+{
+    int32_t outer, channels, inner;
+    int32_t shift;
+    int32_t act_min, act_max;
+} nncc_channel_scales_s8_params;
+
+/*
+ * clamp((t + (t < 0 ? below : 0) + end) >> shift) of t = q * mult + bias, floor shift, in 32 bits: lines whose results
+ * are rounded twice, ties away from zero. Proven by nncc for all inputs (lower/kernel/pack Scales). lines: mult, bias,
+ * below and end of each channel; x, y [outer,channels,inner]. In place.
+ */
+/* KERNELS(nncc_channel_scales_s8) */
+
 /* ---- two inputs with broadcast --------------------------------------------------------------- */
 
 /* y = clamp((table_a[a] + table_b[b]) >> shift), floor shift. */

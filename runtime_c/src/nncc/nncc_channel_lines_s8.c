@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_channel_lines_s8: four channels of a pixel in 10 instructions with Helium, 15 with two lines; where a channel's
- * elements are neighbours, 8 and 12. An element takes 7 to 11 on cores with MLA and SSAT.
+ * elements are neighbours, 8 and 12. Other cores go channel by channel, whose line stays in registers, also where its
+ * elements lie apart: 7 to 9 an element with MLA and SSAT.
  */
 #include "nncc_pair.h"
 
@@ -199,94 +200,43 @@ static void nncc_lines_row(const nncc_channel_lines_s8_params *p, const int8_t *
 
 #else
 
-/* y = a line of x for n elements; each has its own where step is 1. Without limits but those of int8 where not clamped.
- */
-#define NNCC_LINES_LOOP(step, value, limit) \
-    do { \
-        const int32_t shift = p->shift, lo = p->act_min, hi = p->act_max; \
-\
-        NNCC_ROLLED for (; n > 0; n--) \
-        { \
-            const int32_t u = *x++, t = u * *mult + *add, v = nncc_pair_sat8((value) >> shift); \
-\
-            *y++ = (int8_t)(limit); \
-            mult += (step); \
-            add += (step); \
-        } \
-    } while (0)
-
-#define NNCC_LINES_CLAMP (v < lo ? lo : (v > hi ? hi : v))
-
-/* A line of all channels from the zero point on. */
-static void nncc_lines_two(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
-                           const int32_t *add, int32_t step, int32_t n, int8_t *y)
+/* n elements of a channel that lie step apart, by its line, and that of all channels from the zero point on. */
+static void nncc_lines_channel(const nncc_channel_lines_s8_params *p, const int8_t *x, int32_t mult, int32_t add,
+                               int32_t step, int32_t n, int8_t *y)
 {
-    const int32_t m = p->mult, b = p->bias, zero = p->zero;
+    const int32_t shift = p->shift, lo = p->act_min, hi = p->act_max;
 
-    if (step == 0) {
-        const int32_t m0 = *mult, b0 = *add, shift = p->shift, lo = p->act_min, hi = p->act_max;
+    if (p->two != 0) {
+        const int32_t m = p->mult, b = p->bias, zero = p->zero;
 
-        NNCC_ROLLED for (; n > 0; n--)
-        {
-            const int32_t u = *x++, v = (u >= zero ? m * u + b : m0 * u + b0) >> shift;
-
-            *y++ = (int8_t)NNCC_LINES_CLAMP;
-        }
+        NNCC_PAIR_APART(step, (u >= zero ? u * m + b : u * mult + add) >> shift, NNCC_PAIR_LIMIT(r, lo, hi));
+    } else if (NNCC_PAIR_SATURATED(lo, hi)) {
+        NNCC_PAIR_APART(step, (u * mult + add) >> shift, nncc_pair_sat8(r));
     } else {
-        NNCC_LINES_LOOP(step, u >= zero ? m * u + b : t, NNCC_LINES_CLAMP);
+        NNCC_PAIR_APART(step, (u * mult + add) >> shift, NNCC_PAIR_LIMIT(r, lo, hi));
     }
 }
 
-static void nncc_lines_one(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
-                           const int32_t *add, int32_t step, int32_t n, int8_t *y)
+/* A pixel of few: what a channel's loop takes to begin is more than its elements. */
+static void nncc_lines_pixel(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
+                             const int32_t *add, int8_t *y)
 {
-    if (p->act_min > -128 || p->act_max < 127) {
-        NNCC_LINES_LOOP(step, t, NNCC_LINES_CLAMP);
-    } else if (step == 0) {
-        const int32_t m = *mult, b = *add, shift = p->shift;
+    const int32_t shift = p->shift, lo = p->act_min, hi = p->act_max;
+    int32_t n = p->channels;
 
-        NNCC_ROLLED for (; n >= 4; n -= 4)
-        {
-            y[0] = (int8_t)nncc_pair_sat8((m * x[0] + b) >> shift);
-            y[1] = (int8_t)nncc_pair_sat8((m * x[1] + b) >> shift);
-            y[2] = (int8_t)nncc_pair_sat8((m * x[2] + b) >> shift);
-            y[3] = (int8_t)nncc_pair_sat8((m * x[3] + b) >> shift);
-            x += 4;
-            y += 4;
+    if (p->two == 0 && NNCC_PAIR_SATURATED(lo, hi)) {
+        NNCC_ROLLED
+        for (; n > 0; n--) {
+            *y++ = (int8_t)nncc_pair_sat8((*x++ * *mult++ + *add++) >> shift);
         }
-        NNCC_ROLLED for (; n > 0; n--)
-        {
-            *y++ = (int8_t)nncc_pair_sat8((m * *x++ + b) >> shift);
-        }
-    } else {
-        const int32_t shift = p->shift;
-
-        NNCC_ROLLED for (; n >= 4; n -= 4)
-        {
-            y[0] = (int8_t)nncc_pair_sat8((mult[0] * x[0] + add[0]) >> shift);
-            y[1] = (int8_t)nncc_pair_sat8((mult[1] * x[1] + add[1]) >> shift);
-            y[2] = (int8_t)nncc_pair_sat8((mult[2] * x[2] + add[2]) >> shift);
-            y[3] = (int8_t)nncc_pair_sat8((mult[3] * x[3] + add[3]) >> shift);
-            x += 4;
-            y += 4;
-            mult += 4;
-            add += 4;
-        }
-        NNCC_ROLLED for (; n > 0; n--)
-        {
-            *y++ = (int8_t)nncc_pair_sat8((*mult++ * *x++ + *add++) >> shift);
-        }
+        return;
     }
-}
+    NNCC_ROLLED
+    for (; n > 0; n--) {
+        const int32_t u = *x++, own = u * *mult++ + *add++;
+        const int32_t r = (p->two != 0 && u >= p->zero ? u * p->mult + p->bias : own) >> shift;
 
-/* n elements of a pixel (step 1) or of a channel. */
-static void nncc_lines_c(const nncc_channel_lines_s8_params *p, const int8_t *x, const int32_t *mult,
-                         const int32_t *add, int32_t step, int32_t n, int8_t *y)
-{
-    if (p->two == 0) {
-        nncc_lines_one(p, x, mult, add, step, n, y);
-    } else {
-        nncc_lines_two(p, x, mult, add, step, n, y);
+        *y++ = (int8_t)NNCC_PAIR_LIMIT(r, lo, hi);
     }
 }
 
@@ -299,10 +249,16 @@ void nncc_channel_lines_s8(const nncc_channel_lines_s8_params *p, const int8_t *
 #if NNCC_MVE
         nncc_lines_pixels(p, x, mult, bias, y);
 #else
-        for (int32_t o = 0; o < p->outer; o++) {
-            nncc_lines_c(p, x, mult, bias, 1, p->channels, y);
-            x += p->channels;
-            y += p->channels;
+        if (p->outer < 4) {
+            for (int32_t o = 0; o < p->outer; o++) {
+                nncc_lines_pixel(p, x, mult, bias, y);
+                x += p->channels;
+                y += p->channels;
+            }
+            return;
+        }
+        for (int32_t c = 0; c < p->channels; c++) {
+            nncc_lines_channel(p, x + c, mult[c], bias[c], p->channels, p->outer, y + c);
         }
 #endif
         return;
@@ -312,7 +268,7 @@ void nncc_channel_lines_s8(const nncc_channel_lines_s8_params *p, const int8_t *
 #if NNCC_MVE
             nncc_lines_row(p, x, mult[c], bias[c], y);
 #else
-            nncc_lines_c(p, x, mult + c, bias + c, 0, p->inner, y);
+            nncc_lines_channel(p, x, mult[c], bias[c], 1, p->inner, y);
 #endif
             x += p->inner;
             y += p->inner;

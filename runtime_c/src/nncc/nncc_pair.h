@@ -134,6 +134,54 @@ static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
         } \
     } while (0)
 
+/* Whether results of lo to hi are those of nncc_pair_sat8, and that takes less than to compare them. */
+#if NNCC_ASM || defined(NNCC_SSAT)
+#define NNCC_PAIR_SATURATED(lo, hi) ((lo) <= -128 && (hi) >= 127)
+#else
+#define NNCC_PAIR_SATURATED(lo, hi) 0
+#endif
+
+#if defined(__OPTIMIZE_SIZE__)
+#define NNCC_PAIR_APART_QUADS(step, value, result)
+#else
+#define NNCC_PAIR_APART_QUADS(step, value, result) \
+    const int32_t three = 3 * (step); \
+\
+    NNCC_ROLLED \
+    for (int32_t k = n >> 2; k > 0; k--) { \
+        NNCC_PAIR_AT(0, value, result); \
+        NNCC_PAIR_AT(step, value, result); \
+        NNCC_PAIR_AT(2 * (step), value, result); \
+        NNCC_PAIR_AT(three, value, result); \
+        x += 4 * (step); \
+        y += 4 * (step); \
+    } \
+    n &= 3;
+#endif
+
+/*
+ * y[i] = result, an expression of r = value, and this one of u = x[i], for n elements that lie step apart: a channel's,
+ * whose constants stay in registers.
+ */
+#define NNCC_PAIR_APART(step, value, result) \
+    do { \
+        NNCC_PAIR_APART_QUADS(step, value, result) \
+        NNCC_ROLLED \
+        for (; n > 0; n--) { \
+            NNCC_PAIR_AT(0, value, result); \
+            x += step; \
+            y += step; \
+        } \
+    } while (0)
+
+#define NNCC_PAIR_AT(i, value, result) \
+    do { \
+        const int32_t u = x[i]; \
+        const int32_t r = value; \
+\
+        y[i] = (int8_t)(result); \
+    } while (0)
+
 #if NNCC_MVE_C
 
 /* The same with vectors: value is an expression of u and v, four words or eight halfwords of each row. */
