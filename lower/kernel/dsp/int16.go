@@ -70,9 +70,9 @@ var fullyConnected16 = &kernel.Kernel{
 			func(_ *kernel.Node, l *quantised.Layer) string { return l.Shifts16(1) })),
 }
 
-// words16 packs channels by so many at a time, a rest in front: start values, for
-// every two inputs of the order words of two channels' weights, multipliers or,
-// shifted, {m, c, s}; and the number of words of a group.
+// words16 packs channels by four at a time, or by two, of which a single one has two pairs of inputs in the place of
+// two channels; a rest in front. Each: start values, for every two inputs of the order words of two channels' weights,
+// multipliers or, shifted, {m, c, s}. Returns the number of words of the last ones, too.
 func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int) {
 	n := len(l.Rows)
 	for at := 0; at < n; {
@@ -80,8 +80,13 @@ func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int
 		if at == 0 && n%by != 0 {
 			count = n % by
 		}
+		alone := by == 2 && count == 1
+		lanes := by
+		if alone {
+			lanes = 1
+		}
 		part := func(none []int32, value func(c int) []int32) {
-			for i := range by {
+			for i := range lanes {
 				v := none
 				if i < count {
 					v = value(at + i)
@@ -89,17 +94,23 @@ func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int
 				b = append(b, v...)
 			}
 		}
+		weight := func(c, k, place int) int32 {
+			if k < 0 || order[k] < 0 || c >= count {
+				return 0
+			}
+			return int32(uint8(l.Rows[at+c][order[k]])) << (8 * place)
+		}
 		before := len(b)
 		part([]int32{0}, func(c int) []int32 { return []int32{l.Bias[c]} })
-		for k := 0; k < len(order); k += 2 {
-			for c := 0; c < by; c += 2 {
-				w := int32(0)
-				for i := range 4 {
-					if j := order[k+i/2]; j >= 0 && c+i%2 < count {
-						w |= int32(uint8(l.Rows[at+c+i%2][j])) << (8 * i)
-					}
+		if alone {
+			for k := -len(order) % 4; k < len(order); k += 4 {
+				b = append(b, weight(0, k, 0)|weight(0, k+2, 1)|weight(0, k+1, 2)|weight(0, k+3, 3))
+			}
+		} else {
+			for k := 0; k < len(order); k += 2 {
+				for c := 0; c < by; c += 2 {
+					b = append(b, weight(c, k, 0)|weight(c+1, k, 1)|weight(c, k+1, 2)|weight(c+1, k+1, 3))
 				}
-				b = append(b, w)
 			}
 		}
 		if shifted {
@@ -117,6 +128,9 @@ func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int
 	}
 	return b, group
 }
+
+// behind16 are words behind those of four pixels, which are read as start values of more channels.
+func behind16(words []int32) []int32 { return append(words, 0, 0) }
 
 // mat16 names the product of four pixels.
 func mat16(shifted bool) call.Func {
@@ -149,14 +163,11 @@ func lowerRows16(l *layer, rows int) *call.Lowered {
 	f = append(f, pitches(low, 2*depth, 2*channels, true)...)
 	args := []call.Arg{&call.Struct{Type: "nncc_dsp_fully_connected16_params", Fields: f}}
 	if by == 2 {
-		low.Scratch = scratch16(len(order), channels)
+		low.Scratch, words = 8*len(order), behind16(words)
 		args = append(args, mat16(shifted))
 	}
 	return own(low, call.Call{Func: fn, Args: append(args, i8In(0), packed(words), i8Out(0), scratch32(0))})
 }
-
-// scratch16 are the bytes for four windows of so many inputs and their outputs.
-func scratch16(inputs, channels int) int { return 8*inputs + 8*(channels+channels%2) }
 
 func lowerConv16(n *kernel.Node) *call.Lowered {
 	c := quantised.ConvOf16.Must(n)
@@ -186,10 +197,10 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 	shifted, group := !l.multiplied(), 0
 	for k := range g.Group {
 		var w []int32
-		w, group = (&layer{l.Pick(k*per, 1, per)}).words16(2, order, shifted)
-		words = append(words, w...)
+		w, _ = (&layer{l.Pick(k*per, 1, per)}).words16(2, order, shifted)
+		words, group = append(words, w...), len(w)
 	}
-	low.Scratch = max(low.Scratch, scratch16(len(order), per)+border16(c, run, merged))
+	low.Scratch = max(low.Scratch, 8*len(order)+border16(c, run, merged))
 	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
 		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
 		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
@@ -201,8 +212,8 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 		f = append(f, call.FI("in_pitch", 2*g.CIn), call.F("out_pitch", pitch))
 	}
 	return call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0), packed(words),
-		i8Out(0), scratch32(0)}}
+		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0),
+		packed(behind16(words)), i8Out(0), scratch32(0)}}
 }
 
 // border16 are the bytes for runs of inputs that stick out: zeros, and, where runs have several taps, one of each

@@ -239,24 +239,39 @@ typedef struct
  */
 typedef struct
 {
-    int32_t groups; /* of two (1row: four) output channels, at least 1 */
-    int32_t pairs;  /* of inputs of a channel, at least 1; 1row: even */
+    int32_t groups; /* of four output channels, at least 1 */
+    int32_t pairs;  /* of inputs of a channel, even, at least 2 */
     int32_t y_step; /* from the outputs of a pixel to those of the next one */
     int32_t act_min, act_max;
-    int32_t pixels;   /* that are wanted of four: kernels may leave the others as they are */
-    int32_t channels; /* that are wanted of two, the same */
 } nncc_dsp_matmul16_params;
+
+/* Four pixels at a time; the assembly has the offsets. */
+typedef struct
+{
+    int32_t channels; /* 0: of the result, at least 1 */
+    int32_t pairs;    /* 4: of inputs of a channel, at least 1 */
+    int32_t act_min;  /* 8 */
+    int32_t act_max;  /* 12 */
+    int32_t quads;    /* 16: times four pixels */
+    int32_t in_c;     /* 20: inputs of a row of x, which are put side by side first; 0: they are already */
+    int32_t *side;    /* 24: [pairs][4 pixels] words of two inputs */
+    int32_t in[3];    /* 28: from a pixel's inputs to those of the next ones; the same again where fewer are wanted */
+    int32_t out[3];   /* 40: from a pixel's outputs, the same */
+    int32_t pixels;   /* 52: that are wanted of four */
+} nncc_dsp_quads16_params;
 
 /* n inputs of four pixels, as words x[k][pixel]; an odd one has a zero beside it. Returns the place behind the last
  * word. Without the DSP extension c and d may be NULL, d where c is: their words stay as they are. */
 /* KERNELS(nncc_dsp_interleave_4rows_s16) */
 
 /*
- * 4rows: x [pairs][4 pixels], w for every two channels 2 start values, a word of bytes a pair, (w0, w1) of the first
- * input and (w0, w1) of the second one, and 2 times m or {m, c, s}. 1row: x [pairs], for every four channels 4 start
- * values, two such words a pair, 4 times {m, c, s}. Words are written at any even address.
+ * 4rows: w for every two channels 2 start values, a word of bytes a pair, (w0, w1) of the first input and (w0, w1) of
+ * the second one, and 2 times m or {m, c, s}; of an odd number the first channel by itself, its w1 those of the next
+ * pair, in front a word with one pair where their number is odd; at the end two words that are read. 1row: x [pairs],
+ * for every four channels 4 start values, two such words a pair, 4 times {m, c, s}. Words are written at any even
+ * address.
  */
-typedef void nncc_dsp_matmul16_fn(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w, int8_t *y);
+typedef void nncc_dsp_matmul16_fn(const nncc_dsp_quads16_params *p, const int8_t *x, const int32_t *w, int8_t *y);
 
 /* KERNELS(dsp_matmul_s16) */
 
@@ -274,12 +289,12 @@ typedef struct
     int32_t depth;  /* input channels of a group */
     int32_t merged; /* the inputs of a kernel row are one run, else those of a tap; runs are filled up to pairs */
     int32_t pairs;
-    int32_t group_words; /* of packed weights of two channels */
+    int32_t group_words; /* of packed weights of a group */
     int32_t act_min, act_max;
 } nncc_dsp_convolve16_params;
 
-/* scratch: 4 * pairs words, then four pixels of 2 bytes for every output channel of a group, their number even; where
- * windows stick out, 2 bytes for every input of a run, 10 where runs are merged. */
+/* scratch: 4 * pairs words; where windows stick out, then 2 bytes for every input of a run, 10 where runs are merged.
+ */
 /* KERNELS(nncc_dsp_convolve_s16) */
 
 /* A phase of a transposed convolution, as nncc_dsp_phase_params has it. */
@@ -298,7 +313,7 @@ typedef struct
     int32_t rows, in_c, out_c;
     int32_t in_pitch, out_pitch; /* from a row to the next */
     int32_t pairs;
-    int32_t group_words; /* of packed weights of two channels, or four */
+    int32_t group_words; /* of packed weights of four channels, where each row is by itself */
     int32_t act_min, act_max;
 } nncc_dsp_fully_connected16_params;
 

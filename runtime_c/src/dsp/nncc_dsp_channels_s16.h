@@ -30,48 +30,29 @@ static inline int32_t nncc_dsp_two_inputs(const int8_t *x)
 #endif
 }
 
-/* A single channel in front of pairs of them, each of so many words of weights: what is stored behind it, the next
- * group writes over. */
-static inline void nncc_dsp_channels16(nncc_dsp_matmul16_fn *mat, nncc_dsp_matmul16_params *m, int32_t out_c,
-                                       int32_t words, const int32_t *x, const int32_t *w, int8_t *y)
+#if NNCC_DSP_ASM
+
+/* r4 inputs of the rows at r0 to r3, as words side by side at r5; changes r0 to r9. */
+#define NNCC_PAIR16 "ldr r6, [r0], #4\n ldr r7, [r1], #4\n ldr r8, [r2], #4\n ldr r9, [r3], #4\n stm r5!, {r6-r9}\n"
+#define NNCC_DSP_SIDE16 \
+    "subs r4, r4, #8\n blt 52f\n" \
+    "51:\n" NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16 "subs r4, r4, #8\n bge 51b\n" \
+    "52:\n adds r4, r4, #6\n blt 54f\n" \
+    "53:\n" NNCC_PAIR16 "subs r4, r4, #2\n bge 53b\n" \
+    "54:\n adds r4, r4, #1\n bne 55f\n" \
+    "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n ldrh r9, [r3]\n stm r5!, {r6-r9}\n" \
+    "55:\n"
+
+#endif
+
+/* Where the pixels of four are, pitch bytes apart, of which `count` are wanted: the last one again where one is
+ * missing.
+ */
+static inline void nncc_dsp_places16(int32_t at[3], int32_t count, int32_t pitch)
 {
-    if ((out_c & 1) != 0) {
-        m->groups = 1;
-        m->channels = 1;
-        mat(m, x, w, y);
-        w += words;
-        y += 2;
+    for (int32_t i = 0; i < 3; i++) {
+        at[i] = (i + 1 < count ? i + 1 : count - 1) * pitch;
     }
-    m->groups = out_c >> 1;
-    m->channels = 2;
-    if (m->groups > 0) {
-        mat(m, x, w, y);
-    }
-}
-
-/* The same where fewer than four pixels count, or one channel is all: through room for four pixels. */
-static inline void nncc_dsp_pixels16(nncc_dsp_matmul16_fn *mat, nncc_dsp_matmul16_params *m, int32_t pixels,
-                                     int32_t out_c, int32_t words, const int32_t *x, const int32_t *w, int8_t *y,
-                                     int8_t *room)
-{
-    const int32_t step = m->y_step;
-
-    m->pixels = pixels;
-    if (pixels == 4 && out_c > 1) {
-        nncc_dsp_channels16(mat, m, out_c, words, x, w, y);
-        return;
-    }
-    m->y_step = 2 * ((out_c + 1) & -2);
-    nncc_dsp_channels16(mat, m, out_c, words, x, w, room);
-    for (int32_t px = 0; px < pixels; px++) {
-        const int16_t *const from = (const int16_t *)(const void *)(room + px * m->y_step);
-        int16_t *const to = (int16_t *)(void *)(y + px * step);
-
-        for (int32_t c = 0; c < out_c; c++) {
-            to[c] = from[c];
-        }
-    }
-    m->y_step = step;
 }
 
 #endif /* NNCC_DSP_CHANNELS_S16_H */

@@ -19,6 +19,26 @@ static int nncc_inside16(const nncc_dsp_convolve16_params *p, const nncc_corner1
            c->col + (p->kernel_w - 1) * p->dil_w < p->in_w;
 }
 
+/* The taps of a kernel row of a pixel, zeros where they stick out: where they lie, or copied to line. */
+static const int8_t *nncc_taps16(const nncc_dsp_convolve16_params *p, const int8_t *row, int32_t col,
+                                 const int8_t *zeros, int8_t *line)
+{
+    const int32_t before = col < 0 ? -col : 0, over = col + p->kernel_w - p->in_w, after = over > 0 ? over : 0;
+    const int32_t live = p->kernel_w - before - after;
+
+    if (live <= 0) {
+        return zeros;
+    }
+    if (live < p->kernel_w) {
+        const size_t tap = 2 * (size_t)p->depth;
+
+        memset(line, 0, (size_t)p->kernel_w * tap);
+        memcpy(line + (size_t)before * tap, row + (col + before) * p->in_pitch, (size_t)live * tap);
+        return line;
+    }
+    return row + col * p->in_pitch;
+}
+
 /* Windows of four pixels inside the image, of which `count` are wanted. */
 static void nncc_gather16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t count,
                           int32_t *to)
@@ -42,47 +62,33 @@ static void nncc_gather16(const nncc_dsp_convolve16_params *p, const int8_t *x, 
     }
 }
 
-/* Taps of a kernel row of a pixel from the given one on, zeros where they stick out: where they lie, or copied to line.
- */
-static const int8_t *nncc_taps16(const nncc_dsp_convolve16_params *p, const int8_t *row, int32_t col, int32_t length,
-                                 const int8_t *zeros, int8_t *line)
-{
-    const int32_t taps = p->merged ? p->kernel_w : 1;
-    const int32_t before = col < 0 ? -col : 0, over = col + taps - p->in_w, after = over > 0 ? over : 0;
-    const int32_t live = taps - before - after;
-
-    if (live <= 0) {
-        return zeros;
-    }
-    if (live < taps) {
-        const size_t tap = 2 * (size_t)p->depth;
-
-        memset(line, 0, 2 * (size_t)length);
-        memcpy(line + (size_t)before * tap, row + (col + before) * p->in_pitch, (size_t)live * tap);
-        return line;
-    }
-    return row + col * p->in_pitch;
-}
-
 /* Windows of four pixels, which stick out; room for a run of zeros, and, merged, for one of each pixel. */
 static void nncc_border16(const nncc_dsp_convolve16_params *p, const int8_t *x, const nncc_corner16 c[4], int32_t count,
                           int32_t *to, int8_t *room)
 {
     const int32_t runs = p->merged ? 1 : p->kernel_w, length = p->merged ? p->kernel_w * p->depth : p->depth;
-    const int32_t bytes = 2 * length;
 
-    memset(room, 0, (size_t)bytes);
+    memset(room, 0, 2 * (size_t)length);
     for (int32_t ky = 0; ky < p->kernel_h; ky++) {
+        const int8_t *rows[4];
+        uint32_t width[4]; /* 0 above and below the image */
+
+        for (int32_t i = 0; i < 4; i++) {
+            const int32_t row = c[i].row + ky * p->dil_h;
+
+            width[i] = row >= 0 && row < p->in_h ? (uint32_t)p->in_w : 0;
+            rows[i] = width[i] != 0 ? x + row * p->in_w * p->in_pitch : room;
+        }
         for (int32_t r = 0; r < runs; r++) {
             const int8_t *at[4];
 
             for (int32_t i = 0; i < 4; i++) {
-                const int32_t row = c[i].row + ky * p->dil_h;
+                const int32_t col = c[i].col + r * p->dil_w;
 
-                at[i] = room;
-                if (row >= 0 && row < p->in_h) {
-                    at[i] = nncc_taps16(p, x + row * p->in_w * p->in_pitch, c[i].col + r * p->dil_w, length, room,
-                                        room + (i + 1) * bytes);
+                if (p->merged && width[i] != 0) {
+                    at[i] = nncc_taps16(p, rows[i], col, room, room + 2 * (i + 1) * length);
+                } else {
+                    at[i] = (uint32_t)col < width[i] ? rows[i] + col * p->in_pitch : room;
                 }
             }
             to = nncc_dsp_interleave_4rows_s16(at[0], at[1], nncc_dsp_wanted16(count, 2, at[2]),
@@ -95,8 +101,7 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
                            const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t pixels = p->out_h * p->out_w, out_depth = p->out_c / p->groups;
-    const int32_t w_group = ((out_depth + 1) >> 1) * p->group_words;
-    nncc_dsp_matmul16_params m = {0, p->pairs, p->out_pitch, p->act_min, p->act_max, 4, 2};
+    nncc_dsp_quads16_params m = {out_depth, p->pairs, p->act_min, p->act_max, 1, 0, scratch, {0, 0, 0}, {0, 0, 0}, 4};
     int8_t *const room = (int8_t *)(scratch + 4 * p->pairs);
 
     for (int32_t n = 0; n < p->batches; n++) {
@@ -119,16 +124,17 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
                     }
                 }
             }
+            m.pixels = count;
+            nncc_dsp_places16(m.out, count, p->out_pitch);
             for (int32_t g = 0; g < p->groups; g++) {
                 const int8_t *const from = x + 2 * g * p->depth;
 
                 if (inside) {
                     nncc_gather16(p, from, c, count, scratch);
                 } else {
-                    nncc_border16(p, from, c, count, scratch, room + 8 * ((out_depth + 1) & -2));
+                    nncc_border16(p, from, c, count, scratch, room);
                 }
-                nncc_dsp_pixels16(mat, &m, count, out_depth, p->group_words, scratch, w + g * w_group,
-                                  y + 2 * g * out_depth, room);
+                mat(&m, NULL, w + g * p->group_words, y + 2 * g * out_depth);
             }
             y += count * p->out_pitch;
         }

@@ -24,7 +24,7 @@ static void nncc_row16(nncc_dsp_matmul16_params *m, int32_t out_c, int32_t words
 void nncc_dsp_fully_connected_s16(const nncc_dsp_fully_connected16_params *p, const int8_t *x, const int32_t *w,
                                   int8_t *y, int32_t *scratch)
 {
-    nncc_dsp_matmul16_params m = {0, p->pairs, 0, p->act_min, p->act_max, 1, 4};
+    nncc_dsp_matmul16_params m = {0, p->pairs, 0, p->act_min, p->act_max};
 
     memset(scratch, 0, 4 * (size_t)p->pairs);
     for (int32_t row = 0; row < p->rows; row++) {

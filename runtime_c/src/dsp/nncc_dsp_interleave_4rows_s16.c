@@ -7,8 +7,6 @@
 
 #if NNCC_DSP_ASM
 
-#define NNCC_PAIR16 "ldr r6, [r0], #4\n ldr r7, [r1], #4\n ldr r8, [r2], #4\n ldr r9, [r3], #4\n stm r5!, {r6-r9}\n"
-
 NNCC_DSP_NAKED int32_t *nncc_dsp_interleave_4rows_s16(NNCC_DSP_ARG const int8_t *a, NNCC_DSP_ARG const int8_t *b,
                                                       NNCC_DSP_ARG const int8_t *c, NNCC_DSP_ARG const int8_t *d,
                                                       NNCC_DSP_ARG int32_t n, NNCC_DSP_ARG int32_t *x)
@@ -17,25 +15,7 @@ NNCC_DSP_NAKED int32_t *nncc_dsp_interleave_4rows_s16(NNCC_DSP_ARG const int8_t 
     __asm volatile(".syntax unified\n"
                    "push {r4-r9}\n"
                    "ldrd r4, r5, [sp, #24]\n"
-                   "subs r4, r4, #8\n"
-                   "blt 2f\n"
-                   "1:\n"
-                   NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16
-                   "subs r4, r4, #8\n"
-                   "bge 1b\n"
-                   "2:\n"
-                   "adds r4, r4, #6\n"
-                   "blt 4f\n"
-                   "3:\n"
-                   NNCC_PAIR16
-                   "subs r4, r4, #2\n"
-                   "bge 3b\n"
-                   "4:\n"
-                   "adds r4, r4, #1\n"
-                   "bne 5f\n"
-                   "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n ldrh r9, [r3]\n"
-                   "stm r5!, {r6-r9}\n"
-                   "5:\n"
+                   NNCC_DSP_SIDE16
                    "mov r0, r5\n"
                    "pop {r4-r9}\n"
                    "bx lr\n");

@@ -119,8 +119,8 @@ static void nncc_two_channels16(const nncc_dsp_matmul16_params *p, const int32_t
         NNCC_ADD_TWO0(a, u, v);
         NNCC_ADD_TWO1(b, u, v);
     }
-    nncc_dsp_shifted16(p, a, m, y);
-    nncc_dsp_shifted16(p, b, m + 3, y + 2);
+    nncc_plain_store16(nncc_plain_down16(a, m), p->act_min, p->act_max, y);
+    nncc_plain_store16(nncc_plain_down16(b, m + 3), p->act_min, p->act_max, y + 2);
 }
 
 void nncc_dsp_matmul_1row_s16(const nncc_dsp_matmul16_params *p, const int32_t *x, const int32_t *w, int8_t *y)

@@ -58,12 +58,12 @@ static inline int32_t nncc_dsp_half(const int8_t *x)
 }
 
 /* An output by one multiplication. */
-static inline void nncc_dsp_output16(const nncc_dsp_matmul16_params *p, int32_t sum, int32_t m, int8_t *y)
+static inline void nncc_dsp_output16(const nncc_dsp_quads16_params *p, int32_t sum, int32_t m, int8_t *y)
 {
     nncc_plain_store16((int32_t)(((int64_t)sum * m + 0x80000000LL) >> 32), p->act_min, p->act_max, y);
 }
 
-static inline void nncc_dsp_shifted16(const nncc_dsp_matmul16_params *p, int32_t sum, const int32_t *m, int8_t *y)
+static inline void nncc_dsp_shifted16(const nncc_dsp_quads16_params *p, int32_t sum, const int32_t *m, int8_t *y)
 {
     nncc_plain_store16(nncc_plain_down16(sum, m), p->act_min, p->act_max, y);
 }
