@@ -76,11 +76,7 @@ func (a *Array) Float64s() ([]float64, error) {
 		return convert[float32, float64](d), nil
 	case []uint16:
 		if a.DType == "float16" {
-			out := make([]float64, len(d))
-			for i, b := range d {
-				out[i] = HalfToFloat(b)
-			}
-			return out, nil
+			return halves(d), nil
 		}
 		return convert[uint16, float64](d), nil
 	case []int8:
@@ -107,6 +103,15 @@ func (a *Array) Float64s() ([]float64, error) {
 		return out, nil
 	}
 	return nil, fmt.Errorf("npz: a %s array has no real values", a.DType)
+}
+
+// halves are the values of binary16 bit patterns.
+func halves(bits []uint16) []float64 {
+	out := make([]float64, len(bits))
+	for i, b := range bits {
+		out[i] = HalfToFloat(b)
+	}
+	return out
 }
 
 // Float32s is Float64s rounded to float32; a float32 array is copied bit for bit.

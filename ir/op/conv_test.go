@@ -347,7 +347,8 @@ func TestSingleElements(t *testing.T) {
 			t.Errorf("%s: %v, %v, want dilations [1 2]", name, g, err)
 		}
 	}
-	n, err := tryNode("MaxPool", ir.Attrs{"dilations": ir.Ints(4, 2), "kernel_shape": ir.Ints(1, 3)}, 1, f32(1, 3, 8, 8))
+	n, err := tryNode("MaxPool", ir.Attrs{"dilations": ir.Ints(4, 2), "kernel_shape": ir.Ints(1, 3)}, 1,
+		f32(1, 3, 8, 8))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,24 +86,7 @@ func LoopOrder(elem int, vectors bool, dims, x, y []int) []int {
 	if r < 2 {
 		return order
 	}
-	// what an element costs where dimension d is the innermost loop, roughly
-	price := func(d int) float64 {
-		n := float64(dims[d])
-		if x[d] == 1 && y[d] == 1 && (n*float64(elem) >= 4 || vectors) {
-			return 10/n + 0.5*float64(elem)
-		}
-		if elem > 1 || vectors {
-			return 20/n + 3
-		}
-		if n <= 4 {
-			return 4/n + 2
-		}
-		quads := 14 * math.Ceil(n/4) // a quad too many where n is no multiple
-		if x[d] == 1 || y[d] == 1 {
-			quads = 11 * math.Ceil(n/4)
-		}
-		return (12 + quads) / n
-	}
+	price := func(d int) float64 { return loopPrice(elem, vectors, dims[d], x[d], y[d]) }
 	best := r - 1
 	for d := range order {
 		if price(d) < price(best) {
@@ -119,6 +102,24 @@ func LoopOrder(elem int, vectors bool, dims, x, y []int) []int {
 	}
 	d := order[next]
 	return slices.Insert(slices.Delete(order, next, next+1), r-2, d)
+}
+
+// loopPrice is what an element costs in an innermost loop of n, roughly.
+func loopPrice(elem int, vectors bool, n, x, y int) float64 {
+	count := float64(n)
+	switch {
+	case x == 1 && y == 1 && (n*elem >= 4 || vectors):
+		return 10/count + 0.5*float64(elem)
+	case elem > 1 || vectors:
+		return 20/count + 3
+	case n <= 4:
+		return 4/count + 2
+	}
+	quads := 14 * math.Ceil(count/4) // a quad too many where n is no multiple
+	if x == 1 || y == 1 {
+		quads = 11 * math.Ceil(count/4)
+	}
+	return (12 + quads) / count
 }
 
 // PadLeft puts ones in front of a shape until it has the rank.

@@ -18,8 +18,8 @@ const Library = "nncc-dsp"
 // Kernels are the rows; where an operator has several, the better one first.
 var Kernels = slices.Concat([]*kernel.Kernel{convolveDots, fullyConnectedDots, conv, tiles, transposedConv, mapped,
 	residual, tilesAdd, lines, depthwise, fullyConnected, octets, batchMatMul, batchRowsKernel, pairs, add, rounded,
-	avgPoolFours, maxPoolFours, avgPoolSliding, maxPoolSliding, avgPool, maxPool, relayout, runs, limits, two, softmax, convolveDots16,
-	fullyConnectedDots16, conv16, phases16, depthwise16,
+	avgPoolFours, maxPoolFours, avgPoolSliding, maxPoolSliding, avgPool, maxPool, relayout, runs, limits, two,
+	softmax, convolveDots16, fullyConnectedDots16, conv16, phases16, depthwise16,
 	fullyConnected16, batchMatMul16}, int16s, recurrentRows())
 
 // onDSP keeps the rows to the cores that they are written for.

@@ -80,9 +80,8 @@ func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int
 		if at == 0 && n%by != 0 {
 			count = n % by
 		}
-		alone := by == 2 && count == 1
 		lanes := by
-		if alone {
+		if by == 2 && count == 1 {
 			lanes = 1
 		}
 		part := func(none []int32, value func(c int) []int32) {
@@ -94,25 +93,9 @@ func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int
 				b = append(b, v...)
 			}
 		}
-		weight := func(c, k, place int) int32 {
-			if k < 0 || order[k] < 0 || c >= count {
-				return 0
-			}
-			return int32(uint8(l.Rows[at+c][order[k]])) << (8 * place)
-		}
 		before := len(b)
 		part([]int32{0}, func(c int) []int32 { return []int32{l.Bias[c]} })
-		if alone {
-			for k := -len(order) % 4; k < len(order); k += 4 {
-				b = append(b, weight(0, k, 0)|weight(0, k+2, 1)|weight(0, k+1, 2)|weight(0, k+3, 3))
-			}
-		} else {
-			for k := 0; k < len(order); k += 2 {
-				for c := 0; c < by; c += 2 {
-					b = append(b, weight(c, k, 0)|weight(c+1, k, 1)|weight(c, k+1, 2)|weight(c+1, k+1, 3))
-				}
-			}
-		}
+		b = append(b, weights16(l.Rows[at:at+count], lanes, order)...)
 		if shifted {
 			part([]int32{0, 0, 1}, func(c int) []int32 {
 				m, s := l.Shifted16(c, 1)
@@ -127,6 +110,28 @@ func (l *layer) words16(by int, order []int, shifted bool) (b []int32, group int
 		at, group = at+count, len(b)-before
 	}
 	return b, group
+}
+
+// weights16 are the words of so many channels' weights, of which those behind rows are zeros.
+func weights16(rows [][]int8, lanes int, order []int) (b []int32) {
+	weight := func(c, k, place int) int32 {
+		if k < 0 || order[k] < 0 || c >= len(rows) {
+			return 0
+		}
+		return int32(uint8(rows[c][order[k]])) << (8 * place)
+	}
+	if lanes == 1 {
+		for k := -len(order) % 4; k < len(order); k += 4 {
+			b = append(b, weight(0, k, 0)|weight(0, k+2, 1)|weight(0, k+1, 2)|weight(0, k+3, 3))
+		}
+		return b
+	}
+	for k := 0; k < len(order); k += 2 {
+		for c := 0; c < lanes; c += 2 {
+			b = append(b, weight(c, k, 0)|weight(c+1, k, 1)|weight(c, k+1, 2)|weight(c+1, k+1, 3))
+		}
+	}
+	return b
 }
 
 // behind16 are words behind those of four pixels, which are read as start values of more channels.
