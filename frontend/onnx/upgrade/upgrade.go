@@ -133,7 +133,7 @@ func pad(n *build.Node) []*ir.Value {
 }
 
 // wrapped is Pad that wraps: where it crops a dimension at one end and extends it at
-// the other, what continues is what is left, as in ONNX Runtime and PyTorch.
+// the other, what continues is what is left, as in ONNX Runtime.
 func wrapped(n *build.Node) []*ir.Value {
 	x, pads := n.Need(0, -1), n.Known(1, "the pads")
 	axes := ir.Identity(x.Type.Rank())
