@@ -43,12 +43,12 @@ var always = []string{"nncc.h", "nncc_model.h"}
 
 // Library is a set of sources with what they define and need.
 type Library struct {
-	from    []fs.FS             // where the files are
-	files   map[string][]byte   // by emitted path
-	defines map[string]string   // symbol -> .c file
-	needs   map[string][]string // file -> files it includes or whose symbols it uses
-	memo                        // of names.go
-	heads   heads               // of declared.go
+	from    []fs.FS           // where the files are
+	files   map[string][]byte // by emitted path
+	defines map[string]string // symbol -> .c file
+	needs   needs             // of the files that were asked for
+	memo                      // of names.go
+	heads   heads             // of declared.go
 }
 
 // Shipped is the library of the sources that nncc ships.
@@ -116,7 +116,7 @@ func (x *Library) Files(names ...string) ([]File, error) {
 	for len(queue) > 0 {
 		f := queue[0]
 		queue = queue[1:]
-		for _, n := range x.needs[f] {
+		for _, n := range x.needed(f) {
 			take(n)
 		}
 	}
@@ -150,23 +150,28 @@ func (x *Library) With(fsys fs.FS) (*Library, error) {
 // NewLibrary reads the sources below include/FAMILY and src/FAMILY of every
 // tree: another version of those that nncc ships.
 func NewLibrary(trees ...fs.FS) (*Library, error) {
-	x := &Library{from: trees, files: map[string][]byte{}, defines: map[string]string{}, needs: map[string][]string{}}
-	scans := map[string]*scan{}
+	x := &Library{from: trees, files: map[string][]byte{}, defines: map[string]string{},
+		needs: needs{headers: map[string][]string{}, known: map[string][]string{}}}
+	includes := map[string][]string{}
 	for _, tree := range trees {
-		if err := x.read(tree, scans); err != nil {
+		if err := x.read(tree, includes); err != nil {
 			return nil, err
 		}
 	}
-	for f, s := range scans {
-		if err := x.link(f, s); err != nil {
-			return nil, err
+	for f, list := range includes {
+		for _, inc := range list {
+			h, ok := x.resolve(f, inc)
+			if !ok {
+				return nil, fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
+			}
+			x.needs.headers[f] = append(x.needs.headers[f], h)
 		}
 	}
 	return x, nil
 }
 
-// read adds the files of a tree, with what each defines.
-func (x *Library) read(fsys fs.FS, scans map[string]*scan) error {
+// read adds the files of a tree, with what each defines and includes.
+func (x *Library) read(fsys fs.FS, includes map[string][]string) error {
 	tree, err := expand(fsys)
 	if err != nil {
 		return err
@@ -180,8 +185,8 @@ func (x *Library) read(fsys fs.FS, scans map[string]*scan) error {
 			return fmt.Errorf("%s: two files would be emitted as %s", p, to)
 		}
 		x.files[to] = tree[p]
-		s := scanC(string(tree[p]), strings.HasSuffix(p, ".h"))
-		scans[to] = s
+		s := scanC(string(tree[p]))
+		includes[to] = s.includes
 		for _, sym := range s.defines {
 			// One file may define it twice, in branches of the preprocessor.
 			if other, dup := x.defines[sym]; dup && other != to {
@@ -193,27 +198,34 @@ func (x *Library) read(fsys fs.FS, scans map[string]*scan) error {
 	return nil
 }
 
-// link notes what a file includes and calls.
-func (x *Library) link(f string, s *scan) error {
-	need := map[string]bool{}
-	for _, inc := range s.includes {
-		h, ok := x.resolve(f, inc)
-		if !ok {
-			return fmt.Errorf("%s includes %q, which is no runtime header", f, inc)
+// needs says what files include and call. The latter is read when it is asked for: a model
+// needs few of the files.
+type needs struct {
+	headers map[string][]string // file -> files it includes
+	mu      sync.Mutex
+	known   map[string][]string // file -> files it includes or whose symbols it uses
+}
+
+// needed are the files that a file includes or whose symbols it uses, sorted.
+func (x *Library) needed(file string) []string {
+	x.needs.mu.Lock()
+	defer x.needs.mu.Unlock()
+	if list, ok := x.needs.known[file]; ok {
+		return list
+	}
+	set := map[string]bool{}
+	for _, h := range x.needs.headers[file] {
+		set[h] = true
+	}
+	uses(string(x.files[file]), strings.HasSuffix(file, ".h"), func(t string) {
+		if f, ok := x.defines[t]; ok {
+			set[f] = true
 		}
-		need[h] = true
-	}
-	for _, u := range s.uses {
-		if def, ok := x.defines[u]; ok {
-			need[def] = true
-		}
-	}
-	delete(need, f)
-	for n := range need {
-		x.needs[f] = append(x.needs[f], n)
-	}
-	sort.Strings(x.needs[f])
-	return nil
+	})
+	delete(set, file)
+	list := slices.Sorted(maps.Keys(set))
+	x.needs.known[file] = list
+	return list
 }
 
 // resolve finds a quoted include: beside the including file, then at the root,

@@ -16,6 +16,8 @@ var (
 	source = regexp.MustCompile(`CMSIS-NN|TensorFlow Lite|ONNX|IEEE|ir/\w+`)
 )
 
+var kernelsLine = regexp.MustCompile(`(?m)^/\* KERNELS\((\w+)\) \*/\n`)
+
 // TestHeaders: every kernel's group has a comment in its header; every parameter is in
 // it, in the head of the header, or in what it refers to; the head says where the rules
 // of the kernels are from; no header is longer than a file should be.

@@ -286,7 +286,14 @@ func withHead(text []byte, function string) []byte {
 	return slices.Concat(text[:start], []byte(lines), text[end:])
 }
 
-var kernelsLine = regexp.MustCompile(`(?m)^/\* KERNELS\((\w+)\) \*/\n`)
+// kernelsGroup is the group of a line KERNELS(group), "" of another line.
+func kernelsGroup(line []byte) string {
+	group, ok := bytes.CutPrefix(line, []byte("/* KERNELS("))
+	if group, closed := bytes.CutSuffix(group, []byte(") */\n")); ok && closed {
+		return string(group)
+	}
+	return ""
+}
 
 // declare replaces the lines KERNELS(group) of headers by the prototypes of the
 // group's kernels, which are read from their definitions.
@@ -297,29 +304,29 @@ func declare(tree map[string][]byte, kernels []Kernel) error {
 		groups[k.Group] = append(groups[k.Group], k)
 	}
 	for p, text := range tree {
-		if !strings.HasSuffix(p, ".h") || !bytes.Contains(text, []byte("\n/* KERNELS(")) {
+		if !strings.HasSuffix(p, ".h") {
 			continue
 		}
-		var failed error
-		tree[p] = kernelsLine.ReplaceAllFunc(text, func(line []byte) []byte {
-			group := string(kernelsLine.FindSubmatch(line)[1])
-			var b bytes.Buffer
+		var b bytes.Buffer
+		for line := range bytes.SplitAfterSeq(text, []byte("\n")) {
+			group := kernelsGroup(line)
+			if group == "" {
+				b.Write(line)
+				continue
+			}
+			if len(groups[group]) == 0 {
+				return fmt.Errorf("%s: no kernel is of the group %s", p, group)
+			}
 			for _, k := range groups[group] {
 				proto, err := prototype(tree, files[k.Function], k.Function)
 				if err != nil {
-					failed = err
+					return err
 				}
 				b.WriteString(declaration(proto, k.Doc))
 			}
-			if b.Len() == 0 {
-				failed = fmt.Errorf("%s: no kernel is of the group %s", p, group)
-			}
 			delete(groups, group)
-			return b.Bytes()
-		})
-		if failed != nil {
-			return failed
 		}
+		tree[p] = b.Bytes()
 	}
 	for group := range groups {
 		return fmt.Errorf("%s: no header has a line KERNELS(%s)", manifest, group)
@@ -363,7 +370,10 @@ func definition(text, function string) string {
 		head := text[start:end]
 		text = text[end:]
 		if strings.HasPrefix(strings.TrimSpace(text), "{") && isName(head) {
-			head = strings.Join(strings.Fields(attributes.ReplaceAllString(head, "")), " ")
+			if strings.Contains(head, "NNCC_") {
+				head = attributes.ReplaceAllString(head, "")
+			}
+			head = strings.Join(strings.Fields(head), " ")
 			return strings.ReplaceAll(head, "( ", "(")
 		}
 	}

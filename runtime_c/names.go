@@ -5,13 +5,17 @@ package runtimec
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding"
 	"fmt"
+	"hash"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Emitted folders are linked into one image, written by the same version of
@@ -298,7 +302,7 @@ func (x *Library) closure(file string) []string {
 	seen := map[string]bool{file: true}
 	list := []string{file}
 	for i := 0; i < len(list); i++ {
-		for _, n := range x.needs[list[i]] {
+		for _, n := range x.needed(list[i]) {
 			if !seen[n] {
 				seen[n] = true
 				list = append(list, n)
@@ -340,19 +344,60 @@ func (x *Library) digest(file string) (hex string, rounds bool) {
 		list = append(list, f)
 	}
 	slices.Sort(list)
-	h := sha256.New()
 	var d digested
+	at := &x.hashed
 	for _, f := range list {
-		fmt.Fprintf(h, "%s %d\n%s", f, len(x.files[f]), x.files[f])
-		d.rounds = d.rounds || bytes.Contains(x.files[f], []byte(roundingMacro))
+		at = at.behind(f, x.files[f])
+		d.rounds = d.rounds || at.rounds
 	}
-	d.hex = fmt.Sprintf("%x", h.Sum(nil)[:4])
+	d.hex = at.hex()
 	x.digests[key] = d
 	return d.hex, d.rounds
 }
 
+// prefix is the hash of some files, one behind the other. Lists of files are sorted and begin
+// alike: what several begin with is hashed once.
+type prefix struct {
+	state  []byte // of the hash, nil of no files
+	rounds bool   // the last file mentions the rounding macro
+	next   map[string]*prefix
+}
+
+// behind is the prefix that is longer by a file.
+func (p *prefix) behind(file string, text []byte) *prefix {
+	if n := p.next[file]; n != nil {
+		return n
+	}
+	h := p.hash()
+	fmt.Fprintf(h, "%s %d\n%s", file, len(text), text)
+	state, err := h.(encoding.BinaryMarshaler).MarshalBinary()
+	if err != nil {
+		panic(bug.Errorf("hash: %w", err))
+	}
+	if p.next == nil {
+		p.next = map[string]*prefix{}
+	}
+	p.next[file] = &prefix{state: state, rounds: bytes.Contains(text, []byte(roundingMacro))}
+	return p.next[file]
+}
+
+// hash is one that has seen the files.
+func (p *prefix) hash() hash.Hash {
+	h := sha256.New()
+	if p.state == nil {
+		return h
+	}
+	if err := h.(encoding.BinaryUnmarshaler).UnmarshalBinary(p.state); err != nil {
+		panic(bug.Errorf("hash: %w", err))
+	}
+	return h
+}
+
+func (p *prefix) hex() string { return fmt.Sprintf("%x", p.hash().Sum(nil)[:4]) }
+
 // memo is what names are made of, computed once.
 type memo struct {
+	hashed  prefix
 	once    sync.Once
 	mu      sync.Mutex
 	defined map[string][]string

@@ -55,8 +55,8 @@ func (s *signatures) read(file, text string) {
 	if s.types == nil {
 		s.types, s.members, s.taken = map[string]pointerType{}, map[string]string{}, map[string]bool{}
 	}
-	code, _ := read(text, new([]string))
-	items := topLevel(code)
+	tokens, _ := code(text)
+	items := topLevel(tokens)
 	for _, item := range items {
 		if name, signature, _ := heading(item); name != "" && item[0] == "typedef" {
 			s.types[name] = pointerType{signature, strings.HasSuffix(file, ".h")}

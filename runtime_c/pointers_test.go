@@ -56,7 +56,7 @@ func TestPointersHaveTypes(t *testing.T) {
 	}
 	x := Shipped()
 	for p, text := range x.files {
-		code, macros := read(string(text), new([]string))
+		code, macros := code(string(text))
 		for _, words := range [][]string{code, macros} {
 			var line string
 			for _, w := range words {

@@ -2,85 +2,122 @@
 
 package runtimec
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
-// A scan is what one C file defines, includes and uses. It is a light reading of
-// C as it is written here: comments, strings and preprocessor lines are
-// recognised, declarations are followed by braces, macros do not open scopes.
+// A scan is what one C file defines and includes. It is a light reading of C as it
+// is written here: comments, strings and preprocessor lines are recognised,
+// declarations are followed by braces, macros do not open scopes.
 type scan struct {
 	defines  []string // functions and tables with external linkage
 	includes []string // headers in quotes
-	uses     []string // every identifier that may call or name something
 }
 
-var quotedInclude = regexp.MustCompile(`^\s*#\s*include\s*"([^"]+)"`)
-
-// read gives the tokens of a file's code, and those of what its macros stand for.
-// Code for C++ is left out; quoted includes are noted.
-func read(text string, includes *[]string) (code, macros []string) {
-	var lines, replacements strings.Builder
-	skip := 0 // nesting below an #ifdef __cplusplus
-	for line := range strings.SplitSeq(strings.ReplaceAll(blank(text, includes), "\\\n", " "), "\n") {
-		name, rest := directive(line)
-		switch {
-		case skip > 0:
-			switch {
-			case strings.HasPrefix(name, "if"):
-				skip++
-			case name == "endif":
-				skip--
-			case skip == 1 && strings.HasPrefix(name, "el"):
-				skip = 0 // the #else of the block is C
-			}
-		case ifCplusplus(name, rest):
-			skip = 1
-		case name == "define":
-			replacements.WriteString(replacement(rest) + "\n")
-		case name == "":
-			lines.WriteString(line + "\n")
-		}
-	}
-	return tokens(lines.String()), tokens(replacements.String())
-}
-
-// scanC reads one file. Of a header, only what stands inside function bodies and
-// macros counts as used: its prototypes need nothing.
-func scanC(text string, header bool) *scan {
+// scanC reads one file.
+func scanC(text string) *scan {
 	s := &scan{}
-	code, macros := read(text, &s.includes)
-	used := map[string]bool{}
-	use := func(t string) {
-		if isName(t) && !used[t] {
-			used[t] = true
-			s.uses = append(s.uses, t)
-		}
-	}
-	for _, t := range macros {
-		use(t)
-	}
-	s.declarations(code, func(t string, inBody bool) {
-		if inBody || !header {
-			use(t)
+	var d declarations
+	read(text, func(p part, t string) {
+		switch p {
+		case inCode:
+			if name := d.next(t); name != "" {
+				s.defines = append(s.defines, name)
+			}
+		case inInclude:
+			s.includes = append(s.includes, t)
 		}
 	})
 	return s
 }
 
-// directive splits a preprocessor line into its name and what follows; other lines have no name.
-func directive(line string) (name, rest string) {
-	line = strings.TrimSpace(line)
-	if !strings.HasPrefix(line, "#") {
-		return "", ""
+// uses reports every identifier of a file that may call or name something. Of a
+// header, only what stands inside function bodies and macros counts: its
+// prototypes need nothing.
+func uses(text string, header bool, use func(t string)) {
+	var d declarations
+	read(text, func(p part, t string) {
+		inBody := d.braces > 0
+		if p == inCode {
+			d.next(t)
+		}
+		if isName(t) && (p == inMacro || p == inCode && (inBody || !header)) {
+			use(t)
+		}
+	})
+}
+
+// code gives the tokens of a file's code, and those of what its macros stand for.
+func code(text string) (code, macros []string) {
+	read(text, func(p part, t string) {
+		switch p {
+		case inCode:
+			code = append(code, t)
+		case inMacro:
+			macros = append(macros, t)
+		}
+	})
+	return code, macros
+}
+
+// part is where in a file a token stands.
+type part int
+
+const (
+	inCode    part = iota // outside of preprocessor lines
+	inMacro               // what a macro stands for
+	inInclude             // the name of a header in quotes
+)
+
+// read reports the tokens of a file. Code for C++ is left out.
+func read(text string, see func(p part, t string)) {
+	l := lexer{text: text}
+	skip := 0 // nesting below an #ifdef __cplusplus
+	begins := true
+	for t := l.next(); t != ""; t = l.next() {
+		switch {
+		case t == "\n":
+			begins = true
+		case begins && t == "#":
+			skip = l.directive(skip, see)
+		default:
+			begins = false
+			if skip == 0 {
+				see(inCode, t)
+			}
+		}
 	}
-	line = strings.TrimSpace(line[1:])
-	n := wordLen(line)
-	if n == 0 {
-		return "#", line
+}
+
+// directive reads a preprocessor line behind its #, and gives the nesting behind it.
+func (l *lexer) directive(skip int, see func(p part, t string)) int {
+	name := l.next()
+	switch {
+	case name == "\n":
+		return skip
+	case name == "include":
+		if file := l.quoted(); file != "" {
+			see(inInclude, file)
+		}
+	case skip > 0 && strings.HasPrefix(name, "if"):
+		skip++
+	case skip > 0 && name == "endif":
+		skip--
+	case skip == 1 && strings.HasPrefix(name, "el"):
+		skip = 0 // the #else of the block is C
+	case skip > 0:
+	case name == "define":
+		l.next()
+		if strings.HasPrefix(l.text[l.at:], "(") {
+			l.until(")")
+		}
+		for t := l.next(); t != "\n" && t != ""; t = l.next() {
+			see(inMacro, t)
+		}
+		return skip
+	case ifCplusplus(name, strings.TrimLeft(l.text[l.at:], " \t")):
+		skip = 1
 	}
-	return line[:n], strings.TrimSpace(line[n:])
+	l.until("\n")
+	return skip
 }
 
 // ifCplusplus reports whether a directive begins a part for C++ compilers alone.
@@ -95,15 +132,97 @@ func ifCplusplus(name, rest string) bool {
 	return false
 }
 
-// replacement is what a macro stands for, of what follows #define.
-func replacement(rest string) string {
-	rest = rest[wordLen(rest):]
-	if strings.HasPrefix(rest, "(") {
-		if _, body, found := strings.Cut(rest, ")"); found {
-			return body
+// lexer gives the tokens of C one by one: identifiers, numbers, single characters.
+type lexer struct {
+	text string
+	at   int
+}
+
+// next is the next token, "\n" where a line ends, "" at the end. A comment of several lines
+// ends the one that it begins in; a string or character constant is "0".
+func (l *lexer) next() string {
+	for l.at < len(l.text) {
+		c := l.text[l.at]
+		switch kind := kinds[c]; {
+		case kind == blank:
+			l.at++
+		case kind == letter || kind == digit:
+			return l.word(kind)
+		case c == '/' && strings.HasPrefix(l.text[l.at:], "/*"):
+			if l.comment() {
+				return "\n"
+			}
+		case c == '/' && strings.HasPrefix(l.text[l.at:], "//"):
+			l.at += end(l.text[l.at:], '\n')
+		case c == '\\' && strings.HasPrefix(l.text[l.at:], "\\\n"):
+			l.at += 2
+		case c == '"' || c == '\'':
+			l.literal(c)
+			return "0"
+		default:
+			l.at++
+			return l.text[l.at-1 : l.at]
 		}
 	}
-	return rest
+	return ""
+}
+
+// word is an identifier, or a number.
+func (l *lexer) word(kind kind) string {
+	start := l.at
+	for l.at++; l.at < len(l.text); l.at++ {
+		if c := l.text[l.at]; !isWord(c) && (kind != digit || c != '.') {
+			break
+		}
+	}
+	return l.text[start:l.at]
+}
+
+// comment goes behind a comment, and reports one that has several lines.
+func (l *lexer) comment() bool {
+	inside := l.text[l.at+2:]
+	n := strings.Index(inside, "*/")
+	if n < 0 {
+		l.at = len(l.text)
+		return false
+	}
+	l.at += n + 4
+	return strings.IndexByte(inside[:n], '\n') >= 0
+}
+
+// literal goes behind a string or a character constant, which ends with its line at the latest.
+func (l *lexer) literal(quote byte) {
+	for l.at++; l.at < len(l.text) && l.text[l.at] != quote && l.text[l.at] != '\n'; l.at++ {
+		if l.text[l.at] == '\\' {
+			l.at++
+		}
+	}
+	l.at = min(l.at+1, len(l.text))
+}
+
+// quoted is the string that comes next in the line, "" where there is none.
+func (l *lexer) quoted() string {
+	rest := strings.TrimLeft(l.text[l.at:], " \t")
+	if !strings.HasPrefix(rest, `"`) {
+		return ""
+	}
+	return rest[1 : 1+end(rest[1:], '"')]
+}
+
+// until goes behind a token, or to the end of the line.
+func (l *lexer) until(token string) {
+	t := l.next()
+	for t != token && t != "\n" && t != "" {
+		t = l.next()
+	}
+}
+
+// end is where a character is, or the length.
+func end(text string, c byte) int {
+	if n := strings.IndexByte(text, c); n >= 0 {
+		return n
+	}
+	return len(text)
 }
 
 // tokens splits C without comments and strings into identifiers, numbers and
@@ -138,117 +257,102 @@ func wordLen(s string) int {
 	return n
 }
 
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-}
+// kind is what a character is in C.
+type kind uint8
 
-// declarations walks over the tokens of a translation unit, reports each to use
-// and notes the external definitions.
-func (s *scan) declarations(tokens []string, use func(t string, inBody bool)) {
-	braces, parens := 0, 0
-	start := 0    // of the declaration at file scope
-	name := ""    // the declared function or table
-	kind := ""    // "(" for a function, "[" or "=" for data
-	hasBody := "" // avoids a second definition for "= { ... }"
-	for i, t := range tokens {
-		use(t, braces > 0)
-		switch t {
-		case "(", "[", "=":
-			if braces == 0 && parens == 0 && i > start && kind == "" && isName(tokens[i-1]) &&
-				tokens[i-1] != "__attribute__" {
-				name, kind = tokens[i-1], t
-			}
-			if t == "(" {
-				parens++
-			}
-		case ")":
-			parens--
-		case "{":
-			if braces == 0 && parens == 0 && name != "" && hasBody == "" && external(tokens[start:i]) {
-				s.defines = append(s.defines, name)
-				hasBody = name
-			}
-			braces++
-		case "}":
-			braces--
-			if braces == 0 && kind == "(" {
-				start, name, kind, hasBody = i+1, "", "", ""
-			}
-		case ";":
-			if braces == 0 && parens == 0 {
-				if kind != "(" && name != "" && hasBody == "" && external(tokens[start:i]) {
-					s.defines = append(s.defines, name)
-				}
-				start, name, kind, hasBody = i+1, "", "", ""
-			}
-		}
+const (
+	other kind = iota
+	blank      // but the end of a line
+	letter
+	digit
+)
+
+// kinds are those of all characters.
+var kinds = func() (k [256]kind) {
+	for _, c := range " \t\v\f\r" {
+		k[c] = blank
 	}
-}
+	for c := range 26 {
+		k['a'+c], k['A'+c] = letter, letter
+	}
+	for c := '0'; c <= '9'; c++ {
+		k[c] = digit
+	}
+	k['_'] = letter
+	return k
+}()
+
+func isWord(c byte) bool { return kinds[c] >= letter }
 
 // isName reports whether a token is an identifier or keyword.
-func isName(t string) bool { return isWord(t[0]) && (t[0] < '0' || t[0] > '9') }
+func isName(t string) bool { return kinds[t[0]] == letter }
 
-// external reports whether a declaration at file scope defines something that
-// other files can see.
-func external(decl []string) bool {
-	for _, t := range decl {
-		switch t {
-		case "static", "extern", "typedef":
-			return false
-		case "(", "[", "=":
-			return true
+// declarations follows the tokens of a translation unit.
+type declarations struct {
+	braces, parens int
+	last           string // token
+	length         int    // of the declaration at file scope, in tokens
+	linkage        linkage
+	name           string // the declared function or table
+	kind           byte   // '(' for a function, '[' or '=' for data
+	hasBody        bool   // avoids a second definition for "= { ... }"
+}
+
+// linkage is what a declaration at file scope says of other files: nothing yet, or
+// whether it defines something that they can see.
+type linkage uint8
+
+const (
+	unknown linkage = iota
+	external
+	hidden
+)
+
+// next takes a token, and gives the name that it defines for other files, or "".
+func (d *declarations) next(t string) (defined string) {
+	outside := d.braces == 0 && d.parens == 0
+	ends := false
+	switch t {
+	case "static", "extern", "typedef":
+		d.decide(hidden)
+	case "(", "[", "=":
+		if outside && d.length > 0 && d.kind == 0 && isName(d.last) && d.last != "__attribute__" {
+			d.name, d.kind = d.last, t[0]
+		}
+		d.decide(external)
+		if t == "(" {
+			d.parens++
+		}
+	case ")":
+		d.parens--
+	case "{":
+		if outside && d.defines() {
+			defined, d.hasBody = d.name, true
+		}
+		d.braces++
+	case "}":
+		d.braces--
+		ends = d.braces == 0 && d.kind == '('
+	case ";":
+		if ends = outside; ends && d.kind != '(' && d.defines() {
+			defined = d.name
 		}
 	}
-	return true
-}
-
-// blank replaces comments by a space and the contents of strings and character
-// constants by nothing; it notes the quoted includes on the way.
-func blank(text string, includes *[]string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		switch {
-		case strings.HasPrefix(text[i:], "/*"):
-			end := strings.Index(text[i+2:], "*/")
-			if end < 0 {
-				return b.String()
-			}
-			b.WriteString(" " + strings.Repeat("\n", strings.Count(text[i:i+end+4], "\n")))
-			i += end + 4
-		case strings.HasPrefix(text[i:], "//"):
-			for i < len(text) && text[i] != '\n' {
-				i++
-			}
-		case text[i] == '#' && atLineStart(text, i):
-			line, _, _ := strings.Cut(text[i:], "\n")
-			if m := quotedInclude.FindStringSubmatch(line); m != nil {
-				*includes = append(*includes, m[1])
-				i += len(line)
-				continue
-			}
-			b.WriteByte('#')
-			i++
-		case text[i] == '"' || text[i] == '\'':
-			q := text[i]
-			for i++; i < len(text) && text[i] != q && text[i] != '\n'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-			i++
-			b.WriteString(" 0 ")
-		default: // as much as stands before the next character that may begin something else
-			n := 1
-			for i+n < len(text) && !strings.ContainsRune(`/#"'`, rune(text[i+n])) {
-				n++
-			}
-			b.WriteString(text[i : i+n])
-			i += n
-		}
+	d.last = t
+	d.length++
+	if ends {
+		*d = declarations{braces: d.braces, parens: d.parens, last: t}
 	}
-	return b.String()
+	return defined
 }
 
-func atLineStart(text string, i int) bool {
-	return strings.TrimSpace(text[strings.LastIndexByte(text[:i], '\n')+1:i]) == ""
+// decide notes what the first such token says.
+func (d *declarations) decide(l linkage) {
+	if d.linkage == unknown {
+		d.linkage = l
+	}
 }
+
+// defines reports a declaration that defines its name, which it has not done yet, for
+// other files.
+func (d *declarations) defines() bool { return d.name != "" && !d.hasBody && d.linkage != hidden }

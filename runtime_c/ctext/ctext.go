@@ -5,7 +5,6 @@ package ctext
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 )
 
@@ -48,8 +47,7 @@ const paragraph = " * "
 // Fold breaks lines of C that are longer than Columns: at blanks, in comments, macros
 // and strings as C has it. Templates write short lines; this is for names that are long.
 func Fold(text []byte) []byte {
-	long := func(l []byte) bool { return len(l) > Columns }
-	if !slices.ContainsFunc(bytes.Split(text, []byte("\n")), long) {
+	if !isLong(text) {
 		return text
 	}
 	var out []string
@@ -81,6 +79,16 @@ func Fold(text []byte) []byte {
 		out = append(out, paragraph+rest)
 	}
 	return []byte(strings.Join(out, "\n"))
+}
+
+// isLong reports a line that is longer than Columns.
+func isLong(text []byte) bool {
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if len(line) > Columns {
+			return true
+		}
+	}
+	return false
 }
 
 // folder is where in C a line begins.
