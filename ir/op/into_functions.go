@@ -111,20 +111,13 @@ func smoothly(s func() *smooth) func(n *ir.Node) func(x, y []float32) {
 
 // each gives y, which may be x, the function of every element of x.
 func (s *smooth) each(x, y []float32) {
-	y = y[:len(x)]
-	for i, v := range x {
-		if !(v >= -reach && v < reach) {
-			y[i] = float32(s.f(float64(v)))
-			continue
+	for len(x) > 0 {
+		n := vec.Pieces(x, y, s.parts[:], pieces)
+		if n < len(x) {
+			y[n] = float32(s.f(float64(x[n])))
+			n++
 		}
-		t := v * pieces
-		k := int32(t + reach*pieces)
-		u := t - float32(k-reach*pieces)
-		if u < 0 {
-			k, u = k-1, u+1
-		}
-		p := &s.parts[k&int32(len(s.parts)-1)]
-		y[i] = float32(float32(float32(float32(float32(p[3]*u)+p[2])*u)+p[1])*u) + p[0]
+		x, y = x[n:], y[n:]
 	}
 }
 
