@@ -129,6 +129,19 @@ func (r *Evaluation) StepTo(out []*tensor.Dense) error {
 			delete(r.env, v)
 		}
 	}
+	r.read(n)
+	return nil
+}
+
+// Skip leaves the next node out. What depends on it has no value.
+func (r *Evaluation) Skip() {
+	n := r.Next()
+	r.next++
+	r.read(n)
+}
+
+// read drops the inputs of n that nobody else will read.
+func (r *Evaluation) read(n *ir.Node) {
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {
 			if r.readers[v]--; r.readers[v] == 0 {
@@ -136,5 +149,4 @@ func (r *Evaluation) StepTo(out []*tensor.Dense) error {
 			}
 		}
 	}
-	return nil
 }

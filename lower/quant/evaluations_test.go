@@ -21,12 +21,6 @@ import (
 // both ranges are refined here, 1.63 times.
 func TestEvaluations(t *testing.T) {
 	var count atomic.Int64
-	counted := *op.Relu // the last node; nothing but the interpreter knows it
-	counted.Name, counted.Scalar, counted.Quant = "Counted", nil, ir.QFloat
-	counted.Eval = func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		count.Add(1)
-		return op.Relu.Eval(n, in)
-	}
 	r := rand.New(rand.NewPCG(51, 52))
 	drawn := func(shape ...int) *tensor.Dense {
 		d := tensor.New(tensor.F32, shape)
@@ -45,7 +39,7 @@ func TestEvaluations(t *testing.T) {
 		}
 		v = n.Out[0]
 	}
-	last, err := g.Add(&counted, "counted", nil, 1, v)
+	last, err := g.Add(countedRelu(&count), "counted", nil, 1, v) // the last node
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,4 +60,42 @@ func TestEvaluations(t *testing.T) {
 			t.Errorf("%.2f evaluations for each of %d samples, want 1 to %g", n, c.samples, c.most)
 		}
 	}
+}
+
+// TestEvaluationsOfLimits: a value that is counted anew, since its reader tells little of it
+// apart, costs no runs of what it does not depend on, in however many ways samples are held out.
+func TestEvaluationsOfLimits(t *testing.T) {
+	evaluations := func(reader *ir.OpDef) int64 {
+		var count atomic.Int64
+		g := ir.New("limits")
+		x := g.AddInput("x", ir.T(tensor.F32, 1, 64, 32, 16))
+		add := func(o *ir.OpDef, attrs ir.Attrs, in *ir.Value) *ir.Value {
+			n, err := g.Add(o, o.Name, attrs, 1, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n.Out[0]
+		}
+		most := add(op.ArgMax, ir.Attrs{"axis": ir.Int(1)}, x)
+		g.AddOutput("y", add(reader, nil, add(op.Cast, ir.Attrs{"to": ir.Int(1)}, most)))
+		g.AddOutput("z", add(countedRelu(&count), nil, x))
+		if _, _, err := quant.Calibrate(g, defaults(quant.SyntheticSamples(g.In, 16, 1))); err != nil {
+			t.Fatal(err)
+		}
+		return count.Load()
+	}
+	if got, want := evaluations(op.Tanh), evaluations(op.Relu); got != want {
+		t.Errorf("%d evaluations beside a value that is counted anew, want %d", got, want)
+	}
+}
+
+// countedRelu is a Relu that nothing but the interpreter knows and that counts its evaluations.
+func countedRelu(count *atomic.Int64) *ir.OpDef {
+	counted := *op.Relu
+	counted.Name, counted.Scalar, counted.Quant = "Counted", nil, ir.QFloat
+	counted.Eval = func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		count.Add(1)
+		return op.Relu.Eval(n, in)
+	}
+	return &counted
 }

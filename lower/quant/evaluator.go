@@ -21,6 +21,8 @@ import (
 type evaluator struct {
 	g     *ir.Graph
 	plans map[*ir.Node]plan
+	// only are the nodes that are evaluated; nil: all are.
+	only map[*ir.Node]bool
 	// lent are values of which the memory is used again: not of large ones, which would be
 	// held by their lengths.
 	lent   map[*ir.Value]bool
@@ -45,8 +47,17 @@ type kernel func(in, out []*tensor.Dense)
 // newEvaluator plans; g must not change before the last run. keeps says which values an
 // observer keeps; nil: it may keep any.
 func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
-	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, lent: map[*ir.Value]bool{}}
+	return evaluatorOf(g, keeps, nil)
+}
+
+// evaluatorOf is newEvaluator of some of the nodes, which are all that theirs depend on; nil: of
+// all. An observer sees nothing of others, and a run gives no outputs of theirs.
+func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bool) *evaluator {
+	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, only: only, lent: map[*ir.Value]bool{}}
 	for _, n := range g.Nodes {
+		if !e.evaluates(n) {
+			continue
+		}
 		if k, packs := e.kernelOf(n); k != nil {
 			e.plans[n] = plan{kernel: k, packs: packs}
 		} else if in := e.constants(n); in != nil && weightAxis(n) < 0 {
@@ -81,18 +92,22 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 	return e
 }
 
+func (e *evaluator) evaluates(n *ir.Node) bool { return e.only == nil || e.only[n] }
+
 // keepsNone is for observers that keep no value.
 func keepsNone(*ir.Value) bool { return false }
 
 // onlyKernels reports a value that nothing reads but kernels.
 func (e *evaluator) onlyKernels(v *ir.Value) bool {
-	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return e.plans[u.Node].kernel == nil })
+	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
+		return e.evaluates(u.Node) && e.plans[u.Node].kernel == nil
+	})
 }
 
 // packed reports a constant of which kernels have what they need.
 func (e *evaluator) packed(v *ir.Value) bool {
 	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
-		return e.plans[u.Node].kernel == nil || u.Index < 1 || u.Index > e.plans[u.Node].packs
+		return e.evaluates(u.Node) && e.plans[u.Node].kernel == nil || u.Index < 1 || u.Index > e.plans[u.Node].packs
 	})
 }
 
@@ -328,7 +343,7 @@ func (r *evaluation) step() error {
 	switch {
 	case p.constant != nil:
 		return r.StepTo(p.constant)
-	case p.kernel == nil:
+	case p.kernel == nil && r.of.evaluates(n):
 		return r.Step()
 	}
 	in := make([]*tensor.Dense, len(n.In))
@@ -336,6 +351,11 @@ func (r *evaluation) step() error {
 		if v != nil {
 			in[i] = r.Value(v)
 		}
+	}
+	if p.kernel == nil {
+		r.Skip()
+		r.giveBack(n, in)
+		return nil
 	}
 	out := make([]*tensor.Dense, len(n.Out))
 	for i, v := range n.Out {
@@ -345,12 +365,17 @@ func (r *evaluation) step() error {
 	if err := r.StepTo(out); err != nil {
 		return err
 	}
+	r.giveBack(n, in)
+	return nil
+}
+
+// giveBack gives the memory of those inputs of n back that n was the last to read.
+func (r *evaluation) giveBack(n *ir.Node, in []*tensor.Dense) {
 	for i, v := range n.In {
-		if v != nil && r.of.lent[v] && r.Value(v) == nil && !slices.Contains(n.In[:i], v) {
+		if v != nil && in[i] != nil && r.of.lent[v] && r.Value(v) == nil && !slices.Contains(n.In[:i], v) {
 			r.memory.give(in[i])
 		}
 	}
-	return nil
 }
 
 // run is interp.Run.

@@ -35,6 +35,44 @@ func TestEvaluator(t *testing.T) {
 	}
 }
 
+// TestEvaluatorOfSomeNodes: where one value is wanted, it has what it has in a whole run, one sample
+// after another, and what it does not depend on is not evaluated.
+func TestEvaluatorOfSomeNodes(t *testing.T) {
+	fewer := 0
+	for seed := range uint64(12) {
+		g := randomNet(t, seed)
+		all, samples := quant.EvaluatorForTest(g, func(*ir.Value) bool { return true }), quant.SyntheticSamples(g.In, 3, seed)
+		for _, n := range g.Nodes {
+			some := quant.EvaluatorOfForTest(g, n.Out[0])
+			for _, in := range samples {
+				var want, got *tensor.Dense
+				count := 0
+				if err := all(in, func(v *ir.Value, d *tensor.Dense) {
+					if count++; v == n.Out[0] {
+						want = d
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if err := some(in, func(v *ir.Value, d *tensor.Dense) {
+					if count--; v == n.Out[0] {
+						got = d.Clone()
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if want == nil || got == nil || !tensor.Equal(want, got) {
+					t.Fatalf("seed %d: %s alone: %v, want %v", seed, n, got, want)
+				}
+				fewer += count
+			}
+		}
+	}
+	if fewer == 0 {
+		t.Error("everything is evaluated whatever is wanted")
+	}
+}
+
 // TestEvaluatorOfLargeWeights: weights that few positions read, and what they are dequantised from, are not kept, with
 // the same values; nor are those of a reader that has no kernel. A product of many positions keeps its own.
 func TestEvaluatorOfLargeWeights(t *testing.T) {

@@ -20,7 +20,17 @@ func MeansForTest(n *ir.Node, x *tensor.Dense) []float64 {
 // EvaluatorForTest gives the function that runs g on one sample after another; keeps says
 // which values its observer keeps.
 func EvaluatorForTest(g *ir.Graph, keeps func(v *ir.Value) bool) func(in Sample, obs interp.Observer) error {
-	e := newEvaluator(g, keeps)
+	return runOf(newEvaluator(g, keeps))
+}
+
+// EvaluatorOfForTest is EvaluatorForTest of what a survey of one value alone needs, for an
+// observer that keeps nothing.
+func EvaluatorOfForTest(g *ir.Graph, v *ir.Value) func(in Sample, obs interp.Observer) error {
+	o := surveyOptions{within: map[*ir.Value]*stats{v: nil}}
+	return runOf(evaluatorOf(g, keepsNone, o.needs()))
+}
+
+func runOf(e *evaluator) func(in Sample, obs interp.Observer) error {
 	return func(in Sample, obs interp.Observer) error {
 		_, err := e.run(in, obs)
 		return err

@@ -50,6 +50,28 @@ type surveyOptions struct {
 	heldFrom int
 }
 
+// needs are the nodes that the values that are looked at depend on; nil: all are looked at.
+func (o *surveyOptions) needs() map[*ir.Node]bool {
+	if o.within == nil {
+		return nil
+	}
+	needed := map[*ir.Node]bool{}
+	var back func(v *ir.Value)
+	back = func(v *ir.Value) {
+		if v == nil || v.Def == nil || needed[v.Def] {
+			return
+		}
+		needed[v.Def] = true
+		for _, in := range v.Def.In {
+			back(in)
+		}
+	}
+	for v := range o.within {
+		back(v)
+	}
+	return needed
+}
+
 // newSurvey runs g. Watched are values that have stats, and rows of nodes.
 func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	n := len(opt.samples)
@@ -90,11 +112,11 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	scratch := make([]tally, runtime.GOMAXPROCS(0))
 	peaks := newStatePeaks(opt.states)
 	watched, names := peaks.watch().seen, keptBy(opt.look)
-	float := newEvaluator(g, func(v *ir.Value) bool {
+	float := evaluatorOf(g, func(v *ir.Value) bool {
 		_, ok := watched[v]
 		x := s.values[v.ID]
 		return ok || names(v) || x != nil && x.exact != nil
-	})
+	}, opt.needs())
 	return s, forSamples(n, g.Nodes, func(w, i int) error {
 		if opt.unseen != nil && opt.unseen(s.part[i]) {
 			return nil
