@@ -5,6 +5,7 @@ package vec
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -19,34 +20,18 @@ func TestPieces(t *testing.T) {
 				parts[i][k] = float32(r.NormFloat64())
 			}
 		}
-		odd := []float32{-4, 4, -4.0000005, 3.9999998, float32(math.NaN()), float32(math.Inf(1)),
-			float32(math.Inf(-1)), 1e38, -1e-40, float32(math.Copysign(0, -1))}
 		ended := 0
 		for n := range 200 {
-			x, got := make([]float32, n), make([]float32, n)
-			for i := range x {
-				switch v := r.IntN(400); {
-				case v < len(odd):
-					x[i] = odd[v]
-				case v < 100:
-					x[i] = float32(v)/4 - 12.5
-					x[i] = math.Nextafter32(min(max(x[i], -3.75), 3.75), float32(r.IntN(3)-1)*9)
-				default:
-					x[i] = r.Float32()*8 - 4
-				}
+			x := piecesArguments(r, n)
+			want := slices.IndexFunc(x, func(v float32) bool { return !(v >= -4 && v < 4) })
+			if want < 0 {
+				want = n
+			} else {
+				ended++
 			}
-			want := n
-			for i, v := range x {
-				if !(v >= -4 && v < 4) {
-					want = i
-					break
-				}
-			}
+			got := make([]float32, n)
 			if done := Pieces(x, got, parts, 4); done != want {
 				t.Fatalf("%v: %d have their values, want %d", x, done, want)
-			}
-			if want < n {
-				ended++
 			}
 			for i, v := range x[:want] {
 				k := math.Floor(float64(v) * 4)
@@ -57,17 +42,30 @@ func TestPieces(t *testing.T) {
 					t.Fatalf("at %g: %g, want %g", v, got[i], y)
 				}
 			}
-			if done := Pieces(x, x, parts, 4); done != want {
-				t.Fatalf("in place: %d have their values, want %d", done, want)
-			}
-			for i := range want {
-				if x[i] != got[i] {
-					t.Fatalf("in place: %g, want %g", x[i], got[i])
-				}
+			if done := Pieces(x, x, parts, 4); done != want || !slices.Equal(x[:want], got[:want]) {
+				t.Fatalf("in place: %v, want %v", x[:done], got[:want])
 			}
 		}
 		if ended < 20 {
 			t.Errorf("%d of 200 end early", ended)
 		}
 	})
+}
+
+// piecesArguments are between -4 and 4, some on quarters or next to them, a few beyond.
+func piecesArguments(r *rand.Rand, n int) []float32 {
+	odd := []float32{-4, 4, -4.0000005, 3.9999998, float32(math.NaN()), float32(math.Inf(1)),
+		float32(math.Inf(-1)), 1e38, -1e-40, float32(math.Copysign(0, -1))}
+	x := make([]float32, n)
+	for i := range x {
+		switch v := r.IntN(400); {
+		case v < len(odd):
+			x[i] = odd[v]
+		case v < 100:
+			x[i] = math.Nextafter32(min(max(float32(v)/4-12.5, -3.75), 3.75), float32(r.IntN(3)-1)*9)
+		default:
+			x[i] = r.Float32()*8 - 4
+		}
+	}
+	return x
 }

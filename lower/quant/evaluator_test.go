@@ -41,7 +41,8 @@ func TestEvaluatorOfSomeNodes(t *testing.T) {
 	fewer := 0
 	for seed := range uint64(12) {
 		g := randomNet(t, seed)
-		all, samples := quant.EvaluatorForTest(g, func(*ir.Value) bool { return true }), quant.SyntheticSamples(g.In, 3, seed)
+		all := quant.EvaluatorForTest(g, func(*ir.Value) bool { return true })
+		samples := quant.SyntheticSamples(g.In, 3, seed)
 		for _, n := range g.Nodes {
 			some := quant.EvaluatorOfForTest(g, n.Out[0])
 			for _, in := range samples {
