@@ -103,12 +103,11 @@ type approxConv struct {
 	at              []int         // what each weight sees, from the first channel on
 	*planes                       // nil: the input is the right side of the products
 	rows, n, size   int           // of what is laid out at a time: rows, sums, elements of a plane
-	blocks          int           // of rows, of an image
-	list            []stretch     // outputs among the sums
+	blocks          [][]cut       // of an image: what is laid out of a plane
 }
 
 func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
-	c := &approxConv{ConvGeom: g, blocks: 1, ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In),
+	c := &approxConv{ConvGeom: g, blocks: make([][]cut, 1), ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In),
 		out: product(g.Out)}
 	k := c.ci * g.Taps()
 	direct := g.Taps() == 1 && product(g.Strides) == 1 && c.in == c.out
@@ -132,8 +131,10 @@ func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense
 	for c.rows = height; c.rows > 1 && c.ci*c.planes.size(c.rows)+c.co*c.rows*pitch > approxBlock; {
 		c.rows = (c.rows + 1) / 2
 	}
-	c.blocks, c.n, c.size = (height+c.rows-1)/c.rows, (c.rows-1)*pitch+width, c.planes.size(c.rows)
-	c.list = c.stretches(0, c.n)
+	c.blocks, c.n, c.size = nil, (c.rows-1)*pitch+width, c.planes.size(c.rows)
+	for first := 0; first < height; first += c.rows {
+		c.blocks = append(c.blocks, c.cuts(first, c.rows))
+	}
 	for ch := range c.ci {
 		for _, a := range c.taps(c.rows) {
 			c.at = append(c.at, ch*c.size+a)
@@ -145,7 +146,7 @@ func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense
 func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 	x := tensor.As[float32](args[0])
 	part := func(job int) {
-		i, first := job/c.blocks, job%c.blocks*c.rows // image and group, row
+		i, block := job/len(c.blocks), job%len(c.blocks) // image and group
 		x, y := x[i*c.ci*c.in:][:c.ci*c.in], y[i*c.co*c.out:][:c.co*c.out]
 		if c.planes == nil {
 			c.times(i%c.Group, x, y, c.out)
@@ -155,17 +156,16 @@ func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 		defer singlesPool.Put(buf)
 		apart, laid := (*buf)[:c.co*c.n], (*buf)[c.co*c.n:]
 		for ch := range c.ci {
-			layOut(c.planes, laid[ch*c.size:][:c.size], x[ch*c.in:][:c.in], first, c.rows,
-				func(line, row []float32) { copy(row, line) })
+			c.lay(laid[ch*c.size:][:c.size], x[ch*c.in:][:c.in], c.blocks[block])
 		}
 		c.times(i%c.Group, laid, apart, c.n)
-		height, width := c.planes.out[1], c.planes.out[2]
+		first, width := block*c.rows, c.planes.out[2]
+		rows := min(c.rows, c.planes.out[1]-first)
 		for ch := range c.co {
-			put(y[ch*c.out+first*width:][:(min(first+c.rows, height)-first)*width], apart[ch*c.n:][:c.n],
-				c.list[:min(c.rows, height-first)])
+			vec.Rows(y[ch*c.out+first*width:], apart[ch*c.n:][:c.n], rows, width, width, c.pitch, 1)
 		}
 	}
-	jobs := c.N * c.Group * c.blocks
+	jobs := c.N * c.Group * len(c.blocks)
 	if len(y)*len(c.at) >= approxWork {
 		parallel(jobs, part)
 		return

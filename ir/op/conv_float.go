@@ -197,7 +197,7 @@ func (s *singleConv) depthwise() bool {
 	}
 	p := newPlanes(s.ConvGeom)
 	rows, n, out := p.out[1], p.sums(), p.out[1]*p.out[2]
-	at, list := p.taps(rows), p.stretches(0, n)
+	at, list, cuts := p.taps(rows), p.stretches(0, n), p.cuts(0, rows)
 	size, mult, ip := p.size(rows), s.COut/s.Group, p.in[1]*p.in[2]
 	parts := 1 // of the output channels of a plane
 	if s.N*s.Group < fewPlanes {
@@ -209,7 +209,7 @@ func (s *singleConv) depthwise() bool {
 		buf := scratch(whole + size + len(at))
 		sums, plane, w := (*buf)[:whole], (*buf)[whole:][:size], (*buf)[whole+size:][:len(at)]
 		rounded := singles(whole)
-		p.fill(plane, s.x[job/parts*ip:][:ip], 0, rows)
+		p.fill(plane, s.x[job/parts*ip:][:ip], cuts)
 		for c := grp*mult + share*mult/parts; c < grp*mult+(share+1)*mult/parts; c++ {
 			vec.Widen(s.w[c*len(at):][:len(at)], w)
 			vec.Taps(s.bias(c), w, at, plane, sums[:n])

@@ -46,71 +46,62 @@ func (p *planes) taps(rows int) []int {
 	return at
 }
 
+// cut is what a part holds of the input: rows of cols elements, which come from the plane's
+// element from on and go to the parts' element to on.
+type cut struct{ to, from, rows, cols int }
+
+// cuts are those of the parts that hold the inputs of so many rows of sums from the given one on.
+func (p *planes) cuts(first, rows int) (list []cut) {
+	rows += p.more
+	width, down, step := p.in[2], p.stride[1], p.stride[2]
+	for x := range step {
+		lo, hi := outRange(x-p.pad[2], step, p.pitch, width)
+		for y := range down {
+			at := first*down + y - p.pad[1] // of the part's first row
+			top, bottom := outRange(at, down, rows, p.in[1])
+			if lo < hi && top < bottom {
+				list = append(list, cut{((y*step+x)*rows+top)*p.pitch + lo,
+					(at+top*down)*width + lo*step + x - p.pad[2], bottom - top, hi - lo})
+			}
+		}
+	}
+	return list
+}
+
+// apart is how far the rows of a cut are apart in the input.
+func (p *planes) apart() int { return p.stride[1] * p.in[2] }
+
+// lay lays src out.
+func (p *planes) lay(dst, src []float32, list []cut) {
+	clear(dst)
+	for _, c := range list {
+		vec.Rows(dst[c.to:], src[c.from:], c.rows, c.cols, p.pitch, p.apart(), p.stride[2])
+	}
+}
+
 // widened is the length from which on a row is widened as one.
 const widened = 8
 
-// fill lays src out, as float64, for rows of sums from the given one on.
-func (p *planes) fill(dst []float64, src []float32, first, rows int) {
-	layOut(p, dst, src, first, rows, func(line []float32, row []float64) {
-		if len(row) >= widened {
-			vec.Widen(line, row)
-			return
-		}
-		for i := range row {
-			row[i] = float64(line[i])
-		}
-	})
-}
-
-// layOut is fill with the function that converts neighbours.
-func layOut[T float](p *planes, dst []T, src []float32, first, rows int, convert func(line []float32, row []T)) {
-	rows += p.more
-	width, pitch, down, step := p.in[2], p.pitch, p.stride[1], p.stride[2]
-	for x := range step {
-		lo, hi := outRange(x-p.pad[2], step, pitch, width)
-		for y := range down {
-			part := dst[(y*step+x)*rows*pitch:][:rows*pitch]
-			at := first*down + y - p.pad[1] // of the part's first row
-			top, bottom := outRange(at, down, rows, p.in[1])
-			if lo >= hi || top >= bottom {
-				clear(part)
-				continue
-			}
-			clear(part[:top*pitch])
-			clear(part[bottom*pitch:])
-			part, line := part[top*pitch:bottom*pitch], src[(at+top*down)*width+lo*step+x-p.pad[2]:]
-			for {
-				row := part[:pitch]
-				for i := range row[:lo] { // few, for which clear takes longer
-					row[i] = 0
+// fill lays src out as float64.
+func (p *planes) fill(dst []float64, src []float32, list []cut) {
+	clear(dst)
+	step := p.stride[2]
+	for _, c := range list {
+		for r := range c.rows {
+			row, line := dst[c.to+r*p.pitch:][:c.cols], src[c.from+r*p.apart():]
+			switch {
+			case step > 1:
+				for i := range row {
+					row[i] = float64(line[i*step])
 				}
-				for i := hi; i < len(row); i++ {
-					row[i] = 0
+			case len(row) >= widened:
+				vec.Widen(line[:len(row)], row)
+			default:
+				for i := range row {
+					row[i] = float64(line[i])
 				}
-				if row = row[lo:hi]; step == 1 {
-					convert(line[:len(row)], row)
-				} else {
-					every(row, line, step)
-				}
-				if part = part[pitch:]; len(part) == 0 {
-					break
-				}
-				line = line[down*width:]
 			}
 		}
-	}
-}
-
-// every gives dst elements of line, step apart.
-func every[T float](dst []T, line []float32, step int) {
-	if step == 2 {
-		for len(dst) >= 4 && len(line) >= 8 {
-			dst[0], dst[1], dst[2], dst[3] = T(line[0]), T(line[2]), T(line[4]), T(line[6])
-			dst, line = dst[4:], line[8:]
-		}
-	}
-	for i := range dst {
-		dst[i] = T(line[i*step])
 	}
 }
 
@@ -151,19 +142,20 @@ func put(dst, src []float32, list []stretch) {
 // strip is what the taps of one input channel see of a tile of sums.
 type strip struct {
 	*planes
-	buf               *[]float64
-	plane             []float64
-	at                []int
-	first, rows, cols int
-	from              int // the tile's first sum, behind the first of its row
-	channel           int // that plane holds
+	buf     *[]float64
+	plane   []float64
+	at      []int
+	cuts    []cut
+	cols    int
+	from    int // the tile's first sum, behind the first of its row
+	channel int // that plane holds
 }
 
 func newStrip(p *planes, lo, cols int) *strip {
-	w := &strip{planes: p, first: lo / p.pitch, from: lo % p.pitch, cols: cols, channel: -1}
-	w.rows = (lo+cols-1)/p.pitch - w.first + 1
-	w.at = p.taps(w.rows)
-	w.buf = scratch(p.size(w.rows))
+	first := lo / p.pitch
+	rows := (lo+cols-1)/p.pitch - first + 1
+	w := &strip{planes: p, cuts: p.cuts(first, rows), from: lo % p.pitch, cols: cols, channel: -1, at: p.taps(rows)}
+	w.buf = scratch(p.size(rows))
 	w.plane = *w.buf
 	return w
 }
@@ -173,7 +165,7 @@ func (w *strip) seen(x []float32, k int) []float64 {
 	c, t := k/len(w.at), k%len(w.at)
 	if c != w.channel {
 		in := w.in[1] * w.in[2]
-		w.fill(w.plane, x[c*in:][:in], w.first, w.rows)
+		w.fill(w.plane, x[c*in:][:in], w.cuts)
 		w.channel = c
 	}
 	return w.plane[w.at[t]+w.from:][:w.cols]
