@@ -107,8 +107,8 @@ type approxConv struct {
 }
 
 func newApproxConv(g *ConvGeom, w []float32, s vec.Sums) func(in []*tensor.Dense, y []float32) {
-	c := &approxConv{ConvGeom: g, blocks: make([][]cut, 1), ci: g.CIn / g.Group, co: g.COut / g.Group, in: product(g.In),
-		out: product(g.Out)}
+	c := &approxConv{ConvGeom: g, blocks: make([][]cut, 1), ci: g.CIn / g.Group, co: g.COut / g.Group,
+		in: product(g.In), out: product(g.Out)}
 	k := c.ci * g.Taps()
 	direct := g.Taps() == 1 && product(g.Strides) == 1 && c.in == c.out
 	if direct && g.Group == 1 && wasted(c.out, c.co) > transposing*wasted(c.co, c.out) {

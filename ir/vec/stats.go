@@ -17,6 +17,26 @@ func Accumulate(x []float32, sums []float64) {
 	}
 }
 
+// SumRows gives sums those of the columns of rows, which begin apart in x, from the first row on.
+func SumRows(x []float32, rows, apart int, sums []float64) {
+	n := len(sums)
+	if rows == 0 || n == 0 {
+		clear(sums)
+		return
+	}
+	if width > 0 {
+		_ = x[(rows-1)*apart+n-1]
+		sumRows(rows, n, apart, &x[0], &sums[0])
+		return
+	}
+	clear(sums)
+	for r := range rows {
+		for i, v := range x[r*apart:][:n] {
+			sums[i] += float64(v)
+		}
+	}
+}
+
 // Extent gives the least and the largest of numbers, infinities where there is none; odd:
 // some are infinite or no numbers.
 func Extent(x []float32) (lo, hi float32, odd bool) {

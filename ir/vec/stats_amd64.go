@@ -15,3 +15,8 @@ func bins8(n int, lo, hi, scale float32, x *float32, at *int32) (zeros int)
 
 //go:noescape
 func noise8(n int, want, got *float32, signal, err *[8]float64)
+
+// sumRows is SumRows of one row and column at least.
+//
+//go:noescape
+func sumRows(rows, n, apart int, x *float32, sums *float64)

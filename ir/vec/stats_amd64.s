@@ -132,3 +132,83 @@ noises:
 	VMOVUPD Y3, 32(R9)
 	VZEROUPPER
 	RET
+
+// Columns are summed up 8 at a time, or 4; the last ones begin among those before.
+//
+// func sumRows(rows, n, apart int, x *float32, sums *float64)
+TEXT ·sumRows(SB), NOSPLIT, $0-40
+	MOVQ rows+0(FP), R8
+	MOVQ n+8(FP), BX
+	MOVQ apart+16(FP), R9
+	MOVQ x+24(FP), SI
+	MOVQ sums+32(FP), DI
+	SHLQ $2, R9
+	XORQ AX, AX
+	CMPQ BX, $4
+	JLT  column
+	SUBQ $8, BX
+	JLT  columns4
+
+columns8:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	LEAQ   (SI)(AX*4), DX
+	MOVQ   R8, CX
+
+rows8:
+	VCVTPS2PD (DX), Y2
+	VCVTPS2PD 16(DX), Y3
+	VADDPD    Y2, Y0, Y0
+	VADDPD    Y3, Y1, Y1
+	ADDQ      R9, DX
+	DECQ      CX
+	JNZ       rows8
+	VMOVUPD   Y0, (DI)(AX*8)
+	VMOVUPD   Y1, 32(DI)(AX*8)
+	CMPQ      AX, BX
+	JEQ       summed
+	ADDQ      $8, AX
+	CMPQ      AX, BX
+	JLT       columns8
+	MOVQ      BX, AX
+	JMP       columns8
+
+columns4:
+	ADDQ $4, BX
+
+again4:
+	VXORPD Y0, Y0, Y0
+	LEAQ   (SI)(AX*4), DX
+	MOVQ   R8, CX
+
+rows4:
+	VCVTPS2PD (DX), Y2
+	VADDPD    Y2, Y0, Y0
+	ADDQ      R9, DX
+	DECQ      CX
+	JNZ       rows4
+	VMOVUPD   Y0, (DI)(AX*8)
+	CMPQ      AX, BX
+	MOVQ      BX, AX
+	JNE       again4
+
+summed:
+	VZEROUPPER
+	RET
+
+column:
+	XORPS X0, X0
+	LEAQ  (SI)(AX*4), DX
+	MOVQ  R8, CX
+
+row:
+	CVTSS2SD (DX), X1
+	ADDSD    X1, X0
+	ADDQ     R9, DX
+	DECQ     CX
+	JNZ      row
+	MOVSD    X0, (DI)(AX*8)
+	INCQ     AX
+	CMPQ     AX, BX
+	JLT      column
+	RET

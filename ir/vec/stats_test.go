@@ -92,3 +92,25 @@ func TestBins(t *testing.T) {
 		}
 	})
 }
+
+// TestSumRows: sums of columns are those of rows added one after another, for every width, of
+// memory that ends with the last element.
+func TestSumRows(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(21, 22))
+		for n := range 40 {
+			rows, apart := r.IntN(6), n+r.IntN(4)
+			x, got, want := make([]float32, max((rows-1)*apart+n, 0)), random(r, n), make([]float64, n)
+			for i := range x {
+				x[i] = float32(r.NormFloat64() * r.ExpFloat64())
+			}
+			for y := range rows {
+				for i := range want {
+					want[i] += float64(x[y*apart+i])
+				}
+			}
+			SumRows(x, rows, apart, got)
+			same(t, "SumRows", got, want)
+		}
+	})
+}

@@ -33,6 +33,7 @@ func rowSingle64(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *f
 func accumulate8(_ int, _ *float32, _ *float64)                      {}
 func extent8(_ int, _ *float32, _ *extent)                           {}
 func bins8(_ int, _, _, _ float32, _ *float32, _ *int32) (zeros int) { return 0 }
+func sumRows(_, _, _ int, _ *float32, _ *float64)                    {}
 func noise8(_ int, _, _ *float32, _, _ *[8]float64)                  {}
 
 func dots4x2(_ int, _, _ *int16, _ int, _ *[8]int32) {}

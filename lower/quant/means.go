@@ -86,10 +86,7 @@ func averages(c *op.ConvGeom) func(x []float32, dst []float64) {
 			}
 			in, out := x[i*plane:][:plane], dst[i%c.CIn*len(rows)*len(cols):]
 			for r, y := range rows {
-				clear(sums)
-				for k := range y.count {
-					vec.Accumulate(in[(y.first+k*y.step)*width:][:width], sums)
-				}
+				vec.SumRows(in[min(y.first*width, len(in)):], y.count, y.step*width, sums)
 				addSpans(cols, sums, out[r*len(cols):])
 			}
 		}

@@ -30,8 +30,12 @@ type product struct {
 
 // place is a position: what it sees begins with element at of the input, channel 0; in
 // convolutions that is the element at y and x, which may lie outside. Transposed ones
-// have at for the image, y and x in the output.
-type place struct{ at, y, x int }
+// have at for the image, y and x in the output. sees has a bit for each of the first 64 taps of
+// a convolution that lies inside.
+type place struct {
+	at, y, x int
+	sees     uint64
+}
 
 // productOf is nil for operators that are no such products.
 func productOf(n *ir.Node) *product {
@@ -96,11 +100,11 @@ func convProduct(n *ir.Node) *product {
 		scale: func(g, o int) int { return g*co + o }, average: averages(c), behind: true,
 	}
 	p.weight = func(g, o, k int) int { return (g*co+o)*ci*taps + k }
+	w := &windows{ci, kH, kW, dH, dW, sH, sW, pH, pW, inH, inW, false}
 	p.place = func(i int) place {
 		y, x := i%out/outW*sH-pH, i%out%outW*sW-pW
-		return place{i/out*c.CIn*in + y*inW + x, y, x}
+		return place{i/out*c.CIn*in + y*inW + x, y, x, w.sees(y, x)}
 	}
-	w := &windows{ci, kH, kW, dH, dW, sH, sW, pH, pW, inH, inW, false}
 	w.inside = pH == 0 && pW == 0 && (outH-1)*sH+(kH-1)*dH < inH && (outW-1)*sW+(kW-1)*dW < inW
 	p.column = func(x []float32, g, k int, at []place, dst []float64) { seenBy(w, x, 0, g, k, at, dst) }
 	p.columnInts = func(x []int8, zero int16, g, k int, at []place, dst []int16) {
@@ -111,7 +115,7 @@ func convProduct(n *ir.Node) *product {
 	}
 	p.scale, p.behind = func(_, o int) int { return o }, false // groups share them
 	p.weight = func(g, o, k int) int { return ((g*ci+k/taps)*co+o)*taps + k%taps }
-	p.place = func(i int) place { return place{i / out * c.CIn * in, i % out / outW, i % out % outW} }
+	p.place = func(i int) place { return place{at: i / out * c.CIn * in, y: i % out / outW, x: i % out % outW} }
 	p.column = func(x []float32, g, k int, at []place, dst []float64) { spreadTo(w, x, 0, g, k, at, dst) }
 	p.columnInts = func(x []int8, zero int16, g, k int, at []place, dst []int16) {
 		spreadTo(w, x, zero, g, k, at, dst)
@@ -133,6 +137,16 @@ type windows struct {
 	inside                                       bool // all of them
 }
 
+// sees has a bit for each of the first 64 taps that lies inside where a window begins at y and x.
+func (w *windows) sees(y, x int) (bits uint64) {
+	for t := range min(w.kH*w.kW, 64) {
+		if uint(y+t/w.kW*w.dH) < uint(w.inH) && uint(x+t%w.kW*w.dW) < uint(w.inW) {
+			bits |= 1 << t
+		}
+	}
+	return bits
+}
+
 // seenBy is element k that a convolution sees from places, less zero; padding is 0.
 func seenBy[T int8 | float32, D int16 | float64](w *windows, x []T, zero D, g, k int, at []place, dst []D) {
 	taps := w.kH * w.kW
@@ -143,6 +157,16 @@ func seenBy[T int8 | float32, D int16 | float64](w *windows, x []T, zero D, g, k
 	if w.inside {
 		for i := range at {
 			dst[i] = D(x[at[i].at+from]) - zero
+		}
+		return
+	}
+	if t < 64 {
+		for i := range at {
+			f := D(0)
+			if q := &at[i]; q.sees>>(t&63)&1 != 0 {
+				f = D(x[q.at+from]) - zero
+			}
+			dst[i] = f
 		}
 		return
 	}

@@ -19,6 +19,7 @@ type tally struct {
 	exp   int      // of the width
 	first int      // bin that n begins with
 	n     []uint32 // counts, as many as fit
+	all   uint64   // no count is larger
 }
 
 // binExp is the least exponent with which bins hold all from lo to hi.
@@ -45,6 +46,7 @@ func (h *tally) count(x []float32, lo, hi float64, bins int) (zeros int64) {
 	}
 	h.n = h.n[:used]
 	clear(h.n)
+	h.all = 0
 	return h.more(x, lo, hi)
 }
 
@@ -67,13 +69,7 @@ func (h *tally) more(x []float32, lo, hi float64) (zeros int64) {
 	for len(x) > 0 {
 		n := min(len(x), tallied)
 		zeros += int64(vec.Bins(x[:n], l, u, float32(k), at[:]))
-		counts, first := h.n, h.first
-		for _, i := range at[:n] {
-			c := &counts[int(i)-first]
-			if k := *c + 1; k != 0 {
-				*c = k
-			}
-		}
+		h.raiseAll(at[:n])
 		x = x[n:]
 	}
 	// Zeros were counted with the others.
@@ -88,6 +84,7 @@ const tallied, singleExp = 256, 100
 // moreOdd is more of numbers of which some are not finite, or by bins or ends that
 // float32 does not hold; k is one over the width.
 func (h *tally) moreOdd(x []float32, lo, hi, k float64) (zeros int64) {
+	h.all += uint64(len(x))
 	for _, f := range x {
 		e := float64(f)
 		if e == 0 {
@@ -107,7 +104,7 @@ func (h *tally) add(g *tally, bins int) {
 		return
 	}
 	if len(h.n) == 0 {
-		h.exp, h.first, h.n = g.exp, g.first, append([]uint32(nil), g.n...)
+		h.exp, h.first, h.n, h.all = g.exp, g.first, append([]uint32(nil), g.n...), g.all
 		return
 	}
 	exp := max(h.exp, g.exp)
@@ -124,6 +121,27 @@ func (h *tally) add(g *tally, bins int) {
 	}
 	for i, k := range g.n {
 		raise(&h.n[g.at(i, exp)-first], k)
+	}
+	h.all += g.all
+}
+
+// raiseAll adds 1 to the counts of some bins.
+func (h *tally) raiseAll(bins []int32) {
+	counts, first := h.n, int32(h.first)
+	if h.all += uint64(len(bins)); h.all > math.MaxUint32 {
+		for _, i := range bins {
+			raise(&counts[i-first], 1)
+		}
+		return
+	}
+	for ; len(bins) >= 4; bins = bins[4:] {
+		counts[bins[0]-first]++
+		counts[bins[1]-first]++
+		counts[bins[2]-first]++
+		counts[bins[3]-first]++
+	}
+	for _, i := range bins {
+		counts[i-first]++
 	}
 }
 

@@ -57,3 +57,28 @@ func TestTallyOrder(t *testing.T) {
 		t.Error("no part lay in bins that there were")
 	}
 }
+
+// TestTallyFull: counts stay at the largest there is, in bins that were counted one by one or added.
+func TestTallyFull(t *testing.T) {
+	x := []float32{1, 1.5, 1.5, 2.5, 2.5, 2.5, 3}
+	var h tally
+	h.count(x, 1, 3, 16)
+	full := h
+	full.n = slices.Clone(h.n)
+	most := slices.Index(full.n, 3)
+	full.n[most], full.all = math.MaxUint32-1, math.MaxUint32-1
+	var sum tally
+	sum.add(&full, 16)
+	full.more(x, 1, 3)
+	sum.add(&h, 16)
+	sum.more(x, 1, 3)
+	for i, k := range h.n {
+		want := [2]uint32{2 * k, 3 * k}
+		if i == most {
+			want = [2]uint32{math.MaxUint32, math.MaxUint32}
+		}
+		if got := [2]uint32{full.n[i], sum.n[i]}; got != want {
+			t.Errorf("bin %d: %d, want %d", i, got, want)
+		}
+	}
+}
