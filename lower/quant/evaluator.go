@@ -231,7 +231,8 @@ func linearKernel(n *ir.Node) kernel {
 // tableKernel is a function of one element where that is an int8 with one scale,
 // dequantised; nil for others.
 func tableKernel(n *ir.Node) kernel {
-	d, levels := n.In[0].Def, 1<<8
+	const levels = 1 << 8
+	d := n.In[0].Def
 	if d == nil || d.Op != op.DequantizeLinear || n.In[0].Type.DType != tensor.F32 || n.In[0].Type.Elems() < levels {
 		return nil
 	}
@@ -240,25 +241,16 @@ func tableKernel(n *ir.Node) kernel {
 		return nil
 	}
 	scale, zero := q.Scale[0], int64(q.Zero[0])
-	x, table := make([]int8, levels), make([]float32, levels)
+	x, table := make([]int8, levels), new([levels]float32)
 	for i := range x {
 		x[i] = int8(i + math.MinInt8)
 	}
-	vec.Dequantise(x, scale, zero, table)
+	vec.Dequantise(x, scale, zero, table[:])
 	for i, f := range table {
 		table[i] = float32(n.Op.Scalar(n, float64(f)))
 	}
 	return func(in, out []*tensor.Dense) {
-		var at [1 << 10]int8
-		x, y := tensor.As[float32](in[0]), tensor.As[float32](out[0])
-		for len(x) > 0 {
-			some := at[:min(len(x), len(at))]
-			vec.Quantise(x[:len(some)], scale, zero, some)
-			for i, q := range some {
-				y[i] = table[int(q)-math.MinInt8]
-			}
-			x, y = x[len(some):], y[len(some):]
-		}
+		vec.Table(table, scale, zero, tensor.As[float32](in[0]), tensor.As[float32](out[0]))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/vec"
 )
 
 // oddData says what is odd about calibration data: figures of it would mislead.
@@ -56,20 +57,57 @@ func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w diag.List, emp
 		if g.Out[k].Def == nil || !g.Out[k].Type.DType.IsFloat() || g.Out[k].Type.Elems() == 0 {
 			continue
 		}
-		var away, size float64
-		for _, x := range outs {
-			for e := range x[k].Len() {
-				d := x[k].Float(e) - outs[0][k].Float(e)
-				away, size = max(away, d, -d), max(size, x[k].Float(e), -x[k].Float(e))
-			}
+		list := make([]*tensor.Dense, len(outs))
+		for i, x := range outs {
+			list[i] = x[k]
 		}
-		if away <= 1e-6*size {
+		if allSame(list) {
 			empty = true
 			warn("output %s of the float model is the same for all samples: are they scaled and normalised as in "+
 				"training (0 to 1, or 0 to 255)?", g.OutNames[k])
 		}
 	}
 	return w, empty
+}
+
+// allSame reports numbers that differ from the first tensor's by a millionth of the largest at most.
+func allSame(list []*tensor.Dense) bool {
+	size := 0.0
+	for _, d := range list {
+		if d.DType != tensor.F32 {
+			return allSameFloats(list)
+		}
+		lo, hi, odd := vec.Extent(tensor.As[float32](d))
+		if odd {
+			return allSameFloats(list)
+		}
+		size = max(size, float64(hi), -float64(lo))
+	}
+	first := tensor.As[float32](list[0])
+	for _, d := range list {
+		for e, x := range tensor.As[float32](d) {
+			if away := float64(x) - float64(first[e]); away > sameness*size || -away > sameness*size {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sameness is by which part of the largest number others may differ and be the same.
+const sameness = 1e-6
+
+// allSameFloats is allSame of any numbers, infinities and what is none among them.
+func allSameFloats(list []*tensor.Dense) bool {
+	var away, size float64
+	for _, d := range list {
+		for e := range d.Len() {
+			x := d.Float(e)
+			by := x - list[0].Float(e)
+			away, size = max(away, by, -by), max(size, x, -x)
+		}
+	}
+	return away <= sameness*size
 }
 
 func plural(n int) string {
