@@ -177,6 +177,10 @@ func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 
 // times computes n sums of every output channel of a group, n apart.
 func (c *approxConv) times(grp int, x, y []float32, n int) {
+	if n*c.co*len(c.at) < approxWork { // the function below would be made for each call
+		c.left[grp].Times(n, c.at, x, &c.sums[grp], y, n)
+		return
+	}
 	shareApprox(n*c.co*len(c.at), n, func(from, count int) {
 		c.left[grp].Times(count, c.at, x[from:], &c.sums[grp], y[from:], n)
 	})

@@ -70,15 +70,7 @@ var intoFunctions = map[*ir.OpDef]func(n *ir.Node) func(x, y []float32){
 			}
 		}
 	},
-	HardSwish: func(*ir.Node) func(x, y []float32) {
-		return func(x, y []float32) {
-			y = y[:len(x)]
-			for i, v := range x {
-				f := float64(v)
-				y[i] = float32(f * unit((f+3)/6))
-			}
-		}
-	},
+	HardSwish: func(*ir.Node) func(x, y []float32) { return vec.HardSwish },
 	Swish: func(n *ir.Node) func(x, y []float32) {
 		a, s := ir.AttrsOf[SwishAttrs](n).Alpha, smoothSigmoid()
 		return func(x, y []float32) {

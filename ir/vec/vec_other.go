@@ -44,3 +44,5 @@ func rows1(_, _, _, _ int, _, _ *float32) {}
 func rows2(_, _, _, _ int, _, _ *float32) {}
 
 func table8(_ int, _ float32, _ int32, _ *[256]float32, _, _ *float32) {}
+
+func hardSwish8(_ int, _, _ *float32) {}
