@@ -109,6 +109,7 @@ var samples = []sampled{
 	binaryLayer(op.Max, []int{6, 300}, []int{6, 1}), binaryLayer(op.Min, []int{5, 16}, []int{1, 1}),
 	binaryLayer(op.Min, []int{10, 8, 5}, []int{10, 1, 5}), binaryLayer(op.Max, []int{16, 5, 2}, []int{16, 1, 2}),
 	binaryLayer(op.Min, []int{4, 20, 3}, []int{4, 1, 3}), binaryLayer(op.Min, []int{9, 2, 64}, []int{9, 1, 64}),
+	binaryLayer(op.Min, []int{9, 2, 40}, []int{9, 1, 40}), binaryLayer(op.Max, []int{7, 5, 48}, []int{7, 1, 48}),
 	transposeLayer([]int{2, 2, 1, 2}, 1, 0, 2, 3), transposeLayer([]int{3, 5, 4}, 2, 1, 0),
 	transposeLayer([]int{9, 13, 16, 3}, 3, 1, 0, 2), transposeLayer([]int{2, 3, 4, 5}, 3, 1, 0, 2),
 	transposeLayer([]int{6, 2, 31, 6}, 2, 1, 3, 0), transposeLayer([]int{5, 2, 7, 6}, 1, 3, 0, 2),
