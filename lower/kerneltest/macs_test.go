@@ -65,7 +65,7 @@ func (m *macLayer) text(wide bool) string {
 func macLayers() []macLayer {
 	var layers []macLayer
 	for _, io := range [][2]int{{16, 16}, {17, 17}, {18, 18}, {19, 19}, {20, 20}, {21, 21}, {22, 22}, {23, 23},
-		{24, 24}, {16, 33}, {33, 16}, {31, 31}, {32, 32}, {33, 33}, {47, 47}, {48, 48}, {49, 49}} {
+		{24, 24}, {25, 25}, {16, 33}, {33, 16}, {31, 31}, {32, 32}, {33, 33}, {47, 47}, {48, 48}, {49, 49}} {
 		layers = append(layers, macLayer{io[0], io[1], 9, 1, 1, false})
 	}
 	return append(layers, macLayer{16, 16, 8, 1, 1, false}, macLayer{17, 17, 8, 1, 1, true},

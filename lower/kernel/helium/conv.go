@@ -131,6 +131,7 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	whole := !c.pointwise() || depth%vector == 0 || vectors <= unrolled
 	fn, vectors := l.dotOf(vectors, g.COut/g.Group, generic, !generic && whole && l.upper(g.COut/g.Group))
 	if c.pointwise() && vectors*vector < depth+vector {
+		fn = l.by4(fn, vectors, g.COut, c.pixels(), generic)
 		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
 		return conv, rows, 0, 0
 	}
@@ -138,12 +139,13 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	step, rest := patch, 0
 	// Large maps may have some more scratch: at most a fiftieth of what they take.
 	some := (c.In.H*c.In.W*g.CIn + c.Out.H*c.Out.W*g.COut) * l.bytes() / 50
-	block = min(scratchBytes/patch, 16+some/patch, c.Out.H*c.Out.W)
+	most := scratchBytes * l.bytes()
+	block = min(most/patch, 16*l.bytes()+some/patch, c.Out.H*c.Out.W)
 	if c.shared() {
 		l = c.columns()
 		shared, step = 1, c.Stride.W*c.Kernel.H*c.depth()
 		rest = patch - step // of the last pixel
-		block = min((scratchBytes-rest)/step, c.Out.W)
+		block = min((most-rest)/step, c.Out.W)
 		if b := c.Out.W; block < b { // blocks of about the same size
 			block = max(2, block)
 			block = roundUp((b+roundUp(b, block)/block-1)/(roundUp(b, block)/block), 2)
@@ -151,10 +153,11 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	}
 	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && shared == 0 {
 		block &^= 1 // the last of an odd number goes by itself; so do rows beside fours
-		if fn == fourRows && patch <= scratchBytes {
+		if fn == fourRows && patch <= most {
 			block = min(roundUp(block, 4), c.Out.H*c.Out.W)
 		}
 	}
+	fn, block = l.by4Block(fn, vectors, g.COut/g.Group, block, generic, shared == 0 && block < c.Out.H*c.Out.W)
 	per := g.COut / g.Group
 	var b []byte
 	for k := range g.Group {
@@ -174,6 +177,15 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		f("group_step", per*l.bytes()), call.F("table", call.Null{})}}
 	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0),
 		call.Func(fn)}}, rows, block*step + rest, block
+}
+
+// by4Block is by4 for that many pixels in scratch, with fewer of them where a multiple of four may follow another.
+func (l *layer) by4Block(fn string, vectors, channels, block int, generic, cut bool) (string, int) {
+	f := l.by4(fn, vectors, channels, block, generic)
+	if f != fn && cut {
+		block &^= 3
+	}
+	return f, block
 }
 
 // products multiplies rows of inputs with all channels; the rows of the output

@@ -4,6 +4,8 @@ package helium
 
 import (
 	"encoding/binary"
+	"fmt"
+	"math"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -65,6 +67,31 @@ var depthwise16 = &kernel.Kernel{
 		quantised.ConvSpatialRule("HELIUM-DW16-05"), quantised.DepthwiseRule("HELIUM-DW16-06", true),
 		convOf16.Rule("HELIUM-DW16-07", "requantisation shifts to the right",
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
+}
+
+// by4 names the kernel that takes two channels of four rows of so many vectors at
+// a time, or fn where none does: longer rows, few rows or channels, scales that
+// shift further, and clamps other than int16's and Relu's.
+func (l *layer) by4(fn string, vectors, channels, rows int, generic bool) string {
+	more := ""
+	if len(l.Rows[0])%lanes == 1 && vectors > 1 {
+		vectors, more = vectors-1, "p1"
+	}
+	p := l.Params
+	if l.form != sixteen || vectors > 3 || generic || channels < fewest || rows < 12 || p.ActMax != math.MaxInt16 ||
+		p.ActMin != math.MinInt16 && p.ActMin != 0 {
+		return fn
+	}
+	for c := range l.Rows {
+		if mult, shift := l.Shifted16(c, 0); mult != 0 && shift > 16 {
+			return fn
+		}
+	}
+	relu := ""
+	if p.ActMin == 0 {
+		relu = "_relu"
+	}
+	return fmt.Sprintf("nncc_helium_matmul_by4_k%d%s%s_s16", vectors, more, relu)
 }
 
 // blocks16 packs the rows in records of eight channels, even ones before odd ones.

@@ -95,6 +95,18 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
 /* KERNELS(helium_matmul_s16) */
 
 /*
+ * The same for rows of up to three vectors, or three and an input (kNp1: what is one more than N vectors), with shifts
+ * of up to 16 and results that only int16 clamps, or zero does, too (relu). Then one rounding product gives them, with
+ * the multiplier shifted to the right before: ((acc * (multiplier >> shift) >> 30) + 1) >> 1. Two channels of four rows
+ * are taken at a time: their weights stay in vector registers, and so no channel or one is computed twice.
+ *
+ * Per 8 outputs and v vectors: 4v loads, 8v MACs, 4 additions, 4 moves from accumulators, 6 (relu: 7) vector operations
+ * of the requantisation, 4 or 5 loads besides, 1 store, 3 others; one more input takes 5 to 7. 0.35 instructions a MAC
+ * for 16 inputs, 0.37 for 17. Rows that are left go through nncc_helium_matmul_1row_s16.
+ */
+/* KERNELS(helium_matmul_by4_s16) */
+
+/*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output
  * pixel. The last vector of a row is loaded under a predicate. rows is at least 1, `single` is not looked at.
  *
