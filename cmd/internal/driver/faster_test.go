@@ -65,6 +65,7 @@ var samples = []sampled{
 	convLayer(24, 2, 1, 9, 11, 1, 1, 1, 1, false), convLayer(24, 1, 1, 12, 11, 1, 1, 1, 1, false),
 	convLayer(8, 1, 1, 24, 24, 1, 1, 1, 1, false), convLayer(7, 1, 1, 14, 13, 1, 1, 1, 1, false),
 	convLayer(68, 1, 1, 14, 6, 1, 1, 2, 1, false),
+	convLayer(32, 16, 1, 1, 40, 1, 1, 2, 1, false), convLayer(23, 12, 1, 9, 2, 1, 1, 2, 1, false),
 	convLayer(33, 33, 33, 9, 8, 1, 1, 2, 2, false), convLayer(23, 3, 1, 3, 2, 1, 1, 2, 2, false),
 	convLayer(1, 8, 1, 14, 13, 1, 1, 1, 1, false), convLayer(3, 1, 1, 14, 13, 1, 1, 1, 1, false),
 	convLayer(16, 1, 1, 14, 13, 3, 3, 1, 1, true), convLayer(16, 2, 1, 11, 10, 3, 3, 2, 1, true),

@@ -100,7 +100,41 @@ func (c *convolution) columns() *layer {
 const convFunc = "nncc_helium_convolve_s8"
 
 func lowerConv(n *kernel.Node) *call.Lowered {
-	return lowerConvolution(convOf.Must(n), n.Generic)
+	c := convOf.Must(n)
+	if l := c.lowerApart(n.Generic); l != nil {
+		return l
+	}
+	return lowerConvolution(c, n.Generic)
+}
+
+// apart is how many pixels of the input lie from one that a convolution of
+// single pixels reads to the next; 0: not always as many, or patches are read.
+func (c *convolution) apart() int {
+	one := quantised.Tile{H: 1, W: 1}
+	switch {
+	case c.phase || c.Kernel != one || c.Padded() || c.G.Group > 1 || c.G.N > 1:
+		return 0
+	case c.Out.H == 1 || c.Stride.H*c.In.W == c.Stride.W*c.Out.W:
+		return c.Stride.W
+	case c.Out.W == 1:
+		return c.Stride.H * c.In.W
+	}
+	return 0
+}
+
+// lowerApart multiplies the pixels where they are, if some lie between them; nil:
+// it is another layer, or its pixels end within what a kernel loads.
+func (c *convolution) lowerApart(generic bool) *call.Lowered {
+	depth, step := c.depth(), c.apart()*c.depth()
+	vectors := roundUp(depth, vector) / vector
+	whole := depth%vector == 0 || vectors <= unrolled
+	fn, want := c.l.dotOf(vectors, c.G.COut, generic, !generic && whole && c.l.upper(c.G.COut))
+	if step <= depth || want != vectors {
+		return nil
+	}
+	out, outR := outRows(c.G.COut * c.l.bytes())
+	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}},
+		c.l.rowsBy(fn, depth, step, vectors, c.pixels(), out, call.I32(step)))
 }
 
 func lowerConvolution(c *convolution, generic bool) *call.Lowered {
@@ -192,7 +226,12 @@ func (l *layer) by4Block(fn string, vectors, channels, block int, generic, cut b
 // are so far apart.
 func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
 	in, inR := inRows(depth)
+	return l.rowsBy(fn, depth, depth, vectors, rows, out, in), inR
+}
+
+// rowsBy multiplies rows of depth bytes, at least step bytes apart (or so far).
+func (l *layer) rowsBy(fn string, depth, step, vectors, rows int, out, apart call.Arg) call.Call {
 	return call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.Rows), depth, depth, vectors, in)},
-		i8In(0), packed(l.weights(fn, vectors)), i8Out(0), call.I32(rows)}}, inR
+		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.Rows), depth, step, vectors, apart)},
+		i8In(0), packed(l.weights(fn, vectors)), i8Out(0), call.I32(rows)}}
 }
