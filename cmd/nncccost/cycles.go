@@ -115,7 +115,7 @@ func (o *options) follow(board string, k kind, ratios map[string][]float64) erro
 	c := driver.Defaults()
 	c.Board, c.Without = board, k.without
 	few := options{layers: cycleLayers, variants: o.variants}
-	p, err := few.program(&c, k, dir)
+	p, err := few.program(&c, []kind{k}, dir)
 	if err != nil || len(p.steps) == 0 {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -31,6 +32,22 @@ type kind struct {
 	without []string
 	// elements are layers of several nodes, each of which is measured; nil: of one.
 	elements *elementLayers
+}
+
+// alike reports kinds whose layers can be compiled together.
+func (k *kind) alike(l *kind) bool {
+	same := k.elements == l.elements || k.elements != nil && l.elements != nil && *k.elements == *l.elements
+	return same && k.own == l.own && k.precision == l.precision && k.weights == l.weights &&
+		slices.Equal(k.without, l.without)
+}
+
+// names are those of kinds that are measured together.
+func names(ks []kind) string {
+	s := make([]string, len(ks))
+	for i := range ks {
+		s[i] = ks[i].name
+	}
+	return strings.Join(s, ", ")
 }
 
 // channels are drawn small often, and beside multiples of four and 16.
@@ -351,28 +368,13 @@ func addScaled(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node
 	return g.Add(op.Add, name, nil, 1, x, n.Out[0])
 }
 
-// write makes a model of n layers side by side and gives their names.
-func (k kind) write(path string, n int) (map[string]bool, error) {
-	r := rand.New(rand.NewPCG(uint64(len(k.name)), 77))
+// writeModel writes a model of n layers of each kind side by side and gives their names.
+func writeModel(path string, ks []kind, n int) (map[string]bool, error) {
 	g, names := ir.New("layers"), map[string]bool{}
-	for i := 0; i < n; {
-		s := k.draw(r)
-		if s.OH < 1 || s.OW < 1 || s.OH*s.OW*s.OC*s.KH*s.KW*s.C/s.Groups > 400_000 {
-			continue
-		}
-		name := fmt.Sprintf("L%d", i)
-		node, err := k.add(g, name, s, uint64(i)*7+3)
-		if err != nil {
+	for i := range ks {
+		if err := ks[i].layers(g, fmt.Sprintf("K%dL", i), n, names); err != nil {
 			return nil, err
 		}
-		node.Origin = []string{name}
-		out := node.Out[0]
-		if u := out.Uses(); len(u) > 0 {
-			out = u[0].Node.Out[0]
-		}
-		g.AddOutput("out"+name, out)
-		names[name] = true
-		i++
 	}
 	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"})
 	if err != nil {
@@ -383,6 +385,31 @@ func (k kind) write(path string, n int) (map[string]bool, error) {
 		return nil, err
 	}
 	return names, os.WriteFile(path, b, 0o644)
+}
+
+// layers adds n layers of the kind: the first ones are the same however many there are.
+func (k *kind) layers(g *ir.Graph, prefix string, n int, names map[string]bool) error {
+	r := rand.New(rand.NewPCG(uint64(len(k.name)), 77))
+	for i := 0; i < n; {
+		s := k.draw(r)
+		if s.OH < 1 || s.OW < 1 || s.OH*s.OW*s.OC*s.KH*s.KW*s.C/s.Groups > 400_000 {
+			continue
+		}
+		name := fmt.Sprint(prefix, i)
+		node, err := k.add(g, name, s, uint64(i)*7+3)
+		if err != nil {
+			return err
+		}
+		node.Origin = []string{name}
+		out := node.Out[0]
+		if u := out.Uses(); len(u) > 0 {
+			out = u[0].Node.Out[0]
+		}
+		g.AddOutput("out"+name, out)
+		names[name] = true
+		i++
+	}
+	return nil
 }
 
 // addPad adds channels behind those of a map.

@@ -33,7 +33,7 @@ type options struct {
 	boards, makes, kinds, variants string
 	include, libs, out             string
 	only                           string
-	code                           bool
+	code, checks                   bool
 	layers                         int
 }
 
@@ -48,6 +48,8 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "points (measured.csv), cycles or code, or fit: fitted.csv of what was "+
 		"measured before; all of them by default")
 	flag.BoolVar(&o.code, "code", false, "only bytes of sources that code.csv does not have, or that are no more")
+	flag.BoolVar(&o.checks, "check", false, "write nothing: measure a few layers again, and say which variants take "+
+		"other instructions than measured.csv has")
 	flag.StringVar(&o.include, "cmsis-nn-include", "", "headers of the installed CMSIS-NN")
 	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured "+
 		"with nncc's kernels only")
@@ -67,7 +69,10 @@ func (o *options) run() error {
 			return fmt.Errorf("-variant %s: no function of the manifest runtime_c/kernels.csv has that name", f)
 		}
 	}
-	if o.code {
+	switch {
+	case o.checks:
+		return o.check()
+	case o.code:
 		return o.codeSizes()
 	}
 	for _, step := range []struct {
@@ -172,33 +177,44 @@ func merge(points, fresh []cost.Point) []cost.Point {
 // measured are the points of one make of kernels on a board.
 func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 	var fresh []cost.Point
-	for _, k := range kinds {
-		if !o.wants(k) {
-			continue
-		}
-		for _, generic := range []bool{false, true} {
-			if !k.measuredWith(mk, generic) {
-				continue
-			}
+	for _, generic := range []bool{false, true} {
+		for _, ks := range o.programs(mk, generic) {
 			c := driver.Defaults()
-			c.Board, c.Kernels, c.Generic, c.Without = board, option.CMSISNN, generic, k.without
+			c.Board, c.Kernels, c.Generic, c.Without = board, option.CMSISNN, generic, ks[0].without
 			switch mk {
 			case "cmsis-nn":
 				c.CMSISInclude, c.CMSISLib = o.include, lib
 			case "own":
 				c.Kernels = option.OwnKernels
 			}
-			ps, err := o.measure(&c, k)
+			ps, err := o.measure(&c, ks)
 			if err != nil {
-				return nil, fmt.Errorf("%s on %s (%s): %w", k.name, board, mk, err)
+				return nil, fmt.Errorf("%s on %s (%s): %w", names(ks), board, mk, err)
 			}
-			if len(ps) > 0 {
-				fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", board, mk, len(ps), k.name)
+			if len(ps) > 0 && !o.checks {
+				fmt.Fprintf(os.Stderr, "%s, %s kernels: %d layers of kind %s\n", board, mk, len(ps), names(ks))
 			}
 			fresh = append(fresh, ps...)
 		}
 	}
 	return fresh, nil
+}
+
+// programs are the kinds of layers that are asked for, as they are measured: each by itself, or all that are
+// compiled alike together where few layers of each are wanted.
+func (o *options) programs(mk string, generic bool) [][]kind {
+	var out [][]kind
+	for _, k := range kinds {
+		if !o.wants(k) || !k.measuredWith(mk, generic) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(ks []kind) bool { return o.checks && ks[0].alike(&k) })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
+		}
+		out[i] = append(out[i], k)
+	}
+	return out
 }
 
 // wants reports a kind of layers that is asked for.
@@ -270,15 +286,15 @@ func unique(ps []cost.Point) []cost.Point {
 	})
 }
 
-// measure runs layers of a kind in one program. Of own kernels only those count
+// measure runs layers of some kinds in one program. Of own kernels only those count
 // that are nncc's for the instruction set, or for every one.
-func (o *options) measure(c *driver.Config, k kind) ([]cost.Point, error) {
+func (o *options) measure(c *driver.Config, ks []kind) ([]cost.Point, error) {
 	dir, err := os.MkdirTemp("", "nncccost-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	p, err := o.program(c, k, dir)
+	p, err := o.program(c, ks, dir)
 	if err != nil || len(p.steps) == 0 {
 		return nil, err
 	}
@@ -293,7 +309,7 @@ func (o *options) measure(c *driver.Config, k kind) ([]cost.Point, error) {
 	for _, i := range p.steps {
 		n := p.Lowered.Schedule.Nodes[i]
 		g := p.Lowered.Choices[n].Layer().Geometry
-		if k.elements != nil && g.Kind != cost.Element {
+		if ks[0].elements != nil && g.Kind != cost.Element {
 			continue // a copy between them
 		}
 		// The compiler removes a step that writes back what it read: it takes nothing.
@@ -312,12 +328,14 @@ type program struct {
 	steps []int
 }
 
-func (o *options) program(c *driver.Config, k kind, dir string) (*program, error) {
+// program compiles layers of kinds that are alike.
+func (o *options) program(c *driver.Config, ks []kind, dir string) (*program, error) {
 	c.Model = filepath.Join(dir, "layers.onnx")
-	wanted, err := k.write(c.Model, o.layers)
+	wanted, err := writeModel(c.Model, ks, o.layers)
 	if err != nil {
 		return nil, err
 	}
+	k := &ks[0]
 	c.Align, c.DeadChannels, c.Fuse, c.IOLayout, c.Cases = option.AlignNever, false, false, option.NativeLayout, 1
 	c.Legalize = k.own // an activation becomes part of its layer
 	c.CalibMethod, c.BiasCorrect = option.MinMax, false

@@ -28,6 +28,8 @@ type counts struct {
 	paired, single     int // pixels two at a time, and one by one (see count)
 	windowRows, across int // rows of a window; vectors of the taps of such a row
 	band               int // input columns under the windows of all rows
+	groups             int
+	copies, pieces     int // of inputs of a dilated window: calls, and pieces of memory
 	macs               int
 	parts              *Parts
 }
@@ -75,7 +77,17 @@ func count(g *Geometry) *counts {
 	if c.macs = g.MACs; c.macs == 0 {
 		c.macs = c.pixels * c.outputs * c.columns
 	}
+	c.patches(g)
 	return c
+}
+
+// patches counts what is copied, tap by tap, to have the inputs of a dilated
+// product in a row: one pixel at the side of the map by itself, all between at once.
+func (c *counts) patches(g *Geometry) {
+	c.groups = max(1, g.Groups)
+	if g.DW > 1 {
+		c.copies, c.pieces = (c.edge+c.rows)*g.KW*c.groups, c.inside*c.groups
+	}
 }
 
 // sweeps counts what kernels do that compute two rows of outputs at a time. Rows,
@@ -201,6 +213,9 @@ var factors = map[string]func(c *counts) int{
 	"windowRows":               func(c *counts) int { return c.windowRows },
 	"windowRowVectors":         func(c *counts) int { return c.windowRows * c.across },
 	"windowColumns":            func(c *counts) int { return c.band },
+	"groups":                   func(c *counts) int { return c.groups },
+	"pieces":                   func(c *counts) int { return c.pieces },
+	"copies":                   func(c *counts) int { return c.copies },
 	"small":                    (*counts).small,
 	"large":                    func(c *counts) int { return 1 - c.small() },
 	"reads":                    func(c *counts) int { return c.parts.Reads },
@@ -318,12 +333,17 @@ var fourFeatures = map[Kind][]string{
 		large*windowColumns*channels large*rows*channelWordsUp`),
 }
 
+// patchFeatures are those of variants that copy patches of the input, group by group.
+var patchFeatures = map[Kind][]string{
+	Convolution: words(`groups rows*groups pixels*groups pixelQuadsUp*groups copies pieces`),
+}
+
 // moreFeatures are those of variants with a part in their names.
 var moreFeatures = []struct {
 	part string
 	of   map[Kind][]string
 }{{"_s16", wideFeatures}, {"_octets", octetFeatures}, {"avg_pool_short", fourFeatures},
-	{"helium_max_pool", fourFeatures}}
+	{"helium_max_pool", fourFeatures}, {"helium_convolve", patchFeatures}}
 
 // pooled are the features of models over all variants of a kind.
 var pooled = words(`call values MACs`)
