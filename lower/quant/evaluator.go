@@ -25,9 +25,11 @@ type evaluator struct {
 	only map[*ir.Node]bool
 	// lent are values of which the memory is used again: not of large ones, which would be
 	// held by their lengths.
-	lent   map[*ir.Value]bool
-	memory memories
-	err    error
+	lent map[*ir.Value]bool
+	// returned are outputs of which the memory is used again once nobody looks at them.
+	returned map[*ir.Value]bool
+	memory   memories
+	err      error
 }
 
 // plan is what an evaluator knows of a node; nothing where the interpreter evaluates it.
@@ -53,7 +55,8 @@ func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
 // evaluatorOf is newEvaluator of some of the nodes, which are all that theirs depend on; nil: of
 // all. An observer sees nothing of others, and a run gives no outputs of theirs.
 func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bool) *evaluator {
-	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, only: only, lent: map[*ir.Value]bool{}}
+	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, only: only, lent: map[*ir.Value]bool{},
+		returned: map[*ir.Value]bool{}}
 	for _, n := range g.Nodes {
 		if !e.evaluates(n) {
 			continue
@@ -73,8 +76,8 @@ func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bo
 	for n, p := range e.plans {
 		if p.kernel != nil && keeps != nil {
 			for _, v := range n.Out {
-				e.lent[v] = v.Type.Elems() < largeElems && !g.IsOutput(v) && !keeps(v) &&
-					e.onlyKernels(v) // others may hand parts of it on
+				again := v.Type.Elems() < largeElems && !keeps(v) && e.onlyKernels(v) // others may hand parts of it on
+				e.lent[v], e.returned[v] = again && !g.IsOutput(v), again && g.IsOutput(v)
 			}
 		}
 		for i, d := range p.constant {
@@ -383,4 +386,15 @@ func (e *evaluator) run(in Sample, obs interp.Observer) ([]*tensor.Dense, error)
 	}
 	e.memory.put(r.memory)
 	return r.Outputs(), nil
+}
+
+// release takes the memory of a run's outputs back, which nobody looks at any more.
+func (e *evaluator) release(outs []*tensor.Dense) {
+	memory := e.memory.get()
+	for i, v := range e.g.Out {
+		if outs[i] != nil && e.returned[v] && !slices.Contains(e.g.Out[:i], v) {
+			memory.give(outs[i])
+		}
+	}
+	e.memory.put(memory)
 }

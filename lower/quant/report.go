@@ -294,9 +294,12 @@ func compare(float, quantised *evaluator, pairs []floatPair, names []string, in 
 	if err = cmp.Or(bad, err); err != nil {
 		return res, nil, err
 	}
-	for k, w := range ref.Outputs() {
+	wanted := ref.Outputs()
+	for k, w := range wanted {
 		res.outs[k].add(w, got[k])
 	}
+	float.memory.put(ref.memory)
+	float.release(wanted)
 	return res, append(got, found.values...), nil
 }
 

@@ -166,8 +166,11 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		if err == nil {
 			s.peaks[i] = states.peaks()
 		}
-		if opt.look != nil && s.part[i] >= opt.heldFrom {
+		switch {
+		case opt.look != nil && s.part[i] >= opt.heldFrom:
 			s.looks[i] = append(out, found.values...)
+		case err == nil:
+			float.release(out)
 		}
 		return err
 	})

@@ -212,6 +212,7 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 				outs[i][k].add(want[k], got[k])
 			}
 		}
+		quantised.release(got)
 		return nil
 	})
 }
