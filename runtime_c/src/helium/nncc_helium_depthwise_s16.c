@@ -259,12 +259,11 @@ static void nncc_line16(const nncc_helium_depthwise16_params *p, nncc_taps16 *t,
     /* The last window whose columns are all inside. */
     const int32_t last = p->in_w - 1 - (p->kernel_w - 1) * p->dilation_w;
     const int8_t *from = x;
-    int32_t left = -p->pad_left, y0, y1;
+    int32_t left = -p->pad_left, whole = 0, y0, y1; /* whole: the last window had all columns inside */
 
     nncc_inside16(top, p->kernel_h, p->dilation_h, p->in_h, &y0, &y1);
-    t->cols = 0;
     for (int32_t ox = p->out_w; ox > 0; ox--) {
-        if (t->cols == p->kernel_w && left <= last) {
+        if (whole != 0 && left <= last) {
             from += p->stride_w * pixel;
         } else {
             int32_t x0, x1;
@@ -280,6 +279,7 @@ static void nncc_line16(const nncc_helium_depthwise16_params *p, nncc_taps16 *t,
                 t->first = NNCC_LANES * (y0 * p->kernel_w + x0);
                 from += (top + y0 * p->dilation_h) * row + (left + x0 * p->dilation_w) * pixel;
             }
+            whole = t->cols == p->kernel_w ? 1 : 0;
             t->x_row = down - t->cols * t->x_step;
             t->w_row = NNCC_LANES * (p->kernel_w - t->cols);
             t->first += NNCC_RECORD_HEAD;
