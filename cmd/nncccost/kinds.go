@@ -88,6 +88,7 @@ var kinds = slices.Concat([]kind{
 	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
 	{name: "conv dilated relu", draw: dilated(conv3x3), add: relu(addConv), own: true},
 	{name: "channel lines", draw: channelLines, add: addConv, own: true},
+	{name: "channel lines apart", draw: strided(channelLines), add: addConv, own: true},
 	{name: "depthwise", draw: depthwise, add: addConv, generic: true},
 	{name: "depthwise relu", draw: depthwise, add: relu(addConv), own: true},
 	{name: "depthwise 3x3", draw: depthwise3x3, add: addConv, own: true},

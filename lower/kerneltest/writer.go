@@ -199,10 +199,15 @@ func (b *Writer) Conv(c ConvCase) {
 }
 
 // Line appends a factor and a summand for each channel: a depthwise convolution of single elements.
-func (b *Writer) Line() {
+func (b *Writer) Line() { b.line(1, 1) }
+
+// LineApart appends one that leaves elements out.
+func (b *Writer) LineApart() { b.line(b.In(2, 3), b.In(1, 3)) }
+
+func (b *Writer) line(strides ...int) {
 	c := b.One(2, 3, 4, 5, 8, 11, 16, 33)
 	b.Conv(ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
-		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
+		Kernel: []int{1, 1}, Stride: strides, Dil: []int{1, 1}})
 }
 
 // ConvTranspose writes a transposed convolution with padding on every side, now

@@ -406,8 +406,10 @@ func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 // TestPairs runs operators with broadcasting.
 func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair, "cortex-m4", "cortex-m0plus") }
 
-// TestLines runs lines per channel, rounded once and twice.
-func TestLines(t *testing.T) { written(t, (*kerneltest.Writer).Line, "cortex-m4", "cortex-m0plus") }
+// TestLines runs lines per channel, rounded once and twice, of all elements and of some.
+func TestLines(t *testing.T) {
+	written(t, func(w *kerneltest.Writer) { w.Line(); w.LineApart() }, "cortex-m4", "cortex-m0plus")
+}
 
 // TestBatches runs products of two activations.
 func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3", "cortex-m0plus") }

@@ -35,8 +35,10 @@ func TestPhases(t *testing.T) { written(t, (*kerneltest.Writer).ConvTranspose) }
 // TestSoftmaxPairs runs softmaxes of two values.
 func TestSoftmaxPairs(t *testing.T) { written(t, softmaxPairs) }
 
-// TestLines runs lines per channel, rounded once and twice.
-func TestLines(t *testing.T) { written(t, (*kerneltest.Writer).Line) }
+// TestLines runs lines per channel, rounded once and twice, of all elements and of some.
+func TestLines(t *testing.T) {
+	written(t, func(w *kerneltest.Writer) { w.Line(); w.LineApart() })
+}
 
 // TestBatches runs products of two activations, transposed and broadcast.
 func TestBatches(t *testing.T) { written(t, (*kerneltest.Writer).BatchMatMul) }

@@ -101,11 +101,17 @@ func LowerRelayout(n *kernel.Node) *call.Lowered {
 		return call.ViewOf()
 	}
 	phys := y.Phys()
-	dims, st := kernel.MergeDims(phys, kernel.Permuted(kernel.Strides(x), y.OrderOrIdentity()), tensor.Strides(phys))
+	return &call.Lowered{Kernel: "nncc_copy_nd", Calls: []call.Call{
+		copyDims(n, phys, kernel.Permuted(kernel.Strides(x), y.OrderOrIdentity()), tensor.Strides(phys))}}
+}
+
+// copyDims copies bytes of the input to the output, run by run; x and y are their strides.
+func copyDims(n *kernel.Node, size, x, y []int) call.Call {
+	dims, st := kernel.MergeDims(size, x, y)
 	order := kernel.LoopOrder(1, n.Core.MVE, dims, st[0], st[1])
 	list := func(name string, v []int) call.Field { return call.F(name, call.IntArray(kernel.Permuted(v, order))) }
-	return &call.Lowered{Kernel: "nncc_copy_nd", Calls: []call.Call{{Func: "nncc_copy_nd", Args: []call.Arg{
+	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
 		&call.Struct{Type: "nncc_copy_nd_params", Fields: append(call.Ints("elem", 1, "rank", len(dims)),
 			list("dims", dims), list("x_stride", st[0]), list("y_stride", st[1]))},
-		call.In{CType: "uint8_t"}, call.Out{CType: "uint8_t"}}}}}
+		call.In{CType: "uint8_t"}, call.Out{CType: "uint8_t"}}}
 }

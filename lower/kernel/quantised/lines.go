@@ -16,11 +16,12 @@ import (
 
 // Lines are a layer that is one line per channel: a depthwise convolution of
 // single elements, which is what a constant factor and summand become. Twice: it
-// is rounded twice (pack.Scales).
+// is rounded twice (pack.Scales). Strides of the convolution leave elements out.
 type Lines struct {
-	Lines []pack.Line
-	Shift int32
-	Twice bool
+	Lines   []pack.Line
+	Shift   int32
+	Twice   bool
+	Strides []int
 }
 
 // ChannelLines are the Lines of a node, which give what the interpreter computes
@@ -31,19 +32,20 @@ var ChannelLines = kernel.NewFact(func(n *kernel.Node) (*Lines, string) {
 	}
 	w, in, out := n.In[1], n.In[0].Type, n.Out[0].Type
 	channels := in.Shape[1]
-	shape := append([]int{1, channels, 256}, slices.Repeat([]int{1}, in.Rank()-3)...)
-	x := make([]int8, 256*channels)
+	strides := kernel.Conv.Must(n).Strides
+	apart, ones := strides[0], slices.Repeat([]int{1}, in.Rank()-3)
+	x := make([]int8, 256*channels*apart)
 	for i := range x {
-		x[i] = int8(i&255 - 128)
+		x[i] = int8(i/apart&255 - 128)
 	}
-	args := []*tensor.Dense{tensor.Of(shape, x), w.Const}
+	args := []*tensor.Dense{tensor.Of(append([]int{1, channels, 256 * apart}, ones...), x), w.Const}
 	if len(n.In) > 2 {
 		args = append(args, nil)
 		if n.In[2] != nil {
 			args[2] = n.In[2].Const
 		}
 	}
-	y, err := kernel.Probe(n.Node, args, shape)
+	y, err := kernel.Probe(n.Node, args, append([]int{1, channels, 256}, ones...))
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -58,13 +60,13 @@ var ChannelLines = kernel.NewFact(func(n *kernel.Node) (*Lines, string) {
 	}
 	lo, hi := op.ActRange(n.Node, out)
 	if lines, shift, ok := pack.Lines(targets, lo, hi); ok {
-		return &Lines{Lines: lines, Shift: shift}, ""
+		return &Lines{lines, shift, false, strides}, ""
 	}
 	lines, shift, ok := pack.Scales(targets, out.Quant.Zero[0], lo, hi)
 	if !ok {
 		return nil, "no lines of 32 bits with one shift give the results of all values"
 	}
-	return &Lines{lines, shift, true}, ""
+	return &Lines{lines, shift, true, strides}, ""
 })
 
 // single says what a layer has that a line per channel has not.
@@ -84,28 +86,38 @@ func single(n *kernel.Node) string {
 	if n.In[1].Type.Quant == nil {
 		return fmt.Sprintf("the weights %s are not quantised", n.In[1])
 	}
-	g, err := op.ConvGeometry(n.Node)
-	if err != nil {
-		return err.Error()
+	g, why := kernel.Conv.Of(n)
+	if why != "" {
+		return why
 	}
-	if g.Group != g.CIn || g.COut != g.CIn || !slices.Equal(g.In, g.Out) || g.Taps() != 1 {
+	if g.Group != g.CIn || g.COut != g.CIn || g.Taps() != 1 || !inside(g) {
 		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, "+
-			"want a single weight for each channel", g.Kernel, g.In, g.Out, g.Group, g.CIn)
+			"want a single weight for each channel, and no padding", g.Kernel, g.In, g.Out, g.Group, g.CIn)
 	}
 	return ""
+}
+
+// inside says that no single element that a convolution reads is padding.
+func inside(g *op.ConvGeom) bool {
+	for d, size := range g.In {
+		if g.PadBegin[d] != 0 || (g.Out[d]-1)*g.Strides[d] >= size {
+			return false
+		}
+	}
+	return true
 }
 
 // LineRules are the conditions on a layer that is one line per channel.
 func LineRules(code string) []kernel.Rule {
 	return []kernel.Rule{
-		{Code: code + "-01", Doc: "int8, a constant weight for each channel, as many results as inputs", Check: single},
+		{Code: code + "-01", Doc: "int8, a constant weight for each channel, no padding", Check: single},
 		{Code: code + "-02", Doc: "lines with one shift give the results of all values", Proof: true,
 			Check: ChannelLines.Why},
 	}
 }
 
 // LowerLines computes Lines of the channels, dimension 1, wherever these lie in
-// memory.
+// memory. What strides leave over takes the place of the results first.
 func LowerLines(n *kernel.Node, l *Lines) *call.Lowered {
 	out := n.Out[0].Type
 	phys, at := out.Phys(), slices.Index(out.OrderOrIdentity(), 1)
@@ -131,7 +143,24 @@ func LowerLines(n *kernel.Node, l *Lines) *call.Lowered {
 	}
 	lo, hi := op.ActRange(n.Node, out)
 	f = append(f, call.Ints("act_min", call.T(lo), "act_max", call.T(hi))...)
-	args := append([]call.Arg{&call.Struct{Type: name + "_params", Fields: f}, call.In{CType: "int8_t"}}, constants...)
-	return &call.Lowered{Kernel: name, InPlace: []int{0}, Unused: Constants(n.Node),
-		Calls: []call.Call{{Func: name, Args: append(args, call.Out{CType: "int8_t"})}}}
+	low := &call.Lowered{Kernel: name, Unused: Constants(n.Node)}
+	from := call.Arg(call.In{CType: "int8_t"})
+	if slices.Equal(n.In[0].Type.Shape, out.Shape) {
+		low.InPlace = []int{0}
+	} else {
+		low.Calls, from = []call.Call{l.pick(n)}, call.Out{CType: "int8_t"}
+	}
+	args := append([]call.Arg{&call.Struct{Type: name + "_params", Fields: f}, from}, constants...)
+	low.Calls = append(low.Calls, call.Call{Func: name, Args: append(args, call.Out{CType: "int8_t"})})
+	return low
+}
+
+// pick copies the elements that the layer reads.
+func (l *Lines) pick(n *kernel.Node) call.Call {
+	x, y := kernel.Strides(n.In[0].Type), n.Out[0].Type
+	for d, s := range l.Strides {
+		x[2+d] *= s
+	}
+	phys := y.Phys()
+	return copyDims(n, phys, kernel.Permuted(x, y.OrderOrIdentity()), tensor.Strides(phys))
 }
