@@ -106,6 +106,7 @@ type ConvCase struct {
 	Stride, Dil             []int
 	Pads                    []int  // begin..., end...; nil: drawn
 	Plain                   bool   // Relu on zero point -128, as networks have it
+	Signed                  bool   // no activation
 	Then                    string // an operator of each result, fused with the convolution
 	Plus                    bool   // another tensor is added at the end, fused, too
 	Wide                    bool   // int16 data and an int64 bias
@@ -122,6 +123,9 @@ func (c *ConvCase) types() (data, bias string, unit int) {
 // ends are an activation and the zero points of output and input.
 func (b *Writer) ends(c *ConvCase, scale float64) (act string, yz, xz int) {
 	act, yz, xz = b.act(scale), b.Zero(), b.Zero()
+	if c.Signed {
+		act = ""
+	}
 	switch {
 	case c.Wide:
 		return act, 0, 0
@@ -181,6 +185,9 @@ func (b *Writer) Conv(c ConvCase) {
 		if weight == "i8" {
 			values = "{" + commas(v...) + "}"
 		}
+	}
+	if b.Symmetric && weight == "i8" {
+		values = "{" + commas(symmetric(b.n, c.COut*depth)...) + "}"
 	}
 	weights := fmt.Sprintf("const %%w%d : %s[%d,%d,%s] %s = %s\n%s", n, weight, c.COut, c.CIn/c.Group,
 		commas(c.Kernel...), wq, values, bias)
@@ -338,7 +345,7 @@ func (b *Writer) Gemm(m, k, n int) {
 	}
 	zero, seed := b.Zero(), b.In(1, 1<<30)
 	w := fmt.Sprintf("rand %d", seed)
-	if b.Symmetric {
+	if b.Symmetric && weight == "i8" {
 		w = "{" + commas(symmetric(seed, n*k)...) + "}"
 	}
 	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : %s[%d,%d] %s = %s\nconst %%b%d : "+

@@ -5,6 +5,8 @@ package dsp_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
@@ -49,10 +51,22 @@ func with(ci, co, size, kernel int, c kerneltest.ConvCase) measured {
 	return measured{build: func(b *kerneltest.Writer) {
 		c := c
 		c.Batch, c.CIn, c.COut, c.Group, c.Size, c.Kernel = 1, ci, co, max(c.Group, 1), square(size), square(kernel)
-		c.Stride, c.Dil = square(1), square(1)
+		c.Dil = square(1)
+		if c.Stride == nil {
+			c.Stride = square(1)
+		}
 		c.Pads = []int{kernel / 2, kernel / 2, kernel / 2, kernel / 2}
 		b.Conv(c)
 	}}
+}
+
+// fine are layers whose results have up to 2^bits smaller steps.
+func fine(bits int, l measured) func(b *kerneltest.Writer) {
+	return func(b *kerneltest.Writer) {
+		b.Fine = bits
+		l.build(b)
+		b.Fine = 0
+	}
 }
 
 // fours are layers with weights of 4 bits.
@@ -100,6 +114,22 @@ var convolutionKinds = []kerneltest.Kind{
 	{Name: "convolution int4", Build: fours(with(16, 16, 9, 3, kerneltest.ConvCase{}), multiplied(1, 128, 64))},
 	several("convolution int16", with(16, 16, 9, 3, kerneltest.ConvCase{Wide: true}),
 		with(32, 16, 9, 1, kerneltest.ConvCase{Wide: true})),
+	several("convolution of one channel", with(1, 8, 12, 3, kerneltest.ConvCase{Plain: true}),
+		with(1, 8, 12, 3, kerneltest.ConvCase{})),
+	several("convolution 5x5 of one channel", with(1, 8, 12, 5, kerneltest.ConvCase{Plain: true})),
+	several("convolution grouped signed", with(16, 32, 9, 3, kerneltest.ConvCase{Group: 4})),
+	{Name: "convolution int4 with a table", Build: fours(with(16, 16, 9, 3, kerneltest.ConvCase{Then: "Sigmoid"}))},
+	several("convolution of many inputs with a table", with(160, 8, 4, 3, kerneltest.ConvCase{Then: "Sigmoid"})),
+	drawn("convolution of fine results", 12, fine(5, with(16, 16, 7, 1, kerneltest.ConvCase{Plain: true}))),
+	several("convolution int16 of one pixel", with(64, 16, 1, 1, kerneltest.ConvCase{Wide: true})),
+	{Name: "convolution grouped of narrow weights", Build: func(b *kerneltest.Writer) {
+		b.Symmetric = true
+		with(16, 16, 9, 3, kerneltest.ConvCase{Group: 4}).build(b)
+		with(16, 16, 9, 3, kerneltest.ConvCase{Group: 4, Plain: true}).build(b)
+		b.Symmetric = false
+	}},
+	several("convolution of an odd number of pixels", with(32, 16, 3, 3, kerneltest.ConvCase{})),
+	drawn("convolution of finer results", 24, fine(3, with(16, 8, 3, 3, kerneltest.ConvCase{Plain: true}))),
 }
 
 var depthwiseKinds = []kerneltest.Kind{
@@ -119,6 +149,29 @@ var depthwiseKinds = []kerneltest.Kind{
 	several("depthwise few channels", separated(3, square(12), square(3), 1, 1, true)),
 	several("depthwise 1x1", separated(32, square(9), square(1), 1, 1, true)),
 	several("depthwise int16", with(16, 16, 9, 3, kerneltest.ConvCase{Group: 16, Wide: true})),
+	several("depthwise 2x2 stride 2", separated(16, square(16), square(2), 2, 1, true), separated(16, square(16),
+		square(2), 2, 1, false)),
+	several("depthwise 2x2", separated(16, square(12), square(2), 1, 1, true),
+		separated(16, square(12), square(2), 1, 1, false)),
+	several("depthwise 4x4 stride 2", separated(16, square(16), square(4), 2, 1, true), separated(16, square(16),
+		square(4), 2, 1, false)),
+	several("depthwise 4x4", separated(16, square(12), square(4), 1, 1, true),
+		separated(16, square(12), square(4), 1, 1, false)),
+	several("depthwise of a column", separated(16, []int{24, 8}, []int{13, 1}, 1, 1, true), separated(16, []int{24, 8},
+		[]int{13, 1}, 1, 1, false)),
+	several("depthwise of a row", separated(16, []int{8, 24}, []int{1, 13}, 1, 1, true), separated(16, []int{64},
+		[]int{29}, 1, 1, false)),
+	several("depthwise of two outputs", with(8, 16, 9, 3, kerneltest.ConvCase{Group: 8}), with(8, 16, 9, 5,
+		kerneltest.ConvCase{Group: 8})),
+	several("depthwise of two outputs relu", with(8, 16, 9, 3, kerneltest.ConvCase{Group: 8, Plain: true}),
+		with(8, 16, 9, 5, kerneltest.ConvCase{Group: 8, Plain: true})),
+	several("depthwise of eight outputs", with(4, 32, 12, 3, kerneltest.ConvCase{Group: 4, Plain: true})),
+	several("depthwise int16 of two outputs", with(8, 16, 9, 3, kerneltest.ConvCase{Group: 8, Wide: true})),
+	several("depthwise of two outputs signed", with(8, 16, 9, 5, kerneltest.ConvCase{Group: 8, Signed: true}),
+		with(8, 16, 12, 5, kerneltest.ConvCase{Group: 8, Signed: true, Stride: square(2)})),
+	several("depthwise windows of few channels", with(3, 3, 12, 5, kerneltest.ConvCase{Group: 3, Plain: true}),
+		with(3, 3, 12, 5, kerneltest.ConvCase{Group: 3, Signed: true}),
+		with(2, 2, 12, 7, kerneltest.ConvCase{Group: 2, Signed: true})),
 }
 
 var productKinds = []kerneltest.Kind{
@@ -132,6 +185,13 @@ var productKinds = []kerneltest.Kind{
 	drawn("lstm int16", 3, func(b *kerneltest.Writer) { b.RecurrentOf(false, true, 4, 1, 40, 32) }),
 	drawn("gru int8", 3, func(b *kerneltest.Writer) { b.RecurrentOf(true, false, 4, 1, 40, 32) }),
 	drawn("gru int16", 3, func(b *kerneltest.Writer) { b.RecurrentOf(true, true, 4, 1, 40, 32) }),
+	drawn("batch matmul int16", 12, (*kerneltest.Writer).BatchMatMul16),
+	drawn("fully connected int16 of one row", 3, func(b *kerneltest.Writer) { b.Gemm16(1, 128, 32) }),
+	{Name: "fully connected of narrow weights", Build: func(b *kerneltest.Writer) {
+		b.Symmetric = true
+		b.Gemm(1, 300, 32)
+		b.Symmetric = false
+	}},
 }
 
 var elementKinds = []kerneltest.Kind{
@@ -159,6 +219,30 @@ var elementKinds = []kerneltest.Kind{
 		b.Text("in %x# : i8[1,12,7,7] q(0.05:3)\nconst %s# : f32[4] = {1,1,2,2}\n"+
 			"%y# : i8[1,12,14,14] q(0.05:3) = Resize(%x#, -, %s#) {mode=\"linear\"}", "y#")
 	}),
+	manySteps,
+	drawn("small sums", 24, (*kerneltest.Writer).Sum),
+	several("max pool of large windows", pooled("MaxPool", 16, square(8), square(8),
+		square(1))),
+	drawn("lines int16", 6, (*kerneltest.Writer).WideLine),
+	drawn("pools and tables int16", 6, func(b *kerneltest.Writer) {
+		for _, k := range kerneltest.WideKinds[2:] {
+			k.Build(b)
+		}
+	}),
+	twoTables,
+	drawn("sums and means", 1, func(b *kerneltest.Writer) {
+		for _, f := range []string{"Sum(%x#, %a#)", "Mean(%x#, %a#)"} {
+			b.Text("in %x# : i8[1,8,16,12] q(0.05:3)\nconst %a# : i64[1] = {1}\n"+
+				"%y# : i8[1,1,16,12] q(0.2:-5) = Reduce"+f, "y#")
+		}
+	}),
+	drawn("average pool that rescales", 1, func(b *kerneltest.Writer) {
+		b.Text("in %x# : i8[1,8,12,12] q(0.05:3)\n"+
+			"%y# : i8[1,8,6,6] q(0.04:-5) = AveragePool(%x#) {kernel_shape=[2,2], strides=[2,2]}", "y#")
+		b.Text("in %x# : i8[1,8,12,12] q(0.05:3)\n"+
+			"%y# : i8[1,8,12,12] q(0.04:-5) = AveragePool(%x#) {kernel_shape=[3,3], pads=[1,1,1,1]}", "y#")
+	}),
+	factors,
 }
 
 // behindKinds are the rows that only costs choose, or fusion.
@@ -174,17 +258,98 @@ var behindKinds = []kerneltest.Kind{
 	}},
 }
 
+// Kinds that several lists have.
+var factors = drawn("factors per channel", 6, func(b *kerneltest.Writer) {
+	b.Conv(kerneltest.ConvCase{Batch: 1, CIn: 16, COut: 16, Group: 16, Size: square(9), Kernel: square(1),
+		Stride: square(1), Dil: square(1), Pads: []int{0, 0, 0, 0}})
+})
+
+var twoTables = drawn("sum by two tables", 1, func(b *kerneltest.Writer) {
+	b.Text("in %x# : i8[1,8,16,16] q(0.05:-3)\nin %v# : i8[1,8,1,1] q(0.043659035:29)\n"+
+		"%y# : i8[1,8,16,16] q(0.082673245:13) = Add(%x#, %v#)", "y#")
+})
+
+var manySteps = drawn("resize of many steps", 1, func(b *kerneltest.Writer) {
+	b.Text("in %x# : i8[1,12,7,7] q(0.05:3)\nconst %s# : f32[4] = {1,1,1.7,1.7}\n"+
+		"%y# : i8[1,12,11,11] q(0.05:3) = Resize(%x#, -, %s#) {mode=\"linear\"}", "y#")
+})
+
+// plainKinds are those that have assembly without the DSP extension; what is left behind smallKinds has none on
+// Thumb-1.
+var plainKinds = slices.Concat(smallKinds, []kerneltest.Kind{
+	drawn("broadcast int8", 24, pair),
+	drawn("broadcast int16", 24, (*kerneltest.Writer).WidePair),
+	drawn("lines per channel", 6, (*kerneltest.Writer).Line),
+	factors, twoTables, manySteps,
+	drawn("lines int16", 6, (*kerneltest.Writer).WideLine),
+	drawn("convolution of fine results", 6, fine(14, with(8, 8, 5, 3, kerneltest.ConvCase{Plain: true}))),
+})
+
+var smallKinds = []kerneltest.Kind{
+	several("convolution", with(16, 32, 9, 3, kerneltest.ConvCase{}),
+		with(7, 13, 9, 3, kerneltest.ConvCase{Plain: true})),
+	several("convolution 1x1", with(32, 32, 9, 1, kerneltest.ConvCase{Plain: true})),
+	several("convolution with a table", with(16, 16, 9, 3, kerneltest.ConvCase{Then: "Sigmoid"})),
+	several("convolution few channels", with(64, 2, 9, 1, kerneltest.ConvCase{Plain: true}),
+		with(32, 1, 9, 1, kerneltest.ConvCase{})),
+	{Name: "convolution int4", Build: fours(with(16, 16, 9, 3, kerneltest.ConvCase{}))},
+	{Name: "convolution int4 with a table", Build: fours(with(16, 16, 9, 3, kerneltest.ConvCase{Then: "Sigmoid"}))},
+	several("fully connected", multiplied(1, 128, 32), multiplied(8, 64, 16)),
+	{Name: "fully connected int4", Build: fours(multiplied(1, 128, 32))},
+	several("depthwise", separated(16, square(12), square(3), 1, 1, true), separated(7, square(12), square(3), 2, 1,
+		false), separated(16, square(12), square(5), 1, 1, false)),
+}
+
+// floatKinds are those of Cortex-M55 that are on floats.
+func floatKinds(t *testing.T) []kerneltest.Kind {
+	return slices.DeleteFunc(kerneltest.ReadKinds(t, filepath.Join("..", "..", "kerneltest", "testdata",
+		"ratios_layers.txt")), func(k kerneltest.Kind) bool { return !strings.Contains(k.Name, "float") })
+}
+
+// ratioLists are all kinds, by the name of their table of instructions.
+func ratioLists(t *testing.T) []ratioList {
+	floats := kernel.Options{Core: kernel.Core{DSP: true, FPU: true}}
+	return []ratioList{
+		{"cortex-m4", "convolution", table, core, convolutionKinds},
+		{"cortex-m4", "depthwise", table, core, depthwiseKinds},
+		{"cortex-m4", "product", table, core, productKinds}, {"cortex-m4", "element", table, core, elementKinds},
+		{"cortex-m4", "behind", inFront, core, behindKinds}, {"cortex-m4", "float", table, floats, floatKinds(t)},
+		{"cortex-m3", "m3", table, plain, plainKinds},
+		{"cortex-m0plus", "m0plus", table, kernel.Options{Core: kernel.Core{Armv6M: true}}, smallKinds},
+	}
+}
+
+type ratioList struct {
+	board, name string
+	table       kernel.Table
+	options     kernel.Options
+	kinds       []kerneltest.Kind
+}
+
+func (l *ratioList) guard(t *testing.T) func(g *ir.Graph) *kerneltest.Guarded {
+	return func(g *ir.Graph) *kerneltest.Guarded {
+		m := kerneltest.Guard(t, g, l.table, l.options, 7)
+		m.Near, m.Within = l.options.Core.FPU, 256.0/(1<<24) // as verify allows
+		return m
+	}
+}
+
 // TestRatios holds the instructions of kinds of layers with assembly, and without it by GCC and clang.
 func TestRatios(t *testing.T) {
-	for _, l := range []struct {
-		name  string
-		table kernel.Table
-		kinds []kerneltest.Kind
-	}{{"convolution", table, convolutionKinds}, {"depthwise", table, depthwiseKinds}, {"product", table, productKinds},
-		{"element", table, elementKinds}, {"behind", inFront, behindKinds}} {
+	for _, l := range ratioLists(t) {
 		t.Run(l.name, func(t *testing.T) {
-			kerneltest.Ratios(t, "cortex-m4", filepath.Join("testdata", "ratios", l.name+".csv"), l.kinds,
-				func(g *ir.Graph) *kerneltest.Guarded { return kerneltest.Guard(t, g, l.table, core, 7) })
+			kerneltest.Ratios(t, l.board, filepath.Join("testdata", "ratios", l.name+".csv"), l.kinds, l.guard(t))
 		})
+	}
+}
+
+// TestRatiosReach: the kinds of a board reach every source that has assembly there.
+func TestRatiosReach(t *testing.T) {
+	sources := map[string][]string{}
+	for _, l := range ratioLists(t) {
+		sources[l.board] = append(sources[l.board], kerneltest.Sources(t, l.kinds, l.guard(t))...)
+	}
+	for board, paths := range sources {
+		kerneltest.Reached(t, board, filepath.Join("..", "..", "kerneltest", "testdata", "unreached.csv"), paths)
 	}
 }
