@@ -2,7 +2,10 @@
 
 package qref
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ResizeLinear are the constants of nncc_resize_linear_s8 and, where Wide says
 // so, of nncc_resize_linear_wide_s8, with the tables of rows and columns: first
@@ -17,6 +20,9 @@ type ResizeLinear struct {
 
 // linearPoint is the binary point of the sums of nncc_resize_linear_s8.
 const linearPoint = 256
+
+// fewChannels are so few that elements one by one take less than pixels.
+const fewChannels = 7
 
 // maxLinearShift leaves room for the zero point above it.
 const maxLinearShift = 22
@@ -64,6 +70,50 @@ func (a *ResizeAxis) pairs() ([]int16, bool) {
 		out = append(out, first, last, w[0], int16(second))
 	}
 	return out, true
+}
+
+// Elements is the table of columns that kernels of few channels have, with the
+// sum of two weights: for every element of a row of results the index of the
+// first of two elements, the second is the same of the next pixel; then for
+// every one the first weight. False where there are more channels, or a column
+// is not between two neighbours.
+func (r *ResizeLinear) Elements(p *ResizeParams) (table []int16, den int32, ok bool) {
+	if p.Channels > fewChannels || p.InW < 2 || p.Channels*p.InW > math.MaxInt16 {
+		return nil, 0, false
+	}
+	den = int32(r.Cols[2]) + int32(r.Cols[3])
+	var weights []int16
+	for c := range slices.Chunk(r.Cols, 4) {
+		first, weight, between := besideNext(c, int16(p.InW))
+		if !between || den > math.MaxInt16 {
+			return nil, 0, false
+		}
+		for k := range int16(p.Channels) {
+			table = append(table, first*int16(p.Channels)+k)
+			weights = append(weights, weight)
+		}
+	}
+	return append(table, weights...), den, true
+}
+
+// besideNext is a column (two indices, two weights) as a pixel that has a next
+// one, and its weight.
+func besideNext(column []int16, inW int16) (first, weight int16, ok bool) {
+	i, j, a, b := column[0], column[1], column[2], column[3]
+	switch {
+	case i < 0: // outside
+		return 0, 0, false
+	case j == i+1:
+		return i, a, true
+	case i != j && a != 0 && b != 0:
+		return 0, 0, false
+	case a == 0:
+		i = j
+	}
+	if i == inW-1 { // the last one, as the second
+		return i - 1, 0, true
+	}
+	return i, a + b, true
 }
 
 // scaled finds the multiplication that rounds as the definition does.

@@ -109,14 +109,14 @@ func TestOwnResizeS8(t *testing.T) {
 	}
 }
 
-// TestOwnResizeLinearS8: both bilinear kernels give what Resize gives, for
-// factors that 256ths hold exactly and for others, with and without a change of
+// TestOwnResizeLinearS8: the bilinear kernels, those of few channels too, give
+// what Resize gives, for factors that 256ths hold exactly and for others, with and without a change of
 // scale, and for what lies outside.
 func TestOwnResizeLinearS8(t *testing.T) {
 	d := ownDriver(t)
 	r := ownRand(61)
-	seen := map[bool]int{}
-	for range 300 {
+	seen := map[string]int{}
+	for range 500 {
 		in, out := randQP(r), randQP(r)
 		if r.IntN(2) == 0 {
 			out = in
@@ -126,7 +126,7 @@ func TestOwnResizeLinearS8(t *testing.T) {
 			out.Zero = in.Zero
 		}
 		p := ResizeParams{Batch: between(r, 1, 2), InH: between(r, 1, 9), InW: between(r, 1, 9),
-			Channels: between(r, 1, 19)}
+			Channels: between(r, 1, []int{7, 19}[r.IntN(2)])}
 		to := func(n int32) int32 {
 			if r.IntN(2) == 0 {
 				return n << between(r, 0, 3)
@@ -146,7 +146,6 @@ func TestOwnResizeLinearS8(t *testing.T) {
 			}
 			continue
 		}
-		seen[l.Wide]++
 		x := randS8(r, p.Batch*p.InH*p.InW*p.Channels)
 		if r.IntN(3) == 0 {
 			for i := range x {
@@ -156,18 +155,30 @@ func TestOwnResizeLinearS8(t *testing.T) {
 		n := p.Batch * p.OutH * p.OutW * p.Channels
 		y, want := make([]int8, n), make([]int8, n)
 		must(t, Resize(&p, x, h, w, want))
+		elements, den, few := l.Elements(&p)
 		q := struct {
-			Batch, InH, InW, Channels, OutH, OutW, Scale, Bias, Mult, Add, Shift, OutZero, Outside int32
-		}{p.Batch, p.InH, p.InW, p.Channels, p.OutH, p.OutW, l.Scale, l.Bias, l.Mult, l.Add, l.Shift, p.OutZero,
+			Batch, InH, InW, Channels, OutH, OutW, Scale, Den, Bias, Mult, Add, Shift, OutZero, Outside int32
+		}{p.Batch, p.InH, p.InW, p.Channels, p.OutH, p.OutW, l.Scale, den, l.Bias, l.Mult, l.Add, l.Shift, p.OutZero,
 			p.Outside}
 		name, scratch := "nncc_resize_linear_s8", make([]int32, (p.Channels+p.Channels%4)/2*p.InW)
+		byElement := "nncc_resize_linear_few_s8"
 		if l.Wide {
 			name, scratch = "nncc_resize_linear_wide_s8", make([]int32, p.Channels*p.InW)
+			byElement = "nncc_resize_linear_few_wide_s8"
 		}
+		seen[name]++
 		d.call(t, name, q, x, l.Rows, l.Cols, scratch, y)
 		same(t, name, p, y, want)
+		if few {
+			clear(y)
+			seen[byElement]++
+			d.call(t, byElement, q, x, l.Rows, elements, scratch, y)
+			same(t, byElement, p, y, want)
+		}
 	}
-	if seen[false] < 50 || seen[true] < 50 {
-		t.Errorf("%d exact and %d other layers, want 50 of each", seen[false], seen[true])
+	for _, form := range []string{"", "_wide", "_few", "_few_wide"} {
+		if n := seen["nncc_resize_linear"+form+"_s8"]; n < 20 {
+			t.Errorf("%d layers of nncc_resize_linear%s_s8, want 20", n, form)
+		}
 	}
 }

@@ -77,8 +77,10 @@ func TestResizeBoards(t *testing.T) {
 		g := irtest.Parse(t, resizeGraph(rand.New(rand.NewPCG(7, uint64(from+at))), min(program, n-at)))
 		for _, name := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
 			m := kerneltest.Compile(t, table, "resize", g, kernel.Core{}, uint64(at))
-			if m.Funcs["nncc_resize_linear_s8"] == 0 || m.Funcs["nncc_resize_linear_wide_s8"] == 0 {
-				t.Fatalf("no layers of a kernel: %v", m.Funcs)
+			for _, kernel := range []string{"linear", "linear_wide", "linear_few", "linear_few_wide"} {
+				if m.Funcs["nncc_resize_"+kernel+"_s8"] == 0 {
+					t.Fatalf("no layers of %s: %v", kernel, m.Funcs)
+				}
 			}
 			spec, err := boards.Load(name)
 			if err != nil {

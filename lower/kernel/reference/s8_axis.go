@@ -221,19 +221,24 @@ var resizeLinearS8Row = &kernel.Kernel{
 	Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := resizesLinear.Must(n)
-		p, fn := r.params, "nncc_resize_linear_s8"
+		p, fn, cols := r.params, "nncc_resize_linear", r.Cols
 		scratch := int(p.Channels+p.Channels%4) * int(p.InW) * 2 // a word for each channel behind the last four
-		if r.Wide {
-			fn, scratch = "nncc_resize_linear_wide_s8", int(p.Channels*p.InW)*4
+		elements, den, few := r.Elements(p)
+		if few {
+			fn, cols, scratch = fn+"_few", elements, int(p.Channels*p.InW)*2
 		}
+		if r.Wide {
+			fn, scratch = fn+"_wide", int(p.Channels*p.InW)*4
+		}
+		fn += "_s8"
 		l := start(n.Node, fn)
 		l.low.Unused = unusedTail(n.Node)
 		f := ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
-			int(p.OutH), "out_w", int(p.OutW), "scale", call.T(r.Scale), "bias", call.T(r.Bias), "mult",
-			call.T(r.Mult), "add", call.T(r.Add), "shift", call.T(r.Shift), "out_zero", call.T(p.OutZero),
+			int(p.OutH), "out_w", int(p.OutW), "scale", call.T(r.Scale), "den", call.T(den), "bias", call.T(r.Bias),
+			"mult", call.T(r.Mult), "add", call.T(r.Add), "shift", call.T(r.Shift), "out_zero", call.T(p.OutZero),
 			"outside", call.T(p.Outside))
 		table := func(v []int16) call.Arg { return blob("weights", tensor.Of([]int{len(v)}, v)) }
-		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(r.Cols),
+		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(cols),
 			bytesOf(l.scratch(tensor.I32, (scratch+3)/4)), l.out(0))
 		return l.low
 	},

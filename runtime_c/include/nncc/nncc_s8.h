@@ -383,12 +383,19 @@ typedef struct
  *
  * scratch, 4-byte aligned: in_w * channels values of 32 bits; nncc_resize_linear_s8: of 16 bits, of 32 for channels
  * behind the last four. Instructions an output by 2 in both directions, 16 channels: Helium 3, DSP 10; wide 5 and 14.
+ *
+ * nncc_resize_linear_few_s8 and nncc_resize_linear_few_wide_s8 give the same for few channels and no columns outside,
+ * where cols has, for every element of a row of results, the index of the first one of the two that it is between in a
+ * row of the input (the second one is the next pixel's), and then the first weight for every element; the second weight
+ * is what is left of `den`. scratch: in_w * channels values of 16 bits, wide of 32. With one channel: Helium 2, DSP 19;
+ * wide 4 and 21.
  */
 typedef struct
 {
     int32_t batch, in_h, in_w, channels;
     int32_t out_h, out_w;
     int32_t scale;
+    int32_t den; /* sum of the weights of a column */
     int32_t bias;
     int32_t mult, add, shift;
     int32_t out_zero;

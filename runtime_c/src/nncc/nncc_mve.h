@@ -44,6 +44,11 @@
 #define NNCC_GETH_REST(x) vldrhq_z_s16(x, rest)
 #define NNCC_PUTH(y, v) vstrhq_s16(y, v)
 #define NNCC_PUTH_REST(y, v) vstrhq_p_s16(y, v, rest)
+/* Halfwords and words at indices. */
+#define NNCC_GATHERH(x, i) vldrhq_gather_shifted_offset_s16(x, i)
+#define NNCC_GATHERH_REST(x, i) vldrhq_gather_shifted_offset_z_s16(x, i, rest)
+#define NNCC_GATHERW(x, i) vldrwq_gather_shifted_offset_s32(x, i)
+#define NNCC_GATHERW_REST(x, i) vldrwq_gather_shifted_offset_z_s32(x, i, rest)
 
 /*
  * For bodies with many sums: GCC, left alone, computes all of them before it puts the first into a vector, keeps

@@ -6,6 +6,9 @@
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_resize_linear.h"
+#if NNCC_MVE
+#include "nncc_resize_blend16.h"
+#endif
 
 #include <string.h>
 
@@ -35,27 +38,15 @@ static inline int32_t nncc_resize_exact_padded(const nncc_resize_exact_round *r,
     return channels;
 }
 
-#if NNCC_ASM
-
-static NNCC_RESIZE_APART void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p,
-                                                      const nncc_resize_exact_round *r, const int8_t *a,
-                                                      const int8_t *b, int32_t wa, int32_t wb,
-                                                      nncc_resize_exact_value *row)
+static inline void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p, const nncc_resize_exact_round *r,
+                                           const int8_t *a, const int8_t *b, int32_t wa, int32_t wb,
+                                           nncc_resize_exact_value *row)
 {
     (void)r;
-    __asm volatile("wlstp.16 lr, %[n], 2f\n"
-                   "1:\n\t"
-                   "vldrb.s16 q0, [%[a]], #8\n\t"
-                   "vldrb.s16 q1, [%[b]], #8\n\t"
-                   "vmul.i16 q0, q0, %[wa]\n\t"
-                   "vmla.s16 q0, q1, %[wb]\n\t"
-                   "vstrh.16 q0, [%[row]], #16\n\t"
-                   "letp lr, 1b\n"
-                   "2:\n\t"
-                   : [a] "+l"(a), [b] "+l"(b), [row] "+l"(row)
-                   : [n] "r"(p->in_w * p->channels), [wa] "r"(wa), [wb] "r"(wb)
-                   : "lr", "q0", "q1", "cc", "memory");
+    nncc_resize_blend16(a, b, wa, wb, row, p->in_w * p->channels);
 }
+
+#if NNCC_ASM
 
 static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, const nncc_resize_exact_value *a,
                                            const nncc_resize_exact_value *b, int32_t wa, int32_t wb, int8_t *y,
@@ -82,26 +73,6 @@ static inline void nncc_resize_exact_pixel(const nncc_resize_exact_round *r, con
 }
 
 #else
-
-#define NNCC_RESIZE_BLEND(what, row) \
-    do { \
-        NNCC_PUTH##what(row, \
-                        vmlaq_n_s16(vmulq_n_s16(NNCC_GET8##what(a), (int16_t)wa), NNCC_GET8##what(b), (int16_t)wb)); \
-        a += 8; \
-        b += 8; \
-        row += 8; \
-    } while (0)
-
-static NNCC_RESIZE_APART void nncc_resize_exact_blend(const nncc_resize_linear_s8_params *p,
-                                                      const nncc_resize_exact_round *r, const int8_t *a,
-                                                      const int8_t *b, int32_t wa, int32_t wb,
-                                                      nncc_resize_exact_value *row)
-{
-    int32_t n = p->in_w * p->channels;
-
-    (void)r;
-    NNCC_MVE_LOOP(n, 8, vctp16q, NNCC_RESIZE_BLEND, row);
-}
 
 /* Half a step, and 1 less where that is below the least sum whose ties go up: without a predicate. */
 #define NNCC_RESIZE_PIXEL(what, a, b, y) \

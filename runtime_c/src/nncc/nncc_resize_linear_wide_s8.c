@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_resize_linear_wide_s8: four values in 11 instructions with Helium, 8 a value with SMMLA. */
 #include "nncc_pair.h"
+#include "nncc_resize_blend32.h"
 #include "nncc_resize_linear.h"
 
 typedef int32_t nncc_resize_wide_value;
@@ -20,27 +21,15 @@ static inline int32_t nncc_resize_wide_padded(const nncc_resize_wide_round *r, i
     return channels;
 }
 
-#if NNCC_PAIR_MVE
-
-static NNCC_RESIZE_APART void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
-                                                     const nncc_resize_wide_round *r, const int8_t *a, const int8_t *b,
-                                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
+static inline void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p, const nncc_resize_wide_round *r,
+                                          const int8_t *a, const int8_t *b, int32_t wa, int32_t wb,
+                                          nncc_resize_wide_value *row)
 {
     (void)r;
-    __asm volatile("vdup.32 q2, %[wa]\n\t"
-                   "wlstp.32 lr, %[n], 2f\n"
-                   "1:\n\t"
-                   "vldrb.s32 q0, [%[a]], #4\n\t"
-                   "vldrb.s32 q1, [%[b]], #4\n\t"
-                   "vmlas.s32 q0, q2, %[bias]\n\t"
-                   "vmla.s32 q0, q1, %[wb]\n\t"
-                   "vstrw.32 q0, [%[row]], #16\n\t"
-                   "letp lr, 1b\n"
-                   "2:\n\t"
-                   : [a] "+l"(a), [b] "+l"(b), [row] "+l"(row)
-                   : [n] "r"(p->in_w * p->channels), [wa] "r"(wa), [wb] "r"(wb), [bias] "r"(p->bias)
-                   : "lr", "q0", "q1", "q2", "cc", "memory");
+    nncc_resize_blend32(p, a, b, wa, wb, row);
 }
+
+#if NNCC_PAIR_MVE
 
 static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
                                           const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
@@ -72,26 +61,6 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
 
 #elif NNCC_MVE_C
 
-#define NNCC_RESIZE_WIDE_BLEND(what, row) \
-    do { \
-        NNCC_PUTW##what(row, vmlaq_n_s32(vmlasq_n_s32(NNCC_GET4##what(a), first, bias), NNCC_GET4##what(b), wb)); \
-        a += 4; \
-        b += 4; \
-        row += 4; \
-    } while (0)
-
-static NNCC_RESIZE_APART void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
-                                                     const nncc_resize_wide_round *r, const int8_t *a, const int8_t *b,
-                                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
-{
-    const int32x4_t first = vdupq_n_s32(wa);
-    const int32_t bias = p->bias;
-    int32_t n = p->in_w * p->channels;
-
-    (void)r;
-    NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_RESIZE_WIDE_BLEND, row);
-}
-
 #define NNCC_RESIZE_WIDE_PIXEL(what, y) \
     do { \
         const int32x4_t u = NNCC_GETW##what(a), v = NNCC_GETW##what(b); \
@@ -114,31 +83,6 @@ static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const
 }
 
 #else
-
-/* add + floor(v * m / 2^32) */
-static inline int32_t nncc_resize_high(int32_t v, int32_t m, int32_t add)
-{
-#if NNCC_SIMD32 && NNCC_ASM
-    int32_t r;
-
-    __asm("smmla %0, %1, %2, %3" : "=r"(r) : "r"(v), "r"(m), "r"(add));
-    return r;
-#else
-    return add + (int32_t)((int64_t)v * m >> 32);
-#endif
-}
-
-static NNCC_RESIZE_APART void nncc_resize_wide_blend(const nncc_resize_linear_s8_params *p,
-                                                     const nncc_resize_wide_round *r, const int8_t *a, const int8_t *b,
-                                                     int32_t wa, int32_t wb, nncc_resize_wide_value *row)
-{
-    (void)r;
-    const int32_t bias = p->bias;
-
-    for (int32_t n = p->in_w * p->channels; n > 0; n--) {
-        *row++ = *a++ * wa + bias + *b++ * wb;
-    }
-}
 
 static inline void nncc_resize_wide_pixel(const nncc_resize_wide_round *r, const nncc_resize_wide_value *a,
                                           const nncc_resize_wide_value *b, int32_t wa, int32_t wb, int8_t *y, int32_t n)
