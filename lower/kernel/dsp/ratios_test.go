@@ -219,7 +219,7 @@ var elementKinds = []kerneltest.Kind{
 		b.Text("in %x# : i8[1,12,7,7] q(0.05:3)\nconst %s# : f32[4] = {1,1,2,2}\n"+
 			"%y# : i8[1,12,14,14] q(0.05:3) = Resize(%x#, -, %s#) {mode=\"linear\"}", "y#")
 	}),
-	manySteps,
+	manySteps, fewChannels,
 	drawn("small sums", 24, (*kerneltest.Writer).Sum),
 	several("max pool of large windows", pooled("MaxPool", 16, square(8), square(8),
 		square(1))),
@@ -274,13 +274,18 @@ var manySteps = drawn("resize of many steps", 1, func(b *kerneltest.Writer) {
 		"%y# : i8[1,12,11,11] q(0.05:3) = Resize(%x#, -, %s#) {mode=\"linear\"}", "y#")
 })
 
+var fewChannels = drawn("resize of few channels", 1, func(b *kerneltest.Writer) {
+	b.Text("in %x# : i8[1,3,16,16] q(0.05:3)\nconst %s# : f32[4] = {1,1,1.7,1.7}\n"+
+		"%y# : i8[1,3,27,27] q(0.05:3) = Resize(%x#, -, %s#) {mode=\"linear\"}", "y#")
+})
+
 // plainKinds are those that have assembly without the DSP extension; what is left behind smallKinds has none on
 // Thumb-1.
 var plainKinds = slices.Concat(smallKinds, []kerneltest.Kind{
 	drawn("broadcast int8", 24, pair),
 	drawn("broadcast int16", 24, (*kerneltest.Writer).WidePair),
 	drawn("lines per channel", 6, (*kerneltest.Writer).Line),
-	factors, twoTables, manySteps,
+	factors, twoTables, manySteps, fewChannels,
 	drawn("lines int16", 6, (*kerneltest.Writer).WideLine),
 	drawn("convolution of fine results", 6, fine(14, with(8, 8, 5, 3, kerneltest.ConvCase{Plain: true}))),
 })
