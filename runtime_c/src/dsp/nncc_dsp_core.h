@@ -256,46 +256,4 @@ static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void
 }
 #endif
 
-#if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
-/* The weight of channel c of four for input k: bytes, or fours of 4 bits in half a word. */
-static inline int32_t nncc_plain_weight(const int8_t *w, int32_t fours, int32_t k, int32_t c)
-{
-    if (fours != 0) {
-        return ((((uint8_t)w[2 * k + (c >> 1)] >> (4 * (c & 1))) & 15) ^ 8) - 8;
-    }
-    return w[4 * k + c];
-}
-
-/*
- * The matrix products of nncc_plain_mat*_s8 in C: x [inputs][2 pixels] words, or bytes of one pixel; weights of 4 bits
- * where fours is 1.
- */
-static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const void *x, int32_t pixels, int32_t fours,
-                                       int32_t y_step, const int32_t *w, int8_t *y)
-{
-    const int32_t *const words = x;
-    const int8_t *const bytes = x;
-
-    for (int32_t g = 0; g < p->groups; g++) {
-        const int8_t *const weights = (const int8_t *)(w + 4);
-        const int32_t *const mcs = w + 4 + (fours != 0 ? (p->pairs + 1) >> 1 : p->pairs);
-
-        for (int32_t px = pixels - 1; px >= 0; px--) {
-            for (int32_t c = 0; c < 4; c++) {
-                int32_t sum = w[c];
-
-                for (int32_t k = 0; k < p->pairs; k++) {
-                    const int32_t weight = nncc_plain_weight(weights, fours, k, c);
-
-                    sum += (pixels == 1 ? bytes[k] : words[2 * k + px]) * weight;
-                }
-                y[px * y_step + c] = nncc_dsp_result(p, p->table != NULL, nncc_plain_scale(2 * sum, mcs + 3 * c));
-            }
-        }
-        w = mcs + 12;
-        y += 4;
-    }
-}
-#endif
-
 #endif /* NNCC_DSP_CORE_H */

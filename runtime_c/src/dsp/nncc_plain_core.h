@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_plain_core.h: requantisation in assembly for cores without the DSP extension: NNCC_PLAIN_* for Thumb-2,
- * NNCC_THUMB1_* for Thumb-1.
+ * nncc_plain_core.h: requantisation for cores without the DSP extension: NNCC_PLAIN_* for Thumb-2,
+ * NNCC_THUMB1_* for Thumb-1, in assembly, and in C.
  */
 #ifndef NNCC_PLAIN_CORE_H
 #define NNCC_PLAIN_CORE_H
@@ -41,6 +41,38 @@
     "ldr r1, [sp, #" AT "]\n cmp r0, r1\n bls 9f\n asrs r0, r0, #31\n mvns r0, r0\n ands r0, r1\n" \
     "9: ldr r1, [sp, #" AT "+4]\n"
 #define NNCC_THUMB1_CLAMP(AT) NNCC_THUMB1_BOUNDED(AT) "adds r0, r0, r1\n"
+
+#endif
+
+#if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
+
+/* A sum scaled by {m, c, s}. */
+static inline int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
+{
+#if NNCC_THUMB1
+    return nncc_plain_scale(2 * sum, mcs);
+#else
+    const int32_t twice = 2 * sum;
+    const int64_t start = (int64_t)(mcs[1] + (twice >> 31)) * 0x100000000LL | 0x80000000LL; /* of SMLAL */
+
+    return (int32_t)((start + (int64_t)twice * mcs[0]) >> 32) >> mcs[2];
+#endif
+}
+
+#if defined(__GNUC__)
+typedef uint16_t __attribute__((may_alias)) nncc_plain_half;
+#else
+typedef uint16_t nncc_plain_half;
+#endif
+
+/* The weight of channel c of four for an input, a byte or 4 bits of half a word. */
+static inline int32_t nncc_plain_weight(const int8_t *w, int32_t fours, int32_t c)
+{
+    if (fours == 0) {
+        return w[c];
+    }
+    return (int32_t)((uint32_t) * (const nncc_plain_half *)(const void *)w << (28 - 4 * c)) >> 28;
+}
 
 #endif
 

@@ -127,25 +127,79 @@ NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_de
     /* clang-format on */
 }
 
-#else
+#elif NNCC_THUMB1
 
 void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
                                    const int8_t *x, int8_t *y)
 {
     for (int32_t i = 0; i < p->channels; i += 4) {
         const int32_t first = nncc_dsp_group(i, p->channels);
-        const int8_t *const weights = (const int8_t *)(w + 4);
         const int32_t *const mcs = w + 4 + p->taps;
 
         for (int32_t c = 0; c < 4; c++) {
+            const int8_t *const in = x + first + c;
+            const int8_t *weight = (const int8_t *)(w + 4) + c;
+            const int32_t *o = offsets;
             int32_t sum = w[c];
 
-            for (int32_t t = 0; t < p->taps; t++) {
-                sum += x[offsets[t] + first + c] * weights[4 * t + c];
+            for (const int32_t *const end = offsets + p->taps; o != end;) {
+                sum += in[*o++] * *weight;
+                weight += 4;
             }
-            y[first + c] = nncc_dsp_clamp(nncc_plain_scale(2 * sum, mcs + 3 * c), p->low, p->cap);
+            y[first + c] = nncc_dsp_clamp(nncc_plain_scaled(sum, mcs + 3 * c), p->low, p->cap);
         }
         w = mcs + 12;
+    }
+}
+
+#else
+
+/* A tap of four channels. */
+#define NNCC_TAP \
+    do { \
+        const int8_t *const v = x + *o++; \
+        sums[0] += v[0] * weights[0]; \
+        sums[1] += v[1] * weights[1]; \
+        sums[2] += v[2] * weights[2]; \
+        sums[3] += v[3] * weights[3]; \
+        weights += 4; \
+    } while (0)
+
+/* The sums of four channels, from so many taps. */
+NNCC_DSP_AS_WRITTEN static inline void nncc_plain_taps(const int32_t *o, int32_t taps, const int8_t *x,
+                                                       const int8_t *weights, int32_t *to)
+{
+    const int32_t *const end = o + taps;
+    int32_t sums[4] = {to[0], to[1], to[2], to[3]};
+
+    if ((taps & 1) != 0) {
+        NNCC_TAP;
+    }
+    NNCC_ROLLED
+    while (o != end) {
+        NNCC_TAP;
+        NNCC_TAP;
+    }
+    to[0] = sums[0];
+    to[1] = sums[1];
+    to[2] = sums[2];
+    to[3] = sums[3];
+}
+
+void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
+                                   const int8_t *x, int8_t *y)
+{
+    for (int32_t i = 0; i < p->channels; i += 4) {
+        const int32_t first = nncc_dsp_group(i, p->channels);
+        const int32_t *mcs = w + 4 + p->taps;
+        int32_t sums[4] = {w[0], w[1], w[2], w[3]};
+
+        nncc_plain_taps(offsets, p->taps, x + first, (const int8_t *)(w + 4), sums);
+        for (int32_t c = 0; c < 4; c++) {
+            y[first + c] = nncc_dsp_clamp(nncc_plain_scaled(sums[c], mcs), p->low, p->cap);
+            mcs += 3;
+        }
+        w = mcs;
     }
 }
 

@@ -194,6 +194,167 @@
 #define NNCC_TABLE_BOUND "ldr r2, [r0, #4]\n movs r3, #255\n"
 #define NNCC_TABLE_LOW(a) "ldrb " a ", [r1, " a "]\n"
 
+#elif NNCC_THUMB1
+
+/*
+ * Two inputs of a channel: a word is the second row's input times 2^16 and the first one's, so a product is both. Half
+ * a unit of the upper half makes the lower one not negative.
+ */
+#define NNCC_PLAIN_TWO(i, first, second) \
+    do { \
+        const uint32_t v = (uint32_t)(x[i] * (first)) + (uint32_t)(x[(i) + 1] * (second)) + half; \
+        whole += v; \
+        upper += (int32_t)v >> 16; \
+    } while (0)
+#define NNCC_PLAIN_BYTES(i) NNCC_PLAIN_TWO(i, w[4 * (i)], w[4 * (i) + 4])
+/* Weights of 4 bits of channel c, from the words of two inputs. */
+#define NNCC_PLAIN_FOURS(i, c) \
+    do { \
+        const uint32_t fours = words[(i) / 2]; \
+        NNCC_PLAIN_TWO(i, (int32_t)(fours << (28 - 4 * (c))) >> 28, (int32_t)(fours << (12 - 4 * (c))) >> 28); \
+    } while (0)
+/* The loop of a channel: STEP(i, c) is two inputs, which move FORWARD. */
+#define NNCC_PLAIN_LOOP_OF(STEP, FORWARD) \
+    do { \
+        if ((n & 2) != 0) { \
+            STEP(0); \
+            FORWARD(2); \
+        } \
+        while (x != end) { \
+            STEP(0); \
+            STEP(2); \
+            FORWARD(4); \
+        } \
+    } while (0)
+#define NNCC_PLAIN_NEXT_BYTES(i) (x += (i), w += 4 * (i))
+#define NNCC_PLAIN_NEXT_FOURS(i) (x += (i), words += (i) / 2)
+#define NNCC_PLAIN_FOURS0(i) NNCC_PLAIN_FOURS(i, 0)
+#define NNCC_PLAIN_FOURS1(i) NNCC_PLAIN_FOURS(i, 1)
+#define NNCC_PLAIN_FOURS2(i) NNCC_PLAIN_FOURS(i, 2)
+#define NNCC_PLAIN_FOURS3(i) NNCC_PLAIN_FOURS(i, 3)
+
+/*
+ * What inputs add to the sums of a channel: of the first row and of the second one. A function of its own, whose loop
+ * has the lower registers; half, 0x8000, is given because a constant would be made anew for every use.
+ */
+NNCC_DSP_AS_WRITTEN NNCC_APART static void nncc_plain_sums_of_two(const int32_t *x, const void *of_channel, int32_t n,
+                                                                  int32_t channel, uint32_t half, int32_t *sums)
+{
+    const int32_t *volatile const end = x + n;
+    uint32_t whole = 0;
+    int32_t upper = 0;
+
+    if (channel < 0) {
+        const int8_t *w = of_channel;
+
+        NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_BYTES, NNCC_PLAIN_NEXT_BYTES);
+    } else { /* shifts have constant distances */
+        const uint32_t *words = of_channel;
+
+        if (channel == 0) {
+            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS0, NNCC_PLAIN_NEXT_FOURS);
+        } else if (channel == 1) {
+            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS1, NNCC_PLAIN_NEXT_FOURS);
+        } else if (channel == 2) {
+            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS2, NNCC_PLAIN_NEXT_FOURS);
+        } else {
+            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS3, NNCC_PLAIN_NEXT_FOURS);
+        }
+    }
+    whole -= (uint32_t)n << 14;
+    sums[0] = (int32_t)(whole - ((uint32_t)upper << 16));
+    sums[1] = upper;
+}
+
+static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const int32_t *x, int32_t fours, int32_t table,
+                                       const int32_t *w, int8_t *y)
+{
+    for (int32_t g = 0; g < p->groups; g++) {
+        const int32_t *mcs = w + 4 + (fours != 0 ? (p->pairs + 1) >> 1 : p->pairs);
+
+        for (int32_t c = 0; c < 4; c++) {
+            int32_t sums[2];
+
+            nncc_plain_sums_of_two(x, (const int8_t *)(w + 4) + (fours != 0 ? 0 : c), p->pairs, fours != 0 ? c : -1,
+                                   0x8000u, sums);
+            NNCC_ROLLED
+            for (int32_t row = 0; row < 2; row++) {
+                y[row * p->y_step] = nncc_dsp_result(p, table, nncc_plain_scaled(w[c] + sums[row], mcs));
+            }
+            mcs += 3;
+            y++;
+        }
+        w = mcs;
+    }
+}
+
+#else
+
+/* An input of two rows by a channel. */
+#define NNCC_PLAIN_CHANNEL(fours, i, s, t) \
+    do { \
+        const int32_t weight = nncc_plain_weight(w, fours, i); \
+        s += u * weight; \
+        t += v * weight; \
+    } while (0)
+/* And by four. */
+#define NNCC_PLAIN_TWO(fours) \
+    do { \
+        const int32_t u = x[0], v = x[1]; \
+        x += 2; \
+        NNCC_PLAIN_CHANNEL(fours, 0, a, e); \
+        NNCC_PLAIN_CHANNEL(fours, 1, b, f); \
+        NNCC_PLAIN_CHANNEL(fours, 2, c, g); \
+        NNCC_PLAIN_CHANNEL(fours, 3, d, h); \
+        w += (fours) != 0 ? 2 : 4; \
+    } while (0)
+
+/* Sums of the first row and of the second one; the end of a loop with all registers is on the stack. */
+NNCC_DSP_AS_WRITTEN NNCC_APART static void nncc_plain_sums_of_two(const int32_t *x, const int8_t *w, int32_t n,
+                                                                  int32_t fours, int32_t *sums)
+{
+    const int32_t *volatile const end = x + 2 * n;
+    int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3], e = a, f = b, g = c, h = d;
+
+    for (const int32_t *const first = x + 2 * (n & 3); x != first;) {
+        NNCC_PLAIN_TWO(fours);
+    }
+    NNCC_ROLLED
+    while (x != end) {
+        NNCC_PLAIN_TWO(fours);
+        NNCC_PLAIN_TWO(fours);
+        NNCC_PLAIN_TWO(fours);
+        NNCC_PLAIN_TWO(fours);
+    }
+    sums[0] = a;
+    sums[1] = b;
+    sums[2] = c;
+    sums[3] = d;
+    sums[4] = e;
+    sums[5] = f;
+    sums[6] = g;
+    sums[7] = h;
+}
+
+static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const int32_t *x, int32_t fours, int32_t table,
+                                       const int32_t *w, int8_t *y)
+{
+    const nncc_dsp_matmul_params to = *p; /* a stored byte may change what p points to */
+
+    for (int32_t g = 0; g < to.groups; g++) {
+        const int32_t *mcs = w + 4 + (fours != 0 ? (to.pairs + 1) >> 1 : to.pairs);
+        int32_t sums[8] = {w[0], w[1], w[2], w[3]};
+
+        nncc_plain_sums_of_two(x, (const int8_t *)(w + 4), to.pairs, fours, sums);
+        for (int32_t c = 0; c < 4; c++) {
+            y[to.y_step] = nncc_dsp_result(&to, table, nncc_plain_scaled(sums[4 + c], mcs));
+            *y++ = nncc_dsp_result(&to, table, nncc_plain_scaled(sums[c], mcs));
+            mcs += 3;
+        }
+        w = mcs;
+    }
+}
+
 #endif
 
 #endif /* NNCC_PLAIN_MATMUL_2ROWS_H */

@@ -7,7 +7,7 @@ int32_t *nncc_plain_widen_2rows_s8(const nncc_dsp_runs *r, const int8_t *a, cons
 
     for (int32_t left = r->count; left > 0; left--) {
         for (int32_t i = 0; i < n; i++) {
-#if NNCC_THUMB1_ASM
+#if NNCC_THUMB1
             *x++ = b[i] * 0x10000 + a[i];
 #else
             *x++ = a[i];
@@ -16,7 +16,7 @@ int32_t *nncc_plain_widen_2rows_s8(const nncc_dsp_runs *r, const int8_t *a, cons
         }
         if ((n & 1) != 0) {
             *x++ = 0;
-#if !NNCC_THUMB1_ASM
+#if !NNCC_THUMB1
             *x++ = 0;
 #endif
         }
