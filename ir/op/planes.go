@@ -18,6 +18,11 @@ type planes struct {
 
 func newPlanes(g *ConvGeom) *planes {
 	p := &planes{in: pad3(g.In, 1), out: pad3(g.Out, 1), stride: pad3(g.Strides, 1), pad: pad3(g.PadBegin, 0)}
+	for d, n := range p.out {
+		if n == 1 { // nothing is a stride away from a single output
+			p.stride[d] = 1
+		}
+	}
 	kn, dl := pad3(g.Kernel, 1), pad3(g.Dilations, 1)
 	p.more = (kn[1] - 1) * dl[1] / p.stride[1]
 	p.pitch = p.out[2] + (kn[2]-1)*dl[2]/p.stride[2]

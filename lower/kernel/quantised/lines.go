@@ -91,16 +91,17 @@ func single(n *kernel.Node) string {
 		return why
 	}
 	if g.Group != g.CIn || g.COut != g.CIn || g.Taps() != 1 || !inside(g) {
-		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, "+
-			"want a single weight for each channel, and no padding", g.Kernel, g.In, g.Out, g.Group, g.CIn)
+		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, want a single weight for each "+
+			"channel, no padding, and strides within the map", g.Kernel, g.In, g.Out, g.Group, g.CIn)
 	}
 	return ""
 }
 
-// inside says that no single element that a convolution reads is padding.
+// inside says that no single element that a convolution reads is padding, and no stride is longer than the map, which
+// would be as many values to prove.
 func inside(g *op.ConvGeom) bool {
 	for d, size := range g.In {
-		if g.PadBegin[d] != 0 || (g.Out[d]-1)*g.Strides[d] >= size {
+		if g.PadBegin[d] != 0 || g.Strides[d] > max(size, 1) || (g.Out[d]-1)*g.Strides[d] >= size {
 			return false
 		}
 	}
