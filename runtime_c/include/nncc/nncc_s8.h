@@ -387,8 +387,8 @@ typedef struct
  * nncc_resize_linear_few_s8 and nncc_resize_linear_few_wide_s8 give the same for few channels and no columns outside,
  * where cols has, for every element of a row of results, the index of the first one of the two that it is between in a
  * row of the input (the second one is the next pixel's), and then the first weight for every element; the second weight
- * is what is left of `den`. scratch: in_w * channels values of 16 bits, wide of 32. With one channel: Helium 2, DSP 19;
- * wide 4 and 21.
+ * is what is left of `den`. scratch: in_w * channels values of 16 bits, wide of 32. One channel by 2 in both
+ * directions: Helium 3, DSP 20; wide, three channels by 3: 4 and 17.
  */
 typedef struct
 {
