@@ -32,31 +32,31 @@ var ChannelLines = kernel.NewFact(func(n *kernel.Node) (*Lines, string) {
 	}
 	w, in, out := n.In[1], n.In[0].Type, n.Out[0].Type
 	channels := in.Shape[1]
-	strides := kernel.Conv.Must(n).Strides
-	apart, ones := strides[0], slices.Repeat([]int{1}, in.Rank()-3)
-	x := make([]int8, 256*channels*apart)
+	strides := kernel.Known(op.ConvGeometry(n.Node)).Strides // of the dimensions as they are, not turned to the width
+	// A value an image, for any strides.
+	shape := append([]int{256, channels}, slices.Repeat([]int{1}, in.Rank()-2)...)
+	x := make([]int8, 256*channels)
 	for i := range x {
-		x[i] = int8(i/apart&255 - 128)
+		x[i] = int8(i/channels - 128)
 	}
-	args := []*tensor.Dense{tensor.Of(append([]int{1, channels, 256 * apart}, ones...), x), w.Const}
+	args := []*tensor.Dense{tensor.Of(shape, x), w.Const}
 	if len(n.In) > 2 {
 		args = append(args, nil)
 		if n.In[2] != nil {
 			args[2] = n.In[2].Const
 		}
 	}
-	y, err := kernel.Probe(n.Node, args, append([]int{1, channels, 256}, ones...))
+	y, err := kernel.Probe(n.Node, args, shape)
 	if err != nil {
 		return nil, err.Error()
 	}
 	results := y.Bytes()
 	targets := make([]pack.Target, channels)
 	for c := range targets {
-		of := results[256*c : 256*(c+1)]
 		slope := float64(in.Quant.Scale[0]) * float64(w.Type.Quant.ScaleAt(c)) * float64(w.Const.Int(c)) /
 			float64(out.Quant.Scale[0])
 		targets[c] = pack.Target{Slope: slope, From: -128, To: 127,
-			Of: func(q int32) int32 { return int32(int8(of[q+128])) }}
+			Of: func(q int32) int32 { return int32(int8(results[int(q+128)*channels+c])) }}
 	}
 	lo, hi := op.ActRange(n.Node, out)
 	if lines, shift, ok := pack.Lines(targets, lo, hi); ok {
@@ -86,22 +86,21 @@ func single(n *kernel.Node) string {
 	if n.In[1].Type.Quant == nil {
 		return fmt.Sprintf("the weights %s are not quantised", n.In[1])
 	}
-	g, why := kernel.Conv.Of(n)
-	if why != "" {
-		return why
+	g, err := op.ConvGeometry(n.Node)
+	if err != nil {
+		return err.Error()
 	}
 	if g.Group != g.CIn || g.COut != g.CIn || g.Taps() != 1 || !inside(g) {
 		return fmt.Sprintf("kernel %v from %v to %v with %d groups of %d channels, want a single weight for each "+
-			"channel, no padding, and strides within the map", g.Kernel, g.In, g.Out, g.Group, g.CIn)
+			"channel, and no padding", g.Kernel, g.In, g.Out, g.Group, g.CIn)
 	}
 	return ""
 }
 
-// inside says that no single element that a convolution reads is padding, and no stride is longer than the map, which
-// would be as many values to prove.
+// inside says that no single element that a convolution reads is padding.
 func inside(g *op.ConvGeom) bool {
 	for d, size := range g.In {
-		if g.PadBegin[d] != 0 || g.Strides[d] > max(size, 1) || (g.Out[d]-1)*g.Strides[d] >= size {
+		if g.PadBegin[d] != 0 || (g.Out[d]-1)*g.Strides[d] >= size {
 			return false
 		}
 	}
