@@ -142,6 +142,7 @@ var wideSamples = []sampled{
 	convLayer(25, 5, 5, 9, 10, 3, 3, 1, 1, true),
 	binaryLayer(op.Mul, []int{3, 3, 4, 2}, []int{3, 1, 4, 1}),
 	binaryLayer(op.Add, []int{40, 3, 10}, []int{40, 1, 10}), binaryLayer(op.Mul, []int{4, 5, 4, 3}, []int{4, 1, 1, 3}),
+	binaryLayer(op.Add, []int{20, 2, 3}, []int{20, 1, 3}), binaryLayer(op.Mul, []int{64, 7}, []int{64, 1}),
 }
 
 // fourSamples are with weights of 4 bits.
