@@ -68,7 +68,12 @@ func macLayers() []macLayer {
 		{24, 24}, {25, 25}, {16, 33}, {33, 16}, {31, 31}, {32, 32}, {33, 33}, {47, 47}, {48, 48}, {49, 49}} {
 		layers = append(layers, macLayer{io[0], io[1], 9, 1, 1, false})
 	}
-	return append(layers, macLayer{16, 16, 8, 1, 1, false}, macLayer{17, 17, 8, 1, 1, true},
+	// The most instructions a MAC: rests of channels on nine pixels, with a stride, too.
+	for _, c := range []int{17, 18, 19, 21, 27, 33} {
+		layers = append(layers, macLayer{c, c, 3, 1, 1, false}, macLayer{c, c, 5, 1, 2, false})
+	}
+	return append(layers, macLayer{18, 18, 5, 1, 1, false}, macLayer{19, 19, 9, 1, 2, false},
+		macLayer{17, 17, 3, 3, 1, false}, macLayer{16, 16, 8, 1, 1, false}, macLayer{17, 17, 8, 1, 1, true},
 		macLayer{16, 16, 9, 1, 1, true}, macLayer{16, 16, 3, 1, 1, false}, macLayer{64, 64, 2, 1, 1, false},
 		macLayer{17, 17, 9, 1, 2, false}, macLayer{16, 16, 9, 3, 1, false}, macLayer{17, 17, 9, 3, 1, true},
 		macLayer{19, 19, 9, 3, 1, false}, macLayer{16, 16, 9, 3, 2, false}, macLayer{33, 33, 9, 3, 1, false})

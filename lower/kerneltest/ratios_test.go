@@ -77,6 +77,20 @@ func depthwiseOf(name string, c kerneltest.ConvCase) kerneltest.Kind {
 	}}
 }
 
+// fewInputs is a kind of 1x1 convolutions on int16 of up to three vectors, and up to two inputs behind them.
+func fewInputs(name, attrs string) kerneltest.Kind {
+	return kerneltest.Kind{Name: name, Build: func(b *kerneltest.Writer) {
+		for vectors := range 3 {
+			for more := range 3 {
+				n := 8*(vectors+1) + more
+				out := 16 + more
+				b.Text(fmt.Sprintf("in %%x# : i16[1,%d,3,3] q(0.0002:0)\nconst %%w# : i8[%d,%d,1,1] q(0.004:0) = "+
+					"rand 1\n%%y# : i16[1,%d,3,3] q(0.001:0) = Conv(%%x#, %%w#)%s", n, out, n, out, attrs), "y#")
+			}
+		}
+	}}
+}
+
 // ratioKinds are those of Cortex-M55.
 func ratioKinds(t *testing.T) []kerneltest.Kind {
 	return append(kerneltest.ReadKinds(t, ratioLayers),
@@ -90,6 +104,8 @@ func ratioKinds(t *testing.T) []kerneltest.Kind {
 		}},
 		vectors("rows of vectors int16 signed", kerneltest.ConvCase{Wide: true, Signed: true}),
 		vectors("rows of vectors int16", kerneltest.ConvCase{Wide: true}),
+		fewInputs("few inputs int16", ""),
+		fewInputs("few inputs int16 relu", " {act_min=0.0}"),
 		vectors("rows of vectors and a table", kerneltest.ConvCase{Then: "Sigmoid"}),
 		depthwiseOf("windows", kerneltest.ConvCase{Signed: true}),
 		depthwiseOf("windows relu", kerneltest.ConvCase{Plain: true}))

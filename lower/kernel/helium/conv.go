@@ -164,8 +164,9 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 	// Pixels of a map may end within a vector: short rows are copied then.
 	whole := !c.pointwise() || depth%vector == 0 || vectors <= unrolled
 	fn, vectors := l.dotOf(vectors, g.COut/g.Group, generic, !generic && whole && l.upper(g.COut/g.Group))
-	if c.pointwise() && vectors*vector < depth+vector {
-		fn = l.by4(fn, vectors, g.COut, c.pixels(), generic)
+	kept := l.kept(fn, g.COut/g.Group, generic)
+	if c.pointwise() && (kept != fn || vectors*vector < depth+vector) {
+		fn = kept
 		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
 		return conv, rows, 0, 0
 	}
@@ -191,7 +192,7 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 			block = min(roundUp(block, 4), c.Out.H*c.Out.W)
 		}
 	}
-	fn, block = l.by4Block(fn, vectors, g.COut/g.Group, block, generic, shared == 0 && block < c.Out.H*c.Out.W)
+	fn = kept
 	per := g.COut / g.Group
 	var b []byte
 	for k := range g.Group {
@@ -213,15 +214,6 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		call.Func(fn)}}, rows, block*step + rest, block
 }
 
-// by4Block is by4 for that many pixels in scratch, with fewer of them where a multiple of four may follow another.
-func (l *layer) by4Block(fn string, vectors, channels, block int, generic, cut bool) (string, int) {
-	f := l.by4(fn, vectors, channels, block, generic)
-	if f != fn && cut {
-		block &^= 3
-	}
-	return f, block
-}
-
 // products multiplies rows of inputs with all channels; the rows of the output
 // are so far apart.
 func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
@@ -231,7 +223,12 @@ func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (cal
 
 // rowsBy multiplies rows of depth bytes, at least step bytes apart (or so far).
 func (l *layer) rowsBy(fn string, depth, step, vectors, rows int, out, apart call.Arg) call.Call {
+	return l.packedRows(fn, depth, step, vectors, rows, out, apart, l.weights(fn, vectors))
+}
+
+// packedRows is rowsBy with weights that are packed.
+func (l *layer) packedRows(fn string, depth, step, vectors, rows int, out, apart call.Arg, weights []byte) call.Call {
 	return call.Call{Func: fn, Args: []call.Arg{
 		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.Rows), depth, step, vectors, apart)},
-		i8In(0), packed(l.weights(fn, vectors)), i8Out(0), call.I32(rows)}}
+		i8In(0), packed(weights), i8Out(0), call.I32(rows)}}
 }

@@ -33,7 +33,7 @@ var conv16 = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s16", Library: Library,
 	Doc: "int16 convolution with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
-	Lower: func(n *kernel.Node) *call.Lowered { return lowerConvolution(convOf16.Must(n), n.Generic) },
+	Lower: lowerConv16,
 	Rules: join(onHelium("HELIUM-CONV16-00"), quantised.Rules16("HELIUM-CONV16",
 		quantised.Conv16Params.Exists("HELIUM-CONV16-03", "scales have a fixed-point form, the int64 bias counts "+
 			"their product"), convOf16.Exists("HELIUM-CONV16-04", sums16)),
@@ -41,6 +41,16 @@ var conv16 = &kernel.Kernel{
 		quantised.DepthwiseRule("HELIUM-CONV16-06", false),
 		convOf16.Rule("HELIUM-CONV16-07", "requantisation shifts to the right",
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
+}
+
+func lowerConv16(n *kernel.Node) *call.Lowered {
+	c := convOf16.Must(n)
+	if !c.pointwise() {
+		if l := c.lowerLines(n.Generic); l != nil {
+			return l
+		}
+	}
+	return lowerConvolution(c, n.Generic)
 }
 
 var fullyConnected16 = &kernel.Kernel{
@@ -69,16 +79,24 @@ var depthwise16 = &kernel.Kernel{
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
 }
 
-// by4 names the kernel that takes two channels of four rows of so many vectors at
-// a time, or fn where none does: longer rows, few rows or channels, scales that
-// shift further, and clamps other than int16's and Relu's.
-func (l *layer) by4(fn string, vectors, channels, rows int, generic bool) string {
-	more := ""
-	if len(l.Rows[0])%lanes == 1 && vectors > 1 {
-		vectors, more = vectors-1, "p1"
+// keptName begins the names of kernels that keep two rows of inputs in registers.
+const keptName = "nncc_helium_matmul_kept_k"
+
+// keptShape is how such a kernel has rows of so many inputs: vectors of eight, the last of which may have fewer, or
+// vectors and one or two inputs behind them.
+func keptShape(inputs int) (vectors, more int) {
+	if vectors, more = inputs/lanes, inputs%lanes; vectors == 0 || more > 2 {
+		return vectors + 1, 0
 	}
+	return vectors, more
+}
+
+// kept names the kernel that keeps two rows of inputs in registers while the weights of all channels go by, or fn
+// where none does: longer rows, few channels, scales that shift further, and clamps other than int16's and Relu's.
+func (l *layer) kept(fn string, channels int, generic bool) string {
+	vectors, more := keptShape(len(l.Rows[0]))
 	p := l.Params
-	if l.form != sixteen || vectors > 3 || generic || channels < fewest || rows < 12 || p.ActMax != math.MaxInt16 ||
+	if l.form != sixteen || vectors > 3 || generic || channels < fewest || p.ActMax != math.MaxInt16 ||
 		p.ActMin != math.MinInt16 && p.ActMin != 0 {
 		return fn
 	}
@@ -87,11 +105,67 @@ func (l *layer) by4(fn string, vectors, channels, rows int, generic bool) string
 			return fn
 		}
 	}
-	relu := ""
-	if p.ActMin == 0 {
-		relu = "_relu"
+	fn = fmt.Sprint(keptName, vectors)
+	if more > 0 {
+		fn += fmt.Sprint("p", more)
 	}
-	return fmt.Sprintf("nncc_helium_matmul_by4_k%d%s%s_s16", vectors, more, relu)
+	if p.ActMin == 0 {
+		fn += "_relu"
+	}
+	return fn + "_s16"
+}
+
+// endless is a line of rows that has no end.
+const endless = math.MaxInt32
+
+// keptRecords packs the rows for kept kernels, which skip so many bytes behind every line of rows.
+func (l *layer) keptRecords(line, skip int) []byte {
+	b := words(nil, int32(line), int32(skip))
+	n := len(l.Rows)
+	for at := 0; at < n; at += 4 {
+		if n-at > 2 {
+			b = l.keptRecord(b, min(at, n-4), 4)
+			continue
+		}
+		for c := at; c < n; c++ {
+			b = l.keptRecord(b, c, 1)
+		}
+	}
+	return b
+}
+
+// keptRecord packs four channels, with bias and multipliers behind, or one, with both in front.
+func (l *layer) keptRecord(b []byte, first, channels int) []byte {
+	vectors, more := keptShape(len(l.Rows[0]))
+	var w []byte
+	for k := range vectors {
+		for c := range channels {
+			for i := range lanes {
+				w = append(w, byte(l.weight(first+c, lanes*k+i)))
+			}
+		}
+	}
+	for i := range more {
+		for c := range channels {
+			w = append(w, byte(l.weight(first+c, lanes*vectors+i)))
+		}
+	}
+	w = append(w, make([]byte, roundUp(len(w), 4)-len(w))...)
+	bias, mult := make([]int32, channels), make([]int32, channels)
+	for c := range channels {
+		m, shift := l.Shifted16(first+c, 0)
+		bias[c] = l.Bias[first+c]
+		if channels == 1 {
+			shift-- // twice the multiplier
+		}
+		if m != 0 { // of 15 bits, shifted by 16: nothing is lost
+			mult[c] = m >> shift
+		}
+	}
+	if channels == 1 {
+		return append(words(words(b, bias...), mult...), w...)
+	}
+	return words(words(append(b, w...), bias...), mult...)
 }
 
 // blocks16 packs the rows in records of eight channels, even ones before odd ones.
@@ -125,6 +199,20 @@ func (l *layer) blocks16(multiplier int) []byte {
 		b = append(b, make([]byte, roundUp(len(b), vector)-len(b))...)
 	}
 	return b
+}
+
+// lowerLines multiplies the pixels of a convolution of 1x1 with a stride where they lie; nil: it is another layer.
+func (c *convolution) lowerLines(generic bool) *call.Lowered {
+	fn := c.l.kept("", c.G.COut, generic)
+	if fn == "" || c.phase || c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || c.G.Group > 1 || c.G.N > 1 {
+		return nil
+	}
+	depth := c.depth()
+	step := c.Stride.W * depth
+	out, outR := outRows(c.G.COut * c.l.bytes())
+	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}}, c.l.packedRows(fn, depth, step,
+		roundUp(depth, vector)/vector, c.pixels(), out, call.I32(step),
+		c.l.keptRecords(c.Out.W, c.Stride.H*c.In.W*depth-c.Out.W*step)))
 }
 
 func lowerDepthwise16(n *kernel.Node) *call.Lowered {

@@ -115,6 +115,8 @@ func (l *layer) weights(fn string, vectors int) []byte {
 	switch {
 	case strings.Contains(fn, upper):
 		return l.upperRecords(vectors)
+	case strings.HasPrefix(fn, keptName):
+		return l.keptRecords(endless, 0)
 	case fn != fourRows:
 		return l.records(vectors)
 	}

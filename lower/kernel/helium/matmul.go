@@ -38,7 +38,7 @@ func lowerProduct(s *quantised.Product, l *layer, generic bool) *call.Lowered {
 		if f, v := l.dotOf(vectors, s.Cols, generic, !generic && whole && l.upper(s.Cols)); v == vectors {
 			fn = f
 		}
-		fn = l.by4(fn, vectors, s.Cols, s.Rows, generic)
+		fn = l.kept(fn, s.Cols, generic)
 	}
 	out, outR := outRows(s.Cols * l.bytes())
 	products, inR := l.products(fn, depth, vectors, s.Rows, out)

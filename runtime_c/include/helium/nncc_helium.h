@@ -95,16 +95,22 @@ typedef void nncc_helium_matmul_fn(const nncc_helium_matmul_params *p, const int
 /* KERNELS(helium_matmul_s16) */
 
 /*
- * The same for rows of up to three vectors, or three and an input (kNp1: what is one more than N vectors), with shifts
- * of up to 16 and results that only int16 clamps, or zero does, too (relu). Then one rounding product gives them, with
- * the multiplier shifted to the right before: ((acc * (multiplier >> shift) >> 30) + 1) >> 1. Two channels of four rows
- * are taken at a time: their weights stay in vector registers, and so no channel or one is computed twice.
+ * The same for rows of up to three vectors, or of one to three and one or two inputs (kNp1, kNp2: so many more than N
+ * vectors), with results that only int16 clamps, or zero does, too (relu). Then one rounding product gives them: (acc *
+ * mult + 2^30) >> 31. Two rows stay in vector registers while the weights of all channels go by. Nothing behind a row
+ * is read.
  *
- * Per 8 outputs and v vectors: 4v loads, 8v MACs, 4 additions, 4 moves from accumulators, 6 (relu: 7) vector operations
- * of the requantisation, 4 or 5 loads besides, 1 store, 3 others; one more input takes 5 to 7. 0.35 instructions a MAC
- * for 16 inputs, 0.37 for 17. Rows that are left go through nncc_helium_matmul_1row_s16.
+ * packed is int32 line, skip: behind `line` rows the next one is `skip` bytes further than a step; then a record for
+ * four channels: for every vector 8 weights of channel 0, 1, 2, 3, for every input behind them one of each channel,
+ * int32 bias[4], mult[4]. Three channels that are left are in a record with the one before, one or two are by
+ * themselves: int32 bias, twice mult, their weights, zeros up to whole words.
+ *
+ * Per 8 outputs and v vectors: 4v loads, 8v MACs, 4 moves from accumulators, 2 loads of numbers (4 with three vectors),
+ * 6 (relu: 8) vector operations of the requantisation, 2 stores, 2 others; inputs behind take 3 (4) each and a load. A
+ * channel by itself takes 3v + 11 for both rows; 2 rows begin with 2v loads and 21 others. 0.31 instructions a MAC for
+ * 16 inputs and many channels.
  */
-/* KERNELS(helium_matmul_by4_s16) */
+/* KERNELS(helium_matmul_kept_s16) */
 
 /*
  * Dot products of rows one at a time, 4 channels in 4 registers: a fully connected layer, a convolution with one output
