@@ -239,7 +239,7 @@ func TestPacked(t *testing.T) {
 			} else {
 				m.RunBoard(t, spec, run.BuildOptions{})
 			}
-			if core.MVE { // intrinsics in the place of assembly
+			if name != "host" { // without assembly
 				m.RunBoard(t, spec, kerneltest.NoAsm())
 				m.RunBoard(t, kerneltest.Clang(t, spec), kerneltest.NoAsm())
 			}

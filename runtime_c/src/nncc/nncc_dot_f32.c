@@ -139,7 +139,7 @@ static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, floa
     nncc_f32_gather(a, acc);
 }
 
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 
 /* clang-format off */
 /* Four rows: 23 instructions for 16 products. */

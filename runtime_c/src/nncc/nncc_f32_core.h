@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_core.h: which bodies float32 products have: NNCC_F32_MVE, for Helium, in assembly (NNCC_F32_MVE_ASM) or in
- * intrinsics, NNCC_F32_FPU, assembly for other cores that multiply and add floats in an instruction, or C.
+ * intrinsics; NNCC_F32_FPU, for other cores that multiply and add floats in an instruction, in assembly
+ * (NNCC_F32_FPU_ASM) or in C that compilers make of it what they can; or plain C.
  */
 #ifndef NNCC_F32_CORE_H
 #define NNCC_F32_CORE_H
 
 #include "nncc_isa.h"
+
+#include <math.h>
 
 #if NNCC_MVE && (__ARM_FEATURE_MVE & 2)
 #include <arm_mve.h>
@@ -17,12 +20,19 @@
 #define NNCC_F32_MVE_ASM 0
 #endif
 
-/* For loops in intrinsics: as NNCC_IN_ORDER, pointers are left as they are written, and two words one value. */
-#if defined(__GNUC__) && !defined(__clang__)
+/*
+ * For loops without assembly: as NNCC_IN_ORDER, pointers are left as they are written, and two words one value, in C
+ * without a copy of either half.
+ */
+#if !defined(__GNUC__) || defined(__clang__)
+#define NNCC_F32_IN_ORDER
+#elif NNCC_F32_MVE
 #define NNCC_F32_IN_ORDER \
     __attribute__((optimize("O2", "no-schedule-insns", "no-tree-scev-cprop", "no-ivopts", "no-split-wide-types")))
 #else
-#define NNCC_F32_IN_ORDER
+#define NNCC_F32_IN_ORDER \
+    __attribute__((optimize("O2", "no-schedule-insns", "no-tree-scev-cprop", "no-ivopts", "no-split-wide-types", \
+                            "no-tree-ter", "no-tree-coalesce-vars")))
 #endif
 /* No load moves up over it: Clang would put a sum on the stack for weights that are not used yet. */
 #if defined(__clang__)
@@ -31,10 +41,20 @@
 #define NNCC_F32_NOW ((void)0)
 #endif
 
-#if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && NNCC_ASM
+#if !NNCC_F32_MVE && defined(__ARM_FP) && (__ARM_FP & 4) && defined(__ARM_FEATURE_FMA) && __ARM_ARCH_PROFILE == 'M'
 #define NNCC_F32_FPU 1
+#define NNCC_F32_FPU_ASM NNCC_ASM
 #else
 #define NNCC_F32_FPU 0
+#define NNCC_F32_FPU_ASM 0
+#endif
+
+/* Bodies of loops over sums, without assembly. */
+#define NNCC_F32_C ((NNCC_F32_MVE && !NNCC_F32_MVE_ASM) || (NNCC_F32_FPU && !NNCC_F32_FPU_ASM))
+
+#if NNCC_F32_FPU && !NNCC_F32_FPU_ASM && defined(__clang__)
+/* Clang calls it, as it may set errno; of one that depends on nothing it makes VFMA. */
+float fmaf(float, float, float) __attribute__((const));
 #endif
 
 #endif /* NNCC_F32_CORE_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_f32_intrinsics.h: runs of inputs for the inner functions of the packed float32 products on Helium, in
- * intrinsics: the same sums in the same order as in assembly. Four inputs a turn: pointers take an addition each.
+ * nncc_f32_intrinsics.h: runs of inputs for the inner functions of the packed float32 products without assembly: on
+ * Helium in intrinsics, for an FPU in C (nncc_f32_sums.h); the same sums in the same order as in assembly. Four inputs
+ * a turn: pointers take an addition each.
  */
 #ifndef NNCC_F32_INTRINSICS_H
 #define NNCC_F32_INTRINSICS_H
@@ -10,21 +11,7 @@
 
 #include <string.h>
 
-#if NNCC_F32_MVE && !NNCC_F32_MVE_ASM
-
-/* Sums + weights * input. */
-#define NNCC_F32_FMA(a, k, x) a = vfmaq_n_f32(a, k, x)
-
-/* The limits of 8 channels; there are some. */
-NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, float32x4_t *b)
-{
-    nncc_f32_below(a, t->lo);
-    nncc_f32_below(b, t->lo);
-    if (t->limits == NNCC_F32_BOTH) {
-        nncc_f32_above(a, t->hi);
-        nncc_f32_above(b, t->hi);
-    }
-}
+#if NNCC_F32_C
 
 /*
  * All runs of a job: FOUR takes four inputs, TWO two, ONE the last of an odd number, SKIP moves the pixels on by so
@@ -103,50 +90,12 @@ typedef const uint64_t __attribute__((may_alias)) nncc_f32_two;
     } while (0)
 #endif
 
-/* Weights i of 8 channels, or of 4, times an input of 3 pixels or of one. */
-#define NNCC_F32_OF8(i, s0, s1, s2) \
-    do { \
-        float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)); \
-\
-        NNCC_F32_FMA(a0, k, s0); \
-        NNCC_F32_FMA(a1, k, s1); \
-        NNCC_F32_FMA(a2, k, s2); \
-        k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4); \
-        NNCC_F32_FMA(b0, k, s0); \
-        NNCC_F32_FMA(b1, k, s1); \
-        NNCC_F32_FMA(b2, k, s2); \
-    } while (0)
-#define NNCC_F32_OF4(i, s0, s1, s2) \
-    do { \
-        const float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)); \
-\
-        NNCC_F32_FMA(a0, k, s0); \
-        NNCC_F32_FMA(a1, k, s1); \
-        NNCC_F32_FMA(a2, k, s2); \
-    } while (0)
-#define NNCC_F32_OF8X1(i, s) \
-    do { \
-        NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)), s); \
-        NNCC_F32_FMA(b0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4), s); \
-    } while (0)
-#define NNCC_F32_OF4X1(i, s) NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)), s)
-
 /* Input i, and inputs i and i+1. */
 #define NNCC_F32_INPUT3(of, i) \
     do { \
         const float s0 = x0[i], s1 = x1[i], s2 = x2[i]; \
 \
         of(i, s0, s1, s2); \
-    } while (0)
-#define NNCC_F32_INPUTS3(of, i) \
-    do { \
-        float s0, s1, s2, u0, u1, u2; \
-\
-        NNCC_F32_LOAD_TWO(x0 + (i), s0, u0); \
-        NNCC_F32_LOAD_TWO(x1 + (i), s1, u1); \
-        NNCC_F32_LOAD_TWO(x2 + (i), s2, u2); \
-        of(i, s0, s1, s2); \
-        of((i) + 1, u0, u1, u2); \
     } while (0)
 #define NNCC_F32_INPUT1(of, i) \
     do { \
@@ -193,6 +142,64 @@ typedef const uint64_t __attribute__((may_alias)) nncc_f32_two;
 #define NNCC_F32_ALL(of, pixels, lanes) \
     NNCC_F32_RUNS(NNCC_F32_FOUR(of, pixels, lanes), NNCC_F32_TWO(of, pixels, lanes), NNCC_F32_ONE(of, pixels, lanes), \
                   NNCC_F32_SKIP##pixels, 8 / (lanes))
+
+#if NNCC_F32_MVE
+
+/* Sums + weights * input. */
+#define NNCC_F32_FMA(a, k, x) a = vfmaq_n_f32(a, k, x)
+
+/* The limits of 8 channels; there are some. */
+NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, float32x4_t *b)
+{
+    nncc_f32_below(a, t->lo);
+    nncc_f32_below(b, t->lo);
+    if (t->limits == NNCC_F32_BOTH) {
+        nncc_f32_above(a, t->hi);
+        nncc_f32_above(b, t->hi);
+    }
+}
+
+/* Weights i of 8 channels, or of 4, times an input of 3 pixels or of one. */
+#define NNCC_F32_OF8(i, s0, s1, s2) \
+    do { \
+        float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)); \
+\
+        NNCC_F32_FMA(a0, k, s0); \
+        NNCC_F32_FMA(a1, k, s1); \
+        NNCC_F32_FMA(a2, k, s2); \
+        k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4); \
+        NNCC_F32_FMA(b0, k, s0); \
+        NNCC_F32_FMA(b1, k, s1); \
+        NNCC_F32_FMA(b2, k, s2); \
+    } while (0)
+#define NNCC_F32_OF4(i, s0, s1, s2) \
+    do { \
+        const float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)); \
+\
+        NNCC_F32_FMA(a0, k, s0); \
+        NNCC_F32_FMA(a1, k, s1); \
+        NNCC_F32_FMA(a2, k, s2); \
+    } while (0)
+#define NNCC_F32_OF8X1(i, s) \
+    do { \
+        NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)), s); \
+        NNCC_F32_FMA(b0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4), s); \
+    } while (0)
+#define NNCC_F32_OF4X1(i, s) NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)), s)
+
+/* Inputs i and i+1 of 3 pixels. */
+#define NNCC_F32_INPUTS3(of, i) \
+    do { \
+        float s0, s1, s2, u0, u1, u2; \
+\
+        NNCC_F32_LOAD_TWO(x0 + (i), s0, u0); \
+        NNCC_F32_LOAD_TWO(x1 + (i), s1, u1); \
+        NNCC_F32_LOAD_TWO(x2 + (i), s2, u2); \
+        of(i, s0, s1, s2); \
+        of((i) + 1, u0, u1, u2); \
+    } while (0)
+
+#endif
 
 #endif
 

@@ -72,11 +72,21 @@ static inline void nncc_f32_results(const float *acc, int32_t n, float *y)
     }
 }
 
+#if NNCC_F32_C
+/* For functions with an optimisation of their own, into which GCC inlines no others. */
+#define NNCC_F32_INLINED NNCC_INLINED
+#else
+#define NNCC_F32_INLINED static inline
+#endif
+
+NNCC_F32_INLINED const float *nncc_f32_bytes(const float *p, int32_t bytes)
+{
+    return (const float *)(const void *)((const char *)p + bytes);
+}
+
 #if NNCC_F32_MVE
 
 #if NNCC_F32_MVE_ASM
-
-#define NNCC_F32_INLINED static inline
 
 /* The limits of a vector, in assembly: the compiler takes predicates through core registers. NaN stays. */
 static inline void nncc_f32_below(float32x4_t *a, float lo)
@@ -90,9 +100,6 @@ static inline void nncc_f32_above(float32x4_t *a, float hi)
 }
 
 #else
-
-/* For functions with an optimisation of their own, into which GCC inlines no others. */
-#define NNCC_F32_INLINED NNCC_INLINED
 
 NNCC_F32_INLINED void nncc_f32_below(float32x4_t *a, float lo)
 {
@@ -128,12 +135,7 @@ NNCC_F32_INLINED void nncc_f32_store(const nncc_f32_job *t, float32x4_t a, float
     }
 }
 
-NNCC_F32_INLINED const float *nncc_f32_bytes(const float *p, int32_t bytes)
-{
-    return (const float *)(const void *)((const char *)p + bytes);
-}
-
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 
 /* clang-format off */
 #define NNCC_F32_EACH4(f, a, b, c, d, x) f(a, x) f(b, x) f(c, x) f(d, x)

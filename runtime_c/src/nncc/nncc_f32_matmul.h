@@ -190,7 +190,7 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_row(const float *a, const float *b
     vstrwq_f32(y + 4, b0);
 }
 
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 
 #define NNCC_F32_ROWS 2
 

@@ -9,7 +9,9 @@
 #include "nncc_f32_core.h"
 #include "nncc_window.h"
 
-#define NNCC_F32_PIXELS (NNCC_F32_MVE ? 3 : 2) /* pixels of a block */
+#define NNCC_F32_PIXELS (NNCC_F32_MVE || NNCC_F32_C ? 3 : 2) /* pixels of a block */
+/* So many pixels are a block: with less each is computed by itself. */
+#define NNCC_F32_LEAST (NNCC_F32_FPU && NNCC_F32_C ? 3 : 2)
 
 /* Channels of a record. */
 #define NNCC_F32_WIDE 8
@@ -83,10 +85,10 @@ typedef struct
     int32_t x_row, y_row;
 } nncc_f32_walk;
 
-/* The next NNCC_F32_PIXELS pixels, the last one repeated where fewer are left, or, if it is the last, 1. */
+/* The next NNCC_F32_PIXELS pixels, the last one repeated where fewer are left, or 1, if less than a block are. */
 static inline int32_t nncc_f32_take(nncc_f32_walk *k, const float **x, float **y)
 {
-    const int32_t n = k->left > 1 ? NNCC_F32_PIXELS : 1;
+    const int32_t n = k->left >= NNCC_F32_LEAST ? NNCC_F32_PIXELS : 1;
 
     for (int32_t i = 0; i < n; i++) {
         x[i] = k->x;

@@ -94,7 +94,7 @@
         (i) = (n); \
     } while (0)
 
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 
 #define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
     do { \
@@ -238,7 +238,7 @@ static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
         NNCC_F32_STEPS(n, NNCC_F32_MAX_STEP);
         i = n;
     }
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 /* A sum with NaN is NaN. */
 #define NNCC_F32_LARGER(a, y) \
     "vcmp.f32 " a ", " y "\nvmrs APSR_nzcv, fpscr\nit gt\nvmovgt.f32 " y ", " a "\n" \
@@ -324,7 +324,7 @@ static inline void nncc_f32_blend_rows(const float *const *x, const float *w, fl
         NNCC_F32_STEPS(n, NNCC_F32_BLEND_STEP);
         i = n;
     }
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 #define NNCC_F32_EIGHT_OF(op, w) \
     op " s0, s8, " w "\n" op " s1, s9, " w "\n" op " s2, s10, " w "\n" op " s3, s11, " w "\n" \
     op " s4, s12, " w "\n" op " s5, s13, " w "\n" op " s6, s14, " w "\n" op " s7, s15, " w "\n"
@@ -395,7 +395,7 @@ static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
         NNCC_F32_STEPS(n, NNCC_F32_CLIP_STEP);
         i = n;
     }
-#elif NNCC_F32_FPU
+#elif NNCC_F32_FPU_ASM
 #define NNCC_F32_LIMITED(a, x, which) \
     "vcmp.f32 " a ", " x "\nvmrs APSR_nzcv, fpscr\nit " which "\nvmov" which ".f32 " a ", " x "\n"
 #define NNCC_F32_EIGHT_LIMITED(x, which) \
