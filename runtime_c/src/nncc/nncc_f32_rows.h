@@ -12,15 +12,25 @@
 #include <stdint.h>
 
 #include "nncc_f32_core.h"
+#include "nncc_f32_sums.h"
 
 /* Values that the FPU's loops take at once. */
 #define NNCC_F32_EIGHT 8
 
-/* An operation in assembly and in intrinsics. */
-#if NNCC_F32_MVE && !NNCC_F32_MVE_ASM
+/* An operation in assembly and without. */
+#if NNCC_F32_C
 #define NNCC_F32_OP(name, step) step
 #else
 #define NNCC_F32_OP(name, step) name
+#endif
+
+/* Functions of loops over pairs, by themselves: they want registers, and so do those that call them. */
+#if NNCC_F32_C && NNCC_F32_FPU && defined(__clang__)
+#define NNCC_F32_LOOP NNCC_APART static inline
+#elif NNCC_F32_C && NNCC_F32_FPU
+#define NNCC_F32_LOOP NNCC_F32_IN_ORDER static inline
+#else
+#define NNCC_F32_LOOP static inline
 #endif
 
 /* clang-format off */
@@ -125,6 +135,36 @@
         } \
     } while (0)
 
+#elif NNCC_F32_FPU
+
+#define NNCC_F32_ROWS_STEP(i, op) \
+    do { \
+        float k_, l_; \
+        nncc_f32_pair v_; \
+        NNCC_F32_GET(v_, from_ + (i)); \
+        NNCC_F32_PAIR(other_ + (i), k_, l_); \
+        v_.f[0] = v_.f[0] op k_; \
+        v_.f[1] = v_.f[1] op l_; \
+        NNCC_F32_PUT_BOTH(to_ + (i), v_); \
+    } while (0)
+#define NNCC_F32_ROWS_NEXT(i) \
+    do { \
+        from_ += i; \
+        other_ += i; \
+        to_ += i; \
+    } while (0)
+#define NNCC_F32_ADD_STEP(i) NNCC_F32_ROWS_STEP(i, +)
+#define NNCC_F32_SUB_STEP(i) NNCC_F32_ROWS_STEP(i, -)
+#define NNCC_F32_MUL_STEP(i) NNCC_F32_ROWS_STEP(i, *)
+#define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
+    do { \
+        const float *from_ = (a); \
+        const float *other_ = (b); \
+        float *to_ = (y); \
+        NNCC_F32_ALL_PAIRS(n, op, NNCC_F32_ROWS_NEXT); \
+        (i) = (n) & ~1; \
+    } while (0)
+
 #else
 
 #define NNCC_F32_ROWS_OF(op, a, b, y, n, i) (void)(i)
@@ -133,7 +173,7 @@
 /* clang-format on */
 
 /* y = a + b. y may be a or b. */
-static inline void nncc_f32_add_rows(const float *a, const float *b, float *y, int32_t n)
+NNCC_F32_LOOP void nncc_f32_add_rows(const float *a, const float *b, float *y, int32_t n)
 {
     int32_t i = 0;
 
@@ -144,7 +184,7 @@ static inline void nncc_f32_add_rows(const float *a, const float *b, float *y, i
 }
 
 /* y = a - b. y may be a or b. */
-static inline void nncc_f32_sub_rows(const float *a, const float *b, float *y, int32_t n)
+NNCC_F32_LOOP void nncc_f32_sub_rows(const float *a, const float *b, float *y, int32_t n)
 {
     int32_t i = 0;
 
@@ -155,7 +195,7 @@ static inline void nncc_f32_sub_rows(const float *a, const float *b, float *y, i
 }
 
 /* y = a * b. y may be a or b. */
-static inline void nncc_f32_mul_rows(const float *a, const float *b, float *y, int32_t n)
+NNCC_F32_LOOP void nncc_f32_mul_rows(const float *a, const float *b, float *y, int32_t n)
 {
     int32_t i = 0;
 
@@ -271,7 +311,7 @@ static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
 }
 
 /* y = x[0] * w[0] + ... + x[3] * w[3], one product after the other, fused where a core has the instruction. */
-static inline void nncc_f32_blend_rows(const float *const *x, const float *w, float *y, int32_t n)
+NNCC_F32_LOOP void nncc_f32_blend_rows(const float *const *x, const float *w, float *y, int32_t n)
 {
     const float *x0 = x[0];
     const float *x1 = x[1];
@@ -343,6 +383,38 @@ static inline void nncc_f32_blend_rows(const float *const *x, const float *w, fl
                        : [w] "r"(w)
                        : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13",
                          "s14", "s15", "s16", "s17", "s18", "s19", "cc", "memory");
+    }
+#elif NNCC_F32_FPU
+#define NNCC_F32_BLEND_TERM(x, o, w) \
+    do { \
+        float k, l; \
+        NNCC_F32_PAIR((x) + (o), k, l); \
+        v.f[0] = fmaf(k, w, v.f[0]); \
+        v.f[1] = fmaf(l, w, v.f[1]); \
+    } while (0)
+#define NNCC_F32_BLEND_STEP(o) \
+    do { \
+        nncc_f32_pair v; \
+        NNCC_F32_GET(v, x0 + (o)); \
+        v.f[0] *= w0; \
+        v.f[1] *= w0; \
+        NNCC_F32_BLEND_TERM(x1, o, w1); \
+        NNCC_F32_BLEND_TERM(x2, o, w2); \
+        NNCC_F32_BLEND_TERM(x3, o, w3); \
+        NNCC_F32_PUT_BOTH(y + (o), v); \
+    } while (0)
+#define NNCC_F32_BLEND_NEXT(o) \
+    do { \
+        x0 += o; \
+        x1 += o; \
+        x2 += o; \
+        x3 += o; \
+        y += o; \
+    } while (0)
+    {
+        const float w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+        NNCC_F32_ALL_PAIRS(n, NNCC_F32_BLEND_STEP, NNCC_F32_BLEND_NEXT);
+        i = n & ~1;
     }
 #endif
     /* clang-format on */

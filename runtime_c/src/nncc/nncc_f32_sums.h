@@ -10,15 +10,54 @@
 
 #if NNCC_F32_FPU && NNCC_F32_C
 
+/* Two floats, and two that are stored together; what is not loaded together GCC stores one by one. */
+typedef union
+{
+    float f[2];
+    uint64_t both;
+} nncc_f32_pair;
 #if defined(__GNUC__) && !defined(__clang__)
+typedef uint64_t __attribute__((may_alias)) nncc_f32_both;
 #define NNCC_F32_PAIR(p, a, b) NNCC_F32_LOAD_TWO(p, a, b)
+#define NNCC_F32_GET(v, p) (v).both = *(nncc_f32_two *)(const void *)(p)
+#define NNCC_F32_PUT_BOTH(p, v) *(nncc_f32_both *)(void *)(p) = (v).both
 #else
 #define NNCC_F32_PAIR(p, a, b) \
     do { \
         (a) = (p)[0]; \
         (b) = (p)[1]; \
     } while (0)
+#define NNCC_F32_GET(v, p) NNCC_F32_PAIR(p, (v).f[0], (v).f[1])
+#define NNCC_F32_PUT_BOTH(p, v) \
+    do { \
+        (p)[0] = (v).f[0]; \
+        (p)[1] = (v).f[1]; \
+    } while (0)
 #endif
+/* step(i) for pairs i, i+2, ... of 16 floats. */
+#define NNCC_F32_PAIRS16(step) \
+    do { \
+        step(0); \
+        step(2); \
+        step(4); \
+        step(6); \
+        step(8); \
+        step(10); \
+        step(12); \
+        step(14); \
+    } while (0)
+/* step(i) for all pairs of n floats; next(i) moves pointers on. */
+#define NNCC_F32_ALL_PAIRS(n, step, next) \
+    do { \
+        for (int32_t left_ = (n) >> 4; left_ > 0; left_--) { \
+            NNCC_F32_PAIRS16(step); \
+            next(16); \
+        } \
+        for (int32_t left_ = ((n)&15) >> 1; left_ > 0; left_--) { \
+            step(0); \
+            next(2); \
+        } \
+    } while (0)
 
 #define NNCC_F32_BEGIN4(a, p) float a##0 = (p)[0], a##1 = (p)[1], a##2 = (p)[2], a##3 = (p)[3]
 #define NNCC_F32_BEGIN8(a, p) \
@@ -80,23 +119,23 @@
 #define NNCC_F32_TIMES(a, k, x) a = fmaf(k, x, a)
 #define NNCC_F32_PAIR3(p, i, j) \
     do { \
-        float k, l; \
+        float k0, k1; \
 \
-        NNCC_F32_PAIR(p, k, l); \
-        NNCC_F32_TIMES(a##i, k, s0); \
-        NNCC_F32_TIMES(a##j, l, s0); \
-        NNCC_F32_TIMES(b##i, k, s1); \
-        NNCC_F32_TIMES(b##j, l, s1); \
-        NNCC_F32_TIMES(c##i, k, s2); \
-        NNCC_F32_TIMES(c##j, l, s2); \
+        NNCC_F32_PAIR(p, k0, k1); \
+        NNCC_F32_TIMES(a##i, k0, s0); \
+        NNCC_F32_TIMES(a##j, k1, s0); \
+        NNCC_F32_TIMES(b##i, k0, s1); \
+        NNCC_F32_TIMES(b##j, k1, s1); \
+        NNCC_F32_TIMES(c##i, k0, s2); \
+        NNCC_F32_TIMES(c##j, k1, s2); \
     } while (0)
 #define NNCC_F32_PAIR1(p, i, j, s) \
     do { \
-        float k, l; \
+        float k0, k1; \
 \
-        NNCC_F32_PAIR(p, k, l); \
-        NNCC_F32_TIMES(a##i, k, s); \
-        NNCC_F32_TIMES(a##j, l, s); \
+        NNCC_F32_PAIR(p, k0, k1); \
+        NNCC_F32_TIMES(a##i, k0, s); \
+        NNCC_F32_TIMES(a##j, k1, s); \
     } while (0)
 #define NNCC_F32_OF4_AT(p) \
     do { \
