@@ -17,6 +17,14 @@ import (
 // in int8 and int16: on the host under the sanitizers and on the boards.
 // NNCC_RANDOM sets the number of layers for each (default 8) and the seeds, NNCC_BOARDS the targets.
 func TestRecurrent(t *testing.T) {
+	everywhere(t, 8, func(b *kerneltest.Writer) {
+		b.Recurrent(b.One(1, 2, 3, b.In(1, 50)), b.One(1, 1, 2), b.In(1, 130), b.In(1, 70))
+	})
+}
+
+// everywhere runs layers, NNCC_RANDOM of them, on the host and on a board of every kind of core, in programs of 40.
+func everywhere(t *testing.T, few int, layer func(b *kerneltest.Writer)) {
+	t.Helper()
 	const program = 40
 	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
@@ -30,11 +38,11 @@ func TestRecurrent(t *testing.T) {
 				t.Fatal(err)
 			}
 			rows := map[string]int{}
-			start, count := testenv.Range(t, 8)
+			start, count := testenv.Range(t, few)
 			for from := 0; from < count; from += program {
 				b := kerneltest.NewWriter(uint64(1000 + start + from))
 				for range min(program, count-from) {
-					b.Recurrent(b.One(1, 2, 3, b.In(1, 50)), b.One(1, 1, 2), b.In(1, 130), b.In(1, 70))
+					layer(b)
 				}
 				m := kerneltest.Guard(t, b.Graph(t), table, opt, uint64(start+from))
 				for k, n := range m.Rows {
@@ -43,7 +51,8 @@ func TestRecurrent(t *testing.T) {
 				if name == "host" {
 					m.RunHost(t)
 				} else {
-					m.RunBoard(t, spec, run.BuildOptions{})
+					kerneltest.Bodies(t, spec, run.BuildOptions{},
+						func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) { m.RunBoard(t, spec, opt) })
 				}
 			}
 			t.Logf("layers by row: %v", rows)

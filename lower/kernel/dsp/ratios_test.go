@@ -243,6 +243,11 @@ var elementKinds = []kerneltest.Kind{
 			"%y# : i8[1,8,12,12] q(0.04:-5) = AveragePool(%x#) {kernel_shape=[3,3], pads=[1,1,1,1]}", "y#")
 	}),
 	factors,
+	drawn("arguments", 1, func(b *kerneltest.Writer) {
+		for _, what := range []string{"ArgMax", "ArgMin"} {
+			b.Text("in %x# : i8[1,16,16,21] q(0.05:3)\n%y# : i64[1,16,16] = "+what+"(%x#) {axis=3, keepdims=0}", "y#")
+		}
+	}),
 }
 
 // behindKinds are the rows that only costs choose, or fusion.

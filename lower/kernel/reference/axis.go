@@ -50,12 +50,9 @@ func laneRow(fn, code, doc string, d *ir.OpDef, build func(n *ir.Node, outer, ax
 	}
 }
 
-// argLayout: any order where the result keeps the rank, else natural.
+// argLayout is that of a reduction of the axis.
 func argLayout(n *kernel.Node) kernel.Layout {
-	if n.Out[0].Type.Rank() == n.In[0].Type.Rank() {
-		return same(n)
-	}
-	return natural(n)
+	return reducedLayout(n, []int{kernel.Axis.Must(n)})
 }
 
 func argRow(fn, typ, code, doc string, d *ir.OpDef, in cond) *kernel.Kernel {
