@@ -30,6 +30,17 @@ type grid struct{ lines, rows, step, line int }
 // matrix is a grid of rows that follow each other.
 func matrix(rows int) grid { return grid{1, rows, 1, 0} }
 
+// even is the grid with one line where its rows lie evenly apart.
+func (g grid) even() grid {
+	switch {
+	case g.lines > 1 && g.rows == 1:
+		return grid{1, g.lines, g.line, 0}
+	case g.line == g.rows*g.step:
+		return grid{1, g.lines * g.rows, g.step, 0}
+	}
+	return g
+}
+
 // grid is what a convolution of single pixels reads.
 func (c *convolution) grid() (grid, string) {
 	g, whole := c.G, c.In.H == c.Out.H*c.Stride.H // images follow each other like lines

@@ -61,7 +61,7 @@ var fullyConnected16 = &kernel.Kernel{
 	Doc: "int16 fully connected layer, packed int8 weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerRows16(&layer{*quantised.ProductLayers16.Must(n)}, quantised.Products16.Must(n).Rows)
+		return lowerRows16(&layer{*quantised.ProductLayers16.Must(n)}, matrix(quantised.Products16.Must(n).Rows))
 	},
 	Rules: join(noHelium("DSP-FC16-00"), quantised.Rules16("DSP-FC16",
 		quantised.Products16.Exists("DSP-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
@@ -150,8 +150,9 @@ func mat16(shifted bool) call.Func {
 const rows4 = 3
 
 // lowerRows16 multiplies rows of inputs, four at a time or each by itself.
-func lowerRows16(l *layer, rows int) *call.Lowered {
-	depth, channels := len(l.Rows[0]), len(l.Rows)
+func lowerRows16(l *layer, at grid) *call.Lowered {
+	at = at.even()
+	depth, channels, rows := len(l.Rows[0]), len(l.Rows), at.lines*at.rows
 	fn, by := "nncc_dsp_convolve_1x1_s16", 2
 	order := bytesOrder(0, depth)
 	if rows < rows4 && l.Shifts16(1) == "" {
@@ -165,7 +166,12 @@ func lowerRows16(l *layer, rows int) *call.Lowered {
 	low := &call.Lowered{Unused: []int{1, 2}, Scratch: 2 * len(order)}
 	f := fields("rows", rows, "in_c", depth, "out_c", channels, "pairs", len(order)/2, "group_words", group, "act_min",
 		call.T(l.Params.ActMin), "act_max", call.T(l.Params.ActMax))
-	f = append(f, pitches(low, 2*depth, 2*channels, true)...)
+	f = append(f, pitches(low, 2*depth*at.step, 2*channels, at.lines == 1 && at.step == 1)...)
+	line, skip := 0, 0
+	if at.lines > 1 {
+		line, skip = at.rows, 2*depth*(at.line-at.rows*at.step)
+	}
+	f = append(f, fields("line", line, "skip", skip)...)
 	args := []call.Arg{&call.Struct{Type: "nncc_dsp_fully_connected16_params", Fields: f}}
 	if by == 2 {
 		low.Scratch, words = 8*len(order), behind16(words)
@@ -176,9 +182,8 @@ func lowerRows16(l *layer, rows int) *call.Lowered {
 
 func lowerConv16(n *kernel.Node) *call.Lowered {
 	c := quantised.ConvOf16.Must(n)
-	g, l := c.G, &layer{c.Layer}
-	if c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
-		return lowerRows16(l, g.N*c.Out.H*c.Out.W)
+	if at, why := (&convolution{c, layer{c.Layer}}).grid(); why == "" {
+		return lowerRows16(&layer{c.Layer}, at)
 	}
 	low := &call.Lowered{Unused: []int{1, 2}}
 	return own(low, convCall16(low, c, nil))

@@ -258,6 +258,8 @@ typedef struct
     int32_t in[3];    /* 28: from a pixel's inputs to those of the next ones; the same again where fewer are wanted */
     int32_t out[3];   /* 40: from a pixel's outputs, the same */
     int32_t pixels;   /* 52: that are wanted of four */
+    int32_t line;     /* 56: pixels of x that are in[0] apart, 0: as in says; the first one begins a line */
+    int32_t skip;     /* 60: bytes more behind each line */
 } nncc_dsp_quads16_params;
 
 /* n inputs of four pixels, as words x[k][pixel]; an odd one has a zero beside it. Returns the place behind the last
@@ -315,6 +317,8 @@ typedef struct
     int32_t pairs;
     int32_t group_words; /* of packed weights of four channels, where each row is by itself */
     int32_t act_min, act_max;
+    int32_t line; /* rows in_pitch apart, with `skip` bytes more behind them, 0: all are; not where each is by itself */
+    int32_t skip;
 } nncc_dsp_fully_connected16_params;
 
 /* scratch as for convolutions. */
