@@ -66,6 +66,17 @@
 #define NNCC_F32_GET_SOME(x) vldrwq_z_f32(x, some_)
 #define NNCC_F32_PUT_ALL(y, v) vstrwq_f32(y, v)
 #define NNCC_F32_PUT_SOME(y, v) vstrwq_p_f32(y, v, some_)
+#define NNCC_F32_WHOLE_STEPS(n, step) \
+    do { \
+        for (int32_t left_ = (n) / 4; left_ > 0; left_--) { \
+            step(ALL); \
+        } \
+        if (((n)&3) != 0) { \
+            const mve_pred16_t some_ = vctp32q((uint32_t)(n)&3u); \
+\
+            step(SOME); \
+        } \
+    } while (0)
 #if defined(__clang__)
 #define NNCC_F32_STEPS(n, step) \
     for (int32_t left_ = (n); left_ > 0; left_ -= 4) { \
@@ -74,17 +85,7 @@
         step(SOME); \
     }
 #else
-#define NNCC_F32_STEPS(n, step) \
-    do { \
-        for (int32_t left_ = (n) / 4; left_ > 0; left_--) { \
-            step(ALL); \
-        } \
-        if (((n) & 3) != 0) { \
-            const mve_pred16_t some_ = vctp32q((uint32_t)(n) & 3u); \
-\
-            step(SOME); \
-        } \
-    } while (0)
+#define NNCC_F32_STEPS(n, step) NNCC_F32_WHOLE_STEPS(n, step)
 #endif
 
 #define NNCC_F32_ROWS_STEP(what, op) \
@@ -226,7 +227,7 @@ static inline void nncc_f32_set_rows(float v, float *y, int32_t n)
 }
 
 /* y is the larger of a and y; NaN wins. */
-static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
+NNCC_F32_LOOP void nncc_f32_max_rows(const float *a, float *y, int32_t n)
 {
     int32_t i = 0;
 
@@ -301,6 +302,26 @@ static inline void nncc_f32_max_rows(const float *a, float *y, int32_t n)
                          "s14", "s15", "cc", "memory");
     }
     a -= i;
+#elif NNCC_F32_FPU
+/* One comparison, as in assembly: a sum with NaN is NaN. */
+#define NNCC_F32_LARGER(a, y) y = isunordered(a, y) ? (y) + (a) : (isgreater(a, y) ? (a) : (y))
+#define NNCC_F32_MAX_STEP(o) \
+    do { \
+        float k, l, u, v; \
+        NNCC_F32_PAIR(y + (o), u, v); \
+        NNCC_F32_PAIR(a + (o), k, l); \
+        NNCC_F32_LARGER(k, u); \
+        NNCC_F32_LARGER(l, v); \
+        y[o] = u; \
+        y[(o) + 1] = v; \
+    } while (0)
+#define NNCC_F32_MAX_NEXT(o) \
+    do { \
+        a += o; \
+        y += o; \
+    } while (0)
+    NNCC_F32_ALL_PAIRS(n, NNCC_F32_MAX_STEP, NNCC_F32_MAX_NEXT);
+    n &= 1;
 #endif
     /* clang-format on */
     for (; i < n; i++) {
@@ -430,7 +451,7 @@ NNCC_F32_LOOP void nncc_f32_blend_rows(const float *const *x, const float *w, fl
 }
 
 /* y = x within [lo, hi]; NaN stays. */
-static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float *y, int32_t n)
+NNCC_F32_LOOP void nncc_f32_clip_rows(const float *x, float lo, float hi, float *y, int32_t n)
 {
     int32_t i = 0;
 
@@ -464,7 +485,7 @@ static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
     {
         const float32x4_t least = vdupq_n_f32(lo), most = vdupq_n_f32(hi);
         float *to = y;
-        NNCC_F32_STEPS(n, NNCC_F32_CLIP_STEP);
+        NNCC_F32_WHOLE_STEPS(n, NNCC_F32_CLIP_STEP); /* comparisons: no LETP by clang */
         i = n;
     }
 #elif NNCC_F32_FPU_ASM
@@ -489,6 +510,36 @@ static inline void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
                        : [x] "r"(x + i), [to] "r"(y + i), [lo] "r"(lo), [hi] "r"(hi), [above] "r"(above)
                        : "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "cc", "memory");
     }
+#elif NNCC_F32_FPU
+#define NNCC_F32_LOWER_STEP(o) \
+    do { \
+        nncc_f32_pair v; \
+        NNCC_F32_GET(v, x + (o)); \
+        NNCC_F32_BELOW(v.f[0], lo); \
+        NNCC_F32_BELOW(v.f[1], lo); \
+        NNCC_F32_PUT_BOTH(y + (o), v); \
+    } while (0)
+#define NNCC_F32_CLIP_STEP(o) \
+    do { \
+        nncc_f32_pair v; \
+        NNCC_F32_GET(v, x + (o)); \
+        NNCC_F32_BELOW(v.f[0], lo); \
+        NNCC_F32_BELOW(v.f[1], lo); \
+        NNCC_F32_ABOVE(v.f[0], hi); \
+        NNCC_F32_ABOVE(v.f[1], hi); \
+        NNCC_F32_PUT_BOTH(y + (o), v); \
+    } while (0)
+#define NNCC_F32_CLIP_NEXT(o) \
+    do { \
+        x += o; \
+        y += o; \
+    } while (0)
+    if (hi < INFINITY) {
+        NNCC_F32_ALL_PAIRS(n, NNCC_F32_CLIP_STEP, NNCC_F32_CLIP_NEXT);
+    } else {
+        NNCC_F32_ALL_PAIRS(n, NNCC_F32_LOWER_STEP, NNCC_F32_CLIP_NEXT);
+    }
+    n &= 1;
 #endif
     /* clang-format on */
     for (; i < n; i++) {
