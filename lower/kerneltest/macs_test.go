@@ -72,6 +72,9 @@ func macLayers() []macLayer {
 	for _, c := range []int{17, 18, 19, 21, 27, 33} {
 		layers = append(layers, macLayer{c, c, 3, 1, 1, false}, macLayer{c, c, 5, 1, 2, false})
 	}
+	for _, io := range [][2]int{{17, 16}, {17, 17}, {17, 19}, {21, 17}} {
+		layers = append(layers, macLayer{io[0], io[1], 17, 1, 2, false}, macLayer{io[0], io[1], 5, 1, 1, false})
+	}
 	return append(layers, macLayer{18, 18, 5, 1, 1, false}, macLayer{19, 19, 9, 1, 2, false},
 		macLayer{17, 17, 3, 3, 1, false}, macLayer{16, 16, 8, 1, 1, false}, macLayer{17, 17, 8, 1, 1, true},
 		macLayer{16, 16, 9, 1, 1, true}, macLayer{16, 16, 3, 1, 1, false}, macLayer{64, 64, 2, 1, 1, false},

@@ -61,7 +61,7 @@ var fullyConnected16 = &kernel.Kernel{
 	Doc: "int16 fully connected layer, packed int8 weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		return lowerRows16(&layer{*quantised.ProductLayers16.Must(n)}, matrix(quantised.Products16.Must(n).Rows))
+		return lowerRows16(n, &layer{*quantised.ProductLayers16.Must(n)}, matrix(quantised.Products16.Must(n).Rows))
 	},
 	Rules: join(noHelium("DSP-FC16-00"), quantised.Rules16("DSP-FC16",
 		quantised.Products16.Exists("DSP-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
@@ -145,12 +145,25 @@ func mat16(shifted bool) call.Func {
 	return "nncc_dsp_matmul_4rows_s16"
 }
 
+// threes16 names the product of three pixels, for rows that are no multiple of four, of which as many go by threes as
+// leave one; null: there are none, too few rows, or code is to be small.
+func threes16(n *kernel.Node, shifted bool, rows, channels int) call.Arg {
+	threes := (4 - rows%4) % 4
+	switch {
+	case n.Generic || !n.Core.DSP || threes == 0 || 3*threes > rows || channels < 2:
+		return call.Null{}
+	case shifted:
+		return call.Func("nncc_dsp_matmul_3rows_shift_s16")
+	}
+	return call.Func("nncc_dsp_matmul_3rows_s16")
+}
+
 // rows4 is the number of rows from which on four at a time are fewer instructions
 // than each by itself.
 const rows4 = 3
 
 // lowerRows16 multiplies rows of inputs, four at a time or each by itself.
-func lowerRows16(l *layer, at grid) *call.Lowered {
+func lowerRows16(n *kernel.Node, l *layer, at grid) *call.Lowered {
 	at = at.even()
 	depth, channels, rows := len(l.Rows[0]), len(l.Rows), at.lines*at.rows
 	fn, by := "nncc_dsp_convolve_1x1_s16", 2
@@ -175,7 +188,7 @@ func lowerRows16(l *layer, at grid) *call.Lowered {
 	args := []call.Arg{&call.Struct{Type: "nncc_dsp_fully_connected16_params", Fields: f}}
 	if by == 2 {
 		low.Scratch, words = 8*len(order), behind16(words)
-		args = append(args, mat16(shifted))
+		args = append(args, mat16(shifted), threes16(n, shifted, rows, channels))
 	}
 	return own(low, call.Call{Func: fn, Args: append(args, i8In(0), packed(words), i8Out(0), scratch32(0))})
 }
@@ -183,7 +196,7 @@ func lowerRows16(l *layer, at grid) *call.Lowered {
 func lowerConv16(n *kernel.Node) *call.Lowered {
 	c := quantised.ConvOf16.Must(n)
 	if at, why := (&convolution{c, layer{c.Layer}}).grid(); why == "" {
-		return lowerRows16(&layer{c.Layer}, at)
+		return lowerRows16(n, &layer{c.Layer}, at)
 	}
 	low := &call.Lowered{Unused: []int{1, 2}}
 	return own(low, convCall16(low, c, nil))

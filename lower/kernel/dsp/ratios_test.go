@@ -122,6 +122,10 @@ var convolutionKinds = []kerneltest.Kind{
 	several("convolution of many inputs with a table", with(160, 8, 4, 3, kerneltest.ConvCase{Then: "Sigmoid"})),
 	drawn("convolution of fine results", 12, fine(5, with(16, 16, 7, 1, kerneltest.ConvCase{Plain: true}))),
 	several("convolution int16 of one pixel", with(64, 16, 1, 1, kerneltest.ConvCase{Wide: true})),
+	{Name: "convolution int16 of small results", Build: func(b *kerneltest.Writer) { // sums that are shifted
+		b.Text("in %x# : i16[1,17,5,5] q(0.0001:0)\nconst %w# : i8[17,17,1,1] q(0.0001:0) = rand 1\n"+
+			"%y# : i16[1,17,3,3] q(0.01:0) = Conv(%x#, %w#) {strides=[2,2]}", "y#")
+	}},
 	{Name: "convolution grouped of narrow weights", Build: func(b *kerneltest.Writer) {
 		b.Symmetric = true
 		with(16, 16, 9, 3, kerneltest.ConvCase{Group: 4}).build(b)

@@ -245,21 +245,22 @@ typedef struct
     int32_t act_min, act_max;
 } nncc_dsp_matmul16_params;
 
-/* Four pixels at a time; the assembly has the offsets. */
+/* Four pixels at a time, or three; the assembly has the offsets. */
 typedef struct
 {
     int32_t channels; /* 0: of the result, at least 1 */
     int32_t pairs;    /* 4: of inputs of a channel, at least 1 */
     int32_t act_min;  /* 8 */
     int32_t act_max;  /* 12 */
-    int32_t quads;    /* 16: times four pixels */
+    int32_t quads;    /* 16: times four pixels, or three */
     int32_t in_c;     /* 20: inputs of a row of x, which are put side by side first; 0: they are already */
     int32_t *side;    /* 24: [pairs][4 pixels] words of two inputs */
     int32_t in[3];    /* 28: from a pixel's inputs to those of the next ones; the same again where fewer are wanted */
     int32_t out[3];   /* 40: from a pixel's outputs, the same */
     int32_t pixels;   /* 52: that are wanted of four */
-    int32_t line;     /* 56: pixels of x that are in[0] apart, 0: as in says; the first one begins a line */
-    int32_t skip;     /* 60: bytes more behind each line */
+    int32_t left;     /* 56: pixels of x in[0] apart that are left in the first line, 0: no lines, pixels as in says */
+    int32_t line;     /* 60: those of a line */
+    int32_t skip;     /* 64: bytes more behind each line */
 } nncc_dsp_quads16_params;
 
 /* n inputs of four pixels, as words x[k][pixel]; an odd one has a zero beside it. Returns the place behind the last
@@ -269,9 +270,9 @@ typedef struct
 /*
  * 4rows: w for every two channels 2 start values, a word of bytes a pair, (w0, w1) of the first input and (w0, w1) of
  * the second one, and 2 times m or {m, c, s}; of an odd number the first channel by itself, its w1 those of the next
- * pair, in front a word with one pair where their number is odd; at the end two words that are read. 1row: x [pairs],
- * for every four channels 4 start values, two such words a pair, 4 times {m, c, s}. Words are written at any even
- * address.
+ * pair, in front a word with one pair where their number is odd; at the end two words that are read. 3rows: the same
+ * for two channels and more of three pixels, all of which are wanted; in_c is not 0. 1row: x [pairs], for every four
+ * channels 4 start values, two such words a pair, 4 times {m, c, s}. Words are written at any even address.
  */
 typedef void nncc_dsp_matmul16_fn(const nncc_dsp_quads16_params *p, const int8_t *x, const int32_t *w, int8_t *y);
 
@@ -321,7 +322,8 @@ typedef struct
     int32_t skip;
 } nncc_dsp_fully_connected16_params;
 
-/* scratch as for convolutions. */
+/* scratch as for convolutions. Where threes is no NULL, rows that are no multiple of four have so many threes in front
+ * that it is one of four behind them. */
 /* KERNELS(nncc_dsp_convolve_1x1_s16) */
 /* The same for few rows, each by itself: scratch is `pairs` words. */
 /* KERNELS(nncc_dsp_fully_connected_s16) */

@@ -42,6 +42,29 @@ static inline int32_t nncc_dsp_two_inputs(const int8_t *x)
     "54:\n adds r4, r4, #1\n bne 55f\n" \
     "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n ldrh r9, [r3]\n stm r5!, {r6-r9}\n" \
     "55:\n"
+/* The next row of lines: r11 is where it is, r6 from one to the next, r12 rows left in the line, r9 those of a line,
+ * r10 what is behind it. */
+#define NNCC_DSP_NEXT16(r) \
+    "mov " #r ", r11\n add r11, r11, r6\n subs r12, r12, #1\n" \
+    "itt eq\n addeq r11, r11, r10\n moveq r12, r9\n"
+
+#else
+
+/* Where so many rows of lines are; returns where the next one is. */
+static inline const int8_t *nncc_dsp_rows16(const nncc_dsp_quads16_params *p, const int8_t *x, int32_t count,
+                                            int32_t *left, const int8_t *at[])
+{
+    for (int32_t i = 0; i < count; i++) {
+        at[i] = x;
+        x += p->in[0];
+        *left -= 1;
+        if (*left == 0) {
+            x += p->skip;
+            *left = p->line;
+        }
+    }
+    return x;
+}
 
 #endif
 

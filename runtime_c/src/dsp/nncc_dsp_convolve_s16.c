@@ -101,8 +101,8 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
                            const int32_t *w, int8_t *y, int32_t *scratch)
 {
     const int32_t pixels = p->out_h * p->out_w, out_depth = p->out_c / p->groups;
-    nncc_dsp_quads16_params m = {out_depth, p->pairs,  p->act_min, p->act_max, 1, 0,
-                                 scratch,   {0, 0, 0}, {0, 0, 0},  4,          0, 0};
+    nncc_dsp_quads16_params m = {out_depth, p->pairs,  p->act_min, p->act_max, 1, 0, scratch,
+                                 {0, 0, 0}, {0, 0, 0}, 4,          0,          0, 0};
     int8_t *const room = (int8_t *)(scratch + 4 * p->pairs);
 
     for (int32_t n = 0; n < p->batches; n++) {
