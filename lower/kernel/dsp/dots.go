@@ -21,6 +21,8 @@ type dots struct {
 	l     *layer
 	at    grid
 	words []int32
+	// windows is the convolution whose windows the rows are made of, nil: they lie in at.
+	windows *convolution
 }
 
 // grid is where rows of inputs begin: those of a line so many rows apart, those of
@@ -55,23 +57,74 @@ func (c *convolution) grid() (grid, string) {
 	return grid{g.N * c.Out.H, c.Out.W, c.Stride.W, c.Stride.H * c.In.W}, ""
 }
 
+// rows are the parts of a window that lie side by side: their number, which is 1 where the grid
+// has whole windows, and their bytes.
+func (d *dots) rows() (count, bytes int) {
+	depth := len(d.l.Rows[0])
+	if d.windows == nil {
+		return 1, depth
+	}
+	return d.windows.Kernel.H, depth / d.windows.Kernel.H
+}
+
+// windowGrid is a row for each window of a convolution, for nncc_dsp_dots_windows_s8.
+func (c *convolution) windowGrid(n *kernel.Node) (grid, string) {
+	switch {
+	case !n.Core.DSP:
+		return grid{}, "windows of several pixels, and the core has no DSP extension"
+	case c.G.Group > 1 || c.Dilation.W > 1:
+		return grid{}, "windows of groups or with dilated columns"
+	}
+	return matrix(c.G.N * c.Out.H * c.Out.W), ""
+}
+
 // fewChannels is from where on four channels at a time take less than two. Fewer have
 // weights of a byte each, also where they are int4.
 const fewChannels = 4
 
-// dotsOf packs a layer that kernels for four channels at a time compute worse or
-// not at all: packed says whether they can.
-func dotsOf(n *kernel.Node, l *layer, at grid, packed bool) (*dots, string) {
-	channels, rows := len(l.Rows), at.lines*at.rows
+// fewOfWindows is up to where two windows where they lie take less than windows that are copied, times four channels.
+const fewOfWindows = 2
+
+// Inputs of a window's row that are no part of four are multiplied one by one: on Cortex-M4 a window takes less than
+// one that is copied up to fewBytes of them in all rows and channels (7x7 of one channel to one: 21, and a third
+// more), or where rows are of longRow inputs.
+const (
+	fewBytes = 12
+	longRow  = 16
+)
+
+// otherwise is why kernels for four channels at a time compute a layer better; packed
+// says whether they can. It is "" where they do not.
+func (d *dots) otherwise(n *kernel.Node, packed bool) string {
+	channels := len(d.l.Rows)
 	switch {
 	case channels >= fewChannels && n.In[1].Type.DType == tensor.I4:
-		return nil, fmt.Sprintf("%d channels of int4, want at most %d", channels, fewChannels-1)
-	case channels >= fewChannels && packed:
-		return nil, fmt.Sprintf("%d channels, want at most %d", channels, fewChannels-1)
-	case rows == 1 && channels > 1 && !n.Core.Armv6M && packed:
-		return nil, fmt.Sprintf("one row by %d channels, want several rows or one channel", channels)
+		return fmt.Sprintf("%d channels of int4, want at most %d", channels, fewChannels-1)
+	case !packed:
+		return ""
+	case channels >= fewChannels:
+		return fmt.Sprintf("%d channels, want at most %d", channels, fewChannels-1)
+	case d.at.lines*d.at.rows == 1 && channels > 1 && !n.Core.Armv6M:
+		return fmt.Sprintf("one row by %d channels, want several rows or one channel", channels)
+	case d.windows != nil && channels > fewOfWindows:
+		return fmt.Sprintf("windows by %d channels, want at most %d", channels, fewOfWindows)
 	}
-	d := &dots{l: l, at: at}
+	if rows, bytes := d.rows(); d.windows != nil && bytes < longRow && rows*(bytes%4)*channels > fewBytes {
+		return fmt.Sprintf("windows of %d rows of %d inputs by %d channels: want rows of at least %d inputs, or of "+
+			"fewer than %d products that are no part of four", rows, bytes, channels, longRow, fewBytes+1)
+	}
+	return ""
+}
+
+// dotsOf packs a layer that kernels for four channels at a time compute worse or
+// not at all: packed says whether they can.
+func dotsOf(n *kernel.Node, l *layer, at grid, windows *convolution, packed bool) (*dots, string) {
+	d := &dots{l: l, at: at, windows: windows}
+	if why := d.otherwise(n, packed); why != "" {
+		return nil, why
+	}
+	channels := len(l.Rows)
+	parts, bytes := d.rows()
 	for c := 0; c < channels; c += 2 {
 		pair := l.Rows[c:min(c+2, channels)]
 		for i := range pair {
@@ -82,7 +135,9 @@ func dotsOf(n *kernel.Node, l *layer, at grid, packed bool) (*dots, string) {
 			d.words = append(d.words, head...)
 		}
 		if n.Core.DSP {
-			d.words = dotPairs(d.words, pair)
+			for k := range parts {
+				d.words = dotPairs(d.words, pair, k*bytes, (k+1)*bytes)
+			}
 			continue
 		}
 		for _, row := range pair {
@@ -116,11 +171,10 @@ func (l *layer) dotHead(c int, wide bool) ([]int32, string) {
 	return []int32{int32(x.start), s.M, s.C, s.S}, why
 }
 
-// dotPairs appends the weights of one or two channels for the DSP extension: of
+// dotPairs appends weights of one or two channels, from one input to another, for the DSP extension: of
 // four inputs the even ones of each channel, then the odd ones, then bytes.
-func dotPairs(words []int32, rows [][]int8) []int32 {
-	at := 0
-	for ; at+4 <= len(rows[0]); at += 4 {
+func dotPairs(words []int32, rows [][]int8, at, end int) []int32 {
+	for ; at+4 <= end; at += 4 {
 		for i := range 2 {
 			for _, r := range rows {
 				words = append(words, int32(r[at+i])&0xffff|int32(r[at+i+2])<<16)
@@ -128,7 +182,7 @@ func dotPairs(words []int32, rows [][]int8) []int32 {
 		}
 	}
 	for _, r := range rows {
-		words = dotBytes(words, r[at:])
+		words = dotBytes(words, r[at:end])
 	}
 	return words
 }
@@ -147,16 +201,23 @@ func dotBytes(words []int32, row []int8) []int32 {
 // lower has a table of the results, nil: none.
 func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
 	low := &call.Lowered{Unused: []int{1, 2}}
-	depth, channels, p := len(d.l.Rows[0]), len(d.l.Rows), d.l.Params
+	channels, p := len(d.l.Rows), d.l.Params
+	_, depth := d.rows()
 	top := int(p.ActMax - p.ActMin)
 	if table != nil {
 		top = 255
 	}
-	one := d.at.lines == 1 && d.at.step == 1
-	f := append(fields("rows", d.at.rows, "in_c", depth, "out_c", channels),
-		pitches(low, d.at.step*depth, channels, one)...)
+	one := d.at.lines == 1 && d.at.step == 1 && d.windows == nil
+	step := d.at.step * depth
+	if d.windows != nil {
+		step = d.windows.Dilation.H * d.windows.In.W * d.windows.G.CIn
+	}
+	f := append(fields("rows", d.at.rows, "in_c", depth, "out_c", channels), pitches(low, step, channels, one)...)
 	f = append(f, fields("low", call.T(p.ActMin), "top", call.T(top))...)
 	params := &call.Struct{Type: "nncc_dsp_dots_params", Fields: append(f, call.F("table", d.l.above(table)))}
+	if d.windows != nil {
+		return d.lowerWindows(low, params)
+	}
 	name := "nncc_plain_dots"
 	if n.Core.DSP {
 		name = "nncc_dsp_dots"
@@ -170,6 +231,19 @@ func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
 	return own(low, call.Call{Func: name + "_s8", Args: []call.Arg{params, i8In(0), packed(d.words), i8Out(0)}})
 }
 
+// lowerWindows calls the kernel for windows, of which rows are the dots.
+func (d *dots) lowerWindows(low *call.Lowered, rows *call.Struct) *call.Lowered {
+	c := d.windows
+	low.Scratch = 2 * len(d.l.Rows[0])
+	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
+		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
+		"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "outside", call.T(-c.l.Params.InOff))
+	return own(low, call.Call{Func: "nncc_dsp_dots_windows_s8", Args: []call.Arg{
+		&call.Struct{Type: "nncc_dsp_dots_windows_params", Fields: append([]call.Field{
+			call.F("dots", call.Nested{Fields: rows.Fields})}, f...)},
+		i8In(0), packed(d.words), i8Out(0), call.Scratch{CType: "int8_t"}}})
+}
+
 // convDots and productDots are the layers of convolutions and of products.
 var (
 	convDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
@@ -178,11 +252,15 @@ var (
 			return nil, why
 		}
 		at, why := c.grid()
+		var windows *convolution
 		if why != "" {
-			return nil, why
+			if at, why = c.windowGrid(n); why != "" {
+				return nil, why
+			}
+			windows = c
 		}
 		_, packed := provenConv.Of(n)
-		return dotsOf(n, &c.l, at, packed == "")
+		return dotsOf(n, &c.l, at, windows, packed == "")
 	})
 	productDots = kernel.NewFact(func(n *kernel.Node) (*dots, string) {
 		l, why := quantised.ProductLayers.Of(n)
@@ -190,13 +268,13 @@ var (
 			return nil, why
 		}
 		_, packed := provenProduct.Of(n)
-		return dotsOf(n, &layer{*l}, matrix(quantised.Products.Must(n).Rows), packed == "")
+		return dotsOf(n, &layer{*l}, matrix(quantised.Products.Must(n).Rows), nil, packed == "")
 	})
 )
 
 var (
 	convolveDots = &kernel.Kernel{
-		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 1x1 convolution with few channels or any scale",
+		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 convolution with few channels or any scale",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered { return convDots.Must(n).lower(n, nil) },
 		Rules: join(noHelium("DSP-DOTS-00"), quantised.ConvRules("DSP-DOTS", false, nil),

@@ -83,6 +83,20 @@ func dots(b *kerneltest.Writer) {
 	b.Fine = 0
 }
 
+// windowDots are windows of several pixels by few channels, inside the map and not.
+func windowDots(b *kerneltest.Writer) {
+	channels, then := b.One(1, 1, 2), b.One(0, 0, 1)
+	if b.Chance(20) {
+		b.Fine = 14
+		channels, then = b.In(1, 6), 0
+	}
+	k := []int{b.In(1, 5), b.In(2, 5)}
+	b.Conv(kerneltest.ConvCase{Batch: b.One(1, 1, 2), CIn: b.One(1, 2, 4, b.In(1, 20), 16), COut: channels, Group: 1,
+		Size: []int{b.In(k[0]*2-1, 12), b.In(k[1], 12)}, Kernel: k, Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2, 3)},
+		Dil: []int{b.One(1, 1, 1, 2), 1}, Then: []string{"", "Sigmoid"}[then]})
+	b.Fine = 0
+}
+
 func productDots(b *kerneltest.Writer) {
 	channels := b.In(1, 3)
 	if b.Chance(50) {
@@ -384,6 +398,15 @@ func TestIntrinsics(t *testing.T) {
 // written runs layers of one kind, on the boards that NNCC_BOARDS names, too.
 func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 	t.Helper()
+	ran(t, build, func(t *testing.T, m *kerneltest.Guarded, spec *boards.Spec) {
+		m.RunBoard(t, spec, run.BuildOptions{})
+	}, names...)
+}
+
+// ran makes layers of one kind for boards, in programs that f runs.
+func ran(t *testing.T, build func(b *kerneltest.Writer), f func(*testing.T, *kerneltest.Guarded, *boards.Spec),
+	names ...string) {
+	t.Helper()
 	const program = 40
 	for _, name := range testenv.Boards(names...) {
 		spec, err := boards.Load(name)
@@ -398,7 +421,7 @@ func written(t *testing.T, build func(b *kerneltest.Writer), names ...string) {
 				build(b)
 			}
 			m := kerneltest.Guard(t, b.Graph(t), table, opt, seed)
-			m.RunBoard(t, spec, run.BuildOptions{})
+			f(t, m, spec)
 		}
 	}
 }
@@ -409,6 +432,17 @@ func TestPairs(t *testing.T) { written(t, (*kerneltest.Writer).Pair, "cortex-m4"
 // TestLines runs lines per channel, rounded once and twice, of all elements and of some.
 func TestLines(t *testing.T) {
 	written(t, func(w *kerneltest.Writer) { w.Line(); w.LineApart() }, "cortex-m4", "cortex-m0plus")
+}
+
+// TestWindowDots runs windows by few channels.
+func TestWindowDots(t *testing.T) {
+	ran(t, windowDots, func(t *testing.T, m *kerneltest.Guarded, spec *boards.Spec) {
+		m.RunHost(t)
+		m.RunBoard(t, spec, run.BuildOptions{})
+		kerneltest.Intrinsics(t, spec.Name, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+			m.RunBoard(t, spec, opt)
+		})
+	}, "cortex-m4")
 }
 
 // TestBatches runs products of two activations.

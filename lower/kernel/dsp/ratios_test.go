@@ -134,6 +134,8 @@ var convolutionKinds = []kerneltest.Kind{
 	}},
 	several("convolution of an odd number of pixels", with(32, 16, 3, 3, kerneltest.ConvCase{})),
 	drawn("convolution of finer results", 24, fine(3, with(16, 8, 3, 3, kerneltest.ConvCase{Plain: true}))),
+	several("convolution of windows by few channels", convolved(tiny, 16, 1, 1, square(12), square(3), square(1)),
+		convolved(tiny, 7, 2, 1, square(12), square(3), square(1))),
 }
 
 var depthwiseKinds = []kerneltest.Kind{

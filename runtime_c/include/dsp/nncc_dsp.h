@@ -230,6 +230,22 @@ typedef struct
 
 /* KERNELS(dots_lines) */
 
+/*
+ * Windows of a map [batches,in_h,in_w,in_c] without dilation of columns; a row of a window is a row of dots, with the
+ * weights of each in turn. scratch: two windows.
+ */
+typedef struct
+{
+    nncc_dsp_dots_params dots; /* in_c: bytes of a window's row; in_pitch: from one to the next; rows is not read */
+    int32_t batches, in_h, in_w, in_c;
+    int32_t out_h, out_w;
+    int32_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
+    int32_t dil_h;
+    int32_t outside; /* what pixels outside the map have: the input's zero point */
+} nncc_dsp_dots_windows_params;
+
+/* KERNELS(nncc_dsp_dots_windows_s8) */
+
 /* ---- products on int16 ----------------------------------------------------------------------- */
 
 /*
