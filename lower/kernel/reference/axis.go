@@ -50,9 +50,18 @@ func laneRow(fn, code, doc string, d *ir.OpDef, build func(n *ir.Node, outer, ax
 	}
 }
 
-// argLayout is that of a reduction of the axis.
+// argLayout: any order where the result keeps the rank. Positions along the
+// channels of a map, [N, H, W], are read off the map channels-last, as
+// convolutions leave it; an input of the graph is channels first.
 func argLayout(n *kernel.Node) kernel.Layout {
-	return reducedLayout(n, []int{kernel.Axis.Must(n)})
+	r := n.In[0].Type.Rank()
+	switch {
+	case n.Out[0].Type.Rank() == r:
+		return same(n)
+	case r >= 4 && kernel.Axis.Must(n) == 1 && !n.In[0].Storage().IsInput():
+		return kernel.Layout{Kind: kernel.Fixed, In: [][]int{ir.NHWC(r)}, Out: [][]int{nil}}
+	}
+	return natural(n)
 }
 
 func argRow(fn, typ, code, doc string, d *ir.OpDef, in cond) *kernel.Kernel {

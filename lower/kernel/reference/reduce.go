@@ -13,25 +13,13 @@ import (
 )
 
 // reduceLayout: any order where the result keeps the rank. A reduction of all
-// space to [N, C], and one of the channels of a map to [N, H, W], reads
-// channels-last, of which the result is what stays.
+// space to [N, C] reads channels-last, in which space is one piece.
 func reduceLayout(n *kernel.Node) kernel.Layout {
-	axes, err := op.ReduceAxes(n.Node)
-	if err != nil {
-		return natural(n)
-	}
-	return reducedLayout(n, axes)
-}
-
-// reducedLayout is reduceLayout for the dimensions that are reduced.
-func reducedLayout(n *kernel.Node, axes []int) kernel.Layout {
-	r := n.In[0].Type.Rank()
-	space := r >= 3 && slices.Equal(axes, ir.Identity(r)[2:])
-	channels := r >= 4 && slices.Equal(axes, []int{1})
-	switch {
-	case n.Out[0].Type.Rank() == r:
+	if n.Out[0].Type.Rank() == n.In[0].Type.Rank() {
 		return same(n)
-	case space || channels:
+	}
+	axes, err := op.ReduceAxes(n.Node)
+	if r := n.In[0].Type.Rank(); err == nil && r >= 3 && slices.Equal(axes, ir.Identity(r)[2:]) {
 		return kernel.Layout{Kind: kernel.Fixed, In: [][]int{ir.NHWC(r)}, Out: [][]int{nil}}
 	}
 	return natural(n)
