@@ -140,6 +140,7 @@ var wideSamples = []sampled{
 	convLayer(1, 1, 1, 6, 6, 3, 3, 2, 1, false), convLayer(2, 32, 1, 10, 10, 5, 5, 1, 1, false),
 	convLayer(10, 23, 1, 1, 7, 1, 4, 2, 1, false), convLayer(32, 24, 1, 6, 9, 1, 1, 1, 1, false),
 	convLayer(25, 5, 5, 9, 10, 3, 3, 1, 1, true),
+	softmaxLayer(8, 100), softmaxLayer(1, 12), softmaxLayer(3, 33), softmaxLayer(20, 3),
 	binaryLayer(op.Mul, []int{3, 3, 4, 2}, []int{3, 1, 4, 1}),
 	binaryLayer(op.Add, []int{40, 3, 10}, []int{40, 1, 10}), binaryLayer(op.Mul, []int{4, 5, 4, 3}, []int{4, 1, 1, 3}),
 	binaryLayer(op.Add, []int{20, 2, 3}, []int{20, 1, 3}), binaryLayer(op.Mul, []int{64, 7}, []int{64, 1}),
