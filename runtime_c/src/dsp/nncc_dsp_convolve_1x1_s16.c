@@ -21,9 +21,6 @@ void nncc_dsp_convolve_1x1_s16(const nncc_dsp_fully_connected16_params *p, nncc_
                                  {0, 0, 0}, {0, 0, 0}, 3,          p->line,    p->line,      p->skip};
     int32_t done = 0, rest;
 
-#if NNCC_DSP_ACLE && !NNCC_DSP_ASM
-    threes = NULL; /* in intrinsics three take as long as four */
-#endif
     if (threes != NULL) {
         nncc_dsp_places16(m.in, 3, p->in_pitch);
         nncc_dsp_places16(m.out, 3, p->out_pitch);

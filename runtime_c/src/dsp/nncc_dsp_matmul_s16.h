@@ -26,7 +26,13 @@ static inline void nncc_plain_store16(int32_t v, int32_t low, int32_t high, int8
 /* A sum as an output: by one multiplication, or by the multiplier, half a step, and shift. */
 static inline int32_t nncc_dsp_scaled16(int32_t sum, int32_t m)
 {
+#if defined(__GNUC__) && !defined(__clang__)
+    const int64_t v = (int64_t)sum * m; /* SMULL and ADD; a sum of 64 bits is SMLAL and two constants for it */
+
+    return (int32_t)(v >> 32) + (int32_t)((uint32_t)v >> 31);
+#else
     return (int32_t)(((int64_t)sum * m + 0x80000000LL) >> 32);
+#endif
 }
 
 static inline int32_t nncc_dsp_down16(int32_t sum, const int32_t *m)
