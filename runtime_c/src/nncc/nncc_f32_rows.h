@@ -138,6 +138,79 @@
 
 #elif NNCC_F32_FPU
 
+/* The larger one; NaN wins. One comparison, as in assembly: a sum with NaN is NaN. */
+#define NNCC_F32_LARGER(a, y) y = isunordered(a, y) ? (y) + (a) : (isgreater(a, y) ? (a) : (y))
+#define NNCC_F32_ROWS_NEXT(i) \
+    do { \
+        from_ += i; \
+        other_ += i; \
+        to_ += i; \
+    } while (0)
+#if defined(__clang__) && defined(__ARM_PCS_VFP)
+/*
+ * Arguments lie in s0 to s15: Clang makes VLDM of loads of eight of them and VSTM where they are stored, of others
+ * neither.
+ */
+#define NNCC_F32_EIGHT_ARGS(a) \
+    float a##0, float a##1, float a##2, float a##3, float a##4, float a##5, float a##6, float a##7
+#define NNCC_F32_EIGHT_RESULTS(op) a0 op b0, a1 op b1, a2 op b2, a3 op b3, a4 op b4, a5 op b5, a6 op b6, a7 op b7
+NNCC_APART static inline void nncc_f32_put8(NNCC_F32_EIGHT_ARGS(a), float *y)
+{
+    NNCC_F32_STORE8(y, a);
+}
+
+NNCC_APART static inline void nncc_f32_add8(NNCC_F32_EIGHT_ARGS(a), NNCC_F32_EIGHT_ARGS(b), float *y)
+{
+    nncc_f32_put8(NNCC_F32_EIGHT_RESULTS(+), y);
+}
+
+NNCC_APART static inline void nncc_f32_sub8(NNCC_F32_EIGHT_ARGS(a), NNCC_F32_EIGHT_ARGS(b), float *y)
+{
+    nncc_f32_put8(NNCC_F32_EIGHT_RESULTS(-), y);
+}
+
+NNCC_APART static inline void nncc_f32_mul8(NNCC_F32_EIGHT_ARGS(a), NNCC_F32_EIGHT_ARGS(b), float *y)
+{
+    nncc_f32_put8(NNCC_F32_EIGHT_RESULTS(*), y);
+}
+
+NNCC_APART static inline void nncc_f32_max8(NNCC_F32_EIGHT_ARGS(a), NNCC_F32_EIGHT_ARGS(b), float *y)
+{
+    NNCC_F32_LARGER(a0, b0);
+    NNCC_F32_LARGER(a1, b1);
+    NNCC_F32_LARGER(a2, b2);
+    NNCC_F32_LARGER(a3, b3);
+    NNCC_F32_LARGER(a4, b4);
+    NNCC_F32_LARGER(a5, b5);
+    NNCC_F32_LARGER(a6, b6);
+    NNCC_F32_LARGER(a7, b7);
+    nncc_f32_put8(b0, b1, b2, b3, b4, b5, b6, b7, y);
+}
+
+#define NNCC_F32_ADD_STEP nncc_f32_add8
+#define NNCC_F32_SUB_STEP nncc_f32_sub8
+#define NNCC_F32_MUL_STEP nncc_f32_mul8
+#define NNCC_F32_EIGHT_AT(p) (p)[0], (p)[1], (p)[2], (p)[3], (p)[4], (p)[5], (p)[6], (p)[7]
+#define NNCC_F32_EIGHT_BY(op, i) op(NNCC_F32_EIGHT_AT(from_ + (i)), NNCC_F32_EIGHT_AT(other_ + (i)), to_ + (i))
+#define NNCC_F32_ROWS_OF(op, a, b, y, n, i) \
+    do { \
+        const float *from_ = (a); \
+        const float *other_ = (b); \
+        float *to_ = (y); \
+        for (int32_t left_ = (n) >> 5; left_ > 0; left_--) { \
+            NNCC_F32_EIGHT_BY(op, 0); \
+            NNCC_F32_EIGHT_BY(op, 8); \
+            NNCC_F32_EIGHT_BY(op, 16); \
+            NNCC_F32_EIGHT_BY(op, 24); \
+            NNCC_F32_ROWS_NEXT(32); \
+        } \
+        for (int32_t left_ = ((n)&31) >> 3; left_ > 0; left_--) { \
+            NNCC_F32_EIGHT_BY(op, 0); \
+            NNCC_F32_ROWS_NEXT(8); \
+        } \
+        (i) = (n) & ~7; \
+    } while (0)
+#else
 #define NNCC_F32_ROWS_STEP(i, op) \
     do { \
         float k_, l_; \
@@ -147,12 +220,6 @@
         v_.f[0] = v_.f[0] op k_; \
         v_.f[1] = v_.f[1] op l_; \
         NNCC_F32_PUT_BOTH(to_ + (i), v_); \
-    } while (0)
-#define NNCC_F32_ROWS_NEXT(i) \
-    do { \
-        from_ += i; \
-        other_ += i; \
-        to_ += i; \
     } while (0)
 #define NNCC_F32_ADD_STEP(i) NNCC_F32_ROWS_STEP(i, +)
 #define NNCC_F32_SUB_STEP(i) NNCC_F32_ROWS_STEP(i, -)
@@ -165,6 +232,7 @@
         NNCC_F32_ALL_PAIRS(n, op, NNCC_F32_ROWS_NEXT); \
         (i) = (n) & ~1; \
     } while (0)
+#endif
 
 #else
 
@@ -303,8 +371,9 @@ NNCC_F32_LOOP void nncc_f32_max_rows(const float *a, float *y, int32_t n)
     }
     a -= i;
 #elif NNCC_F32_FPU
-/* One comparison, as in assembly: a sum with NaN is NaN. */
-#define NNCC_F32_LARGER(a, y) y = isunordered(a, y) ? (y) + (a) : (isgreater(a, y) ? (a) : (y))
+#ifdef NNCC_F32_EIGHT_ARGS
+    NNCC_F32_ROWS_OF(nncc_f32_max8, a, y, y, n, i);
+#else
 #define NNCC_F32_MAX_STEP(o) \
     do { \
         float k, l, u, v; \
@@ -322,6 +391,7 @@ NNCC_F32_LOOP void nncc_f32_max_rows(const float *a, float *y, int32_t n)
     } while (0)
     NNCC_F32_ALL_PAIRS(n, NNCC_F32_MAX_STEP, NNCC_F32_MAX_NEXT);
     n &= 1;
+#endif
 #endif
     /* clang-format on */
     for (; i < n; i++) {
