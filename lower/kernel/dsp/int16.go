@@ -199,12 +199,12 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 		return lowerRows16(n, &layer{c.Layer}, at)
 	}
 	low := &call.Lowered{Unused: []int{1, 2}}
-	return own(low, convCall16(low, c, nil))
+	return own(low, convCall16(n, low, c, nil))
 }
 
-// convCall16 is the kernel's call; pixels of the result are pitch bytes apart, or,
-// where it is 0, as the memory plan says.
-func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) call.Call {
+// convCall16 is the kernel's call; pixels of the result are pitch bytes apart, in rows of their own, or, where it is
+// null, as the memory plan says.
+func convCall16(n *kernel.Node, low *call.Lowered, c *quantised.Convolution, pitch call.Arg) call.Call {
 	g, l := c.G, &layer{c.Layer}
 	depth, per := c.Depth(), g.COut/g.Group
 	merged := g.Group == 1 && c.Dilation.W == 1 && depth%2 == 1
@@ -229,14 +229,16 @@ func convCall16(low *call.Lowered, c *quantised.Convolution, pitch call.Arg) cal
 		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
 		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min",
 		call.T(c.Params.ActMin), "act_max", call.T(c.Params.ActMax))
+	pixels := c.Out.W
 	if pitch == nil {
+		pixels *= c.Out.H
 		f = append(f, pitches(low, 2*g.CIn, 2*g.COut, !merged)...)
 	} else {
 		f = append(f, call.FI("in_pitch", 2*g.CIn), call.F("out_pitch", pitch))
 	}
 	return call.Call{Func: "nncc_dsp_convolve_s16", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted), i8In(0),
-		packed(behind16(words)), i8Out(0), scratch32(0)}}
+		&call.Struct{Type: "nncc_dsp_convolve16_params", Fields: f}, mat16(shifted),
+		threes16(n, shifted, pixels, per), i8In(0), packed(behind16(words)), i8Out(0), scratch32(0)}}
 }
 
 // border16 are the bytes for runs of inputs that stick out: zeros, and, where runs have several taps, one of each
@@ -268,12 +270,12 @@ func lowerPhases16(n *kernel.Node) *call.Lowered {
 			list = append(list, pixels16(p))
 			continue
 		}
-		conv := convCall16(low, &p.Convolution, call.I32(p.Pitch))
+		conv := convCall16(n, low, &p.Convolution, call.I32(p.Pitch))
 		conv.Func = "nncc_dsp_transpose_conv_phase_s16"
 		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase16_params", Fields: []call.Field{
 			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", p.Row),
 			call.FI("image", p.Image)}}
-		conv.Args[4] = call.Out{I: 0, Off: p.Offset, CType: "int8_t"}
+		conv.Args[5] = call.Out{I: 0, Off: p.Offset, CType: "int8_t"}
 		list = append(list, conv)
 	}
 	if route, ok := list[0].Args[1].(call.Func); ok {

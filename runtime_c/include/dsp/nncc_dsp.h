@@ -287,8 +287,8 @@ typedef struct
  * 4rows: w for every two channels 2 start values, a word of bytes a pair, (w0, w1) of the first input and (w0, w1) of
  * the second one, and 2 times m or {m, c, s}; of an odd number the first channel by itself, its w1 those of the next
  * pair, in front a word with one pair where their number is odd; at the end two words that are read. 3rows: the same
- * for two channels and more of three pixels, all of which are wanted; in_c is not 0. 1row: x [pairs], for every four
- * channels 4 start values, two such words a pair, 4 times {m, c, s}. Words are written at any even address.
+ * for two channels and more of three pixels, all of which are wanted; in_c is 0 in assembly only. 1row: x [pairs], for
+ * every four channels 4 start values, two such words a pair, 4 times {m, c, s}. Words are written at any even address.
  */
 typedef void nncc_dsp_matmul16_fn(const nncc_dsp_quads16_params *p, const int8_t *x, const int32_t *w, int8_t *y);
 
@@ -313,7 +313,8 @@ typedef struct
 } nncc_dsp_convolve16_params;
 
 /* scratch: 4 * pairs words; where windows stick out, then 2 bytes for every input of a run, 10 where runs are merged.
- */
+ * Where threes is no NULL, pixels that are no multiple of four have so many threes in front that it is one of four
+ * behind them. */
 /* KERNELS(nncc_dsp_convolve_s16) */
 
 /* A phase of a transposed convolution, as nncc_dsp_phase_params has it. */
@@ -338,8 +339,7 @@ typedef struct
     int32_t skip;
 } nncc_dsp_fully_connected16_params;
 
-/* scratch as for convolutions. Where threes is no NULL, rows that are no multiple of four have so many threes in front
- * that it is one of four behind them. */
+/* scratch and threes as for convolutions. */
 /* KERNELS(nncc_dsp_convolve_1x1_s16) */
 /* The same for few rows, each by itself: scratch is `pairs` words. */
 /* KERNELS(nncc_dsp_fully_connected_s16) */

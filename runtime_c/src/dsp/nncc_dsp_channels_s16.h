@@ -32,16 +32,19 @@ static inline int32_t nncc_dsp_two_inputs(const int8_t *x)
 
 #if NNCC_DSP_ASM
 
-/* r4 inputs of the rows at r0 to r3, as words side by side at r5; changes r0 to r9. */
+/* r4 inputs of the rows at r0 to r3, as words side by side at r5; changes r0 to r9. Or of three rows. */
 #define NNCC_PAIR16 "ldr r6, [r0], #4\n ldr r7, [r1], #4\n ldr r8, [r2], #4\n ldr r9, [r3], #4\n stm r5!, {r6-r9}\n"
-#define NNCC_DSP_SIDE16 \
+#define NNCC_LAST16 "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n ldrh r9, [r3]\n stm r5!, {r6-r9}\n"
+#define NNCC_PAIR16_3 "ldr r6, [r0], #4\n ldr r7, [r1], #4\n ldr r8, [r2], #4\n stm r5!, {r6-r8}\n"
+#define NNCC_LAST16_3 "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n stm r5!, {r6-r8}\n"
+#define NNCC_SIDE16_OF(pair, last) \
     "subs r4, r4, #8\n blt 52f\n" \
-    "51:\n" NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16 NNCC_PAIR16 "subs r4, r4, #8\n bge 51b\n" \
+    "51:\n" pair pair pair pair "subs r4, r4, #8\n bge 51b\n" \
     "52:\n adds r4, r4, #6\n blt 54f\n" \
-    "53:\n" NNCC_PAIR16 "subs r4, r4, #2\n bge 53b\n" \
-    "54:\n adds r4, r4, #1\n bne 55f\n" \
-    "ldrh r6, [r0]\n ldrh r7, [r1]\n ldrh r8, [r2]\n ldrh r9, [r3]\n stm r5!, {r6-r9}\n" \
-    "55:\n"
+    "53:\n" pair "subs r4, r4, #2\n bge 53b\n" \
+    "54:\n adds r4, r4, #1\n bne 55f\n" last "55:\n"
+#define NNCC_DSP_SIDE16 NNCC_SIDE16_OF(NNCC_PAIR16, NNCC_LAST16)
+#define NNCC_DSP_SIDE16_3 NNCC_SIDE16_OF(NNCC_PAIR16_3, NNCC_LAST16_3)
 /* The next row of lines: r11 is where it is, r6 from one to the next, r12 rows left in the line, r9 those of a line,
  * r10 what is behind it. */
 #define NNCC_DSP_NEXT16(r) \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_dsp.h"
 
-void nncc_dsp_transpose_conv_phase_s16(const nncc_dsp_phase16_params *p, nncc_dsp_matmul16_fn *mat, const int8_t *x,
-                                       const int32_t *w, int8_t *y, int32_t *scratch)
+void nncc_dsp_transpose_conv_phase_s16(const nncc_dsp_phase16_params *p, nncc_dsp_matmul16_fn *mat,
+                                       nncc_dsp_matmul16_fn *threes, const int8_t *x, const int32_t *w, int8_t *y,
+                                       int32_t *scratch)
 {
     nncc_dsp_convolve16_params row = p->conv;
 
@@ -13,7 +14,7 @@ void nncc_dsp_transpose_conv_phase_s16(const nncc_dsp_phase16_params *p, nncc_ds
 
         row.pad_h = p->conv.pad_h;
         for (int32_t oy = p->conv.out_h; oy > 0; oy--) {
-            nncc_dsp_convolve_s16(&row, mat, x, w, to, scratch);
+            nncc_dsp_convolve_s16(&row, mat, threes, x, w, to, scratch);
             row.pad_h--;
             to += p->row;
         }
