@@ -13,10 +13,12 @@ import (
 // Quantised operands are compared as the reals that they stand for.
 func compareOp(name, doc, c string, s typeSet, f func(c int, nan bool) bool) *ir.OpDef {
 	form := "a " + c + " b ? 1 : 0"
+	inFloat := map[string]string{"==": "equal_f32(a, b)", "<": "less_f32(a, b)", "<=": "less_or_equal_f32(a, b)",
+		">": "less_f32(b, a)", ">=": "less_or_equal_f32(b, a)"}[c]
 	infer := inferBinary(s)
 	return def(ir.OpDef{
 		Name: name, Doc: doc, MinIn: 2, Pattern: ir.Broadcast, Finite: true,
-		Pair: ir.CForm{F64: form, I64: form, U64: form}.Fixed(),
+		Pair: ir.CForm{F64: form, F32: "nncc_el_" + inFloat, I64: form, U64: form}.Fixed(),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			t, err := infer(n)
 			if err != nil {

@@ -282,7 +282,8 @@ type ShrinkAttrs struct {
 // Shrink is x-bias above lambd, x+bias below -lambd and 0 between.
 var Shrink = unary(unarySpec{
 	name: "Shrink", finite: true, doc: "x-bias above lambd, x+bias below -lambd, 0 between", types: numTypes,
-	c:     ir.CForm{F64: "x < -{lambd} ? x + {bias} : (x > {lambd} ? x - {bias} : 0.0)"},
+	c: ir.CForm{F64: "x < -{lambd} ? x + {bias} : (x > {lambd} ? x - {bias} : 0.0)", F32: "nncc_el_less_f32(x, " +
+		"-{lambd}) != 0 ? x + {bias} : (nncc_el_less_f32({lambd}, x) != 0 ? x - {bias} : 0.0f)"},
 	attrs: ir.Declare[ShrinkAttrs](),
 	real: func(n *ir.Node) func(float64) float64 {
 		b, l := float64(ir.AttrsOf[ShrinkAttrs](n).Bias), float64(ir.AttrsOf[ShrinkAttrs](n).Lambd)

@@ -25,6 +25,12 @@ func finite(s *unarySpec)      { s.finite = true }
 func nonNegative(s *unarySpec) { s.nonNegative = true }
 func compresses(s *unarySpec)  { s.compresses = true }
 
+// decides is the trait of a step function, which in float has a function of nncc_element_f32.h: vectors that take
+// denormals for 0 would choose the other side.
+func decides(name string) trait {
+	return func(s *unarySpec) { s.c.F32 = "nncc_el_" + name + "_f32(x)" }
+}
+
 // The functions of real numbers. Where the argument is outside the domain the
 // result is NaN, as IEEE 754 has it.
 var (
@@ -35,8 +41,8 @@ var (
 		c: ir.CForm{F64: "log(x)", F32: "nncc_el_log_f32(x)"}, compresses: true})
 	Sqrt       = mathOp("Sqrt", "square root", math.Sqrt, "sqrt(x)", nonNegative, compresses)
 	Reciprocal = mathOp("Reciprocal", "1 / x", func(x float64) float64 { return 1 / x }, "1.0 / x")
-	Floor      = mathOp("Floor", "largest integer not above x", math.Floor, "floor(x)", finite)
-	Ceil       = mathOp("Ceil", "smallest integer not below x", math.Ceil, "ceil(x)", finite)
+	Floor      = mathOp("Floor", "largest integer not above x", math.Floor, "floor(x)", finite, decides("floor"))
+	Ceil       = mathOp("Ceil", "smallest integer not below x", math.Ceil, "ceil(x)", finite, decides("ceil"))
 	Round      = mathOp("Round", "nearest integer, ties to even", math.RoundToEven, "nncc_nearest_f64(x)", finite)
 	Sin        = mathOp("Sin", "sine of x radians", math.Sin, "sin(x)", finite)
 	Cos        = mathOp("Cos", "cosine of x radians", math.Cos, "cos(x)", finite)
@@ -72,8 +78,8 @@ var Abs = unary(unarySpec{
 // Sign is -1, 0 or 1.
 var Sign = unary(unarySpec{
 	name: "Sign", finite: true, doc: "-1, 0 or 1", types: numTypes,
-	c: ir.CForm{F64: "x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x)", I64: "x > 0 ? 1 : (x < 0 ? -1 : 0)",
-		U64: "x > 0 ? 1u : 0u"},
+	c: ir.CForm{F64: "x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x)", F32: "nncc_el_sign_f32(x)",
+		I64: "x > 0 ? 1 : (x < 0 ? -1 : 0)", U64: "x > 0 ? 1u : 0u"},
 	real: fixed(func(x float64) float64 {
 		switch {
 		case x > 0:

@@ -254,7 +254,7 @@ func widePart(n *ir.Node, p *cost.Parts) *int {
 	return &p.Tables
 }
 
-// libraryCall is a function in a C form that is not the runtime's.
+// libraryCall is a function in a C form: of the C library, or of the runtime in its place.
 var libraryCall = regexp.MustCompile(`\b[a-z]\w*\(`)
 
 // callsLibrary reports a node on floats that the C library computes.

@@ -13,6 +13,56 @@
 
 #include "nncc_fp.h"
 
+/*
+ * v, which no compiler makes a lane of a vector: those of Helium take denormals for 0. Around what decides by a float,
+ * so that 1e-40 is above 0 wherever it is compared.
+ */
+static inline float nncc_el_scalar_f32(float v)
+{
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) != 0
+#if defined(__GNUC__) && !defined(NNCC_NO_ASM)
+    __asm__("" : "+t"(v));
+#else
+    const volatile float alone = v;
+
+    v = alone;
+#endif
+#endif
+    return v;
+}
+
+static inline int32_t nncc_el_less_f32(float u, float v)
+{
+    return nncc_el_scalar_f32(u) < nncc_el_scalar_f32(v);
+}
+
+static inline int32_t nncc_el_less_or_equal_f32(float u, float v)
+{
+    return nncc_el_scalar_f32(u) <= nncc_el_scalar_f32(v);
+}
+
+static inline int32_t nncc_el_equal_f32(float u, float v)
+{
+    return nncc_el_scalar_f32(u) == nncc_el_scalar_f32(v);
+}
+
+static inline float nncc_el_floor_f32(float v)
+{
+    return nncc_el_scalar_f32(floorf(nncc_el_scalar_f32(v)));
+}
+
+static inline float nncc_el_ceil_f32(float v)
+{
+    return nncc_el_scalar_f32(ceilf(nncc_el_scalar_f32(v)));
+}
+
+static inline float nncc_el_sign_f32(float v)
+{
+    const float u = nncc_el_scalar_f32(v);
+
+    return u > 0.0f ? 1.0f : (u < 0.0f ? -1.0f : u);
+}
+
 static inline float nncc_el_clip_f32(float v, float alpha, float beta)
 {
     return v < alpha ? alpha : (v > beta ? beta : v);

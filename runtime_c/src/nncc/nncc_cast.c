@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_fp.h"
 
+#include "nncc_element_f32.h"
 #include "nncc_f32.h"
 
 /* Element i of a tensor of integers or bools. */
@@ -77,7 +78,7 @@ void nncc_cast(const nncc_cast_params *p, const void *x, void *y)
             if (p->to == NNCC_TYPE_F32) {
                 ((float *)y)[i] = v;
             } else if (p->to == NNCC_TYPE_BOOL) {
-                ((uint8_t *)y)[i] = v != 0.0f ? 1u : 0u;
+                ((uint8_t *)y)[i] = (uint8_t)(1 - nncc_el_equal_f32(v, 0.0f));
             } else {
                 nncc_cast_store(y, i, p->to, nncc_cast_whole(v));
             }
