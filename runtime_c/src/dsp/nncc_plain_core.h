@@ -46,18 +46,32 @@
 
 #if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
 
-/* A sum scaled by {m, c, s}. */
+/* A function by itself that not all sources call. */
+#if defined(__GNUC__)
+#define NNCC_PLAIN_APART __attribute__((noinline, unused))
+#else
+#define NNCC_PLAIN_APART
+#endif
+
+/* A sum scaled by {m, c, s}; GCC has lower registers for it on Thumb-1 only in a function by itself. */
+#if NNCC_THUMB1
+#if defined(__clang__)
+static inline int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
+#else
+NNCC_PLAIN_APART static int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
+#endif
+{
+    return nncc_plain_scale(2 * sum, mcs);
+}
+#else
 static inline int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
 {
-#if NNCC_THUMB1
-    return nncc_plain_scale(2 * sum, mcs);
-#else
     const int32_t twice = 2 * sum;
     const int64_t start = (int64_t)(mcs[1] + (twice >> 31)) * 0x100000000LL | 0x80000000LL; /* of SMLAL */
 
     return (int32_t)((start + (int64_t)twice * mcs[0]) >> 32) >> mcs[2];
-#endif
 }
+#endif
 
 #if defined(__GNUC__)
 typedef uint16_t __attribute__((may_alias)) nncc_plain_half;

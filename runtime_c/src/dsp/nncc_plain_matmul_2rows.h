@@ -202,7 +202,8 @@
  */
 #define NNCC_PLAIN_TWO(i, first, second) \
     do { \
-        const uint32_t v = (uint32_t)(x[i] * (first)) + (uint32_t)(x[(i) + 1] * (second)) + half; \
+        const int32_t a = (first), p = a * x[i], b = (second), q = b * x[(i) + 1]; \
+        const uint32_t v = (uint32_t)p + (uint32_t)q + half; \
         whole += v; \
         upper += (int32_t)v >> 16; \
     } while (0)
@@ -213,57 +214,58 @@
         const uint32_t fours = words[(i) / 2]; \
         NNCC_PLAIN_TWO(i, (int32_t)(fours << (28 - 4 * (c))) >> 28, (int32_t)(fours << (12 - 4 * (c))) >> 28); \
     } while (0)
-/* The loop of a channel: STEP(i, c) is two inputs, which move FORWARD. */
-#define NNCC_PLAIN_LOOP_OF(STEP, FORWARD) \
+/* The loop of a channel: STEP is two inputs, which move on. Two steps a turn have no registers. */
+#define NNCC_PLAIN_LOOP_OF(STEP, w, words) \
     do { \
-        if ((n & 2) != 0) { \
-            STEP(0); \
-            FORWARD(2); \
-        } \
+        NNCC_ROLLED \
         while (x != end) { \
             STEP(0); \
-            STEP(2); \
-            FORWARD(4); \
+            x += 2; \
+            w += words; \
         } \
     } while (0)
-#define NNCC_PLAIN_NEXT_BYTES(i) (x += (i), w += 4 * (i))
-#define NNCC_PLAIN_NEXT_FOURS(i) (x += (i), words += (i) / 2)
 #define NNCC_PLAIN_FOURS0(i) NNCC_PLAIN_FOURS(i, 0)
 #define NNCC_PLAIN_FOURS1(i) NNCC_PLAIN_FOURS(i, 1)
 #define NNCC_PLAIN_FOURS2(i) NNCC_PLAIN_FOURS(i, 2)
 #define NNCC_PLAIN_FOURS3(i) NNCC_PLAIN_FOURS(i, 3)
 
 /*
- * What inputs add to the sums of a channel: of the first row and of the second one. A function of its own, whose loop
- * has the lower registers; half, 0x8000, is given because a constant would be made anew for every use.
+ * What n inputs add to the sums of a channel, of the first row in the lower word and of the second one in the upper.
+ * Functions of their own, whose loops have the lower registers and little else to keep; half is volatile because a
+ * constant would be made anew for every use.
  */
-NNCC_DSP_AS_WRITTEN NNCC_APART static void nncc_plain_sums_of_two(const int32_t *x, const void *of_channel, int32_t n,
-                                                                  int32_t channel, uint32_t half, int32_t *sums)
+#define NNCC_PLAIN_BEGIN \
+    const volatile uint32_t unit = 0x8000u; \
+    const uint32_t half = unit; \
+    const int32_t *const end = x + n; \
+    uint32_t whole = 0u - ((uint32_t)n << 14); \
+    int32_t upper = 0
+#define NNCC_PLAIN_BOTH (((uint64_t)(uint32_t)upper << 32) | (whole - ((uint32_t)upper << 16)))
+
+NNCC_DSP_AS_WRITTEN NNCC_PLAIN_APART static uint64_t nncc_plain_sums_of_bytes(const int32_t *x, const int8_t *w,
+                                                                              int32_t n)
 {
-    const int32_t *volatile const end = x + n;
-    uint32_t whole = 0;
-    int32_t upper = 0;
+    NNCC_PLAIN_BEGIN;
 
-    if (channel < 0) {
-        const int8_t *w = of_channel;
+    NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_BYTES, w, 8);
+    return NNCC_PLAIN_BOTH;
+}
 
-        NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_BYTES, NNCC_PLAIN_NEXT_BYTES);
-    } else { /* shifts have constant distances */
-        const uint32_t *words = of_channel;
+NNCC_DSP_AS_WRITTEN NNCC_PLAIN_APART static uint64_t nncc_plain_sums_of_fours(const int32_t *x, const uint32_t *words,
+                                                                              int32_t n, int32_t channel)
+{
+    NNCC_PLAIN_BEGIN;
 
-        if (channel == 0) {
-            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS0, NNCC_PLAIN_NEXT_FOURS);
-        } else if (channel == 1) {
-            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS1, NNCC_PLAIN_NEXT_FOURS);
-        } else if (channel == 2) {
-            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS2, NNCC_PLAIN_NEXT_FOURS);
-        } else {
-            NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS3, NNCC_PLAIN_NEXT_FOURS);
-        }
+    if (channel == 0) { /* shifts have constant distances */
+        NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS0, words, 1);
+    } else if (channel == 1) {
+        NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS1, words, 1);
+    } else if (channel == 2) {
+        NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS2, words, 1);
+    } else {
+        NNCC_PLAIN_LOOP_OF(NNCC_PLAIN_FOURS3, words, 1);
     }
-    whole -= (uint32_t)n << 14;
-    sums[0] = (int32_t)(whole - ((uint32_t)upper << 16));
-    sums[1] = upper;
+    return NNCC_PLAIN_BOTH;
 }
 
 static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const int32_t *x, int32_t fours, int32_t table,
@@ -273,14 +275,13 @@ static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const in
         const int32_t *mcs = w + 4 + (fours != 0 ? (p->pairs + 1) >> 1 : p->pairs);
 
         for (int32_t c = 0; c < 4; c++) {
-            int32_t sums[2];
+            const uint64_t both =
+                fours != 0 ? nncc_plain_sums_of_fours(x, (const uint32_t *)(const void *)(w + 4), p->pairs, c)
+                           : nncc_plain_sums_of_bytes(x, (const int8_t *)(w + 4) + c, p->pairs);
+            const int32_t start = w[c], second = (int32_t)(both >> 32);
 
-            nncc_plain_sums_of_two(x, (const int8_t *)(w + 4) + (fours != 0 ? 0 : c), p->pairs, fours != 0 ? c : -1,
-                                   0x8000u, sums);
-            NNCC_ROLLED
-            for (int32_t row = 0; row < 2; row++) {
-                y[row * p->y_step] = nncc_dsp_result(p, table, nncc_plain_scaled(w[c] + sums[row], mcs));
-            }
+            y[p->y_step] = nncc_dsp_result(p, table, nncc_plain_scaled(start + second, mcs));
+            *y = nncc_dsp_result(p, table, nncc_plain_scaled(start + (int32_t)both, mcs));
             mcs += 3;
             y++;
         }
@@ -290,17 +291,32 @@ static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const in
 
 #else
 
+/*
+ * Clang leaves volatile loads where they are, and makes LDRD of one of 64 bits; of others it has too many at once, and
+ * so it has of several inputs a turn.
+ */
+#if defined(__clang__)
+typedef const volatile int64_t __attribute__((aligned(4), may_alias)) nncc_plain_two;
+#define NNCC_PLAIN_BYTE(w, i) (((const volatile int8_t *)(w))[i])
+#define NNCC_PLAIN_INPUT(u, v, x) \
+    const int64_t both = *(nncc_plain_two *)(const void *)(x); \
+    const int32_t u = (int32_t)both, v = (int32_t)(both >> 32)
+#else
+#define NNCC_PLAIN_BYTE(w, i) (w)[i]
+#define NNCC_PLAIN_INPUT(u, v, x) const int32_t u = (x)[0], v = (x)[1]
+#endif
+
 /* An input of two rows by a channel. */
 #define NNCC_PLAIN_CHANNEL(fours, i, s, t) \
     do { \
-        const int32_t weight = nncc_plain_weight(w, fours, i); \
+        const int32_t weight = (fours) != 0 ? nncc_plain_weight(w, 1, i) : NNCC_PLAIN_BYTE(w, i); \
         s += u * weight; \
         t += v * weight; \
     } while (0)
 /* And by four. */
 #define NNCC_PLAIN_TWO(fours) \
     do { \
-        const int32_t u = x[0], v = x[1]; \
+        NNCC_PLAIN_INPUT(u, v, x); \
         x += 2; \
         NNCC_PLAIN_CHANNEL(fours, 0, a, e); \
         NNCC_PLAIN_CHANNEL(fours, 1, b, f); \
@@ -309,6 +325,18 @@ static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const in
         w += (fours) != 0 ? 2 : 4; \
     } while (0)
 
+#if defined(__clang__)
+#define NNCC_PLAIN_TURN(fours) NNCC_PLAIN_TWO(fours)
+#else
+#define NNCC_PLAIN_TURN(fours) \
+    do { \
+        NNCC_PLAIN_TWO(fours); \
+        NNCC_PLAIN_TWO(fours); \
+        NNCC_PLAIN_TWO(fours); \
+        NNCC_PLAIN_TWO(fours); \
+    } while (0)
+#endif
+
 /* Sums of the first row and of the second one; the end of a loop with all registers is on the stack. */
 NNCC_DSP_AS_WRITTEN NNCC_APART static void nncc_plain_sums_of_two(const int32_t *x, const int8_t *w, int32_t n,
                                                                   int32_t fours, int32_t *sums)
@@ -316,15 +344,14 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void nncc_plain_sums_of_two(const int32_t 
     const int32_t *volatile const end = x + 2 * n;
     int32_t a = sums[0], b = sums[1], c = sums[2], d = sums[3], e = a, f = b, g = c, h = d;
 
+#if !defined(__clang__)
     for (const int32_t *const first = x + 2 * (n & 3); x != first;) {
         NNCC_PLAIN_TWO(fours);
     }
+#endif
     NNCC_ROLLED
     while (x != end) {
-        NNCC_PLAIN_TWO(fours);
-        NNCC_PLAIN_TWO(fours);
-        NNCC_PLAIN_TWO(fours);
-        NNCC_PLAIN_TWO(fours);
+        NNCC_PLAIN_TURN(fours);
     }
     sums[0] = a;
     sums[1] = b;
@@ -334,6 +361,22 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void nncc_plain_sums_of_two(const int32_t 
     sums[5] = f;
     sums[6] = g;
     sums[7] = h;
+}
+
+/* nncc_dsp_result by USAT. */
+static inline int32_t nncc_plain_result(const nncc_dsp_matmul_params *p, int32_t table, int32_t v)
+{
+#ifdef NNCC_USAT
+    const int32_t bound = 255 - (int32_t)(p->cap & 255u);
+
+    v = NNCC_USAT(v, 8);
+    if (table != 0) {
+        return (int8_t)p->table[v];
+    }
+    return nncc_dsp_byte((v > bound ? bound : v) + (int32_t)(p->low & 255u));
+#else
+    return nncc_dsp_result(p, table, v);
+#endif
 }
 
 static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const int32_t *x, int32_t fours, int32_t table,
@@ -346,9 +389,13 @@ static inline void nncc_plain_products(const nncc_dsp_matmul_params *p, const in
         int32_t sums[8] = {w[0], w[1], w[2], w[3]};
 
         nncc_plain_sums_of_two(x, (const int8_t *)(w + 4), to.pairs, fours, sums);
+        NNCC_ROLLED
         for (int32_t c = 0; c < 4; c++) {
-            y[to.y_step] = nncc_dsp_result(&to, table, nncc_plain_scaled(sums[4 + c], mcs));
-            *y++ = nncc_dsp_result(&to, table, nncc_plain_scaled(sums[c], mcs));
+            const int32_t scale[3] = {mcs[0], mcs[1], mcs[2]};
+            const int32_t second = nncc_plain_result(&to, table, nncc_plain_scaled(sums[4 + c], scale));
+
+            y[to.y_step] = (int8_t)second;
+            *y++ = (int8_t)nncc_plain_result(&to, table, nncc_plain_scaled(sums[c], scale));
             mcs += 3;
         }
         w = mcs;

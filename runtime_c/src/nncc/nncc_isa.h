@@ -27,12 +27,14 @@
 #define NNCC_SIMD32 0
 #endif
 
-/* SSAT without assembly. GCC's __ssat is a macro that converts signs. */
+/* SSAT and USAT without assembly. GCC's __ssat is a macro that converts signs. */
 #if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)
 #define NNCC_SSAT(v, bits) ((int32_t)__builtin_arm_ssat(v, bits))
+#define NNCC_USAT(v, bits) ((int32_t)__builtin_arm_usat(v, bits))
 #elif defined(__ARM_FEATURE_SAT)
 #include <arm_acle.h>
 #define NNCC_SSAT(v, bits) __ssat(v, bits)
+#define NNCC_USAT(v, bits) ((int32_t)__usat(v, bits))
 #endif
 
 /*
