@@ -73,9 +73,11 @@ static void nncc_avg_window(const nncc_pool_s16_params *p, nncc_wide_part *w, in
         const int16_t *row = w->x + c;
         int32_t even = 0, odd = 0;
 
+        NNCC_ROLLED
         for (int32_t r = w->rows; r > 0; r--) {
             const int16_t *in = row;
 
+            NNCC_ROLLED
             for (int32_t k = w->cols; k > 0; k--) {
                 const uint32_t two = nncc_wide_two(in);
 
@@ -93,9 +95,11 @@ static void nncc_avg_window(const nncc_pool_s16_params *p, nncc_wide_part *w, in
         const int16_t *row = w->x + c;
         int32_t sum = 0;
 
+        NNCC_ROLLED
         for (int32_t r = w->rows; r > 0; r--) {
             const int16_t *in = row;
 
+            NNCC_ROLLED
             for (int32_t k = w->cols; k > 0; k--) {
                 sum += *in;
                 in += step;

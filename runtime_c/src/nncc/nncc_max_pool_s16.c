@@ -3,6 +3,10 @@
  */
 #include "nncc_wide_pool.h"
 
+#if NNCC_SIMD32 && !NNCC_ASM
+#include <arm_acle.h>
+#endif
+
 #if NNCC_WIDE_MVE
 
 static inline int16x8_t nncc_max_eight(const nncc_pool_s16_params *p, const nncc_wide_part *w, int32_t c,
@@ -25,7 +29,7 @@ static inline int16x8_t nncc_max_eight(const nncc_pool_s16_params *p, const nncc
 
 #else
 
-#if NNCC_WIDE_WORDS && NNCC_SIMD32 && NNCC_ASM
+#if NNCC_WIDE_WORDS && NNCC_SIMD32
 #define NNCC_MAX_TWO 1
 
 static inline uint32_t nncc_max_two(const nncc_pool_s16_params *p, const nncc_wide_part *w, int32_t c)
@@ -33,16 +37,25 @@ static inline uint32_t nncc_max_two(const nncc_pool_s16_params *p, const nncc_wi
     const int16_t *row = w->x + c;
     uint32_t top = 0x80008000u;
 
+    NNCC_ROLLED
     for (int32_t r = w->rows; r > 0; r--) {
         const int16_t *in = row;
 
+        NNCC_ROLLED
         for (int32_t k = w->cols; k > 0; k--) {
+#if NNCC_ASM
             uint32_t t;
 
             __asm volatile("ssub16 %[t], %[u], %[v]\n\tsel %[v], %[u], %[v]"
                            : [t] "=&r"(t), [v] "+r"(top)
                            : [u] "r"(nncc_wide_two(in))
                            : "cc");
+#else
+            const uint32_t two = nncc_wide_two(in);
+
+            (void)__ssub16((int16x2_t)two, (int16x2_t)top);
+            top = (uint32_t)__sel((uint8x4_t)two, (uint8x4_t)top);
+#endif
             in += p->channels;
         }
         row += w->pitch;
@@ -58,9 +71,11 @@ static inline int32_t nncc_max_one(const nncc_pool_s16_params *p, const nncc_wid
     const int16_t *row = w->x + c;
     int32_t top = INT16_MIN;
 
+    NNCC_ROLLED
     for (int32_t r = w->rows; r > 0; r--) {
         const int16_t *in = row;
 
+        NNCC_ROLLED
         for (int32_t k = w->cols; k > 0; k--) {
             top = *in > top ? *in : top;
             in += p->channels;
