@@ -102,6 +102,7 @@ var samples = []sampled{
 	{"batch matmul, two rows", op.MatMul, [][]int{{1, 2, 17}, {1, 17, 4}}, nil, nil, nil},
 	{"batch matmul, two long rows", op.MatMul, [][]int{{2, 2, 32}, {2, 32, 20}}, nil, nil, nil},
 	matmulLayer(2, 1, 2, 16), matmulLayer(3, 1, 7, 32), matmulLayer(2, 1, 1, 40), matmulLayer(2, 4, 16, 2),
+	matmulLayer(2, 16, 32, 1), matmulLayer(3, 7, 9, 1), matmulLayer(1, 1, 8, 1), matmulLayer(2, 16, 32, 3),
 	{"batch matmul, one row", op.MatMul, [][]int{{4, 1, 32}, {4, 32, 20}}, nil, nil, nil},
 	binaryLayer(op.Min, []int{1, 16, 12, 12}, []int{1, 1, 1, 1}), binaryLayer(op.Max, []int{1, 1000}, []int{1, 1}),
 	binaryLayer(op.Max, []int{1, 16, 12, 12}, []int{1, 16, 12, 12}), binaryLayer(op.Min, []int{1, 37}, []int{1, 37}),

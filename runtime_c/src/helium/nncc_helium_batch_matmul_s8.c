@@ -3,9 +3,13 @@
  * nncc_helium_batch_matmul_s8: a right matrix becomes records of four columns, its rows and columns in whichever order;
  * so does a left one whose rows are not vectors of 16 neighbours. Two rows times a record at a time: per vector of both
  * rows 6 loads and 8 products. A single row takes a right matrix whose columns are neighbours as it is: 16 columns at a
- * time, a lane each, 11 instructions for a row of the matrix.
+ * time, a lane each, 11 instructions for a row of the matrix. Fewer than four columns go value by value.
  */
 #include "nncc_helium_core.h"
+
+#if NNCC_HELIUM_MVE
+#include <arm_mve.h>
+#endif
 
 /* Words in front of the columns of a record: the start values of its sums. */
 #define NNCC_BMM_HEAD 16
@@ -387,6 +391,70 @@ static void nncc_bmm_product(const nncc_helium_batch_matmul_params *p, const int
     }
 }
 
+#if NNCC_HELIUM_MVE
+
+/* The product of n bytes, and `less` times the sum of a's; b ends with zeros where n is no number of vectors. */
+static inline int32_t nncc_bmm_dot(const int8_t *a, const int8_t *b, int32_t n, int32_t less)
+{
+    int32_t s = 0, t = 0;
+
+    for (; n >= NNCC_HELIUM_BYTES; n -= NNCC_HELIUM_BYTES) {
+        const int8x16_t v = vldrbq_s8(a);
+
+        s = vmladavaq_s8(s, v, vldrbq_s8(b));
+        t = vaddvaq_s8(t, v);
+        a += NNCC_HELIUM_BYTES;
+        b += NNCC_HELIUM_BYTES;
+    }
+    if (n > 0) {
+        const int8x16_t v = vldrbq_z_s8(a, vctp8q((uint32_t)n));
+
+        s = vmladavaq_s8(s, v, vldrbq_s8(b));
+        t = vaddvaq_s8(t, v);
+    }
+    return s - less * t;
+}
+
+/* Up to four results. */
+static inline void nncc_bmm_results(const nncc_helium_batch_matmul_params *p, const int32_t *sums, int32_t n, int8_t *y)
+{
+    int32x4_t r = vqrdmulhq_n_s32(vldrwq_s32(sums), p->mult);
+
+    r = vrshlq_n_s32(vaddq_s32(r, vshrq_n_s32(r, 31)), p->shift); /* ties away from zero */
+    r = vminq_s32(vmaxq_s32(vaddq_n_s32(r, p->zero), vdupq_n_s32(p->act_min)), vdupq_n_s32(p->act_max));
+    vstrbq_p_s32(y, r, vctp32q((uint32_t)n));
+}
+
+/* Fewer than four columns, whose results lie side by side: a result at a time, from rows as they are. */
+static void nncc_bmm_columns(const nncc_helium_batch_matmul_params *p, const int8_t *a, const int8_t *b, int8_t *copy,
+                             int8_t *y)
+{
+    const int32_t width = (p->k + NNCC_HELIUM_BYTES - 1) & ~(NNCC_HELIUM_BYTES - 1);
+    int32_t fixed[3], sums[4] = {0, 0, 0, 0};
+    int32_t have = 0;
+
+    for (int32_t c = 0; c < p->n; c++) {
+        fixed[c] = p->a_zero * (p->k * p->b_zero -
+                                nncc_bmm_line(b + c * p->b_n, p->k, p->b_k, copy + c * width, NNCC_HELIUM_BYTES));
+    }
+    for (int32_t r = p->m; r > 0; r--) {
+        for (int32_t c = 0; c < p->n; c++) {
+            sums[have] = fixed[c] + nncc_bmm_dot(a, copy + c * width, p->k, p->b_zero);
+            if (++have == 4) {
+                nncc_bmm_results(p, sums, have, y);
+                y += have;
+                have = 0;
+            }
+        }
+        a += p->a_m;
+    }
+    if (have > 0) {
+        nncc_bmm_results(p, sums, have, y);
+    }
+}
+
+#endif
+
 /* What a single row shares with its columns; the assembly has the offsets. */
 typedef struct
 {
@@ -584,6 +652,9 @@ void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const
     int8_t *const copy = scratch + (4 * (p->m + 1) + 15) / 16 * 16;
     int8_t *const records = copy + (p->a_k == 1 && p->k == width ? width : p->m * width);
     const int8_t *left = NULL, *right = NULL, *rows = NULL;
+#if NNCC_HELIUM_MVE
+    const int32_t few = p->n < 4 && p->a_k == 1 && p->y_m == p->n;
+#endif
 
     if (p->m == 1 && p->b_n == 1 && p->n >= 4) {
         nncc_bmm_rows(p, a, b, start, y);
@@ -595,6 +666,12 @@ void nncc_helium_batch_matmul_s8(const nncc_helium_batch_matmul_params *p, const
                 const int8_t *const at = a + i * p->a_batch[0] + j * p->a_batch[1] + l * p->a_batch[2];
                 const int8_t *const bt = b + i * p->b_batch[0] + j * p->b_batch[1] + l * p->b_batch[2];
 
+#if NNCC_HELIUM_MVE
+                if (few) {
+                    nncc_bmm_columns(p, at, bt, copy, y + i * p->y_batch[0] + j * p->y_batch[1] + l * p->y_batch[2]);
+                    continue;
+                }
+#endif
                 if (at != left) {
                     rows = nncc_bmm_left(p, at, width, start, copy);
                     left = at;
