@@ -82,7 +82,10 @@ func macLayers() []macLayer {
 		macLayer{19, 19, 9, 3, 1, false}, macLayer{16, 16, 9, 3, 2, false}, macLayer{33, 33, 9, 3, 1, false},
 		// Windows of few pixels, which stick out, most of them.
 		macLayer{16, 16, 3, 3, 1, false}, macLayer{17, 17, 5, 3, 2, false}, macLayer{17, 17, 5, 3, 1, false},
-		macLayer{19, 19, 3, 3, 1, true}, macLayer{27, 27, 3, 3, 1, false}, macLayer{33, 33, 5, 3, 2, false})
+		macLayer{19, 19, 3, 3, 1, true}, macLayer{27, 27, 3, 3, 1, false}, macLayer{33, 33, 5, 3, 2, false},
+		macLayer{35, 35, 3, 1, 1, false}, macLayer{42, 42, 3, 1, 1, true}, macLayer{43, 43, 3, 1, 1, false},
+		macLayer{43, 43, 5, 1, 2, false}, macLayer{49, 49, 3, 1, 1, false}, macLayer{49, 49, 5, 1, 2, false},
+		macLayer{59, 59, 3, 1, 1, false}, macLayer{59, 59, 5, 1, 2, false})
 }
 
 // TestMACs holds the instructions of convolutions on int16 data and on floats at what they were; the log has those of a

@@ -77,12 +77,12 @@ func depthwiseOf(name string, c kerneltest.ConvCase) kerneltest.Kind {
 	}}
 }
 
-// fewInputs is a kind of 1x1 convolutions on int16 of up to three vectors, and up to two inputs behind them.
-func fewInputs(name, attrs string) kerneltest.Kind {
+// fewInputs is a kind of 1x1 convolutions on int16 of some vectors, and up to two inputs behind them.
+func fewInputs(name string, from, to int, attrs string) kerneltest.Kind {
 	return kerneltest.Kind{Name: name, Build: func(b *kerneltest.Writer) {
-		for vectors := range 3 {
+		for vectors := from; vectors <= to; vectors++ {
 			for more := range 3 {
-				n := 8*(vectors+1) + more
+				n := 8*vectors + more
 				out := 16 + more
 				b.Text(fmt.Sprintf("in %%x# : i16[1,%d,3,3] q(0.0002:0)\nconst %%w# : i8[%d,%d,1,1] q(0.004:0) = "+
 					"rand 1\n%%y# : i16[1,%d,3,3] q(0.001:0) = Conv(%%x#, %%w#)%s", n, out, n, out, attrs), "y#")
@@ -104,11 +104,13 @@ func ratioKinds(t *testing.T) []kerneltest.Kind {
 		}},
 		vectors("rows of vectors int16 signed", kerneltest.ConvCase{Wide: true, Signed: true}),
 		vectors("rows of vectors int16", kerneltest.ConvCase{Wide: true}),
-		fewInputs("few inputs int16", ""),
-		fewInputs("few inputs int16 relu", " {act_min=0.0}"),
+		fewInputs("few inputs int16", 1, 3, ""),
+		fewInputs("few inputs int16 relu", 1, 3, " {act_min=0.0}"),
 		vectors("rows of vectors and a table", kerneltest.ConvCase{Then: "Sigmoid"}),
 		depthwiseOf("windows", kerneltest.ConvCase{Signed: true}),
-		depthwiseOf("windows relu", kerneltest.ConvCase{Plain: true}))
+		depthwiseOf("windows relu", kerneltest.ConvCase{Plain: true}),
+		fewInputs("inputs of four and five vectors int16", 4, 5, ""),
+		fewInputs("inputs of four and five vectors int16 relu", 4, 5, " {act_min=0.0}"))
 }
 
 // TestRatios holds the instructions of a layer of every kind on Cortex-M55: with assembly, and without it by GCC and

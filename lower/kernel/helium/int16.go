@@ -79,8 +79,12 @@ var depthwise16 = &kernel.Kernel{
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
 }
 
-// keptName begins the names of kernels that keep two rows of inputs in registers.
-const keptName = "nncc_helium_matmul_kept_k"
+// keptName begins the names of kernels that keep two rows of inputs in registers, or a row of more than three vectors;
+// there are some of up to keptVectors.
+const (
+	keptName    = "nncc_helium_matmul_kept_k"
+	keptVectors = 5
+)
 
 // keptShape is how such a kernel has rows of so many inputs: vectors of eight, the last of which may have fewer, or
 // vectors and one or two inputs behind them.
@@ -91,12 +95,12 @@ func keptShape(inputs int) (vectors, more int) {
 	return vectors, more
 }
 
-// kept names the kernel that keeps two rows of inputs in registers while the weights of all channels go by, or fn
+// kept names the kernel that keeps rows of inputs in registers while the weights of all channels go by, or fn
 // where none does: longer rows, few channels, scales that shift further, and clamps other than int16's and Relu's.
 func (l *layer) kept(fn string, channels int, generic bool) string {
 	vectors, more := keptShape(len(l.Rows[0]))
 	p := l.Params
-	if l.form != sixteen || vectors > 3 || generic || channels < fewest || p.ActMax != math.MaxInt16 ||
+	if l.form != sixteen || vectors > keptVectors || generic || channels < fewest || p.ActMax != math.MaxInt16 ||
 		p.ActMin != math.MinInt16 && p.ActMin != 0 {
 		return fn
 	}

@@ -223,3 +223,32 @@ func TestWide(t *testing.T) {
 		{Row: "nncc_helium_batch_matmul_s16", Build: (*kerneltest.Writer).BatchMatMul16}}, kerneltest.WideKinds...)
 	kerneltest.RunWide(t, table, spec, kernel.Options{Core: core}, kinds)
 }
+
+// TestWideProducts runs convolutions of few inputs on int16 data on the host and on the board, without assembly, too:
+// NNCC_RANDOM of them.
+func TestWideProducts(t *testing.T) {
+	const program = 40
+	spec, err := boards.Load("cortex-m55")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, count := testenv.Range(t, program)
+	for n, seed := count, uint64(from+1); n > 0; n, seed = n-program, seed+1 {
+		w := kerneltest.NewWriter(seed)
+		for range min(n, program) {
+			ci, k := w.In(1, 46), 1
+			if ci <= 5 {
+				k = w.One(1, 3)
+			}
+			w.Conv(kerneltest.ConvCase{Wide: true, Plain: w.Chance(30), Batch: w.One(1, 1, 1, 2), CIn: ci,
+				COut: w.In(4, 30), Group: 1, Size: []int{w.In(1, 6), w.In(1, 6)}, Kernel: []int{k, k},
+				Stride: []int{w.One(1, 1, 2, 3), w.One(1, 1, 2)}, Dil: []int{1, 1}})
+		}
+		m := kerneltest.Guard(t, w.Graph(t), table, kernel.Options{Core: core}, seed)
+		m.RunHost(t)
+		m.RunBoard(t, spec, run.BuildOptions{})
+		kerneltest.Intrinsics(t, spec.Name, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
+			m.RunBoard(t, spec, opt)
+		})
+	}
+}

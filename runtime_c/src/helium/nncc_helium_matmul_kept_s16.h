@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_helium_matmul_kept_s16.h: the body of nncc_helium_matmul_kept_*_s16. A file defines NNCC_KEPT_VECTORS (1 to 3,
- * vectors of a row), NNCC_KEPT_MORE (0 to 2 inputs behind them) and NNCC_KEPT_RELU (1: negative results are 0).
+ * nncc_helium_matmul_kept_s16.h: the body of nncc_helium_matmul_kept_*_s16. A file defines NNCC_KEPT_VECTORS (1 to 5,
+ * vectors of a row), NNCC_KEPT_MORE (0 to 2 inputs behind them) and NNCC_KEPT_RELU (1: negative results are 0). Two
+ * rows of more than three vectors do not fit the registers: every record reads them again, and a single row stays.
  */
 #ifndef NNCC_HELIUM_MATMUL_KEPT_S16_H
 #define NNCC_HELIUM_MATMUL_KEPT_S16_H
@@ -12,6 +13,7 @@
 #define NNCC_KEPT_WEIGHTS (32 * NNCC_KEPT_VECTORS)
 #define NNCC_KEPT_HEAD (NNCC_KEPT_WEIGHTS + 4 * NNCC_KEPT_MORE)
 #define NNCC_KEPT_RECORD (NNCC_KEPT_HEAD + 32)
+#define NNCC_KEPT_AGAIN (NNCC_KEPT_VECTORS > 3)
 #define NNCC_KEPT_ALONE (8 + 8 * NNCC_KEPT_VECTORS + (NNCC_KEPT_MORE > 0 ? 4 : 0))
 
 /* What rows share; the assembly has the offsets. */
@@ -31,6 +33,7 @@ typedef struct
     int32_t left;       /* 56: rows in the line */
     int32_t line;       /* 60 */
     int32_t skip;       /* 64 */
+    int8_t *to[2];      /* 68: where the next results of both rows go, if the rows are in r3 and r5 */
 } nncc_kept_frame;
 
 #if NNCC_HELIUM_ASM
@@ -54,8 +57,8 @@ typedef struct
 #define NNCC_KEPT_TWO_ALONE(op, a, b) NNCC_KEPT_LOAD("q0") NNCC_KEPT_BOTH(op, "q0", a, b, "r0", "r2")
 #define NNCC_KEPT_ONE_ALONE(op, a) NNCC_KEPT_LOAD("q0") op " r0,q0," a "\n"
 
-/* Rows are in q2, q3 and so on, row 1 behind row 0; the last vector, if nothing is behind it, ends where the row does.
- */
+/* Rows are in q2, q3 and so on, row 1 behind row 0, or, read again, at r3 and r5; the last vector, if nothing is behind
+ * it, ends where the row does. */
 #if NNCC_KEPT_MORE > 0
 #define NNCC_KEPT_TAIL
 #define NNCC_KEPT_IF2
@@ -78,7 +81,7 @@ typedef struct
 #define NNCC_KEPT_GET1 "vldrh.16 q2,[r1]\n" NNCC_KEPT_IF1 NNCC_KEPT_T "q3,[r1,#16]\n"
 #define NNCC_KEPT_SUMS2(each) each("vmladav.s16", "q2", "q4") each("vmladava.s16", "q3", "q5")
 #define NNCC_KEPT_SUMS1(each) each("vmladav.s16", "q2") each("vmladava.s16", "q3")
-#else
+#elif NNCC_KEPT_VECTORS == 3
 #define NNCC_KEPT_GET2 \
     "vldrh.16 q2,[r1]\nvldrh.16 q3,[r1,#16]\nvldrh.16 q5,[r11]\nvldrh.16 q6,[r11,#16]\n" NNCC_KEPT_IF2 NNCC_KEPT_T \
     "q4,[r1,#32]\n" NNCC_KEPT_T "q7,[r11,#32]\n"
@@ -86,6 +89,39 @@ typedef struct
 #define NNCC_KEPT_SUMS2(each) \
     each("vmladav.s16", "q2", "q5") each("vmladava.s16", "q3", "q6") each("vmladava.s16", "q4", "q7")
 #define NNCC_KEPT_SUMS1(each) each("vmladav.s16", "q2") each("vmladava.s16", "q3") each("vmladava.s16", "q4")
+#else
+#define NNCC_KEPT_GET2 "strd r3,r5,[%[f],#68]\nmov r3,r1\nmov r5,r11\n"
+#define NNCC_KEPT_PART(each, op, at) "vldrh.16 q2,[r3,#" at "]\nvldrh.16 q3,[r5,#" at "]\n" each(op, "q2", "q3")
+#define NNCC_KEPT_LAST(each, at) \
+    NNCC_KEPT_IF2 NNCC_KEPT_T "q2,[r3,#" at "]\n" NNCC_KEPT_T "q3,[r5,#" at "]\n" each("vmladava.s16", "q2", "q3")
+#define NNCC_KEPT_FIRST3(each) \
+    NNCC_KEPT_PART(each, "vmladav.s16", "0") \
+    NNCC_KEPT_PART(each, "vmladava.s16", "16") NNCC_KEPT_PART(each, "vmladava.s16", "32")
+#define NNCC_KEPT_GET1_3 "vldrh.16 q2,[r1]\nvldrh.16 q3,[r1,#16]\nvldrh.16 q4,[r1,#32]\n"
+#define NNCC_KEPT_SUMS1_4(each) \
+    each("vmladav.s16", "q2") each("vmladava.s16", "q3") each("vmladava.s16", "q4") each("vmladava.s16", "q5")
+#if NNCC_KEPT_VECTORS == 4
+#define NNCC_KEPT_SUMS2(each) NNCC_KEPT_FIRST3(each) NNCC_KEPT_LAST(each, "48")
+#define NNCC_KEPT_GET1 NNCC_KEPT_GET1_3 NNCC_KEPT_IF1 NNCC_KEPT_T "q5,[r1,#48]\n"
+#define NNCC_KEPT_SUMS1(each) NNCC_KEPT_SUMS1_4(each)
+#else
+#define NNCC_KEPT_SUMS2(each) \
+    NNCC_KEPT_FIRST3(each) NNCC_KEPT_PART(each, "vmladava.s16", "48") NNCC_KEPT_LAST(each, "64")
+#define NNCC_KEPT_GET1 NNCC_KEPT_GET1_3 "vldrh.16 q5,[r1,#48]\n" NNCC_KEPT_IF1 NNCC_KEPT_T "q6,[r1,#64]\n"
+#define NNCC_KEPT_SUMS1(each) NNCC_KEPT_SUMS1_4(each) each("vmladava.s16", "q6")
+#endif
+#endif
+
+/* Results of both rows, four or one, from q0 and q1 or r0 and r2, and what the last record goes back, r0 bytes. */
+#if NNCC_KEPT_AGAIN
+#define NNCC_KEPT_PUT(r, s, code) "ldrd " r "," s ",[%[f],#68]\n" code "strd " r "," s ",[%[f],#68]\n"
+#define NNCC_KEPT_PUT2 NNCC_KEPT_PUT("r0", "r2", "vstrh.32 q0,[r0],#8\nvstrh.32 q1,[r2],#8\n")
+#define NNCC_KEPT_PUT2_ALONE NNCC_KEPT_PUT("r4", "r6", "strh r0,[r4],#2\nstrh r2,[r6],#2\n")
+#define NNCC_KEPT_BACK2 NNCC_KEPT_PUT("r2", "r4", "sub r2,r2,r0\nsub r4,r4,r0\n")
+#else
+#define NNCC_KEPT_PUT2 "vstrh.32 q0,[r3],#8\nvstrh.32 q1,[r5],#8\n"
+#define NNCC_KEPT_PUT2_ALONE "strh r0,[r3],#2\nstrh r2,[r5],#2\n"
+#define NNCC_KEPT_BACK2 "sub r3,r3,r0\nsub r5,r5,r0\n"
 #endif
 
 #define NNCC_KEPT_TEXT1(v) #v
@@ -143,12 +179,12 @@ typedef struct
 #else
 #define NNCC_KEPT_MACS2 NNCC_KEPT_INPUTS NNCC_KEPT_MAC2("r0", "r2") NNCC_KEPT_MAC2("r4", "r6")
 #endif
-#if NNCC_KEPT_VECTORS < 3
+#if NNCC_KEPT_VECTORS != 3
 #define NNCC_KEPT_OUT2 \
     NNCC_KEPT_ROW0 NNCC_KEPT_ROW1("q1") NNCC_KEPT_MACS2 \
         "vldrw.32 q6,[r1],#16\nvadd.i32 q0,q0,q6\nvadd.i32 q1,q1,q6\nvldrw.32 q7,[r1],#16\n" \
         "vqrdmulh.s32 q0,q0,q7\nvqrdmulh.s32 q1,q1,q7\nvqmovnb.s32 q0,q0\nvqmovnb.s32 q1,q1\n" NNCC_KEPT_CLAMP("q0") \
-            NNCC_KEPT_CLAMP("q1") "vstrh.32 q0,[r3],#8\nvstrh.32 q1,[r5],#8\n"
+            NNCC_KEPT_CLAMP("q1") NNCC_KEPT_PUT2
 #else
 /* All vectors but two hold rows, so results come row by row. */
 #define NNCC_KEPT_OUT2 \
@@ -190,8 +226,7 @@ static void nncc_kept_pairs(nncc_kept_frame *f)
                    "cmp r1,r11\n"
                    "beq 3f\n"
                    "cbz r0,2f\n"
-                   "sub r3,r3,r0\n"
-                   "sub r5,r5,r0\n"
+                   NNCC_KEPT_BACK2
                    "b 1b\n"
                    "6:\n" /* the line ends behind row 1, or between both */
                    "ldrd r6,r8,[%[f],#60]\n"
@@ -213,8 +248,7 @@ static void nncc_kept_pairs(nncc_kept_frame *f)
                    "smmulr r2,r2,r12\n"
                    NNCC_KEPT_CLAMP_ALONE("r0")
                    NNCC_KEPT_CLAMP_ALONE("r2")
-                   "strh r0,[r3],#2\n"
-                   "strh r2,[r5],#2\n"
+                   NNCC_KEPT_PUT2_ALONE
                    "cmp r1,r11\n"
                    "bne 2b\n"
                    "3:\n"
@@ -267,7 +301,8 @@ static void nncc_kept_one(nncc_kept_frame *f)
                    "3:\n"
                    : [w] "+r"(w), [y0] "+r"(y0)
                    : [f] "r"(frame)
-                   : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "q0", "q1", "q2", "q3", "q4", "cc", "memory");
+                   : "r0", "r2", "r4", "r6", "r8", "r10", "r12", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "cc",
+                     "memory");
     /* clang-format on */
 }
 
@@ -297,8 +332,10 @@ static inline int32_t nncc_kept_more(const int8_t *x, int32_t i)
     const int16x8_t name##0 = nncc_kept_vector(f, x, 0); \
     const int16x8_t name##1 = NNCC_KEPT_VECTORS > 1 ? nncc_kept_vector(f, x, 1) : name##0; \
     const int16x8_t name##2 = NNCC_KEPT_VECTORS > 2 ? nncc_kept_vector(f, x, 2) : name##0; \
-    const int32_t name##3 = NNCC_KEPT_MORE > 0 ? nncc_kept_more(x, 0) : 0; \
-    const int32_t name##4 = NNCC_KEPT_MORE > 1 ? nncc_kept_more(x, 1) : 0
+    const int16x8_t name##3 = NNCC_KEPT_VECTORS > 3 ? nncc_kept_vector(f, x, 3) : name##0; \
+    const int16x8_t name##4 = NNCC_KEPT_VECTORS > 4 ? nncc_kept_vector(f, x, 4) : name##0; \
+    const int32_t name##5 = NNCC_KEPT_MORE > 0 ? nncc_kept_more(x, 0) : 0; \
+    const int32_t name##6 = NNCC_KEPT_MORE > 1 ? nncc_kept_more(x, 1) : 0
 
 /* What the pointer to weights is biased by: no offset of a widening load is 0, or 64 and more, which GCC does not take.
  */
@@ -323,7 +360,33 @@ static inline int32_t nncc_kept_more(const int8_t *x, int32_t i)
         if (NNCC_KEPT_VECTORS > 2) { \
             NNCC_KEPT_STEP2(vmladavaq_s16, add, 2, at, step, a, b); \
         } \
+        if (NNCC_KEPT_VECTORS > 3) { \
+            NNCC_KEPT_STEP2(vmladavaq_s16, add, 3, at, step, a, b); \
+        } \
+        if (NNCC_KEPT_VECTORS > 4) { \
+            NNCC_KEPT_STEP2(vmladavaq_s16, add, 4, at, step, a, b); \
+        } \
     } while (0)
+#if NNCC_KEPT_AGAIN && !defined(__clang__)
+/* Vector by vector, which GCC takes less for: what the registers do not hold is loaded once for four channels. */
+#define NNCC_KEPT_FOUR2(op0, op1, k) \
+    do { \
+        NNCC_KEPT_STEP2(op0, op1, k, 0, 32, a0, b0); \
+        NNCC_KEPT_STEP2(op0, op1, k, 8, 32, a1, b1); \
+        NNCC_KEPT_STEP2(op0, op1, k, 16, 32, a2, b2); \
+        NNCC_KEPT_STEP2(op0, op1, k, 24, 32, a3, b3); \
+    } while (0)
+#define NNCC_KEPT_SUMS(begin, add) \
+    do { \
+        NNCC_KEPT_FOUR2(NNCC_KEPT_BEGIN, begin, 0); \
+        NNCC_KEPT_FOUR2(vmladavaq_s16, add, 1); \
+        NNCC_KEPT_FOUR2(vmladavaq_s16, add, 2); \
+        NNCC_KEPT_FOUR2(vmladavaq_s16, add, 3); \
+        if (NNCC_KEPT_VECTORS > 4) { \
+            NNCC_KEPT_FOUR2(vmladavaq_s16, add, 4); \
+        } \
+    } while (0)
+#else
 #define NNCC_KEPT_SUMS(begin, add) \
     do { \
         NNCC_KEPT_SUM(begin, add, 0, 32, a0, b0); \
@@ -331,6 +394,7 @@ static inline int32_t nncc_kept_more(const int8_t *x, int32_t i)
         NNCC_KEPT_SUM(begin, add, 16, 32, a2, b2); \
         NNCC_KEPT_SUM(begin, add, 24, 32, a3, b3); \
     } while (0)
+#endif
 
 /* The bias and the multipliers of a record: where three vectors leave no registers for them, each row loads them. */
 #if NNCC_KEPT_VECTORS < 3
@@ -349,10 +413,10 @@ static inline int32_t nncc_kept_more(const int8_t *x, int32_t i)
         int32x4_t s = nncc_four(s0, s1, s2, s3); \
 \
         if (NNCC_KEPT_MORE > 0) { \
-            s = vmlaq_n_s32(s, vldrbq_s32(w + NNCC_KEPT_WEIGHTS - NNCC_KEPT_OFF), x##3); \
+            s = vmlaq_n_s32(s, vldrbq_s32(w + NNCC_KEPT_WEIGHTS - NNCC_KEPT_OFF), x##5); \
         } \
         if (NNCC_KEPT_MORE > 1) { \
-            s = vmlaq_n_s32(s, vldrbq_s32(w + NNCC_KEPT_WEIGHTS + 4 - NNCC_KEPT_OFF), x##4); \
+            s = vmlaq_n_s32(s, vldrbq_s32(w + NNCC_KEPT_WEIGHTS + 4 - NNCC_KEPT_OFF), x##6); \
         } \
         s = vqrdmulhq_s32(vaddq_s32(s, NNCC_KEPT_WORDS(0, bias)), NNCC_KEPT_WORDS(16, mult)); \
         s = vreinterpretq_s32_s16(vqmovnbq_s32(vreinterpretq_s16_s32(s), s)); \
@@ -364,7 +428,7 @@ static inline int32_t nncc_kept_more(const int8_t *x, int32_t i)
     } while (0)
 
 /* The result of a row and a channel by itself, of whose sum inputs behind the vectors are no part yet. */
-static inline void nncc_kept_alone(int32_t sum, int32_t x3, int32_t x4, const int8_t *w, int8_t *y)
+static inline void nncc_kept_alone(int32_t sum, int32_t x0, int32_t x1, const int8_t *w, int8_t *y)
 {
     const int8_t *more = w + 8 + 8 * NNCC_KEPT_VECTORS;
     int32_t bias, mult, v;
@@ -372,7 +436,7 @@ static inline void nncc_kept_alone(int32_t sum, int32_t x3, int32_t x4, const in
 
     memcpy(&bias, w, sizeof bias);
     memcpy(&mult, w + 4, sizeof mult);
-    sum += bias + (NNCC_KEPT_MORE > 0 ? x3 * more[0] : 0) + (NNCC_KEPT_MORE > 1 ? x4 * more[1] : 0);
+    sum += bias + (NNCC_KEPT_MORE > 0 ? x0 * more[0] : 0) + (NNCC_KEPT_MORE > 1 ? x1 * more[1] : 0);
     v = NNCC_SSAT((int32_t)(((int64_t)sum * mult + 0x80000000LL) >> 32), 16);
     out = (int16_t)(NNCC_KEPT_RELU ? v & ~(v >> 31) : v);
     memcpy(y, &out, sizeof out);
@@ -386,7 +450,8 @@ NNCC_MVE_IN_ORDER static void nncc_kept_two(const nncc_kept_frame *f, const int8
     NNCC_KEPT_ROW(u, a);
     NNCC_KEPT_ROW(v, b);
 
-    (void)u1, (void)u2, (void)u3, (void)u4, (void)v1, (void)v2, (void)v3, (void)v4;
+    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5, (void)u6;
+    (void)v1, (void)v2, (void)v3, (void)v4, (void)v5, (void)v6;
     for (;;) {
         do {
             NNCC_KEPT_SUMS(NNCC_KEPT_BEGIN, vmladavaq_s16);
@@ -403,8 +468,8 @@ NNCC_MVE_IN_ORDER static void nncc_kept_two(const nncc_kept_frame *f, const int8
         if (f->back == 0) {
             do {
                 NNCC_KEPT_SUM(NNCC_KEPT_BEGIN, vmladavaq_s16, 8, 8, a0, b0);
-                nncc_kept_alone(a0, u3, u4, w - NNCC_KEPT_OFF, y);
-                nncc_kept_alone(b0, v3, v4, w - NNCC_KEPT_OFF, other);
+                nncc_kept_alone(a0, u5, u6, w - NNCC_KEPT_OFF, y);
+                nncc_kept_alone(b0, v5, v6, w - NNCC_KEPT_OFF, other);
                 w += NNCC_KEPT_ALONE;
                 y += 2;
                 other += 2;
@@ -422,9 +487,10 @@ NNCC_MVE_IN_ORDER static void nncc_kept_one(const nncc_kept_frame *f)
     int8_t *y = f->y;
     int32_t a0, a1, a2, a3, b0, b1, b2, b3;
     NNCC_KEPT_ROW(u, f->x);
-    const int16x8_t v0 = u0, v1 = u1, v2 = u2;
+    const int16x8_t v0 = u0, v1 = u1, v2 = u2, v3 = u3, v4 = u4;
 
-    (void)u1, (void)u2, (void)u3, (void)u4, (void)v0, (void)v1, (void)v2, (void)b0, (void)b1, (void)b2, (void)b3;
+    (void)u1, (void)u2, (void)u3, (void)u4, (void)u5, (void)u6, (void)v0, (void)v1, (void)v2, (void)v3, (void)v4;
+    (void)b0, (void)b1, (void)b2, (void)b3;
     for (;;) {
         do {
             NNCC_KEPT_SUMS(NNCC_KEPT_NONE, NNCC_KEPT_NONE);
@@ -440,7 +506,7 @@ NNCC_MVE_IN_ORDER static void nncc_kept_one(const nncc_kept_frame *f)
         if (f->back == 0) {
             do {
                 NNCC_KEPT_SUM(NNCC_KEPT_NONE, NNCC_KEPT_NONE, 8, 8, a0, b0);
-                nncc_kept_alone(a0, u3, u4, w - NNCC_KEPT_OFF, y);
+                nncc_kept_alone(a0, u5, u6, w - NNCC_KEPT_OFF, y);
                 w += NNCC_KEPT_ALONE;
                 y += 2;
             } while (w != end);
