@@ -154,6 +154,7 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
 
         for (int32_t i = 0; i < pixels;) {
             const int32_t by = NNCC_BY_THREE && i < by_three ? 3 : 4, count = pixels - i < by ? pixels - i : by;
+            nncc_dsp_matmul16_fn *const product = by == 3 ? threes : mat;
             nncc_corner16 c[4];
             int inside = 1;
 
@@ -183,7 +184,7 @@ void nncc_dsp_convolve_s16(const nncc_dsp_convolve16_params *p, nncc_dsp_matmul1
                 } else {
                     nncc_border16(p, from, c, by, count, scratch, room);
                 }
-                (by == 3 ? threes : mat)(&m, NULL, w + g * p->group_words, y + 2 * g * out_depth);
+                product(&m, NULL, w + g * p->group_words, y + 2 * g * out_depth);
             }
             y += count * p->out_pitch;
             i += count;
