@@ -239,4 +239,35 @@ static inline uint32_t nncc_min8(uint32_t a, uint32_t b)
 #endif
 }
 
+#if NNCC_SIMD32
+
+/* The larger of two signed halves, twice; the smaller. */
+static inline uint32_t nncc_max16(uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t t;
+
+    __asm("ssub16 %0, %1, %2\n\tsel %1, %1, %2" : "=&r"(t), "+r"(a) : "r"(b));
+    return a;
+#else
+    (void)__ssub16((int16x2_t)a, (int16x2_t)b);
+    return (uint32_t)__sel((uint8x4_t)a, (uint8x4_t)b);
+#endif
+}
+
+static inline uint32_t nncc_min16(uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t t;
+
+    __asm("ssub16 %0, %1, %2\n\tsel %1, %2, %1" : "=&r"(t), "+r"(a) : "r"(b));
+    return a;
+#else
+    (void)__ssub16((int16x2_t)a, (int16x2_t)b);
+    return (uint32_t)__sel((uint8x4_t)b, (uint8x4_t)a);
+#endif
+}
+
+#endif
+
 #endif /* NNCC_SIMD32_H */

@@ -5,8 +5,6 @@
 
 #include "nncc_wide.h"
 
-#include <string.h>
-
 /* Elements [*first, *last) of a window of `kernel` at `origin` that are among 0..size-1. */
 static inline void nncc_wide_span(int32_t origin, int32_t kernel, int32_t size, int32_t *first, int32_t *last)
 {
@@ -65,12 +63,23 @@ typedef struct
 #define NNCC_WIDE_WORDS 0
 #endif
 
-static inline uint32_t nncc_wide_two(const int16_t *x)
+/* A window of one element: its channels, limited. */
+static inline void nncc_wide_pixel(const nncc_pool_s16_params *p, const int16_t *x, int16_t *y)
 {
-    uint32_t w;
+    const int32_t lo = p->act_min, hi = p->act_max;
+    int32_t n = p->channels;
 
-    memcpy(&w, x, sizeof w);
-    return w;
+#if NNCC_WIDE_MVE
+    const int16_t *a = x;
+
+    NNCC_WIDE_MAP_VECTORS(nncc_wide_clamp8(u, lo, hi));
+#else
+    for (; n > 0; n--) {
+        const int32_t v = *x++;
+
+        *y++ = (int16_t)NNCC_WIDE_LIMIT(v, lo, hi);
+    }
+#endif
 }
 
 #endif /* NNCC_WIDE_POOL_H */
