@@ -9,12 +9,10 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// compareOp defines a comparison, c in C. NaN compares as unequal to everything.
-// Quantised operands are compared as the reals that they stand for.
-func compareOp(name, doc, c string, s typeSet, f func(c int, nan bool) bool) *ir.OpDef {
+// compareOp defines a comparison, c in C and inFloat a function of nncc_element_f32.h. NaN compares as unequal to
+// everything. Quantised operands are compared as the reals that they stand for.
+func compareOp(name, doc, c, inFloat string, s typeSet, f func(c int, nan bool) bool) *ir.OpDef {
 	form := "a " + c + " b ? 1 : 0"
-	inFloat := map[string]string{"==": "equal_f32(a, b)", "<": "less_f32(a, b)", "<=": "less_or_equal_f32(a, b)",
-		">": "less_f32(b, a)", ">=": "less_or_equal_f32(b, a)"}[c]
 	infer := inferBinary(s)
 	return def(ir.OpDef{
 		Name: name, Doc: doc, MinIn: 2, Pattern: ir.Broadcast, Finite: true,
@@ -55,17 +53,22 @@ func compareLoop[T cmp.Ordered](f func(c int, nan bool) bool) func(y []bool, a, 
 }
 
 // ordered is a comparison of numbers: nothing is less or greater than NaN.
-func ordered(name, doc, c string, holds func(c int) bool) *ir.OpDef {
-	return compareOp(name, doc, c, numTypes, func(c int, nan bool) bool { return holds(c) && !nan })
+func ordered(name, doc, c, inFloat string, holds func(c int) bool) *ir.OpDef {
+	return compareOp(name, doc, c, inFloat, numTypes, func(c int, nan bool) bool { return holds(c) && !nan })
 }
 
 // The comparisons.
 var (
-	Equal          = compareOp("Equal", "a = b", "==", anyTypes, func(c int, nan bool) bool { return c == 0 && !nan })
-	Less           = slopes(ordered("Less", "a < b", "<", func(c int) bool { return c < 0 }), -1, 1)
-	LessOrEqual    = slopes(ordered("LessOrEqual", "a <= b", "<=", func(c int) bool { return c <= 0 }), -1, 1)
-	Greater        = slopes(ordered("Greater", "a > b", ">", func(c int) bool { return c > 0 }), 1, -1)
-	GreaterOrEqual = slopes(ordered("GreaterOrEqual", "a >= b", ">=", func(c int) bool { return c >= 0 }), 1, -1)
+	Equal = compareOp("Equal", "a = b", "==", "equal_f32(a, b)", anyTypes,
+		func(c int, nan bool) bool { return c == 0 && !nan })
+	Less = slopes(ordered("Less", "a < b", "<", "less_f32(a, b)",
+		func(c int) bool { return c < 0 }), -1, 1)
+	LessOrEqual = slopes(ordered("LessOrEqual", "a <= b", "<=", "less_or_equal_f32(a, b)",
+		func(c int) bool { return c <= 0 }), -1, 1)
+	Greater = slopes(ordered("Greater", "a > b", ">", "less_f32(b, a)",
+		func(c int) bool { return c > 0 }), 1, -1)
+	GreaterOrEqual = slopes(ordered("GreaterOrEqual", "a >= b", ">=", "less_or_equal_f32(b, a)",
+		func(c int) bool { return c >= 0 }), 1, -1)
 )
 
 // Where takes elements from X where the condition holds and from Y elsewhere.

@@ -254,13 +254,19 @@ func widePart(n *ir.Node, p *cost.Parts) *int {
 	return &p.Tables
 }
 
-// libraryCall is a function in a C form: of the C library, or of the runtime in its place.
-var libraryCall = regexp.MustCompile(`\b[a-z]\w*\(`)
+// libraryCall is a function in a C form: of the C library, or of the runtime in its place; comparisons are none.
+var (
+	libraryCall = regexp.MustCompile(`\b[a-z]\w*\(`)
+	comparison  = regexp.MustCompile(`\bnncc_el_(less|less_or_equal|equal|sign)_f32\(`)
+)
 
 // callsLibrary reports a node on floats that the C library computes.
 func callsLibrary(n *ir.Node) bool {
 	if n.Out[0].Type.Quant != nil || !n.Out[0].Type.DType.IsFloat() {
 		return false
 	}
-	return n.Op == op.Pow || n.Op == op.Mod || n.Op.C != nil && libraryCall.MatchString(Float32(n.Op.C(n)))
+	if n.Op.C == nil {
+		return n.Op == op.Pow || n.Op == op.Mod
+	}
+	return libraryCall.MatchString(comparison.ReplaceAllString(Float32(n.Op.C(n)), "("))
 }

@@ -23,7 +23,7 @@ func TestDenormals(t *testing.T) {
 			for _, name := range names {
 				sign := []string{"", "-"}
 				text += fmt.Sprintf("in %%c%[1]s# : bool%[2]s\n"+
-					"const %%a%[1]s# : f32[1] = {%[3]s1e-40}\nconst %%b%[1]s# : f32[1] = {%[4]s2e-40}\n"+
+					"const %%a%[1]s# : f32[1] = {%[3]s1e-40}\nconst %%b%[1]s# : f32[1] = {%[4]s5e-39}\n"+
 					"%%%[1]s# : f32%[2]s = Where(%%c%[1]s#, %%a%[1]s#, %%b%[1]s#)\n",
 					name, shape, sign[b.IntN(signs)], sign[b.IntN(signs)])
 			}

@@ -321,13 +321,13 @@ func num(v float64) string {
 	case math.IsInf(v, 1):
 		return "(double)INFINITY"
 	case math.IsInf(v, -1):
-		return "-(double)INFINITY"
+		return "(-(double)INFINITY)"
 	}
 	s := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(s, ".e") {
 		s += ".0"
 	}
-	if v < 0 {
+	if math.Signbit(v) {
 		s = "(" + s + ")"
 	}
 	return s

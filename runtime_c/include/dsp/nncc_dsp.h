@@ -314,7 +314,7 @@ typedef struct
 
 /* scratch: 4 * pairs words; where windows stick out, then 2 bytes for every input of a run, 10 where runs are merged.
  * Where threes is no NULL, pixels that are no multiple of four have so many threes in front that it is one of four
- * behind them. */
+ * behind them; it is NULL for 1, 2 and 5 pixels, which are no such sum. */
 /* KERNELS(nncc_dsp_convolve_s16) */
 
 /* A phase of a transposed convolution, as nncc_dsp_phase_params has it. */

@@ -14,7 +14,7 @@ typedef struct
     int32_t row, col;
 } nncc_corner16;
 
-/* Three pixels: in C they take as long as four, and layers of code that is to be small do not ask for them. */
+/* Three pixels: C puts no three of them side by side, and layers of code that is to be small do not ask for them. */
 #if NNCC_DSP_ASM && !defined(__OPTIMIZE_SIZE__)
 
 #define NNCC_BY_THREE 1

@@ -337,7 +337,9 @@ static inline int32_t nncc_kept_more(const int8_t *x, int32_t i)
     const int32_t name##5 = NNCC_KEPT_MORE > 0 ? nncc_kept_more(x, 0) : 0; \
     const int32_t name##6 = NNCC_KEPT_MORE > 1 ? nncc_kept_more(x, 1) : 0
 
-/* What the pointer to weights is biased by: no offset of a widening load is 0, or 64 and more, which GCC does not take.
+/*
+ * What the pointer to weights is biased by: with up to four vectors no offset of a widening load is 0, or 64 and more,
+ * which GCC does not take.
  */
 #define NNCC_KEPT_OFF 60
 

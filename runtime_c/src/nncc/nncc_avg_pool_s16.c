@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* nncc_avg_pool_s16: eight channels a turn and four in a load with Helium, two in a load and two sums elsewhere. */
+/* nncc_avg_pool_s16: eight channels a turn and four in a load with Helium, two in a load elsewhere. */
 #include "nncc_simd32.h"
 #include "nncc_wide_pool.h"
 
