@@ -16,24 +16,24 @@
 #define NNCC_KEPT_AGAIN (NNCC_KEPT_VECTORS > 3)
 #define NNCC_KEPT_ALONE (8 + 8 * NNCC_KEPT_VECTORS + (NNCC_KEPT_MORE > 0 ? 4 : 0))
 
-/* What rows share; the assembly has the offsets. */
+/* What rows share; the assembly has the offsets, from `more` on, and moves what is in front of it at once. */
 typedef struct
 {
+    int32_t step;
+    int32_t pitch;
+    const int8_t *x; /* the next row */
+    int8_t *y;
+    int32_t left;       /* rows in the line */
     int32_t more[4];    /* 0: inputs behind the vectors, each of both rows */
     int32_t tail;       /* 16: inputs in the last vector */
     const int8_t *w;    /* 20: records of four channels */
     const int8_t *full; /* 24: their end */
     int32_t back;       /* 28: bytes of outputs that the last record has again, 0: single channels are left */
     const int8_t *end;  /* 32: of all records */
-    const int8_t *x;    /* 36: the next row */
-    int8_t *y;          /* 40 */
-    int8_t *y_end;      /* 44: behind the outputs of pairs */
-    int32_t step;       /* 48 */
-    int32_t pitch;      /* 52 */
-    int32_t left;       /* 56: rows in the line */
-    int32_t line;       /* 60 */
-    int32_t skip;       /* 64 */
-    int8_t *to[2];      /* 68: where the next results of both rows go, if the rows are in r3 and r5 */
+    int8_t *to[2];      /* 36: where the next results of both rows go, if the rows are in r3 and r5 */
+    int8_t *stop;       /* 44: behind the outputs of the last pair's row 1 */
+    int32_t line;       /* 48 */
+    int32_t skip;       /* 52 */
 } nncc_kept_frame;
 
 #if NNCC_HELIUM_ASM
@@ -71,26 +71,26 @@ typedef struct
 #define NNCC_KEPT_T "vldrht.16 "
 #endif
 #if NNCC_KEPT_VECTORS == 1
-#define NNCC_KEPT_GET2 NNCC_KEPT_IF2 NNCC_KEPT_T "q2,[r1]\n" NNCC_KEPT_T "q3,[r11]\n"
+#define NNCC_KEPT_GET2 NNCC_KEPT_IF2 NNCC_KEPT_T "q2,[r2]\n" NNCC_KEPT_T "q3,[r11]\n"
 #define NNCC_KEPT_GET1 NNCC_KEPT_IF1 NNCC_KEPT_T "q2,[r1]\n"
 #define NNCC_KEPT_SUMS2(each) each("vmladav.s16", "q2", "q3")
 #define NNCC_KEPT_SUMS1(each) each("vmladav.s16", "q2")
 #elif NNCC_KEPT_VECTORS == 2
 #define NNCC_KEPT_GET2 \
-    "vldrh.16 q2,[r1]\nvldrh.16 q4,[r11]\n" NNCC_KEPT_IF2 NNCC_KEPT_T "q3,[r1,#16]\n" NNCC_KEPT_T "q5,[r11,#16]\n"
+    "vldrh.16 q2,[r2]\nvldrh.16 q4,[r11]\n" NNCC_KEPT_IF2 NNCC_KEPT_T "q3,[r2,#16]\n" NNCC_KEPT_T "q5,[r11,#16]\n"
 #define NNCC_KEPT_GET1 "vldrh.16 q2,[r1]\n" NNCC_KEPT_IF1 NNCC_KEPT_T "q3,[r1,#16]\n"
 #define NNCC_KEPT_SUMS2(each) each("vmladav.s16", "q2", "q4") each("vmladava.s16", "q3", "q5")
 #define NNCC_KEPT_SUMS1(each) each("vmladav.s16", "q2") each("vmladava.s16", "q3")
 #elif NNCC_KEPT_VECTORS == 3
 #define NNCC_KEPT_GET2 \
-    "vldrh.16 q2,[r1]\nvldrh.16 q3,[r1,#16]\nvldrh.16 q5,[r11]\nvldrh.16 q6,[r11,#16]\n" NNCC_KEPT_IF2 NNCC_KEPT_T \
-    "q4,[r1,#32]\n" NNCC_KEPT_T "q7,[r11,#32]\n"
+    "vldrh.16 q2,[r2]\nvldrh.16 q3,[r2,#16]\nvldrh.16 q5,[r11]\nvldrh.16 q6,[r11,#16]\n" NNCC_KEPT_IF2 NNCC_KEPT_T \
+    "q4,[r2,#32]\n" NNCC_KEPT_T "q7,[r11,#32]\n"
 #define NNCC_KEPT_GET1 "vldrh.16 q2,[r1]\nvldrh.16 q3,[r1,#16]\n" NNCC_KEPT_IF1 NNCC_KEPT_T "q4,[r1,#32]\n"
 #define NNCC_KEPT_SUMS2(each) \
     each("vmladav.s16", "q2", "q5") each("vmladava.s16", "q3", "q6") each("vmladava.s16", "q4", "q7")
 #define NNCC_KEPT_SUMS1(each) each("vmladav.s16", "q2") each("vmladava.s16", "q3") each("vmladava.s16", "q4")
 #else
-#define NNCC_KEPT_GET2 "strd r3,r5,[%[f],#68]\nmov r3,r1\nmov r5,r11\n"
+#define NNCC_KEPT_GET2 "strd r3,r5,[%[f],#36]\nmov r3,r2\nmov r5,r11\n"
 #define NNCC_KEPT_PART(each, op, at) "vldrh.16 q2,[r3,#" at "]\nvldrh.16 q3,[r5,#" at "]\n" each(op, "q2", "q3")
 #define NNCC_KEPT_LAST(each, at) \
     NNCC_KEPT_IF2 NNCC_KEPT_T "q2,[r3,#" at "]\n" NNCC_KEPT_T "q3,[r5,#" at "]\n" each("vmladava.s16", "q2", "q3")
@@ -114,7 +114,7 @@ typedef struct
 
 /* Results of both rows, four or one, from q0 and q1 or r0 and r2, and what the last record goes back, r0 bytes. */
 #if NNCC_KEPT_AGAIN
-#define NNCC_KEPT_PUT(r, s, code) "ldrd " r "," s ",[%[f],#68]\n" code "strd " r "," s ",[%[f],#68]\n"
+#define NNCC_KEPT_PUT(r, s, code) "ldrd " r "," s ",[%[f],#36]\n" code "strd " r "," s ",[%[f],#36]\n"
 #define NNCC_KEPT_PUT2 NNCC_KEPT_PUT("r0", "r2", "vstrh.32 q0,[r0],#8\nvstrh.32 q1,[r2],#8\n")
 #define NNCC_KEPT_PUT2_ALONE NNCC_KEPT_PUT("r4", "r6", "strh r0,[r4],#2\nstrh r2,[r6],#2\n")
 #define NNCC_KEPT_BACK2 NNCC_KEPT_PUT("r2", "r4", "sub r2,r2,r0\nsub r4,r4,r0\n")
@@ -129,7 +129,7 @@ typedef struct
 /* An input behind the vectors. */
 #define NNCC_KEPT_AT(x, more) "[" x ",#2*(8*" NNCC_KEPT_TEXT(NNCC_KEPT_VECTORS) "+" more ")]\n"
 #define NNCC_KEPT_KEEP2(more) \
-    "ldrsh r0," NNCC_KEPT_AT("r1", more) "ldrsh r2," NNCC_KEPT_AT("r11", more) "strd r0,r2,[%[f],#8*" more "]\n"
+    "ldrsh r0," NNCC_KEPT_AT("r2", more) "ldrsh r4," NNCC_KEPT_AT("r11", more) "strd r0,r4,[%[f],#8*" more "]\n"
 #define NNCC_KEPT_KEEP1(more) "ldrsh r0," NNCC_KEPT_AT("r1", more) "str r0,[%[f],#8*" more "]\n"
 
 /* The same by four channels, of both rows in q0 and q1, or of one in q0. Of a row whose inputs are in registers w stays
@@ -194,26 +194,30 @@ typedef struct
             NNCC_KEPT_STEPS(NNCC_KEPT_GO, "r2", "r6") NNCC_KEPT_SCALED("[r1],#16", "[r1],#16") "vstrh.32 q0,[r5],#8\n"
 #endif
 
+/* Whether the pair was not the last one. */
+#if NNCC_KEPT_AGAIN
+#define NNCC_KEPT_ON "ldrd r0,r2,[%[f],#40]\ncmp r0,r2\n"
+#else
+#define NNCC_KEPT_ON "ldr r0,[%[f],#44]\ncmp r0,r5\n"
+#endif
+
 /* All channels of pairs of rows. */
 static void nncc_kept_pairs(nncc_kept_frame *f)
 {
-    NNCC_REG(nncc_kept_frame *, frame, "r9", f);
+    NNCC_REG(int32_t *, frame, "r9", f->more);
 
     /* clang-format off */
     __asm volatile(NNCC_KEPT_TAIL
                    "10:\n"
-                   "ldrd r1,r3,[%[f],#36]\n"
-                   "ldrd r0,r2,[%[f],#48]\n"
-                   "ldr r4,[%[f],#56]\n"
-                   "add r11,r1,r0\n"
-                   "add r5,r3,r2\n"
+                   "ldmdb %[f],{r0-r4}\n"
+                   "add r11,r2,r0\n"
+                   "add r5,r3,r1\n"
                    "add r0,r11,r0\n"
-                   "add r2,r5,r2\n"
+                   "add r1,r5,r1\n"
                    "subs r4,r4,#2\n"
                    "ble 6f\n"
                    "7:\n"
-                   "strd r0,r2,[%[f],#36]\n"
-                   "str r4,[%[f],#56]\n"
+                   "stmdb %[f],{r0,r1,r4}\n"
                    NNCC_KEPT_GET2
                    NNCC_KEPT_ALL(NNCC_KEPT_KEEP2)
                    "ldrd r1,r11,[%[f],#20]\n"
@@ -229,7 +233,7 @@ static void nncc_kept_pairs(nncc_kept_frame *f)
                    NNCC_KEPT_BACK2
                    "b 1b\n"
                    "6:\n" /* the line ends behind row 1, or between both */
-                   "ldrd r6,r8,[%[f],#60]\n"
+                   "ldrd r6,r8,[%[f],#48]\n"
                    "it mi\n"
                    "addmi r11,r11,r8\n"
                    "add r0,r0,r8\n"
@@ -252,8 +256,7 @@ static void nncc_kept_pairs(nncc_kept_frame *f)
                    "cmp r1,r11\n"
                    "bne 2b\n"
                    "3:\n"
-                   "ldrd r0,r2,[%[f],#40]\n"
-                   "cmp r0,r2\n"
+                   NNCC_KEPT_ON
                    "bne.w 10b\n"
                    :
                    : [f] "r"(frame)
@@ -267,7 +270,7 @@ static void nncc_kept_one(nncc_kept_frame *f)
 {
     NNCC_REG(const int8_t *, w, "r1", f->x);
     NNCC_REG(int8_t *, y0, "r3", f->y);
-    NNCC_REG(nncc_kept_frame *, frame, "r9", f);
+    NNCC_REG(int32_t *, frame, "r9", f->more);
 
     /* clang-format off */
     __asm volatile(NNCC_KEPT_TAIL
@@ -608,7 +611,7 @@ static inline const int8_t *nncc_kept_next(nncc_kept_frame *f)
 
 static void nncc_kept_pairs(nncc_kept_frame *f)
 {
-    for (; f->y != f->y_end; f->y += 2 * f->pitch) {
+    for (; f->y < f->stop; f->y += 2 * f->pitch) {
         const int8_t *a = nncc_kept_next(f);
 
         nncc_kept_two(f, a, nncc_kept_next(f));
@@ -633,7 +636,7 @@ static inline void nncc_kept_rows(const nncc_helium_matmul_params *p, const int8
     f.end = f.full + (rest == 3 ? NNCC_KEPT_RECORD : rest * NNCC_KEPT_ALONE);
     f.x = x;
     f.y = y;
-    f.y_end = y + (rows & ~1) * p->pitch;
+    f.stop = y + ((rows & ~1) - 1) * p->pitch + 2 * p->channels;
     f.step = p->step;
     f.pitch = p->pitch;
     f.left = f.line;
