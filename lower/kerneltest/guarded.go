@@ -102,7 +102,7 @@ func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 	if err != nil {
 		t.Fatalf("codegen: %v", err)
 	}
-	m.files, m.info = files, infos[0]
+	m.files, m.info = called(files), infos[0]
 	for _, v := range g.Out {
 		m.types = append(m.types, v.Type)
 	}
