@@ -126,6 +126,8 @@ var wide = in(option.Int16x8, option.Int8Weights, "int16", []kind{
 	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
 	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
 	{name: "add", draw: add, add: addAdd},
+	{name: "gemm to few", draw: few(gemm), add: addGemm, own: true},
+	{name: "conv1x1 to few", draw: few(conv1x1), add: addConv, own: true},
 })
 
 // narrow are layers of int8 with weights of int4.

@@ -12,16 +12,19 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// dots16 is a matrix of int16 times the weights of few channels, for cores without the DSP
-// extension: what goes four rows at a time is half empty with one channel, and one row by
-// four channels with fewer.
+// dots16 is a matrix of int16 times the weights of few channels: what goes four rows at a time
+// is half empty with one channel, and one row by four channels with fewer. With the DSP extension
+// only the latter takes more.
 type dots16 struct {
 	l  *layer
 	at grid
 }
 
-func dots16Of(l *layer, at grid) (*dots16, string) {
+func dots16Of(n *kernel.Node, l *layer, at grid) (*dots16, string) {
 	channels, rows := len(l.Rows), at.lines*at.rows
+	if n.Core.DSP && (channels > 2 || rows >= rows4) {
+		return nil, fmt.Sprintf("%d rows by %d channels, want at most %d by 2", rows, channels, rows4-1)
+	}
 	if channels >= fewChannels || channels > 1 && rows >= rows4 {
 		return nil, fmt.Sprintf("%d rows by %d channels, want one channel, or %d of fewer than %d rows", rows, channels,
 			fewChannels-1, rows4)
@@ -57,14 +60,14 @@ var (
 		if why != "" {
 			return nil, why
 		}
-		return dots16Of(&conv.l, at)
+		return dots16Of(n, &conv.l, at)
 	})
 	productDots16 = kernel.NewFact(func(n *kernel.Node) (*dots16, string) {
 		l, why := quantised.ProductLayers16.Of(n)
 		if why != "" {
 			return nil, kernel.Unread
 		}
-		return dots16Of(&layer{*l}, matrix(quantised.Products16.Must(n).Rows))
+		return dots16Of(n, &layer{*l}, matrix(quantised.Products16.Must(n).Rows))
 	})
 )
 
@@ -73,10 +76,10 @@ const few16 = "a matrix by few channels"
 
 var (
 	convolveDots16 = &kernel.Kernel{
-		Name: "nncc_plain_dots_s16", Library: Library, Doc: "int16 1x1 convolution with one channel",
+		Name: "nncc_plain_dots_s16", Library: Library, Doc: "int16 1x1 convolution with one channel, or of few rows",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered { return convDots16.Must(n).lower(n) },
-		Rules: join(withoutDSP("DSP-DOTS16-00"), quantised.Rules16("DSP-DOTS16",
+		Rules: join(noHelium("DSP-DOTS16-00"), quantised.Rules16("DSP-DOTS16",
 			quantised.Conv16Params.Exists("DSP-DOTS16-03", "scales have a fixed-point form, the int64 bias counts "+
 				"their product"), quantised.ConvOf16.Exists("DSP-DOTS16-04", sums16)),
 			quantised.ConvSpatialRule("DSP-DOTS16-05"), convDots16.Exists("DSP-DOTS16-06", few16)),
@@ -86,7 +89,7 @@ var (
 		Doc:   "int16 fully connected layer with few outputs",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
 		Lower: func(n *kernel.Node) *call.Lowered { return productDots16.Must(n).lower(n) },
-		Rules: join(withoutDSP("DSP-FCDOTS16-00"), quantised.Rules16("DSP-FCDOTS16",
+		Rules: join(noHelium("DSP-FCDOTS16-00"), quantised.Rules16("DSP-FCDOTS16",
 			quantised.Products16.Exists("DSP-FCDOTS16-03", "a plain product with fixed-point scales and an int64 bias"),
 			quantised.ProductLayers16.Exists("DSP-FCDOTS16-04", sums16)),
 			productDots16.Exists("DSP-FCDOTS16-05", few16)),

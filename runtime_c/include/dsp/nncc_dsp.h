@@ -344,8 +344,8 @@ typedef struct
 /* The same for few rows, each by itself: scratch is `pairs` words. */
 /* KERNELS(nncc_dsp_fully_connected_s16) */
 
-/* Rows of several lines times few channels, without the DSP extension: a channel is a start value, {m, c, s} and its
- * weights as bytes of whole words. Results follow each other. */
+/* Rows of several lines times few channels: a channel is a start value, {m, c, s} and its weights as bytes of whole
+ * words. Results follow each other. */
 typedef struct
 {
     int32_t lines, rows; /* of a line */

@@ -26,7 +26,7 @@ void nncc_dsp_fully_connected_s16(const nncc_dsp_fully_connected16_params *p, co
 {
     nncc_dsp_matmul16_params m = {0, p->pairs, 0, p->act_min, p->act_max};
 
-    memset(scratch, 0, 4 * (size_t)p->pairs);
+    memset((int8_t *)scratch + 2 * p->in_c, 0, (size_t)(4 * p->pairs - 2 * p->in_c));
     for (int32_t row = 0; row < p->rows; row++) {
         memcpy(scratch, x, 2 * (size_t)p->in_c);
         nncc_row16(&m, p->out_c, p->group_words, scratch, w, y);
