@@ -19,8 +19,9 @@ const freeElems = 1 << 16
 // foldWork bounds the work of folding one node, in the units of ir.Work.
 const foldWork = 1 << 28
 
-// constFold evaluates nodes whose inputs are all constant, Shape and Size of
-// values with known types (all of them), and moves Transpose, Reshape and the
+// constFold evaluates nodes whose inputs are all constant or without elements,
+// nodes whose results have no elements, Shape and Size of values with known
+// types (all of them), and moves Transpose, Reshape and the
 // like through DequantizeLinear of a constant, so that the integers lie as
 // they will be used. QuantizeLinear and DequantizeLinear themselves stay: they
 // say how a tensor is stored.
@@ -46,13 +47,14 @@ func constFold(c *pass.Ctx, g *ir.Graph) error {
 			// no data: only the shape is read
 			in = []*tensor.Dense{{DType: n.In[0].Type.DType, Shape: n.In[0].Type.Shape}}
 		case foldable(g, n):
-			for i := range n.In {
-				in = append(in, n.ConstIn(i))
+			for _, v := range n.In {
+				in = append(in, known(v))
 			}
+		case vacuous(n):
 		default:
 			return nil
 		}
-		out, err := ir.EvalNode(n, in)
+		out, err := evaluate(n, in)
 		if err != nil {
 			var d *ir.Diag
 			if errors.As(err, &d) {
@@ -76,6 +78,39 @@ func constFold(c *pass.Ctx, g *ir.Graph) error {
 	})
 }
 
+// evaluate gives the results of a node; those of a vacuous one are not computed.
+func evaluate(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+	if !vacuous(n) {
+		return ir.EvalNode(n, in)
+	}
+	var out []*tensor.Dense
+	for _, v := range n.Out {
+		out = append(out, tensor.New(v.Type.DType, v.Type.Shape))
+	}
+	return out, nil
+}
+
+// vacuous says that no result of the node has elements, whatever its inputs are.
+func vacuous(n *ir.Node) bool {
+	for _, v := range n.Out {
+		if v.Type.Elems() > 0 {
+			return false
+		}
+	}
+	return !n.Op.Impure && !n.Quantised() && !is(n, "QuantizeLinear", "DequantizeLinear", "Identity")
+}
+
+// known is a constant's data, and that of any value without elements; else nil.
+func known(v *ir.Value) *tensor.Dense {
+	switch {
+	case v == nil:
+		return nil
+	case v.Const == nil && v.Type.Elems() == 0:
+		return tensor.New(v.Type.DType, v.Type.Shape)
+	}
+	return v.Const
+}
+
 func foldable(g *ir.Graph, n *ir.Node) bool {
 	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Quantised() ||
 		is(n, "QuantizeLinear", "DequantizeLinear") {
@@ -89,7 +124,7 @@ func foldable(g *ir.Graph, n *ir.Node) bool {
 		if v == nil {
 			continue
 		}
-		if v.Const == nil {
+		if known(v) == nil {
 			return false
 		}
 		have += v.Type.Elems()
