@@ -3,6 +3,7 @@
 package quant_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
@@ -13,8 +14,8 @@ import (
 )
 
 // qdqConv is a Conv of a model quantised elsewhere: per-channel weights, or one
-// scale for all, and a float bias.
-func qdqConv(t *testing.T, scales, bias []float32, name string, group int, wide bool) *ir.Graph {
+// scale for all, and a float bias, or one of int32 at the scale of the products.
+func qdqConv[T float32 | int32](t *testing.T, scales []float32, bias []T, name string, group int, wide bool) *ir.Graph {
 	t.Helper()
 	b := newBuilder(t, 5)
 	c := len(bias)
@@ -46,7 +47,15 @@ func qdqConv(t *testing.T, scales, bias []float32, name string, group int, wide 
 		ws = b.g.AddConst("ws", tensor.Of([]int{per}, scales))
 	}
 	wf := b.add("DequantizeLinear", ir.Attrs{"axis": ir.Int(axis)}, b.g.AddConst("w", w), ws)
-	y := b.add(name, ir.Attrs{"group": ir.Int(group)}, pair(x, 0.02), wf, b.g.AddConst("b", tensor.Of([]int{c}, bias)))
+	add := b.g.AddConst("b", tensor.Of([]int{c}, bias))
+	if add.Type.DType == tensor.I32 {
+		bs := make([]float32, c)
+		for i := range bs {
+			bs[i] = 0.02 * scales[i%len(scales)]
+		}
+		add = b.add("DequantizeLinear", ir.Attrs{"axis": ir.Int(0)}, add, b.g.AddConst("bs", tensor.Of([]int{c}, bs)))
+	}
+	y := b.add(name, ir.Attrs{"group": ir.Int(group)}, pair(x, 0.02), wf, add)
 	b.g.AddOutput("y", pair(y, 0.05))
 	irtest.Verify(t, b.g)
 	return b.g
@@ -102,6 +111,53 @@ func TestRoomForBias(t *testing.T) {
 			if d := want.Float(i) - got.Float(i); d > limit || d < -limit {
 				t.Errorf("%s %v: element %d is %g, want %g", c.name, c.scales, i, got.Float(i), want.Float(i))
 				break
+			}
+		}
+	}
+}
+
+// TestRoomForOwnBias: the int32 of a model is kept where its sum with the
+// products stays within int32. Where it may not, as in dead channels whose bias
+// an exporter clipped to the largest int32, it does not wrap around.
+func TestRoomForOwnBias(t *testing.T) {
+	scales := []float32{1e-9, 0.004, 1e-9, 1e-9}
+	bias := []int32{math.MaxInt32, -3000, math.MinInt32, 1 << 29}
+	g := qdqConv(t, scales, bias, "Conv", 1, false)
+	q := g.Clone()
+	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	irtest.Verify(t, q)
+	for _, n := range q.Nodes {
+		if n.Op != op.Conv {
+			continue
+		}
+		for i, kept := range []bool{false, true, false, true} {
+			if got := n.In[2].Const.Int(i); kept != (got == int64(bias[i])) {
+				t.Errorf("channel %d has bias %d, had %d", i, got, bias[i])
+			}
+		}
+	}
+	in := samples(g, 1, 9)[0]
+	want, got := irtest.Run(t, g, in)[0], runInteger(t, q, in)[0]
+	for i := range want.Len() {
+		if d := want.Float(i) - got.Float(i); d > 0.0501 || d < -0.0501 {
+			t.Errorf("element %d is %g, want %g", i, got.Float(i), want.Float(i))
+			break
+		}
+	}
+}
+
+// TestBiasNotFinite: a bias that no integer stands for leaves the layer in float.
+func TestBiasNotFinite(t *testing.T) {
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		g := qdqConv(t, []float32{0.004}, []float32{1, float32(v)}, "Conv", 1, false)
+		if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range g.Nodes {
+			if n.Op == op.Conv && n.Quantised() {
+				t.Errorf("bias %g became the integers %v", v, n.In[2].Const)
 			}
 		}
 	}

@@ -122,6 +122,9 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t ten
 		s := float64(x.Scale[0]) * float64(w.ScaleAt(i%per))
 		q.Scale[i] = float32(s)
 		src := i % k
+		if r := reals.Float(src); math.IsNaN(r) || math.IsInf(r, 0) {
+			return nil, false
+		}
 		if raw != nil && k == out && closeTo(raw.scale(src), s) {
 			d.SetInt(i, raw.q.Int(src)-int64(raw.zero(src)))
 			continue
@@ -140,7 +143,9 @@ const maxBias = 1 << 30
 // int32 of scale in*weight. Dead channels, with all weights next to nothing,
 // have a scale to match but keep the bias of the BatchNormalization that was
 // folded into them. Their weights are rounded to multiples of the wider scale,
-// which is a 2^30th of the bias; the others keep their integers.
+// which is a 2^30th of the bias; the others keep their integers. The same where
+// the model has the bias as int32 of that scale, but with the products it may
+// leave int32: exporters clip such biases to the largest int32.
 //
 // int16 data has biases of 64 bits. There it is the requantisation that needs
 // the room: a multiplier below 2^-31 is 0, and the bias would go with it.
@@ -155,13 +160,18 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		q.Scale[i], q.Zero[i] = w.t.Quant.ScaleAt(i), w.t.Quant.ZeroAt(i)
 	}
 	wider := false
+	fits := func(int, int64) bool { return true }
+	if y.DType != tensor.I16 {
+		fits = accumulators(x, w, axis)
+	}
 	most, least := float64(maxBias), 0.0
 	if y.DType == tensor.I16 {
 		most, least = maxBias64, float64(y.Quant.Scale[0])/float64(x.Scale[0])*0x1p-31
 	}
 	for i := range channels(n, axis) {
 		if k := i % reals.Len(); raw != nil &&
-			closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) {
+			closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) &&
+			fits(i%per, raw.q.Int(k)-int64(raw.zero(k))) {
 			continue // the model's own int32
 		}
 		need := math.Abs(reals.Float(i%reals.Len())) / (float64(x.Scale[0]) * most)
@@ -190,6 +200,21 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 	v := c.g.AddConst(w.v.Name, d)
 	v.Type.Quant = q
 	return form{v, v.Type}
+}
+
+// accumulators says of a channel of 8-bit weights whether a bias and any sum of
+// products of 8-bit data stay within int32 together.
+func accumulators(x *ir.Quant, w form, axis int) func(channel int, bias int64) bool {
+	shape := w.v.Type.Shape
+	sums, inner := make([]int64, shape[axis]), tensor.Count(shape[axis+1:])
+	for i := range w.v.Const.Len() {
+		k := i / inner % len(sums)
+		v := w.v.Const.Int(i) - int64(w.t.Quant.ZeroAt(k))
+		sums[k] += max(v, -v)
+	}
+	return func(channel int, bias int64) bool {
+		return max(bias, -bias)+sums[channel]*math.MaxUint8 <= math.MaxInt32
+	}
 }
 
 // rawBias is a bias as the model has it: int32 behind a DequantizeLinear.
