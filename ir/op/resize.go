@@ -290,7 +290,7 @@ func (s *sampler) source(o, in, out int, scale, begin, end float64) float64 {
 		return begin*(size-1) + x*(end-begin)*(size-1)/(length-1)
 	case "pytorch_half_pixel":
 		if out == 1 {
-			return -0.5
+			return 0
 		}
 		return half()
 	case "tf_half_pixel_for_nn": // of opset 11 only
