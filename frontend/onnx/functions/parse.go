@@ -293,8 +293,12 @@ func (p *parser) node() *pb.NodeProto {
 	return n
 }
 
-// operand is a name; an empty one ("") leaves an optional value out.
+// operand is a name; an empty one, "" or nothing before a comma, leaves an
+// optional value out.
 func (p *parser) operand(what string) string {
+	if p.is(",") {
+		return ""
+	}
 	if p.tok.kind == str && p.tok.text == "" {
 		p.advance()
 		return ""

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 F <p, q: float = 1.5, r: ints = [1, -2]> (x, float[N,3] w, "odd name") => (y, z)
 {
   [first] t, "" = c.d.Op : over <a = 1, b = -2.5e3, c = "s", d = [1.5, 2], e = ["u", "v"], f: floats = [1, 2], g:
-  ints = []> (x, "", w)
+  ints = []> (x, , "", w)
   k = Constant <value = int64[2] {3, -4}> ()
   l = Constant <value = float {inf}> ()
   m = Concat <axis: int = @p> (k, l)
@@ -43,7 +43,7 @@ attribute: "p"
 attribute_proto { name: "q" type: FLOAT f: 1.5 }
 attribute_proto { name: "r" type: INTS ints: 1 ints: -2 }
 input: "x" input: "w" input: "odd name" output: "y" output: "z"
-node { name: "first" domain: "c.d" op_type: "Op" overload: "over" output: "t" output: "" input: "x" input: "" input: "w"
+node { name: "first" domain: "c.d" op_type: "Op" overload: "over" output: "t" output: "" input: "x" input: "" input: "" input: "w"
   attribute { name: "a" type: INT i: 1 } attribute { name: "b" type: FLOAT f: -2500 }
   attribute { name: "c" type: STRING s: "s" }
   attribute { name: "d" type: FLOATS floats: 1.5 floats: 2 }
