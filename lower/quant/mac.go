@@ -162,7 +162,7 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 	wider := false
 	fits := func(int, int64) bool { return true }
 	if y.DType != tensor.I16 {
-		fits = accumulators(x, w, axis)
+		fits = accumulators(w, axis)
 	}
 	most, least := float64(maxBias), 0.0
 	if y.DType == tensor.I16 {
@@ -204,7 +204,7 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 
 // accumulators says of a channel of 8-bit weights whether a bias and any sum of
 // products of 8-bit data stay within int32 together.
-func accumulators(x *ir.Quant, w form, axis int) func(channel int, bias int64) bool {
+func accumulators(w form, axis int) func(channel int, bias int64) bool {
 	shape := w.v.Type.Shape
 	sums, inner := make([]int64, shape[axis]), tensor.Count(shape[axis+1:])
 	for i := range w.v.Const.Len() {

@@ -43,7 +43,8 @@ attribute: "p"
 attribute_proto { name: "q" type: FLOAT f: 1.5 }
 attribute_proto { name: "r" type: INTS ints: 1 ints: -2 }
 input: "x" input: "w" input: "odd name" output: "y" output: "z"
-node { name: "first" domain: "c.d" op_type: "Op" overload: "over" output: "t" output: "" input: "x" input: "" input: "" input: "w"
+node { name: "first" domain: "c.d" op_type: "Op" overload: "over" output: "t" output: "" input: "x" input: ""
+  input: "" input: "w"
   attribute { name: "a" type: INT i: 1 } attribute { name: "b" type: FLOAT f: -2500 }
   attribute { name: "c" type: STRING s: "s" }
   attribute { name: "d" type: FLOATS floats: 1.5 floats: 2 }
