@@ -4,6 +4,7 @@ package codegen
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,10 @@ func Prefixes(names, given []string) []string {
 		p := base
 		for k := 2; PrefixTaken(p, taken) >= 0 || len(names) > 1 && isModelsFile(p); k++ {
 			p = base + "_" + strconv.Itoa(k)
+			if slices.ContainsFunc(taken, func(q string) bool { return sameNames(p, q) }) {
+				base, k = "m_"+base, 1
+				p = base
+			}
 		}
 		out[i], taken = p, append(taken, p)
 	}
@@ -59,9 +64,20 @@ func Prefixes(names, given []string) []string {
 }
 
 // PrefixTaken is the index of a prefix beside which a model cannot be called p, since
-// files would have the same name; -1: there is none.
+// files or identifiers would have the same name; -1: there is none.
 func PrefixTaken(p string, prefixes []string) int {
-	return slices.IndexFunc(prefixes, func(q string) bool { return sameFiles(p, q) || sameFiles(q, p) })
+	return slices.IndexFunc(prefixes, func(q string) bool {
+		return sameFiles(p, q) || sameFiles(q, p) || sameNames(p, q) || sameNames(q, p)
+	})
+}
+
+// ownFamilies are the beginnings of identifiers that a model keeps for itself whatever follows (ownNames).
+var ownFamilies = regexp.MustCompile(`^_(weights_\d+|postprocess)(_|$)`)
+
+// sameNames reports that every identifier of p is one that q keeps for itself.
+func sameNames(p, q string) bool {
+	rest, ok := strings.CutPrefix(strings.ToLower(p), strings.ToLower(q))
+	return ok && ownFamilies.MatchString(rest)
 }
 
 // sameFiles reports that p is q or the beginning of a file of q: file systems and

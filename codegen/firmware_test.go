@@ -20,7 +20,9 @@ func TestPrefixes(t *testing.T) {
 		{"kws kws kws", "kws kws_2 kws_3"},
 		{"kws KWS", "kws KWS_2"},
 		{"kws kws_2 kws", "kws kws_2 kws_3"},
-		{"kws kws_weights kws_io kws_a", "kws kws_weights_2 kws_io_2 kws_a"},
+		{"kws kws_weights kws_io kws_a", "kws m_kws_weights kws_io_2 kws_a"},
+		{"kws kws_weights_7 KWS_postprocess_x", "kws m_kws_weights_7 m_KWS_postprocess_x"},
+		{"kws_postprocess_x kws", "kws_postprocess_x kws_2"},
 		{"kws_names kws", "kws_names kws_2"},
 	} {
 		if got := codegen.Prefixes(strings.Fields(c.names), nil); !slices.Equal(got, strings.Fields(c.want)) {

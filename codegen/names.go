@@ -4,6 +4,7 @@ package codegen
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -87,9 +88,6 @@ var ownNames = regexp.MustCompile(
 		`STAGED_BYTES|STAGED_ALIGN|STAGE_H|WEIGHTS_SECTION|SECTIONS_H|H|HPP|TRACE|ALIGNED|WEIGHTS_H|` +
 		`PREPROCESS_H|POSTPROCESS_\w+))$`)
 
-// weightName are names of ownNames that stay so whatever is put behind them.
-var weightName = regexp.MustCompile(`^weights_\d+_`)
-
 // libraryTypes are identifiers with an underscore that <stdint.h> and
 // <stddef.h> define: a model "int8" with an input "t" would meet one.
 var libraryTypes = regexp.MustCompile(`^(u?int(8|16|32|64|ptr|max|_least\d+|_fast\d+)|size|ptrdiff|wchar|max_align)_t$`)
@@ -131,12 +129,9 @@ func (n *ioNaming) own(ident string) bool {
 
 // free reports a name of which all derived identifiers are free.
 func (n *ioNaming) free(prefix, c string) bool {
-	for _, d := range derived(prefix, c) {
-		if n.taken[d] || n.own(d) || libraryTypes.MatchString(d) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(derived(prefix, c), func(d string) bool {
+		return n.taken[d] || n.own(d) || libraryTypes.MatchString(d)
+	})
 }
 
 // names gives every input and output of a model a C name. Two names are apart when
@@ -146,16 +141,17 @@ func (n *ioNaming) names(prefix string, names []string) []string {
 	next := map[string]int{} // the first number behind a base that may be free
 	for i, name := range names {
 		base := Ident(name)
-		if weightName.MatchString(base) {
-			base = "x_" + base
-		}
 		c, k := base, max(next[base], 1)
 		if k > 1 {
 			c = base + "_" + strconv.Itoa(k)
 		}
 		for !n.free(prefix, c) {
 			k++
-			c = base + "_" + strconv.Itoa(k)
+			if c = base + "_" + strconv.Itoa(k); slices.ContainsFunc(derived(prefix, c), n.own) {
+				// step_2, postprocess_x_2: with any number it is a name of the file's own
+				base, k = "x_"+base, 1
+				c = base
+			}
 		}
 		next[base] = k + 1
 		for _, d := range derived(prefix, c) {

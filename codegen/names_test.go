@@ -37,10 +37,13 @@ var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 func TestIONames(t *testing.T) {
 	words := []string{"a", "A", "a.b", "a_b", "a_2", "a_2_2", "run", "reset", "step_0", "step_12", "p0", "p7",
 		"weights_bin", "weights_3_bias", "x_weights_3_bias",
+		"step", "STEP", "staged", "postprocess", "postprocess_boxes", "params", "PARAMS", "table", "TABLE",
+		"weights_2", "WEIGHTS_2",
 		"weights_0_", "io_round", "io_quantise", "H", "h", "ARENA", "arena", "ARENA_BYTES", "quantize_a", "load_a",
 		"store_a", "a_BYTES", "a_SHAPE", "", "_", "世", "界", "t", "TRACE",
 		"ALIGNED", "WEIGHTS_H", "least8_t", "int", strings.Repeat("l", 60), strings.Repeat("l", 61)}
-	own := regexp.MustCompile(`^(run|reset|step_\d+|p\d+|weights_bin|weights_\d+_.*|io_round|io_quantise)$`)
+	own := regexp.MustCompile(`^(run|reset|step|step_\d+|staged|staged_\d+|postprocess_.*|p\d+|` +
+		`weights_bin|weights_\d+_.*|io_round|io_quantise)$`)
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, prefix := range []string{"kws", "KWS", "int8", "size", "uint", "x_a"} {
 		for range 200 {
@@ -71,6 +74,18 @@ func TestIONames(t *testing.T) {
 	if got := newIONaming("kws").names("kws", []string{"input_1", "Identity", "a.b", "a_b"}); !slices.Equal(got,
 		[]string{"input_1", "Identity", "a_b", "a_b_2"}) {
 		t.Errorf("plain names become %q", got)
+	}
+}
+
+// TestIONamesOfSeveral: whatever models of one folder are called, their inputs get names.
+func TestIONamesOfSeveral(t *testing.T) {
+	models := []string{"kws", "kws_weights", "kws_weights_3", "kws_postprocess", "kws_step", "kws_staged", "KWS_io"}
+	prefixes := Prefixes(models, nil)
+	naming := newIONaming(prefixes...)
+	for _, p := range prefixes {
+		if got := naming.names(p, []string{"x", "0", "step"}); got[0] != "x" {
+			t.Errorf("the inputs of %s become %q", p, got)
+		}
 	}
 }
 
