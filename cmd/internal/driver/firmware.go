@@ -133,8 +133,8 @@ func prefixes(list []*Config) ([]string, error) {
 			return nil, usage("--name %s: not usable as a C prefix, it would become %s", c.Name, p)
 		}
 		if k := codegen.PrefixTaken(c.Name, taken); k >= 0 {
-			return nil, usage("--name %s: %s is the prefix of another model, and files or identifiers of both would have "+
-				"the same names", c.Name, taken[k])
+			return nil, usage("--name %s: %s is the prefix of another model, and files or identifiers of both "+
+				"would have the same names", c.Name, taken[k])
 		}
 		if len(list) > 1 && codegen.Prefixes([]string{c.Name, ""}, nil)[0] != c.Name {
 			return nil, usage("--name %s: the header of all models has this name", c.Name)
