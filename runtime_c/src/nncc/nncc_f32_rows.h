@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "nncc_f32_core.h"
-#include "nncc_f32_sums.h"
+#include "nncc_f32_held.h"
 
 /* Values that the FPU's loops take at once. */
 #define NNCC_F32_EIGHT 8
@@ -146,13 +146,11 @@
         other_ += i; \
         to_ += i; \
     } while (0)
-#if defined(__clang__) && defined(__ARM_PCS_VFP)
+#if NNCC_F32_HELD
 /*
- * Arguments lie in s0 to s15: Clang makes VLDM of loads of eight of them and VSTM where they are stored, of others
- * neither.
+ * As in nncc_f32_held.h, by a call for eight values: a loop with ways out for both rows and for results takes as many
+ * instructions, and more around it.
  */
-#define NNCC_F32_EIGHT_ARGS(a) \
-    float a##0, float a##1, float a##2, float a##3, float a##4, float a##5, float a##6, float a##7
 #define NNCC_F32_EIGHT_RESULTS(op) a0 op b0, a1 op b1, a2 op b2, a3 op b3, a4 op b4, a5 op b5, a6 op b6, a7 op b7
 NNCC_APART static inline void nncc_f32_put8(NNCC_F32_EIGHT_ARGS(a), float *y)
 {
@@ -371,7 +369,7 @@ NNCC_F32_LOOP void nncc_f32_max_rows(const float *a, float *y, int32_t n)
     }
     a -= i;
 #elif NNCC_F32_FPU
-#ifdef NNCC_F32_EIGHT_ARGS
+#if NNCC_F32_HELD
     NNCC_F32_ROWS_OF(nncc_f32_max8, a, y, y, n, i);
 #else
 #define NNCC_F32_MAX_STEP(o) \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_sums.h: sums in registers of an FPU, without assembly: a is the name of 8 or 4 of them. GCC loads two floats
- * of one value of 64 bits by one VLDR, which it does not split; Clang loads each. Neither has VLDM of floats.
+ * of one value of 64 bits by one VLDR, which it does not split; it has no VLDM of floats. What Clang has is in
+ * nncc_f32_held.h.
  */
 #ifndef NNCC_F32_SUMS_H
 #define NNCC_F32_SUMS_H
