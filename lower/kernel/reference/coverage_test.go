@@ -164,6 +164,8 @@ func TestRefusals(t *testing.T) {
 		{"in %x : f32[3]\nin %y : f32[3]\n%o = Mod(%x, %y) {fmod=1}", ""},
 		{"in %x : f32[0,3]\n%o = Neg(%x)", "want no dimension of size 0"},
 		{"in %x : f32[3,4]\nin %s : f32[]\n%o = QuantizeLinear(%x, %s)", "computed at run time, want a constant"},
+		{"in %x : f32[2,2,2,2,2,2,2,2,2]\n%o = Transpose(%x)", "9 runs of dimensions move apart, want at most 8"},
+		{"in %x : f32[2,2,2,2,2,2,2,2,2]\n%o = Transpose(%x) {perm=[1,0,2,3,4,5,6,7,8]}", ""},
 		{"in %x : f32[1,2,4,4]\nconst %s : f32[4] = {1,2,1,1}\n%o = Resize(%x, -, %s)", "resamples batch or channels"},
 	} {
 		g, err := ir.Parse("graph \"g\" {\n"+c.src+"\nout \"o\" = %o\n}", op.Get)

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // view is a node without code: output 0 is input 0 under another type. A
@@ -50,6 +51,29 @@ func transposeLayout(n *kernel.Node) kernel.Layout {
 		panic(bug.Errorf("%w", err))
 	}
 	return kernel.Layout{Kind: kernel.ViewTranspose, Perm: p}
+}
+
+// runsUpTo: dimensions that stay together are copied as one.
+var runsUpTo = cond{fmt.Sprintf("at most %d runs of dimensions move apart", maxDims), func(n *kernel.Node) string {
+	return tooManyRuns(n.Node)
+}}
+
+// transposable: a Transpose is a view, but a reader may want its result in another order.
+var transposable = cond{runsUpTo.doc, func(n *kernel.Node) string {
+	p, err := op.Perm(n.Node)
+	if err != nil {
+		return err.Error()
+	}
+	from, to := n.In[0].Type, n.In[0].Type
+	from.Order, to.Order = nil, p
+	return tooManyRuns(&ir.Node{In: []*ir.Value{{Type: from}}, Out: []*ir.Value{{Type: to}}})
+}}
+
+func tooManyRuns(n *ir.Node) string {
+	if size, _ := quantised.Permutation(n); len(size) > maxDims {
+		return fmt.Sprintf("%d runs of dimensions move apart, want at most %d", len(size), maxDims)
+	}
+	return ""
 }
 
 // relayout copies between two memory orders of one shape.
@@ -98,12 +122,12 @@ func viewKernels() []*kernel.Kernel {
 		{
 			Name: "view-transpose", Library: "nncc", Doc: "other order of dimensions over the same bytes: no code",
 			Ops:   []*ir.OpDef{op.Transpose},
-			Rules: rules("NNCC-TRANSPOSE", sameData), Layout: transposeLayout, Lower: plain,
+			Rules: rules("NNCC-TRANSPOSE", sameData, transposable), Layout: transposeLayout, Lower: plain,
 		},
 		{
 			Name: "nncc_copy_nd", Library: "nncc", Doc: "conversion between memory orders",
 			Ops:    []*ir.OpDef{op.Relayout},
-			Rules:  rules("NNCC-RELAYOUT", sameData, nonEmpty, rankUpTo(maxDims)),
+			Rules:  rules("NNCC-RELAYOUT", sameData, nonEmpty, runsUpTo),
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
 		},
 		{
