@@ -107,6 +107,12 @@ func Open(paths []string, in []*ir.Value, o Options) (*Set, error) {
 	for _, v := range in { // integers of a quantised model stand for reals
 		s.in = append(s.in, &ir.Value{Name: v.Name, Type: op.Meant(v)})
 	}
+	if len(in) == 0 && len(paths) > 0 {
+		return nil, s.err(
+			strings.Join(paths, ", "),
+			"is for no input: the model has none, or all are bound to constants (--set)",
+		)
+	}
 	for _, p := range paths {
 		if err := s.path(p); err != nil {
 			return nil, err

@@ -269,6 +269,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
 		}
 	}
+	if _, err := data.Open([]string{filepath.Join(dir, "web")}, nil, data.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "is for no input") {
+		t.Errorf("samples of a model without inputs: error %v", err)
+	}
 }
 
 // huge is a PNG file that claims another size.
