@@ -52,9 +52,9 @@ func Prefixes(names, given []string) []string {
 		base := Prefix(n)
 		p := base
 		for k := 2; PrefixTaken(p, taken) >= 0 || len(names) > 1 && isModelsFile(p); k++ {
-			p = base + "_" + strconv.Itoa(k)
+			p = Prefix(base[:min(len(base), maxIdent-12)] + "_" + strconv.Itoa(k))
 			if slices.ContainsFunc(taken, func(q string) bool { return sameNames(p, q) }) {
-				base, k = "m_"+base, 1
+				base, k = Prefix("m_"+base), 1
 				p = base
 			}
 		}

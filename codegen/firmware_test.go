@@ -13,6 +13,7 @@ import (
 
 // TestPrefixes: models of one folder have files and identifiers of their own.
 func TestPrefixes(t *testing.T) {
+	long := strings.Repeat("x", 60)
 	for _, c := range []struct{ names, want string }{
 		{"kws", "kws"},
 		{"models", "models"},
@@ -24,9 +25,16 @@ func TestPrefixes(t *testing.T) {
 		{"kws kws_weights_7 KWS_postprocess_x", "kws m_kws_weights_7 m_KWS_postprocess_x"},
 		{"kws_postprocess_x kws", "kws_postprocess_x kws_2"},
 		{"kws_names kws", "kws_names kws_2"},
+		{"1" + long + " " + long + " " + long, "m1" + long[:46] + " " + long[:48] + " " + long[:36] + "_2"},
+		{"arm_x arm_x nncc", "arm_x_model arm_x_model_2_model nncc_net_model"},
 	} {
 		if got := codegen.Prefixes(strings.Fields(c.names), nil); !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%s: %v, want %s", c.names, got, c.want)
+		}
+		for _, p := range strings.Fields(c.want) {
+			if codegen.Prefix(p) != p {
+				t.Errorf("%s is no prefix, it would become %s", p, codegen.Prefix(p))
+			}
 		}
 	}
 }

@@ -48,6 +48,9 @@ var reservedPrefix = words(`
 // reservedStart are the beginnings of the names of our runtime and of CMSIS.
 var reservedStart = []string{"nncc_", "arm_", "cmsis_"}
 
+// runtimeHeader is a header of the runtime that a model called nncc would have a second time.
+const runtimeHeader = "nncc_model"
+
 func words(s string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(s) {
@@ -64,7 +67,7 @@ func Prefix(name string) string {
 		p = "model"
 	}
 	if p[0] >= '0' && p[0] <= '9' || p[0] == '_' {
-		p = "m" + p
+		p = Ident("m" + p)
 	}
 	low := strings.ToLower(p)
 	bad := reservedPrefix[low]
@@ -73,6 +76,9 @@ func Prefix(name string) string {
 	}
 	if bad && !strings.HasSuffix(p, "_model") {
 		p += "_model"
+	}
+	if strings.EqualFold(p, runtimeHeader) {
+		p = "nncc_net_model"
 	}
 	return p
 }

@@ -17,8 +17,9 @@ func TestPrefix(t *testing.T) {
 		"世界": "model", "_x": "m_x",
 		"int": "int_model", "Stdint": "Stdint_model", "features": "features_model", "string": "string_model",
 		"memcpy":      "memcpy",
-		"arm_softmax": "arm_softmax_model", "nncc": "nncc_model", "NNCC_x": "NNCC_x_model",
-		"cmsis_gcc": "cmsis_gcc_model", "nncc_model": "nncc_model",
+		"arm_softmax": "arm_softmax_model", "nncc": "nncc_net_model", "NNCC": "nncc_net_model",
+		"NNCC_x":    "NNCC_x_model",
+		"cmsis_gcc": "cmsis_gcc_model", "nncc_model": "nncc_net_model",
 		strings.Repeat("x", 100): strings.Repeat("x", 48),
 	} {
 		if got := Prefix(in); got != want {
