@@ -93,6 +93,17 @@ const (
 	longRow  = 16
 )
 
+// rowChannels is up to how many channels of a row by itself take less than four at a time.
+func rowChannels(core kernel.Core) int {
+	switch {
+	case core.Armv6M:
+		return fewChannels
+	case core.DSP:
+		return 2
+	}
+	return 1
+}
+
 // otherwise is why kernels for four channels at a time compute a layer better; packed
 // says whether they can. It is "" where they do not.
 func (d *dots) otherwise(n *kernel.Node, packed bool) string {
@@ -104,8 +115,8 @@ func (d *dots) otherwise(n *kernel.Node, packed bool) string {
 		return ""
 	case channels >= fewChannels:
 		return fmt.Sprintf("%d channels, want at most %d", channels, fewChannels-1)
-	case d.at.lines*d.at.rows == 1 && channels > 1 && !n.Core.Armv6M:
-		return fmt.Sprintf("one row by %d channels, want several rows or one channel", channels)
+	case d.at.lines*d.at.rows == 1 && channels > rowChannels(n.Core):
+		return fmt.Sprintf("one row by %d channels, want several rows or at most %d", channels, rowChannels(n.Core))
 	case d.windows != nil && channels > fewOfWindows:
 		return fmt.Sprintf("windows by %d channels, want at most %d", channels, fewOfWindows)
 	}

@@ -38,6 +38,26 @@ static void one_channel(const nncc_dsp_dots_params *p, const int8_t *x, const in
     }
 }
 
+/* The sums of a row by two channels. */
+static void one_by_two(const int8_t *x, const int32_t *w, int32_t fours, int32_t sums[4])
+{
+    int32_t a = sums[0], b = sums[1];
+
+    NNCC_ROLLED
+    for (; fours > 0; fours--) {
+        const uint32_t v = nncc_load_word(x), even = nncc_even_bytes(v), odd = nncc_odd_bytes(v);
+
+        a = nncc_dual_add(a, even, (uint32_t)w[0]);
+        b = nncc_dual_add(b, even, (uint32_t)w[1]);
+        a = nncc_dual_add(a, odd, (uint32_t)w[2]);
+        b = nncc_dual_add(b, odd, (uint32_t)w[3]);
+        x += 4;
+        w += 4;
+    }
+    sums[0] = a;
+    sums[1] = b;
+}
+
 /* The rows times a pair of channels. */
 static void two_channels(const nncc_dsp_dots_params *p, const int8_t *x, const int32_t *head, int8_t *y)
 {
@@ -47,15 +67,21 @@ static void two_channels(const nncc_dsp_dots_params *p, const int8_t *x, const i
     const int32_t *const w = head + 2 * NNCC_DSP_DOTS_HEAD, *const end = w + 4 * fours;
 
     for (int32_t rows = p->rows; rows > 0; rows -= 2) {
-        const int8_t *const below = rows > 1 ? x + p->in_pitch : x;
+        const int8_t *const below = x + p->in_pitch;
         int32_t sums[4] = {h.start, g.start, h.start, g.start};
 
-        nncc_dsp_dots_two_by_two(x, below, w, fours, sums);
+        if (rows > 1) {
+            nncc_dsp_dots_two_by_two(x, below, w, fours, sums);
+        } else {
+            one_by_two(x, w, fours, sums);
+        }
         if (left > 0) {
             sums[0] = nncc_dsp_dots_rest(x + 4 * fours, end, left, sums[0]);
             sums[1] = nncc_dsp_dots_rest(x + 4 * fours, end + 1, left, sums[1]);
-            sums[2] = nncc_dsp_dots_rest(below + 4 * fours, end, left, sums[2]);
-            sums[3] = nncc_dsp_dots_rest(below + 4 * fours, end + 1, left, sums[3]);
+            if (rows > 1) {
+                sums[2] = nncc_dsp_dots_rest(below + 4 * fours, end, left, sums[2]);
+                sums[3] = nncc_dsp_dots_rest(below + 4 * fours, end + 1, left, sums[3]);
+            }
         }
         nncc_dsp_dots_store(&h, sums[0], y);
         nncc_dsp_dots_store(&g, sums[1], y + 1);
