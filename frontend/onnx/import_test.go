@@ -77,6 +77,26 @@ func TestDims(t *testing.T) {
 	}
 }
 
+// A BatchNormalization for training of before opset 14 is read for inference, and says so.
+func TestTrainingForm(t *testing.T) {
+	const text = `(float[2,3] x) => (float y) { s = Constant <value = float[3] {1, 2, 3}> ()
+		%s = BatchNormalization (x, s, s, s, s) }`
+	for _, c := range []struct {
+		out  string
+		want int
+	}{{"y", 0}, {"y, m, v, a, b", 1}} {
+		var notes []string
+		_, err := OpenModel(textModel(t, 9, fmt.Sprintf(text, c.out)),
+			ImportOptions{Note: func(d *diag.Diag) { notes = append(notes, d.Error()) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(notes) != c.want || c.want > 0 && !strings.Contains(notes[0], "5 outputs") {
+			t.Errorf("%s: notes %q", c.out, notes)
+		}
+	}
+}
+
 // Inputs bound to constants; initializers that are listed as inputs.
 func TestSet(t *testing.T) {
 	m := textModel(t, 13,

@@ -122,7 +122,11 @@ func (o *Compiled) fallbackGate() (*Gate, error) {
 	}
 	g := &Gate{Flag: "max-fallback", Limit: fmt.Sprint(most)}
 	if n := o.Report.ComputeFallback(); n > most {
-		g.exceeded("%d nodes run outside the accelerator: %s", n, o.Report.Cuts())
+		nodes := "nodes run"
+		if n == 1 {
+			nodes = "node runs"
+		}
+		g.exceeded("%d %s outside the accelerator: %s", n, nodes, o.Report.Cuts())
 	}
 	return g, nil
 }

@@ -8,16 +8,24 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// batchNorm: older opsets had outputs for training, which inference does not
-// fill, and (until 9) statistics per element instead of per channel.
+// batchNorm: until opset 14 more outputs than one said that the model trains, by
+// the statistics of its batch, and (until 9) statistics were per element instead of
+// per channel. Exporters wrote those outputs for inference, too, where nothing
+// reads them: the node is read for inference, and the user is told.
 func batchNorm(n *build.Node) []*ir.Value {
 	spatial := n.Opset >= 9 || n.Bool("spatial", true)
 	if n.Opset >= 14 && n.Attrs["training_mode"].Int != 0 {
 		delete(n.Attrs, "training_mode")
 		return trainingNorm(n)
+	}
+	if n.Opset < 14 && len(n.Out) > 1 {
+		n.Note(diag.Warnf("training", n.Name, "%s has %d outputs, which in opset %d is its form for training, by the "+
+			"mean and variance of the batch: it is read for inference, by those that the model stores; export the "+
+			"model for inference", n, len(n.Out), n.Opset))
 	}
 	delete(n.Attrs, "momentum") // of the running statistics
 	if len(n.In) == 5 && n.In[4] != nil && n.In[4].Const != nil {
