@@ -97,7 +97,13 @@ func vacuous(n *ir.Node) bool {
 			return false
 		}
 	}
-	return !n.Op.Impure && !n.Quantised() && !is(n, "QuantizeLinear", "DequantizeLinear", "Identity")
+	return !stays(n) && !is(n, "Identity")
+}
+
+// stays says that the node is none to evaluate: what differs from run to run, what
+// has been made integer, and what says how a tensor is stored.
+func stays(n *ir.Node) bool {
+	return n.Op.Impure || n.Quantised() || is(n, "QuantizeLinear", "DequantizeLinear")
 }
 
 // known is a constant's data, and that of any value without elements; else nil.
@@ -112,8 +118,7 @@ func known(v *ir.Value) *tensor.Dense {
 }
 
 func foldable(g *ir.Graph, n *ir.Node) bool {
-	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Quantised() ||
-		is(n, "QuantizeLinear", "DequantizeLinear") {
+	if stays(n) || n.Op.Eval == nil || len(n.Body) > 0 {
 		return false
 	}
 	if is(n, "Identity") && g.IsOutput(n.Out[0]) {
