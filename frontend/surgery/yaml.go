@@ -5,6 +5,7 @@ package surgery
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -52,9 +53,10 @@ func tidy(err error) error {
 var typeNames = map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
 	"float64": "a number", "bool": "true or false",
 	"string": "text", "[]string": "a list of names", "[]int": "a list of whole numbers",
-	"map[string]string": "a map of names", "map[string]int64": "a map of whole numbers"}
+	"map[string]string": "a map of names", "map[string]int64": "a map of whole numbers",
+	"map[string]int": "a map of whole numbers", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}
 
-var goType = regexp.MustCompile(`(\[\]|map\[string\])?(string|int64|uint64|float64|bool|int)$`)
+var goType = regexp.MustCompile(`(\[\]|map\[string\])?(string|int64|uint64|float64|bool|int|yaml\.Node)$`)
 
 // checkKeys compares the keys of mappings with the fields of the types that
 // they are decoded into. Types with a decoder of their own check themselves.
@@ -66,6 +68,11 @@ func checkKeys(n *yaml.Node, t reflect.Type) error {
 		return nil
 	}
 	switch t.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint64:
+		var v float64
+		if n.Kind == yaml.ScalarNode && n.Tag == "!!float" && n.Decode(&v) == nil && v != math.Trunc(v) {
+			return lineErr(n, "found %s; want a whole number", n.Value) // package yaml would cut it
+		}
 	case reflect.Struct:
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 			return nil
