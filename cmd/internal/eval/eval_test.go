@@ -244,3 +244,15 @@ func TestNoSignal(t *testing.T) {
 		t.Errorf("a program that gives NaN: %+v", o)
 	}
 }
+
+// TestUncounted: a machine that counts no instructions is said to have none counted, not to take 0.
+func TestUncounted(t *testing.T) {
+	r := Result{Qemu: &Qemu{Samples: 2}}
+	if s := r.Text(); strings.Contains(s, "instructions") {
+		t.Error(s)
+	}
+	r.Qemu.Instructions = 7
+	if s := r.Text(); !strings.Contains(s, ", at most 7 instructions an inference\n") {
+		t.Error(s)
+	}
+}

@@ -42,8 +42,11 @@ func (r *Result) Text() string {
 	}
 	r.lostText(&b)
 	if q := r.Qemu; q != nil {
-		fmt.Fprintf(&b, "\non the board's machine: %d samples, %d elements differ from the interpreter, at most %d "+
-			"instructions an inference", q.Samples, q.Mismatches, q.Instructions)
+		fmt.Fprintf(&b, "\non the board's machine: %d samples, %d elements differ from the interpreter", q.Samples,
+			q.Mismatches)
+		if q.Instructions > 0 { // a host does not count them
+			fmt.Fprintf(&b, ", at most %d instructions an inference", q.Instructions)
+		}
 		if q.Firmware != nil && q.Firmware.Top1 != nil {
 			fmt.Fprintf(&b, ", top-1 %s", percent(q.Firmware.Top1))
 		}
