@@ -186,7 +186,11 @@ func (v *FirmwareVerdict) Summary() string {
 	if differ > 0 {
 		said = fmt.Sprintf("%d models DIFFERENT", differ)
 	}
-	return fmt.Sprintf("%s: %d models in one image, run in turn on one arena of %d bytes; stack %d bytes, "+
-		"code %d bytes, constants %d bytes, weights %v bytes: %s\n", text.Line(v.Board), len(v.Models),
-		v.RAM["arena_bytes"], v.StackBytes, v.Text, v.ROData, v.Flash["weights_bytes"], said)
+	stack := ""
+	if v.StackBytes > 0 { // a host does not measure it
+		stack = fmt.Sprintf("stack %d bytes, ", v.StackBytes)
+	}
+	return fmt.Sprintf("%s: %d models in one image, run in turn on one arena of %d bytes; %scode %d bytes, "+
+		"constants %d bytes, weights %v bytes: %s\n", text.Line(v.Board), len(v.Models), v.RAM["arena_bytes"], stack,
+		v.Text, v.ROData, v.Flash["weights_bytes"], said)
 }

@@ -228,9 +228,15 @@ func newCards(r *Report) []card {
 	}
 	if r.Code != nil {
 		cards = append(cards, card{Value: thousands(r.Code.TextBytes), Unit: "B", What: "code",
-			Note: "constants beside weights " + thousands(r.Code.RODataBytes)},
-			card{Value: thousands(r.Code.StackBytes), Unit: "B", What: "stack used", Note: stackNote(r.Code)},
-			card{Value: thousands(r.Code.Instructions), What: "instructions", Note: "measured, largest case"})
+			Note: "constants beside weights " + thousands(r.Code.RODataBytes)})
+	}
+	if r.Code != nil && r.Code.StackBytes > 0 {
+		cards = append(cards, card{Value: thousands(r.Code.StackBytes), Unit: "B", What: "stack used",
+			Note: stackNote(r.Code)})
+	}
+	if r.Code != nil && r.Code.Instructions > 0 {
+		cards = append(cards, card{Value: thousands(r.Code.Instructions), What: "instructions",
+			Note: "measured, largest case"})
 	} else if m, _ := instructions(r); m.finish() {
 		cards = append(cards, card{Value: m.Total, What: "instructions", Note: "predicted; verify measures"})
 	}

@@ -28,9 +28,13 @@ func ProfilesText(vs []*Verdict) string {
 		fmt.Fprintf(&b, "%s on %s\n", v.Model, v.Board)
 		b.WriteString(v.profileTable())
 		b.WriteString(v.libraryText())
-		fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, %s, code %d bytes, "+
-			"constants %d bytes, %d mismatches\n",
-			v.Instructions, v.Outside, v.ramText(), v.TextBytes, v.RODataBytes, v.Mismatches)
+		if v.Instructions > 0 {
+			fmt.Fprintf(&b, "total %d instructions, %d of them between the layers, ", v.Instructions, v.Outside)
+		} else {
+			b.WriteString("instructions are not counted on this board, ")
+		}
+		fmt.Fprintf(&b, "%s, code %d bytes, constants %d bytes, %d mismatches\n", v.ramText(), v.TextBytes,
+			v.RODataBytes, v.Mismatches)
 		b.WriteString(v.boundText() + v.cyclesText() + v.measuredText() + "\n")
 	}
 	return b.String()
@@ -60,8 +64,9 @@ func (v *Verdict) profileTable() string {
 	rows := [][]string{head}
 	for i := range v.Layers {
 		l := &v.Layers[i]
-		row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs), fmt.Sprint(l.Instructions), l.perMAC(),
-			fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+		row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs)}
+		row = append(row, v.counted(l)...)
+		row = append(row, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes))
 		if bounded {
 			row = append(row, l.boundCells()...)
 		}
@@ -80,6 +85,14 @@ func (v *Verdict) profileTable() string {
 		rows = append(rows, row)
 	}
 	return text.Table(rows)
+}
+
+// counted are the instructions of a layer, whole and for one MAC, where the board counts them.
+func (v *Verdict) counted(l *LayerVerdict) []string {
+	if v.Instructions == 0 {
+		return []string{"-", "-"}
+	}
+	return []string{fmt.Sprint(l.Instructions), l.perMAC()}
 }
 
 // perMAC are the instructions of a layer for one of its MACs, if it has any.
