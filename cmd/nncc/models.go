@@ -92,7 +92,7 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 		for _, old := range a.own[k] {
 			before, ok := strings.CutPrefix(old, "--"+x.flag+"=")
 			if ok && before != value && !listed(fs.Lookup(x.flag)) {
-				a.twice = append(a.twice, twice(x.flag, before, x.value))
+				a.twice = append(a.twice, twice(x.flag, key+"="+before, x.value))
 			}
 		}
 		a.own[k] = append(a.own[k], "--"+x.flag+"="+value)
