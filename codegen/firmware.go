@@ -37,6 +37,9 @@ const modelsName = "models"
 // fileSuffixes are what files of a model have behind its prefix, without extension.
 var fileSuffixes = words("names sections weights stage images io preprocess postprocess")
 
+// numberRoom are the characters that a prefix leaves for a number and for what Prefix adds.
+const numberRoom = 12
+
 // Prefixes are the C prefixes of models that share a folder: those of their names alone,
 // with a number where two would be the same or their files would be. given are those that
 // are fixed, "" where there is none; nil: none is.
@@ -52,7 +55,7 @@ func Prefixes(names, given []string) []string {
 		base := Prefix(n)
 		p := base
 		for k := 2; PrefixTaken(p, taken) >= 0 || len(names) > 1 && isModelsFile(p); k++ {
-			p = Prefix(base[:min(len(base), maxIdent-12)] + "_" + strconv.Itoa(k))
+			p = Prefix(base[:min(len(base), maxIdent-numberRoom)] + "_" + strconv.Itoa(k))
 			if slices.ContainsFunc(taken, func(q string) bool { return sameNames(p, q) }) {
 				base, k = Prefix("m_"+base), 1
 				p = base

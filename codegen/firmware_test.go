@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -34,6 +35,31 @@ func TestPrefixes(t *testing.T) {
 		for _, p := range strings.Fields(c.want) {
 			if codegen.Prefix(p) != p {
 				t.Errorf("%s is no prefix, it would become %s", p, codegen.Prefix(p))
+			}
+		}
+	}
+}
+
+// TestPrefixesDrawn: names made of what prefixes and files begin and end with always get prefixes, each beside the others.
+func TestPrefixesDrawn(t *testing.T) {
+	parts := []string{"a", "A", "kws", "m", "m_a", "models", "nncc", "nncc_model", "arm", "int", "1", "_", "weights",
+		"weights_0", "weights_0_bias", "postprocess", "postprocess_x", "names", "io", "2", "3", "model", strings.Repeat("x", 47)}
+	rnd := rand.New(rand.NewPCG(11, 7))
+	for range 4000 {
+		names := make([]string, 1+rnd.IntN(6))
+		for i := range names {
+			words := make([]string, 1+rnd.IntN(3))
+			for k := range words {
+				words[k] = parts[rnd.IntN(len(parts))]
+			}
+			names[i] = strings.Join(words, "_")
+		}
+		for i, p := range codegen.Prefixes(names, nil) {
+			if codegen.Prefix(p) != p {
+				t.Errorf("%q: %s is no prefix, it would become %s", names, p, codegen.Prefix(p))
+			}
+			if k := codegen.PrefixTaken(p, codegen.Prefixes(names, nil)[:i]); k >= 0 {
+				t.Errorf("%q: prefixes %d and %d have the same names", names, k, i)
 			}
 		}
 	}

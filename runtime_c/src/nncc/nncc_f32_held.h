@@ -187,31 +187,27 @@ __attribute__((noinline, used)) static void nncc_f32_hold_at(const float *w, con
     } while (0)
 
 /* Input i of one pixel or two, for 8 channels or 4. */
-#define NNCC_F32_HELD8X2(i) \
-    do { \
-        NNCC_F32_LOAD8(k, w); \
-        w += 8; \
-        NNCC_F32_BY8(a, k, x0[i]); \
-        NNCC_F32_BY8(b, k, x1[i]); \
-    } while (0)
 #define NNCC_F32_HELD8X1(i) \
     do { \
         NNCC_F32_LOAD8(k, w); \
         w += 8; \
         NNCC_F32_BY8(a, k, x0[i]); \
     } while (0)
-#define NNCC_F32_HELD4X2(i) \
+#define NNCC_F32_HELD8X2(i) \
     do { \
-        NNCC_F32_LOAD4(k, w); \
-        w += 4; \
-        NNCC_F32_BY4(a, k, x0[i]); \
-        NNCC_F32_BY4(b, k, x1[i]); \
+        NNCC_F32_HELD8X1(i); \
+        NNCC_F32_BY8(b, k, x1[i]); \
     } while (0)
 #define NNCC_F32_HELD4X1(i) \
     do { \
         NNCC_F32_LOAD4(k, w); \
         w += 4; \
         NNCC_F32_BY4(a, k, x0[i]); \
+    } while (0)
+#define NNCC_F32_HELD4X2(i) \
+    do { \
+        NNCC_F32_HELD4X1(i); \
+        NNCC_F32_BY4(b, k, x1[i]); \
     } while (0)
 
 /* A job without inputs: n channels of a pixel are the biases. */

@@ -266,18 +266,16 @@ static inline void nncc_f32_matmul_row(const float *a, const float *b, int32_t s
 #define NNCC_F32_ROWS 2
 
 /* A row of the right matrix with number i of the left one's rows. */
-#define NNCC_F32_RIGHT2(i) \
-    do { \
-        NNCC_F32_LOAD8(k, right); \
-        right = nncc_f32_bytes(right, step); \
-        NNCC_F32_BY8(a, k, x0[i]); \
-        NNCC_F32_BY8(b, k, x1[i]); \
-    } while (0)
 #define NNCC_F32_RIGHT1(i) \
     do { \
         NNCC_F32_LOAD8(k, right); \
         right = nncc_f32_bytes(right, step); \
         NNCC_F32_BY8(a, k, x0[i]); \
+    } while (0)
+#define NNCC_F32_RIGHT2(i) \
+    do { \
+        NNCC_F32_RIGHT1(i); \
+        NNCC_F32_BY8(b, k, x1[i]); \
     } while (0)
 
 /* Two rows of a, k long, times 8 columns of b, whose rows are `step` bytes apart. */
