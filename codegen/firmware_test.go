@@ -43,8 +43,8 @@ func TestPrefixes(t *testing.T) {
 // TestPrefixesDrawn: names made of what prefixes and files begin and end with get
 // prefixes, each beside the others.
 func TestPrefixesDrawn(t *testing.T) {
-	parts := []string{"a", "A", "kws", "m", "m_a", "models", "nncc", "nncc_model", "arm", "int", "1", "_",
-		"weights", "weights_0", "weights_0_bias", "postprocess", "postprocess_x", "names", "io", "2", "3", "model", strings.Repeat("x", 47)}
+	parts := strings.Fields("a A kws m m_a models nncc nncc_model arm int 1 _ weights weights_0 weights_0_bias " +
+		"postprocess postprocess_x names io 2 3 model " + strings.Repeat("x", 47))
 	rnd := rand.New(rand.NewPCG(11, 7))
 	for range 4000 {
 		names := make([]string, 1+rnd.IntN(6))
