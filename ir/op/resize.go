@@ -138,7 +138,9 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 			scale[a] = v / float64(x[a])
 			continue
 		}
-		size := math.Floor(float64(x[a]) * v)
+		// In float32, the scale's type, as others compute it: 5 times 2.6 is 13,
+		// though the float32 next to 2.6 lies below it.
+		size := math.Floor(float64(float32(x[a]) * float32(v)))
 		if size < 1 || size > maxExtent {
 			return nil, nil, ir.Errf(n, "shape", "scale %v makes %v elements of the %d in dimension %d", v, size, x[a],
 				a)
