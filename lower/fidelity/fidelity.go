@@ -26,9 +26,23 @@ import (
 // another scale first.
 const Steps = 2
 
-// Ulps is how far a float result may be off, in units in the last place of the
-// largest magnitude: sums are taken in another order.
-const Ulps = 256
+// ulps is how far a float result may be off, in units in the last place of the
+// largest magnitude: sums of hundreds of terms are taken in another order, layer
+// after layer, and the C library's functions differ.
+const ulps = 256
+
+// Ulps is how far a float result of a type may be off, in units in the last
+// place of the largest magnitude. float16 and bfloat16 are what sums in float32
+// are rounded to: to one side or the other.
+func Ulps(t tensor.DType) float64 {
+	if e, single := t.Epsilon(), tensor.F32.Epsilon(); e > single {
+		return 1 + ulps*single/e
+	}
+	return ulps
+}
+
+// Limit is how far elements of a float result may be off.
+func Limit(d *tensor.Dense) float64 { return Ulps(d.DType) * ulp(d) }
 
 // LeastDB is the signal-to-noise ratio below which a program has lost too much.
 const LeastDB = 15
@@ -217,7 +231,11 @@ func (c *Checker) outputs() {
 		case w.Type.Quant != nil && v.Type.DType.IsFloat():
 			s.typ, s.quant, s.bound = w.Type.DType, w.Type.Quant, Steps
 		case v.Type.DType.IsFloat():
-			s.typ, s.bound, s.Float = v.Type.DType, Ulps, true
+			s.typ, s.Float = v.Type.DType, true
+			if w.Type.DType.Epsilon() > s.typ.Epsilon() { // the model's own type, which is at the border only
+				s.typ = w.Type.DType
+			}
+			s.bound = Ulps(s.typ)
 		default: // numbers, not what they stand for
 			s.typ = v.Type.DType
 		}
@@ -324,10 +342,7 @@ func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return nil, err
 	}
 	for i, s := range c.outs {
-		want, got := res[i], s.in(outs[i])
-		if s.quant != nil && want.DType.IsFloat() {
-			want = ir.QuantiseEven(want, s.held.Type)
-		}
+		want, got := s.end(res[i]), s.in(outs[i])
 		if err := c.compare(s, want, got, fed); err != nil {
 			return nil, err
 		}
@@ -448,6 +463,17 @@ func (s *Stretch) in(d *tensor.Dense) *tensor.Dense {
 	return out
 }
 
+// end brings what the model gives to the program's type.
+func (s *Stretch) end(d *tensor.Dense) *tensor.Dense {
+	switch {
+	case s.quant != nil && d.DType.IsFloat():
+		return ir.QuantiseEven(d, s.held.Type)
+	case s.Float && d.DType != s.typ:
+		return d.Cast(s.typ)
+	}
+	return d
+}
+
 // compare notes how far the program is off in one case. want is what the model
 // makes of the values that it was fed.
 func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value]*tensor.Dense) error {
@@ -501,7 +527,8 @@ func (s *Stretch) reals(d *tensor.Dense) *tensor.Dense {
 	return ir.Dequantise(d, s.quant)
 }
 
-// ulp is the unit in the last place of the largest finite magnitude.
+// ulp is the unit in the last place of the largest finite magnitude. Below the
+// type's smallest normal number nothing counts.
 func ulp(d *tensor.Dense) float64 {
 	top := 0.0
 	for i, n := 0, d.Len(); i < n; i++ {
@@ -509,7 +536,11 @@ func ulp(d *tensor.Dense) float64 {
 			top = a
 		}
 	}
-	return max(top, 0x1p-126) * d.DType.Epsilon() // below the smallest normal float32 nothing counts
+	least := 0x1p-126
+	if d.DType == tensor.F16 {
+		least = 0x1p-14
+	}
+	return max(top, least) * d.DType.Epsilon()
 }
 
 // distance is the difference of two elements; infinite where only one is a

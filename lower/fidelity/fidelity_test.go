@@ -46,8 +46,11 @@ func check(t testing.TB, r *lower.Result, program *ir.Graph) *fidelity.Checker {
 	for k := range uint64(3) {
 		in := irtest.Inputs(r.Model, k)
 		for i, v := range r.Whole.In {
-			if v.Type.Quant != nil && in[i].DType.IsFloat() {
+			switch {
+			case v.Type.Quant != nil && in[i].DType.IsFloat():
 				in[i] = ir.QuantiseEven(in[i], v.Type)
+			case v.Type.DType.IsFloat():
+				in[i] = in[i].Cast(v.Type.DType)
 			}
 		}
 		if _, err := c.Case(in); err != nil {
@@ -276,5 +279,46 @@ func TestCosts(t *testing.T) {
 		`Relu "relu", Conv "conv": 120 to 40`, `Where "where": 40 to 38`}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A model of another float type that is computed in float32 has its own type at
+// the border, or is computed in its own: what it is rounded to is no difference,
+// and a weight that is another by a quarter is one.
+func TestOtherFloats(t *testing.T) {
+	const src = `graph "other" {
+	in %%x : %[1]s[1,3,6,6]
+	const %%w : %[1]s[4,3,3,3] = rand 1
+	const %%b : %[1]s[4] = {0.1,-0.2,0.3,0}
+	%%c = Conv(%%x, %%w, %%b) {pads=[1,1,1,1]} from "conv"
+	%%y = Relu(%%c) from "relu"
+	out "y" = %%y
+}`
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.F64} {
+		for _, precision := range []option.Precision{option.Float32, option.Model} {
+			o := options()
+			o.Precision = precision
+			r, err := lower.Run(irtest.Parse(t, fmt.Sprintf(src, d)), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range wrong(r, check(t, r, r.Whole)) {
+				t.Errorf("%s, %s: %s is off by %v, allowed %v", d, precision, s.Layer(), s.Off, s.Allowed)
+			}
+			for _, n := range r.Whole.Nodes {
+				for i, v := range n.In {
+					if v != nil && v.Const != nil && v.Type.Elems() >= 4*3*3*3 {
+						w := v.Const.Clone()
+						for k := range w.Len() {
+							w.SetFloat(k, 1.25*w.Float(k))
+						}
+						r.Whole.SetInput(n, i, r.Whole.AddConst("other", w))
+					}
+				}
+			}
+			if len(wrong(r, check(t, r, r.Whole))) == 0 {
+				t.Errorf("%s, %s: other weights give the same", d, precision)
+			}
+		}
 	}
 }

@@ -61,10 +61,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 				}
 			}
 		}
-		end := get(s.value)
-		if s.quant != nil && end.DType.IsFloat() {
-			end = ir.QuantiseEven(end, s.held.Type)
-		}
+		end := s.end(get(s.value))
 		for i := range out {
 			out[i] = max(out[i], distance(want, end, i))
 		}

@@ -249,7 +249,7 @@ func realBounds(spread []float64, d *tensor.Dense, t ir.Type) []float64 {
 	limit, step := 0.0, 1.0
 	switch {
 	case d.DType.IsFloat():
-		limit = UlpBound * largest(d) * d.DType.Epsilon()
+		limit = fidelity.Limit(d)
 	case t.Quant != nil:
 		step = float64(t.Quant.Scale[0])
 	}

@@ -48,12 +48,12 @@ func (m *movement) differ(got *tensor.Dense, v *ir.Value, steps int) (n int, dif
 	return n, diff, Finite(more), nil
 }
 
-// Differ counts elements that differ: all bits for integers, beyond UlpBound
+// Differ counts elements that differ: all bits for integers, beyond fidelity.Ulps
 // for floats, and beyond twice the spread where there is one.
 func Differ(got, want *tensor.Dense, steps int, spread []float64) (n int, diff float64) {
 	limit := float64(steps)
 	if want.DType.IsFloat() {
-		limit = UlpBound * largest(want) * want.DType.Epsilon()
+		limit = fidelity.Limit(want)
 	}
 	for i := 0; i < want.Len(); i++ {
 		a, b := got.Float(i), want.Float(i)
@@ -76,17 +76,6 @@ func Differ(got, want *tensor.Dense, steps int, spread []float64) (n int, diff f
 		}
 	}
 	return n, diff
-}
-
-// largest is the largest finite magnitude.
-func largest(d *tensor.Dense) float64 {
-	top := 0.0
-	for i := range d.Len() {
-		if a := math.Abs(d.Float(i)); a > top && !math.IsInf(a, 0) {
-			top = a
-		}
-	}
-	return top
 }
 
 // FromFloat reports an integer value that depends on arithmetic in float: all

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/verify"
 )
 
@@ -32,6 +33,26 @@ func TestFromFloat(t *testing.T) {
 		}
 		if have := verify.FromFloat(g.Out[0]); have != want {
 			t.Errorf("%v, want %v:\n%s", have, want, src)
+		}
+	}
+}
+
+// TestFloatBounds: a result of any float type may be rounded to one side or the other,
+// and float32 and float64 carry the sums of many terms; none may be off by a part
+// that a user would see.
+func TestFloatBounds(t *testing.T) {
+	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.F32, tensor.F64} {
+		for _, top := range []float64{0x1p-8, 1, 1024} {
+			want := tensor.FromFloats(d, []int{2}, []float64{top, -top / 4})
+			off := func(by float64) *tensor.Dense {
+				return tensor.FromFloats(d, []int{2}, []float64{top, -top/4 + by})
+			}
+			if n, _ := verify.Differ(off(top*d.Epsilon()), want, 0, nil); n != 0 {
+				t.Errorf("%s: a rounding of %v is a mismatch", d, top)
+			}
+			if n, _ := verify.Differ(off(top/16), want, 0, nil); n != 1 {
+				t.Errorf("%s: a sixteenth of %v is none", d, top)
+			}
 		}
 	}
 }

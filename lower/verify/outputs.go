@@ -9,14 +9,9 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/state"
 )
-
-// UlpBound is how far a float output may be from the reference interpreter,
-// in units in the last place of the output's largest magnitude (3e-5 of it):
-// sums of hundreds of terms are taken in another order, layer after layer, and
-// the C library's functions differ.
-const UlpBound = 256
 
 // Output is the comparison of one output over all cases.
 type Output struct {
@@ -24,7 +19,9 @@ type Output struct {
 	Elements   int     `json:"elements"`
 	Mismatches int     `json:"mismatches"`
 	MaxAbsDiff float64 `json:"max_abs_diff"`
-	UlpBound   float64 `json:"ulp_bound"`
+	// UlpBound is how far a float output may be from the reference interpreter, in
+	// units in the last place of its largest magnitude.
+	UlpBound float64 `json:"ulp_bound"`
 	// StepBound is 1 for integers that are quantised from a float layer: a
 	// value on the edge between two steps may fall to either side.
 	StepBound int `json:"step_bound,omitempty"`
@@ -57,7 +54,7 @@ func NewFirmware(r *lower.Result, reference *ir.Graph, tolerance float64) *Firmw
 	for _, i := range r.Ports().Outputs() {
 		v, o := r.Graph.Out[i], Output{Name: r.Graph.OutNames[i]}
 		if v.Type.DType.IsFloat() {
-			o.UlpBound = UlpBound
+			o.UlpBound = fidelity.Ulps(v.Type.DType)
 		} else if FromFloat(v) {
 			o.StepBound = 1
 		}
