@@ -475,11 +475,16 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
             s.sum##1 = (s.sum##1 - s.below##1) >> (down); \
         } \
     } while (0)
-#define NNCC_DSP_LOWEST(sum) \
+/* The sums of the lowest channel, scaled by {m, c, s}; the sign is that of what is not yet twice: one ADD. */
+#define NNCC_DSP_LOWEST_ONE(sum) \
+    (sum) = nncc_dsp_rounded((int32_t)((uint32_t)(sum) << 1), m, c + ((sum) >> 31), down)
+#define NNCC_DSP_LOWEST_SCALED(sum, mcs) \
     do { \
-        s.sum##0 = (int32_t)((uint32_t)s.sum##0 << 1); \
+        const int32_t m = (mcs)[0], c = (mcs)[1], down = (mcs)[2]; \
+\
+        NNCC_DSP_LOWEST_ONE(s.sum##0); \
         if (pixels == 2) { \
-            s.sum##1 = (int32_t)((uint32_t)s.sum##1 << 1); \
+            NNCC_DSP_LOWEST_ONE(s.sum##1); \
         } \
     } while (0)
 /* The sums of a channel, scaled by {m, c, s}. */
@@ -496,16 +501,15 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
             s.sum##1 = nncc_dsp_scaled(s.sum##1, m, c, down); \
         } \
     } while (0)
-/* Four channels of narrow weights: their sums apart, those behind the first one scaled. */
+/* Four channels of narrow weights: their sums apart and scaled. */
 #define NNCC_DSP_NARROW_SCALED(mcs) \
     do { \
         NNCC_DSP_ABOVE(d, c, 7); \
         NNCC_DSP_SCALED(d, (mcs) + 9); \
-        NNCC_DSP_LOWEST(c); \
-        NNCC_DSP_SCALED(c, (mcs) + 6); \
+        NNCC_DSP_LOWEST_SCALED(c, (mcs) + 6); \
         NNCC_DSP_ABOVE(b, a, 7); \
         NNCC_DSP_SCALED(b, (mcs) + 3); \
-        NNCC_DSP_LOWEST(a); \
+        NNCC_DSP_LOWEST_SCALED(a, mcs); \
     } while (0)
 
 /* Four bytes, clamped or from the table. */
@@ -559,13 +563,13 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
             NNCC_DSP_SCALED(c, w + 6);
             NNCC_DSP_ABOVE(b, a, 3);
             NNCC_DSP_SCALED(b, w + 3);
-            NNCC_DSP_LOWEST(a);
+            NNCC_DSP_LOWEST_SCALED(a, w);
         } else {
             NNCC_DSP_SCALED(d, w + 9);
             NNCC_DSP_SCALED(c, w + 6);
             NNCC_DSP_SCALED(b, w + 3);
+            NNCC_DSP_SCALED(a, w);
         }
-        NNCC_DSP_SCALED(a, w);
         w += 12;
         if (pixels == 2) {
             nncc_dsp_put(table, table != 0 ? t_at : NULL, bias, cap, nncc_dsp_bytes(s.a1, s.b1, s.c1, s.d1),

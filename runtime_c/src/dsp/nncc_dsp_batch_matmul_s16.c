@@ -87,38 +87,94 @@ NNCC_DSP_NAKED static void nncc_products16(NNCC_DSP_ARG const nncc_bmm16 *p, NNC
 
 #else
 
-#if NNCC_DSP_ACLE
-#define NNCC_TWO16(x, w, sum) __smlald((int16x2_t)(x), (int16x2_t)(w), sum)
-#else
-#define NNCC_TWO16(x, w, sum) ((sum) + nncc_dsp_lo(x) * nncc_dsp_lo(w) + nncc_dsp_hi(x) * nncc_dsp_hi(w))
-#endif
-
+/* A sum by the multiplier, which is not negative: the lower 64 bits of the product are those of unsigned numbers. */
 static inline int32_t nncc_scaled16(const nncc_bmm16 *p, int64_t sum)
 {
-    const int32_t v = ((int32_t)((sum * p->mult) >> 32) + p->half) >> p->shift;
-
-    return v < nncc_dsp_lo(p->low) ? nncc_dsp_lo(p->low) : v > nncc_dsp_lo(p->high) ? nncc_dsp_lo(p->high) : v;
+    return ((int32_t)(((uint64_t)sum * (uint32_t)p->mult) >> 32) + p->half) >> p->shift;
 }
 
-static void nncc_products16(const nncc_bmm16 *p, const int32_t *x, int8_t *y)
+#if NNCC_DSP_ACLE
+
+#define NNCC_LOAD16 NNCC_DSP_LOAD_BOTH
+#define NNCC_TWO16(x, w, sum) __smlald((int16x2_t)(x), (int16x2_t)(w), sum)
+
+static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
+{
+    return nncc_dsp_clamped16(nncc_scaled16(p, a), nncc_scaled16(p, b), p->low, p->high);
+}
+
+#else
+
+#define NNCC_LOAD16(p, a, b) \
+    do { \
+        (a) = (p)[0]; \
+        (b) = (p)[1]; \
+    } while (0)
+#define NNCC_TWO16(x, w, sum) ((sum) + nncc_dsp_lo(x) * nncc_dsp_lo(w) + nncc_dsp_hi(x) * nncc_dsp_hi(w))
+
+static inline int32_t nncc_limited16(const nncc_bmm16 *p, int64_t sum)
+{
+    const int32_t v = nncc_scaled16(p, sum), low = nncc_dsp_lo(p->low), high = nncc_dsp_lo(p->high);
+
+    return v < low ? low : v > high ? high : v;
+}
+
+static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
+{
+    return (uint32_t)nncc_dsp_pair(nncc_limited16(p, a), nncc_limited16(p, b));
+}
+
+#endif
+
+/* A pair of values of both lines, times those of two lines. */
+#define NNCC_TURN16(k) \
+    do { \
+        int32_t a, b, c, d; \
+\
+        NNCC_LOAD16(from + 2 * (k), a, b); \
+        NNCC_LOAD16(w + 2 * (k), c, d); \
+        s0 = NNCC_TWO16(a, c, s0); \
+        s1 = NNCC_TWO16(b, c, s1); \
+        s2 = NNCC_TWO16(a, d, s2); \
+        s3 = NNCC_TWO16(b, d, s3); \
+    } while (0)
+
+NNCC_DSP_AS_WRITTEN static void nncc_products16(const nncc_bmm16 *p, const int32_t *x, int8_t *y)
 {
     const int32_t *w = p->w;
+    const int32_t *volatile const begin = x; /* on the stack, as all that the loop does not need */
+    const int32_t *volatile const end = x + 2 * p->words;
+    int8_t *volatile to = y;
 
     for (int32_t g = p->groups; g > 0; g--) {
+        const int32_t *from = begin;
         int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 
-        for (int32_t k = 0; k < p->words; k++) {
-            const int32_t a = x[2 * k], b = x[2 * k + 1], c = w[0], d = w[1];
-
-            s0 = NNCC_TWO16(a, c, s0);
-            s1 = NNCC_TWO16(b, c, s1);
-            s2 = NNCC_TWO16(a, d, s2);
-            s3 = NNCC_TWO16(b, d, s3);
+        if ((p->words & 1) != 0) {
+            NNCC_TURN16(0);
+            from += 2;
             w += 2;
         }
-        nncc_dsp_store4(y, (uint32_t)nncc_dsp_pair(nncc_scaled16(p, s0), nncc_scaled16(p, s2)));
-        nncc_dsp_store4(y + p->row, (uint32_t)nncc_dsp_pair(nncc_scaled16(p, s1), nncc_scaled16(p, s3)));
-        y += 4;
+        if ((p->words & 2) != 0) {
+            NNCC_TURN16(0);
+            NNCC_TURN16(1);
+            from += 4;
+            w += 4;
+        }
+        while (from != end) {
+            NNCC_TURN16(0);
+            NNCC_TURN16(1);
+            NNCC_TURN16(2);
+            NNCC_TURN16(3);
+            from += 8;
+            w += 8;
+        }
+
+        int8_t *const at = to;
+
+        nncc_dsp_store4(at, nncc_clamped16(p, s0, s2));
+        nncc_dsp_store4(at + p->row, nncc_clamped16(p, s1, s3));
+        to = at + 4;
     }
 }
 
@@ -144,6 +200,8 @@ static inline int32_t nncc_highs16(int32_t a, int32_t b)
 
     __asm("pkhtb %0, %1, %2, asr #16" : "=r"(v) : "r"(b), "r"(a));
     return v;
+#elif NNCC_DSP_ACLE
+    return nncc_dsp_highs(a, b);
 #else
     return nncc_dsp_pair(nncc_dsp_hi(a), nncc_dsp_hi(b));
 #endif

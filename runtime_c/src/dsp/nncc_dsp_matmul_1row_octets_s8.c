@@ -133,7 +133,6 @@ static NNCC_DSP_AS_WRITTEN void half_of_eight(const nncc_dsp_matmul_params *p, c
         w += 16;
     } while (x != end);
     NNCC_DSP_NARROW_SCALED(mcs);
-    NNCC_DSP_SCALED(a, mcs);
     nncc_dsp_put(0, NULL, nncc_dsp_bias(p->low, p->cap), p->cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
 }
 #endif

@@ -119,15 +119,15 @@ static inline int32_t scaled(int32_t v, int32_t m, int32_t c)
     return (int32_t)(((int64_t)v * m) >> 32) + c;
 }
 
-/* The sums of two channels, of which b has a added, scaled. */
+/* The sums of two channels, of which b has a added, scaled: a constant at a time, as registers are scarce. */
 #define NNCC_RELU_TWO(a, b) \
     do { \
-        const int32_t m0 = w[0], c0 = w[1], m1 = w[2], c1 = w[3]; \
-\
-        s.b##0 = scaled((int32_t)((uint32_t)s.b##0 - (uint32_t)s.a##0), m1, c1); \
-        s.b##1 = scaled((int32_t)((uint32_t)s.b##1 - (uint32_t)s.a##1), m1, c1); \
-        s.a##0 = scaled(s.a##0, m0, c0); \
-        s.a##1 = scaled(s.a##1, m0, c0); \
+        s.b##0 = (int32_t)((uint32_t)s.b##0 - (uint32_t)s.a##0); \
+        s.b##1 = (int32_t)((uint32_t)s.b##1 - (uint32_t)s.a##1); \
+        s.a##0 = scaled(s.a##0, w[0], w[1]); \
+        s.a##1 = scaled(s.a##1, w[0], w[1]); \
+        s.b##0 = scaled(s.b##0, w[2], w[3]); \
+        s.b##1 = scaled(s.b##1, w[2], w[3]); \
         w += 4; \
     } while (0)
 

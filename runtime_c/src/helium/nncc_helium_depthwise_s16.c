@@ -125,8 +125,8 @@ static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *fr
     NNCC_TAP16(load); \
     NNCC_TAP16(load)
 
-/* The outputs of blocks whose inputs are neighbours, or, `places`, where the records say. */
-static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *from, const int8_t *w, int8_t *y)
+/* The outputs of blocks whose inputs are neighbours, or, `places`, a constant, where the records say. */
+static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const int8_t *from, const int8_t *w, int8_t *y)
 {
     const int32_t step = t->x_step, cols = t->cols;
     const mve_pred16_t lanes = vctp16q((uint32_t)t->lanes);
@@ -161,10 +161,29 @@ static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *fr
         even = vrshlq_s32(vqdmulhq_s32(even, nncc_words(head + 32)), nncc_words(head + 64));
         odd = vrshlq_s32(vqdmulhq_s32(odd, nncc_words(head + 48)), nncc_words(head + 80));
         out = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(even), even), odd);
-        vstrhq_p_s16((int16_t *)(void *)y, vminq_s16(vmaxq_s16(out, lo), hi), lanes);
+        out = vminq_s16(vmaxq_s16(out, lo), hi);
+        if (places != 0) {
+            vstrhq_p_s16((int16_t *)(void *)y, out, lanes);
+        } else {
+            vstrhq_s16((int16_t *)(void *)y, out);
+        }
         y += 2 * NNCC_LANES;
         w += t->behind;
         x += t->x_next;
+    }
+}
+
+static NNCC_APART void nncc_places16(const nncc_taps16 *t, const int8_t *x, const int8_t *w, int8_t *y)
+{
+    nncc_blocks_of16(t, 1, x, w, y);
+}
+
+static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *x, const int8_t *w, int8_t *y)
+{
+    if (places != 0) {
+        nncc_places16(t, x, w, y);
+    } else {
+        nncc_blocks_of16(t, 0, x, w, y);
     }
 }
 
