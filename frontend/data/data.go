@@ -219,7 +219,10 @@ func (s *Set) path(p string) error {
 	}
 	if !st.IsDir() {
 		k := extensions[strings.ToLower(filepath.Ext(p))]
-		if k == arrays || k == unknown {
+		switch {
+		case convertTo(p) != "":
+			return s.notRead(p)
+		case k == arrays || k == unknown:
 			return s.arrayFile(p, "")
 		}
 		return s.files(&listing{kind: k, files: []file{{path: p, rel: p}}})

@@ -253,6 +253,7 @@ func TestRefused(t *testing.T) {
 		"mixed": {filepath.Join(dir, "mixed"),
 			"holds files of several kinds: 1 of .npy or .npz (b.npy), 1 of pictures"},
 		"webp":    {filepath.Join(dir, "web"), "convert them to PNG"},
+		"one GIF": {write(t, []byte("GIF89a"), dir, "p7", "a.GIF"), "convert them to PNG"},
 		"nothing": {filepath.Join(dir, "none"), "holds no samples"},
 		"no PNG":  {write(t, []byte("hello"), dir, "p1", "a.png"), "a.png: neither PNG nor JPEG"},
 		"empty":   {write(t, nil, dir, "p2", "a.png"), "a.png: the file is empty"},

@@ -36,6 +36,14 @@ var unread = map[string]string{".gif": "PNG", ".bmp": "PNG", ".webp": "PNG", ".t
 	".heic": "PNG", ".ppm": "PNG", ".pgm": "PNG", ".mp3": "WAV", ".flac": "WAV", ".ogg": "WAV", ".m4a": "WAV",
 	".aac": "WAV", ".xlsx": "CSV", ".parquet": "CSV", ".tsv": "CSV"}
 
+// convertTo is what files that are not read become; "": they are none of these.
+func convertTo(path string) string { return unread[strings.ToLower(filepath.Ext(path))] }
+
+// notRead is the error of such a file.
+func (s *Set) notRead(path string) error {
+	return s.err(path, "files of this kind are not read; convert them to %s", convertTo(path))
+}
+
 // labelFiles are the names of files of labels in a folder of data.
 var labelFiles = []string{"labels.txt", "labels.csv", "classes.txt"}
 
@@ -98,7 +106,7 @@ func (s *Set) survey(root string) (*listing, error) {
 					class, l.classes = "", false
 				}
 				found[k] = append(found[k], file{full, below, class})
-			case unread[strings.ToLower(filepath.Ext(name))] != "" && foreign == "":
+			case convertTo(name) != "" && foreign == "":
 				foreign = full
 			}
 		}
@@ -124,8 +132,7 @@ func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign st
 			strings.Join(what, ", "))
 	}
 	if len(what) == 0 && foreign != "" {
-		return s.err(foreign, "files of this kind are not read; convert them to %s",
-			unread[strings.ToLower(filepath.Ext(foreign))])
+		return s.notRead(foreign)
 	}
 	if !l.classes {
 		s.loose(root, l)

@@ -25,7 +25,7 @@ func NeedsShapes(args []string, s *Spec) bool {
 	})
 }
 
-// samplesOf splits NAME=FILE; ok: the file is none of arrays, or a folder.
+// samplesOf splits NAME=FILE; ok: the file is known to be none of arrays, or a folder.
 func samplesOf(arg string, names []string) (name, file string, ok bool) {
 	file = arg
 	if k, v, cut := strings.Cut(arg, "="); cut && (slices.Contains(names, k) || names == nil) {
@@ -33,7 +33,8 @@ func samplesOf(arg string, names []string) (name, file string, ok bool) {
 	}
 	k := extensions[strings.ToLower(filepath.Ext(file))]
 	st, err := os.Stat(file)
-	return name, file, err == nil && (st.IsDir() || k == pictures || k == recordings || k == tables)
+	other := k == pictures || k == recordings || k == tables || convertTo(file) != ""
+	return name, file, err == nil && (st.IsDir() || other)
 }
 
 // Inputs reads the values of --input for inputs of a model: arrays as npz.ReadInputs

@@ -55,6 +55,9 @@ func TestInputs(t *testing.T) {
 		{"eye=" + filepath.Join(dir, "f"), "no --input for old"},
 		{"eye=" + filepath.Join(dir, "f") + " old=" + filepath.Join(dir, "f", "a.png") + " " + old, "model has only 0"},
 		{"eye=" + filepath.Join(dir, "none"), "no such file"},
+		{"eye=" + write(t, []byte("BM6"), dir, "a.bmp") + " " + old,
+			"a.bmp: files of this kind are not read; convert them to PNG"},
+		{"eye=" + old + " old=" + complexFile(t), "complex.npy: npz: complex64"},
 	} {
 		_, _, _, err := data.Inputs(strings.Fields(c.args), g.In, data.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -84,4 +87,15 @@ func TestArraysOfSamples(t *testing.T) {
 			t.Errorf("%v: %d inferences, %v", shape, len(list), err)
 		}
 	}
+}
+
+// complexFile is a file of numbers that no model computes with.
+func complexFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "complex.npy")
+	a := &npz.Array{DType: "complex64", Shape: []int{1}, Data: make([]complex64, 1)}
+	if err := npz.WriteNpyFile(path, a); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -19,7 +19,11 @@ func ReadTensor(path string, lim Limits) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ToTensor(a)
+	d, err := ToTensor(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
 }
 
 // ReadInputs reads the --input flags for inputs of these names: NAME=FILE.npy, FILE.npy
