@@ -117,7 +117,8 @@ func (s *gridSampler) taps(d int, v float64) []gridTap {
 	if x < lo || x > hi {
 		switch s.padding {
 		case "border":
-			x = min(max(x, 0), size-1)
+			least, most := GridBorder(s.mode, s.size[d])
+			x = min(max(x, least), most)
 		case "reflection":
 			x = reflect(x, lo, hi)
 		}
@@ -152,6 +153,16 @@ func (s *gridSampler) taps(d int, v float64) []gridTap {
 		out = append(out, gridTap{int(i), w})
 	}
 	return out
+}
+
+// GridBorder is where positions outside are moved to with padding_mode border: to
+// the edges. Of mode cubic each of the four elements is, as in PyTorch: behind two
+// more, all of them are the one at the edge.
+func GridBorder(mode string, size int) (least, most float64) {
+	if mode == "cubic" || mode == "bicubic" {
+		return -2, float64(size + 1)
+	}
+	return 0, float64(size - 1)
 }
 
 // reflect mirrors x at lo and hi until it lies between them.

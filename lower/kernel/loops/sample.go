@@ -125,7 +125,8 @@ func gridSample(f *fn) error {
 		}
 		switch padding {
 		case "border":
-			f.line("x = (x < %s || x > %s) ? fmin(fmax(x, 0.0), %s) : x;", num(lo), num(hi), num(float64(s-1)))
+			least, most := op.GridBorder(mode, s)
+			f.line("x = (x < %s || x > %s) ? fmin(fmax(x, %s), %s) : x;", num(lo), num(hi), num(least), num(most))
 		case "reflection":
 			f.line("x = nncc_reflect_f64(x, %s, %s);", num(lo), num(hi))
 		}
