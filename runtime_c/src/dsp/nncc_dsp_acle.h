@@ -476,8 +476,7 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
         } \
     } while (0)
 /* The sums of the lowest channel, scaled by {m, c, s}; the sign is that of what is not yet twice: one ADD. */
-#define NNCC_DSP_LOWEST_ONE(sum) \
-    (sum) = nncc_dsp_rounded((int32_t)((uint32_t)(sum) << 1), m, c + ((sum) >> 31), down)
+#define NNCC_DSP_LOWEST_ONE(sum) (sum) = nncc_dsp_rounded((int32_t)((uint32_t)(sum) << 1), m, c + ((sum) >> 31), down)
 #define NNCC_DSP_LOWEST_SCALED(sum, mcs) \
     do { \
         const int32_t m = (mcs)[0], c = (mcs)[1], down = (mcs)[2]; \

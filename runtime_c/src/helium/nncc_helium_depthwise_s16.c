@@ -126,7 +126,8 @@ static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *fr
     NNCC_TAP16(load)
 
 /* The outputs of blocks whose inputs are neighbours, or, `places`, a constant, where the records say. */
-static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const int8_t *from, const int8_t *w, int8_t *y)
+static inline void nncc_blocks_of16(const nncc_taps16 *t, int32_t places, const int8_t *from, const int8_t *w,
+                                    int8_t *y)
 {
     const int32_t step = t->x_step, cols = t->cols;
     const mve_pred16_t lanes = vctp16q((uint32_t)t->lanes);
