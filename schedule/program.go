@@ -199,7 +199,7 @@ func (c *constants) resolve(a call.Arg, s *program.Step, n *ir.Node) call.Arg {
 			return call.Const{NoCast: true, I: c.add(x)}
 		}
 	case call.Pitch:
-		return call.I32(cmp.Or(c.pitch(s, a.Output, a.I), a.Row))
+		return call.I32(cmp.Or(c.pitch(s, a.Output, a.I), a.Row) * max(1, a.Times))
 	case *call.Blob:
 		return call.Const{NoCast: a.NoCast, I: c.add(constantOf(a))}
 	case *call.Image:

@@ -84,6 +84,7 @@ type (
 		Output bool
 		I      int
 		Row    int // bytes of a row: the distance where they are neighbours
+		Times  int // so many distances; 0: one
 	}
 )
 

@@ -121,6 +121,8 @@ var samples = []sampled{
 	lstmLayer(1, 10, 12), lstmLayer(2, 7, 1), lstmLayer(5, 16, 3), lstmLayer(4, 28, 32),
 	{"pad rows", op.Pad, [][]int{{1, 20, 14, 12}}, nil, nil, []int{0, 0, 0, 2, 0, 0, 2, 2}},
 	{"pad channels", op.Pad, [][]int{{1, 16, 7, 11}}, nil, nil, []int{0, 0, 0, 0, 0, 8, 0, 0}},
+	convLayer(64, 1, 1, 8, 8, 1, 1, 2, 1, false), convLayer(3, 1, 1, 9, 8, 1, 1, 2, 1, false),
+	convLayer(83, 2, 1, 10, 9, 1, 1, 2, 1, false),
 }
 
 // matmulLayer is a product of two activations, batch times.

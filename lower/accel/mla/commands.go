@@ -226,7 +226,7 @@ func paramWords(f lm.FieldInfo, a call.Arg) ([]int32, error) {
 
 func number(a call.Arg) (int32, error) {
 	if p, ok := a.(call.Pitch); ok { // neighbours: compile.go puts nothing into rows
-		return int32(p.Row), nil
+		return int32(p.Row * max(1, p.Times)), nil
 	}
 	text, ok := call.Number(a)
 	if !ok {

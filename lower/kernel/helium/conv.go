@@ -96,15 +96,21 @@ func (c *convolution) columns() *layer {
 	return &l
 }
 
-// convFunc copies patches; other convolutions are dot products of the pixels.
-const convFunc = "nncc_helium_convolve_s8"
+// convFunc copies patches, rowsFunc takes rows of pixels where they lie.
+const (
+	convFunc = "nncc_helium_convolve_s8"
+	rowsFunc = "nncc_helium_convolve_rows_s8"
+)
 
-func lowerConv(n *kernel.Node) *call.Lowered {
+func lowerConv(n *kernel.Node) *call.Lowered { return lowerConvBy(n, true) }
+
+// lowerConvBy is lowerConv; where: rowsFunc may compute it.
+func lowerConvBy(n *kernel.Node, where bool) *call.Lowered {
 	c := convOf.Must(n)
 	if l := c.lowerApart(n.Generic); l != nil {
 		return l
 	}
-	return lowerConvolution(c, n.Generic)
+	return lowerConvolution(c, n.Generic, where)
 }
 
 // apart is how many pixels of the input lie from one that a convolution of
@@ -137,12 +143,12 @@ func (c *convolution) lowerApart(generic bool) *call.Lowered {
 		c.l.rowsBy(fn, depth, step, vectors, c.pixels(), out, call.I32(step)))
 }
 
-func lowerConvolution(c *convolution, generic bool) *call.Lowered {
+func lowerConvolution(c *convolution, generic, where bool) *call.Lowered {
 	out, outR := outRows(c.G.COut * c.l.bytes())
-	conv, inR, scratch, _ := c.call(out, generic)
+	conv, inR, scratch, _ := c.call(out, generic, where)
 	l := &call.Lowered{Scratch: scratch, Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}
-	if conv.Func == convFunc {
-		l.Route = string(conv.Args[5].(call.Func))
+	if conv.Func == convFunc || conv.Func == rowsFunc {
+		l.Route = string(conv.Args[len(conv.Args)-1].(call.Func))
 	}
 	return own(l, conv)
 }
@@ -156,8 +162,8 @@ func (c *convolution) single() int {
 
 // call is the kernel's, for rows of the output that are so far apart, with the
 // rows of the input, the bytes of scratch that it wants and, where patches go
-// there, how many of them at a time.
-func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows call.Rows, scratch, block int) {
+// there, how many of them at a time. Where: pixels may be read where they lie instead.
+func (c *convolution) call(out call.Arg, generic, where bool) (conv call.Call, rows call.Rows, scratch, block int) {
 	g, l := c.G, c.l
 	depth := len(l.Rows[0]) * l.bytes()
 	vectors := roundUp(depth, vector) / vector
@@ -170,37 +176,22 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
 		return conv, rows, 0, 0
 	}
-	shared, patch := 0, vector*vectors
-	step, rest := patch, 0
-	// Large maps may have some more scratch: at most a fiftieth of what they take.
-	some := (c.In.H*c.In.W*g.CIn + c.Out.H*c.Out.W*g.COut) * l.bytes() / 50
-	most := scratchBytes * l.bytes()
-	block = min(most/patch, 16*l.bytes()+some/patch, c.Out.H*c.Out.W)
-	if c.shared() {
-		l = c.columns()
-		shared, step = 1, c.Stride.W*c.Kernel.H*c.depth()
-		rest = patch - step // of the last pixel
-		block = min((most-rest)/step, c.Out.W)
-		if b := c.Out.W; block < b { // blocks of about the same size
-			block = max(2, block)
-			block = roundUp((b+roundUp(b, block)/block-1)/(roundUp(b, block)/block), 2)
-		}
-	}
-	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && shared == 0 {
-		block &^= 1 // the last of an odd number goes by itself; so do rows beside fours
-		if fn == fourRows && patch <= most {
-			block = min(roundUp(block, 4), c.Out.H*c.Out.W)
-		}
+	b := c.copied(fn, vectors)
+	if where && c.direct(kept, vectors, b) {
+		b = blocks{l: l, step: c.Stride.W * g.CIn * l.bytes()}
 	}
 	fn = kept
 	per := g.COut / g.Group
-	var b []byte
+	var weights []byte
 	for k := range g.Group {
-		b = append(b, l.part(k*per, per).weights(fn, vectors)...)
+		weights = append(weights, b.l.part(k*per, per).weights(fn, vectors)...)
 	}
 	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	in, rows := inRows(g.CIn * l.bytes())
-	mac := l.mac(out, per, patch, step, vectors, call.I32(step))
+	mac := l.mac(out, per, vector*vectors, b.step, vectors, call.I32(b.step))
+	if b.block == 0 {
+		mac = l.mac(out, per, depth, b.step, vectors, call.Pitch{Row: in.Row, Times: c.Stride.W})
+	}
 	params := &call.Struct{Type: "nncc_helium_convolve_params", Fields: []call.Field{
 		call.F("mac", call.Nested{Fields: mac}),
 		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.depth()),
@@ -208,10 +199,74 @@ func (c *convolution) call(out call.Arg, generic bool) (conv call.Call, rows cal
 		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
 		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
 		call.FT("in_zero", -c.l.Params.InOff),
-		f("block", block), f("shared", shared), f("group_bytes", len(b)/g.Group),
+		f("block", b.block), f("shared", b.shared), f("group_bytes", len(weights)/g.Group),
 		f("group_step", per*l.bytes()), call.F("table", call.Null{})}}
-	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(b), i8Scratch(0), i8Out(0),
-		call.Func(fn)}}, rows, block*step + rest, block
+	if b.block == 0 {
+		return call.Call{Func: rowsFunc, Args: []call.Arg{params, i8In(0), packed(weights), i8Out(0),
+			call.Func(fn)}}, rows, 0, 0
+	}
+	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(weights), i8Scratch(0), i8Out(0),
+		call.Func(fn)}}, rows, b.scratch, b.block
+}
+
+// blocks is how the pixels of a convolution go through scratch: so many at a time, step bytes apart; 0: they are read
+// where they lie.
+type blocks struct {
+	l                            *layer // in the order of what is copied
+	block, shared, step, scratch int
+}
+
+// once is about what a kernel takes more for n pixels than for as many of a long row.
+func once(fn string, channels, n int) int {
+	if fn == fourRows {
+		return 20 * channels * (n % 4) // which go one by one
+	}
+	passes := min(n/2, 1) + n%2
+	return 40 * roundUp(channels, 4) / 4 * passes
+}
+
+// direct: to read pixels where they lie, a row of results at a time, takes less than to copy them in blocks.
+func (c *convolution) direct(fn string, vectors int, b blocks) bool {
+	depth, per := c.depth(), c.G.COut/c.G.Group
+	if c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || vectors*vector >= depth+vector {
+		return false
+	}
+	rows, w := c.Out.H, c.Out.W
+	// A row that is copied takes 145 besides its pixels; those at the end of the input go one by one where they lie.
+	last := min(w, (vectors*vector-depth)/(c.Stride.W*c.G.CIn*c.l.bytes()))
+	where := rows*once(fn, per, w) + last*once(fn, per, 1)
+	n := rows * w
+	return where < n/b.block*once(fn, per, b.block)+once(fn, per, n%b.block)+rows*145+n*piece(depth)
+}
+
+// copied is how patches are copied for a kernel of rows of so many vectors.
+func (c *convolution) copied(fn string, vectors int) blocks {
+	g, l := c.G, c.l
+	patch := vector * vectors
+	b := blocks{l: l, step: patch}
+	rest := 0
+	// Large maps may have some more scratch: at most a fiftieth of what they take.
+	some := (c.In.H*c.In.W*g.CIn + c.Out.H*c.Out.W*g.COut) * l.bytes() / 50
+	most := scratchBytes * l.bytes()
+	block := min(most/patch, 16*l.bytes()+some/patch, c.Out.H*c.Out.W)
+	if c.shared() {
+		b.l = c.columns()
+		b.shared, b.step = 1, c.Stride.W*c.Kernel.H*c.depth()
+		rest = patch - b.step // of the last pixel
+		block = min((most-rest)/b.step, c.Out.W)
+		if w := c.Out.W; block < w { // blocks of about the same size
+			block = max(2, block)
+			block = roundUp((w+roundUp(w, block)/block-1)/(roundUp(w, block)/block), 2)
+		}
+	}
+	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && b.shared == 0 {
+		block &^= 1 // the last of an odd number goes by itself; so do rows beside fours
+		if fn == fourRows && patch <= most {
+			block = min(roundUp(block, 4), c.Out.H*c.Out.W)
+		}
+	}
+	b.block, b.scratch = block, block*b.step+rest
+	return b
 }
 
 // products multiplies rows of inputs with all channels; the rows of the output

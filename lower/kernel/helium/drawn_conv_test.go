@@ -95,6 +95,21 @@ func pointwise(b *builder) {
 	b.Node("Conv", b.Clamp(ir.Attrs{}), output(b, xq, w.Type.Quant, ci), in...)
 }
 
+// strided reads single pixels that lie apart.
+func strided(b *builder) {
+	group := b.One(1, 1, 1, 2, 3)
+	ci, co := group*channels(b, 40), group*b.One(1, 1, 2, 3, 4, 7, 16)
+	xq := b.Quant()
+	x := b.Input(xq, b.One(1, 1, 2), ci, b.In(2, 10), b.In(2, 10))
+	w := narrowed(b, extreme(b, b.Weights(b.Chance(70), 0, co, ci/group, 1, 1)))
+	in := []*ir.Value{x, w}
+	if b.Chance(70) {
+		in = append(in, b.Bias(xq, w.Type.Quant, co))
+	}
+	b.Node("Conv", b.Clamp(ir.Attrs{"group": ir.Int(group), "strides": kerneltest.Ints(b.In(1, 3), b.In(1, 3)),
+		"pads": kerneltest.Ints(0, 0, b.One(0, 0, 0, 1), 0)}), output(b, xq, w.Type.Quant, ci/group), in...)
+}
+
 // narrowed has weights of 4 bits half of the time; an eighth of them may have one
 // of -8, which beside a negative weight does not fit two to a byte.
 func narrowed(b *builder, w *ir.Value) *ir.Value {

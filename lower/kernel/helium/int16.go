@@ -50,7 +50,7 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 			return l
 		}
 	}
-	return lowerConvolution(c, n.Generic)
+	return lowerConvolution(c, n.Generic, true)
 }
 
 var fullyConnected16 = &kernel.Kernel{

@@ -94,7 +94,8 @@ var generators = slices.Concat([]generator{
 	{"nncc_helium_depthwise_s16", wideDepthwise}, {"nncc_helium_batch_matmul_s16", batch16},
 	{"nncc_helium_transpose_conv_phase_s16", phased16},
 }, wideKinds(), []generator{{"nncc_helium_batch_matmul_s8", batchRow},
-	{"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}})
+	{"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum}, {"nncc_pair_add_s8", sum},
+	{"nncc_helium_convolve_s8", strided}})
 
 // wideKinds are those on int16 data that other families have, too.
 func wideKinds() []generator {
@@ -241,7 +242,7 @@ func TestWideProducts(t *testing.T) {
 				k = w.One(1, 3)
 			}
 			w.Conv(kerneltest.ConvCase{Wide: true, Plain: w.Chance(30), Batch: w.One(1, 1, 1, 2), CIn: ci,
-				COut: w.In(4, 30), Group: 1, Size: []int{w.In(1, 6), w.In(1, 6)}, Kernel: []int{k, k},
+				COut: w.In(1, 30), Group: 1, Size: []int{w.In(1, 6), w.In(1, 6)}, Kernel: []int{k, k},
 				Stride: []int{w.One(1, 1, 2, 3), w.One(1, 1, 2)}, Dil: []int{1, 1}})
 		}
 		m := kerneltest.Guard(t, w.Graph(t), table, kernel.Options{Core: core}, seed)

@@ -20,7 +20,7 @@ var mapped = &kernel.Kernel{
 
 func lowerMapped(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
-	l := lowerConv(c.Main)
+	l := lowerConvBy(c.Main, false)
 	l.Unused = nil // weights are the body's own
 	conv := &l.Calls[0]
 	if conv.Func != convFunc { // the products of the pixels themselves

@@ -51,7 +51,7 @@ func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 			}
 			continue
 		}
-		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic)
+		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic, false)
 		l.Scratch, l.Rows = max(l.Scratch, scratch), []call.Rows{rows}
 		l.Route = string(conv.Args[5].(call.Func))
 		conv.Func = phaseFunc

@@ -39,7 +39,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
 	v := convOf.Must(c.Main)
 	sum, _ := addition(c.Add, resultOperand(c))
-	conv, rows, scratch, block := v.call(call.I32(v.G.COut), n.Generic)
+	conv, rows, scratch, block := v.call(call.I32(v.G.COut), n.Generic, false)
 	swapped, pixels := 0, max(block, residualScratchBytes/v.G.COut)
 	if sum.swapped {
 		swapped = 1

@@ -247,6 +247,13 @@ typedef struct
 
 /* KERNELS(nncc_helium_convolve_s8) */
 
+/*
+ * The same for single pixels without padding, which go through `dot` where they lie, a row of y at a time: mac.step is
+ * the distance in a row, mac.single that of the last row, block 0, no table. A row takes about 20 instructions besides
+ * `dot`.
+ */
+/* KERNELS(nncc_helium_convolve_rows_s8) */
+
 /* The same for one group, followed by the sum with `other`. r->pixels is at least `block`; the results lie in `wait`.
  */
 /* KERNELS(nncc_helium_convolve_add_s8) */
