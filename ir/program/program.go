@@ -171,10 +171,11 @@ func (p *Program) InPlace(x State) bool {
 	return p.extent(p.Inputs[x.In].Buffer) == p.extent(p.Outputs[x.Out].Buffer)
 }
 
-// IOBytes is the size of all inputs and outputs in the arena.
+// IOBytes is the size in the arena of the inputs and outputs that the caller sees.
 func (p *Program) IOBytes() int {
 	n := 0
-	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
+	in, out := p.Visible()
+	for _, x := range slices.Concat(in, out) {
 		if p.Buffers[x.Buffer].Kept {
 			continue
 		}

@@ -137,3 +137,28 @@ func TestLongNames(t *testing.T) {
 		t.Error("the name is cut in the result, too")
 	}
 }
+
+// TestStateIsNamed: a figure with state in it is not called the arena alone, in tables and in gates.
+func TestStateIsNamed(t *testing.T) {
+	limits, err := diff.ParseLimits([]string{"ram=0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := model("a", layer("x", "k", 100, 10, "x"))
+	for _, c := range []struct {
+		old, now int
+		want     string
+	}{{0, 0, "arena"}, {0, 8, "arena and state"}, {8, 0, "arena and state"}, {8, 8, "arena and state"}} {
+		d := compare(t, with(base, object{"memory.state_bytes": c.old}),
+			with(base, object{"memory.state_bytes": c.now, "memory.arena_bytes": 1009}))
+		if err := d.Check(limits); err != nil {
+			t.Fatal(err)
+		}
+		if s := d.Text(); !strings.Contains(s, c.want+", bytes") {
+			t.Errorf("state of %d and %d bytes: want %q in\n%s", c.old, c.now, c.want, s)
+		}
+		if over := d.Exceeded(); len(over) > 0 && !strings.Contains(over[0].Reason, c.want+" grew") {
+			t.Errorf("want %q in %q", c.want, over[0].Reason)
+		}
+	}
+}

@@ -218,7 +218,7 @@ func (r *Row) gate(l Limit, c *Change) Gate {
 	if l.metric.more {
 		by = "fell"
 	}
-	g.Reason = fmt.Sprintf("%s: %s %s from %s to %s (%s), at most %s is allowed%s", r.Name, l.metric.title, by,
+	g.Reason = fmt.Sprintf("%s: %s %s from %s to %s (%s), at most %s is allowed%s", r.Name, r.title(l.metric), by,
 		l.metric.number(*c.Old), l.metric.number(*c.New), c.change(), l.metric.allowed(g.Allowed), r.because(c))
 	return g
 }

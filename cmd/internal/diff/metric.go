@@ -44,6 +44,14 @@ func (m *Model) ram() []figure {
 	return one(&n)
 }
 
+// state is the memory that is kept from run to run; 0 without a report.
+func (m *Model) state() float64 {
+	if m == nil {
+		return 0
+	}
+	return m.Memory.State
+}
+
 const verifyIt = "`nncc verify --out DIR` measures it"
 
 // metrics in the order in which they are shown.

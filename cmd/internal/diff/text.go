@@ -55,12 +55,20 @@ func (r *Row) head() string {
 	return r.Name + " on " + r.Board
 }
 
+// title is the name of a figure of these models: state adds to the arena where they have some.
+func (r *Row) title(m *metric) string {
+	if m.key == "ram" && max(r.old.state(), r.now.state()) > 0 {
+		return m.title + " and state"
+	}
+	return m.title
+}
+
 // table are the figures of a model.
 func (r *Row) table(head ...string) [][]string {
 	rows := [][]string{head}
 	for i := range r.Metrics {
 		c := &r.Metrics[i]
-		title := c.metric.title
+		title := r.title(c.metric)
 		if c.Unit == "bytes" {
 			title += ", bytes"
 		}

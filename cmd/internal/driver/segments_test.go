@@ -41,6 +41,7 @@ func TestSegmentsOfKinds(t *testing.T) {
 			if s, n := len(o.Report.Segments), o.Report.ComputeFallback(); s != 1 || n > k.outside {
 				t.Errorf("%s %d: %d segments, %d nodes outside, want 1 and at most %d", k.name, seed, s, n, k.outside)
 			}
+			figuresAddUp(t, o.Report)
 			v, err := o.Verify(t.Context())
 			require(t, err)
 			if v.Differs() {

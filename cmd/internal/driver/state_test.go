@@ -136,6 +136,7 @@ func TestTwoSequences(t *testing.T) {
 				t.Errorf("%d of %d states are copied: the test shows too little", copied, all)
 			}
 			checkSequences(t, o)
+			figuresAddUp(t, o.Report)
 		})
 	}
 }

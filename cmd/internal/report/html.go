@@ -238,7 +238,7 @@ func newCards(r *Report) []card {
 		cards = append(cards, card{Value: thousands(r.Code.Instructions), What: "instructions",
 			Note: "measured, largest case"})
 	} else if m, _ := instructions(r); m.finish() {
-		cards = append(cards, card{Value: m.Total, What: "instructions", Note: "predicted; verify measures"})
+		cards = append(cards, card{Value: m.Total, What: "instructions", Note: m.Note})
 	}
 	cards = append(cards, card{Value: thousands(macs), What: "MACs an inference"})
 	if c := r.Calibration; c != nil {

@@ -15,7 +15,6 @@ type metric struct {
 	Values     []float64 // NaN: not known
 	Most       float64
 	Total      string // "" where a sum means nothing
-	More       string // behind Total where some values are not known
 	Path       string // the bars of all layers, in barsWidth x barsHeight
 	Peak       int    // the layer with the most
 	PeakText   string
@@ -101,18 +100,12 @@ func instructions(r *Report) (instr, cycles *metric) {
 // mostInstructions are the bounds, of layers that have one.
 func mostInstructions(r *Report) *metric {
 	m := &metric{Key: "bound", Title: "at most", Note: "instructions that a layer can take with any data"}
-	without := 0
 	m.Values = each(r, func(l *Layer) float64 {
 		if l.Bound == nil {
-			without++
 			return math.NaN()
 		}
 		return float64(*l.Bound)
 	})
-	if without > 0 {
-		m.More = " and more"
-		m.Note += fmt.Sprintf("; no bound is known of %d of %d layers, which are left out", without, len(m.Values))
-	}
 	return m
 }
 
@@ -148,10 +141,11 @@ func (g *Graph) tensor(i int) *Tensor {
 
 // finish sums up and draws; false where nothing is known, or all is 0.
 func (m *metric) finish() bool {
-	sum, known := 0.0, false
+	sum, known, without := 0.0, false, 0
 	m.Peak = -1
 	for i, x := range m.Values {
 		if math.IsNaN(x) {
+			without++
 			continue
 		}
 		known = known || x != 0
@@ -165,7 +159,11 @@ func (m *metric) finish() bool {
 		return false
 	}
 	if m.Key != "sqnr" {
-		m.Total = thousands(int64(sum)) + m.More
+		m.Total = thousands(int64(sum))
+		if without > 0 {
+			m.Total += " and more"
+			m.Note += fmt.Sprintf("; not known of %d of %d layers, which are left out", without, len(m.Values))
+		}
 	} else {
 		m.Most = max(m.Most, 1)
 		for i, x := range m.Values { // of noise, the least is the one to look at

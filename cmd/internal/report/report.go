@@ -313,6 +313,9 @@ func (r *Report) layer(o *Subject, i int) {
 		MACs: macs(n), In: []string{}, Out: []string{}, ScratchBytes: low.Scratch, WeightBytes: o.Info.StepBlobs[i],
 		MovedBytes: MovedBytes(o.Lowered.Program, i),
 		LayerBound: LayerBound{DependOnData: o.Dependence(i, false) != runtimec.Fixed}}
+	if k := slices.Index(o.Lowered.Segments, n); k >= 0 && k < len(o.Info.Images) {
+		l.WeightBytes += o.FileBytes(o.Info.Images[k])
+	}
 	l.Candidates = newCandidates(o.Lowered.Candidates[n])
 	for _, v := range n.In {
 		if v != nil && v.Const == nil {

@@ -30,3 +30,25 @@ func TestUncounted(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestUnpricedLayers: a sum over layers of which some have no figure says so, and of how many.
+func TestUnpricedLayers(t *testing.T) {
+	price, counted := 70, uint64(9)
+	priced := []Candidate{{Kernel: "k", Instructions: &price, Cycles: &price, Chosen: true}}
+	r := &Report{Layers: []Layer{{Name: "a", Candidates: priced}, {Name: "b"}, {Name: "c"}}}
+	r.Layers[0].Bound = &counted
+	for _, m := range newMetrics(r) {
+		if m.Total != "70 and more" && m.Total != "9 and more" || !strings.Contains(m.Note, "2 of 3 layers") {
+			t.Errorf("%s: %q, %q", m.Key, m.Total, m.Note)
+		}
+	}
+	for _, c := range newCards(r) {
+		if c.What == "instructions" && (c.Value != "70 and more" || !strings.Contains(c.Note, "2 of 3 layers")) {
+			t.Errorf("%+v", c)
+		}
+	}
+	r.Layers = r.Layers[:1]
+	if m, _ := instructions(r); !m.finish() || m.Total != "70" {
+		t.Errorf("all layers have a price: %q", m.Total)
+	}
+}
