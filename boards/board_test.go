@@ -267,6 +267,8 @@ func TestBadDefinitions(t *testing.T) {
 		{"wait ratio", m4 + "memory:\n  a: {origin: 0, size: 1M, holds: [code], wait: {cycles_per_byte: much}}\n",
 			"is not a number such as 0.25"},
 		{"pipeline", m4 + "pipeline: {issue: 3}\n", "pipeline.issue: 3: want 1 or 2"},
+		{"block", m4 + "pipeline: {block_first: -100}\n", "pipeline.block_first: -100: want 0 to 1000"},
+		{"registers", m4 + "pipeline: {block_each: 1001}\n", "pipeline.block_each: 1001: want 0 to 1000"},
 		{"region name", m4 + "memory:\n  \"a }; evil\": {origin: 0, size: 1M, holds: [code]}\n", "region's name"},
 		{"machine", m4 + "runner: {machine: \"a,b\"}\n", "not a machine"},
 		{"icount", m4 + "runner: {icount_shift: 12}\n", "1 to 10"},

@@ -71,9 +71,16 @@ func (p *Pipeline) check() *invalid {
 		return badf("pipeline.error", "%g: want more than 0, at most 1", float64(p.Error))
 	case p.Basis == "":
 		return badf("pipeline.basis", "missing: how the error was found")
+	case p.BlockFirst < 0 || p.BlockFirst > MaxPrice:
+		return badf("pipeline.block_first", "%d: want 0 to %d", p.BlockFirst, MaxPrice)
+	case p.BlockEach < 0 || p.BlockEach > MaxPrice:
+		return badf("pipeline.block_each", "%d: want 0 to %d", p.BlockEach, MaxPrice)
 	}
 	return nil
 }
+
+// MaxPrice bounds the cycles of an instruction.
+const MaxPrice = 1000
 
 // maxStates bounds wait states: more is no memory to run from.
 const maxStates = 1000

@@ -81,17 +81,14 @@ func numbers(spec *boards.Spec, key string, from map[string]any, to map[string]*
 			known := slices.Sorted(maps.Keys(to))
 			return fmt.Errorf("board %s: pipeline.%s: unknown name %q%s; known: %s", spec.Name, key, name,
 				text.Meant(name, known), strings.Join(known, ", "))
-		case !ok || n < 0 || n > maxPrice:
+		case !ok || n < 0 || n > boards.MaxPrice:
 			return fmt.Errorf("board %s: pipeline.%s.%s: %v: want a whole number from 0 to %d", spec.Name, key, name,
-				from[name], maxPrice)
+				from[name], boards.MaxPrice)
 		}
 		*to[name] = int(n)
 	}
 	return nil
 }
-
-// maxPrice bounds what a class of instructions takes.
-const maxPrice = 1000
 
 // alone: no instruction depends on the one before.
 func alone(_, _ *Insn) int { return 0 }

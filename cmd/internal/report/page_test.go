@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +140,41 @@ func TestPageIsWhole(t *testing.T) {
 			if strings.Contains(text, bad) {
 				t.Errorf("%s: %q in the page", r.Model.Name, bad)
 			}
+		}
+	}
+}
+
+// TestCutPage: of a graph that is larger than the page, what is left out is said, no value that a layer left out reads
+// is called an output, and no link leads to what is not there.
+func TestCutPage(t *testing.T) {
+	const views, hidden = 40, 60
+	r := drawn(1500+hidden, "large")
+	first := slices.Repeat([]report.GraphNode{{Name: "view", Op: "Reshape", Layer: -1}}, views)
+	r.Graph.Nodes = append(first, r.Graph.Nodes...)
+	page := whole(t, r.HTML())
+	if want := fmt.Sprintf("%d nodes are not drawn", views+hidden); !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	if n := strings.Count(page, "<title>output "); n > 1 {
+		t.Errorf("%d boxes are called outputs, the model has one", n)
+	}
+	for _, m := range regexp.MustCompile(` href="?#(n[0-9]+)[" >]`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, " id="+m[1]+" ") && !strings.Contains(page, " id="+m[1]+">") {
+			t.Fatalf("a link to %s, which is not on the page", m[1])
+		}
+	}
+}
+
+// TestSharedWeights: a sum that counts what layers share at each of them says so.
+func TestSharedWeights(t *testing.T) {
+	for _, c := range []struct {
+		weights int
+		said    bool
+	}{{512 * 10, false}, {512*10 - 1, true}} {
+		r := drawn(5, "shared")
+		r.Memory.WeightsBytes = c.weights
+		if said := strings.Contains(string(r.HTML()), "shared ones at each layer"); said != c.said {
+			t.Errorf("layers of 5120 bytes in a model of %d: said %t", c.weights, said)
 		}
 	}
 }

@@ -17,6 +17,8 @@ type drawing struct {
 	Boxes         []box
 	Wires         []wire
 	Left          int // connections too long to be drawn
+	Missing       int // nodes beyond mostRows
+	Unmarked      int // outputs beyond mostOutputs
 	Legend        []legendRow
 }
 
@@ -64,6 +66,8 @@ type plan struct {
 	boxes []box
 	edges []layered.Edge
 	maker map[int]int // box of a tensor
+	// unmarked are outputs without a box.
+	unmarked int
 }
 
 // newDrawing draws the graph; nil where the report has none.
@@ -78,7 +82,8 @@ func newDrawing(r *Report, nodes []*nodeView) *drawing {
 		shapes[i] = layered.Node{W: b.W, H: b.H}
 	}
 	l := layered.Place(shapes, p.edges)
-	d := &drawing{Width: l.W + 2*drawingEdge, Height: l.H + 2*drawingEdge, Boxes: p.boxes}
+	d := &drawing{Width: l.W + 2*drawingEdge, Height: l.H + 2*drawingEdge, Boxes: p.boxes,
+		Missing: len(r.Graph.Nodes) - len(nodes), Unmarked: p.unmarked}
 	for i := range d.Boxes {
 		d.Boxes[i].X, d.Boxes[i].Y = l.At[i].X+drawingEdge, l.At[i].Y+drawingEdge
 	}
@@ -138,11 +143,11 @@ func (p *plan) fill(r *Report, nodes []*nodeView) {
 	p.outputs(r, nodes)
 }
 
-// outputs adds boxes for what nothing reads.
+// outputs adds boxes for what nothing reads, nodes that are not drawn included.
 func (p *plan) outputs(r *Report, nodes []*nodeView) {
 	read := map[int]bool{}
-	for _, n := range nodes {
-		for _, t := range n.in {
+	for _, n := range r.Graph.Nodes {
+		for _, t := range n.In {
 			read[t] = true
 		}
 	}
@@ -150,7 +155,11 @@ func (p *plan) outputs(r *Report, nodes []*nodeView) {
 	for _, n := range nodes {
 		for _, t := range n.out {
 			x := r.Graph.tensor(t)
-			if x == nil || read[t] || drawn == mostOutputs {
+			if x == nil || read[t] {
+				continue
+			}
+			if drawn == mostOutputs {
+				p.unmarked++
 				continue
 			}
 			drawn++

@@ -23,6 +23,18 @@ type metric struct {
 // barsWidth and barsHeight are the units of the drawing of a metric.
 const barsWidth, barsHeight = 1000.0, 44.0
 
+// weightsNote says what the sum of the layers' weights is.
+func weightsNote(r *Report) string {
+	n := 0
+	for i := range r.Layers {
+		n += r.Layers[i].WeightBytes
+	}
+	if n > r.Memory.WeightsBytes {
+		return "bytes of weights and constants, shared ones at each layer"
+	}
+	return "bytes of weights and constants"
+}
+
 // newMetrics are those that are known of at least one layer.
 func newMetrics(r *Report) []*metric {
 	instr, cycles := instructions(r)
@@ -31,7 +43,7 @@ func newMetrics(r *Report) []*metric {
 	}
 	all := []*metric{instr, mostInstructions(r), cycles,
 		integer("macs", "MACs", "", "", func(l *Layer) float64 { return float64(l.MACs) }),
-		integer("weights", "weights", "B", "bytes of weights and constants",
+		integer("weights", "weights", "B", weightsNote(r),
 			func(l *Layer) float64 { return float64(l.WeightBytes) }),
 		integer("moved", "activations", "B", "bytes that are read and written",
 			func(l *Layer) float64 { return float64(l.MovedBytes) }),
@@ -242,10 +254,11 @@ func (p *page) layerRows() {
 			break
 		}
 		l := &p.Layers[i]
-		r := layerRow{Layer: l, Index: i, Node: i, Linked: len(p.Nodes) > 0, Class: kernelClass(*l), Runs: runsOn(*l)}
+		r := layerRow{Layer: l, Index: i, Node: i, Class: kernelClass(*l), Runs: runsOn(*l)}
 		if k, ok := first[i]; ok {
 			r.Node = k
 		}
+		r.Linked = r.Node < len(p.Nodes)
 		for _, m := range p.Metrics {
 			c := cell{}
 			if x := m.Values[i]; !math.IsNaN(x) {
