@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s: the refusal of 1 byte is %v, want it to name %d bytes", s.name, err, best)
 		}
 		r := rand.New(rand.NewPCG(uint64(i), 1))
-		budgets := []int{best - 1, best}
+		budgets := []int{0, best - 1, best}
 		for range 3 {
 			budgets = append(budgets, best+r.IntN(max(whole.Lowered.Program.ArenaBytes-best, 1)))
 		}
@@ -73,7 +73,7 @@ func TestBudgets(t *testing.T) {
 			}
 			o, err := s.compile(b)
 			require(t, err)
-			if got := o.Lowered.Program.ArenaBytes; (got <= b) != (b >= best) || got < best {
+			if got := o.Lowered.Program.ArenaBytes; (got <= b) != (b >= best) || got < best || b < best && got > best {
 				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
 			}
 			work[b] = 0

@@ -95,7 +95,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if err != nil {
 		return o, err
 	}
-	if o.MaxRAM, o.MaxTries = max(ram, 0), c.tries; ram > 0 {
+	if o.MaxTries = c.tries; ram >= 0 {
 		o.MaxRAM = max(ram-c.othersState, 1)
 	}
 	if o.StateBindings, err = c.bindings(g); err != nil {
