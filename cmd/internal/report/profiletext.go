@@ -141,13 +141,24 @@ func (v *Verdict) libraryText() string {
 	return s
 }
 
+// milliseconds is a time with three digits, in seconds where it is long.
+func milliseconds(ms float64) string {
+	switch {
+	case ms < 999.5:
+		return fmt.Sprintf("%.3g ms", ms)
+	case ms < 999500:
+		return fmt.Sprintf("%.3g s", ms/1000)
+	}
+	return fmt.Sprintf("%.0f s", ms/1000)
+}
+
 // cyclesText says how long the program takes, or why that is not known.
 func (v *Verdict) cyclesText() string {
 	switch {
 	case v.Cycles > 0:
 		s := fmt.Sprintf("about %d cycles, give or take %.0f %%", v.Cycles, 100*v.CyclesError)
 		if v.Milliseconds > 0 {
-			s += fmt.Sprintf(", %.3g ms", v.Milliseconds)
+			s += ", " + milliseconds(v.Milliseconds)
 		}
 		return s + fmt.Sprintf("\n  %s\n  error: %s\n", v.CyclesBasis, v.CyclesErrorBasis)
 	case v.CyclesMissing != "":

@@ -52,3 +52,16 @@ func TestUnpricedLayers(t *testing.T) {
 		t.Errorf("all layers have a price: %q", m.Total)
 	}
 }
+
+// TestTimes: times are read without powers of ten, with the digits that an estimate has.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		ms   float64
+		want string
+	}{{0.000182, "0.000182 ms"}, {0.0182, "0.0182 ms"}, {3.674, "3.67 ms"}, {999.4, "999 ms"}, {1114.1, "1.11 s"},
+		{71303.3, "71.3 s"}, {1234567, "1235 s"}} {
+		if got := milliseconds(c.ms); got != c.want {
+			t.Errorf("%g ms are written %q, want %q", c.ms, got, c.want)
+		}
+	}
+}
