@@ -96,6 +96,7 @@ static inline int32_t nncc_scaled16(const nncc_bmm16 *p, int64_t sum)
 #if NNCC_DSP_ACLE
 
 #define NNCC_LOAD16 NNCC_DSP_LOAD_BOTH
+#define NNCC_ROUNDS16(count) NNCC_DSP_ROUNDS(count, from, 2, w, 2, NNCC_TURN16)
 #define NNCC_TWO16(x, w, sum) __smlald((int16x2_t)(x), (int16x2_t)(w), sum)
 
 static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
@@ -110,6 +111,12 @@ static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
         (a) = (p)[0]; \
         (b) = (p)[1]; \
     } while (0)
+#define NNCC_ROUNDS16(count) \
+    for (int32_t k = count; k > 0; k--) { \
+        NNCC_TURN16(0); \
+        from += 2; \
+        w += 2; \
+    }
 #define NNCC_TWO16(x, w, sum) ((sum) + nncc_dsp_lo(x) * nncc_dsp_lo(w) + nncc_dsp_hi(x) * nncc_dsp_hi(w))
 
 static inline int32_t nncc_limited16(const nncc_bmm16 *p, int64_t sum)
@@ -143,32 +150,13 @@ NNCC_DSP_AS_WRITTEN static void nncc_products16(const nncc_bmm16 *p, const int32
 {
     const int32_t *w = p->w;
     const int32_t *volatile const begin = x; /* on the stack, as all that the loop does not need */
-    const int32_t *volatile const end = x + 2 * p->words;
     int8_t *volatile to = y;
 
     for (int32_t g = p->groups; g > 0; g--) {
         const int32_t *from = begin;
         int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 
-        if ((p->words & 1) != 0) {
-            NNCC_TURN16(0);
-            from += 2;
-            w += 2;
-        }
-        if ((p->words & 2) != 0) {
-            NNCC_TURN16(0);
-            NNCC_TURN16(1);
-            from += 4;
-            w += 4;
-        }
-        while (from != end) {
-            NNCC_TURN16(0);
-            NNCC_TURN16(1);
-            NNCC_TURN16(2);
-            NNCC_TURN16(3);
-            from += 8;
-            w += 8;
-        }
+        NNCC_ROUNDS16(p->words);
 
         int8_t *const at = to;
 
