@@ -73,5 +73,8 @@ func averageTaps(n *ir.Node) (int, bool) {
 	if err != nil || !g.Exact() || g.Padded() && !g.CountPad || g.Taps() > largestAverage {
 		return 0, false
 	}
+	if peakOf(n.In[0].Type) > maxReach*float64(n.Out[0].Type.Quant.Scale[0]) {
+		return 0, false
+	}
 	return g.Taps(), true
 }

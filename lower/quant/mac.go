@@ -94,7 +94,7 @@ func channels(n *ir.Node, axis int) int {
 // bias is the int32 or int64 form of a constant bias: the integers of the model
 // where its scale is in*weight, else the nearest ones.
 func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t tensor.DType) (*ir.Value, bool) {
-	reals, raw := c.constData(b)
+	reals, raw := constData(b)
 	if reals == nil {
 		return nil, false
 	}
@@ -150,7 +150,7 @@ const maxBias = 1 << 30
 // int16 data has biases of 64 bits. There it is the requantisation that needs
 // the room: a multiplier below 2^-31 is 0, and the bias would go with it.
 func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int, y ir.Type) form {
-	reals, raw := c.constData(b)
+	reals, raw := constData(b)
 	if reals == nil || w.v.Const == nil || reals.Len() == 0 {
 		return w
 	}
@@ -231,7 +231,7 @@ func closeTo(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
 
 // constData are the reals of a constant, or of one behind DequantizeLinear, and
 // then its integers too; nil for other values.
-func (c *converter) constData(b *ir.Value) (*tensor.Dense, *rawBias) {
+func constData(b *ir.Value) (*tensor.Dense, *rawBias) {
 	if b.Const != nil {
 		return b.Const, nil
 	}

@@ -123,7 +123,7 @@ func clampError(n *ir.Node, t ir.Type) float64 {
 // type t, puts the real v beside them: t itself where it holds v, else the one
 // that the result is wanted in. ok is false where neither does.
 func (c *converter) fill(n *ir.Node, v *ir.Value, t ir.Type) (_ *ir.Value, _ ir.Type, ok bool, _ error) {
-	d, _ := c.constData(v)
+	d, _ := constData(v)
 	if d == nil {
 		f, ok := c.intForm(v)
 		return f.v, t, ok && f.t.DType == t.DType && f.t.Quant.Equal(t.Quant), nil
@@ -178,7 +178,7 @@ func (c *converter) shared(n *ir.Node) (bool, error) {
 		if v == nil {
 			continue
 		}
-		if d, _ := c.constData(v); d != nil {
+		if d, _ := constData(v); d != nil {
 			consts[i] = d
 			continue
 		}

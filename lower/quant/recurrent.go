@@ -205,7 +205,7 @@ func (r *recurrence) operands() (bool, error) {
 		return false, nil
 	}
 	if v := n.Input(3); v != nil {
-		if r.bias, _ = c.constData(v); r.bias == nil {
+		if r.bias, _ = constData(v); r.bias == nil {
 			return false, nil
 		}
 	}

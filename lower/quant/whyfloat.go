@@ -98,6 +98,9 @@ func whyOutput(g *ir.Graph, v *ir.Value) string {
 		if s := whyType(n.Out[0], t, q); s != "" {
 			return s
 		}
+		if s := whyReach(v.Def, n.Out[0], q); s != "" {
+			return s
+		}
 	}
 	return ""
 }

@@ -52,23 +52,18 @@ func (c *converter) widened(at *ir.Node, f form) (form, error) {
 
 // finish replaces n by the same operator on integers with a result of type t.
 func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) (bool, error) {
-	if t.DType == tensor.I8 && !wideOperand(in) {
+	out, wide := t, wideOperand(in)
+	if wide && t.DType == tensor.I8 {
+		out = wideType(t)
+	}
+	if !c.inReach(n, out) {
+		return false, nil
+	}
+	if t.DType == tensor.I8 && !wide {
 		return true, c.replace(n, in, []ir.Type{t})
 	}
-	for i, v := range in {
-		if v == nil || v.Type.Quant == nil || v.Type.DType != tensor.I8 || v.Type.Quant.PerAxis() ||
-			weightAxis(n) >= 0 && i == 1 {
-			continue
-		}
-		f, err := c.widened(n, form{v, v.Type})
-		if err != nil {
-			return false, err
-		}
-		in[i] = f.v
-	}
-	out := t
-	if t.DType == tensor.I8 {
-		out = wideType(t)
+	if err := c.widenOperands(n, in); err != nil {
+		return false, err
 	}
 	if !c.interpolates(n, in, out) {
 		return false, nil
@@ -79,6 +74,22 @@ func (c *converter) finish(n *ir.Node, in []*ir.Value, t ir.Type) (bool, error) 
 	w, err := c.requantize(n, c.have[n.Out[0]].v, t)
 	c.have[n.Out[0]] = form{w, t}
 	return true, err
+}
+
+// widenOperands gives int8 activations among the operands their int16 form.
+func (c *converter) widenOperands(n *ir.Node, in []*ir.Value) error {
+	for i, v := range in {
+		if v == nil || v.Type.Quant == nil || v.Type.DType != tensor.I8 || v.Type.Quant.PerAxis() ||
+			weightAxis(n) >= 0 && i == 1 {
+			continue
+		}
+		f, err := c.widened(n, form{v, v.Type})
+		if err != nil {
+			return err
+		}
+		in[i] = f.v
+	}
+	return nil
 }
 
 func wideOperand(in []*ir.Value) bool {
