@@ -79,6 +79,8 @@ var samples = []sampled{
 	transposedLayer(32, 25, 8, 1, 3, 1, 1), transposedLayer(16, 12, 7, 9, 3, 1, 1),
 	transposedLayer(5, 8, 6, 5, 4, 1, 0), transposedLayer(20, 3, 9, 6, 2, 1, 1),
 	transposedLayer(1, 16, 5, 8, 3, 1, 0), transposedLayer(8, 1, 9, 9, 3, 1, 1),
+	transposedLayer(8, 1, 9, 9, 3, 2, 1), transposedLayer(4, 1, 7, 9, 4, 2, 1), transposedLayer(3, 1, 8, 8, 3, 2, 0),
+	transposedLayer(5, 1, 8, 8, 5, 2, 2), transposedLayer(6, 2, 7, 9, 4, 2, 1),
 	productLayer(1, 64, 1), productLayer(1, 30, 2), productLayer(1, 513, 2),
 	productLayer(1, 512, 3), productLayer(20, 50, 1),
 	productLayer(1, 1, 1), productLayer(1, 7, 1), productLayer(1, 3, 40),

@@ -15,7 +15,8 @@ import (
 // convolution is a Conv node in the terms of the kernels.
 type convolution struct {
 	*quantised.Convolution
-	l layer
+	l     layer
+	phase bool // of a transposed convolution: a row of windows at a time
 }
 
 var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
@@ -23,7 +24,7 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &convolution{c, layer{c.Layer}}, ""
+	return &convolution{Convolution: c, l: layer{c.Layer}}, ""
 })
 
 // order is the order in which nncc_dsp_convolve_s8 gathers a window.
@@ -85,6 +86,12 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	return own(l, k)
 }
 
+// whole is how many windows of an image with strides of 1 lie in it.
+func (c *convolution) whole() int {
+	s := c.Span()
+	return max(0, c.In.H-s.H+1) * max(0, c.In.W-s.W+1)
+}
+
 // call is the kernel's, for rows of the output that are so far apart; those of
 // the input may lie apart only where free. The scratch is noted in l, and that
 // the input's rows may.
@@ -97,7 +104,7 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 	extra := 0
 	if c.Padded() {
 		extra = (g.CIn + 3) &^ 3
-		if c.Depth()%4 != 0 {
+		if c.Depth()%4 != 0 || c.phase && c.Pad.W >= 0 && 3*c.whole() < 2*c.Out.H*c.Out.W {
 			ring = quantised.Tile{H: c.Span().H + c.Stride.H, W: (c.Out.W-1)*c.Stride.W + c.Span().W}
 			extra = (ring.H*ring.W*g.CIn + 3) &^ 3
 		}

@@ -55,7 +55,7 @@ var (
 		if why != "" {
 			return nil, kernel.Unread
 		}
-		conv := &convolution{c, layer{c.Layer}}
+		conv := &convolution{Convolution: c, l: layer{c.Layer}}
 		at, why := conv.grid()
 		if why != "" {
 			return nil, why

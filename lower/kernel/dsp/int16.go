@@ -195,7 +195,7 @@ func lowerRows16(n *kernel.Node, l *layer, at grid) *call.Lowered {
 
 func lowerConv16(n *kernel.Node) *call.Lowered {
 	c := quantised.ConvOf16.Must(n)
-	if at, why := (&convolution{c, layer{c.Layer}}).grid(); why == "" {
+	if at, why := (&convolution{Convolution: c, l: layer{c.Layer}}).grid(); why == "" {
 		return lowerRows16(n, &layer{c.Layer}, at)
 	}
 	low := &call.Lowered{Unused: []int{1, 2}}

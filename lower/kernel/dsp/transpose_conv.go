@@ -23,7 +23,7 @@ var transposedConv = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
 	Rules: join(noHelium("DSP-PHASE-00"), quantised.TransposedRules("DSP-PHASE", quantised.Everywhere),
 		quantised.PhaseRule("DSP-PHASE-06"),
-		quantised.Phases.Rule("DSP-PHASE-07", "columns that are copied begin inside the image",
+		quantised.CheapestPhases.Rule("DSP-PHASE-07", "columns that are copied begin inside the image",
 			func(_ *kernel.Node, list []*quantised.Phase) string {
 				for _, f := range list {
 					if !f.Depthwise() && f.Padded() && f.Depth()%4 != 0 && f.Pad.W < 0 {
@@ -45,13 +45,13 @@ type phase struct {
 }
 
 var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
-	list, why := quantised.Phases.Of(n)
+	list, why := quantised.CheapestPhases.Of(n)
 	if why != "" {
 		return nil, why
 	}
 	var out []phase
 	for _, p := range list {
-		c := &convolution{&p.Convolution, layer{p.Layer}}
+		c := &convolution{&p.Convolution, layer{p.Layer}, true}
 		x := phase{Phase: p, c: c}
 		if p.Depthwise() {
 			x.taps, why = c.l.provenTaps(n)
@@ -75,11 +75,17 @@ func lowerPhases(n *kernel.Node) *call.Lowered {
 			list = append(list, f.c.pixels(n, l, f.taps, f.Phase))
 			continue
 		}
-		conv := f.c.call(l, f.w.least(nil), call.I32(f.Pitch), f.c.Depth()%4 == 0, nil)
+		part := &call.Lowered{Rows: l.Rows}
+		pitch := f.Pitch
+		if f.Scattered() {
+			pitch = f.c.G.COut
+		}
+		conv := f.c.call(part, f.w.least(nil), call.I32(pitch), f.c.Depth()%4 == 0, nil)
+		stores, bytes := f.Stores(part.Scratch)
+		l.Rows, l.Pixels, l.Scratch = part.Rows, part.Pixels, max(l.Scratch, part.Scratch+bytes)
 		conv.Func = phaseFunc
-		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase_params", Fields: []call.Field{
-			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", f.Row),
-			call.FI("image", f.Image)}}
+		conv.Args[0] = &call.Struct{Type: "nncc_dsp_phase_params", Fields: append([]call.Field{
+			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields})}, stores...)}
 		conv.Args[5] = call.Out{I: 0, Off: f.Offset, CType: "int8_t"}
 		list = append(list, conv)
 	}

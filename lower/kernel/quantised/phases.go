@@ -15,13 +15,16 @@ import (
 // Phase is what a transposed convolution computes for every stride-th row and
 // column of the result: a convolution of stride 1 with the taps that meet them.
 // Distances are bytes. Where neighbouring columns have the same inputs they are
-// one phase, of as many times the channels.
+// one phase, of as many times the channels; of cheapest phases neighbouring rows may be, too.
 type Phase struct {
 	Convolution
-	Offset int // of the first pixel of the result
-	Pitch  int // from a pixel of the phase to the next
-	Row    int // from a row of the phase to the next
-	Image  int // from an image to the next
+	Lines  int  // neighbouring rows of the result that a row of the phase has
+	Line   int  // from a row of the result to the next
+	Uneven bool // columns of the result are not all as many
+	Offset int  // of the first pixel of the result
+	Pitch  int  // from a pixel of the phase to the next
+	Row    int  // from a row of the phase to the next
+	Image  int  // from an image to the next
 }
 
 // Depthwise reports that every channel of the result has one channel of the input.
@@ -45,8 +48,38 @@ func (f *Phase) Steps() []call.Field {
 	return call.Ints("out_pitch", f.Pitch, "out_row", f.Row, "out_image", f.Image)
 }
 
+// Scattered says that rows of the phase are computed apart and copied to where they belong.
+func (f *Phase) Scattered() bool { return f.Lines > 1 || f.Uneven }
+
+// Stores are the distances of the kernels that compute a phase of int8 row by row, where rows that are scattered
+// begin so many bytes behind the beginning of scratch, and how many bytes such a row takes.
+func (f *Phase) Stores(buffer int) (fields []call.Field, bytes int) {
+	lines := 0
+	if f.Scattered() {
+		lines, bytes = f.Lines, f.Out.W*f.G.COut
+	}
+	return call.Ints("row", f.Row, "image", f.Image, "lines", lines, "high", (f.Image-f.Offset+f.Line-1)/f.Line,
+		"down", f.Row/f.Line, "wide", f.Line-f.Offset%f.Line, "pitch", f.Line, "run", f.G.COut/f.Lines, "step", f.Pitch,
+		"buffer", buffer), bytes
+}
+
 // Phases are those of a ConvTranspose node.
-var Phases = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
+var Phases = phasesBy(func(t *transposedConv, _ kernel.Core) []*Phase { return t.phases() })
+
+// CheapestPhases are those of four channels at a time that take least.
+var CheapestPhases = phasesBy((*transposedConv).cheapest)
+
+func phasesBy(cut func(t *transposedConv, on kernel.Core) []*Phase) *kernel.Fact[[]*Phase] {
+	return kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
+		t, why := transposedOf(n)
+		if why != "" {
+			return nil, why
+		}
+		return cut(t, n.Core), ""
+	})
+}
+
+func transposedOf(n *kernel.Node) (*transposedConv, string) {
 	p, why := ConvParams.Of(n)
 	if why != "" || !KnownWeights(n.Node) {
 		return nil, kernel.Unread
@@ -55,10 +88,9 @@ var Phases = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
 	if why != "" || len(g.In) > 2 {
 		return nil, kernel.Unread
 	}
-	t := &transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut), weights: tensor.As[int8](n.In[1].Const),
-		Window: ConvWindow(g)}
-	return t.phases(), ""
-})
+	w := tensor.As[int8](n.In[1].Const)
+	return &transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut), weights: w, Window: ConvWindow(g)}, ""
+}
 
 // Phases16 is Phases on int16 data, if the sums of every channel stay in 32 bits.
 var Phases16 = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
@@ -91,26 +123,67 @@ type transposedConv struct {
 	Window
 }
 
+func (t *transposedConv) axes() (h, w kernel.TransposedAxis) {
+	h = kernel.TransposedAxis{Out: t.Out.H, Taps: t.Kernel.H, Stride: t.Stride.H, Pad: t.Pad.H, Dilation: t.Dilation.H}
+	w = kernel.TransposedAxis{Out: t.Out.W, Taps: t.Kernel.W, Stride: t.Stride.W, Pad: t.Pad.W, Dilation: t.Dilation.W}
+	return h, w
+}
+
 func (t *transposedConv) phases() []*Phase {
-	h := kernel.TransposedAxis{Out: t.Out.H, Taps: t.Kernel.H, Stride: t.Stride.H, Pad: t.Pad.H, Dilation: t.Dilation.H}
-	w := kernel.TransposedAxis{Out: t.Out.W, Taps: t.Kernel.W, Stride: t.Stride.W, Pad: t.Pad.W, Dilation: t.Dilation.W}
+	h, w := t.axes()
+	return t.all(kernel.Phases(h, w, t.g.Group == 1))
+}
+
+func (t *transposedConv) cheapest(on kernel.Core) []*Phase {
+	if t.g.Group > 1 || t.Stride.H*t.Stride.W > maxPhases {
+		return t.phases()
+	}
+	h, w := t.axes()
+	return t.all(kernel.CheapestPhases(h, w, func(p *kernel.Phase) int { return t.cost(p, on) }))
+}
+
+// cost is about what a phase takes of instructions: for a row of the phase, a window, and four of its channels, or one
+// where they go one by one; to copy an input, to multiply it by four channels, to move a result.
+func (t *transposedConv) cost(p *kernel.Phase, on kernel.Core) int {
+	rows, columns := p.Count()
+	channels := len(p.Rows) * len(p.Columns) * t.g.COut
+	each, group, copied, times := 60, 60, 3, 8
+	n := (channels + 3) / 4
+	switch {
+	case on.DSP:
+		each, group, copied, times = 25, 45, 1, 3
+	case on.Armv6M:
+		each, group, copied, times = 150, 50, 6, 4
+		n = channels
+	}
+	window := each + group*n + len(p.Rows[0].Taps)*len(p.Columns[0].Taps)*t.g.CIn*(copied+times*n)
+	if len(p.Rows) > 1 {
+		window += 5 * channels
+	}
+	return rows * (150 + columns*window)
+}
+
+func (t *transposedConv) all(phases []kernel.Phase) []*Phase {
 	var list []*Phase
-	for _, p := range kernel.Phases(h, w, t.g.Group == 1) {
+	for _, p := range phases {
 		list = append(list, t.phase(&p))
 	}
 	return list
 }
 
-// phase is a phase as a convolution; one of several lines of columns has as many times the channels.
+// phase is a phase as a convolution; one of several lines of rows and columns has as many times the channels.
 func (t *transposedConv) phase(p *kernel.Phase) *Phase {
-	c, rows, cols := t.g.COut, p.Rows, p.Columns[0]
+	c, rows, cols := t.g.COut, p.Rows[0], p.Columns[0]
 	f := &Phase{Offset: (p.Y*t.Out.W + p.X) * c, Pitch: t.Stride.W * c, Row: t.Stride.H * t.Out.W * c,
-		Image: t.Out.H * t.Out.W * c}
-	for _, l := range p.Columns {
-		f.Rows = append(f.Rows, t.taps(rows.Taps, l.Taps)...)
+		Image: t.Out.H * t.Out.W * c, Lines: len(p.Rows), Line: t.Out.W * c}
+	for _, r := range p.Rows {
+		for _, l := range p.Columns {
+			f.Rows = append(f.Rows, t.taps(r.Taps, l.Taps)...)
+			f.Uneven = f.Uneven || l.Count != cols.Count
+		}
 	}
 	f.Params, f.Bias = t.params, t.bias
-	if n := len(p.Columns); n > 1 {
+	if n := len(p.Rows) * len(p.Columns); n > 1 {
 		wide := *t.params
 		if len(wide.Mult) > 1 {
 			wide.Mult, wide.Shift = slices.Repeat(wide.Mult, n), slices.Repeat(wide.Shift, n)
@@ -119,7 +192,8 @@ func (t *transposedConv) phase(p *kernel.Phase) *Phase {
 	}
 	f.G = &op.ConvGeom{N: t.g.N, CIn: t.g.CIn, COut: len(f.Rows), Group: t.g.Group}
 	one := Tile{1, 1}
-	f.Window = Window{In: t.In, Out: Tile{rows.Count, cols.Count}, Kernel: Tile{len(rows.Taps), len(cols.Taps)},
+	high, wide := p.Count()
+	f.Window = Window{In: t.In, Out: Tile{high, wide}, Kernel: Tile{len(rows.Taps), len(cols.Taps)},
 		Stride: one, Pad: Tile{-rows.First, -cols.First}, Dilation: Tile{rows.Step, cols.Step}}
 	return f
 }

@@ -41,7 +41,7 @@ func (l *lowering) phaseCall(family string, g *op.ConvGeom, p *kernel.Phase, cha
 	h, w := pair(g.Out, 1)
 	sh, sw := pair(g.Strides, 1)
 	ih, iw := pair(g.In, 1)
-	rows, columns := outside(p.Rows, ih), outside(p.Columns[0], iw)
+	rows, columns := outside(p.Rows[0], ih), outside(p.Columns[0], iw)
 	f := windowFields(g.N, []int{ih, iw}, []int{len(rows.Taps), len(columns.Taps)}, []int{1, 1},
 		[]int{rows.Step, columns.Step}, []int{-rows.First, -columns.First})
 	f = append(append(f, outFields([]int{rows.Count, columns.Count})...), channels...)
@@ -71,7 +71,7 @@ func depthwisePhases(l *lowering, g *op.ConvGeom) {
 	_, kw := pair(g.Kernel, 1)
 	weights, all := l.n.In[1].Const, g.Taps()
 	for _, p := range phases(g, false) {
-		rows, columns := p.Rows, p.Columns[0]
+		rows, columns := p.Rows[0], p.Columns[0]
 		packed := packDepthwise(l.n, g.COut, len(rows.Taps)*len(columns.Taps), func(c, i int) float32 {
 			if weightless(rows, columns) {
 				return 0
@@ -93,14 +93,14 @@ func convPhases(l *lowering, g *op.ConvGeom) {
 		n := len(p.Columns)
 		var v []float32
 		for k := range g.Group {
-			v = records(v, n*per, len(p.Rows.Taps)*len(p.Columns[0].Taps)*cin,
+			v = records(v, n*per, len(p.Rows[0].Taps)*len(p.Columns[0].Taps)*cin,
 				func(c int) float32 { return bias(k*per + c%per) },
 				func(c, i int) float32 {
 					columns := p.Columns[c/per]
-					if weightless(p.Rows, columns) {
+					if weightless(p.Rows[0], columns) {
 						return 0
 					}
-					return float32(weights.Float(((k*cin+i%cin)*per+c%per)*all + tap(p.Rows, columns, kw, i/cin)))
+					return float32(weights.Float(((k*cin+i%cin)*per+c%per)*all + tap(p.Rows[0], columns, kw, i/cin)))
 				})
 		}
 		channels := ints("in_c", g.CIn, "out_c", n*g.COut, "groups", g.Group)

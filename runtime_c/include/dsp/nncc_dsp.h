@@ -174,13 +174,23 @@ typedef struct
 /*
  * A phase of a transposed convolution: what it computes for every stride-th row and column of the result is a
  * convolution of stride 1. Arguments are those of nncc_dsp_convolve_s8, which takes a row of the phase at a time; pads
- * may be negative, pad_w only without a ring. y is the first pixel of the phase.
+ * may be negative, pad_w only without a ring. y is the first pixel of the phase. Where lines is not 0, the phase has so
+ * many neighbouring rows of the result, whose pixels are channels of one, and parts of them may stand beyond the
+ * result.
  */
 typedef struct
 {
     nncc_dsp_convolve_params conv;
-    int32_t row;   /* bytes from a row of the phase to the next */
-    int32_t image; /* of the whole result */
+    int32_t row;    /* bytes from a row of the phase to the next */
+    int32_t image;  /* of the whole result */
+    int32_t lines;  /* 0: results are where they belong as they come */
+    int32_t high;   /* lines of an image from the phase's first on */
+    int32_t down;   /* lines from a row of the phase to the next */
+    int32_t wide;   /* bytes of a line from the phase's first on */
+    int32_t pitch;  /* from a line to the next */
+    int32_t run;    /* bytes of a pixel in a line */
+    int32_t step;   /* from run to run */
+    int32_t buffer; /* bytes of scratch in front of a row of the phase, out_w * out_c */
 } nncc_dsp_phase_params;
 
 /* KERNELS(nncc_dsp_transpose_conv_phase_s8) */
