@@ -6,7 +6,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -334,21 +333,7 @@ func read(file string, shipped bool) ([]byte, error) {
 		return data, nil
 	}
 	data, err := files.Read(file, maxFileBytes)
-	// The file is named by the caller.
-	var (
-		path *fs.PathError
-		kind *files.KindError
-		size *files.SizeError
-	)
-	switch {
-	case errors.As(err, &path):
-		err = path.Err
-	case errors.As(err, &kind):
-		err = fmt.Errorf("not %s: it is %s", kind.Want, files.Kind(kind.Mode))
-	case errors.As(err, &size):
-		err = fmt.Errorf("the file has %d bytes; a board definition has at most %d", size.Size, maxFileBytes)
-	}
-	return data, err
+	return data, files.Reason(err) // the file is named by the caller
 }
 
 func quote(s string) string {

@@ -77,7 +77,7 @@ func (in *Input) clone() *Input {
 func (s *Spec) file(path string) error {
 	b, err := files.Read(path, maxSpecBytes)
 	if err != nil {
-		return err
+		return files.Reason(err)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(b, &doc); err != nil {

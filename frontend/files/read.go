@@ -39,9 +39,9 @@ type KindError struct {
 	Want string
 }
 
-func (e *KindError) Error() string {
-	return fmt.Sprintf("%s: not %s: it is %s", e.Path, e.Want, Kind(e.Mode))
-}
+func (e *KindError) Error() string { return e.Path + ": " + e.reason().Error() }
+
+func (e *KindError) reason() error { return fmt.Errorf("not %s: it is %s", e.Want, Kind(e.Mode)) }
 
 const regular = "a regular file"
 
@@ -77,7 +77,28 @@ func pathFirst(path string, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return &pathError{path, err}
+}
+
+// pathError is an error about a file.
+type pathError struct {
+	path string
+	err  error
+}
+
+func (e *pathError) Error() string { return e.path + ": " + e.err.Error() }
+func (e *pathError) Unwrap() error { return e.err }
+func (e *pathError) reason() error { return e.err }
+
+// Reason is an error of Open or Read without the path, for callers that name it.
+func Reason(err error) error {
+	if e, ok := errors.AsType[interface {
+		error
+		reason() error
+	}](err); ok {
+		return e.reason()
+	}
+	return err
 }
 
 // SizeError says that a file is larger than what is read of its kind.
@@ -86,8 +107,10 @@ type SizeError struct {
 	Size, Most int64
 }
 
-func (e *SizeError) Error() string {
-	return fmt.Sprintf("%s: %d bytes, at most %d are read", e.Path, e.Size, e.Most)
+func (e *SizeError) Error() string { return e.Path + ": " + e.reason().Error() }
+
+func (e *SizeError) reason() error {
+	return fmt.Errorf("%d bytes, at most %d are read", e.Size, e.Most)
 }
 
 // Read reads a regular file of at most so many bytes.
@@ -105,9 +128,9 @@ func Read(path string, most int64) ([]byte, error) {
 	n, err := io.ReadFull(f, b)
 	switch {
 	case err == nil:
-		return nil, fmt.Errorf("%s: it grew while it was read", path)
+		return nil, &pathError{path, errors.New("it grew while it was read")}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return b[:n], nil
 	}
-	return nil, fmt.Errorf("%s: %w", path, err)
+	return nil, &pathError{path, err}
 }

@@ -6,6 +6,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -235,11 +236,11 @@ func readable(path string, folder bool) error {
 	}
 	f, st, err := files.Open(path)
 	if err != nil {
-		return err
+		return files.Reason(err)
 	}
 	defer f.Close()
 	if st.Size() == 0 {
-		return fmt.Errorf("%s: the file is empty", path)
+		return errors.New("the file is empty")
 	}
 	return nil
 }

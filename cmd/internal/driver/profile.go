@@ -51,7 +51,7 @@ func (o *Compiled) cycleLog() (*report.CycleLog, error) {
 	}
 	text, err := files.Read(name, maxLog)
 	if err != nil {
-		return nil, badInput("--measured %s: %v", name, err)
+		return nil, badInput("--measured %s: %v", name, files.Reason(err))
 	}
 	log, err := report.ParseCycleLog(text)
 	if err == nil {
