@@ -14,8 +14,18 @@ import (
 
 // Refused is the code of a rule and a layer that breaks it, as the text of a
 // graph without its frame; the letters A, W and O at the end of a type stand for
-// quantisations.
-type Refused [2]string
+// quantisations. A third string, NoExtensions, has it on a core that has none.
+type Refused [3]string
+
+// NoExtensions names a core that has none.
+const NoExtensions = "plain"
+
+func (c Refused) options(o kernel.Options) kernel.Options {
+	if c[2] == NoExtensions {
+		o.Core = kernel.Core{}
+	}
+	return o
+}
 
 var quantLetters = strings.NewReplacer(" A\n", " q(0.5:3)\n", " A =", " q(0.5:3) =", " W\n", " q(0.01:0)\n", " W =",
 	" q(0.01:0) =", " O =", " q(0.7:-5) =")
@@ -32,12 +42,12 @@ func Rules(t *testing.T, kernels []*kernel.Kernel, o *kernel.Options, refused []
 			t.Fatalf("%s: %v", code, err)
 		}
 		n := g.Nodes[len(g.Nodes)-1]
-		found := false
+		found, on := false, c.options(*o)
 		for _, k := range kernels {
 			if !slices.Contains(k.Ops, n.Op) {
 				continue
 			}
-			for _, r := range k.CheckLegality(kernel.NewNode(n, o)) {
+			for _, r := range k.CheckLegality(kernel.NewNode(n, &on)) {
 				found = found || r.Code == code
 			}
 		}

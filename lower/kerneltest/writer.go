@@ -217,6 +217,17 @@ func (b *Writer) line(strides ...int) {
 		Kernel: []int{1, 1}, Stride: strides, Dil: []int{1, 1}})
 }
 
+// Entire writes convolutions on int8, with a table behind and on int16, whose windows are whole images.
+func (b *Writer) Entire() {
+	for _, c := range []ConvCase{{}, {Then: "Sigmoid"}, {Wide: true}} {
+		h, w := b.In(1, 5), b.In(1, 5)
+		c.Batch, c.CIn, c.COut, c.Group = b.One(1, 1, 2, 3), b.One(1, 2, 3, 4, 5, 8, 16, 19), b.In(1, 10), 1
+		c.Size, c.Kernel, c.Pads = []int{h, w}, []int{h, w}, make([]int, 4)
+		c.Stride, c.Dil = []int{b.In(1, 3), b.In(1, 3)}, []int{1, 1}
+		b.Conv(c)
+	}
+}
+
 // ConvTranspose writes a transposed convolution with padding on every side, now
 // and then more of it than the kernel has.
 func (b *Writer) ConvTranspose() { b.convTranspose(false) }

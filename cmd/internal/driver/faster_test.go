@@ -125,6 +125,7 @@ var samples = []sampled{
 	{"pad channels", op.Pad, [][]int{{1, 16, 7, 11}}, nil, nil, []int{0, 0, 0, 0, 0, 8, 0, 0}},
 	convLayer(64, 1, 1, 8, 8, 1, 1, 2, 1, false), convLayer(3, 1, 1, 9, 8, 1, 1, 2, 1, false),
 	convLayer(83, 2, 1, 10, 9, 1, 1, 2, 1, false),
+	convLayer(3, 1, 1, 2, 2, 2, 2, 1, 1, false), convLayer(40, 16, 1, 4, 4, 4, 4, 1, 1, false),
 }
 
 // matmulLayer is a product of two activations, batch times.
@@ -147,6 +148,10 @@ var wideSamples = []sampled{
 	convLayer(1, 1, 1, 6, 6, 3, 3, 2, 1, false), convLayer(2, 32, 1, 10, 10, 5, 5, 1, 1, false),
 	convLayer(10, 23, 1, 1, 7, 1, 4, 2, 1, false), convLayer(32, 24, 1, 6, 9, 1, 1, 1, 1, false),
 	convLayer(25, 5, 5, 9, 10, 3, 3, 1, 1, true),
+	convLayer(2, 2, 2, 9, 9, 1, 1, 1, 1, false), convLayer(3, 3, 3, 12, 12, 1, 1, 2, 1, false),
+	convLayer(3, 3, 3, 9, 9, 3, 3, 1, 1, true), convLayer(2, 2, 2, 1, 40, 1, 9, 1, 1, true),
+	convLayer(16, 1, 1, 3, 3, 3, 3, 1, 1, false), convLayer(16, 4, 1, 3, 3, 3, 3, 1, 1, false),
+	convLayer(32, 3, 1, 1, 4, 1, 4, 1, 1, false), convLayer(3, 1, 1, 2, 2, 2, 2, 1, 1, false),
 	softmaxLayer(8, 100), softmaxLayer(1, 12), softmaxLayer(3, 33), softmaxLayer(20, 3),
 	poolLayer(op.AveragePool, 16, 16, 16, 2, 2), poolLayer(op.AveragePool, 48, 11, 12, 3, 2),
 	poolLayer(op.AveragePool, 5, 7, 8, 3, 1), poolLayer(op.AveragePool, 21, 6, 16, 2, 3),
@@ -163,7 +168,7 @@ var wideSamples = []sampled{
 var fourSamples = []sampled{
 	convLayer(16, 1, 1, 12, 10, 1, 1, 1, 1, false), convLayer(24, 3, 1, 10, 10, 1, 1, 1, 1, false),
 	convLayer(88, 2, 1, 8, 8, 1, 1, 1, 1, false), convLayer(7, 1, 1, 14, 13, 1, 1, 1, 1, false),
-	convLayer(94, 4, 1, 7, 9, 1, 1, 2, 1, false),
+	convLayer(94, 4, 1, 7, 9, 1, 1, 2, 1, false), convLayer(3, 1, 1, 2, 2, 2, 2, 1, 1, false),
 	convLayer(16, 38, 1, 4, 40, 1, 4, 1, 1, false), convLayer(4, 3, 1, 11, 4, 4, 4, 2, 1, false),
 	productLayer(1, 164, 5), productLayer(1, 64, 10), productLayer(9, 33, 12),
 }

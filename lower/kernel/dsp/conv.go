@@ -31,7 +31,10 @@ var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 func (c *convolution) order(f form) []int {
 	var o []int
 	run := c.Depth()
-	if c.Dilation.W == 1 && c.G.Group == 1 {
+	switch {
+	case c.Entire():
+		run = len(c.l.Rows[0])
+	case c.Dilation.W == 1 && c.G.Group == 1:
 		run *= c.Kernel.W
 	}
 	for at := 0; at < len(c.l.Rows[0]); at += run {
@@ -70,7 +73,7 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	c := convOf.Must(n)
 	g := c.G
 	w := provenConv.Must(n)
-	if c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
+	if c.Entire() || c.Kernel == (quantised.Tile{H: 1, W: 1}) && c.Stride == c.Kernel && !c.Padded() && g.Group == 1 {
 		return lowerRows(&c.l, w, g.N*c.Out.H*c.Out.W, table)
 	}
 	l := &call.Lowered{Unused: []int{1, 2}}

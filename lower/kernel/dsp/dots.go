@@ -43,10 +43,12 @@ func (g grid) even() grid {
 	return g
 }
 
-// grid is what a convolution of single pixels reads.
+// grid is what a convolution of single pixels, or of whole images, reads.
 func (c *convolution) grid() (grid, string) {
 	g, whole := c.G, c.In.H == c.Out.H*c.Stride.H // images follow each other like lines
 	switch {
+	case c.Entire():
+		return matrix(g.N), ""
 	case c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || g.Group != 1:
 		return grid{}, "not a 1x1 convolution without padding and groups"
 	case c.Stride == c.Kernel:

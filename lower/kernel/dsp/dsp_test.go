@@ -162,7 +162,7 @@ func wide(b *kerneltest.Writer) {
 
 // wideDepthwise is a depthwise convolution on int16 data.
 func wideDepthwise(b *kerneltest.Writer) {
-	c, h, v := b.One(4, 5, 7, 8, 12, 16), b.One(1, 2, 3, 3, 5), b.One(1, 2, 3, 3, 3, 5)
+	c, h, v := b.One(2, 3, 4, 5, 7, 8, 12, 16), b.One(1, 2, 3, 3, 5), b.One(1, 2, 3, 3, 3, 5)
 	b.Conv(kerneltest.ConvCase{Wide: true, Batch: b.One(1, 1, 2), CIn: c, COut: c * b.One(1, 1, 2, 3, 4, 5), Group: c,
 		Size: []int{b.In(1, 9), b.In(1, 9)}, Kernel: []int{h, v},
 		Stride: []int{b.One(1, 1, 2, 3), b.One(1, 1, 2)}, Dil: []int{b.One(1, 1, 1, 2), b.One(1, 1, 1, 2)}})
@@ -257,7 +257,7 @@ var generators = slices.Concat([]generator{
 	{"nncc_dsp_transpose_s8", relayout}, {"nncc_copy_nd", scattered}, {"nncc_dsp_softmax_s8", softmax},
 	{"nncc_softmax_pairs_s8", softmaxPairs},
 	{"nncc_dsp_batch_matmul_s8", batches}, {"nncc_dsp_batch_matmul_rows_s8", batches},
-	{"nncc_dsp_transpose_conv_phase_s8", phases},
+	{"nncc_dsp_transpose_conv_phase_s8", phases}, {"nncc_dsp_convolve_s8", (*kerneltest.Writer).Entire},
 	{"nncc_dsp_convolve_s16", wide}, {"nncc_dsp_fully_connected_s16", wideGemm},
 	{"nncc_plain_dots_s16", wideDots}, {"nncc_plain_fully_connected_dots_s16", wideProductDots},
 	{"nncc_dsp_depthwise_s16", wideDepthwise}, {"nncc_dsp_batch_matmul_s16", (*kerneltest.Writer).BatchMatMul16},
@@ -450,6 +450,14 @@ func TestBatches(t *testing.T) { written(t, batches, "cortex-m4", "cortex-m3", "
 
 // TestPhases runs transposed convolutions.
 func TestPhases(t *testing.T) { written(t, phases, "cortex-m4", "cortex-m0plus") }
+
+// TestEntire runs convolutions whose windows are whole images.
+func TestEntire(t *testing.T) {
+	written(t, (*kerneltest.Writer).Entire, "cortex-m4", "cortex-m3", "cortex-m0plus")
+}
+
+// TestWideDepthwise runs depthwise convolutions on int16, some of fewer channels than go together.
+func TestWideDepthwise(t *testing.T) { written(t, wideDepthwise, "cortex-m4", "cortex-m3", "cortex-m0plus") }
 
 // TestPools runs windows that slide, and small ones.
 func TestPools(t *testing.T) {

@@ -194,7 +194,10 @@ func lowerRows16(n *kernel.Node, l *layer, at grid) *call.Lowered {
 }
 
 func lowerConv16(n *kernel.Node) *call.Lowered {
-	c := quantised.ConvOf16.Must(n)
+	return lowerConvolution16(n, quantised.ConvOf16.Must(n))
+}
+
+func lowerConvolution16(n *kernel.Node, c *quantised.Convolution) *call.Lowered {
 	if at, why := (&convolution{Convolution: c, l: layer{c.Layer}}).grid(); why == "" {
 		return lowerRows16(n, &layer{c.Layer}, at)
 	}
@@ -294,16 +297,16 @@ var depthwise16 = &kernel.Kernel{
 		quantised.ConvSpatialRule("DSP-DW16-05"), quantised.DepthwiseRule("DSP-DW16-06", true),
 		quantised.ConvOf16.Rule("DSP-DW16-07", "sums are requantised by a shift to the right",
 			func(_ *kernel.Node, c *quantised.Convolution) string { return c.Shifts16(1) }),
-		quantised.ConvOf16.Rule("DSP-DW16-08", "at least 4 outputs",
-			func(_ *kernel.Node, c *quantised.Convolution) string {
-				if !hasFours(c) {
-					return fmt.Sprintf("%d outputs, want at least 4", c.G.COut)
+		quantised.ConvOf16.Rule("DSP-DW16-08", "at least 4 outputs, or no padding, or the DSP extension",
+			func(n *kernel.Node, c *quantised.Convolution) string {
+				if !hasFours(c) && c.Padded() && !n.Core.DSP {
+					return fmt.Sprintf("%d outputs, padding and no DSP extension, want at least 4", c.G.COut)
 				}
 				return ""
 			})),
 }
 
-// hasFours: there are outputs for a group.
+// hasFours: there are outputs for a group; fewer are cheaper as a convolution of one group, with weights of zero.
 func hasFours(c *quantised.Convolution) bool { return c.G.COut >= 4 }
 
 // bytes16 packs channels by fours, the last ones again: with several outputs an
@@ -331,6 +334,9 @@ func (l *layer) bytes16(multiplier int) []int32 {
 }
 
 func lowerDepthwise16(n *kernel.Node) *call.Lowered {
+	if c := quantised.ConvOf16.Must(n); !hasFours(c) {
+		return lowerConvolution16(n, c.Dense())
+	}
 	return own(&call.Lowered{Unused: []int{1, 2}}, pixels16(quantised.ConvOf16.Must(n).Whole16()))
 }
 

@@ -104,7 +104,7 @@ var refused = []kerneltest.Refused{
 		"Gemm(%x, %w)"},
 	{"DSP-FCDOTS-06", "in %x : i8[2,5] A\nconst %w : i8[5,3] q(0.01:3) = rand 1\n%o : i8[2,3] O = Gemm(%x, %w)"},
 	{"DSP-DW16-08", "in %x : i16[1,3,5,5] q(0.01:0)\nconst %w : i8[3,1,3,3] q(0.01:0) = rand 1\n" +
-		"%o : i16[1,3,3,3] q(0.01:0) = Conv(%x, %w) {group=3}"},
+		"%o : i16[1,3,5,5] q(0.01:0) = Conv(%x, %w) {group=3, pads=[1,1,1,1]}", kerneltest.NoExtensions},
 	{"DSP-CONV16-08", "in %x : i16[1,4,5,5] q(0.01:0)\nconst %w : i8[2,2,3,3] q(0.01:0) = rand 1\n" +
 		"%o : i16[1,2,3,3] q(0.01:0) = Conv(%x, %w) {group=2}"},
 	{"DSP-DOTS16-06", "in %x : i16[1,4,5,5] q(0.01:0)\nconst %w : i8[4,4,1,1] q(0.01:0) = rand 1\n" +

@@ -31,10 +31,10 @@ func (c *convolution) depth() int { return c.Depth() * c.l.bytes() }
 // pixels is the number of output pixels of all images.
 func (c *convolution) pixels() int { return c.G.N * c.Out.H * c.Out.W }
 
-// pointwise: every output pixel is a product of one input pixel.
+// pointwise: every output pixel is a product of one input pixel, or of an image.
 func (c *convolution) pointwise() bool {
-	return !c.phase && c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel && c.In == c.Out &&
-		c.Pad == quantised.Tile{} && c.G.Group == 1
+	return !c.phase && (c.Entire() || c.Kernel == quantised.Tile{H: 1, W: 1} && c.Stride == c.Kernel &&
+		c.In == c.Out && c.Pad == quantised.Tile{} && c.G.Group == 1)
 }
 
 // convRule is a rule about a convolution.
@@ -156,7 +156,7 @@ func lowerConvolution(c *convolution, generic, where bool) *call.Lowered {
 // single is the number of last pixels of a pointwise convolution that have no
 // whole last vector behind their beginning (nncc_helium_matmul_params).
 func (c *convolution) single() int {
-	depth := c.depth()
+	depth := len(c.l.Rows[0]) * c.l.bytes()
 	return (roundUp(depth, vector) - 1) / depth
 }
 

@@ -32,6 +32,9 @@ func TestSums(t *testing.T) { written(t, (*kerneltest.Writer).Sum) }
 // TestPhases runs transposed convolutions.
 func TestPhases(t *testing.T) { written(t, (*kerneltest.Writer).ConvTranspose) }
 
+// TestEntire runs convolutions whose windows are whole images.
+func TestEntire(t *testing.T) { written(t, (*kerneltest.Writer).Entire) }
+
 // TestSoftmaxPairs runs softmaxes of two values.
 func TestSoftmaxPairs(t *testing.T) { written(t, softmaxPairs) }
 

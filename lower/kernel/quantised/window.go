@@ -145,6 +145,26 @@ var ConvOf = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
 // Depth is the number of input channels that an output channel reads.
 func (c *Convolution) Depth() int { return c.G.CIn / c.G.Group }
 
+// Entire says that an image is one window, all of it: a row of inputs as a product has them.
+func (c *Convolution) Entire() bool {
+	one := Tile{1, 1}
+	return c.In == c.Kernel && c.Out == one && c.Dilation == one && !c.Padded() && c.G.Group == 1
+}
+
+// Dense is a depthwise convolution as one of a single group, with weights of zero between channels.
+func (c *Convolution) Dense() *Convolution {
+	g, d := *c.G, *c
+	g.Group = 1
+	d.G, d.Rows = &g, make([][]int8, len(c.Rows))
+	for o, row := range c.Rows {
+		d.Rows[o] = make([]int8, len(row)*g.CIn)
+		for tap, w := range row {
+			d.Rows[o][tap*g.CIn+o*g.CIn/g.COut] = w
+		}
+	}
+	return &d
+}
+
 // WeightPerm turns convolution weights OI(H)W into O(H)WI.
 func WeightPerm(spatial int) []int {
 	p := []int{0}
