@@ -59,6 +59,13 @@ func (s Sizes) ROData() uint64 {
 	return m.ROData + m.Data + k.ROData + k.Data
 }
 
+// Data is what the model and its kernels add to a firmware's variables, initialised or
+// not: the place of constants that are bound at run time.
+func (s Sizes) Data() uint64 {
+	m, k := s.By[ModelCode], s.By[Kernels]
+	return m.Data + m.BSS + k.Data + k.BSS
+}
+
 // Flash is all that the model adds to a firmware's flash. The C library's
 // functions are not in it: the rest of the firmware shares them.
 func (s Sizes) Flash() uint64 { return s.Code() + s.ROData() + s.Weights() }

@@ -69,7 +69,7 @@ func (f *Firmware) items(built *run.Sizes, weights uint64) []boards.Item {
 		libc := built.By[run.Libc]
 		code = boards.Item{Bytes: built.Code() + libc.Text, Library: libc.Text}
 		rodata = boards.Item{Bytes: built.ROData() + libc.ROData + libc.Data, Library: libc.ROData + libc.Data}
-		data.Bytes = libc.Data + libc.BSS
+		data.Bytes = built.Data() + libc.Data + libc.BSS
 		if !f.bound() { // else the harness alone has a copy
 			weights = built.Weights()
 		}

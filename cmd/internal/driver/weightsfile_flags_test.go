@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/boards/run"
 )
 
 // TestWeightsFileIsNoFlash: --max-flash and the board's memories do not count constants
@@ -26,6 +28,22 @@ func TestWeightsFileIsNoFlash(t *testing.T) {
 	if bound, _, none := bytes(true); bound > linked-weights+binding || at == "" || none != "" {
 		t.Errorf("%d bytes of flash in %q, %d in %q with %d bytes of constants apart", linked, at, bound, none, weights)
 	}
+}
+
+// TestBoundIsData: the pointer to bound constants is RAM, beside the C library's.
+func TestBoundIsData(t *testing.T) {
+	c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
+	c.WeightsFile = true
+	o, err := c.Compile()
+	require(t, err)
+	built := &run.Sizes{By: map[run.Origin]run.Section{run.ModelCode: {BSS: 4}, run.Kernels: {Data: 8},
+		run.Libc: {Data: 16, BSS: 32}, run.Harness: {BSS: 64}}}
+	for _, i := range o.Firmware.items(built, 0) {
+		if i.What == "data" && i.Bytes == 4+8+16+32 {
+			return
+		}
+	}
+	t.Error("want 60 bytes of data")
 }
 
 // TestWeightsFileRefuses what cannot be together with a file that is bound.
