@@ -39,3 +39,34 @@ func TestRoundingErrors(t *testing.T) {
 		}
 	})
 }
+
+// TestClampErrors: what stands for a number is brought between the ends, for every length,
+// also where one of them is infinite.
+func TestClampErrors(t *testing.T) {
+	each(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(13, 14))
+		for n := range 100 {
+			x, got, want := random(r, n), random(r, n), make([]float64, n)
+			lo, hi := -r.Float64(), r.Float64()
+			if n%3 == 1 {
+				lo = math.Inf(-1)
+			}
+			if n%3 == 2 {
+				hi = math.Inf(1)
+			}
+			for i := range x {
+				x[i] = min(max(x[i], lo), hi)
+				switch d := got[i]; {
+				case d < lo-x[i]:
+					want[i] = lo - x[i]
+				case d > hi-x[i]:
+					want[i] = hi - x[i]
+				default:
+					want[i] = d
+				}
+			}
+			ClampErrors(x, lo, hi, got)
+			same(t, "ClampErrors", got, want)
+		}
+	})
+}

@@ -23,6 +23,7 @@ func quantise(_ int, _ float32, _ int32, _ *float32, _ *int8)             {}
 func dequantise(_ int, _ float32, _ int32, _ *int8, _ *float32)           {}
 
 func roundingError8(_ int, _, _, _ float64, _, _ *float64, _ *[parts]float64) {}
+func clampErrors4(_ int, _, _ float64, _, _ *float64)                         {}
 func roundingErrors4(_ int, _, _, _ float64, _, _ *float64)                   {}
 
 func tileSingle16(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32, _ int) {}

@@ -37,6 +37,7 @@ type Tried struct {
 // are of it; synthetic samples and fixed-point formats are taken as they are.
 func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	n := len(opt.Samples)
+	opt.memory = &memories{}
 	plain := opt
 	if opt.Try.Method {
 		plain.Method = option.MinMax

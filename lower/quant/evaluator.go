@@ -28,7 +28,7 @@ type evaluator struct {
 	lent map[*ir.Value]bool
 	// returned are outputs of which the memory is used again once nobody looks at them.
 	returned map[*ir.Value]bool
-	memory   memories
+	memory   *memories
 	err      error
 }
 
@@ -47,16 +47,19 @@ type plan struct {
 type kernel func(in, out []*tensor.Dense)
 
 // newEvaluator plans; g must not change before the last run. keeps says which values an
-// observer keeps; nil: it may keep any.
-func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool) *evaluator {
-	return evaluatorOf(g, keeps, nil)
+// observer keeps; nil: it may keep any. It uses memory of others; nil: it has its own.
+func newEvaluator(g *ir.Graph, keeps func(v *ir.Value) bool, memory *memories) *evaluator {
+	return evaluatorOf(g, keeps, nil, memory)
 }
 
 // evaluatorOf is newEvaluator of some of the nodes, which are all that theirs depend on; nil: of
 // all. An observer sees nothing of others, and a run gives no outputs of theirs.
-func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bool) *evaluator {
+func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bool, memory *memories) *evaluator {
+	if memory == nil {
+		memory = &memories{}
+	}
 	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, only: only, lent: map[*ir.Value]bool{},
-		returned: map[*ir.Value]bool{}}
+		returned: map[*ir.Value]bool{}, memory: memory}
 	for _, n := range g.Nodes {
 		if !e.evaluates(n) {
 			continue
@@ -257,8 +260,8 @@ func tableKernel(n *ir.Node) kernel {
 	}
 }
 
-// memories are those of runs that ended, for others: a sync.Pool would drop them with each
-// collection of garbage, of which there are many in a calibration.
+// memories are those of runs that ended, for others, of any graph: a sync.Pool would drop them with
+// each collection of garbage, of which there are many in a calibration.
 type memories struct {
 	mu   sync.Mutex
 	free []*buffers

@@ -20,14 +20,14 @@ func MeansForTest(n *ir.Node, x *tensor.Dense) []float64 {
 // EvaluatorForTest gives the function that runs g on one sample after another; keeps says
 // which values its observer keeps.
 func EvaluatorForTest(g *ir.Graph, keeps func(v *ir.Value) bool) func(in Sample, obs interp.Observer) error {
-	return runOf(newEvaluator(g, keeps))
+	return runOf(newEvaluator(g, keeps, nil))
 }
 
 // EvaluatorOfForTest is EvaluatorForTest of what a survey of one value alone needs, for an
 // observer that keeps nothing.
 func EvaluatorOfForTest(g *ir.Graph, v *ir.Value) func(in Sample, obs interp.Observer) error {
 	o := surveyOptions{within: map[*ir.Value]*stats{v: nil}}
-	return runOf(evaluatorOf(g, keepsNone, o.needs()))
+	return runOf(evaluatorOf(g, keepsNone, o.needs(), nil))
 }
 
 func runOf(e *evaluator) func(in Sample, obs interp.Observer) error {

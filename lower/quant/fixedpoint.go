@@ -265,7 +265,7 @@ func (c *calibrator) fixedActivations(f *FixedPoint) error {
 		}
 	}
 	if f.Delta == 0 && len(list) > 0 {
-		s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples})
+		s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory})
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,7 @@ type Options struct {
 	// measured.
 	Finish func(g *ir.Graph) error
 	seen   *seen
+	memory *memories // of all evaluations
 	// Source names them in the report: the paths of files, or "synthetic".
 	Source string
 	// BiasCorrection makes the mean output of every channel of every
@@ -303,7 +304,7 @@ func (c *calibrator) survey() (*survey, error) {
 		if s.all.survey == nil {
 			var err error
 			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom,
-				states: c.recurrentNodes(), unseen: s.all.unseen}
+				states: c.recurrentNodes(), unseen: s.all.unseen, memory: c.opt.memory}
 			o.look, _ = probes(c.g)
 			if s.all.average {
 				o.means, o.meansOf = c.watchMeans(), s.all.refined
@@ -320,7 +321,7 @@ func (c *calibrator) survey() (*survey, error) {
 	}
 	for {
 		o := surveyOptions{samples: c.opt.Samples, counts: c.opt.Method != option.MinMax,
-			states: c.recurrentNodes()}
+			states: c.recurrentNodes(), memory: c.opt.memory}
 		if c.opt.BiasCorrection {
 			o.means, o.meansOf = c.watchMeans(), keysOf(lockstepInputs(c.opt.Samples))
 		}
@@ -347,7 +348,8 @@ func (c *calibrator) sharpen() error {
 	if len(within) == 0 {
 		return nil
 	}
-	s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within})
+	s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, counts: true, within: within,
+		memory: c.opt.memory})
 	if err != nil {
 		return err
 	}
@@ -465,8 +467,11 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType, m option.Method) affine 
 	}
 	for _, v := range own {
 		s := c.obs.stats[v]
-		px, pw := s.points()
-		x, w = append(x, px...), append(w, pw...)
+		if px, pw := s.points(); x == nil {
+			x, w = px, pw
+		} else {
+			x, w = append(x, px...), append(w, pw...)
+		}
 		if s.count > 0 {
 			zeros += float64(s.zeros) / float64(s.count)
 		}

@@ -96,7 +96,11 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 			f.seen.ranges[m] = c.rangesOf(list, m)
 		}
 	}
-	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}}
+	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{},
+		limits: map[int]limit{}}
+	for v, l := range c.limits {
+		p.limits[v.ID] = l
+	}
 	groupOf := map[int]int{}
 	for _, k := range list {
 		id := k.members[0].ID
@@ -155,6 +159,7 @@ type probing struct {
 	order  []readerKey
 	at     map[int][]readerKey // by value
 	layers map[readerKey]*layerProbe
+	limits map[int]limit // by value
 }
 
 // readerKey is a value and a layer that reads it; -1: anything else.
@@ -295,36 +300,31 @@ func (p *probing) observer(sums map[readerKey]*readerError, samples int) interp.
 	}
 }
 
-// ownErrors are the errors of a value's elements.
+// ownErrors are the errors of a value's elements, some of them, as its readers tell them apart.
 func (p *probing) ownErrors(v *ir.Value, x []float32, most int) *readerError {
-	e := &readerError{}
-	l := unlimited
-	for w, y := range p.c.limits {
-		if w.ID == v.ID {
-			l = y
-		}
+	l, limited := p.limits[v.ID]
+	if !limited {
+		l = unlimited
 	}
 	by := max(len(x)/max(most, 1), 1) | 1
-	if l.none() {
-		return sampledErrors(x, by, p.ranges[v.ID])
-	}
 	some := make([]float64, 0, len(x)/by+1)
 	for i := 0; i < len(x); i += by {
 		if f := l.clip(float64(x[i])); f-f == 0 {
-			e.signal += float64(f * f)
 			some = append(some, f)
 		}
 	}
-	ranges := p.ranges[v.ID]
-	for m, same := range alike(ranges) {
+	e, diff := &readerError{signal: vec.Dot(some, some)}, make([]float64, len(some))
+	for m, same := range alike(p.ranges[v.ID]) {
 		if same != m {
 			e.err[m] = e.err[same]
 			continue
 		}
-		for _, f := range some {
-			d := l.clip(ranges[m].round(f)) - f
-			e.err[m] += float64(d * d)
+		a := p.ranges[v.ID][m]
+		vec.RoundingErrors(some, a.scale, -128-a.zero, 127-a.zero, diff)
+		if limited {
+			vec.ClampErrors(some, l.lo, l.hi, diff)
 		}
+		e.err[m] = vec.Dot(diff, diff)
 	}
 	return e
 }
@@ -335,33 +335,6 @@ func alike(ranges *[len(methods)]affine) (first [len(methods)]int) {
 		first[m] = slices.Index(ranges[:], ranges[m])
 	}
 	return first
-}
-
-// sampledErrors are the errors of every by-th element.
-func sampledErrors(x []float32, by int, ranges *[len(methods)]affine) *readerError {
-	e, some := &readerError{}, make([]float64, 0, len(x)/by+1)
-	for i := 0; i < len(x); i += by {
-		if f := float64(x[i]); f-f == 0 {
-			some = append(some, f)
-		}
-	}
-	e.signal = vec.Dot(some, some)
-	diff := make([]float64, len(some))
-	for m, same := range alike(ranges) {
-		if same != m {
-			e.err[m] = e.err[same]
-			continue
-		}
-		a := ranges[m]
-		vec.RoundingErrors(some, a.scale, -128-a.zero, 127-a.zero, diff)
-		e.err[m] = vec.Dot(diff, diff)
-	}
-	return e
-}
-
-// round is the number that a quantisation has for f.
-func (a affine) round(f float64) float64 {
-	return limit{-128 - a.zero, 127 - a.zero}.clip(math.RoundToEven(f/a.scale)) * a.scale
 }
 
 // errors are those of the layer's results, where nothing else is quantised.

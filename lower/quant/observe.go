@@ -125,6 +125,7 @@ func (s *stats) points() (x, w []float64) {
 	}
 	one := 1 / float64(s.count)
 	if s.exact != nil {
+		x, w = make([]float64, 0, len(s.exact)), make([]float64, 0, len(s.exact))
 		for _, f := range s.exact {
 			if e := float64(f); e-e == 0 && e != 0 {
 				x, w = append(x, min(max(e, s.lo), s.hi)), append(w, one)

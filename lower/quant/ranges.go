@@ -3,10 +3,10 @@
 package quant
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -115,7 +115,7 @@ func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 		order[i] = i
 	}
 	if !slices.IsSorted(x) { // as those of a histogram are
-		sort.Slice(order, func(a, b int) bool { return x[order[a]] < x[order[b]] })
+		slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	}
 	total := zeros
 	for _, v := range w {

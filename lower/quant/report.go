@@ -149,7 +149,8 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	if n := min(len(samples), reportSamples); results == nil {
 		results = make([]sideBySide, n)
 		pairs := c.pairs()
-		reference, quantised := newEvaluator(before, comparedIn(pairs)), newEvaluator(c.g, keepsNone)
+		reference := newEvaluator(before, comparedIn(pairs), c.opt.memory)
+		quantised := newEvaluator(c.g, keepsNone, c.opt.memory)
 		err := forSamples(n, c.g.Nodes, func(_, i int) (err error) {
 			results[i], _, err = compare(reference, quantised, pairs, nil, samples[i*len(samples)/n])
 			return err

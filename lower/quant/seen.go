@@ -72,7 +72,7 @@ func (s *seen) hold(c *calibrator, float *ir.Graph, held []Sample, see func(i in
 			watched[v.ID] = true
 		}
 	}
-	e, looks := newEvaluator(float, keptBy(names)), make([][]*tensor.Dense, len(held))
+	e, looks := newEvaluator(float, keptBy(names), c.opt.memory), make([][]*tensor.Dense, len(held))
 	err := forSamples(len(held), float.Nodes, func(_, i int) error {
 		looks[i] = s.all.looks[held[i].key()]
 		if looks[i] != nil && see == nil {

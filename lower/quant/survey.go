@@ -48,6 +48,7 @@ type surveyOptions struct {
 	// heldFrom on; nil: nothing is.
 	look     []string
 	heldFrom int
+	memory   *memories
 }
 
 // needs are the nodes that the values that are looked at depend on; nil: all are looked at.
@@ -116,7 +117,7 @@ func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 		_, ok := watched[v]
 		x := s.values[v.ID]
 		return ok || names(v) || x != nil && x.exact != nil
-	}, opt.needs())
+	}, opt.needs(), opt.memory)
 	return s, forSamples(n, g.Nodes, func(w, i int) error {
 		if opt.unseen != nil && opt.unseen(s.part[i]) {
 			return nil

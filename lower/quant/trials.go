@@ -188,12 +188,12 @@ func (p *attempt) measure(o Options) ([][]noise, error) {
 			return nil, err
 		}
 	}
-	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names))
+	outs, quantised := make([][]noise, len(o.Held)), newEvaluator(g, keptBy(names), o.memory)
 	one := func(i int) ([]*tensor.Dense, error) { return look(quantised, names, o.Held[i]) }
 	if o.seen.reported && (o.BiasCorrection || o.Rounding == option.Adaptive) && o.Finish == nil &&
 		len(o.Held) <= reportSamples { // it will hardly be measured in vain
 		pairs := p.c.pairs()
-		float := newEvaluator(p.before, comparedIn(pairs))
+		float := newEvaluator(p.before, comparedIn(pairs), o.memory)
 		p.c.beside = make([]sideBySide, len(o.Held))
 		one = func(i int) (got []*tensor.Dense, err error) {
 			p.c.beside[i], got, err = compare(float, quantised, pairs, names, o.Held[i])
