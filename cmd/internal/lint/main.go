@@ -54,6 +54,9 @@ func main() {
 	if err := checkTerms(".", *write, os.Stdout); err != nil || *write {
 		exit(err)
 	}
+	if err := checkNames(".", os.Stdout); err != nil {
+		exit(err)
+	}
 	exit(run(*update, os.Stdout))
 }
 
