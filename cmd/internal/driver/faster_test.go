@@ -126,6 +126,7 @@ var samples = []sampled{
 	convLayer(64, 1, 1, 8, 8, 1, 1, 2, 1, false), convLayer(3, 1, 1, 9, 8, 1, 1, 2, 1, false),
 	convLayer(83, 2, 1, 10, 9, 1, 1, 2, 1, false),
 	convLayer(3, 1, 1, 2, 2, 2, 2, 1, 1, false), convLayer(40, 16, 1, 4, 4, 4, 4, 1, 1, false),
+	convLayer(16, 4, 1, 9, 9, 1, 1, 2, 1, false), convLayer(20, 6, 1, 7, 10, 1, 1, 2, 1, false),
 }
 
 // matmulLayer is a product of two activations, batch times.
