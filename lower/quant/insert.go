@@ -361,12 +361,14 @@ func (c *calibrator) sharpen() error {
 }
 
 // dropSynthetic takes a synthetic sample away that the network makes no number
-// of, as of a mask that lets nothing through: what nobody gave need not suit.
+// of, as of a mask that lets nothing through, or that has an index too large: what
+// nobody gave need not suit.
 // err stays where the samples are the user's, or this is the last one.
 func (c *calibrator) dropSynthetic(err error) error {
 	var s *sampleError
 	var d *ir.Diag
-	if c.opt.Source != SyntheticSource || !errors.As(err, &s) || !errors.As(err, &d) || d.Code != nanCode {
+	if c.opt.Source != SyntheticSource || !errors.As(err, &s) || !errors.As(err, &d) ||
+		d.Code != nanCode && d.Code != "index" {
 		return err
 	}
 	if len(c.opt.Samples) == 1 {

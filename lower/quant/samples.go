@@ -5,6 +5,7 @@ package quant
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/nncc/nncc/frontend/data"
@@ -39,22 +40,27 @@ func checkSamples(in []*ir.Value, samples []Sample) error {
 	return nil
 }
 
-// SyntheticSamples are n seeded samples: the first half roughly standard
-// normal, the second uniform in [0, 1) as images often are. Integer inputs are
-// zeros and ones, which are valid indices; bools, often masks, are random in the
-// first half and true in the second.
+// SyntheticSamples are n seeded samples: the first half roughly normal
+// with standard deviation 0.5, the second in [0, 1) as images often are. Integer inputs are
+// zeros and ones, which are valid indices, but those of 8 and 16 bits, often pixels
+// and sounds, all that their type holds in the first half; bools, often masks, are
+// random in the first half and true in the second.
 func SyntheticSamples(in []*ir.Value, n int, seed uint64) []Sample {
 	out := make([]Sample, n)
 	for k := range out {
 		for i, v := range in {
-			d := ir.Rand(seed+uint64(k*len(in)+i)*7919+1, v.Type.DType, v.Type.Shape)
+			s := seed + uint64(k*len(in)+i)*7919 + 1
+			d, r := ir.Rand(s, v.Type.DType, v.Type.Shape), rand.New(rand.NewPCG(s, 0))
 			for e, m := 0, d.Len(); e < m; e++ {
 				switch {
 				case v.Type.DType.IsFloat() && k >= (n+1)/2:
 					f := d.Float(e) // a normal number to a uniform one
 					d.SetFloat(e, 0.5*(1+math.Erf(f/math.Sqrt2)))
-				case v.Type.DType.IsInt():
+				case v.Type.DType.IsInt() && (k >= (n+1)/2 || v.Type.DType.Bits() > 16):
 					d.SetInt(e, d.Int(e)&1)
+				case v.Type.DType.IsInt():
+					lo, hi := v.Type.DType.IntRange()
+					d.SetInt(e, lo+int64(r.Uint64N(uint64(hi-lo+1))))
 				case k >= (n+1)/2: // bool
 					d.SetInt(e, 1)
 				}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -176,5 +177,39 @@ func TestSynthetic(t *testing.T) {
 	}
 	if negative(a[0][0]) < 50 || negative(a[3][0]) > 0 {
 		t.Errorf("%d and %d negative elements", negative(a[0][0]), negative(a[3][0]))
+	}
+}
+
+// TestSyntheticNarrow: inputs of 8 and 16 bits have what their type holds, as the cases of verify
+// have, so that what is computed from them has the range that it will have; where they are
+// indices, those that are too large go.
+func TestSyntheticNarrow(t *testing.T) {
+	for _, dt := range []tensor.DType{tensor.I8, tensor.U8, tensor.I16, tensor.U16} {
+		b := newBuilder(t, 3)
+		x := b.add("Cast", ir.Attrs{"to": ir.Int(tensor.F32.ONNXCode())}, b.g.AddInput("x", ir.T(dt, 1, 256)))
+		b.g.AddOutput("y", b.add("Abs", nil, b.add("Neg", nil, x)))
+		insertSynthetic(t, b.g)
+		lo, hi := dt.IntRange()
+		for _, n := range b.g.Nodes {
+			if n.Op != op.Neg {
+				continue
+			}
+			p, _ := quant.Params(n.In[0].Def)
+			if s := float64(p.Quant.Scale[0]) * 256; s < 0.9*float64(hi-lo) {
+				t.Errorf("%s: the input's range is %g", dt, s)
+			}
+		}
+	}
+	b := newBuilder(t, 4)
+	i := b.add("Cast", ir.Attrs{"to": ir.Int(tensor.I64.ONNXCode())}, b.g.AddInput("i", ir.T(tensor.U8, 1, 8)))
+	b.g.AddOutput("y", b.add("Relu", nil, b.add("Gather", nil, b.normal(1, 10, 4), i)))
+	insertSynthetic(t, b.g)
+}
+
+func insertSynthetic(t *testing.T, g *ir.Graph) {
+	t.Helper()
+	if _, err := quant.Insert(g, quant.Options{Source: quant.SyntheticSource,
+		Samples: quant.SyntheticSamples(g.In, 8, 1)}); err != nil {
+		t.Fatal(err)
 	}
 }
