@@ -145,6 +145,7 @@ var wideSamples = []sampled{
 	matmulLayer(2, 5, 100, 7), matmulLayer(1, 1, 40, 5), matmulLayer(2, 9, 7, 1),
 	productLayer(1, 104, 1), productLayer(1, 215, 2), productLayer(3, 33, 1),
 	productLayer(26, 1, 1), productLayer(1, 4, 3), productLayer(2, 17, 2), productLayer(10, 8, 18),
+	productLayer(1, 5, 5), productLayer(2, 10, 6), productLayer(1, 24, 5),
 	convLayer(8, 2, 1, 2, 5, 1, 1, 1, 1, false), convLayer(22, 1, 1, 1, 39, 1, 1, 2, 1, false),
 	convLayer(1, 1, 1, 6, 6, 3, 3, 2, 1, false), convLayer(2, 32, 1, 10, 10, 5, 5, 1, 1, false),
 	convLayer(10, 23, 1, 1, 7, 1, 4, 2, 1, false), convLayer(32, 24, 1, 6, 9, 1, 1, 1, 1, false),

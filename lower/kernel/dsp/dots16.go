@@ -12,9 +12,9 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// dots16 is a matrix of int16 times the weights of few channels: what goes four rows at a time
-// is half empty with one channel, and one row by four channels with fewer. With the DSP extension
-// only the latter takes more.
+// dots16 is a matrix of int16 times weights, channel by channel: what goes four rows at a time
+// is half empty with one channel, and one row by four channels with fewer, or with some that are left. Prices decide
+// about more channels; with the DSP extension one or two of fewer rows take less.
 type dots16 struct {
 	l  *layer
 	at grid
@@ -25,9 +25,8 @@ func dots16Of(n *kernel.Node, l *layer, at grid) (*dots16, string) {
 	if n.Core.DSP && (channels > 2 || rows >= rows4) {
 		return nil, fmt.Sprintf("%d rows by %d channels, want at most %d by 2", rows, channels, rows4-1)
 	}
-	if channels >= fewChannels || channels > 1 && rows >= rows4 {
-		return nil, fmt.Sprintf("%d rows by %d channels, want one channel, or %d of fewer than %d rows", rows, channels,
-			fewChannels-1, rows4)
+	if channels > 1 && rows >= rows4 {
+		return nil, fmt.Sprintf("%d rows by %d channels, want one channel or fewer than %d rows", rows, channels, rows4)
 	}
 	return &dots16{l, at}, l.Shifts16(1)
 }
