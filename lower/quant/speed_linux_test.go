@@ -18,18 +18,19 @@ import (
 )
 
 // BenchmarkZoo measures the shared float networks in user time, the least of three runs: one
-// inference, what a sample more adds to a calibration with default options, and one of a
-// hundred and more samples by sample. Where NNCC_ORT names ONNX Runtime, ort-inference,
-// ort-sample and ort-each are these in inferences of it on one thread.
+// inference, calibrations with default options of few and of many samples by sample, and what
+// a sample more adds between them: from few on, all that is tried is the same. Where NNCC_ORT
+// names ONNX Runtime, ort-inference, ort-few, ort-each and ort-sample are these in inferences
+// of it on one thread.
 func BenchmarkZoo(b *testing.B) {
-	const few, many, all, runs = 16, 32, 128, 3
+	const few, many, runs = 32, 128, 5
 	files := slices.Concat(sharedata.Glob("zoo", "*.onnx"), sharedata.Glob("models", "*_f32.onnx"))
 	for _, path := range files {
 		b.Run(strings.TrimSuffix(filepath.Base(path), ".onnx"), func(b *testing.B) {
 			g := legalised(b, path)
-			samples := quant.SyntheticSamples(g.In, all, 1)
+			samples := quant.SyntheticSamples(g.In, many, 1)
 			one := inferenceOfORT(b, path, g, samples[0])
-			infer, extra, each := 0.0, 0.0, 0.0
+			infer, extra, each, fewEach := 0.0, 0.0, 0.0, 0.0
 			least := func(f func() error) float64 {
 				t := userTime(b, f)
 				for range runs - 1 {
@@ -42,31 +43,33 @@ func BenchmarkZoo(b *testing.B) {
 			}
 			for b.Loop() {
 				infer += least(func() error {
-					for _, s := range samples[:many] {
+					for _, s := range samples[:few] {
 						if _, err := interp.Run(g, s, nil); err != nil {
 							return err
 						}
 					}
 					return nil
-				}) / many
+				}) / few
 				calibrate := func(n int) float64 {
 					return least(func() error {
 						_, _, err := quant.Calibrate(g, defaults(samples[:n]))
 						return err
 					})
 				}
-				extra += (calibrate(many) - calibrate(few)) / (many - few)
-				each += calibrate(all) / all
+				a, b := calibrate(few), calibrate(many)
+				extra, each, fewEach = extra+(b-a)/(many-few), each+b/many, fewEach+a/few
 			}
 			n := float64(b.N)
 			b.ReportMetric(infer/n*1e3, "ms/inference")
 			b.ReportMetric(extra/n*1e3, "ms/sample")
 			b.ReportMetric(each/n*1e3, "ms/each")
+			b.ReportMetric(fewEach/n*1e3, "ms/few")
 			if one > 0 {
 				b.ReportMetric(one*1e3, "ort-ms")
 				b.ReportMetric(infer/n/one, "ort-inference")
 				b.ReportMetric(extra/n/one, "ort-sample")
 				b.ReportMetric(each/n/one, "ort-each")
+				b.ReportMetric(fewEach/n/one, "ort-few")
 			}
 		})
 	}
