@@ -25,6 +25,13 @@ func TestRecurrent(t *testing.T) {
 // everywhere runs layers, NNCC_RANDOM of them, on the host and on a board of every kind of core, in programs of 40.
 func everywhere(t *testing.T, few int, layer func(b *kerneltest.Writer)) {
 	t.Helper()
+	everywhereBy(t, few, layer, kerneltest.Bodies)
+}
+
+// everywhereBy has the bodies of a board's kernels chosen by the caller.
+func everywhereBy(t *testing.T, few int, layer func(b *kerneltest.Writer), bodies func(t *testing.T, spec *boards.Spec,
+	opt run.BuildOptions, test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions))) {
+	t.Helper()
 	const program = 40
 	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +58,7 @@ func everywhere(t *testing.T, few int, layer func(b *kerneltest.Writer)) {
 				if name == "host" {
 					m.RunHost(t)
 				} else {
-					kerneltest.Bodies(t, spec, run.BuildOptions{},
+					bodies(t, spec, run.BuildOptions{},
 						func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) { m.RunBoard(t, spec, opt) })
 				}
 			}

@@ -21,6 +21,14 @@
 #endif
 
 /*
+ * A vector within a limit, in assembly. NaN stays: LT is true of it, as the opposite of GE, EQ is not. Intrinsics ask
+ * whether the limit is greater, which GCC makes of it; Clang 14 makes LT of every "less", also in C.
+ */
+#define NNCC_F32_BELOW_MVE(v, lo) "vptt.f32 lt, " v ", " lo "\nvcmpt.f32 eq, " v ", " v "\nvdupt.32 " v ", " lo "\n"
+#define NNCC_F32_BELOW_Q(v, least) vpselq_f32(least, v, vcmpgtq_f32(least, v))
+#define NNCC_F32_ABOVE_MVE(v, hi) "vpt.f32 gt, " v ", " hi "\nvdupt.32 " v ", " hi "\n"
+
+/*
  * For loops without assembly: as NNCC_IN_ORDER, pointers are left as they are written, and two words one value, in C
  * without a copy of either half.
  */

@@ -91,10 +91,10 @@ static inline void nncc_f32_dense_triples(nncc_f32_dense *t, const float *const 
                    "cmp %[s], #0\n"
                    "beq 6f\n"
                    "ldrd %[s0], %[s1], [%[t], #12]\n"
-                   NNCC_F32_LIMIT6("lt", "%[s0]")
+                   NNCC_F32_LIMIT6(NNCC_F32_BELOW_MVE, "%[s0]")
                    "cmp %[s], #1\n"
                    "beq 6f\n"
-                   NNCC_F32_LIMIT6("gt", "%[s1]")
+                   NNCC_F32_LIMIT6(NNCC_F32_ABOVE_MVE, "%[s1]")
                    "6:\n"
                    "ldrd %[s0], %[s1], [%[t], #48]\n"
                    "ldr %[s2], [%[t], #56]\n"

@@ -91,19 +91,19 @@ NNCC_F32_INLINED const float *nncc_f32_bytes(const float *p, int32_t bytes)
 /* The limits of a vector, in assembly: the compiler takes predicates through core registers. NaN stays. */
 static inline void nncc_f32_below(float32x4_t *a, float lo)
 {
-    __asm volatile("vpt.f32 lt, %q[a], %[lo]\nvdupt.32 %q[a], %[lo]" : [a] "+w"(*a) : [lo] "r"(lo));
+    __asm volatile(NNCC_F32_BELOW_MVE("%q[a]", "%[lo]") : [a] "+w"(*a) : [lo] "r"(lo));
 }
 
 static inline void nncc_f32_above(float32x4_t *a, float hi)
 {
-    __asm volatile("vpt.f32 gt, %q[a], %[hi]\nvdupt.32 %q[a], %[hi]" : [a] "+w"(*a) : [hi] "r"(hi));
+    __asm volatile(NNCC_F32_ABOVE_MVE("%q[a]", "%[hi]") : [a] "+w"(*a) : [hi] "r"(hi));
 }
 
 #else
 
 NNCC_F32_INLINED void nncc_f32_below(float32x4_t *a, float lo)
 {
-    *a = vpselq_f32(vdupq_n_f32(lo), *a, vcmpltq_n_f32(*a, lo));
+    *a = NNCC_F32_BELOW_Q(*a, vdupq_n_f32(lo));
 }
 
 NNCC_F32_INLINED void nncc_f32_above(float32x4_t *a, float hi)

@@ -530,10 +530,8 @@ NNCC_F32_LOOP void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
         __asm volatile("wlstp.32 lr, %[left], 2f\n"
                        "1:\n"
                        "vldrw.32 q0, [%[x]], #16\n"
-                       "vpt.f32 lt, q0, %[lo]\n"
-                       "vdupt.32 q0, %[lo]\n"
-                       "vpt.f32 gt, q0, %[hi]\n"
-                       "vdupt.32 q0, %[hi]\n"
+                       NNCC_F32_BELOW_MVE("q0", "%[lo]")
+                       NNCC_F32_ABOVE_MVE("q0", "%[hi]")
                        "vstrw.32 q0, [%[to]], #16\n"
                        "letp lr, 1b\n"
                        "2:\n"
@@ -545,7 +543,7 @@ NNCC_F32_LOOP void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
 #elif NNCC_F32_MVE
 #define NNCC_F32_CLIP_STEP(what) \
     float32x4_t v = NNCC_F32_GET_##what(x); \
-    v = vpselq_f32(least, v, vcmpltq_f32(v, least)); \
+    v = NNCC_F32_BELOW_Q(v, least); \
     v = vpselq_f32(most, v, vcmpgtq_f32(v, most)); \
     NNCC_F32_PUT_##what(to, v); \
     x += 4; \

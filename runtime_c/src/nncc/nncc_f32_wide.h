@@ -12,10 +12,7 @@
 #if NNCC_F32_MVE_ASM
 
 /* clang-format off */
-#define NNCC_F32_LIMIT6(which, x) \
-    "vpt.f32 " which ", q0, " x "\nvdupt.32 q0, " x "\nvpt.f32 " which ", q1, " x "\nvdupt.32 q1, " x "\n" \
-    "vpt.f32 " which ", q2, " x "\nvdupt.32 q2, " x "\nvpt.f32 " which ", q3, " x "\nvdupt.32 q3, " x "\n" \
-    "vpt.f32 " which ", q4, " x "\nvdupt.32 q4, " x "\nvpt.f32 " which ", q5, " x "\nvdupt.32 q5, " x "\n"
+#define NNCC_F32_LIMIT6(limit, x) limit("q0", x) limit("q1", x) limit("q2", x) limit("q3", x) limit("q4", x) limit("q5", x)
 
 /* Two inputs of 3 pixels times 8 channels, and one. */
 #define NNCC_F32_TWO_OF_3 \
@@ -117,10 +114,10 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "cmp %[s], #0\n"
                    "beq 6f\n"
                    "ldrd %[s0], %[s1], [%[t], #36]\n"
-                   NNCC_F32_LIMIT6("lt", "%[s0]")
+                   NNCC_F32_LIMIT6(NNCC_F32_BELOW_MVE, "%[s0]")
                    "cmp %[s], #1\n"
                    "beq 6f\n"
-                   NNCC_F32_LIMIT6("gt", "%[s1]")
+                   NNCC_F32_LIMIT6(NNCC_F32_ABOVE_MVE, "%[s1]")
                    "6:\n"
                    "ldrd %[s0], %[s1], [%[t], #60]\n"
                    "ldr %[s2], [%[t], #68]\n"
