@@ -277,6 +277,10 @@ func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 		low.Calls = []call.Call{{Func: p.Func, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(out.Elems())}}}
 		return low
 	}
+	if low.Calls = p.fewRows(n, y, a, b); low.Calls != nil {
+		low.Kernel = low.Calls[0].Func
+		return low
+	}
 	row := p.Func
 	if p.one != "" {
 		if len(singles(out, b, a)) > 0 {
@@ -294,6 +298,39 @@ func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 	low.Calls = []call.Call{{Func: fn, Args: []call.Arg{space, p.Form, call.Func(row), a.Arg, b.Arg, y}}}
 	low.Route = fn
 	return low
+}
+
+// fewRowsMost is up to how many rows a call for each takes less than one that broadcasts, and not more code.
+const fewRowsMost = 4
+
+// fewRows are the calls of a result of few rows, each of which has a row of both operands, or of one and a value of the
+// other; nil: it is another one.
+func (p *Pair) fewRows(n *kernel.Node, y call.Out, a, b kernel.Operand) []call.Call {
+	out := n.Out[0].Type
+	dims, st := kernel.MergeDims(out.Phys(), a.Strides, b.Strides)
+	x, isIn := a.Arg.(call.In)
+	z, areIn := b.Arg.(call.In)
+	if !isIn || !areIn || len(dims) != 2 || dims[0] > fewRowsMost {
+		return nil
+	}
+	fn := p.Func
+	switch inner := [2]int{st[0][1], st[1][1]}; {
+	case inner == [2]int{1, 1}:
+	case inner == [2]int{1, 0} && p.one != "":
+		fn = p.one
+	case inner == [2]int{0, 1} && p.one != "":
+		fn, x, z = p.one, z, x
+		st[0], st[1] = st[1], st[0]
+	default:
+		return nil
+	}
+	var calls []call.Call
+	bytes := n.In[0].Type.DType.Size()
+	for range dims[0] {
+		calls = append(calls, call.Call{Func: fn, Args: []call.Arg{p.Form, x, z, y, call.I32(dims[1])}})
+		x.Off, z.Off, y.Off = x.Off+bytes*st[0][0], z.Off+bytes*st[1][0], y.Off+out.DType.Size()*dims[1]
+	}
+	return calls
 }
 
 // shortRow is the length from which rows with one value each are worth a call each.
