@@ -17,6 +17,7 @@ type insn struct {
 	ends     bool     // it never goes on to the next one
 	calls    bool     // to[0] is called, or jumped to for good
 	register bool     // it calls or jumps to what a register holds
+	jumps    bool     // it jumps there, if it is conditional not always
 }
 
 // function is a decoded function.
@@ -73,6 +74,7 @@ func (f *function) at(a uint32) (x insn, block uint16) {
 		x, block = f.narrow(a, h)
 		x.at, x.size = a, 2
 	}
+	x.register = x.register || x.jumps
 	// A branch out of the function is a call, and comes back to the caller's caller.
 	if len(x.to) == 1 && !x.calls && (x.to[0] < f.Start || x.to[0] >= f.End) {
 		x.calls = true
@@ -92,9 +94,9 @@ func (f *function) narrow(a uint32, h uint16) (x insn, block uint16) {
 	case h>>7 == 0x8f: // BLX Rm
 		x.register = true
 	case h>>7 == 0x8e: // BX Rm
-		x.ends, x.register = true, h>>3&15 != 14
+		x.ends, x.jumps = true, h>>3&15 != 14
 	case h&0xff87 == 0x4687: // MOV PC, Rm
-		x.ends, x.register = true, h>>3&15 != 14
+		x.ends, x.jumps = true, h>>3&15 != 14
 	case h>>8 == 0xbd: // POP with PC
 		x.ends = true
 	case h&0xf500 == 0xb100: // CBZ, CBNZ
@@ -117,7 +119,7 @@ func (f *function) wide(a uint32, h, l uint16) (x insn) {
 	case h&0xffd0 == 0xe890 && l>>15 == 1: // LDM with PC
 		x.ends = true
 	case h&0xff70 == 0xf850 && l>>12 == 15: // LDR PC
-		x.ends, x.register = true, h&15 != 13
+		x.ends, x.jumps = true, h != 0xf85d || l&0xf00 != 0xb00 // LDR PC, [SP], #n returns
 	}
 	return x
 }
@@ -169,7 +171,7 @@ func (f *function) table(x *insn, name string) {
 	case "uhi":
 		x.to = f.targets(x.at+4, 2)
 	default:
-		x.register = true
+		x.register, x.jumps = true, true
 	}
 }
 

@@ -26,7 +26,7 @@ func (g *graph) next(i int) []int {
 	if !x.ends && i+1 < len(g.f.insns) {
 		out = append(out, i+1)
 	}
-	if x.ends && x.register && !x.calls {
+	if x.jumps {
 		out = append(out, g.jumps...)
 	}
 	if !x.calls {

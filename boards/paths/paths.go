@@ -5,6 +5,7 @@
 package paths
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -109,6 +110,9 @@ func (p *Program) counts(r Ran) (map[*function][]uint64, error) {
 	return out, nil
 }
 
+// ErrUnknownWays is of a bound below what was executed: something jumps where nothing known leads.
+var ErrUnknownWays = errors.New("the ways through the machine code account for")
+
 // Most is the most instructions that a stretch can take whatever its branches do, if
 // loops outside of the C library turn as often, in all, as they did. The error says why
 // there is no bound.
@@ -140,9 +144,11 @@ func (p *Program) Most(s Stretch) (uint64, error) {
 		}
 		sum += n
 	}
-	if seen, err := p.Seen(s); err != nil || sum < seen {
-		return 0, fmt.Errorf("the ways through the machine code account for %d instructions, %d were executed (%v)",
-			sum, seen, err)
+	switch seen, err := p.Seen(s); {
+	case err != nil:
+		return 0, err
+	case sum < seen:
+		return 0, fmt.Errorf("%w %d instructions, %d were executed", ErrUnknownWays, sum, seen)
 	}
 	return sum, nil
 }
@@ -237,7 +243,7 @@ func (w *walk) jumps(g *graph, at int) []int {
 	missing, jumped := false, uint64(0)
 	for i, n := range w.counts[g.f] {
 		missing = missing || n > 0 && !inside[i]
-		if x := &g.f.insns[i]; x.ends && x.register && !x.calls {
+		if x := &g.f.insns[i]; x.jumps {
 			jumped += n
 		}
 	}
@@ -280,7 +286,7 @@ func (w *walk) known(f *function) map[int]bool {
 		}
 	}
 	for b := range w.ran {
-		if k, ok := f.index[b.Start+b.Bytes]; ok {
+		if k, ok := f.index[b.Start+b.Bytes]; ok && (k == 0 || !f.insns[k-1].ends) {
 			known[k] = true
 		}
 	}

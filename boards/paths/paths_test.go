@@ -147,6 +147,40 @@ l3:	subs r3, #1
 	bne l0
 l4:	bl stop
 `, ran: map[string]uint64{"s": 1, "l0": 2, "l1+l2": 4, "l2": 2, "l3": 2, "l4": 1}, want: 2 + 2*4 + 6*7, seen: 48},
+		"a conditional jump through a register": {text: `s: bx r6
+l0:	nop
+l1:	nop
+	subs r1, #1
+	it ne
+	bxne r6
+l2:	bl stop
+`, ran: map[string]uint64{"s": 1, "l1": 3, "l2": 1}, want: 2 + 3*4, seen: 14},
+		"a jump through a register to what is behind it": {text: `s: bx r6
+l0:	nop
+	subs r1, #1
+	it ne
+	bxne r6
+l1:	cbz r0, l3
+l2:	nop
+l3:	bl stop
+`, ran: map[string]uint64{"s": 1, "l0": 3, "l1": 1, "l3": 1}, want: 2 + 3*4 + 2, seen: 15},
+		"jumps to what the stack holds": {text: `s: ldr pc, [sp, #4]
+l0:	nop
+	nop
+l1:	nop
+	subs r1, #1
+	bne l0
+l2:	ldr pc, [sp, #8]
+l3:	bl stop
+`, ran: map[string]uint64{"s": 1, "l0+l1": 3, "l1": 1, "l2": 1, "l3": 1}, want: 2 + 4*5, seen: 21},
+		"a return by a load": {text: `s: bl f
+l0:	bl stop
+	.type f, %function
+f:	str lr, [sp, #-4]!
+	cbz r0, l2
+l1:	nop
+l2:	ldr pc, [sp], #4
+`, ran: map[string]uint64{"s": 1, "f": 1, "l2": 1, "l0": 1}, want: 2 + 4, seen: 5},
 		"a loop of the library": {text: `s: cbz r0, l0
 	bl lib_a
 l0:	bl stop

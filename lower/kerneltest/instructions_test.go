@@ -3,11 +3,13 @@
 package kerneltest_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/paths"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
@@ -79,6 +81,9 @@ func checkInstructions(t *testing.T, x *kerneltest.Extremes, d runtimec.Dependen
 	least, most := slices.Min(x.Counts), slices.Max(x.Counts)
 	if n := x.Counts[0]; x.Seen+countError < n || n+countError < x.Seen {
 		t.Errorf("%d instructions were counted, %d followed\n%s", n, x.Seen, x.Text)
+	}
+	if errors.Is(x.NoBound, paths.ErrUnknownWays) {
+		t.Errorf("%s: %v\n%s", x.Step.Kernel, x.NoBound, x.Text)
 	}
 	switch {
 	case d == runtimec.Fixed && least != most:
