@@ -457,7 +457,9 @@ func TestEntire(t *testing.T) {
 }
 
 // TestWideDepthwise runs depthwise convolutions on int16, some of fewer channels than go together.
-func TestWideDepthwise(t *testing.T) { written(t, wideDepthwise, "cortex-m4", "cortex-m3", "cortex-m0plus") }
+func TestWideDepthwise(t *testing.T) {
+	written(t, wideDepthwise, "cortex-m4", "cortex-m3", "cortex-m0plus")
+}
 
 // TestPools runs windows that slide, and small ones.
 func TestPools(t *testing.T) {
