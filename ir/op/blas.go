@@ -3,6 +3,7 @@
 package op
 
 import (
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -58,14 +59,15 @@ func gemm[T summable](ta, tb bool, m, n, k int, alpha T, a []T, lda int, b []T, 
 }
 
 // gemmDouble is gemm by whichever way suits the sizes: all of them add in the order of
-// gonum's product.
+// gonum's product. A zero on the left adds nothing, also to -0, unless what it meets is not
+// finite: that is no number.
 func gemmDouble(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
 	c []float64, ldc int) {
 	switch {
 	case m >= leastRows && gemmTiled(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc):
-	case m < leastRows && !ta:
-		gemmRows(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	default:
+	case m < leastRows && !ta || !vec.Finite(k, n, b, ldb):
+		gemmRows(ta, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	default: // gonum leaves out the products of zeros
 		t := blas.NoTrans
 		if ta {
 			t = blas.Trans
@@ -97,9 +99,13 @@ func gemmTiled(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []fl
 	return left.AddTo(n, b, ldb, c, ldc, parallel)
 }
 
-// gemmRows is gemm for a few rows.
-func gemmRows(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64,
-	ldc int) {
+// gemmRows is gemm row by row.
+func gemmRows(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64,
+	c []float64, ldc int) {
+	down, along := lda, 1
+	if ta {
+		down, along = 1, lda
+	}
 	for i := range m {
 		row := c[i*ldc:][:n]
 		switch beta {
@@ -111,9 +117,17 @@ func gemmRows(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb
 				row[j] *= beta
 			}
 		}
-		for l, v := range a[i*lda:][:k] {
-			if f := alpha * v; f != 0 {
-				vec.Axpy(f, b[l*ldb:][:n], row)
+		stays := vec.NoNegativeZero(1, n, row, n)
+		for l := range k {
+			f, right := alpha*a[i*down+l*along], b[l*ldb:][:n]
+			if f != 0 || stays {
+				vec.Axpy(f, right, row)
+				continue
+			}
+			for j, v := range right {
+				if v-v != 0 {
+					row[j] = math.NaN()
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package op
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 )
@@ -30,6 +31,42 @@ func TestGemmIgnoresAlignment(t *testing.T) {
 		for i := range c {
 			if c[i] != want[i] {
 				t.Fatalf("offset %d: element %d is %v, was %v", off, i, c[i], want[i])
+			}
+		}
+	}
+}
+
+// TestGemmZeros: zero times infinity or what is no number is no number, on either side and in every way to add up;
+// zero times all else leaves -0 as it is.
+func TestGemmZeros(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for m := 1; m <= 5; m++ {
+			for way := range 8 {
+				const k, n = 3, 20
+				left, ta, start := way&1 != 0, way&2 != 0, []float64{0, minus}[way>>2]
+				a, b, c := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+				for i := range c {
+					c[i] = start
+				}
+				if left {
+					for i := range a {
+						a[i] = odd
+					}
+				} else {
+					b[n+7] = odd
+				}
+				lda := k
+				if ta {
+					lda = m
+				}
+				gemm(ta, false, m, n, k, 1, a, lda, b, n, 1, c, n)
+				for i, v := range c {
+					isOdd := left || i%n == 7
+					if isOdd != (v != v) || !isOdd && !left && math.Signbit(v) != math.Signbit(start) {
+						t.Fatalf("%v, %d rows, way %d: element %d is %v", odd, m, way, i, v)
+					}
+				}
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func (s *singleConv) pack() (left []*vec.Left, ok bool) {
 	for grp := range s.Group {
 		l, _ := vec.Pack(false, co, k, 1, s.w[grp*co*k:][:co*k], k)
 		left = append(left, l)
-		if l.Zeros() && !(allFinite(s.x) && noNegativeZero(s.b)) {
+		if l.Zeros() && !noNegativeZero(s.b) {
 			return left, false
 		}
 	}

@@ -99,16 +99,16 @@ func packRows[T float32 | float64](dst []float64, a []T, lda int) bool {
 	return zeros
 }
 
-// Zeros reports a zero among the elements: its products are left out.
+// Zeros reports a zero among the elements: its products would make +0 of -0.
 func (l *Left) Zeros() bool { return l.zeros }
 
 // AddTo adds l*b to c, which is m x n as b is k x n: every element of c takes its
-// k products one after another, leaving out those of zeros on the left. Blocks of
-// columns are work for each, which calls a function for 0 ... count-1.
-// ok is false, and c as it was, where that cannot be had: what zeros would have
-// left out makes a difference.
+// k products one after another. Blocks of columns are work for each, which calls a
+// function for 0 ... count-1.
+// ok is false, and c as it was, where there are zeros on the left and -0 in c: it is
+// to stay.
 func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each func(count int, f func(i int))) (ok bool) {
-	if l.zeros && !(plain(l.k, n, b, ldb, notFinite) && plain(l.m, n, c, ldc, negativeZero)) {
+	if l.zeros && !NoNegativeZero(l.m, n, c, ldc) {
 		return false
 	}
 	each((n+columnBlock-1)/columnBlock, func(i int) {
@@ -128,11 +128,18 @@ func (l *Left) AddTo(n int, b []float64, ldb int, c []float64, ldc int, each fun
 // buffers hold packed columns.
 var buffers = sync.Pool{New: func() any { return new(Right) }}
 
-func notFinite(v float64) bool    { return v-v != 0 }
-func negativeZero(v float64) bool { return v == 0 && math.Signbit(v) }
+// Finite reports that all elements of a matrix are.
+func Finite(rows, cols int, b []float64, ldb int) bool {
+	return none(rows, cols, b, ldb, func(v float64) bool { return v-v != 0 })
+}
 
-// plain reports that no element of a matrix is odd.
-func plain(rows, cols int, b []float64, ldb int, odd func(float64) bool) bool {
+// NoNegativeZero reports that no element of a matrix is -0.
+func NoNegativeZero(rows, cols int, b []float64, ldb int) bool {
+	return none(rows, cols, b, ldb, func(v float64) bool { return v == 0 && math.Signbit(v) })
+}
+
+// none reports that no element of a matrix is odd.
+func none(rows, cols int, b []float64, ldb int, odd func(float64) bool) bool {
 	for i := range rows {
 		for _, v := range b[i*ldb:][:cols] {
 			if odd(v) {

@@ -143,23 +143,27 @@ func TestProduct(t *testing.T) {
 	})
 }
 
-// TestZeros: a zero on the left leaves out its products. Where that shows, the
-// product is refused and nothing written.
+// TestZeros: a zero on the left leaves -0 as it is. Where that shows, the product is refused
+// and nothing written; zero times what is not finite is no number.
 func TestZeros(t *testing.T) {
 	each(t, func(t *testing.T) {
 		if width == 0 {
 			return
 		}
-		for _, x := range []struct{ b, c float64 }{{math.Inf(1), 1}, {math.NaN(), 1}, {1, math.Copysign(0, -1)}} {
-			left, _ := Pack(false, 1, 2, 1, []float64{0, 1}, 2)
+		for _, x := range []struct {
+			zero, b, c, want float64
+			refused          bool
+		}{
+			{0, math.Inf(1), 1, math.NaN(), false}, {0, math.NaN(), 1, math.NaN(), false}, {0, 2, 1, 4, false},
+			{0, 2, math.Copysign(0, -1), math.Copysign(0, -1), true}, {2, 1, math.Copysign(0, -1), 5, false},
+		} {
+			left, _ := Pack(false, 1, 2, 1, []float64{x.zero, 1}, 2)
 			c := []float64{x.c}
-			if left.AddTo(1, []float64{x.b, 1}, 1, c, 1, serial) {
-				t.Errorf("%v: taken", x)
+			if left.AddTo(1, []float64{x.b, 3}, 1, c, 1, serial) == x.refused {
+				t.Errorf("%v: refused %v", x, !x.refused)
 			}
-			same(t, "what was there", c, []float64{x.c})
-			left, _ = Pack(false, 1, 2, 1, []float64{2, 1}, 2)
-			if !left.AddTo(1, []float64{x.b, 1}, 1, c, 1, serial) {
-				t.Errorf("%v: refused without zeros", x)
+			if c[0] == c[0] || x.want == x.want {
+				same(t, "result", c, []float64{x.want})
 			}
 		}
 	})

@@ -4,6 +4,8 @@ package kerneltest_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -11,14 +13,25 @@ import (
 	"github.com/nncc/nncc/lower/kerneltest"
 )
 
-// TestNotANumber: what is no number stays so between limits, alone and behind sums. Of Helium's comparisons LT and LE
-// are true of it. Without assembly that is the compiler's affair: Clang 14 takes these for C's "less".
+// TestNotANumber: what is no number stays so between limits, alone and behind sums, and zero times it, or times
+// infinity, is no number, on either side. Of Helium's comparisons LT and LE are true of it. Without assembly that is
+// the compiler's affair: Clang 14 takes these for C's "less".
 func TestNotANumber(t *testing.T) {
 	everywhereBy(t, 40, func(b *kerneltest.Writer) {
 		c, o, w := b.One(1, 4, b.In(2, 9)), b.One(1, 8, 16, b.In(1, 24)), b.One(1, 4, b.In(1, 9))
 		shape := fmt.Sprintf("[1,%d,2,%d]", c, w)
-		text := "in %c# : bool" + shape + "\nconst %n# : f32[1] = {nan}\nconst %k# : f32[1] = {1.5}\n" +
-			"%v# : f32" + shape + " = Where(%c#, %n#, %k#)\n"
+		odd := []string{"nan", "nan", "inf", "-inf"}[b.IntN(4)]
+		plain, weight := []string{"0", "1.5"}[b.IntN(2)], "0.25"
+		if b.Chance(50) {
+			odd, weight = "2", odd
+		}
+		weights := func(n int) string { // one of them is another
+			v := slices.Repeat([]string{"0", "0.25", "-1", "3"}, n/4+1)[:n]
+			v[b.IntN(n)] = weight
+			return strings.Join(v, ", ")
+		}
+		text := "in %c# : bool" + shape + "\nconst %n# : f32[1] = {" + odd + "}\nconst %k# : f32[1] = {" + plain +
+			"}\n%v# : f32" + shape + " = Where(%c#, %n#, %k#)\n"
 		limits := []string{"act_min=0.0", "act_min=-1.0, act_max=1.0"}[b.IntN(2)]
 		switch b.IntN(4) {
 		case 0:
@@ -26,13 +39,16 @@ func TestNotANumber(t *testing.T) {
 		case 1:
 			text += "%y# : f32" + shape + " = Relu(%v#)"
 		case 2:
-			text += fmt.Sprintf("const %%w# : f32[%d,%d,1,1] = rand %d\n%%y# : f32[1,%d,2,%d] = Conv(%%v#, %%w#) {%s}",
-				o, c, b.In(1, 99), o, w, limits)
+			text += fmt.Sprintf("const %%w# : f32[%d,%d,1,1] = {%s}\n%%y# : f32[1,%d,2,%d] = Conv(%%v#, %%w#) {%s}",
+				o, c, weights(o*c), o, w, limits)
 		default:
-			text += fmt.Sprintf("const %%w# : f32[%d,%d] = rand %d\n%%y# : f32[1,%d,2,%d] = MatMul(%%v#, %%w#) {%s}",
-				w, o, b.In(1, 99), c, o, limits)
+			text += fmt.Sprintf("const %%w# : f32[%d,%d] = {%s}\n%%y# : f32[1,%d,2,%d] = MatMul(%%v#, %%w#) {%s}",
+				w, o, weights(w*o), c, o, limits)
 		}
-		b.Text(text, "y#")
+		// The sign of what is no number, and of zero, is nobody's promise.
+		text += "\nconst %l0# : f32[1] = {0}\nconst %l7# : f32[1] = {7}\n%q# = IsNaN(%y#)\n%s# = Add(%y#, %l0#)\n" +
+			"%z# = Where(%q#, %l7#, %s#)"
+		b.Text(text, "z#")
 	}, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions,
 		test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions)) {
 		test(t, spec, opt)
