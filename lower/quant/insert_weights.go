@@ -298,30 +298,26 @@ func (c *calibrator) raiseScales(list []*group) {
 	}
 }
 
+// reachMargin is for the rounding of weights and scales behind leastScale.
+const reachMargin = 1 + 0x1p-10
+
 // leastScale is the smallest output scale for which the integer arithmetic of
 // n cannot overflow.
 func (c *calibrator) leastScale(n *ir.Node, r rule) float64 {
 	in := func(i int) float64 {
 		return c.inputQuant(n, i).scale
 	}
+	least := reachMargin / maxReach * reach(n, func(i int) *ir.Type {
+		return &ir.Type{DType: c.layer[n].Data, Quant: c.inputQuant(n, i).quant()}
+	})
 	if c.layer[n].Data == tensor.I16 {
-		return c.leastScale16(n, r, in)
+		return max(least, c.leastScale16(n, r, in))
 	}
-	switch {
-	case r.weight >= 0:
-		w := n.In[r.weight].Const
-		axis := weightAxis(n)
-		peak := slices.Max(channelPeaks(w, axis))
-		depth := float64(w.Len() / max(w.Shape[axis], 1))
-		// |acc| <= depth*127*255; acc*2^shift must stay below 2^30
-		return in(0) * peak / 127 * depth * 127 * 255 / maxAcc
-	case weightAxis(n) >= 0: // two run-time matrices
-		a := n.In[0].Type.Shape
-		return in(0) * in(1) * float64(a[len(a)-1]) * 255 * 255 / maxAcc
-	case n.Op == op.Mul:
-		return in(0) * in(1) * 0x1p-13
-	case n.Op == op.Add:
-		return max(in(0), in(1)) * 0x1p-16
+	switch n.Op {
+	case op.Mul:
+		least = max(least, in(0)*in(1)*0x1p-13)
+	case op.Add:
+		least = max(least, max(in(0), in(1))*0x1p-16)
 	}
-	return 0
+	return least
 }

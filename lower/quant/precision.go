@@ -260,15 +260,11 @@ func oneScale(n *ir.Node, peak []float64) bool {
 	return most*most*float64(len(peak)) <= bitRatio*bitRatio*sum
 }
 
-// leastScale16 is leastScale for int16 data: 64-bit sums whose requantised
-// value is taken in 32 bits, sums and products that are never shifted left.
+// leastScale16 is leastScale for int16 data without constant weights: sums and
+// products that are never shifted left.
 func (c *calibrator) leastScale16(n *ir.Node, r rule, in func(i int) float64) float64 {
 	switch {
-	case r.weight >= 0:
-		w := n.In[r.weight].Const
-		axis := weightAxis(n)
-		depth := float64(w.Len() / max(w.Shape[axis], 1))
-		return in(0) * slices.Max(channelPeaks(w, axis)) / 127 * depth * 127 * 32768 / maxAcc
+	case r.weight >= 0: // sums of 64 bits
 	case weightAxis(n) >= 0:
 		a := n.In[0].Type.Shape
 		return in(0) * in(1) * float64(a[len(a)-1])

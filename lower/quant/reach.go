@@ -5,6 +5,7 @@ package quant
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -19,20 +20,23 @@ const maxReach = 1 << 30
 // inReach reports that integer kernels clamp every result of n that type t
 // does not hold: none wraps around.
 func (c *converter) inReach(n *ir.Node, t ir.Type) bool {
-	return reach(n, func(v *ir.Value) (ir.Type, bool) {
-		f, ok := c.have[v]
-		return f.t, ok
+	return reach(n, func(i int) *ir.Type {
+		if f, ok := c.have[n.In[i]]; ok {
+			return &f.t
+		}
+		return nil
 	}) <= maxReach*float64(t.Quant.Scale[0])
 }
 
 // whyReach says by how much a result quantised with q is out of reach, "" where it is not.
 func whyReach(n *ir.Node, x *ir.Value, q *ir.Quant) string {
-	r := reach(n, func(v *ir.Value) (ir.Type, bool) {
-		if v.Def == nil || v.Def.Op != op.DequantizeLinear {
-			return ir.Type{}, false
+	r := reach(n, func(i int) *ir.Type {
+		d := n.In[i].Def
+		if d == nil || d.Op != op.DequantizeLinear {
+			return nil
 		}
-		t, q, ok := params(v.Def)
-		return ir.Type{DType: t, Quant: q}, ok
+		t, q, _ := params(d)
+		return &ir.Type{DType: t, Quant: q}
 	})
 	if r <= maxReach*float64(q.Scale[0]) {
 		return ""
@@ -41,30 +45,49 @@ func whyReach(n *ir.Node, x *ir.Value, q *ir.Quant) string {
 		"integer kernels would overflow)", x, q.Scale[0], r, r/maxReach)
 }
 
-// reach bounds the results of n by the types of its operands: of sums of
-// products by their number, of operators of two operands by their value at the
-// ends of both. Others are computed by tables or in 64 bits: 0.
-func reach(n *ir.Node, typeOf func(*ir.Value) (ir.Type, bool)) float64 {
-	peak := func(v *ir.Value) float64 {
-		if t, ok := typeOf(v); ok && t.Quant != nil {
-			return peakOf(t)
+// reach bounds the results of n by the types of its inputs: of sums of products
+// by constants by the constants of a channel, of others by their number, of
+// operators of two operands by their value at the ends of both. Others are
+// computed by tables or in 64 bits: 0.
+func reach(n *ir.Node, typeOf func(i int) *ir.Type) float64 {
+	peak := func(i int) float64 {
+		if t := typeOf(i); t != nil && t.Quant != nil {
+			return peakOf(*t)
 		}
-		return peakOfConst(v.Const)
+		return peakOfConst(n.In[i].Const)
 	}
 	switch {
 	case n.Op.MACs != nil && len(n.In) > 1:
-		products := float64(n.Op.MACs(n)) / float64(max(n.Out[0].Type.Elems(), 1))
-		most := products * peak(n.In[0]) * peak(n.In[1])
+		most := 0.0
+		if w, _ := constData(n.In[1]); w != nil && weightAxis(n) >= 0 {
+			most = peak(0) * slices.Max(channelSums(w, weightAxis(n)))
+		} else {
+			most = float64(n.Op.MACs(n)) / float64(max(n.Out[0].Type.Elems(), 1)) * peak(0) * peak(1)
+		}
 		if b := n.Input(2); b != nil {
 			reals, _ := constData(b)
 			most += peakOfConst(reals)
 		}
 		return most
 	case n.Op.Pattern == ir.Broadcast && n.Op.Monotone && len(n.In) == 2:
-		a, b := peak(n.In[0]), peak(n.In[1])
+		a, b := peak(0), peak(1)
 		return max(math.Abs(at(n, a, b)), math.Abs(at(n, a, -b)))
 	}
 	return 0
+}
+
+// channelSums are the sums of magnitudes of every channel along axis.
+func channelSums(d *tensor.Dense, axis int) []float64 {
+	inner, x := tensor.Strides(d.Shape)[axis], d.Floats()
+	sums := make([]float64, d.Shape[axis])
+	for i := 0; i < len(x); i += inner {
+		sum := 0.0
+		for _, f := range x[i:][:inner] {
+			sum += math.Abs(f)
+		}
+		sums[i/inner%len(sums)] += sum
+	}
+	return sums
 }
 
 // at is the result of an operator of two operands for one element of each, without the

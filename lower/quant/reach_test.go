@@ -40,7 +40,11 @@ func reachNet(t *testing.T, name string, wide bool, bias, scale float64) *ir.Gra
 		}
 		wf := b.add("DequantizeLinear", nil, b.g.AddConst("w", w), b.g.AddConst("ws", tensor.Scalar(float32(0.01))))
 		v := float32(bias)
-		y = b.add(name, nil, x, wf, b.g.AddConst("b", tensor.Of([]int{3}, []float32{v, -v, v / 3})))
+		attrs := ir.Attrs{}
+		if name == "ConvTranspose" {
+			attrs["strides"] = ir.Ints(4, 4) // most results are of no product, some of three
+		}
+		y = b.add(name, attrs, x, wf, b.g.AddConst("b", tensor.Of([]int{3}, []float32{v, -v, v / 3})))
 	case "AveragePool":
 		y = b.add(name, ir.Attrs{"kernel_shape": ir.Ints(2, 2), "pads": ir.Ints(1, 1, 0, 0),
 			"count_include_pad": ir.Int(1)}, x)
@@ -64,6 +68,7 @@ func TestReach(t *testing.T) {
 		{"Conv", 1, 0.05, true}, {"Conv", 1, 1e-6, true}, {"Conv", 1, 1e-9, false}, {"Conv", 1, 1e-20, false},
 		{"Conv", 1e6, 0.05, true}, {"Conv", 1e8, 0.05, false},
 		{"ConvTranspose", 1, 0.05, true}, {"ConvTranspose", 1, 1e-9, false},
+		{"ConvTranspose", 0, 3.5e-9, false},
 		{"MatMul", 0, 0.05, true}, {"MatMul", 0, 1e-9, false},
 		{"Add", 0, 0.05, true}, {"Add", 0, 1e-6, true}, {"Add", 0, 1e-9, false},
 		{"Mul", 0, 0.05, true}, {"Mul", 0, 1e-9, false},
@@ -122,4 +127,56 @@ func outScale(g *ir.Graph) float64 {
 		}
 	}
 	return 1
+}
+
+// TestReachOfCalibrated: where the results seen are next to nothing beside what the operands allow, their scale is
+// so large that integers hold them.
+func TestReachOfCalibrated(t *testing.T) {
+	for name, other := range map[string]func(i int, x float64) float64{
+		"Conv": nil, "ConvTranspose": nil,
+		"MatMul": func(i int, _ float64) float64 { return float64(1 - i/4%2*2) },
+		"Mul":    func(_ int, x float64) float64 { return 1 - x },
+		"Add":    func(_ int, x float64) float64 { return -x },
+		"Sub":    func(_ int, x float64) float64 { return x },
+	} {
+		for _, layer := range []quant.Layer{quant.Int8, quant.Int16x8} {
+			t.Run(fmt.Sprintf("%s/%s", name, layer), func(t *testing.T) { checkCalibrated(t, name, other, layer) })
+		}
+	}
+}
+
+// checkCalibrated: a layer of the operator name is on integers. Its results are zeros and 1e-10; other gives its
+// second operand, nil: weights.
+func checkCalibrated(t *testing.T, name string, other func(i int, x float64) float64, layer quant.Layer) {
+	t.Helper()
+	b, shape := newBuilder(t, 11), []int{1, 2, 4, 4}
+	x := b.add("Abs", nil, b.g.AddInput("x", ir.T(tensor.F32, shape...)))
+	w := b.g.AddConst("w", tensor.Of([]int{2, 2, 1, 1}, []float32{1, -1, -1, 1}))
+	if other != nil {
+		w = b.add("Neg", nil, b.g.AddInput("w", ir.T(tensor.F32, shape...)))
+	}
+	b.g.AddOutput("y", b.add(name, nil, x, w))
+	in := samples(b.g, 1, 3)
+	for i := range in[0][0].Len() {
+		v := float64(min(i/4%4, 1))
+		if other != nil {
+			in[0][1].SetFloat(i, -other(i, v))
+		}
+		if i == 0 {
+			v = 1e-10
+		}
+		in[0][0].SetFloat(i, v)
+	}
+	_, err := quant.Insert(b.g, quant.Options{Samples: in, Layer: func(*ir.Node) quant.Layer { return layer }})
+	if err == nil {
+		err = quant.Integer(b.g, quant.IntegerOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range b.g.Nodes {
+		if n.Op.Name == name && !n.Quantised() {
+			t.Errorf("%s is in float", n)
+		}
+	}
 }
