@@ -76,8 +76,11 @@ func (s *singleConv) share(n int, f func(i int)) {
 	parallel(n, f)
 }
 
-// product computes tiles of output pixels as matrix products.
+// product computes tiles of output pixels as matrix products, in which padding is zeros.
 func (s *singleConv) product() bool {
+	if !allFinite(s.w) {
+		return false
+	}
 	left, ok := s.pack()
 	defer func() {
 		for _, l := range left {
@@ -260,7 +263,7 @@ func storeOf(n *ir.Node) func(dst []float32, src []float64) {
 	}
 }
 
-func allFinite(x []float32) bool {
+func allFinite[T summable](x []T) bool {
 	for _, v := range x {
 		if v-v != 0 {
 			return false

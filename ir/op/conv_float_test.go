@@ -97,3 +97,37 @@ func TestConvSingle(t *testing.T) {
 		t.Errorf("%d of 400 convolutions were computed so, want most", own)
 	}
 }
+
+// TestConvPadding: padding is nothing, not zeros: what is no number among the weights is in sums of those windows only
+// whose input it meets, in convolutions of one group and of several.
+func TestConvPadding(t *testing.T) {
+	for _, group := range []int{1, 2, 4} {
+		for _, odd := range []float64{math.NaN(), math.Inf(1)} {
+			const channels, size = 4, 20
+			x, w := tensor.New(tensor.F32, []int{1, channels, size, size}),
+				tensor.New(tensor.F32, []int{channels, channels / group, 3, 3})
+			for i := range x.Len() {
+				x.SetFloat(i, 1)
+			}
+			w.SetFloat(w.Len()-9, odd) // the upper left one of the last channel
+			g := ir.New("conv")
+			v := g.AddInput("x", ir.T(tensor.F32, x.Shape...))
+			n, err := g.Add(Conv, "n", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1), "group": ir.Int(group)}, 1, v,
+				g.AddConst("w", w))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := evalConv(n, []*tensor.Dense{x, w})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range out[0].Len() {
+				c, row, col := i/size/size, i/size%size, i%size
+				y, meets := out[0].Float(i), c == channels-1 && row > 0 && col > 0
+				if finite := y-y == 0; finite == meets {
+					t.Fatalf("%d groups, %v: channel %d, row %d, column %d is %v", group, odd, c, row, col, y)
+				}
+			}
+		}
+	}
+}

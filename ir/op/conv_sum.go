@@ -14,8 +14,8 @@ const leastPixels, mostPixels, tileElems = 256, 2048, 1 << 18
 func convSum[T summable](g *ConvGeom, x, w, b, y []T) {
 	in, out := product(g.In), product(g.Out)
 	ci, co := g.CIn/g.Group, g.COut/g.Group
-	if ci == 1 {
-		convDepthwise(g, x, w, b, y)
+	if ci == 1 || !allFinite(w) { // padding is nothing, not zeros: no weight meets it
+		convDirect(g, x, w, b, y)
 		return
 	}
 	k := ci * g.Taps()
@@ -117,23 +117,23 @@ func outRange(start, stride, out, size int) (lo, hi int) {
 	return lo, min(out, (size-1-start)/stride+1)
 }
 
-// convDepthwise is the direct form for one input channel a group: every
-// output channel is a sum of shifted copies of one input plane.
-func convDepthwise[T summable](g *ConvGeom, x, w, b, y []T) {
+// convDirect is the direct form: every output channel is a sum of shifted copies of input
+// planes.
+func convDirect[T summable](g *ConvGeom, x, w, b, y []T) {
 	in, out := pad3(g.In, 1), pad3(g.Out, 1)
 	kn, st, dl, pb := pad3(g.Kernel, 1), pad3(g.Strides, 1), pad3(g.Dilations, 1), pad3(g.PadBegin, 0)
-	ip, op, taps, mult := product(g.In), product(g.Out), g.Taps(), g.COut/g.Group
+	ip, op, taps, ci, co := product(g.In), product(g.Out), g.Taps(), g.CIn/g.Group, g.COut/g.Group
 	parallel(g.N*g.COut, func(job int) {
 		img, c := job/g.COut, job%g.COut
-		src := x[(img*g.CIn+c/mult)*ip:][:ip]
+		planes := x[(img*g.CIn+c/co*ci)*ip:][:ci*ip]
 		dst := y[job*op:][:op]
 		if b != nil {
 			for i := range dst {
 				dst[i] = b[c]
 			}
 		}
-		wt := w[c*taps:][:taps]
-		for t, v := range wt {
+		for k, v := range w[c*ci*taps:][:ci*taps] {
+			src, t := planes[k/taps*ip:][:ip], k%taps
 			kz, ky, kx := t/(kn[1]*kn[2]), t/kn[2]%kn[1], t%kn[2]
 			x0 := kx*dl[2] - pb[2]
 			lo, hi := outRange(x0, st[2], out[2], in[2])

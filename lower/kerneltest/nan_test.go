@@ -14,8 +14,8 @@ import (
 )
 
 // TestNotANumber: what is no number stays so between limits, alone and behind sums, and zero times it, or times
-// infinity, is no number, on either side. Of Helium's comparisons LT and LE are true of it. Without assembly that is
-// the compiler's affair: Clang 14 takes these for C's "less".
+// infinity, is no number, on either side; padding is nothing, not zeros. Of Helium's comparisons LT and LE are true of
+// it. Without assembly that is the compiler's affair: Clang 14 takes these for C's "less".
 func TestNotANumber(t *testing.T) {
 	everywhereBy(t, 40, func(b *kerneltest.Writer) {
 		c, o, w := b.One(1, 4, b.In(2, 9)), b.One(1, 8, 16, b.In(1, 24)), b.One(1, 4, b.In(1, 9))
@@ -33,7 +33,7 @@ func TestNotANumber(t *testing.T) {
 		text := "in %c# : bool" + shape + "\nconst %n# : f32[1] = {" + odd + "}\nconst %k# : f32[1] = {" + plain +
 			"}\n%v# : f32" + shape + " = Where(%c#, %n#, %k#)\n"
 		limits := []string{"act_min=0.0", "act_min=-1.0, act_max=1.0"}[b.IntN(2)]
-		switch b.IntN(4) {
+		switch b.IntN(6) {
 		case 0:
 			text += "const %l# : f32[] = {-1}\nconst %h# : f32[] = {1}\n%y# : f32" + shape + " = Clip(%v#, %l#, %h#)"
 		case 1:
@@ -41,6 +41,13 @@ func TestNotANumber(t *testing.T) {
 		case 2:
 			text += fmt.Sprintf("const %%w# : f32[%d,%d,1,1] = {%s}\n%%y# : f32[1,%d,2,%d] = Conv(%%v#, %%w#) {%s}",
 				o, c, weights(o*c), o, w, limits)
+		case 3, 4:
+			into, group := o, 1
+			if b.Chance(30) {
+				into, group = c, c
+			}
+			text += fmt.Sprintf("const %%w# : f32[%d,%d,2,3] = {%s}\n%%y# : f32[1,%d,3,%d] = Conv(%%v#, %%w#) "+
+				"{group=%d, pads=[1,1,1,1], %s}", into, c/group, weights(into*c/group*6), into, w, group, limits)
 		default:
 			text += fmt.Sprintf("const %%w# : f32[%d,%d] = {%s}\n%%y# : f32[1,%d,2,%d] = MatMul(%%v#, %%w#) {%s}",
 				w, o, weights(w*o), c, o, limits)
