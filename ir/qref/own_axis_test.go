@@ -129,6 +129,32 @@ func TestOwnNormS8(t *testing.T) {
 	}
 }
 
+// TestNormFarOutside: results of any number of steps outside of int8 saturate on their side, also where neither
+// scale nor bias counts in full.
+func TestNormFarOutside(t *testing.T) {
+	r := ownRand(59)
+	for range 200 {
+		n, out := int(between(r, 2, 40)), QP{Scale: float32(math.Ldexp(1, -int(between(r, 14, 60))))}
+		scale, bias, x := randF64(r, int32(n)), randF64(r, int32(n)), randS8(r, int32(n))
+		m, ok := NewNorm(n, 1e-5, QP{Scale: 0.1}, out, scale, bias)
+		if !ok {
+			t.Fatalf("no constants for %d values, %+v", n, out)
+		}
+		y := make([]int8, n)
+		must(t, LayerNorm(&LayerNormParams{Norm: m.Fixed, Rows: 1, Len: int32(n), Center: 1}, m, x, y))
+		mean, square := 0.0, 0.0
+		for _, v := range x {
+			mean, square = mean+float64(v)/float64(n), square+float64(v)*float64(v)/float64(n)
+		}
+		for i, v := range x {
+			want := (float64(v)-mean)/math.Sqrt(square-mean*mean)*scale[i] + bias[i]
+			if math.Abs(want) > 0.05 && y[i] != int8(max(-128, min(math.Copysign(128, want), 127))) {
+				t.Fatalf("%g of scale %g and bias %g in steps of %g is %d", want, scale[i], bias[i], out.Scale, y[i])
+			}
+		}
+	}
+}
+
 // normCase is a normalisation of n values each as its definition has it.
 type normCase struct {
 	n           int

@@ -29,7 +29,7 @@ type Norm struct {
 // the factors, bias the summands or nil, as real numbers; epsilon is that of the
 // operator. There are none for numbers that are not finite, or for an epsilon of
 // over 2^100 variances. A scale of over 2^16 steps of the output may count as
-// fewer: all but values next to the mean saturate.
+// fewer, with its bias: all but values next to where they cancel saturate.
 func NewNorm(n int, epsilon float64, in, out QP, scale, bias []float64) (*Norm, bool) {
 	most := 0.0
 	for _, s := range scale {
@@ -55,10 +55,11 @@ func NewNorm(n int, epsilon float64, in, out QP, scale, bias []float64) (*Norm, 
 	m.Fixed.Root = int32(f) + m.Fixed.Up/2
 	for i, s := range scale {
 		a := math.Round(math.Ldexp(s/float64(out.Scale), e))
-		m.A[i] = int32(max(-math.MaxInt16, min(a, math.MaxInt16)))
+		counts := min(1, math.MaxInt16/math.Abs(a))
+		m.A[i] = int32(math.Round(a * counts))
 		b := float64(out.Zero) + 0.5
 		if bias != nil {
-			b += bias[i] / float64(out.Scale)
+			b += bias[i] * counts / float64(out.Scale)
 		}
 		// Beyond these bounds every sum saturates.
 		b = math.Floor(math.Ldexp(b, int(m.Fixed.Shift)))
