@@ -267,9 +267,9 @@ func (c *calibrator) setBias(n *ir.Node, i int, b []float64, w *ir.Quant) error 
 	return nil
 }
 
-// raiseScales widens the output range of multiply-accumulate operators whose
-// sums could overflow int32 when the requantisation shifts them left: that is
-// where the range seen is narrow beside what the operator can produce.
+// raiseScales widens the output range of operators whose results could overflow
+// int32 when the requantisation shifts them left: that is where the range seen
+// is narrow beside what the operator can produce.
 func (c *calibrator) raiseScales(list []*group) {
 	of := map[*ir.Value]*group{}
 	for _, k := range list {
