@@ -68,13 +68,17 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 	})
 }
 
+// argLanes compares as TFLite does: nothing is better than what is no number, nor that than anything.
 func argLanes[T cmp.Ordered](l lanes, x []T, y []int64, sign int, last bool) {
 	k := 0
 	l.each(func(at int) {
 		best := 0
 		for i := 1; i < l.n; i++ {
-			c := cmp.Compare(x[at+i*l.step], x[at+best*l.step]) * sign
-			if c > 0 || last && c == 0 {
+			v, w := x[at+i*l.step], x[at+best*l.step]
+			if sign < 0 {
+				v, w = w, v
+			}
+			if v > w || last && v == w {
 				best = i
 			}
 		}

@@ -33,7 +33,7 @@ func TestNotANumber(t *testing.T) {
 		text := "in %c# : bool" + shape + "\nconst %n# : f32[1] = {" + odd + "}\nconst %k# : f32[1] = {" + plain +
 			"}\n%v# : f32" + shape + " = Where(%c#, %n#, %k#)\n"
 		limits := []string{"act_min=0.0", "act_min=-1.0, act_max=1.0"}[b.IntN(2)]
-		switch b.IntN(6) {
+		switch b.IntN(8) {
 		case 0:
 			text += "const %l# : f32[] = {-1}\nconst %h# : f32[] = {1}\n%y# : f32" + shape + " = Clip(%v#, %l#, %h#)"
 		case 1:
@@ -48,6 +48,12 @@ func TestNotANumber(t *testing.T) {
 			}
 			text += fmt.Sprintf("const %%w# : f32[%d,%d,2,3] = {%s}\n%%y# : f32[1,%d,3,%d] = Conv(%%v#, %%w#) "+
 				"{group=%d, pads=[1,1,1,1], %s}", into, c/group, weights(into*c/group*6), into, w, group, limits)
+		case 5:
+			text += fmt.Sprintf("%%p# = LpNormalization(%%v#) {axis=1, p=%d}\n%%y# = Sign(%%p#)", b.In(1, 2))
+		case 6:
+			b.Text(fmt.Sprintf("%s%%y# = %s(%%v#) {axis=1, select_last_index=%d}", text,
+				[]string{"ArgMax", "ArgMin"}[b.IntN(2)], b.In(0, 1)), "y#")
+			return
 		default:
 			text += fmt.Sprintf("const %%w# : f32[%d,%d] = {%s}\n%%y# : f32[1,%d,2,%d] = MatMul(%%v#, %%w#) {%s}",
 				w, o, weights(w*o), c, o, limits)

@@ -18,7 +18,7 @@ void nncc_lp_norm_f32(const nncc_lp_norm_params *p, const float *x, float *y)
                 sum = sqrtf(sum);
             }
             for (int32_t k = i; k < span; k += p->inner) {
-                y[k] = sum > 0.0f ? x[k] / sum : 0.0f;
+                y[k] = sum == 0.0f ? 0.0f : x[k] / sum;
             }
         }
         x += span;
