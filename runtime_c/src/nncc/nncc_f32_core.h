@@ -21,10 +21,11 @@
 #endif
 
 /*
- * A vector within a limit, in assembly. NaN stays: LT is true of it, as the opposite of GE, EQ is not. Intrinsics ask
- * whether the limit is greater, which GCC makes of it; Clang 14 makes LT of every "less", also in C.
+ * A vector within a limit, in assembly, the lower one a vector of it. NaN stays: LT is true of it, as the opposite of
+ * GE; GT, which has no number on its left, is not. Intrinsics ask whether the limit is greater, which GCC makes of it;
+ * Clang 14 makes LT of every "less", also in C.
  */
-#define NNCC_F32_BELOW_MVE(v, lo) "vptt.f32 lt, " v ", " lo "\nvcmpt.f32 eq, " v ", " v "\nvdupt.32 " v ", " lo "\n"
+#define NNCC_F32_BELOW_MVE(v, lo) "vpt.f32 gt, " lo ", " v "\nvmovt " v ", " lo "\n"
 #define NNCC_F32_BELOW_Q(v, least) vpselq_f32(least, v, vcmpgtq_f32(least, v))
 #define NNCC_F32_ABOVE_MVE(v, hi) "vpt.f32 gt, " v ", " hi "\nvdupt.32 " v ", " hi "\n"
 

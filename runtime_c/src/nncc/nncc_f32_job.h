@@ -91,7 +91,7 @@ NNCC_F32_INLINED const float *nncc_f32_bytes(const float *p, int32_t bytes)
 /* The limits of a vector, in assembly: the compiler takes predicates through core registers. NaN stays. */
 static inline void nncc_f32_below(float32x4_t *a, float lo)
 {
-    __asm volatile(NNCC_F32_BELOW_MVE("%q[a]", "%[lo]") : [a] "+w"(*a) : [lo] "r"(lo));
+    __asm volatile(NNCC_F32_BELOW_MVE("%q[a]", "%q[lo]") : [a] "+w"(*a) : [lo] "w"(vdupq_n_f32(lo)));
 }
 
 static inline void nncc_f32_above(float32x4_t *a, float hi)

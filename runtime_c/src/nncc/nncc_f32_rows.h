@@ -527,17 +527,18 @@ NNCC_F32_LOOP void nncc_f32_clip_rows(const float *x, float lo, float hi, float 
 #if NNCC_F32_MVE_ASM
     {
         float *to = y;
-        __asm volatile("wlstp.32 lr, %[left], 2f\n"
+        __asm volatile("vdup.32 q1, %[lo]\n"
+                       "wlstp.32 lr, %[left], 2f\n"
                        "1:\n"
                        "vldrw.32 q0, [%[x]], #16\n"
-                       NNCC_F32_BELOW_MVE("q0", "%[lo]")
+                       NNCC_F32_BELOW_MVE("q0", "q1")
                        NNCC_F32_ABOVE_MVE("q0", "%[hi]")
                        "vstrw.32 q0, [%[to]], #16\n"
                        "letp lr, 1b\n"
                        "2:\n"
                        : [x] "+r"(x), [to] "+r"(to)
                        : [left] "r"(n), [lo] "r"(lo), [hi] "r"(hi)
-                       : "q0", "lr", "cc", "memory");
+                       : "q0", "q1", "lr", "cc", "memory");
         i = n;
     }
 #elif NNCC_F32_MVE

@@ -81,8 +81,7 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "le lr, 1b\n"
                    "3:\n"
                    "ldr %[s], [%[t], #4]\n"
-                   "cmp %[s], #0\n"
-                   "beq 4f\n"
+                   "cbz %[s], 4f\n"
                    NNCC_F32_ONE_OF_3
                    "4:\n"
                    "subs %[rows], #1\n"
@@ -111,10 +110,10 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "sub %[x2], %[s]\n"
                    "add %[w], %[s0]\n"
                    "ldr %[s], [%[t], #32]\n"
-                   "cmp %[s], #0\n"
-                   "beq 6f\n"
+                   "cbz %[s], 6f\n"
                    "ldrd %[s0], %[s1], [%[t], #36]\n"
-                   NNCC_F32_LIMIT6(NNCC_F32_BELOW_MVE, "%[s0]")
+                   "vdup.32 q6, %[s0]\n"
+                   NNCC_F32_LIMIT6(NNCC_F32_BELOW_MVE, "q6")
                    "cmp %[s], #1\n"
                    "beq 6f\n"
                    NNCC_F32_LIMIT6(NNCC_F32_ABOVE_MVE, "%[s1]")
@@ -133,7 +132,7 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "subs %[s], #1\n"
                    "str %[s], [%[t], #52]\n"
                    "bne 7b\n"
-                   : [s] "=&r"(s), [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2), [w] "+r"(w), [x0] "+r"(x0),
+                   : [s] "=&l"(s), [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2), [w] "+r"(w), [x0] "+r"(x0),
                      [x1] "+r"(x1), [x2] "+r"(x2), [rows] "=&r"(rows)
                    : [t] "r"(t)
                    : "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "lr", "cc", "memory");
