@@ -22,10 +22,10 @@ import (
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
-// manifest is the table of kernels, a row each.
+// manifest is the table of kernels, a row each or, with axes (axes.go), for several.
 const manifest = "kernels.csv"
 
-// Kernel is a row of the manifest: one function that emitted code calls.
+// Kernel is one function that emitted code calls: a row of the manifest, or one that a row with axes stands for.
 type Kernel struct {
 	Function string
 	// Group is the line KERNELS(group) of a header that becomes the prototype: by
@@ -43,7 +43,7 @@ type Kernel struct {
 	Doc          string // in front of a source without a comment of its own, and beside the prototype
 }
 
-// Kernels are the rows of the manifest, in their order.
+// Kernels are those of the rows of the manifest, in their order.
 var Kernels = sync.OnceValue(func() []Kernel {
 	rows, err := readManifest(sources)
 	if err != nil {
@@ -92,24 +92,37 @@ func readManifest(fsys fs.FS) ([]Kernel, error) {
 		return nil, fmt.Errorf("%s: want the columns %s", manifest, strings.Join(columns, ","))
 	}
 	var out []Kernel
-	for _, row := range rows[1:] {
-		k := Kernel{Function: row[0], Group: row[1], Body: row[2], Cost: row[4], Doc: row[6], With: map[string]string{}}
-		if k.Instructions, err = parseInstructions(row[5]); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", manifest, k.Function, err)
+	for _, axes := range rows[1:] {
+		rows, err := expandRow(axes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", manifest, err)
 		}
-		if k.Group == "" {
-			k.Group = k.Function
-		}
-		for _, pair := range strings.Split(row[3], "; ") {
-			if name, value, ok := strings.Cut(pair, "="); ok {
-				k.With[name] = value
-			} else if pair != "" {
-				return nil, fmt.Errorf("%s: %s: with %q: want name=value", manifest, k.Function, pair)
+		for _, row := range rows {
+			k, err := readKernel(row)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", manifest, row[0], err)
 			}
+			out = append(out, k)
 		}
-		out = append(out, k)
 	}
 	return out, nil
+}
+
+// readKernel reads a row without axes.
+func readKernel(row []string) (k Kernel, err error) {
+	k = Kernel{Function: row[0], Group: row[1], Body: row[2], Cost: row[4], Doc: row[6], With: map[string]string{}}
+	if k.Group == "" {
+		k.Group = k.Function
+	}
+	for _, pair := range strings.Split(row[3], "; ") {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			k.With[name] = value
+		} else if pair != "" {
+			return k, fmt.Errorf("with %q: want name=value", pair)
+		}
+	}
+	k.Instructions, err = parseInstructions(row[5])
+	return k, err
 }
 
 // Tree is the C of this folder with what the manifest says: sources made of

@@ -103,10 +103,33 @@ func TestExpand(t *testing.T) {
 		"nncc_a1,few,few,width,,fixed,x\n":                           "want name=value",
 		"nncc_a1,few,few,width=1,,fixed,x\nnncc_b,,,,,fixed,x\nnncc_b,lost,,,,fixed,x\n"://
 		"KERNELS(lost)",
+		"nncc_a{n=1..2},few,few,width={m},,fixed,x\n":       "no axis of the name of {m}",
+		"nncc_a{n=1..2},few,few,width={n:1|2|3},,fixed,x\n": "no axis of the name of {n:1|2|3}",
 	} {
 		if _, err := expand(tree(rows)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", rows, err, want)
 		}
+	}
+}
+
+// TestAxes: a row with axes is the rows that it stands for, cell by cell.
+func TestAxes(t *testing.T) {
+	rows, err := expandRow([]string{"f{n=9..10}{relu=|_relu}_s8", "g", "b{relu:|_r}", "n={n}; r={relu:0|1}", "c{relu}",
+		"fixed", "{n:nine|more} v{n:|s}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, row := range rows {
+		got.WriteString(strings.Join(row, ",") + "\n")
+	}
+	const want = `f9_s8,g,b,n=9; r=0,c,fixed,nine v
+f9_relu_s8,g,b_r,n=9; r=1,c_relu,fixed,nine v
+f10_s8,g,b,n=10; r=0,c,fixed,more vs
+f10_relu_s8,g,b_r,n=10; r=1,c_relu,fixed,more vs
+`
+	if got.String() != want {
+		t.Errorf("rows are\n%s\nwant\n%s", got.String(), want)
 	}
 }
 
