@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/interp"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // TestLayers: every layer is read, interpreted, and has results of the shapes and types
@@ -26,21 +25,7 @@ func TestLayers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var in []*tensor.Dense
-			for k, b := range l.Data() {
-				d, err := tensor.FromBytes(g.In[k].Type.DType, g.In[k].Type.Shape, b)
-				if err != nil {
-					t.Fatal(err)
-				}
-				in = append(in, d)
-			}
-			for _, v := range g.In[len(in):] {
-				for _, s := range m.State {
-					if s.In == v.Name {
-						in = append(in, s.Init)
-					}
-				}
-			}
+			in := layerInputs(t, l, g, m)
 			out, err := interp.Run(g, in, nil)
 			if err != nil {
 				t.Fatal(err)

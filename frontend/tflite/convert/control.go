@@ -67,7 +67,7 @@ func whileLoop(n *operands) error {
 	var given []string
 	body := &pb.GraphProto{Name: proto.String(name + "/turn")}
 	value := func(what string, t tensor.DType, shape []int) string {
-		at := &model.Tensor{Name: name + "/" + what, DType: t, Shape: shape}
+		at := &model.Tensor{Name: n.c.free(name + "/" + what), DType: t, Shape: shape}
 		body.Input = append(body.Input, n.c.info(at))
 		return at.Name
 	}
@@ -116,10 +116,9 @@ func (n *operands) call(i int, prefix string, in, out []*model.Tensor, given []s
 	if c.calls.written++; c.calls.written > mostCalls {
 		return nil, fmt.Errorf("graphs are called more than %d times in all; call fewer of them", mostCalls)
 	}
-	g := copied(c.m.Graphs[i], prefix)
-	sub := &converter{m: c.m, g: g, out: &pb.GraphProto{Name: proto.String(prefix)}, made: map[string]bool{},
-		data: map[string]bool{}, firsts: map[string]*model.Tensor{}, later: map[string]func(){}, vars: newVariables(),
-		calls: c.calls, at: n.o}
+	g := c.copied(c.m.Graphs[i], prefix)
+	sub := newConverter(c.m, g, prefix)
+	sub.taken, sub.names, sub.calls, sub.at = c.taken, c.names, c.calls, n.o
 	c.calls.open = append(c.calls.open, i)
 	defer func() { c.calls.open = c.calls.open[:len(c.calls.open)-1] }()
 	if err := sameTypes(fmt.Sprintf("graph %d takes", i), g.Inputs, in); err != nil {
@@ -137,7 +136,7 @@ func (n *operands) call(i int, prefix string, in, out []*model.Tensor, given []s
 	p := &part{GraphProto: sub.out}
 	for k, t := range g.Outputs {
 		at := *t
-		at.Name = fmt.Sprint(prefix, "result", k)
+		at.Name = sub.free(fmt.Sprint(prefix, "result", k))
 		sub.node("Identity", at.Name, []string{sub.raw(t)})
 		p.Output, p.out = append(p.Output, sub.info(&at)), append(p.out, at.Name)
 	}
@@ -169,12 +168,12 @@ func sameTypes(what string, have, want []*model.Tensor) error {
 }
 
 // copied is a graph with a prefix in front of the names of its tensors.
-func copied(g *model.Graph, prefix string) *model.Graph {
+func (c *converter) copied(g *model.Graph, prefix string) *model.Graph {
 	of := map[*model.Tensor]*model.Tensor{}
 	out := &model.Graph{Name: prefix}
 	for _, t := range g.Tensors {
 		at := *t
-		at.Name = prefix + t.Name
+		at.Name = c.free(prefix + t.Name)
 		of[t] = &at
 		out.Tensors = append(out.Tensors, &at)
 	}

@@ -35,9 +35,7 @@ func ONNX(m *model.Model) (*pb.ModelProto, []onnx.State, error) {
 	if name == "" {
 		name = "main"
 	}
-	c := &converter{m: m, g: g, out: &pb.GraphProto{Name: proto.String(name)}, made: map[string]bool{},
-		data: map[string]bool{}, firsts: map[string]*model.Tensor{}, later: map[string]func(){},
-		vars: newVariables(), calls: &calls{}}
+	c := newConverter(m, g, name)
 	for _, t := range g.Inputs {
 		if t == nil {
 			c.fail("index", "the inputs of the graph", "one is no tensor")
@@ -66,13 +64,29 @@ func ONNX(m *model.Model) (*pb.ModelProto, []onnx.State, error) {
 			{Domain: proto.String(ownDomain), Version: proto.Int64(1)}}}, state, nil
 }
 
+// newConverter begins a graph: the names of its tensors are theirs alone.
+func newConverter(m *model.Model, g *model.Graph, name string) *converter {
+	c := &converter{m: m, g: g, out: &pb.GraphProto{Name: proto.String(name)}, taken: map[string]bool{},
+		names: map[naming]string{}, data: map[string]bool{}, firsts: map[string]*model.Tensor{},
+		later: map[string]func(){}, vars: newVariables(), calls: &calls{}}
+	for _, t := range g.Tensors {
+		c.taken[t.Name] = true
+	}
+	return c
+}
+
+// naming is what one value that nncc makes is: of a tensor, for a purpose, and what else
+// it follows from.
+type naming struct{ tensor, what, of string }
+
 // converter is one graph being written.
 type converter struct {
-	m    *model.Model
-	g    *model.Graph
-	out  *pb.GraphProto
-	made map[string]bool // names of values that are taken
-	data map[string]bool // constants that have been written
+	m     *model.Model
+	g     *model.Graph
+	out   *pb.GraphProto
+	taken map[string]bool   // names of values
+	names map[naming]string // those that own gave
+	data  map[string]bool   // constants that have been written
 	// firsts are tensors [N,H,W,C] in the order [N,C,H,W], by name.
 	firsts map[string]*model.Tensor
 	// later writes values that nothing may read.
@@ -189,9 +203,8 @@ func (c *converter) real(t *model.Tensor) string {
 	if t == nil || !t.Quantized() {
 		return c.raw(t)
 	}
-	name := t.Name + "/real"
-	if !c.made[name] {
-		c.made[name] = true
+	name, made := c.own(t.Name, "real", "")
+	if !made {
 		op := "DequantizeLinear"
 		if t.DType == tensor.I64 { // ONNX has none of them
 			op = "nncc.DequantizeLinear"
@@ -214,7 +227,9 @@ func (c *converter) quantized(x string, t *model.Tensor) []string {
 	for i, z := range t.Zero {
 		zero.SetInt(i, z)
 	}
-	return []string{x, c.constant(t.Name+"/scale", tensor.Of(shape, t.Scale)), c.constant(t.Name+"/zero", zero)}
+	scaleName, _ := c.own(t.Name, "scale", "")
+	zeroName, _ := c.own(t.Name, "zero", "")
+	return []string{x, c.constant(scaleName, tensor.Of(shape, t.Scale)), c.constant(zeroName, zero)}
 }
 
 func axis(t *model.Tensor) []*pb.AttributeProto {
@@ -230,7 +245,8 @@ func (c *converter) realOut(t *model.Tensor) string {
 	if !t.Quantized() {
 		return t.Name
 	}
-	return t.Name + "/result"
+	name, _ := c.own(t.Name, "result", "")
+	return name
 }
 
 func (c *converter) store(t *model.Tensor) {
@@ -240,13 +256,27 @@ func (c *converter) store(t *model.Tensor) {
 }
 
 // fresh is a name for a value beside a tensor.
-func (c *converter) fresh(t *model.Tensor, what string) string {
-	name := t.Name + "/" + what
-	for i := 2; c.made[name]; i++ {
-		name = t.Name + "/" + what + strconv.Itoa(i)
+func (c *converter) fresh(t *model.Tensor, what string) string { return c.free(t.Name + "/" + what) }
+
+// free is a name that no value has: the one given, or one with a number behind it.
+func (c *converter) free(base string) string {
+	name := base
+	for i := 2; c.taken[name]; i++ {
+		name = base + strconv.Itoa(i)
 	}
-	c.made[name] = true
+	c.taken[name] = true
 	return name
+}
+
+// own is the name of the one value that is made of a tensor for a purpose, and whether it was
+// asked for before; of is what else the value follows from.
+func (c *converter) own(tensor, what, of string) (name string, before bool) {
+	key := naming{tensor, what, of}
+	if name, before = c.names[key]; !before {
+		name = c.free(tensor + "/" + what)
+		c.names[key] = name
+	}
+	return name, before
 }
 
 func intAttr(name string, v int) *pb.AttributeProto {

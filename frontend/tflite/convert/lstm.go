@@ -253,7 +253,7 @@ func (n *operands) floatLSTM(out, in []string, units int, clip float32) {
 
 // tensorVariable is the variable that a tensor is which keeps its value.
 func (c *converter) tensorVariable(t *model.Tensor) *variable {
-	v := c.vars.add("tensor/" + t.Name)
+	v := c.vars.shared(t, "tensor/"+t.Name)
 	v.like = t
 	return v
 }

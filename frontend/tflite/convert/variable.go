@@ -3,8 +3,10 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/tflite/fb"
@@ -15,32 +17,39 @@ import (
 // variable is a value that lives from one run to the next: an input that holds what an
 // output gave the run before.
 type variable struct {
-	name  string
-	like  *tflite.Tensor // its type, once something reads or writes it
-	init  *tensor.Dense  // what the first run finds
-	input bool           // the graph has an input for it
+	name string         // for messages
+	in   string         // the name of the graph's input for it, "" where there is none
+	like *tflite.Tensor // its type, once something reads or writes it
+	init *tensor.Dense  // what the first run finds
 	// last is the value that it has at the point of the graph that is being written, ""
 	// before anything wrote it.
 	last string
 }
 
-// variables are those of the model, by their names in the file and in order.
+// variables are those of the model in order, by what names them: a tensor that keeps its
+// value, or container and name in the file; what an operator keeps has no such name.
 type variables struct {
-	byName map[string]*variable
+	by     map[any]*variable
 	order  []*variable
 	handle map[*tflite.Tensor]*variable
 }
 
 func newVariables() *variables {
-	return &variables{byName: map[string]*variable{}, handle: map[*tflite.Tensor]*variable{}}
+	return &variables{by: map[any]*variable{}, handle: map[*tflite.Tensor]*variable{}}
 }
 
 func (v *variables) add(name string) *variable {
-	x := v.byName[name]
+	x := &variable{name: name}
+	v.order = append(v.order, x)
+	return x
+}
+
+// shared is the variable that a key names.
+func (v *variables) shared(key any, name string) *variable {
+	x := v.by[key]
 	if x == nil {
-		x = &variable{name: name}
-		v.byName[name] = x
-		v.order = append(v.order, x)
+		x = v.add(name)
+		v.by[key] = x
 	}
 	return x
 }
@@ -60,15 +69,12 @@ func (v *variables) named(o *tflite.Op) (*variable, error) {
 		return nil, err
 	}
 	if !ok {
-		return v.add(""), nil
+		return v.shared([2]string{}, ""), nil
 	}
 	var opt fb.VarHandleOptions
 	opt.Init(t.Bytes, t.Pos)
-	name := string(opt.SharedName())
-	if c := string(opt.Container()); c != "" {
-		name = c + "/" + name
-	}
-	return v.add(name), nil
+	key := [2]string{string(opt.Container()), string(opt.SharedName())}
+	return v.shared(key, strings.TrimPrefix(key[0]+"/"+key[1], "/")), nil
 }
 
 // of is the variable that a tensor names, which gets the type of its values.
@@ -101,17 +107,16 @@ func (c *converter) value(v *variable) string {
 	if v.last != "" {
 		return v.last
 	}
-	if !v.input {
-		v.input = true
+	if v.in == "" {
 		if err := room(v.like.Shape...); err != nil {
 			c.fail("too-large", c.at.String(), "variable %q: %v", v.name, err)
 		}
-		c.made["state/"+v.name] = true
+		v.in = c.free("state/" + v.name)
 		at := *v.like
-		at.Name = "state/" + v.name
+		at.Name = v.in
 		c.out.Input = append(c.out.Input, c.info(&at))
 	}
-	return "state/" + v.name
+	return v.in
 }
 
 func assignVariable(n *operands) error {
@@ -167,7 +172,7 @@ func (v *variables) initial(o *tflite.Op) error {
 func (c *converter) state() []model.State {
 	var out []model.State
 	for _, v := range c.vars.order {
-		if !v.input {
+		if v.in == "" {
 			continue
 		}
 		if v.init == nil {
@@ -179,14 +184,10 @@ func (c *converter) state() []model.State {
 			}
 		}
 		at := *v.like
-		at.Name = "state/" + v.name + "/next"
-		last := v.last
-		if last == "" {
-			last = "state/" + v.name
-		}
-		c.node("Identity", at.Name, []string{last})
+		at.Name = c.free(v.in + "/next")
+		c.node("Identity", at.Name, []string{cmp.Or(v.last, v.in)})
 		c.out.Output = append(c.out.Output, c.info(&at))
-		out = append(out, model.State{Out: at.Name, In: "state/" + v.name, Init: v.init})
+		out = append(out, model.State{Out: at.Name, In: v.in, Init: v.init})
 	}
 	return out
 }

@@ -162,7 +162,7 @@ func (n *operands) weights(t *model.Tensor, perm []int, from, to int) (string, e
 	if len(t.Scale) > 1 && t.Axis != from {
 		return "", fmt.Errorf("weights %q have scales along dimension %d, want %d", t.Name, t.Axis, from)
 	}
-	name := t.Name + "/weights"
+	name, _ := n.c.own(t.Name, "weights", fmt.Sprint(perm))
 	moved := *t
 	moved.Name, moved.Axis, moved.Scale = name, to, livingScales(t)
 	d = withoutDead(t, d)
@@ -215,7 +215,8 @@ func (n *operands) bias(in []string, b, x, w *model.Tensor) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bias: %w", err)
 	}
-	t := &model.Tensor{Name: b.Name + "/bias", DType: tensor.I32, Shape: d.Shape, Zero: make([]int64, len(w.Scale))}
+	name, _ := n.c.own(b.Name, "bias", fmt.Sprint(x.Scale, w.Scale))
+	t := &model.Tensor{Name: name, DType: tensor.I32, Shape: d.Shape, Zero: make([]int64, len(w.Scale))}
 	bits := 32
 	if x.DType == tensor.I16 {
 		bits = bits16
