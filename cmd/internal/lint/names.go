@@ -68,20 +68,30 @@ type library struct {
 }
 
 func (l *library) read(root string) error {
+	return walk(root, func(file string, text []byte) error {
+		l.add(file, text)
+		return nil
+	})
+}
+
+// walk calls f with the path below root and the text of every file there, but for those of git and make.
+func walk(root string, f func(file string, text []byte) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() && p != root && (d.Name() == ".git" || d.Name() == "out") {
-			return filepath.SkipDir
-		}
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		b, err := os.ReadFile(p)
 		if err != nil {
 			return err
 		}
 		rel, err := filepath.Rel(root, p)
-		l.add(filepath.ToSlash(rel), b)
-		return err
+		if rel = filepath.ToSlash(rel); d.IsDir() && (rel == ".git" || rel == "out") {
+			return filepath.SkipDir
+		}
+		if err != nil || !d.Type().IsRegular() || rel == ".git" {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return f(rel, text)
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -67,20 +66,9 @@ func checkTerms(root string, write bool, out io.Writer) error {
 // the text that they should have.
 func terms(root string) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, p)
-		if rel = filepath.ToSlash(rel); d.IsDir() && (rel == ".git" || rel == "out") {
-			return filepath.SkipDir
-		}
-		if err != nil || !d.Type().IsRegular() || rel == ".git" || unmarked[rel] != "" {
-			return err
-		}
-		text, err := os.ReadFile(p)
-		if err != nil || !isSource(rel, text) {
-			return err
+	err := walk(root, func(rel string, text []byte) error {
+		if unmarked[rel] != "" || !isSource(rel, text) {
+			return nil
 		}
 		if want := expression(rel); spdx.Of(text) != want {
 			name := rel
