@@ -224,7 +224,7 @@ func TestReplace(t *testing.T) {
 		os.Symlink(victim, filepath.Join(dir, "link")), os.Symlink(outside, filepath.Join(dir, "out")),
 		os.Symlink("in.onnx", filepath.Join(dir, "inlink")),
 		os.WriteFile(filepath.Join(dir, "theirs"), []byte("t"), 0o666), os.WriteFile(filepath.Join(dir, "old"),
-			[]byte("mine"), 0o640),
+			[]byte("mine"), 0o600), os.Chmod(filepath.Join(dir, "old"), 0o640),
 		os.Link(in, filepath.Join(dir, "hard"))); err != nil {
 		t.Fatal(err)
 	}

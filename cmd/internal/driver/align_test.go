@@ -60,7 +60,7 @@ func graphFile(t *testing.T, g *ir.Graph) string {
 // installed links the CMSIS-NN that the environment names for a board, or skips.
 func installed(t *testing.T, c *Config, variable string) {
 	t.Helper()
-	c.CMSISInclude, c.CMSISLib, c.Kernels = testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(variable), option.CMSISNN
+	c.CMSISInclude, c.CMSISLib, c.Kernels = testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get(variable), option.CMSISNN
 	if c.CMSISInclude == "" || c.CMSISLib == "" {
 		t.Skipf("CMSIS_NN_INCLUDE and %s do not name an installed CMSIS-NN", variable)
 	}

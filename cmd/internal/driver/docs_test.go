@@ -3,12 +3,14 @@
 package driver_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
 // codeSpan finds `path/like/this` in Markdown; a name counts as a path of the
@@ -94,44 +96,27 @@ func TestTablePaths(t *testing.T) {
 // README exists, and so does everything that a table of files or folders lists.
 func TestDocsNamePathsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
-	top := map[string]bool{}
-	es, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range es {
-		top[e.Name()] = e.IsDir() // the binary that make builds is called as folders that are written
-	}
 	docs := 0
-	err = filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if e.IsDir() {
-			if n := e.Name(); p != root && (n == ".git" || n == "out" || n == "testdata" || n == "node_modules") {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(p, ".md") {
+	err := sources.Walk(root, func(p string) error {
+		if !strings.HasSuffix(p, ".md") || strings.Contains(p, "/testdata/") {
 			return nil
 		}
 		docs++
-		b, err := os.ReadFile(p)
+		b, err := os.ReadFile(filepath.Join(root, p))
 		if err != nil {
 			return err
 		}
-		for _, name := range missingTablePaths(root, filepath.Dir(p), string(b)) {
-			t.Errorf("%s has a table row for `%s`, which does not exist", strings.TrimPrefix(p, root+"/"), name)
+		for _, name := range missingTablePaths(root, filepath.Join(root, filepath.Dir(p)), string(b)) {
+			t.Errorf("%s has a table row for `%s`, which does not exist", p, name)
 		}
 		for _, m := range codeSpan.FindAllStringSubmatch(string(b), -1) {
 			name := strings.TrimSuffix(m[1], "/")
 			first, _, deep := strings.Cut(name, "/")
-			if !deep || !top[first] || strings.Contains(name, "...") {
+			if !deep || !slices.Contains(sources.Folders, first) || strings.Contains(name, "...") {
 				continue
 			}
 			if !namesFile(filepath.Join(root, filepath.FromSlash(name))) {
-				t.Errorf("%s names `%s`, which does not exist", strings.TrimPrefix(p, root+"/"), name)
+				t.Errorf("%s names `%s`, which does not exist", p, name)
 			}
 		}
 		return nil
@@ -147,7 +132,7 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 // TestEveryFolderHasREADME: the folders fixed by the project explain
 // themselves.
 func TestEveryFolderHasREADME(t *testing.T) {
-	for _, d := range []string{".", "frontend", "ir", "lower", "schedule", "codegen", "runtime_c", "boards", "cmd"} {
+	for _, d := range append([]string{"."}, sources.Folders...) {
 		if _, err := os.Stat(filepath.Join("..", "..", "..", d, "README.md")); err != nil {
 			t.Errorf("%s has no README.md", d)
 		}

@@ -5,7 +5,6 @@ package driver
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -233,7 +232,7 @@ var compared = []string{"m55", "m4", "m3", "m0plus"}
 func fasterThanLibrary(t *testing.T, core string, layers []sampled, set func(*Config)) {
 	t.Helper()
 	knob := "CMSIS_NN_LIB_" + strings.ToUpper(core)
-	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(knob)
+	inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get(knob)
 	if inc == "" || lib == "" {
 		t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", knob)
 	}

@@ -4,7 +4,6 @@ package driver
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -33,7 +32,7 @@ func TestLinkedLibrary(t *testing.T) {
 		{"cortex-m4", "CMSIS_NN_LIB_M4_SINGLE", "single"}, {"cortex-m55", "CMSIS_NN_LIB_M55_SINGLE", "single"},
 	} {
 		t.Run(b.env, func(t *testing.T) {
-			lib := os.Getenv(b.env)
+			lib := testenv.Get(b.env)
 			if inc == "" || lib == "" {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for %s (%s rounding)", b.env, b.board,
 					b.rounding)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
 const module = "github.com/nncc/nncc/"
@@ -26,25 +25,15 @@ const module = "github.com/nncc/nncc/"
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	root, out := sharedata.Root(), map[string][]string{}
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		switch name := d.Name(); {
-		case err != nil:
-			return err
-		case d.IsDir() && file != root && (name == "testdata" || strings.HasPrefix(name, ".")):
-			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+	err := sources.Walk(root, func(file string) error {
+		if !compiled(file) {
 			return nil
 		}
-		b, err := os.ReadFile(file)
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
 		if err != nil {
 			return err
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, b, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		from, err := filepath.Rel(root, filepath.Dir(file))
-		from = filepath.ToSlash(from)
+		from := path.Dir(file)
 		if out[from] == nil {
 			out[from] = []string{}
 		}
@@ -53,7 +42,7 @@ func imports(t *testing.T) map[string][]string {
 				out[from] = append(out[from], to)
 			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +51,11 @@ func imports(t *testing.T) map[string][]string {
 		slices.Sort(out[from])
 	}
 	return out
+}
+
+// compiled reports a file of Go that is no test.
+func compiled(file string) bool {
+	return path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") && !strings.Contains(file, "/testdata/")
 }
 
 // ours are the imports that are packages of the module.

@@ -6,12 +6,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/sources"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -41,26 +43,18 @@ var operatorLists = map[string]struct {
 // TestOperatorLists: no list of operators (a literal, a case, a call) stands
 // outside ir/op without a reason; a trait on the definition says it.
 func TestOperatorLists(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
+	root := sharedata.Root()
 	found := map[string][]string{}
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(root, p)
-		rel = filepath.ToSlash(rel)
-		if d.IsDir() && (d.Name() == "testdata" || rel == "ir/op" || strings.HasPrefix(d.Name(), ".") && rel != ".") {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") || strings.HasSuffix(p, "_gen.go") {
+	err := sources.Walk(root, func(rel string) error {
+		if !compiled(rel) || strings.HasPrefix(rel, "ir/op/") || strings.HasSuffix(rel, "_gen.go") {
 			return nil
 		}
 		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, p, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(files, filepath.Join(root, rel), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		folder := filepath.ToSlash(filepath.Dir(rel))
+		folder := path.Dir(rel)
 		ast.Inspect(f, func(n ast.Node) bool {
 			if operators(n) >= 3 {
 				found[folder] = append(found[folder], rel+":"+strconv.Itoa(files.Position(n.Pos()).Line))

@@ -6,13 +6,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
 // byText are the places that may look into a text, and why. What an error is
@@ -64,44 +65,34 @@ func decision(e *ast.CallExpr) bool {
 // TestNoDecisionByText: outside of byText nothing is decided by the text of an
 // error or the beginning of a kernel's name.
 func TestNoDecisionByText(t *testing.T) {
-	root, used := "../../..", map[string]bool{}
-	for _, dir := range []string{"boards", "cmd", "codegen", "frontend", "ir", "lower", "runtime_c", "schedule"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(p string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() || !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go") {
-				return err
-			}
-			src, err := os.ReadFile(p)
-			if err != nil {
-				return err
-			}
-			fset := token.NewFileSet()
-			f, err := parser.ParseFile(fset, p, src, parser.SkipObjectResolution)
-			if err != nil {
-				return err
-			}
-			rel, _ := filepath.Rel(root, p)
-			if rel = filepath.ToSlash(rel); strings.HasPrefix(rel, "cmd/internal/conform/") ||
-				strings.HasPrefix(rel, "cmd/nncccost/") {
-				return nil // programs that measure; they read their own files
-			}
-			ast.Inspect(f, func(n ast.Node) bool {
-				if b, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(b.Value, `"BUG: `) && rel != "ir/bug/bug.go" {
-					t.Errorf("%s:%d: a fault without its type; make it with ir/bug", rel, fset.Position(b.Pos()).Line)
-				}
-				if c, ok := n.(*ast.CallExpr); ok && decision(c) {
-					used[rel] = true
-					if byText[rel] == "" {
-						t.Errorf("%s:%d: decides by a text; ask a type, a code or the kernel's library", rel,
-							fset.Position(c.Pos()).Line)
-					}
-				}
-				return true
-			})
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+	root, used := sharedata.Root(), map[string]bool{}
+	err := sources.Walk(root, func(rel string) error {
+		if !compiled(rel) || strings.HasPrefix(rel, "cmd/internal/conform/") ||
+			strings.HasPrefix(rel, "cmd/nncccost/") {
+			return nil // the last two are programs that measure; they read their own files
 		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, filepath.Join(root, rel), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if b, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(b.Value, `"BUG: `) && rel != "ir/bug/bug.go" {
+				t.Errorf("%s:%d: a fault without its type; make it with ir/bug", rel, fset.Position(b.Pos()).Line)
+			}
+			if c, ok := n.(*ast.CallExpr); ok && decision(c) {
+				used[rel] = true
+				if byText[rel] == "" {
+					t.Errorf("%s:%d: decides by a text; ask a type, a code or the kernel's library", rel,
+						fset.Position(c.Pos()).Line)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for file := range byText {
 		if !used[file] {

@@ -6,13 +6,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
 var (
@@ -74,20 +75,10 @@ func (l *library) read(root string) error {
 	})
 }
 
-// walk calls f with the path below root and the text of every file there, but for those of git and make.
+// walk calls f with the path below root and the text of every file of the repository.
 func walk(root string, f func(file string, text []byte) error) error {
-	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, p)
-		if rel = filepath.ToSlash(rel); d.IsDir() && (rel == ".git" || rel == "out") {
-			return filepath.SkipDir
-		}
-		if err != nil || !d.Type().IsRegular() || rel == ".git" {
-			return err
-		}
-		text, err := os.ReadFile(p)
+	return sources.Walk(root, func(rel string) error {
+		text, err := os.ReadFile(filepath.Join(root, rel))
 		if err != nil {
 			return err
 		}

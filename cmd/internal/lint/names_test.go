@@ -26,8 +26,9 @@ func TestNames(t *testing.T) {
 func TestGoneNames(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"a/code.go": "package a\nfunc renderOne() { TestThis() }\n",
-		"a/README.md": "`renderOne`, `renderAll` and `Run`; renderNone\n`code.go`, `b/gone.go`, `a.b.TestThat(x)`\n" +
+		"cmd/a/code.go": "package a\nfunc renderOne() { TestThis() }\n",
+		"cmd/a/README.md": "" +
+			"`renderOne`, `renderAll` and `Run`; renderNone\n`code.go`, `b/gone.go`, `a.b.TestThat(x)`\n" +
 			"`nncc_NAME_s8`, `nncc_a_s8`, `nncc_lut_r0123abcd`, `DIR/NAME.go`, `_quant.go`, `main.c`\n",
 	} {
 		p := filepath.Join(dir, name)
@@ -39,8 +40,8 @@ func TestGoneNames(t *testing.T) {
 		}
 	}
 	got, err := goneNames(dir)
-	want := []string{"a/README.md:1: no source has renderAll", "a/README.md:2: no source has TestThat",
-		"a/README.md:2: no source has b/gone.go", "a/README.md:3: no source has nncc_a_s8"}
+	want := []string{"cmd/a/README.md:1: no source has renderAll", "cmd/a/README.md:2: no source has TestThat",
+		"cmd/a/README.md:2: no source has b/gone.go", "cmd/a/README.md:3: no source has nncc_a_s8"}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v; want %q", got, err, want)
 	}

@@ -35,11 +35,11 @@ func TestWriteTerms(t *testing.T) {
 	dir := t.TempDir()
 	line := spdx.Tag + spdx.Repository
 	for name, c := range map[string]struct{ text, want string }{
-		"a.go":                {"// Package a.\npackage a\n", "// " + line + "\n\n// Package a.\npackage a\n"},
-		"run":                 {"#!/bin/sh\ntrue\n", "#!/bin/sh\n# " + line + "\ntrue\n"},
-		"words.txt":           {"a\n", "a\n"},
-		"page.html":           {"<!doctype html>\n<p>", "<!doctype html>\n<!-- " + line + " -->\n<p>"},
-		"wrong.c":             {"/* " + spdx.Tag + "GPL-2.0 */\nint a;\n", "/* " + line + " */\nint a;\n"},
+		"cmd/a.go":            {"// Package a.\npackage a\n", "// " + line + "\n\n// Package a.\npackage a\n"},
+		".ci/run":             {"#!/bin/sh\ntrue\n", "#!/bin/sh\n# " + line + "\ntrue\n"},
+		"cmd/words.txt":       {"a\n", "a\n"},
+		"cmd/page.html":       {"<!doctype html>\n<p>", "<!doctype html>\n<!-- " + line + " -->\n<p>"},
+		"cmd/wrong.c":         {"/* " + spdx.Tag + "GPL-2.0 */\nint a;\n", "/* " + line + " */\nint a;\n"},
 		"codegen/tmpl/a.tmpl": {"{{.}}\n", "{{- /* " + spdx.Tag + spdx.Emitted + " */ -}}\n{{.}}\n"},
 	} {
 		p := filepath.Join(dir, name)

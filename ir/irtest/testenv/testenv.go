@@ -50,6 +50,30 @@ var Knobs = []Knob{
 	{"CMSIS_NN_ISA", "mve or dsp", "what the library of that program is built for"},
 }
 
+// steering are variables by which users, and make with its own flags, steer what they build. Tests build as
+// their commands say, and read what tools say in English.
+var steering = []string{"AR", "CC", "CFLAGS", "CPPFLAGS", "CXX", "CXXFLAGS", "GNUMAKEFLAGS", "LANG", "LANGUAGE",
+	"LDFLAGS", "MAKEFILES", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "CDPATH", "POSIXLY_CORRECT"}
+
+// peers are the knobs that Makefiles of emitted folders read, too. They are for tests that ask for them alone.
+var peers = hide()
+
+func hide() map[string]string {
+	hidden := map[string]string{}
+	for _, v := range os.Environ() {
+		name, value, _ := strings.Cut(v, "=")
+		known := strings.HasPrefix(name, "CMSIS_NN_") && Known(name)
+		if known {
+			hidden[name] = value
+		}
+		if known || slices.Contains(steering, name) || strings.HasPrefix(name, "LC_") {
+			os.Unsetenv(name)
+		}
+	}
+	os.Setenv("LC_ALL", "C.UTF-8")
+	return hidden
+}
+
 // Known reports a knob, or one with the suffix for a core or a build.
 func Known(name string) bool {
 	return slices.ContainsFunc(Knobs, func(k Knob) bool {
@@ -61,6 +85,9 @@ func Known(name string) bool {
 func Get(name string) string {
 	if !Known(name) {
 		panic("testenv: no knob " + name)
+	}
+	if v, ok := peers[name]; ok {
+		return v
 	}
 	return os.Getenv(name)
 }

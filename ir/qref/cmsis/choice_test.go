@@ -87,7 +87,7 @@ func TestChoiceOfLibrary(t *testing.T) {
 	}{{"host", "CMSIS_NN_LIB", cmsis.PlainC}, {"cortex-m3", "CMSIS_NN_LIB_M3", cmsis.PlainC},
 		{"cortex-m4", "CMSIS_NN_LIB_M4", cmsis.DSP}, {"cortex-m55", "CMSIS_NN_LIB_M55", cmsis.MVE}} {
 		t.Run(b.board, func(t *testing.T) {
-			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(b.env)
+			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get(b.env)
 			if inc == "" || lib == "" {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to a build of CMSIS-NN for this board", b.env)
 			}

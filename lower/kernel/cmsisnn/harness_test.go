@@ -3,7 +3,6 @@
 package cmsisnn_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -56,7 +55,7 @@ func TestBoards(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 			testenv.Tool(t, "qemu", "qemu-system-arm")
-			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), os.Getenv(b.env)
+			inc, lib := testenv.Get("CMSIS_NN_INCLUDE"), testenv.Get(b.env)
 			count, parts := 2, 1
 			if inc != "" && lib != "" {
 				count, parts = 40, 8

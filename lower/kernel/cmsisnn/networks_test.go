@@ -4,7 +4,6 @@ package cmsisnn_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -56,7 +55,7 @@ func TestNetworks(t *testing.T) {
 			}
 			core := kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(),
 				Host: b.name == "host"}
-			lib, wrong, rows := os.Getenv(b.env), 0, map[string]int{}
+			lib, wrong, rows := testenv.Get(b.env), 0, map[string]int{}
 			for from := 0; from < count; from += networkPart {
 				g := ir.New("networks")
 				for i := from; i < min(count, from+networkPart); i++ {

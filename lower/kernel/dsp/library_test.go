@@ -4,7 +4,6 @@ package dsp_test
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -157,7 +156,7 @@ func TestLibrary(t *testing.T) {
 		{"cortex-m3", "CMSIS_NN_LIB_M3"}, {"cortex-m4", "CMSIS_NN_LIB_M4"}} {
 		t.Run(c.board, func(t *testing.T) {
 			opt := run.BuildOptions{Trace: true, Opt: "speed", CMSISInclude: testenv.Get("CMSIS_NN_INCLUDE"),
-				CMSISLib: os.Getenv(c.variable)}
+				CMSISLib: testenv.Get(c.variable)}
 			if opt.CMSISInclude == "" || opt.CMSISLib == "" {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", c.variable)
 			}

@@ -11,13 +11,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
 func main() {
@@ -50,29 +51,15 @@ var finders = []string{"Dir", "Find", "Glob", "Need"}
 // Users finds the tests below root that use the data, sorted.
 func Users(root string) ([]name, error) {
 	uses := map[name]map[name]bool{} // what a declaration names
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if b := d.Name(); p != root && (b == "testdata" || strings.HasPrefix(b, ".") || strings.HasPrefix(b, "_")) {
-				return filepath.SkipDir
-			}
+	err := sources.Walk(root, func(rel string) error {
+		if path.Ext(rel) != ".go" || strings.Contains(rel, "/testdata/") {
 			return nil
 		}
-		if !strings.HasSuffix(p, ".go") {
-			return nil
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, rel), nil, parser.SkipObjectResolution)
+		if err == nil {
+			read(file, path.Dir(rel), uses)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		dir, err := filepath.Rel(root, filepath.Dir(p))
-		if err != nil {
-			return err
-		}
-		read(file, filepath.ToSlash(dir), uses)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
 // TestUsers: a test that asks for the data itself, one that does so over a
@@ -29,10 +29,10 @@ func TestUsers(t *testing.T) {
 		}
 	}
 	write("ir/irtest/sharedata/sharedata.go", "package sharedata\nfunc Need() { find() }\nfunc find() {}\n")
-	write("help/help.go", "package help\nimport sd \"github.com/nncc/nncc/ir/irtest/sharedata\"\nfunc Model() { "+
+	write("cmd/help/help.go", "package help\nimport sd \"github.com/nncc/nncc/ir/irtest/sharedata\"\nfunc Model() { "+
 		"sd.Need() }\nfunc Other() {}\n")
-	write("a/a_test.go", `package a_test
-import ("github.com/nncc/nncc/help"; "github.com/nncc/nncc/ir/irtest/sharedata")
+	write("cmd/a/a_test.go", `package a_test
+import ("github.com/nncc/nncc/cmd/help"; "github.com/nncc/nncc/ir/irtest/sharedata")
 func TestDirect() { sharedata.Need() }
 func TestOver() { helper() }
 func helper() { for { sharedata.Need() } }
@@ -45,7 +45,7 @@ func BenchmarkNot() { sharedata.Need() }
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []name{{"./a", "TestDirect"}, {"./a", "TestOther"}, {"./a", "TestOver"}}
+	want := []name{{"./cmd/a", "TestDirect"}, {"./cmd/a", "TestOther"}, {"./cmd/a", "TestOver"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -57,16 +57,15 @@ func TestOneWay(t *testing.T) {
 	root := sharedata.Root()
 	way := regexp.MustCompile(`"(\.\./)*\.\.(/|",\s*")shared`)
 	seen := 0
-	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(p, ".go") {
-			return err
-		}
-		seen++
-		rel, _ := filepath.Rel(root, p)
-		if strings.HasPrefix(filepath.ToSlash(rel), "ir/irtest/sharedata/") {
+	err := sources.Walk(root, func(rel string) error {
+		if !strings.HasSuffix(rel, ".go") {
 			return nil
 		}
-		b, err := os.ReadFile(p)
+		seen++
+		if strings.HasPrefix(rel, "ir/irtest/sharedata/") {
+			return nil
+		}
+		b, err := os.ReadFile(filepath.Join(root, rel))
 		if err != nil {
 			return err
 		}
