@@ -40,6 +40,7 @@ func init() {
 		"PRelu":              unsignedPRelu,
 		"BatchNormalization": batchNorm,
 		"GroupNormalization": groupNorm,
+		"RoiAlign":           meant(16, "coordinate_transformation_mode", ir.Str("output_half_pixel")),
 	}
 }
 
@@ -93,6 +94,16 @@ func inputs(since int, list ...attrInput) build.Rule {
 					n.In = append(n.In, n.Constant("."+a.name, build.Ints64(v)))
 				}
 			}
+		}
+		return n.Plain()
+	}
+}
+
+// meant is what an operator did until the opset that brought an attribute with another default.
+func meant(since int, attr string, value ir.Attr) build.Rule {
+	return func(n *build.Node) []*ir.Value {
+		if n.Opset < since {
+			n.Attrs[attr] = value
 		}
 		return n.Plain()
 	}
