@@ -90,10 +90,12 @@ lint:
 	@find runtime_c -name '*.[ch]' -exec $(CLANG_FORMAT) --dry-run -Werror {} +
 	$(GO) run ./cmd/internal/lint
 
-# The table of the README, and the shipped model's figures.
-bench:
+# The tables of docs/benchmarks.md, the shipped model's figures, and the README's
+# picture.
+bench: build
 	@$(SETUP) demo
 	$(GO) run ./cmd/nnccbench
+	$(GO) run ./cmd/nnccbench -terminal $(CURDIR)/nncc
 
 # Go's own benchmarks: how long nncc takes.
 bench-go:

@@ -4,7 +4,7 @@
 // CMSIS-NN where an installed one is named by the environment (CMSIS_NN_INCLUDE,
 // CMSIS_NN_LIB_M55, _M4, _M0PLUS). Every program is verified on the way. It prints
 // a table of the shipped model and of MLPerf Tiny's where these are there, and
-// writes that of a folder of networks into the README.
+// writes that of a folder of networks into docs/benchmarks.md.
 //
 //	go run ./cmd/nnccbench
 //	go run ./cmd/nnccbench -boards cortex-m7 model.onnx
@@ -24,6 +24,13 @@ import (
 	"github.com/nncc/nncc/lower/option"
 )
 
+var digitsDir = filepath.Join("cmd", "nncc", "examples", "digits")
+
+// runs are the commands of the README's picture.
+var runs = []string{
+	"nncc verify -board cortex-m55 --calib digits_calib.npz --cases 8 digits.onnx",
+}
+
 // model is what is measured: its calibration data, too, where it needs some.
 type model struct{ path, calib string }
 
@@ -31,11 +38,19 @@ func main() {
 	shared := flag.String("models", sharedata.Find("models"),
 		"folder of the models of MLPerf Tiny (default ../shared/models)")
 	dir := flag.String("zoo", sharedata.Find("zoo"),
-		"folder of the networks of the README's table (default ../shared/zoo)")
-	readme := flag.String("readme", "README.md", "document with the table")
+		"folder of the networks of the written table (default ../shared/zoo)")
+	doc := flag.String("doc", filepath.Join("docs", "benchmarks.md"), "document with the table")
 	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards of the printed table")
-	only := flag.String("only", "", "zoo: only the README's table; models: only the printed one")
+	only := flag.String("only", "", "zoo: only the written table; models: only the printed one")
+	picture := flag.String("terminal", "", "write the picture of the README, a run of this nncc, and nothing else")
 	flag.Parse()
+	if *picture != "" {
+		if err := terminal(*picture, digitsDir, filepath.Join("docs", "terminal.svg"), 118, runs...); err != nil {
+			fmt.Fprintln(os.Stderr, "nnccbench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	var err error
 	if *only != "zoo" {
 		err = run(models(*shared, flag.Args()), strings.Split(*boards, ","))
@@ -43,9 +58,9 @@ func main() {
 	if err == nil && *only != "models" && flag.NArg() == 0 {
 		if *dir == "" {
 			fmt.Fprintf(os.Stderr, "nnccbench: no folder ../shared/zoo, and -zoo names none: the table in %s stays\n",
-				*readme)
+				*doc)
 		} else {
-			err = zoo(*dir, *readme, zooBoards)
+			err = zoo(*dir, *doc, zooBoards)
 		}
 	}
 	if err != nil {
@@ -63,8 +78,7 @@ func models(shared string, paths []string) []model {
 	if len(list) > 0 {
 		return list
 	}
-	digits := filepath.Join("cmd", "nncc", "examples", "digits")
-	list = []model{{filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digits_calib.npz")}}
+	list = []model{{filepath.Join(digitsDir, "digits.onnx"), filepath.Join(digitsDir, "digits_calib.npz")}}
 	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8"} {
 		if p := filepath.Join(shared, name+".onnx"); exists(p) {
 			list = append(list, model{path: p})

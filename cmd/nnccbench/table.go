@@ -29,7 +29,7 @@ type core struct {
 	Error float64 // of the estimate of cycles, relative
 }
 
-// table is that of the README, between the lines begin and end.
+// table is that of the document, between the lines begin and end.
 type table struct {
 	Cores   []core
 	Library string // the version of CMSIS-NN that ratios are to, "" if there are none
@@ -94,14 +94,14 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'f', 3-whole, 64)
 }
 
-// section finds the table in a README: what is before and behind it.
-func section(readme []byte) (before, text, after []byte, err error) {
-	i, j := bytes.Index(readme, []byte(begin)), bytes.Index(readme, []byte(end+"\n"))
+// section finds the table in a document: what is before and behind it.
+func section(doc []byte) (before, text, after []byte, err error) {
+	i, j := bytes.Index(doc, []byte(begin)), bytes.Index(doc, []byte(end+"\n"))
 	if i < 0 || j < i {
 		return nil, nil, nil, fmt.Errorf("no lines %q and %q", begin, end)
 	}
 	j += len(end) + 1
-	return readme[:i], readme[i:j], readme[j:], nil
+	return doc[:i], doc[i:j], doc[j:], nil
 }
 
 var (

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestReadme: the README's table has the form that make bench writes.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+// TestDocument: docs/benchmarks.md has the form that make bench writes.
+func TestDocument(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "docs", "benchmarks.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.String() != string(text) {
-		t.Errorf("README.md has\n%s\nmake bench would write\n%s", text, got)
+		t.Errorf("docs/benchmarks.md has\n%s\nmake bench would write\n%s", text, got)
 	}
 	if len(got.Cores) != len(zooBoards) || len(got.Rows) == 0 || got.Library == "" {
 		t.Errorf("%d cores, %d networks, ratios to CMSIS-NN %q", len(got.Cores), len(got.Rows), got.Library)
@@ -36,7 +36,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestKeep: without an installed library the ratios of the README stay, network
+// TestKeep: without an installed library the ratios of the document stay, network
 // by network and core by core.
 func TestKeep(t *testing.T) {
 	known := []figures{{12.34, 0, 0.5, 300, 7.25}, {1, 2, 0.75, 1, 1}}
@@ -64,7 +64,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestSection: a table is replaced where it is, and a README without one refused.
+// TestSection: a table is replaced where it is, and a document without one refused.
 func TestSection(t *testing.T) {
 	for _, bad := range []string{"", begin, end + "\n" + begin} {
 		if _, _, _, err := section([]byte(bad)); err == nil {

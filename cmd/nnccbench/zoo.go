@@ -13,7 +13,7 @@ import (
 	"github.com/nncc/nncc/lower/option"
 )
 
-// zooBoards are the columns of the README's table of a folder of networks.
+// zooBoards are the columns of the written table of a folder of networks.
 var zooBoards = []string{"cortex-m55", "cortex-m4", "cortex-m0plus"}
 
 // coreName is that of the table.
@@ -32,20 +32,20 @@ func linked(board string) (include, lib string) {
 	return include, lib
 }
 
-// zoo measures every network of a folder and writes the table into a README.
+// zoo measures every network of a folder and writes the table into a document.
 // Ratios to CMSIS-NN stay as they are unless one is installed for all boards.
-func zoo(dir, readme string, boards []string) error {
-	text, err := os.ReadFile(readme)
+func zoo(dir, doc string, boards []string) error {
+	text, err := os.ReadFile(doc)
 	if err != nil {
 		return err
 	}
 	before, section, after, err := section(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", readme, err)
+		return fmt.Errorf("%s: %w", doc, err)
 	}
 	old, err := parse(string(section))
 	if err != nil {
-		return fmt.Errorf("%s: %w", readme, err)
+		return fmt.Errorf("%s: %w", doc, err)
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.onnx"))
 	if err != nil {
@@ -71,7 +71,7 @@ func zoo(dir, readme string, boards []string) error {
 		t.Rows = append(t.Rows, r)
 	}
 	t.keep(old)
-	return os.WriteFile(readme, append(append(before[:len(before):len(before)], t.String()...), after...), 0o666)
+	return os.WriteFile(doc, append(append(before[:len(before):len(before)], t.String()...), after...), 0o666)
 }
 
 // figures measures a network on a board; the error of the cycles goes to the core.
