@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"text/template"
@@ -227,8 +228,18 @@ const (
 	partExt = ".part.tmpl"
 )
 
-// holes are the functions that holes can call.
-var holes = template.FuncMap{"names": parameterNames, "upper": strings.ToUpper}
+// holes are the functions that holes can call. Loops are {{range span 0 (int .count)}}.
+var holes = template.FuncMap{"names": parameterNames, "upper": strings.ToUpper, "int": strconv.Atoi,
+	"add": func(a, b int) int { return a + b }, "span": span}
+
+// span gives the numbers from the first one to below the last one.
+func span(first, last int) []int {
+	var out []int
+	for i := first; i < last; i++ {
+		out = append(out, i)
+	}
+	return out
+}
 
 // takeTemplates moves the bodies and parts out of a tree into one set of
 // templates: bodies by the names of their files, which a part may share, and

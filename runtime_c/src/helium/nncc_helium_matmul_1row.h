@@ -45,6 +45,8 @@ typedef struct
     "vshl.i8 q2,q2,#4\n" op " " even0 ",q2,q0\n" op " " even1 ",q2,q1\n"
 #else
 #define NNCC_DOT_COLLECT NNCC_DOT_LANES
+/* The same with those of a channel. */
+#define NNCC_DOT_ONE(op, load, sum0, sum1) "vldrw.32 q2," load "\n" op " " sum0 ",q2,q0\n" op " " sum1 ",q2,q1\n"
 #endif
 /* Bias in q5, multipliers in q6, shifts in q7, clamp in q3 and q4, zero point in r2, t free: accumulators to output
  * values. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_helium_upper.h: records of the kernels nncc_helium_matmul_*_upper*_s8 (nncc_helium.h). An including file defines
+ * nncc_helium_upper.h: records of the kernels nncc_helium_matmul_*_upper_s8 (nncc_helium.h). An including file defines
  * NNCC_UPPER_RELU, 1 where the output's zero point is -128.
  */
 #ifndef NNCC_HELIUM_UPPER_H
@@ -43,6 +43,20 @@
 #else
 #define NNCC_UPPER_SIGN(v, below) NNCC_ADD_BELOW(v, nncc_words(below))
 #endif
+/* Vectors of both rows, at in0 and in1, with the weights of 4 channels. */
+#define NNCC_UPPER_VECTOR(op, weights, in0, in1) \
+    do { \
+        const int8x16_t u = vldrbq_s8(in0), v = vldrbq_s8(in1); \
+        int8x16_t q = nncc_weights(weights); \
+\
+        a0 = op(a0, q, u), b0 = op(b0, q, v); \
+        q = nncc_weights((weights) + 16); \
+        a1 = op(a1, q, u), b1 = op(b1, q, v); \
+        q = nncc_weights((weights) + 32); \
+        a2 = op(a2, q, u), b2 = op(b2, q, v); \
+        q = nncc_weights((weights) + 48); \
+        a3 = op(a3, q, u), b3 = op(b3, q, v); \
+    } while (0)
 /* The results of row 0 in the bytes 0 of lanes, those of row 1 in the bytes 2; a record's head, and sums of both. */
 #define NNCC_UPPER_ROWS(head, a, b) nncc_upper_results(head, a, b, scale, offset)
 static inline int32x4_t nncc_upper_results(const int8_t *head, int32x4_t a, int32x4_t b, int32_t scale, int32_t offset)
