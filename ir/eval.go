@@ -11,8 +11,8 @@ import (
 
 // EvalNode evaluates one node on the given inputs (nil where absent): in
 // float or plain integers by Op.Eval; on quantised values by the rule that
-// Op.Quant names. A panic inside an operator is returned as an error that
-// names the node.
+// Op.Quant names. Inputs beyond their limits (OpDef.Limits) are an error. A panic
+// inside an operator is returned as an error that names the node.
 func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -21,6 +21,9 @@ func EvalNode(n *Node, in []*tensor.Dense) (out []*tensor.Dense, err error) {
 	}()
 	if n.Op.Eval == nil && n.Op.EvalQ == nil {
 		return nil, Errf(n, "no-eval", "the reference interpreter has no evaluation for this operator")
+	}
+	if err := checkLimits(n, LimitsOf(n), func(i int) *tensor.Dense { return in[i] }); err != nil {
+		return nil, err
 	}
 	if n.Quantised() {
 		switch {

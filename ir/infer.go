@@ -8,7 +8,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// InferNode runs the operator's checks of arity and attributes and its Infer.
+// InferNode runs the operator's checks of arity and attributes and its Infer, and holds constants against
+// its limits.
 func InferNode(n *Node) ([]Type, error) {
 	op := n.Op
 	if len(n.In) < op.MinIn || op.MaxIn >= 0 && len(n.In) > op.MaxIn {
@@ -33,6 +34,11 @@ func InferNode(n *Node) ([]Type, error) {
 	types, err := op.Infer(n)
 	if err != nil {
 		return nil, err
+	}
+	if op.Limits != nil {
+		if err := checkLimits(n, op.Limits(n), n.ConstIn); err != nil {
+			return nil, err
+		}
 	}
 	if len(types) < len(n.Out) {
 		return nil, Errf(n, "arity", "gives %d outputs, %d are used", len(types), len(n.Out))

@@ -114,6 +114,11 @@ type OpDef struct {
 	// those of the node's values.
 	EvalQ func(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error)
 
+	// Limits are the ranges of integer inputs that say where in a tensor something lies, or how much
+	// of it there is. Types are inferred when it is asked. What it says is checked by EvalNode, of
+	// constants by InferNode, and in front of kernels in emitted code: Eval need not.
+	Limits func(n *Node) []Limit
+
 	Pattern Pattern
 	Quant   QuantKind
 	// Exact operators are defined by their integer arithmetic: quantised models have

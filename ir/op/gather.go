@@ -16,7 +16,7 @@ type GatherAttrs struct {
 // negative ones count from the end. The indices may be computed at run time.
 var Gather = def(ir.OpDef{
 	Name: "Gather", Doc: "slices along an axis by index", View: ir.Partial,
-	Attrs: ir.Declare[GatherAttrs](), MinIn: 2,
+	Attrs: ir.Declare[GatherAttrs](), MinIn: 2, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
@@ -25,11 +25,6 @@ var Gather = def(ir.OpDef{
 		}
 		if err := indexInput(n, 1); err != nil {
 			return nil, err
-		}
-		if c := n.ConstIn(1); c != nil {
-			if _, err := wrapIndices(n, c, x.Shape[axis]); err != nil {
-				return nil, err
-			}
 		}
 		shape := append([]int(nil), x.Shape[:axis]...)
 		shape = append(shape, n.In[1].Type.Shape...)
@@ -42,10 +37,7 @@ var Gather = def(ir.OpDef{
 			return nil, err
 		}
 		dim := x.Shape[axis]
-		idx, err := wrapIndices(n, in[1], dim)
-		if err != nil {
-			return nil, err
-		}
+		idx := wrapIndices(in[1], dim)
 		shape := append([]int(nil), x.Shape[:axis]...)
 		shape = append(append(shape, in[1].Shape...), x.Shape[axis+1:]...)
 		y := tensor.New(x.DType, shape)
@@ -70,7 +62,7 @@ type GatherElementsAttrs struct {
 // element of input 0 at that position with the index put in for axis.
 var GatherElements = def(ir.OpDef{
 	Name: "GatherElements", Doc: "elements along an axis by index",
-	Attrs: ir.Declare[GatherElementsAttrs](), MinIn: 2,
+	Attrs: ir.Declare[GatherElementsAttrs](), MinIn: 2, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i := n.In[0].Type, n.In[1].Type
 		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
@@ -87,11 +79,7 @@ var GatherElements = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		at, err := elementOffsets(n, in[0].Shape, in[1], axis)
-		if err != nil {
-			return nil, err
-		}
-		return outs(takeTensor(in[0], in[1].Shape, at))
+		return outs(takeTensor(in[0], in[1].Shape, elementOffsets(in[0].Shape, in[1], axis)))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
@@ -106,6 +94,7 @@ type GatherNDAttrs struct {
 var GatherND = def(ir.OpDef{
 	Name: "GatherND", Doc: "slices by coordinates",
 	Attrs: ir.Declare[GatherNDAttrs](), MinIn: 2,
+	Limits: func(n *ir.Node) []ir.Limit { return tuples(n, ir.AttrsOf[GatherNDAttrs](n).BatchDims) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 		if err := indexInput(n, 1); err != nil {
@@ -132,11 +121,7 @@ var GatherND = def(ir.OpDef{
 		y := tensor.New(x.DType, append(append([]int(nil), idx.Shape[:len(idx.Shape)-1]...), x.Shape[b+k:]...))
 		to := cellsOf(y)
 		for r := 0; r < rows; r++ {
-			at, err := coordinates(n, idx, r*k, x.Shape[b:b+k])
-			if err != nil {
-				return nil, err
-			}
-			at += r / perBatch * product(x.Shape[b:b+k])
+			at := coordinates(idx, r*k, x.Shape[b:b+k]) + r/perBatch*product(x.Shape[b:b+k])
 			to.copyFrom(r*inner, x.Data, at*inner, inner)
 		}
 		return outs(y)
@@ -153,20 +138,32 @@ func indexInput(n *ir.Node, i int) error {
 	return nil
 }
 
+// tuples are the limits of input 1 as coordinates, in its last dimension, of input 0 behind batch
+// dimensions.
+func tuples(n *ir.Node, batch int) []ir.Limit {
+	x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
+	return []ir.Limit{ir.Indices(1, x[batch:batch+idx[len(idx)-1]]...)}
+}
+
+// alongAxis are the limits of input 1 as indices along the attribute axis.
+func alongAxis(n *ir.Node) []ir.Limit {
+	x := n.In[0].Type.Shape
+	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x))
+	if err != nil {
+		return nil
+	}
+	return []ir.Limit{ir.Indices(1, x[axis])}
+}
+
 // wrapIndices are the elements of d as indices into a dimension of size dim.
-func wrapIndices(n *ir.Node, d *tensor.Dense, dim int) ([]int, error) {
+func wrapIndices(d *tensor.Dense, dim int) []int {
 	idx := make([]int, d.Len())
 	for i := range idx {
-		v := d.Int(i)
-		if v < int64(-dim) || v >= int64(dim) {
-			return nil, ir.Errf(n, "index", "index %d is out of range for a dimension of size %d", v, dim)
+		if idx[i] = int(d.Int(i)); idx[i] < 0 {
+			idx[i] += dim
 		}
-		if v < 0 {
-			v += int64(dim)
-		}
-		idx[i] = int(v)
 	}
-	return idx, nil
+	return idx
 }
 
 // elementIndices checks the shape of a GatherElements or ScatterElements index.
@@ -184,11 +181,8 @@ func elementIndices(n *ir.Node, x, idx []int, axis int) error {
 
 // elementOffsets are the offsets in a tensor of shape x that an index tensor
 // names: its own position, with its value in place of dimension axis.
-func elementOffsets(n *ir.Node, x []int, idx *tensor.Dense, axis int) ([]int, error) {
-	v, err := wrapIndices(n, idx, x[axis])
-	if err != nil {
-		return nil, err
-	}
+func elementOffsets(x []int, idx *tensor.Dense, axis int) []int {
+	v := wrapIndices(idx, x[axis])
 	st := tensor.Strides(x)
 	step := st[axis]
 	st[axis] = 0
@@ -197,22 +191,19 @@ func elementOffsets(n *ir.Node, x []int, idx *tensor.Dense, axis int) ([]int, er
 		v[i] = pos.dot(st) + v[i]*step
 		pos.next()
 	}
-	return v, nil
+	return v
 }
 
 // coordinates is the row-major offset within shape of the coordinates that
 // idx holds from element at on.
-func coordinates(n *ir.Node, idx *tensor.Dense, at int, shape []int) (int, error) {
+func coordinates(idx *tensor.Dense, at int, shape []int) int {
 	p := 0
 	for d, size := range shape {
-		v := idx.Int(at + d)
-		if v < int64(-size) || v >= int64(size) {
-			return 0, ir.Errf(n, "index", "coordinate %d is out of range for a dimension of size %d", v, size)
-		}
+		v := int(idx.Int(at + d))
 		if v < 0 {
-			v += int64(size)
+			v += size
 		}
-		p = p*size + int(v)
+		p = p*size + v
 	}
-	return p, nil
+	return p
 }

@@ -21,7 +21,7 @@ type GRUAttrs struct {
 var GRU = def(ir.OpDef{
 	Name: "GRU", Doc: "gated recurrent unit",
 	Attrs: ir.Declare[GRUAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
-	Infer: inferRNN,
+	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := RNNGeometry(n)
 		if err != nil {
@@ -75,7 +75,7 @@ func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tenso
 var RNN = def(ir.OpDef{
 	Name: "RNN", Doc: "simple recurrent unit",
 	Attrs: ir.Declare[RNNAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
-	Infer: inferRNN,
+	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := RNNGeometry(n)
 		if err != nil {

@@ -27,7 +27,7 @@ type LSTMAttrs struct {
 var LSTM = def(ir.OpDef{
 	Name: "LSTM", Doc: "long short-term memory",
 	Attrs: ir.Declare[LSTMAttrs](), MinIn: 3, MaxIn: 8, MaxOut: 3,
-	Infer: inferRNN,
+	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g, err := RNNGeometry(n)
 		if err != nil {

@@ -109,13 +109,20 @@ var MaxUnpool = def(ir.OpDef{
 	Name: "MaxUnpool", Doc: "inverse of MaxPool by its indices",
 	Attrs: ir.Declare[MaxUnpoolAttrs](), MinIn: 2, MaxIn: 3,
 	Infer: inferMaxUnpool,
+	Limits: func(n *ir.Node) []ir.Limit {
+		from, err := unpoolShape(n)
+		if err != nil {
+			return nil
+		}
+		return []ir.Limit{ir.Counts(1, "position", product(from)-1)}
+	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		types, err := inferMaxUnpool(n)
 		if err != nil {
 			return nil, err
 		}
 		y := tensor.New(in[0].DType, types[0].Shape)
-		idx, size := make([]int, in[1].Len()), y.Len()
+		idx := make([]int, in[1].Len())
 		// indices count within the pooled input's planes; when output_shape
 		// enlarges the planes, they still count in the inferred shape
 		from, err := unpoolShape(n)
@@ -125,17 +132,9 @@ var MaxUnpool = def(ir.OpDef{
 		fs, ts := tensor.Strides(from), tensor.Strides(y.Shape)
 		for i := range idx {
 			p := int(in[1].Int(i))
-			if p < 0 || p >= tensor.Count(from) {
-				return nil, ir.Errf(n, "index", "index %d is outside the output of %v", p, from)
-			}
-			q := 0
 			for d := range from {
-				q += p / fs[d] % from[d] * ts[d]
+				idx[i] += p / fs[d] % from[d] * ts[d]
 			}
-			if q >= size {
-				return nil, ir.Errf(n, "index", "index %d is outside the output of %v", p, y.Shape)
-			}
-			idx[i] = q
 		}
 		cellsOf(y).put(idx, in[0].Data)
 		return outs(y)
@@ -178,6 +177,9 @@ func unpoolShape(n *ir.Node) ([]int, error) {
 func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
 	out, err := unpoolShape(n)
 	if err != nil {
+		return nil, err
+	}
+	if err := indexInput(n, 1); err != nil {
 		return nil, err
 	}
 	want, err := ConstInts(n, 2, "the output shape")

@@ -236,6 +236,14 @@ func inferRNN(n *ir.Node) ([]ir.Type, error) {
 	return types, nil
 }
 
+func sequenceLengths(n *ir.Node) []ir.Limit {
+	g, err := RNNGeometry(n)
+	if err != nil {
+		return nil
+	}
+	return []ir.Limit{ir.Counts(4, "sequence length", g.Seq)}
+}
+
 func rnnMACs(n *ir.Node) int64 {
 	g, err := RNNGeometry(n)
 	if err != nil {
@@ -288,7 +296,7 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 		for b := range lens {
 			lens[b] = g.Seq
 			if d := opt(in, 4); d != nil {
-				lens[b] = min(max(int(d.Int(b)), 0), g.Seq)
+				lens[b] = int(d.Int(b))
 			}
 		}
 		parallel(D, func(d int) {

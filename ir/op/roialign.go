@@ -23,8 +23,9 @@ type RoiAlignAttrs struct {
 // holds their corners [x1, y1, x2, y2], input 2 the sample of each.
 var RoiAlign = def(ir.OpDef{
 	Name: "RoiAlign", Doc: "regions of an image pooled to a fixed size",
-	Attrs: ir.Declare[RoiAlignAttrs](),
-	MinIn: 3, Pattern: ir.Opaque,
+	Limits: func(n *ir.Node) []ir.Limit { return []ir.Limit{ir.Indices(2, n.In[0].Type.Shape[0])} },
+	Attrs:  ir.Declare[RoiAlignAttrs](),
+	MinIn:  3, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, rois, idx := n.In[0].Type, n.In[1].Type, n.In[2].Type
 		if x.Rank() != 4 || rois.Rank() != 2 || rois.Shape[1] != 4 || idx.Rank() != 1 || idx.Shape[0] != rois.Shape[0] {
@@ -59,10 +60,7 @@ var RoiAlign = def(ir.OpDef{
 		oh, ow, scale := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth,
 			float64(ir.AttrsOf[RoiAlignAttrs](n).SpatialScale)
 		half := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel"
-		idx, err := wrapIndices(n, in[2], in[0].Shape[0])
-		if err != nil {
-			return nil, err
-		}
+		idx := wrapIndices(in[2], in[0].Shape[0])
 		shape := []int{len(idx), C, oh, ow}
 		y := make([]float64, tensor.Count(shape))
 		shift := 0.0

@@ -17,7 +17,7 @@ type ScatterElementsAttrs struct {
 // name along axis replaced by, or combined with, those of input 2.
 var ScatterElements = def(ir.OpDef{
 	Name: "ScatterElements", Doc: "replaces elements along an axis by index",
-	Attrs: ir.Declare[ScatterElementsAttrs](), MinIn: 3,
+	Attrs: ir.Declare[ScatterElementsAttrs](), MinIn: 3, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
 		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
@@ -38,11 +38,7 @@ var ScatterElements = def(ir.OpDef{
 		if err != nil {
 			return nil, err
 		}
-		at, err := elementOffsets(n, in[0].Shape, in[1], axis)
-		if err != nil {
-			return nil, err
-		}
-		return outs(scatter(n, in[0], in[2], at))
+		return outs(scatter(n, in[0], in[2], elementOffsets(in[0].Shape, in[1], axis)))
 	},
 	EvalQ: evalScatterQ, Pattern: ir.Opaque, Quant: ir.QInt, DataIn: []int{0, 2},
 })
@@ -56,7 +52,7 @@ type ScatterNDAttrs struct {
 // dimension of input 1 replaced by, or combined with, those of input 2.
 var ScatterND = def(ir.OpDef{
 	Name: "ScatterND", Doc: "replaces slices by coordinates",
-	Attrs: ir.Declare[ScatterNDAttrs](), MinIn: 3,
+	Attrs: ir.Declare[ScatterNDAttrs](), MinIn: 3, Limits: func(n *ir.Node) []ir.Limit { return tuples(n, 0) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
 		if err := indexInput(n, 1); err != nil {
@@ -78,10 +74,7 @@ var ScatterND = def(ir.OpDef{
 		rows, inner := product(idx.Shape[:len(idx.Shape)-1]), product(x.Shape[k:])
 		at := make([]int, 0, rows*inner)
 		for r := 0; r < rows; r++ {
-			p, err := coordinates(n, idx, r*k, x.Shape[:k])
-			if err != nil {
-				return nil, err
-			}
+			p := coordinates(idx, r*k, x.Shape[:k])
 			for i := range inner {
 				at = append(at, p*inner+i)
 			}

@@ -18,6 +18,9 @@ type ReverseSequenceAttrs struct {
 var ReverseSequence = def(ir.OpDef{
 	Name: "ReverseSequence", Doc: "reverses sequences of given lengths",
 	Attrs: ir.Declare[ReverseSequenceAttrs](), MinIn: 2,
+	Limits: func(n *ir.Node) []ir.Limit {
+		return []ir.Limit{ir.Counts(1, "length", n.In[0].Type.Shape[ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis])}
+	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		b, t := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
@@ -27,6 +30,9 @@ var ReverseSequence = def(ir.OpDef{
 		}
 		if s := n.In[1].Type.Shape; len(s) != 1 || s[0] != x.Shape[b] {
 			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
+		}
+		if err := indexInput(n, 1); err != nil {
+			return nil, err
 		}
 		return one(like(n, 0))
 	},
@@ -38,9 +44,6 @@ var ReverseSequence = def(ir.OpDef{
 		to := cellsOf(y)
 		for b := 0; b < x.Shape[ba]; b++ {
 			l := int(in[1].Int(b))
-			if l < 0 || l > x.Shape[ta] {
-				return nil, ir.Errf(n, "index", "length %d of batch entry %d, want 0 to %d", l, b, x.Shape[ta])
-			}
 			for t := 0; t < x.Shape[ta]; t++ {
 				from := t
 				if t < l {

@@ -189,7 +189,8 @@ func startDriver(t testing.TB, cc string) (*driver, error) {
 	for _, f := range ownSources(t) {
 		fmt.Fprintf(&b, "#include %q\n", filepath.Base(f))
 	}
-	for _, h := range []string{"nncc_f32.h", "nncc_s8.h", "nncc_s16.h", "nncc_move.h", "nncc_recurrent.h"} {
+	for _, h := range []string{"nncc_f32.h", "nncc_s8.h", "nncc_s16.h", "nncc_move.h", "nncc_recurrent.h",
+		"nncc_limit.h"} {
 		fmt.Fprintf(&b, "#include %q\n", h)
 	}
 	var table strings.Builder

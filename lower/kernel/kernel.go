@@ -95,6 +95,9 @@ type Kernel struct {
 	Ops     []*ir.OpDef
 	Rules   []Rule
 	Layout  func(n *Node) Layout // nil: Natural
+	// Checks says that the kernel itself holds indices against their limits (ir.OpDef.Limits), while it
+	// reads them. In front of other kernels, a call does.
+	Checks bool
 	// Lower makes the calls for a node that no rule refuses, once its values have
 	// their final memory order.
 	Lower func(n *Node) *call.Lowered
@@ -157,6 +160,9 @@ func (k *Kernel) CheckLegality(n *Node) []Reason {
 func (p *Plan) Lower() *call.Lowered {
 	if p.low == nil {
 		p.low = p.Kernel.Lower(p.node)
+		if !p.Kernel.Checks {
+			checkLimits(p.node.Node, p.low)
+		}
 		if slices.ContainsFunc(p.low.Functions(), runtimec.IsCMSIS) {
 			p.low.Headers = append(p.low.Headers, runtimec.CMSISHeader)
 		}

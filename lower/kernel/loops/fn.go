@@ -257,13 +257,12 @@ func (f *fn) check(cond, status string) {
 }
 
 // index declares an int64_t variable for the index in element i of r, counted
-// from the end when negative, and checks its range.
+// from the end when negative.
 func (f *fn) index(name string, r ref, i string, size int) {
 	f.line("int64_t %s = %s;", name, load(r, i))
 	f.open("if (%s < 0)", name)
 	f.line("%s += %d;", name, size)
 	f.close()
-	f.check(fmt.Sprintf("%s >= 0 && %s < %d", name, name, size), "NNCC_ERR_INDEX")
 }
 
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)

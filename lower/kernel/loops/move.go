@@ -176,7 +176,6 @@ func reverseSequence(f *fn) error {
 	x, lens, y := f.in(0), f.in(1), f.out(0)
 	f.loop("b", shape[ba])
 	f.line("const int64_t len = %s;", load(lens, "b"))
-	f.check(fmt.Sprintf("len >= 0 && len <= %d", shape[ta]), "NNCC_ERR_INDEX")
 	f.loop("t", shape[ta])
 	f.line("const int32_t from = t < len ? (int32_t)len - 1 - t : t;")
 	f.loop("i", product(shape[2:]))

@@ -72,8 +72,7 @@ func (c *cell) direction() {
 	f.loop("b", g.Batch)
 	length := fmt.Sprint(g.Seq)
 	if f.has(4) {
-		f.line("int32_t length = %s[b];", f.in(4).name)
-		f.line("length = length < 0 ? 0 : (length > %d ? %d : length);", g.Seq, g.Seq)
+		f.line("const int32_t length = %s[b];", f.in(4).name)
 		length = "length"
 	}
 	for i, s := range []ref{c.h, c.memory} {

@@ -32,7 +32,7 @@ func gatherLayout(n *kernel.Node) kernel.Layout {
 
 var gatherRow = &kernel.Kernel{
 	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type",
-	Ops:   []*ir.OpDef{op.Gather},
+	Ops: []*ir.OpDef{op.Gather}, Checks: true,
 	Rules: rules("NNCC-GATHER", sameData, nonEmpty), Layout: gatherLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		t := n.In[0].Type
@@ -106,7 +106,7 @@ func indexKernels() []*kernel.Kernel {
 	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct,
 		conds ...cond) *kernel.Kernel {
 		return &kernel.Kernel{
-			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
+			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d}, Checks: true,
 			Rules: rules(code, append([]cond{sameData, nonEmpty, rankUpTo(maxDims)}, conds...)...), Layout: natural,
 			Lower: func(n *kernel.Node) *call.Lowered {
 				l := start(n.Node, fn)
