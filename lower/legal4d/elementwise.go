@@ -184,6 +184,44 @@ func (b *builder) meetAll(ts [][]*part, i int, ps []*part) ([][]*part, error) {
 	return out, nil
 }
 
+// widen adds the dimensions of shape that o broadcasts: in the digits of the operand of t that has them, whole
+// where constants alone have them.
+func (o *part) widen(t []*part, shape []int) {
+	for d := range o.dims {
+		if len(o.dims[d]) > 0 {
+			continue
+		}
+		for _, p := range t {
+			if p != nil && len(p.dims[d]) > 0 {
+				for _, dg := range p.dims[d] {
+					nd := digit{dg.n, dg.start, nil}
+					for _, a := range dg.atoms {
+						nd.atoms = append(nd.atoms, o.spread(p.size[a]))
+					}
+					o.dims[d] = append(o.dims[d], nd)
+				}
+				break
+			}
+		}
+		if len(o.dims[d]) == 0 && shape[d] > 1 {
+			o.dims[d] = []digit{{shape[d], 0, []int{o.spread(shape[d])}}}
+		}
+	}
+}
+
+// spread adds an atom on the first of W, H, C that is free, on W where none is.
+func (o *part) spread(size int) int {
+	a, x := o.newAtom(size), axW
+	for _, y := range []int{axW, axH, axC} {
+		if len(o.axes[y]) == 0 {
+			x = y
+			break
+		}
+	}
+	o.axes[x] = append(o.axes[x], a)
+	return a
+}
+
 // apply emits the operator for operands that cover the same box.
 func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
 	var base *part
@@ -202,35 +240,8 @@ func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
 			}
 		}
 	}
-	// Dimensions that base broadcasts come from the others.
 	rank := len(o.dims)
-	for d := range rank {
-		if len(o.dims[d]) > 0 {
-			continue
-		}
-		for _, p := range t {
-			if p == nil || len(p.dims[d]) == 0 {
-				continue
-			}
-			for _, dg := range p.dims[d] {
-				nd := digit{dg.n, dg.start, nil}
-				for _, a := range dg.atoms {
-					na := o.newAtom(p.size[a])
-					nd.atoms = append(nd.atoms, na)
-					x := axW
-					for _, y := range []int{axW, axH, axC} {
-						if len(o.axes[y]) == 0 {
-							x = y
-							break
-						}
-					}
-					o.axes[x] = append(o.axes[x], na)
-				}
-				o.dims[d] = append(o.dims[d], nd)
-			}
-			break
-		}
-	}
+	o.widen(t, n.Out[0].Type.Shape)
 	// common atoms first: refining may split atoms of o
 	for range 2 {
 		for _, p := range t {

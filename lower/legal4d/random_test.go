@@ -248,9 +248,11 @@ func randomStep(m *maker, r *rand.Rand, vs []*ir.Value, exact bool) *ir.Value {
 		for i := range c {
 			if r.IntN(2) == 0 {
 				c[i] = 1
+			} else if s[i] == 1 && r.IntN(3) == 0 {
+				c[i] = 2 + r.IntN(3) // the constant is larger
 			}
 		}
-		return m.op(op.Mul, nil, v, m.c(c...))
+		return m.op([]*ir.OpDef{op.Mul, op.Sub, op.Max}[r.IntN(3)], nil, v, m.c(c...))
 	case 8:
 		var same []*ir.Value
 		for _, w := range vs {
