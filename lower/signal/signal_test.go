@@ -54,8 +54,8 @@ func (f frontEnd) graph(t *testing.T) *ir.Graph {
 		window[j] = float32(0.54 - 0.46*math.Cos(2*math.Pi*float64(j)/float64(f.window)))
 	}
 	samples := f.samples
-	if f.framing == "reflect" {
-		x = b.add(op.Pad, ir.Attrs{"mode": ir.Str("reflect")}, x, b.ints(0, f.window/2, 0, f.window/2))
+	if mode := map[string]string{"reflect": "reflect", "zeros": "constant"}[f.framing]; mode != "" {
+		x = b.add(op.Pad, ir.Attrs{"mode": ir.Str(mode)}, x, b.ints(0, f.window/2, 0, f.window/2))
 		samples += f.window / 2 * 2
 	}
 	frames := (samples-f.window)/f.hop + 1
@@ -147,7 +147,7 @@ func (f frontEnd) basis(window []float32, cosines, sines, rows bool) []float32 {
 func TestForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for _, transform := range []string{"conv", "two", "left", "one"} {
-		for _, framing := range []string{"gather", "slices", "reflect"} {
+		for _, framing := range []string{"gather", "slices", "reflect", "zeros"} {
 			for _, power := range []string{"power", "none"} {
 				length := []int{64, 80, 96, 120, 128}[rng.IntN(5)]
 				window := []int{length, length - 7}[rng.IntN(2)]

@@ -145,7 +145,11 @@ func (t *tracer) scaled(n *ir.Node) (origin, bool) {
 
 // moved is the origin of what a node moves.
 func (t *tracer) moved(n *ir.Node) (origin, bool) {
-	at, factor := make([]*tensor.Dense, len(n.In)), make([]*tensor.Dense, len(n.In))
+	inputs := max(len(n.In), n.Op.Fill+1)
+	at, factor := make([]*tensor.Dense, inputs), make([]*tensor.Dense, inputs)
+	if f := n.Op.Fill; f > 0 { // a zero; one that is absent would have the type of n's data
+		at[f], factor[f] = tensor.New(tensor.I64, []int{1}), tensor.New(tensor.F32, []int{1})
+	}
 	data := n.Op.DataInputs(n)
 	for i, v := range n.In {
 		switch {
