@@ -18,12 +18,12 @@ import (
 
 const (
 	// aged is by how much the instructions of a variant may differ from those in
-	// measured.csv, on average over its layers, before its prices count as old.
+	// sample.csv, on average over its layers, before its prices count as old.
 	aged = 0.02
 	// strange is how many times its stated error a model may be off, on average
 	// over layers that it was not made of.
 	strange = 2
-	// fewLayers are too few to speak of an average.
+	// less than fewLayers are too few to speak of an average: one layer may be off by twice as much.
 	fewLayers = 3
 )
 
@@ -33,7 +33,7 @@ var errOld = errors.New("some prices are old")
 // drift is how layers of a variant, measured again, differ from the tables.
 type drift struct {
 	key cost.Key
-	// known are layers that measured.csv has; ratio is the sum of what they take
+	// known are layers that sample.csv has; ratio is the sum of what they take
 	// now to what it says.
 	known int
 	ratio float64
@@ -57,7 +57,7 @@ func (o *options) check() error {
 
 // again measures layers anew and says how they differ from the tables.
 func (o *options) again() ([]drift, error) {
-	points, err := o.read()
+	points, err := read(o.file("sample.csv"))
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +106,15 @@ func drifts(points, fresh []cost.Point, models map[cost.Key]*cost.Model) []drift
 // why says in what way prices of the variant are old; "" where they are not.
 func (d *drift) why() string {
 	var why []string
-	if r := d.ratio / float64(d.known); d.known > 0 && math.Abs(r-1) > aged {
-		why = append(why, fmt.Sprintf("%d layers take %.3f of the instructions in measured.csv", d.known, r))
+	most := aged
+	if d.known < fewLayers {
+		most *= 2
+	}
+	if r := d.ratio / float64(d.known); d.known > 0 && math.Abs(r-1) > most {
+		why = append(why, fmt.Sprintf("%d layers take %.3f of the instructions in sample.csv", d.known, r))
 	}
 	if e := math.Sqrt(d.squares / float64(d.others)); d.others >= fewLayers && e > max(aged, strange*d.stated) {
-		why = append(why, fmt.Sprintf("%d layers that are not in measured.csv are mispredicted by %.0f %%, the model "+
+		why = append(why, fmt.Sprintf("%d layers that are not in sample.csv are mispredicted by %.0f %%, the model "+
 			"states %.0f %%", d.others, 100*e, 100*d.stated))
 	}
 	return strings.Join(why, "; ")

@@ -3,7 +3,7 @@
 // Nncccost measures what layers cost under QEMU and fits the models of
 // lower/cost to it: seeded layers of every kind, some dozens in one program, are
 // compiled, run with the instruction count of every step, and written as lines
-// of measured.csv; cycles.csv and code.csv say what instructions take on a core,
+// of out/measured.csv, a part of them of sample.csv; cycles.csv and code.csv say what instructions take on a core,
 // and the bytes of every source of the runtime. See README.md.
 //
 //	go run ./cmd/nncccost
@@ -31,7 +31,7 @@ import (
 // options are the command line.
 type options struct {
 	boards, makes, kinds, variants string
-	include, libs, out             string
+	include, libs, out, all        string
 	only                           string
 	code, checks                   bool
 	layers                         int
@@ -45,15 +45,17 @@ func main() {
 	flag.StringVar(&o.kinds, "kinds", "", "kinds of layers, such as conv1d,pad; all of them by default")
 	flag.StringVar(&o.variants, "variant", "", "functions of the manifest: only layers that run one of them are "+
 		"measured, and only their sources")
-	flag.StringVar(&o.only, "only", "", "points (measured.csv), cycles or code, or fit: fitted.csv of what was "+
-		"measured before; all of them by default")
+	flag.StringVar(&o.only, "only", "", "points, cycles or code, or fit: models of what -points has; all of them "+
+		"by default")
 	flag.BoolVar(&o.code, "code", false, "only bytes of sources that code.csv does not have, or that are no more")
 	flag.BoolVar(&o.checks, "check", false, "write nothing: measure a few layers again, and say which variants take "+
-		"other instructions than measured.csv has")
+		"other instructions than sample.csv has")
 	flag.StringVar(&o.include, "cmsis-nn-include", "", "headers of the installed CMSIS-NN")
 	flag.StringVar(&o.libs, "cmsis-nn-lib", "", "its libraries, as BOARD=FILE,...; a board without one is measured "+
 		"with nncc's kernels only")
 	flag.StringVar(&o.out, "out", filepath.Join("lower", "cost"), "folder of the tables")
+	flag.StringVar(&o.all, "points", filepath.Join("out", "measured.csv"),
+		"file of all points; what is measured takes the place of the same variants there")
 	flag.IntVar(&o.layers, "layers", 80, "layers of each kind")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -109,9 +111,12 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// points measures board after board and writes measured.csv.
+// points measures board after board and writes the file of all points.
 func (o *options) points() error {
-	points, err := o.read()
+	if err := os.MkdirAll(filepath.Dir(o.all), 0o777); err != nil {
+		return err
+	}
+	points, err := read(o.all)
 	if err != nil {
 		return err
 	}
@@ -133,9 +138,8 @@ func (o *options) points() error {
 			if len(fresh) == 0 {
 				continue
 			}
-			points = merge(points, o.enough(points, fresh))
-			if err := write(o.file("measured.csv"),
-				func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
+			points = merge(points, o.enough(fresh))
+			if err := write(o.all, func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
 				return err
 			}
 		}
@@ -145,20 +149,16 @@ func (o *options) points() error {
 
 // enough leaves out new points of functions that a run of some kinds of layers
 // met now and then, too seldom for the models that others gave them.
-func (o *options) enough(points, fresh []cost.Point) []cost.Point {
+func (o *options) enough(fresh []cost.Point) []cost.Point {
 	if o.kinds == "" {
 		return fresh
 	}
-	count := func(ps []cost.Point) map[cost.Key]int {
-		n := map[cost.Key]int{}
-		for _, p := range ps {
-			n[p.Key]++
-		}
-		return n
+	now := map[cost.Key]int{}
+	for _, p := range fresh {
+		now[p.Key]++
 	}
-	before, now := count(points), count(fresh)
 	return slices.DeleteFunc(fresh, func(p cost.Point) bool {
-		return now[p.Key] < cost.MinPoints && before[p.Key] > now[p.Key]
+		return now[p.Key] < cost.MinPoints && cost.Models()[p.Key] != nil
 	})
 }
 
@@ -230,24 +230,33 @@ func (k *kind) measuredWith(mk string, generic bool) bool {
 	return mk != "cmsis-nn" || k.elements == nil
 }
 
-// fit writes fitted.csv.
+// fit writes fitted.csv and sample.csv. Variants that were not measured keep their lines.
 func (o *options) fit() error {
-	points, err := o.read()
+	points, err := read(o.all)
 	if err != nil {
 		return err
 	}
-	models := cost.Fit(points)
+	sample, err := read(o.file("sample.csv"))
+	if err != nil {
+		return err
+	}
+	models := cost.Fit(points, cost.Models())
 	for _, m := range models {
 		fmt.Printf("%-50s %4d points, %2d coefficients, error %5.2f %%, at worst %6.2f %%\n", m.Key, m.Points,
 			m.Coefficients(), 100*m.Error, 100*m.Worst)
+	}
+	sample = merge(sample, cost.Sample(points))
+	if err := write(o.file("sample.csv"), func(f *os.File) error { return cost.WritePoints(f, sample) }); err != nil {
+		return err
 	}
 	return write(o.file("fitted.csv"), func(f *os.File) error { return cost.WriteModels(f, models) })
 }
 
 func (o *options) file(name string) string { return filepath.Join(o.out, name) }
 
-func (o *options) read() ([]cost.Point, error) {
-	f, err := os.Open(o.file("measured.csv"))
+// read gives the points of a file, none where there is no file yet.
+func read(name string) ([]cost.Point, error) {
+	f, err := os.Open(name)
 	if os.IsNotExist(err) {
 		return nil, nil
 	}

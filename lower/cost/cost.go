@@ -8,6 +8,7 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -91,6 +92,8 @@ type Key struct {
 }
 
 func (k Key) String() string { return k.Make + " " + k.ISA + " " + k.Variant }
+
+func byName(a, b Key) int { return cmp.Compare(a.String(), b.String()) }
 
 // Key is the model that answers for a layer.
 func (t *Target) Key(l *Layer) Key {

@@ -3,7 +3,7 @@
 package cost
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,8 +23,9 @@ const (
 // Fit makes a model for each key with enough points, and one for each kind of
 // layer of an instruction set over all variants, for those without one. The
 // coefficients have the least sum of squared relative errors, none is negative:
-// nothing that a kernel does saves instructions.
-func Fit(points []Point) []*Model {
+// nothing that a kernel does saves instructions. What the points do not say all of
+// stays as before: models of other keys, and of kinds that were made of more.
+func Fit(points []Point, before map[Key]*Model) []*Model {
 	by := map[Key][]Point{}
 	for _, p := range points {
 		by[p.Key] = append(by[p.Key], p)
@@ -33,17 +34,18 @@ func Fit(points []Point) []*Model {
 			by[k] = append(by[k], p)
 		}
 	}
-	var out []*Model
+	out := maps.Clone(before)
 	for k, ps := range by {
 		switch {
-		case k.Make == anyMake:
-			out = append(out, fitPooled(k, ps))
-		case len(ps) >= MinPoints:
-			out = append(out, fitVariant(k, ps))
+		case k.Make != anyMake && len(ps) >= MinPoints:
+			out[k] = fitVariant(k, ps)
+		case k.Make != anyMake:
+			delete(out, k)
+		case before[k] == nil || len(ps) >= before[k].Points:
+			out[k] = fitPooled(k, ps)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Model) int { return cmp.Compare(a.Key.String(), b.Key.String()) })
-	return out
+	return slices.SortedFunc(maps.Values(out), func(a, b *Model) int { return byName(a.Key, b.Key) })
 }
 
 // fitVariant fits a model to the points that are not held out. Features leave it

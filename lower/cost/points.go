@@ -3,9 +3,12 @@
 package cost
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -40,6 +43,32 @@ func split(ps []Point) (fitted, held []Point) {
 		}
 	}
 	return fitted, held
+}
+
+const (
+	sampleFirst = 3             // layers of a variant in the sample that nncccost -check draws again
+	sampleHeld  = 8             // and others that are held out
+	wholeUpTo   = MinPoints + 4 // points of a variant that the sample has altogether
+)
+
+// Sample are the points that tests need, by variant: all of small variants, some of others. Those held out are chosen
+// by their geometry, so that kernels that ran the same layers have the same ones.
+func Sample(points []Point) []Point {
+	by := map[Key][]Point{}
+	for _, p := range points {
+		by[p.Key] = append(by[p.Key], p)
+	}
+	var out []Point
+	for _, k := range slices.SortedFunc(maps.Keys(by), byName) {
+		ps := by[k]
+		if len(ps) > wholeUpTo {
+			_, held := split(ps[sampleFirst:])
+			slices.SortStableFunc(held, func(a, b Point) int { return cmp.Compare(a.draw(2), b.draw(2)) })
+			ps = slices.Concat(ps[:sampleFirst], held[:min(len(held), sampleHeld)])
+		}
+		out = append(out, ps...)
+	}
+	return out
 }
 
 var pointColumns = []string{"make", "isa", "variant", "geometry", "instructions"}

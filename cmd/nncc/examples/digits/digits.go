@@ -2,13 +2,12 @@
 
 // Package digits is the model that nncc's demo compiles: which images it was
 // trained on, how, and which ones measure it. The folder holds the results,
-// digits.onnx with calibration data and golden cases; train makes them again.
+// digits.onnx with calibration data and golden cases; the module train makes them again.
 package digits
 
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/cmd/nncc/examples/digits/cnn"
 	"github.com/nncc/nncc/cmd/nncc/examples/digits/draw"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
@@ -20,7 +19,6 @@ import (
 // What the shipped model was made from and is measured with. Training and test
 // images come from different seeds, so none is in both sets.
 const (
-	NetSeed     = 1 // initial weights, and the order of the images
 	TrainSeed   = 1
 	TrainImages = 8000
 	TestSeed    = 2
@@ -29,13 +27,9 @@ const (
 	GoldenCases = 3  // the first of the test images
 )
 
-// Training is how the shipped model was trained.
-func Training() cnn.Options {
-	return cnn.Options{Seed: NetSeed, Epochs: 12, Batch: 50, Rate: 0.1, Decay: 5e-4}
-}
-
-// Names of the files beside this package.
+// Names of the model's input and of the files beside this package.
 const (
+	InputName  = "input"
 	ModelFile  = "digits.onnx"
 	CalibFile  = "digits_calib.npz"
 	GoldenDir  = "golden"
@@ -54,7 +48,7 @@ func Calibration() ([]npz.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []npz.Entry{{Name: cnn.InputName, Array: a}}, nil
+	return []npz.Entry{{Name: InputName, Array: a}}, nil
 }
 
 // Input is an image as the model's input, [1, 1, 28, 28].

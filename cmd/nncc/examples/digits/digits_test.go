@@ -5,50 +5,13 @@ package digits
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/nncc/nncc/cmd/nncc/examples/digits/cnn"
 	"github.com/nncc/nncc/cmd/nncc/examples/digits/draw"
 	"github.com/nncc/nncc/frontend/npz"
-	"github.com/nncc/nncc/frontend/onnx"
-	"github.com/nncc/nncc/frontend/onnx/pb"
 )
-
-// The shipped model is what the training program exports, but for the weights.
-func TestModelIsWhatTrainExports(t *testing.T) {
-	m, err := onnx.Load(ModelFile, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range onnx.Check(m) {
-		t.Errorf("check: %s", f.String())
-	}
-	want := cnn.New(NetSeed).Export()
-	got := proto.Clone(m.Proto).(*pb.ModelProto)
-	for _, p := range []*pb.ModelProto{got, want} {
-		for _, x := range p.Graph.Initializer {
-			n := int64(4)
-			for _, d := range x.Dims {
-				n *= d
-			}
-			if int64(len(x.RawData)) != n {
-				t.Errorf("%s %v has %d bytes", x.GetName(), x.Dims, len(x.RawData))
-			}
-			x.RawData = nil
-		}
-	}
-	if !proto.Equal(got, want) {
-		t.Errorf("%s is not of the form that train writes: run train again", ModelFile)
-	}
-	if st, err := os.Stat(ModelFile); err != nil || st.Size() > 150_000 {
-		t.Errorf("size %v, %v", st, err)
-	}
-}
 
 func TestFloatAccuracy(t *testing.T) {
 	g, err := Load(ModelFile)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/nncc/nncc/cmd/nncc/examples/digits/cnn"
 	"github.com/nncc/nncc/cmd/nncc/examples/digits/draw"
 	"github.com/nncc/nncc/frontend/npz"
 )
@@ -55,5 +54,5 @@ func WriteArrays(path string, n int) error {
 	if err != nil {
 		return err
 	}
-	return npz.WriteNpzFile(path, []npz.Entry{{Name: cnn.InputName, Array: x}, {Name: "labels", Array: y}})
+	return npz.WriteNpzFile(path, []npz.Entry{{Name: InputName, Array: x}, {Name: "labels", Array: y}})
 }

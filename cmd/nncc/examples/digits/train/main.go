@@ -16,21 +16,23 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/cmd/nncc/examples/digits"
-	"github.com/nncc/nncc/cmd/nncc/examples/digits/cnn"
 	"github.com/nncc/nncc/cmd/nncc/examples/digits/draw"
+	"github.com/nncc/nncc/cmd/nncc/examples/digits/train/cnn"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
+// netSeed is that of the initial weights and of the order of the images.
+const netSeed = 1
+
 func main() {
-	o := digits.Training()
+	o := cnn.Options{Seed: netSeed, Epochs: 12, Batch: 50, Rate: 0.1, Decay: 5e-4} // of the shipped model
 	out := pflag.String("out", ".", "folder for the model and its data")
 	images := pflag.Int("images", digits.TrainImages, "images to train on")
 	pflag.IntVar(&o.Epochs, "epochs", o.Epochs, "how often each image is seen")
 	pflag.Usage = func() {
-		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/nncc/examples/digits/train --out "+
-			"cmd/nncc/examples/digits\n\nFlags:\n%s", pflag.CommandLine.FlagUsages())
+		fmt.Fprintf(os.Stderr, "Example: go run . --out ..\n\nFlags:\n%s", pflag.CommandLine.FlagUsages())
 	}
 	pflag.Parse()
 	if pflag.NArg() > 0 || o.Epochs < 1 || *images < o.Batch || *images > 1e6 {
@@ -46,7 +48,7 @@ func main() {
 func run(o cnn.Options, images int, out string) error {
 	train, labels := draw.Set(digits.TrainSeed, images)
 	test, truth := draw.Set(digits.TestSeed, digits.TestImages)
-	net := cnn.New(digits.NetSeed)
+	net := cnn.New(netSeed)
 	fmt.Printf("%d training images, %d test images, %d weights\n", images, len(test), net.Weights())
 	o.Epoch = func(epoch int, loss, right float64) {
 		fmt.Printf("epoch %2d  loss %.4f  training accuracy %.2f %%\n", epoch, loss, 100*right)

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nncc/nncc/cmd/nncc/examples/digits"
 	"github.com/nncc/nncc/cmd/nncc/examples/digits/draw"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
@@ -15,22 +16,21 @@ import (
 // Opset is the version of the ONNX operators that Export uses.
 const Opset = 17
 
-// InputName and OutputName are the names of the model's input [1, 1, 28, 28] and
-// of its output, the classes' probabilities [1, 10].
-const InputName, OutputName = "input", "output"
+// outputName is that of the model's output [1, 10].
+const outputName = "output"
 
 // Export writes the network as PyTorch's exporter would: channels before rows
 // and columns, batch normalisation left as nodes of its own, a softmax at the
 // end, and names that follow the parts of the network.
 func (n *Net) Export() *pb.ModelProto {
 	e := &exporter{g: &pb.GraphProto{Name: proto.String("digits")}}
-	e.g.Input = []*pb.ValueInfoProto{valueInfo(InputName, 1, 1, draw.Size, draw.Size)}
-	e.g.Output = []*pb.ValueInfoProto{valueInfo(OutputName, 1, draw.Classes)}
-	v := InputName
+	e.g.Input = []*pb.ValueInfoProto{valueInfo(digits.InputName, 1, 1, draw.Size, draw.Size)}
+	e.g.Output = []*pb.ValueInfoProto{valueInfo(outputName, 1, draw.Classes)}
+	v := digits.InputName
 	for _, l := range n.layers {
 		v = l.export(e, v)
 	}
-	e.named(OutputName, "softmax", "Softmax", []string{v}, intAttr("axis", 1))
+	e.named(outputName, "softmax", "Softmax", []string{v}, intAttr("axis", 1))
 	return &pb.ModelProto{
 		IrVersion:       proto.Int64(8),
 		ProducerName:    proto.String("nncc digits example"),

@@ -1,0 +1,17 @@
+module github.com/nncc/nncc/cmd/nncc/examples/digits/train
+
+go 1.26
+
+require github.com/nncc/nncc v0.0.0
+
+replace github.com/nncc/nncc => ../../../../..
+
+require (
+	github.com/spf13/pflag v1.0.10
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
+	golang.org/x/sys v0.46.0 // indirect
+	gonum.org/v1/gonum v0.17.0 // indirect
+)
