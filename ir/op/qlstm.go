@@ -21,7 +21,7 @@ type QLSTMAttrs struct {
 
 // QLSTM is the LSTM with TFLite's integer arithmetic, one direction, the
 // activations sigmoid, tanh, tanh, no peepholes: the numbers of
-// arm_lstm_unidirectional_s8. The quantiser makes it from ONNX's LSTM; a
+// TensorFlow Lite Micro's UNIDIRECTIONAL_SEQUENCE_LSTM. The quantiser makes it from ONNX's LSTM; a
 // bidirectional one becomes two, with a Concat behind them. X, Y and the hidden
 // states may be int16 in place of int8, all of them, with the same arithmetic.
 //

@@ -548,7 +548,7 @@ func genLSTM(g *gen) *call {
 	c.blobs = [][]byte{bytesOf(in), bytesOf(cell), bytesOf(hidden)}
 	for i, q := range []*qref.LSTMGate{&p.Forget, &p.Input, &p.Cell, &p.Output} {
 		q.InputMult, q.InputShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(0, 4))
-		q.HiddenMult, q.HiddenShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(0, 4))
+		q.HiddenMult, q.HiddenShift = int32(1<<30+g.IntN(1<<30)), int32(-g.in(3, 6)) // HiddenInt16
 		if i == 2 {
 			q.Act = qref.Tanh
 		}

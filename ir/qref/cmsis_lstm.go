@@ -21,7 +21,7 @@ type LSTMGate struct {
 	Act                     Activation
 }
 
-// LSTMParams describes an LSTM as arm_lstm_unidirectional_s8 takes it: int8 (or,
+// LSTMParams describes an LSTM with the arguments of arm_lstm_unidirectional_s8: int8 (or,
 // in nncc's own kernels, int16) data and hidden state, gates in Q3.12 before and Q0.15 after the activation,
 // int16 cell state with 15+CellScalePower integer bits below the sign.
 type LSTMParams struct {
@@ -41,8 +41,9 @@ type LSTMParams struct {
 // hidden [Batch][HiddenSize] the hidden one; both are read first and hold the
 // final states afterwards. With a nil hidden both start at zero, as in
 // CMSIS-NN: the recurrent products of the first step, and their effective
-// biases, are then left out. Source: arm_lstm_unidirectional_s8,
-// arm_nn_lstm_step_s8.
+// biases, are then left out. Source: TensorFlow Lite Micro's LstmStep. It limits
+// the product with the hidden state to int16 before it adds it;
+// arm_lstm_unidirectional_s8 limits the sum only, see HiddenInt16.
 func LSTM[T int8 | int16](p *LSTMParams, in, out []T, cell []int16, hidden []T) error {
 	const name = "LSTM"
 	if p.Batch < 1 || p.Time < 1 || p.InputSize < 1 || p.HiddenSize < 1 {
@@ -105,12 +106,36 @@ func lstmStep[T int8 | int16](p *LSTMParams, data, hidden []T, state []int16, ou
 	}
 }
 
-// gateValue is one gate of one hidden unit in Q0.15: two scaled sums, each
-// saturated to int16 as it is added, then the activation.
+// HiddenInt16 reports whether no product with an int8 hidden state leaves int16. Then
+// TensorFlow Lite Micro and CMSIS-NN, which limits only the sum of both products, agree.
+func (p *LSTMParams) HiddenInt16() bool {
+	for _, g := range []*LSTMGate{&p.Forget, &p.Input, &p.Cell, &p.Output} {
+		for u, bias := range g.HiddenBias {
+			least, most := int64(bias), int64(bias)
+			for _, w := range g.HiddenWeights[u*p.HiddenSize:][:p.HiddenSize] {
+				a, b := math.MinInt8*int64(w), math.MaxInt8*int64(w)
+				least, most = least+min(a, b), most+max(a, b)
+			}
+			for _, sum := range []int64{least, most} {
+				v := int32(sum)
+				if int64(v) != sum || !isInt16(p.Rounding.Requantize(v, g.HiddenMult, g.HiddenShift)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func isInt16(v int32) bool { return int32(int16(v)) == v }
+
+// gateValue is one gate of one hidden unit in Q0.15: two scaled sums and what they
+// add up to, each saturated to int16, then the activation.
 func gateValue[T int8 | int16](r fixp.Rounding, g *LSTMGate, data, hidden []T, u int) int32 {
 	v := fixp.SatS16(scaledDot(r, data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift))
 	if hidden != nil {
-		v = fixp.SatS16(int32(v) + scaledDot(r, hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
+		h := fixp.SatS16(scaledDot(r, hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
+		v = fixp.SatS16(int32(v) + int32(h))
 	}
 	return int32(activate(v, 0, g.Act))
 }

@@ -44,7 +44,7 @@ func GRU[T int8 | int16](p *GRUParams, in, out []T, state []int16) []T {
 func gruStep[T int8 | int16](p *GRUParams, data, hidden []T, state []int16) {
 	const r = fixp.DoubleRounding
 	recurrent := func(g *LSTMGate, h []T, u int) int32 {
-		return scaledDot(r, h, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift)
+		return int32(fixp.SatS16(scaledDot(r, h, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift)))
 	}
 	n := len(state)
 	reset, kept, next := make([]int32, n), make([]T, n), make([]int16, n)
@@ -57,7 +57,7 @@ func gruStep[T int8 | int16](p *GRUParams, data, hidden []T, state []int16) {
 		g := &p.New
 		v := int32(fixp.SatS16(scaledDot(r, data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift)))
 		if p.LinearBeforeReset {
-			v += halfUp(reset[u]*int32(fixp.SatS16(recurrent(g, hidden, u))), 15)
+			v += halfUp(reset[u]*recurrent(g, hidden, u), 15)
 		} else {
 			v += recurrent(g, kept, u)
 		}

@@ -74,8 +74,9 @@ func (r *recurrent) optional(pct int, write func()) {
 
 func (r *recurrent) weights(name string, size int) {
 	var scales []string
+	unit := float32(r.n%3+1) * 0.002 * float32(r.One(1, 1, 1, 16)) // large ones: products beyond int16
 	for u := range r.gates * r.units {
-		scales = append(scales, fmt.Sprintf("%g:0", float32(r.n%3+1)*0.002*float32(1+u/r.units)))
+		scales = append(scales, fmt.Sprintf("%g:0", unit*float32(1+u/r.units)))
 	}
 	v := make([]int, r.gates*r.units*size)
 	all := r.Chance(5)

@@ -28,6 +28,12 @@ var lstm = &kernel.Kernel{
 				return fmt.Sprintf("the data is %s, want int8", t)
 			}
 			return ""
+		}}, kernel.Rule{Code: "CMSIS-LSTM-04", Doc: "products with the hidden state within int16",
+		Check: func(n *kernel.Node) string {
+			if p, why := quantised.LSTMs.Of(n); why == "" && !p.HiddenInt16() {
+				return "a product with the hidden state may leave int16, which CMSIS-NN limits only in the sum"
+			}
+			return ""
 		}}),
 	Lower: lowerLSTM,
 }

@@ -146,6 +146,8 @@ var refused = []refusal{
 		"= rand 2\n%o : i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
 	{code: "CMSIS-LSTM-03", src: "in %x : i16[2,1,3] q(0.001:0)\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W " +
 		"= rand 2\n%o : i16[2,1,2] q(0.0001:0) = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
+	{code: "CMSIS-LSTM-04", src: "in %x : i8[2,1,3] A\nconst %w : i8[8,3] W = rand 1\nconst %r : i8[8,2] W = rand 2\n" +
+		"%o : i8[2,1,2] O = nncc.QLSTM(%x, %w, %r) {cell_scale_power=-11}"},
 }
 
 var quants = strings.NewReplacer("] A", "] q(0.5:3)", "] W", "] q(0.25:0)", "] B", "] q(0.125:0)", "] O", "] q(2.0:-5)",

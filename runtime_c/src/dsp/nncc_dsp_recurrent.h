@@ -74,9 +74,9 @@ typedef struct
     "bne 2b\n" ODD "ldrd r8, r9, [sp, #8]\n" \
     "ldm r8, {r10, r11, r12, lr}\n" \
     "ldrd r6, r7, [r9]\n" SCALE("r2", "r0") SCALE("r3", "r8") SCALE("r4", "r0") SCALE( \
-        "r5", "r8") "sxtah r2, r2, r6\n sxtah r3, r3, r6, ror #16\n sxtah r4, r4, r7\n sxtah r5, r5, r7, ror #16\n" \
-                    "ssat r2, #16, r2\n ssat r3, #16, r3\n ssat r4, #16, r4\n ssat r5, #16, r5\n" \
+        "r5", "r8") "ssat r2, #16, r2\n ssat r3, #16, r3\n ssat r4, #16, r4\n ssat r5, #16, r5\n" \
                     "pkhbt r2, r2, r3, lsl #16\n pkhbt r4, r4, r5, lsl #16\n" \
+                    "qadd16 r2, r2, r6\n qadd16 r4, r4, r7\n" \
                     "strd r2, r4, [r9], #8\n" \
                     "ldr r7, [sp, #16]\n" \
                     "str r9, [sp, #12]\n" \
@@ -106,11 +106,10 @@ NNCC_INLINED int32_t nncc_dsp_gate_scaled(const nncc_dsp_gate_params *p, int32_t
 NNCC_INLINED void nncc_dsp_gate_add(const nncc_dsp_gate_params *p, int32_t a, int32_t b, int32_t down, int16_t *z)
 {
     int8_t *const to = (int8_t *)(void *)z;
-    const int32_t old = nncc_dsp_load4(to);
-    const int32_t low = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, a, down) + (int16_t)old);
-    const int32_t high = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, b, down) + (old >> 16));
+    const int32_t low = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, a, down));
+    const int32_t high = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, b, down));
 
-    nncc_dsp_store4(to, (uint32_t)nncc_dsp_lows(low, high));
+    nncc_dsp_store4(to, (uint32_t)__qadd16(nncc_dsp_lows(low, high), nncc_dsp_load4(to)));
 }
 
 NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x, const void *packed, int16_t *z,

@@ -56,8 +56,8 @@
                    "vshr.s32 q1, q1, #31\n\t" \
                    "vadd.i32 q0, q0, q1\n\t" \
                    "vrshl.s32 q0, q0, q7\n\t" \
-                   ADD \
                    "vqmovnb.s32 q0, q0\n\t" \
+                   ADD \
                    "vstrh.32 q0, [r5], #8\n\t" \
                    "subs r11, r11, #1\n\t" \
                    "bne 1b\n\t" \
