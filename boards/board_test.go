@@ -219,7 +219,7 @@ func TestBadDefinitions(t *testing.T) {
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b]\n"
 	nested := strings.Repeat("x:\n", 1)
-	for i := 1; i < 40; i++ {
+	for i := 1; i < 80; i++ {
 		nested += strings.Repeat(" ", i) + "x:\n"
 	}
 	m4 := "inherits: [cortex-m4]\n"

@@ -3,19 +3,19 @@
 package boards
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // Limits of a definition. A board file is a page of text; whatever is larger
 // or deeper is a mistake or an attack.
 const (
 	maxFileBytes = 256 << 10
-	maxDepth     = 16
-	maxNodes     = 20000
 	maxFiles     = 64
 )
 
@@ -78,41 +78,26 @@ func (t *tree) drop(key string) {
 	}
 }
 
-// parseTree reads one YAML document. Anchors, aliases and merge keys are
-// refused: inheritance does their work, and they are how small files become
-// large ones.
+// parseTree reads the YAML document of a board file.
 func parseTree(file string, data []byte) (*tree, error) {
 	at := pos{file: file}
 	if len(data) > maxFileBytes {
 		return nil, at.errorf("the file has %d bytes; a board definition has at most %d", len(data), maxFileBytes)
 	}
-	// The YAML parser recurses over flow collections before anything here can
-	// look at depth.
-	if n := bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{")); n > maxNodes/4 {
-		return nil, at.errorf("%d opening brackets; this is not a board definition", n)
+	root, err := files.YAML(data, "use inherits")
+	if y := new(files.YAMLError); errors.As(err, &y) {
+		return nil, pos{file, y.Line}.errorf("%s", y.Msg)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var doc yaml.Node
-	if err := decodeNode(dec, &doc); err != nil {
-		return nil, yamlError(file, err)
-	}
-	var more yaml.Node
-	if err := decodeNode(dec, &more); err == nil {
-		return nil, pos{file, more.Line}.errorf("a second YAML document; a board file holds one")
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+	if root == nil {
 		return nil, at.errorf("the file is empty")
 	}
 	c := converter{file: file}
-	t, err := c.convert(doc.Content[0], 0)
+	t, err := c.convert(root)
 	if err != nil {
 		c.faults.add(err)
 	}
 	if err := c.faults.err(); err != nil {
 		return nil, err
-	}
-	if t.kind == null {
-		return nil, at.errorf("the file is empty")
 	}
 	if t.kind != dict {
 		return nil, t.pos.errorf("a board file is a map of keys, this is %s", t.kind)
@@ -120,49 +105,14 @@ func parseTree(file string, data []byte) (*tree, error) {
 	return t, nil
 }
 
-// decodeNode shields callers from panics of the YAML library on hostile text.
-func decodeNode(dec *yaml.Decoder, n *yaml.Node) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: unreadable: %v", r)
-		}
-	}()
-	return dec.Decode(n)
-}
-
-// yamlError turns "yaml: line 3: text" into an Error with that line.
-func yamlError(file string, err error) error {
-	msg := strings.TrimPrefix(err.Error(), "yaml: ")
-	var line int
-	if n, _ := fmt.Sscanf(msg, "line %d:", &line); n == 1 {
-		msg = strings.TrimSpace(msg[strings.Index(msg, ":")+1:])
-	}
-	if msg == "EOF" {
-		msg = "the file is empty"
-	}
-	return &Error{File: file, Line: line, Msg: msg}
-}
-
 type converter struct {
 	file   string
-	nodes  int
 	faults faults
 }
 
-func (c *converter) convert(n *yaml.Node, depth int) (*tree, error) {
+func (c *converter) convert(n *yaml.Node) (*tree, error) {
 	at := pos{c.file, n.Line}
-	if c.nodes++; c.nodes > maxNodes {
-		return nil, at.errorf("more than %d values; this is not a board definition", maxNodes)
-	}
-	if depth > maxDepth {
-		return nil, at.errorf("nested deeper than %d levels", maxDepth)
-	}
-	if n.Anchor != "" {
-		return nil, at.errorf("anchor &%s: anchors and aliases are not accepted; use inherits", n.Anchor)
-	}
 	switch n.Kind {
-	case yaml.AliasNode:
-		return nil, at.errorf("alias *%s: anchors and aliases are not accepted; use inherits", n.Value)
 	case yaml.ScalarNode:
 		tag := n.ShortTag()
 		switch tag {
@@ -175,7 +125,7 @@ func (c *converter) convert(n *yaml.Node, depth int) (*tree, error) {
 	case yaml.SequenceNode:
 		t := &tree{kind: list, pos: at}
 		for _, e := range n.Content {
-			v, err := c.convert(e, depth+1)
+			v, err := c.convert(e)
 			if err != nil {
 				return nil, err
 			}
@@ -186,30 +136,26 @@ func (c *converter) convert(n *yaml.Node, depth int) (*tree, error) {
 		}
 		return t, nil
 	case yaml.MappingNode:
-		return c.dict(n, depth)
+		return c.dict(n)
 	}
 	return nil, at.errorf("unreadable YAML")
 }
 
 // dict converts a map. Keys that are no good are noted and left out.
-func (c *converter) dict(n *yaml.Node, depth int) (*tree, error) {
+func (c *converter) dict(n *yaml.Node) (*tree, error) {
 	t := newDict(pos{c.file, n.Line})
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		kp := pos{c.file, k.Line}
-		if k.Kind != yaml.ScalarNode || k.Anchor != "" {
+		if k.Kind != yaml.ScalarNode {
 			c.faults.add(kp.errorf("a key has to be a plain word"))
-			continue
-		}
-		if k.ShortTag() == "!!merge" {
-			c.faults.add(kp.errorf("merge key <<: use inherits"))
 			continue
 		}
 		if prev, ok := t.m[k.Value]; ok {
 			c.faults.add(kp.errorf("key %q a second time; first in line %d", k.Value, prev.pos.line))
 			continue
 		}
-		v, err := c.convert(n.Content[i+1], depth+1)
+		v, err := c.convert(n.Content[i+1])
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/diff"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 )
@@ -124,6 +125,21 @@ func (c *cli) remarks(f *driver.Firmware) {
 			c.remark(r.Diag, r.Text)
 		}
 	}
+}
+
+// write writes a firmware's folder, and says which files of it were left as the user had edited them.
+func (c *cli) write(f *driver.Firmware, dir string) error {
+	kept, err := f.Write(dir)
+	for _, p := range kept {
+		p = filepath.Join(dir, filepath.FromSlash(p))
+		now := "the new one is beside it as " + filepath.Base(p) + files.Fresh
+		if _, err := os.Stat(p + files.Fresh); err != nil {
+			now = "nncc does not write it any more"
+		}
+		d := diag.Warnf("edited", "", "%s was edited since nncc wrote it: it is kept, %s", p, now)
+		c.remark(d, d.Error())
+	}
+	return err
 }
 
 // made compiles models and says what there is to say.

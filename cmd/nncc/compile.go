@@ -31,7 +31,7 @@ func (c *cli) compile(args []string) error {
 	// The folder is written also beyond a gate: it is whole, and its report.json
 	// is what a CI job shows.
 	dir := f.OutDir()
-	if err := f.Write(dir); err != nil {
+	if err := c.write(f, dir); err != nil {
 		return err
 	}
 	if c.cfg.JSON {

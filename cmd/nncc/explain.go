@@ -22,7 +22,7 @@ func (c *cli) explain(args []string) error {
 	}
 	gate := f.Gates()
 	if c.cfg.Out != "" {
-		if err := f.Write(c.cfg.Out); err != nil {
+		if err := c.write(f, c.cfg.Out); err != nil {
 			return err
 		}
 	}

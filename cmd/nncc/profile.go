@@ -94,7 +94,7 @@ func (c *cli) profiled(f *driver.Firmware, list []*driver.Config) ([]*report.Ver
 	}
 	c.checked(f, vs)
 	if c.cfg.Out != "" { // one firmware: flagsFit
-		if err := f.Write(c.cfg.Out); err != nil {
+		if err := c.write(f, c.cfg.Out); err != nil {
 			return nil, err
 		}
 	}

@@ -28,7 +28,7 @@ func (c *cli) verify(args []string) error {
 	}
 	c.checked(f, vs)
 	if c.cfg.Out != "" {
-		if err := f.Write(c.cfg.Out); err != nil {
+		if err := c.write(f, c.cfg.Out); err != nil {
 			return err
 		}
 	}

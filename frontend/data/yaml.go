@@ -79,16 +79,16 @@ func (s *Spec) file(path string) error {
 	if err != nil {
 		return files.Reason(err)
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
+	root, err := files.YAML(b, "write the value out")
+	if err != nil {
 		return err
 	}
-	if len(doc.Content) == 0 {
+	if root == nil {
 		return errors.New("the file is empty; want keys such as image or inputs")
 	}
 	r := &specReader{}
 	var byName *yaml.Node // read when all is known that is said of every input
-	r.mapping(doc.Content[0], "the file", func(k, v *yaml.Node) {
+	r.mapping(root, "the file", func(k, v *yaml.Node) {
 		switch k.Value {
 		case "inputs":
 			byName = v

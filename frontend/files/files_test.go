@@ -17,11 +17,11 @@ import (
 )
 
 func manifest(list ...File) File {
-	paths := []string{"report.json"}
+	paths, sums := []string{"report.json"}, map[string]string{}
 	for _, f := range list {
-		paths = append(paths, f.Path)
+		paths, sums[f.Path] = append(paths, f.Path), Hash(f.Data)
 	}
-	b, _ := json.Marshal(map[string]any{"generator": "nncc", "files": paths})
+	b, _ := json.Marshal(map[string]any{"generator": "nncc", "files": paths, "file_hashes": sums})
 	return File{"report.json", b}
 }
 
@@ -134,6 +134,63 @@ func TestFolder(t *testing.T) {
 			if strings.HasPrefix(e.Name(), ".nncc") {
 				t.Errorf("left behind: %v %v", e, err)
 			}
+		}
+	})
+}
+
+// TestFolderKeepsEdits: what a user edited stays, run by run, with what nncc writes now beside it, until it is
+// nncc's again; what the user removed comes back; one that nncc writes no more becomes the user's.
+func TestFolderKeepsEdits(t *testing.T) {
+	ways(t, func(t *testing.T, dir string) {
+		edit := func(p, text string) {
+			if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o640); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := func(wantKept string, list ...File) {
+			t.Helper()
+			f, err := NewFolder(dir, "report.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Discard()
+			if err := errors.Join(f.Add(append(list, manifest(list...))...), f.Commit()); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(f.Kept(), " "); got != wantKept {
+				t.Errorf("kept %q, want %q", got, wantKept)
+			}
+		}
+		all := func(n string) []File {
+			return []File{{"Makefile", []byte("m" + n)}, {"s/main.c", []byte("s\n" + n)}, {"s/x.c", []byte("x" + n)}}
+		}
+		run("", all("1")...)
+		edit("s/main.c", "mine")
+		edit("s/x.c", "mine, too")
+		if err := os.Remove(filepath.Join(dir, "Makefile")); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []string{"1", "2", "3"} {
+			run("s/main.c s/x.c", all(n)...)
+			same(t, dir, map[string]string{"Makefile": "m" + n, "s/": "", "s/main.c": "mine", "s/main.c.new": "s\n" + n,
+				"s/x.c": "mine, too", "s/x.c.new": "x" + n})
+		}
+		edit("s/main.c", "s\r\n3") // taken over, by an editor that ends lines in its own way
+		run("s/x.c", all("4")[:2]...)
+		same(t, dir, map[string]string{"Makefile": "m4", "s/": "", "s/main.c": "s\n4", "s/x.c": "mine, too"})
+		run("", all("5")[:2]...)
+		same(t, dir, map[string]string{"Makefile": "m5", "s/": "", "s/main.c": "s\n5", "s/x.c": "mine, too"})
+		edit("s/main.c", "mine again")
+		run("s/main.c", all("6")[:2]...)
+		edit("s/main.c.new", "mine as well")
+		f, err := NewFolder(dir, "report.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Discard()
+		if err := errors.Join(f.Add(append(all("7")[:2], manifest(all("7")[:2]...))...), f.Commit()); err == nil ||
+			!strings.Contains(err.Error(), "main.c.new was not written by nncc") {
+			t.Errorf("an edited .new: %v", err)
 		}
 	})
 }

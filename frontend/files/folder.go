@@ -3,12 +3,15 @@
 package files
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
@@ -46,7 +49,11 @@ type Folder struct {
 	stage         string
 	release       func() // of the stage's lock
 	files         []string
+	kept          []string
 }
+
+// Fresh is what the name of a file ends with that could not take the place of one that a user changed.
+const Fresh = ".new"
 
 const stagePrefix = ".nncc-tmp-"
 
@@ -55,7 +62,7 @@ const stagePrefix = ".nncc-tmp-"
 // else's are refused before any work is done.
 func NewFolder(dir, manifest string) (*Folder, error) {
 	name := dir
-	if _, err := Ours(dir, manifest); err != nil {
+	if err := Ours(dir, manifest); err != nil {
 		return nil, unwritable(name, err)
 	}
 	// Absolute: the current folder itself may be the one that is replaced.
@@ -98,6 +105,10 @@ func (f *Folder) prepare() error {
 
 func (f *Folder) new() string { return filepath.Join(f.stage, "new") }
 
+// Kept are the files, with slashes, that a user had edited and Commit has kept: what was added in the place of
+// one has its name with Fresh.
+func (f *Folder) Kept() []string { return f.kept }
+
 // Files are the paths added so far.
 func (f *Folder) Files() []string { return f.files }
 
@@ -139,7 +150,7 @@ func (f *Folder) Discard() {
 }
 
 // Commit puts the folder in its place. Files of the user's in a folder that is
-// replaced are kept.
+// replaced are kept, and so are those of nncc's that the user changed.
 func (f *Folder) Commit() error { return unwritable(f.name, f.commit()) }
 
 func (f *Folder) commit() error {
@@ -150,8 +161,11 @@ func (f *Folder) commit() error {
 	defer unlock()
 	sweep(f.base)
 	// Another process may have been here since NewFolder.
-	old, err := Ours(f.dir, f.manifest)
+	old, edited, err := written(f.dir, f.manifest)
 	if err != nil {
+		return err
+	}
+	if err := f.yield(edited); err != nil {
 		return err
 	}
 	st, err := os.Lstat(f.dir)
@@ -177,6 +191,23 @@ func (f *Folder) commit() error {
 	}
 	// What the user has put there since.
 	return f.carry(f.was(), old, false)
+}
+
+// yield leaves their places to files that the user edited: what would replace one gets another name.
+func (f *Folder) yield(edited map[string]bool) error {
+	for p := range edited {
+		f.kept = append(f.kept, filepath.ToSlash(p))
+		i := slices.Index(f.files, filepath.ToSlash(p))
+		if i < 0 {
+			continue // it is not written any more
+		}
+		f.files[i] += Fresh
+		if err := os.Rename(filepath.Join(f.new(), p), filepath.Join(f.new(), p+Fresh)); err != nil {
+			return err
+		}
+	}
+	slices.Sort(f.kept)
+	return nil
 }
 
 // was is where the folder that was replaced lies, before it is removed.
@@ -379,19 +410,18 @@ func sweep(base string) {
 	}
 }
 
-// Ours gives the files that nncc wrote into dir; nil when dir is absent or
-// empty; an error when it is somebody else's. It may be called without the lock:
+// Ours is an error where dir is somebody else's. It may be called without the lock:
 // a folder that another process replaces meanwhile is looked at again.
-func Ours(dir, manifest string) (map[string]bool, error) {
+func Ours(dir, manifest string) error {
 	for try := 1; ; try++ {
 		before, _ := os.Lstat(dir)
-		m, err := ours(dir, manifest)
+		_, _, err := written(dir, manifest)
 		if err == nil || try == maxLooks {
-			return m, err
+			return err
 		}
 		if after, _ := os.Lstat(dir); before == nil && after == nil ||
 			before != nil && after != nil && os.SameFile(before, after) {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -399,50 +429,74 @@ func Ours(dir, manifest string) (map[string]bool, error) {
 // maxLooks is how often Ours looks at a folder that is replaced each time.
 const maxLooks = 100
 
-func ours(dir, manifest string) (map[string]bool, error) {
-	st, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if st.Mode()&fs.ModeSymlink != 0 {
-		return nil, fmt.Errorf("%s is a symbolic link, which nncc does not follow: name the folder itself", dir)
-	}
-	if !st.IsDir() {
-		return nil, fmt.Errorf("%s exists and is no folder: it is %s", dir, Kind(st.Mode()))
-	}
-	es, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	empty := true
-	for _, e := range es {
-		empty = empty && (e.Name() == lockName || strings.HasPrefix(e.Name(), stagePrefix))
-	}
-	if empty {
-		return nil, nil
+// written gives the files that nncc wrote into dir, and apart from them those that were edited since (by the
+// hashes in its manifest, where it has some); nil when dir is absent or empty; an error when it is somebody else's.
+func written(dir, manifest string) (mine, edited map[string]bool, err error) {
+	if empty, err := isEmpty(dir); err != nil || empty {
+		return nil, nil, err
 	}
 	var r struct {
-		Generator string   `json:"generator"`
-		Files     []string `json:"files"`
+		Generator string            `json:"generator"`
+		Files     []string          `json:"files"`
+		Hashes    map[string]string `json:"file_hashes"`
 	}
 	b, err := Read(filepath.Join(dir, manifest), maxManifest)
 	if err == nil {
 		err = json.Unmarshal(b, &r)
 	}
 	if err != nil || r.Generator != "nncc" {
-		return nil, fmt.Errorf("%s is not empty and was not written by nncc (it has no %s of nncc's): choose another "+
-			"folder, or remove it", dir, manifest)
+		return nil, nil, fmt.Errorf("%s is not empty and was not written by nncc (it has no %s of nncc's): choose "+
+			"another folder, or remove it", dir, manifest)
 	}
-	m := map[string]bool{filepath.FromSlash(manifest): true}
+	mine, edited = map[string]bool{filepath.FromSlash(manifest): true}, map[string]bool{}
 	for _, f := range r.Files {
-		if p := filepath.FromSlash(f); filepath.IsLocal(p) { // a manifest may have been written by somebody else
-			m[filepath.Clean(p)] = true
+		p := filepath.Clean(filepath.FromSlash(f))
+		if !filepath.IsLocal(p) { // a manifest may have been written by somebody else
+			continue
+		}
+		sum := r.Hashes[f]
+		if sum == "" || !isEdited(filepath.Join(dir, p), sum) {
+			mine[p] = true
+		} else {
+			edited[p] = true
+		}
+		if fresh := p + Fresh; sum != "" && !isEdited(filepath.Join(dir, fresh), sum) {
+			mine[fresh] = true
 		}
 	}
-	return m, nil
+	return mine, edited, nil
+}
+
+// isEdited reports a file whose bytes have another hash; the ends of lines that version control may have put there
+// do not count.
+func isEdited(path, sum string) bool {
+	b, err := Read(path, maxManifest)
+	return err == nil && Hash(b) != sum && Hash(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))) != sum
+}
+
+// Hash is that of a file in file_hashes: its SHA-256, in hexadecimal.
+func Hash(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+// isEmpty reports a folder that is absent, or holds nothing but what nncc works with; an error where it cannot
+// become an output folder.
+func isEmpty(dir string) (bool, error) {
+	st, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if st.Mode()&fs.ModeSymlink != 0 {
+		return false, fmt.Errorf("%s is a symbolic link, which nncc does not follow: name the folder itself", dir)
+	}
+	if !st.IsDir() {
+		return false, fmt.Errorf("%s exists and is no folder: it is %s", dir, Kind(st.Mode()))
+	}
+	es, err := os.ReadDir(dir)
+	return !slices.ContainsFunc(es, func(e fs.DirEntry) bool {
+		return e.Name() != lockName && !strings.HasPrefix(e.Name(), stagePrefix)
+	}), err
 }
 
 // maxManifest bounds what is read of a manifest: reports of large models have

@@ -3,10 +3,8 @@
 package surgery
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/files"
 )
 
 // Script is a list of edits read from YAML. Its keys and steps were checked;
@@ -50,9 +50,6 @@ func LoadScript(path string) (*Script, error) {
 	return ParseScript(filepath.Base(path), filepath.Dir(path), b)
 }
 
-// maxYAMLDepth bounds nesting, which no script needs.
-const maxYAMLDepth = 64
-
 // ParseScript reads a script; name is for messages, dir the folder of relative
 // paths.
 func ParseScript(name, dir string, text []byte) (*Script, error) {
@@ -60,23 +57,14 @@ func ParseScript(name, dir string, text []byte) (*Script, error) {
 	if len(text) > maxScript {
 		return fail(fmt.Errorf("%d bytes; a script may have %d", len(text), maxScript))
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc yaml.Node
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return fail(errors.New("the script is empty; want steps: and a list"))
-		}
-		return fail(errors.New(strings.TrimPrefix(err.Error(), "yaml: ")))
+	root, err := files.YAML(text, "write the value out, or use vars")
+	switch {
+	case err != nil:
+		return fail(err)
+	case root == nil:
+		return fail(errors.New("the script is empty; want steps: and a list"))
 	}
-	var more yaml.Node
-	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
-		return fail(errors.New("more than one document; want one"))
-	}
-	root := &doc
-	if root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
-		root = root.Content[0]
-	}
-	if err := plain(root, 0); err != nil {
+	if err := singleKeys(root); err != nil {
 		return fail(err)
 	}
 	var a scriptArgs
@@ -112,31 +100,18 @@ func ParseScript(name, dir string, text []byte) (*Script, error) {
 	return s, nil
 }
 
-// plain refuses anchors and aliases, with which a small file can stand for an
-// enormous one, and deep nesting.
-func plain(n *yaml.Node, depth int) error {
-	if depth > maxYAMLDepth {
-		return lineErr(n, "nested deeper than %d", maxYAMLDepth)
-	}
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return lineErr(n, "anchors and aliases are not read; write the value out, or use vars")
-	}
-	for _, c := range n.Content {
-		if err := plain(c, depth+1); err != nil {
-			return err
+// singleKeys refuses keys that appear in a mapping twice.
+func singleKeys(n *yaml.Node) error {
+	lines := map[string]int{}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if at, ok := lines[c.Value]; ok {
+				return lineErr(c, "key %s appears here a second time (first in line %d)", quote(c.Value), at)
+			}
+			lines[c.Value] = c.Line
 		}
-	}
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == "<<" {
-				return lineErr(n.Content[i], "merge keys are not read; write the keys out")
-			}
-			for j := 0; j < i; j += 2 {
-				if n.Content[j].Value == n.Content[i].Value {
-					return lineErr(n.Content[i], "key %s appears here a second time (first in line %d)",
-						quote(n.Content[i].Value), n.Content[j].Line)
-				}
-			}
+		if err := singleKeys(c); err != nil {
+			return err
 		}
 	}
 	return nil

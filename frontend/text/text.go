@@ -8,6 +8,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -58,9 +59,23 @@ type Writer struct {
 // NewWriter writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
+// commands are what CI services take out of the lines of a log and obey: GitHub's ::name:: at the beginning of a
+// line, ##[name] of older runners, ##vso[name] of Azure, ##teamcity[name].
+var commands = regexp.MustCompile(`(?m)^[ \t]*::|##[a-z]*\[`)
+
+// disarmed escapes a character of what CI services would obey.
+func disarmed(s string) string {
+	return commands.ReplaceAllStringFunc(s, func(c string) string {
+		if end, ok := strings.CutSuffix(c, "::"); ok {
+			return end + `\x3a:`
+		}
+		return `#\x23` + c[2:]
+	})
+}
+
 // Write takes whole lines.
 func (w *Writer) Write(p []byte) (int, error) {
-	s := Visible(string(p))
+	s := disarmed(Visible(string(p)))
 	if len(s) > maxLine {
 		lines := strings.Split(s, "\n")
 		for i, l := range lines {

@@ -140,3 +140,19 @@ func TestFinite(t *testing.T) {
 		t.Errorf("the original changed: %+v", v)
 	}
 }
+
+// TestWriterGivesNoCommands: no name at the beginning of a line is a command to a CI service.
+func TestWriterGivesNoCommands(t *testing.T) {
+	for in, want := range map[string]string{
+		"::error::x  relu\n":            "\\x3a:error::x  relu\n",
+		"a\n  ::stop-commands::x\n":     "a\n  \\x3a:stop-commands::x\n",
+		"a\n\t::set-output name=b::c\n": "a\n\t\\x3a:set-output name=b::c\n",
+		"x ##[error]y ##vso[task.x]\n":  "x #\\x23[error]y #\\x23vso[task.x]\n",
+		"std::vector, ## a [b]\n":       "std::vector, ## a [b]\n",
+	} {
+		var b strings.Builder
+		if _, err := NewWriter(&b).Write([]byte(in)); err != nil || b.String() != want {
+			t.Errorf("%q becomes %q, want %q (%v)", in, b.String(), want, err)
+		}
+	}
+}

@@ -52,15 +52,15 @@ func ReadLayers(path string, names []string) (*LayersFile, error) {
 }
 
 func parseLayers(path string, data []byte, names []string) (*LayersFile, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	root, err := files.YAML(data, "write the precision out")
+	if err != nil {
 		return nil, fmt.Errorf("--layers-config %s: %w", path, err)
 	}
 	f := &LayersFile{path: path}
-	if len(doc.Content) == 0 {
+	if root == nil {
 		return nil, fmt.Errorf("%s is empty: want `layers:` with a precision for each name", path)
 	}
-	f.mapping(doc.Content[0], "the file", func(key, v *yaml.Node) {
+	f.mapping(root, "the file", func(key, v *yaml.Node) {
 		switch key.Value {
 		case "default":
 			if l, ok := f.precision(v); ok {

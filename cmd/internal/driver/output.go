@@ -13,26 +13,39 @@ import (
 
 // Write puts the firmware folder in place, complete or not at all. A folder
 // that nncc wrote before is replaced, files in it that are not nncc's are kept;
-// any other folder that is not empty is refused.
-func (f *Firmware) Write(dir string) error {
-	list := append(slices.Clone(f.Files), f.reportFiles()...)
-	return writeFolder(dir, report.File, list)
+// any other folder that is not empty is refused. It gives the files that a user had edited: they are kept, and the
+// new ones are beside them (files.Fresh).
+func (f *Firmware) Write(dir string) (kept []string, err error) {
+	return writeFolder(dir, report.File, append(slices.Clone(f.Files), f.reportFiles()...))
 }
 
 // Write writes the firmware that the model is part of.
-func (o *Compiled) Write(dir string) error { return o.Firmware.Write(dir) }
+func (o *Compiled) Write(dir string) error {
+	_, err := o.Firmware.Write(dir)
+	return err
+}
 
-// reportFiles are report.json and the pages.
+// reportFiles are the pages and report.json, which has the hashes of all other files.
 func (f *Firmware) reportFiles() []codegen.File {
+	hashed := func(pages ...codegen.File) map[string]string {
+		sums := map[string]string{}
+		for _, x := range append(pages, f.Files...) {
+			sums[x.Path] = files.Hash(x.Data)
+		}
+		return sums
+	}
 	if !f.Several() {
 		r := f.Models[0].Report
-		return []codegen.File{{Path: report.File, Data: r.JSON()}, {Path: report.HTMLFile, Data: r.HTML()}}
+		page := codegen.File{Path: report.HTMLFile, Data: r.HTML()}
+		r.FileHashes = hashed(page)
+		return []codegen.File{page, {Path: report.File, Data: r.JSON()}}
 	}
-	list := []codegen.File{{Path: report.File, Data: f.Report.JSON()}, {Path: report.HTMLFile, Data: f.Report.HTML()}}
+	list := []codegen.File{{Path: report.HTMLFile, Data: f.Report.HTML()}}
 	for _, r := range f.Reports() {
 		list = append(list, codegen.File{Path: r.Page(), Data: r.HTML()})
 	}
-	return list
+	f.Report.FileHashes = hashed(list...)
+	return append(list, codegen.File{Path: report.File, Data: f.Report.JSON()})
 }
 
 // The file of a folder by which nncc knows again what it wrote: JSON with the
@@ -44,16 +57,17 @@ const (
 	tensorsManifest = "tensors.json"
 )
 
-func writeFolder(dir, manifest string, list []codegen.File) error {
+func writeFolder(dir, manifest string, list []codegen.File) (kept []string, err error) {
 	f, err := newFolder(dir, manifest)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Discard()
 	if err := f.Add(files.Of(list)...); err != nil {
-		return &InputError{err}
+		return nil, &InputError{err}
 	}
-	return commit(f)
+	err = commit(f)
+	return f.Kept(), err
 }
 
 func newFolder(dir, manifest string) (*files.Folder, error) {

@@ -29,14 +29,14 @@ func (c *Config) RunModel() error {
 	if dir == "" {
 		dir = modelName(c.Model) + "-outputs"
 	}
-	if _, err := files.Ours(dir, runManifest); err != nil {
+	if err := files.Ours(dir, runManifest); err != nil {
 		return &InputError{err} // before any work
 	}
 	if c.Tensors != "" {
 		if filepath.Clean(c.Tensors) == filepath.Clean(dir) {
 			return usage("--tensors %s: the outputs go there; want another folder than --out", c.Tensors)
 		}
-		if _, err := files.Ours(c.Tensors, tensorsManifest); err != nil {
+		if err := files.Ours(c.Tensors, tensorsManifest); err != nil {
 			return &InputError{err}
 		}
 	}
@@ -168,7 +168,8 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, 
 		c.Written = append(c.Written, post.text(dir)...)
 	}
 	c.RunResult.runReport, c.RunResult.Folder = r, dir
-	return writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
+	_, err := writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
+	return err
 }
 
 // runFloat interprets the model as it is; symbolic dimensions are taken from

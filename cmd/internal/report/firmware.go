@@ -29,6 +29,8 @@ type Firmware struct {
 	Warnings  []string     `json:"warnings"`
 	Notes     []string     `json:"notes"`
 	Files     []string     `json:"files"`
+	// FileHashes are as those of a Report.
+	FileHashes map[string]string `json:"file_hashes,omitempty"`
 }
 
 // SharedMemory is what a firmware of several models takes.

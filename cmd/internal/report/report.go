@@ -60,6 +60,8 @@ type Report struct {
 	// Diagnostics are the warnings and notes with their codes and where they come from.
 	Diagnostics diag.List `json:"diagnostics"`
 	Files       []string  `json:"files"`
+	// FileHashes are the SHA-256 of all files but this one, as written: those of which a user edited are kept.
+	FileHashes map[string]string `json:"file_hashes,omitempty"`
 	// StageTimes is how long the stages took, with --time-passes.
 	StageTimes []StageTime `json:"stage_times,omitempty"`
 }
