@@ -14,6 +14,9 @@ import (
 // what C sees: for every logical dimension the distance in memory, and lists
 // of dimensions in memory order with neighbours merged.
 
+// MaxDims is NNCC_MAX_DIMS of nncc.h.
+const MaxDims = 8
+
 // Strides are the distances, in elements, of neighbours along every logical
 // dimension of a value, under its own memory order.
 func Strides(t ir.Type) []int {

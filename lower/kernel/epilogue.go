@@ -3,7 +3,6 @@
 package kernel
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -66,55 +65,6 @@ var ChainOf = NewFact(func(n *Node) (*Chain, string) {
 	}
 	return c, ""
 })
-
-// ConvChainRule asks for a convolution of one group that the row conv accepts,
-// with element-wise operators behind it, and of those what behind wants.
-func ConvChainRule(code, doc string, conv *Kernel, behind func(c *Chain) string) Rule {
-	return Rule{Code: code, Doc: doc, Check: func(n *Node) string {
-		c, _ := ChainOf.Of(n)
-		switch {
-		case c == nil || c.Main.Op != op.Conv:
-			return "the parts are no convolution with element-wise operators behind it"
-		case ir.AttrsOf[op.GroupAttr](c.Main).Group != 1:
-			return fmt.Sprintf("%d groups, want 1", ir.AttrsOf[op.GroupAttr](c.Main).Group)
-		case n.In[0].Type.Rank() != n.Out[0].Type.Rank():
-			return fmt.Sprintf("the input has rank %d, the output %d, want the same", n.In[0].Type.Rank(),
-				n.Out[0].Type.Rank())
-		}
-		for _, r := range conv.CheckLegality(c.Main) {
-			return r.Text
-		}
-		return behind(c)
-	}}
-}
-
-// MappedConvRule is ConvChainRule for a function of each result, by a table.
-func MappedConvRule(code string, conv *Kernel) Rule {
-	return ConvChainRule(code, "a convolution of one group and a function of one value", conv, func(c *Chain) string {
-		if c.Table == nil || c.Add != nil {
-			return "the parts are no convolution with a function of its result behind it"
-		}
-		return ""
-	})
-}
-
-// ResidualRule is ConvChainRule for an addition of another tensor computed at
-// run time, which the row add accepts; more says what else is in the way.
-func ResidualRule(code string, conv, add *Kernel, more func(c *Chain) string) Rule {
-	return ConvChainRule(code, "a convolution of one group, perhaps a function of its result, and an addition that "+
-		"a kernel takes", conv, func(c *Chain) string {
-		switch {
-		case c.Add == nil:
-			return "the last operator is no addition"
-		case c.Add.In[0].Const != nil || c.Add.In[1].Const != nil:
-			return "the other operand is constant, want one computed at run time"
-		}
-		for _, r := range add.CheckLegality(c.Add) {
-			return r.Text
-		}
-		return more(c)
-	})
-}
 
 // ResidualLayout has the other operand in the order of the output, too.
 func ResidualLayout(n *Node) Layout {

@@ -67,8 +67,9 @@ func Memo[K comparable, V any](o *Options, key K, f func(K) V) V {
 
 // Reason is one ground on which a kernel refuses a node.
 type Reason struct {
-	Code string // stable rule code, e.g. CMSIS-CONV-01
+	Code string // of the condition, stable, e.g. SPATIAL
 	Text string // what was found and what is wanted
+	Was  string // the code that reports had before conditions had their own, e.g. CMSIS-CONV-05; "" if there was none
 }
 
 // Unread is what a rule says of a node whose operands it cannot read: the rule
@@ -76,14 +77,32 @@ type Reason struct {
 // reason by itself, so that a node that was not read is never accepted.
 const Unread = "the operands are not of the kind that this condition is about, and no other condition refuses them"
 
-// Rule is one condition of a kernel. Check returns "" when it holds, and Unread
-// where it cannot be asked.
+// Rule is a condition of kernels. Its code is the condition's, whichever kernels
+// have it. Check returns "" when it holds, and Unread where it cannot be asked.
 type Rule struct {
 	Code, Doc string
 	Check     func(n *Node) string
 	// Proof marks a condition that costs much to prove: it is asked where no
 	// other one refuses the node.
 	Proof bool
+}
+
+// Rules are conditions, in the order of the reasons in reports.
+type Rules []Rule
+
+// Conditions are a Rule or Rules.
+type Conditions interface{ list() Rules }
+
+func (r Rule) list() Rules  { return Rules{r} }
+func (r Rules) list() Rules { return r }
+
+// All are all the conditions.
+func All(c ...Conditions) Rules {
+	var all Rules
+	for _, x := range c {
+		all = append(all, x.list()...)
+	}
+	return all
 }
 
 // Kernel is one way to compute some operators. Rules, Layout and Lower read what
@@ -93,7 +112,8 @@ type Kernel struct {
 	Library string // "cmsis-nn", "nncc", or "nncc-" and an instruction set
 	Doc     string
 	Ops     []*ir.OpDef
-	Rules   []Rule
+	Rules   Rules
+	Was     string               // prefix of the codes in reports before conditions had codes; goes with version 2
 	Layout  func(n *Node) Layout // nil: Natural
 	// Checks says that the kernel itself holds indices against their limits (ir.OpDef.Limits), while it
 	// reads them. In front of other kernels, a call does.
@@ -134,16 +154,16 @@ func (k *Kernel) Match(n *Node) (*Plan, []Reason) {
 func (k *Kernel) CheckLegality(n *Node) []Reason {
 	var r, unread []Reason
 	ask := func(proof bool) {
-		for _, rule := range k.Rules {
+		for i, rule := range k.Rules {
 			if rule.Proof != proof {
 				continue
 			}
 			switch s := rule.Check(n); s {
 			case "":
 			case Unread:
-				unread = append(unread, Reason{rule.Code, s})
+				unread = append(unread, Reason{rule.Code, s, k.was(i)})
 			default:
-				r = append(r, Reason{rule.Code, s})
+				r = append(r, Reason{rule.Code, s, k.was(i)})
 			}
 		}
 	}
@@ -154,6 +174,17 @@ func (k *Kernel) CheckLegality(n *Node) []Reason {
 		return unread
 	}
 	return r
+}
+
+// was is the code that rule i had: its number in the row. The core was number 0.
+func (k *Kernel) was(i int) string {
+	if k.Was == "" {
+		return ""
+	}
+	if !strings.HasPrefix(k.Library, "nncc-") {
+		i++
+	}
+	return fmt.Sprintf("%s-%02d", k.Was, i)
 }
 
 // Lower makes the calls, once: the node's values have their final memory order.

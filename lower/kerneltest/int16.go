@@ -15,74 +15,6 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// WideRefused are layers on int16 data that the rows of a family refuse, whose
-// codes begin with its name: convolutions, depthwise ones, and products.
-func WideRefused(family string) []Refused {
-	const x, w = "in %x : i16[1,4,5,5] q(0.01:0)\n", "const %w : i8[4,4,3,3] q(0.01:0) = rand 1\n"
-	layers := []Refused{
-		{"CONV16-01", "in %x : i8[1,4,5,5] q(0.01:0)\n" + w + "%o : i8[1,4,3,3] q(0.7:0) = Conv(%x, %w)"},
-		{"CONV16-02", x + "in %w : i8[4,4,3,3] q(0.01:0)\n%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w)"},
-		{"CONV16-03", x + w + "const %b : i32[4] q(0.0001:0) = {1,2,3,4}\n" +
-			"%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w, %b)"},
-		{"CONV16-04", "in %x : i16[1,601,1,1] q(0.01:0)\nconst %w : i8[3,601,1,1] q(0.01:0) = splat 127\n" +
-			"%o : i16[1,3,1,1] q(0.01:0) = Conv(%x, %w)"},
-		{"CONV16-05", "in %x : i16[1,4,5,5,5] q(0.01:0)\nconst %w : i8[4,4,3,3,3] q(0.01:0) = rand 1\n" +
-			"%o : i16[1,4,3,3,3] q(0.01:0) = Conv(%x, %w)"},
-		{"CONV16-06", x + "const %w : i8[4,1,3,3] q(0.01:0) = rand 1\n" +
-			"%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w) {group=4}"},
-		{"CONV16-07", x + "const %w : i8[4,4,3,3] q(2:0) = rand 1\n%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w)"},
-		{"FC16-01", "in %x : i8[2,5] q(0.01:0)\nconst %w : i8[5,3] q(0.01:0) = rand 1\n" +
-			"%o : i8[2,3] q(0.7:0) = Gemm(%x, %w)"},
-		{"FC16-02", "in %x : i16[2,5] q(0.01:0)\nin %w : i8[5,3] q(0.01:0)\n" +
-			"%o : i16[2,3] q(0.01:0) = MatMul(%x, %w)"},
-		{"FC16-03", "in %x : i16[2,5] q(0.01:0)\nconst %w : i8[5,3] q(0.01:0) = rand 1\n" +
-			"%o : i16[2,3] q(0.01:0) = Gemm(%x, %w) {alpha=0.5}"},
-		{"FC16-04", "in %x : i16[2,601] q(0.01:0)\nconst %w : i8[601,3] q(0.01:0) = splat 127\n" +
-			"%o : i16[2,3] q(0.01:0) = Gemm(%x, %w)"},
-		{"FC16-05", "in %x : i16[2,5] q(0.01:0)\nconst %w : i8[5,3] q(2:0) = rand 1\n" +
-			"%o : i16[2,3] q(0.01:0) = Gemm(%x, %w)"},
-	}
-	for _, l := range layers[:7] {
-		text := strings.NewReplacer("i8[4,4,3,3] ", "i8[4,1,3,3] ", "i8[4,4,3,3,3]", "i8[4,1,3,3,3]",
-			"Conv(%x, %w)", "Conv(%x, %w) {group=4}",
-			"Conv(%x, %w, %b)", "Conv(%x, %w, %b) {group=4}").Replace(l[1])
-		switch l[0] {
-		case "CONV16-04":
-			text = "in %x : i16[1,2,30,30] q(0.01:0)\nconst %w : i8[2,1,30,30] q(0.01:0) = splat 127\n" +
-				"%o : i16[1,2,1,1] q(0.01:0) = Conv(%x, %w) {group=2}"
-		case "CONV16-06":
-			text = x + w + "%o : i16[1,4,3,3] q(0.01:0) = Conv(%x, %w)"
-		}
-		layers = append(layers, Refused{strings.Replace(l[0], "CONV", "DW", 1), text})
-	}
-	const t = "const %w : i8[4,4,3,3] q(0.01:0) = rand 1\n"
-	layers = append(layers, Refused{"PHASE16-01", "in %x : i8[1,4,5,5] q(0.01:0)\n" + t +
-		"%o : i8[1,4,7,7] q(0.7:0) = ConvTranspose(%x, %w)"},
-		Refused{"PHASE16-02", x + "in %w : i8[4,4,3,3] q(0.01:0)\n%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w)"},
-		Refused{"PHASE16-03", x + t + "const %b : i32[4] q(0.0001:0) = {1,2,3,4}\n" +
-			"%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w, %b)"},
-		Refused{"PHASE16-04", "in %x : i16[1,601,1,1] q(0.01:0)\nconst %w : i8[601,3,1,1] q(0.01:0) = splat 127\n" +
-			"%o : i16[1,3,1,1] q(0.01:0) = ConvTranspose(%x, %w)"},
-		Refused{"PHASE16-05", "in %x : i16[1,4,5,5,5] q(0.01:0)\nconst %w : i8[4,4,3,3,3] q(0.01:0) = rand 1\n" +
-			"%o : i16[1,4,7,7,7] q(0.01:0) = ConvTranspose(%x, %w)"},
-		Refused{"PHASE16-06", x + "const %w : i8[4,4,1,1] q(0.01:0) = rand 1\n" +
-			"%o : i16[1,4,265,5] q(0.01:0) = ConvTranspose(%x, %w) {strides=[66,1]}"},
-		Refused{"PHASE16-07", x + "const %w : i8[4,4,3,3] q(2:0) = rand 1\n" +
-			"%o : i16[1,4,7,7] q(0.01:0) = ConvTranspose(%x, %w)"})
-	layers = append(layers, shared16()...)
-	layers = append(layers,
-		Refused{"BMM16-01", "in %x : i16[3,5] q(0.01:0)\nin %w : i8[5,3] q(0.01:0)\n" +
-			"%o : i16[3,3] q(0.01:0) = MatMul(%x, %w)"},
-		Refused{"BMM16-02", "in %x : i16[1,1,1,1,3,5] q(0.01:0)\nin %w : i16[5,3] q(0.01:0)\n" +
-			"%o : i16[1,1,1,1,3,3] q(0.01:0) = MatMul(%x, %w)"},
-		Refused{"BMM16-03", "in %x : i16[3,5] q(0.01:0)\nin %w : i16[5,3] q(2:0)\n" +
-			"%o : i16[3,3] q(0.01:0) = MatMul(%x, %w)"})
-	for i := range layers {
-		layers[i][0] = family + "-" + layers[i][0]
-	}
-	return layers
-}
-
 // BatchMatMul16 writes products of two int16 activations, as BatchMatMul does.
 func (b *Writer) BatchMatMul16() {
 	k := b.One(1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 64, b.In(1, 140))
@@ -104,29 +36,6 @@ func (b *Writer) BatchMatMul16() {
 	fmt.Fprintf(&b.text, "%%y%d : i16[%s] %s = Transpose(%%p%d) {perm=[0,2,1,3]}\n", b.n, commas(out[0], out[2], out[1],
 		out[3]), q, b.n)
 	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
-}
-
-// shared16 are layers that the rows on int16 data refuse that all families have.
-func shared16() []Refused {
-	var layers []Refused
-	x, in := "in %x : i16[2,5] q(0.01:0)\n", "in %x : i16[1,4,5,5] q(0.01:0)\n"
-	layers = append(layers,
-		Refused{"PAIR16-01", x + "in %y : i8[2,5] q(0.01:0)\n%o : i16[2,5] q(0.01:0) = Add(%x, %y)"},
-		Refused{"PAIR16-02", x + "in %y : i16[2,5] q(0.01:0)\n%o : i16[2,5] q(1e-9:0) = Add(%x, %y)"},
-		Refused{"PAIR16-02", x + "in %y : i16[2,5] q(0.01:0)\n%o : i16[2,5] q(0.01:0) = Mean(%x, %y)"},
-		Refused{"LINE16-01", "in %x : i8[2,5] q(0.01:0)\n%o : i16[2,5] q(0.01:0) = Relu(%x)"},
-		Refused{"LINE16-02", x + "in %m : f32[]\n%o : i16[2,5] q(0.01:0) = Clip(%x, %m)"})
-	for _, p := range [][2]string{{"AVG16", "AveragePool"}, {"MAXP16", "MaxPool"}} {
-		y := "%o : i16[1,4,4,4] q(0.01:0) = " + p[1] + "(%x) {kernel_shape=[2,2]"
-		layers = append(layers,
-			Refused{p[0] + "-01", strings.ReplaceAll(in+y+"}", "i16", "i8")},
-			Refused{p[0] + "-02", strings.Replace(in+y+"}", "4,4,4] q(0.01:0)", "4,4,4] q(0.02:0)", 1)},
-			Refused{p[0] + "-03", "in %x : i16[1,4,5,5,5] q(0.01:0)\n%o : i16[1,4,4,4,4] q(0.01:0) = " + p[1] +
-				"(%x) {kernel_shape=[2,2,2]}"},
-			Refused{p[0] + "-04", in + "%o : i16[1,4,3,3] q(0.01:0) = " + p[1] +
-				"(%x) {kernel_shape=[2,2], dilations=[2,2]}"})
-	}
-	return layers
 }
 
 // WideKind makes layers on int16 data for a row that every family has.

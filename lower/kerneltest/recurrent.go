@@ -152,35 +152,3 @@ func (b *Builder) Written(write func(w *Writer)) {
 		b.Output(values[v])
 	}
 }
-
-// RecurrentRefused are layers for the rules that all own kernels of LSTM and GRU
-// have, their codes with a prefix.
-func RecurrentRefused(prefix string) []Refused {
-	var list []Refused
-	for _, k := range []struct {
-		code, op, attr string
-		gates          int
-	}{{"LSTM", "QLSTM", "cell_scale_power=-11", 4}, {"GRU", "QGRU", "state_scale_power=-15", 3}} {
-		rows := 2 * k.gates
-		node := func(elem, quant, w, of string) string {
-			kind, values := "const", " = rand 1"
-			if w == "in" {
-				kind, values, w = "in", "", "W"
-			}
-			return fmt.Sprintf("in %%x : %s[2,1,3] %s\n%s %%w : i8[%d,3] %s%s\nconst %%r : i8[%d,2] W = rand 2\n"+
-				"%%o : %s[2,1,2] %s = nncc.%s(%%x, %%w, %%r) {%s}",
-				elem, quant, kind, rows, w, values, rows, elem, of, k.op, k.attr)
-		}
-		for suffix, other := range map[string]string{"": "i16", "16": "i8"} {
-			code := prefix + "-" + k.code + suffix
-			quant, of := "A", "O"
-			if other == "i16" {
-				quant, of = "q(0.001:0)", "q(0.0001:0)"
-			}
-			list = append(list, Refused{code + "-01", node("i8", "A", "in", "O")},
-				Refused{code + "-02", node("i8", "A", "q(0.25:1)", "O")},
-				Refused{code + "-03", node(other, quant, "W", of)})
-		}
-	}
-	return list
-}

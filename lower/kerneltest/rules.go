@@ -3,7 +3,7 @@
 package kerneltest
 
 import (
-	"slices"
+	_ "embed" // refused.txt
 	"strings"
 	"testing"
 
@@ -12,61 +12,55 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 )
 
-// Refused is the code of a rule and a layer that breaks it, as the text of a
-// graph without its frame; the letters A, W and O at the end of a type stand for
-// quantisations. A third string, NoExtensions, has it on a core that has none.
-type Refused [3]string
+//go:embed refused.txt
+var refused string
 
-// NoExtensions names a core that has none.
-const NoExtensions = "plain"
-
-func (c Refused) options(o kernel.Options) kernel.Options {
-	if c[2] == NoExtensions {
-		o.Core = kernel.Core{}
-	}
-	return o
+// condition is one of a kernel.
+type condition struct {
+	k    *kernel.Kernel
+	code string
 }
 
-var quantLetters = strings.NewReplacer(" A\n", " q(0.5:3)\n", " A =", " q(0.5:3) =", " W\n", " q(0.01:0)\n", " W =",
-	" q(0.01:0) =", " O =", " q(0.7:-5) =")
-
-// Rules checks that every rule of the kernels but a row's first refuses a layer
-// of the list, and that the first one, the core's, refuses the other cores.
-func Rules(t *testing.T, kernels []*kernel.Kernel, o *kernel.Options, refused []Refused, others ...kernel.Core) {
+// refusals are the conditions of kernels that refuse a layer of refused.txt on a core.
+func refusals(t *testing.T, kernels []*kernel.Kernel, cores []kernel.Core) map[condition]bool {
 	t.Helper()
-	seen := map[string]bool{}
-	for _, c := range refused {
-		code, src := c[0], c[1]
-		g, err := ir.Parse("graph \"g\" {\n"+quantLetters.Replace(src)+"\nout \"o\" = %o\n}", op.Get)
+	list := map[condition]bool{}
+	for _, src := range strings.Split(strings.TrimSpace(refused), "\n\n")[1:] {
+		head, src, _ := strings.Cut(src, "\n")
+		g, err := ir.Parse("graph \"g\" {\n"+src+"\nout \"o\" = %o\n}", op.Get)
 		if err != nil {
-			t.Fatalf("%s: %v", code, err)
+			t.Fatalf("%s: %v", head, err)
 		}
 		n := g.Nodes[len(g.Nodes)-1]
-		found, on := false, c.options(*o)
-		for _, k := range kernels {
-			if !slices.Contains(k.Ops, n.Op) {
-				continue
-			}
-			for _, r := range k.CheckLegality(kernel.NewNode(n, &on)) {
-				found = found || r.Code == code
+		for _, k := range kernel.NewTable(kernels)[n.Op] {
+			for _, c := range cores {
+				for _, r := range k.CheckLegality(kernel.NewNode(n, &kernel.Options{Core: c})) {
+					if strings.Contains(r.Text, "\n") {
+						t.Errorf("%s: reason of several lines %q for\n%s", r.Code, r.Text, src)
+					}
+					list[condition{k, r.Code}] = list[condition{k, r.Code}] || r.Text != kernel.Unread
+				}
 			}
 		}
-		if !found {
-			t.Errorf("%s does not refuse %s", code, src)
-		}
-		seen[code] = true
 	}
+	return list
+}
+
+// Rules checks that every condition of every kernel refuses a layer of
+// refused.txt on one of the cores, and that a kernel's first condition refuses the
+// other cores, if there are any: then it is about the core.
+func Rules(t *testing.T, kernels []*kernel.Kernel, cores []kernel.Core, others ...kernel.Core) {
+	t.Helper()
+	refuses := refusals(t, kernels, cores)
 	for _, k := range kernels {
 		for i, r := range k.Rules {
-			switch {
-			case i > 0 && !seen[r.Code]:
-				t.Errorf("%s has no layer: the list of refused ones wants one that this rule objects to", r.Code)
-			case i == 0:
-				for _, other := range others {
-					if r.Check(kernel.NewNode(nil, &kernel.Options{Core: other})) == "" {
-						t.Errorf("%s takes %+v", k.Name, other)
-					}
-				}
+			if (i > 0 || others == nil) && !refuses[condition{k, r.Code}] {
+				t.Errorf("%s has no layer in refused.txt that its condition %s refuses", k.Name, r.Code)
+			}
+		}
+		for _, other := range others {
+			if k.Rules[0].Check(kernel.NewNode(nil, &kernel.Options{Core: other})) == "" {
+				t.Errorf("%s takes %+v", k.Name, other)
 			}
 		}
 	}

@@ -209,7 +209,8 @@ func TestCircles(t *testing.T) {
 
 // own are what families of kernels may import: the contract, not each other, and
 // of the vendor's nothing.
-var own = []string{"ir", "lower/option", "lower/kernel/.", "lower/kernel/quantised", "lower/kernel/pack"}
+var own = []string{"ir", "lower/option", "lower/kernel/.", "lower/kernel/cond", "lower/kernel/quantised",
+	"lower/kernel/pack"}
 
 // may are rules beyond circles: what a package may import at all beside itself,
 // folders with all that is in them; FOLDER/. is the package there alone.
@@ -227,7 +228,8 @@ var may = []struct {
 		"its input is a program alone: neither graph, nor target, nor how it was scheduled"},
 	{"runtime_c", []string{"runtime_c"}, "C sources, and what they call"},
 	{"frontend", []string{"frontend", "ir"}, "models come in the same for every target"},
-	{"lower/kernel/quantised", []string{"ir", "lower/kernel/.", "lower/kernel/pack"},
+	{"lower/kernel/cond", []string{"ir", "lower/kernel/."}, "conditions of kernels, whichever families have them"},
+	{"lower/kernel/quantised", []string{"ir", "lower/kernel/.", "lower/kernel/cond", "lower/kernel/pack"},
 		"families share it, so it knows none of them"},
 	{"lower/kernel/pack", []string{"ir"}, "arithmetic of packed weights"},
 	{"lower/kernel/helium", own, "own kernels stand without the vendor's"},

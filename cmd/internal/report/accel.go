@@ -80,7 +80,7 @@ func (r *Report) transferText() string {
 func refusal(x lower.Refusal) Rejection {
 	j := Rejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
 	for _, y := range x.Reasons {
-		j.Reasons = append(j.Reasons, Reason{y.Code, y.Text})
+		j.Reasons = append(j.Reasons, Reason(y))
 	}
 	return j
 }

@@ -59,7 +59,7 @@ func drawn(n int, name string) *report.Report {
 			Offset: 10000 * (i % 4), First: i, Last: i + 1 + i%3})
 		if i%9 == 0 {
 			r.Rejections = append(r.Rejections, report.Rejection{Node: layer, Op: op, Target: "cmsis-nn/x",
-				Reasons: []report.Reason{{Code: "CMSIS-CONV-01", Text: "refused because of " + layer}}})
+				Reasons: []report.Reason{{Code: "SPATIAL", Text: "refused because of " + layer}}})
 			r.Fallback = append(r.Fallback, report.Fallback{Node: layer, Op: op, Reasons: []string{"no kernel"}})
 		}
 	}

@@ -85,7 +85,7 @@ func (r *Refusals) unplaced(un *lower.Unplaced) {
 			}
 			if len(ch.Rejected) == 0 {
 				r.Rejections = append(r.Rejections, Rejection{nodeName(n), n.Op.Name, r.Board,
-					[]Reason{{"no-kernel", "no kernel implements this operator"}}})
+					[]Reason{{Code: "no-kernel", Text: "no kernel implements this operator"}}})
 			}
 		}
 	}
@@ -110,9 +110,9 @@ func (r *Refusals) unread(m *onnx.Model, im onnx.ImportErrors) {
 	bad := map[*pb.NodeProto]bool{}
 	var order []string
 	for _, e := range im {
-		where, x := "", Reason{"import", e.Error()}
+		where, x := "", Reason{Code: "import", Text: e.Error()}
 		if d := new(diag.Diag); errors.As(e, &d) {
-			where, x = d.Node, Reason{d.Code, d.Reason()}
+			where, x = d.Node, Reason{Code: d.Code, Text: d.Reason()}
 		}
 		if said[where] == nil {
 			order = append(order, where)

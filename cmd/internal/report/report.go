@@ -178,6 +178,7 @@ type Rejection struct {
 type Reason struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
+	Was  string `json:"was,omitempty"` // the code before conditions had codes; for one version
 }
 
 // Fusion is a group of nodes that are computed as one: by a table of
@@ -383,7 +384,7 @@ func typeWord(n *ir.Node) string {
 func rejection(name string, n *ir.Node, x kernel.Rejection) Rejection {
 	j := Rejection{Node: name, Op: n.Op.Name, Target: x.Library + "/" + x.Kernel, Reasons: []Reason{}}
 	for _, y := range x.Reasons {
-		j.Reasons = append(j.Reasons, Reason{y.Code, y.Text})
+		j.Reasons = append(j.Reasons, Reason(y))
 	}
 	return j
 }

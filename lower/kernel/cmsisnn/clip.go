@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -16,25 +17,25 @@ import (
 // arm_minimum_s8 with a constant. (arm_relu_q7 and arm_relu6_s8 know no zero
 // point and no scale.) An activation that its producer absorbs never gets here.
 var clip = &kernel.Kernel{
-	Name: "arm_maximum_s8", Library: Library, Doc: "int8 Relu and Clip: maximum and minimum with constants",
+	Name: "arm_maximum_s8", Library: Library, Was: "CMSIS-CLIP",
+	Doc: "int8 Relu and Clip: maximum and minimum with constants",
 	Ops: []*ir.OpDef{op.Relu, op.Clip}, Layout: kernel.SameLayout,
-	Rules: []kernel.Rule{
-		quantised.Int8("CMSIS-CLIP-01", 0),
-		{Code: "CMSIS-CLIP-02", Doc: "a clamp of the integers: one quantisation, constant bounds",
-			Check: func(n *kernel.Node) string {
-				for i := 1; i < len(n.In); i++ {
-					if v := n.In[i]; v != nil && v.Const == nil {
-						return fmt.Sprintf("the bound %s is computed at run time, want a constant", v)
-					}
+	Rules: kernel.Rules{
+		quantised.Int8(0),
+		cond.New("CLAMP", "a clamp of the integers: one quantisation, constant bounds", func(n *kernel.Node) string {
+			for i := 1; i < len(n.In); i++ {
+				if v := n.In[i]; v != nil && v.Const == nil {
+					return fmt.Sprintf("the bound %s is computed at run time, want a constant", v)
 				}
-				if t, ok := ir.Table(n.Node); ok {
-					if _, _, ok := clampOf(t); !ok {
-						return fmt.Sprintf("%s is %s, the result %s: more than a clamp of the integers", n.In[0],
-							n.In[0].Type, n.Out[0].Type)
-					}
+			}
+			if t, ok := ir.Table(n.Node); ok {
+				if _, _, ok := clampOf(t); !ok {
+					return fmt.Sprintf("%s is %s, the result %s: more than a clamp of the integers", n.In[0],
+						n.In[0].Type, n.Out[0].Type)
 				}
-				return ""
-			}},
+			}
+			return ""
+		}),
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		t, _ := ir.Table(n.Node)

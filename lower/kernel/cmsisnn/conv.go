@@ -56,10 +56,11 @@ var (
 )
 
 // convRow is the row of a function for convolutions.
-func convRow(name, doc string, d data, by *kernel.Fact[*convolution], rules ...kernel.Rule) *kernel.Kernel {
+func convRow(name, was, doc string, d data, by *kernel.Fact[*convolution], rules ...kernel.Rule) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{op.Conv}, Rules: rules, Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered { return by.Must(n).lower(n, d, d.params.Must(n)) },
+		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{op.Conv}, Was: was, Rules: rules,
+		Layout: kernel.SpatialLayout,
+		Lower:  func(n *kernel.Node) *call.Lowered { return by.Must(n).lower(n, d, d.params.Must(n)) },
 	}
 }
 
@@ -68,7 +69,10 @@ func (c *convolution) lower(n *kernel.Node, d data, p *op.MACParams) *call.Lower
 		c.call(c.Func, c.Scratch, p, d.ctype, d.weights(arranged(n.In[1], c.perm)), d.bias(n.Node, c.out.C)))
 }
 
-const hasNoKnownBug = "a geometry that the library computes rightly"
+// noDefect is the condition that the library has a function that computes a layer rightly.
+func noDefect[T any](by *kernel.Fact[T]) kernel.Rule {
+	return by.Exists("KNOWN-DEFECT", "a geometry that the library computes rightly")
+}
 
 var (
 	// arm_convolve_s8 runs where the knowledge base has something against the
@@ -82,12 +86,13 @@ var (
 	depthwises16   = convolutions(op.IsDepthwise, depthwiseWindow, "arm_depthwise_conv_wrapper_s16",
 		"arm_depthwise_conv_s16")
 
-	convolve = convRow("arm_convolve_wrapper_s8", "int8 convolution with groups and dilation", data8, convolutions8,
-		append(quantised.ConvRules("CMSIS-CONV", false, nil), convolutions8.Exists("CMSIS-CONV-07",
-			hasNoKnownBug))...)
-	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "int8 depthwise convolution with multiplier", data8,
+	convolve = convRow("arm_convolve_wrapper_s8", "CMSIS-CONV", "int8 convolution with groups and dilation", data8,
+		convolutions8,
+		append(quantised.ConvRules(false, nil), noDefect(convolutions8))...)
+	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "CMSIS-DW", "int8 depthwise convolution with multiplier",
+		data8,
 		depthwises8,
-		append(quantised.ConvRules("CMSIS-DW", true, nil), depthwises8.Exists("CMSIS-DW-07", hasNoKnownBug))...)
+		append(quantised.ConvRules(true, nil), noDefect(depthwises8))...)
 )
 
 // perChannel are the multipliers and shifts, padded for over-reading kernels.

@@ -12,9 +12,9 @@ import (
 
 // add is arm_elementwise_add_s8.
 var add = &kernel.Kernel{
-	Name: "arm_elementwise_add_s8", Library: Library, Doc: "int8 addition", Ops: []*ir.OpDef{op.Add},
+	Name: "arm_elementwise_add_s8", Library: Library, Was: "CMSIS-ADD", Doc: "int8 addition", Ops: []*ir.OpDef{op.Add},
 	Layout: kernel.SameLayout,
-	Rules:  []kernel.Rule{quantised.BinaryRule("CMSIS-ADD-01"), quantised.SameShapes("CMSIS-ADD-02")},
+	Rules:  kernel.Rules{quantised.Int8(0, 1), quantised.SameShapes},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := op.AddParamsS8(n.Node)
 		s := p.Scales
@@ -29,9 +29,10 @@ var add = &kernel.Kernel{
 
 // mul is arm_elementwise_mul_s8.
 var mul = &kernel.Kernel{
-	Name: "arm_elementwise_mul_s8", Library: Library, Doc: "int8 multiplication", Ops: []*ir.OpDef{op.Mul},
+	Name: "arm_elementwise_mul_s8", Library: Library, Was: "CMSIS-MUL", Doc: "int8 multiplication",
+	Ops:    []*ir.OpDef{op.Mul},
 	Layout: kernel.SameLayout,
-	Rules:  []kernel.Rule{quantised.BinaryRule("CMSIS-MUL-01"), quantised.SameShapes("CMSIS-MUL-02")},
+	Rules:  kernel.Rules{quantised.Int8(0, 1), quantised.SameShapes},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := op.MulParams(n.Node)
 		a := func(v int32) call.Arg { return call.T(v) }

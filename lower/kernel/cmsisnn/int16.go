@@ -11,29 +11,29 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // int16 data and int8 weights: convolution, depthwise convolution, products.
 
 // constWeights is the rule that weights of the given types and the bias are constant.
-func constWeights(code string, types ...tensor.DType) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: fmt.Sprintf("weights are constant %v", types),
-		Check: func(n *kernel.Node) string {
-			w := n.In[1]
-			if w.Const == nil {
-				return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
+func constWeights(types ...tensor.DType) kernel.Rule {
+	return cond.New("WEIGHTS", fmt.Sprintf("weights are constant %v", types), func(n *kernel.Node) string {
+		w := n.In[1]
+		if w.Const == nil {
+			return fmt.Sprintf("the weights %s are computed at run time, want a constant", w)
+		}
+		if b := n.Input(2); b != nil && b.Const == nil {
+			return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
+		}
+		for _, t := range types {
+			if w.Type.DType == t && w.Type.Quant != nil {
+				return ""
 			}
-			if b := n.Input(2); b != nil && b.Const == nil {
-				return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
-			}
-			for _, t := range types {
-				if w.Type.DType == t && w.Type.Quant != nil {
-					return ""
-				}
-			}
-			return fmt.Sprintf("the weights %s are %s, want quantised %v", w, w.Type.DType, types)
-		}}
+		}
+		return fmt.Sprintf("the weights %s are %s, want quantised %v", w, w.Type.DType, types)
+	})
 }
 
 // bias64 is the int64 bias array; NULL where there is none.
@@ -56,15 +56,14 @@ func biasData(n *ir.Node, channels int) call.Arg {
 		call.FI("is_int32_bias", 0)}}
 }
 
-const scales16 = "scales have a fixed-point form, the int64 bias counts their product"
-
 var (
-	convolve16 = convRow("arm_convolve_wrapper_s16", "int16 convolution with int8 weights and dilation", data16,
+	convolve16 = convRow("arm_convolve_wrapper_s16", "CMSIS-CONV16", "int16 convolution with int8 weights and dilation",
+		data16,
 		convolutions16,
-		quantised.Int16("CMSIS-CONV16-01", 0), constWeights("CMSIS-CONV16-02", tensor.I8, tensor.I4),
-		quantised.Conv16Params.Exists("CMSIS-CONV16-03", scales16), quantised.ConvSpatialRule("CMSIS-CONV16-04"),
-		noGroups("CMSIS-CONV16-05"),
-		quantised.Agrees("CMSIS-CONV16-06", "sums that the kernels of all cores hold", func(n *kernel.Node) string {
+		quantised.Int16(0), constWeights(tensor.I8, tensor.I4),
+		quantised.FixedPoint16, quantised.ConvSpatialRule,
+		noGroups,
+		quantised.Agrees("CORE-SUMS", "sums that the kernels of all cores hold", func(n *kernel.Node) string {
 			g, why := kernel.Conv.Of(n)
 			if why != "" || g.Group != 1 || len(g.In) > 2 || n.In[1].Const == nil {
 				return ""
@@ -75,42 +74,30 @@ var (
 			}
 			return convWindow(g).conv().Library16Limit(w, n.Core.MVE)
 		}))
-	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16",
+	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16", "CMSIS-DW16",
 		"int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
-		quantised.Int16("CMSIS-DW16-01", 0), constWeights("CMSIS-DW16-02", tensor.I8, tensor.I4),
-		quantised.Conv16Params.Exists("CMSIS-DW16-03", scales16), quantised.ConvSpatialRule("CMSIS-DW16-04"),
-		onlyDepthwise("CMSIS-DW16-05"))
+		quantised.Int16(0), constWeights(tensor.I8, tensor.I4),
+		quantised.FixedPoint16, quantised.ConvSpatialRule,
+		quantised.DepthwiseRule(true))
 )
 
-func noGroups(code string) kernel.Rule {
-	return kernel.Conv.Rule(code, "no groups", func(_ *kernel.Node, g *op.ConvGeom) string {
-		if g.Group != 1 {
-			return fmt.Sprintf("%d groups, want 1", g.Group)
-		}
-		return ""
-	})
-}
-
-func onlyDepthwise(code string) kernel.Rule {
-	return kernel.Conv.Rule(code, "a depthwise convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
-		if !op.IsDepthwise(g) {
-			return fmt.Sprintf("group %d of %d input and %d output channels: not a depthwise convolution", g.Group,
-				g.CIn, g.COut)
-		}
-		return ""
-	})
-}
+var noGroups = kernel.Conv.Rule("GROUPS", "no groups", func(_ *kernel.Node, g *op.ConvGeom) string {
+	if g.Group != 1 {
+		return fmt.Sprintf("%d groups, want 1", g.Group)
+	}
+	return ""
+})
 
 // fullyConnected16 is arm_fully_connected_s16 with one scale, else
 // arm_convolve_wrapper_s16 on a map of one column.
 var fullyConnected16 = &kernel.Kernel{
-	Name: "arm_fully_connected_s16", Library: Library,
+	Name: "arm_fully_connected_s16", Library: Library, Was: "CMSIS-FC16",
 	Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of " +
 		"one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: []kernel.Rule{quantised.Int16("CMSIS-FC16-01", 0), constWeights("CMSIS-FC16-02", tensor.I8, tensor.I4),
-		quantised.Products16.Exists("CMSIS-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
-		quantised.Products16.Rule("CMSIS-FC16-04", "sums that the kernels of all cores hold",
+	Rules: kernel.Rules{quantised.Int16(0), constWeights(tensor.I8, tensor.I4),
+		quantised.Product16,
+		quantised.Products16.Rule("CORE-SUMS", "sums that the kernels of all cores hold",
 			func(n *kernel.Node, f *quantised.Product) string {
 				if !quantised.KnownWeights(n.Node) {
 					return kernel.Unread
@@ -150,11 +137,11 @@ func perTensor(p *op.MACParams) *call.Struct {
 // batchMatMul16 is arm_batch_matmul_s16, which wants the right side transposed:
 // the step does that into scratch first.
 var batchMatMul16 = &kernel.Kernel{
-	Name: "arm_batch_matmul_s16", Library: Library, Doc: "int16 product of two activations",
+	Name: "arm_batch_matmul_s16", Library: Library, Was: "CMSIS-BMM16", Doc: "int16 product of two activations",
 	Ops:    []*ir.OpDef{op.MatMul},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules: []kernel.Rule{quantised.Int16("CMSIS-BMM16-01", 0, 1), matrixRanks("CMSIS-BMM16-02"),
-		quantised.MatMul16Params.Exists("CMSIS-BMM16-03", "fixed-point scale")},
+	Rules: kernel.Rules{quantised.Int16(0, 1), matrixRanks,
+		quantised.MatMul16Params.Exists("FIXED-POINT", "fixed-point scale")},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g, p := kernel.MatMul.Must(n), quantised.MatMul16Params.Must(n)
 		left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)

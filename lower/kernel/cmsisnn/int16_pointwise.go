@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -17,18 +18,17 @@ import (
 
 // binary16 is an element-wise kernel; args are those between the inputs
 // and the output, and behind it.
-func binary16(fn, code, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
+func binary16(fn, was, doc string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32)) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: fn, Library: Library, Doc: doc, Ops: []*ir.OpDef{d}, Layout: kernel.SameLayout,
-		Rules: []kernel.Rule{quantised.Int16(code+"-01", 0, 1), quantised.SameShapes(code + "-02"),
-			{Code: code + "-03", Doc: "an output scale for which nothing overflows",
-				Check: func(n *kernel.Node) string {
-					if len(n.In) == 2 && op.Sixteen(n.Node) && quantised.NotInt16(n.In[1]) == "" &&
-						!op.BinaryKernel16(n.Node) {
-						return "the output's scale is so small that the result would be shifted to the left"
-					}
-					return ""
-				}}},
+		Name: fn, Library: Library, Was: was, Doc: doc, Ops: []*ir.OpDef{d}, Layout: kernel.SameLayout,
+		Rules: kernel.Rules{quantised.Int16(0, 1), quantised.SameShapes,
+			cond.New("OVERFLOW", "an output scale for which nothing overflows", func(n *kernel.Node) string {
+				if len(n.In) == 2 && op.Sixteen(n.Node) && quantised.NotInt16(n.In[1]) == "" &&
+					!op.BinaryKernel16(n.Node) {
+					return "the output's scale is so small that the result would be shifted to the left"
+				}
+				return ""
+			})},
 		Lower: func(n *kernel.Node) *call.Lowered {
 			before, behind := args(n.Node)
 			list := []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)}
@@ -59,18 +59,18 @@ var (
 			return []int32{0, 0}, []int32{0, p.Mult, p.Shift, p.ActMin, p.ActMax}
 		})
 	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t",
-		quantised.Int16("CMSIS-AVG16-01", 0), op.AveragePool, op.GlobalAveragePool)
+		quantised.Int16(0), op.AveragePool, op.GlobalAveragePool)
 	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t",
-		quantised.Int16("CMSIS-MAXP16-01", 0), op.MaxPool, op.GlobalMaxPool)
+		quantised.Int16(0), op.MaxPool, op.GlobalMaxPool)
 )
 
 // softmax16 is arm_softmax_s16 on rows: the axis must be innermost in memory.
 var softmax16 = &kernel.Kernel{
-	Name: "arm_softmax_s16", Library: Library, Doc: "int16 softmax over the innermost axis",
+	Name: "arm_softmax_s16", Library: Library, Was: "CMSIS-SMAX16", Doc: "int16 softmax over the innermost axis",
 	Ops: []*ir.OpDef{op.Softmax}, Layout: softmax.Layout,
-	Rules: []kernel.Rule{quantised.Int16("CMSIS-SMAX16-01", 0),
-		{Code: "CMSIS-SMAX16-02", Doc: "output scale 1/32768; an input scale and rows that nothing overflows with",
-			Check: func(n *kernel.Node) string {
+	Rules: kernel.Rules{quantised.Int16(0),
+		cond.New("SOFTMAX-SCALES", "output scale 1/32768; an input scale and rows that nothing overflows with",
+			func(n *kernel.Node) string {
 				if !op.Sixteen(n.Node) {
 					return kernel.Unread
 				}
@@ -79,7 +79,7 @@ var softmax16 = &kernel.Kernel{
 				}
 				_, _, why := op.SoftmaxKernel16(n.Node)
 				return why
-			}}},
+			})},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		t, rows := n.Out[0].Type, quantised.SoftmaxRows.Must(n)
 		if alone(n.Node) { // the library's function gives -1: its result wraps

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -18,42 +19,45 @@ import (
 // symmetric is the rule that the arithmetic exists and knows no zero points of
 // weights.
 func symmetric[T any](code, doc string, f *kernel.Fact[T], params func(x T) *op.MACParams) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: doc, Check: func(n *kernel.Node) string {
+	return cond.New(code, doc, func(n *kernel.Node) string {
 		x, why := f.Of(n)
 		if why == "" && !params(x).Symmetric() {
 			why = "the weights have zero points, want 0"
 		}
 		return why
-	}}
+	})
 }
 
-func conv4Rules(code string, kind kernel.Rule, by *kernel.Fact[*convolution], right string) []kernel.Rule {
-	return []kernel.Rule{quantised.Int8(code+"-01", 0), constWeights(code+"-02", tensor.I4),
-		symmetric(code+"-03", "symmetric weights, scales with a fixed-point form, a bias that counts their product",
+func conv4Rules(kind kernel.Rule, by *kernel.Fact[*convolution]) kernel.Rules {
+	return kernel.Rules{quantised.Int8(0), constWeights(tensor.I4),
+		symmetric("SYMMETRIC-FIXED-POINT",
+			"symmetric weights, scales with a fixed-point form, a bias that counts their product",
 			quantised.ConvParams,
 			func(p *op.MACParams) *op.MACParams { return p }),
-		quantised.ConvSpatialRule(code + "-04"), kind, by.Exists(code+"-06", right)}
+		quantised.ConvSpatialRule, kind, noDefect(by)}
 }
 
 var (
-	convolve4 = convRow("arm_convolve_wrapper_s4", "int8 convolution with packed int4 weights and dilation", data4,
+	convolve4 = convRow("arm_convolve_wrapper_s4", "CMSIS-CONV4",
+		"int8 convolution with packed int4 weights and dilation", data4,
 		convolutions4,
-		conv4Rules("CMSIS-CONV4", noGroups("CMSIS-CONV4-05"), convolutions4, hasNoKnownBug)...)
-	depthwise4 = convRow("arm_depthwise_conv_wrapper_s4", "int8 depthwise convolution with packed int4 weights", data4,
+		conv4Rules(noGroups, convolutions4)...)
+	depthwise4 = convRow("arm_depthwise_conv_wrapper_s4", "CMSIS-DW4",
+		"int8 depthwise convolution with packed int4 weights", data4,
 		depthwises4,
-		conv4Rules("CMSIS-DW4", onlyDepthwise("CMSIS-DW4-05"), depthwises4,
-			"a case that the library's kernels compute right")...)
+		conv4Rules(quantised.DepthwiseRule(true), depthwises4)...)
 )
 
 // fullyConnected4 is arm_fully_connected_s4 with one scale, else
 // arm_convolve_wrapper_s4 on a map of one column.
 var fullyConnected4 = &kernel.Kernel{
-	Name: "arm_fully_connected_s4", Library: Library,
+	Name: "arm_fully_connected_s4", Library: Library, Was: "CMSIS-FC4",
 	Doc: "int8 fully connected layer with packed int4 weights; with a scale an output channel, as a convolution " +
 		"of one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: []kernel.Rule{quantised.Int8("CMSIS-FC4-01", 0), constWeights("CMSIS-FC4-02", tensor.I4),
-		symmetric("CMSIS-FC4-03", "a plain product with fixed-point scales and symmetric weights", quantised.Products,
+	Rules: kernel.Rules{quantised.Int8(0), constWeights(tensor.I4),
+		symmetric("SYMMETRIC-PRODUCT", "a plain product with fixed-point scales and symmetric weights",
+			quantised.Products,
 			func(f *quantised.Product) *op.MACParams { return f.Params })},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		f := quantised.Products.Must(n)

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -20,21 +21,19 @@ import (
 // direction only: for the other one the rows are turned round into scratch
 // memory before it and back after it.
 var lstm = &kernel.Kernel{
-	Name: "arm_lstm_unidirectional_s8", Library: Library, Doc: "int8 LSTM, int16 cell state",
+	Name: "arm_lstm_unidirectional_s8", Library: Library, Was: "CMSIS-LSTM", Doc: "int8 LSTM, int16 cell state",
 	Ops: []*ir.OpDef{op.QLSTM},
-	Rules: append(quantised.RecurrentRules("CMSIS-LSTM"), kernel.Rule{Code: "CMSIS-LSTM-03", Doc: "int8 data",
-		Check: func(n *kernel.Node) string {
-			if t := n.In[0].Type.DType; t != tensor.I8 {
-				return fmt.Sprintf("the data is %s, want int8", t)
-			}
-			return ""
-		}}, kernel.Rule{Code: "CMSIS-LSTM-04", Doc: "products with the hidden state within int16",
-		Check: func(n *kernel.Node) string {
-			if p, why := quantised.LSTMs.Of(n); why == "" && !p.HiddenInt16() {
-				return "a product with the hidden state may leave int16, which CMSIS-NN limits only in the sum"
-			}
-			return ""
-		}}),
+	Rules: append(quantised.RecurrentRules(), cond.New("DATA-TYPE", "int8 data", func(n *kernel.Node) string {
+		if t := n.In[0].Type.DType; t != tensor.I8 {
+			return fmt.Sprintf("the data is %s, want int8", t)
+		}
+		return ""
+	}), cond.New("STATE-PRODUCTS", "products with the hidden state within int16", func(n *kernel.Node) string {
+		if p, why := quantised.LSTMs.Of(n); why == "" && !p.HiddenInt16() {
+			return "a product with the hidden state may leave int16, which CMSIS-NN limits only in the sum"
+		}
+		return ""
+	})),
 	Lower: lowerLSTM,
 }
 

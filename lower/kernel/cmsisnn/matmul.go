@@ -12,16 +12,17 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // fullyConnected is arm_fully_connected_wrapper_s8.
 var fullyConnected = &kernel.Kernel{
-	Name: "arm_fully_connected_wrapper_s8", Library: Library,
+	Name: "arm_fully_connected_wrapper_s8", Library: Library, Was: "CMSIS-FC",
 	Doc: "int8 fully connected layer, per tensor or per channel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
-	Rules: append(quantised.ProductRules("CMSIS-FC", nil),
-		fcRoute.Exists("CMSIS-FC-05", "zero points that the library computes rightly: with Helium 0 for weights "+
+	Rules: append(quantised.ProductRules(nil),
+		fcRoute.Exists("KNOWN-DEFECT", "zero points that the library computes rightly: with Helium 0 for weights "+
 			"with scales per channel")),
 }
 
@@ -82,25 +83,23 @@ func lowerFC(n *kernel.Node) *call.Lowered {
 // batchMatMul is arm_batch_matmul_s8, which wants the right side transposed:
 // the step does that into scratch first.
 var batchMatMul = &kernel.Kernel{
-	Name: "arm_batch_matmul_s8", Library: Library, Doc: "int8 product of two activations",
+	Name: "arm_batch_matmul_s8", Library: Library, Was: "CMSIS-BMM", Doc: "int8 product of two activations",
 	Ops: []*ir.OpDef{op.MatMul}, Lower: lowerBatchMatMul,
-	Rules: []kernel.Rule{
-		quantised.Int8("CMSIS-BMM-01", 0, 1),
-		matrixRanks("CMSIS-BMM-02"),
-		quantised.MatMulParams.Exists("CMSIS-BMM-03", "fixed-point scale"),
+	Rules: kernel.Rules{
+		quantised.Int8(0, 1),
+		matrixRanks,
+		quantised.MatMulParams.Exists("FIXED-POINT", "fixed-point scale"),
 	},
 }
 
-func matrixRanks(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "matrices with up to two leading dimensions of equal size or 1",
-		Check: func(n *kernel.Node) string {
-			a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
-			if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
-				return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
-			}
-			return ""
-		}}
-}
+var matrixRanks = cond.New("MATRICES", "matrices with up to two leading dimensions of equal size or 1",
+	func(n *kernel.Node) string {
+		a, b := n.In[0].Type.Shape, n.In[1].Type.Shape
+		if len(a) < 2 || len(b) < 2 || len(a) > 4 || len(b) > 4 {
+			return fmt.Sprintf("shapes %v and %v, want rank 2 to 4", a, b)
+		}
+		return ""
+	})
 
 // matDims are a matrix operand's dimensions as CMSIS-NN counts them.
 func matDims(s []int) Dims {

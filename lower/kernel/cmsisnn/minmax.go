@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -21,18 +22,18 @@ var (
 )
 
 // minMax is a row for arm_minimum_s8 or arm_maximum_s8, which broadcast.
-func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
+func minMax(name, was, doc string, o *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SameLayout,
-		Rules: []kernel.Rule{
-			{Code: code + "-01", Doc: "two operands", Check: func(n *kernel.Node) string {
+		Name: name, Library: Library, Was: was, Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SameLayout,
+		Rules: kernel.Rules{
+			cond.New("TWO-OPERANDS", "two operands", func(n *kernel.Node) string {
 				if len(n.In) != 2 {
 					return fmt.Sprintf("%d operands, want 2", len(n.In))
 				}
 				return ""
-			}},
-			{Code: code + "-02", Doc: "int8 with one quantisation for operands and result",
-				Check: func(n *kernel.Node) string {
+			}),
+			cond.New("ONE-QUANTISATION", "int8 with one quantisation for operands and result",
+				func(n *kernel.Node) string {
 					if s := quantised.NotInt8(n.Out[0]); s != "" {
 						return s
 					}
@@ -40,9 +41,9 @@ func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
 						return "operands and result differ in scale or zero point"
 					}
 					return ""
-				}},
-			{Code: code + "-03", Doc: "at most four dimensions where an operand is broadcast",
-				Check: func(n *kernel.Node) string {
+				}),
+			cond.New("BROADCAST-RANK", "at most four dimensions where an operand is broadcast",
+				func(n *kernel.Node) string {
 					out := n.Out[0].Type
 					for _, v := range n.In {
 						if k := len(notOne(out.Shape)); v.Type.Elems() != out.Elems() && k > 4 {
@@ -51,7 +52,7 @@ func minMax(name, code, doc string, o *ir.OpDef) *kernel.Kernel {
 						}
 					}
 					return ""
-				}},
+				}),
 		},
 		Lower: func(n *kernel.Node) *call.Lowered { return lowerMinMax(n.Node, name) },
 	}

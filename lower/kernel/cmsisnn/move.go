@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -24,37 +25,35 @@ const maxAxis = 1<<16 - 1
 
 // oneQuant is the rule that the data operands and the result are int8 of one
 // quantisation, so that bytes may be copied.
-func oneQuant(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "int8 with one quantisation for operands and result",
-		Check: func(n *kernel.Node) string {
-			out := n.Out[0].Type
-			if s := quantised.NotInt8(n.Out[0]); s != "" {
+var oneQuant = cond.New("ONE-QUANTISATION", "int8 with one quantisation for operands and result",
+	func(n *kernel.Node) string {
+		out := n.Out[0].Type
+		if s := quantised.NotInt8(n.Out[0]); s != "" {
+			return s
+		}
+		for _, i := range n.Op.DataInputs(n.Node) {
+			v := n.Input(i)
+			if v == nil {
+				continue
+			}
+			if s := quantised.NotInt8(v); s != "" && v.Type.Elems() > 0 {
 				return s
 			}
-			for _, i := range n.Op.DataInputs(n.Node) {
-				v := n.Input(i)
-				if v == nil {
-					continue
-				}
-				if s := quantised.NotInt8(v); s != "" && v.Type.Elems() > 0 {
-					return s
-				}
-				if !v.Type.Quant.Equal(out.Quant) {
-					return fmt.Sprintf("%s is %s, the result %s: want one scale and zero point", v, v.Type, out)
-				}
+			if !v.Type.Quant.Equal(out.Quant) {
+				return fmt.Sprintf("%s is %s, the result %s: want one scale and zero point", v, v.Type, out)
 			}
-			return ""
-		}}
-}
+		}
+		return ""
+	})
 
 // concat is arm_concatenation_s8_x, _y, _z or _w, by the position of the axis in
 // memory: innermost to outermost. Inputs may also live inside the output.
 var concat = &kernel.Kernel{
-	Name: "arm_concatenation_s8", Library: Library, Doc: "int8 concatenation along any axis",
+	Name: "arm_concatenation_s8", Library: Library, Was: "CMSIS-CONCAT", Doc: "int8 concatenation along any axis",
 	Ops: []*ir.OpDef{op.Concat}, Layout: kernel.SameLayout,
-	Rules: []kernel.Rule{oneQuant("CMSIS-CONCAT-01"),
-		{Code: "CMSIS-CONCAT-02", Doc: "dimensions of at most 65535, the library counts them in 16 bits",
-			Check: func(n *kernel.Node) string {
+	Rules: kernel.Rules{oneQuant,
+		cond.New("COUNTED", "dimensions of at most 65535, the library counts them in 16 bits",
+			func(n *kernel.Node) string {
 				t := n.Out[0].Type
 				axis, why := kernel.Axis.Of(n)
 				if why != "" {
@@ -74,7 +73,7 @@ var concat = &kernel.Kernel{
 						t.Rank()-1, rest, maxAxis)
 				}
 				return ""
-			}}},
+			})},
 	Lower: lowerConcat,
 }
 
@@ -146,10 +145,11 @@ const PadFunction = "arm_pad_s8"
 
 // padding is arm_pad_s8.
 var padding = &kernel.Kernel{
-	Name: PadFunction, Library: Library, Doc: "int8 padding with a constant", Ops: []*ir.OpDef{op.Pad},
+	Name: PadFunction, Library: Library, Was: "CMSIS-PAD", Doc: "int8 padding with a constant",
+	Ops:    []*ir.OpDef{op.Pad},
 	Layout: kernel.SameLayout,
-	Rules: []kernel.Rule{oneQuant("CMSIS-PAD-01"),
-		{Code: "CMSIS-PAD-02", Doc: "constant pads that are not negative", Check: func(n *kernel.Node) string {
+	Rules: kernel.Rules{oneQuant,
+		cond.New("PADS", "constant pads that are not negative", func(n *kernel.Node) string {
 			for _, i := range []int{1, 3} {
 				if v := n.Input(i); v != nil && v.Const == nil {
 					return fmt.Sprintf("%s is computed at run time, want a constant", v)
@@ -165,8 +165,8 @@ var padding = &kernel.Kernel{
 				}
 			}
 			return ""
-		}},
-		{Code: "CMSIS-PAD-03", Doc: "mode constant with a constant fill value", Check: func(n *kernel.Node) string {
+		}),
+		cond.New("FILL-VALUE", "mode constant with a constant fill value", func(n *kernel.Node) string {
 			if m := ir.AttrsOf[op.ModeAttr](n).Mode; m != "constant" {
 				return fmt.Sprintf("mode is %q, want constant", m)
 			}
@@ -178,9 +178,9 @@ var padding = &kernel.Kernel{
 				return why
 			}
 			return ""
-		}},
-		{Code: "CMSIS-PAD-04", Doc: "at most four dimensions, once those that are not padded are joined",
-			Check: func(n *kernel.Node) string {
+		}),
+		cond.New("RUNS", "at most four dimensions, once those that are not padded are joined",
+			func(n *kernel.Node) string {
 				g, why := kernel.Pad.Of(n)
 				if why != "" {
 					return why
@@ -200,7 +200,7 @@ var padding = &kernel.Kernel{
 						n.In[0].Type.Rank(), padded, k)
 				}
 				return ""
-			}}},
+			})},
 	Lower: lowerPad,
 }
 
@@ -245,18 +245,18 @@ func dims4(s []int, v int) Dims {
 // never gets here: it is a view, and the layout pass inserts a Relayout only
 // where a kernel wants another order.
 var relayout = &kernel.Kernel{
-	Name: "arm_transpose_s8", Library: Library, Doc: "int8 conversion between memory orders",
+	Name: "arm_transpose_s8", Library: Library, Was: "CMSIS-TRANS", Doc: "int8 conversion between memory orders",
 	Ops:    []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules: []kernel.Rule{
-		quantised.Bytes("CMSIS-TRANS-01"),
-		{Code: "CMSIS-TRANS-02", Doc: "at most four dimensions, once those that stay together are joined",
-			Check: func(n *kernel.Node) string {
+	Rules: kernel.Rules{
+		quantised.Bytes,
+		cond.New("RUNS", "at most four dimensions, once those that stay together are joined",
+			func(n *kernel.Node) string {
 				if _, perm := quantised.Permutation(n.Node); len(perm) > 4 {
 					return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))
 				}
 				return ""
-			}},
+			}),
 	},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {

@@ -11,16 +11,16 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-func pool(name, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
-	return poolOf(name, code, doc, "int8_t", quantised.Int8(code+"-01", 0), ops...)
+func pool(name, was, doc string, ops ...*ir.OpDef) *kernel.Kernel {
+	return poolOf(name, was, doc, "int8_t", quantised.Int8(0), ops...)
 }
 
 // poolOf is a pooling function for elements of a C type; data is the rule that
 // the operands are of it.
-func poolOf(name, code, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
+func poolOf(name, was, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
-		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
-		Rules: quantised.PoolRulesOf(code, data),
+		Name: name, Library: Library, Was: was, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
+		Rules: quantised.PoolRulesOf(data),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			w := &window{in: feature(g.N, g.C, g.In), out: feature(g.N, g.C, g.Out), filter: feature(1, 1, g.Kernel),

@@ -163,6 +163,10 @@ func TestConcatViews(t *testing.T) {
 	}
 }
 
+// A, W, B, O and S at the end of a type stand for quantisations.
+var quants = strings.NewReplacer("] A", "] q(0.5:3)", "] W", "] q(0.25:0)", "] B", "] q(0.125:0)", "] O", "] q(2.0:-5)",
+	"] S", "] q(0.0625:0)")
+
 // last is the last node of a graph with the result %o.
 func last(t *testing.T, src string) *ir.Node {
 	t.Helper()

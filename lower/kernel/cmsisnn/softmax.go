@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -17,20 +18,21 @@ import (
 // positive numbers for positive.
 const softmaxRow = 1<<12 - 1
 
-var softmaxSum = kernel.Rule{Code: "CMSIS-SMAX-03",
-	Doc: fmt.Sprintf("rows of at most %d values, whose exponentials have a sum of 31 bits", softmaxRow),
-	Check: func(n *kernel.Node) string {
+var softmaxSum = cond.New("SOFTMAX-ROWS",
+	fmt.Sprintf("rows of at most %d values, whose exponentials have a sum of 31 bits", softmaxRow),
+	func(n *kernel.Node) string {
 		r, why := quantised.SoftmaxRows.Of(n)
 		if why != "" || r.Size <= softmaxRow {
 			return ""
 		}
 		return fmt.Sprintf("rows have %d values, want at most %d", r.Size, softmaxRow)
-	}}
+	})
 
 // softmax is arm_softmax_s8.
 var softmax = &kernel.Kernel{
-	Name: "arm_softmax_s8", Library: Library, Doc: "int8 softmax over the innermost axis", Ops: []*ir.OpDef{op.Softmax},
-	Layout: quantised.Innermost, Rules: append(quantised.SoftmaxRules("CMSIS-SMAX"), softmaxSum),
+	Name: "arm_softmax_s8", Library: Library, Was: "CMSIS-SMAX", Doc: "int8 softmax over the innermost axis",
+	Ops:    []*ir.OpDef{op.Softmax},
+	Layout: quantised.Innermost, Rules: append(quantised.SoftmaxRules(), softmaxSum),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := quantised.SoftmaxRows.Must(n)
 		mult, shift, diffMin, _ := op.SoftmaxKernel(n.Node)

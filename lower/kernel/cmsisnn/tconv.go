@@ -18,8 +18,8 @@ import (
 var transposeConv = &kernel.Kernel{
 	Name: "arm_transpose_conv_wrapper_s8", Library: Library, Doc: "int8 transposed convolution",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposeConv,
-	Rules: append(quantised.TransposedRules("CMSIS-TCONV", nil),
-		kernel.Conv.Rule("CMSIS-TCONV-06", "one group, no dilation", func(_ *kernel.Node, g *op.ConvGeom) string {
+	Was: "CMSIS-TCONV", Rules: append(quantised.TransposedRules(nil),
+		kernel.Conv.Rule("GROUPS", "one group, no dilation", func(_ *kernel.Node, g *op.ConvGeom) string {
 			switch {
 			case g.Group != 1:
 				return fmt.Sprintf("group is %d, want 1", g.Group)
@@ -28,7 +28,7 @@ var transposeConv = &kernel.Kernel{
 			}
 			return ""
 		}),
-		transposedRoute.Exists("CMSIS-TCONV-07", hasNoKnownBug)),
+		noDefect(transposedRoute)),
 }
 
 // transposed is a way to compute a transposed convolution by the library: cut
@@ -120,8 +120,8 @@ var upscaledConv = &kernel.Kernel{
 	Name: "arm_convolve_s8", Library: Library, Doc: "int8 transposed convolution with groups and dilation, as a " +
 		"convolution of the spread input",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerUpscaledConv,
-	Rules: append(quantised.TransposedRules("CMSIS-UPCONV", nil),
-		spreads.Exists("CMSIS-UPCONV-06", "dimensions that the library can count")),
+	Was: "CMSIS-UPCONV", Rules: append(quantised.TransposedRules(nil),
+		spreads.Exists("COUNTED", "dimensions that the library can count")),
 }
 
 // spreads is the convolution of the spread input.

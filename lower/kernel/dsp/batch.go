@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -30,15 +31,12 @@ var batchScales = kernel.NewFact(func(n *kernel.Node) (pack.Scale, string) {
 var batchMatMul = &kernel.Kernel{
 	Name: "nncc_dsp_batch_matmul_s8", Library: Library, Doc: "int8 products of two activations in any memory order",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
-	Rules: join([]kernel.Rule{{Code: "DSP-BMM-00", Doc: "a core with 32-bit Thumb instructions and without Helium",
-		Check: func(n *kernel.Node) string {
-			if n.Core.MVE || n.Core.Armv6M {
-				return "the core has Helium, or no room for the sums of two rows"
-			}
-			return ""
-		}}}, quantised.BatchRules("DSP-BMM"),
-		batchScales.Exists("DSP-BMM-04", "exact in one multiplication"),
-		quantised.Batches.Rule("DSP-BMM-05", "rows and columns for which packing pays",
+	Was: "DSP-BMM",
+	Rules: kernel.All(cond.Core("a core with 32-bit Thumb instructions and without Helium",
+		"the core has Helium, or no room for the sums of two rows",
+		func(c *kernel.Core) bool { return !c.MVE && !c.Armv6M }), quantised.BatchRules(),
+		batchScales.Exists("ONE-MULTIPLICATION", "exact in one multiplication"),
+		quantised.Batches.Rule("PACKING-PAYS", "rows and columns for which packing pays",
 			func(n *kernel.Node, b *quantised.Batch) string {
 				if !packs(n.Core, b) {
 					return fmt.Sprintf("%d rows by %d columns, want more", b.M, b.N)
@@ -69,9 +67,9 @@ var batchRowsKernel = &kernel.Kernel{
 	Name: "nncc_dsp_batch_matmul_rows_s8", Library: Library,
 	Doc: "int8 products of two activations of few rows or columns, in any memory order",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
-	Rules: join(noHelium("DSP-BMMR-00"), quantised.BatchRules("DSP-BMMR"),
-		batchScales.Exists("DSP-BMMR-04", "exact in one multiplication"),
-		quantised.Batches.Rule("DSP-BMMR-05", "products whose right matrix is not packed, that 32-bit Thumb computes "+
+	Was: "DSP-BMMR", Rules: kernel.All(cond.NoHelium, quantised.BatchRules(),
+		batchScales.Exists("ONE-MULTIPLICATION", "exact in one multiplication"),
+		quantised.Batches.Rule("PACKING-PAYS", "products whose right matrix is not packed, that 32-bit Thumb computes "+
 			"or sums of 30 bits", func(n *kernel.Node, b *quantised.Batch) string {
 			switch {
 			case packs(n.Core, b):
@@ -117,8 +115,8 @@ func packs(c kernel.Core, b *quantised.Batch) bool {
 var batchMatMul16 = &kernel.Kernel{
 	Name: "nncc_dsp_batch_matmul_s16", Library: Library, Doc: "int16 products of two activations in any memory order",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
-	Rules: join(onDSP("DSP-BMM16-00"), quantised.BatchRules16("DSP-BMM16"),
-		quantised.Batches16.Rule("DSP-BMM16-04", "at least two columns, for which packing pays",
+	Was: "DSP-BMM16", Rules: kernel.All(cond.DSP, quantised.BatchRules16(),
+		quantised.Batches16.Rule("PACKING-PAYS", "at least two columns, for which packing pays",
 			func(_ *kernel.Node, b *quantised.Batch16) string {
 				if b.N < 2 {
 					return fmt.Sprintf("%d columns, want at least 2", b.N)

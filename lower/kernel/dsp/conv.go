@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -54,18 +55,16 @@ var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 })
 
 // exact is the rule that the channels of a layer can be packed.
-func exact[T any](code string, channels *kernel.Fact[T]) kernel.Rule {
-	r := channels.Exists(code, "every channel is requantised exactly by one multiplication")
-	r.Proof = true
-	return r
+func exact[T any](channels *kernel.Fact[T]) kernel.Rule {
+	return cond.Proof("ONE-MULTIPLICATION", "every channel is requantised exactly by one multiplication", channels.Why)
 }
 
 var conv = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
-	Rules: join(noHelium("DSP-CONV-00"), quantised.ConvRules("DSP-CONV", false, nil),
-		exact("DSP-CONV-07", provenConv)),
+	Was:   "DSP-CONV", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil),
+		exact(provenConv)),
 }
 
 // lowerConv has a table of the results at the end, nil: none.
@@ -190,8 +189,8 @@ var fullyConnected = &kernel.Kernel{
 		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n),
 			quantised.Products.Must(n).Rows, nil)
 	},
-	Rules: join(noHelium("DSP-FC-00"), quantised.ProductRules("DSP-FC", nil),
-		exact("DSP-FC-06", provenProduct)),
+	Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil),
+		exact(provenProduct)),
 }
 
 // provenProduct are the channels of a fully connected layer.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -18,14 +19,14 @@ import (
 var depthwise = &kernel.Kernel{
 	Name: "nncc_dsp_depthwise_s8", Library: Library, Doc: "int8 depthwise convolution, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(noHelium("DSP-DW-00"), quantised.ConvRules("DSP-DW", true, nil),
-		kernel.Conv.Rule("DSP-DW-07", "at least two output channels", func(_ *kernel.Node, g *op.ConvGeom) string {
+	Was: "DSP-DW", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(true, nil),
+		kernel.Conv.Rule("TWO-CHANNELS", "at least two output channels", func(_ *kernel.Node, g *op.ConvGeom) string {
 			if g.COut < 2 {
 				return fmt.Sprintf("%d channels, want at least 2", g.COut)
 			}
 			return ""
 		}),
-		exact("DSP-DW-08", provenChannels)),
+		exact(provenChannels)),
 }
 
 // provenChannels are the channels of a depthwise convolution.

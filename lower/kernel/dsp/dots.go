@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -290,21 +291,19 @@ var (
 		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 convolution with few channels or any scale",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered { return convDots.Must(n).lower(n, nil) },
-		Rules: join(noHelium("DSP-DOTS-00"), quantised.ConvRules("DSP-DOTS", false, nil),
-			dotRule("DSP-DOTS-07", convDots)),
+		Was:   "DSP-DOTS", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil),
+			dotRule(convDots)),
 	}
 	fullyConnectedDots = &kernel.Kernel{
 		Name: "nncc_dsp_fully_connected_dots_s8", Library: Library,
 		Doc:   "int8 fully connected layer with few outputs or any scale",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
 		Lower: func(n *kernel.Node) *call.Lowered { return productDots.Must(n).lower(n, nil) },
-		Rules: join(noHelium("DSP-FCDOTS-00"), quantised.ProductRules("DSP-FCDOTS", nil),
-			dotRule("DSP-FCDOTS-06", productDots)),
+		Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil),
+			dotRule(productDots)),
 	}
 )
 
-func dotRule(code string, of *kernel.Fact[*dots]) kernel.Rule {
-	r := of.Exists(code, "a matrix by few channels, or by those that are not packed by fours")
-	r.Proof = true
-	return r
+func dotRule(of *kernel.Fact[*dots]) kernel.Rule {
+	return cond.Proof("FEW-CHANNELS", "a matrix by few channels, or by those that are not packed by fours", of.Why)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -78,19 +79,15 @@ var (
 		Name: "nncc_plain_dots_s16", Library: Library, Doc: "int16 1x1 convolution with one channel, or of few rows",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered { return convDots16.Must(n).lower(n) },
-		Rules: join(noHelium("DSP-DOTS16-00"), quantised.Rules16("DSP-DOTS16",
-			quantised.Conv16Params.Exists("DSP-DOTS16-03", "scales have a fixed-point form, the int64 bias counts "+
-				"their product"), quantised.ConvOf16.Exists("DSP-DOTS16-04", sums16)),
-			quantised.ConvSpatialRule("DSP-DOTS16-05"), convDots16.Exists("DSP-DOTS16-06", few16)),
+		Was:   "DSP-DOTS16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16),
+			convDots16.Exists("FEW-CHANNELS", few16)),
 	}
 	fullyConnectedDots16 = &kernel.Kernel{
 		Name: "nncc_plain_fully_connected_dots_s16", Library: Library,
 		Doc:   "int16 fully connected layer with few outputs",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
 		Lower: func(n *kernel.Node) *call.Lowered { return productDots16.Must(n).lower(n) },
-		Rules: join(noHelium("DSP-FCDOTS16-00"), quantised.Rules16("DSP-FCDOTS16",
-			quantised.Products16.Exists("DSP-FCDOTS16-03", "a plain product with fixed-point scales and an int64 bias"),
-			quantised.ProductLayers16.Exists("DSP-FCDOTS16-04", sums16)),
-			productDots16.Exists("DSP-FCDOTS16-05", few16)),
+		Was:   "DSP-FCDOTS16", Rules: kernel.All(cond.NoHelium, quantised.ProductRules16(),
+			productDots16.Exists("FEW-CHANNELS", few16)),
 	}
 )

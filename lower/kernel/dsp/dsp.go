@@ -22,52 +22,6 @@ var Kernels = slices.Concat([]*kernel.Kernel{convolveDots, fullyConnectedDots, c
 	softmax, convolveDots16, fullyConnectedDots16, conv16, phases16, depthwise16,
 	fullyConnected16, batchMatMul16}, int16s, recurrentRows())
 
-// onDSP keeps the rows to the cores that they are written for.
-func onDSP(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core with the DSP extension and without Helium",
-		Check: func(n *kernel.Node) string {
-			if !n.Core.DSP || n.Core.MVE {
-				return "the core has no DSP extension, or it has Helium"
-			}
-			return ""
-		}}}
-}
-
-// noHelium is the rule of rows that also serve cores without the DSP extension.
-func noHelium(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core without Helium", Check: func(n *kernel.Node) string {
-		if n.Core.MVE {
-			return "the core has Helium"
-		}
-		return ""
-	}}}
-}
-
-// withoutDSP keeps rows to the cores that have neither extension.
-func withoutDSP(code string) []kernel.Rule {
-	return []kernel.Rule{{Code: code, Doc: "a core without the DSP extension and Helium",
-		Check: func(n *kernel.Node) string {
-			if n.Core.DSP || n.Core.MVE {
-				return "the core has the DSP extension or Helium"
-			}
-			return ""
-		}}}
-}
-
-// join makes one list of rules and lists of rules.
-func join(first []kernel.Rule, more ...any) []kernel.Rule {
-	out := first
-	for _, m := range more {
-		switch m := m.(type) {
-		case kernel.Rule:
-			out = append(out, m)
-		case []kernel.Rule:
-			out = append(out, m...)
-		}
-	}
-	return out
-}
-
 // own completes a lowering that calls a kernel of this library.
 func own(l *call.Lowered, c ...call.Call) *call.Lowered {
 	l.Library = Library

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -19,9 +20,9 @@ var add = &kernel.Kernel{
 	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words",
 	Ops:    []*ir.OpDef{op.Add},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} },
-	Rules: join(onDSP("DSP-ADD-00"), quantised.AddRules("DSP-ADD"),
-		kernel.Rule{Code: "DSP-ADD-03", Doc: "enough elements for two tables, exact in one multiplication",
-			Check: func(n *kernel.Node) string {
+	Was:    "DSP-ADD", Rules: kernel.All(cond.DSP, quantised.AddRules(),
+		cond.New("TABLE-SIZE", "enough elements for two tables, exact in one multiplication",
+			func(n *kernel.Node) string {
 				if !op.BinaryKernelS8(n.Node) {
 					return kernel.Unread
 				}
@@ -30,7 +31,7 @@ var add = &kernel.Kernel{
 				}
 				_, why := sums.Of(n)
 				return why
-			}}),
+			})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		s := sums.Must(n)
 		return own(quantised.Elementwise(n.Node), call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{
@@ -87,7 +88,7 @@ var relayout = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_s8", Library: Library,
 	Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules:  join(noHelium("DSP-TRANS-00"), quantised.ExchangeRules("DSP-TRANS")),
+	Was:    "DSP-TRANS", Rules: kernel.All(cond.NoHelium, quantised.ExchangeRules()),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return call.ViewOf()

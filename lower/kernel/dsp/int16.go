@@ -9,13 +9,11 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // int16 data with int8 weights.
-
-// sums16 says that sums stay in 32 bits.
-const sums16 = "sums that 32 bits hold, whatever the input"
 
 // shifts16 says why sums have no requantisation on int16 data: by one rounding
 // product, or by one that is shifted.
@@ -41,19 +39,17 @@ var conv16 = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s16", Library: Library,
 	Doc: "int16 convolution with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv16,
-	Rules: join(noHelium("DSP-CONV16-00"), quantised.Rules16("DSP-CONV16",
-		quantised.Conv16Params.Exists("DSP-CONV16-03", "scales have a fixed-point form, the int64 bias counts "+
-			"their product"), quantised.ConvOf16.Exists("DSP-CONV16-04", sums16)),
-		quantised.ConvSpatialRule("DSP-CONV16-05"), quantised.DepthwiseRule("DSP-CONV16-06", false),
-		kernel.Conv.Rule("DSP-CONV16-08", "one group, or several outputs of each, which share its inputs",
+	Was: "DSP-CONV16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16),
+		quantised.DepthwiseRule(false),
+		quantised.ConvOf16.Rule("ONE-MULTIPLICATION", "a requantisation by one product",
+			func(_ *kernel.Node, c *quantised.Convolution) string { return shifts16(&c.Layer) }),
+		kernel.Conv.Rule("SHARED-INPUTS", "one group, or several outputs of each, which share its inputs",
 			func(_ *kernel.Node, g *op.ConvGeom) string {
 				if g.Group > 1 && g.Group == g.COut {
 					return fmt.Sprintf("%d groups of one output", g.Group)
 				}
 				return ""
-			}),
-		quantised.ConvOf16.Rule("DSP-CONV16-07", "a requantisation by one product",
-			func(_ *kernel.Node, c *quantised.Convolution) string { return shifts16(&c.Layer) })),
+			})),
 }
 
 var fullyConnected16 = &kernel.Kernel{
@@ -63,10 +59,8 @@ var fullyConnected16 = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return lowerRows16(n, &layer{*quantised.ProductLayers16.Must(n)}, matrix(quantised.Products16.Must(n).Rows))
 	},
-	Rules: join(noHelium("DSP-FC16-00"), quantised.Rules16("DSP-FC16",
-		quantised.Products16.Exists("DSP-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
-		quantised.ProductLayers16.Exists("DSP-FC16-04", sums16)),
-		quantised.ProductLayers16.Rule("DSP-FC16-05", "sums are requantised by a shift to the right",
+	Was: "DSP-FC16", Rules: kernel.All(cond.NoHelium, quantised.ProductRules16(),
+		quantised.ProductLayers16.Rule("RIGHT-SHIFT", "sums are requantised by a shift to the right",
 			func(_ *kernel.Node, l *quantised.Layer) string { return l.Shifts16(1) })),
 }
 
@@ -262,7 +256,7 @@ var phases16 = &kernel.Kernel{
 	Name: "nncc_dsp_transpose_conv_phase_s16", Library: Library,
 	Doc: "int16 transposed convolution by phases, depthwise, too, with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases16,
-	Rules: join(noHelium("DSP-PHASE16-00"), quantised.PhaseRules16("DSP-PHASE16", shifts16)),
+	Was: "DSP-PHASE16", Rules: kernel.All(cond.NoHelium, quantised.PhaseRules16(shifts16)),
 }
 
 func lowerPhases16(n *kernel.Node) *call.Lowered {
@@ -291,13 +285,11 @@ var depthwise16 = &kernel.Kernel{
 	Name: "nncc_dsp_depthwise_s16", Library: Library,
 	Doc: "int16 depthwise convolution with any window and a channel multiplier, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise16,
-	Rules: join(noHelium("DSP-DW16-00"), quantised.Rules16("DSP-DW16",
-		quantised.Conv16Params.Exists("DSP-DW16-03", "scales have a fixed-point form, the int64 bias counts "+
-			"their product"), quantised.ConvOf16.Exists("DSP-DW16-04", sums16)),
-		quantised.ConvSpatialRule("DSP-DW16-05"), quantised.DepthwiseRule("DSP-DW16-06", true),
-		quantised.ConvOf16.Rule("DSP-DW16-07", "sums are requantised by a shift to the right",
+	Was: "DSP-DW16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16),
+		quantised.DepthwiseRule(true),
+		quantised.ConvOf16.Rule("RIGHT-SHIFT", "sums are requantised by a shift to the right",
 			func(_ *kernel.Node, c *quantised.Convolution) string { return c.Shifts16(1) }),
-		quantised.ConvOf16.Rule("DSP-DW16-08", "at least 4 outputs, or no padding, or the DSP extension",
+		quantised.ConvOf16.Rule("OUTPUTS", "at least 4 outputs, or no padding, or the DSP extension",
 			func(n *kernel.Node, c *quantised.Convolution) string {
 				if !hasFours(c) && c.Padded() && !n.Core.DSP {
 					return fmt.Sprintf("%d outputs, padding and no DSP extension, want at least 4", c.G.COut)

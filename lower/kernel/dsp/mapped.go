@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // mapped is a convolution with a function of each value behind it, by a table
@@ -15,7 +16,7 @@ var mapped = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_lut_s8", Library: Library,
 	Doc: "int8 convolution with a function of each result, by a table in the store loop",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
-	Rules: join(noHelium("DSP-MAPPED-00"), kernel.MappedConvRule("DSP-MAPPED-01", conv)),
+	Was: "DSP-MAPPED", Rules: kernel.All(cond.NoHelium, cond.Mapped(conv)),
 }
 
 func lowerMapped(n *kernel.Node) *call.Lowered {

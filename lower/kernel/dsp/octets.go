@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -23,8 +24,8 @@ var octets = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return lowerOctets(&layer{*quantised.ProductLayers.Must(n)}, provenOctets.Must(n))
 	},
-	Rules: join(onDSP("DSP-OCTETS-00"), quantised.ProductRules("DSP-OCTETS", quantised.Everywhere),
-		exact("DSP-OCTETS-06", provenOctets)),
+	Rules: kernel.All(cond.DSP, quantised.ProductRules(quantised.Everywhere),
+		exact(provenOctets)),
 }
 
 // provenOctets are the channels of a layer by eights, the first two of which overlap where

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -22,10 +23,10 @@ func poolParams(n *kernel.Node, g *op.PoolGeom) []call.Field {
 	return append(f, clampOf(&op.MACParams{ActMin: lo, ActMax: hi}).bounds()...)
 }
 
-func pool(name, code, doc string, rules []kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
+func pool(name, was, doc string, first, last kernel.Conditions, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
-		Rules: join(rules, quantised.PoolRules(code)),
+		Was: was, Rules: kernel.All(first, quantised.PoolRules(), last),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			return own(&call.Lowered{}, call.Call{Func: name, Args: []call.Arg{
 				&call.Struct{Type: "nncc_dsp_pool_params", Fields: poolParams(n, kernel.Pool.Must(n))},
@@ -41,15 +42,13 @@ func small(g *op.PoolGeom) bool {
 }
 
 // smallWindows keeps a pooling to windows of up to two by two elements, which are four each.
-func smallWindows(code string) []kernel.Rule {
-	return join(noHelium(code+"-00"), kernel.Pool.Rule(code+"-05", "a window of up to two by two elements",
-		func(_ *kernel.Node, g *op.PoolGeom) string {
-			if k := quantised.PoolWindow(g).Kernel; !small(g) {
-				return fmt.Sprintf("a window has %d by %d elements", k.H, k.W)
-			}
-			return ""
-		}))
-}
+var smallWindows = kernel.Pool.Rule("SMALL-WINDOW", "a window of up to two by two elements",
+	func(_ *kernel.Node, g *op.PoolGeom) string {
+		if k := quantised.PoolWindow(g).Kernel; !small(g) {
+			return fmt.Sprintf("a window has %d by %d elements", k.H, k.W)
+		}
+		return ""
+	})
 
 // stripBytes is what the columns of a strip of outputs take in scratch, unless
 // those of one output take more.
@@ -68,27 +67,28 @@ func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
 // sliding is a pooling of windows that have columns in common, or lie beside
 // each other; most is how many elements they may have, 0 where it does not
 // matter, size that of what columns give.
-func sliding(name, code, doc string, size, most int, ops ...*ir.OpDef) *kernel.Kernel {
+func sliding(name, was, doc string, size, most int, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
-		Rules: join(noHelium(code+"-00"), quantised.PoolRules(code), kernel.Pool.Rule(code+"-05",
-			"several windows in a row, no columns between them, more than two by two elements",
-			func(_ *kernel.Node, g *op.PoolGeom) string {
-				w := quantised.PoolWindow(g)
-				switch {
-				case small(g):
-					return "a window of up to two by two elements is four elements"
-				case w.Out.W == 1:
-					return "a row has one window"
-				case w.Stride.W > w.Kernel.W:
-					return fmt.Sprintf("the stride is %d, the window's width %d", w.Stride.W, w.Kernel.W)
-				case w.Stride.W > 1 && g.C < 4:
-					return fmt.Sprintf("%d channels with stride %d, want 4 or stride 1", g.C, w.Stride.W)
-				case most > 0 && g.Taps() > most:
-					return fmt.Sprintf("a window has %d elements, want at most %d", g.Taps(), most)
-				}
-				return ""
-			})),
+		Was: was, Rules: kernel.All(cond.NoHelium, quantised.PoolRules(),
+			kernel.Pool.Rule("WINDOWS",
+				"several windows in a row, no columns between them, more than two by two elements",
+				func(_ *kernel.Node, g *op.PoolGeom) string {
+					w := quantised.PoolWindow(g)
+					switch {
+					case small(g):
+						return "a window of up to two by two elements is four elements"
+					case w.Out.W == 1:
+						return "a row has one window"
+					case w.Stride.W > w.Kernel.W:
+						return fmt.Sprintf("the stride is %d, the window's width %d", w.Stride.W, w.Kernel.W)
+					case w.Stride.W > 1 && g.C < 4:
+						return fmt.Sprintf("%d channels with stride %d, want 4 or stride 1", g.C, w.Stride.W)
+					case most > 0 && g.Taps() > most:
+						return fmt.Sprintf("a window has %d elements, want at most %d", g.Taps(), most)
+					}
+					return ""
+				})),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			outputs, bytes := strip(g, size)
@@ -106,11 +106,11 @@ var (
 	maxPoolSliding = sliding("nncc_dsp_max_pool_sliding_s8", "DSP-MAXS", "int8 max pooling of rows of windows", 1, 0,
 		op.MaxPool)
 	avgPoolFours = pool("nncc_dsp_avg_pool_fours_s8", "DSP-AVGF", "int8 average pooling of small windows",
-		smallWindows("DSP-AVGF"), op.AveragePool, op.GlobalAveragePool)
+		cond.NoHelium, smallWindows, op.AveragePool, op.GlobalAveragePool)
 	maxPoolFours = pool("nncc_dsp_max_pool_fours_s8", "DSP-MAXF", "int8 max pooling of small windows",
-		smallWindows("DSP-MAXF"), op.MaxPool, op.GlobalMaxPool)
-	avgPool = pool("nncc_dsp_avg_pool_s8", "DSP-AVG", "int8 average pooling", onDSP("DSP-AVG-00"), op.AveragePool,
+		cond.NoHelium, smallWindows, op.MaxPool, op.GlobalMaxPool)
+	avgPool = pool("nncc_dsp_avg_pool_s8", "DSP-AVG", "int8 average pooling", cond.DSP, kernel.Rules{}, op.AveragePool,
 		op.GlobalAveragePool)
-	maxPool = pool("nncc_dsp_max_pool_s8", "DSP-MAXP", "int8 max pooling", onDSP("DSP-MAXP-00"), op.MaxPool,
+	maxPool = pool("nncc_dsp_max_pool_s8", "DSP-MAXP", "int8 max pooling", cond.DSP, kernel.Rules{}, op.MaxPool,
 		op.GlobalMaxPool)
 )

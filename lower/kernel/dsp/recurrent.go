@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -20,17 +21,17 @@ func recurrentRows() []*kernel.Kernel {
 	var rows []*kernel.Kernel
 	for _, k := range quantised.RecurrentKinds {
 		words := gateWords(k)
-		fn, code := "nncc_dsp_"+k.Suffix(), "DSP-"+k.Code()
-		plain, plainCode := "nncc_plain_"+k.Suffix(), "PLAIN-"+k.Code()
+		fn, plain := "nncc_dsp_"+k.Suffix(), "nncc_plain_"+k.Suffix()
 		rows = append(rows, &kernel.Kernel{Name: fn, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
-			Rules: join(onDSP(code+"-00"), k.Rules(code), words.Exists(code+"-04", "the sums of two units fit a word")),
+			Was: "DSP-" + k.Was(), Rules: kernel.All(cond.DSP, k.Rules(),
+				words.Exists("WORD-SUMS", "the sums of two units fit a word")),
 			Lower: func(n *kernel.Node) *call.Lowered {
 				r, w := quantised.Recurrents.Must(n), words.Must(n)
 				widest := (2*max(r.Inputs, r.Units) + 15) &^ 15
 				return r.Call(n, fn, Library, widest, w.input, w.hidden)
 			},
 		}, &kernel.Kernel{Name: plain, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
-			Rules: join(withoutDSP(plainCode+"-00"), k.Rules(plainCode)),
+			Was: "PLAIN-" + k.Was(), Rules: kernel.All(cond.NoExtension, k.Rules()),
 			Lower: func(n *kernel.Node) *call.Lowered { return quantised.CallRecurrent(n, plain, Library, 0) }})
 	}
 	return rows

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // residual is a convolution whose result, or a function of it, is added to
@@ -17,7 +18,7 @@ var residual = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_add_s8", Library: Library,
 	Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
-	Rules: join(onDSP("DSP-RESIDUAL-00"), kernel.ResidualRule("DSP-RESIDUAL-01", conv, add,
+	Was: "DSP-RESIDUAL", Rules: kernel.All(cond.DSP, cond.Residual(conv, add,
 		func(c *kernel.Chain) string {
 			if o := c.Main.Out[0].Type; o.Elems() == o.Shape[1] {
 				return fmt.Sprintf("%d channels of a single pixel, want several pixels", o.Shape[1])

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -15,7 +16,7 @@ var softmax = &kernel.Kernel{
 	Name: "nncc_dsp_softmax_s8", Library: Library,
 	Doc: "int8 softmax over the innermost axis, exponentials by a table",
 	Ops: []*ir.OpDef{op.Softmax}, Layout: quantised.Innermost,
-	Rules: join(noHelium("DSP-SMAX-00"), quantised.SoftmaxRules("DSP-SMAX"), quantised.SoftmaxTable("DSP-SMAX-03")),
+	Was: "DSP-SMAX", Rules: kernel.All(cond.NoHelium, quantised.SoftmaxRules(), quantised.SoftmaxTable),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := quantised.SoftmaxRows.Must(n)
 		return own(&call.Lowered{Scratch: 4 * r.Size, InPlace: []int{0}}, call.Call{Func: "nncc_dsp_softmax_s8",

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -19,8 +20,8 @@ var tiles = &kernel.Kernel{
 	Doc: "int8 3x3 convolution, 2x2 outputs with 16 multiplications a channel instead of 36",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return provenTiles.Must(n).lower() },
-	Rules: join(onDSP("DSP-TILES-00"), quantised.ConvRules("DSP-TILES", false, quantised.Everywhere),
-		exact("DSP-TILES-07", provenTiles)),
+	Was:   "DSP-TILES", Rules: kernel.All(cond.DSP, quantised.ConvRules(false, quantised.Everywhere),
+		exact(provenTiles)),
 }
 
 // tilesAdd is the same with an addition at its end.
@@ -28,7 +29,7 @@ var tilesAdd = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_3x3_add_s8", Library: Library,
 	Doc: "int8 3x3 convolution, its result added to another tensor 2x4 outputs at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerTilesAdd,
-	Rules: join(onDSP("DSP-TILES-ADD-00"), kernel.ResidualRule("DSP-TILES-ADD-01", tiles, add,
+	Was: "DSP-TILES-ADD", Rules: kernel.All(cond.DSP, cond.Residual(tiles, add,
 		func(c *kernel.Chain) string {
 			if c.Table != nil {
 				return "a function of the result, want the addition alone"

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -21,9 +22,9 @@ var transposedConv = &kernel.Kernel{
 	Name: phaseFunc, Library: Library,
 	Doc: "int8 transposed convolution by phases, depthwise, too, with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
-	Rules: join(noHelium("DSP-PHASE-00"), quantised.TransposedRules("DSP-PHASE", quantised.Everywhere),
-		quantised.PhaseRule("DSP-PHASE-06"),
-		quantised.CheapestPhases.Rule("DSP-PHASE-07", "columns that are copied begin inside the image",
+	Was: "DSP-PHASE", Rules: kernel.All(cond.NoHelium, quantised.TransposedRules(quantised.Everywhere),
+		quantised.PhaseRule,
+		quantised.CheapestPhases.Rule("FIRST-COLUMN", "columns that are copied begin inside the image",
 			func(_ *kernel.Node, list []*quantised.Phase) string {
 				for _, f := range list {
 					if !f.Depthwise() && f.Padded() && f.Depth()%4 != 0 && f.Pad.W < 0 {
@@ -33,7 +34,7 @@ var transposedConv = &kernel.Kernel{
 				}
 				return ""
 			}),
-		exact("DSP-PHASE-08", provenPhases)),
+		exact(provenPhases)),
 }
 
 // phase is a phase with its proven channels: w or, of a depthwise one, taps.

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -15,7 +16,7 @@ import (
 var batchMatMul = &kernel.Kernel{
 	Name: "nncc_helium_batch_matmul_s8", Library: Library, Doc: "int8 products of two activations in any memory order",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
-	Rules: join(onHelium("HELIUM-BMM-00"), quantised.BatchRules("HELIUM-BMM")),
+	Was: "HELIUM-BMM", Rules: kernel.All(cond.Helium, quantised.BatchRules()),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b, s := quantised.Batches.Must(n), quantised.BatchSteps(n.Node)
 		width := roundUp(b.K, vector)
@@ -38,7 +39,7 @@ var batchMatMul16 = &kernel.Kernel{
 	Name: "nncc_helium_batch_matmul_s16", Library: Library,
 	Doc: "int16 products of two activations in any memory order",
 	Ops: []*ir.OpDef{op.MatMul}, Layout: quantised.StridedLayout,
-	Rules: join(onHelium("HELIUM-BMM16-00"), quantised.BatchRules16("HELIUM-BMM16")),
+	Was: "HELIUM-BMM16", Rules: kernel.All(cond.Helium, quantised.BatchRules16()),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		b, s := quantised.Batches16.Must(n), quantised.BatchSteps(n.Node)
 		scratch, room := 0, call.Arg(call.Null{})

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -43,16 +44,15 @@ func convRule(code, doc string, check func(c *convolution) string) kernel.Rule {
 }
 
 // shiftsRule is the rule that no channel is requantised by a shift to the left.
-func shiftsRule(code string) kernel.Rule {
-	return convRule(code, "requantisation shifts to the right", func(c *convolution) string { return c.l.shifts() })
-}
+var shiftsRule = convRule("RIGHT-SHIFT", "requantisation shifts to the right",
+	func(c *convolution) string { return c.l.shifts() })
 
 // conv computes any convolution by dot products: of the pixels themselves
 // where they lie as the kernels want them, else of patches in scratch.
 var conv = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv,
-	Rules: join(onHelium("HELIUM-CONV-00"), quantised.ConvRules("HELIUM-CONV", false, nil)),
+	Was: "HELIUM-CONV", Rules: kernel.All(cond.Helium, quantised.ConvRules(false, nil)),
 }
 
 // scratchBytes is about how much scratch a convolution may take: more saves a

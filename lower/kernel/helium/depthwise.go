@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -19,9 +20,9 @@ var patches = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library,
 	Doc: "int8 depthwise convolution 3x3, strides 1, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
-	Rules: join(onHelium("HELIUM-DW31-00"), quantised.ConvRules("HELIUM-DW31", true, nil),
-		shiftsRule("HELIUM-DW31-07"),
-		convRule("HELIUM-DW31-08", "kernel 3x3, strides 1, no dilation, an output a channel, at most 2 columns of "+
+	Was: "HELIUM-DW31", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil),
+		shiftsRule,
+		convRule("WINDOW-3X3", "kernel 3x3, strides 1, no dilation, an output a channel, at most 2 columns of "+
 			"padding, several rows of output", func(c *convolution) string {
 			one := quantised.Tile{H: 1, W: 1}
 			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride != one || c.Dilation != one || c.Pad.W > 2 ||
@@ -103,9 +104,9 @@ var depthwise3x3 = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library,
 	Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
-	Rules: join(onHelium("HELIUM-DW32-00"), quantised.ConvRules("HELIUM-DW32", true, nil),
-		shiftsRule("HELIUM-DW32-07"),
-		convRule("HELIUM-DW32-08", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 "+
+	Was: "HELIUM-DW32", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil),
+		shiftsRule,
+		convRule("WINDOW-3X3", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 "+
 			"channels", func(c *convolution) string {
 			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride.W != 2 ||
 				c.Dilation != (quantised.Tile{H: 1, W: 1}) || c.G.COut != c.G.CIn || c.G.CIn < minWide {
@@ -115,7 +116,7 @@ var depthwise3x3 = &kernel.Kernel{
 			}
 			return ""
 		}),
-		convRule("HELIUM-DW32-09", "products of two taps add up in 16 bits",
+		convRule("TAP-SUMS", "products of two taps add up in 16 bits",
 			func(c *convolution) string { return c.l.pairsFit(inOrder(len(c.l.Rows[0]))) })),
 }
 

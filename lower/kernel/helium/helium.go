@@ -21,22 +21,6 @@ var Kernels = slices.Concat([]*kernel.Kernel{conv, transposedConv, phases, lines
 	softmax, mapped, residual, conv16, phases16, depthwise16, fullyConnected16, batchMatMul16}, int16s,
 	recurrentRows())
 
-// onHelium keeps the rows to the cores that they are written for.
-func onHelium(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "a core with Helium", Check: func(n *kernel.Node) string {
-		if !n.Core.MVE {
-			return "the core has no Helium"
-		}
-		return ""
-	}}
-}
-
-// join makes one list of rules.
-func join(first kernel.Rule, most []kernel.Rule, last ...kernel.Rule) []kernel.Rule {
-	r := append([]kernel.Rule{first}, most...)
-	return append(r, last...)
-}
-
 // own completes a lowering that calls a kernel of this library.
 func own(l *call.Lowered, c call.Call) *call.Lowered {
 	l.Library = Library

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -26,20 +27,14 @@ var convOf16 = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
 	return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
 })
 
-// sums16 says that sums stay in 32 bits.
-const sums16 = "sums that 32 bits hold, whatever the input"
-
 var conv16 = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s16", Library: Library,
 	Doc: "int16 convolution with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: lowerConv16,
-	Rules: join(onHelium("HELIUM-CONV16-00"), quantised.Rules16("HELIUM-CONV16",
-		quantised.Conv16Params.Exists("HELIUM-CONV16-03", "scales have a fixed-point form, the int64 bias counts "+
-			"their product"), convOf16.Exists("HELIUM-CONV16-04", sums16)),
-		quantised.ConvSpatialRule("HELIUM-CONV16-05"),
-		quantised.DepthwiseRule("HELIUM-CONV16-06", false),
-		convOf16.Rule("HELIUM-CONV16-07", "requantisation shifts to the right",
+	Was:   "HELIUM-CONV16", Rules: kernel.All(cond.Helium, quantised.ConvRules16(convOf16),
+		quantised.DepthwiseRule(false),
+		convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
 }
 
@@ -60,10 +55,8 @@ var fullyConnected16 = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return lowerProduct(quantised.Products16.Must(n), layerOf(n, *quantised.ProductLayers16.Must(n), 1), n.Generic)
 	},
-	Rules: join(onHelium("HELIUM-FC16-00"), quantised.Rules16("HELIUM-FC16",
-		quantised.Products16.Exists("HELIUM-FC16-03", "a plain product with fixed-point scales and an int64 bias"),
-		quantised.ProductLayers16.Exists("HELIUM-FC16-04", sums16)),
-		quantised.ProductLayers16.Rule("HELIUM-FC16-05", "requantisation shifts to the right",
+	Was: "HELIUM-FC16", Rules: kernel.All(cond.Helium, quantised.ProductRules16(),
+		quantised.ProductLayers16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
 			func(_ *kernel.Node, l *quantised.Layer) string { return l.Shifts16(0) })),
 }
 
@@ -71,11 +64,8 @@ var depthwise16 = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_s16", Library: Library,
 	Doc: "int16 depthwise convolution with any window and a channel multiplier, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise16,
-	Rules: join(onHelium("HELIUM-DW16-00"), quantised.Rules16("HELIUM-DW16",
-		quantised.Conv16Params.Exists("HELIUM-DW16-03", "scales have a fixed-point form, the int64 bias counts "+
-			"their product"), convOf16.Exists("HELIUM-DW16-04", sums16)),
-		quantised.ConvSpatialRule("HELIUM-DW16-05"), quantised.DepthwiseRule("HELIUM-DW16-06", true),
-		convOf16.Rule("HELIUM-DW16-07", "requantisation shifts to the right",
+	Was: "HELIUM-DW16", Rules: kernel.All(cond.Helium, quantised.ConvRules16(convOf16), quantised.DepthwiseRule(true),
+		convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
 }
 

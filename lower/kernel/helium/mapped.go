@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // mapped is a convolution with a function of each value behind it, by a table
@@ -15,7 +16,7 @@ var mapped = &kernel.Kernel{
 	Name: "nncc_helium_convolve_lut_s8", Library: Library,
 	Doc: "int8 convolution with a function of each result, by a table in the store loop",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
-	Rules: []kernel.Rule{onHelium("HELIUM-MAPPED-00"), kernel.MappedConvRule("HELIUM-MAPPED-01", conv)},
+	Was: "HELIUM-MAPPED", Rules: kernel.Rules{cond.Helium, cond.Mapped(conv)},
 }
 
 func lowerMapped(n *kernel.Node) *call.Lowered {

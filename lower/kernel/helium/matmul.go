@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -16,8 +17,8 @@ var fullyConnected = &kernel.Kernel{
 	Name: "nncc_helium_matmul_1row_s8", Library: Library,
 	Doc: "int8 fully connected layer, per tensor or per channel, packed weights",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul}, Lower: lowerFC,
-	Rules: join(onHelium("HELIUM-FC-00"), quantised.ProductRules("HELIUM-FC", nil),
-		quantised.Products.Rule("HELIUM-FC-05", "weights are symmetric: zero point 0",
+	Was: "HELIUM-FC", Rules: kernel.All(cond.Helium, quantised.ProductRules(nil),
+		quantised.Products.Rule("SYMMETRIC", "weights are symmetric: zero point 0",
 			func(n *kernel.Node, _ *quantised.Product) string {
 				_, why := quantised.ProductLayers.Of(n)
 				return why

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -19,10 +20,10 @@ var phases = &kernel.Kernel{
 	Name: phaseFunc, Library: Library,
 	Doc: "int8 transposed convolution by phases, depthwise, too, with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerPhases,
-	Rules: join(onHelium("HELIUM-PHASE-00"), quantised.TransposedRules("HELIUM-PHASE", quantised.Everywhere),
-		quantised.Phases.Rule("HELIUM-PHASE-06", "requantisation shifts to the right",
+	Was: "HELIUM-PHASE", Rules: kernel.All(cond.Helium, quantised.TransposedRules(quantised.Everywhere),
+		quantised.Phases.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
 			func(_ *kernel.Node, list []*quantised.Phase) string { return (&layer{Layer: list[0].Layer}).shifts() }),
-		quantised.PhaseRule("HELIUM-PHASE-07")),
+		quantised.PhaseRule),
 }
 
 func lowerPhases(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases.Must(n)) }
@@ -33,8 +34,8 @@ var phases16 = &kernel.Kernel{
 	Doc: "int16 transposed convolution by phases, depthwise, too, with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return phaseCalls(n, quantised.Phases16.Must(n)) },
-	Rules: join(onHelium("HELIUM-PHASE16-00"), quantised.PhaseRules16("HELIUM-PHASE16",
-		func(l *quantised.Layer) string { return l.Shifts16(0) })),
+	Was:   "HELIUM-PHASE16", Rules: kernel.All(cond.Helium,
+		quantised.PhaseRules16(func(l *quantised.Layer) string { return l.Shifts16(0) })),
 }
 
 // phaseCalls is a call for each phase.

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -19,7 +20,7 @@ const (
 	largestShortWindow = 185
 )
 
-func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
+func pool(fn, was, doc string, last kernel.Rules, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
@@ -39,13 +40,13 @@ func pool(fn, code, doc string, last []kernel.Rule, ops ...*ir.OpDef) *kernel.Ke
 					i8In(0),
 					i8Out(0)}})
 		},
-		Rules: join(onHelium(code+"-00"), quantised.PoolRules(code), last...),
+		Was: was, Rules: kernel.All(cond.Helium, quantised.PoolRules(), last),
 	}
 }
 
 // windowLimit is a rule about the elements of a window that is cut to the input.
-func windowLimit(code string, most int) []kernel.Rule {
-	return []kernel.Rule{kernel.Pool.Rule(code, fmt.Sprintf("at most %d elements in a window", most),
+func windowLimit(most int) kernel.Rules {
+	return kernel.Rules{kernel.Pool.Rule("WINDOW-ELEMENTS", fmt.Sprintf("at most %d elements in a window", most),
 		func(_ *kernel.Node, g *op.PoolGeom) string {
 			count := 1
 			for d, k := range g.Kernel {
@@ -60,8 +61,8 @@ func windowLimit(code string, most int) []kernel.Rule {
 
 var (
 	avgPoolShort = pool("nncc_helium_avg_pool_short_s8", "HELIUM-AVGS", "int8 average pooling of small windows",
-		windowLimit("HELIUM-AVGS-05", largestShortWindow), op.AveragePool, op.GlobalAveragePool)
+		windowLimit(largestShortWindow), op.AveragePool, op.GlobalAveragePool)
 	avgPool = pool("nncc_helium_avg_pool_s8", "HELIUM-AVG", "int8 average pooling",
-		windowLimit("HELIUM-AVG-05", largestWindow), op.AveragePool, op.GlobalAveragePool)
+		windowLimit(largestWindow), op.AveragePool, op.GlobalAveragePool)
 	maxPool = pool("nncc_helium_max_pool_s8", "HELIUM-MAXP", "int8 max pooling", nil, op.MaxPool, op.GlobalMaxPool)
 )

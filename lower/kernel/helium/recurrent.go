@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -13,9 +14,9 @@ import (
 func recurrentRows() []*kernel.Kernel {
 	var rows []*kernel.Kernel
 	for _, k := range quantised.RecurrentKinds {
-		fn, code := "nncc_helium_"+k.Suffix(), "HELIUM-"+k.Code()
+		fn := "nncc_helium_" + k.Suffix()
 		rows = append(rows, &kernel.Kernel{Name: fn, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
-			Rules: join(onHelium(code+"-00"), k.Rules(code)),
+			Was: "HELIUM-" + k.Was(), Rules: kernel.All(cond.Helium, k.Rules()),
 			Lower: func(n *kernel.Node) *call.Lowered {
 				return quantised.CallRecurrent(n, fn, Library, vector/k.Elem.Size())
 			}})

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // residual is a convolution whose result, or a function of it, is added to
@@ -15,7 +16,7 @@ var residual = &kernel.Kernel{
 	Name: "nncc_helium_convolve_add_s8", Library: Library,
 	Doc: "int8 convolution, its result or a function of it added to another tensor a few pixels at a time",
 	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.ResidualLayout, Lower: lowerResidual,
-	Rules: []kernel.Rule{onHelium("HELIUM-RESIDUAL-00"), kernel.ResidualRule("HELIUM-RESIDUAL-01", conv, add,
+	Was: "HELIUM-RESIDUAL", Rules: kernel.Rules{cond.Helium, cond.Residual(conv, add,
 		func(c *kernel.Chain) string {
 			if _, ok := addition(c.Add, resultOperand(c)); !ok {
 				return "no linear form gives the results of the addition for all pairs of values"

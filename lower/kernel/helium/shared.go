@@ -2,17 +2,17 @@
 
 package helium
 
-import "github.com/nncc/nncc/lower/kernel/quantised"
+import (
+	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/quantised"
+)
 
 // shared are the rows that other cores have, too.
-var shared = quantised.Shared{Library: Library, Prefix: "HELIUM"}
+var shared = quantised.Shared{Library: Library, Was: "HELIUM", Core: cond.Helium}
 
 var (
-	pairs   = shared.Pairs(onHelium(""))
-	rounded = shared.Sums(onHelium(""))
-	lines   = shared.Lines(onHelium(""))
-	runs    = shared.Runs(onHelium(""))
-	int16s  = shared.Wide(onHelium(""))
-	limits  = shared.Limits(onHelium(""))
-	two     = shared.Two(onHelium(""))
+	pairs, rounded = shared.Pairs(), shared.Sums()
+	lines, runs    = shared.Lines(), shared.Runs()
+	limits, two    = shared.Limits(), shared.Two()
+	int16s         = shared.Wide()
 )

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -15,8 +16,8 @@ var softmax = &kernel.Kernel{
 	Name: "nncc_helium_softmax_s8", Library: Library,
 	Doc: "int8 softmax over the innermost axis, exponentials by a table",
 	Ops: []*ir.OpDef{op.Softmax}, Layout: quantised.Innermost, Lower: lowerSoftmax,
-	Rules: join(onHelium("HELIUM-SMAX-00"), quantised.SoftmaxRules("HELIUM-SMAX"),
-		quantised.SoftmaxTable("HELIUM-SMAX-03")),
+	Was: "HELIUM-SMAX", Rules: kernel.All(cond.Helium, quantised.SoftmaxRules(),
+		quantised.SoftmaxTable),
 }
 
 func lowerSoftmax(n *kernel.Node) *call.Lowered {

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -202,13 +203,13 @@ var add = &kernel.Kernel{
 		"results of all pairs of values, else three roundings",
 	Ops:    []*ir.OpDef{op.Add},
 	Layout: kernel.SameLayout, Lower: lowerAdd,
-	Rules: join(onHelium("HELIUM-ADD-00"), quantised.AddRules("HELIUM-ADD"), kernel.Rule{
-		Code: "HELIUM-ADD-03", Doc: "requantisation shifts to the right", Check: func(n *kernel.Node) string {
+	Was: "HELIUM-ADD", Rules: kernel.All(cond.Helium, quantised.AddRules(),
+		cond.New("RIGHT-SHIFT", "requantisation shifts to the right", func(n *kernel.Node) string {
 			if !op.BinaryKernelS8(n.Node) {
 				return kernel.Unread
 			}
 			return quantised.Sums.Why(n)
-		}}),
+		})),
 }
 
 func lowerAdd(n *kernel.Node) *call.Lowered {

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -21,15 +22,15 @@ var transpose = &kernel.Kernel{
 	Name: "nncc_helium_transpose_s8", Library: Library,
 	Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Rules: join(onHelium("HELIUM-TRANS-00"), quantised.ExchangeRules("HELIUM-TRANS"), kernel.Rule{
-		Code: "HELIUM-TRANS-03", Doc: fmt.Sprintf("one of the two runs has at most %d elements", farthest),
-		Check: func(n *kernel.Node) string {
-			if _, rows, cols, ok := quantised.Exchange(n.Node); ok && min(rows, cols) > farthest {
-				return fmt.Sprintf("%d elements are exchanged with %d, want at most %d on one side", rows, cols,
-					farthest)
-			}
-			return ""
-		}}),
+	Was:    "HELIUM-TRANS", Rules: kernel.All(cond.Helium, quantised.ExchangeRules(),
+		cond.New("FARTHEST", fmt.Sprintf("one of the two runs has at most %d elements", farthest),
+			func(n *kernel.Node) string {
+				if _, rows, cols, ok := quantised.Exchange(n.Node); ok && min(rows, cols) > farthest {
+					return fmt.Sprintf("%d elements are exchanged with %d, want at most %d on one side", rows, cols,
+						farthest)
+				}
+				return ""
+			})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 			return call.ViewOf()

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -21,8 +22,8 @@ var transposedConv = &kernel.Kernel{
 	Name: "nncc_helium_transpose_conv_s8", Library: Library,
 	Doc: "int8 transposed convolution with a kernel of the size of its strides, packed weights",
 	Ops: []*ir.OpDef{op.ConvTranspose}, Layout: kernel.SpatialLayout, Lower: lowerTransposedConv,
-	Rules: join(onHelium("HELIUM-UP-00"), quantised.TransposedRules("HELIUM-UP", quantised.Everywhere),
-		upscales.Rule("HELIUM-UP-06", "requantisation shifts to the right", func(_ *kernel.Node, u *upscale) string {
+	Was: "HELIUM-UP", Rules: kernel.All(cond.Helium, quantised.TransposedRules(quantised.Everywhere),
+		upscales.Rule("RIGHT-SHIFT", "requantisation shifts to the right", func(_ *kernel.Node, u *upscale) string {
 			for _, l := range u.rows {
 				if why := l.shifts(); why != "" {
 					return why
@@ -30,7 +31,7 @@ var transposedConv = &kernel.Kernel{
 			}
 			return ""
 		}),
-		upscales.Rule("HELIUM-UP-07", "a kernel of the size of its strides, one group, no padding",
+		upscales.Rule("STRIDE-KERNEL", "a kernel of the size of its strides, one group, no padding",
 			func(_ *kernel.Node, u *upscale) string {
 				if g := u.g; g.Group != 1 || !slices.Equal(g.Kernel, g.Strides) ||
 					u.out != (quantised.Tile{H: u.in.H * u.kernel.H, W: u.in.W * u.kernel.W}) ||

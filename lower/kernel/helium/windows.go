@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -21,8 +22,8 @@ var depthwise = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_s8", Library: Library,
 	Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Rules: join(onHelium("HELIUM-DW-00"), quantised.ConvRules("HELIUM-DW", true, nil),
-		shiftsRule("HELIUM-DW-07")),
+	Was: "HELIUM-DW", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil),
+		shiftsRule),
 }
 
 // sweep is how nncc_helium_depthwise_s8 brings the input into scratch: rows of

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Fused is the row of several element-wise operators in one function: one nest
@@ -24,15 +25,15 @@ import (
 var Fused = &kernel.Kernel{
 	Name: "loops_fused", Library: "nncc", Doc: "several element-wise operators in one loop, without tensors in between",
 	Ops: []*ir.OpDef{op.Fused},
-	Rules: []kernel.Rule{
-		{Code: "LOOPS-FUSED-01", Doc: "every part has the shape of the result and a form for one element",
-			Check: func(n *kernel.Node) string {
+	Was: "LOOPS-FUSED", Rules: kernel.Rules{
+		cond.New("FUSED-FORMS", "every part has the shape of the result and a form for one element",
+			func(n *kernel.Node) string {
 				if _, err := writeFused(n.Node); err != nil {
 					return err.Error()
 				}
 				return ""
-			}},
-		{Code: "LOOPS-FUSED-02", Doc: "operands have less than 2^31 elements", Check: small},
+			}),
+		cond.Elements,
 	},
 	Layout: func(n *kernel.Node) kernel.Layout {
 		if _, rank := space(n.Node); rank != n.Out[0].Type.Rank() {

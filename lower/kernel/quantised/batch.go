@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // batchDims are the loops over products of two activations.
@@ -135,30 +136,27 @@ func (b *Batch16) Fields(s *Steps) []call.Field {
 }
 
 // BatchRules16 are the conditions on a product of two int16 activations.
-func BatchRules16(code string) []kernel.Rule {
-	return []kernel.Rule{Int16(code+"-01", 0, 1), batchRanks(code + "-02"),
-		Batches16.Exists(code+"-03", "a fixed-point scale below a quarter, sums times the multiplier in 62 bits")}
+func BatchRules16() kernel.Rules {
+	return kernel.Rules{Int16(0, 1), batchRanks,
+		Batches16.Exists("SCALE", "a fixed-point scale below a quarter, sums times the multiplier in 62 bits")}
 }
 
 // BatchRules are the conditions on a product of two activations.
-func BatchRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		Int8(code+"-01", 0, 1), batchRanks(code + "-02"),
-		Batches.Exists(code+"-03", "a fixed-point scale below a half"),
+func BatchRules() kernel.Rules {
+	return kernel.Rules{Int8(0, 1), batchRanks,
+		Batches.Exists("SCALE", "a fixed-point scale below a half"),
 	}
 }
 
-func batchRanks(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: fmt.Sprintf("matrices with up to %d leading dimensions", batchDims),
-		Check: func(n *kernel.Node) string {
-			for _, v := range n.In[:2] {
-				if r := v.Type.Rank(); r < 2 || r > 2+batchDims {
-					return fmt.Sprintf("%s has shape %v, want rank 2 to %d", v, v.Type.Shape, 2+batchDims)
-				}
+var batchRanks = cond.New("MATRICES", fmt.Sprintf("matrices with up to %d leading dimensions", batchDims),
+	func(n *kernel.Node) string {
+		for _, v := range n.In[:2] {
+			if r := v.Type.Rank(); r < 2 || r > 2+batchDims {
+				return fmt.Sprintf("%s has shape %v, want rank 2 to %d", v, v.Type.Shape, 2+batchDims)
 			}
-			return ""
-		}}
-}
+		}
+		return ""
+	})
 
 // StridedLayout is the demand of kernels that read the strides of all operands.
 func StridedLayout(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Strided} }

@@ -10,19 +10,11 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // AddRules are the conditions on an addition of two int8 operands.
-func AddRules(code string) []kernel.Rule {
-	return []kernel.Rule{BinaryRule(code + "-01"), SameShapes(code + "-02")}
-}
-
-// BinaryRule is the rule that two operands and the result are int8.
-func BinaryRule(code string) kernel.Rule {
-	r := Int8(code, 0, 1)
-	r.Doc = "both operands and the result int8, per tensor"
-	return r
-}
+func AddRules() kernel.Rules { return kernel.Rules{Int8(0, 1), SameShapes} }
 
 // expandUpTo is how many bytes of flash the array of a broadcast constant may
 // take; above it a kernel that repeats the constant is the better one.
@@ -30,24 +22,22 @@ const expandUpTo = 1024
 
 // SameShapes is the rule that operands have the result's shape: vector kernels
 // do not broadcast. A small constant operand is expanded at compile time.
-func SameShapes(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "operands of the output's shape (small constants are expanded)",
-		Check: func(n *kernel.Node) string {
-			out := n.Out[0].Type
-			for _, v := range n.In {
-				switch {
-				case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
-					return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
-				case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
-					return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of "+
-						"the "+
-						"result, want at most %d",
-						v, v.Const.Len(), out.Elems(), expandUpTo)
-				}
+var SameShapes = cond.New("SHAPES", "operands of the output's shape (small constants are expanded)",
+	func(n *kernel.Node) string {
+		out := n.Out[0].Type
+		for _, v := range n.In {
+			switch {
+			case v.Const == nil && !slices.Equal(v.Type.Shape, out.Shape):
+				return fmt.Sprintf("%s has shape %v and is broadcast to %v at run time", v, v.Type.Shape, out.Shape)
+			case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
+				return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of "+
+					"the "+
+					"result, want at most %d",
+					v, v.Const.Len(), out.Elems(), expandUpTo)
 			}
-			return ""
-		}}
-}
+		}
+		return ""
+	})
 
 // Operand is operand i of an element-wise operator in the memory order of the
 // output; constants become arrays of the output's size.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Permutation is what a Relayout does to its input's dimensions in memory
@@ -51,39 +52,36 @@ func Exchange(n *ir.Node) (batches, rows, cols int, ok bool) {
 }
 
 // Bytes is the rule that a Relayout moves 8-bit data computed at run time.
-func Bytes(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "8-bit data computed at run time", Check: func(n *kernel.Node) string {
-		v := n.In[0]
-		if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
-			return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
-		}
-		if v.Const != nil {
-			return fmt.Sprintf("%s is constant", v)
-		}
-		return ""
-	}}
-}
+var Bytes = cond.New("BYTES", "8-bit data computed at run time", func(n *kernel.Node) string {
+	v := n.In[0]
+	if d := v.Type.DType; d != tensor.I8 && d != tensor.U8 {
+		return fmt.Sprintf("%s is %s, want int8 or uint8", v, d)
+	}
+	if v.Const != nil {
+		return fmt.Sprintf("%s is constant", v)
+	}
+	return ""
+})
 
 // ExchangeRules are the conditions on a Relayout of bytes that transposes
 // matrices, or that moves nothing.
-func ExchangeRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		Bytes(code + "-01"),
-		{Code: code + "-02", Doc: "two runs of dimensions are exchanged, the rest stays in front",
-			Check: func(n *kernel.Node) string {
+func ExchangeRules() kernel.Rules {
+	return kernel.Rules{Bytes,
+		cond.New("EXCHANGE", "two runs of dimensions are exchanged, the rest stays in front",
+			func(n *kernel.Node) string {
 				if _, _, _, ok := Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
 					return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(),
 						n.Out[0].Type.OrderOrIdentity())
 				}
 				return ""
-			}},
+			}),
 	}
 }
 
 // AnyRelayoutRules are the conditions on a Relayout of bytes in any order.
-func AnyRelayoutRules(code string) []kernel.Rule {
-	return []kernel.Rule{Bytes(code + "-01"), {Code: code + "-02", Doc: "at most 8 runs of dimensions, none empty",
-		Check: func(n *kernel.Node) string {
+func AnyRelayoutRules() kernel.Rules {
+	return kernel.Rules{Bytes, cond.New("RUNS", "at most 8 runs of dimensions, none empty",
+		func(n *kernel.Node) string {
 			if n.In[0].Type.Elems() == 0 {
 				return "a dimension has size 0"
 			}
@@ -91,7 +89,7 @@ func AnyRelayoutRules(code string) []kernel.Rule {
 				return fmt.Sprintf("%d runs of dimensions move apart, want at most 8", len(size))
 			}
 			return ""
-		}}}
+		})}
 }
 
 // LowerRelayout copies run by run.

@@ -34,8 +34,8 @@ func NotInt16(v *ir.Value) string {
 
 // Int16 is the rule that the given inputs and output 0 are int16 with one scale
 // and zero point 0.
-func Int16(code string, in ...int) kernel.Rule {
-	return Activations(code, "activations are int16, quantised per tensor with zero point 0, not empty", NotInt16,
+func Int16(in ...int) kernel.Rule {
+	return Activations("INT16", "activations are int16, quantised per tensor with zero point 0, not empty", NotInt16,
 		in...)
 }
 
@@ -124,9 +124,23 @@ func (l *Layer) Shifted16(c int, halves int32) (mult, shift int32) {
 	return mult << 16, -shift - halves
 }
 
-// Rules16 are the conditions on a layer of int16 data and constant weights, but
-// for its geometry; sums is the fact that they stay in 32 bits.
-func Rules16(code string, params kernel.Rule, sums kernel.Rule) []kernel.Rule {
-	return []kernel.Rule{Int16(code+"-01", 0),
-		int8Weights(code+"-02", "the weights %s are computed at run time, want a constant", nil), params, sums}
+// FixedPoint16 and Product16 are the conditions on the arithmetic of layers of int16 data.
+var (
+	FixedPoint16 = Conv16Params.Exists("FIXED-POINT",
+		"scales have a fixed-point form, the int64 bias counts their product")
+	Product16 = Products16.Exists("PRODUCT", "a plain product with fixed-point scales and an int64 bias")
+)
+
+// ConvRules16 are the conditions on a convolution of int16 data with constant weights;
+// sums is the fact that they stay in 32 bits.
+func ConvRules16[T any](sums *kernel.Fact[T]) kernel.Rules {
+	return append(rules16(FixedPoint16, sums), ConvSpatialRule)
+}
+
+// ProductRules16 are those on a fully connected layer.
+func ProductRules16() kernel.Rules { return rules16(Product16, ProductLayers16) }
+
+func rules16[T any](params kernel.Rule, sums *kernel.Fact[T]) kernel.Rules {
+	return kernel.Rules{Int16(0), int8Weights("the weights %s are computed at run time, want a constant", nil), params,
+		sums.Exists("SUMS", "sums that 32 bits hold, whatever the input")}
 }

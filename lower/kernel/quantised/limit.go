@@ -6,11 +6,12 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // LimitRules are the conditions on a Relu or Clip of int8 values by a table.
-func LimitRules(code string) []kernel.Rule {
-	return []kernel.Rule{Int8(code+"-01", 0), {Code: code + "-02", Doc: "constant bounds", Check: kernel.TableOf.Why}}
+func LimitRules() kernel.Rules {
+	return kernel.Rules{Int8(0), cond.New("BOUNDS", "constant bounds", kernel.TableOf.Why)}
 }
 
 // LowerLimit looks every value up.

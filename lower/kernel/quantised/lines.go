@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -108,11 +109,10 @@ func inside(g *op.ConvGeom) bool {
 }
 
 // LineRules are the conditions on a layer that is one line per channel.
-func LineRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		{Code: code + "-01", Doc: "int8, a constant weight for each channel, no padding", Check: single},
-		{Code: code + "-02", Doc: "lines with one shift give the results of all values", Proof: true,
-			Check: ChannelLines.Why},
+func LineRules() kernel.Rules {
+	return kernel.Rules{
+		cond.New("CHANNEL-WEIGHTS", "int8, a constant weight for each channel, no padding", single),
+		cond.Proof("PROVEN-LINES", "lines with one shift give the results of all values", ChannelLines.Why),
 	}
 }
 

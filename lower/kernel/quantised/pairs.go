@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -235,23 +236,20 @@ func bit(b bool) int {
 }
 
 // PairRules are the conditions on a node that a Pair computes.
-func PairRules(code string) []kernel.Rule {
-	return []kernel.Rule{pairRule(code + "-01"),
-		{Code: code + "-02", Doc: "a function of two rows gives the results of all pairs of values", Proof: true,
-			Check: Pairs.Why},
+func PairRules() kernel.Rules {
+	return kernel.Rules{pairRule,
+		cond.Proof("PROVEN-PAIR", "a function of two rows gives the results of all pairs of values", Pairs.Why),
 	}
 }
 
 // pairRule is the rule that operands are those of a Pair.
-func pairRule(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "two int8 operands with one scale each, at most 8 dimensions",
-		Check: func(n *kernel.Node) string {
-			if why := pairTypes(n.Node); why != "" {
-				return why
-			}
-			return pairDims(n)
-		}}
-}
+var pairRule = cond.New("INT8-PAIR", "two int8 operands with one scale each, at most 8 dimensions",
+	func(n *kernel.Node) string {
+		if why := pairTypes(n.Node); why != "" {
+			return why
+		}
+		return pairDims(n)
+	})
 
 // LowerPair calls the node's Pair, directly where both operands lie like the
 // result.

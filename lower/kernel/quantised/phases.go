@@ -223,22 +223,19 @@ const maxPhases = 64
 
 // PhaseRule is the rule that a transposed convolution is not cut into too many
 // phases.
-func PhaseRule(code string) kernel.Rule { return phaseRule(code, Phases) }
+var PhaseRule = phaseRule(Phases)
 
 // PhaseRules16 are the conditions on a transposed convolution on int16 data by
 // phases; shifts says why a layer's requantisation is not one of the family's.
-func PhaseRules16(code string, shifts func(l *Layer) string) []kernel.Rule {
-	rules := append(Rules16(code, Conv16Params.Exists(code+"-03", "scales have a fixed-point form, the int64 bias "+
-		"counts their product"), Phases16.Exists(code+"-04", "sums that 32 bits hold, whatever the input")),
-		ConvSpatialRule(code+"-05"))
-	return append(rules, phaseRule(code+"-06", Phases16),
-		Phases16.Rule(code+"-07", "requantisation shifts to the right",
+func PhaseRules16(shifts func(l *Layer) string) kernel.Rules {
+	return kernel.All(ConvRules16(Phases16), phaseRule(Phases16),
+		Phases16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
 			func(_ *kernel.Node, list []*Phase) string { return shifts(&list[0].Layer) }))
 }
 
-func phaseRule(code string, phases *kernel.Fact[[]*Phase]) kernel.Rule {
+func phaseRule(phases *kernel.Fact[[]*Phase]) kernel.Rule {
 	doc := fmt.Sprintf("strides give at most %d phases", maxPhases)
-	return phases.Rule(code, doc, func(n *kernel.Node, f []*Phase) string {
+	return phases.Rule("PHASES", doc, func(n *kernel.Node, f []*Phase) string {
 		if len(f) <= maxPhases {
 			return ""
 		}

@@ -7,24 +7,25 @@ import (
 
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // PoolRules are the conditions on an int8 pooling.
-func PoolRules(code string) []kernel.Rule { return PoolRulesOf(code, Int8(code+"-01", 0)) }
+func PoolRules() kernel.Rules { return PoolRulesOf(Int8(0)) }
 
 // PoolRulesOf are the conditions on a pooling of data that a rule is about.
-func PoolRulesOf(code string, data kernel.Rule) []kernel.Rule {
-	return []kernel.Rule{
+func PoolRulesOf(data kernel.Rule) kernel.Rules {
+	return kernel.Rules{
 		data,
-		{Code: code + "-02", Doc: "one quantisation, padding that does not count", Check: func(n *kernel.Node) string {
+		cond.New("POOL-QUANTISATION", "one quantisation, padding that does not count", func(n *kernel.Node) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return kernel.Unread
 			}
 			_, _, why := op.PoolQuantClamp(n.Node)
 			return why
-		}},
-		SpatialRule(code+"-03", kernel.Pool, func(g *op.PoolGeom) []int { return g.In }),
-		kernel.Pool.Rule(code+"-04", "no dilation, no indices", func(n *kernel.Node, g *op.PoolGeom) string {
+		}),
+		SpatialRule(kernel.Pool, func(g *op.PoolGeom) []int { return g.In }),
+		kernel.Pool.Rule("POOL-FORM", "no dilation, no indices", func(n *kernel.Node, g *op.PoolGeom) string {
 			switch {
 			case len(n.Out) > 1:
 				return "the indices of the maxima are wanted"

@@ -68,12 +68,10 @@ func (f *Product) Weights(n *kernel.Node) *tensor.Dense {
 }
 
 // ProductRules are the conditions on a fully connected layer.
-func ProductRules(code string, packed Packed) []kernel.Rule {
-	return []kernel.Rule{
-		Int8(code+"-01", 0),
-		int8Weights(code+"-02", "the right side %s is computed at run time, want a constant", packed),
-		Products.Exists(code+"-03", "a plain product with fixed-point scales"),
-		Products.Rule(code+"-04", "one zero point for all weights", func(n *kernel.Node, f *Product) string {
+func ProductRules(packed Packed) kernel.Rules {
+	return kernel.Rules{Int8(0), int8Weights("the right side %s is computed at run time, want a constant", packed),
+		Products.Exists("PRODUCT", "a plain product with fixed-point scales"),
+		Products.Rule("ZERO-POINTS", "one zero point for all weights", func(n *kernel.Node, f *Product) string {
 			if len(f.Params.FilterOff) > 1 {
 				return fmt.Sprintf("the weights %s have a zero point for each channel, want one", n.In[1])
 			}

@@ -12,16 +12,17 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Int8 is the rule that the given inputs and output 0 are int8 with one scale.
-func Int8(code string, in ...int) kernel.Rule {
-	return Activations(code, "activations are int8, quantised per tensor, not empty", NotInt8, in...)
+func Int8(in ...int) kernel.Rule {
+	return Activations("INT8", "activations are int8, quantised per tensor, not empty", NotInt8, in...)
 }
 
 // Activations is a rule about each of the given inputs and output 0.
 func Activations(code, doc string, why func(v *ir.Value) string, in ...int) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: doc, Check: func(n *kernel.Node) string {
+	return cond.New(code, doc, func(n *kernel.Node) string {
 		for _, i := range in {
 			if v := n.Input(i); v != nil {
 				if s := why(v); s != "" {
@@ -30,7 +31,7 @@ func Activations(code, doc string, why func(v *ir.Value) string, in ...int) kern
 			}
 		}
 		return why(n.Out[0])
-	}}
+	})
 }
 
 // NotInt8 says what v has that int8 activations with one scale have not.
@@ -71,10 +72,10 @@ func KnownWeights(n *ir.Node) bool {
 // Agrees is the rule that a function finds no reason against a node whose
 // input, weights and output are quantised.
 func Agrees(code, doc string, why func(n *kernel.Node) string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: doc, Check: func(n *kernel.Node) string {
+	return cond.New(code, doc, func(n *kernel.Node) string {
 		if !known(n.Node) {
 			return kernel.Unread
 		}
 		return why(n)
-	}}
+	})
 }

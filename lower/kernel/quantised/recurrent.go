@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Gate are the weights [units][inputs] of a gate for one of its two products, and
@@ -95,15 +96,15 @@ func computedParameter(n *kernel.Node) *ir.Value {
 }
 
 // RecurrentRules are the conditions on a QLSTM or QGRU.
-func RecurrentRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		{Code: code + "-01", Doc: "constant weights and biases", Check: func(n *kernel.Node) string {
+func RecurrentRules() kernel.Rules {
+	return kernel.Rules{
+		cond.New("WEIGHTS", "constant weights and biases", func(n *kernel.Node) string {
 			if v := computedParameter(n); v != nil {
 				return fmt.Sprintf("%s is computed at run time, want a constant", v)
 			}
 			return ""
-		}},
-		Recurrents.Exists(code+"-02", "the quantisation that the operator describes"),
+		}),
+		Recurrents.Exists("RECURRENT", "the quantisation that the operator describes"),
 	}
 }
 
@@ -121,8 +122,8 @@ var RecurrentKinds = []RecurrentKind{{op.QLSTM, "lstm", tensor.I8}, {op.QLSTM, "
 // Suffix is the end of the function's name.
 func (k RecurrentKind) Suffix() string { return fmt.Sprintf("%s_s%d", k.Name, k.Elem.Bits()) }
 
-// Code is a part of codes of rules.
-func (k RecurrentKind) Code() string {
+// Was is a part of the codes that rows had.
+func (k RecurrentKind) Was() string {
 	c := map[string]string{"lstm": "LSTM", "gru": "GRU"}[k.Name]
 	if k.Elem == tensor.I16 {
 		c += "16"
@@ -137,14 +138,13 @@ func (k RecurrentKind) Doc() string {
 }
 
 // Rules are the conditions of own kernels of this kind.
-func (k RecurrentKind) Rules(code string) []kernel.Rule {
-	return append(RecurrentRules(code), kernel.Rule{Code: code + "-03", Doc: "data in " + k.Elem.String(),
-		Check: func(n *kernel.Node) string {
-			if t := n.In[0].Type.DType; t != k.Elem {
-				return fmt.Sprintf("the data is %s, want %s", t, k.Elem)
-			}
-			return ""
-		}})
+func (k RecurrentKind) Rules() kernel.Rules {
+	return append(RecurrentRules(), cond.New("DATA-TYPE", "data in "+k.Elem.String(), func(n *kernel.Node) string {
+		if t := n.In[0].Type.DType; t != k.Elem {
+			return fmt.Sprintf("the data is %s, want %s", t, k.Elem)
+		}
+		return ""
+	}))
 }
 
 // packGates are gates as nncc_recurrent.h has them: four units at a time, their

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -27,11 +28,10 @@ func Innermost(n *kernel.Node) kernel.Layout {
 }
 
 // SoftmaxRules are those of int8 softmax kernels over the innermost axis.
-func SoftmaxRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		Int8(code+"-01", 0),
-		{Code: code + "-02", Doc: "output scale 1/256, zero point -128; a representable input scale",
-			Check: func(n *kernel.Node) string {
+func SoftmaxRules() kernel.Rules {
+	return kernel.Rules{Int8(0),
+		cond.New("SOFTMAX-SCALES", "output scale 1/256, zero point -128; a representable input scale",
+			func(n *kernel.Node) string {
 				if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 					return kernel.Unread
 				}
@@ -39,7 +39,7 @@ func SoftmaxRules(code string) []kernel.Rule {
 					return fmt.Sprintf("the output is %s, want scale 1/256 and zero point -128", n.Out[0].Type)
 				}
 				return ""
-			}},
+			}),
 	}
 }
 
@@ -51,35 +51,32 @@ const (
 )
 
 // SoftmaxTable is the rule of softmax kernels with all exponentials in a table.
-func SoftmaxTable(code string) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: fmt.Sprintf("at least %d values, for which a table pays, in rows of at most %d",
-		leastSoftmax, longestRow),
-		Check: func(n *kernel.Node) string {
-			r, why := SoftmaxRows.Of(n)
-			if why != "" || r.Size <= longestRow && r.Count*r.Size >= leastSoftmax {
-				return ""
-			}
-			return fmt.Sprintf("%d rows of %d values, want at least %d values in rows of at most %d", r.Count, r.Size,
-				leastSoftmax, longestRow)
-		}}
-}
+var SoftmaxTable = cond.New("TABLE-ROWS",
+	fmt.Sprintf("at least %d values, for which a table pays, in rows of at most %d",
+		leastSoftmax, longestRow), func(n *kernel.Node) string {
+		r, why := SoftmaxRows.Of(n)
+		if why != "" || r.Size <= longestRow && r.Count*r.Size >= leastSoftmax {
+			return ""
+		}
+		return fmt.Sprintf("%d rows of %d values, want at least %d values in rows of at most %d", r.Count, r.Size,
+			leastSoftmax, longestRow)
+	})
 
 // Two are softmaxes of two values, by a table of their differences.
-func (s Shared) Two(core kernel.Rule) *kernel.Kernel {
-	return s.row(core, "TWO", kernel.Kernel{Name: "nncc_softmax_pairs_s8", Ops: []*ir.OpDef{op.Softmax},
-		Doc: "int8 softmax of two values, by a table of their differences", Layout: Innermost}, twoRules, lowerTwo)
+func (s Shared) Two() *kernel.Kernel {
+	return s.row("TWO", kernel.Kernel{Name: "nncc_softmax_pairs_s8", Ops: []*ir.OpDef{op.Softmax},
+		Doc: "int8 softmax of two values, by a table of their differences", Layout: Innermost}, twoRules(), lowerTwo)
 }
 
-func twoRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		Int8(code+"-01", 0),
-		SoftmaxRows.Rule(code+"-02", "rows of two values", func(_ *kernel.Node, r Rows) string {
+func twoRules() kernel.Rules {
+	return kernel.Rules{Int8(0),
+		SoftmaxRows.Rule("PAIRS", "rows of two values", func(_ *kernel.Node, r Rows) string {
 			if r.Size != 2 {
 				return fmt.Sprintf("rows of %d values, want 2", r.Size)
 			}
 			return ""
 		}),
-		{Code: code + "-03", Doc: "scales that have a fixed-point form", Check: func(n *kernel.Node) string {
+		cond.New("FIXED-POINT", "scales that have a fixed-point form", func(n *kernel.Node) string {
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return kernel.Unread
 			}
@@ -87,7 +84,7 @@ func twoRules(code string) []kernel.Rule {
 				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", n.In[0].Type, n.Out[0].Type)
 			}
 			return ""
-		}},
+		}),
 	}
 }
 

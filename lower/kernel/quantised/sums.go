@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // summand is an operand of an addition: times unit, plus offset, then by mult over
@@ -50,12 +51,12 @@ var Sums = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 })
 
 // sumRules are the conditions on an Add that Sums computes.
-func sumRules(code string) []kernel.Rule {
-	return []kernel.Rule{pairRule(code + "-01"),
-		{Code: code + "-02", Doc: "requantisation shifts to the right", Check: func(n *kernel.Node) string {
+func sumRules() kernel.Rules {
+	return kernel.Rules{pairRule,
+		cond.New("RIGHT-SHIFT", "requantisation shifts to the right", func(n *kernel.Node) string {
 			if !op.BinaryKernelS8(n.Node) {
 				return kernel.Unread
 			}
 			return Sums.Why(n)
-		}}}
+		})}
 }

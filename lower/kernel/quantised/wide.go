@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Element-wise operators and pools on int16 data, by kernels that every core has
@@ -116,22 +117,22 @@ func wideProduct(n *ir.Node) (*Pair, string) {
 func LowerWidePair(n *kernel.Node, p *Pair) *call.Lowered { return lowerPairs("nncc_pairs_s16", n, p) }
 
 // widePairRules are the conditions on a node on int16 data that a Pair computes.
-func widePairRules(code string) []kernel.Rule {
-	return []kernel.Rule{
-		{Code: code + "-01", Doc: "two int16 operands with one scale each and zero point 0, at most 8 dimensions",
-			Check: func(n *kernel.Node) string {
+func widePairRules() kernel.Rules {
+	return kernel.Rules{
+		cond.New("INT16-PAIR", "two int16 operands with one scale each and zero point 0, at most 8 dimensions",
+			func(n *kernel.Node) string {
 				if why := wideTypes(n.Node); why != "" {
 					return why
 				}
 				return pairDims(n)
-			}},
-		{Code: code + "-02", Doc: "scales that shift to the right, one quantisation for Min and Max",
-			Check: func(n *kernel.Node) string {
+			}),
+		cond.New("PAIR-SCALES", "scales that shift to the right, one quantisation for Min and Max",
+			func(n *kernel.Node) string {
 				if wideTypes(n.Node) != "" {
 					return kernel.Unread
 				}
 				return WidePairs.Why(n)
-			}},
+			}),
 	}
 }
 
@@ -232,15 +233,14 @@ func LowerWideLines(n *kernel.Node, l *straight) *call.Lowered {
 }
 
 // wideLineRules are the conditions on a straight function.
-func wideLineRules(code string) []kernel.Rule {
-	return []kernel.Rule{Int16(code+"-01", 0), {Code: code + "-02", Proof: true,
-		Doc: "constant parameters; lines of 32 bits give the results of all values",
-		Check: func(n *kernel.Node) string {
+func wideLineRules() kernel.Rules {
+	return kernel.Rules{Int16(0), cond.Proof("PROVEN-LINES",
+		"constant parameters; lines of 32 bits give the results of all values", func(n *kernel.Node) string {
 			if NotInt16(n.In[0]) != "" || NotInt16(n.Out[0]) != "" {
 				return kernel.Unread
 			}
 			return WideLines.Why(n)
-		}}}
+		})}
 }
 
 // lowerWidePool calls a pool's kernel.
@@ -258,18 +258,18 @@ func lowerWidePool(fn string) func(n *kernel.Node) *call.Lowered {
 }
 
 // Wide are the rows on int16 data.
-func (s Shared) Wide(core kernel.Rule) []*kernel.Kernel {
-	pool := func(fn, code, doc string, ops ...*ir.OpDef) *kernel.Kernel {
-		return s.row(core, code, kernel.Kernel{Name: fn, Ops: ops, Doc: doc, Layout: kernel.SpatialLayout},
-			func(code string) []kernel.Rule { return PoolRulesOf(code, Int16(code+"-01", 0)) }, lowerWidePool(fn))
+func (s Shared) Wide() []*kernel.Kernel {
+	pool := func(fn, was, doc string, ops ...*ir.OpDef) *kernel.Kernel {
+		return s.row(was, kernel.Kernel{Name: fn, Ops: ops, Doc: doc, Layout: kernel.SpatialLayout},
+			PoolRulesOf(Int16(0)), lowerWidePool(fn))
 	}
 	return []*kernel.Kernel{
-		s.row(core, "PAIR16", kernel.Kernel{Name: "nncc_pairs_s16", Ops: PairOps,
-			Doc: "two int16 tensors with broadcasting, by functions of two rows"}, widePairRules,
+		s.row("PAIR16", kernel.Kernel{Name: "nncc_pairs_s16", Ops: PairOps,
+			Doc: "two int16 tensors with broadcasting, by functions of two rows"}, widePairRules(),
 			func(n *kernel.Node) *call.Lowered { return LowerWidePair(n, WidePairs.Must(n)) }),
-		s.row(core, "LINE16", kernel.Kernel{Name: "nncc_lines_s16",
+		s.row("LINE16", kernel.Kernel{Name: "nncc_lines_s16",
 			Ops: kernel.Where(func(d *ir.OpDef) bool { return d.Straight }),
-			Doc: "straight functions of int16 values, in 32 bits"}, wideLineRules,
+			Doc: "straight functions of int16 values, in 32 bits"}, wideLineRules(),
 			func(n *kernel.Node) *call.Lowered { return LowerWideLines(n, WideLines.Must(n)) }),
 		pool("nncc_avg_pool_s16", "AVG16", "int16 average pooling", op.AveragePool, op.GlobalAveragePool),
 		pool("nncc_max_pool_s16", "MAXP16", "int16 max pooling", op.MaxPool, op.GlobalMaxPool),

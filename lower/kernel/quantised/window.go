@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Tile is a vertical and a horizontal value.
@@ -175,8 +176,8 @@ func WeightPerm(spatial int) []int {
 }
 
 // SpatialRule is the rule that a node has one or two spatial dimensions.
-func SpatialRule[G any](code string, of *kernel.Fact[G], sizes func(g G) []int) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "one or two spatial dimensions", Check: func(n *kernel.Node) string {
+func SpatialRule[G any](of *kernel.Fact[G], sizes func(g G) []int) kernel.Rule {
+	return cond.New("SPATIAL", "one or two spatial dimensions", func(n *kernel.Node) string {
 		g, why := of.Of(n)
 		if why != "" {
 			return why
@@ -185,26 +186,23 @@ func SpatialRule[G any](code string, of *kernel.Fact[G], sizes func(g G) []int) 
 			return fmt.Sprintf("%d spatial dimensions, want 1 or 2", k)
 		}
 		return ""
-	}}
+	})
 }
 
 // ConvSpatialRule is SpatialRule for a convolution.
-func ConvSpatialRule(code string) kernel.Rule {
-	return SpatialRule(code, kernel.Conv, func(g *op.ConvGeom) []int { return g.In })
-}
+var ConvSpatialRule = SpatialRule(kernel.Conv, func(g *op.ConvGeom) []int { return g.In })
 
-// ConvRules are the conditions on an int8 convolution, depthwise or not, under
-// codes that begin with code. Int4 weights are left to other kernels where packed
-// says so.
-func ConvRules(code string, depthwise bool, packed Packed) []kernel.Rule {
-	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"), DepthwiseRule(code+"-06", depthwise))
+// ConvRules are the conditions on an int8 convolution, depthwise or not. Int4 weights
+// are left to other kernels where packed says so.
+func ConvRules(depthwise bool, packed Packed) kernel.Rules {
+	return append(weightRules(packed), ConvSpatialRule, DepthwiseRule(depthwise))
 }
 
 // DepthwiseRule is the rule that a convolution is depthwise, or that it is not.
-func DepthwiseRule(code string, depthwise bool) kernel.Rule {
-	want := "an ordinary or grouped"
+func DepthwiseRule(depthwise bool) kernel.Rule {
+	code, want := "NOT-DEPTHWISE", "an ordinary or grouped"
 	if depthwise {
-		want = "a depthwise"
+		code, want = "DEPTHWISE", "a depthwise"
 	}
 	return kernel.Conv.Rule(code, want+" convolution", func(_ *kernel.Node, g *op.ConvGeom) string {
 		if op.IsDepthwise(g) != depthwise {
@@ -216,8 +214,8 @@ func DepthwiseRule(code string, depthwise bool) kernel.Rule {
 }
 
 // TransposedRules are the conditions on an int8 transposed convolution.
-func TransposedRules(code string, packed Packed) []kernel.Rule {
-	return append(weightRules(code, packed), ConvSpatialRule(code+"-05"))
+func TransposedRules(packed Packed) kernel.Rules {
+	return append(weightRules(packed), ConvSpatialRule)
 }
 
 // Packed says on which cores int4 weights are left to kernels that read them two
@@ -229,8 +227,8 @@ func Everywhere(kernel.Core) bool { return true }
 
 // int8Weights is the rule that the weights are constant bytes that a kernel
 // takes; atRunTime says that they are none, as a format.
-func int8Weights(code, atRunTime string, packed Packed) kernel.Rule {
-	return kernel.Rule{Code: code, Doc: "weights are constant int8", Check: func(n *kernel.Node) string {
+func int8Weights(atRunTime string, packed Packed) kernel.Rule {
+	return cond.New("WEIGHTS", "weights are constant int8", func(n *kernel.Node) string {
 		switch w, d := n.In[1], n.In[1].Type.DType; {
 		case d == tensor.I4 && packed != nil && packed(n.Core):
 			return fmt.Sprintf("the weights %s are int4, want a byte each", w)
@@ -243,16 +241,14 @@ func int8Weights(code, atRunTime string, packed Packed) kernel.Rule {
 			return fmt.Sprintf("the bias %s is computed at run time, want a constant", b)
 		}
 		return ""
-	}}
+	})
 }
 
 // weightRules are those that convolutions of all kinds share.
-func weightRules(code string, packed Packed) []kernel.Rule {
-	return []kernel.Rule{
-		Int8(code+"-01", 0),
-		int8Weights(code+"-02", "the weights %s are computed at run time, want a constant", packed),
-		ConvParams.Exists(code+"-03", "scales have a fixed-point form, the bias counts their product"),
-		{Code: code + "-04", Doc: "weights are symmetric: zero points 0", Check: func(n *kernel.Node) string {
+func weightRules(packed Packed) kernel.Rules {
+	return kernel.Rules{Int8(0), int8Weights("the weights %s are computed at run time, want a constant", packed),
+		ConvParams.Exists("FIXED-POINT", "scales have a fixed-point form, the bias counts their product"),
+		cond.New("SYMMETRIC", "weights are symmetric: zero points 0", func(n *kernel.Node) string {
 			if q := n.In[1].Type.Quant; q != nil {
 				for c, z := range q.Zero {
 					if z != 0 {
@@ -261,6 +257,6 @@ func weightRules(code string, packed Packed) []kernel.Rule {
 				}
 			}
 			return ""
-		}},
+		}),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 func axisParams(outer, axis, inner int) *call.Struct {
@@ -22,18 +23,18 @@ func axisOf(n *kernel.Node) (outer, axis, inner int) {
 }
 
 // hasRank: the operator works along a dimension, so there must be one.
-var hasRank = cond{"rank is at least 1", func(n *kernel.Node) string {
+var hasRank = cond.New("AXIS", "rank is at least 1", func(n *kernel.Node) string {
 	if n.In[0].Type.Rank() == 0 {
 		return "input 0 is a scalar, want at least one dimension"
 	}
 	return ""
-}}
+})
 
-func laneRow(fn, code, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axis, inner int) *call.Struct,
-	conds ...cond) *kernel.Kernel {
+func laneRow(fn, was, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axis, inner int) *call.Struct,
+	conds ...kernel.Rule) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Rules: rules(code, append([]cond{float32s(0), nonEmpty, hasRank}, conds...)...), Layout: same,
+		Was: was, Rules: kernel.All(cond.Float32(0), cond.NotEmpty, hasRank, kernel.Rules(conds)), Layout: same,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			outer, axis, inner := axisOf(n)
 			l := start(n.Node, fn)
@@ -64,10 +65,10 @@ func argLayout(n *kernel.Node) kernel.Layout {
 	return natural(n)
 }
 
-func argRow(fn, typ, code, doc string, d *ir.OpDef, in cond) *kernel.Kernel {
+func argRow(fn, typ, was, doc string, d *ir.OpDef, in kernel.Rule) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Rules: rules(code, in, nonEmpty, hasRank), Layout: argLayout,
+		Was: was, Rules: kernel.Rules{in, cond.NotEmpty, hasRank}, Layout: argLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			outer, axis, inner := axisOf(n)
 			l := start(n.Node, fn)
@@ -82,7 +83,8 @@ func argRow(fn, typ, code, doc string, d *ir.OpDef, in cond) *kernel.Kernel {
 // cumSumRow runs along the axis that the second input names.
 var cumSumRow = &kernel.Kernel{
 	Name: "nncc_cumsum_f32", Library: "nncc", Doc: "running sum along an axis", Ops: []*ir.OpDef{op.CumSum},
-	Rules: rules("NNCC-CUMSUM-F32", float32s(0), nonEmpty, hasRank, constant(1)), Layout: same,
+	Was: "NNCC-CUMSUM-F32", Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, hasRank, cond.Constant(1)},
+	Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		a := kernel.Known(op.ConstInts(n.Node, 1, "the axis"))
 		axis := kernel.Known(op.Axis(n.Node, a[0], n.In[0].Type.Rank()))
@@ -101,12 +103,12 @@ func axisKernels() []*kernel.Kernel {
 		return params("nncc_lp_norm_params", ints("outer", outer, "axis", axis, "inner", inner, "power",
 			ir.AttrsOf[op.PAttr](n).P)...)
 	}
-	oneOrTwo := cond{"p is 1 or 2", func(n *kernel.Node) string {
+	oneOrTwo := cond.New("NORM", "p is 1 or 2", func(n *kernel.Node) string {
 		if p := ir.AttrsOf[op.PAttr](n).P; p != 1 && p != 2 {
 			return fmt.Sprintf("p is %d, want 1 or 2", p)
 		}
 		return ""
-	}}
+	})
 	return []*kernel.Kernel{
 		laneRow("nncc_softmax_f32", "NNCC-SOFTMAX-F32", "softmax along any axis", op.Softmax, nil),
 		laneRow("nncc_log_softmax_f32", "NNCC-LOGSOFTMAX-F32", "logarithm of softmax along any axis", op.LogSoftmax,

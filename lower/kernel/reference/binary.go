@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // operand is an input as a kernel with broadcasting reads it.
@@ -73,10 +74,10 @@ func (l *lowering) fold(fn string) {
 
 // binaryF32 is a row for float32 operators with two (or any number of) inputs
 // that broadcast.
-func binaryF32(fn, code, doc string, conds []cond, ops ...*ir.OpDef) *kernel.Kernel {
+func binaryF32(fn, was, doc string, conds kernel.Rules, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
-		Rules:  rules(code, append([]cond{float32s(), nonEmpty, rankUpTo(maxDims)}, conds...)...),
+		Was: was, Rules: kernel.All(cond.Float32(), cond.NotEmpty, cond.Rank, conds),
 		Layout: same,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			l := start(n.Node, fn)
@@ -95,10 +96,10 @@ func binaryF32(fn, code, doc string, conds []cond, ops ...*ir.OpDef) *kernel.Ker
 }
 
 // compareRow is a row for comparisons and logic: bool out.
-func compareRow(fn, code, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.Kernel {
+func compareRow(fn, was, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
-		Rules:  rules(code, plain(d), nonEmpty, rankUpTo(maxDims)),
+		Was: was, Rules: kernel.Rules{plain(d), cond.NotEmpty, cond.Rank},
 		Layout: same,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			l := start(n.Node, fn)
@@ -112,24 +113,22 @@ func compareRow(fn, code, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.
 }
 
 // plain: all inputs have type d and are not quantised.
-func plain(d tensor.DType) cond {
-	return cond{"inputs are " + d.ONNXName(), func(n *kernel.Node) string {
-		for i, v := range n.In {
-			if v != nil && (v.Type.DType != d || v.Type.Quant != nil) {
-				return fmt.Sprintf("input %d is %s, want %s", i, short(v.Type), d.ONNXName())
-			}
+func plain(d tensor.DType) kernel.Rule {
+	return cond.Inputs("INPUT-TYPE", "inputs are "+d.ONNXName(), func(v *ir.Value) string {
+		if v.Type.DType != d || v.Type.Quant != nil {
+			return fmt.Sprintf("is %s, want %s", cond.Short(v.Type), d.ONNXName())
 		}
 		return ""
-	}}
+	})
 }
 
 // fmodOnly: Mod in C's sense, the sign of the dividend.
-var fmodOnly = cond{"fmod is 1", func(n *kernel.Node) string {
+var fmodOnly = cond.New("FMOD", "fmod is 1", func(n *kernel.Node) string {
 	if ir.AttrsOf[op.ModAttrs](n).Fmod != 1 {
 		return "fmod is 0, want 1"
 	}
 	return ""
-}}
+})
 
 func binaryKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
@@ -141,7 +140,7 @@ func binaryKernels() []*kernel.Kernel {
 		binaryF32("nncc_max_f32", "NNCC-MAX-F32", "maximum with broadcasting", nil, op.Max),
 		binaryF32("nncc_pow_f32", "NNCC-POW-F32", "power with broadcasting", nil, op.Pow),
 		binaryF32("nncc_prelu_f32", "NNCC-PRELU-F32", "x, below 0 times slope", nil, op.PRelu),
-		binaryF32("nncc_mod_f32", "NNCC-MOD-F32", "remainder as C's fmod", []cond{fmodOnly}, op.Mod),
+		binaryF32("nncc_mod_f32", "NNCC-MOD-F32", "remainder as C's fmod", kernel.Rules{fmodOnly}, op.Mod),
 		compareRow("nncc_equal_f32", "NNCC-EQUAL-F32", "a = b", tensor.F32, op.Equal),
 		compareRow("nncc_greater_f32", "NNCC-GREATER-F32", "a > b", tensor.F32, op.Greater),
 		compareRow("nncc_greater_or_equal_f32", "NNCC-GREATEREQ-F32", "a >= b", tensor.F32, op.GreaterOrEqual),
@@ -158,8 +157,8 @@ func binaryKernels() []*kernel.Kernel {
 // whereRow chooses between two tensors of any type.
 var whereRow = &kernel.Kernel{
 	Name: "nncc_where", Library: "nncc", Doc: "choice between two tensors, any element type",
-	Ops:    []*ir.OpDef{op.Where},
-	Rules:  rules("NNCC-WHERE", sameData, nonEmpty, rankUpTo(maxDims)),
+	Ops: []*ir.OpDef{op.Where},
+	Was: "NNCC-WHERE", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank},
 	Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_where")

@@ -13,9 +13,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// maxDims is NNCC_MAX_DIMS of nncc.h.
-const maxDims = 8
-
 // lowering collects the calls of one node.
 type lowering struct {
 	n   *ir.Node

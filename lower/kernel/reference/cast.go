@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // castTypes are nncc_cast's names of the element types that it converts.
@@ -23,23 +24,25 @@ var castTypes = map[tensor.DType]call.Lit{
 var castRow = &kernel.Kernel{
 	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits",
 	Ops: []*ir.OpDef{op.Cast, op.CastLike, op.BitCast},
-	Rules: rules("NNCC-CAST", nonEmpty, cond{"plain float32, bool or integers", func(n *kernel.Node) string {
-		for _, x := range []struct {
-			what string
-			t    ir.Type
-		}{{"the input", n.In[0].Type}, {"the output", n.Out[0].Type}} {
-			if _, ok := castTypes[x.t.DType]; !ok || x.t.Quant != nil {
-				return fmt.Sprintf("%s is %s, want plain float32, bool or an integer type but uint64", x.what,
-					short(x.t))
+	Was: "NNCC-CAST", Rules: kernel.Rules{cond.NotEmpty, cond.New("PLAIN-TYPES", "plain float32, bool or integers",
+		func(n *kernel.Node) string {
+			for _, x := range []struct {
+				what string
+				t    ir.Type
+			}{{"the input", n.In[0].Type}, {"the output", n.Out[0].Type}} {
+				if _, ok := castTypes[x.t.DType]; !ok || x.t.Quant != nil {
+					return fmt.Sprintf("%s is %s, want plain float32, bool or an integer type but uint64", x.what,
+						cond.Short(x.t))
+				}
 			}
-		}
-		return ""
-	}}, cond{"a BitCast only of bytes to bool, of which all but 0 are true", func(n *kernel.Node) string {
-		if n.Op == op.BitCast && n.Out[0].Type.DType != tensor.Bool {
-			return fmt.Sprintf("BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
-		}
-		return ""
-	}}), Layout: func(n *kernel.Node) kernel.Layout {
+			return ""
+		}), cond.New("BOOL", "a BitCast only of bytes to bool, of which all but 0 are true",
+		func(n *kernel.Node) string {
+			if n.Op == op.BitCast && n.Out[0].Type.DType != tensor.Bool {
+				return fmt.Sprintf("BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
+			}
+			return ""
+		})}, Layout: func(n *kernel.Node) kernel.Layout {
 		if len(n.In) > 1 && n.In[1].Const == nil {
 			return natural(n) // CastLike: the other input has any shape
 		}

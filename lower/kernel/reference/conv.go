@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // pair is a list of one or two spatial values as height and width.
@@ -65,7 +66,7 @@ func channelwise(g *op.ConvGeom) bool {
 	return !g.Transposed && g.Group == g.CIn && g.COut%g.CIn == 0
 }
 
-var depthwiseOnly = cond{"one group an input channel", func(n *kernel.Node) string {
+var depthwiseOnly = cond.New("DEPTHWISE", "one group an input channel", func(n *kernel.Node) string {
 	g, err := op.ConvGeometry(n.Node)
 	if err != nil {
 		return err.Error()
@@ -74,13 +75,13 @@ var depthwiseOnly = cond{"one group an input channel", func(n *kernel.Node) stri
 		return fmt.Sprintf("%d groups of %d input channels, want one input channel a group", g.Group, g.CIn/g.Group)
 	}
 	return ""
-}}
+})
 
-func convRow(fn, code, doc string, o *ir.OpDef, conds []cond,
+func convRow(fn, was, doc string, o *ir.OpDef, conds kernel.Rules,
 	params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o},
-		Rules:  rules(code, append([]cond{float32s(), nonEmpty, upTo2D}, conds...)...),
+		Was: was, Rules: kernel.All(cond.Float32(), cond.NotEmpty, cond.UpTo2D, conds),
 		Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Conv.Must(n)
@@ -101,7 +102,7 @@ func convKernels() []*kernel.Kernel {
 	}
 	return []*kernel.Kernel{
 		convRow("nncc_depthwise_conv2d_f32", "NNCC-DWCONV-F32", "depthwise convolution, 1-D and 2-D", op.Conv,
-			[]cond{depthwiseOnly},
+			kernel.Rules{depthwiseOnly},
 			func(l *lowering, g *op.ConvGeom) *call.Struct {
 				f := append(convFields(g), ints("in_c", g.CIn, "mult", g.COut/g.CIn)...)
 				return params("nncc_depthwise_conv2d_params", append(f, actFields(l.n)...)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -27,34 +28,25 @@ const (
 
 // floatUnit: the inner loops are fused multiply-adds, each of which is a call of
 // the C library without the instruction.
-func floatUnit(code string) kernel.Rule {
-	return kernel.Rule{Code: code + "-00", Doc: "a core that multiplies and adds floats in an instruction",
-		Check: func(n *kernel.Node) string {
-			if !n.Core.FPU || n.Core.Host {
-				return "the core has no float unit of a Cortex-M"
-			}
-			return ""
-		}}
-}
+var floatUnit = cond.Core("a core that multiplies and adds floats in an instruction",
+	"the core has no float unit of a Cortex-M", func(c *kernel.Core) bool { return c.FPU && !c.Host })
 
 // ownKernels: --kernels reference asks for what is simplest.
-func ownKernels(code string) kernel.Rule {
-	return kernel.Rule{Code: code + "-10", Doc: "own kernels are wanted", Check: func(n *kernel.Node) string {
-		if n.Kernels == option.ReferenceKernels {
-			return "--kernels reference wants scalar kernels"
-		}
-		return ""
-	}}
-}
+var ownKernels = cond.New("OWN-KERNELS", "own kernels are wanted", func(n *kernel.Node) string {
+	if n.Kernels == option.ReferenceKernels {
+		return "--kernels reference wants scalar kernels"
+	}
+	return ""
+})
 
 // packedRow is a float32 convolution that computes several channels of several
 // pixels at a time, in as many calls as it has phases.
-func packedRow(fn, code, doc string, o *ir.OpDef, conds []cond,
+func packedRow(fn, doc string, o *ir.OpDef, conds kernel.Rules,
 	lower func(l *lowering, g *op.ConvGeom)) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SpatialLayout,
-		Rules: append([]kernel.Rule{floatUnit(code), ownKernels(code)},
-			rules(code, append([]cond{float32s(), nonEmpty, upTo2D, constant(1, 2)}, conds...)...)...),
+		Rules: kernel.All(floatUnit, ownKernels, cond.Float32(), cond.NotEmpty, cond.UpTo2D, cond.Constant(1, 2),
+			conds),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			l := start(n.Node, fn)
 			lower(l, kernel.Conv.Must(n))
@@ -143,7 +135,7 @@ func packedBlob(v []float32) *call.Blob {
 }
 
 // oneEach: every channel is a group of its own.
-var oneEach = cond{"one output channel for every input channel", func(n *kernel.Node) string {
+var oneEach = cond.New("ONE-EACH", "one output channel for every input channel", func(n *kernel.Node) string {
 	g, err := op.ConvGeometry(n.Node)
 	if err != nil {
 		return err.Error()
@@ -152,15 +144,16 @@ var oneEach = cond{"one output channel for every input channel", func(n *kernel.
 		return fmt.Sprintf("%d groups from %d to %d channels, want one channel a group", g.Group, g.CIn, g.COut)
 	}
 	return ""
-}}
+})
 
 // notOneEach: those are packed for another kernel.
-var notOneEach = cond{"channels that are added up, or several outputs of each", func(n *kernel.Node) string {
-	if oneEach.check(n) == "" {
-		return "every channel is a group of its own, which another kernel computes"
-	}
-	return ""
-}}
+var notOneEach = cond.New("NOT-ONE-EACH", "channels that are added up, or several outputs of each",
+	func(n *kernel.Node) string {
+		if oneEach.Check(n) == "" {
+			return "every channel is a group of its own, which another kernel computes"
+		}
+		return ""
+	})
 
 // packedParams are the parameters of a packed kernel of a family, of which the channels are some
 // fields: results lie pixel by pixel.
@@ -174,25 +167,25 @@ func packedParams(n *ir.Node, family string, g *op.ConvGeom, channels []call.Fie
 // packedKernels come before the scalar rows.
 func packedKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONV-LANES", "depthwise convolution, 8 channels a time",
-			op.Conv, []cond{oneEach}, func(l *lowering, g *op.ConvGeom) {
+		packedRow("nncc_depthwise_conv2d_packed_f32", "depthwise convolution, 8 channels a time",
+			op.Conv, kernel.Rules{oneEach}, func(l *lowering, g *op.ConvGeom) {
 				l.low.Unused = unusedTail(l.n)
 				w, taps := l.n.In[1].Const, g.Taps()
 				l.call(l.low.Kernel, packedParams(l.n, depthwisePacked, g, ints("in_c", g.CIn)), l.in(0),
 					packDepthwise(l.n, g.COut, taps, func(c, i int) float32 { return float32(w.Float(c*taps + i)) }),
 					l.out(0))
 			}),
-		packedRow("nncc_conv2d_packed_f32", "NNCC-CONV-LANES", "convolution, 8 channels of some pixels at a time",
-			op.Conv, []cond{notOneEach}, func(l *lowering, g *op.ConvGeom) {
+		packedRow("nncc_conv2d_packed_f32", "convolution, 8 channels of some pixels at a time",
+			op.Conv, kernel.Rules{notOneEach}, func(l *lowering, g *op.ConvGeom) {
 				l.low.Unused = unusedTail(l.n)
 				channels := ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)
 				l.call(l.low.Kernel, packedParams(l.n, convPacked, g, channels), l.in(0), packConv(l.n, g), l.out(0))
 			}),
-		packedRow("nncc_depthwise_conv2d_packed_f32", "NNCC-DWCONVTRANSPOSE-LANES",
+		packedRow("nncc_depthwise_conv2d_packed_f32",
 			"depthwise transposed convolution by phases, 8 channels a time", op.ConvTranspose,
-			[]cond{fewPhases, oneEach}, depthwisePhases),
-		packedRow("nncc_conv2d_packed_f32", "NNCC-CONVTRANSPOSE-LANES",
+			kernel.Rules{fewPhases, oneEach}, depthwisePhases),
+		packedRow("nncc_conv2d_packed_f32",
 			"transposed convolution by phases, 8 channels of some pixels at a time", op.ConvTranspose,
-			[]cond{fewPhases, notOneEach}, convPhases),
+			kernel.Rules{fewPhases, notOneEach}, convPhases),
 	}
 }

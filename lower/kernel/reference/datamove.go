@@ -11,13 +11,14 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // concatRow stores every input as rows of blocks inside the output.
 var concatRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type",
-	Ops:   []*ir.OpDef{op.Concat},
-	Rules: rules("NNCC-CONCAT", sameData, nonEmptyOut), Layout: same,
+	Ops: []*ir.OpDef{op.Concat},
+	Was: "NNCC-CONCAT", Rules: kernel.Rules{cond.SameType, nonEmptyOut}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		out := n.Out[0].Type
 		axis := kernel.Axis.Must(n)
@@ -51,14 +52,14 @@ func part(input bool, i, off, outer, block, row int) call.Part {
 }
 
 // nonEmptyOut: empty inputs are passed over, an empty result has no code.
-var nonEmptyOut = cond{"the result is not empty", func(n *kernel.Node) string {
+var nonEmptyOut = cond.New("EMPTY-RESULT", "the result is not empty", func(n *kernel.Node) string {
 	for i, v := range n.Out {
 		if v.Type.Elems() == 0 {
 			return fmt.Sprintf("output %d has shape %v, want no dimension of size 0", i, v.Type.Shape)
 		}
 	}
 	return ""
-}}
+})
 
 // split are the parts of a Split along an axis.
 type split struct {
@@ -74,7 +75,7 @@ var splits = kernel.FactOf(func(n *ir.Node) (split, error) {
 // splitRow is the inverse of concatRow.
 var splitRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "split along any axis, any element type", Ops: []*ir.OpDef{op.Split},
-	Rules: rules("NNCC-SPLIT", sameData, nonEmpty, constant(1)), Layout: same,
+	Was: "NNCC-SPLIT", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1)}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		s := splits.Must(n)
 		l := start(n.Node, "nncc_copy_rows")
@@ -99,14 +100,15 @@ var splitRow = &kernel.Kernel{
 // sliceRow reads a strided box; a box in one piece may stay where it is.
 var sliceRow = &kernel.Kernel{
 	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices, any element type", Ops: []*ir.OpDef{op.Slice},
-	Rules: rules("NNCC-SLICE", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)), Layout: same,
-	Lower: sliced,
+	Was: "NNCC-SLICE", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)},
+	Layout: same,
+	Lower:  sliced,
 }
 
 // cropRow is sliceRow between different memory orders.
 var cropRow = &kernel.Kernel{
 	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices into another memory order", Ops: []*ir.OpDef{op.Crop},
-	Rules:  rules("NNCC-CROP", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 2, 3, 4)),
+	Was: "NNCC-CROP", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: sliced,
 }
 
@@ -147,8 +149,9 @@ func (l *lowering) strided(m move) {
 // padRow extends or crops in any mode.
 var padRow = &kernel.Kernel{
 	Name: "nncc_pad", Library: "nncc", Doc: "padding and cropping in any mode, any element type",
-	Ops:   []*ir.OpDef{op.Pad},
-	Rules: rules("NNCC-PAD", sameData, nonEmpty, rankUpTo(maxDims), constant(1, 3), padFillKnown), Layout: same,
+	Ops: []*ir.OpDef{op.Pad},
+	Was: "NNCC-PAD", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 3), padFillKnown},
+	Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.Pad.Must(n)
 		l := start(n.Node, "nncc_pad")
@@ -258,19 +261,21 @@ func mergePad(in, out, before []int) (i, o, b []int) {
 }
 
 // padFillKnown: a fill value computed at run time has the type of the data.
-var padFillKnown = cond{"the fill value is constant or of the data's type", func(n *kernel.Node) string {
-	if ir.AttrsOf[op.ModeAttr](n).Mode != "constant" {
-		return ""
-	}
-	if v := n.Input(2); v != nil && v.Const == nil {
-		if x := n.In[0].Type; v.Type.DType != x.DType || !v.Type.Quant.Equal(x.Quant) {
-			return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v, full(v.Type),
-				full(x))
+var padFillKnown = cond.New("FILL-VALUE", "the fill value is constant or of the data's type",
+	func(n *kernel.Node) string {
+		if ir.AttrsOf[op.ModeAttr](n).Mode != "constant" {
+			return ""
 		}
-		return ""
-	}
-	return kernel.PadFill.Why(n)
-}}
+		if v := n.Input(2); v != nil && v.Const == nil {
+			if x := n.In[0].Type; v.Type.DType != x.DType || !v.Type.Quant.Equal(x.Quant) {
+				return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v,
+					cond.Full(v.Type),
+					cond.Full(x))
+			}
+			return ""
+		}
+		return kernel.PadFill.Why(n)
+	})
 
 // padValue is the fill element of a Pad node in the type of the data.
 func (l *lowering) padValue(n *kernel.Node) call.Arg {

@@ -8,13 +8,14 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // detectionsRow decodes and selects boxes. It has the memory orders of the operator: rows
 // of boxes and of scores.
 var detectionsRow = &kernel.Kernel{
 	Name: "nncc_detections_f32", Library: "nncc", Doc: op.Detections.Doc, Ops: []*ir.OpDef{op.Detections},
-	Rules: rules("NNCC-DETECTIONS-F32", float32s(), nonEmpty), Layout: natural,
+	Was: "NNCC-DETECTIONS-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := kernel.Known(op.DetectionsParams(n.Node))
 		l := start(n.Node, "nncc_detections_f32")

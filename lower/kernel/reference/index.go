@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // indices is the index operand i: run-time int32 or int64 as it is, constants
@@ -33,7 +34,7 @@ func gatherLayout(n *kernel.Node) kernel.Layout {
 var gatherRow = &kernel.Kernel{
 	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type",
 	Ops: []*ir.OpDef{op.Gather}, Checks: true,
-	Rules: rules("NNCC-GATHER", sameData, nonEmpty), Layout: gatherLayout,
+	Was: "NNCC-GATHER", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: gatherLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		t := n.In[0].Type
 		axis := kernel.Axis.Must(n)
@@ -76,12 +77,12 @@ func elementsParams(n *kernel.Node, bytes int) *call.Struct {
 }
 
 // noReduction: scattered values replace, they are not combined.
-var noReduction = cond{"reduction is none", func(n *kernel.Node) string {
+var noReduction = cond.New("REDUCTION", "reduction is none", func(n *kernel.Node) string {
 	if r := ir.AttrsOf[op.ReductionAttr](n).Reduction; r != "none" {
 		return "reduction is " + r + ", want none"
 	}
 	return ""
-}}
+})
 
 // tupleParams are the parameters of GatherND and ScatterND.
 func tupleParams(n *ir.Node, batchDims, bytes int) *call.Struct {
@@ -94,20 +95,21 @@ func tupleParams(n *ir.Node, batchDims, bytes int) *call.Struct {
 }
 
 // someDepth: index tuples have at least one, and not too many values.
-var someDepth = cond{fmt.Sprintf("index tuples of 1 to %d values", maxDims), func(n *kernel.Node) string {
-	s := n.In[1].Type.Shape
-	if d := s[len(s)-1]; d < 1 || d > maxDims {
-		return fmt.Sprintf("index tuples have %d values, want 1 to %d", d, maxDims)
-	}
-	return ""
-}}
+var someDepth = cond.New("TUPLES", fmt.Sprintf("index tuples of 1 to %d values", kernel.MaxDims),
+	func(n *kernel.Node) string {
+		s := n.In[1].Type.Shape
+		if d := s[len(s)-1]; d < 1 || d > kernel.MaxDims {
+			return fmt.Sprintf("index tuples have %d values, want 1 to %d", d, kernel.MaxDims)
+		}
+		return ""
+	})
 
 func indexKernels() []*kernel.Kernel {
-	row := func(fn, code string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct,
-		conds ...cond) *kernel.Kernel {
+	row := func(fn, was string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct,
+		conds ...kernel.Rule) *kernel.Kernel {
 		return &kernel.Kernel{
 			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d}, Checks: true,
-			Rules: rules(code, append([]cond{sameData, nonEmpty, rankUpTo(maxDims)}, conds...)...), Layout: natural,
+			Was: was, Rules: kernel.All(cond.SameType, cond.NotEmpty, cond.Rank, kernel.Rules(conds)), Layout: natural,
 			Lower: func(n *kernel.Node) *call.Lowered {
 				l := start(n.Node, fn)
 				idx, bytes := l.indices(1)

@@ -11,37 +11,39 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // flatRight: one right matrix, so that the product is a fully connected layer.
 // A right matrix computed at run time must be [N, K] already.
-var flatRight = cond{"one right matrix, constant (or transposed) for all products", func(n *kernel.Node) string {
-	b := n.In[1]
-	if n.Op == op.Gemm {
-		switch {
-		case ir.AttrsOf[op.GemmAttrs](n).TransA != 0:
-			return "transA is 1, want 0"
-		case b.Const == nil && ir.AttrsOf[op.GemmAttrs](n).TransB == 0:
-			return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
-		case ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 && b.Const == nil:
-			return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1",
-				ir.AttrsOf[op.AlphaAttr](n).Alpha)
+var flatRight = cond.New("RIGHT-MATRIX", "one right matrix, constant (or transposed) for all products",
+	func(n *kernel.Node) string {
+		b := n.In[1]
+		if n.Op == op.Gemm {
+			switch {
+			case ir.AttrsOf[op.GemmAttrs](n).TransA != 0:
+				return "transA is 1, want 0"
+			case b.Const == nil && ir.AttrsOf[op.GemmAttrs](n).TransB == 0:
+				return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
+			case ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 && b.Const == nil:
+				return fmt.Sprintf("alpha is %v with a right matrix computed at run time, want 1",
+					ir.AttrsOf[op.AlphaAttr](n).Alpha)
+			}
+			return addendWhy(n.Node)
 		}
-		return addendWhy(n.Node)
-	}
-	g, err := op.MatMulGeometry(n.Node)
-	switch {
-	case err != nil:
-		return err.Error()
-	case b.Const == nil:
-		return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
-	case b.Type.Elems() != g.K*g.N:
-		return fmt.Sprintf("the right operand has shape %v, want one matrix", b.Type.Shape)
-	case !g.Flat():
-		return "the left matrices are broadcast, want each used once"
-	}
-	return ""
-}}
+		g, err := op.MatMulGeometry(n.Node)
+		switch {
+		case err != nil:
+			return err.Error()
+		case b.Const == nil:
+			return fmt.Sprintf("the right matrix %s is computed at run time, want a constant", b)
+		case b.Type.Elems() != g.K*g.N:
+			return fmt.Sprintf("the right operand has shape %v, want one matrix", b.Type.Shape)
+		case !g.Flat():
+			return "the left matrices are broadcast, want each used once"
+		}
+		return ""
+	})
 
 // addendWhy is why Gemm's addend is no bias with one value a column.
 func addendWhy(n *ir.Node) string {
@@ -66,8 +68,8 @@ func addendWhy(n *ir.Node) string {
 // fullyConnectedRow computes Gemm and MatMul with one right matrix.
 var fullyConnectedRow = &kernel.Kernel{
 	Name: "nncc_fully_connected_f32", Library: "nncc", Doc: "matrix product with one right matrix, bias and clamp",
-	Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: rules("NNCC-FC-F32", float32s(), nonEmpty, flatRight), Layout: natural,
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Was: "NNCC-FC-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, flatRight}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_fully_connected_f32")
 		var rows, k, cols int
@@ -146,7 +148,7 @@ func matrixParams(m, k, n, aRow, aCol, bRow, bCol int, batch call.Nested) *call.
 var batchMatMulRow = &kernel.Kernel{
 	Name: "nncc_batch_matmul_f32", Library: "nncc",
 	Doc: "products of run-time matrices with broadcast batch dimensions", Ops: []*ir.OpDef{op.MatMul},
-	Rules: rules("NNCC-MATMUL-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
+	Was: "NNCC-MATMUL-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.MatMul.Must(n)
 		l := start(n.Node, "nncc_batch_matmul_f32")
@@ -191,8 +193,8 @@ func matBatch(n *ir.Node, g *op.MatGeom) call.Nested {
 // gemmRow computes every other Gemm: product, then alpha, then beta*C.
 var gemmRow = &kernel.Kernel{
 	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "product of two run-time matrices, scaled, with addend",
-	Ops:   []*ir.OpDef{op.Gemm},
-	Rules: rules("NNCC-GEMM-F32", float32s(), nonEmpty), Layout: natural,
+	Ops: []*ir.OpDef{op.Gemm},
+	Was: "NNCC-GEMM-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.Gemm.Must(n)
 		l := start(n.Node, "nncc_batch_matmul_f32")

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // rightProduct is a Gemm or MatMul with one constant right matrix.
@@ -20,8 +21,8 @@ type rightProduct struct {
 }
 
 var products = kernel.NewFact(func(n *kernel.Node) (*rightProduct, string) {
-	for _, c := range []cond{flatRight, constant(1, 2)} {
-		if why := c.check(n); why != "" {
+	for _, why := range []string{flatRight.Check(n), cond.Constant(1, 2).Check(n)} {
+		if why != "" {
 			return nil, why
 		}
 	}
@@ -53,9 +54,9 @@ var packedProductRow = &kernel.Kernel{
 	Name: "nncc_conv2d_packed_f32", Library: "nncc",
 	Doc: "matrix product with one constant right matrix, 8 columns of some rows at a time",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: append([]kernel.Rule{floatUnit("NNCC-FC-LANES"), ownKernels("NNCC-FC-LANES"),
-		products.Exists("NNCC-FC-LANES-03", "one constant right matrix of two columns or more")},
-		rules("NNCC-FC-LANES", float32s(), nonEmpty)...),
+	Rules: kernel.Rules{floatUnit, ownKernels,
+		products.Exists("RIGHT-MATRIX", "one constant right matrix of two columns or more"),
+		cond.Float32(), cond.NotEmpty},
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_conv2d_packed_f32")

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // rowsAndChannels splits a channels-last value: channels are dimension 1, or
@@ -26,8 +27,9 @@ func rowsAndChannels(t ir.Type) (rows, channels int) {
 // batchNormRow is BatchNormalization in linear form.
 var batchNormRow = &kernel.Kernel{
 	Name: "nncc_scale_shift_f32", Library: "nncc", Doc: "batch normalisation as scale and shift per channel",
-	Ops:   []*ir.OpDef{op.BatchNormalization},
-	Rules: rules("NNCC-BATCHNORM-F32", float32s(), nonEmpty, constant(1, 2, 3, 4)), Layout: spatial,
+	Ops: []*ir.OpDef{op.BatchNormalization},
+	Was: "NNCC-BATCHNORM-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Constant(1, 2, 3, 4)},
+	Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_scale_shift_f32")
 		scale, shift := linearNorm(n.Node)
@@ -100,26 +102,25 @@ func broadcastConst(d *tensor.Dense, shape []int) *tensor.Dense {
 	return out
 }
 
-// fullRow: parameters that are not constant cover the whole row.
-func fullRow(idx ...int) cond {
-	return cond{"parameters computed at run time have the shape of a row", func(n *kernel.Node) string {
+// fullRow: scale and bias that are not constant cover the whole row.
+var fullRow = cond.New("ROW-PARAMETERS", "parameters computed at run time have the shape of a row",
+	func(n *kernel.Node) string {
 		if why := kernel.Axis.Why(n); why != "" {
 			return why
 		}
 		_, length := rowNorm(n)
-		for _, i := range inputs(n.Node, idx) {
-			if v := n.In[i]; v.Const == nil && v.Type.Elems() != length {
+		for _, i := range []int{1, 2} {
+			if v := n.Input(i); v != nil && v.Const == nil && v.Type.Elems() != length {
 				return fmt.Sprintf("input %d has shape %v, want %d elements", i, v.Type.Shape, length)
 			}
 		}
 		return ""
-	}}
-}
+	})
 
-func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
+func rowNormRow(fn, was, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Rules: rules(code, float32s(), nonEmpty, oneOutput, fullRow(1, 2)), Layout: natural,
+		Was: was, Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.FirstOutput, fullRow}, Layout: natural,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			rows, length := rowNorm(n)
 			l := start(n.Node, fn)
@@ -139,8 +140,8 @@ func rowNormRow(fn, code, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 // groupNormRow is InstanceNormalization and GroupNormalization.
 var groupNormRow = &kernel.Kernel{
 	Name: "nncc_group_norm_f32", Library: "nncc", Doc: "normalisation of groups of channels of every sample",
-	Ops:   []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Rules: rules("NNCC-GROUPNORM-F32", float32s(), nonEmpty), Layout: spatial,
+	Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Was: "NNCC-GROUPNORM-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_group_norm_f32")
 		s := n.In[0].Type.Shape
@@ -162,8 +163,8 @@ func normGroups(n *ir.Node) int {
 
 var lrnRow = &kernel.Kernel{
 	Name: "nncc_lrn_f32", Library: "nncc", Doc: "local response normalisation across channels",
-	Ops:   []*ir.OpDef{op.LRN},
-	Rules: rules("NNCC-LRN-F32", float32s(), nonEmpty), Layout: spatial,
+	Ops: []*ir.OpDef{op.LRN},
+	Was: "NNCC-LRN-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_lrn_f32")
 		rows, channels := rowsAndChannels(n.In[0].Type)
@@ -180,8 +181,8 @@ var lrnRow = &kernel.Kernel{
 // meanVarianceRow is a sequence of simple kernels, see meanVariance.
 var meanVarianceRow = &kernel.Kernel{
 	Name: "nncc_reduce_mean_f32", Library: "nncc", Doc: "zero mean and unit variance over axes",
-	Ops:   []*ir.OpDef{op.MeanVarianceNormalization},
-	Rules: rules("NNCC-MVN-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: natural,
+	Ops: []*ir.OpDef{op.MeanVarianceNormalization},
+	Was: "NNCC-MVN-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return meanVariance(n.Node)
 	},

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // poolFields are the fields of nncc_pool2d_params.
@@ -20,11 +21,11 @@ func poolFields(g *op.PoolGeom) []call.Field {
 	return append(f, ints("in_c", g.C, "pad_bottom", pb, "pad_right", pr, "count_include_pad", count)...)
 }
 
-func poolRow(fn, code, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds []cond,
+func poolRow(fn, was, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds kernel.Rules,
 	ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
-		Rules:  rules(code, append([]cond{float32s(), nonEmpty, oneOutput}, conds...)...),
+		Was: was, Rules: kernel.All(cond.Float32(), cond.NotEmpty, cond.FirstOutput, conds),
 		Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
@@ -51,7 +52,7 @@ func poolKernels() []*kernel.Kernel {
 	globalNorm := func(l *lowering, g *op.PoolGeom) *call.Struct {
 		return norm(l, flatSpace(g))
 	}
-	flat := []cond{upTo2D}
+	flat := kernel.Rules{cond.UpTo2D}
 	return []*kernel.Kernel{
 		poolRow("nncc_max_pool2d_f32", "NNCC-MAXPOOL-F32", "maximum pooling, 1-D and 2-D", window, flat, op.MaxPool),
 		poolRow("nncc_avg_pool2d_f32", "NNCC-AVGPOOL-F32", "average pooling, 1-D and 2-D", window, flat,

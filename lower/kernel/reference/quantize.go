@@ -11,15 +11,16 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // scaleShape: one scale, or one for every index of the axis.
-var scaleShape = cond{"one scale, or one for each index of the axis", func(n *kernel.Node) string {
+var scaleShape = cond.New("SCALE-SHAPE", "one scale, or one for each index of the axis", func(n *kernel.Node) string {
 	if b := ir.AttrsOf[op.ScaleAttrs](n).BlockSize; b != 0 {
 		return fmt.Sprintf("block_size is %d, want 0", b)
 	}
 	return ""
-}}
+})
 
 // scaleParams are the parameters and the constant scale and zero point arrays
 // of the quantising kernels, over memory split at the axis.
@@ -46,23 +47,25 @@ func scaleParams(n *kernel.Node) (p *call.Struct, scale, zero *call.Blob) {
 // intTypes: element type to the suffix in a kernel's name.
 var quantTypes = map[tensor.DType]string{tensor.I8: "s8", tensor.U8: "u8", tensor.I16: "s16", tensor.I32: "s32"}
 
-func typeIn(what string, of func(n *ir.Node) ir.Type, allowed ...tensor.DType) cond {
-	return cond{fmt.Sprintf("%s is one of %v", what, allowed), func(n *kernel.Node) string {
+func typeIn(code, what string, of func(n *ir.Node) ir.Type, allowed ...tensor.DType) kernel.Rule {
+	return cond.New(code, fmt.Sprintf("%s is one of %v", what, allowed), func(n *kernel.Node) string {
 		if t := of(n.Node); !slices.Contains(allowed, t.DType) {
-			return fmt.Sprintf("%s is %s, want one of %v", what, short(t), allowed)
+			return fmt.Sprintf("%s is %s, want one of %v", what, cond.Short(t), allowed)
 		}
 		return ""
-	}}
+	})
 }
 
 func inType(i int) func(n *ir.Node) ir.Type { return func(n *ir.Node) ir.Type { return n.In[i].Type } }
 func outType(n *ir.Node) ir.Type            { return n.Out[0].Type }
 
 func quantizeKernels() []*kernel.Kernel {
-	row := func(name, code, doc string, d *ir.OpDef, fn func(n *kernel.Node) string, conds ...cond) *kernel.Kernel {
+	row := func(name, was, doc string, d *ir.OpDef, fn func(n *kernel.Node) string,
+		conds ...kernel.Rule) *kernel.Kernel {
 		return &kernel.Kernel{
 			Name: name, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-			Rules: rules(code, append(conds, nonEmpty, constant(1, 2), scaleShape)...), Layout: same,
+			Was: was, Rules: kernel.All(kernel.Rules(conds), cond.NotEmpty, cond.Constant(1, 2), scaleShape),
+			Layout: same,
 			Lower: func(n *kernel.Node) *call.Lowered {
 				p, scale, zero := scaleParams(n)
 				l := start(n.Node, fn(n))
@@ -80,12 +83,14 @@ func quantizeKernels() []*kernel.Kernel {
 				}
 				return "nncc_quantize_f32_" + quantTypes[n.Out[0].Type.DType]
 			},
-			typeIn("the input", inType(0), tensor.F32), typeIn("the scale", inType(1), tensor.F32),
-			typeIn("the output", outType, tensor.I8, tensor.U8, tensor.I16)),
+			typeIn("INPUT-TYPE", "the input", inType(0), tensor.F32),
+			typeIn("SCALE-TYPE", "the scale", inType(1), tensor.F32),
+			typeIn("OUTPUT-TYPE", "the output", outType, tensor.I8, tensor.U8, tensor.I16)),
 		row("nncc_dequantize_f32", "NNCC-DEQUANTIZE", "int8, uint8, int16 or int32 to float32", op.DequantizeLinear,
 			func(n *kernel.Node) string { return "nncc_dequantize_" + quantTypes[n.In[0].Type.DType] + "_f32" },
-			typeIn("the input", inType(0), tensor.I8, tensor.U8, tensor.I16, tensor.I32),
-			typeIn("the scale", inType(1), tensor.F32), typeIn("the output", outType, tensor.F32)),
+			typeIn("INPUT-TYPE", "the input", inType(0), tensor.I8, tensor.U8, tensor.I16, tensor.I32),
+			typeIn("SCALE-TYPE", "the scale", inType(1), tensor.F32),
+			typeIn("OUTPUT-TYPE", "the output", outType, tensor.F32)),
 		xor80Row,
 	}
 }
@@ -94,18 +99,20 @@ func quantizeKernels() []*kernel.Kernel {
 var xor80Row = &kernel.Kernel{
 	Name: "nncc_convert_s8_u8", Library: "nncc", Doc: "int8 to uint8 and back, the same reals",
 	Ops: []*ir.OpDef{op.Requantize},
-	Rules: rules("NNCC-XOR80", cond{"int8 and uint8 of one scale, zero points 128 apart", func(n *kernel.Node) string {
-		x, y := n.In[0].Type, n.Out[0].Type
-		flip := func(a, b ir.Type) bool {
-			return a.DType == tensor.I8 && b.DType == tensor.U8 && a.Quant.Zero[0]+128 == b.Quant.Zero[0]
-		}
-		if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() ||
-			x.Quant.Scale[0] != y.Quant.Scale[0] || !flip(x, y) && !flip(y, x) {
-			return fmt.Sprintf("from %s to %s, want int8 and uint8 of one scale with zero points 128 apart", full(x),
-				full(y))
-		}
-		return ""
-	}}, nonEmpty), Layout: same,
+	Was: "NNCC-XOR80", Rules: kernel.Rules{cond.New("OPPOSITE-ZEROS",
+		"int8 and uint8 of one scale, zero points 128 apart", func(n *kernel.Node) string {
+			x, y := n.In[0].Type, n.Out[0].Type
+			flip := func(a, b ir.Type) bool {
+				return a.DType == tensor.I8 && b.DType == tensor.U8 && a.Quant.Zero[0]+128 == b.Quant.Zero[0]
+			}
+			if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() ||
+				x.Quant.Scale[0] != y.Quant.Scale[0] || !flip(x, y) && !flip(y, x) {
+				return fmt.Sprintf("from %s to %s, want int8 and uint8 of one scale with zero points 128 apart",
+					cond.Full(x),
+					cond.Full(y))
+			}
+			return ""
+		}), cond.NotEmpty}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_convert_s8_u8")
 		l.call("nncc_convert_s8_u8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),

@@ -15,7 +15,7 @@ func integerRecurrent() []*kernel.Kernel {
 	for _, k := range quantised.RecurrentKinds {
 		fn := "nncc_" + k.Suffix()
 		rows = append(rows, &kernel.Kernel{Name: fn, Library: "nncc", Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
-			Rules: k.Rules("NNCC-" + k.Code() + "-Q"), Layout: natural,
+			Was: "NNCC-" + k.Was() + "-Q", Rules: k.Rules(), Layout: natural,
 			Lower: func(n *kernel.Node) *call.Lowered { return quantised.CallRecurrent(n, fn, "nncc", 0) }})
 	}
 	return rows

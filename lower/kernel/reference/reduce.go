@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // reduceLayout: any order where the result keeps the rank. A reduction of all
@@ -95,10 +96,11 @@ func (l *lowering) reducedFrom(src call.Arg, axes []int) reduction {
 	return reduction{s, r.outer * r.inner, r.axis, 1}
 }
 
-func reduceRow(fn, code string, d *ir.OpDef) *kernel.Kernel {
+func reduceRow(fn, was string, d *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: d.Doc, Ops: []*ir.OpDef{d},
-		Rules: rules(code, float32s(0), nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
+		Was: was, Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, cond.Rank, cond.Constant(1)},
+		Layout: reduceLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			axes := kernel.Known(op.ReduceAxes(n.Node))
 			l := start(n.Node, fn)

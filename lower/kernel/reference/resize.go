@@ -10,12 +10,13 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // spatialResize: batch and channels stay, one or two dimensions of space.
-var spatialResize = cond{"batch and channels are kept, one or two dimensions are resampled",
+var spatialResize = cond.New("RESIZE-SPATIAL", "batch and channels are kept, one or two dimensions are resampled",
 	func(n *kernel.Node) string {
-		if why := upTo2D.check(n); why != "" {
+		if why := cond.UpTo2D.Check(n); why != "" {
 			return why
 		}
 		g, err := op.ResizeGeometry(n.Node)
@@ -27,7 +28,7 @@ var spatialResize = cond{"batch and channels are kept, one or two dimensions are
 				g.Shape)
 		}
 		return ""
-	}}
+	})
 
 // sampled is the table of one axis: taps, indices and weights of every output.
 type sampled struct {
@@ -76,26 +77,29 @@ func resizeKernels() []*kernel.Kernel {
 		{
 			Name: "nncc_resize_nearest", Library: "nncc",
 			Doc: "nearest-neighbour resize of 1-D and 2-D maps, any element type", Ops: []*ir.OpDef{op.Resize},
-			Rules: rules("NNCC-RESIZE-NEAREST", nonEmpty, spatialResize,
-				cond{"mode is nearest on one element type and quantisation", func(n *kernel.Node) string {
-					x, y := n.In[0].Type, n.Out[0].Type
-					switch {
-					case ir.AttrsOf[op.ModeAttr](n).Mode != "nearest":
-						return "mode is " + ir.AttrsOf[op.ModeAttr](n).Mode + ", want nearest"
-					case x.DType != y.DType || !x.Quant.Equal(y.Quant):
-						return fmt.Sprintf("the input is %s, the output %s, want the same", full(x), full(y))
-					case x.Quant != nil && !op.ResizeMoves(n.Node):
-						return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
-					}
-					return ""
-				}}),
+			Was: "NNCC-RESIZE-NEAREST", Rules: kernel.Rules{cond.NotEmpty, spatialResize,
+				cond.New("RESIZE-NEAREST", "mode is nearest on one element type and quantisation",
+					func(n *kernel.Node) string {
+						x, y := n.In[0].Type, n.Out[0].Type
+						switch {
+						case ir.AttrsOf[op.ModeAttr](n).Mode != "nearest":
+							return "mode is " + ir.AttrsOf[op.ModeAttr](n).Mode + ", want nearest"
+						case x.DType != y.DType || !x.Quant.Equal(y.Quant):
+							return fmt.Sprintf("the input is %s, the output %s, want the same", cond.Full(x),
+								cond.Full(y))
+						case x.Quant != nil && !op.ResizeMoves(n.Node):
+							return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
+						}
+						return ""
+					})},
 			Layout: kernel.SpatialLayout, Lower: resizeNearest,
 		},
 		{
 			Name: "nncc_resize_f32", Library: "nncc",
 			Doc: "linear and cubic resize of 1-D and 2-D maps, with antialiasing", Ops: []*ir.OpDef{op.Resize},
-			Rules: rules("NNCC-RESIZE-F32", float32s(0), nonEmpty, spatialResize), Layout: kernel.SpatialLayout,
-			Lower: resizeF32,
+			Was: "NNCC-RESIZE-F32", Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, spatialResize},
+			Layout: kernel.SpatialLayout,
+			Lower:  resizeF32,
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // rnnActs are the kernels' names of ONNX's activations.
@@ -88,10 +89,10 @@ func (l *lowering) rnnOutput(i int, g *op.RNNGeom, finish *[]func()) call.Arg {
 	return s
 }
 
-func rnnRow(fn, code string, d *ir.OpDef, states []int, scratch int) *kernel.Kernel {
+func rnnRow(fn, was string, d *ir.OpDef, states []int, scratch int) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: d.Doc, Ops: []*ir.OpDef{d},
-		Rules: rules(code, float32s(0, 1, 2, 3, 5, 6, 7), nonEmpty), Layout: natural,
+		Was: was, Rules: kernel.Rules{cond.Float32(0, 1, 2, 3, 5, 6, 7), cond.NotEmpty}, Layout: natural,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Known(op.RNNGeometry(n.Node))
 			l := start(n.Node, fn)

@@ -12,23 +12,11 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // int16 operators that CMSIS-NN lacks, and the changes between int8 and int16.
-
-// int16s: the listed inputs (none: all) and output 0 are int16 with one scale
-// and zero point 0.
-func int16s(idx ...int) cond {
-	return typed("operands are int16 with one scale and zero point 0", notInt16, idx)
-}
-
-func notInt16(t ir.Type) string {
-	if t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0 {
-		return ""
-	}
-	return short(t) + ", want int16 with one scale and zero point 0"
-}
 
 // lineOps are operators marked Straight, curveOps the other functions of one number.
 var (
@@ -58,15 +46,17 @@ func lineKernel(n *ir.Node) string {
 var linesRow = &kernel.Kernel{
 	Name: "nncc_piecewise_linear_s16", Library: "nncc",
 	Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
-	Rules: rules("NNCC-LINES-S16", nonEmpty, oneOutput, cond{"between int16 and int16 or int8, with one scale each",
-		func(n *kernel.Node) string {
+	Was: "NNCC-LINES-S16", Rules: kernel.Rules{cond.NotEmpty, cond.FirstOutput,
+		cond.New("LINE-TYPES", "between int16 and int16 or int8, with one scale each", func(n *kernel.Node) string {
 			if lineKernel(n.Node) == "" {
 				return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each",
-					short(n.In[0].Type),
-					short(n.Out[0].Type))
+					cond.Short(n.In[0].Type),
+					cond.Short(n.Out[0].Type))
 			}
 			return ""
-		}}, constant(1, 2), cond{"lines that are exact for all inputs", kernel.StraightLines.Why}), Layout: same,
+		}), cond.Constant(1, 2), cond.New("PROVEN-LINES", "lines that are exact for all inputs",
+			kernel.StraightLines.Why)},
+	Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p := kernel.StraightLines.Must(n)
 		l := start(n.Node, lineKernel(n.Node))
@@ -90,16 +80,16 @@ func i64(v int64) call.Trained { return call.Trained(fmt.Sprintf("INT64_C(%d)", 
 var curveRow = &kernel.Kernel{
 	Name: "nncc_interpolated_lut_s16", Library: "nncc",
 	Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: curveOps,
-	Rules: rules("NNCC-CURVE-S16", nonEmpty, oneOutput, int16s(0),
-		cond{"a function of one tensor", func(n *kernel.Node) string {
-			if notInt16(n.In[0].Type) != "" || notInt16(n.Out[0].Type) != "" {
+	Was: "NNCC-CURVE-S16", Rules: kernel.Rules{cond.NotEmpty, cond.FirstOutput, cond.Int16(0),
+		cond.New("ONE-TENSOR", "a function of one tensor", func(n *kernel.Node) string {
+			if !cond.IsInt16(n.In[0].Type) || !cond.IsInt16(n.Out[0].Type) {
 				return kernel.Unread
 			}
 			if _, ok := kernel.CurveOf(n.Node); !ok {
 				return "the node has further inputs that are computed at run time"
 			}
 			return ""
-		}}), Layout: same,
+		})}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		c, _ := kernel.CurveOf(n.Node)
 		l := start(n.Node, "nncc_interpolated_lut_s16")
@@ -117,13 +107,13 @@ var curveRow = &kernel.Kernel{
 var pair16Row = &kernel.Kernel{
 	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting",
 	Ops: kernel.Where(func(d *ir.OpDef) bool { _, ok := binaryOps[d]; return ok }),
-	Rules: rules("NNCC-PAIR-S16", nonEmpty, rankUpTo(maxDims), int16s(),
-		cond{"two inputs", func(n *kernel.Node) string {
+	Was: "NNCC-PAIR-S16", Rules: kernel.Rules{cond.NotEmpty, cond.Rank, cond.Int16(),
+		cond.New("INPUTS", "two inputs", func(n *kernel.Node) string {
 			if len(n.In) != 2 {
 				return fmt.Sprintf("%d inputs, want 2", len(n.In))
 			}
 			return ""
-		}}), Layout: same,
+		})}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_binary_s16")
 		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n.Node) {
@@ -150,8 +140,8 @@ var pair16Row = &kernel.Kernel{
 var reduceSum16Row = &kernel.Kernel{
 	Name: "nncc_reduce_sum_s16", Library: "nncc", Doc: "int16 sum and mean over axes",
 	Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
-	Rules: rules("NNCC-REDUCESUM-S16", int16s(0), nonEmpty, rankUpTo(maxDims), constant(1),
-		cond{"sums that float64 holds exactly", func(n *kernel.Node) string {
+	Was: "NNCC-REDUCESUM-S16", Rules: kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.Rank, cond.Constant(1),
+		cond.New("FLOAT64-SUMS", "sums that float64 holds exactly", func(n *kernel.Node) string {
 			if axes, err := op.ReduceAxes(n.Node); err == nil {
 				k := 1
 				for _, a := range axes {
@@ -162,15 +152,16 @@ var reduceSum16Row = &kernel.Kernel{
 				}
 			}
 			return ""
-		}}), Layout: reduceLayout, Lower: lowerReduceSum("nncc_reduce_sum_s16"),
+		})}, Layout: reduceLayout, Lower: lowerReduceSum("nncc_reduce_sum_s16"),
 }
 
 // conv16Row is what arm_convolve_wrapper_s16 does not take: groups, and sums
 // beyond 32 bits.
 var conv16Row = &kernel.Kernel{
 	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 convolution with groups and dilation",
-	Ops:    []*ir.OpDef{op.Conv},
-	Rules:  rules("NNCC-CONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(conv16Params)),
+	Ops: []*ir.OpDef{op.Conv},
+	Was: "NNCC-CONV-S16", Rules: kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.UpTo2D, weights8, cond.Constant(1, 2),
+		integerMAC(conv16Params)},
 	Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.Conv.Must(n)
@@ -193,8 +184,9 @@ func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w 
 // over scratch memory, with the filter turned round at compile time.
 var tconv16Row = &kernel.Kernel{
 	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 transposed convolution, as a convolution of the spread input",
-	Ops:    []*ir.OpDef{op.ConvTranspose},
-	Rules:  rules("NNCC-TCONV-S16", int16s(0), nonEmpty, upTo2D, weights8, constant(1, 2), integerMAC(conv16Params)),
+	Ops: []*ir.OpDef{op.ConvTranspose},
+	Was: "NNCC-TCONV-S16", Rules: kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.UpTo2D, weights8, cond.Constant(1, 2),
+		integerMAC(conv16Params)},
 	Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := kernel.Conv.Must(n)

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -75,9 +76,10 @@ func (l *lowering) requantiseInPlace(x *ir.Quant) {
 // contract's formula in double.
 var reduceSumS8Row = &kernel.Kernel{
 	Name: "nncc_reduce_sum_s8", Library: "nncc", Doc: "int8 sum and mean over axes",
-	Ops:   []*ir.OpDef{op.ReduceSum, op.ReduceMean},
-	Rules: rules("NNCC-REDUCESUM-S8", int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
-	Lower: lowerReduceSum("nncc_reduce_sum_s8"),
+	Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
+	Was: "NNCC-REDUCESUM-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)},
+	Layout: reduceLayout,
+	Lower:  lowerReduceSum("nncc_reduce_sum_s8"),
 }
 
 // lowerReduceSum makes the call of a function for sums and means.
@@ -99,10 +101,10 @@ func lowerReduceSum(fn string) func(n *kernel.Node) *call.Lowered {
 	}
 }
 
-func reduceOrderS8Row(fn, code string, d *ir.OpDef) *kernel.Kernel {
+func reduceOrderS8Row(fn, was string, d *ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: fn, Library: "nncc", Doc: "int8 " + d.Doc, Ops: []*ir.OpDef{d},
-		Rules: rules(code, int8Ends, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: reduceLayout,
+		Was: was, Rules: kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)}, Layout: reduceLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			axes := kernel.Known(op.ReduceAxes(n.Node))
 			l := start(n.Node, fn)
@@ -118,25 +120,25 @@ func reduceOrderS8Row(fn, code string, d *ir.OpDef) *kernel.Kernel {
 }
 
 // signedBytes: input 0 is int8, quantised with one scale or not at all.
-var signedBytes = cond{"the input is int8", func(n *kernel.Node) string {
+var signedBytes = cond.New("INT8-INPUT", "the input is int8", func(n *kernel.Node) string {
 	if t := n.In[0].Type; t.DType != tensor.I8 || t.Quant.PerAxis() {
-		return fmt.Sprintf("the input is %s, want int8 with one scale", short(t))
+		return fmt.Sprintf("the input is %s, want int8 with one scale", cond.Short(t))
 	}
 	return ""
-}}
+})
 
 // softmaxS8Row is CMSIS-NN's arithmetic along any axis.
 var softmaxS8Row = &kernel.Kernel{
 	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale",
 	Ops: []*ir.OpDef{op.Softmax},
-	Rules: rules("NNCC-SOFTMAX-S8", int8Ends, nonEmpty, hasRank, cond{"the scales have a fixed-point form",
-		func(n *kernel.Node) string {
+	Was: "NNCC-SOFTMAX-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, hasRank,
+		cond.New("FIXED-POINT", "the scales have a fixed-point form", func(n *kernel.Node) string {
 			if _, _, _, ok := op.SoftmaxRescaled(n.Node); !ok {
-				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", full(n.In[0].Type),
-					full(n.Out[0].Type))
+				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", cond.Full(n.In[0].Type),
+					cond.Full(n.Out[0].Type))
 			}
 			return ""
-		}}), Layout: same,
+		})}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		outer, axis, inner := axisOf(n)
 		mult, shift, diff, _ := op.SoftmaxRescaled(n.Node)
@@ -167,8 +169,8 @@ var resizes8 = kernel.NewFact(func(n *kernel.Node) (resizeS8, string) {
 var resizeS8Row = &kernel.Kernel{
 	Name: "nncc_resize_s8", Library: "nncc", Doc: "int8 linear and cubic resize of 1-D and 2-D maps",
 	Ops: []*ir.OpDef{op.Resize},
-	Rules: rules("NNCC-RESIZE-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form",
-		resizes8.Why}), Layout: kernel.SpatialLayout,
+	Was: "NNCC-RESIZE-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, spatialResize,
+		cond.New("INTEGER-WEIGHTS", "weights have an integer form", resizes8.Why)}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := resizes8.Must(n)
 		l := start(n.Node, "nncc_resize_s8")
@@ -216,8 +218,9 @@ var resizesLinear = kernel.NewFact(func(n *kernel.Node) (resizeLinear, string) {
 var resizeLinearS8Row = &kernel.Kernel{
 	Name: "nncc_resize_linear_s8", Library: "nncc", Doc: "int8 bilinear resize of 1-D and 2-D maps",
 	Ops: []*ir.OpDef{op.Resize},
-	Rules: rules("NNCC-RESIZE-LINEAR-S8", int8Ends, nonEmpty, spatialResize, cond{"weights have an integer form",
-		resizes8.Why}, cond{"two weights an axis, exact in one multiplication", resizesLinear.Why}),
+	Was: "NNCC-RESIZE-LINEAR-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, spatialResize,
+		cond.New("INTEGER-WEIGHTS", "weights have an integer form", resizes8.Why),
+		cond.New("ONE-MULTIPLICATION", "two weights an axis, exact in one multiplication", resizesLinear.Why)},
 	Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		r := resizesLinear.Must(n)
@@ -245,14 +248,15 @@ var resizeLinearS8Row = &kernel.Kernel{
 }
 
 // normRule is the rule that a normalisation has its fixed-point form.
-func normRule[P any](of func(n *ir.Node) (P, *qref.Norm, bool)) cond {
-	return cond{"constant scale and bias, groups of at most 2^22 elements", func(n *kernel.Node) string {
-		if _, _, ok := of(n.Node); !ok {
-			return "scale or bias is computed at run time or not finite, or more than 2^22 elements are normalised " +
-				"together; want constants and smaller groups"
-		}
-		return ""
-	}}
+func normRule[P any](of func(n *ir.Node) (P, *qref.Norm, bool)) kernel.Rule {
+	return cond.New("NORM-PARAMETERS", "constant scale and bias, groups of at most 2^22 elements",
+		func(n *kernel.Node) string {
+			if _, _, ok := of(n.Node); !ok {
+				return "scale or bias is computed at run time or not finite, or more than 2^22 elements are " +
+					"normalised together; want constants and smaller groups"
+			}
+			return ""
+		})
 }
 
 // normField are the constants of a normalisation.
@@ -263,8 +267,8 @@ func normField(p qref.NormFixed) call.Field {
 
 var layerNormS8Row = &kernel.Kernel{
 	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer and root mean square normalisation",
-	Ops:    []*ir.OpDef{op.LayerNormalization, op.RMSNormalization},
-	Rules:  rules("NNCC-LAYERNORM-S8", int8Ends, nonEmpty, oneOutput, normRule(op.LayerNormS8)),
+	Ops: []*ir.OpDef{op.LayerNormalization, op.RMSNormalization},
+	Was: "NNCC-LAYERNORM-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, cond.FirstOutput, normRule(op.LayerNormS8)},
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p, m, _ := op.LayerNormS8(n.Node)
@@ -281,8 +285,8 @@ var layerNormS8Row = &kernel.Kernel{
 
 var groupNormS8Row = &kernel.Kernel{
 	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels",
-	Ops:    []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Rules:  rules("NNCC-GROUPNORM-S8", int8Ends, nonEmpty, normRule(op.GroupNormS8)),
+	Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
+	Was: "NNCC-GROUPNORM-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, normRule(op.GroupNormS8)},
 	Layout: spatial,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p, m, _ := op.GroupNormS8(n.Node)
@@ -311,13 +315,13 @@ func flatSpace(g *op.PoolGeom) *op.PoolGeom {
 	return &flat
 }
 
-func poolS8Row(fn, code, doc string, lower func(l *lowering, g *op.PoolGeom), global bool, d *ir.OpDef) *kernel.Kernel {
-	conds := []cond{int8Ends, nonEmpty, oneOutput}
+func poolS8Row(fn, was, doc string, lower func(l *lowering, g *op.PoolGeom), global bool, d *ir.OpDef) *kernel.Kernel {
+	conds := kernel.Rules{int8Ends, cond.NotEmpty, cond.FirstOutput}
 	if !global {
-		conds = append(conds, upTo2D)
+		conds = append(conds, cond.UpTo2D)
 	}
 	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Rules: rules(code, conds...),
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Was: was, Rules: kernel.Rules(conds),
 		Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
@@ -401,7 +405,7 @@ func axisS8Kernels() []*kernel.Kernel {
 // resizeFixedRow is TensorFlow Lite's bilinear resize of plain int8, channels last.
 var resizeFixedRow = &kernel.Kernel{
 	Name: "nncc_resize_s8", Library: "nncc", Doc: op.ResizeFixed.Doc, Ops: []*ir.OpDef{op.ResizeFixed},
-	Rules: rules("NNCC-RESIZE-FIXED", nonEmpty), Layout: natural,
+	Was: "NNCC-RESIZE-FIXED", Rules: kernel.Rules{cond.NotEmpty}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		p, h, w := op.ResizeFixedParams(n.Node)
 		l := start(n.Node, "nncc_resize_s8")

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -21,15 +22,15 @@ import (
 var constRow = &kernel.Kernel{
 	Name: "nncc_lut2_s8", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each " +
 		"value of the constant", Ops: constOps,
-	Rules: rules("NNCC-CONST-S8", nonEmpty, rankUpTo(maxDims), byteEnds,
-		cond{"one constant of at most 256 different values", func(n *kernel.Node) string {
+	Was: "NNCC-CONST-S8", Rules: kernel.Rules{cond.NotEmpty, cond.Rank, byteEnds,
+		cond.New("CONSTANT-VALUES", "one constant of at most 256 different values", func(n *kernel.Node) string {
 			if len(n.In) != 2 {
 				return fmt.Sprintf("%d inputs, want 2", len(n.In))
 			}
 			if _, why := kernel.RunInput(n.Node); why != "" {
 				return why
 			}
-			if byteEnds.check(n) != "" {
+			if byteEnds.Check(n) != "" {
 				return kernel.Unread
 			}
 			t, why := constTables.Of(n)
@@ -37,7 +38,7 @@ var constRow = &kernel.Kernel{
 				why = fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-t.x], len(t.rows))
 			}
 			return why
-		}}), Layout: same, Lower: lowerConst,
+		})}, Layout: same, Lower: lowerConst,
 }
 
 func lowerConst(n *kernel.Node) *call.Lowered {
@@ -78,27 +79,27 @@ var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Add: qref.BinaryAdd, op.Sub: qref
 var pairRow = &kernel.Kernel{
 	Name: "nncc_binary_s8", Library: "nncc", Doc: "two int8 tensors with broadcasting: sums and quotients by " +
 		"tables, others in double or by a table of pairs", Ops: pairOps,
-	Rules: rules("NNCC-PAIR-S8", nonEmpty, rankUpTo(maxDims),
-		cond{"int8 data with one scale", func(n *kernel.Node) string {
+	Was: "NNCC-PAIR-S8", Rules: kernel.Rules{cond.NotEmpty, cond.Rank,
+		cond.New("INT8-DATA", "int8 data with one scale", func(n *kernel.Node) string {
 			for i, v := range n.In {
-				if why := notInt8(v.Type); why != "" {
-					return fmt.Sprintf("input %d is %s", i, why)
+				if !cond.IsInt8(v.Type) {
+					return fmt.Sprintf("input %d is %s, want int8 with one scale", i, cond.Short(v.Type))
 				}
 			}
 			t := n.Out[0].Type
 			if is, err := ir.InferNode(n.Node); err == nil && t.DType == tensor.Bool && is[0].DType == tensor.Bool {
 				return ""
 			}
-			if why := notInt8(t); why != "" {
-				return "the output is " + why
+			if !cond.IsInt8(t) {
+				return fmt.Sprintf("the output is %s, want int8 with one scale", cond.Short(t))
 			}
 			return ""
-		}}, cond{"two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
+		}), cond.New("INPUTS", "two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
 			if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n.Node) {
 				return ""
 			}
 			return fmt.Sprintf("%d inputs, want 2", len(n.In))
-		}}), Layout: same, Lower: lowerPair,
+		})}, Layout: same, Lower: lowerPair,
 }
 
 func qp(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Quant.Zero[0]} }

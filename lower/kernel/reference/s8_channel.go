@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // constOps are element-wise operators with two inputs, one of which may be a
@@ -100,7 +101,7 @@ var channelPlans = kernel.NewFact(func(n *kernel.Node) (*channelPlan, string) {
 		return nil, why
 	}
 	p := &channelPlan{tables: t}
-	if notInt8(n.In[p.x].Type) == "" && notInt8(n.Out[0].Type) == "" {
+	if cond.IsInt8(n.In[p.x].Type) && cond.IsInt8(n.Out[0].Type) {
 		p.prove(n.Node)
 		if n.Has("nncc_channel_lines_s8") {
 			p.lines = p.inLines(n.Node)
@@ -198,43 +199,44 @@ var channelRow = &kernel.Kernel{
 	Name: "nncc_scale_shift_s8", Library: "nncc", Doc: "8-bit functions with a constant per channel: linear ones, " +
 		"PRelu, or by tables",
 	Ops: slices.Concat(constOps, []*ir.OpDef{op.BatchNormalization}),
-	Rules: rules("NNCC-CHANNEL-S8", nonEmpty, byteEnds, cond{"one constant a channel", func(n *kernel.Node) string {
-		if n.Op == op.BatchNormalization {
-			return constant(1, 2, 3, 4).check(n)
-		}
-		_, why := channelDim(n.Node)
-		return why
-	}}, cond{"a function that tables or integers can express", func(n *kernel.Node) string {
-		if byteEnds.check(n) != "" {
-			return kernel.Unread
-		}
-		d, why := channelDim(n.Node)
-		switch {
-		case why != "":
-			return kernel.Unread
-		case n.Out[0].Type.Shape[d] > 256:
-			return channelPlans.Why(n)
-		}
-		return rowTables(n.Node).Why(n)
-	}}), Layout: channelLayout, Lower: lowerChannels,
+	Was: "NNCC-CHANNEL-S8", Rules: kernel.Rules{cond.NotEmpty, byteEnds,
+		cond.New("CHANNEL-CONSTANT", "one constant a channel", func(n *kernel.Node) string {
+			if n.Op == op.BatchNormalization {
+				return cond.Constant(1, 2, 3, 4).Check(n)
+			}
+			_, why := channelDim(n.Node)
+			return why
+		}), cond.New("CHANNEL-FUNCTION", "a function that tables or integers can express", func(n *kernel.Node) string {
+			if byteEnds.Check(n) != "" {
+				return kernel.Unread
+			}
+			d, why := channelDim(n.Node)
+			switch {
+			case why != "":
+				return kernel.Unread
+			case n.Out[0].Type.Shape[d] > 256:
+				return channelPlans.Why(n)
+			}
+			return rowTables(n.Node).Why(n)
+		})}, Layout: channelLayout, Lower: lowerChannels,
 }
 
 // byteEnds: the run-time input and the output hold one byte an element and
 // have one scale.
-var byteEnds = cond{"8-bit data with one scale", func(n *kernel.Node) string {
+var byteEnds = cond.New("BYTE-DATA", "8-bit data with one scale", func(n *kernel.Node) string {
 	for i, v := range n.In {
 		if v != nil && v.Const == nil && (!kernel.ByteType(v.Type.DType) || v.Type.Quant.PerAxis()) {
-			return fmt.Sprintf("input %d is %s, want 8 bits and one scale", i, short(v.Type))
+			return fmt.Sprintf("input %d is %s, want 8 bits and one scale", i, cond.Short(v.Type))
 		}
 	}
 	if t := n.Out[0].Type; !kernel.ByteType(t.DType) || t.Quant.PerAxis() {
-		return fmt.Sprintf("the output is %s, want 8 bits and one scale", short(t))
+		return fmt.Sprintf("the output is %s, want 8 bits and one scale", cond.Short(t))
 	}
 	if !n.Quantised() {
 		return "nothing is quantised"
 	}
 	return ""
-}}
+})
 
 func lowerChannels(n *kernel.Node) *call.Lowered {
 	p := channelPlans.Must(n)

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // The integer convolutions and matrix products of this file take weights with
@@ -25,19 +26,19 @@ var (
 )
 
 // integerMAC: the operator's integer arithmetic applies.
-func integerMAC(of *kernel.Fact[*op.MACParams]) cond {
-	return cond{"scales, zero points and bias have a fixed-point form", of.Why}
+func integerMAC(of *kernel.Fact[*op.MACParams]) kernel.Rule {
+	return cond.New("FIXED-POINT", "scales, zero points and bias have a fixed-point form", of.Why)
 }
 
 // weights8: weights are int8 or, when constant, uint8 or int4 too.
-var weights8 = cond{"weights are int8 (constants also uint8 or int4)", func(n *kernel.Node) string {
+var weights8 = cond.New("WEIGHTS-TYPE", "weights are int8 (constants also uint8 or int4)", func(n *kernel.Node) string {
 	v := n.In[1]
 	switch d := v.Type.DType; {
 	case d == tensor.I8, v.Const != nil && (d == tensor.U8 || d == tensor.I4):
 		return ""
 	}
-	return fmt.Sprintf("the weights are %s, want int8", short(v.Type))
-}}
+	return fmt.Sprintf("the weights are %s, want int8", cond.Short(v.Type))
+})
 
 // int8Weights turns constant weights into int8: uint8 ones less 128, which
 // the zero points of op.MACParams already count on.
@@ -77,15 +78,15 @@ func macFields(p *op.MACParams) []call.Field {
 }
 
 // int8Ends: data and result are int8 with one scale.
-var int8Ends = int8s(0)
+var int8Ends = cond.Int8(0)
 
-func convS8Row(fn, code, doc string, depthwise bool) *kernel.Kernel {
-	conds := []cond{int8Ends, nonEmpty, upTo2D, weights8, integerMAC(convParams)}
+func convS8Row(fn, was, doc string, depthwise bool) *kernel.Kernel {
+	conds := kernel.Rules{int8Ends, cond.NotEmpty, cond.UpTo2D, weights8, integerMAC(convParams)}
 	if depthwise {
 		conds = append(conds, depthwiseOnly)
 	}
 	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{op.Conv}, Rules: rules(code, conds...),
+		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{op.Conv}, Was: was, Rules: kernel.Rules(conds),
 		Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Conv.Must(n)
@@ -147,8 +148,9 @@ var matricesS8 = kernel.NewFact(func(n *kernel.Node) (*matrixS8, string) {
 // matrixS8Row computes Gemm and MatMul, a call for every right matrix.
 var matrixS8Row = &kernel.Kernel{
 	Name: "nncc_fully_connected_wzp_s8", Library: "nncc", Doc: "int8 matrix products, weights with zero points",
-	Ops:    []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules:  rules("NNCC-FC-S8", int8Ends, nonEmpty, weights8, cond{"an integer matrix product", matricesS8.Why}),
+	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Was: "NNCC-FC-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, weights8,
+		cond.New("INTEGER-PRODUCT", "an integer matrix product", matricesS8.Why)},
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		g := matricesS8.Must(n)

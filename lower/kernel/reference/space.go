@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // blockMove is DepthToSpace (toSpace) or SpaceToDepth as one strided copy: in
@@ -71,10 +72,10 @@ func blockMove(n *ir.Node, toSpace bool) move {
 	return m
 }
 
-func blockRow(code string, d *ir.OpDef, toSpace bool) *kernel.Kernel {
+func blockRow(was string, d *ir.OpDef, toSpace bool) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: "nncc_copy_nd", Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
-		Rules: rules(code, sameData, nonEmpty), Layout: same,
+		Was: was, Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
 		Lower: func(n *kernel.Node) *call.Lowered {
 			l := start(n.Node, "nncc_copy_nd")
 			l.strided(blockMove(n.Node, toSpace))
@@ -111,7 +112,7 @@ func repeatMove(n *ir.Node) move {
 }
 
 // repeatDims: repeated dimensions count twice.
-var repeatDims = cond{fmt.Sprintf("at most %d loops", maxDims), func(n *kernel.Node) string {
+var repeatDims = cond.New("LOOPS", fmt.Sprintf("at most %d loops", kernel.MaxDims), func(n *kernel.Node) string {
 	y := n.Out[0].Type.Shape
 	x := padLeft(n.In[0].Type.Shape, len(y))
 	loops := 0
@@ -123,16 +124,16 @@ var repeatDims = cond{fmt.Sprintf("at most %d loops", maxDims), func(n *kernel.N
 			loops++
 		}
 	}
-	if loops > maxDims {
-		return fmt.Sprintf("from %v to %v takes %d loops, want at most %d", x, y, loops, maxDims)
+	if loops > kernel.MaxDims {
+		return fmt.Sprintf("from %v to %v takes %d loops, want at most %d", x, y, loops, kernel.MaxDims)
 	}
 	return ""
-}}
+})
 
 // triluRow chooses between the input and zero by a constant mask.
 var triluRow = &kernel.Kernel{
 	Name: "nncc_where", Library: "nncc", Doc: "upper or lower triangle, any element type", Ops: []*ir.OpDef{op.Trilu},
-	Rules: rules("NNCC-TRILU", sameData, nonEmpty, rankUpTo(maxDims), constant(1)), Layout: natural,
+	Was: "NNCC-TRILU", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1)}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_where")
 		t := n.In[0].Type
@@ -166,8 +167,8 @@ var triluRow = &kernel.Kernel{
 // knownRow stores results that do not depend on data computed at run time.
 var knownRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "result known at compile time",
-	Ops:   []*ir.OpDef{op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero},
-	Rules: rules("NNCC-KNOWN", nonEmptyOut), Layout: natural,
+	Ops: []*ir.OpDef{op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero},
+	Was: "NNCC-KNOWN", Rules: kernel.Rules{nonEmptyOut}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		in := make([]*tensor.Dense, len(n.In))
 		for i, v := range n.In {
@@ -199,8 +200,9 @@ func spaceKernels() []*kernel.Kernel {
 		blockRow("NNCC-SPACETODEPTH", op.SpaceToDepth, false),
 		{
 			Name: "nncc_copy_nd", Library: "nncc", Doc: "repetition of a tensor, any element type",
-			Ops:   []*ir.OpDef{op.Expand, op.Tile},
-			Rules: rules("NNCC-EXPAND", sameData, nonEmpty, constant(1), repeatDims), Layout: sameRank, Lower: repeat,
+			Ops: []*ir.OpDef{op.Expand, op.Tile},
+			Was: "NNCC-EXPAND", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1), repeatDims},
+			Layout: sameRank, Lower: repeat,
 		},
 		triluRow, knownRow,
 	}

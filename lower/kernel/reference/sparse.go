@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // sparse are the weights [out, in] of a layer as nncc_sparse_f32 has them.
@@ -27,7 +28,7 @@ const sparseShare = 3
 
 // sparseFacts are the runs of a Gemm or MatMul with one constant right matrix.
 var sparseFacts = kernel.NewFact(func(n *kernel.Node) (*sparse, string) {
-	if why := flatRight.check(n); why != "" {
+	if why := flatRight.Check(n); why != "" {
 		return nil, why
 	}
 	c := n.In[1].Const
@@ -121,8 +122,8 @@ var sparseRow = &kernel.Kernel{
 	Name: "nncc_sparse_f32", Library: "nncc",
 	Doc: "matrix product with runs of weights on a background, bias and clamp",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: append(rules("NNCC-SPARSE-F32", float32s(), nonEmpty, flatRight, constant(1)),
-		sparseFacts.Exists("NNCC-SPARSE-F32-05", "most weights are one number")),
+	Was: "NNCC-SPARSE-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, flatRight, cond.Constant(1),
+		sparseFacts.Exists("SPARSE", "most weights are one number")},
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_sparse_f32")

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // spectrumFuncs are the kernels by the element type of the signal.
@@ -23,13 +24,10 @@ var fixedSpectrumFuncs = map[tensor.DType]string{tensor.I8: "nncc_spectrum_fixed
 var outsideNames = map[string]call.Lit{"constant": "NNCC_OUTSIDE_ZERO", "reflect": "NNCC_OUTSIDE_REFLECT",
 	"edge": "NNCC_OUTSIDE_EDGE"}
 
-// realOut: the result is not quantised.
-var realOut = cond{"the result is float32", func(n *kernel.Node) string { return float32Out(n.Node) }}
-
 // spectrumRow is the Fourier transform of frames.
 var spectrumRow = &kernel.Kernel{
 	Name: "nncc_spectrum", Library: "nncc", Doc: op.Spectrum.Doc, Ops: []*ir.OpDef{op.Spectrum},
-	Rules:  rules("NNCC-SPECTRUM", nonEmptyOut, realOut),
+	Was: "NNCC-SPECTRUM", Rules: kernel.Rules{nonEmptyOut, cond.Float32Result},
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		a, x := ir.AttrsOf[op.SpectrumAttrs](n), n.In[0].Type
@@ -70,7 +68,7 @@ var spectrumRow = &kernel.Kernel{
 // signalFFTRow is the transform of the audio front end.
 var signalFFTRow = &kernel.Kernel{
 	Name: "nncc_signal_fft", Library: "nncc", Doc: op.SignalFFT.Doc, Ops: []*ir.OpDef{op.SignalFFT},
-	Rules: rules("NNCC-SIGNAL-FFT", nonEmpty), Layout: natural,
+	Was: "NNCC-SIGNAL-FFT", Rules: kernel.Rules{cond.NotEmpty}, Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		if n.In[0].Type.DType == tensor.I16 {
 			return signalFFT[int16](n.Node, "nncc_signal_fft_s16")

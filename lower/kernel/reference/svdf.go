@@ -8,15 +8,17 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // svdfRow is TensorFlow Lite's SVDF on int8.
 var svdfRow = &kernel.Kernel{
 	Name: "nncc_svdf", Library: "nncc", Doc: op.SVDF.Doc, Ops: []*ir.OpDef{op.SVDF},
-	Rules: rules("NNCC-SVDF-S8", cond{"constant weights, symmetric, with one scale each", func(n *kernel.Node) string {
-		_, why := op.SVDFParams(n.Node)
-		return why
-	}}),
+	Was: "NNCC-SVDF-S8", Rules: kernel.Rules{cond.New("SYMMETRIC", "constant weights, symmetric, with one scale each",
+		func(n *kernel.Node) string {
+			_, why := op.SVDFParams(n.Node)
+			return why
+		})},
 	Layout: natural,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		fn, time := "nncc_svdf_s8", n.ConstIn(2)

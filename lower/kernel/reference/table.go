@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Operators on one 8-bit value become tables: the node itself is evaluated on
@@ -15,16 +16,17 @@ import (
 var tableRow = &kernel.Kernel{
 	Name: "nncc_lut_s8", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results",
 	Ops: kernel.TableOps(),
-	Rules: rules("NNCC-TABLE", nonEmpty, oneOutput, cond{"a function of one 8-bit value", func(n *kernel.Node) string {
-		if why := kernel.TableOf.Why(n); why != "" {
-			return why
-		}
-		if k, _ := kernel.RunInput(n.Node); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
-			return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k,
-				n.In[k].Type.Shape, n.Out[0].Type.Shape)
-		}
-		return ""
-	}}), Layout: same,
+	Was: "NNCC-TABLE", Rules: kernel.Rules{cond.NotEmpty, cond.FirstOutput,
+		cond.New("BYTE-FUNCTION", "a function of one 8-bit value", func(n *kernel.Node) string {
+			if why := kernel.TableOf.Why(n); why != "" {
+				return why
+			}
+			if k, _ := kernel.RunInput(n.Node); n.In[k].Type.Elems() != n.Out[0].Type.Elems() {
+				return fmt.Sprintf("input %d of shape %v is broadcast to %v, want the shape of the output", k,
+					n.In[k].Type.Shape, n.Out[0].Type.Shape)
+			}
+			return ""
+		})}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		k, _ := kernel.RunInput(n.Node)
 		l := start(n.Node, "nncc_lut_s8")

@@ -8,22 +8,24 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // mostPhases is how many calls a transposed convolution may be.
 const mostPhases = 64
 
 // fewPhases: each phase is a call with parameters of its own.
-var fewPhases = cond{fmt.Sprintf("strides give at most %d phases", mostPhases), func(n *kernel.Node) string {
-	g, err := op.ConvGeometry(n.Node)
-	if err != nil {
-		return err.Error()
-	}
-	if p := product(g.Strides); p > mostPhases {
-		return fmt.Sprintf("strides %v give %d phases, want at most %d", g.Strides, p, mostPhases)
-	}
-	return ""
-}}
+var fewPhases = cond.New("PHASES", fmt.Sprintf("strides give at most %d phases", mostPhases),
+	func(n *kernel.Node) string {
+		g, err := op.ConvGeometry(n.Node)
+		if err != nil {
+			return err.Error()
+		}
+		if p := product(g.Strides); p > mostPhases {
+			return fmt.Sprintf("strides %v give %d phases, want at most %d", g.Strides, p, mostPhases)
+		}
+		return ""
+	})
 
 // phases are those of a transposed convolution in one or two dimensions.
 func phases(g *op.ConvGeom, together bool) []kernel.Phase {

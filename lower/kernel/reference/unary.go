@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // elementRows are the functions of one float32 number, written of the C form in the
@@ -19,10 +20,11 @@ func elementRows() []*kernel.Kernel {
 	ops := kernel.Where(func(d *ir.OpDef) bool { return d.C != nil && d.Scalar != nil && d.Quant == ir.QFloat })
 	rows := make([]*kernel.Kernel, len(ops))
 	for i, d := range ops {
-		code := "NNCC-" + strings.ToUpper(strings.ReplaceAll(kernel.Snake(d.Name), "_", "-")) + "-F32"
+		was := "NNCC-" + strings.ToUpper(strings.ReplaceAll(kernel.Snake(d.Name), "_", "-")) + "-F32"
 		rows[i] = &kernel.Kernel{
 			Name: "nncc_element_f32", Library: "nncc", Doc: "float32, by the operator's form in C: " + d.Doc,
-			Ops: []*ir.OpDef{d}, Rules: rules(code, float32s(0), nonEmpty), Layout: same, Lower: lowerElement,
+			Ops: []*ir.OpDef{d}, Was: was, Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty}, Layout: same,
+			Lower: lowerElement,
 		}
 	}
 	return rows
@@ -62,7 +64,8 @@ func (l *lowering) clip(lo, hi float32, x call.Arg) {
 // clipRow limits to constant bounds.
 var clipRow = &kernel.Kernel{
 	Name: "nncc_clip_f32", Library: "nncc", Doc: "x limited to constant bounds", Ops: []*ir.OpDef{op.Clip},
-	Rules: rules("NNCC-CLIP-F32", float32s(0), nonEmpty, constant(1, 2), orderedBounds), Layout: same,
+	Was: "NNCC-CLIP-F32", Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, cond.Constant(1, 2), orderedBounds},
+	Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_clip_f32")
 		lo, hi := clipBounds(n.Node)
@@ -79,19 +82,19 @@ func clipBounds(n *ir.Node) (lo, hi float32) {
 }
 
 // orderedBounds: nncc_clip_f32 compares with numbers, the lower one first.
-var orderedBounds = cond{"bounds are constant numbers", func(n *kernel.Node) string {
+var orderedBounds = cond.New("BOUNDS", "bounds are constant numbers", func(n *kernel.Node) string {
 	if _, _, ok := op.ClipBounds(n.Node); !ok {
 		return "a bound is computed at run time or is not a number, want constant numbers"
 	}
 	return ""
-}}
+})
 
 var unaryKernels = append(elementRows(), clipRow, notRow, isNaNRow, clipRuntimeRow)
 
 // notRow is x xor true.
 var notRow = &kernel.Kernel{
 	Name: "nncc_xor_bool", Library: "nncc", Doc: "logical not", Ops: []*ir.OpDef{op.Not},
-	Rules: rules("NNCC-NOT", plain(tensor.Bool), nonEmpty), Layout: same,
+	Was: "NNCC-NOT", Rules: kernel.Rules{plain(tensor.Bool), cond.NotEmpty}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_xor_bool")
 		l.invert(l.broadcast(0, n.Out[0].Type))
@@ -110,7 +113,7 @@ func (l *lowering) invert(x operand) {
 // isNaNRow: what differs from itself.
 var isNaNRow = &kernel.Kernel{
 	Name: "nncc_equal_f32", Library: "nncc", Doc: "whether x differs from itself", Ops: []*ir.OpDef{op.IsNaN},
-	Rules: rules("NNCC-ISNAN", plain(tensor.F32), nonEmpty), Layout: same,
+	Was: "NNCC-ISNAN", Rules: kernel.Rules{plain(tensor.F32), cond.NotEmpty}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_equal_f32")
 		x := l.broadcast(0, n.Out[0].Type)
@@ -124,7 +127,7 @@ var isNaNRow = &kernel.Kernel{
 // and minimum.
 var clipRuntimeRow = &kernel.Kernel{
 	Name: "nncc_max_f32", Library: "nncc", Doc: "x limited to bounds computed at run time", Ops: []*ir.OpDef{op.Clip},
-	Rules: rules("NNCC-CLIP-RUNTIME-F32", float32s(), nonEmpty, rankUpTo(maxDims)), Layout: same,
+	Was: "NNCC-CLIP-RUNTIME-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		l := start(n.Node, "nncc_max_f32")
 		out := n.Out[0].Type

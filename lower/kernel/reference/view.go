@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -54,12 +55,13 @@ func transposeLayout(n *kernel.Node) kernel.Layout {
 }
 
 // runsUpTo: dimensions that stay together are copied as one.
-var runsUpTo = cond{fmt.Sprintf("at most %d runs of dimensions move apart", maxDims), func(n *kernel.Node) string {
-	return tooManyRuns(n.Node)
-}}
+var runsUpTo = cond.New("RUNS", fmt.Sprintf("at most %d runs of dimensions move apart", kernel.MaxDims),
+	func(n *kernel.Node) string {
+		return tooManyRuns(n.Node)
+	})
 
 // transposable: a Transpose is a view, but a reader may want its result in another order.
-var transposable = cond{runsUpTo.doc, func(n *kernel.Node) string {
+var transposable = cond.New("RUNS", runsUpTo.Doc, func(n *kernel.Node) string {
 	p, err := op.Perm(n.Node)
 	if err != nil {
 		return err.Error()
@@ -67,11 +69,11 @@ var transposable = cond{runsUpTo.doc, func(n *kernel.Node) string {
 	from, to := n.In[0].Type, n.In[0].Type
 	from.Order, to.Order = nil, p
 	return tooManyRuns(&ir.Node{In: []*ir.Value{{Type: from}}, Out: []*ir.Value{{Type: to}}})
-}}
+})
 
 func tooManyRuns(n *ir.Node) string {
-	if size, _ := quantised.Permutation(n); len(size) > maxDims {
-		return fmt.Sprintf("%d runs of dimensions move apart, want at most %d", len(size), maxDims)
+	if size, _ := quantised.Permutation(n); len(size) > kernel.MaxDims {
+		return fmt.Sprintf("%d runs of dimensions move apart, want at most %d", len(size), kernel.MaxDims)
 	}
 	return ""
 }
@@ -99,7 +101,7 @@ func relayout(n *kernel.Node) *call.Lowered {
 // dropoutRow copies, and fills the mask with true where it is asked for.
 var dropoutRow = &kernel.Kernel{
 	Name: "nncc_copy_rows", Library: "nncc", Doc: "copy; a mask of true", Ops: []*ir.OpDef{op.Dropout},
-	Rules: rules("NNCC-DROPOUT", sameData, nonEmpty), Layout: same,
+	Was: "NNCC-DROPOUT", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
 	Lower: func(n *kernel.Node) *call.Lowered {
 		low := copied(n.Node)
 		if len(n.Out) > 1 {
@@ -115,49 +117,50 @@ func viewKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
 		{
 			Name: "view", Library: "nncc", Doc: "other shape of the same bytes: no code",
-			Ops:    kernel.Where(func(d *ir.OpDef) bool { return d.View == ir.Reshaped }),
-			Rules:  rules("NNCC-RESHAPE", sameData, constant(1)),
+			Ops: kernel.Where(func(d *ir.OpDef) bool { return d.View == ir.Reshaped }),
+			Was: "NNCC-RESHAPE", Rules: kernel.Rules{cond.SameType, cond.Constant(1)},
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }, Lower: plain,
 		},
 		{
 			Name: "view-transpose", Library: "nncc", Doc: "other order of dimensions over the same bytes: no code",
-			Ops:   []*ir.OpDef{op.Transpose},
-			Rules: rules("NNCC-TRANSPOSE", sameData, transposable), Layout: transposeLayout, Lower: plain,
+			Ops: []*ir.OpDef{op.Transpose},
+			Was: "NNCC-TRANSPOSE", Rules: kernel.Rules{cond.SameType, transposable}, Layout: transposeLayout,
+			Lower: plain,
 		},
 		{
 			Name: "nncc_copy_nd", Library: "nncc", Doc: "conversion between memory orders",
-			Ops:    []*ir.OpDef{op.Relayout},
-			Rules:  rules("NNCC-RELAYOUT", sameData, nonEmpty, runsUpTo),
+			Ops: []*ir.OpDef{op.Relayout},
+			Was: "NNCC-RELAYOUT", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, runsUpTo},
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
 		},
 		{
 			Name: "nncc_copy_rows", Library: "nncc", Doc: "copy", Ops: []*ir.OpDef{op.Identity},
-			Rules: rules("NNCC-IDENTITY", sameData, nonEmpty), Layout: same,
+			Was: "NNCC-IDENTITY", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
 			Lower: func(n *kernel.Node) *call.Lowered { return copied(n.Node) },
 		},
 		{
 			Name: "view-bits", Library: "nncc", Doc: "the same bytes as another element type: no code",
-			Ops:   []*ir.OpDef{op.BitCast},
-			Rules: rules("NNCC-BITCAST", wholeBytes, canonical), Layout: same, Lower: plain,
+			Ops: []*ir.OpDef{op.BitCast},
+			Was: "NNCC-BITCAST", Rules: kernel.Rules{wholeBytes, canonical}, Layout: same, Lower: plain,
 		},
 		dropoutRow,
 	}
 }
 
 // canonical: bytes of another type may be more than the 0 and 1 of a bool.
-var canonical = cond{"a bool comes from a bool", func(n *kernel.Node) string {
+var canonical = cond.New("BOOL", "a bool comes from a bool", func(n *kernel.Node) string {
 	if x, y := n.In[0].Type.DType, n.Out[0].Type.DType; y == tensor.Bool && x != y {
 		return fmt.Sprintf("from %s to bool: bytes become 0 and 1", x.ONNXName())
 	}
 	return ""
-}}
+})
 
 // wholeBytes: elements are not smaller than a byte.
-var wholeBytes = cond{"elements are whole bytes", func(n *kernel.Node) string {
+var wholeBytes = cond.New("WHOLE-BYTES", "elements are whole bytes", func(n *kernel.Node) string {
 	for _, t := range []ir.Type{n.In[0].Type, n.Out[0].Type} {
 		if t.DType.Bits() < 8 {
 			return fmt.Sprintf("elements are %s, want at least 8 bits", t.DType.ONNXName())
 		}
 	}
 	return ""
-}}
+})
