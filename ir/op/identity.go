@@ -19,6 +19,30 @@ var Identity = def(ir.OpDef{
 	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity, Homogeneous: true,
 })
 
+// WithinAttrs are the attributes of Within.
+type WithinAttrs struct {
+	Least int `default:"0"`
+	Most  int `attr:",required"`
+}
+
+// Within is the identity on integers from least to most; any other is an error. Operators that are
+// composed of others have it where the parts would take more than the whole may.
+var Within = def(ir.OpDef{
+	Name: "Within", Domain: "nncc", Doc: "its input, integers from least to most", MinIn: 1, Pattern: ir.Opaque,
+	Quant: ir.QNone, Attrs: ir.Declare[WithinAttrs](),
+	Limits: func(n *ir.Node) []ir.Limit {
+		a := ir.AttrsOf[WithinAttrs](n)
+		return []ir.Limit{{Input: 0, What: "number", Least: []int{a.Least}, Most: []int{a.Most}}}
+	},
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		if err := indexInput(n, 0); err != nil {
+			return nil, err
+		}
+		return inferLike(n)
+	},
+	Eval: evalIdentity,
+})
+
 // OwnOutputs gives every output of a graph a value of its own that a node
 // computes: a constant, an input or one value under two names is copied.
 func OwnOutputs(g *ir.Graph) error {

@@ -16,6 +16,7 @@ import (
 
 // limited are nodes of the operators whose inputs have limits, %i being the input.
 var limited = []string{
+	"in %i : i64[2]\n%y = nncc.Within(%i) {least=-2, most=5}",
 	"in %x : f32[3,2]\nin %i : i64[2]\n%y = Gather(%x, %i) {axis=1}",
 	"in %x : f32[3,2]\nin %i : i32[1,2]\n%y = GatherElements(%x, %i)",
 	"in %x : f32[2,3,4]\nin %i : i64[2,1]\n%y = GatherND(%x, %i) {batch_dims=1}",

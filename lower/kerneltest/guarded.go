@@ -39,6 +39,7 @@ type Guarded struct {
 	types  []ir.Type // of the outputs
 	plan   *schedule.Result
 	gaps   []region
+	each   bool // every layer by itself, with a status: see RunCases
 	info   *codegen.Info
 	files  []codegen.File
 }
@@ -66,8 +67,16 @@ func Guard(t testing.TB, g *ir.Graph, table kernel.Table, opt kernel.Options, se
 func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, order func(rank int) []int,
 	seed uint64) *Guarded {
 	t.Helper()
+	return guardRows(t, g, match, order, seed, false)
+}
+
+// guardRows is GuardRows; each makes room behind the arena for the status of every step.
+func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, order func(rank int) []int, seed uint64,
+	each bool) *Guarded {
+	t.Helper()
 	irtest.Verify(t, g)
-	m := &Guarded{Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(), in: irtest.Inputs(g, seed)}
+	m := &Guarded{each: each, Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(),
+		in: irtest.Inputs(g, seed)}
 	plans := map[*ir.Node]*kernel.Plan{}
 	plan := func(n *ir.Node) *kernel.Plan {
 		if plans[n] == nil {
@@ -97,6 +106,9 @@ func GuardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		t.Fatalf("schedule: %v", err)
 	}
 	m.spread()
+	if each {
+		m.plan.Program.ArenaBytes += len(m.plan.Nodes) + -len(m.plan.Nodes)&15
+	}
 	files, infos, err := codegen.Generate([]codegen.Model{{Program: m.plan.Program, Prefix: layersPrefix,
 		Source: layersPrefix}}, codegen.Options{Board: "test"})
 	if err != nil {
@@ -150,46 +162,12 @@ func (m *Guarded) spread() {
 // the status of the model, 1000 and the number of a guard that was written to,
 // or 100000 and that of an output that differs.
 func (m *Guarded) guarded() []byte {
+	if m.each {
+		return m.steps()
+	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
-	b.WriteString(`#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
-typedef struct { uint32_t off, bytes; } region;
-`)
-	list := func(name string, r []region) {
-		fmt.Fprintf(&b, "static const region %s[] = {\n", name)
-		for _, x := range r {
-			fmt.Fprintf(&b, "    {%d, %d},\n", x.off, x.bytes)
-		}
-		b.WriteString("};\n")
-	}
-	list("gaps", m.gaps)
-	var work, out []region
-	inside := func(at int) bool { // a view leaves its result in an input, or in a part of one
-		return slices.ContainsFunc(m.info.Inputs, func(x codegen.IOInfo) bool {
-			return at >= x.Offset && at < x.Offset+
-				max(x.Bytes, 1)
-		})
-	}
-	for _, x := range m.info.Outputs {
-		out = append(out, region{x.Offset, x.Bytes})
-		if !inside(x.Offset) {
-			work = append(work, region{x.Offset, x.Bytes})
-		}
-	}
-	for _, x := range m.plan.Program.Buffers {
-		if x.IsScratch() {
-			work = append(work, region{x.Offset, x.Bytes})
-		}
-	}
-	list("work", work)
-	list("outputs", out)
-	b.WriteString(`#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-int layers_guarded(void *arena);
+	m.regions(&b)
+	b.WriteString(`int layers_guarded(void *arena);
 int layers_guarded(void *arena)
 {
     uint8_t *a = (uint8_t *)arena;
@@ -219,6 +197,48 @@ int layers_guarded(void *arena)
 }
 `)
 	return b.Bytes()
+}
+
+// regions begins the C: what lies where in the arena.
+func (m *Guarded) regions(b *bytes.Buffer) {
+	fmt.Fprintf(b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
+	b.WriteString(`#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+typedef struct { uint32_t off, bytes; } region;
+`)
+	list := func(name string, r []region) {
+		fmt.Fprintf(b, "static const region %s[] = {\n", name)
+		for _, x := range r {
+			fmt.Fprintf(b, "    {%d, %d},\n", x.off, x.bytes)
+		}
+		b.WriteString("};\n")
+	}
+	list("gaps", m.gaps)
+	var work, out []region
+	inside := func(at int) bool { // a view leaves its result in an input, or in a part of one
+		return slices.ContainsFunc(m.info.Inputs, func(x codegen.IOInfo) bool {
+			return at >= x.Offset && at < x.Offset+
+				max(x.Bytes, 1)
+		})
+	}
+	for _, x := range m.info.Outputs {
+		out = append(out, region{x.Offset, x.Bytes})
+		if !inside(x.Offset) {
+			work = append(work, region{x.Offset, x.Bytes})
+		}
+	}
+	for _, x := range m.plan.Program.Buffers {
+		if x.IsScratch() {
+			work = append(work, region{x.Offset, x.Bytes})
+		}
+	}
+	list("work", work)
+	list("outputs", out)
+	b.WriteString("#define COUNT(a) (sizeof(a) / sizeof((a)[0]))\n")
 }
 
 func writeFile(t testing.TB, dir, path string, data []byte) {
@@ -303,14 +323,7 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 		t.Errorf("two runs differ: %s by %s\n%s", d, m.takes[d.Name], lineOf(m.graph, d.Out[0].Name))
 		return nil
 	} else if s != 0 {
-		at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
-		for _, b := range m.plan.Program.Buffers {
-			if s >= 1000 && b.Offset+b.Bytes == at {
-				t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name],
-					lineOf(m.graph, strings.TrimSuffix(b.Name, ".relayout")))
-			}
-		}
-		t.Errorf("status %d", s)
+		m.written(t, s)
 		return nil
 	}
 	m.compare(t, res.Cases[0].Outputs)
@@ -319,6 +332,19 @@ func (m *Guarded) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 		counts[m.plan.Nodes[i].Name] = n
 	}
 	return counts
+}
+
+// written says which guard a status names that was written to.
+func (m *Guarded) written(t *testing.T, s int) {
+	t.Helper()
+	at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
+	for _, b := range m.plan.Program.Buffers {
+		if s >= 1000 && b.Offset+b.Bytes == at {
+			t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name],
+				lineOf(m.graph, strings.TrimSuffix(b.Name, ".relayout")))
+		}
+	}
+	t.Errorf("status %d", s)
 }
 
 // build builds the layers for a board; Trace has every step run once, between no guards.
@@ -339,6 +365,11 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 	for _, x := range m.info.Inputs {
 		h.Inputs = append(h.Inputs, run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes})
 	}
+	declared := "int layers_guarded(void *arena);"
+	if m.each {
+		h.Inputs = append(h.Inputs, run.IO{Name: "expected", CFunc: "layers_expected", Bytes: len(m.plan.Nodes)})
+		declared += "\nuint8_t *layers_expected(void *arena);"
+	}
 	for _, x := range m.info.Outputs {
 		h.Outputs = append(h.Outputs, run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes})
 	}
@@ -346,7 +377,7 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 		data := f.Data
 		if f.Path == layersPrefix+".h" {
 			data = bytes.Replace(data, []byte("layers_run(void *arena);"),
-				[]byte("layers_run(void *arena);\nint layers_guarded(void *arena);"), 1)
+				[]byte("layers_run(void *arena);\n"+declared), 1)
 		}
 		writeFile(t, dir, f.Path, data)
 	}
@@ -354,7 +385,11 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 		writeFile(t, dir, f.Path, f.Data)
 	}
 	if !opt.Trace {
-		writeFile(t, dir, "guarded.c", bytes.Replace(m.guarded(), []byte("int layers_guarded(void *arena);\n"), nil, 1))
+		source := m.guarded()
+		for line := range strings.Lines(declared + "\n") {
+			source = bytes.Replace(source, []byte(line), nil, 1)
+		}
+		writeFile(t, dir, "guarded.c", source)
 	}
 	im, err := run.Build(context.Background(), spec, dir, opt)
 	if err != nil {
@@ -374,8 +409,17 @@ func (m *Guarded) compare(t *testing.T, got [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.same(t, got, want)
+}
+
+// same holds outputs, in memory order, against what is wanted; nil: anything.
+func (m *Guarded) same(t *testing.T, got [][]byte, want []*tensor.Dense) {
+	t.Helper()
 	bad := 0
 	for i, ty := range m.types {
+		if want[i] == nil {
+			continue
+		}
 		w := want[i].Transpose(ty.OrderOrIdentity()).Bytes()
 		if bytes.Equal(w, got[i]) || m.Near && near(ty, w, got[i], max(m.Within, 1e-6)) {
 			continue

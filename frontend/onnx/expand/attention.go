@@ -126,6 +126,7 @@ func attentionBias(e *build.Node, d tensor.DType, S, T, past int, causal bool) *
 	if valid != nil {
 		e.Want(valid.Type.Rank() == 1 && valid.Type.DType == tensor.I64, "shape",
 			"nonpad_kv_seqlen (%s) is %s, want int64 of shape [N]", valid, valid.Type)
+		valid = within(e, valid, T)
 	}
 	count := func(shape ...int) *ir.Value { return e.Data(build.Count[int64](shape...)) }
 	if causal {

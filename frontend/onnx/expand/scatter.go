@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -31,6 +32,9 @@ func tensorScatter(e *build.Node) []*ir.Value {
 	if first := e.Input(2); first != nil {
 		e.Shaped(first, "write_indices", s[0])
 		line[axis], line[0] = 1, s[0]
+		if !circular {
+			first = within(e, first, s[axis]-want[axis])
+		}
 		at = e.Do("Add", nil, at, e.Reshape(e.Cast(first, tensor.I64), line...))
 	}
 	if circular {
@@ -38,4 +42,9 @@ func tensorScatter(e *build.Node) []*ir.Value {
 	}
 	at = e.Do("Expand", nil, at, e.Ints(want...))
 	return []*ir.Value{e.Do("ScatterElements", ir.Attrs{"axis": ir.Int(axis)}, cache, at, update)}
+}
+
+// within is v, of which numbers below 0 and above most are an error at run time.
+func within(e *build.Node, v *ir.Value, most int) *ir.Value {
+	return e.DoOp(op.Within, ir.Attrs{"most": ir.Int(most)}, v)
 }

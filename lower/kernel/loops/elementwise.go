@@ -296,7 +296,7 @@ func elementRows() []*kernel.Kernel {
 		row("unary", "functions of one element, any element type", unary, nil,
 			kernel.Where(func(d *ir.OpDef) bool { return d.C != nil })...),
 		row("clip", "limits, constant or computed, any element type", clip, nil, op.Clip),
-		row("copy", "elements as they are, in order", copied, nil, op.Identity),
+		row("copy", "elements as they are, in order", copied, nil, op.Identity, op.Within),
 		row("where", "choice between two tensors, any element type", choose, nil, op.Where),
 	}
 }

@@ -134,7 +134,7 @@ func viewKernels() []*kernel.Kernel {
 			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
 		},
 		{
-			Name: "nncc_copy_rows", Library: "nncc", Doc: "copy", Ops: []*ir.OpDef{op.Identity},
+			Name: "nncc_copy_rows", Library: "nncc", Doc: "copy", Ops: []*ir.OpDef{op.Identity, op.Within},
 			Was: "NNCC-IDENTITY", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
 			Lower: func(n *kernel.Node) *call.Lowered { return copied(n.Node) },
 		},

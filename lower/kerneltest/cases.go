@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kerneltest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// GuardEach is GuardRows for layers of which some may refuse their inputs: see RunCases.
+func GuardEach(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan) *Guarded {
+	t.Helper()
+	return guardRows(t, g, match, nil, 1, true)
+}
+
+// steps is C that runs every layer by itself, between guards, whatever the layers before it gave. layers_guarded
+// returns 0 where each has the status that layers_expected holds, 200000 and 16 times the step with its status, or
+// 1000 and the number of a guard that was written to.
+func (m *Guarded) steps() []byte {
+	var b bytes.Buffer
+	m.regions(&b)
+	fmt.Fprintf(&b, `uint8_t *layers_expected(void *arena);
+uint8_t *layers_expected(void *arena)
+{
+    return (uint8_t *)arena + %d;
+}
+int layers_guarded(void *arena);
+int layers_guarded(void *arena)
+{
+    uint8_t *a = (uint8_t *)arena;
+    int differs = 0;
+    for (size_t i = 0; i < COUNT(gaps); i++) {
+        memset(a + gaps[i].off, 0x7f, gaps[i].bytes);
+        ASAN_POISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
+    }
+    for (size_t i = 0; i < COUNT(work); i++) { memset(a + work[i].off, 0x80, work[i].bytes); }
+    for (int32_t step = 0; step < %d; step++) {
+        const int status = (int)layers_step(arena, step);
+        if (status != (int)layers_expected(arena)[step]) { differs = 200000 + 16 * (int)step + status; }
+    }
+    for (size_t i = 0; i < COUNT(gaps); i++) {
+        ASAN_UNPOISON_MEMORY_REGION(a + gaps[i].off, gaps[i].bytes);
+        for (uint32_t k = 0; k < gaps[i].bytes; k++) { if (a[gaps[i].off + k] != 0x7f) { return 1000 + (int)i; } }
+    }
+    return differs;
+}
+`, m.plan.Program.ArenaBytes-len(m.plan.Nodes)-(-len(m.plan.Nodes)&15), len(m.plan.Nodes))
+	return b.Bytes()
+}
+
+// errIndex is NNCC_ERR_INDEX, errDivide NNCC_ERR_DIVIDE.
+const errIndex, errDivide = 4, 5
+
+// RunCases runs every layer by itself on inputs of some cases, and compares: where the interpreter refuses an index,
+// the firmware does; else the results are equal. Nothing else is read or written. It gives how many layers of a case
+// were refused and how many were computed.
+func (m *Guarded) RunCases(t *testing.T, spec *boards.Spec, opt run.BuildOptions, cases [][]*tensor.Dense) (refused,
+	computed int) {
+	t.Helper()
+	im, _ := m.build(t, spec, opt)
+	defer im.Close()
+	list, outputs := make([]run.Case, len(cases)), make([][]*tensor.Dense, len(cases))
+	for k, in := range cases {
+		for i, x := range m.info.Inputs {
+			list[k].Inputs = append(list[k].Inputs, in[i].Transpose(x.Type.OrderOrIdentity()).Bytes())
+		}
+		env, status := m.evaluate(t, in)
+		expected := make([]byte, len(m.plan.Nodes))
+		for i, n := range m.plan.Nodes {
+			expected[i] = status[n.Name]
+			switch status[n.Name] {
+			case errIndex:
+				refused++
+			case 0:
+				computed++
+			}
+		}
+		list[k].Inputs = append(list[k].Inputs, expected)
+		for _, v := range m.graph.Out {
+			outputs[k] = append(outputs[k], env[v])
+		}
+	}
+	res, err := run.Run(context.Background(), spec, im, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, c := range res.Cases {
+		switch s := c.Status; {
+		case s == 0:
+			m.same(t, c.Outputs, outputs[k])
+		case s >= 200000:
+			n := m.plan.Nodes[(s-200000)/16]
+			t.Errorf("case %d: status %d, want that of the interpreter\n%s%s", k, s%16,
+				lineOf(m.graph, n.Out[0].Name), m.inputsOf(n, cases[k]))
+		default:
+			m.written(t, s)
+		}
+	}
+	return refused, computed
+}
+
+// evaluate gives the values of a case and the status of the layers that have none, by their names.
+func (m *Guarded) evaluate(t *testing.T, in []*tensor.Dense) (map[*ir.Value]*tensor.Dense, map[string]byte) {
+	t.Helper()
+	env, status := map[*ir.Value]*tensor.Dense{}, map[string]byte{}
+	for i, v := range m.graph.In {
+		env[v] = in[i]
+	}
+	for _, n := range m.graph.Nodes {
+		out, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense { return env[v] })
+		var d *ir.Diag
+		switch {
+		case err == nil:
+			for i, v := range n.Out {
+				env[v] = out[i]
+			}
+		case !errors.As(err, &d):
+			t.Fatalf("%v\n%s", err, lineOf(m.graph, n.Out[0].Name))
+		case d.Code == "index":
+			status[n.Name] = errIndex
+		default:
+			status[n.Name] = errDivide
+		}
+	}
+	return env, status
+}
+
+// inputsOf is the text of what a layer reads in a case.
+func (m *Guarded) inputsOf(n *ir.Node, in []*tensor.Dense) string {
+	s := ""
+	for _, v := range n.In {
+		for i, x := range m.graph.In {
+			if v != nil && v.Name == x.Name {
+				s += fmt.Sprintf("\n  %s = %.300s", v, fmt.Sprint(in[i].Data))
+			}
+		}
+	}
+	return s
+}
