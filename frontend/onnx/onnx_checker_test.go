@@ -343,6 +343,9 @@ var laxities = []struct{ message, of, why string }{
 }
 
 func lax(m mutant, message string) string {
+	if strings.HasSuffix(m.what, "dim_value is -1") {
+		return "a size that is open"
+	}
 	for _, l := range laxities {
 		if strings.Contains(message, l.message) && strings.HasPrefix(m.what, l.of) {
 			return l.why

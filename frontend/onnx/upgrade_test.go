@@ -259,6 +259,40 @@ func TestUpgrades(t *testing.T) {
 				y, "", "", s = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, x, g, g)`,
 			`g = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () s = Add (x, x)
 				y = LayerNormalization <epsilon = 0.01> (s, g, g)`},
+		{"Attention of com.microsoft", 13, "(float[1,3,2] x) => (float y)",
+			`w = Constant <value = float[2,6] {1, -2, 0.5, 1, 3, -1, 0.25, 1, -1, 2, 0.5, 1}> ()
+				b = Constant <value = float[6] {0.5, 1, -0.5, 0.25, 1, 2}> ()
+				m = Constant <value = int32[1,3] {1, 1, 0}> ()
+				y = com.microsoft.Attention <num_heads = 1, unidirectional = 1> (x, w, b, m)`,
+			`wq = Constant <value = float[2,2] {1, -2, 0.25, 1}> ()
+				wk = Constant <value = float[2,2] {0.5, 1, -1, 2}> ()
+				wv = Constant <value = float[2,2] {3, -1, 0.5, 1}> () bq = Constant <value = float[2] {0.5, 1}> ()
+				bk = Constant <value = float[2] {-0.5, 0.25}> () bv = Constant <value = float[2] {1, 2}> ()
+				mq = MatMul (x, wq) q = Add (mq, bq) mk = MatMul (x, wk) k = Add (mk, bk)
+				mv = MatMul (x, wv) v = Add (mv, bv)
+				t = Transpose <perm = [0, 2, 1]> (k) s = MatMul (q, t) c = Constant <value_float = 0.70710678> ()
+				f = Mul (s, c) n = Constant <value = float[3,3] {0, -1e9, -1e9, 0, 0, -1e9, 0, 0, -10000}> ()
+				g = Add (f, n) p = Softmax (g) y = MatMul (p, v)`},
+		{"MultiHeadAttention", 13, "(float[1,3,2] x) => (float y)",
+			`b = Constant <value = float[6] {0.5, 1, -0.5, 0.25, 1, 2}> ()
+				y = com.microsoft.MultiHeadAttention <num_heads = 2, scale = 0.5> (x, x, x, b)`,
+			`bq = Constant <value = float[2] {0.5, 1}> () bk = Constant <value = float[2] {-0.5, 0.25}> ()
+				bv = Constant <value = float[2] {1, 2}> () q = Add (x, bq) k = Add (x, bk) v = Add (x, bv)
+				y = Attention <q_num_heads = 2, kv_num_heads = 2, scale = 0.5> (q, k, v)`},
+		{"EmbedLayerNormalization", 13, "(float[3,2] x) => (float y, int32 n)",
+			`i = Constant <value = int32[1,3] {2, 0, 1}> () s = Constant <value = int32[1,3] {0, 1, 1}> ()
+				m = Constant <value = int32[1,3] {1, 1, 0}> ()
+				p = Constant <value = float[4,2] {1, 2, 3, 5, 8, 4, 0, 0}> ()
+				g = Constant <value_floats = [1.0, 2.0]> ()
+				y, n = com.microsoft.EmbedLayerNormalization <epsilon = 0.01> (i, s, x, p, x, g, g, m)`,
+			`i = Constant <value = int64[1,3] {2, 0, 1}> () s = Constant <value = int64[1,3] {0, 1, 1}> ()
+				p = Constant <value = float[3,2] {1, 2, 3, 5, 8, 4}> () g = Constant <value_floats = [1.0, 2.0]> ()
+				a = Gather (x, i) b = Gather (x, s) c = Add (a, p) d = Add (c, b)
+				y = LayerNormalization <epsilon = 0.01> (d, g, g) n = Constant <value = int32[1] {2}> ()`},
+		{"classes with names", 13, "(float[2,1] x) => (int64 y, float z)",
+			`y, s = ai.onnx.ml.LinearClassifier <coefficients = [1.0, -2.0], classlabels_strings = ["no", "yes"]> (x)
+				z = ai.onnx.ml.ZipMap <classlabels_strings = ["no", "yes"]> (s)`,
+			`y, z = ai.onnx.ml.LinearClassifier <coefficients = [1.0, -2.0], classlabels_ints = [0, 1]> (x)`},
 		{"MatMulIntegerToFloat", 13, "(int8[2,3] x) => (float y)",
 			`w = Constant <value = int8[3,2] {1, -2, 3, 4, -5, 6}> () s = Constant <value_float = 0.5> ()
 				t = Constant <value_floats = [0.25, 0.125]> () y = com.microsoft.MatMulIntegerToFloat (x, w, s, t)`,

@@ -90,6 +90,12 @@ func (n *Node) NoText(names ...string) {
 	}
 }
 
+// Names takes a list of texts; nil where it is absent.
+func (n *Node) Names(name string) []string {
+	a, _ := n.taken(name, ir.AttrStrings, "a list of texts")
+	return a.Strings
+}
+
 // DType takes the number of an element type; absent or 0 it is def.
 func (n *Node) DType(name string, def tensor.DType) tensor.DType {
 	code := n.Int(name, 0)

@@ -93,7 +93,7 @@ func (n *Node) Want(ok bool, code, format string, args ...any) {
 // Dynamicf is an error about value v, which is wanted at compile time.
 func (n *Node) Dynamicf(code string, v *ir.Value, format string, args ...any) *ir.Diag {
 	d := n.Errf(code, format, args...)
-	d.Hint = bindHint(v)
+	d.Hint = BindHint(v)
 	return d
 }
 
@@ -106,7 +106,7 @@ func (n *Node) hint(err error) error {
 	}
 	for _, v := range n.In {
 		if v != nil && v.Name == d.Tensor {
-			if hint := bindHint(v); hint != "" {
+			if hint := BindHint(v); hint != "" {
 				h := *d
 				h.Hint = hint
 				return &h
@@ -116,9 +116,9 @@ func (n *Node) hint(err error) error {
 	return err
 }
 
-// bindHint says which inputs of the model a value depends on, and how to bind
+// BindHint says which inputs of the model a value depends on, and how to bind
 // them; "" where it depends on none.
-func bindHint(v *ir.Value) string {
+func BindHint(v *ir.Value) string {
 	var flags []string
 	seen := map[*ir.Value]bool{}
 	var walk func(v *ir.Value)

@@ -157,7 +157,7 @@ func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
 	dims := make([]int64, len(tt.Shape.Dim))
 	for i, d := range tt.Shape.Dim {
 		dims[i] = 1
-		if x, ok := d.Value.(*pb.TensorShapeProto_Dimension_DimValue); ok {
+		if x, ok := d.Value.(*pb.TensorShapeProto_Dimension_DimValue); ok && x.DimValue != -1 { // a size that is open
 			dims[i] = x.DimValue
 		}
 	}

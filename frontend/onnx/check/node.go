@@ -118,6 +118,13 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 		return fn, nil
 	}
 	version, imported := s.opsets[domain]
+	if newest := int64(schema.MaxOpset(domain)); !imported && domain != "" && newest > 0 { // runtimes take them
+		if version, imported = newest, true; !c.unknown[domain] {
+			c.unknown[domain] = true
+			at.warn("domain", fmt.Sprintf("uses the domain %s, of which no opset is imported; it is read as opset %d",
+				model.Quote(schema.DisplayDomain(domain)), version), "")
+		}
+	}
 	if !imported {
 		at.add("domain", "", fmt.Sprintf("uses the domain %s, of which no opset is imported",
 			model.Quote(schema.DisplayDomain(domain))), "an opset_import for the domain")

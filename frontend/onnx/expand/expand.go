@@ -23,7 +23,7 @@ func init() {
 	domains := map[string][]map[string]build.Rule{
 		"":           {standard, sequences, takers},
 		"ai.onnx.ml": {classical},
-		microsoft:    {quantised, fusedOps},
+		microsoft:    {quantised, fusedOps, transformer},
 	}
 	for _, d := range qonnxDomains {
 		domains[d] = append(domains[d], qonnx)

@@ -3,11 +3,15 @@
 package expand
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -18,7 +22,7 @@ var classical = map[string]build.Rule{
 	"Imputer": imputer, "LinearRegressor": linearRegressor, "LinearClassifier": linearClassifier,
 	"LabelEncoder": labelEncoder, "OneHotEncoder": oneHotEncoder, "FeatureVectorizer": featureVectorizer,
 	"SVMRegressor": svmRegressor, "SVMClassifier": svmClassifier, "TreeEnsemble": treeEnsemble,
-	"TreeEnsembleRegressor": treeRegressor, "TreeEnsembleClassifier": treeClassifier,
+	"ZipMap": zipMap, "TreeEnsembleRegressor": treeRegressor, "TreeEnsembleClassifier": treeClassifier,
 }
 
 func featureExtractor(e *build.Node) []*ir.Value {
@@ -152,12 +156,35 @@ func secondClass(e *build.Node, s *ir.Value, both bool, how string) *ir.Value {
 	return e.Concat(1, rest, s)
 }
 
-// labels are the classes of a classifier, which must be numbers.
+// labels are the classes of a classifier; of classes with names their numbers, with a note.
 func labels(e *build.Node, ints, text string) *ir.Value {
-	e.NoText(text)
 	v := e.IntList(ints)
+	if names := e.Names(text); v == nil && names != nil {
+		noteClasses(e, names)
+		return e.Data(build.Count[int64](len(names)))
+	}
 	e.Want(len(v) > 0, "attr-missing", "attribute %s is missing", ints)
 	return e.Data(build.Ints64(v))
+}
+
+// noteClasses says which number stands for which name.
+func noteClasses(e *build.Node, names []string) {
+	var list []string
+	for i, s := range names {
+		list = append(list, fmt.Sprintf("%d is %s", i, model.Quote(s)))
+	}
+	e.Note(diag.Notef("classes", e.Name, "%s: classes are numbers: %s", e, strings.Join(list, ", ")))
+}
+
+// zipMap is the tensor of scores alone: column i is the class i of the labels.
+func zipMap(e *build.Node) []*ir.Value {
+	x := e.Need(0, -1)
+	names := e.Names("classlabels_strings")
+	for _, v := range e.IntList("classlabels_int64s") {
+		names = append(names, fmt.Sprint(v))
+	}
+	noteClasses(e, names)
+	return e.Result("Identity", nil, x)
 }
 
 // best is the label of the highest score of every row, the first of equals.

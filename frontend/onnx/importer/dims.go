@@ -155,7 +155,7 @@ func (im *importer) dim(input string, axis int, d *pb.TensorShapeProto_Dimension
 	if n, ok := im.symbols[key]; ok {
 		return n, nil
 	}
-	if v, ok := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok {
+	if v, ok := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue); ok && !symbolic(d) {
 		if v.DimValue < 0 {
 			return 0, &ir.Diag{Code: "dim-negative", Node: where,
 				Msg: fmt.Sprintf("dimension %d is negative: %d", axis, v.DimValue)}
@@ -174,9 +174,10 @@ func (im *importer) dim(input string, axis int, d *pb.TensorShapeProto_Dimension
 		Hint: "pin it with --dim " + dimFlag(d, key) + "=N"}
 }
 
+// symbolic reports a dimension without a size; some exporters write -1 for none.
 func symbolic(d *pb.TensorShapeProto_Dimension) bool {
-	_, fixed := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue)
-	return !fixed
+	v, fixed := d.GetValue().(*pb.TensorShapeProto_Dimension_DimValue)
+	return !fixed || v.DimValue == -1
 }
 
 // dimFlag is how --dim names a dimension.

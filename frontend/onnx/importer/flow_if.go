@@ -3,10 +3,13 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
@@ -27,7 +30,7 @@ func (c *nodeImport) ifElse() []*ir.Value {
 		}
 		return c.inline(other, c.Name+"/", nil, c.Out)
 	}
-	a, b := c.inline(then, c.Name+"/then/", nil, nil), c.inline(other, c.Name+"/else/", nil, nil)
+	a, b := c.branch(then, "then", cond), c.branch(other, "else", cond)
 	c.Want(len(a) == len(b) && len(a) >= len(c.Out), "arity", "the branches have %d and %d outputs, the node %d",
 		len(a), len(b), len(c.Out))
 	if cond.Type.Rank() > 0 {
@@ -43,6 +46,23 @@ func (c *nodeImport) ifElse() []*ir.Value {
 			"condition of this If is computed at run time; want the same type and shape", i, a[i].Type, b[i].Type)
 		out[i] = c.Add(op.Get("", "Where"), name, []string{name}, nil, cond, a[i], b[i])[0]
 	}
+	return out
+}
+
+// branch imports a branch of an If whose condition is computed at run time. What is wrong
+// in it need not be in the way of who knows the condition: they are told how to give it.
+func (c *nodeImport) branch(g *pb.GraphProto, name string, cond *ir.Value) []*ir.Value {
+	before := len(c.im.errs)
+	out, err := c.Run(func(*build.Node) []*ir.Value { return c.inline(g, c.Name+"/"+name+"/", nil, nil) })
+	for i, e := range c.im.errs[before:] {
+		if d := new(ir.Diag); errors.As(e, &d) && d.Hint == "" {
+			h := *d
+			h.Hint = fmt.Sprintf("the condition of If %s decides whether this is computed; %s", model.Quote(c.Name),
+				build.BindHint(cond))
+			c.im.errs[before+i] = &h
+		}
+	}
+	c.Fail(err)
 	return out
 }
 

@@ -153,16 +153,24 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 		return bad("input-shape", "", "is given with shape %v, but has rank %d", given, len(dims))
 	}
 	shape := make([]int, 0, len(dims))
+	var open []error
 	for i, d := range dims {
 		n, err := im.dim(name, i, d)
 		if err != nil {
-			return ir.Type{}, err
+			open = append(open, err)
+			continue
 		}
 		if isGiven && given[i] != n {
 			return bad("input-shape", "", "is given with shape %v, but dimension %d (%s) is %d", given, i, dimText(d),
 				n)
 		}
 		shape = append(shape, n)
+	}
+	if len(open) > 0 { // all at once: who pins one would meet the next
+		for _, err := range open[1:] {
+			im.report(err)
+		}
+		return ir.Type{}, open[0]
 	}
 	return im.sized(name, ir.T(dt, shape...))
 }
