@@ -171,7 +171,8 @@ func (d *inside) around(l ir.Limit, x *tensor.Dense) {
 	i := d.rand.IntN(x.Len())
 	least, most := int64(l.Least[i%len(l.Least)]), int64(l.Most[i%len(l.Most)])
 	beyond := []int64{least, most, least - 1, most + 1, most + 2, 2 * most, least - d.rand.Int64N(100),
-		most + d.rand.Int64N(100), lo, hi, hi - 1, lo + 1, math.MaxInt32, math.MinInt32, 1<<32 + most, 1<<32 + least, -1 << 32, 1 << 31, 1 << 62}
+		most + d.rand.Int64N(100), lo, hi, hi - 1, lo + 1, math.MaxInt32, math.MinInt32, 1<<32 + most,
+		1<<32 + least, -1 << 32, 1 << 31, 1 << 62}
 	x.SetInt(i, min(max(beyond[d.rand.IntN(len(beyond))], lo), hi))
 }
 
