@@ -47,7 +47,7 @@ func (o *Outputs) Resolve(in []*ir.Value, names []string, types []ir.Type) (*Pos
 	}
 	var err error
 	if o.Boxes != nil {
-		if p.Boxes, err = o.boxes(m, &p.Diags); err != nil {
+		if p.Boxes, err = o.boxes(m); err != nil {
 			return nil, text.Errorf("--postprocess: boxes: %w", err)
 		}
 	}
@@ -140,7 +140,7 @@ type detector struct {
 }
 
 // boxes resolves a detector.
-func (o *Outputs) boxes(m *outputs, said *diag.List) (*postprocess.Boxes, error) {
+func (o *Outputs) boxes(m *outputs) (*postprocess.Boxes, error) {
 	b := o.Boxes
 	i := slices.IndexFunc(heads, func(h head) bool { return h.name == b.Head })
 	if i < 0 {
@@ -151,8 +151,9 @@ func (o *Outputs) boxes(m *outputs, said *diag.List) (*postprocess.Boxes, error)
 		return nil, fmt.Errorf("head is missing: want one of %s", strings.Join(list, ", "))
 	}
 	d := &detector{Boxes: b, h: &heads[i], m: m, from: o.From}
-	for _, k := range b.idle(d.h) {
-		said.Add(diag.Warnf("no-effect", "--postprocess", "boxes.%s has no effect: head %s knows none", k, d.h.name))
+	if k := b.idle(d.h); len(k) > 0 {
+		return nil, fmt.Errorf("%s: head %s knows none; take it out, or choose the head that it belongs to",
+			strings.Join(k, ", "), d.h.name)
 	}
 	if err := d.size(); err != nil {
 		return nil, err

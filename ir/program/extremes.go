@@ -43,10 +43,40 @@ func (p *Program) Extremes() []Extreme {
 				p.extent(x.Buffer).runs(func(at, bytes int) {
 					e.Fills = append(e.Fills, Fill{i, uint32(at), uint32(bytes), v.mask, v.base})
 				})
+				if k.last != nil {
+					e.Fills = append(e.Fills, p.ends(i, x.Buffer, k)...)
+				}
 			}
 		}
 		out = append(out, e)
 	}
+	return out
+}
+
+// mostLines is how many lines of a value ramps are made for: in more, the whole is one.
+const mostLines = 32
+
+// ends are the fills that make ramps of the lines of a value, over what is there: behind their first half comes what
+// lies between the ends, and in the last element what kind.last gives. A search from the beginning goes to the end,
+// and every step up is a new extreme.
+func (p *Program) ends(step, buffer int, k kind) []Fill {
+	b, x := &p.Buffers[buffer], p.extent(buffer)
+	e, rank := endsOf(b), b.Type.Rank()
+	size, line := e.bits/8, x.bytes
+	if rank > 0 && x.pitch == 0 {
+		if n := b.Type.Shape[rank-1] * size; n > 0 && x.bytes%n == 0 && x.bytes/n <= mostLines {
+			line = n
+		}
+	}
+	var out []Fill
+	x.runs(func(at, bytes int) {
+		for from := at; from+line <= at+bytes && line > size; from += line {
+			middle := from + line/2/size*size
+			last := from + line - size
+			out = append(out, Fill{step, uint32(middle), uint32(last - middle), 0, e.all(e.zero).base},
+				Fill{step, uint32(last), uint32(size), 0, e.all(k.last(e)).base})
+		}
+	})
 	return out
 }
 
@@ -65,21 +95,25 @@ type ends struct {
 type kind struct {
 	name string
 	of   func(e *ends, n int) bits
+	last func(e *ends) uint64 // makes ramps: lines end in it; nil without
 }
 
 var kinds = []kind{
-	{"least", func(e *ends, _ int) bits { return e.all(e.least) }},
-	{"most", func(e *ends, _ int) bits { return e.all(e.most) }},
-	{"zero", func(e *ends, _ int) bits { return e.all(e.zero) }},
-	{"least and most in turn", func(e *ends, _ int) bits { return e.turns(e.least, e.most) }},
-	{"least and most in pairs", func(e *ends, _ int) bits { return e.turns(e.most, e.most, e.least, e.least) }},
-	{"first operand least, others most", func(e *ends, n int) bits { return e.all(pick(n == 0, e.least, e.most)) }},
-	{"first operand most, others least", func(e *ends, n int) bits { return e.all(pick(n == 0, e.most, e.least)) }},
-	{"noise", func(e *ends, _ int) bits { return e.noise }},
-	{"noise near zero", func(e *ends, _ int) bits { return e.near }},
-	{"denormal", func(e *ends, _ int) bits { return e.odd[0] }},
-	{"infinite", func(e *ends, _ int) bits { return e.odd[1] }},
-	{"not a number", func(e *ends, _ int) bits { return e.odd[2] }},
+	{"least", func(e *ends, _ int) bits { return e.all(e.least) }, nil},
+	{"most", func(e *ends, _ int) bits { return e.all(e.most) }, nil},
+	{"zero", func(e *ends, _ int) bits { return e.all(e.zero) }, nil},
+	{"least and most in turn", func(e *ends, _ int) bits { return e.turns(e.least, e.most) }, nil},
+	{"least and most in pairs", func(e *ends, _ int) bits { return e.turns(e.most, e.most, e.least, e.least) }, nil},
+	{"first operand least, others most", func(e *ends, n int) bits { return e.all(pick(n == 0, e.least, e.most)) }, nil},
+	{"first operand most, others least", func(e *ends, n int) bits { return e.all(pick(n == 0, e.most, e.least)) }, nil},
+	{"noise", func(e *ends, _ int) bits { return e.noise }, nil},
+	{"up at the end", func(e *ends, _ int) bits { return e.all(e.least) }, func(e *ends) uint64 { return e.most }},
+	{"down at the end", func(e *ends, _ int) bits { return e.all(e.most) }, func(e *ends) uint64 { return e.least }},
+	{"sawtooth", func(e *ends, _ int) bits { return e.turns(e.least, e.zero, e.zero, e.most) }, nil},
+	{"noise near zero", func(e *ends, _ int) bits { return e.near }, nil},
+	{"denormal", func(e *ends, _ int) bits { return e.odd[0] }, nil},
+	{"infinite", func(e *ends, _ int) bits { return e.odd[1] }, nil},
+	{"not a number", func(e *ends, _ int) bits { return e.odd[2] }, nil},
 }
 
 func pick(first bool, a, b uint64) uint64 {

@@ -208,7 +208,7 @@ func (f *Firmware) sections() error {
 // stackVerdict compares the stack that the program can use with what the board
 // declares.
 func (o *Compiled) stackVerdict(v *report.Verdict) error {
-	most, declared := max(v.Bound, v.StackBytes), uint64(o.Board.Stack)
+	most, declared := max(v.AtMost(), v.StackBytes), uint64(o.Board.Stack)
 	if len(o.Board.Memory) == 0 || uint64(most) <= declared {
 		return nil
 	}

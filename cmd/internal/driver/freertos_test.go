@@ -100,8 +100,8 @@ func TestFreeRTOS(t *testing.T) {
 			f, dir := rtosModels(t, board)
 			verdicts, err := f.Verify(context.Background())
 			require(t, err)
-			said, err := rtosExample(t, board, dir, kernel, "LISTEN_STACK_BYTES="+strconv.Itoa(verdicts[0].Bound),
-				"LOOK_STACK_BYTES="+strconv.Itoa(verdicts[1].Bound))
+			said, err := rtosExample(t, board, dir, kernel, "LISTEN_STACK_BYTES="+strconv.Itoa(verdicts[0].AtMost()),
+				"LOOK_STACK_BYTES="+strconv.Itoa(verdicts[1].AtMost()))
 			if err != nil || said["missed"] != "0" || said["wrong"] != "0" || said["control"] != "999" ||
 				said["given_up"] == "0" || said["look"] == "0" {
 				t.Errorf("%v: %v", err, said)

@@ -61,8 +61,8 @@ func TestStackBound(t *testing.T) {
 			if code == nil {
 				t.Fatal(v.Failure)
 			}
-			if code.NoBound != "" || v.Bound < v.StackBytes || v.StackBytes == 0 {
-				t.Fatalf("%d bytes of stack were used, the bound is %d (%s)", v.StackBytes, v.Bound, code.NoBound)
+			if code.NoBound != "" || v.AtMost() < v.StackBytes || v.StackBytes == 0 {
+				t.Fatalf("%d bytes of stack were used, the bound is %d (%s)", v.StackBytes, v.AtMost(), code.NoBound)
 			}
 			frames := map[string]int{}
 			for _, f := range code.Functions {
@@ -72,10 +72,10 @@ func TestStackBound(t *testing.T) {
 			for _, f := range code.Path {
 				sum += frames[f]
 			}
-			if sum < code.Bound || code.Path[0] != o.Harness.RunFunc {
-				t.Errorf("%v come to %d bytes, the bound is %d", code.Path, sum, code.Bound)
+			if sum < code.AtMost() || code.Path[0] != o.Harness.RunFunc {
+				t.Errorf("%v come to %d bytes, the bound is %d", code.Path, sum, code.AtMost())
 			}
-			t.Logf("%d bytes used, at most %d by %v", v.StackBytes, v.Bound, v.Path)
+			t.Logf("%d bytes used, at most %d by %v", v.StackBytes, v.AtMost(), v.Path)
 		})
 	}
 }

@@ -17,6 +17,9 @@ func OfVerdict(name string, v *report.Verdict) Suite {
 	s := Suite{Name: name, Properties: []Property{{"board", v.Board}, {"cases", fmt.Sprint(v.Cases)},
 		{"instructions", fmt.Sprint(v.Instructions)}, {"arena_bytes", fmt.Sprint(v.RAM["arena_bytes"])},
 		{"stack_bytes", fmt.Sprint(v.StackBytes)}}}
+	if v.Bound != nil {
+		s.Properties = append(s.Properties, Property{"stack_bound_bytes", fmt.Sprint(*v.Bound)})
+	}
 	run := Case{Class: name + ".run", Name: v.Board}
 	if v.Failure != "" {
 		run.Failure = &Problem{"run", v.Failure, v.Failure}

@@ -57,7 +57,7 @@ func head() (commit, error) {
 }
 
 // mostNotes bounds the commits that notes list.
-const mostNotes = 500
+const mostNotes = 40
 
 // notes are the subjects of the commits since the last tag.
 func notes(at commit) ([]byte, error) {

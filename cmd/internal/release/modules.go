@@ -22,7 +22,7 @@ import (
 // module is what a binary is made of beside nncc itself.
 type module struct {
 	path, version, sum string
-	spdx               string // license; "": not known by its text
+	spdx               string // an expression of licenses; "": not known by its text
 	texts              []byte
 }
 
@@ -87,22 +87,30 @@ func (m *module) license(dir string) error {
 	return nil
 }
 
-// spdx tells a license by its words; "" where it is none of the usual ones.
+// spdx tells licenses by their words, joined by AND where a text has several; "" where it has none of the usual ones.
 func spdx(text string) string {
 	s := strings.Join(strings.Fields(text), " ")
-	switch {
-	case strings.Contains(s, "Apache License Version 2.0"):
-		return "Apache-2.0"
-	case strings.Contains(s, "Mozilla Public License") && strings.Contains(s, "2.0"):
-		return "MPL-2.0"
-	case strings.Contains(s, "Permission is hereby granted, free of charge"):
-		return "MIT"
-	case !strings.Contains(s, "Redistribution and use in source and binary forms"):
-		return ""
-	case strings.Contains(s, "Neither the name"), strings.Contains(s, "names of its contributors"):
-		return "BSD-3-Clause"
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 	}
-	return "BSD-2-Clause"
+	bsd := has("Redistribution and use in source and binary forms")
+	attributed := has("Neither the name", "names of its contributors")
+	var list []string
+	for _, l := range []struct {
+		id string
+		is bool
+	}{
+		{"Apache-2.0", has("Apache License Version 2.0", "under the Apache License, Version 2.0")},
+		{"MPL-2.0", has("Mozilla Public License") && has("2.0")},
+		{"MIT", has("Permission is hereby granted, free of charge")},
+		{"BSD-3-Clause", bsd && attributed},
+		{"BSD-2-Clause", bsd && !attributed},
+	} {
+		if l.is {
+			list = append(list, l.id)
+		}
+	}
+	return strings.Join(list, " AND ")
 }
 
 // licenseTexts are the licenses of all modules, one after the other.
@@ -125,7 +133,7 @@ func sbom(list []module, target string, binary []byte, at commit) ([]byte, error
 		c := object{"type": "library", "name": m.path, "version": m.version, "purl": purl(m.path, m.version),
 			"bom-ref": purl(m.path, m.version)}
 		if m.spdx != "" {
-			c["licenses"] = []object{{"license": object{"id": m.spdx}}}
+			c["licenses"] = []object{licensed(m.spdx)}
 		}
 		if m.sum != "" {
 			c["properties"] = []object{{"name": "go:sum", "value": m.sum}}
@@ -150,6 +158,14 @@ func sbom(list []module, target string, binary []byte, at commit) ([]byte, error
 		"dependencies": []object{{"ref": self, "dependsOn": refs}}}
 	b, err := json.MarshalIndent(bill, "", "  ")
 	return append(b, '\n'), err
+}
+
+// licensed is a license, or an expression of several.
+func licensed(expression string) object {
+	if strings.Contains(expression, " AND ") {
+		return object{"expression": expression}
+	}
+	return object{"license": object{"id": expression}}
 }
 
 // purl is a module's package URL.

@@ -257,8 +257,8 @@ func newCards(r *Report) []card {
 }
 
 func stackNote(c *Code) string {
-	if c.Bound > 0 {
-		return "at most " + thousands(c.Bound)
+	if c.Bound != nil {
+		return "at most " + thousands(*c.Bound)
 	}
 	return ""
 }

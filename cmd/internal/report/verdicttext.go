@@ -40,10 +40,10 @@ func (v *Verdict) Text() string {
 
 // atMost is the bound of the stack.
 func (r *Stack) atMost() string {
-	if len(r.Path) == 0 {
+	if r.Bound == nil {
 		return fmt.Sprintf(" (no bound: %s)", r.NoBound)
 	}
-	return fmt.Sprintf(" (at most %d, in %s)", r.Bound, r.Path[len(r.Path)-1])
+	return fmt.Sprintf(" (at most %d, in %s)", *r.Bound, r.Path[len(r.Path)-1])
 }
 
 // inner is the function that does the work.
