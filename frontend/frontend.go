@@ -9,7 +9,7 @@ import (
 )
 
 // Load reads a model file; its content says which format it has. A TensorFlow Lite model
-// comes as the ONNX model that computes the same.
+// declares its inputs and outputs as an ONNX model does.
 func Load(path string, lim onnx.Limits) (*onnx.Model, error) {
 	return onnx.Load(path, lim, onnx.Format{Is: tflite.Is, Parse: tflite.Parse})
 }

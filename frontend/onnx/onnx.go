@@ -60,8 +60,14 @@ func ParseTensor(b []byte, lim Limits) (*tensor.Dense, string, error) {
 }
 
 // Check reports everything that is wrong with a model without computing shapes; libs are
-// functions beside the model's own and those that nncc ships.
-func Check(m *Model, libs ...*pb.FunctionProto) diag.List { return check.Model(m, libs...) }
+// functions beside the model's own and those that nncc ships. Models of other formats are
+// checked as they are read and imported.
+func Check(m *Model, libs ...*pb.FunctionProto) diag.List {
+	if m.Source != nil {
+		return nil
+	}
+	return check.Model(m, libs...)
+}
 
 // Import turns a model into a graph; the error is an ImportErrors.
 func Import(m *Model, opt ImportOptions) (*ir.Graph, error) { return importer.Import(m, opt) }

@@ -58,8 +58,20 @@ func Load(path string, lim onnx.Limits) (*Model, error) {
 	return s, nil
 }
 
-// New edits a loaded model; the loaded one is not changed.
+// New edits a loaded model; the loaded one is not changed. One of another format becomes
+// the ONNX model that its graph is.
 func New(m *onnx.Model) (*Model, error) {
+	if m.Source != nil {
+		g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+		if err != nil {
+			return nil, err
+		}
+		p, err := onnx.Export(g, onnx.ExportOptions{Custom: true, Producer: m.Proto.GetProducerName()})
+		if err != nil {
+			return nil, err
+		}
+		m = &onnx.Model{Proto: p, Limits: m.Limits}
+	}
 	if m.Proto.GetGraph() == nil {
 		return nil, fmt.Errorf("the model has no graph; want a ModelProto with a graph")
 	}

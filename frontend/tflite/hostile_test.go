@@ -67,17 +67,17 @@ func TestHostile(t *testing.T) {
 		{"scales along a far dimension", "dimension 2147483647", func(g *tflitetest.Graph) {
 			g.Tensors[1].Axis = math.MaxInt32
 		}},
-		{"an operator that reads what it makes", "without cycles", func(g *tflitetest.Graph) {
+		{"an operator that reads what it makes", "before LOGISTIC (operator 1) makes it", func(g *tflitetest.Graph) {
 			g.Ops[1].In[0] = g.Ops[1].Out[0]
 		}},
-		{"operators in a circle", "[1 2]", func(g *tflitetest.Graph) { g.Ops[0].In[0] = g.Ops[2].Out[0] }},
+		{"operators in a circle", "[1 2], want [batch", func(g *tflitetest.Graph) { g.Ops[0].In[0] = g.Ops[2].Out[0] }},
 		{"two operators that make one tensor", "defined once", func(g *tflitetest.Graph) {
 			g.Ops[1].Out[0] = g.Ops[0].Out[0]
 		}},
-		{"an operator that makes a constant", "which no node makes", func(g *tflitetest.Graph) { g.Ops[0].Out[0] = 1 }},
+		{"an operator that makes a constant", "the file has data", func(g *tflitetest.Graph) { g.Ops[0].Out[0] = 1 }},
 		{"an operator that makes an input", "defined once", func(g *tflitetest.Graph) { g.Ops[1].Out[0] = 0 }},
-		{"an input twice", "defined once", func(g *tflitetest.Graph) { g.Inputs = []int32{0, 0} }},
-		{"a constant as input", "which no node makes", func(g *tflitetest.Graph) { g.Inputs = []int32{1} }},
+		{"an input twice", "want each input once", func(g *tflitetest.Graph) { g.Inputs = []int32{0, 0} }},
+		{"a constant as input", "no operator makes it", func(g *tflitetest.Graph) { g.Inputs = []int32{1} }},
 	} {
 		g := network()
 		c.edit(&g)

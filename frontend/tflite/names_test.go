@@ -60,8 +60,10 @@ func TestNames(t *testing.T) {
 }
 
 // imported is a model read and taken apart.
-func imported(g tflitetest.Graph) (*ir.Graph, *onnx.Model, error) {
-	m, err := tflite.Parse(g.Bytes(), onnx.Limits{})
+func imported(g tflitetest.Graph) (*ir.Graph, *onnx.Model, error) { return opened(g.Bytes()) }
+
+func opened(b []byte) (*ir.Graph, *onnx.Model, error) {
+	m, err := tflite.Parse(b, onnx.Limits{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tflite reads TensorFlow Lite models. They become ONNX models, which everything
-// behind it takes: see package convert.
+// Package tflite reads TensorFlow Lite models: see package convert.
 package tflite
 
 import (
@@ -21,10 +20,10 @@ func Parse(b []byte, lim onnx.Limits) (*onnx.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, state, err := convert.ONNX(m)
+	p, source, err := convert.New(m)
 	if err != nil {
 		return nil, err
 	}
-	return &onnx.Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim.OrDefault(), State: state,
+	return &onnx.Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim.OrDefault(), Source: source,
 		Format: "TensorFlow Lite"}, nil
 }

@@ -207,7 +207,7 @@ func TestRefused(t *testing.T) {
 			change(&g)
 			b = g.Bytes()
 		}
-		if _, err := tflite.Parse(b, onnx.Limits{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := opened(b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

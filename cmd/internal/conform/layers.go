@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -25,10 +26,7 @@ import (
 func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error) {
 	c := &Case{Test: &Test{Folder: "tflite", Name: fmt.Sprintf("%s_%s_%d", l.Op, l.Type, i)}}
 	var err error
-	if c.Model, err = tflite.Parse(l.Bytes(), onnx.Limits{}); err != nil {
-		return nil, err
-	}
-	if c.Graph, err = onnx.OpenModel(c.Model, onnx.ImportOptions{}); err != nil {
+	if c.Model, c.Graph, err = openLayer(l); err != nil {
 		return nil, err
 	}
 	c.Model.State = nil
@@ -65,6 +63,15 @@ func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error)
 		return nil, fmt.Errorf("the program is not the model: %w", err)
 	}
 	return &Built{c, prefix, o}, nil
+}
+
+func openLayer(l *tflitetest.Layer) (*onnx.Model, *ir.Graph, error) {
+	m, err := tflite.Parse(l.Bytes(), onnx.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
+	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+	return m, g, err
 }
 
 // within holds the program's results against those of the model's reals: at most two steps

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nncc/nncc/frontend/onnx"
-	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 )
 
@@ -31,7 +29,7 @@ func TFLiteSupport(all []*tflitetest.Layer, failed map[int]error) []byte {
 		}
 		if note, ok := tflitetest.Elsewhere[op]; ok {
 			why[op] = note
-		} else if _, err := tflite.Parse(tflitetest.Alone(op).Bytes(), onnx.Limits{}); err != nil {
+		} else if _, _, err := openLayer(tflitetest.Alone(op)); err != nil {
 			why[op] = "refused: " + strings.ReplaceAll(err.Error(), "\n", " ")
 		} else {
 			why[op] = "no test"

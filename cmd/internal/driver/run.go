@@ -196,6 +196,11 @@ func (c *Config) runFloat(dir string) error {
 	if err := c.readSpec(); err != nil {
 		return err
 	}
+	if m.Source != nil { // the import tells what the model keeps
+		if m, _, err = c.load(nil); err != nil {
+			return err
+		}
+	}
 	if len(c.States) > 0 || len(m.State) > 0 || c.Stream != "" {
 		return c.runFloatSteps(dir)
 	}

@@ -51,7 +51,7 @@ func NewRefusals(name, board string, load func() (*onnx.Model, error), err error
 		r.unplaced(un)
 	case errors.As(err, &im):
 		m, err := load()
-		if err != nil || len(m.Proto.GetGraph().GetNode()) == 0 {
+		if err != nil || m.Source == nil && len(m.Proto.GetGraph().GetNode()) == 0 {
 			return nil
 		}
 		r.unread(m, im)

@@ -28,6 +28,7 @@ type Builder struct {
 	made      int            // nodes of the graph, of which one of the model may become many
 	sequenced int            // lengths of all sequences
 	named     map[string]int // how often a name was given to a value
+	selected  []string       // If nodes of which both branches are computed
 }
 
 // New makes a builder for an empty graph; dims are the sizes that --dim gives.

@@ -60,19 +60,18 @@ const maxReported = 20
 
 type importer struct {
 	*build.Builder
-	m        *model.Model
-	opt      Options
-	opsets   map[string]int // of the model, by domain
-	funcs    map[model.FuncID]*pb.FunctionProto
-	inline   []*pb.FunctionProto // being expanded, outermost first
-	errs     Errors
-	nodes    int
-	selected []string // If nodes of which both branches are computed
-	live     map[*pb.GraphProto]liveNodes
-	names    map[*pb.GraphProto]map[string]bool
-	tensors  map[*pb.TensorProto]*tensor.Dense
-	decoded  int64          // bytes of these
-	symbols  map[string]int // symbolic dimensions and their sizes
+	m       *model.Model
+	opt     Options
+	opsets  map[string]int // of the model, by domain
+	funcs   map[model.FuncID]*pb.FunctionProto
+	inline  []*pb.FunctionProto // being expanded, outermost first
+	errs    Errors
+	nodes   int
+	live    map[*pb.GraphProto]liveNodes
+	names   map[*pb.GraphProto]map[string]bool
+	tensors map[*pb.TensorProto]*tensor.Dense
+	decoded int64          // bytes of these
+	symbols map[string]int // symbolic dimensions and their sizes
 }
 
 // Import turns a model into a graph in the newest operators' form, with shapes
@@ -106,13 +105,12 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 	im.bindDims(gp)
 	im.initializers(gp, s)
 	im.inputs(gp, s)
-	live := im.liveNodes(gp)
-	if dead := len(gp.GetNode()) - len(live); dead > 0 {
-		im.Note(diag.Warnf("dead-nodes", "", "nodes whose results nothing reads are left out: %d", dead))
+	if src, ok := m.Source.(Source); ok {
+		im.source(src, gp, s)
+	} else {
+		im.graph(gp, s)
 	}
-	im.body(live, s, im.opsets)
-	im.noteSelected()
-	im.outputs(gp, s)
+	im.NoteSelected()
 	im.checkDims(gp)
 	if len(im.errs) > 0 {
 		return nil, im.errs
@@ -124,6 +122,55 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 		return nil, im.errs
 	}
 	return im.Graph, nil
+}
+
+// graph makes the nodes and outputs of an ONNX graph.
+func (im *importer) graph(gp *pb.GraphProto, s *scope) {
+	live := im.liveNodes(gp)
+	if dead := len(gp.GetNode()) - len(live); dead > 0 {
+		im.Note(diag.Warnf("dead-nodes", "", "nodes whose results nothing reads are left out: %d", dead))
+	}
+	im.body(live, s, im.opsets)
+	im.outputs(gp, s)
+}
+
+// Source is a model of another format, of which the ONNX graph declares inputs and outputs.
+type Source interface {
+	// Nodes adds the operators: in and out are the values of inputs and outputs in order,
+	// behind the outputs one for each state. The error is an Errors.
+	Nodes(b *build.Builder, in []*ir.Value) (out []*ir.Value, state []model.State, err error)
+}
+
+// source makes the nodes and outputs of a model of another format.
+func (im *importer) source(src Source, gp *pb.GraphProto, s *scope) {
+	if len(im.errs) > 0 {
+		return
+	}
+	var in []*ir.Value
+	for _, vi := range gp.GetInput() {
+		in = append(in, s.values[vi.GetName()].v)
+	}
+	out, state, err := src.Nodes(im.Builder, in)
+	if err != nil {
+		for _, e := range err.(Errors) {
+			im.report(e)
+		}
+		return
+	}
+	given := map[string]bool{}
+	for i, vi := range gp.GetOutput() {
+		name := vi.GetName()
+		im.checkDeclared("output "+model.Quote(name), vi, out[i])
+		if given[name] {
+			name = im.Unique(name)
+		}
+		given[name] = true
+		im.Graph.AddOutput(name, out[i])
+	}
+	for i, st := range state {
+		im.Graph.AddOutput(st.Out, out[len(gp.GetOutput())+i])
+	}
+	im.m.State = state
 }
 
 func (im *importer) report(err error) {

@@ -137,17 +137,33 @@ func (c *nodeImport) results() []*ir.Value {
 		if f := flow[c.Op]; f != nil {
 			return f(c)
 		}
-		if r := upgrade.Rule(c.Op, c.Opset); r != nil {
-			return r(c.Node)
-		}
 	}
-	if r := expand.Rule(c.Domain, c.Op); r != nil {
+	if r := rule(c.Node); r != nil {
 		return r(c.Node)
 	}
 	if f := c.definition(); f != nil {
 		return c.operator(f)
 	}
 	return c.Plain()
+}
+
+// rule says what a node becomes that is not taken as it is; nil where it is.
+func rule(n *build.Node) build.Rule {
+	if n.Domain == "" {
+		if r := upgrade.Rule(n.Op, n.Opset); r != nil {
+			return r
+		}
+	}
+	return expand.Rule(n.Domain, n.Op)
+}
+
+// Operator is the rule of a node without subgraphs that no ONNX file holds.
+func Operator(n *build.Node) []*ir.Value {
+	expand.OverBounds(n)
+	if r := rule(n); r != nil {
+		return r(n)
+	}
+	return n.Plain()
 }
 
 // bindOutputs names the results. One that an expansion does not give is an

@@ -30,9 +30,11 @@ type Model struct {
 	Dir    string   // folder below which external data may lie; "" allows none
 	SHA256 [32]byte // of the file
 	Limits Limits
-	// Format is that of the file, "" for ONNX, and State what such a model keeps from one
-	// run to the next.
+	// Format is that of the file, "" for ONNX. Source is a model of such a format, an
+	// importer.Source, of which Proto declares inputs and outputs only; State is what it
+	// keeps from one run to the next, known once it is imported.
 	Format string
+	Source any
 	State  []State
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package convert writes TensorFlow Lite models as ONNX models that compute the same:
-// quantised tensors as integers with QuantizeLinear and DequantizeLinear around what
-// computes on them, channels-last tensors as they are, with transpositions around
-// operators that ONNX has channels-first only.
+// Package convert makes graphs of TensorFlow Lite models: quantised tensors are integers
+// with QuantizeLinear and DequantizeLinear around what computes on them; channels-last
+// tensors stay as they are, with transpositions around operators that the IR has
+// channels-first only. Values are pointers; names are labels that decide nothing.
 package convert
 
 import (
@@ -12,121 +12,187 @@ import (
 	"strconv"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
+	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/importer"
 	onnx "github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
-	"google.golang.org/protobuf/proto"
 )
 
-// opset is that of the models written: the first with BitCast.
+// opset is the version of ONNX whose operators are used: the first with BitCast.
 const opset = 26
 
-// ownDomain is that of operators that ONNX lacks.
-const ownDomain = "nncc"
+// Source is a model as the importer reads it.
+type Source struct{ m *model.Model }
 
-// ONNX writes a model as ONNX, with the pairs of outputs and inputs that are its state.
-// The error is an importer.Errors with all reasons.
-func ONNX(m *model.Model) (*pb.ModelProto, []onnx.State, error) {
+// New gives a model to the importer, with an ONNX model that declares its inputs and outputs.
+// The error is an importer.Errors.
+func New(m *model.Model) (*pb.ModelProto, Source, error) {
 	g := m.Graphs[0]
-	name := g.Name
-	if name == "" {
-		name = "main"
+	out := &pb.GraphProto{Name: proto.String(g.Name)}
+	if g.Name == "" {
+		out.Name = proto.String("main")
 	}
-	c := newConverter(m, g, name)
-	for _, t := range g.Inputs {
-		if t == nil {
-			c.fail("index", "the inputs of the graph", "one is no tensor")
-			continue
+	var errs importer.Errors
+	declare := func(what string, ts []*model.Tensor) (all []*pb.ValueInfoProto) {
+		for i, t := range ts {
+			switch {
+			case t == nil:
+				errs = append(errs, &diag.Diag{Code: "index", Node: what, Msg: "one is no tensor"})
+				continue
+			case what == inputs && slices.Contains(ts[:i], t):
+				errs = append(errs, &diag.Diag{Code: "index", Node: what, Msg: fmt.Sprintf(
+					"tensor %q is listed twice; want each input once", t.Name)})
+			}
+			all = append(all, info(t, what == inputs))
 		}
-		c.out.Input = append(c.out.Input, c.info(t))
+		return all
 	}
-	for _, o := range g.Ops {
-		c.op(o)
+	out.Input, out.Output = declare(inputs, g.Inputs), declare("the outputs of the graph", g.Outputs)
+	if len(errs) > 0 {
+		return nil, Source{}, errs
 	}
+	return &pb.ModelProto{IrVersion: proto.Int64(10), ProducerName: proto.String("TensorFlow Lite"),
+		DocString: proto.String(m.Description), Graph: out,
+		OpsetImport: []*pb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)},
+			{Domain: proto.String("nncc"), Version: proto.Int64(1)}}}, Source{m}, nil
+}
+
+const inputs = "the inputs of the graph"
+
+// info declares a tensor as an input or output.
+func info(t *model.Tensor, input bool) *pb.ValueInfoProto {
+	shape := &pb.TensorShapeProto{}
+	if !input && len(t.Shape) == 0 {
+		shape = nil // what it makes decides
+	}
+	for _, d := range t.Shape {
+		shape.Dim = append(shape.Dim, &pb.TensorShapeProto_Dimension{
+			Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: int64(d)}})
+	}
+	return &pb.ValueInfoProto{Name: proto.String(t.Name), Type: &pb.TypeProto{Value: &pb.TypeProto_TensorType{
+		TensorType: &pb.TypeProto_Tensor{ElemType: proto.Int32(int32(t.DType.ONNXCode())), Shape: shape}}}}
+}
+
+// Nodes implements importer.Source.
+func (s Source) Nodes(b *build.Builder, in []*ir.Value) (out []*ir.Value, state []onnx.State, err error) {
+	g := s.m.Graphs[0]
+	c := &converter{Builder: b, m: s.m, at: map[*model.Tensor]*place{}, taken: map[string]bool{},
+		derived: map[derivation]*model.Tensor{}, vars: newVariables(), calls: &calls{}}
+	for _, t := range g.Tensors { // the names of the model's tensors are theirs alone
+		c.taken[t.Name] = true
+		c.at[t] = &place{name: t.Name}
+	}
+	for i, t := range g.Inputs {
+		c.at[t].v = in[i]
+	}
+	c.graph(g)
 	for _, t := range g.Outputs {
-		if t == nil {
-			c.fail("index", "the outputs of the graph", "one is no tensor")
-			continue
-		}
-		c.raw(t)
-		c.out.Output = append(c.out.Output, c.info(t))
+		_ = c.try(func() { out = append(out, c.raw(t)) })
+	}
+	if len(c.errs) == 0 {
+		_ = c.try(func() { state = c.state(&out) })
 	}
 	if len(c.errs) > 0 {
 		return nil, nil, c.errs
 	}
-	state := c.state()
-	return &pb.ModelProto{IrVersion: proto.Int64(10), ProducerName: proto.String("TensorFlow Lite"),
-		DocString: proto.String(m.Description), Graph: c.out,
-		OpsetImport: []*pb.OperatorSetIdProto{{Domain: proto.String(""), Version: proto.Int64(opset)},
-			{Domain: proto.String(ownDomain), Version: proto.Int64(1)}}}, state, nil
+	return out, state, nil
 }
 
-// newConverter begins a graph: the names of its tensors are theirs alone.
-func newConverter(m *model.Model, g *model.Graph, name string) *converter {
-	c := &converter{m: m, g: g, out: &pb.GraphProto{Name: proto.String(name)}, taken: map[string]bool{},
-		names: map[naming]string{}, data: map[string]bool{}, firsts: map[string]*model.Tensor{},
-		later: map[string]func(){}, vars: newVariables(), calls: &calls{}}
-	for _, t := range g.Tensors {
-		c.taken[t.Name] = true
-	}
-	return c
-}
-
-// naming is what one value that nncc makes is: of a tensor, for a purpose, and what else
-// it follows from.
-type naming struct{ tensor, what, of string }
-
-// converter is one graph being written.
+// converter makes one graph, or the copy of one in the place of a call.
 type converter struct {
-	m     *model.Model
-	g     *model.Graph
-	out   *pb.GraphProto
-	taken map[string]bool   // names of values
-	names map[naming]string // those that own gave
-	data  map[string]bool   // constants that have been written
-	// firsts are tensors [N,H,W,C] in the order [N,C,H,W], by name.
-	firsts map[string]*model.Tensor
-	// later writes values that nothing may read.
-	later map[string]func()
-	vars  *variables
-	calls *calls
-	at    *model.Op
-	errs  importer.Errors
+	*build.Builder
+	m       *model.Model
+	prefix  string // of the names of a copy
+	at      map[*model.Tensor]*place
+	taken   map[string]bool // names
+	derived map[derivation]*model.Tensor
+	vars    *variables
+	calls   *calls
+	errs    importer.Errors
+}
+
+// place is what a tensor is in the graph.
+type place struct {
+	name        string
+	v           *ir.Value // as it is stored: integers where it is quantised
+	real        *ir.Value // as real numbers
+	scale, zero *ir.Value
+	first       *model.Tensor    // [N,H,W,C] in the order [N,C,H,W]
+	later       func() *ir.Value // makes v, which nothing may read
+	broken      bool             // what makes it was refused
+}
+
+// derivation is what one value that nncc makes of a tensor is for, and what else it follows
+// from.
+type derivation struct {
+	of   *model.Tensor
+	what string
 }
 
 // maxReported bounds how many errors one conversion lists.
 const maxReported = 20
 
-func (c *converter) fail(code, node, format string, args ...any) {
-	if len(c.errs) < maxReported {
-		c.errs = append(c.errs, &diag.Diag{Code: code, Node: node, Msg: fmt.Sprintf(format, args...)})
+// try reports what stops f.
+func (c *converter) try(f func()) error {
+	_, err := (&build.Node{}).Run(func(*build.Node) []*ir.Value { f(); return nil })
+	if err != nil && err != build.ErrReported && len(c.errs) < maxReported {
+		c.errs = append(c.errs, err)
+	}
+	return err
+}
+
+// stop ends what is being made with an error.
+func stop(code, node, format string, args ...any) {
+	(&build.Node{}).Fail(&diag.Diag{Code: code, Node: node, Msg: fmt.Sprintf(format, args...)})
+}
+
+// graph makes the nodes of a graph; operators behind one that was refused go on where they
+// do not read its results.
+func (c *converter) graph(g *model.Graph) {
+	for _, o := range g.Ops {
+		if c.TooMany {
+			return
+		}
+		c.tryOp(o)
 	}
 }
 
-// op writes one operator.
+// tryOp makes the nodes of one operator, or reports why it cannot.
+func (c *converter) tryOp(o *model.Op) {
+	defer pass.Named("import", &ir.Node{Name: o.String()})
+	if c.try(func() { c.op(o) }) == nil {
+		return
+	}
+	for _, t := range o.Out {
+		if p := c.place(t); p.v == nil {
+			p.broken = true
+		}
+	}
+}
+
 func (c *converter) op(o *model.Op) {
-	c.at = o
 	r, ok := rows[o.Name]
 	if !ok {
-		c.fail("unsupported-op", o.String(), "nncc has no operator %s", o.Name)
-		return
+		stop("unsupported-op", o.String(), "nncc has no operator %s", o.Name)
 	}
-	n := &operands{c: c, o: o, row: r}
 	if len(o.In) < r.in || len(o.Out) < r.out || slices.Contains(o.In[:r.in], nil) {
-		c.fail("arity", o.String(), "%d inputs and %d outputs, want at least %d and %d", len(o.In), len(o.Out), r.in,
+		stop("arity", o.String(), "%d inputs and %d outputs, want at least %d and %d", len(o.In), len(o.Out), r.in,
 			r.out)
-		return
 	}
 	if t := handled(o); t != nil && !slices.Contains(variableOps, o.Name) {
-		c.fail("handle", o.String(), "tensor %q names a variable, want one with elements", t.Name)
-		return
+		stop("handle", o.String(), "tensor %q names a variable, want one with elements", t.Name)
 	}
-	if err := r.write(n); err != nil {
-		c.errs = append(c.errs, &diag.Diag{Code: "unsupported", Node: o.String(), Msg: err.Error()})
+	for _, t := range o.Out {
+		c.define(t, o)
 	}
+	r.write(&node{c: c, o: o, row: r})
 }
 
 // variableOps are the operators that take or give names of variables.
@@ -142,123 +208,155 @@ func handled(o *model.Op) *model.Tensor {
 	return nil
 }
 
-// info declares a tensor as an input or output.
-func (c *converter) info(t *model.Tensor) *pb.ValueInfoProto {
-	shape := &pb.TensorShapeProto{}
-	for _, d := range t.Shape {
-		shape.Dim = append(shape.Dim, &pb.TensorShapeProto_Dimension{
-			Value: &pb.TensorShapeProto_Dimension_DimValue{DimValue: int64(d)}})
+// place is what the graph has of a tensor.
+func (c *converter) place(t *model.Tensor) *place {
+	p := c.at[t]
+	if p == nil {
+		p = &place{name: c.free(c.prefix + t.Name)}
+		c.at[t] = p
 	}
-	return &pb.ValueInfoProto{Name: proto.String(t.Name), Type: &pb.TypeProto{Value: &pb.TypeProto_TensorType{
-		TensorType: &pb.TypeProto_Tensor{ElemType: proto.Int32(int32(t.DType.ONNXCode())), Shape: shape}}}}
+	return p
 }
 
-// constant adds an initializer, once for a name.
-func (c *converter) constant(name string, d *tensor.Dense) string {
-	if !c.data[name] {
-		c.data[name] = true
-		c.out.Initializer = append(c.out.Initializer, onnx.TensorProto(name, d))
+// define refuses a tensor that an operator may not make.
+func (c *converter) define(t *model.Tensor, o *model.Op) {
+	switch p := c.place(t); {
+	case t.Data != nil:
+		stop("ssa", o.String(), "it makes tensor %q, for which the file has data; want one of them", t.Name)
+	case p.v != nil || p.later != nil:
+		stop("ssa", o.String(), "it makes tensor %q, which is an input or made before; want each tensor defined once",
+			t.Name)
 	}
-	return name
 }
 
-// node adds a node with one result, and gives its name.
-func (c *converter) node(op, result string, in []string, attrs ...*pb.AttributeProto) string {
-	c.nodes(op, []string{result}, in, attrs...)
-	return result
-}
-
-// nodes adds a node of the operator op, with its domain in front where that is not ONNX's.
-func (c *converter) nodes(op string, out, in []string, attrs ...*pb.AttributeProto) {
-	domain, name, own := strings.Cut(op, ".")
-	if !own {
-		domain, name = "", op
+// put makes a value what a tensor stores.
+func (c *converter) put(t *model.Tensor, v *ir.Value) {
+	if v.Type.DType != t.DType {
+		stop("dtype", "tensor "+onnx.Quote(t.Name), "the file says that it is %s, its operator makes %s", t.DType,
+			v.Type.DType)
 	}
-	c.out.Node = append(c.out.Node, &pb.NodeProto{OpType: proto.String(name), Domain: proto.String(domain),
-		Name: proto.String(out[0]), Input: in, Output: out, Attribute: attrs})
+	c.place(t).v = v
 }
 
-// raw is a tensor as it is stored: integers where it is quantised.
-func (c *converter) raw(t *model.Tensor) string {
+// like is a tensor with the quantisation of another one, and another value.
+func (c *converter) like(t *model.Tensor, v *ir.Value) *model.Tensor {
+	at := *t
+	at.Data, at.DType, at.Shape = nil, v.Type.DType, v.Type.Shape
+	c.at[&at] = &place{name: v.Name, v: v}
+	return &at
+}
+
+// derive is a constant that is made of a tensor for a purpose, once for what else it follows
+// from: fill changes the tensor's type and gives the elements.
+func (c *converter) derive(t *model.Tensor, what, from string, fill func(t *model.Tensor) *tensor.Dense) *model.Tensor {
+	key := derivation{t, what + from}
+	at := c.derived[key]
+	if at == nil {
+		made := *t
+		d := fill(&made)
+		at = c.like(&made, c.Const(c.free(c.place(t).name+"/"+what), d))
+		c.derived[key] = at
+	}
+	return at
+}
+
+// raw is a tensor as it is stored: integers where it is quantised; nil where it is absent.
+func (c *converter) raw(t *model.Tensor) *ir.Value {
 	if t == nil {
-		return ""
+		return nil
 	}
-	if write := c.later[t.Name]; write != nil {
-		delete(c.later, t.Name)
-		write()
-	}
-	if t.Data != nil && !c.data[t.Name] {
+	p := c.place(t)
+	switch {
+	case p.v != nil:
+	case p.later != nil:
+		p.v = p.later()
+	case t.Data != nil:
 		d, err := t.Const()
 		if err != nil {
-			c.fail("data", c.at.String(), "%v", err)
-			return t.Name
+			stop("data", "tensor "+onnx.Quote(t.Name), "%v", err)
 		}
-		c.constant(t.Name, d)
+		p.v = c.Const(p.name, d)
+	case p.broken:
+		(&build.Node{}).Fail(build.ErrReported)
+	default:
+		c.unmade(t)
 	}
-	return t.Name
+	return p.v
+}
+
+// unmade refuses a tensor that is read before anything makes it.
+func (c *converter) unmade(t *model.Tensor) {
+	node := "tensor " + onnx.Quote(t.Name)
+	for _, g := range c.m.Graphs {
+		for _, o := range g.Ops {
+			if slices.Contains(o.Out, t) {
+				stop("order", node, "it is read before %s makes it; want operators in the order in which they run", o)
+			}
+		}
+	}
+	stop("order", node, "no operator makes it, and it is no input and has no data; want a constant, or an "+
+		"operator that makes it")
 }
 
 // real is a tensor as real numbers.
-func (c *converter) real(t *model.Tensor) string {
+func (c *converter) real(t *model.Tensor) *ir.Value {
 	if t == nil || !t.Quantized() {
 		return c.raw(t)
 	}
-	name, made := c.own(t.Name, "real", "")
-	if !made {
+	p := c.place(t)
+	if p.real == nil {
 		op := "DequantizeLinear"
 		if t.DType == tensor.I64 { // ONNX has none of them
 			op = "nncc.DequantizeLinear"
 		}
-		c.node(op, name, c.quantized(c.raw(t), t), axis(t)...)
+		name := c.free(p.name + "/real")
+		p.real = c.add(op, []string{name}, c.quantized(c.raw(t), t), axis(t)...)[0]
 	}
-	return name
+	return p.real
 }
-
-// first is a tensor [N,H,W,C] in the order [N,C,H,W]; nil where there is none yet.
-func (c *converter) first(t *model.Tensor) *model.Tensor { return c.firsts[t.Name] }
 
 // quantized are the operands of QuantizeLinear and DequantizeLinear of a tensor.
-func (c *converter) quantized(x string, t *model.Tensor) []string {
-	shape := []int{}
-	if len(t.Scale) > 1 {
-		shape = []int{len(t.Scale)}
+func (c *converter) quantized(x *ir.Value, t *model.Tensor) vals {
+	p := c.place(t)
+	if p.scale == nil {
+		shape := []int{}
+		if len(t.Scale) > 1 {
+			shape = []int{len(t.Scale)}
+		}
+		zero := tensor.New(t.DType, shape)
+		for i, z := range t.Zero {
+			zero.SetInt(i, z)
+		}
+		p.scale = c.Const(c.free(p.name+"/scale"), tensor.Of(shape, t.Scale))
+		p.zero = c.Const(c.free(p.name+"/zero"), zero)
 	}
-	zero := tensor.New(t.DType, shape)
-	for i, z := range t.Zero {
-		zero.SetInt(i, z)
-	}
-	scaleName, _ := c.own(t.Name, "scale", "")
-	zeroName, _ := c.own(t.Name, "zero", "")
-	return []string{x, c.constant(scaleName, tensor.Of(shape, t.Scale)), c.constant(zeroName, zero)}
+	return vals{x, p.scale, p.zero}
 }
 
-func axis(t *model.Tensor) []*pb.AttributeProto {
+func axis(t *model.Tensor) []attr {
 	if len(t.Scale) > 1 {
-		return []*pb.AttributeProto{intAttr("axis", t.Axis)}
+		return []attr{intAttr("axis", t.Axis)}
 	}
 	return nil
 }
 
-// realOut is the name under which an operator has to leave the real numbers of a
-// tensor; store makes the tensor of them.
-func (c *converter) realOut(t *model.Tensor) string {
-	if !t.Quantized() {
-		return t.Name
-	}
-	name, _ := c.own(t.Name, "result", "")
-	return name
-}
-
-func (c *converter) store(t *model.Tensor) {
+// store makes a tensor of its real numbers.
+func (c *converter) store(t *model.Tensor, v *ir.Value) {
 	if t.Quantized() {
-		c.node("QuantizeLinear", t.Name, c.quantized(c.realOut(t), t), axis(t)...)
+		v = c.add("QuantizeLinear", []string{c.place(t).name}, c.quantized(v, t), axis(t)...)[0]
 	}
+	c.put(t, v)
 }
 
-// fresh is a name for a value beside a tensor.
-func (c *converter) fresh(t *model.Tensor, what string) string { return c.free(t.Name + "/" + what) }
+// realName is the label of a tensor's real numbers, of which store makes it.
+func (c *converter) realName(t *model.Tensor) string {
+	if name := c.place(t).name; !t.Quantized() {
+		return name
+	}
+	return c.free(c.place(t).name + "/result")
+}
 
-// free is a name that no value has: the one given, or one with a number behind it.
+// free is a label that no value has: the one given, or one with a number behind it.
 func (c *converter) free(base string) string {
 	name := base
 	for i := 2; c.taken[name]; i++ {
@@ -268,33 +366,41 @@ func (c *converter) free(base string) string {
 	return name
 }
 
-// own is the name of the one value that is made of a tensor for a purpose, and whether it was
-// asked for before; of is what else the value follows from.
-func (c *converter) own(tensor, what, of string) (name string, before bool) {
-	key := naming{tensor, what, of}
-	if name, before = c.names[key]; !before {
-		name = c.free(tensor + "/" + what)
-		c.names[key] = name
+// vals are operands; nil is one that is left out.
+type vals = []*ir.Value
+
+// attr is an attribute.
+type attr struct {
+	name string
+	ir.Attr
+}
+
+func intAttr(name string, v int) attr       { return attr{name, ir.Int(v)} }
+func intsAttr(name string, v ...int) attr   { return attr{name, ir.Ints(v...)} }
+func floatAttr(name string, v float32) attr { return attr{name, ir.Float(v)} }
+func textAttr(name, v string) attr          { return attr{name, ir.Str(v)} }
+func to(d tensor.DType) attr                { return intAttr("to", d.ONNXCode()) }
+
+func flag(name string, v bool) attr {
+	if v {
+		return intAttr(name, 1)
 	}
-	return name, before
+	return intAttr(name, 0)
 }
 
-func intAttr(name string, v int) *pb.AttributeProto {
-	return &pb.AttributeProto{Name: proto.String(name), Type: pb.AttributeProto_INT.Enum(), I: proto.Int64(int64(v))}
-}
-
-func intsAttr(name string, v ...int) *pb.AttributeProto {
-	a := &pb.AttributeProto{Name: proto.String(name), Type: pb.AttributeProto_INTS.Enum()}
-	for _, x := range v {
-		a.Ints = append(a.Ints, int64(x))
+// add adds the operator op, with its domain in front where that is not ONNX's; its results
+// have the labels given.
+func (c *converter) add(op string, labels []string, in vals, attrs ...attr) vals {
+	domain, name, own := strings.Cut(op, ".")
+	if !own {
+		domain, name = "", op
 	}
-	return a
-}
-
-func floatAttr(name string, v float32) *pb.AttributeProto {
-	return &pb.AttributeProto{Name: proto.String(name), Type: pb.AttributeProto_FLOAT.Enum(), F: proto.Float32(v)}
-}
-
-func textAttr(name, v string) *pb.AttributeProto {
-	return &pb.AttributeProto{Name: proto.String(name), Type: pb.AttributeProto_STRING.Enum(), S: []byte(v)}
+	n := &build.Node{Builder: c.Builder, Domain: domain, Op: name, Name: labels[0], Origin: labels[0], Opset: opset,
+		In: slices.Clone(in), Out: labels, Attrs: ir.Attrs{}}
+	for _, a := range attrs {
+		n.Attrs[a.name] = a.Attr
+	}
+	out, err := n.Run(importer.Operator)
+	n.Fail(err)
+	return out
 }

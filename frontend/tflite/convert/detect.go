@@ -3,14 +3,12 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
-	"google.golang.org/protobuf/proto"
 )
 
 // detectionOptions are those of DetectionPostprocess.
@@ -26,16 +24,12 @@ const defaultPerClass = 100
 
 // detection reads the options. Numbers that are missing are 0, as TensorFlow Lite has
 // them, and refused where 0 is not possible.
-func (n *operands) detection() (*detectionOptions, error) {
+func (n *node) detection() *detectionOptions {
 	all, err := fb.ReadNumbers(n.o.Custom)
-	if err != nil {
-		return nil, fmt.Errorf("damaged options: %w", err)
-	}
+	n.refuse(err != nil, "damaged options: %v", err)
 	whole := func(name string) int {
 		v := all[name]
-		if err == nil && (v != math.Trunc(v) || math.Abs(v) > math.MaxInt32) {
-			err = fmt.Errorf("option %s is %g, want a whole number", name, v)
-		}
+		n.refuse(v != math.Trunc(v) || math.Abs(v) > math.MaxInt32, "option %s is %g, want a whole number", name, v)
 		return int(v)
 	}
 	o := &detectionOptions{most: whole("max_detections"), categories: whole("max_classes_per_detection"),
@@ -49,54 +43,35 @@ func (n *operands) detection() (*detectionOptions, error) {
 		if _, ok := all["detections_per_class"]; ok {
 			o.perClass = whole("detections_per_class")
 		}
-		if err == nil && o.perClass < 1 {
-			err = fmt.Errorf("option detections_per_class is %d, want at least 1", o.perClass)
-		}
+		n.refuse(o.perClass < 1, "option detections_per_class is %d, want at least 1", o.perClass)
 	}
-	if err == nil && (min(o.most, o.classes) < 1 || !o.regular && o.categories < 1) {
-		err = fmt.Errorf("options max_detections %d, num_classes %d, max_classes_per_detection %d, want at least 1",
-			o.most, o.classes, o.categories)
-	}
-	return o, err
+	n.refuse(min(o.most, o.classes) < 1 || !o.regular && o.categories < 1,
+		"options max_detections %d, num_classes %d, max_classes_per_detection %d, want at least 1", o.most, o.classes,
+		o.categories)
+	return o
 }
 
 // detectionPostprocess writes nncc.Detections: boxes and scores as real numbers, and the
 // anchors. Shapes of results that the file leaves out are those that the options give.
-func detectionPostprocess(n *operands) error {
-	o, err := n.detection()
-	if err != nil {
-		return err
-	}
-	if len(n.o.In) != 3 || len(n.o.Out) != 4 {
-		return fmt.Errorf("%d inputs and %d results, want 3 (boxes, scores, anchors) and 4 (boxes, classes, scores, "+
+func detectionPostprocess(n *node) {
+	o := n.detection()
+	n.refuse(len(n.o.In) != 3 || len(n.o.Out) != 4,
+		"%d inputs and %d results, want 3 (boxes, scores, anchors) and 4 (boxes, classes, scores, "+
 			"number)", len(n.o.In), len(n.o.Out))
-	}
 	boxes := n.o.Out[0]
 	if o.regular && (o.categories < 1 || len(boxes.Shape) == 3 && boxes.Shape[1] == o.most) {
 		o.categories = 1 // it counts rows of results only
 	}
-	if o.most > math.MaxInt32/o.categories {
-		return fmt.Errorf("%d detections of %d classes each", o.most, o.categories)
-	}
+	n.refuse(o.most > math.MaxInt32/o.categories, "%d detections of %d classes each", o.most, o.categories)
 	rows := o.most * o.categories
 	for i, want := range [][]int{{1, rows, 4}, {1, rows}, {1, rows}, {1}} {
 		y := n.o.Out[i]
-		if len(y.Shape) == 0 {
-			y.Shape = want
-		}
-		if y.DType != tensor.F32 || y.Data != nil || !slices.Equal(y.Shape, want) {
-			return fmt.Errorf("result %d (%q) is %s%v, want float32%v, by max_detections and "+
-				"max_classes_per_detection", i, y.Name, y.DType, y.Shape, want)
-		}
+		n.refuse(y.DType != tensor.F32 || len(y.Shape) != 0 && !slices.Equal(y.Shape, want),
+			"result %d (%q) is %s%v, want float32%v, by max_detections and max_classes_per_detection", i, y.Name,
+			y.DType, y.Shape, want)
 	}
-	out := []string{boxes.Name, n.o.Out[1].Name, n.o.Out[2].Name, n.o.Out[3].Name}
-	n.c.nodes("nncc.Detections", out, []string{n.real(0), n.real(1), n.real(2)},
+	n.giveAll("nncc.Detections", vals{n.real(0), n.real(1), n.real(2)},
 		intAttr("max_detections", o.most), intAttr("per_class", o.perClass), intAttr("max_classes", o.categories),
 		intAttr("classes", o.classes), floatAttr("score_threshold", o.score), floatAttr("iou_threshold", o.iou),
-		floatsAttr("scale", o.scale))
-	return nil
-}
-
-func floatsAttr(name string, v []float32) *pb.AttributeProto {
-	return &pb.AttributeProto{Name: proto.String(name), Type: pb.AttributeProto_FLOATS.Enum(), Floats: v}
+		attr{"scale", ir.Floats(o.scale...)})
 }

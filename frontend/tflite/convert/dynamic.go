@@ -3,10 +3,8 @@
 package convert
 
 import (
-	"fmt"
-
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -14,7 +12,7 @@ import (
 // sums are those of a layer that is written as integers, in TensorFlow Lite's arithmetic: its
 // weights are computed at run time, or its data are of 16 bits and its sums of 32.
 type sums struct {
-	n       *operands
+	n       *node
 	x, w, b *model.Tensor // b may be nil
 	narrow  bool          // sums of 32 bits
 	fc      bool          // FULLY_CONNECTED
@@ -22,7 +20,7 @@ type sums struct {
 
 // asSums gives the sums of a layer that is written as such, nil where it is one of ONNX's layers. biasType
 // is what the options say of the sums, by the format's number.
-func (n *operands) asSums(x, w, b *model.Tensor, biasType int8) *sums {
+func (n *node) asSums(x, w, b *model.Tensor, biasType int8) *sums {
 	if !x.Quantized() || !w.Quantized() {
 		return nil
 	}
@@ -35,7 +33,7 @@ func (n *operands) asSums(x, w, b *model.Tensor, biasType int8) *sums {
 			s.narrow = s.narrow && biasType == typeInt32
 		}
 	}
-	if w.Data != nil && !(s.narrow && x.DType == tensor.I16) {
+	if n.c.raw(w).Const != nil && !(s.narrow && x.DType == tensor.I16) {
 		return nil
 	}
 	return s
@@ -45,60 +43,53 @@ func (n *operands) asSums(x, w, b *model.Tensor, biasType int8) *sums {
 const typeInt32 = 2
 
 // check refuses what TensorFlow Lite does not compute.
-func (s *sums) check(channels int) error {
-	y := s.n.out()
-	if !quantised(s.x.DType, s.x, y) || !integer(s.x) || s.w.DType != tensor.I8 ||
-		len(s.w.Scale) != 1 && len(s.w.Scale) != channels {
-		return fmt.Errorf("weights %q are %s with %d scales for data of %s and %s; want int8 with one scale, or one "+
+func (s *sums) check(channels int) {
+	n, y := s.n, s.n.out()
+	n.refuse(!quantised(s.x.DType, s.x, y) || !integer(s.x) || s.w.DType != tensor.I8 ||
+		len(s.w.Scale) != 1 && len(s.w.Scale) != channels,
+		"weights %q are %s with %d scales for data of %s and %s; want int8 with one scale, or one "+
 			"for each output channel, for data that is int8 or int16 throughout", s.w.Name, s.w.DType, len(s.w.Scale),
-			s.x.DType, y.DType)
-	}
-	if s.x.DType == tensor.I16 && (s.x.Zero[0] != 0 || y.Zero[0] != 0) {
-		return fmt.Errorf("int16 data has the zero points %d and %d, want 0", s.x.Zero[0], y.Zero[0])
-	}
+		s.x.DType, y.DType)
+	n.refuse(s.x.DType == tensor.I16 && (s.x.Zero[0] != 0 || y.Zero[0] != 0),
+		"int16 data has the zero points %d and %d, want 0", s.x.Zero[0], y.Zero[0])
 	want := tensor.I32
 	if !s.narrow {
 		want = tensor.I64
 	}
-	if s.b != nil && s.b.DType != want {
-		return fmt.Errorf("bias %q is %s, want %s", s.b.Name, s.b.DType, want)
+	if b := s.b; b != nil {
+		n.refuse(b.DType != want, "bias %q is %s, want %s", b.Name, b.DType, want)
 	}
-	return nil
 }
 
-// product writes the layer: op multiplies the integers of x and w, which are names, and to brings the
+// product writes the layer: op multiplies the integers of x and w, and to brings the
 // sums into the order of the result, channels last.
-func (s *sums) product(op string, x, w string, channels int, attrs []*pb.AttributeProto, act int8,
-	to func(sum string) string) error {
-	if err := s.check(channels); err != nil {
-		return err
-	}
-	n, in := s.n, []string{x, w}
+func (s *sums) product(op string, x, w *ir.Value, channels int, attrs []attr, act int8,
+	to func(sum *ir.Value) *ir.Value) {
+	s.check(channels)
+	n, in := s.n, vals{x, w}
 	if s.x.DType == tensor.I8 {
 		in = append(in, n.kept(tensor.I8, []int{}, s.x.Zero[0]), n.kept(tensor.I8, []int{}, s.w.Zero[0]))
 	}
 	sum := to(n.step("nncc."+op, in, attrs...))
 	if s.narrow && s.x.DType == tensor.I16 {
-		sum = n.step("Cast", []string{sum}, intAttr("to", tensor.I32.ONNXCode()))
+		sum = n.cast(sum, tensor.I32)
 	}
 	if s.b != nil {
-		sum = n.step("Add", []string{sum, n.c.raw(s.b)})
+		sum = n.step("Add", vals{sum, n.c.raw(s.b)})
 	}
 	if s.narrow && len(s.w.Scale) == 1 {
-		return n.finish(sum, timesNumber(s.scale(0), 0), act)
+		n.finish(sum, timesNumber(s.scale(0), 0), act)
+		return
 	}
-	by, err := s.multipliers()
-	if err != nil {
-		return err
-	}
+	by := s.multipliers()
 	scaled := "nncc.RescaleWide"
-	var shift []*pb.AttributeProto
+	var shift []attr
 	if s.narrow {
-		scaled, shift = "nncc.RescaleBy", []*pb.AttributeProto{intAttr("shift", 0)}
-		sum = n.step("Cast", []string{sum}, intAttr("to", tensor.I64.ONNXCode()))
+		scaled, shift = "nncc.RescaleBy", []attr{intAttr("shift", 0)}
+		sum = n.cast(sum, tensor.I64)
 	}
-	sum = n.step(scaled, []string{sum, by}, shift...)
-	return n.narrow(n.step("Cast", []string{sum}, intAttr("to", tensor.I32.ONNXCode())), act)
+	sum = n.step(scaled, vals{sum, by}, shift...)
+	n.narrow(n.cast(sum, tensor.I32), act)
 }
 
 // scale is the step of channel c's sums in steps of the result.
@@ -111,7 +102,7 @@ func (s *sums) scale(c int) float64 {
 }
 
 // multipliers are those of all channels as RescaleBy and RescaleWide read them.
-func (s *sums) multipliers() (string, error) {
+func (s *sums) multipliers() *ir.Value {
 	n, most := s.n, int32(30)
 	if !s.narrow {
 		most = 14
@@ -119,14 +110,12 @@ func (s *sums) multipliers() (string, error) {
 	packed := make([]int64, len(s.w.Scale))
 	for c := range packed {
 		mult, shift := fixp.QuantizeMultiplier(s.scale(c))
-		if shift > most {
-			return "", fmt.Errorf("a step of the sums of channel %d is %g steps of the result, want less than 2^%d", c,
-				s.scale(c), most)
-		}
+		n.refuse(shift > most, "a step of the sums of channel %d is %g steps of the result, want less than 2^%d", c,
+			s.scale(c), most)
 		if !s.narrow {
 			mult = fixp.ReduceMultiplier(mult)
 		}
 		packed[c] = int64(shift)<<32 + int64(mult)
 	}
-	return n.c.constant(n.c.fresh(n.out(), "scales"), tensor.Of([]int{len(packed)}, packed)), nil
+	return n.constant("scales", tensor.Of([]int{len(packed)}, packed))
 }

@@ -3,12 +3,11 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -16,59 +15,52 @@ import (
 // Operators of which TensorFlow Lite has an integer definition and ONNX none are written
 // in steps on int32.
 
-// step adds a node beside the result.
-func (n *operands) step(op string, in []string, attrs ...*pb.AttributeProto) string {
-	return n.c.node(op, n.c.fresh(n.out(), "step"), in, attrs...)
-}
-
 // whole is a constant int32.
-func (n *operands) whole(v int64) string {
-	return n.c.constant(n.c.fresh(n.out(), "whole"), tensor.Of([]int{}, []int32{int32(v)}))
+func (n *node) whole(v int64) *ir.Value {
+	return n.constant("whole", tensor.Of([]int{}, []int32{int32(v)}))
 }
 
 // centred are the elements of a tensor less its zero point, as int32.
-func (n *operands) centred(t *model.Tensor) string {
-	v := n.step("Cast", []string{n.c.raw(t)}, intAttr("to", tensor.I32.ONNXCode()))
+func (n *node) centred(t *model.Tensor) *ir.Value {
+	v := n.cast(n.c.raw(t), tensor.I32)
 	if len(t.Zero) > 0 && t.Zero[0] != 0 {
-		v = n.step("Sub", []string{v, n.whole(t.Zero[0])})
+		v = n.step("Sub", vals{v, n.whole(t.Zero[0])})
 	}
 	return v
 }
 
 // rescale multiplies int32 by a real number.
-func (n *operands) rescale(v string, by float64) string {
+func (n *node) rescale(v *ir.Value, by float64) *ir.Value {
 	mult, shift := fixp.QuantizeMultiplier(by)
 	return n.rescaleBy(v, int(mult), int(shift))
 }
 
-func (n *operands) rescaleBy(v string, mult, shift int) string {
-	return n.step("nncc.Rescale", []string{v}, intAttr("mult", mult), intAttr("shift", shift))
+func (n *node) rescaleBy(v *ir.Value, mult, shift int) *ir.Value {
+	return n.step("nncc.Rescale", vals{v}, intAttr("mult", mult), intAttr("shift", shift))
 }
 
 // shifted is int32 times a power of two, wrapped.
-func (n *operands) shifted(v string, left int) string {
-	return n.step("Mul", []string{v, n.whole(1 << left)})
+func (n *node) shifted(v *ir.Value, left int) *ir.Value {
+	return n.step("Mul", vals{v, n.whole(1 << left)})
 }
 
 // narrow makes the result of int32 less its zero point: limited to its type, or to an
 // activation's range.
-func (n *operands) narrow(v string, act int8) error {
-	y := n.out()
-	lo, hi, err := activationRange(act, y)
-	if err != nil {
-		return err
-	}
+func (n *node) narrow(v *ir.Value, act int8) { n.c.put(n.out(), n.within(n.out(), v, act)) }
+
+// within is narrow for the quantisation of a tensor.
+func (n *node) within(y *model.Tensor, v *ir.Value, act int8) *ir.Value {
+	lo, hi := n.activationRange(act, y)
 	if y.Zero[0] != 0 {
-		v = n.step("Add", []string{v, n.whole(y.Zero[0])})
+		v = n.step("Add", vals{v, n.whole(y.Zero[0])})
 	}
-	v = n.step("Max", []string{v, n.whole(lo)})
-	v = n.step("Min", []string{v, n.whole(hi)})
-	n.c.node("Cast", y.Name, []string{v}, intAttr("to", y.DType.ONNXCode()))
-	return nil
+	v = n.step("Max", vals{v, n.whole(lo)})
+	v = n.step("Min", vals{v, n.whole(hi)})
+	return n.c.add("Cast", []string{n.c.place(n.out()).name}, vals{v}, to(y.DType))[0]
 }
 
 // activationRange is that of a fused activation on the integers of a tensor.
-func activationRange(act int8, t *model.Tensor) (lo, hi int64, err error) {
+func (n *node) activationRange(act int8, t *model.Tensor) (lo, hi int64) {
 	lo, hi = t.DType.IntRange()
 	at := func(v float64) int64 {
 		return t.Zero[0] + int64(math.Round(float64(float32(v)/t.Scale[0])))
@@ -82,9 +74,9 @@ func activationRange(act int8, t *model.Tensor) (lo, hi int64, err error) {
 	case actReluN1:
 		lo, hi = max(lo, at(-1)), min(hi, at(1))
 	default:
-		return 0, 0, fmt.Errorf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6", act)
+		n.failf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6", act)
 	}
-	return lo, hi, nil
+	return lo, hi
 }
 
 // quantised reports that all tensors are integers of a type, with one scale each.
@@ -98,77 +90,65 @@ func quantised(d tensor.DType, all ...*model.Tensor) bool {
 }
 
 // addN is the sum of all inputs, which have one quantisation where they are integers.
-func addN(n *operands) error {
+func addN(n *node) {
 	x, y := n.in(0), n.out()
 	for i, t := range n.o.In {
-		if t == nil {
-			return fmt.Errorf("input %d is absent", i)
-		}
+		n.refuse(t == nil, "input %d is absent", i)
 	}
 	if !quantised(tensor.I8, append([]*model.Tensor{y}, n.o.In...)...) {
-		var in []string
+		var in vals
 		for _, t := range n.o.In {
 			in = append(in, n.c.real(t))
 		}
-		n.c.node("Sum", n.c.realOut(y), in)
-		n.c.store(y)
-		return nil
+		n.result("Sum", in)
+		return
 	}
 	sum := n.headroom(n.whole(-x.Zero[0]))
 	for _, t := range n.o.In {
-		sum = n.step("Add", []string{sum, n.headroom(n.centred(t))})
+		sum = n.step("Add", vals{sum, n.headroom(n.centred(t))})
 	}
-	return n.fromHeadroom(sum)
+	n.fromHeadroom(sum)
 }
 
 // headroom is half of int32 with 20 more bits, in which sums of int8 are computed.
-func (n *operands) headroom(v string) string {
+func (n *node) headroom(v *ir.Value) *ir.Value {
 	return n.rescale(n.shifted(v, fixp.AddLeftShift), 0.5)
 }
 
-func (n *operands) fromHeadroom(v string) error {
+func (n *node) fromHeadroom(v *ir.Value) {
 	twice := 2 * float64(n.in(0).Scale[0])
-	return n.narrow(n.rescale(v, twice/(float64(1<<fixp.AddLeftShift)*float64(n.out().Scale[0]))), actNone)
+	n.narrow(n.rescale(v, twice/(float64(1<<fixp.AddLeftShift)*float64(n.out().Scale[0]))), actNone)
 }
 
 // cumsum adds up along an axis.
-func cumsum(n *operands) error {
+func cumsum(n *node) {
 	var o fb.CumsumOptions
-	if err := n.options("CumsumOptions", o.Init); err != nil {
-		return err
-	}
-	axis, err := n.ints(1)
-	if err != nil {
-		return err
-	}
-	if len(axis) != 1 {
-		return fmt.Errorf("axis %v, want one number", axis)
-	}
+	n.options("CumsumOptions", o.Init)
+	axis := n.known(1)
+	n.refuse(len(axis) != 1, "axis %v, want one number", axis)
 	x, y := n.in(0), n.out()
-	attrs := []*pb.AttributeProto{flag("exclusive", o.Exclusive()), flag("reverse", o.Reverse())}
-	at := n.c.constant(n.c.fresh(y, "axis"), tensor.Of([]int{}, []int32{int32(axis[0])}))
+	attrs := []attr{flag("exclusive", o.Exclusive()), flag("reverse", o.Reverse())}
+	at := n.constant("axis", tensor.Of([]int{}, []int32{int32(axis[0])}))
 	if !quantised(tensor.I8, x, y) {
-		n.c.node("CumSum", n.c.realOut(y), []string{n.real(0), at}, attrs...)
-		n.c.store(y)
-		return nil
+		n.result("CumSum", vals{n.real(0), at}, attrs...)
+		return
 	}
-	sum := n.step("CumSum", []string{n.headroom(n.centred(x)), at}, attrs...)
-	sum = n.step("Add", []string{sum, n.headroom(n.whole(-x.Zero[0]))})
-	return n.fromHeadroom(sum)
+	sum := n.step("CumSum", vals{n.headroom(n.centred(x)), at}, attrs...)
+	sum = n.step("Add", vals{sum, n.headroom(n.whole(-x.Zero[0]))})
+	n.fromHeadroom(sum)
 }
 
 // divide is DIV: of int8 by a reciprocal in fixed point.
-func divide(n *operands) error {
+func divide(n *node) {
 	a, b, y := n.in(0), n.in(1), n.out()
 	if !quantised(tensor.I8, a, b, y) {
-		return arithmetic("Div")(n)
+		arithmetic("Div")(n)
+		return
 	}
 	var o fb.ActivationOptions
-	if err := n.options("ActivationOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("ActivationOptions", o.Init)
 	mult, shift := fixp.QuantizeMultiplier(float64(a.Scale[0] / (b.Scale[0] * y.Scale[0])))
-	v := n.step("nncc.Quotient", []string{n.centred(a), n.centred(b)}, intAttr("mult", int(mult)),
+	v := n.step("nncc.Quotient", vals{n.centred(a), n.centred(b)}, intAttr("mult", int(mult)),
 		intAttr("shift", int(shift)))
-	return n.narrow(v, o.Activation())
+	n.narrow(v, o.Activation())
 }

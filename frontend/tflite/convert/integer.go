@@ -3,12 +3,12 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -40,9 +40,9 @@ func integer(ts ...*model.Tensor) bool {
 }
 
 // less writes a tensor's integers less its zero point, multiplied.
-func (n *operands) less(t *model.Tensor, by times) string { return n.multiplied(n.centred(t), by) }
+func (n *node) less(t *model.Tensor, by times) *ir.Value { return n.multiplied(n.centred(t), by) }
 
-func (n *operands) multiplied(v string, by times) string {
+func (n *node) multiplied(v *ir.Value, by times) *ir.Value {
 	if by.left > 0 {
 		v = n.shifted(v, int(by.left))
 	}
@@ -50,8 +50,8 @@ func (n *operands) multiplied(v string, by times) string {
 }
 
 // finish writes the result: a value multiplied, in its quantisation, within an activation.
-func (n *operands) finish(v string, by times, act int8) error {
-	return n.narrow(n.multiplied(v, by), act)
+func (n *node) finish(v *ir.Value, by times, act int8) {
+	n.narrow(n.multiplied(v, by), act)
 }
 
 // rule is how nncc computes a function of quantised tensors in general: of their real
@@ -64,7 +64,7 @@ func rule(f float64, y *model.Tensor, lo, hi int64) int64 {
 func value(t *model.Tensor, q int64) float64 { return float64(t.Scale[0]) * float64(q-t.Zero[0]) }
 
 // byRule reports that integers are what the rule gives for a function of one tensor.
-func (n *operands) byRule(f func(v int32) int32, exact func(x float64) float64) bool {
+func (n *node) byRule(f func(v int32) int32, exact func(x float64) float64) bool {
 	x, y := n.in(0), n.out()
 	lo, hi := y.DType.IntRange()
 	least, most := x.DType.IntRange()
@@ -78,12 +78,12 @@ func (n *operands) byRule(f func(v int32) int32, exact func(x float64) float64) 
 }
 
 // pairByRule is byRule for two tensors of 8 bits.
-func (n *operands) pairByRule(f func(a, b int32) int32, exact func(a, b float64) float64, act int8) bool {
+func (n *node) pairByRule(f func(a, b int32) int32, exact func(a, b float64) float64, act int8) bool {
 	a, b, y := n.in(0), n.in(1), n.out()
-	lo, hi, err := activationRange(act, y)
-	if err != nil || a.DType != tensor.I8 || b.DType != tensor.I8 {
+	if a.DType != tensor.I8 || b.DType != tensor.I8 {
 		return false
 	}
+	lo, hi := n.activationRange(act, y)
 	for p := int64(-128); p < 128; p++ {
 		for q := int64(-128); q < 128; q++ {
 			v := min(max(int64(f(int32(p-a.Zero[0]), int32(q-b.Zero[0])))+y.Zero[0], lo), hi)
@@ -101,7 +101,7 @@ type sum struct{ a, b, y times }
 func (s sum) difference(a, b int32) int32 { return s.y.of(s.a.of(a) - s.b.of(b)) }
 
 // differenceOf are the scales of a SUB, which divides in float32.
-func (n *operands) differenceOf() sum {
+func (n *node) differenceOf() sum {
 	a, b, y := n.in(0).Scale[0], n.in(1).Scale[0], n.out().Scale[0]
 	left := int32(fixp.AddLeftShift)
 	if n.out().DType == tensor.I16 {
@@ -113,27 +113,27 @@ func (n *operands) differenceOf() sum {
 }
 
 // subtract is SUB.
-func subtract(n *operands) error {
+func subtract(n *node) {
 	var o fb.ActivationOptions
-	if err := n.options("ActivationOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("ActivationOptions", o.Init)
 	a, b, y := n.in(0), n.in(1), n.out()
 	if !integer(a, b, y) || a.DType != y.DType || b.DType != y.DType {
-		return n.pair("Sub", o.Activation())
+		n.pair("Sub", o.Activation())
+		return
 	}
 	s := n.differenceOf()
 	minus := func(a, b float64) float64 { return a - b }
 	if n.pairByRule(s.difference, minus, o.Activation()) || n.subtracts16(s) {
-		return n.pair("Sub", o.Activation())
+		n.pair("Sub", o.Activation())
+		return
 	}
-	d := n.step("Sub", []string{n.less(a, s.a), n.less(b, s.b)})
-	return n.finish(d, s.y, o.Activation())
+	d := n.step("Sub", vals{n.less(a, s.a), n.less(b, s.b)})
+	n.finish(d, s.y, o.Activation())
 }
 
 // subtracts16 reports that Sub of 16 bits has the same scales, of which it computes the
 // quotients in float64.
-func (n *operands) subtracts16(s sum) bool {
+func (n *node) subtracts16(s sum) bool {
 	if n.out().DType != tensor.I16 {
 		return false
 	}
@@ -144,13 +144,12 @@ func (n *operands) subtracts16(s sum) bool {
 }
 
 // squaredDifference is SQUARED_DIFFERENCE.
-func squaredDifference(n *operands) error {
+func squaredDifference(n *node) {
 	a, b, y := n.in(0), n.in(1), n.out()
 	if !integer(a, b, y) {
-		d := n.step("Sub", []string{n.real(0), n.real(1)})
-		n.c.node("Mul", n.c.realOut(y), []string{d, d})
-		n.c.store(y)
-		return nil
+		d := n.step("Sub", vals{n.real(0), n.real(1)})
+		n.result("Mul", vals{d, d})
+		return
 	}
 	left := int32(7)
 	if y.DType == tensor.I16 {
@@ -158,17 +157,18 @@ func squaredDifference(n *operands) error {
 	}
 	twice := 2 * float64(max(a.Scale[0], b.Scale[0]))
 	p, q := timesNumber(float64(a.Scale[0])/twice, left), timesNumber(float64(b.Scale[0])/twice, left)
-	d := n.step("Sub", []string{n.less(a, p), n.less(b, q)})
-	square := n.step("Mul", []string{d, d})
+	d := n.step("Sub", vals{n.less(a, p), n.less(b, q)})
+	square := n.step("Mul", vals{d, d})
 	out := timesNumber(twice*twice/float64(float32(int32(1)<<(2*left))*y.Scale[0]), 0)
-	return n.finish(square, out, actNone)
+	n.finish(square, out, actNone)
 }
 
 // prelu is PRELU.
-func prelu(n *operands) error {
+func prelu(n *node) {
 	x, a, y := n.in(0), n.in(1), n.out()
 	if !integer(x, a, y) {
-		return n.pair("PRelu", actNone)
+		n.pair("PRelu", actNone)
+		return
 	}
 	positive := timesNumber(float64(x.Scale[0])/float64(y.Scale[0]), 0)
 	negative := timesNumber(float64(x.Scale[0])*float64(a.Scale[0])/float64(y.Scale[0]), 0)
@@ -185,63 +185,58 @@ func prelu(n *operands) error {
 		return v * slope
 	}
 	if n.pairByRule(f, exact, actNone) {
-		return n.pair("PRelu", actNone)
+		n.pair("PRelu", actNone)
+		return
 	}
 	v := n.centred(x)
-	product := n.step("Mul", []string{v, n.centred(a)})
-	return n.bySign(v, v, positive, product, negative)
+	product := n.step("Mul", vals{v, n.centred(a)})
+	n.bySign(v, v, positive, product, negative)
 }
 
 // bySign writes the result: one value multiplied where x is not negative, another one where
 // it is.
-func (n *operands) bySign(x, above string, pos times, below string, neg times) error {
-	is := n.step("GreaterOrEqual", []string{x, n.whole(0)})
-	return n.narrow(n.step("Where", []string{is, n.multiplied(above, pos), n.multiplied(below, neg)}), actNone)
+func (n *node) bySign(x, above *ir.Value, pos times, below *ir.Value, neg times) {
+	is := n.step("GreaterOrEqual", vals{x, n.whole(0)})
+	n.narrow(n.step("Where", vals{is, n.multiplied(above, pos), n.multiplied(below, neg)}), actNone)
 }
 
 // reduceSum is MEAN or SUM: the sum of the integers, multiplied.
-func reduceSum(op string) func(n *operands) error {
-	return func(n *operands) error {
+func reduceSum(op string) func(n *node) {
+	return func(n *node) {
 		x, y := n.in(0), n.out()
 		if !integer(x, y) || x.DType != y.DType {
-			return reduce(op)(n)
+			reduce(op)(n)
+			return
 		}
-		axes, keep, err := n.reduced()
-		if err != nil {
-			return err
-		}
+		axes, keep := n.reduced()
 		by, count := timesNumber(float64(x.Scale[0])/float64(y.Scale[0]), 0), 1
 		if op == "ReduceMean" {
-			if count, err = reducedCount(x, axes); err != nil {
-				return err
-			}
+			count = n.reducedCount(x, axes)
 			by = by.over(count)
 		}
 		if n.sumByRule(by, x.Elems()/max(y.Elems(), 1), count) {
-			return reduce(op)(n)
+			reduce(op)(n)
+			return
 		}
-		sum := n.step("ReduceSum", []string{n.centred(x), n.list("axes", axes...)},
-			intAttr("keepdims", keep))
-		return n.finish(sum, by, actNone)
+		sum := n.step("ReduceSum", vals{n.centred(x), n.list(axes...)}, keep)
+		n.finish(sum, by, actNone)
 	}
 }
 
 // reducedCount is how many elements become one.
-func reducedCount(x *model.Tensor, axes []int) (int, error) {
+func (n *node) reducedCount(x *model.Tensor, axes []int) int {
 	seen, count := map[int]bool{}, 1
 	for _, a := range axes {
 		if a < 0 {
 			a += len(x.Shape)
 		}
-		if a < 0 || a >= len(x.Shape) {
-			return 0, fmt.Errorf("dimension %d of the shape %v", a, x.Shape)
-		}
+		n.refuse(a < 0 || a >= len(x.Shape), "dimension %d of the shape %v", a, x.Shape)
 		if !seen[a] {
 			count *= x.Shape[a]
 		}
 		seen[a] = true
 	}
-	return max(count, 1), nil
+	return max(count, 1)
 }
 
 // over divides by a number of elements, by means of the multiplier.
@@ -256,7 +251,7 @@ const mostSums = 1 << 18
 
 // sumByRule reports that sums of n elements of 8 bits, divided by count, are what the rule
 // gives.
-func (n *operands) sumByRule(by times, elems, count int) bool {
+func (n *node) sumByRule(by times, elems, count int) bool {
 	x, y := n.in(0), n.out()
 	if x.DType != tensor.I8 || elems > mostSums/256 {
 		return false

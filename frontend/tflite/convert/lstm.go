@@ -3,11 +3,11 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,107 +30,79 @@ var lstmGates = [4]int{0, 3, 1, 2}
 
 // sequenceLSTM writes an LSTM with its states as variables: nncc.QLSTM where it is
 // quantised, LSTM where it is not.
-func sequenceLSTM(n *operands) error {
+func sequenceLSTM(n *node) {
 	var o fb.UnidirectionalSequenceLSTMOptions
-	if err := n.options("UnidirectionalSequenceLSTMOptions", o.Init); err != nil {
-		return err
-	}
-	if err := n.plainLSTM(&o); err != nil {
-		return err
-	}
+	n.options("UnidirectionalSequenceLSTMOptions", o.Init)
+	n.plainLSTM(&o)
 	x, y, integer := n.in(0), n.out(), n.in(0).Quantized() && n.in(lstmInputWeights+1).Quantized()
-	w, err := n.gates(lstmInputWeights, "weights", integer)
-	if err != nil {
-		return err
-	}
-	r, err := n.gates(lstmHiddenWeights, "recurrence", integer)
-	if err != nil {
-		return err
-	}
-	b, err := n.gateBiases(integer)
-	if err != nil {
-		return err
-	}
+	w := n.gates(lstmInputWeights, "weights", integer)
+	r := n.gates(lstmHiddenWeights, "recurrence", integer)
+	b := n.gateBiases(integer)
 	steps := n.timeFirst(x, o.TimeMajor())
-	in := []string{n.c.real(steps), w, r, b}
+	in := vals{n.c.real(steps), w, r, b}
 	if !integer {
-		in = append(in, "")
+		in = append(in, nil)
 	}
 	states := [2]*model.Tensor{n.in(lstmHidden), n.in(lstmCell)}
+	inner := n.beside(y, "steps")
 	var vars [2]*variable
+	var next [2]*model.Tensor
+	labels := []string{n.c.realName(inner)}
 	for i, t := range states {
-		vars[i] = n.c.tensorVariable(t)
-		at := *t
-		at.Name = n.c.value(vars[i])
-		in = append(in, n.shapedState(&at, integer))
+		vars[i], next[i] = n.c.tensorVariable(t), n.beside(t, [2]string{"hidden", "cell"}[i])
+		in = append(in, n.shapedState(n.c.like(t, n.c.value(vars[i])), integer))
+		labels = append(labels, n.c.realName(next[i]))
 	}
-	inner := *y
-	inner.Name = n.c.fresh(y, "steps")
-	next := [2]model.Tensor{*states[0], *states[1]}
-	out := []string{n.c.realOut(&inner)}
-	for i := range next {
-		next[i].Name = n.c.fresh(y, [2]string{"hidden", "cell"}[i])
-		out = append(out, n.c.realOut(&next[i]))
-	}
+	var out vals
 	if integer {
 		power := math.Round(math.Log2(float64(states[1].Scale[0])))
-		n.c.nodes("nncc.QLSTM", out, in, intAttr("cell_scale_power", int(power)), intAttr("cell_clip",
-			cellClip(&o, states[1])))
+		out = n.c.add("nncc.QLSTM", labels, in, intAttr("cell_scale_power", int(power)),
+			intAttr("cell_clip", cellClip(&o, states[1])))
 	} else {
-		n.floatLSTM(out, in, states[0].Shape[1], o.CellClip())
+		out = n.floatLSTM(labels, in, states[0].Shape[1], o.CellClip())
 	}
-	n.c.store(&inner)
+	n.c.store(inner, out[0])
 	for i := range next {
-		n.c.store(&next[i])
-		vars[i].last = next[i].Name
+		n.c.store(next[i], out[1+i])
+		vars[i].last = n.c.raw(next[i])
 	}
 	if o.TimeMajor() {
-		n.c.node("Identity", y.Name, []string{inner.Name})
+		n.give("Identity", vals{n.c.raw(inner)})
 	} else {
-		n.c.node("Transpose", y.Name, []string{inner.Name}, intsAttr("perm", 1, 0, 2))
+		n.give("Transpose", vals{n.c.raw(inner)}, intsAttr("perm", 1, 0, 2))
 	}
-	return nil
 }
 
 // plainLSTM refuses what QLSTM and LSTM do not compute.
-func (n *operands) plainLSTM(o *fb.UnidirectionalSequenceLSTMOptions) error {
+func (n *node) plainLSTM(o *fb.UnidirectionalSequenceLSTMOptions) {
 	x, y, h, c := n.in(0), n.out(), n.in(lstmHidden), n.in(lstmCell)
-	if h == nil || c == nil || len(h.Shape) != 2 || len(c.Shape) != 2 || len(x.Shape) != 3 || len(y.Shape) != 3 {
-		return fmt.Errorf("want an input [batch, time, size], a hidden and a cell state [batch, units]")
-	}
+	n.refuse(h == nil || c == nil || len(h.Shape) != 2 || len(c.Shape) != 2 || len(x.Shape) != 3 || len(y.Shape) != 3,
+		"want an input [batch, time, size], a hidden and a cell state [batch, units]")
 	for i, what := range map[int]string{lstmPeepholes: "peepholes", lstmPeepholes + 1: "peepholes",
 		lstmProjection: "a projection", lstmNormalization: "layer normalisation"} {
-		if n.in(i) != nil {
-			return fmt.Errorf("it has %s, want an LSTM without", what)
-		}
+		n.refuse(n.in(i) != nil, "it has %s, want an LSTM without", what)
 	}
 	for k := range 4 {
 		for _, first := range []int{lstmInputWeights, lstmHiddenWeights, lstmBiases} {
-			if n.in(first+k) == nil {
-				return fmt.Errorf("weights or biases of gate %d are absent, want all four gates", k)
-			}
+			n.refuse(n.in(first+k) == nil, "weights or biases of gate %d are absent, want all four gates", k)
 		}
 	}
-	return n.lstmLimits(o)
+	n.lstmLimits(o)
 }
 
 // lstmLimits refuses types and activations that the operator has not, and a limit of the cell
 // state below its step.
-func (n *operands) lstmLimits(o *fb.UnidirectionalSequenceLSTMOptions) error {
+func (n *node) lstmLimits(o *fb.UnidirectionalSequenceLSTMOptions) {
 	x, h, c := n.in(0), n.in(lstmHidden), n.in(lstmCell)
-	if n.in(lstmInputWeights+1).Quantized() && x.Quantized() && (!quantised(tensor.I8, x, n.out(), h) ||
-		!quantised(tensor.I16, c)) {
-		return fmt.Errorf("data %s, hidden state %s and cell state %s with quantised weights, want int8, int8 and "+
+	n.refuse(n.in(lstmInputWeights+1).Quantized() && x.Quantized() && (!quantised(tensor.I8, x, n.out(), h) ||
+		!quantised(tensor.I16, c)),
+		"data %s, hidden state %s and cell state %s with quantised weights, want int8, int8 and "+
 			"int16 with one scale each, or float32 throughout", x.DType, h.DType, c.DType)
-	}
-	if o.Activation() != actTanh {
-		return fmt.Errorf("activation %d, want TANH (4)", o.Activation())
-	}
+	n.refuse(o.Activation() != actTanh, "activation %d, want TANH (4)", o.Activation())
 	if c.Quantized() && o.CellClip() > 0 && cellClip(o, c) == 0 {
-		return fmt.Errorf("the cell state is limited to %g, want none (0), or at least its step %g", o.CellClip(),
+		n.failf("the cell state is limited to %g, want none (0), or at least its step %g", o.CellClip(),
 			c.Scale[0])
 	}
-	return nil
 }
 
 // cellClip is the limit of a quantised cell state in its steps, 0 for none. The projection
@@ -141,20 +113,15 @@ func cellClip(o *fb.UnidirectionalSequenceLSTMOptions, c *model.Tensor) int {
 
 // gates puts constants of the four gates below each other. Of integers every row has its
 // gate's scale.
-func (n *operands) gates(first int, what string, integer bool) (string, error) {
-	t := &model.Tensor{Name: n.c.fresh(n.out(), what), DType: tensor.F32}
+func (n *node) gates(first int, what string, integer bool) *ir.Value {
+	t := &model.Tensor{}
 	var ints []int8
 	var floats []float32
 	for _, k := range lstmGates {
 		g := n.in(first + k)
-		d, err := g.Const()
-		if err != nil {
-			return "", fmt.Errorf("weights: %w", err)
-		}
-		if len(g.Shape) != 2 || integer && (g.DType != tensor.I8 || len(g.Scale) != 1) {
-			return "", fmt.Errorf("weights %q of shape %v, want two dimensions, and int8 with one scale", g.Name,
-				g.Shape)
-		}
+		d := n.data(g, "weights")
+		n.refuse(len(g.Shape) != 2 || integer && (g.DType != tensor.I8 || len(g.Scale) != 1),
+			"weights %q of shape %v, want two dimensions, and int8 with one scale", g.Name, g.Shape)
 		t.Shape = []int{4 * g.Shape[0], g.Shape[1]}
 		for i := range d.Len() {
 			switch {
@@ -174,27 +141,20 @@ func (n *operands) gates(first int, what string, integer bool) (string, error) {
 	}
 	if !integer {
 		t.Shape = append([]int{1}, t.Shape...)
-		return n.c.constant(t.Name, tensor.Of(t.Shape, floats)), nil
+		return n.constant(what, tensor.Of(t.Shape, floats))
 	}
-	if len(ints) != t.Elems() {
-		return "", fmt.Errorf("weights of gates with different shapes")
-	}
-	t.DType = tensor.I8
-	n.c.constant(t.Name, tensor.Of(t.Shape, ints))
-	return n.c.real(t), nil
+	n.refuse(len(ints) != t.Elems(), "weights of gates with different shapes")
+	return n.c.real(n.c.like(t, n.constant(what, tensor.Of(t.Shape, ints))))
 }
 
 // gateBiases are those of the four gates: of integers in units of the input's scale times
 // that of the gate's weights, of floats with as many zeros for ONNX's second bias.
-func (n *operands) gateBiases(integer bool) (string, error) {
-	t := &model.Tensor{Name: n.c.fresh(n.out(), "bias"), DType: tensor.I32}
+func (n *node) gateBiases(integer bool) *ir.Value {
+	t := &model.Tensor{}
 	var ints []int32
 	var floats []float32
 	for _, k := range lstmGates {
-		d, err := n.in(lstmBiases + k).Const()
-		if err != nil {
-			return "", fmt.Errorf("bias: %w", err)
-		}
+		d := n.data(n.in(lstmBiases+k), "bias")
 		for i := range d.Len() {
 			if !integer {
 				floats = append(floats, float32(d.Float(i)))
@@ -206,49 +166,45 @@ func (n *operands) gateBiases(integer bool) (string, error) {
 	}
 	if !integer {
 		floats = append(floats, make([]float32, len(floats))...)
-		return n.c.constant(t.Name, tensor.Of([]int{1, len(floats)}, floats)), nil
+		return n.constant("bias", tensor.Of([]int{1, len(floats)}, floats))
 	}
-	t.Shape, t.Zero = []int{len(ints)}, make([]int64, len(ints))
-	n.c.constant(t.Name, tensor.Of(t.Shape, ints))
-	return n.c.real(t), nil
+	t.Zero = make([]int64, len(ints))
+	return n.c.real(n.c.like(t, n.constant("bias", tensor.Of([]int{len(ints)}, ints))))
 }
 
 // timeFirst is the input with time as its first dimension.
-func (n *operands) timeFirst(x *model.Tensor, already bool) *model.Tensor {
+func (n *node) timeFirst(x *model.Tensor, already bool) *model.Tensor {
 	if already {
 		return x
 	}
-	at := *x
-	at.Name = n.c.fresh(n.out(), "input")
-	at.Shape = []int{x.Shape[1], x.Shape[0], x.Shape[2]}
-	n.c.node("Transpose", at.Name, []string{n.c.raw(x)}, intsAttr("perm", 1, 0, 2))
-	return &at
+	return n.c.like(x, n.make("input", "Transpose", vals{n.c.raw(x)}, intsAttr("perm", 1, 0, 2)))
 }
 
 // shapedState is a state as QLSTM or LSTM reads it: the latter with a dimension for
 // directions.
-func (n *operands) shapedState(t *model.Tensor, integer bool) string {
+func (n *node) shapedState(t *model.Tensor, integer bool) *ir.Value {
 	if integer {
 		return n.c.real(t)
 	}
-	return n.c.node("Unsqueeze", n.c.fresh(n.out(), "state"), []string{n.c.real(t), n.list("direction", 0)})
+	return n.make("state", "Unsqueeze", vals{n.c.real(t), n.list(0)})
 }
 
-// floatLSTM writes LSTM and takes its dimensions for directions away.
-func (n *operands) floatLSTM(out, in []string, units int, clip float32) {
-	inner := make([]string, len(out))
-	for i := range out {
-		inner[i] = n.c.fresh(n.out(), "directions")
+// floatLSTM is LSTM with its dimensions for directions taken away.
+func (n *node) floatLSTM(labels []string, in vals, units int, clip float32) vals {
+	inner := make([]string, len(labels))
+	for i := range inner {
+		inner[i] = n.label("directions")
 	}
+	op, attrs := "LSTM", []attr{intAttr("hidden_size", units)}
 	if clip > 0 { // ONNX has no limit of the cell state
-		n.c.nodes("nncc.LSTM", inner, in, intAttr("hidden_size", units), floatAttr("cell_clip", clip))
-	} else {
-		n.c.nodes("LSTM", inner, in, intAttr("hidden_size", units))
+		op, attrs = "nncc.LSTM", append(attrs, floatAttr("cell_clip", clip))
 	}
-	axes := []string{n.list("directions_axis", 1), n.list("direction", 0)}
-	for i := range out {
-		n.c.node("Squeeze", out[i], []string{inner[i], axes[min(i, 1)]})
+	out := n.c.add(op, inner, in, attrs...)
+	axes := vals{n.list(1), n.list(0)}
+	for i, v := range out {
+		out[i] = n.c.add("Squeeze", labels[i:i+1], vals{v, axes[min(i, 1)]})[0]
 	}
+	return out
 }
 
 // tensorVariable is the variable that a tensor is which keeps its value.

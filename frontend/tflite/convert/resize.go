@@ -3,34 +3,27 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // resized checks a resize of height and width, which the result's shape states.
-func (n *operands) resized() error {
+func (n *node) resized() {
 	x, y := n.in(0), n.out()
-	if len(x.Shape) != 4 || len(y.Shape) != 4 || x.Shape[0] != y.Shape[0] || x.Shape[3] != y.Shape[3] ||
-		x.Elems() == 0 || y.Elems() == 0 {
-		return fmt.Errorf("from %v to %v, want another height and width of [batch, height, width, channels]", x.Shape,
-			y.Shape)
-	}
-	return room(y.Shape[1] + y.Shape[2])
+	n.refuse(len(x.Shape) != 4 || len(y.Shape) != 4 || x.Shape[0] != y.Shape[0] || x.Shape[3] != y.Shape[3] ||
+		x.Elems() == 0 || y.Elems() == 0,
+		"from %v to %v, want another height and width of [batch, height, width, channels]", x.Shape,
+		y.Shape)
+	n.room(y.Shape[1] + y.Shape[2])
 }
 
 // resizeNearest takes the pixels that lie where TensorFlow Lite finds them in float32.
-func resizeNearest(n *operands) error {
+func resizeNearest(n *node) {
 	var o fb.ResizeNearestNeighborOptions
-	if err := n.options("ResizeNearestNeighborOptions", o.Init); err != nil {
-		return err
-	}
-	if err := n.resized(); err != nil {
-		return err
-	}
+	n.options("ResizeNearestNeighborOptions", o.Init)
+	n.resized()
 	x, y := n.in(0), n.out()
 	var at [2][]int
 	whole := true // each pixel as often as the others
@@ -42,11 +35,11 @@ func resizeNearest(n *operands) error {
 		}
 	}
 	if !whole {
-		rows := n.step("Gather", []string{n.raw(0), n.list("row", at[0]...)}, intAttr("axis", 1))
-		n.c.node("Gather", y.Name, []string{rows, n.list("column", at[1]...)}, intAttr("axis", 2))
-		return nil
+		rows := n.step("Gather", vals{n.raw(0), n.list(at[0]...)}, intAttr("axis", 1))
+		n.give("Gather", vals{rows, n.list(at[1]...)}, intAttr("axis", 2))
+		return
 	}
-	return n.resample(textAttr("mode", "nearest"), textAttr("nearest_mode", "floor"),
+	n.resample(textAttr("mode", "nearest"), textAttr("nearest_mode", "floor"),
 		textAttr("coordinate_transformation_mode", "asymmetric"))
 }
 
@@ -71,27 +64,22 @@ func nearest(in, out int, align, half bool) []int {
 }
 
 // resample is ONNX's Resize between channels-first tensors.
-func (n *operands) resample(attrs ...*pb.AttributeProto) error {
+func (n *node) resample(attrs ...attr) {
 	y := n.out()
-	sizes := n.list("sizes", y.Shape[0], y.Shape[3], y.Shape[1], y.Shape[2])
-	return n.window(actNone, "Resize", []string{n.channelsFirst(n.in(0)), "", "", sizes}, attrs...)
+	sizes := n.list(y.Shape[0], y.Shape[3], y.Shape[1], y.Shape[2])
+	n.window(actNone, "Resize", vals{n.channelsFirst(n.in(0)), nil, nil, sizes}, attrs...)
 }
 
 // resizeBilinear interpolates: of int8 in TensorFlow Lite's fixed point.
-func resizeBilinear(n *operands) error {
+func resizeBilinear(n *node) {
 	var o fb.ResizeBilinearOptions
-	if err := n.options("ResizeBilinearOptions", o.Init); err != nil {
-		return err
-	}
-	if err := n.resized(); err != nil {
-		return err
-	}
+	n.options("ResizeBilinearOptions", o.Init)
+	n.resized()
 	x, y := n.in(0), n.out()
 	if x.DType == tensor.I8 {
-		n.c.node("nncc.ResizeFixed", y.Name, []string{n.raw(0)}, intAttr("height", y.Shape[1]),
-			intAttr("width", y.Shape[2]), flag("align_corners", o.AlignCorners()),
-			flag("half_pixel_centers", o.HalfPixelCenters()))
-		return nil
+		n.give("nncc.ResizeFixed", vals{n.raw(0)}, intAttr("height", y.Shape[1]), intAttr("width", y.Shape[2]),
+			flag("align_corners", o.AlignCorners()), flag("half_pixel_centers", o.HalfPixelCenters()))
+		return
 	}
 	where := "asymmetric"
 	switch {
@@ -100,12 +88,5 @@ func resizeBilinear(n *operands) error {
 	case o.HalfPixelCenters():
 		where = "half_pixel"
 	}
-	return n.resample(textAttr("mode", "linear"), textAttr("coordinate_transformation_mode", where))
-}
-
-func flag(name string, v bool) *pb.AttributeProto {
-	if v {
-		return intAttr(name, 1)
-	}
-	return intAttr(name, 0)
+	n.resample(textAttr("mode", "linear"), textAttr("coordinate_transformation_mode", where))
 }

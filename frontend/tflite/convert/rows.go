@@ -9,15 +9,15 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// row says how an operator becomes ONNX.
+// row says how an operator is computed.
 type row struct {
 	in, out int // inputs and results that must be present
-	write   func(n *operands) error
+	write   func(n *node)
 }
 
 // rows are the operators that nncc reads, by their names in the format.
@@ -92,8 +92,8 @@ func init() {
 		"REDUCE_MAX":                   {2, 1, reduce("ReduceMax")},
 		"REDUCE_MIN":                   {2, 1, reduce("ReduceMin")},
 		"RELU":                         {1, 1, function(reluOf, relu, atLeast0)},
-		"RELU6":                        {1, 1, function(relu6Of, activated(actRelu6), from0To6)},
-		"RELU_N1_TO_1":                 {1, 1, activated(actReluN1)},
+		"RELU6":                        {1, 1, function(relu6Of, activation(actRelu6), from0To6)},
+		"RELU_N1_TO_1":                 {1, 1, activation(actReluN1)},
 		"RESHAPE":                      {1, 1, reshape},
 		"RESIZE_BILINEAR":              {1, 1, resizeBilinear},
 		"RESIZE_NEAREST_NEIGHBOR":      {1, 1, resizeNearest},
@@ -155,57 +155,119 @@ var customRows = map[string]row{
 		"before that")},
 }
 
-// operands are one operator being written.
-type operands struct {
+// node is one operator on its way into the graph. A method that meets an error ends it.
+type node struct {
 	c *converter
 	o *model.Op
 	row
 }
 
+// failf refuses the operator.
+func (n *node) failf(format string, args ...any) { stop("unsupported", n.o.String(), format, args...) }
+
+// refuse refuses the operator where the condition holds.
+func (n *node) refuse(is bool, format string, args ...any) {
+	if is {
+		n.failf(format, args...)
+	}
+}
+
 // in is input i, nil where it is absent.
-func (n *operands) in(i int) *model.Tensor {
+func (n *node) in(i int) *model.Tensor {
 	if i < len(n.o.In) {
 		return n.o.In[i]
 	}
 	return nil
 }
 
-func (n *operands) out() *model.Tensor { return n.o.Out[0] }
+func (n *node) out() *model.Tensor { return n.o.Out[0] }
 
-func (n *operands) real(i int) string { return n.c.real(n.in(i)) }
+func (n *node) real(i int) *ir.Value { return n.c.real(n.in(i)) }
 
-func (n *operands) raw(i int) string { return n.c.raw(n.in(i)) }
+func (n *node) raw(i int) *ir.Value { return n.c.raw(n.in(i)) }
 
-// ints are the elements of input i, which has to be a constant.
-func (n *operands) ints(i int) ([]int, error) {
-	d, err := n.in(i).Const()
-	if err != nil {
-		return nil, fmt.Errorf("input %d: %w", i, err)
-	}
+// data are the elements of a tensor, which has to be known at compile time.
+func (n *node) data(t *model.Tensor, what string) *tensor.Dense {
+	v := n.c.raw(t)
+	n.refuse(v.Const == nil, "%s: tensor %q is computed at run time, want a constant", what, t.Name)
+	return v.Const
+}
+
+// known are the elements of input i, which has to be a constant.
+func (n *node) known(i int) []int {
+	d := n.data(n.in(i), fmt.Sprint("input ", i))
+	n.room(d.Len())
 	v := make([]int, d.Len())
 	for j := range v {
 		v[j] = int(d.Int(j))
 	}
-	return v, nil
+	return v
 }
 
-// list is a constant of integers beside the operator's result.
-func (n *operands) list(what string, v ...int) string {
-	return n.c.constant(n.c.fresh(n.out(), what), tensor.Ints(v...))
-}
+// label is the name of a value beside the operator's result.
+func (n *node) label(what string) string { return n.c.free(n.c.place(n.out()).name + "/" + what) }
+
+// constant is a constant beside the result.
+func (n *node) constant(what string, d *tensor.Dense) *ir.Value { return n.c.Const(n.label(what), d) }
+
+// list is a constant of integers.
+func (n *node) list(v ...int) *ir.Value { return n.constant("list", tensor.Ints(v...)) }
 
 // number is a constant of the element type of reals.
-func (n *operands) number(what string, v float32) string {
-	return n.c.constant(n.c.fresh(n.out(), what), tensor.Of([]int{}, []float32{v}))
+func (n *node) number(v float32) *ir.Value {
+	return n.constant("number", tensor.Of([]int{}, []float32{v}))
 }
 
 // limit is a constant of the type of the result's numbers.
-func (n *operands) limit(what string, v float32) string {
+func (n *node) limit(v float32) *ir.Value {
 	d := tensor.Of([]int{}, []float32{v})
 	if y := n.out(); !y.Quantized() {
 		d = d.Cast(y.DType)
 	}
-	return n.c.constant(n.c.fresh(n.out(), what), d)
+	return n.constant("limit", d)
+}
+
+// make adds an operator beside the result, under a label.
+func (n *node) make(what, op string, in vals, attrs ...attr) *ir.Value {
+	return n.c.add(op, []string{n.label(what)}, in, attrs...)[0]
+}
+
+// step is make where the label says nothing.
+func (n *node) step(op string, in vals, attrs ...attr) *ir.Value {
+	return n.make("step", op, in, attrs...)
+}
+
+func (n *node) cast(v *ir.Value, d tensor.DType) *ir.Value { return n.step("Cast", vals{v}, to(d)) }
+
+func (n *node) reshape(v *ir.Value, shape ...int) *ir.Value {
+	return n.step("Reshape", vals{v, n.list(shape...)})
+}
+
+func (n *node) transposed(v *ir.Value, perm ...int) *ir.Value {
+	return n.step("Transpose", vals{v}, intsAttr("perm", perm...))
+}
+
+// give adds the operator whose result is the operator's as it is stored.
+func (n *node) give(op string, in vals, attrs ...attr) {
+	n.c.put(n.out(), n.c.add(op, []string{n.c.place(n.out()).name}, in, attrs...)[0])
+}
+
+// giveAll adds the operator whose results are all of the operator's.
+func (n *node) giveAll(op string, in vals, attrs ...attr) {
+	var labels []string
+	for _, t := range n.o.Out {
+		labels = append(labels, n.c.place(t).name)
+	}
+	for i, v := range n.c.add(op, labels, in, attrs...) {
+		n.c.put(n.o.Out[i], v)
+	}
+}
+
+// result adds the operator that gives the real numbers of the result.
+func (n *node) result(op string, in vals, attrs ...attr) { n.resultOf(n.out(), op, in, attrs...) }
+
+func (n *node) resultOf(y *model.Tensor, op string, in vals, attrs ...attr) {
+	n.c.store(y, n.c.add(op, []string{n.c.realName(y)}, in, attrs...)[0])
 }
 
 // empty is a table without fields: all of them have their defaults.
@@ -213,16 +275,13 @@ var empty = []byte{4, 0, 4, 0, 4, 0, 0, 0}
 
 // options gives the operator's options by their name in the schema; defaults where the
 // file has none.
-func (n *operands) options(name string, init func(b []byte, at flatbuffers.UOffsetT)) error {
+func (n *node) options(name string, init func(b []byte, at flatbuffers.UOffsetT)) {
 	t, ok, err := n.o.Options(name)
-	if err != nil {
-		return err
-	}
+	n.refuse(err != nil, "%v", err)
 	if !ok {
 		t.Bytes, t.Pos = empty, 4
 	}
 	init(t.Bytes, t.Pos)
-	return nil
 }
 
 // Fused activations, by the format's numbers.
@@ -234,66 +293,66 @@ const (
 	actTanh   = 4
 )
 
-// activate writes the activation of a value, which becomes the real numbers of the
-// result; plain is where they are without one.
-func (n *operands) activate(act int8, plain func(result string)) error {
-	t := n.out()
-	final := n.c.realOut(t)
-	if act == actNone {
-		plain(final)
-		n.c.store(t)
-		return nil
+// activated gives the real numbers of the result: those of an operator, or of its fused
+// activation.
+func (n *node) activated(act int8, op string, in vals, attrs ...attr) {
+	if act != actNone {
+		op, in, attrs = n.fused(act, n.make("linear", op, in, attrs...))
 	}
-	before := n.c.fresh(t, "linear")
-	plain(before)
-	if err := n.activation(act, before, final); err != nil {
-		return err
-	}
-	n.c.store(t)
-	return nil
+	n.result(op, in, attrs...)
 }
 
-func (n *operands) activation(act int8, x, y string) error {
+// fused is the operator of a fused activation.
+func (n *node) fused(act int8, x *ir.Value) (op string, in vals, attrs []attr) {
 	switch act {
 	case actRelu:
-		n.c.node("Relu", y, []string{x})
+		return "Relu", vals{x}, nil
 	case actRelu6:
-		n.c.node("Clip", y, []string{x, n.limit("least", 0), n.limit("most", 6)})
+		return "Clip", vals{x, n.limit(0), n.limit(6)}, nil
 	case actReluN1:
-		n.c.node("Clip", y, []string{x, n.limit("least", -1), n.limit("most", 1)})
+		return "Clip", vals{x, n.limit(-1), n.limit(1)}, nil
 	case actTanh:
-		n.c.node("Tanh", y, []string{x})
-	default:
-		return fmt.Errorf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH", act)
+		return "Tanh", vals{x}, nil
 	}
-	return nil
+	n.failf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6, TANH", act)
+	return "", nil, nil
 }
 
 // channelsFirst gives the real numbers of a tensor [N,H,W,C] as [N,C,H,W]. Integers are
 // transposed as integers, so that what computes on them has QuantizeLinear and
 // DequantizeLinear beside it.
-func (n *operands) channelsFirst(t *model.Tensor) string {
-	first := n.c.first(t)
-	if first == nil {
-		at := *t
-		first = &at
-		first.Name = n.c.fresh(t, "nchw")
-		n.c.firsts[t.Name] = first
-		n.c.node("Transpose", first.Name, []string{n.c.raw(t)}, intsAttr("perm", 0, 3, 1, 2))
+func (n *node) channelsFirst(t *model.Tensor) *ir.Value {
+	p := n.c.place(t)
+	if p.first == nil {
+		p.first = n.c.like(t, n.c.add("Transpose", []string{n.c.free(p.name + "/nchw")}, vals{n.c.raw(t)},
+			intsAttr("perm", 0, 3, 1, 2))[0])
 	}
-	return n.c.real(first)
+	return n.c.real(p.first)
 }
 
-// window writes an operator on [N,C,H,W] of which the result is transposed.
-func (n *operands) window(act int8, op string, in []string, attrs ...*pb.AttributeProto) error {
-	t := *n.out()
-	t.Name, t.Data = n.c.fresh(n.out(), "nchw"), nil
+// window gives the result of an operator on [N,C,H,W], which is transposed.
+func (n *node) window(act int8, op string, in vals, attrs ...attr) {
+	y := n.out()
+	first := n.beside(y, "nchw")
+	n.becoming(first).activated(act, op, in, attrs...)
+	p := n.c.place(y)
+	p.first = first
+	p.later = func() *ir.Value {
+		return n.c.add("Transpose", []string{p.name}, vals{n.c.raw(first)}, intsAttr("perm", 0, 2, 3, 1))[0]
+	}
+}
+
+// beside is a tensor of the same type and quantisation, which has no value yet.
+func (n *node) beside(t *model.Tensor, what string) *model.Tensor {
+	at := *t
+	at.Data = nil
+	n.c.at[&at] = &place{name: n.label(what)}
+	return &at
+}
+
+// becoming is the operator with another result.
+func (n *node) becoming(y *model.Tensor) *node {
 	o := *n.o
-	o.Out = append([]*model.Tensor{&t}, n.o.Out[1:]...)
-	inner := &operands{c: n.c, o: &o, row: n.row}
-	err := inner.activate(act, func(result string) { n.c.node(op, result, in, attrs...) })
-	n.c.firsts[n.out().Name] = &t
-	y := n.out().Name
-	n.c.later[y] = func() { n.c.node("Transpose", y, []string{t.Name}, intsAttr("perm", 0, 2, 3, 1)) }
-	return err
+	o.Out = []*model.Tensor{y}
+	return &node{c: n.c, o: &o, row: n.row}
 }

@@ -3,11 +3,10 @@
 package convert
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -18,33 +17,25 @@ const maxFrames = 256
 
 // streamed are the sizes of data whose last dimension is time: what is in front of it, and
 // its length.
-func streamed(t *model.Tensor) (outer []int, length int, err error) {
-	if len(t.Shape) == 0 || t.Elems() == 0 {
-		return nil, 0, fmt.Errorf("tensor %q has shape %v, want samples in the last dimension", t.Name, t.Shape)
-	}
-	return t.Shape[:len(t.Shape)-1], t.Shape[len(t.Shape)-1], room(t.Elems())
+func (n *node) streamed() (outer []int, length int) {
+	t := n.in(0)
+	n.refuse(len(t.Shape) == 0 || t.Elems() == 0,
+		"tensor %q has shape %v, want samples in the last dimension", t.Name, t.Shape)
+	n.room(t.Elems())
+	return t.Shape[:len(t.Shape)-1], t.Shape[len(t.Shape)-1]
 }
 
 // signalFramer cuts overlapping frames of a stream. Without prefill the first ones are not
 // whole: they are zeros, and the second result is false.
-func signalFramer(n *operands) error {
-	o, err := n.numbers("frame_size", "frame_step", "prefill")
-	if err == nil {
-		err = n.of(i16s, []tensor.DType{tensor.I16, tensor.Bool})
-	}
-	if err != nil {
-		return err
-	}
+func signalFramer(n *node) {
+	o := n.numbers("frame_size", "frame_step", "prefill")
+	n.of(i16s, []tensor.DType{tensor.I16, tensor.Bool})
 	size, step, y := o[0], o[1], n.out()
-	outer, length, err := streamed(n.in(0))
-	if err != nil {
-		return err
-	}
-	if step < 1 || size < step || length%step != 0 || length/step > maxFrames ||
-		!slices.Equal(y.Shape, append(slices.Clone(outer), length/step, size)) {
-		return fmt.Errorf("frames of %d each %d of %v, for a result %v, want at most %d", size, step, n.in(0).Shape,
-			y.Shape, maxFrames)
-	}
+	outer, length := n.streamed()
+	n.refuse(step < 1 || size < step || length%step != 0 || length/step > maxFrames ||
+		!slices.Equal(y.Shape, append(slices.Clone(outer), length/step, size)),
+		"frames of %d each %d of %v, for a result %v, want at most %d", size, step, n.in(0).Shape,
+		y.Shape, maxFrames)
 	frames, left := length/step, (size+step-1)/step*step-step
 	if o[2] != 0 {
 		left = size - step
@@ -55,125 +46,98 @@ func signalFramer(n *operands) error {
 		all = n.join(n.c.value(kept), all)
 		kept.last = n.cut(all, length, length+left)
 	}
-	var parts []string
-	shape := n.list("frame", append(slices.Clone(outer), 1, size)...)
+	var parts vals
+	shape := n.list(append(slices.Clone(outer), 1, size)...)
 	for i := range frames {
-		parts = append(parts, n.step("Reshape", []string{n.cut(all, i*step, i*step+size), shape}))
+		parts = append(parts, n.step("Reshape", vals{n.cut(all, i*step, i*step+size), shape}))
 	}
 	if o[2] != 0 || left == 0 {
-		n.o.Out[1].Data = []byte{1}
+		n.becoming(n.o.Out[1]).fold(tensor.Of([]int{}, []bool{true}).Reshaped(n.o.Out[1].Shape))
 	} else {
 		n.onlyWhole(parts, int64(left/step))
 	}
-	n.c.node("Concat", y.Name, parts, intAttr("axis", len(outer)))
-	return nil
+	n.give("Concat", parts, intAttr("axis", len(outer)))
 }
 
 // onlyWhole makes zeros of frames that are not whole: so many must be before those that
 // are. The second result tells whether all of this run are.
-func (n *operands) onlyWhole(frames []string, need int64) {
+func (n *node) onlyWhole(frames vals, need int64) {
 	count := n.memory("frames", tensor.I32)
 	before := n.c.value(count)
-	total := n.step("Add", []string{before, n.whole(int64(len(frames)))})
-	count.last = n.step("Min", []string{total, n.whole(need)})
+	total := n.step("Add", vals{before, n.whole(int64(len(frames)))})
+	count.last = n.step("Min", vals{total, n.whole(need)})
 	for i, f := range frames {
-		whole := n.step("GreaterOrEqual", []string{before, n.whole(need - int64(i))})
+		whole := n.step("GreaterOrEqual", vals{before, n.whole(need - int64(i))})
 		if i == 0 {
-			n.c.node("Identity", n.o.Out[1].Name, []string{whole})
+			n.becoming(n.o.Out[1]).give("Identity", vals{whole})
 		}
-		frames[i] = n.step("Where", []string{whole, f, n.one(tensor.I16, 0)})
+		frames[i] = n.step("Where", vals{whole, f, n.one(tensor.I16, 0)})
 	}
 }
 
 // signalStacker puts frames beside each other, each step of them, and zeros in between; the
 // first one counts as often as there is context in front of it.
-func signalStacker(n *operands) error {
-	o, err := n.numbers("num_channels", "stacker_left_context", "stacker_right_context", "stacker_step")
-	if err == nil {
-		err = n.of(i16s, []tensor.DType{tensor.I16, tensor.Bool})
-	}
-	if err != nil {
-		return err
-	}
+func signalStacker(n *node) {
+	o := n.numbers("num_channels", "stacker_left_context", "stacker_right_context", "stacker_step")
+	n.of(i16s, []tensor.DType{tensor.I16, tensor.Bool})
 	x, y, channels, left, step := n.in(0), n.out(), o[0], o[1], o[3]
 	width := left + o[2] + 1
-	if channels < 1 || min(left, o[2]) < 0 || step < 1 || step > width || x.Elems() != channels ||
-		y.Elems() != channels*width || len(x.Shape) != 1 || len(y.Shape) != 1 {
-		return fmt.Errorf("%d channels, context %d and %d, step %d, for a result %v", channels, left, o[2], step,
-			y.Shape)
-	}
+	n.refuse(channels < 1 || min(left, o[2]) < 0 || step < 1 || step > width || x.Elems() != channels ||
+		y.Elems() != channels*width || len(x.Shape) != 1 || len(y.Shape) != 1,
+		"%d channels, context %d and %d, step %d, for a result %v", channels, left, o[2], step, y.Shape)
 	count := n.memory("frames", tensor.I32) // since the last result, and what is left of it
 	begun := n.memory("begun", tensor.I32)  // 0 before the first frame
 	frames := n.memory("stack", tensor.I16, y.Elems())
-	first := n.step("Equal", []string{n.c.value(begun), n.whole(0)})
+	first := n.step("Equal", vals{n.c.value(begun), n.whole(0)})
 	begun.last = n.whole(1)
 	stack := n.join(n.cut(n.c.value(frames), channels, y.Elems()), n.raw(0))
-	repeats := n.step("Tile", []string{n.raw(0), n.list("times", width)})
-	stack = n.step("Where", []string{first, repeats, stack})
-	more := n.step("Where", []string{first, n.whole(int64(left) + 1),
-		n.step("Add", []string{n.c.value(count), n.whole(1)})})
-	whole := n.step("GreaterOrEqual", []string{more, n.whole(int64(width))})
-	count.last = n.step("Where", []string{whole, n.step("Sub", []string{more, n.whole(int64(step))}), more})
+	repeats := n.step("Tile", vals{n.raw(0), n.list(width)})
+	stack = n.step("Where", vals{first, repeats, stack})
+	more := n.step("Where", vals{first, n.whole(int64(left) + 1),
+		n.step("Add", vals{n.c.value(count), n.whole(1)})})
+	whole := n.step("GreaterOrEqual", vals{more, n.whole(int64(width))})
+	count.last = n.step("Where", vals{whole, n.step("Sub", vals{more, n.whole(int64(step))}), more})
 	frames.last = stack
-	n.c.node("Where", y.Name, []string{whole, stack, n.one(tensor.I16, 0)})
-	n.c.node("Identity", n.o.Out[1].Name, []string{whole})
-	return nil
+	n.give("Where", vals{whole, stack, n.one(tensor.I16, 0)})
+	n.becoming(n.o.Out[1]).give("Identity", vals{whole})
 }
 
 // signalDelay gives the samples of some time ago.
-func signalDelay(n *operands) error {
-	o, err := n.numbers("delay_length")
-	if err == nil {
-		err = n.of(i16s, i16s)
-	}
-	if err != nil {
-		return err
-	}
-	outer, length, err := streamed(n.in(0))
-	if err != nil {
-		return err
-	}
-	if o[0] < 0 || o[0] > math.MaxInt16 {
-		return fmt.Errorf("a delay of %d samples, want 0 to %d", o[0], math.MaxInt16)
-	}
+func signalDelay(n *node) {
+	o := n.numbers("delay_length")
+	n.of(i16s, i16s)
+	outer, length := n.streamed()
+	n.refuse(o[0] < 0 || o[0] > math.MaxInt16, "a delay of %d samples, want 0 to %d", o[0], math.MaxInt16)
 	if o[0] == 0 {
-		n.c.node("Identity", n.out().Name, []string{n.raw(0)})
-		return nil
+		n.give("Identity", vals{n.raw(0)})
+		return
 	}
 	kept := n.memory("samples", tensor.I16, append(slices.Clone(outer), o[0])...)
 	all := n.join(n.c.value(kept), n.raw(0))
 	kept.last = n.cut(all, length, length+o[0])
-	n.c.node("Identity", n.out().Name, []string{n.cut(all, 0, length)})
-	return nil
+	n.give("Identity", vals{n.cut(all, 0, length)})
 }
 
 // signalOverlapAdd adds up frames that overlap; sums of int16 are limited.
-func signalOverlapAdd(n *operands) error {
-	o, err := n.numbers("frame_step")
-	if err != nil {
-		return err
-	}
+func signalOverlapAdd(n *node) {
+	o := n.numbers("frame_step")
 	x, y := n.in(0), n.out()
-	if len(x.Shape) < 2 || x.DType != y.DType || x.DType != tensor.I16 && x.DType != tensor.F32 || x.Elems() == 0 {
-		return fmt.Errorf("frames %s%v and samples %s%v, want two dimensions, and int16 or float32", x.DType, x.Shape,
-			y.DType, y.Shape)
-	}
+	n.refuse(len(x.Shape) < 2 || x.DType != y.DType || x.DType != tensor.I16 && x.DType != tensor.F32 || x.Elems() == 0,
+		"frames %s%v and samples %s%v, want two dimensions, and int16 or float32", x.DType, x.Shape,
+		y.DType, y.Shape)
 	rank := len(x.Shape)
 	outer, frames, size, step := x.Shape[:rank-2], x.Shape[rank-2], x.Shape[rank-1], o[0]
-	if err := room(x.Elems()); err != nil {
-		return err
-	}
-	if step < 1 || step > size || frames > maxFrames ||
-		!slices.Equal(y.Shape, append(slices.Clone(outer), frames*step)) {
-		return fmt.Errorf("%d frames of %d each %d, for a result %v", frames, size, step, y.Shape)
-	}
+	n.room(x.Elems())
+	n.refuse(step < 1 || step > size || frames > maxFrames ||
+		!slices.Equal(y.Shape, append(slices.Clone(outer), frames*step)),
+		"%d frames of %d each %d, for a result %v", frames, size, step, y.Shape)
 	shape := append(slices.Clone(outer), size)
 	kept := n.memory("samples", x.DType, shape...)
 	sum, zeros := n.c.value(kept), n.kept(x.DType, append(slices.Clone(outer), step))
-	var parts []string
+	var parts vals
 	for i := range frames {
-		frame := n.step("Slice", []string{n.raw(0), n.list("from", i), n.list("to", i+1), n.list("frames", -2)})
-		frame = n.step("Reshape", []string{frame, n.list("frame", shape...)})
+		frame := n.step("Slice", vals{n.raw(0), n.list(i), n.list(i + 1), n.list(-2)})
+		frame = n.reshape(frame, shape...)
 		sum = n.summed(sum, frame, x.DType)
 		parts = append(parts, n.cut(sum, 0, step))
 		if sum = n.cut(sum, step, size); step == size {
@@ -183,45 +147,37 @@ func signalOverlapAdd(n *operands) error {
 		sum = n.join(sum, zeros)
 	}
 	kept.last = sum
-	n.c.node("Concat", y.Name, parts, intAttr("axis", -1))
-	return nil
+	n.give("Concat", parts, intAttr("axis", -1))
 }
 
-func (n *operands) summed(a, b string, d tensor.DType) string {
+func (n *node) summed(a, b *ir.Value, d tensor.DType) *ir.Value {
 	if d == tensor.F32 {
-		return n.step("Add", []string{a, b})
+		return n.step("Add", vals{a, b})
 	}
-	wide := func(v string) string { return n.step("Cast", []string{v}, to(tensor.I32)) }
-	sum := n.step("Add", []string{wide(a), wide(b)})
-	sum = n.step("Min", []string{n.step("Max", []string{sum, n.whole(math.MinInt16)}), n.whole(math.MaxInt16)})
-	return n.step("Cast", []string{sum}, to(tensor.I16))
+	wide := func(v *ir.Value) *ir.Value { return n.cast(v, tensor.I32) }
+	sum := n.step("Add", vals{wide(a), wide(b)})
+	sum = n.step("Min", vals{n.step("Max", vals{sum, n.whole(math.MinInt16)}), n.whole(math.MaxInt16)})
+	return n.cast(sum, tensor.I16)
 }
 
 // circularBuffer keeps the last inputs, the newest one at the end.
-func circularBuffer(n *operands) error {
+func circularBuffer(n *node) {
 	x, y := n.in(0), n.out()
-	if len(x.Shape) != 4 || len(y.Shape) != 4 || x.DType != y.DType || x.Shape[0] != 1 || x.Shape[1] != 1 ||
-		!slices.Equal(x.Shape[2:], y.Shape[2:]) || y.Shape[1] < 1 || y.Shape[0] != 1 {
-		return fmt.Errorf("inputs %s%v kept as %s%v, want [1, 1, n, depth] and [1, slots, n, depth] of one type",
-			x.DType, x.Shape, y.DType, y.Shape)
-	}
-	o, err := n.numbers("cycles_max")
-	if err != nil {
-		return err
-	}
-	if o[0] != 1 {
-		return fmt.Errorf("cycles_max %d: runs that end here without a result; want 1, and the rest of the model "+
-			"called each %d runs", o[0], o[0])
-	}
+	n.refuse(len(x.Shape) != 4 || len(y.Shape) != 4 || x.DType != y.DType || x.Shape[0] != 1 || x.Shape[1] != 1 ||
+		!slices.Equal(x.Shape[2:], y.Shape[2:]) || y.Shape[1] < 1 || y.Shape[0] != 1,
+		"inputs %s%v kept as %s%v, want [1, 1, n, depth] and [1, slots, n, depth] of one type",
+		x.DType, x.Shape, y.DType, y.Shape)
+	o := n.numbers("cycles_max")
+	n.refuse(o[0] != 1, "cycles_max %d: runs that end here without a result; want 1, and the rest of the model called "+
+		"each %d runs", o[0], o[0])
 	v := n.c.vars.add(y.Name + "/slots")
 	v.like = y
-	all := n.c.node("Concat", n.c.fresh(y, "slots"), []string{n.c.value(v), n.raw(0)}, intAttr("axis", 1))
-	n.c.node("Slice", y.Name, []string{all, n.list("from", 1), n.list("to", y.Shape[1]+1), n.list("slots_axis", 1)})
-	v.last = y.Name
-	return nil
+	all := n.make("slots", "Concat", vals{n.c.value(v), n.raw(0)}, intAttr("axis", 1))
+	n.give("Slice", vals{all, n.list(1), n.list(y.Shape[1] + 1), n.list(1)})
+	v.last = n.c.raw(y)
 }
 
 // refused is an operator that nncc cannot have, with the reason.
-func refused(why string) func(n *operands) error {
-	return func(*operands) error { return fmt.Errorf("%s", why) }
+func refused(why string) func(n *node) {
+	return func(n *node) { n.failf("%s", why) }
 }

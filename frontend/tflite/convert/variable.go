@@ -8,22 +8,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nncc/nncc/frontend/onnx/model"
+	onnx "github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/tflite/fb"
-	tflite "github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // variable is a value that lives from one run to the next: an input that holds what an
 // output gave the run before.
 type variable struct {
-	name string         // for messages
-	in   string         // the name of the graph's input for it, "" where there is none
-	like *tflite.Tensor // its type, once something reads or writes it
-	init *tensor.Dense  // what the first run finds
-	// last is the value that it has at the point of the graph that is being written, ""
+	name string        // for messages
+	like *model.Tensor // its type, once something reads or writes it
+	init *tensor.Dense // what the first run finds
+	in   *ir.Value     // the graph's input for it, nil where there is none
+	// last is the value that it has at the point of the graph that is being made, nil
 	// before anything wrote it.
-	last string
+	last *ir.Value
 }
 
 // variables are those of the model in order, by what names them: a tensor that keeps its
@@ -31,11 +32,11 @@ type variable struct {
 type variables struct {
 	by     map[any]*variable
 	order  []*variable
-	handle map[*tflite.Tensor]*variable
+	handle map[*model.Tensor]*variable
 }
 
 func newVariables() *variables {
-	return &variables{by: map[any]*variable{}, handle: map[*tflite.Tensor]*variable{}}
+	return &variables{by: map[any]*variable{}, handle: map[*model.Tensor]*variable{}}
 }
 
 func (v *variables) add(name string) *variable {
@@ -55,124 +56,73 @@ func (v *variables) shared(key any, name string) *variable {
 }
 
 // varHandle binds a tensor to a variable.
-func varHandle(n *operands) error {
-	v, err := n.c.vars.named(n.o)
-	if err == nil {
-		n.c.vars.handle[n.out()] = v
-	}
-	return err
+func varHandle(n *node) {
+	var o fb.VarHandleOptions
+	n.options("VarHandleOptions", o.Init)
+	key := [2]string{string(o.Container()), string(o.SharedName())}
+	n.c.vars.handle[n.out()] = n.c.vars.shared(key, strings.TrimPrefix(key[0]+"/"+key[1], "/"))
 }
 
-func (v *variables) named(o *tflite.Op) (*variable, error) {
-	t, ok, err := o.Options("VarHandleOptions")
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return v.shared([2]string{}, ""), nil
-	}
-	var opt fb.VarHandleOptions
-	opt.Init(t.Bytes, t.Pos)
-	key := [2]string{string(opt.Container()), string(opt.SharedName())}
-	return v.shared(key, strings.TrimPrefix(key[0]+"/"+key[1], "/")), nil
+// variable is the one that input 0 names, which gets the type of its values.
+func (n *node) variable(like *model.Tensor) *variable {
+	x := n.c.vars.handle[n.in(0)]
+	n.refuse(x == nil, "%q names no variable", n.in(0).Name)
+	x.like = cmp.Or(x.like, like)
+	n.refuse(x.like.DType != like.DType || !slices.Equal(x.like.Shape, like.Shape),
+		"variable %q is %s%v here and %s%v elsewhere, want one type", x.name, like.DType, like.Shape, x.like.DType,
+		x.like.Shape)
+	return x
 }
 
-// of is the variable that a tensor names, which gets the type of its values.
-func (v *variables) of(handle, like *tflite.Tensor) (*variable, error) {
-	x := v.handle[handle]
-	if x == nil {
-		return nil, fmt.Errorf("%q names no variable", handle.Name)
-	}
-	if x.like == nil {
-		x.like = like
-	}
-	if x.like.DType != like.DType || !slices.Equal(x.like.Shape, like.Shape) {
-		return nil, fmt.Errorf("variable %q is %s%v here and %s%v elsewhere, want one type", x.name, like.DType,
-			like.Shape, x.like.DType, x.like.Shape)
-	}
-	return x, nil
-}
-
-func readVariable(n *operands) error {
-	v, err := n.c.vars.of(n.in(0), n.out())
-	if err != nil {
-		return err
-	}
-	n.c.node("Identity", n.out().Name, []string{n.c.value(v)})
-	return nil
-}
+func readVariable(n *node) { n.give("Identity", vals{n.c.value(n.variable(n.out()))}) }
 
 // value is what a variable holds here: an input of the graph before anything wrote it.
-func (c *converter) value(v *variable) string {
-	if v.last != "" {
+func (c *converter) value(v *variable) *ir.Value {
+	switch {
+	case v.last != nil:
 		return v.last
+	case v.in != nil:
+		return v.in
 	}
-	if v.in == "" {
-		if err := room(v.like.Shape...); err != nil {
-			c.fail("too-large", c.at.String(), "variable %q: %v", v.name, err)
-		}
-		v.in = c.free("state/" + v.name)
-		at := *v.like
-		at.Name = v.in
-		c.out.Input = append(c.out.Input, c.info(&at))
+	if tensor.Count(v.like.Shape) > maxMade {
+		stop("too-large", fmt.Sprintf("variable %q", v.name), "it has shape %v, want at most %d elements", v.like.Shape,
+			maxMade)
 	}
+	v.in = c.Graph.AddInput(c.free("state/"+v.name), ir.T(v.like.DType, v.like.Shape...))
 	return v.in
 }
 
-func assignVariable(n *operands) error {
-	if len(n.o.In) < 2 || n.in(1) == nil {
-		return fmt.Errorf("no value is assigned")
-	}
-	v, err := n.c.vars.of(n.in(0), n.in(1))
-	if err == nil {
-		v.last = n.raw(1)
-	}
-	return err
+func assignVariable(n *node) {
+	n.refuse(len(n.o.In) < 2 || n.in(1) == nil, "no value is assigned")
+	n.variable(n.in(1)).last = n.raw(1)
 }
 
 // callOnce reads the graph that runs before the first one: it gives variables constants.
-func callOnce(n *operands) error {
+func callOnce(n *node) {
 	var o fb.CallOnceOptions
-	if err := n.options("CallOnceOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("CallOnceOptions", o.Init)
 	i := int(o.InitSubgraphIndex())
-	if i < 1 || i >= len(n.c.m.Graphs) {
-		return fmt.Errorf("it calls graph %d of %d", i, len(n.c.m.Graphs))
-	}
+	n.refuse(i < 1 || i >= len(n.c.m.Graphs), "it calls graph %d of %d", i, len(n.c.m.Graphs))
 	for _, op := range n.c.m.Graphs[i].Ops {
-		if err := n.c.vars.initial(op); err != nil {
-			return fmt.Errorf("graph %d, %s: %w", i, op, err)
+		once := &node{c: n.c, o: op}
+		switch {
+		case op.Name == "VAR_HANDLE" && len(op.Out) == 1:
+			varHandle(once)
+		case op.Name == "ASSIGN_VARIABLE" && len(op.In) == 2 && op.In[0] != nil && op.In[1] != nil:
+			once.variable(once.in(1)).init = once.data(once.in(1), "the value")
+		default:
+			n.failf("graph %d, %s: nncc runs nothing before the first run but VAR_HANDLE, and ASSIGN_VARIABLE of "+
+				"constants", i, op)
 		}
 	}
-	return nil
 }
 
-func (v *variables) initial(o *tflite.Op) error {
-	switch {
-	case o.Name == "VAR_HANDLE" && len(o.Out) == 1:
-		x, err := v.named(o)
-		if err == nil {
-			v.handle[o.Out[0]] = x
-		}
-		return err
-	case o.Name == "ASSIGN_VARIABLE" && len(o.In) == 2 && o.In[0] != nil && o.In[1] != nil:
-		x, err := v.of(o.In[0], o.In[1])
-		if err != nil {
-			return err
-		}
-		x.init, err = o.In[1].Const()
-		return err
-	}
-	return fmt.Errorf("nncc runs nothing before the first run but VAR_HANDLE, and ASSIGN_VARIABLE of constants")
-}
-
-// state writes an output for every variable that a run leaves changed. Without a value
+// state adds an output for every variable that a run leaves changed. Without a value
 // of its own a variable begins with zero, as a real number.
-func (c *converter) state() []model.State {
-	var out []model.State
+func (c *converter) state(out *[]*ir.Value) []onnx.State {
+	var states []onnx.State
 	for _, v := range c.vars.order {
-		if v.in == "" {
+		if v.in == nil {
 			continue
 		}
 		if v.init == nil {
@@ -183,11 +133,9 @@ func (c *converter) state() []model.State {
 				}
 			}
 		}
-		at := *v.like
-		at.Name = c.free(v.in + "/next")
-		c.node("Identity", at.Name, []string{cmp.Or(v.last, v.in)})
-		c.out.Output = append(c.out.Output, c.info(&at))
-		out = append(out, model.State{Out: at.Name, In: v.in, Init: v.init})
+		name := c.free(v.in.Name + "/next")
+		*out = append(*out, c.add("Identity", []string{name}, vals{cmp.Or(v.last, v.in)})...)
+		states = append(states, onnx.State{Out: name, In: v.in.Name, Init: v.init})
 	}
-	return out
+	return states
 }

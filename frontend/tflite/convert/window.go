@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -19,18 +19,13 @@ type spatial struct {
 	same                     bool // padding SAME, else VALID
 }
 
-func (s spatial) check(x *model.Tensor) error {
-	if len(x.Shape) != 4 {
-		return fmt.Errorf("tensor %q has shape %v, want [batch, height, width, channels]", x.Name, x.Shape)
-	}
+func (s spatial) check(n *node, x *model.Tensor) {
+	n.refuse(len(x.Shape) != 4, "tensor %q has shape %v, want [batch, height, width, channels]", x.Name, x.Shape)
 	for i := range 2 {
-		if s.kernel[i] < 1 || s.stride[i] < 1 || s.dilation[i] < 1 || s.kernel[i] > math.MaxInt16 ||
-			s.stride[i] > math.MaxInt16 || s.dilation[i] > math.MaxInt16 {
-			return fmt.Errorf("window %v, stride %v, dilation %v: want 1 to %d", s.kernel, s.stride, s.dilation,
-				math.MaxInt16)
-		}
+		n.refuse(s.kernel[i] < 1 || s.stride[i] < 1 || s.dilation[i] < 1 || s.kernel[i] > math.MaxInt16 ||
+			s.stride[i] > math.MaxInt16 || s.dilation[i] > math.MaxInt16,
+			"window %v, stride %v, dilation %v: want 1 to %d", s.kernel, s.stride, s.dilation, math.MaxInt16)
 	}
-	return nil
 }
 
 // pads are those of ONNX, at the begin of both dimensions, then at the end: SAME pads so
@@ -51,127 +46,90 @@ func (s spatial) pads(x *model.Tensor) []int {
 
 // attrs are the window's. Where it covers a dimension there is no second position: the
 // stride is 1, as exporters to ONNX have it.
-func (s spatial) attrs(x *model.Tensor) []*pb.AttributeProto {
+func (s spatial) attrs(x *model.Tensor) []attr {
 	pads, stride := s.pads(x), s.stride
 	for i := range stride {
 		if (s.kernel[i]-1)*s.dilation[i]+1 == x.Shape[1+i]+pads[i]+pads[2+i] {
 			stride[i] = 1
 		}
 	}
-	return []*pb.AttributeProto{intsAttr("kernel_shape", s.kernel[:]...), intsAttr("strides", stride[:]...),
+	return []attr{intsAttr("kernel_shape", s.kernel[:]...), intsAttr("strides", stride[:]...),
 		intsAttr("pads", pads...)}
 }
 
 // padding reads the format's numbers.
-func padding(v int8) (same bool, err error) {
-	if v != 0 && v != 1 {
-		return false, fmt.Errorf("padding %d, want SAME (0) or VALID (1)", v)
-	}
-	return v == 0, nil
+func (n *node) padding(v int8) (same bool) {
+	n.refuse(v != 0 && v != 1, "padding %d, want SAME (0) or VALID (1)", v)
+	return v == 0
 }
 
-func conv2D(n *operands) error {
+func conv2D(n *node) {
 	var o fb.Conv2DOptions
-	if err := n.options("Conv2DOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("Conv2DOptions", o.Init)
 	x, w := n.in(0), n.in(1)
-	same, err := padding(o.Padding())
-	if err != nil {
-		return err
-	}
-	if len(w.Shape) != 4 {
-		return fmt.Errorf("weights %v, want [outputs, height, width, inputs]", w.Shape)
-	}
+	same := n.padding(o.Padding())
+	n.refuse(len(w.Shape) != 4, "weights %v, want [outputs, height, width, inputs]", w.Shape)
 	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())},
 		[2]int{int(o.DilationH()), int(o.DilationW())}, same}
-	if err := s.check(x); err != nil {
-		return err
-	}
-	if w.Shape[3] == 0 || x.Shape[3]%w.Shape[3] != 0 {
-		return fmt.Errorf("weights of %d input channels, the input %q has %d", w.Shape[3], x.Name, x.Shape[3])
-	}
-	return n.convolution(s, o.Activation(), o.BiasType(), x.Shape[3]/w.Shape[3], []int{0, 3, 1, 2}, 0)
+	s.check(n, x)
+	n.refuse(w.Shape[3] == 0 || x.Shape[3]%w.Shape[3] != 0, "weights of %d input channels, the input %q has %d",
+		w.Shape[3], x.Name, x.Shape[3])
+	n.convolution(s, o.Activation(), o.BiasType(), x.Shape[3]/w.Shape[3], []int{0, 3, 1, 2}, 0)
 }
 
-func depthwise(n *operands) error {
+func depthwise(n *node) {
 	var o fb.DepthwiseConv2DOptions
-	if err := n.options("DepthwiseConv2DOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("DepthwiseConv2DOptions", o.Init)
 	x, w := n.in(0), n.in(1)
-	same, err := padding(o.Padding())
-	if err != nil {
-		return err
-	}
-	if len(w.Shape) != 4 || w.Shape[0] != 1 {
-		return fmt.Errorf("weights %v, want [1, height, width, outputs]", w.Shape)
-	}
+	same := n.padding(o.Padding())
+	n.refuse(len(w.Shape) != 4 || w.Shape[0] != 1, "weights %v, want [1, height, width, outputs]", w.Shape)
 	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())},
 		[2]int{int(o.DilationH()), int(o.DilationW())}, same}
-	if err := s.check(x); err != nil {
-		return err
-	}
-	if x.Shape[3] == 0 || w.Shape[3]%x.Shape[3] != 0 {
-		return fmt.Errorf("%d output channels of %d input channels, want a multiple", w.Shape[3], x.Shape[3])
-	}
-	return n.convolution(s, o.Activation(), 0, x.Shape[3], []int{3, 0, 1, 2}, 3)
+	s.check(n, x)
+	n.refuse(x.Shape[3] == 0 || w.Shape[3]%x.Shape[3] != 0, "%d output channels of %d input channels, want a multiple",
+		w.Shape[3], x.Shape[3])
+	n.convolution(s, o.Activation(), 0, x.Shape[3], []int{3, 0, 1, 2}, 3)
 }
 
 // convolution writes Conv; perm makes the weights those of ONNX, channels is the
 // dimension that counts output channels in the format.
-func (n *operands) convolution(s spatial, act, biasType int8, groups int, perm []int, channels int) error {
+func (n *node) convolution(s spatial, act, biasType int8, groups int, perm []int, channels int) {
 	x := n.in(0)
 	window := append(s.attrs(x), intsAttr("dilations", s.dilation[:]...), intAttr("group", groups))
 	if p := n.asSums(x, n.in(1), n.in(2), biasType); p != nil {
-		first := n.step("Transpose", []string{n.raw(0)}, intsAttr("perm", 0, 3, 1, 2))
-		w := n.step("Transpose", []string{n.raw(1)}, intsAttr("perm", perm...))
-		return p.product("ConvInteger", first, w, n.in(1).Shape[channels], window, act, n.channelsLast)
+		first := n.transposed(n.raw(0), 0, 3, 1, 2)
+		w := n.transposed(n.raw(1), perm...)
+		p.product("ConvInteger", first, w, n.in(1).Shape[channels], window, act, n.channelsLast)
+		return
 	}
-	w, err := n.weights(n.in(1), perm, channels, 0)
-	if err != nil {
-		return err
-	}
-	in := []string{n.channelsFirst(x), w}
-	if in, err = n.bias(in, n.in(2), x, n.in(1)); err != nil {
-		return err
-	}
-	return n.window(act, "Conv", in, window...)
+	w := n.weights(n.in(1), perm, channels, 0)
+	in := n.bias(vals{n.channelsFirst(x), w}, n.in(2), x, n.in(1))
+	n.window(act, "Conv", in, window...)
 }
 
 // channelsLast is a value [N,C,H,W] in the order [N,H,W,C].
-func (n *operands) channelsLast(v string) string {
-	return n.step("Transpose", []string{v}, intsAttr("perm", 0, 2, 3, 1))
-}
+func (n *node) channelsLast(v *ir.Value) *ir.Value { return n.transposed(v, 0, 2, 3, 1) }
 
 // weights gives weights as real numbers with their dimensions exchanged. Scales of the
 // format's dimension from are those of ONNX's dimension to.
-func (n *operands) weights(t *model.Tensor, perm []int, from, to int) (string, error) {
-	if t.Data == nil && !t.Quantized() { // computed at run time
-		moved := *t
-		if perm != nil {
-			moved.Name, moved.Shape = n.c.fresh(n.out(), "weights"), nil
-			n.c.node("Transpose", moved.Name, []string{n.c.raw(t)}, intsAttr("perm", perm...))
+func (n *node) weights(t *model.Tensor, perm []int, from, to int) *ir.Value {
+	if v := n.c.raw(t); v.Const == nil && !t.Quantized() { // computed at run time
+		if perm == nil {
+			return v
 		}
-		return n.c.real(&moved), nil
+		return n.make("weights", "Transpose", vals{v}, intsAttr("perm", perm...))
 	}
-	d, err := t.Const()
-	if err != nil {
-		return "", fmt.Errorf("weights: %w", err)
-	}
-	if len(t.Scale) > 1 && t.Axis != from {
-		return "", fmt.Errorf("weights %q have scales along dimension %d, want %d", t.Name, t.Axis, from)
-	}
-	name, _ := n.c.own(t.Name, "weights", fmt.Sprint(perm))
-	moved := *t
-	moved.Name, moved.Axis, moved.Scale = name, to, livingScales(t)
-	d = withoutDead(t, d)
-	if perm != nil {
-		d = d.Transpose(perm)
-	}
-	moved.Shape = d.Shape
-	n.c.constant(name, d)
-	return n.c.real(&moved), nil
+	d := n.data(t, "weights")
+	n.refuse(len(t.Scale) > 1 && t.Axis != from,
+		"weights %q have scales along dimension %d, want %d", t.Name, t.Axis, from)
+	return n.c.real(n.c.derive(t, "weights", fmt.Sprint(perm), func(moved *model.Tensor) *tensor.Dense {
+		moved.Axis, moved.Scale = to, livingScales(t)
+		d = withoutDead(t, d)
+		if perm != nil {
+			d = d.Transpose(perm)
+		}
+		return d
+	}))
 }
 
 // livingScales are the scales of weights, 1 where one is 0.
@@ -204,28 +162,29 @@ func withoutDead(t *model.Tensor, d *tensor.Dense) *tensor.Dense {
 
 // bias adds a bias to the operands of a layer. In integers its scale is that of the
 // input times that of the weights, whatever the file says.
-func (n *operands) bias(in []string, b, x, w *model.Tensor) ([]string, error) {
+func (n *node) bias(in vals, b, x, w *model.Tensor) vals {
 	if b == nil {
-		return in, nil
+		return in
 	}
 	if !x.Quantized() || !w.Quantized() {
-		return append(in, n.c.real(b)), nil
+		return append(in, n.c.real(b))
 	}
-	d, err := b.Const()
-	if err != nil {
-		return nil, fmt.Errorf("bias: %w", err)
-	}
-	name, _ := n.c.own(b.Name, "bias", fmt.Sprint(x.Scale, w.Scale))
-	t := &model.Tensor{Name: name, DType: tensor.I32, Shape: d.Shape, Zero: make([]int64, len(w.Scale))}
+	d := n.data(b, "bias")
+	return append(in, n.c.real(n.c.derive(b, "bias", fmt.Sprint(x.Scale, w.Scale), func(t *model.Tensor) *tensor.Dense {
+		return n.biasOf(t, d, x, w)
+	})))
+}
+
+// biasOf gives a bias its type, scales and elements.
+func (n *node) biasOf(t *model.Tensor, d *tensor.Dense, x, w *model.Tensor) *tensor.Dense {
+	t.DType, t.Scale, t.Zero, t.Axis = tensor.I32, nil, make([]int64, len(w.Scale)), 0
 	bits := 32
 	if x.DType == tensor.I16 {
 		bits = bits16
 	}
 	for i, v := range d.Int64s() {
-		if v>>(bits-1) != v>>63 {
-			return nil, fmt.Errorf("bias %q: element %d is %d, want at most %d bits for data of %s", b.Name, i, v, bits,
-				x.DType)
-		}
+		n.refuse(v>>(bits-1) != v>>63, "bias %q: element %d is %d, want at most %d bits for data of %s", t.Name, i, v,
+			bits, x.DType)
 		if int64(int32(v)) != v {
 			t.DType = tensor.I64
 		}
@@ -239,43 +198,29 @@ func (n *operands) bias(in []string, b, x, w *model.Tensor) ([]string, error) {
 			d.SetInt(c, 0)
 		}
 	}
-	n.c.constant(t.Name, d)
-	return append(in, n.c.real(t)), nil
+	return d
 }
 
 // bits16 are those of a bias of 16-bit data: with the products its sum stays within 48.
 const bits16 = 47
 
 // transposeConv has the shape of its result as input 0, weights, and the input.
-func transposeConv(n *operands) error {
+func transposeConv(n *node) {
 	var o fb.TransposeConvOptions
-	if err := n.options("TransposeConvOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("TransposeConvOptions", o.Init)
 	w, x, y := n.in(1), n.in(2), n.out()
-	same, err := padding(o.Padding())
-	if err != nil {
-		return err
-	}
-	if len(w.Shape) != 4 || len(y.Shape) != 4 {
-		return fmt.Errorf("weights %v and result %v, want [outputs, height, width, inputs] and [batch, height, width, "+
+	same := n.padding(o.Padding())
+	n.refuse(len(w.Shape) != 4 || len(y.Shape) != 4,
+		"weights %v and result %v, want [outputs, height, width, inputs] and [batch, height, width, "+
 			"channels]", w.Shape, y.Shape)
-	}
 	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())}, [2]int{1, 1}, same}
-	if err := s.check(x); err != nil {
-		return err
-	}
+	s.check(n, x)
 	if p := n.asSums(x, w, n.in(3), 0); p != nil {
-		return n.transposedSums(p, s, o.Activation())
+		n.transposedSums(p, s, o.Activation())
+		return
 	}
-	weights, err := n.weights(w, []int{3, 0, 1, 2}, 0, 1)
-	if err != nil {
-		return err
-	}
-	in, err := n.bias([]string{n.channelsFirst(x), weights}, n.in(3), x, w)
-	if err != nil {
-		return err
-	}
+	weights := n.weights(w, []int{3, 0, 1, 2}, 0, 1)
+	in := n.bias(vals{n.channelsFirst(x), weights}, n.in(3), x, w)
 	// The forward convolution of the result's shape has the padding; what it leaves over
 	// at the end is cut or added there.
 	pads, extra := s.pads(y), [2]int{}
@@ -287,91 +232,70 @@ func transposeConv(n *operands) error {
 		}
 		pads[2+i] = over
 	}
-	return n.window(o.Activation(), "ConvTranspose", in, intsAttr("kernel_shape", s.kernel[:]...),
+	n.window(o.Activation(), "ConvTranspose", in, intsAttr("kernel_shape", s.kernel[:]...),
 		intsAttr("strides", s.stride[:]...), intsAttr("pads", pads...), intsAttr("output_padding", extra[:]...))
 }
 
 // transposedSums writes a transposed convolution of integers: stride-1 zero points stand behind each
 // pixel, and the weights slide over that turned round.
-func (n *operands) transposedSums(p *sums, s spatial, act int8) error {
+func (n *node) transposedSums(p *sums, s spatial, act int8) {
 	x, w, y := p.x, p.w, n.out()
 	zero := n.kept(x.DType, []int{}, x.Zero[0])
-	first := n.step("Transpose", []string{n.c.raw(x)}, intsAttr("perm", 0, 3, 1, 2))
+	first := n.transposed(n.c.raw(x), 0, 3, 1, 2)
 	batch, c, pads := x.Shape[0], x.Shape[3], s.pads(y)
 	var wide, front, end [2]int
 	for i := range wide {
 		wide[i], front[i] = x.Shape[1+i]*s.stride[i], s.kernel[i]-1-pads[i]
 		end[i] = y.Shape[1+i] - wide[i] - front[i] + s.kernel[i] - 1
 	}
-	v := n.step("Reshape", []string{first, n.list("apart", batch, c, x.Shape[1], 1, x.Shape[2], 1)})
-	v = n.step("Pad", []string{v, n.list("between", 0, 0, 0, 0, 0, 0, 0, 0, 0, s.stride[0]-1, 0, s.stride[1]-1), zero})
-	v = n.step("Reshape", []string{v, n.list("spread", batch, c, wide[0], wide[1])})
-	v = n.step("Pad", []string{v, n.list("around", 0, 0, front[0], front[1], 0, 0, end[0], end[1]), zero})
-	turned := n.step("Transpose", []string{n.c.raw(w)}, intsAttr("perm", 0, 3, 1, 2))
-	turned = n.step("Slice", []string{turned, n.list("from", -1, -1), n.list("to", math.MinInt32, math.MinInt32),
-		n.list("sides", 2, 3), n.list("backwards", -1, -1)})
-	return p.product("ConvInteger", v, turned, w.Shape[0], []*pb.AttributeProto{intsAttr("kernel_shape",
-		s.kernel[:]...)}, act, n.channelsLast)
+	v := n.reshape(first, batch, c, x.Shape[1], 1, x.Shape[2], 1)
+	v = n.step("Pad", vals{v, n.list(0, 0, 0, 0, 0, 0, 0, 0, 0, s.stride[0]-1, 0, s.stride[1]-1), zero})
+	v = n.reshape(v, batch, c, wide[0], wide[1])
+	v = n.step("Pad", vals{v, n.list(0, 0, front[0], front[1], 0, 0, end[0], end[1]), zero})
+	turned := n.transposed(n.c.raw(w), 0, 3, 1, 2)
+	turned = n.step("Slice", vals{turned, n.list(-1, -1), n.list(math.MinInt32, math.MinInt32),
+		n.list(2, 3), n.list(-1, -1)})
+	p.product("ConvInteger", v, turned, w.Shape[0], []attr{intsAttr("kernel_shape", s.kernel[:]...)}, act,
+		n.channelsLast)
 }
 
-func pool(op string) func(n *operands) error {
-	return func(n *operands) error {
+func pool(op string) func(n *node) {
+	return func(n *node) {
 		var o fb.Pool2DOptions
-		if err := n.options("Pool2DOptions", o.Init); err != nil {
-			return err
-		}
-		same, err := padding(o.Padding())
-		if err != nil {
-			return err
-		}
+		n.options("Pool2DOptions", o.Init)
+		same := n.padding(o.Padding())
 		s := spatial{[2]int{int(o.FilterH()), int(o.FilterW())}, [2]int{int(o.StrideH()), int(o.StrideW())},
 			[2]int{1, 1}, same}
-		if err := s.check(n.in(0)); err != nil {
-			return err
-		}
-		return n.window(o.Activation(), op, []string{n.channelsFirst(n.in(0))}, s.attrs(n.in(0))...)
+		s.check(n, n.in(0))
+		n.window(o.Activation(), op, vals{n.channelsFirst(n.in(0))}, s.attrs(n.in(0))...)
 	}
 }
 
-func fullyConnected(n *operands) error {
+func fullyConnected(n *node) {
 	var o fb.FullyConnectedOptions
-	if err := n.options("FullyConnectedOptions", o.Init); err != nil {
-		return err
-	}
+	n.options("FullyConnectedOptions", o.Init)
 	x, w, y := n.in(0), n.in(1), n.out()
-	if o.WeightsFormat() != 0 {
-		return fmt.Errorf("weights in format %d, want the default one", o.WeightsFormat())
-	}
-	if len(w.Shape) != 2 || w.Shape[1] == 0 || x.Elems()%w.Shape[1] != 0 ||
-		x.Elems()/w.Shape[1]*w.Shape[0] != y.Elems() {
-		return fmt.Errorf("weights %v of an input %v and a result %v, want [outputs, inputs]", w.Shape, x.Shape,
-			y.Shape)
-	}
+	n.refuse(o.WeightsFormat() != 0, "weights in format %d, want the default one", o.WeightsFormat())
+	n.refuse(len(w.Shape) != 2 || w.Shape[1] == 0 || x.Elems()%w.Shape[1] != 0 ||
+		x.Elems()/w.Shape[1]*w.Shape[0] != y.Elems(),
+		"weights %v of an input %v and a result %v, want [outputs, inputs]", w.Shape, x.Shape, y.Shape)
 	if p := n.asSums(x, w, n.in(2), o.BiasType()); p != nil {
-		rows := n.step("Reshape", []string{n.raw(0), n.list("rows_shape", -1, w.Shape[1])})
-		turned := n.step("Transpose", []string{n.raw(1)}, intsAttr("perm", 1, 0))
-		return p.product("MatMulInteger", rows, turned, w.Shape[0], nil, o.Activation(), func(sum string) string {
-			return n.step("Reshape", []string{sum, n.list("sums_shape", y.Shape...)})
-		})
+		rows := n.reshape(n.raw(0), -1, w.Shape[1])
+		turned := n.transposed(n.raw(1), 1, 0)
+		p.product("MatMulInteger", rows, turned, w.Shape[0], nil, o.Activation(),
+			func(sum *ir.Value) *ir.Value { return n.reshape(sum, y.Shape...) })
+		return
 	}
-	weights, err := n.weights(w, nil, 0, 0)
-	if err != nil {
-		return err
-	}
+	weights := n.weights(w, nil, 0, 0)
 	rows := n.real(0)
 	if len(x.Shape) != 2 || x.Shape[1] != w.Shape[1] {
-		rows = n.c.node("Reshape", n.c.fresh(y, "rows"), []string{rows, n.list("rows_shape", -1, w.Shape[1])})
+		rows = n.make("rows", "Reshape", vals{rows, n.list(-1, w.Shape[1])})
 	}
-	in, err := n.bias([]string{rows, weights}, n.in(2), x, w)
-	if err != nil {
-		return err
+	in := n.bias(vals{rows, weights}, n.in(2), x, w)
+	if len(y.Shape) == 2 {
+		n.activated(o.Activation(), "Gemm", in, intAttr("transB", 1))
+		return
 	}
-	return n.activate(o.Activation(), func(result string) {
-		if len(y.Shape) == 2 {
-			n.c.node("Gemm", result, in, intAttr("transB", 1))
-			return
-		}
-		inner := n.c.node("Gemm", n.c.fresh(y, "product"), in, intAttr("transB", 1))
-		n.c.node("Reshape", result, []string{inner, n.list("shape", y.Shape...)})
-	})
+	product := n.make("product", "Gemm", in, intAttr("transB", 1))
+	n.activated(o.Activation(), "Reshape", vals{product, n.list(y.Shape...)})
 }
