@@ -3,6 +3,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 )
@@ -21,11 +23,11 @@ func (c *converter) plainIntegers() error {
 		if t, ok := known[v]; !ok || t.Quant == nil || t.DType != v.Type.DType || !storable(t.DType) {
 			continue
 		}
-		if err := c.plainReaders(v); err != nil {
+		if err := c.separate(v, numeric); err != nil {
 			return err
 		}
 		if v.Def != nil && v.Def.Op != op.QuantizeLinear && !v.Def.Op.Coded {
-			if err := c.codes(v); err != nil {
+			if err := c.separate(v, dequantizes); err != nil { // computed as a number
 				return err
 			}
 		}
@@ -40,43 +42,25 @@ func numeric(u ir.Use) bool {
 	return o != op.DequantizeLinear && o != op.QuantizeLinear && !o.Coded
 }
 
-// plainReaders puts a BitCast in front of the readers of v that compute with numbers.
-func (c *converter) plainReaders(v *ir.Value) error {
-	var p *ir.Value
-	for _, u := range append([]ir.Use(nil), v.Uses()...) {
-		if !numeric(u) {
-			continue
-		}
-		if p == nil {
-			n, err := c.bits(u.Node, v)
-			if err != nil {
-				return err
-			}
-			p = n.Out[0]
-		}
-		c.g.SetInput(u.Node, u.Index, p)
+// separate puts a BitCast between a value and those of its readers that are told: before
+// the first of them in the graph, which need not be the first of the list.
+func (c *converter) separate(v *ir.Value, told func(u ir.Use) bool) error {
+	readers := slices.DeleteFunc(slices.Clone(v.Uses()), func(u ir.Use) bool { return !told(u) })
+	if len(readers) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// codes puts a BitCast behind v, which a node computes as a number, in front of the
-// readers for which it stands for a real one.
-func (c *converter) codes(v *ir.Value) error {
-	var n *ir.Node
-	for _, u := range append([]ir.Use(nil), v.Uses()...) {
-		if u.Node.Op != op.DequantizeLinear {
-			continue
-		}
-		if n == nil {
-			var err error
-			if n, err = c.bits(u.Node, v); err != nil {
-				return err
-			}
-		}
+	first := slices.MinFunc(readers, func(a, b ir.Use) int { return c.g.Index(a.Node) - c.g.Index(b.Node) })
+	n, err := c.bits(first.Node, v)
+	if err != nil {
+		return err
+	}
+	for _, u := range readers {
 		c.g.SetInput(u.Node, u.Index, n.Out[0])
 	}
 	return nil
 }
+
+func dequantizes(u ir.Use) bool { return u.Node.Op == op.DequantizeLinear }
 
 // bits is a BitCast to the type that v has.
 func (c *converter) bits(at *ir.Node, v *ir.Value) (*ir.Node, error) {
