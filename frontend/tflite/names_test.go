@@ -5,6 +5,7 @@ package tflite_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -190,6 +191,29 @@ func layerInputs(t *testing.T, l *tflitetest.Layer, g *ir.Graph, m *onnx.Model) 
 		in = append(in, d)
 	}
 	return in
+}
+
+// TestIgnoredQuantisation: what a file says of the quantisation of a bias is not read, whatever it is.
+func TestIgnoredQuantisation(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	x := tensor.New(tensor.I8, []int{1, 5, 6, 3})
+	want := run(t, network().Bytes(), x)[0]
+	for _, edit := range []func(b *tflitetest.Tensor){
+		func(b *tflitetest.Tensor) { b.Axis = 3 },
+		func(b *tflitetest.Tensor) { b.Axis = -1 },
+		func(b *tflitetest.Tensor) { b.Scale, b.Zero = nil, nil },
+		func(b *tflitetest.Tensor) { b.Scale = b.Scale[:3] },
+		func(b *tflitetest.Tensor) { b.Zero = b.Zero[:2] },
+		func(b *tflitetest.Tensor) { b.Scale[0] = nan },
+		func(b *tflitetest.Tensor) { b.Scale[1] = inf },
+		func(b *tflitetest.Tensor) { b.Scale, b.Zero = []float32{0}, []int64{1 << 40} },
+	} {
+		g := network()
+		edit(&g.Tensors[2])
+		if have := run(t, g.Bytes(), x)[0]; !bytes.Equal(have.Bytes(), want.Bytes()) {
+			t.Errorf("with the bias %v: %v, want %v", g.Tensors[2], have.Bytes(), want.Bytes())
+		}
+	}
 }
 
 // TestSharedBias: a bias that two layers read has the scale of each one's input.

@@ -113,29 +113,34 @@ func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 	}
 }
 
+// quantization reads scales and zero points. Those of biases, indices and shapes are what no
+// runtime reads: where they are no quantisation, there is none.
 func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 	q := t.Quantization(nil)
 	if q == nil || q.ScaleLength() == 0 || !out.DType.IsInt() {
 		return
 	}
-	if why := quantizationForm(q, out); why != "" {
-		p.fail("quantization", node, "%s", why)
-		return
-	}
+	why := quantizationForm(q, out)
 	lo, hi := out.DType.IntRange()
-	for j := range q.ScaleLength() {
+	for j := 0; j < q.ScaleLength() && why == ""; j++ {
 		s, z := q.Scale(j), int64(0)
 		if q.ZeroPointLength() > 0 {
 			z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
 		}
 		dead := s == 0 && q.ScaleLength() > 1 // a channel of zeros
 		if !(s > 0) && !dead || math.IsInf(float64(s), 0) || z < lo || z > hi {
-			p.fail("quantization", node, "scale %g and zero point %d, want a positive scale and %d to %d", s, z, lo, hi)
-			return
+			why = fmt.Sprintf("scale %g and zero point %d, want a positive scale and %d to %d", s, z, lo, hi)
 		}
 		out.Scale, out.Zero = append(out.Scale, s), append(out.Zero, z)
 	}
 	out.Axis = int(q.QuantizedDimension())
+	switch {
+	case why == "":
+	case out.DType.Bits() >= 32:
+		out.Scale, out.Zero, out.Axis = nil, nil, 0
+	default:
+		p.fail("quantization", node, "%s", why)
+	}
 }
 
 // quantizationForm says why scales and zero points do not belong to a tensor.
