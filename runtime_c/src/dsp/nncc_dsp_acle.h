@@ -1,24 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_dsp_acle.h: the DSP extension by intrinsics, and the matrix products with them. GCC 12 has no pattern for PKHBT,
- * SMMLA and SMMLAR and no rotation in SXTB16: an instruction more each.
+ * nncc_dsp_acle.h: the DSP extension by intrinsics, or in C where there is none, and the matrix products with them. GCC
+ * 12 has no pattern for PKHBT, SMMLA and SMMLAR and no rotation in SXTB16: an instruction more each.
  */
 #ifndef NNCC_DSP_ACLE_H
 #define NNCC_DSP_ACLE_H
 
-#include <arm_acle.h>
+#include "nncc_simd32.h"
+
+/* Instructions by what they do. */
+#if NNCC_DSP_ACLE
+#define NNCC_SMLAD(a, b, sum) __smlad(a, b, sum)
+#define NNCC_SMLABB(a, b, sum) __smlabb(a, b, sum)
+#define NNCC_SMLABT(a, b, sum) __smlabt(a, b, sum)
+#define NNCC_SMLATB(a, b, sum) __smlatb(a, b, sum)
+#define NNCC_SADD16(a, b) ((int32_t)__sadd16((int16x2_t)(a), (int16x2_t)(b)))
+#define NNCC_SSUB16(a, b) ((int32_t)__ssub16((int16x2_t)(a), (int16x2_t)(b)))
+#define NNCC_USAT8(v) ((uint32_t)__usat(v, 8))
+#else
+#define NNCC_SMLAD(a, b, sum) \
+    nncc_half_add(nncc_half_add(sum, nncc_dsp_lo(a), nncc_dsp_lo(b)), nncc_dsp_hi(a), nncc_dsp_hi(b))
+#define NNCC_SMLABB(a, b, sum) nncc_half_add(sum, nncc_dsp_lo(a), nncc_dsp_lo(b))
+#define NNCC_SMLABT(a, b, sum) nncc_half_add(sum, nncc_dsp_lo(a), nncc_dsp_hi(b))
+#define NNCC_SMLATB(a, b, sum) nncc_half_add(sum, nncc_dsp_hi(a), nncc_dsp_lo(b))
+#define NNCC_SADD16(a, b) ((int32_t)nncc_add16((uint32_t)(a), (uint32_t)(b)))
+#define NNCC_SSUB16(a, b) nncc_dsp_pair(nncc_dsp_lo(a) - nncc_dsp_lo(b), nncc_dsp_hi(a) - nncc_dsp_hi(b))
+#define NNCC_USAT8(v) nncc_limited8(v)
+
+static inline int32_t nncc_half_add(int32_t sum, int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)sum + (uint32_t)(a * b));
+}
+
+static inline uint32_t nncc_limited8(int32_t v)
+{
+    return (uint32_t)(v < 0 ? 0 : (v > 255 ? 255 : v));
+}
+
+/* Four sums of bytes: of what is in their lower seven bits, and without a carry the upper one. */
+static inline uint32_t nncc_add8(uint32_t a, uint32_t b)
+{
+    return ((a & 0x7f7f7f7fu) + (b & 0x7f7f7f7fu)) ^ ((a ^ b) & 0x80808080u);
+}
+#endif
 
 /* Bytes 0 and 2, and bytes 1 and 3, as two int16. */
 static inline int32_t nncc_dsp_even(int32_t w)
 {
-    return (int32_t)__sxtb16((int8x4_t)w);
+    return (int32_t)nncc_even_bytes((uint32_t)w);
 }
 
 static inline int32_t nncc_dsp_odd(int32_t w)
 {
-    const uint32_t u = (uint32_t)w;
-
-    return (int32_t)__sxtb16((int8x4_t)((u >> 8) | (u << 24)));
+    return (int32_t)nncc_odd_bytes((uint32_t)w);
 }
 
 /* The lower halves of two words, and the upper ones; the first one below. */
@@ -39,7 +73,7 @@ static inline int32_t nncc_dsp_highs(int32_t a, int32_t b)
 #if defined(__clang__)
 static inline int32_t nncc_dsp_odd_packed(int32_t w)
 {
-    return (int32_t)__sxtb16((int8x4_t)((uint32_t)w >> 8));
+    return (int32_t)nncc_even_bytes((uint32_t)w >> 8);
 }
 #else
 #define nncc_dsp_odd_packed(w) nncc_dsp_odd(w)
@@ -80,22 +114,24 @@ NNCC_INLINED int32_t nncc_dsp_rounded_unsplit(int32_t twice, int32_t m, int32_t 
     return nncc_dsp_upper_word(v + (int64_t)twice * m) >> s;
 }
 
-/* The nearest byte. */
-static inline int8_t nncc_dsp_nearest(int32_t v)
-{
-    return (int8_t)NNCC_SSAT(v, 8);
-}
-
-/* The nearest int16. */
+/* The nearest byte, and the nearest int16. */
+#if NNCC_DSP_ACLE
+#define nncc_dsp_nearest(v) ((int8_t)NNCC_SSAT(v, 8))
+#define nncc_dsp_nearest16(v) NNCC_SSAT(v, 16)
+#else
+#define nncc_dsp_nearest(v) nncc_dsp_saturate(v)
 static inline int32_t nncc_dsp_nearest16(int32_t v)
 {
-    return NNCC_SSAT(v, 16);
+    return v < -32768 ? -32768 : (v > 32767 ? 32767 : v);
 }
+#endif
 
 /* Two int16 limited to 0 to 255. What GCC's __usat16 expands to does not compile with -Wsign-conversion. */
 static inline uint32_t nncc_dsp_limited(uint32_t v)
 {
-#if defined(__GNUC__)
+#if !NNCC_DSP_ACLE
+    return nncc_limited8(nncc_low_half(v)) | (nncc_limited8(nncc_high_half(v)) << 16);
+#elif defined(__GNUC__)
     return (uint32_t)__builtin_arm_usat16((int32_t)v, 8);
 #else
     return (uint32_t)__usat16((int16x2_t)v, 8);
@@ -111,12 +147,22 @@ static inline uint32_t nncc_dsp_bytes(int32_t a, int32_t b, int32_t c, int32_t d
 /* nncc_dsp_clamp of four bytes: bias is that of low and cap. */
 static inline uint32_t nncc_dsp_bias(uint32_t low, uint32_t cap)
 {
+#if NNCC_DSP_ACLE
     return __usub8(low, cap);
+#else
+    return nncc_add8(nncc_add8(low, ~cap), 0x01010101u);
+#endif
 }
 
 static inline uint32_t nncc_dsp_clamped(uint32_t v, uint32_t bias, uint32_t cap)
 {
+#if NNCC_DSP_ACLE
     return __uadd8(__uqadd8(v, cap), bias);
+#else
+    const uint32_t sum = nncc_add8(v, cap), over = ((v & cap) | ((v | cap) & ~sum)) & 0x80808080u;
+
+    return nncc_add8(sum | ((over << 1) - (over >> 7)), bias);
+#endif
 }
 
 /* Kinds of packed weights, and the words that a pair of inputs has of them. */
@@ -133,8 +179,8 @@ typedef struct
 /* Adds a pair of inputs of two pixels times w. */
 #define NNCC_DSP_MAC(sum, w) \
     do { \
-        s->sum##0 = __smlad(x0, w, s->sum##0); \
-        s->sum##1 = __smlad(x1, w, s->sum##1); \
+        s->sum##0 = NNCC_SMLAD(x0, w, s->sum##0); \
+        s->sum##1 = NNCC_SMLAD(x1, w, s->sum##1); \
     } while (0)
 
 /*
@@ -143,12 +189,12 @@ typedef struct
  */
 #if defined(__clang__)
 typedef const volatile int64_t __attribute__((aligned(4), may_alias)) nncc_dsp_two_words;
-#elif defined(__GNUC__)
+#elif NNCC_DSP_ACLE && defined(__GNUC__)
 typedef const int64_t __attribute__((may_alias)) nncc_dsp_two_words;
 #endif
 NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
 {
-#if defined(__GNUC__)
+#if defined(__clang__) || (NNCC_DSP_ACLE && defined(__GNUC__))
     return *(nncc_dsp_two_words *)(const void *)p;
 #else
     return (int64_t)(((uint64_t)(uint32_t)p[1] << 32) | (uint32_t)p[0]);
@@ -158,7 +204,7 @@ NNCC_INLINED int64_t nncc_dsp_load_two(const int32_t *p)
 /* The same in functions that do split values: GCC leaves a volatile one whole. */
 NNCC_INLINED int64_t nncc_dsp_load_whole(const int32_t *p)
 {
-#if defined(__GNUC__) && !defined(__clang__)
+#if NNCC_DSP_ACLE && defined(__GNUC__) && !defined(__clang__)
     return *(const volatile nncc_dsp_two_words *)(const void *)p;
 #else
     return nncc_dsp_load_two(p);
@@ -251,13 +297,13 @@ NNCC_INLINED void nncc_dsp_two_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t
 
         NNCC_DSP_LOAD_BOTH(w, v[0], v[1]);
         for (int32_t k = 0; k < 2; k++) {
-            s->d0 = __smlad(in[k], v[k], s->d0);
+            s->d0 = NNCC_SMLAD(in[k], v[k], s->d0);
             v[k] &= 0x0fff0fff;
-            s->c0 = __smlad(in[k], v[k], s->c0);
+            s->c0 = NNCC_SMLAD(in[k], v[k], s->c0);
             v[k] &= 0x00ff00ff;
-            s->b0 = __smlad(in[k], v[k], s->b0);
+            s->b0 = NNCC_SMLAD(in[k], v[k], s->b0);
             v[k] &= 0x000f000f;
-            s->a0 = __smlad(in[k], v[k], s->a0);
+            s->a0 = NNCC_SMLAD(in[k], v[k], s->a0);
         }
         return;
     }
@@ -268,17 +314,17 @@ NNCC_INLINED void nncc_dsp_two_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t
             int32_t u, v;
 
             NNCC_DSP_LOAD_BOTH(from, u, v);
-            s->b0 = __smlad(in[k], u, s->b0);
-            s->d0 = __smlad(in[k], v, s->d0);
-            s->a0 = __smlad(in[k], nncc_dsp_even(u), s->a0);
-            s->c0 = __smlad(in[k], nncc_dsp_even(v), s->c0);
+            s->b0 = NNCC_SMLAD(in[k], u, s->b0);
+            s->d0 = NNCC_SMLAD(in[k], v, s->d0);
+            s->a0 = NNCC_SMLAD(in[k], nncc_dsp_even(u), s->a0);
+            s->c0 = NNCC_SMLAD(in[k], nncc_dsp_even(v), s->c0);
         } else {
             const int64_t lower = nncc_dsp_load_two(from), upper = nncc_dsp_load_two(from + 2);
 
-            s->a0 = __smlad(in[k], (int32_t)lower, s->a0);
-            s->b0 = __smlad(in[k], (int32_t)(lower >> 32), s->b0);
-            s->c0 = __smlad(in[k], (int32_t)upper, s->c0);
-            s->d0 = __smlad(in[k], (int32_t)(upper >> 32), s->d0);
+            s->a0 = NNCC_SMLAD(in[k], (int32_t)lower, s->a0);
+            s->b0 = NNCC_SMLAD(in[k], (int32_t)(lower >> 32), s->b0);
+            s->c0 = NNCC_SMLAD(in[k], (int32_t)upper, s->c0);
+            s->d0 = NNCC_SMLAD(in[k], (int32_t)(upper >> 32), s->d0);
         }
     }
 }
@@ -410,10 +456,10 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
 typedef struct
 {
     int32_t a0, a1, b0, b1;
-} nncc_dsp_half;
+} nncc_dsp_two_sums;
 
 /* Adds a pair of inputs times the wide weights of two channels. */
-NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_half *s, const int32_t *x, const int32_t *w)
+NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_two_sums *s, const int32_t *x, const int32_t *w)
 {
     const int32_t u = w[0], v = w[1];
     int32_t x0, x1;
@@ -424,7 +470,7 @@ NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_half *s, const int32_t *x, const int
 }
 
 #define NNCC_DSP_HALF(k) nncc_dsp_half_of(s, x + 2 * (k), w + words * (k))
-NNCC_INLINED const int32_t *nncc_dsp_halves_of(nncc_dsp_half *s, int32_t pairs, const int32_t *x,
+NNCC_INLINED const int32_t *nncc_dsp_halves_of(nncc_dsp_two_sums *s, int32_t pairs, const int32_t *x,
                                                const int32_t *volatile const *at_end, const int32_t *w)
 {
     const int32_t words = NNCC_DSP_WIDE;
@@ -439,7 +485,7 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
 {
     if (words == NNCC_DSP_WIDE) {
         const int32_t *volatile const end = x + 2 * pairs;
-        nncc_dsp_half half;
+        nncc_dsp_two_sums half;
 
         NNCC_DSP_LOAD_BOTH(start, half.a0, half.b0);
         NNCC_DSP_LOAD_BOTH(start, half.a1, half.b1);
@@ -524,6 +570,8 @@ NNCC_INLINED void nncc_dsp_put(int32_t table, const uint8_t *t, uint32_t bias, u
     }
 }
 
+#if NNCC_DSP_ACLE
+
 /*
  * The matrix products: x [pairs][pixels]; pixels, words, moves and table are constants. With moves (not with weights of
  * 4 bits) a word in front of the weights of a group says how many bytes x moves on.
@@ -541,9 +589,9 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         const int32_t *const end = inputs + pixels * pairs;
 
         for (const int32_t *x = inputs; x != end; x += pixels) {
-            part0 = __smlad(x[0], 0x00080008, part0);
+            part0 = NNCC_SMLAD(x[0], 0x00080008, part0);
             if (pixels == 2) {
-                part1 = __smlad(x[1], 0x00080008, part1);
+                part1 = NNCC_SMLAD(x[1], 0x00080008, part1);
             }
         }
     }
@@ -578,6 +626,67 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
         y += 4;
     }
 }
+
+#else
+
+/* The weight of channel c in half a word. */
+static inline int32_t nncc_dsp_weight(int32_t half, int32_t words, int32_t c)
+{
+    switch (words) {
+    case NNCC_DSP_FOURS:
+        return c == 3 ? half >> 12 : ((half >> (4 * c)) & 15) - 8;
+    case NNCC_DSP_NARROW:
+        return c % 2 == 0 ? nncc_dsp_byte(half) : (half - nncc_dsp_byte(half)) / 256;
+    default:
+        return half;
+    }
+}
+
+/* Twice the start value of channel c: those of narrow weights and of weights of 4 bits have the ones below added. */
+static inline uint32_t nncc_dsp_start(const int32_t *w, int32_t words, int32_t c)
+{
+    const int32_t bits = words == NNCC_DSP_FOURS ? 4 * c : 8 * (c % 2);
+    uint32_t v = (uint32_t)w[c];
+
+    if (words == NNCC_DSP_WIDE) {
+        return v;
+    }
+    v -= bits > 0 ? (uint32_t)w[c - 1] : 0u;
+    return 2u * (uint32_t)((int32_t)v >> bits);
+}
+
+/* The matrix products in C: x [pairs][pixels]; moves: a word behind the start values moves x on by so many bytes. */
+static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                            int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
+{
+    const int32_t *x = words_of_x;
+    const int32_t fix = p->positive ? 0 : 1, factor = words == NNCC_DSP_WIDE ? 1 : 2;
+
+    for (int32_t g = 0; g < p->groups; g++) {
+        const int32_t *const weights = w + 4 + moves;
+        const int32_t *const mcs = weights + words * p->pairs;
+
+        x += moves != 0 ? w[4] / 4 : 0;
+        for (int32_t px = pixels - 1; px >= 0; px--) {
+            for (int32_t c = 0; c < 4; c++) {
+                uint32_t twice = nncc_dsp_start(w, words, c);
+
+                for (int32_t k = 0; k < p->pairs; k++) {
+                    const int32_t v = x[pixels * k + px], h = weights[words * k + c * words / 4];
+                    const int32_t a = nncc_dsp_weight(nncc_dsp_lo(h), words, c);
+                    const int32_t b = nncc_dsp_weight(nncc_dsp_hi(h), words, c);
+
+                    twice += (uint32_t)(factor * (nncc_dsp_lo(v) * a + nncc_dsp_hi(v) * b));
+                }
+                y[px * p->y_step + c] = nncc_dsp_result(p, table, nncc_dsp_scale((int32_t)twice, mcs + 3 * c, fix));
+            }
+        }
+        w = mcs + 12;
+        y += 4;
+    }
+}
+
+#endif
 
 NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
                                     int32_t words, int32_t table, const int32_t *w, int8_t *y)
@@ -655,6 +764,7 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
     } while (0)
 #endif
 
+#if NNCC_DSP_ACLE
 /* Two outputs as int16, each half between those of low and high. */
 static inline uint32_t nncc_dsp_clamped16(int32_t a, int32_t b, int32_t low, int32_t high)
 {
@@ -665,5 +775,6 @@ static inline uint32_t nncc_dsp_clamped16(int32_t a, int32_t b, int32_t low, int
     (void)__ssub16(high, v);
     return (uint32_t)__sel((uint8x4_t)v, (uint8x4_t)high);
 }
+#endif
 
 #endif /* NNCC_DSP_ACLE_H */

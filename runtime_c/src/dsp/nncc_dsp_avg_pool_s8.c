@@ -12,7 +12,6 @@ static void sum_window(const int8_t *x, int32_t rows, int32_t cols, int32_t step
 {
     int32_t a = 0, b = 0, c = 0, d = 0;
 
-#if NNCC_DSP_ASM || NNCC_DSP_ACLE
     int32_t even = 0, odd = 0, left = BLOCK;
 
     do {
@@ -24,11 +23,11 @@ static void sum_window(const int8_t *x, int32_t rows, int32_t cols, int32_t step
 
             rest -= n;
             left -= n;
-#if NNCC_DSP_ACLE
+#if !NNCC_DSP_ASM
             for (; n > 0; n--) {
                 v = nncc_dsp_load4(from);
-                even = (int32_t)__sadd16((int16x2_t)even, (int16x2_t)nncc_dsp_even(v));
-                odd = (int32_t)__sadd16((int16x2_t)odd, (int16x2_t)nncc_dsp_odd(v));
+                even = NNCC_SADD16(even, nncc_dsp_even(v));
+                odd = NNCC_SADD16(odd, nncc_dsp_odd(v));
                 from += step;
             }
 #else
@@ -54,17 +53,6 @@ static void sum_window(const int8_t *x, int32_t rows, int32_t cols, int32_t step
     b += nncc_dsp_lo(odd);
     c += nncc_dsp_hi(even);
     d += nncc_dsp_hi(odd);
-#else
-    for (; rows > 0; rows--) {
-        for (int32_t k = 0; k < cols; k++) {
-            a += x[k * step];
-            b += x[k * step + 1];
-            c += x[k * step + 2];
-            d += x[k * step + 3];
-        }
-        x += row;
-    }
-#endif
     sums[0] = a;
     sums[1] = b;
     sums[2] = c;

@@ -95,8 +95,6 @@ static inline int32_t nncc_scaled16(const nncc_bmm16 *p, int64_t sum)
 
 #if NNCC_DSP_ACLE
 
-#define NNCC_LOAD16 NNCC_DSP_LOAD_BOTH
-#define NNCC_ROUNDS16(count) NNCC_DSP_ROUNDS(count, from, 2, w, 2, NNCC_TURN16)
 #define NNCC_TWO16(x, w, sum) __smlald((int16x2_t)(x), (int16x2_t)(w), sum)
 
 static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
@@ -106,17 +104,6 @@ static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
 
 #else
 
-#define NNCC_LOAD16(p, a, b) \
-    do { \
-        (a) = (p)[0]; \
-        (b) = (p)[1]; \
-    } while (0)
-#define NNCC_ROUNDS16(count) \
-    for (int32_t k = count; k > 0; k--) { \
-        NNCC_TURN16(0); \
-        from += 2; \
-        w += 2; \
-    }
 #define NNCC_TWO16(x, w, sum) ((sum) + nncc_dsp_lo(x) * nncc_dsp_lo(w) + nncc_dsp_hi(x) * nncc_dsp_hi(w))
 
 static inline int32_t nncc_limited16(const nncc_bmm16 *p, int64_t sum)
@@ -138,8 +125,8 @@ static inline uint32_t nncc_clamped16(const nncc_bmm16 *p, int64_t a, int64_t b)
     do { \
         int32_t a, b, c, d; \
 \
-        NNCC_LOAD16(from + 2 * (k), a, b); \
-        NNCC_LOAD16(w + 2 * (k), c, d); \
+        NNCC_DSP_LOAD_BOTH(from + 2 * (k), a, b); \
+        NNCC_DSP_LOAD_BOTH(w + 2 * (k), c, d); \
         s0 = NNCC_TWO16(a, c, s0); \
         s1 = NNCC_TWO16(b, c, s1); \
         s2 = NNCC_TWO16(a, d, s2); \
@@ -156,7 +143,7 @@ NNCC_DSP_AS_WRITTEN static void nncc_products16(const nncc_bmm16 *p, const int32
         const int32_t *from = begin;
         int64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
 
-        NNCC_ROUNDS16(p->words);
+        NNCC_DSP_ROUNDS(p->words, from, 2, w, 2, NNCC_TURN16);
 
         int8_t *const at = to;
 

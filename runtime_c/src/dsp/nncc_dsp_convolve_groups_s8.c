@@ -34,7 +34,23 @@ static const int8_t *tap(const nncc_dsp_convolve_params *p, const int8_t *x, con
 }
 
 /* All channels of two pixels, `words` of four a group; the next group's words begin `skip` bytes behind. */
-#if NNCC_DSP_ACLE
+#if NNCC_DSP_ASM
+static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t words, int32_t skip, int32_t *to)
+{
+    for (; groups > 0; groups--) {
+        int32_t n = words;
+
+        __asm volatile("1:\n"
+                       "ldr r4, [%[a]], #4\n ldr r5, [%[b]], #4\n sxtb16 r6, r4, ror #8\n sxtb16 r8, r5, ror #8\n"
+                       "sxtb16 r4, r4\n sxtb16 r5, r5\n stm %[to]!, {r4, r5, r6, r8}\n"
+                       "subs %[n], %[n], #1\n bne 1b\n"
+                       : [a] "+r"(a), [b] "+r"(b), [to] "+r"(to), [n] "+r"(n)
+                       :
+                       : "r4", "r5", "r6", "r8", "memory", "cc");
+        to += skip / 4;
+    }
+}
+#else
 NNCC_DSP_AS_WRITTEN NNCC_APART static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t words,
                                                  int32_t skip, int32_t *to)
 {
@@ -57,33 +73,6 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void widen(const int8_t *a, const int8_t *
             left = words;
             to = (int32_t *)(void *)((int8_t *)to + skip);
         }
-    }
-}
-#else
-static void widen(const int8_t *a, const int8_t *b, int32_t groups, int32_t words, int32_t skip, int32_t *to)
-{
-    for (; groups > 0; groups--) {
-        int32_t n = words;
-
-#if NNCC_DSP_ASM
-        __asm volatile("1:\n"
-                       "ldr r4, [%[a]], #4\n ldr r5, [%[b]], #4\n sxtb16 r6, r4, ror #8\n sxtb16 r8, r5, ror #8\n"
-                       "sxtb16 r4, r4\n sxtb16 r5, r5\n stm %[to]!, {r4, r5, r6, r8}\n"
-                       "subs %[n], %[n], #1\n bne 1b\n"
-                       : [a] "+r"(a), [b] "+r"(b), [to] "+r"(to), [n] "+r"(n)
-                       :
-                       : "r4", "r5", "r6", "r8", "memory", "cc");
-#else
-        for (; n > 0; n--) {
-            *to++ = nncc_dsp_pair(a[0], a[2]);
-            *to++ = nncc_dsp_pair(b[0], b[2]);
-            *to++ = nncc_dsp_pair(a[1], a[3]);
-            *to++ = nncc_dsp_pair(b[1], b[3]);
-            a += 4;
-            b += 4;
-        }
-#endif
-        to += skip / 4;
     }
 }
 #endif

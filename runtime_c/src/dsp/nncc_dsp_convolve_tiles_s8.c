@@ -39,15 +39,15 @@ static inline int32_t tile_odd(int32_t a)
     __asm("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(a));
     return r;
 }
-#elif NNCC_DSP_ACLE
+#else
 static inline int32_t tile_add(int32_t a, int32_t b)
 {
-    return (int32_t)__sadd16((int16x2_t)a, (int16x2_t)b);
+    return NNCC_SADD16(a, b);
 }
 
 static inline int32_t tile_sub(int32_t a, int32_t b)
 {
-    return (int32_t)__ssub16((int16x2_t)a, (int16x2_t)b);
+    return NNCC_SSUB16(a, b);
 }
 
 static inline int32_t tile_even(int32_t a)
@@ -58,26 +58,6 @@ static inline int32_t tile_even(int32_t a)
 static inline int32_t tile_odd(int32_t a)
 {
     return nncc_dsp_odd(a);
-}
-#else
-static inline int32_t tile_add(int32_t a, int32_t b)
-{
-    return nncc_dsp_pair(nncc_dsp_lo(a) + nncc_dsp_lo(b), nncc_dsp_hi(a) + nncc_dsp_hi(b));
-}
-
-static inline int32_t tile_sub(int32_t a, int32_t b)
-{
-    return nncc_dsp_pair(nncc_dsp_lo(a) - nncc_dsp_lo(b), nncc_dsp_hi(a) - nncc_dsp_hi(b));
-}
-
-static inline int32_t tile_even(int32_t a)
-{
-    return nncc_dsp_pair(nncc_dsp_byte(a), nncc_dsp_byte(a >> 16));
-}
-
-static inline int32_t tile_odd(int32_t a)
-{
-    return nncc_dsp_pair(nncc_dsp_byte(a >> 8), nncc_dsp_byte(a >> 24));
 }
 #endif
 
@@ -204,7 +184,7 @@ NNCC_DSP_NAKED static void tile_products(NNCC_DSP_ARG const int32_t *x, NNCC_DSP
                                                                                      "pop {r4-r11, pc}\n");
 }
 
-#elif NNCC_DSP_ACLE
+#else
 
 NNCC_DSP_AS_WRITTEN NNCC_APART static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
 {
@@ -227,26 +207,6 @@ NNCC_DSP_AS_WRITTEN NNCC_APART static void tile_products(const int32_t *x, const
     } while (m != end);
 }
 
-#else
-
-static void tile_products(const int32_t *x, const int32_t *w, int32_t *m, int32_t pairs)
-{
-    for (int32_t i = 0; i < 16; i++) {
-        for (int32_t k = 0; k < 8; k++) {
-            uint32_t sum = 0;
-
-            for (int32_t j = 0; j < pairs; j++) {
-                const int32_t a = x[2 * j + (k & 1)], b = w[4 * j + (k >> 1)];
-
-                sum += (uint32_t)(nncc_dsp_lo(a) * nncc_dsp_lo(b) + nncc_dsp_hi(a) * nncc_dsp_hi(b));
-            }
-            *m++ = (int32_t)sum;
-        }
-        x += 2 * pairs;
-        w += 4 * pairs;
-    }
-}
-
 #endif
 
 /* A sum of four times a value, a multiple of four, scaled: an output that is not clamped yet. */
@@ -259,12 +219,8 @@ static inline int32_t tile_scale(uint32_t four_times, int32_t m, int32_t c, int3
           : "=&r"(v), "=&r"(t)
           : "r"(four_times), "r"(m), "r"(c), "r"(s));
     return v;
-#elif NNCC_DSP_ACLE
-    return nncc_dsp_scaled((int32_t)four_times >> 1, m, c, s);
 #else
-    const int32_t mcs[3] = {m, c, s};
-
-    return nncc_dsp_scale((int32_t)four_times >> 1, mcs, 1);
+    return nncc_dsp_scaled((int32_t)four_times >> 1, m, c, s);
 #endif
 }
 
@@ -277,14 +233,8 @@ static inline int32_t tile_clamp(const nncc_dsp_convolve_params *p, int32_t v0, 
           : "+&r"(v0), "+&r"(v2)
           : "r"(v1), "r"(v3), "r"(p->cap), "r"(p->low));
     return v0;
-#elif NNCC_DSP_ACLE
-    return (int32_t)nncc_dsp_clamped(nncc_dsp_bytes(v0, v2, v1, v3), nncc_dsp_bias(p->low, p->cap), p->cap);
 #else
-    const uint32_t lower = (uint32_t)(uint8_t)nncc_dsp_clamp(v0, p->low, p->cap) |
-                           (uint32_t)(uint8_t)nncc_dsp_clamp(v2, p->low, p->cap) << 8;
-
-    return (int32_t)(lower | (uint32_t)(uint8_t)nncc_dsp_clamp(v1, p->low, p->cap) << 16 |
-                     (uint32_t)(uint8_t)nncc_dsp_clamp(v3, p->low, p->cap) << 24);
+    return (int32_t)nncc_dsp_clamped(nncc_dsp_bytes(v0, v2, v1, v3), nncc_dsp_bias(p->low, p->cap), p->cap);
 #endif
 }
 

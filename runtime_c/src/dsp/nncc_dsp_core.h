@@ -18,7 +18,7 @@
  * NNCC_DSP_AS_WRITTEN for loops whose pointers move, too, as they do: GCC, left alone, has a sum for what each of them
  * is behind the loop, and moves others.
  */
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__arm__)
 #define NNCC_DSP_IN_ORDER __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter")))
 #define NNCC_DSP_UNSPLIT \
     __attribute__((optimize("O2", "no-schedule-insns", "no-schedule-insns2", "no-tree-ter", "no-tree-scev-cprop", \
@@ -71,7 +71,6 @@ static inline void nncc_dsp_store4(int8_t *y, uint32_t v)
 /* The DSP extension by intrinsics. */
 #if NNCC_SIMD32 && !NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
 #define NNCC_DSP_ACLE 1
-#include "nncc_dsp_acle.h"
 #else
 #define NNCC_DSP_ACLE 0
 #endif
@@ -186,74 +185,8 @@ static inline int32_t nncc_dsp_group(int32_t i, int32_t channels)
     return i + 4 > channels ? channels - 4 : i;
 }
 
-#if !NNCC_DSP_ASM && !NNCC_DSP_ACLE
-/* Kinds of packed weights, and the words that a pair of inputs has of them. */
-#define NNCC_DSP_NARROW 2
-#define NNCC_DSP_WIDE 4
-#define NNCC_DSP_FOURS 1
-
-/* The weight of channel c in half a word. */
-static inline int32_t nncc_dsp_weight(int32_t half, int32_t words, int32_t c)
-{
-    switch (words) {
-    case NNCC_DSP_FOURS:
-        return c == 3 ? half >> 12 : ((half >> (4 * c)) & 15) - 8;
-    case NNCC_DSP_NARROW:
-        return c % 2 == 0 ? nncc_dsp_byte(half) : (half - nncc_dsp_byte(half)) / 256;
-    default:
-        return half;
-    }
-}
-
-/* Twice the start value of channel c: those of narrow weights and of weights of 4 bits have the ones below added. */
-static inline uint32_t nncc_dsp_start(const int32_t *w, int32_t words, int32_t c)
-{
-    const int32_t bits = words == NNCC_DSP_FOURS ? 4 * c : 8 * (c % 2);
-    uint32_t v = (uint32_t)w[c];
-
-    if (words == NNCC_DSP_WIDE) {
-        return v;
-    }
-    v -= bits > 0 ? (uint32_t)w[c - 1] : 0u;
-    return 2u * (uint32_t)((int32_t)v >> bits);
-}
-
-/* The matrix products in C: x [pairs][pixels]; moves: a word behind the start values moves x on by so many bytes. */
-static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                            int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
-{
-    const int32_t *x = words_of_x;
-    const int32_t fix = p->positive ? 0 : 1, factor = words == NNCC_DSP_WIDE ? 1 : 2;
-
-    for (int32_t g = 0; g < p->groups; g++) {
-        const int32_t *const weights = w + 4 + moves;
-        const int32_t *const mcs = weights + words * p->pairs;
-
-        x += moves != 0 ? w[4] / 4 : 0;
-        for (int32_t px = pixels - 1; px >= 0; px--) {
-            for (int32_t c = 0; c < 4; c++) {
-                uint32_t twice = nncc_dsp_start(w, words, c);
-
-                for (int32_t k = 0; k < p->pairs; k++) {
-                    const int32_t v = x[pixels * k + px], h = weights[words * k + c * words / 4];
-                    const int32_t a = nncc_dsp_weight(nncc_dsp_lo(h), words, c);
-                    const int32_t b = nncc_dsp_weight(nncc_dsp_hi(h), words, c);
-
-                    twice += (uint32_t)(factor * (nncc_dsp_lo(v) * a + nncc_dsp_hi(v) * b));
-                }
-                y[px * p->y_step + c] = nncc_dsp_result(p, table, nncc_dsp_scale((int32_t)twice, mcs + 3 * c, fix));
-            }
-        }
-        w = mcs + 12;
-        y += 4;
-    }
-}
-
-static inline void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                     int32_t words, int32_t table, const int32_t *w, int8_t *y)
-{
-    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, table, w, y);
-}
+#if !NNCC_DSP_ASM
+#include "nncc_dsp_acle.h"
 #endif
 
 #endif /* NNCC_DSP_CORE_H */

@@ -28,7 +28,6 @@
 #define NNCC_ROWS_NAKED NNCC_DSP_IN_ORDER
 #define NNCC_ROWS_ARG
 
-#if NNCC_DSP_ACLE
 /* A sum scaled by {m, c}, with the sign correction in c. */
 static inline int32_t nncc_dsp_upper_scaled(int32_t sum, int32_t m, int32_t c)
 {
@@ -50,27 +49,7 @@ static inline int8_t nncc_dsp_upper_signed(int32_t sum, int32_t m, int32_t c)
 
 static inline uint32_t nncc_dsp_upper_byte(int32_t sum, int32_t m, int32_t c)
 {
-    return (uint32_t)__usat(nncc_dsp_upper_scaled(sum, m, c) >> 16, 8);
-}
-#endif
-
-/* Adds products of halves, modulo 2^32. */
-static inline uint32_t nncc_dsp_smla(uint32_t sum, int32_t a, int32_t b)
-{
-    return sum + (uint32_t)(a * b);
-}
-
-/* A sum scaled by {m, c, d}. */
-static inline int8_t nncc_dsp_upper(uint32_t sum, const int32_t *mcd)
-{
-    const int32_t v = (int32_t)sum;
-    int32_t y = (int32_t)(((int64_t)v * mcd[0]) >> 32) + mcd[1];
-
-#if !NNCC_ROWS_RELU
-    y -= v < 0 ? mcd[2] : 0;
-#endif
-    y >>= 16;
-    return (int8_t)(y < -128 ? -128 : y > 127 ? 127 : y);
+    return NNCC_USAT8(nncc_dsp_upper_scaled(sum, m, c) >> 16);
 }
 
 #endif

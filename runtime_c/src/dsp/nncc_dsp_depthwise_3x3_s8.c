@@ -65,17 +65,8 @@ NNCC_INTERLEAVING static void interleave(const int8_t *upper, int32_t upper_step
         : [u] "+r"(upper), [l] "+r"(lower), [to] "+r"(to), [n] "+r"(count), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
         : [us] "r"(upper_step), [ls] "r"(lower_step), [m] "r"(0xff00ff00u)
         : "memory", "cc");
-#elif NNCC_DSP_ACLE
-    nncc_dsp_interleave(upper, upper_step, lower, lower_step, count, 2, to);
 #else
-    for (; count > 0; count--) {
-        for (int32_t c = 0; c < 4; c++) {
-            to[2 * c] = nncc_dsp_pair(256 * upper[c], 256 * lower[c]);
-        }
-        upper += upper_step;
-        lower += lower_step;
-        to += 8;
-    }
+    nncc_dsp_interleave(upper, upper_step, lower, lower_step, count, 2, to);
 #endif
 }
 

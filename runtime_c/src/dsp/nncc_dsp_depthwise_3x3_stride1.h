@@ -82,15 +82,15 @@
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3("r2", "r3"))
 #define NNCC_ROWS3_ODD __asm volatile(NNCC_ROWS3("r3", "r2"))
 
-#elif NNCC_DSP_ACLE
+#else
 
 /* A column of inputs for the upper output u and the lower one l. */
 #define NNCC_COLUMN(u, l, w01, w12) \
     do { \
-        u = __smlad(first, w01, u); \
-        u = __smlabt(second, w12, u); \
-        l = __smlatb(first, w01, l); \
-        l = __smlad(second, w12, l); \
+        u = NNCC_SMLAD(first, w01, u); \
+        u = NNCC_SMLABT(second, w12, u); \
+        l = NNCC_SMLATB(first, w01, l); \
+        l = NNCC_SMLAD(second, w12, l); \
     } while (0)
 #define NNCC_LOAD(k) \
     do { \
@@ -171,36 +171,6 @@ NNCC_INLINED void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, 
             NNCC_COLUMN(u0, l0, w0, w1);
             NNCC_SCALES;
             NNCC_STORE(u0, l0);
-        }
-        w += 10 - NNCC_ROWS_RELU;
-    }
-}
-
-#define NNCC_ROWS3_EVEN nncc_dsp_two_rows(p, x, 0, w, y)
-#define NNCC_ROWS3_ODD nncc_dsp_two_rows(p, x, 1, w, y)
-
-#else
-
-static inline void nncc_dsp_two_rows(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
-                                     const int32_t *w, int8_t *y)
-{
-    for (int32_t c = 0; c < 4; c++) {
-        for (int32_t i = 0; i < p->columns; i++) {
-            uint32_t upper = (uint32_t)w[6], lower = upper;
-
-            for (int32_t k = 0; k < 3; k++) {
-                const int32_t first = x[8 * (i + k) + 2 * c + odd], second = x[8 * (i + k) + 2 * c + 1 - odd];
-                const int32_t w01 = w[2 * k], w12 = w[2 * k + 1];
-
-                upper = nncc_dsp_smla(upper, nncc_dsp_lo(first), nncc_dsp_lo(w01));
-                upper = nncc_dsp_smla(upper, nncc_dsp_hi(first), nncc_dsp_hi(w01));
-                upper = nncc_dsp_smla(upper, nncc_dsp_lo(second), nncc_dsp_hi(w12));
-                lower = nncc_dsp_smla(lower, nncc_dsp_hi(first), nncc_dsp_lo(w01));
-                lower = nncc_dsp_smla(lower, nncc_dsp_lo(second), nncc_dsp_lo(w12));
-                lower = nncc_dsp_smla(lower, nncc_dsp_hi(second), nncc_dsp_hi(w12));
-            }
-            y[i * p->step + c + p->down] = nncc_dsp_upper(lower, w + 7);
-            y[i * p->step + c] = nncc_dsp_upper(upper, w + 7);
         }
         w += 10 - NNCC_ROWS_RELU;
     }

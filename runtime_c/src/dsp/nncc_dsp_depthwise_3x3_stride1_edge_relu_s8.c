@@ -66,7 +66,7 @@ NNCC_ROWS_NAKED void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(
                                                                                            "pop {r4-r11, pc}\n");
 }
 
-#elif NNCC_DSP_ACLE
+#else
 
 NNCC_DSP_IN_ORDER void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p,
                                                                    const int32_t *x, const int32_t *w, int8_t *y)
@@ -79,41 +79,19 @@ NNCC_DSP_IN_ORDER void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(const nncc_ds
         int32_t a = from[-16], b = from[-8];
 
         for (int32_t i = p->columns; i > 0; i -= 2) {
-            int32_t s = __smlad(b, w1, __smlad(a, w0, start));
+            int32_t s = NNCC_SMLAD(b, w1, NNCC_SMLAD(a, w0, start));
 
             a = from[0];
-            *to = nncc_dsp_upper_signed(__smlad(a, w2, s), m, n);
+            *to = nncc_dsp_upper_signed(NNCC_SMLAD(a, w2, s), m, n);
             if (i == 1) {
                 break;
             }
             to += step;
-            s = __smlad(a, w1, __smlad(b, w0, start));
+            s = NNCC_SMLAD(a, w1, NNCC_SMLAD(b, w0, start));
             b = from[8];
-            *to = nncc_dsp_upper_signed(__smlad(b, w2, s), m, n);
+            *to = nncc_dsp_upper_signed(NNCC_SMLAD(b, w2, s), m, n);
             to += step;
             from += 16;
-        }
-    }
-}
-
-#else
-
-void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x,
-                                                 const int32_t *w, int8_t *y)
-{
-    for (int32_t c = 0; c < 4; c++) {
-        const int32_t *const weights = w + 9 * c;
-
-        for (int32_t i = 0; i < p->columns; i++) {
-            uint32_t sum = (uint32_t)w[36 + c];
-
-            for (int32_t k = 0; k < 3; k++) {
-                const int32_t v = x[8 * (i + k) + 2 * c], w12 = weights[2 * k + 1];
-
-                sum = nncc_dsp_smla(sum, nncc_dsp_lo(v), nncc_dsp_lo(w12));
-                sum = nncc_dsp_smla(sum, nncc_dsp_hi(v), nncc_dsp_hi(w12));
-            }
-            y[i * p->step + c] = nncc_dsp_upper(sum, weights + 7);
         }
     }
 }

@@ -67,13 +67,13 @@
 #define NNCC_ROWS3_EVEN __asm volatile(NNCC_ROWS3_BY2("r2", "r3"))
 #define NNCC_ROWS3_ODD __asm volatile(NNCC_ROWS3_BY2("r3", "r2"))
 
-#elif NNCC_DSP_ACLE
+#else
 
 /* A column of inputs for the sum s, and w2 in the half h of a word. */
 #define NNCC_COLUMN(s, w01, h, w2) \
     do { \
-        s = __smlad(first, w01, s); \
-        s = __smlab##h(second, w2, s); \
+        s = NNCC_SMLAD(first, w01, s); \
+        s = NNCC_SMLAB##h(second, w2, s); \
     } while (0)
 #define NNCC_LOAD(k) \
     do { \
@@ -119,16 +119,16 @@ NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, c
             s0 = w[5];
             s1 = s0;
             NNCC_LOAD(0);
-            NNCC_COLUMN(s0, w0, b, below);
+            NNCC_COLUMN(s0, w0, B, below);
             NNCC_LOAD(1);
-            NNCC_COLUMN(s0, w1, t, below);
+            NNCC_COLUMN(s0, w1, T, below);
             NNCC_LOAD(2);
-            NNCC_COLUMN(s0, w2, b, last);
-            NNCC_COLUMN(s1, w0, b, below);
+            NNCC_COLUMN(s0, w2, B, last);
+            NNCC_COLUMN(s1, w0, B, below);
             NNCC_LOAD(3);
-            NNCC_COLUMN(s1, w1, t, below);
+            NNCC_COLUMN(s1, w1, T, below);
             NNCC_LOAD(4);
-            NNCC_COLUMN(s1, w2, b, last);
+            NNCC_COLUMN(s1, w2, B, last);
             from += 32;
             NNCC_EACH(NNCC_SCALES;)
             NNCC_STORE(s0);
@@ -140,39 +140,13 @@ NNCC_INLINED void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, c
             NNCC_EACH(NNCC_WEIGHTS;)
             s0 = w[5];
             NNCC_LOAD(0);
-            NNCC_COLUMN(s0, w0, b, below);
+            NNCC_COLUMN(s0, w0, B, below);
             NNCC_LOAD(1);
-            NNCC_COLUMN(s0, w1, t, below);
+            NNCC_COLUMN(s0, w1, T, below);
             NNCC_LOAD(2);
-            NNCC_COLUMN(s0, w2, b, last);
+            NNCC_COLUMN(s0, w2, B, last);
             NNCC_EACH(NNCC_SCALES;)
             NNCC_STORE(s0);
-        }
-        w += 9 - NNCC_ROWS_RELU;
-    }
-}
-
-#define NNCC_ROWS3_EVEN nncc_dsp_row_by2(p, x, 0, w, y)
-#define NNCC_ROWS3_ODD nncc_dsp_row_by2(p, x, 1, w, y)
-
-#else
-
-static inline void nncc_dsp_row_by2(const nncc_dsp_depthwise_3x3_row_params *p, const int32_t *x, int32_t odd,
-                                    const int32_t *w, int8_t *y)
-{
-    for (int32_t c = 0; c < 4; c++) {
-        for (int32_t i = 0; i < p->columns; i++) {
-            uint32_t sum = (uint32_t)w[5];
-
-            for (int32_t k = 0; k < 3; k++) {
-                const int32_t first = x[8 * (2 * i + k) + 2 * c + odd], second = x[8 * (2 * i + k) + 2 * c + 1 - odd];
-                const int32_t w2 = k == 1 ? nncc_dsp_hi(w[3]) : nncc_dsp_lo(w[3 + k / 2]);
-
-                sum = nncc_dsp_smla(sum, nncc_dsp_lo(first), nncc_dsp_lo(w[k]));
-                sum = nncc_dsp_smla(sum, nncc_dsp_hi(first), nncc_dsp_hi(w[k]));
-                sum = nncc_dsp_smla(sum, nncc_dsp_lo(second), w2);
-            }
-            y[i * p->step + c] = nncc_dsp_upper(sum, w + 6);
         }
         w += 9 - NNCC_ROWS_RELU;
     }

@@ -65,12 +65,12 @@
     do { \
         int64_t in = nncc_dsp_load_whole(from + 4 * (k)), by = nncc_dsp_load_whole(w + 4 * (k)); \
 \
-        s0 = __smlad((int32_t)in, (int32_t)by, s0); \
-        s1 = __smlad((int32_t)(in >> 32), (int32_t)(by >> 32), s1); \
+        s0 = NNCC_SMLAD((int32_t)in, (int32_t)by, s0); \
+        s1 = NNCC_SMLAD((int32_t)(in >> 32), (int32_t)(by >> 32), s1); \
         in = nncc_dsp_load_whole(from + 4 * (k) + 2); \
         by = nncc_dsp_load_whole(w + 4 * (k) + 2); \
-        s2 = __smlad((int32_t)in, (int32_t)by, s2); \
-        s3 = __smlad((int32_t)(in >> 32), (int32_t)(by >> 32), s3); \
+        s2 = NNCC_SMLAD((int32_t)in, (int32_t)by, s2); \
+        s3 = NNCC_SMLAD((int32_t)(in >> 32), (int32_t)(by >> 32), s3); \
     } while (0)
 
 /*
@@ -82,17 +82,17 @@
 #define NNCC_PAIRS_S(o, q, v) \
     NNCC_DSP_LOAD_BOTH(from + (o), x0, x1); \
     NNCC_DSP_LOAD_BOTH(w + (q), v##0, v##1); \
-    s0 = __smlad(x0, v##0, s0); \
-    s1 = __smlad(x1, v##1, s1)
+    s0 = NNCC_SMLAD(x0, v##0, s0); \
+    s1 = NNCC_SMLAD(x1, v##1, s1)
 #define NNCC_PAIRS_T(u) \
-    t0 = __smlad(x0, u##0, t0); \
-    t1 = __smlad(x1, u##1, t1)
+    t0 = NNCC_SMLAD(x0, u##0, t0); \
+    t1 = NNCC_SMLAD(x1, u##1, t1)
 #define NNCC_PAIRS_END(o, u) \
     do { \
         const int64_t both = nncc_dsp_load_whole(from + (o)); \
 \
-        t0 = __smlad((int32_t)both, u##0, t0); \
-        t1 = __smlad((int32_t)(both >> 32), u##1, t1); \
+        t0 = NNCC_SMLAD((int32_t)both, u##0, t0); \
+        t1 = NNCC_SMLAD((int32_t)(both >> 32), u##1, t1); \
     } while (0)
 #define NNCC_PAIRS_ST(o, q, v, u) \
     NNCC_PAIRS_S(o, q, v); \
@@ -103,8 +103,8 @@
         const int64_t once = nncc_dsp_load_whole(from + (o)); \
 \
         NNCC_DSP_LOAD_BOTH(w + (q), u0, u1); \
-        s0 = __smlad((int32_t)once, u0, s0); \
-        s1 = __smlad((int32_t)(once >> 32), u1, s1); \
+        s0 = NNCC_SMLAD((int32_t)once, u0, s0); \
+        s1 = NNCC_SMLAD((int32_t)(once >> 32), u1, s1); \
     } while (0)
 #define NNCC_PAIRS_FIRST_2(o, q, p) \
     NNCC_PAIRS_FIRST_1(o, q, p); \
@@ -475,14 +475,13 @@ static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apa
 
     for (int8_t *y = f->y; y != f->end; y += f->pixel) {
         const int32_t *from = x, *w = f->w + 4;
-        uint32_t sum[4];
+        int32_t sum[4];
 
         memcpy(sum, f->w, sizeof sum);
         while (w != f->w_end) {
             for (int32_t k = 0; k < f->taps; k++) {
                 for (int32_t c = 0; c < 4; c++) {
-                    sum[c] = nncc_dsp_smla(sum[c], nncc_dsp_lo(from[c]), nncc_dsp_lo(w[c]));
-                    sum[c] = nncc_dsp_smla(sum[c], nncc_dsp_hi(from[c]), nncc_dsp_hi(w[c]));
+                    sum[c] = NNCC_SMLAD(from[c], w[c], sum[c]);
                 }
                 from += 4;
                 w += 4;
@@ -490,13 +489,9 @@ static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apa
             from += f->skip / 4;
         }
         for (int32_t c = 0; c < 4; c++) {
-#if NNCC_PAIRS_RELU
-            const int32_t mcd[3] = {w[c], w[4 + c] - (128 << 16), 0};
-#else
-            const int32_t mcd[3] = {w[8 + c], w[4 + c] - (128 << 16), w[c]};
-#endif
+            const int32_t m = w[NNCC_PAIRS_RELU ? c : 8 + c], add = w[4 + c] - (128 << 16);
 
-            y[c * apart] = nncc_dsp_upper(sum[c], mcd);
+            y[c * apart] = nncc_dsp_upper_signed(sum[c], m, NNCC_ROWS_C(sum[c], add, w[c]));
         }
         x += f->step / 4;
     }

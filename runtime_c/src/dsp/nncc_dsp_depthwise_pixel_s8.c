@@ -60,7 +60,7 @@ NNCC_DSP_NAKED void nncc_dsp_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_dept
                       "add sp, #36\n pop {r4-r11, pc}\n");
 }
 
-#elif NNCC_DSP_ACLE
+#else
 
 /* What a group of channels wants once, on the stack. */
 typedef struct
@@ -117,13 +117,13 @@ NNCC_DSP_AS_WRITTEN void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pi
             even = nncc_dsp_even(low);
             low = nncc_dsp_odd_packed(low);
             NNCC_DSP_LOAD_BOTH(w + 4, u, v);
-            s0 = __smlad(even, u, s0);
-            s1 = __smlad(low, v, s1);
+            s0 = NNCC_SMLAD(even, u, s0);
+            s1 = NNCC_SMLAD(low, v, s1);
             even = nncc_dsp_even(high);
             high = nncc_dsp_odd_packed(high);
             NNCC_DSP_LOAD_BOTH(w + 6, u, v);
-            s2 = __smlad(even, u, s2);
-            s3 = __smlad(high, v, s3);
+            s2 = NNCC_SMLAD(even, u, s2);
+            s3 = NNCC_SMLAD(high, v, s3);
             if (at == a.end) {
                 break;
             }
@@ -148,36 +148,6 @@ NNCC_DSP_AS_WRITTEN void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pi
             x -= over;
             y -= over;
         }
-    }
-}
-
-#else
-
-void nncc_dsp_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
-                                 const int8_t *x, int8_t *y)
-{
-    const int32_t odd = p->taps & 1;
-
-    for (int32_t i = 0; i < p->channels; i += 4) {
-        const int32_t first = nncc_dsp_group(i, p->channels);
-        const int32_t *const pairs = w + 4 + 2 * odd;
-        const int32_t *const mcs = w + 4 + 2 * p->taps;
-
-        for (int32_t c = 0; c < 4; c++) {
-            const int8_t *const in = x + first + c;
-            int32_t sum = w[c];
-
-            if (odd) {
-                sum += in[offsets[0]] * (c < 2 ? nncc_dsp_lo(w[4 + c]) : nncc_dsp_hi(w[2 + c]));
-            }
-            for (int32_t t = odd; t < p->taps; t += 2) {
-                const int32_t pair = pairs[2 * (t - odd) + c];
-
-                sum += in[offsets[t]] * nncc_dsp_lo(pair) + in[offsets[t + 1]] * nncc_dsp_hi(pair);
-            }
-            y[first + c] = nncc_dsp_clamp(nncc_dsp_scale(sum, mcs + 3 * c, 1), p->low, p->cap);
-        }
-        w = mcs + 12;
     }
 }
 

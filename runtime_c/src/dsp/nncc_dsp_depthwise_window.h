@@ -50,7 +50,7 @@
                                      "r3, [sp, #24]\n bne.w 1b\n" \
                                      "3:\n add sp, #36\n pop {r4-r11, pc}\n"
 
-#elif NNCC_DSP_ACLE
+#else
 
 static inline int8_t nncc_dsp_window_output(int32_t sum, int32_t m, int32_t c, int32_t s)
 {
@@ -68,15 +68,15 @@ static inline int8_t nncc_dsp_window_output(int32_t sum, int32_t m, int32_t c, i
         NNCC_DSP_LOAD_BOTH(w + 4 * (k), v0, v1); \
         NNCC_DSP_LOAD_BOTH(x0 + 2 * (k), a0, b0); \
         NNCC_DSP_LOAD_BOTH(x1 + 2 * (k), a1, b1); \
-        u0 = __smlad(a0, v0, u0); \
-        u1 = __smlad(a1, v0, u1); \
-        u0 = __smlad(b0, v1, u0); \
-        u1 = __smlad(b1, v1, u1); \
+        u0 = NNCC_SMLAD(a0, v0, u0); \
+        u1 = NNCC_SMLAD(a1, v0, u1); \
+        u0 = NNCC_SMLAD(b0, v1, u0); \
+        u1 = NNCC_SMLAD(b1, v1, u1); \
         NNCC_DSP_LOAD_BOTH(w + 4 * (k) + 2, v0, v1); \
-        l0 = __smlad(a0, v0, l0); \
-        l1 = __smlad(a1, v0, l1); \
-        l0 = __smlad(b0, v1, l0); \
-        l1 = __smlad(b1, v1, l1); \
+        l0 = NNCC_SMLAD(a0, v0, l0); \
+        l1 = NNCC_SMLAD(a1, v0, l1); \
+        l0 = NNCC_SMLAD(b0, v1, l0); \
+        l1 = NNCC_SMLAD(b1, v1, l1); \
     } while (0)
 #define NNCC_WINDOW_NEXT(k) \
     do { \
@@ -128,28 +128,6 @@ NNCC_INLINED void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
         *y = nncc_dsp_window_output(u1, m, c, s);
         y += pixel;
         x += 2u * (uint32_t)step;
-    }
-}
-
-#else
-
-static inline void nncc_dsp_window_rows(const nncc_dsp_depthwise_window *f)
-{
-    int32_t i;
-    int32_t k;
-
-    for (i = 0; i < f->columns; i++) {
-        const int32_t *const x = f->x + i * (f->step / 4);
-        int32_t upper = f->w[0], lower = f->w[0];
-
-        for (k = 0; k < 2 * f->rounds; k++) {
-            const int32_t *const w = f->w + 4 + k / 2 * 4 + k % 2;
-
-            upper += nncc_dsp_lo(x[k]) * nncc_dsp_lo(w[0]) + nncc_dsp_hi(x[k]) * nncc_dsp_hi(w[0]);
-            lower += nncc_dsp_lo(x[k]) * nncc_dsp_lo(w[2]) + nncc_dsp_hi(x[k]) * nncc_dsp_hi(w[2]);
-        }
-        f->y[i * f->pixel + f->line] = nncc_dsp_saturate(nncc_dsp_scale(lower, f->w + 1, 1 - NNCC_WINDOW_RELU));
-        f->y[i * f->pixel] = nncc_dsp_saturate(nncc_dsp_scale(upper, f->w + 1, 1 - NNCC_WINDOW_RELU));
     }
 }
 

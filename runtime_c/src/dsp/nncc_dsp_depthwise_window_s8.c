@@ -49,7 +49,7 @@ static void interleave(const nncc_dsp_two_rows *r, int32_t n, int32_t plane, int
                    : [u] "+r"(u), [l] "+r"(l), [to] "+r"(to), [n] "+r"(n), [a] "=&r"(a), [b] "=&r"(b), [c] "=&r"(c)
                    : [us] "r"(r->upper_step), [ls] "r"(r->lower_step), [p] "r"(plane), [s] "r"(pitch)
                    : "memory", "cc");
-#elif NNCC_DSP_ACLE
+#else
     const int8_t *u = r->upper, *l = r->lower;
     const int32_t apart = plane / 4;
 
@@ -65,8 +65,6 @@ static void interleave(const nncc_dsp_two_rows *r, int32_t n, int32_t plane, int
         l += r->lower_step;
         words += pitch / 4;
     }
-#else
-    interleave_few(r, n, 4, plane, pitch, words);
 #endif
 }
 

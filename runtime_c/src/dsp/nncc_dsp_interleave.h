@@ -8,7 +8,7 @@
 
 #include "nncc_dsp_core.h"
 
-#if NNCC_DSP_ACLE
+#if !NNCC_DSP_ASM
 
 /* For functions that interleave. */
 #define NNCC_INTERLEAVING NNCC_DSP_AS_WRITTEN
@@ -19,7 +19,7 @@
  */
 static inline uint32_t nncc_dsp_in_register(uint32_t v)
 {
-#if defined(__GNUC__) && !defined(__clang__)
+#if NNCC_DSP_ACLE && defined(__GNUC__) && !defined(__clang__)
     return __uhadd8(v, v);
 #else
     return v;

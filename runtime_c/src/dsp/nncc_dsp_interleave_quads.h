@@ -37,14 +37,8 @@ NNCC_INTERLEAVING static inline void nncc_dsp_interleave_quads(const nncc_dsp_tw
                    : [a] "+r"(a), [b] "+r"(b), [to] "+r"(to), [n] "+r"(n)
                    : [as] "r"(r->a_step), [bs] "r"(r->b_step), [m] "r"(0xff00ff00u)
                    : "r4", "r5", "r6", "r8", "memory", "cc");
-#elif NNCC_DSP_ACLE
-    nncc_dsp_interleave(r->a, r->a_step, r->b, r->b_step, n, 1, to);
 #else
-    for (int32_t i = 0; i < n; i++) {
-        for (int32_t c = 0; c < 4; c++) {
-            *to++ = nncc_dsp_pair(256 * r->a[i * r->a_step + c], 256 * r->b[i * r->b_step + c]);
-        }
-    }
+    nncc_dsp_interleave(r->a, r->a_step, r->b, r->b_step, n, 1, to);
 #endif
 }
 

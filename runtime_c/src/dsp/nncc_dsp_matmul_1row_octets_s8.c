@@ -117,7 +117,7 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_octets_s8(NNCC_DSP_ARG const nncc_dsp_m
 }
 
 #else
-#if NNCC_DSP_ACLE
+
 /* Four channels of eight: start values, weights and scales begin at theirs. */
 static NNCC_DSP_AS_WRITTEN void half_of_eight(const nncc_dsp_matmul_params *p, const int32_t *x, const int32_t *start,
                                               const int32_t *w, const int32_t *mcs, int8_t *y)
@@ -135,7 +135,6 @@ static NNCC_DSP_AS_WRITTEN void half_of_eight(const nncc_dsp_matmul_params *p, c
     NNCC_DSP_NARROW_SCALED(mcs);
     nncc_dsp_put(0, NULL, nncc_dsp_bias(p->low, p->cap), p->cap, nncc_dsp_bytes(s.a0, s.b0, s.c0, s.d0), y);
 }
-#endif
 
 NNCC_DSP_IN_ORDER void nncc_dsp_matmul_1row_octets_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w,
                                                       int8_t *y)
@@ -145,23 +144,8 @@ NNCC_DSP_IN_ORDER void nncc_dsp_matmul_1row_octets_s8(const nncc_dsp_matmul_para
     for (int32_t g = p->groups; g > 0; g--) {
         const int32_t *const weights = w + 8, *const mcs = weights + 4 * p->pairs;
 
-#if NNCC_DSP_ACLE
         half_of_eight(p, inputs, w, weights, mcs, y);
         half_of_eight(p, inputs, w + 4, weights + 2, mcs + 12, y + 4);
-#else
-        for (int32_t c = 0; c < 8; c++) {
-            uint32_t twice = nncc_dsp_start(w, NNCC_DSP_NARROW, c);
-
-            for (int32_t k = 0; k < p->pairs; k++) {
-                const int32_t v = inputs[k], h = weights[4 * k + c / 2];
-                const int32_t a = nncc_dsp_weight(nncc_dsp_lo(h), NNCC_DSP_NARROW, c);
-                const int32_t b = nncc_dsp_weight(nncc_dsp_hi(h), NNCC_DSP_NARROW, c);
-
-                twice += (uint32_t)(2 * (nncc_dsp_lo(v) * a + nncc_dsp_hi(v) * b));
-            }
-            y[c] = nncc_dsp_clamp(nncc_dsp_scale((int32_t)twice, mcs + 3 * c, p->positive ? 0 : 1), p->low, p->cap);
-        }
-#endif
         w = mcs + 24;
         y += 8;
     }

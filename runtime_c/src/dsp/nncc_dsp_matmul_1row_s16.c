@@ -79,10 +79,10 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_1row_s16(NNCC_DSP_ARG const nncc_dsp_matmul1
         const int64_t two = nncc_dsp_load_two(w + 2 * (k)); \
         const int32_t w0 = (int32_t)two, w1 = (int32_t)(two >> 32); \
 \
-        a = __smlad(v, nncc_dsp_even(w0), a); \
-        b = __smlad(v, nncc_dsp_odd(w0), b); \
-        c = __smlad(v, nncc_dsp_even(w1), c); \
-        d = __smlad(v, nncc_dsp_odd(w1), d); \
+        a = NNCC_SMLAD(v, nncc_dsp_even(w0), a); \
+        b = NNCC_SMLAD(v, nncc_dsp_odd(w0), b); \
+        c = NNCC_SMLAD(v, nncc_dsp_even(w1), c); \
+        d = NNCC_SMLAD(v, nncc_dsp_odd(w1), d); \
     } while (0)
 #define NNCC_ROUND16(k) \
     do { \

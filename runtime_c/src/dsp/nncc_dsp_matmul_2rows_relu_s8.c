@@ -112,7 +112,7 @@ NNCC_DSP_NAKED void nncc_dsp_matmul_2rows_relu_s8(NNCC_DSP_ARG const nncc_dsp_ma
     /* clang-format on */
 }
 
-#elif NNCC_DSP_ACLE
+#else
 
 static inline int32_t scaled(int32_t v, int32_t m, int32_t c)
 {
@@ -134,8 +134,8 @@ static inline int32_t scaled(int32_t v, int32_t m, int32_t c)
 /* Results in the middle of a and c and in the upper half of b and d as bytes. */
 static inline uint32_t bytes_of(int32_t a, int32_t b, int32_t c, int32_t d)
 {
-    const uint32_t even = (uint32_t)__usat(a >> 8, 8) | ((uint32_t)__usat(c >> 8, 8) << 8);
-    const uint32_t odd = (uint32_t)__usat(b >> 16, 8) | ((uint32_t)__usat(d >> 16, 8) << 8);
+    const uint32_t even = NNCC_USAT8(a >> 8) | (NNCC_USAT8(c >> 8) << 8);
+    const uint32_t odd = NNCC_USAT8(b >> 16) | (NNCC_USAT8(d >> 16) << 8);
 
     return (even | (odd << 16)) ^ 0x80808080u;
 }
@@ -154,43 +154,6 @@ NNCC_DSP_AS_WRITTEN void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_par
         NNCC_RELU_TWO(c, d);
         nncc_dsp_store4(y + y_step, bytes_of(s.a1, s.b1, s.c1, s.d1));
         nncc_dsp_store4(y, bytes_of(s.a0, s.b0, s.c0, s.d0));
-        y += 4;
-    }
-}
-
-#else
-
-/* A sum scaled by {m, c}, shifted and clamped. */
-static int8_t output(uint32_t sum, const int32_t *mc, int32_t shift)
-{
-    const int32_t v = ((int32_t)(((int64_t)(int32_t)sum * mc[0]) >> 32) + mc[1]) >> shift;
-
-    return nncc_dsp_clamp(v, 0x80808080u, 0);
-}
-
-void nncc_dsp_matmul_2rows_relu_s8(const nncc_dsp_matmul_params *p, const void *x, const int32_t *w, int8_t *y)
-{
-    const int32_t *const inputs = x;
-
-    for (int32_t g = 0; g < p->groups; g++) {
-        const int32_t *const weights = w + 4, *const scales = weights + 2 * p->pairs;
-
-        for (int32_t px = 1; px >= 0; px--) {
-            for (int32_t c = 0; c < 2; c++) { /* with channel c + 2 */
-                uint32_t even = (uint32_t)w[2 * c], odd = (uint32_t)w[2 * c + 1];
-
-                for (int32_t k = 0; k < p->pairs; k++) {
-                    const int32_t v = inputs[2 * k + px], h = weights[2 * k + c];
-                    const int32_t x0 = nncc_dsp_lo(v), x1 = nncc_dsp_hi(v), w0 = nncc_dsp_lo(h), w1 = nncc_dsp_hi(h);
-
-                    even += (uint32_t)(x0 * nncc_dsp_byte(w0) + x1 * nncc_dsp_byte(w1));
-                    odd += (uint32_t)(x0 * w0) + (uint32_t)(x1 * w1);
-                }
-                y[px * p->y_step + c] = output(even, scales + 4 * c, 8);
-                y[px * p->y_step + c + 2] = output(odd - even, scales + 4 * c + 2, 16);
-            }
-        }
-        w = scales + 8;
         y += 4;
     }
 }

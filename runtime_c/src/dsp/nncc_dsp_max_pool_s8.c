@@ -19,23 +19,9 @@ static int32_t max_pixels(const int8_t *x, int32_t count, int32_t step, int32_t 
             : [step] "r"(step)
             : "memory", "cc");
     }
-#elif NNCC_DSP_ACLE
-    for (; count > 0; count--) {
-        const int32_t v = nncc_dsp_load4(x);
-
-        (void)__ssub8((int8x4_t)max, (int8x4_t)v);
-        max = (int32_t)__sel((uint8x4_t)max, (uint8x4_t)v);
-        x += step;
-    }
 #else
     for (; count > 0; count--) {
-        int8_t m[4];
-
-        memcpy(m, &max, sizeof m);
-        for (int32_t c = 0; c < 4; c++) {
-            m[c] = x[c] > m[c] ? x[c] : m[c];
-        }
-        memcpy(&max, m, sizeof m);
+        max = (int32_t)nncc_max8((uint32_t)max, (uint32_t)nncc_dsp_load4(x));
         x += step;
     }
 #endif

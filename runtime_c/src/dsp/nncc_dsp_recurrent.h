@@ -135,10 +135,10 @@ NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x,
         int32_t v0, v1; \
 \
         NNCC_DSP_LOAD_BOTH(w + (k), v0, v1); \
-        sum0 = __smlad(low, nncc_dsp_even(v0), sum0); \
-        sum1 = __smlad(low, nncc_dsp_even(v1), sum1); \
-        sum0 = __smlad(high, nncc_dsp_odd(v0), sum0); \
-        sum1 = __smlad(high, nncc_dsp_odd(v1), sum1); \
+        sum0 = NNCC_SMLAD(low, nncc_dsp_even(v0), sum0); \
+        sum1 = NNCC_SMLAD(low, nncc_dsp_even(v1), sum1); \
+        sum0 = NNCC_SMLAD(high, nncc_dsp_odd(v0), sum0); \
+        sum1 = NNCC_SMLAD(high, nncc_dsp_odd(v1), sum1); \
     } while (0)
 #define NNCC_DSP_GATE_FOUR(k) \
     do { \

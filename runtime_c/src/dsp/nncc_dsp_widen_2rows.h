@@ -108,8 +108,6 @@ static inline int32_t nncc_dsp_wide_byte(int8_t v)
     return NNCC_WIDEN_UP > 0 ? (v + 128) << NNCC_WIDEN_UP : v;
 }
 
-#if NNCC_DSP_ACLE
-
 /* Four bytes of both pixels. */
 NNCC_INLINED void nncc_dsp_widen_4(const int8_t *a, const int8_t *b, int32_t *x)
 {
@@ -130,21 +128,8 @@ NNCC_INLINED void nncc_dsp_widen_4(const int8_t *a, const int8_t *b, int32_t *x)
     x[3] = w3;
 }
 
-#else
-
-/* Bytes 0 and 2 of four of both pixels, and bytes 1 and 3. */
-static inline void nncc_dsp_widen_4(const int8_t *a, const int8_t *b, int32_t *x)
-{
-    x[0] = nncc_dsp_pair(nncc_dsp_wide_byte(a[0]), nncc_dsp_wide_byte(a[2]));
-    x[1] = nncc_dsp_pair(nncc_dsp_wide_byte(b[0]), nncc_dsp_wide_byte(b[2]));
-    x[2] = nncc_dsp_pair(nncc_dsp_wide_byte(a[1]), nncc_dsp_wide_byte(a[3]));
-    x[3] = nncc_dsp_pair(nncc_dsp_wide_byte(b[1]), nncc_dsp_wide_byte(b[3]));
-}
-
-#endif
-
 /* Two bytes as half a word each. */
-#if NNCC_DSP_ACLE && !NNCC_WIDEN_UP
+#if !NNCC_WIDEN_UP
 #define NNCC_DSP_WIDE_PAIR(lo, hi) nncc_dsp_even((int32_t)((uint32_t)(uint8_t)(lo) | ((uint32_t)(uint8_t)(hi) << 16)))
 #else
 #define NNCC_DSP_WIDE_PAIR(lo, hi) nncc_dsp_pair(nncc_dsp_wide_byte(lo), nncc_dsp_wide_byte(hi))

@@ -21,7 +21,7 @@ static inline void nncc_dsp_widen_row(const int8_t *x, int32_t n, int32_t pairs,
                        :
                        : "memory");
     }
-#elif NNCC_DSP_ACLE
+#else
     for (; n >= 16; n -= 16) {
         const int32_t a = nncc_dsp_load4(x), b = nncc_dsp_load4(x + 4);
         int32_t c, d;
@@ -49,16 +49,12 @@ static inline void nncc_dsp_widen_row(const int8_t *x, int32_t n, int32_t pairs,
             : [x] "+r"(x), [to] "+r"(to), [a] "=&r"(a), [b] "=&r"(b)
             :
             : "memory");
-#elif NNCC_DSP_ACLE
+#else
         const int32_t v = nncc_dsp_load4(x);
 
         to[0] = nncc_dsp_even(v);
         to[1] = nncc_dsp_odd(v);
         to += 2;
-        x += 4;
-#else
-        *to++ = nncc_dsp_pair(x[0], x[2]);
-        *to++ = nncc_dsp_pair(x[1], x[3]);
         x += 4;
 #endif
     }
