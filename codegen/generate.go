@@ -184,7 +184,7 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 		Arena: p.ArenaBytes, State: p.StateBytes, Align: program.Align, Images: e.images, arrays: e.arrays}
 	v.inputs, v.outputs = ioInfo(p, m.Prefix, names)
 	for _, x := range v.inputs {
-		io := newIOView(x, e.arena, true)
+		io := newIOView(x, e.arena, true, e.bound != nil)
 		io.Pointer = e.ioPointer(x, false)
 		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, true)
 		if s := m.InputNotes[x.Name]; s != "" {
@@ -193,7 +193,7 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 		v.Inputs = append(v.Inputs, io)
 	}
 	for _, x := range v.outputs {
-		io := newIOView(x, e.arena, false)
+		io := newIOView(x, e.arena, false, e.bound != nil)
 		io.Pointer = e.ioPointer(x, true)
 		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, false)
 		v.Outputs = append(v.Outputs, io)

@@ -286,6 +286,9 @@ func models() []*model {
 			in %e : i16[4] q(0.001:0)
 			in %f : f64[2]
 			in %h : i32[3] q(0.25:-5)
+			in %p : i8[2,3,4] q(axis=1,0.5:-3000,0.0625:7,128.0:127)
+			in %q : i8[3,1,5] q(axis=0,0.5:3,0.0625:-7,0.25:0)
+			in %r : i8[5] q(0.25:-3000)
 			%na = Identity(%a)
 			%nb = Identity(%b)
 			%nc = Identity(%c)
@@ -293,13 +296,22 @@ func models() []*model {
 			%ne : i16[4] q(0.001:0) = Identity(%e)
 			%nf = Identity(%f)
 			%nh : i32[3] q(0.25:-5) = Identity(%h)
+			%np : i8[2,3,4] q(0.5:3) = BitCast(%p) {to=3}
+			%nq : i8[3,1,5] q(0.5:3) = BitCast(%q) {to=3}
+			%nr : i8[5] q(0.5:3) = BitCast(%r) {to=3}
+			%op : i8[2,3,4] q(0.5:3) = Identity(%np)
+			%oq : i8[3,1,5] q(0.5:3) = Identity(%nq)
+			%or : i8[5] q(0.5:3) = Identity(%nr)
 			out "na" = %na
 			out "nb" = %nb
 			out "nc" = %nc
 			out "nd" = %nd
 			out "ne" = %ne
 			out "nf" = %nf
-			out "nh" = %nh`},
+			out "nh" = %nh
+			out "np" = %op
+			out "nq" = %oq
+			out "nr" = %or`},
 		{prefix: "constants", src: `
 			in %x : f32[6]
 			const %k : f32[6] = {inf,-inf,nan,1e-45,-0.0,3.4028235e38}

@@ -77,6 +77,10 @@ func preprocessViews(o Model, inputs []IOInfo, views []ioView) ([]preView, error
 		if err != nil {
 			return nil, err
 		}
+		if t.Quant.PerAxis() && (p.Image == nil || len(t.Quant.Scale) != p.Image.Channels) {
+			return nil, fmt.Errorf("input %s has a scale for each index of dimension %d; want one for each colour, or "+
+				"one: normalise outside the model, or --io float", p.Input, t.Quant.Axis)
+		}
 		v.Out = fmt.Sprintf("(%s *)(void *)%s_%s(%s)", ctype, o.Prefix, v.CName, v.Arg)
 		if p.Image != nil {
 			v.image(p, t, kind, ctype)
@@ -117,7 +121,7 @@ func (v *preView) image(p Preprocess, t types.Type, kind, ctype string) {
 	x, y := m.Axes()
 	tables := 1
 	for _, c := range p.Values {
-		if c != p.Values[0] {
+		if c != p.Values[0] || t.Quant.PerAxis() {
 			tables = m.Channels
 		}
 	}
@@ -155,18 +159,33 @@ func (v *preView) image(p Preprocess, t types.Type, kind, ctype string) {
 	var entries []string
 	for c := range tables {
 		for pixel := range 256 {
-			entries = append(entries, entry(p.Values[c].Of(uint8(pixel)), t))
+			entries = append(entries, entry(p.Values[c].Of(uint8(pixel)), ofChannel(t, c)))
 		}
 	}
-	doc := []string{"What a pixel is worth: (pixel * scale - mean) / std" + quantisedText(t)}
+	doc := []string{"What a pixel is worth: (pixel * scale - mean) / std"}
+	if !t.Quant.PerAxis() {
+		doc[0] += quantisedText(t)
+	}
 	for c, x := range p.Values[:tables] {
 		which := "Every channel"
 		if tables > 1 {
 			which = fmt.Sprintf("Channel %d", c)
 		}
-		doc = append(doc, fmt.Sprintf("%s: scale %.9g, mean %.9g, std %.9g", which, x.Scale, x.Mean, x.Std))
+		text := fmt.Sprintf("%s: scale %.9g, mean %.9g, std %.9g", which, x.Scale, x.Mean, x.Std)
+		if t.Quant.PerAxis() {
+			text += quantisedText(ofChannel(t, c))
+		}
+		doc = append(doc, text)
 	}
 	v.table(ctype, entries, kind, doc)
+}
+
+// ofChannel is a type with the scale and zero point of a channel.
+func ofChannel(t types.Type, c int) types.Type {
+	if t.Quant.PerAxis() {
+		t.Quant = types.PerTensor(t.Quant.Scale[c], t.Quant.Zero[c])
+	}
+	return t
 }
 
 // quantisedText is part of a comment on values of a type.

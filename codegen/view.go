@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -100,8 +101,13 @@ type ioView struct {
 	Shape              string // initialiser of the logical shape
 	Layout             string // text: the memory order
 	Permuted           bool   // memory order differs from the logical one
-	Quantised          bool   // one scale: float helpers
-	Scale, Zero        string
+	Quantised          bool   // float helpers
+	Scale, Zero        string // of all elements
+	PerAxis            bool   // in their place one of each for each index of a dimension
+	Axis               int
+	Scales, Zeros      string // initialisers; with a bound weights file calls, c being the index
+	ScalesArg          string // of the macros: (c) where they are calls
+	lo, hi             int64  // of quantised integers
 	Pointer            string // expression on void *arena
 	Helpers            []helperView
 	WhenMacro, WhenDoc string // what steps do to it
@@ -117,7 +123,7 @@ type helperView struct {
 	Body       []string
 }
 
-func newIOView(x IOInfo, a arenaForm, input bool) ioView {
+func newIOView(x IOInfo, a arenaForm, input, bound bool) ioView {
 	t, prefix := x.Type, a.prefix
 	v := ioView{CName: x.CName, CType: x.CType, Macro: strings.ToUpper(prefix) + "_" + x.Upper, Bytes: x.Bytes,
 		Elems: t.Elems(), Rank: t.Rank()}
@@ -141,16 +147,44 @@ func newIOView(x IOInfo, a arenaForm, input bool) ioView {
 		v.Proto = fmt.Sprintf("%s *%s(%s)", x.CType, v.Fn, a.ArenaParam())
 	}
 	v.Check, v.Arg = a.ArenaCheck(), a.ArenaName()
-	var lo, hi int64
-	if q := t.Quant; q != nil && q.Axis < 0 {
-		if lo, hi = t.DType.IntRange(); hi <= math.MaxInt32 {
-			v.Quantised = true
-			v.Scale = FloatLit(q.Scale[0])
-			v.Zero = IntLit(int64(q.Zero[0]))
+	if q := t.Quant; q != nil {
+		if v.lo, v.hi = t.DType.IntRange(); v.hi <= math.MaxInt32 {
+			v.quantised(q, bound)
 		}
 	}
-	v.helpers(t, a, input, IntLit(lo), IntLit(hi))
+	v.helpers(t, a, input)
 	return v
+}
+
+// quantised notes scales and zero points.
+func (v *ioView) quantised(q *types.Quant, bound bool) {
+	v.Quantised, v.PerAxis, v.Axis = true, q.Axis >= 0, q.Axis
+	if !v.PerAxis {
+		v.Scale, v.Zero = FloatLit(q.Scale[0]), IntLit(int64(q.Zero[0]))
+		return
+	}
+	var scales, zeros []string
+	for i, s := range q.Scale {
+		scales, zeros = append(scales, FloatLit(s)), append(zeros, IntLit(int64(q.Zero[i])))
+	}
+	v.Scales, v.Zeros = "{"+strings.Join(scales, ", ")+"}", "{"+strings.Join(zeros, ", ")+"}"
+	if bound {
+		v.ScalesArg = "(c)"
+	}
+}
+
+// scaleAndZero are what the scale and zero point of an element are read from, @c being its index
+// along the axis, and the declarations in front.
+func (v *ioView) scaleAndZero() (scale, zero string, first []string) {
+	switch {
+	case !v.PerAxis:
+		return v.Macro + "_SCALE", v.Macro + "_ZERO_POINT", nil
+	case v.ScalesArg != "":
+		return v.Macro + "_SCALES(@c)", v.Macro + "_ZERO_POINTS(@c)", nil
+	}
+	return "scales[@c]", "zero_points[@c]", []string{
+		fmt.Sprintf("    static const float scales[] = %s_SCALES;", v.Macro),
+		fmt.Sprintf("    static const int32_t zero_points[] = %s_ZERO_POINTS;", v.Macro)}
 }
 
 // list is numbers with commas.
@@ -163,9 +197,9 @@ func list(v []int) string {
 }
 
 // helpers writes the functions that convert from and to reals and the model's order.
-func (v *ioView) helpers(t types.Type, a arenaForm, input bool, lo, hi string) {
+func (v *ioView) helpers(t types.Type, a arenaForm, input bool) {
 	prefix := a.prefix
-	add := func(verb, doc, elem, line string) {
+	add := func(verb, doc, elem, line string, first ...string) {
 		arena, values, own := a.ArenaConst(), elem+" *values", "const "+v.CType+" *const q"
 		if input {
 			arena, values, own = a.ArenaParam(), "const "+elem+" *values", v.CType+" *const q"
@@ -177,7 +211,7 @@ func (v *ioView) helpers(t types.Type, a arenaForm, input bool, lo, hi string) {
 		if v.Elems == 0 {
 			h.Body = []string{"    return " + check + "; /* no elements */"}
 		} else {
-			h.Body = slices.Concat([]string{"    const nncc_status status = " + check + ";",
+			h.Body = slices.Concat(first, []string{"    const nncc_status status = " + check + ";",
 				fmt.Sprintf("    %s = %s_%s(%s);", own, prefix, v.CName, a.ArenaName())},
 				loops(t, line, "    if (status != NNCC_OK) {", "        return status;", "    }"),
 				[]string{"    return NNCC_OK;"})
@@ -185,10 +219,14 @@ func (v *ioView) helpers(t types.Type, a arenaForm, input bool, lo, hi string) {
 		v.Helpers = append(v.Helpers, h)
 	}
 	if v.Quantised && input {
-		add("quantize", "Writes the input from reals, in the model's order: round half to even of value / scale, "+
-			"plus zero point, saturated; NaN counts as 0.", "float",
-			fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s_SCALE, %s_ZERO_POINT, %s, %s);", v.CType, prefix,
-				v.Macro, v.Macro, lo, hi))
+		scale, zero, first := v.scaleAndZero()
+		doc := "Writes the input from reals, in the model's order: round half to even of value / scale, " +
+			"plus zero point, saturated; NaN counts as 0."
+		if v.PerAxis {
+			doc += fmt.Sprintf(" Each index of dimension %d has a scale and a zero point of its own.", v.Axis)
+		}
+		add("quantize", doc, "float", fmt.Sprintf("q[@m] = (%s)%s_io_quantise(values[@k], %s, %s, %s, %s);", v.CType,
+			prefix, scale, zero, IntLit(v.lo), IntLit(v.hi)), first...)
 	}
 	if v.Permuted && input {
 		add("load", "Writes the input from the same elements in the model's order.", v.CType, "q[@m] = values[@k];")
@@ -198,8 +236,9 @@ func (v *ioView) helpers(t types.Type, a arenaForm, input bool, lo, hi string) {
 		if t.DType.Bits() > 16 {
 			wide = "int64_t"
 		}
+		scale, zero, first := v.scaleAndZero()
 		add("dequantize", "Gives the output as reals, in the model's order: (value - zero point) * scale.", "float",
-			fmt.Sprintf("values[@k] = (float)((%s)q[@m] - %s_ZERO_POINT) * %s_SCALE;", wide, v.Macro, v.Macro))
+			fmt.Sprintf("values[@k] = (float)((%s)q[@m] - %s) * %s;", wide, zero, scale), first...)
 	}
 	if v.Permuted && !input {
 		add("store", "Gives the output's elements in the model's order.", v.CType, "values[@k] = q[@m];")
@@ -207,11 +246,11 @@ func (v *ioView) helpers(t types.Type, a arenaForm, input bool, lo, hi string) {
 }
 
 // loops is a loop over all elements in logical order around line, in which @m
-// is the index in memory and @k that in logical order; first are statements
-// between the declarations and the loop.
+// is the index in memory, @k that in logical order, and @c that along the dimension of
+// scales; first are statements between the declarations and the loop.
 func loops(t types.Type, line string, first ...string) []string {
 	if t.SameMemory(nil) {
-		line = strings.NewReplacer("@m", "i", "@k", "i").Replace(line)
+		line = strings.NewReplacer("@m", "i", "@k", "i", "@c", channel(t)).Replace(line)
 		return slices.Concat([]string{"    size_t i;"}, first,
 			[]string{fmt.Sprintf("    for (i = 0; i < %du; i++) {", t.Elems()), "        " + line, "    }"})
 	}
@@ -237,9 +276,28 @@ func loops(t types.Type, line string, first ...string) []string {
 		end = append([]string{indent + "}"}, end...)
 		indent += "    "
 	}
-	line = strings.NewReplacer("@m", strings.Join(index, " + "), "@k", "k++").Replace(line)
+	c := "0"
+	if q := t.Quant; q.PerAxis() && t.Shape[q.Axis] > 1 {
+		c = fmt.Sprintf("i%d", q.Axis)
+	}
+	line = strings.NewReplacer("@m", strings.Join(index, " + "), "@k", "k++", "@c", c).Replace(line)
 	out := []string{"    size_t k = 0;", "    size_t " + strings.Join(vars, ", ") + ";"}
 	return slices.Concat(out, first, open, []string{indent + line}, end)
+}
+
+// channel is the index along the dimension of scales of element i in logical order.
+func channel(t types.Type) string {
+	if !t.Quant.PerAxis() {
+		return ""
+	}
+	c := "i"
+	if inner := tensor.Count(t.Shape[t.Quant.Axis+1:]); inner > 1 {
+		c = fmt.Sprintf("i / %du", inner)
+	}
+	if tensor.Count(t.Shape[:t.Quant.Axis]) > 1 {
+		c += fmt.Sprintf(" %% %du", t.Shape[t.Quant.Axis])
+	}
+	return c
 }
 
 // weightView is the constant data.

@@ -3,6 +3,7 @@
 package codegen
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/types"
 )
 
 // A weights file begins with this header, all words little-endian:
@@ -138,7 +140,11 @@ func (e *emitter) ioNumbers(v *modelView) []scaleView {
 	}
 	all := func(info []IOInfo, views []ioView) {
 		for i := range views {
-			if io, q := &views[i], info[i].Type.Quant; io.Quantised {
+			io, q := &views[i], info[i].Type.Quant
+			switch {
+			case io.PerAxis:
+				out = append(out, e.ioChannels(io, q)...)
+			case io.Quantised:
 				one(io, "scale", "Scale", "float", math.Float32bits(q.Scale[0]), &io.Scale)
 				one(io, "zero_point", "Zero point", "int32_t", uint32(q.Zero[0]), &io.Zero)
 			}
@@ -147,6 +153,28 @@ func (e *emitter) ioNumbers(v *modelView) []scaleView {
 	all(v.inputs, v.Inputs)
 	all(v.outputs, v.Outputs)
 	return out
+}
+
+// ioChannels puts the scales and zero points of the channels of an input into the file, one behind
+// the other.
+func (e *emitter) ioChannels(io *ioView, q *types.Quant) []scaleView {
+	le := binary.LittleEndian
+	list := func(what, doc, ctype string, bits func(i int) uint32, text *string) scaleView {
+		first := ""
+		for i := range q.Scale {
+			read := e.bound.add(ctype, le.AppendUint32(nil, bits(i)), fmt.Sprintf("%s_%s_%d", what, io.CName, i))
+			first = cmp.Or(first, read)
+		}
+		fn := fmt.Sprintf("%s_%s_%s", e.prefix, what, io.CName)
+		*text = fn + "((uint32_t)(c))"
+		return scaleView{Proto: ctype + " " + fn + "(uint32_t c)", CType: ctype,
+			Doc:   doc + " of channel c of " + io.CName,
+			Value: strings.TrimSuffix(first, ")") + " + 4u * c)"}
+	}
+	return []scaleView{
+		list("scales", "Scale", "float", func(i int) uint32 { return math.Float32bits(q.Scale[i]) }, &io.Scales),
+		list("zero_points", "Zero point", "int32_t", func(i int) uint32 { return uint32(q.Zero[i]) }, &io.Zeros),
+	}
 }
 
 // weightsFile is the view of a program's weights file; the layout is written later.
@@ -241,8 +269,11 @@ func layout(m Model, o Options) ([sha256.Size]byte, error) {
 		f("array", x.CType, x.Len(), x.Align, x.Offset)
 	}
 	for _, x := range slices.Concat(v.inputs, v.outputs) {
-		f("io", x.CType, x.Type.DType, x.Type.Shape, x.Type.Order, x.Offset, x.Type.Quant != nil,
-			x.Type.Quant != nil && x.Type.Quant.Axis < 0)
+		axis := -1
+		if q := x.Type.Quant; q.PerAxis() {
+			axis = q.Axis
+		}
+		f("io", x.CType, x.Type.DType, x.Type.Shape, x.Type.Order, x.Offset, x.Type.Quant != nil, axis)
 	}
 	v.processing(f)
 	for _, x := range runtime {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,7 +118,7 @@ func (v ioView) RustZeros() string {
 	case strings.Contains(v.Zero, "("): // of a bound weights file
 		return fmt.Sprintf("quantize_%s(&[0.0; %d])", v.CName, v.Elems)
 	case v.Quantised:
-		zero = v.Zero
+		zero = v.zero()
 	case v.CType == "float", v.CType == "double":
 		zero = "0.0"
 	}
@@ -130,9 +131,18 @@ func (v ioView) Real0() string {
 	case v.Quantised && strings.Contains(v.Zero, "("): // of a bound weights file, an int32_t
 		return "(" + v.CType + ")" + v.Zero
 	case v.Quantised:
-		return v.Zero
+		return v.zero()
 	}
 	return "0"
+}
+
+// zero is the element that stands for zero, or comes nearest; 0 where each channel has another.
+func (v ioView) zero() string {
+	z, err := strconv.ParseInt(strings.Trim(v.Zero, "()"), 10, 64)
+	if err != nil {
+		return cmp.Or(v.Zero, "0")
+	}
+	return IntLit(min(max(z, v.lo), v.hi))
 }
 
 // RustElem is the type of the values that a helper takes or gives.

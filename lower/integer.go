@@ -15,11 +15,26 @@ import (
 	"github.com/nncc/nncc/lower/state"
 )
 
+// quantOptions are those of calibration.
+func (s *State) quantOptions() (q quant.Options, err error) {
+	q = s.facts.Quant
+	q.StateBindings, err = state.Indices(s.Graph, s.StateBindings)
+	return q, err
+}
+
+// scaleInputs is the stage input-scales.
+func (s *State) scaleInputs() error {
+	q, err := s.quantOptions()
+	if err != nil {
+		return err
+	}
+	return quant.ScaleInputs(s.Graph, q)
+}
+
 // quantize is the stage calibrate.
 func (s *State) quantize() error {
-	q := s.facts.Quant
-	var err error
-	if q.StateBindings, err = state.Indices(s.Graph, s.StateBindings); err != nil {
+	q, err := s.quantOptions()
+	if err != nil {
 		return err
 	}
 	if s.finer != nil {

@@ -94,6 +94,19 @@ var quantisationRows = []*Stage{
 		Run: func(s *State) error { return signal.Pass.Apply(s.ctx, s.Graph) },
 	},
 	{
+		Name: "input-scales",
+		Doc: "inputs of mixed units: what makes their channels alike stands behind them, for a scale and zero " +
+			"point of each channel",
+		Numerics: pass.Reassoc,
+		When:     []Condition{fixedPoint, floatModel, noAccelerator},
+		Requires: []*Invariant{modelKept, oneFloat},
+		After: []Order{
+			{"bn-linear", "weights have taken up what they can"},
+			{"absorb", "padding stands where it stays"},
+		},
+		Run: (*State).scaleInputs,
+	},
+	{
 		Name:     "calibrate",
 		Doc:      "QuantizeLinear and DequantizeLinear by calibration data; bfloat16 where int8 is not enough",
 		Numerics: pass.Lossy, LeastSQNR: 3,

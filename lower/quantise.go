@@ -53,8 +53,10 @@ func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) (*S
 		q.Samples = s.Samples(q.Samples)
 		r.Diags.Add(s.Notes.From("single")...)
 	}
-	r.Rewrites, err = Legalise(g, legalize)
-	return s, err
+	if r.Rewrites, err = Legalise(g, legalize); err != nil {
+		return nil, err
+	}
+	return s, quant.ScaleInputs(g, *q)
 }
 
 // Sensitivity ranks the layers of a float model by what their quantisation costs.

@@ -37,6 +37,14 @@ func (q *Quant) Equal(o *Quant) bool {
 // PerAxis reports a quantisation with one scale per channel.
 func (q *Quant) PerAxis() bool { return q != nil && q.Axis >= 0 }
 
+// Text says what integers stand for.
+func (q *Quant) Text() string {
+	if q.PerAxis() {
+		return fmt.Sprintf("a scale and a zero point for each index of dimension %d", q.Axis)
+	}
+	return fmt.Sprintf("scale %g, zero point %d", q.Scale[0], q.Zero[0])
+}
+
 // ScaleAt is the scale of channel c (any c when per tensor).
 func (q *Quant) ScaleAt(c int) float32 {
 	if q.Axis < 0 {

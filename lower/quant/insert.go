@@ -3,6 +3,7 @@
 package quant
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -141,9 +142,12 @@ func insert(g *ir.Graph, opt Options) (c *calibrator, before *ir.Graph, err erro
 		return c, before, c.fixedPoint()
 	}
 	if before, err = c.prepare(); err != nil || len(c.values) == 0 {
-		return c, before, err
+		return c, before, cmp.Or(err, c.spellAffines())
 	}
 	c.choose()
+	if err := c.integerOffsets(); err != nil {
+		return nil, nil, err
+	}
 	c.recurrentStates()
 	if err := c.insert(); err != nil {
 		return nil, nil, err
@@ -504,7 +508,7 @@ func (c *calibrator) insert() error {
 			return err
 		}
 	}
-	return nil
+	return c.spellAffines()
 }
 
 // pair quantises one run-time value. Where a quantised node or the caller makes

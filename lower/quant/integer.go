@@ -225,6 +225,9 @@ func (c *converter) quantisedInputs() error {
 		if !v.Type.DType.IsFloat() {
 			continue
 		}
+		if err := c.takeIn(v); err != nil {
+			return err
+		}
 		if err := c.hoistQuant(v); err != nil {
 			return err
 		}

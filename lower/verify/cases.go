@@ -44,9 +44,9 @@ func Typed(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	case t.Quant != nil && float:
 		return ir.QuantiseEven(d.Cast(tensor.F32), t), nil
 	case t.Quant != nil:
-		return nil, text.Errorf("input %s is of type %s and stands for reals (scale %g, zero point %d), got %s: its "+
+		return nil, text.Errorf("input %s is of type %s and stands for reals (%s), got %s: its "+
 			"numbers would mean others; want %s, or float, which is quantised", v.Name, t.DType.ONNXName(),
-			t.Quant.ScaleAt(0), t.Quant.ZeroAt(0), d.DType.ONNXName(), t.DType.ONNXName())
+			t.Quant.Text(), d.DType.ONNXName(), t.DType.ONNXName())
 	case t.DType.IsFloat() && float:
 		return d.Cast(t.DType), nil
 	case t.DType.IsFloat():

@@ -81,9 +81,14 @@ type IO struct {
 	DType     string   `json:"dtype"`
 	Shape     []int    `json:"shape"`
 	Layout    string   `json:"layout"`
-	Scale     *float32 `json:"scale,omitempty"`
-	ZeroPoint *int32   `json:"zero_point,omitempty"`
-	Bytes     int      `json:"bytes"`
+	Scale     *float32 `json:"scale"`
+	ZeroPoint *int32   `json:"zero_point"`
+	// Scales and ZeroPoints are those of each index of dimension Axis, where Scale and
+	// ZeroPoint are null for it.
+	Scales     []float32 `json:"scales,omitempty"`
+	ZeroPoints []int32   `json:"zero_points,omitempty"`
+	Axis       *int      `json:"axis,omitempty"`
+	Bytes      int       `json:"bytes"`
 	// PaddedFrom is how many channels the model has where --pad-input added
 	// some: they come last, and what they hold does not matter.
 	PaddedFrom int `json:"padded_from,omitempty"`
@@ -282,9 +287,11 @@ func newIO(name, cname string, t ir.Type) IO {
 	if t.Order != nil && !t.SameMemory(nil) {
 		x.Layout = "NHWC"
 	}
-	if t.Quant != nil && !t.Quant.PerAxis() {
-		s, z := t.Quant.Scale[0], t.Quant.Zero[0]
-		x.Scale, x.ZeroPoint = &s, &z
+	switch q := t.Quant; {
+	case q.PerAxis():
+		x.Scales, x.ZeroPoints, x.Axis = q.Scale, q.Zero, &q.Axis
+	case q != nil:
+		x.Scale, x.ZeroPoint = &q.Scale[0], &q.Zero[0]
 	}
 	return x
 }
