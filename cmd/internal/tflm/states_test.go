@@ -3,8 +3,28 @@
 package tflm
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
 	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
+	"testing"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 var states = []drawer{
@@ -38,6 +58,182 @@ var states = []drawer{
 		l.do(6, []any{rank, act}, []int32{x, f, t, optional(l, b), s}, y)
 	}},
 	{"UNIDIRECTIONAL_SEQUENCE_LSTM", "i8 f32", recurrent},
+	{"ASSIGN_VARIABLE", "i8 f32", func(l *layer) { // a leaky sum
+		shape := []int32{1, l.between(1, 8)}
+		x := l.input(l.typ, 4, shape...)
+		v := l.variable(x, shape...)
+		y := l.same(x, shape...)
+		l.op = "ADD"
+		l.do(11, []any{int8(0)}, []int32{x, v}, y)
+		l.assign(y)
+	}},
+	{"CONCATENATION", "i8 f32", func(l *layer) { // a streamed convolution: the last rows are kept
+		n, rows := l.between(1, 4), l.between(2, 4)
+		x := l.input(l.typ, 4, 1, 1, 1, n)
+		old := l.variable(x, 1, rows-1, 1, n)
+		joined := l.like(l.tensor(l.typ, 1, rows, 1, n), x)
+		l.op = "CONCATENATION"
+		l.do(10, []any{int32(1), int8(0)}, []int32{old, x}, joined)
+		kept := l.like(l.tensor(l.typ, 1, rows-1, 1, n), x)
+		l.op = "STRIDED_SLICE"
+		l.do(32, []any{int32(0), int32(0)}, []int32{joined, l.ints(0, 1, 0, 0), l.ints(1, rows, 1, n),
+			l.ints(1, 1, 1, 1)}, kept)
+		l.assign(kept)
+		w := l.fill(l.quantised(l.tensor(l.typ, 2, rows, 1, n), l.scale(-8), 0))
+		y := l.output(l.typ, l.limit(x)*l.limit(w)*math.Sqrt(float64(rows*n))/2, 1, 1, 1, 2)
+		l.op = "CONV_2D"
+		l.do(1, []any{int8(1), int32(1), int32(1), int8(0)}, []int32{joined, w, -1}, y)
+	}},
+}
+
+// variable reads a variable of the quantisation of tensor of.
+func (l *layer) variable(of int32, shape ...int32) int32 {
+	h := l.tensor("i32", 1)
+	l.kinds[h], l.Tensors[h].Type = "resource", 13
+	v := l.like(l.tensor(l.kinds[of], shape...), of)
+	name := func(b *flatbuffers.Builder) flatbuffers.UOffsetT {
+		n := b.CreateString("v")
+		fb.VarHandleOptionsStart(b)
+		fb.VarHandleOptionsAddContainer(b, n)
+		fb.VarHandleOptionsAddSharedName(b, n)
+		return fb.VarHandleOptionsEnd(b)
+	}
+	l.Ops = append(l.Ops, tflitetest.Op{Code: codes["VAR_HANDLE"], Out: []int32{h}, Options: name, Kind: 111},
+		tflitetest.Op{Code: codes["READ_VARIABLE"], In: []int32{h}, Out: []int32{v}})
+	return v
+}
+
+// assign writes the variable.
+func (l *layer) assign(v int32) {
+	l.Ops = append(l.Ops, tflitetest.Op{Code: codes["ASSIGN_VARIABLE"], In: []int32{l.Ops[0].Out[0], v}})
+}
+
+// calls is how often a stateful model is called, and stretch for how many calls its inputs
+// are of one kind.
+const calls, stretch = 200, 20
+
+// stream are the inputs of all calls: random ones, and by turns the most and the least that
+// there is, which take states to their ends.
+func (l *layer) stream() (in [][][]byte) {
+	for k := range calls {
+		x := l.inputs()
+		if phase := k / stretch % 4; phase%2 == 1 {
+			for i, t := range l.Inputs {
+				end := map[string][2][]byte{"i8": {{127}, {0x80}}, "f32": {bits(4), bits(-4)}}[l.kinds[t]][phase/2]
+				x[i] = bytes.Repeat(end, len(x[i])/len(end))
+			}
+		}
+		in = append(in, x)
+	}
+	return in
+}
+
+func bits(v float32) []byte { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)) }
+
+// TestStates: 200 calls of each stateful operator, its state at its ends now and then, give
+// what TensorFlow Lite Micro gave; testdata/states has its results behind the digest of model
+// and inputs. With NNCC_TFLM_RUN they are recorded, where it takes the model: without a bias SVDF crashes.
+func TestStates(t *testing.T) {
+	compared := 0
+	for i, d := range states {
+		for _, typ := range d.typesOf() {
+			seeds := uint64(6)
+			if typ == "f32" {
+				seeds = 2
+			}
+			for seed := range seeds {
+				name := fmt.Sprintf("%s_%d_%s_%d", strings.ToLower(d.op), i, typ, seed)
+				t.Run(name, func(t *testing.T) {
+					callOften(t, draw(d, typ, seed), name)
+					compared++
+				})
+			}
+		}
+	}
+	if files, err := os.ReadDir(recordings); err != nil || len(files) != compared {
+		t.Errorf("%d models are compared, %d are recorded: %v", compared, len(files), err)
+	}
+}
+
+var recordings = filepath.Join("testdata", "states")
+
+func callOften(t *testing.T, l *layer, name string) {
+	model, in := filepath.Join(t.TempDir(), "net.tflite"), l.stream()
+	if err := os.WriteFile(model, l.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(recordings, name+".gz")
+	stream := bytes.Join(slices.Concat(in...), nil)
+	digest := sha256.Sum256(append(l.Bytes(), stream...))
+	if program := testenv.Get("NNCC_TFLM_RUN"); program != "" {
+		record(t, exec.Command(program, model, fmt.Sprint(calls)), file, stream, digest[:])
+	}
+	want := recorded(t, file)
+	if !bytes.HasPrefix(want, digest[:]) {
+		t.Fatalf("%s is of another model; NNCC_TFLM_RUN records it", file)
+	}
+	have, err := program1(model, in)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, l)
+	}
+	if why := differ([][]*tensor.Dense{{joined(t, have)}}, want[len(digest):]); why != "" {
+		t.Errorf("%s\n%s", why, l)
+	}
+}
+
+// joined are the results of all calls behind each other: floats are as near as the largest of all wants.
+func joined(t *testing.T, have [][]*tensor.Dense) *tensor.Dense {
+	t.Helper()
+	y := have[0][0]
+	var all []byte
+	for _, run := range have {
+		all = append(all, run[0].Bytes()...)
+	}
+	d, err := tensor.FromBytes(y.DType, append([]int{len(have)}, y.Shape...), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// record writes what TensorFlow Lite Micro gives, behind the digest.
+func record(t *testing.T, cmd *exec.Cmd, file string, stream, digest []byte) {
+	t.Helper()
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(stream), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skipf("refused by TensorFlow Lite Micro: %v", err)
+	}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.Write(slices.Concat(digest, out))
+	z.Close()
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func recorded(t *testing.T, file string) []byte {
+	t.Helper()
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("TensorFlow Lite Micro refused it")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func recurrent(l *layer) {
@@ -56,9 +252,10 @@ func recurrent(l *layer) {
 		}
 		return 1
 	}
+	recurrence := pick(l, -8.0, -4) // products that leave int16
 	for k := range int32(4) {
 		in[1+k] = l.fill(l.quantised(l.tensor(l.typ, units, n), l.scale(-8), 0))
-		in[5+k] = l.fill(l.quantised(l.tensor(l.typ, units, units), l.scale(-8), 0))
+		in[5+k] = l.fill(l.quantised(l.tensor(l.typ, units, units), l.scale(recurrence), 0))
 		kind := "i32"
 		if l.typ == "f32" {
 			kind = "f32"
