@@ -3,6 +3,7 @@
 package lower
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -117,11 +118,16 @@ func (s *State) warnOfFloatNodes() {
 // whyFloat says what around a node keeps it in float: in a model with a quantisation of its own, as that stood in
 // front of the stage.
 func (s *State) whyFloat(n *ir.Node) string {
-	if s.facts.Quantised {
-		for _, m := range s.QDQ.Nodes {
-			if m.Name == n.Name && m.Op == n.Op {
-				return quant.WhyFloat(s.QDQ, m)
-			}
+	if s.QDQ == nil {
+		return quant.WhyRecurrentInFloat(n)
+	}
+	for _, m := range s.QDQ.Nodes {
+		switch {
+		case m.Name != n.Name || m.Op != n.Op:
+		case s.facts.Quantised:
+			return quant.WhyFloat(s.QDQ, m)
+		default:
+			return cmp.Or(quant.WhyRecurrentInFloat(n), quant.WhyCurve(m, quant.MaxCurveError))
 		}
 	}
 	return quant.WhyRecurrentInFloat(n)

@@ -43,7 +43,7 @@ type converter struct {
 // DequantizeLinear nodes.
 func Integer(g *ir.Graph, opt IntegerOptions) error {
 	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{},
-		border: map[*ir.Node]ir.Type{}, curve: maxCurveError}
+		border: map[*ir.Node]ir.Type{}, curve: MaxCurveError}
 	if opt.Imported {
 		c.curve = maxImportedCurveError
 	}

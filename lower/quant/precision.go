@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -272,6 +273,29 @@ func (c *calibrator) leastScale16(n *ir.Node, r rule, in func(i int) float64) fl
 		return in(0) * in(1) * (1 + 0x1p-20)
 	case n.Op == op.Add:
 		return max(in(0), in(1)) * 0x1p-14 * (1 + 0x1p-20)
+	case len(r.in) == 1 && n.Op.Scalar != nil && !n.Op.Straight && n.Op.Quant == ir.QFloat:
+		return wholeLines(func(v float64) float64 { return n.Op.Scalar(n, v*in(0)) }, c.params[n.Out[0]].scale)
 	}
 	return 0
+}
+
+// wholeLines is the scale of int16 results of f, a function of an int16 value, or one that is larger: where f leaves
+// the range between two points of its table, the line between them would cut the corner, by more than an interpolated
+// function may miss. The range then ends at the point behind.
+func wholeLines(f func(v float64) float64, scale float64) float64 {
+	const distance, most = 1 << 16 / (fixp.LUT16Len - 1), math.MaxInt16
+	least := scale
+	last := math.Abs(f(math.MinInt16)) / scale
+	for v := math.MinInt16 + distance; v <= math.MaxInt16+1; v += distance {
+		next := math.Abs(f(float64(v))) / scale
+		lo, hi := min(last, next), max(last, next)
+		if lo < most && hi > most && (hi-most)*(most-lo)/(hi-lo) > MaxCurveError {
+			least = max(least, hi*scale/most)
+		}
+		last = next
+	}
+	if least > 2*scale { // a bit of the result for the corner
+		return scale
+	}
+	return least
 }

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
@@ -33,6 +34,34 @@ func WhyFloat(g *ir.Graph, n *ir.Node) string {
 		}
 	}
 	return strings.Join(why, ", ")
+}
+
+// WhyCurve says by how much the table of int16 values that n would be, between DequantizeLinear and QuantizeLinear,
+// misses it; "" where that is at most so many steps, and for other nodes.
+func WhyCurve(n *ir.Node, most float64) string {
+	if n.Op.Scalar == nil || n.In[0].Def == nil || n.In[0].Def.Op != op.DequantizeLinear || len(n.Out) != 1 ||
+		len(n.Out[0].Uses()) == 0 || n.Out[0].Uses()[0].Node.Op != op.QuantizeLinear {
+		return ""
+	}
+	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: slices.Clone(n.In), Out: []*ir.Value{{Name: n.Name}}}
+	for _, end := range []struct {
+		by *ir.Node
+		of *ir.Value
+		to **ir.Value
+	}{{n.In[0].Def, n.In[0].Def.In[0], &trial.In[0]}, {n.Out[0].Uses()[0].Node, n.Out[0].Uses()[0].Node.Out[0],
+		&trial.Out[0]}} {
+		t, q, ok := params(end.by)
+		if !ok {
+			return ""
+		}
+		*end.to = &ir.Value{Name: n.Name, Type: ir.Type{DType: t, Shape: end.of.Type.Shape, Quant: q}}
+	}
+	off := ir.InterpolationError(trial)
+	if off <= most {
+		return ""
+	}
+	return fmt.Sprintf("a table of int16 values would miss it by %.0f steps of its result (want at most %g; "+
+		"another range of it in --calib or the model, or int8)", off, most)
 }
 
 // whyInput is about one input, "" where it is quantised as integer kernels want it.
@@ -99,6 +128,9 @@ func whyOutput(g *ir.Graph, v *ir.Value) string {
 			return s
 		}
 		if s := whyReach(v.Def, n.Out[0], q); s != "" {
+			return s
+		}
+		if s := WhyCurve(v.Def, maxImportedCurveError); s != "" {
 			return s
 		}
 	}

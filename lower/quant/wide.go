@@ -14,12 +14,12 @@ import (
 // with as much room for the products.
 const maxBias64 = 1 << 46
 
-// maxCurveError and maxImportedCurveError bound, in steps of an int16 output,
+// MaxCurveError and maxImportedCurveError bound, in steps of an int16 output,
 // by how much an interpolated function may miss the real one, where nncc chose
 // the quantisation and where the model brought it: with 1.5 steps off the real
 // value, the integer is at most two off the rounded one.
 const (
-	maxCurveError         = 16
+	MaxCurveError         = 16
 	maxImportedCurveError = 1.5
 )
 
