@@ -230,7 +230,8 @@ const (
 
 // holes are the functions that holes can call. Loops are {{range span 0 (int .count)}}.
 var holes = template.FuncMap{"names": parameterNames, "upper": strings.ToUpper, "int": strconv.Atoi,
-	"add": func(a, b int) int { return a + b }, "span": span}
+	"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }, "span": span,
+	"words": strings.Fields}
 
 // span gives the numbers from the first one to below the last one.
 func span(first, last int) []int {

@@ -97,61 +97,6 @@
 #define NNCC_PAIRS_ST(o, q, v, u) \
     NNCC_PAIRS_S(o, q, v); \
     NNCC_PAIRS_T(u)
-/* Quads, and the second output's last one. */
-#define NNCC_PAIRS_FIRST_1(o, q, p) \
-    do { \
-        const int64_t once = nncc_dsp_load_whole(from + (o)); \
-\
-        NNCC_DSP_LOAD_BOTH(w + (q), u0, u1); \
-        s0 = NNCC_SMLAD((int32_t)once, u0, s0); \
-        s1 = NNCC_SMLAD((int32_t)(once >> 32), u1, s1); \
-    } while (0)
-#define NNCC_PAIRS_FIRST_2(o, q, p) \
-    NNCC_PAIRS_FIRST_1(o, q, p); \
-    NNCC_PAIRS_ST((o) + (p), (q) + (p), v, u)
-#define NNCC_PAIRS_FIRST_3(o, q, p) \
-    NNCC_PAIRS_FIRST_2(o, q, p); \
-    NNCC_PAIRS_ST((o) + 2 * (p), (q) + 2 * (p), u, v)
-#define NNCC_PAIRS_FIRST_4(o, q, p) \
-    NNCC_PAIRS_FIRST_3(o, q, p); \
-    NNCC_PAIRS_ST((o) + 3 * (p), (q) + 3 * (p), v, u)
-#define NNCC_PAIRS_FIRST_5(o, q, p) \
-    NNCC_PAIRS_FIRST_4(o, q, p); \
-    NNCC_PAIRS_ST((o) + 4 * (p), (q) + 4 * (p), u, v)
-#define NNCC_PAIRS_FIRST_6(o, q, p) \
-    NNCC_PAIRS_FIRST_5(o, q, p); \
-    NNCC_PAIRS_ST((o) + 5 * (p), (q) + 5 * (p), v, u)
-#define NNCC_PAIRS_FIRST_7(o, q, p) \
-    NNCC_PAIRS_FIRST_6(o, q, p); \
-    NNCC_PAIRS_ST((o) + 6 * (p), (q) + 6 * (p), u, v)
-#define NNCC_PAIRS_FIRST_8(o, q, p) \
-    NNCC_PAIRS_FIRST_7(o, q, p); \
-    NNCC_PAIRS_ST((o) + 7 * (p), (q) + 7 * (p), v, u)
-#define NNCC_PAIRS_1(o, q, p) \
-    NNCC_PAIRS_FIRST_1(o, q, p); \
-    NNCC_PAIRS_END((o) + (p), u)
-#define NNCC_PAIRS_2(o, q, p) \
-    NNCC_PAIRS_FIRST_2(o, q, p); \
-    NNCC_PAIRS_END((o) + 2 * (p), v)
-#define NNCC_PAIRS_3(o, q, p) \
-    NNCC_PAIRS_FIRST_3(o, q, p); \
-    NNCC_PAIRS_END((o) + 3 * (p), u)
-#define NNCC_PAIRS_4(o, q, p) \
-    NNCC_PAIRS_FIRST_4(o, q, p); \
-    NNCC_PAIRS_END((o) + 4 * (p), v)
-#define NNCC_PAIRS_5(o, q, p) \
-    NNCC_PAIRS_FIRST_5(o, q, p); \
-    NNCC_PAIRS_END((o) + 5 * (p), u)
-#define NNCC_PAIRS_6(o, q, p) \
-    NNCC_PAIRS_FIRST_6(o, q, p); \
-    NNCC_PAIRS_END((o) + 6 * (p), v)
-#define NNCC_PAIRS_7(o, q, p) \
-    NNCC_PAIRS_FIRST_7(o, q, p); \
-    NNCC_PAIRS_END((o) + 7 * (p), u)
-#define NNCC_PAIRS_8(o, q, p) \
-    NNCC_PAIRS_FIRST_8(o, q, p); \
-    NNCC_PAIRS_END((o) + 8 * (p), v)
-
 /* To the next row of quads. */
 #define NNCC_PAIRS_DOWN(bytes) (from = (const int32_t *)((uintptr_t)from + (bytes)))
 /* Rows of quads, `taps` of which have weights. */
