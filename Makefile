@@ -11,8 +11,8 @@ FUZZTIME ?= 20s
 # containers of CI services have them.
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 
-# The commit and its date, for nncc version.
-STAMP := -ldflags "$(shell git -c 'safe.directory=*' log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ \
+# One static file without symbols; the commit and its date are for nncc version.
+BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w $(shell git -c 'safe.directory=*' log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ \
   --format='-X main.commit=%H -X main.date=%cd' 2>/dev/null)"
 export TZ := UTC
 
@@ -35,14 +35,14 @@ GOTEST := GO=$(GO) $(GO) run ./cmd/internal/gotest
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
 	@$(SETUP) demo
-	$(GO) build $(STAMP) -o nncc ./cmd/nncc
+	$(BUILD) -o nncc ./cmd/nncc
 	./nncc -board $(BOARD) $(CALIB) --out $(OUT) $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --cases 8 $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.02 $(MODEL)
 	$(GO) run ./$(DIGITS)/eval --board $(BOARD)
 
 build:
-	$(GO) build $(STAMP) -o nncc ./cmd/nncc
+	$(BUILD) -o nncc ./cmd/nncc
 
 # Kernels are compiled once for all the tests that link them (boards/run); the
 # folder may be deleted at any time.

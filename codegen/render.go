@@ -20,11 +20,10 @@ var tmplFS embed.FS
 
 // allowed are the sprig functions that templates may use: text only. Numbers
 // and decisions are made in Go, where a wrong type is an error and not zero.
-var allowed = []string{"indent", "nindent", "trim", "join", "quote", "upper", "lower", "replace", "repeat", "default",
-	"ternary", "list", "until", "hasPrefix", "contains"}
+var allowed = []string{"join", "quote", "replace", "ternary", "base", "toJson"}
 
-// own are functions that sprig has not, or not for all platforms alike.
-var own = template.FuncMap{"base": path.Base, "xml": xmlText, "word": makeWord, "md": markdown, "json": jsonText}
+// own are functions that sprig has not.
+var own = template.FuncMap{"xml": xmlText, "word": makeWord, "md": markdown}
 
 func funcs() template.FuncMap {
 	all := sprig.HermeticTxtFuncMap()

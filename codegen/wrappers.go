@@ -6,7 +6,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -318,12 +317,6 @@ func zipped(path string, files []File) (File, error) {
 		return File{}, bug.Errorf("pack: %w", err)
 	}
 	return File{path, b.Bytes()}, nil
-}
-
-// jsonText is a text as JSON.
-func jsonText(s string) (string, error) {
-	b, err := json.Marshal(s)
-	return string(b), err
 }
 
 // PackConditions reports that components have any.

@@ -19,7 +19,7 @@ import (
 type progress struct {
 	to       io.Writer
 	terminal bool
-	bar      spinner // nil: nothing is shown
+	bar      *spinner // nil: nothing is shown
 
 	mu      sync.Mutex
 	wait    *time.Timer // plain: until the first line; nil: it is over
@@ -27,13 +27,6 @@ type progress struct {
 	doing   string      // plain: what was said last
 	written string      // plain: the last line
 	at      time.Time   // plain: when it was written
-}
-
-// spinner is a line of a terminal that turns while something is done.
-type spinner interface {
-	Describe(doing string)
-	Add(n int) error
-	Finish() error
 }
 
 const (
@@ -79,8 +72,7 @@ func (p *progress) say(s string) {
 		if p.bar == nil {
 			p.bar = newSpinner(p.to)
 		}
-		p.bar.Describe(s)
-		_ = p.bar.Add(1)
+		p.bar.describe(s)
 		return
 	}
 	p.mu.Lock()
@@ -113,7 +105,7 @@ func withoutNumbers(s string) string {
 // done clears the spinner, before other things are written.
 func (p *progress) done() {
 	if p != nil && p.bar != nil {
-		_ = p.bar.Finish()
+		p.bar.finish()
 		p.bar = nil
 	}
 }

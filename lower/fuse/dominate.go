@@ -5,9 +5,6 @@ package fuse
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/graph/flow"
-	"gonum.org/v1/gonum/graph/simple"
-
 	"github.com/nncc/nncc/ir"
 )
 
@@ -19,34 +16,41 @@ type dominator struct {
 }
 
 // postDominators gives the tree, by node index. A value that leaves the graph
-// has to be in memory, so its node has no post-dominator.
+// has to be in memory, so its node has no post-dominator. Nodes are in the order of
+// their uses, so one pass from the end finds each node's dominator: the first one
+// that the ways up the tree from all its uses have in common.
 func postDominators(g *ir.Graph) []dominator {
 	index := map[*ir.Node]int{}
 	for i, n := range g.Nodes {
 		index[n] = i
 	}
-	exit := int64(len(g.Nodes)) // one node behind all outputs
-	back := simple.NewDirectedGraph()
-	back.AddNode(simple.Node(exit))
-	for i, n := range g.Nodes {
-		from := simple.Node(i)
-		leaves := true
-		for _, v := range n.Out {
+	exit := len(g.Nodes) // one node behind all outputs
+	out := make([]dominator, exit)
+	up := func(i int) int {
+		if d := out[i].node; d >= 0 {
+			return d
+		}
+		return exit
+	}
+	for i := exit - 1; i >= 0; i-- {
+		out[i] = dominator{node: -1, pattern: ir.Opaque}
+		at := -1 // none yet
+		for _, v := range g.Nodes[i].Out {
 			for _, u := range v.Uses() {
-				leaves = false
-				back.SetEdge(back.NewEdge(simple.Node(index[u.Node]), from))
+				k := index[u.Node]
+				if at < 0 {
+					at = k
+				}
+				for at != k {
+					if at < k {
+						at = up(at)
+					} else {
+						k = up(k)
+					}
+				}
 			}
 		}
-		if leaves || slices.ContainsFunc(n.Out, g.IsOutput) {
-			back.SetEdge(back.NewEdge(simple.Node(exit), from))
-		}
-	}
-	tree := flow.Dominators(simple.Node(exit), back)
-	out := make([]dominator, len(g.Nodes))
-	for i := len(g.Nodes) - 1; i >= 0; i-- {
-		out[i] = dominator{node: -1, pattern: ir.Opaque}
-		d := tree.DominatorOf(int64(i))
-		if d == nil || d.ID() == exit {
+		if at < 0 || at == exit || slices.ContainsFunc(g.Nodes[i].Out, g.IsOutput) {
 			continue
 		}
 		// the worst of the edges out of i and of the way up the tree from there
@@ -54,12 +58,12 @@ func postDominators(g *ir.Graph) []dominator {
 		for _, v := range g.Nodes[i].Out {
 			for _, u := range v.Uses() {
 				worst = max(worst, edge(u))
-				for k := index[u.Node]; k != int(d.ID()); k = out[k].node {
+				for k := index[u.Node]; k != at; k = out[k].node {
 					worst = max(worst, out[k].pattern)
 				}
 			}
 		}
-		out[i] = dominator{int(d.ID()), worst}
+		out[i] = dominator{at, worst}
 	}
 	return out
 }

@@ -4,9 +4,12 @@
 package layers_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/parser"
 	"go/token"
+	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -74,12 +77,27 @@ func ours(t *testing.T) map[string][]string {
 
 // libraries are those that only some folders may import.
 var libraries = map[string][]string{
-	"github.com/dave/jennifer":       {"cmd/nnccgen"},
-	"github.com/spf13/pflag":         {"cmd"},
-	"github.com/Masterminds/sprig":   {"codegen"},
-	"google.golang.org/protobuf":     {"frontend", "cmd/nncc/examples"},
-	"github.com/google/flatbuffers":  {"frontend/tflite"},
-	"github.com/schollz/progressbar": {"cmd"},
+	"github.com/dave/jennifer":      {"cmd/nnccgen"},
+	"github.com/spf13/pflag":        {"cmd"},
+	"github.com/Masterminds/sprig":  {"codegen"},
+	"google.golang.org/protobuf":    {"frontend", "cmd/nncc/examples"},
+	"github.com/google/flatbuffers": {"frontend/tflite"},
+}
+
+// TestNoWebClient: nncc does not bring a web client along, nor do its libraries.
+func TestNoWebClient(t *testing.T) {
+	c := exec.Command(cmp.Or(os.Getenv("GO"), "go"), "list", "-deps", "./cmd/nncc")
+	c.Dir = sharedata.Root()
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Fields(string(out))
+	for _, p := range []string{"net/http", "crypto/tls", "gonum.org/v1/gonum/mat"} {
+		if slices.Contains(list, p) {
+			t.Errorf("cmd/nncc depends on %s; go mod why %s says through what", p, p)
+		}
+	}
 }
 
 // TestLibraries: libraries of others stay where they are at home.

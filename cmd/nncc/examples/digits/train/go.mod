@@ -1,6 +1,6 @@
 module github.com/nncc/nncc/cmd/nncc/examples/digits/train
 
-go 1.26
+go 1.26.0
 
 require github.com/nncc/nncc v0.0.0
 
@@ -12,6 +12,6 @@ require (
 )
 
 require (
-	golang.org/x/sys v0.46.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
