@@ -4,6 +4,7 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -38,6 +39,44 @@ func (c *calibrator) frontEnd() {
 			products[n.Out[0]] = most
 		}
 	}
+	c.angles()
+}
+
+// angles finds Sin and Cos of positions, and what makes angles of these: nothing but factors,
+// element by element, of inputs. It stays float: a step of 8 bits of positions to 1023 is more
+// than a turn.
+func (c *calibrator) angles() {
+	for _, n := range c.g.Nodes {
+		if n.Op != op.Get("", "Sin") && n.Op != op.Get("", "Cos") {
+			continue
+		}
+		made := map[*ir.Node]bool{n: true}
+		if ofPositions(n.In[0], made) && len(made) > 1 {
+			for m := range made {
+				c.front[m] = true
+			}
+		}
+	}
+}
+
+// ofPositions adds the nodes that make v of inputs, element by element; false where another
+// operator takes part.
+func ofPositions(v *ir.Value, made map[*ir.Node]bool) bool {
+	if v == nil || v.Def == nil || made[v.Def] || !v.Type.DType.IsFloat() {
+		return true
+	}
+	n := v.Def
+	if outer := n.Op == op.MatMul && n.In[0].Type.Shape[n.In[0].Type.Rank()-1] == 1; !outer &&
+		n.Op.Pattern > ir.Injective || len(n.Body) > 0 {
+		return false
+	}
+	made[n] = true
+	for _, x := range n.In {
+		if !ofPositions(x, made) {
+			return false
+		}
+	}
+	return true
 }
 
 // compressed reports that a value reaches an operator that compresses it, element by
