@@ -56,9 +56,9 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	for _, gr := range all {
 		held[gr] = gr.freeze()
 	}
-	var best *optimiser
+	var best map[*group]verdict
 	if o.Mode == option.AlignAuto && o.Price != nil {
-		best = a.optimise(all, held)
+		best = a.decide(all)
 	}
 	for _, gr := range all {
 		r.Rows = append(r.Rows, a.rows(gr, held[gr], best)...)
@@ -121,16 +121,15 @@ func (a *analysis) choose(needs []*need) {
 }
 
 // rows are the lines of one group.
-func (a *analysis) rows(g *group, held map[*need]Lock, best *optimiser) []Row {
+func (a *analysis) rows(g *group, held map[*need]Lock, best map[*group]verdict) []Row {
 	gain, why, pads := 0.0, "", true
 	if a.opt.Mode == option.AlignAuto && a.opt.Chosen == nil {
 		pads, why = false, "costs are unknown"
 		if best == nil {
-			g.clear()
-		} else if pads = slices.ContainsFunc(g.dims, func(d *dim) bool { return d.pad > 0 }); pads {
-			gain, why = best.gain(g)
+			g.set(nil)
 		} else {
-			why = best.why[g]
+			gain, why = best[g].gain, best[g].why
+			pads = slices.ContainsFunc(g.dims, func(d *dim) bool { return d.pad > 0 })
 		}
 	}
 	var rows []Row

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/cost"
@@ -26,148 +27,98 @@ const (
 	worthwhile = 0.01
 )
 
-// optimiser chooses the padding of all groups for the least price: group by
-// group, until no change helps. Layers are compared with what they cost in the
-// original model, so that a layer that has won by its inputs may spend some of
-// that on its outputs.
-type optimiser struct {
-	a      *analysis
-	groups []*group
-	touch  map[*group][]*ir.Node
-	base   map[*ir.Node]Price
-	chosen map[*group][]int
-	why    map[*group]string
+// verdict is what the padding of a group saves, and how, or why it has none.
+type verdict struct {
+	gain float64
+	why  string
 }
 
-// optimise leaves the chosen padding in the dims.
-func (a *analysis) optimise(groups []*group, held map[*group]map[*need]Lock) *optimiser {
-	o := &optimiser{a: a, groups: groups, base: map[*ir.Node]Price{}, chosen: map[*group][]int{},
-		why: map[*group]string{}}
-	options := map[*group][][]int{}
+// decide leaves the padding of each group in its dims that pays, one after the other, and takes
+// the others' back.
+func (a *analysis) decide(groups []*group) map[*group]verdict {
+	pads := map[*group][]int{}
 	for _, g := range groups {
 		if slices.ContainsFunc(g.needs, func(d *need) bool { return d.violated() }) {
-			options[g] = g.options(held[g])
+			pads[g] = g.pads()
 		}
-		g.clear()
+		g.set(nil)
 	}
-	o.touch = a.touched(groups)
+	touched, out := a.touched(groups), map[*group]verdict{}
 	for _, g := range groups {
-		for _, n := range o.touch[g] {
-			if _, ok := o.base[n]; !ok {
-				o.base[n] = a.price(n)
-			}
-		}
-	}
-	for sweep := 0; sweep < 8; sweep++ {
-		moved := false
-		for _, g := range groups {
-			moved = o.improve(g, options[g]) || moved
-		}
-		if !moved {
-			break
-		}
-	}
-	return o
-}
-
-func (g *group) clear() {
-	for _, d := range g.dims {
-		d.pad = 0
-	}
-}
-
-// options are the paddings of a group that are tried: what the needs ask for,
-// and, for a group of one free dim, the next multiples of 2, 8 and 16, too.
-func (g *group) options(held map[*need]Lock) [][]int {
-	var out [][]int
-	add := func() {
-		pads, padded := make([]int, len(g.dims)), false
-		for i, d := range g.dims {
-			pads[i] = d.pad
-			padded = padded || d.pad > 0
-		}
-		if padded {
-			out = append(out, pads)
-		}
-	}
-	g.solve(g.open(held))
-	add()
-	var free []*dim
-	for _, d := range g.dims {
-		if d.held == nil {
-			free = append(free, d)
-		}
-	}
-	if len(free) == 1 && len(g.dims) == 1 {
-		for _, m := range []int{2, 8, 16} {
-			if d := free[0]; d.size%m != 0 {
-				d.pad = m - d.size%m
-				add()
-			}
+		if slices.ContainsFunc(pads[g], func(n int) bool { return n > 0 }) {
+			out[g] = a.try(g, pads[g], touched[g])
 		}
 	}
 	return out
 }
 
-// improve tries the options of one group with the others as they are.
-func (o *optimiser) improve(g *group, options [][]int) bool {
-	now := make([]int, len(g.dims))
-	for i, d := range g.dims {
-		now[i] = d.pad
+// pads are the group's as they are.
+func (g *group) pads() []int {
+	var out []int
+	for _, d := range g.dims {
+		out = append(out, d.pad)
 	}
-	before, _ := o.total(g)
-	g.clear()
-	plain, _ := o.total(g)
-	best, bestTotal := now, before
-	reason, reasonTotal := "", math.Inf(1)
-	for _, pads := range options {
-		for i, d := range g.dims {
-			d.pad = pads[i]
-		}
-		total, why := o.total(g)
-		if why == "" && plain-total < worthwhile*plain {
-			why = fmt.Sprintf("padding would not save anything: %.0f instructions become %.0f", plain, total)
-		}
-		if why == "" && total < bestTotal {
-			best, bestTotal = pads, total
-		} else if why != "" && (reason == "" || total < reasonTotal) {
-			reason, reasonTotal = why, total
-		}
-	}
-	for i, d := range g.dims {
-		d.pad = best[i]
-	}
-	if o.why[g] == "" || reason != "" {
-		o.why[g] = reason
-	}
-	return bestTotal < before
+	return out
 }
 
-// total is what the layers of a group cost with the padding as it stands; why
-// says what speaks against it.
-func (o *optimiser) total(g *group) (sum float64, why string) {
-	for _, n := range o.touch[g] {
-		b, p := o.base[n], o.a.price(n)
-		if !o.a.grows(n) {
-			sum += b.Instructions
-			continue
+// set pads the group's dims, or not at all.
+func (g *group) set(pads []int) {
+	for i, d := range g.dims {
+		if d.pad = 0; pads != nil {
+			d.pad = pads[i]
 		}
-		switch {
-		case p.Unknown != "":
-			return math.Inf(1), fmt.Sprintf("%s: %s", nodeName(n), p.Unknown)
-		case math.Abs(p.Instructions-b.Instructions) <= sameWithin*b.Instructions:
-		case p.Instructions > b.Instructions*(1-p.Error) && why == "":
-			if p.Instructions > b.Instructions {
-				why = fmt.Sprintf("%s would be slower: %.0f instructions become %.0f (%s)", nodeName(n), b.Instructions,
-					p.Instructions, p.Kernel)
-			} else {
-				why = fmt.Sprintf("%s would not be faster for certain: %.0f instructions become %.0f, known to %.1f "+
-					"%% (%s)", nodeName(n), b.Instructions, p.Instructions, 100*p.Error, p.Kernel)
+	}
+}
+
+// try pads a group, whose dims these nodes have, if that pays.
+func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
+	plain, padded, why, routes := 0.0, 0.0, "", []string(nil)
+	for _, n := range nodes {
+		g.set(nil)
+		before := a.price(n)
+		g.set(pads)
+		after := before
+		if a.grows(n) {
+			after = a.price(n)
+			if why == "" {
+				why = worse(n, &before, &after)
 			}
 		}
-		sum += p.Instructions
+		plain, padded = plain+before.Instructions, padded+after.Instructions
+		if after.Kernel != before.Kernel {
+			routes = append(routes, fmt.Sprintf("; %s: %s instead of %s", nodeName(n), after.Kernel, before.Kernel))
+		}
 	}
-	return sum, why
+	if why == "" && plain-padded < worthwhile*plain {
+		why = fmt.Sprintf("padding would not save anything: %.0f instructions become %.0f", plain, padded)
+	}
+	if why != "" {
+		g.set(nil)
+		return verdict{0, why}
+	}
+	why = fmt.Sprintf("%.0f instructions become %.0f", plain, padded)
+	if more := len(routes) - maxRoutes; more > 0 {
+		routes = append(routes[:maxRoutes], fmt.Sprintf("; and %d more", more))
+	}
+	return verdict{plain - padded, why + strings.Join(routes, "")}
+}
+
+// maxRoutes bounds how many layers a row names that get other kernels.
+const maxRoutes = 32
+
+// worse says what speaks against new shapes of a layer, "" for nothing.
+func worse(n *ir.Node, before, after *Price) string {
+	b, p := before.Instructions, after.Instructions
+	switch {
+	case after.Unknown != "":
+		return fmt.Sprintf("%s: %s", nodeName(n), after.Unknown)
+	case math.Abs(p-b) <= sameWithin*b || p <= b*(1-after.Error):
+		return ""
+	case p > b:
+		return fmt.Sprintf("%s would be slower: %.0f instructions become %.0f (%s)", nodeName(n), b, p, after.Kernel)
+	}
+	return fmt.Sprintf("%s would not be faster for certain: %.0f instructions become %.0f, known to %.1f %% (%s)",
+		nodeName(n), b, p, 100*after.Error, after.Kernel)
 }
 
 // price asks for n with the padding as it stands.
@@ -219,41 +170,4 @@ func (a *analysis) touched(groups []*group) map[*group][]*ir.Node {
 		}
 	}
 	return out
-}
-
-// maxRoutes bounds how many layers a row names that get other kernels.
-const maxRoutes = 32
-
-// gain is what the group's padding saves, and how.
-func (o *optimiser) gain(g *group) (float64, string) {
-	with, _ := o.total(g)
-	pads := make([]int, len(g.dims))
-	for i, d := range g.dims {
-		pads[i] = d.pad
-		d.pad = 0
-	}
-	without, _ := o.total(g)
-	routes := map[*ir.Node]string{}
-	for _, n := range o.touch[g] {
-		routes[n] = o.a.price(n).Kernel
-	}
-	for i, d := range g.dims {
-		d.pad = pads[i]
-	}
-	why, more := fmt.Sprintf("%.0f instructions become %.0f", without, with), 0
-	for _, n := range o.touch[g] {
-		k := o.a.price(n).Kernel
-		switch {
-		case k == routes[n]:
-		case more < maxRoutes:
-			why += fmt.Sprintf("; %s: %s instead of %s", nodeName(n), k, routes[n])
-			more++
-		default:
-			more++
-		}
-	}
-	if more > maxRoutes {
-		why += fmt.Sprintf("; and %d more", more-maxRoutes)
-	}
-	return without - with, why
 }
