@@ -30,6 +30,15 @@ func ifElse(n *node) {
 	n.giveValues(n.flow("If").If(n.raw(0), branch(o.ThenSubgraphIndex()), branch(o.ElseSubgraphIndex())))
 }
 
+// composite puts the graph that defines the operator in its place.
+func composite(n *node) {
+	var o fb.CompositeOptions
+	n.options("CompositeOptions", o.Init)
+	i := int(o.DecompositionSubgraphIndex())
+	n.called(i, n.o.In, n.o.Out)
+	n.giveValues(n.call(i, n.c.place(n.out()).name+"/", n.values(n.o.In)))
+}
+
 // whileLoop is unrolled: its condition has to follow from constants in every turn.
 func whileLoop(n *node) {
 	var o fb.WhileOptions

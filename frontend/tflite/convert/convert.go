@@ -180,7 +180,11 @@ func (c *converter) tryOp(o *model.Op) {
 func (c *converter) op(o *model.Op) {
 	r, ok := rows[o.Name]
 	if !ok {
-		stop("unsupported-op", o.String(), "nncc has no operator %s", o.Name)
+		hint := "convert the model without it, or compute it outside of the model"
+		if strings.HasPrefix(o.Name, "Flex") {
+			hint = "it is one of TensorFlow's own; convert the model with built-in operators only (TFLITE_BUILTINS)"
+		}
+		stop("unsupported-op", o.String(), "nncc has no operator %s; %s", o.Name, hint)
 	}
 	if len(o.In) < r.in || len(o.Out) < r.out || slices.Contains(o.In[:r.in], nil) {
 		stop("arity", o.String(), "%d inputs and %d outputs, want at least %d and %d", len(o.In), len(o.Out), r.in,

@@ -198,10 +198,12 @@ func (n *node) reduced() (axes []int, keep attr) {
 	return n.known(1), flag("keepdims", o.KeepDims())
 }
 
-// reduceAll tells whether all elements are true.
-func reduceAll(n *node) {
-	axes, keep := n.reduced()
-	n.give("ReduceMin", vals{n.raw(0), n.list(axes...)}, keep)
+// reduceTruth tells whether all elements are true (ReduceMin), or any (ReduceMax).
+func reduceTruth(op string) func(n *node) {
+	return func(n *node) {
+		axes, keep := n.reduced()
+		n.give(op, vals{n.raw(0), n.list(axes...)}, keep)
+	}
 }
 
 // reduce is a reduction over the constant dimensions that input 1 names.

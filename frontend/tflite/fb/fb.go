@@ -1490,8 +1490,57 @@ func (rcv *Operator) MutateIntermediates(j int, n int32) bool {
 	return false
 }
 
+func (rcv *Operator) LargeCustomOptionsOffset() uint64 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(22))
+	if o != 0 {
+		return rcv._tab.GetUint64(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *Operator) MutateLargeCustomOptionsOffset(n uint64) bool {
+	return rcv._tab.MutateUint64Slot(22, n)
+}
+
+func (rcv *Operator) LargeCustomOptionsSize() uint64 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(24))
+	if o != 0 {
+		return rcv._tab.GetUint64(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *Operator) MutateLargeCustomOptionsSize(n uint64) bool {
+	return rcv._tab.MutateUint64Slot(24, n)
+}
+
+func (rcv *Operator) Options2Type() byte {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(26))
+	if o != 0 {
+		return rcv._tab.GetByte(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *Operator) MutateOptions2Type(n byte) bool {
+	return rcv._tab.MutateByteSlot(26, n)
+}
+
+func (rcv *Operator) Options2(obj *Unread) *Unread {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(28))
+	if o != 0 {
+		x := rcv._tab.Indirect(o + rcv._tab.Pos)
+		if obj == nil {
+			obj = new(Unread)
+		}
+		obj.Init(rcv._tab.Bytes, x)
+		return obj
+	}
+	return nil
+}
+
 func OperatorStart(builder *flatbuffers.Builder) {
-	builder.StartObject(9)
+	builder.StartObject(13)
 }
 func OperatorAddOpcodeIndex(builder *flatbuffers.Builder, opcodeIndex uint32) {
 	builder.PrependUint32Slot(0, opcodeIndex, 0)
@@ -1534,6 +1583,18 @@ func OperatorAddIntermediates(builder *flatbuffers.Builder, intermediates flatbu
 }
 func OperatorStartIntermediatesVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
 	return builder.StartVector(4, numElems, 4)
+}
+func OperatorAddLargeCustomOptionsOffset(builder *flatbuffers.Builder, largeCustomOptionsOffset uint64) {
+	builder.PrependUint64Slot(9, largeCustomOptionsOffset, 0)
+}
+func OperatorAddLargeCustomOptionsSize(builder *flatbuffers.Builder, largeCustomOptionsSize uint64) {
+	builder.PrependUint64Slot(10, largeCustomOptionsSize, 0)
+}
+func OperatorAddOptions2Type(builder *flatbuffers.Builder, options2Type byte) {
+	builder.PrependByteSlot(11, options2Type, 0)
+}
+func OperatorAddOptions2(builder *flatbuffers.Builder, options2 flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(12, flatbuffers.UOffsetT(options2), 0)
 }
 func OperatorEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
@@ -3820,5 +3881,227 @@ func WhileOptionsAddBodySubgraphIndex(builder *flatbuffers.Builder, bodySubgraph
 	builder.PrependInt32Slot(1, bodySubgraphIndex, 0)
 }
 func WhileOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type GeluOptions struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsGeluOptions(buf []byte, offset flatbuffers.UOffsetT) *GeluOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &GeluOptions{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsGeluOptions(buf []byte, offset flatbuffers.UOffsetT) *GeluOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &GeluOptions{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *GeluOptions) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *GeluOptions) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *GeluOptions) Approximate() bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.GetBool(o + rcv._tab.Pos)
+	}
+	return false
+}
+
+func (rcv *GeluOptions) MutateApproximate(n bool) bool {
+	return rcv._tab.MutateBoolSlot(4, n)
+}
+
+func GeluOptionsStart(builder *flatbuffers.Builder) {
+	builder.StartObject(1)
+}
+func GeluOptionsAddApproximate(builder *flatbuffers.Builder, approximate bool) {
+	builder.PrependBoolSlot(0, approximate, false)
+}
+func GeluOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type OneHotOptions struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsOneHotOptions(buf []byte, offset flatbuffers.UOffsetT) *OneHotOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &OneHotOptions{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsOneHotOptions(buf []byte, offset flatbuffers.UOffsetT) *OneHotOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &OneHotOptions{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *OneHotOptions) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *OneHotOptions) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *OneHotOptions) Axis() int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.GetInt32(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *OneHotOptions) MutateAxis(n int32) bool {
+	return rcv._tab.MutateInt32Slot(4, n)
+}
+
+func OneHotOptionsStart(builder *flatbuffers.Builder) {
+	builder.StartObject(1)
+}
+func OneHotOptionsAddAxis(builder *flatbuffers.Builder, axis int32) {
+	builder.PrependInt32Slot(0, axis, 0)
+}
+func OneHotOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type ReverseSequenceOptions struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsReverseSequenceOptions(buf []byte, offset flatbuffers.UOffsetT) *ReverseSequenceOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &ReverseSequenceOptions{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsReverseSequenceOptions(buf []byte, offset flatbuffers.UOffsetT) *ReverseSequenceOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &ReverseSequenceOptions{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *ReverseSequenceOptions) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *ReverseSequenceOptions) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *ReverseSequenceOptions) SeqDim() int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.GetInt32(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *ReverseSequenceOptions) MutateSeqDim(n int32) bool {
+	return rcv._tab.MutateInt32Slot(4, n)
+}
+
+func (rcv *ReverseSequenceOptions) BatchDim() int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(6))
+	if o != 0 {
+		return rcv._tab.GetInt32(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *ReverseSequenceOptions) MutateBatchDim(n int32) bool {
+	return rcv._tab.MutateInt32Slot(6, n)
+}
+
+func ReverseSequenceOptionsStart(builder *flatbuffers.Builder) {
+	builder.StartObject(2)
+}
+func ReverseSequenceOptionsAddSeqDim(builder *flatbuffers.Builder, seqDim int32) {
+	builder.PrependInt32Slot(0, seqDim, 0)
+}
+func ReverseSequenceOptionsAddBatchDim(builder *flatbuffers.Builder, batchDim int32) {
+	builder.PrependInt32Slot(1, batchDim, 0)
+}
+func ReverseSequenceOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type CompositeOptions struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsCompositeOptions(buf []byte, offset flatbuffers.UOffsetT) *CompositeOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &CompositeOptions{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsCompositeOptions(buf []byte, offset flatbuffers.UOffsetT) *CompositeOptions {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &CompositeOptions{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *CompositeOptions) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *CompositeOptions) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *CompositeOptions) Name() []byte {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.ByteVector(o + rcv._tab.Pos)
+	}
+	return nil
+}
+
+func (rcv *CompositeOptions) DecompositionSubgraphIndex() int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(6))
+	if o != 0 {
+		return rcv._tab.GetInt32(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *CompositeOptions) MutateDecompositionSubgraphIndex(n int32) bool {
+	return rcv._tab.MutateInt32Slot(6, n)
+}
+
+func CompositeOptionsStart(builder *flatbuffers.Builder) {
+	builder.StartObject(2)
+}
+func CompositeOptionsAddName(builder *flatbuffers.Builder, name flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(0, flatbuffers.UOffsetT(name), 0)
+}
+func CompositeOptionsAddDecompositionSubgraphIndex(builder *flatbuffers.Builder, decompositionSubgraphIndex int32) {
+	builder.PrependInt32Slot(1, decompositionSubgraphIndex, 0)
+}
+func CompositeOptionsEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }

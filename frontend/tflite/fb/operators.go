@@ -29,7 +29,14 @@ PLACEHOLDER_FOR_GREATER_OP_CODES CUMSUM CALL_ONCE BROADCAST_TO RFFT2D CONV_3D - 
 HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL CONV_3D_TRANSPOSE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE
 BROADCAST_ARGS RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE RELU_0_TO_1
 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM ATAN2 UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR
-RIGHT_SHIFT
+RIGHT_SHIFT STABLEHLO_LOGISTIC STABLEHLO_ADD STABLEHLO_DIVIDE STABLEHLO_MULTIPLY STABLEHLO_MAXIMUM STABLEHLO_RESHAPE
+STABLEHLO_CLAMP STABLEHLO_CONCATENATE STABLEHLO_BROADCAST_IN_DIM STABLEHLO_CONVOLUTION STABLEHLO_SLICE
+STABLEHLO_CUSTOM_CALL STABLEHLO_REDUCE STABLEHLO_ABS STABLEHLO_AND STABLEHLO_COSINE STABLEHLO_EXPONENTIAL
+STABLEHLO_FLOOR STABLEHLO_LOG STABLEHLO_MINIMUM STABLEHLO_NEGATE STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REMAINDER
+STABLEHLO_RSQRT STABLEHLO_SELECT STABLEHLO_SUBTRACT STABLEHLO_TANH STABLEHLO_SCATTER STABLEHLO_COMPARE
+STABLEHLO_CONVERT STABLEHLO_DYNAMIC_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE STABLEHLO_PAD STABLEHLO_IOTA
+STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW STABLEHLO_SORT STABLEHLO_WHILE STABLEHLO_GATHER STABLEHLO_TRANSPOSE
+DILATE STABLEHLO_RNG_BIT_GENERATOR REDUCE_WINDOW STABLEHLO_COMPOSITE
 `)
 
 // OperatorName is the name of a builtin operator.
@@ -43,18 +50,23 @@ func OperatorName(code int32) string {
 // CodeOf is the code of a builtin operator by its name, -1 for other names.
 func CodeOf(name string) int32 { return int32(slices.Index(operators, name)) }
 
+// Options2 is added to the numbers of options in the format's second list.
+const Options2 = 256
+
 // optionKinds are the format's numbers of the options that nncc reads, by their tables in schema.fbs.
-var optionKinds = map[string][]byte{
+var optionKinds = map[string][]int{
 	"ActivationOptions": {11, 12, 21, 28, 29}, "BatchMatMulOptions": {101}, "BlockOptions": {19, 94},
-	"CallOnceOptions": {103}, "ConcatenationOptions": {10}, "Conv2DOptions": {1}, "CumsumOptions": {102},
-	"DepthwiseConv2DOptions": {2}, "FullyConnectedOptions": {8}, "GatherOptions": {23}, "IfOptions": {92},
-	"LeakyReluOptions": {75}, "MirrorPadOptions": {77}, "PackOptions": {59}, "Pool2DOptions": {5},
+	"CallOnceOptions": {103}, "CompositeOptions": {Options2 + 21}, "ConcatenationOptions": {10},
+	"Conv2DOptions": {1}, "CumsumOptions": {102}, "DepthwiseConv2DOptions": {2}, "FullyConnectedOptions": {8},
+	"GatherOptions": {23}, "GeluOptions": {116}, "IfOptions": {92}, "LeakyReluOptions": {75},
+	"MirrorPadOptions": {77}, "OneHotOptions": {61}, "PackOptions": {59}, "Pool2DOptions": {5},
 	"ReducerOptions": {27}, "ResizeBilinearOptions": {15}, "ResizeNearestNeighborOptions": {74},
-	"SVDFOptions": {6}, "SoftmaxOptions": {9}, "StridedSliceOptions": {32}, "TransposeConvOptions": {49},
-	"UnidirectionalSequenceLSTMOptions": {71}, "UnpackOptions": {64}, "VarHandleOptions": {111}, "WhileOptions": {93},
+	"ReverseSequenceOptions": {87}, "SVDFOptions": {6}, "SoftmaxOptions": {9}, "StridedSliceOptions": {32},
+	"TransposeConvOptions": {49}, "UnidirectionalSequenceLSTMOptions": {71}, "UnpackOptions": {64},
+	"VarHandleOptions": {111}, "WhileOptions": {93},
 }
 
 // OptionsAre reports that options of a kind are a table of that name; 0 leaves the kind open.
-func OptionsAre(kind byte, name string) bool {
+func OptionsAre(kind int, name string) bool {
 	return kind == 0 || slices.Contains(optionKinds[name], kind)
 }

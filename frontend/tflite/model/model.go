@@ -85,7 +85,7 @@ type Op struct {
 	In, Out, Intermediates []*Tensor
 	Custom                 []byte
 	options                *fb.Unread
-	kind                   byte // of the options
+	kind                   int // of the options
 	file                   []byte
 }
 
@@ -205,7 +205,10 @@ func (p *parser) list(g *Graph, what string, n int, at func(j int) int32) []*Ten
 
 func (p *parser) op(g *Graph, o *fb.Operator, i int) *Op {
 	out := &Op{Index: i, file: p.b, options: o.Options(nil),
-		kind: o.OptionsType(), Custom: bytes.Clone(o.CustomOptionsBytes())}
+		kind: int(o.OptionsType()), Custom: bytes.Clone(o.CustomOptionsBytes())}
+	if out.options == nil {
+		out.options, out.kind = o.Options2(nil), fb.Options2+int(o.Options2Type())
+	}
 	var code fb.OperatorCode
 	if c := int64(o.OpcodeIndex()); c >= int64(p.file.OperatorCodesLength()) {
 		p.fail("index", fmt.Sprintf("operator %d", i), "it is of kind %d, the file has %d", c,

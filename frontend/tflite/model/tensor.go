@@ -36,7 +36,8 @@ func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
 	}
 	var known bool
 	if out.DType, known = dtypes[t.Type()]; !known {
-		p.fail("dtype", node, "its elements are %s, which nncc does not have", typeName(t.Type()))
+		p.fail("dtype", node, "its elements are %s, which nncc does not have; want numbers: what makes them of "+
+			"anything else belongs in front of the model", typeName(t.Type()))
 	}
 	if t.Sparsity(nil) != nil {
 		p.fail("sparse", node, "it is sparse; convert the model without sparsity")
@@ -121,17 +122,8 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 		return
 	}
 	why := quantizationForm(q, out)
-	lo, hi := out.DType.IntRange()
 	for j := 0; j < q.ScaleLength() && why == ""; j++ {
-		s, z := q.Scale(j), int64(0)
-		if q.ZeroPointLength() > 0 {
-			z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
-		}
-		dead := s == 0 && q.ScaleLength() > 1 // a channel of zeros
-		if !(s > 0) && !dead || math.IsInf(float64(s), 0) || z < lo || z > hi {
-			why = fmt.Sprintf("scale %g and zero point %d, want a positive scale and %d to %d", s, z, lo, hi)
-		}
-		out.Scale, out.Zero = append(out.Scale, s), append(out.Zero, z)
+		why = out.quantum(q, j)
 	}
 	out.Axis = int(q.QuantizedDimension())
 	switch {
@@ -141,6 +133,20 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 	default:
 		p.fail("quantization", node, "%s", why)
 	}
+}
+
+// quantum adds a scale and zero point, or says why they are none.
+func (t *Tensor) quantum(q *fb.Quantization, j int) string {
+	s, z := q.Scale(j), int64(0)
+	if q.ZeroPointLength() > 0 {
+		z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
+	}
+	t.Scale, t.Zero = append(t.Scale, s), append(t.Zero, z)
+	dead := s == 0 && q.ScaleLength() > 1 // a channel of zeros
+	if lo, hi := t.DType.IntRange(); !(s > 0) && !dead || math.IsInf(float64(s), 0) || z < lo || z > hi {
+		return fmt.Sprintf("scale %g and zero point %d, want a positive scale and %d to %d", s, z, lo, hi)
+	}
+	return ""
 }
 
 // quantizationForm says why scales and zero points do not belong to a tensor.

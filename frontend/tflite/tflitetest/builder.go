@@ -29,6 +29,7 @@ type Op struct {
 	In, Out []int32
 	Options func(b *flatbuffers.Builder) flatbuffers.UOffsetT
 	Kind    byte // of the options, the format's number
+	Second  bool // the options are of the format's second list
 	Bytes   []byte
 }
 
@@ -118,7 +119,11 @@ func (w *writer) op(o Op) flatbuffers.UOffsetT {
 	fb.OperatorAddOpcodeIndex(b, uint32(len(w.codes)-1))
 	fb.OperatorAddInputs(b, in)
 	fb.OperatorAddOutputs(b, out)
-	if options != 0 {
+	switch {
+	case options != 0 && o.Second:
+		fb.OperatorAddOptions2Type(b, o.Kind)
+		fb.OperatorAddOptions2(b, options)
+	case options != 0:
 		fb.OperatorAddOptionsType(b, o.Kind)
 		fb.OperatorAddOptions(b, options)
 	}

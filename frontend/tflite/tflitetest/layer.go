@@ -224,10 +224,9 @@ func layersOf(op string, types []string, fill func(l *Layer)) []*Layer {
 }
 
 // Layers are models of one operator each: every operator that nncc reads, in the types
-// that TensorFlow Lite Micro has it in.
+// that TensorFlow Lite Micro has it in, and those that TensorFlow Lite alone has.
 func Layers() []*Layer {
-	return slices.Concat(basics(), moving(), arithmetic(), signals(), control(),
-		detections())
+	return slices.Concat(basics(), moving(), arithmetic(), signals(), control(), detections(), beyond())
 }
 
 // Amid is the layer between others: sums with constants, in the quantisations of its
