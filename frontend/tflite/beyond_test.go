@@ -7,9 +7,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/tflite"
+	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -204,6 +209,58 @@ func TestShapesAreConstants(t *testing.T) {
 		if tried == 0 {
 			t.Errorf("no layer of %s", op)
 		}
+	}
+}
+
+// TestWhere: the places of elements that are not zero have the room that --dim gives; without
+// it the refusal says how.
+func TestWhere(t *testing.T) {
+	g := tflitetest.Graph{Tensors: []tflitetest.Tensor{{Name: "x", Type: f32, Shape: []int32{2, 3}},
+		{Name: "y", Type: i64, Shape: []int32{1, 2}}}, Inputs: []int32{0}, Outputs: []int32{1},
+		Ops: []tflitetest.Op{{Code: fb.CodeOf("WHERE"), In: []int32{0}, Out: []int32{1}}}}
+	m, err := tflite.Parse(g.Bytes(), onnx.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := onnx.OpenModel(m, onnx.ImportOptions{}); err == nil || !strings.Contains(err.Error(), "--dim y.1=N") {
+		t.Errorf("without room: %v", err)
+	}
+	graph, err := onnx.OpenModel(m, onnx.ImportOptions{Dims: map[string]int{"y.1": 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := interp.Run(graph, []*tensor.Dense{tensor.Of([]int{2, 3}, []float32{0, 1, 0, 2, 0, 3})}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, want := out[0].Int64s(), []int64{0, 1, 1, 0, 1, 2, 0, 0}; !slices.Equal(have, want) || out[1].Int(0) != 3 {
+		t.Errorf("%v and %v, want %v and 3", have, out[1], want)
+	}
+}
+
+// TestDead: operators whose results nothing reads are left out with a word; what nncc makes
+// of an operator has no such part.
+func TestDead(t *testing.T) {
+	said := func(g tflitetest.Graph) (notes string) {
+		m, err := tflite.Parse(g.Bytes(), onnx.Limits{})
+		if err == nil {
+			_, err = onnx.OpenModel(m, onnx.ImportOptions{Note: func(d *diag.Diag) { notes += d.Full() }})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return notes
+	}
+	for _, l := range tflitetest.Layers() {
+		if notes := said(l.Graph); strings.Contains(notes, "left out") {
+			t.Errorf("%s %s: %s", l.Op, l.Type, notes)
+		}
+	}
+	g := network()
+	g.Tensors = append(g.Tensors, g.Tensors[4])
+	g.Ops = append(g.Ops, tflitetest.Op{Code: 14, In: []int32{3}, Out: []int32{7}})
+	if notes := said(g); !strings.Contains(notes, "left out") {
+		t.Errorf("of a dead operator: %q", notes)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 // Types by the format's numbers.
 const (
-	f32, i32, u8, i16, i8 = 0, 2, 3, 7, 9
+	f32, i32, u8, i64, i16, i8 = 0, 2, 3, 4, 7, 9
 )
 
 // strideTwoRelu are options of a convolution, its padding SAME.

@@ -117,7 +117,9 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 	}
 	im.checkValueInfo(gp, s)
 	im.AddCounts()
-	im.Graph.RemoveDead()
+	if dead := im.Graph.RemoveDead(); m.Source != nil {
+		im.noteDead(dead)
+	}
 	if im.checkSizes(); len(im.errs) > 0 {
 		return nil, im.errs
 	}
@@ -127,9 +129,7 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 // graph makes the nodes and outputs of an ONNX graph.
 func (im *importer) graph(gp *pb.GraphProto, s *scope) {
 	live := im.liveNodes(gp)
-	if dead := len(gp.GetNode()) - len(live); dead > 0 {
-		im.Note(diag.Warnf("dead-nodes", "", "nodes whose results nothing reads are left out: %d", dead))
-	}
+	im.noteDead(len(gp.GetNode()) - len(live))
 	im.body(live, s, im.opsets)
 	im.outputs(gp, s)
 }
@@ -171,6 +171,12 @@ func (im *importer) source(src Source, gp *pb.GraphProto, s *scope) {
 		im.Graph.AddOutput(st.Out, out[len(gp.GetOutput())+i])
 	}
 	im.m.State = state
+}
+
+func (im *importer) noteDead(nodes int) {
+	if nodes > 0 {
+		im.Note(diag.Warnf("dead-nodes", "", "nodes whose results nothing reads are left out: %d", nodes))
+	}
 }
 
 func (im *importer) report(err error) {

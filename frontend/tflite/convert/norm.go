@@ -139,7 +139,8 @@ func batchMatMul(n *node) {
 		t := n.in(i)
 		rank := len(t.Shape)
 		n.refuse(rank < 2, "input %q has shape %v, want matrices", t.Name, t.Shape)
-		if in[i] = n.real(i); !adjoint {
+		if !adjoint {
+			in[i] = n.real(i)
 			continue
 		}
 		perm := append(count(0, rank-2), rank-1, rank-2)
