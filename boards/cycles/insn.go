@@ -5,6 +5,8 @@
 // prices them by a table per core. README.md has the tables and their rules.
 package cycles
 
+import "github.com/nncc/nncc/boards/thumb"
+
 // Class is a kind of instruction with one price.
 type Class uint8
 
@@ -84,12 +86,9 @@ type Insn struct {
 
 func bit(r uint16) uint16 { return 1 << (r & 15) }
 
-// Wide reports the first halfword of a 32-bit instruction.
-func Wide(first uint16) bool { return first>>11 >= 0x1d }
-
 // Decode sorts an instruction; second is ignored for 16-bit ones.
 func Decode(first, second uint16) Insn {
-	if Wide(first) {
+	if thumb.Wide(first) {
 		i := decode32(first, second)
 		i.Size = 4
 		return i

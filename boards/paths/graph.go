@@ -19,18 +19,18 @@ type graph struct {
 // next are the instructions that can follow one, inside of the function.
 func (g *graph) next(i int) []int {
 	x := &g.f.insns[i]
-	if x.calls && g.stop != 0 && x.to[0] == g.stop {
+	if x.Calls && g.stop != 0 && x.To[0] == g.stop {
 		return nil
 	}
 	var out []int
-	if !x.ends && i+1 < len(g.f.insns) {
+	if !x.Ends && i+1 < len(g.f.insns) {
 		out = append(out, i+1)
 	}
-	if x.jumps {
+	if x.Jumps {
 		out = append(out, g.jumps...)
 	}
-	if !x.calls {
-		for _, to := range x.to {
+	if !x.Calls {
+		for _, to := range x.To {
 			if k, ok := g.f.index[to]; ok {
 				out = append(out, k)
 			}

@@ -104,7 +104,7 @@ func (p *Program) counts(r Ran) (map[*function][]uint64, error) {
 				out[f] = make([]uint64, len(f.insns))
 			}
 			out[f][k] += n
-			a += f.insns[k].size
+			a += f.insns[k].Size
 		}
 	}
 	return out, nil
@@ -168,8 +168,8 @@ func (w *walk) separate(first *function) {
 	direct := map[*function]uint64{}
 	for f, list := range w.counts {
 		for i, n := range list {
-			if x := &f.insns[i]; x.calls && n > 0 {
-				direct[w.p.at(x.to[0])] += n // of conditional jumps, too many
+			if x := &f.insns[i]; x.Calls && n > 0 {
+				direct[w.p.at(x.To[0])] += n // of conditional jumps, too many
 			}
 		}
 	}
@@ -204,13 +204,13 @@ func (p *Program) call(f *function) *call {
 	p.whole[f] = k
 	g := &graph{f: f, weight: func(i int) (uint64, error) {
 		x := &f.insns[i]
-		if x.register {
+		if x.Register {
 			return 0, fmt.Errorf("%s jumps to what a register holds", f.Name)
 		}
-		if !x.calls {
+		if !x.Calls {
 			return 1, nil
 		}
-		to := p.at(x.to[0])
+		to := p.at(x.To[0])
 		if to == nil {
 			return 0, fmt.Errorf("%s calls what is no function", f.Name)
 		}
@@ -243,7 +243,7 @@ func (w *walk) jumps(g *graph, at int) []int {
 	missing, jumped := false, uint64(0)
 	for i, n := range w.counts[g.f] {
 		missing = missing || n > 0 && !inside[i]
-		if x := &g.f.insns[i]; x.jumps {
+		if x := &g.f.insns[i]; x.Jumps {
 			jumped += n
 		}
 	}
@@ -277,8 +277,8 @@ func (w *walk) jumps(g *graph, at int) []int {
 func (w *walk) known(f *function) map[int]bool {
 	known := map[int]bool{}
 	for i, n := range w.counts[f] {
-		if x := &f.insns[i]; n > 0 && !x.calls {
-			for _, to := range x.to {
+		if x := &f.insns[i]; n > 0 && !x.Calls {
+			for _, to := range x.To {
 				if k, ok := f.index[to]; ok {
 					known[k] = true
 				}
@@ -286,7 +286,7 @@ func (w *walk) known(f *function) map[int]bool {
 		}
 	}
 	for b := range w.ran {
-		if k, ok := f.index[b.Start+b.Bytes]; ok && (k == 0 || !f.insns[k-1].ends) {
+		if k, ok := f.index[b.Start+b.Bytes]; ok && (k == 0 || !f.insns[k-1].Ends) {
 			known[k] = true
 		}
 	}
@@ -301,10 +301,10 @@ func (w *walk) function(f *function, from uint32) (uint64, error) {
 	count := w.counts[f]
 	g := &graph{f: f, weight: func(i int) (uint64, error) {
 		x := &f.insns[i]
-		if !x.calls {
+		if !x.Calls {
 			return 1, nil
 		}
-		to := w.p.at(x.to[0])
+		to := w.p.at(x.To[0])
 		switch {
 		case to == nil:
 			return 0, fmt.Errorf("%s calls what is no function", f.Name)

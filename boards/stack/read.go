@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/boards/thumb"
 )
 
 // Read takes the functions from a linked ELF file for a 32-bit Arm core with
@@ -179,7 +181,7 @@ func (im *image) function(b body) Function {
 			continue
 		}
 		h := binary.LittleEndian.Uint16(b.code[a-b.start:])
-		if h>>11 >= 0x1d { // 32 bits
+		if thumb.Wide(h) {
 			if a+4 > b.end {
 				break
 			}

@@ -4,6 +4,8 @@ package stack
 
 import (
 	"math/bits"
+
+	"github.com/nncc/nncc/boards/thumb"
 )
 
 const (
@@ -81,10 +83,6 @@ func (s *scan) called() {
 	}
 }
 
-func signed(v uint32, width int) uint32 {
-	return uint32(int32(v<<(32-width)) >> (32 - width))
-}
-
 // narrow takes a 16-bit instruction at an address.
 func (s *scan) narrow(a uint32, h uint16) {
 	rd, rm := h&7|h>>4&8, h>>3&15 // of the forms with high registers
@@ -123,11 +121,8 @@ func (s *scan) narrow(a uint32, h uint16) {
 		s.pop(h&0xff | h&0x100<<7)
 	case h>>7 == 0x161: // SUB SP, #imm
 		s.grow(4 * uint32(h&0x7f))
-	case h>>11 == 0x1c: // B
-		s.ends = true
-		s.goes(a+4+signed(uint32(h&0x7ff)<<1, 12), false)
-	case h>>12 == 13 && h>>8&15 < 14: // B<cond>
-		s.goes(a+4+signed(uint32(h&0xff)<<1, 9), false)
+	case h>>11 == 0x1c || h>>12 == 13: // B, B<cond>
+		s.follow(thumb.Decode(a, h, 0))
 	case h>>13 == 1 || h>>12 == 9 || h>>12 == 10 || h>>12 == 12:
 		delete(s.value, h>>8&7)
 	case h>>8 == 0x44:
@@ -216,7 +211,7 @@ func (s *scan) wide(a uint32, h, l uint16) {
 	s.ends = false
 	switch {
 	case h>>11 == 0x1e && l>>15 == 1:
-		s.branch(a, h, l)
+		s.follow(thumb.Decode(a, h, l))
 		return
 	case h&0xfbf0 == 0xf240: // MOVW
 		s.literal(rd, uint32(h&15)<<12|imm12)
@@ -276,21 +271,13 @@ func (s *scan) wide(a uint32, h, l uint16) {
 	delete(s.value, l>>12)
 }
 
-// branch takes the 32-bit branches.
-func (s *scan) branch(a uint32, h, l uint16) {
-	sign, j1, j2 := uint32(h>>10&1), uint32(l>>13&1), uint32(l>>11&1)
-	switch {
-	case l>>12&1 == 1: // BL and B
-		i1, i2 := ^(j1^sign)&1, ^(j2^sign)&1
-		off := sign<<24 | i1<<23 | i2<<22 | uint32(h&0x3ff)<<12 | uint32(l&0x7ff)<<1
-		link := l>>14&1 == 1
-		s.goes(a+4+signed(off, 25), link)
-		if s.ends = !link; link {
-			s.called()
-		}
-	case l>>14&1 == 0 && h>>6&15 < 14: // B<cond>
-		off := sign<<20 | j2<<19 | j1<<18 | uint32(h&0x3f)<<12 | uint32(l&0x7ff)<<1
-		s.goes(a+4+signed(off, 21), false)
+// follow takes a branch.
+func (s *scan) follow(x thumb.Insn) {
+	for _, to := range x.To {
+		s.goes(to, x.Calls)
+	}
+	if s.ends = x.Ends; x.Calls {
+		s.called()
 	}
 }
 

@@ -224,17 +224,12 @@ const unrolled = 9
 // fourRows computes one channel of four rows at a time, with any shift.
 const fourRows = "nncc_helium_matmul_4rows_s8"
 
-// dot names the kernel for rows of at least the given number of vectors and
-// groups of so many channels, and how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
-// three vectors go through one loop, which takes at least six.
-func (l *layer) dot(vectors, channels int, generic bool) (fn string, want int) {
-	return l.dotOf(vectors, channels, generic, !generic && l.upper(channels))
-}
-
 // fewest are the channels from which on four of them at a time take less than four rows.
 const fewest = 4
 
-// dotOf is dot for layers whose requantisation is proven to fold, or is not: long
+// dotOf names the kernel for rows of at least the given number of vectors and
+// groups of so many channels, and how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
+// three vectors go through one loop, which takes at least six. Where requantisation is proven to fold, long
 // rows want whole vectors, too.
 func (l *layer) dotOf(vectors, channels int, generic, proven bool) (fn string, want int) {
 	form := l.suffix()
