@@ -478,3 +478,28 @@ func TestNoFolder(t *testing.T) {
 		t.Error("imported")
 	}
 }
+
+// TestInputWithoutShape: an input without a shape gets the one that --dim gives by places.
+func TestInputWithoutShape(t *testing.T) {
+	m, err := Parse([]byte(`<ir_version: 10, opset_import: ["" : 20]>
+		g (float[a, b] x) => (float[a, b] y) { y = Relu (x) }`), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range append(m.Proto.Graph.Input, m.Proto.Graph.Output...) {
+		v.Type.GetTensorType().Shape = nil
+	}
+	if _, err = Import(m, ImportOptions{}); err == nil || !strings.Contains(err.Error(), "--dim x.0=N") {
+		t.Errorf("without --dim: %v", err)
+	}
+	g, err := Import(m, ImportOptions{Dims: map[string]int{"x.0": 2, "x.1": 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := g.Out[0].Type.Shape; !slices.Equal(s, []int{2, 3}) {
+		t.Errorf("shape %v, want [2 3]", s)
+	}
+	if _, err = Import(m, ImportOptions{Dims: map[string]int{"x.0": 2, "x.2": 3}}); err == nil {
+		t.Error("a dimension behind one that is not given is taken")
+	}
+}

@@ -143,10 +143,14 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	}
 	given, isGiven := im.opt.Shapes[name]
 	if tt.GetShape() == nil {
-		if isGiven {
-			return im.sized(name, ir.T(dt, given...))
+		if given == nil {
+			given = im.placed(name)
 		}
-		return bad("input-shape", "export the model with static shapes", "has no shape")
+		if given == nil {
+			return bad("input-shape", fmt.Sprintf("give its dimensions by their places, --dim %s=N --dim %s=N and so on, or "+
+				"export the model with static shapes", build.DimName(name, 0), build.DimName(name, 1)), "has no shape")
+		}
+		return im.sized(name, ir.T(dt, given...))
 	}
 	dims := tt.GetShape().GetDim()
 	if isGiven && len(dims) != len(given) {
@@ -173,6 +177,19 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 		return ir.Type{}, open[0]
 	}
 	return im.sized(name, ir.T(dt, shape...))
+}
+
+// placed is the shape that the user gives an input without one, dimension by dimension.
+func (im *importer) placed(name string) (shape []int) {
+	for {
+		key := build.DimName(name, len(shape))
+		n, ok := im.opt.Dims[key]
+		if !ok {
+			return shape
+		}
+		im.Rooms.Used[key] = true
+		shape = append(shape, n)
+	}
 }
 
 func (im *importer) sized(name string, t ir.Type) (ir.Type, error) {
