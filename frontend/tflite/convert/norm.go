@@ -40,11 +40,8 @@ func l2Normalization(n *node) {
 func l2Pool(n *node) {
 	var o fb.Pool2DOptions
 	n.options("Pool2DOptions", o.Init)
-	same := n.padding(o.Padding())
 	x := n.in(0)
-	s := spatial{[2]int{int(o.FilterH()), int(o.FilterW())}, [2]int{int(o.StrideH()), int(o.StrideW())},
-		[2]int{1, 1}, same}
-	s.check(n, x)
+	s := n.spatial(&o, x, int(o.FilterH()), int(o.FilterW()))
 	v := n.channelsFirst(x)
 	mean := n.step("AveragePool", vals{n.step("Mul", vals{v, v})}, s.attrs(x)...)
 	n.window(o.Activation(), "Sqrt", vals{mean})

@@ -19,13 +19,30 @@ type spatial struct {
 	same                     bool // padding SAME, else VALID
 }
 
-func (s spatial) check(n *node, x *model.Tensor) {
+// strided are the options that all windows have.
+type strided interface {
+	Padding() int8
+	StrideH() int32
+	StrideW() int32
+}
+
+// spatial is a window of height h and width w over a tensor, by its options.
+func (n *node) spatial(o strided, x *model.Tensor, h, w int) spatial {
+	s := spatial{[2]int{h, w}, [2]int{int(o.StrideH()), int(o.StrideW())}, [2]int{1, 1}, o.Padding() == 0}
+	if d, ok := o.(interface {
+		DilationH() int32
+		DilationW() int32
+	}); ok {
+		s.dilation = [2]int{int(d.DilationH()), int(d.DilationW())}
+	}
+	n.refuse(o.Padding() != 0 && o.Padding() != 1, "padding %d, want SAME (0) or VALID (1)", o.Padding())
 	n.refuse(len(x.Shape) != 4, "tensor %q has shape %v, want [batch, height, width, channels]", x.Name, x.Shape)
 	for i := range 2 {
-		n.refuse(s.kernel[i] < 1 || s.stride[i] < 1 || s.dilation[i] < 1 || s.kernel[i] > math.MaxInt16 ||
-			s.stride[i] > math.MaxInt16 || s.dilation[i] > math.MaxInt16,
+		n.refuse(min(s.kernel[i], s.stride[i], s.dilation[i]) < 1 ||
+			max(s.kernel[i], s.stride[i], s.dilation[i]) > math.MaxInt16,
 			"window %v, stride %v, dilation %v: want 1 to %d", s.kernel, s.stride, s.dilation, math.MaxInt16)
 	}
+	return s
 }
 
 // pads are those of ONNX, at the begin of both dimensions, then at the end: SAME pads so
@@ -57,21 +74,12 @@ func (s spatial) attrs(x *model.Tensor) []attr {
 		intsAttr("pads", pads...)}
 }
 
-// padding reads the format's numbers.
-func (n *node) padding(v int8) (same bool) {
-	n.refuse(v != 0 && v != 1, "padding %d, want SAME (0) or VALID (1)", v)
-	return v == 0
-}
-
 func conv2D(n *node) {
 	var o fb.Conv2DOptions
 	n.options("Conv2DOptions", o.Init)
 	x, w := n.in(0), n.in(1)
-	same := n.padding(o.Padding())
 	n.refuse(len(w.Shape) != 4, "weights %v, want [outputs, height, width, inputs]", w.Shape)
-	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())},
-		[2]int{int(o.DilationH()), int(o.DilationW())}, same}
-	s.check(n, x)
+	s := n.spatial(&o, x, w.Shape[1], w.Shape[2])
 	n.refuse(w.Shape[3] == 0 || x.Shape[3]%w.Shape[3] != 0, "weights of %d input channels, the input %q has %d",
 		w.Shape[3], x.Name, x.Shape[3])
 	n.convolution(s, o.Activation(), o.BiasType(), x.Shape[3]/w.Shape[3], []int{0, 3, 1, 2}, 0)
@@ -81,11 +89,8 @@ func depthwise(n *node) {
 	var o fb.DepthwiseConv2DOptions
 	n.options("DepthwiseConv2DOptions", o.Init)
 	x, w := n.in(0), n.in(1)
-	same := n.padding(o.Padding())
 	n.refuse(len(w.Shape) != 4 || w.Shape[0] != 1, "weights %v, want [1, height, width, outputs]", w.Shape)
-	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())},
-		[2]int{int(o.DilationH()), int(o.DilationW())}, same}
-	s.check(n, x)
+	s := n.spatial(&o, x, w.Shape[1], w.Shape[2])
 	n.refuse(x.Shape[3] == 0 || w.Shape[3]%x.Shape[3] != 0, "%d output channels of %d input channels, want a multiple",
 		w.Shape[3], x.Shape[3])
 	n.convolution(s, o.Activation(), 0, x.Shape[3], []int{3, 0, 1, 2}, 3)
@@ -209,12 +214,10 @@ func transposeConv(n *node) {
 	var o fb.TransposeConvOptions
 	n.options("TransposeConvOptions", o.Init)
 	w, x, y := n.in(1), n.in(2), n.out()
-	same := n.padding(o.Padding())
 	n.refuse(len(w.Shape) != 4 || len(y.Shape) != 4,
 		"weights %v and result %v, want [outputs, height, width, inputs] and [batch, height, width, "+
 			"channels]", w.Shape, y.Shape)
-	s := spatial{[2]int{w.Shape[1], w.Shape[2]}, [2]int{int(o.StrideH()), int(o.StrideW())}, [2]int{1, 1}, same}
-	s.check(n, x)
+	s := n.spatial(&o, x, w.Shape[1], w.Shape[2])
 	if p := n.asSums(x, w, n.in(3), 0); p != nil {
 		n.transposedSums(p, s, o.Activation())
 		return
@@ -263,10 +266,7 @@ func pool(op string) func(n *node) {
 	return func(n *node) {
 		var o fb.Pool2DOptions
 		n.options("Pool2DOptions", o.Init)
-		same := n.padding(o.Padding())
-		s := spatial{[2]int{int(o.FilterH()), int(o.FilterW())}, [2]int{int(o.StrideH()), int(o.StrideW())},
-			[2]int{1, 1}, same}
-		s.check(n, n.in(0))
+		s := n.spatial(&o, n.in(0), int(o.FilterH()), int(o.FilterW()))
 		n.window(o.Activation(), op, vals{n.channelsFirst(n.in(0))}, s.attrs(n.in(0))...)
 	}
 }
