@@ -140,15 +140,16 @@ func (n *node) softmax16(beta float32) {
 	v := n.cast(n.raw(0), tensor.I32)
 	most := n.step("ReduceMax", vals{v, last}, intAttr("keepdims", 1))
 	below := n.step("Sub", vals{most, v})
-	look := func(what string, t []int32) *ir.Value {
-		return n.step("Gather", vals{n.constant(what, tensor.Of([]int{256}, t)), below},
-			intAttr("axis", 0))
-	}
-	sum := n.step("ReduceSum", vals{look("parts", parts), last}, intAttr("keepdims", 1))
+	sum := n.step("ReduceSum", vals{n.look("parts", parts, below), last}, intAttr("keepdims", 1))
 	one := n.step("nncc.ReciprocalQ12", vals{n.cast(sum, tensor.I64)})
-	v = n.step("nncc.RescaleBy", vals{n.cast(look("terms", terms[:]), tensor.I64), one},
+	v = n.step("nncc.RescaleBy", vals{n.cast(n.look("terms", terms[:], below), tensor.I64), one},
 		intAttr("shift", -15))
 	n.narrow(n.cast(v, tensor.I32), actNone)
+}
+
+// look takes elements of a table of 256 numbers.
+func (n *node) look(what string, table []int32, at *ir.Value) *ir.Value {
+	return n.step("Gather", vals{n.constant(what, tensor.Of([]int{256}, table)), at}, intAttr("axis", 0))
 }
 
 // requantize is QUANTIZE and DEQUANTIZE: from any quantisation, or none, to another.

@@ -71,18 +71,14 @@ func logSoftmax(n *node) {
 			exps[i] = fixp.DivideByPowerOfTwo(fixp.ExpOnNegativeValues(diffs[i]), 12)
 		}
 	}
-	look := func(what string, t []int32) *ir.Value {
-		return n.step("Gather", vals{n.constant(what, tensor.Of([]int{256}, t)), below},
-			intAttr("axis", 0))
-	}
-	sum := n.step("ReduceSum", vals{look("exponentials", exps), last}, intAttr("keepdims", 1))
+	sum := n.step("ReduceSum", vals{n.look("exponentials", exps, below), last}, intAttr("keepdims", 1))
 	log := n.step("nncc.LogQ12", vals{sum})
 	back := math.Ldexp(1, 31-int(shift)) / float64(mult)
 	bound := n.rescale(n.step("Add", vals{log, n.whole(math.MinInt32)}), back)
 	bound = n.step("Max", vals{bound, n.whole(int64(least) - 1)})
 	// A division towards zero of numbers that are not positive, half of it added, rounds.
 	const bits = 31 - integer - 4
-	d := n.step("Sub", vals{n.step("Sub", vals{look("differences", diffs), log}), n.whole(1 << (bits - 1))})
+	d := n.step("Sub", vals{n.step("Sub", vals{n.look("differences", diffs, below), log}), n.whole(1 << (bits - 1))})
 	d = n.step("Div", vals{d, n.whole(1 << bits)})
 	inside := n.step("Greater", vals{n.step("Neg", vals{below}), bound})
 	n.narrow(n.step("Where", vals{inside, d, n.whole(-255)}), actNone)
