@@ -148,7 +148,8 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 		}
 		if given == nil {
 			return bad("input-shape", fmt.Sprintf("give its dimensions by their places, --dim %s=N --dim %s=N and so "+
-				"on, or export the model with static shapes", build.DimName(name, 0), build.DimName(name, 1)), "has no shape")
+				"on, or export the model with static shapes", build.DimName(name, 0),
+				build.DimName(name, 1)), "has no shape")
 		}
 		return im.sized(name, ir.T(dt, given...))
 	}
