@@ -2,6 +2,8 @@
 
 package cycles
 
+import "github.com/nncc/nncc/boards/thumb"
+
 // Units that instructions of one cycle share.
 const (
 	unitALU = iota
@@ -15,23 +17,24 @@ const (
 
 var unitNames = [unitCount]string{"alu", "load", "store", "mac", "branch", "vector"}
 
-// unit is where an instruction goes; alone reports one that shares its cycles
+// unitOf is where an instruction goes; alone reports one that shares its cycles
 // with no other.
-func (i *Insn) unit() (u int, alone bool) {
+func unitOf(i *thumb.Work) (u int, alone bool) {
 	switch i.Class {
-	case Mul, MulAdd, LongMul:
+	case thumb.Mul, thumb.MulAdd, thumb.LongMul:
 		return unitMAC, false
-	case Load:
+	case thumb.Load:
 		return unitLoad, i.PC
-	case Store:
+	case thumb.Store:
 		return unitStore, false
-	case Branch, Call, Jump, Loop, LoopStart:
-		return unitBranch, i.Class == Jump && i.Bytes > 0
-	case Float, FloatMac:
+	case thumb.Branch, thumb.Call, thumb.Jump, thumb.Loop, thumb.LoopStart:
+		return unitBranch, i.Class == thumb.Jump && i.Bytes > 0
+	case thumb.Float, thumb.FloatMac:
 		return unitVector, false
-	case VecLoad, VecStore, VecMul, VecALU:
+	case thumb.VecLoad, thumb.VecStore, thumb.VecMul, thumb.VecALU:
 		return unitVector, false
-	case Div, FloatDiv, LoadPair, StorePair, LoadMany, StoreMany, Gather, System:
+	case thumb.Div, thumb.FloatDiv, thumb.LoadPair, thumb.StorePair, thumb.LoadMany, thumb.StoreMany,
+		thumb.Gather, thumb.System:
 		return unitALU, true
 	}
 	return unitALU, false
@@ -55,13 +58,13 @@ type issue struct {
 func newIssue(m *Model) *issue { return &issue{m: m} }
 
 // next starts an instruction that takes price cycles where it is alone.
-func (s *issue) next(i *Insn, price int) {
-	if i.Class == Loop { // needs no cycle
+func (s *issue) next(i *thumb.Work, price int) {
+	if i.Class == thumb.Loop { // needs no cycle
 		return
 	}
-	unit, alone := i.unit()
+	unit, alone := unitOf(i)
 	t := s.operands(i)
-	p := i.Class.pipe()
+	p := i.Class.Pipe()
 	if p > 0 {
 		t = max(t, s.pipe[p])
 	}
@@ -88,19 +91,19 @@ func (s *issue) next(i *Insn, price int) {
 // operands is the first cycle in which an instruction has what it reads:
 // addresses are wanted a cycle early, what is stored and what a product is added
 // to a cycle late.
-func (s *issue) operands(i *Insn) int {
+func (s *issue) operands(i *thumb.Work) int {
 	t, early := s.at, 0
 	switch i.Class {
-	case Load, LoadPair, LoadMany, VecLoad, Gather:
+	case thumb.Load, thumb.LoadPair, thumb.LoadMany, thumb.VecLoad, thumb.Gather:
 		early = 1
-	case Store, StorePair, StoreMany, Branch:
+	case thumb.Store, thumb.StorePair, thumb.StoreMany, thumb.Branch:
 		early = -1
 	}
 	for r := range uint16(16) {
-		switch b := bit(r); {
-		case i.acc&b != 0:
+		switch b := thumb.Bit(r); {
+		case i.Acc&b != 0:
 			t = max(t, s.sum[r])
-		case i.src&b != 0 && s.ready[r] > 0:
+		case i.Src&b != 0 && s.ready[r] > 0:
 			t = max(t, s.ready[r]+early)
 		}
 	}
@@ -109,13 +112,13 @@ func (s *issue) operands(i *Insn) int {
 
 // results sets from when on registers are there: of a word loaded a cycle later,
 // of a byte or halfword and of a product two.
-func (s *issue) results(i *Insn, unit int) {
+func (s *issue) results(i *thumb.Work, unit int) {
 	late := 1
-	if unit == unitMAC || i.Class == Load && i.Bytes < 4 {
+	if unit == unitMAC || i.Class == thumb.Load && i.Bytes < 4 {
 		late = 2
 	}
 	for r := range uint16(16) {
-		if (i.dst|i.out)&bit(r) == 0 {
+		if (i.Dst|i.Out)&thumb.Bit(r) == 0 {
 			continue
 		}
 		s.ready[r], s.sum[r] = s.at+late, s.at+late

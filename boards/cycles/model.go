@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package cycles estimates processor cycles from executed instructions: it prices
+// their classes (boards/thumb) by a table per core. README.md has the tables and their rules.
 package cycles
 
 import (
@@ -10,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/thumb"
 	"github.com/nncc/nncc/frontend/text"
 )
 
@@ -19,20 +22,21 @@ type Model struct {
 	Source string  // where the prices come from
 	Error  float64 // of an estimate, relative, memory without wait states
 	Basis  string  // how the error was found
-	price  [classes]int
+	price  [thumb.Classes]int
 	// A block of n registers takes first + n*each/2 cycles, at least 1.
 	first, each int
 	// What refilling the pipeline adds to a branch that is taken: to an address
 	// in the instruction, of a BL, to one from a register or from memory.
 	refill, call, jump, pop int
 	// pair is what next costs more right behind prev than alone.
-	pair func(prev, next *Insn) int
+	pair func(prev, next *thumb.Work) int
 	// units of a core that starts two instructions in a cycle; nil: one a cycle.
 	units *[unitCount]int
 }
 
 // stalls are the rules of Pipeline.Stalls.
-var stalls = map[string]func(prev, next *Insn) int{"": alone, "none": alone, "loads": pipelinedLoads, "helium": helium}
+var stalls = map[string]func(prev, next *thumb.Work) int{"": alone, "none": alone, "loads": pipelinedLoads,
+	"helium": helium}
 
 // For is the model of a board's core; the error says why there is none.
 func For(spec *boards.Spec) (*Model, error) {
@@ -49,9 +53,10 @@ func For(spec *boards.Spec) (*Model, error) {
 	for c := range m.price {
 		m.price[c] = 1
 	}
-	m.price[Loop] = 0
+	m.price[thumb.Loop] = 0
 	prices := map[string]*int{}
-	for c, name := range classNames {
+	for c := range thumb.Classes {
+		name := c.String()
 		prices[name] = &m.price[c]
 	}
 	if err := numbers(spec, "prices", p.Prices, prices); err != nil {
@@ -91,12 +96,12 @@ func numbers(spec *boards.Spec, key string, from map[string]any, to map[string]*
 }
 
 // alone: no instruction depends on the one before.
-func alone(_, _ *Insn) int { return 0 }
+func alone(_, _ *thumb.Work) int { return 0 }
 
 // pipelinedLoads: a load right behind another one takes a cycle less, unless
 // its address waits for it.
-func pipelinedLoads(prev, next *Insn) int {
-	if prev.Class == Load && next.Class == Load && prev.dst&next.src == 0 {
+func pipelinedLoads(prev, next *thumb.Work) int {
+	if prev.Class == thumb.Load && next.Class == thumb.Load && prev.Dst&next.Src == 0 {
 		return -1
 	}
 	return 0
@@ -104,39 +109,39 @@ func pipelinedLoads(prev, next *Insn) int {
 
 // helium: a vector instruction occupies its pipe for two cycles, and what a
 // load brings is there a cycle late.
-func helium(prev, next *Insn) int {
-	if p := prev.Class.pipe(); p != 0 && p == next.Class.pipe() && prev.Class != Gather {
+func helium(prev, next *thumb.Work) int {
+	if p := prev.Class.Pipe(); p != 0 && p == next.Class.Pipe() && prev.Class != thumb.Gather {
 		return 1
 	}
-	if prev.dst&next.src != 0 {
+	if prev.Dst&next.Src != 0 {
 		return 1
 	}
 	return 0
 }
 
 // cost is an instruction alone, a branch not taken.
-func (m *Model) cost(i *Insn) int {
+func (m *Model) cost(i *thumb.Work) int {
 	switch i.Class {
-	case LoadMany, StoreMany:
+	case thumb.LoadMany, thumb.StoreMany:
 		return max(1, m.first+(i.Regs*m.each+1)/2)
-	case Gather:
+	case thumb.Gather:
 		return max(4, min(i.Lanes, 8))
-	case Jump:
+	case thumb.Jump:
 		if i.Bytes > 0 { // its address comes from a table
-			return m.price[Jump] + m.price[Load]
+			return m.price[thumb.Jump] + m.price[thumb.Load]
 		}
 	}
 	return m.price[i.Class]
 }
 
 // taken is what it adds that an instruction goes elsewhere.
-func (m *Model) taken(i *Insn) int {
+func (m *Model) taken(i *thumb.Work) int {
 	switch {
-	case i.Class == Branch || i.Class == LoopStart:
+	case i.Class == thumb.Branch || i.Class == thumb.LoopStart:
 		return m.refill
-	case i.Class == Call:
+	case i.Class == thumb.Call:
 		return m.call
-	case i.Class == Jump:
+	case i.Class == thumb.Jump:
 		return m.jump
 	case i.PC:
 		return m.pop
@@ -147,15 +152,15 @@ func (m *Model) taken(i *Insn) int {
 // Block is a run of instructions that are executed one after the other.
 type Block struct {
 	PC, End     uint32
-	first, last Insn // last without the end of a loop, which takes no time
-	branch      Insn // the very last one
+	first, last thumb.Work // last without the end of a loop, which takes no time
+	branch      thumb.Work // the very last one
 	sum         Count
 }
 
 // Block decodes the instructions of text, which lie from pc on.
 func (m *Model) Block(pc uint32, text []byte) *Block {
 	b := &Block{PC: pc, End: pc + uint32(len(text))}
-	var prev *Insn
+	var prev *thumb.Work
 	var issue *issue
 	if m.units != nil {
 		issue = newIssue(m)
@@ -165,7 +170,7 @@ func (m *Model) Block(pc uint32, text []byte) *Block {
 		if len(text) >= 4 {
 			second = binary.LittleEndian.Uint16(text[2:])
 		}
-		i := Decode(first, second)
+		i := thumb.Sort(first, second)
 		text = text[min(i.Size, len(text)):]
 		price := m.cost(&i)
 		if issue != nil {
@@ -179,7 +184,7 @@ func (m *Model) Block(pc uint32, text []byte) *Block {
 			b.sum.Cycles += m.pair(prev, &i)
 		}
 		b.branch = i
-		if i.Class != Loop {
+		if i.Class != thumb.Loop {
 			b.last = i
 			prev = &b.last
 		}
@@ -194,20 +199,20 @@ func (m *Model) Block(pc uint32, text []byte) *Block {
 type Count struct {
 	Instructions, Cycles int
 	Waits                int // of Cycles: waiting for code (Fetch)
-	Classes              [classes]int
+	Classes              [thumb.Classes]int
 	Loaded, Stored       int // bytes, with all lanes of vectors active
 }
 
-func (c *Count) add(i *Insn, cycles int) {
+func (c *Count) add(i *thumb.Work, cycles int) {
 	c.Instructions++
 	c.Cycles += cycles
 	c.Classes[i.Class]++
 	switch i.Class {
-	case Load, LoadPair, LoadMany, VecLoad, Jump:
+	case thumb.Load, thumb.LoadPair, thumb.LoadMany, thumb.VecLoad, thumb.Jump:
 		c.Loaded += i.Bytes
-	case Store, StorePair, StoreMany, VecStore:
+	case thumb.Store, thumb.StorePair, thumb.StoreMany, thumb.VecStore:
 		c.Stored += i.Bytes
-	case Gather:
+	case thumb.Gather:
 		if i.Loads {
 			c.Loaded += i.Bytes
 		} else {
@@ -233,7 +238,7 @@ func (c *Count) ByClass() map[string]int {
 	m := map[string]int{}
 	for k, n := range c.Classes {
 		if n > 0 {
-			m[Class(k).String()] = n
+			m[thumb.Class(k).String()] = n
 		}
 	}
 	return m
@@ -280,5 +285,5 @@ func CopyByte(spec *boards.Spec) float64 {
 	if err != nil {
 		return defaultCopyByte
 	}
-	return float64(m.price[Load]+m.price[Store]) / 4
+	return float64(m.price[thumb.Load]+m.price[thumb.Store]) / 4
 }

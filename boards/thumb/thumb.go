@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package thumb decodes where Thumb instructions go, from Armv6-M to Armv8.1-M with Helium. Arm's Architecture
-// Reference Manuals have the encodings.
+// Package thumb decodes Thumb instructions from Armv6-M to Armv8.1-M with Helium: where they go (Decode), and what they
+// do, by class (Sort). Arm's Architecture Reference Manuals have the encodings.
 package thumb
 
 // Insn is an instruction, as far as what can follow it is concerned.

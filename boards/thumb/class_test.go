@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cycles
+package thumb
 
 import (
 	"bufio"
@@ -69,7 +69,7 @@ func TestClasses(t *testing.T) {
 			if len(text) < 2 {
 				text = append(text, 0, 0)
 			}
-			i := Decode(text[0], text[1])
+			i := Sort(text[0], text[1])
 			if i.Class.String() != want[k] {
 				t.Errorf("%s: %s (%04x %04x) is %s, want %s", file, line, text[0], text[1], i.Class, want[k])
 			}

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package cycles
+package thumb
 
 // coprocessor sorts what is encoded as 111x 11xx: the floating-point extension
 // has coprocessor numbers 9 to 11, everything else is Helium.
-func coprocessor(a, b uint16) Insn {
+func coprocessor(a, b uint16) Work {
 	cp := b >> 8 & 15
 	float := cp >= 9 && cp <= 11
 	switch a >> 8 {
@@ -24,15 +24,15 @@ func coprocessor(a, b uint16) Insn {
 		}
 	case 0xfe:
 		if float { // VSEL, VMAXNM, VRINT
-			return Insn{Class: Float}
+			return Work{Class: Float}
 		}
 	}
 	return vectorData(a, b)
 }
 
 // floatMemory are VLDR, VSTR, VLDM, VSTM and moves of two registers.
-func floatMemory(a, b uint16) Insn {
-	base, loads := bit(a), a>>4&1 == 1
+func floatMemory(a, b uint16) Work {
+	base, loads := Bit(a), a>>4&1 == 1
 	width := 4
 	if b>>8&15 == 11 {
 		width = 8
@@ -40,14 +40,14 @@ func floatMemory(a, b uint16) Insn {
 	switch {
 	case a>>8&1 == 1 && a>>5&1 == 0: // offset: P without W
 		if loads {
-			return Insn{Class: Load, Bytes: width, src: sources(a & 15)}
+			return Work{Class: Load, Bytes: width, Src: sources(a & 15)}
 		}
-		return Insn{Class: Store, Bytes: width, src: base}
+		return Work{Class: Store, Bytes: width, Src: base}
 	case a>>5&7 == 2 && a>>8&1 == 0: // two core registers
-		return Insn{Class: Float, src: bit(b>>12) | base}
+		return Work{Class: Float, Src: Bit(b>>12) | base}
 	}
 	words := int(b & 0xff)
-	i := Insn{Class: StoreMany, Regs: words, Bytes: 4 * words, src: base}
+	i := Work{Class: StoreMany, Regs: words, Bytes: 4 * words, Src: base}
 	if loads {
 		i.Class = LoadMany
 	}
@@ -55,29 +55,29 @@ func floatMemory(a, b uint16) Insn {
 }
 
 // floatData are arithmetic and moves between registers.
-func floatData(a, b uint16) Insn {
+func floatData(a, b uint16) Work {
 	if b>>4&1 == 1 { // a core register or a lane
 		if a>>4&1 == 0 {
 			if a>>7&1 == 1 && b>>8&15 == 11 {
-				return Insn{Class: VecALU, src: bit(b >> 12)} // VDUP
+				return Work{Class: VecALU, Src: Bit(b >> 12)} // VDUP
 			}
-			return Insn{Class: Float, src: bit(b >> 12)}
+			return Work{Class: Float, Src: Bit(b >> 12)}
 		}
-		return Insn{Class: Float}
+		return Work{Class: Float}
 	}
 	switch op := a >> 4 & 15 &^ 4; { // bit 6 is a register's
 	case op == 8 && b>>6&1 == 0:
-		return Insn{Class: FloatDiv}
+		return Work{Class: FloatDiv}
 	case op == 0, op == 1, op == 9, op == 10:
-		return Insn{Class: FloatMac}
+		return Work{Class: FloatMac}
 	case op == 11 && a&15 == 1 && b>>6&3 == 3:
-		return Insn{Class: FloatDiv} // VSQRT
+		return Work{Class: FloatDiv} // VSQRT
 	}
-	return Insn{Class: Float}
+	return Work{Class: Float}
 }
 
 // vectorMemory are the loads and stores of Helium, and moves of two lanes.
-func vectorMemory(a, b uint16) Insn {
+func vectorMemory(a, b uint16) Work {
 	loads := a>>4&1 == 1
 	class := VecStore
 	if loads {
@@ -88,31 +88,31 @@ func vectorMemory(a, b uint16) Insn {
 	size := b >> 7 & 3 // log2 of the bytes of a register's element
 	switch {
 	case offset && a>>7&1 == 0: // VMOV of two lanes
-		return Insn{Class: Float, src: bit(a) | bit(b)}
+		return Work{Class: Float, Src: Bit(a) | Bit(b)}
 	case whole && a>>8 == 0xfd: // addresses in a vector
 		lanes := 4
 		if b>>8&1 == 1 {
 			lanes = 2
 		}
-		return Insn{Class: Gather, Loads: loads, Bytes: 16, Lanes: lanes}
+		return Work{Class: Gather, Loads: loads, Bytes: 16, Lanes: lanes}
 	case whole && a>>8 == 0xfc: // VLD2, VLD4 and their stores
-		return Insn{Class: class, Bytes: 16, src: bit(a)}
+		return Work{Class: class, Bytes: 16, Src: Bit(a)}
 	case offset: // offsets in a vector
-		return Insn{Class: Gather, Loads: loads, Bytes: 16, Lanes: 16 >> size, src: bit(a)}
+		return Work{Class: Gather, Loads: loads, Bytes: 16, Lanes: 16 >> size, Src: Bit(a)}
 	case whole:
-		return Insn{Class: class, Bytes: 16, src: bit(a)}
+		return Work{Class: class, Bytes: 16, Src: Bit(a)}
 	}
-	return Insn{Class: class, Bytes: 16 >> size << (a >> 3 & 1), src: bit(a & 7)}
+	return Work{Class: class, Bytes: 16 >> size << (a >> 3 & 1), Src: Bit(a & 7)}
 }
 
 // vectorData is arithmetic: which pipe it occupies.
-func vectorData(a, b uint16) Insn {
-	i := Insn{Class: VecALU}
+func vectorData(a, b uint16) Work {
+	i := Work{Class: VecALU}
 	if multiplies(a, b) {
 		i.Class = VecMul
 	}
 	if scalar(a, b) {
-		i.src = bit(b)
+		i.Src = Bit(b)
 	}
 	return i
 }
