@@ -106,7 +106,7 @@ func oneHot(n *node) {
 	}
 	n.refuse(len(depth) != 1 || axis < 0 || axis > rank, "depth %v along dimension %d of indices %v", depth, o.Axis(),
 		n.in(0).Shape)
-	n.room(depth[0])
+	n.room(depth[0], n.in(0).Elems())
 	shape := slices.Repeat([]int{1}, rank+1)
 	shape[axis] = max(depth[0], 0)
 	at := n.constant("at", tensor.Ints(count(0, depth[0])...).Cast(n.in(0).DType).Reshaped(shape))
@@ -117,7 +117,7 @@ func oneHot(n *node) {
 func rangeOf(n *node) { n.give("Range", vals{n.raw(0), n.raw(1), n.raw(2)}) }
 
 func rank(n *node) {
-	n.fold(tensor.Ints(len(n.in(0).Shape)).Cast(n.out().DType).Reshaped(n.out().Shape))
+	n.fold(tensor.Ints(len(n.in(0).Shape)).Cast(n.out().DType).Reshaped([]int{}))
 }
 
 // where are the places of elements that are not zero: --dim gives room for them.
@@ -149,6 +149,8 @@ func nonMaxSuppression(n *node) {
 		n.refuse(n.data(t, "soft_nms_sigma").Float(0) != 0, "soft_nms_sigma is not 0, which nncc does not compute")
 	}
 	room := most[0]
+	n.refuse(room < 0, "a limit of %d boxes", room)
+	n.room(room)
 	rows := n.step("NonMaxSuppression", vals{n.reshape(n.real(0), 1, boxes.Shape[0], 4),
 		n.reshape(n.real(1), 1, 1, scores.Shape[0]), n.list(room), n.c.real(n.in(3)), n.c.real(n.in(4))})
 	found := rows.Type.Shape[0]

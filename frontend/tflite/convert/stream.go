@@ -36,6 +36,7 @@ func signalFramer(n *node) {
 		!slices.Equal(y.Shape, append(slices.Clone(outer), length/step, size)),
 		"frames of %d each %d of %v, for a result %v, want at most %d", size, step, n.in(0).Shape,
 		y.Shape, maxFrames)
+	n.refuse(n.o.Out[1].Elems() != 1, "result 1 has shape %v, want one element", n.o.Out[1].Shape)
 	frames, left := length/step, (size+step-1)/step*step-step
 	if o[2] != 0 {
 		left = size - step
