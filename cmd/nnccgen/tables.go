@@ -22,6 +22,7 @@ type table struct {
 var tables = []table{
 	{"schemas", "frontend/onnx/schema/schema_gen.go", schemaTable},
 	{"cmsisnn", "ir/qref/cmsis/rows_gen.go", cmsisTable},
+	{"params", "lower/kernel/param/params_gen.go", paramTable},
 }
 
 func findTable(name string) *table {

@@ -43,8 +43,8 @@ func (c *call) asked(build cmsis.Build) *cmsis.Query {
 
 // window is what the knowledge base is asked about a convolution or pooling.
 func window(in, filter, out qref.Dims, stride, pad, dilation qref.Tile, bias bool) cmsis.Query {
-	return cmsis.Query{In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out), Stride: cmsis.Tile(stride),
-		Pad: cmsis.Tile(pad), Dilation: cmsis.Tile(dilation), HasBias: bias}
+	return cmsis.Query{In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out), Stride: stride,
+		Pad: pad, Dilation: dilation, HasBias: bias}
 }
 
 // gen draws the arguments of one call.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/fixp"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 )
 
 // The cmsis_*.go files compute, in Go and byte for byte, what the CMSIS-NN
@@ -25,8 +26,8 @@ func (d Dims) Size() int { return d.N * d.H * d.W * d.C }
 
 func (d Dims) String() string { return fmt.Sprintf("%dx%dx%dx%d", d.N, d.H, d.W, d.C) }
 
-// Tile is a vertical and a horizontal value, as cmsis_nn_tile.
-type Tile struct{ H, W int }
+// Tile is a vertical and a horizontal value.
+type Tile = cmsis.Tile
 
 // badArgs reports arguments that do not fit together.
 func badArgs(kernel, format string, args ...any) error {

@@ -83,8 +83,8 @@ func (p *DepthwiseParams) MVE4Limit() string {
 // defects is what the knowledge base has against a call that has a bias.
 func defects(fn string, build cmsis.Build, in, filter, out Dims, stride, pad, dilation Tile, chMult int) string {
 	q := &cmsis.Query{Build: build, In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out),
-		Stride: cmsis.Tile(stride), Pad: cmsis.Tile(pad),
-		Dilation: cmsis.Tile(dilation), ChMult: chMult, HasBias: true}
+		Stride: stride, Pad: pad,
+		Dilation: dilation, ChMult: chMult, HasBias: true}
 	for _, d := range cmsis.Defects(fn, q) {
 		return d.Says
 	}

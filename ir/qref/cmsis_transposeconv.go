@@ -24,7 +24,7 @@ type TransposeConvParams struct {
 func TransposeConv(p *TransposeConvParams, in, filter []int8, bias []int32, out []int8) error {
 	const name = "TransposeConv"
 	if err := firstErr(checkDims(name, "input", p.In), checkDims(name, "filter", p.Filter),
-		checkDims(name, "output", p.Out), checkSteps(name, p.Stride, Tile{1, 1})); err != nil {
+		checkDims(name, "output", p.Out), checkSteps(name, p.Stride, Tile{H: 1, W: 1})); err != nil {
 		return err
 	}
 	if p.In.C != p.Filter.C || p.Out.C != p.Filter.N || p.In.N != p.Out.N || p.Pad.H < 0 || p.Pad.W < 0 {

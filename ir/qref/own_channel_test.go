@@ -95,9 +95,10 @@ func TestOwnConvWZP(t *testing.T) {
 		cp := &ConvParams{In: Dims{int(p.Batch), int(p.InH), int(p.InW), int(p.InC)},
 			Filter: Dims{int(p.OutC), int(p.KernelH), int(p.KernelW), int(p.InC / p.Groups)},
 			Out:    Dims{int(p.Batch), int(p.OutH), int(p.OutW), int(p.OutC)},
-			Stride: Tile{int(p.StrideH), int(p.StrideW)}, Pad: Tile{int(p.PadTop), int(p.PadLeft)},
-			Dilation: Tile{int(p.DilationH), int(p.DilationW)}, InputOffset: p.InOffset, OutputOffset: p.OutOffset,
-			ActMin: -128, ActMax: 127, Mult: c.Mult, Shift: c.Shift}
+			Stride: Tile{H: int(p.StrideH), W: int(p.StrideW)}, Pad: Tile{H: int(p.PadTop), W: int(p.PadLeft)},
+			Dilation: Tile{H: int(p.DilationH), W: int(p.DilationW)}, InputOffset: p.InOffset,
+			OutputOffset: p.OutOffset,
+			ActMin:       -128, ActMax: 127, Mult: c.Mult, Shift: c.Shift}
 		must(t, Conv(cp, x, w, b, y))
 		same(t, "Conv", p, y, want)
 

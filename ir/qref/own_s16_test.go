@@ -201,10 +201,11 @@ func TestOwnConv2dS16(t *testing.T) {
 		g := int(between(r, 1, 3))
 		cin, cout := int(between(r, 1, 5)), int(between(r, 1, 4))
 		c := ConvParams{In: Dims{int(between(r, 1, 2)), int(between(r, 3, 7)), int(between(r, 3, 7)), g * cin},
-			Filter: Dims{g * cout, int(between(r, 1, 3)), int(between(r, 1, 3)), cin},
-			Stride: Tile{int(between(r, 1, 2)), int(between(r, 1, 2))}, Dilation: Tile{1, int(between(r, 1, 2))},
-			ActMin: math.MinInt16, ActMax: math.MaxInt16}
-		c.Pad = Tile{int(between(r, 0, c.Filter.H-1)), int(between(r, 0, c.Filter.W-1))}
+			Filter:   Dims{g * cout, int(between(r, 1, 3)), int(between(r, 1, 3)), cin},
+			Stride:   Tile{H: int(between(r, 1, 2)), W: int(between(r, 1, 2))},
+			Dilation: Tile{H: 1, W: int(between(r, 1, 2))},
+			ActMin:   math.MinInt16, ActMax: math.MaxInt16}
+		c.Pad = Tile{H: int(between(r, 0, c.Filter.H-1)), W: int(between(r, 0, c.Filter.W-1))}
 		c.Out = Dims{c.In.N, (c.In.H+2*c.Pad.H-c.Filter.H)/c.Stride.H + 1,
 			(c.In.W+2*c.Pad.W-c.Dilation.W*(c.Filter.W-1)-1)/c.Stride.W + 1, c.Filter.N}
 		if c.Out.W < 1 {

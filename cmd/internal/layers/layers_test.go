@@ -227,8 +227,8 @@ func TestCircles(t *testing.T) {
 
 // own are what families of kernels may import: the contract, not each other, and
 // of the vendor's nothing.
-var own = []string{"ir", "lower/option", "lower/kernel/.", "lower/kernel/cond", "lower/kernel/quantised",
-	"lower/kernel/pack"}
+var own = []string{"ir", "lower/option", "lower/kernel/.", "lower/kernel/cond", "lower/kernel/param",
+	"lower/kernel/quantised", "lower/kernel/pack"}
 
 // may are rules beyond circles: what a package may import at all beside itself,
 // folders with all that is in them; FOLDER/. is the package there alone.
@@ -247,7 +247,9 @@ var may = []struct {
 	{"runtime_c", []string{"runtime_c"}, "C sources, and what they call"},
 	{"frontend", []string{"frontend", "ir"}, "models come in the same for every target"},
 	{"lower/kernel/cond", []string{"ir", "lower/kernel/."}, "conditions of kernels, whichever families have them"},
-	{"lower/kernel/quantised", []string{"ir", "lower/kernel/.", "lower/kernel/cond", "lower/kernel/pack"},
+	{"lower/kernel/param", []string{"ir"}, "parameters of kernels in C, whichever family calls them"},
+	{"lower/kernel/quantised", []string{"ir", "lower/kernel/.", "lower/kernel/cond", "lower/kernel/pack",
+		"lower/kernel/param"},
 		"families share it, so it knows none of them"},
 	{"lower/kernel/pack", []string{"ir"}, "arithmetic of packed weights"},
 	{"lower/kernel/helium", own, "own kernels stand without the vendor's"},

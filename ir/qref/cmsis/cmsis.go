@@ -49,7 +49,7 @@ func (b Build) String() string {
 // Dims are NHWC dimensions.
 type Dims struct{ N, H, W, C int }
 
-// Tile is a vertical and a horizontal value.
+// Tile is a vertical and a horizontal value, as cmsis_nn_tile.
 type Tile struct{ H, W int }
 
 // Query describes one call. Fields that a function does not have stay zero:

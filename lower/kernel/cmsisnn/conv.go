@@ -7,11 +7,12 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 func feature(n, c int, spatial []int) Dims {
-	t := quantised.Spatial(spatial, 1)
+	t := param.Spatial(spatial, 1)
 	return Dims{n, t.H, t.W, c}
 }
 
@@ -87,8 +88,7 @@ var (
 		"arm_depthwise_conv_s16")
 
 	convolve = convRow("arm_convolve_wrapper_s8", "CMSIS-CONV", "int8 convolution with groups and dilation", data8,
-		convolutions8,
-		append(quantised.ConvRules(false, nil), noDefect(convolutions8))...)
+		convolutions8, append(quantised.ConvRules(false, nil), noDefect(convolutions8))...)
 	depthwise = convRow("arm_depthwise_conv_wrapper_s8", "CMSIS-DW", "int8 depthwise convolution with multiplier",
 		data8,
 		depthwises8,

@@ -60,8 +60,7 @@ var (
 	convolve16 = convRow("arm_convolve_wrapper_s16", "CMSIS-CONV16", "int16 convolution with int8 weights and dilation",
 		data16,
 		convolutions16,
-		quantised.Int16(0), constWeights(tensor.I8, tensor.I4),
-		quantised.FixedPoint16, quantised.ConvSpatialRule,
+		quantised.Int16(0), constWeights(tensor.I8, tensor.I4), quantised.FixedPoint16, quantised.ConvSpatialRule,
 		noGroups,
 		quantised.Agrees("CORE-SUMS", "sums that the kernels of all cores hold", func(n *kernel.Node) string {
 			g, why := kernel.Conv.Of(n)
@@ -76,8 +75,7 @@ var (
 		}))
 	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16", "CMSIS-DW16",
 		"int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
-		quantised.Int16(0), constWeights(tensor.I8, tensor.I4),
-		quantised.FixedPoint16, quantised.ConvSpatialRule,
+		quantised.Int16(0), constWeights(tensor.I8, tensor.I4), quantised.FixedPoint16, quantised.ConvSpatialRule,
 		quantised.DepthwiseRule(true))
 )
 
@@ -95,8 +93,7 @@ var fullyConnected16 = &kernel.Kernel{
 	Doc: "int16 fully connected layer with int8 weights; with a scale an output channel, as a convolution of " +
 		"one pixel",
 	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: kernel.Rules{quantised.Int16(0), constWeights(tensor.I8, tensor.I4),
-		quantised.Product16,
+	Rules: kernel.Rules{quantised.Int16(0), constWeights(tensor.I8, tensor.I4), quantised.Product16,
 		quantised.Products16.Rule("CORE-SUMS", "sums that the kernels of all cores hold",
 			func(n *kernel.Node, f *quantised.Product) string {
 				if !quantised.KnownWeights(n.Node) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/quantised"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // ISA is the instruction set that a CMSIS-NN library was built for.
@@ -36,7 +36,7 @@ func CoreISA(c kernel.Core) ISA {
 type Dims cmsis.Dims
 
 // Tile is a vertical and a horizontal value.
-type Tile = quantised.Tile
+type Tile = param.Tile
 
 func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 

@@ -86,9 +86,7 @@ var batchMatMul = &kernel.Kernel{
 	Name: "arm_batch_matmul_s8", Library: Library, Was: "CMSIS-BMM", Doc: "int8 product of two activations",
 	Ops: []*ir.OpDef{op.MatMul}, Lower: lowerBatchMatMul,
 	Rules: kernel.Rules{
-		quantised.Int8(0, 1),
-		matrixRanks,
-		quantised.MatMulParams.Exists("FIXED-POINT", "fixed-point scale"),
+		quantised.Int8(0, 1), matrixRanks, quantised.MatMulParams.Exists("FIXED-POINT", "fixed-point scale"),
 	},
 }
 

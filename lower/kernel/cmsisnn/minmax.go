@@ -31,8 +31,7 @@ func minMax(name, was, doc string, o *ir.OpDef) *kernel.Kernel {
 					return fmt.Sprintf("%d operands, want 2", len(n.In))
 				}
 				return ""
-			}),
-			cond.New("ONE-QUANTISATION", "int8 with one quantisation for operands and result",
+			}), cond.New("ONE-QUANTISATION", "int8 with one quantisation for operands and result",
 				func(n *kernel.Node) string {
 					if s := quantised.NotInt8(n.Out[0]); s != "" {
 						return s

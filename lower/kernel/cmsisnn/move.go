@@ -51,29 +51,28 @@ var oneQuant = cond.New("ONE-QUANTISATION", "int8 with one quantisation for oper
 var concat = &kernel.Kernel{
 	Name: "arm_concatenation_s8", Library: Library, Was: "CMSIS-CONCAT", Doc: "int8 concatenation along any axis",
 	Ops: []*ir.OpDef{op.Concat}, Layout: kernel.SameLayout,
-	Rules: kernel.Rules{oneQuant,
-		cond.New("COUNTED", "dimensions of at most 65535, the library counts them in 16 bits",
-			func(n *kernel.Node) string {
-				t := n.Out[0].Type
-				axis, why := kernel.Axis.Of(n)
-				if why != "" {
-					return why
+	Rules: kernel.Rules{oneQuant, cond.New("COUNTED", "dimensions of at most 65535, the library counts them in 16 bits",
+		func(n *kernel.Node) string {
+			t := n.Out[0].Type
+			axis, why := kernel.Axis.Of(n)
+			if why != "" {
+				return why
+			}
+			rest := 1
+			for d, size := range t.Shape {
+				if d != axis {
+					rest *= size
 				}
-				rest := 1
-				for d, size := range t.Shape {
-					if d != axis {
-						rest *= size
-					}
-					if size > maxAxis {
-						return fmt.Sprintf("dimension %d of the result is %d, want at most %d", d, size, maxAxis)
-					}
+				if size > maxAxis {
+					return fmt.Sprintf("dimension %d of the result is %d, want at most %d", d, size, maxAxis)
 				}
-				if t.Rank() > 4 && rest > maxAxis {
-					return fmt.Sprintf("the %d dimensions beside the axis have %d elements together, want at most %d",
-						t.Rank()-1, rest, maxAxis)
-				}
-				return ""
-			})},
+			}
+			if t.Rank() > 4 && rest > maxAxis {
+				return fmt.Sprintf("the %d dimensions beside the axis have %d elements together, want at most %d",
+					t.Rank()-1, rest, maxAxis)
+			}
+			return ""
+		})},
 	Lower: lowerConcat,
 }
 
@@ -178,8 +177,7 @@ var padding = &kernel.Kernel{
 				return why
 			}
 			return ""
-		}),
-		cond.New("RUNS", "at most four dimensions, once those that are not padded are joined",
+		}), cond.New("RUNS", "at most four dimensions, once those that are not padded are joined",
 			func(n *kernel.Node) string {
 				g, why := kernel.Pad.Of(n)
 				if why != "" {
@@ -249,8 +247,7 @@ var relayout = &kernel.Kernel{
 	Ops:    []*ir.OpDef{op.Relayout},
 	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
 	Rules: kernel.Rules{
-		quantised.Bytes,
-		cond.New("RUNS", "at most four dimensions, once those that stay together are joined",
+		quantised.Bytes, cond.New("RUNS", "at most four dimensions, once those that stay together are joined",
 			func(n *kernel.Node) string {
 				if _, perm := quantised.Permutation(n.Node); len(perm) > 4 {
 					return fmt.Sprintf("%d dimensions move apart from each other, want at most 4", len(perm))

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -23,7 +24,7 @@ var transposeConv = &kernel.Kernel{
 			switch {
 			case g.Group != 1:
 				return fmt.Sprintf("group is %d, want 1", g.Group)
-			case quantised.Spatial(g.Dilations, 1) != Tile{H: 1, W: 1}:
+			case param.Spatial(g.Dilations, 1) != Tile{H: 1, W: 1}:
 				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
 			}
 			return ""
@@ -50,7 +51,7 @@ var transposedRoute = kernel.NewFact(func(n *kernel.Node) (*transposed, string) 
 	}
 	t := &transposed{window: window{in: feature(g.N, g.CIn, g.In), out: feature(g.N, g.COut, g.Out),
 		filter: feature(g.COut, g.CIn, g.Kernel),
-		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}}
+		stride: param.Spatial(g.Strides, 1), pad: param.Spatial(g.PadBegin, 0), dil: Tile{H: 1, W: 1}}}
 	ask := func() (why string) {
 		t.asked = t.query(n.Core)
 		t.routed, why = route(t.asked, "arm_transpose_conv_wrapper_s8")
@@ -131,7 +132,7 @@ var spreads = convolutions(func(*op.ConvGeom) bool { return true }, spreadWindow
 // positions o, o+d, ... o+d*(k-1).
 func spreadWindow(g *op.ConvGeom) *window {
 	w := &window{out: feature(g.N, g.COut, g.Out), filter: feature(g.COut, g.CIn/g.Group, g.Kernel),
-		stride: Tile{H: 1, W: 1}, dil: quantised.Spatial(g.Dilations, 1)}
+		stride: Tile{H: 1, W: 1}, dil: param.Spatial(g.Dilations, 1)}
 	w.in = Dims{g.N, w.out.H + w.dil.H*(w.filter.H-1), w.out.W + w.dil.W*(w.filter.W-1), g.CIn}
 	return w
 }
@@ -139,7 +140,7 @@ func spreadWindow(g *op.ConvGeom) *window {
 func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 	g, p, w := kernel.Conv.Must(n), quantised.ConvParams.Must(n), spreads.Must(n)
 	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
-	stride, pad, dil := quantised.Spatial(g.Strides, 1), quantised.Spatial(g.PadBegin, 0), w.dil
+	stride, pad, dil := param.Spatial(g.Strides, 1), param.Spatial(g.PadBegin, 0), w.dil
 	// Input element i lies at i*s + d*(k-1) - pad.
 	y0, rows := inputSpan(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
 	x0, cols := inputSpan(in.W, stride.W, dil.W*(filter.W-1)-pad.W, spread.W)

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -25,8 +26,8 @@ type window struct {
 func convWindow(g *op.ConvGeom) *window {
 	return &window{in: feature(g.N, g.CIn, g.In), filter: feature(g.COut, g.CIn/g.Group, g.Kernel),
 		out:    feature(g.N, g.COut, g.Out),
-		stride: quantised.Spatial(g.Strides, 1), pad: quantised.Spatial(g.PadBegin, 0),
-		dil: quantised.Spatial(g.Dilations, 1), perm: quantised.WeightPerm(len(g.In))}
+		stride: param.Spatial(g.Strides, 1), pad: param.Spatial(g.PadBegin, 0),
+		dil: param.Spatial(g.Dilations, 1), perm: quantised.WeightPerm(len(g.In))}
 }
 
 // depthwiseWindow is the window of a depthwise Conv node.
@@ -46,7 +47,7 @@ func depthwiseWindow(g *op.ConvGeom) *window {
 func (w *window) query(core kernel.Core) *cmsis.Query {
 	return &cmsis.Query{Build: CoreISA(core), In: cmsis.Dims(w.in), Filter: cmsis.Dims(w.filter),
 		Out:    cmsis.Dims(w.out),
-		Stride: cmsis.Tile(w.stride), Pad: cmsis.Tile(w.pad), Dilation: cmsis.Tile(w.dil), ChMult: w.mult,
+		Stride: w.stride, Pad: w.pad, Dilation: w.dil, ChMult: w.mult,
 		HasBias: true}
 }
 
@@ -74,7 +75,7 @@ func (w *window) params(p *op.MACParams) *call.Struct {
 // conv is the window as the reference takes it.
 func (w *window) conv() *qref.ConvParams {
 	return &qref.ConvParams{In: qref.Dims(w.in), Filter: qref.Dims(w.filter), Out: qref.Dims(w.out),
-		Stride: qref.Tile(w.stride), Pad: qref.Tile(w.pad), Dilation: qref.Tile(w.dil)}
+		Stride: w.stride, Pad: w.pad, Dilation: w.dil}
 }
 
 // call is the call of a function with the usual list of arguments.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -63,8 +64,7 @@ var conv = &kernel.Kernel{
 	Name: "nncc_dsp_convolve_s8", Library: Library, Doc: "int8 convolution with groups and dilation, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: func(n *kernel.Node) *call.Lowered { return lowerConv(n, nil) },
-	Was:   "DSP-CONV", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil),
-		exact(provenConv)),
+	Was:   "DSP-CONV", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil), exact(provenConv)),
 }
 
 // lowerConv has a table of the results at the end, nil: none.
@@ -111,13 +111,9 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 			extra = (ring.H*ring.W*g.CIn + 3) &^ 3
 		}
 	}
-	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", g.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
-		"out_c", g.COut,
-		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
-		c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "border", flag(c.Padded()), "ring_rows",
-		ring.H, "ring_w", ring.W,
-		"pairs", pairs, "group_words", group, "pad", call.T(-c.l.Params.InOff))
+	f := param.Fields(&param.DspConvolve{Batches: g.N, InC: g.CIn, OutC: g.COut, Groups: g.Group,
+		Border: flag(c.Padded()), RingRows: ring.H, RingW: ring.W, Pairs: pairs, GroupWords: group,
+		Pad: call.T(-c.l.Params.InOff)}, &c.Window)
 	f = append(f, clampOf(c.l.Params).fields()...)
 	in := call.Arg(call.I32(g.CIn))
 	// A kernel row is one run of bytes; cut at the pixels it keeps the order of whole words only.
@@ -189,8 +185,7 @@ var fullyConnected = &kernel.Kernel{
 		return lowerRows(&layer{*quantised.ProductLayers.Must(n)}, provenProduct.Must(n),
 			quantised.Products.Must(n).Rows, nil)
 	},
-	Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil),
-		exact(provenProduct)),
+	Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil), exact(provenProduct)),
 }
 
 // provenProduct are the channels of a fully connected layer.

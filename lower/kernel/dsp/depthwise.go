@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -121,13 +122,9 @@ func (c *convolution) wide(n *kernel.Node) *call.Lowered {
 
 // depthwiseParams is the nncc_dsp_depthwise_params.
 func (c *convolution) depthwiseParams(padBytes, group int, to *quantised.Phase) *call.Struct {
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "out_h",
-		c.Out.H, "out_w", c.Out.W,
-		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
-		c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff), "pad_bytes", padBytes,
-		"group_words", group)
-	f = append(f, to.Steps()...)
+	f := param.Fields(&param.DspDepthwise{Batches: c.G.N, InC: c.G.CIn, Channels: c.G.COut,
+		Pad: call.T(-c.l.Params.InOff), PadBytes: padBytes, GroupWords: group, OutPitch: to.Pitch,
+		OutRow: to.Row, OutImage: to.Image}, &c.Window)
 	return &call.Struct{Type: "nncc_dsp_depthwise_params", Fields: append(f, clampOf(c.l.Params).bounds()...)}
 }
 

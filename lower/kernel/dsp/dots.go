@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -249,9 +250,8 @@ func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
 func (d *dots) lowerWindows(low *call.Lowered, rows *call.Struct) *call.Lowered {
 	c := d.windows
 	low.Scratch = 2 * len(d.l.Rows[0])
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
-		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
-		"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "outside", call.T(-c.l.Params.InOff))
+	f := param.Fields(&param.DspDotsWindows{Batches: c.G.N, InC: c.G.CIn, Outside: call.T(-c.l.Params.InOff)},
+		&c.Window)
 	return own(low, call.Call{Func: "nncc_dsp_dots_windows_s8", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_dots_windows_params", Fields: append([]call.Field{
 			call.F("dots", call.Nested{Fields: rows.Fields})}, f...)},
@@ -291,16 +291,14 @@ var (
 		Name: "nncc_dsp_dots_s8", Library: Library, Doc: "int8 convolution with few channels or any scale",
 		Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 		Lower: func(n *kernel.Node) *call.Lowered { return convDots.Must(n).lower(n, nil) },
-		Was:   "DSP-DOTS", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil),
-			dotRule(convDots)),
+		Was:   "DSP-DOTS", Rules: kernel.All(cond.NoHelium, quantised.ConvRules(false, nil), dotRule(convDots)),
 	}
 	fullyConnectedDots = &kernel.Kernel{
 		Name: "nncc_dsp_fully_connected_dots_s8", Library: Library,
 		Doc:   "int8 fully connected layer with few outputs or any scale",
 		Ops:   []*ir.OpDef{op.Gemm, op.MatMul},
 		Lower: func(n *kernel.Node) *call.Lowered { return productDots.Must(n).lower(n, nil) },
-		Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil),
-			dotRule(productDots)),
+		Rules: kernel.All(cond.NoHelium, quantised.ProductRules(nil), dotRule(productDots)),
 	}
 )
 

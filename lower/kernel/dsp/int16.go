@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -40,8 +41,7 @@ var conv16 = &kernel.Kernel{
 	Doc: "int16 convolution with groups and dilation, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerConv16,
 	Was: "DSP-CONV16", Rules: kernel.All(cond.NoHelium, quantised.ConvRules16(quantised.ConvOf16),
-		quantised.DepthwiseRule(false),
-		quantised.ConvOf16.Rule("ONE-MULTIPLICATION", "a requantisation by one product",
+		quantised.DepthwiseRule(false), quantised.ConvOf16.Rule("ONE-MULTIPLICATION", "a requantisation by one product",
 			func(_ *kernel.Node, c *quantised.Convolution) string { return shifts16(&c.Layer) }),
 		kernel.Conv.Rule("SHARED-INPUTS", "one group, or several outputs of each, which share its inputs",
 			func(_ *kernel.Node, g *op.ConvGeom) string {
@@ -221,11 +221,9 @@ func convCall16(n *kernel.Node, low *call.Lowered, c *quantised.Convolution, pit
 		words, group = append(words, w...), len(w)
 	}
 	low.Scratch = max(low.Scratch, 8*len(order)+border16(c, run, merged))
-	f := fields("batches", g.N, "in_h", c.In.H, "in_w", c.In.W, "out_h", c.Out.H, "out_w", c.Out.W, "out_c", g.COut,
-		"kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h",
-		c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "groups", g.Group, "depth", depth,
-		"merged", flag(merged), "pairs", len(order)/2, "group_words", group, "act_min",
-		call.T(c.Params.ActMin), "act_max", call.T(c.Params.ActMax))
+	f := param.Fields(&param.DspConvolve16{Batches: g.N, OutC: g.COut, Groups: g.Group, Depth: depth,
+		Merged: flag(merged), Pairs: len(order) / 2, GroupWords: group, ActMin: call.T(c.Params.ActMin),
+		ActMax: call.T(c.Params.ActMax)}, &c.Window)
 	pixels := c.Out.W
 	if pitch == nil {
 		pixels *= c.Out.H
@@ -335,15 +333,13 @@ func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 // pixels16 is the call for a phase of a depthwise convolution.
 func pixels16(to *quantised.Phase) call.Call {
 	c, multiplier := &to.Convolution, to.G.COut/to.G.CIn
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
-		"channels", c.G.COut, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w",
-		c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "act_min",
-		call.T(c.Params.ActMin), "act_max", call.T(c.Params.ActMax))
+	params := param.Struct(&param.DspDepthwise16{Batches: c.G.N, InC: c.G.CIn, Channels: c.G.COut,
+		ActMin: call.T(c.Params.ActMin), ActMax: call.T(c.Params.ActMax),
+		OutPitch: to.Pitch, OutRow: to.Row, OutImage: to.Image}, &c.Window)
 	fn := "nncc_dsp_depthwise_s16"
 	if multiplier > 1 {
 		fn = "nncc_dsp_depthwise_multiplier_s16"
 	}
-	return call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_depthwise16_params", Fields: append(f, to.Steps()...)}, i8In(0),
+	return call.Call{Func: fn, Args: []call.Arg{params, i8In(0),
 		packed((&layer{c.Layer}).bytes16(multiplier)), call.Out{I: 0, Off: to.Offset, CType: "int8_t"}}}
 }

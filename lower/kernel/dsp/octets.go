@@ -24,8 +24,7 @@ var octets = &kernel.Kernel{
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return lowerOctets(&layer{*quantised.ProductLayers.Must(n)}, provenOctets.Must(n))
 	},
-	Rules: kernel.All(cond.DSP, quantised.ProductRules(quantised.Everywhere),
-		exact(provenOctets)),
+	Rules: kernel.All(cond.DSP, quantised.ProductRules(quantised.Everywhere), exact(provenOctets)),
 }
 
 // provenOctets are the channels of a layer by eights, the first two of which overlap where

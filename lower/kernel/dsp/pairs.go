@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -227,21 +228,18 @@ func (q *quads) pack(w []int32, x *[4]upper, odd int) []int32 {
 func (q *quads) lower() *call.Lowered {
 	c := q.c
 	words, even, group := q.words()
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "times",
-		c.G.COut/c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W)
+	times, pad := c.G.COut/c.G.CIn, call.T(-c.l.Params.InOff)
 	name := "nncc_dsp_depthwise_pairs"
+	f := param.Fields(&param.DspDepthwisePairs{Batches: c.G.N, InC: c.G.CIn, Channels: c.G.COut, Times: times, Pad: pad,
+		PhasesH: q.phases.H, PhasesW: q.phases.W, Down: q.down, Rows: q.rows, Span: q.span, Width: q.width,
+		QuadsBytes: q.bytes, EvenWords: even, GroupWords: group}, &c.Window)
 	if q.line {
 		name = "nncc_dsp_depthwise_line"
-		f = append(f, fields("kernel_w", c.Kernel.W, "stride_h", c.Stride.H, "stride_w", c.Stride.W,
-			"pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff),
-			"phases_w", q.phases.W, "down", q.down, "span", q.span, "taps", q.taps, "turns", q.runs)...)
-	} else {
-		f = append(f, fields("kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W, "stride_h", c.Stride.H,
-			"stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "dil_h", c.Dilation.H, "dil_w", c.Dilation.W,
-			"pad", call.T(-c.l.Params.InOff), "phases_h", q.phases.H, "phases_w", q.phases.W, "down", q.down,
-			"rows", q.rows, "span", q.span, "width", q.width)...)
+		f = param.Fields(&param.DspDepthwiseLine{Batches: c.G.N, InC: c.G.CIn, Channels: c.G.COut, Times: times,
+			Pad:     pad,
+			PhasesW: q.phases.W, Down: q.down, Span: q.span, Taps: q.taps, Turns: q.runs, QuadsBytes: q.bytes,
+			EvenWords: even, GroupWords: group}, &c.Window)
 	}
-	f = append(f, fields("quads_bytes", q.bytes, "even_words", even, "group_words", group)...)
 	f = append(f, clampOf(c.l.Params).bounds()...)
 	return own(&call.Lowered{Scratch: quadOutside + q.bytes, Unused: []int{1, 2}}, call.Call{
 		Func: name + "_s8", Args: []call.Arg{&call.Struct{Type: name + "_params", Fields: f}, q.inner(),

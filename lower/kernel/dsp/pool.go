@@ -10,17 +10,16 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // poolParams are the fields of nncc_dsp_pool_params.
 func poolParams(n *kernel.Node, g *op.PoolGeom) []call.Field {
 	lo, hi, _ := op.PoolQuantClamp(n.Node)
-	w := quantised.PoolWindow(g)
-	f := fields("batches", g.N, "in_h", w.In.H, "in_w", w.In.W, "channels", g.C, "out_h", w.Out.H, "out_w", w.Out.W,
-		"kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W, "stride_h", w.Stride.H, "stride_w", w.Stride.W,
-		"pad_h", w.Pad.H, "pad_w", w.Pad.W)
-	return append(f, clampOf(&op.MACParams{ActMin: lo, ActMax: hi}).bounds()...)
+	w := param.PoolWindow(g)
+	return append(param.Fields(&param.DspPool{Batches: g.N, Channels: g.C}, &w),
+		clampOf(&op.MACParams{ActMin: lo, ActMax: hi}).bounds()...)
 }
 
 func pool(name, was, doc string, first, last kernel.Conditions, ops ...*ir.OpDef) *kernel.Kernel {
@@ -37,14 +36,14 @@ func pool(name, was, doc string, first, last kernel.Conditions, ops ...*ir.OpDef
 
 // small says that a window has at most two by two elements.
 func small(g *op.PoolGeom) bool {
-	w := quantised.PoolWindow(g)
+	w := param.PoolWindow(g)
 	return w.Kernel.H <= 2 && w.Kernel.W <= 2
 }
 
 // smallWindows keeps a pooling to windows of up to two by two elements, which are four each.
 var smallWindows = kernel.Pool.Rule("SMALL-WINDOW", "a window of up to two by two elements",
 	func(_ *kernel.Node, g *op.PoolGeom) string {
-		if k := quantised.PoolWindow(g).Kernel; !small(g) {
+		if k := param.PoolWindow(g).Kernel; !small(g) {
 			return fmt.Sprintf("a window has %d by %d elements", k.H, k.W)
 		}
 		return ""
@@ -57,7 +56,7 @@ const stripBytes = 2048
 // strip is how many outputs of a row are computed together, and their scratch,
 // size bytes a value.
 func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
-	w := quantised.PoolWindow(g)
+	w := param.PoolWindow(g)
 	column := size * g.C
 	outputs = min(w.Out.W, max(1, (stripBytes/column-w.Kernel.W)/w.Stride.W+1))
 	columns := min(w.In.W, (outputs-1)*w.Stride.W+w.Kernel.W)
@@ -70,25 +69,24 @@ func strip(g *op.PoolGeom, size int) (outputs, bytes int) {
 func sliding(name, was, doc string, size, most int, ops ...*ir.OpDef) *kernel.Kernel {
 	return &kernel.Kernel{
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
-		Was: was, Rules: kernel.All(cond.NoHelium, quantised.PoolRules(),
-			kernel.Pool.Rule("WINDOWS",
-				"several windows in a row, no columns between them, more than two by two elements",
-				func(_ *kernel.Node, g *op.PoolGeom) string {
-					w := quantised.PoolWindow(g)
-					switch {
-					case small(g):
-						return "a window of up to two by two elements is four elements"
-					case w.Out.W == 1:
-						return "a row has one window"
-					case w.Stride.W > w.Kernel.W:
-						return fmt.Sprintf("the stride is %d, the window's width %d", w.Stride.W, w.Kernel.W)
-					case w.Stride.W > 1 && g.C < 4:
-						return fmt.Sprintf("%d channels with stride %d, want 4 or stride 1", g.C, w.Stride.W)
-					case most > 0 && g.Taps() > most:
-						return fmt.Sprintf("a window has %d elements, want at most %d", g.Taps(), most)
-					}
-					return ""
-				})),
+		Was: was, Rules: kernel.All(cond.NoHelium, quantised.PoolRules(), kernel.Pool.Rule("WINDOWS",
+			"several windows in a row, no columns between them, more than two by two elements",
+			func(_ *kernel.Node, g *op.PoolGeom) string {
+				w := param.PoolWindow(g)
+				switch {
+				case small(g):
+					return "a window of up to two by two elements is four elements"
+				case w.Out.W == 1:
+					return "a row has one window"
+				case w.Stride.W > w.Kernel.W:
+					return fmt.Sprintf("the stride is %d, the window's width %d", w.Stride.W, w.Kernel.W)
+				case w.Stride.W > 1 && g.C < 4:
+					return fmt.Sprintf("%d channels with stride %d, want 4 or stride 1", g.C, w.Stride.W)
+				case most > 0 && g.Taps() > most:
+					return fmt.Sprintf("a window has %d elements, want at most %d", g.Taps(), most)
+				}
+				return ""
+			})),
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			outputs, bytes := strip(g, size)

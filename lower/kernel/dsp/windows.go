@@ -5,6 +5,7 @@ package dsp
 import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -153,12 +154,10 @@ func (s *sweep) lower() *call.Lowered {
 	if c.l.Params.ActMin >= c.l.Params.OutOff {
 		inner = "nncc_dsp_depthwise_window_rows_relu_s8"
 	}
-	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "channels", c.G.COut, "times",
-		c.G.COut/c.G.CIn, "lanes", s.lanes(), "out_h", c.Out.H, "out_w", c.Out.W, "kernel_w", c.Kernel.W,
-		"stride_h", c.Stride.H, "stride_w", c.Stride.W, "pad_h", c.Pad.H, "pad_w", c.Pad.W,
-		"dil_h", c.Dilation.H, "dil_w", c.Dilation.W, "pad", call.T(-c.l.Params.InOff),
-		"phases_h", s.phases.H, "phases_w", s.phases.W, "span", s.span, "pairs", s.pairs, "width", s.width,
-		"plane", s.plane(), "rounds", s.rounds)
+	f := param.Fields(&param.DspDepthwiseWindow{Batches: c.G.N, InC: c.G.CIn, Channels: c.G.COut,
+		Times: c.G.COut / c.G.CIn, Lanes: s.lanes(), Pad: call.T(-c.l.Params.InOff), PhasesH: s.phases.H,
+		PhasesW: s.phases.W, Span: s.span, Pairs: s.pairs, Width: s.width, Plane: s.plane(), Rounds: s.rounds},
+		&c.Window)
 	f = append(f, clampOf(c.l.Params).bounds()...)
 	// Windows of an odd last column have a neighbour behind them that is dropped, and a last word without weight.
 	scratch := 4 + s.lanes()*s.plane() + 4*s.pairs*c.Stride.W*s.phases.W + 4

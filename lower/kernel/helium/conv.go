@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -96,21 +97,18 @@ func (c *convolution) columns() *layer {
 	return &l
 }
 
-// convFunc copies patches, rowsFunc takes rows of pixels where they lie.
-const (
-	convFunc = "nncc_helium_convolve_s8"
-	rowsFunc = "nncc_helium_convolve_rows_s8"
-)
+func lowerConv(n *kernel.Node) *call.Lowered {
+	l, _ := convOf.Must(n).lower(n.Generic, true, call.Null{})
+	return l
+}
 
-func lowerConv(n *kernel.Node) *call.Lowered { return lowerConvBy(n, true) }
-
-// lowerConvBy is lowerConv; where: rowsFunc may compute it.
-func lowerConvBy(n *kernel.Node, where bool) *call.Lowered {
-	c := convOf.Must(n)
-	if l := c.lowerApart(n.Generic); l != nil {
-		return l
+// lower is the layer's, with a table of results at its end or Null; where: pixels may be
+// read where they lie. Direct: its call is that of a tile.
+func (c *convolution) lower(generic, where bool, table call.Arg) (l *call.Lowered, direct bool) {
+	if l := c.lowerApart(generic); l != nil {
+		return l, true
 	}
-	return lowerConvolution(c, n.Generic, where)
+	return c.lowerTiled(generic, where, table)
 }
 
 // apart is how many pixels of the input lie from one that a convolution of
@@ -134,23 +132,24 @@ func (c *convolution) lowerApart(generic bool) *call.Lowered {
 	depth, step := c.depth(), c.apart()*c.depth()
 	vectors := roundUp(depth, vector) / vector
 	whole := depth%vector == 0 || vectors <= unrolled
-	fn, want := c.l.dotOf(vectors, c.G.COut, generic, !generic && whole && c.l.upper(c.G.COut))
+	t, want := c.l.tile(vectors, c.G.COut, generic, !generic && whole && c.l.upper(c.G.COut))
 	if step <= depth || want != vectors {
 		return nil
 	}
 	out, outR := outRows(c.G.COut * c.l.bytes())
 	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}},
-		c.l.rowsBy(fn, depth, step, vectors, c.pixels(), out, call.I32(step)))
+		c.l.rowsBy(t, depth, step, vectors, c.pixels(), out, call.I32(step)))
 }
 
-func lowerConvolution(c *convolution, generic, where bool) *call.Lowered {
+// lowerTiled is lower without lowerApart.
+func (c *convolution) lowerTiled(generic, where bool, table call.Arg) (l *call.Lowered, direct bool) {
 	out, outR := outRows(c.G.COut * c.l.bytes())
-	conv, inR, scratch, _ := c.call(out, generic, where)
-	l := &call.Lowered{Scratch: scratch, Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}
-	if conv.Func == convFunc || conv.Func == rowsFunc {
-		l.Route = string(conv.Args[len(conv.Args)-1].(call.Func))
+	x := c.call(out, generic, where, table)
+	l = &call.Lowered{Scratch: x.scratch, Unused: []int{1, 2}, Rows: []call.Rows{x.rows, outR}}
+	if !x.direct {
+		l.Route = x.tile.String()
 	}
-	return own(l, conv)
+	return own(l, x.Call), x.direct
 }
 
 // single is the number of last pixels of a pointwise convolution that have no
@@ -160,53 +159,56 @@ func (c *convolution) single() int {
 	return (roundUp(depth, vector) - 1) / depth
 }
 
-// call is the kernel's, for rows of the output that are so far apart, with the
-// rows of the input, the bytes of scratch that it wants and, where patches go
-// there, how many of them at a time. Where: pixels may be read where they lie instead.
-func (c *convolution) call(out call.Arg, generic, where bool) (conv call.Call, rows call.Rows, scratch, block int) {
+// computed is the call for a convolution, and what it takes.
+type computed struct {
+	call.Call
+	tile    tile
+	direct  bool      // the tile itself is called
+	rows    call.Rows // of the input
+	scratch int       // bytes
+	block   int       // patches that are in scratch at a time
+}
+
+// call is the kernel's, for rows of the output that are so far apart. Where: pixels may be
+// read where they lie, instead of patches in scratch.
+func (c *convolution) call(out call.Arg, generic, where bool, table call.Arg) computed {
 	g, l := c.G, c.l
 	depth := len(l.Rows[0]) * l.bytes()
 	vectors := roundUp(depth, vector) / vector
 	// Pixels of a map may end within a vector: short rows are copied then.
 	whole := !c.pointwise() || depth%vector == 0 || vectors <= unrolled
-	fn, vectors := l.dotOf(vectors, g.COut/g.Group, generic, !generic && whole && l.upper(g.COut/g.Group))
-	kept := l.kept(fn, g.COut/g.Group, generic)
-	if c.pointwise() && (kept != fn || vectors*vector < depth+vector) {
-		fn = kept
-		conv, rows = l.products(fn, depth, vectors, c.pixels(), out)
-		return conv, rows, 0, 0
+	t, vectors := l.tile(vectors, g.COut/g.Group, generic, !generic && whole && l.upper(g.COut/g.Group))
+	kept := l.resident(t, g.COut/g.Group, generic)
+	if c.pointwise() && (kept != t || vectors*vector < depth+vector) {
+		conv, rows := l.products(kept, depth, vectors, c.pixels(), out)
+		return computed{Call: conv, tile: kept, direct: true, rows: rows}
 	}
-	b := c.copied(fn, vectors)
+	b := c.copied(t, vectors)
 	if where && c.direct(kept, vectors, b) {
 		b = blocks{l: l, step: c.Stride.W * g.CIn * l.bytes()}
 	}
-	fn = kept
 	per := g.COut / g.Group
 	var weights []byte
 	for k := range g.Group {
-		weights = append(weights, b.l.part(k*per, per).weights(fn, vectors)...)
+		weights = append(weights, b.l.part(k*per, per).weights(kept, vectors)...)
 	}
-	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	in, rows := inRows(g.CIn * l.bytes())
 	mac := l.mac(out, per, vector*vectors, b.step, vectors, call.I32(b.step))
 	if b.block == 0 {
 		mac = l.mac(out, per, depth, b.step, vectors, call.Pitch{Row: in.Row, Times: c.Stride.W})
 	}
-	params := &call.Struct{Type: "nncc_helium_convolve_params", Fields: []call.Field{
-		call.F("mac", call.Nested{Fields: mac}),
-		f("batch", g.N), f("in_h", c.In.H), f("in_w", c.In.W), call.F("in_pitch", in), f("depth", c.depth()),
-		f("out_h", c.Out.H), f("out_w", c.Out.W), f("groups", g.Group),
-		f("kernel_h", c.Kernel.H), f("kernel_w", c.Kernel.W), f("stride_h", c.Stride.H), f("stride_w", c.Stride.W),
-		f("dilation_h", c.Dilation.H), f("dilation_w", c.Dilation.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
-		call.FT("in_zero", -c.l.Params.InOff),
-		f("block", b.block), f("shared", b.shared), f("group_bytes", len(weights)/g.Group),
-		f("group_step", per*l.bytes()), call.F("table", call.Null{})}}
+	params := param.Struct(&param.HeliumConvolve{Mac: mac, Batch: g.N, InPitch: in, Depth: c.depth(), Groups: g.Group,
+		InZero: call.T(-c.l.Params.InOff), Block: b.block, Shared: b.shared, GroupBytes: len(weights) / g.Group,
+		GroupStep: per * l.bytes(), Table: table}, &c.Window)
+	x := computed{tile: kept, rows: rows, scratch: b.scratch, block: b.block}
 	if b.block == 0 {
-		return call.Call{Func: rowsFunc, Args: []call.Arg{params, i8In(0), packed(weights), i8Out(0),
-			call.Func(fn)}}, rows, 0, 0
+		x.Call = call.Call{Func: "nncc_helium_convolve_rows_s8", Args: []call.Arg{params, i8In(0), packed(weights),
+			i8Out(0), kept.fn()}}
+	} else {
+		x.Call = call.Call{Func: "nncc_helium_convolve_s8", Args: []call.Arg{params, i8In(0), packed(weights),
+			i8Scratch(0), i8Out(0), kept.fn()}}
 	}
-	return call.Call{Func: convFunc, Args: []call.Arg{params, i8In(0), packed(weights), i8Scratch(0), i8Out(0),
-		call.Func(fn)}}, rows, b.scratch, b.block
+	return x
 }
 
 // blocks is how the pixels of a convolution go through scratch: so many at a time, step bytes apart; 0: they are read
@@ -217,8 +219,8 @@ type blocks struct {
 }
 
 // once is about what a kernel takes more for n pixels than for as many of a long row.
-func once(fn string, channels, n int) int {
-	if fn == fourRows {
+func once(t tile, channels, n int) int {
+	if t.body == fourRows {
 		return 20 * channels * (n % 4) // which go one by one
 	}
 	passes := min(n/2, 1) + n%2
@@ -226,7 +228,7 @@ func once(fn string, channels, n int) int {
 }
 
 // direct: to read pixels where they lie, a row of results at a time, takes less than to copy them in blocks.
-func (c *convolution) direct(fn string, vectors int, b blocks) bool {
+func (c *convolution) direct(t tile, vectors int, b blocks) bool {
 	depth, per := c.depth(), c.G.COut/c.G.Group
 	if c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || vectors*vector >= depth+vector {
 		return false
@@ -234,13 +236,13 @@ func (c *convolution) direct(fn string, vectors int, b blocks) bool {
 	rows, w := c.Out.H, c.Out.W
 	// A row that is copied takes 145 besides its pixels; those at the end of the input go one by one where they lie.
 	last := min(w, (vectors*vector-depth)/(c.Stride.W*c.G.CIn*c.l.bytes()))
-	where := rows*once(fn, per, w) + last*once(fn, per, 1)
+	where := rows*once(t, per, w) + last*once(t, per, 1)
 	n := rows * w
-	return where < n/b.block*once(fn, per, b.block)+once(fn, per, n%b.block)+rows*145+n*piece(depth)
+	return where < n/b.block*once(t, per, b.block)+once(t, per, n%b.block)+rows*145+n*piece(depth)
 }
 
 // copied is how patches are copied for a kernel of rows of so many vectors.
-func (c *convolution) copied(fn string, vectors int) blocks {
+func (c *convolution) copied(t tile, vectors int) blocks {
 	g, l := c.G, c.l
 	patch := vector * vectors
 	b := blocks{l: l, step: patch}
@@ -261,7 +263,7 @@ func (c *convolution) copied(fn string, vectors int) blocks {
 	}
 	if block = max(block, min(2, c.Out.H*c.Out.W)); block < c.Out.H*c.Out.W && b.shared == 0 {
 		block &^= 1 // the last of an odd number goes by itself; so do rows beside fours
-		if fn == fourRows && patch <= most {
+		if t.body == fourRows && patch <= most {
 			block = min(roundUp(block, 4), c.Out.H*c.Out.W)
 		}
 	}
@@ -271,19 +273,19 @@ func (c *convolution) copied(fn string, vectors int) blocks {
 
 // products multiplies rows of inputs with all channels; the rows of the output
 // are so far apart.
-func (l *layer) products(fn string, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
+func (l *layer) products(t tile, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
 	in, inR := inRows(depth)
-	return l.rowsBy(fn, depth, depth, vectors, rows, out, in), inR
+	return l.rowsBy(t, depth, depth, vectors, rows, out, in), inR
 }
 
 // rowsBy multiplies rows of depth bytes, at least step bytes apart (or so far).
-func (l *layer) rowsBy(fn string, depth, step, vectors, rows int, out, apart call.Arg) call.Call {
-	return l.packedRows(fn, depth, step, vectors, rows, out, apart, l.weights(fn, vectors))
+func (l *layer) rowsBy(t tile, depth, step, vectors, rows int, out, apart call.Arg) call.Call {
+	return l.packedRows(t, depth, step, vectors, rows, out, apart, l.weights(t, vectors))
 }
 
 // packedRows is rowsBy with weights that are packed.
-func (l *layer) packedRows(fn string, depth, step, vectors, rows int, out, apart call.Arg, weights []byte) call.Call {
-	return call.Call{Func: fn, Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_matmul_params", Fields: l.mac(out, len(l.Rows), depth, step, vectors, apart)},
+func (l *layer) packedRows(t tile, depth, step, vectors, rows int, out, apart call.Arg, weights []byte) call.Call {
+	return call.Call{Func: t.String(), Args: []call.Arg{
+		param.Struct(l.mac(out, len(l.Rows), depth, step, vectors, apart)),
 		i8In(0), packed(weights), i8Out(0), call.I32(rows)}}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -20,8 +21,7 @@ var patches = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride1_s8", Library: Library,
 	Doc: "int8 depthwise convolution 3x3, strides 1, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerPatches,
-	Was: "HELIUM-DW31", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil),
-		shiftsRule,
+	Was: "HELIUM-DW31", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil), shiftsRule,
 		convRule("WINDOW-3X3", "kernel 3x3, strides 1, no dilation, an output a channel, at most 2 columns of "+
 			"padding, several rows of output", func(c *convolution) string {
 			one := quantised.Tile{H: 1, W: 1}
@@ -35,11 +35,12 @@ var patches = &kernel.Kernel{
 		})),
 }
 
-// threeForm ends the name of a depthwise 3x3 kernel with records of so many
-// channels: with folded requantisations where all of the layer's are proven.
-func (l *layer) threeForm(channels int) (string, []*pack.Folded) {
+// threeSteps is what a depthwise 3x3 kernel with records of so many channels does behind
+// its sums, as names say it: with folded requantisations where all of the layer's
+// are proven.
+func (l *layer) threeSteps(channels int) (string, []*pack.Folded) {
 	if l.Params.ActMin != l.Params.OutOff {
-		return "_s8", nil
+		return steps(false, false), nil
 	}
 	var folds []*pack.Folded
 	for at := 0; at < len(l.Rows); at += channels {
@@ -49,11 +50,11 @@ func (l *layer) threeForm(channels int) (string, []*pack.Folded) {
 		}
 		f, why := l.folded(first, channels)
 		if why != "" || !l.full() || l.Params.OutOff != math.MinInt8 {
-			return "_relu_s8", nil
+			return steps(false, true), nil
 		}
 		folds = append(folds, f)
 	}
-	return upper + "_relu_s8", folds
+	return steps(true, true), folds
 }
 
 // patchRecords packs the rows in records of four channels: bias, multiplier
@@ -87,11 +88,11 @@ const patchSpan = 24
 
 func lowerPatches(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
-	form, folds := c.l.threeForm(4)
+	then, folds := c.l.threeSteps(4)
 	scratch := 6*vector + vector*c.In.W + 4*vector*(min(roundUp(c.Out.W, 2), patchSpan)+2)
 	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()},
-		call.Call{Func: "nncc_helium_depthwise_3x3_stride1" + form, Args: []call.Arg{
-			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0),
+		call.Call{Func: "nncc_helium_depthwise_3x3_stride1" + then + "_s8", Args: []call.Arg{
+			c.params(), i8In(0),
 			packed(c.l.patchRecords(folds)),
 			i8Scratch(0), i8Out(0)}})
 }
@@ -104,8 +105,7 @@ var depthwise3x3 = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_3x3_stride2_s8", Library: Library,
 	Doc: "int8 depthwise convolution 3x3, horizontal stride 2, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise3x3,
-	Was: "HELIUM-DW32", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil),
-		shiftsRule,
+	Was: "HELIUM-DW32", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil), shiftsRule,
 		convRule("WINDOW-3X3", "kernel 3x3, horizontal stride 2, no dilation, an output a channel, at least 9 "+
 			"channels", func(c *convolution) string {
 			if c.Kernel != (quantised.Tile{H: 3, W: 3}) || c.Stride.W != 2 ||
@@ -187,23 +187,19 @@ func (c *convolution) inPlace() []int {
 	return nil
 }
 
-// fields are those of nncc_helium_depthwise_3x3_params.
-func (c *convolution) fields() []call.Field {
-	f := func(name string, v int) call.Field { return call.FI(name, v) }
-	return []call.Field{
-		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
-		f("out_w", c.Out.W),
-		f("stride_h", c.Stride.H), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W),
-		call.FT("in_zero", -c.l.Params.InOff), call.FT("zero", c.l.Params.OutOff),
-		call.FT("act_min", c.l.Params.ActMin), call.FT("act_max", c.l.Params.ActMax)}
+// params are those of both kernels.
+func (c *convolution) params() *call.Struct {
+	p := c.l.Params
+	return param.Struct(&param.HeliumDepthwise3x3{Batch: c.G.N, InC: c.G.CIn, InZero: call.T(-p.InOff),
+		Zero: call.T(p.OutOff), ActMin: call.T(p.ActMin), ActMax: call.T(p.ActMax)}, &c.Window)
 }
 
 func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
-	form, folds := c.l.threeForm(vector)
+	then, folds := c.l.threeSteps(vector)
 	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{
-		Func: "nncc_helium_depthwise_3x3_stride2" + form, Args: []call.Arg{
-			&call.Struct{Type: "nncc_helium_depthwise_3x3_params", Fields: c.fields()}, i8In(0),
+		Func: "nncc_helium_depthwise_3x3_stride2" + then + "_s8", Args: []call.Arg{
+			c.params(), i8In(0),
 			packed(c.l.wideBlocks(folds)), i8Scratch(0), i8Out(0)}})
 }
 

@@ -4,7 +4,6 @@ package helium
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/ir"
@@ -12,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -33,8 +33,7 @@ var conv16 = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: lowerConv16,
 	Was:   "HELIUM-CONV16", Rules: kernel.All(cond.Helium, quantised.ConvRules16(convOf16),
-		quantised.DepthwiseRule(false),
-		convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
+		quantised.DepthwiseRule(false), convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
 }
 
@@ -45,7 +44,8 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 			return l
 		}
 	}
-	return lowerConvolution(c, n.Generic, true)
+	l, _ := c.lowerTiled(n.Generic, true, call.Null{})
+	return l
 }
 
 var fullyConnected16 = &kernel.Kernel{
@@ -69,68 +69,37 @@ var depthwise16 = &kernel.Kernel{
 			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
 }
 
-// keptName begins the names of kernels that keep two rows of inputs in registers, or a row of more than three vectors;
-// there are some of up to keptVectors.
-const (
-	keptName    = "nncc_helium_matmul_kept_k"
-	keptVectors = 5
-)
-
-// keptShape is how such a kernel has rows of so many inputs: vectors of eight, the last of which may have fewer, or
-// vectors and one or two inputs behind them.
-func keptShape(inputs int) (vectors, more int) {
+// residentShape is how resident tiles have rows of so many inputs: vectors of eight, the
+// last of which may have fewer, or vectors and one or two inputs behind them.
+func residentShape(inputs int) (vectors, more int) {
 	if vectors, more = inputs/lanes, inputs%lanes; vectors == 0 || more > 2 {
 		return vectors + 1, 0
 	}
 	return vectors, more
 }
 
-// kept names the kernel that keeps rows of inputs in registers while the weights of all channels go by, or fn
-// where none does: longer rows, few channels, scales that shift further, and clamps other than int16's and Relu's.
-func (l *layer) kept(fn string, channels int, generic bool) string {
-	vectors, more := keptShape(len(l.Rows[0]))
-	p := l.Params
-	if l.form != sixteen || vectors > keptVectors || generic || channels < fewest || p.ActMax != math.MaxInt16 ||
-		p.ActMin != math.MinInt16 && p.ActMin != 0 {
-		return fn
-	}
-	for c := range l.Rows {
-		if mult, shift := l.Shifted16(c, 0); mult != 0 && shift > 16 {
-			return fn
-		}
-	}
-	fn = fmt.Sprint(keptName, vectors)
-	if more > 0 {
-		fn += fmt.Sprint("p", more)
-	}
-	if p.ActMin == 0 {
-		fn += "_relu"
-	}
-	return fn + "_s16"
-}
-
 // endless is a line of rows that has no end.
 const endless = math.MaxInt32
 
-// keptRecords packs the rows for kept kernels, which skip so many bytes behind every line of rows.
-func (l *layer) keptRecords(line, skip int) []byte {
+// residentRecords packs the rows for resident tiles, which skip so many bytes behind every line of rows.
+func (l *layer) residentRecords(line, skip int) []byte {
 	b := words(nil, int32(line), int32(skip))
 	n := len(l.Rows)
 	for at := 0; at < n; at += 4 {
 		if n-at > 2 {
-			b = l.keptRecord(b, min(at, n-4), 4)
+			b = l.residentRecord(b, min(at, n-4), 4)
 			continue
 		}
 		for c := at; c < n; c++ {
-			b = l.keptRecord(b, c, 1)
+			b = l.residentRecord(b, c, 1)
 		}
 	}
 	return b
 }
 
-// keptRecord packs four channels, with bias and multipliers behind, or one, with both in front.
-func (l *layer) keptRecord(b []byte, first, channels int) []byte {
-	vectors, more := keptShape(len(l.Rows[0]))
+// residentRecord packs four channels, with bias and multipliers behind, or one, with both in front.
+func (l *layer) residentRecord(b []byte, first, channels int) []byte {
+	vectors, more := residentShape(len(l.Rows[0]))
 	var w []byte
 	for k := range vectors {
 		for c := range channels {
@@ -197,16 +166,17 @@ func (l *layer) blocks16(multiplier int) []byte {
 
 // lowerLines multiplies the pixels of a convolution of 1x1 with a stride where they lie; nil: it is another layer.
 func (c *convolution) lowerLines(generic bool) *call.Lowered {
-	fn := c.l.kept("", c.G.COut, generic)
-	if fn == "" || c.phase || c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || c.G.Group > 1 || c.G.N > 1 {
+	t := c.l.resident(tile{}, c.G.COut, generic)
+	if t.body != resident || c.phase || c.Kernel != (quantised.Tile{H: 1,
+		W: 1}) || c.Padded() || c.G.Group > 1 || c.G.N > 1 {
 		return nil
 	}
 	depth := c.depth()
 	step := c.Stride.W * depth
 	out, outR := outRows(c.G.COut * c.l.bytes())
-	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}}, c.l.packedRows(fn, depth, step,
+	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}}, c.l.packedRows(t, depth, step,
 		roundUp(depth, vector)/vector, c.pixels(), out, call.I32(step),
-		c.l.keptRecords(c.Out.W, c.Stride.H*c.In.W*depth-c.Out.W*step)))
+		c.l.residentRecords(c.Out.W, c.Stride.H*c.In.W*depth-c.Out.W*step)))
 }
 
 func lowerDepthwise16(n *kernel.Node) *call.Lowered {
@@ -218,12 +188,9 @@ func lowerDepthwise16(n *kernel.Node) *call.Lowered {
 func (c *convolution) blocks(to *quantised.Phase) call.Call {
 	b := c.l.blocks16(c.G.COut / c.G.CIn)
 	p := c.l.Params
-	f := call.Ints("batch", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
-		"channels", c.G.COut, "multiplier", c.G.COut/c.G.CIn, "kernel_h", c.Kernel.H, "kernel_w", c.Kernel.W,
-		"stride_h", c.Stride.H, "stride_w", c.Stride.W, "dilation_h", c.Dilation.H, "dilation_w", c.Dilation.W,
-		"pad_top", c.Pad.H, "pad_left", c.Pad.W, "record", len(b)/((c.G.COut+lanes-1)/lanes),
-		"act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))
-	return call.Call{Func: "nncc_helium_depthwise_s16", Args: []call.Arg{
-		&call.Struct{Type: "nncc_helium_depthwise16_params", Fields: append(f, to.Steps()...)}, i8In(0), packed(b),
+	params := param.Struct(&param.HeliumDepthwise16{Batch: c.G.N, InC: c.G.CIn, Channels: c.G.COut,
+		Multiplier: c.G.COut / c.G.CIn, Record: len(b) / ((c.G.COut + lanes - 1) / lanes), ActMin: call.T(p.ActMin),
+		ActMax: call.T(p.ActMax), OutPitch: to.Pitch, OutRow: to.Row, OutImage: to.Image}, &c.Window)
+	return call.Call{Func: "nncc_helium_depthwise_s16", Args: []call.Arg{params, i8In(0), packed(b),
 		call.Out{I: 0, Off: to.Offset, CType: "int8_t"}}}
 }

@@ -4,12 +4,12 @@ package helium
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -30,6 +30,9 @@ const (
 	fours               // weights of 4 bits, two channels' in a byte
 	sixteen             // inputs and outputs of 16 bits
 )
+
+// String ends the names of kernels.
+func (f form) String() string { return [...]string{"_s8", "_w4_s8", "_s16"}[f] }
 
 // layerOf is a node's layer of so many groups. Weights of 4 bits that do not fit two to a byte are bytes, and so are
 // those of few channels, which go four rows at a time.
@@ -91,45 +94,6 @@ func (l *layer) relu() bool { return l.Params.ActMin >= l.Params.OutOff }
 
 // words appends 32-bit words.
 func words(b []byte, v ...int32) []byte { return append(b, pack.Words(v)...) }
-
-// records packs the rows for the kernels nncc_helium_matmul_* (nncc_helium.h) in
-// records of four channels and rows of the given number of vectors.
-func (l *layer) records(vectors int) []byte {
-	var b []byte
-	n := len(l.Rows)
-	for at := 0; at < n; at += 4 {
-		first := at
-		if at+4 > n {
-			first = max(n-4, 0)
-		}
-		b = l.head(b, first)
-		for v := range vectors {
-			b = l.vector(b, first, v*vector/l.bytes())
-		}
-	}
-	return b
-}
-
-// weights packs the rows for a kernel that dot names.
-func (l *layer) weights(fn string, vectors int) []byte {
-	switch {
-	case strings.Contains(fn, upper):
-		return l.upperRecords(vectors)
-	case strings.HasPrefix(fn, keptName):
-		return l.keptRecords(endless, 0)
-	case fn != fourRows:
-		return l.records(vectors)
-	}
-	var b []byte
-	for c := range l.Rows {
-		start, mult, shift := l.channel(c)
-		b = words(b, start, mult, max(shift, 0), min(shift, 0))
-		for k := range vectors * vector {
-			b = append(b, byte(l.weight(c, k)))
-		}
-	}
-	return b
-}
 
 // head appends what stands in front of the weights of a record.
 func (l *layer) head(b []byte, first int) []byte {
@@ -201,14 +165,10 @@ func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l
 
 // mac is nncc_helium_matmul_params for rows of depth bytes, at least step bytes apart (or
 // so far), of which the input has no more behind the last one.
-func (l *layer) mac(pitch call.Arg, channels, depth, step, vectors int, apart call.Arg) []call.Field {
-	single := (vectors*vector - depth + step - 1) / step
-	return []call.Field{
-		call.F("pitch", pitch), call.FT("zero", l.Params.OutOff), call.FT("act_min", l.Params.ActMin),
-		call.FT("act_max", l.Params.ActMax),
-		call.FI("channels", channels), call.F("step", apart), call.FI("vectors", vectors),
-		call.FI("tail", depth-(roundUp(depth, vector)-vector)), call.FI("single", single),
-	}
+func (l *layer) mac(pitch call.Arg, channels, depth, step, vectors int, apart call.Arg) *param.HeliumMatmul {
+	return &param.HeliumMatmul{Pitch: pitch, Zero: call.T(l.Params.OutOff), ActMin: call.T(l.Params.ActMin),
+		ActMax: call.T(l.Params.ActMax), Channels: channels, Step: apart, Vectors: vectors,
+		Tail: depth - (roundUp(depth, vector) - vector), Single: (vectors*vector - depth + step - 1) / step}
 }
 
 // inRows and outRows are input 0 and output 0 in rows of n bytes: the channels
@@ -217,48 +177,3 @@ func inRows(n int) (call.Pitch, call.Rows) { return call.Pitch{Row: n}, call.Row
 func outRows(n int) (call.Pitch, call.Rows) {
 	return call.Pitch{Output: true, Row: n}, call.Rows{Output: true, Bytes: n}
 }
-
-// unrolled is the longest row in vectors that a kernel takes without a loop.
-const unrolled = 9
-
-// fourRows computes one channel of four rows at a time, with any shift.
-const fourRows = "nncc_helium_matmul_4rows_s8"
-
-// fewest are the channels from which on four of them at a time take less than four rows.
-const fewest = 4
-
-// dotOf names the kernel for rows of at least the given number of vectors and
-// groups of so many channels, and how many vectors it wants. Generic kernels clamp anyhow, and longer rows than
-// three vectors go through one loop, which takes at least six. Where requantisation is proven to fold, long
-// rows want whole vectors, too.
-func (l *layer) dotOf(vectors, channels int, generic, proven bool) (fn string, want int) {
-	form := l.suffix()
-	if l.form == eights && (channels < fewest || l.left()) {
-		return fourRows, vectors
-	}
-	if generic && vectors > 3 {
-		return "nncc_helium_matmul_unroll3" + form, roundUp(max(vectors, 6), 3)
-	}
-	if vectors <= unrolled {
-		if proven {
-			return fmt.Sprintf("nncc_helium_matmul_k%d%s", vectors, l.upperForm()), vectors
-		}
-		if l.relu() && !generic && l.form == eights {
-			form = "_relu_s8"
-		}
-		return fmt.Sprintf("nncc_helium_matmul_k%d%s", vectors, form), vectors
-	}
-	by := 5
-	for _, n := range []int{4, 3} {
-		if roundUp(vectors, n) < roundUp(vectors, by) {
-			by = n
-		}
-	}
-	if proven {
-		form = l.upperForm()
-	}
-	return fmt.Sprintf("nncc_helium_matmul_unroll%d%s", by, form), roundUp(vectors, by)
-}
-
-// suffix ends the names of the kernels for the layer's form.
-func (l *layer) suffix() string { return [...]string{"_s8", "_w4_s8", "_s16"}[l.form] }

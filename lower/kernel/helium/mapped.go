@@ -21,20 +21,13 @@ var mapped = &kernel.Kernel{
 
 func lowerMapped(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
-	l := lowerConvBy(c.Main, false)
+	l, direct := convOf.Must(c.Main).lower(c.Main.Generic, false, call.Lookup(c.Table))
 	l.Unused = nil // weights are the body's own
-	conv := &l.Calls[0]
-	if conv.Func != convFunc { // the products of the pixels themselves
+	if direct {    // the products of the pixels themselves
+		conv := &l.Calls[0]
 		conv.Args = append(conv.Args, call.Func(conv.Func), call.Lookup(c.Table))
 		l.Route = conv.Func
 		conv.Func, l.Kernel = "nncc_helium_matmul_lut_s8", "nncc_helium_matmul_lut_s8"
-		return l
-	}
-	p := conv.Args[0].(*call.Struct)
-	for i := range p.Fields {
-		if p.Fields[i].Name == "table" {
-			p.Fields[i].Value = call.Lookup(c.Table)
-		}
 	}
 	return l
 }

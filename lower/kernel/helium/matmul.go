@@ -33,15 +33,15 @@ func lowerFC(n *kernel.Node) *call.Lowered {
 func lowerProduct(s *quantised.Product, l *layer, generic bool) *call.Lowered {
 	depth := s.Depth * l.bytes()
 	vectors := roundUp(depth, vector) / vector
-	fn := "nncc_helium_matmul_1row" + l.suffix()
+	t := tile{form: l.form} // a row at a time
 	if s.Rows > 1 || l.form == eights && l.left() {
 		whole := depth%vector == 0 || vectors <= unrolled
-		if f, v := l.dotOf(vectors, s.Cols, generic, !generic && whole && l.upper(s.Cols)); v == vectors {
-			fn = f
+		if u, v := l.tile(vectors, s.Cols, generic, !generic && whole && l.upper(s.Cols)); v == vectors {
+			t = u
 		}
-		fn = l.kept(fn, s.Cols, generic)
+		t = l.resident(t, s.Cols, generic)
 	}
 	out, outR := outRows(s.Cols * l.bytes())
-	products, inR := l.products(fn, depth, vectors, s.Rows, out)
+	products, inR := l.products(t, depth, vectors, s.Rows, out)
 	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}, products)
 }

@@ -52,15 +52,15 @@ func phaseCalls(n *kernel.Node, phases []*quantised.Phase) *call.Lowered {
 			}
 			continue
 		}
-		conv, rows, scratch, _ := c.call(call.I32(f.Pitch), n.Generic, false)
-		l.Scratch, l.Rows = max(l.Scratch, scratch), []call.Rows{rows}
-		l.Route = string(conv.Args[5].(call.Func))
+		conv := c.call(call.I32(f.Pitch), n.Generic, false, call.Null{})
+		l.Scratch, l.Rows = max(l.Scratch, conv.scratch), []call.Rows{conv.rows}
+		l.Route = conv.tile.String()
 		conv.Func = phaseFunc
 		conv.Args[0] = &call.Struct{Type: "nncc_helium_phase_params", Fields: []call.Field{
 			call.F("conv", call.Nested{Fields: conv.Args[0].(*call.Struct).Fields}), call.FI("row", f.Row),
 			call.FI("image", f.Image)}}
 		conv.Args[4] = call.Out{I: 0, Off: f.Offset, CType: "int8_t"}
-		list = append(list, conv)
+		list = append(list, conv.Call)
 	}
 	l = own(l, list[0])
 	l.Calls = list

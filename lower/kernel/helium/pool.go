@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -26,19 +27,12 @@ func pool(fn, was, doc string, last kernel.Rules, ops ...*ir.OpDef) *kernel.Kern
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			lo, hi, _ := op.PoolQuantClamp(n.Node)
-			w := quantised.PoolWindow(g)
-			f := func(name string, v int) call.Field { return call.FI(name, v) }
+			w := param.PoolWindow(g)
 			x, xr := inRows(g.C)
 			y, yr := outRows(g.C)
 			return own(&call.Lowered{Rows: []call.Rows{xr, yr}},
-				call.Call{Func: fn, Args: []call.Arg{&call.Struct{Type: "nncc_helium_pool_params", Fields: []call.Field{
-					f("batch", g.N), f("in_h", w.In.H), f("in_w", w.In.W), f("channels", g.C), f("out_h", w.Out.H),
-					f("out_w", w.Out.W),
-					f("kernel_h", w.Kernel.H), f("kernel_w", w.Kernel.W), f("stride_h", w.Stride.H),
-					f("stride_w", w.Stride.W), f("pad_top", w.Pad.H), f("pad_left", w.Pad.W),
-					call.FT("act_min", lo), call.FT("act_max", hi), call.F("in_pitch", x), call.F("out_pitch", y)}},
-					i8In(0),
-					i8Out(0)}})
+				call.Call{Func: fn, Args: []call.Arg{param.Struct(&param.HeliumPool{Batch: g.N, Channels: g.C,
+					ActMin: call.T(lo), ActMax: call.T(hi), InPitch: x, OutPitch: y}, &w), i8In(0), i8Out(0)}})
 		},
 		Was: was, Rules: kernel.All(cond.Helium, quantised.PoolRules(), last),
 	}

@@ -40,32 +40,32 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
 	v := convOf.Must(c.Main)
 	sum, _ := addition(c.Add, resultOperand(c))
-	conv, rows, scratch, block := v.call(call.I32(v.G.COut), n.Generic, false)
-	swapped, pixels := 0, max(block, residualScratchBytes/v.G.COut)
+	conv := v.call(call.I32(v.G.COut), n.Generic, false, call.Null{})
+	swapped, pixels := 0, max(conv.block, residualScratchBytes/v.G.COut)
 	if sum.swapped {
 		swapped = 1
 	}
-	wait := roundUp(scratch, vector)
+	wait := roundUp(conv.scratch, vector)
 	params := conv.Args[0]
 	table := call.Arg(call.Null{})
 	if c.Table != nil {
 		table = call.Lookup(c.Table)
 	}
 	out, outR := outRows(v.G.COut)
-	l := &call.Lowered{Rows: []call.Rows{rows, outR, {I: c.AddIn, Bytes: v.G.COut}}}
+	l := &call.Lowered{Route: conv.tile.String(), Rows: []call.Rows{conv.rows, outR, {I: c.AddIn, Bytes: v.G.COut}}}
 	if c.AddIn == 0 {
 		l.Rows = l.Rows[:2]
 	}
-	if direct := conv.Func != convFunc; direct { // the products of the pixels themselves
+	if conv.direct { // the products of the pixels themselves
 		pixels = max(2, residualScratchBytes/v.G.COut&^1)
-		l.Route, l.Scratch = conv.Func, (pixels+v.single())*v.G.COut
+		l.Scratch = (pixels + v.single()) * v.G.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4],
-			call.Func(conv.Func)}
+			conv.tile.fn()}
 		conv.Func = "nncc_helium_matmul_add_s8"
 	} else {
-		dot := conv.Args[5].(call.Func)
-		l.Route, l.Scratch = string(dot), wait+pixels*v.G.COut
-		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), i8Scratch(wait), conv.Args[4], dot}
+		l.Scratch = wait + pixels*v.G.COut
+		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), i8Scratch(wait), conv.Args[4],
+			conv.tile.fn()}
 		conv.Func = "nncc_helium_convolve_add_s8"
 	}
 	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual_params", Fields: []call.Field{
@@ -76,5 +76,5 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	if c.AddIn != 0 { // which the convolution reads
 		l.InPlace = []int{c.AddIn}
 	}
-	return own(l, conv)
+	return own(l, conv.Call)
 }

@@ -16,8 +16,7 @@ var softmax = &kernel.Kernel{
 	Name: "nncc_helium_softmax_s8", Library: Library,
 	Doc: "int8 softmax over the innermost axis, exponentials by a table",
 	Ops: []*ir.OpDef{op.Softmax}, Layout: quantised.Innermost, Lower: lowerSoftmax,
-	Was: "HELIUM-SMAX", Rules: kernel.All(cond.Helium, quantised.SoftmaxRules(),
-		quantised.SoftmaxTable),
+	Was: "HELIUM-SMAX", Rules: kernel.All(cond.Helium, quantised.SoftmaxRules(), quantised.SoftmaxTable),
 }
 
 func lowerSoftmax(n *kernel.Node) *call.Lowered {

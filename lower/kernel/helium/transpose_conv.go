@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -58,8 +59,7 @@ var upscales = kernel.NewFact(func(n *kernel.Node) (*upscale, string) {
 		return nil, kernel.Unread
 	}
 	g := kernel.Conv.Must(n)
-	u := &upscale{g: g, in: quantised.Spatial(g.In, 1), out: quantised.Spatial(g.Out, 1),
-		kernel: quantised.Spatial(g.Kernel, 1)}
+	u := &upscale{g: g, in: param.Spatial(g.In, 1), out: param.Spatial(g.Out, 1), kernel: param.Spatial(g.Kernel, 1)}
 	if g.Group != 1 {
 		return u, ""
 	}
@@ -88,20 +88,19 @@ func lowerTransposedConv(n *kernel.Node) *call.Lowered {
 	u := upscales.Must(n)
 	channels, depth := u.kernel.W*u.g.COut, u.g.CIn
 	vectors := roundUp(depth, vector) / vector
-	fn, want := u.rows[0].dotOf(vectors, channels, false, false)
+	t, want := u.rows[0].tile(vectors, channels, false, false)
 	if want != vectors {
-		fn = "nncc_helium_matmul_1row_s8"
+		t = tile{body: oneRow}
 	}
 	var b []byte
 	for _, l := range u.rows {
-		b = append(b, l.weights(fn, vectors)...)
+		b = append(b, l.weights(t, vectors)...)
 	}
 	in, inR := inRows(depth)
-	params := &call.Struct{Type: "nncc_helium_transpose_conv_params", Fields: []call.Field{
-		call.F("mac", call.Nested{Fields: u.rows[0].mac(call.I32(channels), channels, depth, depth, vectors, in)}),
-		call.FI("rows", u.g.N*u.in.H), call.FI("width", u.in.W), call.FI("kernel_h", u.kernel.H),
-		call.FI("row_bytes", len(b)/u.kernel.H)}}
-	return own(&call.Lowered{Route: fn, Unused: []int{1, 2}, Rows: []call.Rows{inR}},
+	params := param.Struct(&param.HeliumTransposeConv{
+		Mac:  u.rows[0].mac(call.I32(channels), channels, depth, depth, vectors, in),
+		Rows: u.g.N * u.in.H, Width: u.in.W, KernelH: u.kernel.H, RowBytes: len(b) / u.kernel.H})
+	return own(&call.Lowered{Route: t.String(), Unused: []int{1, 2}, Rows: []call.Rows{inR}},
 		call.Call{Func: "nncc_helium_transpose_conv_s8", Args: []call.Arg{
-			params, i8In(0), packed(b), i8Out(0), call.Func(fn)}})
+			params, i8In(0), packed(b), i8Out(0), t.fn()}})
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
-// upper is in the names of kernels whose results are the upper halves of words
-// (pack.Folded).
-const upper = "_upper"
-
 // record is the place of four channels of n, the last ones again where n is no
 // multiple of four.
 func record(at, n int) int { return min(at, max(n-4, 0)) }
@@ -37,14 +33,6 @@ func (l *layer) upper(channels int) bool {
 	return true
 }
 
-// upperForm ends the names of the kernels.
-func (l *layer) upperForm() string {
-	if l.Params.OutOff == math.MinInt8 {
-		return upper + "_relu_s8"
-	}
-	return upper + "_s8"
-}
-
 // folded is the requantisation of n channels from one on, as far as there are
 // so many.
 func (l *layer) folded(first, n int) (*pack.Folded, string) {
@@ -60,24 +48,9 @@ func (l *layer) folded(first, n int) (*pack.Folded, string) {
 	return pack.Fold(sums, l.Params.OutOff)
 }
 
-// upperRecords packs the rows for the kernels nncc_helium_matmul_k*_upper*
-// (nncc_helium.h).
-func (l *layer) upperRecords(vectors int) []byte {
-	var b []byte
-	n := len(l.Rows)
-	for at := 0; at < n; at += 4 {
-		first := record(at, n)
-		f, _ := l.folded(first, 4) // upper has seen it
-		b = l.upperHead(b, f)
-		for v := range vectors {
-			b = l.vector(b, first, v*vector)
-		}
-	}
-	return b
-}
-
-// upperHead appends what stands in front of the weights.
-func (l *layer) upperHead(b []byte, f *pack.Folded) []byte {
+// foldedHead is head where upper has seen that four channels fold.
+func (l *layer) foldedHead(b []byte, first int) []byte {
+	f, _ := l.folded(first, 4)
 	var bias, mult, below [4]int32
 	for i, c := range f.Channels {
 		bias[i], mult[i], below[i] = c.B, c.M, c.D

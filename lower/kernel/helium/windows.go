@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -22,8 +23,7 @@ var depthwise = &kernel.Kernel{
 	Name: "nncc_helium_depthwise_s8", Library: Library,
 	Doc: "int8 depthwise convolution with any window and a channel multiplier, packed weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise,
-	Was: "HELIUM-DW", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil),
-		shiftsRule),
+	Was: "HELIUM-DW", Rules: kernel.All(cond.Helium, quantised.ConvRules(true, nil), shiftsRule),
 }
 
 // sweep is how nncc_helium_depthwise_s8 brings the input into scratch: rows of
@@ -160,26 +160,19 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 // windows is the call for a phase.
 func (c *convolution) windows(n *kernel.Node, l *call.Lowered, to *quantised.Phase) call.Call {
 	s := c.best()
-	f := func(name string, v int) call.Field { return call.FI(name, v) }
 	p := c.l.Params
-	params := &call.Struct{Type: "nncc_helium_depthwise_params", Fields: append([]call.Field{
-		f("batch", c.G.N), f("in_h", c.In.H), f("in_w", c.In.W), f("in_c", c.G.CIn), f("out_h", c.Out.H),
-		f("out_w", c.Out.W), f("multiplier", c.G.COut/c.G.CIn), f("kernel_h", s.kernel.H), f("kernel_w", s.kernel.W),
-		f("stride_h", c.Stride.H), f("stride_w", c.Stride.W), f("dilation_h", s.apart.H),
-		f("dilation_w", s.apart.W), f("pad_top", c.Pad.H), f("pad_left", c.Pad.W), call.FT("in_zero", -p.InOff),
-		call.FT("zero", p.OutOff), call.FT("act_min", p.ActMin), call.FT("act_max", p.ActMax), f("rows", s.rows),
-		f("span", s.span), f("phases_h", s.phases.H), f("phases_w", s.phases.W), f("pitch", s.pitch),
-		f("width", s.width), f("plane", s.plane), f("vectors", s.vectors)}, to.Steps()...)}
+	params := param.Struct(&param.HeliumDepthwise{Batch: c.G.N, InC: c.G.CIn, Multiplier: c.G.COut / c.G.CIn,
+		KernelH: s.kernel.H, KernelW: s.kernel.W, DilationH: s.apart.H, DilationW: s.apart.W, InZero: call.T(-p.InOff),
+		Zero: call.T(p.OutOff), ActMin: call.T(p.ActMin), ActMax: call.T(p.ActMax), Rows: s.rows, Span: s.span,
+		PhasesH: s.phases.H, PhasesW: s.phases.W, Pitch: s.pitch, Width: s.width, Plane: s.plane, Vectors: s.vectors,
+		OutPitch: to.Pitch, OutRow: to.Row, OutImage: to.Image}, &c.Window)
 	inner := "nncc_helium_depthwise_window_s8"
 	if s.vectors <= unrolledWindows && !n.Generic {
-		relu := ""
-		if c.l.relu() {
-			relu = "_relu"
-		}
-		inner = fmt.Sprintf("nncc_helium_depthwise_window_k%d%s_s8", s.vectors, relu)
+		inner = fmt.Sprint("nncc_helium_depthwise_window_k", s.vectors)
 		if s.fixed() {
-			inner = fmt.Sprintf("nncc_helium_depthwise_window_k%d_step%d%s_s8", s.vectors, s.step, relu)
+			inner += fmt.Sprint("_step", s.step)
 		}
+		inner += steps(false, c.l.relu()) + "_s8"
 	}
 	l.Scratch, l.Route = max(l.Scratch, s.scratch(c)), inner
 	return call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{params, i8In(0),

@@ -143,9 +143,7 @@ func BatchRules16() kernel.Rules {
 
 // BatchRules are the conditions on a product of two activations.
 func BatchRules() kernel.Rules {
-	return kernel.Rules{Int8(0, 1), batchRanks,
-		Batches.Exists("SCALE", "a fixed-point scale below a half"),
-	}
+	return kernel.Rules{Int8(0, 1), batchRanks, Batches.Exists("SCALE", "a fixed-point scale below a half")}
 }
 
 var batchRanks = cond.New("MATRICES", fmt.Sprintf("matrices with up to %d leading dimensions", batchDims),

@@ -32,8 +32,7 @@ var SameShapes = cond.New("SHAPES", "operands of the output's shape (small const
 			case v.Const != nil && v.Const.Len() != out.Elems() && out.Elems() > expandUpTo:
 				return fmt.Sprintf("the constant %s of %d elements would take %d bytes of flash in the shape of "+
 					"the "+
-					"result, want at most %d",
-					v, v.Const.Len(), out.Elems(), expandUpTo)
+					"result, want at most %d", v, v.Const.Len(), out.Elems(), expandUpTo)
 			}
 		}
 		return ""

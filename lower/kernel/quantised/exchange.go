@@ -66,15 +66,14 @@ var Bytes = cond.New("BYTES", "8-bit data computed at run time", func(n *kernel.
 // ExchangeRules are the conditions on a Relayout of bytes that transposes
 // matrices, or that moves nothing.
 func ExchangeRules() kernel.Rules {
-	return kernel.Rules{Bytes,
-		cond.New("EXCHANGE", "two runs of dimensions are exchanged, the rest stays in front",
-			func(n *kernel.Node) string {
-				if _, _, _, ok := Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
-					return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(),
-						n.Out[0].Type.OrderOrIdentity())
-				}
-				return ""
-			}),
+	return kernel.Rules{Bytes, cond.New("EXCHANGE", "two runs of dimensions are exchanged, the rest stays in front",
+		func(n *kernel.Node) string {
+			if _, _, _, ok := Exchange(n.Node); !ok && !n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+				return fmt.Sprintf("from order %v to %v", n.In[0].Type.OrderOrIdentity(),
+					n.Out[0].Type.OrderOrIdentity())
+			}
+			return ""
+		}),
 	}
 }
 

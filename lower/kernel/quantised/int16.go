@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // int16 data and int8 weights whose sums stay in 32 bits.
@@ -50,7 +51,7 @@ var ConvOf16 = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
 		return nil, why
 	}
 	l, why := layerOf16(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)
-	return &Convolution{g, ConvWindow(g), l}, why
+	return &Convolution{g, param.ConvWindow(g), l}, why
 })
 
 // ProductLayers16 are the layers of products on int16 data whose sums stay in 32

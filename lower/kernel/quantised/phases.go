@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // Phase is what a transposed convolution computes for every stride-th row and
@@ -41,11 +42,6 @@ func (c *Convolution) Whole16() *Phase {
 	f := c.Whole()
 	f.Pitch, f.Row, f.Image = 2*f.Pitch, 2*f.Row, 2*f.Image
 	return f
-}
-
-// Steps are the distances of a kernel's parameters.
-func (f *Phase) Steps() []call.Field {
-	return call.Ints("out_pitch", f.Pitch, "out_row", f.Row, "out_image", f.Image)
 }
 
 // Scattered says that rows of the phase are computed apart and copied to where they belong.
@@ -89,7 +85,8 @@ func transposedOf(n *kernel.Node) (*transposedConv, string) {
 		return nil, kernel.Unread
 	}
 	w := tensor.As[int8](n.In[1].Const)
-	return &transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut), weights: w, Window: ConvWindow(g)}, ""
+	return &transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut), weights: w, Window: param.ConvWindow(g)},
+		""
 }
 
 // Phases16 is Phases on int16 data, if the sums of every channel stay in 32 bits.
@@ -103,7 +100,7 @@ var Phases16 = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
 		return nil, kernel.Unread
 	}
 	t := &transposedConv{g: g, params: p, bias: make([]int32, g.COut), weights: tensor.As[int8](n.In[1].Const),
-		Window: ConvWindow(g)}
+		Window: param.ConvWindow(g)}
 	list := t.phases()
 	for _, f := range list {
 		f.Offset, f.Pitch, f.Row, f.Image = 2*f.Offset, 2*f.Pitch, 2*f.Row, 2*f.Image
@@ -191,10 +188,10 @@ func (t *transposedConv) phase(p *kernel.Phase) *Phase {
 		f.Params, f.Bias = &wide, slices.Repeat(t.bias, n)
 	}
 	f.G = &op.ConvGeom{N: t.g.N, CIn: t.g.CIn, COut: len(f.Rows), Group: t.g.Group}
-	one := Tile{1, 1}
+	one := Tile{H: 1, W: 1}
 	high, wide := p.Count()
-	f.Window = Window{In: t.In, Out: Tile{high, wide}, Kernel: Tile{len(rows.Taps), len(cols.Taps)},
-		Stride: one, Pad: Tile{-rows.First, -cols.First}, Dilation: Tile{rows.Step, cols.Step}}
+	f.Window = Window{In: t.In, Out: Tile{H: high, W: wide}, Kernel: Tile{H: len(rows.Taps), W: len(cols.Taps)},
+		Stride: one, Pad: Tile{H: -rows.First, W: -cols.First}, Dilation: Tile{H: rows.Step, W: cols.Step}}
 	return f
 }
 

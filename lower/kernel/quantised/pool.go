@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // PoolRules are the conditions on an int8 pooling.
@@ -23,13 +24,12 @@ func PoolRulesOf(data kernel.Rule) kernel.Rules {
 			}
 			_, _, why := op.PoolQuantClamp(n.Node)
 			return why
-		}),
-		SpatialRule(kernel.Pool, func(g *op.PoolGeom) []int { return g.In }),
+		}), SpatialRule(kernel.Pool, func(g *op.PoolGeom) []int { return g.In }),
 		kernel.Pool.Rule("POOL-FORM", "no dilation, no indices", func(n *kernel.Node, g *op.PoolGeom) string {
 			switch {
 			case len(n.Out) > 1:
 				return "the indices of the maxima are wanted"
-			case Spatial(g.Dilations, 1) != Tile{1, 1}:
+			case param.Spatial(g.Dilations, 1) != Tile{H: 1, W: 1}:
 				return fmt.Sprintf("dilations are %v, want 1", g.Dilations)
 			}
 			return ""

@@ -103,8 +103,7 @@ func RecurrentRules() kernel.Rules {
 				return fmt.Sprintf("%s is computed at run time, want a constant", v)
 			}
 			return ""
-		}),
-		Recurrents.Exists("RECURRENT", "the quantisation that the operator describes"),
+		}), Recurrents.Exists("RECURRENT", "the quantisation that the operator describes"),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // Element-wise operators and pools on int16 data, by kernels that every core has
@@ -248,12 +249,10 @@ func lowerWidePool(fn string) func(n *kernel.Node) *call.Lowered {
 	return func(n *kernel.Node) *call.Lowered {
 		g := kernel.Pool.Must(n)
 		lo, hi, _ := op.PoolQuantClamp(n.Node)
-		w := PoolWindow(g)
-		f := call.Ints("batch", g.N, "in_h", w.In.H, "in_w", w.In.W, "channels", g.C, "out_h", w.Out.H, "out_w",
-			w.Out.W, "kernel_h", w.Kernel.H, "kernel_w", w.Kernel.W, "stride_h", w.Stride.H, "stride_w", w.Stride.W,
-			"pad_h", w.Pad.H, "pad_w", w.Pad.W, "act_min", call.T(lo), "act_max", call.T(hi))
+		w := param.PoolWindow(g)
+		p := &param.PoolS16{Batch: g.N, Channels: g.C, ActMin: call.T(lo), ActMax: call.T(hi)}
 		return &call.Lowered{Kernel: fn, Calls: []call.Call{{Func: fn, Args: []call.Arg{
-			&call.Struct{Type: "nncc_pool_s16_params", Fields: f}, i16In(0), i16Out()}}}}
+			param.Struct(p, &w), i16In(0), i16Out()}}}}
 	}
 }
 

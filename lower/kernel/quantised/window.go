@@ -10,50 +10,14 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // Tile is a vertical and a horizontal value.
-type Tile struct{ H, W int }
-
-// Spatial gives a list for one or two spatial dimensions as height and width,
-// v for a height that is not there.
-func Spatial(s []int, v int) Tile {
-	if len(s) == 1 {
-		return Tile{v, s[0]}
-	}
-	return Tile{s[0], s[1]}
-}
+type Tile = param.Tile
 
 // Window is how a convolution or a pooling moves over its input.
-type Window struct {
-	In, Out, Kernel, Stride, Pad, Dilation Tile
-}
-
-// ConvWindow is the window of a convolution in one or two dimensions.
-func ConvWindow(g *op.ConvGeom) Window {
-	return Window{In: Spatial(g.In, 1), Out: Spatial(g.Out, 1), Kernel: Spatial(g.Kernel, 1),
-		Stride: Spatial(g.Strides, 1),
-		Pad:    Spatial(g.PadBegin, 0), Dilation: Spatial(g.Dilations, 1)}
-}
-
-// PoolWindow is the window of a pooling in one or two dimensions.
-func PoolWindow(g *op.PoolGeom) Window {
-	return Window{In: Spatial(g.In, 1), Out: Spatial(g.Out, 1), Kernel: Spatial(g.Kernel, 1),
-		Stride: Spatial(g.Strides, 1),
-		Pad:    Spatial(g.PadBegin, 0), Dilation: Spatial(g.Dilations, 1)}
-}
-
-// Span is the extent of a window in the input.
-func (w *Window) Span() Tile {
-	return Tile{H: (w.Kernel.H-1)*w.Dilation.H + 1, W: (w.Kernel.W-1)*w.Dilation.W + 1}
-}
-
-// Padded says that some window reaches beyond the input.
-func (w *Window) Padded() bool {
-	s := w.Span()
-	return w.Pad.H > 0 || w.Pad.W > 0 || (w.Out.H-1)*w.Stride.H+s.H-w.Pad.H > w.In.H ||
-		(w.Out.W-1)*w.Stride.W+s.W-w.Pad.W > w.In.W
-}
+type Window = param.Window
 
 // parameters is the integer arithmetic of layers whose operands are quantised.
 func parameters(of func(n *ir.Node) (*op.MACParams, string)) *kernel.Fact[*op.MACParams] {
@@ -140,7 +104,8 @@ var ConvOf = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
 	if why != "" {
 		return nil, why
 	}
-	return &Convolution{g, ConvWindow(g), LayerOf(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)}, ""
+	return &Convolution{g, param.ConvWindow(g), LayerOf(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)},
+		""
 })
 
 // Depth is the number of input channels that an output channel reads.
@@ -148,7 +113,7 @@ func (c *Convolution) Depth() int { return c.G.CIn / c.G.Group }
 
 // Entire says that an image is one window, all of it: a row of inputs as a product has them.
 func (c *Convolution) Entire() bool {
-	one := Tile{1, 1}
+	one := Tile{H: 1, W: 1}
 	return c.In == c.Kernel && c.Out == one && c.Dilation == one && !c.Padded() && c.G.Group == 1
 }
 

@@ -269,8 +269,7 @@ var padFillKnown = cond.New("FILL-VALUE", "the fill value is constant or of the 
 		if v := n.Input(2); v != nil && v.Const == nil {
 			if x := n.In[0].Type; v.Type.DType != x.DType || !v.Type.Quant.Equal(x.Quant) {
 				return fmt.Sprintf("the fill value %s is %s and computed at run time, the data are %s", v,
-					cond.Full(v.Type),
-					cond.Full(x))
+					cond.Full(v.Type), cond.Full(x))
 			}
 			return ""
 		}

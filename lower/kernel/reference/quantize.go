@@ -108,8 +108,7 @@ var xor80Row = &kernel.Kernel{
 			if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() ||
 				x.Quant.Scale[0] != y.Quant.Scale[0] || !flip(x, y) && !flip(y, x) {
 				return fmt.Sprintf("from %s to %s, want int8 and uint8 of one scale with zero points 128 apart",
-					cond.Full(x),
-					cond.Full(y))
+					cond.Full(x), cond.Full(y))
 			}
 			return ""
 		}), cond.NotEmpty}, Layout: same,

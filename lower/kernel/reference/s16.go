@@ -50,8 +50,7 @@ var linesRow = &kernel.Kernel{
 		cond.New("LINE-TYPES", "between int16 and int16 or int8, with one scale each", func(n *kernel.Node) string {
 			if lineKernel(n.Node) == "" {
 				return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each",
-					cond.Short(n.In[0].Type),
-					cond.Short(n.Out[0].Type))
+					cond.Short(n.In[0].Type), cond.Short(n.Out[0].Type))
 			}
 			return ""
 		}), cond.Constant(1, 2), cond.New("PROVEN-LINES", "lines that are exact for all inputs",
