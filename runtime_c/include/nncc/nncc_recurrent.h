@@ -4,8 +4,8 @@
  * state int16. x is the sequence, y the hidden state of every step; w and r are the packed weights of both.
  *
  * A gate of a unit is a sum of products with X and one with the hidden state, each requantised to Q3.12 (twice rounded,
- * as in TensorFlow Lite) and saturated to int16, and so is what they add up to; sigmoid and tanh take Q3.12 to Q0.15 by straight lines
- * between the points of nncc_sigmoid_points. The state has the scale 2^state_power.
+ * as in TensorFlow Lite) and saturated to int16, and so is what they add up to; sigmoid and tanh take Q3.12 to Q0.15 by
+ * straight lines between the points of nncc_sigmoid_points. The state has the scale 2^state_power.
  *
  * Packed weights, a gate after the other, in the order of the operator: for every 4 units (the last ones filled up with
  * zeros) int32 bias[4], zero points folded in (of LSTM's hidden state nothing else, so a state of zeros adds nothing),

@@ -73,17 +73,17 @@ typedef struct
     "cmp r0, r10\n" \
     "bne 2b\n" ODD "ldrd r8, r9, [sp, #8]\n" \
     "ldm r8, {r10, r11, r12, lr}\n" \
-    "ldrd r6, r7, [r9]\n" SCALE("r2", "r0") SCALE("r3", "r8") SCALE("r4", "r0") SCALE( \
-        "r5", "r8") "ssat r2, #16, r2\n ssat r3, #16, r3\n ssat r4, #16, r4\n ssat r5, #16, r5\n" \
-                    "pkhbt r2, r2, r3, lsl #16\n pkhbt r4, r4, r5, lsl #16\n" \
-                    "qadd16 r2, r2, r6\n qadd16 r4, r4, r7\n" \
-                    "strd r2, r4, [r9], #8\n" \
-                    "ldr r7, [sp, #16]\n" \
-                    "str r9, [sp, #12]\n" \
-                    "cmp r1, r7\n" \
-                    "bne.w 1b\n" \
-                    "add sp, #28\n" \
-                    "pop {r4-r11, pc}\n"
+    "ldrd r6, r7, [r9]\n" SCALE("r2", "r0") SCALE("r3", "r8") SCALE("r4", "r0") \
+        SCALE("r5", "r8") "ssat r2, #16, r2\n ssat r3, #16, r3\n ssat r4, #16, r4\n ssat r5, #16, r5\n" \
+                          "pkhbt r2, r2, r3, lsl #16\n pkhbt r4, r4, r5, lsl #16\n" \
+                          "qadd16 r2, r2, r6\n qadd16 r4, r4, r7\n" \
+                          "strd r2, r4, [r9], #8\n" \
+                          "ldr r7, [sp, #16]\n" \
+                          "str r9, [sp, #12]\n" \
+                          "cmp r1, r7\n" \
+                          "bne.w 1b\n" \
+                          "add sp, #28\n" \
+                          "pop {r4-r11, pc}\n"
 
 #define NNCC_DSP_GATE_S8(SCALE) \
     NNCC_DSP_GATE(NNCC_NARROW_EIGHT, NNCC_NARROW_COUNT, "and r5, r5, #12\n", \
