@@ -406,5 +406,5 @@ func (c *converter) add(op string, labels []string, in vals, attrs ...attr) vals
 	}
 	out, err := n.Run(importer.Operator)
 	n.Fail(err)
-	return out
+	return slices.Clone(out) // they are the node's own list
 }
