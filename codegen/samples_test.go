@@ -154,8 +154,9 @@ func (m *model) zeros(t *testing.T) string {
 	for _, v := range m.graph.In {
 		d := tensor.New(v.Type.DType, v.Type.Shape)
 		if q := v.Type.Quant; q != nil && q.Axis < 0 {
+			lo, hi := v.Type.DType.IntRange()
 			for i := range d.Len() {
-				d.SetInt(i, int64(q.Zero[0]))
+				d.SetInt(i, min(max(int64(q.Zero[0]), lo), hi)) // the zero point of an input may lie outside
 			}
 		}
 		in = append(in, d)

@@ -15,11 +15,11 @@ import (
 // Folders are those that the project fixes; each explains itself in a README.md.
 var Folders = []string{"boards", "cmd", "codegen", "frontend", "ir", "lower", "runtime_c", "schedule"}
 
-// files stand in the root, and hold in the folders of tools.
+// files stand in the root; tools are the folders that hosts and readers look for.
 var (
-	files = []string{".clang-format", ".gitignore", ".revive.toml", "LICENSE", "Makefile", "NOTICE", "README.md",
-		"go.mod", "go.sum"}
-	tools = []string{".ci", ".github"}
+	files = []string{".clang-format", ".gitignore", ".revive.toml", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
+		"Makefile", "NOTICE", "README.md", "SECURITY.md", "go.mod", "go.sum"}
+	tools = []string{".ci", ".github", "docs"}
 )
 
 // written are the files by which nncc knows a folder that it wrote.
