@@ -232,12 +232,11 @@ func (m *matrix) missing(k *kernel.Kernel) string {
 	return ""
 }
 
-// foreign: the first rule, which asks about the core, refuses this one.
+// foreign: the row is for another core.
 func (m *matrix) foreign(k *kernel.Kernel) bool {
-	if len(k.Rules) == 0 || !strings.HasSuffix(k.Rules[0].Code, "-00") {
-		return false
-	}
-	return k.Rules[0].Check(kernel.NewNode(nil, &m.opt)) != ""
+	return slices.ContainsFunc(k.Rules, func(r kernel.Rule) bool {
+		return r.Code == "CORE" && r.Check(kernel.NewNode(nil, &m.opt)) != ""
+	})
 }
 
 // programs are the layers that run, some at a time.
