@@ -120,7 +120,8 @@ NNCC_INLINED int32_t nncc_dsp_rounded_unsplit(int32_t twice, int32_t m, int32_t 
 #define nncc_dsp_nearest16(v) NNCC_SSAT(v, 16)
 #else
 #define nncc_dsp_nearest(v) nncc_dsp_saturate(v)
-static inline int32_t nncc_dsp_nearest16(int32_t v)
+#define nncc_dsp_nearest16(v) nncc_dsp_saturate16(v)
+static inline int32_t nncc_dsp_saturate16(int32_t v)
 {
     return v < -32768 ? -32768 : (v > 32767 ? 32767 : v);
 }
