@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quant
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// integerOffsets changes the offset of every ChannelAffine to a whole number of steps of its
+// result, so that zero points are integers. What layers behind it see of the difference, their
+// biases make up for.
+func (c *calibrator) integerOffsets() error {
+	for _, n := range c.affines() {
+		a, ok := c.params[n.Out[0]]
+		if !ok {
+			continue
+		}
+		q := a.quant()
+		step := float64(q.Scale[0])
+		offset := tensor.New(tensor.F32, n.In[2].Type.Shape)
+		delta := make([]float64, offset.Len())
+		for i := range delta {
+			b := n.ConstIn(2).Float(i)
+			offset.SetFloat(i, step*math.RoundToEven(b/step))
+			delta[i] = offset.Float(i) - b
+		}
+		if slices.Equal(offset.Floats(), n.ConstIn(2).Floats()) {
+			continue
+		}
+		c.g.SetInput(n, 2, c.g.AddConst(n.In[2].Name, offset))
+		if err := c.offBiases(n, delta); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *calibrator) affines() []*ir.Node {
+	return slices.DeleteFunc(slices.Clone(c.g.Nodes), func(n *ir.Node) bool { return n.Op != op.ChannelAffine })
+}
+
+// offBiases takes off the biases of layers what their input is too large by, in each channel of n.
+func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
+	r := &region{g: c.g, opt: &c.opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{}}
+	if !r.begin(n.Out[0]) {
+		return nil
+	}
+	if err := r.trace(); err != nil {
+		return err
+	}
+	y := r.sources[0]
+	y.axis = ir.AttrsOf[op.AxisAttr](n).Axis
+	for _, cut := range r.cuts {
+		w := r.weights(cut)
+		rule, ok := c.rules[cut.n]
+		if w == nil || !ok || cut.n.Op == op.MatMul {
+			continue
+		}
+		t, off := r.trails[cut.v], make([]float64, w.count)
+		for e, f := range t.from {
+			if r.of(f) == y {
+				off[w.channel(e)] = t.gain[e] * delta[y.channel(f)]
+			}
+		}
+		add := make([]float64, w.outs)
+		for o := range add {
+			w.each(o, func(at, ch int) { add[o] -= float64(cut.n.ConstIn(1).Float(at) * off[ch]) })
+		}
+		w.addBias(c.g, add)
+		rule.bias = 2
+		c.rules[cut.n] = rule
+	}
+	return nil
+}
+
+// spellAffines makes a Mul and an Add of every ChannelAffine.
+func (c *calibrator) spellAffines() error {
+	for _, n := range c.affines() {
+		axis := ir.AttrsOf[op.AxisAttr](n).Axis
+		along := filledInts(n.In[0].Type.Rank()-axis, 1)
+		along[0] = n.In[0].Type.Shape[axis]
+		scale, offset := n.In[1], n.In[2]
+		m, err := c.g.InsertBefore(n, op.Mul, n.Name+".scaled", nil, 1, n.In[0],
+			c.g.AddConst(scale.Name, scale.Const.Reshaped(along)))
+		if err != nil {
+			return err
+		}
+		m.Origin = n.Origin
+		c.g.SetInput(n, 2, nil)
+		c.g.SetInput(n, 1, c.g.AddConst(offset.Name, offset.Const.Reshaped(along)))
+		c.g.SetInput(n, 0, m.Out[0])
+		n.Op, n.Attrs = op.Add, nil
+	}
+	return nil
+}
+
+func filledInts(n, x int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = x
+	}
+	return s
+}
+
+// takeIn makes the Mul and Add of an input part of its quantisation, where what they give is
+// quantised alike everywhere and zero points are integers.
+func (c *converter) takeIn(v *ir.Value) error {
+	m := c.constantStep(v, op.Mul)
+	if m == nil {
+		return nil
+	}
+	a := c.constantStep(m.Out[0], op.Add)
+	if a == nil {
+		return nil
+	}
+	y := a.Out[0]
+	if err := c.hoistQuant(y); err != nil {
+		return err
+	}
+	t, ok := c.soleQuant(y)
+	if !ok {
+		return nil
+	}
+	q := throughAffine(t, m.ConstIn(1), a.ConstIn(1))
+	if q == nil {
+		return nil
+	}
+	v.Type = v.Type.WithQuant(t.DType, q)
+	b, err := c.g.InsertBefore(m, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(t.DType.ONNXCode())}, 1, v)
+	if err != nil {
+		return err
+	}
+	b.Origin, b.Out[0].Type = a.Origin, t
+	for _, u := range slices.Clone(y.Uses()) {
+		c.g.ReplaceUses(u.Node.Out[0], b.Out[0])
+		c.g.Remove(u.Node)
+	}
+	c.g.Remove(a)
+	c.g.Remove(m)
+	return nil
+}
+
+// constantStep is the one reader of v where that is an operator with v and a constant; nil for others.
+func (c *converter) constantStep(v *ir.Value, o *ir.OpDef) *ir.Node {
+	if n := c.g.SoleUse(v); n != nil && n.Op == o && n.In[0] == v && n.ConstIn(1) != nil {
+		return n
+	}
+	return nil
+}
+
+// throughAffine is the quantisation of x of which scale*x + offset has the type t: for each index
+// of the axis along which these lie, or one with a zero point outside the type. nil where a zero
+// point would be no integer, and where an integer operator does the same.
+func throughAffine(t ir.Type, scale, offset *tensor.Dense) *ir.Quant {
+	q, axis := t.Quant, axisOf(scale.Shape, len(t.Shape))
+	if len(scale.Shape) > len(t.Shape) || !slices.Equal(scale.Shape, offset.Shape) || axis < -1 ||
+		axis >= 0 && t.Shape[axis] != scale.Len() {
+		return nil
+	}
+	out := &ir.Quant{Axis: axis, Scale: make([]float32, scale.Len()), Zero: make([]int32, scale.Len())}
+	for i := range out.Scale {
+		s := float64(q.Scale[0]) / scale.Float(i)
+		z := float64(q.Zero[0]) + offset.Float(i)/float64(q.Scale[0])
+		if out.Scale[i] = float32(s); !(s > 0) || math.IsInf(s, 0) || float64(out.Scale[i]) < minScale ||
+			!(math.Abs(z) < 1<<30) || math.Abs(z-math.Round(z)) > 1.0/8 {
+			return nil
+		}
+		out.Zero[i] = int32(math.Round(z))
+	}
+	if lo, hi := t.DType.IntRange(); !out.PerAxis() && int64(out.Zero[0]) >= lo && int64(out.Zero[0]) <= hi {
+		return nil
+	}
+	return out
+}
+
+// axisOf is the dimension of a tensor of a rank along which a constant of a shape lies: -1 for
+// one number, -2 for several dimensions.
+func axisOf(shape []int, rank int) int {
+	axis := -1
+	for i, n := range shape {
+		switch {
+		case n == 1:
+		case axis >= 0:
+			return -2
+		default:
+			axis = rank - len(shape) + i
+		}
+	}
+	return axis
+}

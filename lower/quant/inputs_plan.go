@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quant
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// component are sources whose elements are joined somewhere, and where they are read.
+type component struct {
+	sources []*source
+	cuts    []cut
+}
+
+// parts are the sources that have to do with each other.
+func (r *region) parts() []*component {
+	of := map[*source]*component{}
+	for _, s := range r.sources {
+		of[s] = &component{sources: []*source{s}}
+	}
+	for _, c := range r.cuts {
+		p := of[r.of(r.trails[c.v].from[0])]
+		for _, f := range r.trails[c.v].from {
+			if o := of[r.of(f)]; o != p {
+				p.sources, p.cuts = append(p.sources, o.sources...), append(p.cuts, o.cuts...)
+				for _, s := range o.sources {
+					of[s] = p
+				}
+			}
+		}
+		p.cuts = append(p.cuts, c)
+	}
+	var out []*component
+	for _, s := range r.sources {
+		if p := of[s]; len(p.cuts) > 0 && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// plan finds the axis of every source of a component, along which its channels lie; false where
+// there is none.
+func (r *region) plan(p *component, ranges []extent) bool {
+	for _, s := range p.sources {
+		var best *source
+		order := s.v.Type.Shape
+		axes := make([]int, len(order))
+		for i := range axes {
+			axes[i] = len(axes) - 1 - i
+		}
+		slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
+		for _, a := range axes {
+			if a == 0 && order[0] == 1 && len(order) > 1 {
+				continue // a batch
+			}
+			t := &source{v: s.v, at: s.at, axis: a}
+			if r.along(t, p, ranges) && (best == nil || !t.fixed && t.octaves() < best.octaves()-1.5) {
+				best = t
+			}
+		}
+		if best == nil {
+			return false
+		}
+		*s = *best
+	}
+	return true
+}
+
+// octaves is the mean logarithm of the ranges of channels.
+func (s *source) octaves() float64 {
+	sum := 0.0
+	for i := range s.lo {
+		sum += math.Log2(max((s.hi[i]-s.lo[i])*math.Abs(s.gain[i]), 1e-30))
+	}
+	return sum / float64(len(s.lo))
+}
+
+// along fills in what becomes of the channels of s along its axis; false where elements of a
+// channel are treated differently, or one weight sees several channels.
+func (r *region) along(s *source, p *component, ranges []extent) bool {
+	dim := s.v.Type.Shape[s.axis]
+	s.gain, s.shift = make([]float64, dim), make([]float64, dim)
+	s.lo, s.hi = filled(dim, math.Inf(1)), filled(dim, math.Inf(-1))
+	for i := range s.v.Type.Elems() {
+		e, c := ranges[s.at+i], s.channel(s.at+i)
+		s.lo[c], s.hi[c] = min(s.lo[c], e.lo), max(s.hi[c], e.hi)
+	}
+	s.wide = max(slices.Max(s.hi), 0) - min(slices.Min(s.lo), 0)
+	seen := make([]bool, dim)
+	for _, c := range p.cuts {
+		if !r.alike(s, c, seen) {
+			return false
+		}
+	}
+	for c, ok := range seen {
+		if !ok { // unused
+			s.gain[c] = 1
+		}
+	}
+	return true
+}
+
+// alike notes what a reader sees of the channels of s, seen those of which that is known; false
+// where it sees another thing.
+func (r *region) alike(s *source, c cut, seen []bool) bool {
+	t, w := r.trails[c.v], r.weights(c)
+	owner := map[int]int{}
+	for e, f := range t.from {
+		if f < s.at || f >= s.at+s.v.Type.Elems() {
+			continue
+		}
+		ch := s.channel(f)
+		if !seen[ch] {
+			seen[ch], s.gain[ch], s.shift[ch] = true, t.gain[e], t.shift[e]
+		}
+		if !near(s.gain[ch], t.gain[e]) || !near(s.shift[ch], t.shift[e]) || t.gain[e] == 0 {
+			return false
+		}
+		if w == nil {
+			s.fixed = true
+			continue
+		}
+		s.padded = s.padded || w.padded
+		if k, ok := owner[w.channel(e)]; ok && k != ch {
+			return false
+		}
+		owner[w.channel(e)] = ch
+	}
+	return true
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
+
+// even chooses what is taken away from each channel and by what it is divided, so that all
+// channels have the same range; nothing where a reader cannot take that.
+func (s *source) even() {
+	dim := len(s.gain)
+	s.sub, s.div = make([]float64, dim), filled(dim, 1)
+	if s.fixed {
+		return
+	}
+	widest := 0.0
+	for c := range s.div {
+		lo, hi := s.made(c)
+		if s.div[c] = max(math.Abs(lo), math.Abs(hi)); !s.padded {
+			s.sub[c], s.div[c] = (lo+hi)/2, (hi-lo)/2
+		}
+		widest = max(widest, s.div[c])
+	}
+	for c := range s.div {
+		if s.div[c] <= widest*1e-9 {
+			s.constant(c, widest)
+		}
+		if s.gain[c] < 0 {
+			s.div[c] = -s.div[c]
+		}
+	}
+}
+
+// constant is even for a channel that had one value in all samples: a flag that was never set, or
+// always, has its other value at 0; others get what the widest channel has.
+func (s *source) constant(c int, widest float64) {
+	s.div[c] = max(widest, 1e-30)
+	if v, _ := s.made(c); !s.padded && v != 0 && math.Abs(v) <= 2*widest {
+		s.sub[c], s.div[c] = v/2, math.Abs(v)/2
+	}
+}
+
+// made is the range of channel c where the region ends.
+func (s *source) made(c int) (lo, hi float64) {
+	a, b := s.gain[c]*s.lo[c]+s.shift[c], s.gain[c]*s.hi[c]+s.shift[c]
+	return min(a, b), max(a, b)
+}
+
+// loses reports that one scale for each source would lose more than 3 dB of what a reader
+// sees, and chooses better ones.
+func (r *region) loses(p *component) bool {
+	loses := false
+	for _, s := range p.sources {
+		s.even()
+		for _, g := range s.gain {
+			if s.fixed && g < 0 {
+				return false
+			}
+		}
+	}
+	for _, c := range p.cuts {
+		loses = r.loss(c) > mostNoise || loses
+	}
+	return loses
+}
+
+// channelNoise is that of a channel where a region ends, as a power: with one scale for the
+// source and one for the end, and with one for each channel.
+type channelNoise struct{ one, own float64 }
+
+func (a channelNoise) times(f float64) channelNoise { return channelNoise{a.one * f, a.own * f} }
+func (a channelNoise) ratio() float64               { return a.one / max(a.own, 1e-300) }
+
+// loss is by how much one scale raises the noise that a reader sees: that of the worst channel, or
+// of the worst group of channels that a layer adds up.
+func (r *region) loss(c cut) float64 {
+	noise, w := r.noise(c), r.weights(c)
+	worst := 0.0
+	if w == nil {
+		for _, x := range noise {
+			worst = max(worst, x.ratio())
+		}
+		return worst
+	}
+	d := w.n.ConstIn(1)
+	for g := 0; g < w.outs; g += w.group {
+		var sum channelNoise
+		for o := g; o < g+w.group; o++ {
+			w.each(o, func(at, ch int) {
+				x := noise[ch].times(d.Float(at) * d.Float(at))
+				sum.one += x.one
+				sum.own += x.own
+			})
+		}
+		worst = max(worst, sum.ratio())
+	}
+	return worst
+}
+
+// noise is that of the channels that a reader with weights sees, of the elements for another one.
+func (r *region) noise(c cut) map[int]channelNoise {
+	t, w := r.trails[c.v], r.weights(c)
+	var whole, after extent // with zero
+	for _, f := range t.from {
+		s := r.of(f)
+		ch := s.channel(f)
+		lo, hi := s.made(ch)
+		whole.lo, whole.hi = min(whole.lo, lo), max(whole.hi, hi)
+		a, b := (lo-s.sub[ch])/s.div[ch], (hi-s.sub[ch])/s.div[ch]
+		after.lo, after.hi = min(after.lo, a, b), max(after.hi, a, b)
+	}
+	noise := map[int]channelNoise{}
+	for e, f := range t.from {
+		k := e
+		if w != nil {
+			k = w.channel(e)
+		}
+		if _, ok := noise[k]; ok {
+			continue
+		}
+		s := r.of(f)
+		ch := s.channel(f)
+		one, own := max(math.Abs(s.gain[ch])*s.wide, whole.hi-whole.lo), (after.hi-after.lo)*s.div[ch]
+		noise[k] = channelNoise{one * one, own * own}
+	}
+	return noise
+}
+
+// channel is the index along the axis of an element, counted over all sources.
+func (s *source) channel(element int) int {
+	shape := s.v.Type.Shape
+	return (element - s.at) / tensor.Count(shape[s.axis+1:]) % shape[s.axis]
+}
