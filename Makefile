@@ -39,7 +39,7 @@ demo:
 	./nncc -board $(BOARD) $(CALIB) --out $(OUT) $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --cases 8 $(MODEL)
 	./nncc verify -board $(BOARD) $(CALIB) --golden $(DIGITS)/golden --tolerance 0.02 $(MODEL)
-	$(GO) run ./$(DIGITS)/eval --board $(BOARD)
+	./nncc eval -board $(BOARD) $(CALIB) --data $(DIGITS)/digits_test.npz $(MODEL)
 
 build:
 	$(BUILD) -o nncc ./cmd/nncc

@@ -16,7 +16,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	examples "github.com/nncc/nncc/cmd/nncc/examples/digits"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
@@ -87,8 +86,8 @@ func TestTopics(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join(digits, "golden", "case_0", "input_0.npy"))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "image.npy"), golden, 0o666))
-	must(t, examples.WriteArrays(filepath.Join(dir, "test.npz"), 100))
-	must(t, examples.WritePNGs(filepath.Join(dir, "pictures"), 20))
+	must(t, testImages("examples", filepath.Join(dir, "test.npz"), 100))
+	must(t, testImages("examples", filepath.Join(dir, "pictures"), 20))
 	detector(t, dir)
 	for name, text := range map[string]string{
 		"camera.yaml": "image:\n  resize: fill\n  format: rgb565\n  frame: 160x120\n  emit: true\n",

@@ -3,6 +3,11 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/cmd/nncc/examples/digits"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/functions"
@@ -101,8 +105,8 @@ func writeONNX(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o666))
 }
 
-// writeDigits: digits N FILE.npz writes N test images of the shipped model with their
-// labels; digits N DIR as PNG files, a folder for each numeral.
+// writeDigits: digits N FILE.npz writes the first N test images of the shipped model with
+// their labels; digits N DIR as PNG files, a folder for each numeral.
 func writeDigits(ts *testscript.TestScript, neg bool, args []string) {
 	n := 0
 	if len(args) == 2 {
@@ -111,11 +115,46 @@ func writeDigits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || n < 1 {
 		ts.Fatalf("usage: digits N FILE.npz, or digits N DIR")
 	}
-	if strings.HasSuffix(args[1], ".npz") {
-		ts.Check(digits.WriteArrays(ts.MkAbs(args[1]), n))
-		return
+	ts.Check(testImages(ts.Getenv("EXAMPLES"), ts.MkAbs(args[1]), n))
+}
+
+// testImages is writeDigits; DIR/3/0013.png is image 13, which shows a 3.
+func testImages(examples, to string, n int) error {
+	all, err := npz.ReadNpzFile(filepath.Join(examples, "digits", "digits_test.npz"), npz.Limits{})
+	if err != nil {
+		return err
 	}
-	ts.Check(digits.WritePNGs(ts.MkAbs(args[1]), n))
+	const size = 28
+	pixels, labels := all[0].Array.Data.([]float32)[:n*size*size], all[1].Array.Data.([]uint8)[:n]
+	if filepath.Ext(to) == ".npz" {
+		x, err := npz.New([]int{n, 1, size, size}, pixels)
+		if err != nil {
+			return err
+		}
+		y, err := npz.New([]int{n}, labels)
+		if err != nil {
+			return err
+		}
+		return npz.WriteNpzFile(to, []npz.Entry{{Name: all[0].Name, Array: x}, {Name: all[1].Name, Array: y}})
+	}
+	for i, label := range labels {
+		m := image.NewGray(image.Rect(0, 0, size, size))
+		for k := range m.Pix {
+			m.Pix[k] = uint8(math.Round(255 * float64(pixels[i*size*size+k])))
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, m); err != nil {
+			return err
+		}
+		folder := filepath.Join(to, strconv.Itoa(int(label)))
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%04d.png", i)), b.Bytes(), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeNpz: npz FILE.npz NAME=2x3:1,2,3,4,5,6... writes arrays of float32.

@@ -80,7 +80,7 @@ var libraries = map[string][]string{
 	"github.com/dave/jennifer":      {"cmd/nnccgen"},
 	"github.com/spf13/pflag":        {"cmd"},
 	"github.com/Masterminds/sprig":  {"codegen"},
-	"google.golang.org/protobuf":    {"frontend", "cmd/nncc/examples"},
+	"google.golang.org/protobuf":    {"frontend"},
 	"github.com/google/flatbuffers": {"frontend/tflite"},
 }
 
