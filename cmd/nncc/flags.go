@@ -113,7 +113,7 @@ var flagRules = map[string]flagRule{
 	"qemu":        {verbs: "eval", needs: program, check: casesInRange},
 	"sequence":    {verbs: "eval", check: positive},
 	"min-top1":    {verbs: "eval"},
-	"min-sqnr":    {verbs: makes + " quantize eval", needs: sensitive},
+	"min-sqnr":    {verbs: makes + " quantize eval", needs: measured},
 	"propose":     {verbs: makes + " quantize eval", needs: sensitive},
 	"dequantize":  {verbs: "run", needs: program},
 	"tensors":     {verbs: "run"},
@@ -155,6 +155,15 @@ func programIsMade(c *cli, verb string) string {
 		if c.fs.Changed(f) {
 			return "a command without --" + f + ": nothing but the graph is printed"
 		}
+	}
+	return program(c, verb)
+}
+
+// measured: what calibration or eval measured is a gate of programs, and what --propose
+// reaches.
+func measured(c *cli, verb string) string {
+	if c.cfg.Sensitivity || verb == "quantize" {
+		return sensitive(c, verb)
 	}
 	return program(c, verb)
 }

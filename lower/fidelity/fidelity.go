@@ -44,9 +44,6 @@ func Ulps(t tensor.DType) float64 {
 // Limit is how far elements of a float result may be off.
 func Limit(d *tensor.Dense) float64 { return Ulps(d.DType) * ulp(d) }
 
-// LeastDB is the signal-to-noise ratio below which a program has lost too much.
-const LeastDB = 15
-
 // Options of New.
 type Options struct {
 	// Slack, when set, gives what a node of the program may miss by definition,
@@ -482,7 +479,7 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 		s.Elements += n
 		s.Ratio.Add(s.reals(want), s.reals(got))
 		s.Wrong = 0
-		if db, ok := s.Ratio.DB(); ok && db < LeastDB {
+		if db, ok := s.Ratio.DB(); ok && db < quant.LeastDB {
 			s.Wrong = s.Elements
 		}
 		return nil

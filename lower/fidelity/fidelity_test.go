@@ -266,22 +266,6 @@ func TestRandomPrecisions(t *testing.T) {
 	}
 }
 
-// TestCosts: the layer that adds most noise comes first, however many dB it is
-// from none at all to a little.
-func TestCosts(t *testing.T) {
-	r := lowered(t, irtest.Parse(t, network))
-	costs := check(t, r, r.Whole).Costs(map[string]float64{"x": 120, "r": 40, "m": 38, "a": 12, "g": 11})
-	var got []string
-	for _, c := range costs {
-		got = append(got, fmt.Sprintf("%s: %g to %g", c.Layer, c.Before, c.After))
-	}
-	want := []string{`Add "add": 38 to 12`, `MatMul "fc", Reshape "flatten": 12 to 11`,
-		`Relu "relu", Conv "conv": 120 to 40`, `Where "where": 40 to 38`}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // A model of another float type that is computed in float32 has its own type at
 // the border, or is computed in its own: what it is rounded to is no difference,
 // and a weight that is another by a quarter is one.

@@ -3,9 +3,7 @@
 package fidelity
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -80,47 +78,6 @@ func (s *Stretch) over() float64 {
 		return math.MaxFloat32 + s.Off
 	}
 	return s.Off
-}
-
-// Cost is what the quantisation of the stretch that ends in a tensor takes.
-type Cost struct {
-	Layer  string
-	Before float64 // signal-to-noise ratio in dB of the worst tensor that it reads
-	After  float64 // and of its result
-}
-
-// added is the noise that a layer adds, as a part of the signal.
-func (c Cost) added() float64 { return math.Pow(10, -c.After/10) - math.Pow(10, -c.Before/10) }
-
-// Costs ranks the layers of a model by the noise that they add, those that add
-// most first. db gives the ratios by the names of the float
-// values that were quantised.
-func (c *Checker) Costs(db map[string]float64) []Cost {
-	of := func(s *Stretch) (float64, bool) {
-		if s.output || s.value.Def == nil || len(s.value.Def.In) == 0 || s.value.Def.In[0] == nil {
-			return 0, false
-		}
-		v, ok := db[s.value.Def.In[0].Name]
-		return v, ok
-	}
-	var costs []Cost
-	for _, s := range c.list {
-		after, ok := of(s)
-		if !ok || len(s.reads) == 0 {
-			continue
-		}
-		before := math.Inf(1)
-		for _, x := range s.reads {
-			if v, ok := of(x); ok {
-				before = min(before, v)
-			}
-		}
-		if after < before && !math.IsInf(before, 1) {
-			costs = append(costs, Cost{s.Layer(), before, after})
-		}
-	}
-	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(b.added(), a.added()) })
-	return costs
 }
 
 // Ratio is a signal-to-noise ratio over cases. Elements that are not finite in

@@ -155,6 +155,7 @@ func work(g *ir.Graph, n int) float64 {
 
 // figures takes the signal-to-noise ratios of another report of the same values.
 func (r *Report) figures(of *Report) {
+	r.worst, r.Costs = of.worst, of.Costs
 	db := map[string]float64{}
 	for _, l := range of.Layers {
 		db[l.Name] = l.SQNR

@@ -43,7 +43,10 @@ type Report struct {
 	BF16     []string      `json:"bf16_nodes,omitempty"`
 	Int8SQNR float64       `json:"int8_sqnr_db,omitempty"`
 	Layers   []LayerReport `json:"per_layer"`
+	// Costs are the layers that lose most of the signal.
+	Costs []Loss `json:"costs,omitempty"`
 
+	worst string // the output that SQNR is of
 	fit   []Sample
 	fixed bool // weights or activations have a fixed-point format
 }
@@ -171,9 +174,11 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	for k := range r.Layers {
 		r.Layers[k].SQNR = sum(func(x sideBySide) noise { return x.layers[k] })
 	}
-	r.SQNR = maxDB
-	for k := range c.g.Out {
-		r.SQNR = min(r.SQNR, sum(func(x sideBySide) noise { return x.outs[k] }))
+	r.SQNR, r.Costs = maxDB, losses(c.pairs(), r.Layers)
+	for k, name := range c.g.OutNames {
+		if db := sum(func(x sideBySide) noise { return x.outs[k] }); db < r.SQNR || k == 0 {
+			r.SQNR, r.worst = db, name
+		}
 	}
 	return r, nil
 }
@@ -316,7 +321,7 @@ func (r *Report) Diagnostics() diag.List {
 		out = append(out, diag.Warnf("synthetic-calibration", "--calib",
 			"no --calib data: quantised with seeded synthetic inputs, so accuracy is unknown"))
 	}
-	out = append(out, r.Warnings...)
+	out = append(append(out, r.Warnings...), r.low()...)
 	for _, t := range r.Tried {
 		if !t.Kept && t.After < t.Before-clearLoss {
 			out = append(out, diag.Notef("calibration-step", "", "calibration: %s is left out: %.1f dB with it, %.1f "+

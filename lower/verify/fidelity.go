@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/nncc/nncc/ir"
@@ -17,9 +16,6 @@ import (
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
 )
-
-// costliest is how many layers a warning about lost signal names.
-const costliest = 3
 
 // Fidelity compares one output of the program, and what leads to it, with
 // the model's own semantics.
@@ -49,8 +45,8 @@ type Fidelity struct {
 	// compared by their signal-to-noise ratio, which must reach LeastDB.
 	ByRatio []Ratio `json:"by_ratio,omitempty"`
 	// Costs are the layers that take most of the signal, where too little is left.
-	Costs []Cost `json:"costs,omitempty"`
-	Note  string `json:"note,omitempty"`
+	Costs []quant.Loss `json:"costs,omitempty"`
+	Note  string       `json:"note,omitempty"`
 	// Warning says how little of the signal is left; "": enough is.
 	Warning string `json:"-"`
 }
@@ -81,14 +77,6 @@ type Ratio struct {
 	Tensor string   `json:"tensor"`
 	SQNR   *float64 `json:"sqnr_db"` // null without a signal
 	Least  float64  `json:"least_db"`
-}
-
-// Cost is a layer with the ratios before and behind it, in dB, on the
-// calibration data.
-type Cost struct {
-	Layer  string  `json:"layer"`
-	Before float64 `json:"before_db"`
-	After  float64 `json:"after_db"`
 }
 
 // Model compares the program with the model, as it was imported (float), on the
@@ -178,9 +166,9 @@ func (c *modelCheck) rows(names []string) []Fidelity {
 		switch {
 		case c.synthetic:
 			f.Note = "calibrated with synthetic inputs: the ratio says nothing about real ones"
-		case c.lowered.Calibration != nil && f.SQNR != nil && *f.SQNR < fidelity.LeastDB:
-			f.costs(c.check, c.lowered.Calibration)
-			f.Warning = f.warning()
+		case c.lowered.Calibration != nil && f.SQNR != nil && *f.SQNR < quant.LeastDB:
+			f.Costs = c.lowered.Calibration.Costs
+			f.Warning = quant.Lost(f.Output, *f.SQNR, quant.LeastDB, f.Costs)
 		}
 		out = append(out, f)
 	}
@@ -274,7 +262,7 @@ func newFidelity(r fidelity.Row) Fidelity {
 		f.MaxUlp, f.AllowedUlp = Finite(s.Off), Finite(s.Allowed)
 	}
 	for _, s := range r.Within {
-		x := Ratio{Layer: s.Layer(), Tensor: s.Tensor, Least: fidelity.LeastDB}
+		x := Ratio{Layer: s.Layer(), Tensor: s.Tensor, Least: quant.LeastDB}
 		if db, ok := s.Ratio.DB(); ok {
 			x.SQNR = &db
 		}
@@ -286,7 +274,7 @@ func newFidelity(r fidelity.Row) Fidelity {
 		case s.Float:
 			d.Unit = "ulp"
 		case s.Within:
-			d.Unit, d.Allowed = "dB", fidelity.LeastDB
+			d.Unit, d.Allowed = "dB", quant.LeastDB
 			d.Max, _ = s.Ratio.DB()
 		}
 		f.Differs = append(f.Differs, d)
@@ -296,31 +284,3 @@ func newFidelity(r fidelity.Row) Fidelity {
 
 // Finite is x, or the largest number of its sign: JSON has no infinity.
 func Finite(x float64) float64 { return max(min(x, math.MaxFloat64), -math.MaxFloat64) }
-
-// costs adds the layers that take most of the signal.
-func (f *Fidelity) costs(check *fidelity.Checker, r *quant.Report) {
-	db := map[string]float64{}
-	for _, l := range r.Layers {
-		db[l.Name] = l.SQNR
-	}
-	for i, c := range check.Costs(db) {
-		if i == costliest || c.Before-c.After < 1 {
-			break
-		}
-		f.Costs = append(f.Costs, Cost{c.Layer, c.Before, c.After})
-	}
-}
-
-// warning says how little of the signal is left.
-func (f *Fidelity) warning() string {
-	s := fmt.Sprintf("output %s has an SQNR of %.1f dB, want %d", f.Output, *f.SQNR,
-		fidelity.LeastDB)
-	var most []string
-	for _, c := range f.Costs {
-		most = append(most, fmt.Sprintf("%s (%.1f dB before it, %.1f behind)", c.Layer, c.Before, c.After))
-	}
-	if len(most) > 0 {
-		s += "; most is lost in " + strings.Join(most, ", ")
-	}
-	return s + "; nncc --sensitivity ranks the layers, --layers-config FILE gives single ones another precision"
-}

@@ -5,8 +5,10 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/lower"
 )
 
 // Gate is a limit that the user set.
@@ -30,7 +32,7 @@ func (f *Firmware) Gates() error {
 		return err
 	}
 	for i, o := range f.Models {
-		own, err := looked(o.segmentsGate, o.fallbackGate)
+		own, err := looked(o.segmentsGate, o.fallbackGate, o.sqnrGate)
 		if err != nil {
 			return err
 		}
@@ -127,6 +129,27 @@ func (o *Compiled) fallbackGate() (*Gate, error) {
 			nodes = "node runs"
 		}
 		g.exceeded("%d %s outside the accelerator: %s", n, nodes, o.Report.Cuts())
+	}
+	return g, nil
+}
+
+// sqnrGate is about what calibration measured. What was not quantised here has lost
+// nothing, and what came quantised has no figure.
+func (o *Compiled) sqnrGate() (*Gate, error) {
+	_, least, err := o.Config.evalGates()
+	if e := &o.Config.Eval; err != nil || least != least || e.Propose != "" || e.Data != "" {
+		return nil, err
+	}
+	g := &Gate{Flag: "min-sqnr", Limit: o.Config.Eval.MinSQNR}
+	switch r := o.Lowered.Calibration; {
+	case r == nil && lower.Quantised(o.Float):
+		return nil, usage("--min-sqnr %s: %s brings its own quantisation; nncc eval --data measures it", g.Limit,
+			filepath.Base(o.Config.Model))
+	case r == nil:
+	case r.Unknown:
+		g.exceeded("the calibration data say nothing about accuracy")
+	case r.SQNR < least:
+		g.exceeded("%s", r.Lost(least))
 	}
 	return g, nil
 }
