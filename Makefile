@@ -27,10 +27,18 @@ CLANG_FORMAT ?= clang-format
 # The tools whose absence makes tests fail instead of being skipped.
 REQUIRE := cc,clang,arm-gcc,qemu,protoc,cmake,cargo,cppcheck,chromium,onnx-tests
 
-# go test, and a line for every reason for which tests were skipped.
+# go test, how far it is, and a line for every reason for which tests were skipped.
 GOTEST := GO=$(GO) $(GO) run ./cmd/internal/gotest
 
-.PHONY: demo build release web test test-shared conformance lint bench bench-go fuzz analyze clean
+# The tests that use data beside the repository, have a long form, are left out
+# by make test: -run and packages.
+USERS = $(GO) run ./ir/irtest/sharedata/users
+SOME  = -run "^($$($(USERS) $(1) | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" $$($(USERS) $(1) | cut -d' ' -f1 | sort -u)
+
+# slow: what make test leaves out; 1: every test in its long form, too, which takes hours.
+LONG ?= 1
+
+.PHONY: demo build release web test test-shared test-long conformance lint bench bench-go fuzz analyze clean
 
 # From an ONNX file to firmware that QEMU has proved right, and how good it is.
 demo:
@@ -46,7 +54,7 @@ build:
 
 # Kernels are compiled once for all the tests that link them (boards/run); the
 # folder may be deleted at any time.
-test test-shared conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
+test test-shared test-long conformance: export NNCC_OBJECTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/nncc/objects
 
 # Binaries for all systems with checksums, bills of materials and notes.
 release:
@@ -56,7 +64,7 @@ release:
 web:
 	$(GO) run ./cmd/nnccweb --out $(WEB)
 
-# Every test, with none skipped for want of a tool.
+# Every test but the slow ones, with none skipped for want of a tool.
 test:
 	@$(SETUP) test
 	@$(MAKE) --no-print-directory lint
@@ -66,10 +74,15 @@ test:
 # no others; those that lack them fail.
 test-shared:
 	@$(SETUP) test
-	@$(GO) run ./ir/irtest/sharedata/users >/dev/null
-	NNCC_REQUIRE=$(REQUIRE),shared $(GOTEST) -count=1 -p 2 -timeout 60m \
-	  -run "^($$($(GO) run ./ir/irtest/sharedata/users | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" \
-	  $$($(GO) run ./ir/irtest/sharedata/users | cut -d' ' -f1 | sort -u)
+	@$(USERS) >/dev/null
+	NNCC_REQUIRE=$(REQUIRE),shared $(GOTEST) -count=1 -p 2 -timeout 60m $(call SOME)
+
+# What make test leaves out, and every test that has a long form in it.
+test-long:
+	@$(SETUP) test
+	@$(USERS) >/dev/null
+	NNCC_LONG=$(LONG) NNCC_REQUIRE=$(REQUIRE) $(GOTEST) -count=1 -p 2 -timeout 600m \
+	  $(call SOME,$(if $(filter slow,$(LONG)),-slow,-long))
 
 # ONNX's own tests through the interpreter and, as emitted C, on the host and
 # under QEMU; UPDATE=1 writes what passes now into the ratchet and SUPPORT.md.

@@ -47,6 +47,7 @@ func kernels(t *testing.T) (sources, include []string) {
 // runtimec.PointerTargets knows none; frames are those of -fstack-usage, or more
 // where assembly pushes. One core by default; NNCC_LONG takes each.
 func TestKernels(t *testing.T) {
+	testenv.Slow(t)
 	sources, include := kernels(t)
 	type build struct{ core, level string }
 	builds := []build{{"cortex-m4", "-O2"}}

@@ -362,8 +362,10 @@ func TestNotFiles(t *testing.T) {
 	}
 	n := 0
 	for kind, make := range notFiles {
-		for _, ext := range []string{"", ".yaml", ".npy", ".npz", ".onnx"} {
-			n++
+		for i, ext := range []string{"", ".onnx", ".yaml", ".npy", ".npz"} {
+			if n++; i > 1 && kind != "noise" && kind != "an empty file" && n%3 != 0 {
+				continue // what is no file has every name somewhere
+			}
 			p := filepath.Join(dir, fmt.Sprintf("bad%d%s", n, ext))
 			make(t, p)
 			for verb, args := range base {

@@ -25,7 +25,7 @@ var hostileNames = map[string]string{
 	"nul":       "a\x00b\x7f",
 	"direction": "\u202egnp.\u2066\u200f\u061c\u009b31m\u0085FORGED\u2028FORGED\u2029",
 	"comment":   "*/ int x; /* \" ?>\" ]]> <script> $(id) `id` '; id; #%\\",
-	"long":      strings.Repeat("lang", 12000),
+	"long":      strings.Repeat("lang", 2000),
 }
 
 var saidBy = regexp.MustCompile(`^nncc: (error|warning|note|gate): `)

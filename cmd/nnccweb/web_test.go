@@ -140,6 +140,7 @@ func same(t *testing.T, got, want map[string][]byte) {
 
 // TestPage drives the page as a visitor does.
 func TestPage(t *testing.T) {
+	testenv.Slow(t)
 	testenv.Tool(t, "chromium", "chromium")
 	s := newSite(t)
 	t.Run("refusal", func(t *testing.T) { testRefusal(t, s) })

@@ -123,7 +123,11 @@ func runImage(ctx context.Context, spec *boards.Spec, batch []*Built) ([]*result
 	if err != nil {
 		return nil, err
 	}
-	im, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: model, Opt: "-O1"})
+	opt := run.BuildOptions{Model: model, Opt: "-O1"}
+	if spec.Core == "host" { // where most cases run: compilation is all that takes time
+		opt.Opt = "-O0"
+	}
+	im, err := run.Build(ctx, spec, dir, opt)
 	if err != nil {
 		return nil, err
 	}

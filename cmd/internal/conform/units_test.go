@@ -18,6 +18,7 @@ import (
 // TestUnits: all kernels together are units that compile without a warning, so that an
 // image may hold any of them: none takes macros or functions that another one left.
 func TestUnits(t *testing.T) {
+	testenv.Slow(t)
 	dir := t.TempDir()
 	var kernels []string
 	for _, f := range runtimec.Shipped().Emitted(runtimec.All()) {

@@ -72,6 +72,7 @@ func emitted(t *testing.T, o *Compiled) (dir string, sources, include []string) 
 // TestStaticAnalysis runs the analyzers of clang, GCC and cppcheck over what
 // nncc writes for a model: they have nothing to say.
 func TestStaticAnalysis(t *testing.T) {
+	testenv.Slow(t)
 	for name, o := range analysed(t) {
 		t.Run(name, func(t *testing.T) {
 			_, sources, include := emitted(t, o)
@@ -102,6 +103,7 @@ func TestStaticAnalysis(t *testing.T) {
 // TestMISRA: in what nncc writes for a model, cppcheck's addon finds the rules
 // broken that runtime_c/MISRA.md lists for it, all of them and no others.
 func TestMISRA(t *testing.T) {
+	testenv.Slow(t)
 	if _, err := exec.LookPath("cppcheck"); err != nil {
 		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}

@@ -51,6 +51,7 @@ func digitsFor(t *testing.T, board string, precision option.Precision) *Compiled
 // TestDialects: however it is compiled, a program gives the interpreter's
 // results. Two ways by default, all with NNCC_LONG.
 func TestDialects(t *testing.T) {
+	testenv.Slow(t)
 	list := dialects[:2]
 	if testenv.Long() {
 		list = dialects
@@ -99,6 +100,7 @@ func TestDialects(t *testing.T) {
 // TestClangForArm: Clang takes the bodies for every core, in assembly and with
 // intrinsics, without a warning. It needs a C library's headers for Arm.
 func TestClangForArm(t *testing.T) {
+	testenv.Slow(t)
 	testenv.Tool(t, "clang", "clang")
 	const newlib = "/usr/include/newlib"
 	if !fileExists(newlib) {

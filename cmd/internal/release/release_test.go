@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 var testCommit = commit{hash: "0123456789abcdef", date: time.Unix(1_700_000_000, 0).UTC()}
@@ -111,6 +113,7 @@ func TestLicenses(t *testing.T) {
 // runs and says its commit; the bill of materials has its modules; checksums are
 // right. go install gives a program, too.
 func TestRelease(t *testing.T) {
+	testenv.Slow(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
 	}

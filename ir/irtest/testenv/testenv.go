@@ -24,8 +24,8 @@ var Knobs = []Knob{
 	{"NNCC_REQUIRE", "LABEL,...", "what must be there: a test that lacks it fails instead of being skipped (`cc`, " +
 		"`clang`, `arm-gcc`, `qemu`, " +
 		"`protoc`, `cmake`, `cargo`, `cppcheck`, `chromium`, `onnx-tests`, `shared`)"},
-	{"NNCC_LONG", "1", "every test in its long form, where it has one: all boards, models, files, mutants; " +
-		"measurements that are printed"},
+	{"NNCC_LONG", "1 or slow", "every test in its long form, where it has one: all boards, models, files, mutants; " +
+		"measurements that are printed; slow: only the tests that `make test` leaves out, in their plain form"},
 	{"NNCC_RANDOM", "N or FROM+N", "how many random cases a test draws, and from which seed on"},
 	{"NNCC_BOARDS", "BOARD,...", "targets of tests that run on several"},
 	{"NNCC_SHARED", "DIR or none", "the test data beside the repository are in DIR, or hidden"},
@@ -93,7 +93,15 @@ func Get(name string) string {
 }
 
 // Long says that a test is to run in its long form.
-func Long() bool { return Get("NNCC_LONG") != "" }
+func Long() bool { return Get("NNCC_LONG") != "" && Get("NNCC_LONG") != "slow" }
+
+// Slow skips a test that takes long and rarely finds what no other one does: `make test-long` runs it.
+func Slow(t testing.TB) {
+	t.Helper()
+	if Get("NNCC_LONG") == "" {
+		t.Skip("left to make test-long")
+	}
+}
 
 // Range is which random cases to draw: n of them from seed 0 on where NNCC_RANDOM
 // does not say.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command users lists the tests of this repository that use the data beside it
-// (package sharedata), one line a test: folder and name. It reads the sources:
-// a test uses the data if it names a function that does, directly or over
-// others, in its package or another one.
+// (package sharedata), or with -long those that have a long form, with -slow
+// those that make test leaves out (package testenv), one line a test: folder and
+// name. It reads the sources: a test uses a function if it names one that does,
+// directly or over others, in its package or another one.
+//
+//	users [-long | -slow] [ROOT]
 package main
 
 import (
@@ -22,11 +25,18 @@ import (
 )
 
 func main() {
-	root := "."
-	if len(os.Args) > 1 {
-		root = os.Args[1]
+	root, of := ".", data
+	for _, arg := range os.Args[1:] {
+		switch arg {
+		case "-long":
+			of = long
+		case "-slow":
+			of = slow
+		default:
+			root = arg
+		}
 	}
-	tests, err := Users(root)
+	tests, err := Users(root, of)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "users:", err)
 		os.Exit(1)
@@ -40,16 +50,22 @@ func main() {
 // alone. Packages of tests (x_test) count to their folder.
 type name struct{ dir, name string }
 
-const (
-	module = "github.com/nncc/nncc"
-	source = "ir/irtest/sharedata"
+const module = "github.com/nncc/nncc"
+
+// used are functions of a folder.
+type used struct {
+	dir   string
+	names []string
+}
+
+var (
+	data = used{"ir/irtest/sharedata", []string{"Dir", "Find", "Glob", "Need"}} // give paths of data
+	slow = used{"ir/irtest/testenv", []string{"Slow"}}
+	long = used{"ir/irtest/testenv", []string{"Slow", "Long"}}
 )
 
-// finders are the functions of the package that give paths of data.
-var finders = []string{"Dir", "Find", "Glob", "Need"}
-
-// Users finds the tests below root that use the data, sorted.
-func Users(root string) ([]name, error) {
+// Users finds the tests below root that use one of the functions, sorted.
+func Users(root string, of used) ([]name, error) {
 	uses := map[name]map[name]bool{} // what a declaration names
 	err := sources.Walk(root, func(rel string) error {
 		if path.Ext(rel) != ".go" || strings.Contains(rel, "/testdata/") {
@@ -68,11 +84,11 @@ func Users(root string) ([]name, error) {
 	for grown := true; grown; {
 		grown = false
 		for n, named := range uses {
-			if users[n] || n.dir == source {
+			if users[n] || n.dir == of.dir {
 				continue
 			}
 			for u := range named {
-				if u.dir == source && slices.Contains(finders, u.name) || users[u] {
+				if u.dir == of.dir && slices.Contains(of.names, u.name) || users[u] {
 					users[n], grown = true, true
 					break
 				}

@@ -41,7 +41,7 @@ func TestNone() { help.Other(); none() }
 func none() {}
 func BenchmarkNot() { sharedata.Need() }
 `)
-	got, err := Users(dir)
+	got, err := Users(dir, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestOneWay(t *testing.T) {
 	if err != nil || seen < 100 {
 		t.Fatal(seen, err)
 	}
-	users, err := Users(root)
+	users, err := Users(root, data)
 	if err != nil || len(users) < 20 {
 		t.Errorf("%d tests use the data: %v", len(users), err)
 	}
