@@ -87,9 +87,6 @@ func (s *State) alignChannels() error {
 	}}
 	if !o.Precision.Float() {
 		opt.Price = pricer(s.table, o)
-		if o.Stream == nil { // which steps over layers frame by frame, but not over copies between them
-			opt.Copy = copyPricer(o)
-		}
 	}
 	var err error
 	s.Aligned, err = align.Run(s.Graph, opt)

@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 )
 
 // pricer prices the layers of a graph on integers with shapes that they may
@@ -56,13 +55,4 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 
 func withoutOnes(s []int) []int {
 	return slices.DeleteFunc(slices.Clone(s), func(d int) bool { return d == 1 })
-}
-
-// copyPricer prices copies that add channels to a feature map.
-func copyPricer(o *Options) func(in, out []int) cost.Cost {
-	t := o.CostTarget()
-	return func(in, out []int) cost.Cost {
-		return t.Of(&cost.Layer{Library: cmsisnn.Library, Variant: cmsisnn.PadFunction,
-			Geometry: kernel.AddedChannels(in, out), Functions: []string{cmsisnn.PadFunction}})
-	}
 }

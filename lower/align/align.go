@@ -21,9 +21,6 @@ type Options struct {
 	HardCoded func(n *ir.Node) bool
 	// Price is asked in mode AlignAuto.
 	Price Pricer
-	// Copy prices copying a value of shape in into one with more channels; nil:
-	// no copies are made.
-	Copy func(in, out []int) Price
 	// Chosen, when set, are the rows of another graph of the same model, as
 	// compiled: what was padded there is padded here to the same sizes, and
 	// nothing else.
@@ -63,40 +60,13 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	for _, gr := range all {
 		r.Rows = append(r.Rows, a.rows(gr, held[gr], best)...)
 	}
-	var copies []wide
-	if best != nil && o.Copy != nil {
-		copies = a.copies(needs)
-		r.copied(copies)
-	}
 	r.order(needs)
 	for _, v := range g.In {
 		if x := a.values[v]; grown(x) {
 			r.Inputs[v.Name] = x[channelAxis(v)].size()
 		}
 	}
-	if err := a.apply(); err != nil {
-		return nil, err
-	}
-	for _, w := range copies {
-		if err := a.insert(w); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-// copied changes the rows of the layers that get a copy in front.
-func (r *Result) copied(copies []wide) {
-	of := map[string]*wide{}
-	for i := range copies {
-		of[copies[i].d.key()] = &copies[i]
-	}
-	for i := range r.Rows {
-		if row := &r.Rows[i]; of[row.key()] != nil {
-			w := of[row.key()]
-			row.Status, row.Target, row.Gain, row.Reason = Copied, w.channels, w.saves, w.why
-		}
-	}
+	return r, a.apply()
 }
 
 // choose asks for the sizes of other rows, and for no change elsewhere.
@@ -258,7 +228,7 @@ func (r *Result) order(needs []*need) {
 	for i, d := range needs {
 		at[d.key()] = i
 	}
-	status := map[string]int{Patched: 0, Copied: 1, Kept: 2, Locked: 3}
+	status := map[string]int{Patched: 0, Kept: 1, Locked: 2}
 	slices.SortStableFunc(r.Rows, func(x, y Row) int {
 		if s := status[x.Status] - status[y.Status]; s != 0 {
 			return s

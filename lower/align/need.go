@@ -125,7 +125,7 @@ type Row struct {
 	Current    int     `json:"current"`
 	Target     int     `json:"target"`
 	Class      string  `json:"class"`  // FREE, COUPLED, LOCKED
-	Status     string  `json:"status"` // PATCHED, COPIED (widened by a copy in front), KEPT (it would not pay), LOCKED
+	Status     string  `json:"status"` // PATCHED, KEPT (it would not pay), LOCKED
 	Reason     string  `json:"reason"`
 	Code       string  `json:"code,omitempty"`
 	Gain       float64 `json:"gain"` // instructions that padding its group saves an inference; negative: that it costs

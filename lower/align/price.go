@@ -4,9 +4,7 @@ package align
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/cost"
@@ -19,13 +17,9 @@ type Price = cost.Cost
 // inputs and outputs; absent and constant inputs have none.
 type Pricer func(n *ir.Node, in, out [][]int) Price
 
-// Thresholds of mode Auto. A layer may change its price only downwards by more
-// than its model's error, or not at all; a group must save so much of what its
-// layers cost together.
-const (
-	sameWithin = 0.0005
-	worthwhile = 0.01
-)
+// worthwhile is how much of what its layers cost together the padding of a group
+// must save beyond the error of the model, in mode Auto.
+const worthwhile = 0.01
 
 // verdict is what the padding of a group saves, and how, or why it has none.
 type verdict struct {
@@ -38,8 +32,10 @@ type verdict struct {
 func (a *analysis) decide(groups []*group) map[*group]verdict {
 	pads := map[*group][]int{}
 	for _, g := range groups {
-		if slices.ContainsFunc(g.needs, func(d *need) bool { return d.violated() }) {
-			pads[g] = g.pads()
+		if slices.ContainsFunc(g.needs, (*need).violated) {
+			for _, d := range g.dims {
+				pads[g] = append(pads[g], d.pad)
+			}
 		}
 		g.set(nil)
 	}
@@ -48,15 +44,6 @@ func (a *analysis) decide(groups []*group) map[*group]verdict {
 		if slices.ContainsFunc(pads[g], func(n int) bool { return n > 0 }) {
 			out[g] = a.try(g, pads[g], touched[g])
 		}
-	}
-	return out
-}
-
-// pads are the group's as they are.
-func (g *group) pads() []int {
-	var out []int
-	for _, d := range g.dims {
-		out = append(out, d.pad)
 	}
 	return out
 }
@@ -72,53 +59,26 @@ func (g *group) set(pads []int) {
 
 // try pads a group, whose dims these nodes have, if that pays.
 func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
-	plain, padded, why, routes := 0.0, 0.0, "", []string(nil)
+	plain, padded, margin := 0.0, 0.0, 0.0
 	for _, n := range nodes {
-		g.set(nil)
 		before := a.price(n)
 		g.set(pads)
-		after := before
-		if a.grows(n) {
-			after = a.price(n)
-			if why == "" {
-				why = worse(n, &before, &after)
-			}
+		after := a.price(n)
+		g.set(nil)
+		if after.Unknown != "" {
+			return verdict{0, fmt.Sprintf("%s: %s", nodeName(n), after.Unknown)}
 		}
 		plain, padded = plain+before.Instructions, padded+after.Instructions
-		if after.Kernel != before.Kernel {
-			routes = append(routes, fmt.Sprintf("; %s: %s instead of %s", nodeName(n), after.Kernel, before.Kernel))
+		if after.Instructions != before.Instructions {
+			margin += after.Instructions * after.Error
 		}
 	}
-	if why == "" && plain-padded < worthwhile*plain {
-		why = fmt.Sprintf("padding would not save anything: %.0f instructions become %.0f", plain, padded)
+	if plain-padded-margin < worthwhile*plain {
+		return verdict{0, fmt.Sprintf("padding would not save anything for certain: %.0f instructions become %.0f, "+
+			"give or take %.0f", plain, padded, margin)}
 	}
-	if why != "" {
-		g.set(nil)
-		return verdict{0, why}
-	}
-	why = fmt.Sprintf("%.0f instructions become %.0f", plain, padded)
-	if more := len(routes) - maxRoutes; more > 0 {
-		routes = append(routes[:maxRoutes], fmt.Sprintf("; and %d more", more))
-	}
-	return verdict{plain - padded, why + strings.Join(routes, "")}
-}
-
-// maxRoutes bounds how many layers a row names that get other kernels.
-const maxRoutes = 32
-
-// worse says what speaks against new shapes of a layer, "" for nothing.
-func worse(n *ir.Node, before, after *Price) string {
-	b, p := before.Instructions, after.Instructions
-	switch {
-	case after.Unknown != "":
-		return fmt.Sprintf("%s: %s", nodeName(n), after.Unknown)
-	case math.Abs(p-b) <= sameWithin*b || p <= b*(1-after.Error):
-		return ""
-	case p > b:
-		return fmt.Sprintf("%s would be slower: %.0f instructions become %.0f (%s)", nodeName(n), b, p, after.Kernel)
-	}
-	return fmt.Sprintf("%s would not be faster for certain: %.0f instructions become %.0f, known to %.1f %% (%s)",
-		nodeName(n), b, p, 100*after.Error, after.Kernel)
+	g.set(pads)
+	return verdict{plain - padded, fmt.Sprintf("%.0f instructions become %.0f", plain, padded)}
 }
 
 // price asks for n with the padding as it stands.

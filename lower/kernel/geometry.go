@@ -141,15 +141,15 @@ func flat(k cost.Kind, n int) cost.Geometry {
 func moved(n *ir.Node) cost.Geometry {
 	in, out := n.In[0].Type.Shape, n.Out[0].Type.Shape
 	if n.Op == op.Pad && len(in) > 1 && in[0] == out[0] && slices.Equal(in[2:], out[2:]) {
-		return AddedChannels(in, out)
+		return addedChannels(in, out)
 	}
 	g := flat(cost.Copy, 1)
 	g.C, g.OC, g.Groups, g.Broadcast = n.In[0].Type.Elems(), n.Out[0].Type.Elems(), 1, 1
 	return g
 }
 
-// AddedChannels is the geometry of a copy that adds channels to a feature map.
-func AddedChannels(in, out []int) cost.Geometry {
+// addedChannels is the geometry of a copy that adds channels to a feature map.
+func addedChannels(in, out []int) cost.Geometry {
 	pixels := in[0]
 	for _, d := range in[2:] {
 		pixels *= d
