@@ -8,146 +8,114 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
+// box is a part on its way to the logical tensor: every digit is a dimension.
+type box struct {
+	v           *ir.Value
+	start, size []int // by digit
+}
+
+// assembler joins boxes.
+type assembler struct {
+	b      *builder
+	digits []int // logical dimension of every digit
+	rank   int
+	plain  bool // one digit a dimension: boxes have the logical rank
+}
+
 // assemble rebuilds a tensor in its logical shape from parts by data movement
 // of any rank: this is what the restoring graph does.
-func assemble(b *builder, parts []*part, shape []int) (*ir.Value, error) {
-	ps := make([]*part, len(parts))
-	for i, p := range parts {
-		ps[i] = p.clone()
-	}
+func assemble(b *builder, parts []*part, shape []int) *ir.Value {
+	ps := clones(parts)
 	for k := range shape {
 		if !alignDigits(ps, k) {
-			return nil, no("the pieces of dimension %d do not fit together", k)
+			panic(no("the pieces of dimension %d do not fit together", k))
 		}
 	}
-	// every digit becomes a dimension
-	type box struct {
-		v     *ir.Value
-		start []int
-		shape []int
+	a := &assembler{b: b, rank: len(shape), plain: true}
+	for k, ds := range ps[0].dims {
+		a.digits = append(a.digits, slices.Repeat([]int{k}, len(ds))...)
+		a.plain = a.plain && len(ds) <= 1
 	}
 	var boxes []box
 	for _, p := range ps {
-		var atoms, src, lo, size []int
-		for _, ds := range p.dims {
-			for _, d := range ds {
-				atoms = append(atoms, d.atoms...)
-				lo, size = append(lo, d.start), append(size, p.len(d))
-			}
-		}
-		src = slices.Concat(p.axes[:]...)
-		runs := runsOf(src, atoms)
-		order := slices.Clone(runs)
-		slices.SortFunc(order, func(x, y []int) int { return slices.Index(atoms, x[0]) - slices.Index(atoms, y[0]) })
-		var rs, perm []int
-		for _, r := range runs {
-			rs = append(rs, p.count(r))
-		}
-		for _, r := range order {
-			perm = append(perm, slices.IndexFunc(runs, func(x []int) bool { return x[0] == r[0] }))
-		}
-		v := p.val
-		var err error
-		if !slices.Equal(perm, ir.Identity(len(perm))) {
-			if v, err = b.reshape(v, rs); err != nil {
-				return nil, err
-			}
-			if v, err = b.transpose(v, perm); err != nil {
-				return nil, err
-			}
-		}
-		boxes = append(boxes, box{v, lo, size})
+		boxes = append(boxes, b.boxed(p))
 	}
-	var digits []int // logical dimension of every digit
-	for k, ds := range ps[0].dims {
-		for range ds {
-			digits = append(digits, k)
-		}
-	}
-	logicalShape := func(size []int) ([]int, bool) {
-		s := make([]int, len(shape))
-		for k := range s {
-			s[k] = 1
-		}
-		for i, n := range size {
-			s[digits[i]] *= n
-		}
-		return s, true
-	}
-	ndigits := make([]int, len(shape))
-	for _, k := range digits {
-		ndigits[k]++
-	}
-	plain := slices.Max(append(ndigits, 0)) <= 1 // one digit a dimension: boxes have the logical rank
-	axisOf := func(i int) int {
-		if plain {
-			return digits[i]
-		}
-		return i
-	}
-	shaped := func(x box) (*ir.Value, error) {
-		if plain {
-			s, _ := logicalShape(x.shape)
-			return b.reshape(x.v, s)
-		}
-		return b.reshape(x.v, x.shape)
-	}
-	var join func(bs []box, from int) (*ir.Value, []int, error)
-	join = func(bs []box, from int) (*ir.Value, []int, error) {
-		if len(bs) == 1 {
-			v, err := shaped(bs[0])
-			return v, bs[0].shape, err
-		}
-		for i := range digits {
-			groups := cutGroups(len(bs), func(k int) (int, int) {
-				return bs[k].start[i], bs[k].start[i] +
-					bs[k].shape[i]
-			})
-			if len(groups) < 2 {
-				continue
-			}
-			var vs []*ir.Value
-			var size []int
-			sum := 0
-			for _, g := range groups {
-				var sub []box
-				for _, k := range g {
-					sub = append(sub, bs[k])
-				}
-				v, s, err := join(sub, i)
-				if err != nil {
-					return nil, nil, err
-				}
-				vs = append(vs, v)
-				size = slices.Clone(s)
-				sum += s[i]
-			}
-			size[i] = sum
-			v, err := b.concat(axisOf(i), vs)
-			return v, size, err
-		}
-		return nil, nil, no("the pieces do not fit together")
-	}
-	v, _, err := join(boxes, 0)
-	if err != nil {
-		return nil, err
-	}
-	return b.reshape(v, shape)
+	return b.reshape(a.join(boxes).v, shape)
 }
 
-// cutGroups sorts intervals into groups between which none crosses.
-func cutGroups(n int, at func(k int) (lo, hi int)) [][]int {
-	idx := ir.Identity(n)
-	slices.SortStableFunc(idx, func(x, y int) int { a, _ := at(x); c, _ := at(y); return a - c })
-	var groups [][]int
+// boxed brings the data of a part into the order of its digits.
+func (b *builder) boxed(p *part) box {
+	var atoms []int
+	x := box{v: p.val}
+	for _, ds := range p.dims {
+		for _, d := range ds {
+			atoms = append(atoms, d.atoms...)
+			x.start, x.size = append(x.start, d.start), append(x.size, p.len(d))
+		}
+	}
+	runs := runsOf(slices.Concat(p.axes[:]...), atoms)
+	perm := ir.Identity(len(runs))
+	slices.SortFunc(perm, func(x, y int) int {
+		return slices.Index(atoms, runs[x][0]) - slices.Index(atoms, runs[y][0])
+	})
+	if !slices.IsSorted(perm) {
+		var size []int
+		for _, r := range runs {
+			size = append(size, p.count(r))
+		}
+		x.v = b.transpose(b.reshape(x.v, size), perm)
+	}
+	return x
+}
+
+// join puts boxes side by side along the first digit where they fall into groups.
+func (a *assembler) join(boxes []box) box {
+	if len(boxes) == 1 {
+		x := boxes[0]
+		size := x.size
+		if a.plain {
+			size = slices.Repeat([]int{1}, a.rank)
+			for i, n := range x.size {
+				size[a.digits[i]] = n
+			}
+		}
+		x.v = a.b.reshape(x.v, size)
+		return x
+	}
+	for i, axis := range a.digits {
+		groups := cutGroups(boxes, i)
+		if len(groups) < 2 {
+			continue
+		}
+		if !a.plain {
+			axis = i
+		}
+		var vs []*ir.Value
+		var x box
+		sum := 0
+		for _, g := range groups {
+			x = a.join(g)
+			vs, sum = append(vs, x.v), sum+x.size[i]
+		}
+		x.v, x.size = a.b.concat(axis, vs), slices.Clone(x.size)
+		x.size[i] = sum
+		return x
+	}
+	panic(no("the pieces do not fit together"))
+}
+
+// cutGroups sorts boxes by digit i into groups between whose ranges none crosses.
+func cutGroups(boxes []box, i int) [][]box {
+	boxes = slices.Clone(boxes)
+	slices.SortStableFunc(boxes, func(x, y box) int { return x.start[i] - y.start[i] })
+	var groups [][]box
 	end := -1
-	for _, k := range idx {
-		lo, hi := at(k)
-		if lo >= end {
+	for _, x := range boxes {
+		if x.start[i] >= end {
 			groups = append(groups, nil)
 		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], k)
-		end = max(end, hi)
+		groups[len(groups)-1] = append(groups[len(groups)-1], x)
+		end = max(end, x.start[i]+x.size[i])
 	}
 	return groups
 }

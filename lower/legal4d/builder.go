@@ -38,12 +38,54 @@ type builder struct {
 	consts  map[string]*ir.Value
 }
 
-// errNo is why an operator keeps its logical form.
-type errNo struct{ why string }
+// refusal is why an operator keeps its logical form. What cannot be rewritten panics
+// with one, wherever in the parts that is found; attempt takes it.
+type refusal string
 
-func (e *errNo) Error() string { return e.why }
+func (r refusal) Error() string { return string(r) }
 
-func no(format string, args ...any) error { return &errNo{fmt.Sprintf(format, args...)} }
+func no(format string, args ...any) refusal { return refusal(fmt.Sprintf(format, args...)) }
+
+// attempt calls f and gives the reason why f refuses, "" where it does not.
+func attempt(f func()) (why refusal) {
+	defer func() {
+		if r := recover(); r != nil {
+			var ok bool
+			if why, ok = r.(refusal); !ok {
+				panic(r)
+			}
+		}
+	}()
+	f()
+	return ""
+}
+
+// failure is any other error; Run gives it.
+type failure struct{ error }
+
+func must[T any](v T, err error) T {
+	if r, ok := err.(refusal); ok {
+		panic(r)
+	}
+	if err != nil {
+		panic(failure{err})
+	}
+	return v
+}
+
+// caught makes a failure, or a refusal that nothing takes, the error of the function
+// that defers it.
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.error
+	case refusal:
+		*err = r
+	default:
+		panic(r)
+	}
+}
 
 func (b *builder) name(suffix string) string {
 	if b.cur == nil {
@@ -56,16 +98,13 @@ func (b *builder) name(suffix string) string {
 }
 
 // emit adds a node with one output; on constants it is evaluated at once.
-func (b *builder) emit(d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
+func (b *builder) emit(d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 	return b.emitAs(ir.Type{}, d, suffix, attrs, in...)
 }
 
 // emitAs is emit for a result with the quantisation of t, if it has one.
-func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
-	n, err := b.g.Add(d, b.name(suffix), attrs, 1, in...)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+	n := must(b.g.Add(d, b.name(suffix), attrs, 1, in...))
 	if t.Quant != nil {
 		n.Out[0].Type = n.Out[0].Type.WithQuant(t.DType, t.Quant)
 	}
@@ -75,19 +114,16 @@ func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, 
 	data := make([]*tensor.Dense, len(n.In))
 	for i, v := range n.In {
 		if v != nil && v.Const == nil {
-			return n.Out[0], nil
+			return n.Out[0]
 		}
 		if v != nil {
 			data[i] = v.Const
 		}
 	}
-	out, err := ir.EvalNode(n, data)
-	if err != nil {
-		return nil, err
-	}
+	out := must(ir.EvalNode(n, data))
 	name := n.Out[0].Name
 	b.g.Remove(n)
-	return b.constant(name, out[0], n.Out[0].Type.Quant), nil
+	return b.constant(name, out[0], n.Out[0].Type.Quant)
 }
 
 // constant is a constant with a quantisation, or none.
@@ -99,24 +135,21 @@ func (b *builder) constant(name string, d *tensor.Dense, q *ir.Quant) *ir.Value 
 
 // move is emit for data movement by constant ints: the same movement of the
 // same value is made once.
-func (b *builder) move(d *ir.OpDef, suffix string, attrs ir.Attrs, v *ir.Value, ints ...[]int) (*ir.Value, error) {
+func (b *builder) move(d *ir.OpDef, suffix string, attrs ir.Attrs, v *ir.Value, ints ...[]int) *ir.Value {
 	key := fmt.Sprint(d.Name, v.ID, ints)
 	for _, k := range attrs.Names() {
 		key += fmt.Sprint(k, attrs[k].Int, attrs[k].Ints, attrs[k].String)
 	}
 	if w := b.memo[key]; w != nil {
-		return w, nil
+		return w
 	}
 	in := []*ir.Value{v}
 	for _, x := range ints {
 		in = append(in, b.ints(x))
 	}
-	w, err := b.emitAs(v.Type, d, suffix, attrs, in...)
-	if err != nil {
-		return nil, err
-	}
+	w := b.emitAs(v.Type, d, suffix, attrs, in...)
 	b.memo[key] = w
-	return w, nil
+	return w
 }
 
 func (b *builder) ints(x []int) *ir.Value {
@@ -129,31 +162,31 @@ func (b *builder) ints(x []int) *ir.Value {
 	return v
 }
 
-func (b *builder) reshape(v *ir.Value, shape []int) (*ir.Value, error) {
+func (b *builder) reshape(v *ir.Value, shape []int) *ir.Value {
 	if slices.Equal(v.Type.Shape, shape) {
-		return v, nil
+		return v
 	}
 	return b.move(op.Reshape, "reshape", nil, v, shape)
 }
 
-func (b *builder) transpose(v *ir.Value, perm []int) (*ir.Value, error) {
+func (b *builder) transpose(v *ir.Value, perm []int) *ir.Value {
 	if slices.Equal(perm, ir.Identity(len(perm))) {
-		return v, nil
+		return v
 	}
 	return b.move(op.Transpose, "transpose", ir.Attrs{"perm": ir.Ints(perm...)}, v)
 }
 
 // slice reads [lo, hi) in steps along one axis.
-func (b *builder) slice(v *ir.Value, axis, lo, hi, step int) (*ir.Value, error) {
+func (b *builder) slice(v *ir.Value, axis, lo, hi, step int) *ir.Value {
 	if lo == 0 && hi == v.Type.Shape[axis] && step == 1 {
-		return v, nil
+		return v
 	}
 	return b.move(op.Slice, "slice", nil, v, []int{lo}, []int{hi}, []int{axis}, []int{step})
 }
 
-func (b *builder) concat(axis int, vs []*ir.Value) (*ir.Value, error) {
+func (b *builder) concat(axis int, vs []*ir.Value) *ir.Value {
 	if len(vs) == 1 {
-		return vs[0], nil
+		return vs[0]
 	}
 	return b.emitAs(vs[0].Type, op.Concat, "concat", ir.Attrs{"axis": ir.Int(axis)}, vs...)
 }
@@ -174,29 +207,25 @@ func (b *builder) of(v *ir.Value) *rep {
 }
 
 // get gives the parts of a tensor.
-func (b *builder) get(r *rep) ([]*part, error) {
+func (b *builder) get(r *rep) []*part {
 	if r.parts == nil {
 		if tensor.Count(r.shape) == 0 {
-			return nil, no("the tensor %v has no elements", r.shape)
+			panic(no("the tensor %v has no elements", r.shape))
 		}
 		p := initial(r.shape)
 		if !b.batches && r.konst == nil && len(r.shape) != 4 && len(p.axes[axN]) > 0 {
 			p = onChannels(r.shape)
 		}
-		v, err := b.reshape(r.whole, p.shape())
-		if err != nil {
-			return nil, err
-		}
-		p.val = v
+		p.val = b.reshape(r.whole, p.shape())
 		r.parts = []*part{p}
 	}
-	return r.parts, nil
+	return r.parts
 }
 
 // logical gives the tensor in its logical shape.
-func (b *builder) logical(r *rep) (*ir.Value, error) {
+func (b *builder) logical(r *rep) *ir.Value {
 	if r.whole != nil {
-		return r.whole, nil
+		return r.whole
 	}
 	prefer := func(int) int { return axC }
 	if len(r.shape) == 4 {
@@ -204,21 +233,10 @@ func (b *builder) logical(r *rep) (*ir.Value, error) {
 	} else if len(r.shape) == 3 {
 		prefer = func(d int) int { return []int{axN, axC, axW}[d] }
 	}
-	parts := r.parts
-	for d := range r.shape {
-		if len(parts) > 1 {
-			if m, err := b.mergeAlong(parts, d, prefer(d)); err == nil {
-				parts = m
-			}
-		}
-	}
+	parts := b.mergeAll(r.parts, prefer)
 	if len(parts) > 1 {
-		v, err := assemble(b, r.parts, r.shape)
-		if err != nil {
-			return nil, err
-		}
-		r.whole = v
-		return v, nil
+		r.whole = assemble(b, r.parts, r.shape)
+		return r.whole
 	}
 	p := parts[0]
 	t := initial(r.shape)
@@ -230,20 +248,13 @@ func (b *builder) logical(r *rep) (*ir.Value, error) {
 			want[x] = append(want[x], as...)
 		}
 	}
-	q, err := b.relayout(p, want)
-	if err != nil {
-		return nil, err
-	}
-	v, err := b.reshape(q.val, r.shape)
-	if err != nil {
-		return nil, err
-	}
-	r.whole = v
+	q := b.relayout(p, want)
+	r.whole = b.reshape(q.val, r.shape)
 	if len(r.shape) == 4 {
 		q.normalise()
 		r.parts = []*part{q}
 	}
-	return v, nil
+	return r.whole
 }
 
 // arrange lays a constant out so that it broadcasts to a part of a tensor of

@@ -15,11 +15,8 @@ import (
 const maxHeads = 64
 
 // wholeParts joins pieces until each covers all of the dimensions.
-func (b *builder) wholeParts(v *ir.Value, dims ...int) ([]*part, error) {
-	ps, err := b.parts(v)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) wholeParts(v *ir.Value, dims ...int) []*part {
+	ps := b.parts(v)
 	for _, d := range dims {
 		covered := true
 		for _, p := range ps {
@@ -28,47 +25,41 @@ func (b *builder) wholeParts(v *ir.Value, dims ...int) ([]*part, error) {
 		if covered {
 			continue
 		}
-		if ps, err = b.mergeAlong(ps, d, axC); err != nil {
-			return nil, err
-		}
+		ps = b.mergeAlong(ps, d, axC)
 		for _, p := range ps {
 			if !p.whole(d) {
-				return nil, no("the pieces of dimension %d cannot be joined", d)
+				panic(no("the pieces of dimension %d cannot be joined", d))
 			}
 		}
 	}
-	return ps, nil
+	return ps
 }
 
 // toChannels brings dimensions to C, alone and in logical order: what else
 // lies on C further out is cut into slices when there are few and the part is
 // all of it, or moved away.
-func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
+func (b *builder) toChannels(p *part, dims ...int) []*part {
 	var own []int
 	for _, d := range dims {
 		own = append(own, p.atomsOf(d)...)
 	}
 	if slices.Equal(p.axes[axC], own) {
-		return []*part{p}, nil
+		return []*part{p}
 	}
 	if k := len(p.axes[axC]) - len(own); k > 0 && len(own) > 0 && slices.Equal(p.axes[axC][k:], own) {
 		if !p.covers(p.axes[axC][:k]) || p.count(p.axes[axC][:k]) > maxHeads {
-			q, err := b.apart(p, axC, k)
-			return []*part{q}, err
+			return []*part{b.apart(p, axC, k)}
 		}
 		ps := []*part{p}
 		for range k {
 			var next []*part
 			for _, q := range ps {
-				u, err := b.unroll(q, q.axes[axC][0])
-				if err != nil {
-					return nil, err
-				}
+				u := b.unroll(q, q.axes[axC][0])
 				next = append(next, u...)
 			}
 			ps = next
 		}
-		return ps, nil
+		return ps
 	}
 	var want [4][]int
 	for x, as := range p.axes {
@@ -87,11 +78,8 @@ func (b *builder) toChannels(p *part, dims ...int) ([]*part, error) {
 	}
 	want[axC] = own
 	settle(&want)
-	q, err := b.relayout(p, want)
-	if err != nil {
-		return nil, err
-	}
-	return []*part{q}, nil
+	q := b.relayout(p, want)
+	return []*part{q}
 }
 
 // settle puts what lies on H alone on W: rows of matrices lie there everywhere.
@@ -112,7 +100,7 @@ func without(as, drop []int) []int {
 }
 
 // lanes computes an operator along one dimension, on C.
-func lanes(b *builder, n *ir.Node) ([]*rep, error) {
+func lanes(b *builder, n *ir.Node) []*rep {
 	b.math = true
 	rank := n.In[0].Type.Rank()
 	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
@@ -120,16 +108,10 @@ func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 	if d < 0 {
 		d += rank
 	}
-	ps, err := b.wholeParts(n.In[0], d)
-	if err != nil {
-		return nil, err
-	}
+	ps := b.wholeParts(n.In[0], d)
 	var out []*part
 	for _, p := range ps {
-		qs, err := b.toChannels(p, d)
-		if err != nil {
-			return nil, err
-		}
+		qs := b.toChannels(p, d)
 		for _, q := range qs {
 			q = q.clone()
 			attrs := n.Attrs.Clone()
@@ -137,9 +119,7 @@ func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 			if arg {
 				attrs["keepdims"] = ir.Int(1)
 			}
-			if q.val, err = b.emitAs(n.Out[0].Type, n.Op, "", attrs, q.val); err != nil {
-				return nil, err
-			}
+			q.val = b.emitAs(n.Out[0].Type, n.Op, "", attrs, q.val)
 			if arg {
 				q.axes[axC] = nil
 				q.dims[d] = nil
@@ -150,17 +130,17 @@ func lanes(b *builder, n *ir.Node) ([]*rep, error) {
 			out = append(out, q)
 		}
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
 // layerNorm normalises the trailing dimensions, on C. ONNX's operator works on
 // trailing dimensions only: it stands between two transpositions that put C
 // last, which in a channels-last memory move nothing.
-func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
+func layerNorm(b *builder, n *ir.Node) []*rep {
 	b.math = true
 	for _, v := range n.Out[1:] {
 		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			return nil, no("its mean or deviation is read")
+			panic(no("its mean or deviation is read"))
 		}
 	}
 	x := n.In[0].Type.Shape
@@ -172,73 +152,55 @@ func layerNorm(b *builder, n *ir.Node) ([]*rep, error) {
 	params := make([]*ir.Value, 0, 2)
 	for _, v := range n.In[1:] {
 		if v == nil || v.Const == nil {
-			return nil, no("a parameter is not constant")
+			panic(no("a parameter is not constant"))
 		}
 		d, q := v.Const, v.Type.Quant
 		if q != nil && q.PerAxis() {
-			return nil, no("a parameter is quantised per channel")
+			panic(no("a parameter is quantised per channel"))
 		}
 		if d.Len() == 1 {
 			params = append(params, b.constant(v.Name, d.Reshaped([]int{1}), q))
 			continue
 		}
 		if d.Len() != tensor.Count(x[axis:]) {
-			return nil, no("a parameter is broadcast")
+			panic(no("a parameter is broadcast"))
 		}
 		params = append(params, b.constant(v.Name, d.Reshaped([]int{d.Len()}), q))
 	}
-	ps, err := b.wholeParts(n.In[0], dims...)
-	if err != nil {
-		return nil, err
-	}
+	ps := b.wholeParts(n.In[0], dims...)
 	var out []*part
 	for _, p := range ps {
-		qs, err := b.toChannels(p, dims...)
-		if err != nil {
-			return nil, err
-		}
+		qs := b.toChannels(p, dims...)
 		for _, q := range qs {
 			q = q.clone()
-			v, err := b.transpose(q.val, []int{0, 2, 3, 1})
-			if err != nil {
-				return nil, err
-			}
+			v := b.transpose(q.val, []int{0, 2, 3, 1})
 			attrs := n.Attrs.Clone()
 			attrs["axis"] = ir.Int(-1)
-			if v, err = b.emitAs(n.Out[0].Type, n.Op, "", attrs, append([]*ir.Value{v}, params...)...); err != nil {
-				return nil, err
-			}
-			if q.val, err = b.transpose(v, []int{0, 3, 1, 2}); err != nil {
-				return nil, err
-			}
+			v = b.emitAs(n.Out[0].Type, n.Op, "", attrs, append([]*ir.Value{v}, params...)...)
+			q.val = b.transpose(v, []int{0, 3, 1, 2})
 			out = append(out, q)
 		}
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
 // batchNorm scales and shifts by one number for each index of dimension 1, which
 // has to lie on C: there the operator of four dimensions has its own. What else
 // lies on C, and a part that holds some of the indices, get their numbers as
 // they come.
-func batchNorm(b *builder, n *ir.Node) ([]*rep, error) {
+func batchNorm(b *builder, n *ir.Node) []*rep {
 	rank := n.In[0].Type.Rank()
 	for _, v := range n.In[1:] {
 		if v.Const == nil {
-			return nil, no("its parameter %s is not constant", v.Name)
+			panic(no("its parameter %s is not constant", v.Name))
 		}
 	}
-	ps, err := b.parts(n.In[0])
-	if err != nil {
-		return nil, err
-	}
+	ps := b.parts(n.In[0])
 	var out []*part
 	for _, p := range ps {
 		qs := []*part{p}
 		if rank > 1 && !p.lies(1, axC) {
-			if qs, err = b.toChannels(p, 1); err != nil {
-				return nil, err
-			}
+			qs = b.toChannels(p, 1)
 		}
 		for _, q := range qs {
 			q = q.clone()
@@ -246,13 +208,11 @@ func batchNorm(b *builder, n *ir.Node) ([]*rep, error) {
 			for _, v := range n.In[1:] {
 				in = append(in, b.constant(b.name("const"), perChannel(v.Const, rank, q), nil))
 			}
-			if q.val, err = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...); err != nil {
-				return nil, err
-			}
+			q.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
 			out = append(out, q)
 		}
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
 // perChannel are numbers for the indices of dimension 1 of a tensor, laid out for
@@ -277,24 +237,15 @@ func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 // reduces folds dimensions: those on H and W by the operator itself (the mean
 // over all of both is GlobalAveragePool), a sum or mean over C as a 1x1
 // convolution with equal weights, since accelerators reduce in space only.
-func reduces(b *builder, n *ir.Node) ([]*rep, error) {
-	axes, err := op.ReduceAxes(n)
-	if err != nil {
-		return nil, err
-	}
+func reduces(b *builder, n *ir.Node) []*rep {
+	axes := must(op.ReduceAxes(n))
 	if len(axes) == 0 || !standsForReals(n.Out[0]) {
-		return nil, no("it reduces nothing, or integers")
+		panic(no("it reduces nothing, or integers"))
 	}
-	ps, err := b.wholeParts(n.In[0], axes...)
-	if err != nil {
-		return nil, err
-	}
+	ps := b.wholeParts(n.In[0], axes...)
 	var out []*part
 	for _, p := range ps {
-		q, err := b.reduce(n, p.clone(), axes)
-		if err != nil {
-			return nil, err
-		}
+		q := b.reduce(n, p.clone(), axes)
 		for i := len(axes) - 1; i >= 0; i-- {
 			q.dims[axes[i]] = nil
 			if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
@@ -303,16 +254,15 @@ func reduces(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 		out = append(out, q)
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
-func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
+func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
 	b.math = true
 	var own []int
 	for _, d := range axes {
 		own = append(own, p.atomsOf(d)...)
 	}
-	var err error
 	mixed := false
 	for _, as := range p.axes {
 		rest := without(as, own)
@@ -331,9 +281,7 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 			want[x] = append(want[x], without(as, own)...)
 		}
 		want[axW] = own
-		if p, err = b.relayout(p, want); err != nil {
-			return nil, err
-		}
+		p = b.relayout(p, want)
 	}
 	on := func(x int) bool { return len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]) }
 	v := p.val
@@ -350,13 +298,10 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 			for i := range ws {
 				ws[i] = w
 			}
-			v, err = b.emit(op.Conv, "channels", nil, v,
+			v = b.emit(op.Conv, "channels", nil, v,
 				b.g.AddConst(b.name("weight"), tensor.FromFloats(dt, []int{1, k, 1, 1}, ws)))
 		default:
-			v, err = b.emit(n.Op, "channels", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{1}))
-		}
-		if err != nil {
-			return nil, err
+			v = b.emit(n.Op, "channels", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{1}))
 		}
 	}
 	var space []int
@@ -369,32 +314,27 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) (*part, error) {
 		all := (on(axH) || v.Type.Shape[2] == 1) && (on(axW) || v.Type.Shape[3] == 1)
 		switch {
 		case quantised:
-			v, err = b.emitAs(n.Out[0].Type, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
+			v = b.emitAs(n.Out[0].Type, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
 		case all && n.Op.Name == "ReduceMean":
-			v, err = b.emit(op.GlobalAveragePool, "", nil, v)
+			v = b.emit(op.GlobalAveragePool, "", nil, v)
 		case all && n.Op.Name == "ReduceMax":
-			v, err = b.emit(op.GlobalMaxPool, "", nil, v)
+			v = b.emit(op.GlobalMaxPool, "", nil, v)
 		default:
-			v, err = b.emit(n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
-		}
-		if err != nil {
-			return nil, err
+			v = b.emit(n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
 		}
 	}
 	if t := n.Out[0].Type; v == p.val && quantised && !(t.DType == v.Type.DType && t.Quant.Equal(v.Type.Quant)) {
 		// One element of each: the operator only gives it another scale.
 		x := p.freeAxis()
 		if x < 0 {
-			return nil, no("no axis of size 1 is left to reduce")
+			panic(no("no axis of size 1 is left to reduce"))
 		}
-		if v, err = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{x})); err != nil {
-			return nil, err
-		}
+		v = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{x}))
 	}
 	q := p.clone()
 	q.val = v
 	for x := range q.axes {
 		q.axes[x] = without(q.axes[x], own)
 	}
-	return q, nil
+	return q
 }

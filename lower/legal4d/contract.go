@@ -21,15 +21,15 @@ type factor struct {
 
 // gemm is x*B + c with constants: a convolution. transA and a C that differs
 // by row or is computed keep their logical form (the float passes remove both).
-func gemm(b *builder, n *ir.Node) ([]*rep, error) {
+func gemm(b *builder, n *ir.Node) []*rep {
 	w := n.ConstIn(1)
 	if w == nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
-		return nil, no("the second factor of the Gemm is not constant, or the first is transposed")
+		panic(no("the second factor of the Gemm is not constant, or the first is transposed"))
 	}
 	f := &factor{w: w, wq: n.In[1].Type.Quant, fc: true}
 	if n.Quantised() {
 		if _, why := op.GemmQuantParams(n); why != "" {
-			return nil, no("%s", why)
+			panic(no("%s", why))
 		}
 	}
 	if ir.AttrsOf[op.GemmAttrs](n).TransB == 0 {
@@ -40,7 +40,7 @@ func gemm(b *builder, n *ir.Node) ([]*rep, error) {
 		m := f.w.Shape[0]
 		d := v.Const
 		if d == nil || d.Len() != 1 && (d.Len() != m || d.Shape[len(d.Shape)-1] != m) {
-			return nil, no("C of the Gemm is not one constant per column")
+			panic(no("C of the Gemm is not one constant per column"))
 		}
 		x := make([]float64, m)
 		for i := range x {
@@ -75,10 +75,10 @@ func scale(d *tensor.Dense, k float64) *tensor.Dense {
 
 // matMul with a constant factor is a convolution, otherwise a product of
 // matrices on H and W.
-func matMul(b *builder, n *ir.Node) ([]*rep, error) {
+func matMul(b *builder, n *ir.Node) []*rep {
 	if n.Quantised() {
 		if _, why := op.MatMulQuantParams(n); why != "" {
-			return nil, no("%s", why)
+			panic(no("%s", why))
 		}
 	}
 	x, y := n.In[0], n.In[1]
@@ -107,17 +107,14 @@ func pointwise(n *ir.Node) bool {
 
 // conv keeps a convolution on a feature map, and applies a 1x1 convolution to
 // tensors in pieces or other layouts as a product.
-func conv(b *builder, n *ir.Node) ([]*rep, error) {
+func conv(b *builder, n *ir.Node) []*rep {
 	r := b.of(n.In[0])
 	if r.konst != nil || !pointwise(n) || r.whole != nil {
-		return nil, no("it is a convolution")
+		panic(no("it is a convolution"))
 	}
-	ps, err := b.get(r)
-	if err != nil {
-		return nil, err
-	}
+	ps := b.get(r)
 	if len(ps) == 1 && slices.Equal(ps[0].shape(), r.shape) {
-		return nil, no("it is a convolution")
+		panic(no("it is a convolution"))
 	}
 	w := n.In[1].Const
 	f := &factor{w: w.Reshaped([]int{w.Shape[0], w.Shape[1]}), wq: n.In[1].Type.Quant,
@@ -127,7 +124,7 @@ func conv(b *builder, n *ir.Node) ([]*rep, error) {
 	}
 	if n.Quantised() {
 		if _, why := op.ConvQuantParams(n); why != "" {
-			return nil, no("%s", why)
+			panic(no("%s", why))
 		}
 	}
 	return b.product(n, 1, f)
@@ -142,22 +139,19 @@ func conv(b *builder, n *ir.Node) ([]*rep, error) {
 //
 // On quantised values it is exact: int32 sums do not depend on their order, and
 // fc_scale keeps the multiplier.
-func (b *builder) product(n *ir.Node, kd int, f *factor) ([]*rep, error) {
+func (b *builder) product(n *ir.Node, kd int, f *factor) []*rep {
 	w := f.w
 	if !w.DType.IsFloat() && f.wq == nil {
-		return nil, no("the factors are integers")
+		panic(no("the factors are integers"))
 	}
 	x := n.In[0]
 	if x.Const != nil {
 		x = n.In[1]
 	}
 	if slices.Contains(w.Shape, 0) || tensor.Count(x.Type.Shape) == 0 {
-		return nil, no("the product is empty")
+		panic(no("the product is empty"))
 	}
-	ps, err := b.wholeParts(x, kd)
-	if err != nil {
-		return nil, err
-	}
+	ps := b.wholeParts(x, kd)
 	if b.mixing[n.Out[0]] { // rows in pieces (windows) are one product again
 		ps = b.mergeAll(ps, func(int) int { return axW })
 	}
@@ -173,25 +167,19 @@ func (b *builder) product(n *ir.Node, kd int, f *factor) ([]*rep, error) {
 			fits = false // rows beside a kernel on one channel
 		}
 		if !fits {
-			qs, err := b.moveToChannels(p, kd)
-			if err != nil {
-				return nil, err
-			}
+			qs := b.moveToChannels(p, kd)
 			p = qs
 			own = p.atomsOf(kd)
 		}
-		q, err := b.convolve(n, p.clone(), kd, own, f)
-		if err != nil {
-			return nil, err
-		}
+		q := b.convolve(n, p.clone(), kd, own, f)
 		out = append(out, q)
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
 // moveToChannels is toChannels without slices: a product of rows that lie on C
 // moves them to H.
-func (b *builder) moveToChannels(p *part, kd int) (*part, error) {
+func (b *builder) moveToChannels(p *part, kd int) *part {
 	own := p.atomsOf(kd)
 	var want [4][]int
 	for x, as := range p.axes {
@@ -209,7 +197,7 @@ func (b *builder) moveToChannels(p *part, kd int) (*part, error) {
 	return b.relayout(p, want)
 }
 
-func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) (*part, error) {
+func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *part {
 	b.math = true
 	w, wq := f.w, f.wq
 	if wq != nil && len(wq.Scale) == 1 {
@@ -245,10 +233,7 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) (*
 			attrs[name] = a
 		}
 	}
-	v, err := b.emitAs(n.Out[0].Type, op.Conv, "", attrs, in...)
-	if err != nil {
-		return nil, err
-	}
+	v := b.emitAs(n.Out[0].Type, op.Conv, "", attrs, in...)
 	for x := range p.axes {
 		p.axes[x] = without(p.axes[x], own)
 	}
@@ -259,54 +244,41 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) (*
 		p.dims[kd] = []digit{{m, 0, []int{a}}}
 	}
 	p.val = v
-	return p, nil
+	return p
 }
 
 // batched is a product of two computed tensors: [.., M, K] * [.., K, N]. Every
 // index of the batch dimensions (heads) becomes a product of its own on
 // [1, 1, M, K] and [1, 1, K, N]; where these would be too many, the batch lies
 // on C.
-func batched(b *builder, n *ir.Node) ([]*rep, error) {
+func batched(b *builder, n *ir.Node) []*rep {
 	x, y := n.In[0], n.In[1]
 	rx, ry := x.Type.Rank(), y.Type.Rank()
 	if rx < 2 || ry < 2 || !standsForReals(n.Out[0]) || tensor.Count(n.Out[0].Type.Shape) == 0 ||
 		tensor.Count(x.Type.Shape) == 0 {
-		return nil, no("a factor is a vector, or integers are multiplied")
+		panic(no("a factor is a vector, or integers are multiplied"))
 	}
 	rank := n.Out[0].Type.Rank()
-	px, err := b.wholeParts(x, rx-1)
-	if err != nil {
-		return nil, err
-	}
-	py, err := b.wholeParts(y, ry-2)
-	if err != nil {
-		return nil, err
-	}
+	px := b.wholeParts(x, rx-1)
+	py := b.wholeParts(y, ry-2)
 	heads := tensor.Count(n.Out[0].Type.Shape[:rank-2])
-	if px, err = b.heads(px, rank, heads <= maxUnroll/4); err != nil {
-		return nil, err
-	}
-	if py, err = b.heads(py, rank, heads <= maxUnroll/4); err != nil {
-		return nil, err
-	}
+	px = b.heads(px, rank, heads <= maxUnroll/4)
+	py = b.heads(py, rank, heads <= maxUnroll/4)
 	var out []*part
 	for _, p := range px {
 		for _, q := range py {
-			o, err := b.matrices(n, p.clone(), q.clone(), rank)
-			if err != nil {
-				return nil, err
-			}
+			o := b.matrices(n, p.clone(), q.clone(), rank)
 			if o != nil {
 				out = append(out, o)
 			}
 		}
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
 // heads lifts parts to the given rank and cuts their batch dimensions into
 // single indices.
-func (b *builder) heads(ps []*part, rank int, cut bool) ([]*part, error) {
+func (b *builder) heads(ps []*part, rank int, cut bool) []*part {
 	var out []*part
 	for _, p := range ps {
 		p = p.clone()
@@ -318,10 +290,7 @@ func (b *builder) heads(ps []*part, rank int, cut bool) ([]*part, error) {
 		for _, as := range p.axes { // slices must not cut what is multiplied
 			k := len(without(as, batch))
 			if k > 0 && k < len(as) && len(without(as[:len(as)-k], batch)) > 0 {
-				q, err := b.relayout(p, [4][]int{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
-				if err != nil {
-					return nil, err
-				}
+				q := b.relayout(p, [4][]int{axC: batch, axH: p.atomsOf(rank - 2), axW: p.atomsOf(rank - 1)})
 				p = q
 				break
 			}
@@ -344,55 +313,43 @@ func (b *builder) heads(ps []*part, rank int, cut bool) ([]*part, error) {
 				out = append(out, q)
 				continue
 			}
-			u, err := b.unroll(q, atom)
-			if err != nil {
-				return nil, err
-			}
+			u := b.unroll(q, atom)
 			work = append(u, work...)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // matrices multiplies two parts whose batch dimensions meet; nil when they are
 // of different batches.
-func (b *builder) matrices(n *ir.Node, p, q *part, rank int) (*part, error) {
+func (b *builder) matrices(n *ir.Node, p, q *part, rank int) *part {
 	var batchP, batchQ []int
 	for d := range rank - 2 {
 		if len(p.dims[d]) == 0 || len(q.dims[d]) == 0 {
 			if len(p.atomsOf(d))+len(q.atomsOf(d)) > 0 {
-				return nil, no("a batch is broadcast")
+				panic(no("a batch is broadcast"))
 			}
 			continue
 		}
 		if !alignDigits([]*part{p, q}, d) || len(p.dims[d]) != len(q.dims[d]) {
-			return nil, no("the batches of the factors are cut differently")
+			panic(no("the batches of the factors are cut differently"))
 		}
 		for j := range p.dims[d] {
 			pd, qd := &p.dims[d][j], &q.dims[d][j]
 			if pd.start+p.len(*pd) <= qd.start || qd.start+q.len(*qd) <= pd.start {
-				return nil, nil
+				return nil
 			}
 			if pd.start != qd.start || p.len(*pd) != q.len(*qd) || !refine(p, pd, q, qd) {
-				return nil, no("the batches of the factors are cut differently")
+				panic(no("the batches of the factors are cut differently"))
 			}
 			batchP, batchQ = append(batchP, pd.atoms...), append(batchQ, qd.atoms...)
 		}
 	}
 	mp, nq := p.atomsOf(rank-2), q.atomsOf(rank-1)
-	p2, err := b.relayout(p, [4][]int{axC: batchP, axH: mp, axW: p.atomsOf(rank - 1)})
-	if err != nil {
-		return nil, err
-	}
-	q2, err := b.relayout(q, [4][]int{axC: batchQ, axH: q.atomsOf(rank - 2), axW: nq})
-	if err != nil {
-		return nil, err
-	}
+	p2 := b.relayout(p, [4][]int{axC: batchP, axH: mp, axW: p.atomsOf(rank - 1)})
+	q2 := b.relayout(q, [4][]int{axC: batchQ, axH: q.atomsOf(rank - 2), axW: nq})
 	b.math = true
-	v, err := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
-	if err != nil {
-		return nil, err
-	}
+	v := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), p2.val, q2.val)
 	o := p2.clone()
 	o.val = v
 	o.axes[axW] = nil
@@ -411,5 +368,5 @@ func (b *builder) matrices(n *ir.Node, p, q *part, rank int) (*part, error) {
 			o.dims[d] = cloneDigits(q2.dims[d])
 		}
 	}
-	return o, nil
+	return o
 }

@@ -18,10 +18,10 @@ const narrowChannels = 16
 // elementwise applies the operator to each part. Operands in pieces are cut to
 // common pieces, operands in another layout are moved to that of the largest,
 // constants are laid out at compile time.
-func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
+func elementwise(b *builder, n *ir.Node) []*rep {
 	shape := n.Out[0].Type.Shape
 	if tensor.Count(shape) == 0 {
-		return nil, no("the tensor %v has no elements", shape)
+		panic(no("the tensor %v has no elements", shape))
 	}
 	data := make([][]*part, len(n.In)) // nil: a constant, or absent
 	first := -1
@@ -32,17 +32,14 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 		if v.Const != nil {
 			if q := v.Type.Quant; q != nil && q.PerAxis() || v.Const.Len() > 1 &&
 				(n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
-				return nil, no("the constant %s holds a value per channel", v.Name)
+				panic(no("the constant %s holds a value per channel", v.Name))
 			}
 			continue
 		}
 		if asWhole(n, i) {
-			return nil, no("input %d (%s) is not constant", i, v.Name)
+			panic(no("input %d (%s) is not constant", i, v.Name))
 		}
-		ps, err := b.parts(v)
-		if err != nil {
-			return nil, err
-		}
+		ps := b.parts(v)
 		lifted := make([]*part, len(ps))
 		for k, p := range ps { // to the rank of the output
 			q := p.clone()
@@ -58,7 +55,7 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 	}
 	if first < 0 {
-		return nil, no("all operands are constant")
+		panic(no("all operands are constant"))
 	}
 	tuples := [][]*part{make([]*part, len(n.In))}
 	for i := range n.In {
@@ -68,10 +65,7 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 		var next [][]*part
 		for _, t := range tuples {
 			for _, p := range data[i] {
-				r, err := b.meet(t, i, p)
-				if err != nil {
-					return nil, err
-				}
+				r := b.meet(t, i, p)
 				next = append(next, r...)
 			}
 		}
@@ -79,13 +73,10 @@ func elementwise(b *builder, n *ir.Node) ([]*rep, error) {
 	}
 	var out []*part
 	for _, t := range tuples {
-		p, err := b.apply(n, t)
-		if err != nil {
-			return nil, err
-		}
+		p := b.apply(n, t)
 		out = append(out, p)
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
 
 // asWhole reports inputs of element-wise operators that are parameters: they
@@ -109,9 +100,7 @@ func (b *builder) joinNarrow(ps []*part) []*part {
 			}
 		}
 		if thin {
-			if m, err := b.mergeAlong(ps, d, axC); err == nil {
-				ps = m
-			}
+			ps = b.tryMerge(ps, d, axC)
 		}
 	}
 	return ps
@@ -119,7 +108,7 @@ func (b *builder) joinNarrow(ps []*part) []*part {
 
 // meet restricts the operands of t and p, operand i, to what they have in
 // common.
-func (b *builder) meet(t []*part, i int, p *part) ([][]*part, error) {
+func (b *builder) meet(t []*part, i int, p *part) [][]*part {
 	for k, q := range t {
 		if q == nil {
 			continue
@@ -130,26 +119,20 @@ func (b *builder) meet(t []*part, i int, p *part) ([][]*part, error) {
 				continue // broadcast
 			}
 			if !alignDigits([]*part{q, p}, d) {
-				return nil, no("operands are cut into pieces that do not fit")
+				panic(no("operands are cut into pieces that do not fit"))
 			}
 			for j := range p.dims[d] {
 				pd, qd := p.dims[d][j], q.dims[d][j]
 				lo, hi := max(pd.start, qd.start), min(pd.start+p.len(pd), qd.start+q.len(qd))
 				if lo >= hi {
-					return nil, nil
+					return nil
 				}
 				if lo > pd.start || hi < pd.start+p.len(pd) {
-					ps, err := b.narrow(p, d, j, lo-pd.start, hi-pd.start)
-					if err != nil {
-						return nil, err
-					}
+					ps := b.narrow(p, d, j, lo-pd.start, hi-pd.start)
 					return b.meetAll([][]*part{t}, i, ps)
 				}
 				if lo > qd.start || hi < qd.start+q.len(qd) {
-					qs, err := b.narrow(q, d, j, lo-qd.start, hi-qd.start)
-					if err != nil {
-						return nil, err
-					}
+					qs := b.narrow(q, d, j, lo-qd.start, hi-qd.start)
 					var ts [][]*part
 					for _, q := range qs {
 						u := slices.Clone(t)
@@ -163,25 +146,22 @@ func (b *builder) meet(t []*part, i int, p *part) ([][]*part, error) {
 	}
 	u := slices.Clone(t)
 	u[i] = p
-	return [][]*part{u}, nil
+	return [][]*part{u}
 }
 
-func (b *builder) meetAll(ts [][]*part, i int, ps []*part) ([][]*part, error) {
+func (b *builder) meetAll(ts [][]*part, i int, ps []*part) [][]*part {
 	var out [][]*part
 	for _, t := range ts {
 		for _, p := range ps {
 			q := p.clone()
 			q.normalise()
-			r, err := b.meet(t, i, q)
-			if err != nil {
-				return nil, err
-			}
+			r := b.meet(t, i, q)
 			if out = append(out, r...); len(out) > maxUnroll {
-				return nil, no("more than %d pieces", maxUnroll)
+				panic(no("more than %d pieces", maxUnroll))
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // widen adds the dimensions of shape that o broadcasts: in the digits of the operand of t that has them, whole
@@ -223,7 +203,7 @@ func (o *part) spread(size int) int {
 }
 
 // apply emits the operator for operands that cover the same box.
-func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
+func (b *builder) apply(n *ir.Node, t []*part) *part {
 	var base *part
 	for _, p := range t {
 		if p != nil && (base == nil || len(p.size) > 0 && p.val.Type.Elems() > base.val.Type.Elems()) {
@@ -253,11 +233,11 @@ func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
 					continue
 				}
 				if !alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]) {
-					return nil, no("operands are cut into pieces that do not fit")
+					panic(no("operands are cut into pieces that do not fit"))
 				}
 				for j := range p.dims[d] {
 					if !refine(o, &o.dims[d][j], p, &p.dims[d][j]) {
-						return nil, no("the dimensions of operands factor differently")
+						panic(no("the dimensions of operands factor differently"))
 					}
 				}
 			}
@@ -285,13 +265,10 @@ func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
 					}
 				}
 				if len(want[x]) > 0 && len(want[x]) < len(as) {
-					return nil, no("an operand is broadcast along a part of an axis")
+					panic(no("an operand is broadcast along a part of an axis"))
 				}
 			}
-			q, err := b.relayout(p, want)
-			if err != nil {
-				return nil, err
-			}
+			q := b.relayout(p, want)
 			in[i] = q.val
 		case asWhole(n, i):
 			in[i] = b.of(v).whole
@@ -299,13 +276,10 @@ func (b *builder) apply(n *ir.Node, t []*part) (*part, error) {
 			in[i] = b.arrange(v, rank, o)
 		}
 	}
-	v, err := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
-	if err != nil {
-		return nil, err
-	}
+	v := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
 	if want := o.shape(); !slices.Equal(v.Type.Shape, want) {
-		return nil, no("a constant operand is larger than the others")
+		panic(no("a constant operand is larger than the others"))
 	}
 	o.val = v
-	return o, nil
+	return o
 }

@@ -62,7 +62,7 @@ func progressionsAlong(idx, shape []int, d int) []progression {
 }
 
 // gathers takes constant indices of any rank: slices side by side.
-func gathers(b *builder, n *ir.Node) ([]*rep, error) {
+func gathers(b *builder, n *ir.Node) []*rep {
 	idx := n.ConstIn(1)
 	x := n.In[0].Type.Shape
 	axis := ir.AttrsOf[op.AxisAttr](n).Axis
@@ -70,7 +70,7 @@ func gathers(b *builder, n *ir.Node) ([]*rep, error) {
 		axis += len(x)
 	}
 	if idx == nil || n.In[0].Const != nil || idx.Len() == 0 {
-		return nil, no("the indices of the Gather are not constant, or there are none")
+		panic(no("the indices of the Gather are not constant, or there are none"))
 	}
 	at := make([]int, idx.Len())
 	for i := range at {
@@ -78,40 +78,34 @@ func gathers(b *builder, n *ir.Node) ([]*rep, error) {
 			at[i] += x[axis]
 		}
 		if at[i] < 0 || at[i] >= x[axis] {
-			return nil, no("an index of the Gather is outside of the dimension")
+			panic(no("an index of the Gather is outside of the dimension"))
 		}
 	}
 	var all []*part
 	for _, g := range progressions(at, idx.Shape) {
-		ps, err := b.progression(n, axis, g)
-		if err != nil {
-			return nil, err
-		}
+		ps := b.progression(n, axis, g)
 		for _, p := range ps {
 			q := p.clone()
 			q.normalise()
 			if len(q.dims[axis]) > 1 {
-				return nil, no("a slice of dimension %d leaves interleaved pieces", axis)
+				panic(no("a slice of dimension %d leaves interleaved pieces", axis))
 			}
 			q.dims = slices.Concat(q.dims[:axis], g.digits(idx.Shape, q.dims[axis]), q.dims[axis+1:])
 			if all = append(all, q); len(all) > maxUnroll {
-				return nil, no("the indices are more than %d slices", maxUnroll)
+				panic(no("the indices are more than %d slices", maxUnroll))
 			}
 		}
 	}
-	return result(n, all), nil
+	return result(n, all)
 }
 
 // progression is the slice of a Gather's data.
-func (b *builder) progression(n *ir.Node, axis int, g progression) ([]*part, error) {
+func (b *builder) progression(n *ir.Node, axis int, g progression) []*part {
 	tidy := b.mixing[n.Out[0]]
 	if g.step == 1 {
 		return b.takeOf(n.In[0], axis, g.start, g.start+g.count, tidy)
 	}
-	ps, err := b.parts(n.In[0])
-	if err != nil {
-		return nil, err
-	}
+	ps := b.parts(n.In[0])
 	return b.strided(ps, slices.Clone(n.In[0].Type.Shape), axis, g.start, g.step, g.count, tidy)
 }
 

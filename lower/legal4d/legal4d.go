@@ -86,9 +86,10 @@ func Prepare() []pass.Pass {
 // outputs to Restore gives the original outputs: bit for bit where data was
 // only moved, up to rounding where sums were taken in another order. What has
 // no 4-D form stays, with a reason in Left.
-func Run(g *ir.Graph, opt Options) (*Result, error) {
+func Run(g *ir.Graph, opt Options) (r *Result, err error) {
+	defer caught(&err)
 	g = g.Clone()
-	r := &Result{}
+	r = &Result{}
 	if !opt.AsIs && !opt.Integer {
 		c := &pass.Ctx{}
 		if err := (&pass.Manager{Passes: Prepare()}).Run(c, g); err != nil {
@@ -111,15 +112,11 @@ func Run(g *ir.Graph, opt Options) (*Result, error) {
 		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: w}
 	}
 	for _, n := range g.Nodes {
-		if err := b.node(n); err != nil {
-			return nil, err
-		}
+		b.node(n)
 	}
 	b.cur = nil
 	r.Moved = !b.math
-	if err := b.outputs(r); err != nil {
-		return nil, err
-	}
+	b.outputs(r)
 	c = &pass.Ctx{}
 	after := []pass.Pass{
 		{Name: "conv-slices", Run: convSlices, Numerics: pass.Reassoc},
@@ -163,7 +160,7 @@ func hasBatch(g *ir.Graph) bool {
 }
 
 // outputs splits the graph at the native outputs.
-func (b *builder) outputs(r *Result) error {
+func (b *builder) outputs(r *Result) {
 	r.Native, r.Restore = b.g, ir.New(b.old.Name+"_restore")
 	rb := &builder{g: r.Restore, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
 	native := map[*ir.Value]*ir.Value{} // value of Native -> input of Restore
@@ -171,34 +168,29 @@ func (b *builder) outputs(r *Result) error {
 	for _, s := range b.old.OutNames {
 		taken[s] = true
 	}
-	var use func(v *ir.Value, name string, own bool) (*ir.Value, error)
-	use = func(v *ir.Value, name string, own bool) (*ir.Value, error) {
+	var use func(v *ir.Value, name string, own bool) *ir.Value
+	use = func(v *ir.Value, name string, own bool) *ir.Value {
 		if w := native[v]; w != nil {
-			return w, nil
+			return w
 		}
 		if n := v.Def; n != nil && n.Op == op.DequantizeLinear && n.Input(0).Const == nil && n.ConstIn(1) != nil &&
 			!b.g.IsOutput(v) {
 			// Integers leave the accelerator; what they stand for is the host's to say.
-			w, err := use(n.In[0], name, own)
-			if err != nil {
-				return nil, err
-			}
-			in := []*ir.Value{w}
+			in := []*ir.Value{use(n.In[0], name, own)}
 			for _, c := range n.In[1:] {
 				if c != nil {
 					c = r.Restore.AddConst(c.Name, c.Const)
 				}
 				in = append(in, c)
 			}
-			w, err = rb.emit(n.Op, "real", n.Attrs.Clone(), in...)
-			native[v] = w
-			return w, err
+			native[v] = rb.emit(n.Op, "real", n.Attrs.Clone(), in...)
+			return native[v]
 		}
 		if v.Const != nil {
 			w := r.Restore.AddConst(name, v.Const)
 			w.Type = v.Type
 			native[v] = w
-			return w, nil
+			return w
 		}
 		for k := 0; !own && taken[name]; k++ {
 			name = fmt.Sprintf("%s.%d", name, k)
@@ -207,7 +199,7 @@ func (b *builder) outputs(r *Result) error {
 		b.g.AddOutput(name, v)
 		w := r.Restore.AddInput(name, v.Type)
 		native[v] = w
-		return w, nil
+		return w
 	}
 	for i, o := range b.old.Out {
 		name := b.old.OutNames[i]
@@ -217,11 +209,7 @@ func (b *builder) outputs(r *Result) error {
 		}
 		x := b.of(o)
 		if x.parts == nil || x.whole != nil && len(x.shape) == 4 && x.whole.Const == nil {
-			v, err := use(x.whole, name, true)
-			if err != nil {
-				return err
-			}
-			r.Restore.AddOutput(name, v)
+			r.Restore.AddOutput(name, use(x.whole, name, true))
 			continue
 		}
 		ps := slices.Clone(x.parts)
@@ -232,21 +220,13 @@ func (b *builder) outputs(r *Result) error {
 			if len(ps) > 1 {
 				as = fmt.Sprintf("%s.%d", name, k)
 			}
-			var err error
-			if p.val, err = use(p.val, as, len(ps) == 1); err != nil {
-				return err
-			}
+			p.val = use(p.val, as, len(ps) == 1)
 			ps[k] = p
 		}
-		v, err := assemble(rb, ps, x.shape)
-		if err != nil {
-			return err
-		}
-		r.Restore.AddOutput(name, v)
+		r.Restore.AddOutput(name, assemble(rb, ps, x.shape))
 	}
 	b.g.RemoveDead()
 	r.Restore.RemoveDead()
-	return nil
 }
 
 // origin is the first index of a part along each logical dimension.

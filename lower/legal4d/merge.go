@@ -81,10 +81,10 @@ func refine(p *part, pd *digit, q *part, qd *digit) bool {
 // narrow restricts digit j of a dimension to [lo, hi) of the part's range
 // there. Slices that are not contiguous on their axis are unrolled: the result
 // may be several parts.
-func (b *builder) narrow(p *part, dim, j, lo, hi int) ([]*part, error) {
+func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
 	d := p.dims[dim][j]
 	if lo == 0 && hi == p.len(d) {
-		return []*part{p}, nil
+		return []*part{p}
 	}
 	if len(d.atoms) == 0 || lo >= hi {
 		panic(bug.Errorf("narrowing %v to [%d, %d)", d, lo, hi))
@@ -96,23 +96,17 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) ([]*part, error) {
 		return b.narrowAtom(p, dim, j, first, lo/inner, hi/inner)
 	case lo/inner == (hi-1)/inner:
 		row := lo / inner
-		ps, err := b.narrowAtom(p, dim, j, first, row, row+1)
-		if err != nil {
-			return nil, err
-		}
+		ps := b.narrowAtom(p, dim, j, first, row, row+1)
 		var out []*part
 		for _, q := range ps {
 			k := findDigit(q, dim, d.start+row*inner, inner)
 			if k < 0 {
-				return nil, no("a slice of dimension %d does not fit its layout", dim)
+				panic(no("a slice of dimension %d does not fit its layout", dim))
 			}
-			r, err := b.narrow(q, dim, k, lo-row*inner, hi-row*inner)
-			if err != nil {
-				return nil, err
-			}
+			r := b.narrow(q, dim, k, lo-row*inner, hi-row*inner)
 			out = append(out, r...)
 		}
-		return out, nil
+		return out
 	}
 	// several rows: the pieces before, within and behind whole rows
 	var out []*part
@@ -121,13 +115,10 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) ([]*part, error) {
 		if r[0] >= r[1] {
 			continue
 		}
-		q, err := b.narrow(p.clone(), dim, j, r[0], r[1])
-		if err != nil {
-			return nil, err
-		}
+		q := b.narrow(p.clone(), dim, j, r[0], r[1])
 		out = append(out, q...)
 	}
-	return out, nil
+	return out
 }
 
 // findDigit is the digit with the given range.
@@ -141,26 +132,20 @@ func findDigit(p *part, dim, start, length int) int {
 }
 
 // narrowAtom restricts the first atom of a digit.
-func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) ([]*part, error) {
+func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) []*part {
 	if lo == 0 && hi == p.size[atom] {
-		return []*part{p}, nil
+		return []*part{p}
 	}
 	x, pos := p.axisOf(atom)
 	outer, inner := p.count(p.axes[x][:pos]), p.count(p.axes[x][pos+1:])
 	if outer > 1 {
 		if !p.covers(p.axes[x][:pos]) {
-			q, err := b.apart(p, x, pos)
-			if err != nil {
-				return nil, err
-			}
+			q := b.apart(p, x, pos)
 			return b.narrowAtom(q, dim, j, atom, lo, hi)
 		}
 		return b.unrollThen(p, p.axes[x][0], dim, j, atom, lo, hi)
 	}
-	v, err := b.slice(p.val, x, lo*inner, hi*inner, 1)
-	if err != nil {
-		return nil, err
-	}
+	v := b.slice(p.val, x, lo*inner, hi*inner, 1)
 	q := p.clone()
 	q.val = v
 	d := &q.dims[dim][j]
@@ -171,7 +156,7 @@ func (b *builder) narrowAtom(p *part, dim, j, atom, lo, hi int) ([]*part, error)
 	} else {
 		q.size[atom] = hi - lo
 	}
-	return []*part{q}, nil
+	return []*part{q}
 }
 
 // covers reports that the part is all of the dimensions to which atoms belong.
@@ -189,7 +174,7 @@ func (p *part) covers(atoms []int) bool {
 
 // apart moves the first pos atoms of an axis away from the others on it: those
 // of C behind H and W, which in a channels-last memory moves nothing.
-func (b *builder) apart(p *part, x, pos int) (*part, error) {
+func (b *builder) apart(p *part, x, pos int) *part {
 	var want [4][]int
 	for y := range want {
 		want[y] = slices.Clone(p.axes[y])
@@ -209,33 +194,27 @@ func (b *builder) apart(p *part, x, pos int) (*part, error) {
 
 // unrollThen cuts the part along another atom first, which lies further out on
 // the same axis.
-func (b *builder) unrollThen(p *part, outer int, dim, j, atom, lo, hi int) ([]*part, error) {
-	ps, err := b.unroll(p, outer)
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) unrollThen(p *part, outer int, dim, j, atom, lo, hi int) []*part {
+	ps := b.unroll(p, outer)
 	var out []*part
 	inner := p.count(p.dims[dim][j].atoms[1:])
 	for _, q := range ps {
 		// digits may have been cut by unrolling: find the one that begins with atom
 		k := slices.IndexFunc(q.dims[dim], func(d digit) bool { return len(d.atoms) > 0 && d.atoms[0] == atom })
 		if k < 0 || q.count(q.dims[dim][k].atoms[1:]) != inner {
-			return nil, no("a slice of dimension %d runs across its layout", dim)
+			panic(no("a slice of dimension %d runs across its layout", dim))
 		}
-		r, err := b.narrowAtom(q, dim, k, atom, lo, hi)
-		if err != nil {
-			return nil, err
-		}
+		r := b.narrowAtom(q, dim, k, atom, lo, hi)
 		if out = append(out, r...); len(out) > maxUnroll {
-			return nil, no("more than %d slices", maxUnroll)
+			panic(no("more than %d slices", maxUnroll))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // unroll makes one part of every index of an atom; atom numbers stay. The
 // digits of the results are not normalised.
-func (b *builder) unroll(p *part, atom int) ([]*part, error) {
+func (b *builder) unroll(p *part, atom int) []*part {
 	p = p.clone()
 	dim, j := -1, -1
 	for k := range p.dims {
@@ -248,7 +227,7 @@ func (b *builder) unroll(p *part, atom int) ([]*part, error) {
 			if at > 0 { // make it the first atom of its digit
 				ds, ok := p.splitDigit(p.dims[k], i, p.count(p.dims[k][i].atoms[at:]))
 				if !ok {
-					return nil, no("dimension %d cannot be cut into slices", k)
+					panic(no("dimension %d cannot be cut into slices", k))
 				}
 				p.dims[k] = ds
 				j = i + 1
@@ -262,21 +241,18 @@ func (b *builder) unroll(p *part, atom int) ([]*part, error) {
 	if d := p.dims[dim][j]; len(d.atoms) > 1 && p.full(d) {
 		ds, ok := p.splitDigit(p.dims[dim], j, p.count(d.atoms[1:]))
 		if !ok {
-			return nil, no("dimension %d cannot be cut into slices", dim)
+			panic(no("dimension %d cannot be cut into slices", dim))
 		}
 		p.dims[dim] = ds
 	}
 	var out []*part
 	for i := range p.size[atom] {
-		q, err := b.narrowAtom(p, dim, j, atom, i, i+1)
-		if err != nil {
-			return nil, err
-		}
+		q := b.narrowAtom(p, dim, j, atom, i, i+1)
 		if out = append(out, q...); len(out) > maxUnroll {
-			return nil, no("more than %d slices", maxUnroll)
+			panic(no("more than %d slices", maxUnroll))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // signature names what a part covers, but for one digit.
@@ -297,17 +273,14 @@ func signature(p *part, dim, j int) string {
 // mergeAlong joins parts that differ along one dimension only, by Concat on
 // the axis where the dimension lies; prefer is that axis where it lies nowhere
 // or on several.
-func (b *builder) mergeAlong(parts []*part, dim, prefer int) ([]*part, error) {
+func (b *builder) mergeAlong(parts []*part, dim, prefer int) []*part {
 	if len(parts) == 1 {
-		return parts, nil
+		return parts
 	}
-	ps := make([]*part, len(parts))
-	for i, p := range parts {
-		ps[i] = p.clone()
-	}
+	ps := clones(parts)
 	for k := range ps[0].dims {
 		if !alignDigits(ps, k) {
-			return nil, no("the pieces of dimension %d do not fit together", k)
+			panic(no("the pieces of dimension %d do not fit together", k))
 		}
 	}
 	for j := len(ps[0].dims[dim]) - 1; j >= 0; j-- {
@@ -322,10 +295,7 @@ func (b *builder) mergeAlong(parts []*part, dim, prefer int) ([]*part, error) {
 		}
 		var out []*part
 		for _, s := range order {
-			m, err := b.mergeDigit(groups[s], dim, j, prefer)
-			if err != nil {
-				return nil, err
-			}
+			m := b.mergeDigit(groups[s], dim, j, prefer)
 			out = append(out, m...)
 		}
 		ps = out
@@ -333,19 +303,19 @@ func (b *builder) mergeAlong(parts []*part, dim, prefer int) ([]*part, error) {
 	for _, p := range ps {
 		p.normalise()
 	}
-	return ps, nil
+	return ps
 }
 
 // mergeDigit joins parts that differ in one digit only, where their ranges
 // follow each other.
-func (b *builder) mergeDigit(ps []*part, dim, j, prefer int) ([]*part, error) {
+func (b *builder) mergeDigit(ps []*part, dim, j, prefer int) []*part {
 	if len(ps) == 1 {
-		return ps, nil
+		return ps
 	}
 	slices.SortStableFunc(ps, func(p, q *part) int { return p.dims[dim][j].start - q.dims[dim][j].start })
 	for i := 1; i < len(ps); i++ {
 		if d := ps[i-1].dims[dim][j]; d.start+ps[i-1].len(d) != ps[i].dims[dim][j].start {
-			return ps, nil
+			return ps
 		}
 	}
 	base := ps[0]
@@ -359,25 +329,16 @@ func (b *builder) mergeDigit(ps []*part, dim, j, prefer int) ([]*part, error) {
 	var vals []*ir.Value
 	var first *part
 	for _, p := range ps {
-		want, err := likeBase(p, base, dim, j)
-		if err != nil {
-			return nil, err
-		}
+		want := likeBase(p, base, dim, j)
 		want[x] = slices.Concat(p.dims[dim][j].atoms, want[x])
-		q, err := b.relayout(p, want)
-		if err != nil {
-			return nil, err
-		}
+		q := b.relayout(p, want)
 		vals = append(vals, q.val)
 		total += p.len(p.dims[dim][j])
 		if p == base {
 			first = q
 		}
 	}
-	v, err := b.concat(x, vals)
-	if err != nil {
-		return nil, err
-	}
+	v := b.concat(x, vals)
 	m := first.clone()
 	d := &m.dims[dim][j]
 	k := len(d.atoms)
@@ -385,7 +346,7 @@ func (b *builder) mergeDigit(ps []*part, dim, j, prefer int) ([]*part, error) {
 	m.axes[x] = slices.Concat([]int{a}, m.axes[x][k:])
 	d.atoms, d.start = []int{a}, ps[0].dims[dim][j].start
 	m.val = v
-	return []*part{m}, nil
+	return []*part{m}
 }
 
 // mergeAxis is the axis on which parts are joined.
@@ -411,7 +372,7 @@ func mergeAxis(ps []*part, dim, j, prefer int) int {
 
 // likeBase gives the axes of base, without the atoms of one digit, in the
 // atoms of p.
-func likeBase(p, base *part, dim, j int) (want [4][]int, err error) {
+func likeBase(p, base *part, dim, j int) (want [4][]int) {
 	if p == base {
 		for x := range p.axes {
 			for _, a := range p.axes[x] {
@@ -420,7 +381,7 @@ func likeBase(p, base *part, dim, j int) (want [4][]int, err error) {
 				}
 			}
 		}
-		return want, nil
+		return want
 	}
 	bq := base.clone()
 	to := map[int]int{}
@@ -430,7 +391,7 @@ func likeBase(p, base *part, dim, j int) (want [4][]int, err error) {
 				continue
 			}
 			if !refine(p, &p.dims[k][i], bq, &bq.dims[k][i]) {
-				return want, no("the pieces of dimension %d have different layouts", dim)
+				panic(no("the pieces of dimension %d have different layouts", dim))
 			}
 			for n, a := range p.dims[k][i].atoms {
 				to[bq.dims[k][i].atoms[n]] = a
@@ -444,17 +405,19 @@ func likeBase(p, base *part, dim, j int) (want [4][]int, err error) {
 			}
 		}
 	}
-	return want, nil
+	return want
 }
 
 // mergeAll tries to make one part of a tensor.
 func (b *builder) mergeAll(parts []*part, prefer func(dim int) int) []*part {
-	if len(parts) > 1 {
-		for d := range parts[0].dims {
-			if m, err := b.mergeAlong(parts, d, prefer(d)); err == nil {
-				parts = m
-			}
-		}
+	for d := range parts[0].dims {
+		parts = b.tryMerge(parts, d, prefer(d))
 	}
+	return parts
+}
+
+// tryMerge is mergeAlong where that can be, else the parts as they are.
+func (b *builder) tryMerge(parts []*part, dim, prefer int) []*part {
+	attempt(func() { parts = b.mergeAlong(parts, dim, prefer) })
 	return parts
 }

@@ -52,6 +52,14 @@ func (p *part) clone() *part {
 	return q
 }
 
+func clones(parts []*part) []*part {
+	out := make([]*part, len(parts))
+	for i, p := range parts {
+		out[i] = p.clone()
+	}
+	return out
+}
+
 func cloneDigits(ds []digit) []digit {
 	var out []digit
 	for _, d := range ds {

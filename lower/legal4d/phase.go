@@ -21,26 +21,23 @@ var deconvStrides = []int{1, 2, 4, 8, 16}
 //
 // Preconditions: rank 4, group 1, no dilation, kernel and stride 1 along H;
 // quantised weights are symmetric, so that the taps that a phase lacks are 0.
-func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
+func convTranspose(b *builder, n *ir.Node) []*rep {
 	keep := no("it is a transposed convolution")
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := must(op.ConvGeometry(n))
 	x, w := n.In[0].Type.Shape, n.ConstIn(1)
 	wq := n.In[1].Type.Quant
 	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 ||
 		w.Shape[2] != 1 || x[2] != 1 || n.Input(2) != nil && n.In[2].Const == nil {
-		return nil, keep
+		panic(keep)
 	}
 	stride, dil := ir.AttrsOf[op.StridesAttr](n).Strides, ir.AttrsOf[op.DilationsAttr](n).Dilations
 	if len(stride) != 2 || stride[0] != 1 || slices.Contains(deconvStrides, stride[1]) || len(dil) > 0 &&
 		(dil[0] != 1 || dil[1] != 1) || n.Out[0].Type.Shape[2] != 1 {
-		return nil, keep
+		panic(keep)
 	}
 	if wq != nil {
 		if p, why := op.ConvQuantParams(n); why != "" || !p.Symmetric() {
-			return nil, keep
+			panic(keep)
 		}
 	}
 	b.math = true
@@ -65,14 +62,9 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 			}
 		}
 	}
-	src, err := b.logical(b.of(n.In[0]))
-	if err != nil {
-		return nil, err
-	}
+	src := b.logical(b.of(n.In[0]))
 	if after < 0 { // outputs cropped beyond the last input
-		if src, err = b.slice(src, axW, 0, m, 1); err != nil {
-			return nil, err
-		}
+		src = b.slice(src, axW, 0, m, 1)
 		after = 0
 	}
 	in := []*ir.Value{src, b.constant(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f),
@@ -91,10 +83,7 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 			attrs[name] = a
 		}
 	}
-	v, err := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
-	if err != nil {
-		return nil, err
-	}
+	v := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
 	p := &part{dims: make([][]digit, 4), val: v}
 	atom := func(size int) []int {
 		if size == 1 {
@@ -111,16 +100,10 @@ func convTranspose(b *builder, n *ir.Node) ([]*rep, error) {
 		return []digit{{size, 0, as}}
 	}
 	p.dims = [][]digit{dim(x[0], n0...), dim(cout, o...), nil, dim(m*s, slices.Concat(i, r)...)}
-	q, err := b.relayout(p, [4][]int{n0, o, nil, slices.Concat(i, r)})
-	if err != nil {
-		return nil, err
-	}
+	q := b.relayout(p, [4][]int{n0, o, nil, slices.Concat(i, r)})
 	q.normalise()
-	ps, err := b.take([]*part{q}, 3, begin, begin+out, false)
-	if err != nil {
-		return nil, err
-	}
-	return result(n, ps), nil
+	ps := b.take([]*part{q}, 3, begin, begin+out, false)
+	return result(n, ps)
 }
 
 // perPhase repeats the scales of output channels for every phase.

@@ -69,14 +69,12 @@ func unrollable(n *ir.Node) (*op.RNNGeom, error) {
 }
 
 // keepsRecurrent refuses what unrollRecurrent left.
-func keepsRecurrent(_ *builder, n *ir.Node) ([]*rep, error) {
+func keepsRecurrent(_ *builder, n *ir.Node) []*rep {
 	if n.Quantised() {
-		return nil, no("it is a quantised operator of the model: only float ones become steps")
+		panic(no("it is a quantised operator of the model: only float ones become steps"))
 	}
-	if _, err := unrollable(n); err != nil {
-		return nil, err
-	}
-	return nil, no("it computes on %s", n.In[0].Type.DType)
+	must(unrollable(n))
+	panic(no("it computes on %s", n.In[0].Type.DType))
 }
 
 // unrollRecurrent writes recurrent nodes as steps.

@@ -20,7 +20,7 @@ import (
 //   - by several of these otherwise, as few as there can be.
 //
 // The batch stays on N where it lies there before and after.
-func (b *builder) relayout(p *part, want [4][]int) (*part, error) {
+func (b *builder) relayout(p *part, want [4][]int) *part {
 	q := p.clone()
 	q.axes = want
 	for x := range q.axes {
@@ -30,17 +30,14 @@ func (b *builder) relayout(p *part, want [4][]int) (*part, error) {
 	if len(src) != len(dst) {
 		panic(bug.Errorf("relayout loses atoms"))
 	}
-	v, err := b.moveAtoms(p, want, src, dst)
-	if err != nil {
-		return nil, err
-	}
-	q.val, err = b.reshape(v, q.shape())
-	return q, err
+	v := b.moveAtoms(p, want, src, dst)
+	q.val = b.reshape(v, q.shape())
+	return q
 }
 
-func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, error) {
+func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) *ir.Value {
 	if slices.Equal(src, dst) {
-		return p.val, nil
+		return p.val
 	}
 	for _, perm := range perms {
 		ok := true
@@ -54,8 +51,8 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 	if slices.Equal(channelsLast(p.axes), channelsLast(want)) {
 		return b.reshapeLast(p, want)
 	}
-	if v, err := b.blocks(p, want); v != nil || err != nil {
-		return v, err
+	if v := b.blocks(p, want); v != nil {
+		return v
 	}
 	batch := 0
 	if slices.Equal(p.axes[axN], want[axN]) {
@@ -74,12 +71,9 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 		return s
 	}
 	v := p.val
-	var err error
 	if len(runs) <= 3 {
 		// runs in the order of src; the order wanted is that of dst
-		if v, err = b.reshape(v, shape(runs...)); err != nil {
-			return nil, err
-		}
+		v = b.reshape(v, shape(runs...))
 		order := slices.Clone(runs)
 		slices.SortFunc(order, func(x, y []int) int { return slices.Index(dst, x[0]) - slices.Index(dst, y[0]) })
 		// a run that is an axis of its own goes there at once
@@ -116,15 +110,11 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) (*ir.Value, 
 		return b.transpose(v, perm)
 	}
 	for _, st := range route(runs, dst) {
-		if v, err = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...),
-			slices.Concat(st.blocks[2]...))); err != nil {
-			return nil, err
-		}
-		if v, err = b.transpose(v, []int{0, 1 + st.perm[0], 1 + st.perm[1], 1 + st.perm[2]}); err != nil {
-			return nil, err
-		}
+		v = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...),
+			slices.Concat(st.blocks[2]...)))
+		v = b.transpose(v, []int{0, 1 + st.perm[0], 1 + st.perm[1], 1 + st.perm[2]})
 	}
-	return v, nil
+	return v
 }
 
 // channelsLast are atoms in the order of a channels-last memory.
@@ -134,15 +124,10 @@ func channelsLast(axes [4][]int) []int {
 
 // reshapeLast is a Reshape of data whose channels lie last: between two
 // Transposes, which in such a memory move nothing.
-func (b *builder) reshapeLast(p *part, want [4][]int) (*ir.Value, error) {
-	v, err := b.transpose(p.val, []int{0, 2, 3, 1})
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) reshapeLast(p *part, want [4][]int) *ir.Value {
+	v := b.transpose(p.val, []int{0, 2, 3, 1})
 	s := p.shapeOf(want)
-	if v, err = b.reshape(v, []int{s[axN], s[axH], s[axW], s[axC]}); err != nil {
-		return nil, err
-	}
+	v = b.reshape(v, []int{s[axN], s[axH], s[axW], s[axC]})
 	return b.transpose(v, []int{0, 3, 1, 2})
 }
 
@@ -260,9 +245,9 @@ func runsOf(src, dst []int) [][]int {
 //
 // SpaceToDepth is followed by a permutation of C where that is wanted. nil
 // where the movement is of another kind.
-func (b *builder) blocks(p *part, want [4][]int) (*ir.Value, error) {
+func (b *builder) blocks(p *part, want [4][]int) *ir.Value {
 	if !slices.Equal(p.axes[axN], want[axN]) {
-		return nil, nil
+		return nil
 	}
 	tails := func(from, to [4][]int) (h, w int, ok bool) {
 		fh, fw := from[axH], from[axW]
@@ -274,21 +259,15 @@ func (b *builder) blocks(p *part, want [4][]int) (*ir.Value, error) {
 		return fh[lh], fw[lw], true
 	}
 	if h, w, ok := tails(p.axes, want); ok {
-		v, err := b.move(op.SpaceToDepth, "space_to_depth", ir.Attrs{"blocksize": ir.Int(p.size[h])}, p.val)
-		if err != nil {
-			return nil, err
-		}
+		v := b.move(op.SpaceToDepth, "space_to_depth", ir.Attrs{"blocksize": ir.Int(p.size[h])}, p.val)
 		q := p.clone()
 		q.val, q.axes = v, want
 		q.axes[axC] = slices.Concat([]int{h, w}, p.axes[axC])
 		if slices.Equal(q.axes[axC], want[axC]) {
-			return v, nil
+			return v
 		}
-		q, err = b.relayout(q, want)
-		if err != nil {
-			return nil, err
-		}
-		return q.val, nil
+		q = b.relayout(q, want)
+		return q.val
 	}
 	if h, w, ok := tails(want, p.axes); ok {
 		mode := ""
@@ -298,10 +277,10 @@ func (b *builder) blocks(p *part, want [4][]int) (*ir.Value, error) {
 		case slices.Equal(p.axes[axC], slices.Concat(want[axC], []int{h, w})):
 			mode = "CRD"
 		default:
-			return nil, nil
+			return nil
 		}
 		return b.move(op.DepthToSpace, "depth_to_space_"+mode, ir.Attrs{"blocksize": ir.Int(p.size[h]),
 			"mode": ir.Str(mode)}, p.val)
 	}
-	return nil, nil
+	return nil
 }

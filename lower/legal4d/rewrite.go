@@ -3,7 +3,6 @@
 package legal4d
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -13,7 +12,7 @@ import (
 )
 
 // rewriter gives the outputs of a node in the new graph.
-type rewriter func(b *builder, n *ir.Node) ([]*rep, error)
+type rewriter func(b *builder, n *ir.Node) []*rep
 
 // rewriters by operator. What is not here keeps its logical form; so does a
 // node that its rewriter refuses.
@@ -49,7 +48,7 @@ func isElementwise(n *ir.Node) bool {
 }
 
 // node rewrites one node.
-func (b *builder) node(n *ir.Node) error {
+func (b *builder) node(n *ir.Node) {
 	b.cur = n
 	f := rewriters[n.Op.Name]
 	if n.Op.Domain != "" {
@@ -58,30 +57,25 @@ func (b *builder) node(n *ir.Node) error {
 	if f == nil && isElementwise(n) {
 		f = elementwise
 	}
-	why := "the operator " + n.Op.Name + " has no form on 4-D tensors of its own"
+	why := no("the operator %s has no form on 4-D tensors of its own", n.Op.Name)
 	if integers(n) {
 		f, why = nil, "it computes on integers"
 	}
 	if f != nil {
-		out, err := f(b, n)
-		if err == nil {
+		var out []*rep
+		if why = attempt(func() { out = f(b, n) }); why == "" {
 			for i, v := range n.Out {
 				if out[i] != nil {
 					b.env[v] = out[i]
 				}
 			}
-			return nil
+			return
 		}
-		var e *errNo
-		if !errors.As(err, &e) {
-			return err
-		}
-		why = e.why
 	}
 	if !fourD(n) {
-		b.left = append(b.left, Left{Node: n.Name, Op: n.Op.Name, Origin: n.Origin, Reason: why})
+		b.left = append(b.left, Left{Node: n.Name, Op: n.Op.Name, Origin: n.Origin, Reason: string(why)})
 	}
-	return b.keep(n)
+	b.keep(n)
 }
 
 // standsForReals reports a value that stands for reals: floats or quantised integers.
@@ -108,7 +102,7 @@ func fourD(n *ir.Node) bool {
 }
 
 // keep copies a node as it is, on logical tensors.
-func (b *builder) keep(n *ir.Node) error {
+func (b *builder) keep(n *ir.Node) {
 	m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin,
 		Series: n.Series}
 	for _, body := range n.Body {
@@ -119,24 +113,17 @@ func (b *builder) keep(n *ir.Node) error {
 			m.In = append(m.In, nil)
 			continue
 		}
-		w, err := b.logical(b.of(v))
-		if err != nil {
-			return err
-		}
-		m.In = append(m.In, w)
+		m.In = append(m.In, b.logical(b.of(v)))
 	}
 	var names []string
 	for _, v := range n.Out {
 		names = append(names, v.Name)
 	}
-	if err := b.g.AddNode(m, names); err != nil {
-		return err
-	}
+	must(m, b.g.AddNode(m, names))
 	for i, v := range n.Out {
 		m.Out[i].Type = v.Type
 		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: m.Out[i]}
 	}
-	return nil
 }
 
 // findMixing marks the values of which every element may meet every other
@@ -184,7 +171,7 @@ func mixes(n *ir.Node) bool {
 	return false
 }
 
-func (b *builder) parts(v *ir.Value) ([]*part, error) { return b.get(b.of(v)) }
+func (b *builder) parts(v *ir.Value) []*part { return b.get(b.of(v)) }
 
 // result is a rep of output 0 of n made of parts.
 func result(n *ir.Node, parts []*part) []*rep { return []*rep{made(n.Out[0], parts)} }

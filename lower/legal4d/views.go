@@ -10,35 +10,29 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-func same(b *builder, n *ir.Node) ([]*rep, error) {
+func same(b *builder, n *ir.Node) []*rep {
 	out := make([]*rep, len(n.Out))
 	out[0] = b.of(n.In[0])
 	for _, v := range n.Out[1:] {
 		if len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			return nil, no("its mask is read")
+			panic(no("its mask is read"))
 		}
 	}
-	return out, nil
+	return out
 }
 
-func reshapes(b *builder, n *ir.Node) ([]*rep, error) {
+func reshapes(b *builder, n *ir.Node) []*rep {
 	return b.view(n, func(p *part) (*part, bool) { return p.reshaped(n.Out[0].Type.Shape) })
 }
 
-func transposes(b *builder, n *ir.Node) ([]*rep, error) {
-	perm, err := op.Perm(n)
-	if err != nil {
-		return nil, err
-	}
+func transposes(b *builder, n *ir.Node) []*rep {
+	perm := must(op.Perm(n))
 	return b.view(n, func(p *part) (*part, bool) { return p.transposed(perm), true })
 }
 
 // view changes the maps of the parts.
-func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) {
-	ps, err := b.parts(n.In[0])
-	if err != nil {
-		return nil, err
-	}
+func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) []*rep {
+	ps := b.parts(n.In[0])
 	for try := range 2 {
 		var out []*part
 		for _, p := range ps {
@@ -47,14 +41,14 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) 
 			}
 		}
 		if len(out) == len(ps) {
-			return result(n, out), nil
+			return result(n, out)
 		}
 		if try == 0 && len(ps) > 1 {
 			ps = b.mergeAll(ps, func(int) int { return axW })
 		}
 	}
 	if len(ps) > 1 {
-		return nil, no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape)
+		panic(no("the reshape from %v to %v cuts across pieces", n.In[0].Type.Shape, n.Out[0].Type.Shape))
 	}
 	// The dimensions do not factor: bring the data to their logical order and
 	// see them under the new shape.
@@ -63,20 +57,15 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) ([]*rep, error) 
 	for d := range p.dims {
 		row[axC] = append(row[axC], p.atomsOf(d)...)
 	}
-	q, err := b.relayout(p, row)
-	if err != nil {
-		return nil, err
-	}
+	q := b.relayout(p, row)
 	o := onChannels(n.Out[0].Type.Shape)
-	if o.val, err = b.reshape(q.val, o.shape()); err != nil {
-		return nil, err
-	}
-	return result(n, []*part{o}), nil
+	o.val = b.reshape(q.val, o.shape())
+	return result(n, []*part{o})
 }
 
 // concats puts the parts of all inputs side by side; nothing is moved unless
 // the whole tensor is needed soon.
-func concats(b *builder, n *ir.Node) ([]*rep, error) {
+func concats(b *builder, n *ir.Node) []*rep {
 	axis := ir.AttrsOf[op.AxisAttr](n).Axis
 	if axis < 0 {
 		axis += len(n.Out[0].Type.Shape)
@@ -88,10 +77,7 @@ func concats(b *builder, n *ir.Node) ([]*rep, error) {
 		if v.Type.Shape[axis] == 0 {
 			continue
 		}
-		ps, err := b.parts(v)
-		if err != nil {
-			return nil, err
-		}
+		ps := b.parts(v)
 		one := func(ps []*part) ([]*part, bool) {
 			var out []*part
 			for _, p := range ps {
@@ -113,12 +99,9 @@ func concats(b *builder, n *ir.Node) ([]*rep, error) {
 		}
 		out, ok := one(ps)
 		if !ok {
-			m, err := b.mergeAlong(ps, axis, axW)
-			if err != nil {
-				return nil, err
-			}
+			m := b.mergeAlong(ps, axis, axW)
 			if out, ok = one(m); !ok {
-				return nil, no("the pieces of dimension %d are interleaved", axis)
+				panic(no("the pieces of dimension %d are interleaved", axis))
 			}
 		}
 		all = append(all, out...)
@@ -133,17 +116,15 @@ func concats(b *builder, n *ir.Node) ([]*rep, error) {
 		} else if axis > 1 {
 			prefer = axW
 		}
-		if m, err := b.mergeAlong(r.parts, axis, prefer); err == nil {
-			r.parts = m
-		}
+		r.parts = b.tryMerge(r.parts, axis, prefer)
 	}
-	return []*rep{r}, nil
+	return []*rep{r}
 }
 
 // take is [lo, hi) of one dimension of a tensor. A slice that is scattered over
 // its axis is cut into contiguous pieces; tidy brings the dimension together
 // first instead, for tensors that are needed whole later.
-func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) ([]*part, error) {
+func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) []*part {
 	var out []*part
 	for _, p := range ps {
 		q := p.clone()
@@ -154,29 +135,27 @@ func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) ([]*part, error) 
 			continue
 		}
 		if len(ds) > 1 {
-			return nil, no("the pieces of dimension %d are interleaved", dim)
+			panic(no("the pieces of dimension %d are interleaved", dim))
 		}
 		d := ds[0]
 		a, z := max(lo, d.start), min(hi, d.start+q.len(d))
 		if a >= z {
 			continue
 		}
-		rs, err := b.narrow(q, dim, 0, a-d.start, z-d.start)
-		if tidy && (err != nil || len(rs) > 1) {
-			if q, err = b.gather(q, dim); err != nil {
-				return nil, err
-			}
+		var rs []*part
+		why := attempt(func() { rs = b.narrow(q, dim, 0, a-d.start, z-d.start) })
+		if tidy && (why != "" || len(rs) > 1) {
+			q = b.gather(q, dim)
 			q.normalise()
-			rs, err = b.narrow(q, dim, 0, a-d.start, z-d.start)
-		}
-		if err != nil {
-			return nil, err
+			rs = b.narrow(q, dim, 0, a-d.start, z-d.start)
+		} else if why != "" {
+			panic(why)
 		}
 		for _, r := range rs {
 			r = r.clone()
 			r.normalise()
 			if len(r.dims[dim]) != 1 {
-				return nil, no("a slice of dimension %d leaves interleaved pieces", dim)
+				panic(no("a slice of dimension %d leaves interleaved pieces", dim))
 			}
 			d := &r.dims[dim][0]
 			d.start -= lo
@@ -185,12 +164,12 @@ func (b *builder) take(ps []*part, dim, lo, hi int, tidy bool) ([]*part, error) 
 			out = append(out, r)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // gather brings the atoms of a dimension together: on C where some lie there,
 // else on H; what shares space with it goes to W.
-func (b *builder) gather(p *part, dim int) (*part, error) {
+func (b *builder) gather(p *part, dim int) *part {
 	own := p.atomsOf(dim)
 	onC := len(without(p.axes[axC], own)) < len(p.axes[axC])
 	want := [4][]int{axN: without(p.axes[axN], own)}
@@ -215,64 +194,48 @@ func (b *builder) gather(p *part, dim int) (*part, error) {
 }
 
 // takeOf is take of a value; where its pieces are interleaved it joins them.
-func (b *builder) takeOf(v *ir.Value, dim, lo, hi int, tidy bool) ([]*part, error) {
-	ps, err := b.parts(v)
-	if err != nil {
-		return nil, err
+func (b *builder) takeOf(v *ir.Value, dim, lo, hi int, tidy bool) []*part {
+	ps := b.parts(v)
+	if len(ps) == 1 {
+		return b.take(ps, dim, lo, hi, tidy)
 	}
-	out, err := b.take(ps, dim, lo, hi, tidy)
-	if err == nil || len(ps) == 1 {
-		return out, err
+	var out []*part
+	if attempt(func() { out = b.take(ps, dim, lo, hi, tidy) }) == "" {
+		return out
 	}
-	m, err := b.mergeAlong(ps, dim, axW)
-	if err != nil {
-		return nil, err
-	}
-	return b.take(m, dim, lo, hi, tidy)
+	return b.take(b.mergeAlong(ps, dim, axW), dim, lo, hi, tidy)
 }
 
-func slicesOf(b *builder, n *ir.Node) ([]*rep, error) {
-	g, err := op.SliceGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+func slicesOf(b *builder, n *ir.Node) []*rep {
+	g := must(op.SliceGeometry(n))
 	if tensor.Count(g.Shape) == 0 {
-		return nil, no("the slice is empty")
+		panic(no("the slice is empty"))
 	}
-	r := b.of(n.In[0])
-	ps, err := b.get(r)
-	if err != nil {
-		return nil, err
-	}
+	ps := b.parts(n.In[0])
 	shape := slices.Clone(n.In[0].Type.Shape)
 	tidy := b.mixing[n.Out[0]]
 	for d, k := range g.Shape {
 		switch {
 		case g.Step[d] == 1 || k == 1:
-			if ps, err = b.take(ps, d, g.Start[d], g.Start[d]+k, tidy); err != nil {
-				if d > 0 || len(b.of(n.In[0]).parts) == 1 {
-					return nil, err
-				}
-				if ps, err = b.takeOf(n.In[0], d, g.Start[d], g.Start[d]+k, tidy); err != nil {
-					return nil, err
-				}
+			if d == 0 {
+				ps = b.takeOf(n.In[0], d, g.Start[d], g.Start[d]+k, tidy)
+			} else {
+				ps = b.take(ps, d, g.Start[d], g.Start[d]+k, tidy)
 			}
 		case g.Step[d] > 1:
-			if ps, err = b.strided(ps, shape, d, g.Start[d], g.Step[d], k, tidy); err != nil {
-				return nil, err
-			}
+			ps = b.strided(ps, shape, d, g.Start[d], g.Step[d], k, tidy)
 		default:
-			return nil, no("the slice steps backwards")
+			panic(no("the slice steps backwards"))
 		}
 		shape[d] = k
 	}
-	return result(n, ps), nil
+	return result(n, ps)
 }
 
 // strided is every step-th index of a dimension. Where step divides it, it is
 // one index of the inner of two dimensions, [n/step, step]; else the dimension
 // is brought to an axis of its own.
-func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, tidy bool) ([]*part, error) {
+func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, tidy bool) []*part {
 	if shape[dim]%step == 0 {
 		two := slices.Concat(shape[:dim], []int{shape[dim] / step, step}, shape[dim+1:])
 		var out []*part
@@ -282,8 +245,7 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 			}
 		}
 		if len(out) == len(ps) {
-			out, err := b.take(out, dim+1, start%step, start%step+1, tidy)
-			if err == nil {
+			if attempt(func() { out = b.take(out, dim+1, start%step, start%step+1, tidy) }) == "" {
 				for _, p := range out {
 					p.dims = slices.Delete(p.dims, dim+1, dim+2)
 				}
@@ -293,12 +255,12 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 	}
 	ps = b.mergeAll(ps, func(int) int { return axW })
 	if len(ps) != 1 || !ps[0].whole(dim) {
-		return nil, no("a strided slice of pieces")
+		panic(no("a strided slice of pieces"))
 	}
 	p := ps[0].clone()
 	as := p.atomsOf(dim)
 	if len(as) == 0 {
-		return nil, no("a strided slice of nothing")
+		panic(no("a strided slice of nothing"))
 	}
 	x, _ := p.axisOf(as[0])
 	if !slices.Equal(p.axes[x], as) {
@@ -310,58 +272,42 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 			want[y] = append(want[y], without(on, as)...)
 		}
 		want[axW] = as
-		q, err := b.relayout(p, want)
-		if err != nil {
-			return nil, err
-		}
-		p, x = q, axW
+		p, x = b.relayout(p, want), axW
 	}
-	v, err := b.slice(p.val, x, start, start+step*(count-1)+1, step)
-	if err != nil {
-		return nil, err
-	}
-	p.val = v
+	p.val = b.slice(p.val, x, start, start+step*(count-1)+1, step)
 	a := p.newAtom(count)
 	p.axes[x] = []int{a}
 	p.dims[dim] = []digit{{count, 0, []int{a}}}
-	return []*part{p}, nil
+	return []*part{p}
 }
 
-func splits(b *builder, n *ir.Node) ([]*rep, error) {
+func splits(b *builder, n *ir.Node) []*rep {
 	axis, sizes, err := op.SplitSizes(n)
-	if err != nil {
-		return nil, err
-	}
+	must(n, err)
 	out := make([]*rep, len(sizes))
 	at := 0
 	for i, k := range sizes {
 		if k == 0 {
-			return nil, no("a piece is empty")
+			panic(no("a piece is empty"))
 		}
 		if v := n.Out[i]; len(v.Uses()) > 0 || b.old.IsOutput(v) {
-			ps, err := b.takeOf(n.In[0], axis, at, at+k, b.mixing[v])
-			if err != nil {
-				return nil, err
-			}
+			ps := b.takeOf(n.In[0], axis, at, at+k, b.mixing[v])
 			out[i] = made(v, ps)
 		}
 		at += k
 	}
-	return out, nil
+	return out
 }
 
 // expands repeats data along axes of which nothing else makes use.
-func expands(b *builder, n *ir.Node) ([]*rep, error) {
+func expands(b *builder, n *ir.Node) []*rep {
 	x, shape := n.In[0].Type.Shape, n.Out[0].Type.Shape
 	if tensor.Count(x) == tensor.Count(shape) {
 		return reshapes(b, n)
 	}
-	ps, err := b.parts(n.In[0])
-	if err != nil {
-		return nil, err
-	}
+	ps := b.parts(n.In[0])
 	if tensor.Count(shape) == 0 {
-		return nil, no("the result is empty")
+		panic(no("the result is empty"))
 	}
 	lead := len(shape) - len(x)
 	var out []*part
@@ -379,16 +325,14 @@ func expands(b *builder, n *ir.Node) ([]*rep, error) {
 				}
 			}
 			if axis < 0 {
-				return nil, no("there is no free axis to repeat along")
+				panic(no("there is no free axis to repeat along"))
 			}
 			a := q.newAtom(k)
 			q.axes[axis] = []int{a}
 			q.dims[d] = []digit{{k, 0, []int{a}}}
 		}
-		if q.val, err = b.emitAs(q.val.Type, op.Expand, "", nil, q.val, b.ints(q.shape())); err != nil {
-			return nil, err
-		}
+		q.val = b.emitAs(q.val.Type, op.Expand, "", nil, q.val, b.ints(q.shape()))
 		out = append(out, q)
 	}
-	return result(n, out), nil
+	return result(n, out)
 }
