@@ -13,12 +13,9 @@ import (
 
 // trees writes TreeEnsemble: the nodes are tables, every tree is a walk of at
 // most as many steps as there are nodes.
-func trees(f *fn) error {
+func trees(f *fn) {
 	n := f.n
-	g, err := op.Forest(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.Forest(n))
 	ints := func(name string, v []int) ref {
 		w := make([]int32, len(v))
 		for i, e := range v {
@@ -103,20 +100,16 @@ func trees(f *fn) error {
 		v += fmt.Sprintf(" / %d.0", len(g.Roots))
 	}
 	f.store(y, fmt.Sprintf("r * %d + t", g.Targets), v)
-	f.closeTo(1)
-	return nil
 }
 
 // coupling writes PairCoupling, step by step as the operator's evaluation.
-func coupling(f *fn) error {
+func coupling(f *fn) {
 	n := f.n
 	k, pairs := ir.AttrsOf[op.PairCouplingAttrs](n).Classes, n.In[0].Type.Shape[1]
 	x, y := f.in(0), f.out(0)
 	q, qp, p := f.scratch("q", tensor.F64, k*k), f.scratch("qp", tensor.F64, k), f.scratch("p", tensor.F64, k)
 	f.loop("r", n.In[0].Type.Shape[0])
-	f.loop("i", k*k)
-	f.line("%s[i] = 0.0;", q.name)
-	f.close()
+	f.each("i", k*k, "%s[i] = 0.0;", q.name)
 	f.line("int32_t at = r * %d;", pairs)
 	f.loop("i", k)
 	f.line("%s[i] = 1.0 / %d.0;", p.name, k)
@@ -135,17 +128,11 @@ func coupling(f *fn) error {
 	f.line("double worst = 0.0;")
 	f.loop("i", k)
 	f.line("%s[i] = 0.0;", qp.name)
-	f.loop("j", k)
-	f.line("%s[i] += %s[i * %d + j] * %s[j];", qp.name, q.name, k, p.name)
-	f.close()
+	f.each("j", k, "%s[i] += %s[i * %d + j] * %s[j];", qp.name, q.name, k, p.name)
 	f.line("all += %s[i] * %s[i];", p.name, qp.name)
 	f.close()
-	f.loop("i", k)
-	f.line("worst = nncc_max_f64(worst, fabs(%s[i] - all));", qp.name)
-	f.close()
-	f.open("if (worst < %s / %d.0)", num(op.CouplingError), k)
-	f.line("break;")
-	f.close()
+	f.each("i", k, "worst = nncc_max_f64(worst, fabs(%s[i] - all));", qp.name)
+	f.when("break;", "worst < %s / %d.0", num(op.CouplingError), k)
 	f.loop("i", k)
 	f.line("const double d = (all - %s[i]) / %s[i * %d];", qp.name, q.name, k+1)
 	f.line("%s[i] += d;", p.name)
@@ -158,8 +145,6 @@ func coupling(f *fn) error {
 	f.close()
 	f.loop("i", k)
 	f.store(y, fmt.Sprintf("r * %d + i", k), p.name+"[i]")
-	f.closeTo(1)
-	return nil
 }
 
 func classicalRows() []*kernel.Kernel {

@@ -13,18 +13,13 @@ import (
 
 // suppress writes NonMaxSuppression: the best box that is left, again and
 // again, for every sample and class.
-func suppress(f *fn) error {
+func suppress(f *fn) {
 	n := f.n
-	g, err := op.NMSGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.NMSGeometry(n))
 	boxes, scores, y := f.in(0), f.in(1), f.out(0)
 	taken := f.scratch("taken", tensor.U8, g.Boxes)
 	total := g.Batch * g.Classes * g.Most * 3
-	f.loop("i", total)
-	f.store(y, "i", "-1")
-	f.close()
+	f.fill(y, total, "-1")
 	overlap, least := "0.0", "-(double)INFINITY"
 	if f.has(3) {
 		overlap = load(f.in(3), "0")
@@ -38,9 +33,7 @@ func suppress(f *fn) error {
 	f.loop("b", g.Batch)
 	f.loop("c", g.Classes)
 	f.line("const int32_t first = rows;")
-	f.loop("i", g.Boxes)
-	f.line("%s[i] = 0;", taken.name)
-	f.close()
+	f.each("i", g.Boxes, "%s[i] = 0;", taken.name)
 	f.open("while (rows - first < %d)", g.Most)
 	f.line("int32_t best = -1;")
 	f.line("double top = 0.0;")
@@ -52,9 +45,7 @@ func suppress(f *fn) error {
 	f.line("top = v;")
 	f.close()
 	f.close()
-	f.open("if (best < 0)")
-	f.line("break;")
-	f.close()
+	f.when("break;", "best < 0")
 	f.line("%s[best] = 1;", taken.name)
 	f.open("for (int32_t r = first; r < rows; r++)")
 	corner := func(at string, k int) string {
@@ -77,28 +68,22 @@ func suppress(f *fn) error {
 	f.line("const double h = nncc_min_f64(py2, qy2) - nncc_max_f64(py1, qy1);")
 	f.line("const double w = nncc_min_f64(px2, qx2) - nncc_max_f64(px1, qx1);")
 	f.line("const double whole = (py2 - py1) * (px2 - px1) + (qy2 - qy1) * (qx2 - qx1) - h * w;")
-	f.open("if (h > 0.0 && w > 0.0 && whole > 0.0 ? h * w / whole > overlap : 0.0 > overlap)")
-	f.line("keep = 0;")
-	f.close()
+	f.when("keep = 0;", "h > 0.0 && w > 0.0 && whole > 0.0 ? h * w / whole > overlap : 0.0 > overlap")
 	f.close()
 	f.open("if (keep != 0)")
 	for k, v := range []string{"b", "c", "best"} {
 		f.store(y, fmt.Sprintf("rows * 3 + %d", k), v)
 	}
 	f.line("rows++;")
-	f.closeTo(1)
-	return nil
 }
 
 // unique writes Unique. The scratch memory holds, for every slice, which
 // different one it is, in the order of their first occurrences; those are
 // numbered anew where the result is sorted.
-func unique(f *fn) error {
+func unique(f *fn) {
 	n := f.n
 	outer, dim, inner, err := op.UniqueSlices(n)
-	if err != nil {
-		return err
-	}
+	kernel.Known(outer, err)
 	x, y := f.in(0), f.out(0)
 	of, first, place := f.scratch("of", tensor.I32, dim), f.scratch("first", tensor.I32, dim),
 		f.scratch("place", tensor.I32, dim)
@@ -123,9 +108,7 @@ func unique(f *fn) error {
 	f.line("int32_t k = 0;")
 	f.open("for (; k < count; k++)")
 	order("same", first.name+"[k]", "i")
-	f.open("if (same == 0)")
-	f.line("break;")
-	f.close()
+	f.when("break;", "same == 0")
 	f.close()
 	f.open("if (k == count)")
 	f.line("%s[count++] = i;", first.name)
@@ -142,14 +125,10 @@ func unique(f *fn) error {
 		f.close()
 	}
 	f.close()
-	f.loop("i", outer*dim*inner)
-	f.store(y, "i", "0")
-	f.close()
+	f.fill(y, outer*dim*inner, "0")
 	for i, fill := range []string{1: "-1", 3: "0"} {
 		if fill != "" && f.wants(i) {
-			f.loop("i", dim)
-			f.store(f.out(i), "i", fill)
-			f.close()
+			f.fill(f.out(i), dim, fill)
 		}
 	}
 	f.loop("k", "count")
@@ -170,25 +149,18 @@ func unique(f *fn) error {
 		f.line("%s[k]++;", f.out(3).name)
 	}
 	f.line("NNCC_UNUSED(k);")
-	f.closeTo(1)
-	return nil
 }
 
 // nGrams writes TfIdfVectorizer: the pool is a table of n-grams, each with its
 // length and place in front.
-func nGrams(f *fn) error {
+func nGrams(f *fn) {
 	n := f.n
-	g, err := op.NGrams(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.NGrams(n))
 	shape := n.In[0].Type.Shape
 	c := shape[len(shape)-1]
 	rows := product(shape[:len(shape)-1])
 	x, y := f.in(0), f.out(0)
-	f.loop("i", rows*g.Size)
-	f.store(y, "i", "0")
-	f.close()
+	f.fill(y, rows*g.Size, "0")
 	var pool []int64
 	for _, e := range g.Grams {
 		pool = append(append(pool, int64(len(e.IDs)), int64(e.Index)), e.IDs...)
@@ -204,15 +176,11 @@ func nGrams(f *fn) error {
 		f.open("for (int32_t at = 0; at + (size - 1) * gap < %d; at++)", c)
 		f.line("int32_t same = 1;")
 		f.loop("k", "size")
-		f.open("if (%s != gram[2 + k])", load(x, fmt.Sprintf("r * %d + at + k * gap", c)))
-		f.line("same = 0;")
-		f.close()
+		f.when("same = 0;", "%s != gram[2 + k]", load(x, fmt.Sprintf("r * %d + at + k * gap", c)))
 		f.close()
 		f.line("found += same;")
 		f.close()
-		f.open("if (gap >= %d)", max(c, 1)) // no n-gram spans more than the row
-		f.line("break;")
-		f.close()
+		f.when("break;", "gap >= %d", max(c, 1)) // no n-gram spans more than the row
 		f.close()
 		f.line("%s[r * %d + gram[1]] += (float)found;", y.name, g.Size)
 		f.line("gram += 2 + size;")
@@ -232,7 +200,6 @@ func nGrams(f *fn) error {
 		}
 		f.close()
 	}
-	return nil
 }
 
 func detectRows() []*kernel.Kernel {

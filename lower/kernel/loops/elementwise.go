@@ -84,7 +84,7 @@ func divides(n *ir.Node) bool {
 // folded writes an element-wise operator of any number of inputs: the first
 // two are combined, the result with the third, and so on; every step is
 // rounded to the element type, as the interpreter does it.
-func folded(f *fn) error {
+func folded(f *fn) {
 	n := f.n
 	d := n.In[0].Type.DType
 	c := classOf(d)
@@ -115,8 +115,6 @@ func folded(f *fn) error {
 	if len(x) == 1 || n.Op == op.Mean || hasAct(n) {
 		f.clamped(y, yi, "a")
 	}
-	f.closeTo(1)
-	return nil
 }
 
 func hasAct(n *ir.Node) bool {
@@ -141,7 +139,7 @@ func (f *fn) clamped(y ref, index, v string) {
 }
 
 // power writes Pow: the exponent has a type of its own.
-func power(f *fn) error {
+func power(f *fn) {
 	x, e, y := f.in(0), f.in(1), f.out(0)
 	yi, xi := f.elements(0, 1)
 	switch {
@@ -153,8 +151,6 @@ func power(f *fn) error {
 	default:
 		f.store(y, yi, fromReal(y.t, fmt.Sprintf("pow(%s, %s)", loadReal(x, xi[0]), loadReal(e, xi[1]))))
 	}
-	f.closeTo(1)
-	return nil
 }
 
 // fromReal is a double as the class of an element type, as Cast does it.
@@ -182,7 +178,7 @@ func fromClass(from, to tensor.DType, v string) string {
 }
 
 // convert writes Cast and CastLike.
-func convert(f *fn) error {
+func convert(f *fn) {
 	x, y := f.in(0), f.out(0)
 	yi, xi := f.elements(0)
 	v := load(x, xi[0])
@@ -192,8 +188,6 @@ func convert(f *fn) error {
 		v = fromClass(x.t, y.t, v)
 	}
 	f.store(y, yi, v)
-	f.closeTo(1)
-	return nil
 }
 
 // exact is the form of a function on elements of a type that are no reals, ""
@@ -228,7 +222,7 @@ func unaryExpr(n *ir.Node, d tensor.DType) string {
 }
 
 // unary writes a function of one element.
-func unary(f *fn) error {
+func unary(f *fn) {
 	n := f.n
 	x, y := f.in(0), f.out(0)
 	yi, xi := f.elements(0)
@@ -239,12 +233,10 @@ func unary(f *fn) error {
 	}
 	f.line("const %s a = %s;", c.wide(), a)
 	f.store(y, yi, unaryExpr(n, x.t))
-	f.closeTo(1)
-	return nil
 }
 
 // clip writes Clip with bounds that are constant or computed.
-func clip(f *fn) error {
+func clip(f *fn) {
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
 	for i, name := range []string{1: "lo", 2: "hi"} {
@@ -265,26 +257,20 @@ func clip(f *fn) error {
 		}
 	}
 	f.store(y, yi, "a")
-	f.closeTo(1)
-	return nil
 }
 
 // copied writes operators that keep elements as they are, in order.
-func copied(f *fn) error {
+func copied(f *fn) {
 	x, y := f.in(0), f.out(0)
 	f.loop("i", f.n.Out[0].Type.Elems())
 	f.copy(y, "i", x, "i")
-	f.closeTo(1)
-	return nil
 }
 
 // choose writes Where.
-func choose(f *fn) error {
+func choose(f *fn) {
 	c, a, b, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	yi, xi := f.elements(0, 1, 2)
 	f.line("%s[%s] = %s[%s] != 0 ? %s[%s] : %s[%s];", y.name, yi, c.name, xi[0], a.name, xi[1], b.name, xi[2])
-	f.closeTo(1)
-	return nil
 }
 
 func elementRows() []*kernel.Kernel {

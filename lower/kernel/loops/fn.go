@@ -120,6 +120,27 @@ func (f *fn) loop(v string, n any) {
 	f.open("for (int32_t %s = 0; %s < %v; %s++)", v, v, n, v)
 }
 
+// each is a loop of one statement.
+func (f *fn) each(v string, n any, format string, a ...any) {
+	f.loop(v, n)
+	f.line(format, a...)
+	f.close()
+}
+
+// fill stores a value in the first n elements of r.
+func (f *fn) fill(r ref, n any, v string) {
+	f.loop("i", n)
+	f.store(r, "i", v)
+	f.close()
+}
+
+// when writes a statement under a condition.
+func (f *fn) when(then, cond string, a ...any) {
+	f.open("if ("+cond+")", a...)
+	f.line("%s", then)
+	f.close()
+}
+
 // nest opens loops over shape and gives their variables, "0" for dimensions
 // of one element.
 func (f *fn) nest(prefix string, shape []int) []string {
@@ -251,18 +272,14 @@ func (f *fn) copy(y ref, yi string, x ref, xi string) {
 // check returns a status from the function unless the condition holds.
 func (f *fn) check(cond, status string) {
 	f.fails = true
-	f.open("if (!(%s))", cond)
-	f.line("return %s;", status)
-	f.close()
+	f.when("return "+status+";", "!(%s)", cond)
 }
 
 // index declares an int64_t variable for the index in element i of r, counted
 // from the end when negative.
 func (f *fn) index(name string, r ref, i string, size int) {
 	f.line("int64_t %s = %s;", name, load(r, i))
-	f.open("if (%s < 0)", name)
-	f.line("%s += %d;", name, size)
-	f.close()
+	f.when(fmt.Sprintf("%s += %d;", name, size), "%s < 0", name)
 }
 
 var word = regexp.MustCompile(`[A-Za-z_]\w*`)

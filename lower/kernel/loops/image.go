@@ -12,21 +12,16 @@ import (
 )
 
 // blocks writes Col2Im.
-func blocks(f *fn) error {
+func blocks(f *fn) {
 	n := f.n
-	g, err := op.Col2ImGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.Col2ImGeometry(n))
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
 	taps, columns, plane := product(g.Block), product(g.Columns), product(g.Image)
 	sums := map[class]tensor.DType{floating: tensor.F64, whole: tensor.I64, large: tensor.U64}
 	acc := f.scratch("acc", sums[c], plane)
 	f.loop("c", g.N*g.C)
-	f.loop("i", plane)
-	f.line("%s[i] = 0;", acc.name)
-	f.close()
+	f.each("i", plane, "%s[i] = 0;", acc.name)
 	depth := f.depth
 	k, l := f.counters("k", g.Block), f.counters("l", g.Columns)
 	var p []string
@@ -50,21 +45,17 @@ func blocks(f *fn) error {
 	f.closeTo(depth)
 	f.loop("i", plane)
 	f.store(y, fmt.Sprintf("c * %d + i", plane), acc.name+"[i]")
-	f.closeTo(1)
-	return nil
 }
 
 // determinant writes Det on a copy of every matrix.
-func determinant(f *fn) error {
+func determinant(f *fn) {
 	shape := f.n.In[0].Type.Shape
 	m := shape[len(shape)-1]
 	x, y := f.in(0), f.out(0)
 	a := f.scratch("a", tensor.F64, m*m).name
 	f.loop("b", product(shape[:len(shape)-2]))
 	f.line("double det = 1.0;")
-	f.loop("i", m*m)
-	f.line("%s[i] = %s;", a, load(x, fmt.Sprintf("b * %d + i", m*m)))
-	f.close()
+	f.each("i", m*m, "%s[i] = %s;", a, load(x, fmt.Sprintf("b * %d + i", m*m)))
 	f.open("for (int32_t c = 0; c < %d && (det > 0.0 || det < 0.0); c++)", m)
 	f.line("int32_t p = c;")
 	f.open("for (int32_t r = c + 1; r < %d; r++)", m)
@@ -87,17 +78,12 @@ func determinant(f *fn) error {
 	f.close()
 	f.close()
 	f.store(y, "b", "det")
-	f.closeTo(1)
-	return nil
 }
 
 // deformed writes DeformConv.
-func deformed(f *fn) error {
+func deformed(f *fn) {
 	n := f.n
-	g, err := op.DeformGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.DeformGeometry(n))
 	x, w, off, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	H, W, out, taps := g.In[0], g.In[1], product(g.Out), g.Taps()
 	ci, co, og := g.CIn/g.Group, g.COut/g.Group, ir.AttrsOf[op.DeformConvAttrs](n).OffsetGroup
@@ -139,12 +125,10 @@ func deformed(f *fn) error {
 	f.close()
 	f.close()
 	f.store(y, fmt.Sprintf("(b * %d + m) * %d + o", g.COut, out), "acc")
-	f.closeTo(1)
-	return nil
 }
 
 // regions writes RoiAlign.
-func regions(f *fn) error {
+func regions(f *fn) {
 	n := f.n
 	x, rois, idx, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	s := n.In[0].Type.Shape
@@ -216,8 +200,6 @@ func regions(f *fn) error {
 		v = "gh * gw > 0 ? acc / (double)(gh * gw) : acc"
 	}
 	f.store(y, fmt.Sprintf("(r * %d + c) * %d + p", C, oh*ow), v)
-	f.closeTo(1)
-	return nil
 }
 
 func imageRows() []*kernel.Kernel {

@@ -35,12 +35,9 @@ func matrices(n *ir.Node) (a, b, batch []int) {
 }
 
 // matmul writes MatMul and MatMulInteger: one sum of products an element.
-func matmul(f *fn) error {
+func matmul(f *fn) {
 	n := f.n
-	g, err := op.MatMulGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.MatMulGeometry(n))
 	a, b, y := f.in(0), f.in(1), f.out(0)
 	c := classOf(a.t)
 	la, lb, batch := matrices(n)
@@ -65,8 +62,6 @@ func matmul(f *fn) error {
 		f.line("acc = %s;", narrow(y.t, "acc"))
 	}
 	f.clamped(y, at(append(v, "m", "n"), append(scaled(tensor.Strides(batch), g.M*g.N), g.N, 1)), "acc")
-	f.closeTo(1)
-	return nil
 }
 
 func scaled(st []int, by int) []int {
@@ -89,12 +84,9 @@ func (f *fn) zero(i, count int, index string) string {
 }
 
 // gemm writes Gemm.
-func gemm(f *fn) error {
+func gemm(f *fn) {
 	n := f.n
-	g, err := op.GemmGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.GemmGeometry(n))
 	a, b, y := f.in(0), f.in(1), f.out(0)
 	c := classOf(a.t)
 	f.loop("m", g.M)
@@ -130,18 +122,13 @@ func gemm(f *fn) error {
 		v = fromReal(y.t, "("+v+")")
 	}
 	f.clamped(y, fmt.Sprintf("m * %d + n", g.N), v)
-	f.closeTo(1)
-	return nil
 }
 
 // einsum writes Einsum: loops over the result's dimensions, and inside over
 // the summed ones.
-func einsum(f *fn) error {
+func einsum(f *fn) {
 	n := f.n
-	g, err := op.EinsumGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.EinsumGeometry(n))
 	y := f.out(0)
 	c := classOf(y.t)
 	v := f.nest("i", g.Shape)
@@ -157,8 +144,6 @@ func einsum(f *fn) error {
 		large: "acc + p"}[c])
 	f.closeTo(depth)
 	f.store(y, at(v, tensor.Strides(g.Shape)), "acc")
-	f.closeTo(1)
-	return nil
 }
 
 func mul(c class, v string) string {

@@ -12,12 +12,9 @@ import (
 )
 
 // slice writes Slice with parameters known at compile time.
-func slice(f *fn) error {
+func slice(f *fn) {
 	n := f.n
-	g, err := op.SliceGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.SliceGeometry(n))
 	x, y := f.in(0), f.out(0)
 	v := f.nest("i", g.Shape)
 	st := tensor.Strides(n.In[0].Type.Shape)
@@ -28,17 +25,13 @@ func slice(f *fn) error {
 		steps[d] = g.Step[d] * st[d]
 	}
 	f.copy(y, at(v, tensor.Strides(g.Shape)), x, fmt.Sprintf("%d + %s", start, at(v, steps)))
-	f.closeTo(1)
-	return nil
 }
 
 // split writes Split; pieces without elements need nothing.
-func split(f *fn) error {
+func split(f *fn) {
 	n := f.n
 	axis, sizes, err := op.SplitSizes(n)
-	if err != nil {
-		return err
-	}
+	kernel.Known(axis, err)
 	shape := n.In[0].Type.Shape
 	x := f.in(0)
 	inner, from := product(shape[axis+1:]), 0
@@ -53,17 +46,13 @@ func split(f *fn) error {
 		}
 		from += size
 	}
-	return nil
 }
 
 // concat writes Concat of any operands, empty ones too.
-func concat(f *fn) error {
+func concat(f *fn) {
 	n := f.n
 	shape := n.Out[0].Type.Shape
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	y := f.out(0)
 	inner, to := product(shape[axis+1:]), 0
 	for i, v := range n.In {
@@ -77,11 +66,10 @@ func concat(f *fn) error {
 		}
 		to += size
 	}
-	return nil
 }
 
 // triangle writes Trilu with a diagonal known or computed.
-func triangle(f *fn) error {
+func triangle(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
 	r := len(shape)
@@ -100,18 +88,13 @@ func triangle(f *fn) error {
 		cond = "j - i <= " + k
 	}
 	f.line("%s[%s] = (%s) ? %s[%s] : 0;", y.name, idx, cond, x.name, idx)
-	f.closeTo(1)
-	return nil
 }
 
 // oneHot writes OneHot.
-func oneHot(f *fn) error {
+func oneHot(f *fn) {
 	n := f.n
 	shape := n.Out[0].Type.Shape
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	x, values, y := f.in(0), f.in(2), f.out(0)
 	depth, inner := shape[axis], product(shape[axis+1:])
 	f.loop("o", product(shape[:axis]))
@@ -129,17 +112,12 @@ func oneHot(f *fn) error {
 	f.close()
 	f.loop("d", depth)
 	f.line("%s[(o * %d + d) * %d + i] = %s[d == at ? 1 : 0];", y.name, depth, inner, values.name)
-	f.closeTo(1)
-	return nil
 }
 
 // compress writes Compress: a list of the slices that stay.
-func compress(f *fn) error {
+func compress(f *fn) {
 	n := f.n
-	cond, err := op.ConstInts(n, 1, "the condition")
-	if err != nil {
-		return err
-	}
+	cond := kernel.Known(op.ConstInts(n, 1, "the condition"))
 	var keep []int32
 	for i, c := range cond {
 		if c != 0 {
@@ -149,9 +127,7 @@ func compress(f *fn) error {
 	shape := n.In[0].Type.Shape
 	axis := 0
 	if a := ir.AttrsOf[op.CompressAttrs](n).Axis; a != nil {
-		if axis, err = op.Axis(n, *a, len(shape)); err != nil {
-			return err
-		}
+		axis = kernel.Known(op.Axis(n, *a, len(shape)))
 	} else {
 		shape = []int{product(shape)}
 	}
@@ -163,12 +139,10 @@ func compress(f *fn) error {
 	f.loop("i", inner)
 	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", len(keep), inner), x, fmt.Sprintf("(o * %d + %s[k]) * %d + i",
 		shape[axis], list.name, inner))
-	f.closeTo(1)
-	return nil
 }
 
 // reverseSequence writes ReverseSequence.
-func reverseSequence(f *fn) error {
+func reverseSequence(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
 	ba, ta := ir.AttrsOf[op.ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[op.ReverseSequenceAttrs](n).TimeAxis
@@ -181,8 +155,6 @@ func reverseSequence(f *fn) error {
 	f.loop("i", product(shape[2:]))
 	f.copy(y, fmt.Sprintf("b * %d + t * %d + i", st[ba], st[ta]), x, fmt.Sprintf("b * %d + from * %d + i", st[ba],
 		st[ta]))
-	f.closeTo(1)
-	return nil
 }
 
 // combined is an element of a scatter with reduction, by class.
@@ -207,13 +179,10 @@ func (f *fn) put(y ref, p string, updates ref, u string) {
 }
 
 // scatterElements writes ScatterElements.
-func scatterElements(f *fn) error {
+func scatterElements(f *fn) {
 	n := f.n
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	x, index, updates, y := f.in(0), f.in(1), f.in(2), f.out(0)
 	f.loop("i", product(shape))
 	f.copy(y, "i", x, "i")
@@ -224,12 +193,10 @@ func scatterElements(f *fn) error {
 	w := append([]string{}, v...)
 	w[axis] = "k"
 	f.put(y, at(w, tensor.Strides(shape)), updates, u)
-	f.closeTo(1)
-	return nil
 }
 
 // scatterND writes ScatterND.
-func scatterND(f *fn) error {
+func scatterND(f *fn) {
 	n := f.n
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 	k := idx[len(idx)-1]
@@ -247,18 +214,13 @@ func scatterND(f *fn) error {
 	}
 	f.loop("i", inner)
 	f.put(y, fmt.Sprintf("(%s) * %d + i", p, inner), updates, fmt.Sprintf("r * %d + i", inner))
-	f.closeTo(1)
-	return nil
 }
 
 // gather writes Gather where the kernel's conditions do not hold.
-func gather(f *fn) error {
+func gather(f *fn) {
 	n := f.n
 	shape, idx := n.In[0].Type.Shape, n.In[1].Type
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	x, index, y := f.in(0), f.in(1), f.out(0)
 	inner := product(shape[axis+1:])
 	f.loop("o", product(shape[:axis]))
@@ -267,8 +229,6 @@ func gather(f *fn) error {
 	f.loop("i", inner)
 	f.copy(y, fmt.Sprintf("(o * %d + k) * %d + i", idx.Elems(), inner), x, fmt.Sprintf("(o * %d + at) * %d + i",
 		shape[axis], inner))
-	f.closeTo(1)
-	return nil
 }
 
 // known: the listed inputs are constant.

@@ -12,12 +12,9 @@ import (
 )
 
 // softmax writes Softmax, LogSoftmax and Hardmax.
-func softmax(f *fn) error {
+func softmax(f *fn) {
 	n := f.n
-	size, step, err := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
-	if err != nil {
-		return err
-	}
+	size, step := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
 	x, y := f.in(0), f.out(0)
 	f.line("const int32_t at = o * %d + s;", size*step)
 	f.line("double top = %s;", load(x, "at"))
@@ -33,8 +30,7 @@ func softmax(f *fn) error {
 		f.close()
 		each()
 		f.store(y, el, "i == best ? 1.0 : 0.0")
-		f.closeTo(1)
-		return nil
+		return
 	}
 	f.line("double sum = 0.0;")
 	each()
@@ -52,28 +48,21 @@ func softmax(f *fn) error {
 	} else {
 		f.store(y, el, fmt.Sprintf("exp(%s - top) / sum", load(x, el)))
 	}
-	f.closeTo(1)
-	return nil
 }
 
 // rowNorm writes LayerNormalization, with its statistics where they are asked
 // for, and RMSNormalization.
-func rowNorm(f *fn) error {
+func rowNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	size := product(shape[axis:])
 	x, scale, y := f.in(0), f.in(1), f.out(0)
 	f.loop("r", product(shape[:axis]))
 	f.line("double mean = 0.0, sq = 0.0;")
 	el := fmt.Sprintf("r * %d + i", size)
 	if n.Op == op.LayerNormalization {
-		f.loop("i", size)
-		f.line("mean += %s;", load(x, el))
-		f.close()
+		f.each("i", size, "mean += %s;", load(x, el))
 		f.line("mean /= %d.0;", size)
 	}
 	f.loop("i", size)
@@ -97,12 +86,10 @@ func rowNorm(f *fn) error {
 		expr += " + " + load(f.in(2), weight(2))
 	}
 	f.store(y, fmt.Sprintf("r * %d + %s", size, here), expr)
-	f.closeTo(1)
-	return nil
 }
 
 // channelNorm writes InstanceNormalization and GroupNormalization.
-func channelNorm(f *fn) error {
+func channelNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
 	c, inner := shape[1], product(shape[2:])
@@ -115,9 +102,7 @@ func channelNorm(f *fn) error {
 	f.loop("g", c/per)
 	f.line("double mean = 0.0, sq = 0.0;")
 	f.line("const int32_t at = (b * %d + g) * %d;", c/per, per*inner)
-	f.loop("i", per*inner)
-	f.line("mean += %s;", load(x, "at + i"))
-	f.close()
+	f.each("i", per*inner, "mean += %s;", load(x, "at + i"))
 	f.line("mean /= %d.0;", per*inner)
 	f.loop("i", per*inner)
 	f.line("const double d = %s - mean;", load(x, "at + i"))
@@ -129,12 +114,10 @@ func channelNorm(f *fn) error {
 	f.line("const int32_t k = g * %d + i / %d;", per, inner)
 	f.store(y, "at + i", fmt.Sprintf("(%s - mean) * inv * %s + %s", load(x, "at + i"), load(scale, "k"),
 		load(bias, "k")))
-	f.closeTo(1)
-	return nil
 }
 
 // batchNorm writes BatchNormalization with statistics known or computed.
-func batchNorm(f *fn) error {
+func batchNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
 	c, inner, batch := 1, 1, product(shape)
@@ -149,12 +132,10 @@ func batchNorm(f *fn) error {
 	f.loop("i", inner)
 	f.line("const int32_t at = (b * %d + c) * %d + i;", c, inner)
 	f.store(y, "at", fmt.Sprintf("(%s - %s) * m + %s", load(x, "at"), load(mean, "c"), load(bias, "c")))
-	f.closeTo(1)
-	return nil
 }
 
 // localNorm writes LRN.
-func localNorm(f *fn) error {
+func localNorm(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
 	c, inner, size := shape[1], product(shape[2:]), ir.AttrsOf[op.LRNAttrs](n).Size
@@ -173,17 +154,12 @@ func localNorm(f *fn) error {
 	f.store(y, here, fmt.Sprintf("%s / pow(%s + %s * sum, %s)", load(x, here),
 		num(float64(ir.AttrsOf[op.BiasAttr](n).Bias)), num(float64(ir.AttrsOf[op.AlphaAttr](n).Alpha)/float64(size)),
 		num(float64(ir.AttrsOf[op.BetaAttr](n).Beta))))
-	f.closeTo(1)
-	return nil
 }
 
 // lpNorm writes LpNormalization; a norm of zero leaves zeros.
-func lpNorm(f *fn) error {
+func lpNorm(f *fn) {
 	n := f.n
-	size, step, err := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
-	if err != nil {
-		return err
-	}
+	size, step := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
 	x, y := f.in(0), f.out(0)
 	f.line("const int32_t at = o * %d + s;", size*step)
 	f.line("double norm = 0.0;")
@@ -200,12 +176,10 @@ func lpNorm(f *fn) error {
 	}
 	f.loop("i", size)
 	f.store(y, el, fmt.Sprintf("fpclassify(norm) == FP_ZERO ? 0.0 : %s / norm", load(x, el)))
-	f.closeTo(1)
-	return nil
 }
 
 // meanVariance writes MeanVarianceNormalization.
-func meanVariance(f *fn) error {
+func meanVariance(f *fn) {
 	n := f.n
 	axes := []int{0, 2, 3}
 	if ir.AttrsOf[op.AxesAttr](n).Axes != nil {
@@ -214,10 +188,7 @@ func meanVariance(f *fn) error {
 	shape := n.In[0].Type.Shape
 	reduced := make([]bool, len(shape))
 	for _, a := range axes {
-		a, err := op.Axis(n, a, len(shape))
-		if err != nil {
-			return err
-		}
+		a := kernel.Known(op.Axis(n, a, len(shape)))
 		reduced[a] = true
 	}
 	x, y := f.in(0), f.out(0)
@@ -253,8 +224,6 @@ func meanVariance(f *fn) error {
 	f.line("sq = sqrt(sq / %d.0) + 1e-9;", max(count, 1))
 	open(true)
 	f.store(y, el, fmt.Sprintf("(%s - mean) / sq", load(x, el)))
-	f.closeTo(1)
-	return nil
 }
 
 func normRows() []*kernel.Kernel {

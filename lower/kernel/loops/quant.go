@@ -13,34 +13,28 @@ import (
 
 // scaleIndex is the scale of element i of input 0: one for all, one for every
 // index of the axis, or one for every block along it.
-func (f *fn) scaleIndex() (string, error) {
+func (f *fn) scaleIndex() string {
 	n := f.n
 	x, s := n.In[0].Type.Shape, n.In[1].Type
 	block := ir.AttrsOf[op.ScaleAttrs](n).BlockSize
 	if s.Elems() == 1 && s.Rank() <= 1 && block == 0 {
-		return "0", nil
+		return "0"
 	}
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(x))
-	if err != nil {
-		return "", err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(x)))
 	inner := product(x[axis+1:])
 	if block == 0 {
-		return fmt.Sprintf("i / %d %% %d", inner, x[axis]), nil
+		return fmt.Sprintf("i / %d %% %d", inner, x[axis])
 	}
 	return fmt.Sprintf("(i / %d * %d + i / %d %% %d / %d) * %d + i %% %d", inner*x[axis], (x[axis]+block-1)/block,
-		inner, x[axis], block, inner, inner), nil
+		inner, x[axis], block, inner, inner)
 }
 
 // quantize writes QuantizeLinear into plain integers, the parameters known or
 // computed.
-func quantize(f *fn) error {
+func quantize(f *fn) {
 	n := f.n
 	x, scale, y := f.in(0), f.in(1), f.out(0)
-	c, err := f.scaleIndex()
-	if err != nil {
-		return err
-	}
+	c := f.scaleIndex()
 	lo, hi := y.t.IntRange()
 	f.loop("i", n.In[0].Type.Elems())
 	f.line("const int32_t c = %s;", c)
@@ -59,18 +53,13 @@ func quantize(f *fn) error {
 	}
 	f.line("q = fmin(fmax(q, %s), %s);", num(float64(lo)), num(float64(hi)))
 	f.store(y, "i", fromReal(y.t, "q"))
-	f.closeTo(1)
-	return nil
 }
 
 // dequantize writes DequantizeLinear of plain integers.
-func dequantize(f *fn) error {
+func dequantize(f *fn) {
 	n := f.n
 	x, scale, y := f.in(0), f.in(1), f.out(0)
-	c, err := f.scaleIndex()
-	if err != nil {
-		return err
-	}
+	c := f.scaleIndex()
 	f.loop("i", n.In[0].Type.Elems())
 	f.line("const int32_t c = %s;", c)
 	v := fmt.Sprintf("(int64_t)%s[i]", x.name)
@@ -82,12 +71,10 @@ func dequantize(f *fn) error {
 	} else {
 		f.store(y, "i", fmt.Sprintf("(double)((float)%s * (float)(%s))", v, load(scale, "c")))
 	}
-	f.closeTo(1)
-	return nil
 }
 
 // dynamicQuantize writes DynamicQuantizeLinear.
-func dynamicQuantize(f *fn) error {
+func dynamicQuantize(f *fn) {
 	n := f.n
 	x, y, s, z := f.in(0), f.out(0), f.out(1), f.out(2)
 	count := n.In[0].Type.Elems()
@@ -98,16 +85,13 @@ func dynamicQuantize(f *fn) error {
 	f.line("hi = x0[i] > hi ? x0[i] : hi;")
 	f.close()
 	f.line("scale = (hi - lo) / 255.0f;")
-	f.open("if (scale > 0.0f)")
-	f.line("zero = nncc_nearest_f64(fmin(fmax((double)(-lo / scale), 0.0), 255.0));")
-	f.close()
+	f.when("zero = nncc_nearest_f64(fmin(fmax((double)(-lo / scale), 0.0), 255.0));", "scale > 0.0f")
 	f.loop("i", count)
 	f.line("const double q = scale > 0.0f ? nncc_nearest_f64((double)(%s[i] / scale)) : 0.0;", x.name)
 	f.store(y, "i", "(int64_t)fmin(fmax(q + zero, 0.0), 255.0)")
 	f.close()
 	f.store(s, "0", "scale")
 	f.store(z, "0", "(int64_t)zero")
-	return nil
 }
 
 func quantRows() []*kernel.Kernel {

@@ -25,11 +25,8 @@ type cell struct {
 }
 
 // recurrent writes LSTM, GRU and RNN.
-func recurrent(f *fn) error {
-	g, err := op.RNNGeometry(f.n)
-	if err != nil {
-		return err
-	}
+func recurrent(f *fn) {
+	g := kernel.Known(op.RNNGeometry(f.n))
 	c := &cell{fn: f, g: g, rows: g.Gates * g.Hidden}
 	f.in(0)
 	f.in(1)
@@ -47,7 +44,6 @@ func recurrent(f *fn) error {
 	for c.d = range g.Dirs() {
 		c.direction()
 	}
-	return nil
 }
 
 // state is the offset of unit k of sample b in initial_h and the like.
@@ -83,9 +79,7 @@ func (c *cell) direction() {
 		if f.has(5 + i) {
 			v = load(f.in(5+i), c.state())
 		}
-		f.loop("k", g.Hidden)
-		f.line("%s[k] = %s;", s.name, v)
-		f.close()
+		f.each("k", g.Hidden, "%s[k] = %s;", s.name, v)
 	}
 	f.loop("t", length)
 	at := "t"
@@ -203,18 +197,14 @@ func (c *cell) gru(at string) {
 		c.products(at, 2*H, 3*H, c.h, false)
 		f.loop("k", H)
 		f.line("double acc = 0.0;")
-		f.loop("e", H)
-		f.line("acc += h[e] * %s;", load(f.in(2), fmt.Sprintf("(%d + k) * %d + e", c.d*c.rows+2*H, H)))
-		f.close()
+		f.each("e", H, "acc += h[e] * %s;", load(f.in(2), fmt.Sprintf("(%d + k) * %d + e", c.d*c.rows+2*H, H)))
 		if f.has(3) {
 			f.line("acc += %s;", load(f.in(3), fmt.Sprintf("%d + k", c.d*2*c.rows+c.rows+2*H)))
 		}
 		f.line("z[%d + k] += z[%d + k] * acc;", 2*H, H)
 		f.close()
 	} else {
-		f.loop("k", H)
-		f.line("next[k] = z[%d + k] * h[k];", H)
-		f.close()
+		f.each("k", H, "next[k] = z[%d + k] * h[k];", H)
 		c.products(at, 2*H, 3*H, c.next, true)
 	}
 	f.loop("k", H)

@@ -18,16 +18,13 @@ const wrapAdd = "(int64_t)((uint64_t)acc + (uint64_t)(%s))"
 
 // alongAxis opens the loops over the lines of input 0 along an axis: element i
 // of line (o, s) lies at o * size * step + i * step + s.
-func (f *fn) alongAxis(axis int) (size, step int, err error) {
+func (f *fn) alongAxis(axis int) (size, step int) {
 	shape := f.n.In[0].Type.Shape
-	axis, err = op.Axis(f.n, axis, len(shape))
-	if err != nil {
-		return 0, 0, err
-	}
+	axis = kernel.Known(op.Axis(f.n, axis, len(shape)))
 	size, step = shape[axis], product(shape[axis+1:])
 	f.loop("o", product(shape[:axis]))
 	f.loop("s", step)
-	return size, step, nil
+	return size, step
 }
 
 // extreme is the neutral value of a maximum or minimum of a type.
@@ -81,12 +78,9 @@ func (f *fn) axesNest(shape, axes []int) (y string, inner func() string) {
 	}
 }
 
-func reduction(f *fn) error {
+func reduction(f *fn) {
 	n := f.n
-	axes, err := op.ReduceAxes(n)
-	if err != nil {
-		return err
-	}
+	axes := kernel.Known(op.ReduceAxes(n))
 	shape := n.In[0].Type.Shape
 	count := 1
 	for _, a := range axes {
@@ -98,8 +92,7 @@ func reduction(f *fn) error {
 	fold := n.Op.Fold
 	if fold == nil {
 		f.logSumExp(x, y, yi, inner)
-		f.closeTo(1)
-		return nil
+		return
 	}
 	start := fmt.Sprint(fold.Start)
 	if math.IsInf(fold.Start, 0) {
@@ -121,8 +114,6 @@ func reduction(f *fn) error {
 		done = fmt.Sprintf("acc / %d", max(count, 1))
 	}
 	f.store(y, yi, done)
-	f.closeTo(1)
-	return nil
 }
 
 // logSumExp subtracts the maximum first, so that large elements do not overflow.
@@ -141,12 +132,9 @@ func (f *fn) logSumExp(x, y ref, yi string, inner func() string) {
 }
 
 // arg writes ArgMax and ArgMin; NaN is below every number, as Go orders them.
-func arg(f *fn) error {
+func arg(f *fn) {
 	n := f.n
-	size, step, err := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
-	if err != nil {
-		return err
-	}
+	size, step := f.alongAxis(ir.AttrsOf[op.AxisAttr](n).Axis)
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
 	f.line("const int32_t at = o * %d + s;", size*step)
@@ -171,21 +159,13 @@ func arg(f *fn) error {
 	f.close()
 	f.close()
 	f.store(y, fmt.Sprintf("o * %d + s", step), "best")
-	f.closeTo(1)
-	return nil
 }
 
 // running writes CumSum and CumProd.
-func running(f *fn) error {
+func running(f *fn) {
 	n := f.n
-	axes, err := op.ConstInts(n, 1, "the axis")
-	if err != nil {
-		return err
-	}
-	size, step, err := f.alongAxis(axes[0])
-	if err != nil {
-		return err
-	}
+	axes := kernel.Known(op.ConstInts(n, 1, "the axis"))
+	size, step := f.alongAxis(axes[0])
 	x, y := f.in(0), f.out(0)
 	c := classOf(x.t)
 	first, next := "acc", map[class]string{floating: "acc + v", whole: fmt.Sprintf(wrapAdd, "v"), large: "acc + v"}[c]
@@ -209,18 +189,13 @@ func running(f *fn) error {
 		f.line("acc = %s;", next)
 		f.store(y, "at", first)
 	}
-	f.closeTo(1)
-	return nil
 }
 
 // topK writes TopK by insertion: the k best so far are sorted in the outputs.
-func topK(f *fn) error {
+func topK(f *fn) {
 	n := f.n
 	shape := n.In[0].Type.Shape
-	axis, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape))
-	if err != nil {
-		return err
-	}
+	axis := kernel.Known(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, len(shape)))
 	k := n.Out[0].Type.Shape[axis]
 	x, y := f.in(0), f.out(0)
 	idx := ref{}
@@ -248,9 +223,7 @@ func topK(f *fn) error {
 		cond = map[bool]string{true: "v > w || (isnan(v) && !isnan(w))",
 			false: "v < w || (isnan(w) && !isnan(v))"}[ir.AttrsOf[op.TopKAttrs](n).Largest != 0]
 	}
-	f.open("if (!(%s))", cond)
-	f.line("break;")
-	f.close()
+	f.when("break;", "!(%s)", cond)
 	f.open("if (p < %d)", k)
 	f.copy(y, here, y, prev)
 	if idx.name != "" {
@@ -263,8 +236,6 @@ func topK(f *fn) error {
 	if idx.name != "" {
 		f.store(idx, here, "i")
 	}
-	f.closeTo(1)
-	return nil
 }
 
 func reduceRows() []*kernel.Kernel {

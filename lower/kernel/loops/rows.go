@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
-// writer writes the function of a node, or says why it cannot.
-type writer func(f *fn) error
+// writer writes the function of a node; loops that are open at its end are closed.
+type writer func(f *fn)
 
 // row is the kernel row of some operators. why, which may be nil, is a further
 // condition: what was found and what is wanted.
@@ -35,9 +34,8 @@ func row(hint, doc string, w writer, why func(n *ir.Node) string, ops ...*ir.OpD
 				return &call.Lowered{Kernel: "loops_" + hint, Library: "nncc", Unused: ir.Identity(len(n.In))}
 			}
 			f := newFn(n.Node)
-			if err := w(f); err != nil { // shape inference has asked the same
-				panic(bug.Errorf("%w", err))
-			}
+			w(f)
+			f.closeTo(1)
 			l := f.done(hint)
 			if n.Op.Pattern <= ir.Broadcast {
 				l.Variant = kernel.LoopVariant

@@ -15,12 +15,9 @@ import (
 
 // resize writes Resize with the sampling tables of the geometry: a sum over the taps of a
 // dimension within that of the one before, the innermost first, as the interpreter adds.
-func resize(f *fn) error {
+func resize(f *fn) {
 	n := f.n
-	g, err := op.ResizeGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.ResizeGeometry(n))
 	x, y := f.in(0), f.out(0)
 	st := tensor.Strides(n.In[0].Type.Shape)
 	v := f.nest("i", g.Shape)
@@ -68,8 +65,7 @@ func resize(f *fn) error {
 	yi := at(v, tensor.Strides(g.Shape))
 	if exact {
 		f.copy(y, yi, x, at(where, st))
-		f.closeTo(1)
-		return nil
+		return
 	}
 	if len(outside) > 0 {
 		f.open("if (!(%s))", strings.Join(outside, " || "))
@@ -90,13 +86,11 @@ func resize(f *fn) error {
 		value = fromReal(y.t, value)
 	}
 	f.store(y, yi, value)
-	f.closeTo(1)
-	return nil
 }
 
 // gridSample writes GridSample: for every position the taps of each dimension,
 // and the sum of their products.
-func gridSample(f *fn) error {
+func gridSample(f *fn) {
 	n := f.n
 	in := n.In[0].Type.Shape
 	size := in[2:]
@@ -187,8 +181,6 @@ func gridSample(f *fn) error {
 		value = fromReal(y.t, value)
 	}
 	f.store(y, fmt.Sprintf("(b * %d + c) * %d + p", channels, points), value)
-	f.closeTo(1)
-	return nil
 }
 
 func sampleRows() []*kernel.Kernel {

@@ -37,9 +37,7 @@ func (f *fn) under(o []string, in, kernel, stride, dilation, pad, padEnd []int, 
 		f.line("%s++;", counted)
 		f.close()
 	}
-	f.open("if (%s)", outside)
-	f.line("continue;")
-	f.close()
+	f.when("continue;", "%s", outside)
 	return p, k
 }
 
@@ -63,16 +61,13 @@ func flat(v []string, shape []int) string {
 }
 
 // convolution writes Conv and ConvInteger in any number of dimensions.
-func convolution(f *fn) error {
+func convolution(f *fn) {
 	n := f.n
 	bare := n.Bare()
 	if n.Op == op.ConvInteger { // whose third input is a zero point
 		bare.In = n.In[:2]
 	}
-	g, err := op.ConvGeometry(bare)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.ConvGeometry(bare))
 	x, w, y := f.in(0), f.in(1), f.out(0)
 	ci, co := g.CIn/g.Group, g.COut/g.Group
 	f.loop("b", g.N)
@@ -95,17 +90,12 @@ func convolution(f *fn) error {
 	f.line("acc += %s * %s;", xv, wv)
 	f.closeTo(depth)
 	f.clamped(y, fmt.Sprintf("(b * %d + m) * %d + %s", g.COut, product(g.Out), flat(o, g.Out)), "acc")
-	f.closeTo(1)
-	return nil
 }
 
 // transposed writes ConvTranspose: every output element gathers what falls on it.
-func transposed(f *fn) error {
+func transposed(f *fn) {
 	n := f.n
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.ConvGeometry(n))
 	x, w, y := f.in(0), f.in(1), f.out(0)
 	ci, co := g.CIn/g.Group, g.COut/g.Group
 	f.loop("b", g.N)
@@ -124,9 +114,7 @@ func transposed(f *fn) error {
 		f.loop(k[d], g.Kernel[d])
 		f.line("const int32_t t%d = %s + %d - %s * %d;", d, o[d], g.PadBegin[d], k[d], g.Dilations[d])
 		f.line("const int32_t %s = t%d / %d;", p[d], d, g.Strides[d])
-		f.open("if (t%d < 0 || t%d %% %d != 0 || %s >= %d)", d, d, g.Strides[d], p[d], g.In[d])
-		f.line("continue;")
-		f.close()
+		f.when("continue;", "t%d < 0 || t%d %% %d != 0 || %s >= %d", d, d, g.Strides[d], p[d], g.In[d])
 	}
 	xv := load(x, fmt.Sprintf("(b * %d + m / %d * %d + c) * %d + %s", g.CIn, co, ci, product(g.In), flat(p, g.In)))
 	wv := load(w, fmt.Sprintf("((m / %d * %d + c) * %d + m %% %d) * %d + %s", co, ci, co, co, g.Taps(),
@@ -134,17 +122,12 @@ func transposed(f *fn) error {
 	f.line("acc += %s * %s;", xv, wv)
 	f.closeTo(depth)
 	f.clamped(y, fmt.Sprintf("(b * %d + m) * %d + %s", g.COut, product(g.Out), flat(o, g.Out)), "acc")
-	f.closeTo(1)
-	return nil
 }
 
 // pool writes the pooling operators in any number of dimensions.
-func pool(f *fn) error {
+func pool(f *fn) {
 	n := f.n
-	g, err := op.PoolGeometry(n)
-	if err != nil {
-		return err
-	}
+	g := kernel.Known(op.PoolGeometry(n))
 	x, y := f.in(0), f.out(0)
 	plane := product(g.In)
 	f.loop("c", g.N*g.C)
@@ -197,8 +180,6 @@ func pool(f *fn) error {
 			f.poolIndex(g)
 		}
 	}
-	f.closeTo(1)
-	return nil
 }
 
 // poolIndex stores the flat index of the maximum, column-major within the
@@ -218,7 +199,7 @@ func (f *fn) poolIndex(g *op.PoolGeom) {
 }
 
 // unpool writes MaxUnpool.
-func unpool(f *fn) error {
+func unpool(f *fn) {
 	n := f.n
 	x, idx, y := f.in(0), f.in(1), f.out(0)
 	from := append([]int(nil), n.In[0].Type.Shape...)
@@ -236,9 +217,7 @@ func unpool(f *fn) error {
 		from[2+i] = (from[2+i]-1)*s + kernel[i] - p
 	}
 	to := n.Out[0].Type.Shape
-	f.loop("i", product(to))
-	f.store(y, "i", "0")
-	f.close()
+	f.fill(y, product(to), "0")
 	f.loop("i", n.In[0].Type.Elems())
 	f.line("const int64_t p = %s;", load(idx, "i"))
 	fs, ts := tensor.Strides(from), tensor.Strides(to)
@@ -250,8 +229,6 @@ func unpool(f *fn) error {
 		q += fmt.Sprintf("p / %d %% %d * %d", fs[d], from[d], ts[d])
 	}
 	f.copy(y, q, x, "i")
-	f.closeTo(1)
-	return nil
 }
 
 func windowRows() []*kernel.Kernel {
