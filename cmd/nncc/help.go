@@ -21,16 +21,10 @@ var helpFiles embed.FS
 
 // topics are the texts of `nncc help TOPIC` by name.
 var topics = func() map[string]string {
-	list, err := helpFiles.ReadDir("help")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	list := bug.Must(helpFiles.ReadDir("help"))
 	out := map[string]string{}
 	for _, f := range list {
-		b, err := helpFiles.ReadFile("help/" + f.Name())
-		if err != nil {
-			panic(bug.Errorf("%w", err))
-		}
+		b := bug.Must(helpFiles.ReadFile("help/" + f.Name()))
 		out[strings.TrimSuffix(f.Name(), ".txt")] = string(b)
 	}
 	return out

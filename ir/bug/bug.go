@@ -17,6 +17,14 @@ type Error struct{ err error }
 // Errorf makes one; the arguments are those of fmt.Errorf.
 func Errorf(format string, args ...any) *Error { return &Error{fmt.Errorf(format, args...)} }
 
+// Must is a value that only a fault of nncc can keep from being there.
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(Errorf("%w", err))
+	}
+	return v
+}
+
 // Recovered is the fault behind a panic: r is what recover gave.
 func Recovered(r any) *Error {
 	switch r := r.(type) {

@@ -35,10 +35,7 @@ func (m *net) in(shape ...int) *ir.Value {
 func (m *net) out(v *ir.Value) { m.g.AddOutput(fmt.Sprintf("y%d", len(m.g.Out)), v) }
 
 func (m *net) ops(d *ir.OpDef, attrs ir.Attrs, outs int, in ...*ir.Value) []*ir.Value {
-	n, err := m.g.Add(d, fmt.Sprintf("%s_%d", d.Name, len(m.g.Nodes)), attrs, outs, in...)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	n := bug.Must(m.g.Add(d, fmt.Sprintf("%s_%d", d.Name, len(m.g.Nodes)), attrs, outs, in...))
 	n.Origin = []string{n.Name}
 	return n.Out
 }

@@ -349,10 +349,7 @@ func (t *printer) constant(i int, x *Const) {
 	if !ok || len(x.Data)%dt.Size() != 0 {
 		dt = tensor.U8
 	}
-	d, err := tensor.FromBytes(dt, []int{len(x.Data) / dt.Size()}, x.Data)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	d := bug.Must(tensor.FromBytes(dt, []int{len(x.Data) / dt.Size()}, x.Data))
 	t.f(" = %s[%d] ", dt, d.Len())
 	t.Data(d)
 	t.f("\n")

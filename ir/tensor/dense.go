@@ -46,10 +46,7 @@ func Elems(shape []int) (int, error) {
 
 // Count is Elems for shapes that are known to be valid.
 func Count(shape []int) int {
-	n, err := Elems(shape)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	n := bug.Must(Elems(shape))
 	return n
 }
 

@@ -166,9 +166,6 @@ func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {
 
 // axisOf is the attribute axis, counted from the first dimension of operand 0.
 func axisOf(n *ir.Node) int {
-	x, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank())
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	x := bug.Must(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank()))
 	return x
 }

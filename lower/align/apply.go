@@ -242,10 +242,7 @@ func (a *analysis) setInts(n *ir.Node, i int, name string, v []int) {
 
 // rewriteSlice names every bound afresh: starts and ends of padded axes move.
 func (a *analysis) rewriteSlice(n *ir.Node) {
-	g, err := op.SliceGeometry(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	g := bug.Must(op.SliceGeometry(n))
 	x, y := a.in(n, 0), a.out(n, 0)
 	var starts, ends, axes, steps []int
 	for d := range x {

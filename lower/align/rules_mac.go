@@ -47,10 +47,7 @@ func (a *analysis) spatial(n *ir.Node, x []axis) {
 // convolution is what both kinds have: the batch goes through, and the window slides.
 // Geometry and dimensions of input, weights and output.
 func (a *analysis) convolution(n *ir.Node) (g *op.ConvGeom, x, w, y []axis) {
-	g, err := op.ConvGeometry(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	g = bug.Must(op.ConvGeometry(n))
 	x, w, y = a.in(n, 0), a.in(n, 1), a.out(n, 0)
 	a.same(n, x[0], y[0])
 	a.spatial(n, x)

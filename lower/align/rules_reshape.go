@@ -27,10 +27,7 @@ func flatten(a *analysis, n *ir.Node) {
 // cannot grow; one that it names 0 or -1 follows its input.
 func reshape(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
-	want, err := op.ConstInts(n, 1, "the target shape")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	want := bug.Must(op.ConstInts(n, 1, "the target shape"))
 	if n.Out[0].Type.Elems() == 0 {
 		a.lockAll(n, "reshape", "Reshape of no elements")
 		return

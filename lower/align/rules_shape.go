@@ -11,10 +11,7 @@ import (
 )
 
 func transpose(a *analysis, n *ir.Node) {
-	p, err := op.Perm(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	p := bug.Must(op.Perm(n))
 	x, y := a.in(n, 0), a.out(n, 0)
 	for i, d := range p {
 		a.same(n, y[i], x[d])
@@ -60,10 +57,7 @@ func (a *analysis) joined(n *ir.Node, k int, parts [][]axis, whole []axis) {
 
 // slice: what it leaves out is a dim on either side; bounds are rewritten.
 func slice(a *analysis, n *ir.Node) {
-	g, err := op.SliceGeometry(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	g := bug.Must(op.SliceGeometry(n))
 	x, y := a.in(n, 0), a.out(n, 0)
 	for d := range x {
 		from, size := g.Start[d], x[d].size()
@@ -83,10 +77,7 @@ func slice(a *analysis, n *ir.Node) {
 
 // pad adds constant elements: dims of their own that stay as they are.
 func pad(a *analysis, n *ir.Node) {
-	g, err := op.PadGeometry(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	g := bug.Must(op.PadGeometry(n))
 	x, y := a.in(n, 0), a.out(n, 0)
 	for d := range x {
 		b, e := g.Begin[d], g.End[d]
@@ -122,10 +113,7 @@ func (a *analysis) fixed(size int, l Lock) axis {
 // expand: sizes in its target shape are fixed, ones in it are not sizes.
 func expand(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
-	want, err := op.ConstInts(n, 1, "the target shape")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	want := bug.Must(op.ConstInts(n, 1, "the target shape"))
 	for i, w := range want {
 		if w != 1 {
 			y[len(y)-len(want)+i].lock(lockAt(n, "reshape", "Expand has %v in its constant target shape", want))
@@ -135,10 +123,7 @@ func expand(a *analysis, n *ir.Node) {
 }
 
 func tile(a *analysis, n *ir.Node) {
-	rep, err := op.ConstInts(n, 1, "the repeats")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	rep := bug.Must(op.ConstInts(n, 1, "the repeats"))
 	x, y := a.in(n, 0), a.out(n, 0)
 	for i, r := range rep {
 		a.grouped(n, y[i], x[i], r)
@@ -187,10 +172,7 @@ func squeeze(a *analysis, n *ir.Node)   { a.ones(n, a.out(n, 0), a.in(n, 0)) }
 
 // ones: wide has the axes of narrow with axes of size 1 in between.
 func (a *analysis) ones(n *ir.Node, narrow, wide []axis) {
-	axes, err := op.ConstInts(n, 1, "the axes")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	axes := bug.Must(op.ConstInts(n, 1, "the axes"))
 	named := make([]bool, len(wide))
 	for _, k := range axes {
 		if k < 0 {

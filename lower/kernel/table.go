@@ -91,10 +91,7 @@ func AllBytes(d tensor.DType, n int) *tensor.Dense {
 			b[i] &= 1
 		}
 	}
-	t, err := tensor.FromBytes(d, []int{len(b)}, b)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	t := bug.Must(tensor.FromBytes(d, []int{len(b)}, b))
 	return t
 }
 

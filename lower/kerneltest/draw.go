@@ -230,10 +230,7 @@ func (w *drawer) quantise(n *ir.Node, v *ir.Value) {
 	default:
 		q, _ = w.quant()
 	}
-	t, err := parseType(want + "[]" + q)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	t := bug.Must(parseType(want + "[]" + q))
 	v.Type = v.Type.WithQuant(t.DType, t.Quant)
 }
 

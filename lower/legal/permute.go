@@ -52,10 +52,7 @@ func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Va
 			}
 		}
 	}
-	n, err := g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	n := bug.Must(g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...))
 	n.Origin = d.Origin
 	return n.Out[0]
 }

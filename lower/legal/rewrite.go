@@ -19,10 +19,7 @@ func is(n *ir.Node, names ...string) bool {
 // insert adds a node with one output in front of at and gives that output.
 // The rewrite guarantees that the node is well-typed.
 func insert(g *ir.Graph, at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	n, err := g.InsertBefore(at, d, name, attrs, 1, in...)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	n := bug.Must(g.InsertBefore(at, d, name, attrs, 1, in...))
 	if at != nil {
 		n.Inherit(at)
 	}
@@ -139,10 +136,7 @@ func moves(shape, perm []int) bool {
 
 // perm is the permutation of a Transpose node.
 func perm(n *ir.Node) []int {
-	p, err := op.Perm(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	p := bug.Must(op.Perm(n))
 	return p
 }
 

@@ -74,11 +74,8 @@ type Result struct {
 
 // Prepare are the float passes that Run runs first.
 func Prepare() []pass.Pass {
-	ps, err := pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold",
-		"bn-linear", "conv1d", "cleanup")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	ps := bug.Must(pass.Select(legal.Passes, "const-fold", "cleanup", "patterns", "transpose", "decompose", "bn-fold",
+		"bn-linear", "conv1d", "cleanup"))
 	return ps
 }
 

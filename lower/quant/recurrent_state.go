@@ -306,10 +306,7 @@ func zeroState(v *ir.Value) bool {
 // integerRecurrent takes it; in gives its inputs. That of a GRU is the one of the
 // initial state, or 1.
 func statePeak(n *ir.Node, in func(i int) *tensor.Dense) float64 {
-	g, err := op.RNNGeometry(n)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	g := bug.Must(op.RNNGeometry(n))
 	H, rows := g.Hidden, 4*g.Hidden
 	state := func(i int) []float64 {
 		if d := in(i); n.Input(i) != nil && d != nil {

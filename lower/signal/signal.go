@@ -202,10 +202,7 @@ func (f *finder) reshape(at *ir.Node, v *ir.Value, shape []int) *ir.Value {
 
 // insert adds a well-typed node of one output in front of at.
 func (f *finder) insert(at *ir.Node, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	n, err := f.g.InsertBefore(at, d, at.Name+"/"+name, attrs, 1, in...)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	n := bug.Must(f.g.InsertBefore(at, d, at.Name+"/"+name, attrs, 1, in...))
 	n.Inherit(at)
 	return n.Out[0]
 }

@@ -20,16 +20,10 @@ var texts embed.FS
 
 // parsed are the functions in the files of a folder.
 func parsed(dir string) []*pb.FunctionProto {
-	files, err := texts.ReadDir(dir) // sorted by name
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	files := bug.Must(texts.ReadDir(dir)) // sorted by name
 	var all []*pb.FunctionProto
 	for _, f := range files {
-		text, err := texts.ReadFile(dir + "/" + f.Name())
-		if err != nil {
-			panic(bug.Errorf("%w", err))
-		}
+		text := bug.Must(texts.ReadFile(dir + "/" + f.Name()))
 		fs, err := Parse(string(text))
 		if err != nil {
 			panic(bug.Errorf("%s: %v", f.Name(), err))

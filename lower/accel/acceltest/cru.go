@@ -114,10 +114,7 @@ var sources embed.FS
 
 // Sources are the driver's header and the simulator behind it.
 func (*CRU) Sources() fs.FS {
-	sub, err := fs.Sub(sources, "c")
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	sub := bug.Must(fs.Sub(sources, "c"))
 	return sub
 }
 

@@ -53,10 +53,8 @@ var rules = []accel.Rule[Limits]{
 		}},
 	{Code: "CRU-CONV-RANK", Ops: convs, Doc: "Conv in two dimensions, of a batch of 1",
 		Check: geometry(func(g *op.ConvGeom, _ *Limits) []string {
-			if len(g.In) != 2 || g.N != 1 {
-				return say("Convolution of a batch of %d in %d dimensions, want a batch of 1 in 2", g.N, len(g.In))
-			}
-			return nil
+			return when(len(g.In) != 2 || g.N != 1,
+				"Convolution of a batch of %d in %d dimensions, want a batch of 1 in 2", g.N, len(g.In))
 		})},
 	{Code: "CRU-CONV-FORM", Ops: convs, Doc: "Conv of one group without dilation",
 		Check: geometry(func(g *op.ConvGeom, _ *Limits) []string {
@@ -71,23 +69,26 @@ var rules = []accel.Rule[Limits]{
 		})},
 	{Code: "CRU-CONV-KERNEL", Ops: convs, Doc: "kernel sides are at most the board's kernel",
 		Check: geometry(func(g *op.ConvGeom, l *Limits) []string {
-			if slices.Max(g.Kernel) > l.Kernel {
-				return say("Kernel is %v, want at most %d in each dimension", g.Kernel, l.Kernel)
-			}
-			return nil
+			return when(slices.Max(g.Kernel) > l.Kernel, "Kernel is %v, want at most %d in each dimension", g.Kernel, l.Kernel)
 		})},
 	{Code: "CRU-CONV-CHANNELS", Ops: convs, Doc: "Conv has at most the board's channels",
 		Check: geometry(func(g *op.ConvGeom, l *Limits) []string {
-			if max(g.CIn, g.COut) > l.Channels {
-				return say("%d input and %d output channels, want at most %d", g.CIn, g.COut, l.Channels)
-			}
-			return nil
+			return when(max(g.CIn, g.COut) > l.Channels,
+				"%d input and %d output channels, want at most %d", g.CIn, g.COut, l.Channels)
 		})},
 }
 
 var convs = []*ir.OpDef{op.Conv}
 
 func say(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
+
+// when says something where a condition holds.
+func when(cond bool, format string, args ...any) []string {
+	if !cond {
+		return nil
+	}
+	return say(format, args...)
+}
 
 // activations makes a rule of a check of the types of input 0 and the outputs.
 func activations(check func(t ir.Type) string) func(n *ir.Node, _ *Limits) []string {

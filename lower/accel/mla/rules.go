@@ -262,6 +262,14 @@ func each(vs []*ir.Value, check func(v *ir.Value) string) []string {
 
 func say(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
 
+// when says something where a condition holds; the arguments are there in any case.
+func when(cond bool, format string, args ...any) []string {
+	if !cond {
+		return nil
+	}
+	return say(format, args...)
+}
+
 // shapeText is "2D, [1,2000]".
 func shapeText(shape []int) string {
 	var b strings.Builder

@@ -18,31 +18,21 @@ var convOps = []*ir.OpDef{op.Conv, op.ConvTranspose}
 var macRules = []Rule{
 	{Code: "MLA-CONV-GEOMETRY", Doc: "a convolution in two dimensions that is valid ONNX", Ops: convOps,
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
-			if len(g.In) != 2 {
-				return say("Convolution in %d dimensions, want 2", len(g.In))
-			}
-			return nil
+			return when(len(g.In) != 2, "Convolution in %d dimensions, want 2", len(g.In))
 		})},
 	{Code: "MLA-CONV-STRIDE", Doc: "strides of Conv are 1 to conv_stride", Ops: []*ir.OpDef{op.Conv},
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-			if slices.Max(g.Strides) > l.ConvStride {
-				return say("Strides are %v, want 1 to %d", g.Strides, l.ConvStride)
-			}
-			return nil
+			return when(slices.Max(g.Strides) > l.ConvStride, "Strides are %v, want 1 to %d", g.Strides, l.ConvStride)
 		})},
 	{Code: "MLA-CONV-DILATION", Doc: "dilations of Conv are 1 to conv_dilation", Ops: []*ir.OpDef{op.Conv},
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-			if slices.Max(g.Dilations) > l.ConvDilation {
-				return say("Dilations are %v, want 1 to %d", g.Dilations, l.ConvDilation)
-			}
-			return nil
+			return when(slices.Max(g.Dilations) > l.ConvDilation,
+				"Dilations are %v, want 1 to %d", g.Dilations, l.ConvDilation)
 		})},
 	{Code: "MLA-CONV-KERNEL", Doc: "kernel sides are at most the board's conv_kernel", Ops: convOps,
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
-			if l.ConvKernel > 0 && slices.Max(g.Kernel) > l.ConvKernel {
-				return say("Kernel is %v, want at most %d in each dimension", g.Kernel, l.ConvKernel)
-			}
-			return nil
+			return when(l.ConvKernel > 0 && slices.Max(g.Kernel) > l.ConvKernel,
+				"Kernel is %v, want at most %d in each dimension", g.Kernel, l.ConvKernel)
 		})},
 	{Code: "MLA-CONV-ALIGN", Doc: "channels are multiples of the board's channel_align", Ops: convOps,
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, l *Limits) []string {
@@ -60,19 +50,14 @@ var macRules = []Rule{
 		})},
 	{Code: "MLA-DECONV-DILATION", Doc: "ConvTranspose is not dilated", Ops: []*ir.OpDef{op.ConvTranspose},
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
-			if slices.Max(g.Dilations) > 1 {
-				return say("Dilations are %v, want 1", g.Dilations)
-			}
-			return nil
+			return when(slices.Max(g.Dilations) > 1, "Dilations are %v, want 1", g.Dilations)
 		})},
 	{Code: "MLA-DECONV-GROUP", Doc: "ConvTranspose has one group or is depthwise",
 		Ops: []*ir.OpDef{op.ConvTranspose},
 		Check: conv(func(_ *ir.Node, g *op.ConvGeom, _ *Limits) []string {
-			if g.Group != 1 && !depthwiseTransposed(g) {
-				return say("Group is %d for %d input and %d output channels, want 1 or depthwise", g.Group, g.CIn,
-					g.COut)
-			}
-			return nil
+			return when(g.Group != 1 && !depthwiseTransposed(g),
+				"Group is %d for %d input and %d output channels, want 1 or depthwise", g.Group, g.CIn,
+				g.COut)
 		})},
 	{Code: "MLA-DECONV-STRIDE", Doc: "strides of ConvTranspose are among deconv_strides (depthwise: " +
 		"depthwise_deconv_strides)",

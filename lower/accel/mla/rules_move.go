@@ -52,18 +52,13 @@ var moveRules = []Rule{
 		}},
 	{Code: "MLA-RESHAPE-ZERO", Doc: "Reshape has allowzero 0", Ops: []*ir.OpDef{op.Reshape},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if ir.AttrsOf[op.ReshapeAttrs](n).Allowzero != 0 {
-				return say("allowzero is 1, want 0")
-			}
-			return nil
+			return when(ir.AttrsOf[op.ReshapeAttrs](n).Allowzero != 0, "allowzero is 1, want 0")
 		}},
 	{Code: "MLA-RESHAPE-BATCH", Doc: "Reshape keeps the batch", Ops: []*ir.OpDef{op.Reshape},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0] {
-				return say("Reshape from %s to %s changes the batch", shapeText(n.In[0].Type.Shape),
-					shapeText(n.Out[0].Type.Shape))
-			}
-			return nil
+			return when(rank4(n) && n.In[0].Type.Shape[0] != n.Out[0].Type.Shape[0],
+				"Reshape from %s to %s changes the batch", shapeText(n.In[0].Type.Shape),
+				shapeText(n.Out[0].Type.Shape))
 		}},
 	{Code: "MLA-EXPAND", Doc: "Expand (BroadcastTo) does not repeat the batch", Ops: []*ir.OpDef{op.Expand},
 		Check: func(n *ir.Node, _ *Limits) []string {

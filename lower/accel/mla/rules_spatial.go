@@ -19,41 +19,28 @@ var reduceOps = []*ir.OpDef{op.ReduceMean, op.ReduceSum, op.ReduceMax}
 var spatialRules = []Rule{
 	{Code: "MLA-POOL-DILATION", Doc: "pools are not dilated", Ops: windowPools,
 		Check: pool(func(_ *ir.Node, g *op.PoolGeom, _ *Limits) []string {
-			if slices.Max(g.Dilations) > 1 {
-				return say("Dilations are %v, want 1", g.Dilations)
-			}
-			return nil
+			return when(slices.Max(g.Dilations) > 1, "Dilations are %v, want 1", g.Dilations)
 		})},
 	{Code: "MLA-POOL-CEIL", Doc: "pools have ceil_mode 0", Ops: windowPools,
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
-				return say("ceil_mode is 1, want 0")
-			}
-			return nil
+			return when(ir.AttrsOf[op.PoolWindow](n).CeilMode != 0, "ceil_mode is 1, want 0")
 		}},
 	{Code: "MLA-POOL-SIZE", Doc: "pool windows are smaller than pool_window in each dimension", Ops: windowPools,
 		Check: pool(func(_ *ir.Node, g *op.PoolGeom, l *Limits) []string {
-			if slices.Max(g.Kernel) >= l.PoolWindow {
-				return say("Window is %v, want less than %d in each dimension", g.Kernel, l.PoolWindow)
-			}
-			return nil
+			return when(slices.Max(g.Kernel) >= l.PoolWindow,
+				"Window is %v, want less than %d in each dimension", g.Kernel, l.PoolWindow)
 		})},
 	{Code: "MLA-POOL-PAD", Doc: "AveragePool with padding counts it: count_include_pad is 1",
 		Ops: []*ir.OpDef{op.AveragePool},
 		Check: pool(func(n *ir.Node, g *op.PoolGeom, _ *Limits) []string {
-			if ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad == 0 &&
-				slices.Max(append(slices.Clone(g.PadBegin), g.PadEnd...)) > 0 {
-				return say("count_include_pad is 0 with pads %v %v, want 1", g.PadBegin, g.PadEnd)
-			}
-			return nil
+			return when(ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad == 0 &&
+				slices.Max(append(slices.Clone(g.PadBegin), g.PadEnd...)) > 0,
+				"count_include_pad is 0 with pads %v %v, want 1", g.PadBegin, g.PadEnd)
 		})},
 	{Code: "MLA-REDUCE-KEEP", Doc: "reductions keep their dimensions",
 		Ops: append([]*ir.OpDef{op.ArgMax}, reduceOps...),
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
-				return say("keepdims is 0, want 1")
-			}
-			return nil
+			return when(ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0, "keepdims is 0, want 1")
 		}},
 	{Code: "MLA-REDUCE-AXES", Doc: "ReduceMean and ReduceSum reduce space only (dimensions 2 and 3), ReduceMax not " +
 		"the batch",
@@ -63,10 +50,7 @@ var spatialRules = []Rule{
 			if n.Op == op.ReduceMax {
 				first = 1
 			}
-			if len(axes) == 0 || axes[0] < first {
-				return say("Axes are %v, want dimensions %d to 3", axes, first)
-			}
-			return nil
+			return when(len(axes) == 0 || axes[0] < first, "Axes are %v, want dimensions %d to 3", axes, first)
 		})},
 	{Code: "MLA-REDUCE-SIZE", Doc: "a reduced dimension is shorter than pool_window (ReduceSum over all of space: any)",
 		Ops: []*ir.OpDef{op.ReduceMean, op.ReduceSum},
@@ -152,17 +136,12 @@ var spatialRules = []Rule{
 				return nil
 			}
 			x, y := n.In[0].Type.Shape, n.Out[0].Type.Shape
-			if x[0] != y[0] || x[1] != y[1] {
-				return say("Resize changes batch or channels (%s to %s)", shapeText(x), shapeText(y))
-			}
-			return nil
+			return when(x[0] != y[0] || x[1] != y[1],
+				"Resize changes batch or channels (%s to %s)", shapeText(x), shapeText(y))
 		}},
 	{Code: "MLA-RESIZE-ANTIALIAS", Doc: "Resize does not antialias", Ops: []*ir.OpDef{op.Resize},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if ir.AttrsOf[op.ResizeAttrs](n).Antialias != 0 {
-				return say("antialias is 1, want 0")
-			}
-			return nil
+			return when(ir.AttrsOf[op.ResizeAttrs](n).Antialias != 0, "antialias is 1, want 0")
 		}},
 }
 

@@ -47,10 +47,7 @@ func copied(n *ir.Node) *call.Lowered {
 }
 
 func transposeLayout(n *kernel.Node) kernel.Layout {
-	p, err := op.Perm(n.Node)
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
+	p := bug.Must(op.Perm(n.Node))
 	return kernel.Layout{Kind: kernel.ViewTranspose, Perm: p}
 }
 
