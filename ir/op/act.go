@@ -54,6 +54,17 @@ func countedBias(n *ir.Node, in []*tensor.Dense) []*tensor.Dense {
 	return in
 }
 
+// ActAttrs are the bounds of n's absorbed activation, as attributes.
+func ActAttrs(n *ir.Node) ir.Attrs {
+	out := ir.Attrs{}
+	for _, name := range []string{"act_min", "act_max"} {
+		if a, ok := n.Attrs[name]; ok {
+			out[name] = a
+		}
+	}
+	return out
+}
+
 // evalActQ is the EvalQ of operators with an absorbed activation and without
 // an integer kernel: the rule of ir.EvalDequantised on the operator without
 // its activation, then the integer clamp of ActRange.

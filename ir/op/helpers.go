@@ -59,6 +59,15 @@ func ClampAct(n *ir.Node, d *tensor.Dense) *tensor.Dense {
 	return d
 }
 
+// AxisOf is the attribute axis of n, of an operand of that rank, counted from the front.
+func AxisOf(n *ir.Node, rank int) int {
+	axis := ir.AttrsOf[AxisAttr](n).Axis
+	if axis < 0 {
+		axis += rank
+	}
+	return axis
+}
+
 // Axis normalises a possibly negative axis of a value of the given rank.
 func Axis(n *ir.Node, axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {

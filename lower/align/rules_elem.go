@@ -95,10 +95,7 @@ func quantize(a *analysis, n *ir.Node) {
 // quantAxis is the axis that per-axis scales belong to.
 func quantAxis(n *ir.Node) int {
 	r := n.In[0].Type.Rank()
-	k := ir.AttrsOf[op.AxisAttr](n).Axis
-	if k < 0 {
-		k += r
-	}
+	k := op.AxisOf(n, r)
 	return max(min(k, r-1), 0)
 }
 

@@ -14,10 +14,7 @@ import (
 // flatten has one product of axes on either side of its axis.
 func flatten(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
-	k := ir.AttrsOf[op.AxisAttr](n).Axis
-	if k < 0 {
-		k += len(x)
-	}
+	k := op.AxisOf(n, len(x))
 	a.merge(n, x[:k], y[0])
 	a.merge(n, x[k:], y[1])
 }

@@ -3,6 +3,7 @@
 package legal
 
 import (
+	"errors"
 	"math"
 	"slices"
 
@@ -32,23 +33,14 @@ import (
 // and the pools, when nothing else reads these; Reshape and Transpose may stand
 // between. A second activation narrows the first.
 func absorb(c *pass.Ctx, g *ir.Graph) error {
-	err := c.Each(g, func(n *ir.Node) error {
-		if is(n, "Pad") {
-			absorbPad(c, g, n)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.Each(g, func(n *ir.Node) error {
-		absorbAct(c, g, n)
-		return nil
-	})
+	return errors.Join(every(absorbPad)(c, g), every(absorbAct)(c, g))
 }
 
 // absorbPad moves a Pad into all its readers, if each can take it.
 func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "Pad") {
+		return
+	}
 	pg, err := op.PadGeometry(n)
 	y := n.Out[0]
 	if err != nil || pg.Mode != "constant" || n.Quantised() || y.Type.Rank() < 3 || g.IsOutput(y) ||
@@ -149,7 +141,7 @@ func neverNegative(v *ir.Value, depth int) bool {
 	if d == nil || depth == 0 || d.Op.Domain != "" || d.Quantised() {
 		return false
 	}
-	if hasAct(d) {
+	if op.HasAct(d) {
 		lo, hi := op.ActBounds(d)
 		return lo >= 0 && hi >= 0
 	}

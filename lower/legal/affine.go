@@ -35,7 +35,7 @@ func isAffine(n *ir.Node) bool {
 // BatchNormalization (axis 1), or Mul, Div, Add, Sub with a constant that is
 // one number or one per index, or Neg. nil when n is nothing of the kind.
 func affineOf(n *ir.Node, axis int) *affine {
-	if n.Quantised() || hasAct(n) || !n.Out[0].Type.DType.IsFloat() {
+	if n.Quantised() || op.HasAct(n) || !n.Out[0].Type.DType.IsFloat() {
 		return nil
 	}
 	switch {

@@ -3,6 +3,8 @@
 package legal
 
 import (
+	"errors"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -22,14 +24,7 @@ import (
 //
 // A BatchNormalization between DequantizeLinear and QuantizeLinear stays: it
 // is one quantised operator there.
-func bnLinear(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		linearise(c, g, n)
-		return nil
-	})
-}
-
-func linearise(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+func bnLinear(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if !is(n, "BatchNormalization") || n.Quantised() || betweenQDQ(g, n) {
 		return
 	}
@@ -90,23 +85,18 @@ func betweenQDQ(g *ir.Graph, n *ir.Node) bool {
 func bnFold(c *pass.Ctx, g *ir.Graph) error {
 	for made := -1; made != c.Made(); {
 		made = c.Made()
-		err := c.Each(g, func(n *ir.Node) error {
-			if !foldBack(c, g, n) {
-				foldForward(c, g, n)
-			}
-			return nil
-		})
-		if err != nil {
+		if err := every(foldEither)(c, g); err != nil {
 			return err
 		}
 	}
-	if err := c.Each(g, func(n *ir.Node) error {
-		depthwiseBN(c, g, n)
-		return nil
-	}); err != nil {
-		return err
+	return errors.Join(every(depthwiseBN)(c, g), every(bnLinear)(c, g))
+}
+
+// foldEither folds n into what is in front of it, or else behind it.
+func foldEither(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if isAffine(n) && !foldBack(c, g, n) {
+		foldForward(c, g, n)
 	}
-	return bnLinear(c, g)
 }
 
 // depthwiseBN writes a BatchNormalization of [N, C, H, W] as a Conv of C groups.
@@ -130,9 +120,6 @@ func depthwiseBN(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 
 // foldBack folds n into the inner product in front of it.
 func foldBack(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
-	if !isAffine(n) {
-		return false
-	}
 	for i, x := range n.In[:min(2, len(n.In))] {
 		if x == nil || x.Const != nil || i > 0 && is(n, "BatchNormalization") {
 			continue
@@ -180,12 +167,12 @@ func producer(g *ir.Graph, x *ir.Value, n *ir.Node) (axis int, positive bool, p 
 		}
 		d := v.Def
 		if p = innerOf(d); p != nil {
-			if hasAct(d) {
+			if op.HasAct(d) {
 				return 0, false, nil
 			}
 			break
 		}
-		if d == nil || d.Quantised() || hasAct(d) || len(d.Out) != 1 {
+		if d == nil || d.Quantised() || op.HasAct(d) || len(d.Out) != 1 {
 			return 0, false, nil
 		}
 		switch {
@@ -229,13 +216,10 @@ func axisThrough(d *ir.Node, axis int) int {
 }
 
 // foldForward folds n into all the inner products that read it.
-func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
-	if !isAffine(n) {
-		return false
-	}
+func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	y := n.Out[0]
 	if len(y.Uses()) == 0 || g.IsOutput(y) {
-		return false
+		return
 	}
 	type target struct {
 		p *inner
@@ -245,11 +229,11 @@ func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	for _, u := range y.Uses() {
 		p := innerOf(u.Node)
 		if u.Index != 0 || p == nil {
-			return false
+			return
 		}
 		a := affineOf(n, p.inAxis)
 		if a == nil || a.shifts() && (p.padded() || !p.canShift()) {
-			return false
+			return
 		}
 		targets = append(targets, target{p, a})
 	}
@@ -261,5 +245,4 @@ func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 	}
 	g.ReplaceUses(y, x)
 	g.Remove(n)
-	return true
 }

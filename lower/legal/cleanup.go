@@ -136,7 +136,7 @@ func mergeTransposes(c *pass.Ctx, g *ir.Graph, n, d *ir.Node) {
 // sameAs is the input to which output 0 of n is equal element by element, or
 // nil; the caller compares the types.
 func sameAs(n *ir.Node) *ir.Value {
-	if len(n.In) == 0 || n.In[0] == nil || n.Op.Domain != "" || hasAct(n) {
+	if len(n.In) == 0 || n.In[0] == nil || n.Op.Domain != "" || op.HasAct(n) {
 		return nil
 	}
 	x := n.In[0]

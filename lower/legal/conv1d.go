@@ -93,10 +93,7 @@ func (l *lifter) lift(n *ir.Node) {
 		g.SetInput(n, 1, w)
 		l.window(n)
 	case is(n, "Concat"), n.Op.Lanes:
-		axis := ir.AttrsOf[op.AxisAttr](n).Axis
-		if axis < 0 {
-			axis += 3
-		}
+		axis := op.AxisOf(n, 3)
 		if axis == 2 {
 			axis = 3
 		}
@@ -141,12 +138,7 @@ func (l *lifter) lift(n *ir.Node) {
 	low := reshape(g, at, y, shape, n.Name+"/1d")
 	low.Def.Origin = nil
 	low.Def.Inherit(n)
-	for _, u := range append([]ir.Use(nil), y.Uses()...) {
-		if u.Node != low.Def {
-			g.SetInput(u.Node, u.Index, low)
-		}
-	}
-	g.ReplaceOutput(y, low)
+	readBehind(g, y, low)
 	l.up[low] = y
 	l.c.Did(n, "computed in two dimensions")
 }
@@ -179,10 +171,7 @@ func (l *lifter) axis(n *ir.Node) {
 	if n.In[1].Type.Elems() == 1 {
 		return
 	}
-	a := ir.AttrsOf[op.AxisAttr](n).Axis
-	if a < 0 {
-		a += 3
-	}
+	a := op.AxisOf(n, 3)
 	if a == 2 {
 		a = 3
 	}

@@ -33,25 +33,22 @@ import (
 //   - Clip of what QuantizeLinear gives is Clip of the reals that it reads, where
 //     operators take it for an activation. An input of the graph stays as it is.
 //   - uint16 with zero point 32768, within the graph, is int16 with zero point 0.
-func decompose(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		if n.Op.Domain != "" || len(n.Body) > 0 || n.Quantised() {
-			return nil
-		}
-		d := n.Op
-		switch {
-		case d.Pattern == ir.Broadcast && d.MaxIn < 0:
-			variadic(c, g, n)
-		case d.Neutral != nil && d.Commutes:
-			constantLast(g, n)
-		case d.Neutral != nil:
-			byConstant(c, g, n)
-		case isReshape(n):
-			plainReshape(c, g, n)
-		}
-		oneForm(c, g, n)
-		return nil
-	})
+func decompose(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if n.Op.Domain != "" || len(n.Body) > 0 || n.Quantised() {
+		return
+	}
+	d := n.Op
+	switch {
+	case d.Pattern == ir.Broadcast && d.MaxIn < 0:
+		variadic(c, g, n)
+	case d.Neutral != nil && d.Commutes:
+		constantLast(g, n)
+	case d.Neutral != nil:
+		byConstant(c, g, n)
+	case isReshape(n):
+		plainReshape(c, g, n)
+	}
+	oneForm(c, g, n)
 }
 
 // oneForm rewrites single operators.
@@ -238,23 +235,13 @@ func plainGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return
 	}
 	// C differs by row, or is computed: add it behind the product.
-	act := ir.Attrs{}
-	for _, name := range []string{"act_min", "act_max"} {
-		if a, ok := n.Attrs[name]; ok {
-			act[name] = a
-			n.DropAttr(name)
-		}
-	}
+	act := op.ActAttrs(n)
+	n.DropAttr("act_min", "act_max")
 	g.SetInput(n, 2, nil)
 	y := n.Out[0]
 	sum := insert(g, g.Next(n), op.Add, n.Name+"/C", act, y, add)
 	sum.Def.Origin = n.Origin
-	for _, u := range append([]ir.Use(nil), y.Uses()...) {
-		if u.Node != sum.Def {
-			g.SetInput(u.Node, u.Index, sum)
-		}
-	}
-	g.ReplaceOutput(y, sum)
+	readBehind(g, y, sum)
 	c.Did(n, "C added behind")
 }
 
@@ -281,7 +268,7 @@ func matrix(v *ir.Value) (shape []int, quantised bool) {
 // vectorBehind is the constant of n elements, one a column, that add adds to a
 // product, and whether it stands behind DequantizeLinear; nil where there is none.
 func vectorBehind(sum, add *ir.Node, n int) (v *ir.Value, stored bool) {
-	if !is(add, "Add") || hasAct(sum) || add.Quantised() ||
+	if !is(add, "Add") || op.HasAct(sum) || add.Quantised() ||
 		!slices.Equal(add.Out[0].Type.Shape, sum.Out[0].Type.Shape) {
 		return nil, false
 	}

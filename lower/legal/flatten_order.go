@@ -23,16 +23,10 @@ import (
 // With %c stored channels-last both Transpose and Reshape are views. Row
 // (c*H+h)*W+w of B is row (h*W+w)*C+c of B'. Done only for results of spatial
 // operators with more than one channel and more than one position.
-func flattenOrder(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		if isReshape(n) {
-			reorderFlatten(c, g, n)
-		}
-		return nil
-	})
-}
-
-func reorderFlatten(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+func flattenOrder(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !isReshape(n) {
+		return
+	}
 	x, y := n.In[0], n.Out[0]
 	rank := x.Type.Rank()
 	if rank < 3 || y.Type.Rank() == 0 || x.Type.Quant.PerAxis() || !spatial(x, 16) {

@@ -26,39 +26,36 @@ import (
 // Every partial sum is an integer below 2^24 in magnitude, so float32 holds it
 // exactly in any order; where it might not be, the node stays. Padding of
 // ConvInteger stands for the zero point, which is the 0 of the Conv.
-func integerMAC(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		if !is(n, "ConvInteger", "MatMulInteger") {
-			return nil
-		}
-		w := n.ConstIn(1)
-		xz, ok1 := zeroPoint(n, 2)
-		if w == nil || !ok1 || xz.Len() != 1 {
-			return nil
-		}
-		wz, ok2 := zeroPoint(n, 3)
-		if !ok2 {
-			return nil
-		}
-		lo, hi := n.In[0].Type.DType.IntRange()
-		span := max(hi-xz.Int(0), xz.Int(0)-lo)
-		centred, sum := centredWeights(n, w, wz)
-		if centred == nil || sum*float64(span) > 1<<24 {
-			return nil
-		}
-		f := insert(g, n, op.Cast, n.Name+"/real", ir.Attrs{"to": ir.Int(tensor.F32.ONNXCode())}, n.In[0])
-		if z := xz.Int(0); z != 0 {
-			f = insert(g, n, op.Add, n.Name+"/centred", nil, f, g.AddConst(n.Name+".zero", tensor.Scalar(float32(-z))))
-		}
-		float := op.Conv
-		if is(n, "MatMulInteger") {
-			float = op.MatMul
-		}
-		r := insert(g, n, float, n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", centred))
-		y := insert(g, n, op.Cast, n.Name, ir.Attrs{"to": ir.Int(n.Out[0].Type.DType.ONNXCode())}, r)
-		swap(c, g, n, y, "exact in float")
-		return nil
-	})
+func integerMAC(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "ConvInteger", "MatMulInteger") {
+		return
+	}
+	w := n.ConstIn(1)
+	xz, ok1 := zeroPoint(n, 2)
+	if w == nil || !ok1 || xz.Len() != 1 {
+		return
+	}
+	wz, ok2 := zeroPoint(n, 3)
+	if !ok2 {
+		return
+	}
+	lo, hi := n.In[0].Type.DType.IntRange()
+	span := max(hi-xz.Int(0), xz.Int(0)-lo)
+	centred, sum := centredWeights(n, w, wz)
+	if centred == nil || sum*float64(span) > 1<<24 {
+		return
+	}
+	f := insert(g, n, op.Cast, n.Name+"/real", ir.Attrs{"to": ir.Int(tensor.F32.ONNXCode())}, n.In[0])
+	if z := xz.Int(0); z != 0 {
+		f = insert(g, n, op.Add, n.Name+"/centred", nil, f, g.AddConst(n.Name+".zero", tensor.Scalar(float32(-z))))
+	}
+	float := op.Conv
+	if is(n, "MatMulInteger") {
+		float = op.MatMul
+	}
+	r := insert(g, n, float, n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", centred))
+	y := insert(g, n, op.Cast, n.Name, ir.Attrs{"to": ir.Int(n.Out[0].Type.DType.ONNXCode())}, r)
+	swap(c, g, n, y, "exact in float")
 }
 
 // zeroPoint is the constant zero point in input i: 0 where it is absent.

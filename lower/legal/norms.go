@@ -41,7 +41,7 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 		return nil, nil
 	}
 	f := normForm{root: n, x: over, axes: axes, eps: float32(eps)}
-	if d := over.Def; is(d, "Sub") && !hasAct(d) && sameDeviation(t.v[0], d) && sameDeviation(t.v[1], d) {
+	if d := over.Def; is(d, "Sub") && !op.HasAct(d) && sameDeviation(t.v[0], d) && sameDeviation(t.v[1], d) {
 		if a, ok := meanOver(d.In[1].Def, d.In[0]); ok && slices.Equal(a, axes) {
 			f.x, f.centred = d.In[0], true
 		}
@@ -79,13 +79,13 @@ func (f *normForm) trailing(c *pass.Ctx, g *ir.Graph) (m, root *ir.Node) {
 	}
 	last := f.root
 	scale := oneOver(g, last, dims)
-	if m := g.SoleUse(last.Out[0]); is(m, "Mul") && !hasAct(m) {
+	if m := g.SoleUse(last.Out[0]); is(m, "Mul") && !op.HasAct(m) {
 		if k := normParam(g, m, last.Out[0], dims); k != nil {
 			scale, last = k, m
 		}
 	}
 	in := []*ir.Value{f.x, scale}
-	if m := g.SoleUse(last.Out[0]); f.centred && is(m, "Add") && !hasAct(m) {
+	if m := g.SoleUse(last.Out[0]); f.centred && is(m, "Add") && !op.HasAct(m) {
 		if k := normParam(g, m, last.Out[0], dims); k != nil {
 			in, last = append(in, k), m
 		}
@@ -176,6 +176,9 @@ func affineBehind(g *ir.Graph, n *ir.Node, shift bool) (last *ir.Node, mul, add 
 //
 //	%y = GroupNormalization(%x, %c0*s, %c0*b+%c1) {num_groups=G}
 func groupNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "InstanceNormalization", "LayerNormalization") || n.Quantised() || len(n.Out) != 1 {
+		return
+	}
 	front, back := n.In[0].Def, g.SoleUse(n.Out[0])
 	if !isReshape(front) || !isReshape(back) {
 		return
@@ -251,7 +254,7 @@ func sameDeviation(v *ir.Value, d *ir.Node) bool {
 	if v == d.Out[0] {
 		return true
 	}
-	if !is(v.Def, "Sub") || hasAct(v.Def) || v.Def.In[0] != d.In[0] {
+	if !is(v.Def, "Sub") || op.HasAct(v.Def) || v.Def.In[0] != d.In[0] {
 		return false
 	}
 	a, okA := meanOver(v.Def.In[1].Def, d.In[0])

@@ -34,7 +34,7 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 			!n.Out[0].Type.DType.IsFloat() {
 			continue
 		}
-		if !is(n, "Mul", "Div") || hasAct(n) {
+		if !is(n, "Mul", "Div") || op.HasAct(n) {
 			continue
 		}
 		c.At(n)
@@ -47,12 +47,7 @@ func patterns(c *pass.Ctx, g *ir.Graph) error {
 		}
 	}
 	c.At(nil)
-	return c.Each(g, func(n *ir.Node) error {
-		if is(n, "InstanceNormalization", "LayerNormalization") && !n.Quantised() && len(n.Out) == 1 {
-			groupNorm(c, g, n)
-		}
-		return nil
-	})
+	return every(groupNorm)(c, g)
 }
 
 // near compares constants that exporters round differently.
@@ -83,7 +78,7 @@ type multiplier struct {
 
 func (p multiplier) of(v *ir.Value, root bool, depth int) term {
 	n := v.Def
-	if n == nil || v == p.stop || depth == 0 || hasAct(n) || !root && p.stop == nil && p.g.SoleUse(v) == nil {
+	if n == nil || v == p.stop || depth == 0 || op.HasAct(n) || !root && p.stop == nil && p.g.SoleUse(v) == nil {
 		return term{1, []*ir.Value{v}}
 	}
 	times := func(a term, b func() term) term {
@@ -130,7 +125,7 @@ func multiple(g *ir.Graph, v, x *ir.Value) (k float64, ok bool) {
 // plus reads v as x + k.
 func plus(v *ir.Value) (x *ir.Value, k float64, ok bool) {
 	n := v.Def
-	if n == nil || hasAct(n) || !is(n, "Add", "Sub") {
+	if n == nil || op.HasAct(n) || !is(n, "Add", "Sub") {
 		return nil, 0, false
 	}
 	if k, ok := scalarConst(n.In[1]); ok {
@@ -168,7 +163,7 @@ func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 	for i, x := range t.v {
 		u := t.v[1-i]
 		d := u.Def
-		if d == nil || hasAct(d) {
+		if d == nil || op.HasAct(d) {
 			continue
 		}
 		switch {

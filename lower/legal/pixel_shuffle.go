@@ -18,32 +18,29 @@ import (
 //	%y = DepthToSpace(%c) {blocksize=2, mode="CRD"} => %y = DepthToSpace(%c) {blocksize=2, mode="DCR"}
 //
 // Channel c*b*b+k of %w is channel k*C+c of %w'.
-func pixelShuffle(c *pass.Ctx, g *ir.Graph) error {
-	return c.Each(g, func(n *ir.Node) error {
-		if !is(n, "DepthToSpace") || ir.AttrsOf[op.ModeAttr](n).Mode != "CRD" {
-			return nil
+func pixelShuffle(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "DepthToSpace") || ir.AttrsOf[op.ModeAttr](n).Mode != "CRD" {
+		return
+	}
+	conv := shuffled(g, n)
+	if conv == nil {
+		return
+	}
+	channels := n.Out[0].Type.Shape[1]
+	blocks := n.In[0].Type.Shape[1] / channels
+	idx := make([]int, channels*blocks) // idx[new] = old
+	for i := range idx {
+		idx[i] = i%channels*blocks + i/channels
+	}
+	for i, v := range conv.In[1:] {
+		if v != nil {
+			g.SetInput(conv, 1+i, permuted(g, conv, v, 0, idx))
 		}
-		conv := shuffled(g, n)
-		if conv == nil {
-			return nil
-		}
-		channels := n.Out[0].Type.Shape[1]
-		blocks := n.In[0].Type.Shape[1] / channels
-		idx := make([]int, channels*blocks) // idx[new] = old
-		for i := range idx {
-			idx[i] = i%channels*blocks + i/channels
-		}
-		for i, v := range conv.In[1:] {
-			if v != nil {
-				g.SetInput(conv, 1+i, permuted(g, conv, v, 0, idx))
-			}
-		}
-		n.SetAttr("mode", ir.Str("DCR"))
-		reordered(conv.Out[0])
-		c.Did(conv, "output channels permuted, so that %s copies neighbours together", n)
-		g.RemoveDead() // weights behind DequantizeLinear were copied
-		return nil
-	})
+	}
+	n.SetAttr("mode", ir.Str("DCR"))
+	reordered(conv.Out[0])
+	c.Did(conv, "output channels permuted, so that %s copies neighbours together", n)
+	g.RemoveDead() // weights behind DequantizeLinear were copied
 }
 
 // shuffled is the Conv that makes the input of n, if nothing else reads what

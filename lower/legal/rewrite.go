@@ -8,8 +8,19 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 )
+
+// every makes a pass of what is done at each node.
+func every(f func(c *pass.Ctx, g *ir.Graph, n *ir.Node)) func(c *pass.Ctx, g *ir.Graph) error {
+	return func(c *pass.Ctx, g *ir.Graph) error {
+		return c.Each(g, func(n *ir.Node) error {
+			f(c, g, n)
+			return nil
+		})
+	}
+}
 
 // is reports a node of one of the named ONNX operators.
 func is(n *ir.Node, names ...string) bool {
@@ -68,6 +79,16 @@ func keepQuant(out, v *ir.Value) {
 	}
 }
 
+// readBehind lets all who read y, but for the node that makes it from y, read v.
+func readBehind(g *ir.Graph, y, v *ir.Value) {
+	for _, u := range slices.Clone(y.Uses()) {
+		if u.Node != v.Def {
+			g.SetInput(u.Node, u.Index, v)
+		}
+	}
+	g.ReplaceOutput(y, v)
+}
+
 // elide removes n, whose output 0 is equal to v. A graph output that would
 // become an input, a constant or another output keeps the node, which then is
 // the copy that such an output needs anyway; elide then reports false.
@@ -87,13 +108,6 @@ func elide(g *ir.Graph, n *ir.Node, v *ir.Value) bool {
 	}
 	g.Remove(n)
 	return true
-}
-
-// hasAct reports an absorbed activation.
-func hasAct(n *ir.Node) bool {
-	_, lo := n.Attrs["act_min"]
-	_, hi := n.Attrs["act_max"]
-	return lo || hi
 }
 
 // canAct reports an operator that can absorb an activation.

@@ -108,124 +108,78 @@ func sink(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 			break
 		}
 	}
-	if p == nil {
+	m := &mover{g: g, n: n, p: p, out: p, attrs: n.Attrs.Clone(), in: map[int]*ir.Value{}}
+	if p == nil || !m.passes() {
 		return
 	}
-	edits := map[int]*ir.Value{} // new inputs
-	attrs := n.Attrs.Clone()
-	source := func(i int) bool {
-		if !slices.Equal(transposedBy(n.In[i]), p) {
-			return false
-		}
-		edits[i] = n.In[i].Def.In[0]
-		return true
-	}
-	out := p // permutation behind n
-	rename := func(v *ir.Value, k int) {
-		var r []int
-		for _, a := range v.Const.Int64s() {
-			if a < 0 {
-				a += int64(len(p))
-			}
-			r = append(r, p[a])
-		}
-		edits[k] = ints1(g, v.Name, r)
-	}
-	switch {
-	case is(n, "QuantizeLinear", "DequantizeLinear") && n.In[1].Type.Elems() > 1, is(n, "BatchNormalization"):
-		return
-	case n.Op.Pattern == ir.Elementwise:
-		if !source(0) {
-			return
-		}
-	case n.Op.Pattern == ir.Broadcast:
-		for i, v := range n.In {
-			if v == nil || !source(i) && !broadcastConst(g, v, p, edits, i) {
-				return
-			}
-		}
-	case is(n, "Concat", "Split"), n.Op.Lanes:
-		for i := range n.In {
-			if (i == 0 || is(n, "Concat")) && !source(i) {
-				return
-			}
-		}
-		axis := ir.AttrsOf[op.AxisAttr](n).Axis
-		if axis < 0 {
-			axis += len(p)
-		}
-		attrs["axis"] = ir.Int(p[axis])
-	case n.Op.Pattern == ir.Reduce && len(n.Op.Attrs) > 0 && n.Op.Attrs[0].Name == "keepdims":
-		axes, err := op.ReduceAxes(n)
-		if err != nil || !source(0) {
-			return
-		}
-		if len(axes) > 0 {
-			var from []int
-			for _, a := range axes {
-				from = append(from, p[a])
-			}
-			edits[1] = ints1(g, n.Name+"/axes", from)
-		}
-		if ir.AttrsOf[op.KeepdimsAttr](n).Keepdims == 0 {
-			out = dropAxes(p, axes)
-		}
-	case is(n, "Pad"):
-		pg, err := op.PadGeometry(n)
-		if err != nil || !source(0) {
-			return
-		}
-		pads := make([]int, 2*len(p))
-		for i, from := range p {
-			pads[from], pads[len(p)+from] = pg.Begin[i], pg.End[i]
-		}
-		edits[1], edits[3] = ints1(g, n.In[1].Name, pads), nil
-	case is(n, "Slice"):
-		if !source(0) {
-			return
-		}
-		axes := n.Input(3)
-		if axes == nil {
-			axes = ints1(g, n.Name+"/axes", ir.Identity(n.In[1].Type.Elems()))
-		}
-		if axes.Const == nil {
-			return
-		}
-		rename(axes, 3)
-	default:
-		return
-	}
-	n.SetAttrs(attrs)
-	for i := range 5 {
-		if v, ok := edits[i]; ok && (v != nil || i < len(n.In)) {
-			g.SetInput(n, i, v)
-		}
-	}
-	for i := 5; i < len(n.In); i++ {
-		if v := edits[i]; v != nil {
+	n.SetAttrs(m.attrs)
+	for i := range max(len(n.In), 5) {
+		if v, ok := m.in[i]; ok && (v != nil || i < len(n.In)) {
 			g.SetInput(n, i, v)
 		}
 	}
 	reinfer(g, n)
 	at := g.Next(n)
 	for _, y := range n.Out {
-		t := transpose(g, at, y, out, n.Name+"/transposed")
+		t := transpose(g, at, y, m.out, n.Name+"/transposed")
 		t.Def.Origin = n.Origin
 		t.Hold(y.Holds...) // which has another order of elements now
 		y.Holds = nil
-		for _, u := range append([]ir.Use(nil), y.Uses()...) {
-			if u.Node != t.Def {
-				g.SetInput(u.Node, u.Index, t)
-			}
-		}
-		g.ReplaceOutput(y, t)
+		readBehind(g, y, t)
 	}
 	c.Did(n, "moved a transposition behind it")
 }
 
-// broadcastConst transposes a constant operand backwards, so that the
-// transposition by p behind the operator restores it.
-func broadcastConst(g *ir.Graph, v *ir.Value, p []int, edits map[int]*ir.Value, i int) bool {
+// mover is a node with a transposition by p in front of it, and what the node
+// becomes without: attributes, inputs, and the permutation behind it.
+type mover struct {
+	g      *ir.Graph
+	n      *ir.Node
+	p, out []int
+	attrs  ir.Attrs
+	in     map[int]*ir.Value
+}
+
+// passes finds the new form; false where the node has none.
+func (m *mover) passes() bool {
+	n := m.n
+	switch {
+	case is(n, "QuantizeLinear", "DequantizeLinear") && n.In[1].Type.Elems() > 1, is(n, "BatchNormalization"):
+		return false
+	case n.Op.Pattern == ir.Elementwise:
+		return m.source(0)
+	case n.Op.Pattern == ir.Broadcast:
+		for i, v := range n.In {
+			if v == nil || !m.source(i) && !m.constant(i) {
+				return false
+			}
+		}
+		return true
+	case is(n, "Concat", "Split"), n.Op.Lanes:
+		return m.alongAxis()
+	case n.Op.Pattern == ir.Reduce && len(n.Op.Attrs) > 0 && n.Op.Attrs[0].Name == "keepdims":
+		return m.reduce()
+	case is(n, "Pad"):
+		return m.pad()
+	case is(n, "Slice"):
+		return m.slice()
+	}
+	return false
+}
+
+// source lets input i be what its transposition by p reads.
+func (m *mover) source(i int) bool {
+	if !slices.Equal(transposedBy(m.n.In[i]), m.p) {
+		return false
+	}
+	m.in[i] = m.n.In[i].Def.In[0]
+	return true
+}
+
+// constant transposes a constant operand backwards, so that the transposition
+// by p behind the operator restores it.
+func (m *mover) constant(i int) bool {
+	v, p := m.n.In[i], m.p
 	if v.Const == nil || v.Type.Rank() > len(p) {
 		return false
 	}
@@ -237,7 +191,72 @@ func broadcastConst(g *ir.Graph, v *ir.Value, p []int, edits map[int]*ir.Value, 
 	for k, from := range p {
 		inv[from] = k
 	}
-	edits[i] = constLike(g, v, v.Const.Reshaped(shape).Transpose(inv))
+	m.in[i] = constLike(m.g, v, v.Const.Reshaped(shape).Transpose(inv))
+	return true
+}
+
+// axis is a dimension of the result, in the order that stands in front.
+func (m *mover) axis(a int) int {
+	if a < 0 {
+		a += len(m.p)
+	}
+	return m.p[a]
+}
+
+func (m *mover) alongAxis() bool {
+	for i := range m.n.In {
+		if (i == 0 || is(m.n, "Concat")) && !m.source(i) {
+			return false
+		}
+	}
+	m.attrs["axis"] = ir.Int(m.axis(ir.AttrsOf[op.AxisAttr](m.n).Axis))
+	return true
+}
+
+func (m *mover) reduce() bool {
+	axes, err := op.ReduceAxes(m.n)
+	if err != nil || !m.source(0) {
+		return false
+	}
+	if len(axes) > 0 {
+		var from []int
+		for _, a := range axes {
+			from = append(from, m.p[a])
+		}
+		m.in[1] = ints1(m.g, m.n.Name+"/axes", from)
+	}
+	if ir.AttrsOf[op.KeepdimsAttr](m.n).Keepdims == 0 {
+		m.out = dropAxes(m.p, axes)
+	}
+	return true
+}
+
+func (m *mover) pad() bool {
+	pg, err := op.PadGeometry(m.n)
+	if err != nil || !m.source(0) {
+		return false
+	}
+	pads := make([]int, 2*len(m.p))
+	for i, from := range m.p {
+		pads[from], pads[len(m.p)+from] = pg.Begin[i], pg.End[i]
+	}
+	m.in[1], m.in[3] = ints1(m.g, m.n.In[1].Name, pads), nil
+	return true
+}
+
+func (m *mover) slice() bool {
+	axes := m.n.Input(3)
+	if axes == nil {
+		axes = ints1(m.g, m.n.Name+"/axes", ir.Identity(m.n.In[1].Type.Elems()))
+	}
+	if axes.Const == nil || !m.source(0) {
+		return false
+	}
+	var from []int
+	for _, a := range axes.Const.Int64s() {
+		from = append(from, m.axis(int(a)))
+	}
+	m.in[3] = ints1(m.g, axes.Name, from)
 	return true
 }
 

@@ -104,10 +104,7 @@ func lanes(b *builder, n *ir.Node) []*rep {
 	b.math = true
 	rank := n.In[0].Type.Rank()
 	arg := n.Op.Name == "ArgMax" || n.Op.Name == "ArgMin"
-	d := ir.AttrsOf[op.AxisAttr](n).Axis
-	if d < 0 {
-		d += rank
-	}
+	d := op.AxisOf(n, rank)
 	ps := b.wholeParts(n.In[0], d)
 	var out []*part
 	for _, p := range ps {
@@ -144,10 +141,7 @@ func layerNorm(b *builder, n *ir.Node) []*rep {
 		}
 	}
 	x := n.In[0].Type.Shape
-	axis := ir.AttrsOf[op.AxisAttr](n).Axis
-	if axis < 0 {
-		axis += len(x)
-	}
+	axis := op.AxisOf(n, len(x))
 	dims := ir.Identity(len(x))[axis:]
 	params := make([]*ir.Value, 0, 2)
 	for _, v := range n.In[1:] {

@@ -3,6 +3,7 @@
 package legal4d
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -228,11 +229,7 @@ func (b *builder) convolve(n *ir.Node, p *part, kd int, own []int, f *factor) *p
 	if f.fc && wq != nil && !wq.PerAxis() {
 		attrs["fc_scale"] = ir.Int(1)
 	}
-	for _, name := range []string{"act_min", "act_max"} {
-		if a, ok := n.Attrs[name]; ok {
-			attrs[name] = a
-		}
-	}
+	maps.Copy(attrs, op.ActAttrs(n))
 	v := b.emitAs(n.Out[0].Type, op.Conv, "", attrs, in...)
 	for x := range p.axes {
 		p.axes[x] = without(p.axes[x], own)

@@ -65,10 +65,7 @@ func progressionsAlong(idx, shape []int, d int) []progression {
 func gathers(b *builder, n *ir.Node) []*rep {
 	idx := n.ConstIn(1)
 	x := n.In[0].Type.Shape
-	axis := ir.AttrsOf[op.AxisAttr](n).Axis
-	if axis < 0 {
-		axis += len(x)
-	}
+	axis := op.AxisOf(n, len(x))
 	if idx == nil || n.In[0].Const != nil || idx.Len() == 0 {
 		panic(no("the indices of the Gather are not constant, or there are none"))
 	}

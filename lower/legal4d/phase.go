@@ -3,6 +3,7 @@
 package legal4d
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -78,11 +79,7 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 			perPhase(n.In[2].Type.Quant, s)))
 	}
 	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
-	for _, name := range []string{"act_min", "act_max"} {
-		if a, ok := n.Attrs[name]; ok {
-			attrs[name] = a
-		}
-	}
+	maps.Copy(attrs, op.ActAttrs(n))
 	v := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
 	p := &part{dims: make([][]digit, 4), val: v}
 	atom := func(size int) []int {

@@ -304,11 +304,7 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 		return nil
 	}
 	axis := func() int {
-		a := ir.AttrsOf[op.AxisAttr](n).Axis
-		if a < 0 {
-			a += rank
-		}
-		return a
+		return op.AxisOf(n, rank)
 	}
 	keep := ir.Attrs{"keepdims": ir.Int(1)}
 	switch n.Op.Name {

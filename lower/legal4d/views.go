@@ -66,10 +66,7 @@ func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) []*rep {
 // concats puts the parts of all inputs side by side; nothing is moved unless
 // the whole tensor is needed soon.
 func concats(b *builder, n *ir.Node) []*rep {
-	axis := ir.AttrsOf[op.AxisAttr](n).Axis
-	if axis < 0 {
-		axis += len(n.Out[0].Type.Shape)
-	}
+	axis := op.AxisOf(n, len(n.Out[0].Type.Shape))
 	total := n.Out[0].Type.Shape[axis]
 	var all []*part
 	at := 0

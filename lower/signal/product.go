@@ -139,7 +139,7 @@ func (f *finder) product(n *ir.Node) {
 	columns := n.In[0].Type.Shape[0]
 	v := f.reshape(n, in, []int{batch * rows, k})
 	w := f.g.AddConst(n.In[0].Name, n.In[0].Const.Transpose([]int{1, 0}))
-	y := f.insert(n, op.Gemm, "rows", actOf(n), v, w)
+	y := f.insert(n, op.Gemm, "rows", op.ActAttrs(n), v, w)
 	y = f.reshape(n, y, []int{batch, rows, columns})
 	if rows != 1 && columns != 1 {
 		y = f.insert(n, op.Transpose, "order", ir.Attrs{"perm": ir.Ints(0, 2, 1)}, y)
@@ -148,17 +148,6 @@ func (f *finder) product(n *ir.Node) {
 	f.g.ReplaceUses(n.Out[0], y)
 	f.c.Did(y.Def, "a product with rows of a spectrum as they lie")
 	f.g.Remove(n)
-}
-
-// actOf are the bounds of a node's absorbed activation.
-func actOf(n *ir.Node) ir.Attrs {
-	out := ir.Attrs{}
-	for _, name := range []string{"act_min", "act_max"} {
-		if a, ok := n.Attrs[name]; ok {
-			out[name] = a
-		}
-	}
-	return out
 }
 
 // spectrumOf is the spectrum from which v is moved; nil where there is none.

@@ -69,7 +69,8 @@ var rules = []accel.Rule[Limits]{
 		})},
 	{Code: "CRU-CONV-KERNEL", Ops: convs, Doc: "kernel sides are at most the board's kernel",
 		Check: geometry(func(g *op.ConvGeom, l *Limits) []string {
-			return when(slices.Max(g.Kernel) > l.Kernel, "Kernel is %v, want at most %d in each dimension", g.Kernel, l.Kernel)
+			return when(slices.Max(g.Kernel) > l.Kernel,
+				"Kernel is %v, want at most %d in each dimension", g.Kernel, l.Kernel)
 		})},
 	{Code: "CRU-CONV-CHANNELS", Ops: convs, Doc: "Conv has at most the board's channels",
 		Check: geometry(func(g *op.ConvGeom, l *Limits) []string {

@@ -102,7 +102,7 @@ func folded(f *fn) {
 		if divides(n) {
 			f.check("b != 0", "NNCC_ERR_DIVIDE")
 		}
-		if y.t == tensor.Bool || y.t == d && i == len(x)-1 && n.Op != op.Mean && !hasAct(n) {
+		if y.t == tensor.Bool || y.t == d && i == len(x)-1 && n.Op != op.Mean && !op.HasAct(n) {
 			f.store(y, yi, expr)
 		} else {
 			f.line("a = %s;", rounded(d, expr))
@@ -112,18 +112,14 @@ func folded(f *fn) {
 	if n.Op == op.Mean && len(x) > 1 {
 		f.line("a = %s;", rounded(d, fmt.Sprintf("a / %d.0", len(x))))
 	}
-	if len(x) == 1 || n.Op == op.Mean || hasAct(n) {
+	if len(x) == 1 || n.Op == op.Mean || op.HasAct(n) {
 		f.clamped(y, yi, "a")
 	}
 }
 
-func hasAct(n *ir.Node) bool {
-	return op.HasAct(n)
-}
-
 // clamped stores v within the bounds of an absorbed activation.
 func (f *fn) clamped(y ref, index, v string) {
-	if hasAct(f.n) && !y.t.IsFloat() { // a sum of integers, which bounds are not
+	if op.HasAct(f.n) && !y.t.IsFloat() { // a sum of integers, which bounds are not
 		v = "(double)" + v
 	}
 	if ir.AttrsOf[op.Act](f.n).ActMin != nil {
@@ -132,7 +128,7 @@ func (f *fn) clamped(y ref, index, v string) {
 	if ir.AttrsOf[op.Act](f.n).ActMax != nil {
 		v = fmt.Sprintf("nncc_min_f64(%s, %s)", v, num(float64(*ir.AttrsOf[op.Act](f.n).ActMax)))
 	}
-	if hasAct(f.n) { // beyond the type, which 2^64 is, a cast of C is what the core makes of it
+	if op.HasAct(f.n) { // beyond the type, which 2^64 is, a cast of C is what the core makes of it
 		v = fromReal(y.t, v)
 	}
 	f.store(y, index, v)

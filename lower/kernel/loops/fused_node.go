@@ -148,7 +148,7 @@ func (w *fuser) float32(n *ir.Node) bool {
 	if n.Op == op.Mean {
 		e = fmt.Sprintf("(%s) / %d.0f", e, len(x))
 	}
-	if lo, hi := op.ActBounds(n); hasAct(n) && (!math.IsInf(lo, -1) || !math.IsInf(hi, 1)) {
+	if lo, hi := op.ActBounds(n); op.HasAct(n) && (!math.IsInf(lo, -1) || !math.IsInf(hi, 1)) {
 		e = fmt.Sprintf("nncc_el_clip_f32(%s, %s, %s)", e, num32(float32(lo)), num32(float32(hi)))
 	}
 	w.set(n, "%s", e)
@@ -363,7 +363,7 @@ func (w *fuser) plain(n *ir.Node) error {
 		e, vars = fromClass(d, y, "a"), []string{wide(0)}
 	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == floating && n.Op.C(n).F64 != ""):
 		e, vars = unaryExpr(n, d), []string{wide(0)}
-	case isPair(n) && pairExpr(n, d) != "" && !divides(n) && !hasAct(n):
+	case isPair(n) && pairExpr(n, d) != "" && !divides(n) && !op.HasAct(n):
 		e, vars = pairExpr(n, d), []string{wide(0), wide(1)}
 	default:
 		return fmt.Errorf("no form for single elements of %s", d.ONNXName())

@@ -58,7 +58,7 @@ func matmul(f *fn) {
 		f.line("acc += %s * %s;", l, r)
 	}
 	f.close()
-	if c == whole && hasAct(n) { // a sum wraps before it is limited
+	if c == whole && op.HasAct(n) { // a sum wraps before it is limited
 		f.line("acc = %s;", narrow(y.t, "acc"))
 	}
 	f.clamped(y, at(append(v, "m", "n"), append(scaled(tensor.Strides(batch), g.M*g.N), g.N, 1)), "acc")
