@@ -68,7 +68,7 @@ web:
 test:
 	@$(SETUP) test
 	@$(MAKE) --no-print-directory lint
-	NNCC_REQUIRE=$(REQUIRE) $(GOTEST) -p 2 -timeout 60m ./...
+	NNCC_REQUIRE=$(REQUIRE) $(GOTEST) -vet=off -p 2 -timeout 60m ./...
 
 # The tests that use data beside the repository (../shared, or NNCC_SHARED), and
 # no others; those that lack them fail.

@@ -52,9 +52,7 @@ func TestChipSources(t *testing.T) {
 	opens := regexp.MustCompile(`^(https?://\S+|[\w-]+/[\w.-]+[ ,].+|unverified, from memory): \S`)
 	for _, name := range boards.List() {
 		s, err := boards.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if s.ClockHz > 0 && len(s.Sources) == 0 {
 			t.Errorf("%s: a chip without sources", name)
 		}
@@ -77,9 +75,7 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 	for _, name := range boards.List() {
 		t.Run(name, func(t *testing.T) {
 			s, err := boards.Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			tool := "arm-gcc"
 			if s.Core == "host" {
 				tool = "cc"
@@ -95,9 +91,7 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 				return
 			}
 			out, err := exec.Command(cc, append(args, "-dM", "-E", src)...).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			macros := map[string]string{}
 			for _, l := range strings.Split(string(out), "\n") {
 				if f := strings.SplitN(l, " ", 3); len(f) == 3 {
@@ -128,9 +122,7 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	p := filepath.Join(dir, name)
-	if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(p, []byte(text), 0o644))
 	return p
 }
 
@@ -152,9 +144,7 @@ memory:                         # map: merged; here nothing is inherited
 runner: {timeout: 90s}
 `)
 	s, err := boards.Load(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s.Name != "my" || s.Doc != "mine" || s.Stack != 8192 || s.Core != "cortex-m4" {
 		t.Errorf("%+v", s)
 	}
@@ -383,9 +373,7 @@ func TestSizes(t *testing.T) {
 func TestOneParent(t *testing.T) {
 	p := write(t, t.TempDir(), "one.yaml", "name: mine\ninherits: cortex-m4\n")
 	s, err := boards.Load(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s.Name != "mine" || s.Core != "cortex-m4" {
 		t.Errorf("name %s, core %s", s.Name, s.Core)
 	}

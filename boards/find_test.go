@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestFind: part numbers, boards' usual names, families and slips lead to the board that
@@ -70,9 +72,7 @@ func TestPatterns(t *testing.T) {
 	first := map[string]string{}
 	for _, name := range boards.List() {
 		s, err := boards.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, a := range s.Aliases {
 			if o, err := boards.Load(a); err != nil || o.Name != name {
 				t.Errorf("alias %s of %s: %v %v", a, name, o, err)

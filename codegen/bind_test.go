@@ -64,9 +64,7 @@ func trained(t *testing.T, projects ...string) (m *model, dir string, first, sec
 	}
 	dir = t.TempDir()
 	m.write(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "second.bin"), []byte(other.file("one_weights.bin")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "second.bin"), []byte(other.file("one_weights.bin")), 0o644))
 	first, second = sequence(t, m, 2), sequence(t, other, 2)
 	if slices.Equal(first[0], first[1]) || slices.Equal(first[0], second[0]) || slices.Equal(second[0], second[1]) {
 		t.Fatalf("%v and %v: nothing is tested", first, second)
@@ -122,9 +120,7 @@ int main()
 // another file does so in its numbers.
 func TestStateBehindBind(t *testing.T) {
 	m, dir, first, second := trained(t)
-	if err := os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(bindClass), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(bindClass), 0o644))
 	objects := hostObjects(t, dir, m)
 	run(t, dir, testenv.Tool(t, "cc", "g++"), slices.Concat(cppWarnings, includes, []string{"-std=c++11", "-o", "main",
 		"main.cpp"}, objects, []string{"-lm"})...)
@@ -181,9 +177,7 @@ func TestRustStateBehindBind(t *testing.T) {
 		"rust/tests/bind.rs": fmt.Sprintf(bindCrate, list(first), list(second)),
 		"Cargo.toml": strings.Replace(m.file("Cargo.toml"), "[build-dep", "[[test]]\nname = \"bind\"\n"+
 			"path = \"rust/tests/bind.rs\"\n\n[build-dep", 1)} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, path), []byte(text), 0o644))
 	}
 	cargo(t, dir, t.TempDir(), "test", "--offline", "--quiet", "--test", "bind")
 }

@@ -138,9 +138,7 @@ func TestSymbols(t *testing.T) {
 func installed(t testing.TB) (include, lib string) {
 	dir := t.TempDir()
 	include = filepath.Join(dir, "Include")
-	if err := os.MkdirAll(include, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(include, 0o755))
 	args := []string{"-std=c99", "-O0", "-IInclude", "-c"}
 	for _, f := range runtimec.All() {
 		p, ok := strings.CutPrefix(f.Path, "cmsis_nn/")
@@ -155,17 +153,13 @@ func installed(t testing.TB) (include, lib string) {
 		} else {
 			args = append(args, p)
 		}
-		if err := os.WriteFile(at, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(at, f.Data, 0o644))
 	}
 	run(t, dir, testenv.Tool(t, "cc", "gcc"), args...)
 	objs, _ := filepath.Glob(filepath.Join(dir, "*.o"))
 	lib = filepath.Join(dir, "libcmsis-nn.a")
 	run(t, dir, testenv.Tool(t, "cc", "ar"), append([]string{"rcs", lib}, objs...)...)
-	if err := os.Chmod(lib, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Chmod(lib, 0o444))
 	return include, lib
 }
 
@@ -191,9 +185,7 @@ func TestInstalledCMSIS(t *testing.T) {
 	include, lib := installed(t)
 	dir := t.TempDir()
 	find(t, "quantised").write(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "caller.c"), []byte(callerC), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "caller.c"), []byte(callerC), 0o644))
 	call := func(inc string) string {
 		run(t, dir, gcc, "-I.", "-Inncc", "-I"+inc, "caller.c", "libquantised.a", "-lm", "-o", "caller")
 		return run(t, dir, filepath.Join(dir, "caller"))
@@ -217,9 +209,7 @@ func TestInstalledCMSIS(t *testing.T) {
 		lists := fmt.Sprintf("cmake_minimum_required(VERSION 3.13)\nproject(user C)\nadd_subdirectory(%q "+
 			"model)\nadd_executable(caller %q)\ntarget_link_libraries(caller quantised)\n",
 			dir, filepath.Join(dir, "caller.c"))
-		if err := os.WriteFile(filepath.Join(user, "CMakeLists.txt"), []byte(lists), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(user, "CMakeLists.txt"), []byte(lists), 0o644))
 		for _, args := range [][]string{nil, {"-DCMSIS_NN_INCLUDE=" + include, "-DCMSIS_NN_LIB=" + lib}} {
 			run(t, user, cmake, append(args, "-B", "out", ".")...)
 			run(t, user, cmake, "--build", "out")
@@ -285,9 +275,7 @@ func TestWeightsBinary(t *testing.T) {
 		}
 	}
 	m.write(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(fatMain), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.c"), []byte(fatMain), 0o644))
 	build := func(cc string, flags ...string) string {
 		args := slices.Concat(warnings, []string{"-O1"}, flags, includes, []string{"main.c"},
 			sources([]*model{m}, false), sources([]*model{m}, true), []string{"-lm", "-o", "run"})
@@ -383,9 +371,7 @@ func TestDeterministic(t *testing.T) {
 // TestPaths: nothing of the machine is in the files.
 func TestPaths(t *testing.T) {
 	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, m := range models() {
 		for _, f := range m.generate(t).files {
 			if strings.Contains(string(f.Data), wd) || strings.Contains(string(f.Data), "/tmp/") {

@@ -79,9 +79,7 @@ func TestHeaderIsCPlusPlus(t *testing.T) {
 		fmt.Fprintf(&src, "#include \"%s.h\"\n", m.prefix)
 	}
 	src.WriteString("int main() { return plain_run(nullptr) == NNCC_ERR_NULL ? 0 : 1; }\n")
-	if err := os.WriteFile(filepath.Join(dir, "main.cpp"), src.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.cpp"), src.Bytes(), 0o644))
 	cc := testenv.Tool(t, "cc", "g++")
 	run(t, dir, cc, append(strings.Fields("-std=c++11 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror "+
 		"-fsyntax-only main.cpp"), includes...)...)
@@ -384,9 +382,7 @@ func runAll(t *testing.T, tol float64, ms []*model) {
 		}
 	}
 	src.WriteString("    return 0;\n}\n")
-	if err := os.WriteFile(filepath.Join(dir, "main.c"), src.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.c"), src.Bytes(), 0o644))
 	args := slices.Concat(strings.Fields("-std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all "+
 		"-ffp-contract=off"), includes,
 		[]string{"main.c"}, sources(ms, false), sources(ms, true), []string{"-lm", "-o", "run"})

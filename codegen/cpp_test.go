@@ -75,9 +75,7 @@ func TestCPlusPlus(t *testing.T) {
 			m.generate(t)
 			dir := t.TempDir()
 			m.write(t, dir)
-			if err := os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(cppMain(m)), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(cppMain(m)), 0o644))
 			own, cmsis := modelSources(m)
 			include := []string{"-I.", "-Inncc", "-Inncc/cmsis_nn"}
 			run(t, dir, gcc, slices.Concat(include, []string{"-c"}, own, cmsis)...)

@@ -87,9 +87,7 @@ func TestCsolutionLinks(t *testing.T) {
 				}
 			}
 			for file, text := range map[string]string{"start.c": csolutionStart, "link.ld": csolutionLink} {
-				if err := os.WriteFile(filepath.Join(sample, file), []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(filepath.Join(sample, file), []byte(text), 0o666))
 			}
 			args = append(args, filepath.Join(sample, "start.c"), "-T", filepath.Join(sample, "link.ld"), "-o",
 				"infer.elf")
@@ -114,44 +112,30 @@ func unpacked(t *testing.T, dir string) string {
 		t.Fatalf("packs: %q, %v", found, err)
 	}
 	z, err := zip.OpenReader(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer z.Close()
 	out := t.TempDir()
-	if err := os.CopyFS(out, z); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.CopyFS(out, z))
 	return out
 }
 
 func readYAML(t *testing.T, path string, to any) {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(b, to); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, yaml.Unmarshal(b, to))
 }
 
 // componentArgs are the sources and include paths of the project's component in a pack.
 func componentArgs(t *testing.T, pack, name string, s csolution) []string {
 	t.Helper()
 	f, err := os.Open(filepath.Join(pack, "nncc."+name+".pdsc"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var p pdsc
-	if err := xml.Unmarshal(b, &p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, xml.Unmarshal(b, &p))
 	var args []string
 	for _, c := range p.Components {
 		id := "nncc::Machine Learning:Neural Network:" + name

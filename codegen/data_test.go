@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/program"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 var included = regexp.MustCompile(`(?:#include "|\.incbin \\")([^"\\]+)`)
@@ -31,9 +33,7 @@ func TestIncludedData(t *testing.T) {
 				const 0 "weights" uint8_t = u8[%d] splat 1
 				const 1 "program" file "lm" uint8_t = u8[%d] splat 2
 			}`, weights, image))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			m.emit(t)
 			var want, got []string
 			for _, f := range m.files {

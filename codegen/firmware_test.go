@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/codegen"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestPrefixes: models of one folder have files and identifiers of their own.
@@ -75,9 +77,7 @@ func several(t *testing.T, projects ...string) ([]codegen.File, []*codegen.Info)
 		models = append(models, codegen.Model{Program: m.prog, Prefix: m.prefix, Source: m.prefix + ".onnx"})
 	}
 	files, infos, err := codegen.Generate(models, codegen.Options{Board: "host", Version: "test", Projects: projects})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return files, infos
 }
 

@@ -15,6 +15,8 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/program"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestGolden compares emitted files with those of testdata/*.txtar: a program as
@@ -29,18 +31,14 @@ func TestGolden(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			a, err := txtar.ParseFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			m := &model{prefix: name}
 			m.unit = codegen.Model{SHA256: strings.Repeat("0", 64)}
 			m.opt = codegen.Options{Version: "1.0", Board: "host"}
 			if m.prog, err = program.Parse(string(a.Files[0].Data)); err != nil {
 				t.Fatal(err)
 			}
-			if err := m.prog.Verify(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, m.prog.Verify())
 			m.emit(t)
 			for i := range a.Files[1:] {
 				x := &a.Files[i+1]
@@ -56,9 +54,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 			if update {
-				if err := os.WriteFile(f, txtar.Format(a), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(f, txtar.Format(a), 0o644))
 			}
 		})
 	}

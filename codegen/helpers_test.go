@@ -23,6 +23,8 @@ import (
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/schedule"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 var table = func() kernel.Table {
@@ -87,9 +89,7 @@ func (m *model) emit(t testing.TB) *model {
 		unit.Source = m.prefix + ".onnx"
 	}
 	files, infos, err := codegen.Generate([]codegen.Model{unit}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m.files, m.info = files, infos[0]
 	return m
 }
@@ -103,9 +103,7 @@ func (m *model) lower(t testing.TB) {
 			Samples: quant.SyntheticSamples(m.net.In, 1, 1)}
 	}
 	r, err := lower.Run(m.net, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m.graph = r.Graph
 	m.reread(t, r.Program)
 }
@@ -115,9 +113,7 @@ func (m *model) schedule(t testing.TB) {
 	g, low := m.lowered(t)
 	states := m.states(t, g)
 	r, err := schedule.Build(g, low, states...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if m.parts {
 		r = inParts(t, r.Program.ArenaBytes, g, low, states)
 	}
@@ -162,13 +158,9 @@ func (m *model) lowered(t testing.TB) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	t.Helper()
 	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
 	plans := table.Plans(&kernel.Options{})
-	if err := layout.Assign(g, plans.Layout, layout.Options{NativeIO: m.native}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, layout.Assign(g, plans.Layout, layout.Options{NativeIO: m.native}))
 	low, err := plans.Lowered(g.Nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g, low
 }
 
@@ -199,12 +191,8 @@ func (m *model) write(t testing.TB, dir string) {
 	t.Helper()
 	for _, f := range m.files {
 		p := filepath.Join(dir, f.Path)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.OK(t, os.WriteFile(p, f.Data, 0o644))
 	}
 }
 

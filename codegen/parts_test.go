@@ -37,9 +37,7 @@ func TestParts(t *testing.T) {
 			m.write(t, dir)
 			whole.write(t, dir)
 			for name, text := range map[string]string{"main.c": partsMain(m, whole), "one.cpp": partsClass(m)} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 			}
 			files := slices.Concat(sources([]*model{m, whole}, false), sources([]*model{m, whole}, true))
 			warn := slices.Concat(warnings, includes, []string{"-O1"})

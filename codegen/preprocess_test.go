@@ -200,12 +200,8 @@ func drawDevices(t *testing.T, n int) *devices {
 func (p *devices) write(t *testing.T, name, text string) {
 	t.Helper()
 	to := filepath.Join(p.dir, name)
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Dir(to), 0o755))
+	testenv.OK(t, os.WriteFile(to, []byte(text), 0o644))
 }
 
 func (p *devices) check(t *testing.T, got []byte) {
@@ -241,22 +237,16 @@ func (p *devices) onHost(t *testing.T) {
 	args := append(append([]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 		warnings...), includes...)
 	kernels, err := filepath.Glob(filepath.Join(p.dir, "nncc", "*.c"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	run(t, p.dir, cc, append(append(args, "-o", "main", "main.c", "-lm"), kernels...)...)
 	got := feed(t, p.in.Bytes(), filepath.Join(p.dir, "main"))
 	p.check(t, got)
-	if err := os.Remove(filepath.Join(p.dir, "main.c")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Remove(filepath.Join(p.dir, "main.c")))
 }
 
 func (p *devices) onM4(t *testing.T) {
 	spec, err := boards.Load("cortex-m4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	p.write(t, "pre.c", p.src.String())
@@ -269,14 +259,10 @@ func (p *devices) onM4(t *testing.T) {
 		p.write(t, f.Path, string(f.Data))
 	}
 	im, err := boardrun.Build(t.Context(), spec, p.dir, boardrun.BuildOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer im.Close()
 	res, err := boardrun.Run(t.Context(), spec, im, []boardrun.Case{{Inputs: [][]byte{p.in.Bytes()}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p.check(t, res.Cases[0].Outputs[0])
 }
 

@@ -120,9 +120,7 @@ func TestProcessingInClass(t *testing.T) {
 		t.Run(m.prefix, func(t *testing.T) {
 			dir := t.TempDir()
 			m.write(t, dir)
-			if err := os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(main), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.cpp"), []byte(main), 0o644))
 			objects := hostObjects(t, dir, m)
 			for _, std := range []string{"-std=c++11", "-std=c++20"} {
 				run(t, dir, testenv.Tool(t, "cc", "g++"), slices.Concat(cppWarnings, includes, []string{std, "-o",
@@ -143,9 +141,7 @@ func TestProcessingInCrate(t *testing.T) {
 			m.write(t, dir)
 			if m.prefix == "listener" {
 				path := filepath.Join(dir, "rust", "tests", "runs.rs")
-				if err := os.WriteFile(path, []byte(m.file("rust/tests/runs.rs")+listenerCrate), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(path, []byte(m.file("rust/tests/runs.rs")+listenerCrate), 0o644))
 			}
 			cargo(t, dir, home, "test", "--offline", "--quiet", "--test", "runs")
 		})

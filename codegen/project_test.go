@@ -63,9 +63,7 @@ func hostObjects(t *testing.T, dir string, m *model) []string {
 	gcc := testenv.Tool(t, "cc", "gcc")
 	run(t, dir, gcc, slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
 	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return objects
 }
 
@@ -108,9 +106,7 @@ func TestZephyr(t *testing.T) {
 			}
 			app := t.TempDir()
 			text := fmt.Sprintf(zephyrMock, strings.ToUpper(m.prefix), filepath.Join(dir, "zephyr"), m.prefix, m.prefix)
-			if err := os.WriteFile(filepath.Join(app, "CMakeLists.txt"), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(app, "CMakeLists.txt"), []byte(text), 0o644))
 			run(t, app, cmake, "-B", "out", ".")
 			run(t, app, cmake, "--build", "out")
 			run(t, app, filepath.Join(app, "out", "app"))
@@ -131,9 +127,7 @@ func TestZephyr(t *testing.T) {
 		text += "add_executable(app main.c)\ntarget_link_libraries(app -Wl,--whole-archive nncc_quantised " +
 			"nncc_qnative -Wl,--no-whole-archive m)\n"
 		for name, s := range map[string]string{"CMakeLists.txt": text, "main.c": main} {
-			if err := os.WriteFile(filepath.Join(app, name), []byte(s), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(app, name), []byte(s), 0o644))
 		}
 		run(t, app, cmake, "-B", "out", ".")
 		run(t, app, cmake, "--build", "out")
@@ -185,9 +179,7 @@ func kconfig(t *testing.T, dir, chosen, script string) string {
 		"kconfigfunctions.py": fmt.Sprintf("def enabled(kconf, name, memory):\n"+
 			"    return \"y\" if memory == %q else \"n\"\n"+
 			"functions = {\"dt_chosen_enabled\": (enabled, 1, 1)}\n", chosen)} {
-		if err := os.WriteFile(filepath.Join(app, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(app, file), []byte(text), 0o644))
 	}
 	return strings.TrimSpace(run(t, app, "python3", "-c", "import kconfiglib\nk = kconfiglib.Kconfig(\"Kconfig\")\n"+
 		script))
@@ -220,9 +212,7 @@ func TestPack(t *testing.T) {
 			m, dir := withProject(t, m, "cmsis-pack")
 			file := "nncc." + m.prefix + ".pdsc"
 			var p pdsc
-			if err := xml.Unmarshal([]byte(m.file(file)), &p); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, xml.Unmarshal([]byte(m.file(file)), &p))
 			own, cmsis := modelSources(m)
 			for _, c := range p.Components {
 				want := slices.Concat(own, cmsis)

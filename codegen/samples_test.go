@@ -91,9 +91,7 @@ func newSample(t *testing.T, list []*model, projects []string) *sample {
 		units = append(units, unit)
 	}
 	files, infos, err := codegen.Generate(units, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i, m := range list {
 		m.files, m.info = files, infos[i]
 		s.zeros += m.zeros(t)
@@ -122,9 +120,7 @@ func (s *sample) bind(t *testing.T, m *model) {
 	for path, text := range map[string]string{file: m.file(m.info.WeightsFile),
 		filepath.Join(dir, "flash.h"): fmt.Sprintf("extern const unsigned char %s[];\n", name),
 		filepath.Join(dir, name+".c"): fmt.Sprintf(assembled, name, file)} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	s.flags = append(s.flags, "-include", filepath.Join(dir, "flash.h"), "-D"+strings.ToUpper(m.prefix)+
 		"_WEIGHTS_FILE_AT="+name)
@@ -202,9 +198,7 @@ func sourcesBelow(t *testing.T, dir string) []string {
 	var out []string
 	for _, pattern := range []string{"*.c", "nncc/*.c", "nncc/*/*.c"} {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		out = append(out, found...)
 	}
 	return out
@@ -222,9 +216,7 @@ func TestCMakePackage(t *testing.T) {
 			want := s.printed(t, "samples/cmake/main.c")
 			flags := s.cmake(t)
 			app := filepath.Join(work, "app")
-			if err := os.CopyFS(app, os.DirFS(filepath.Join(dir, "samples", "cmake"))); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.CopyFS(app, os.DirFS(filepath.Join(dir, "samples", "cmake"))))
 			all := consumer(t, s.name, dir, work)
 			if err := os.RemoveAll(dir); err != nil { // what was installed has to do
 				t.Fatal(err)
@@ -267,9 +259,7 @@ func consumer(t *testing.T, name, dir, work string) string {
 			"  message(FATAL_ERROR \"${everything_WEIGHTS_FILE} ${everything_LINKER_DIR}\")\nendif()\n"
 	}
 	at := filepath.Join(work, "all")
-	if err := os.Mkdir(at, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Mkdir(at, 0o777))
 	for file, text := range map[string]string{"all.c": includes + "int main(void) { return 0; }\n",
 		"all.cpp": class + includes + "int main() { return 0; }\n",
 		"CMakeLists.txt": "cmake_minimum_required(VERSION 3.13)\nproject(users C CXX)\nset(CMAKE_CXX_STANDARD 11)\n" +
@@ -277,9 +267,7 @@ func consumer(t *testing.T, name, dir, work string) string {
 			"add_executable(user all.c)\nadd_executable(userpp all.cpp)\n" +
 			"get_property(target DIRECTORY PROPERTY IMPORTED_TARGETS)\n" +
 			"target_link_libraries(user ${target})\ntarget_link_libraries(userpp ${target})\n"} {
-		if err := os.WriteFile(filepath.Join(at, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(at, file), []byte(text), 0o644))
 	}
 	return at
 }
@@ -309,9 +297,7 @@ func cargo(t *testing.T, dir, home string, args ...string) string {
 	}
 	config := fmt.Sprintf("[source.crates-io]\nreplace-with = \"debian\"\n[source.debian]\ndirectory = %q\n",
 		debianCrates)
-	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(home, "config.toml"), []byte(config), 0o644))
 	return run(t, dir, "env", append([]string{"CARGO_HOME=" + home, "CARGO_TARGET_DIR=" + filepath.Join(home, "target"),
 		program}, args...)...)
 }
@@ -368,12 +354,8 @@ func TestPlatformIO(t *testing.T) {
 				Build struct{ SrcFilter, Flags []string }
 			}
 			b, err := os.ReadFile(filepath.Join(dir, "library.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(b, &l); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
+			testenv.OK(t, json.Unmarshal(b, &l))
 			if l.Name != s.name || l.License == "" || l.Version == "" || len(l.Examples) != 1 {
 				t.Errorf("%+v", l)
 			}
@@ -432,15 +414,11 @@ func TestZephyrSample(t *testing.T) {
 	zephyr := t.TempDir()
 	for name, text := range zephyrStandIn {
 		p := filepath.Join(zephyr, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
 		text = strings.ReplaceAll(text, "${library_of_module}", "${NNCC_STAND_IN_LIBRARY}")
 		text = strings.Replace(text, "set(library ${name})",
 			"set(library ${name})\n  set(NNCC_STAND_IN_LIBRARY ${name} PARENT_SCOPE)", 1)
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p, []byte(text), 0o644))
 	}
 	for name, s := range sampleFolders(t, "zephyr", "cmake-package") {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // copyConstants gives the constants of a program copies, staged and fetched in turn.
@@ -26,9 +28,7 @@ func copyConstants(t testing.TB, p *program.Program) {
 			fetched = append(fetched, i)
 		}
 	}
-	if err := schedule.Stage(p, staged, fetched); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, schedule.Stage(p, staged, fetched))
 }
 
 // copied are models whose constants have copies.

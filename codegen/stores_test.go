@@ -48,9 +48,7 @@ func nullStores(t *testing.T, dir, file string, flags ...string) int {
 	run(t, dir, "arm-none-eabi-gcc", append(append(flags, includes...), "-std=c99", "-mthumb", "-c", file, "-o", "x.o",
 		"-fdump-tree-local-pure-const2="+dump)...)
 	text, err := os.ReadFile(dump)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return strings.Count(string(text), "NULL memory access")
 }
 
@@ -72,15 +70,11 @@ func TestStoresAreKept(t *testing.T) {
 			m := &model{prefix: "widen", opt: codegen.Options{Board: "host", Version: "test"}}
 			var err error
 			m.prog, err = program.Parse(fmt.Sprintf(widen, from.ir, 119*from.bytes, to.ir, 119*to.bytes, from.c, to.c))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			dir := t.TempDir()
 			m.emit(t).write(t, dir)
 			bare := strings.ReplaceAll(m.file("widen.c"), "#pragma GCC optimize", "//")
-			if err := os.WriteFile(filepath.Join(dir, "bare.c"), []byte(bare), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, "bare.c"), []byte(bare), 0o644))
 			for _, flags := range [][]string{{"-mcpu=cortex-m0plus", "-O2"}, {"-mcpu=cortex-m4", "-Os"}} {
 				if n := nullStores(t, dir, "widen.c", flags...); n != 0 {
 					t.Errorf("%s to %s, %v: GCC drops %d stores", from.c, to.c, flags, n)

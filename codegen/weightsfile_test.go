@@ -126,9 +126,7 @@ func TestBind(t *testing.T) {
 		}
 		data = append(make([]byte, x.skew), data...)
 		name := fmt.Sprintf("trial%d.bin", i)
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 		fmt.Fprintf(&src, "    load(\"%s\", blob);\n    check(one_bind(blob + %d, %d) == NNCC_%s, \"%s\");\n",
 			name, x.skew, x.bytes, x.status, x.name)
 		if x.status == "OK" {
@@ -143,9 +141,7 @@ func TestBind(t *testing.T) {
     return bad;
 }
 `, len(file))
-	if err := os.WriteFile(filepath.Join(dir, "main.c"), []byte(src.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "main.c"), []byte(src.String()), 0o644))
 	m.write(t, dir)
 	args := slices.Concat(strings.Fields("-std=c11 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"),
 		includes, []string{"main.c"}, sources([]*model{m}, false), sources([]*model{m}, true),
@@ -254,9 +250,7 @@ func TestLayoutOfCopies(t *testing.T) {
 		m := everything("net")
 		m.copies, m.parts = false, false
 		m.generate(t)
-		if err := schedule.Stage(m.prog, staged, fetched); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, schedule.Stage(m.prog, staged, fetched))
 		return m.emit(t).info.Layout
 	}
 	m := everything("net")

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestMakeWord: make and the shell hand a flag over as it is, whatever stands in
@@ -37,15 +39,11 @@ func TestMakeWord(t *testing.T) {
 		list = append(list, makeWord(w))
 	}
 	show := filepath.Join(dir, "show args")
-	if err := os.WriteFile(show, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > got\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(show, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > got\n"), 0o755))
 	text := "CC = " + makeWord(show) + "\nCFLAGS ?= " + strings.Join(list, " ") +
 		"\nFLAGS = $(CC) $(CFLAGS)\nLINE = '$(subst ','\\'',$(FLAGS))'\nall:\n\t$(CC) $(CFLAGS)\n\t@printf '%s\\n' " +
 		"$(LINE) > line\n"
-	if err := os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "Makefile"), []byte(text), 0o644))
 	cmd := exec.Command("make", "-s")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

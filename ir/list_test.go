@@ -11,6 +11,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // relus is a chain of n nodes.
@@ -19,9 +21,7 @@ func relus(t testing.TB, n int) *ir.Graph {
 	v := g.AddInput("x", ir.Type{DType: tensor.F32, Shape: []int{4}})
 	for i := range n {
 		m, err := g.Add(op.Relu, fmt.Sprint("n", i), nil, 1, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		v = m.Out[0]
 	}
 	g.AddOutput("y", v)
@@ -65,9 +65,7 @@ func TestNamesStayTheSame(t *testing.T) {
 	add := func(want string) {
 		t.Helper()
 		n, err := g.Add(op.Relu, "a", nil, 1, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if list = append(list, n); n.Out[0].Name != want {
 			t.Errorf("the name is %s, want %s", n.Out[0].Name, want)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // anyOp takes any inputs and attributes; its outputs have the type of input 0.
@@ -57,9 +59,7 @@ const everything = `graph "a \"b\"" {
 
 func TestTextRoundTrip(t *testing.T) {
 	g, err := Parse(everything, anyOp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got := g.String(); got != everything {
 		t.Errorf("printed\n%s\nwant\n%s", got, everything)
 	}
@@ -98,9 +98,7 @@ func TestTextInfers(t *testing.T) {
 		const %w : f32[3,200] = rand 1
 		%z, %u : f32[4] = Two(%w)
 		out "z" = %z }`, anyOp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s := g.Out[0].Type.String(); s != "f32[3,200]" {
 		t.Errorf("inferred %s", s)
 	}

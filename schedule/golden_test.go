@@ -12,6 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/nncc/nncc/ir/irtest"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestGolden: graphs (the bodies of their text, "in.ir") and the programs that
@@ -24,9 +26,7 @@ func TestGolden(t *testing.T) {
 	for _, f := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(f), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if irtest.Update() && len(a.Files) == 1 {
 				a.Files = append(a.Files, txtar.File{Name: "out.program"})
 			}
@@ -42,9 +42,7 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			a.Files[1].Data = []byte(got)
-			if err := os.WriteFile(f, txtar.Format(a), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(f, txtar.Format(a), 0o644))
 		})
 	}
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/schedule"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 var table = func() kernel.Table {
@@ -37,13 +39,9 @@ func lowered(t testing.TB, src string) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	t.Helper()
 	g := irtest.Parse(t, "graph \"g\" {"+src+"\n}")
 	plans := table.Plans(&kernel.Options{})
-	if err := layout.Assign(g, plans.Layout, layout.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, layout.Assign(g, plans.Layout, layout.Options{}))
 	low, err := plans.Lowered(g.Nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g, low
 }
 
@@ -111,9 +109,7 @@ func compile(g *ir.Graph, o lower.Options) (*lower.Result, error) {
 func load(t testing.TB, file string) *ir.Graph {
 	t.Helper()
 	m, err := onnx.Load(file, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g, err := onnx.Import(m, onnx.ImportOptions{})
 	if err != nil {
 		t.Fatalf("not imported: %v", err)

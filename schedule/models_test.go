@@ -15,6 +15,8 @@ import (
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/schedule"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // arena checks size and bound of a program.
@@ -87,9 +89,7 @@ func TestSharedModels(t *testing.T) {
 					t.Fatalf("not lowered: %v", err)
 				}
 				s, err := schedule.Build(r.Graph, r.Low)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				p := s.Program
 				arena(t, p)
 				t.Logf("%d steps, %d without code, arena %d, bound %d (optimal %v)", len(p.Steps), len(p.Views),

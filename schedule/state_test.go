@@ -11,6 +11,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/schedule"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestStates: state lies in memory of its own, in place where everything that
@@ -161,9 +163,7 @@ func TestStateTangles(t *testing.T) {
 				pairs = append(pairs, [2]int{i, o})
 			}
 		}
-		if err := op.OwnOutputs(g); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, op.OwnOutputs(g))
 		src := g.String()
 		g, low := lowered(t, src[strings.Index(src, "{")+1:strings.LastIndex(src, "}")])
 		var states []schedule.StateBinding

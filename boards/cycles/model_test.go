@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func board(t *testing.T, name string) *boards.Spec {
 	t.Helper()
 	s, err := boards.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return s
 }
 
@@ -88,9 +88,7 @@ func TestHandCounted(t *testing.T) {
 		{"sixteen lanes gathered", "cortex-m55", gather, 1, 8},
 	} {
 		m, err := For(board(t, c.core))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		b, n := m.Block(0x100, halfwords(c.text...)), m.Counter(nil)
 		for range c.turns {
 			n.Enter(b)
@@ -109,9 +107,7 @@ func TestHandCounted(t *testing.T) {
 // TestBytes: what loads and stores move.
 func TestBytes(t *testing.T) {
 	m, err := For(board(t, "cortex-m55"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	// ldrb, strh, ldrd, push of 5, vldrw, vldrb.s16, vstrb.32
 	b := m.Block(0, halfwords(0x7801, 0x8001, 0xe9d2, 0x0100, push, 0xed91, 0x1f00, 0xed91, 0x0e80, 0xed81, 0x0f00))
 	n := m.Counter(nil)

@@ -208,9 +208,7 @@ lib_a: subs r0, #1
 				ran[paths.Block{Start: at["s"], Bytes: 2}] = 1
 			}
 			p, err := paths.Read(program, at["stop"], func(a uint32) bool { return a == at["lib_a"] && a != 0 })
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			s := paths.Stretch{From: at["s"], Ran: ran}
 			most, err := p.Most(s)
 			if c.why != "" {
@@ -236,22 +234,16 @@ func assemble(t *testing.T, cc, arch, text string) (program string, at, size map
 	src, program := filepath.Join(dir, "a.s"), filepath.Join(dir, "a.elf")
 	text = ".syntax unified\n.thumb\n.text\n.global _start\n_start:\n.type s, %function\n" + text +
 		"\n.type stop, %function\nstop:\n\tbx lr\n.balign 4\nend: nop\n"
-	if err := os.WriteFile(src, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(src, []byte(text), 0o644))
 	out, err := exec.Command(cc, "-march="+arch, "-mthumb", "-nostdlib", "-o", program, src).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	e, err := elf.Open(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer e.Close()
 	syms, err := e.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	at, size = map[string]uint32{}, map[string]uint32{}
 	for _, s := range syms {
 		if s.Section < elf.SHN_LORESERVE && elf.ST_TYPE(s.Info) != elf.STT_SECTION && !strings.HasPrefix(s.Name, "$") {

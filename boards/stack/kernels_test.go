@@ -20,18 +20,12 @@ import (
 func kernels(t *testing.T) (sources, include []string) {
 	t.Helper()
 	files, err := runtimec.Files(runtimec.Functions()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	dir := t.TempDir()
 	for _, f := range files {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		testenv.OK(t, os.WriteFile(p, f.Data, 0o666))
 		if i := "-I" + filepath.Dir(p); !slices.Contains(include, i) {
 			include = append(include, i)
 		}
@@ -137,9 +131,7 @@ func TestCallsOnHost(t *testing.T) {
 	indirect := map[string]bool{}
 	for _, g := range graphs {
 		data, err := os.ReadFile(g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, line := range strings.Split(string(data), "\n") {
 			if m := frameRE.FindStringSubmatch(line); m != nil {
 				calls[m[1]] = append(calls[m[1]], []string{}...)

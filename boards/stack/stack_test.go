@@ -22,9 +22,7 @@ import (
 func cross(t *testing.T, board string) (string, []string) {
 	t.Helper()
 	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	cc := spec.Toolchain.Prefix + spec.Toolchain.CC
 	testenv.Tool(t, "arm-gcc", cc)
 	return cc, spec.RunCPU()
@@ -39,9 +37,7 @@ func link(t *testing.T, board string, sources []string, flags ...string) (*stack
 	var abs []string
 	for _, s := range sources {
 		a, err := filepath.Abs(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		abs = append(abs, a)
 	}
 	tool := func(args ...string) {
@@ -59,9 +55,7 @@ func link(t *testing.T, board string, sources []string, flags ...string) (*stack
 	}
 	tool(append(objects, "-nostartfiles", "-Wl,-e,0", "-Wl,--no-gc-sections", "-lm", "-o", "program.elf")...)
 	p, err := stack.Read(filepath.Join(dir, "program.elf"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return p, usages(t, dir)
 }
 
@@ -83,9 +77,7 @@ func usages(t *testing.T, dir string) []usage {
 	var out []usage
 	for _, f := range files {
 		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 			m := usageRE.FindStringSubmatch(line)
 			if m == nil {
@@ -105,9 +97,7 @@ func usages(t *testing.T, dir string) []usage {
 func source(t *testing.T, text string) []string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "source.c")
-	if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(p, []byte(text), 0o666))
 	return []string{p}
 }
 
@@ -150,9 +140,7 @@ int copies(char *a, char *b) { char t[200]; memcpy(t, a, 200); memmove(b, t, 200
 					}
 				}
 				way, err := p.Deepest("outer", noPointers)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				// A call in the tail of a function does not lie above its frame; that
 				// is not looked at.
 				if want := frame["outer"] + frame["inner"] + frame["frame516"]; way.Bytes != want ||
@@ -254,9 +242,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		name := filepath.Join(t.TempDir(), "x")
-		if err := os.WriteFile(name, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(name, data, 0o666))
 		_, _ = stack.Read(name)
 	})
 }

@@ -19,9 +19,7 @@ func TestBisectStatus(t *testing.T) {
 		t.Errorf("exit status %d: %s%s", code, out, msg)
 	}
 	row, err := lower.Find("decompose")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	right := row.Run
 	defer func() { row.Run = right }()
 	row.Run = func(s *lower.State) error { // a wrong rewrite: constants are zeros

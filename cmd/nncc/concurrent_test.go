@@ -25,9 +25,7 @@ import (
 func nnccCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &exec.Cmd{Path: self, Args: append([]string{"nncc"}, args...)}
 }
 
@@ -43,17 +41,13 @@ func tree(t *testing.T, dir string) map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
 func writeModel(t *testing.T, path, graph string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(`<ir_version: 8, opset_import: ["" : 17]> g `+graph), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(`<ir_version: 8, opset_import: ["" : 17]> g `+graph), 0o666))
 	return path
 }
 
@@ -122,9 +116,7 @@ func TestConcurrentOut(t *testing.T) {
 			}
 			cmds[i] = nnccCommand(t, args(m, out)...)
 			cmds[i].Stderr = &says[i]
-			if err := cmds[i].Start(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmds[i].Start())
 			if killed[i] = rng.IntN(3) == 0; killed[i] {
 				c, after := cmds[i], time.Duration(rng.Int64N(int64(2*takes)))
 				go func() {
@@ -147,21 +139,15 @@ func TestConcurrentOut(t *testing.T) {
 			}
 		}
 		check(round, well)
-		if err := os.MkdirAll(filepath.Join(out, "mine"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Join(out, "mine"), 0o777))
 		if len(tree(t, out)) == 0 { // nobody was here: it would be somebody else's
 			os.RemoveAll(out)
 			if o, err := nnccCommand(t, args(models[0], out)...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, o)
 			}
-			if err := os.MkdirAll(filepath.Join(out, "mine"), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(out, "mine"), 0o777))
 		}
-		if err := os.WriteFile(filepath.Join(out, "mine", "notes.txt"), []byte("mine"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(out, "mine", "notes.txt"), []byte("mine"), 0o666))
 	}
 	// The next one clears away what those that were killed left.
 	if o, err := nnccCommand(t, args(models[1], out)...).CombinedOutput(); err != nil {

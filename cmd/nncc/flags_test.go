@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -245,9 +246,7 @@ func writeNpyOf(t *testing.T, path string, shape []int, value float64) string {
 		}
 		err = npz.WriteNpy(f, npz.FromTensor(x))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Close()
 	return path
 }
@@ -326,9 +325,7 @@ var notFiles = map[string]func(t *testing.T, path string){
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }
 
 // TestNotFiles: whatever stands where a flag or an argument wants a file, the
@@ -411,16 +408,10 @@ func TestFlagsWithoutEffect(t *testing.T) {
 	}
 	other := filepath.Join(dir, "other.npy")
 	var b bytes.Buffer
-	if err := npz.WriteNpy(&b, npz.FromTensor(tensor.New(tensor.F32, []int{3, 5}))); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(other, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, npz.WriteNpy(&b, npz.FromTensor(tensor.New(tensor.F32, []int{3, 5}))))
+	must(t, os.WriteFile(other, b.Bytes(), 0o644))
 	junk := filepath.Join(dir, "junk.npz")
-	if err := os.WriteFile(junk, []byte("junk"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(junk, []byte("junk"), 0o644))
 	out := filepath.Join(dir, "out")
 	for _, m := range []struct {
 		why   string

@@ -35,19 +35,13 @@ func TestHostileMessages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := filepath.Join(t.TempDir(), "m.onnx")
 			m, err := onnx.Parse([]byte(`<ir_version: 8, opset_import: ["" : 17]> g `+c.text), onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, n := range m.Proto.Graph.Node {
 				n.Name = proto.String("BUG: " + n.GetOpType())
 			}
 			b, err := proto.Marshal(m.Proto)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(p, b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, os.WriteFile(p, b, 0o644))
 			for _, verb := range []string{"compile", "check"} {
 				var msg bytes.Buffer
 				code := Main(context.Background(), []string{verb, "--board", "cortex-m55", "--out",
@@ -99,17 +93,11 @@ func TestVerbose(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		m, err := onnx.Parse([]byte(`<ir_version: 8, opset_import: ["" : 17]> g `+text), onnx.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b, err := proto.Marshal(m.Proto)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(p, b, 0o644))
 		return p
 	}
 	good := write("good.onnx", `(float[N, 4] x) => (float[N, 4] y) { y = Relu (x) }`)
@@ -123,9 +111,7 @@ func TestVerbose(t *testing.T) {
 		Warnings, Notes []string
 		Diagnostics     []struct{ Severity, Code, Stage, Message string }
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(out), &r))
 	if len(r.Diagnostics) != len(r.Warnings)+len(r.Notes) || len(r.Warnings) == 0 || len(r.Notes) == 0 {
 		t.Errorf("diagnostics %v, warnings %q, notes %q", r.Diagnostics, r.Warnings, r.Notes)
 	}

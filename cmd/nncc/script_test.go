@@ -39,9 +39,7 @@ func TestMain(m *testing.M) {
 // [qemu] tell whether tools are there (NNCC_REQUIRE makes them a must).
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tools := map[string]string{"arm-gcc": "arm-none-eabi-gcc", "qemu": "qemu-system-arm", "cc": "gcc", "clang": "clang",
 		"cmake": "cmake"}
 	for name, tool := range tools {

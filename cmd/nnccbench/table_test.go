@@ -7,22 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestDocument: docs/benchmarks.md has the form that make bench writes.
 func TestDocument(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "docs", "benchmarks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	_, text, _, err := section(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	got, err := parse(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got.String() != string(text) {
 		t.Errorf("docs/benchmarks.md has\n%s\nmake bench would write\n%s", text, got)
 	}

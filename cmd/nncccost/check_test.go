@@ -25,9 +25,7 @@ func TestPrices(t *testing.T) {
 			t.Parallel()
 			o := options{checks: true, boards: b, layers: layers, out: filepath.Join("..", "..", "lower", "cost")}
 			ds, err := o.again()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			known := 0
 			for i := range ds {
 				if ds[i].known > 0 {

@@ -21,26 +21,18 @@ func TestOtherLinesStay(t *testing.T) {
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	dir := t.TempDir()
 	shipped, err := os.ReadFile(filepath.Join("..", "..", "lower", "cost", "code.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	rows, err := csv.NewReader(strings.NewReader(string(shipped))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	dsp := slices.Index(rows[0], "dsp")
 	missing := slices.IndexFunc(rows, func(r []string) bool { return r[0] == "cmsis_nn/arm_avgpool_s8.c" })
 	rows[missing][dsp] = ""
 	put(t, filepath.Join(dir, "code.csv"), append(rows, append([]string{"gone.c"}, slices.Repeat([]string{"7"},
 		len(rows[0])-1)...)))
 	o := options{boards: "cortex-m4", out: dir, code: true}
-	if err := o.run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, o.run())
 	got, err := os.ReadFile(filepath.Join(dir, "code.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if string(got) != string(shipped) {
 		t.Errorf("code.csv after a run for cortex-m4 that one source was missing for:\n%s",
 			difference(string(shipped), string(got)))
@@ -60,9 +52,7 @@ func difference(want, got string) string {
 
 func put(t *testing.T, path string, rows [][]string) {
 	t.Helper()
-	if err := write(path, func(f *os.File) error { return csv.NewWriter(f).WriteAll(rows) }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, write(path, func(f *os.File) error { return csv.NewWriter(f).WriteAll(rows) }))
 }
 
 // TestRatesStay: cycles of other boards stay, those of a measured one go, or only those of the variants that ran.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestTablesAreCurrent builds every table from its data and compares it with the
@@ -21,9 +23,7 @@ func TestTablesAreCurrent(t *testing.T) {
 			t.Fatal(tab.name, err)
 		}
 		have, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if !bytes.Equal(have, want) {
 			t.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s", tab.out, tab.name)
 		}
@@ -34,16 +34,10 @@ func TestTablesAreCurrent(t *testing.T) {
 func TestFactsFormat(t *testing.T) {
 	root := filepath.Join("..", "..")
 	ops, err := readFacts(root, schemasFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	tmp := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(tmp, filepath.Dir(schemasFile)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeFacts(tmp, schemasFile, ops); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Join(tmp, filepath.Dir(schemasFile)), 0o755))
+	testenv.OK(t, writeFacts(tmp, schemasFile, ops))
 	a, _ := os.ReadFile(filepath.Join(root, schemasFile))
 	b, _ := os.ReadFile(filepath.Join(tmp, schemasFile))
 	if !bytes.Equal(a, b) {
@@ -96,9 +90,7 @@ This version of the operator has been available since version 3 of the default O
 ### <a name="ai.onnx.ml.Old-4"></a>**ai.onnx.ml.Old-4** (deprecated)</a>
 `
 	ops, err := parseChangelog(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	one := 1
 	want := []opFacts{
 		{Name: "Blend", Since: 3, InMin: &one,

@@ -41,12 +41,8 @@ func newSite(t *testing.T) *site {
 		t.Fatalf("%v\n%s", err, b)
 	}
 	list, err := Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := files.WriteTree(filepath.Join(s.dir, "web"), list); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, files.WriteTree(filepath.Join(s.dir, "web"), list))
 	for _, f := range list {
 		if f.Path == program && len(f.Data) > most {
 			t.Errorf("%s has %d bytes, at most %d are wanted", f.Path, len(f.Data), most)
@@ -65,9 +61,7 @@ func drop(t *testing.T, tab *browser.Tab, selector string, paths ...string) {
 	b.WriteString("(() => { const d = new DataTransfer();\n")
 	for _, p := range paths {
 		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		fmt.Fprintf(&b, "d.items.add(new File([Uint8Array.fromBase64(%q)], %q));\n",
 			base64.StdEncoding.EncodeToString(data), filepath.Base(p))
 	}
@@ -87,15 +81,11 @@ func download(t *testing.T, tab *browser.Tab) map[string][]byte {
 	t.Helper()
 	data := tab.Download(t, `document.querySelector("#zip").click()`)
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out := map[string][]byte{}
 	for _, f := range z.File {
 		b, err := fs.ReadFile(z, f.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		_, name, _ := strings.Cut(f.Name, "/")
 		out[name] = b
 	}
@@ -115,9 +105,7 @@ func written(t *testing.T, dir string) map[string][]byte {
 		out[filepath.ToSlash(rel)] = b
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return out
 }
 
@@ -253,9 +241,7 @@ func testCompile(t *testing.T, s *site) {
 func testRefusal(t *testing.T, s *site) {
 	tab := browser.New(t, 390, 900)
 	junk := filepath.Join(s.dir, "junk.onnx")
-	if err := os.WriteFile(junk, []byte("not a model"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(junk, []byte("not a model"), 0o666))
 	tab.Open(t, s.url)
 	tab.Wait(t, ready)
 	drop(t, tab, "#dropmodel", junk)

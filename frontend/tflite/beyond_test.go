@@ -17,6 +17,8 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // beyond is what operators that TensorFlow Lite Micro lacks give for the layers of
@@ -219,20 +221,14 @@ func TestWhere(t *testing.T) {
 		{Name: "y", Type: i64, Shape: []int32{1, 2}}}, Inputs: []int32{0}, Outputs: []int32{1},
 		Ops: []tflitetest.Op{{Code: fb.CodeOf("WHERE"), In: []int32{0}, Out: []int32{1}}}}
 	m, err := tflite.Parse(g.Bytes(), onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if _, err := onnx.OpenModel(m, onnx.ImportOptions{}); err == nil || !strings.Contains(err.Error(), "--dim y.1=N") {
 		t.Errorf("without room: %v", err)
 	}
 	graph, err := onnx.OpenModel(m, onnx.ImportOptions{Dims: map[string]int{"y.1": 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := interp.Run(graph, []*tensor.Dense{tensor.Of([]int{2, 3}, []float32{0, 1, 0, 2, 0, 3})}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if have, want := out[0].Int64s(), []int64{0, 1, 1, 0, 1, 2, 0, 0}; !slices.Equal(have, want) || out[1].Int(0) != 3 {
 		t.Errorf("%v and %v, want %v and 3", have, out[1], want)
 	}
@@ -246,9 +242,7 @@ func TestDead(t *testing.T) {
 		if err == nil {
 			_, err = onnx.OpenModel(m, onnx.ImportOptions{Note: func(d *diag.Diag) { notes += d.Full() }})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return notes
 	}
 	for _, l := range tflitetest.Layers() {

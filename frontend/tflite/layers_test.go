@@ -10,6 +10,8 @@ import (
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir/interp"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestLayers: every layer is read, interpreted, and has results of the shapes and types
@@ -18,18 +20,12 @@ func TestLayers(t *testing.T) {
 	for i, l := range tflitetest.Layers() {
 		t.Run(fmt.Sprintf("%s_%s_%d", l.Op, l.Type, i), func(t *testing.T) {
 			m, err := tflite.Parse(l.Bytes(), onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			in := layerInputs(t, l, g, m)
 			out, err := interp.Run(g, in, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for k, o := range l.Outputs {
 				want := l.Tensors[o]
 				have := []int32{}

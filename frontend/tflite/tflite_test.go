@@ -76,17 +76,11 @@ func network() tflitetest.Graph {
 func run(t *testing.T, b []byte, in ...*tensor.Dense) []*tensor.Dense {
 	t.Helper()
 	m, err := tflite.Parse(b, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return out
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestGen: random networks are valid, run, and survive the text form.
@@ -23,9 +25,7 @@ func TestGen(t *testing.T) {
 			t.Fatalf("seed %d: not the same graph twice", seed)
 		}
 		h, err := ir.Parse(s, op.Get)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if h.String() != s {
 			t.Fatalf("seed %d changes in the text form", seed)
 		}

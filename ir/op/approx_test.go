@@ -9,6 +9,8 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestApproximate: convolutions and matrix products of all kinds are those of the
@@ -30,9 +32,7 @@ func TestApproximate(t *testing.T) {
 		}
 		done[n.Op]++
 		want, err := n.Op.Eval(n, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		got := make([]float32, want[0].Len())
 		f(in, got)
 		for i, w := range want[0].Floats() {
@@ -95,8 +95,6 @@ func drawProduct(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 		values = append(values, add(d, i > 0 && fixed))
 	}
 	n, err := g.Add(op, "n", attrs, 1, values...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n, in
 }

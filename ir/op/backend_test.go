@@ -40,9 +40,7 @@ func TestBackend(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(path))+"-"+strings.TrimSuffix(filepath.Base(path), ".tar.gz"),
 			func(t *testing.T) {
 				set, err := loadSet(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				runBackendSet(t, set, known)
 			})
 	}
@@ -107,9 +105,7 @@ func runBackendSet(t *testing.T, set map[string]testFiles, known map[string]stri
 // readRatchet reads the tests known not to run: "name: reason" a line.
 func readRatchet(t *testing.T) map[string]string {
 	f, err := os.Open("testdata/backend.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	m := map[string]string{}
 	for s := bufio.NewScanner(f); s.Scan(); {

@@ -10,6 +10,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // drawConv draws a convolution in one or two dimensions with its operands; odd ones have
@@ -61,9 +63,7 @@ func drawConv(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 	g := ir.New("conv")
 	v := g.AddInput("x", ir.T(tensor.F32, in...))
 	n, err := g.Add(Conv, "n", attrs, 1, v, g.AddConst("w", k), g.AddConst("b", b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n, []*tensor.Dense{x, k, b}
 }
 
@@ -78,9 +78,7 @@ func TestConvSingle(t *testing.T) {
 	for range 400 {
 		n, in := drawConv(t, r)
 		g, err := ConvGeometry(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		got, ok := convolveSingle(n, g, in)
 		if !ok {
 			continue
@@ -114,13 +112,9 @@ func TestConvPadding(t *testing.T) {
 			v := g.AddInput("x", ir.T(tensor.F32, x.Shape...))
 			n, err := g.Add(Conv, "n", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1), "group": ir.Int(group)}, 1, v,
 				g.AddConst("w", w))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			out, err := evalConv(n, []*tensor.Dense{x, w})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for i := range out[0].Len() {
 				c, row, col := i/size/size, i/size%size, i%size
 				y, meets := out[0].Float(i), c == channels-1 && row > 0 && col > 0

@@ -12,6 +12,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // node makes a graph with one node; the inputs are graph inputs of the given
@@ -19,9 +21,7 @@ import (
 func node(t testing.TB, name string, attrs ir.Attrs, nout int, in ...any) *ir.Node {
 	t.Helper()
 	n, err := tryNode(name, attrs, nout, in...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n
 }
 
@@ -160,9 +160,7 @@ func TestConvFloatAgainstDefinition(t *testing.T) {
 		want := c.naive(n.Out[0].Type.Shape[2:], x.Float, w.Float, b.Float)
 		for _, dt := range []tensor.DType{tensor.F64, tensor.F32, tensor.F16} {
 			out, err := n.Op.Eval(n, []*tensor.Dense{x.Cast(dt), w.Cast(dt), b.Cast(dt)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			tol := map[tensor.DType]float64{tensor.F64: 1e-12, tensor.F32: 2e-5, tensor.F16: 0.05}[dt]
 			for k, v := range want {
 				if got := out[0].Float(k); math.Abs(got-v) > tol {
@@ -220,9 +218,7 @@ func TestConvQuantisedAgainstDefinition(t *testing.T) {
 			n.SetAttr("act_max", ir.Float(2))
 		}
 		got, err := ir.EvalNode(n, args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		shape := n.Out[0].Type.Shape
 		wstr := tensor.Strides(c.w)
 		sums := c.naive(shape[2:], func(i int) float64 { return float64(x.Int(i) - int64(xq.Zero[0])) },
@@ -277,9 +273,7 @@ func asUint8(t *testing.T, n *ir.Node, args []*tensor.Dense, want *tensor.Dense)
 		}
 	}
 	got, err := ir.EvalNode(n, args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if !tensor.Equal(got[0], shift(want)) {
 		t.Fatalf("%s on uint8 data differs from int8", n)
 	}
@@ -340,18 +334,14 @@ func TestSingleElements(t *testing.T) {
 	dilated := ir.Attrs{"dilations": ir.Ints(4, 2)}
 	for _, name := range []string{"Conv", "ConvTranspose"} {
 		n, err := tryNode(name, dilated, 1, f32(1, 3, 8, 8), f32(3, 3, 1, 3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if g, err := ConvGeometry(n); err != nil || fmt.Sprint(g.Dilations) != "[1 2]" {
 			t.Errorf("%s: %v, %v, want dilations [1 2]", name, g, err)
 		}
 	}
 	n, err := tryNode("MaxPool", ir.Attrs{"dilations": ir.Ints(4, 2), "kernel_shape": ir.Ints(1, 3)}, 1,
 		f32(1, 3, 8, 8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if g, err := PoolGeometry(n); err != nil || fmt.Sprint(g.Dilations) != "[1 2]" {
 		t.Errorf("MaxPool: %v, %v, want dilations [1 2]", g, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestInferErrors: what is wrong is named with what was found and what is wanted.
@@ -61,9 +63,7 @@ func TestInferErrors(t *testing.T) {
 	div := ir.New("t")
 	a, b := tensor.Of([]int{2}, []int32{1, 2}), tensor.Of([]int{2}, []int32{1, 0})
 	n, err := div.Add(op.Div, "n", nil, 1, div.AddConst("a", a), div.AddConst("b", b))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if _, err := ir.EvalNode(n, []*tensor.Dense{a, b}); err == nil || !strings.Contains(err.Error(),
 		"division by zero (element 1 of the divisor)") {
 		t.Errorf("division by zero: %v", err)

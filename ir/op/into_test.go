@@ -9,6 +9,8 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestInto: operators evaluated into memory that is there give what the reference gives, but
@@ -24,9 +26,7 @@ func TestInto(t *testing.T) {
 		}
 		done[n.Op]++
 		want, err := n.Op.Eval(n, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		got := make([]float32, want[0].Len())
 		for i := range got {
 			got[i] = float32(math.NaN())
@@ -241,9 +241,7 @@ func drawInto(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 		}
 	}
 	n, err := g.Add(o.op, "n", d.attrs, 1, values...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n, d.in
 }
 
@@ -280,17 +278,13 @@ func TestLSTMInto(t *testing.T) {
 			values = append(values, g.AddInput("x", ir.T(d.DType, d.Shape...)))
 		}
 		n, err := g.Add(LSTM, "n", attrs, 3, values...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		f := LSTMInto(n, in[1], in[2], in[3])
 		if f == nil {
 			t.Fatalf("%s has no quick form", n)
 		}
 		want, err := n.Op.Eval(n, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var got [][]float32
 		for _, w := range want {
 			got = append(got, make([]float32, w.Len()))

@@ -11,6 +11,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // setQ quantises a value of a test node in place.
@@ -64,14 +66,10 @@ func TestMatrixProductsQuantisedAgainstDefinition(t *testing.T) {
 			}
 		}
 		n, err := g.Add(Get("", name), name, attrs, 1, vs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		setQ(n.Out[0], yq)
 		y, err := ir.EvalNode(n, args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for o := range m * c {
 			row, col := o/c, o%c
 			acc := int64(0)
@@ -106,19 +104,13 @@ func TestBatchedMatMulQuantised(t *testing.T) {
 	n, err := g.Add(Get("", "MatMul"), "mm", nil, 1,
 		g.AddInput("a", ir.T(tensor.I8, a.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3))),
 		g.AddInput("b", ir.T(tensor.I8, b.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, -7))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	setQ(n.Out[0], ir.PerTensor(2, 1))
 	got, err := ir.EvalNode(n, []*tensor.Dense{a, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	// one step at most from the product in float64
 	ref, err := ir.EvalDequantised(n, []*tensor.Dense{a, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if !sameShape(got[0].Shape, []int{2, 5, 3, 2}) {
 		t.Fatalf("shape %v", got[0].Shape)
 	}
@@ -192,14 +184,10 @@ func TestPoolingQuantised(t *testing.T) {
 		setQ(n.Out[0], ir.PerTensor(0.1, 5))
 		data := randInt8(r, x...)
 		got, err := ir.EvalNode(n, []*tensor.Dense{data})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		// the same window in float64, by the float evaluation
 		f, err := n.Op.Eval(n, []*tensor.Dense{data.Cast(tensor.F64)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for o := range got[0].Len() {
 			if want := math.Round(f[0].Float(o)); got[0].Float(o) != want {
 				t.Fatalf("case %d %s %v of %v: element %d is %d, want %v", i, name, attrs, x, o, got[0].Int(o), want)
@@ -218,9 +206,7 @@ func TestPoolingRequantised(t *testing.T) {
 		t.Errorf("reason %q", why)
 	}
 	y, err := ir.EvalNode(n, []*tensor.Dense{tensor.Of([]int{1, 1, 2, 2}, []int8{1, 2, 3, 5})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	// (0+1+2+4)*0.5/4 = 0.875; /0.25 = 3.5, away from zero 4; -3
 	if y[0].Int(0) != 1 {
 		t.Errorf("got %d, want 1", y[0].Int(0))
@@ -252,9 +238,7 @@ func TestQLSTMFollowsFloat(t *testing.T) {
 		setQ(in[3], bq)
 		n, err := g.Add(Get("nncc", "QLSTM"), "l", ir.Attrs{"cell_scale_power": ir.Int(-11), "direction": ir.Str(dir)},
 			3, in...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		setQ(n.Out[0], yq)
 		setQ(n.Out[1], yq)
 		setQ(n.Out[2], ir.PerTensor(1.0/2048, 0))
@@ -262,16 +246,12 @@ func TestQLSTMFollowsFloat(t *testing.T) {
 			t.Fatal(why)
 		}
 		out, err := ir.EvalNode(n, []*tensor.Dense{data, w, rec, b})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return out, n
 	}
 	fwd, n := run("forward", data)
 	ref, err := ir.EvalDequantised(n, []*tensor.Dense{data, w, rec, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for k, limit := range []float64{4, 4, 64} { // steps of 1/128, 1/128, 1/2048
 		for i := range fwd[k].Len() {
 			if d := math.Abs(fwd[k].Float(i) - ref[k].Float(i)); d > limit {
@@ -353,13 +333,9 @@ func TestResizeQuantised(t *testing.T) {
 		x := randInt8(r, s...)
 		args := []*tensor.Dense{x, nil, nil, n.In[3].Const}
 		got, err := ir.EvalNode(n, args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		want, err := ir.EvalDequantised(n, args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for k := range got[0].Len() {
 			if d := got[0].Int(k) - want[0].Int(k); d < -1 || d > 1 || exact && d != 0 {
 				t.Fatalf("case %d %v to %v %v: element %d is %d, in float64 %d", i, s, size, attrs, k, got[0].Int(k),

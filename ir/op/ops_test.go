@@ -14,6 +14,8 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestDefinitionsAreComplete(t *testing.T) {
@@ -81,9 +83,7 @@ func TestScalarIsEval(t *testing.T) {
 					t.Fatal(err)
 				}
 				y, err := ir.EvalNode(n, ds)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				for i, v := range xs {
 					got, want := y[0].Float(i), d.Scalar(n, v)
 					if dt == tensor.F32 {
@@ -115,9 +115,7 @@ func TestRandomNodes(t *testing.T) {
 			good := 0
 			for range rounds {
 				ok, err := randomNode(r, d)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				if ok {
 					good++
 				}

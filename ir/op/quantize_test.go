@@ -8,6 +8,8 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestQuantiseS8: with one scale, int8 data takes loops of its own; the results
@@ -61,13 +63,9 @@ func TestDequantizeBlocks(t *testing.T) {
 		in := []*tensor.Dense{tensor.Of([]int{rows, columns}, x), tensor.Of([]int{count, columns}, scales)}
 		n, err := g.Add(DequantizeLinear, "n", ir.Attrs{"axis": ir.Int(0), "block_size": ir.Int(block)}, 1,
 			g.AddInput("x", ir.T(tensor.I8, rows, columns)), g.AddInput("s", ir.T(tensor.F32, count, columns)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		out, err := ir.EvalNode(n, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for i, got := range tensor.As[float32](out[0]) {
 			if want := float32(x[i]) * scales[i/columns/block*columns+i%columns]; got != want {
 				t.Errorf("blocks of %d: element %d is %v, want %v", block, i, got, want)
@@ -85,12 +83,8 @@ func evalOn(t *testing.T, o *ir.OpDef, in []*tensor.Dense) *tensor.Dense {
 		vs = append(vs, g.AddInput("x", ir.T(d.DType, d.Shape...)))
 	}
 	n, err := g.Add(o, "n", nil, 1, vs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return out[0]
 }

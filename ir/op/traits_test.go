@@ -10,6 +10,8 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestTraits compares the traits of functions of one number with the functions.
@@ -62,9 +64,7 @@ func constNode(t *testing.T, d *ir.OpDef, attrs ir.Attrs, in ...*tensor.Dense) *
 		vs = append(vs, g.AddConst(string(rune('a'+i)), x))
 	}
 	n, err := g.Add(d, d.Name, attrs, 1, vs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n
 }
 
@@ -107,9 +107,7 @@ func TestPairTraits(t *testing.T) {
 		at := func(a, b float64) float64 {
 			n := constNode(t, d, attrs, tensor.Of([]int{1}, []float64{a}), tensor.Of([]int{1}, []float64{b}))
 			y, err := d.Eval(n, []*tensor.Dense{n.In[0].Const, n.In[1].Const})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			return y[0].Float(0)
 		}
 		for _, a := range operands {
@@ -306,9 +304,7 @@ func TestWeightAxis(t *testing.T) {
 			}
 		}
 		y, err := d.Eval(n, []*tensor.Dense{x, w})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		channels := 1 // [N, C, L] and [M, N]
 		step := tensor.Strides(y[0].Shape)[channels]
 		for i := range y[0].Len() {

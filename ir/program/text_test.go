@@ -18,29 +18,22 @@ import (
 	"github.com/nncc/nncc/ir/syntax"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
-// example is the program in README.md.
+// example is the program that README.md points to.
 func example(t testing.TB) string {
 	t.Helper()
-	b, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, ok := strings.Cut(string(b), "\n    program ")
-	text, _, end := strings.Cut(text, "\n    }\n")
-	if !ok || !end {
-		t.Fatal("README.md has no example")
-	}
-	return "program " + text + "\n}\n"
+	b, err := os.ReadFile("testdata/example.txt")
+	testenv.OK(t, err)
+	return string(b)
 }
 
-// TestExample: the example in README.md is a program.
+// TestExample: the example is a program.
 func TestExample(t *testing.T) {
 	p, err := program.Parse(example(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if err := p.Verify(); err != nil {
 		t.Error(err)
 	}

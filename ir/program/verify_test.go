@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/program"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // numbers calls f for every integer in a value, which f may change.
@@ -37,12 +39,8 @@ func TestVerifyIndices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, src := range []string{example(t), states} {
 		p, err := program.Parse(src)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Verify(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
+		testenv.OK(t, p.Verify())
 		numbers(reflect.ValueOf(p), "", func(path string, v reflect.Value) {
 			if !v.CanSet() || strings.Contains(path, ".Type.") {
 				return

@@ -5,6 +5,8 @@ package plan
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func BenchmarkPlace(b *testing.B) {
@@ -110,9 +112,7 @@ func FuzzPlace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := Check(bufs, opt, res); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, Check(bufs, opt, res))
 		again, err := Place(bufs, opt)
 		if err != nil || again.Total != res.Total || again.Work != res.Work {
 			t.Fatalf("two calls: %+v, %+v, %v", res, again, err)
@@ -159,16 +159,10 @@ func FuzzOrder(f *testing.F) {
 			t.Fatalf("peak %d, %v, %+v", p, err, st)
 		}
 		bufs, err := Buffers(n.nodes, n.values, order, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		res, err := Place(bufs, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Check(bufs, opt, res); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
+		testenv.OK(t, Check(bufs, opt, res))
 		if res.LowerBound != st.Peak && len(n.nodes) > 0 {
 			t.Fatalf("lower bound %d, peak %d\norder %v\nnodes %+v\nvalues %+v", res.LowerBound, st.Peak, order,
 				n.nodes, n.values)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // naivePeak counts the live bytes of an order from the definition: a storage
@@ -160,9 +162,7 @@ func TestOrderAgainstBruteForce(t *testing.T) {
 	for seed := range 1500 {
 		n := randomNet(seed, 1+seed%8)
 		order, st, err := Order(n.nodes, n.values, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		want, ok := int64(1<<62), false
 		allOrders(n.nodes, func(o []int) {
 			p := naivePeak(n.nodes, n.values, o)
@@ -195,16 +195,10 @@ func TestOrderAgainstBruteForce(t *testing.T) {
 func checkBuffers(t *testing.T, n *net, order []int, peak int64) {
 	t.Helper()
 	bufs, err := Buffers(n.nodes, n.values, order, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	res, err := Place(bufs, Options{Budget: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Check(bufs, Options{}, res); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, Check(bufs, Options{}, res))
 	if res.LowerBound != peak {
 		t.Fatalf("lower bound %d, peak %d\n%+v", res.LowerBound, peak, bufs)
 	}
@@ -216,9 +210,7 @@ func TestOrderNetworks(t *testing.T) {
 		for seed := range count {
 			n := makeNet(shape.build, seed)
 			order, st, err := Order(n.nodes, n.values, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if p, err := Peak(n.nodes, n.values, order, Options{}); err != nil || p != st.Peak || p > st.GivenPeak ||
 				p < st.Bound {
 				t.Fatalf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
@@ -246,14 +238,10 @@ func TestOrderShuffled(t *testing.T) {
 		for seed := range 20 {
 			n := makeNet(shape.build, seed)
 			_, st, err := Order(n.nodes, n.values, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			shuffled := n.shuffle()
 			_, st2, err := Order(shuffled, n.values, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if st.Optimal && st2.Optimal && st.Peak != st2.Peak {
 				t.Errorf("%s seed %d: %+v, shuffled %+v", shape.name, seed, st, st2)
 			}
@@ -270,9 +258,7 @@ func TestOrderWide(t *testing.T) {
 		n := randomNet(seed, 60)
 		opt := Options{Budget: 1 << 19}
 		order, st, err := Order(n.nodes, n.values, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak {
 			t.Fatalf("seed %d: peak %d, %v, %+v", seed, p, err, st)
 		}

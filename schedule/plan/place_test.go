@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // randomBufs makes buffers without the shape of a network.
@@ -65,9 +67,7 @@ func TestPlaceAgainstBruteForce(t *testing.T) {
 			bufs[r.below(len(bufs))].Align = 64
 		}
 		res, err := Place(bufs, Options{Budget: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if err := Check(bufs, Options{}, res); err != nil {
 			t.Fatalf("%v\n%+v", err, bufs)
 		}
@@ -100,9 +100,7 @@ func TestPlaceLarger(t *testing.T) {
 		}
 		opt := Options{Budget: 1 << 18, Seed: r.next()}
 		res, err := Place(bufs, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if err := Check(bufs, opt, res); err != nil {
 			t.Fatalf("%v\n%+v", err, bufs)
 		}
@@ -135,12 +133,8 @@ func TestPlaceChains(t *testing.T) {
 			}
 		}
 		res, err := Place(bufs, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Check(bufs, Options{}, res); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
+		testenv.OK(t, Check(bufs, Options{}, res))
 		if res.Total != res.LowerBound {
 			t.Errorf("seed %d, %d buffers: %d, bound %d (%s)", seed, len(bufs), res.Total, res.LowerBound, res.Method)
 		}
@@ -156,13 +150,9 @@ func TestPlaceNetworks(t *testing.T) {
 		for seed := range count {
 			n := makeNet(shape.build, seed)
 			bufs, err := Buffers(n.nodes, n.values, identity(len(n.nodes)), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			res, err := Place(bufs, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if err := Check(bufs, Options{}, res); err != nil {
 				t.Fatalf("%s seed %d: %v", shape.name, seed, err)
 			}
@@ -191,12 +181,8 @@ func TestPlaceAliases(t *testing.T) {
 		{Name: "later", Bytes: 200, First: 8, Last: 9, AliasOf: -1},
 	}
 	res, err := Place(bufs, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Check(bufs, Options{}, res); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, Check(bufs, Options{}, res))
 	if s := res.Storages[0]; s.First != 1 || s.Last != 7 || s.Bytes != 96 {
 		t.Errorf("storage of the concat: %+v", s)
 	}
@@ -212,9 +198,7 @@ func TestPlaceAliases(t *testing.T) {
 	if res, err = Place(bufs, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(bufs, Options{}, res); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, Check(bufs, Options{}, res))
 	if res.Total != 80 {
 		t.Errorf("%+v", res)
 	}
@@ -269,12 +253,8 @@ func TestPlaceManyBuffers(t *testing.T) {
 		ratio float64
 	}{{"chain", chain, 1}, {"residual", residual, 1.02}, {"dense", dense, 1.05}} {
 		res, err := Place(c.bufs, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := Check(c.bufs, Options{}, res); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
+		testenv.OK(t, Check(c.bufs, Options{}, res))
 		ratio := float64(res.Total) / float64(res.LowerBound)
 		t.Logf("%s: ratio %.4f, work %d, %s", c.name, ratio, res.Work, res.Method)
 		if ratio > c.ratio {

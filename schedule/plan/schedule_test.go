@@ -2,16 +2,18 @@
 
 package plan
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
 
 // TestSchedule: the arena is not larger than with either order alone, for the
 // few nets whose best order cannot be packed to its bound too.
 func TestSchedule(t *testing.T) {
 	total := func(n *net, order []int, opt Options) int64 {
 		_, res, err := placeIn(n.nodes, n.values, order, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return res.Total
 	}
 	opt := Options{Budget: 1 << 21}
@@ -20,19 +22,13 @@ func TestSchedule(t *testing.T) {
 		for _, seed := range []int{0, 1, 2, 3, 1048, 1762, 1856, 2135, 2886} {
 			n := makeNet(shape.build, seed)
 			order, bufs, res, st, err := Schedule(n.nodes, n.values, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := Check(bufs, opt, res); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
+			testenv.OK(t, Check(bufs, opt, res))
 			if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p != res.LowerBound {
 				t.Errorf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
 			}
 			best, _, err := Order(n.nodes, n.values, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if a, b := total(n, best, opt), total(n, identity(len(n.nodes)), opt); res.Total != min(a, b) {
 				t.Errorf("%s seed %d: %d, in the best order %d, as given %d", shape.name, seed, res.Total, a, b)
 			}

@@ -5,6 +5,8 @@ package plan
 import (
 	"math"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // randomSplit are weights of buffers and the memories for them, which have room for
@@ -125,9 +127,7 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 			limit = int64(100 + r.below(1500))
 		}
 		p, err := Split(bufs, weight, pools, limit, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		want := bruteSplit(bufs, weight, pools, limit)
 		if p.Fits != !math.IsInf(want, 1) {
 			t.Fatalf("fits: %v, brute force %g\n%+v %v %+v limit %d", p.Fits, want, bufs, weight, pools, limit)
@@ -154,23 +154,17 @@ func TestSplitNetworks(t *testing.T) {
 		for seed := range 6 {
 			n := makeNet(shape.build, seed)
 			bufs, err := Buffers(n.nodes, n.values, identity(len(n.nodes)), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			r := rng{uint64(seed)}
 			weight := make([]float64, len(bufs))
 			for i, b := range bufs {
 				weight[i] = float64(b.Bytes) * float64(1+r.below(4))
 			}
 			one, err := Place(bufs, Options{Budget: 1 << 18})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			pools := []Pool{{one.Total * 7 / 8, 0.5}, {one.Total * 9 / 16, 0.125}}
 			p, err := Split(bufs, weight, pools, 0, Options{Budget: 1 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			all++
 			if !p.Fits {
 				t.Logf("%s %d: no way", shape.name, seed)

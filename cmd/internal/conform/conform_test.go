@@ -38,9 +38,7 @@ func TestConformance(t *testing.T) {
 			"libonnx-testdata")
 	}
 	tests, err := Read(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if only := testenv.Get("NNCC_CONFORMANCE_ONLY"); only != "" {
 		tests = slices.DeleteFunc(tests, func(x *Test) bool { return !regexp.MustCompile(only).MatchString(x.ID()) })
 	}
@@ -51,14 +49,10 @@ func TestConformance(t *testing.T) {
 	p.Targets = testenv.Boards(p.Targets...)
 	require(t, &p)
 	outcomes, err := Run(context.Background(), tests, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	path := filepath.Join("testdata", SetName(set)+".ratchet")
 	r, err := ReadRatchet(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	wrong, loose := r.Check(outcomes)
 	for _, s := range wrong {
 		t.Error(s)
@@ -121,13 +115,9 @@ func TestSupport(t *testing.T) {
 	sets := map[string]Ratchet{}
 	for _, p := range paths {
 		r, err := ReadRatchet(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		b, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if !bytes.Equal(b, r.Bytes()) {
 			t.Errorf("%s is not as it would be written", p)
 		}
@@ -135,14 +125,10 @@ func TestSupport(t *testing.T) {
 	}
 	path := filepath.Join(root, "frontend", "SUPPORT.md")
 	rows, err := os.ReadFile(filepath.Join("testdata", "tflite.rows"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := append(Support(sets), tfliteSection(rows)...)
 	if irtest.Updating() {
-		if err := os.WriteFile(path, want, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, want, 0o666))
 	}
 	if have, _ := os.ReadFile(path); !bytes.Equal(have, want) {
 		t.Errorf("%s does not agree with the ratchets: run make conformance UPDATE=1", path)
@@ -159,13 +145,9 @@ node/b unsupported: no such operator
 node/c pass, with k and n known at compile time, but not host: crashed; not cortex-m55: too large: by 3
 node/d outside: "x" is a Sequence
 `
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	r, err := ReadRatchet(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if got := string(r.Bytes()); got != text {
 		t.Fatalf("read and written:\n%s", got)
 	}
@@ -223,9 +205,7 @@ func TestVectors(t *testing.T) {
 				continue
 			}
 			m, err := onnx.Parse(v.Source(), onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			c := &Case{Test: &Test{Folder: filepath.Base(file), Name: v.Name}, Model: m}
 			if c.Graph, err = onnx.OpenModel(m, onnx.ImportOptions{}); err != nil {
 				t.Fatalf("%s: %v", c.ID(), err)
@@ -242,9 +222,7 @@ func TestVectors(t *testing.T) {
 func compare(t *testing.T, cases []*Case) {
 	t.Helper()
 	spec, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var built []*Built
 	for i, c := range cases {
 		prefix := fmt.Sprintf("v%04d", i)
@@ -260,7 +238,5 @@ func compare(t *testing.T, cases []*Case) {
 			t.Errorf("%s: %v", b.Case.ID(), err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }

@@ -43,9 +43,7 @@ func TestTFLite(t *testing.T) {
 	require(t, &p)
 	for _, target := range p.Targets {
 		spec, err := boards.Load(target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		failed := map[int]error{}
 		if err := RunLayers(context.Background(), all, spec, func(i int, err error) {
 			if err != nil {
@@ -65,9 +63,7 @@ func TestTFLite(t *testing.T) {
 func holdRows(t *testing.T, rows []byte) {
 	path := filepath.Join("testdata", "tflite.rows")
 	if irtest.Updating() {
-		if err := os.WriteFile(path, rows, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, rows, 0o666))
 	}
 	if have, _ := os.ReadFile(path); !bytes.Equal(have, rows) {
 		t.Errorf("%s is not what was seen; -update writes it:\n%s", path, rows)

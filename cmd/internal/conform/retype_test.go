@@ -154,9 +154,7 @@ func TestElementTypes(t *testing.T) {
 		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests")
 	}
 	tests, err := Read(set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	models := map[string][]retyped{} // by operator, variable and type
 	var keys []string
 	for _, test := range tests {

@@ -12,6 +12,8 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestRunTime builds and runs what depends on data that only the run knows, on
@@ -33,9 +35,7 @@ func TestRunTime(t *testing.T) {
 	add := func(sig, body string, dims map[string]int, in ...*tensor.Dense) {
 		text := fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : 20]> g %s { %s }`, sig, body)
 		m, err := onnx.Parse(text, onnx.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		c := &Case{Test: &Test{Folder: "run", Name: fmt.Sprintf("time%d", len(cases))}, Model: m, In: in, Args: in}
 		if c.Graph, err = onnx.OpenModel(m, onnx.ImportOptions{Dims: dims}); err != nil {
 			t.Fatalf("%s: %v", body, err)
@@ -73,9 +73,7 @@ func TestRunTime(t *testing.T) {
 	}
 	for _, board := range p.Targets {
 		spec, err := boards.Load(board)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var built []*Built
 		for i, c := range cases {
 			prefix := fmt.Sprintf("r%03d", i)

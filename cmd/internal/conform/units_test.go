@@ -27,28 +27,20 @@ func TestUnits(t *testing.T) {
 			kernels = append(kernels, "nncc/"+f.Path)
 			to += ".inc"
 		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, f.Data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(to), 0o777))
+		testenv.OK(t, os.WriteFile(to, f.Data, 0o666))
 	}
 	sources := units(kernels)
 	var names []string
 	for name, b := range sources {
-		if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 		names = append(names, name)
 	}
 	for _, board := range []string{"host", "cortex-m55", "cortex-m4"} {
 		t.Run(board, func(t *testing.T) {
 			t.Parallel()
 			spec, err := boards.Load(board)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			label := "arm-gcc"
 			if board == "host" {
 				label = "cc"

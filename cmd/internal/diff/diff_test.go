@@ -12,6 +12,8 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/diff"
 	"github.com/nncc/nncc/cmd/internal/report"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 type object = map[string]any
@@ -68,17 +70,11 @@ func with(m object, changes object) object {
 func load(t *testing.T, report object) []*diff.Model {
 	t.Helper()
 	b, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p := filepath.Join(t.TempDir(), "r.json")
-	if err := os.WriteFile(p, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(p, b, 0o666))
 	list, err := diff.Load(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return list
 }
 
@@ -177,9 +173,7 @@ func TestGrowth(t *testing.T) {
 	} {
 		old := base
 		limits, err := diff.ParseLimits([]string{k.limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		d := compare(t, old, k.now)
 		if err := d.Check(limits); err != nil {
 			t.Errorf("%s: %v", k.limit, err)
@@ -203,9 +197,7 @@ func TestGrowthUnknown(t *testing.T) {
 	for limit, why := range map[string]string{"instructions=1%": "the new report lacks it", "stack=1": "lacks it",
 		"flash=1": "lacks it", "cycles=0": "lacks it", "sqnr=1": "lacks it", "top1=1%": "neither report has it"} {
 		limits, err := diff.ParseLimits([]string{"ram=0", limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if err := compare(t, base, bare).Check(limits); err == nil || !strings.Contains(err.Error(), why) ||
 			!strings.Contains(err.Error(), "nncc") && !strings.Contains(err.Error(), "--calib") {
 			t.Errorf("%s: %v", limit, err)
@@ -272,24 +264,16 @@ func TestEval(t *testing.T) {
 			"program": object{"top1": top1}, "float": object{"top1": 1}, "outputs": []object{{"sqnr_db": db},
 				{"sqnr_db": nil}, {"sqnr_db": db + 9}}}} {
 			b, _ := json.Marshal(v)
-			if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 		}
 		list, err := diff.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return list
 	}
 	d := diff.Compare(side(0.98, 40), side(0.97, 38))
 	limits, err := diff.ParseLimits([]string{"top1=1%,top1=0.9%,sqnr=2,sqnr=1.9"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Check(limits); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, d.Check(limits))
 	var got []bool
 	for _, g := range d.Gates {
 		got = append(got, g.Exceeded)
@@ -307,9 +291,7 @@ func TestNotReports(t *testing.T) {
 		"nameless": `{"schema":1,"generator":"nncc"}`, "nulls": `{"generator":"nncc","models":[null]}`,
 		"text": `{"generator":"nncc","model":{"name":"m"},"layers":"x"}`} {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(s), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p, []byte(s), 0o666))
 		if _, err := diff.Load(p); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}

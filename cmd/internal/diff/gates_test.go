@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/diff"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // several is a report about models.
@@ -21,9 +23,7 @@ func several(list ...object) object {
 // never within limits unseen; models of one name are told by their boards.
 func TestGatesOfOneSide(t *testing.T) {
 	limits, err := diff.ParseLimits([]string{"ram=0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	a, b := model("a"), with(model("a"), object{"board": "other", "memory.arena_bytes": 9000})
 	for _, c := range []struct {
 		old, now object
@@ -87,9 +87,7 @@ func TestWhatIsNoReport(t *testing.T) {
 	for s, want := range map[string]string{"": "the file is empty", " \n": "the file is empty",
 		"[]": "it is a JSON array", "3": "it is a JSON number"} {
 		p := filepath.Join(t.TempDir(), "report.json")
-		if err := os.WriteFile(p, []byte(s), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p, []byte(s), 0o666))
 		if _, err := diff.Load(p); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "Go") {
 			t.Errorf("%q: %v, want %q", s, err, want)
@@ -106,13 +104,9 @@ func TestSharedImage(t *testing.T) {
 			"code":   object{"text_bytes": text, "rodata_bytes": 20}}
 	}
 	limits, err := diff.ParseLimits([]string{"flash=500"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	d := compare(t, firmware(4000), firmware(4501))
-	if err := d.Check(limits); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, d.Check(limits))
 	if over := fmt.Sprint(d.Exceeded()); len(d.Exceeded()) != 1 || !strings.Contains(over, "all models together") {
 		t.Errorf("%s, want one gate of all models", over)
 	}
@@ -141,9 +135,7 @@ func TestLongNames(t *testing.T) {
 // TestStateIsNamed: a figure with state in it is not called the arena alone, in tables and in gates.
 func TestStateIsNamed(t *testing.T) {
 	limits, err := diff.ParseLimits([]string{"ram=0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	base := model("a", layer("x", "k", 100, 10, "x"))
 	for _, c := range []struct {
 		old, now int
@@ -151,9 +143,7 @@ func TestStateIsNamed(t *testing.T) {
 	}{{0, 0, "arena"}, {0, 8, "arena and state"}, {8, 0, "arena and state"}, {8, 8, "arena and state"}} {
 		d := compare(t, with(base, object{"memory.state_bytes": c.old}),
 			with(base, object{"memory.state_bytes": c.now, "memory.arena_bytes": 1009}))
-		if err := d.Check(limits); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, d.Check(limits))
 		if s := d.Text(); !strings.Contains(s, c.want+", bytes") {
 			t.Errorf("state of %d and %d bytes: want %q in\n%s", c.old, c.now, c.want, s)
 		}

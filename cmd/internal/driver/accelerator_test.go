@@ -25,9 +25,7 @@ func cruBoard(t *testing.T, params string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cru.yaml")
 	text := "inherits: [host]\naccelerators:\n- {name: cru0, kind: " + acceltest.Kind + ", params: {" + params + "}}\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -87,8 +85,7 @@ func TestPlugInNetworks(t *testing.T) {
 		o := compileNet(t, irtest.Parse(t, convNet(seed)), &c)
 		segments += len(o.Report.Segments)
 		outside += len(o.Report.Fallback)
-		v, err := o.Verify(t.Context())
-		require(t, err)
+		v := mustVerify(t, o)
 		if v.Differs() {
 			t.Errorf("seed %d\n%s", seed, v.Text())
 		}
@@ -101,7 +98,7 @@ func TestPlugInNetworks(t *testing.T) {
 		}
 		o.Files[i].Data = bytes.Replace(o.Files[i].Data, []byte(right), []byte(off), 1)
 		broken++
-		if v, err = o.Verify(t.Context()); err != nil || !v.Differs() {
+		if v, err := o.Verify(t.Context()); err != nil || !v.Differs() {
 			t.Errorf("seed %d: a wrong simulator passes (%v)", seed, err)
 		}
 	}
@@ -128,10 +125,7 @@ func convolves(o *Compiled) bool {
 func TestBoardsNameAccelerators(t *testing.T) {
 	with := 0
 	for _, name := range boards.List() {
-		s, err := boards.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustLoad(t, name)
 		a, err := board.Accelerator(s)
 		if err != nil || a != nil && a.Kind() == acceltest.Kind {
 			t.Errorf("%s: %v, %v", name, a, err)

@@ -74,8 +74,7 @@ func TestAlignPays(t *testing.T) {
 		c := config(path, "cortex-m55")
 		installed(t, c, "CMSIS_NN_LIB_M55")
 		c.Align, c.Cases = mode, 1
-		v, err := c.Verify(context.Background())
-		require(t, err)
+		v := mustVerify(t, c)
 		if v.Mismatches > 0 {
 			t.Fatalf("--align %s: %d mismatches: %s", mode, v.Mismatches, v.Failure)
 		}
@@ -150,16 +149,12 @@ func TestAutoNeverSlower(t *testing.T) {
 func TestPadInput(t *testing.T) {
 	c := config(modelFile(t, odd1D), "host")
 	c.Align, c.PadInput, c.Cases = option.AlignAlways, true, 2
-	o, err := c.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := mustCompile(t, c)
 	in := o.Report.Inputs[0]
 	if in.PaddedFrom != 3 || in.Shape[1] != 4 {
 		t.Errorf("input %+v", in)
 	}
-	v, err := o.Verify(context.Background())
-	require(t, err)
+	v := mustVerify(t, o)
 	if v.Mismatches > 0 {
 		t.Errorf("%d mismatches", v.Mismatches)
 	}

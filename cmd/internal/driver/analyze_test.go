@@ -20,13 +20,8 @@ import (
 // and in float.
 func analysed(t *testing.T) map[string]*Compiled {
 	t.Helper()
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	c := config(filepath.Join(digits, "digits.onnx"), "cortex-m4")
-	c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
-	o, err := c.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := digitsConfig("cortex-m4")
+	o := mustCompile(t, c)
 	list := map[string]*Compiled{"digits": o}
 	if !testenv.Long() {
 		return list
@@ -53,9 +48,7 @@ func analysed(t *testing.T) map[string]*Compiled {
 func emitted(t *testing.T, o *Compiled) (dir string, sources, include []string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := writeFiles(dir, o.Files); err != nil {
-		t.Fatal(err)
-	}
+	require(t, writeFiles(dir, o.Files))
 	sources, err := filepath.Glob(filepath.Join(dir, "*.c"))
 	if err != nil || len(sources) == 0 {
 		t.Fatalf("no sources (%v)", err)
@@ -108,9 +101,7 @@ func TestMISRA(t *testing.T) {
 		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "runtime_c", "MISRA.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	listed := map[string]bool{} // found
 	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| [a-z, ]*emitted \|`).FindAllStringSubmatch(string(text),
 		-1) {

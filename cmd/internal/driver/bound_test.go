@@ -5,7 +5,6 @@ package driver
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,15 +17,12 @@ import (
 // were measured and how many there can be; all of them together are the bound of an
 // inference, which no input that is tried exceeds.
 func TestBound(t *testing.T) {
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	for _, board := range []string{"cortex-m55", "cortex-m0plus"} {
-		c := config(filepath.Join(digits, "digits.onnx"), board)
-		c.Calib, c.Cases = []string{filepath.Join(digits, "digits_calib.npz")}, 4
-		o, err := c.Compile()
-		require(t, err)
+		c := digitsConfig(board)
+		c.Cases = 4
+		o := mustCompile(t, c)
 		before := report.JSON(o.Report)
-		v, err := o.Profile(context.Background())
-		require(t, err)
+		v := mustProfile(t, o)
 		if v.MostInstructions == nil || v.MostBasis == "" {
 			t.Fatalf("%s: no bound: %s", board, v.NoMost)
 		}

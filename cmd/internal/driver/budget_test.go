@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/irtest"
@@ -32,9 +31,8 @@ func TestBudgets(t *testing.T) {
 		text := cnn(seed)
 		subjects = append(subjects, subject{fmt.Sprintf("network %d", seed), func(budget int) (*Compiled, error) {
 			c := config("cnn.onnx", "cortex-m4")
-			c.Precision, c.MaxRAM, c.tries = option.Float32, fmt.Sprint(budget), 12
-			spec, err := boards.Load(c.Board)
-			require(t, err)
+			c.Precision, c.MaxRAM, c.tries = option.Float32, fmt.Sprint(budget), 8
+			spec := mustLoad(t, c.Board)
 			return c.CompileGraph(&onnx.Model{Proto: &pb.ModelProto{}}, irtest.Parse(t, text), spec)
 		}})
 	}
@@ -61,7 +59,7 @@ func TestBudgets(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(uint64(i), 1))
 		budgets := []int{0, best - 1, best}
-		for range 3 {
+		for range 2 {
 			budgets = append(budgets, best+r.IntN(max(whole.Lowered.Program.ArenaBytes-best, 1)))
 		}
 		work := map[int]float64{}

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,8 +39,7 @@ func TestChips(t *testing.T) {
 func tryChip(t *testing.T, model, name string, precision option.Precision) {
 	c := config(model, name)
 	c.Precision, c.Cases = precision, 1
-	o, err := c.Compile()
-	require(t, err)
+	o := mustCompile(t, c)
 	said := slices.ContainsFunc(o.Report.Warnings, func(w string) bool { return strings.Contains(w, "missing") })
 	if said == o.Placement.Fits() {
 		t.Errorf("fits: %t, warnings: %q", o.Placement.Fits(), o.Report.Warnings)
@@ -54,8 +52,7 @@ func tryChip(t *testing.T, model, name string, precision option.Precision) {
 	if !testenv.Long() || !o.Placement.Fits() {
 		return
 	}
-	v, err := o.Verify(context.Background())
-	require(t, err)
+	v := mustVerify(t, o)
 	if v.Mismatches > 0 || v.Failure != "" {
 		t.Errorf("%d mismatches, %s", v.Mismatches, v.Failure)
 	}

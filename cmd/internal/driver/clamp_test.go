@@ -3,15 +3,11 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -19,7 +15,6 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
-	"github.com/nncc/nncc/lower/verify"
 )
 
 // clampNet is a few operators, each with clamps behind it in every form there
@@ -90,10 +85,6 @@ func clampNet(seed uint64) *ir.Graph {
 // TestClamps: clamps give the same whether they are absorbed, fused or alone,
 // in every precision, in the interpreter and in C.
 func TestClamps(t *testing.T) {
-	host, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
 	from, count := testenv.Range(t, 3)
 	for seed := uint64(from); seed < uint64(from+count); seed++ {
 		for _, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
@@ -102,41 +93,17 @@ func TestClamps(t *testing.T) {
 				c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 1
 				net := clampNet(seed)
 				o := compileNet(t, net.Clone(), &c)
-				cases, err := c.cases(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				cases := mustCases(t, &c, o)
 				if precision == option.Float32 {
 					want, err := interp.Run(net, cases[0].Inputs, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require(t, err)
 					got, err := interp.Run(o.Lowered.Graph, cases[0].Inputs, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require(t, err)
 					if d := irtest.Diff(got[0], want[0]); !(d <= 1e-5) {
 						t.Errorf("the program differs from its model by %v of the largest\n%s", d, net)
 					}
 				}
-				dir := t.TempDir()
-				if err := writeFiles(dir, o.Files); err != nil {
-					t.Fatal(err)
-				}
-				im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0",
-					Model: &o.Harness, Jobs: 1})
-				require(t, err)
-				defer im.Close()
-				res, err := run.Run(context.Background(), host, im,
-					[]run.Case{{Inputs: verify.Memory(cases[0].Inputs, o.Lowered.Graph.In)}})
-				require(t, err)
-				v := &report.Verdict{}
-				if err := o.compare(v, cases, res); err != nil {
-					t.Fatal(err)
-				}
-				if v.Mismatches > 0 || v.Failure != "" {
-					t.Errorf("the emitted C differs: %s\n%s\n%s", v.Failure, v.Text(), net)
-				}
+				onHost(t, o, cases, "gcc", sanitized)
 			})
 		}
 	}

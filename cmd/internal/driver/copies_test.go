@@ -123,12 +123,10 @@ func TestNothingToStage(t *testing.T) {
 	for board, why := range map[string]string{"host": "no memory regions", "cortex-m4": "saves waiting cycles",
 		small: "does not fit"} {
 		c := config(path, board)
-		plain, err := c.Compile()
-		require(t, err)
+		plain := mustCompile(t, c)
 		c = config(path, board)
 		c.StageWeights = true
-		o, err := c.Compile()
-		require(t, err)
+		o := mustCompile(t, c)
 		if notes := strings.Join(c.Diags.Texts(diag.Note), "\n"); !strings.Contains(notes, why) {
 			t.Errorf("%s: no word of %q in %q", board, why, notes)
 		}
@@ -180,8 +178,7 @@ func TestFetched(t *testing.T) {
 			} {
 				c := config(path, slow)
 				none(c)
-				o, err := c.Compile()
-				require(t, err)
+				o := mustCompile(t, c)
 				if o.Report.Memory.Copies != nil {
 					t.Errorf("copies on %s with --optimize %s", c.Board, c.Optimize)
 				}

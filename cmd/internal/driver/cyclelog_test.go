@@ -40,11 +40,9 @@ int32_t logging_run(void *arena)
 // digitsOn is the shipped example for a board.
 func digitsOn(t *testing.T, board string) *Compiled {
 	t.Helper()
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	c := config(filepath.Join(digits, "digits.onnx"), board)
-	c.Calib, c.Cases = []string{filepath.Join(digits, "digits_calib.npz")}, 1
-	o, err := c.Compile()
-	require(t, err)
+	c := digitsConfig(board)
+	c.Cases = 1
+	o := mustCompile(t, c)
 	return o
 }
 
@@ -52,17 +50,14 @@ func digitsOn(t *testing.T, board string) *Compiled {
 // beside the estimate, layer by layer; logs of something else are refused.
 func TestCycleLog(t *testing.T) {
 	o := digitsOn(t, "cortex-m4")
-	dir := t.TempDir()
-	require(t, writeFiles(dir, o.Files))
+	dir := folder(t, o.Files)
 	require(t, os.Rename(filepath.Join(dir, "digits.c"), filepath.Join(dir, "digits.inc")))
 	putText(t, filepath.Join(dir, "logging.c"), logging)
 	putText(t, filepath.Join(dir, "logging.h"), "#include \"digits.h\"\nint32_t logging_run(void *arena);\n"+
 		"uint32_t logging_clock(void);\n")
 	m := o.Harness
 	m.Header, m.RunFunc = "logging.h", "logging_run"
-	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Model: &m})
-	require(t, err)
-	defer im.Close()
+	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m})
 	in := o.Lowered.Ports().Inputs()
 	res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: verify.Memory([]*tensor.Dense{
 		tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
@@ -71,8 +66,7 @@ func TestCycleLog(t *testing.T) {
 	putText(t, log, "boot\r\n"+res.Console+"done\n")
 
 	o.Config.Measured = log
-	v, err := o.Profile(context.Background())
-	require(t, err)
+	v := mustProfile(t, o)
 	var sum uint64
 	for _, l := range v.Layers {
 		if l.MeasuredCycles == nil || *l.MeasuredCycles == 0 || l.MeasuredRatio <= 0 {

@@ -315,20 +315,14 @@ func TestExporters(t *testing.T) {
 		f := &forms[i]
 		t.Run(f.name, func(t *testing.T) {
 			b, err := onnx.Marshal(network(f))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			m, g := imported(t, b)
 			c := Defaults()
 			c.Board, c.Name, c.Cases = "host", "net", 4
 			spec, err := c.board()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			o, err := c.CompileGraph(m, g, spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			said := strings.Join(c.Diags.Texts(diag.Warning), "\n")
 			inFloat := strings.Contains(said, "computed in float") || o.Lowered.Precision == option.Float32.String()
 			if inFloat != (f.float != "") || !strings.Contains(said, f.float) {
@@ -380,9 +374,7 @@ func TestQuant(t *testing.T) {
 				y = b.quant("x", s, zero, 3, bits, signed, narrow, mode)
 			}
 			m, err := onnx.Marshal(b.model([]int64{3, 4, 5}, y, []int64{3, 4, 5}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			_, g := imported(t, m)
 			in := x
 			if constant {

@@ -180,9 +180,7 @@ func TestWorkOfNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := writeText(t, t.TempDir(), 17, c.text)
 			m, err := onnx.Load(path, onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			if _, err = onnx.OpenModel(m, onnx.ImportOptions{}); err == nil || !strings.Contains(err.Error(), c.want) ||
 				!strings.Contains(err.Error(), "--limit fold-work=N") {
 				t.Errorf("error %.300v, want one about %s with the flag", err, c.want)

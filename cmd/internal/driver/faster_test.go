@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -321,10 +320,7 @@ type ran struct {
 // layerCounts is what a program ran, by the node that layers come from.
 func layerCounts(t *testing.T, c Config) map[string]ran {
 	t.Helper()
-	v, err := c.Verify(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := mustVerify(t, &c)
 	if v.Mismatches > 0 {
 		t.Fatalf("--kernels %s: %d mismatches: %s", c.Kernels, v.Mismatches, v.Failure)
 	}

@@ -20,14 +20,9 @@ import (
 // running the firmware.
 func faithful(t *testing.T, o *Compiled) *report.Verdict {
 	t.Helper()
-	cases, err := o.Config.cases(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := mustCases(t, o.Config, o)
 	v := &report.Verdict{}
-	if err := o.fidelity(v, cases); err != nil {
-		t.Fatal(err)
-	}
+	require(t, o.fidelity(v, cases))
 	return v
 }
 
@@ -37,9 +32,7 @@ func faithful(t *testing.T, o *Compiled) *report.Verdict {
 func TestSharedFidelity(t *testing.T) {
 	dir := shared(t)
 	models, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	type kind struct {
 		board     string
 		precision option.Precision
@@ -81,9 +74,7 @@ func TestSharedFidelity(t *testing.T) {
 func carriesQuantisation(t *testing.T, model string) bool {
 	t.Helper()
 	_, g, err := config(model, "host").load(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	return lower.Quantised(g)
 }
 
@@ -108,8 +99,7 @@ func TestLayersDecide(t *testing.T) {
 					t.Fatal("no kernel to break")
 				}
 			}
-			v, err := o.Verify(t.Context())
-			require(t, err)
+			v := mustVerify(t, o)
 			if v.Mismatches > 0 {
 				t.Fatalf("the outputs differ, too\n%s", v.Text())
 			}

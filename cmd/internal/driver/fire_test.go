@@ -11,13 +11,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
 )
@@ -65,29 +63,11 @@ func extremes(ins []*ir.Value) []verify.Case {
 // places, and an error where the interpreter has one.
 func underFire(t *testing.T, o *Compiled, cc string) {
 	t.Helper()
-	spec, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := *spec
-	host.Toolchain.CC = cc
-	dir, err := os.MkdirTemp("", "nncc-fire-") // sweeps would fill the test's own folder
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := writeFiles(dir, o.Files); err != nil {
-		t.Fatal(err)
-	}
-	im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Sanitize: true, Opt: "-O1",
-		Model: &o.Harness})
-	require(t, err)
-	defer im.Close()
-	ins := o.Lowered.Ports().Inputs()
+	spec := host(t, cc)
+	im := mustBuild(t, spec, folder(t, o.Files), run.BuildOptions{Sanitize: true, Opt: "-O1", Model: &o.Harness})
 	cases := extremes(o.Lowered.Interface().Inputs())
 	for i, c := range cases {
-		in := run.Case{Inputs: verify.Memory(lower.Widened(c.Inputs, ins), ins)}
-		res, err := run.Run(context.Background(), &host, im, []run.Case{in})
+		res, err := run.Run(context.Background(), spec, im, memory(o, cases[i:i+1]))
 		if err != nil {
 			t.Errorf("%s: %v", c.Source, err)
 			continue
@@ -129,10 +109,7 @@ func TestUnderFire(t *testing.T) {
 			testenv.Tool(t, cc, cc)
 			c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), p.board)
 			c.Precision, c.IO = p.precision, p.io
-			o, err := c.Compile()
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := mustCompile(t, c)
 			underFire(t, o, cc)
 		})
 	}
@@ -198,33 +175,21 @@ int32_t probe_run(void *arena)
 // TestArena: no arena and misaligned ones are error codes of every function,
 // on the host and on cores that trap on addresses that are not aligned.
 func TestArena(t *testing.T) {
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	for _, board := range []string{"host", "cortex-m0plus", "cortex-m55"} {
 		t.Run(board, func(t *testing.T) {
-			c := config(filepath.Join(digits, "digits.onnx"), board)
-			c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
-			o, err := c.Compile()
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := t.TempDir()
-			if err := writeFiles(dir, o.Files); err != nil {
-				t.Fatal(err)
-			}
+			c := digitsConfig(board)
+			o := mustCompile(t, c)
+			dir := folder(t, o.Files)
 			for name, text := range map[string]string{
 				"probe.c": probe,
 				"probe.h": "#include <stdint.h>\n#include \"digits.h\"\nint32_t probe_run(void *arena);\n",
 			} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				require(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 			}
 			m := o.Harness
 			m.Header, m.RunFunc = "probe.h", "probe_run"
-			im, err := run.Build(context.Background(), o.Board, dir,
+			im := mustBuild(t, o.Board, dir,
 				run.BuildOptions{Model: &m, Sanitize: board == "host"})
-			require(t, err)
-			defer im.Close()
 			in := o.Lowered.Ports().Inputs()
 			res, err := run.Run(context.Background(), o.Board, im,
 				[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -27,8 +26,7 @@ func boardFile(t *testing.T, parent string, stack int, regions boards.Regions) s
 			strings.Join(r.Holds, ", "))
 	}
 	// What the parent has is removed, unless the board has a region of that name.
-	p, err := boards.Load(parent)
-	require(t, err)
+	p := mustLoad(t, parent)
 	for _, r := range p.Memory {
 		if !strings.Contains(b.String(), "  "+r.Name+": ") {
 			fmt.Fprintf(&b, "  %s: null\n", r.Name)
@@ -104,18 +102,12 @@ func TestMemoryVerdict(t *testing.T) {
 // is not does not, over random boards whose regions have about the size that is
 // needed. Sizes are of a build; the estimates without one are near them.
 func TestFitsLinks(t *testing.T) {
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	fits, not := 0, 0
 	for _, board := range []string{"cortex-m55", "cortex-m0"} {
-		c := config(filepath.Join(digits, "digits.onnx"), board)
-		c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
-		o, err := c.Compile()
-		require(t, err)
-		dir := t.TempDir()
-		require(t, writeFiles(dir, o.Files))
-		im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Opt: c.buildOpt()})
-		require(t, err)
-		t.Cleanup(func() { im.Close() })
+		c := digitsConfig(board)
+		o := mustCompile(t, c)
+		dir := folder(t, o.Files)
+		im := mustBuild(t, o.Board, dir, run.BuildOptions{Opt: c.buildOpt()})
 		before, after := o.Firmware.fit(nil).Regions, o.Firmware.fit(&im.Sizes).Regions
 		var guess, exact uint64
 		for i := range before {

@@ -48,9 +48,7 @@ func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.No
 			return out.AddConst(v.Name, v.Const.Cast(d))
 		}
 		n, err := out.Add(op.Cast, v.Name+"."+d.String(), ir.Attrs{"to": ir.Int(d.ONNXCode())}, 1, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		return n.Out[0]
 	}
 	for _, v := range g.In {
@@ -82,9 +80,7 @@ func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.No
 			attrs["to"] = ir.Int(want.ONNXCode())
 		}
 		m, err := out.Add(n.Op, n.Name, attrs, len(n.Out), in...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		m.Origin = n.Origin
 		for i, v := range n.Out {
 			env[v] = m.Out[i]
@@ -218,13 +214,9 @@ func sameProgram(t *testing.T, what string, want, got *Compiled) {
 		}
 	}
 	model, err := interp.Run(got.Float, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	program, err := interp.Run(got.Lowered.Reference, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	for i := range model {
 		if model[i].DType != program[i].DType {
 			t.Errorf("%s: output %d is %s, in the model %s", what, i, program[i].DType, model[i].DType)
@@ -317,9 +309,7 @@ func TestFloatTypesCalibrateAlike(t *testing.T) {
 				d := tensor.FromFloats(tensor.F32, append([]int{len(samples)}, v.Type.Shape...), all)
 				entries = append(entries, npz.Entry{Name: v.Name, Array: npz.FromTensor(d)})
 			}
-			if err := npz.WriteNpzFile(file, entries); err != nil {
-				t.Fatal(err)
-			}
+			require(t, npz.WriteNpzFile(file, entries))
 			figure := func(g *ir.Graph) float64 {
 				c := Defaults()
 				c.Board, c.Name, c.Rounding, c.Calib = "cortex-m55", "net", option.Nearest, []string{file}

@@ -52,8 +52,7 @@ func rtosModels(t *testing.T, board string) (*Firmware, string) {
 	}
 	f, err := Compile(list...)
 	require(t, err)
-	dir := t.TempDir()
-	require(t, writeFiles(dir, f.Files))
+	dir := folder(t, f.Files)
 	return f, dir
 }
 

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -41,13 +40,11 @@ func TestInPlace(t *testing.T) {
 	for _, board := range []string{"cortex-m4", "cortex-m33", "cortex-m0plus"} {
 		t.Run(board, func(t *testing.T) {
 			c := config(model, board)
-			v, err := c.Verify(context.Background())
-			require(t, err)
+			v := mustVerify(t, c)
 			if v.Mismatches > 0 {
 				t.Fatalf("%d mismatches: %s", v.Mismatches, v.Failure)
 			}
-			o, err := c.Compile()
-			require(t, err)
+			o := mustCompile(t, c)
 			p, over := o.Lowered.Program, 0
 			for _, s := range p.Steps {
 				if !want[s.Name] {

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"testing"
 
 	"github.com/nncc/nncc/ir/op"
@@ -54,16 +53,14 @@ func TestJoinedChannels(t *testing.T) {
 		t.Run(board, func(t *testing.T) {
 			c := config(path, board)
 			c.Cases, c.Layers = 2, true
-			o, err := c.Compile()
-			require(t, err)
+			o := mustCompile(t, c)
 			for i, s := range o.Lowered.Program.Steps {
 				switch o.Lowered.Schedule.Nodes[i].Op {
 				case op.Concat, op.Split:
 					t.Errorf("%s is copied", s.Name)
 				}
 			}
-			v, err := c.Verify(context.Background())
-			require(t, err)
+			v := mustVerify(t, c)
 			if v.Mismatches > 0 {
 				t.Errorf("%d mismatches: %s", v.Mismatches, v.Failure)
 			}

@@ -36,9 +36,7 @@ func TestLegalizedModels(t *testing.T) {
 				t.Fatalf("%s: %v, %v", name, err, r.Differs)
 			}
 			m, err := onnx.Parse(r.Model, onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			for _, f := range onnx.Check(m) {
 				t.Errorf("%s, %s outputs: %s", name, outputs, f)
 			}
@@ -55,9 +53,7 @@ func TestLegalizedModels(t *testing.T) {
 				t.Errorf("%s: without a 4-D form: %v", name, r.Left)
 			}
 			g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			for _, n := range g.Nodes {
 				for _, v := range n.Out {
 					if v.Const == nil && v.Type.Rank() != 4 {
@@ -66,9 +62,7 @@ func TestLegalizedModels(t *testing.T) {
 				}
 			}
 			path := filepath.Join(t.TempDir(), name+".onnx")
-			if err := os.WriteFile(path, r.Model, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			require(t, os.WriteFile(path, r.Model, 0o666))
 			c := config(path, "mla-m55")
 			c.CalibMethod, c.BiasCorrect = option.MinMax, false // quick: numbers do not matter here
 			o, err := c.Compile()
@@ -122,15 +116,11 @@ func golden(t *testing.T, dir string) (in, out []*tensor.Dense) {
 		unit += ".npz"
 	}
 	get, err := npz.ReadNamed(unit, npz.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	read := func(stem string) (ds []*tensor.Dense) {
 		for {
 			d, err := get(fmt.Sprintf("%s_%d", stem, len(ds)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			if d == nil {
 				return ds
 			}

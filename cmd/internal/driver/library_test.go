@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -45,14 +44,8 @@ func TestLinkedLibrary(t *testing.T) {
 			c.Model, c.Board, c.Calib = filepath.Join(digits, "digits.onnx"), b.board,
 				[]string{filepath.Join(digits, "digits_calib.npz")}
 			c.CMSISInclude, c.CMSISLib, c.Kernels, c.Cases = inc, lib, option.CMSISNN, 4
-			o, err := c.Compile()
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := o.Verify(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := mustCompile(t, &c)
+			v := mustVerify(t, o)
 			if v.Mismatches != 0 || v.Failure != "" || v.Rounding != b.rounding {
 				t.Errorf("%d mismatches, %q rounding %s, want %s", v.Mismatches, v.Failure, v.Rounding, b.rounding)
 			}
@@ -68,10 +61,7 @@ func TestLinkedLibrary(t *testing.T) {
 func differs(t *testing.T, o *Compiled) {
 	t.Helper()
 	g := o.Lowered.Graph
-	cases, err := o.Config.cases(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := mustCases(t, o.Config, o)
 	values := func() (all [][]byte) {
 		if _, err := interp.Run(g, cases[0].Inputs,
 			func(_ *ir.Value, d *tensor.Dense) { all = append(all, d.Bytes()) }); err != nil {

@@ -34,9 +34,7 @@ func otherVersion(t testing.TB, cmsis bool) *runtimec.Library {
 	t.Helper()
 	other := fstest.MapFS{}
 	tree, err := runtimec.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	structs := regexp.MustCompile(`(?m)^\} (nncc_\w+_params|nncc_(?:helium|dsp)_\w+);$`)
 	for p, b := range tree {
 		if strings.HasPrefix(p, "include/") && !strings.Contains(p, "cmsis_nn") && !strings.Contains(p, "mla") {
@@ -48,9 +46,7 @@ func otherVersion(t testing.TB, cmsis bool) *runtimec.Library {
 		other[p] = &fstest.MapFile{Data: b}
 	}
 	lib, err := runtimec.NewLibrary(other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	return lib
 }
 
@@ -126,12 +122,8 @@ func (p *linkable) write(t *testing.T, dir string, headers bool) string {
 
 func putText(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // application writes a program that runs all parts, one after the other, each on

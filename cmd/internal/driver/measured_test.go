@@ -3,10 +3,8 @@
 package driver
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -18,15 +16,12 @@ import (
 // text of verify and profile, in report.json and in verify's JSON, also where
 // the largest case is not the first one and where --layers asks for that.
 func TestOneDefinition(t *testing.T) {
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	first := true // the largest case was always the first: nothing was tried
 	for _, layers := range []bool{false, true} {
-		c := config(filepath.Join(digits, "digits.onnx"), "cortex-m4")
-		c.Calib, c.Cases, c.Layers = []string{filepath.Join(digits, "digits_calib.npz")}, 6, layers
-		o, err := c.Compile()
-		require(t, err)
-		v, err := o.Profile(context.Background())
-		require(t, err)
+		c := digitsConfig("cortex-m4")
+		c.Cases, c.Layers = 6, layers
+		o := mustCompile(t, c)
+		v := mustProfile(t, o)
 		if v.Mismatches > 0 {
 			t.Fatalf("%d mismatches", v.Mismatches)
 		}

@@ -21,9 +21,7 @@ func TestTargetMayChoose(t *testing.T) {
 		d := Defaults()
 		d.Precision, d.Weights = c.precision, c.weights
 		f, err := d.layerPrecision(ir.New("g"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		if free := f == nil; free != c.free {
 			t.Errorf("--precision %s --weights %s: free %v", c.precision, c.weights, free)
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
-	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
@@ -207,23 +206,7 @@ func mutantProgram(t *testing.T, seed uint64, board string, precision option.Pre
 	t.Helper()
 	c := Defaults()
 	c.Board, c.Precision, c.Weights, c.Name, c.Cases, c.Layers = board, precision, weights, "net", 3, true
-	b, err := exportBytes(irtest.Gen(seed, tensor.F32), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := onnx.Parse(b, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := c.CompileGraph(m, g, spec)
+	o, err := tryNet(t, irtest.Gen(seed, tensor.F32), &c)
 	if err != nil {
 		return nil
 	}
@@ -257,18 +240,12 @@ func TestMutants(t *testing.T) {
 			if o == nil || total >= want {
 				continue
 			}
-			cases, err := o.Config.cases(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cases := mustCases(t, o.Config, o)
 			if v, built, err := attempt(o, cases, "", nil); err != nil || !built || v.Mismatches > 0 ||
 				v.FirstWrong != nil {
 				t.Fatalf("seed %d, %v: the kernels as they are: built %v, %+v, %v", seed, p, built, v, err)
 			}
-			dir := t.TempDir()
-			if err := writeFiles(dir, o.Files); err != nil {
-				t.Fatal(err)
-			}
+			dir := folder(t, o.Files)
 			for _, f := range o.Files {
 				if !strings.HasPrefix(f.Path, "nncc/") || strings.HasSuffix(f.Path, "arm_nnfunctions.h") {
 					continue
@@ -285,9 +262,7 @@ func TestMutants(t *testing.T) {
 						continue
 					}
 					v, built, err := attempt(o, cases, m.path, m.data)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require(t, err)
 					if !built {
 						continue
 					}

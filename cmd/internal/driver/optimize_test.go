@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
@@ -34,10 +33,8 @@ func TestOptimize(t *testing.T) {
 					if m.calib != "" {
 						c.Calib = []string{m.calib}
 					}
-					o, err := c.Compile()
-					require(t, err)
-					v, err := o.Verify(context.Background())
-					require(t, err)
+					o := mustCompile(t, c)
+					v := mustVerify(t, o)
 					if v.Mismatches > 0 {
 						t.Fatalf("--optimize %s: %d mismatches (%s)", goal, v.Mismatches, v.Failure)
 					}

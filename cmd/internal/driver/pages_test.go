@@ -59,9 +59,7 @@ func TestPagesOfModels(t *testing.T) {
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "page.html")
-		if err := os.WriteFile(path, o.Report.HTML(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require(t, os.WriteFile(path, o.Report.HTML(), 0o666))
 		b.OpenFile(t, path)
 		b.Wait(t, `document.documentElement.classList.contains("ready")`)
 		for _, dark := range []bool{false, true} {

@@ -97,8 +97,7 @@ func uncut(t *testing.T, model, board string) {
 		func(c *Config) { c.WeightsFile = true }} {
 		c := config(model, board)
 		set(c)
-		o, err := c.Compile()
-		require(t, err)
+		o := mustCompile(t, c)
 		for _, s := range o.Lowered.Program.Steps {
 			if len(s.Calls) > 1 {
 				t.Errorf("%s: %d calls, with constants that are staged or bound", s.Name, len(s.Calls))

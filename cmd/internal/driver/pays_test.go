@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,8 +74,7 @@ func TestLoopsPay(t *testing.T) {
 							loops++
 						}
 					}
-					v, err := o.Verify(context.Background())
-					require(t, err)
+					v := mustVerify(t, o)
 					if v.Failure != "" || v.Mismatches > 0 {
 						t.Errorf("net %d, %s, %s: %s", k, board, precision, v.Text())
 					}

@@ -3,19 +3,15 @@
 package driver
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/option"
-	"github.com/nncc/nncc/lower/verify"
 )
 
 // dialects are ways to compile emitted C that must not matter: every standard
@@ -37,15 +33,9 @@ var dialects = []struct{ cc, opt, flags string }{
 // digitsFor is the shipped model for a board.
 func digitsFor(t *testing.T, board string, precision option.Precision) *Compiled {
 	t.Helper()
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	c := config(filepath.Join(digits, "digits.onnx"), board)
-	c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+	c := digitsConfig(board)
 	c.Precision, c.Cases = precision, 2
-	o, err := c.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return mustCompile(t, c)
 }
 
 // TestDialects: however it is compiled, a program gives the interpreter's
@@ -58,40 +48,11 @@ func TestDialects(t *testing.T) {
 	}
 	for i, board := range []string{"cortex-m4", "cortex-m55"} {
 		o := digitsFor(t, board, []option.Precision{option.Auto, option.Float32}[i])
-		cases, err := o.Config.cases(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var in []run.Case
-		for _, k := range cases {
-			in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Ports().Inputs())})
-		}
-		dir := t.TempDir()
-		if err := writeFiles(dir, o.Files); err != nil {
-			t.Fatal(err)
-		}
 		for _, d := range list {
 			t.Run(board+"/"+d.cc+d.opt, func(t *testing.T) {
 				testenv.Tool(t, d.cc, d.cc)
-				spec, err := boards.Load("host")
-				if err != nil {
-					t.Fatal(err)
-				}
-				host := *spec
-				host.Toolchain.CC = d.cc
-				im, err := run.Build(context.Background(), &host, dir, run.BuildOptions{Model: &o.Harness, Opt: d.opt,
+				onHost(t, o, mustCases(t, o.Config, o), d.cc, run.BuildOptions{Opt: d.opt,
 					ExtraCFlags: strings.Fields(d.flags)})
-				require(t, err)
-				defer im.Close()
-				res, err := run.Run(context.Background(), &host, im, in)
-				require(t, err)
-				v := &report.Verdict{}
-				if err := o.compare(v, cases, res); err != nil {
-					t.Fatal(err)
-				}
-				if v.Mismatches > 0 {
-					t.Errorf("%s", v.Text())
-				}
 			})
 		}
 	}

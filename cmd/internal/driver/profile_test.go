@@ -3,9 +3,7 @@
 package driver
 
 import (
-	"context"
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,14 +15,11 @@ import (
 // the counter finds, layer by layer, and cycles are of their order, with the error
 // of the estimate beside them.
 func TestProfile(t *testing.T) {
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	for _, board := range []string{"cortex-m55", "cortex-m7", "stm32l4r5zi"} {
-		c := config(filepath.Join(digits, "digits.onnx"), board)
-		c.Calib, c.Cases = []string{filepath.Join(digits, "digits_calib.npz")}, 1
-		o, err := c.Compile()
-		require(t, err)
-		v, err := o.Profile(context.Background())
-		require(t, err)
+		c := digitsConfig(board)
+		c.Cases = 1
+		o := mustCompile(t, c)
+		v := mustProfile(t, o)
 		if v.Mismatches > 0 {
 			t.Fatalf("%s: %d mismatches", board, v.Mismatches)
 		}
@@ -78,10 +73,8 @@ func TestLoopInCache(t *testing.T) {
   out "y" = %y
 }`), "stm32l4r5zi")
 	c.Cases, c.IOLayout = 1, option.NativeLayout
-	o, err := c.Compile()
-	require(t, err)
-	v, err := o.Profile(context.Background())
-	require(t, err)
+	o := mustCompile(t, c)
+	v := mustProfile(t, o)
 	if l := &v.Layers[0]; l.CodeWaits*10 > l.LayerCycles.Cycles {
 		t.Errorf("%s waits %d of %d cycles for code", l.Kernel, l.CodeWaits, l.LayerCycles.Cycles)
 	} else {

@@ -118,18 +118,14 @@ func TestRandomQOperators(t *testing.T) {
 	converted := 0
 	for s := from; s < from+n; s++ {
 		p, err := onnx.Export(irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))), onnx.ExportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		k := toQOperators(p)
 		if k == 0 {
 			continue
 		}
 		converted += k
 		b, err := onnx.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		m, g := imported(t, b)
 		checkModel(t, uint64(s), m, g, "host")
 	}
@@ -143,12 +139,8 @@ func TestRandomQOperators(t *testing.T) {
 func imported(t testing.TB, b []byte) (*onnx.Model, *ir.Graph) {
 	t.Helper()
 	m, err := onnx.Parse(b, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	return m, g
 }

@@ -3,16 +3,10 @@
 package driver
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/cmd/internal/report"
-	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/interp"
@@ -86,12 +80,6 @@ func randomConfig(flags uint64) (c, plain *Config, text string) {
 	return &a, &b, text
 }
 
-// compileRandom compiles the random network of a seed as the flags say.
-func compileRandom(t *testing.T, seed uint64, c *Config) *Compiled {
-	t.Helper()
-	return compileNet(t, irtest.Gen(seed, tensor.F32), c)
-}
-
 // compileNet compiles a float graph as if it came from a model file. A refusal ends the test: a skip would hide that
 // the rest is not compared.
 func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
@@ -104,23 +92,8 @@ func compileNet(t *testing.T, net *ir.Graph, c *Config) *Compiled {
 // tryNet compiles a network as a user's model file; a bug ends the test.
 func tryNet(t *testing.T, net *ir.Graph, c *Config) (*Compiled, error) {
 	t.Helper()
-	b, err := exportBytes(net, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := onnx.Parse(b, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := boards.Load(c.Board)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := c.CompileGraph(m, g, spec)
+	m, g := throughFile(t, net)
+	o, err := c.CompileGraph(m, g, mustLoad(t, c.Board))
 	if bug.Is(err) {
 		t.Fatal(err)
 	}
@@ -145,21 +118,14 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 		}
 		return
 	}
-	o := compileRandom(t, seed, c)
-	ref := compileRandom(t, seed, plain)
-	cases, err := c.cases(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := compileNet(t, irtest.Gen(seed, tensor.F32), c)
+	ref := compileNet(t, irtest.Gen(seed, tensor.F32), plain)
+	cases := mustCases(t, c, o)
 	for k, x := range cases {
 		got, err := interp.Run(o.Lowered.Graph, x.Inputs, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		want, err := interp.Run(ref.Lowered.Graph, x.Inputs, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		for i := range want {
 			if n, diff := verify.Differ(got[i], want[i], 0, nil); n > 0 {
 				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n,
@@ -167,37 +133,8 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 			}
 		}
 	}
-	if !withC || t.Failed() {
-		return
-	}
-	host, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("", "nncc-random-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := writeFiles(dir, o.Files); err != nil {
-		t.Fatal(err)
-	}
-	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0",
-		Model: &o.Harness, Jobs: 1})
-	require(t, err)
-	defer im.Close()
-	var in []run.Case
-	for _, k := range cases {
-		in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Graph.In)})
-	}
-	res, err := run.Run(context.Background(), host, im, in)
-	require(t, err)
-	v := &report.Verdict{}
-	if err := o.compare(v, cases, res); err != nil {
-		t.Fatal(err)
-	}
-	if v.Mismatches > 0 || v.Failure != "" {
-		t.Errorf("the emitted C differs: %s\n%s", v.Failure, v.Text())
+	if withC && !t.Failed() {
+		onHost(t, o, cases, "gcc", sanitized)
 	}
 }
 

@@ -42,10 +42,7 @@ func newItem(t testing.TB, name string, net *ir.Graph, o *Compiled) batchItem {
 	t.Helper()
 	c := *o.Config
 	c.Cases = batchCases
-	cases, err := c.cases(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := mustCases(t, &c, o)
 	b := batchItem{name: name, net: net, o: o}
 	for i, k := range cases {
 		b.in[i] = k.Inputs
@@ -64,9 +61,7 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 		return
 	}
 	dir, err := os.MkdirTemp("", "nncc-batch-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	defer os.RemoveAll(dir)
 	files := map[string]codegen.File{}
 	for _, it := range items {
@@ -92,13 +87,9 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 	for _, f := range files {
 		list = append(list, f)
 	}
-	if err := writeFiles(dir, list); err != nil {
-		t.Fatal(err)
-	}
+	require(t, writeFiles(dir, list))
 	opt.Model = model
-	im, err := run.Build(context.Background(), spec, dir, opt)
-	require(t, err)
-	defer im.Close()
+	im := mustBuild(t, spec, dir, opt)
 	var in []run.Case
 	for k := range batchCases {
 		var all [][]byte
@@ -138,9 +129,7 @@ func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*
 	t.Helper()
 	ref := it.o.Lowered.Reference
 	want, err := interp.Run(ref, it.in[k], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	for i := range out {
 		n, diff := verify.Differ(out[i], want[i], 0, nil)
 		switch {
@@ -215,12 +204,12 @@ func batchGlue(items []batchItem) (header, source []byte, m *run.Model) {
 // refused, with a reason; skips counts those.
 func compileFor(t *testing.T, net *ir.Graph, name string, spec *boards.Spec, set func(*Config)) *Compiled {
 	t.Helper()
-	m, g := throughFile(t, net)
 	c := Defaults()
 	c.Board, c.Name = spec.Name, name
 	if set != nil {
 		set(&c)
 	}
+	m, g := throughFile(t, net)
 	o, err := c.CompileGraph(m, g, spec)
 	if err != nil {
 		t.Errorf("%s for %s: %v", name, spec.Name, err)
@@ -229,35 +218,67 @@ func compileFor(t *testing.T, net *ir.Graph, name string, spec *boards.Spec, set
 	return o
 }
 
-// batchSize is how many programs share an image, and how many the tests try
-// where NNCC_RANDOM does not say.
+// batchSize is how many programs share an image.
 const batchSize = 25
 
 // randomNet is a network to be compiled with flags.
 type randomNet struct {
 	name string
 	net  *ir.Graph
-	set  func(c *Config) // nil: defaults
+	set  func(c *Config) // nil: a quantised network, as it is
 }
 
-// randomFirmware runs the programs of networks on every board, and on more. check,
-// where given, looks at the compiled programs.
-func randomFirmware(t *testing.T, nets []randomNet, check func(*testing.T, *Compiled), more ...string) {
-	for _, b := range testenv.Boards(append([]string{"host", "cortex-m4", "cortex-m55"}, more...)...) {
-		spec, err := boards.Load(b)
-		if err != nil {
-			t.Fatal(err)
+// randomNets are networks that are quantised, by seeds, and for every third seed a float one that nncc quantises in
+// every precision.
+func randomNets(t *testing.T, from, n int) []randomNet {
+	dir := t.TempDir()
+	var nets []randomNet
+	for s := from; s < from+n; s++ {
+		nets = append(nets, randomNet{fmt.Sprintf("net%d", s), irtest.GenQDQ(uint64(s)), nil})
+		if s%3 != 0 {
+			continue
 		}
+		net := irtest.GenFloat(uint64(s))
+		for _, p := range ownPrecisions {
+			nets = append(nets, randomNet{fmt.Sprintf("net%d_%s", s, p.name), net, func(c *Config) {
+				p.set(c, net, rand.New(rand.NewPCG(uint64(s), 4)), dir)
+			}})
+		}
+	}
+	return nets
+}
+
+// TestRandomFirmware: the firmware of random networks computes what the interpreter does, and where nncc quantised
+// them, the program what the network with QuantizeLinear and DequantizeLinear does between any two quantised values.
+func TestRandomFirmware(t *testing.T) {
+	from, n := testenv.Range(t, 9)
+	randomFirmware(t, randomNets(t, from, n))
+}
+
+// TestMoreRandomFirmware is the same for other seeds.
+func TestMoreRandomFirmware(t *testing.T) {
+	testenv.Slow(t)
+	randomFirmware(t, randomNets(t, 100, 24))
+}
+
+func randomFirmware(t *testing.T, nets []randomNet) {
+	checked := map[string]bool{} // once: the boards share the numbers
+	for _, b := range testenv.Boards("host", "cortex-m4", "cortex-m55", "mla-host") {
+		spec := mustLoad(t, b)
 		for k := 0; k < len(nets); k += batchSize {
 			t.Run(fmt.Sprintf("%s/%s", b, nets[k].name), func(t *testing.T) {
 				var items []batchItem
 				for _, x := range nets[k:min(k+batchSize, len(nets))] {
+					if x.set != nil && len(spec.Accelerators) > 0 {
+						continue
+					}
 					o := compileFor(t, x.net, x.name, spec, x.set)
 					if o == nil {
 						continue
 					}
-					if check != nil {
-						check(t, o)
+					if x.set != nil && !checked[x.name] {
+						checked[x.name] = true
+						checkQuantised(t, x.name, o)
 					}
 					items = append(items, newItem(t, x.name, x.net, o))
 				}
@@ -315,17 +336,6 @@ func stretchesOn(t *testing.T, spec *boards.Spec, list []batchItem, opt run.Buil
 	})
 }
 
-// TestRandomQDQFirmware: the firmware of random quantised networks computes what
-// the interpreter does.
-func TestRandomQDQFirmware(t *testing.T) {
-	from, n := testenv.Range(t, batchSize)
-	var nets []randomNet
-	for s := from; s < from+n; s++ {
-		nets = append(nets, randomNet{fmt.Sprintf("net%d", s), irtest.GenQDQ(uint64(s)), nil})
-	}
-	randomFirmware(t, nets, nil, "mla-host")
-}
-
 // ownPrecisions are the ways to quantise a float network.
 var ownPrecisions = []struct {
 	name string
@@ -351,31 +361,6 @@ var ownPrecisions = []struct {
 			panic(err)
 		}
 	}},
-}
-
-// TestRandomPrecisions: random float networks quantised by nncc, each in every
-// precision. The firmware computes what the interpreter does, the program what
-// the network with QuantizeLinear and DequantizeLinear does between any two
-// quantised values.
-func TestRandomPrecisions(t *testing.T) {
-	from, n := testenv.Range(t, 6)
-	dir := t.TempDir()
-	var nets []randomNet
-	for s := from; s < from+n; s++ {
-		net := irtest.GenFloat(uint64(s))
-		for _, p := range ownPrecisions {
-			nets = append(nets, randomNet{fmt.Sprintf("net%d_%s", s, p.name), net, func(c *Config) {
-				p.set(c, net, rand.New(rand.NewPCG(uint64(s), 4)), dir)
-			}})
-		}
-	}
-	checked := map[string]bool{} // once: the boards share the numbers
-	randomFirmware(t, nets, func(t *testing.T, o *Compiled) {
-		if name := o.Config.Name; !checked[name] {
-			checked[name] = true
-			checkQuantised(t, name, o)
-		}
-	})
 }
 
 // ownSteps is how far an int16 value may be from the exact one where nncc

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -29,10 +28,8 @@ const stepsAllowed = 2
 // graph exports to.
 func throughFile(t testing.TB, net *ir.Graph) (*onnx.Model, *ir.Graph) {
 	t.Helper()
-	b, err := exportBytes(net, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, err := exportBytes(net, true)
+	require(t, err)
 	return imported(t, b)
 }
 
@@ -44,31 +41,16 @@ type stretchError struct {
 	jumps bool   // a function of it is not continuous: any error of float is enough
 }
 
-// checkStretches compares the program of a random quantised network with what
-// the model means, stretch by stretch: each starts from the program's own
-// integers.
-func checkStretches(t *testing.T, seed uint64) {
-	t.Helper()
-	m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(seed)))
-	checkModel(t, seed, m, g, "host")
-}
-
 // compiled is a model compiled for the board that c names.
 func compiled(t *testing.T, c *Config, m *onnx.Model, g *ir.Graph) *Compiled {
 	t.Helper()
-	spec, err := boards.Load(c.Board)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := c.CompileGraph(m, g, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o, err := c.CompileGraph(m, g, mustLoad(t, c.Board))
+	require(t, err)
 	return o
 }
 
-// checkModel is checkStretches for a model all of whose quantised values are
-// outputs, and a board.
+// checkModel compares the program of a quantised network, all of whose quantised values are outputs, with what the
+// model means, stretch by stretch: each starts from the program's own integers.
 func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board string) {
 	t.Helper()
 	model := g.Clone()
@@ -86,9 +68,7 @@ func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board str
 			}
 		}
 		got, err := interp.Run(prog, pin, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		for _, b := range compareStretches(t, model, in, prog, got) {
 			t.Errorf("seed %d, input %d: %.3g steps off: %s", seed, k, b.steps, b.at)
 		}
@@ -170,9 +150,7 @@ func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *i
 			}
 		}
 		res, err := ir.EvalNode(n, ins)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		for i, v := range n.Out {
 			env[v] = res[i]
 			check(v)
@@ -219,9 +197,7 @@ func amplified(t testing.TB, v *ir.Value, env map[*ir.Value]*tensor.Dense, ends 
 					args = append(args, copied(a))
 				}
 				n, err := g.Add(w.Def.Op, w.Def.Name, w.Def.Attrs.Clone(), len(w.Def.Out), args...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require(t, err)
 				for i, o := range w.Def.Out {
 					n.Out[i].Type, at[o] = o.Type, n.Out[i]
 				}
@@ -230,9 +206,7 @@ func amplified(t testing.TB, v *ir.Value, env map[*ir.Value]*tensor.Dense, ends 
 		}
 		end := copied(v)
 		s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{end: env[v]}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		return s[end]
 	})
 }
@@ -284,11 +258,14 @@ func TestRandomQDQ(t *testing.T) {
 		2632, // x * Sigmoid(x) on int16, 16 steps off
 	}
 	from, n := testenv.Range(t, 60)
-	for _, seed := range found {
-		t.Run(fmt.Sprint("found/", seed), func(t *testing.T) { checkStretches(t, seed) })
-	}
 	for k := from; k < from+n; k++ {
-		t.Run(fmt.Sprint(k), func(t *testing.T) { checkStretches(t, uint64(k)) })
+		found = append(found, uint64(k))
+	}
+	for _, seed := range found {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(seed)))
+			checkModel(t, seed, m, g, "host")
+		})
 	}
 }
 
@@ -313,16 +290,12 @@ func TestRandomQuantisedOnAccelerator(t *testing.T) {
 			m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))))
 			checkModel(t, uint64(s), m, g, "mla-host")
 			p, err := onnx.Export(irtest.GenQDQ(uint64(s)), onnx.ExportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			if s%2 == 1 {
 				toQOperators(p)
 			}
 			b, err := onnx.Marshal(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			m, g = imported(t, b)
 			verified(t, m, g, "mla-host")
 		})
@@ -335,14 +308,9 @@ func verified(t *testing.T, m *onnx.Model, g *ir.Graph, board string) {
 	c := Defaults()
 	c.Board, c.Name, c.Cases = board, "net", 2
 	o := compiled(t, &c, m, g)
-	cases, err := c.cases(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cases := mustCases(t, &c, o)
 	rows, err := verify.Model(o.Lowered, o.Float, cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	for _, r := range rows {
 		for _, d := range r.Differs {
 			t.Errorf("output %s: %s", r.Output, d.Text())

@@ -35,15 +35,11 @@ func TestRatchet(t *testing.T) {
 	path := filepath.Join("testdata", "ratchet.json")
 	want := map[string]figures{}
 	if b, err := os.ReadFile(path); err == nil {
-		if err := json.Unmarshal(b, &want); err != nil {
-			t.Fatal(err)
-		}
+		require(t, json.Unmarshal(b, &want))
 	}
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	got := map[string]figures{}
 	for _, board := range []string{"cortex-m0plus", "cortex-m4", "cortex-m55"} {
-		c := config(filepath.Join(digits, "digits.onnx"), board)
-		c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+		c := digitsConfig(board)
 		measure(t, got, "digits@"+board, c, true)
 		c.Weights = option.Int4Weights
 		measure(t, got, "digits int4@"+board, c, true)
@@ -92,12 +88,8 @@ func TestRatchet(t *testing.T) {
 		}
 	}
 	if irtest.Update() && tighter && !t.Failed() {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, report.JSON(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		require(t, os.WriteFile(path, report.JSON(want), 0o666))
 	}
 }
 
@@ -112,10 +104,7 @@ func measure(t testing.TB, got map[string]figures, key string, c *Config, execut
 		im := buildSize(t, o)
 		f.Flash = im.Sizes.Flash()
 		c.Cases = 1
-		cases, err := c.cases(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cases := mustCases(t, c, o)
 		res, err := run.Run(context.Background(), o.Board, im,
 			[]run.Case{{Inputs: verify.Memory(cases[0].Inputs, o.Lowered.Graph.In)}})
 		require(t, err)
@@ -127,12 +116,7 @@ func measure(t testing.TB, got map[string]figures, key string, c *Config, execut
 // buildSize builds for size, as code bytes are compared.
 func buildSize(t testing.TB, o *Compiled) *run.Image {
 	t.Helper()
-	dir := t.TempDir()
-	if err := writeFiles(dir, o.Files); err != nil {
-		t.Fatal(err)
-	}
-	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Opt: "size"})
-	require(t, err)
-	t.Cleanup(func() { im.Close() })
+	dir := folder(t, o.Files)
+	im := mustBuild(t, o.Board, dir, run.BuildOptions{Opt: "size"})
 	return im
 }

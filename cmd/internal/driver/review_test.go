@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
@@ -37,13 +36,12 @@ func TestReview(t *testing.T) {
 		{"int16x8", floatNet, func(c *Config) { c.Precision = option.Int16x8 }},
 		{"weightsfile", floatNet, bindable},
 	}
-	seeds := 2
+	seeds := 1
 	if testenv.Long() {
 		seeds = 30
 	}
 	for _, b := range testenv.Boards("host", "cortex-m0plus", "cortex-m4", "cortex-m55", "mla-m55") {
-		spec, err := boards.Load(b)
-		require(t, err)
+		spec := mustLoad(t, b)
 		for i, k := range kinds {
 			if k.name == "weightsfile" && len(spec.Accelerators) > 0 {
 				continue // refused: its programs hold the constants
@@ -215,8 +213,7 @@ func letters(s string) string {
 func reviewWarnings(t *testing.T, name string, o *Compiled) {
 	t.Helper()
 	cc := testenv.Tool(t, "cc", "cc")
-	dir := t.TempDir()
-	require(t, writeFiles(dir, o.Files))
+	dir := folder(t, o.Files)
 	args := strings.Fields("-std=c99 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes " +
 		"-Wmissing-prototypes -Wcast-align -Wswitch-default -Werror -fsyntax-only -I. -Inncc -Inncc/cmsis_nn")
 	for _, f := range o.Files {

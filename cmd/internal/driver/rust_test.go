@@ -113,11 +113,9 @@ func TestRustOnTarget(t *testing.T) {
 		t.Run(board, func(t *testing.T) {
 			b := rustTargets[board]
 			sysroot := rustCore(t, b.triple)
-			digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-			c := config(filepath.Join(digits, "digits.onnx"), board)
-			c.Calib, c.Project = []string{filepath.Join(digits, "digits_calib.npz")}, "rust"
-			o, err := c.Compile()
-			require(t, err)
+			c := digitsConfig(board)
+			c.Project = "rust"
+			o := mustCompile(t, c)
 			crate := t.TempDir()
 			require(t, writeFiles(crate, o.Files))
 			elf, objects := rustApp(t, b, crate, sysroot)

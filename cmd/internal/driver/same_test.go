@@ -15,25 +15,16 @@ import (
 func TestSameBytes(t *testing.T) {
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
 	abs, err := filepath.Abs(digits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	other := t.TempDir()
 	b, err := os.ReadFile(filepath.Join(digits, "digits.onnx"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(other, "digits.onnx"), b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
+	require(t, os.WriteFile(filepath.Join(other, "digits.onnx"), b, 0o666))
 	gen := func(dir string, procs int) map[string][]byte {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		c := config(filepath.Join(dir, "digits.onnx"), "cortex-m55")
 		c.Calib = []string{filepath.Join(abs, "digits_calib.npz")}
-		o, err := c.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := mustCompile(t, c)
 		m := map[string][]byte{"report.json": o.Report.JSON(), "report.html": o.Report.HTML()}
 		for _, f := range o.Files {
 			m[f.Path] = f.Data

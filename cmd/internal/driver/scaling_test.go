@@ -93,7 +93,7 @@ func TestScaling(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := 120
 			if i >= len(big) { // many kinds, a smaller sample of each
-				n = 60
+				n = 40
 			}
 			cost := func(n int) float64 {
 				cfg := config(writeText(t, t.TempDir(), 17, c.build(n)), "cortex-m55")
@@ -121,9 +121,7 @@ func grow(t *testing.T) {
 	const n, most = 1000, 14.0
 	user := func() float64 {
 		var r syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-			t.Fatal(err)
-		}
+		require(t, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 		return float64(r.Utime.Sec) + float64(r.Utime.Usec)/1e6
 	}
 	for _, s := range scaled {

@@ -5,7 +5,6 @@ package driver
 import (
 	"archive/zip"
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -41,20 +40,16 @@ func memoriesApart(t *testing.T) string {
 // TestMemoriesApart runs a program of which code, stack, arena, constants and weights
 // are in five memories.
 func TestMemoriesApart(t *testing.T) {
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	c := config(filepath.Join(digits, "digits.onnx"), memoriesApart(t))
-	c.Calib = []string{filepath.Join(digits, "digits_calib.npz")}
+	c := digitsConfig(memoriesApart(t))
 	c.Cases = 2
-	o, err := c.Compile()
-	require(t, err)
+	o := mustCompile(t, c)
 	for what, region := range map[string]string{"code": "itcm", "stack": "dtcm", "arena": "sram",
 		"weights": "ddr_weights"} {
 		if got := o.Placement.At(what); got != region {
 			t.Errorf("%s is placed in %s, want %s", what, got, region)
 		}
 	}
-	v, err := o.Verify(context.Background())
-	require(t, err)
+	v := mustVerify(t, o)
 	if v.Differs() {
 		t.Errorf("%+v", v.Outputs)
 	}
@@ -81,13 +76,11 @@ func TestSections(t *testing.T) {
 		if binary {
 			c.Calib, c.Precision = nil, option.Float32
 		}
-		o, err := c.Compile()
-		require(t, err)
+		o := mustCompile(t, c)
 		if o.Info.WeightBinary != binary {
 			t.Fatalf("%d bytes of constants: %v", o.Info.WeightBytes, o.Info.WeightBinary)
 		}
-		dir := t.TempDir()
-		require(t, writeFiles(dir, o.Files))
+		dir := folder(t, o.Files)
 		script := "MEMORY { FLASH : ORIGIN = 0x08000000, LENGTH = 1M\n qspi : ORIGIN = 0x90000000, LENGTH = 1M }\n" +
 			"SECTIONS {\n  .text : { *(.text .text.*) } > FLASH\n  INCLUDE \"dig_sections.ld\"\n" +
 			"  .rodata : { *(.rodata .rodata.*) } > FLASH\n}\n"
@@ -138,18 +131,15 @@ func TestSectionsOfSeveral(t *testing.T) {
 		{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: []string{"stack", "data", "arena"}}})
 	together, err := Compile(severalConfigs(t, board)...)
 	require(t, err)
-	dir := t.TempDir()
-	require(t, writeFiles(dir, together.Files))
+	dir := folder(t, together.Files)
 	fragments, err := filepath.Glob(filepath.Join(dir, "*_sections.ld"))
 	if err != nil || len(fragments) != 1 || filepath.Base(fragments[0]) != "models_sections.ld" {
 		t.Fatalf("%q, %v", fragments, err)
 	}
 	folders := map[string][]string{"together": {dir}}
 	for _, c := range severalConfigs(t, board) {
-		o, err := c.Compile()
-		require(t, err)
-		dir := t.TempDir()
-		require(t, writeFiles(dir, o.Files))
+		o := mustCompile(t, c)
+		dir := folder(t, o.Files)
 		folders["apart"] = append(folders["apart"], dir)
 	}
 	for name, dirs := range folders {
@@ -199,8 +189,7 @@ func TestSectionsOfSeveral(t *testing.T) {
 func testSectionsInPack(t *testing.T) {
 	c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
 	c.Name, c.Project = "dig", "cmsis-pack"
-	o, err := c.Compile()
-	require(t, err)
+	o := mustCompile(t, c)
 	files := map[string][]byte{}
 	var pack []byte
 	for _, f := range o.Files {

@@ -261,8 +261,7 @@ func byteList(b []byte) string {
 // build compiles everything as a user's own build does, and gives program and map file.
 func (a *product) build(t *testing.T, f *Firmware, flags string) (elf string, mapFile []byte) {
 	t.Helper()
-	dir := t.TempDir()
-	require(t, writeFiles(dir, f.Files))
+	dir := folder(t, f.Files)
 	for name, tmpl := range map[string]*template.Template{"main.c": appMain, "app.ld": appLink} {
 		var b bytes.Buffer
 		view := any(a)
@@ -475,8 +474,7 @@ func TestSeveralThreads(t *testing.T) {
 	f, err := Compile(severalConfigs(t, "host")...)
 	require(t, err)
 	a := newProduct(t, f, 3)
-	dir := t.TempDir()
-	require(t, writeFiles(dir, f.Files))
+	dir := folder(t, f.Files)
 	var b bytes.Buffer
 	require(t, threadsMain.Execute(&b, a))
 	require(t, os.WriteFile(filepath.Join(dir, "threads.c"), b.Bytes(), 0o666))

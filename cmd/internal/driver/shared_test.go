@@ -8,13 +8,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
 )
@@ -55,23 +58,108 @@ func require(t testing.TB, err error) {
 	if e, ok := err.(*run.ToolError); ok && e.Output == "" && !testenv.Required("cc") {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+}
+
+// mustCompile compiles a model.
+func mustCompile(t testing.TB, c *Config) *Compiled {
+	t.Helper()
+	o, err := c.Compile()
+	require(t, err)
+	return o
+}
+
+// mustVerify is what verify says of a program, or of the one of a configuration.
+func mustVerify(t testing.TB, o interface {
+	Verify(ctx context.Context) (*report.Verdict, error)
+}) *report.Verdict {
+	t.Helper()
+	v, err := o.Verify(context.Background())
+	require(t, err)
+	return v
+}
+
+// mustProfile is what profile says of a program.
+func mustProfile(t testing.TB, o *Compiled) *report.Verdict {
+	t.Helper()
+	v, err := o.Profile(context.Background())
+	require(t, err)
+	return v
+}
+
+// mustLoad is a board by its name or file.
+func mustLoad(t testing.TB, name string) *boards.Spec {
+	t.Helper()
+	spec, err := boards.Load(name)
+	require(t, err)
+	return spec
+}
+
+// mustCases are the inferences that verify runs.
+func mustCases(t testing.TB, c *Config, o *Compiled) []verify.Case {
+	t.Helper()
+	cases, err := c.cases(o)
+	require(t, err)
+	return cases
+}
+
+// folder writes emitted files into a folder that goes at once with the test.
+func folder(t testing.TB, list []codegen.File) string {
+	t.Helper()
+	dir := t.TempDir()
+	require(t, writeFiles(dir, list))
+	return dir
+}
+
+// mustBuild builds the program of an emitted folder.
+func mustBuild(t testing.TB, spec *boards.Spec, dir string, opt run.BuildOptions) *run.Image {
+	t.Helper()
+	im, err := run.Build(context.Background(), spec, dir, opt)
+	require(t, err)
+	t.Cleanup(func() { im.Close() })
+	return im
 }
 
 // build compiles the emitted folder for its board.
 func build(t *testing.T, o *Compiled, sanitize bool) *run.Image {
 	t.Helper()
-	dir := t.TempDir()
-	if err := writeFiles(dir, o.Files); err != nil {
-		t.Fatal(err)
-	}
-	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Sanitize: sanitize, Opt: "speed"})
-	require(t, err)
-	t.Cleanup(func() { im.Close() })
-	return im
+	return mustBuild(t, o.Board, folder(t, o.Files), run.BuildOptions{Sanitize: sanitize, Opt: "speed"})
 }
+
+// memory are the inputs of cases as the harness of a program takes them.
+func memory(o *Compiled, cases []verify.Case) (in []run.Case) {
+	ports := o.Lowered.Ports().Inputs()
+	for _, k := range cases {
+		in = append(in, run.Case{Inputs: verify.Memory(lower.Widened(k.Inputs, ports), ports)})
+	}
+	return in
+}
+
+// host is the board of this machine with a compiler.
+func host(t testing.TB, cc string) *boards.Spec {
+	t.Helper()
+	spec := *mustLoad(t, "host")
+	spec.Toolchain.CC = cc
+	return &spec
+}
+
+// onHost builds the program for the host, whatever board it is for, runs it on cases and compares its outputs with the
+// interpreter's.
+func onHost(t *testing.T, o *Compiled, cases []verify.Case, cc string, opt run.BuildOptions) {
+	t.Helper()
+	spec := host(t, cc)
+	opt.Model = &o.Harness
+	res, err := run.Run(context.Background(), spec, mustBuild(t, spec, folder(t, o.Files), opt), memory(o, cases))
+	require(t, err)
+	v := &report.Verdict{}
+	require(t, o.compare(v, cases, res))
+	if v.Mismatches > 0 || v.Failure != "" {
+		t.Errorf("the emitted C differs: %s\n%s\n%s", v.Failure, v.Text(), o.Float)
+	}
+}
+
+// sanitized is how programs of drawn networks are built.
+var sanitized = run.BuildOptions{Sanitize: true, Opt: "-O0", Jobs: 1}
 
 // TestEqualsTFLM: the interpreter and the emitted C, built with sanitizers,
 // give TensorFlow Lite Micro's bytes, for every style of the int8 models.
@@ -84,19 +172,13 @@ func TestEqualsTFLM(t *testing.T) {
 	for _, path := range golden {
 		base := filepath.Base(filepath.Dir(path))
 		styles, err := filepath.Glob(filepath.Join(dir, "models", base+"*.onnx"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		es, err := npz.ReadNpzFile(path, npz.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		var in, out *tensor.Dense
 		for _, e := range es {
 			d, err := npz.ToTensor(e.Array)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			if e.Name == "input" {
 				in = d
 			} else if e.Name == "output" {
@@ -118,9 +200,7 @@ func TestEqualsTFLM(t *testing.T) {
 					d = border(d.Reshaped(x.Type.Shape), x.Type.DType)
 					w := border(row(out, k).Reshaped(y.Type.Shape), y.Type.DType)
 					got, err := interp.Run(o.Lowered.Graph, []*tensor.Dense{d}, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require(t, err)
 					if !tensor.Equal(got[0], w) {
 						t.Errorf("sample %d: the interpreter differs", k)
 					}
@@ -169,9 +249,7 @@ func TestSharedModelsOnHost(t *testing.T) {
 	}
 	dir := shared(t)
 	models, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	for _, m := range models {
 		name := modelName(m)
 		if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
@@ -188,23 +266,7 @@ func TestSharedModelsOnHost(t *testing.T) {
 					t.Skip(why)
 				}
 				o := compileShared(t, dir, name, "host", func(c *Config) { c.Precision, c.Cases = precision, 2 })
-				cases, err := o.Config.cases(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var in []run.Case
-				for _, k := range cases {
-					in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Graph.In)})
-				}
-				res, err := run.Run(context.Background(), o.Board, build(t, o, true), in)
-				require(t, err)
-				v := &report.Verdict{}
-				if err := o.compare(v, cases, res); err != nil {
-					t.Fatal(err)
-				}
-				if v.Mismatches > 0 {
-					t.Errorf("%s", v.Text())
-				}
+				onHost(t, o, mustCases(t, o.Config, o), "gcc", run.BuildOptions{Sanitize: true, Opt: "speed"})
 				if a, lb := o.Lowered.Program.ArenaBytes, o.Lowered.Program.LowerBound; float64(a) > 1.02*float64(lb) {
 					t.Errorf("arena %d is above 1.02 x the lower bound %d", a, lb)
 				}

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
@@ -89,10 +87,8 @@ func estimated(t *testing.T, model, board string) float64 {
 	t.Helper()
 	c := config(model, board)
 	c.Cases = 1
-	o, err := c.Compile()
-	require(t, err)
-	v, err := o.Profile(context.Background())
-	require(t, err)
+	o := mustCompile(t, c)
+	v := mustProfile(t, o)
 	if v.Cycles == 0 || v.Mismatches > 0 {
 		t.Fatalf("%s on %s: %d mismatches, %s", model, board, v.Mismatches, v.CyclesMissing)
 	}
@@ -102,8 +98,7 @@ func estimated(t *testing.T, model, board string) float64 {
 // statedError of estimates on a board.
 func statedError(t *testing.T, board string) float64 {
 	t.Helper()
-	s, err := boards.Load(board)
-	require(t, err)
+	s := mustLoad(t, board)
 	return s.CyclesError()
 }
 

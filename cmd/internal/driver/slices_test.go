@@ -45,14 +45,12 @@ int32_t slices_timed(void *arena)
 // steps waits for the longest step at most, and the result is that of a run.
 func TestSlices(t *testing.T) {
 	o := digitsOn(t, "cortex-m4")
-	v, err := o.Verify(context.Background())
-	require(t, err)
+	v := mustVerify(t, o)
 	longest := uint64(0)
 	for _, l := range v.Layers {
 		longest = max(longest, l.Instructions)
 	}
-	dir := t.TempDir()
-	require(t, writeFiles(dir, o.Files))
+	dir := folder(t, o.Files)
 	for _, name := range []string{"slices.c", "slices.h"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "nncc", "examples", "slices", name))
 		require(t, err)
@@ -62,9 +60,7 @@ func TestSlices(t *testing.T) {
 	putText(t, filepath.Join(dir, "slices_port.h"), "#include \"digits.h\"\nint32_t slices_timed(void *arena);\n")
 	m := o.Harness
 	m.Header, m.RunFunc = "slices_port.h", "slices_timed"
-	im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Model: &m, Opt: "speed"})
-	require(t, err)
-	defer im.Close()
+	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m, Opt: "speed"})
 	ports := o.Lowered.Ports()
 	x := ir.Rand(7, ports.Inputs()[0].Type.DType, ports.Inputs()[0].Type.Shape)
 	want, err := ports.Step([]*tensor.Dense{x})

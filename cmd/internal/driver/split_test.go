@@ -32,9 +32,8 @@ func twoRAMs(t *testing.T, parent, fast, slow string) string {
 // splitDigits compiles the shipped model for a board.
 func splitDigits(t *testing.T, board string, change func(c *Config)) (*Compiled, error) {
 	t.Helper()
-	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	c := config(filepath.Join(digits, "digits.onnx"), board)
-	c.Calib, c.Cases, c.Layers = []string{filepath.Join(digits, "digits_calib.npz")}, 2, true
+	c := digitsConfig(board)
+	c.Cases, c.Layers = 2, true
 	if change != nil {
 		change(c)
 	}
@@ -57,8 +56,7 @@ func TestSplitArena(t *testing.T) {
 				m.WaitCyclesBound == 0 || p.Parts[0].Bytes > 5<<10 || p.Parts[1].Bytes > 14<<10 {
 				t.Fatalf("parts %+v, %+v", p.Parts, m)
 			}
-			v, err := o.Verify(context.Background())
-			require(t, err)
+			v := mustVerify(t, o)
 			if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" || v.Instructions == 0 {
 				t.Errorf("%+v", v)
 			}
@@ -72,16 +70,13 @@ func TestSplitArena(t *testing.T) {
 // brokenGuards runs programs that write a byte before or behind a part.
 func brokenGuards(t *testing.T, o *Compiled) {
 	for _, write := range []string{"a->fast[DIGITS_ARENA_FAST_BYTES] = 1;", "a->slow[-1] = 1;"} {
-		dir := t.TempDir()
-		require(t, writeFiles(dir, o.Files))
+		dir := folder(t, o.Files)
 		path := filepath.Join(dir, "digits.c")
 		src, err := os.ReadFile(path)
 		require(t, err)
 		const trace = "    DIGITS_TRACE(-1);\n"
 		require(t, os.WriteFile(path, bytes.Replace(src, []byte(trace), []byte(trace+"    "+write+"\n"), 1), 0o666))
-		im, err := run.Build(context.Background(), o.Board, dir, run.BuildOptions{Opt: o.Config.buildOpt()})
-		require(t, err)
-		t.Cleanup(func() { im.Close() })
+		im := mustBuild(t, o.Board, dir, run.BuildOptions{Opt: o.Config.buildOpt()})
 		_, err = run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: [][]byte{make([]byte, 784)}}})
 		if err == nil || !strings.Contains(err.Error(), "memory that does not belong to the model was written") {
 			t.Errorf("%s: %v", write, err)
@@ -125,8 +120,11 @@ const keeper = `graph "keeper" {
 // parts hold, and the dump says which part a value lies in.
 func TestSplitWithAll(t *testing.T) {
 	model := modelFile(t, keeper)
-	for _, core := range testenv.Boards("cortex-m4", "cortex-m55") {
-		for _, bound := range []bool{false, true} {
+	for i, core := range testenv.Boards("cortex-m4", "cortex-m55") {
+		for k, bound := range []bool{false, true} {
+			if i != k && !testenv.Long() {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s bound %v", core, bound), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "all.yaml")
 				slow := map[string]string{"cortex-m4": "0x20002000", "cortex-m55": "0x21000000"}[core]
@@ -140,8 +138,7 @@ func TestSplitWithAll(t *testing.T) {
 				c.States, c.StageWeights, c.WeightsFile, c.Cases, c.Layers = []string{"n=h"}, true, bound, 3, true
 				c.DumpIR = filepath.Join(t.TempDir(), "dump")
 				c.Strict = false
-				o, err := c.Compile()
-				require(t, err)
+				o := mustCompile(t, c)
 				p, m := o.Lowered.Program, o.Report.Memory
 				if len(p.Parts) != 2 || p.StateBytes == 0 || m.Copies == nil || m.Copies.StagedBytes == 0 ||
 					m.Copies.FetchedBytes != 0 || !o.Placement.Fits() || (o.Info.WeightsFile != "") != bound {
@@ -156,8 +153,7 @@ func TestSplitWithAll(t *testing.T) {
 						t.Errorf("no %q in\n%.2000s", want, text)
 					}
 				}
-				v, err := o.Verify(context.Background())
-				require(t, err)
+				v := mustVerify(t, o)
 				if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" {
 					t.Errorf("%+v", v)
 				}
@@ -177,8 +173,7 @@ func tightBoard(t *testing.T, core string, arena int) *boards.Spec {
 		"  fast: {origin: 0x20000000, size: %d, holds: [arena]}\n"+
 		"  slow: {origin: %s, size: %d, holds: [stack, data, arena], "+
 		"wait: {states: 4, line: 8, source: made up}}\n", core, arena*7/10/16*16, slow, 4096+arena*8/10/16*16), 0o666))
-	spec, err := boards.Load(path)
-	require(t, err)
+	spec := mustLoad(t, path)
 	return spec
 }
 
@@ -195,8 +190,7 @@ func TestSplitDrawn(t *testing.T) {
 		set := func(c *Config) {
 			c.WeightsFile, c.StageWeights, c.Layers, c.Cases = seed/2%2 == 0, seed/4%2 == 0, true, 2
 		}
-		spec, err := boards.Load(core)
-		require(t, err)
+		spec := mustLoad(t, core)
 		net := irtest.Gen(uint64(seed), tensor.F32)
 		whole := compileFor(t, net, "net", spec, set)
 		if whole == nil || whole.Lowered.Program.ArenaBytes < 1024 {
@@ -210,8 +204,7 @@ func TestSplitDrawn(t *testing.T) {
 		if o.Lowered.Program.StagedBytes > 0 {
 			staged++
 		}
-		v, err := o.Verify(context.Background())
-		require(t, err)
+		v := mustVerify(t, o)
 		if v.Differs() || len(v.Guards) != len(o.Lowered.Program.Parts) {
 			t.Errorf("network %d on %s: %+v", seed, core, v)
 		}

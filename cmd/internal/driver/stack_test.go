@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -51,12 +50,8 @@ func TestStackBound(t *testing.T) {
 					[]string{filepath.Join(digits, "digits_calib.npz")}
 			}
 			c.Precision, c.Optimize, c.Cases = p.precision, p.optimize, 1
-			o, err := c.Compile()
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := o.Verify(context.Background())
-			require(t, err)
+			o := mustCompile(t, c)
+			v := mustVerify(t, o)
 			code := o.Report.Code
 			if code == nil {
 				t.Fatal(v.Failure)

@@ -15,14 +15,9 @@ import (
 func TestStagePage(t *testing.T) {
 	c := digitsConfig("cortex-m55")
 	c.DumpIR = filepath.Join(t.TempDir(), "dump")
-	o, err := c.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := mustCompile(t, c)
 	b, err := os.ReadFile(filepath.Join(c.DumpIR, "index.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	page := string(b)
 	if n := strings.Count(page, "<section"); n != len(dumped(t, c.DumpIR)) {
 		t.Errorf("%d columns, %d stages", n, len(dumped(t, c.DumpIR)))

@@ -44,14 +44,9 @@ func TestDumpsAreTheStages(t *testing.T) {
 				x.set(c)
 			}
 			c.DumpIR = filepath.Join(t.TempDir(), "dump")
-			o, err := c.Compile()
-			if err != nil {
-				t.Fatal(err)
-			}
+			o := mustCompile(t, c)
 			opt, err := c.lowerOptions(o.Board, o.Float)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require(t, err)
 			var want []string
 			for _, s := range lower.Stages(o.Float, opt) {
 				want = append(want, s.Name)
@@ -75,23 +70,17 @@ func TestDumpWarnsOnce(t *testing.T) {
 	bias := g.AddConst("b", tensor.New(tensor.F32, []int{1})) // ONNX wants it in bfloat16
 	for range 100 {
 		n, err := g.Add(op.Conv, "", nil, 1, x, weight, bias)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		x = n.Out[0]
 	}
 	g.AddOutput("y", x)
 	c := config("", "host")
 	c.DumpIR = filepath.Join(t.TempDir(), "dump")
 	d, err := c.openDump()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	defer d.Discard()
 	for _, stage := range []string{"00-one", "01-two"} {
-		if err := d.graph(stage, g); err != nil {
-			t.Fatal(err)
-		}
+		require(t, d.graph(stage, g))
 	}
 	d.warnNoONNX()
 	if len(c.Diags) != 1 {
@@ -106,9 +95,7 @@ func TestDumpWarnsOnce(t *testing.T) {
 func dumped(t *testing.T, dir string) []string {
 	t.Helper()
 	es, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	var names []string
 	for _, e := range es {
 		if name, ok := strings.CutSuffix(e.Name(), ".ir"); ok && !strings.HasSuffix(name, ".outputs") {
@@ -125,17 +112,13 @@ func TestBisect(t *testing.T) {
 	for _, board := range []string{"cortex-m55", "mla-m55"} {
 		c := digitsConfig(board)
 		b, err := c.Bisect()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require(t, err)
 		if b.Guilty != "" || b.Cases != bisectCases {
 			t.Errorf("%s: %s", board, b.Text())
 		}
 	}
 	row, err := lower.Find("decompose")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require(t, err)
 	right := row.Run
 	defer func() { row.Run = right }()
 	row.Run = func(s *lower.State) error {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
@@ -117,8 +116,7 @@ func TestTwoSequences(t *testing.T) {
 		precision option.Precision
 	}{{"host", option.Float32}, {"host", option.Int8}, {"cortex-m0plus", option.Int8}, {"cortex-m55", option.Int8}} {
 		t.Run(fmt.Sprint(c.board, " ", c.precision), func(t *testing.T) {
-			spec, err := boards.Load(c.board)
-			require(t, err)
+			spec := mustLoad(t, c.board)
 			o := compileFor(t, net.Clone(), "recurrent", spec, func(cfg *Config) {
 				cfg.Precision = c.precision
 				cfg.States = []string{"h_n=h", "a_n=a", "b_n=b", "c_n=c", "d_n=d"}
@@ -144,15 +142,12 @@ func TestTwoSequences(t *testing.T) {
 // checkSequences runs two sequences through a program and compares.
 func checkSequences(t *testing.T, o *Compiled) {
 	t.Helper()
-	dir := t.TempDir()
-	require(t, writeFiles(dir, o.Files))
+	dir := folder(t, o.Files)
 	header, source, m := twins(o.Info)
 	putText(t, filepath.Join(dir, "twins.h"), string(header))
 	putText(t, filepath.Join(dir, "twins.c"), string(source))
-	im, err := run.Build(context.Background(), o.Board, dir,
+	im := mustBuild(t, o.Board, dir,
 		run.BuildOptions{Model: &m, Sanitize: o.Board.Core == "host"})
-	require(t, err)
-	defer im.Close()
 	var cases []run.Case
 	var want [][]*tensor.Dense
 	runners := [sequences]interface {

@@ -4,20 +4,15 @@ package driver
 
 import (
 	"cmp"
-	"context"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kerneltest"
 	"github.com/nncc/nncc/lower/option"
-	"github.com/nncc/nncc/lower/verify"
 )
 
 // viewPlaces put a node between graph inputs and outputs in every way that
@@ -126,7 +121,6 @@ func empty(g *ir.Graph) bool {
 // place does not change another one.
 func runOnHost(t *testing.T, g *ir.Graph) {
 	t.Helper()
-	text := g.String()
 	c := Defaults()
 	c.Board, c.Precision, c.Name, c.Cases = "host", option.Float32, "net", 2
 	o := compileNet(t, g, &c)
@@ -142,36 +136,5 @@ func runOnHost(t *testing.T, g *ir.Graph) {
 		}
 		whose[v] = name
 	}
-	compareOnHost(t, &c, o, text)
-}
-
-// compareOnHost builds and runs a program for the host under the sanitizers, and
-// compares its outputs with the interpreter's.
-func compareOnHost(t *testing.T, c *Config, o *Compiled, text string) {
-	t.Helper()
-	host, err := boards.Load("host")
-	require(t, err)
-	cases, err := c.cases(o)
-	require(t, err)
-	dir := t.TempDir()
-	if err := writeFiles(dir, o.Files); err != nil {
-		t.Fatal(err)
-	}
-	im, err := run.Build(context.Background(), host, dir, run.BuildOptions{Sanitize: true, Opt: "-O0",
-		Model: &o.Harness, Jobs: 1})
-	require(t, err)
-	defer im.Close()
-	var in []run.Case
-	for _, k := range cases {
-		in = append(in, run.Case{Inputs: verify.Memory(k.Inputs, o.Lowered.Graph.In)})
-	}
-	res, err := run.Run(context.Background(), host, im, in)
-	require(t, err)
-	v := &report.Verdict{}
-	if err := o.compare(v, cases, res); err != nil {
-		t.Fatal(err)
-	}
-	if v.Mismatches > 0 || v.Failure != "" {
-		t.Errorf("the emitted C differs: %s\n%s\n%s", v.Failure, v.Text(), text)
-	}
+	onHost(t, o, mustCases(t, &c, o), "gcc", sanitized)
 }

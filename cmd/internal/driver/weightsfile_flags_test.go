@@ -17,9 +17,8 @@ func TestWeightsFileIsNoFlash(t *testing.T) {
 	bytes := func(bound bool) (n, weights int, region string) {
 		c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
 		c.WeightsFile = bound
-		o, err := c.Compile()
-		require(t, err)
-		n, err = o.Firmware.flashBytes()
+		o := mustCompile(t, c)
+		n, err := o.Firmware.flashBytes()
 		require(t, err)
 		return n, o.Info.WeightBytes, o.Placement.At("weights")
 	}
@@ -34,8 +33,7 @@ func TestWeightsFileIsNoFlash(t *testing.T) {
 func TestBoundIsData(t *testing.T) {
 	c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
 	c.WeightsFile = true
-	o, err := c.Compile()
-	require(t, err)
+	o := mustCompile(t, c)
 	built := &run.Sizes{By: map[run.Origin]run.Section{run.ModelCode: {BSS: 4}, run.Kernels: {Data: 8},
 		run.Libc: {Data: 16, BSS: 32}, run.Harness: {BSS: 64}}}
 	for _, i := range o.Firmware.items(built, 0) {

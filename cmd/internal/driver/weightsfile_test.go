@@ -50,10 +50,7 @@ func TestLayouts(t *testing.T) {
 		nets = 60
 	}
 	for _, b := range testenv.Boards("cortex-m0plus", "cortex-m4", "cortex-m55") {
-		spec, err := boards.Load(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := mustLoad(t, b)
 		same := 0
 		for seed := range uint64(nets) {
 			net := irtest.Gen(seed, tensor.F32)
@@ -71,12 +68,9 @@ func TestLayouts(t *testing.T) {
 // TestWeightsSwap runs the firmware of one training with the weights file of another
 // one: it computes what the other one's program does.
 func TestWeightsSwap(t *testing.T) {
-	for _, b := range testenv.Boards("host", "cortex-m4", "cortex-m55") {
+	for _, b := range testenv.Boards("host", "cortex-m55") {
 		t.Run(b, func(t *testing.T) {
-			spec, err := boards.Load(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := mustLoad(t, b)
 			for _, seed := range swapSeeds() {
 				net := irtest.Gen(seed, tensor.F32)
 				old := compileFor(t, net, "x", spec, bindable)
@@ -104,16 +98,10 @@ func TestWeightsSwap(t *testing.T) {
 func runFolder(t *testing.T, spec *boards.Spec, files []codegen.File, o *Compiled) [][]byte {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "nncc-swap-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := writeFiles(dir, files); err != nil {
-		t.Fatal(err)
-	}
-	im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Jobs: 1, Sanitize: spec.Core == "host"})
 	require(t, err)
-	defer im.Close()
+	defer os.RemoveAll(dir)
+	require(t, writeFiles(dir, files))
+	im := mustBuild(t, spec, dir, run.BuildOptions{Jobs: 1, Sanitize: spec.Core == "host"})
 	it := newItem(t, o.Info.Prefix, nil, o)
 	var cases []run.Case
 	for k := range batchCases {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nncc/nncc/ir/postprocess"
 	"github.com/nncc/nncc/ir/preprocess"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // square is a box of 10 x 10 pixels.
@@ -54,9 +56,7 @@ func TestDetection(t *testing.T) {
 func TestReadBoxes(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) {
-		if err := os.WriteFile(filepath.Join(dir, "p.txt"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "p.txt"), []byte(text), 0o666))
 	}
 	write("3 0.5 0.5 0.5 1\n\n0 0.25 0.5 0.5 0.5\n")
 	list, found, err := ReadBoxes(dir, "c/p.png", nil, 64, 32)
@@ -84,9 +84,7 @@ func TestReadBoxesRefused(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{"1 2 3": "3 words; want a class", "x 0 0 0 0": `class "x"`,
 		"-1 0 0 0 0": `class "-1"`, "1 0 0 nan 0": `number "nan"`, "1 0 0 7 0": `number "7"`} {
-		if err := os.WriteFile(filepath.Join(dir, "p.txt"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "p.txt"), []byte(text), 0o666))
 		if _, _, err := ReadBoxes(dir, "p.png", nil, 1, 1); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%q: %v, want %s", text, err, want)

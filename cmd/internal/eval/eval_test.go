@@ -10,6 +10,8 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/tensor"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestParseLabels(t *testing.T) {
@@ -72,9 +74,7 @@ func TestLabelArrays(t *testing.T) {
 		{[]int{1}, []float64{math.NaN()}, nil, 0, "element 0 is NaN"},
 	} {
 		a, err := npz.New(c.shape, c.data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		l, err := FromArray("y.npy", a)
 		if c.bad != "" {
 			if err == nil || !strings.Contains(err.Error(), c.bad) {
@@ -158,9 +158,7 @@ func measured(t *testing.T, outs []Output, l *Labels, topK int, samples ...[2][]
 		each = l.Len() / len(samples)
 	}
 	s, task, err := Choose(outs, l, each, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m := NewMeter(outs, l, s, task, each, topK)
 	for i, x := range samples {
 		m.Add(m.Measure(i, x[0], x[1]))

@@ -11,6 +11,8 @@ import (
 	"github.com/nncc/nncc/cmd/internal/junit/junittest"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/lower/verify"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestXML: whatever names there are, a strict reader finds every case with its
@@ -65,9 +67,7 @@ func TestOfVerdict(t *testing.T) {
 		change(v)
 		s := junit.OfVerdict("m", v)
 		cases, err := junittest.Parse(junit.XML([]junit.Suite{s}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if len(cases) != 7 {
 			t.Errorf("%d cases, want 7: the run, 2 outputs, 1 stored, 1 of the model, 2 layers", len(cases))
 		}

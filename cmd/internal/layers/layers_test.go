@@ -18,6 +18,8 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/sources"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 const module = "github.com/nncc/nncc/"
@@ -47,9 +49,7 @@ func imports(t *testing.T) map[string][]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for from := range out {
 		slices.Sort(out[from])
 	}
@@ -89,9 +89,7 @@ func TestNoWebClient(t *testing.T) {
 	c := exec.Command(cmp.Or(os.Getenv("GO"), "go"), "list", "-deps", "./cmd/nncc")
 	c.Dir = sharedata.Root()
 	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	list := strings.Fields(string(out))
 	for _, p := range []string{"net/http", "crypto/tls", "gonum.org/v1/gonum/mat"} {
 		if slices.Contains(list, p) {

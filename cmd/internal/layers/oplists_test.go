@@ -15,6 +15,8 @@ import (
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/sources"
 	"github.com/nncc/nncc/ir/op"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // operatorLists are the lists of three operators and more that stand outside
@@ -63,9 +65,7 @@ func TestOperatorLists(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for folder, at := range found {
 		switch a := operatorLists[folder]; {
 		case len(at) > a.most:

@@ -14,6 +14,8 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/sources"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // byText are the places that may look into a text, and why. What an error is
@@ -90,9 +92,7 @@ func TestNoDecisionByText(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for file := range byText {
 		if !used[file] {
 			t.Errorf("%s: stands in the list and decides nothing by a text", file)
@@ -113,9 +113,7 @@ func TestDecision(t *testing.T) {
 		`strings.Join(lines, err.Error())`:   false,
 	} {
 		e, err := parser.ParseExpr(src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if got := decision(e.(*ast.CallExpr)); got != want {
 			t.Errorf("%s: %v, want %v", src, got, want)
 		}

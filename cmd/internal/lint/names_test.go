@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestNames: what README.md files call by name is there.
 func TestNames(t *testing.T) {
 	gone, err := goneNames(sharedata.Root())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, s := range gone {
 		t.Error(s)
 	}
@@ -32,12 +32,8 @@ func TestGoneNames(t *testing.T) {
 			"`nncc_NAME_s8`, `nncc_a_s8`, `nncc_lut_r0123abcd`, `DIR/NAME.go`, `_quant.go`, `main.c`\n",
 	} {
 		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		testenv.OK(t, os.WriteFile(p, []byte(text), 0o666))
 	}
 	got, err := goneNames(dir)
 	want := []string{"cmd/a/README.md:1: no source has renderAll", "cmd/a/README.md:2: no source has TestThat",

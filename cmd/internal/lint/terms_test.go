@@ -10,6 +10,8 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/runtime_c/spdx"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestTerms: every source of this repository says under which terms it is, and
@@ -17,9 +19,7 @@ import (
 func TestTerms(t *testing.T) {
 	root := sharedata.Root()
 	bad, err := terms(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for file := range bad {
 		t.Errorf("%s: wants the line %s%s (go run ./cmd/internal/lint -terms)", file, spdx.Tag, expression(file))
 	}
@@ -43,20 +43,14 @@ func TestWriteTerms(t *testing.T) {
 		"codegen/tmpl/a.tmpl": {"{{.}}\n", "{{- /* " + spdx.Tag + spdx.Emitted + " */ -}}\n{{.}}\n"},
 	} {
 		p := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		testenv.OK(t, os.WriteFile(p, []byte(c.text), 0o666))
 		told := checkTerms(dir, false, &strings.Builder{})
 		if (told != nil) != (c.text != c.want) {
 			t.Errorf("%s: told %v", name, told)
 		}
 		for range 2 {
-			if err := checkTerms(dir, true, &strings.Builder{}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, checkTerms(dir, true, &strings.Builder{}))
 		}
 		if got, err := os.ReadFile(p); err != nil || string(got) != c.want {
 			t.Errorf("%s: %q, want %q (%v)", name, got, c.want, err)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestWeigh: files count as what they are, once, and generated ones and data of tests not at all.
@@ -24,12 +26,8 @@ func TestWeigh(t *testing.T) {
 		"README.md": "two words\n", "cmd/README.md": "three more words\n", "CHANGELOG.md": "none\n", "out/x.go": long,
 	} {
 		p := filepath.Join(root, file)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		testenv.OK(t, os.WriteFile(p, []byte(text), 0o666))
 	}
 	got, err := weigh(root)
 	lines := strings.Count(long, "\n")

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestRecord: a record says the same twice, and what differs between two is told by field.
@@ -24,9 +26,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, out.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p, out.Bytes(), 0o666))
 		return p
 	}
 	a, b := record("a"), record("b")
@@ -35,9 +35,7 @@ func TestRecord(t *testing.T) {
 		t.Fatalf("differs from itself (%v):\n%s", err, &told)
 	}
 	text, err := os.ReadFile(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for what, n := range map[string]int{`outputs=[0-9a-f]{16} `: 6, `arena=[1-9]`: 6, `nowhere \w+ refused="`: 6} {
 		if got := len(regexp.MustCompile(what).FindAll(text, -1)); got != n {
 			t.Errorf("%d lines with %s, want %d:\n%s", got, what, n, text)
@@ -45,9 +43,7 @@ func TestRecord(t *testing.T) {
 	}
 	changed := regexp.MustCompile(`arena=\d+`).ReplaceAllString(string(text), "arena=1")
 	changed = changed[strings.Index(changed, "\n")+1:] // and a line less
-	if err := os.WriteFile(b, []byte(changed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(b, []byte(changed), 0o666))
 	same, err := compare([]string{a, b}, &told)
 	if err != nil || same || !strings.HasSuffix(told.String(), "arena: 6 differ\nfiles: 1 differ\noutputs: 1 differ\n"+
 		"state: 1 differ\n") {

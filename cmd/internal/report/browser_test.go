@@ -12,14 +12,14 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/browser"
 	"github.com/nncc/nncc/cmd/internal/report"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func open(t *testing.T, b *browser.Tab, page []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, page, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, page, 0o666))
 	b.OpenFile(t, path)
 	b.Wait(t, `!document.getElementById("packed") || document.documentElement.classList.contains("ready")`)
 }

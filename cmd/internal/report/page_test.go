@@ -16,6 +16,8 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/lower/quant"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // drawn is a report about a network of n layers: a chain of residual blocks of four
@@ -103,9 +105,7 @@ func whole(t *testing.T, page []byte) string {
 	if err == nil {
 		err = json.Unmarshal(b, &packed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return string(page) + packed.Nodes
 }
 

@@ -7,19 +7,17 @@ import (
 
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestPairs: the numbers of the probe tell the two roundings apart.
 func TestPairs(t *testing.T) {
 	p, a, b := pairs()
 	once, twice := make([]int8, len(a)), make([]int8, len(a))
-	if err := qref.Mul(&p, a, b, twice); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, qref.Mul(&p, a, b, twice))
 	p.Rounding = fixp.SingleRounding
-	if err := qref.Mul(&p, a, b, once); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, qref.Mul(&p, a, b, once))
 	n := 0
 	for i := range once {
 		if once[i] != twice[i] {

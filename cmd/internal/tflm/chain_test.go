@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // tables are the functions of int8 values that are written as their results.
@@ -42,9 +44,7 @@ func TestTablesAreIntegers(t *testing.T) {
 // compiled is a layer compiled for the host.
 func compiled(t *testing.T, l *layer) (*driver.Compiled, error) {
 	path := filepath.Join(t.TempDir(), "net.tflite")
-	if err := os.WriteFile(path, l.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
 	c := driver.Defaults()
 	c.Model, c.Board, c.Name = path, "host", "net"
 	return c.Compile()

@@ -54,9 +54,7 @@ func TestLayers(t *testing.T) {
 func compare(t *testing.T, program string, l *layer, seed int) bool {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "net.tflite")
-	if err := os.WriteFile(path, l.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
 	var in [][][]byte
 	var stream bytes.Buffer
 	for range runs {

@@ -116,9 +116,7 @@ func TestDetections(t *testing.T) {
 			l = detector("i8", uint64(seed))
 		}
 		path := filepath.Join(t.TempDir(), "net.tflite")
-		if err := os.WriteFile(path, l.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
 		in := l.inputs()
 		if len(in) > 1 {
 			ties(l, in)
@@ -173,9 +171,7 @@ func TestDetectionPrograms(t *testing.T) {
 	from, count := testenv.Range(t, 8)
 	for _, target := range testenv.Boards(targets...) {
 		spec, err := boards.Load(target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var all []*tflitetest.Layer
 		for seed := from; seed < from+count; seed++ {
 			l := detection(uint64(seed))

@@ -16,6 +16,8 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/lower/option"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestSameFirmware: a network as a TensorFlow Lite file and as an ONNX file is the same
@@ -58,9 +60,7 @@ func sources(t *testing.T, model, board string) map[string]string {
 	c := driver.Defaults()
 	c.Model, c.Board, c.Name, c.IOLayout = model, board, "net", option.NativeLayout
 	o, err := c.Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	out, places, names := map[string]string{}, map[string]string{}, map[string]string{}
 	slices.SortFunc(o.Files, func(a, b codegen.File) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range o.Files {

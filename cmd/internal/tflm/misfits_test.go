@@ -27,9 +27,7 @@ func TestMisfits(t *testing.T) {
 			for seed := from; seed < from+count; seed++ {
 				l := draw(d, typ, uint64(seed))
 				misfit(rand.New(rand.NewPCG(uint64(seed), uint64(i))), &l.Graph)
-				if err := os.WriteFile(path, l.Bytes(), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
 				c := driver.Defaults()
 				c.Model, c.Board, c.Name = path, "host", "net"
 				_, err := c.Compile()

@@ -33,9 +33,7 @@ func TestOperators(t *testing.T) {
 
 func compareOperator(t *testing.T, program string, l *tflitetest.Layer) {
 	path := filepath.Join(t.TempDir(), "net.tflite")
-	if err := os.WriteFile(path, l.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
 	var in [][][]byte
 	var stream bytes.Buffer
 	for range runs {
@@ -51,9 +49,7 @@ func compareOperator(t *testing.T, program string, l *tflitetest.Layer) {
 		t.Skipf("refused by TensorFlow Lite Micro: %v %s", err, bytes.TrimSpace(msg.Bytes()))
 	}
 	have, err := program1(path, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if why := differ(have, want); why != "" {
 		t.Error(why)
 	}

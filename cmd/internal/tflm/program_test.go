@@ -44,9 +44,7 @@ func TestPrograms(t *testing.T) {
 	}
 	for _, target := range testenv.Boards(targets...) {
 		spec, err := boards.Load(target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		stride := every
 		if target == "host" {
 			stride = 1

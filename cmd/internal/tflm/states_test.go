@@ -159,9 +159,7 @@ var recordings = filepath.Join("testdata", "states")
 
 func callOften(t *testing.T, l *layer, name string) {
 	model, in := filepath.Join(t.TempDir(), "net.tflite"), l.stream()
-	if err := os.WriteFile(model, l.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(model, l.Bytes(), 0o666))
 	file := filepath.Join(recordings, name+".gz")
 	stream := bytes.Join(slices.Concat(in...), nil)
 	digest := sha256.Sum256(append(l.Bytes(), stream...))
@@ -190,9 +188,7 @@ func joined(t *testing.T, have [][]*tensor.Dense) *tensor.Dense {
 		all = append(all, run[0].Bytes()...)
 	}
 	d, err := tensor.FromBytes(y.DType, append([]int{len(have)}, y.Shape...), all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return d
 }
 
@@ -206,14 +202,10 @@ func record(t *testing.T, cmd *exec.Cmd, file string, stream, digest []byte) {
 	}
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	z.Write(slices.Concat(digest, out))
 	z.Close()
-	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, b.Bytes(), 0o666))
 }
 
 func recorded(t *testing.T, file string) []byte {
@@ -226,13 +218,9 @@ func recorded(t *testing.T, file string) []byte {
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	all, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return all
 }
 

@@ -13,14 +13,14 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/sources"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func walked(t *testing.T, root string) []string {
 	t.Helper()
 	var out []string
-	if err := sources.Walk(root, func(rel string) error { out = append(out, rel); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, sources.Walk(root, func(rel string) error { out = append(out, rel); return nil }))
 	return out
 }
 
@@ -31,9 +31,7 @@ func TestWalk(t *testing.T) {
 		"out/digits/README.md", "digits-cortex-m55/README.md", "nncc", "core", "notes.md", ".cache/x.go",
 		"cmd/examples/kws-host/report.json", "cmd/examples/kws-host/kws.c", "ir/ort/node_modules/p/index.js"} {
 		err := os.MkdirAll(filepath.Dir(filepath.Join(root, f)), 0o777)
-		if err := errors.Join(err, os.WriteFile(filepath.Join(root, f), nil, 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, errors.Join(err, os.WriteFile(filepath.Join(root, f), nil, 0o666)))
 	}
 	want := []string{".ci/run", "README.md", "cmd/a.go", "cmd/testdata/b.md"}
 	if got := walked(t, root); !slices.Equal(got, want) {

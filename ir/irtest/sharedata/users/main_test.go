@@ -12,6 +12,8 @@ import (
 
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/sources"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestUsers: a test that asks for the data itself, one that does so over a
@@ -21,12 +23,8 @@ func TestUsers(t *testing.T) {
 	dir := t.TempDir()
 	write := func(p, text string) {
 		p = filepath.Join(dir, p)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
+		testenv.OK(t, os.WriteFile(p, []byte(text), 0o666))
 	}
 	write("ir/irtest/sharedata/sharedata.go", "package sharedata\nfunc Need() { find() }\nfunc find() {}\n")
 	write("cmd/help/help.go", "package help\nimport sd \"github.com/nncc/nncc/ir/irtest/sharedata\"\nfunc Model() { "+
@@ -42,9 +40,7 @@ func none() {}
 func BenchmarkNot() { sharedata.Need() }
 `)
 	got, err := Users(dir, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := []name{{"./cmd/a", "TestDirect"}, {"./cmd/a", "TestOther"}, {"./cmd/a", "TestOver"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
