@@ -119,13 +119,7 @@ func (a *analysis) outFill(n *ir.Node) fill {
 	x := a.fillIn(n, 0)
 	switch {
 	case n.Op.WeightAxis != nil:
-		if f := a.fillIn(n, 1); !f.zero() && !x.zero() {
-			return fill{finite, 0}
-		}
-		if b := n.Input(2); b != nil && (b.Const == nil || b.Type.Elems() == 1 && n.Out[0].Type.Shape[1] > 1) {
-			return fill{finite, 0}
-		}
-		return zeros
+		return a.productFill(n, x)
 	case n.Op == op.BatchNormalization, n.Op == op.InstanceNormalization:
 		if n.Input(1).Const != nil && x.kind != wild {
 			return zeros // scale and bias are 0
@@ -149,30 +143,35 @@ func (a *analysis) outFill(n *ir.Node) fill {
 		}
 		return x.join(fill{finite, 1})
 	case n.Op == op.Clip:
-		if x.kind == known { // its bounds may be anything
-			if lo, hi := n.ConstIn(1), n.ConstIn(2); (n.Input(1) == nil || lo != nil) &&
-				(n.Input(2) == nil || hi != nil) {
-				if lo != nil {
-					x.value = math.Max(x.value, lo.Float(0))
-				}
-				if hi != nil {
-					x.value = math.Min(x.value, hi.Float(0))
-				}
-				return x
-			}
-		}
-		return x.join(fill{finite, 0})
-	}
-	if n.Op.Pattern == ir.Elementwise && x.kind == known && n.Op.Scalar != nil {
+		return clipFill(n, x)
+	case n.Op.Pattern == ir.Elementwise && x.kind == known && n.Op.Scalar != nil:
 		return fill{known, n.Op.Scalar(n, x.value)}
-	}
-	if n.Op.Pattern == ir.Broadcast {
+	case n.Op.Pattern == ir.Broadcast:
 		return a.broadcastFill(n)
-	}
-	if n.Op.Finite && x.kind != wild {
+	case n.Op.Finite && x.kind != wild:
 		return fill{finite, 0}
 	}
 	return fill{}
+}
+
+// productFill: products with zeros and no bias beside them are zeros.
+func (a *analysis) productFill(n *ir.Node, x fill) fill {
+	b := n.Input(2)
+	if !a.fillIn(n, 1).zero() && !x.zero() ||
+		b != nil && (b.Const == nil || b.Type.Elems() == 1 && n.Out[0].Type.Shape[1] > 1) {
+		return fill{finite, 0}
+	}
+	return zeros
+}
+
+// clipFill is a known value within constant bounds.
+func clipFill(n *ir.Node, x fill) fill {
+	lo, hi, ok := op.ClipBounds(n)
+	if !ok || x.kind != known {
+		return x.join(fill{finite, 0}) // the bounds may be anything
+	}
+	x.value = math.Min(math.Max(x.value, lo), hi)
+	return x
 }
 
 // moves reports operators whose results are elements of input 0 alone, in other
@@ -207,70 +206,65 @@ func (f fill) join(g fill) fill {
 
 // broadcastFill: an operand that is stretched along a growing axis meets new
 // elements with its own data.
-func (a *analysis) broadcastFill(n *ir.Node) fill {
-	var f []fill
+func (a *analysis) broadcastFill(n *ir.Node) (out fill) {
+	first := true
 	for i, v := range n.In {
 		if v == nil {
 			continue
 		}
-		x := a.fillIn(n, i)
+		y := a.fillIn(n, i)
 		if a.stretched(n, i) {
-			x = fill{finite, 0}
-			if v.Const != nil && v.Const.Len() == 1 {
-				x = fill{known, v.Const.Float(0)}
-				if v.Type.Quant != nil {
-					x = fill{finite, 0}
-				}
+			if y = (fill{finite, 0}); v.Const != nil && v.Const.Len() == 1 && v.Type.Quant == nil {
+				y = fill{known, v.Const.Float(0)}
 			}
 		}
-		f = append(f, x)
-	}
-	if len(f) == 0 {
-		return fill{}
-	}
-	out := f[0]
-	for _, y := range f[1:] {
-		x := out
-		out = fill{}
-		both := x.kind == known && y.kind == known
-		switch n.Op.Name {
-		case "Add", "Sum":
-			out = combine(x, y, x.value+y.value)
-		case "Sub":
-			out = combine(x, y, x.value-y.value)
-		case "Mul":
-			out = combine(x, y, x.value*y.value)
-			if x.zero() && y.kind != wild || y.zero() && x.kind != wild {
-				out = zeros
-			}
-		case "Min":
-			out = combine(x, y, math.Min(x.value, y.value))
-		case "Max":
-			out = combine(x, y, math.Max(x.value, y.value))
-		case "Div":
-			if both && y.value != 0 {
-				out = fill{known, x.value / y.value}
-			} else if y.kind == known && y.value != 0 && x.kind == finite {
-				out = fill{finite, 0}
-			}
-		case "PRelu":
-			if x.zero() && y.kind != wild {
-				out = zeros
-			} else {
-				out = combine(x, y, math.NaN())
-			}
-		case "Pow":
-			if both {
-				out = fill{known, math.Pow(x.value, y.value)}
-			}
+		switch f := binaryFills[n.Op.Name]; {
+		case first:
+			out, first = y, false
+		case f != nil:
+			out = f(out, y)
+		case n.Op.Finite && out.kind != wild && y.kind != wild:
+			out = fill{finite, 0}
 		default:
-			if n.Op.Finite && x.kind != wild && y.kind != wild {
-				out = fill{finite, 0}
-			}
+			out = fill{}
 		}
 	}
 	return out
 }
+
+// binaryFills by operator.
+var binaryFills = map[string]func(x, y fill) fill{
+	"Add": sumFill, "Sum": sumFill,
+	"Sub": func(x, y fill) fill { return combine(x, y, x.value-y.value) },
+	"Min": func(x, y fill) fill { return combine(x, y, math.Min(x.value, y.value)) },
+	"Max": func(x, y fill) fill { return combine(x, y, math.Max(x.value, y.value)) },
+	"Mul": func(x, y fill) fill {
+		if x.zero() && y.kind != wild || y.zero() && x.kind != wild {
+			return zeros
+		}
+		return combine(x, y, x.value*y.value)
+	},
+	"Div": func(x, y fill) fill {
+		if x.kind == wild || y.kind != known || y.value == 0 {
+			return fill{}
+		}
+		return combine(x, y, x.value/y.value)
+	},
+	"PRelu": func(x, y fill) fill {
+		if x.zero() && y.kind != wild {
+			return zeros
+		}
+		return combine(x, y, math.NaN())
+	},
+	"Pow": func(x, y fill) fill {
+		if x.kind != known || y.kind != known {
+			return fill{}
+		}
+		return fill{known, math.Pow(x.value, y.value)}
+	},
+}
+
+func sumFill(x, y fill) fill { return combine(x, y, x.value+y.value) }
 
 func combine(x, y fill, v float64) fill {
 	switch {

@@ -151,35 +151,32 @@ func sameAs(n *ir.Node) *ir.Value {
 	case n.Op.Neutral != nil && n.Op.Commutes && isFull(x, *n.Op.Neutral):
 		return n.In[1]
 	}
-	switch n.Op.Name {
-	case "Expand", "Tile":
-		if whole {
-			return x
-		}
-	case "Transpose":
-		if whole && !moves(x.Type.Shape, perm(n)) {
-			return x
-		}
-	case "Split":
-		if len(n.Out) == 1 {
-			return x
-		}
-	case "Pad":
-		if g, err := op.PadGeometry(n); err == nil && allZero(g.Begin) && allZero(g.End) {
-			return x
-		}
-	case "MaxPool", "AveragePool":
-		if g, err := op.PoolGeometry(n); err == nil && len(n.Out) == 1 && whole && g.Taps() == 1 &&
-			allZero(g.PadBegin) && allZero(g.PadEnd) {
-			return x
-		}
-	case "Slice":
-		if g, err := op.SliceGeometry(n); err == nil && whole && allZero(g.Start) &&
-			slices.Min(append(g.Step, 1)) == 1 {
-			return x
-		}
+	if f := idle[n.Op.Name]; f != nil && whole && f(n) {
+		return x
 	}
 	return nil
+}
+
+// idle says of operators whose result has the shape of input 0 when it is that input.
+var idle = map[string]func(n *ir.Node) bool{
+	"Expand":    func(*ir.Node) bool { return true },
+	"Tile":      func(*ir.Node) bool { return true },
+	"Transpose": func(n *ir.Node) bool { return !moves(n.In[0].Type.Shape, perm(n)) },
+	"Split":     func(n *ir.Node) bool { return len(n.Out) == 1 },
+	"Pad": func(n *ir.Node) bool {
+		g, err := op.PadGeometry(n)
+		return err == nil && allZero(g.Begin) && allZero(g.End)
+	},
+	"MaxPool": idlePool, "AveragePool": idlePool,
+	"Slice": func(n *ir.Node) bool {
+		g, err := op.SliceGeometry(n)
+		return err == nil && allZero(g.Start) && slices.Min(append(g.Step, 1)) == 1
+	},
+}
+
+func idlePool(n *ir.Node) bool {
+	g, err := op.PoolGeometry(n)
+	return err == nil && len(n.Out) == 1 && g.Taps() == 1 && allZero(g.PadBegin) && allZero(g.PadEnd)
 }
 
 func allZero(s []int) bool {

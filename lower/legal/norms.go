@@ -15,22 +15,11 @@ import (
 // in a scale and a bias behind it, and writes LayerNormalization or
 // RMSNormalization, which it gives with the node that it replaces.
 func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
-	over, s := n.In[0], n.In[1].Def
-	switch {
-	case is(n, "Div") && is(s, "Sqrt"):
-	case is(n, "Mul"):
-		if is(over.Def, "Reciprocal", "Pow") {
-			over, s = n.In[1], over.Def
-		}
-		if k, ok := scalarConst(inOf(s, 1)); is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
-			s = s.In[0].Def
-		} else if !is(s, "Pow") || !ok || k != -0.5 {
-			return nil, nil
-		}
-	default:
+	over, square := overRoot(n)
+	if square == nil {
 		return nil, nil
 	}
-	variance, eps, isSum := plus(s.In[0])
+	variance, eps, isSum := plus(square)
 	if !isSum || eps <= 0 || !is(variance.Def, "ReduceMean") {
 		return nil, nil
 	}
@@ -58,6 +47,27 @@ func layerNorm(c *pass.Ctx, g *ir.Graph, n *ir.Node) (m, root *ir.Node) {
 		m, root = f.overChannels(c, g)
 	}
 	return m, root
+}
+
+// overRoot reads n as over / sqrt(square); nil where it is none.
+func overRoot(n *ir.Node) (over, square *ir.Value) {
+	over, s := n.In[0], n.In[1].Def
+	if is(n, "Div") && is(s, "Sqrt") {
+		return over, s.In[0]
+	}
+	if !is(n, "Mul") {
+		return nil, nil
+	}
+	if is(over.Def, "Reciprocal", "Pow") {
+		over, s = n.In[1], over.Def
+	}
+	if is(s, "Reciprocal") && is(s.In[0].Def, "Sqrt") {
+		return over, s.In[0].Def.In[0]
+	}
+	if k, ok := scalarConst(inOf(s, 1)); is(s, "Pow") && ok && k == -0.5 {
+		return over, s.In[0]
+	}
+	return nil, nil
 }
 
 // normForm is (x-m)/sqrt(mean((x-m)^2)+eps) at root, m being the mean of x over

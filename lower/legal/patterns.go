@@ -161,34 +161,41 @@ func activation(c *pass.Ctx, g *ir.Graph, n *ir.Node) *ir.Node {
 		return nil
 	}
 	for i, x := range t.v {
-		u := t.v[1-i]
-		d := u.Def
-		if d == nil || op.HasAct(d) {
-			continue
-		}
-		switch {
-		case is(d, "Sigmoid") && t.k == 1:
-			if k, ok := multiple(g, d.In[0], x); ok {
-				return emit(op.Swish, ir.Attrs{"alpha": ir.Float(float32(k))}, x)
-			}
-		case is(d, "HardSigmoid") && t.k == 1 && d.In[0] == x && near(float64(ir.AttrsOf[op.AlphaAttr](d).Alpha),
-			1.0/6) && ir.AttrsOf[op.BetaAttr](d).Beta == 0.5:
-			return emit(op.HardSwish, nil, x)
-		case is(d, "Tanh") && t.k == 1 && is(d.In[0].Def, "Softplus") && d.In[0].Def.In[0] == x:
-			return emit(op.Mish, nil, x)
-		case near(t.k, 1.0/6):
-			if y, ok := relu6Plus3(u); ok && x == y {
-				return emit(op.HardSwish, nil, x)
-			}
-		case near(t.k, 0.5):
-			if e, one, ok := plus(u); ok && one == 1 && e.Def != nil {
-				if how := geluArg(g, e.Def, x); how != "" {
-					return emit(op.Gelu, ir.Attrs{"approximate": ir.Str(how)}, x)
-				}
-			}
+		if d, attrs := gate(g, t.k, x, t.v[1-i]); d != nil {
+			return emit(d, attrs, x)
 		}
 	}
 	return nil
+}
+
+// gate is the operator that k*x*u is, as a function of x; nil where it is none.
+func gate(g *ir.Graph, k float64, x, u *ir.Value) (*ir.OpDef, ir.Attrs) {
+	d := u.Def
+	if d == nil || op.HasAct(d) {
+		return nil, nil
+	}
+	switch {
+	case is(d, "Sigmoid") && k == 1:
+		if k, ok := multiple(g, d.In[0], x); ok {
+			return op.Swish, ir.Attrs{"alpha": ir.Float(float32(k))}
+		}
+	case is(d, "HardSigmoid") && k == 1 && d.In[0] == x && near(float64(ir.AttrsOf[op.AlphaAttr](d).Alpha),
+		1.0/6) && ir.AttrsOf[op.BetaAttr](d).Beta == 0.5:
+		return op.HardSwish, nil
+	case is(d, "Tanh") && k == 1 && is(d.In[0].Def, "Softplus") && d.In[0].Def.In[0] == x:
+		return op.Mish, nil
+	case near(k, 1.0/6):
+		if y, ok := relu6Plus3(u); ok && x == y {
+			return op.HardSwish, nil
+		}
+	case near(k, 0.5):
+		if e, one, ok := plus(u); ok && one == 1 && e.Def != nil {
+			if how := geluArg(g, e.Def, x); how != "" {
+				return op.Gelu, ir.Attrs{"approximate": ir.Str(how)}
+			}
+		}
+	}
+	return nil, nil
 }
 
 // relu6Plus3 reads v as clip(x+3, 0, 6).

@@ -8,7 +8,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // convSlices makes one convolution of each slice of a convolution's channels:
@@ -23,59 +22,11 @@ import (
 // own. On quantised values it is exact.
 func convSlices(c *pass.Ctx, g *ir.Graph) error {
 	return c.Each(g, func(n *ir.Node) error {
-		if n.Op != op.Conv || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || g.IsOutput(n.Out[0]) ||
-			len(n.Out[0].Uses()) == 0 || n.Out[0].Type.Rank() != 4 {
-			return nil
-		}
-		if n.Input(2) != nil && n.In[2].Const == nil {
-			return nil
-		}
-		type cut struct {
-			n      *ir.Node
-			lo, hi int
-		}
-		var cuts []cut
-		for _, u := range n.Out[0].Uses() {
-			m := u.Node
-			if m.Op != op.Slice || u.Index != 0 {
-				return nil
-			}
-			s, err := op.SliceGeometry(m)
-			if err != nil {
-				return nil
-			}
-			for d, k := range s.Shape {
-				if s.Step[d] != 1 && k > 1 || d != 1 && k != n.Out[0].Type.Shape[d] {
-					return nil
-				}
-			}
-			cuts = append(cuts, cut{m, s.Start[1], s.Start[1] + s.Shape[1]})
-		}
-		slices.SortFunc(cuts, func(x, y cut) int { return x.lo - y.lo })
-		for i := 1; i < len(cuts); i++ {
-			if cuts[i].lo < cuts[i-1].hi {
-				return nil
-			}
-		}
-		rows := func(d *tensor.Dense, lo, hi int) *tensor.Dense {
-			s := slices.Clone(d.Shape)
-			s[0] = hi - lo
-			st := tensor.Strides(d.Shape)
-			out := tensor.New(d.DType, s)
-			tensor.Gather(out, d, s, st, lo*st[0])
-			return out
-		}
-		part := func(v *ir.Value, lo, hi int) *ir.Value {
-			w := g.AddConst(v.Name, rows(v.Const, lo, hi))
-			if w.Type.Quant = v.Type.Quant; w.Type.Quant != nil && w.Type.Quant.PerAxis() {
-				w.Type.Quant = &ir.Quant{Axis: 0, Scale: v.Type.Quant.Scale[lo:hi], Zero: v.Type.Quant.Zero[lo:hi]}
-			}
-			return w
-		}
+		cuts := channelCuts(g, n)
 		for _, k := range cuts {
-			in := []*ir.Value{n.In[0], part(n.In[1], k.lo, k.hi)}
+			in := []*ir.Value{n.In[0], k.of(g, n.In[1])}
 			if n.Input(2) != nil {
-				in = append(in, part(n.In[2], k.lo, k.hi))
+				in = append(in, k.of(g, n.In[2]))
 			}
 			// in the place of the convolution, where its input is defined
 			m, err := g.InsertBefore(n, op.Conv, n.Name, n.Attrs.Clone(), 1, in...)
@@ -88,7 +39,56 @@ func convSlices(c *pass.Ctx, g *ir.Graph) error {
 			c.Did(m, "channels %d to %d of %s as a convolution of their own", k.lo, k.hi, n)
 			g.Remove(k.n)
 		}
-		g.Remove(n)
+		if cuts != nil {
+			g.Remove(n)
+		}
 		return nil
 	})
+}
+
+// cut is a Slice of channels lo to hi.
+type cut struct {
+	n      *ir.Node
+	lo, hi int
+}
+
+// of are the rows of weights or a bias that belong to the channels.
+func (k cut) of(g *ir.Graph, v *ir.Value) *ir.Value {
+	w := g.AddConst(v.Name, rowsOf(v.Const, k.lo, k.hi))
+	if w.Type.Quant = v.Type.Quant; w.Type.Quant.PerAxis() {
+		w.Type.Quant = &ir.Quant{Axis: 0, Scale: v.Type.Quant.Scale[k.lo:k.hi], Zero: v.Type.Quant.Zero[k.lo:k.hi]}
+	}
+	return w
+}
+
+// channelCuts are the slices that alone read a convolution, in order; nil where
+// it is read otherwise.
+func channelCuts(g *ir.Graph, n *ir.Node) []cut {
+	if n.Op != op.Conv || n.In[1].Const == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 || g.IsOutput(n.Out[0]) ||
+		n.Out[0].Type.Rank() != 4 || n.Input(2) != nil && n.In[2].Const == nil {
+		return nil
+	}
+	var cuts []cut
+	for _, u := range n.Out[0].Uses() {
+		if u.Node.Op != op.Slice || u.Index != 0 {
+			return nil
+		}
+		s, err := op.SliceGeometry(u.Node)
+		if err != nil {
+			return nil
+		}
+		for d, k := range s.Shape {
+			if s.Step[d] != 1 && k > 1 || d != 1 && k != n.Out[0].Type.Shape[d] {
+				return nil
+			}
+		}
+		cuts = append(cuts, cut{u.Node, s.Start[1], s.Start[1] + s.Shape[1]})
+	}
+	slices.SortFunc(cuts, func(x, y cut) int { return x.lo - y.lo })
+	for i := 1; i < len(cuts); i++ {
+		if cuts[i].lo < cuts[i-1].hi {
+			return nil
+		}
+	}
+	return cuts
 }

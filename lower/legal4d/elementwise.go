@@ -222,24 +222,10 @@ func (b *builder) apply(n *ir.Node, t []*part) *part {
 	}
 	rank := len(o.dims)
 	o.widen(t, n.Out[0].Type.Shape)
-	// common atoms first: refining may split atoms of o
-	for range 2 {
+	for range 2 { // refining one operand may split atoms of another
 		for _, p := range t {
-			if p == nil {
-				continue
-			}
-			for d := range rank {
-				if len(p.dims[d]) == 0 {
-					continue
-				}
-				if !alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]) {
-					panic(no("operands are cut into pieces that do not fit"))
-				}
-				for j := range p.dims[d] {
-					if !refine(o, &o.dims[d][j], p, &p.dims[d][j]) {
-						panic(no("the dimensions of operands factor differently"))
-					}
-				}
+			if p != nil {
+				o.common(p)
 			}
 		}
 	}
@@ -248,38 +234,57 @@ func (b *builder) apply(n *ir.Node, t []*part) *part {
 		switch {
 		case v == nil:
 		case t[i] != nil:
-			p := t[i]
-			to := map[int]int{}
-			for d := range rank {
-				for j := range p.dims[d] {
-					for k, a := range p.dims[d][j].atoms {
-						to[o.dims[d][j].atoms[k]] = a
-					}
-				}
-			}
-			var want [4][]int
-			for x, as := range o.axes {
-				for _, a := range as {
-					if w, ok := to[a]; ok {
-						want[x] = append(want[x], w)
-					}
-				}
-				if len(want[x]) > 0 && len(want[x]) < len(as) {
-					panic(no("an operand is broadcast along a part of an axis"))
-				}
-			}
-			q := b.relayout(p, want)
-			in[i] = q.val
+			in[i] = b.relayout(t[i], o.layoutFor(t[i])).val
 		case asWhole(n, i):
 			in[i] = b.of(v).whole
 		default:
 			in[i] = b.arrange(v, rank, o)
 		}
 	}
-	v := b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
-	if want := o.shape(); !slices.Equal(v.Type.Shape, want) {
+	o.val = b.emitAs(n.Out[0].Type, n.Op, "", n.Attrs.Clone(), in...)
+	if !slices.Equal(o.val.Type.Shape, o.shape()) {
 		panic(no("a constant operand is larger than the others"))
 	}
-	o.val = v
 	return o
+}
+
+// common splits the atoms of o and p, an operand that covers the same box, until those
+// of p's dimensions correspond one to one.
+func (o *part) common(p *part) {
+	for d := range o.dims {
+		if len(p.dims[d]) == 0 {
+			continue
+		}
+		if !alignDigits([]*part{o, p}, d) || len(o.dims[d]) != len(p.dims[d]) {
+			panic(no("operands are cut into pieces that do not fit"))
+		}
+		for j := range p.dims[d] {
+			if !refine(o, &o.dims[d][j], p, &p.dims[d][j]) {
+				panic(no("the dimensions of operands factor differently"))
+			}
+		}
+	}
+}
+
+// layoutFor are the axes of o in the atoms of p, without those that p broadcasts.
+func (o *part) layoutFor(p *part) (want [4][]int) {
+	to := map[int]int{}
+	for d := range p.dims {
+		for j := range p.dims[d] {
+			for k, a := range p.dims[d][j].atoms {
+				to[o.dims[d][j].atoms[k]] = a
+			}
+		}
+	}
+	for x, as := range o.axes {
+		for _, a := range as {
+			if w, ok := to[a]; ok {
+				want[x] = append(want[x], w)
+			}
+		}
+		if len(want[x]) > 0 && len(want[x]) < len(as) {
+			panic(no("an operand is broadcast along a part of an axis"))
+		}
+	}
+	return want
 }

@@ -72,42 +72,7 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) *ir.Value {
 	}
 	v := p.val
 	if len(runs) <= 3 {
-		// runs in the order of src; the order wanted is that of dst
-		v = b.reshape(v, shape(runs...))
-		order := slices.Clone(runs)
-		slices.SortFunc(order, func(x, y []int) int { return slices.Index(dst, x[0]) - slices.Index(dst, y[0]) })
-		// a run that is an axis of its own goes there at once
-		perm := []int{0, 0, 0, 0}
-		used := []bool{true, false, false, false}
-		free := []int{}
-		for k := len(runs) + 1; k < 4; k++ {
-			free = append(free, k)
-		}
-		exact := true
-		for x := axC; x <= axW; x++ {
-			i := slices.IndexFunc(runs, func(r []int) bool { return slices.Equal(r, want[x]) })
-			switch {
-			case i >= 0:
-				perm[x] = i + 1
-				used[i+1] = true
-			case len(want[x]) == 0 && len(free) > 0:
-				perm[x], free = free[0], free[1:]
-				used[perm[x]] = true
-			default:
-				exact = false
-			}
-		}
-		if exact && !slices.Contains(used, false) {
-			return b.transpose(v, perm)
-		}
-		perm = []int{0}
-		for _, r := range order {
-			perm = append(perm, 1+slices.IndexFunc(runs, func(x []int) bool { return x[0] == r[0] }))
-		}
-		for len(perm) < 4 {
-			perm = append(perm, len(perm))
-		}
-		return b.transpose(v, perm)
+		return b.transpose(b.reshape(v, shape(runs...)), runPerm(runs, want, dst))
 	}
 	for _, st := range route(runs, dst) {
 		v = b.reshape(v, shape(slices.Concat(st.blocks[0]...), slices.Concat(st.blocks[1]...),
@@ -115,6 +80,31 @@ func (b *builder) moveAtoms(p *part, want [4][]int, src, dst []int) *ir.Value {
 		v = b.transpose(v, []int{0, 1 + st.perm[0], 1 + st.perm[1], 1 + st.perm[2]})
 	}
 	return v
+}
+
+// runPerm is the permutation of [batch, runs..., 1...], with the runs in the order of
+// the data, to axes: where each run is an axis of its own it goes there at once,
+// otherwise the runs are in the order of dst.
+func runPerm(runs [][]int, want [4][]int, dst []int) []int {
+	perm, next := []int{0}, len(runs)+1
+	for x := axC; x <= axW; x++ {
+		i := slices.IndexFunc(runs, func(r []int) bool { return slices.Equal(r, want[x]) })
+		switch {
+		case i >= 0:
+			perm = append(perm, i+1)
+		case len(want[x]) == 0 && next < 4:
+			perm, next = append(perm, next), next+1
+		}
+	}
+	sorted := slices.Clone(perm)
+	if slices.Sort(sorted); slices.Equal(sorted, ir.Identity(4)) {
+		return perm
+	}
+	perm = ir.Identity(4)
+	slices.SortFunc(perm[1:len(runs)+1], func(x, y int) int {
+		return slices.Index(dst, runs[x-1][0]) - slices.Index(dst, runs[y-1][0])
+	})
+	return perm
 }
 
 // channelsLast are atoms in the order of a channels-last memory.

@@ -121,46 +121,26 @@ func einsum(s *sub, n *ir.Node) *ir.Value {
 	if !ok || !two || strings.Contains(eq, ".") || slices.Contains(n.Out[0].Type.Shape, 0) {
 		return nil
 	}
-	size := map[rune]int{}
-	for i, t := range []string{x, y, out} {
-		seen := map[rune]bool{}
-		for k, r := range t {
-			if seen[r] {
-				return nil
-			}
-			seen[r] = true
-			if i < 2 {
-				d := n.In[i].Type.Shape[k]
-				if old, ok := size[r]; ok && old != d {
-					return nil
-				}
-				size[r] = d
-			}
+	size, ok := letters(n, x, y, out)
+	if !ok {
+		return nil
+	}
+	// by the terms that have the letter: of x, of y, of the result
+	groups := map[[3]bool][]rune{}
+	order := []rune(out)
+	for _, r := range x + y {
+		if !slices.Contains(order, r) {
+			order = append(order, r)
 		}
 	}
-	has := func(t string, r rune) bool { return strings.ContainsRune(t, r) }
-	var batch, rows, cols, sum []rune
-	for _, r := range out {
-		switch {
-		case has(x, r) && has(y, r):
-			batch = append(batch, r)
-		case has(x, r):
-			rows = append(rows, r)
-		case has(y, r):
-			cols = append(cols, r)
-		}
+	for _, r := range order {
+		in := [3]bool{strings.ContainsRune(x, r), strings.ContainsRune(y, r), strings.ContainsRune(out, r)}
+		groups[in] = append(groups[in], r)
 	}
-	for _, r := range x {
-		if has(y, r) && !has(out, r) {
-			sum = append(sum, r)
-		} else if !has(out, r) {
-			return nil // summed in one factor only
-		}
-	}
-	for _, r := range y {
-		if !has(x, r) && !has(out, r) {
-			return nil
-		}
+	batch, sum := groups[[3]bool{true, true, true}], groups[[3]bool{true, true, false}]
+	rows, cols := groups[[3]bool{true, false, true}], groups[[3]bool{false, true, true}]
+	if len(batch)+len(sum)+len(rows)+len(cols) < len(order) {
+		return nil // summed in one factor only
 	}
 	count := func(t []rune) int {
 		k := 1
@@ -181,7 +161,7 @@ func einsum(s *sub, n *ir.Node) *ir.Value {
 	}
 	v := s.op(op.MatMul, nil, arrange(n.In[0], x, rows, sum), arrange(n.In[1], y, sum, cols))
 	var shape, perm []int
-	order := slices.Concat(batch, rows, cols)
+	order = slices.Concat(batch, rows, cols)
 	for _, r := range order {
 		shape = append(shape, size[r])
 	}
@@ -192,6 +172,28 @@ func einsum(s *sub, n *ir.Node) *ir.Value {
 		return nil
 	}
 	return s.transpose(s.reshape(v, shape), perm)
+}
+
+// letters are the sizes of an Einsum's letters; false where a term has one twice, or
+// two terms disagree.
+func letters(n *ir.Node, terms ...string) (map[rune]int, bool) {
+	size := map[rune]int{}
+	for i, t := range terms {
+		for k, r := range t {
+			if strings.Count(t, string(r)) > 1 {
+				return nil, false
+			}
+			if i == len(n.In) {
+				continue
+			}
+			d := n.In[i].Type.Shape[k]
+			if old, ok := size[r]; ok && old != d {
+				return nil, false
+			}
+			size[r] = d
+		}
+	}
+	return size, true
 }
 
 // vectors gives a vector operand of MatMul the dimension that it lacks.
@@ -484,7 +486,7 @@ func lowPad(s *sub, n *ir.Node) *ir.Value {
 // not see them), and counts the pads of an AveragePool, undone by a constant
 // factor per place: window / counted taps.
 func pools(s *sub, n *ir.Node) *ir.Value {
-	if n.Op.Name != "MaxPool" && n.Op.Name != "AveragePool" || n.In[0].Type.Rank() != 4 {
+	if n.Op != op.MaxPool && n.Op != op.AveragePool || n.In[0].Type.Rank() != 4 {
 		return nil
 	}
 	g, err := op.PoolGeometry(n)
@@ -492,39 +494,47 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 		return nil
 	}
 	x, y := n.In[0].Type.Shape[2:], n.Out[0].Type.Shape[2:]
-	avg := n.Op.Name == "AveragePool"
-	begin, end := make([]int, 2), make([]int, 2)
-	padded := false
+	avg := n.Op == op.AveragePool
+	begin, end := g.PadBegin, make([]int, 2)
 	for i := range 2 {
 		reach := (g.Kernel[i]-1)*g.Dilations[i] + 1
-		begin[i] = g.PadBegin[i]
 		end[i] = max(0, (y[i]-1)*g.Strides[i]+reach-x[i]-begin[i])
-		padded = padded || begin[i] > 0 || end[i] > 0
 		if begin[i] >= reach || end[i] >= reach {
 			return nil
 		}
 	}
+	padded := slices.Max(slices.Concat(begin, end)) > 0
 	ceil := ir.AttrsOf[op.PoolWindow](n).CeilMode != 0
 	counted := avg && ir.AttrsOf[op.AveragePoolAttrs](n).CountIncludePad != 0
-	if avg && (counted && !(ceil && g.Exact()) || !counted && !padded && !ceil) || !avg && !ceil {
+	if counted && !(ceil && g.Exact()) || avg && !counted && !padded && !ceil || !avg && !ceil {
 		return nil
 	}
 	attrs := n.Attrs.Clone()
 	delete(attrs, "auto_pad")
 	attrs["ceil_mode"] = ir.Int(0)
-	attrs["pads"] = ir.Ints(begin[0], begin[1], end[0], end[1])
-	if !avg || counted || !padded {
-		v := s.op(n.Op, attrs, n.In[0])
-		if s.err == nil && slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
-			return v
-		}
-		return nil
+	attrs["pads"] = ir.Ints(slices.Concat(begin, end)...)
+	factor := avg && !counted && padded
+	if factor {
+		attrs["count_include_pad"] = ir.Int(1)
 	}
-	attrs["count_include_pad"] = ir.Int(1)
 	v := s.op(n.Op, attrs, n.In[0])
 	if s.err != nil || !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
 		return nil
 	}
+	if !factor {
+		return v
+	}
+	f := countFactors(g, begin, x, y)
+	if f == nil {
+		return nil
+	}
+	return s.op(op.Mul, nil, v, s.g.AddConst(n.Name+"/count", tensor.FromFloats(v.Type.DType, []int{1, 1, y[0], y[1]},
+		f)))
+}
+
+// countFactors are, by place of the result, the elements of a window over those of it
+// that lie in the data of size x; nil where a window has none.
+func countFactors(g *op.PoolGeom, begin, x, y []int) []float64 {
 	taps := func(i, o int) int {
 		k := 0
 		for t := range g.Kernel[i] {
@@ -544,6 +554,5 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 			f = append(f, float64(g.Kernel[0]*g.Kernel[1])/float64(k))
 		}
 	}
-	return s.op(op.Mul, nil, v, s.g.AddConst(n.Name+"/count", tensor.FromFloats(v.Type.DType, []int{1, 1, y[0], y[1]},
-		f)))
+	return f
 }
