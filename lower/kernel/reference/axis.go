@@ -32,12 +32,9 @@ var hasRank = cond.New("AXIS", "rank is at least 1", func(n *kernel.Node) string
 
 func laneRow(fn, was, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axis, inner int) *call.Struct,
 	conds ...kernel.Rule) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.All(cond.Float32(0), cond.NotEmpty, hasRank, kernel.Rules(conds)), Layout: same,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, doc, same, kernel.All(cond.Float32(0), cond.NotEmpty, hasRank, kernel.Rules(conds)),
+		func(l *lowering, n *kernel.Node) {
 			outer, axis, inner := axisOf(n)
-			l := start(n.Node, fn)
 			p := axisParams(outer, axis, inner)
 			if build != nil {
 				p = build(n.Node, outer, axis, inner)
@@ -46,9 +43,7 @@ func laneRow(fn, was, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axi
 			if d != op.Hardmax {
 				l.inPlace(0)
 			}
-			return l.low
-		},
-	}
+		}, d)
 }
 
 // argLayout: any order where the result keeps the rank. Positions along the
@@ -66,37 +61,25 @@ func argLayout(n *kernel.Node) kernel.Layout {
 }
 
 func argRow(fn, typ, was, doc string, d *ir.OpDef, in kernel.Rule) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.Rules{in, cond.NotEmpty, hasRank}, Layout: argLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
-			outer, axis, inner := axisOf(n)
-			l := start(n.Node, fn)
-			p := params(typ, ints("outer", outer, "axis", axis, "inner", inner, "select_last",
-				ir.AttrsOf[op.ArgOpAttrs](n).SelectLastIndex)...)
-			l.call(fn, p, l.in(0), l.out(0))
-			return l.low
-		},
-	}
+	return row(fn, was, doc, argLayout, kernel.Rules{in, cond.NotEmpty, hasRank}, func(l *lowering, n *kernel.Node) {
+		outer, axis, inner := axisOf(n)
+		p := params(typ, ints("outer", outer, "axis", axis, "inner", inner, "select_last",
+			ir.AttrsOf[op.ArgOpAttrs](n).SelectLastIndex)...)
+		l.call(fn, p, l.in(0), l.out(0))
+	}, d)
 }
 
 // cumSumRow runs along the axis that the second input names.
-var cumSumRow = &kernel.Kernel{
-	Name: "nncc_cumsum_f32", Library: "nncc", Doc: "running sum along an axis", Ops: []*ir.OpDef{op.CumSum},
-	Was: "NNCC-CUMSUM-F32", Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, hasRank, cond.Constant(1)},
-	Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var cumSumRow = row("nncc_cumsum_f32", "NNCC-CUMSUM-F32", "running sum along an axis", same,
+	kernel.Rules{cond.Float32(0), cond.NotEmpty, hasRank, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
 		a := kernel.Known(op.ConstInts(n.Node, 1, "the axis"))
 		axis := kernel.Known(op.Axis(n.Node, a[0], n.In[0].Type.Rank()))
 		outer, size, inner := outerAxisInner(n.In[0].Type, axis)
-		l := start(n.Node, "nncc_cumsum_f32")
 		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive",
 			ir.AttrsOf[op.ScanOpAttrs](n).Exclusive, "reverse", ir.AttrsOf[op.ScanOpAttrs](n).Reverse)...)
 		l.call("nncc_cumsum_f32", p, l.in(0), l.out(0))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.CumSum)
 
 func axisKernels() []*kernel.Kernel {
 	norm := func(n *ir.Node, outer, axis, inner int) *call.Struct {

@@ -75,12 +75,8 @@ func (l *lowering) fold(fn string) {
 // binaryF32 is a row for float32 operators with two (or any number of) inputs
 // that broadcast.
 func binaryF32(fn, was, doc string, conds kernel.Rules, ops ...*ir.OpDef) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
-		Was: was, Rules: kernel.All(cond.Float32(), cond.NotEmpty, cond.Rank, conds),
-		Layout: same,
-		Lower: func(n *kernel.Node) *call.Lowered {
-			l := start(n.Node, fn)
+	return row(fn, was, doc, same, kernel.All(cond.Float32(), cond.NotEmpty, cond.Rank, conds),
+		func(l *lowering, n *kernel.Node) {
 			l.fold(fn)
 			if n.Op == op.Mean {
 				y, k := l.outputOperand(), operand{Arg: f32Blob("const", []float32{float32(len(n.In))}),
@@ -90,26 +86,18 @@ func binaryF32(fn, was, doc string, conds kernel.Rules, ops ...*ir.OpDef) *kerne
 			if hasAct(n.Node) {
 				l.clampF32()
 			}
-			return l.low
-		},
-	}
+		}, ops...)
 }
 
 // compareRow is a row for comparisons and logic: bool out.
 func compareRow(fn, was, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
-		Was: was, Rules: kernel.Rules{plain(d), cond.NotEmpty, cond.Rank},
-		Layout: same,
-		Lower: func(n *kernel.Node) *call.Lowered {
-			l := start(n.Node, fn)
+	return row(fn, was, doc, same, kernel.Rules{plain(d), cond.NotEmpty, cond.Rank},
+		func(l *lowering, n *kernel.Node) {
 			out := n.Out[0].Type
 			a, b := l.broadcast(0, out), l.broadcast(1, out)
 			l.call(fn, bcastParams(out, a, b), a.Arg, b.Arg, l.out(0))
 			l.mayOverwrite(a, b)
-			return l.low
-		},
-	}
+		}, ops...)
 }
 
 // plain: all inputs have type d and are not quantised.
@@ -155,13 +143,8 @@ func binaryKernels() []*kernel.Kernel {
 }
 
 // whereRow chooses between two tensors of any type.
-var whereRow = &kernel.Kernel{
-	Name: "nncc_where", Library: "nncc", Doc: "choice between two tensors, any element type",
-	Ops: []*ir.OpDef{op.Where},
-	Was: "NNCC-WHERE", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank},
-	Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_where")
+var whereRow = row("nncc_where", "NNCC-WHERE", "choice between two tensors, any element type", same,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank}, func(l *lowering, n *kernel.Node) {
 		out := n.Out[0].Type
 		c, a, b := l.broadcast(0, out), l.broadcast(1, out), l.broadcast(2, out)
 		dims, st := merge(out.Phys(), c.Strides, a.Strides, b.Strides)
@@ -169,6 +152,4 @@ var whereRow = &kernel.Kernel{
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
 		l.call("nncc_where", params("nncc_where_params", f...), c.Arg, bytesOf(a.Arg), bytesOf(b.Arg),
 			bytesOf(l.out(0)))
-		return l.low
-	},
-}
+	}, op.Where)

@@ -21,10 +21,13 @@ var castTypes = map[tensor.DType]call.Lit{
 }
 
 // castRow converts plain element types; quantised 8-bit values go by a table.
-var castRow = &kernel.Kernel{
-	Name: "nncc_cast", Library: "nncc", Doc: "conversion between float32, bool and integers of 8 to 64 bits",
-	Ops: []*ir.OpDef{op.Cast, op.CastLike, op.BitCast},
-	Was: "NNCC-CAST", Rules: kernel.Rules{cond.NotEmpty, cond.New("PLAIN-TYPES", "plain float32, bool or integers",
+var castRow = row("nncc_cast", "NNCC-CAST", "conversion between float32, bool and integers of 8 to 64 bits",
+	func(n *kernel.Node) kernel.Layout {
+		if len(n.In) > 1 && n.In[1].Const == nil {
+			return natural(n) // CastLike: the other input has any shape
+		}
+		return same(n)
+	}, kernel.Rules{cond.NotEmpty, cond.New("PLAIN-TYPES", "plain float32, bool or integers",
 		func(n *kernel.Node) string {
 			for _, x := range []struct {
 				what string
@@ -42,18 +45,9 @@ var castRow = &kernel.Kernel{
 				return fmt.Sprintf("BitCast to %s reads the same bytes anew", n.Out[0].Type.DType.ONNXName())
 			}
 			return ""
-		})}, Layout: func(n *kernel.Node) kernel.Layout {
-		if len(n.In) > 1 && n.In[1].Const == nil {
-			return natural(n) // CastLike: the other input has any shape
-		}
-		return same(n)
-	},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_cast")
+		})}, func(l *lowering, n *kernel.Node) {
 		x, y := n.In[0].Type, n.Out[0].Type
 		l.low.Unused = unusedTail(n.Node)
 		f := append(ints("count", y.Elems()), call.F("from", castTypes[x.DType]), call.F("to", castTypes[y.DType]))
 		l.call("nncc_cast", params("nncc_cast_params", f...), bytesOf(l.in(0)), bytesOf(l.out(0)))
-		return l.low
-	},
-}
+	}, op.Cast, op.CastLike, op.BitCast)

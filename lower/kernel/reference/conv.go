@@ -79,18 +79,12 @@ var depthwiseOnly = cond.New("DEPTHWISE", "one group an input channel", func(n *
 
 func convRow(fn, was, doc string, o *ir.OpDef, conds kernel.Rules,
 	params func(l *lowering, g *op.ConvGeom) *call.Struct) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o},
-		Was: was, Rules: kernel.All(cond.Float32(), cond.NotEmpty, cond.UpTo2D, conds),
-		Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, doc, kernel.SpatialLayout, kernel.All(cond.Float32(), cond.NotEmpty, cond.UpTo2D, conds),
+		func(l *lowering, n *kernel.Node) {
 			g := kernel.Conv.Must(n)
-			l := start(n.Node, fn)
 			w := l.convWeights(g, fn == "nncc_depthwise_conv2d_f32")
 			l.call(fn, params(l, g), l.in(0), w, l.in(2), l.out(0))
-			return l.low
-		},
-	}
+		}, o)
 }
 
 func convKernels() []*kernel.Kernel {

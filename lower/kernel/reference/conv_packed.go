@@ -43,16 +43,9 @@ var ownKernels = cond.New("OWN-KERNELS", "own kernels are wanted", func(n *kerne
 // pixels at a time, in as many calls as it has phases.
 func packedRow(fn, doc string, o *ir.OpDef, conds kernel.Rules,
 	lower func(l *lowering, g *op.ConvGeom)) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{o}, Layout: kernel.SpatialLayout,
-		Rules: kernel.All(floatUnit, ownKernels, cond.Float32(), cond.NotEmpty, cond.UpTo2D, cond.Constant(1, 2),
-			conds),
-		Lower: func(n *kernel.Node) *call.Lowered {
-			l := start(n.Node, fn)
-			lower(l, kernel.Conv.Must(n))
-			return l.low
-		},
-	}
+	return row(fn, "", doc, kernel.SpatialLayout,
+		kernel.All(floatUnit, ownKernels, cond.Float32(), cond.NotEmpty, cond.UpTo2D, cond.Constant(1, 2), conds),
+		func(l *lowering, n *kernel.Node) { lower(l, kernel.Conv.Must(n)) }, o)
 }
 
 // records packs products of per channels with `inputs` weights each: records of 8

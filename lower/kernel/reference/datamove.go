@@ -15,14 +15,10 @@ import (
 )
 
 // concatRow stores every input as rows of blocks inside the output.
-var concatRow = &kernel.Kernel{
-	Name: "nncc_copy_rows", Library: "nncc", Doc: "concatenation along any axis, any element type",
-	Ops: []*ir.OpDef{op.Concat},
-	Was: "NNCC-CONCAT", Rules: kernel.Rules{cond.SameType, nonEmptyOut}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var concatRow = row("nncc_copy_rows", "NNCC-CONCAT", "concatenation along any axis, any element type", same,
+	kernel.Rules{cond.SameType, nonEmptyOut}, func(l *lowering, n *kernel.Node) {
 		out := n.Out[0].Type
 		axis := kernel.Axis.Must(n)
-		l := start(n.Node, "nncc_copy_rows")
 		outer, size, inner := outerAxisInner(out, axis)
 		inner *= out.DType.Size()
 		off := 0
@@ -39,9 +35,7 @@ var concatRow = &kernel.Kernel{
 			l.low.Parts = append(l.low.Parts, part(true, i, off, outer, block, size*inner))
 			off += block
 		}
-		return l.low
-	},
-}
+	}, op.Concat)
 
 // part is operand i as one block in each of `outer` rows of another one.
 func part(input bool, i, off, outer, block, row int) call.Part {
@@ -73,12 +67,9 @@ var splits = kernel.FactOf(func(n *ir.Node) (split, error) {
 })
 
 // splitRow is the inverse of concatRow.
-var splitRow = &kernel.Kernel{
-	Name: "nncc_copy_rows", Library: "nncc", Doc: "split along any axis, any element type", Ops: []*ir.OpDef{op.Split},
-	Was: "NNCC-SPLIT", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1)}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var splitRow = row("nncc_copy_rows", "NNCC-SPLIT", "split along any axis, any element type", same,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
 		s := splits.Must(n)
-		l := start(n.Node, "nncc_copy_rows")
 		l.low.Unused = unusedTail(n.Node)
 		outer, size, inner := outerAxisInner(n.In[0].Type, s.axis)
 		inner *= n.In[0].Type.DType.Size()
@@ -93,26 +84,18 @@ var splitRow = &kernel.Kernel{
 			}
 			off += k * inner
 		}
-		return l.low
-	},
-}
+	}, op.Split)
 
 // sliceRow reads a strided box; a box in one piece may stay where it is.
-var sliceRow = &kernel.Kernel{
-	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices, any element type", Ops: []*ir.OpDef{op.Slice},
-	Was: "NNCC-SLICE", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)},
-	Layout: same,
-	Lower:  sliced,
-}
+var sliceRow = row("nncc_copy_nd", "NNCC-SLICE", "strided slices, any element type", same,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Slice)
 
 // cropRow is sliceRow between different memory orders.
-var cropRow = &kernel.Kernel{
-	Name: "nncc_copy_nd", Library: "nncc", Doc: "strided slices into another memory order", Ops: []*ir.OpDef{op.Crop},
-	Was: "NNCC-CROP", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)},
-	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: sliced,
-}
+var cropRow = row("nncc_copy_nd", "NNCC-CROP", "strided slices into another memory order",
+	anyToAny,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Crop)
 
-func sliced(n *kernel.Node) *call.Lowered {
+func sliced(l *lowering, n *kernel.Node) {
 	g := kernel.Slice.Must(n)
 	x, y := n.In[0].Type, n.Out[0].Type
 	st := strides(x)
@@ -122,14 +105,12 @@ func sliced(n *kernel.Node) *call.Lowered {
 		st[d] *= g.Step[d]
 	}
 	m.x, m.y = permuted(st, y.OrderOrIdentity()), tensor.Strides(m.dims)
-	l := start(n.Node, "nncc_copy_nd")
 	l.low.Unused = unusedTail(n.Node)
 	if f := m.merged(); n.Op == op.Slice && len(f.dims) == 1 && (f.x[0] == 1 || f.dims[0] == 1) &&
 		n.In[0].Const == nil {
 		l.low.Parts = []call.Part{{I: 0, Off: m.xOff * m.elem}}
 	}
 	l.strided(m)
-	return l.low
 }
 
 // strided moves input 0 to output 0; the offset of the source becomes part of
@@ -147,14 +128,10 @@ func (l *lowering) strided(m move) {
 }
 
 // padRow extends or crops in any mode.
-var padRow = &kernel.Kernel{
-	Name: "nncc_pad", Library: "nncc", Doc: "padding and cropping in any mode, any element type",
-	Ops: []*ir.OpDef{op.Pad},
-	Was: "NNCC-PAD", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 3), padFillKnown},
-	Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var padRow = row("nncc_pad", "NNCC-PAD", "padding and cropping in any mode, any element type", same,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 3), padFillKnown},
+	func(l *lowering, n *kernel.Node) {
 		g := kernel.Pad.Must(n)
-		l := start(n.Node, "nncc_pad")
 		l.low.Unused = []int{1, 3}
 		x, y := n.In[0].Type, n.Out[0].Type
 		modes := map[string]int{"constant": 0, "edge": 1, "reflect": 2, "wrap": 3}
@@ -166,15 +143,13 @@ var padRow = &kernel.Kernel{
 		if !slices.ContainsFunc(g.Begin, negative) && !slices.ContainsFunc(g.End, negative) &&
 			(g.Mode == "constant" || !n.ForAccelerator() && sum(g.Begin)+sum(g.End) <= fewSlabs) {
 			l.padded(g, value)
-			return l.low
+			return
 		}
 		in, out, before := mergePad(permuted(x.Shape, order), y.Phys(), permuted(g.Begin, order))
 		f := append(ints("elem", y.DType.Size(), "rank", len(in), "mode", modes[g.Mode]), list("in_dims", in),
 			list("out_dims", out), list("before", before))
 		l.call("nncc_pad", params("nncc_pad_params", f...), bytesOf(l.in(0)), value, bytesOf(l.out(0)))
-		return l.low
-	},
-}
+	}, op.Pad)
 
 func negative(v int) bool { return v < 0 }
 

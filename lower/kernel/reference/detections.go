@@ -3,7 +3,6 @@
 package reference
 
 import (
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -13,12 +12,9 @@ import (
 
 // detectionsRow decodes and selects boxes. It has the memory orders of the operator: rows
 // of boxes and of scores.
-var detectionsRow = &kernel.Kernel{
-	Name: "nncc_detections_f32", Library: "nncc", Doc: op.Detections.Doc, Ops: []*ir.OpDef{op.Detections},
-	Was: "NNCC-DETECTIONS-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var detectionsRow = row("nncc_detections_f32", "NNCC-DETECTIONS-F32", op.Detections.Doc, natural,
+	kernel.Rules{cond.Float32(), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		p := kernel.Known(op.DetectionsParams(n.Node))
-		l := start(n.Node, "nncc_detections_f32")
 		scale := make([]call.Field, len(p.Scale))
 		for i, v := range p.Scale {
 			scale[i] = call.F("", f32(v))
@@ -30,6 +26,4 @@ var detectionsRow = &kernel.Kernel{
 		l.call("nncc_detections_f32", params("nncc_detections_params", fields...), l.in(0), l.in(1), l.in(2), l.out(0),
 			l.out(1), l.out(2), l.out(3), l.scratch(tensor.I32, int(p.Boxes)), l.scratch(tensor.F32, int(p.Boxes)),
 			l.scratch(tensor.F32, 4*int(min(p.Most, p.Boxes))))
-		return l.low
-	},
-}
+	}, op.Detections)

@@ -31,14 +31,10 @@ func gatherLayout(n *kernel.Node) kernel.Layout {
 	return natural(n)
 }
 
-var gatherRow = &kernel.Kernel{
-	Name: "nncc_gather", Library: "nncc", Doc: "slices along an axis by index, any element type",
-	Ops: []*ir.OpDef{op.Gather}, Checks: true,
-	Was: "NNCC-GATHER", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: gatherLayout,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var gatherRow = checks(row("nncc_gather", "NNCC-GATHER", "slices along an axis by index, any element type",
+	gatherLayout, kernel.Rules{cond.SameType, cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		t := n.In[0].Type
 		axis := kernel.Axis.Must(n)
-		l := start(n.Node, "nncc_gather")
 		var x call.Arg = l.in(0)
 		if c := n.In[0].Const; c != nil && n.In[1].Type.Rank() == 1 {
 			t.Order = n.Out[0].Type.Order
@@ -57,15 +53,13 @@ var gatherRow = &kernel.Kernel{
 			if outer == 1 {
 				l.low.Parts = []call.Part{{I: 0, Off: k * block}}
 			}
-			return l.low
+			return
 		}
 		idx, bytes := l.indices(1)
 		p := params("nncc_gather_params", ints("outer", outer, "axis", size, "block", block, "count", count,
 			"index_bytes", bytes)...)
 		l.checked("nncc_gather", p, bytesOf(x), idx, bytesOf(l.out(0)))
-		return l.low
-	},
-}
+	}, op.Gather))
 
 // elementsParams are the parameters of GatherElements and ScatterElements.
 func elementsParams(n *kernel.Node, bytes int) *call.Struct {
@@ -105,25 +99,20 @@ var someDepth = cond.New("TUPLES", fmt.Sprintf("index tuples of 1 to %d values",
 	})
 
 func indexKernels() []*kernel.Kernel {
-	row := func(fn, was string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct,
+	index := func(fn, was string, d *ir.OpDef, scatter bool, build func(n *kernel.Node, bytes int) *call.Struct,
 		conds ...kernel.Rule) *kernel.Kernel {
-		return &kernel.Kernel{
-			Name: fn, Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d}, Checks: true,
-			Was: was, Rules: kernel.All(cond.SameType, cond.NotEmpty, cond.Rank, kernel.Rules(conds)), Layout: natural,
-			Lower: func(n *kernel.Node) *call.Lowered {
-				l := start(n.Node, fn)
+		return checks(row(fn, was, d.Doc+", any element type", natural,
+			kernel.All(cond.SameType, cond.NotEmpty, cond.Rank, kernel.Rules(conds)),
+			func(l *lowering, n *kernel.Node) {
 				idx, bytes := l.indices(1)
-				p := build(n, bytes)
-				if !scatter {
-					l.checked(fn, p, bytesOf(l.in(0)), idx, bytesOf(l.out(0)))
-					return l.low
+				from := 0
+				if scatter {
+					size := n.Out[0].Type.Bytes()
+					l.rows(1, size, size, size, l.in(0), l.out(0))
+					from = 2
 				}
-				size := n.Out[0].Type.Bytes()
-				l.rows(1, size, size, size, l.in(0), l.out(0))
-				l.checked(fn, p, bytesOf(l.in(2)), idx, bytesOf(l.out(0)))
-				return l.low
-			},
-		}
+				l.checked(fn, build(n, bytes), bytesOf(l.in(from)), idx, bytesOf(l.out(0)))
+			}, d))
 	}
 	tuples := func(n *kernel.Node, bytes int) *call.Struct {
 		return tupleParams(n.Node, ir.AttrsOf[op.GatherNDAttrs](n).BatchDims, bytes)
@@ -131,10 +120,10 @@ func indexKernels() []*kernel.Kernel {
 	flat := func(n *kernel.Node, bytes int) *call.Struct { return tupleParams(n.Node, 0, bytes) }
 	return []*kernel.Kernel{
 		gatherRow,
-		row("nncc_gather_elements", "NNCC-GATHERELEMENTS", op.GatherElements, false, elementsParams, hasRank),
-		row("nncc_gather_nd", "NNCC-GATHERND", op.GatherND, false, tuples, someDepth),
-		row("nncc_scatter_elements", "NNCC-SCATTERELEMENTS", op.ScatterElements, true, elementsParams, noReduction,
+		index("nncc_gather_elements", "NNCC-GATHERELEMENTS", op.GatherElements, false, elementsParams, hasRank),
+		index("nncc_gather_nd", "NNCC-GATHERND", op.GatherND, false, tuples, someDepth),
+		index("nncc_scatter_elements", "NNCC-SCATTERELEMENTS", op.ScatterElements, true, elementsParams, noReduction,
 			hasRank),
-		row("nncc_scatter_nd", "NNCC-SCATTERND", op.ScatterND, true, flat, noReduction, someDepth),
+		index("nncc_scatter_nd", "NNCC-SCATTERND", op.ScatterND, true, flat, noReduction, someDepth),
 	}
 }

@@ -66,12 +66,9 @@ func addendWhy(n *ir.Node) string {
 }
 
 // fullyConnectedRow computes Gemm and MatMul with one right matrix.
-var fullyConnectedRow = &kernel.Kernel{
-	Name: "nncc_fully_connected_f32", Library: "nncc", Doc: "matrix product with one right matrix, bias and clamp",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Was: "NNCC-FC-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, flatRight}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_fully_connected_f32")
+var fullyConnectedRow = row("nncc_fully_connected_f32", "NNCC-FC-F32",
+	"matrix product with one right matrix, bias and clamp", natural,
+	kernel.Rules{cond.Float32(), cond.NotEmpty, flatRight}, func(l *lowering, n *kernel.Node) {
 		var rows, k, cols int
 		var bias call.Arg = call.Null{}
 		w := call.Arg(nil)
@@ -87,9 +84,7 @@ var fullyConnectedRow = &kernel.Kernel{
 		}
 		f := append(ints("batch", rows, "in_n", k, "out_n", cols), actFields(n.Node)...)
 		l.call("nncc_fully_connected_f32", params("nncc_fully_connected_params", f...), l.in(0), w, bias, l.out(0))
-		return l.low
-	},
-}
+	}, op.Gemm, op.MatMul)
 
 // gemmWeights is Gemm's right matrix as [N, K], alpha folded in.
 func (l *lowering) gemmWeights() call.Arg {
@@ -145,19 +140,14 @@ func matrixParams(m, k, n, aRow, aCol, bRow, bCol int, batch call.Nested) *call.
 }
 
 // batchMatMulRow computes MatMul of two run-time operands, or with broadcasting.
-var batchMatMulRow = &kernel.Kernel{
-	Name: "nncc_batch_matmul_f32", Library: "nncc",
-	Doc: "products of run-time matrices with broadcast batch dimensions", Ops: []*ir.OpDef{op.MatMul},
-	Was: "NNCC-MATMUL-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var batchMatMulRow = row("nncc_batch_matmul_f32", "NNCC-MATMUL-F32",
+	"products of run-time matrices with broadcast batch dimensions", natural,
+	kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, func(l *lowering, n *kernel.Node) {
 		g := kernel.MatMul.Must(n)
-		l := start(n.Node, "nncc_batch_matmul_f32")
 		l.call("nncc_batch_matmul_f32", matrixParams(g.M, g.K, g.N, g.K, 1, g.N, 1, matBatch(n.Node, g)), l.in(0),
 			l.in(1), l.out(0))
 		l.clampF32()
-		return l.low
-	},
-}
+	}, op.MatMul)
 
 // matBatch are the batch dimensions with the distance, in elements, of the
 // matrices of both operands.
@@ -191,13 +181,9 @@ func matBatch(n *ir.Node, g *op.MatGeom) call.Nested {
 }
 
 // gemmRow computes every other Gemm: product, then alpha, then beta*C.
-var gemmRow = &kernel.Kernel{
-	Name: "nncc_batch_matmul_f32", Library: "nncc", Doc: "product of two run-time matrices, scaled, with addend",
-	Ops: []*ir.OpDef{op.Gemm},
-	Was: "NNCC-GEMM-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var gemmRow = row("nncc_batch_matmul_f32", "NNCC-GEMM-F32", "product of two run-time matrices, scaled, with addend",
+	natural, kernel.Rules{cond.Float32(), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		g := kernel.Gemm.Must(n)
-		l := start(n.Node, "nncc_batch_matmul_f32")
 		aRow, aCol, bRow, bCol := g.K, 1, g.N, 1
 		if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 			aRow, aCol = 1, g.M
@@ -222,9 +208,7 @@ var gemmRow = &kernel.Kernel{
 			l.call("nncc_add_f32", bcastParams(out, y, c), y.Arg, c.Arg, y.Arg)
 		}
 		l.clampF32()
-		return l.low
-	},
-}
+	}, op.Gemm)
 
 // scale is y = x * k over the output's space.
 func (l *lowering) scale(out ir.Type, x operand, k float32, y call.Arg) {

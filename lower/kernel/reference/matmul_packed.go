@@ -5,7 +5,6 @@ package reference
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -50,16 +49,11 @@ var products = kernel.NewFact(func(n *kernel.Node) (*rightProduct, string) {
 })
 
 // packedProductRow is a matrix product as a convolution of 1x1 over the rows.
-var packedProductRow = &kernel.Kernel{
-	Name: "nncc_conv2d_packed_f32", Library: "nncc",
-	Doc: "matrix product with one constant right matrix, 8 columns of some rows at a time",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Rules: kernel.Rules{floatUnit, ownKernels,
+var packedProductRow = row("nncc_conv2d_packed_f32", "",
+	"matrix product with one constant right matrix, 8 columns of some rows at a time", natural,
+	kernel.Rules{floatUnit, ownKernels,
 		products.Exists("RIGHT-MATRIX", "one constant right matrix of two columns or more"),
-		cond.Float32(), cond.NotEmpty},
-	Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_conv2d_packed_f32")
+		cond.Float32(), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		l.low.Unused = unusedTail(n.Node)
 		p := products.Must(n)
 		one := []int{1}
@@ -67,9 +61,7 @@ var packedProductRow = &kernel.Kernel{
 			Strides: one, Dilations: one, PadBegin: []int{0}}
 		channels := ints("in_c", p.in, "out_c", p.out, "groups", 1)
 		l.call(l.low.Kernel, packedParams(n.Node, convPacked, g, channels), l.in(0), p.pack(), l.out(0))
-		return l.low
-	},
-}
+	}, op.Gemm, op.MatMul)
 
 // pack is the records of all columns.
 func (p *rightProduct) pack() *call.Blob {

@@ -25,21 +25,15 @@ func rowsAndChannels(t ir.Type) (rows, channels int) {
 }
 
 // batchNormRow is BatchNormalization in linear form.
-var batchNormRow = &kernel.Kernel{
-	Name: "nncc_scale_shift_f32", Library: "nncc", Doc: "batch normalisation as scale and shift per channel",
-	Ops: []*ir.OpDef{op.BatchNormalization},
-	Was: "NNCC-BATCHNORM-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Constant(1, 2, 3, 4)},
-	Layout: spatial,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_scale_shift_f32")
+var batchNormRow = row("nncc_scale_shift_f32", "NNCC-BATCHNORM-F32",
+	"batch normalisation as scale and shift per channel", spatial,
+	kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Constant(1, 2, 3, 4)}, func(l *lowering, n *kernel.Node) {
 		scale, shift := linearNorm(n.Node)
 		rows, channels := rowsAndChannels(n.In[0].Type)
 		p := params("nncc_scale_shift_params", append(ints("rows", rows, "channels", channels), noClamp()...)...)
 		l.call("nncc_scale_shift_f32", p, l.in(0), f32Blob("scale", scale), f32Blob("shift", shift), l.out(0))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.BatchNormalization)
 
 func noClamp() []call.Field {
 	return []call.Field{call.F("act_min", f32(float32(math.Inf(-1)))), call.F("act_max", f32(float32(math.Inf(1))))}
@@ -118,12 +112,9 @@ var fullRow = cond.New("ROW-PARAMETERS", "parameters computed at run time have t
 	})
 
 func rowNormRow(fn, was, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.FirstOutput, fullRow}, Layout: natural,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, doc, natural, kernel.Rules{cond.Float32(), cond.NotEmpty, cond.FirstOutput, fullRow},
+		func(l *lowering, n *kernel.Node) {
 			rows, length := rowNorm(n)
-			l := start(n.Node, fn)
 			p := params("nncc_layer_norm_params", append(ints("rows", rows, "len", length),
 				call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 			args := []call.Arg{p, l.in(0), l.rowParam(1, length)}
@@ -132,27 +123,20 @@ func rowNormRow(fn, was, doc string, d *ir.OpDef, bias bool) *kernel.Kernel {
 			}
 			l.call(fn, append(args, l.out(0))...)
 			l.inPlace(0)
-			return l.low
-		},
-	}
+		}, d)
 }
 
 // groupNormRow is InstanceNormalization and GroupNormalization.
-var groupNormRow = &kernel.Kernel{
-	Name: "nncc_group_norm_f32", Library: "nncc", Doc: "normalisation of groups of channels of every sample",
-	Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Was: "NNCC-GROUPNORM-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: spatial,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_group_norm_f32")
+var groupNormRow = row("nncc_group_norm_f32", "NNCC-GROUPNORM-F32",
+	"normalisation of groups of channels of every sample", spatial, kernel.Rules{cond.Float32(), cond.NotEmpty},
+	func(l *lowering, n *kernel.Node) {
 		s := n.In[0].Type.Shape
 		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1],
 			"groups", normGroups(n.Node)),
 			call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.InstanceNormalization, op.GroupNormalization)
 
 func normGroups(n *ir.Node) int {
 	if n.Op == op.GroupNormalization {
@@ -161,12 +145,8 @@ func normGroups(n *ir.Node) int {
 	return n.In[0].Type.Shape[1]
 }
 
-var lrnRow = &kernel.Kernel{
-	Name: "nncc_lrn_f32", Library: "nncc", Doc: "local response normalisation across channels",
-	Ops: []*ir.OpDef{op.LRN},
-	Was: "NNCC-LRN-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty}, Layout: spatial,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_lrn_f32")
+var lrnRow = row("nncc_lrn_f32", "NNCC-LRN-F32", "local response normalisation across channels", spatial,
+	kernel.Rules{cond.Float32(), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		rows, channels := rowsAndChannels(n.In[0].Type)
 		p := params("nncc_lrn_params",
 			append(ints("rows", rows, "channels", channels, "size", ir.AttrsOf[op.LRNAttrs](n).Size),
@@ -174,32 +154,18 @@ var lrnRow = &kernel.Kernel{
 				call.F("beta", f32(ir.AttrsOf[op.BetaAttr](n).Beta)),
 				call.F("bias", f32(ir.AttrsOf[op.BiasAttr](n).Bias)))...)
 		l.call("nncc_lrn_f32", p, l.in(0), l.out(0))
-		return l.low
-	},
-}
+	}, op.LRN)
 
-// meanVarianceRow is a sequence of simple kernels, see meanVariance.
-var meanVarianceRow = &kernel.Kernel{
-	Name: "nncc_reduce_mean_f32", Library: "nncc", Doc: "zero mean and unit variance over axes",
-	Ops: []*ir.OpDef{op.MeanVarianceNormalization},
-	Was: "NNCC-MVN-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		return meanVariance(n.Node)
-	},
-}
-
-// meanVariance computes d = x - mean, then d / (sqrt(mean(d*d)) + 1e-9).
-func meanVariance(n *ir.Node) *call.Lowered {
+// meanVariance computes d = x - mean, then d / (sqrt(mean(d*d)) + 1e-9), by a sequence of simple kernels.
+func meanVariance(l *lowering, n *kernel.Node) {
 	axes := []int{0, 2, 3}
 	if a := ir.AttrsOf[op.AxesAttr](n).Axes; a != nil {
 		axes = slices.Clone(a)
 	}
 	t := n.In[0].Type
 	for i, a := range axes {
-		a := kernel.Known(op.Axis(n, a, t.Rank()))
-		axes[i] = a
+		axes[i] = kernel.Known(op.Axis(n.Node, a, t.Rank()))
 	}
-	l := start(n, "nncc_reduce_mean_f32")
 	kept := slices.Clone(t.Shape)
 	for _, a := range axes {
 		kept[a] = 1
@@ -228,7 +194,6 @@ func meanVariance(n *ir.Node) *call.Lowered {
 	l.element(&ir.Node{Op: op.Sqrt}, count, stat, stat)
 	l.call("nncc_add_f32", scalar, stat, f32Blob("const", []float32{1e-9}), stat)
 	l.call("nncc_div_f32", bcastParams(t, y, mean), l.out(0), stat, l.out(0))
-	return l.low
 }
 
 func normKernels() []*kernel.Kernel {
@@ -237,6 +202,8 @@ func normKernels() []*kernel.Kernel {
 		rowNormRow("nncc_layer_norm_f32", "NNCC-LAYERNORM-F32", "layer normalisation", op.LayerNormalization, true),
 		rowNormRow("nncc_rms_norm_f32", "NNCC-RMSNORM-F32", "normalisation by the root mean square",
 			op.RMSNormalization, false),
-		groupNormRow, lrnRow, meanVarianceRow,
+		groupNormRow, lrnRow,
+		row("nncc_reduce_mean_f32", "NNCC-MVN-F32", "zero mean and unit variance over axes", natural,
+			kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, meanVariance, op.MeanVarianceNormalization),
 	}
 }

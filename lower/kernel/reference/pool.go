@@ -23,20 +23,14 @@ func poolFields(g *op.PoolGeom) []call.Field {
 
 func poolRow(fn, was, doc string, build func(l *lowering, g *op.PoolGeom) *call.Struct, conds kernel.Rules,
 	ops ...*ir.OpDef) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: ops,
-		Was: was, Rules: kernel.All(cond.Float32(), cond.NotEmpty, cond.FirstOutput, conds),
-		Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, doc, kernel.SpatialLayout, kernel.All(cond.Float32(), cond.NotEmpty, cond.FirstOutput, conds),
+		func(l *lowering, n *kernel.Node) {
 			g := kernel.Pool.Must(n)
-			l := start(n.Node, fn)
 			l.call(fn, build(l, g), l.in(0), l.out(0))
 			if hasAct(n.Node) {
 				l.clampF32()
 			}
-			return l.low
-		},
-	}
+		}, ops...)
 }
 
 func poolKernels() []*kernel.Kernel {

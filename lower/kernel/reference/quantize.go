@@ -62,18 +62,14 @@ func outType(n *ir.Node) ir.Type            { return n.Out[0].Type }
 func quantizeKernels() []*kernel.Kernel {
 	row := func(name, was, doc string, d *ir.OpDef, fn func(n *kernel.Node) string,
 		conds ...kernel.Rule) *kernel.Kernel {
-		return &kernel.Kernel{
-			Name: name, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d},
-			Was: was, Rules: kernel.All(kernel.Rules(conds), cond.NotEmpty, cond.Constant(1, 2), scaleShape),
-			Layout: same,
-			Lower: func(n *kernel.Node) *call.Lowered {
+		return row(name, was, doc, same,
+			kernel.All(kernel.Rules(conds), cond.NotEmpty, cond.Constant(1, 2), scaleShape),
+			func(l *lowering, n *kernel.Node) {
 				p, scale, zero := scaleParams(n)
-				l := start(n.Node, fn(n))
+				l.low.Kernel = fn(n)
 				l.low.Unused = []int{1, 2}
 				l.call(fn(n), p, l.in(0), scale, zero, l.out(0))
-				return l.low
-			},
-		}
+			}, d)
 	}
 	return []*kernel.Kernel{
 		row("nncc_quantize_f32", "NNCC-QUANTIZE", "float32 to int8, uint8 or int16", op.QuantizeLinear,
@@ -96,10 +92,8 @@ func quantizeKernels() []*kernel.Kernel {
 }
 
 // xor80Row shifts the zero point by 128 between int8 and uint8.
-var xor80Row = &kernel.Kernel{
-	Name: "nncc_convert_s8_u8", Library: "nncc", Doc: "int8 to uint8 and back, the same reals",
-	Ops: []*ir.OpDef{op.Requantize},
-	Was: "NNCC-XOR80", Rules: kernel.Rules{cond.New("OPPOSITE-ZEROS",
+var xor80Row = row("nncc_convert_s8_u8", "NNCC-XOR80", "int8 to uint8 and back, the same reals", same,
+	kernel.Rules{cond.New("OPPOSITE-ZEROS",
 		"int8 and uint8 of one scale, zero points 128 apart", func(n *kernel.Node) string {
 			x, y := n.In[0].Type, n.Out[0].Type
 			flip := func(a, b ir.Type) bool {
@@ -111,12 +105,8 @@ var xor80Row = &kernel.Kernel{
 					cond.Full(x), cond.Full(y))
 			}
 			return ""
-		}), cond.NotEmpty}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_convert_s8_u8")
+		}), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		l.call("nncc_convert_s8_u8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),
 			bytesOf(l.in(0)), bytesOf(l.out(0)))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.Requantize)

@@ -97,18 +97,12 @@ func (l *lowering) reducedFrom(src call.Arg, axes []int) reduction {
 }
 
 func reduceRow(fn, was string, d *ir.OpDef) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: d.Doc, Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, cond.Rank, cond.Constant(1)},
-		Layout: reduceLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, d.Doc, reduceLayout, kernel.Rules{cond.Float32(0), cond.NotEmpty, cond.Rank, cond.Constant(1)},
+		func(l *lowering, n *kernel.Node) {
 			axes := kernel.Known(op.ReduceAxes(n.Node))
-			l := start(n.Node, fn)
 			r := l.reduced(axes)
 			l.call(fn, axisParams(r.outer, r.axis, r.inner), r.x, l.out(0))
-			return l.low
-		},
-	}
+		}, d)
 }
 
 func reduceKernels() []*kernel.Kernel {

@@ -74,10 +74,9 @@ func resizeSpace(n *ir.Node, g *op.ResizeGeom) (h, w sampled, sizes []call.Field
 
 func resizeKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{
-		{
-			Name: "nncc_resize_nearest", Library: "nncc",
-			Doc: "nearest-neighbour resize of 1-D and 2-D maps, any element type", Ops: []*ir.OpDef{op.Resize},
-			Was: "NNCC-RESIZE-NEAREST", Rules: kernel.Rules{cond.NotEmpty, spatialResize,
+		row("nncc_resize_nearest", "NNCC-RESIZE-NEAREST",
+			"nearest-neighbour resize of 1-D and 2-D maps, any element type", kernel.SpatialLayout,
+			kernel.Rules{cond.NotEmpty, spatialResize,
 				cond.New("RESIZE-NEAREST", "mode is nearest on one element type and quantisation",
 					func(n *kernel.Node) string {
 						x, y := n.In[0].Type, n.Out[0].Type
@@ -91,22 +90,14 @@ func resizeKernels() []*kernel.Kernel {
 							return "coordinate_transformation_mode is tf_crop_and_resize on quantised values"
 						}
 						return ""
-					})},
-			Layout: kernel.SpatialLayout, Lower: resizeNearest,
-		},
-		{
-			Name: "nncc_resize_f32", Library: "nncc",
-			Doc: "linear and cubic resize of 1-D and 2-D maps, with antialiasing", Ops: []*ir.OpDef{op.Resize},
-			Was: "NNCC-RESIZE-F32", Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, spatialResize},
-			Layout: kernel.SpatialLayout,
-			Lower:  resizeF32,
-		},
+					})}, resizeNearest, op.Resize),
+		row("nncc_resize_f32", "NNCC-RESIZE-F32", "linear and cubic resize of 1-D and 2-D maps, with antialiasing",
+			kernel.SpatialLayout, kernel.Rules{cond.Float32(0), cond.NotEmpty, spatialResize}, resizeF32, op.Resize),
 	}
 }
 
-func resizeNearest(n *kernel.Node) *call.Lowered {
+func resizeNearest(l *lowering, n *kernel.Node) {
 	g := kernel.Known(op.ResizeGeometry(n.Node))
-	l := start(n.Node, "nncc_resize_nearest")
 	l.low.Unused = unusedTail(n.Node)
 	x := n.In[0].Type
 	h, w, f := resizeSpace(n.Node, g)
@@ -123,12 +114,10 @@ func resizeNearest(n *kernel.Node) *call.Lowered {
 		call.F("y_pitch", l.pitch(true, 0, pixel)))
 	l.call("nncc_resize_nearest", params("nncc_resize_nearest_params", f...), bytesOf(l.in(0)),
 		intBlob("index", h.index), intBlob("index", w.index), outside, bytesOf(l.out(0)))
-	return l.low
 }
 
-func resizeF32(n *kernel.Node) *call.Lowered {
+func resizeF32(l *lowering, n *kernel.Node) {
 	g := kernel.Known(op.ResizeGeometry(n.Node))
-	l := start(n.Node, "nncc_resize_f32")
 	l.low.Unused = unusedTail(n.Node)
 	h, w, f := resizeSpace(n.Node, g)
 	f = append(f, ints("channels", n.In[0].Type.Shape[1], "taps_h", h.taps, "taps_w", w.taps)...)
@@ -136,5 +125,4 @@ func resizeF32(n *kernel.Node) *call.Lowered {
 	l.call("nncc_resize_f32", params("nncc_resize_params", f...), l.in(0), intBlob("index", h.index),
 		f32Blob("weights", h.weight),
 		intBlob("index", w.index), f32Blob("weights", w.weight), l.out(0))
-	return l.low
 }

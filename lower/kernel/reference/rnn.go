@@ -90,12 +90,9 @@ func (l *lowering) rnnOutput(i int, g *op.RNNGeom, finish *[]func()) call.Arg {
 }
 
 func rnnRow(fn, was string, d *ir.OpDef, states []int, scratch int) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: d.Doc, Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.Rules{cond.Float32(0, 1, 2, 3, 5, 6, 7), cond.NotEmpty}, Layout: natural,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, d.Doc, natural, kernel.Rules{cond.Float32(0, 1, 2, 3, 5, 6, 7), cond.NotEmpty},
+		func(l *lowering, n *kernel.Node) {
 			g := kernel.Known(op.RNNGeometry(n.Node))
-			l := start(n.Node, fn)
 			args := []call.Arg{rnnParams(n.Node, g), l.swapped(0, g), l.in(1), l.in(2), l.in(3)}
 			if d == op.LSTM {
 				args = append(args, l.in(7)) // peepholes
@@ -112,9 +109,7 @@ func rnnRow(fn, was string, d *ir.OpDef, states []int, scratch int) *kernel.Kern
 			for _, f := range finish {
 				f()
 			}
-			return l.low
-		},
-	}
+		}, d)
 }
 
 func rnnKernels() []*kernel.Kernel {

@@ -43,10 +43,9 @@ func lineKernel(n *ir.Node) string {
 
 // linesRow computes functions that are straight lines on either side of 0 by
 // constants that are proven right for every input.
-var linesRow = &kernel.Kernel{
-	Name: "nncc_piecewise_linear_s16", Library: "nncc",
-	Doc: "straight functions of int16 tensors, changes of scale between int8 and int16", Ops: lineOps,
-	Was: "NNCC-LINES-S16", Rules: kernel.Rules{cond.NotEmpty, cond.FirstOutput,
+var linesRow = row("nncc_piecewise_linear_s16", "NNCC-LINES-S16",
+	"straight functions of int16 tensors, changes of scale between int8 and int16", same,
+	kernel.Rules{cond.NotEmpty, cond.FirstOutput,
 		cond.New("LINE-TYPES", "between int16 and int16 or int8, with one scale each", func(n *kernel.Node) string {
 			if lineKernel(n.Node) == "" {
 				return fmt.Sprintf("from %s to %s, want int16 and int16 or int8 with one scale each",
@@ -54,11 +53,9 @@ var linesRow = &kernel.Kernel{
 			}
 			return ""
 		}), cond.Constant(1, 2), cond.New("PROVEN-LINES", "lines that are exact for all inputs",
-			kernel.StraightLines.Why)},
-	Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+			kernel.StraightLines.Why)}, func(l *lowering, n *kernel.Node) {
 		p := kernel.StraightLines.Must(n)
-		l := start(n.Node, lineKernel(n.Node))
+		l.low.Kernel = lineKernel(n.Node)
 		l.low.Unused = unusedTail(n.Node)
 		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)),
 			call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
@@ -69,17 +66,14 @@ var linesRow = &kernel.Kernel{
 		if n.In[0].Type.DType == n.Out[0].Type.DType {
 			l.inPlace(0)
 		}
-		return l.low
-	},
-}
+	}, lineOps...)
 
 func i64(v int64) call.Trained { return call.Trained(fmt.Sprintf("INT64_C(%d)", v)) }
 
 // curveRow interpolates the other functions of one int16 tensor.
-var curveRow = &kernel.Kernel{
-	Name: "nncc_interpolated_lut_s16", Library: "nncc",
-	Doc: "any function of one int16 tensor, interpolated between 513 points", Ops: curveOps,
-	Was: "NNCC-CURVE-S16", Rules: kernel.Rules{cond.NotEmpty, cond.FirstOutput, cond.Int16(0),
+var curveRow = row("nncc_interpolated_lut_s16", "NNCC-CURVE-S16",
+	"any function of one int16 tensor, interpolated between 513 points", same,
+	kernel.Rules{cond.NotEmpty, cond.FirstOutput, cond.Int16(0),
 		cond.New("ONE-TENSOR", "a function of one tensor", func(n *kernel.Node) string {
 			if !cond.IsInt16(n.In[0].Type) || !cond.IsInt16(n.Out[0].Type) {
 				return kernel.Unread
@@ -88,40 +82,33 @@ var curveRow = &kernel.Kernel{
 				return "the node has further inputs that are computed at run time"
 			}
 			return ""
-		})}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+		})}, func(l *lowering, n *kernel.Node) {
 		c, _ := kernel.CurveOf(n.Node)
-		l := start(n.Node, "nncc_interpolated_lut_s16")
 		l.low.Unused = unusedTail(n.Node)
 		l.call("nncc_interpolated_lut_s16", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())),
 			l.in(0), blob("points", tensor.Of([]int{len(c)}, c[:])), l.out(0))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, curveOps...)
 
 // pair16Row computes two int16 tensors with broadcasting: Add and Mul by
 // CMSIS-NN's kernels on expanded operands, Sub by a function of two rows, others
 // by their definition.
-var pair16Row = &kernel.Kernel{
-	Name: "nncc_binary_s16", Library: "nncc", Doc: "two int16 tensors with broadcasting",
-	Ops: kernel.Where(func(d *ir.OpDef) bool { _, ok := binaryOps[d]; return ok }),
-	Was: "NNCC-PAIR-S16", Rules: kernel.Rules{cond.NotEmpty, cond.Rank, cond.Int16(),
+var pair16Row = row("nncc_binary_s16", "NNCC-PAIR-S16", "two int16 tensors with broadcasting", same,
+	kernel.Rules{cond.NotEmpty, cond.Rank, cond.Int16(),
 		cond.New("INPUTS", "two inputs", func(n *kernel.Node) string {
 			if len(n.In) != 2 {
 				return fmt.Sprintf("%d inputs, want 2", len(n.In))
 			}
 			return ""
-		})}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_binary_s16")
+		})}, func(l *lowering, n *kernel.Node) {
 		if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernel16(n.Node) {
-			return l.expanded()
+			l.expanded()
+			return
 		}
 		if n.Op == op.Sub && op.BinaryKernel16(n.Node) {
 			l.low = quantised.LowerWidePair(n, quantised.WidePairs.Must(n))
 			l.low.Library = "nncc"
-			return l.low
+			return
 		}
 		f, ok := binaryOps[n.Op]
 		if !ok {
@@ -131,15 +118,11 @@ var pair16Row = &kernel.Kernel{
 		a, b := l.broadcast(0, out), l.broadcast(1, out)
 		l.mayOverwrite(a, b)
 		l.binaryBy("nncc_binary_s16", f, call.F("bcast", bcast(out, a, b)), clampFields(n.Node), a.Arg, b.Arg, l.out(0))
-		return l.low
-	},
-}
+	}, kernel.Where(func(d *ir.OpDef) bool { _, ok := binaryOps[d]; return ok })...)
 
 // reduceSum16Row is reduceSumS8Row for int16.
-var reduceSum16Row = &kernel.Kernel{
-	Name: "nncc_reduce_sum_s16", Library: "nncc", Doc: "int16 sum and mean over axes",
-	Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
-	Was: "NNCC-REDUCESUM-S16", Rules: kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.Rank, cond.Constant(1),
+var reduceSum16Row = row("nncc_reduce_sum_s16", "NNCC-REDUCESUM-S16", "int16 sum and mean over axes", reduceLayout,
+	kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.Rank, cond.Constant(1),
 		cond.New("FLOAT64-SUMS", "sums that float64 holds exactly", func(n *kernel.Node) string {
 			if axes, err := op.ReduceAxes(n.Node); err == nil {
 				k := 1
@@ -151,28 +134,20 @@ var reduceSum16Row = &kernel.Kernel{
 				}
 			}
 			return ""
-		})}, Layout: reduceLayout, Lower: lowerReduceSum("nncc_reduce_sum_s16"),
-}
+		})}, lowerReduceSum, op.ReduceSum, op.ReduceMean)
 
 // conv16Row is what arm_convolve_wrapper_s16 does not take: groups, and sums
 // beyond 32 bits.
-var conv16Row = &kernel.Kernel{
-	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 convolution with groups and dilation",
-	Ops: []*ir.OpDef{op.Conv},
-	Was: "NNCC-CONV-S16", Rules: kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.UpTo2D, weights8, cond.Constant(1, 2),
-		integerMAC(conv16Params)},
-	Layout: kernel.SpatialLayout,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var conv16Row = row("nncc_conv2d_s16", "NNCC-CONV-S16", "int16 convolution with groups and dilation",
+	kernel.SpatialLayout, kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.UpTo2D, weights8, cond.Constant(1, 2),
+		integerMAC(conv16Params)}, func(l *lowering, n *kernel.Node) {
 		g := kernel.Conv.Must(n)
 		p := conv16Params.Must(n)
-		l := start(n.Node, "nncc_conv2d_s16")
 		f := append(convFields(g), macFields(p)...)
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.in(0),
 			l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1}))
-		return l.low
-	},
-}
+	}, op.Conv)
 
 func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w call.Arg) {
 	_, mult, shift := channelArgs(p, g.COut)
@@ -181,16 +156,12 @@ func (l *lowering) conv16(g *op.ConvGeom, p *op.MACParams, s *call.Struct, x, w 
 
 // tconv16Row is a transposed convolution as a convolution of the input spread
 // over scratch memory, with the filter turned round at compile time.
-var tconv16Row = &kernel.Kernel{
-	Name: "nncc_conv2d_s16", Library: "nncc", Doc: "int16 transposed convolution, as a convolution of the spread input",
-	Ops: []*ir.OpDef{op.ConvTranspose},
-	Was: "NNCC-TCONV-S16", Rules: kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.UpTo2D, weights8, cond.Constant(1, 2),
-		integerMAC(conv16Params)},
-	Layout: kernel.SpatialLayout,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var tconv16Row = row("nncc_conv2d_s16", "NNCC-TCONV-S16",
+	"int16 transposed convolution, as a convolution of the spread input", kernel.SpatialLayout,
+	kernel.Rules{cond.Int16(0), cond.NotEmpty, cond.UpTo2D, weights8, cond.Constant(1, 2),
+		integerMAC(conv16Params)}, func(l *lowering, n *kernel.Node) {
 		g := kernel.Conv.Must(n)
 		p := conv16Params.Must(n)
-		l := start(n.Node, "nncc_conv2d_s16")
 		l.low.Unused = []int{1}
 		s := spreadOf(g)
 		f := windowFields(g.N, []int{s.h, s.w}, g.Kernel, []int{1, 1}, g.Dilations, []int{0, 0})
@@ -198,9 +169,7 @@ var tconv16Row = &kernel.Kernel{
 		f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
 		l.conv16(g, p, params("nncc_conv2d_wzp_s8_params", f...), l.spread(g, s),
 			blob("weights", turned(n.In[1].Const, g)))
-		return l.low
-	},
-}
+	}, op.ConvTranspose)
 
 // spreading is where the input of a transposed convolution lies in the image
 // that an ordinary one reads: element i at i*stride + lead along each axis.

@@ -74,49 +74,35 @@ func (l *lowering) requantiseInPlace(x *ir.Quant) {
 
 // reduceSumS8Row is ReduceSum and ReduceMean: exact integer sums, then the
 // contract's formula in double.
-var reduceSumS8Row = &kernel.Kernel{
-	Name: "nncc_reduce_sum_s8", Library: "nncc", Doc: "int8 sum and mean over axes",
-	Ops: []*ir.OpDef{op.ReduceSum, op.ReduceMean},
-	Was: "NNCC-REDUCESUM-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)},
-	Layout: reduceLayout,
-	Lower:  lowerReduceSum("nncc_reduce_sum_s8"),
-}
+var reduceSumS8Row = row("nncc_reduce_sum_s8", "NNCC-REDUCESUM-S8", "int8 sum and mean over axes", reduceLayout,
+	kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)}, lowerReduceSum, op.ReduceSum, op.ReduceMean)
 
-// lowerReduceSum makes the call of a function for sums and means.
-func lowerReduceSum(fn string) func(n *kernel.Node) *call.Lowered {
-	return func(n *kernel.Node) *call.Lowered {
-		axes := kernel.Known(op.ReduceAxes(n.Node))
-		l := start(n.Node, fn)
-		r := l.reduced(axes)
-		divisor := 1
-		if n.Op == op.ReduceMean {
-			divisor = r.axis
-		}
-		f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
-			"in_zero", call.T(zeroIn(n.Node)), "out_zero", call.T(zeroOut(n.Node)), "rescale", 1)...)
-		f = append(append(f, clampFields(n.Node)...), meanFields(n.Node, r.axis, divisor, zeroIn(n.Node),
-			zeroOut(n.Node), true)...)
-		l.call(fn, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
-		return l.low
+// lowerReduceSum makes the call of a row's function for sums and means.
+func lowerReduceSum(l *lowering, n *kernel.Node) {
+	axes := kernel.Known(op.ReduceAxes(n.Node))
+	r := l.reduced(axes)
+	divisor := 1
+	if n.Op == op.ReduceMean {
+		divisor = r.axis
 	}
+	f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
+		"in_zero", call.T(zeroIn(n.Node)), "out_zero", call.T(zeroOut(n.Node)), "rescale", 1)...)
+	f = append(append(f, clampFields(n.Node)...), meanFields(n.Node, r.axis, divisor, zeroIn(n.Node),
+		zeroOut(n.Node), true)...)
+	l.call(l.low.Kernel, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
 }
 
 func reduceOrderS8Row(fn, was string, d *ir.OpDef) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: "int8 " + d.Doc, Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)}, Layout: reduceLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
+	return row(fn, was, "int8 "+d.Doc, reduceLayout,
+		kernel.Rules{int8Ends, cond.NotEmpty, cond.Rank, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
 			axes := kernel.Known(op.ReduceAxes(n.Node))
-			l := start(n.Node, fn)
 			r := l.reduced(axes)
 			l.call(fn, params("nncc_axis_s8_params", ints("outer", r.outer, "axis", r.axis, "inner", r.inner)...), r.x,
 				l.out(0))
 			if q := n.In[0].Type.Quant; !q.Equal(n.Out[0].Type.Quant) {
 				l.requantiseInPlace(q)
 			}
-			return l.low
-		},
-	}
+		}, d)
 }
 
 // signedBytes: input 0 is int8, quantised with one scale or not at all.
@@ -128,21 +114,17 @@ var signedBytes = cond.New("INT8-INPUT", "the input is int8", func(n *kernel.Nod
 })
 
 // softmaxS8Row is CMSIS-NN's arithmetic along any axis.
-var softmaxS8Row = &kernel.Kernel{
-	Name: "nncc_softmax_s8", Library: "nncc", Doc: "int8 softmax along any axis, into any scale",
-	Ops: []*ir.OpDef{op.Softmax},
-	Was: "NNCC-SOFTMAX-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, hasRank,
+var softmaxS8Row = row("nncc_softmax_s8", "NNCC-SOFTMAX-S8", "int8 softmax along any axis, into any scale", same,
+	kernel.Rules{int8Ends, cond.NotEmpty, hasRank,
 		cond.New("FIXED-POINT", "the scales have a fixed-point form", func(n *kernel.Node) string {
 			if _, _, _, ok := op.SoftmaxRescaled(n.Node); !ok {
 				return fmt.Sprintf("the input is %s, the output %s: a scale is too small", cond.Full(n.In[0].Type),
 					cond.Full(n.Out[0].Type))
 			}
 			return ""
-		})}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+		})}, func(l *lowering, n *kernel.Node) {
 		outer, axis, inner := axisOf(n)
 		mult, shift, diff, _ := op.SoftmaxRescaled(n.Node)
-		l := start(n.Node, "nncc_softmax_s8")
 		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", call.T(mult),
 			"shift", call.T(shift), "diff_min", call.T(diff))...)
 		l.call("nncc_softmax_s8", p, l.in(0), l.out(0))
@@ -150,9 +132,7 @@ var softmaxS8Row = &kernel.Kernel{
 		if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
 			l.requantiseInPlace(ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero))
 		}
-		return l.low
-	},
-}
+	}, op.Softmax)
 
 // resizeS8 is a Resize in integers: its parameters and the tables of both axes.
 type resizeS8 struct {
@@ -166,19 +146,13 @@ var resizes8 = kernel.NewFact(func(n *kernel.Node) (resizeS8, string) {
 })
 
 // resizeS8Row is interpolation with integer weights, rounded once.
-var resizeS8Row = &kernel.Kernel{
-	Name: "nncc_resize_s8", Library: "nncc", Doc: "int8 linear and cubic resize of 1-D and 2-D maps",
-	Ops: []*ir.OpDef{op.Resize},
-	Was: "NNCC-RESIZE-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, spatialResize,
-		cond.New("INTEGER-WEIGHTS", "weights have an integer form", resizes8.Why)}, Layout: kernel.SpatialLayout,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var resizeS8Row = row("nncc_resize_s8", "NNCC-RESIZE-S8", "int8 linear and cubic resize of 1-D and 2-D maps",
+	kernel.SpatialLayout, kernel.Rules{int8Ends, cond.NotEmpty, spatialResize,
+		cond.New("INTEGER-WEIGHTS", "weights have an integer form", resizes8.Why)}, func(l *lowering, n *kernel.Node) {
 		r := resizes8.Must(n)
-		l := start(n.Node, "nncc_resize_s8")
 		l.low.Unused = unusedTail(n.Node)
 		l.resize(r.params, r.h, r.w)
-		return l.low
-	},
-}
+	}, op.Resize)
 
 // resize is the call with the tables of both axes.
 func (l *lowering) resize(p *qref.ResizeParams, h, w *qref.ResizeAxis) {
@@ -215,14 +189,12 @@ var resizesLinear = kernel.NewFact(func(n *kernel.Node) (resizeLinear, string) {
 })
 
 // resizeLinearS8Row is interpolation between two rows and two columns.
-var resizeLinearS8Row = &kernel.Kernel{
-	Name: "nncc_resize_linear_s8", Library: "nncc", Doc: "int8 bilinear resize of 1-D and 2-D maps",
-	Ops: []*ir.OpDef{op.Resize},
-	Was: "NNCC-RESIZE-LINEAR-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, spatialResize,
+var resizeLinearS8Row = row("nncc_resize_linear_s8", "NNCC-RESIZE-LINEAR-S8",
+	"int8 bilinear resize of 1-D and 2-D maps", kernel.SpatialLayout,
+	kernel.Rules{int8Ends, cond.NotEmpty, spatialResize,
 		cond.New("INTEGER-WEIGHTS", "weights have an integer form", resizes8.Why),
 		cond.New("ONE-MULTIPLICATION", "two weights an axis, exact in one multiplication", resizesLinear.Why)},
-	Layout: kernel.SpatialLayout,
-	Lower: func(n *kernel.Node) *call.Lowered {
+	func(l *lowering, n *kernel.Node) {
 		r := resizesLinear.Must(n)
 		p, fn, cols := r.params, "nncc_resize_linear", r.Cols
 		scratch := int(p.Channels+p.Channels%4) * int(p.InW) * 2 // a word for each channel behind the last four
@@ -234,7 +206,7 @@ var resizeLinearS8Row = &kernel.Kernel{
 			fn, scratch = fn+"_wide", int(p.Channels*p.InW)*4
 		}
 		fn += "_s8"
-		l := start(n.Node, fn)
+		l.low.Kernel = fn
 		l.low.Unused = unusedTail(n.Node)
 		f := ints("batch", int(p.Batch), "in_h", int(p.InH), "in_w", int(p.InW), "channels", int(p.Channels), "out_h",
 			int(p.OutH), "out_w", int(p.OutW), "scale", call.T(r.Scale), "den", call.T(den), "bias", call.T(r.Bias),
@@ -243,9 +215,7 @@ var resizeLinearS8Row = &kernel.Kernel{
 		table := func(v []int16) call.Arg { return blob("weights", tensor.Of([]int{len(v)}, v)) }
 		l.call(fn, params("nncc_resize_linear_s8_params", f...), l.in(0), table(r.Rows), table(cols),
 			bytesOf(l.scratch(tensor.I32, (scratch+3)/4)), l.out(0))
-		return l.low
-	},
-}
+	}, op.Resize)
 
 // normRule is the rule that a normalisation has its fixed-point form.
 func normRule[P any](of func(n *ir.Node) (P, *qref.Norm, bool)) kernel.Rule {
@@ -265,41 +235,28 @@ func normField(p qref.NormFixed) call.Field {
 		call.FT("up", p.Up), call.FT("root", p.Root), call.FT("shift", p.Shift)}})
 }
 
-var layerNormS8Row = &kernel.Kernel{
-	Name: "nncc_layer_norm_s8", Library: "nncc", Doc: "int8 layer and root mean square normalisation",
-	Ops: []*ir.OpDef{op.LayerNormalization, op.RMSNormalization},
-	Was: "NNCC-LAYERNORM-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, cond.FirstOutput, normRule(op.LayerNormS8)},
-	Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var layerNormS8Row = row("nncc_layer_norm_s8", "NNCC-LAYERNORM-S8", "int8 layer and root mean square normalisation",
+	natural, kernel.Rules{int8Ends, cond.NotEmpty, cond.FirstOutput, normRule(op.LayerNormS8)},
+	func(l *lowering, n *kernel.Node) {
 		p, m, _ := op.LayerNormS8(n.Node)
-		l := start(n.Node, "nncc_layer_norm_s8")
 		f := append([]call.Field{normField(p.Norm)}, ints("rows", int(p.Rows), "len", int(p.Len), "center",
 			int(p.Center), "zero", call.T(p.Zero))...)
 		l.call("nncc_layer_norm_s8", params("nncc_layer_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Terms()),
 			l.out(0))
 		l.low.Unused = unusedTail(n.Node)
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.LayerNormalization, op.RMSNormalization)
 
-var groupNormS8Row = &kernel.Kernel{
-	Name: "nncc_group_norm_s8", Library: "nncc", Doc: "int8 normalisation of groups of channels",
-	Ops: []*ir.OpDef{op.InstanceNormalization, op.GroupNormalization},
-	Was: "NNCC-GROUPNORM-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, normRule(op.GroupNormS8)},
-	Layout: spatial,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var groupNormS8Row = row("nncc_group_norm_s8", "NNCC-GROUPNORM-S8", "int8 normalisation of groups of channels",
+	spatial, kernel.Rules{int8Ends, cond.NotEmpty, normRule(op.GroupNormS8)}, func(l *lowering, n *kernel.Node) {
 		p, m, _ := op.GroupNormS8(n.Node)
-		l := start(n.Node, "nncc_group_norm_s8")
 		f := append([]call.Field{normField(p.Norm)}, ints("batch", int(p.Batch), "spatial", int(p.Spatial), "channels",
 			int(p.Channels), "groups", int(p.Groups))...)
 		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Pairs()),
 			l.out(0))
 		l.low.Unused = unusedTail(n.Node)
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.InstanceNormalization, op.GroupNormalization)
 
 // poolFieldsS8 are the fields of nncc_pool2d_s8_params.
 func poolFieldsS8(n *ir.Node, g *op.PoolGeom) []call.Field {
@@ -320,19 +277,13 @@ func poolS8Row(fn, was, doc string, lower func(l *lowering, g *op.PoolGeom), glo
 	if !global {
 		conds = append(conds, cond.UpTo2D)
 	}
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{d}, Was: was, Rules: kernel.Rules(conds),
-		Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
-			g := kernel.Pool.Must(n)
-			if global {
-				g = flatSpace(g)
-			}
-			l := start(n.Node, fn)
-			lower(l, g)
-			return l.low
-		},
-	}
+	return row(fn, was, doc, kernel.SpatialLayout, kernel.Rules(conds), func(l *lowering, n *kernel.Node) {
+		g := kernel.Pool.Must(n)
+		if global {
+			g = flatSpace(g)
+		}
+		lower(l, g)
+	}, d)
 }
 
 // averageS8: TFLite's average where CMSIS-NN's definition applies, else the
@@ -403,13 +354,8 @@ func axisS8Kernels() []*kernel.Kernel {
 }
 
 // resizeFixedRow is TensorFlow Lite's bilinear resize of plain int8, channels last.
-var resizeFixedRow = &kernel.Kernel{
-	Name: "nncc_resize_s8", Library: "nncc", Doc: op.ResizeFixed.Doc, Ops: []*ir.OpDef{op.ResizeFixed},
-	Was: "NNCC-RESIZE-FIXED", Rules: kernel.Rules{cond.NotEmpty}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var resizeFixedRow = row("nncc_resize_s8", "NNCC-RESIZE-FIXED", op.ResizeFixed.Doc, natural,
+	kernel.Rules{cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		p, h, w := op.ResizeFixedParams(n.Node)
-		l := start(n.Node, "nncc_resize_s8")
 		l.resize(p, h, w)
-		return l.low
-	},
-}
+	}, op.ResizeFixed)

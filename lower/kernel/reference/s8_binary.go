@@ -19,10 +19,9 @@ import (
 
 // constRow computes a function of one 8-bit tensor and a constant with at most
 // 256 different values, of any type and shape.
-var constRow = &kernel.Kernel{
-	Name: "nncc_lut2_s8", Library: "nncc", Doc: "8-bit functions of a tensor and a constant, by a table for each " +
-		"value of the constant", Ops: constOps,
-	Was: "NNCC-CONST-S8", Rules: kernel.Rules{cond.NotEmpty, cond.Rank, byteEnds,
+var constRow = row("nncc_lut2_s8", "NNCC-CONST-S8",
+	"8-bit functions of a tensor and a constant, by a table for each "+
+		"value of the constant", same, kernel.Rules{cond.NotEmpty, cond.Rank, byteEnds,
 		cond.New("CONSTANT-VALUES", "one constant of at most 256 different values", func(n *kernel.Node) string {
 			if len(n.In) != 2 {
 				return fmt.Sprintf("%d inputs, want 2", len(n.In))
@@ -38,13 +37,11 @@ var constRow = &kernel.Kernel{
 				why = fmt.Sprintf("the constant %s has %d different values, want at most 256", n.In[1-t.x], len(t.rows))
 			}
 			return why
-		})}, Layout: same, Lower: lowerConst,
-}
+		})}, lowerConst, constOps...)
 
-func lowerConst(n *kernel.Node) *call.Lowered {
+func lowerConst(l *lowering, n *kernel.Node) {
 	t := constTables.Must(n)
 	k := t.x
-	l := start(n.Node, "nncc_lut2_s8")
 	out := n.Out[0].Type
 	x, c := l.broadcast(k, out), l.broadcast(1-k, out)
 	// the rows of the constant's elements, in the memory order of the output
@@ -61,7 +58,6 @@ func lowerConst(n *kernel.Node) *call.Lowered {
 	if x.Whole {
 		l.inPlace(k)
 	}
-	return l.low
 }
 
 // pairOps are operators on two int8 tensors: a remainder is no function of 64 KB.
@@ -76,31 +72,28 @@ var binaryOps = map[*ir.OpDef]qref.BinaryOp{op.Add: qref.BinaryAdd, op.Sub: qref
 
 // pairRow computes two int8 tensors with broadcasting by the cheapest kernel
 // that is proven right for all pairs of values.
-var pairRow = &kernel.Kernel{
-	Name: "nncc_binary_s8", Library: "nncc", Doc: "two int8 tensors with broadcasting: sums and quotients by " +
-		"tables, others in double or by a table of pairs", Ops: pairOps,
-	Was: "NNCC-PAIR-S8", Rules: kernel.Rules{cond.NotEmpty, cond.Rank,
-		cond.New("INT8-DATA", "int8 data with one scale", func(n *kernel.Node) string {
-			for i, v := range n.In {
-				if !cond.IsInt8(v.Type) {
-					return fmt.Sprintf("input %d is %s, want int8 with one scale", i, cond.Short(v.Type))
-				}
+var pairRow = row("nncc_binary_s8", "NNCC-PAIR-S8", "two int8 tensors with broadcasting: sums and quotients by "+
+	"tables, others in double or by a table of pairs", same, kernel.Rules{cond.NotEmpty, cond.Rank,
+	cond.New("INT8-DATA", "int8 data with one scale", func(n *kernel.Node) string {
+		for i, v := range n.In {
+			if !cond.IsInt8(v.Type) {
+				return fmt.Sprintf("input %d is %s, want int8 with one scale", i, cond.Short(v.Type))
 			}
-			t := n.Out[0].Type
-			if is, err := ir.InferNode(n.Node); err == nil && t.DType == tensor.Bool && is[0].DType == tensor.Bool {
-				return ""
-			}
-			if !cond.IsInt8(t) {
-				return fmt.Sprintf("the output is %s, want int8 with one scale", cond.Short(t))
-			}
+		}
+		t := n.Out[0].Type
+		if is, err := ir.InferNode(n.Node); err == nil && t.DType == tensor.Bool && is[0].DType == tensor.Bool {
 			return ""
-		}), cond.New("INPUTS", "two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
-			if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n.Node) {
-				return ""
-			}
-			return fmt.Sprintf("%d inputs, want 2", len(n.In))
-		})}, Layout: same, Lower: lowerPair,
-}
+		}
+		if !cond.IsInt8(t) {
+			return fmt.Sprintf("the output is %s, want int8 with one scale", cond.Short(t))
+		}
+		return ""
+	}), cond.New("INPUTS", "two inputs, or any number of one scale for Min and Max", func(n *kernel.Node) string {
+		if len(n.In) == 2 || len(n.In) > 2 && (n.Op == op.Min || n.Op == op.Max) && op.MinMaxKernel(n.Node) {
+			return ""
+		}
+		return fmt.Sprintf("%d inputs, want 2", len(n.In))
+	})}, lowerPair, pairOps...)
 
 func qp(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Quant.Zero[0]} }
 
@@ -108,19 +101,21 @@ func qp(t ir.Type) qref.QP { return qref.QP{Scale: t.Quant.Scale[0], Zero: t.Qua
 // tables of a sum.
 const fewValues = 8
 
-func lowerPair(n *kernel.Node) *call.Lowered {
-	l := start(n.Node, "nncc_binary_s8")
+func lowerPair(l *lowering, n *kernel.Node) {
 	if len(n.In) > 2 {
-		return l.minMaxChain()
+		l.minMaxChain()
+		return
 	}
 	if (n.Op == op.Add || n.Op == op.Mul) && op.BinaryKernelS8(n.Node) {
-		return l.expanded()
+		l.expanded()
+		return
 	}
 	_, why := kernel.RunInput(n.Node)
 	isConst := why == ""
 	if isConst {
 		if t, why := constTables.Of(n); why == "" && len(t.rows) <= fewValues {
-			return lowerConst(n)
+			lowerConst(l, n)
+			return
 		}
 	}
 	pairs := kernel.Known(pairTable(n.Node))
@@ -139,7 +134,7 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 		l.low.Kernel = "nncc_sum_s8"
 		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FT("shift", t.Shift)}, clamp...)...)
 		l.call("nncc_sum_s8", p, a.Arg, b.Arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
-		return l.low
+		return
 	}
 	if r := quotients(n.Node, pairs, lo, hi); r != nil {
 		l.low.Kernel = "nncc_div_s8"
@@ -147,18 +142,19 @@ func lowerPair(n *kernel.Node) *call.Lowered {
 			append([]call.Field{space, call.FT("a_zero", zeroIn(n.Node)), call.FT("out_zero", zeroOut(n.Node))},
 				clamp...)...)
 		l.call("nncc_div_s8", p, a.Arg, b.Arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
-		return l.low
+		return
 	}
 	// sums and products have kernels and tables of their own
 	if f, ok := binaryOps[n.Op]; ok && n.Op != op.Add && n.Op != op.Mul && sameBinary(n.Node, f, pairs, lo, hi) {
 		l.binary(f, space, clamp, a.Arg, b.Arg, y)
-		return l.low
+		return
 	}
 	if isConst {
-		return lowerConst(n)
+		l.low.InPlace = nil
+		lowerConst(l, n)
+		return
 	}
 	l.table2(bcastParams(out, a, b), a.Arg, b.Arg, rowsOf(pairs))
-	return l.low
 }
 
 // rowsOf are the results of all pairs, a row for each value of the second operand.
@@ -191,7 +187,7 @@ func (l *lowering) binaryBy(fn string, o qref.BinaryOp, space call.Field, clamp 
 }
 
 // minMaxChain folds any number of inputs of one quantisation.
-func (l *lowering) minMaxChain() *call.Lowered {
+func (l *lowering) minMaxChain() {
 	out := l.n.Out[0].Type
 	acc := l.broadcast(0, out)
 	for i := 1; i < len(l.n.In); i++ {
@@ -199,7 +195,6 @@ func (l *lowering) minMaxChain() *call.Lowered {
 		l.binary(binaryOps[l.n.Op], call.F("bcast", bcast(out, acc, b)), clampFields(l.n), acc.Arg, b.Arg, l.out(0))
 		acc = l.outputOperand()
 	}
-	return l.low
 }
 
 // signed are the results of all pairs by value.
@@ -266,7 +261,7 @@ func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
 
 // expanded is CMSIS-NN's Add or Mul with operands brought to the shape of the
 // output first: constants at compile time, others in scratch memory.
-func (l *lowering) expanded() *call.Lowered {
+func (l *lowering) expanded() {
 	n := l.n
 	out := n.Out[0].Type
 	args := make([]call.Arg, 2)
@@ -299,13 +294,12 @@ func (l *lowering) expanded() *call.Lowered {
 			i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
 			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax),
 			call.I32(out.Elems()))
-		return l.low
+		return
 	}
 	p := op.MulParams(n)
 	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0),
 		i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
 		i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
-	return l.low
 }
 
 func i32(v int32) call.Trained { return call.T(v) }

@@ -195,11 +195,9 @@ func affineArray(f ...qref.Affine) *call.Array {
 
 // channelRow computes a function of one 8-bit tensor that differs from channel
 // to channel.
-var channelRow = &kernel.Kernel{
-	Name: "nncc_scale_shift_s8", Library: "nncc", Doc: "8-bit functions with a constant per channel: linear ones, " +
-		"PRelu, or by tables",
-	Ops: slices.Concat(constOps, []*ir.OpDef{op.BatchNormalization}),
-	Was: "NNCC-CHANNEL-S8", Rules: kernel.Rules{cond.NotEmpty, byteEnds,
+var channelRow = row("nncc_scale_shift_s8", "NNCC-CHANNEL-S8",
+	"8-bit functions with a constant per channel: linear ones, "+
+		"PRelu, or by tables", channelLayout, kernel.Rules{cond.NotEmpty, byteEnds,
 		cond.New("CHANNEL-CONSTANT", "one constant a channel", func(n *kernel.Node) string {
 			if n.Op == op.BatchNormalization {
 				return cond.Constant(1, 2, 3, 4).Check(n)
@@ -218,8 +216,7 @@ var channelRow = &kernel.Kernel{
 				return channelPlans.Why(n)
 			}
 			return rowTables(n.Node).Why(n)
-		})}, Layout: channelLayout, Lower: lowerChannels,
-}
+		})}, lowerChannels, slices.Concat(constOps, []*ir.OpDef{op.BatchNormalization})...)
 
 // byteEnds: the run-time input and the output hold one byte an element and
 // have one scale.
@@ -238,14 +235,13 @@ var byteEnds = cond.New("BYTE-DATA", "8-bit data with one scale", func(n *kernel
 	return ""
 })
 
-func lowerChannels(n *kernel.Node) *call.Lowered {
+func lowerChannels(l *lowering, n *kernel.Node) {
 	p := channelPlans.Must(n)
-	l := start(n.Node, "nncc_scale_shift_s8")
 	channels := len(p.index)
 	if p.lines != nil {
 		l.inPlace(p.x)
 		l.lines(p)
-		return l.low
+		return
 	}
 	rows := n.Out[0].Type.Elems() / channels
 	size := ints("rows", rows, "channels", channels)
@@ -265,7 +261,6 @@ func lowerChannels(n *kernel.Node) *call.Lowered {
 			list("a_stride", []int{channels, 1}), list("b_stride", []int{0, 1}))...)
 		l.table2(b, l.in(p.x), rowNumbers(p.index), p.rows)
 	}
-	return l.low
 }
 
 // table2 emits the look-up in rows: which one is said by the bit pattern that

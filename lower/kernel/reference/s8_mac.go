@@ -85,28 +85,22 @@ func convS8Row(fn, was, doc string, depthwise bool) *kernel.Kernel {
 	if depthwise {
 		conds = append(conds, depthwiseOnly)
 	}
-	return &kernel.Kernel{
-		Name: fn, Library: "nncc", Doc: doc, Ops: []*ir.OpDef{op.Conv}, Was: was, Rules: kernel.Rules(conds),
-		Layout: kernel.SpatialLayout,
-		Lower: func(n *kernel.Node) *call.Lowered {
-			g := kernel.Conv.Must(n)
-			p := convParams.Must(n)
-			l := start(n.Node, fn)
-			f := append(convFields(g), macFields(p)...)
-			typ := fn + "_params"
-			var w call.Arg
-			if depthwise {
-				f = append(f, ints("in_c", g.CIn, "mult_c", g.COut/g.CIn)...)
-				w = l.arrangedS8([]int{g.COut, g.Taps()}, []int{1, 0})
-			} else {
-				f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
-				w = l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1})
-			}
-			zero, mult, shift := channelArgs(p, g.COut)
-			l.call(fn, params(typ, f...), l.in(0), w, l.in(2), zero, mult, shift, l.out(0))
-			return l.low
-		},
-	}
+	return row(fn, was, doc, kernel.SpatialLayout, kernel.Rules(conds), func(l *lowering, n *kernel.Node) {
+		g := kernel.Conv.Must(n)
+		p := convParams.Must(n)
+		f := append(convFields(g), macFields(p)...)
+		typ := fn + "_params"
+		var w call.Arg
+		if depthwise {
+			f = append(f, ints("in_c", g.CIn, "mult_c", g.COut/g.CIn)...)
+			w = l.arrangedS8([]int{g.COut, g.Taps()}, []int{1, 0})
+		} else {
+			f = append(f, ints("in_c", g.CIn, "out_c", g.COut, "groups", g.Group)...)
+			w = l.arrangedS8([]int{g.COut, g.CIn / g.Group, g.Taps()}, []int{0, 2, 1})
+		}
+		zero, mult, shift := channelArgs(p, g.COut)
+		l.call(fn, params(typ, f...), l.in(0), w, l.in(2), zero, mult, shift, l.out(0))
+	}, op.Conv)
 }
 
 // maxProducts bounds the calls of one MatMul node.
@@ -146,16 +140,12 @@ var matricesS8 = kernel.NewFact(func(n *kernel.Node) (*matrixS8, string) {
 })
 
 // matrixS8Row computes Gemm and MatMul, a call for every right matrix.
-var matrixS8Row = &kernel.Kernel{
-	Name: "nncc_fully_connected_wzp_s8", Library: "nncc", Doc: "int8 matrix products, weights with zero points",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Was: "NNCC-FC-S8", Rules: kernel.Rules{int8Ends, cond.NotEmpty, weights8,
-		cond.New("INTEGER-PRODUCT", "an integer matrix product", matricesS8.Why)},
-	Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var matrixS8Row = row("nncc_fully_connected_wzp_s8", "NNCC-FC-S8", "int8 matrix products, weights with zero points",
+	natural, kernel.Rules{int8Ends, cond.NotEmpty, weights8,
+		cond.New("INTEGER-PRODUCT", "an integer matrix product", matricesS8.Why)}, func(l *lowering, n *kernel.Node) {
 		g := matricesS8.Must(n)
 		const fn = "nncc_fully_connected_wzp_s8"
-		l := start(n.Node, fn)
+		l.low.Kernel = fn
 		count := n.In[1].Type.Elems() / (g.k * g.n)
 		perm := []int{0, 2, 1}
 		shape := []int{count, g.k, g.n}
@@ -169,9 +159,7 @@ var matrixS8Row = &kernel.Kernel{
 			l.call(fn, p, l.inAt(0, g.a[i]*g.m*g.k), offset(w, g.b[i]*g.k*g.n, g.k*g.n), l.int32Bias(g.n), zero, mult,
 				shift, l.outAt(0, i*g.m*g.n))
 		}
-		return l.low
-	},
-}
+	}, op.Gemm, op.MatMul)
 
 // offset is a pointer to size bytes behind the first off of an operand.
 func offset(a call.Arg, off, size int) call.Arg {

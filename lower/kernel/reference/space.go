@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
@@ -73,15 +72,10 @@ func blockMove(n *ir.Node, toSpace bool) move {
 }
 
 func blockRow(was string, d *ir.OpDef, toSpace bool) *kernel.Kernel {
-	return &kernel.Kernel{
-		Name: "nncc_copy_nd", Library: "nncc", Doc: d.Doc + ", any element type", Ops: []*ir.OpDef{d},
-		Was: was, Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
-		Lower: func(n *kernel.Node) *call.Lowered {
-			l := start(n.Node, "nncc_copy_nd")
+	return row("nncc_copy_nd", was, d.Doc+", any element type", same, kernel.Rules{cond.SameType, cond.NotEmpty},
+		func(l *lowering, n *kernel.Node) {
 			l.strided(blockMove(n.Node, toSpace))
-			return l.low
-		},
-	}
+		}, d)
 }
 
 // sameRank: any order where the rank stays, else natural.
@@ -131,11 +125,8 @@ var repeatDims = cond.New("LOOPS", fmt.Sprintf("at most %d loops", kernel.MaxDim
 })
 
 // triluRow chooses between the input and zero by a constant mask.
-var triluRow = &kernel.Kernel{
-	Name: "nncc_where", Library: "nncc", Doc: "upper or lower triangle, any element type", Ops: []*ir.OpDef{op.Trilu},
-	Was: "NNCC-TRILU", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1)}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_where")
+var triluRow = row("nncc_where", "NNCC-TRILU", "upper or lower triangle, any element type", natural,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
 		t := n.In[0].Type
 		r := t.Rank()
 		rows, cols, k := t.Shape[r-2], t.Shape[r-1], 0
@@ -160,16 +151,11 @@ var triluRow = &kernel.Kernel{
 			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
 		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)),
 			bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
-		return l.low
-	},
-}
+	}, op.Trilu)
 
 // knownRow stores results that do not depend on data computed at run time.
-var knownRow = &kernel.Kernel{
-	Name: "nncc_copy_rows", Library: "nncc", Doc: "result known at compile time",
-	Ops: []*ir.OpDef{op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero},
-	Was: "NNCC-KNOWN", Rules: kernel.Rules{nonEmptyOut}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var knownRow = row("nncc_copy_rows", "NNCC-KNOWN", "result known at compile time", natural, kernel.Rules{nonEmptyOut},
+	func(l *lowering, n *kernel.Node) {
 		in := make([]*tensor.Dense, len(n.In))
 		for i, v := range n.In {
 			if v == nil {
@@ -180,30 +166,21 @@ var knownRow = &kernel.Kernel{
 			}
 		}
 		out := kernel.Known(ir.EvalNode(n.Node, in))
-		l := start(n.Node, "nncc_copy_rows")
 		l.low.Unused = ir.Identity(len(n.In))
 		size := n.Out[0].Type.Bytes()
 		l.rows(1, size, size, size, blob("const", out[0]), l.out(0))
-		return l.low
-	},
-}
+	}, op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero)
 
 func spaceKernels() []*kernel.Kernel {
-	repeat := func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_copy_nd")
+	repeat := func(l *lowering, n *kernel.Node) {
 		l.low.Unused = unusedTail(n.Node)
 		l.strided(repeatMove(n.Node))
-		return l.low
 	}
 	return []*kernel.Kernel{
 		blockRow("NNCC-DEPTHTOSPACE", op.DepthToSpace, true),
 		blockRow("NNCC-SPACETODEPTH", op.SpaceToDepth, false),
-		{
-			Name: "nncc_copy_nd", Library: "nncc", Doc: "repetition of a tensor, any element type",
-			Ops: []*ir.OpDef{op.Expand, op.Tile},
-			Was: "NNCC-EXPAND", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1), repeatDims},
-			Layout: sameRank, Lower: repeat,
-		},
+		row("nncc_copy_nd", "NNCC-EXPAND", "repetition of a tensor, any element type", sameRank,
+			kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1), repeatDims}, repeat, op.Expand, op.Tile),
 		triluRow, knownRow,
 	}
 }

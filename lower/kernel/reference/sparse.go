@@ -5,7 +5,6 @@ package reference
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -118,15 +117,10 @@ func (b *sparse) pack(w []float32) (why string) {
 }
 
 // sparseRow is a filter bank.
-var sparseRow = &kernel.Kernel{
-	Name: "nncc_sparse_f32", Library: "nncc",
-	Doc: "matrix product with runs of weights on a background, bias and clamp",
-	Ops: []*ir.OpDef{op.Gemm, op.MatMul},
-	Was: "NNCC-SPARSE-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, flatRight, cond.Constant(1),
-		sparseFacts.Exists("SPARSE", "most weights are one number")},
-	Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_sparse_f32")
+var sparseRow = row("nncc_sparse_f32", "NNCC-SPARSE-F32",
+	"matrix product with runs of weights on a background, bias and clamp", natural,
+	kernel.Rules{cond.Float32(), cond.NotEmpty, flatRight, cond.Constant(1),
+		sparseFacts.Exists("SPARSE", "most weights are one number")}, func(l *lowering, n *kernel.Node) {
 		b := sparseFacts.Must(n)
 		var bias call.Arg = call.Null{}
 		if n.Op == op.Gemm {
@@ -140,6 +134,4 @@ var sparseRow = &kernel.Kernel{
 		l.low.Unused = []int{1}
 		l.call("nncc_sparse_f32", params("nncc_sparse_params", append(f, actFields(n.Node)...)...), l.in(0),
 			intBlob("runs", b.runs), f32Blob("weights", w), bias, l.out(0))
-		return l.low
-	},
-}
+	}, op.Gemm, op.MatMul)

@@ -25,18 +25,15 @@ var outsideNames = map[string]call.Lit{"constant": "NNCC_OUTSIDE_ZERO", "reflect
 	"edge": "NNCC_OUTSIDE_EDGE"}
 
 // spectrumRow is the Fourier transform of frames.
-var spectrumRow = &kernel.Kernel{
-	Name: "nncc_spectrum", Library: "nncc", Doc: op.Spectrum.Doc, Ops: []*ir.OpDef{op.Spectrum},
-	Was: "NNCC-SPECTRUM", Rules: kernel.Rules{nonEmptyOut, cond.Float32Result},
-	Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var spectrumRow = row("nncc_spectrum", "NNCC-SPECTRUM", op.Spectrum.Doc, natural,
+	kernel.Rules{nonEmptyOut, cond.Float32Result}, func(l *lowering, n *kernel.Node) {
 		a, x := ir.AttrsOf[op.SpectrumAttrs](n), n.In[0].Type
 		fixed := op.SpectrumFixed(n.Node)
 		fn := spectrumFuncs[x.DType]
 		if fixed != nil {
 			fn = fixedSpectrumFuncs[x.DType]
 		}
-		l := start(n.Node, fn)
+		l.low.Kernel = fn
 		t, zero := qref.NewFFT(a.Length), 0
 		if x.Quant != nil {
 			zero = int(x.Quant.Zero[0])
@@ -61,31 +58,26 @@ var spectrumRow = &kernel.Kernel{
 		l.low.Unused = []int{1}
 		l.call(fn, params("nncc_spectrum_params", fields...), l.in(0), window, twiddle, l.out(0),
 			scratch)
-		return l.low
-	},
-}
+	}, op.Spectrum)
 
 // signalFFTRow is the transform of the audio front end.
-var signalFFTRow = &kernel.Kernel{
-	Name: "nncc_signal_fft", Library: "nncc", Doc: op.SignalFFT.Doc, Ops: []*ir.OpDef{op.SignalFFT},
-	Was: "NNCC-SIGNAL-FFT", Rules: kernel.Rules{cond.NotEmpty}, Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+var signalFFTRow = row("nncc_signal_fft", "NNCC-SIGNAL-FFT", op.SignalFFT.Doc, natural, kernel.Rules{cond.NotEmpty},
+	func(l *lowering, n *kernel.Node) {
 		if n.In[0].Type.DType == tensor.I16 {
-			return signalFFT[int16](n.Node, "nncc_signal_fft_s16")
+			signalFFT[int16](l, n, "nncc_signal_fft_s16")
+		} else {
+			signalFFT[int32](l, n, "nncc_signal_fft_s32")
 		}
-		return signalFFT[int32](n.Node, "nncc_signal_fft_s32")
-	},
-}
+	}, op.SignalFFT)
 
-func signalFFT[T int16 | int32](n *ir.Node, fn string) *call.Lowered {
+func signalFFT[T int16 | int32](l *lowering, n *kernel.Node, fn string) {
 	a, x := ir.AttrsOf[op.SignalFFTAttrs](n), n.In[0].Type
 	f := kernel.Known(qref.NewRealFFT[T](a.Length, a.Inverse != 0))
-	l := start(n, fn)
+	l.low.Kernel = fn
 	last := len(x.Shape) - 1
 	p := params("nncc_signal_fft_params", ints("rows", tensor.Count(x.Shape[:last]), "size", x.Shape[last],
 		"length", a.Length, "inverse", a.Inverse)...)
 	table := func(what string, v []T) *call.Blob { return blob(what, tensor.Of([]int{len(v)}, v)) }
 	work := l.scratch(x.DType, 2*a.Length)
 	l.call(fn, p, l.in(0), table("twiddles", f.Twiddles), table("super", f.Super), l.out(0), work)
-	return l.low
 }

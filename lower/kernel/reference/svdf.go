@@ -3,7 +3,6 @@
 package reference
 
 import (
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -12,24 +11,18 @@ import (
 )
 
 // svdfRow is TensorFlow Lite's SVDF on int8.
-var svdfRow = &kernel.Kernel{
-	Name: "nncc_svdf", Library: "nncc", Doc: op.SVDF.Doc, Ops: []*ir.OpDef{op.SVDF},
-	Was: "NNCC-SVDF-S8", Rules: kernel.Rules{cond.New("SYMMETRIC", "constant weights, symmetric, with one scale each",
+var svdfRow = row("nncc_svdf", "NNCC-SVDF-S8", op.SVDF.Doc, natural,
+	kernel.Rules{cond.New("SYMMETRIC", "constant weights, symmetric, with one scale each",
 		func(n *kernel.Node) string {
 			_, why := op.SVDFParams(n.Node)
 			return why
-		})},
-	Layout: natural,
-	Lower: func(n *kernel.Node) *call.Lowered {
+		})}, func(l *lowering, n *kernel.Node) {
 		fn, time := "nncc_svdf_s8", n.ConstIn(2)
 		if time != nil && time.DType == tensor.I16 {
 			fn = "nncc_svdf_s8_s16"
 		}
-		l := start(n.Node, fn)
-		p, why := op.SVDFParams(n.Node)
-		if why != "" {
-			return nil
-		}
+		l.low.Kernel = fn
+		p, _ := op.SVDFParams(n.Node)
 		l.low.Unused = []int{1, 2, 3}
 		features := make([]byte, len(p.Features))
 		for i, v := range p.Features {
@@ -42,6 +35,4 @@ var svdfRow = &kernel.Kernel{
 		l.call(fn, params, l.in(0), &call.Blob{Hint: "features", CType: "int8_t", Data: features,
 			NoCast: true}, i32Blob("feature_bias", p.FeatureBias), blob("time", time), i32Blob("bias", p.Bias),
 			l.in(4), l.out(0), l.out(1))
-		return l.low
-	},
-}
+	}, op.SVDF)

@@ -13,10 +13,8 @@ import (
 // Operators on one 8-bit value become tables: the node itself is evaluated on
 // all 256 inputs, so that emitted code and interpreter cannot differ.
 
-var tableRow = &kernel.Kernel{
-	Name: "nncc_lut_s8", Library: "nncc", Doc: "any function of one 8-bit tensor, by a table of 256 results",
-	Ops: kernel.TableOps(),
-	Was: "NNCC-TABLE", Rules: kernel.Rules{cond.NotEmpty, cond.FirstOutput,
+var tableRow = row("nncc_lut_s8", "NNCC-TABLE", "any function of one 8-bit tensor, by a table of 256 results", same,
+	kernel.Rules{cond.NotEmpty, cond.FirstOutput,
 		cond.New("BYTE-FUNCTION", "a function of one 8-bit value", func(n *kernel.Node) string {
 			if why := kernel.TableOf.Why(n); why != "" {
 				return why
@@ -26,18 +24,14 @@ var tableRow = &kernel.Kernel{
 					n.In[k].Type.Shape, n.Out[0].Type.Shape)
 			}
 			return ""
-		})}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
+		})}, func(l *lowering, n *kernel.Node) {
 		k, _ := kernel.RunInput(n.Node)
-		l := start(n.Node, "nncc_lut_s8")
 		b := call.Lookup(kernel.TableOf.Must(n))
 		l.call("nncc_lut_s8", params("nncc_count_params", call.FI("count", n.Out[0].Type.Elems())), bytesOf(l.in(k)), b,
 			bytesOf(l.out(0)))
 		l.inPlace(k)
 		l.tableRows(k, b)
-		return l.low
-	},
-}
+	}, kernel.TableOps()...)
 
 // tableRows is the look-up row by row for operands whose channels lie apart.
 func (l *lowering) tableRows(k int, table *call.Blob) {

@@ -21,20 +21,15 @@ func elementRows() []*kernel.Kernel {
 	rows := make([]*kernel.Kernel, len(ops))
 	for i, d := range ops {
 		was := "NNCC-" + strings.ToUpper(strings.ReplaceAll(kernel.Snake(d.Name), "_", "-")) + "-F32"
-		rows[i] = &kernel.Kernel{
-			Name: "nncc_element_f32", Library: "nncc", Doc: "float32, by the operator's form in C: " + d.Doc,
-			Ops: []*ir.OpDef{d}, Was: was, Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty}, Layout: same,
-			Lower: lowerElement,
-		}
+		rows[i] = row("nncc_element_f32", was, "float32, by the operator's form in C: "+d.Doc, same,
+			kernel.Rules{cond.Float32(0), cond.NotEmpty}, lowerElement, d)
 	}
 	return rows
 }
 
-func lowerElement(n *kernel.Node) *call.Lowered {
-	l := start(n.Node, "nncc_element_f32")
+func lowerElement(l *lowering, n *kernel.Node) {
 	l.element(n.Node, n.Out[0].Type.Elems(), l.in(0), l.out(0))
 	l.inPlace(0)
-	return l.low
 }
 
 // element adds a call that gives count elements of y, the function of n of those
@@ -62,18 +57,13 @@ func (l *lowering) clip(lo, hi float32, x call.Arg) {
 }
 
 // clipRow limits to constant bounds.
-var clipRow = &kernel.Kernel{
-	Name: "nncc_clip_f32", Library: "nncc", Doc: "x limited to constant bounds", Ops: []*ir.OpDef{op.Clip},
-	Was: "NNCC-CLIP-F32", Rules: kernel.Rules{cond.Float32(0), cond.NotEmpty, cond.Constant(1, 2), orderedBounds},
-	Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_clip_f32")
+var clipRow = row("nncc_clip_f32", "NNCC-CLIP-F32", "x limited to constant bounds", same,
+	kernel.Rules{cond.Float32(0), cond.NotEmpty, cond.Constant(1, 2), orderedBounds},
+	func(l *lowering, n *kernel.Node) {
 		lo, hi := clipBounds(n.Node)
 		l.clip(lo, hi, l.in(0))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.Clip)
 
 // clipBounds are Clip's constant bounds, infinite where absent.
 func clipBounds(n *ir.Node) (lo, hi float32) {
@@ -92,16 +82,11 @@ var orderedBounds = cond.New("BOUNDS", "bounds are constant numbers", func(n *ke
 var unaryKernels = append(elementRows(), clipRow, notRow, isNaNRow, clipRuntimeRow)
 
 // notRow is x xor true.
-var notRow = &kernel.Kernel{
-	Name: "nncc_xor_bool", Library: "nncc", Doc: "logical not", Ops: []*ir.OpDef{op.Not},
-	Was: "NNCC-NOT", Rules: kernel.Rules{plain(tensor.Bool), cond.NotEmpty}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_xor_bool")
+var notRow = row("nncc_xor_bool", "NNCC-NOT", "logical not", same, kernel.Rules{plain(tensor.Bool), cond.NotEmpty},
+	func(l *lowering, n *kernel.Node) {
 		l.invert(l.broadcast(0, n.Out[0].Type))
 		l.inPlace(0)
-		return l.low
-	},
-}
+	}, op.Not)
 
 // invert is output 0 = not x, for bool x.
 func (l *lowering) invert(x operand) {
@@ -111,25 +96,17 @@ func (l *lowering) invert(x operand) {
 }
 
 // isNaNRow: what differs from itself.
-var isNaNRow = &kernel.Kernel{
-	Name: "nncc_equal_f32", Library: "nncc", Doc: "whether x differs from itself", Ops: []*ir.OpDef{op.IsNaN},
-	Was: "NNCC-ISNAN", Rules: kernel.Rules{plain(tensor.F32), cond.NotEmpty}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_equal_f32")
+var isNaNRow = row("nncc_equal_f32", "NNCC-ISNAN", "whether x differs from itself", same,
+	kernel.Rules{plain(tensor.F32), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
 		x := l.broadcast(0, n.Out[0].Type)
 		l.call("nncc_equal_f32", bcastParams(n.Out[0].Type, x, x), x.Arg, x.Arg, l.out(0))
 		l.invert(l.outputOperand())
-		return l.low
-	},
-}
+	}, op.IsNaN)
 
 // clipRuntimeRow: bounds that are computed at run time are operands of maximum
 // and minimum.
-var clipRuntimeRow = &kernel.Kernel{
-	Name: "nncc_max_f32", Library: "nncc", Doc: "x limited to bounds computed at run time", Ops: []*ir.OpDef{op.Clip},
-	Was: "NNCC-CLIP-RUNTIME-F32", Rules: kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		l := start(n.Node, "nncc_max_f32")
+var clipRuntimeRow = row("nncc_max_f32", "NNCC-CLIP-RUNTIME-F32", "x limited to bounds computed at run time", same,
+	kernel.Rules{cond.Float32(), cond.NotEmpty, cond.Rank}, func(l *lowering, n *kernel.Node) {
 		out := n.Out[0].Type
 		x := l.broadcast(0, out)
 		for i, fn := range []string{1: "nncc_max_f32", 2: "nncc_min_f32"} {
@@ -140,6 +117,4 @@ var clipRuntimeRow = &kernel.Kernel{
 			l.call(fn, bcastParams(out, x, b), x.Arg, b.Arg, l.out(0))
 			x = l.outputOperand()
 		}
-		return l.low
-	},
-}
+	}, op.Clip)

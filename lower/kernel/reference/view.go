@@ -17,11 +17,12 @@ import (
 
 // view is a node without code: output 0 is input 0 under another type. A
 // constant has no place in the arena, so its view is a copy.
-func view(n *ir.Node) *call.Lowered {
+func view(l *lowering, n *kernel.Node) {
 	if n.In[0].Const != nil {
-		return copied(n)
+		copied(l, n)
+		return
 	}
-	return &call.Lowered{Kernel: "view", Library: "view", View: true, Unused: unusedTail(n)}
+	*l.low = call.Lowered{Kernel: "view", Library: "view", View: true, Unused: unusedTail(n.Node)}
 }
 
 // unusedTail are all inputs but the first: shapes and axes, which are part of
@@ -34,16 +35,15 @@ func unusedTail(n *ir.Node) []int {
 }
 
 // copied writes the bytes of input 0, in the order of the output, to output 0.
-func copied(n *ir.Node) *call.Lowered {
-	l := start(n, "nncc_copy_rows")
-	l.low.Unused = unusedTail(n)
+func copied(l *lowering, n *kernel.Node) {
+	l.low.Kernel = "nncc_copy_rows"
+	l.low.Unused = unusedTail(n.Node)
 	size := n.Out[0].Type.Bytes()
 	var x call.Arg = l.in(0)
 	if c := n.In[0].Const; c != nil {
 		x = blob("const", arrange(c, n.In[0].Type.Shape, n.In[0].Type.OrderOrIdentity()))
 	}
 	l.rows(1, size, size, size, x, l.out(0))
-	return l.low
 }
 
 func transposeLayout(n *kernel.Node) kernel.Layout {
@@ -76,12 +76,12 @@ func tooManyRuns(n *ir.Node) string {
 }
 
 // relayout copies between two memory orders of one shape.
-func relayout(n *kernel.Node) *call.Lowered {
+func relayout(l *lowering, n *kernel.Node) {
 	x, y := n.In[0].Type, n.Out[0].Type
 	if n.In[0].Const == nil && x.SameMemory(y.Order) {
-		return view(n.Node)
+		view(l, n)
+		return
 	}
-	l := start(n.Node, "nncc_copy_nd")
 	l.low.Route = "nncc_run"
 	order := y.OrderOrIdentity()
 	var from call.Arg = l.in(0)
@@ -92,55 +92,31 @@ func relayout(n *kernel.Node) *call.Lowered {
 	dims := y.Phys()
 	l.move(move{elem: y.DType.Size(), dims: dims, x: permuted(st, order), y: tensor.Strides(dims)}, from, l.out(0))
 	l.low.Kernel = l.low.Calls[0].Func
-	return l.low
 }
 
-// dropoutRow copies, and fills the mask with true where it is asked for.
-var dropoutRow = &kernel.Kernel{
-	Name: "nncc_copy_rows", Library: "nncc", Doc: "copy; a mask of true", Ops: []*ir.OpDef{op.Dropout},
-	Was: "NNCC-DROPOUT", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
-	Lower: func(n *kernel.Node) *call.Lowered {
-		low := copied(n.Node)
-		if len(n.Out) > 1 {
-			l := &lowering{n.Node, low}
-			l.fill(tensor.Of([]int{1}, []bool{true}), n.Out[1].Type.Elems(), l.out(1))
-		}
-		return low
-	},
+// dropout copies, and fills the mask with true where it is asked for.
+func dropout(l *lowering, n *kernel.Node) {
+	copied(l, n)
+	if len(n.Out) > 1 {
+		l.fill(tensor.Of([]int{1}, []bool{true}), n.Out[1].Type.Elems(), l.out(1))
+	}
 }
 
 func viewKernels() []*kernel.Kernel {
-	plain := func(n *kernel.Node) *call.Lowered { return view(n.Node) }
+	reshaped := func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }
+	whole := kernel.Rules{cond.SameType, cond.NotEmpty}
 	return []*kernel.Kernel{
-		{
-			Name: "view", Library: "nncc", Doc: "other shape of the same bytes: no code",
-			Ops: kernel.Where(func(d *ir.OpDef) bool { return d.View == ir.Reshaped }),
-			Was: "NNCC-RESHAPE", Rules: kernel.Rules{cond.SameType, cond.Constant(1)},
-			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }, Lower: plain,
-		},
-		{
-			Name: "view-transpose", Library: "nncc", Doc: "other order of dimensions over the same bytes: no code",
-			Ops: []*ir.OpDef{op.Transpose},
-			Was: "NNCC-TRANSPOSE", Rules: kernel.Rules{cond.SameType, transposable}, Layout: transposeLayout,
-			Lower: plain,
-		},
-		{
-			Name: "nncc_copy_nd", Library: "nncc", Doc: "conversion between memory orders",
-			Ops: []*ir.OpDef{op.Relayout},
-			Was: "NNCC-RELAYOUT", Rules: kernel.Rules{cond.SameType, cond.NotEmpty, runsUpTo},
-			Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }, Lower: relayout,
-		},
-		{
-			Name: "nncc_copy_rows", Library: "nncc", Doc: "copy", Ops: []*ir.OpDef{op.Identity, op.Within},
-			Was: "NNCC-IDENTITY", Rules: kernel.Rules{cond.SameType, cond.NotEmpty}, Layout: same,
-			Lower: func(n *kernel.Node) *call.Lowered { return copied(n.Node) },
-		},
-		{
-			Name: "view-bits", Library: "nncc", Doc: "the same bytes as another element type: no code",
-			Ops: []*ir.OpDef{op.BitCast},
-			Was: "NNCC-BITCAST", Rules: kernel.Rules{wholeBytes, canonical}, Layout: same, Lower: plain,
-		},
-		dropoutRow,
+		row("view", "NNCC-RESHAPE", "other shape of the same bytes: no code", reshaped,
+			kernel.Rules{cond.SameType, cond.Constant(1)}, view,
+			kernel.Where(func(d *ir.OpDef) bool { return d.View == ir.Reshaped })...),
+		row("view-transpose", "NNCC-TRANSPOSE", "other order of dimensions over the same bytes: no code",
+			transposeLayout, kernel.Rules{cond.SameType, transposable}, view, op.Transpose),
+		row("nncc_copy_nd", "NNCC-RELAYOUT", "conversion between memory orders", anyToAny,
+			append(whole[:2:2], runsUpTo), relayout, op.Relayout),
+		row("nncc_copy_rows", "NNCC-IDENTITY", "copy", same, whole, copied, op.Identity, op.Within),
+		row("view-bits", "NNCC-BITCAST", "the same bytes as another element type: no code", same,
+			kernel.Rules{wholeBytes, canonical}, view, op.BitCast),
+		row("nncc_copy_rows", "NNCC-DROPOUT", "copy; a mask of true", same, whole, dropout, op.Dropout),
 	}
 }
 
