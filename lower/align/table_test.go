@@ -181,22 +181,24 @@ func TestHazard(t *testing.T) {
 	}
 }
 
+// loaded is a reference model.
+func loaded(t testing.TB, name string) *ir.Graph {
+	t.Helper()
+	m, err := onnx.Load(sharedata.Need(t, "models", name+".onnx"), onnx.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // TestReferenceModels checks the tables of the reference models, where they are.
 func TestReferenceModels(t *testing.T) {
-	load := func(name string) *ir.Graph {
-		path := sharedata.Need(t, "models", name+".onnx")
-		m, err := onnx.Load(path, onnx.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
-	}
 	rows := func(name string) map[string]align.Row {
-		_, r := padded(t, load(name), align.Options{Mode: option.AlignAlways})
+		_, r := padded(t, loaded(t, name), align.Options{Mode: option.AlignAlways})
 		m := map[string]align.Row{}
 		for _, w := range r.Rows {
 			m[w.Node+" "+w.Constraint] = w
