@@ -92,11 +92,7 @@ func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) error {
 func (m *Model) RemoveAttribute(n *pb.NodeProto, name string) error {
 	i := slices.IndexFunc(n.Attribute, func(x *pb.AttributeProto) bool { return x.GetName() == name })
 	if i < 0 {
-		var have []string
-		for _, a := range n.Attribute {
-			have = append(have, a.GetName())
-		}
-		return nodeErr(n, "has no attribute %s to remove; it has: %s", quote(name), quoted(have))
+		return nodeErr(n, "has no attribute %s to remove; it has: %s", quote(name), quoted(names(n.Attribute)))
 	}
 	m.Touch()
 	n.Attribute = slices.Delete(n.Attribute, i, i+1)

@@ -3,6 +3,7 @@
 package surgery
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -45,10 +46,7 @@ func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (*pb.NodePro
 	if err != nil {
 		return nil, err
 	}
-	name := opt.Name
-	if name == "" {
-		name = m.UniqueNode(n.GetName() + "_Conv")
-	}
+	name := cmp.Or(opt.Name, m.UniqueNode(n.GetName()+"_Conv"))
 	conv := m.convNode(name, src, a, k, a.wName, a.bName)
 	conv.Output = []string{n.Output[0]}
 	nodes := []*pb.NodeProto{conv}
@@ -288,10 +286,7 @@ func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs [
 		return nil, err
 	}
 	var convs []*pb.NodeProto
-	base := opt.Name
-	if base == "" {
-		base = n.GetName() + "_Conv"
-	}
+	base := cmp.Or(opt.Name, n.GetName()+"_Conv")
 	for i, p := range pieces {
 		part := &affine{}
 		if part.w, err = SliceAxis(a.w, 0, p.from, p.to); err != nil {

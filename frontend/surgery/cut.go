@@ -3,6 +3,7 @@
 package surgery
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -118,11 +119,9 @@ func (m *Model) InsertSlices(value string, c Cut, outputs []string) ([]string, e
 	var out []string
 	from := 0
 	for i, s := range sizes {
-		o := value + "_slice_" + strconv.Itoa(i)
-		if outputs != nil {
-			o = outputs[i]
-		} else {
-			o = m.UniqueValue(o)
+		o := at(outputs, i)
+		if outputs == nil {
+			o = m.UniqueValue(value + "_slice_" + strconv.Itoa(i))
 		}
 		n, err := m.sliceNode(value, o, axis, from, from+s)
 		if err != nil {
@@ -180,10 +179,7 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 	if to != nil {
 		base = to.GetName()
 	}
-	if name == "" {
-		name = m.UniqueNode(base + "/Concat")
-	}
-	spec := NodeSpec{Op: "Concat", Name: name, Inputs: values, Attributes: map[string]any{"axis": axis}}
+	spec := NodeSpec{Op: "Concat", Name: cmp.Or(name, m.UniqueNode(base+"/Concat")), Inputs: values, Attributes: map[string]any{"axis": axis}}
 	if output != "" {
 		spec.Outputs = []string{output}
 	}

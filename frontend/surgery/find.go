@@ -96,11 +96,7 @@ func (m *Model) notFound(q Query) error {
 		if p := m.Producer(q.Name); p != nil {
 			hint = fmt.Sprintf("; a value has that name, made by %s: choose it by output", label(p))
 		} else {
-			var names []string
-			for _, n := range m.graph().Node {
-				names = append(names, n.GetName())
-			}
-			hint = near(q.Name, names)
+			hint = near(q.Name, names(m.graph().Node))
 		}
 	} else if q.Output != "" {
 		hint = near(q.Output, m.valueNames())
@@ -180,23 +176,15 @@ func valueInfo(list []*pb.ValueInfoProto, name string) *pb.ValueInfoProto {
 // InputNames and OutputNames list the model's interface, in order;
 // initializers that are listed as inputs are left out.
 func (m *Model) InputNames() []string {
-	init := map[string]bool{}
-	for _, t := range m.graph().Initializer {
-		init[t.GetName()] = true
-	}
-	var s []string
-	for _, v := range m.graph().Input {
-		if !init[v.GetName()] {
-			s = append(s, v.GetName())
-		}
-	}
-	return s
+	init := setOf(names(m.graph().Initializer))
+	return slices.DeleteFunc(names(m.graph().Input), func(s string) bool { return init[s] })
 }
 
 // OutputNames lists the graph outputs in order.
 func (m *Model) OutputNames() []string { return names(m.graph().Output) }
 
-func names(list []*pb.ValueInfoProto) []string {
+// names are those of values, nodes, tensors or attributes.
+func names[T interface{ GetName() string }](list []T) []string {
 	s := make([]string, len(list))
 	for i, v := range list {
 		s[i] = v.GetName()
@@ -204,13 +192,29 @@ func names(list []*pb.ValueInfoProto) []string {
 	return s
 }
 
-// valueNames lists every value of the main graph.
-func (m *Model) valueNames() []string {
-	g := m.graph()
-	s := names(g.Input)
-	for _, t := range g.Initializer {
-		s = append(s, t.GetName())
+// set is a set of names.
+type set map[string]bool
+
+func setOf(lists ...[]string) set {
+	s := set{}
+	for _, l := range lists {
+		s.add(l...)
 	}
+	return s
+}
+
+func (s set) add(list ...string) {
+	for _, x := range list {
+		s[x] = true
+	}
+}
+
+// valueNames lists every value of the main graph.
+func (m *Model) valueNames() []string { return defined(m.graph()) }
+
+// defined lists every value that a graph, or a subgraph, defines.
+func defined(g *pb.GraphProto) []string {
+	s := slices.Concat(names(g.Input), names(g.Initializer))
 	for _, t := range g.SparseInitializer {
 		s = append(s, t.GetValues().GetName())
 	}

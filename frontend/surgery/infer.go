@@ -333,10 +333,7 @@ func (m *Model) InferShapes() (changed []string, err error) {
 		old[v.GetName()] = v
 	}
 	g.ValueInfo = nil
-	outs := map[string]bool{}
-	for _, v := range g.Output {
-		outs[v.GetName()] = true
-	}
+	outs := setOf(names(g.Output))
 	for _, n := range g.Node {
 		for _, o := range n.Output {
 			if o == "" || outs[o] {
@@ -389,11 +386,8 @@ func agree(decl, is []Dim) bool {
 
 // undefined is an error when something reads a value that nothing makes.
 func (m *Model) undefined() error {
-	have := map[string]bool{"": true}
 	all := m.valueNames()
-	for _, s := range all {
-		have[s] = true
-	}
+	have := setOf(all, []string{""})
 	var errs []error
 	for _, n := range m.graph().Node {
 		for _, s := range reads(n) {

@@ -136,11 +136,7 @@ func (m *Model) SetInitializer(t *pb.TensorProto) error {
 func (m *Model) RemoveInitializers(list []string) error {
 	for _, s := range list {
 		if !m.IsInitializer(s) {
-			var all []string
-			for _, t := range m.graph().Initializer {
-				all = append(all, t.GetName())
-			}
-			return fmt.Errorf("no initializer %s%s", quote(s), near(s, all))
+			return fmt.Errorf("no initializer %s%s", quote(s), near(s, names(m.graph().Initializer)))
 		}
 		if u := m.Consumers(s); len(u) > 0 {
 			return fmt.Errorf("initializer %s is read by %s; remove or re-wire that first", quote(s), label(u[0].Node))
@@ -166,21 +162,11 @@ func (m *Model) deleteInitializer(name string) {
 // RemoveUnusedInitializers deletes the constants that nothing reads and gives
 // their names.
 func (m *Model) RemoveUnusedInitializers() []string {
-	used := map[string]bool{}
+	used := setOf(m.OutputNames())
 	for _, n := range m.graph().Node {
-		for _, s := range reads(n) {
-			used[s] = true
-		}
+		used.add(reads(n)...)
 	}
-	for _, v := range m.graph().Output {
-		used[v.GetName()] = true
-	}
-	var gone []string
-	for _, t := range m.graph().Initializer {
-		if !used[t.GetName()] {
-			gone = append(gone, t.GetName())
-		}
-	}
+	gone := slices.DeleteFunc(names(m.graph().Initializer), func(s string) bool { return used[s] })
 	for _, s := range gone {
 		m.deleteInitializer(s)
 	}

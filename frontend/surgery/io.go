@@ -116,6 +116,11 @@ func (m *Model) noIO(name string) error {
 		quoted(m.InputNames()), quoted(m.OutputNames()))
 }
 
+func (m *Model) noOutput(name string) error {
+	all := m.OutputNames()
+	return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(name), near(name, all), quoted(all))
+}
+
 // SetIOShape declares another shape, and with elemType not 0 another element
 // type, for a graph input or output.
 func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) error {
@@ -188,8 +193,7 @@ func (m *Model) AddOutput(name string, elemType int32, shape []Dim) error {
 func (m *Model) RemoveOutputs(list []string) error {
 	for _, s := range list {
 		if !m.IsOutput(s) {
-			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()),
-				quoted(m.OutputNames()))
+			return m.noOutput(s)
 		}
 	}
 	left := slices.DeleteFunc(slices.Clone(m.graph().Output),
@@ -205,8 +209,7 @@ func (m *Model) KeepOutputs(list []string) error {
 	for i, s := range list {
 		v := m.output(s)
 		if v == nil {
-			return fmt.Errorf("the graph has no output %s%s; outputs: %s", quote(s), near(s, m.OutputNames()),
-				quoted(m.OutputNames()))
+			return m.noOutput(s)
 		}
 		if slices.Contains(list[:i], s) {
 			return fmt.Errorf("output %s is listed twice", quote(s))
@@ -244,8 +247,7 @@ func (m *Model) RemoveInputs(list []string, only bool) error {
 // PinDims gives symbolic dimensions of the interface fixed sizes, in the file:
 // by their symbol, or by place as "input.axis".
 func (m *Model) PinDims(dims map[string]int64) error {
-	used := map[string]bool{}
-	have := map[string]bool{}
+	used, have := set{}, set{}
 	for _, list := range [][]*pb.ValueInfoProto{m.graph().Input, m.graph().Output, m.graph().ValueInfo} {
 		for _, v := range list {
 			dt, shape, ok := declared(v)
@@ -262,12 +264,11 @@ func (m *Model) PinDims(dims map[string]int64) error {
 					key = d.Symbol
 				}
 				have[key] = true
-				for _, k := range []string{at, key} {
-					if n, ok := dims[k]; ok {
-						shape[i] = Dim{Size: n}
-						used[k] = true
-						break
-					}
+				if _, ok := dims[at]; ok {
+					key = at
+				}
+				if n, ok := dims[key]; ok {
+					shape[i], used[key] = Dim{Size: n}, true
 				}
 			}
 			v.Type = tensorType(dt, shape)
@@ -285,7 +286,7 @@ func (m *Model) PinDims(dims map[string]int64) error {
 // openDims are the names of the inputs' dimensions without a size: the symbol,
 // and the place as "input.axis".
 func (m *Model) openDims() []string {
-	names := map[string]bool{}
+	names := set{}
 	for _, v := range m.graph().Input {
 		_, shape, _ := declared(v)
 		for i, d := range shape {

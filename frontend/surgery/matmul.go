@@ -3,6 +3,7 @@
 package surgery
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -44,10 +45,7 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 	}
 	src := n.Input[0]
 	t, known := m.Shapes().Type(src)
-	name := opt.Name
-	if name == "" {
-		name = m.UniqueNode(n.GetName() + "_Conv")
-	}
+	name := cmp.Or(opt.Name, m.UniqueNode(n.GetName()+"_Conv"))
 	nodes, err := func() ([]*pb.NodeProto, error) {
 		if opt.ChannelsFirst {
 			if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {

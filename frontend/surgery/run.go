@@ -3,7 +3,9 @@
 package surgery
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -131,11 +133,8 @@ func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
 	m = m.Clone()
 	m.Functions = append(slices.Clone(m.Functions), opt.Functions...)
 	m.Dims = map[string]int{}
-	for _, d := range []map[string]int{sc.dims, opt.Dims} {
-		for k, v := range d {
-			m.Dims[k] = v
-		}
-	}
+	maps.Copy(m.Dims, sc.dims)
+	maps.Copy(m.Dims, opt.Dims)
 	for _, k := range sortedKeys(m.Dims) {
 		if open := m.openDims(); !slices.Contains(open, k) {
 			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name,
@@ -254,13 +253,7 @@ func (s *session) end() error {
 const defaultRTol = 1e-5
 
 func (s *session) count(n int) int {
-	if n == 0 {
-		n = s.opt.Count
-	}
-	if n == 0 {
-		n = 3
-	}
-	return n
+	return cmp.Or(n, s.opt.Count, 3)
 }
 
 // casesFor are the given inputs where the reference is the original model, or

@@ -47,10 +47,7 @@ func (m *Model) Simplify() (Simplified, error) {
 // nothing reads; it gives their names.
 func (m *Model) Prune() (nodes, inits []string) {
 	g := m.graph()
-	want := map[string]bool{}
-	for _, v := range g.Output {
-		want[v.GetName()] = true
-	}
+	want := setOf(names(g.Output))
 	live := make([]bool, len(g.Node))
 	for changed := true; changed; {
 		changed = false
@@ -60,22 +57,18 @@ func (m *Model) Prune() (nodes, inits []string) {
 				continue
 			}
 			live[i], changed = true, true
-			for _, s := range reads(n) {
-				want[s] = true
-			}
+			want.add(reads(n)...)
 		}
 	}
 	var kept []*pb.NodeProto
-	gone := map[string]bool{}
+	gone := set{}
 	for i, n := range g.Node {
 		if live[i] {
 			kept = append(kept, n)
 			continue
 		}
 		nodes = append(nodes, n.GetName())
-		for _, o := range n.Output {
-			gone[o] = true
-		}
+		gone.add(n.Output...)
 	}
 	g.Node = kept
 	g.ValueInfo = slices.DeleteFunc(g.ValueInfo, func(v *pb.ValueInfoProto) bool { return gone[v.GetName()] })

@@ -46,10 +46,7 @@ func (m *Model) Extract(inputs, outputs []string) (*Model, error) {
 			g.Node = append(g.Node, proto.Clone(n).(*pb.NodeProto))
 		}
 	}
-	given := map[string]bool{}
-	for _, s := range inputs {
-		given[s] = true
-	}
+	given := setOf(inputs)
 	g.Initializer = slices.DeleteFunc(g.Initializer, func(t *pb.TensorProto) bool {
 		return !used[t.GetName()] ||
 			given[t.GetName()]
@@ -94,10 +91,7 @@ func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bo
 			}
 		}
 	}
-	stop := map[string]bool{}
-	for _, s := range inputs {
-		stop[s] = true
-	}
+	stop := setOf(inputs)
 	used, live = map[string]bool{}, make([]bool, len(g.Node))
 	todo := slices.Clone(outputs)
 	var missing []string
@@ -355,17 +349,8 @@ func (g *merger) header(c *Model) error {
 
 // collisions renames what c and the result both have.
 func (g *merger) collisions(c *Model, from map[string]string) error {
-	taken, nodes := map[string]bool{"": true}, map[string]bool{"": true}
-	for _, s := range slices.Concat(g.m.valueNames(), c.valueNames()) {
-		taken[s] = true
-	}
-	mine := map[string]bool{}
-	for _, s := range g.m.valueNames() {
-		mine[s] = true
-	}
-	for _, n := range slices.Concat(g.m.graph().Node, c.graph().Node) {
-		nodes[n.GetName()] = true
-	}
+	mine := setOf(g.m.valueNames())
+	taken := setOf(g.m.valueNames(), c.valueNames(), []string{""})
 	innerNames(g.m.graph(), mine)
 	innerNames(g.m.graph(), taken)
 	innerNames(c.graph(), taken)
@@ -407,10 +392,8 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 		}
 		return s
 	})
-	have := map[string]bool{}
-	for _, n := range g.m.graph().Node {
-		have[n.GetName()] = true
-	}
+	have := setOf(names(g.m.graph().Node))
+	nodes := setOf(names(g.m.graph().Node), names(c.graph().Node), []string{""})
 	for _, n := range c.graph().Node {
 		if n.GetName() != "" && have[n.GetName()] {
 			n.Name = proto.String(number(nodes, n.GetName()))
@@ -477,14 +460,8 @@ func (m *Model) Prefix(p string) {
 		return
 	}
 	g := m.graph()
-	keep := map[string]bool{"": true}
-	for _, s := range slices.Concat(m.InputNames(), m.OutputNames()) {
-		keep[s] = true
-	}
-	mine := map[string]bool{}
-	for _, s := range m.valueNames() {
-		mine[s] = true
-	}
+	keep := setOf(m.InputNames(), m.OutputNames(), []string{""})
+	mine := setOf(m.valueNames())
 	m.renameAll(func(s string) string {
 		if keep[s] || !mine[s] || strings.HasPrefix(s, p) {
 			return s
@@ -499,21 +476,11 @@ func (m *Model) Prefix(p string) {
 }
 
 // uniquifyInner renames what subgraphs define under a name of another model.
-func uniquifyInner(g *pb.GraphProto, others, taken map[string]bool) {
+func uniquifyInner(g *pb.GraphProto, others, taken set) {
 	for _, n := range g.Node {
 		for _, s := range subgraphs(n) {
-			var own []string
-			for _, v := range s.Input {
-				own = append(own, v.GetName())
-			}
-			for _, t := range s.Initializer {
-				own = append(own, t.GetName())
-			}
-			for _, k := range s.Node {
-				own = append(own, k.Output...)
-			}
-			for _, name := range own {
-				if name == "" || !others[name] {
+			for _, name := range defined(s) {
+				if !others[name] {
 					continue
 				}
 				fresh := number(taken, name)

@@ -163,10 +163,5 @@ func near(name string, all []string) string {
 
 // sortedKeys are the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string {
-	k := make([]string, 0, len(m))
-	for s := range m {
-		k = append(k, s)
-	}
-	slices.Sort(k)
-	return k
+	return slices.Sorted(maps.Keys(m))
 }

@@ -24,22 +24,7 @@ func subgraphs(n *pb.NodeProto) []*pb.GraphProto {
 }
 
 // defines reports whether a subgraph has a value of its own with that name.
-func defines(g *pb.GraphProto, name string) bool {
-	if valueInfo(g.Input, name) != nil {
-		return true
-	}
-	for _, t := range g.Initializer {
-		if t.GetName() == name {
-			return true
-		}
-	}
-	for _, n := range g.Node {
-		if slices.Contains(n.Output, name) {
-			return true
-		}
-	}
-	return false
-}
+func defines(g *pb.GraphProto, name string) bool { return slices.Contains(defined(g), name) }
 
 // inner reports whether a subgraph of n reads a value of the graph around.
 func inner(n *pb.NodeProto, value string) bool {
@@ -181,20 +166,10 @@ func (m *Model) freeValue(name string) error {
 }
 
 // innerNames adds all value names of subgraphs, which share the namespace.
-func innerNames(g *pb.GraphProto, taken map[string]bool) {
+func innerNames(g *pb.GraphProto, taken set) {
 	for _, n := range g.Node {
 		for _, s := range subgraphs(n) {
-			for _, v := range s.Input {
-				taken[v.GetName()] = true
-			}
-			for _, t := range s.Initializer {
-				taken[t.GetName()] = true
-			}
-			for _, k := range s.Node {
-				for _, o := range k.Output {
-					taken[o] = true
-				}
-			}
+			taken.add(defined(s)...)
 			innerNames(s, taken)
 		}
 	}
@@ -203,33 +178,20 @@ func innerNames(g *pb.GraphProto, taken map[string]bool) {
 // UniqueValue makes a value name that is not taken: base itself, or base with
 // a number. Names that are only read or declared count as taken, too.
 func (m *Model) UniqueValue(base string) string {
-	taken := map[string]bool{"": true}
-	g := m.graph()
-	for _, s := range m.valueNames() {
-		taken[s] = true
+	taken := setOf(m.valueNames(), m.OutputNames(), []string{""})
+	for _, n := range m.graph().Node {
+		taken.add(n.Input...)
 	}
-	for _, n := range g.Node {
-		for _, s := range n.Input {
-			taken[s] = true
-		}
-	}
-	for _, v := range g.Output {
-		taken[v.GetName()] = true
-	}
-	innerNames(g, taken)
+	innerNames(m.graph(), taken)
 	return number(taken, base)
 }
 
 // UniqueNode makes a node name that is not taken.
 func (m *Model) UniqueNode(base string) string {
-	taken := map[string]bool{"": true}
-	for _, n := range m.graph().Node {
-		taken[n.GetName()] = true
-	}
-	return number(taken, base)
+	return number(setOf(names(m.graph().Node), []string{""}), base)
 }
 
-func number(taken map[string]bool, base string) string {
+func number(taken set, base string) string {
 	s := base
 	for k := 1; taken[s]; k++ {
 		s = base + "_" + strconv.Itoa(k)
@@ -246,31 +208,12 @@ func reads(n *pb.NodeProto) []string {
 	}
 	in = slices.Clone(in)
 	for _, g := range gs {
-		own := map[string]bool{}
-		for _, v := range g.Input {
-			own[v.GetName()] = true
-		}
-		for _, t := range g.Initializer {
-			own[t.GetName()] = true
-		}
+		all := names(g.Output)
 		for _, k := range g.Node {
-			for _, o := range k.Output {
-				own[o] = true
-			}
+			all = append(all, reads(k)...)
 		}
-		add := func(s string) {
-			if !own[s] {
-				in = append(in, s)
-			}
-		}
-		for _, o := range g.Output {
-			add(o.GetName())
-		}
-		for _, k := range g.Node {
-			for _, s := range reads(k) {
-				add(s)
-			}
-		}
+		own := setOf(defined(g))
+		in = append(in, slices.DeleteFunc(all, func(s string) bool { return own[s] })...)
 	}
 	return in
 }

@@ -147,34 +147,52 @@ func (a *constArg) texts(name string) (*pb.TensorProto, error) {
 	return StringTensor(name, shape, list), nil
 }
 
+// numberTypes are the element types of YAML's numbers.
+var numberTypes = map[string]tensor.DType{"!!int": tensor.I64, "!!float": tensor.F32, "!!bool": tensor.Bool}
+
+// scalar is an int64, a float64, a bool or text.
+func scalar(n *yaml.Node) (any, error) {
+	switch n.Tag {
+	case "!!int":
+		v, err := strconv.ParseInt(n.Value, 0, 64)
+		if err != nil {
+			return nil, lineErr(n, "%s is no 64-bit integer", n.Value)
+		}
+		return v, nil
+	case "!!float":
+		var v float64
+		err := n.Decode(&v)
+		return v, tidy(err)
+	case "!!bool":
+		var v bool
+		err := n.Decode(&v)
+		return v, tidy(err)
+	case "!!null":
+		return nil, lineErr(n, "no value")
+	}
+	return n.Value, nil
+}
+
 // numbers reads a number, or lists of lists of numbers of one shape; whole
 // numbers make int64, others float, true and false bool.
 func numbers(n *yaml.Node) (vals []float64, shape []int, dt tensor.DType, err error) {
 	switch n.Kind {
 	case yaml.ScalarNode:
-		switch n.Tag {
-		case "!!int":
-			v, err := strconv.ParseInt(n.Value, 0, 64)
-			if err != nil || v > 1<<53 || v < -1<<53 {
-				return nil, nil, 0, lineErr(n, "%s is too large to be written here; put it into a .npy file", n.Value)
-			}
-			return []float64{float64(v)}, nil, tensor.I64, nil
-		case "!!float":
-			var v float64
-			if err := n.Decode(&v); err != nil {
-				return nil, nil, 0, tidy(err)
-			}
-			return []float64{v}, nil, tensor.F32, nil
-		case "!!bool":
-			var v bool
-			if err := n.Decode(&v); err != nil {
-				return nil, nil, 0, tidy(err)
-			}
-			if v {
-				return []float64{1}, nil, tensor.Bool, nil
-			}
-			return []float64{0}, nil, tensor.Bool, nil
+		if dt = numberTypes[n.Tag]; dt == tensor.Invalid {
+			break
 		}
+		x, err := scalar(n)
+		f, _ := x.(float64)
+		i, whole := basic(x).(int64)
+		switch {
+		case n.Tag == "!!int" && (err != nil || i > 1<<53 || i < -1<<53):
+			return nil, nil, 0, lineErr(n, "%s is too large to be written here; put it into a .npy file", n.Value)
+		case err != nil:
+			return nil, nil, 0, err
+		case whole:
+			f = float64(i)
+		}
+		return []float64{f}, nil, dt, nil
 	case yaml.SequenceNode:
 		if len(n.Content) == 0 {
 			return nil, []int{0}, tensor.F32, nil
@@ -315,27 +333,11 @@ func attrValue(n *yaml.Node, dir string) (any, error) {
 		}
 		return list, nil
 	case yaml.ScalarNode:
-		switch n.Tag {
-		case "!!int":
-			v, err := strconv.ParseInt(n.Value, 0, 64)
-			if err != nil {
-				return nil, lineErr(n, "%s is no 64-bit integer", n.Value)
-			}
-			return v, nil
-		case "!!float":
-			var v float64
-			if err := n.Decode(&v); err != nil || math.IsNaN(v) {
-				return nil, lineErr(n, "%s is no number", n.Value)
-			}
-			return v, nil
-		case "!!bool":
-			var v bool
-			err := n.Decode(&v)
-			return v, tidy(err)
-		case "!!null":
-			return nil, lineErr(n, "no value")
+		v, err := scalar(n)
+		if x, ok := v.(float64); ok && (err != nil || math.IsNaN(x)) {
+			return nil, lineErr(n, "%s is no number", n.Value)
 		}
-		return n.Value, nil
+		return v, err
 	}
 	return nil, lineErr(n, "found %s; want a number, text, a list or {value: ...}", kindText(n))
 }

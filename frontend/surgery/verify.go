@@ -3,7 +3,9 @@
 package surgery
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -243,10 +245,7 @@ func (c *Comparison) close(diffs []OutputDiff) {
 func (m *Model) symbolicShapes(shapes map[string][]int, inputs map[string]string) map[string][]int {
 	out := map[string][]int{}
 	for _, name := range m.InputNames() {
-		from, ok := inputs[name]
-		if !ok {
-			from = name
-		}
+		from := cmp.Or(inputs[name], name)
 		_, decl, _ := declared(m.input(name))
 		if s, ok := shapes[from]; ok && len(s) == len(decl) &&
 			slices.ContainsFunc(decl, func(d Dim) bool { return d.Size < 0 }) {
@@ -271,10 +270,7 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 		}
 	}
 	for _, name := range g.g.OutNames {
-		to, ok := o.Outputs[name]
-		if !ok {
-			to = name
-		}
+		to := cmp.Or(o.Outputs[name], name)
 		if slices.Contains(r.g.OutNames, to) {
 			diffs = append(diffs, OutputDiff{Name: name, Reference: to, Min: math.Inf(1), Max: math.Inf(-1)})
 			compared[to] = true
@@ -297,10 +293,7 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
 	out := map[string]*tensor.Dense{}
 	for _, v := range g.g.In {
-		from, ok := o.Inputs[v.Name]
-		if !ok {
-			from = v.Name
-		}
+		from := cmp.Or(o.Inputs[v.Name], v.Name)
 		d := in[from]
 		if d == nil {
 			return nil, fmt.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: "+
@@ -420,9 +413,7 @@ func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) (
 // cascade runs every part as soon as its inputs are there.
 func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
 	env := map[string]*tensor.Dense{}
-	for k, d := range in {
-		env[k] = d
-	}
+	maps.Copy(env, in)
 	done := make([]bool, len(parts))
 	for range parts {
 		for i, e := range parts {
@@ -433,9 +424,7 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[
 			if err != nil {
 				return nil, fmt.Errorf("part %s: %w", quote(names[i]), err)
 			}
-			for k, d := range out {
-				env[k] = d
-			}
+			maps.Copy(env, out)
 			done[i] = true
 		}
 	}

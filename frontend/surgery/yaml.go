@@ -273,11 +273,7 @@ func (s *nodeSel) single(m *Model) (*pb.NodeProto, error) {
 		return nil, err
 	}
 	if len(found) != 1 {
-		var l []string
-		for _, n := range found {
-			l = append(l, n.GetName())
-		}
-		return nil, fmt.Errorf("%d nodes are described (%s); want one", len(found), quoted(l))
+		return nil, fmt.Errorf("%d nodes are described (%s); want one", len(found), quoted(names(found)))
 	}
 	return found[0], nil
 }
