@@ -376,23 +376,11 @@ func (m *Model) piecesBehind(n *pb.NodeProto, k int) ([]piece, error) {
 
 // cuts are the pieces that a Slice or Split takes of the last of 2 dimensions.
 func (m *Model) cuts(n *pb.NodeProto, k int) ([]piece, error) {
-	vals := func(i int, attr string) []int64 {
-		if s := at(n.Input, i); s != "" {
-			if d := m.Shapes().Const(s); d != nil {
-				return d.Int64s()
-			}
-			return nil
-		}
-		if a := Attribute(n, attr); a != nil {
-			return a.Ints
-		}
-		return nil
-	}
-	channel := func(axis int64) bool { return axis == 1 || axis == -1 }
 	switch n.GetOpType() {
 	case "Slice":
-		st, en, ax, step := vals(1, "starts"), vals(2, "ends"), vals(3, "axes"), vals(4, "")
-		if len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channel(ax[0]) || len(step) > 1 || len(step) == 1 &&
+		st, en, ax := m.ints(n, 1, "starts"), m.ints(n, 2, "ends"), m.ints(n, 3, "axes")
+		step := m.ints(n, 4, "")
+		if len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channelAxis(ax[0]) || len(step) > 1 || len(step) == 1 &&
 			step[0] != 1 {
 			return nil, nodeErr(n, "which does not take a known range of axis 1 with step 1")
 		}
@@ -402,33 +390,50 @@ func (m *Model) cuts(n *pb.NodeProto, k int) ([]piece, error) {
 		}
 		return []piece{{from, to, n.Output[0], n}}, nil
 	case "Split":
-		if !channel(attrInt(n, "axis", 0)) {
-			return nil, nodeErr(n, "which splits another axis than 1")
-		}
-		sizes := vals(1, "split")
-		if sizes == nil {
-			each := (k + len(n.Output) - 1) / len(n.Output)
-			for left := k; left > 0; left -= each {
-				sizes = append(sizes, int64(min(each, left)))
-			}
-		}
-		if len(sizes) != len(n.Output) {
-			return nil, nodeErr(n, "which has %d sizes for %d outputs", len(sizes), len(n.Output))
-		}
-		var out []piece
-		pos := 0
-		for i, s := range sizes {
-			if s <= 0 || s > int64(k-pos) {
-				return nil, nodeErr(n, "whose sizes %v do not fit %d", sizes, k)
-			}
-			if n.Output[i] != "" {
-				out = append(out, piece{pos, pos + int(s), n.Output[i], n})
-			}
-			pos += int(s)
-		}
-		return out, nil
+		return m.splitCuts(n, k)
 	}
 	return nil, nodeErr(n, "which is neither Slice nor Split")
+}
+
+// ints are the numbers of a constant input, or of the attribute that older opsets have.
+func (m *Model) ints(n *pb.NodeProto, i int, attr string) []int64 {
+	if s := at(n.Input, i); s != "" {
+		if d := m.Shapes().Const(s); d != nil {
+			return d.Int64s()
+		}
+		return nil
+	}
+	return Attribute(n, attr).GetInts()
+}
+
+func channelAxis(axis int64) bool { return axis == 1 || axis == -1 }
+
+func (m *Model) splitCuts(n *pb.NodeProto, k int) ([]piece, error) {
+	if !channelAxis(attrInt(n, "axis", 0)) {
+		return nil, nodeErr(n, "which splits another axis than 1")
+	}
+	sizes := m.ints(n, 1, "split")
+	if sizes == nil {
+		each := (k + len(n.Output) - 1) / len(n.Output)
+		for left := k; left > 0; left -= each {
+			sizes = append(sizes, int64(min(each, left)))
+		}
+	}
+	if len(sizes) != len(n.Output) {
+		return nil, nodeErr(n, "which has %d sizes for %d outputs", len(sizes), len(n.Output))
+	}
+	var out []piece
+	pos := 0
+	for i, s := range sizes {
+		if s <= 0 || s > int64(k-pos) {
+			return nil, nodeErr(n, "whose sizes %v do not fit %d", sizes, k)
+		}
+		if n.Output[i] != "" {
+			out = append(out, piece{pos, pos + int(s), n.Output[i], n})
+		}
+		pos += int(s)
+	}
+	return out, nil
 }
 
 func clampIndex(v int64, k int) int {

@@ -5,6 +5,7 @@ package surgery
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -54,6 +55,18 @@ type Cut struct {
 	Count, Size int
 }
 
+// equal is the number of equal pieces and their size, where one of the two follows from
+// the other and the places that there are.
+func (c Cut) equal(total int) (count, each int, ok bool) {
+	switch count, each = c.Count, c.Size; {
+	case count == 0 && each > 0 && total%each == 0:
+		return total / each, each, true
+	case each == 0 && count > 0 && total%count == 0:
+		return count, total / count, true
+	}
+	return count, each, count != 0 && each != 0
+}
+
 // sizes are the pieces for a value.
 func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 	t, known := m.Shapes().Type(value)
@@ -64,28 +77,19 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 		}
 		total = int(t.Shape[axis].Size)
 	}
-	sizes = c.Sizes
-	if sizes == nil {
-		count, each := c.Count, c.Size
-		if (count == 0 || each == 0) && total < 0 {
+	if sizes = c.Sizes; sizes == nil {
+		if (c.Count == 0 || c.Size == 0) && total < 0 {
 			return 0, nil, fmt.Errorf("%w; give both count and size of the pieces", m.noShape(value))
 		}
+		count, each, ok := c.equal(total)
 		switch {
-		case count == 0 && each > 0 && total%each == 0:
-			count = total / each
-		case each == 0 && count > 0 && total%count == 0:
-			each = total / count
-		case count == 0 || each == 0:
+		case !ok:
 			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, "+
-				"size %d); "+
-				"give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
-		}
-		if count < 1 || count > 1<<16 {
+				"size %d); give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
+		case count < 1 || count > 1<<16:
 			return 0, nil, fmt.Errorf("value %s is to be cut into %d pieces; want 1 to 65536", quote(value), count)
 		}
-		for range count {
-			sizes = append(sizes, each)
-		}
+		sizes = slices.Repeat([]int{each}, count)
 	}
 	sum := 0
 	for _, s := range sizes {
@@ -179,7 +183,8 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 	if to != nil {
 		base = to.GetName()
 	}
-	spec := NodeSpec{Op: "Concat", Name: cmp.Or(name, m.UniqueNode(base+"/Concat")), Inputs: values, Attributes: map[string]any{"axis": axis}}
+	spec := NodeSpec{Op: "Concat", Name: cmp.Or(name, m.UniqueNode(base+"/Concat")),
+		Inputs: values, Attributes: map[string]any{"axis": axis}}
 	if output != "" {
 		spec.Outputs = []string{output}
 	}

@@ -348,27 +348,33 @@ func (m *Model) InferShapes() (changed []string, err error) {
 		}
 	}
 	for _, v := range g.Output {
-		t, ok := s.types[v.GetName()]
-		if !ok {
-			continue
-		}
-		dt, shape, had := declared(v)
-		if had && dt == t.Elem && shape != nil && agree(shape, t.Shape) {
-			for i, d := range t.Shape {
-				if d.Size >= 0 || d.Symbol != "" {
-					shape[i] = d
-				}
+		if t, ok := s.types[v.GetName()]; ok {
+			if was := redeclare(v, t); was != "" {
+				changed = append(changed, fmt.Sprintf("output %s: declared %s, is %s", quote(v.GetName()), was, t))
 			}
-			v.Type = tensorType(dt, shape)
-			continue
-		}
-		v.Type = tensorType(t.Elem, t.Shape)
-		if had && shape != nil {
-			changed = append(changed, fmt.Sprintf("output %s: declared %s, is %s", quote(v.GetName()),
-				ValueType{dt, shape}, t))
 		}
 	}
 	return changed, nil
+}
+
+// redeclare writes what was inferred of an output. Open dimensions that agree keep their
+// symbols; of other declarations it gives what stood there.
+func redeclare(v *pb.ValueInfoProto, t ValueType) (was string) {
+	dt, shape, had := declared(v)
+	if had && dt == t.Elem && shape != nil && agree(shape, t.Shape) {
+		for i, d := range t.Shape {
+			if d.Size >= 0 || d.Symbol != "" {
+				shape[i] = d
+			}
+		}
+		v.Type = tensorType(dt, shape)
+		return ""
+	}
+	v.Type = tensorType(t.Elem, t.Shape)
+	if had && shape != nil {
+		was = ValueType{dt, shape}.String()
+	}
+	return was
 }
 
 // agree compares shapes; an open dimension agrees with any size.

@@ -143,43 +143,64 @@ func (m *Model) bypassNoOps() int {
 	return count
 }
 
+// noOp reports a node whose result is its input.
 func (m *Model) noOp(n *pb.NodeProto, s *Shapes) bool {
-	in, ok1 := s.Static(n.Input[0])
-	out, ok2 := s.Static(n.Output[0])
-	same := ok1 && ok2 && slices.Equal(in, out)
-	all := func(i int, f func(int64) bool) bool {
-		if i >= len(n.Input) || n.Input[i] == "" {
-			return false
-		}
-		d := s.Const(n.Input[i])
-		return d != nil && !slices.ContainsFunc(d.Int64s(), func(v int64) bool { return !f(v) })
-	}
-	switch n.GetOpType() {
-	case "Identity":
-		return true
-	case "Dropout":
-		training := len(n.Input) > 2 && n.Input[2] != "" && !all(2, func(v int64) bool { return v == 0 })
-		return !training && m.Opset("") >= 7 && (len(n.Output) == 1 || n.Output[1] == "" ||
-			len(m.Consumers(n.Output[1])) == 0 && !m.IsOutput(n.Output[1]))
-	case "Cast":
-		a, ok1 := s.Type(n.Input[0])
-		b, ok2 := s.Type(n.Output[0])
+	f := noOps[n.GetOpType()]
+	return f != nil && f(candidate{m, n, s})
+}
+
+// candidate is a node that may do nothing.
+type candidate struct {
+	m *Model
+	n *pb.NodeProto
+	s *Shapes
+}
+
+// noOps say of operators when they do nothing.
+var noOps = map[string]func(c candidate) bool{
+	"Identity": func(candidate) bool { return true },
+	"Dropout":  candidate.dropsNothing,
+	"Cast": func(c candidate) bool {
+		a, ok1 := c.s.Type(c.n.Input[0])
+		b, ok2 := c.s.Type(c.n.Output[0])
 		return ok1 && ok2 && a.Elem == b.Elem
-	case "Reshape", "Expand", "Flatten", "Squeeze", "Unsqueeze", "Tile":
-		return same
-	case "Slice":
-		if m.Opset("") < 10 {
-			return same
-		}
-		return same && (len(n.Input) < 5 || n.Input[4] == "" || all(4, func(v int64) bool { return v > 0 }))
-	case "Pad":
-		return same && all(1, func(v int64) bool { return v == 0 })
-	case "Concat", "Sum", "Max", "Min", "Mean":
-		return len(n.Input) == 1
-	case "Transpose":
-		return ok1 && slices.Equal(perm(n, len(in)), ir.Identity(len(in)))
+	},
+	"Reshape": candidate.sameShape, "Expand": candidate.sameShape, "Flatten": candidate.sameShape,
+	"Squeeze": candidate.sameShape, "Unsqueeze": candidate.sameShape, "Tile": candidate.sameShape,
+	"Slice": func(c candidate) bool {
+		forward := c.m.Opset("") < 10 || at(c.n.Input, 4) == "" || c.all(4, func(v int64) bool { return v > 0 })
+		return forward && c.sameShape()
+	},
+	"Pad":    func(c candidate) bool { return c.sameShape() && c.all(1, func(v int64) bool { return v == 0 }) },
+	"Concat": candidate.ofOne, "Sum": candidate.ofOne, "Max": candidate.ofOne, "Min": candidate.ofOne,
+	"Mean": candidate.ofOne,
+	"Transpose": func(c candidate) bool {
+		in, ok := c.s.Static(c.n.Input[0])
+		return ok && slices.Equal(perm(c.n, len(in)), ir.Identity(len(in)))
+	},
+}
+
+func (c candidate) ofOne() bool { return len(c.n.Input) == 1 }
+
+func (c candidate) sameShape() bool {
+	in, ok1 := c.s.Static(c.n.Input[0])
+	out, ok2 := c.s.Static(c.n.Output[0])
+	return ok1 && ok2 && slices.Equal(in, out)
+}
+
+// all reports that input i is a constant of which every element is as wanted.
+func (c candidate) all(i int, f func(int64) bool) bool {
+	d := c.s.Const(at(c.n.Input, i))
+	return d != nil && !slices.ContainsFunc(d.Int64s(), func(v int64) bool { return !f(v) })
+}
+
+// dropsNothing: not in training, and nobody reads the mask.
+func (c candidate) dropsNothing() bool {
+	if at(c.n.Input, 2) != "" && !c.all(2, func(v int64) bool { return v == 0 }) {
+		return false
 	}
-	return false
+	mask := at(c.n.Output, 1)
+	return c.m.Opset("") >= 7 && (mask == "" || len(c.m.Consumers(mask)) == 0 && !c.m.IsOutput(mask))
 }
 
 // perm is the permutation of a Transpose of a value of some rank.

@@ -360,28 +360,10 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 		if _, wired := from[s]; wired || !mine[s] {
 			continue
 		}
-		in, both := c.input(s), g.m.input(s)
-		a, b := c.initializer(s), g.m.initializer(s)
-		switch {
-		case a != nil && b != nil:
-			x, err := contents(a)
-			if err != nil {
-				return err
-			}
-			if y, err := contents(b); err != nil || x == y {
-				continue
-			}
-		case in != nil && both != nil:
-			if err := compatible(both, in); err != nil {
-				return fmt.Errorf("input %s is also an input of a model before it: %w", quote(s), err)
-			}
+		if shared, err := g.shares(c, s); err != nil {
+			return err
+		} else if shared {
 			continue
-		case in != nil:
-			return fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or "+
-				"give "+
-				"prefixes", quote(s))
-		case c.IsOutput(s):
-			return fmt.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
 		}
 		rename[s] = number(taken, s)
 		taken[rename[s]] = true
@@ -401,6 +383,35 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// shares reports a name that stands for the same in c and in the result: an equal
+// constant, or an input of the same type. The other names get a number, but those of
+// the interface of c, which are an error.
+func (g *merger) shares(c *Model, s string) (bool, error) {
+	in, both := c.input(s), g.m.input(s)
+	a, b := c.initializer(s), g.m.initializer(s)
+	switch {
+	case a != nil && b != nil:
+		x, err := contents(a)
+		if err != nil {
+			return false, err
+		}
+		if y, err := contents(b); err != nil || x == y {
+			return true, nil
+		}
+	case in != nil && both != nil:
+		if err := compatible(both, in); err != nil {
+			return false, fmt.Errorf("input %s is also an input of a model before it: %w", quote(s), err)
+		}
+		return true, nil
+	case in != nil:
+		return false, fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or "+
+			"give prefixes", quote(s))
+	case c.IsOutput(s):
+		return false, fmt.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
+	}
+	return false, nil
 }
 
 // finish chooses the graph outputs.

@@ -326,27 +326,19 @@ func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
 			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
 	}
 	d.Shape, d.Elements = got.Shape, want.Len()
-	largest := 0.0
-	for i := range d.Elements {
-		if x := math.Abs(want.Float(i)); !math.IsInf(x, 0) && x > largest {
-			largest = x
-		}
+	if d.Elements == 0 {
+		d.Min, d.Max = 0, 0
+		return nil
 	}
+	largest, worst := largestOf(want), 0.0
 	bound := opt.ATol + opt.RTol*largest
 	x, y := got.Bytes(), want.Bytes()
-	size := 0
-	if d.Elements > 0 {
-		size = len(x) / d.Elements
-	}
-	worst := 0.0
+	size := len(x) / d.Elements
 	for i := range d.Elements {
 		same := string(x[i*size:(i+1)*size]) == string(y[i*size:(i+1)*size])
-		a, b := got.Float(i), want.Float(i)
-		diff := a - b
-		if same || a != a && b != b || a == b {
-			diff = 0
-		} else if diff != diff || math.IsInf(diff, 0) {
-			diff = math.MaxFloat64 // one is no number
+		diff := 0.0
+		if !same {
+			diff = apart(got.Float(i), want.Float(i))
 		}
 		d.Min, d.Max = min(d.Min, diff), max(d.Max, diff)
 		worst = max(worst, math.Abs(diff))
@@ -354,16 +346,35 @@ func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
 			d.Mismatches++
 		}
 	}
-	if d.Elements == 0 {
-		d.Min, d.Max = 0, 0
-	}
 	d.MaxAbs = max(d.MaxAbs, worst)
-	rel := worst
 	if largest > 0 {
-		rel = worst / largest
+		worst /= largest
 	}
-	d.Relative = max(d.Relative, rel)
+	d.Relative = max(d.Relative, worst)
 	return nil
+}
+
+// largestOf is the largest finite magnitude.
+func largestOf(d *tensor.Dense) float64 {
+	most := 0.0
+	for i := range d.Len() {
+		if x := math.Abs(d.Float(i)); x > most && !math.IsInf(x, 0) {
+			most = x
+		}
+	}
+	return most
+}
+
+// apart is a - b: 0 where both are no number, the largest number where one is none.
+func apart(a, b float64) float64 {
+	switch d := a - b; {
+	case a != a && b != b || a == b:
+		return 0
+	case d != d || math.IsInf(d, 0):
+		return math.MaxFloat64
+	default:
+		return d
+	}
 }
 
 // Cascade runs parts one after the other, each with what the model's inputs and

@@ -74,23 +74,7 @@ func checkKeys(n *yaml.Node, t reflect.Type) error {
 			return lineErr(n, "found %s; want a whole number", n.Value) // package yaml would cut it
 		}
 	case reflect.Struct:
-		if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
-			return nil
-		}
-		if n.Kind != yaml.MappingNode {
-			return lineErr(n, "found %s; want a mapping with %s", kindText(n), strings.Join(keysOf(t), ", "))
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			f, ok := fieldOf(t, n.Content[i].Value)
-			if !ok {
-				all := keysOf(t)
-				return lineErr(n.Content[i], "unknown key %s%s; keys here are %s", quote(n.Content[i].Value),
-					near(n.Content[i].Value, all), strings.Join(all, ", "))
-			}
-			if err := checkKeys(n.Content[i+1], f.Type); err != nil {
-				return err
-			}
-		}
+		return checkFields(n, t)
 	case reflect.Slice:
 		if n.Kind == yaml.SequenceNode {
 			for _, c := range n.Content {
@@ -109,6 +93,28 @@ func checkKeys(n *yaml.Node, t reflect.Type) error {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// checkFields compares the keys of a mapping with the fields of a struct.
+func checkFields(n *yaml.Node, t reflect.Type) error {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		return lineErr(n, "found %s; want a mapping with %s", kindText(n), strings.Join(keysOf(t), ", "))
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		f, ok := fieldOf(t, n.Content[i].Value)
+		if !ok {
+			all := keysOf(t)
+			return lineErr(n.Content[i], "unknown key %s%s; keys here are %s", quote(n.Content[i].Value),
+				near(n.Content[i].Value, all), strings.Join(all, ", "))
+		}
+		if err := checkKeys(n.Content[i+1], f.Type); err != nil {
+			return err
 		}
 	}
 	return nil
