@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,48 +73,9 @@ func trained(t *testing.T, projects ...string) (m *model, dir string, first, sec
 	return m, dir, first, second
 }
 
-const bindClass = `#include <cstdio>
-#include "one.hpp"
-alignas(16) static unsigned char first[ONE_WEIGHTS_FILE_BYTES], second[ONE_WEIGHTS_FILE_BYTES];
-alignas(16) static unsigned char arena[ONE_ARENA_BYTES], state[ONE_STATE_BYTES];
-static int load(const char *name, unsigned char *to)
-{
-    std::FILE *const f = std::fopen(name, "rb");
-    const bool all = f != nullptr && std::fread(to, 1, sizeof first, f) == sizeof first;
-    return (f == nullptr || std::fclose(f) != 0 || !all) ? 1 : 0;
-}
-template <class M> static int infer(M &model)
-{
-    int bad = 0;
-    for (int turn = 1; turn <= 2; turn++) {
-        for (auto &x : model.input_x()) { x = static_cast<std::int8_t>(turn); }
-        bad += model.run() != NNCC_OK;
-        std::printf("%d %d\n", model.output_y()[0], model.output_y()[1]);
-    }
-    return bad;
-}
-int main()
-{
-    static nncc::one_model model;
-    nncc::one_session session(arena, state);
-    int bad = load("one_weights.bin", first) + load("second.bin", second);
-    bad += model.run() != NNCC_ERR_UNBOUND;
-    bad += model.step(0) != NNCC_ERR_UNBOUND;
-    bad += model.reset() != NNCC_ERR_UNBOUND;
-    bad += session.reset() != NNCC_ERR_UNBOUND;
-    bad += nncc::one_model::bind(first, sizeof first - 1) != NNCC_ERR_WEIGHTS_SHORT;
-    bad += nncc::one_model::bind(first, sizeof first) != NNCC_OK;
-    bad += infer(model); /* the first run begins the sequence */
-    bad += session.reset() != NNCC_OK;
-    bad += infer(session);
-    bad += session.bind(second, sizeof second) != NNCC_OK;
-    bad += model.reset() != NNCC_OK;
-    bad += infer(model);
-    bad += session.reset() != NNCC_OK;
-    bad += infer(session);
-    return bad;
-}
-`
+//
+//go:embed testdata/bindClass.cpp
+var bindClass string
 
 // TestStateBehindBind: the class in C++ of a model whose state is in the numbers of a weights
 // file: nothing runs before one is bound, the first run begins a sequence, and a reset behind
@@ -133,38 +95,9 @@ func TestStateBehindBind(t *testing.T) {
 	}
 }
 
-const bindCrate = `use one::{bind, Arena, Error, Model, State, Weights};
-static FIRST: Weights = Weights(*include_bytes!("../../one_weights.bin"));
-static SECOND: Weights = Weights(*include_bytes!("../../second.bin"));
-
-fn infer(arena: &mut Arena, state: &mut State) -> Vec<i8> {
-    let mut out = Vec::new();
-    let mut model = Model::new(arena, state);
-    for turn in 1..3 {
-        model.input_x().fill(turn);
-        out.extend_from_slice(model.run().unwrap().output_y());
-    }
-    out
-}
-
-#[test]
-fn state_is_behind_bind() {
-    let mut arena = Box::new(Arena::new());
-    assert!(std::panic::catch_unwind(State::new).is_err());
-    unsafe { bind(&FIRST) }.unwrap();
-    let mut state = State::new();
-    assert_eq!(infer(&mut arena, &mut state), [%s]);
-    static mut DAMAGED: Weights = Weights(*include_bytes!("../../second.bin"));
-    unsafe { (*std::ptr::addr_of_mut!(DAMAGED)).0[90] ^= 1 };
-    assert_eq!(unsafe { bind(&*std::ptr::addr_of!(DAMAGED)) }, Err(Error::WeightsDamaged));
-    state.reset(); // what was bound stays so
-    assert_eq!(infer(&mut arena, &mut state), [%[1]s]);
-    unsafe { bind(&SECOND) }.unwrap();
-    state.reset();
-    assert_eq!(infer(&mut arena, &mut state), [%s]);
-    assert_eq!(infer(&mut arena, &mut State::new()), [%[2]s]);
-}
-`
+//
+//go:embed testdata/bindCrate.rs
+var bindCrate string
 
 // TestRustStateBehindBind is the same for the crate.
 func TestRustStateBehindBind(t *testing.T) {

@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -163,19 +164,9 @@ func installed(t testing.TB) (include, lib string) {
 	return include, lib
 }
 
-const callerC = `#include <stdio.h>
-#include "quantised.h"
-static uint8_t arena[QUANTISED_ARENA_BYTES] __attribute__((aligned(16)));
-int main(void)
-{
-    size_t i;
-    int8_t *x = quantised_x(arena);
-    for (i = 0; i < QUANTISED_X_ELEMS; i++) { x[i] = (int8_t)(i * 37u); }
-    if (quantised_run(arena) != NNCC_OK) { return 1; }
-    for (i = 0; i < QUANTISED_Y_ELEMS; i++) { printf("%d ", quantised_y(arena)[i]); }
-    return 0;
-}
-`
+//
+//go:embed testdata/callerC.c
+var callerC string
 
 // TestInstalledCMSIS links another build of CMSIS-NN by make and by CMake: the
 // folder's own sources stay out, results are the same.
@@ -244,19 +235,9 @@ func fat(prefix string, rows int) *model {
 		out "y" = %%y`, rows, rows)}
 }
 
-const fatMain = `#include <stdio.h>
-#include "fat.h"
-#include "fat_weights.h"
-static uint8_t arena[FAT_ARENA_BYTES] __attribute__((aligned(16)));
-int main(void)
-{
-    size_t i;
-    for (i = 0; i < FAT_X_ELEMS; i++) { fat_x(arena)[i] = (float)(i % 7u); }
-    if (fat_run(arena) != NNCC_OK || ((uintptr_t)fat_weights_bin & 15u) != 0u) { return 1; }
-    for (i = 0; i < FAT_Y_ELEMS; i++) { printf("%a ", (double)fat_y(arena)[i]); }
-    return 0;
-}
-`
+//
+//go:embed testdata/fatMain.c
+var fatMain string
 
 // TestWeightsBinary: above 64 KiB weights are included by the assembler; C text
 // stands in where NNCC_NO_INCBIN is set, with the same results.

@@ -4,6 +4,7 @@ package codegen_test
 
 import (
 	"archive/zip"
+	_ "embed"
 	"encoding/xml"
 	"io"
 	"os"
@@ -33,34 +34,13 @@ type csolution struct {
 }
 
 // csolutionStart stands for the pack of the device: vectors, memories, reset.
-const csolutionStart = `
-void _start(void);
-void reset(void);
-extern char stack_top[];
-__attribute__((section(".vectors"), used)) static const void *const vectors[] = {stack_top, (const void *)reset};
-void reset(void)
-{
-    *(volatile unsigned *)0xE000ED88u |= 0xFu << 20; /* the FPU on */
-    __asm volatile("dsb\n isb");
-    _start();
-}
-`
+//
+//go:embed testdata/csolutionStart.c
+var csolutionStart string
 
-const csolutionLink = `
-ENTRY(reset)
-MEMORY { code : ORIGIN = 0, LENGTH = 4M  ram : ORIGIN = 0x20000000, LENGTH = 4M }
-SECTIONS
-{
-  .text : { KEEP(*(.vectors)) KEEP(*(.init)) KEEP(*(.fini)) *(.text .text.* .rodata .rodata.* .nncc.*) } > code
-  .init_array : { __init_array_start = .; KEEP(*(.init_array*)) __init_array_end = .; } > code
-  .ARM.exidx : { __exidx_start = .; *(.ARM.exidx*) __exidx_end = .; } > code
-  .data : { *(.data .data.*) } > ram
-  .bss : { __bss_start__ = .; *(.bss .bss.* COMMON) __bss_end__ = .; } > ram
-  end = ALIGN(8);
-  __end__ = end;
-  stack_top = ORIGIN(ram) + LENGTH(ram);
-}
-`
+//
+//go:embed testdata/csolutionLink.ld
+var csolutionLink string
 
 // TestCsolutionLinks: the sample links with the files of the zipped pack's component, as the
 // descriptions name them, and prints what that of CMake does. The packs of Arm that they

@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	_ "embed"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -41,77 +42,17 @@ func listener(t *testing.T, projects ...string) *model {
 	return m.generate(t)
 }
 
-const listenerClass = `#include <cstring>
-#include "listener.hpp"
-int main()
-{
-    static nncc::listener_model model;
-    static std::int16_t samples[LISTENER_Z_SAMPLES];
-    static float straight[LISTENER_Z_ELEMS];
-    static listener_ring_z ring;
-    static listener_postprocess_said said;
-    listener_postprocess_class_list list;
-    nncc_class word;
-    int bad = 0;
-    for (std::size_t i = 0; i < LISTENER_Z_SAMPLES; i++) { samples[i] = static_cast<std::int16_t>(i * 99u); }
-    bad += model.preprocess_z(samples) != NNCC_OK;
-    std::memcpy(straight, model.input_z().data(), sizeof straight);
-    bad += straight[1] <= 0.0f;
-    bad += ::listener_ring_reset_z(&ring) != NNCC_OK;
-    bad += ::listener_ring_push_z(&ring, samples, LISTENER_Z_SAMPLES) != NNCC_OK;
-    std::memset(model.input_z().data(), 0, sizeof straight);
-    bad += model.preprocess_ring_z(ring) != NNCC_OK;
-    bad += std::memcmp(straight, model.input_z().data(), sizeof straight) != 0;
-    bad += ::listener_postprocess_reset(&said) != NNCC_OK;
-    for (int turn = 0; turn < 2; turn++) {
-        const float scores[4] = {0.0f, 0.25f, 0.75f, 0.0f};
-        std::memcpy(model.input_s().data(), scores, sizeof scores);
-        bad += model.run() != NNCC_OK;
-        bad += model.postprocess_classes(list) != NNCC_OK;
-        bad += list.count != 2 || list.best[0].label != 2 || list.best[1].label != 1;
-        bad += model.postprocess_keywords(said, word) != NNCC_OK;
-    }
-    bad += word.label != 2;
-    return bad;
-}
-`
+//
+//go:embed testdata/listenerClass.cpp
+var listenerClass string
 
-const detectorClass = `#include <cstring>
-#include "detector.hpp"
-int main()
-{
-    static nncc::detector_model model;
-    alignas(16) static unsigned char arena[DETECTOR_ARENA_BYTES];
-    static detector_postprocess_box_list one, other;
-    int bad = 0;
-    nncc::detector_session session(arena);
-    bad += model.run() != NNCC_OK;
-    bad += model.postprocess_boxes(one) != NNCC_OK;
-    bad += session.run() != NNCC_OK;
-    bad += ::detector_postprocess_boxes(arena, &other) != NNCC_OK;
-    bad += one.count != other.count;
-    return bad + (std::memcmp(one.box, other.box, static_cast<std::size_t>(one.count) * sizeof one.box[0]) != 0);
-}
-`
+//
+//go:embed testdata/detectorClass.cpp
+var detectorClass string
 
-const listenerCrate = `
-#[test]
-fn hears() {
-    let mut arena = Box::new(listener::Arena::new());
-    let mut model = listener::Model::new(&mut arena);
-    let mut said = listener::Said::new();
-    let mut list = listener::ClassList::new();
-    let mut heard = None;
-    for _ in 0..2 {
-        *model.input_s() = [0.0, 0.25, 0.75, 0.0];
-        let outputs = model.run().unwrap();
-        let labels: Vec<i32> = outputs.postprocess_classes(&mut list).iter().map(|c| c.label).collect();
-        assert_eq!(labels, [2, 1]);
-        heard = outputs.postprocess_keywords(&mut said);
-    }
-    assert_eq!(heard.unwrap().label, 2);
-}
-`
+//
+//go:embed testdata/listenerCrate.rs
+var listenerCrate string
 
 // TestProcessingInClass: what surrounds a model is there in its class, and does what the
 // functions do.

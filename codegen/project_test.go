@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"io/fs"
@@ -69,7 +70,7 @@ func hostObjects(t *testing.T, dir string, m *model) []string {
 
 // zephyrMock is an application with the functions of Zephyr's build system that
 // a module uses; CMake's own do the same.
-const zephyrMock = `cmake_minimum_required(VERSION 3.13)
+var zephyrMock = `cmake_minimum_required(VERSION 3.13)
 project(app C)
 ` + zephyrFunctions + `set(CONFIG_NNCC_%s y)
 add_subdirectory(%q module)
@@ -78,20 +79,9 @@ add_executable(app ${CMAKE_BINARY_DIR}/main.c)
 target_link_libraries(app nncc_%[4]s m)
 `
 
-const zephyrFunctions = `macro(zephyr_library_named name)
-  add_library(${name} STATIC "")
-  set(library ${name})
-endmacro()
-macro(zephyr_library_sources)
-  target_sources(${library} PRIVATE ${ARGN})
-endmacro()
-macro(zephyr_include_directories)
-  target_include_directories(${library} PUBLIC ${ARGN})
-endmacro()
-macro(zephyr_library_include_directories)
-  target_include_directories(${library} PRIVATE ${ARGN})
-endmacro()
-`
+//
+//go:embed testdata/zephyrFunctions.txt
+var zephyrFunctions string
 
 // TestZephyr builds modules by their CMake file, and reads their Kconfig where
 // Debian's python3-kconfiglib is there.

@@ -3,6 +3,7 @@
 package codegen_test
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,30 +17,9 @@ import (
 
 // widen is a program of one loop whose input and output have elements of
 // different sizes, so that GCC expresses one address by the other.
-const widen = `program "g" {
-  arena 4096, bound 4096 optimal
-  buffer %%x : %[1]s[17,7] at 1024, %[2]d bytes, steps 0 to 0
-  buffer %%y : %[3]s[17,7] at 2048, %[4]d bytes, steps 0 to 0
-  input "x" = %%x
-  output "y" = %%y
-  code 0 "loop" ("const %[5]s *x0", "const %[5]s *c1", "%[6]s *y0", "int32_t n0", "int32_t n1") {
-    "    int32_t i = 0;"
-    "    for (int32_t i0 = 0; i0 < n0; i0++) {"
-    "        const %[5]s v1 = c1[i0];"
-    "        for (int32_t i1 = 0; i1 < n1; i1++) {"
-    "            const %[5]s v0 = x0[i];"
-    "            y0[i] = (%[6]s)(v0 < v1 ? v0 : v1);"
-    "            i++;"
-    "        }"
-    "    }"
-    ""
-  }
-  step 0 %%y = Min(%%x, -) "Min" from "Min"
-    by loop
-    call code0(in0:%[5]s, const0, out0:%[6]s, 17, 7)
-  const 0 "const" %[5]s = %[1]s[17] {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17}
-}
-`
+//
+//go:embed testdata/widen.ir
+var widen string
 
 // nullStores counts the stores that GCC takes for stores through null pointers.
 func nullStores(t *testing.T, dir, file string, flags ...string) int {

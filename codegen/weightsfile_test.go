@@ -4,6 +4,7 @@ package codegen_test
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -46,24 +47,9 @@ func layered(prefix, kernel string, scale float64, zero int) *model {
 		out "y" = %%y`, kernel, scale, zero, scale/2)}
 }
 
-const bindMain = `#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "one.h"
-static _Alignas(16) unsigned char blob[4096], good[4096], arena[ONE_ARENA_BYTES];
-static int bad;
-static void check(int ok, const char *what) { if (!ok) { puts(what); bad = 1; } }
-static void load(const char *name, unsigned char *to)
-{
-    FILE *const f = fopen(name, "rb");
-    if (f == NULL || fread(to, 1, 4096, f) == 0) { exit(3); }
-    (void)fclose(f);
-}
-int main(void)
-{
-    check(one_bind(NULL, 4096) == NNCC_ERR_NULL, "NULL");
-    check(one_scale_x() == 0.0f && one_zero_point_y() == 0, "a scale without a file");
-`
+//
+//go:embed testdata/bindMain.c
+var bindMain string
 
 // TestBind: a weights file is taken as it is and refused where anything is wrong with
 // it, each time with a status of its own; what was bound stays so.

@@ -3,6 +3,7 @@
 package program_test
 
 import (
+	_ "embed"
 	"reflect"
 	"strings"
 	"testing"
@@ -70,26 +71,9 @@ func TestVerifyIndices(t *testing.T) {
 
 // states is a program with state, a view of parts, and a constant that state
 // begins with.
-const states = `program "s" {
-  arena 96, bound 96, state 16
-  buffer %h : f32[2] at 0, 8 bytes, steps 0 to 1, kept
-  buffer %x : f32[2] at 48, 8 bytes, steps 0 to 0
-  buffer %a : f32[2] at 16, 8 bytes, steps 0 to 1, in %c
-  buffer %b : f32[2] at 24, 8 bytes, steps 0 to 1, in %c
-  buffer %c : f32[4] at 16, 16 bytes, steps 0 to 1
-  input "h" = %h
-  input "x" = %x
-  output "h_out" = %a
-  output "c" = %c
-  state in0 = out0, fill 0, const0
-  step 0 %a, %b = Split(%h, %x) "split"
-    scratch %s at 32, 16 bytes
-    call f(in0:float, out0:float, out1:float, scratch:float, const0)
-  view %c = Concat(%a, %b) "c"
-    part in0 at 0
-    part in1 at 8
-  const 0 "state" uint8_t = u8[8] {1,2,3,4,5,6,7,8}
-}`
+//
+//go:embed testdata/states.ir
+var states string
 
 // TestVerify: programs that are wrong in one place, and what is said of them.
 func TestVerify(t *testing.T) {

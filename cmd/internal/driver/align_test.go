@@ -4,6 +4,7 @@ package driver
 
 import (
 	"context"
+	_ "embed"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,25 +18,9 @@ import (
 )
 
 // odd1D is a network in one dimension with 3 and 6 channels.
-const odd1D = `graph "odd" {
-  in %x : f32[1,3,96]
-  const %w0 : f32[6,3,9] = rand 1
-  const %w1 : f32[16,6,9] = rand 2
-  const %w2 : f32[6,16,5] = rand 3
-  const %w3 : f32[16,6,9] = rand 4
-  const %w4 : f32[4,16] = rand 5
-  %a = Conv(%x, %w0) {pads=[4,4]} name "a"
-  %ra = Relu(%a)
-  %b = Conv(%ra, %w1) {pads=[4,4]} name "b"
-  %rb = Relu(%b)
-  %c = Conv(%rb, %w2) {pads=[2,2]} name "c"
-  %rc = Relu(%c)
-  %d = Conv(%rc, %w3) {pads=[4,4]} name "d"
-  %gap = GlobalAveragePool(%d)
-  %flat = Flatten(%gap)
-  %y = Gemm(%flat, %w4) {transB=1} name "fc"
-  out "y" = %y
-}`
+//
+//go:embed testdata/odd1D.ir
+var odd1D string
 
 // modelFile writes the network of a text as an ONNX file.
 func modelFile(t *testing.T, src string) string {

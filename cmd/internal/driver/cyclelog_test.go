@@ -4,6 +4,7 @@ package driver
 
 import (
 	"context"
+	_ "embed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,23 +20,9 @@ import (
 
 // logging runs the model with the port for silicon between its steps. QEMU has no
 // cycle counter: the harness's SysTick, which counts instructions there, stands in.
-const logging = `
-#include "logging.h"
-#include "nncc_port.h"
-#define NNCC_TRACE
-#define NNCC_TRACE_DWT
-#define NNCC_TRACE_CLOCK logging_clock
-#define nncc_trace logging_trace
-#include "harness/nncc_trace_dwt.c"
-#include "digits.inc"
-uint32_t logging_clock(void) { return (uint32_t)nncc_port_ticks(); }
-int32_t logging_run(void *arena)
-{
-    const nncc_status s = digits_run(arena);
-    nncc_trace_json(&digits_info, nncc_port_print);
-    return (int32_t)s;
-}
-`
+//
+//go:embed testdata/logging.c
+var logging string
 
 // digitsOn is the shipped example for a board.
 func digitsOn(t *testing.T, board string) *Compiled {

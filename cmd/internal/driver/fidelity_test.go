@@ -4,6 +4,7 @@ package driver
 
 import (
 	"bytes"
+	_ "embed"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,21 +123,6 @@ func TestLayersDecide(t *testing.T) {
 
 // argmax is a network whose output does not show what its first layer got
 // wrong.
-const argmax = `
-graph "net" {
-  in %x : f32[1,3,6,6]
-  const %s : f32[] = {0.03125}
-  const %z : i8[] = {3}
-  const %wq : i8[4,3,3,3] = rand 7
-  const %sw : f32[] = {0.01}
-  const %z0 : i8[] = {0}
-  %xq : i8[1,3,6,6] = QuantizeLinear(%x, %s, %z)
-  %xd : f32[1,3,6,6] = DequantizeLinear(%xq, %s, %z)
-  %wd : f32[4,3,3,3] = DequantizeLinear(%wq, %sw, %z0)
-  %c : f32[1,4,4,4] = Conv(%xd, %wd)
-  %cq : i8[1,4,4,4] = QuantizeLinear(%c, %s, %z)
-  %cd : f32[1,4,4,4] = DequantizeLinear(%cq, %s, %z)
-  %k : i64[1,1,4,4] = ArgMax(%cd) {axis=1}
-  out "k" = %k
-}
-`
+//
+//go:embed testdata/argmax.ir
+var argmax string

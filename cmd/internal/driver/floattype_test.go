@@ -3,6 +3,7 @@
 package driver
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -97,57 +98,14 @@ func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.No
 }
 
 // separableNet is a small convolutional network of depthwise separable blocks.
-const separableNet = `graph "separable" {
-	in %x : f32[1,3,16,16]
-	const %w0 : f32[8,3,3,3] = rand 1
-	const %w1 : f32[8,1,3,3] = rand 2
-	const %w2 : f32[16,8,1,1] = rand 3
-	const %b2 : f32[16] = rand 4
-	const %w3 : f32[16,1,3,3] = rand 5
-	const %w4 : f32[16,16,1,1] = rand 6
-	const %w5 : f32[16,10] = rand 7
-	const %k : f32[1,1,1,1] = {0.1}
-	const %shape : i64[2] = {1,16}
-	%0 = Conv(%x, %w0) {strides=[2,2], pads=[1,1,1,1]}
-	%a = Mul(%0, %k)
-	%1 = Relu(%a)
-	%2 = Conv(%1, %w1) {group=8, pads=[1,1,1,1]}
-	%3 = Relu(%2)
-	%4 = Conv(%3, %w2, %b2)
-	%5 = Relu(%4)
-	%6 = Conv(%5, %w3) {group=16, pads=[1,1,1,1], strides=[2,2]}
-	%7 = Mul(%6, %k)
-	%8 = Conv(%7, %w4)
-	%9 = Add(%8, %7)
-	%10 = GlobalAveragePool(%9)
-	%11 = Reshape(%10, %shape)
-	%12 = MatMul(%11, %w5)
-	%y = Softmax(%12)
-	out "y" = %y
-}`
+//
+//go:embed testdata/separableNet.ir
+var separableNet string
 
 // attentionNet is one head of attention with a mask that is a constant.
-const attentionNet = `graph "attention" {
-	in %x : f32[1,6,8]
-	const %q : f32[8,8] = rand 1
-	const %k : f32[8,8] = rand 2
-	const %v : f32[8,8] = rand 3
-	const %o : f32[8,8] = rand 4
-	const %scale : f32[] = {0.2}
-	const %mask : f32[6,6] = {0,-65504,-65504,-65504,-65504,-65504, 0,0,-65504,-65504,-65504,-65504, 0,0,0,-65504,-65504,-65504,
-		0,0,0,0,-65504,-65504, 0,0,0,0,0,-65504, 0,0,0,0,0,0}
-	%xq = MatMul(%x, %q)
-	%xk = MatMul(%x, %k)
-	%xv = MatMul(%x, %v)
-	%kt = Transpose(%xk) {perm=[0,2,1]}
-	%s = MatMul(%xq, %kt)
-	%ss = Mul(%s, %scale)
-	%m = Add(%ss, %mask)
-	%p = Softmax(%m)
-	%a = MatMul(%p, %xv)
-	%y = MatMul(%a, %o)
-	out "y" = %y
-}`
+//
+//go:embed testdata/attentionNet.ir
+var attentionNet string
 
 // TestFloatTypes: a model of float16, bfloat16 or double, or with parts in it,
 // becomes the program that it becomes in float32: the same kernels, segments and

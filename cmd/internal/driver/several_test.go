@@ -5,6 +5,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	"embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,54 +24,22 @@ import (
 
 // products are networks of three kinds that a product has in one firmware: a keyword
 // in a spectrogram, an anomaly of a machine, a person in a picture.
-var products = map[string]string{
-	"keyword": `graph "keyword" {
-  in %x : f32[1,1,25,10]
-  const %w0 : f32[24,1,5,4] = rand 1
-  const %w1 : f32[24,1,3,3] = rand 2
-  const %w2 : f32[24,24,1,1] = rand 3
-  const %w3 : f32[24,5] = rand 4
-  %a = Conv(%x, %w0) {pads=[2,1,2,2], strides=[2,2]}
-  %ar = Relu(%a)
-  %b = Conv(%ar, %w1) {pads=[1,1,1,1], group=24}
-  %br = Relu(%b)
-  %c = Conv(%br, %w2)
-  %cr = Relu(%c)
-  %p = GlobalAveragePool(%cr)
-  %f = Flatten(%p)
-  %d = MatMul(%f, %w3)
-  %y = Softmax(%d)
-  out "scores" = %y
-}`,
-	"anomaly": `graph "anomaly" {
-  in %x : f32[1,200]
-  const %w0 : f32[200,256] = rand 5
-  const %w1 : f32[256,64] = rand 6
-  const %w2 : f32[64,200] = rand 7
-  %a = MatMul(%x, %w0)
-  %ar = Relu(%a)
-  %b = MatMul(%ar, %w1)
-  %br = Relu(%b)
-  %y = MatMul(%br, %w2)
-  out "again" = %y
-}`,
-	"person": `graph "person" {
-  in %x : f32[1,3,32,32]
-  const %w0 : f32[8,3,3,3] = rand 8
-  const %w1 : f32[8,1,3,3] = rand 9
-  const %w2 : f32[16,8,1,1] = rand 10
-  const %w3 : f32[16,2] = rand 11
-  %a = Conv(%x, %w0) {pads=[1,1,1,1], strides=[2,2]}
-  %ar = Relu(%a)
-  %b = Conv(%ar, %w1) {pads=[1,1,1,1], strides=[2,2], group=8}
-  %br = Relu(%b)
-  %c = Conv(%br, %w2)
-  %cr = Relu(%c)
-  %p = GlobalAveragePool(%cr)
-  %f = Flatten(%p)
-  %y = MatMul(%f, %w3)
-  out "scores" = %y
-}`,
+var products = networks("keyword", "anomaly", "person")
+
+//go:embed testdata/*.ir
+var networkFiles embed.FS
+
+// networks are the texts of networks in testdata, by name.
+func networks(names ...string) map[string]string {
+	m := map[string]string{}
+	for _, name := range names {
+		b, err := networkFiles.ReadFile("testdata/" + name + ".ir")
+		if err != nil {
+			panic(err)
+		}
+		m[name] = string(b)
+	}
+	return m
 }
 
 // severalConfigs are the three products for a board, under their names.
@@ -118,111 +87,17 @@ var appTargets = map[string]appTarget{
 		"0x00000000, LENGTH = 4K", "0x60000000, LENGTH = 1M", "0x61000000, LENGTH = 8M", "0x21000000, LENGTH = 1M"},
 }
 
-var appMain = template.Must(template.New("main.c").Parse(`
-#include "models.h"
-#include <string.h>
+//
+//go:embed testdata/appMain.c
+var appMainText string
 
-extern uint32_t stack_top, data_start, data_end, data_load, bss_start, bss_end;
-void start(void);
-void fault(void);
-static void quit(uint32_t why)
-{
-    register uint32_t op __asm("r0") = 0x18u;
-    register uint32_t arg __asm("r1") = why;
-    __asm volatile("bkpt 0xAB" : : "r"(op), "r"(arg) : "memory");
-    for (;;) {
-    }
-}
-static void say(const char *text)
-{
-    register uint32_t op __asm("r0") = 0x04u;
-    register const char *arg __asm("r1") = text;
-    __asm volatile("bkpt 0xAB" : "+r"(op) : "r"(arg) : "memory");
-}
-void fault(void)
-{
-    say("fault\n");
-    quit(0x20023u);
-}
-typedef union
-{
-    const uint32_t *stack;
-    void (*handler)(void);
-} vector;
-__attribute__((section(".vectors"), used)) static const vector vectors[16] = {
-    {.stack = &stack_top}, {.handler = start}, {.handler = fault}, {.handler = fault}, {.handler = fault},
-    {.handler = fault}, {.handler = fault}};
+var appMain = template.Must(template.New("main.c").Parse(appMainText))
 
-static uint8_t before[64];
-static uint8_t arena[NNCC_MODELS_ARENA_BYTES + 64] __attribute__((aligned(NNCC_MODELS_ARENA_ALIGN)));
-{{range $m, $x := .Models}}{{range .Inputs}}
-static const uint8_t {{$x.Prefix}}_in_{{.CName}}[] = { {{- .Text -}} };
-{{- end}}{{range .Outputs}}
-static const uint8_t {{$x.Prefix}}_out_{{.CName}}[] = { {{- .Text -}} };
-{{- end}}{{end}}
+//
+//go:embed testdata/appLink.ld
+var appLinkText string
 
-int main(void);
-int main(void)
-{
-    uint32_t round, i, wrong = 0u;
-    memset(before, 0x5A, sizeof before);
-    memset(arena + NNCC_MODELS_ARENA_BYTES, 0x5A, 64);
-    for (round = 0; round < {{.Rounds}}u; round++) {
-{{- range $m, $x := .Models}}
-{{- range .Inputs}}
-        memcpy({{$x.Prefix}}_{{.CName}}(arena), {{$x.Prefix}}_in_{{.CName}} + round * {{.Bytes}}u, {{.Bytes}}u);
-{{- end}}
-        if ({{.Prefix}}_run(arena) != NNCC_OK) {
-            say("{{.Prefix}} failed\n");
-            wrong++;
-        }
-{{- range .Outputs}}
-        if (memcmp({{$x.Prefix}}_{{.CName}}(arena), {{$x.Prefix}}_out_{{.CName}} + round * {{.Bytes}}u,
-                   {{.Bytes}}u) != 0) {
-            say("{{$x.Prefix}} {{.CName}} differs\n");
-            wrong++;
-        }
-{{- end}}
-{{- end}}
-    }
-    for (i = 0; i < 64u; i++) {
-        wrong += (uint32_t)(before[i] != 0x5Au) + (uint32_t)(arena[NNCC_MODELS_ARENA_BYTES + i] != 0x5Au);
-    }
-    say((wrong == 0u) ? "all right\n" : "not right\n");
-    quit((wrong == 0u) ? 0x20026u : 0x20023u);
-    return 0;
-}
-
-void start(void)
-{
-    *(volatile uint32_t *)0xE000ED88u |= 0xFu << 20; /* FPU and Helium */
-    __asm volatile("dsb\n isb");
-    memcpy(&data_start, &data_load, (size_t)((uint8_t *)&data_end - (uint8_t *)&data_start));
-    memset(&bss_start, 0, (size_t)((uint8_t *)&bss_end - (uint8_t *)&bss_start));
-    (void)main();
-}
-`))
-
-var appLink = template.Must(template.New("app.ld").Parse(`
-ENTRY(start)
-MEMORY
-{
-  VEC  : ORIGIN = {{.Vectors}}
-  CODE : ORIGIN = {{.Code}}
-  QSPI : ORIGIN = {{.QSPI}}
-  RAM  : ORIGIN = {{.RAM}}
-}
-SECTIONS
-{
-  .vectors : { KEEP(*(.vectors)) } > VEC
-  .qspi : { *(.nncc.weights .nncc.weights.*) } > QSPI
-  .text : { *(.text .text.* .rodata .rodata.*) . = ALIGN(8); } > CODE
-  .ARM.exidx : { *(.ARM.exidx*) } > CODE
-  .data : { data_start = .; *(.data .data.*) . = ALIGN(4); data_end = .; } > RAM AT> CODE
-  data_load = LOADADDR(.data);
-  .bss (NOLOAD) : { bss_start = .; *(.bss .bss.* COMMON) . = ALIGN(8); bss_end = .; . += 16K; stack_top = .; } > RAM
-}
-`))
+var appLink = template.Must(template.New("app.ld").Parse(appLinkText))
 
 // newProduct draws inputs, and has the interpreter say what must come out.
 func newProduct(t *testing.T, f *Firmware, rounds int) *product {
@@ -388,83 +263,11 @@ func TestSeveralShared(t *testing.T) {
 	}
 }
 
-var threadsMain = template.Must(template.New("threads.c").Parse(`
-#include "models.h"
-#include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-{{range $m, $x := .Models}}{{range .Inputs}}
-static const uint8_t {{$x.Prefix}}_in_{{.CName}}[] = { {{- .Text -}} };
-{{- end}}{{range .Outputs}}
-static const uint8_t {{$x.Prefix}}_out_{{.CName}}[] = { {{- .Text -}} };
-{{- end}}
-/* The model in slices: other work between its steps. */
-static nncc_status {{.Prefix}}_sliced(void *arena, volatile uint32_t *work)
-{
-#ifdef {{.Upper}}_STEPS
-    int32_t step;
-    for (step = 0; step < {{.Upper}}_STEPS; step++) {
-        const nncc_status status = {{.Prefix}}_step(arena, step);
-        if (status != NNCC_OK) {
-            return status;
-        }
-        *work += (uint32_t)step;
-    }
-    return NNCC_OK;
-#else
-    *work += 1u;
-    return {{.Prefix}}_run(arena);
-#endif
-}
-{{- end}}
+//
+//go:embed testdata/threadsMain.c
+var threadsMainText string
 
-#define THREADS 9
-typedef struct
-{
-    uint8_t arena[NNCC_MODELS_ARENA_BYTES] __attribute__((aligned(NNCC_MODELS_ARENA_ALIGN)));
-    int number, wrong;
-    volatile uint32_t work;
-} thread;
-static thread threads[THREADS];
-
-static void *work(void *p)
-{
-    thread *const t = (thread *)p;
-    uint32_t k;
-    for (k = 0; k < 4u * {{.Rounds}}u; k++) {
-        const uint32_t round = (k + (uint32_t)t->number) % {{.Rounds}}u;
-{{- range $m, $x := .Models}}
-{{- range .Inputs}}
-        memcpy({{$x.Prefix}}_{{.CName}}(t->arena), {{$x.Prefix}}_in_{{.CName}} + round * {{.Bytes}}u, {{.Bytes}}u);
-{{- end}}
-        t->wrong += ((t->number == 0) ? {{.Prefix}}_sliced(t->arena, &t->work) : {{.Prefix}}_run(t->arena)) != NNCC_OK;
-{{- range .Outputs}}
-        t->wrong += memcmp({{$x.Prefix}}_{{.CName}}(t->arena), {{$x.Prefix}}_out_{{.CName}} + round * {{.Bytes}}u,
-                           {{.Bytes}}u) != 0;
-{{- end}}
-{{- end}}
-    }
-    return NULL;
-}
-
-int main(void)
-{
-    pthread_t id[THREADS];
-    int i, wrong = 0;
-    for (i = 0; i < THREADS; i++) {
-        threads[i].number = i;
-        if (pthread_create(&id[i], NULL, work, &threads[i]) != 0) {
-            return 2;
-        }
-    }
-    for (i = 0; i < THREADS; i++) {
-        (void)pthread_join(id[i], NULL);
-        wrong += threads[i].wrong;
-    }
-    printf("%d wrong\n", wrong);
-    return wrong != 0;
-}
-`))
+var threadsMain = template.Must(template.New("threads.c").Parse(threadsMainText))
 
 // TestSeveralThreads: eight threads and one that runs the models in slices, each with an
 // arena of its own, compute what the interpreter does, and the thread sanitizer finds nothing

@@ -5,6 +5,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,28 +19,9 @@ import (
 )
 
 // slicesPort gives the example the harness's SysTick and says how it went.
-const slicesPort = `
-#include "slices_port.h"
-#include "slices.h"
-#include "nncc_port.h"
-static volatile uint32_t done;
-uint32_t slices_clock(void) { return (uint32_t)nncc_port_ticks(); }
-void slices_work(void) { done++; }
-int32_t slices_timed(void *arena)
-{
-    const uint32_t start = slices_clock();
-    const int32_t status = slices_run(arena);
-    const uint32_t took = slices_clock() - start;
-    nncc_port_print("slices ");
-    nncc_port_print_hex(slices_served);
-    nncc_port_print(" ");
-    nncc_port_print_hex(slices_latest);
-    nncc_port_print(" ");
-    nncc_port_print_hex(took);
-    nncc_port_print("\n");
-    return (done == slices_served) ? status : 100;
-}
-`
+//
+//go:embed testdata/slicesPort.c
+var slicesPort string
 
 // TestSlices: the example keeps its deadline while it computes: work between the
 // steps waits for the longest step at most, and the result is that of a run.

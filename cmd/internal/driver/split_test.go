@@ -5,6 +5,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,23 +98,9 @@ func TestNotSplit(t *testing.T) {
 }
 
 // keeper is a network with state that is as large as some of its values.
-const keeper = `graph "keeper" {
-  in %x : f32[1,1,24,24]
-  in %h : f32[1,4,24,24]
-  const %w0 : f32[8,1,3,3] = rand 21
-  const %w1 : f32[4,8,3,3] = rand 22
-  const %w2 : f32[4,3] = rand 23
-  %a = Conv(%x, %w0) {pads=[1,1,1,1]}
-  %ar = Relu(%a)
-  %b = Conv(%ar, %w1) {pads=[1,1,1,1]}
-  %m = Add(%b, %h)
-  %n = Tanh(%m)
-  %p = GlobalAveragePool(%n)
-  %f = Flatten(%p)
-  %y = MatMul(%f, %w2)
-  out "scores" = %y
-  out "n" = %n
-}`
+//
+//go:embed testdata/keeper.ir
+var keeper string
 
 // TestSplitWithAll: an arena in parts beside state, copies of constants in what room the
 // memories leave, and constants that are bound: every layer is right, the guards around the
