@@ -6,39 +6,62 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-// add is arm_elementwise_add_s8.
-var add = &kernel.Kernel{
-	Name: "arm_elementwise_add_s8", Library: Library, Was: "CMSIS-ADD", Doc: "int8 addition", Ops: []*ir.OpDef{op.Add},
-	Layout: kernel.SameLayout,
-	Rules:  kernel.Rules{quantised.Int8(0, 1), quantised.SameShapes},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		p := op.AddParamsS8(n.Node)
-		s := p.Scales
-		a := func(v int32) call.Arg { return call.T(v) }
-		return calls(quantised.Elementwise(n.Node), call.Call{Func: "arm_elementwise_add_s8", Status: call.CMSISStatus,
-			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(s.Mult1),
-				a(s.Shift1), a(p.Offset2), a(s.Mult2), a(s.Shift2), a(s.LeftShift),
-				i8Out(0), a(p.OutputOffset), a(s.OutMult), a(s.OutShift), a(p.ActMin), a(p.ActMax),
-				call.I32(n.Out[0].Type.Elems())}})
-	},
+// overflow is the rule that the output's scale does not shift results to the left.
+var overflow = cond.New("OVERFLOW", "an output scale for which nothing overflows", func(n *kernel.Node) string {
+	if len(n.In) == 2 && op.Sixteen(n.Node) && quantised.NotInt16(n.In[1]) == "" && !op.BinaryKernel16(n.Node) {
+		return "the output's scale is so small that the result would be shifted to the left"
+	}
+	return ""
+})
+
+// elementwise is a function of two tensors; args are those between the inputs and the output, and behind it.
+func elementwise(fn, was, doc, ctype string, d *ir.OpDef, args func(n *ir.Node) (before, behind []int32),
+	rules ...kernel.Rule) *kernel.Kernel {
+	return &kernel.Kernel{
+		Name: fn, Library: Library, Was: was, Doc: doc, Ops: []*ir.OpDef{d}, Layout: kernel.SameLayout, Rules: rules,
+		Lower: func(n *kernel.Node) *call.Lowered {
+			before, behind := args(n.Node)
+			list := []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)}
+			for _, v := range before {
+				list = append(list, call.T(v))
+			}
+			list = append(list, call.Out{I: 0, CType: ctype})
+			for _, v := range behind {
+				list = append(list, call.T(v))
+			}
+			list = append(list, call.I32(n.Out[0].Type.Elems()))
+			return calls(quantised.Elementwise(n.Node), call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
+		},
+	}
 }
 
-// mul is arm_elementwise_mul_s8.
-var mul = &kernel.Kernel{
-	Name: "arm_elementwise_mul_s8", Library: Library, Was: "CMSIS-MUL", Doc: "int8 multiplication",
-	Ops:    []*ir.OpDef{op.Mul},
-	Layout: kernel.SameLayout,
-	Rules:  kernel.Rules{quantised.Int8(0, 1), quantised.SameShapes},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		p := op.MulParams(n.Node)
-		a := func(v int32) call.Arg { return call.T(v) }
-		return calls(quantised.Elementwise(n.Node), call.Call{Func: "arm_elementwise_mul_s8", Status: call.CMSISStatus,
-			Args: []call.Arg{quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), a(p.Offset1), a(p.Offset2),
-				i8Out(0), a(p.OutputOffset), a(p.Mult), a(p.Shift),
-				a(p.ActMin), a(p.ActMax), call.I32(n.Out[0].Type.Elems())}})
-	},
+// sum and product are the numbers of an addition and of a multiplication.
+func sum(p *qref.AddParams) (before, behind []int32) {
+	s := p.Scales
+	return []int32{p.Offset1, s.Mult1, s.Shift1, p.Offset2, s.Mult2, s.Shift2, s.LeftShift},
+		[]int32{p.OutputOffset, s.OutMult, s.OutShift, p.ActMin, p.ActMax}
 }
+
+func product(n *ir.Node) (before, behind []int32) {
+	p := op.MulParams(n)
+	return []int32{p.Offset1, p.Offset2}, []int32{p.OutputOffset, p.Mult, p.Shift, p.ActMin, p.ActMax}
+}
+
+var (
+	add = elementwise("arm_elementwise_add_s8", "CMSIS-ADD", "int8 addition", "int8_t", op.Add,
+		func(n *ir.Node) (before, behind []int32) { return sum(op.AddParamsS8(n)) },
+		quantised.Int8(0, 1), quantised.SameShapes)
+	mul = elementwise("arm_elementwise_mul_s8", "CMSIS-MUL", "int8 multiplication", "int8_t", op.Mul, product,
+		quantised.Int8(0, 1), quantised.SameShapes)
+	add16 = elementwise("arm_elementwise_add_s16", "CMSIS-ADD16", "int16 addition", "int16_t", op.Add,
+		func(n *ir.Node) (before, behind []int32) { return sum(op.AddParams16(n)) },
+		quantised.Int16(0, 1), quantised.SameShapes, overflow)
+	mul16 = elementwise("arm_elementwise_mul_s16", "CMSIS-MUL16", "int16 multiplication", "int16_t", op.Mul, product,
+		quantised.Int16(0, 1), quantised.SameShapes, overflow)
+)

@@ -106,21 +106,25 @@ var fullyConnected16 = &kernel.Kernel{
 				return (&qref.FCParams{Depth: f.Depth}).Library16Limit(w)
 			})},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		f := quantised.Products16.Must(n)
-		if len(f.Params.Mult) > 1 {
-			return asConvolution(n, f, data16, "arm_convolve_wrapper_s16")
-		}
-		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s16", "int16_t",
-			weights8(arranged(n.In[1], f.Perm)), bias64(n.Node, f.Cols)))
+		return lowerProduct(n, quantised.Products16.Must(n), data16, "arm_fully_connected_s16", bias64,
+			"arm_convolve_wrapper_s16")
 	},
+}
+
+// lowerProduct is a fully connected layer by a function for one scale, else as a convolution by one of those named.
+func lowerProduct(n *kernel.Node, f *quantised.Product, d data, fn string,
+	bias func(n *ir.Node, channels int) call.Arg, convolutions ...string) *call.Lowered {
+	if len(f.Params.Mult) > 1 {
+		return asConvolution(n, f, d, convolutions...)
+	}
+	return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, fn, d.ctype, d.weights(arranged(n.In[1], f.Perm)),
+		bias(n.Node, f.Cols)))
 }
 
 // fcCall is a fully connected layer with one multiplier.
 func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call.Call {
 	p := f.Params
-	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FT("input_offset", p.InOff), call.FI("filter_offset", 0), call.FT("output_offset", p.OutOff),
-		call.F("activation", activation(p.ActMin, p.ActMax))}}
+	params := productParams(p, call.T(p.InOff), call.I32(0), call.T(p.OutOff))
 	return call.Call{Func: fn, Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), params, perTensor(p),
 		Dims{f.Rows, 1, 1, f.Depth}.arg(), call.In{I: 0, CType: ctype}, Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
 		Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), call.Out{I: 0, CType: ctype}}}
@@ -129,38 +133,4 @@ func fcCall(f *quantised.Product, fn, ctype string, weights, bias call.Arg) call
 func perTensor(p *op.MACParams) *call.Struct {
 	return &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
 		call.FT("multiplier", p.Mult[0]), call.FT("shift", p.Shift[0])}}
-}
-
-// batchMatMul16 is arm_batch_matmul_s16, which wants the right side transposed:
-// the step does that into scratch first.
-var batchMatMul16 = &kernel.Kernel{
-	Name: "arm_batch_matmul_s16", Library: Library, Was: "CMSIS-BMM16", Doc: "int16 product of two activations",
-	Ops:    []*ir.OpDef{op.MatMul},
-	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
-	Rules: kernel.Rules{quantised.Int16(0, 1), matrixRanks,
-		quantised.MatMul16Params.Exists("FIXED-POINT", "fixed-point scale")},
-	Lower: func(n *kernel.Node) *call.Lowered {
-		g, p := kernel.MatMul.Must(n), quantised.MatMul16Params.Must(n)
-		left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)
-		out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
-		transposed := Dims{right.N, right.H, right.C, right.W}
-		space := call.Scratch{CType: "int16_t"}
-		bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: []call.Field{call.FI("adj_x", 0), call.FI("adj_y", 0),
-			call.F("fc_params",
-				call.Nested{Fields: []call.Field{call.FI("input_offset", 0), call.FI("filter_offset", 0),
-					call.FI("output_offset", 0), call.F("activation", activation(p.ActMin, p.ActMax))}})}}
-		k := right.W * right.C
-		turn := call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
-			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 2), call.FI("rank", 3),
-				call.FI("x_offset", 0), call.FI("y_offset", 0),
-				call.F("dims", call.IntArray([]int{right.N * right.H, right.C, right.W})),
-				call.F("x_stride", call.IntArray([]int{k, 1, right.C})),
-				call.F("y_stride", call.IntArray([]int{k, right.W, 1}))}},
-			call.In{I: 1, CType: "uint8_t"}, call.Scratch{CType: "uint8_t"}}}
-		return calls(&call.Lowered{Kernel: "arm_batch_matmul_s16", Scratch: 2 * roundUp(right.N*right.H*k, 8)}, turn,
-			call.Call{Func: "arm_batch_matmul_s16", Status: call.CMSISStatus, Args: []call.Arg{context(0, 0), bmm,
-				perTensor(p),
-				left.arg(), call.In{I: 0, CType: "int16_t"}, transposed.arg(), space, out.arg(),
-				call.Out{I: 0, CType: "int16_t"}}})
-	},
 }

@@ -59,12 +59,8 @@ var fullyConnected4 = &kernel.Kernel{
 			quantised.Products,
 			func(f *quantised.Product) *op.MACParams { return f.Params })},
 	Lower: func(n *kernel.Node) *call.Lowered {
-		f := quantised.Products.Must(n)
-		if len(f.Params.Mult) > 1 {
-			return asConvolution(n, f, data4, "arm_convolve_wrapper_s4", "arm_convolve_s4")
-		}
-		return calls(&call.Lowered{Unused: []int{1, 2}}, fcCall(f, "arm_fully_connected_s4", "int8_t",
-			weights4(arranged(n.In[1], f.Perm)), biasArg(n.Node, f.Cols)))
+		return lowerProduct(n, quantised.Products.Must(n), data4, "arm_fully_connected_s4", biasArg,
+			"arm_convolve_wrapper_s4", "arm_convolve_s4")
 	},
 }
 

@@ -63,43 +63,31 @@ func lowerLSTM(n *kernel.Node) *call.Lowered {
 		in, out = scratch(p.Time*p.Batch*p.InputSize, "int8_t"), scratch(p.Time*size, "int8_t")
 		list = append(list, turned(p.Time, p.Batch*p.InputSize, i8In(0), in))
 	}
-	var cell call.Arg
-	if len(n.Out) > 2 {
-		cell = call.Out{I: 2, CType: "void"}
-	} else {
-		cell = scratch(temp, "void")
+	// result is output i, or scratch where the node has none.
+	result := func(i, bytes int) call.Arg {
+		if len(n.Out) > i {
+			return call.Out{I: i, CType: "void"}
+		}
+		return scratch(bytes, "void")
 	}
-	hidden := call.Arg(call.Null{})
+	cell, hidden := result(2, temp), call.Arg(call.Null{})
 	given := n.Input(4) != nil || n.Input(5) != nil
 	if given {
-		if len(n.Out) > 1 {
-			hidden = call.Out{I: 1, CType: "void"}
-		} else {
-			hidden = scratch(size, "void")
-		}
+		hidden = result(1, size)
 		zeroPoint := make([]int8, size)
 		for i := range zeroPoint {
 			zeroPoint[i] = int8(p.OutputOffset)
 		}
-		copyTo(state(n.Node, 4, tensor.Of([]int{size}, zeroPoint)), bytesOf(hidden), size)
-		copyTo(state(n.Node, 5, tensor.New(tensor.I16, []int{size})), bytesOf(cell), 2*size)
+		copyTo(state(n.Node, 4, tensor.Of([]int{size}, zeroPoint)), bytesOf(hidden, 0), size)
+		copyTo(state(n.Node, 5, tensor.New(tensor.I16, []int{size})), bytesOf(cell, 0), 2*size)
 	}
 	list = append(list, call.Call{Func: "arm_lstm_unidirectional_s8", Status: call.CMSISStatus, Args: []call.Arg{
 		in, out, lstmParams(p),
-		&call.Struct{Type: "cmsis_nn_lstm_context", Mutable: true, Fields: []call.Field{
-			call.F("temp1", temp1), call.F("temp2", temp2), call.F("cell_state", cell),
-			call.F("hidden_state", hidden)}},
+		&call.Struct{Type: "cmsis_nn_lstm_context", Mutable: true, Fields: call.Ints("temp1", temp1, "temp2", temp2,
+			"cell_state", cell, "hidden_state", hidden)},
 	}})
 	if !given && len(n.Out) > 1 {
-		last := (p.Time - 1) * size
-		switch o := out.(type) {
-		case call.Out:
-			o.Off += last
-			copyTo(o, i8Out(1), size)
-		case call.Scratch:
-			o.Off += last
-			copyTo(o, i8Out(1), size)
-		}
+		copyTo(bytesOf(out, (p.Time-1)*size), i8Out(1), size)
 	}
 	if reverse {
 		list = append(list, turned(p.Time, size, out, i8Out(0)))
@@ -118,14 +106,14 @@ func state(n *ir.Node, i int, zero *tensor.Dense) call.Arg {
 	return i8In(i)
 }
 
-// bytesOf is a buffer as arm_reshape_s8 writes it.
-func bytesOf(a call.Arg) call.Arg {
+// bytesOf is a buffer as arm_reshape_s8 writes it, from an offset on.
+func bytesOf(a call.Arg, off int) call.Arg {
 	switch a := a.(type) {
 	case call.Out:
-		a.CType = "int8_t"
+		a.CType, a.Off = "int8_t", a.Off+off
 		return a
 	case call.Scratch:
-		a.CType = "int8_t"
+		a.CType, a.Off = "int8_t", a.Off+off
 		return a
 	}
 	panic(bug.Errorf("a state in %T", a))
@@ -133,11 +121,7 @@ func bytesOf(a call.Arg) call.Arg {
 
 // turned copies rows of the given size in the opposite order.
 func turned(rows, size int, x, y call.Arg) call.Call {
-	f := []call.Field{call.FI("elem", 1), call.FI("rank", 2), call.FI("x_offset", (rows-1)*size),
-		call.FI("y_offset", 0),
-		call.F("dims", call.IntArray([]int{rows, size})), call.F("x_stride", call.IntArray([]int{-size, 1})),
-		call.F("y_stride", call.IntArray([]int{size, 1}))}
-	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{&call.Struct{Type: "nncc_copy_nd_params", Fields: f}, x, y}}
+	return copyND(1, (rows-1)*size, 0, []int{rows, size}, []int{-size, 1}, []int{size, 1}, x, y)
 }
 
 func lstmParams(p *qref.LSTMParams) *call.Struct {
@@ -145,18 +129,16 @@ func lstmParams(p *qref.LSTMParams) *call.Struct {
 	if p.TimeMajor {
 		major = 1
 	}
-	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: []call.Field{
-		call.FI("time_major", major), call.FI("batch_size", p.Batch), call.FI("time_steps", p.Time),
-		// in the biases
-		call.FI("input_size", p.InputSize), call.FI("hidden_size", p.HiddenSize), call.FI("input_offset", 0),
-		call.FT("forget_to_cell_multiplier", p.ForgetToCellMult), call.FT("forget_to_cell_shift", p.ForgetToCellShift),
-		call.FT("input_to_cell_multiplier", p.InputToCellMult), call.FT("input_to_cell_shift", p.InputToCellShift),
-		call.FT("cell_clip", p.CellClip), call.FT("cell_scale_power", p.CellScalePower),
-		call.FT("output_multiplier", p.OutputMult), call.FT("output_shift", p.OutputShift),
-		call.FT("output_offset", p.OutputOffset),
-		call.F("forget_gate", lstmGate("forget", &p.Forget)), call.F("input_gate", lstmGate("input", &p.Input)),
-		call.F("cell_gate", lstmGate("cell", &p.Cell)), call.F("output_gate", lstmGate("output", &p.Output)),
-	}}
+	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: call.Ints("time_major", major, "batch_size", p.Batch,
+		"time_steps", p.Time, "input_size", p.InputSize, "hidden_size", p.HiddenSize,
+		"input_offset", 0, // in the biases
+		"forget_to_cell_multiplier", call.T(p.ForgetToCellMult), "forget_to_cell_shift", call.T(p.ForgetToCellShift),
+		"input_to_cell_multiplier", call.T(p.InputToCellMult), "input_to_cell_shift", call.T(p.InputToCellShift),
+		"cell_clip", call.T(p.CellClip), "cell_scale_power", call.T(p.CellScalePower),
+		"output_multiplier", call.T(p.OutputMult), "output_shift", call.T(p.OutputShift),
+		"output_offset", call.T(p.OutputOffset), "forget_gate", lstmGate("forget", &p.Forget),
+		"input_gate", lstmGate("input", &p.Input), "cell_gate", lstmGate("cell", &p.Cell),
+		"output_gate", lstmGate("output", &p.Output))}
 }
 
 func lstmGate(name string, g *qref.LSTMGate) call.Nested {
@@ -173,13 +155,9 @@ func lstmGate(name string, g *qref.LSTMGate) call.Nested {
 		b.NoCast = true
 		return b
 	}
-	return call.Nested{Fields: []call.Field{
-		call.FT("input_multiplier", g.InputMult), call.FT("input_shift", g.InputShift),
-		call.F("input_weights", weights("weights", g.InputWeights)),
-		call.F("input_effective_bias", bias("bias", g.InputBias)),
-		call.FT("hidden_multiplier", g.HiddenMult), call.FT("hidden_shift", g.HiddenShift),
-		call.F("hidden_weights", weights("recurrence", g.HiddenWeights)),
-		call.F("hidden_effective_bias", bias("recurrence_bias", g.HiddenBias)),
-		call.F("bias", call.Null{}), call.F("activation_type", act),
-	}}
+	return call.Nested{Fields: call.Ints("input_multiplier", call.T(g.InputMult), "input_shift", call.T(g.InputShift),
+		"input_weights", weights("weights", g.InputWeights), "input_effective_bias", bias("bias", g.InputBias),
+		"hidden_multiplier", call.T(g.HiddenMult), "hidden_shift", call.T(g.HiddenShift),
+		"hidden_weights", weights("recurrence", g.HiddenWeights),
+		"hidden_effective_bias", bias("recurrence_bias", g.HiddenBias), "bias", call.Null{}, "activation_type", act)}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/qref/cmsis"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/quantised"
@@ -47,7 +46,7 @@ func fcQuery(f *quantised.Product, core kernel.Core) *cmsis.Query {
 
 func lowerFC(n *kernel.Node) *call.Lowered {
 	f, r := quantised.Products.Must(n), fcRoute.Must(n)
-	p, w := f.Params, f.Weights(n)
+	p, w := f.Params, arranged(n.In[1], f.Perm)
 	var bias call.Arg = call.Null{}
 	if n.Input(2) != nil {
 		bias = biasArg(n.Node, f.Cols)
@@ -60,35 +59,54 @@ func lowerFC(n *kernel.Node) *call.Lowered {
 	if CoreISA(n.Core) == MVE {
 		// The Helium kernels want bias plus weight sums times the input offset in
 		// the context: constants of the model (arm_vector_sum_s8).
-		sums := qref.KernelSums(f.Cols, f.Depth, tensor.As[int8](w), p.InOff, p.FilterOff[0],
+		sums := qref.KernelSums(f.Cols, f.Depth, w, p.InOff, p.FilterOff[0],
 			kernel.Bias(n.Node, f.Cols))
-		ctx = &call.Struct{Type: "cmsis_nn_context", Fields: []call.Field{
-			call.F("buf", i32Blob("sums", sums)), call.FI("size", r.Scratch)}}
+		ctx = &call.Struct{Type: "cmsis_nn_context", Fields: call.Ints("buf", i32Blob("sums", sums), "size", r.Scratch)}
 	}
-	params := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FT("input_offset", p.InOff), call.FT("filter_offset", p.FilterOff[0]),
-		call.FT("output_offset", p.OutOff),
-		call.F("activation", activation(p.ActMin, p.ActMax))}}
-	quant := &call.Struct{Type: "cmsis_nn_quant_params", Fields: []call.Field{
-		call.F("multiplier", i32Blob("multiplier", p.Mult)), call.F("shift", i32Blob("shift", p.Shift)),
-		call.FI("is_per_channel", per)}}
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: w.Bytes(), Align: 4, Pad: 16, NoCast: true}
+	params := productParams(p, call.T(p.InOff), call.T(p.FilterOff[0]), call.T(p.OutOff))
+	quant := &call.Struct{Type: "cmsis_nn_quant_params", Fields: call.Ints("multiplier",
+		i32Blob("multiplier", p.Mult), "shift", i32Blob("shift", p.Shift), "is_per_channel", per)}
 	return calls(&call.Lowered{Route: r.Inner, RouteReason: r.Why, Unused: []int{1, 2}},
 		call.Call{Func: "arm_fully_connected_wrapper_s8", Status: call.CMSISStatus,
 			Args: []call.Arg{ctx, params, quant, Dims{f.Rows, 1, 1, f.Depth}.arg(), i8In(0),
-				Dims{f.Depth, 1, 1, f.Cols}.arg(), weights,
+				Dims{f.Depth, 1, 1, f.Cols}.arg(), weights8(w),
 				Dims{1, 1, 1, f.Cols}.arg(), bias, Dims{f.Rows, 1, 1, f.Cols}.arg(), i8Out(0)}})
 }
 
-// batchMatMul is arm_batch_matmul_s8, which wants the right side transposed:
-// the step does that into scratch first.
-var batchMatMul = &kernel.Kernel{
-	Name: "arm_batch_matmul_s8", Library: Library, Was: "CMSIS-BMM", Doc: "int8 product of two activations",
-	Ops: []*ir.OpDef{op.MatMul}, Lower: lowerBatchMatMul,
-	Rules: kernel.Rules{
-		quantised.Int8(0, 1), matrixRanks, quantised.MatMulParams.Exists("FIXED-POINT", "fixed-point scale"),
-	},
-}
+// batchMatMul and batchMatMul16 want the right side transposed: the step does that into scratch first.
+var (
+	batchMatMul = &kernel.Kernel{
+		Name: "arm_batch_matmul_s8", Library: Library, Was: "CMSIS-BMM", Doc: "int8 product of two activations",
+		Ops: []*ir.OpDef{op.MatMul},
+		Rules: kernel.Rules{quantised.Int8(0, 1), matrixRanks,
+			quantised.MatMulParams.Exists("FIXED-POINT", "fixed-point scale")},
+		Lower: func(n *kernel.Node) *call.Lowered {
+			right, p := matDims(n.In[1].Type.Shape), quantised.MatMulParams.Must(n)
+			bytes := roundUp(right.N*right.H*right.W*right.C, 16)
+			sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(n.Core),
+				Filter: cmsis.Dims{C: right.C}})
+			return batchProduct(n, "arm_batch_matmul_s8", "int8_t", p, bytes+sums, context(bytes, sums),
+				productParams(p, call.T(p.InOff), call.T(p.FilterOff[0]), call.T(p.OutOff)),
+				transpose(CoreISA(n.Core), i8In(1), call.Scratch{CType: "int8_t"},
+					[]int{right.N * right.H, right.W, right.C}, []int{0, 2, 1}))
+		},
+	}
+	batchMatMul16 = &kernel.Kernel{
+		Name: "arm_batch_matmul_s16", Library: Library, Was: "CMSIS-BMM16", Doc: "int16 product of two activations",
+		Ops:    []*ir.OpDef{op.MatMul},
+		Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} },
+		Rules: kernel.Rules{quantised.Int16(0, 1), matrixRanks,
+			quantised.MatMul16Params.Exists("FIXED-POINT", "fixed-point scale")},
+		Lower: func(n *kernel.Node) *call.Lowered {
+			right, p := matDims(n.In[1].Type.Shape), quantised.MatMul16Params.Must(n)
+			k := right.W * right.C
+			return batchProduct(n, "arm_batch_matmul_s16", "int16_t", p, 2*roundUp(right.N*right.H*k, 8), context(0, 0),
+				productParams(p, call.I32(0), call.I32(0), call.I32(0)),
+				copyND(2, 0, 0, []int{right.N * right.H, right.C, right.W}, []int{k, 1, right.C}, []int{k, right.W, 1},
+					call.In{I: 1, CType: "uint8_t"}, call.Scratch{CType: "uint8_t"}))
+		},
+	}
+)
 
 var matrixRanks = cond.New("MATRICES", "matrices with up to two leading dimensions of equal size or 1",
 	func(n *kernel.Node) string {
@@ -111,25 +129,15 @@ func matDims(s []int) Dims {
 	return d
 }
 
-func lowerBatchMatMul(n *kernel.Node) *call.Lowered {
-	g, p := kernel.MatMul.Must(n), quantised.MatMulParams.Must(n)
+// batchProduct calls a function behind the one that transposes the right side.
+func batchProduct(n *kernel.Node, fn, ctype string, p *op.MACParams, scratch int, ctx call.Arg, params *call.Struct,
+	turn call.Call) *call.Lowered {
 	left, right := matDims(n.In[0].Type.Shape), matDims(n.In[1].Type.Shape)
-	out := Dims{max(left.N, right.N), max(left.H, right.H), g.M, g.N}
-	transposed := Dims{right.N, right.H, right.C, right.W}
-	bytes := roundUp(right.N*right.H*right.W*right.C, 16)
-	sums := cmsis.Size("arm_batch_matmul_s8", &cmsis.Query{Build: CoreISA(n.Core), Filter: cmsis.Dims{C: g.N}})
-	lo := &call.Struct{Type: "cmsis_nn_fc_params", Fields: []call.Field{
-		call.FT("input_offset", p.InOff), call.FT("filter_offset", p.FilterOff[0]),
-		call.FT("output_offset", p.OutOff),
-		call.F("activation", activation(p.ActMin, p.ActMax))}}
-	bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: []call.Field{
-		call.FI("adj_x", 0), call.FI("adj_y", 0), call.F("fc_params", call.Nested{Fields: lo.Fields})}}
-	quant := &call.Struct{Type: "cmsis_nn_per_tensor_quant_params", Fields: []call.Field{
-		call.FT("multiplier", p.Mult[0]), call.FT("shift", p.Shift[0])}}
-	return calls(&call.Lowered{Kernel: "arm_batch_matmul_s8", Scratch: bytes + sums},
-		transpose(CoreISA(n.Core), i8In(1), call.Scratch{CType: "int8_t"}, []int{right.N * right.H, right.W, right.C},
-			[]int{0, 2, 1}),
-		call.Call{Func: "arm_batch_matmul_s8", Status: call.CMSISStatus,
-			Args: []call.Arg{context(bytes, sums), bmm, quant, left.arg(), i8In(0), transposed.arg(),
-				call.Scratch{CType: "int8_t"}, out.arg(), i8Out(0)}})
+	out := Dims{max(left.N, right.N), max(left.H, right.H), left.W, right.C}
+	bmm := &call.Struct{Type: "cmsis_nn_bmm_params", Fields: call.Ints("adj_x", 0, "adj_y", 0, "fc_params",
+		call.Nested{Fields: params.Fields})}
+	return calls(&call.Lowered{Kernel: fn, Scratch: scratch}, turn, call.Call{Func: fn, Status: call.CMSISStatus,
+		Args: []call.Arg{ctx, bmm, perTensor(p), left.arg(), call.In{I: 0, CType: ctype},
+			Dims{right.N, right.H, right.C, right.W}.arg(), call.Scratch{CType: ctype}, out.arg(),
+			call.Out{I: 0, CType: ctype}}})
 }

@@ -131,7 +131,7 @@ func operand(n *ir.Node, i int, order []int) call.Arg {
 	if v.Const == nil {
 		return i8In(i)
 	}
-	return &call.Blob{Hint: "const", CType: "int8_t", Data: constBytes(v, order), Align: 4, NoCast: true}
+	return &call.Blob{Hint: "const", CType: "int8_t", Data: weights8(arranged(v, order)).Data, Align: 4, NoCast: true}
 }
 
 // notOne drops dimensions of size 1.

@@ -12,10 +12,6 @@ import (
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
-func pool(name, was, doc string, ops ...*ir.OpDef) *kernel.Kernel {
-	return poolOf(name, was, doc, "int8_t", quantised.Int8(0), ops...)
-}
-
 // poolOf is a pooling function for elements of a C type; data is the rule that
 // the operands are of it.
 func poolOf(name, was, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *kernel.Kernel {
@@ -43,6 +39,12 @@ func poolOf(name, was, doc, ctype string, data kernel.Rule, ops ...*ir.OpDef) *k
 }
 
 var (
-	avgPool = pool("arm_avgpool_s8", "CMSIS-AVG", "int8 average pooling", op.AveragePool, op.GlobalAveragePool)
-	maxPool = pool("arm_max_pool_s8", "CMSIS-MAXP", "int8 max pooling", op.MaxPool, op.GlobalMaxPool)
+	avgPool = poolOf("arm_avgpool_s8", "CMSIS-AVG", "int8 average pooling", "int8_t", quantised.Int8(0), op.AveragePool,
+		op.GlobalAveragePool)
+	maxPool = poolOf("arm_max_pool_s8", "CMSIS-MAXP", "int8 max pooling", "int8_t", quantised.Int8(0), op.MaxPool,
+		op.GlobalMaxPool)
+	avgPool16 = poolOf("arm_avgpool_s16", "CMSIS-AVG16", "int16 average pooling", "int16_t", quantised.Int16(0),
+		op.AveragePool, op.GlobalAveragePool)
+	maxPool16 = poolOf("arm_max_pool_s16", "CMSIS-MAXP16", "int16 max pooling", "int16_t", quantised.Int16(0),
+		op.MaxPool, op.GlobalMaxPool)
 )

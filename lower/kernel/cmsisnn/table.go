@@ -7,8 +7,8 @@
 package cmsisnn
 
 import (
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 )
@@ -26,12 +26,11 @@ var Kernels = []*kernel.Kernel{
 }
 
 func tileArg(t Tile) call.Nested {
-	return call.Nested{Fields: []call.Field{call.FI("w", t.W), call.FI("h", t.H)}}
+	return call.Nested{Fields: call.Ints("w", t.W, "h", t.H)}
 }
 
 func (d Dims) arg() *call.Struct {
-	return &call.Struct{Type: "cmsis_nn_dims", Fields: []call.Field{call.FI("n", d.N), call.FI("h", d.H),
-		call.FI("w", d.W), call.FI("c", d.C)}}
+	return &call.Struct{Type: "cmsis_nn_dims", Fields: call.Ints("n", d.N, "h", d.H, "w", d.W, "c", d.C)}
 }
 
 // context is a cmsis_nn_context over size bytes of scratch from off on.
@@ -69,11 +68,15 @@ func calls(l *call.Lowered, c ...call.Call) *call.Lowered {
 	return l
 }
 
-// constBytes is the int8 data of a constant in the order of perm.
-func constBytes(v *ir.Value, perm []int) []byte {
-	d := v.Const
-	if perm != nil {
-		d = d.Transpose(perm)
-	}
-	return d.Bytes()
+// copyND copies elements of so many bytes, from offsets on, along dims with the strides x and y.
+func copyND(elem, xOff, yOff int, dims, x, y []int, from, to call.Arg) call.Call {
+	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{&call.Struct{Type: "nncc_copy_nd_params",
+		Fields: call.Ints("elem", elem, "rank", len(dims), "x_offset", xOff, "y_offset", yOff, "dims",
+			call.IntArray(dims), "x_stride", call.IntArray(x), "y_stride", call.IntArray(y))}, from, to}}
+}
+
+// productParams are cmsis_nn_fc_params with offsets of inputs, weights and results.
+func productParams(p *op.MACParams, in, filter, out call.Arg) *call.Struct {
+	return &call.Struct{Type: "cmsis_nn_fc_params", Fields: call.Ints("input_offset", in, "filter_offset", filter,
+		"output_offset", out, "activation", activation(p.ActMin, p.ActMax))}
 }

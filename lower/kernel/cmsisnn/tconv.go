@@ -75,18 +75,15 @@ func lowerTransposeConv(n *kernel.Node) *call.Lowered {
 	reversed := cmsis.Size("arm_transpose_conv_s8_get_reverse_conv_buffer_size", t.asked)
 	off := roundUp(t.Scratch, 16)
 	low.Scratch = off + reversed
-	params := &call.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: []call.Field{
-		call.FT("input_offset", p.InOff), call.FT("output_offset", p.OutOff),
-		call.F("stride", tileArg(t.stride)), call.F("padding", tileArg(t.pad)),
-		call.F("padding_offsets", tileArg(Tile{})),
-		call.F("dilation", tileArg(t.dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
+	params := &call.Struct{Type: "cmsis_nn_transpose_conv_params", Fields: call.Ints("input_offset", call.T(p.InOff),
+		"output_offset", call.T(p.OutOff), "stride", tileArg(t.stride), "padding", tileArg(t.pad), "padding_offsets",
+		tileArg(Tile{}), "dilation", tileArg(t.dil), "activation", activation(p.ActMin, p.ActMax))}
 	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
 	perm := []int{1} // IO(H)W -> O(H)WI
 	for d := range g.In {
 		perm = append(perm, 2+d)
 	}
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: constBytes(n.In[1], append(perm, 0)), Align: 4,
-		Pad: 16, NoCast: true}
+	weights := weights8(arranged(n.In[1], append(perm, 0)))
 	out := call.Arg(i8Out(0))
 	var list []call.Call
 	if t.cut > 0 {
@@ -104,12 +101,7 @@ func lowerTransposeConv(n *kernel.Node) *call.Lowered {
 
 // rowsBelow copies what lies from cut on in each of n blocks of the given size.
 func rowsBelow(n, cut, size int, x, y call.Arg) call.Call {
-	return call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
-		&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 2),
-			call.FI("x_offset", cut), call.FI("y_offset", 0),
-			call.F("dims", call.IntArray([]int{n, size - cut})), call.F("x_stride", call.IntArray([]int{size, 1})),
-			call.F("y_stride", call.IntArray([]int{size - cut, 1}))}},
-		x, y}}
+	return copyND(1, cut, 0, []int{n, size - cut}, []int{size, 1}, []int{size - cut, 1}, x, y)
 }
 
 // upscaledConv is ConvTranspose by its definition, for what the library's own
@@ -139,7 +131,7 @@ func spreadWindow(g *op.ConvGeom) *window {
 
 func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 	g, p, w := kernel.Conv.Must(n), quantised.ConvParams.Must(n), spreads.Must(n)
-	in, out, filter, spread := feature(g.N, g.CIn, g.In), w.out, w.filter, w.in
+	in, filter, spread := feature(g.N, g.CIn, g.In), w.filter, w.in
 	stride, pad, dil := param.Spatial(g.Strides, 1), param.Spatial(g.PadBegin, 0), w.dil
 	// Input element i lies at i*s + d*(k-1) - pad.
 	y0, rows := inputSpan(in.H, stride.H, dil.H*(filter.H-1)-pad.H, spread.H)
@@ -153,27 +145,16 @@ func lowerUpscaledConv(n *kernel.Node) *call.Lowered {
 		&call.Blob{Hint: "zero", CType: "int8_t", Data: []byte{byte(-p.InOff)}, NoCast: true}, image}}}
 	if rows > 0 && cols > 0 {
 		at := func(d Dims, y, x int) int { return (y*d.W + x) * d.C }
-		list = append(list, call.Call{Func: "nncc_copy_nd", Args: []call.Arg{
-			&call.Struct{Type: "nncc_copy_nd_params", Fields: []call.Field{call.FI("elem", 1), call.FI("rank", 4),
-				call.FI("x_offset", at(in, y0, x0)),
-				call.FI("y_offset", at(spread, y0*stride.H+dil.H*(filter.H-1)-pad.H, x0*stride.W+
-					dil.W*(filter.W-1)-pad.W)),
-				call.F("dims", call.IntArray([]int{in.N, rows, cols, in.C})),
-				call.F("x_stride", call.IntArray([]int{in.H * in.W * in.C, in.W * in.C, in.C, 1})),
-				call.F("y_stride", call.IntArray([]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C,
-					stride.W * spread.C, 1}))}},
-			i8In(0), image}})
+		list = append(list, copyND(1, at(in, y0, x0),
+			at(spread, y0*stride.H+dil.H*(filter.H-1)-pad.H, x0*stride.W+dil.W*(filter.W-1)-pad.W),
+			[]int{in.N, rows, cols, in.C}, []int{in.H * in.W * in.C, in.W * in.C, in.C, 1},
+			[]int{spread.H * spread.W * spread.C, stride.H * spread.W * spread.C, stride.W * spread.C, 1},
+			i8In(0), image))
 	}
-	bias, biasDims := biasArg(n.Node, g.COut), Dims{1, 1, 1, g.COut}.arg()
-	params := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
-		call.FT("input_offset", p.InOff), call.FT("output_offset", p.OutOff),
-		call.F("stride", tileArg(Tile{H: 1, W: 1})), call.F("padding", tileArg(Tile{})),
-		call.F("dilation", tileArg(dil)), call.F("activation", activation(p.ActMin, p.ActMax))}}
-	weights := &call.Blob{Hint: "weights", CType: "int8_t", Data: turnedFilter(n.In[1].Const, g), Align: 4, Pad: 16,
-		NoCast: true}
-	list = append(list, call.Call{Func: "arm_convolve_s8", Status: call.CMSISStatus,
-		Args: []call.Arg{context(0, size), params, perChannel(p), spread.arg(), image, filter.arg(), weights, biasDims,
-			bias, call.Null{}, out.arg(), i8Out(0)}})
+	conv := w.call("arm_convolve_s8", size, p, "int8_t", weights8(turnedFilter(n.In[1].Const, g)),
+		biasArg(n.Node, g.COut))
+	conv.Args[4] = image
+	list = append(list, conv)
 	return calls(&call.Lowered{Kernel: "arm_convolve_s8", Scratch: off + area, Unused: []int{1, 2}}, list...)
 }
 
@@ -191,14 +172,14 @@ func inputSpan(in, stride, lead, size int) (first, count int) {
 
 // turnedFilter is the weights [I][O/groups][taps] of a ConvTranspose as those
 // of a convolution, [O][taps in opposite order][I/groups].
-func turnedFilter(w *tensor.Dense, g *op.ConvGeom) []byte {
+func turnedFilter(w *tensor.Dense, g *op.ConvGeom) []int8 {
 	src := tensor.As[int8](w)
 	ci, co, taps := g.CIn/g.Group, g.COut/g.Group, g.Taps()
-	out := make([]byte, 0, len(src))
+	out := make([]int8, 0, len(src))
 	for o := range g.COut {
 		for t := taps - 1; t >= 0; t-- {
 			for i := range ci {
-				out = append(out, byte(src[((o/co*ci+i)*co+o%co)*taps+t]))
+				out = append(out, src[((o/co*ci+i)*co+o%co)*taps+t])
 			}
 		}
 	}

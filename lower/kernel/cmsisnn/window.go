@@ -61,14 +61,14 @@ func rowsWindow(f *quantised.Product) *window {
 
 // params are the parameters of the call; with zero points where quantised so.
 func (w *window) params(p *op.MACParams) *call.Struct {
-	s := &call.Struct{Type: "cmsis_nn_conv_params", Fields: []call.Field{
-		call.FT("input_offset", p.InOff), call.FT("output_offset", p.OutOff)}}
+	s := &call.Struct{Type: "cmsis_nn_conv_params", Fields: call.Ints("input_offset", call.T(p.InOff),
+		"output_offset", call.T(p.OutOff))}
 	if w.mult > 0 {
 		s.Type = "cmsis_nn_dw_conv_params"
 		s.Fields = append(s.Fields, call.FI("ch_mult", w.mult))
 	}
-	s.Fields = append(s.Fields, call.F("stride", tileArg(w.stride)), call.F("padding", tileArg(w.pad)),
-		call.F("dilation", tileArg(w.dil)), call.F("activation", activation(p.ActMin, p.ActMax)))
+	s.Fields = append(s.Fields, call.Ints("stride", tileArg(w.stride), "padding", tileArg(w.pad), "dilation",
+		tileArg(w.dil), "activation", activation(p.ActMin, p.ActMax))...)
 	return s
 }
 
