@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 #include "nncc_helium_copy.h"
-#include "nncc_helium_record.h"
 #include "nncc_helium_residual.h"
 
 /* The taps of one dimension that meet the image: [first, last). */

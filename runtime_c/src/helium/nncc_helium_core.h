@@ -61,6 +61,12 @@ static inline int8x16_t nncc_weights(const int8_t *w)
     return vreinterpretq_s8_s32(vldrwq_s32((const int32_t *)(const void *)w));
 }
 
+/* Eight inputs of int16; rows begin at any multiple of two bytes. */
+static inline int16x8_t nncc_inputs16(const int8_t *x)
+{
+    return vldrhq_s16((const int16_t *)(const void *)x);
+}
+
 static inline int32x4_t nncc_words(const int8_t *w)
 {
     return vldrwq_s32((const int32_t *)(const void *)w);
@@ -72,6 +78,29 @@ static inline int32x4_t nncc_four(int32_t a, int32_t b, int32_t c, int32_t d)
 }
 
 #else
+
+/* Input i of int16 at any address. */
+static inline int32_t nncc_input16(const int8_t *x, int32_t i)
+{
+    int16_t v;
+
+    memcpy(&v, x + 2 * i, sizeof v);
+    return v;
+}
+
+/* sum * m / 2^(31 + shift), rounded once. */
+static inline int32_t nncc_rounded16(int32_t sum, int32_t m, int32_t shift)
+{
+    return (int32_t)(((((int64_t)sum * m) >> 31) + ((int64_t)1 << (shift - 1))) >> shift);
+}
+
+/* v, clamped, to y. */
+static inline void nncc_result16(int32_t v, int32_t lo, int32_t hi, int8_t *y)
+{
+    const int16_t out = (int16_t)(v < lo ? lo : (v > hi ? hi : v));
+
+    memcpy(y, &out, sizeof out);
+}
 
 /* The result of a sum in one rounding (nncc_helium.h, upper); sums wrap. */
 static inline int8_t nncc_upper_s8(int32_t acc, int32_t scale, int32_t bias, int32_t below, int32_t mult,

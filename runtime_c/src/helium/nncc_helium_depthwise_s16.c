@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-#include "nncc_helium_matmul_s16.h"
+#include "nncc_helium_core.h"
 
 /* Channels of a record, its bytes in front of the weights, and what says where inputs are in front of those. */
 #define NNCC_LANES 8
@@ -210,18 +210,11 @@ static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *fr
             const int32_t lane = c / 2 + c % 2 * 4;
             const int8_t *x = base;
             uint32_t acc = (uint32_t)head[lane];
-            int32_t v;
-            int16_t out;
 
             w = records + t->first;
             for (int32_t r = 0; r < t->rows; r++) {
                 for (int32_t k = 0; k < t->cols; k++) {
-                    int16_t a = 0;
-
-                    if (c < t->lanes) {
-                        memcpy(&a, x + 2 * at[c], sizeof a);
-                    }
-                    acc += (uint32_t)(a * w[c]);
+                    acc += (uint32_t)((c < t->lanes ? nncc_input16(x, at[c]) : 0) * w[c]);
                     x += t->x_step;
                     w += NNCC_LANES;
                 }
@@ -229,10 +222,8 @@ static void nncc_blocks16(const nncc_taps16 *t, int32_t places, const int8_t *fr
                 w += t->w_row;
             }
             if (c < t->lanes) {
-                v = nncc_rounded16((int32_t)acc, head[8 + lane], -head[16 + lane]);
-                v = v < t->lo ? t->lo : v;
-                out = (int16_t)(v > t->hi ? t->hi : v);
-                memcpy(y + 2 * (NNCC_LANES * b + c), &out, sizeof out);
+                nncc_result16(nncc_rounded16((int32_t)acc, head[8 + lane], -head[16 + lane]), t->lo, t->hi,
+                              y + 2 * (NNCC_LANES * b + c));
             }
         }
         records = w + t->behind;
