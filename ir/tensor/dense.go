@@ -5,6 +5,7 @@ package tensor
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
 )
@@ -415,6 +416,31 @@ func (d *Dense) Transpose(perm []int) *Dense {
 	}
 	out := New(d.DType, shape)
 	Gather(out, d, shape, pst, 0)
+	return out
+}
+
+// Slice is a copy of indices lo to hi, the end excluded, of a dimension.
+func (d *Dense) Slice(axis, lo, hi int) *Dense {
+	shape, strides := slices.Clone(d.Shape), Strides(d.Shape)
+	shape[axis] = hi - lo
+	out := New(d.DType, shape)
+	Gather(out, d, shape, strides, lo*strides[axis])
+	return out
+}
+
+// Take is a copy of some indices of a dimension, in the order given.
+func (d *Dense) Take(axis int, indices []int) *Dense {
+	shape := slices.Clone(d.Shape)
+	shape[axis] = len(indices)
+	out := New(d.DType, shape)
+	inner := Count(d.Shape[axis+1:])
+	for o := range Count(d.Shape[:axis]) {
+		for to, from := range indices {
+			for k := range inner {
+				out.CopyElem((o*len(indices)+to)*inner+k, d, (o*d.Shape[axis]+from)*inner+k)
+			}
+		}
+	}
 	return out
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 )
 
 // permutable reports a constant, or a constant behind QuantizeLinear and
@@ -41,32 +40,18 @@ func scalesAlong(d *ir.Node, axis int) bool {
 // permuted is v with its indices along axis permuted, made in front of at.
 func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Value {
 	if v.Const != nil {
-		return constLike(g, v, take(v.Const, axis, idx))
+		return constLike(g, v, v.Const.Take(axis, idx))
 	}
 	d := v.Def
 	in := append([]*ir.Value{permuted(g, at, d.In[0], axis, idx)}, d.In[1:]...)
 	if scalesAlong(d, axis) {
 		for i, p := range d.In[1:] {
 			if p != nil {
-				in[1+i] = constLike(g, p, take(p.Const, 0, idx))
+				in[1+i] = constLike(g, p, p.Const.Take(0, idx))
 			}
 		}
 	}
 	n := bug.Must(g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...))
 	n.Origin = d.Origin
 	return n.Out[0]
-}
-
-// take picks indices along an axis.
-func take(d *tensor.Dense, axis int, idx []int) *tensor.Dense {
-	out := tensor.New(d.DType, d.Shape)
-	inner := product(d.Shape[axis+1:])
-	for o := range product(d.Shape[:axis]) {
-		for to, from := range idx {
-			for k := range inner {
-				out.CopyElem((o*len(idx)+to)*inner+k, d, (o*len(idx)+from)*inner+k)
-			}
-		}
-	}
-	return out
 }

@@ -87,6 +87,13 @@ func caught(err *error) {
 	}
 }
 
+// safely calls f and gives its failure.
+func safely(f func()) (err error) {
+	defer caught(&err)
+	f()
+	return nil
+}
+
 func (b *builder) name(suffix string) string {
 	if b.cur == nil {
 		return suffix

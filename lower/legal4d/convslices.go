@@ -54,7 +54,7 @@ type cut struct {
 
 // of are the rows of weights or a bias that belong to the channels.
 func (k cut) of(g *ir.Graph, v *ir.Value) *ir.Value {
-	w := g.AddConst(v.Name, rowsOf(v.Const, k.lo, k.hi))
+	w := g.AddConst(v.Name, v.Const.Slice(0, k.lo, k.hi))
 	if w.Type.Quant = v.Type.Quant; w.Type.Quant.PerAxis() {
 		w.Type.Quant = &ir.Quant{Axis: 0, Scale: v.Type.Quant.Scale[k.lo:k.hi], Zero: v.Type.Quant.Zero[k.lo:k.hi]}
 	}

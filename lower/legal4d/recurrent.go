@@ -87,19 +87,16 @@ func unrollRecurrent(c *pass.Ctx, g *ir.Graph) error {
 		if err != nil {
 			return nil
 		}
-		s := &sub{g: g, n: n}
-		outs := s.unroll(geom)
-		if s.err != nil {
-			return s.err
-		}
-		for i, v := range n.Out {
-			if outs[i] != nil {
-				g.ReplaceUses(v, outs[i])
+		return safely(func() {
+			outs := (&sub{g: g, n: n}).unroll(geom)
+			for i, v := range n.Out {
+				if outs[i] != nil {
+					g.ReplaceUses(v, outs[i])
+				}
 			}
-		}
-		c.Did(n, "%d steps of %s one after another", geom.Seq*geom.Dirs(), n)
-		g.Remove(n)
-		return nil
+			c.Did(n, "%d steps of %s one after another", geom.Seq*geom.Dirs(), n)
+			g.Remove(n)
+		})
 	})
 }
 
@@ -262,9 +259,8 @@ func (r *recurrence) prepare(x *ir.Value) {
 
 // rows are weights of a 1x1 convolution: rows of a matrix with k columns.
 func (r *recurrence) rows(w *tensor.Dense, at, rows, k int) *ir.Value {
-	out := tensor.New(w.DType, []int{rows, k})
-	tensor.Gather(out, w, out.Shape, []int{k, 1}, at*k)
-	return r.g.AddConst(r.n.Name+"/weight", out.Reshaped([]int{rows, k, 1, 1}))
+	all := w.Reshaped([]int{w.Len() / k, k})
+	return r.g.AddConst(r.n.Name+"/weight", all.Slice(0, at, at+rows).Reshaped([]int{rows, k, 1, 1}))
 }
 
 func (r *recurrence) vector(x []float64, shape ...int) *ir.Value {

@@ -49,18 +49,13 @@ func each(f substitution) func(c *pass.Ctx, g *ir.Graph) error {
 			if n.Op.Domain != "" || n.Quantised() || len(n.Out) != 1 || op.HasAct(n) {
 				return nil
 			}
-			s := &sub{g: g, n: n}
-			v := f(s, n)
-			if s.err != nil {
-				return s.err
-			}
-			if v == nil {
-				return nil
-			}
-			g.ReplaceUses(n.Out[0], v)
-			c.Did(v.Def, "%s in other operators", n)
-			g.Remove(n)
-			return nil
+			return safely(func() {
+				if v := f(&sub{g: g, n: n}, n); v != nil {
+					g.ReplaceUses(n.Out[0], v)
+					c.Did(v.Def, "%s in other operators", n)
+					g.Remove(n)
+				}
+			})
 		})
 	}
 }
@@ -70,18 +65,10 @@ type sub struct {
 	g      *ir.Graph
 	n      *ir.Node
 	series string // of the nodes, before the operator's name
-	err    error
 }
 
 func (s *sub) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	if s.err != nil {
-		return s.n.Out[0]
-	}
-	m, err := s.g.InsertBefore(s.n, d, s.n.Name, attrs, 1, in...)
-	if err != nil {
-		s.err = err
-		return s.n.Out[0]
-	}
+	m := must(s.g.InsertBefore(s.n, d, s.n.Name, attrs, 1, in...))
 	m.Origin = s.n.Origin
 	if s.series != "" {
 		m.Series = s.series + " " + d.Name
@@ -168,9 +155,6 @@ func einsum(s *sub, n *ir.Node) *ir.Value {
 	for _, r := range out {
 		perm = append(perm, slices.Index(order, r))
 	}
-	if s.err != nil {
-		return nil
-	}
 	return s.transpose(s.reshape(v, shape), perm)
 }
 
@@ -213,9 +197,6 @@ func vectors(s *sub, n *ir.Node) *ir.Value {
 		y = s.reshape(y, []int{y.Type.Shape[0], 1})
 	}
 	v := s.op(op.MatMul, nil, x, y)
-	if s.err != nil {
-		return nil
-	}
 	return s.reshape(v, n.Out[0].Type.Shape)
 }
 
@@ -326,9 +307,6 @@ func norms(s *sub, n *ir.Node) *ir.Value {
 		sh := x.Type.Shape
 		v := s.op(n.Op, n.Attrs.Clone(), append([]*ir.Value{s.reshape(x, []int{sh[0], sh[1], 1, tensor.Count(sh[2:])})},
 			n.In[1:]...)...)
-		if s.err != nil {
-			return nil
-		}
 		return s.reshape(v, sh)
 	case "GroupNormalization":
 		a := ir.AttrsOf[op.GroupNormalizationAttrs](n)
@@ -347,9 +325,6 @@ func (s *sub) groupNorm(x *ir.Value, groups int, eps float32) *ir.Value {
 	}
 	v := s.op(op.InstanceNormalization, ir.Attrs{"epsilon": ir.Float(eps)},
 		s.reshape(x, []int{sh[0], groups, 1, tensor.Count(sh[1:]) / groups}), fill("/ones", 1), fill("/zeros", 0))
-	if s.err != nil {
-		return nil
-	}
 	per := append([]int{sh[1]}, slices.Repeat([]int{1}, len(sh)-2)...)
 	param := func(w *ir.Value) *ir.Value {
 		if w.Const != nil {
@@ -476,9 +451,6 @@ func lowPad(s *sub, n *ir.Node) *ir.Value {
 		in = append(in, n.In[2])
 	}
 	v := s.op(op.Pad, n.Attrs.Clone(), in...)
-	if s.err != nil {
-		return nil
-	}
 	return s.reshape(v, n.Out[0].Type.Shape)
 }
 
@@ -518,7 +490,7 @@ func pools(s *sub, n *ir.Node) *ir.Value {
 		attrs["count_include_pad"] = ir.Int(1)
 	}
 	v := s.op(n.Op, attrs, n.In[0])
-	if s.err != nil || !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
+	if !slices.Equal(v.Type.Shape, n.Out[0].Type.Shape) {
 		return nil
 	}
 	if !factor {

@@ -50,9 +50,9 @@ func plainTransposed(s *sub, n *ir.Node) *ir.Value {
 		x := s.op(op.Slice, nil, n.In[0], ints(k*in), ints((k+1)*in), ints(1))
 		bias := n.ConstIn(2)
 		if bias != nil {
-			bias = rowsOf(bias, k*out, (k+1)*out)
+			bias = bias.Slice(0, k*out, (k+1)*out)
 		}
-		parts = append(parts, s.convolution(op.ConvTranspose, attrs.Clone(), x, rowsOf(w, k*in, (k+1)*in), bias))
+		parts = append(parts, s.convolution(op.ConvTranspose, attrs.Clone(), x, w.Slice(0, k*in, (k+1)*in), bias))
 	}
 	return s.joined(1, parts)
 }
@@ -64,16 +64,6 @@ func (s *sub) convolution(d *ir.OpDef, attrs ir.Attrs, x *ir.Value, w, bias *ten
 		in = append(in, s.g.AddConst(s.n.Name+"/bias", bias))
 	}
 	return s.op(d, attrs, in...)
-}
-
-// rowsOf are indices [lo, hi) of the first dimension.
-func rowsOf(d *tensor.Dense, lo, hi int) *tensor.Dense {
-	shape := slices.Clone(d.Shape)
-	shape[0] = hi - lo
-	st := tensor.Strides(d.Shape)
-	out := tensor.New(d.DType, shape)
-	tensor.Gather(out, d, shape, st, lo*st[0])
-	return out
 }
 
 // turned is a transposed convolution of stride 1 as a convolution. Where more is

@@ -258,29 +258,11 @@ func (c *cutter) other(n *ir.Node) {
 		if axis < 0 || v.Type.Shape[axis] != y.Shape[1] {
 			continue
 		}
-		w := c.g.AddConst(v.Name, slice(v.Const, axis, keep))
+		w := c.g.AddConst(v.Name, v.Const.Take(axis, keep))
 		w.Type.Quant = v.Type.Quant
 		if q := v.Type.Quant; q.PerAxis() && q.Axis == axis {
 			w.Type.Quant = subset(q, keep)
 		}
 		c.g.SetInput(n, i, w)
 	}
-}
-
-// slice keeps the given indices of a dimension.
-func slice(d *tensor.Dense, axis int, keep []int) *tensor.Dense {
-	shape := slices.Clone(d.Shape)
-	outer, inner, size := tensor.Count(shape[:axis]), tensor.Count(shape[axis+1:]), shape[axis]
-	shape[axis] = len(keep)
-	y := tensor.New(d.DType, shape)
-	k := 0
-	for o := range outer {
-		for _, c := range keep {
-			for i := range inner {
-				y.SetInt(k, d.Int((o*size+c)*inner+i))
-				k++
-			}
-		}
-	}
-	return y
 }

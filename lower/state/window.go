@@ -16,21 +16,11 @@ func Frames(s *stream.Options, samples []quant.Sample) []quant.Sample {
 	for _, x := range samples {
 		for at := 0; at+s.Hop <= x[s.Input].Shape[s.Axis]; at += s.Hop {
 			y := slices.Clone(x)
-			y[s.Input] = rows(x[s.Input], s.Axis, at, at+s.Hop)
+			y[s.Input] = x[s.Input].Slice(s.Axis, at, at+s.Hop)
 			out = append(out, y)
 		}
 	}
 	return out
-}
-
-// rows are indices lo to hi of a dimension.
-func rows(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
-	shape := slices.Clone(d.Shape)
-	shape[axis] = hi - lo
-	st := tensor.Strides(d.Shape)
-	y := tensor.New(d.DType, shape)
-	tensor.Gather(y, d, shape, st, lo*st[axis])
-	return y
 }
 
 // shifted is a window with frames appended and as many dropped in front.

@@ -92,7 +92,7 @@ func (b *builder) remember(v *ir.Value) error {
 	if d == nil {
 		return bug.Errorf("stream: no value of %s for an empty window", v)
 	}
-	b.states = append(b.states, State{In: w.Name, Out: w.Name + ".next", Init: slice(d, f.axis, lo+f.hop, hi+f.hop)})
+	b.states = append(b.states, State{In: w.Name, Out: w.Name + ".next", Init: d.Slice(f.axis, lo+f.hop, hi+f.hop)})
 	return nil
 }
 
@@ -315,14 +315,4 @@ func origin(v *ir.Value) []string {
 		return nil
 	}
 	return v.Def.Origin
-}
-
-// slice is rows lo to hi of a tensor.
-func slice(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
-	s := slices.Clone(d.Shape)
-	s[axis] = hi - lo
-	st := tensor.Strides(d.Shape)
-	y := tensor.New(d.DType, s)
-	tensor.Gather(y, d, s, st, lo*st[axis])
-	return y
 }

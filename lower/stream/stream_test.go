@@ -17,16 +17,6 @@ import (
 	"github.com/nncc/nncc/lower/stream"
 )
 
-// rows copies rows lo to hi of a dimension.
-func rows(d *tensor.Dense, axis, lo, hi int) *tensor.Dense {
-	s := slices.Clone(d.Shape)
-	s[axis] = hi - lo
-	st := tensor.Strides(d.Shape)
-	y := tensor.New(d.DType, s)
-	tensor.Gather(y, d, s, st, lo*st[axis])
-	return y
-}
-
 // join puts b behind a.
 func join(a, b *tensor.Dense, axis int) *tensor.Dense {
 	s := slices.Clone(a.Shape)
@@ -58,7 +48,7 @@ func fed(t *testing.T, g *ir.Graph, r *stream.Result, axis, steps int, seed uint
 		s := slices.Clone(x.Shape)
 		s[axis] = r.Hop
 		frames := ir.Rand(seed*100+uint64(k)+1, x.DType, s)
-		window = join(rows(window, axis, r.Hop, r.Window), frames, axis)
+		window = join(window.Slice(axis, r.Hop, r.Window), frames, axis)
 		want := irtest.Run(t, g, []*tensor.Dense{window})
 		var in []*tensor.Dense
 		for _, v := range r.Graph.In {
