@@ -242,81 +242,57 @@ func (p *plan) eval() int {
 	return cost
 }
 
+// ballot counts the readers of every value that want an order.
+type ballot struct {
+	p     *plan
+	votes [][]vote
+}
+
+type vote struct {
+	order []int
+	count int
+}
+
+// add is one reader that wants a value, if there is one, in an order.
+func (b *ballot) add(v int, o []int) {
+	if v < 0 {
+		return
+	}
+	for i := range b.votes[v] {
+		if sameMemory(b.p.shape(v), b.votes[v][i].order, o) {
+			b.votes[v][i].count++
+			return
+		}
+	}
+	b.votes[v] = append(b.votes[v], vote{o, 1})
+}
+
+// most is the order that most readers want; false where none wants any.
+func (b *ballot) most(v int) ([]int, bool) {
+	best := vote{}
+	for _, w := range b.votes[v] {
+		if w.count > best.count {
+			best = w
+		}
+	}
+	return best.order, best.count > 0
+}
+
 // start makes the first picks: going backwards, every Same kernel takes the
 // order that most readers of its results want; going forwards, one that nobody
 // wants anything of takes the order of its largest operand.
 func (p *plan) start() {
-	type vote struct {
-		order []int
-		count int
-	}
-	votes := make([][]vote, len(p.values))
-	wish := func(v int, o []int) {
-		if v < 0 {
-			return
-		}
-		for i := range votes[v] {
-			if sameMemory(p.shape(v), votes[v][i].order, o) {
-				votes[v][i].count++
-				return
-			}
-		}
-		votes[v] = append(votes[v], vote{o, 1})
-	}
-	wanted := func(v int) ([]int, bool) {
-		best := vote{}
-		for _, w := range votes[v] {
-			if w.count > best.count {
-				best = w
-			}
-		}
-		return best.order, best.count > 0
-	}
+	b := &ballot{p: p, votes: make([][]vote, len(p.values))}
 	for v, out := range p.isOut {
 		if out && !p.freeIO(p.values[v]) {
-			wish(v, p.border(p.values[v]))
+			b.add(v, p.border(p.values[v]))
 		}
 	}
 	for k := len(p.nodes) - 1; k >= 0; k-- {
-		x := &p.nodes[k]
-		o, ok := wanted(x.out[0])
-		switch x.l.Kind {
-		case kernel.Same:
-			if x.l.Prefer != nil {
-				o, ok = x.l.Prefer, true
-			}
-			p.picks[k] = pick{ok, o}
-			for _, v := range x.in {
-				if ok && v >= 0 && p.rank(v) == p.rank(x.out[0]) {
-					wish(v, o)
-				}
-			}
-		case kernel.Strided:
-			if ok && lastInnermost(o) {
-				p.picks[k] = pick{true, o}
-			}
-		case kernel.Fixed:
-			for i, v := range x.in {
-				wish(v, at(x.l.In, i))
-			}
-		case kernel.Natural:
-			for _, v := range x.in {
-				wish(v, nil)
-			}
-		case kernel.ViewTranspose:
-			if ok {
-				wish(x.in[0], transposeBack(o, x.l.Perm))
-			}
-		case kernel.ViewReshape:
-			if v := x.in[0]; ok && v >= 0 {
-				if b, ok := reshapeOrder(p.values[x.out[0]].Type.WithOrder(o), p.shape(v)); ok {
-					wish(v, b)
-				}
-			}
-		}
+		p.elect(k, b)
 	}
 	for i := range p.input {
-		if o, ok := wanted(i); ok && p.freeIO(p.values[i]) && sameMemory(p.shape(i), o, ir.NHWC(4)) {
+		if o, ok := b.most(i); ok && p.freeIO(p.values[i]) && sameMemory(p.shape(i), o, ir.NHWC(4)) {
 			p.input[i] = ir.NHWC(4)
 		}
 	}
@@ -325,15 +301,65 @@ func (p *plan) start() {
 		x := &p.nodes[k]
 		if x.l.Kind == kernel.Same && !p.picks[k].set {
 			most := -1
-			for _, v := range x.in {
-				if v >= 0 && p.rank(v) == p.rank(x.out[0]) && p.values[v].Type.Bytes() > most {
-					most = p.values[v].Type.Bytes()
-					p.picks[k] = pick{true, p.order[v]}
+			for _, v := range p.alike(x) {
+				if size := p.values[v].Type.Bytes(); size > most {
+					most, p.picks[k] = size, pick{true, p.order[v]}
 				}
 			}
 		}
 		p.needs(k)
 		p.results(k)
+	}
+}
+
+// alike are the operands of the rank of the result.
+func (p *plan) alike(x *node) []int {
+	var list []int
+	for _, v := range x.in {
+		if v >= 0 && p.rank(v) == p.rank(x.out[0]) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// elect picks what most readers of node k's result want, and says what k then wants of
+// its operands.
+func (p *plan) elect(k int, b *ballot) {
+	x := &p.nodes[k]
+	o, ok := b.most(x.out[0])
+	switch x.l.Kind {
+	case kernel.Same:
+		if x.l.Prefer != nil {
+			o, ok = x.l.Prefer, true
+		}
+		if p.picks[k] = (pick{ok, o}); ok {
+			for _, v := range p.alike(x) {
+				b.add(v, o)
+			}
+		}
+	case kernel.Strided:
+		if ok && lastInnermost(o) {
+			p.picks[k] = pick{true, o}
+		}
+	case kernel.Fixed:
+		for i, v := range x.in {
+			b.add(v, at(x.l.In, i))
+		}
+	case kernel.Natural:
+		for _, v := range x.in {
+			b.add(v, nil)
+		}
+	case kernel.ViewTranspose:
+		if ok {
+			b.add(x.in[0], transposeBack(o, x.l.Perm))
+		}
+	case kernel.ViewReshape:
+		if v := x.in[0]; ok && v >= 0 {
+			if back, ok := reshapeOrder(p.values[x.out[0]].Type.WithOrder(o), p.shape(v)); ok {
+				b.add(v, back)
+			}
+		}
 	}
 }
 
@@ -376,10 +402,8 @@ func (p *plan) candidates(k int) [][]int {
 	switch x.l.Kind {
 	case kernel.Same:
 		rank := p.rank(x.out[0])
-		for _, v := range x.in {
-			if v >= 0 && p.rank(v) == rank {
-				add(p.order[v], rank)
-			}
+		for _, v := range p.alike(x) {
+			add(p.order[v], rank)
 		}
 		for _, v := range x.out {
 			if p.rank(v) == rank {

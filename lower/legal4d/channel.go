@@ -257,78 +257,82 @@ func (b *builder) reduce(n *ir.Node, p *part, axes []int) *part {
 	for _, d := range axes {
 		own = append(own, p.atomsOf(d)...)
 	}
-	mixed := false
-	for _, as := range p.axes {
-		rest := without(as, own)
-		mixed = mixed || len(rest) > 0 && len(rest) < len(as)
-	}
-	quantised := n.Out[0].Type.Quant != nil
-	// Other operators round integers at another place: those reduce in space, by
-	// the operator itself.
-	mixed = mixed || quantised && len(without(p.axes[axC], own)) < len(p.axes[axC])
-	if mixed || len(without(p.axes[axN], own)) < len(p.axes[axN]) {
-		var want [4][]int
-		for x, as := range p.axes {
-			if x == axW {
-				x = axH
-			}
-			want[x] = append(want[x], without(as, own)...)
-		}
-		want[axW] = own
-		p = b.relayout(p, want)
-	}
-	on := func(x int) bool { return len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]) }
-	v := p.val
-	dt := v.Type.DType
-	if on(axC) {
-		k := v.Type.Shape[1]
-		switch n.Op.Name {
-		case "ReduceMean", "ReduceSum":
-			w := 1.0
-			if n.Op.Name == "ReduceMean" {
-				w = 1 / float64(k)
-			}
-			ws := make([]float64, k)
-			for i := range ws {
-				ws[i] = w
-			}
-			v = b.emit(op.Conv, "channels", nil, v,
-				b.g.AddConst(b.name("weight"), tensor.FromFloats(dt, []int{1, k, 1, 1}, ws)))
-		default:
-			v = b.emit(n.Op, "channels", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{1}))
-		}
-	}
+	t := n.Out[0].Type
+	p = b.forReduction(p, own, t.Quant != nil)
+	q := p.clone()
 	var space []int
-	for _, x := range []int{axH, axW} {
-		if on(x) {
+	all := true
+	for x := range q.axes {
+		switch on := len(p.axes[x]) > 0 && slices.Contains(own, p.axes[x][0]); {
+		case x == axC && on:
+			q.val = b.reduceChannels(n, q.val)
+		case x >= axH && on:
 			space = append(space, x)
+		case x >= axH:
+			all = all && q.val.Type.Shape[x] == 1
 		}
+		q.axes[x] = without(q.axes[x], own)
 	}
 	if len(space) > 0 {
-		all := (on(axH) || v.Type.Shape[2] == 1) && (on(axW) || v.Type.Shape[3] == 1)
-		switch {
-		case quantised:
-			v = b.emitAs(n.Out[0].Type, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
-		case all && n.Op.Name == "ReduceMean":
-			v = b.emit(op.GlobalAveragePool, "", nil, v)
-		case all && n.Op.Name == "ReduceMax":
-			v = b.emit(op.GlobalMaxPool, "", nil, v)
-		default:
-			v = b.emit(n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
-		}
+		q.val = b.reduceSpace(n, q.val, space, all)
 	}
-	if t := n.Out[0].Type; v == p.val && quantised && !(t.DType == v.Type.DType && t.Quant.Equal(v.Type.Quant)) {
+	if t.Quant != nil && q.val == p.val && !(t.DType == p.val.Type.DType && t.Quant.Equal(p.val.Type.Quant)) {
 		// One element of each: the operator only gives it another scale.
 		x := p.freeAxis()
 		if x < 0 {
 			panic(no("no axis of size 1 is left to reduce"))
 		}
-		v = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{x}))
-	}
-	q := p.clone()
-	q.val = v
-	for x := range q.axes {
-		q.axes[x] = without(q.axes[x], own)
+		q.val = b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, q.val, b.ints([]int{x}))
 	}
 	return q
+}
+
+// forReduction lays a part out so that what is reduced, own, has its axes for itself, and
+// none on N. Other operators round integers at another place: of quantised values all
+// goes to space, where the operator itself reduces.
+func (b *builder) forReduction(p *part, own []int, quantised bool) *part {
+	mixed := false
+	for x, as := range p.axes {
+		rest := len(without(as, own))
+		mixed = mixed || rest > 0 && rest < len(as) || rest < len(as) && (x == axN || x == axC && quantised)
+	}
+	if !mixed {
+		return p
+	}
+	var want [4][]int
+	for x, as := range p.axes {
+		if x == axW {
+			x = axH
+		}
+		want[x] = append(want[x], without(as, own)...)
+	}
+	want[axW] = own
+	return b.relayout(p, want)
+}
+
+// reduceChannels folds C: a sum or mean as a convolution.
+func (b *builder) reduceChannels(n *ir.Node, v *ir.Value) *ir.Value {
+	k, w := v.Type.Shape[1], 1.0
+	switch n.Op {
+	case op.ReduceMean:
+		w = 1 / float64(k)
+	case op.ReduceSum:
+	default:
+		return b.emit(n.Op, "channels", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints([]int{1}))
+	}
+	ws := tensor.FromFloats(v.Type.DType, []int{1, k, 1, 1}, slices.Repeat([]float64{w}, k))
+	return b.emit(op.Conv, "channels", nil, v, b.g.AddConst(b.name("weight"), ws))
+}
+
+// reduceSpace folds axes of space; all says that nothing of space is left then.
+func (b *builder) reduceSpace(n *ir.Node, v *ir.Value, space []int, all bool) *ir.Value {
+	switch t := n.Out[0].Type; {
+	case t.Quant != nil:
+		return b.emitAs(t, n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
+	case all && n.Op == op.ReduceMean:
+		return b.emit(op.GlobalAveragePool, "", nil, v)
+	case all && n.Op == op.ReduceMax:
+		return b.emit(op.GlobalMaxPool, "", nil, v)
+	}
+	return b.emit(n.Op, "", ir.Attrs{"keepdims": ir.Int(1)}, v, b.ints(space))
 }

@@ -43,7 +43,7 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 	}
 	b.math = true
 	s, k := stride[1], w.Shape[3]
-	cin, cout, l := w.Shape[0], w.Shape[1], x[3]
+	cout, l := w.Shape[1], x[3]
 	taps := (k + s - 1) / s
 	out := n.Out[0].Type.Shape[3]
 	begin := g.PadBegin[1]
@@ -51,6 +51,33 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 	m = max(m, 1)
 	// x padded by taps-1 in front, so that block i sees x[i-taps+1 .. i]
 	after := m - l
+	src := b.logical(b.of(n.In[0]))
+	if after < 0 { // outputs cropped beyond the last input
+		src = b.slice(src, axW, 0, m, 1)
+		after = 0
+	}
+	in := []*ir.Value{src, b.constant(b.name("weight"), phased(w, s, taps), perPhase(wq, s))}
+	if d := n.ConstIn(2); d != nil {
+		bias := make([]float64, s*cout)
+		for i := range bias {
+			bias[i] = d.Float(i % cout)
+		}
+		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias),
+			perPhase(n.In[2].Type.Quant, s)))
+	}
+	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
+	maps.Copy(attrs, op.ActAttrs(n))
+	v := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
+	q := b.interleaved(v, x[0], s, cout, m)
+	q.normalise()
+	ps := b.take([]*part{q}, 3, begin, begin+out, false)
+	return result(n, ps)
+}
+
+// phased are weights [cin, cout, 1, k] of a transposed convolution by phase: [s*cout, cin,
+// 1, taps], the last tap first.
+func phased(w *tensor.Dense, s, taps int) *tensor.Dense {
+	cin, cout, k := w.Shape[0], w.Shape[1], w.Shape[3]
 	f := make([]float64, s*cout*cin*taps)
 	for r := range s {
 		for o := range cout {
@@ -63,44 +90,28 @@ func convTranspose(b *builder, n *ir.Node) []*rep {
 			}
 		}
 	}
-	src := b.logical(b.of(n.In[0]))
-	if after < 0 { // outputs cropped beyond the last input
-		src = b.slice(src, axW, 0, m, 1)
-		after = 0
-	}
-	in := []*ir.Value{src, b.constant(b.name("weight"), tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f),
-		perPhase(wq, s))}
-	if d := n.ConstIn(2); d != nil {
-		bias := make([]float64, s*cout)
-		for i := range bias {
-			bias[i] = d.Float(i % cout)
-		}
-		in = append(in, b.constant(b.name("bias"), tensor.FromFloats(d.DType, []int{s * cout}, bias),
-			perPhase(n.In[2].Type.Quant, s)))
-	}
-	attrs := ir.Attrs{"kernel_shape": ir.Ints(1, taps), "pads": ir.Ints(0, taps-1, 0, after)}
-	maps.Copy(attrs, op.ActAttrs(n))
-	v := b.emitAs(n.Out[0].Type, op.Conv, "phases", attrs, in...)
-	p := &part{dims: make([][]digit, 4), val: v}
+	return tensor.FromFloats(w.DType, []int{s * cout, cin, 1, taps}, f)
+}
+
+// interleaved is v, [batch, s*cout, 1, m], as [batch, cout, 1, m*s].
+func (b *builder) interleaved(v *ir.Value, batch, s, cout, m int) *part {
+	p := &part{val: v}
 	atom := func(size int) []int {
 		if size == 1 {
 			return nil
 		}
 		return []int{p.newAtom(size)}
 	}
-	n0, r, o, i := atom(x[0]), atom(s), atom(cout), atom(m)
-	p.axes = [4][]int{n0, slices.Concat(r, o), nil, i}
 	dim := func(size int, as ...int) []digit {
 		if size == 1 {
 			return nil
 		}
 		return []digit{{size, 0, as}}
 	}
-	p.dims = [][]digit{dim(x[0], n0...), dim(cout, o...), nil, dim(m*s, slices.Concat(i, r)...)}
-	q := b.relayout(p, [4][]int{n0, o, nil, slices.Concat(i, r)})
-	q.normalise()
-	ps := b.take([]*part{q}, 3, begin, begin+out, false)
-	return result(n, ps)
+	n, r, o, i := atom(batch), atom(s), atom(cout), atom(m)
+	p.axes = [4][]int{n, slices.Concat(r, o), nil, i}
+	p.dims = [][]digit{dim(batch, n...), dim(cout, o...), nil, dim(m*s, slices.Concat(i, r)...)}
+	return b.relayout(p, [4][]int{n, o, nil, slices.Concat(i, r)})
 }
 
 // perPhase repeats the scales of output channels for every phase.

@@ -138,7 +138,6 @@ func rowwise(n *ir.Node) bool {
 	if len(n.Out) != 1 || len(n.Body) > 0 || !image(n.Out[0].Type) {
 		return false
 	}
-	y := n.Out[0].Type
 	switch n.Op {
 	case op.Conv:
 		if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
@@ -151,15 +150,15 @@ func rowwise(n *ir.Node) bool {
 		return err == nil && g.Exact() && ir.AttrsOf[op.PoolWindow](n).CeilMode == 0 &&
 			covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
 	case op.Concat:
-		if ir.AttrsOf[op.AxisAttr](n).Axis != 1 {
-			return false
-		}
-	default:
-		if n.Op.Pattern > ir.Broadcast || n.Op.Impure {
-			return false
-		}
+		return ir.AttrsOf[op.AxisAttr](n).Axis == 1 && sameRows(n)
 	}
-	run := false
+	return n.Op.Pattern <= ir.Broadcast && !n.Op.Impure && sameRows(n)
+}
+
+// sameRows reports that the run-time operands, of which there are some, have the rows of
+// the result, and constants none of their own.
+func sameRows(n *ir.Node) bool {
+	y, run := n.Out[0].Type, false
 	for _, v := range n.In {
 		switch {
 		case v == nil:

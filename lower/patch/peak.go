@@ -16,7 +16,7 @@ func peak(nodes []*ir.Node, bytes func(v *ir.Value) int, inside map[*ir.Node]boo
 	left := map[*ir.Value]int{} // readers to come
 	live, most := 0, 0
 	start := func(v *ir.Value) {
-		if _, ok := left[v]; ok || v == nil || v.Const != nil {
+		if _, ok := left[v]; ok {
 			return
 		}
 		for _, u := range v.Uses() {
@@ -27,8 +27,8 @@ func peak(nodes []*ir.Node, bytes func(v *ir.Value) int, inside map[*ir.Node]boo
 		live += bytes(v)
 	}
 	for _, n := range nodes { // what was computed before
-		for _, v := range n.In {
-			if v != nil && (v.Def == nil || !slices.Contains(nodes, v.Def)) {
+		for _, v := range operands(n) {
+			if v.Def == nil || !slices.Contains(nodes, v.Def) {
 				start(v)
 			}
 		}
@@ -38,19 +38,13 @@ func peak(nodes []*ir.Node, bytes func(v *ir.Value) int, inside map[*ir.Node]boo
 		for _, v := range n.Out {
 			start(v)
 		}
-		for _, v := range n.In {
-			if v == nil || v.Const != nil {
-				continue
-			}
-			if left[v] == 1 && (n.Op.Pattern <= ir.Broadcast || view(n)) {
+		for _, v := range operands(n) {
+			if left[v] == 1 && (n.Op.Pattern <= ir.Broadcast || n.Op.View.Whole()) {
 				over = max(over, min(bytes(v), bytes(n.Out[0])))
 			}
 		}
 		most = max(most, live-over)
-		for _, v := range n.In {
-			if v == nil || v.Const != nil {
-				continue
-			}
+		for _, v := range operands(n) {
 			if left[v]--; left[v] == 0 {
 				live -= bytes(v)
 			}
@@ -59,6 +53,7 @@ func peak(nodes []*ir.Node, bytes func(v *ir.Value) int, inside map[*ir.Node]boo
 	return most
 }
 
-func view(n *ir.Node) bool {
-	return n.Op.View.Whole()
+// operands are the inputs that are computed at run time.
+func operands(n *ir.Node) []*ir.Value {
+	return slices.DeleteFunc(slices.Clone(n.In), func(v *ir.Value) bool { return v == nil || v.Const != nil })
 }

@@ -75,16 +75,23 @@ func (b *builder) valuesInOrder() func(yield func(*ir.Value) bool) {
 	}
 }
 
+// remembered are the flow of v and the rows of it that the next step finds; nil for none.
+func (b *builder) remembered(v *ir.Value) (f *flow, lo, hi int) {
+	if b.flows[v] == nil {
+		return nil, 0, 0
+	}
+	if lo, hi = b.kept(v); lo >= hi {
+		return nil, 0, 0
+	}
+	return b.flows[v], lo, hi
+}
+
 // remember makes the input that holds the rows of v from the step before.
 func (b *builder) remember(v *ir.Value) error {
-	if b.flows[v] == nil {
+	f, lo, hi := b.remembered(v)
+	if f == nil {
 		return nil
 	}
-	lo, hi := b.kept(v)
-	if lo >= hi {
-		return nil
-	}
-	f := b.flows[v]
 	name := fmt.Sprintf("%s.kept", v.Name)
 	w := b.h.AddInput(name, shape(v.Type, f.axis, hi-lo))
 	b.pieces[v] = append(b.pieces[v], piece{lo, hi, w})
@@ -98,14 +105,10 @@ func (b *builder) remember(v *ir.Value) error {
 
 // hand makes the output that the next step finds as its input.
 func (b *builder) hand(v *ir.Value) error {
-	if b.flows[v] == nil {
+	f, lo, hi := b.remembered(v)
+	if f == nil {
 		return nil
 	}
-	lo, hi := b.kept(v)
-	if lo >= hi {
-		return nil
-	}
-	f := b.flows[v]
 	w, err := b.handed(v, lo+f.hop, hi+f.hop)
 	if err != nil {
 		return err
