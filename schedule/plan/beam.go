@@ -4,7 +4,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -41,13 +40,6 @@ type state struct {
 
 // link is a step of an order under construction.
 type link struct{ before, node int32 }
-
-func (b *beam) name(width int, whole bool) string {
-	if whole {
-		return "exhaustive search"
-	}
-	return fmt.Sprintf("beam search of width %d", width)
-}
 
 // search returns an order with a peak below limit, or nil if it met none, and
 // whether it went over everything that could matter.

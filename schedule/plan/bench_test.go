@@ -112,7 +112,7 @@ func FuzzPlace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		testenv.OK(t, Check(bufs, opt, res))
+		testenv.OK(t, check(bufs, opt, res))
 		again, err := Place(bufs, opt)
 		if err != nil || again.Total != res.Total || again.Work != res.Work {
 			t.Fatalf("two calls: %+v, %+v, %v", res, again, err)
@@ -154,7 +154,7 @@ func FuzzOrder(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak ||
+		if p, err := peakOf(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak ||
 			p < st.Bound {
 			t.Fatalf("peak %d, %v, %+v", p, err, st)
 		}
@@ -162,7 +162,7 @@ func FuzzOrder(f *testing.F) {
 		testenv.OK(t, err)
 		res, err := Place(bufs, opt)
 		testenv.OK(t, err)
-		testenv.OK(t, Check(bufs, opt, res))
+		testenv.OK(t, check(bufs, opt, res))
 		if res.LowerBound != st.Peak && len(n.nodes) > 0 {
 			t.Fatalf("lower bound %d, peak %d\norder %v\nnodes %+v\nvalues %+v", res.LowerBound, st.Peak, order,
 				n.nodes, n.values)

@@ -105,40 +105,37 @@ func gap(spans []span, size, align int64, tight bool) int64 {
 
 // fitOrders are the orders that fitAll tries. All of them put what is hard to
 // place first, and mean something else by hard.
-var fitOrders = []struct {
-	name    string
-	compare func(p *problem) func(a, b *item) int
-}{
-	{"size", func(*problem) func(a, b *item) int {
+var fitOrders = []func(p *problem) func(a, b *item) int{
+	func(*problem) func(a, b *item) int { // by size
 		return func(a, b *item) int {
 			return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(b.hi-b.lo, a.hi-a.lo))
 		}
-	}},
-	{"lifetime", func(*problem) func(a, b *item) int {
+	},
+	func(*problem) func(a, b *item) int { // by lifetime
 		return func(a, b *item) int {
 			return cmp.Or(cmp.Compare(b.hi-b.lo, a.hi-a.lo), cmp.Compare(b.size, a.size))
 		}
-	}},
-	{"area", func(*problem) func(a, b *item) int {
+	},
+	func(*problem) func(a, b *item) int { // by area
 		area := func(a *item) int64 { return mulSat(a.size, int64(a.hi-a.lo+1)) }
 		return func(a, b *item) int { return cmp.Compare(area(b), area(a)) }
-	}},
-	{"step", func(*problem) func(a, b *item) int {
+	},
+	func(*problem) func(a, b *item) int { // by step
 		return func(a, b *item) int {
 			return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi), cmp.Compare(b.size, a.size))
 		}
-	}},
-	{"last step", func(*problem) func(a, b *item) int {
+	},
+	func(*problem) func(a, b *item) int { // by last step
 		return func(a, b *item) int {
 			return cmp.Or(cmp.Compare(b.hi, a.hi), cmp.Compare(a.lo, b.lo), cmp.Compare(b.size, a.size))
 		}
-	}},
-	{"breadth", func(p *problem) func(a, b *item) int {
+	},
+	func(p *problem) func(a, b *item) int { // by breadth
 		peak := p.peaks()
 		return func(a, b *item) int {
 			return cmp.Or(cmp.Compare(peak[b.storage], peak[a.storage]), cmp.Compare(b.size, a.size))
 		}
-	}},
+	},
 }
 
 // peaks returns, by storage, the largest load of the sections in which it is
@@ -171,16 +168,12 @@ func (p *problem) peaks() map[int]int64 {
 func (p *problem) fitAll() {
 	f := p.newFitter()
 	for k, o := range fitOrders {
-		order := p.sorted(o.compare(p))
+		order := p.sorted(o(p))
 		for _, tight := range []bool{false, true} {
 			if p.optimal || (k > 0 && p.budget > 0 && p.spent()) {
 				return
 			}
-			name := "first fit by " + o.name
-			if tight {
-				name = "best fit by " + o.name
-			}
-			p.candidate(name, f.run(order, tight, p.best), f.off)
+			p.candidate(f.run(order, tight, p.best), f.off)
 		}
 	}
 }

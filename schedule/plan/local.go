@@ -21,7 +21,7 @@ func (p *problem) local() {
 	// that order is never higher than the plan itself.
 	order := p.byOffset()
 	cur := f.run(order, false, maxTotal)
-	p.candidate("local search", cur, f.off)
+	p.candidate(cur, f.off)
 	next := make([]int, n)
 	curOff := append([]int64(nil), f.off...)
 	at := make([]int, n) // item -> position in order
@@ -57,7 +57,7 @@ func (p *problem) local() {
 			order, next = next, order
 			cur = h
 			copy(curOff, f.off)
-			p.candidate("local search", h, f.off)
+			p.candidate(h, f.off)
 		}
 	}
 }

@@ -9,7 +9,6 @@ type Stats struct {
 	GivenPeak int64 // of the nodes as they were given
 	Bound     int64 // no order is below: the busiest single step
 	Optimal   bool  // Peak is proven to be the smallest possible
-	Method    string
 	Work      int64
 }
 
@@ -34,7 +33,7 @@ func Order(nodes []Node, values []Value, opt Options) ([]int, Stats, error) {
 	for i := range order {
 		order[i] = i
 	}
-	st := Stats{Bound: p.bound(), Method: "given order"}
+	st := Stats{Bound: p.bound()}
 	st.GivenPeak = p.peak(order)
 	st.Peak = st.GivenPeak
 	b := beam{p: p, bound: st.Bound, budget: opt.Budget}
@@ -43,7 +42,6 @@ func Order(nodes []Node, values []Value, opt Options) ([]int, Stats, error) {
 		if found != nil {
 			order = found
 			st.Peak = p.peak(order)
-			st.Method = b.name(width, whole)
 		}
 		if whole {
 			st.Optimal = true
@@ -53,23 +51,6 @@ func Order(nodes []Node, values []Value, opt Options) ([]int, Stats, error) {
 	st.Optimal = st.Optimal || st.Peak == st.Bound
 	st.Work = b.work
 	return order, st, nil
-}
-
-// Peak returns the bytes live at the busiest step of a given order, as Order
-// counts them.
-func Peak(nodes []Node, values []Value, order []int, opt Options) (int64, error) {
-	opt, err := opt.resolved()
-	if err != nil {
-		return 0, err
-	}
-	p, err := newProgram(nodes, values, opt.Align)
-	if err != nil {
-		return 0, err
-	}
-	if err := p.check(order); err != nil {
-		return 0, err
-	}
-	return p.peak(order), nil
 }
 
 // Buffers returns what Place needs for the nodes in a given order: a buffer per

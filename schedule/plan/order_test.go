@@ -166,7 +166,7 @@ func TestOrderAgainstBruteForce(t *testing.T) {
 		want, ok := int64(1<<62), false
 		allOrders(n.nodes, func(o []int) {
 			p := naivePeak(n.nodes, n.values, o)
-			if q, err := Peak(n.nodes, n.values, o, Options{}); err != nil || p != q {
+			if q, err := peakOf(n.nodes, n.values, o, Options{}); err != nil || p != q {
 				t.Fatalf("seed %d: peak of %v is %d, %v; wanted %d", seed, o, q, err, p)
 			}
 			ok = ok || slices.Equal(o, order)
@@ -198,7 +198,7 @@ func checkBuffers(t *testing.T, n *net, order []int, peak int64) {
 	testenv.OK(t, err)
 	res, err := Place(bufs, Options{Budget: 1 << 20})
 	testenv.OK(t, err)
-	testenv.OK(t, Check(bufs, Options{}, res))
+	testenv.OK(t, check(bufs, Options{}, res))
 	if res.LowerBound != peak {
 		t.Fatalf("lower bound %d, peak %d\n%+v", res.LowerBound, peak, bufs)
 	}
@@ -211,7 +211,7 @@ func TestOrderNetworks(t *testing.T) {
 			n := makeNet(shape.build, seed)
 			order, st, err := Order(n.nodes, n.values, Options{})
 			testenv.OK(t, err)
-			if p, err := Peak(n.nodes, n.values, order, Options{}); err != nil || p != st.Peak || p > st.GivenPeak ||
+			if p, err := peakOf(n.nodes, n.values, order, Options{}); err != nil || p != st.Peak || p > st.GivenPeak ||
 				p < st.Bound {
 				t.Fatalf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
 			}
@@ -259,7 +259,7 @@ func TestOrderWide(t *testing.T) {
 		opt := Options{Budget: 1 << 19}
 		order, st, err := Order(n.nodes, n.values, opt)
 		testenv.OK(t, err)
-		if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak {
+		if p, err := peakOf(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p > st.GivenPeak {
 			t.Fatalf("seed %d: peak %d, %v, %+v", seed, p, err, st)
 		}
 		again, st2, _ := Order(n.nodes, n.values, opt)
@@ -324,7 +324,7 @@ func TestOrderBadInput(t *testing.T) {
 	nodes := []Node{{In: []int{0}, Out: []int{1}}, {In: []int{1}, Out: []int{2}}}
 	values := []Value{in, mid, out}
 	for _, bad := range [][]int{{0}, {0, 0}, {1, 0}, {0, 5}} {
-		if _, err := Peak(nodes, values, bad, Options{}); err == nil {
+		if _, err := peakOf(nodes, values, bad, Options{}); err == nil {
 			t.Errorf("order %v was taken", bad)
 		}
 	}

@@ -46,10 +46,7 @@ type Result struct {
 	Storages []Storage
 	// StorageOf has an entry per buffer: its index in Storages.
 	StorageOf []int
-	// Method that found the plan.
-	Method string
-	// Optimal tells that no smaller plan exists: the bound is reached, or the
-	// search was exhausted.
+	// Optimal tells that the bound is reached.
 	Optimal bool
 	// Work spent, in the units of Options.Budget.
 	Work int64
@@ -69,7 +66,7 @@ type Storage struct {
 // live at the same step share no byte.
 //
 // It tries, from cheap to dear, first fit and best fit in several orders, a
-// two-ended sweep along the steps, an exact search and a seeded local search;
+// two-ended sweep along the steps and a seeded local search;
 // it stops when the lower bound is reached or the budget is spent, and returns
 // the best plan seen. A plan is never larger than Result.NoReuse.
 func Place(bufs []Buffer, opt Options) (Result, error) {
@@ -91,7 +88,6 @@ func Place(bufs []Buffer, opt Options) (Result, error) {
 		NoReuse:    p.noReuse,
 		Storages:   g.storages,
 		StorageOf:  g.of,
-		Method:     p.method,
 		Optimal:    p.optimal,
 		Work:       p.work,
 	}

@@ -30,7 +30,6 @@ type problem struct {
 
 	best    int64
 	bestOff []int64
-	method  string
 	optimal bool
 
 	enough       int64 // a plan that is no larger ends the search
@@ -54,7 +53,6 @@ func newProblem(storages []Storage, opt Options) *problem {
 
 	// Every storage in its own place: the plan to improve on.
 	p.bestOff = make([]int64, len(p.items))
-	p.method = "no reuse"
 	for i := range p.items {
 		p.bestOff[i] = roundUp(p.best, p.items[i].align)
 		p.best = p.bestOff[i] + p.items[i].size
@@ -173,11 +171,11 @@ func (p *problem) sorted(compare func(a, b *item) int) []int {
 }
 
 // candidate records a complete plan if it is the best so far.
-func (p *problem) candidate(method string, total int64, off []int64) {
+func (p *problem) candidate(total int64, off []int64) {
 	if total >= p.best {
 		return
 	}
-	p.best, p.method = total, method
+	p.best = total
 	copy(p.bestOff, off)
 	p.optimal = total == p.bound
 }
@@ -194,13 +192,12 @@ func (p *problem) share(part, of int64) int64 {
 	return p.work
 }
 
-// solve runs the methods from cheap to dear until one proves its plan optimal, finds
-// one that is small enough, or the budget is spent.
+// solve runs the methods from cheap to dear until one reaches the lower bound, finds a plan that is
+// small enough, or the budget is spent.
 func (p *problem) solve() {
 	for _, method := range []func(*problem){
 		(*problem).fitAll,
 		(*problem).sweepAll,
-		(*problem).exact,
 		(*problem).local,
 		(*problem).sweepAll, // what is left goes to more variants
 	} {

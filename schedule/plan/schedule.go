@@ -28,7 +28,7 @@ func Schedule(nodes []Node, values []Value, opt Options) (order []int, bufs []Bu
 	}
 	if res2.Total < res.Total {
 		st.Optimal = st.Optimal && st.Peak == st.GivenPeak
-		st.Peak, st.Method = st.GivenPeak, "given order"
+		st.Peak = st.GivenPeak
 		return given, bufs2, res2, st, nil
 	}
 	return order, bufs, res, st, nil

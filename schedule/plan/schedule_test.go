@@ -23,8 +23,8 @@ func TestSchedule(t *testing.T) {
 			n := makeNet(shape.build, seed)
 			order, bufs, res, st, err := Schedule(n.nodes, n.values, opt)
 			testenv.OK(t, err)
-			testenv.OK(t, Check(bufs, opt, res))
-			if p, err := Peak(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p != res.LowerBound {
+			testenv.OK(t, check(bufs, opt, res))
+			if p, err := peakOf(n.nodes, n.values, order, opt); err != nil || p != st.Peak || p != res.LowerBound {
 				t.Errorf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
 			}
 			best, _, err := Order(n.nodes, n.values, opt)

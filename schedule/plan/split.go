@@ -76,7 +76,7 @@ func (d *division) result(p *Parts, bufs []Buffer, g *groups) {
 		p.Pool[it.storage] = d.best[i]
 		p.NoReuse += it.size
 	}
-	p.LowerBound, p.Method, p.Work = d.whole, "split", d.work
+	p.LowerBound, p.Work = d.whole, d.work
 	start := int64(0)
 	for q := range d.pools {
 		x := d.packed[q]

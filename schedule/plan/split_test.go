@@ -84,7 +84,7 @@ func bruteSplit(bufs []Buffer, weight []float64, pools []Pool, limit int64) floa
 // checkParts: what lies in a pool is inside it, and the plan holds.
 func checkParts(t *testing.T, bufs []Buffer, weight []float64, pools []Pool, limit int64, p Parts) {
 	t.Helper()
-	if err := Check(bufs, Options{}, p.Result); err != nil {
+	if err := check(bufs, Options{}, p.Result); err != nil {
 		t.Fatalf("%v\n%+v", err, bufs)
 	}
 	start := int64(0)

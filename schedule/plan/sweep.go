@@ -4,7 +4,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -18,7 +17,6 @@ import (
 
 // sweepKind is one way to rank the places for an item.
 type sweepKind struct {
-	name     string
 	backward bool // from the last step to the first
 	rank     int  // how ends of gaps compare, see sweep.rank
 	bySize   bool // among items that begin together: large first, not long-lived first
@@ -28,14 +26,7 @@ var sweepKinds = func() (kinds []sweepKind) {
 	for rank := range 3 {
 		for _, bySize := range []bool{false, true} {
 			for _, back := range []bool{false, true} {
-				name := fmt.Sprintf("sweep %d", rank)
-				if bySize {
-					name += " large first"
-				}
-				if back {
-					name += " backward"
-				}
-				kinds = append(kinds, sweepKind{name, back, rank, bySize})
+				kinds = append(kinds, sweepKind{back, rank, bySize})
 			}
 		}
 	}
@@ -94,7 +85,7 @@ func (p *problem) sweepAll() {
 				sweeps[k] = p.newSweep(sweepKinds[k])
 			}
 			if sweeps[k].run(height, p.share(part, of)) {
-				p.candidate(sweeps[k].kind.name, sweeps[k].top(), sweeps[k].off)
+				p.candidate(sweeps[k].top(), sweeps[k].off)
 				return true
 			}
 		}
