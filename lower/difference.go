@@ -125,27 +125,33 @@ func Widened(in []*tensor.Dense, as []*ir.Value) []*tensor.Dense {
 		if slices.Equal(d.Shape, to) {
 			continue
 		}
-		x := tensor.New(d.DType, to)
-		from, wide := tensor.Strides(d.Shape), tensor.Strides(to)
-		for e, n := 0, x.Len(); e < n; e++ {
-			at, inside := 0, true
-			for k := range to {
-				c := e / wide[k] % to[k]
-				inside = inside && c < d.Shape[k]
-				at += c * from[k]
-			}
-			switch {
-			case inside && d.DType.IsFloat():
-				x.SetFloat(e, d.Float(at))
-			case inside:
-				x.SetInt(e, d.Int(at))
-			case d.DType.IsFloat():
+		out[i] = framed(d, to, func(x *tensor.Dense, e int) {
+			if d.DType.IsFloat() {
 				x.SetFloat(e, float64(e%7)-3)
-			default:
+			} else {
 				x.SetInt(e, int64(e*37%100))
 			}
-		}
-		out[i] = x
+		})
 	}
 	return out
+}
+
+// framed are the elements of d that have a place in another shape of its rank; outside gives the others.
+func framed(d *tensor.Dense, shape []int, outside func(x *tensor.Dense, e int)) *tensor.Dense {
+	x := tensor.New(d.DType, shape)
+	from, to := tensor.Strides(d.Shape), tensor.Strides(shape)
+	for e := range x.Len() {
+		at, inside := 0, true
+		for k, n := range shape {
+			c := e / to[k] % n
+			inside = inside && c < d.Shape[k]
+			at += c * from[k]
+		}
+		if inside {
+			x.CopyElem(e, d, at)
+		} else {
+			outside(x, e)
+		}
+	}
+	return x
 }

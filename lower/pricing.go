@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
@@ -18,7 +19,7 @@ import (
 func pricer(table kernel.Table, o *Options) align.Pricer {
 	seen := map[string]cost.Cost{}
 	return func(n *ir.Node, in, out [][]int) cost.Cost {
-		if n.Op.View.Whole() && slices.Equal(withoutOnes(in[0]), withoutOnes(out[0])) {
+		if n.Op.View.Whole() && slices.Equal(tensor.Squeezed(in[0]), tensor.Squeezed(out[0])) {
 			return cost.Cost{Kernel: "view"}
 		}
 		key := fmt.Sprint(n.ID, in, out)
@@ -51,8 +52,4 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 		list = append(list, candidate{p, l, p.Cost(o.CostTarget())})
 	}
 	return list[o.fastest(list)].price
-}
-
-func withoutOnes(s []int) []int {
-	return slices.DeleteFunc(slices.Clone(s), func(d int) bool { return d == 1 })
 }

@@ -405,6 +405,11 @@ func Strides(shape []int) []int {
 	return s
 }
 
+// Squeezed is a shape without its dimensions of size 1.
+func Squeezed(shape []int) []int {
+	return slices.DeleteFunc(slices.Clone(shape), func(d int) bool { return d == 1 })
+}
+
 // Transpose permutes the dimensions: output dimension i is input dimension
 // perm[i], as in ONNX Transpose.
 func (d *Dense) Transpose(perm []int) *Dense {

@@ -3,10 +3,13 @@
 package fidelity
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -37,12 +40,9 @@ func NewModel(g *ir.Graph) (*Model, error) {
 
 // isFixed reports a node whose results are the same in every case.
 func (e *Model) isFixed(n *ir.Node) bool {
-	for _, v := range n.In {
-		if v != nil && v.Const == nil && e.fixed[v] == nil {
-			return false
-		}
-	}
-	return !n.Op.Impure
+	return !n.Op.Impure && !slices.ContainsFunc(n.In, func(v *ir.Value) bool {
+		return v != nil && v.Const == nil && e.fixed[v] == nil
+	})
 }
 
 // Graph is what is evaluated.
@@ -55,56 +55,71 @@ func (e *Model) Run(in []*tensor.Dense) ([]*tensor.Dense, error) { return e.run(
 // computed, and returns what its readers get.
 func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) (
 	[]*tensor.Dense, error) {
-	if len(in) != len(e.g.In) {
-		return nil, bug.Errorf("the model has %d inputs, got %d", len(e.g.In), len(in))
+	r, err := interp.Start(e.g, in, nil)
+	if err != nil {
+		return nil, err
 	}
-	env := make(map[*ir.Value]*tensor.Dense, len(e.g.Nodes))
-	left := make(map[*ir.Value]int, len(e.g.Nodes))
-	for i, v := range e.g.In {
-		env[v] = in[i]
-	}
-	for _, v := range e.g.Out {
-		left[v]++
-	}
-	get := func(v *ir.Value) *tensor.Dense {
-		switch {
-		case v.Const != nil:
-			return v.Const
-		case e.fixed[v] != nil:
-			return e.fixed[v]
-		}
-		return env[v]
-	}
-	for _, n := range e.g.Nodes {
-		if len(n.Out) > 0 && e.fixed[n.Out[0]] != nil {
-			continue
-		}
-		out, err := evalNode(n, get)
-		if err != nil {
-			return nil, err
-		}
+	for r.Left() > 0 {
+		n := r.Next()
+		out := make([]*tensor.Dense, len(n.Out))
 		for i, v := range n.Out {
-			if seen != nil {
+			out[i] = e.fixed[v]
+		}
+		if len(out) == 0 || out[0] == nil {
+			if out, err = ir.EvalOn(n, r.Value); err != nil {
+				return nil, err
+			}
+			for i, v := range n.Out {
+				if seen == nil || i >= len(out) || out[i] == nil {
+					continue
+				}
 				if out[i], err = seen(v, out[i]); err != nil {
 					return nil, err
 				}
 			}
-			env[v] = out[i]
-			left[v] += len(v.Uses())
 		}
-		for _, v := range n.In {
-			if v != nil && v.Def != nil && e.fixed[v] == nil {
-				if left[v]--; left[v] == 0 {
-					delete(env, v)
-				}
+		if err := r.StepTo(out); err != nil {
+			return nil, err
+		}
+	}
+	return r.Outputs(), nil
+}
+
+// Evaluate runs a graph and shows every value, then those in the bodies of an accelerator's segments.
+func Evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.Dense) error) ([]*tensor.Dense, error) {
+	var failed error
+	args := map[*ir.Value]*tensor.Dense{}
+	for _, n := range g.Nodes {
+		if n.Op == op.Segment {
+			for _, v := range n.In {
+				args[v] = v.Const
 			}
 		}
 	}
-	out := make([]*tensor.Dense, len(e.g.Out))
-	for i, v := range e.g.Out {
-		out[i] = get(v)
+	outs, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
+		if _, ok := args[v]; ok {
+			args[v] = d
+		}
+		if failed == nil {
+			failed = see(v, d)
+		}
+	})
+	if err = cmp.Or(failed, err); err != nil {
+		return nil, err
 	}
-	return out, nil
+	for _, n := range g.Nodes {
+		if n.Op != op.Segment {
+			continue
+		}
+		var given []*tensor.Dense
+		for _, v := range n.In {
+			given = append(given, args[v])
+		}
+		if _, err := Evaluate(n.Body[0], given, see); err != nil {
+			return nil, err
+		}
+	}
+	return outs, nil
 }
 
 // evalNode evaluates a node on constants and what get gives.

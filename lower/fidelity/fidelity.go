@@ -14,7 +14,6 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -96,7 +95,6 @@ type Checker struct {
 	model   *Model
 	at      map[*ir.Value]*Stretch // of values of the model
 	held    map[*ir.Value]bool     // values of the program that are looked at
-	inner   map[*ir.Node]bool      // nodes of the program whose bodies hold such values
 	list    []*Stretch
 	order   map[*ir.Node]int
 	forms   map[int]*Stretch // of outputs in another form
@@ -115,18 +113,18 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 		return nil, bug.Errorf("the model has %d inputs, the program %d", len(model.In), len(program.In))
 	}
 	c := &Checker{program: program, model: e, at: map[*ir.Value]*Stretch{}, held: map[*ir.Value]bool{},
-		inner: map[*ir.Node]bool{}, order: map[*ir.Node]int{}, forms: map[int]*Stretch{}}
+		order: map[*ir.Node]int{}, forms: map[int]*Stretch{}}
 	for i, n := range model.Nodes {
 		c.order[n] = i
 	}
 	by := map[string]*ir.Value{}
-	holders(program, by, c.inner)
+	holders(program, by)
 	kinds := quantised(model)
 	for _, n := range model.Nodes {
 		for _, v := range n.Out {
 			w := by[v.Name]
 			k, ok := kinds[v]
-			if !ok || e.fixed[v] != nil || w == nil || !slices.Equal(tight(w.Type.Shape), tight(v.Type.Shape)) {
+			if !ok || e.fixed[v] != nil || w == nil || !slices.Equal(tensor.Squeezed(w.Type.Shape), tensor.Squeezed(v.Type.Shape)) {
 				continue
 			}
 			if w.Type.Quant.PerAxis() || w.Type.DType.IsFloat() || w.Type.Quant == nil && w.Type.DType != v.Type.DType {
@@ -149,14 +147,9 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 	return c, nil
 }
 
-// tight is a shape without dimensions of size 1: passes add and remove them.
-func tight(shape []int) []int {
-	return slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 })
-}
-
 // holders finds the values of a program that hold tensors of the model, in the
 // bodies of its nodes, too.
-func holders(g *ir.Graph, by map[string]*ir.Value, inner map[*ir.Node]bool) {
+func holders(g *ir.Graph, by map[string]*ir.Value) {
 	note := func(v *ir.Value) {
 		for _, s := range v.Holds {
 			by[s] = v
@@ -167,9 +160,7 @@ func holders(g *ir.Graph, by map[string]*ir.Value, inner map[*ir.Node]bool) {
 	}
 	for _, n := range g.Nodes {
 		if n.Op == op.Segment {
-			before := len(by)
-			holders(n.Body[0], by, inner)
-			inner[n] = len(by) > before
+			holders(n.Body[0], by)
 		}
 		for _, v := range n.Out {
 			note(v)
@@ -308,7 +299,12 @@ func (c *Checker) Model() *Model { return c.model }
 // program's outputs.
 func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
 	have := map[*ir.Value]*tensor.Dense{}
-	outs, err := c.runProgram(c.program, in, have)
+	outs, err := Evaluate(c.program, in, func(v *ir.Value, d *tensor.Dense) error {
+		if c.held[v] {
+			have[v] = d
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -383,42 +379,6 @@ func (c *Checker) Same(i int, got, other *tensor.Dense, form *ir.Value, allowed 
 		}
 	}
 	return nil
-}
-
-// runProgram evaluates a program, or the body of one of its nodes, and collects
-// the values that are looked at.
-func (c *Checker) runProgram(g *ir.Graph, in []*tensor.Dense, have map[*ir.Value]*tensor.Dense) ([]*tensor.Dense,
-	error) {
-	args := map[*ir.Value]*tensor.Dense{}
-	for n := range c.inner {
-		for _, v := range n.In {
-			args[v] = v.Const
-		}
-	}
-	outs, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
-		if c.held[v] {
-			have[v] = d
-		}
-		if _, ok := args[v]; ok {
-			args[v] = d
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range g.Nodes {
-		if !c.inner[n] {
-			continue
-		}
-		in := make([]*tensor.Dense, len(n.In))
-		for i, v := range n.In {
-			in[i] = args[v]
-		}
-		if _, err := c.runProgram(n.Body[0], in, have); err != nil {
-			return nil, err
-		}
-	}
-	return outs, nil
 }
 
 // Real brings a value of one type to another, of the same elements: integers

@@ -26,7 +26,8 @@ type Case struct {
 // QuantizeLinear does, data of the firmware's type pass.
 func Input(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	t := v.Type
-	if d.Len() != t.Elems() || len(d.Shape) > 0 && !slices.Equal(d.Shape, t.Shape) && !squeezedEqual(d.Shape, t.Shape) {
+	if d.Len() != t.Elems() || len(d.Shape) > 0 &&
+		!slices.Equal(tensor.Squeezed(d.Shape), tensor.Squeezed(t.Shape)) {
 		return nil, text.Errorf("input %s has shape %v, got %v", v.Name, t.Shape, d.Shape)
 	}
 	return Typed(d.Reshaped(t.Shape), v)
@@ -61,19 +62,6 @@ func Typed(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 		}
 	}
 	return out, nil
-}
-
-// squeezedEqual compares shapes without dimensions of size 1.
-func squeezedEqual(a, b []int) bool {
-	f := func(s []int) (o []int) {
-		for _, d := range s {
-			if d != 1 {
-				o = append(o, d)
-			}
-		}
-		return
-	}
-	return slices.Equal(f(a), f(b))
 }
 
 // Dequantised is a firmware output as float32 where it stands for reals.

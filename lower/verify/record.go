@@ -3,14 +3,13 @@
 package verify
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/state"
 )
 
@@ -34,7 +33,7 @@ func Record(r *state.Runner, limit int) *Recorder {
 
 func (r *Recorder) run(in []*tensor.Dense) ([]*tensor.Dense, error) {
 	now := map[*ir.Value]*tensor.Dense{}
-	outs, err := evaluate(r.Graph, in, func(v *ir.Value, d *tensor.Dense) error {
+	outs, err := fidelity.Evaluate(r.Graph, in, func(v *ir.Value, d *tensor.Dense) error {
 		now[v] = d
 		r.bytes += d.Len() * d.DType.Size()
 		if r.Limit > 0 && r.bytes > r.Limit {
@@ -80,39 +79,3 @@ func (r *Recorder) list(g *ir.Graph, varies map[*ir.Value]bool, now map[*ir.Valu
 	}
 }
 
-// evaluate runs a graph and shows every value, then those in the bodies of its segments.
-func evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.Dense) error) ([]*tensor.Dense, error) {
-	var failed error
-	args := map[*ir.Value]*tensor.Dense{}
-	for _, n := range g.Nodes {
-		if n.Op == op.Segment {
-			for _, v := range n.In {
-				args[v] = v.Const
-			}
-		}
-	}
-	outs, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
-		if _, ok := args[v]; ok {
-			args[v] = d
-		}
-		if failed == nil {
-			failed = see(v, d)
-		}
-	})
-	if err = cmp.Or(failed, err); err != nil {
-		return nil, err
-	}
-	for _, n := range g.Nodes {
-		if n.Op != op.Segment {
-			continue
-		}
-		var given []*tensor.Dense
-		for _, v := range n.In {
-			given = append(given, args[v])
-		}
-		if _, err := evaluate(n.Body[0], given, see); err != nil {
-			return nil, err
-		}
-	}
-	return outs, nil
-}

@@ -101,7 +101,7 @@ func (m *matcher) prepare(legal *ir.Graph) error {
 		in = append(in, d)
 	}
 	m.data = map[*ir.Value]*tensor.Dense{}
-	_, err := evaluate(legal, in, func(v *ir.Value, d *tensor.Dense) error {
+	_, err := fidelity.Evaluate(legal, in, func(v *ir.Value, d *tensor.Dense) error {
 		m.legal[v.Name], m.data[v] = v, d
 		return nil
 	})
@@ -112,7 +112,7 @@ func (m *matcher) prepare(legal *ir.Graph) error {
 // or one with another order of elements.
 func (m *matcher) tensorOf(w *ir.Value, program *Recorder) *ir.Value {
 	for _, v := range m.candidates(w, program.Graph) {
-		if v != nil && slices.Equal(tight(v.Type.Shape), tight(w.Type.Shape)) {
+		if v != nil && slices.Equal(tensor.Squeezed(v.Type.Shape), tensor.Squeezed(w.Type.Shape)) {
 			return v
 		}
 	}
@@ -163,7 +163,7 @@ func (m *matcher) made(x *ir.Value) *ir.Value {
 	var last *ir.Value
 	for _, v := range list {
 		if v == nil || last != nil && m.order[v] < m.order[last] ||
-			!slices.Equal(tight(v.Type.Shape), tight(x.Type.Shape)) {
+			!slices.Equal(tensor.Squeezed(v.Type.Shape), tensor.Squeezed(x.Type.Shape)) {
 			continue
 		}
 		h := compared(m.model.Runs[v][:1], []*tensor.Dense{m.data[x]}, v, x)
@@ -232,9 +232,4 @@ func Meaning(v *ir.Value) *ir.Quant {
 		return t.Quant
 	}
 	return op.Meant(v).Quant
-}
-
-// tight is a shape without dimensions of size 1.
-func tight(shape []int) []int {
-	return slices.DeleteFunc(slices.Clone(shape), func(n int) bool { return n == 1 })
 }

@@ -45,7 +45,7 @@ func minMax(name, was, doc string, o *ir.OpDef) *kernel.Kernel {
 				func(n *kernel.Node) string {
 					out := n.Out[0].Type
 					for _, v := range n.In {
-						if k := len(notOne(out.Shape)); v.Type.Elems() != out.Elems() && k > 4 {
+						if k := len(tensor.Squeezed(out.Shape)); v.Type.Elems() != out.Elems() && k > 4 {
 							return fmt.Sprintf("%s is broadcast to the %d dimensions of %v, want at most 4", v, k,
 								out.Shape)
 						}

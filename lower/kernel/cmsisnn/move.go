@@ -82,10 +82,10 @@ func lowerConcat(n *kernel.Node) *call.Lowered {
 	order := t.OrderOrIdentity()
 	k := slices.Index(order, axis)
 	phys := t.Phys()
-	before, behind := notOne(phys[:k]), notOne(phys[k+1:])
+	before, behind := tensor.Squeezed(phys[:k]), tensor.Squeezed(phys[k+1:])
 	outer, inner := tensor.Count(before), tensor.Count(behind)
 	if len(before)+len(behind) > 3 {
-		before, behind = notOne([]int{outer}), notOne([]int{inner})
+		before, behind = tensor.Squeezed([]int{outer}), tensor.Squeezed([]int{inner})
 	}
 	l := &call.Lowered{}
 	fn, last := "arm_concatenation_s8_w", true
@@ -132,11 +132,6 @@ func operand(n *ir.Node, i int, order []int) call.Arg {
 		return i8In(i)
 	}
 	return &call.Blob{Hint: "const", CType: "int8_t", Data: weights8(arranged(v, order)).Data, Align: 4, NoCast: true}
-}
-
-// notOne drops dimensions of size 1.
-func notOne(s []int) []int {
-	return slices.DeleteFunc(slices.Clone(s), func(d int) bool { return d == 1 })
 }
 
 // PadFunction is the function of padding.
