@@ -3,10 +3,9 @@
 package lower
 
 import (
+	"cmp"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -52,36 +51,14 @@ func holdOut(s *State) (*heldOut, error) {
 
 // each calls f for all samples, on all cores.
 func (h *heldOut) each(f func(i int) error) error {
-	errs := make([]error, len(h.samples))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(errs)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
-				errs[i] = f(i)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(quant.Parallel(runtime.GOMAXPROCS(0), len(h.samples), func(_, i int) error { return f(i) })...)
 }
-
-// quick is the signal-to-noise ratio of the worst output of a graph in float.
-func (h *heldOut) quick(g *ir.Graph) (float64, error) { return h.worst(g) }
-
-// final is that of a program.
-func (h *heldOut) final(r *Result) (float64, error) { return h.worst(r.Graph) }
 
 // worst is the ratio of the worst output of a graph in dB.
 func (h *heldOut) worst(g *ir.Graph) (float64, error) {
 	got := make([][]*tensor.Dense, len(h.samples))
 	err := h.each(func(i int) error {
-		in, err := converted(h.samples[i], h.float.In, g.In)
+		in, err := Converted(h.samples[i], h.float.In, g.In)
 		if err != nil {
 			return err
 		}
@@ -89,7 +66,7 @@ func (h *heldOut) worst(g *ir.Graph) (float64, error) {
 		if err != nil {
 			return err
 		}
-		got[i], err = converted(out, g.Out, h.float.Out)
+		got[i], err = Converted(out, g.Out, h.float.Out)
 		return err
 	})
 	if err != nil {
@@ -108,8 +85,8 @@ func (h *heldOut) worst(g *ir.Graph) (float64, error) {
 	return worst, nil
 }
 
-// converted are values of one graph in the types of another's.
-func converted(list []*tensor.Dense, from, to []*ir.Value) ([]*tensor.Dense, error) {
+// Converted are values of one graph in the types of another's.
+func Converted(list []*tensor.Dense, from, to []*ir.Value) ([]*tensor.Dense, error) {
 	out := make([]*tensor.Dense, len(list))
 	var err error
 	for i, d := range list {

@@ -102,7 +102,8 @@ func Propose(g *ir.Graph, o Options, goal Goal) (*Proposal, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.goal.Quick, p.goal.Final, p.goal.Ratio = h.quick, h.final, true
+		p.goal.Quick, p.goal.Ratio = h.worst, true
+		p.goal.Final = func(r *Result) (float64, error) { return h.worst(r.Graph) }
 	}
 	return p.propose()
 }

@@ -290,49 +290,41 @@ func (c *calibrator) fixedActivation(n *ir.Node, k format) error {
 	at := c.after(v)
 	lo, hi := k.dtype.IntRange()
 	x := v
-	insert := func(o *ir.OpDef, in ...*ir.Value) error {
-		m, err := c.g.InsertBefore(at, o, v.Name+"."+strings.ToLower(o.Name), nil, 1, in...)
+	var err error
+	insert := func(o *ir.OpDef, in ...*ir.Value) {
 		if err != nil {
-			return err
+			return
 		}
-		m.Origin, x = n.Origin, m.Out[0]
-		return nil
+		var m *ir.Node
+		if m, err = c.g.InsertBefore(at, o, v.Name+"."+strings.ToLower(o.Name), nil, 1, in...); err == nil {
+			m.Origin, x = n.Origin, m.Out[0]
+		}
 	}
 	scalar := func(name string, f float32) *ir.Value { return c.g.AddConst(v.Name+"."+name, tensor.Scalar(f)) }
 	if float32(hi) != k.hi || float32(lo) != k.lo {
 		// Codes that the element type has and the format lacks.
-		if err := insert(op.Clip, x, scalar("least", k.lo*k.delta), scalar("most", k.hi*k.delta)); err != nil {
-			return err
-		}
+		insert(op.Clip, x, scalar("least", k.lo*k.delta), scalar("most", k.hi*k.delta))
 	}
 	if c.opt.SpellRounding {
-		a := x
-		steps := []func() error{
-			func() error { return insert(op.Get("", "Abs"), a) },
-			func() error { return insert(op.Div, x, scalar("delta", k.delta)) },
-			func() error { return insert(op.Add, x, scalar("half", 0.5)) },
-			func() error { return insert(op.Get("", "Floor"), x) },
-			func() error { return insert(op.Mul, x, scalar("delta", k.delta)) },
-		}
+		a, magnitude := x, op.Relu
 		if k.lo < 0 {
-			var mag *ir.Value
-			steps = append(steps, func() error { mag = x; return insert(op.Get("", "Sign"), a) },
-				func() error { return insert(op.Mul, x, mag) })
-		} else {
-			steps = append([]func() error{func() error { return insert(op.Relu, a) }}, steps[1:]...)
+			magnitude = op.Get("", "Abs")
 		}
-		for _, f := range steps {
-			if err := f(); err != nil {
-				return err
-			}
+		insert(magnitude, a)
+		insert(op.Div, x, scalar("delta", k.delta))
+		insert(op.Add, x, scalar("half", 0.5))
+		insert(op.Get("", "Floor"), x)
+		insert(op.Mul, x, scalar("delta", k.delta))
+		if k.lo < 0 {
+			mag := x
+			insert(op.Get("", "Sign"), a)
+			insert(op.Mul, x, mag)
 		}
 	}
-	t := v.Type.WithQuant(k.dtype, k.quant())
-	q, err := Linear(c.g, at, op.QuantizeLinear, x, t)
 	if err != nil {
 		return err
 	}
-	d, err := Linear(c.g, at, op.DequantizeLinear, q, t)
+	d, err := linearPair(c.g, at, x, v.Type.WithQuant(k.dtype, k.quant()))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -524,11 +523,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 		}
 	}
 	uses := slices.Clone(v.Uses())
-	q, err := Linear(c.g, at, op.QuantizeLinear, v, t)
-	if err != nil {
-		return err
-	}
-	d, err := Linear(c.g, at, op.DequantizeLinear, q, t)
+	d, err := linearPair(c.g, at, v, t)
 	if err != nil {
 		return err
 	}

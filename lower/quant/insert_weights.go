@@ -190,37 +190,25 @@ func (c *calibrator) inputQuant(n *ir.Node, i int) affine {
 	panic(bug.Errorf("%s has no quantisation", v))
 }
 
-// channelPeaks is the largest magnitude of every channel along axis (-1: of
+// channelPeaks is the largest magnitude of every channel of float32 along axis (-1: of
 // the whole tensor).
 func channelPeaks(d *tensor.Dense, axis int) []float64 {
 	inner, dim := 1, 1
 	if axis >= 0 {
 		inner, dim = tensor.Strides(d.Shape)[axis], d.Shape[axis]
 	}
-	peak := make([]float64, dim)
-	if x, ok := d.Data.([]float32); ok {
-		if axis < 0 {
-			inner = max(len(x), 1)
-		}
-		for i := 0; i < len(x); i += inner {
-			top := float32(peak[i/inner%dim])
-			for _, f := range x[i:][:inner] {
-				if a := math.Float32frombits(math.Float32bits(f) &^ (1 << 31)); a > top && a <= math.MaxFloat32 {
-					top = a
-				}
-			}
-			peak[i/inner%dim] = float64(top)
-		}
-		return peak
+	peak, x := make([]float64, dim), tensor.As[float32](d)
+	if axis < 0 {
+		inner = max(len(x), 1)
 	}
-	for i, n := 0, d.Len(); i < n; i++ {
-		ch := 0
-		if axis >= 0 {
-			ch = i / inner % dim
+	for i := 0; i < len(x); i += inner {
+		top := float32(peak[i/inner%dim])
+		for _, f := range x[i:][:inner] {
+			if a := math.Float32frombits(math.Float32bits(f) &^ (1 << 31)); a > top && a <= math.MaxFloat32 {
+				top = a
+			}
 		}
-		if a := math.Abs(d.Float(i)); a <= math.MaxFloat32 {
-			peak[ch] = max(peak[ch], a)
-		}
+		peak[i/inner%dim] = float64(top)
 	}
 	return peak
 }

@@ -310,11 +310,7 @@ func (c *converter) hoistQuant(v *ir.Value) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	q, err := c.linear(first, op.QuantizeLinear, v, t)
-	if err != nil {
-		return err
-	}
-	d, err := c.linear(first, op.DequantizeLinear, q, t)
+	d, err := linearPair(c.g, first, v, t)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (c *converter) integerMoves() error {
 			c.realBounds(in, q.Quant)
 		}
 		for _, i := range movedInputs(n) {
-			d, err := c.linear(n, op.DequantizeLinear, in[i], q)
+			d, err := Linear(c.g, n, op.DequantizeLinear, in[i], q)
 			if err != nil {
 				return err
 			}
@@ -45,7 +45,7 @@ func (c *converter) integerMoves() error {
 		}
 		m.Origin = n.Origin
 		for i, v := range n.Out {
-			y, err := c.linear(n, op.QuantizeLinear, m.Out[i], q)
+			y, err := Linear(c.g, n, op.QuantizeLinear, m.Out[i], q)
 			if err != nil {
 				return err
 			}
@@ -147,9 +147,13 @@ func (c *converter) integerQuants() map[*ir.Value]ir.Type {
 	return known
 }
 
-// linear inserts a QuantizeLinear or DequantizeLinear before node at.
-func (c *converter) linear(at *ir.Node, o *ir.OpDef, v *ir.Value, t ir.Type) (*ir.Value, error) {
-	return Linear(c.g, at, o, v, t)
+// linearPair is v quantised as t and dequantised again, before node at.
+func linearPair(g *ir.Graph, at *ir.Node, v *ir.Value, t ir.Type) (*ir.Value, error) {
+	q, err := Linear(g, at, op.QuantizeLinear, v, t)
+	if err != nil {
+		return nil, err
+	}
+	return Linear(g, at, op.DequantizeLinear, q, t)
 }
 
 // Linear inserts a QuantizeLinear or DequantizeLinear (o) of v before node at

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"github.com/nncc/nncc/ir"
 )
@@ -59,20 +57,7 @@ func forSamples(n int, nodes []*ir.Node, f func(worker, i int) error) error {
 			}
 		}
 	}
-	errs := make([]error, n)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				errs[i] = f(w, i)
-			}
-		}()
-	}
-	wg.Wait()
-	for i, err := range errs {
+	for i, err := range Parallel(workers, n, f) {
 		if err != nil {
 			return &sampleError{i, err}
 		}

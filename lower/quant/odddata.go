@@ -6,7 +6,6 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/ir/vec"
 )
 
 // oddData says what is odd about calibration data: figures of it would mislead.
@@ -70,35 +69,11 @@ func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w diag.List, emp
 	return w, empty
 }
 
-// allSame reports numbers that differ from the first tensor's by a millionth of the largest at most.
-func allSame(list []*tensor.Dense) bool {
-	size := 0.0
-	for _, d := range list {
-		if d.DType != tensor.F32 {
-			return allSameFloats(list)
-		}
-		lo, hi, odd := vec.Extent(tensor.As[float32](d))
-		if odd {
-			return allSameFloats(list)
-		}
-		size = max(size, float64(hi), -float64(lo))
-	}
-	first := tensor.As[float32](list[0])
-	for _, d := range list {
-		for e, x := range tensor.As[float32](d) {
-			if away := float64(x) - float64(first[e]); away > sameness*size || -away > sameness*size {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // sameness is by which part of the largest number others may differ and be the same.
 const sameness = 1e-6
 
-// allSameFloats is allSame of any numbers, infinities and what is none among them.
-func allSameFloats(list []*tensor.Dense) bool {
+// allSame reports numbers that differ from the first tensor's by a millionth of the largest at most.
+func allSame(list []*tensor.Dense) bool {
 	var away, size float64
 	for _, d := range list {
 		for e := range d.Len() {

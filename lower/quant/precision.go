@@ -203,11 +203,7 @@ func (c *calibrator) converted(at *ir.Node, d *ir.Value, t ir.Type) (*ir.Value, 
 	if v := c.weights[key]; v != nil {
 		return v, nil
 	}
-	q, err := Linear(c.g, at, op.QuantizeLinear, d, t)
-	if err != nil {
-		return nil, err
-	}
-	v, err := Linear(c.g, at, op.DequantizeLinear, q, t)
+	v, err := linearPair(c.g, at, d, t)
 	c.weights[key] = v
 	return v, err
 }

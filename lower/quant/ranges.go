@@ -145,23 +145,28 @@ func percentile(x, w []float64, zeros, keep float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// parallelEach calls f(0) ... f(n-1) on all cores.
-func parallelEach(n int, f func(i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	if workers <= 1 {
-		inTurn(n, f)
-		return
-	}
+// Parallel calls f for 0 ... n-1, on so many cores, and gives the errors in their order.
+func Parallel(workers, n int, f func(worker, i int) error) []error {
+	errs := make([]error, n)
 	var next atomic.Int64
+	work := func(w int) {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			errs[i] = f(w, i)
+		}
+	}
+	if workers = min(workers, n); workers <= 1 {
+		work(0)
+		return errs
+	}
 	var wg sync.WaitGroup
-	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		}()
+	for w := range workers {
+		wg.Go(func() { work(w) })
 	}
 	wg.Wait()
+	return errs
+}
+
+// parallelEach calls f(0) ... f(n-1) on all cores.
+func parallelEach(n int, f func(i int)) {
+	Parallel(runtime.GOMAXPROCS(0), n, func(_, i int) error { f(i); return nil })
 }

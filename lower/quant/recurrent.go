@@ -350,27 +350,27 @@ func (r *recurrence) given(i, d int, t ir.Type) (*ir.Value, error) {
 	}
 	if r.geo.Dirs() > 1 {
 		at := func(k int) *ir.Value { return c.g.AddConst(v.Name+".direction", tensor.Ints(k)) }
-		m, err := c.g.InsertBefore(n, op.Slice, v.Name+".of_direction", nil, 1, x, at(d), at(d+1), at(0))
-		if err != nil {
+		if x, err = r.moved(op.Slice, v.Name+".of_direction", nil, x, at(d), at(d+1), at(0)); err != nil {
 			return nil, err
 		}
-		m.Origin = n.Origin
-		x = m.Out[0]
-		x.Type = x.Type.WithQuant(t.DType, t.Quant)
 	}
 	return r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden)
 }
 
-// reshaped is a quantised value in another shape.
-func (r *recurrence) reshaped(v *ir.Value, name string, shape ...int) (*ir.Value, error) {
-	m, err := r.converter.g.InsertBefore(r.n, op.Reshape, name, nil, 1, v,
-		r.converter.g.AddConst(name+".shape", tensor.Ints(shape...)))
+// moved is what an operator that moves data makes of quantised values, all quantised as the first.
+func (r *recurrence) moved(o *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
+	m, err := r.converter.g.InsertBefore(r.n, o, name, attrs, 1, in...)
 	if err != nil {
 		return nil, err
 	}
 	m.Origin = r.n.Origin
-	m.Out[0].Type = m.Out[0].Type.WithQuant(v.Type.DType, v.Type.Quant)
+	m.Out[0].Type = m.Out[0].Type.WithQuant(in[0].Type.DType, in[0].Type.Quant)
 	return m.Out[0], nil
+}
+
+// reshaped is a quantised value in another shape.
+func (r *recurrence) reshaped(v *ir.Value, name string, shape ...int) (*ir.Value, error) {
+	return r.moved(op.Reshape, name, nil, v, r.converter.g.AddConst(name+".shape", tensor.Ints(shape...)))
 }
 
 // shaped is a result of one direction as a part of output i.
@@ -390,14 +390,7 @@ func (r *recurrence) joined(list []*ir.Value, i int) (*ir.Value, error) {
 	if i == 0 {
 		axis = 1
 	}
-	m, err := r.converter.g.InsertBefore(r.n, op.Concat, r.n.Name+".directions", ir.Attrs{"axis": ir.Int(axis)}, 1,
-		list...)
-	if err != nil {
-		return nil, err
-	}
-	m.Origin = r.n.Origin
-	m.Out[0].Type = m.Out[0].Type.WithQuant(list[0].Type.DType, list[0].Type.Quant)
-	return m.Out[0], nil
+	return r.moved(op.Concat, r.n.Name+".directions", ir.Attrs{"axis": ir.Int(axis)}, list...)
 }
 
 // gates are int8 weights [dirs, gates*H, k] with one scale a gate.

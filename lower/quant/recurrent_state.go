@@ -6,10 +6,8 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
-	"github.com/nncc/nncc/ir/vec"
 )
 
 // The state of an integer LSTM or GRU is int16 with a power of two as its scale:
@@ -72,15 +70,25 @@ type statePeaks struct {
 func newStatePeaks(nodes []*ir.Node) *statePeaks {
 	p := &statePeaks{nodes: nodes}
 	for _, n := range nodes {
-		find := func(in func(i int) *tensor.Dense) float64 { return statePeak(n, in) }
-		if n.Op == op.LSTM {
-			if f := op.LSTMInto(n, n.ConstIn(1), n.ConstIn(2), n.ConstIn(3)); f != nil {
-				find = func(in func(i int) *tensor.Dense) float64 { return cellPeak(n, f, in) }
-			}
+		find := func(in func(i int) *tensor.Dense) float64 { return hiddenPeak(in(stateInput[n.Op])) }
+		if n.Op == op.LSTM { // all that have rules are computed so
+			f := op.LSTMInto(n, n.ConstIn(1), n.ConstIn(2), n.ConstIn(3))
+			find = func(in func(i int) *tensor.Dense) float64 { return cellPeak(n, f, in) }
 		}
 		p.find = append(p.find, find)
 	}
 	return p
+}
+
+// hiddenPeak is the largest magnitude of the states of a GRU: that of the initial one, nil for zeros, or 1.
+func hiddenPeak(d *tensor.Dense) float64 {
+	top := 1.0
+	if d != nil {
+		for _, v := range d.Floats() {
+			top = max(top, math.Abs(v))
+		}
+	}
+	return top
 }
 
 // cellPeak is the largest magnitude of the cell states of all steps.
@@ -256,12 +264,7 @@ func (c *calibrator) insertGiven(n *ir.Node, s *recurrentState, q *ir.Quant) err
 
 // statePair is v in int16, dequantised.
 func (c *calibrator) statePair(at *ir.Node, v *ir.Value, q *ir.Quant) (*ir.Value, error) {
-	t := v.Type.WithQuant(tensor.I16, q)
-	x, err := Linear(c.g, at, op.QuantizeLinear, v, t)
-	if err != nil {
-		return nil, err
-	}
-	return Linear(c.g, at, op.DequantizeLinear, x, t)
+	return linearPair(c.g, at, v, v.Type.WithQuant(tensor.I16, q))
 }
 
 // notedStatePower is the exponent that insertGiven left with a node.
@@ -300,72 +303,4 @@ func zeroState(v *ir.Value) bool {
 		}
 	}
 	return true
-}
-
-// statePeak is the largest magnitude of the states of all steps, for a node as
-// integerRecurrent takes it; in gives its inputs. That of a GRU is the one of the
-// initial state, or 1.
-func statePeak(n *ir.Node, in func(i int) *tensor.Dense) float64 {
-	g := bug.Must(op.RNNGeometry(n))
-	H, rows := g.Hidden, 4*g.Hidden
-	state := func(i int) []float64 {
-		if d := in(i); n.Input(i) != nil && d != nil {
-			return d.Floats()
-		}
-		return make([]float64, g.Dirs()*g.Batch*H)
-	}
-	h0 := state(5)
-	if n.Op == op.GRU {
-		top := 1.0
-		for _, v := range h0 {
-			top = max(top, math.Abs(v))
-		}
-		return top
-	}
-	c0 := state(6)
-	bias := make([]float64, g.Dirs()*2*rows)
-	if n.Input(3) != nil {
-		bias = in(3).Floats()
-	}
-	x, w, r := in(0).Floats(), in(1).Floats(), in(2).Floats()
-	peak := 0.0
-	for d := range g.Dirs() {
-		l := lstmRun{g: g, w: w[d*rows*g.Input:], r: r[d*rows*H:], b: bias[d*2*rows:], z: make([]float64, rows)}
-		for b := range g.Batch {
-			l.h, l.c = append([]float64(nil), h0[(d*g.Batch+b)*H:][:H]...), append([]float64(nil),
-				c0[(d*g.Batch+b)*H:][:H]...)
-			for t := range g.Seq {
-				at := t
-				if g.Reverse[d] {
-					at = g.Seq - 1 - t
-				}
-				l.step(x[(at*g.Batch+b)*g.Input:])
-				for _, v := range l.c {
-					peak = max(peak, math.Abs(v))
-				}
-			}
-		}
-	}
-	return peak
-}
-
-// lstmRun is one direction of an LSTM in float.
-type lstmRun struct {
-	g          *op.RNNGeom
-	w, r, b, z []float64
-	h, c       []float64
-}
-
-func (l *lstmRun) step(x []float64) {
-	H, I := l.g.Hidden, l.g.Input
-	rows := 4 * H
-	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
-	for k := range l.z {
-		l.z[k] = l.b[k] + l.b[rows+k] + vec.Dot(x[:I], l.w[k*I:]) + vec.Dot(l.h, l.r[k*H:])
-	}
-	for u := range H { // gates i, o, f, c
-		c := sigmoid(l.z[2*H+u])*l.c[u] + sigmoid(l.z[u])*math.Tanh(l.z[3*H+u])
-		l.c[u] = min(max(c, -l.g.CellClip), l.g.CellClip)
-		l.h[u] = sigmoid(l.z[H+u]) * math.Tanh(l.c[u])
-	}
 }

@@ -95,28 +95,11 @@ func (n *noise) add(want, got *tensor.Dense) { n.within(want, got, unlimited) }
 
 // within is add for a value of which readers see the part within a limit.
 func (n *noise) within(want, got *tensor.Dense, l limit) {
-	if w, ok := want.Data.([]float32); ok {
-		if g, ok := got.Data.([]float32); ok {
-			if l.none() {
-				signal, err := vec.Noise(w, g)
-				n.signal += signal
-				n.err += err
-				return
-			}
-			signal, err := n.signal, n.err
-			g = g[:len(w)]
-			for i, v := range w {
-				if v-v != 0 {
-					continue
-				}
-				f := l.clip(float64(v))
-				e := f - l.clip(float64(g[i]))
-				signal += float64(f * f)
-				err += float64(e * e)
-			}
-			n.signal, n.err = signal, err
-			return
-		}
+	w, ok := want.Data.([]float32)
+	if g, both := got.Data.([]float32); ok && both && l.none() {
+		signal, err := vec.Noise(w, g)
+		n.signal, n.err = n.signal+signal, n.err+err
+		return
 	}
 	for i, k := 0, want.Len(); i < k; i++ {
 		v := want.Float(i)
@@ -125,8 +108,8 @@ func (n *noise) within(want, got *tensor.Dense, l limit) {
 		}
 		v = l.clip(v)
 		e := v - l.clip(got.Float(i))
-		n.signal += v * v
-		n.err += e * e
+		n.signal += float64(v * v)
+		n.err += float64(e * e)
 	}
 }
 

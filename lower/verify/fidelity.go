@@ -177,23 +177,11 @@ func (c *modelCheck) rows(names []string) []Fidelity {
 
 // step runs one step on inputs of another graph.
 func step(r *state.Runner, in []*tensor.Dense, from []*ir.Value) ([]*tensor.Dense, error) {
-	in, err := converted(in, from, r.Inputs())
+	in, err := lower.Converted(in, from, r.Inputs())
 	if err != nil {
 		return nil, err
 	}
 	return r.Step(in)
-}
-
-// converted are inputs of one graph as inputs of another.
-func converted(in []*tensor.Dense, from, to []*ir.Value) ([]*tensor.Dense, error) {
-	out := make([]*tensor.Dense, len(in))
-	var err error
-	for i, d := range in {
-		if out[i], err = fidelity.Real(d, from[i].Type, to[i].Type); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // bothForms runs the program as it was before it was rearranged for an accelerator,
@@ -204,7 +192,7 @@ func (c *modelCheck) bothForms(in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return nil, err
 	}
 	ref := c.lowered.Reference
-	if in, err = converted(in, c.lowered.Whole.In, ref.In); err != nil {
+	if in, err = lower.Converted(in, c.lowered.Whole.In, ref.In); err != nil {
 		return nil, err
 	}
 	final, err := interp.Run(ref, in, nil)

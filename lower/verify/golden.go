@@ -3,7 +3,6 @@
 package verify
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -58,7 +57,7 @@ func goldenUnits(path string) ([]string, error) {
 			units = append(units, p)
 		}
 	}
-	slices.SortFunc(units, byNumber)
+	slices.SortFunc(units, text.Natural) // the order matters where state is kept from case to case
 	return units, nil
 }
 
@@ -99,30 +98,6 @@ func goldenCase(path string, r *state.Runner, lim npz.Limits) (Case, error) {
 		return k, text.Errorf("%s: no output_0", path)
 	}
 	return k, nil
-}
-
-// byNumber orders names as people number them: case_10 comes behind case_9. The
-// order matters where state is kept from case to case.
-func byNumber(a, b string) int {
-	digits := func(s string) int {
-		return len(s) - len(strings.TrimLeft(s, "0123456789"))
-	}
-	for x, y := a, b; x != "" && y != ""; {
-		i, k := digits(x), digits(y)
-		if i == 0 || k == 0 {
-			if x[0] != y[0] {
-				return cmp.Compare(x[0], y[0])
-			}
-			x, y = x[1:], y[1:]
-			continue
-		}
-		m, n := strings.TrimLeft(x[:i], "0"), strings.TrimLeft(y[:k], "0")
-		if c := cmp.Or(cmp.Compare(len(m), len(n)), cmp.Compare(m, n)); c != 0 {
-			return c
-		}
-		x, y = x[i:], y[k:]
-	}
-	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }

@@ -78,4 +78,3 @@ func (r *Recorder) list(g *ir.Graph, varies map[*ir.Value]bool, now map[*ir.Valu
 		}
 	}
 }
-
