@@ -124,7 +124,8 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 		for _, v := range n.Out {
 			w := by[v.Name]
 			k, ok := kinds[v]
-			if !ok || e.fixed[v] != nil || w == nil || !slices.Equal(tensor.Squeezed(w.Type.Shape), tensor.Squeezed(v.Type.Shape)) {
+			if !ok || e.fixed[v] != nil || w == nil ||
+				!slices.Equal(tensor.Squeezed(w.Type.Shape), tensor.Squeezed(v.Type.Shape)) {
 				continue
 			}
 			if w.Type.Quant.PerAxis() || w.Type.DType.IsFloat() || w.Type.Quant == nil && w.Type.DType != v.Type.DType {
