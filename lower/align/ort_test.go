@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/ort"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/option"
@@ -37,13 +38,9 @@ func TestONNXRuntime(t *testing.T) {
 		}
 		for _, x := range []*ir.Graph{g, p} {
 			m, err := onnx.Export(x, onnx.ExportOptions{Producer: "nncc"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			b, err := onnx.Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			jobs = append(jobs, ort.Job{Name: name, Model: b, Inputs: inputs})
 		}
 	}

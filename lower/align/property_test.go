@@ -68,17 +68,13 @@ func TestRandomInt8(t *testing.T) {
 	for seed := range testenv.Count(t, 500) {
 		g := coupled(uint64(seed), tensor.F32)
 		c := &pass.Ctx{}
-		if err := (&pass.Manager{Passes: legal.Passes}).Run(c, g); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, (&pass.Manager{Passes: legal.Passes}).Run(c, g))
 		if _, err := quant.Insert(g, quant.Options{Method: option.MinMax, Samples: quant.SyntheticSamples(g.In, 2, 1),
 			Source: "synthetic"}); err != nil {
 			t.Fatal(err)
 		}
 		qdq := g.Clone()
-		if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 		soft := func(*ir.Node) bool { return seed%2 == 0 }
 		p, r := padded(t, g, align.Options{Mode: option.AlignAlways, HardCoded: soft})
 		total += r.Padded

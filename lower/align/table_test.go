@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -185,13 +186,9 @@ func TestHazard(t *testing.T) {
 func loaded(t testing.TB, name string) *ir.Graph {
 	t.Helper()
 	m, err := onnx.Load(sharedata.Need(t, "models", name+".onnx"), onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g
 }
 

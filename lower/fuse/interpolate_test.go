@@ -40,9 +40,7 @@ func TestInterpolate(t *testing.T) {
 }`, sx, sy))
 	before := g.Clone()
 	done, err := fuse.Interpolate(g, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Verify(t, g)
 	if len(g.Nodes) != 1 || g.Nodes[0].Op != op.InterpolatedLUT || len(done) != 1 {
 		t.Fatalf("%v: want one interpolated function\n%s", done, g)
@@ -73,9 +71,7 @@ func TestInterpolateRefused(t *testing.T) {
 }`)
 	before := g.String()
 	done, err := fuse.Interpolate(g, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if len(done) != 0 || g.String() != before {
 		t.Errorf("%v: want the nodes as they are\n%s", done, g)
 	}
@@ -108,9 +104,7 @@ func TestRandomCurves(t *testing.T) {
 		g.RemoveDead()
 		before := g.Clone()
 		done, err := fuse.Interpolate(g, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		irtest.Verify(t, g)
 		made += len(done)
 		a, b := everyInt16(t, before), everyInt16(t, g)

@@ -30,9 +30,7 @@ var plainTable = kernel.NewTable(reference.Kernels, loops.Kernels)
 func fits(t testing.TB, g *ir.Graph) fuse.Fits {
 	return func(n *ir.Node) string {
 		one, _, err := ir.Outline(g, []*ir.Node{n}, op.Fused, n.Name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, r := range loops.Fused.CheckLegality(kernel.NewNode(one, &kernel.Options{})) {
 			return r.Text
 		}
@@ -51,9 +49,7 @@ func always(n *ir.Node, _ []*ir.Node) (string, string) {
 func fuseLoops(t testing.TB, g *ir.Graph, take fuse.Taker) []fuse.Fusion {
 	t.Helper()
 	done, err := fuse.Loops(g, fits(t, g), take)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Verify(t, g)
 	return done
 }
@@ -268,9 +264,7 @@ func TestLoopsOnBoards(t *testing.T) {
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	for i, board := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
 		spec, err := boards.Load(board)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		g := randomDAG(uint64(100+i), 40)
 		fuseLoops(t, g, always)
 		m := kerneltest.Compile(t, plainTable, "m", g, kernel.Core{}, uint64(i))

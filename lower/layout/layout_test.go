@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -45,9 +46,7 @@ func ready(g *ir.Graph, precision option.Precision) (before *ir.Graph, err error
 func rules(t testing.TB) layout.Rules {
 	t.Helper()
 	table, err := lower.Kernels(libraries, kernel.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	plans := table.Plans(&kernel.Options{})
 	return func(n *ir.Node) kernel.Layout {
 		if _, err := plans.Of(n); err != nil {
@@ -59,9 +58,7 @@ func rules(t testing.TB) layout.Rules {
 
 func assign(t testing.TB, g *ir.Graph, opt layout.Options) {
 	t.Helper()
-	if err := layout.Assign(g, rules(t), opt); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, layout.Assign(g, rules(t), opt))
 	irtest.Verify(t, g)
 }
 
@@ -385,9 +382,7 @@ func TestCopies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g, err := ready(irtest.Parse(t, "graph \"g\" {"+c.src+"\n}"), c.precision)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			opt := layout.Options{NativeIO: c.native}
 			assign(t, g, opt)
 			if err := check(g, rules(t), opt); err != nil {
@@ -410,9 +405,7 @@ func TestNativeOrders(t *testing.T) {
 		%t = Transpose(%c) {perm=[0,1,3,2]}
 		out "y" = %t
 	}`), option.Float32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	opt := layout.Options{NativeIO: true}
 	assign(t, g, opt)
 	if err := check(g, rules(t), opt); err != nil {
@@ -431,9 +424,7 @@ func TestSharedModels(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			m, err := onnx.Load(f, onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			g, err := onnx.Import(m, onnx.ImportOptions{})
 			if err != nil {
 				t.Fatalf("not imported: %v", err)

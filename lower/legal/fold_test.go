@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
@@ -18,9 +19,7 @@ import (
 func only(t *testing.T, g *ir.Graph, names ...string) *ir.Graph {
 	t.Helper()
 	ps, err := pass.Select(legal.Passes, names...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Passes(t, g, ps, 1, 2, 3)
 	return g
 }

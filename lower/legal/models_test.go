@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
 )
@@ -31,9 +32,7 @@ func TestSharedModels(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".onnx")
 		t.Run(name, func(t *testing.T) {
 			m, err := onnx.Load(f, onnx.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			g, err := onnx.Import(m, onnx.ImportOptions{})
 			if err != nil {
 				t.Fatalf("not imported: %v", err)
@@ -53,9 +52,7 @@ func TestSharedModels(t *testing.T) {
 				mgr.Check = irtest.CheckWithin(irtest.Tol{F32: 1e-4}, 1)
 			}
 			c := &pass.Ctx{}
-			if err := mgr.Run(c, g); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, mgr.Run(c, g))
 			if k := irtest.Count(g, "BatchNormalization"); k > 0 {
 				t.Errorf("%d of %d BatchNormalization left", k, bns)
 			}
@@ -78,13 +75,9 @@ func compareGolden(t *testing.T, name string, before, g *ir.Graph) {
 		in[i] = in[i].Reshaped(v.Type.Shape).Cast(v.Type.DType)
 	}
 	ref, err := interp.Run(before, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	got, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i := range want {
 		if want[i].Len() != got[i].Len() {
 			t.Errorf("output %d: golden is %s, got %s", i, want[i], got[i])

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -80,9 +81,7 @@ func TestTransposedConvolutions(t *testing.T) {
 				attrs["group"] = ir.Int(group)
 				o, err := m.try(op.ConvTranspose, attrs, 1, m.op(op.Relu, nil, m.in(1, 4, 5, 6)),
 					m.c(4, out, 2, 3), m.c(group*out))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				m.out(o[0])
 				m.all4D()
 			}

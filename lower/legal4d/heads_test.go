@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/legal4d"
 )
@@ -376,9 +377,7 @@ func TestKeeps(t *testing.T) {
 	m := newMaker(t, 9)
 	x := m.reshape(m.conv(m.in(1, 3, 4, 4), 4, 3, 1), 1, 4, 16)
 	out, err := m.try(op.CumSum, nil, 1, x, m.g.AddConst("axis", m.ints(1).Const))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m.out(m.linear(out[0], 3))
 	m.check(false)
 	topk := newMaker(t, 10)
@@ -386,17 +385,13 @@ func TestKeeps(t *testing.T) {
 	score := topk.op(op.ReduceMax, ir.Attrs{"keepdims": ir.Int(0)}, topk.op(op.Sigmoid, nil, topk.slice(y, 2, 4, 6, 1)),
 		topk.ints(2))
 	best, err := topk.try(op.TopK, nil, 2, score, topk.ints(5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	index := topk.op(op.Expand, nil, topk.reshape(best[1], 1, 5, 1), topk.ints(1, 5, 4))
 	topk.out(topk.op(op.GatherElements, ir.Attrs{"axis": ir.Int(1)}, topk.slice(y, 2, 0, 4, 1), index))
 	topk.out(best[0])
 	topk.check(false)
 	r, err := legal4d.Run(m.g, legal4d.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if len(r.Left) != 1 || r.Left[0].Op != "CumSum" || r.Left[0].Reason == "" {
 		t.Errorf("left: %+v", r.Left)
 	}

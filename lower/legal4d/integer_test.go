@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -26,16 +27,12 @@ import (
 func integerGraph(t testing.TB, g *ir.Graph, perTensor bool) *ir.Graph {
 	t.Helper()
 	g = g.Clone()
-	if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g))
 	if _, err := quant.Insert(g, quant.Options{Samples: quant.SyntheticSamples(g.In, 3, 1),
 		Method: option.MinMax}); err != nil {
 		return nil
 	}
-	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 	if perTensor {
 		for _, n := range g.Nodes {
 			if n.Op != op.Gemm && n.Op != op.MatMul && n.Op != op.Conv {

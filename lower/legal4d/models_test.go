@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -24,9 +25,7 @@ import (
 func open(t *testing.T, name string) *ir.Graph {
 	t.Helper()
 	_, g, err := onnx.Open(irtest.Shared(t, "models", name+".onnx"), onnx.Limits{}, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g
 }
 
@@ -145,14 +144,10 @@ func TestModels(t *testing.T) {
 				in = irtest.Inputs(g, 1)
 			}
 			ref, err := interp.Run(g, in, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			got := runBoth(t, r, in)
 			full, _, err := r.Original()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			irtest.Verify(t, full)
 			whole := irtest.Run(t, full, in)
 			for i := range ref {
@@ -174,13 +169,9 @@ func TestModels(t *testing.T) {
 			}
 			// behind the whole float pipeline it gives the same
 			h := g.Clone()
-			if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, h); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, h))
 			r2, err := legal4d.Run(h, legal4d.Options{AsIs: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for i, d := range runBoth(t, r2, in) {
 				if d := irtest.Diff(d, ref[i]); d > 1e-5 {
 					t.Errorf("behind the float pipeline: output %d: %.3g", i, d)

@@ -153,9 +153,7 @@ func TestRecurrentActivations(t *testing.T) {
 		attrs := ir.Attrs{"hidden_size": ir.Int(3), "activations": ir.Strings("Sigmoid", f),
 			"activation_alpha": ir.Floats(0.3), "activation_beta": ir.Floats(0.7)}
 		out, err := m.try(op.GRU, attrs, 1, m.in(4, 2, 3), m.c(1, 9, 3), m.c(1, 9, 3), m.c(1, 18))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		m.out(out[0])
 		m.check(false)
 		if l := must(t, m.g).Left; len(l) > 0 {
@@ -181,9 +179,7 @@ func TestRecurrentStays(t *testing.T) {
 		}
 		in[2] = m.c(1, 9, 3)
 		out, err := m.try(op.GRU, ir.Attrs{"hidden_size": ir.Int(3)}, 1, in...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		m.out(out[0])
 		m.check(true)
 		l := must(t, m.g).Left

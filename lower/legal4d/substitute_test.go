@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/legal4d"
@@ -114,13 +115,9 @@ func TestDescribe(t *testing.T) {
 	m.out(a)
 	r := must(t, m.g)
 	raw, err := json.Marshal(r.Outputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var outs []legal4d.Output
-	if err := json.Unmarshal(raw, &outs); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal(raw, &outs))
 	in := irtest.Inputs(m.g, 1)
 	want := irtest.Run(t, m.g, in)
 	native := irtest.Run(t, r.Native, in)
@@ -148,9 +145,7 @@ func TestDescribe(t *testing.T) {
 					ds = append(ds, env[name])
 				}
 				n, err := g.Add(op.Concat, "c", ir.Attrs{"axis": ir.Int(*s.Axis)}, 1, vs...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				g.AddOutput("y", n.Out[0])
 				env[s.Result] = irtest.Run(t, g, ds)[0]
 			}
@@ -168,9 +163,7 @@ func TestExport(t *testing.T) {
 		g := open(t, name)
 		r := must(t, g)
 		full, _, err := r.Original()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		in := irtest.Inputs(g, 3)
 		for i, h := range []*ir.Graph{r.Native, full} {
 			p, err := onnx.Export(h, onnx.ExportOptions{})
@@ -194,17 +187,11 @@ func TestExport(t *testing.T) {
 func reread(t *testing.T, p *pb.ModelProto) *ir.Graph {
 	t.Helper()
 	raw, err := onnx.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m, err := onnx.Parse(raw, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -33,9 +34,7 @@ func quantised(t *testing.T, seed uint64, layer quant.Layer) *ir.Graph {
 		Method: option.MinMax, Layer: func(*ir.Node) quant.Layer { return layer }}); err != nil {
 		t.Fatal(err)
 	}
-	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 	return g
 }
 
@@ -143,9 +142,7 @@ func TestRangesHold(t *testing.T) {
 					}
 				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 		}
 	}
 }
@@ -192,9 +189,7 @@ func TestConstantSubgraph(t *testing.T) {
 }`)
 	before := g.Clone()
 	cuts, err := prune.Run(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Verify(t, g)
 	var left []string
 	for _, n := range g.Nodes {

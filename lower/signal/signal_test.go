@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -164,12 +165,8 @@ func (f frontEnd) check(t *testing.T) {
 	g := f.graph(t)
 	in := irtest.Inputs(g, 1)
 	want, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := signal.Pass.Apply(&pass.Ctx{}, g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	testenv.OK(t, signal.Pass.Apply(&pass.Ctx{}, g))
 	spectra := 0
 	for _, n := range g.Nodes {
 		switch {
@@ -186,9 +183,7 @@ func (f frontEnd) check(t *testing.T) {
 		t.Fatalf("%d spectra, want one:\n%s", spectra, brief(g))
 	}
 	have, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	peak, worst := 0.0, 0.0
 	for i := range want[0].Len() {
 		peak = max(peak, math.Abs(want[0].Float(i)))
@@ -230,9 +225,7 @@ func TestOthers(t *testing.T) {
 		g := base.graph(t)
 		change(g)
 		before := g.String()
-		if err := signal.Pass.Apply(&pass.Ctx{}, g); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, signal.Pass.Apply(&pass.Ctx{}, g))
 		if g.String() != before {
 			t.Errorf("%s: rewritten", name)
 		}

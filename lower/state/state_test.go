@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -147,9 +148,7 @@ func TestWindow(t *testing.T) {
 	}
 	for k, f := range frames {
 		outs, err := r.Step(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for i, v := range want[k] {
 			if outs[0].Float(i) != float64(v) {
 				t.Errorf("step %d: %v, want %v", k, outs[0], want[k])

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/stream"
@@ -149,9 +150,7 @@ func TestSmall(t *testing.T) {
 }`
 	g := irtest.Parse(t, src)
 	r, err := stream.Apply(g, stream.Options{Axis: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	// stride 2: two frames a step; two rows of the first layer, one of the second
 	if r.Hop != 2 || r.Window != 20 {
 		t.Errorf("%d frames of %d a step, want 2 of 20", r.Hop, r.Window)
@@ -206,9 +205,7 @@ func TestBatchNorm(t *testing.T) {
 }`
 	g := irtest.Parse(t, src)
 	r, err := stream.Apply(g, stream.Options{Axis: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if r.StepMACs*8 > r.MACs {
 		t.Errorf("%d of %d products a step", r.StepMACs, r.MACs)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // last is the last node of a graph, whose result has the given type.
@@ -78,9 +79,7 @@ func TestRules(t *testing.T) {
 func TestProgram(t *testing.T) {
 	p, err := compile(irtest.Parse(t, "graph \"g\" {\n"+x+w+
 		"%c : "+y+" = Conv(%x, %w)"+conv+"\n%o : "+y+" = Relu(%c)\nout \"o\" = %o\n}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	file := p.encode()
 	q, err := decode(file)
 	if err != nil || q.String() != p.String() || strings.Count(q.String(), "\n") != 3 {

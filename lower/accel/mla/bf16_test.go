@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -24,9 +25,7 @@ func TestBfloat16(t *testing.T) {
 	changed := 0
 	for seed := range uint64(80) {
 		g := irtest.Gen(seed, tensor.F32)
-		if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g))
 		r := rand.New(rand.NewPCG(seed, 5))
 		chosen := map[int]bool{}
 		for _, n := range g.Nodes {
@@ -35,9 +34,7 @@ func TestBfloat16(t *testing.T) {
 			}
 		}
 		h := g.Clone()
-		if err := mla.Bfloat16(h, func(n *ir.Node) bool { return chosen[n.ID] }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, mla.Bfloat16(h, func(n *ir.Node) bool { return chosen[n.ID] }))
 		irtest.Verify(t, h)
 		for _, n := range h.Nodes {
 			if half := n.Out[0].Type.DType == tensor.BF16; n.Op != op.Cast && half != chosen[n.ID] {
@@ -66,12 +63,8 @@ func TestBfloat16Networks(t *testing.T) {
 	var cases []*kase
 	for seed := range uint64(120) {
 		g := irtest.Gen(seed, tensor.F32)
-		if err := (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g); err != nil {
-			t.Fatal(err)
-		}
-		if err := mla.Bfloat16(g, func(n *ir.Node) bool { return mla.TakesBF16(n, lim) }); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, g))
+		testenv.OK(t, mla.Bfloat16(g, func(n *ir.Node) bool { return mla.TakesBF16(n, lim) }))
 		whole := len(g.Nodes) > 0
 		for _, n := range g.Nodes {
 			whole = whole && len(mla.CheckQuantised(n, lim)) == 0

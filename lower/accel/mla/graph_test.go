@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel/mla"
@@ -21,9 +22,7 @@ import (
 func integer(t testing.TB, g *ir.Graph) *ir.Graph {
 	t.Helper()
 	m := &pass.Manager{Passes: legal.Passes}
-	if err := m.Run(&pass.Ctx{}, g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, m.Run(&pass.Ctx{}, g))
 	return quantised(t, g)
 }
 
@@ -34,9 +33,7 @@ func quantised(t testing.TB, g *ir.Graph) *ir.Graph {
 		Method: option.MinMax}); err != nil {
 		t.Fatal(err)
 	}
-	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 	return g
 }
 
@@ -86,9 +83,7 @@ func TestAcceptedCompiles(t *testing.T) {
 				}
 			}
 			m, err := one.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for i, v := range n.Out {
 				m.Out[i].Type = v.Type
 				one.AddOutput(v.Name, m.Out[i])

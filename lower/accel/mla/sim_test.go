@@ -169,9 +169,7 @@ func run(t *testing.T, jobs []byte) []byte {
 	t.Helper()
 	testenv.Tool(t, "cc", "gcc")
 	dir, err := simulator()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var out, msg bytes.Buffer
 	cmd := exec.Command(filepath.Join(dir, "sim"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(jobs), &out, &msg
@@ -214,9 +212,7 @@ func compiled(t testing.TB, name string, g *ir.Graph, seed uint64) *kase {
 	}
 	if seed%8 == 0 { // the same bytes again
 		seg, err := mla.Compile(g, mla.Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if b, err := lm.Encode(seg); err != nil || !bytes.Equal(b, k.file) {
 			t.Fatalf("%s: not the same file twice (%v)", name, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -18,9 +19,7 @@ func TestTables(t *testing.T) {
 	x := g.AddInput("x", ir.T(tensor.BF16, 4))
 	add := func(o *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Node {
 		n, err := g.Add(o, "n", attrs, 1, append([]*ir.Value{x}, in...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return n
 	}
 	limit := func(v float64) *ir.Value {

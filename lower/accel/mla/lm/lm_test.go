@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
 )
 
@@ -70,9 +71,7 @@ func sample() *lm.Segment {
 func encoded(t testing.TB, s *lm.Segment) []byte {
 	t.Helper()
 	b, err := lm.Encode(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return b
 }
 
@@ -83,9 +82,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Error("not the same bytes twice")
 	}
 	d, err := lm.Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if !reflect.DeepEqual(d, s) {
 		t.Errorf("got  %+v\nwant %+v", d, s)
 	}
@@ -107,9 +104,7 @@ func TestPrint(t *testing.T) {
 		}
 	}
 	data, err := json.Marshal(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var v struct {
 		Memory  int `json:"memory_bytes"`
 		Tensors []struct {
@@ -120,9 +115,7 @@ func TestPrint(t *testing.T) {
 			Params map[string]any
 		}
 	}
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal(data, &v))
 	if v.Memory != 64 || v.Tensors[0].Layout != "NHWC" || v.Commands[3].Params["out_scale"] != "+Inf" ||
 		v.Commands[0].Params["count"] != 16.0 {
 		t.Errorf("%s", data)
@@ -225,13 +218,9 @@ func TestValidateRefuses(t *testing.T) {
 // TestSameAsC compares the tables of operations with those of the C sources.
 func TestSameAsC(t *testing.T) {
 	header, err := os.ReadFile("../../../../runtime_c/include/mla/mla_format.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	table, err := os.ReadFile("../../../../runtime_c/src/mla/mla_table.c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defined := map[string]int{}
 	for _, m := range regexp.MustCompile(`#define MLA_(\w+) (\d+)`).FindAllStringSubmatch(string(header), -1) {
 		defined[m[1]], _ = strconv.Atoi(m[2])
@@ -300,9 +289,7 @@ func hex2(v int) string {
 // TestReadme: the table of operations stands in the README.
 func TestReadme(t *testing.T) {
 	data, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, o := range lm.Ops() {
 		if row := "| " + strconv.Itoa(int(o.Op)) + " | " + o.Name + " | " + o.Doc +
 			" |"; !strings.Contains(string(data), row) {
