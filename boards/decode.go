@@ -14,6 +14,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // check compares a file with the schema, which is Spec and its yaml tags:
@@ -93,15 +94,14 @@ func checkFields(t *tree, typ reflect.Type, path string, f *faults) {
 }
 
 // decode fills v from a checked and merged tree.
-func decode(t *tree, v reflect.Value, path string) error {
+func decode(t *tree, v reflect.Value, path string) (err error) {
+	defer fail.Catch(&err)
 	switch typ := v.Type(); {
 	case typ == reflect.TypeFor[Regions]():
 		var rs Regions
 		for _, name := range t.keys {
 			r := Region{Name: name}
-			if err := decode(t.m[name], reflect.ValueOf(&r).Elem(), path+"."+name); err != nil {
-				return err
-			}
+			fail.Check(decode(t.m[name], reflect.ValueOf(&r).Elem(), path+"."+name))
 			rs = append(rs, r)
 		}
 		v.Set(reflect.ValueOf(rs))
@@ -135,23 +135,16 @@ func decode(t *tree, v reflect.Value, path string) error {
 	case typ.Kind() == reflect.Struct:
 		fields := fieldsOf(typ)
 		for _, k := range t.keys {
-			if err := decode(t.m[k], v.FieldByIndex(fields[k].Index), dotted(path, k)); err != nil {
-				return err
-			}
+			fail.Check(decode(t.m[k], v.FieldByIndex(fields[k].Index), dotted(path, k)))
 		}
 	case typ.Kind() == reflect.Slice:
 		s := reflect.MakeSlice(typ, len(t.items), len(t.items))
 		for i, e := range t.items {
-			if err := decode(e, s.Index(i), fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return err
-			}
+			fail.Check(decode(e, s.Index(i), fmt.Sprintf("%s[%d]", path, i)))
 		}
 		v.Set(s)
 	case typ.Kind() == reflect.Map:
-		m, err := free(t, path)
-		if err != nil {
-			return err
-		}
+		m := fail.Must(free(t, path))
 		v.Set(reflect.ValueOf(m))
 	case typ.Kind() == reflect.String:
 		if t.tag != "!!str" {
@@ -181,15 +174,13 @@ func decode(t *tree, v reflect.Value, path string) error {
 
 // free decodes the parameters of an accelerator: string, bool, int64,
 // float64, []any and map[string]any.
-func free(t *tree, path string) (any, error) {
+func free(t *tree, path string) (_ any, err error) {
+	defer fail.Catch(&err)
 	switch t.kind {
 	case list:
 		out := make([]any, 0, len(t.items))
 		for i, e := range t.items {
-			v, err := free(e, fmt.Sprintf("%s[%d]", path, i))
-			if err != nil {
-				return nil, err
-			}
+			v := fail.Must(free(e, fmt.Sprintf("%s[%d]", path, i)))
 			out = append(out, v)
 		}
 		return out, nil
@@ -199,10 +190,7 @@ func free(t *tree, path string) (any, error) {
 			if t.m[k].kind == null {
 				continue
 			}
-			v, err := free(t.m[k], path+"."+k)
-			if err != nil {
-				return nil, err
-			}
+			v := fail.Must(free(t.m[k], path+"."+k))
 			out[k] = v
 		}
 		return out, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 //go:embed defs/*.yaml
@@ -220,7 +221,8 @@ func (l *loader) incomplete(key string, regions *tree) {
 }
 
 // resolve reads a file and lays it over its parents.
-func (l *loader) resolve(ref string, shipped bool, from pos) (*tree, header, error) {
+func (l *loader) resolve(ref string, shipped bool, from pos) (_ *tree, _ header, err error) {
+	defer fail.Catch(&err)
 	var h header
 	file := ref
 	if shipped {

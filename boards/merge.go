@@ -2,11 +2,16 @@
 
 package boards
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
+)
 
 // merge lays a child over its parents: a scalar or a list of the child wins,
 // `key+` appends to a list, maps merge key by key, null removes.
-func merge(base, over *tree) (*tree, error) {
+func merge(base, over *tree) (_ *tree, err error) {
+	defer fail.Catch(&err)
 	out := newDict(over.pos)
 	for _, k := range base.keys {
 		out.set(k, base.m[k])
@@ -14,10 +19,7 @@ func merge(base, over *tree) (*tree, error) {
 	for _, k := range over.keys {
 		v := over.m[k]
 		if name, ok := strings.CutSuffix(k, "+"); ok {
-			joined, err := appendList(name, out.m[name], v)
-			if err != nil {
-				return nil, err
-			}
+			joined := fail.Must(appendList(name, out.m[name], v))
 			out.set(name, joined)
 			continue
 		}
@@ -30,10 +32,7 @@ func merge(base, over *tree) (*tree, error) {
 				// A fresh map still may hold nulls and `key+`.
 				under = newDict(v.pos)
 			}
-			m, err := merge(under, v)
-			if err != nil {
-				return nil, err
-			}
+			m := fail.Must(merge(under, v))
 			out.set(k, m)
 		default:
 			out.set(k, v)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/program"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -112,7 +113,8 @@ type firmwareView struct {
 }
 
 // newFirmware are the views of programs that share a folder.
-func newFirmware(models []Model, o Options) (*firmwareView, []*Info, error) {
+func newFirmware(models []Model, o Options) (_ *firmwareView, _ []*Info, err error) {
+	defer fail.Catch(&err)
 	v := &firmwareView{Options: o, Name: modelsName, Align: program.Align}
 	var prefixes, sources, sums, kernels []string
 	for _, m := range models {
@@ -134,13 +136,8 @@ func newFirmware(models []Model, o Options) (*firmwareView, []*Info, error) {
 	for _, m := range models {
 		m.Source, m.SHA256 = comment(m.Source), comment(m.SHA256)
 		e := newEmitter(m.Program, m.Prefix, o, naming, false)
-		x, err := e.model(m, o, naming)
-		if err != nil {
-			return nil, nil, err
-		}
-		if err := x.seal(m, o); err != nil {
-			return nil, nil, err
-		}
+		x := fail.Must(e.model(m, o, naming))
+		fail.Check(x.seal(m, o))
 		v.Models, infos = append(v.Models, x), append(infos, e.info(x))
 		v.Arena, v.Bytes = max(v.Arena, x.Arena), v.Bytes+x.Weights.Bytes
 		sources, sums, kernels = append(sources, m.Source), append(sums, m.SHA256), append(kernels, x.kernels...)
@@ -150,7 +147,6 @@ func newFirmware(models []Model, o Options) (*firmwareView, []*Info, error) {
 	}
 	v.Upper, v.Target = strings.ToUpper(v.Name), cmakeTarget(v.Name)
 	v.Source, v.SHA256 = strings.Join(sources, ", "), strings.Join(sums, ", ")
-	var err error
 	if v.runtime, err = o.Library.Files(kernels...); err != nil {
 		return nil, nil, bug.Errorf("runtime sources: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/types"
 	runtimec "github.com/nncc/nncc/runtime_c"
@@ -112,65 +113,44 @@ type StateInfo struct {
 
 // Generate prints the programs of a firmware into one folder, one set of kernels for all; the
 // infos are in the order of the models.
-func Generate(models []Model, o Options) ([]File, []*Info, error) {
+func Generate(models []Model, o Options) (_ []File, _ []*Info, err error) {
+	defer fail.Catch(&err)
 	o = o.complete()
 	if o.Drivers != nil {
-		var err error
-		if o.Library, err = o.Library.With(o.Drivers); err != nil {
-			return nil, nil, err
-		}
+		o.Library = fail.Must(o.Library.With(o.Drivers))
 	}
-	v, infos, err := newFirmware(models, o)
-	if err != nil {
-		return nil, nil, err
-	}
+	v, infos := fail.Must2(newFirmware(models, o))
 	var files []File
 	for i, m := range v.Models {
-		list, err := m.files()
-		if err != nil {
-			return nil, nil, err
-		}
+		list := fail.Must(m.files())
 		for _, f := range list {
 			files = append(files, f)
 			infos[i].Files = append(infos[i].Files, f.Path)
 		}
 	}
-	sections, err := SectionFiles(infos, o.Version, "")
-	if err != nil {
-		return nil, nil, err
-	}
-	list, err := renderJobs(v, v.jobs())
-	if err != nil {
-		return nil, nil, err
-	}
+	sections := fail.Must(SectionFiles(infos, o.Version, ""))
+	list := fail.Must(renderJobs(v, v.jobs()))
 	files = slices.Concat(files, sections, list)
 	for _, f := range o.Library.Emitted(v.runtime) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
-	if files, err = withProjects(v, files); err != nil {
-		return nil, nil, err
-	}
+	files = fail.Must(withProjects(v, files))
 	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, infos, nil
 }
 
 // withProjects adds what build systems want besides, and the terms of all of it.
-func withProjects(v *firmwareView, files []File) ([]File, error) {
+func withProjects(v *firmwareView, files []File) (_ []File, err error) {
+	defer fail.Catch(&err)
 	for _, p := range projects {
 		if p.more != nil && v.Has(p.name) {
 			files = append(files, p.more(v, files)...)
 		}
 	}
-	files, err := withTerms(v, files)
-	if err != nil {
-		return nil, err
-	}
+	files = fail.Must(withTerms(v, files))
 	for _, p := range projects {
 		if p.archive != nil && v.Has(p.name) {
-			f, err := p.archive(v, files)
-			if err != nil {
-				return nil, err
-			}
+			f := fail.Must(p.archive(v, files))
 			files = append(files, f)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
@@ -80,7 +81,8 @@ func (v *firmwareView) Fragment() string {
 // made, which leave it to the compiler. A model whose constants are not linked has no header;
 // a folder without linked constants and with an arena in one piece has no part of a linker
 // script.
-func SectionFiles(list []*Info, version, region string) ([]File, error) {
+func SectionFiles(list []*Info, version, region string) (_ []File, err error) {
+	defer fail.Catch(&err)
 	f := fragmentView{Version: version, Align: program.Align}
 	f.File = fragmentFile(modelsName)
 	if len(list) == 1 {
@@ -97,18 +99,12 @@ func SectionFiles(list []*Info, version, region string) ([]File, error) {
 		f.Region, f.Bytes = region, f.Bytes+i.WeightBytes
 		v := sectionsView{Prefix: i.Prefix, Upper: strings.ToUpper(i.Prefix), Version: version, Region: region,
 			Section: weightsSection(region), Fragment: f.File}
-		x, err := renderJobs(v, []job{{i.Prefix + "_sections.h", "sections.h.tmpl"}})
-		if err != nil {
-			return nil, err
-		}
+		x := fail.Must(renderJobs(v, []job{{i.Prefix + "_sections.h", "sections.h.tmpl"}}))
 		files = append(files, x...)
 	}
 	f.Prefixes, f.Section = strings.Join(prefixes, ", "), weightsSection(f.Region)
 	if f.Region != "" || len(f.Parts) > 0 {
-		x, err := renderJobs(f, []job{{f.File, "sections.ld.tmpl"}})
-		if err != nil {
-			return nil, err
-		}
+		x := fail.Must(renderJobs(f, []job{{f.File, "sections.ld.tmpl"}}))
 		files = append(files, x...)
 	}
 	for i, x := range files {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/fail"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
@@ -45,10 +46,7 @@ func withTerms(v *firmwareView, files []File) ([]File, error) {
 	for _, f := range n.Bare {
 		n.Width = max(n.Width, len(f.Path))
 	}
-	notice, err := render("NOTICE.tmpl", n)
-	if err != nil {
-		return nil, err
-	}
+	notice := fail.Must(render("NOTICE.tmpl", n))
 	return append(files, File{"LICENSE", runtimec.License}, File{"NOTICE", notice}), nil
 }
 

@@ -5,12 +5,14 @@ package ir
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // InferNode runs the operator's checks of arity and attributes and its Infer, and holds constants against
 // its limits.
-func InferNode(n *Node) ([]Type, error) {
+func InferNode(n *Node) (_ []Type, err error) {
+	defer fail.Catch(&err)
 	op := n.Op
 	if len(n.In) < op.MinIn || op.MaxIn >= 0 && len(n.In) > op.MaxIn {
 		want := fmt.Sprintf("%d to %d", op.MinIn, op.MaxIn)
@@ -31,14 +33,9 @@ func InferNode(n *Node) ([]Type, error) {
 			return nil, Errf(n, "attr-missing", "attribute %s is required", s.Name)
 		}
 	}
-	types, err := op.Infer(n)
-	if err != nil {
-		return nil, err
-	}
+	types := fail.Must(op.Infer(n))
 	if op.Limits != nil {
-		if err := checkLimits(n, op.Limits(n), n.ConstIn); err != nil {
-			return nil, err
-		}
+		fail.Check(checkLimits(n, op.Limits(n), n.ConstIn))
 	}
 	if len(types) < len(n.Out) {
 		return nil, Errf(n, "arity", "gives %d outputs, %d are used", len(types), len(n.Out))

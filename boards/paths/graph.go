@@ -2,7 +2,11 @@
 
 package paths
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir/fail"
+)
 
 // graph are the instructions of a function and what can follow them.
 type graph struct {
@@ -89,6 +93,7 @@ func (r *region) parts(next func(i int) []int) *components {
 // wherever it comes to a cut: no piece is longer than the longest way that comes to no cut
 // again.
 func (g *graph) most(r *region) (sum, before uint64, err error) {
+	defer fail.Catch(&err)
 	next := r.next(g)
 	c := r.parts(next)
 	longest := make([]uint64, len(c.list))
@@ -101,17 +106,11 @@ func (g *graph) most(r *region) (sum, before uint64, err error) {
 			}
 		}
 		if !c.isLoop(k) {
-			w, err := g.weight(nodes[0])
-			if err != nil {
-				return 0, 0, err
-			}
+			w := fail.Must(g.weight(nodes[0]))
 			longest[k] += w
 			continue
 		}
-		n, way, err := g.most(g.loop(nodes, c.entries(k, next, r.entries)))
-		if err != nil {
-			return 0, 0, err
-		}
+		n, way := fail.Must2(g.most(g.loop(nodes, c.entries(k, next, r.entries))))
 		sum += n
 		longest[k] += way
 	}

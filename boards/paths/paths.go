@@ -11,6 +11,7 @@ import (
 	"sort"
 
 	"github.com/nncc/nncc/boards/stack"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Block is a run of instructions from an address on, of so many bytes.
@@ -116,11 +117,9 @@ var ErrUnknownWays = errors.New("the ways through the machine code account for")
 // Most is the most instructions that a stretch can take whatever its branches do, if
 // loops outside of the C library turn as often, in all, as they did. The error says why
 // there is no bound.
-func (p *Program) Most(s Stretch) (uint64, error) {
-	counts, err := p.counts(s.Ran)
-	if err != nil {
-		return 0, err
-	}
+func (p *Program) Most(s Stretch) (_ uint64, err error) {
+	defer fail.Catch(&err)
+	counts := fail.Must(p.counts(s.Ran))
 	first := p.at(s.From)
 	if first == nil || counts[first] == nil {
 		return 0, fmt.Errorf("no function has the instruction at %#x", s.From)
@@ -138,10 +137,7 @@ func (p *Program) Most(s Stretch) (uint64, error) {
 		if f == first {
 			from = s.From
 		}
-		n, err := w.function(f, from)
-		if err != nil {
-			return 0, err
-		}
+		n := fail.Must(w.function(f, from))
 		sum += n
 	}
 	switch seen, err := p.Seen(s); {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // BuildOptions change how a folder is built.
@@ -103,14 +104,10 @@ type builder struct {
 }
 
 // Build compiles every .c, .S and .s below dir for the board and links them.
-func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions) (*Image, error) {
-	cc, err := find(spec.Toolchain.Prefix+spec.Toolchain.CC, spec.InstallAdvice(spec.Toolchain.Install))
-	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
+func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions) (_ *Image, err error) {
+	defer fail.Catch(&err)
+	cc := fail.Must(find(spec.Toolchain.Prefix+spec.Toolchain.CC, spec.InstallAdvice(spec.Toolchain.Install)))
+	dir = fail.Must(filepath.Abs(dir))
 	for _, p := range []*string{&opt.CMSISInclude, &opt.CMSISLib} {
 		if *p == "" {
 			continue
@@ -122,10 +119,7 @@ func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions)
 			return nil, fmt.Errorf("installed CMSIS-NN: %w", err)
 		}
 	}
-	tmp, err := files.TempDir("", "nncc-build-")
-	if err != nil {
-		return nil, err
-	}
+	tmp := fail.Must(files.TempDir("", "nncc-build-"))
 	im := &Image{dir: tmp}
 	b := &builder{spec: spec, opt: opt, cc: cc, tmp: tmp, dir: dir}
 	if err := b.build(ctx, im); err != nil {
@@ -135,25 +129,17 @@ func Build(ctx context.Context, spec *boards.Spec, dir string, opt BuildOptions)
 	return im, nil
 }
 
-func (b *builder) build(ctx context.Context, im *Image) error {
-	if err := b.collect(); err != nil {
-		return err
-	}
-	objects, err := b.compile(ctx, false)
-	if err != nil {
-		return err
-	}
+func (b *builder) build(ctx context.Context, im *Image) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(b.collect())
+	objects := fail.Must(b.compile(ctx, false))
 	im.ELF = filepath.Join(b.tmp, "program.elf")
-	if im.Sizes, err = b.link(ctx, objects, im.ELF); err != nil {
-		return err
-	}
+	im.Sizes = fail.Must(b.link(ctx, objects, im.ELF))
 	im.frames = wrapperFrames(im.ELF)
 	if !b.opt.Trace {
 		return nil
 	}
-	if objects, err = b.compile(ctx, true); err != nil {
-		return err
-	}
+	objects = fail.Must(b.compile(ctx, true))
 	im.Traced = filepath.Join(b.tmp, "traced.elf")
 	traced, err := b.link(ctx, objects, im.Traced)
 	im.harness, im.library = traced.harness, traced.library
@@ -161,7 +147,8 @@ func (b *builder) build(ctx context.Context, im *Image) error {
 }
 
 // collect finds the sources and the folders that hold headers.
-func (b *builder) collect() error {
+func (b *builder) collect() (err error) {
+	defer fail.Catch(&err)
 	dirs := map[string]bool{}
 	harness := false
 	// In an Arduino library, src/ has a file for every source that includes it.
@@ -208,18 +195,12 @@ func (b *builder) collect() error {
 		root := filepath.Join(b.tmp, "own")
 		for _, f := range HarnessFiles(b.spec, *b.opt.Model) {
 			p := filepath.Join(root, filepath.FromSlash(f.Path))
-			if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-				return err
-			}
-			if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-				return err
-			}
+			fail.Check(os.MkdirAll(filepath.Dir(p), 0o755))
+			fail.Check(os.WriteFile(p, f.Data, 0o644))
 		}
-		if err := walk(root, "", func(string) Origin { return Harness }); err != nil {
-			return err
-		}
+		fail.Check(walk(root, "", func(string) Origin { return Harness }))
 	}
-	err := walk(b.dir, skip, func(rel string) Origin {
+	fail.Check(walk(b.dir, skip, func(rel string) Origin {
 		switch {
 		case strings.HasPrefix(rel, HarnessDir+"/"):
 			return Harness
@@ -227,10 +208,7 @@ func (b *builder) collect() error {
 			return Kernels
 		}
 		return ModelCode
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	if !harness {
 		return fmt.Errorf("%s has no %s folder; nncc writes it with the model", b.dir, HarnessDir)
 	}
@@ -342,7 +320,8 @@ func (b *builder) failed(doing, text string, err error) error {
 
 var overflowRE = regexp.MustCompile("region [`'](\\w+)' overflowed by (\\d+) bytes")
 
-func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes, error) {
+func (b *builder) link(ctx context.Context, objects []string, elf string) (_ Sizes, err error) {
+	defer fail.Catch(&err)
 	mapFile := elf + ".map"
 	args := append(append([]string{}, b.spec.RunCPU()...), b.spec.Toolchain.LDFlags...)
 	args = append(args, "-Wl,-Map="+mapFile, "-o", elf)
@@ -351,16 +330,11 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes
 			args = append(args, "-fsanitize=address,undefined,float-cast-overflow")
 		}
 	} else {
-		size, err := objectSizes(objects, b.opt.CMSISLib)
-		if err != nil {
-			return Sizes{}, err
-		}
+		size := fail.Must(objectSizes(objects, b.opt.CMSISLib))
 		size["vectors"] = 1024
 		size["stack"] = uint64(b.spec.Stack) + handlerStack + 64
 		script := filepath.Join(b.tmp, "link.ld")
-		if err := os.WriteFile(script, linkScript(b.spec, place(b.spec, size)), 0o644); err != nil {
-			return Sizes{}, err
-		}
+		fail.Check(os.WriteFile(script, linkScript(b.spec, place(b.spec, size)), 0o644))
 		args = append(args, "-nostartfiles", "-T", script)
 	}
 	args = append(args, objects...)
@@ -379,10 +353,7 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (Sizes
 		}
 		return Sizes{}, b.failed("link", text, err)
 	}
-	f, err := os.Open(mapFile)
-	if err != nil {
-		return Sizes{}, err
-	}
+	f := fail.Must(os.Open(mapFile))
 	defer f.Close()
 	origin := map[string]Origin{}
 	for i, o := range objects {

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/boards/paths"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // flowArgs make QEMU write a line for every block of instructions that it
@@ -23,11 +24,9 @@ var flowArgs = []string{"-d", "in_asm,exec,nochain"}
 // follows it block by block, and gives what each step executed and about how
 // many cycles of the core that takes. The error says why there is no estimate:
 // the core has no table, the board no QEMU machine, the log is not understood.
-func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model, at int) (*Followed, error) {
-	core, err := cycles.For(spec)
-	if err != nil {
-		return nil, err
-	}
+func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model, at int) (_ *Followed, err error) {
+	defer fail.Catch(&err)
+	core := fail.Must(cycles.For(spec))
 	if spec.Runner.Kind != "qemu" {
 		return nil, fmt.Errorf("executed instructions are known from QEMU only, %s runs on %q", spec.Name,
 			spec.Runner.Kind)
@@ -37,18 +36,9 @@ func Cycles(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, model
 	}
 	trace := make([][]int, len(jobs))
 	trace[model] = []int{at}
-	list, _, err := traceList(jobs, trace)
-	if err != nil {
-		return nil, err
-	}
-	f, err := newFlow(core, im, spec.Memory.Wait("code"))
-	if err != nil {
-		return nil, err
-	}
-	raw, _, err := execute(ctx, spec, im.Traced, list, make([][]Dump, len(jobs)), Options{flow: f})
-	if err != nil {
-		return nil, err
-	}
+	list, _ := fail.Must2(traceList(jobs, trace))
+	f := fail.Must(newFlow(core, im, spec.Memory.Wait("code")))
+	raw, _ := fail.Must2(execute(ctx, spec, im.Traced, list, make([][]Dump, len(jobs)), Options{flow: f}))
 	f.line(nil) // whatever is pending
 	if f.err == nil && len(f.steps) != int(raw.models[model].steps) {
 		f.err = fmt.Errorf("%d steps were followed, the model has %d", len(f.steps), raw.models[model].steps)
@@ -70,15 +60,10 @@ type Followed struct {
 
 // More is how many more instructions step i can take with other data, if data does not
 // decide how often loops turn outside of the C library (boards/paths).
-func (f *Followed) More(i int) (uint64, error) {
-	seen, err := f.Program.Seen(f.Steps[i])
-	if err != nil {
-		return 0, err
-	}
-	most, err := f.Program.Most(f.Steps[i])
-	if err != nil {
-		return 0, err
-	}
+func (f *Followed) More(i int) (_ uint64, err error) {
+	defer fail.Catch(&err)
+	seen := fail.Must(f.Program.Seen(f.Steps[i]))
+	most := fail.Must(f.Program.Most(f.Steps[i]))
 	return most - seen, nil
 }
 
@@ -130,25 +115,17 @@ func newFlow(model *cycles.Model, im *Image, code boards.Wait) (*flow, error) {
 	fetch := cycles.NewFetch(code)
 	f := &flow{model: model, fetch: fetch, harness: im.harness, sizes: map[string]uint32{},
 		blocks: map[[2]uint32]*cycles.Block{}, counter: model.Counter(fetch)}
-	e, err := elf.Open(im.Traced)
-	if err != nil {
-		return nil, err
-	}
+	e := fail.Must(elf.Open(im.Traced))
 	defer e.Close()
 	for _, p := range e.Progs {
 		if p.Type != elf.PT_LOAD || p.Filesz == 0 {
 			continue
 		}
 		b := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(b, 0); err != nil {
-			return nil, err
-		}
+		fail.Must(p.ReadAt(b, 0))
 		f.text = append(f.text, segment{uint32(p.Vaddr), b}, segment{uint32(p.Paddr), b})
 	}
-	syms, err := e.Symbols()
-	if err != nil {
-		return nil, err
-	}
+	syms := fail.Must(e.Symbols())
 	for _, s := range syms {
 		switch start := uint32(s.Value) &^ 1; s.Name {
 		case "nncc_trace":

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // ObjectsEnv names a folder that keeps compiled objects from one build to the
@@ -143,16 +144,11 @@ func store(object, kept string) {
 	}
 }
 
-func copyFile(from, to string) error {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
+func copyFile(from, to string) (err error) {
+	defer fail.Catch(&err)
+	r := fail.Must(os.Open(from))
 	defer r.Close()
-	w, err := os.Create(to)
-	if err != nil {
-		return err
-	}
+	w := fail.Must(os.Create(to))
 	_, err = io.Copy(w, r)
 	if e := w.Close(); err == nil {
 		err = e

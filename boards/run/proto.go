@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"sort"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // The protocol with runtime_c/port/common (harness_main.c, nncc_records.c, nncc_tracing.c). Both files are
@@ -72,9 +74,7 @@ func encodeCases(cases []encoded, dumps [][]Dump) ([]byte, error) {
 				size[m] += uint64(len(in)) + 4
 			}
 		}
-		if err := first[m].sameInputs(&cases[i].Case, i); err != nil {
-			return nil, err
-		}
+		fail.Check(first[m].sameInputs(&cases[i].Case, i))
 		if total += size[m] + fillBytes*uint64(len(cases[i].Fills)); total > maxCases {
 			return nil, fmt.Errorf("%d cases of %d bytes are more than one run takes (%d bytes)", len(cases), size[m],
 				maxCases)
@@ -186,7 +186,8 @@ type rawModel struct {
 
 // decodeResults checks and reads results.bin. Whatever is not exactly as
 // agreed is an error. dumps is how many each model was asked for.
-func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
+func decodeResults(b []byte, cases []encoded, dumps []int) (_ *rawResult, err error) {
+	defer fail.Catch(&err)
 	le := binary.LittleEndian
 	pos, count := 0, uint32(0)
 	next := func() (typ, index uint32, payload []byte, err error) {
@@ -222,10 +223,7 @@ func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
 	}
 	r := &rawResult{}
 	for m := range dumps {
-		typ, index, p, err := next()
-		if err != nil {
-			return nil, err
-		}
+		typ, index, p := fail.Must3(next())
 		w, err := words(p, 7)
 		if err != nil || typ != recHello || w[0] != version || int(index) != m {
 			return nil, fmt.Errorf("the results do not begin with a greeting of version %d", version)
@@ -238,15 +236,10 @@ func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
 		model, dumps := r.models[cases[i].model], dumps[cases[i].model]
 		c := rawCase{dumps: map[int][]byte{}}
 		for done := false; !done; {
-			typ, index, p, err := next()
-			if err != nil {
-				return nil, err
-			}
+			typ, index, p := fail.Must3(next())
 			switch typ {
 			case recStep:
-				if w, err = words(p, 3); err != nil {
-					return nil, err
-				}
+				w = fail.Must(words(p, 3))
 				if int(index) != len(c.steps) {
 					return nil, fmt.Errorf("case %d: step %d is reported after %d steps", i, index, len(c.steps))
 				}
@@ -257,9 +250,7 @@ func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
 				}
 				c.dumps[int(index)] = p
 			case recCase:
-				if w, err = words(p, 6); err != nil {
-					return nil, err
-				}
+				w = fail.Must(words(p, 6))
 				if int(index) != i {
 					return nil, fmt.Errorf("case %d is reported, case %d is due", index, i)
 				}
@@ -271,10 +262,7 @@ func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
 			}
 		}
 		for k := 0; k < int(model.outputs) && c.status == 0; k++ {
-			typ, index, p, err := next()
-			if err != nil {
-				return nil, err
-			}
+			typ, index, p := fail.Must3(next())
 			if typ != recOutput || int(index) != k {
 				return nil, fmt.Errorf("case %d: output %d is due, record %d is of type %d, index %d", i, k, count-1,
 					typ, index)
@@ -293,10 +281,7 @@ func decodeResults(b []byte, cases []encoded, dumps []int) (*rawResult, error) {
 		r.cases = append(r.cases, c)
 	}
 	before := count
-	typ, _, p, err := next()
-	if err != nil {
-		return nil, err
-	}
+	typ, _, p := fail.Must3(next())
 	if w, err = words(p, 1); err != nil || typ != recEnd || w[0] != before {
 		return nil, fmt.Errorf("the results do not end with an end record for %d records", before)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Case is one inference.
@@ -327,23 +328,13 @@ func instructions(spec *boards.Spec, ticks uint64, interrupts uint32, empty, add
 
 // execute runs one program once.
 func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps [][]Dump,
-	opt Options) (*rawResult, string, error) {
-	data, err := encodeCases(cases, dumps)
-	if err != nil {
-		return nil, "", err
-	}
-	dir, err := files.TempDir("", "nncc-run-")
-	if err != nil {
-		return nil, "", err
-	}
+	opt Options) (_ *rawResult, _ string, err error) {
+	defer fail.Catch(&err)
+	data := fail.Must(encodeCases(cases, dumps))
+	dir := fail.Must(files.TempDir("", "nncc-run-"))
 	defer files.RemoveTemp(dir)
-	if err := os.WriteFile(filepath.Join(dir, "cases.bin"), data, 0o644); err != nil {
-		return nil, "", err
-	}
-	program, args, err := command(ctx, spec, elf)
-	if err != nil {
-		return nil, "", err
-	}
+	fail.Check(os.WriteFile(filepath.Join(dir, "cases.bin"), data, 0o644))
+	program, args := fail.Must2(command(ctx, spec, elf))
 	timeout := opt.Timeout
 	if timeout == 0 {
 		timeout = time.Duration(spec.Runner.Timeout)

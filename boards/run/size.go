@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Origin is the part of a program that a piece of code or data comes from.
@@ -219,14 +221,12 @@ func has(section, kind string) bool { return section == kind || strings.HasPrefi
 // objectSizes adds up objects before linking, by kind of content: an upper
 // bound, because the linker drops what nobody calls. The C library gets a
 // share that no libm or libgcc function set exceeds.
-func objectSizes(objects []string, lib string) (map[string]uint64, error) {
+func objectSizes(objects []string, lib string) (_ map[string]uint64, err error) {
+	defer fail.Catch(&err)
 	const libc = 64 << 10
 	size := map[string]uint64{"data": 2 << 10}
 	for _, o := range objects {
-		f, err := elf.Open(o)
-		if err != nil {
-			return nil, err
-		}
+		f := fail.Must(elf.Open(o))
 		for _, s := range f.Sections {
 			if s.Flags&elf.SHF_ALLOC == 0 {
 				continue
@@ -252,10 +252,7 @@ func objectSizes(objects []string, lib string) (map[string]uint64, error) {
 		f.Close()
 	}
 	if lib != "" {
-		st, err := os.Stat(lib)
-		if err != nil {
-			return nil, err
-		}
+		st := fail.Must(os.Stat(lib))
 		size["code"] += min(uint64(st.Size()), 256<<10) // the linker takes some of it
 	}
 	size["code"] += libc

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/boards/thumb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Read takes the functions from a linked ELF file for a 32-bit Arm core with
@@ -28,11 +29,9 @@ func Read(program string) (*Program, error) {
 }
 
 // read takes the code from a program.
-func read(program string) (*image, error) {
-	e, err := elf.Open(program)
-	if err != nil {
-		return nil, err
-	}
+func read(program string) (_ *image, err error) {
+	defer fail.Catch(&err)
+	e := fail.Must(elf.Open(program))
 	defer e.Close()
 	if e.Machine != elf.EM_ARM {
 		return nil, fmt.Errorf("%s is for %v, not for an Arm core", program, e.Machine)
@@ -46,10 +45,7 @@ func read(program string) (*image, error) {
 		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type != elf.SHT_PROGBITS || s.Size == 0 {
 			continue
 		}
-		data, err := s.Data()
-		if err != nil {
-			return nil, err
-		}
+		data := fail.Must(s.Data())
 		im.section(data, uint32(s.Addr), elf.SectionIndex(i), syms)
 	}
 	slices.SortStableFunc(im.bodies, func(a, b body) int { return cmp.Compare(a.start, b.start) })

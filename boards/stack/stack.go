@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Function is one function of a program.
@@ -107,7 +109,8 @@ func (w *walk) names(at int) string {
 	return strings.Join(s, " > ")
 }
 
-func (w *walk) down(at int) (Path, error) {
+func (w *walk) down(at int) (_ Path, err error) {
+	defer fail.Catch(&err)
 	if r, ok := w.done[at]; ok {
 		return r, nil
 	}
@@ -118,17 +121,11 @@ func (w *walk) down(at int) (Path, error) {
 	if f.Dynamic != "" {
 		return Path{}, fmt.Errorf("%s: %s", w.names(at), f.Dynamic)
 	}
-	next, err := w.next(at)
-	if err != nil {
-		return Path{}, err
-	}
+	next := fail.Must(w.next(at))
 	var deepest Path
 	w.above = append(w.above, at)
 	for _, k := range next {
-		r, err := w.down(k)
-		if err != nil {
-			return Path{}, err
-		}
+		r := fail.Must(w.down(k))
 		if r.Bytes > deepest.Bytes || deepest.Names == nil {
 			deepest = r
 		}

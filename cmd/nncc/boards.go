@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/board"
 )
 
@@ -117,12 +118,11 @@ func (c *cli) oneBoard(name string) error {
 }
 
 // findBoard shows the boards for a chip; none is an error that says what there is.
-func (c *cli) findBoard(chip string) error {
+func (c *cli) findBoard(chip string) (err error) {
+	defer fail.Catch(&err)
 	f := boards.Find(chip)
 	if c.cfg.JSON {
-		if err := c.json(f); err != nil {
-			return err
-		}
+		fail.Check(c.json(f))
 	}
 	if len(f.Matches) == 0 {
 		what := "no board is known for it"
@@ -137,10 +137,7 @@ func (c *cli) findBoard(chip string) error {
 	}
 	rows := [][]string{{"board", "core", "flash", "RAM", "MHz", "found by"}}
 	for _, m := range f.Matches {
-		s, err := boards.Load(m.Board)
-		if err != nil {
-			return err
-		}
+		s := fail.Must(boards.Load(m.Board))
 		rows = append(rows, append(boardRow(s)[:5], m.Why))
 	}
 	return c.table(nil, rows)

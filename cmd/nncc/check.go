@@ -8,16 +8,13 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 )
 
-func (c *cli) check(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	fs, err := c.cfg.CheckModel()
-	if err != nil {
-		return err
-	}
+func (c *cli) check(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
+	fs := fail.Must(c.cfg.CheckModel())
 	c.progress.done()
 	if fs.Count(diag.Error) > 0 || c.cfg.Strict && len(fs) > 0 {
 		c.status = exitUsage

@@ -6,23 +6,19 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
-func (c *cli) compile(args []string) error {
-	list, err := c.models(args)
-	if err != nil {
-		return err
-	}
+func (c *cli) compile(args []string) (err error) {
+	defer fail.Catch(&err)
+	list := fail.Must(c.models(args))
 	if c.cfg.StopAfter != "" {
 		if len(list) > 1 {
 			return c.model(args)
 		}
 		return c.stopAfter()
 	}
-	f, err := c.made(list)
-	if err != nil {
-		return err
-	}
+	f := fail.Must(c.made(list))
 	gate := f.Gates()
 	if gate != nil && !isGate(gate) {
 		return gate
@@ -31,13 +27,9 @@ func (c *cli) compile(args []string) error {
 	// The folder is written also beyond a gate: it is whole, and its report.json
 	// is what a CI job shows.
 	dir := f.OutDir()
-	if err := c.write(f, dir); err != nil {
-		return err
-	}
+	fail.Check(c.write(f, dir))
 	if c.cfg.JSON {
-		if err := c.json(reportOf(f)); err != nil {
-			return err
-		}
+		fail.Check(c.json(reportOf(f)))
 		return gate
 	}
 	for i, r := range f.Reports() {

@@ -6,13 +6,12 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/fail"
 )
 
-func (c *cli) explain(args []string) error {
-	list, err := c.models(args)
-	if err != nil {
-		return err
-	}
+func (c *cli) explain(args []string) (err error) {
+	defer fail.Catch(&err)
+	list := fail.Must(c.models(args))
 	f, err := driver.Compile(list...)
 	if err != nil {
 		if len(list) > 1 {
@@ -22,21 +21,15 @@ func (c *cli) explain(args []string) error {
 	}
 	gate := f.Gates()
 	if c.cfg.Out != "" {
-		if err := c.write(f, c.cfg.Out); err != nil {
-			return err
-		}
+		fail.Check(c.write(f, c.cfg.Out))
 	}
-	if err := c.writePage(pageOf(f)); err != nil {
-		return err
-	}
+	fail.Check(c.writePage(pageOf(f)))
 	c.progress.done()
 	if gate == nil || isGate(gate) {
 		c.checked(f, nil)
 	}
 	if c.cfg.JSON {
-		if err := c.json(reportOf(f)); err != nil {
-			return err
-		}
+		fail.Check(c.json(reportOf(f)))
 		return gate
 	}
 	for i, o := range f.Models {

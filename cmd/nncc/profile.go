@@ -9,19 +9,18 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/option"
 )
 
 // besideLibrary measures the same models with the linked library's kernels
 // wherever it has one.
-func (c *cli) besideLibrary(list []*driver.Config, vs []*report.Verdict) error {
+func (c *cli) besideLibrary(list []*driver.Config, vs []*report.Verdict) (err error) {
+	defer fail.Catch(&err)
 	for _, x := range list {
 		x.Kernels = option.CMSISNN
 	}
-	f, err := driver.Compile(list...)
-	if err != nil {
-		return err
-	}
+	f := fail.Must(driver.Compile(list...))
 	ws, err := f.Profile(c.ctx)
 	c.progress.done()
 	if err != nil {
@@ -34,19 +33,15 @@ func (c *cli) besideLibrary(list []*driver.Config, vs []*report.Verdict) error {
 }
 
 // profile measures one firmware: of two models, two of one each, before and after.
-func (c *cli) profile(args []string) error {
+func (c *cli) profile(args []string) (err error) {
+	defer fail.Catch(&err)
 	if len(args) == 0 {
 		return &driver.UsageError{Msg: "want a model, two to compare, or several in one firmware"}
 	}
 	for _, a := range args {
-		if _, err := os.Stat(a); err != nil {
-			return err
-		}
+		fail.Must(os.Stat(a))
 	}
-	list, err := c.models(args)
-	if err != nil {
-		return err
-	}
+	list := fail.Must(c.models(args))
 	firmwares := [][]*driver.Config{list}
 	compared := len(list) == 2 && !c.together
 	if compared {
@@ -56,24 +51,16 @@ func (c *cli) profile(args []string) error {
 	var gates []driver.Gate
 	var whole *report.FirmwareVerdict
 	for _, list := range firmwares {
-		f, err := driver.Compile(list...)
-		if err != nil {
-			return err
-		}
+		f := fail.Must(driver.Compile(list...))
 		if n := len(f.Models[0].Report.DeadChannel); n > 0 && compared && !c.quiet {
 			fmt.Fprintf(c.err, "nncc: note: %s: dead channels of %d values were removed, padding among them; "+
 				"--dead-channels off --align never measures the model as it is\n", list[0].Model, n)
 		}
-		some, err := c.profiled(f, list)
-		if err != nil {
-			return err
-		}
+		some := fail.Must(c.profiled(f, list))
 		whole = report.NewFirmwareVerdict(f.Report, some)
 		gates, vs = append(gates, f.Looked()...), append(vs, some...)
 	}
-	if err := c.showProfile(vs, whole, compared); err != nil {
-		return err
-	}
+	fail.Check(c.showProfile(vs, whole, compared))
 	gate := driver.Exceeded(gates)
 	if c.status == exitDiffer { // weighs more than a gate
 		c.gate(gate)
@@ -83,7 +70,8 @@ func (c *cli) profile(args []string) error {
 }
 
 // profiled measures a firmware.
-func (c *cli) profiled(f *driver.Firmware, list []*driver.Config) ([]*report.Verdict, error) {
+func (c *cli) profiled(f *driver.Firmware, list []*driver.Config) (_ []*report.Verdict, err error) {
+	defer fail.Catch(&err)
 	vs, err := f.Profile(c.ctx)
 	c.progress.done()
 	if err != nil {
@@ -94,17 +82,11 @@ func (c *cli) profiled(f *driver.Firmware, list []*driver.Config) ([]*report.Ver
 	}
 	c.checked(f, vs)
 	if c.cfg.Out != "" { // one firmware: flagsFit
-		if err := c.write(f, c.cfg.Out); err != nil {
-			return nil, err
-		}
+		fail.Check(c.write(f, c.cfg.Out))
 	}
-	if err := c.writePage(pageOf(f)); err != nil {
-		return nil, err
-	}
+	fail.Check(c.writePage(pageOf(f)))
 	if list[0].CMSISLib != "" && list[0].Kernels == option.AllKernels {
-		if err := c.besideLibrary(list, vs); err != nil {
-			return nil, err
-		}
+		fail.Check(c.besideLibrary(list, vs))
 	}
 	if slices.ContainsFunc(vs, (*report.Verdict).Differs) {
 		c.status = exitDiffer

@@ -10,31 +10,24 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
-func (c *cli) legalize(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	l, err := c.cfg.LegalizeModel(c.only, c.outputs)
-	if err != nil {
-		return err
-	}
+func (c *cli) legalize(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
+	l := fail.Must(c.cfg.LegalizeModel(c.only, c.outputs))
 	return c.writeModel(l, "-legal.onnx")
 }
 
 // sensitivity takes the place of a verb when its flag is set.
-func (c *cli) sensitivity(args []string) error {
+func (c *cli) sensitivity(args []string) (err error) {
+	defer fail.Catch(&err)
 	if c.cfg.Eval.Propose != "" {
 		return c.propose(args)
 	}
-	if err := c.model(args); err != nil {
-		return err
-	}
-	r, err := c.cfg.RankLayers()
-	if err != nil {
-		return err
-	}
+	fail.Check(c.model(args))
+	r := fail.Must(c.cfg.RankLayers())
 	c.warnings()
 	if c.cfg.JSON {
 		return c.json(r)
@@ -43,14 +36,10 @@ func (c *cli) sensitivity(args []string) error {
 	return nil
 }
 
-func (c *cli) quantize(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
-	l, err := c.cfg.QuantizeModel()
-	if err != nil {
-		return err
-	}
+func (c *cli) quantize(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
+	l := fail.Must(c.cfg.QuantizeModel())
 	return c.writeModel(l, "-"+l.Precision+".onnx")
 }
 

@@ -8,29 +8,24 @@ import (
 	"path/filepath"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
-func (c *cli) run(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
+func (c *cli) run(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
 	var gate error
 	if c.fs.Changed("max-segments") || c.fs.Changed("max-fallback") || c.fs.Changed("max-ram") ||
 		c.fs.Changed("max-flash") {
 		whole := c.cfg // gates are about a program with a plan of its memory
-		o, err := whole.Compile()
-		if err != nil {
-			return err
-		}
+		o := fail.Must(whole.Compile())
 		gate = o.Gates()
 		if gate != nil && !isGate(gate) {
 			return gate
 		}
 		c.cfg.Gates = whole.Gates
 	}
-	if err := c.cfg.RunModel(); err != nil {
-		return err
-	}
+	fail.Check(c.cfg.RunModel())
 	c.checkedModel(filepath.Base(c.cfg.Model), &c.cfg, nil)
 	c.warnings()
 	c.progress.done()

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 func surgeryFlags(c *cli, fs *pflag.FlagSet) {
@@ -28,7 +29,8 @@ func surgeryFlags(c *cli, fs *pflag.FlagSet) {
 	quietFlag(c, fs)
 }
 
-func (c *cli) surgery(args []string) error {
+func (c *cli) surgery(args []string) (err error) {
+	defer fail.Catch(&err)
 	if list, _ := c.fs.GetBool("steps"); list {
 		return c.surgerySteps()
 	}
@@ -42,10 +44,7 @@ func (c *cli) surgery(args []string) error {
 	}
 	c.showProgress()
 	script, _ := c.fs.GetString("file")
-	s, err := c.cfg.Surgery(script)
-	if err != nil {
-		return err
-	}
+	s := fail.Must(c.cfg.Surgery(script))
 	c.warnings()
 	path := c.cfg.Out
 	if path == "" {
@@ -54,9 +53,7 @@ func (c *cli) surgery(args []string) error {
 		return err
 	}
 	if s.Differs == nil {
-		if err := s.Write(path); err != nil {
-			return err
-		}
+		fail.Check(s.Write(path))
 	} else {
 		c.status = exitDiffer
 		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", s.Differs)

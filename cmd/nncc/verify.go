@@ -6,21 +6,14 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/ir/fail"
 )
 
-func (c *cli) verify(args []string) error {
-	list, err := c.models(args)
-	if err != nil {
-		return err
-	}
-	f, err := c.made(list)
-	if err != nil {
-		return err
-	}
-	vs, err := f.Verify(c.ctx)
-	if err != nil {
-		return err
-	}
+func (c *cli) verify(args []string) (err error) {
+	defer fail.Catch(&err)
+	list := fail.Must(c.models(args))
+	f := fail.Must(c.made(list))
+	vs := fail.Must(f.Verify(c.ctx))
 	c.remarks(f) // what sizes of the build say
 	gate := f.Gates()
 	if gate != nil && !isGate(gate) {
@@ -28,15 +21,11 @@ func (c *cli) verify(args []string) error {
 	}
 	c.checked(f, vs)
 	if c.cfg.Out != "" {
-		if err := c.write(f, c.cfg.Out); err != nil {
-			return err
-		}
+		fail.Check(c.write(f, c.cfg.Out))
 	}
 	c.progress.done()
 	whole := report.NewFirmwareVerdict(f.Report, vs)
-	if err := c.showVerdict(whole); err != nil {
-		return err
-	}
+	fail.Check(c.showVerdict(whole))
 	if whole.Differs() { // weighs more than a gate
 		c.gate(gate)
 		c.status = exitDiffer

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -94,21 +95,16 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func run(models []model, boards []string) error {
+func run(models []model, boards []string) (err error) {
+	defer fail.Catch(&err)
 	fmt.Println("| model | board | instructions | linked CMSIS-NN | ratio | arena | code | stack |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, m := range models {
 		for _, b := range boards {
-			v, err := measure(m, b, option.AllKernels, "", "", verified)
-			if err != nil {
-				return err
-			}
+			v := fail.Must(measure(m, b, option.AllKernels, "", "", verified))
 			peer, ratio := "-", "-"
 			if include, lib := linked(b); lib != "" {
-				p, err := measure(m, b, option.CMSISNN, include, lib, verified)
-				if err != nil {
-					return err
-				}
+				p := fail.Must(measure(m, b, option.CMSISNN, include, lib, verified))
 				peer, ratio = fmt.Sprint(p.Instructions),
 					fmt.Sprintf("%.2f", float64(v.Instructions)/float64(p.Instructions))
 			}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // figures are what a network takes on a core. Zero values are not known.
@@ -110,13 +112,11 @@ var (
 )
 
 // parse reads what String writes.
-func parse(text string) (*table, error) {
+func parse(text string) (_ *table, err error) {
+	defer fail.Catch(&err)
 	t := &table{}
 	for _, m := range errorRE.FindAllStringSubmatch(text, -1) {
-		percent, err := strconv.Atoi(m[2])
-		if err != nil {
-			return nil, err
-		}
+		percent := fail.Must(strconv.Atoi(m[2]))
 		t.Cores = append(t.Cores, core{m[1], float64(percent) / 100})
 	}
 	if m := libraryRE.FindStringSubmatch(text); m != nil {
@@ -129,10 +129,7 @@ func parse(text string) (*table, error) {
 		}
 	}
 	for _, line := range lines[min(2, len(lines)):] {
-		r, err := parseRow(line, len(t.Cores))
-		if err != nil {
-			return nil, err
-		}
+		r := fail.Must(parseRow(line, len(t.Cores)))
 		t.Rows = append(t.Rows, *r)
 	}
 	return t, nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -34,11 +35,9 @@ func linked(board string) (include, lib string) {
 
 // zoo measures every network of a folder and writes the table into a document.
 // Ratios to CMSIS-NN stay as they are unless one is installed for all boards.
-func zoo(dir, doc string, boards []string) error {
-	text, err := os.ReadFile(doc)
-	if err != nil {
-		return err
-	}
+func zoo(dir, doc string, boards []string) (err error) {
+	defer fail.Catch(&err)
+	text := fail.Must(os.ReadFile(doc))
 	before, section, after, err := section(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", doc, err)
@@ -47,10 +46,7 @@ func zoo(dir, doc string, boards []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", doc, err)
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*.onnx"))
-	if err != nil {
-		return err
-	}
+	paths := fail.Must(filepath.Glob(filepath.Join(dir, "*.onnx")))
 	if len(paths) == 0 {
 		return fmt.Errorf("%s has no networks (*.onnx)", dir)
 	}
@@ -62,10 +58,7 @@ func zoo(dir, doc string, boards []string) error {
 		r := row{Network: strings.TrimSuffix(filepath.Base(p), ".onnx")}
 		for i, b := range boards {
 			fmt.Fprintf(os.Stderr, "nnccbench: %s on %s\n", r.Network, b)
-			f, err := t.figures(p, b, &t.Cores[i])
-			if err != nil {
-				return err
-			}
+			f := fail.Must(t.figures(p, b, &t.Cores[i]))
 			r.On = append(r.On, *f)
 		}
 		t.Rows = append(t.Rows, r)
@@ -75,20 +68,15 @@ func zoo(dir, doc string, boards []string) error {
 }
 
 // figures measures a network on a board; the error of the cycles goes to the core.
-func (t *table) figures(path, board string, c *core) (*figures, error) {
-	v, err := measure(model{path: path}, board, option.AllKernels, "", "", profiled)
-	if err != nil {
-		return nil, err
-	}
+func (t *table) figures(path, board string, c *core) (_ *figures, err error) {
+	defer fail.Catch(&err)
+	v := fail.Must(measure(model{path: path}, board, option.AllKernels, "", "", profiled))
 	c.Error = max(c.Error, v.CyclesError)
 	f := &figures{Instructions: float64(v.Instructions) / 1e6, Cycles: float64(v.Cycles) / 1e6,
 		Arena: float64(v.RAM["arena_bytes"]) / 1024, Code: float64(v.TextBytes) / 1024}
 	if t.Library != "" {
 		include, lib := linked(board)
-		peer, err := measure(model{path: path}, board, option.CMSISNN, include, lib, verified)
-		if err != nil {
-			return nil, err
-		}
+		peer := fail.Must(measure(model{path: path}, board, option.CMSISNN, include, lib, verified))
 		f.Ratio = float64(v.Instructions) / float64(peer.Instructions)
 	}
 	return f, nil

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/cost"
 )
 
@@ -56,17 +57,12 @@ func (o *options) check() error {
 }
 
 // again measures layers anew and says how they differ from the tables.
-func (o *options) again() ([]drift, error) {
-	points, err := read(o.file("sample.csv"))
-	if err != nil {
-		return nil, err
-	}
+func (o *options) again() (_ []drift, err error) {
+	defer fail.Catch(&err)
+	points := fail.Must(read(o.file("sample.csv")))
 	var fresh []cost.Point
 	for _, b := range list(o.boards) {
-		ps, err := o.measured(b, "own", "")
-		if err != nil {
-			return nil, err
-		}
+		ps := fail.Must(o.measured(b, "own", ""))
 		fresh = append(fresh, ps...)
 	}
 	return drifts(points, unique(fresh), cost.Models()), nil

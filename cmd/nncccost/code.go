@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
 	runtimec "github.com/nncc/nncc/runtime_c"
@@ -27,26 +28,15 @@ import (
 // codeSizes compiles sources of the runtime for every board with the flags for
 // speed and for size, and writes what sections with code and constants they have.
 // Columns of instruction sets that no board has stay.
-func (o *options) codeSizes() error {
-	dir, err := os.MkdirTemp("", "nncccost-")
-	if err != nil {
-		return err
-	}
+func (o *options) codeSizes() (err error) {
+	defer fail.Catch(&err)
+	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
-	sources, include, err := unpack(dir)
-	if err != nil {
-		return err
-	}
-	table, err := o.known()
-	if err != nil {
-		return err
-	}
+	sources, include := fail.Must2(unpack(dir))
+	table := fail.Must(o.known())
 	wanted := o.sources()
 	for _, name := range list(o.boards) {
-		spec, err := boards.Load(name)
-		if err != nil {
-			return err
-		}
+		spec := fail.Must(boards.Load(name))
 		isa := board.ISA(spec)
 		for _, way := range []struct {
 			suffix string
@@ -57,11 +47,8 @@ func (o *options) codeSizes() error {
 				_, known := column[f]
 				return cost.Runs(f, isa) && (!known || wanted(f))
 			}
-			fresh, err := o.compile(spec, dir, slices.DeleteFunc(slices.Clone(sources),
-				func(f string) bool { return !stale(f) }), include, way.flags)
-			if err != nil {
-				return err
-			}
+			fresh := fail.Must(o.compile(spec, dir, slices.DeleteFunc(slices.Clone(sources),
+				func(f string) bool { return !stale(f) }), include, way.flags))
 			maps.Copy(column, fresh)
 			fmt.Fprintf(os.Stderr, "%s: code of %d sources\n", isa+way.suffix, len(fresh))
 		}
@@ -74,12 +61,8 @@ func (o *options) codeSizes() error {
 func unpack(dir string) (sources, include []string, err error) {
 	for _, f := range runtimec.All() {
 		p := filepath.Join(dir, f.Path)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			return nil, nil, err
-		}
-		if err := os.WriteFile(p, f.Data, 0o666); err != nil {
-			return nil, nil, err
-		}
+		fail.Check(os.MkdirAll(filepath.Dir(p), 0o777))
+		fail.Check(os.WriteFile(p, f.Data, 0o666))
 		if !slices.Contains(include, filepath.Dir(p)) {
 			include = append(include, filepath.Dir(p))
 		}
@@ -129,7 +112,8 @@ func (s *sizes) column(name string) map[string]int {
 }
 
 // known are the sizes of an earlier measurement.
-func (o *options) known() (*sizes, error) {
+func (o *options) known() (_ *sizes, err error) {
+	defer fail.Catch(&err)
 	table := &sizes{columns: map[string]map[string]int{}}
 	f, err := os.Open(o.file("code.csv"))
 	if os.IsNotExist(err) {
@@ -139,10 +123,7 @@ func (o *options) known() (*sizes, error) {
 		return nil, err
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, err
-	}
+	rows := fail.Must(csv.NewReader(f).ReadAll())
 	for col, name := range rows[0] {
 		if col == 0 {
 			continue

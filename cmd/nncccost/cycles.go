@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/cycles"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/cost"
 )
 
@@ -28,15 +29,13 @@ const variantLayers = 5
 // cycles writes cycles.csv: what an instruction takes, as boards/cycles estimates
 // it of nncc's kernels. Rows of boards that are not measured stay; of those that
 // are, with -kinds or -variant, all but the ones of the variants that ran.
-func (o *options) cycles() error {
+func (o *options) cycles() (err error) {
+	defer fail.Catch(&err)
 	some := o.kinds != "" || o.variants != ""
 	replaced := map[rateKey]bool{}
 	var fresh [][]string
 	for _, b := range list(o.boards) {
-		spec, err := boards.Load(b)
-		if err != nil {
-			return err
-		}
+		spec := fail.Must(boards.Load(b))
 		if _, err := cycles.For(spec); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			continue
@@ -72,10 +71,7 @@ func (o *options) cycles() error {
 		}
 		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[string(cost.Other)]))
 	}
-	rows, err := o.rates(replaced)
-	if err != nil {
-		return err
-	}
+	rows := fail.Must(o.rates(replaced))
 	rows = append(rows, fresh...)
 	slices.SortFunc(rows, slices.Compare)
 	return write(o.file("cycles.csv"), func(f *os.File) error {
@@ -106,11 +102,9 @@ func (o *options) rates(replaced map[rateKey]bool) ([][]string, error) {
 }
 
 // follow adds cycles an instruction of some layers of a kind, by their kernels and kinds.
-func (o *options) follow(board string, k kind, ratios map[string][]float64) error {
-	dir, err := os.MkdirTemp("", "nncccost-")
-	if err != nil {
-		return err
-	}
+func (o *options) follow(board string, k kind, ratios map[string][]float64) (err error) {
+	defer fail.Catch(&err)
+	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
 	c := driver.Defaults()
 	c.Board, c.Without = board, k.without
@@ -119,10 +113,7 @@ func (o *options) follow(board string, k kind, ratios map[string][]float64) erro
 	if err != nil || len(p.steps) == 0 {
 		return err
 	}
-	v, err := p.Profile(context.Background())
-	if err != nil {
-		return err
-	}
+	v := fail.Must(p.Profile(context.Background()))
 	for _, i := range p.steps {
 		l := &v.Layers[i]
 		if l.LayerCycles == nil || l.Instructions == 0 {

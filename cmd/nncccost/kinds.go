@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
@@ -372,21 +373,14 @@ func addScaled(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node
 }
 
 // writeModel writes a model of n layers of each kind side by side and gives their names.
-func writeModel(path string, ks []kind, n int) (map[string]bool, error) {
+func writeModel(path string, ks []kind, n int) (_ map[string]bool, err error) {
+	defer fail.Catch(&err)
 	g, names := ir.New("layers"), map[string]bool{}
 	for i := range ks {
-		if err := ks[i].layers(g, fmt.Sprintf("K%dL", i), n, names); err != nil {
-			return nil, err
-		}
+		fail.Check(ks[i].layers(g, fmt.Sprintf("K%dL", i), n, names))
 	}
-	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"})
-	if err != nil {
-		return nil, err
-	}
-	b, err := onnx.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
+	m := fail.Must(onnx.Export(g, onnx.ExportOptions{Producer: "nncccost"}))
+	b := fail.Must(onnx.Marshal(m))
 	return names, os.WriteFile(path, b, 0o644)
 }
 

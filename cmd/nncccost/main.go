@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
@@ -112,14 +113,10 @@ func list(s string) []string {
 }
 
 // points measures board after board and writes the file of all points.
-func (o *options) points() error {
-	if err := os.MkdirAll(filepath.Dir(o.all), 0o777); err != nil {
-		return err
-	}
-	points, err := read(o.all)
-	if err != nil {
-		return err
-	}
+func (o *options) points() (err error) {
+	defer fail.Catch(&err)
+	fail.Check(os.MkdirAll(filepath.Dir(o.all), 0o777))
+	points := fail.Must(read(o.all))
 	lib := map[string]string{}
 	for _, s := range list(o.libs) {
 		if b, f, ok := strings.Cut(s, "="); ok {
@@ -131,17 +128,12 @@ func (o *options) points() error {
 			if mk == "cmsis-nn" && lib[b] == "" {
 				continue
 			}
-			fresh, err := o.measured(b, mk, lib[b])
-			if err != nil {
-				return err
-			}
+			fresh := fail.Must(o.measured(b, mk, lib[b]))
 			if len(fresh) == 0 {
 				continue
 			}
 			points = merge(points, o.enough(fresh))
-			if err := write(o.all, func(f *os.File) error { return cost.WritePoints(f, points) }); err != nil {
-				return err
-			}
+			fail.Check(write(o.all, func(f *os.File) error { return cost.WritePoints(f, points) }))
 		}
 	}
 	return nil
@@ -231,24 +223,17 @@ func (k *kind) measuredWith(mk string, generic bool) bool {
 }
 
 // fit writes fitted.csv and sample.csv. Variants that were not measured keep their lines.
-func (o *options) fit() error {
-	points, err := read(o.all)
-	if err != nil {
-		return err
-	}
-	sample, err := read(o.file("sample.csv"))
-	if err != nil {
-		return err
-	}
+func (o *options) fit() (err error) {
+	defer fail.Catch(&err)
+	points := fail.Must(read(o.all))
+	sample := fail.Must(read(o.file("sample.csv")))
 	models := cost.Fit(points, cost.Models())
 	for _, m := range models {
 		fmt.Printf("%-50s %4d points, %2d coefficients, error %5.2f %%, at worst %6.2f %%\n", m.Key, m.Points,
 			m.Coefficients(), 100*m.Error, 100*m.Worst)
 	}
 	sample = merge(sample, cost.Sample(points))
-	if err := write(o.file("sample.csv"), func(f *os.File) error { return cost.WritePoints(f, sample) }); err != nil {
-		return err
-	}
+	fail.Check(write(o.file("sample.csv"), func(f *os.File) error { return cost.WritePoints(f, sample) }))
 	return write(o.file("fitted.csv"), func(f *os.File) error { return cost.WriteModels(f, models) })
 }
 
@@ -297,20 +282,15 @@ func unique(ps []cost.Point) []cost.Point {
 
 // measure runs layers of some kinds in one program. Of own kernels only those count
 // that are nncc's for the instruction set, or for every one.
-func (o *options) measure(c *driver.Config, ks []kind) ([]cost.Point, error) {
-	dir, err := os.MkdirTemp("", "nncccost-")
-	if err != nil {
-		return nil, err
-	}
+func (o *options) measure(c *driver.Config, ks []kind) (_ []cost.Point, err error) {
+	defer fail.Catch(&err)
+	dir := fail.Must(os.MkdirTemp("", "nncccost-"))
 	defer os.RemoveAll(dir)
 	p, err := o.program(c, ks, dir)
 	if err != nil || len(p.steps) == 0 {
 		return nil, err
 	}
-	v, err := p.Verify(context.Background())
-	if err != nil {
-		return nil, err
-	}
+	v := fail.Must(p.Verify(context.Background()))
 	if v.Mismatches > 0 {
 		return nil, fmt.Errorf("%d mismatches (%s): nothing was measured", v.Mismatches, v.Failure)
 	}
@@ -338,12 +318,10 @@ type program struct {
 }
 
 // program compiles layers of kinds that are alike.
-func (o *options) program(c *driver.Config, ks []kind, dir string) (*program, error) {
+func (o *options) program(c *driver.Config, ks []kind, dir string) (_ *program, err error) {
+	defer fail.Catch(&err)
 	c.Model = filepath.Join(dir, "layers.onnx")
-	wanted, err := writeModel(c.Model, ks, o.layers)
-	if err != nil {
-		return nil, err
-	}
+	wanted := fail.Must(writeModel(c.Model, ks, o.layers))
 	k := &ks[0]
 	c.Align, c.DeadChannels, c.Fuse, c.IOLayout, c.Cases = option.AlignNever, false, false, option.NativeLayout, 1
 	c.Legalize = k.own // an activation becomes part of its layer
@@ -353,10 +331,7 @@ func (o *options) program(c *driver.Config, ks []kind, dir string) (*program, er
 		c.Precision, c.Fuse, c.FuseAll, c.Legalize = e.precision, e.loops, e.loops, false
 		c.IO = option.FloatIO
 	}
-	compiled, err := c.Compile()
-	if err != nil {
-		return nil, err
-	}
+	compiled := fail.Must(c.Compile())
 	p := &program{Compiled: compiled}
 	for i, n := range p.Lowered.Schedule.Nodes {
 		low := p.Lowered.Low[n]

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -101,41 +102,31 @@ func readKB(root string) ([]map[string]string, error) {
 type exprs struct{ terms map[string]bool }
 
 // term is a method of Query: the value, or 0 where the condition does not hold.
-func (x *exprs) term(l map[string]string) (jen.Code, error) {
-	value, err := x.code(l["value"])
-	if err != nil {
-		return nil, err
-	}
+func (x *exprs) term(l map[string]string) (_ jen.Code, err error) {
+	defer fail.Catch(&err)
+	value := fail.Must(x.code(l["value"]))
 	name := l["function"]
 	body := []jen.Code{jen.Return(value)}
 	if l["when"] != "" {
-		cond, err := x.code(l["when"])
-		if err != nil {
-			return nil, err
-		}
+		cond := fail.Must(x.code(l["when"]))
 		body = []jen.Code{jen.If(cond).Block(jen.Return(value)), jen.Return(jen.Lit(0))}
 	}
 	x.terms[name] = true
 	return jen.Func().Params(jen.Id("q").Op("*").Id("Query")).Id(name).Params().Int().Block(body...), nil
 }
 
-func (x *exprs) row(l map[string]string) (jen.Code, error) {
+func (x *exprs) row(l map[string]string) (_ jen.Code, err error) {
+	defer fail.Catch(&err)
 	kind, ok := cmsisKinds[l["kind"]]
 	if !ok {
 		return nil, fmt.Errorf("unknown kind %q", l["kind"])
 	}
 	kv := []jen.Code{field("ID", jen.Lit(l["id"])), field("Kind", jen.Id(kind)),
 		field("Function", jen.Lit(l["function"]))}
-	builds, err := kbBuilds(l["builds"])
-	if err != nil {
-		return nil, err
-	}
+	builds := fail.Must(kbBuilds(l["builds"]))
 	kv = append(kv, field("Builds", builds))
 	if l["when"] != "" {
-		terms, err := x.conditions(l["when"])
-		if err != nil {
-			return nil, err
-		}
+		terms := fail.Must(x.conditions(l["when"]))
 		kv = append(kv, field("WhenText", jen.Lit(l["when"])),
 			field("When", jen.Index().Id("Term").Custom(multi, terms...)))
 	}
@@ -148,20 +139,14 @@ func (x *exprs) row(l map[string]string) (jen.Code, error) {
 		kv = append(kv, field("Value", jen.Lit(value)))
 	}
 	if l["kind"] == "scratch" && value != "routed" {
-		code, err := x.code(value)
-		if err != nil {
-			return nil, err
-		}
+		code := fail.Must(x.code(value))
 		kv = append(kv, field("Bytes", fn("int", code)))
 	}
 	if l["until"] != "" {
 		kv = append(kv, field("Until", jen.Lit(l["until"])))
 	}
 	if l["worth"] != "" {
-		code, err := x.code(l["worth"])
-		if err != nil {
-			return nil, err
-		}
+		code := fail.Must(x.code(l["worth"]))
 		kv = append(kv, field("Worth", fn("bool", code)))
 	}
 	if l["says"] != "" {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // The data files behind the schema table, below the repository's root: the first
@@ -65,10 +67,7 @@ func minParams(ps []paramFacts) int {
 }
 
 func readFacts(root, file string) ([]opFacts, error) {
-	b, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-	if err != nil {
-		return nil, err
-	}
+	b := fail.Must(os.ReadFile(filepath.Join(root, filepath.FromSlash(file))))
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	var ops []opFacts

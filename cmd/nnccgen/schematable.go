@@ -13,20 +13,16 @@ import (
 	"github.com/dave/jennifer/jen"
 
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
 // schemaTable builds the operator table of package schema: type sets are shared,
 // and each version of an operator is one line.
-func schemaTable(root string) (*jen.File, error) {
-	ops, err := readFacts(root, schemasFile)
-	if err != nil {
-		return nil, err
-	}
-	contrib, err := readFacts(root, contribFile)
-	if err != nil {
-		return nil, err
-	}
+func schemaTable(root string) (_ *jen.File, err error) {
+	defer fail.Catch(&err)
+	ops := fail.Must(readFacts(root, schemasFile))
+	contrib := fail.Must(readFacts(root, contribFile))
 	ops = append(ops, contrib...)
 	sort.SliceStable(ops, func(i, j int) bool {
 		a, b := ops[i], ops[j]
@@ -91,7 +87,8 @@ func fields(kv ...jen.Code) *jen.Statement {
 
 func field(name string, v jen.Code) jen.Code { return jen.Id(name).Op(":").Add(v) }
 
-func schemaLine(o opFacts, set func(string) int) (jen.Code, error) {
+func schemaLine(o opFacts, set func(string) int) (_ jen.Code, err error) {
+	defer fail.Catch(&err)
 	var kv []jen.Code
 	if o.Domain != "" {
 		kv = append(kv, field("Domain", jen.Lit(o.Domain)))
@@ -122,10 +119,7 @@ func schemaLine(o opFacts, set func(string) int) (jen.Code, error) {
 		}
 		var vals []jen.Code
 		for i, p := range side.ps {
-			v, err := paramValue(o, p)
-			if err != nil {
-				return nil, err
-			}
+			v := fail.Must(paramValue(o, p))
 			if p.has("variadic") && i != len(side.ps)-1 {
 				return nil, fmt.Errorf("%s is variadic and not the last", p[0])
 			}
@@ -138,10 +132,7 @@ func schemaLine(o opFacts, set func(string) int) (jen.Code, error) {
 		slices.SortFunc(attrs, func(a, b attrFacts) int { return strings.Compare(a.Name, b.Name) })
 		var vals []jen.Code
 		for _, a := range attrs {
-			v, err := attrValue(a)
-			if err != nil {
-				return nil, err
-			}
+			v := fail.Must(attrValue(a))
 			vals = append(vals, v)
 		}
 		kv = append(kv, field("Attrs", jen.Index().Id("Attr").Values(vals...)))

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/dave/jennifer/jen"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // table is a generated Go file.
@@ -44,13 +46,9 @@ func tableNames() string {
 
 // render gives the path of the table's file and the bytes it should hold.
 func (t *table) render(root string) (path string, content []byte, err error) {
-	f, err := t.build(root)
-	if err != nil {
-		return "", nil, err
-	}
+	defer fail.Catch(&err)
+	f := fail.Must(t.build(root))
 	var b bytes.Buffer
-	if err := f.Render(&b); err != nil {
-		return "", nil, err
-	}
+	fail.Check(f.Render(&b))
 	return filepath.Join(root, filepath.FromSlash(t.out)), b.Bytes(), nil
 }

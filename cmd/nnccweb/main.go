@@ -28,6 +28,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // page holds what is served beside the program.
@@ -48,14 +49,10 @@ func main() {
 	}
 }
 
-func run(out, serve string) error {
-	list, err := Files()
-	if err != nil {
-		return err
-	}
-	if err := files.WriteTree(out, list); err != nil {
-		return err
-	}
+func run(out, serve string) (err error) {
+	defer fail.Catch(&err)
+	list := fail.Must(Files())
+	fail.Check(files.WriteTree(out, list))
 	total := 0
 	for _, f := range list {
 		total += len(f.Data)
@@ -64,10 +61,7 @@ func run(out, serve string) error {
 	if serve == "" {
 		return nil
 	}
-	l, err := net.Listen("tcp", serve)
-	if err != nil {
-		return err
-	}
+	l := fail.Must(net.Listen("tcp", serve))
 	fmt.Printf("http://%s/\n", l.Addr())
 	server := &http.Server{Handler: http.FileServer(http.Dir(out)), ReadHeaderTimeout: 10 * time.Second}
 	return server.Serve(l)
@@ -75,19 +69,11 @@ func run(out, serve string) error {
 
 // Files are the files of the folder: the page, Go's support for WebAssembly as
 // the toolchain brings it, and the compressed program.
-func Files() ([]files.File, error) {
-	wasm, err := build()
-	if err != nil {
-		return nil, err
-	}
-	packed, err := compress(wasm)
-	if err != nil {
-		return nil, err
-	}
-	support, err := supportScript()
-	if err != nil {
-		return nil, err
-	}
+func Files() (_ []files.File, err error) {
+	defer fail.Catch(&err)
+	wasm := fail.Must(build())
+	packed := fail.Must(compress(wasm))
+	support := fail.Must(supportScript())
 	list := []files.File{{Path: program, Data: packed}, {Path: "wasm_exec.js", Data: support}}
 	sum := sha256.New()
 	sum.Write(packed)
@@ -111,10 +97,7 @@ func Files() ([]files.File, error) {
 
 // build compiles nncc for the browser.
 func build() ([]byte, error) {
-	dir, err := os.MkdirTemp("", "nnccweb")
-	if err != nil {
-		return nil, err
-	}
+	dir := fail.Must(os.MkdirTemp("", "nnccweb"))
 	defer os.RemoveAll(dir)
 	to := filepath.Join(dir, "nncc.wasm")
 	c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, "github.com/nncc/nncc/cmd/nncc")
@@ -127,20 +110,14 @@ func build() ([]byte, error) {
 
 func compress(b []byte) ([]byte, error) {
 	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	_, err = z.Write(b)
+	z := fail.Must(gzip.NewWriterLevel(&out, gzip.BestCompression))
+	_, err := z.Write(b)
 	err = errors.Join(err, z.Close())
 	return out.Bytes(), err
 }
 
 // supportScript is the script of Go's own that loads a Go program.
 func supportScript() ([]byte, error) {
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, err
-	}
+	root := fail.Must(exec.Command("go", "env", "GOROOT").Output())
 	return os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -125,7 +126,8 @@ func (s *Set) index(name string) int {
 }
 
 // entries adds the samples of one set of arrays.
-func (s *Set) entries(where, class string, list []npz.Entry) error {
+func (s *Set) entries(where, class string, list []npz.Entry) (err error) {
+	defer fail.Catch(&err)
 	found, known := s.match(list)
 	count := -1
 	per := make([][]*tensor.Dense, len(s.in))
@@ -137,19 +139,13 @@ func (s *Set) entries(where, class string, list []npz.Entry) error {
 			}
 			return s.err(where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
 		}
-		x, err := s.split(where, v, found[i])
-		if err != nil {
-			return err
-		}
+		x := fail.Must(s.split(where, v, found[i]))
 		if count >= 0 && len(x) != count {
 			return s.err(where, "%d samples for input %s, but %d for input %s", count, s.in[0].Name, len(x), v.Name)
 		}
 		per[i], count = x, len(x)
 	}
-	classes, err := s.labelsOf(where, known, count)
-	if err != nil {
-		return err
-	}
+	classes := fail.Must(s.labelsOf(where, known, count))
 	for k := range count {
 		it := item{name: where, path: where, class: class}
 		if count > 1 {
@@ -163,9 +159,7 @@ func (s *Set) entries(where, class string, list []npz.Entry) error {
 			x[i] = per[i][k]
 		}
 		it.read = func() ([]*tensor.Dense, error) { return x, nil }
-		if err := s.add(it); err != nil {
-			return err
-		}
+		fail.Check(s.add(it))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -140,7 +141,8 @@ type detector struct {
 }
 
 // boxes resolves a detector.
-func (o *Outputs) boxes(m *outputs) (*postprocess.Boxes, error) {
+func (o *Outputs) boxes(m *outputs) (_ *postprocess.Boxes, err error) {
+	defer fail.Catch(&err)
 	b := o.Boxes
 	i := slices.IndexFunc(heads, func(h head) bool { return h.name == b.Head })
 	if i < 0 {
@@ -155,15 +157,9 @@ func (o *Outputs) boxes(m *outputs) (*postprocess.Boxes, error) {
 		return nil, fmt.Errorf("%s: head %s knows none; take it out, or choose the head that it belongs to",
 			strings.Join(k, ", "), d.h.name)
 	}
-	if err := d.size(); err != nil {
-		return nil, err
-	}
-	if err := d.coding(); err != nil {
-		return nil, err
-	}
-	if err := d.maps(); err != nil {
-		return nil, err
-	}
+	fail.Check(d.size())
+	fail.Check(d.coding())
+	fail.Check(d.maps())
 	return d.out, d.thresholds()
 }
 

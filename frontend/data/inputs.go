@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -45,11 +46,10 @@ func samplesOf(arg string, names []string) (name, file string, ok bool) {
 // names are those of the files that the inferences came from, where there are several.
 func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, from []string, said diag.List,
 	err error) {
+	defer fail.Catch(&err)
 	o.What = "--input"
 	names := ir.Names(in)
-	if err := o.Spec.Check(names); err != nil {
-		return nil, nil, nil, err
-	}
+	fail.Check(o.Spec.Check(names))
 	per := make([][]*tensor.Dense, len(in))
 	var arrays []string
 	for _, a := range args {
@@ -63,15 +63,9 @@ func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, f
 			return nil, nil, nil, text.Errorf("--input %s: the model has %d inputs (%s); want NAME=PATH", a, len(in),
 				strings.Join(names, ", "))
 		}
-		s, err := Open([]string{file}, in[max(i, 0):max(i, 0)+1], Options{What: o.What, Limits: o.Limits,
-			Every: o.Every, Spec: &Spec{All: *o.Spec.Of(names[max(i, 0)])}})
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		all, err := s.All()
-		if err != nil {
-			return nil, nil, nil, err
-		}
+		s := fail.Must(Open([]string{file}, in[max(i, 0):max(i, 0)+1], Options{What: o.What, Limits: o.Limits,
+			Every: o.Every, Spec: &Spec{All: *o.Spec.Of(names[max(i, 0)])}}))
+		all := fail.Must(s.All())
 		if from = nil; len(all) == s.Len() {
 			for k := range all {
 				from = append(from, s.Name(k))
@@ -82,9 +76,7 @@ func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, f
 			per[max(i, 0)] = append(per[max(i, 0)], x[0])
 		}
 	}
-	if err := readArrays(arrays, in, per, o); err != nil {
-		return nil, nil, nil, err
-	}
+	fail.Check(readArrays(arrays, in, per, o))
 	if list, err = together(per, names); len(list) != len(from) {
 		from = nil
 	}
@@ -103,10 +95,7 @@ func readArrays(args []string, in []*ir.Value, per [][]*tensor.Dense, o Options)
 	if len(left) == 0 && len(args) == 0 {
 		return nil
 	}
-	got, err := npz.ReadInputs(args, names, o.Limits)
-	if err != nil {
-		return err
-	}
+	got := fail.Must(npz.ReadInputs(args, names, o.Limits))
 	for k, i := range left {
 		d := got[k]
 		if t := Turned(in[i], o.Spec.Of(in[i].Name).Layout); t != nil && slices.Equal(d.Shape, t) {

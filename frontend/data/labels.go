@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // maxLabelBytes bounds a file of labels, maxClasses how many classes there are.
@@ -243,27 +244,19 @@ func (s *Set) unlabelled(names []string) error {
 //     line "file,label" is a header
 //   - lines of one word: the names of the classes, in the order of their numbers, or,
 //     if all are numbers, the label of every sample
-func readLabels(path string) (*labelFile, error) {
+func readLabels(path string) (_ *labelFile, err error) {
+	defer fail.Catch(&err)
 	l := &labelFile{path: path}
 	if strings.EqualFold(filepath.Ext(path), ".npy") {
-		a, err := npz.ReadNpyFile(path, npz.Limits{Bytes: maxLabelBytes})
-		if err != nil {
-			return nil, err
-		}
-		v, err := a.Int64s()
-		if err != nil {
-			return nil, err
-		}
+		a := fail.Must(npz.ReadNpyFile(path, npz.Limits{Bytes: maxLabelBytes}))
+		v := fail.Must(a.Int64s())
 		l.order = make([]string, len(v))
 		for i, x := range v {
 			l.order[i] = strconv.FormatInt(x, 10)
 		}
 		return l, nil
 	}
-	b, err := files.Read(path, maxLabelBytes)
-	if err != nil {
-		return nil, err
-	}
+	b := fail.Must(files.Read(path, maxLabelBytes))
 	return l, l.parse(string(b), strings.EqualFold(filepath.Base(path), "classes.txt"))
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -55,7 +56,8 @@ func (d *detector) maps() error {
 }
 
 // together reads outputs that have everything of a prediction.
-func (d *detector) together(names []string) error {
+func (d *detector) together(names []string) (err error) {
+	defer fail.Catch(&err)
 	head := d.box
 	if d.h.object {
 		head++
@@ -67,18 +69,10 @@ func (d *detector) together(names []string) error {
 	case d.Count > 0:
 		d.depth = head + d.Count
 	}
-	anchors, err := d.anchorCount(len(names))
-	if err != nil {
-		return err
-	}
+	anchors := fail.Must(d.anchorCount(len(names)))
 	for i, n := range names {
-		g, err := d.view("from", n, depth, anchors)
-		if err != nil {
-			return err
-		}
-		if err := d.classes(n, g, head); err != nil {
-			return err
-		}
+		g := fail.Must(d.view("from", n, depth, anchors))
+		fail.Check(d.classes(n, g, head))
 		if depth = g.depth; i == 0 {
 			d.background()
 		}
@@ -94,9 +88,7 @@ func (d *detector) together(names []string) error {
 		case d.h.object:
 			m.Object = part(d.box)
 		}
-		if err := d.add(i, len(names), g, m, anchors); err != nil {
-			return err
-		}
+		fail.Check(d.add(i, len(names), g, m, anchors))
 	}
 	return d.tables(anchors)
 }
@@ -122,30 +114,19 @@ func (d *detector) classes(name string, g *grid, head int) error {
 var none = postprocess.Field{Output: -1}
 
 // apart reads outputs that have a part of a prediction each.
-func (d *detector) apart() error {
+func (d *detector) apart() (err error) {
+	defer fail.Catch(&err)
 	boxes := d.Boxes.Boxes
-	if _, err := d.needs("scores", d.Scores, len(boxes)); err != nil {
-		return err
-	}
+	fail.Must(d.needs("scores", d.Scores, len(boxes)))
 	if d.out.Coding == postprocess.Points && len(d.Sizes) == 0 {
 		return fmt.Errorf("sizes is missing: the outputs with width and height; the model has %s", d.m.list())
 	}
-	anchors, err := d.anchorCount(len(boxes))
-	if err != nil {
-		return err
-	}
+	anchors := fail.Must(d.anchorCount(len(boxes)))
 	for i, n := range boxes {
-		g, err := d.boxGrid(n, anchors)
-		if err != nil {
-			return err
-		}
+		g := fail.Must(d.boxGrid(n, anchors))
 		m := postprocess.Map{Box: g.f, Size: none, Object: none, Label: none}
-		if err := d.parts(i, g, &m); err != nil {
-			return err
-		}
-		if err := d.add(i, len(boxes), g, m, g.anchors); err != nil {
-			return err
-		}
+		fail.Check(d.parts(i, g, &m))
+		fail.Check(d.add(i, len(boxes), g, m, g.anchors))
 	}
 	return d.tables(max(anchors, 1))
 }
@@ -167,7 +148,8 @@ func (d *detector) boxGrid(name string, anchors int) (*grid, error) {
 }
 
 // parts finds map i of the outputs beside the boxes.
-func (d *detector) parts(i int, g *grid, m *postprocess.Map) error {
+func (d *detector) parts(i int, g *grid, m *postprocess.Map) (err error) {
+	defer fail.Catch(&err)
 	depth := d.Count
 	if d.h.name == "rows" {
 		depth = 1
@@ -187,17 +169,12 @@ func (d *detector) parts(i int, g *grid, m *postprocess.Map) error {
 		if len(p.names) == 0 {
 			continue
 		}
-		if _, err := d.needs(p.key, p.names, n); err != nil {
-			return err
-		}
+		fail.Must(d.needs(p.key, p.names, n))
 		depth := p.depth
 		if p.key == "scores" && i > 0 { // every map has the classes of the first
 			depth = d.out.Classes
 		}
-		x, err := d.same(p.key, p.names[i], depth, g)
-		if err != nil {
-			return err
-		}
+		x := fail.Must(d.same(p.key, p.names[i], depth, g))
 		*p.to = x.f
 		if p.key == "scores" {
 			d.out.Classes = x.depth

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/preprocess"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
@@ -243,15 +244,11 @@ func (p *Picture) Image(width, height int) *preprocess.Image {
 }
 
 // Read reads a picture as the input's tensor.
-func (p *Picture) Read(path string) (*tensor.Dense, error) {
-	rgb, w, h, err := ReadPicture(path)
-	if err != nil {
-		return nil, err
-	}
+func (p *Picture) Read(path string) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	rgb, w, h := fail.Must3(ReadPicture(path))
 	m := p.Image(w, h)
-	if err := m.Check(); err != nil {
-		return nil, err
-	}
+	fail.Check(m.Check())
 	frame := preprocess.Encode(rgb, w, h, m.Format, m.FullRange)
 	return toType(m.Tensor(frame, p.input.Type.Shape, p.Strides, p.Values), p.input), nil
 }

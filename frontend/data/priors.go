@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -107,28 +108,20 @@ func (d *detector) readPriors() ([]float64, error) {
 }
 
 // readRows reads rows of four numbers: .npy of shape [N, 4], or lines of text.
-func readRows(path string) ([]float64, error) {
+func readRows(path string) (_ []float64, err error) {
+	defer fail.Catch(&err)
 	if strings.EqualFold(filepath.Ext(path), ".npy") {
-		es, err := npz.ReadFile(path, npz.Limits{Bytes: maxPriorBytes})
-		if err != nil {
-			return nil, err
-		}
+		es := fail.Must(npz.ReadFile(path, npz.Limits{Bytes: maxPriorBytes}))
 		a := es[0].Array
 		if len(a.Shape) < 2 || a.Shape[len(a.Shape)-1] != 4 {
 			return nil, fmt.Errorf("an array of shape %s; want Nx4", shapeText(a.Shape))
 		}
 		return a.Float64s()
 	}
-	b, err := files.Read(path, maxPriorBytes)
-	if err != nil {
-		return nil, err
-	}
+	b := fail.Must(files.Read(path, maxPriorBytes))
 	r := csv.NewReader(bytes.NewReader(b))
 	r.FieldsPerRecord, r.TrimLeadingSpace, r.Comment = 4, true, '#'
-	rows, err := r.ReadAll()
-	if err != nil {
-		return nil, err
-	}
+	rows := fail.Must(r.ReadAll())
 	var out []float64
 	for i, row := range rows {
 		for _, s := range row {

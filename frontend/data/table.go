@@ -15,6 +15,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -100,11 +101,9 @@ func (s *Set) tables(list []file) error {
 }
 
 // table adds the samples of one file.
-func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) error {
-	what, err := t.samples(v, r)
-	if err != nil {
-		return err
-	}
+func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) (err error) {
+	defer fail.Catch(&err)
+	what := fail.Must(t.samples(v, r))
 	elems := v.Type.Elems()
 	if what == "files" {
 		r = &rows{numbers: [][]float64{t.whole(r.numbers)}}
@@ -122,9 +121,7 @@ func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) error {
 		}
 		d := []*tensor.Dense{toType(tensor.Of(v.Type.Shape, x).Cast(tensor.F32), v)}
 		it.read = func() ([]*tensor.Dense, error) { return d, nil }
-		if err := s.add(it); err != nil {
-			return err
-		}
+		fail.Check(s.add(it))
 	}
 	return nil
 }
@@ -212,11 +209,9 @@ func named(columns []string) string {
 
 // readTable reads a file of numbers between commas, semicolons or tabs. A first row with
 // a word in it has the columns' names.
-func readTable(path string, t *Table) (*rows, error) {
-	b, err := files.Read(path, maxTableBytes)
-	if err != nil {
-		return nil, err
-	}
+func readTable(path string, t *Table) (_ *rows, err error) {
+	defer fail.Catch(&err)
+	b := fail.Must(files.Read(path, maxTableBytes))
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	r := csv.NewReader(bytes.NewReader(b))
 	r.Comma, r.TrimLeadingSpace, r.Comment = separator(b), true, '#'
@@ -237,19 +232,13 @@ func readTable(path string, t *Table) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	take, label, err := t.pick(out.columns, len(words))
-	if err != nil {
-		return nil, err
-	}
+	take, label := fail.Must2(t.pick(out.columns, len(words)))
 	for ; err == nil; words, err = r.Read() {
 		if len(out.numbers) >= maxTableNumbers/max(1, len(take)) {
 			return nil, fmt.Errorf("more than %d numbers in %d columns; want several files, or fewer rows "+
 				"(csv.columns picks columns)", maxTableNumbers, len(take))
 		}
-		x, err := t.row(words, take, len(out.numbers)+1)
-		if err != nil {
-			return nil, err
-		}
+		x := fail.Must(t.row(words, take, len(out.numbers)+1))
 		out.numbers = append(out.numbers, x)
 		if label >= 0 {
 			out.labels = append(out.labels, strings.Clone(strings.TrimSpace(words[label])))

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // File is a file to write; Path has slashes and is relative to the folder.
@@ -84,16 +85,12 @@ func NewFolder(dir, manifest string) (*Folder, error) {
 	return f, nil
 }
 
-func (f *Folder) prepare() error {
-	unlock, err := lock(f.base)
-	if err != nil {
-		return err
-	}
+func (f *Folder) prepare() (err error) {
+	defer fail.Catch(&err)
+	unlock := fail.Must(lock(f.base))
 	defer unlock()
 	sweep(f.base)
-	if f.stage, err = TempDir(f.base, stagePrefix); err != nil {
-		return err
-	}
+	f.stage = fail.Must(TempDir(f.base, stagePrefix))
 	if f.release, err = tryLock(filepath.Join(f.stage, "lock")); err == nil {
 		err = os.Mkdir(f.new(), 0o777)
 	}
@@ -153,21 +150,14 @@ func (f *Folder) Discard() {
 // replaced are kept, and so are those of nncc's that the user changed.
 func (f *Folder) Commit() error { return unwritable(f.name, f.commit()) }
 
-func (f *Folder) commit() error {
-	unlock, err := lock(f.base)
-	if err != nil {
-		return err
-	}
+func (f *Folder) commit() (err error) {
+	defer fail.Catch(&err)
+	unlock := fail.Must(lock(f.base))
 	defer unlock()
 	sweep(f.base)
 	// Another process may have been here since NewFolder.
-	old, edited, err := written(f.dir, f.manifest)
-	if err != nil {
-		return err
-	}
-	if err := f.yield(edited); err != nil {
-		return err
-	}
+	old, edited := fail.Must2(written(f.dir, f.manifest))
+	fail.Check(f.yield(edited))
 	st, err := os.Lstat(f.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -177,12 +167,8 @@ func (f *Folder) commit() error {
 	case f.base == f.dir || isCurrent(st): // processes whose working folder it is still see it
 		return f.fill(old)
 	}
-	if err := os.Chmod(f.new(), st.Mode().Perm()); err != nil {
-		return err
-	}
-	if err := f.carry(f.dir, old, true); err != nil {
-		return err
-	}
+	fail.Check(os.Chmod(f.new(), st.Mode().Perm()))
+	fail.Check(f.carry(f.dir, old, true))
 	if err := f.swap(); err != nil {
 		if errors.Is(err, errNotMoved) { // a mount point, say
 			return f.fill(old)
@@ -236,18 +222,14 @@ func (f *Folder) swap() error {
 
 // fill replaces what nncc wrote in a folder that stays itself, file by file.
 // Meanwhile its manifest says that it is incomplete: nncc replaces such a folder.
-func (f *Folder) fill(old map[string]bool) error {
+func (f *Folder) fill(old map[string]bool) (err error) {
+	defer fail.Catch(&err)
 	if f.base != f.dir {
 		// To the same device, so that every step is a rename.
 		sweep(f.dir)
-		in, err := TempDir(f.dir, stagePrefix)
-		if err != nil {
-			return err
-		}
+		in := fail.Must(TempDir(f.dir, stagePrefix))
 		defer RemoveTemp(in)
-		if err := os.CopyFS(filepath.Join(in, "new"), os.DirFS(f.new())); err != nil {
-			return err
-		}
+		fail.Check(os.CopyFS(filepath.Join(in, "new"), os.DirFS(f.new())))
 		RemoveTemp(f.new())
 		g := *f
 		g.stage, g.base = in, f.dir
@@ -266,18 +248,11 @@ func (f *Folder) fill(old map[string]bool) error {
 	for p := range old {
 		list = append(list, filepath.ToSlash(p))
 	}
-	half, err := json.Marshal(map[string]any{"generator": "nncc", "incomplete": true, "files": list})
-	if err != nil {
-		return err
-	}
+	half := fail.Must(json.Marshal(map[string]any{"generator": "nncc", "incomplete": true, "files": list}))
 	tmp := filepath.Join(f.stage, "half")
-	if err := os.WriteFile(tmp, half, 0o666); err != nil {
-		return err
-	}
+	fail.Check(os.WriteFile(tmp, half, 0o666))
 	manifest := filepath.Join(f.dir, f.manifest)
-	if err := os.Rename(tmp, manifest); err != nil {
-		return err
-	}
+	fail.Check(os.Rename(tmp, manifest))
 	for p := range old {
 		if !now[p] && p != f.manifest {
 			if err := os.Remove(filepath.Join(f.dir, p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -292,12 +267,8 @@ func (f *Folder) fill(old map[string]bool) error {
 			continue
 		}
 		to := filepath.Join(f.dir, p)
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			return err
-		}
-		if err := os.Rename(filepath.Join(f.new(), p), to); err != nil {
-			return err
-		}
+		fail.Check(os.MkdirAll(filepath.Dir(to), 0o777))
+		fail.Check(os.Rename(filepath.Join(f.new(), p), to))
 	}
 	return os.Rename(filepath.Join(f.new(), f.manifest), manifest)
 }
@@ -361,25 +332,17 @@ func (f *Folder) carry(from string, old map[string]bool, before bool) error {
 }
 
 // duplicate makes to the same file as from, or a copy of it.
-func duplicate(from, to string, kind fs.FileMode) error {
+func duplicate(from, to string, kind fs.FileMode) (err error) {
+	defer fail.Catch(&err)
 	if kind&fs.ModeSymlink != 0 {
-		target, err := os.Readlink(from)
-		if err != nil {
-			return err
-		}
+		target := fail.Must(os.Readlink(from))
 		return os.Symlink(target, to)
 	}
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	b, err := Read(from, 1<<40)
-	if err != nil {
-		return err
-	}
-	st, err := os.Stat(from)
-	if err != nil {
-		return err
-	}
+	b := fail.Must(Read(from, 1<<40))
+	st := fail.Must(os.Stat(from))
 	return errors.Join(os.WriteFile(to, b, st.Mode().Perm()), os.Chtimes(to, st.ModTime(), st.ModTime()))
 }
 

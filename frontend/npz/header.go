@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // magic starts every .npy file; two version bytes follow.
@@ -89,37 +91,26 @@ func short(err error, what string) error {
 
 // parseHeader understands the Python dictionary literal that NumPy writes: the
 // keys descr, fortran_order and shape, each once, in any order.
-func parseHeader(s string) (*Header, error) {
+func parseHeader(s string) (_ *Header, err error) {
+	defer fail.Catch(&err)
 	p := &literal{s: s}
 	h := &Header{}
 	seen := map[string]bool{}
-	if err := p.expect('{'); err != nil {
-		return nil, err
-	}
+	fail.Check(p.expect('{'))
 	for !p.accept('}') {
-		key, err := p.str()
-		if err != nil {
-			return nil, err
-		}
+		key := fail.Must(p.str())
 		if seen[key] {
 			return nil, fmt.Errorf("npz: .npy header has the key %q twice", key)
 		}
 		seen[key] = true
-		if err := p.expect(':'); err != nil {
-			return nil, err
-		}
+		fail.Check(p.expect(':'))
 		switch key {
 		case "descr":
 			if p.peek() == '[' || p.peek() == '(' {
 				return nil, errors.New("npz: the array has a structured dtype; only plain numeric arrays are read")
 			}
-			d, err := p.str()
-			if err != nil {
-				return nil, err
-			}
-			if h.DType, h.Big, err = parseDescr(d); err != nil {
-				return nil, err
-			}
+			d := fail.Must(p.str())
+			h.DType, h.Big = fail.Must2(parseDescr(d))
 		case "fortran_order":
 			switch w := p.word(); w {
 			case "True":
@@ -129,16 +120,12 @@ func parseHeader(s string) (*Header, error) {
 				return nil, fmt.Errorf("npz: fortran_order is %q in the .npy header, want True or False", w)
 			}
 		case "shape":
-			if h.Shape, err = p.tuple(); err != nil {
-				return nil, err
-			}
+			h.Shape = fail.Must(p.tuple())
 		default:
 			return nil, fmt.Errorf("npz: unknown key %q in the .npy header", key)
 		}
 		if !p.accept(',') {
-			if err := p.expect('}'); err != nil {
-				return nil, err
-			}
+			fail.Check(p.expect('}'))
 			break
 		}
 	}
@@ -150,10 +137,7 @@ func parseHeader(s string) (*Header, error) {
 			return nil, fmt.Errorf("npz: .npy header lacks %q", k)
 		}
 	}
-	n, err := elements(h.Shape)
-	if err != nil {
-		return nil, err
-	}
+	n := fail.Must(elements(h.Shape))
 	if _, err := elements([]int{n, dtypes[h.DType].size}); err != nil {
 		return nil, fmt.Errorf("npz: shape %v of %s overflows the size of memory", h.Shape, h.DType)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -84,7 +85,8 @@ func (r *inputs) read(arg string) error {
 
 // archive reads the arrays of a .npz file that are called as inputs, or input_0,
 // input_1...
-func (r *inputs) archive(file string) error {
+func (r *inputs) archive(file string) (err error) {
+	defer fail.Catch(&err)
 	at := map[string][]int{} // the inputs that an array of this name is for
 	for i, n := range r.names {
 		at[n] = append(at[n], i)
@@ -92,15 +94,10 @@ func (r *inputs) archive(file string) error {
 			at[s] = append(at[s], i)
 		}
 	}
-	es, err := ReadNpzNamed(file, r.lim, func(s string) bool { return len(at[s]) > 0 })
-	if err != nil {
-		return err
-	}
+	es := fail.Must(ReadNpzNamed(file, r.lim, func(s string) bool { return len(at[s]) > 0 }))
 	for _, e := range es {
 		for _, i := range at[e.Name] {
-			if r.out[i], err = ToTensor(e.Array); err != nil {
-				return err
-			}
+			r.out[i] = fail.Must(ToTensor(e.Array))
 		}
 	}
 	return nil

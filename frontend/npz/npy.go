@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Limits bound what is read from one file. The zero value means DefaultLimits.
@@ -59,11 +60,9 @@ func ReadNpyFile(path string, lim Limits) (*Array, error) {
 // readNpy reads an array; size is the length of the whole .npy image where it is
 // known, else -1. Only a size that is on disk, unpacked, justifies making room for
 // all data at once (onDisk); else memory grows with what arrives.
-func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (*Array, error) {
-	h, err := readHeader(r)
-	if err != nil {
-		return nil, err
-	}
+func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (_ *Array, err error) {
+	defer fail.Catch(&err)
+	h := fail.Must(readHeader(r))
 	if int64(h.DataBytes()) > lim.Bytes {
 		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.Shape, h.DType, h.DataBytes(),
 			lim.Bytes)
@@ -72,10 +71,7 @@ func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (*Array, error) {
 		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.Bytes), h.Shape,
 			h.DType, h.DataBytes())
 	}
-	data, err := readData(r, h, onDisk)
-	if err != nil {
-		return nil, err
-	}
+	data := fail.Must(readData(r, h, onDisk))
 	var one [1]byte
 	if n, err := io.ReadFull(r, one[:]); n != 0 {
 		return nil, fmt.Errorf("npz: bytes follow the data of the array of shape %v", h.Shape)
@@ -253,11 +249,9 @@ type Order struct {
 func WriteNpy(w io.Writer, a *Array) error { return WriteNpyOrder(w, a, Order{}) }
 
 // WriteNpyOrder is WriteNpy with another layout in the file.
-func WriteNpyOrder(w io.Writer, a *Array, order Order) error {
-	n, err := elements(a.Shape)
-	if err != nil {
-		return err
-	}
+func WriteNpyOrder(w io.Writer, a *Array, order Order) (err error) {
+	defer fail.Catch(&err)
+	n := fail.Must(elements(a.Shape))
 	info, ok := dtypes[a.DType]
 	t, have := typeOf(a.Data)
 	if !ok || t != a.DType && !(a.DType == "float16" && t == "uint16") {
@@ -266,9 +260,7 @@ func WriteNpyOrder(w io.Writer, a *Array, order Order) error {
 	if have != n {
 		return fmt.Errorf("npz: %d values for shape %v, want %d", have, a.Shape, n)
 	}
-	if _, err := io.WriteString(w, headerText(a.Shape, info, order)); err != nil {
-		return err
-	}
+	fail.Must(io.WriteString(w, headerText(a.Shape, info, order)))
 	data := a.Data
 	if order.Fortran && len(a.Shape) > 1 {
 		data = toFortran(data, a.Shape)
@@ -278,9 +270,7 @@ func WriteNpyOrder(w io.Writer, a *Array, order Order) error {
 		o = binary.BigEndian
 	}
 	bw := bufio.NewWriterSize(w, 1<<16)
-	if err := binary.Write(bw, o, data); err != nil {
-		return err
-	}
+	fail.Check(binary.Write(bw, o, data))
 	return bw.Flush()
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Entry is a named array of an archive.
@@ -194,11 +195,9 @@ func ReadFile(path string, lim Limits) ([]Entry, error) {
 }
 
 // ReadFileNamed is ReadFile, of a .npz file as ReadNpzNamed.
-func ReadFileNamed(path string, lim Limits, want func(name string) bool) ([]Entry, error) {
-	f, _, err := files.Open(path)
-	if err != nil {
-		return nil, err
-	}
+func ReadFileNamed(path string, lim Limits, want func(name string) bool) (_ []Entry, err error) {
+	defer fail.Catch(&err)
+	f, _ := fail.Must2(files.Open(path))
 	var first [6]byte
 	n, err := io.ReadFull(f, first[:])
 	f.Close()
@@ -208,10 +207,7 @@ func ReadFileNamed(path string, lim Limits, want func(name string) bool) ([]Entr
 	if string(first[:2]) == "PK" {
 		return ReadNpzNamed(path, lim, want)
 	}
-	a, err := ReadNpyFile(path, lim)
-	if err != nil {
-		return nil, err
-	}
+	a := fail.Must(ReadNpyFile(path, lim))
 	return []Entry{{"", a}}, nil
 }
 

@@ -9,21 +9,17 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/tflite/convert"
 	"github.com/nncc/nncc/frontend/tflite/model"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Is reports that the bytes are those of a TensorFlow Lite file.
 func Is(b []byte) bool { return model.Is(b) }
 
 // Parse reads a model from memory.
-func Parse(b []byte, lim onnx.Limits) (*onnx.Model, error) {
-	m, err := model.Parse(b, lim)
-	if err != nil {
-		return nil, err
-	}
-	p, source, err := convert.New(m)
-	if err != nil {
-		return nil, err
-	}
+func Parse(b []byte, lim onnx.Limits) (_ *onnx.Model, err error) {
+	defer fail.Catch(&err)
+	m := fail.Must(model.Parse(b, lim))
+	p, source := fail.Must2(convert.New(m))
 	return &onnx.Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim.OrDefault(), Source: source,
 		Format: "TensorFlow Lite"}, nil
 }

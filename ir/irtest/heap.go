@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -91,7 +92,8 @@ func Footprint(g *ir.Graph) (constants, values, live int64) {
 // Separable is a network of depthwise and pointwise convolutions on [1, width, side,
 // side], with seeded weights and limits as activations; probe, unless it is nil, is put
 // behind three quarters of it.
-func Separable(depth, width, side int, seed uint64, probe *ir.OpDef) (*ir.Graph, error) {
+func Separable(depth, width, side int, seed uint64, probe *ir.OpDef) (_ *ir.Graph, err error) {
+	defer fail.Catch(&err)
 	g := ir.New("separable")
 	x := g.AddInput("x", ir.T(tensor.F32, 1, width, side, side))
 	for i := range 2 * depth {
@@ -100,16 +102,11 @@ func Separable(depth, width, side int, seed uint64, probe *ir.OpDef) (*ir.Graph,
 			shape, group, pad = []int{width, 1, 3, 3}, width, 1
 		}
 		w := ir.Rand(seed+uint64(i), tensor.F32, shape)
-		n, err := g.Add(op.Conv, "", ir.Attrs{"group": ir.Int(group), "pads": ir.Ints(pad, pad, pad, pad),
-			"act_min": ir.Float(-2), "act_max": ir.Float(2)}, 1, x, g.AddConst("w", w))
-		if err != nil {
-			return nil, err
-		}
+		n := fail.Must(g.Add(op.Conv, "", ir.Attrs{"group": ir.Int(group), "pads": ir.Ints(pad, pad, pad, pad),
+			"act_min": ir.Float(-2), "act_max": ir.Float(2)}, 1, x, g.AddConst("w", w)))
 		x = n.Out[0]
 		if probe != nil && i == depth*3/2 {
-			if n, err = g.Add(probe, "", nil, 1, x); err != nil {
-				return nil, err
-			}
+			n = fail.Must(g.Add(probe, "", nil, 1, x))
 			x = n.Out[0]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,10 +22,7 @@ type ArgOpAttrs struct {
 func argOp(name, doc string, sign int) *ir.OpDef {
 	eval := func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 		l := lanesOf(x.Shape, axis)
 		y := make([]int64, l.outer*l.step)
 		last := ir.AttrsOf[ArgOpAttrs](n).SelectLastIndex != 0
@@ -48,14 +46,9 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 		Name: name, Doc: doc, MinIn: 1, Pattern: ir.Opaque, Quant: ir.QInt, Finite: true, Eval: eval, EvalQ: eval,
 		Attrs: ir.Declare[ArgOpAttrs](),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			if err := wantType(n, 0, numTypes); err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, 0, numTypes))
 			t := n.In[0].Type
-			axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, t.Rank())
-			if err != nil {
-				return nil, err
-			}
+			axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, t.Rank()))
 			if t.Shape[axis] == 0 {
 				return nil, ir.Errf(n, "shape", "dimension %d of %v is empty: it has no extremum", axis, t.Shape)
 			}
@@ -105,27 +98,17 @@ func scanOp(name, doc string, unit int64, float func(a, b float64) float64, whol
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: ir.Declare[ScanOpAttrs](), MinIn: 2, Pattern: ir.Opaque,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			if err := wantType(n, 0, numTypes); err != nil {
-				return nil, err
-			}
-			axis, err := ConstInts(n, 1, "the axis")
-			if err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, 0, numTypes))
+			axis := fail.Must(ConstInts(n, 1, "the axis"))
 			if len(axis) != 1 {
 				return nil, ir.Errf(n, "shape", "the axis (input 1, %s) has %d elements, want one", n.In[1], len(axis))
 			}
-			if _, err := Axis(n, axis[0], n.In[0].Type.Rank()); err != nil {
-				return nil, err
-			}
+			fail.Must(Axis(n, axis[0], n.In[0].Type.Rank()))
 			return one(like(n, 0))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			x := in[0]
-			axis, err := Axis(n, int(in[1].Int(0)), len(x.Shape))
-			if err != nil {
-				return nil, err
-			}
+			axis := fail.Must(Axis(n, int(in[1].Int(0)), len(x.Shape)))
 			l := lanesOf(x.Shape, axis)
 			exclusive, reverse := ir.AttrsOf[ScanOpAttrs](n).Exclusive != 0, ir.AttrsOf[ScanOpAttrs](n).Reverse != 0
 			if x.DType.IsFloat() {

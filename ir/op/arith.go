@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -155,10 +156,7 @@ func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
 		Pair:  arithC[k].Fixed(),
 		Infer: inferBinary(numTypes), EvalQ: evalQ,
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-			y, err := arith(n, k, in[0], in[1])
-			if err != nil {
-				return nil, err
-			}
+			y := fail.Must(arith(n, k, in[0], in[1]))
 			return outs(ClampAct(n, y))
 		},
 	})
@@ -216,12 +214,8 @@ var Mean = def(ir.OpDef{
 	Pair:   ir.CForm{F64: "a + b"}.Fixed(), // divided by their number at the end
 	Slopes: []float64{0.5, 0.5},            // of two inputs
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		y, err := foldInputs(n, kAdd, in)
-		if err != nil {
-			return nil, err
-		}
-		y, err = arith(n, kDiv, y, tensor.FromFloats(y.DType, nil, []float64{float64(len(in))}))
-		return []*tensor.Dense{y}, err
+		y := fail.Must(foldInputs(n, kAdd, in))
+		return outs(fail.Must(arith(n, kDiv, y, tensor.FromFloats(y.DType, nil, []float64{float64(len(in))}))))
 	},
 })
 
@@ -232,22 +226,14 @@ var Pow = def(ir.OpDef{
 	Neutral: new(1.0), Pair: ir.CForm{F64: "pow(a, b)"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		for i := range 2 {
-			if err := wantType(n, i, numTypes); err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, i, numTypes))
 		}
-		shape, err := Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape)
-		if err != nil {
-			return nil, err
-		}
+		shape := fail.Must(Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape))
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, e := in[0], in[1]
-		out, err := Broadcast(n, x.Shape, e.Shape)
-		if err != nil {
-			return nil, err
-		}
+		out := fail.Must(Broadcast(n, x.Shape, e.Shape))
 		if x.DType.IsInt() && e.DType.IsInt() {
 			y := make([]int64, tensor.Count(out))
 			zip(out, x.Shape, e.Shape, y, x.Int64s(), e.Int64s(), func(y, a, b []int64) {
@@ -321,10 +307,7 @@ var Mod = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		a, b := in[0], in[1]
-		out, err := Broadcast(n, a.Shape, b.Shape)
-		if err != nil {
-			return nil, err
-		}
+		out := fail.Must(Broadcast(n, a.Shape, b.Shape))
 		if a.DType.IsFloat() {
 			return outs(realPairs(out, a, b, math.Mod))
 		}

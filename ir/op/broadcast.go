@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -113,18 +114,11 @@ func inferBinary(s typeSet) func(n *ir.Node) ([]ir.Type, error) {
 			if v == nil {
 				return nil, ir.Errf(n, "arity", "input %d is missing", i)
 			}
-			if err := wantType(n, i, s); err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, i, s))
 			shapes[i], idx[i] = v.Type.Shape, i
 		}
-		if err := wantSameTypes(n, idx...); err != nil {
-			return nil, err
-		}
-		shape, err := Broadcast(n, shapes...)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantSameTypes(n, idx...))
+		shape := fail.Must(Broadcast(n, shapes...))
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	}
 }

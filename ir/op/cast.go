@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -40,17 +41,11 @@ var Cast = def(ir.OpDef{
 	Name: "Cast", Converts: true, Doc: "conversion to another element type", Attrs: ir.Declare[CastAttrs](),
 	MinIn: 1, Pattern: ir.Elementwise,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
-		if err != nil {
-			return nil, err
-		}
+		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
-		if err != nil {
-			return nil, err
-		}
+		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))
 		return outs(in[0].Cast(evalType(n, in[0], d)))
 	},
 })
@@ -88,10 +83,7 @@ var BitCast = def(ir.OpDef{
 	Attrs: ir.Declare[BitCastAttrs](),
 	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
-		if err != nil {
-			return nil, err
-		}
+		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))
 		if t := n.In[0].Type.DType; t.Bits() != d.Bits() {
 			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s with %d bits, attribute to names %s with "+
 				"%d; want the same size", n.In[0], t, t.Bits(), d, d.Bits())
@@ -99,10 +91,7 @@ var BitCast = def(ir.OpDef{
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		d, err := attrType(n, "to", ir.AttrsOf[ToAttr](n).To)
-		if err != nil {
-			return nil, err
-		}
+		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))
 		if d.Bits() < 8 { // one element per byte here: only the sign is read anew
 			return outs(in[0].Cast(d))
 		}

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,14 +21,9 @@ var ChannelAffine = def(ir.OpDef{
 	Attrs: ir.Declare[ChannelAffineAttrs](),
 	MinIn: 3, Pattern: ir.Broadcast, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
 		shape := n.In[0].Type.Shape
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape)))
 		for i, what := range []string{1: "scale", 2: "offset"} {
 			if s := n.In[i].Type.Shape; i > 0 && (len(s) != 1 || s[0] != shape[axis]) {
 				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the size of dimension %d "+
@@ -38,10 +34,7 @@ var ChannelAffine = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, y := in[0], tensor.New(in[0].DType, in[0].Shape)
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 		inner, dim := tensor.Count(x.Shape[axis+1:]), x.Shape[axis]
 		for i, k := 0, x.Len(); i < k; i++ {
 			c := i / inner % dim

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -14,18 +15,14 @@ var Clip = def(ir.OpDef{
 	Straight: true, Activation: true,
 	Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
 		for i, what := range []string{1: "min", 2: "max"} {
 			if v := n.Input(i); i > 0 && v != nil && v.Type.Elems() != 1 {
 				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v,
 					v.Type.Shape)
 			}
 		}
-		if err := wantSameTypes(n, 0, 1, 2); err != nil {
-			return nil, err
-		}
+		fail.Check(wantSameTypes(n, 0, 1, 2))
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

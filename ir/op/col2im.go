@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,20 +22,12 @@ var Col2Im = def(ir.OpDef{
 	Name: "Col2Im", Doc: "sum of overlapping blocks as an image",
 	Attrs: ir.Declare[Col2ImAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		g, err := Col2ImGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		g := fail.Must(Col2ImGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.C}, g.Image...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := Col2ImGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(Col2ImGeometry(n))
 		x, st := in[0], tensor.Strides(g.Image)
 		y := tensor.New(x.DType, append([]int{g.N, g.C}, g.Image...))
 		acc := make([]float64, y.Len())
@@ -76,15 +69,10 @@ type Col2ImGeom struct {
 }
 
 // Col2ImGeometry checks a Col2Im node.
-func Col2ImGeometry(n *ir.Node) (*Col2ImGeom, error) {
-	image, err := ConstInts(n, 1, "the image's shape")
-	if err != nil {
-		return nil, err
-	}
-	block, err := ConstInts(n, 2, "the block's shape")
-	if err != nil {
-		return nil, err
-	}
+func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
+	defer fail.Catch(&err)
+	image := fail.Must(ConstInts(n, 1, "the image's shape"))
+	block := fail.Must(ConstInts(n, 2, "the block's shape"))
 	x := n.In[0].Type.Shape
 	k := len(image)
 	if len(x) != 3 || k < 1 || k > 8 || len(block) != k {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -18,18 +19,12 @@ func compareOp(name, doc, c, inFloat string, s typeSet, f func(c int, nan bool) 
 		Name: name, Doc: doc, MinIn: 2, Pattern: ir.Broadcast, Finite: true,
 		Pair: ir.CForm{F64: form, F32: "nncc_el_" + inFloat, I64: form, U64: form}.Fixed(),
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			t, err := infer(n)
-			if err != nil {
-				return nil, err
-			}
+			t := fail.Must(infer(n))
 			return one(ir.T(tensor.Bool, t[0].Shape...))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			a, b := in[0], in[1]
-			out, err := Broadcast(n, a.Shape, b.Shape)
-			if err != nil {
-				return nil, err
-			}
+			out := fail.Must(Broadcast(n, a.Shape, b.Shape))
 			y := make([]bool, tensor.Count(out))
 			switch {
 			case a.DType.IsFloat() || b.DType.IsFloat():
@@ -77,23 +72,13 @@ var Where = def(ir.OpDef{
 	Name: "Where", Doc: "X where the condition holds, Y elsewhere, with broadcasting", MinIn: 3, Pattern: ir.Broadcast,
 	Quant: ir.QMove, DataIn: []int{1, 2}, Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, boolTypes); err != nil {
-			return nil, err
-		}
-		if err := wantSameTypes(n, 1, 2); err != nil {
-			return nil, err
-		}
-		shape, err := Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, boolTypes))
+		fail.Check(wantSameTypes(n, 1, 2))
+		shape := fail.Must(Broadcast(n, n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape))
 		return one(ir.T(n.In[1].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		shape, err := Broadcast(n, in[0].Shape, in[1].Shape, in[2].Shape)
-		if err != nil {
-			return nil, err
-		}
+		shape := fail.Must(Broadcast(n, in[0].Shape, in[1].Shape, in[2].Shape))
 		c := expand(in[0], shape).Data.([]bool)
 		x, y := expand(in[1], shape), expand(in[2], shape)
 		out := tensor.New(x.DType, shape)

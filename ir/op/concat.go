@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -18,10 +19,7 @@ var Concat = def(ir.OpDef{
 	Attrs: ir.Declare[ConcatAttrs](), MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		first := n.In[0].Type
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(first.Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(first.Shape)))
 		shape := append([]int(nil), first.Shape...)
 		for i, v := range n.In {
 			if v == nil {
@@ -49,10 +47,7 @@ var Concat = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		shape := append([]int(nil), in[0].Shape...)
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape)))
 		for _, d := range in[1:] {
 			shape[axis] += d.Shape[axis]
 		}

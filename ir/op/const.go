@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -53,10 +54,7 @@ var Constant = def(ir.OpDef{
 	Name: "Constant", Doc: "a constant tensor", Pattern: ir.Opaque, Quant: ir.QNone,
 	Attrs: ir.Declare[ConstantAttrs](),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		v, err := constantValue(n)
-		if err != nil {
-			return nil, err
-		}
+		v := fail.Must(constantValue(n))
 		return one(ir.T(v.DType, v.Shape...))
 	},
 	Eval: func(n *ir.Node, _ []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -88,21 +86,12 @@ var ConstantOfShape = def(ir.OpDef{
 	Attrs: ir.Declare[ConstantOfShapeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		shape, err := ConstInts(n, 0, "the shape")
-		if err != nil {
-			return nil, err
-		}
-		v, err := fillValue(n)
-		if err != nil {
-			return nil, err
-		}
+		shape := fail.Must(ConstInts(n, 0, "the shape"))
+		v := fail.Must(fillValue(n))
 		return one(ir.T(v.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		v, err := fillValue(n)
-		if err != nil {
-			return nil, err
-		}
+		v := fail.Must(fillValue(n))
 		shape := make([]int, in[0].Len())
 		for i := range shape {
 			shape[i] = int(in[0].Int(i))
@@ -182,29 +171,19 @@ func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) (int, error) {
 var Range = def(ir.OpDef{
 	Name: "Range", Doc: "start, start+delta, ... below limit", MinIn: 3, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		if err := wantSameTypes(n, 0, 1, 2); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		fail.Check(wantSameTypes(n, 0, 1, 2))
 		for i, what := range []string{"start", "limit", "delta"} {
 			if n.In[i].Const == nil {
 				return nil, ir.Dynamicf(n, n.In[i], "%s (input %d, %s) must be known at compile time, but is computed "+
 					"at run time", what, i, n.In[i])
 			}
 		}
-		k, err := rangeLen(n, n.In[0].Const, n.In[1].Const, n.In[2].Const)
-		if err != nil {
-			return nil, err
-		}
+		k := fail.Must(rangeLen(n, n.In[0].Const, n.In[1].Const, n.In[2].Const))
 		return one(ir.T(n.In[0].Type.DType, k))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		k, err := rangeLen(n, in[0], in[1], in[2])
-		if err != nil {
-			return nil, err
-		}
+		k := fail.Must(rangeLen(n, in[0], in[1], in[2]))
 		y := tensor.New(in[0].DType, []int{k})
 		for i := range k {
 			if y.DType.IsInt() {
@@ -228,15 +207,10 @@ var EyeLike = def(ir.OpDef{
 	Name: "EyeLike", Doc: "ones on diagonal k of a matrix of the input's shape", Attrs: ir.Declare[EyeLikeAttrs](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantRank(n, 0, 2); err != nil {
-			return nil, err
-		}
+		fail.Check(wantRank(n, 0, 2))
 		d := n.In[0].Type.DType
 		if ir.AttrsOf[EyeLikeAttrs](n).Dtype != nil {
-			var err error
-			if d, err = attrType(n, "dtype", *ir.AttrsOf[EyeLikeAttrs](n).Dtype); err != nil {
-				return nil, err
-			}
+			d = fail.Must(attrType(n, "dtype", *ir.AttrsOf[EyeLikeAttrs](n).Dtype))
 		}
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},

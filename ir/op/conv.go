@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -79,34 +80,24 @@ var ConvTranspose = def(ir.OpDef{
 })
 
 func inferConv(n *ir.Node) ([]ir.Type, error) {
-	g, err := ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(ConvGeometry(n))
 	typed := []int{0, 1, 2}
 	if b := n.Input(2); b != nil && b.Type.DType == tensor.F32 && n.In[0].Type.DType == tensor.BF16 {
 		typed = typed[:2] // sums of bfloat16 products are wider than that: so may the bias be
 	}
-	if err := floatInputs(n, typed...); err != nil {
-		return nil, err
-	}
+	fail.Check(floatInputs(n, typed...))
 	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))
 }
 
 // floatInputs checks that the listed inputs are floats of one type, unless
 // they are quantised: then parameters are checked where they are derived.
 func floatInputs(n *ir.Node, idx ...int) error {
-	if err := wantType(n, idx[0], floatTypes); err != nil {
-		return err
-	}
+	fail.Check(wantType(n, idx[0], floatTypes))
 	return wantSameTypes(n, idx...)
 }
 
 func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(ConvGeometry(n))
 	if out, ok := convolveSingle(n, g, in); ok {
 		return outs(out)
 	}
@@ -122,10 +113,7 @@ func convolve[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tens
 }
 
 func evalConvTranspose(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(ConvGeometry(n))
 	out := inFloat(in, convolveTransposed[float64](n, g))
 	return out, nil
 }

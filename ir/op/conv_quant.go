@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -32,10 +33,7 @@ func ConvQuantParams(n *ir.Node) (*MACParams, string) {
 }
 
 func evalConvQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := ConvGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(ConvGeometry(n))
 	if p, why := Conv16Params(n); why == "" {
 		return evalConv16(n, g, p, in)
 	}
@@ -49,6 +47,7 @@ func evalConvQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	x, w := s8(in[0]), s8(in[1])
 	var y []int8
+	var err error
 	switch {
 	case !p.Symmetric() || len(g.In) > 2, g.Transposed && (g.Group > 1 || product(g.Dilations) > 1):
 		y = convExact(g, p, x, w, bias)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -29,12 +30,8 @@ var PairCoupling = def(ir.OpDef{
 	Attrs: ir.Declare[PairCouplingAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
-		if err := wantRank(n, 0, 2); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
+		fail.Check(wantRank(n, 0, 2))
 		k, shape := ir.AttrsOf[PairCouplingAttrs](n).Classes, n.In[0].Type.Shape
 		if k < 2 || k > 1<<15 || shape[1] != k*(k-1)/2 {
 			return nil, ir.Errf(n, "shape", "input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape,

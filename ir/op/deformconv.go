@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -29,20 +30,12 @@ var DeformConv = def(ir.OpDef{
 	Attrs: ir.Declare[DeformConvAttrs](),
 	MinIn: 3, MaxIn: 5, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := floatInputs(n, 0, 1, 2, 3, 4); err != nil {
-			return nil, err
-		}
-		g, err := DeformGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(floatInputs(n, 0, 1, 2, 3, 4))
+		g := fail.Must(DeformGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := DeformGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(DeformGeometry(n))
 		x, w, off := floatsOf(in[0]), floatsOf(in[1]), floatsOf(in[2])
 		var bias, mask []float64
 		if d := opt(in, 3); d != nil {
@@ -109,13 +102,11 @@ func bilinear(x []float64, h, w int, py, px float64) float64 {
 }
 
 // DeformGeometry checks a DeformConv node.
-func DeformGeometry(n *ir.Node) (*ConvGeom, error) {
+func DeformGeometry(n *ir.Node) (_ *ConvGeom, err error) {
+	defer fail.Catch(&err)
 	bare := n.Bare() // a convolution's bias is input 2
 	bare.In = n.In[:2]
-	g, err := ConvGeometry(bare)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(ConvGeometry(bare))
 	if len(g.In) != 2 {
 		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, H, W]", n.In[0], n.In[0].Type.Shape)
 	}
@@ -123,9 +114,7 @@ func DeformGeometry(n *ir.Node) (*ConvGeom, error) {
 	if og < 1 || g.CIn%og != 0 {
 		return nil, ir.Errf(n, "group", "offset_group %d does not divide the %d input channels", og, g.CIn)
 	}
-	if err := checkBias(n, 3, g.COut); err != nil {
-		return nil, err
-	}
+	fail.Check(checkBias(n, 3, g.COut))
 	for i, k := range map[int]int{2: 2, 4: 1} {
 		v := n.Input(i)
 		want := []int{g.N, og * g.Taps() * k, g.Out[0], g.Out[1]}

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,10 +21,7 @@ var DepthToSpace = def(ir.OpDef{
 	Name: "DepthToSpace", Doc: "channel blocks become space",
 	Attrs: ir.Declare[DepthToSpaceAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		x, b, err := blockInput(n)
-		if err != nil {
-			return nil, err
-		}
+		x, b := fail.Must2(blockInput(n))
 		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
@@ -60,10 +58,7 @@ var SpaceToDepth = def(ir.OpDef{
 	Name: "SpaceToDepth", Doc: "blocks of space become channels",
 	Attrs: ir.Declare[SpaceToDepthAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		x, b, err := blockInput(n)
-		if err != nil {
-			return nil, err
-		}
+		x, b := fail.Must2(blockInput(n))
 		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
@@ -88,9 +83,7 @@ var SpaceToDepth = def(ir.OpDef{
 
 func blockInput(n *ir.Node) (x []int, b int, err error) {
 	x, b = n.In[0].Type.Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
-	if err := wantRank(n, 0, 4); err != nil {
-		return nil, 0, err
-	}
+	fail.Check(wantRank(n, 0, 4))
 	if b < 1 || b > 1<<14 {
 		return nil, 0, ir.Errf(n, "blocksize", "blocksize is %d, want at least 1", b)
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -14,9 +15,7 @@ import (
 var Det = def(ir.OpDef{
 	Name: "Det", Doc: "determinant of square matrices", MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
 		x := n.In[0].Type.Shape
 		r := len(x)
 		if r < 2 || x[r-1] != x[r-2] {

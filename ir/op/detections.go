@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -35,10 +36,7 @@ var Detections = def(ir.OpDef{
 	Attrs: ir.Declare[DetectionsAttrs](), MinIn: 3, MinOut: 4, MaxOut: 4, Quant: ir.QNone, Pattern: ir.Opaque,
 	DataSized: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		p, err := DetectionsParams(n)
-		if err != nil {
-			return nil, err
-		}
+		p := fail.Must(DetectionsParams(n))
 		rows := p.ResultRows()
 		return []ir.Type{ir.T(tensor.F32, 1, rows, 4), ir.T(tensor.F32, 1, rows), ir.T(tensor.F32, 1, rows),
 			ir.T(tensor.F32, 1)}, nil
@@ -54,10 +52,7 @@ var Detections = def(ir.OpDef{
 		return work(1, int(p.Boxes), int(p.Classes)) + work(int(max(p.PerClass, 1)), most, 40+8*most)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		p, err := DetectionsParams(n)
-		if err != nil {
-			return nil, err
-		}
+		p := fail.Must(DetectionsParams(n))
 		f32 := func(i int) []float32 { return in[i].Data.([]float32) }
 		d := qref.Detect(p, f32(0), f32(1), f32(2))
 		rows := p.ResultRows()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -22,23 +23,13 @@ var Einsum = def(ir.OpDef{
 	Name: "Einsum", Doc: "Einstein summation",
 	Attrs: ir.Declare[EinsumAttrs](), MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		if err := wantSameTypes(n, ir.Identity(len(n.In))...); err != nil {
-			return nil, err
-		}
-		g, err := EinsumGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		fail.Check(wantSameTypes(n, ir.Identity(len(n.In))...))
+		g := fail.Must(EinsumGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := EinsumGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(EinsumGeometry(n))
 		dt := in[0].DType
 		if dt.IsInt() {
 			data := make([][]int64, len(in))

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -11,19 +12,13 @@ import (
 var Expand = def(ir.OpDef{
 	Name: "Expand", Doc: "broadcasts to a shape", MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		want, err := ConstInts(n, 1, "the target shape")
-		if err != nil {
-			return nil, err
-		}
+		want := fail.Must(ConstInts(n, 1, "the target shape"))
 		for _, d := range want {
 			if d < 0 {
 				return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
 			}
 		}
-		shape, err := Broadcast(n, n.In[0].Type.Shape, want)
-		if err != nil {
-			return nil, err
-		}
+		shape := fail.Must(Broadcast(n, n.In[0].Type.Shape, want))
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -31,10 +26,7 @@ var Expand = def(ir.OpDef{
 		for i := range want {
 			want[i] = int(in[1].Int(i))
 		}
-		shape, err := Broadcast(n, in[0].Shape, want)
-		if err != nil {
-			return nil, err
-		}
+		shape := fail.Must(Broadcast(n, in[0].Shape, want))
 		return outs(expand(in[0], shape))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,
@@ -45,10 +37,7 @@ var Tile = def(ir.OpDef{
 	Name: "Tile", Doc: "repeats a tensor", MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		rep, err := ConstInts(n, 1, "the repeats")
-		if err != nil {
-			return nil, err
-		}
+		rep := fail.Must(ConstInts(n, 1, "the repeats"))
 		if len(rep) != len(x.Shape) {
 			return nil, ir.Errf(n, "shape", "the repeats are %v, want %d values for the input %v", rep, len(x.Shape),
 				x.Shape)

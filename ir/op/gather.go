@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -19,23 +20,15 @@ var Gather = def(ir.OpDef{
 	Attrs: ir.Declare[GatherAttrs](), MinIn: 2, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
-		if err := indexInput(n, 1); err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
+		fail.Check(indexInput(n, 1))
 		shape := append([]int(nil), x.Shape[:axis]...)
 		shape = append(shape, n.In[1].Type.Shape...)
 		return one(ir.T(x.DType, append(shape, x.Shape[axis+1:]...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 		dim := x.Shape[axis]
 		idx := wrapIndices(in[1], dim)
 		shape := append([]int(nil), x.Shape[:axis]...)
@@ -65,20 +58,12 @@ var GatherElements = def(ir.OpDef{
 	Attrs: ir.Declare[GatherElementsAttrs](), MinIn: 2, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i := n.In[0].Type, n.In[1].Type
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
-		if err := elementIndices(n, x.Shape, i.Shape, axis); err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
+		fail.Check(elementIndices(n, x.Shape, i.Shape, axis))
 		return one(ir.T(x.DType, i.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape)))
 		return outs(takeTensor(in[0], in[1].Shape, elementOffsets(in[0].Shape, in[1], axis)))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,
@@ -97,9 +82,7 @@ var GatherND = def(ir.OpDef{
 	Limits: func(n *ir.Node) []ir.Limit { return tuples(n, ir.AttrsOf[GatherNDAttrs](n).BatchDims) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
-		if err := indexInput(n, 1); err != nil {
-			return nil, err
-		}
+		fail.Check(indexInput(n, 1))
 		b := ir.AttrsOf[GatherNDAttrs](n).BatchDims
 		if len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]) {
 			return nil, ir.Errf(n, "shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx,
@@ -168,9 +151,7 @@ func wrapIndices(d *tensor.Dense, dim int) []int {
 
 // elementIndices checks the shape of a GatherElements or ScatterElements index.
 func elementIndices(n *ir.Node, x, idx []int, axis int) error {
-	if err := indexInput(n, 1); err != nil {
-		return err
-	}
+	fail.Check(indexInput(n, 1))
 	ok := len(x) == len(idx)
 	for d := range idx {
 		ok = ok && (d == axis || idx[d] <= x[d])

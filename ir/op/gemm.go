@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -23,16 +24,9 @@ var Gemm = def(ir.OpDef{
 	Attrs: ir.Declare[GemmAttrs](),
 	MinIn: 2, MaxIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		if err := wantSameTypes(n, 0, 1, 2); err != nil {
-			return nil, err
-		}
-		g, err := GemmGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		fail.Check(wantSameTypes(n, 0, 1, 2))
+		g := fail.Must(GemmGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.M, g.N))
 	},
 	Eval: evalGemm, EvalQ: evalGemmQ, Quant: ir.QInt, Pattern: ir.OutFusable,
@@ -89,10 +83,7 @@ func GemmGeometry(n *ir.Node) (*GemmGeom, error) {
 }
 
 func evalGemm(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := GemmGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(GemmGeometry(n))
 	dt := in[0].DType
 	if dt.IsFloat() {
 		return inFloat(in, gemmFloat(n, g), 1), nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -24,7 +25,8 @@ type window struct {
 
 // readWindow reads strides, dilations, pads and auto_pad for a kernel whose
 // size is known. dilations is false for operators without that attribute.
-func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
+func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error) {
+	defer fail.Catch(&err)
 	k := len(kernel)
 	w := &window{autoPad: ir.AttrsOf[AutoPadAttr](n).AutoPad, kernel: kernel, strides: ones(k), dilations: ones(k),
 		padBegin: make([]int, k), padEnd: make([]int, k)}
@@ -51,13 +53,9 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (*window, error) {
 		copy(into, v)
 		return nil
 	}
-	if err := read("strides", ir.AttrsOf[StridesAttr](n).Strides, w.strides); err != nil {
-		return nil, err
-	}
+	fail.Check(read("strides", ir.AttrsOf[StridesAttr](n).Strides, w.strides))
 	if dilations {
-		if err := read("dilations", ir.AttrsOf[DilationsAttr](n).Dilations, w.dilations); err != nil {
-			return nil, err
-		}
+		fail.Check(read("dilations", ir.AttrsOf[DilationsAttr](n).Dilations, w.dilations))
 	}
 	for _, x := range kernel {
 		if x < 1 || x > maxExtent {
@@ -166,7 +164,8 @@ func (w *window) closeSingles(kernel []int) {
 
 // ConvGeometry checks a Conv or ConvTranspose node against ONNX's rules and
 // gives its geometry. Every violation is an error that names the attribute.
-func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
+func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
+	defer fail.Catch(&err)
 	x, w := n.Input(0).Type.Shape, n.Input(1).Type.Shape
 	if len(x) < 3 {
 		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...]", n.In[0], x)
@@ -183,10 +182,7 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 	if ks := ir.AttrsOf[KernelShapeAttr](n).KernelShape; ks != nil && !sameShape(ks, kernel) {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, but the weights have shape %v", ks, w)
 	}
-	win, err := readWindow(n, kernel, true)
-	if err != nil {
-		return nil, err
-	}
+	win := fail.Must(readWindow(n, kernel, true))
 	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, In: append([]int(nil), x[2:]...),
 		Kernel:  kernel,
 		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd,
@@ -210,9 +206,7 @@ func ConvGeometry(n *ir.Node) (*ConvGeom, error) {
 		return nil, ir.Errf(n, "weight-shape", "the weights have shape %v: %d channels, want %d (the input's %d "+
 			"channels in %d groups)", w, w[1], g.CIn/g.Group, g.CIn, g.Group)
 	}
-	if g.Out, err = win.slide(n, g.In, false); err != nil {
-		return nil, err
-	}
+	g.Out = fail.Must(win.slide(n, g.In, false))
 	win.closeSingles(kernel)
 	return g, checkBias(n, 2, g.COut)
 }
@@ -328,7 +322,8 @@ func (g *PoolGeom) Padded() bool {
 
 // PoolGeometry checks an AveragePool, MaxPool, LpPool or Global*Pool node and
 // gives its geometry.
-func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
+func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
+	defer fail.Catch(&err)
 	x := n.Input(0).Type.Shape
 	if len(x) < 3 || len(x) > 5 {
 		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial "+
@@ -352,13 +347,8 @@ func PoolGeometry(n *ir.Node) (*PoolGeom, error) {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel,
 			k, x)
 	}
-	win, err := readWindow(n, kernel, true)
-	if err != nil {
-		return nil, err
-	}
-	if g.Out, err = win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0); err != nil {
-		return nil, err
-	}
+	win := fail.Must(readWindow(n, kernel, true))
+	g.Out = fail.Must(win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0))
 	for i, windows := range g.Out {
 		if windows == 1 { // the way to the next one says nothing: the same pool has one form
 			win.strides[i] = 1

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,12 +31,8 @@ var GridSample = def(ir.OpDef{
 			return nil, ir.Errf(n, "shape-mismatch", "the input %v with positions %v, want [N, C, spatial...] and "+
 				"[N, out..., %d]", x.Shape, g.Shape, r)
 		}
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		if err := wantType(n, 1, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		fail.Check(wantType(n, 1, floatTypes))
 		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "linear", "nearest", "cubic", "bilinear", "bicubic") {
 			return nil, ir.Errf(n, "mode", "mode is %q, want linear, nearest or cubic", m)
 		}

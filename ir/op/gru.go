@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -23,10 +24,7 @@ var GRU = def(ir.OpDef{
 	Attrs: ir.Declare[GRUAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
 	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := RNNGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(RNNGeometry(n))
 		return inFloat(in, gruFloat[float64](n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
@@ -77,10 +75,7 @@ var RNN = def(ir.OpDef{
 	Attrs: ir.Declare[RNNAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 2,
 	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := RNNGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(RNNGeometry(n))
 		return inFloat(in, rnnFloat[float64](n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,

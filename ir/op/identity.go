@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -35,9 +36,7 @@ var Within = def(ir.OpDef{
 		return []ir.Limit{{Input: 0, What: "number", Least: []int{a.Least}, Most: []int{a.Most}}}
 	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := indexInput(n, 0); err != nil {
-			return nil, err
-		}
+		fail.Check(indexInput(n, 0))
 		return inferLike(n)
 	},
 	Eval: evalIdentity,

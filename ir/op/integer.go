@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -26,23 +27,13 @@ var ConvInteger = def(ir.OpDef{
 	Attrs: ir.Declare[ConvIntegerAttrs](),
 	MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := integerConv(n)
-		if err != nil {
-			return nil, err
-		}
-		if err := zeroPoints(n, 0, 2, 1); err != nil {
-			return nil, err
-		}
-		if err := zeroPoints(n, 1, 3, g.COut); err != nil {
-			return nil, err
-		}
+		g := fail.Must(integerConv(n))
+		fail.Check(zeroPoints(n, 0, 2, 1))
+		fail.Check(zeroPoints(n, 1, 3, g.COut))
 		return one(ir.T(sumType(n), append([]int{g.N, g.COut}, g.Out...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := integerConv(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(integerConv(n))
 		if sumType(n) == tensor.I64 {
 			return outs(convIntegers[int64](g, in))
 		}
@@ -73,23 +64,13 @@ func convIntegers[T int32 | int64](g *ConvGeom, in []*tensor.Dense) *tensor.Dens
 var MatMulInteger = def(ir.OpDef{
 	Name: "MatMulInteger", Doc: "matrix product of integers with integer results", MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := MatMulGeometry(n)
-		if err != nil {
-			return nil, err
-		}
-		if err := zeroPoints(n, 0, 2, g.M); err != nil {
-			return nil, err
-		}
-		if err := zeroPoints(n, 1, 3, g.N); err != nil {
-			return nil, err
-		}
+		g := fail.Must(MatMulGeometry(n))
+		fail.Check(zeroPoints(n, 0, 2, g.M))
+		fail.Check(zeroPoints(n, 1, 3, g.N))
 		return one(ir.T(sumType(n), g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := MatMulGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(MatMulGeometry(n))
 		if sumType(n) == tensor.I64 {
 			return outs(matMulIntegers[int64](g, in))
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,20 +31,12 @@ func intPair(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node) 
 	return ir.OpDef{
 		Name: name, Doc: doc, Attrs: attrs, MinIn: 2, Pattern: ir.Broadcast, Quant: ir.QNone, Finite: true, Pair: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			if _, err := mk(n); err != nil {
-				return nil, err
-			}
+			fail.Must(mk(n))
 			return inferBinary(s)(n)
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-			f, err := mk(n)
-			if err != nil {
-				return nil, err
-			}
-			out, err := Broadcast(n, in[0].Shape, in[1].Shape)
-			if err != nil {
-				return nil, err
-			}
+			f := fail.Must(mk(n))
+			out := fail.Must(Broadcast(n, in[0].Shape, in[1].Shape))
 			y := make([]int64, tensor.Count(out))
 			zip(out, in[0].Shape, in[1].Shape, y, in[0].Int64s(), in[1].Int64s(), func(y, a, b []int64) {
 				for i := range y {

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -29,10 +30,7 @@ var LSTM = def(ir.OpDef{
 	Attrs: ir.Declare[LSTMAttrs](), MinIn: 3, MaxIn: 8, MaxOut: 3,
 	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := RNNGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(RNNGeometry(n))
 		return inFloat(in, lstmFloat[float64](n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -259,10 +260,8 @@ func evalMatMul16(n *ir.Node, g *MatGeom, p *MACParams, in []*tensor.Dense) ([]*
 func matMul16[W int8 | int16](p *MACParams, g *MatGeom, a []int16, b []W, y []int16) error {
 	b = swapInner(len(b)/max(g.K*g.N, 1), g.K, g.N, b)
 	for i := range g.A {
-		if err := product16(p, g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil,
-			y[i*g.M*g.N:][:g.M*g.N]); err != nil {
-			return err
-		}
+		fail.Check(product16(p, g.M, g.K, g.N, a[g.A[i]*g.M*g.K:][:g.M*g.K], b[g.B[i]*g.K*g.N:][:g.K*g.N], nil,
+			y[i*g.M*g.N:][:g.M*g.N]))
 	}
 	return nil
 }

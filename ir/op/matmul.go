@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -14,16 +15,9 @@ var MatMul = def(ir.OpDef{
 	Name: "MatMul", Doc: "matrix product with broadcast batch dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		if err := wantSameTypes(n, 0, 1); err != nil {
-			return nil, err
-		}
-		g, err := MatMulGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		fail.Check(wantSameTypes(n, 0, 1))
+		g := fail.Must(MatMulGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
 	Eval: evalMatMul, EvalQ: evalMatMulQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: matmulMACs,
@@ -106,10 +100,7 @@ func matmulMACs(n *ir.Node) int64 {
 }
 
 func evalMatMul(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := MatMulGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(MatMulGeometry(n))
 	if in[0].DType.IsFloat() {
 		return inFloat(in, matmulFloat(n, g), 1), nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -68,10 +69,7 @@ func plainGemm(n *ir.Node) string {
 }
 
 func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := GemmGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(GemmGeometry(n))
 	if p, why := Gemm16Params(n); why == "" {
 		return evalGemm16(n, g, p, in)
 	}
@@ -95,10 +93,7 @@ func evalGemmQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 }
 
 func evalMatMulQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := MatMulGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(MatMulGeometry(n))
 	if p, why := MatMul16Params(n); why == "" {
 		return evalMatMul16(n, g, p, in)
 	}

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -22,10 +23,7 @@ var NonMaxSuppression = def(ir.OpDef{
 	Attrs: ir.Declare[NonMaxSuppressionAttrs](), MinIn: 2, MaxIn: 5, Quant: ir.QNone, Pattern: ir.Opaque,
 	DataSized: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := NMSGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(NMSGeometry(n))
 		return one(ir.T(tensor.I64, g.Batch*g.Classes*g.Most, 3))
 	},
 	// every box selected is the best of all, and its overlap with those before it takes some eight multiplications
@@ -37,10 +35,7 @@ var NonMaxSuppression = def(ir.OpDef{
 		return work(g.Batch, g.Classes, g.Most, g.Boxes+8*g.Most)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := NMSGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(NMSGeometry(n))
 		boxes, scores := in[0].Floats(), in[1].Floats()
 		overlap, least := 0.0, negInf
 		if d := opt(in, 3); d != nil {
@@ -94,26 +89,22 @@ type NMSGeom struct {
 }
 
 // NMSGeometry checks a NonMaxSuppression node.
-func NMSGeometry(n *ir.Node) (*NMSGeom, error) {
+func NMSGeometry(n *ir.Node) (_ *NMSGeom, err error) {
+	defer fail.Catch(&err)
 	b, s := n.In[0].Type, n.In[1].Type
 	if b.Rank() != 3 || s.Rank() != 3 || b.Shape[2] != 4 || b.Shape[0] != s.Shape[0] || b.Shape[1] != s.Shape[2] {
 		return nil, ir.Errf(n, "shape-mismatch", "boxes %v with scores %v, want [N, boxes, 4] and [N, classes, boxes]",
 			b.Shape, s.Shape)
 	}
 	for i := range 2 {
-		if err := wantType(n, i, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, i, floatTypes))
 	}
 	for i := 3; i <= 4; i++ {
 		if v := n.Input(i); v != nil && (v.Type.Elems() != 1 || !v.Type.DType.IsFloat()) {
 			return nil, ir.Errf(n, "shape", "the threshold %s is %s, want one float", v, v.Type)
 		}
 	}
-	most, err := ConstInts(n, 2, "the number of boxes per class")
-	if err != nil {
-		return nil, err
-	}
+	most := fail.Must(ConstInts(n, 2, "the number of boxes per class"))
 	g := &NMSGeom{Batch: s.Shape[0], Classes: s.Shape[1], Boxes: s.Shape[2],
 		Centre: ir.AttrsOf[NonMaxSuppressionAttrs](n).CenterPointBox != 0}
 	if len(most) > 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -27,13 +28,8 @@ var BatchNormalization = def(ir.OpDef{
 		if ir.AttrsOf[BatchNormalizationAttrs](n).TrainingMode != 0 {
 			return nil, ir.Errf(n, "training", "training_mode is 1; export the model for inference")
 		}
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
-		c, err := channels(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
+		c := fail.Must(channels(n))
 		for i, what := range []string{"", "scale", "B", "mean", "var"} {
 			if i == 0 {
 				continue
@@ -149,38 +145,22 @@ var LayerNormalization = def(ir.OpDef{
 	Attrs: ir.Declare[LayerNormalizationAttrs](),
 	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
 		x := n.In[0].Type
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank())
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank()))
 		for i, what := range []string{1: "Scale", 2: "B"} {
 			if i > 0 {
-				if err := wantBroadcastTo(n, i, what, x.Shape[axis:]); err != nil {
-					return nil, err
-				}
+				fail.Check(wantBroadcastTo(n, i, what, x.Shape[axis:]))
 			}
 		}
-		stash, err := attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType)
-		if err != nil {
-			return nil, err
-		}
+		stash := fail.Must(attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType))
 		stat := ir.T(stash, reducedShape(x.Shape, ir.Identity(x.Rank())[axis:], true)...)
 		return []ir.Type{like(n, 0), stat, stat}, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
-		stash, err := attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType)
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
+		stash := fail.Must(attrType(n, "stash_type", ir.AttrsOf[StashTypeAttr](n).StashType))
 		y := x.Floats()
 		rows, size := tensor.Count(x.Shape[:axis]), tensor.Count(x.Shape[axis:])
 		mean, inv := make([]float64, rows), make([]float64, rows)
@@ -211,25 +191,15 @@ var RMSNormalization = def(ir.OpDef{
 	Attrs: ir.Declare[RMSNormalizationAttrs](),
 	MinIn: 2, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
 		x := n.In[0].Type
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank())
-		if err != nil {
-			return nil, err
-		}
-		if err := wantBroadcastTo(n, 1, "scale", x.Shape[axis:]); err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, x.Rank()))
+		fail.Check(wantBroadcastTo(n, 1, "scale", x.Shape[axis:]))
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 		y := x.Floats()
 		size := tensor.Count(x.Shape[axis:])
 		for at := 0; at < len(y); at += size {
@@ -262,9 +232,7 @@ func groupNorm(x *tensor.Dense, groups int, eps float64, scale, bias *tensor.Den
 
 // inferGroupNorm checks [N, C, ...] with scale and bias of shape [C].
 func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
-	if err := wantType(n, 0, floatTypes); err != nil {
-		return nil, err
-	}
+	fail.Check(wantType(n, 0, floatTypes))
 	x := n.In[0].Type
 	if x.Rank() < 2 {
 		return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], x.Shape)
@@ -332,19 +300,12 @@ var MeanVarianceNormalization = def(ir.OpDef{
 	Attrs: ir.Declare[MeanVarianceNormalizationAttrs](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
-		if _, err := mvnAxes(n); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
+		fail.Must(mvnAxes(n))
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axes, err := mvnAxes(n)
-		if err != nil {
-			return nil, err
-		}
+		axes := fail.Must(mvnAxes(n))
 		x := in[0]
 		y := x.Floats()
 		count := 1
@@ -382,10 +343,7 @@ func mvnAxes(n *ir.Node) ([]int, error) {
 	rank := n.In[0].Type.Rank()
 	mark := make([]bool, rank)
 	for _, a := range given {
-		a, err := Axis(n, a, rank)
-		if err != nil {
-			return nil, err
-		}
+		a := fail.Must(Axis(n, a, rank))
 		mark[a] = true
 	}
 	var axes []int
@@ -412,9 +370,7 @@ var LRN = def(ir.OpDef{
 	Attrs: ir.Declare[LRNAttrs](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
 		if n.In[0].Type.Rank() < 2 {
 			return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], n.In[0].Type.Shape)
 		}

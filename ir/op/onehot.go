@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -19,10 +20,7 @@ var OneHot = def(ir.OpDef{
 	Name: "OneHot", Doc: "indices as one-hot vectors",
 	Attrs: ir.Declare[OneHotAttrs](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		axis, depth, err := oneHot(n)
-		if err != nil {
-			return nil, err
-		}
+		axis, depth := fail.Must2(oneHot(n))
 		if s := n.In[2].Type.Shape; len(s) != 1 || s[0] != 2 {
 			return nil, ir.Errf(n, "shape", "the values %s have shape %v, want [2]: off, on", n.In[2], s)
 		}
@@ -31,10 +29,7 @@ var OneHot = def(ir.OpDef{
 		return one(ir.T(n.In[2].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, depth, err := oneHot(n)
-		if err != nil {
-			return nil, err
-		}
+		axis, depth := fail.Must2(oneHot(n))
 		x := in[0]
 		shape := append(append(append([]int(nil), x.Shape[:axis]...), depth), x.Shape[axis:]...)
 		pick := make([]int, tensor.Count(shape))
@@ -54,13 +49,8 @@ var OneHot = def(ir.OpDef{
 })
 
 func oneHot(n *ir.Node) (axis, depth int, err error) {
-	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()+1); err != nil {
-		return 0, 0, err
-	}
-	v, err := ConstInts(n, 1, "the depth")
-	if err != nil {
-		return 0, 0, err
-	}
+	axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()+1))
+	v := fail.Must(ConstInts(n, 1, "the depth"))
 	if len(v) != 1 || v[0] < 0 || v[0] > tensor.MaxElems {
 		return 0, 0, ir.Errf(n, "depth", "the depth is %v, want one value of 0 or more", v)
 	}

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -24,10 +25,7 @@ var Pad = def(ir.OpDef{
 	Name: "Pad", Doc: "extends or crops a tensor",
 	Attrs: ir.Declare[PadAttrs](), MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := PadGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(PadGeometry(n))
 		x := n.In[0].Type
 		if f := n.Input(2); f != nil {
 			if f.Type.Elems() != 1 {
@@ -41,10 +39,7 @@ var Pad = def(ir.OpDef{
 		return one(ir.T(x.DType, g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := PadGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(PadGeometry(n))
 		x := in[0]
 		if tensor.Count(g.Shape) == 0 {
 			return outs(tensor.New(x.DType, g.Shape))
@@ -52,10 +47,7 @@ var Pad = def(ir.OpDef{
 		if g.Mode != "constant" {
 			return outs(takeTensor(x, g.Shape, g.sources(x.Shape)))
 		}
-		fill, err := PadFill(n, opt(in, 2))
-		if err != nil {
-			return nil, err
-		}
+		fill := fail.Must(PadFill(n, opt(in, 2)))
 		return outs(g.place(x, fill))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove, Fill: 2,
@@ -112,17 +104,11 @@ var CenterCropPad = def(ir.OpDef{
 	Name: "CenterCropPad", Doc: "crops or zero-pads to a size around the centre",
 	Attrs: ir.Declare[CenterCropPadAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := centre(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(centre(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := centre(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(centre(n))
 		if tensor.Count(g.Shape) == 0 {
 			return outs(tensor.New(in[0].DType, g.Shape))
 		}
@@ -133,10 +119,7 @@ var CenterCropPad = def(ir.OpDef{
 
 func centre(n *ir.Node) (*PadGeom, error) {
 	x := n.In[0].Type.Shape
-	want, err := ConstInts(n, 1, "the target shape")
-	if err != nil {
-		return nil, err
-	}
+	want := fail.Must(ConstInts(n, 1, "the target shape"))
 	axes := ir.AttrsOf[AxesAttr](n).Axes
 	if axes == nil {
 		axes = ir.Identity(len(x))
@@ -146,10 +129,7 @@ func centre(n *ir.Node) (*PadGeom, error) {
 	}
 	g := &PadGeom{Mode: "constant", Begin: make([]int, len(x)), Shape: append([]int(nil), x...)}
 	for i, a := range axes {
-		a, err := Axis(n, a, len(x))
-		if err != nil {
-			return nil, err
-		}
+		a := fail.Must(Axis(n, a, len(x)))
 		if want[i] < 0 || want[i] > maxExtent {
 			return nil, ir.Errf(n, "shape", "the target shape %v is out of range", want)
 		}
@@ -171,7 +151,8 @@ type PadGeom struct {
 }
 
 // PadGeometry resolves and checks the inputs of a Pad node.
-func PadGeometry(n *ir.Node) (*PadGeom, error) {
+func PadGeometry(n *ir.Node) (_ *PadGeom, err error) {
+	defer fail.Catch(&err)
 	x := n.In[0].Type.Shape
 	g := &PadGeom{Mode: ir.AttrsOf[ModeAttr](n).Mode, Begin: make([]int, len(x)), End: make([]int, len(x)),
 		Shape: append([]int(nil), x...)}
@@ -180,14 +161,8 @@ func PadGeometry(n *ir.Node) (*PadGeom, error) {
 	default:
 		return nil, ir.Errf(n, "mode", "mode is %q, want constant, reflect, edge or wrap", g.Mode)
 	}
-	pads, err := ConstInts(n, 1, "the pads")
-	if err != nil {
-		return nil, err
-	}
-	axes, err := ConstInts(n, 3, "the axes")
-	if err != nil {
-		return nil, err
-	}
+	pads := fail.Must(ConstInts(n, 1, "the pads"))
+	axes := fail.Must(ConstInts(n, 3, "the axes"))
 	if n.Input(3) == nil {
 		axes = ir.Identity(len(x))
 	}
@@ -197,10 +172,7 @@ func PadGeometry(n *ir.Node) (*PadGeom, error) {
 	}
 	seen := make([]bool, len(x))
 	for i, a := range axes {
-		a, err := Axis(n, a, len(x))
-		if err != nil {
-			return nil, err
-		}
+		a := fail.Must(Axis(n, a, len(x)))
 		if seen[a] {
 			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
 		}

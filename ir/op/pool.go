@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -117,18 +118,12 @@ var MaxUnpool = def(ir.OpDef{
 		return []ir.Limit{ir.Counts(1, "position", product(from)-1)}
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		types, err := inferMaxUnpool(n)
-		if err != nil {
-			return nil, err
-		}
+		types := fail.Must(inferMaxUnpool(n))
 		y := tensor.New(in[0].DType, types[0].Shape)
 		idx := make([]int, in[1].Len())
 		// indices count within the pooled input's planes; when output_shape
 		// enlarges the planes, they still count in the inferred shape
-		from, err := unpoolShape(n)
-		if err != nil {
-			return nil, err
-		}
+		from := fail.Must(unpoolShape(n))
 		fs, ts := tensor.Strides(from), tensor.Strides(y.Shape)
 		for i := range idx {
 			p := int(in[1].Int(i))
@@ -175,17 +170,9 @@ func unpoolShape(n *ir.Node) ([]int, error) {
 }
 
 func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
-	out, err := unpoolShape(n)
-	if err != nil {
-		return nil, err
-	}
-	if err := indexInput(n, 1); err != nil {
-		return nil, err
-	}
-	want, err := ConstInts(n, 2, "the output shape")
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(unpoolShape(n))
+	fail.Check(indexInput(n, 1))
+	want := fail.Must(ConstInts(n, 2, "the output shape"))
 	if want != nil {
 		if len(want) != len(out) {
 			return nil, ir.Errf(n, "shape", "output_shape is %v, want %d values", want, len(out))
@@ -210,16 +197,11 @@ func poolMACs(n *ir.Node) int64 {
 }
 
 func inferPool(n *ir.Node) ([]ir.Type, error) {
-	if err := wantType(n, 0, floatTypes); err != nil {
-		return nil, err
-	}
+	fail.Check(wantType(n, 0, floatTypes))
 	if hasAttr(n.Op, "p") && ir.AttrsOf[PAttr](n).P < 1 {
 		return nil, ir.Errf(n, "p", "attribute p is %d, want at least 1", ir.AttrsOf[PAttr](n).P)
 	}
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(PoolGeometry(n))
 	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.C}, g.Out...)...))
 }
 
@@ -233,13 +215,8 @@ func hasAttr(d *ir.OpDef, name string) bool {
 }
 
 func inferMaxPool(n *ir.Node) ([]ir.Type, error) {
-	if err := wantType(n, 0, numTypes); err != nil {
-		return nil, err
-	}
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	fail.Check(wantType(n, 0, numTypes))
+	g := fail.Must(PoolGeometry(n))
 	shape := append([]int{g.N, g.C}, g.Out...)
 	return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil
 }
@@ -253,10 +230,7 @@ type poolRule[T float] struct {
 }
 
 func evalPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(PoolGeometry(n))
 	return inFloat(in, poolFloat(n, g, poolRuleOf[float64](n))), nil
 }
 
@@ -347,10 +321,7 @@ func (g *PoolGeom) windows(f func(plane, at int, win []int, taps int)) {
 // evalMaxPool works on any ordered type through float64 comparisons of small
 // integers and floats; 64-bit integers are compared as integers.
 func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(PoolGeometry(n))
 	x := in[0]
 	shape := append([]int{g.N, g.C}, g.Out...)
 	pick := make([]int, tensor.Count(shape))

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -56,18 +57,12 @@ func evalAveragePoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if why != "" {
 		return evalActQ(n, in)
 	}
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(PoolGeometry(n))
 	if Sixteen(n) {
 		y, err := averagePool(n, g, lo, hi, in[0].Data.([]int16))
 		return []*tensor.Dense{tensor.Of(n.Out[0].Type.Shape, y)}, err
 	}
-	y, err := averagePool(n, g, lo, hi, s8(in[0]))
-	if err != nil {
-		return nil, err
-	}
+	y := fail.Must(averagePool(n, g, lo, hi, s8(in[0])))
 	return outs(eightBitOf(n.Out[0].Type, append([]int{g.N, g.C}, g.Out...), y))
 }
 
@@ -99,10 +94,7 @@ func evalMaxPoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if why != "" {
 		return evalActQ(n, in)
 	}
-	g, err := PoolGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(PoolGeometry(n))
 	if g.plain2D() && len(n.Out) == 1 && !Sixteen(n) {
 		y := make([]int8, g.N*g.C*product(g.Out))
 		if err := qref.MaxPool(g.params(lo, hi), swapInner(g.N, g.C, product(g.In), s8(in[0])), y); err != nil {
@@ -111,10 +103,7 @@ func evalMaxPoolQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return outs(eightBitOf(n.Out[0].Type, append([]int{g.N, g.C}, g.Out...), swapInner(g.N, product(g.Out), g.C,
 			y)))
 	}
-	out, err := evalMaxPool(n, in)
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(evalMaxPool(n, in))
 	y, shift := out[0], int64(bias8(n.Out[0].Type))
 	for i, k := 0, y.Len(); i < k; i++ {
 		y.SetInt(i, min(max(y.Int(i), int64(lo)+shift), int64(hi)+shift))

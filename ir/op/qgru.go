@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -40,10 +41,7 @@ var QGRU = def(ir.OpDef{
 	Attrs: ir.Declare[QGRUAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 3,
 	QError: func(*ir.Node) float64 { return math.Inf(1) }, // every step reads the rounded result of the one before
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := qgruGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(qgruGeometry(n))
 		dt, state := n.In[0].Type.DType, n.In[0].Type.DType
 		if n.In[0].Type.Quant != nil {
 			state = tensor.I16
@@ -77,10 +75,7 @@ func qgruGeometry(n *ir.Node) (*RNNGeom, error) {
 
 // evalQGRUFloat is the same GRU in float: ONNX's operator on these shapes.
 func evalQGRUFloat(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := qgruGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(qgruGeometry(n))
 	wide := make([]*tensor.Dense, 6)
 	copy(wide, in[:3])
 	if b, rb := opt(in, 3), opt(in, 4); b != nil || rb != nil {

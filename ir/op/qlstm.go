@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -45,10 +46,7 @@ var QLSTM = def(ir.OpDef{
 	Attrs: ir.Declare[QLSTMAttrs](), MinIn: 3, MaxIn: 6, MaxOut: 3,
 	QError: func(*ir.Node) float64 { return math.Inf(1) }, // every step reads the rounded result of the one before
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := qlstmGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(qlstmGeometry(n))
 		dt, cell := n.In[0].Type.DType, n.In[0].Type.DType
 		if n.In[0].Type.Quant != nil {
 			cell = tensor.I16
@@ -125,10 +123,7 @@ func wantOperands(n *ir.Node, g *RNNGeom, shapes ...[]int) error {
 
 // evalQLSTMFloat is the same LSTM in float: ONNX's operator on these shapes.
 func evalQLSTMFloat(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := qlstmGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(qlstmGeometry(n))
 	wide := make([]*tensor.Dense, 7)
 	copy(wide, in[:3])
 	if b := opt(in, 3); b != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
 )
@@ -26,10 +27,7 @@ func newScaleMap(n *ir.Node, x, scale []int) (scaleMap, error) {
 	if tensor.Count(scale) == 1 && len(scale) <= 1 && block == 0 {
 		return scaleMap{all: true}, nil
 	}
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x))
-	if err != nil {
-		return scaleMap{}, err
-	}
+	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	m := scaleMap{inner: tensor.Count(x[axis+1:]), dim: x[axis], block: 1, count: x[axis]}
 	if block == 0 {
 		if len(scale) != 1 || scale[0] != x[axis] {
@@ -84,10 +82,7 @@ func quantizeType(n *ir.Node) (tensor.DType, error) {
 	code := ir.AttrsOf[ScaleAttrs](n).OutputDtype
 	switch z := n.Input(2); {
 	case code != 0:
-		d, err := attrType(n, "output_dtype", code)
-		if err != nil {
-			return 0, err
-		}
+		d := fail.Must(attrType(n, "output_dtype", code))
 		if z != nil && z.Type.DType != d {
 			return 0, ir.Errf(n, "dtype", "output_dtype is %s, but the zero point (%s) is of type %s", d, z,
 				z.Type.DType)
@@ -132,31 +127,16 @@ var QuantizeLinear = def(ir.OpDef{
 		if t := n.In[0].Type.DType; !t.IsFloat() && t != tensor.I32 {
 			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want a floating-point type or i32", n.In[0], t)
 		}
-		if err := wantType(n, 1, floatTypes); err != nil {
-			return nil, err
-		}
-		if _, err := newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape); err != nil {
-			return nil, err
-		}
-		if err := checkZero(n); err != nil {
-			return nil, err
-		}
-		d, err := quantizeType(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 1, floatTypes))
+		fail.Must(newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape))
+		fail.Check(checkZero(n))
+		d := fail.Must(quantizeType(n))
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, s := in[0], in[1].Floats()
-		m, err := newScaleMap(n, x.Shape, in[1].Shape)
-		if err != nil {
-			return nil, err
-		}
-		d, err := quantizeType(n)
-		if err != nil {
-			return nil, err
-		}
+		m := fail.Must(newScaleMap(n, x.Shape, in[1].Shape))
+		d := fail.Must(quantizeType(n))
 		zero := make([]int64, len(s))
 		if len(in) > 2 && in[2] != nil {
 			zero = in[2].Int64s()
@@ -226,35 +206,20 @@ var DequantizeLinear = def(ir.OpDef{
 		if t := n.In[0].Type.DType; !t.IsInt() {
 			return nil, ir.Errf(n, "dtype", "input 0 (%s) is of type %s, want an integer type", n.In[0], t)
 		}
-		if err := wantType(n, 1, floatTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 1, floatTypes))
 		if z := n.Input(2); z != nil && z.Type.DType != n.In[0].Type.DType {
 			return nil, ir.Errf(n, "dtype", "zero point (%s) is of type %s, input 0 (%s) of type %s; want the same", z,
 				z.Type.DType, n.In[0], n.In[0].Type.DType)
 		}
-		if _, err := newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape); err != nil {
-			return nil, err
-		}
-		if err := checkZero(n); err != nil {
-			return nil, err
-		}
-		d, err := dequantizeType(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Must(newScaleMap(n, n.In[0].Type.Shape, n.In[1].Type.Shape))
+		fail.Check(checkZero(n))
+		d := fail.Must(dequantizeType(n))
 		return one(ir.T(d, n.In[0].Type.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x, s := in[0], in[1].Floats()
-		m, err := newScaleMap(n, x.Shape, in[1].Shape)
-		if err != nil {
-			return nil, err
-		}
-		d, err := dequantizeType(n)
-		if err != nil {
-			return nil, err
-		}
+		m := fail.Must(newScaleMap(n, x.Shape, in[1].Shape))
+		d := fail.Must(dequantizeType(n))
 		zero := make([]int64, len(s))
 		if len(in) > 2 && in[2] != nil {
 			zero = in[2].Int64s()

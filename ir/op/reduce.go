@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,12 +31,10 @@ type reduction struct {
 // ReduceAxes are the axes that a Reduce* node reduces, in ascending order and
 // without duplicates; empty when the node is the identity (no axes and
 // noop_with_empty_axes).
-func ReduceAxes(n *ir.Node) ([]int, error) {
+func ReduceAxes(n *ir.Node) (_ []int, err error) {
+	defer fail.Catch(&err)
 	rank := n.In[0].Type.Rank()
-	given, err := ConstInts(n, 1, "the axes")
-	if err != nil {
-		return nil, err
-	}
+	given := fail.Must(ConstInts(n, 1, "the axes"))
 	if len(given) == 0 {
 		if ir.AttrsOf[ReduceAttrs](n).NoopWithEmptyAxes != 0 {
 			return nil, nil
@@ -44,9 +43,7 @@ func ReduceAxes(n *ir.Node) ([]int, error) {
 	}
 	mark := make([]bool, rank)
 	for _, a := range given {
-		if a, err = Axis(n, a, rank); err != nil {
-			return nil, err
-		}
+		a = fail.Must(Axis(n, a, rank))
 		mark[a] = true
 	}
 	var axes []int
@@ -126,21 +123,13 @@ func reduce(r reduction) *ir.OpDef {
 		MinIn: 1, MaxIn: 2, Pattern: ir.Reduce, Spread: r.spread, ZerosNeutral: r.zerosNeutral, Finite: !r.infinite,
 		Fold: r.fold,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			if err := wantType(n, 0, r.types); err != nil {
-				return nil, err
-			}
-			axes, err := ReduceAxes(n)
-			if err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, 0, r.types))
+			axes := fail.Must(ReduceAxes(n))
 			t := n.In[0].Type
 			return one(ir.T(t.DType, reducedShape(t.Shape, axes, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)...))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-			axes, err := ReduceAxes(n)
-			if err != nil {
-				return nil, err
-			}
+			axes := fail.Must(ReduceAxes(n))
 			return outs(r.eval(in[0], axes, reducedShape(in[0].Shape, axes, ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)))
 		},
 	})

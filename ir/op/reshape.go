@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -51,10 +52,7 @@ var Unsqueeze = def(ir.OpDef{
 
 func evalReshape(infer func(*ir.Node) ([]ir.Type, error)) func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error) {
 	return func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		t, err := infer(n)
-		if err != nil {
-			return nil, err
-		}
+		t := fail.Must(infer(n))
 		return outs(in[0].Reshaped(t[0].Shape))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -34,27 +35,16 @@ var Resize = def(ir.OpDef{
 	Attrs: ir.Declare[ResizeAttrs](),
 	MinIn: 1, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		shape, _, err := resizeScales(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		shape, _ := fail.Must2(resizeScales(n))
 		if _, err := tensor.Elems(shape); err != nil { // before tables of that size are made
 			return nil, ir.Errf(n, "shape", "the output: %v", err)
 		}
-		g, err := ResizeGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(ResizeGeometry(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := ResizeGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(ResizeGeometry(n))
 		x := in[0]
 		if g.Nearest && !g.Crop {
 			return outs(g.pick(x))
@@ -103,10 +93,7 @@ type ResizeAxis struct {
 // output size over input size as the interpolation uses it.
 func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 	x := n.In[0].Type.Shape
-	axes, err := resizeAxes(n)
-	if err != nil {
-		return nil, nil, err
-	}
+	axes := fail.Must(resizeAxes(n))
 	shape, scale = append([]int(nil), x...), make([]float64, len(x))
 	for i := range scale {
 		scale[i] = 1
@@ -181,10 +168,7 @@ func resizeAxes(n *ir.Node) ([]int, error) {
 	}
 	axes, seen := make([]int, len(given)), make([]bool, r)
 	for i, a := range given {
-		a, err := Axis(n, a, r)
-		if err != nil {
-			return nil, err
-		}
+		a := fail.Must(Axis(n, a, r))
 		if seen[a] {
 			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", given, a)
 		}
@@ -194,12 +178,10 @@ func resizeAxes(n *ir.Node) ([]int, error) {
 }
 
 // ResizeGeometry checks a Resize node and computes its tables.
-func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
+func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
+	defer fail.Catch(&err)
 	attrs := ir.AttrsOf[ResizeAttrs](n)
-	shape, scale, err := resizeScales(n)
-	if err != nil {
-		return nil, err
-	}
+	shape, scale := fail.Must2(resizeScales(n))
 	x := n.In[0].Type.Shape
 	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: attrs.NearestMode,
 		coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
@@ -226,10 +208,7 @@ func ResizeGeometry(n *ir.Node) (*ResizeGeom, error) {
 		}
 		roi = n.ConstIn(1).Floats()
 	}
-	axes, err := resizeAxes(n)
-	if err != nil {
-		return nil, err
-	}
+	axes := fail.Must(resizeAxes(n))
 	if g.Crop && len(roi) != 2*len(axes) {
 		return nil, ir.Errf(n, "shape", "the region has %d values, want %d: the starts, then the ends", len(roi),
 			2*len(axes))

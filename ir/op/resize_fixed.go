@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -24,9 +25,7 @@ var ResizeFixed = def(ir.OpDef{
 	Attrs: ir.Declare[ResizeFixedAttrs](), MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		a, t := ir.AttrsOf[ResizeFixedAttrs](n), n.In[0].Type
-		if err := wantRank(n, 0, 4); err != nil {
-			return nil, err
-		}
+		fail.Check(wantRank(n, 0, 4))
 		if t.DType != tensor.I8 || min(a.Height, a.Width, t.Shape[1], t.Shape[2]) < 1 ||
 			max(a.Height, a.Width, t.Shape[1], t.Shape[2]) > 1<<14 || a.AlignCorners != 0 && a.HalfPixelCenters != 0 {
 			return nil, ir.Errf(n, "resize", "%s to %dx%d, align_corners %d, half_pixel_centers %d; want int8, sizes "+

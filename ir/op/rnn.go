@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -213,17 +214,10 @@ var rnnActs = map[string]rnnAct{
 }
 
 func inferRNN(n *ir.Node) ([]ir.Type, error) {
-	if err := wantType(n, 0, floatTypes); err != nil {
-		return nil, err
-	}
+	fail.Check(wantType(n, 0, floatTypes))
 	idx := []int{0, 1, 2, 3, 5, 6, 7}
-	if err := wantSameTypes(n, idx...); err != nil {
-		return nil, err
-	}
-	g, err := RNNGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	fail.Check(wantSameTypes(n, idx...))
+	g := fail.Must(RNNGeometry(n))
 	dt := n.In[0].Type.DType
 	y, h := []int{g.Seq, g.Dirs(), g.Batch, g.Hidden}, []int{g.Dirs(), g.Batch, g.Hidden}
 	if g.BatchFirst {

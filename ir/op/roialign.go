@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -32,12 +33,8 @@ var RoiAlign = def(ir.OpDef{
 			return nil, ir.Errf(n, "shape-mismatch", "image %v, regions %v, samples %v: want [N, C, H, W], "+
 				"[regions, 4], [regions]", x.Shape, rois.Shape, idx.Shape)
 		}
-		if err := floatInputs(n, 0, 1); err != nil {
-			return nil, err
-		}
-		if err := indexInput(n, 2); err != nil {
-			return nil, err
-		}
+		fail.Check(floatInputs(n, 0, 1))
+		fail.Check(indexInput(n, 2))
 		h, w, s := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth,
 			ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
 		if h < 1 || w < 1 || s < 0 || h > 1<<15 || w > 1<<15 || s > 1<<10 || x.Shape[2] < 1 || x.Shape[3] < 1 {

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,13 +21,8 @@ var ScatterElements = def(ir.OpDef{
 	Attrs: ir.Declare[ScatterElementsAttrs](), MinIn: 3, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-		if err != nil {
-			return nil, err
-		}
-		if err := elementIndices(n, x.Shape, i.Shape, axis); err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
+		fail.Check(elementIndices(n, x.Shape, i.Shape, axis))
 		if !sameShape(i.Shape, u.Shape) {
 			return nil, ir.Errf(n, "shape-mismatch", "indices of shape %v with updates of shape %v, want the same",
 				i.Shape, u.Shape)
@@ -34,10 +30,7 @@ var ScatterElements = def(ir.OpDef{
 		return scatterType(n)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape)))
 		return outs(scatter(n, in[0], in[2], elementOffsets(in[0].Shape, in[1], axis)))
 	},
 	EvalQ: evalScatterQ, Pattern: ir.Opaque, Quant: ir.QInt, DataIn: []int{0, 2},
@@ -55,9 +48,7 @@ var ScatterND = def(ir.OpDef{
 	Attrs: ir.Declare[ScatterNDAttrs](), MinIn: 3, Limits: func(n *ir.Node) []ir.Limit { return tuples(n, 0) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
-		if err := indexInput(n, 1); err != nil {
-			return nil, err
-		}
+		fail.Check(indexInput(n, 1))
 		if len(x) < 1 || len(i) < 1 || i[len(i)-1] > len(x) {
 			return nil, ir.Errf(n, "shape-mismatch", "data %v with coordinates %v", x, i)
 		}
@@ -93,9 +84,7 @@ func scatterType(n *ir.Node) ([]ir.Type, error) {
 	switch r := ir.AttrsOf[ReductionAttr](n).Reduction; r {
 	case "none":
 	case "add", "mul", "max", "min":
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
 	default:
 		return nil, ir.Errf(n, "reduction", "reduction is %q, want none, add, mul, max or min", r)
 	}

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -31,9 +32,7 @@ var ReverseSequence = def(ir.OpDef{
 		if s := n.In[1].Type.Shape; len(s) != 1 || s[0] != x.Shape[b] {
 			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
 		}
-		if err := indexInput(n, 1); err != nil {
-			return nil, err
-		}
+		fail.Check(indexInput(n, 1))
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -102,22 +101,14 @@ var Compress = def(ir.OpDef{
 	Name: "Compress", Doc: "slices selected by a constant condition",
 	Attrs: ir.Declare[CompressAttrs](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		shape, _, _, err := compress(n)
-		if err != nil {
-			return nil, err
-		}
+		shape, _, _ := fail.Must3(compress(n))
 		return one(ir.T(n.In[0].Type.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		shape, from, keep, err := compress(n)
-		if err != nil {
-			return nil, err
-		}
+		shape, from, keep := fail.Must3(compress(n))
 		axis := len(from) - 1
 		if ir.AttrsOf[CompressAttrs](n).Axis != nil {
-			if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(from)); err != nil {
-				return nil, err
-			}
+			axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(from)))
 		}
 		y := tensor.New(in[0].DType, shape)
 		inner, to := product(from[axis+1:]), cellsOf(y)
@@ -134,10 +125,7 @@ var Compress = def(ir.OpDef{
 // compress gives the result's shape, the shape as which the input is read,
 // and the indices that stay.
 func compress(n *ir.Node) (shape, from, keep []int, err error) {
-	cond, err := ConstInts(n, 1, "the condition")
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	cond := fail.Must(ConstInts(n, 1, "the condition"))
 	for i, c := range cond {
 		if c != 0 {
 			keep = append(keep, i)
@@ -147,9 +135,7 @@ func compress(n *ir.Node) (shape, from, keep []int, err error) {
 	from, axis := []int{product(x)}, 0
 	if ir.AttrsOf[CompressAttrs](n).Axis != nil {
 		from = x
-		if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
-			return nil, nil, nil, err
-		}
+		axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
 	}
 	if len(cond) > from[axis] {
 		return nil, nil, nil, ir.Errf(n, "shape-mismatch", "the condition has %d elements, dimension %d has %d",

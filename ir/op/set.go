@@ -10,6 +10,8 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 type key struct{ domain, name string }
@@ -33,10 +35,34 @@ func def(d ir.OpDef) *ir.OpDef {
 	if d.MaxOut == 0 {
 		d.MaxOut = d.MinOut
 	}
+	d.Infer, d.Eval, d.EvalQ = infers(d.Infer), evaluates(d.Eval), evaluates(d.EvalQ)
 	p := &d
 	set[k] = p
 	return p
 }
+
+// infers and evaluates return what ends a definition's functions by way of fail as their error.
+func infers(f func(*ir.Node) ([]ir.Type, error)) func(*ir.Node) ([]ir.Type, error) {
+	if f == nil {
+		return nil
+	}
+	return func(n *ir.Node) (_ []ir.Type, err error) {
+		defer fail.Catch(&err)
+		return f(n)
+	}
+}
+
+func evaluates(f evalFunc) evalFunc {
+	if f == nil {
+		return nil
+	}
+	return func(n *ir.Node, in []*tensor.Dense) (_ []*tensor.Dense, err error) {
+		defer fail.Catch(&err)
+		return f(n, in)
+	}
+}
+
+type evalFunc = func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)
 
 // Get is the operator of a domain ("" is ai.onnx), or nil.
 func Get(domain, name string) *ir.OpDef {

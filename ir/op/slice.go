@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -23,18 +24,12 @@ var Crop = def(ir.OpDef{
 })
 
 func inferSlice(n *ir.Node) ([]ir.Type, error) {
-	g, err := SliceGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(SliceGeometry(n))
 	return one(ir.T(n.In[0].Type.DType, g.Shape...))
 }
 
 func evalSlice(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := SliceGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(SliceGeometry(n))
 	y := tensor.New(in[0].DType, g.Shape)
 	st := tensor.Strides(in[0].Shape)
 	base := 0
@@ -51,15 +46,13 @@ func evalSlice(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 type SliceGeom struct{ Start, Step, Shape []int }
 
 // SliceGeometry resolves the inputs of a Slice node.
-func SliceGeometry(n *ir.Node) (*SliceGeom, error) {
+func SliceGeometry(n *ir.Node) (_ *SliceGeom, err error) {
+	defer fail.Catch(&err)
 	x := n.In[0].Type.Shape
 	names := []string{"", "the starts", "the ends", "the axes", "the steps"}
 	var v [5][]int
 	for i := 1; i < 5; i++ {
-		var err error
-		if v[i], err = ConstInts(n, i, names[i]); err != nil {
-			return nil, err
-		}
+		v[i] = fail.Must(ConstInts(n, i, names[i]))
 	}
 	starts, ends, axes, steps := v[1], v[2], v[3], v[4]
 	if axes == nil {
@@ -75,10 +68,7 @@ func SliceGeometry(n *ir.Node) (*SliceGeom, error) {
 	g := &SliceGeom{make([]int, len(x)), ones(len(x)), append([]int(nil), x...)}
 	seen := make([]bool, len(x))
 	for i, a := range axes {
-		a, err := Axis(n, a, len(x))
-		if err != nil {
-			return nil, err
-		}
+		a := fail.Must(Axis(n, a, len(x)))
 		if seen[a] {
 			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -55,10 +56,7 @@ func softmaxRequantised(n *ir.Node, y *tensor.Dense) *tensor.Dense {
 
 func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	x := in[0]
-	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))
-	if err != nil {
-		return nil, err
-	}
+	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 	if mult, shift, why := SoftmaxKernel16(n); why == "" && x.Len() > 0 {
 		y := tensor.New(tensor.I16, x.Shape)
 		return []*tensor.Dense{y}, softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int16), y.Data.([]int16),
@@ -72,7 +70,7 @@ func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return ir.EvalDequantised(n, in)
 	}
 	y := tensor.New(tensor.I8, x.Shape)
-	err = softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8),
+	err := softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8),
 		func(rows, size int, x, y []int8) error {
 			return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin},
 				x, y)

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -40,9 +41,7 @@ var Spectrum = def(ir.OpDef{
 	Attrs: ir.Declare[SpectrumAttrs](), MinIn: 2, Quant: ir.QInt, Pattern: ir.Opaque, Spectral: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		a := ir.AttrsOf[SpectrumAttrs](n)
-		if err := checkSpectrum(n, a); err != nil {
-			return nil, err
-		}
+		fail.Check(checkSpectrum(n, a))
 		shape := []int{n.In[0].Type.Shape[0], a.Frames, a.Bins}
 		if a.Power == 0 {
 			shape = append(shape, 2)
@@ -65,9 +64,7 @@ var Spectrum = def(ir.OpDef{
 
 func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
 	x, w := n.In[0].Type, n.In[1]
-	if err := wantRank(n, 0, 2); err != nil {
-		return err
-	}
+	fail.Check(wantRank(n, 0, 2))
 	if !spectrumSignal(x) {
 		return ir.Errf(n, "dtype", "the signal is %s, want float32, or int8 or int16 with one scale", x)
 	}

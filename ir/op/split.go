@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,10 +22,7 @@ var Split = def(ir.OpDef{
 	Attrs: ir.Declare[SplitAttrs](), MinIn: 1, MaxIn: 2, MaxOut: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		axis, sizes, err := SplitSizes(n)
-		if err != nil {
-			return nil, err
-		}
+		axis, sizes := fail.Must2(SplitSizes(n))
 		types := make([]ir.Type, len(sizes))
 		for i, k := range sizes {
 			s := append([]int(nil), x.Shape...)
@@ -35,10 +33,7 @@ var Split = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		x := in[0]
-		axis, sizes, err := SplitSizes(n)
-		if err != nil {
-			return nil, err
-		}
+		axis, sizes := fail.Must2(SplitSizes(n))
 		out := make([]*tensor.Dense, len(sizes))
 		outer, row := product(x.Shape[:axis]), product(x.Shape[axis:])
 		at := 0
@@ -59,14 +54,11 @@ var Split = def(ir.OpDef{
 
 // SplitSizes are the axis of a Split node and the sizes of its outputs along it.
 func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
+	defer fail.Catch(&err)
 	attrs := ir.AttrsOf[SplitAttrs](n)
 	x := n.In[0].Type.Shape
-	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
-		return 0, nil, err
-	}
-	if sizes, err = ConstInts(n, 1, "the sizes of the parts"); err != nil {
-		return 0, nil, err
-	}
+	axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
+	sizes = fail.Must(ConstInts(n, 1, "the sizes of the parts"))
 	if sizes != nil {
 		sum := 0
 		for _, k := range sizes {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 	"github.com/nncc/nncc/ir/tensor"
@@ -32,10 +33,7 @@ var SVDF = def(ir.OpDef{
 	QError:  func(*ir.Node) float64 { return math.Inf(1) }, // every step reads the rounded result of the one before
 	Pattern: ir.Opaque, Quant: ir.QInt, Exact: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := svdfGeometry(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(svdfGeometry(n))
 		state := n.In[4].Type
 		return []ir.Type{ir.T(n.In[0].Type.DType, g.Batch, g.Units), ir.T(state.DType, state.Shape...)}, nil
 	},
@@ -73,10 +71,7 @@ func svdfGeometry(n *ir.Node) (*qref.SVDFParams, error) {
 
 // evalSVDF is the layer in float.
 func evalSVDF(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-	g, err := svdfGeometry(n)
-	if err != nil {
-		return nil, err
-	}
+	g := fail.Must(svdfGeometry(n))
 	y, next := tensor.New(in[0].DType, []int{g.Batch, g.Units}), tensor.New(in[4].DType, in[4].Shape)
 	filters := g.Units * g.Rank
 	for b := range g.Batch {

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -28,10 +29,7 @@ var TfIdfVectorizer = def(ir.OpDef{
 	Attrs: ir.Declare[TfIdfVectorizerAttrs](),
 	MinIn: 1, Quant: ir.QNone, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		g, err := NGrams(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(NGrams(n))
 		x := n.In[0].Type
 		if (x.Rank() != 1 && x.Rank() != 2) || x.DType != tensor.I32 && x.DType != tensor.I64 {
 			return nil, ir.Errf(n, "shape", "input 0 (%s) is %s, want int32 or int64 of shape [C] or [N, C]", n.In[0],
@@ -40,10 +38,7 @@ var TfIdfVectorizer = def(ir.OpDef{
 		return one(ir.T(tensor.F32, append(append([]int(nil), x.Shape[:x.Rank()-1]...), g.Size)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		g, err := NGrams(n)
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(NGrams(n))
 		x := in[0]
 		c := x.Shape[len(x.Shape)-1]
 		ids := x.Int64s()

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -24,22 +25,14 @@ var TopK = def(ir.OpDef{
 	Name: "TopK", Doc: "largest or smallest elements with their indices",
 	Attrs: ir.Declare[TopKAttrs](), MinIn: 2, MinOut: 1, MaxOut: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, numTypes); err != nil {
-			return nil, err
-		}
-		axis, k, err := topK(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, numTypes))
+		axis, k := fail.Must2(topK(n))
 		shape := append([]int(nil), n.In[0].Type.Shape...)
 		shape[axis] = k
 		return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axis, k, err := topK(n)
-		if err != nil {
-			return nil, err
-		}
+		axis, k := fail.Must2(topK(n))
 		x := in[0]
 		shape := append([]int(nil), x.Shape...)
 		shape[axis] = k
@@ -82,13 +75,8 @@ func sortWork(n int) int64 { return work(n, 4*bits.Len(uint(n))) }
 
 func topK(n *ir.Node) (axis, k int, err error) {
 	x := n.In[0].Type.Shape
-	if axis, err = Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)); err != nil {
-		return 0, 0, err
-	}
-	v, err := ConstInts(n, 1, "k")
-	if err != nil {
-		return 0, 0, err
-	}
+	axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x)))
+	v := fail.Must(ConstInts(n, 1, "k"))
 	if len(v) != 1 || v[0] < 0 || v[0] > x[axis] {
 		return 0, 0, ir.Errf(n, "k", "k is %v, want one value from 0 to %d, the size of dimension %d", v, x[axis], axis)
 	}

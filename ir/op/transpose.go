@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -21,10 +22,7 @@ var Transpose = def(ir.OpDef{
 	Attrs: ir.Declare[TransposeAttrs](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		p, err := Perm(n)
-		if err != nil {
-			return nil, err
-		}
+		p := fail.Must(Perm(n))
 		shape := make([]int, len(p))
 		for i, d := range p {
 			shape[i] = x.Shape[d]
@@ -32,10 +30,7 @@ var Transpose = def(ir.OpDef{
 		return one(ir.T(x.DType, shape...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		p, err := Perm(n)
-		if err != nil {
-			return nil, err
-		}
+		p := fail.Must(Perm(n))
 		return outs(in[0].Transpose(p))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,

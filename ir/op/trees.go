@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -46,23 +47,13 @@ var TreeEnsemble = def(ir.OpDef{
 		return work(n.In[0].Type.Shape[0], len(f.Roots), len(f.Feature)+len(f.Members))
 	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, floatTypes); err != nil {
-			return nil, err
-		}
-		if err := wantRank(n, 0, 2); err != nil {
-			return nil, err
-		}
-		f, err := Forest(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, floatTypes))
+		fail.Check(wantRank(n, 0, 2))
+		f := fail.Must(Forest(n))
 		return one(ir.T(n.In[0].Type.DType, n.In[0].Type.Shape[0], f.Targets))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		f, err := Forest(n)
-		if err != nil {
-			return nil, err
-		}
+		f := fail.Must(Forest(n))
 		x := floatsOf(in[0])
 		rows, features := in[0].Shape[0], in[0].Shape[1]
 		y := make([]float64, rows*f.Targets)
@@ -115,16 +106,13 @@ type TreeForest struct {
 }
 
 // Forest reads and checks the attributes of a TreeEnsemble.
-func Forest(n *ir.Node) (*TreeForest, error) {
+func Forest(n *ir.Node) (_ *TreeForest, err error) {
+	defer fail.Catch(&err)
 	a := ir.AttrsOf[TreeEnsembleAttrs](n)
 	f := &TreeForest{Feature: a.NodesFeatureids, LeafTarget: a.LeafTargetids, Targets: a.NTargets,
 		Aggregate: a.AggregateFunction}
-	if err := f.readLeaves(n, a); err != nil {
-		return nil, err
-	}
-	if err := f.readNodes(n, a); err != nil {
-		return nil, err
-	}
+	fail.Check(f.readLeaves(n, a))
+	fail.Check(f.readNodes(n, a))
 	for _, r := range a.TreeRoots {
 		if r < 0 || r >= len(f.Feature) {
 			return nil, ir.Errf(n, "tree", "tree root %d, want 0 to %d", r, len(f.Feature)-1)

@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -39,9 +40,7 @@ func (s unarySpec) opDef() ir.OpDef {
 	return ir.OpDef{
 		Name: s.name, Domain: s.domain, Doc: s.doc, Attrs: s.attrs, MinIn: 1, Pattern: ir.Elementwise,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			if err := wantType(n, 0, s.types); err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, 0, s.types))
 			return one(like(n, 0))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -26,9 +27,7 @@ var BitwiseNot = def(ir.OpDef{
 	Name: "BitwiseNot", Doc: "inverts every bit", MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone,
 	C: ir.CForm{I64: "~x", U64: "~x"}.Fixed(),
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, intTypes); err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, intTypes))
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -46,9 +45,7 @@ func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(f
 	return def(ir.OpDef{
 		Name: name, Doc: doc, Attrs: attrs, MinIn: 1, Pattern: ir.Elementwise, C: c,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
-			if err := wantType(n, 0, floatTypes); err != nil {
-				return nil, err
-			}
+			fail.Check(wantType(n, 0, floatTypes))
 			return one(ir.T(tensor.Bool, n.In[0].Type.Shape...))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

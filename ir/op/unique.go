@@ -4,6 +4,7 @@ package op
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,13 +31,8 @@ var Unique = def(ir.OpDef{
 		return int64(dim) * int64(n.In[0].Type.Elems())
 	},
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if err := wantType(n, 0, anyTypes); err != nil {
-			return nil, err
-		}
-		outer, dim, inner, err := UniqueSlices(n)
-		if err != nil {
-			return nil, err
-		}
+		fail.Check(wantType(n, 0, anyTypes))
+		outer, dim, inner := fail.Must3(UniqueSlices(n))
 		shape := n.In[0].Type.Shape
 		if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
 			shape = []int{outer * dim * inner}
@@ -45,10 +41,7 @@ var Unique = def(ir.OpDef{
 		return []ir.Type{ir.T(n.In[0].Type.DType, shape...), list, list, list}, nil
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		outer, dim, inner, err := UniqueSlices(n)
-		if err != nil {
-			return nil, err
-		}
+		outer, dim, inner := fail.Must3(UniqueSlices(n))
 		u := uniqueOf(in[0], outer, dim, inner, ir.AttrsOf[SortedAttr](n).Sorted != 0)
 		shape := in[0].Shape
 		if ir.AttrsOf[UniqueAttrs](n).Axis == nil {
@@ -73,18 +66,13 @@ func UniqueSlices(n *ir.Node) (outer, dim, inner int, err error) {
 }
 
 // UniqueOf is Unique with results of the size that the data ask for.
-func UniqueOf(n *ir.Node, x *tensor.Dense) ([]*tensor.Dense, error) {
-	outer, dim, inner, err := UniqueSlices(n)
-	if err != nil {
-		return nil, err
-	}
+func UniqueOf(n *ir.Node, x *tensor.Dense) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	outer, dim, inner := fail.Must3(UniqueSlices(n))
 	u := uniqueOf(x, outer, dim, inner, ir.AttrsOf[SortedAttr](n).Sorted != 0)
 	shape := append([]int(nil), x.Shape...)
 	if ir.AttrsOf[UniqueAttrs](n).Axis != nil {
-		axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape))
-		if err != nil {
-			return nil, err
-		}
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape)))
 		shape[axis] = len(u.first)
 	} else {
 		shape = []int{len(u.first)}

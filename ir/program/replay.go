@@ -5,6 +5,7 @@ package program
 import (
 	"fmt"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
 )
@@ -24,7 +25,8 @@ type Eval func(k int, in []*tensor.Dense) ([]*tensor.Dense, error)
 // write over one); scratch memory before and after its step; what is not
 // needed any more after every step. So a plan that puts two things into one
 // place gives other results than the interpreter.
-func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) ([]*tensor.Dense, error) {
+func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	if len(inputs) != len(p.Inputs) {
 		return nil, fmt.Errorf("program %s has %d inputs, got %d", p.Name, len(p.Inputs), len(inputs))
 	}
@@ -38,16 +40,11 @@ func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) ([]*tensor.Dense, er
 		r.write(x.Buffer, d.Reshaped(t.Shape))
 	}
 	for k, s := range p.Steps {
-		if err := r.step(k, s, eval); err != nil {
-			return nil, err
-		}
+		fail.Check(r.step(k, s, eval))
 	}
 	var out []*tensor.Dense
 	for _, x := range p.Outputs {
-		d, err := r.read(x.Buffer)
-		if err != nil {
-			return nil, err
-		}
+		d := fail.Must(r.read(x.Buffer))
 		out = append(out, d)
 	}
 	return out, nil
@@ -99,7 +96,8 @@ func (r *replay) read(buffer int) (*tensor.Dense, error) {
 	return d.Transpose(back), nil
 }
 
-func (r *replay) step(k int, s *Step, eval Eval) error {
+func (r *replay) step(k int, s *Step, eval Eval) (err error) {
+	defer fail.Catch(&err)
 	over := r.p.Overwritten(s, 0)
 	in := make([]*tensor.Dense, len(s.In))
 	fetch := func(overwritten bool) error {
@@ -122,19 +120,12 @@ func (r *replay) step(k int, s *Step, eval Eval) error {
 	scratch()
 	// A kernel that works in place reads an element before it writes it; any
 	// other may write its results before it has read anything.
-	if err := fetch(true); err != nil {
-		return err
-	}
+	fail.Check(fetch(true))
 	for _, b := range s.Out {
 		r.p.extent(b).runs(r.poison)
 	}
-	if err := fetch(false); err != nil {
-		return err
-	}
-	out, err := eval(k, in)
-	if err != nil {
-		return err
-	}
+	fail.Check(fetch(false))
+	out := fail.Must(eval(k, in))
 	for i, b := range s.Out {
 		r.write(b, out[i])
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // fault is a mistake of whoever made the program.
@@ -233,28 +234,19 @@ func (p *Program) Overwritten(s *Step, i int) int {
 
 // verifyReferences: names are unique and indices lead somewhere, so that what
 // comes after needs not ask.
-func (p *Program) verifyReferences() error {
-	if err := p.verifyForms(); err != nil {
-		return err
-	}
+func (p *Program) verifyReferences() (err error) {
+	defer fail.Catch(&err)
+	fail.Check(p.verifyForms())
 	for _, x := range slices.Concat(p.Inputs, p.Outputs) {
 		if !p.isValue(x.Buffer) {
 			return fault("%s has no place", x.Name)
 		}
 	}
-	if err := p.verifyStates(); err != nil {
-		return err
-	}
+	fail.Check(p.verifyStates())
 	for _, s := range slices.Concat(p.Steps, p.Views) {
-		if err := p.verifyOperands(s); err != nil {
-			return err
-		}
-		if err := p.verifyFacts(s); err != nil {
-			return err
-		}
-		if err := p.verifyFetches(s); err != nil {
-			return err
-		}
+		fail.Check(p.verifyOperands(s))
+		fail.Check(p.verifyFacts(s))
+		fail.Check(p.verifyFetches(s))
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // field is NAME=VALUE, where a value with spaces is quoted.
@@ -18,17 +20,12 @@ var field = regexp.MustCompile(`(\w+)=("(?:\\.|[^"\\])*"|\S+)`)
 
 // compare lists the fields in which two records differ. It reports whether that is none.
 func compare(names []string, out io.Writer) (same bool, err error) {
+	defer fail.Catch(&err)
 	if len(names) != 2 {
 		return false, fmt.Errorf("want -diff OLD NEW, got %q", names)
 	}
-	old, err := read(names[0])
-	if err != nil {
-		return false, err
-	}
-	now, err := read(names[1])
-	if err != nil {
-		return false, err
-	}
+	old := fail.Must(read(names[0]))
+	now := fail.Must(read(names[1]))
 	all, counts := maps.Clone(old), map[string]int{}
 	maps.Copy(all, now)
 	for _, k := range slices.Sorted(maps.Keys(all)) {

@@ -23,6 +23,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
@@ -64,16 +65,11 @@ type job struct{ model, board, precision string }
 func (j job) key() string { return filepath.Base(j.model) + " " + j.board + " " + j.precision }
 
 // write records the models, sorted, as many at once as there are processors.
-func write(models, boards, precisions []string, drawn int, qemu bool, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "record")
-	if err != nil {
-		return err
-	}
+func write(models, boards, precisions []string, drawn int, qemu bool, out io.Writer) (err error) {
+	defer fail.Catch(&err)
+	dir := fail.Must(os.MkdirTemp("", "record"))
 	defer os.RemoveAll(dir)
-	random, err := draw(drawn, dir)
-	if err != nil {
-		return err
-	}
+	random := fail.Must(draw(drawn, dir))
 	var jobs []job
 	seen := map[string]bool{}
 	for _, m := range append(models, random...) {
@@ -108,20 +104,13 @@ func write(models, boards, precisions []string, drawn int, qemu bool, out io.Wri
 
 // draw writes random networks to a folder, a float and a QDQ one of each seed.
 func draw(n int, dir string) (models []string, err error) {
+	defer fail.Catch(&err)
 	for seed := range n {
 		for kind, draw := range map[string]func(uint64) *ir.Graph{"float": irtest.GenFloat, "qdq": irtest.GenQDQ} {
-			m, err := onnx.Export(draw(uint64(seed)), onnx.ExportOptions{})
-			if err != nil {
-				return nil, err
-			}
-			b, err := onnx.Marshal(m)
-			if err != nil {
-				return nil, err
-			}
+			m := fail.Must(onnx.Export(draw(uint64(seed)), onnx.ExportOptions{}))
+			b := fail.Must(onnx.Marshal(m))
 			name := filepath.Join(dir, fmt.Sprintf("%s%d.onnx", kind, seed))
-			if err := os.WriteFile(name, b, 0o666); err != nil {
-				return nil, err
-			}
+			fail.Check(os.WriteFile(name, b, 0o666))
 			models = append(models, name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -46,7 +47,8 @@ const smallFold = 4096
 // fold evaluates a node whose inputs are all constants, and Shape and Size
 // of any value: shapes are static here. What would cost too much is an error.
 // A DequantizeLinear stays, too: it says how its constant is quantised.
-func (b *Builder) fold(n *ir.Node, names []string) ([]*ir.Value, bool, error) {
+func (b *Builder) fold(n *ir.Node, names []string) (_ []*ir.Value, _ bool, err error) {
+	defer fail.Catch(&err)
 	if n.Op.Impure || n.Op.Eval == nil || len(n.Body) > 0 || n.Op == op.DequantizeLinear {
 		return nil, false, nil
 	}
@@ -63,10 +65,7 @@ func (b *Builder) fold(n *ir.Node, names []string) ([]*ir.Value, bool, error) {
 			return nil, false, nil
 		}
 	}
-	types, err := ir.InferNode(n)
-	if err != nil {
-		return nil, false, err
-	}
+	types := fail.Must(ir.InferNode(n))
 	bytes := int64(0)
 	for i := range n.Out { // operators may ask for the types of their outputs
 		n.Out[i] = &ir.Value{Name: names[i], Type: types[i], Def: n, Index: i}
@@ -81,10 +80,7 @@ func (b *Builder) fold(n *ir.Node, names []string) ([]*ir.Value, bool, error) {
 	} else if err := b.spend(n.String(), "all its inputs are constants, and its result", work, bytes); err != nil {
 		return nil, false, err
 	}
-	out, err := ir.EvalNode(n, in)
-	if err != nil {
-		return nil, false, err
-	}
+	out := fail.Must(ir.EvalNode(n, in))
 	vs := make([]*ir.Value, len(n.Out))
 	for i := range vs {
 		if i < len(out) && out[i] != nil {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fail ends a function at its first error without an if for each: what has
+// many checks defers Catch, and it and the functions that only it calls use the others.
+package fail
+
+// failure carries an error to Catch.
+type failure struct{ error }
+
+// Check ends the function that defers Catch with an error; nil is none.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// Must is v; an error is as for Check.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// Must2 is Must of two values.
+func Must2[A, B any](a A, b B, err error) (A, B) {
+	Check(err)
+	return a, b
+}
+
+// Must3 is Must of three values.
+func Must3[A, B, C any](a A, b B, c C, err error) (A, B, C) {
+	Check(err)
+	return a, b, c
+}
+
+// Catch sets err, when deferred, to the error that ended the function; other panics go on.
+func Catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case failure:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
