@@ -18,7 +18,8 @@ var leaves = map[string]string{
 	"nncc_dsp_interleave_4rows_s16.c":               "the rows that there are",
 	"nncc_dsp_avg_pool_sliding_s8.c":                "the rows of a window",
 	"nncc_pad.c":                                    "the dimension that is counted on, the ends of rows",
-	"nncc_dsp_depthwise_window.h":                   "the taps of a window",
+	"nncc_dsp_depthwise_window_rows_s8.c":           "the taps of a window",
+	"nncc_dsp_depthwise_window_rows_relu_s8.c":      "the taps of a window",
 	"nncc_f32_pixels.h":                             "the pixels of a row",
 	"nncc_elements.h":                               "the size of an element",
 }

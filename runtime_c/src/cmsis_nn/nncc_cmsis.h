@@ -36,12 +36,6 @@ static inline int32_t nncc_high_mult(int32_t a, int32_t b)
 #endif
 }
 
-/* The same, with the overflow of INT32_MIN * INT32_MIN saturated. */
-static inline int32_t nncc_high_mult_sat(int32_t a, int32_t b)
-{
-    return (a == INT32_MIN && b == INT32_MIN) ? INT32_MAX : nncc_high_mult(a, b);
-}
-
 /* v / 2^exponent, ties away from zero, for 0 <= exponent <= 62. */
 static inline int32_t nncc_div_pow2(int32_t v, int32_t exponent)
 {

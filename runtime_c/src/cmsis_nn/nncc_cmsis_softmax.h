@@ -14,12 +14,6 @@
 /* What the library makes of a sum of 2^31 and more: 4096 largest elements in a row. */
 #define NNCC_SOFTMAX_OVERFLOW_SCALE (-1515870788)
 
-/* a + b modulo 2^32. */
-static inline int32_t nncc_add(int32_t a, int32_t b)
-{
-    return (int32_t)((uint32_t)a + (uint32_t)b);
-}
-
 /* exp of (difference << shift) scaled by mult. */
 static inline int32_t nncc_softmax_term(int32_t diff, int32_t mult, int32_t shift)
 {

@@ -44,6 +44,9 @@ static inline uint32_t nncc_add8(uint32_t a, uint32_t b)
 }
 #endif
 
+/* A difference that wraps: of sums that have others in them. */
+#define NNCC_DSP_LESS(a, b) ((int32_t)((uint32_t)(a) - (uint32_t)(b)))
+
 /* Bytes 0 and 2, and bytes 1 and 3, as two int16. */
 static inline int32_t nncc_dsp_even(int32_t w)
 {
@@ -279,10 +282,10 @@ NNCC_INLINED void nncc_dsp_pair_of(nncc_dsp_sums *s, int32_t words, const int32_
         NNCC_DSP_LOAD_BOTH(start, s->a##px, s->b##px); \
         NNCC_DSP_LOAD_BOTH(start + 2, s->c##px, s->d##px); \
         if (words == NNCC_DSP_FOURS) { \
-            s->a##px -= (part); \
-            s->b##px -= 17 * (part); \
-            s->c##px -= 273 * (part); \
-            s->d##px -= 273 * (part); \
+            s->a##px = NNCC_DSP_LESS(s->a##px, part); \
+            s->b##px = NNCC_DSP_LESS(s->b##px, 17 * (part)); \
+            s->c##px = NNCC_DSP_LESS(s->c##px, 273 * (part)); \
+            s->d##px = NNCC_DSP_LESS(s->d##px, 273 * (part)); \
         } \
     } while (0)
 
@@ -517,9 +520,9 @@ NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, i
 /* Twice the sum of a channel from what the products give: those of the channel below are in it. */
 #define NNCC_DSP_ABOVE(sum, below, down) \
     do { \
-        s.sum##0 = (s.sum##0 - s.below##0) >> (down); \
+        s.sum##0 = NNCC_DSP_LESS(s.sum##0, s.below##0) >> (down); \
         if (pixels == 2) { \
-            s.sum##1 = (s.sum##1 - s.below##1) >> (down); \
+            s.sum##1 = NNCC_DSP_LESS(s.sum##1, s.below##1) >> (down); \
         } \
     } while (0)
 /* The sums of the lowest channel, scaled by {m, c, s}; the sign is that of what is not yet twice: one ADD. */
@@ -571,14 +574,12 @@ NNCC_INLINED void nncc_dsp_put(int32_t table, const uint8_t *t, uint32_t bias, u
     }
 }
 
-#if NNCC_DSP_ACLE
-
 /*
  * The matrix products: x [pairs][pixels]; pixels, words, moves and table are constants. With moves (not with weights of
  * 4 bits) a word in front of the weights of a group says how many bytes x moves on.
  */
-NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                           int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
+NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
+                                    int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
 {
     const int32_t *inputs = words_of_x;
     const uint8_t *volatile const t_at = table != 0 ? p->table : NULL;
@@ -628,73 +629,6 @@ NNCC_INLINED void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, cons
     }
 }
 
-#else
-
-/* The weight of channel c in half a word. */
-static inline int32_t nncc_dsp_weight(int32_t half, int32_t words, int32_t c)
-{
-    switch (words) {
-    case NNCC_DSP_FOURS:
-        return c == 3 ? half >> 12 : ((half >> (4 * c)) & 15) - 8;
-    case NNCC_DSP_NARROW:
-        return c % 2 == 0 ? nncc_dsp_byte(half) : (half - nncc_dsp_byte(half)) / 256;
-    default:
-        return half;
-    }
-}
-
-/* Twice the start value of channel c: those of narrow weights and of weights of 4 bits have the ones below added. */
-static inline uint32_t nncc_dsp_start(const int32_t *w, int32_t words, int32_t c)
-{
-    const int32_t bits = words == NNCC_DSP_FOURS ? 4 * c : 8 * (c % 2);
-    uint32_t v = (uint32_t)w[c];
-
-    if (words == NNCC_DSP_WIDE) {
-        return v;
-    }
-    v -= bits > 0 ? (uint32_t)w[c - 1] : 0u;
-    return 2u * (uint32_t)((int32_t)v >> bits);
-}
-
-/* The matrix products in C: x [pairs][pixels]; moves: a word behind the start values moves x on by so many bytes. */
-static inline void nncc_dsp_moving_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                            int32_t words, int32_t moves, int32_t table, const int32_t *w, int8_t *y)
-{
-    const int32_t *x = words_of_x;
-    const int32_t fix = p->positive ? 0 : 1, factor = words == NNCC_DSP_WIDE ? 1 : 2;
-
-    for (int32_t g = 0; g < p->groups; g++) {
-        const int32_t *const weights = w + 4 + moves;
-        const int32_t *const mcs = weights + words * p->pairs;
-
-        x += moves != 0 ? w[4] / 4 : 0;
-        for (int32_t px = pixels - 1; px >= 0; px--) {
-            for (int32_t c = 0; c < 4; c++) {
-                uint32_t twice = nncc_dsp_start(w, words, c);
-
-                for (int32_t k = 0; k < p->pairs; k++) {
-                    const int32_t v = x[pixels * k + px], h = weights[words * k + c * words / 4];
-                    const int32_t a = nncc_dsp_weight(nncc_dsp_lo(h), words, c);
-                    const int32_t b = nncc_dsp_weight(nncc_dsp_hi(h), words, c);
-
-                    twice += (uint32_t)(factor * (nncc_dsp_lo(v) * a + nncc_dsp_hi(v) * b));
-                }
-                y[px * p->y_step + c] = nncc_dsp_result(p, table, nncc_dsp_scale((int32_t)twice, mcs + 3 * c, fix));
-            }
-        }
-        w = mcs + 12;
-        y += 4;
-    }
-}
-
-#endif
-
-NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void *words_of_x, int32_t pixels,
-                                    int32_t words, int32_t table, const int32_t *w, int8_t *y)
-{
-    nncc_dsp_moving_products(p, words_of_x, pixels, words, 0, table, w, y);
-}
-
 /*
  * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. The loop is entered in
  * the middle; then x and w begin in front of what they point to. The ends lie on the stack (volatile): Clang would
@@ -738,31 +672,11 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
     } while (0)
 #else
 #define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
-    do { \
-        const int32_t *const last = (x) + (x_words) * (count); \
-\
-        if (((count)&3) != 0) { \
-            if (((count)&1) != 0) { \
-                ROUND(0); \
-                x += (x_words); \
-                w += (w_words); \
-            } \
-            if (((count)&2) != 0) { \
-                ROUND(0); \
-                ROUND(1); \
-                x += 2 * (x_words); \
-                w += 2 * (w_words); \
-            } \
-        } \
-        while (x != last) { \
-            ROUND(0); \
-            ROUND(1); \
-            ROUND(2); \
-            ROUND(3); \
-            x += 4 * (x_words); \
-            w += 4 * (w_words); \
-        } \
-    } while (0)
+    for (const int32_t *const last = (x) + (x_words) * (count); x != last;) { \
+        ROUND(0); \
+        x += (x_words); \
+        w += (w_words); \
+    }
 #endif
 
 #if NNCC_DSP_ACLE

@@ -1,24 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+#define NNCC_DSP_INTRINSICS
 #include "nncc_dsp_core.h"
 
 void nncc_dsp_clamp_s8(int32_t count, uint32_t low, uint32_t cap, int8_t *y)
 {
     const int32_t base = nncc_dsp_byte((int32_t)(low & 255u));
 
-#if NNCC_DSP_ASM
-    const uint32_t below = low ^ 0x80808080u;
-
-    for (; count >= 4; count -= 4) {
-        uint32_t v;
-
-        __asm volatile(
-            "ldr %[v], [%[y]]\n eor %[v], %[v], #0x80808080\n uqsub8 %[v], %[v], %[b]\n uqadd8 %[v], %[v], %[c]\n"
-            "uqsub8 %[v], %[v], %[c]\n uadd8 %[v], %[v], %[l]\n str %[v], [%[y]], #4\n"
-            : [v] "=&r"(v), [y] "+r"(y)
-            : [b] "r"(below), [c] "r"(cap), [l] "r"(low)
-            : "memory");
-    }
-#elif NNCC_DSP_ACLE
+#if NNCC_DSP_ACLE
     const uint32_t below = low ^ 0x80808080u, bias = nncc_dsp_bias(low, cap);
 
     for (; count >= 4; count -= 4) {

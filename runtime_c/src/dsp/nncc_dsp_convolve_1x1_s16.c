@@ -21,7 +21,7 @@ void nncc_dsp_convolve_1x1_s16(const nncc_dsp_fully_connected16_params *p, nncc_
                                  {0, 0, 0}, {0, 0, 0}, 3,          p->line,    p->line,      p->skip};
     int32_t done = 0, rest;
 
-    if (threes != NULL) {
+    if (NNCC_DSP_ASM && threes != NULL) { /* C has no registers for three pixels */
         nncc_dsp_places16(m.in, 3, p->in_pitch);
         nncc_dsp_places16(m.out, 3, p->out_pitch);
         threes(&m, x, w, y);

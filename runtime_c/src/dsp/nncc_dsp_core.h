@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/* nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly. */
+/*
+ * nncc_dsp_core.h: what the DSP kernels share. NNCC_DSP_ASM chooses the bodies in assembly; sources that have none, and
+ * that compilers make as good of intrinsics, define NNCC_DSP_INTRINSICS.
+ */
 #ifndef NNCC_DSP_CORE_H
 #define NNCC_DSP_CORE_H
 
@@ -7,7 +10,7 @@
 #include "nncc_dsp.h"
 #include "nncc_isa.h"
 
-#if NNCC_SIMD32 && NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
+#if NNCC_SIMD32 && NNCC_ASM && !defined(NNCC_DSP_PORTABLE) && !defined(NNCC_DSP_INTRINSICS)
 #define NNCC_DSP_ASM 1
 #else
 #define NNCC_DSP_ASM 0
@@ -69,7 +72,7 @@ static inline void nncc_dsp_store4(int8_t *y, uint32_t v)
 }
 
 /* The DSP extension by intrinsics. */
-#if NNCC_SIMD32 && !NNCC_ASM && !defined(NNCC_DSP_PORTABLE)
+#if NNCC_SIMD32 && !NNCC_DSP_ASM && !defined(NNCC_DSP_PORTABLE)
 #define NNCC_DSP_ACLE 1
 #else
 #define NNCC_DSP_ACLE 0

@@ -15,18 +15,12 @@
 
 #if NNCC_DSP_ASM
 
-#define NNCC_ROWS_NAKED NNCC_DSP_NAKED
-#define NNCC_ROWS_ARG NNCC_DSP_ARG
-
 /* The sum a becomes an output by m and c, or by m, c and d with a register t in between. */
 #define NNCC_OUTPUT_RELU(a, m, c) "smmla " a ", " a ", " m ", " c "\n ssat " a ", #8, " a ", asr #16\n"
 #define NNCC_OUTPUT(a, m, c, d, t) \
     "and " t ", " d ", " a ", asr #31\n sub " t ", " c ", " t "\n" NNCC_OUTPUT_RELU(a, m, t)
 
 #else
-
-#define NNCC_ROWS_NAKED NNCC_DSP_IN_ORDER
-#define NNCC_ROWS_ARG
 
 /* A sum scaled by {m, c}, with the sign correction in c. */
 static inline int32_t nncc_dsp_upper_scaled(int32_t sum, int32_t m, int32_t c)

@@ -16,9 +16,9 @@
 
 /* r4 start, r5, r7, r9 weights of the columns, r6 step, r8 end of x, r11 m, r12 c. Frame: 0 x, 4 y, 8 w, 12 start, 16 x
  * behind the last channel, 20 bytes of whole pairs of columns, 24 an odd last column, 28 step. */
-NNCC_ROWS_NAKED void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(
-    NNCC_ROWS_ARG const nncc_dsp_depthwise_3x3_row_params *p, NNCC_ROWS_ARG const int32_t *x,
-    NNCC_ROWS_ARG const int32_t *w, NNCC_ROWS_ARG int8_t *y)
+NNCC_DSP_NAKED void nncc_dsp_depthwise_3x3_stride1_edge_relu_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_3x3_row_params *p,
+                                                                NNCC_DSP_ARG const int32_t *x,
+                                                                NNCC_DSP_ARG const int32_t *w, NNCC_DSP_ARG int8_t *y)
 {
     __asm volatile(".syntax unified\n"
                    "push {r4-r11, lr}\n"

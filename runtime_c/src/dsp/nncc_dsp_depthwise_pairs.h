@@ -55,7 +55,7 @@
     "add r0, r7, r9\n add r8, r8, r10\n strd r0, r8, [sp, #12]\n mov r1, r12\n cmp r8, r11\n bne.w 1b\n" \
     "add sp, #40\n pop {r4-r11, pc}\n"
 
-#elif NNCC_DSP_ACLE
+#else
 
 #define NNCC_PAIRS_WORD 1
 #define NNCC_PAIRS_BYTES f->times
@@ -98,7 +98,7 @@
     NNCC_PAIRS_S(o, q, v); \
     NNCC_PAIRS_T(u)
 /* To the next row of quads. */
-#define NNCC_PAIRS_DOWN(bytes) (from = (const int32_t *)((uintptr_t)from + (bytes)))
+#define NNCC_PAIRS_DOWN(bytes) (from = (const int32_t *)((uintptr_t)from + (uintptr_t)(int32_t)(bytes)))
 /* Rows of quads, `taps` of which have weights. */
 #define NNCC_PAIRS_ROWS(taps, QUADS) \
     NNCC_DSP_ROLLED do \
@@ -129,6 +129,30 @@
 #define NNCC_PAIRS_ONE_ROW 32
 #define NNCC_PAIRS_TWO_ROWS 64
 
+/* Those of two outputs whose windows lie two quads apart are even quads, then odd ones; of others there are no odd. */
+#define NNCC_PAIRS_KIND(even, odd) ((odd) != 0 ? NNCC_PAIRS_FURTHER + (even) + (odd) : (even))
+#define NNCC_PAIRS_0(o, q, p)
+#define NNCC_PAIRS_QUADS(q, even, odd) \
+    NNCC_PAIRS_##even(0, q, (odd) != 0 ? 8 : 4); \
+    NNCC_PAIRS_##odd(4, (q) + 4, 8)
+/* Any number of rows, one row, and two. */
+#define NNCC_PAIRS_LOOP(even, odd) \
+    case NNCC_PAIRS_KIND(even, odd): \
+        NNCC_PAIRS_ROWS((even) + (odd), NNCC_PAIRS_QUADS(4, even, odd)); \
+        break;
+#define NNCC_PAIRS_ONE(even, odd) \
+    case NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_KIND(even, odd): \
+        NNCC_PAIRS_QUADS(4, even, odd); \
+        break;
+#define NNCC_PAIRS_BOTH(even, odd) \
+    NNCC_PAIRS_QUADS(4, even, odd); \
+    NNCC_PAIRS_DOWN(skip); \
+    NNCC_PAIRS_QUADS(4 + 4 * ((even) + (odd)), even, odd)
+#define NNCC_PAIRS_TWO(even, odd) \
+    case NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_KIND(even, odd): \
+        NNCC_PAIRS_BOTH(even, odd); \
+        break;
+
 /* What the loops want once for two outputs, on the stack. */
 typedef struct
 {
@@ -153,77 +177,9 @@ NNCC_INLINED void nncc_dsp_pairs_by_two(const volatile nncc_dsp_pairs_frame *a, 
         t0 = s0;
         t1 = s1;
         switch (kind) {
-        case 1:
-            NNCC_PAIRS_ROWS(1, NNCC_PAIRS_1(0, 4, 4));
-            break;
-        case 2:
-            NNCC_PAIRS_ROWS(2, NNCC_PAIRS_2(0, 4, 4));
-            break;
-        case 3:
-            NNCC_PAIRS_ROWS(3, NNCC_PAIRS_3(0, 4, 4));
-            break;
-        case 4:
-            NNCC_PAIRS_ROWS(4, NNCC_PAIRS_4(0, 4, 4));
-            break;
-        case 5:
-            NNCC_PAIRS_ROWS(5, NNCC_PAIRS_5(0, 4, 4));
-            break;
-        case 6:
-            NNCC_PAIRS_ROWS(6, NNCC_PAIRS_6(0, 4, 4));
-            break;
-        case 7:
-            NNCC_PAIRS_ROWS(7, NNCC_PAIRS_7(0, 4, 4));
-            break;
-        case 8:
-            NNCC_PAIRS_ROWS(8, NNCC_PAIRS_8(0, 4, 4));
-            break;
-        case NNCC_PAIRS_FURTHER + 3:
-            NNCC_PAIRS_ROWS(3, NNCC_PAIRS_2(0, 4, 8); NNCC_PAIRS_1(4, 8, 8));
-            break;
-        case NNCC_PAIRS_FURTHER + 4:
-            NNCC_PAIRS_ROWS(4, NNCC_PAIRS_2(0, 4, 8); NNCC_PAIRS_2(4, 8, 8));
-            break;
-        case NNCC_PAIRS_FURTHER + 5:
-            NNCC_PAIRS_ROWS(5, NNCC_PAIRS_3(0, 4, 8); NNCC_PAIRS_2(4, 8, 8));
-            break;
-        case NNCC_PAIRS_FURTHER + 7:
-            NNCC_PAIRS_ROWS(7, NNCC_PAIRS_4(0, 4, 8); NNCC_PAIRS_3(4, 8, 8));
-            break;
-        case NNCC_PAIRS_ONE_ROW + 2:
-            NNCC_PAIRS_2(0, 4, 4);
-            break;
-        case NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_FURTHER + 2:
-            NNCC_PAIRS_1(0, 4, 8);
-            NNCC_PAIRS_1(4, 8, 8);
-            break;
-        case NNCC_PAIRS_ONE_ROW + 3:
-            NNCC_PAIRS_3(0, 4, 4);
-            break;
-        case NNCC_PAIRS_ONE_ROW + 4:
-            NNCC_PAIRS_4(0, 4, 4);
-            break;
-        case NNCC_PAIRS_ONE_ROW + 5:
-            NNCC_PAIRS_5(0, 4, 4);
-            break;
-        case NNCC_PAIRS_ONE_ROW + 6:
-            NNCC_PAIRS_6(0, 4, 4);
-            break;
-        case NNCC_PAIRS_TWO_ROWS + 2:
-            NNCC_PAIRS_2(0, 4, 4);
-            NNCC_PAIRS_DOWN(skip);
-            NNCC_PAIRS_2(0, 12, 4);
-            break;
-        case NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_FURTHER + 4:
-            NNCC_PAIRS_2(0, 4, 8);
-            NNCC_PAIRS_2(4, 8, 8);
-            NNCC_PAIRS_DOWN(skip);
-            NNCC_PAIRS_2(0, 20, 8);
-            NNCC_PAIRS_2(4, 24, 8);
-            break;
+            NNCC_PAIRS_KINDS(NNCC_PAIRS_LOOP, NNCC_PAIRS_ONE, NNCC_PAIRS_TWO)
         default: /* two rows of 3 */
-            NNCC_PAIRS_3(0, 4, 4);
-            NNCC_PAIRS_DOWN(skip);
-            NNCC_PAIRS_3(0, 16, 4);
+            NNCC_PAIRS_BOTH(3, 0);
             break;
         }
         NNCC_PAIRS_DOWN(a->next);
@@ -341,36 +297,20 @@ static inline int32_t nncc_dsp_pairs_kind(int32_t step, int32_t taps, int32_t wo
 }
 
 /* A loop for each kind. */
-#define NNCC_PAIRS_CASE(kind) \
+#define NNCC_PAIRS_CALL(kind) \
     case kind: \
         nncc_dsp_pairs_by_two(a, kind, skip, from, apart, y); \
-        break
+        break;
+#define NNCC_PAIRS_CALL_LOOP(even, odd) NNCC_PAIRS_CALL(NNCC_PAIRS_KIND(even, odd))
+#define NNCC_PAIRS_CALL_ONE(even, odd) NNCC_PAIRS_CALL(NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_KIND(even, odd))
+#define NNCC_PAIRS_CALL_TWO(even, odd) NNCC_PAIRS_CALL(NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_KIND(even, odd))
 
 /* The same, whatever kind: a function by itself has the registers. */
 NNCC_DSP_AS_WRITTEN NNCC_APART static void two_channels(const volatile nncc_dsp_pairs_frame *a, int32_t kind,
                                                         uint32_t skip, const int32_t *from, int32_t apart, int8_t *y)
 {
     switch (kind) {
-        NNCC_PAIRS_CASE(1);
-        NNCC_PAIRS_CASE(2);
-        NNCC_PAIRS_CASE(3);
-        NNCC_PAIRS_CASE(4);
-        NNCC_PAIRS_CASE(5);
-        NNCC_PAIRS_CASE(6);
-        NNCC_PAIRS_CASE(7);
-        NNCC_PAIRS_CASE(8);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 3);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 4);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 5);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_FURTHER + 7);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 2);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + NNCC_PAIRS_FURTHER + 2);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 3);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 4);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 5);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_ONE_ROW + 6);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_TWO_ROWS + 2);
-        NNCC_PAIRS_CASE(NNCC_PAIRS_TWO_ROWS + NNCC_PAIRS_FURTHER + 4);
+        NNCC_PAIRS_KINDS(NNCC_PAIRS_CALL_LOOP, NNCC_PAIRS_CALL_ONE, NNCC_PAIRS_CALL_TWO)
     default:
         nncc_dsp_pairs_by_two(a, NNCC_PAIRS_TWO_ROWS + 3, skip, from, apart, y);
         break;
@@ -405,40 +345,6 @@ NNCC_INLINED void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apar
         a.last = f->end;
         a.next = (uint32_t)step - (uint32_t)rows * skip;
         one_by_one(&a, taps, skip, f->x + first * (step / 4), apart, f->y + first * pixel);
-    }
-}
-
-#else
-
-#define NNCC_PAIRS_WORD 1
-#define NNCC_PAIRS_BYTES f->times
-
-/* The same; outputs of a pixel `apart` bytes apart. */
-static inline void nncc_dsp_pairs(const nncc_dsp_depthwise_pairs *f, int32_t apart)
-{
-    const int32_t *x = f->x;
-
-    for (int8_t *y = f->y; y != f->end; y += f->pixel) {
-        const int32_t *from = x, *w = f->w + 4;
-        int32_t sum[4];
-
-        memcpy(sum, f->w, sizeof sum);
-        while (w != f->w_end) {
-            for (int32_t k = 0; k < f->taps; k++) {
-                for (int32_t c = 0; c < 4; c++) {
-                    sum[c] = NNCC_SMLAD(from[c], w[c], sum[c]);
-                }
-                from += 4;
-                w += 4;
-            }
-            from += f->skip / 4;
-        }
-        for (int32_t c = 0; c < 4; c++) {
-            const int32_t m = w[NNCC_PAIRS_RELU ? c : 8 + c], add = w[4 + c] - (128 << 16);
-
-            y[c * apart] = nncc_dsp_upper_signed(sum[c], m, NNCC_ROWS_C(sum[c], add, w[c]));
-        }
-        x += f->step / 4;
     }
 }
 

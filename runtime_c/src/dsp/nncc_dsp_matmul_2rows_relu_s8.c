@@ -122,8 +122,8 @@ static inline int32_t scaled(int32_t v, int32_t m, int32_t c)
 /* The sums of two channels, of which b has a added, scaled: a constant at a time, as registers are scarce. */
 #define NNCC_RELU_TWO(a, b) \
     do { \
-        s.b##0 = (int32_t)((uint32_t)s.b##0 - (uint32_t)s.a##0); \
-        s.b##1 = (int32_t)((uint32_t)s.b##1 - (uint32_t)s.a##1); \
+        s.b##0 = NNCC_DSP_LESS(s.b##0, s.a##0); \
+        s.b##1 = NNCC_DSP_LESS(s.b##1, s.a##1); \
         s.a##0 = scaled(s.a##0, w[0], w[1]); \
         s.a##1 = scaled(s.a##1, w[0], w[1]); \
         s.b##0 = scaled(s.b##0, w[2], w[3]); \

@@ -90,7 +90,15 @@ typedef struct
                   "sub r3, r3, r2\n asr r3, r3, #8\n sub r5, r5, r4\n asr r5, r5, #8\n", SCALE)
 #define NNCC_DSP_GATE_S16(SCALE) NNCC_DSP_GATE(NNCC_DSP_GATE_FOUR, "36", "and r5, r5, #6\n", "", SCALE)
 
-#elif NNCC_DSP_ACLE
+#else
+
+#if NNCC_DSP_ACLE
+#define NNCC_QADD16(a, b) __qadd16(a, b)
+#else
+#define NNCC_QADD16(a, b) \
+    nncc_dsp_pair(nncc_dsp_nearest16(nncc_dsp_lo(a) + nncc_dsp_lo(b)), \
+                  nncc_dsp_nearest16(nncc_dsp_hi(a) + nncc_dsp_hi(b)))
+#endif
 
 /* Adds the sums of four units, scaled, to z. down is a constant, 1 where the shift is to the right. */
 NNCC_INLINED int32_t nncc_dsp_gate_scaled(const nncc_dsp_gate_params *p, int32_t sum, int32_t down)
@@ -109,7 +117,7 @@ NNCC_INLINED void nncc_dsp_gate_add(const nncc_dsp_gate_params *p, int32_t a, in
     const int32_t low = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, a, down));
     const int32_t high = nncc_dsp_nearest16(nncc_dsp_gate_scaled(p, b, down));
 
-    nncc_dsp_store4(to, (uint32_t)__qadd16(nncc_dsp_lows(low, high), nncc_dsp_load4(to)));
+    nncc_dsp_store4(to, (uint32_t)NNCC_QADD16(nncc_dsp_lows(low, high), nncc_dsp_load4(to)));
 }
 
 NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x, const void *packed, int16_t *z,
@@ -121,9 +129,9 @@ NNCC_INLINED void nncc_dsp_gate_s8(const nncc_dsp_gate_params *p, const void *x,
         nncc_dsp_sums s;
 
         w = nncc_dsp_row_of(&s, NNCC_DSP_NARROW, p->pairs, x, w, w + 4, 0);
-        s.b0 = (int32_t)((uint32_t)s.b0 - (uint32_t)s.a0) >> 8;
+        s.b0 = NNCC_DSP_LESS(s.b0, s.a0) >> 8;
         nncc_dsp_gate_add(p, s.a0, s.b0, down, z);
-        s.d0 = (int32_t)((uint32_t)s.d0 - (uint32_t)s.c0) >> 8;
+        s.d0 = NNCC_DSP_LESS(s.d0, s.c0) >> 8;
         nncc_dsp_gate_add(p, s.c0, s.d0, down, z + 2);
         z += 4;
     }
@@ -167,17 +175,6 @@ NNCC_INLINED void nncc_dsp_gate_s16(const nncc_dsp_gate_params *p, const void *x
         nncc_dsp_gate_add(p, c, d, down, z + 2);
         z += 4;
     }
-}
-
-#else
-
-/* Shifted to the left, multiplied, and, where the shift to the right is not 0, rounded a second time. */
-static inline int32_t nncc_dsp_gate_scaled(const nncc_dsp_gate_params *p, int32_t sum)
-{
-    const int32_t a = (int32_t)((uint32_t)sum << p->up);
-    const int64_t added = p->down > 0 ? p->half - (a < 0 ? 1 : 0) : 0;
-
-    return (int32_t)(((int64_t)a * p->multiplier + added * 0x100000000LL + 0x80000000LL) >> 32) >> p->down;
 }
 
 #endif

@@ -6,7 +6,6 @@
  * others. Thumb-1, channel by channel: two taps are 1 LDM, 4 LDRSB, 2 MULS and 4 additions for 2 MACs: per MAC 2.5
  * loads, 1 multiplication, 2 others.
  */
-#include "nncc_dsp_depthwise_pixel.h"
 #include "nncc_plain_core.h"
 
 #if NNCC_PLAIN_ASM
@@ -27,11 +26,57 @@
     NNCC_BYTE("r4") NNCC_BYTE("r5") NNCC_BYTE("r6") NNCC_BYTE("r7")
 /* clang-format on */
 
+/* The loop holds four taps of 56 bytes and is entered where the first round is short. r11 end of the offsets, r12
+ * entry, lr y. Frame: 0 offsets, 4 channel of the last group, 8 low, 12 bound. */
 NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_depthwise_pixel_params *p,
                                                   NNCC_DSP_ARG const int32_t *offsets, NNCC_DSP_ARG const int32_t *w,
                                                   NNCC_DSP_ARG const int8_t *x, NNCC_DSP_ARG int8_t *y)
 {
-    __asm volatile(NNCC_TAPS(NNCC_TAP, "56", NNCC_PLAIN_BOUND("r6", "r7"), NNCC_STORE));
+    /* clang-format off */
+    __asm volatile(".syntax unified\n"
+                   "push {r4-r11, lr}\n"
+                   "ldr lr, [sp, #36]\n"
+                   "sub sp, #20\n"
+                   "ldm r0, {r4-r7}\n"
+                   NNCC_PLAIN_BOUND("r6", "r7")
+                   "strd r6, r7, [sp, #8]\n"
+                   "add r5, r5, r3\n"
+                   "subs r5, #4\n"
+                   "strd r1, r5, [sp]\n"
+                   "add r11, r1, r4, lsl #2\n"
+                   "rsb r4, r4, #0\n"
+                   "and r4, r4, #3\n" /* taps missing in the first round */
+                   "movs r5, #56\n"
+                   "adr r6, 2f\n"
+                   "mla r4, r4, r5, r6\n"
+                   "orr r12, r4, #1\n"
+                   "mov r1, r2\n"
+                   "mov r2, r3\n"
+                   "1:\n"
+                   "ldr r0, [sp]\n"
+                   "ldm r1!, {r4-r7}\n"
+                   "bx r12\n"
+                   ".p2align 2\n"
+                   "2:\n"
+                   ".rept 4\n"
+                   NNCC_TAP
+                   ".endr\n"
+                   "cmp r0, r11\n"
+                   "bne 2b\n"
+                   NNCC_STORE
+                   "ldr r8, [sp, #4]\n"
+                   "adds r2, #4\n"
+                   "cmp r2, r8\n"
+                   "bls.w 1b\n"
+                   "sub r3, r2, r8\n" /* 4, or less: the last group overlaps the one before */
+                   "cmp r3, #4\n"
+                   "itt ne\n"
+                   "subne lr, lr, r3\n"
+                   "movne r2, r8\n"
+                   "bne.w 1b\n"
+                   "add sp, #20\n"
+                   "pop {r4-r11, pc}\n");
+    /* clang-format on */
 }
 
 #elif NNCC_THUMB1_ASM
