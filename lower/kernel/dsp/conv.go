@@ -154,13 +154,8 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	if single {
 		order = w.form.rowOrder(depth)
 	}
-	words, group := w.pack(order)
+	low, p, words := rowsCall(l, w, count, order, table)
 	pairs := w.form.words(order)
-	low := &call.Lowered{Unused: []int{1, 2}, Pixels: 2}
-	fs := fields("rows", count, "in_c", depth, "out_c", channels, "pairs", pairs, "group_words", group)
-	fs = append(fs, clampOf(l.Params).fields()...)
-	fs = append(fs, pitches(low, depth, channels, true)...)
-	p := &call.Struct{Type: "nncc_dsp_fully_connected_params", Fields: append(fs, call.F("table", l.above(table)))}
 	switch {
 	case !single:
 		low.Scratch = 8 * pairs
@@ -175,6 +170,18 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	low.Scratch = 4 * pairs
 	return own(low, call.Call{Func: "nncc_dsp_fully_connected_s8", Args: []call.Arg{
 		p, call.Func("nncc_dsp_matmul_1row" + w.form.suffix()), i8In(0), packed(words), i8Out(0), scratch32(0)}})
+}
+
+// rowsCall is what calls of kernels for rows of inputs have in common: their parameters and packed weights.
+func rowsCall(l *layer, w *proven, count int, order []int, table []byte) (low *call.Lowered, p *call.Struct,
+	words []int32) {
+	depth, channels := len(l.Rows[0]), len(l.Rows)
+	words, group := w.pack(order)
+	low = &call.Lowered{Unused: []int{1, 2}, Pixels: 2}
+	f := fields("rows", count, "in_c", depth, "out_c", channels, "pairs", w.form.words(order), "group_words", group)
+	f = append(append(f, clampOf(l.Params).fields()...), pitches(low, depth, channels, true)...)
+	f = append(f, call.F("table", l.above(table)))
+	return low, &call.Struct{Type: "nncc_dsp_fully_connected_params", Fields: f}, words
 }
 
 // fullyConnected takes layers with several rows through the 1x1 kernel.

@@ -146,8 +146,9 @@ func halves(lo, hi int8) int32 { return 2*int32(lo)&0xffff | 2*int32(hi)<<16 }
 // four are channels ready for a kernel whose outputs count from the clamp's
 // lower bound, nothing behind the last one; head are their start values,
 // doubled or not, and tail their scales.
-func four(channels []scaled, times int64) (g [4]scaled, head, tail []int32) {
-	copy(g[:], channels)
+func four(channels []scaled, times int64) (g []scaled, head, tail []int32) {
+	g = make([]scaled, 4)
+	copy(g, channels)
 	for i := range g {
 		head = append(head, int32(times*g[i].start))
 		tail = append(tail, g[i].s.M, g[i].s.C, g[i].s.S)
@@ -187,7 +188,7 @@ func (c *convolution) twice(channels []scaled) (*convolution, []scaled) {
 func packPlainTaps(channels []scaled) []int32 {
 	g, words, scale := four(channels, 1)
 	for t := range g[0].row {
-		words = append(words, byteWord(&g, t))
+		words = append(words, byteWord(g, t))
 	}
 	return append(words, scale...)
 }

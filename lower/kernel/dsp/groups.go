@@ -40,7 +40,7 @@ func (p *proven) packMoving(order []int, step int32) (words []int32) {
 				move = step
 			}
 			at := len(words) + len(fours[i])
-			words = slices.Insert(p.append(words, &fours[i], order), at, move)
+			words = slices.Insert(p.append(words, fours[i], order), at, move)
 		}
 	}
 	return words

@@ -81,7 +81,7 @@ const oddLimit = 1 << 23
 // proven are the channels of a layer by fours, and the form of weights that the
 // kernels nncc_dsp_matmul_* give exact results with.
 type proven struct {
-	groups [][][4]scaled // of every group of channels
+	groups [][][]scaled // of every group of channels
 	form   form
 	up     uint    // inputs are 2^up times as large, and from 0 on where that is not 1
 	relu   *proven // the same channels for a kernel that takes less; nil: there is none
@@ -105,10 +105,10 @@ func (l *layer) prove(groups int, order []int, f form) (*proven, string) {
 }
 
 // fours are n channels from one on; an odd rest comes first.
-func (p *proven) fours(l *layer, from, n int, order []int) ([][4]scaled, string) {
-	var out [][4]scaled
+func (p *proven) fours(l *layer, from, n int, order []int) ([][]scaled, string) {
+	var out [][]scaled
 	for first := 0; first < n; {
-		var g [4]scaled
+		g := make([]scaled, 4)
 		for i := range g {
 			if first+i >= n {
 				continue
@@ -201,15 +201,15 @@ func (p *proven) pack(order []int) (words []int32, group int) {
 	for _, fours := range p.groups {
 		before := len(words)
 		for i := range fours {
-			words = p.append(words, &fours[i], order)
+			words = p.append(words, fours[i], order)
 		}
 		group = (len(words) - before) / len(fours)
 	}
 	return words, group
 }
 
-// append packs four channels: start values, weights, scales.
-func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
+// append packs four channels, or, narrow, any even number: start values, weights, scales.
+func (p *proven) append(words []int32, g []scaled, order []int) []int32 {
 	if p.form == relu {
 		return p.appendRelu(words, g, order)
 	}
@@ -234,8 +234,8 @@ func (p *proven) append(words []int32, g *[4]scaled, order []int) []int32 {
 	return words
 }
 
-// weights packs those of four channels.
-func (p *proven) weights(words []int32, g *[4]scaled, order []int) []int32 {
+// weights packs those of the channels.
+func (p *proven) weights(words []int32, g []scaled, order []int) []int32 {
 	for k := 0; k < len(order); k++ {
 		switch {
 		case p.form == plain:
@@ -250,7 +250,9 @@ func (p *proven) weights(words []int32, g *[4]scaled, order []int) []int32 {
 				words = append(words, 2*at(&g[i], order[k])&0xffff|2*at(&g[i], order[k+1])<<16)
 			}
 		default:
-			words = append(words, pairWord(&g[0], &g[1], order[k:]), pairWord(&g[2], &g[3], order[k:]))
+			for i := 0; i < len(g); i += 2 {
+				words = append(words, pairWord(&g[i], &g[i+1], order[k:]))
+			}
 		}
 	}
 	return words
@@ -264,12 +266,12 @@ func pairWord(even, odd *scaled, order []int) int32 {
 
 // foursHalf holds the weights of four channels for one input, those of the first
 // three 8 larger.
-func foursHalf(g *[4]scaled, k int) int32 {
+func foursHalf(g []scaled, k int) int32 {
 	return (at(&g[0], k) + 8 + (at(&g[1], k)+8)<<4 + (at(&g[2], k)+8)<<8 + at(&g[3], k)<<12) & 0xffff
 }
 
 // nibblesWord holds the weights of four channels for two inputs or the last one.
-func nibblesWord(g *[4]scaled, order []int) int32 {
+func nibblesWord(g []scaled, order []int) int32 {
 	w := int32(0)
 	for k, v := range order[:min(2, len(order))] {
 		for i := range g {
@@ -280,7 +282,7 @@ func nibblesWord(g *[4]scaled, order []int) int32 {
 }
 
 // byteWord holds the weights of four channels for one input.
-func byteWord(g *[4]scaled, k int) int32 {
+func byteWord(g []scaled, k int) int32 {
 	w := int32(0)
 	for i := range g {
 		w |= at(&g[i], k) & 0xff << (8 * i)

@@ -29,7 +29,7 @@ var octets = &kernel.Kernel{
 
 // provenOctets are the channels of a layer by eights, the first two of which overlap where
 // the last one would not be whole.
-var provenOctets = kernel.NewFact(func(n *kernel.Node) ([][octet]scaled, string) {
+var provenOctets = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	l, why := quantised.ProductLayers.Of(n)
 	if why != "" {
 		return nil, why
@@ -39,9 +39,9 @@ var provenOctets = kernel.NewFact(func(n *kernel.Node) ([][octet]scaled, string)
 		return nil, fmt.Sprintf("%d rows, %d outputs, weights of %v; want one row, %d outputs and more, i8", rows,
 			channels, n.In[1].Type.DType, octet)
 	}
-	var out [][octet]scaled
+	var out [][]scaled
 	for first := 0; first < channels; {
-		var g [octet]scaled
+		g := make([]scaled, octet)
 		for i := range g {
 			if g[i], why = (&layer{*l}).channel(first+i, l.Params.ActMin); why != "" {
 				return nil, why
@@ -57,42 +57,12 @@ var provenOctets = kernel.NewFact(func(n *kernel.Node) ([][octet]scaled, string)
 			first += octet
 		}
 	}
-	return out, ""
+	return &proven{form: narrow, groups: [][][]scaled{out}}, ""
 })
 
-func lowerOctets(l *layer, groups [][octet]scaled) *call.Lowered {
-	depth, channels := len(l.Rows[0]), len(l.Rows)
-	order := narrow.rowOrder(depth)
-	pairs := narrow.words(order)
-	var words []int32
-	for i := range groups {
-		words = appendOctet(words, &groups[i], order)
-	}
-	low := &call.Lowered{Unused: []int{1, 2}, Scratch: 4 * pairs, Pixels: 1}
-	f := fields("rows", 1, "in_c", depth, "out_c", channels, "pairs", pairs, "group_words", len(words)/len(groups))
-	f = append(f, clampOf(l.Params).fields()...)
-	f = append(f, pitches(low, depth, channels, true)...)
-	p := &call.Struct{Type: "nncc_dsp_fully_connected_params", Fields: append(f, call.F("table", l.above(nil)))}
+func lowerOctets(l *layer, w *proven) *call.Lowered {
+	low, p, words := rowsCall(l, w, 1, narrow.rowOrder(len(l.Rows[0])), nil)
+	low.Scratch, low.Pixels = 4*narrow.words(narrow.rowOrder(len(l.Rows[0]))), 1
 	return own(low, call.Call{Func: "nncc_dsp_fully_connected_octets_s8", Args: []call.Arg{
 		p, i8In(0), packed(words), i8Out(0), scratch32(0)}})
-}
-
-// appendOctet packs eight channels: start values, weights, scales.
-func appendOctet(words []int32, g *[octet]scaled, order []int) []int32 {
-	for i := range g {
-		v := g[i].start
-		if i%2 == 1 {
-			v = 256*v + g[i-1].start
-		}
-		words = append(words, int32(v))
-	}
-	for k := 0; k < len(order); k += 2 {
-		for i := 0; i < octet; i += 2 {
-			words = append(words, pairWord(&g[i], &g[i+1], order[k:]))
-		}
-	}
-	for i := range g {
-		words = append(words, g[i].s.M, g[i].s.C, g[i].s.S)
-	}
-	return words
 }

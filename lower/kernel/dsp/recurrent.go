@@ -68,7 +68,7 @@ func packGates(gates []quantised.Gate, elem tensor.DType) (*call.Blob, string) {
 				return nil, fmt.Sprintf("gate %d, %s", k, why)
 			}
 			if elem == tensor.I16 {
-				words = appendWide(words, &four)
+				words = appendWide(words, four)
 				continue
 			}
 			p := proven{form: narrow}
@@ -76,7 +76,7 @@ func packGates(gates []quantised.Gate, elem tensor.DType) (*call.Blob, string) {
 				return nil, fmt.Sprintf("gate %d, units from %d on: a sum does not fit 24 bits, or two weights 16",
 					k, u)
 			}
-			words = p.append(words, &four, narrow.rowOrder(len(four[0].row)))
+			words = p.append(words, four, narrow.rowOrder(len(four[0].row)))
 			words = words[:len(words)-12] // scales are those of the gate
 		}
 	}
@@ -84,7 +84,8 @@ func packGates(gates []quantised.Gate, elem tensor.DType) (*call.Blob, string) {
 }
 
 // unitsOf are four units of a gate; the reason says which sum does not fit.
-func unitsOf(g *quantised.Gate, u int, elem tensor.DType) (four [4]scaled, why string) {
+func unitsOf(g *quantised.Gate, u int, elem tensor.DType) (four []scaled, why string) {
+	four = make([]scaled, 4)
 	size := len(g.Weights) / len(g.Bias)
 	for i := range four {
 		if u+i >= len(g.Bias) {
@@ -107,7 +108,7 @@ func unitsOf(g *quantised.Gate, u int, elem tensor.DType) (four [4]scaled, why s
 
 // appendWide are weights for inputs of 16 bits: start values, then for every 4
 // inputs a word of each unit with the bytes 0, 2, 1, 3.
-func appendWide(words []int32, four *[4]scaled) []int32 {
+func appendWide(words []int32, four []scaled) []int32 {
 	for i := range four {
 		words = append(words, int32(four[i].start))
 	}

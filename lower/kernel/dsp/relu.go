@@ -2,7 +2,11 @@
 
 package dsp
 
-import "github.com/nncc/nncc/lower/kernel/pack"
+import (
+	"slices"
+
+	"github.com/nncc/nncc/lower/kernel/pack"
+)
 
 // Where results lie in the words of nncc_dsp_matmul_2rows_relu_s8: the sums of
 // channels 2 and 3 are oddBits larger than those of channels 0 and 1.
@@ -60,8 +64,9 @@ func (p *proven) floorsOf(l *layer, up uint) *proven {
 	r := &proven{form: relu, up: up}
 	for k, fours := range p.groups {
 		per := len(l.Rows) / len(p.groups)
-		var list [][4]scaled
+		var list [][]scaled
 		for i, g := range fours {
+			g = slices.Clone(g)
 			first := k*per + 4*i
 			if i > 0 && per%4 != 0 { // the first two groups overlap
 				first += per%4 - 4
@@ -105,7 +110,7 @@ func (p *proven) begin(x *scaled) int64 {
 }
 
 // appendRelu packs four channels in relu form.
-func (p *proven) appendRelu(words []int32, g *[4]scaled, order []int) []int32 {
+func (p *proven) appendRelu(words []int32, g []scaled, order []int) []int32 {
 	for _, pair := range [2][2]int{{reluOrder[0], reluOrder[1]}, {reluOrder[2], reluOrder[3]}} {
 		even, odd := &g[pair[0]], &g[pair[1]]
 		v := p.begin(even) + int64(even.floor.B)

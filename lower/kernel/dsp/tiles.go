@@ -41,7 +41,7 @@ var tilesAdd = &kernel.Kernel{
 // tiled is a convolution for nncc_dsp_convolve_3x3_s8.
 type tiled struct {
 	c        *convolution
-	channels [][4]scaled
+	channels [][]scaled
 }
 
 var provenTiles = kernel.NewFact(func(n *kernel.Node) (*tiled, string) {
