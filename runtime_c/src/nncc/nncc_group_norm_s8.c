@@ -131,35 +131,7 @@ static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32
 static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, int32_t *sum,
                               uint32_t *square)
 {
-#if NNCC_NORM_DSP
-    if (lanes == NNCC_NORM_LANES) {
-        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        uint32_t q0 = 0, q1 = 0, q2 = 0, q3 = 0;
-
-        for (; rows > 0; rows--) {
-            const uint32_t w = nncc_norm_load4(x), even = NNCC_NORM_EVEN(w), odd = NNCC_NORM_ODD(w);
-
-            x += pitch;
-            __asm("sxtab %0, %0, %1" : "+r"(s0) : "r"(w));
-            __asm("sxtab %0, %0, %1, ror #8" : "+r"(s1) : "r"(w));
-            __asm("sxtab %0, %0, %1, ror #16" : "+r"(s2) : "r"(w));
-            s3 += (int32_t)w >> 24;
-            NNCC_NORM_MAC("smlabb", q0, even, even);
-            NNCC_NORM_MAC("smlatt", q2, even, even);
-            NNCC_NORM_MAC("smlabb", q1, odd, odd);
-            NNCC_NORM_MAC("smlatt", q3, odd, odd);
-        }
-        sum[0] = s0;
-        sum[1] = s1;
-        sum[2] = s2;
-        sum[3] = s3;
-        square[0] = q0;
-        square[1] = q1;
-        square[2] = q2;
-        square[3] = q3;
-        return;
-    }
-#elif NNCC_SIMD32
+#if NNCC_SIMD32
     if (lanes == NNCC_NORM_LANES) {
         int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0;
 
@@ -206,7 +178,7 @@ static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int3
     }
 }
 
-#if NNCC_SIMD32 && !NNCC_NORM_DSP
+#if NNCC_SIMD32
 #define NNCC_NORM_RESULT(c) \
     y[c] = (int8_t)nncc_narrow8((int32_t)((uint32_t)x[c] * (uint32_t)a##c + (uint32_t)b##c) >> 16)
 #endif
@@ -214,33 +186,7 @@ static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int3
 static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, const int32_t *scale,
                              const int32_t *offset, int32_t shift, int8_t *y)
 {
-#if NNCC_NORM_DSP
-    if (lanes == NNCC_NORM_LANES && shift == 16) {
-        const int32_t a0 = scale[0], a1 = scale[1], a2 = scale[2], a3 = scale[3];
-        const int32_t b0 = offset[0], b1 = offset[1], b2 = offset[2], b3 = offset[3];
-
-        for (; rows > 0; rows--) {
-            const uint32_t w = nncc_norm_load4(x);
-            uint32_t even, odd, t;
-
-            __asm("sxtb %[t], %[w]\n mla %[e], %[t], %[a0], %[b0]\n"
-                  "sxtb %[t], %[w], ror #16\n mla %[o], %[t], %[a2], %[b2]\n"
-                  "pkhtb %[e], %[o], %[e], asr #16\n ssat16 %[e], #8, %[e]\n"
-                  : [e] "=&r"(even), [o] "=&r"(odd), [t] "=&r"(t)
-                  : [w] "r"(w), [a0] "r"(a0), [b0] "r"(b0), [a2] "r"(a2), [b2] "r"(b2));
-            __asm("sxtb %[t], %[w], ror #8\n mla %[o], %[t], %[a1], %[b1]\n"
-                  "asr %[t], %[w], #24\n mla %[t], %[t], %[a3], %[b3]\n"
-                  "pkhtb %[o], %[t], %[o], asr #16\n ssat16 %[o], #8, %[o]\n"
-                  "uxtb16 %[e], %[e]\n uxtb16 %[o], %[o]\n orr %[e], %[e], %[o], lsl #8\n"
-                  : [e] "+&r"(even), [o] "=&r"(odd), [t] "=&r"(t)
-                  : [w] "r"(w), [a1] "r"(a1), [b1] "r"(b1), [a3] "r"(a3), [b3] "r"(b3));
-            memcpy(y, &even, sizeof even);
-            x += pitch;
-            y += pitch;
-        }
-        return;
-    }
-#elif NNCC_SIMD32
+#if NNCC_SIMD32
     if (shift == 16 && lanes == NNCC_NORM_LANES) {
         const int32_t a0 = scale[0], a1 = scale[1], a2 = scale[2], a3 = scale[3];
         const int32_t b0 = offset[0], b1 = offset[1], b2 = offset[2], b3 = offset[3];

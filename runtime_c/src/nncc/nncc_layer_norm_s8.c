@@ -78,7 +78,7 @@ static inline int8_t nncc_norm_value(int32_t x, int32_t scale, int32_t offset, c
     return nncc_norm_narrow((uint32_t)high + (uint32_t)low + (uint32_t)terms[2 + i], shift);
 }
 
-#if NNCC_NORM_DSP
+#if NNCC_SIMD32 && NNCC_ASM
 /* Groups of four values, at least one, for a shift of 16. */
 static void nncc_norm_fours(const int8_t *x, int32_t fours, const int32_t *terms, int32_t scale, int32_t less,
                             int8_t *y)

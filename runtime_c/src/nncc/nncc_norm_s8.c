@@ -54,32 +54,19 @@ static void nncc_norm_chunk(const int8_t *x, int32_t n, int32_t *sum, uint32_t *
     int32_t s = 0;
     uint32_t q = 0;
 
-#if NNCC_NORM_DSP
+#if NNCC_SIMD32
     const uint32_t ones = 0x00010001u;
-
-    for (; n >= 8; n -= 8) {
-        const uint32_t a = nncc_norm_load4(x), b = nncc_norm_load4(x + 4);
-        const uint32_t a0 = NNCC_NORM_EVEN(a), a1 = NNCC_NORM_ODD(a), b0 = NNCC_NORM_EVEN(b), b1 = NNCC_NORM_ODD(b);
-
-        NNCC_NORM_MAC("smlad", s, a0, ones);
-        NNCC_NORM_MAC("smlad", q, a0, a0);
-        NNCC_NORM_MAC("smlad", s, a1, ones);
-        NNCC_NORM_MAC("smlad", q, a1, a1);
-        NNCC_NORM_MAC("smlad", s, b0, ones);
-        NNCC_NORM_MAC("smlad", q, b0, b0);
-        NNCC_NORM_MAC("smlad", s, b1, ones);
-        NNCC_NORM_MAC("smlad", q, b1, b1);
-        x += 8;
-    }
-#elif NNCC_SIMD32
     int32_t t = 0;
 
-    for (; n >= 4; n -= 4) {
-        const uint32_t v = nncc_load_word(x), even = nncc_even_bytes(v), odd = nncc_odd_bytes(v);
+    for (; n >= 8; n -= 8) {
+        const uint32_t a = nncc_load_word(x), b = nncc_load_word(x + 4);
+        const uint32_t a0 = nncc_even_bytes(a), a1 = nncc_odd_bytes(a), b0 = nncc_even_bytes(b), b1 = nncc_odd_bytes(b);
 
-        s = nncc_dual_add(nncc_dual_add(s, even, 0x00010001u), odd, 0x00010001u);
-        t = nncc_dual_add(nncc_dual_add(t, even, even), odd, odd);
-        x += 4;
+        s = nncc_dual_add(nncc_dual_add(s, a0, ones), a1, ones);
+        t = nncc_dual_add(nncc_dual_add(t, a0, a0), a1, a1);
+        s = nncc_dual_add(nncc_dual_add(s, b0, ones), b1, ones);
+        t = nncc_dual_add(nncc_dual_add(t, b0, b0), b1, b1);
+        x += 8;
     }
     q = (uint32_t)t;
 #endif

@@ -3,21 +3,14 @@
 #ifndef NNCC_NORM_S8_H
 #define NNCC_NORM_S8_H
 
-#include <string.h>
-
 #include "nncc_isa.h"
 #include "nncc_mve.h"
 #include "nncc_s8.h"
 
 #if NNCC_MVE && NNCC_ASM
 #define NNCC_NORM_MVE 1
-#define NNCC_NORM_DSP 0
-#elif NNCC_SIMD32 && NNCC_ASM
-#define NNCC_NORM_MVE 0
-#define NNCC_NORM_DSP 1
 #else
 #define NNCC_NORM_MVE 0
-#define NNCC_NORM_DSP 0
 #endif
 
 /* So many values have sums of squares below 2^31. */
@@ -51,34 +44,5 @@ static inline int8_t nncc_norm_narrow(uint32_t v, int32_t shift)
 
     return (int8_t)(y > 127 ? 127 : (y < -128 ? -128 : y));
 }
-
-#if NNCC_NORM_DSP
-
-/* Four bytes at any address. */
-static inline uint32_t nncc_norm_load4(const int8_t *x)
-{
-    uint32_t w;
-
-    memcpy(&w, x, sizeof w);
-    return w;
-}
-
-/* Bytes 0 and 2 as halfwords; after a rotation by 8, bytes 1 and 3. */
-#define NNCC_NORM_EVEN(w) \
-    __extension__({ \
-        uint32_t r_; \
-        __asm("sxtb16 %0, %1" : "=r"(r_) : "r"(w)); \
-        r_; \
-    })
-#define NNCC_NORM_ODD(w) \
-    __extension__({ \
-        uint32_t r_; \
-        __asm("sxtb16 %0, %1, ror #8" : "=r"(r_) : "r"(w)); \
-        r_; \
-    })
-/* An instruction that multiplies a and b and adds to the sum: smlad, smlabb, smlatt. */
-#define NNCC_NORM_MAC(op, sum, a, b) __asm(op " %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b))
-
-#endif
 
 #endif /* NNCC_NORM_S8_H */
