@@ -129,9 +129,9 @@ fuzz:
 # through sanitizers, on inputs at the edges of their types. Hours.
 analyze:
 	@$(SETUP) test
-	NNCC_LONG=1 NNCC_REQUIRE=cc,clang,arm-gcc $(GO) test -p 1 -count=1 -timeout 600m -v -run 'TestStaticAnalysis|TestMISRA|TestKernels|TestCallsOnHost|TestDialects|TestClangForArm' ./runtime_c ./boards/stack ./cmd/internal/driver
-	NNCC_RANDOM=2000 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 120m -run TestRandomPrograms ./cmd/internal/driver
-	NNCC_LONG=1 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 1200m -run 'TestUnderFire|TestStackBound' ./cmd/internal/driver
+	NNCC_LONG=1 NNCC_REQUIRE=cc,clang,arm-gcc $(GO) test -p 1 -count=1 -timeout 600m -v -run 'TestStaticAnalysis|TestMISRA|TestKernels|TestCallsOnHost|TestDialects|TestClangForArm' ./runtime_c ./boards/stack ./cmd/internal/e2e
+	NNCC_RANDOM=2000 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 120m -run TestRandomPrograms ./cmd/internal/e2e
+	NNCC_LONG=1 NNCC_REQUIRE=cc $(GO) test -count=1 -timeout 1200m -run 'TestUnderFire|TestStackBound' ./cmd/internal/e2e
 
 clean:
 	rm -rf nncc out

@@ -91,6 +91,7 @@ func TestTopics(t *testing.T) {
 	detector(t, dir)
 	for name, text := range map[string]string{
 		"camera.yaml": "image:\n  resize: fill\n  format: rgb565\n  frame: 160x120\n  emit: true\n",
+		"mix.yaml":    "default: int8\n", // what --propose writes
 		"sound.yaml":  "audio:\n  rate: 16000\n  window: 28\n  hop: 14\n",
 	} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
@@ -166,7 +167,7 @@ func runTopic(t *testing.T, name, text string, ran map[string]bool) {
 			continue
 		}
 		commands++
-		if ran[command] {
+		if ran[command] || strings.Contains(command, "--propose") && !testenv.Long() { // propose.txtar has the same
 			continue
 		}
 		ran[command] = true

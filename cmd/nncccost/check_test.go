@@ -14,6 +14,7 @@ import (
 // TestPrices: kernels take the instructions that the tables say. It fails when a kernel has changed and its prices
 // have not: what it prints names the variants to measure anew (README).
 func TestPrices(t *testing.T) {
+	testenv.Slow(t)
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	layers, least := 3, 30

@@ -17,9 +17,9 @@ import (
 // maxCaseBytes bounds the inputs of all cases together.
 const maxCaseBytes = 256 << 20
 
-// cases are the inferences that verify runs: --golden, --input, else
+// CasesOf are the inferences that verify runs: --golden, --input, else
 // calibration samples first and seeded ones up to --cases.
-func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
+func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 	ins := o.Lowered.Interface().Inputs()
 	if c.Golden != "" {
 		out, err := verify.Golden(c.Golden, o.Lowered.Ports(), c.dataLimits())
@@ -75,7 +75,7 @@ func (c *Config) cases(o *Compiled) ([]verify.Case, error) {
 
 // program is the graph that would be emitted for a board; others see the stages.
 func (c *Config) program(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
-	opt, err := c.lowerOptions(spec, g)
+	opt, err := c.LowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}

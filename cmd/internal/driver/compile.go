@@ -67,8 +67,8 @@ func (c *Config) loadAndLower(spec *boards.Spec) (*Compiled, error) {
 	return out, nil
 }
 
-// lowerOptions are the options of the middle end.
-func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
+// LowerOptions are the options of the middle end.
+func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, error) {
 	o, err := board.Options(spec)
 	if err != nil {
 		return o, &InputError{err}
@@ -95,7 +95,7 @@ func (c *Config) lowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if err != nil {
 		return o, err
 	}
-	if o.MaxTries = c.tries; ram >= 0 {
+	if o.MaxTries = c.Tries; ram >= 0 {
 		o.MaxRAM = max(ram-c.othersState, 1)
 	}
 	if o.StateBindings, err = c.bindings(g); err != nil {
@@ -269,7 +269,7 @@ func (c *Config) noEffect(why string) {
 func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (*Compiled, error) {
 	out := &Compiled{Config: c, Float: g.Clone(), Subject: report.Subject{Version: Version,
 		Name: filepath.Base(c.Model), Board: spec, Model: m, Optimize: c.Optimize, Align: c.Align}}
-	opt, err := c.lowerOptions(spec, g)
+	opt, err := c.LowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}

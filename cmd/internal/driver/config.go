@@ -108,12 +108,12 @@ type Config struct {
 	KeepGoing    bool
 	layers       *quant.LayersFile  // --layers-config, once read
 	spec         *data.Spec         // --preprocess, once read
-	tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
+	Tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
 	othersState  int                // bytes of --max-ram that other models of the firmware keep as state
 	read         []string           // files that were read beside those of flags
 	source       *onnx.Model        // the model, once it is loaded
 	values       *intermediates     // of --tensors
-	kernelSource *runtimec.Library  // nil: what nncc ships
+	KernelSource *runtimec.Library  // nil: what nncc ships
 	Diags        diag.List          // warnings and notes so far
 	times        []report.StageTime // of the stages that ran
 }

@@ -27,7 +27,7 @@ func (f *Firmware) stageWeights() error {
 	if !c.StageWeights {
 		return nil
 	}
-	at := f.fit(nil)
+	at := f.Fit(nil)
 	from := at.At("weights")
 	if f.bound() { // as if they were linked: the file is where weights go
 		from = f.fitWeights(nil, f.weightBytes()).At("weights")

@@ -225,7 +225,7 @@ func (f *Firmware) generate() error {
 		Features: board.Features(),
 		CPUFlags: board.Toolchain.CPU, CFlags: slices.Concat(optFlags, board.Toolchain.CFlags),
 		CC: board.Toolchain.Prefix + board.Toolchain.CC, AR: board.Toolchain.Prefix + "ar",
-		Projects: c.projects(), Notes: f.warnings(), Library: c.kernelSource, Drivers: f.Models[0].drivers,
+		Projects: c.projects(), Notes: f.warnings(), Library: c.KernelSource, Drivers: f.Models[0].drivers,
 		WeightsFile: c.WeightsFile})
 	if err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 	"github.com/nncc/nncc/lower/board"
 )
 
-// fit places the firmware into the board's memories: what it takes of them, and
+// Fit places the firmware into the board's memories: what it takes of them, and
 // what is missing. Without sizes of a build, code and constants beside the
 // weights are estimated. A board without memories (a host) has room for all.
-func (f *Firmware) fit(built *run.Sizes) boards.Placement {
+func (f *Firmware) Fit(built *run.Sizes) boards.Placement {
 	return f.fitWeights(built, f.linkedBytes())
 }
 
@@ -152,7 +152,7 @@ func (o *Compiled) said(v *report.Verdict) {
 // memoryVerdict says region by region what does not fit, in place of what was
 // said before: with built, from measured sizes.
 func (f *Firmware) memoryVerdict(built *run.Sizes) {
-	at := f.fit(built)
+	at := f.Fit(built)
 	for _, o := range f.Models {
 		o.Placement = at
 		o.Config.Diags = slices.DeleteFunc(o.Config.Diags, func(d *diag.Diag) bool { return d.Code == doesNotFit })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -21,7 +22,7 @@ func TestTargetMayChoose(t *testing.T) {
 		d := Defaults()
 		d.Precision, d.Weights = c.precision, c.weights
 		f, err := d.layerPrecision(ir.New("g"))
-		require(t, err)
+		testenv.OK(t, err)
 		if free := f == nil; free != c.free {
 			t.Errorf("--precision %s --weights %s: free %v", c.precision, c.weights, free)
 		}

@@ -49,7 +49,7 @@ func (c *Config) proposal(goal lower.Goal, what, unit string) (*lower.Proposal, 
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already: --propose takes the float model", c.Model)
 	}
-	o, err := c.lowerOptions(spec, g)
+	o, err := c.LowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (c *Config) Stop() (*AfterStage, error) {
 
 // lowered runs the stages for a board, with warnings and notes taken over.
 func (c *Config) lowered(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
-	opt, err := c.lowerOptions(spec, g)
+	opt, err := c.LowerOptions(spec, g)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ type StageComparison struct {
 	Beyond     bool     `json:"beyond"`
 }
 
-// bisectCases is how many inputs bisect tries where it is not told any.
-const bisectCases = 2
+// BisectCases is how many inputs bisect tries where it is not told any.
+const BisectCases = 2
 
 // Bisect compares the outputs before and after every stage.
 func (c *Config) Bisect() (*Bisection, error) {
@@ -214,10 +214,10 @@ func (c *Config) bisectInputs(g *ir.Graph) ([]map[string]*tensor.Dense, string, 
 		}
 		from = "--calib"
 	default:
-		list = quant.SyntheticSamples(g.In, bisectCases, 1)
+		list = quant.SyntheticSamples(g.In, BisectCases, 1)
 	}
 	var out []map[string]*tensor.Dense
-	for _, s := range list[:min(len(list), bisectCases)] {
+	for _, s := range list[:min(len(list), BisectCases)] {
 		m := map[string]*tensor.Dense{}
 		for i, d := range s {
 			m[g.In[i].Name] = d

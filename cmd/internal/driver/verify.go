@@ -53,7 +53,7 @@ func (f *Firmware) Verify(ctx context.Context) ([]*report.Verdict, error) {
 	cases, n := make([][]verify.Case, len(f.Models)), 0
 	for i, o := range f.Models {
 		var err error
-		if cases[i], err = o.Config.cases(o); err != nil {
+		if cases[i], err = o.Config.CasesOf(o); err != nil {
 			return nil, f.named(o, err)
 		}
 		n += len(cases[i])
@@ -169,7 +169,7 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 	if o.Firmware.profiling {
 		o.cycles(ctx, v, im, jobs, k, res)
 	}
-	if err := o.compare(v, cases, res); err != nil {
+	if err := o.Compare(v, cases, res); err != nil {
 		return err
 	}
 	if o.Config.Layers {
@@ -180,7 +180,7 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 	if o.Firmware.profiling {
 		return nil
 	}
-	return o.fidelity(v, cases)
+	return o.Fidelity(v, cases)
 }
 
 // inTemp writes the firmware's files into a folder for temporary files, to be built there.
@@ -225,8 +225,8 @@ func (o *Compiled) runs(cases []verify.Case) []run.Case {
 	return in
 }
 
-// compare compares the outputs.
-func (o *Compiled) compare(v *report.Verdict, cases []verify.Case, res *run.Result) error {
+// Compare compares the outputs of a run on cases with the interpreter's and the stored ones, in a verdict.
+func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Result) error {
 	f := verify.NewFirmware(o.Lowered, o.reference, o.Config.Tolerance)
 	for k, r := range res.Cases {
 		if r.Status != 0 {
@@ -261,8 +261,8 @@ func (o *Compiled) compareLayers(v *report.Verdict, cases []verify.Case, res *ru
 	return nil
 }
 
-// fidelity compares the program with the model.
-func (o *Compiled) fidelity(v *report.Verdict, cases []verify.Case) error {
+// Fidelity compares the program with the model on cases, in a verdict.
+func (o *Compiled) Fidelity(v *report.Verdict, cases []verify.Case) error {
 	rows, err := verify.Model(o.Lowered, o.Float, cases)
 	if err != nil {
 		return err

@@ -9,17 +9,20 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestWeightsFileIsNoFlash: --max-flash and the board's memories do not count constants
 // that are bound at run time.
 func TestWeightsFileIsNoFlash(t *testing.T) {
 	bytes := func(bound bool) (n, weights int, region string) {
-		c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
+		c := Defaults()
+		c.Model, c.Board = filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743"
 		c.WeightsFile = bound
-		o := mustCompile(t, c)
-		n, err := o.Firmware.flashBytes()
-		require(t, err)
+		o, err := c.Compile()
+		testenv.OK(t, err)
+		n, err = o.Firmware.flashBytes()
+		testenv.OK(t, err)
 		return n, o.Info.WeightBytes, o.Placement.At("weights")
 	}
 	linked, weights, at := bytes(false)
@@ -31,9 +34,11 @@ func TestWeightsFileIsNoFlash(t *testing.T) {
 
 // TestBoundIsData: the pointer to bound constants is RAM, beside the C library's.
 func TestBoundIsData(t *testing.T) {
-	c := config(filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743")
+	c := Defaults()
+	c.Model, c.Board = filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743"
 	c.WeightsFile = true
-	o := mustCompile(t, c)
+	o, err := c.Compile()
+	testenv.OK(t, err)
 	built := &run.Sizes{By: map[run.Origin]run.Section{run.ModelCode: {BSS: 4}, run.Kernels: {Data: 8},
 		run.Libc: {Data: 16, BSS: 32}, run.Harness: {BSS: 64}}}
 	for _, i := range o.Firmware.items(built, 0) {
@@ -49,8 +54,9 @@ func TestWeightsFileRefuses(t *testing.T) {
 	for want, set := range map[string]func(*Config){
 		"--dead-channels on": func(c *Config) { c.Told = map[string]bool{"dead-channels": true} },
 	} {
-		c := config("none.onnx", "cortex-m4")
-		set(c)
+		c := Defaults()
+		c.Model, c.Board = "none.onnx", "cortex-m4"
+		set(&c)
 		var e *UsageError
 		if err := c.Check(); err != nil {
 			t.Errorf("%s without a weights file: %v", want, err)

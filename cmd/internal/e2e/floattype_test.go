@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// otherTypes are the float types that exporters write besides float32.
+var otherTypes = []tensor.DType{tensor.F16, tensor.BF16, tensor.F64}
+
+// retypedGraph is a float32 graph as another float type: the whole of it, as
+// with PyTorch's half(), or the nodes that part names, between casts, as
+// converters to mixed precision write it.
+func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.Node) bool) *ir.Graph {
+	t.Helper()
+	out := ir.New(g.Name)
+	env := map[*ir.Value]*ir.Value{}
+	change := func(d tensor.DType) tensor.DType {
+		if d == tensor.F32 {
+			return to
+		}
+		return d
+	}
+	cast := func(v *ir.Value, d tensor.DType) *ir.Value {
+		if v == nil || !v.Type.DType.IsFloat() || v.Type.DType == d {
+			return v
+		}
+		if v.Const != nil {
+			return out.AddConst(v.Name, v.Const.Cast(d))
+		}
+		n, err := out.Add(op.Cast, v.Name+"."+d.String(), ir.Attrs{"to": ir.Int(d.ONNXCode())}, 1, v)
+		require(t, err)
+		return n.Out[0]
+	}
+	for _, v := range g.In {
+		typ := v.Type
+		if part == nil {
+			typ.DType = change(typ.DType)
+		}
+		env[v] = out.AddInput(v.Name, typ)
+	}
+	for _, n := range g.Nodes {
+		want := tensor.F32
+		if part == nil || part(n) {
+			want = to
+		}
+		in := make([]*ir.Value, len(n.In))
+		for i, v := range n.In {
+			if v == nil {
+				continue
+			}
+			if env[v] == nil {
+				env[v] = out.AddConst(v.Name, v.Const)
+			}
+			if in[i] = cast(env[v], want); n.Op.Name == "Resize" && i == 2 { // the scales are float32 whatever the data
+				in[i] = env[v]
+			}
+		}
+		attrs := n.Attrs.Clone()
+		if n.Op == op.Cast && ir.AttrsOf[op.CastAttrs](n).To == tensor.F32.ONNXCode() {
+			attrs["to"] = ir.Int(want.ONNXCode())
+		}
+		m, err := out.Add(n.Op, n.Name, attrs, len(n.Out), in...)
+		require(t, err)
+		m.Origin = n.Origin
+		for i, v := range n.Out {
+			env[v] = m.Out[i]
+		}
+	}
+	for i, v := range g.Out {
+		w := env[v]
+		if part != nil {
+			w = cast(w, tensor.F32)
+		}
+		out.AddOutput(g.OutNames[i], w)
+	}
+	return out
+}
+
+// separableNet is a small convolutional network of depthwise separable blocks.
+//
+//go:embed testdata/separableNet.ir
+var separableNet string
+
+// attentionNet is one head of attention with a mask that is a constant.
+//
+//go:embed testdata/attentionNet.ir
+var attentionNet string
+
+// TestFloatTypes: a model of float16, bfloat16 or double, or with parts in it,
+// becomes the program that it becomes in float32: the same kernels, segments and
+// precision, calibrated as well; in float it computes what the interpreter makes
+// of the model's own types.
+func TestFloatTypes(t *testing.T) {
+	nets := map[string]*ir.Graph{"separable": irtest.Parse(t, separableNet), "attention": irtest.Parse(t, attentionNet)}
+	for seed := range uint64(3) {
+		nets[fmt.Sprint("random ", seed)] = irtest.Gen(seed, tensor.F32)
+	}
+	for name, net := range nets {
+		for _, board := range []string{"cortex-m55", "mla-m55"} {
+			for _, precision := range []option.Precision{option.Auto, option.Float32} {
+				want := compileType(t, net, board, precision)
+				for _, to := range otherTypes {
+					r := rand.New(rand.NewPCG(1, uint64(to)))
+					for _, part := range []func(n *ir.Node) bool{nil, func(*ir.Node) bool { return r.IntN(2) == 0 }} {
+						g := retypedGraph(t, net, to, part)
+						what := fmt.Sprintf("%s, %s, %s, %s, parts %v", name, board, precision, to, part != nil)
+						sameProgram(t, what, want, compileType(t, g, board, precision))
+					}
+				}
+			}
+		}
+	}
+}
+
+func compileType(t *testing.T, g *ir.Graph, board string, precision option.Precision) *driver.Compiled {
+	t.Helper()
+	c := driver.Defaults()
+	c.Board, c.Precision, c.Name = board, precision, "net"
+	return compileNet(t, g, &c)
+}
+
+func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
+	t.Helper()
+	a, b := want.Report, got.Report
+	if a.Precision != b.Precision || fmt.Sprint(a.PrecisionLayers) != fmt.Sprint(b.PrecisionLayers) {
+		t.Errorf("%s: precision %s %v, in float32 %s %v", what, b.Precision, b.PrecisionLayers, a.Precision,
+			a.PrecisionLayers)
+	}
+	border := besideCasts(b)
+	if k, l := kernelNames(a, border), kernelNames(b, border); !slices.Equal(k, l) {
+		t.Errorf("%s: kernels %v, in float32 %v", what, l, k)
+	}
+	if len(a.Segments) != len(b.Segments) || outside(a) != outside(b) {
+		t.Errorf("%s: %d segments, %d nodes outside; in float32 %d, %d", what, len(b.Segments), outside(b),
+			len(a.Segments), outside(a))
+	}
+	if a.Calibration != nil && math.Abs(a.Calibration.SQNR-b.Calibration.SQNR) > 3 {
+		t.Errorf("%s: %.1f dB, in float32 %.1f dB", what, b.Calibration.SQNR, a.Calibration.SQNR)
+	}
+	if len(got.Config.Diags.Texts(diag.Note)) == 0 {
+		t.Errorf("%s: nothing is said", what)
+	}
+	if a.Calibration != nil {
+		return
+	}
+	in := irtest.Inputs(got.Lowered.Reference, 1)
+	for i, v := range got.Float.In {
+		if got.Lowered.Reference.In[i].Type.DType != v.Type.DType {
+			t.Fatalf("%s: input %s is %s, in the model %s", what, v.Name, got.Lowered.Reference.In[i].Type.DType,
+				v.Type.DType)
+		}
+	}
+	model, err := interp.Run(got.Float, in, nil)
+	require(t, err)
+	program, err := interp.Run(got.Lowered.Reference, in, nil)
+	require(t, err)
+	for i := range model {
+		if model[i].DType != program[i].DType {
+			t.Errorf("%s: output %d is %s, in the model %s", what, i, program[i].DType, model[i].DType)
+		}
+		if d := irtest.Diff(program[i], model[i]); d > 0.05 {
+			t.Errorf("%s: output %d differs by %.3g of the largest", what, i, d)
+		}
+	}
+}
+
+// outside counts the operators that no accelerator computes, each of those in a
+// loop.
+func outside(r *report.Report) int {
+	n := 0
+	for _, f := range r.Fallback {
+		ops := f.Op
+		for _, l := range r.Layers {
+			if f.Op == op.Fused.Name && l.Name == f.Node && strings.Contains(l.Op, "+") {
+				ops = l.Op
+			}
+		}
+		n += len(computed(ops))
+	}
+	return n
+}
+
+// computed are the operators of a step without conversions.
+func computed(ops string) []string {
+	return slices.DeleteFunc(strings.Split(ops, "+"), func(s string) bool { return s == "Cast" })
+}
+
+// besideCasts are the nodes of the model that share a loop with a conversion at
+// the border, which may make a loop pay that does not without.
+func besideCasts(r *report.Report) map[string]bool {
+	nodes := map[string]bool{}
+	for _, l := range r.Layers {
+		if ops := computed(l.Op); len(ops) > 0 && len(ops) < len(strings.Split(l.Op, "+")) {
+			for _, n := range l.ONNXNodes {
+				nodes[n] = true
+			}
+		}
+	}
+	return nodes
+}
+
+// kernelNames are the kernels of the program's steps, without the conversions
+// at its border; of nodes that are fused with these the operators.
+func kernelNames(r *report.Report, border map[string]bool) []string {
+	var s []string
+	for _, l := range r.Layers {
+		ops := computed(l.Op)
+		switch {
+		case len(ops) == 0:
+		case l.Op != op.Relayout.Name && slices.ContainsFunc(l.ONNXNodes, func(n string) bool { return border[n] }):
+			s = append(s, ops...)
+		default:
+			s = append(s, l.Kernel)
+		}
+	}
+	slices.Sort(s) // a cast at the border may be fused, which moves a step
+	return s
+}
+
+// TestFloatTypesCalibrateAlike: the casts at the border of a network of another
+// float type change nothing about its calibration: with the same samples and
+// weights, which that type can hold, float32 gets the same figure.
+func TestFloatTypesCalibrateAlike(t *testing.T) {
+	count := uint64(4)
+	if testenv.Long() {
+		count = 40
+	}
+	for seed := range count {
+		for _, to := range otherTypes[:2] {
+			net := irtest.Gen(seed, tensor.F32)
+			for _, n := range net.Nodes {
+				for _, v := range n.In {
+					if v != nil && v.Const != nil && v.Type.DType == tensor.F32 {
+						v.Const = v.Const.Cast(to).Cast(tensor.F32)
+					}
+				}
+			}
+			file := filepath.Join(t.TempDir(), "samples.npz")
+			var entries []npz.Entry
+			samples := quant.SyntheticSamples(net.In, 6, seed)
+			for i, v := range net.In {
+				var all []float64
+				for _, s := range samples {
+					all = append(all, s[i].Cast(to).Floats()...)
+				}
+				d := tensor.FromFloats(tensor.F32, append([]int{len(samples)}, v.Type.Shape...), all)
+				entries = append(entries, npz.Entry{Name: v.Name, Array: npz.FromTensor(d)})
+			}
+			require(t, npz.WriteNpzFile(file, entries))
+			figure := func(g *ir.Graph) float64 {
+				c := driver.Defaults()
+				c.Board, c.Name, c.Rounding, c.Calib = "cortex-m55", "net", option.Nearest, []string{file}
+				return compileNet(t, g, &c).Report.Calibration.SQNR
+			}
+			a, b := figure(net), figure(retypedGraph(t, net, to, nil))
+			if math.Abs(a-b) > 0.1 {
+				t.Errorf("random %d, %s: %.2f dB, in float32 %.2f dB", seed, to, b, a)
+			}
+		}
+	}
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/verify"
+	runtimec "github.com/nncc/nncc/runtime_c"
+)
+
+// otherVersion is the library of another version of nncc, one that would not
+// work with the code that this version emits: every parameter struct of nncc's
+// own kernels ends with a field more, which moves what comes behind a struct in
+// another one. Files of CMSIS-NN's family differ where cmsis says so.
+func otherVersion(t testing.TB, cmsis bool) *runtimec.Library {
+	t.Helper()
+	other := fstest.MapFS{}
+	tree, err := runtimec.Tree()
+	require(t, err)
+	structs := regexp.MustCompile(`(?m)^\} (nncc_\w+_params|nncc_(?:helium|dsp)_\w+);$`)
+	for p, b := range tree {
+		if strings.HasPrefix(p, "include/") && !strings.Contains(p, "cmsis_nn") && !strings.Contains(p, "mla") {
+			b = structs.ReplaceAll(b, []byte("    int32_t of_another_version;\n$0"))
+		}
+		if cmsis && strings.HasSuffix(p, "arm_nnfunctions.h") {
+			b = slices.Concat(b, []byte("/* of another version */\n"))
+		}
+		other[p] = &fstest.MapFile{Data: b}
+	}
+	lib, err := runtimec.NewLibrary(other)
+	require(t, err)
+	return lib
+}
+
+// Two networks that share kernels; the second has more than 64 KiB of weights.
+const (
+	smallNet = `graph "small" {
+  in %x : f32[1,4,8,8]
+  const %w : f32[8,4,3,3] = rand 1
+  const %b : f32[8] = rand 2
+  const %v : f32[128,10] = rand 3
+  const %s : i64[2] = {1, 128}
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1]}
+  %r = Relu(%c)
+  %p = MaxPool(%r) {kernel_shape=[2,2], strides=[2,2]}
+  %f = Reshape(%p, %s)
+  %g = MatMul(%f, %v)
+  %y = Softmax(%g) {axis=1}
+  out "y" = %y
+}`
+	largeNet = `graph "large" {
+  in %x : f32[1,4,8,8]
+  const %w : f32[16,4,3,3] = rand 11
+  const %b : f32[16] = rand 12
+  const %v : f32[1024,80] = rand 13
+  const %s : i64[2] = {1, 1024}
+  %c = Conv(%x, %w, %b) {pads=[1,1,1,1]}
+  %r = Relu(%c)
+  %f = Reshape(%r, %s)
+  %g = MatMul(%f, %v)
+  %y = Softmax(%g) {axis=1}
+  out "y" = %y
+}`
+)
+
+// linkable is an emitted folder that is linked with others.
+type linkable struct {
+	*driver.Compiled
+	in, want [][]byte
+	dir      string            // for builds by make
+	libs     map[string]string // what it built, by flags
+}
+
+// compilePart compiles a network; the interpreter says what it computes.
+func compilePart(t *testing.T, board, name, net string, lib *runtimec.Library) *linkable {
+	t.Helper()
+	c := config(name+".onnx", board)
+	c.Name, c.Project, c.Cases, c.KernelSource = name, "make,cmake,arduino", 1, lib
+	p := &linkable{Compiled: compileNet(t, irtest.Parse(t, net), c), dir: t.TempDir(), libs: map[string]string{}}
+	cases, err := c.CasesOf(p.Compiled)
+	require(t, err)
+	out, err := interp.Run(p.Lowered.Graph, cases[0].Inputs, nil)
+	require(t, err)
+	p.in = verify.Memory(cases[0].Inputs, p.Lowered.Ports().Inputs())
+	for i, k := range p.Lowered.Ports().Outputs() {
+		p.want = append(p.want, verify.Memory([]*tensor.Dense{out[i]}, []*ir.Value{p.Lowered.Graph.Out[k]})[0])
+	}
+	return p
+}
+
+// write puts the folder below dir, in a folder of its name: headers only, or all
+// of it but the harness.
+func (p *linkable) write(t *testing.T, dir string, headers bool) string {
+	t.Helper()
+	dir = filepath.Join(dir, p.Info.Prefix)
+	for _, f := range p.Files {
+		if strings.HasPrefix(f.Path, "harness/") || headers && path.Ext(f.Path) != ".h" {
+			continue
+		}
+		putText(t, filepath.Join(dir, filepath.FromSlash(f.Path)), string(f.Data))
+	}
+	return dir
+}
+
+func putText(t *testing.T, path, text string) {
+	t.Helper()
+	require(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	require(t, os.WriteFile(path, []byte(text), 0o666))
+}
+
+// application writes a program that runs all parts, one after the other, each on
+// an arena of its own, and says how the harness calls it.
+func application(t *testing.T, dir string, parts []*linkable) run.Model {
+	t.Helper()
+	m := run.Model{Name: "app", Header: "app.h", ArenaMacro: "APP_ARENA_BYTES", RunFunc: "app_run",
+		Steps: []string{"all"}}
+	var head, body, calls strings.Builder
+	offset := 0
+	for i, p := range parts {
+		fmt.Fprintf(&head, "#include \"%s.h\"\n", p.Info.Prefix)
+		at := func(c string) string { return fmt.Sprintf("((%suint8_t *)arena + %d)", c, offset) }
+		add := func(list *[]run.IO, x []run.IO, c string) {
+			for _, io := range x {
+				f := fmt.Sprintf("app_%d_%s", i, io.CFunc)
+				fmt.Fprintf(&head, "%sunsigned char *%s(%svoid *arena);\n", c, f, c)
+				fmt.Fprintf(&body, "%sunsigned char *%s(%svoid *arena) { return (%sunsigned char *)%s(%s); }\n", c, f,
+					c, c, io.CFunc, at(c))
+				*list = append(*list, run.IO{Name: f, CFunc: f, Bytes: io.Bytes})
+			}
+		}
+		add(&m.Inputs, p.Harness.Inputs, "")
+		add(&m.Outputs, p.Harness.Outputs, "const ")
+		fmt.Fprintf(&calls, "    if (s == NNCC_OK) { s = %s_run(%s); }\n", p.Info.Prefix, at(""))
+		offset += (p.Lowered.Program.ArenaBytes + 63) &^ 63
+	}
+	fmt.Fprintf(&head, "#define APP_ARENA_BYTES %du\nint app_run(void *arena);\n", offset)
+	putText(t, filepath.Join(dir, "app.h"), head.String())
+	putText(t, filepath.Join(dir, "app.c"), "#include \"app.h\"\n"+body.String()+
+		"int app_run(void *arena)\n{\n    nncc_status s = NNCC_OK;\n"+calls.String()+"    return (int)s;\n}\n")
+	return m
+}
+
+// tool runs a program of the build.
+func runTool(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// ways are how the files of several folders get into one image: each writes
+// the folders below dir and gives what the linker is told.
+var ways = map[string]func(t *testing.T, dir string, parts []*linkable) []string{
+	// One include path for everything, and every file compiled.
+	"files": func(t *testing.T, dir string, parts []*linkable) []string {
+		for _, p := range parts {
+			os.RemoveAll(filepath.Join(p.write(t, dir, false), "src"))
+		}
+		return nil
+	},
+	"archives": func(t *testing.T, dir string, parts []*linkable) []string { return archives(t, dir, parts, "") },
+	"lto": func(t *testing.T, dir string, parts []*linkable) []string {
+		return append(archives(t, dir, parts, "-flto"), "-flto", "-O2")
+	},
+	"whole": func(t *testing.T, dir string, parts []*linkable) []string {
+		return slices.Concat([]string{"-Wl,--whole-archive"}, archives(t, dir, parts, ""),
+			[]string{"-Wl,--no-whole-archive"})
+	},
+	// Two libraries of the Arduino IDE: what is below src/, with src/ of all
+	// libraries as the include path.
+	"arduino": func(t *testing.T, dir string, parts []*linkable) []string {
+		var include, objects []string
+		folders := map[*linkable]string{}
+		for _, p := range parts {
+			p.write(t, dir, true)
+			folders[p] = p.write(t, t.TempDir(), false)
+			include = append(include, "-I"+filepath.Join(folders[p], "src"))
+		}
+		for _, p := range parts {
+			sources, err := filepath.Glob(filepath.Join(folders[p], "src", "*.c"))
+			require(t, err)
+			out := t.TempDir()
+			runTool(t, out, p.Board.Toolchain.Prefix+p.Board.Toolchain.CC,
+				slices.Concat(p.Board.RunCPU(), []string{"-Os", "-ffunction-sections", "-fdata-sections", "-c"},
+					include, sources)...)
+			made, err := filepath.Glob(filepath.Join(out, "*.o"))
+			require(t, err)
+			objects = append(objects, made...)
+		}
+		return objects
+	},
+}
+
+// archives makes a library of each folder by its Makefile.
+func archives(t *testing.T, dir string, parts []*linkable, flags string) []string {
+	var libs []string
+	for _, p := range parts {
+		p.write(t, dir, true)
+		if p.libs[flags] == "" {
+			root := p.write(t, p.dir, false)
+			runTool(t, root, "make", "-s", "CPUFLAGS="+strings.Join(p.Board.RunCPU(), " "), "CFLAGS=-O2 "+flags)
+			p.libs[flags] = filepath.Join(root, "linked-"+p.Info.Prefix+flags+".a")
+			require(t, os.Rename(filepath.Join(root, "lib"+p.Info.Prefix+".a"), p.libs[flags]))
+		}
+		libs = append(libs, p.libs[flags])
+	}
+	return libs
+}
+
+// together links folders in one way, runs the program and holds what each
+// computes against the interpreter. It gives the program, or why it does not
+// link.
+func together(t *testing.T, way string, parts []*linkable) (*run.Image, error) {
+	t.Helper()
+	dir := t.TempDir()
+	m := application(t, dir, parts)
+	spec := *parts[0].Board
+	told := ways[way](t, dir, parts)
+	for _, p := range parts { // archives stand in front of what wants their members
+		for _, f := range slices.Concat(p.Harness.Inputs, p.Harness.Outputs, []run.IO{{CFunc: p.Harness.RunFunc}}) {
+			told = append([]string{"-Wl,-u," + f.CFunc}, told...)
+		}
+	}
+	spec.Toolchain.LDFlags = append(slices.Clone(spec.Toolchain.LDFlags), told...)
+	im, err := run.Build(context.Background(), &spec, dir, run.BuildOptions{Model: &m, Opt: "speed"})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { im.Close() })
+	var c run.Case
+	var want [][]byte
+	for _, p := range parts {
+		c.Inputs, want = append(c.Inputs, p.in...), append(want, p.want...)
+	}
+	res, err := run.Run(context.Background(), &spec, im, []run.Case{c})
+	if err != nil {
+		t.Fatalf("%s: %v", way, err)
+	}
+	if res.Cases[0].Status != 0 {
+		t.Fatalf("%s: status %d", way, res.Cases[0].Status)
+	}
+	for i := range want {
+		if string(res.Cases[0].Outputs[i]) != string(want[i]) {
+			t.Errorf("%s: output %d is not what the interpreter gives", way, i)
+		}
+	}
+	return im, nil
+}
+
+var kernelSection = regexp.MustCompile(
+	`(?m)^ \.text\.((?:nncc|arm)_\w+_r[0-9a-f]{8}s?)\n? +0x0*([1-9a-f][0-9a-f]*) +0x`)
+
+// kernels counts how often the code of each kernel is in a linked program. Helpers that a file has for itself are none:
+// each file that includes them has its own.
+func kernels(t *testing.T, im *run.Image) map[string]int {
+	t.Helper()
+	file, err := elf.Open(im.ELF)
+	require(t, err)
+	defer file.Close()
+	symbols, err := file.Symbols()
+	require(t, err)
+	ofFile := map[string]bool{}
+	for _, s := range symbols {
+		if elf.ST_BIND(s.Info) == elf.STB_LOCAL && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			ofFile[s.Name] = true
+		}
+	}
+	b, err := os.ReadFile(im.ELF + ".map")
+	require(t, err)
+	_, linked, _ := strings.Cut(string(b), "Linker script and memory map")
+	n := map[string]int{}
+	for _, m := range kernelSection.FindAllStringSubmatch(linked, -1) {
+		if !ofFile[m[1]] {
+			n[m[1]]++
+		}
+	}
+	return n
+}
+
+// TestLinkedTogether: folders that were written one by one run in one image,
+// whatever way they get there. Of the same version, kernels are there once; of
+// different ones, each has its own.
+func TestLinkedTogether(t *testing.T) {
+	testenv.Tool(t, "make", "cc")
+	const board = "cortex-m55"
+	small, large := compilePart(t, board, "small", smallNet, nil), compilePart(t, board, "large", largeNet, nil)
+	if !large.Info.WeightBinary {
+		t.Fatalf("%d bytes of weights are not included by the assembler", large.Info.WeightBytes)
+	}
+	order := []string{"files", "archives", "whole", "arduino", "lto"}
+	shared := 0
+	for _, way := range order {
+		t.Run("one version/"+way, func(t *testing.T) {
+			im, err := together(t, way, []*linkable{small, large})
+			require(t, err)
+			if way == "lto" {
+				return // functions lose their sections
+			}
+			for k, n := range kernels(t, im) {
+				if n != 1 {
+					t.Errorf("%s is %d times in the image", k, n)
+				}
+				shared++
+			}
+		})
+	}
+	if shared == 0 {
+		t.Error("no kernels are seen in the map file")
+	}
+	old := compilePart(t, board, "old", smallNet, otherVersion(t, false))
+	for _, way := range []string{"files", "archives", "whole"} {
+		t.Run("two versions/"+way, func(t *testing.T) {
+			im, err := together(t, way, []*linkable{old, large})
+			require(t, err)
+			versions := map[string]int{}
+			for k := range kernels(t, im) {
+				versions[runtimec.Plain(k)]++
+			}
+			twice := 0
+			for _, n := range versions {
+				if n == 2 {
+					twice++
+				}
+			}
+			if twice == 0 {
+				t.Errorf("no kernel is there in two versions: %v", versions)
+			}
+		})
+	}
+}
+
+// TestLinkedCMSIS: where the include path may give the arm_nnfunctions.h of the
+// folder of another version, the compiler says so; libraries that were compiled
+// on their own work.
+func TestLinkedCMSIS(t *testing.T) {
+	testenv.Tool(t, "make", "cc")
+	compile := func(name string, lib *runtimec.Library) *linkable {
+		p := compilePart(t, "cortex-m4", name, smallNet, lib)
+		if !slices.ContainsFunc(p.Info.Functions, func(f string) bool { return strings.HasPrefix(f, "arm_") }) {
+			t.Fatalf("no function of CMSIS-NN among %v", p.Info.Functions)
+		}
+		return p
+	}
+	parts := []*linkable{compile("old", otherVersion(t, true)), compile("small", nil)}
+	_, err := together(t, "archives", parts)
+	require(t, err)
+	_, err = together(t, "files", parts)
+	if err == nil || !strings.Contains(err.Error(), "of another version of nncc") {
+		t.Errorf("with one include path for both: %v", err)
+	}
+}
+
+// TestSymbolsCarryVersions: every function of the runtime that a program has
+// been linked with has a digest in its name, and reports do not show it.
+func TestSymbolsCarryVersions(t *testing.T) {
+	p := compilePart(t, "cortex-m4", "small", smallNet, nil)
+	im := build(t, p.Compiled, false)
+	e, err := elf.Open(im.ELF)
+	require(t, err)
+	defer e.Close()
+	syms, err := e.Symbols()
+	require(t, err)
+	kernel := map[string]bool{}
+	for _, f := range runtimec.Functions() {
+		kernel[f] = true
+	}
+	seen := 0
+	for _, s := range syms {
+		switch {
+		case kernel[s.Name] && elf.ST_BIND(s.Info) != elf.STB_LOCAL:
+			t.Errorf("%s has no digest", s.Name)
+		case kernel[runtimec.Plain(s.Name)]:
+			seen++
+		}
+	}
+	if seen == 0 {
+		t.Error("no kernels")
+	}
+	bound, err := im.Stack(p.Harness.RunFunc)
+	require(t, err)
+	for _, f := range bound.Functions {
+		if runtimec.Plain(f.Name) != f.Name {
+			t.Errorf("the report shows %s", f.Name)
+		}
+	}
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/verify"
+)
+
+// batchCases is how many inferences every program of a batch makes.
+const batchCases = 2
+
+// batchItem is one program of a batch.
+type batchItem struct {
+	name string    // for messages
+	net  *ir.Graph // what was compiled
+	o    *driver.Compiled
+	in   [batchCases][]*tensor.Dense
+}
+
+// newItem fills in seeded inputs.
+func newItem(t testing.TB, name string, net *ir.Graph, o *driver.Compiled) batchItem {
+	t.Helper()
+	c := *o.Config
+	c.Cases = batchCases
+	cases := mustCases(t, &c, o)
+	b := batchItem{name: name, net: net, o: o}
+	for i, k := range cases {
+		b.in[i] = k.Inputs
+	}
+	return b
+}
+
+// runBatch puts programs for one board, each with a prefix of its own, into one
+// image, runs them one after the other and gives check every program's outputs.
+// One image for many programs, because a compiler and a machine take far longer
+// to start than such a program to run.
+func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildOptions,
+	check func(it batchItem, k int, out []*tensor.Dense)) {
+	t.Helper()
+	if len(items) == 0 {
+		return
+	}
+	dir, err := os.MkdirTemp("", "nncc-batch-")
+	require(t, err)
+	defer os.RemoveAll(dir)
+	all := map[string]codegen.File{}
+	for _, it := range items {
+		for _, f := range it.o.Files {
+			if !strings.HasSuffix(f.Path, ".c") && !strings.HasSuffix(f.Path, ".h") &&
+				!strings.HasSuffix(f.Path, ".S") && !strings.HasSuffix(f.Path, ".bin") &&
+				!strings.HasSuffix(f.Path, ".lm") {
+				continue // project files
+			}
+			if strings.HasPrefix(f.Path, run.HarnessDir+"/") {
+				continue
+			}
+			if old, ok := all[f.Path]; ok && !bytes.Equal(old.Data, f.Data) {
+				t.Fatalf("%s: %s differs from that of an earlier program", it.name, f.Path)
+			}
+			all[f.Path] = f
+		}
+	}
+	header, source, model := batchGlue(items)
+	all["batch.h"] = codegen.File{Path: "batch.h", Data: header}
+	all["batch.c"] = codegen.File{Path: "batch.c", Data: source}
+	var list []codegen.File
+	for _, f := range all {
+		list = append(list, f)
+	}
+	require(t, files.WriteTree(dir, files.Of(list)))
+	opt.Model = model
+	im := mustBuild(t, spec, dir, opt)
+	var in []run.Case
+	for k := range batchCases {
+		var given [][]byte
+		for _, it := range items {
+			given = append(given, verify.Memory(it.in[k], it.o.Lowered.Graph.In)...)
+		}
+		in = append(in, run.Case{Inputs: given})
+	}
+	res, err := run.Run(context.Background(), spec, im, in)
+	require(t, err)
+	for k, r := range res.Cases {
+		if r.Status != 0 {
+			t.Errorf("%s on %s: the run function failed", items[min(r.Status-1, len(items)-1)].name, spec.Name)
+			continue
+		}
+		at := 0
+		for _, it := range items {
+			n := len(it.o.Lowered.Graph.Out)
+			out := make([]*tensor.Dense, n)
+			for i, v := range it.o.Lowered.Graph.Out {
+				if out[i], err = verify.FromMemory(r.Outputs[at+i], v.Type); err != nil {
+					t.Fatal(err)
+				}
+			}
+			at += n
+			check(it, k, out)
+		}
+	}
+}
+
+// compareInterpreter compares the outputs of one inference with those of the
+// interpreter: bit for bit, within the bounds of verify where a float layer is
+// before them. edge reports that only outputs behind a QuantizeLinear of float
+// layers differ: a value on the edge between two of its steps may have fallen to
+// the other side, and what follows from it cannot be compared.
+func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*tensor.Dense) (edge bool) {
+	t.Helper()
+	ref := it.o.Lowered.Reference
+	want, err := interp.Run(ref, it.in[k], nil)
+	require(t, err)
+	for i := range out {
+		n, diff := verify.Differ(out[i], want[i], 0, nil)
+		switch {
+		case n == 0:
+		case behindRounding(ref.Out[i]):
+			edge = true
+		default:
+			t.Errorf("%s on %s: %d of %d elements of output %s differ from the interpreter, by up to %v", it.name,
+				board, n, want[i].Len(), ref.OutNames[i], diff)
+		}
+	}
+	return edge
+}
+
+// behindRounding reports a value that depends on a QuantizeLinear, or another
+// operator that is not continuous, of what was computed in float.
+func behindRounding(v *ir.Value) bool {
+	seen := map[*ir.Value]bool{}
+	var walk func(v *ir.Value) bool
+	walk = func(v *ir.Value) bool {
+		if v == nil || v.Def == nil || seen[v] {
+			return false
+		}
+		seen[v] = true
+		if !v.Type.DType.IsFloat() && verify.FromFloat(v) {
+			return true
+		}
+		for _, x := range v.Def.In {
+			if walk(x) {
+				return true
+			}
+		}
+		return false
+	}
+	return walk(v)
+}
+
+// batchGlue is a model in C that runs all programs, each in an arena of its own.
+func batchGlue(items []batchItem) (header, source []byte, m *run.Model) {
+	var h, c strings.Builder
+	m = &run.Model{Name: "batch", Header: "batch.h", ArenaMacro: "BATCH_ARENA_BYTES", RunFunc: "batch_run"}
+	h.WriteString("#ifndef BATCH_H\n#define BATCH_H\n#include <stdint.h>\n")
+	c.WriteString("#include \"batch.h\"\n")
+	offset := "0u"
+	var calls strings.Builder
+	for i, it := range items {
+		info := it.o.Info
+		fmt.Fprintf(&h, "#include \"%s.h\"\n#define BATCH_AT_%d (%s)\n", info.Prefix, i, offset)
+		offset = fmt.Sprintf("BATCH_AT_%d + ((%s + 63u) & ~63u)", i, info.ArenaMacro)
+		access := func(kind, qual string, x codegen.IOInfo, list *[]run.IO) {
+			f := fmt.Sprintf("batch_%s_%d_%d", kind, i, len(*list))
+			fmt.Fprintf(&h, "%suint8_t *%s(%svoid *arena);\n", qual, f, qual)
+			fmt.Fprintf(&c, "%suint8_t *%s(%svoid *arena) { return (%suint8_t *)%s_%s((%suint8_t *)arena + "+
+				"BATCH_AT_%d); }\n", qual, f, qual, qual, info.Prefix, x.CName, qual, i)
+			*list = append(*list, run.IO{Name: it.name + " " + x.Name, CFunc: f, Bytes: x.Bytes})
+		}
+		for _, x := range info.Inputs {
+			access("in", "", x, &m.Inputs)
+		}
+		for _, x := range info.Outputs {
+			access("out", "const ", x, &m.Outputs)
+		}
+		fmt.Fprintf(&calls, "    if ((int32_t)%s_run((uint8_t *)arena + BATCH_AT_%d) != 0) { return %d; }\n",
+			info.Prefix, i, i+1)
+	}
+	fmt.Fprintf(&h, "#define BATCH_ARENA_BYTES (%s)\nint32_t batch_run(void *arena);\n#endif\n", offset)
+	fmt.Fprintf(&c, "int32_t batch_run(void *arena)\n{\n%s    return 0;\n}\n", calls.String())
+	return []byte(h.String()), []byte(c.String()), m
+}
+
+// compileFor compiles a graph for a board with a prefix of its own. nil: it was
+// refused, with a reason; skips counts those.
+func compileFor(t *testing.T, net *ir.Graph, name string, spec *boards.Spec,
+	set func(*driver.Config)) *driver.Compiled {
+	t.Helper()
+	c := driver.Defaults()
+	c.Board, c.Name = spec.Name, name
+	if set != nil {
+		set(&c)
+	}
+	m, g := throughFile(t, net)
+	o, err := c.CompileGraph(m, g, spec)
+	if err != nil {
+		t.Errorf("%s for %s: %v", name, spec.Name, err)
+		return nil
+	}
+	return o
+}
+
+// batchSize is how many programs share an image.
+const batchSize = 25
+
+// randomNet is a network to be compiled with flags.
+type randomNet struct {
+	name string
+	net  *ir.Graph
+	set  func(c *driver.Config) // nil: a quantised network, as it is
+}
+
+// randomNets are networks that are quantised, by seeds, and for every third seed a float one that nncc quantises in
+// every precision.
+func randomNets(t *testing.T, from, n int) []randomNet {
+	dir := t.TempDir()
+	var nets []randomNet
+	for s := from; s < from+n; s++ {
+		nets = append(nets, randomNet{fmt.Sprintf("net%d", s), irtest.GenQDQ(uint64(s)), nil})
+		if s%3 != 0 {
+			continue
+		}
+		net := irtest.GenFloat(uint64(s))
+		for _, p := range ownPrecisions {
+			nets = append(nets, randomNet{fmt.Sprintf("net%d_%s", s, p.name), net, func(c *driver.Config) {
+				p.set(c, net, rand.New(rand.NewPCG(uint64(s), 4)), dir)
+			}})
+		}
+	}
+	return nets
+}
+
+// TestRandomFirmware: the firmware of random networks computes what the interpreter does, and where nncc quantised
+// them, the program what the network with QuantizeLinear and DequantizeLinear does between any two quantised values.
+func TestRandomFirmware(t *testing.T) {
+	from, n := testenv.Range(t, 9)
+	randomFirmware(t, randomNets(t, from, n))
+}
+
+// TestMoreRandomFirmware is the same for other seeds.
+func TestMoreRandomFirmware(t *testing.T) {
+	testenv.Slow(t)
+	randomFirmware(t, randomNets(t, 100, 24))
+}
+
+func randomFirmware(t *testing.T, nets []randomNet) {
+	checked := map[string]bool{} // once: the boards share the numbers
+	for _, b := range testenv.Boards("host", "cortex-m4", "cortex-m55", "mla-host") {
+		spec := mustLoad(t, b)
+		for k := 0; k < len(nets); k += batchSize {
+			t.Run(fmt.Sprintf("%s/%s", b, nets[k].name), func(t *testing.T) {
+				var items []batchItem
+				for _, x := range nets[k:min(k+batchSize, len(nets))] {
+					if x.set != nil && len(spec.Accelerators) > 0 {
+						continue
+					}
+					o := compileFor(t, x.net, x.name, spec, x.set)
+					if o == nil {
+						continue
+					}
+					if x.set != nil && !checked[x.name] {
+						checked[x.name] = true
+						checkQuantised(t, x.name, o)
+					}
+					items = append(items, newItem(t, x.name, x.net, o))
+				}
+				opt := run.BuildOptions{Jobs: 1, Opt: "speed", Sanitize: b == "host" && k == 0}
+				edges := map[string]bool{}
+				var again []batchItem
+				runBatch(t, spec, items, opt, func(it batchItem, k int, out []*tensor.Dense) {
+					if compareInterpreter(t, it, k, b, out) && !edges[it.name] {
+						edges[it.name] = true
+						again = append(again, it)
+					}
+				})
+				stretchesOn(t, spec, again, opt)
+			})
+		}
+	}
+}
+
+// stretchesOn compares the firmware of quantised networks with what the models
+// mean, stretch by stretch: a rounding that fell to the other side in one does
+// not reach the next.
+func stretchesOn(t *testing.T, spec *boards.Spec, list []batchItem, opt run.BuildOptions) {
+	t.Helper()
+	models := map[string]*ir.Graph{}
+	var items []batchItem
+	for _, it := range list {
+		net := it.net
+		if q := it.o.Lowered.QDQ; !lower.Quantised(net) {
+			net = q
+		}
+		_, model := throughFile(t, irtest.ExposeQuantised(net))
+		o := compileFor(t, irtest.ExposeQuantised(net), it.name, spec, nil)
+		if o == nil {
+			continue
+		}
+		models[it.name] = model
+		x := newItem(t, it.name, net, o)
+		items = append(items, x)
+	}
+	runBatch(t, spec, items, opt, func(it batchItem, k int, out []*tensor.Dense) {
+		model, prog := models[it.name], it.o.Lowered.Reference
+		in := make([]*tensor.Dense, len(model.In))
+		for i, v := range model.In {
+			in[i] = it.in[k][i]
+			if q := prog.In[i].Type.Quant; q != nil && v.Type.DType.IsFloat() {
+				in[i] = ir.Dequantise(in[i], q).Cast(v.Type.DType)
+			}
+		}
+		for _, b := range compareStretches(t, model, in, prog, out) {
+			if b.jumps {
+				continue
+			}
+			t.Errorf("%s on %s: %.3g steps off: %s", it.name, spec.Name, b.steps, b.at)
+		}
+	})
+}
+
+// ownPrecisions are the ways to quantise a float network.
+var ownPrecisions = []struct {
+	name string
+	set  func(c *driver.Config, g *ir.Graph, r *rand.Rand, dir string)
+}{
+	{"int8", func(*driver.Config, *ir.Graph, *rand.Rand, string) {}},
+	{"int16x8", func(c *driver.Config, _ *ir.Graph, _ *rand.Rand, _ string) { c.Precision = option.Int16x8 }},
+	{"int4", func(c *driver.Config, _ *ir.Graph, _ *rand.Rand, _ string) { c.Weights = option.Int4Weights }},
+	{"mixed", func(c *driver.Config, g *ir.Graph, r *rand.Rand, dir string) {
+		kinds := []string{"int8", "int16x8", "int4", "float32"}
+		var b strings.Builder
+		fmt.Fprintf(&b, "default: %s\nlayers:\n", kinds[r.IntN(len(kinds))])
+		seen := map[string]bool{}
+		for _, n := range g.Nodes { // every operator by the last digit of its name
+			p := "*" + n.Name[len(n.Name)-1:]
+			if !seen[p] {
+				fmt.Fprintf(&b, "  %q: %s\n", p, kinds[r.IntN(len(kinds))])
+			}
+			seen[p] = true
+		}
+		c.LayersConfig = filepath.Join(dir, g.Name+".yaml")
+		if err := os.WriteFile(c.LayersConfig, []byte(b.String()), 0o644); err != nil {
+			panic(err)
+		}
+	}},
+}
+
+// ownSteps is how far an int16 value may be from the exact one where nncc
+// quantised: 16 steps of interpolation (lower/quant), and two.
+const ownSteps = 18
+
+// checkQuantised compares the integer form of a quantised network with what its
+// Q and DQ nodes say, stretch by stretch.
+func checkQuantised(t *testing.T, name string, o *driver.Compiled) {
+	t.Helper()
+	model := irtest.ExposeQuantised(o.Lowered.QDQ)
+	prog := model.Clone()
+	if err := quant.Integer(prog, quant.IntegerOptions{}); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	in := irtest.Inputs(model, 1)
+	pin := make([]*tensor.Dense, len(in))
+	for i, d := range in {
+		var err error
+		if pin[i], err = verify.Input(d, prog.In[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := interp.Run(prog, pin, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, b := range compareStretches(t, model, in, prog, got) {
+		if b.wide && b.steps <= ownSteps {
+			continue
+		}
+		t.Errorf("%s: %.3g steps off: %s", name, b.steps, b.at)
+	}
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/cmd/internal/driver"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
+)
+
+// shared is the folder of reference models beside the repository; tests of it
+// are skipped where it is absent.
+func shared(t *testing.T) string {
+	t.Helper()
+	return filepath.Dir(sharedata.Need(t, "models"))
+}
+
+func config(model, board string) *driver.Config {
+	c := driver.Defaults()
+	c.Model, c.Board = model, board
+	return &c
+}
+
+func compileShared(t *testing.T, dir, name, board string, change func(*driver.Config)) *driver.Compiled {
+	t.Helper()
+	c := config(filepath.Join(dir, "models", name+".onnx"), board)
+	if p := filepath.Join(dir, "calib", name+".npz"); fileExists(p) {
+		c.Calib = []string{p}
+	}
+	if change != nil {
+		change(c)
+	}
+	o, err := c.Compile()
+	if err != nil {
+		t.Fatalf("%s for %s: %v", name, board, err)
+	}
+	return o
+}
+
+// require ends the test: it is skipped where a tool is missing, and fails where
+// one says no.
+func require(t testing.TB, err error) {
+	t.Helper()
+	if e, ok := err.(*run.ToolError); ok && e.Output == "" && !testenv.Required("cc") {
+		t.Skip(err)
+	}
+	testenv.OK(t, err)
+}
+
+// mustCompile compiles a model.
+func mustCompile(t testing.TB, c *driver.Config) *driver.Compiled {
+	t.Helper()
+	o, err := c.Compile()
+	require(t, err)
+	return o
+}
+
+// mustVerify is what verify says of a program, or of the one of a configuration.
+func mustVerify(t testing.TB, o interface {
+	Verify(ctx context.Context) (*report.Verdict, error)
+}) *report.Verdict {
+	t.Helper()
+	v, err := o.Verify(context.Background())
+	require(t, err)
+	return v
+}
+
+// mustProfile is what profile says of a program.
+func mustProfile(t testing.TB, o *driver.Compiled) *report.Verdict {
+	t.Helper()
+	v, err := o.Profile(context.Background())
+	require(t, err)
+	return v
+}
+
+// mustLoad is a board by its name or file.
+func mustLoad(t testing.TB, name string) *boards.Spec {
+	t.Helper()
+	spec, err := boards.Load(name)
+	require(t, err)
+	return spec
+}
+
+// mustCases are the inferences that verify runs.
+func mustCases(t testing.TB, c *driver.Config, o *driver.Compiled) []verify.Case {
+	t.Helper()
+	cases, err := c.CasesOf(o)
+	require(t, err)
+	return cases
+}
+
+// folder writes emitted files into a folder that goes at once with the test.
+func folder(t testing.TB, list []codegen.File) string {
+	t.Helper()
+	dir := t.TempDir()
+	require(t, files.WriteTree(dir, files.Of(list)))
+	return dir
+}
+
+// mustBuild builds the program of an emitted folder.
+func mustBuild(t testing.TB, spec *boards.Spec, dir string, opt run.BuildOptions) *run.Image {
+	t.Helper()
+	im, err := run.Build(context.Background(), spec, dir, opt)
+	require(t, err)
+	t.Cleanup(func() { im.Close() })
+	return im
+}
+
+// build compiles the emitted folder for its board.
+func build(t *testing.T, o *driver.Compiled, sanitize bool) *run.Image {
+	t.Helper()
+	return mustBuild(t, o.Board, folder(t, o.Files), run.BuildOptions{Sanitize: sanitize, Opt: "speed"})
+}
+
+// memory are the inputs of cases as the harness of a program takes them.
+func memory(o *driver.Compiled, cases []verify.Case) (in []run.Case) {
+	ports := o.Lowered.Ports().Inputs()
+	for _, k := range cases {
+		in = append(in, run.Case{Inputs: verify.Memory(lower.Widened(k.Inputs, ports), ports)})
+	}
+	return in
+}
+
+// host is the board of this machine with a compiler.
+func host(t testing.TB, cc string) *boards.Spec {
+	t.Helper()
+	spec := *mustLoad(t, "host")
+	spec.Toolchain.CC = cc
+	return &spec
+}
+
+// onHost builds the program for the host, whatever board it is for, runs it on cases and compares its outputs with the
+// interpreter's.
+func onHost(t *testing.T, o *driver.Compiled, cases []verify.Case, cc string, opt run.BuildOptions) {
+	t.Helper()
+	spec := host(t, cc)
+	opt.Model = &o.Harness
+	res, err := run.Run(context.Background(), spec, mustBuild(t, spec, folder(t, o.Files), opt), memory(o, cases))
+	require(t, err)
+	v := &report.Verdict{}
+	require(t, o.Compare(v, cases, res))
+	if v.Mismatches > 0 || v.Failure != "" {
+		t.Errorf("the emitted C differs: %s\n%s\n%s", v.Failure, v.Text(), o.Float)
+	}
+}
+
+// sanitized is how programs of drawn networks are built.
+var sanitized = run.BuildOptions{Sanitize: true, Opt: "-O0", Jobs: 1}
+
+// TestEqualsTFLM: the interpreter and the emitted C, built with sanitizers,
+// give TensorFlow Lite Micro's bytes, for every style of the int8 models.
+func TestEqualsTFLM(t *testing.T) {
+	dir := shared(t)
+	golden, err := filepath.Glob(filepath.Join(dir, "golden", "*", "tflm.npz"))
+	if err != nil || len(golden) == 0 {
+		t.Skip("no tflm.npz")
+	}
+	for _, path := range golden {
+		base := filepath.Base(filepath.Dir(path))
+		styles, err := filepath.Glob(filepath.Join(dir, "models", base+"*.onnx"))
+		require(t, err)
+		es, err := npz.ReadNpzFile(path, npz.Limits{})
+		require(t, err)
+		var in, out *tensor.Dense
+		for _, e := range es {
+			d, err := npz.ToTensor(e.Array)
+			require(t, err)
+			if e.Name == "input" {
+				in = d
+			} else if e.Name == "output" {
+				out = d
+			}
+		}
+		for _, s := range styles {
+			name := strings.TrimSuffix(filepath.Base(s), ".onnx")
+			t.Run(name, func(t *testing.T) {
+				o := compileShared(t, dir, name, "host", nil)
+				x, y := o.Lowered.Graph.In[0], o.Lowered.Graph.Out[0]
+				var cases []run.Case
+				var want [][]byte
+				for k := 0; k < min(in.Shape[0], 6); k++ {
+					d := row(in, k)
+					if len(d.Shape) == 4 {
+						d = d.Transpose([]int{0, 3, 1, 2})
+					}
+					d = border(d.Reshaped(x.Type.Shape), x.Type.DType)
+					w := border(row(out, k).Reshaped(y.Type.Shape), y.Type.DType)
+					got, err := interp.Run(o.Lowered.Graph, []*tensor.Dense{d}, nil)
+					require(t, err)
+					if !tensor.Equal(got[0], w) {
+						t.Errorf("sample %d: the interpreter differs", k)
+					}
+					cases = append(cases, run.Case{Inputs: [][]byte{d.Bytes()}})
+					want = append(want, w.Bytes())
+				}
+				res, err := run.Run(context.Background(), o.Board, build(t, o, true), cases)
+				require(t, err)
+				for k, r := range res.Cases {
+					if r.Status != 0 || string(r.Outputs[0]) != string(want[k]) {
+						t.Errorf("sample %d: the emitted C differs (status %d)", k, r.Status)
+					}
+				}
+			})
+		}
+	}
+}
+
+// row is element k along the first axis.
+func row(d *tensor.Dense, k int) *tensor.Dense {
+	shape := d.Shape[1:]
+	out := tensor.New(d.DType, shape)
+	st := tensor.Strides(d.Shape)
+	tensor.Gather(out, d, shape, st[1:], k*st[0])
+	return out
+}
+
+// border moves int8 to the firmware's type: uint8 is 128 more.
+func border(d *tensor.Dense, dt tensor.DType) *tensor.Dense {
+	if dt != tensor.U8 {
+		return d
+	}
+	out := tensor.New(dt, d.Shape)
+	for i := 0; i < d.Len(); i++ {
+		out.SetInt(i, d.Int(i)+128)
+	}
+	return out
+}
+
+// TestSharedModelsOnHost compiles every reference model, quantised and in
+// float, builds it with the address and undefined-behaviour sanitizers and
+// compares it with the interpreter.
+func TestSharedModelsOnHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute of compiling")
+	}
+	dir := shared(t)
+	models, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
+	require(t, err)
+	for _, m := range models {
+		name := strings.TrimSuffix(filepath.Base(m), ".onnx")
+		if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
+			continue // minutes under the sanitizers
+		}
+		for _, precision := range []option.Precision{option.Auto, option.Float32} {
+			t.Run(name+"/"+precision.String(), func(t *testing.T) {
+				if why := unsupported[name]; why != "" {
+					c := config(m, "host")
+					c.Precision = precision
+					if _, err := c.Compile(); err == nil {
+						t.Fatalf("compiles now: take it from the list (%s)", why)
+					}
+					t.Skip(why)
+				}
+				o := compileShared(t, dir, name, "host", func(c *driver.Config) { c.Precision, c.Cases = precision, 2 })
+				onHost(t, o, mustCases(t, o.Config, o), "gcc", run.BuildOptions{Sanitize: true, Opt: "speed"})
+				if a, lb := o.Lowered.Program.ArenaBytes, o.Lowered.Program.LowerBound; float64(a) > 1.02*float64(lb) {
+					t.Errorf("arena %d is above 1.02 x the lower bound %d", a, lb)
+				}
+			})
+		}
+	}
+}
+
+// unsupported are reference models that do not compile yet, with the reason.
+// One that does fails the test until its line goes.
+var unsupported = map[string]string{}
+
+// BenchmarkCompile is the time and memory of a whole compilation.
+func BenchmarkCompile(b *testing.B) {
+	dir := filepath.Dir(sharedata.Need(b, "models"))
+	for _, name := range []string{"kws_int8", "ic_int8", "vww_int8", "kws_f32", "ic_f32", "vww_f32"} {
+		model := filepath.Join(dir, "models", name+".onnx")
+		if !fileExists(model) {
+			b.Skip("no reference models")
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c := config(model, "cortex-m55")
+				if p := filepath.Join(dir, "calib", name+".npz"); fileExists(p) {
+					c.Calib = []string{p}
+				}
+				o, err := c.Compile()
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(o.Lowered.Program.ArenaBytes), "arena-bytes")
+			}
+		})
+	}
+}
+
+// fileExists reports a file or folder.
+func fileExists(path string) bool { _, err := os.Stat(path); return err == nil }
