@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -290,71 +292,12 @@ func TestRandom(t *testing.T) {
 		}
 		ms = append(ms, m)
 	}
-	for i, src := range orders {
-		ms = append(ms, &model{prefix: fmt.Sprintf("o%d", i), src: src, native: i%2 == 0})
+	orders, err := txtar.ParseFile("testdata/graphs/orders.txtar")
+	testenv.OK(t, err)
+	for i, f := range orders.Files {
+		ms = append(ms, &model{prefix: fmt.Sprintf("o%d", i), src: "\n" + string(f.Data), native: i%2 == 0})
 	}
 	runAll(t, 1e-4, ms)
-}
-
-// orders are graphs in which memory orders other than the two usual ones, views
-// of reshaped values, and parts of storages appear.
-var orders = []string{`
-		in %x : f32[1,6,4,4]
-		const %w : f32[6,6,1,1] = rand 1
-		const %s : i64[5] = {1,2,3,4,4}
-		const %b : i64[4] = {1,6,4,4}
-		%c = Conv(%x, %w)
-		%r = Reshape(%c, %s)
-		%t = Transpose(%r) {perm=[0,2,1,3,4]}
-		%u = Reshape(%t, %b)
-		%y = Conv(%u, %w)
-		out "y" = %y`, `
-		in %x : f32[1,6,4,4]
-		const %w : f32[6,6,1,1] = rand 1
-		const %k : f32[1,6,16] = rand 3
-		const %s : i64[3] = {1,6,16}
-		const %b : i64[4] = {1,6,4,4}
-		%c = Conv(%x, %w)
-		%r = Reshape(%c, %s)
-		%a = Softmax(%r) {axis=1}
-		%m = Mul(%a, %k)
-		%e = ReduceMax(%m) {axes=[1]}
-		%f = Sub(%m, %e)
-		%t = Transpose(%f) {perm=[2,0,1]}
-		%g = Tanh(%t)
-		%h = Transpose(%g) {perm=[1,2,0]}
-		%d = Reshape(%h, %b)
-		%y = Conv(%d, %w)
-		out "y" = %y
-		out "g" = %g`, `
-		in %x : f32[2,3,4,5]
-		const %p : i64[8] = {0,1,0,2,1,0,2,0}
-		const %i : i64[2] = {2,0}
-		const %one : i64[1] = {1}
-		const %three : i64[1] = {3}
-		const %two : i64[1] = {2}
-		%t = Transpose(%x) {perm=[2,0,3,1]}
-		%a = Pad(%t, %p)
-		%b = Slice(%a, %one, %three, %two)
-		%c = Gather(%b, %i) {axis=3}
-		%d, %e = Split(%c) {axis=3}
-		%f = Concat(%e, %d, %e) {axis=1}
-		%g = Transpose(%f) {perm=[1,3,0,2]}
-		%h = Relu(%g)
-		%y = ReduceMean(%h) {axes=[2]}
-		out "y" = %y
-		out "f" = %f`, `
-		in %x : f32[4,4]
-		const %z : i64[1] = {0}
-		const %one : i64[1] = {1}
-		%r = Sigmoid(%x)
-		%a = Slice(%r, %z, %one, %z)
-		%b = Sub(%r, %a)
-		%c, %d = Split(%b) {axis=0}
-		%e = Tanh(%d)
-		%f = Concat(%c, %e) {axis=0}
-		%g = Concat(%f, %b) {axis=0}
-		out "g" = %g`,
 }
 
 // runAll compiles models into one program, runs it and compares. tol bounds

@@ -5,222 +5,50 @@ package schedule_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// indices are the constants that Slice nodes of the texts below use: i0 is {0}
-// and so on, ax0 axis 0.
-const indices = `
-	const %i0 : i64[1] = {0}
-	const %i1 : i64[1] = {1}
-	const %i2 : i64[1] = {2}
-	const %i3 : i64[1] = {3}
-	const %i4 : i64[1] = {4}
-	const %i8 : i64[1] = {8}
-`
-
 // TestViews: concats, splits and views of all kinds, with the nodes that must
 // and those that must not have code.
 func TestViews(t *testing.T) {
-	for _, c := range []struct {
-		name, src string
-		code      string // operators of the steps in graph order
-	}{
-		{"concat", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Concat(%a, %b) {axis=0}
-			%y = Tanh(%c)
-			out "y" = %y`, "Relu Sigmoid Tanh"},
-		{"concat along an inner axis is copied", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Concat(%a, %b) {axis=1}
-			out "y" = %c`, "Concat Relu Sigmoid"},
-		{"an input of the concat is read by a step that would like to overwrite it", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Concat(%a, %b) {axis=0}
-			%d = Tanh(%a)
-			%e = Tanh(%c)
-			out "d" = %d
-			out "e" = %e`, "Relu Sigmoid Tanh Tanh"},
-		{"one value in two concats", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Concat(%a, %b) {axis=0}
-			%d = Concat(%b, %a) {axis=0}
-			%y = Add(%c, %d)
-			out "y" = %y`, "Add Concat Relu Sigmoid"},
-		{"one value twice in a concat", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%c = Concat(%a, %a) {axis=0}
-			out "y" = %c`, "Concat Relu"},
-		{"a concat of one", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%c = Concat(%a) {axis=0}
-			%y = Tanh(%c)
-			out "y" = %y`, "Relu Tanh"},
-		{"graph input and constant as parts", `
-			in %x : f32[2,4]
-			const %k : f32[1,4] = rand 1
-			%a = Relu(%x)
-			%c = Concat(%a, %x) {axis=0}
-			%d = Concat(%c, %k) {axis=0}
-			out "y" = %d`, "Concat Concat Relu"},
-		{"parts that are graph outputs: by 16 bytes", `
-			in %x : f32[2,4]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Concat(%a, %b) {axis=0}
-			out "a" = %a
-			out "b" = %b
-			out "c" = %c`, "Relu Sigmoid"},
-		{"parts that are graph outputs: not by 12 bytes", `
-			in %x : f32[1,3]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Concat(%a, %b) {axis=0}
-			out "b" = %b
-			out "c" = %c`, "Concat Relu Sigmoid"},
-		{"concat of concats", `
-			in %x : f32[1,4]
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%c = Tanh(%x)
-			%d = Exp(%x)
-			%e = Concat(%a, %b) {axis=0}
-			%f = Concat(%c, %e) {axis=0}
-			%g = Concat(%f, %d) {axis=0}
-			%y = Relu(%g)
-			%z = Tanh(%e)
-			out "y" = %y
-			out "z" = %z`, "Exp Relu Relu Sigmoid Tanh Tanh"},
-		{"concat of reshaped values", `
-			in %x : f32[2,4]
-			const %s : i64[1] = {8}
-			%a = Relu(%x)
-			%b = Sigmoid(%x)
-			%u = Reshape(%a, %s)
-			%v = Reshape(%b, %s)
-			%c = Concat(%u, %v) {axis=0}
-			%d = Tanh(%a)
-			%y = Relu(%c)
-			out "d" = %d
-			out "y" = %y`, "Relu Relu Sigmoid Tanh"},
-		{"split", `
-			in %x : f32[4,4]
-			%r = Relu(%x)
-			%a, %b = Split(%r) {axis=0}
-			%c = Sigmoid(%a)
-			%d = Tanh(%b)
-			%e = Add(%r, %r)
-			out "c" = %c
-			out "d" = %d
-			out "e" = %e`, "Add Relu Sigmoid Tanh"},
-		{"split and joined again", `
-			in %x : f32[4,4]
-			%r = Relu(%x)
-			%a, %b = Split(%r) {axis=0}
-			%t = Tanh(%b)
-			%c = Concat(%a, %b, %t) {axis=0}
-			%y = Tanh(%c)
-			out "y" = %y`, "Relu Tanh Tanh"},
-		{"split and joined in another order", `
-			in %x : f32[4,4]
-			%r = Relu(%x)
-			%a, %b = Split(%r) {axis=0}
-			%c = Concat(%b, %a) {axis=0}
-			%y = Tanh(%c)
-			out "y" = %y`, "Concat Relu Tanh"},
-		{"a piece joined with others: the rest of its storage would fall on them", `
-			in %x : f32[4,4]
-			%r = Relu(%x)
-			%a, %b = Split(%r) {axis=0}
-			%t = Tanh(%b)
-			%c = Concat(%a, %t) {axis=0}
-			out "y" = %c`, "Concat Relu Tanh"},
-		{"slices that overlap", `
-			in %x : f32[4,4]` + indices + `
-			%r = Relu(%x)
-			%a = Slice(%r, %i0, %i3, %i0)
-			%b = Slice(%r, %i1, %i4, %i0)
-			%y = Add(%a, %b)
-			out "y" = %y`, "Add Relu"},
-		{"a slice is added to what it is a slice of: not in place", `
-			in %x : f32[4,4]` + indices + `
-			%r = Relu(%x)
-			%a = Slice(%r, %i0, %i1, %i0)
-			%y = Add(%r, %a)
-			%b = Slice(%y, %i2, %i3, %i0)
-			%z = Sub(%b, %y)
-			out "z" = %z`, "Add Relu Sub"},
-		{"slices of slices, views of views", `
-			in %x : f32[8,4]` + indices + `
-			const %s : i64[1] = {16}
-			const %q : i64[2] = {2,8}
-			%r = Relu(%x)
-			%a = Slice(%r, %i2, %i8, %i0)
-			%b = Slice(%a, %i1, %i3, %i0)
-			%c = Slice(%a, %i0, %i4, %i0)
-			%u = Reshape(%c, %s)
-			%v = Reshape(%u, %q)
-			%d = Tanh(%v)
-			%e = Sigmoid(%b)
-			%y = Relu(%u)
-			out "d" = %d
-			out "e" = %e
-			out "y" = %y`, "Relu Relu Sigmoid Slice Tanh"}, // %c copied: the arena is smaller, %r dies sooner
-		{"pieces that nobody reads", `
-			in %x : f32[4,6]
-			%r = Relu(%x)
-			%a, %b, %c = Split(%r) {axis=1}
-			%d, %e = Split(%r) {axis=0}
-			%y = Tanh(%b)
-			%z = Tanh(%e)
-			out "y" = %y
-			out "z" = %z`, "Relu Split Tanh Tanh"},
-		{"an output that shows an input", `
-			in %x : f32[4,4]` + indices + `
-			%a = Slice(%x, %i1, %i3, %i0)
-			%y = Concat(%x, %x) {axis=1}
-			out "a" = %a
-			out "y" = %y`, "Concat"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			g, low := lowered(t, c.src)
+	checkSteps(t, "views", nil)
+}
+
+// checkSteps: the graphs of an archive of testdata have the steps that stand in front of them, and replay as they are.
+func checkSteps(t *testing.T, archive string, change func(g *ir.Graph, low map[*ir.Node]*call.Lowered)) {
+	a, err := txtar.ParseFile(filepath.Join("testdata", "steps", archive+".txtar"))
+	testenv.OK(t, err)
+	for _, f := range a.Files {
+		t.Run(f.Name, func(t *testing.T) {
+			want, src, _ := strings.Cut(string(f.Data), "\n")
+			g, low := lowered(t, "\n"+src)
+			if change != nil {
+				change(g, low)
+			}
 			p := built(t, g, low).Program
 			arena(t, p)
 			var names []string
 			for _, s := range p.Steps {
 				names = append(names, s.Op)
 			}
-			if got := sorted(names); got != c.code {
-				t.Errorf("code for %s, want %s\n%s", got, c.code, p)
+			slices.Sort(names)
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("code for %s, want %s\n%s", got, want, p)
 			}
 		})
 	}
-}
-
-func sorted(names []string) string {
-	for i := range names {
-		for j := i; j > 0 && names[j] < names[j-1]; j-- {
-			names[j], names[j-1] = names[j-1], names[j]
-		}
-	}
-	return strings.Join(names, " ")
 }
 
 // tangle is a random graph of views and element-wise operators over rows of
