@@ -49,12 +49,8 @@ func argOp(name, doc string, sign int) *ir.OpDef {
 			fail.Check(wantType(n, 0, numTypes))
 			t := n.In[0].Type
 			axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, t.Rank()))
-			if t.Shape[axis] == 0 {
-				return nil, ir.Errf(n, "shape", "dimension %d of %v is empty: it has no extremum", axis, t.Shape)
-			}
-			if t.Quant.PerAxis() {
-				return nil, ir.Errf(n, "quant", "input 0 (%s) is quantised per axis, want one scale", n.In[0])
-			}
+			refuse(n, t.Shape[axis] == 0, "shape", "dimension %d of %v is empty: it has no extremum", axis, t.Shape)
+			refuse(n, t.Quant.PerAxis(), "quant", "input 0 (%s) is quantised per axis, want one scale", n.In[0])
 			return one(ir.T(tensor.I64, reducedShape(t.Shape, []int{axis},
 				ir.AttrsOf[KeepdimsAttr](n).Keepdims != 0)...))
 		},
@@ -100,9 +96,7 @@ func scanOp(name, doc string, unit int64, float func(a, b float64) float64, whol
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
 			fail.Check(wantType(n, 0, numTypes))
 			axis := fail.Must(ConstInts(n, 1, "the axis"))
-			if len(axis) != 1 {
-				return nil, ir.Errf(n, "shape", "the axis (input 1, %s) has %d elements, want one", n.In[1], len(axis))
-			}
+			refuse(n, len(axis) != 1, "shape", "the axis (input 1, %s) has %d elements, want one", n.In[1], len(axis))
 			fail.Must(Axis(n, axis[0], n.In[0].Type.Rank()))
 			return one(like(n, 0))
 		},

@@ -34,13 +34,9 @@ var Fused = def(ir.OpDef{
 })
 
 func inferBody(n *ir.Node) ([]ir.Type, error) {
-	if len(n.Body) != 1 {
-		return nil, ir.Errf(n, "body", "has %d bodies, want 1", len(n.Body))
-	}
+	refuse(n, len(n.Body) != 1, "body", "has %d bodies, want 1", len(n.Body))
 	b := n.Body[0]
-	if len(b.In) != len(n.In) {
-		return nil, ir.Errf(n, "body", "the body has %d inputs, the node %d", len(b.In), len(n.In))
-	}
+	refuse(n, len(b.In) != len(n.In), "body", "the body has %d inputs, the node %d", len(b.In), len(n.In))
 	var out []ir.Type
 	for _, v := range b.Out {
 		out = append(out, v.Type.WithOrder(nil))

@@ -75,10 +75,8 @@ func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
 	block := fail.Must(ConstInts(n, 2, "the block's shape"))
 	x := n.In[0].Type.Shape
 	k := len(image)
-	if len(x) != 3 || k < 1 || k > 8 || len(block) != k {
-		return nil, ir.Errf(n, "shape", "input %v, image %v, block %v: want [N, C*block, L] and as many image as "+
-			"block dimensions", x, image, block)
-	}
+	refuse(n, len(x) != 3 || k < 1 || k > 8 || len(block) != k, "shape",
+		"input %v, image %v, block %v: want [N, C*block, L] and as many image as block dimensions", x, image, block)
 	g := &Col2ImGeom{N: x[0], Image: image, Block: block, Columns: make([]int, k), Strides: ones(k), Dilations: ones(k),
 		Pads: make([]int, k)}
 	pads, attrs := make([]int, 2*k), ir.AttrsOf[Col2ImAttrs](n)

@@ -14,10 +14,8 @@ import (
 func constantValue(n *ir.Node) (*tensor.Dense, error) {
 	attrs := ir.AttrsOf[ConstantAttrs](n)
 	names := n.Attrs.Names()
-	if len(names) != 1 {
-		return nil, ir.Errf(n, "attr-missing", "has the attributes %v, want exactly one of value, value_float, "+
-			"value_floats, value_int, value_ints", names)
-	}
+	refuse(n, len(names) != 1, "attr-missing",
+		"has the attributes %v, want exactly one of value, value_float, value_floats, value_int, value_ints", names)
 	switch names[0] {
 	case "value":
 		if t := ir.AttrsOf[ValueAttr](n).Value; t != nil {
@@ -69,9 +67,7 @@ func fillValue(n *ir.Node) (*tensor.Dense, error) {
 	if v == nil {
 		return tensor.Scalar(float32(0)), nil
 	}
-	if v.Len() != 1 {
-		return nil, ir.Errf(n, "attr-value", "value has shape %v, want one element", v.Shape)
-	}
+	refuse(n, v.Len() != 1, "attr-value", "value has shape %v, want one element", v.Shape)
 	return v, nil
 }
 
@@ -149,9 +145,7 @@ func rangeLen(n *ir.Node, start, limit, delta *tensor.Dense) (int, error) {
 			return 0, ir.Errf(n, "shape", "input %d has shape %v, want a scalar", i, d.Shape)
 		}
 	}
-	if delta.Float(0) == 0 {
-		return 0, ir.Errf(n, "attr-value", "delta is 0, want a step that is not zero")
-	}
+	refuse(n, delta.Float(0) == 0, "attr-value", "delta is 0, want a step that is not zero")
 	k := math.Ceil((limit.Float(0) - start.Float(0)) / delta.Float(0))
 	if start.DType.IsInt() { // exact where float64 is not
 		d, s := limit.Int(0)-start.Int(0), delta.Int(0)

@@ -107,13 +107,9 @@ func DeformGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 	bare := n.Bare() // a convolution's bias is input 2
 	bare.In = n.In[:2]
 	g := fail.Must(ConvGeometry(bare))
-	if len(g.In) != 2 {
-		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, H, W]", n.In[0], n.In[0].Type.Shape)
-	}
+	refuse(n, len(g.In) != 2, "rank", "the input %s has shape %v, want [N, C, H, W]", n.In[0], n.In[0].Type.Shape)
 	og := ir.AttrsOf[DeformConvAttrs](n).OffsetGroup
-	if og < 1 || g.CIn%og != 0 {
-		return nil, ir.Errf(n, "group", "offset_group %d does not divide the %d input channels", og, g.CIn)
-	}
+	refuse(n, og < 1 || g.CIn%og != 0, "group", "offset_group %d does not divide the %d input channels", og, g.CIn)
 	fail.Check(checkBias(n, 3, g.COut))
 	for i, k := range map[int]int{2: 2, 4: 1} {
 		v := n.Input(i)

@@ -84,8 +84,6 @@ var SpaceToDepth = def(ir.OpDef{
 func blockInput(n *ir.Node) (x []int, b int, err error) {
 	x, b = n.In[0].Type.Shape, ir.AttrsOf[BlocksizeAttr](n).Blocksize
 	fail.Check(wantRank(n, 0, 4))
-	if b < 1 || b > 1<<14 {
-		return nil, 0, ir.Errf(n, "blocksize", "blocksize is %d, want at least 1", b)
-	}
+	refuse(n, b < 1 || b > 1<<14, "blocksize", "blocksize is %d, want at least 1", b)
 	return x, b, nil
 }

@@ -18,9 +18,8 @@ var Det = def(ir.OpDef{
 		fail.Check(wantType(n, 0, floatTypes))
 		x := n.In[0].Type.Shape
 		r := len(x)
-		if r < 2 || x[r-1] != x[r-2] {
-			return nil, ir.Errf(n, "shape", "input 0 (%s) has shape %v, want square matrices at the end", n.In[0], x)
-		}
+		refuse(n, r < 2 || x[r-1] != x[r-2], "shape", "input 0 (%s) has shape %v, want square matrices at the end",
+			n.In[0], x)
 		return one(ir.T(n.In[0].Type.DType, x[:r-2]...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

@@ -38,10 +38,8 @@ var Tile = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		rep := fail.Must(ConstInts(n, 1, "the repeats"))
-		if len(rep) != len(x.Shape) {
-			return nil, ir.Errf(n, "shape", "the repeats are %v, want %d values for the input %v", rep, len(x.Shape),
-				x.Shape)
-		}
+		refuse(n, len(rep) != len(x.Shape), "shape", "the repeats are %v, want %d values for the input %v", rep,
+			len(x.Shape), x.Shape)
 		shape := make([]int, len(rep))
 		for i, r := range rep {
 			if r < 0 || r > maxExtent {

@@ -84,15 +84,12 @@ var GatherND = def(ir.OpDef{
 		x, idx := n.In[0].Type.Shape, n.In[1].Type.Shape
 		fail.Check(indexInput(n, 1))
 		b := ir.AttrsOf[GatherNDAttrs](n).BatchDims
-		if len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]) {
-			return nil, ir.Errf(n, "shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx,
-				b)
-		}
+		refuse(n, len(x) < 1 || len(idx) < 1 || b < 0 || b >= len(idx) || b >= len(x) || !sameShape(x[:b], idx[:b]),
+			"shape-mismatch", "data %v and indices %v do not share %d batch dimensions", x, idx, b)
 		k := idx[len(idx)-1]
-		if k < 1 || b+k > len(x) {
-			return nil, ir.Errf(n, "shape-mismatch", "indices %v hold coordinates of length %d, the data %v behind "+
-				"%d batch dimensions has %d", idx, k, x, b, len(x)-b)
-		}
+		refuse(n, k < 1 || b+k > len(x), "shape-mismatch",
+			"indices %v hold coordinates of length %d, the data %v behind %d batch dimensions has %d", idx, k, x, b,
+			len(x)-b)
 		return one(ir.T(n.In[0].Type.DType, append(append([]int(nil), idx[:len(idx)-1]...), x[b+k:]...)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -156,8 +153,9 @@ func elementIndices(n *ir.Node, x, idx []int, axis int) error {
 	for d := range idx {
 		ok = ok && (d == axis || idx[d] <= x[d])
 	}
-	return need(n, ok, "shape-mismatch", "indices of shape %v do not fit data of shape %v outside dimension %d", idx, x,
+	refuse(n, !ok, "shape-mismatch", "indices of shape %v do not fit data of shape %v outside dimension %d", idx, x,
 		axis)
+	return nil
 }
 
 // elementOffsets are the offsets in a tensor of shape x that an index tensor

@@ -63,10 +63,8 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error)
 		}
 	}
 	if p := ir.AttrsOf[PadsAttr](n).Pads; p != nil && w.autoPad == "NOTSET" {
-		if len(p) != 2*k {
-			return nil, ir.Errf(n, "pads", "attribute pads is %v, want %d values: the begins, then the ends, of %d "+
-				"spatial dimensions", p, 2*k, k)
-		}
+		refuse(n, len(p) != 2*k, "pads",
+			"attribute pads is %v, want %d values: the begins, then the ends, of %d spatial dimensions", p, 2*k, k)
 		for _, x := range p {
 			if x < 0 {
 				d := ir.Errf(n, "pads", "attribute pads is %v: negative padding is not accepted here", p)
@@ -167,17 +165,10 @@ func (w *window) closeSingles(kernel []int) {
 func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 	defer fail.Catch(&err)
 	x, w := n.Input(0).Type.Shape, n.Input(1).Type.Shape
-	if len(x) < 3 {
-		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...]", n.In[0], x)
-	}
-	if len(x) > 5 {
-		return nil, ir.Errf(n, "rank", "the input %s has shape %v: at most 3 spatial dimensions are supported", n.In[0],
-			x)
-	}
-	if len(w) != len(x) {
-		return nil, ir.Errf(n, "rank", "the weights %s have shape %v, want rank %d as the input %v", n.In[1], w, len(x),
-			x)
-	}
+	refuse(n, len(x) < 3, "rank", "the input %s has shape %v, want [N, C, spatial...]", n.In[0], x)
+	refuse(n, len(x) > 5, "rank", "the input %s has shape %v: at most 3 spatial dimensions are supported", n.In[0], x)
+	refuse(n, len(w) != len(x), "rank", "the weights %s have shape %v, want rank %d as the input %v", n.In[1], w,
+		len(x), x)
 	kernel := append([]int(nil), w[2:]...)
 	if ks := ir.AttrsOf[KernelShapeAttr](n).KernelShape; ks != nil && !sameShape(ks, kernel) {
 		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, but the weights have shape %v", ks, w)
@@ -187,21 +178,17 @@ func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 		Kernel:  kernel,
 		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd,
 		Transposed: n.Op.Name == "ConvTranspose"}
-	if g.Group < 1 {
-		return nil, ir.Errf(n, "group", "attribute group is %d, want at least 1", g.Group)
-	}
-	if g.CIn < 1 || g.CIn%g.Group != 0 {
-		return nil, ir.Errf(n, "group", "group %d does not divide the %d input channels", g.Group, g.CIn)
-	}
+	refuse(n, g.Group < 1, "group", "attribute group is %d, want at least 1", g.Group)
+	refuse(n, g.CIn < 1 || g.CIn%g.Group != 0, "group", "group %d does not divide the %d input channels", g.Group,
+		g.CIn)
 	if g.Transposed {
 		err := g.transposed(n, win, w)
 		win.closeSingles(kernel)
 		return g, err
 	}
 	g.COut = w[0]
-	if g.COut < 1 || g.COut%g.Group != 0 {
-		return nil, ir.Errf(n, "group", "group %d does not divide the %d output channels", g.Group, g.COut)
-	}
+	refuse(n, g.COut < 1 || g.COut%g.Group != 0, "group", "group %d does not divide the %d output channels", g.Group,
+		g.COut)
 	if w[1] != g.CIn/g.Group {
 		return nil, ir.Errf(n, "weight-shape", "the weights have shape %v: %d channels, want %d (the input's %d "+
 			"channels in %d groups)", w, w[1], g.CIn/g.Group, g.CIn, g.Group)
@@ -325,10 +312,8 @@ func (g *PoolGeom) Padded() bool {
 func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 	defer fail.Catch(&err)
 	x := n.Input(0).Type.Shape
-	if len(x) < 3 || len(x) > 5 {
-		return nil, ir.Errf(n, "rank", "the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial "+
-			"dimensions", n.In[0], x)
-	}
+	refuse(n, len(x) < 3 || len(x) > 5, "rank",
+		"the input %s has shape %v, want [N, C, spatial...] with 1 to 3 spatial dimensions", n.In[0], x)
 	g := &PoolGeom{N: x[0], C: x[1], In: append([]int(nil), x[2:]...)}
 	k := len(g.In)
 	if isGlobalPool(n.Op) {
@@ -343,10 +328,8 @@ func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 		return g, nil
 	}
 	kernel := slices.Clone(ir.AttrsOf[KernelShapeAttr](n).KernelShape)
-	if len(kernel) != k {
-		return nil, ir.Errf(n, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v", kernel,
-			k, x)
-	}
+	refuse(n, len(kernel) != k, "kernel-shape", "attribute kernel_shape is %v, want %d values for the input %v",
+		kernel, k, x)
 	win := fail.Must(readWindow(n, kernel, true))
 	g.Out = fail.Must(win.slide(n, g.In, ir.AttrsOf[PoolWindow](n).CeilMode != 0))
 	for i, windows := range g.Out {

@@ -27,10 +27,8 @@ var GridSample = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, g := n.In[0].Type, n.In[1].Type
 		r := len(x.Shape) - 2
-		if r < 1 || len(g.Shape) != r+2 || g.Shape[r+1] != r || g.Shape[0] != x.Shape[0] {
-			return nil, ir.Errf(n, "shape-mismatch", "the input %v with positions %v, want [N, C, spatial...] and "+
-				"[N, out..., %d]", x.Shape, g.Shape, r)
-		}
+		refuse(n, r < 1 || len(g.Shape) != r+2 || g.Shape[r+1] != r || g.Shape[0] != x.Shape[0], "shape-mismatch",
+			"the input %v with positions %v, want [N, C, spatial...] and [N, out..., %d]", x.Shape, g.Shape, r)
 		fail.Check(wantType(n, 0, numTypes))
 		fail.Check(wantType(n, 1, floatTypes))
 		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "linear", "nearest", "cubic", "bilinear", "bicubic") {

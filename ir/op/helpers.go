@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -129,11 +130,11 @@ func ConstInts(n *ir.Node, i int, what string) ([]int, error) {
 	return out, nil
 }
 
-func need(n *ir.Node, ok bool, code, format string, args ...any) error {
-	if ok {
-		return nil
+// refuse ends the inference or the evaluation of n where bad holds.
+func refuse(n *ir.Node, bad bool, code, format string, args ...any) {
+	if bad {
+		fail.Check(ir.Errf(n, code, format, args...))
 	}
-	return ir.Errf(n, code, format, args...)
 }
 
 func one(t ir.Type) ([]ir.Type, error) { return []ir.Type{t}, nil }

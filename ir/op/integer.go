@@ -117,9 +117,8 @@ func zeroPoints(n *ir.Node, i, z, count int) error {
 	if v == nil {
 		return nil
 	}
-	if v.Type.DType != dt {
-		return ir.Errf(n, "dtype", "the zero point %s is of type %s, its data of type %s", v, v.Type.DType, dt)
-	}
+	refuse(n, v.Type.DType != dt, "dtype", "the zero point %s is of type %s, its data of type %s", v, v.Type.DType,
+		dt)
 	if k := v.Type.Elems(); k != 1 && k != count {
 		return ir.Errf(n, "shape", "the zero point %s has shape %v, want one element or %d", v, v.Type.Shape, count)
 	}

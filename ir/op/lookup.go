@@ -16,9 +16,8 @@ var Lookup = def(ir.OpDef{
 	Pattern: ir.Elementwise, Quant: ir.QInt, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, t := n.In[0].Type, n.In[1]
-		if x.DType.Size() != 1 || x.DType.Bits() != 8 {
-			return nil, ir.Errf(n, "dtype", "the input %s is %s, want 8 bits an element", n.In[0], x.DType)
-		}
+		refuse(n, x.DType.Size() != 1 || x.DType.Bits() != 8, "dtype", "the input %s is %s, want 8 bits an element",
+			n.In[0], x.DType)
 		if t.Const == nil || t.Type.Elems() != 256 || t.Type.DType.Size() != 1 {
 			return nil, ir.Errf(n, "table", "the table %s is %s, want 256 constants of one byte", t, t.Type)
 		}
@@ -46,9 +45,7 @@ var InterpolatedLUT = def(ir.OpDef{
 	Pattern: ir.Elementwise, Quant: ir.QInt, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, p := n.In[0].Type, n.In[1]
-		if x.DType != tensor.I16 {
-			return nil, ir.Errf(n, "dtype", "the input %s is %s, want int16", n.In[0], x.DType)
-		}
+		refuse(n, x.DType != tensor.I16, "dtype", "the input %s is %s, want int16", n.In[0], x.DType)
 		if p.Const == nil || p.Type.Elems() != fixp.LUT16Len || p.Type.DType != tensor.I16 {
 			return nil, ir.Errf(n, "points", "the points %s are %s, want %d int16 constants", p, p.Type, fixp.LUT16Len)
 		}

@@ -25,9 +25,8 @@ var BatchNormalization = def(ir.OpDef{
 	Attrs: ir.Declare[BatchNormalizationAttrs](),
 	MinIn: 5, Pattern: ir.Broadcast,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
-		if ir.AttrsOf[BatchNormalizationAttrs](n).TrainingMode != 0 {
-			return nil, ir.Errf(n, "training", "training_mode is 1; export the model for inference")
-		}
+		refuse(n, ir.AttrsOf[BatchNormalizationAttrs](n).TrainingMode != 0, "training",
+			"training_mode is 1; export the model for inference")
 		fail.Check(wantType(n, 0, floatTypes))
 		c := fail.Must(channels(n))
 		for i, what := range []string{"", "scale", "B", "mean", "var"} {
@@ -234,9 +233,7 @@ func groupNorm(x *tensor.Dense, groups int, eps float64, scale, bias *tensor.Den
 func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
 	fail.Check(wantType(n, 0, floatTypes))
 	x := n.In[0].Type
-	if x.Rank() < 2 {
-		return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], x.Shape)
-	}
+	refuse(n, x.Rank() < 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], x.Shape)
 	for i, what := range []string{1: "scale", 2: "bias"} {
 		if i > 0 && !sameShape(n.In[i].Type.Shape, x.Shape[1:2]) {
 			return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i,
@@ -371,9 +368,8 @@ var LRN = def(ir.OpDef{
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
-		if n.In[0].Type.Rank() < 2 {
-			return nil, ir.Errf(n, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], n.In[0].Type.Shape)
-		}
+		refuse(n, n.In[0].Type.Rank() < 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0],
+			n.In[0].Type.Shape)
 		if s := ir.AttrsOf[LRNAttrs](n).Size; s < 1 {
 			return nil, ir.Errf(n, "attr-value", "size is %d, want at least 1", s)
 		}

@@ -51,9 +51,8 @@ var OneHot = def(ir.OpDef{
 func oneHot(n *ir.Node) (axis, depth int, err error) {
 	axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank()+1))
 	v := fail.Must(ConstInts(n, 1, "the depth"))
-	if len(v) != 1 || v[0] < 0 || v[0] > tensor.MaxElems {
-		return 0, 0, ir.Errf(n, "depth", "the depth is %v, want one value of 0 or more", v)
-	}
+	refuse(n, len(v) != 1 || v[0] < 0 || v[0] > tensor.MaxElems, "depth",
+		"the depth is %v, want one value of 0 or more", v)
 	return axis, v[0], nil
 }
 
@@ -69,9 +68,7 @@ var Trilu = def(ir.OpDef{
 	Attrs: ir.Declare[TriluAttrs](), MinIn: 1, MaxIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
-		if len(x.Shape) < 2 {
-			return nil, ir.Errf(n, "rank", "the input has shape %v, want at least two dimensions", x.Shape)
-		}
+		refuse(n, len(x.Shape) < 2, "rank", "the input has shape %v, want at least two dimensions", x.Shape)
 		if v := n.Input(1); v != nil && v.Type.Elems() != 1 {
 			return nil, ir.Errf(n, "shape", "k has shape %v, want one value", v.Type.Shape)
 		}

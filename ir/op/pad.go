@@ -28,9 +28,8 @@ var Pad = def(ir.OpDef{
 		g := fail.Must(PadGeometry(n))
 		x := n.In[0].Type
 		if f := n.Input(2); f != nil {
-			if f.Type.Elems() != 1 {
-				return nil, ir.Errf(n, "shape", "the fill value %s has shape %v, want one element", f, f.Type.Shape)
-			}
+			refuse(n, f.Type.Elems() != 1, "shape", "the fill value %s has shape %v, want one element", f,
+				f.Type.Shape)
 			if x.Quant == nil && f.Type.DType != x.DType {
 				return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, the data of type %s", f, f.Type.DType,
 					x.DType)
@@ -124,9 +123,8 @@ func centre(n *ir.Node) (*PadGeom, error) {
 	if axes == nil {
 		axes = ir.Identity(len(x))
 	}
-	if len(want) != len(axes) {
-		return nil, ir.Errf(n, "shape", "the target shape %v has %d sizes for %d axes", want, len(want), len(axes))
-	}
+	refuse(n, len(want) != len(axes), "shape", "the target shape %v has %d sizes for %d axes", want, len(want),
+		len(axes))
 	g := &PadGeom{Mode: "constant", Begin: make([]int, len(x)), Shape: append([]int(nil), x...)}
 	for i, a := range axes {
 		a := fail.Must(Axis(n, a, len(x)))
@@ -166,10 +164,8 @@ func PadGeometry(n *ir.Node) (_ *PadGeom, err error) {
 	if n.Input(3) == nil {
 		axes = ir.Identity(len(x))
 	}
-	if len(pads) != 2*len(axes) {
-		return nil, ir.Errf(n, "pads", "the pads are %v, want %d values: the begins, then the ends, of %d dimensions",
-			pads, 2*len(axes), len(axes))
-	}
+	refuse(n, len(pads) != 2*len(axes), "pads",
+		"the pads are %v, want %d values: the begins, then the ends, of %d dimensions", pads, 2*len(axes), len(axes))
 	seen := make([]bool, len(x))
 	for i, a := range axes {
 		a := fail.Must(Axis(n, a, len(x)))

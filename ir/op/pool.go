@@ -174,9 +174,7 @@ func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
 	fail.Check(indexInput(n, 1))
 	want := fail.Must(ConstInts(n, 2, "the output shape"))
 	if want != nil {
-		if len(want) != len(out) {
-			return nil, ir.Errf(n, "shape", "output_shape is %v, want %d values", want, len(out))
-		}
+		refuse(n, len(want) != len(out), "shape", "output_shape is %v, want %d values", want, len(out))
 		for i := range out {
 			if want[i] < out[i] {
 				return nil, ir.Errf(n, "shape", "output_shape is %v, smaller than the %v that pooling leaves", want,

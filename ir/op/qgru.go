@@ -157,9 +157,7 @@ func evalQGRU(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 
 func evalQGRUOf[T int8 | int16](n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	p, why := qgruParams(n, in[1], in[2], opt(in, 3), opt(in, 4))
-	if why != "" {
-		return nil, ir.Errf(n, "quant", "%s", why)
-	}
+	refuse(n, why != "", "quant", "%s", why)
 	x := in[0].Data.([]T)
 	reverse := ir.AttrsOf[DirectionAttr](n).Direction == "reverse"
 	if reverse {

@@ -285,9 +285,7 @@ func evalQLSTM(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 
 func evalQLSTMOf[T int8 | int16](n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	p, why := qlstmParams(n, in[1], in[2], opt(in, 3))
-	if why != "" {
-		return nil, ir.Errf(n, "quant", "%s", why)
-	}
+	refuse(n, why != "", "quant", "%s", why)
 	x := in[0].Data.([]T)
 	reverse := ir.AttrsOf[DirectionAttr](n).Direction == "reverse"
 	if reverse {

@@ -71,9 +71,7 @@ func checkZero(n *ir.Node) error {
 		return ir.Errf(n, "shape", "zero point (%s) has shape %v, scale (%s) %v; want the same", z, z.Type.Shape,
 			n.In[1], s.Shape)
 	}
-	if !z.Type.DType.IsInt() {
-		return ir.Errf(n, "dtype", "zero point (%s) is of type %s, want an integer type", z, z.Type.DType)
-	}
+	refuse(n, !z.Type.DType.IsInt(), "dtype", "zero point (%s) is of type %s, want an integer type", z, z.Type.DType)
 	return nil
 }
 
@@ -87,9 +85,7 @@ func quantizeType(n *ir.Node) (tensor.DType, error) {
 			return 0, ir.Errf(n, "dtype", "output_dtype is %s, but the zero point (%s) is of type %s", d, z,
 				z.Type.DType)
 		}
-		if !d.IsInt() {
-			return 0, ir.Errf(n, "dtype", "output_dtype is %s, want an integer type", d)
-		}
+		refuse(n, !d.IsInt(), "dtype", "output_dtype is %s, want an integer type", d)
 		return d, nil
 	case z != nil:
 		return z.Type.DType, nil

@@ -99,9 +99,7 @@ func resizeScales(n *ir.Node) (shape []int, scale []float64, err error) {
 		scale[i] = 1
 	}
 	given := func(i int) bool { return n.Input(i) != nil && n.In[i].Type.Elems() > 0 }
-	if given(2) == given(3) {
-		return nil, nil, ir.Errf(n, "arity", "want either scales (input 2) or sizes (input 3)")
-	}
+	refuse(n, given(2) == given(3), "arity", "want either scales (input 2) or sizes (input 3)")
 	which, what := 2, "the scales"
 	if given(3) {
 		which, what = 3, "the sizes"
@@ -187,17 +185,14 @@ func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
 		coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
 		a:     float64(attrs.CubicCoeffA), exclude: attrs.ExcludeOutside != 0,
 		antialias: attrs.Antialias != 0}
-	if !oneOf(s.mode, "nearest", "linear", "cubic") {
-		return nil, ir.Errf(n, "mode", "mode is %q, want nearest, linear or cubic", s.mode)
-	}
+	refuse(n, !oneOf(s.mode, "nearest", "linear", "cubic"), "mode", "mode is %q, want nearest, linear or cubic",
+		s.mode)
 	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
 		"tf_crop_and_resize", "tf_half_pixel_for_nn") {
 		return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, which is unknown", s.coord)
 	}
-	if !oneOf(s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil") {
-		return nil, ir.Errf(n, "mode", "nearest_mode is %q, want round_prefer_floor, round_prefer_ceil, floor or ceil",
-			s.nearest)
-	}
+	refuse(n, !oneOf(s.nearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"), "mode",
+		"nearest_mode is %q, want round_prefer_floor, round_prefer_ceil, floor or ceil", s.nearest)
 	g := &ResizeGeom{Shape: shape, Axes: make([]ResizeAxis, len(x)), Nearest: s.mode == "nearest",
 		Crop: s.coord == "tf_crop_and_resize"}
 	var roi []float64

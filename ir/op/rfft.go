@@ -23,9 +23,8 @@ var SignalFFT = def(ir.OpDef{
 	Attrs: ir.Declare[SignalFFTAttrs](), MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone, Finite: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		a, t := ir.AttrsOf[SignalFFTAttrs](n), n.In[0].Type
-		if t.DType != tensor.I16 && t.DType != tensor.I32 || len(t.Shape) == 0 {
-			return nil, ir.Errf(n, "dtype", "the input is %s, want int16 or int32 with a dimension", t)
-		}
+		refuse(n, t.DType != tensor.I16 && t.DType != tensor.I32 || len(t.Shape) == 0, "dtype",
+			"the input is %s, want int16 or int32 with a dimension", t)
 		if _, err := qref.NewRealFFT[int16](a.Length, false); err != nil {
 			return nil, ir.Errf(n, "length", "%v", err)
 		}
@@ -33,9 +32,8 @@ var SignalFFT = def(ir.OpDef{
 		if a.Inverse != 0 {
 			out = a.Length
 		}
-		if a.Inverse == 0 && last > a.Length || a.Inverse != 0 && last != a.Length+2 {
-			return nil, ir.Errf(n, "shape", "%d numbers for a transform of %d, inverse %d", last, a.Length, a.Inverse)
-		}
+		refuse(n, a.Inverse == 0 && last > a.Length || a.Inverse != 0 && last != a.Length+2, "shape",
+			"%d numbers for a transform of %d, inverse %d", last, a.Length, a.Inverse)
 		shape := append(append([]int(nil), t.Shape[:len(t.Shape)-1]...), out)
 		return one(ir.T(t.DType, shape...))
 	},

@@ -37,10 +37,8 @@ var RoiAlign = def(ir.OpDef{
 		fail.Check(indexInput(n, 2))
 		h, w, s := ir.AttrsOf[RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[RoiAlignAttrs](n).OutputWidth,
 			ir.AttrsOf[RoiAlignAttrs](n).SamplingRatio
-		if h < 1 || w < 1 || s < 0 || h > 1<<15 || w > 1<<15 || s > 1<<10 || x.Shape[2] < 1 || x.Shape[3] < 1 {
-			return nil, ir.Errf(n, "attr-value", "output %d by %d, sampling_ratio %d, image %v: out of range", h, w, s,
-				x.Shape)
-		}
+		refuse(n, h < 1 || w < 1 || s < 0 || h > 1<<15 || w > 1<<15 || s > 1<<10 || x.Shape[2] < 1 || x.Shape[3] < 1,
+			"attr-value", "output %d by %d, sampling_ratio %d, image %v: out of range", h, w, s, x.Shape)
 		if m := ir.AttrsOf[ModeAttr](n).Mode; !oneOf(m, "avg", "max") {
 			return nil, ir.Errf(n, "mode", "mode is %q, want avg or max", m)
 		}

@@ -23,10 +23,8 @@ var ScatterElements = def(ir.OpDef{
 		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
 		fail.Check(elementIndices(n, x.Shape, i.Shape, axis))
-		if !sameShape(i.Shape, u.Shape) {
-			return nil, ir.Errf(n, "shape-mismatch", "indices of shape %v with updates of shape %v, want the same",
-				i.Shape, u.Shape)
-		}
+		refuse(n, !sameShape(i.Shape, u.Shape), "shape-mismatch",
+			"indices of shape %v with updates of shape %v, want the same", i.Shape, u.Shape)
 		return scatterType(n)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -49,14 +47,11 @@ var ScatterND = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
 		fail.Check(indexInput(n, 1))
-		if len(x) < 1 || len(i) < 1 || i[len(i)-1] > len(x) {
-			return nil, ir.Errf(n, "shape-mismatch", "data %v with coordinates %v", x, i)
-		}
+		refuse(n, len(x) < 1 || len(i) < 1 || i[len(i)-1] > len(x), "shape-mismatch", "data %v with coordinates %v",
+			x, i)
 		want := append(append([]int(nil), i[:len(i)-1]...), x[i[len(i)-1]:]...)
-		if !sameShape(u, want) {
-			return nil, ir.Errf(n, "shape-mismatch", "the updates have shape %v, want %v from the data %v and the "+
-				"coordinates %v", u, want, x, i)
-		}
+		refuse(n, !sameShape(u, want), "shape-mismatch",
+			"the updates have shape %v, want %v from the data %v and the coordinates %v", u, want, x, i)
 		return scatterType(n)
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -77,10 +72,8 @@ var ScatterND = def(ir.OpDef{
 
 func scatterType(n *ir.Node) ([]ir.Type, error) {
 	x, u := n.In[0].Type, n.In[2].Type
-	if x.DType != u.DType {
-		return nil, ir.Errf(n, "dtype", "the data are of type %s, the updates of type %s: they must agree", x.DType,
-			u.DType)
-	}
+	refuse(n, x.DType != u.DType, "dtype", "the data are of type %s, the updates of type %s: they must agree",
+		x.DType, u.DType)
 	switch r := ir.AttrsOf[ReductionAttr](n).Reduction; r {
 	case "none":
 	case "add", "mul", "max", "min":

@@ -25,10 +25,8 @@ var ReverseSequence = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		b, t := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
-		if len(x.Shape) < 2 || b+t != 1 || b*t != 0 || b < 0 || t < 0 {
-			return nil, ir.Errf(n, "axis", "batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order",
-				b, t, x.Shape)
-		}
+		refuse(n, len(x.Shape) < 2 || b+t != 1 || b*t != 0 || b < 0 || t < 0, "axis",
+			"batch_axis %d and time_axis %d of an input %v, want 0 and 1 in some order", b, t, x.Shape)
 		if s := n.In[1].Type.Shape; len(s) != 1 || s[0] != x.Shape[b] {
 			return nil, ir.Errf(n, "shape-mismatch", "the lengths have shape %v, want [%d]", s, x.Shape[b])
 		}

@@ -61,10 +61,9 @@ func SliceGeometry(n *ir.Node) (_ *SliceGeom, err error) {
 	if steps == nil {
 		steps = ones(len(starts))
 	}
-	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, ir.Errf(n, "slice", "%d starts, %d ends, %d axes and %d steps: want the same number", len(starts),
-			len(ends), len(axes), len(steps))
-	}
+	refuse(n, len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts), "slice",
+		"%d starts, %d ends, %d axes and %d steps: want the same number", len(starts), len(ends), len(axes),
+		len(steps))
 	g := &SliceGeom{make([]int, len(x)), ones(len(x)), append([]int(nil), x...)}
 	seen := make([]bool, len(x))
 	for i, a := range axes {

@@ -65,9 +65,7 @@ var Spectrum = def(ir.OpDef{
 func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
 	x, w := n.In[0].Type, n.In[1]
 	fail.Check(wantRank(n, 0, 2))
-	if !spectrumSignal(x) {
-		return ir.Errf(n, "dtype", "the signal is %s, want float32, or int8 or int16 with one scale", x)
-	}
+	refuse(n, !spectrumSignal(x), "dtype", "the signal is %s, want float32, or int8 or int16 with one scale", x)
 	if w.Const == nil || w.Type.Rank() != 1 || w.Type.DType != tensor.F32 || w.Type.Elems() == 0 {
 		return ir.Errf(n, "window", "the window %s is %s, want float32 constants of one dimension", w, w.Type)
 	}
@@ -77,10 +75,8 @@ func checkSpectrum(n *ir.Node, a *SpectrumAttrs) error {
 		return ir.Errf(n, "shape", "a window of %d values at %d in a transform of %d samples to %d bins; want a "+
 			"length without prime factors above 5, and no more of both", size, a.Lead, a.Length, a.Bins)
 	}
-	if a.Fixed != 0 && a.Length > qref.MaxFixedFFT {
-		return ir.Errf(n, "shape", "a transform of %d samples in fixed point, want at most %d", a.Length,
-			qref.MaxFixedFFT)
-	}
+	refuse(n, a.Fixed != 0 && a.Length > qref.MaxFixedFFT, "shape",
+		"a transform of %d samples in fixed point, want at most %d", a.Length, qref.MaxFixedFFT)
 	return checkFrames(n, a, x.Shape[1], size)
 }
 

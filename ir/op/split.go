@@ -71,18 +71,15 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 			return 0, nil, ir.Errf(n, "split", "the sum of the sizes %v is %d, dimension %d of the input %v has %d",
 				sizes, sum, axis, x, x[axis])
 		}
-		if len(sizes) != len(n.Out) {
-			return 0, nil, ir.Errf(n, "split", "%d sizes %v for %d outputs", len(sizes), sizes, len(n.Out))
-		}
+		refuse(n, len(sizes) != len(n.Out), "split", "%d sizes %v for %d outputs", len(sizes), sizes, len(n.Out))
 		return axis, sizes, nil
 	}
 	parts := len(n.Out)
 	if attrs.NumOutputs != nil {
 		parts = *attrs.NumOutputs
 	}
-	if parts < 1 || parts != len(n.Out) {
-		return 0, nil, ir.Errf(n, "split", "num_outputs is %d, the node has %d outputs", parts, len(n.Out))
-	}
+	refuse(n, parts < 1 || parts != len(n.Out), "split", "num_outputs is %d, the node has %d outputs", parts,
+		len(n.Out))
 	each := (x[axis] + parts - 1) / parts
 	last := x[axis] - each*(parts-1)
 	if last < 0 || attrs.NumOutputs == nil && last != each {

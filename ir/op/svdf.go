@@ -102,9 +102,7 @@ func evalSVDF(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 
 func evalSVDFInt(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	p, why := svdfParams(n, in[1], in[2], in[3])
-	if why != "" {
-		return nil, ir.Errf(n, "quant", "%s", why)
-	}
+	refuse(n, why != "", "quant", "%s", why)
 	if time, wide := in[2].Data.([]int16); wide {
 		return svdfStep(p, time, in)
 	}
