@@ -11,9 +11,10 @@ package npz
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
-	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Array is a dense numeric array in row-major (C) order, whatever the order and
@@ -31,7 +32,7 @@ type Array struct {
 }
 
 // New makes an Array from a typed slice; the dtype follows from the slice's type
-// (a []uint16 is uint16: use NewFloat16 for half-precision bit patterns).
+// (a []uint16 is uint16).
 func New(shape []int, data any) (*Array, error) {
 	dt, n := typeOf(data)
 	if dt == "" {
@@ -47,16 +48,6 @@ func New(shape []int, data any) (*Array, error) {
 	return &Array{DType: dt, Shape: slices.Clone(shape), Data: data}, nil
 }
 
-// NewFloat16 makes a float16 Array from binary16 bit patterns.
-func NewFloat16(shape []int, bits []uint16) (*Array, error) {
-	a, err := New(shape, bits)
-	if err != nil {
-		return nil, err
-	}
-	a.DType = "float16"
-	return a, nil
-}
-
 // Len is the number of elements.
 func (a *Array) Len() int {
 	_, n := typeOf(a.Data)
@@ -69,131 +60,33 @@ func (a *Array) ElemSize() int { return dtypes[a.DType].size }
 // Float64s converts every element to float64 (bool to 0 and 1, float16 exactly,
 // 64-bit integers rounded to nearest). Complex arrays give an error.
 func (a *Array) Float64s() ([]float64, error) {
-	switch d := a.Data.(type) {
-	case []float64:
-		return slices.Clone(d), nil
-	case []float32:
-		return convert[float32, float64](d), nil
-	case []uint16:
-		if a.DType == "float16" {
-			return halves(d), nil
-		}
-		return convert[uint16, float64](d), nil
-	case []int8:
-		return convert[int8, float64](d), nil
-	case []int16:
-		return convert[int16, float64](d), nil
-	case []int32:
-		return convert[int32, float64](d), nil
-	case []int64:
-		return convert[int64, float64](d), nil
-	case []uint8:
-		return convert[uint8, float64](d), nil
-	case []uint32:
-		return convert[uint32, float64](d), nil
-	case []uint64:
-		return convert[uint64, float64](d), nil
-	case []bool:
-		out := make([]float64, len(d))
-		for i, b := range d {
-			if b {
-				out[i] = 1
-			}
-		}
-		return out, nil
+	dt, ok := tensorTypes[a.DType]
+	if !ok {
+		return nil, fmt.Errorf("npz: a %s array has no real values", a.DType)
 	}
-	return nil, fmt.Errorf("npz: a %s array has no real values", a.DType)
-}
-
-// halves are the values of binary16 bit patterns.
-func halves(bits []uint16) []float64 {
-	out := make([]float64, len(bits))
-	for i, b := range bits {
-		out[i] = HalfToFloat(b)
-	}
-	return out
-}
-
-// Float32s is Float64s rounded to float32; a float32 array is copied bit for bit.
-func (a *Array) Float32s() ([]float32, error) {
-	if d, ok := a.Data.([]float32); ok {
-		return slices.Clone(d), nil
-	}
-	f, err := a.Float64s()
-	if err != nil {
-		return nil, err
-	}
-	return convert[float64, float32](f), nil
+	return a.flat(dt).Floats(), nil
 }
 
 // Int64s converts integer and bool arrays; a uint64 beyond int64, or any
 // floating-point or complex dtype, gives an error.
 func (a *Array) Int64s() ([]int64, error) {
-	if a.DType != "float16" {
-		switch d := a.Data.(type) {
-		case []int64:
-			return slices.Clone(d), nil
-		case []int32:
-			return convert[int32, int64](d), nil
-		case []int16:
-			return convert[int16, int64](d), nil
-		case []int8:
-			return convert[int8, int64](d), nil
-		case []uint8:
-			return convert[uint8, int64](d), nil
-		case []uint16:
-			return convert[uint16, int64](d), nil
-		case []uint32:
-			return convert[uint32, int64](d), nil
-		case []uint64:
-			for i, v := range d {
-				if v > math.MaxInt64 {
-					return nil, fmt.Errorf("npz: element %d is %d, beyond int64", i, v)
-				}
+	dt, ok := tensorTypes[a.DType]
+	if !ok || dt.IsFloat() {
+		return nil, fmt.Errorf("npz: a %s array is not an integer array", a.DType)
+	}
+	if d, ok := a.Data.([]uint64); ok {
+		for i, v := range d {
+			if v > math.MaxInt64 {
+				return nil, fmt.Errorf("npz: element %d is %d, beyond int64", i, v)
 			}
-			return convert[uint64, int64](d), nil
-		case []bool:
-			out := make([]int64, len(d))
-			for i, b := range d {
-				if b {
-					out[i] = 1
-				}
-			}
-			return out, nil
 		}
 	}
-	return nil, fmt.Errorf("npz: a %s array is not an integer array", a.DType)
+	return a.flat(dt).Int64s(), nil
 }
 
-type number interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
-}
-
-func convert[S, D number](s []S) []D {
-	out := make([]D, len(s))
-	for i, v := range s {
-		out[i] = D(v)
-	}
-	return out
-}
-
-// HalfToFloat gives the exact value of an IEEE binary16 bit pattern.
-func HalfToFloat(h uint16) float64 {
-	sign := 1.0
-	if h&0x8000 != 0 {
-		sign = -1
-	}
-	exp, frac := int(h>>10&31), float64(h&0x3ff)
-	switch exp {
-	case 0:
-		return math.Copysign(math.Ldexp(frac, -24), sign)
-	case 31:
-		if frac != 0 {
-			return math.NaN()
-		}
-		return math.Inf(int(sign))
-	}
-	return math.Copysign(math.Ldexp(1024+frac, exp-25), sign)
+// flat are the elements as a tensor of one dimension.
+func (a *Array) flat(dt tensor.DType) *tensor.Dense {
+	return &tensor.Dense{DType: dt, Shape: []int{a.Len()}, Data: a.Data}
 }
 
 // maxRank bounds the rank of an array in a file; NumPy itself stops at 64.
@@ -226,50 +119,34 @@ func elements(shape []int) (int, error) {
 	return n, nil
 }
 
+// typeOf is the dtype of a slice and its length; "" where NumPy has none.
 func typeOf(data any) (dtype string, n int) {
-	switch d := data.(type) {
-	case []bool:
-		return "bool", len(d)
-	case []int8:
-		return "int8", len(d)
-	case []int16:
-		return "int16", len(d)
-	case []int32:
-		return "int32", len(d)
-	case []int64:
-		return "int64", len(d)
-	case []uint8:
-		return "uint8", len(d)
-	case []uint16:
-		return "uint16", len(d)
-	case []uint32:
-		return "uint32", len(d)
-	case []uint64:
-		return "uint64", len(d)
-	case []float32:
-		return "float32", len(d)
-	case []float64:
-		return "float64", len(d)
-	case []complex64:
-		return "complex64", len(d)
-	case []complex128:
-		return "complex128", len(d)
+	if v := reflect.ValueOf(data); v.Kind() == reflect.Slice {
+		if name := v.Type().Elem().String(); dtypes[name].slice == v.Type() {
+			return name, v.Len()
+		}
 	}
 	return "", 0
 }
 
-// dtypeInfo: the code in a .npy header after the byte-order character, and the
-// element's size in bytes.
+// dtypeInfo: the code in a .npy header after the byte-order character, the
+// element's size in bytes, and the slice that holds the elements.
 type dtypeInfo struct {
-	code string
-	size int
+	code  string
+	size  int
+	slice reflect.Type
+}
+
+func held[T any](code string) dtypeInfo {
+	return dtypeInfo{code, int(reflect.TypeFor[T]().Size()), reflect.TypeFor[[]T]()}
 }
 
 var dtypes = map[string]dtypeInfo{
-	"bool": {"b1", 1}, "int8": {"i1", 1}, "int16": {"i2", 2}, "int32": {"i4", 4}, "int64": {"i8", 8},
-	"uint8": {"u1", 1}, "uint16": {"u2", 2}, "uint32": {"u4", 4}, "uint64": {"u8", 8},
-	"float16": {"f2", 2}, "float32": {"f4", 4}, "float64": {"f8", 8},
-	"complex64": {"c8", 8}, "complex128": {"c16", 16},
+	"bool": held[bool]("b1"), "int8": held[int8]("i1"), "int16": held[int16]("i2"), "int32": held[int32]("i4"),
+	"int64": held[int64]("i8"), "uint8": held[uint8]("u1"), "uint16": held[uint16]("u2"),
+	"uint32": held[uint32]("u4"), "uint64": held[uint64]("u8"), "float16": held[uint16]("f2"),
+	"float32": held[float32]("f4"), "float64": held[float64]("f8"), "complex64": held[complex64]("c8"),
+	"complex128": held[complex128]("c16"),
 }
 
 var byCode = func() map[string]string {
@@ -283,47 +160,13 @@ var byCode = func() map[string]string {
 // Part is n elements from the given one on, as an array of one dimension; behind
 // the last element comes the first again.
 func (a *Array) Part(from, n int) *Array {
-	p := &Array{DType: a.DType, Shape: []int{n}}
-	switch d := a.Data.(type) {
-	case []bool:
-		p.Data = part(d, from, n)
-	case []int8:
-		p.Data = part(d, from, n)
-	case []int16:
-		p.Data = part(d, from, n)
-	case []int32:
-		p.Data = part(d, from, n)
-	case []int64:
-		p.Data = part(d, from, n)
-	case []uint8:
-		p.Data = part(d, from, n)
-	case []uint16:
-		p.Data = part(d, from, n)
-	case []uint32:
-		p.Data = part(d, from, n)
-	case []uint64:
-		p.Data = part(d, from, n)
-	case []float32:
-		p.Data = part(d, from, n)
-	case []float64:
-		p.Data = part(d, from, n)
-	case []complex64:
-		p.Data = part(d, from, n)
-	case []complex128:
-		p.Data = part(d, from, n)
-	default:
-		panic(bug.Errorf("npz: %T is not array data", a.Data))
+	d := reflect.ValueOf(a.Data)
+	if from+n <= d.Len() {
+		return &Array{DType: a.DType, Shape: []int{n}, Data: d.Slice3(from, from+n, from+n).Interface()}
 	}
-	return p
-}
-
-func part[T any](d []T, from, n int) []T {
-	if from+n <= len(d) {
-		return d[from : from+n : from+n]
+	out := reflect.MakeSlice(d.Type(), n, n)
+	for i := 0; i < n; {
+		i += reflect.Copy(out.Slice(i, n), d.Slice((from+i)%d.Len(), d.Len()))
 	}
-	out := make([]T, n)
-	for i := range out {
-		out[i] = d[(from+i)%len(d)]
-	}
-	return out
+	return &Array{DType: a.DType, Shape: []int{n}, Data: out.Interface()}
 }

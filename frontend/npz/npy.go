@@ -7,8 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
-	"slices"
+	"reflect"
 	"strings"
 
 	"github.com/nncc/nncc/frontend/files"
@@ -79,138 +78,51 @@ func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (_ *Array, err er
 		return nil, err
 	}
 	if h.Fortran && len(h.Shape) > 1 {
-		data = fromFortran(data, h.Shape)
+		data = reorder(data, h.Shape, true)
 	}
 	return &Array{DType: h.DType, Shape: h.Shape, Data: data}, nil
 }
 
 // readData reads h.count elements. When the file's length has confirmed the count
-// (sized), the slice is made at once; else it grows.
+// (sized), the slice is made at once; else it grows with what arrives.
 func readData(r io.Reader, h *Header, sized bool) (any, error) {
-	var o binary.ByteOrder = binary.LittleEndian
-	if h.Big {
-		o = binary.BigEndian
-	}
-	g := grower{r, h.count, sized}
-	switch h.DType {
-	case "bool":
-		return read(g, 1, func(b []byte) bool { return b[0] != 0 })
-	case "int8":
-		return read(g, 1, func(b []byte) int8 { return int8(b[0]) })
-	case "uint8":
-		return read(g, 1, func(b []byte) uint8 { return b[0] })
-	case "int16":
-		return read(g, 2, func(b []byte) int16 { return int16(o.Uint16(b)) })
-	case "uint16", "float16":
-		return read(g, 2, o.Uint16)
-	case "int32":
-		return read(g, 4, func(b []byte) int32 { return int32(o.Uint32(b)) })
-	case "uint32":
-		return read(g, 4, o.Uint32)
-	case "int64":
-		return read(g, 8, func(b []byte) int64 { return int64(o.Uint64(b)) })
-	case "uint64":
-		return read(g, 8, o.Uint64)
-	case "float32":
-		if !h.Big { // the usual kind: without a call for each
-			return readAll(g, 4, func(out []float32, b []byte) {
-				for i := range out {
-					out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-				}
-			})
-		}
-		return read(g, 4, func(b []byte) float32 { return math.Float32frombits(o.Uint32(b)) })
-	case "float64":
-		return read(g, 8, func(b []byte) float64 { return math.Float64frombits(o.Uint64(b)) })
-	case "complex64":
-		return read(g, 8, func(b []byte) complex64 {
-			return complex(math.Float32frombits(o.Uint32(b)), math.Float32frombits(o.Uint32(b[4:])))
-		})
-	case "complex128":
-		return read(g, 16, func(b []byte) complex128 {
-			return complex(math.Float64frombits(o.Uint64(b)), math.Float64frombits(o.Uint64(b[8:])))
-		})
-	}
-	panic(bug.Errorf("npz: dtype %s has no reader", h.DType))
-}
-
-type grower struct {
-	r     io.Reader
-	count int
-	sized bool
-}
-
-// read reads elements one by one.
-func read[T any](g grower, size int, conv func([]byte) T) ([]T, error) {
-	return readAll(g, size, func(out []T, b []byte) {
-		for i := range out {
-			out[i] = conv(b[i*size:])
-		}
-	})
-}
-
-// readAll reads elements, many at a time.
-func readAll[T any](g grower, size int, conv func(out []T, b []byte)) ([]T, error) {
 	const chunk = 1 << 12
-	c := g.count
-	if !g.sized {
-		c = min(c, chunk)
+	info := dtypes[h.DType]
+	out := reflect.New(info.slice).Elem()
+	if sized {
+		out.Grow(h.count)
 	}
-	out := make([]T, 0, c)
-	buf := make([]byte, min(g.count, chunk)*size)
-	for len(out) < g.count {
-		n := min(g.count-len(out), chunk)
-		if _, err := io.ReadFull(g.r, buf[:n*size]); err != nil {
-			return nil, short(err, fmt.Sprintf("fewer than the %d bytes of data its shape needs", g.count*size))
+	buf := make([]byte, min(h.count, chunk)*info.size)
+	for at := 0; at < h.count; at = out.Len() {
+		n := min(h.count-at, chunk)
+		if _, err := io.ReadFull(r, buf[:n*info.size]); err != nil {
+			return nil, short(err, fmt.Sprintf("fewer than the %d bytes of data its shape needs", h.count*info.size))
 		}
-		out = slices.Grow(out, n)[:len(out)+n]
-		conv(out[len(out)-n:], buf)
+		out.Grow(n)
+		out.SetLen(at + n)
+		if _, err := binary.Decode(buf, byteOrder(h.Big), out.Slice(at, at+n).Interface()); err != nil {
+			return nil, bug.Errorf("npz: dtype %s: %w", h.DType, err)
+		}
 	}
-	return out, nil
+	if out.IsNil() {
+		out.Set(reflect.MakeSlice(info.slice, 0, 0))
+	}
+	return out.Interface(), nil
 }
 
-// fromFortran reorders column-major data into row-major order.
-func fromFortran(data any, shape []int) any { return mapSlice(data, shape, true) }
-
-// toFortran reorders row-major data into column-major order.
-func toFortran(data any, shape []int) any { return mapSlice(data, shape, false) }
-
-func mapSlice(data any, shape []int, from bool) any {
-	switch d := data.(type) {
-	case []bool:
-		return reorder(d, shape, from)
-	case []int8:
-		return reorder(d, shape, from)
-	case []int16:
-		return reorder(d, shape, from)
-	case []int32:
-		return reorder(d, shape, from)
-	case []int64:
-		return reorder(d, shape, from)
-	case []uint8:
-		return reorder(d, shape, from)
-	case []uint16:
-		return reorder(d, shape, from)
-	case []uint32:
-		return reorder(d, shape, from)
-	case []uint64:
-		return reorder(d, shape, from)
-	case []float32:
-		return reorder(d, shape, from)
-	case []float64:
-		return reorder(d, shape, from)
-	case []complex64:
-		return reorder(d, shape, from)
-	case []complex128:
-		return reorder(d, shape, from)
+func byteOrder(big bool) binary.ByteOrder {
+	if big {
+		return binary.BigEndian
 	}
-	panic(bug.Errorf("npz: %T is not array data", data))
+	return binary.LittleEndian
 }
 
-// reorder walks the elements in row-major order while f follows their place in
-// column-major order.
-func reorder[T any](d []T, shape []int, from bool) []T {
-	out := make([]T, len(d))
+// reorder gives data that are in row-major order in column-major order, or the other
+// way round (from): it walks the elements in row-major order while f follows their
+// place in column-major order.
+func reorder(data any, shape []int, from bool) any {
+	d := reflect.ValueOf(data)
+	out := reflect.MakeSlice(d.Type(), d.Len(), d.Len())
 	step := make([]int, len(shape))
 	s := 1
 	for i, n := range shape {
@@ -219,11 +131,11 @@ func reorder[T any](d []T, shape []int, from bool) []T {
 	}
 	idx := make([]int, len(shape))
 	f := 0
-	for c := range d {
+	for c := range d.Len() {
 		if from {
-			out[c] = d[f]
+			out.Index(c).Set(d.Index(f))
 		} else {
-			out[f] = d[c]
+			out.Index(f).Set(d.Index(c))
 		}
 		for k := len(shape) - 1; k >= 0; k-- {
 			idx[k]++
@@ -235,7 +147,7 @@ func reorder[T any](d []T, shape []int, from bool) []T {
 			idx[k] = 0
 		}
 	}
-	return out
+	return out.Interface()
 }
 
 // Order says how an array is laid out in a file that is written.
@@ -263,14 +175,10 @@ func WriteNpyOrder(w io.Writer, a *Array, order Order) (err error) {
 	fail.Must(io.WriteString(w, headerText(a.Shape, info, order)))
 	data := a.Data
 	if order.Fortran && len(a.Shape) > 1 {
-		data = toFortran(data, a.Shape)
-	}
-	var o binary.ByteOrder = binary.LittleEndian
-	if order.Big {
-		o = binary.BigEndian
+		data = reorder(data, a.Shape, false)
 	}
 	bw := bufio.NewWriterSize(w, 1<<16)
-	fail.Check(binary.Write(bw, o, data))
+	fail.Check(binary.Write(bw, byteOrder(order.Big), data))
 	return bw.Flush()
 }
 

@@ -215,10 +215,6 @@ func ReadFileNamed(path string, lim Limits, want func(name string) bool) (_ []En
 // stored, not packed, and carry no time: the same entries give the same bytes.
 func WriteNpz(w io.Writer, entries []Entry) error { return writeNpz(w, entries, zip.Store) }
 
-// WriteNpzDeflated is WriteNpz with packed entries; the bytes may differ between
-// versions of Go.
-func WriteNpzDeflated(w io.Writer, entries []Entry) error { return writeNpz(w, entries, zip.Deflate) }
-
 func writeNpz(w io.Writer, entries []Entry, method uint16) error {
 	z := zip.NewWriter(w)
 	seen := map[string]bool{}

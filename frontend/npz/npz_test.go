@@ -38,7 +38,7 @@ func samples() []Entry {
 		{"uint16", must(New(s, []uint16{0, 1, 2, 3, 4, 65535}))},
 		{"uint32", must(New(s, []uint32{0, 1, 2, 3, 4, math.MaxUint32}))},
 		{"uint64", must(New(s, []uint64{0, 1, 2, 3, 4, math.MaxUint64}))},
-		{"float16", must(NewFloat16(s, []uint16{0, 0x8000, 1, 0x3c00, 0x7bff, 0x7c00}))},
+		{"float16", &Array{"float16", s, []uint16{0, 0x8000, 1, 0x3c00, 0x7bff, 0x7c00}}},
 		{"float32", must(New(s, []float32{-1.5, 0, 1e-45, 1, 3e38, float32(math.Inf(1))}))},
 		{"float64", must(New(s, []float64{-1.5, 0, 5e-324, 1, 1e308, math.NaN()}))},
 		{"complex64", must(New(s, []complex64{1, 2i, 3, 4, 5, 6 + 7i}))},
@@ -76,7 +76,7 @@ func TestRoundTrip(t *testing.T) {
 func TestArchive(t *testing.T) {
 	for _, write := range []func(*bytes.Buffer) error{
 		func(b *bytes.Buffer) error { return WriteNpz(b, samples()) },
-		func(b *bytes.Buffer) error { return WriteNpzDeflated(b, samples()) },
+		func(b *bytes.Buffer) error { return writeNpz(b, samples(), zip.Deflate) },
 	} {
 		var b, c bytes.Buffer
 		if err := write(&b); err != nil {
@@ -220,7 +220,7 @@ func TestBombs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var written bytes.Buffer
-	if err := WriteNpzDeflated(&written, []Entry{{"a", zeros}, {"b", zeros}}); err != nil {
+	if err := writeNpz(&written, []Entry{{"a", zeros}, {"b", zeros}}, zip.Deflate); err != nil {
 		t.Fatal(err)
 	}
 	huge := npy(fmt.Sprintf(dict, 1<<40))
@@ -326,12 +326,19 @@ func TestConversions(t *testing.T) {
 	}
 	h := map[uint16]float64{0: 0, 1: 5.960464477539063e-08, 0x3c00: 1, 0xc000: -2, 0x7bff: 65504,
 		0x03ff: 6.097555160522461e-05, 0xfc00: math.Inf(-1)}
+	half := func(b uint16) float64 {
+		f, err := (&Array{"float16", []int{1}, []uint16{b}}).Float64s()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f[0]
+	}
 	for b, want := range h {
-		if got := HalfToFloat(b); got != want {
+		if got := half(b); got != want {
 			t.Errorf("%#x: %v, want %v", b, got, want)
 		}
 	}
-	if !math.Signbit(HalfToFloat(0x8000)) || !math.IsNaN(HalfToFloat(0x7e00)) {
+	if !math.Signbit(half(0x8000)) || !math.IsNaN(half(0x7e00)) {
 		t.Error("half: -0 or NaN")
 	}
 	if _, err := New([]int{2}, []string{"a"}); err == nil {
