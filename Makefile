@@ -104,7 +104,7 @@ lint:
 	@find runtime_c -name '*.[ch]' -exec $(CLANG_FORMAT) --dry-run -Werror {} +
 	$(GO) run ./cmd/internal/lint
 
-# The tables of docs/benchmarks.md, the shipped model's figures, and the README's
+# docs/zoo.md, the tables of docs/benchmarks.md, and the README's
 # picture.
 bench: build
 	@$(SETUP) demo

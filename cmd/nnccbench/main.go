@@ -4,7 +4,7 @@
 // CMSIS-NN where an installed one is named by the environment (CMSIS_NN_INCLUDE,
 // CMSIS_NN_LIB_M55, _M4, _M0PLUS). Every program is verified on the way. It prints
 // a table of the shipped model and of MLPerf Tiny's where these are there, and
-// writes that of a folder of networks into docs/benchmarks.md.
+// writes that of a folder of networks as docs/zoo.md.
 //
 //	go run ./cmd/nnccbench
 //	go run ./cmd/nnccbench -boards cortex-m7 model.onnx
@@ -40,7 +40,7 @@ func main() {
 		"folder of the models of MLPerf Tiny (default ../shared/models)")
 	dir := flag.String("zoo", sharedata.Find("zoo"),
 		"folder of the networks of the written table (default ../shared/zoo)")
-	doc := flag.String("doc", filepath.Join("docs", "benchmarks.md"), "document with the table")
+	doc := flag.String("doc", filepath.Join("docs", "zoo.md"), "page with the table")
 	boards := flag.String("boards", "cortex-m55,cortex-m4", "boards of the printed table")
 	only := flag.String("only", "", "zoo: only the written table; models: only the printed one")
 	picture := flag.String("terminal", "", "write the picture of the README, a run of this nncc, and nothing else")

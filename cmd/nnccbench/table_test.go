@@ -11,16 +11,14 @@ import (
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
-// TestDocument: docs/benchmarks.md has the form that make bench writes.
+// TestDocument: docs/zoo.md has the form that make bench writes.
 func TestDocument(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join("..", "..", "docs", "benchmarks.md"))
-	testenv.OK(t, err)
-	_, text, _, err := section(readme)
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "zoo.md"))
 	testenv.OK(t, err)
 	got, err := parse(string(text))
 	testenv.OK(t, err)
 	if got.String() != string(text) {
-		t.Errorf("docs/benchmarks.md has\n%s\nmake bench would write\n%s", text, got)
+		t.Errorf("docs/zoo.md has\n%s\nmake bench would write\n%s", text, got)
 	}
 	if len(got.Cores) != len(zooBoards) || len(got.Rows) == 0 || got.Library == "" {
 		t.Errorf("%d cores, %d networks, ratios to CMSIS-NN %q", len(got.Cores), len(got.Rows), got.Library)
@@ -57,19 +55,6 @@ func TestKeep(t *testing.T) {
 		if measured.Library != "V.2" || measured.Rows[0].On[1].Ratio != 0 {
 			t.Errorf("with a library: %+v", measured)
 		}
-	}
-}
-
-// TestSection: a table is replaced where it is, and a document without one refused.
-func TestSection(t *testing.T) {
-	for _, bad := range []string{"", begin, end + "\n" + begin} {
-		if _, _, _, err := section([]byte(bad)); err == nil {
-			t.Errorf("%q has a table", bad)
-		}
-	}
-	before, text, after, err := section([]byte("a\n" + begin + "\nx\n" + end + "\nb\n"))
-	if err != nil || string(before) != "a\n" || string(text) != begin+"\nx\n"+end+"\n" || string(after) != "b\n" {
-		t.Errorf("%q, %q, %q, %v", before, text, after, err)
 	}
 }
 

@@ -33,16 +33,12 @@ func linked(board string) (include, lib string) {
 	return include, lib
 }
 
-// zoo measures every network of a folder and writes the table into a document.
+// zoo measures every network of a folder and writes the page with the table.
 // Ratios to CMSIS-NN stay as they are unless one is installed for all boards.
 func zoo(dir, doc string, boards []string) (err error) {
 	defer fail.Catch(&err)
 	text := fail.Must(os.ReadFile(doc))
-	before, section, after, err := section(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", doc, err)
-	}
-	old, err := parse(string(section))
+	old, err := parse(string(text))
 	if err != nil {
 		return fmt.Errorf("%s: %w", doc, err)
 	}
@@ -64,7 +60,7 @@ func zoo(dir, doc string, boards []string) (err error) {
 		t.Rows = append(t.Rows, r)
 	}
 	t.keep(old)
-	return os.WriteFile(doc, append(append(before[:len(before):len(before)], t.String()...), after...), 0o666)
+	return os.WriteFile(doc, []byte(t.String()), 0o666)
 }
 
 // figures measures a network on a board; the error of the cycles goes to the core.
