@@ -6,6 +6,7 @@ package lower
 
 import (
 	"io/fs"
+	"slices"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
@@ -149,12 +150,9 @@ type Recurrence struct {
 
 // Quantised reports a graph that carries its own quantisation.
 func Quantised(g *ir.Graph) bool {
-	for _, n := range g.Nodes {
-		if n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Nodes, func(n *ir.Node) bool {
+		return n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear
+	})
 }
 
 // Run lowers g, which it consumes.

@@ -47,8 +47,7 @@ func Elems(shape []int) (int, error) {
 
 // Count is Elems for shapes that are known to be valid.
 func Count(shape []int) int {
-	n := bug.Must(Elems(shape))
-	return n
+	return bug.Must(Elems(shape))
 }
 
 func makeData(d DType, n int) any {

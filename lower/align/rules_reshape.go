@@ -173,10 +173,7 @@ func mixesChannels(n *ir.Node) bool {
 	if d := n.In[0].Def; swaps(d) && d.In[0].Def != nil && d.In[0].Def.Op.Name == "Reshape" {
 		return true
 	}
-	for _, u := range n.Out[0].Uses() {
-		if swaps(u.Node) && n.In[0].Type.Rank() == len(n.Out[0].Type.Shape)-1 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Out[0].Uses(), func(u ir.Use) bool {
+		return swaps(u.Node) && n.In[0].Type.Rank() == len(n.Out[0].Type.Shape)-1
+	})
 }

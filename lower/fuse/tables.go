@@ -280,12 +280,7 @@ func (c *collapser) distinct(n *ir.Node) int {
 
 // private reports that the results of nodes are read by nodes of the set only.
 func (c *collapser) private(nodes []*ir.Node, in map[*ir.Node]bool) bool {
-	for _, m := range nodes {
-		if !c.read(m.Out[0], in) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(nodes, func(m *ir.Node) bool { return !c.read(m.Out[0], in) })
 }
 
 // read reports that only nodes of the set read v.

@@ -4,6 +4,7 @@ package legal
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -18,12 +19,7 @@ type affine struct {
 
 // shifts reports any add other than 0.
 func (a *affine) shifts() bool {
-	for _, v := range a.add {
-		if v != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.add, func(v float64) bool { return v != 0 })
 }
 
 // isAffine reports operators that affineOf may read.
@@ -91,13 +87,7 @@ func affineOf(n *ir.Node, axis int) *affine {
 
 func bad(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
-func full(n int, v float64) []float64 {
-	s := make([]float64, n)
-	for i := range s {
-		s[i] = v
-	}
-	return s
-}
+func full(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 
 // perIndex gives one number per index of dimension axis of x when v is a float
 // constant that broadcasts to x without enlarging it and varies along axis at
@@ -225,7 +215,7 @@ func (p *inner) channels(f func(at, in, out int)) {
 	switch p.n.Op.Name {
 	case "Conv": // [out, in/group, taps]
 		group := ir.AttrsOf[op.GroupAttr](p.n).Group
-		taps := product(s[2:])
+		taps := tensor.Count(s[2:])
 		per := s[0] / max(group, 1)
 		for o := range s[0] {
 			for i := range s[1] {
@@ -236,7 +226,7 @@ func (p *inner) channels(f func(at, in, out int)) {
 		}
 	case "ConvTranspose": // [in, out/group, taps]
 		group := ir.AttrsOf[op.GroupAttr](p.n).Group
-		taps := product(s[2:])
+		taps := tensor.Count(s[2:])
 		per := s[0] / max(group, 1)
 		for i := range s[0] {
 			for o := range s[1] {

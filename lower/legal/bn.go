@@ -4,6 +4,7 @@ package legal
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -146,12 +147,7 @@ func foldBack(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 }
 
 func nonNegative(s []float64) bool {
-	for _, v := range s {
-		if v < 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s, func(v float64) bool { return v < 0 })
 }
 
 // producer walks up from x, which n reads, to an inner product, over nodes

@@ -3,6 +3,8 @@
 package legal
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
@@ -55,24 +57,9 @@ func channelConv(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 }
 
 func allEqual(v []float64) bool {
-	for _, x := range v {
-		if x != v[0] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] })
 }
 
 func allOne(v []float64) bool { return allEqual(v) && len(v) > 0 && v[0] == 1 }
 
-func sameDims(a, b *ir.Value) bool {
-	if a.Type.Rank() != b.Type.Rank() {
-		return false
-	}
-	for i, d := range a.Type.Shape {
-		if b.Type.Shape[i] != d {
-			return false
-		}
-	}
-	return true
-}
+func sameDims(a, b *ir.Value) bool { return slices.Equal(a.Type.Shape, b.Type.Shape) }

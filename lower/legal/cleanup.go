@@ -180,12 +180,7 @@ func idlePool(n *ir.Node) bool {
 }
 
 func allZero(s []int) bool {
-	for _, v := range s {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s, func(v int) bool { return v != 0 })
 }
 
 // isFull reports a constant, not quantised, of which every element is x.

@@ -199,9 +199,9 @@ func throughDequantize(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 // axisBelow follows dimension axis of shape from through a reshape to shape
 // to: the dimension with as many elements outside and as many inside, or -1.
 func axisBelow(from, to []int, axis int) int {
-	outer := product(from[:axis])
+	outer := tensor.Count(from[:axis])
 	for i, d := range to {
-		if d == from[axis] && product(to[:i]) == outer && product(to[i+1:]) == product(from[axis+1:]) {
+		if d == from[axis] && tensor.Count(to[:i]) == outer && tensor.Count(to[i+1:]) == tensor.Count(from[axis+1:]) {
 			return i
 		}
 	}

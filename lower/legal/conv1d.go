@@ -3,6 +3,8 @@
 package legal
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
@@ -70,12 +72,9 @@ func (l *lifter) follows(n *ir.Node) bool {
 	case n.Op.Pattern == ir.Elementwise:
 		return n.In[0].Type.Rank() == 3
 	case n.Op.Pattern == ir.Broadcast:
-		for _, v := range n.In {
-			if v == nil || v.Type.Rank() > 3 || v.Type.Quant.PerAxis() {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(n.In, func(v *ir.Value) bool {
+			return v == nil || v.Type.Rank() > 3 || v.Type.Quant.PerAxis()
+		})
 	}
 	return false
 }

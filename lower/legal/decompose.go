@@ -274,7 +274,7 @@ func vectorBehind(sum, add *ir.Node, n int) (v *ir.Value, stored bool) {
 	}
 	for i, v := range add.In {
 		b, stored := matrix(v)
-		if len(b) > 0 && product(b) == n && b[len(b)-1] == n && !(stored && len(b) != 1) &&
+		if len(b) > 0 && tensor.Count(b) == n && b[len(b)-1] == n && !(stored && len(b) != 1) &&
 			add.In[1-i] == sum.Out[0] {
 			return v, stored
 		}
@@ -291,7 +291,7 @@ func matMulToGemm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return
 	}
 	out := n.Out[0].Type.Shape
-	rows := product(out[:len(out)-1])
+	rows := tensor.Count(out[:len(out)-1])
 	attrs := n.Attrs.Clone()
 	in := []*ir.Value{x, n.In[1]}
 	last, at := n, n

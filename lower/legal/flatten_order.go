@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // flattenOrder lets a feature map be flattened without moving data. Kernels
@@ -33,7 +34,7 @@ func flattenOrder(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		return
 	}
 	s := x.Type.Shape
-	ch, pos := s[1], product(s[2:])
+	ch, pos := s[1], tensor.Count(s[2:])
 	last := y.Type.Shape[y.Type.Rank()-1]
 	if ch < 2 || pos < 2 || last != ch*pos || y.Type.Elems() != s[0]*last {
 		return

@@ -274,7 +274,7 @@ func sameDeviation(v *ir.Value, d *ir.Node) bool {
 
 // oneOver is a constant of ones of the given shape.
 func oneOver(g *ir.Graph, n *ir.Node, shape []int) *ir.Value {
-	return g.AddConst(n.Name+"/ones", tensor.FromFloats(n.Out[0].Type.DType, shape, full(product(shape), 1)))
+	return g.AddConst(n.Name+"/ones", tensor.FromFloats(n.Out[0].Type.DType, shape, full(tensor.Count(shape), 1)))
 }
 
 // normParam is the constant operand of m beside v, if it broadcasts to the

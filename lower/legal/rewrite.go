@@ -154,13 +154,5 @@ func perm(n *ir.Node) []int {
 	return p
 }
 
-func product(s []int) int {
-	p := 1
-	for _, v := range s {
-		p *= v
-	}
-	return p
-}
-
 // ints1 is a constant vector of integers.
 func ints1(g *ir.Graph, name string, v []int) *ir.Value { return g.AddConst(name, tensor.Ints(v...)) }

@@ -107,12 +107,7 @@ func (p *part) atomsOf(dim int) []int {
 
 // whole reports that the part covers all of the dimension.
 func (p *part) whole(dim int) bool {
-	for _, d := range p.dims[dim] {
-		if !p.full(d) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p.dims[dim], func(d digit) bool { return !p.full(d) })
 }
 
 // lies reports that all of what the part has of a dimension is on one axis.

@@ -83,22 +83,16 @@ func standsForReals(v *ir.Value) bool { return v.Type.DType.IsFloat() || v.Type.
 
 // integers reports a node without any float: positions and sizes, for the host.
 func integers(n *ir.Node) bool {
-	for _, v := range append(slices.Clone(n.In), n.Out...) {
-		if v != nil && (v.Type.DType.IsFloat() || v.Type.DType == tensor.Bool || v.Type.Quant != nil) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(append(slices.Clone(n.In), n.Out...), func(v *ir.Value) bool {
+		return v != nil && (v.Type.DType.IsFloat() || v.Type.DType == tensor.Bool || v.Type.Quant != nil)
+	})
 }
 
 // fourD reports a node whose run-time operands all have rank 4.
 func fourD(n *ir.Node) bool {
-	for _, v := range append(slices.Clone(n.In), n.Out...) {
-		if v != nil && v.Const == nil && v.Type.Rank() != 4 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(append(slices.Clone(n.In), n.Out...), func(v *ir.Value) bool {
+		return v != nil && v.Const == nil && v.Type.Rank() != 4
+	})
 }
 
 // keep copies a node as it is, on logical tensors.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/nncc/nncc/ir"
@@ -245,12 +246,7 @@ func zeroes(a call.Arg) bool {
 	case call.Null:
 		return true
 	case *call.Blob:
-		for _, b := range a.Data {
-			if b != 0 {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(a.Data, func(b byte) bool { return b != 0 })
 	}
 	return false
 }
