@@ -145,32 +145,6 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestOwnDetections: C gives the bits of Go, also of numbers that are none.
-func TestOwnDetections(t *testing.T) {
-	d := ownDriver(t)
-	r := ownRand(62)
-	odd := []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e30, -1e30, 0}
-	for i := range testenv.Count(t, 300) {
-		p, boxes, scores, anchors := drawnDetections(r)
-		if i%3 == 0 {
-			for _, x := range [][]float32{boxes, scores, anchors} {
-				for range r.IntN(5) {
-					x[r.IntN(len(x))] = odd[r.IntN(len(odd))]
-				}
-			}
-		}
-		n := int32(p.ResultRows())
-		have := &Detections{Boxes: poisonF32(4 * n), Classes: poisonF32(n), Scores: poisonF32(n)}
-		count, list := poisonF32(1), make([]int32, p.Boxes)
-		d.call(t, "nncc_detections_f32", *p, boxes, scores, anchors, have.Boxes, have.Classes, have.Scores, count, list,
-			poisonF32(p.Boxes), poisonF32(4*min(p.Most, p.Boxes)))
-		have.Count = count[0]
-		if want := Detect(p, boxes, scores, anchors); !have.same(want) {
-			t.Fatalf("%+v\n%v\nwant\n%v", p, have, want)
-		}
-	}
-}
-
 // TestExp64: at most two units in the last place off.
 func TestExp64(t *testing.T) {
 	r := ownRand(63)

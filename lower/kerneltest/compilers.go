@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -20,6 +21,11 @@ import (
 func NoAsm() run.BuildOptions {
 	return run.BuildOptions{Opt: "speed", ExtraCFlags: []string{"-DNNCC_NO_ASM=1", "-Wall", "-Wextra", "-Wpedantic",
 		"-Wconversion", "-Wshadow", "-Werror"}}
+}
+
+// Sanitized builds for the host under the address and undefined-behaviour sanitizers, all warnings errors.
+func Sanitized() run.BuildOptions {
+	return run.BuildOptions{Sanitize: true, Opt: "-O0", ExtraCFlags: strings.Fields(strict)}
 }
 
 // clangScript compiles with clang and links with the board's GCC, whose libraries clang's objects fit. Clang has no

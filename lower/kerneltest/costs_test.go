@@ -4,12 +4,9 @@ package kerneltest_test
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
@@ -21,18 +18,9 @@ import (
 func TestCosts(t *testing.T) {
 	for _, name := range []string{"cortex-m55", "cortex-m4", "cortex-m3", "cortex-m0plus"} {
 		t.Run(name, func(t *testing.T) {
-			spec, err := boards.Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
-			table, err := lower.Kernels(spec.Kernels, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, 12)),
-				outcomes: map[cell]*outcome{}, kept: map[string]int{}}
-			m.fill(sizes{draws: 12, keep: 3, each: true})
+			spec := load(t, name)
+			m := newMatrix(t, name, sizes{draws: 12, keep: 3, each: true})
+			m.fill()
 			target := cost.Target{ISA: board.ISA(spec), Makes: map[string]string{cmsisnn.Library: "nncc"}}
 			missing, priced := map[string]string{}, 0
 			for _, l := range m.layers {

@@ -66,6 +66,12 @@ func init() {
 	}
 }
 
+// Special reports an operator that has more freedom than a form can say.
+func Special(d *ir.OpDef) bool { return special[d.Name] != nil }
+
+// FormsOf is the number of forms of an operator.
+func FormsOf(d *ir.OpDef) int { return len(formsOf()[d]) }
+
 // oneForm is an operator with attributes and its operands.
 type oneForm struct {
 	class, operands, results []string
@@ -107,6 +113,7 @@ type drawer struct {
 	out    string    // the quantisation of the result; "": drawn
 	scales []float32 // of the weights
 	block  bool      // a 3x3 convolution of many outputs, which some kernels want
+	types  []string  // of the results of a form: T is the data's
 }
 
 // In is a number in [lo, hi], One one of v, Chance true in pct of 100 cases.
@@ -149,7 +156,7 @@ func (w *drawer) quant() (string, float64) {
 // like is the quantisation of a further operand: that of the first where the
 // operator moves integers, and sometimes elsewhere.
 func (w *drawer) like() (string, float64) {
-	if w.first != "" && (w.op.Quant == ir.QMove && w.Chance(95) || w.Chance(25)) {
+	if w.first != "" && (w.op.Quant == ir.QMove && w.Chance(95) || w.chooses() && w.Chance(60) || w.Chance(25)) {
 		return w.first, w.scale
 	}
 	q, s := w.quant()
@@ -158,6 +165,9 @@ func (w *drawer) like() (string, float64) {
 	}
 	return q, s
 }
+
+// chooses: the results are among the operands, mostly in their units.
+func (w *drawer) chooses() bool { return w.op == op.Min || w.op == op.Max || w.op == op.Resize }
 
 func shapeText(shape []int) string { return "[" + commas(shape...) + "]" }
 
@@ -201,10 +211,25 @@ func (w *drawer) node(name, attrs string, results int, in ...string) *ir.Graph {
 		return nil
 	}
 	n := g.Nodes[len(g.Nodes)-1]
-	for _, v := range n.Out {
-		w.quantise(n, v)
+	for _, v := range n.In {
+		if v != nil && n.Op.MACs != nil && v.Const != nil && v.Type.Quant != nil && w.Chance(70) {
+			symmetric(v)
+		}
+	}
+	for i, v := range n.Out {
+		if i >= len(w.types) || w.types[i] != "f32" {
+			w.quantise(n, v)
+		}
 	}
 	return g
+}
+
+// symmetric takes the least number from weights, as quantisers do.
+func symmetric(v *ir.Value) {
+	lo, _ := v.Type.DType.IntRange()
+	for i := range v.Const.Len() {
+		v.Const.SetInt(i, max(v.Const.Int(i), lo+1))
+	}
 }
 
 // quantise gives a result that has the type of the data a quantisation.
@@ -225,7 +250,7 @@ func (w *drawer) quantise(n *ir.Node, v *ir.Value) {
 	case n.Op == op.Requantize && w.Chance(60):
 		want = []string{"i8", "u8", "i16"}[w.IntN(3)]
 		q = map[string]string{"i8": " q(0.05:3)", "u8": w.flipped(), "i16": " q(0.0005:0)"}[want]
-	case w.first != "" && (n.Op.Quant == ir.QMove && w.Chance(95) || w.Chance(35)):
+	case w.first != "" && (n.Op.Quant == ir.QMove && w.Chance(95) || w.chooses() && w.Chance(60) || w.Chance(35)):
 		q = w.first
 	default:
 		q, _ = w.quant()
@@ -313,5 +338,6 @@ func (w *drawer) form(f oneForm) *ir.Graph {
 		}
 		args = append(args, w.value(dt+shapeText(shape)+q, data))
 	}
+	w.types = f.results
 	return w.node(f.name, f.attrs, len(f.results), args...)
 }

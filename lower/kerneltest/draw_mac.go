@@ -14,6 +14,9 @@ import (
 
 // channels are counts below, at and beside the widths of vectors and records.
 func (w *drawer) channels() int {
+	if w.Chance(8) {
+		return 8 * w.In(1, 30)
+	}
 	return w.One(1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 12, 16, 16, 17, 20, 24, w.In(1, 40))
 }
 
@@ -111,6 +114,9 @@ func (w *drawer) sums(scale float64, depth int) (act string) {
 	}
 	switch w.IntN(6) {
 	case 0, 1:
+		if i := strings.IndexByte(w.out, ':'); i > 0 && w.p != Int16x8 && w.p != Uint8 && w.Chance(50) {
+			w.out = w.out[:i] + ":-128)"
+		}
 		return ", act_min=0.0"
 	case 2:
 		return fmt.Sprintf(", act_min=0.0, act_max=%f", s*reach*w.Float64())
@@ -182,8 +188,27 @@ func (w *drawer) conv() *ir.Graph {
 		ci, co = group*w.In(1, 9), group*w.In(1, 9)
 	}
 	if w.block {
-		attrs, size, kernel, group = "pads=[1,1,1,1]", []int{w.In(5, 9), w.In(5, 11)}, []int{3, 3}, 1
+		k := w.One(1, 3, 3)
+		attrs, kernel, group = fmt.Sprintf("pads=[%s]", commas(repeat(4, k/2)...)), []int{k, k}, 1
+		size = []int{w.In(5, 9), w.In(5, 11)}
 		ci, co = 4*w.In(1, 5), 1024/(size[0]*size[1])+w.In(1, 9)
+	}
+	if rank == 2 && !transposed && !w.block {
+		switch w.IntN(4) {
+		case 0: // rows of whole vectors, and of some elements less or more
+			unit := 16
+			if w.p == Int16x8 {
+				unit = 8
+			}
+			attrs, kernel, group = "", []int{1, 1}, 1
+			size = []int{w.In(2, 4), w.In(2, 4)}
+			ci, co = unit*w.In(1, 10)+w.One(0, 0, 1, 2, -3, 1-unit), w.One(8, 16)+w.One(0, 0, 1, 2)
+		case 1: // windows that have kernels of their own
+			k, s := w.One(2, 3, 3, 4, 5, 7), w.One(1, 1, 2)
+			group = w.One(3, 4, 5, 8, 10, 12, 16, 20, 24)
+			ci, co, size, kernel = group, group*w.One(1, 1, 1, 2), []int{9, w.One(9, 9, w.In(7, 12))}, []int{k, k}
+			attrs = fmt.Sprintf("strides=[%d,%d], pads=[%d,%d,%d,%d]", s, s, k/2, k/2, k/2, k/2)
+		}
 	}
 	x := w.input(append([]int{w.One(1, 1, 1, 2, 3), ci}, size...)...)
 	shape, axis := append([]int{co, ci / group}, kernel...), 0
@@ -199,7 +224,7 @@ func (w *drawer) conv() *ir.Graph {
 	for _, k := range kernel {
 		depth *= k
 	}
-	return w.node(w.op.Name, fmt.Sprintf("%s, group=%d%s", attrs, group, w.sums(scale, depth)), 1, x, f, b)
+	return w.node(w.op.Name, fmt.Sprintf("%sgroup=%d%s", strings.TrimPrefix(attrs+", ", ", "), group, w.sums(scale, depth)), 1, x, f, b)
 }
 
 func (w *drawer) gemm() *ir.Graph {

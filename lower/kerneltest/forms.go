@@ -218,6 +218,7 @@ var Forms = []Template{
 	{nil, `x T[A,1,C,D]; x T[B,1,D]; T: Add Sub Mul Div Min Max Pow Mod`},
 	{nil, `x T[A,B,C,D]; c T[B,1,1] = rand; T: Add Sub Mul Div Min Max PRelu Pow Mod`},
 	{nil, `x T[1,B,C,D]; c f32[B,1,1] = rand; T: Add Sub Mul Div Min Max PRelu Pow Mod`},
+	{nil, `x T[1,300,A]; c f32[300,1] = rand; T: Add Mul PRelu`},
 	{nil, `c T[A,B] = rand; x T[A,B]; T: Add Sub Mul Div Min Max PRelu Pow`},
 	{nil, `x T[A,B]; c T[] = rand; T: Add Sub Mul Div Min Max PRelu Pow Mod Sum Mean`},
 	{nil, `c T[] = rand; x T[A,B]; T: Add Sub Mul Div Min Max Pow Mod`},
@@ -301,23 +302,26 @@ var Forms = []Template{
 	{nil, `x T[A,B]; c f32[B] = rand; c f32[B] = rand; c f32[B] = rand; c f32[B] = splat 2; T: BatchNormalization`},
 	{nil, `x T[1,A,4,5]; -; c f32[4] = {1,1,2,2}; T: Resize Resize{mode="linear"} Resize{mode="cubic"}
 		Resize{mode="linear", coordinate_transformation_mode="align_corners"}`},
+	{nil, `x T[1,20,A,5]; -; c f32[4] = {1,1,2,4}; T: Resize{mode="linear"} Resize{mode="linear",
+		coordinate_transformation_mode="pytorch_half_pixel"} Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
 	{nil,
 		`x T[A,B,5]; -; -; c i64[3] = {A,B,7}; T: Resize Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
 	{nil, `x T[A,B,C]; c f32[] = {0.05}; c i8[] = {3}; i8: QuantizeLinear QuantizeLinear{round_away=1}`},
 	{nil, `x T[A,B]; c f32[] = {0.001}; c i16[] = {0}; i16: QuantizeLinear QuantizeLinear{round_away=1}`},
-	{nil, `x T[A,B]; c f32[] = {0.02}; c u8[] = {130}; u8: QuantizeLinear`},
+	{nil, `x T[A,B]; c f32[] = {0.02}; c u8[] = {130}; u8: QuantizeLinear QuantizeLinear{round_away=1}`},
 	{nil, `x T[A,B]; c f32[] = {0.05}; f32: DequantizeLinear`},
 	{nil, `x i8[A,B]; c f32[] = {0.05}; c i8[] = {3}; f32: DequantizeLinear`},
 	{nil, `x u8[A,B]; c f32[] = {0.05}; c u8[] = {3}; f32: DequantizeLinear`},
 	{nil, `x i16[A,B]; c f32[] = {0.05}; c i16[] = {0}; f32: DequantizeLinear`},
 	{nil, `x i32[A,B]; c f32[] = {0.05}; f32: DequantizeLinear`},
-	{nil, `x T[A,B,C]; T: nncc.Requantize`},
+	{nil, `x T[A,B,C]; T: nncc.Requantize nncc.Requantize nncc.Requantize`},
 	{nil, `x T[A,B]; c i8[256] = rand; T: nncc.Lookup`},
 	{nil, `x T[A,B]; c i16[513] = rand; T: nncc.InterpolatedLUT`},
 	{nil, `x T[A,16]; c f32[16,4] = {` + strings.Repeat("0,", 20) + "1.5,-2," + strings.Repeat("0,", 41) +
 		"0.5}; T: MatMul"},
 	{nil, `x T[A,40]; c f32[16] = rand; f32: nncc.Spectrum{length=16, frames=4, bins=9, step=8}
 		nncc.Spectrum{length=16, frames=5, bins=16, step=9, pad=8, mode="reflect", power=1}
+		nncc.Spectrum{length=16, frames=4, bins=9, step=8, fixed=1}
 		nncc.Spectrum{length=16, frames=3, bins=5, step=20, pad=1, mode="edge"}`},
 	{nil, `x T[A,48]; c f32[13] = rand; f32: nncc.Spectrum{length=15, frames=4, bins=8, step=8, lead=2}
 		nncc.Spectrum{length=40, frames=3, bins=21, step=15, lead=5, pad=3, power=1}

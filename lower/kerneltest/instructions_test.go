@@ -4,16 +4,12 @@ package kerneltest_test
 
 import (
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/paths"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir/irtest/testenv"
-	"github.com/nncc/nncc/lower"
-	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kerneltest"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -32,22 +28,12 @@ const few = 24
 func TestInstructions(t *testing.T) {
 	for _, name := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
-			spec, err := boards.Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			spec := load(t, name)
 			if spec.Runner.Kind != "qemu" {
 				return // instructions are counted under QEMU
 			}
-			opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
-			table, err := lower.Kernels(spec.Kernels, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			from, n := testenv.Range(t, 1)
-			m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, uint64(12+from))),
-				outcomes: map[cell]*outcome{}, kept: map[string]int{}}
-			m.fill(sizes{draws: 4 * n, keep: n})
+			m := newMatrix(t, name, sizes{draws: 4, keep: 1})
+			m.fill()
 			if !testenv.Long() && testenv.Count(t, 0) == 0 {
 				m.trim(few)
 			}

@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +24,7 @@ import (
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kerneltest"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // cell is a row of a table with a precision.
@@ -37,6 +41,7 @@ type layer struct {
 	graph     *ir.Graph
 	row       *kernel.Kernel
 	precision kerneltest.Precision
+	generic   bool // by the functions that take any shape
 }
 
 // matrix asks every row of a board's table about random layers of every one of
@@ -47,41 +52,54 @@ type matrix struct {
 	opt      kernel.Options
 	rand     *rand.Rand
 	outcomes map[cell]*outcome
-	kept     map[string]int // layers to run by row, precision and, in a long run, operator
+	kept     map[string]int  // layers that run, by what they are examples of
+	called   map[string]bool // functions of the layers that run
 	layers   []layer
+	sizes    sizes
+	skip     func(k *kernel.Kernel) bool // rows that others have run, nil: none
+	only     *regexp.Regexp              // names of rows, or of functions that they call; nil: all
 	n        int
 }
 
-// sizes of a run: draws of an operator in a precision, layers that run for a
-// row in one, and whether every operator of a row counts by itself.
+// sizes of a run: draws of an operator in a precision, layers that run for a row in one and for the functions that a
+// row calls, whether every operator of a row counts by itself, and every text of attributes.
 type sizes struct {
-	draws, keep int
-	each        bool
+	draws, keep  int
+	products     int // times as many draws of products, of which kernels have many variants
+	each, signed bool
 }
 
-// sample is the number of layers that run on a board in a short test.
-const sample = 120
-
 // program is the number of layers in one program.
-const program = 60
+const program = 80
 
-// newMatrix asks the rows of a board's table: about few layers, or for NNCC_RANDOM about many of every row.
-func newMatrix(t *testing.T, spec *boards.Spec) (*matrix, sizes) {
+// newMatrix asks the rows of a board's table about layers, as many as NNCC_RANDOM says, that run on machine.
+func newMatrix(t *testing.T, table string, s sizes) *matrix {
 	t.Helper()
+	spec := load(t, table)
 	opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
-	table, err := lower.Kernels(spec.Kernels, opt)
+	rows, err := lower.Kernels(spec.Kernels, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, n := testenv.Range(t, 0)
-	m := &matrix{t: t, table: table, opt: opt, rand: rand.New(rand.NewPCG(7, uint64(12+from))),
-		outcomes: map[cell]*outcome{}, kept: map[string]int{}}
-	s := sizes{draws: 6, keep: 1}
-	if n > 0 {
-		s = sizes{draws: 4 * n, keep: n, each: true}
+	from, n := testenv.Range(t, 1)
+	s.draws, s.keep, s.each = s.draws*n, s.keep*n, s.each || n > 1
+	s.products = max(s.products, 1)
+	m := &matrix{t: t, table: rows, opt: opt, sizes: s, rand: rand.New(rand.NewPCG(7, uint64(12+from))),
+		outcomes: map[cell]*outcome{}, kept: map[string]int{}, called: map[string]bool{}}
+	if v := testenv.Get("NNCC_KERNEL"); v != "" {
+		m.only = regexp.MustCompile(v)
 	}
-	m.fill(s)
-	return m, s
+	return m
+}
+
+// load is the description of a board.
+func load(t *testing.T, name string) *boards.Spec {
+	t.Helper()
+	spec, err := boards.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
 }
 
 // trim leaves n layers of those that were kept.
@@ -110,15 +128,14 @@ func (m *matrix) report() {
 		len(m.rows()), taken, refused, cells, len(m.layers), run)
 }
 
-func (m *matrix) draw(d *ir.OpDef, p kerneltest.Precision, s sizes, wanted func(k *kernel.Kernel) bool) {
+func (m *matrix) draw(d *ir.OpDef, p kerneltest.Precision, wanted func(k *kernel.Kernel) bool) {
 	m.n++
 	g, valid := kerneltest.Draw(m.rand, d, p, fmt.Sprintf("l%d", m.n))
 	if g == nil {
 		return
 	}
-	n := g.Nodes[0]
 	for _, k := range m.table[d] {
-		if !wanted(k) {
+		if !wanted(k) || m.skip != nil && m.skip(k) {
 			continue
 		}
 		c := cell{k, p}
@@ -127,29 +144,67 @@ func (m *matrix) draw(d *ir.OpDef, p kerneltest.Precision, s sizes, wanted func(
 			o = &outcome{}
 			m.outcomes[c] = o
 		}
-		if len(k.CheckLegality(kernel.NewNode(n, &m.opt))) > 0 {
+		plan, _ := k.Match(kernel.NewNode(g.Nodes[0], &m.opt))
+		switch {
+		case plan == nil:
 			o.refused++
-			continue
+		case valid && !huge(g):
+			o.taken++
+			m.take(layer{graph: g, row: k, precision: p}, plan)
 		}
-		if !valid || huge(g) {
-			continue
+	}
+}
+
+// take keeps a layer that is one of the first examples of something: of its row in a precision, of the functions that
+// it calls, or of an operator with some attributes.
+func (m *matrix) take(l layer, plan *kernel.Plan) {
+	n, name := l.graph.Nodes[0], l.row.Name
+	examples := []string{name + "/" + string(l.precision)}
+	if m.sizes.each {
+		examples[0] += "/" + n.Op.Name
+	}
+	functions := variant(plan)
+	if m.only != nil && !m.only.MatchString(name) && !m.only.MatchString(functions) {
+		return
+	}
+	examples = append(examples, name+" "+functions)
+	if _, attrs, _ := strings.Cut(n.String(), "{"); m.sizes.signed && !kerneltest.Special(n.Op) {
+		examples = append(examples, fmt.Sprint(n.Op.Name, len(n.In), attrs))
+	}
+	m.keep(l, functions, examples...)
+	if kernel.IsOptimized(l.row.Library) {
+		opt := m.opt
+		opt.Generic = true
+		if p, _ := l.row.Match(kernel.NewNode(n, &opt)); p != nil && variant(p) != functions {
+			l.generic = true
+			m.keep(l, variant(p), name+" "+variant(p))
 		}
-		o.taken++
-		key := k.Name + "/" + string(p)
-		if s.each {
-			key += "/" + d.Name
+	}
+}
+
+// variant names the functions that a plan calls, and those that they call in turn where they choose.
+func variant(p *kernel.Plan) string {
+	l := p.Lower()
+	return strings.Join(append(l.Functions(), l.Route), " ")
+}
+
+// keep has a layer run if it is one of the first examples of anything.
+func (m *matrix) keep(l layer, functions string, examples ...string) {
+	if !slices.ContainsFunc(examples, func(e string) bool { return m.kept[e] < m.sizes.keep }) {
+		return
+	}
+	if _, err := interp.Run(l.graph, irtest.Inputs(l.graph, 1), nil); err != nil {
+		if bug.Is(err) {
+			m.t.Errorf("%v\n%s", err, l.graph)
 		}
-		if m.kept[key] >= s.keep {
-			continue
-		}
-		if _, err := interp.Run(g, irtest.Inputs(g, 1), nil); err != nil {
-			if bug.Is(err) {
-				m.t.Errorf("%v\n%s", err, g)
-			}
-			continue // data that the operator does not take
-		}
-		m.kept[key]++
-		m.layers = append(m.layers, layer{g, k, p})
+		return // data that the operator does not take
+	}
+	for _, e := range examples {
+		m.kept[e]++
+	}
+	m.layers = append(m.layers, l)
+	for _, f := range strings.Fields(functions) {
+		m.called[f] = true
 	}
 }
 
@@ -166,7 +221,7 @@ func inner(g *ir.Graph) string {
 
 // fill draws until every row has layers that it takes and, if it has rules,
 // layers that it refuses.
-func (m *matrix) fill(s sizes) {
+func (m *matrix) fill() {
 	ops := map[*ir.OpDef]bool{}
 	for d := range m.table {
 		ops[d] = true
@@ -179,15 +234,19 @@ func (m *matrix) fill(s sizes) {
 	everyKernel := func(*kernel.Kernel) bool { return true }
 	for _, d := range list {
 		for _, p := range kerneltest.Precisions {
-			for range s.draws {
-				m.draw(d, p, s, everyKernel)
+			draws := m.sizes.draws + 3*kerneltest.FormsOf(d)
+			if d.MACs != nil && kerneltest.Special(d) { // of which kernels have many variants
+				draws *= m.sizes.products
+			}
+			for range draws {
+				m.draw(d, p, everyKernel)
 			}
 		}
 	}
 	for _, k := range m.rows() {
 		for try := 0; try < 20_000 && m.missing(k) != ""; try++ {
 			d := k.Ops[m.rand.IntN(len(k.Ops))]
-			m.draw(d, kerneltest.Precisions[m.rand.IntN(len(kerneltest.Precisions))], s,
+			m.draw(d, kerneltest.Precisions[m.rand.IntN(len(kerneltest.Precisions))],
 				func(x *kernel.Kernel) bool { return x == k })
 		}
 		if why := m.missing(k); why != "" {
@@ -224,6 +283,7 @@ func (m *matrix) missing(k *kernel.Kernel) string {
 		}
 	}
 	switch {
+	case m.skip != nil && m.skip(k):
 	case sum.taken == 0 && !m.foreign(k):
 		return "takes no layer that was drawn"
 	case sum.refused == 0 && len(k.Rules) > 0:
@@ -241,50 +301,66 @@ func (m *matrix) foreign(k *kernel.Kernel) bool {
 
 // programs are the layers that run, some at a time.
 func (m *matrix) programs(f func(g *kerneltest.Guarded)) {
-	for from := 0; from < len(m.layers); from += program {
-		var text strings.Builder
-		row := map[string]*kernel.Kernel{}
-		text.WriteString("graph \"layers\" {\n")
-		for i, l := range m.layers[from:min(len(m.layers), from+program)] {
-			text.WriteString(strings.ReplaceAll(inner(l.graph),
-				l.graph.Nodes[0].Name[:strings.LastIndexByte(l.graph.Nodes[0].Name, '_')+1], fmt.Sprintf("m%d_", i)))
+	slices.SortStableFunc(m.layers, func(a, b layer) int { return cmp.Compare(generic(a), generic(b)) })
+	for from, count := 0, 0; from < len(m.layers); count++ {
+		to := from + 1
+		for to < min(len(m.layers), from+program) && m.layers[to].generic == m.layers[from].generic {
+			to++
 		}
-		text.WriteString("}\n")
-		g, err := ir.Parse(text.String(), op.Get)
-		if err != nil {
-			m.t.Fatalf("%v\n%.4000s", err, text.String())
-		}
-		for i, l := range m.layers[from:min(len(m.layers), from+program)] {
-			row[g.Nodes[i].Name] = l.row
-		}
-		order := func(rank int) []int { return nil }
-		if from/program%2 == 1 {
-			order = func(rank int) []int {
-				if rank < 3 {
-					return nil
-				}
-				return ir.NHWC(rank)
-			}
-		}
-		opt := m.opt
-		opt.Generic = from/program%3 == 2
-		x := kerneltest.GuardRows(m.t, g, func(n *ir.Node) *kernel.Plan {
-			if k := row[n.Name]; k != nil {
-				p, reasons := k.Match(kernel.NewNode(n, &opt))
-				if p == nil {
-					m.t.Fatalf("%s takes the layer no more: %v\n%s", k.Name, reasons, n)
-				}
-				return p
-			}
-			c, err := m.table.Match(n, &opt) // what conversions between orders need
-			if err != nil {
-				m.t.Fatal(err)
-			}
-			return c.Plan
-		}, order, accepted(g, uint64(from+1)))
-		x.Near, x.Within = true, 256.0/(1<<24) // as verify allows
-		f(x)
+		f(m.program(m.layers[from:to], count))
+		from = to
 	}
+}
+
+func generic(l layer) int {
+	if l.generic {
+		return 1
+	}
+	return 0
+}
+
+// program are layers as one program. Every other one has them in the order of NHWC where kernels take any.
+func (m *matrix) program(layers []layer, count int) *kerneltest.Guarded {
+	m.t.Helper()
+	var text strings.Builder
+	row := map[string]*kernel.Kernel{}
+	text.WriteString("graph \"layers\" {\n")
+	for i, l := range layers {
+		text.WriteString(strings.ReplaceAll(inner(l.graph),
+			l.graph.Nodes[0].Name[:strings.LastIndexByte(l.graph.Nodes[0].Name, '_')+1], fmt.Sprintf("m%d_", i)))
+	}
+	text.WriteString("}\n")
+	g, err := ir.Parse(text.String(), op.Get)
+	if err != nil {
+		m.t.Fatalf("%v\n%.4000s", err, text.String())
+	}
+	for i, l := range layers {
+		row[g.Nodes[i].Name] = l.row
+	}
+	order := func(rank int) []int {
+		if count%2 == 0 || rank < 3 {
+			return nil
+		}
+		return ir.NHWC(rank)
+	}
+	opt := m.opt
+	opt.Generic = layers[0].generic
+	x := kerneltest.GuardRows(m.t, g, func(n *ir.Node) *kernel.Plan {
+		if k := row[n.Name]; k != nil {
+			p, reasons := k.Match(kernel.NewNode(n, &opt))
+			if p == nil {
+				m.t.Fatalf("%s takes the layer no more: %v\n%s", k.Name, reasons, n)
+			}
+			return p
+		}
+		c, err := m.table.Match(n, &opt) // what conversions between orders need
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		return c.Plan
+	}, order, accepted(g, uint64(count+1)))
+	x.Near, x.Within = true, 256.0/(1<<24) // as verify allows
+	return x
 }
 
 // accepted is a seed of inputs, given or behind, that all layers take: no integer is divided by 0.
@@ -304,52 +380,148 @@ func coreOf(spec *boards.Spec) kernel.Core {
 		Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus"}
 }
 
-// TestMatrix: every row of every board's table meets random layers of every
-// operator that it computes, in every precision. Some it must take, some it
-// must refuse, and what it takes gives the interpreter's results: under the
-// sanitizers between guards, and on the board. NNCC_RANDOM=N runs N
-// layers of every row, operator and precision on all boards or those of
-// NNCC_BOARDS, a plain go test a sample on some.
-func TestMatrix(t *testing.T) {
-	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m0plus", "cortex-m3", "cortex-m7",
-		"cortex-m33") {
-		t.Run(name, func(t *testing.T) {
-			spec, err := boards.Load(name)
-			if err != nil {
-				t.Fatal(err)
+// machine is where layers of the rows of some tables run.
+type machine struct {
+	name   string
+	board  string
+	tables []string
+	long   bool // with NNCC_LONG alone
+	build  func(t *testing.T, spec *boards.Spec) (*boards.Spec, run.BuildOptions)
+	skip   func(k *kernel.Kernel) bool
+}
+
+func plain(_ *testing.T, spec *boards.Spec) (*boards.Spec, run.BuildOptions) {
+	return spec, run.BuildOptions{}
+}
+
+func noAsm(_ *testing.T, spec *boards.Spec) (*boards.Spec, run.BuildOptions) {
+	return spec, kerneltest.NoAsm()
+}
+
+func clang(t *testing.T, spec *boards.Spec) (*boards.Spec, run.BuildOptions) {
+	return kerneltest.Clang(t, spec), kerneltest.NoAsm()
+}
+
+func sanitized(_ *testing.T, spec *boards.Spec) (*boards.Spec, run.BuildOptions) {
+	return spec, kerneltest.Sanitized()
+}
+
+// portable rows run the same on other cores.
+func portable(k *kernel.Kernel) bool { return !kernel.IsOptimized(k.Library) }
+
+// machines are the host, which runs the portable bodies of all kernels, a board of every kind of core, and compilers
+// without assembly.
+var machines = []machine{
+	{"host", "host", []string{"host", "cortex-m55", "cortex-m4", "cortex-m3"}, false, sanitized, nil},
+	{"cortex-m55", "cortex-m55", nil, false, plain, nil},
+	{"cortex-m4", "cortex-m4", nil, false, plain, nil},
+	{"cortex-m0plus", "cortex-m0plus", nil, false, plain, nil},
+	{"cortex-m3", "cortex-m3", nil, false, plain, portable},
+	{"cortex-m55 gcc", "cortex-m55", nil, false, noAsm, portable},
+	{"cortex-m4 gcc", "cortex-m4", nil, false, noAsm, portable},
+	{"cortex-m55 clang", "cortex-m55", nil, true, clang, nil},
+	{"cortex-m4 clang", "cortex-m4", nil, true, clang, nil},
+	{"cortex-m7", "cortex-m7", nil, true, plain, nil},
+	{"cortex-m33", "cortex-m33", nil, true, plain, nil},
+}
+
+// TestKernels: every row of every board's table meets random layers of every operator that it computes, in every
+// precision. Some it must take, some it must refuse, and what it takes gives the interpreter's results: under the
+// sanitizers between guards, and on the board. Every row in every precision and every function is run. NNCC_KERNEL
+// names some of them, NNCC_RANDOM=N runs N layers of every row, operator and precision, NNCC_BOARDS says where.
+func TestKernels(t *testing.T) {
+	for _, x := range machines {
+		t.Run(x.name, func(t *testing.T) {
+			if v := testenv.Boards(); v != nil && !slices.Contains(v, x.board) || v == nil && x.long && !testenv.Long() {
+				t.Skip("NNCC_LONG is not set, or NNCC_BOARDS names others")
 			}
-			m, s := newMatrix(t, spec)
-			m.report()
-			if !s.each && slices.Contains([]string{"cortex-m3", "cortex-m7", "cortex-m33"}, name) {
-				return // the same tables and, nearly, instructions as on another core
-			}
-			if !s.each {
-				m.trim(sample)
-			}
-			m.programs(func(g *kerneltest.Guarded) {
-				if m.opt.Core.Host {
-					g.RunBoard(t, spec, run.BuildOptions{Sanitize: true, Opt: "-O0"})
-				} else {
-					g.RunBoard(t, spec, run.BuildOptions{})
+			spec, opt := x.build(t, load(t, x.board))
+			kept, before, called := map[string]int{}, map[string]bool{}, map[string]bool{}
+			tables := tablesOf(x)
+			for i, table := range tables {
+				m := newMatrix(t, table, sizes{draws: 4, products: 20, keep: 1, signed: x.board == "host"})
+				m.skip, m.kept, m.called = x.skip, kept, called
+				if i > 0 { // what is portable is the same on all cores
+					m.skip = func(k *kernel.Kernel) bool { return portable(k) && before[k.Name] }
 				}
-			})
+				m.fill()
+				m.reach(x.skip == nil && i == len(tables)-1)
+				m.report()
+				m.programs(func(g *kerneltest.Guarded) { g.RunBoard(t, spec, opt) })
+				for _, l := range m.layers {
+					before[l.row.Name] = true
+				}
+			}
 		})
 	}
 }
 
-// TestMatrixIntrinsics: what the rows take gives the same results without GNU assembly, by the board's compiler and
-// by clang. NNCC_RANDOM and NNCC_BOARDS as for TestMatrix.
-func TestMatrixIntrinsics(t *testing.T) {
-	for _, name := range testenv.Boards("cortex-m55", "cortex-m4") {
-		t.Run(name, func(t *testing.T) {
-			kerneltest.Intrinsics(t, name, func(t *testing.T, spec *boards.Spec, opt run.BuildOptions) {
-				m, s := newMatrix(t, spec)
-				if !s.each {
-					m.trim(few)
-				}
-				m.report()
-				m.programs(func(g *kerneltest.Guarded) { g.RunBoard(t, spec, opt) })
-			})
-		})
+func tablesOf(x machine) []string {
+	if x.tables == nil {
+		return []string{x.board}
 	}
+	return x.tables
+}
+
+// reach draws until layers call all functions of the core's families, and the portable ones where these are asked
+// for. testdata/unrun.csv has patterns of those that have no layers, with the reason.
+func (m *matrix) reach(portable bool) {
+	if m.only != nil {
+		return
+	}
+	core := m.opt.Core
+	families := []struct {
+		prefix string
+		here   bool
+	}{{"nncc_helium_", core.MVE}, {"nncc_dsp_", core.DSP && !core.MVE},
+		{"nncc_plain_batch_matmul_", !core.DSP && !core.Host && !core.Armv6M},
+		{"nncc_plain_widen_sums_", !core.DSP && !core.Host && !core.Armv6M}, {"nncc_plain_", !core.DSP && !core.Host},
+		{"arm_convolve_1_x_n_", core.MVE && portable}, {"nncc_conv2d_packed_", core.FPU && portable},
+		{"nncc_depthwise_conv2d_packed_", core.FPU && portable}}
+	own := func(function string) bool {
+		for _, f := range families {
+			if strings.HasPrefix(function, f.prefix) {
+				return f.here
+			}
+		}
+		return portable
+	}
+	ops := []*ir.OpDef{op.Conv, op.Conv, op.Conv, op.Gemm, op.MatMul, op.Fused, op.Add, op.Max}
+	var left []string
+	for range 60 {
+		if left = uncalled(m.t, m.called, own); len(left) == 0 {
+			return
+		}
+		for range 400 {
+			m.draw(ops[m.rand.IntN(len(ops))], kerneltest.Precisions[1+m.rand.IntN(3)],
+				func(k *kernel.Kernel) bool { return kernel.IsOptimized(k.Library) })
+		}
+	}
+	m.t.Errorf("no layer calls %v; draw some (forms.go), or say in testdata/unrun.csv why not", left)
+}
+
+// uncalled are functions that are wanted and that neither those called are nor what these need.
+func uncalled(t *testing.T, called map[string]bool, wanted func(function string) bool) []string {
+	t.Helper()
+	ran := map[string]bool{}
+	for f := range called {
+		if files, err := runtimec.Files(f); err == nil {
+			for _, file := range files {
+				ran[file.Path] = true
+			}
+		}
+	}
+	reasons := kerneltest.ReadTable(t, filepath.Join("testdata", "unrun.csv"))
+	var left []string
+	for _, file := range runtimec.All() {
+		f := strings.TrimSuffix(path.Base(file.Path), ".c")
+		excused := slices.ContainsFunc(reasons, func(r []string) bool {
+			ok, err := path.Match(r[0], f)
+			return err == nil && ok
+		})
+		if strings.HasSuffix(file.Path, ".c") && wanted(f) && !ran[file.Path] && !excused {
+			left = append(left, f)
+		}
+	}
+	return left
 }

@@ -145,7 +145,7 @@ func Sources(t *testing.T, kinds []Kind, guard func(g *ir.Graph) *Guarded) []str
 func Reached(t *testing.T, board, path string, sources []string) {
 	t.Helper()
 	without := withAssembly(t, board, sources)
-	for _, r := range readTable(t, path) {
+	for _, r := range ReadTable(t, path) {
 		if r[0] != board {
 			continue
 		}
@@ -215,8 +215,8 @@ func ReadKinds(t *testing.T, path string) []Kind {
 	return kinds
 }
 
-// readTable reads the rows of a table without its head; there are none without the file.
-func readTable(t *testing.T, path string) [][]string {
+// ReadTable reads the rows of a table without its head; there are none without the file.
+func ReadTable(t *testing.T, path string) [][]string {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -239,7 +239,7 @@ type ratio struct {
 func readRatios(t *testing.T, path string) map[string]ratio {
 	t.Helper()
 	want := map[string]ratio{}
-	for _, row := range readTable(t, path) {
+	for _, row := range ReadTable(t, path) {
 		r := ratio{over: row[4]}
 		for c := range r.counts {
 			var err error

@@ -187,7 +187,7 @@ func (b *Writer) Conv(c ConvCase) {
 		}
 	}
 	if b.Symmetric && weight == "i8" {
-		values = "{" + commas(symmetric(b.n, c.COut*depth)...) + "}"
+		values = "{" + commas(narrow(b.n, c.COut*depth)...) + "}"
 	}
 	weights := fmt.Sprintf("const %%w%d : %s[%d,%d,%s] %s = %s\n%s", n, weight, c.COut, c.CIn/c.Group,
 		commas(c.Kernel...), wq, values, bias)
@@ -357,7 +357,7 @@ func (b *Writer) Gemm(m, k, n int) {
 	zero, seed := b.Zero(), b.In(1, 1<<30)
 	w := fmt.Sprintf("rand %d", seed)
 	if b.Symmetric && weight == "i8" {
-		w = "{" + commas(symmetric(seed, n*k)...) + "}"
+		w = "{" + commas(narrow(seed, n*k)...) + "}"
 	}
 	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : %s[%d,%d] %s = %s\nconst %%b%d : "+
 		"i32[%d] = {%s}\n", i, m, k, float32(xs), zero, i, weight, n, k, wq, w, i, n, commas(v...))
@@ -366,8 +366,8 @@ func (b *Writer) Gemm(m, k, n int) {
 	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
 }
 
-// symmetric are n weights of int8 without -128.
-func symmetric(seed, n int) []int {
+// narrow are n weights of int8 without -128.
+func narrow(seed, n int) []int {
 	r, v := rand.New(rand.NewPCG(uint64(seed), 0)), make([]int, n)
 	for i := range v {
 		v[i] = r.IntN(255) - 127

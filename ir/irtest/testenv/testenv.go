@@ -27,6 +27,7 @@ var Knobs = []Knob{
 	{"NNCC_LONG", "1 or slow", "every test in its long form, where it has one: all boards, models, files, mutants; " +
 		"measurements that are printed; slow: only the tests that `make test` leaves out, in their plain form"},
 	{"NNCC_RANDOM", "N or FROM+N", "how many random cases a test draws, and from which seed on"},
+	{"NNCC_KERNEL", "REGEXP", "the rows or functions whose layers tests of kernels run"},
 	{"NNCC_BOARDS", "BOARD,...", "targets of tests that run on several"},
 	{"NNCC_SHARED", "DIR or none", "the test data beside the repository are in DIR, or hidden"},
 	{"NNCC_OBJECTS", "DIR", "compiled kernels are kept there between tests and programs (also outside of tests)"},
@@ -35,8 +36,6 @@ var Knobs = []Knob{
 	{"NNCC_CONFORMANCE_ONLY", "REGEXP", "the tests of ONNX that are run"},
 	{"NNCC_PICTURES", "DIR", "tests of pages leave pictures there"},
 	{"NNCC_PACK_XSD", "FILE", "the schema of CMSIS packs, to check emitted ones with"},
-	{"NNCC_OWN_DRIVER_SOURCE", "FILE.c", "where the program goes that tests nncc's kernels for their definitions"},
-	{"NNCC_OWN_DRIVER", "COMMAND", "runs that program elsewhere: under QEMU, on a board"},
 	{"NNCC_TFLM_RUN", "PROGRAM", "runs TensorFlow Lite Micro's reference kernels: `PROGRAM MODEL.tflite RUNS`, raw " +
 		"inputs on standard input, outputs on standard output"},
 	{"NNCC_FREERTOS", "DIR", "an installed FreeRTOS kernel: headers in `include`, and `portmacro.h` and " +
@@ -45,9 +44,6 @@ var Knobs = []Knob{
 	{"CMSIS_NN_LIB", "FILE.a", "CMSIS-NN built for the host; with _M0PLUS, _M3, _M4, _M55 for a core, with _SINGLE " +
 		"for single rounding"},
 	{"CMSIS_NN_SOURCE", "DIR", "sources of CMSIS-NN, to hold the table of its facts against"},
-	{"CMSIS_NN_DRIVER", "COMMAND", "a program that calls CMSIS-NN elsewhere: requests on standard input, replies on " +
-		"standard output"},
-	{"CMSIS_NN_ISA", "mve or dsp", "what the library of that program is built for"},
 }
 
 // steering are variables by which users, and make with its own flags, steer what they build. Tests build as
