@@ -84,27 +84,7 @@ func Clang(t testing.TB, spec *boards.Spec) *boards.Spec {
 }
 
 // Intrinsics runs a test for a board without assembly: with the board's compiler and with clang.
-func Intrinsics(t *testing.T, board string, test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions)) {
-	t.Helper()
-	testenv.Tool(t, "qemu", "qemu-system-arm")
-	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
-	intrinsics(t, spec, test)
-}
-
-func intrinsics(t *testing.T, spec *boards.Spec, test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions)) {
+func Intrinsics(t *testing.T, spec *boards.Spec, test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions)) {
 	t.Run("gcc", func(t *testing.T) { test(t, spec, NoAsm()) })
 	t.Run("clang", func(t *testing.T) { test(t, Clang(t, spec), NoAsm()) })
-}
-
-// Bodies runs a test for the kernels' bodies that a board has: in assembly and, with Helium, in intrinsics.
-func Bodies(t *testing.T, spec *boards.Spec, opt run.BuildOptions,
-	test func(t *testing.T, spec *boards.Spec, opt run.BuildOptions)) {
-	t.Helper()
-	test(t, spec, opt)
-	if spec.ISA.HasMVE() {
-		intrinsics(t, spec, test)
-	}
 }

@@ -156,7 +156,7 @@ func (w *drawer) quant() (string, float64) {
 // like is the quantisation of a further operand: that of the first where the
 // operator moves integers, and sometimes elsewhere.
 func (w *drawer) like() (string, float64) {
-	if w.first != "" && (w.op.Quant == ir.QMove && w.Chance(95) || w.chooses() && w.Chance(60) || w.Chance(25)) {
+	if w.first != "" && w.alike(w.op, 25) {
 		return w.first, w.scale
 	}
 	q, s := w.quant()
@@ -166,8 +166,12 @@ func (w *drawer) like() (string, float64) {
 	return q, s
 }
 
-// chooses: the results are among the operands, mostly in their units.
-func (w *drawer) chooses() bool { return w.op == op.Min || w.op == op.Max || w.op == op.Resize }
+// alike: a value has the units of the first operand, mostly where integers are moved or chosen among, else in a share
+// of cases.
+func (w *drawer) alike(d *ir.OpDef, share int) bool {
+	chooses := w.op == op.Min || w.op == op.Max || w.op == op.Resize
+	return d.Quant == ir.QMove && w.Chance(95) || chooses && w.Chance(60) || w.Chance(share)
+}
 
 func shapeText(shape []int) string { return "[" + commas(shape...) + "]" }
 
@@ -211,10 +215,8 @@ func (w *drawer) node(name, attrs string, results int, in ...string) *ir.Graph {
 		return nil
 	}
 	n := g.Nodes[len(g.Nodes)-1]
-	for _, v := range n.In {
-		if v != nil && n.Op.MACs != nil && v.Const != nil && v.Type.Quant != nil && w.Chance(70) {
-			symmetric(v)
-		}
+	if n.Op.MACs != nil && w.Chance(70) {
+		symmetric(n.In)
 	}
 	for i, v := range n.Out {
 		if i >= len(w.types) || w.types[i] != "f32" {
@@ -225,10 +227,15 @@ func (w *drawer) node(name, attrs string, results int, in ...string) *ir.Graph {
 }
 
 // symmetric takes the least number from weights, as quantisers do.
-func symmetric(v *ir.Value) {
-	lo, _ := v.Type.DType.IntRange()
-	for i := range v.Const.Len() {
-		v.Const.SetInt(i, max(v.Const.Int(i), lo+1))
+func symmetric(in []*ir.Value) {
+	for _, v := range in {
+		if v == nil || v.Const == nil || v.Type.Quant == nil {
+			continue
+		}
+		lo, _ := v.Type.DType.IntRange()
+		for i := range v.Const.Len() {
+			v.Const.SetInt(i, max(v.Const.Int(i), lo+1))
+		}
 	}
 }
 
@@ -250,7 +257,7 @@ func (w *drawer) quantise(n *ir.Node, v *ir.Value) {
 	case n.Op == op.Requantize && w.Chance(60):
 		want = []string{"i8", "u8", "i16"}[w.IntN(3)]
 		q = map[string]string{"i8": " q(0.05:3)", "u8": w.flipped(), "i16": " q(0.0005:0)"}[want]
-	case w.first != "" && (n.Op.Quant == ir.QMove && w.Chance(95) || w.chooses() && w.Chance(60) || w.Chance(35)):
+	case w.first != "" && w.alike(n.Op, 35):
 		q = w.first
 	default:
 		q, _ = w.quant()

@@ -171,46 +171,61 @@ func (w *drawer) geometry(rank int, dilate bool) (attrs string, size, kernel []i
 	return attrs, size, kernel
 }
 
+// windows are the geometry of a convolution, with the text of its attributes.
+type windows struct {
+	attrs         string
+	size, kernel  []int
+	group, ci, co int
+}
+
+// windows draws any.
+func (w *drawer) windows(rank int, transposed bool) (g windows) {
+	g.attrs, g.size, g.kernel = w.geometry(rank, true)
+	if transposed && w.Chance(50) { // kernels of the size of the strides
+		g.attrs = fmt.Sprintf("strides=[%s]", commas(g.kernel...))
+	}
+	g.group, g.ci, g.co = 1, w.channels(), w.channels()
+	switch w.IntN(5) {
+	case 0, 1: // depthwise
+		g.group = max(2, g.ci)
+		g.ci, g.co = g.group, g.group*w.One(1, 1, 1, 2, 3)
+	case 2:
+		g.group = w.In(2, 4)
+		g.ci, g.co = g.group*w.In(1, 9), g.group*w.In(1, 9)
+	}
+	return g
+}
+
+// own draws windows that have kernels of their own.
+func (w *drawer) own() windows {
+	h, v := w.In(2, 4), w.In(2, 4)
+	switch {
+	case w.block: // of many outputs
+		k := w.One(1, 3, 3)
+		h, v = w.In(5, 9), w.In(5, 11)
+		return windows{fmt.Sprintf("pads=[%s]", commas(repeat(4, k/2)...)), []int{h, v}, []int{k, k}, 1, 4 * w.In(1, 5),
+			1024/(h*v) + w.In(1, 9)}
+	case w.Chance(50): // rows of whole vectors, and of some elements less or more
+		inputs := 16*w.One(w.In(1, 9), w.In(1, 9), w.In(10, 18)) + w.One(0, 0, 0, -3, -15)
+		if w.p == Int16x8 {
+			inputs = 8*w.One(w.In(1, 5), w.In(1, 5), w.In(6, 18)) + w.One(0, 0, 1, 2, -3, -7)
+		}
+		return windows{"", []int{h, v}, []int{1, 1}, 1, inputs, w.One(8, 16) + w.One(0, 0, 1, 2)}
+	}
+	k, s, c := w.One(2, 3, 3, 4, 5, 7), w.One(1, 1, 2), w.One(3, 4, 5, 8, 10, 12, 16, 20, 24)
+	return windows{fmt.Sprintf("strides=[%d,%d], pads=[%s]", s, s, commas(repeat(4, k/2)...)),
+		[]int{9, w.One(9, 9, w.In(7, 12))}, []int{k, k}, c, c, c * w.One(1, 1, 1, 2)}
+}
+
 func (w *drawer) conv() *ir.Graph {
 	w.plain = []string{"f16", "f64", "bf16"}[w.IntN(3)]
 	rank, transposed := w.One(1, 2, 2, 2, 2, 3), w.op == op.ConvTranspose
-	attrs, size, kernel := w.geometry(rank, true)
-	if transposed && w.Chance(50) { // kernels of the size of the strides
-		attrs = fmt.Sprintf("strides=[%s]", commas(kernel...))
+	g := w.windows(rank, transposed)
+	if w.block || rank == 2 && !transposed && w.Chance(50) {
+		g = w.own()
 	}
-	group, ci, co := 1, w.channels(), w.channels()
-	switch w.IntN(5) {
-	case 0, 1: // depthwise
-		group = max(2, ci)
-		ci, co = group, group*w.One(1, 1, 1, 2, 3)
-	case 2:
-		group = w.In(2, 4)
-		ci, co = group*w.In(1, 9), group*w.In(1, 9)
-	}
-	if w.block {
-		k := w.One(1, 3, 3)
-		attrs, kernel, group = fmt.Sprintf("pads=[%s]", commas(repeat(4, k/2)...)), []int{k, k}, 1
-		size = []int{w.In(5, 9), w.In(5, 11)}
-		ci, co = 4*w.In(1, 5), 1024/(size[0]*size[1])+w.In(1, 9)
-	}
-	if rank == 2 && !transposed && !w.block {
-		switch w.IntN(4) {
-		case 0: // rows of whole vectors, and of some elements less or more
-			unit := 16
-			if w.p == Int16x8 {
-				unit = 8
-			}
-			attrs, kernel, group = "", []int{1, 1}, 1
-			size = []int{w.In(2, 4), w.In(2, 4)}
-			ci, co = unit*w.In(1, 10)+w.One(0, 0, 1, 2, -3, 1-unit), w.One(8, 16)+w.One(0, 0, 1, 2)
-		case 1: // windows that have kernels of their own
-			k, s := w.One(2, 3, 3, 4, 5, 7), w.One(1, 1, 2)
-			group = w.One(3, 4, 5, 8, 10, 12, 16, 20, 24)
-			ci, co, size, kernel = group, group*w.One(1, 1, 1, 2), []int{9, w.One(9, 9, w.In(7, 12))}, []int{k, k}
-			attrs = fmt.Sprintf("strides=[%d,%d], pads=[%d,%d,%d,%d]", s, s, k/2, k/2, k/2, k/2)
-		}
-	}
-	x := w.input(append([]int{w.One(1, 1, 1, 2, 3), ci}, size...)...)
+	group, ci, co, kernel := g.group, g.ci, g.co, g.kernel
+	x := w.input(append([]int{w.One(1, 1, 1, 2, 3), ci}, g.size...)...)
 	shape, axis := append([]int{co, ci / group}, kernel...), 0
 	if transposed {
 		shape, axis = append([]int{ci, co / group}, kernel...), 1
@@ -224,7 +239,7 @@ func (w *drawer) conv() *ir.Graph {
 	for _, k := range kernel {
 		depth *= k
 	}
-	return w.node(w.op.Name, fmt.Sprintf("%sgroup=%d%s", strings.TrimPrefix(attrs+", ", ", "), group, w.sums(scale, depth)), 1, x, f, b)
+	return w.node(w.op.Name, fmt.Sprintf("%sgroup=%d%s", strings.TrimPrefix(g.attrs+", ", ", "), group, w.sums(scale, depth)), 1, x, f, b)
 }
 
 func (w *drawer) gemm() *ir.Graph {

@@ -297,6 +297,9 @@ var Forms = []Template{
 	{nil, `x T[A,B,C]; c f32[C] = rand; c f32[C] = rand; T: LayerNormalization`},
 	{nil, `x T[A,B,C]; c f32[C] = rand; T: LayerNormalization RMSNormalization`},
 	{nil, `x T[A,B,C]; c f32[B,C] = rand; T: LayerNormalization{axis=1}`},
+	{nil, `x T[A,100]; c f32[100] = rand; T: LayerNormalization{epsilon=0.001} RMSNormalization{epsilon=0.0}`},
+	{nil, `x T[A,12,C,30]; c f32[12] = rand; c f32[12] = rand; T: GroupNormalization{num_groups=4, epsilon=100.0}
+		InstanceNormalization{epsilon=0.001}`},
 	{nil, `x T[A,4,C,D]; c f32[4] = rand; c f32[4] = rand; T: GroupNormalization{num_groups=2} InstanceNormalization`},
 	{nil, `x T[A,3,C,D]; c f32[3] = rand; c f32[3] = rand; c f32[3] = rand; c f32[3] = {1,2,3}; T: BatchNormalization`},
 	{nil, `x T[A,B]; c f32[B] = rand; c f32[B] = rand; c f32[B] = rand; c f32[B] = splat 2; T: BatchNormalization`},

@@ -302,17 +302,6 @@ func values(d *tensor.Dense) string {
 	return s[:min(len(s), 400)]
 }
 
-// Separate are the layers as a model each.
-func Separate(t testing.TB, table kernel.Table, ls []Layer, core kernel.Core) []*Model {
-	var ms []*Model
-	for _, l := range ls {
-		g := ir.New("g")
-		l.Add(t, g)
-		ms = append(ms, Compile(t, table, l.Name, g, core, l.Seed))
-	}
-	return ms
-}
-
 // RunBoard builds the model for a board, runs it and compares.
 func (m *Model) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) int {
 	t.Helper()

@@ -132,7 +132,7 @@ func (d *inside) program(spec *boards.Spec, cases int) (refused, computed int) {
 	x.Near, x.Within = true, 256.0/(1<<24) // as verify allows
 	opt := run.BuildOptions{}
 	if d.opt.Core.Host {
-		opt = run.BuildOptions{Sanitize: true, Opt: "-O0", ExtraCFlags: []string{"-fsanitize=float-cast-overflow"}}
+		opt = kerneltest.Sanitized()
 	}
 	return x.RunCases(d.t, spec, opt, list)
 }

@@ -3,16 +3,9 @@
 package kerneltest
 
 import (
-	"testing"
-
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
-	"github.com/nncc/nncc/ir/irtest/testenv"
-	"github.com/nncc/nncc/lower/kernel"
 )
 
 // BatchMatMul16 writes products of two int16 activations, as BatchMatMul does.
@@ -149,32 +142,4 @@ func widePool(kind string) func(b *Writer) {
 		}
 		b.pool("i16", kind, b.One(1, 1, 2), b.One(1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24), size, kernel, stride, nil)
 	}
-}
-
-// RunWide runs layers of every kind on int16 data on a board, NNCC_RANDOM of each, and
-// checks that every row took some.
-func RunWide(t *testing.T, table kernel.Table, spec *boards.Spec, opt kernel.Options, kinds []WideKind) {
-	t.Helper()
-	const program = 20
-	rows := map[string]int{}
-	from, count := testenv.Range(t, 8)
-	for n, seed := count, uint64(from+1); n > 0; n, seed = n-program, seed+1 {
-		w := NewWriter(seed)
-		for _, k := range kinds {
-			for range min(n, program) {
-				k.Build(w)
-			}
-		}
-		m := Guard(t, w.Graph(t), table, opt, seed)
-		for k, c := range m.Rows {
-			rows[k] += c
-		}
-		m.RunBoard(t, spec, run.BuildOptions{})
-	}
-	for _, k := range kinds {
-		if rows[k.Row] == 0 {
-			t.Errorf("no layer was taken by %s: %v", k.Row, rows)
-		}
-	}
-	t.Logf("layers by row: %v", rows)
 }

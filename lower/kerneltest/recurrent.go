@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/nncc/nncc/ir"
 )
 
 // recurrent is a QLSTM or QGRU being written.
@@ -118,37 +116,4 @@ func (r *recurrent) node(steps, batch, power int) {
 	}
 	fmt.Fprintf(&r.text, "%s = nncc.%s(%s) {%s, direction=%q}\n", strings.Join(results, ", "), r.op,
 		strings.Join(args, ", "), attrs, []string{"forward", "reverse"}[r.IntN(2)])
-}
-
-// Written is a layer that a Writer writes.
-func (b *Builder) Written(write func(w *Writer)) {
-	w := NewWriter(b.Uint64())
-	write(w)
-	g := w.Graph(b.T)
-	values := map[*ir.Value]*ir.Value{}
-	for _, v := range g.In {
-		values[v] = b.G.AddInput(b.Name+"_"+v.Name, v.Type)
-	}
-	for _, n := range g.Nodes {
-		in := make([]*ir.Value, len(n.In))
-		for i, v := range n.In {
-			if v == nil {
-				continue
-			}
-			if in[i] = values[v]; in[i] == nil {
-				in[i] = b.G.AddConst(b.Name+"_"+v.Name, v.Const)
-				in[i].Type = v.Type
-			}
-		}
-		m, err := b.G.Add(n.Op, b.Name, n.Attrs, len(n.Out), in...)
-		if err != nil {
-			b.T.Fatal(err)
-		}
-		for i, v := range n.Out {
-			m.Out[i].Type, values[v] = v.Type, m.Out[i]
-		}
-	}
-	for _, v := range g.Out {
-		b.Output(values[v])
-	}
 }

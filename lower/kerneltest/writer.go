@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package kerneltest drives kernels by random layers: it compiles graphs with a
+// table of kernels, runs the emitted C on the host under the sanitizers, on QEMU
+// and on an installed CMSIS-NN, and compares with the interpreter.
 package kerneltest
 
 import (
@@ -208,24 +211,10 @@ func (b *Writer) Conv(c ConvCase) {
 // Line appends a factor and a summand for each channel: a depthwise convolution of single elements.
 func (b *Writer) Line() { b.line(1, 1) }
 
-// LineApart appends one that leaves elements out.
-func (b *Writer) LineApart() { b.line(b.In(2, 3), b.In(1, 3)) }
-
 func (b *Writer) line(strides ...int) {
 	c := b.One(2, 3, 4, 5, 8, 11, 16, 33)
 	b.Conv(ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
 		Kernel: []int{1, 1}, Stride: strides, Dil: []int{1, 1}})
-}
-
-// Entire writes convolutions on int8, with a table behind and on int16, whose windows are whole images.
-func (b *Writer) Entire() {
-	for _, c := range []ConvCase{{}, {Then: "Sigmoid"}, {Wide: true}} {
-		h, w := b.In(1, 5), b.In(1, 5)
-		c.Batch, c.CIn, c.COut, c.Group = b.One(1, 1, 2, 3), b.One(1, 2, 3, 4, 5, 8, 16, 19), b.In(1, 10), 1
-		c.Size, c.Kernel, c.Pads = []int{h, w}, []int{h, w}, make([]int, 4)
-		c.Stride, c.Dil = []int{b.In(1, 3), b.In(1, 3)}, []int{1, 1}
-		b.Conv(c)
-	}
 }
 
 // ConvTranspose writes a transposed convolution with padding on every side, now
@@ -443,9 +432,6 @@ func (b *Writer) BatchMatMul() {
 	k := b.One(1, 3, 8, 15, 16, 17, 31, 32, 33, 48, 64, b.In(1, 140))
 	b.batchMatMul(b.In(1, 9), k, b.One(1, 2, 3, 4, 5, 8, b.In(1, 20)))
 }
-
-// BatchMatMulRow is BatchMatMul for left matrices of a single row.
-func (b *Writer) BatchMatMulRow() { b.batchMatMul(1, b.One(1, 2, 16, b.In(1, 140)), b.In(1, 70)) }
 
 // matrices are the shapes of batches of matrices and of their products, now and
 // then broadcast.

@@ -12,7 +12,11 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/reference"
 )
+
+var table = kernel.NewTable(cmsisnn.Kernels, reference.Kernels)
 
 var (
 	plainC = kernel.Core{}
@@ -159,6 +163,41 @@ func TestConcatViews(t *testing.T) {
 		if fmt.Sprint(at) != fmt.Sprint(c.parts) || l.Calls[1].Func != c.fn {
 			t.Errorf("%s axis %d order %v: parts at %v by %s, want %v by %s", c.shape, c.axis, c.order, at,
 				l.Calls[1].Func, c.parts, c.fn)
+		}
+	}
+}
+
+// TestConv1DRoutes: with stride 1 and the same padding on both sides a 1-D
+// convolution runs the 1xN kernel on Helium wherever the channels allow it,
+// whichever of its axes has the data.
+func TestConv1DRoutes(t *testing.T) {
+	for _, c := range []int{1, 2, 3, 4, 6, 8} {
+		for k := 2; k < 8; k++ {
+			for _, column := range []bool{false, true} {
+				pad := (k - 1) / 2
+				src := fmt.Sprintf("in %%x : i8[1,%d,30] A\nconst %%w : i8[5,%d,%d] W = rand 1\n%%o : i8[1,5,%d] O "+
+					"= Conv(%%x, %%w) {pads=[%d,%d]}", c, c, k, 30+2*pad-k+1, pad, pad)
+				if column {
+					src = fmt.Sprintf("in %%x : i8[1,%d,30,1] A\nconst %%w : i8[5,%d,%d,1] W = rand 1\n%%o : "+
+						"i8[1,5,%d,1] O = Conv(%%x, %%w) {pads=[%d,0,%d,0]}", c, c, k, 30+2*pad-k+1, pad, pad)
+				}
+				n := last(t, src)
+				opt := &kernel.Options{Core: helium}
+				choice, err := table.Match(n, opt)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := choice.Lower()
+				want := "arm_convolve_s8"
+				if c%4 == 0 {
+					want = "arm_convolve_1_x_n_s8"
+				}
+				if l.Route != want || (c%4 == 0) != (l.RouteReason == "") || c%4 != 0 &&
+					!strings.Contains(l.RouteReason, "stride.w*in.c%4") {
+					t.Errorf("%d channels, kernel %d, column %v: %s (%s), want %s", c, k, column, l.Route,
+						l.RouteReason, want)
+				}
+			}
 		}
 	}
 }

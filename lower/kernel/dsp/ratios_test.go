@@ -11,8 +11,38 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/nncc/nncc/lower/kernel/dsp"
+	"github.com/nncc/nncc/lower/kernel/reference"
 	"github.com/nncc/nncc/lower/kerneltest"
 )
+
+var (
+	table = kernel.NewTable(dsp.Kernels, cmsisnn.Kernels, reference.Kernels)
+	core  = kernel.Options{Core: kernel.Core{DSP: true}}
+	plain = kernel.Options{}
+)
+
+// behind are the rows that only costs choose, or fusion, where another one takes the layer.
+var behind = []string{"nncc_dsp_convolve_3x3_s8", "nncc_dsp_convolve_3x3_add_s8", "nncc_dsp_fully_connected_octets_s8",
+	"nncc_dsp_add_s8"}
+
+// inFront is the table with the rows behind in front.
+var inFront = func() kernel.Table {
+	var first []*kernel.Kernel
+	for _, k := range dsp.Kernels {
+		if slices.Contains(behind, k.Name) {
+			first = append(first, k)
+		}
+	}
+	return kernel.NewTable(first, dsp.Kernels, cmsisnn.Kernels, reference.Kernels)
+}()
+
+func add(b *kerneltest.Writer) { b.Add(1, 1, 33, b.In(32, 40)) }
+
+func relayout(b *kerneltest.Writer) {
+	b.Relayout([]int{b.One(1, 2), b.In(1, 13), b.In(1, 9), b.In(1, 9)}, []int{0, 2, 3, 1})
+}
 
 // several builds layers of one kind.
 func several(name string, l ...measured) kerneltest.Kind {
@@ -181,12 +211,12 @@ var depthwiseKinds = []kerneltest.Kind{
 }
 
 var productKinds = []kerneltest.Kind{
-	drawn("transposed convolution", 12, phases),
+	drawn("transposed convolution", 12, (*kerneltest.Writer).ConvTranspose),
 	drawn("transposed convolution int16", 12, (*kerneltest.Writer).ConvTranspose16),
 	several("fully connected", multiplied(1, 640, 128), multiplied(1, 77, 13), multiplied(8, 64, 64)),
 	several("fully connected few channels", multiplied(1, 256, 2), multiplied(1, 90, 1)),
 	drawn("fully connected int16", 3, func(b *kerneltest.Writer) { b.Gemm16(4, 128, 32) }),
-	drawn("batch matmul", 12, batches),
+	drawn("batch matmul", 12, (*kerneltest.Writer).BatchMatMul),
 	drawn("lstm int8", 3, func(b *kerneltest.Writer) { b.RecurrentOf(false, false, 4, 1, 40, 32) }),
 	drawn("lstm int16", 3, func(b *kerneltest.Writer) { b.RecurrentOf(false, true, 4, 1, 40, 32) }),
 	drawn("gru int8", 3, func(b *kerneltest.Writer) { b.RecurrentOf(true, false, 4, 1, 40, 32) }),
@@ -211,7 +241,7 @@ var elementKinds = []kerneltest.Kind{
 	}},
 	several("add", elementwise("Add", (*kerneltest.Writer).Add, 1000)),
 	several("mul", elementwise("Mul", (*kerneltest.Writer).Mul, 1000)),
-	drawn("broadcast int8", 24, pair),
+	drawn("broadcast int8", 24, (*kerneltest.Writer).Pair),
 	drawn("broadcast int16", 24, (*kerneltest.Writer).WidePair),
 	drawn("lines per channel", 6, (*kerneltest.Writer).Line),
 	drawn("clamp", 3, func(b *kerneltest.Writer) { b.Limit(4, 301) }),
@@ -293,7 +323,7 @@ var fewChannels = drawn("resize of few channels", 1, func(b *kerneltest.Writer) 
 // plainKinds are those that have assembly without the DSP extension; what is left behind smallKinds has none on
 // Thumb-1.
 var plainKinds = slices.Concat(smallKinds, []kerneltest.Kind{
-	drawn("broadcast int8", 24, pair),
+	drawn("broadcast int8", 24, (*kerneltest.Writer).Pair),
 	drawn("broadcast int16", 24, (*kerneltest.Writer).WidePair),
 	drawn("lines per channel", 6, (*kerneltest.Writer).Line),
 	factors, twoTables, manySteps, fewChannels,

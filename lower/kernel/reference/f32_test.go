@@ -5,7 +5,6 @@ package reference_test
 import (
 	"fmt"
 	"strings"
-	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -22,7 +21,7 @@ func one(types []string, consts, node string) string {
 
 func f32(shape string) []string { return []string{"f32" + shape} }
 
-func TestUnaryF32(t *testing.T) {
+func casesUnaryF32() []kase {
 	var cases []kase
 	for _, d := range op.All() {
 		if d == op.IsNaN || d == op.Identity || d.C != nil && d.Scalar != nil && d.Quant == ir.QFloat {
@@ -42,10 +41,10 @@ func TestUnaryF32(t *testing.T) {
 		kase{name: "chain", src: "in %x : f32[4,4]\n%a = Exp(%x)\n%b = Neg(%a)\n%c = Tanh(%b)\nout \"c\" = %c\nout " +
 			"\"a\" = %a"},
 	)
-	runCases(t, cases)
+	return cases
 }
 
-func TestBinaryF32(t *testing.T) {
+func casesBinaryF32() []kase {
 	var cases []kase
 	shapes := [][2]string{
 		{"[2,3,4,5]", "[2,3,4,5]"}, {"[2,3,4,5]", "[3,1,1]"}, {"[2,3,4,5]", "[5]"}, {"[2,1,4,1]", "[3,1,5]"},
@@ -94,10 +93,10 @@ func TestBinaryF32(t *testing.T) {
 		kase{name: "Xor", order: "nhwc", src: one([]string{"bool[2,3,4,5]", "bool[3,1,1]"}, "", "Xor(%x, %y)")},
 		kase{name: "Or", src: one([]string{"bool[3,4]", "bool[4]"}, "", "Or(%x, %y)")},
 	)
-	runCases(t, cases)
+	return cases
 }
 
-func TestConvF32(t *testing.T) {
+func casesConvF32() []kase {
 	conv := func(name, x, w, attrs string, bias int, op string) kase {
 		b, use := "", ""
 		if bias > 0 {
@@ -106,7 +105,7 @@ func TestConvF32(t *testing.T) {
 		return kase{name: op + " " + name, src: one(f32(x), "const %w : f32"+w+" = rand 5"+b, op+"(%x, %w"+use+") {"+
 			attrs+"}"), tol: 3e-6}
 	}
-	runCases(t, []kase{
+	return []kase{
 		conv("plain", "[1,3,8,7]", "[5,3,3,3]", "", 5, "Conv"),
 		conv("pads", "[2,3,8,7]", "[5,3,3,2]", "pads=[1,0,2,1], strides=[2,1], act_min=0.0", 0, "Conv"),
 		conv("groups", "[1,6,8,7]", "[4,3,3,3]", "group=2, dilations=[2,1]", 4, "Conv"),
@@ -130,10 +129,10 @@ func TestConvF32(t *testing.T) {
 		{name: "two", src: "in %x : f32[1,3,8,8]\nconst %w : f32[4,3,3,3] = rand 1\nconst %v : f32[4,1,3,3] = rand " +
 			"2\n%a = Conv(%x, %w)\n%b = Relu(%a)\n%c = Conv(%b, %v) {group=4}\n%d = Add(%c, %c)\nout \"d\" = %d",
 			tol: 3e-6},
-	})
+	}
 }
 
-func TestPoolF32(t *testing.T) {
+func casesPoolF32() []kase {
 	var cases []kase
 	for _, name := range []string{"MaxPool", "AveragePool", "LpPool"} {
 		for _, a := range []string{
@@ -158,14 +157,14 @@ func TestPoolF32(t *testing.T) {
 		cases = append(cases, kase{name: name, src: one(f32("[2,3,4,5]"), "", name+"(%x)")},
 			kase{name: name + " 3-D", src: one(f32("[2,3,2,2,3]"), "", name+"(%x)")})
 	}
-	runCases(t, cases)
+	return cases
 }
 
-func TestMatrixF32(t *testing.T) {
+func casesMatrixF32() []kase {
 	mat := func(name string, types []string, consts, node string) kase {
 		return kase{name: name, src: one(types, consts, node), tol: 3e-6}
 	}
-	runCases(t, []kase{
+	return []kase{
 		mat("gemm", f32("[3,5]"), "const %w : f32[5,4] = rand 1\nconst %b : f32[4] = rand 2", "Gemm(%x, %w, %b)"),
 		mat("gemm transB", f32("[3,5]"), "const %w : f32[4,5] = rand 1\nconst %b : f32[1,4] = rand 2",
 			"Gemm(%x, %w, %b) {transB=1, alpha=0.5, beta=2.0, act_min=0.0}"),
@@ -185,10 +184,10 @@ func TestMatrixF32(t *testing.T) {
 		mat("matmul vectors", []string{"f32[5]", "f32[5]"}, "", "MatMul(%x, %y)"),
 		mat("matmul row", []string{"f32[5]"}, "const %w : f32[5,3] = rand 3", "MatMul(%x, %w)"),
 		mat("matmul column", []string{"f32[4,5]"}, "const %w : f32[5] = rand 3", "MatMul(%x, %w)"),
-	})
+	}
 }
 
-func TestAxisF32(t *testing.T) {
+func casesAxisF32() []kase {
 	var cases []kase
 	add := func(name, order, attrs string) {
 		cases = append(cases, kase{name: name + order + attrs, order: order,
@@ -229,5 +228,5 @@ func TestAxisF32(t *testing.T) {
 			")"), tol: 3e-6})
 	}
 	cases = append(cases, kase{name: "noop", src: one(f32("[2,3,4]"), "", "ReduceSum(%x) {noop_with_empty_axes=1}")})
-	runCases(t, cases)
+	return cases
 }

@@ -5,6 +5,7 @@ package reference_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
@@ -71,6 +72,14 @@ func (k *kase) compile(t testing.TB, i int) *kerneltest.Model {
 		t.Errorf("%s: no node calls %s", k.name, k.route)
 	}
 	return m
+}
+
+// TestCases compares all cases with the interpreter.
+func TestCases(t *testing.T) {
+	runCases(t, slices.Concat(casesUnaryF32(), casesBinaryF32(), casesConvF32(), casesPoolF32(), casesMatrixF32(),
+		casesAxisF32(), casesMacS8(), casesAxisS8(), casesBinaryS8(), casesNormF32(), casesResize(),
+		casesSpaceAndRepeat(), casesIndex(), casesRecurrentF32(), casesCast(), casesNotInPlace(), casesMovement(),
+		casesBorders(), casesSparse()))
 }
 
 // runCases compiles all cases into one program with the sanitizers, runs it

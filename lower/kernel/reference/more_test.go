@@ -4,16 +4,15 @@ package reference_test
 
 import (
 	"fmt"
-	"testing"
 
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-func TestNormF32(t *testing.T) {
+func casesNormF32() []kase {
 	bn := "const %s : f32[3] = rand 1\nconst %b : f32[3] = rand 2\nconst %m : f32[3] = rand 3\nconst %v : f32[3] = " +
 		"{0.5,1.5,2.0}"
 	sb := "const %s : f32[4] = rand 1\nconst %b : f32[4] = rand 2"
-	runCases(t, []kase{
+	return []kase{
 		{name: "bn", src: one(f32("[2,3,4,5]"), bn, "BatchNormalization(%x, %s, %b, %m, %v)")},
 		{name: "bn 2-D", src: one(f32("[2,3]"), bn, "BatchNormalization(%x, %s, %b, %m, %v)")},
 		{name: "bn 1-D", src: one(f32("[2,3,7]"), bn, "BatchNormalization(%x, %s, %b, %m, %v)")},
@@ -27,10 +26,10 @@ func TestNormF32(t *testing.T) {
 		{name: "lrn", src: one(f32("[2,7,5,3]"), "", "LRN(%x) {size=3, alpha=0.1}"), tol: 5e-6},
 		{name: "mvn", src: one(f32("[2,3,5,3]"), "", "MeanVarianceNormalization(%x)"), tol: 5e-6},
 		{name: "mvn axes", src: one(f32("[2,3,5,3]"), "", "MeanVarianceNormalization(%x) {axes=[-1]}"), tol: 5e-6},
-	})
+	}
 }
 
-func TestResize(t *testing.T) {
+func casesResize() []kase {
 	var cases []kase
 	for _, mode := range []string{"nearest", "linear", "cubic"} {
 		for _, coord := range []string{"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"} {
@@ -54,10 +53,10 @@ func TestResize(t *testing.T) {
 	cases = append(cases,
 		kase{name: "i8", src: "in %x : i8[1,3,4,5] q(0.1:3)\nconst %s : f32[4] = {1,1,2,2}\n%o : i8[1,3,8,10] " +
 			"q(0.1:3) = Resize(%x, -, %s)\nout \"o\" = %o", kernel: "nncc_resize_nearest"})
-	runCases(t, cases)
+	return cases
 }
 
-func TestSpaceAndRepeat(t *testing.T) {
+func casesSpaceAndRepeat() []kase {
 	var cases []kase
 	for _, order := range []string{"", "nhwc", "2013"} {
 		for _, mode := range []string{"DCR", "CRD"} {
@@ -81,10 +80,10 @@ func TestSpaceAndRepeat(t *testing.T) {
 		kase{name: "size", src: one([]string{"f32[2,3,4]"}, "", "Size(%x)")},
 		kase{name: "eye", src: one([]string{"f32[3,4]"}, "", "EyeLike(%x) {k=1}")},
 	)
-	runCases(t, cases)
+	return cases
 }
 
-func TestIndex(t *testing.T) {
+func casesIndex() []kase {
 	x := func(shape ...int) *tensor.Dense {
 		n := 1
 		for _, d := range shape {
@@ -125,10 +124,10 @@ func TestIndex(t *testing.T) {
 		kase{name: "scatter nd", src: one([]string{"f32[3,4]", "f32[2,4]"}, "const %i : i64[2,1] = {2,0}",
 			"ScatterND(%x, %i, %y)")},
 	)
-	runCases(t, cases)
+	return cases
 }
 
-func TestRecurrentF32(t *testing.T) {
+func casesRecurrentF32() []kase {
 	var cases []kase
 	for _, op := range []struct {
 		name  string
@@ -173,10 +172,10 @@ func TestRecurrentF32(t *testing.T) {
 		kase{name: "batch 1", src: "in %x : f32[1,5,4]\n" + w +
 			"%o = LSTM(%x, %w, %r) {hidden_size=3, layout=1}\nout \"o\" = %o", tol: 3e-6},
 	)
-	runCases(t, cases)
+	return cases
 }
 
-func TestCast(t *testing.T) {
+func casesCast() []kase {
 	codes := map[string]int{"f32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "bool": 9, "u32": 12}
 	var cases []kase
 	for _, from := range []string{"f32", "u8", "i8", "u16", "i16", "i32", "i64", "bool", "u32"} {
@@ -189,13 +188,13 @@ func TestCast(t *testing.T) {
 		kase{name: "cast like", src: one([]string{"f32[2,3,4]", "i32[7]"}, "", "CastLike(%x, %y)")},
 		kase{name: "argmax to float", src: "in %x : f32[2,5]\n%a = ArgMax(%x) {axis=1}\n%b = Cast(%a) {to=1}\nout " +
 			"\"b\" = %b"})
-	runCases(t, cases)
+	return cases
 }
 
-// TestNotInPlace: an operand that is part of the other one is read again.
-func TestNotInPlace(t *testing.T) {
+// casesNotInPlace: an operand that is part of the other one is read again.
+func casesNotInPlace() []kase {
 	slice := "const %s : i64[1] = {0}\nconst %e : i64[1] = {1}\n"
-	runCases(t, []kase{
+	return []kase{
 		{name: "slice", src: "in %i : f32[4,8]\n" + slice +
 			"%x = Neg(%i)\n%y = Slice(%x, %s, %e)\n%o = Add(%x, %y)\nout \"o\" = %o"},
 		{name: "concat", src: "in %i : f32[1,8]\n%a = Neg(%i)\n%b = Exp(%i)\n%x = Concat(%a, %b) {axis=0}\n%o = " +
@@ -204,5 +203,5 @@ func TestNotInPlace(t *testing.T) {
 			"%o"},
 		{name: "gather", src: "in %i : i8[4,8] q(0.1:0)\nconst %k : i64[] = {0}\n%x : i8[4,8] q(0.1:0) = " +
 			"Relu(%i)\n%y : i8[8] q(0.1:0) = Gather(%x, %k)\n%o : i8[4,8] q(0.2:0) = Sub(%x, %y)\nout \"o\" = %o"},
-	})
+	}
 }

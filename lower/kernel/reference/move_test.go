@@ -4,12 +4,11 @@ package reference_test
 
 import (
 	"fmt"
-	"testing"
 
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-func TestMovement(t *testing.T) {
+func casesMovement() []kase {
 	var cases []kase
 	add := func(name, order, src string) {
 		cases = append(cases, kase{name: name + order, order: order, src: src})
@@ -64,7 +63,7 @@ func TestMovement(t *testing.T) {
 		"Reshape(%k, %s)\n%b = Add(%x, %a)\nout \"b\" = %b")
 	add("dropout", "", "in %x : f32[2,3]\n%a, %m = Dropout(%x)\nout \"a\" = %a\nout \"m\" = %m")
 	add("bitcast", "", one([]string{"f32[2,3]"}, "", "BitCast(%x) {to=6}"))
-	runCases(t, cases)
+	return cases
 }
 
 func shape(d ...int) string {
@@ -78,7 +77,7 @@ func shape(d ...int) string {
 	return s + "]"
 }
 
-func TestBorders(t *testing.T) {
+func casesBorders() []kase {
 	all := make([]int8, 256)
 	for i := range all {
 		all[i] = int8(i - 128)
@@ -125,5 +124,5 @@ func TestBorders(t *testing.T) {
 			"{0,0,1,1,0,0,1,1}\nconst %v : f32[] = {0.5}\n%o : i8[1,3,6,7] q(0.1:-7) = Pad(%x, %p, %v)\nout \"o\" = " +
 			"%o"},
 	)
-	runCases(t, cases)
+	return cases
 }

@@ -4,7 +4,6 @@ package reference_test
 
 import (
 	"fmt"
-	"testing"
 )
 
 // qnode is a graph of one quantised node: inputs x, y, ... and constants as
@@ -17,7 +16,7 @@ func qnode(ins []string, consts, out, node string) string {
 	return s + consts + "\n%o : " + out + " = " + node + "\nout \"o\" = %o"
 }
 
-func TestMacS8(t *testing.T) {
+func casesMacS8() []kase {
 	w := func(shape, q string) string { return "const %w : i8" + shape + " q(" + q + ") = rand 5\n" }
 	var cases []kase
 	conv := func(name, x, y, wt, bias, attrs, kernel string) {
@@ -55,10 +54,10 @@ func TestMacS8(t *testing.T) {
 		kase{name: "matmul const broadcast", src: qnode([]string{"i8[1,3,5] q(0.05:-3)"}, w("[3,5,4]", "0.02:0"),
 			"i8[3,3,4] q(0.2:5)", "MatMul(%x, %w)")},
 	)
-	runCases(t, cases)
+	return cases
 }
 
-func TestAxisS8(t *testing.T) {
+func casesAxisS8() []kase {
 	var cases []kase
 	add := func(order, x, out, consts, node string) {
 		cases = append(cases, kase{name: node + " " + out + order, order: order, src: qnode([]string{x}, consts, out,
@@ -105,10 +104,10 @@ func TestAxisS8(t *testing.T) {
 	add("", "i8[2,3,4] q(0.05:-3)", "i8[2,3,4] q(0.02:1)", sb, "LayerNormalization(%x, %s)")
 	add("", "i8[2,4,3,3] q(0.05:-3)", "i8[2,4,3,3] q(0.02:1)", sb, "InstanceNormalization(%x, %s, %b)")
 	add("", "i8[2,4,3,3] q(0.05:-3)", "i8[2,4,3,3] q(0.02:1)", sb, "GroupNormalization(%x, %s, %b) {num_groups=2}")
-	runCases(t, cases)
+	return cases
 }
 
-func TestBinaryS8(t *testing.T) {
+func casesBinaryS8() []kase {
 	var cases []kase
 	add := func(order string, ins []string, consts, out, node, kernel string) {
 		cases = append(cases, kase{name: fmt.Sprint(node, ins, consts, order), order: order,
@@ -175,5 +174,5 @@ func TestBinaryS8(t *testing.T) {
 	add("", []string{a}, bn, full, "BatchNormalization(%x, %s, %b, %m, %v)", "nncc_channel_lines_s8")
 	add("", []string{"i8[5,3] q(0.05:-3)"}, bn, "i8[5,3] q(0.11:4)", "BatchNormalization(%x, %s, %b, %m, %v)",
 		"nncc_channel_lines_s8")
-	runCases(t, cases)
+	return cases
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/qref"
 )
@@ -38,27 +36,16 @@ func spectra(rng *rand.Rand, most int, keep func(n int) bool) string {
 	return b.String()
 }
 
-// TestSpectrum: the C gives the interpreter's bits, on the host for every length, on
-// cores for some.
+// TestSpectrum: the C gives the interpreter's bits, on the host for lengths of every kind.
 func TestSpectrum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	host := kase{name: "all lengths", tol: -1, kernel: "nncc_spectrum",
 		src: spectra(rng, 1024, func(n int) bool { return n < 40 || testenv.Long() || rng.IntN(8) == 0 })}
 	runCases(t, []kase{host})
-	for i, name := range testenv.Boards("cortex-m55", "cortex-m4", "cortex-m0plus") {
-		testenv.Tool(t, "qemu", "qemu-system-arm")
-		spec, err := boards.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		some := kase{name: name, tol: -1,
-			src: spectra(rng, 200, func(n int) bool { return n < 34 || rng.IntN(3) == 0 })}
-		some.compile(t, i+1).RunBoard(t, spec, run.BuildOptions{})
-	}
 }
 
-// TestSparse: filter banks and scattered weights, with and without a background.
-func TestSparse(t *testing.T) {
+// casesSparse: filter banks and scattered weights, with and without a background.
+func casesSparse() []kase {
 	var cases []kase
 	for i, c := range []struct {
 		rows, in, out, run int
@@ -83,5 +70,5 @@ func TestSparse(t *testing.T) {
 			`Gemm(%x, %w, %b) {transB=1, act_min=-0.75}`)
 		cases = append(cases, kase{name: fmt.Sprint("sparse ", c), tol: 3e-6, kernel: "nncc_sparse_f32", src: src})
 	}
-	runCases(t, cases)
+	return cases
 }
