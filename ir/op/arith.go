@@ -116,34 +116,26 @@ func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
 		}
 	}
 	y := tensor.New(a.DType, out)
-	switch as := a.Data.(type) {
-	case []float32:
-		zip(out, a.Shape, b.Shape, y.Data.([]float32), as, b.Data.([]float32), arithLoop[float32](k))
-	case []float64:
-		zip(out, a.Shape, b.Shape, y.Data.([]float64), as, b.Data.([]float64), arithLoop[float64](k))
-	case []int8:
-		zip(out, a.Shape, b.Shape, y.Data.([]int8), as, b.Data.([]int8), arithLoop[int8](k))
-	case []int16:
-		zip(out, a.Shape, b.Shape, y.Data.([]int16), as, b.Data.([]int16), arithLoop[int16](k))
-	case []int32:
-		zip(out, a.Shape, b.Shape, y.Data.([]int32), as, b.Data.([]int32), arithLoop[int32](k))
-	case []int64:
-		zip(out, a.Shape, b.Shape, y.Data.([]int64), as, b.Data.([]int64), arithLoop[int64](k))
-	case []uint8:
-		zip(out, a.Shape, b.Shape, y.Data.([]uint8), as, b.Data.([]uint8), arithLoop[uint8](k))
-	case []uint16:
-		zip(out, a.Shape, b.Shape, y.Data.([]uint16), as, b.Data.([]uint16), arithLoop[uint16](k))
-	case []uint32:
-		zip(out, a.Shape, b.Shape, y.Data.([]uint32), as, b.Data.([]uint32), arithLoop[uint32](k))
-	case []uint64:
-		zip(out, a.Shape, b.Shape, y.Data.([]uint64), as, b.Data.([]uint64), arithLoop[uint64](k))
-	default:
+	loop, ok := arithLoops[a.DType]
+	if !ok {
 		panic(bug.Errorf("arithmetic on %s", a))
 	}
+	loop(k, y, a, b)
 	if dt != y.DType && dt.IsFloat() {
 		return y.Cast(dt), nil
 	}
 	return y, nil
+}
+
+// arithLoops are the loops over broadcast operands by element type.
+var arithLoops = map[tensor.DType]func(k arithKind, y, a, b *tensor.Dense){
+	tensor.F32: arithOn[float32], tensor.F64: arithOn[float64], tensor.I8: arithOn[int8], tensor.I4: arithOn[int8],
+	tensor.I16: arithOn[int16], tensor.I32: arithOn[int32], tensor.I64: arithOn[int64], tensor.U8: arithOn[uint8],
+	tensor.U4: arithOn[uint8], tensor.U16: arithOn[uint16], tensor.U32: arithOn[uint32], tensor.U64: arithOn[uint64],
+}
+
+func arithOn[T number](k arithKind, y, a, b *tensor.Dense) {
+	zip(y.Shape, a.Shape, b.Shape, y.Data.([]T), a.Data.([]T), b.Data.([]T), arithLoop[T](k))
 }
 
 // binaryArith defines Add, Sub, Mul, Div.

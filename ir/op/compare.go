@@ -81,42 +81,13 @@ var Where = def(ir.OpDef{
 		shape := fail.Must(Broadcast(n, in[0].Shape, in[1].Shape, in[2].Shape))
 		c := expand(in[0], shape).Data.([]bool)
 		x, y := expand(in[1], shape), expand(in[2], shape)
-		out := tensor.New(x.DType, shape)
-		switch d := out.Data.(type) {
-		case []float32:
-			choose(d, c, x, y)
-		case []float64:
-			choose(d, c, x, y)
-		case []int8:
-			choose(d, c, x, y)
-		case []int16:
-			choose(d, c, x, y)
-		case []int32:
-			choose(d, c, x, y)
-		case []int64:
-			choose(d, c, x, y)
-		case []uint8:
-			choose(d, c, x, y)
-		case []uint16:
-			choose(d, c, x, y)
-		case []uint32:
-			choose(d, c, x, y)
-		case []uint64:
-			choose(d, c, x, y)
-		case []bool:
-			choose(d, c, x, y)
+		out := y.Clone()
+		to := cellsOf(out)
+		for i, t := range c {
+			if t {
+				to.copyFrom(i, x.Data, i, 1)
+			}
 		}
 		return outs(out)
 	},
 })
-
-func choose[T any](d []T, c []bool, x, y *tensor.Dense) {
-	xs, ys := x.Data.([]T), y.Data.([]T)
-	for i, t := range c {
-		if t {
-			d[i] = xs[i]
-		} else {
-			d[i] = ys[i]
-		}
-	}
-}

@@ -50,37 +50,37 @@ func Count(shape []int) int {
 	return bug.Must(Elems(shape))
 }
 
-func makeData(d DType, n int) any {
-	switch d {
-	case F32:
-		return make([]float32, n)
-	case F64:
-		return make([]float64, n)
-	case F16, BF16, U16:
-		return make([]uint16, n)
-	case I8, I4:
-		return make([]int8, n)
-	case I16:
-		return make([]int16, n)
-	case I32:
-		return make([]int32, n)
-	case I64:
-		return make([]int64, n)
-	case U8, U4:
-		return make([]uint8, n)
-	case U32:
-		return make([]uint32, n)
-	case U64:
-		return make([]uint64, n)
-	case Bool:
-		return make([]bool, n)
+// storage makes and moves slices of one Go type.
+type storage interface {
+	zero(n int) any
+	clone(data any) any
+	gather(dst, src any, shape, strides []int, base int)
+}
+
+type slice[T Elem] struct{}
+
+func (slice[T]) zero(n int) any     { return make([]T, n) }
+func (slice[T]) clone(data any) any { return slices.Clone(data.([]T)) }
+func (slice[T]) gather(dst, src any, shape, strides []int, base int) {
+	gather(dst.([]T), src.([]T), shape, strides, base)
+}
+
+// storages are what holds elements, by element type.
+var storages = [...]storage{F32: slice[float32]{}, F64: slice[float64]{}, F16: slice[uint16]{},
+	BF16: slice[uint16]{}, U16: slice[uint16]{}, I8: slice[int8]{}, I4: slice[int8]{}, I16: slice[int16]{},
+	I32: slice[int32]{}, I64: slice[int64]{}, U8: slice[uint8]{}, U4: slice[uint8]{}, U32: slice[uint32]{},
+	U64: slice[uint64]{}, Bool: slice[bool]{}}
+
+func storageOf(d DType) storage {
+	if int(d) >= len(storages) || storages[d] == nil {
+		panic(bug.Errorf("no storage for %s", d))
 	}
-	panic(bug.Errorf("no storage for %s", d))
+	return storages[d]
 }
 
 // New is a zero tensor.
 func New(d DType, shape []int) *Dense {
-	return &Dense{DType: d, Shape: append([]int(nil), shape...), Data: makeData(d, Count(shape))}
+	return &Dense{DType: d, Shape: append([]int(nil), shape...), Data: storageOf(d).zero(Count(shape))}
 }
 
 // Elem is the set of Go types that hold elements.
@@ -150,38 +150,7 @@ func (d *Dense) Reshaped(shape []int) *Dense {
 
 // Clone copies data and shape.
 func (d *Dense) Clone() *Dense {
-	c := New(d.DType, d.Shape)
-	copyData(c.Data, d.Data)
-	return c
-}
-
-func copyData(dst, src any) {
-	switch s := src.(type) {
-	case []float32:
-		copy(dst.([]float32), s)
-	case []float64:
-		copy(dst.([]float64), s)
-	case []int8:
-		copy(dst.([]int8), s)
-	case []int16:
-		copy(dst.([]int16), s)
-	case []int32:
-		copy(dst.([]int32), s)
-	case []int64:
-		copy(dst.([]int64), s)
-	case []uint8:
-		copy(dst.([]uint8), s)
-	case []uint16:
-		copy(dst.([]uint16), s)
-	case []uint32:
-		copy(dst.([]uint32), s)
-	case []uint64:
-		copy(dst.([]uint64), s)
-	case []bool:
-		copy(dst.([]bool), s)
-	default:
-		panic(bug.Errorf("tensor data of type %T", src))
-	}
+	return &Dense{DType: d.DType, Shape: slices.Clone(d.Shape), Data: storageOf(d.DType).clone(d.Data)}
 }
 
 // Float is element i as float64 (bool as 0 or 1).
@@ -452,32 +421,7 @@ func (d *Dense) Take(axis int, indices []int) *Dense {
 // dot product of index and strides: the one loop behind transpose, slice,
 // broadcast and flip. Strides may be zero or negative.
 func Gather(dst, src *Dense, shape, strides []int, base int) {
-	switch s := src.Data.(type) {
-	case []float32:
-		gather(dst.Data.([]float32), s, shape, strides, base)
-	case []float64:
-		gather(dst.Data.([]float64), s, shape, strides, base)
-	case []int8:
-		gather(dst.Data.([]int8), s, shape, strides, base)
-	case []int16:
-		gather(dst.Data.([]int16), s, shape, strides, base)
-	case []int32:
-		gather(dst.Data.([]int32), s, shape, strides, base)
-	case []int64:
-		gather(dst.Data.([]int64), s, shape, strides, base)
-	case []uint8:
-		gather(dst.Data.([]uint8), s, shape, strides, base)
-	case []uint16:
-		gather(dst.Data.([]uint16), s, shape, strides, base)
-	case []uint32:
-		gather(dst.Data.([]uint32), s, shape, strides, base)
-	case []uint64:
-		gather(dst.Data.([]uint64), s, shape, strides, base)
-	case []bool:
-		gather(dst.Data.([]bool), s, shape, strides, base)
-	default:
-		panic(bug.Errorf("tensor data of type %T", src.Data))
-	}
+	storageOf(src.DType).gather(dst.Data, src.Data, shape, strides, base)
 }
 
 func gather[T any](dst, src []T, shape, strides []int, base int) {
