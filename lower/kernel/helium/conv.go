@@ -19,13 +19,18 @@ type convolution struct {
 	phase bool // of a transposed convolution: rows of the result lie apart
 }
 
-var convOf = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
-	c, why := quantised.ConvOf.Of(n)
-	if why != "" {
-		return nil, why
-	}
-	return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
-})
+// convOf and convOf16 are those of int8 and of int16 data.
+var convOf, convOf16 = convFact(quantised.ConvOf), convFact(quantised.ConvOf16)
+
+func convFact(of *kernel.Fact[*quantised.Convolution]) *kernel.Fact[*convolution] {
+	return kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
+		c, why := of.Of(n)
+		if why != "" {
+			return nil, why
+		}
+		return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
+	})
+}
 
 // depth is the number of bytes that an output channel reads of a pixel.
 func (c *convolution) depth() int { return c.Depth() * c.l.bytes() }

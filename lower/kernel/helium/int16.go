@@ -18,14 +18,9 @@ import (
 // int16 data with int8 weights: the kernels and windows of int8, in bytes, and
 // products of their own.
 
-// convOf16 is a convolution on int16 data.
-var convOf16 = kernel.NewFact(func(n *kernel.Node) (*convolution, string) {
-	c, why := quantised.ConvOf16.Of(n)
-	if why != "" {
-		return nil, why
-	}
-	return &convolution{Convolution: c, l: layerOf(n, c.Layer, c.G.Group)}, ""
-})
+// shiftsRule16 is shiftsRule for int16.
+var shiftsRule16 = convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
+	func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })
 
 var conv16 = &kernel.Kernel{
 	Name: "nncc_helium_convolve_s16", Library: Library,
@@ -33,8 +28,7 @@ var conv16 = &kernel.Kernel{
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout,
 	Lower: lowerConv16,
 	Was:   "HELIUM-CONV16", Rules: kernel.All(cond.Helium, quantised.ConvRules16(convOf16),
-		quantised.DepthwiseRule(false), convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
-			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
+		quantised.DepthwiseRule(false), shiftsRule16),
 }
 
 func lowerConv16(n *kernel.Node) *call.Lowered {
@@ -65,8 +59,7 @@ var depthwise16 = &kernel.Kernel{
 	Doc: "int16 depthwise convolution with any window and a channel multiplier, packed int8 weights",
 	Ops: []*ir.OpDef{op.Conv}, Layout: kernel.SpatialLayout, Lower: lowerDepthwise16,
 	Was: "HELIUM-DW16", Rules: kernel.All(cond.Helium, quantised.ConvRules16(convOf16), quantised.DepthwiseRule(true),
-		convOf16.Rule("RIGHT-SHIFT", "requantisation shifts to the right",
-			func(_ *kernel.Node, c *convolution) string { return c.l.Shifts16(0) })),
+		shiftsRule16),
 }
 
 // residentShape is how resident tiles have rows of so many inputs: vectors of eight, the

@@ -3,9 +3,6 @@
 package helium
 
 import (
-	"math"
-	"math/bits"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fixp"
@@ -46,39 +43,17 @@ type results = pack.Pairs
 // linearSum finds a linear form that gives the results for all pairs, given
 // about what a step of x and of y is in steps of the output. Results at lo and
 // hi are clamped ones.
-func linearSum(ra, rb float64, offX, offY, zero int64, lo, hi int8, want *results) (linear, bool) {
-	// |v| stays below 2^31 for the shift that is tried first.
-	peak := (math.Abs(ra)+math.Abs(rb))*256 + 256
-	if !(peak < 1<<20) || ra == 0 || rb == 0 {
-		return linear{}, false
-	}
-	top := int64(30 - bits.Len64(uint64(peak)))
-	for shift := top; shift >= max(top-4, 1); shift-- {
-		unit := math.Exp2(float64(shift))
-		a, b := int64(math.Round(ra*unit)), int64(math.Round(rb*unit))
-		for _, d := range [][2]int64{{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1}} {
-			l := linear{fn: sumDown, a: a + d[0], b: b + d[1], shift: shift, lo: lo, hi: hi}
-			if l.down(want) {
-				return l, true
-			}
-			l.fn, l.c, l.zero = sumAway, l.a*offX+l.b*offY, zero
-			if l.gives(want) {
-				return l, true
-			}
+func linearSum(ra, rb float64, offX, offY, zero int64, lo, hi int8, want *results) (l linear, ok bool) {
+	ok = pack.Factors(ra, rb, func(a, b, shift int64) bool {
+		l = linear{fn: sumDown, a: a, b: b, shift: shift, lo: lo, hi: hi}
+		if d, ok := want.With(a, b, shift, lo, hi); ok {
+			l.c = d.C
+			return true
 		}
-	}
-	return linear{}, false
-}
-
-// down looks for a c with which rounding down gives the results.
-func (l *linear) down(want *results) bool {
-	var xs, ys [256]int64
-	for i := range int64(256) {
-		xs[i], ys[i] = l.a*(i-128), l.b*(i-128)
-	}
-	var ok bool
-	l.c, ok = want.Center(&xs, &ys, l.lo, l.hi, func(w int64) int64 { return w << l.shift })
-	return ok && l.fits()
+		l.fn, l.c, l.zero = sumAway, a*offX+b*offY, zero
+		return l.gives(want)
+	})
+	return l, ok
 }
 
 // fineSum finds the form with multipliers for TensorFlow Lite's addition of x
@@ -120,12 +95,7 @@ func (l *linear) gives(want *results) bool {
 			}
 		}
 	}
-	return l.fits()
-}
-
-// fits: no sum leaves 31 bits, which is room for the rounding, too.
-func (l *linear) fits() bool {
-	return 128*(max(l.a, -l.a)+max(l.b, -l.b))+max(l.c, -l.c) < 1<<30
+	return (&pack.Linear{A: l.a, B: l.b, C: l.c}).Fits()
 }
 
 // sumKey is all that the linear form of an addition depends on.

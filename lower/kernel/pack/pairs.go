@@ -47,31 +47,51 @@ func (p *Pairs) Center(xs, ys *[256]int64, lo, hi int8, least func(w int64) int6
 // leaves 31 bits.
 type Linear struct{ A, B, C, Shift int64 }
 
-// Linear finds the form that gives the results for all pairs, given about what
-// a step of x and of y is in steps of the output.
-func (p *Pairs) Linear(ra, rb float64, lo, hi int8) (Linear, bool) {
+// Factors tries factors of x and y over 2^shift until some are accepted, given about what a step of x and of y is in
+// steps of the output. Sums stay below 2^31 for the shift that is tried first.
+func Factors(ra, rb float64, accepted func(a, b, shift int64) bool) bool {
 	peak := (math.Abs(ra)+math.Abs(rb))*256 + 256
 	if !(peak < 1<<20) || ra == 0 || rb == 0 {
-		return Linear{}, false
+		return false
 	}
 	top := int64(30 - bits.Len64(uint64(peak)))
 	for shift := top; shift >= max(top-4, 1); shift-- {
 		unit := math.Exp2(float64(shift))
 		a, b := int64(math.Round(ra*unit)), int64(math.Round(rb*unit))
 		for _, d := range [][2]int64{{0, 0}, {1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1}} {
-			l := Linear{A: a + d[0], B: b + d[1], Shift: shift}
-			var xs, ys [256]int64
-			for i := range int64(256) {
-				xs[i], ys[i] = l.A*(i-128), l.B*(i-128)
-			}
-			var ok bool
-			l.C, ok = p.Center(&xs, &ys, lo, hi, func(w int64) int64 { return w << shift })
-			if ok && 128*(max(l.A, -l.A)+max(l.B, -l.B))+max(l.C, -l.C) < 1<<30 {
-				return l, true
+			if accepted(a+d[0], b+d[1], shift) {
+				return true
 			}
 		}
 	}
-	return Linear{}, false
+	return false
+}
+
+// Linear finds the form that gives the results for all pairs, given about what
+// a step of x and of y is in steps of the output.
+func (p *Pairs) Linear(ra, rb float64, lo, hi int8) (l Linear, ok bool) {
+	ok = Factors(ra, rb, func(a, b, shift int64) (ok bool) {
+		l, ok = p.With(a, b, shift, lo, hi)
+		return ok
+	})
+	return l, ok
+}
+
+// With looks for the C of a form.
+func (p *Pairs) With(a, b, shift int64, lo, hi int8) (Linear, bool) {
+	l := Linear{A: a, B: b, Shift: shift}
+	var xs, ys [256]int64
+	for i := range int64(256) {
+		xs[i], ys[i] = a*(i-128), b*(i-128)
+	}
+	var ok bool
+	l.C, ok = p.Center(&xs, &ys, lo, hi, func(w int64) int64 { return w << shift })
+	return l, ok && l.Fits()
+}
+
+// Fits: no sum leaves 31 bits, which is room for a rounding, too.
+func (l *Linear) Fits() bool {
+	return 128*(max(l.A, -l.A)+max(l.B, -l.B))+max(l.C, -l.C) < 1<<30
 }
 
 // Ratios are the factors of Ratio by the second operand's bit pattern, -128

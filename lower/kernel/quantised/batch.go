@@ -64,24 +64,34 @@ func (b *Batch) rows(left *ir.Value) {
 	b.Least, b.Most = 0, min(b.Most, int64(1/left.Type.Quant.Scale[0])+2*k)
 }
 
-// Batches is the product of a node, if its scale is below a half.
-var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
+// batchOf is a product of two activations with one scale, which shifts to the right by least to most bits.
+func batchOf(n *kernel.Node, params *kernel.Fact[*op.MACParams], least, most int32) (*op.MatGeom, *op.MACParams,
+	string) {
 	if !known(n.Node) {
-		return nil, kernel.Unread
+		return nil, nil, kernel.Unread
 	}
 	g, why := kernel.MatMul.Of(n)
 	if why != "" {
-		return nil, why
+		return nil, nil, why
 	}
-	p, why := MatMulParams.Of(n)
+	p, why := params.Of(n)
 	switch {
 	case why != "":
-		return nil, why
+		return nil, nil, why
 	case len(p.Mult) > 1 || len(p.FilterOff) > 1:
-		return nil, "the right side has a scale for each column, want one"
-	case p.Shift[0] >= 0 || p.Shift[0] < -31:
-		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 1 to 31 to the right",
-			p.Shift[0])
+		why = "the right side has a scale for each column, want one"
+	case p.Shift[0] > -least || p.Shift[0] < -most:
+		why = fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of %d to %d to the right", p.Shift[0],
+			least, most)
+	}
+	return g, p, why
+}
+
+// Batches is the product of a node, if its scale is below a half.
+var Batches = kernel.NewFact(func(n *kernel.Node) (*Batch, string) {
+	g, p, why := batchOf(n, MatMulParams, 1, 31)
+	if why != "" {
+		return nil, why
 	}
 	b := &Batch{M: g.M, K: g.K, N: g.N, Params: p}
 	b.rows(n.In[0])
@@ -99,22 +109,9 @@ type Batch16 struct {
 
 // Batches16 is the product of a node on int16, if its scale is below a quarter.
 var Batches16 = kernel.NewFact(func(n *kernel.Node) (*Batch16, string) {
-	if !known(n.Node) {
-		return nil, kernel.Unread
-	}
-	g, why := kernel.MatMul.Of(n)
+	g, p, why := batchOf(n, MatMul16Params, 2, 48)
 	if why != "" {
 		return nil, why
-	}
-	p, why := MatMul16Params.Of(n)
-	switch {
-	case why != "":
-		return nil, why
-	case len(p.Mult) > 1:
-		return nil, "the right side has a scale for each column, want one"
-	case p.Shift[0] > -2 || p.Shift[0] < -48:
-		return nil, fmt.Sprintf("the scale is 2^%d times a half to one, want a shift of 2 to 48 to the right",
-			p.Shift[0])
 	}
 	b := &Batch16{M: g.M, K: g.K, N: g.N, Shift: 1, Params: p}
 	b.Mult = fixp.ReduceMultiplier(p.Mult[0])

@@ -6,70 +6,17 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fixp"
-	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // int16 data and int8 weights whose sums stay in 32 bits.
-
-// NotInt16 says what v has that int16 activations with one scale have not.
-func NotInt16(v *ir.Value) string {
-	switch t := v.Type; {
-	case t.Quant == nil:
-		return fmt.Sprintf("%s is %s and not quantised, want int16", v, t.DType)
-	case t.DType != tensor.I16:
-		return fmt.Sprintf("%s is %s, want int16", v, t.DType)
-	case t.Quant.PerAxis():
-		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
-	case t.Quant.Zero[0] != 0:
-		return fmt.Sprintf("%s has zero point %d, want 0", v, t.Quant.Zero[0])
-	case t.Elems() == 0:
-		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
-	}
-	return ""
-}
 
 // Int16 is the rule that the given inputs and output 0 are int16 with one scale
 // and zero point 0.
 func Int16(in ...int) kernel.Rule {
 	return Activations("INT16", "activations are int16, quantised per tensor with zero point 0, not empty", NotInt16,
 		in...)
-}
-
-// ConvOf16 is ConvOf on int16 data, if the sums of every channel stay in 32 bits.
-var ConvOf16 = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
-	p, why := Conv16Params.Of(n)
-	if why != "" || !KnownWeights(n.Node) {
-		return nil, kernel.Unread
-	}
-	g, why := kernel.Conv.Of(n)
-	if why != "" {
-		return nil, why
-	}
-	l, why := layerOf16(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)
-	return &Convolution{g, param.ConvWindow(g), l}, why
-})
-
-// ProductLayers16 are the layers of products on int16 data whose sums stay in 32
-// bits.
-var ProductLayers16 = kernel.NewFact(func(n *kernel.Node) (*Layer, string) {
-	f, why := Products16.Of(n)
-	if why != "" || !KnownWeights(n.Node) {
-		return nil, kernel.Unread
-	}
-	l, why := layerOf16(n, f.Weights(n), f.Cols, f.Params)
-	return &l, why
-})
-
-// layerOf16 is LayerOf on int16 data, or why sums or results do not stay in 32
-// bits. The bias is int64 in the model, and in 32 bits here.
-func layerOf16(n *kernel.Node, w *tensor.Dense, channels int, p *op.MACParams) (Layer, string) {
-	l := LayerOf(n, w, channels, p)
-	return l, l.wide(n)
 }
 
 // wide gives a layer on int16 data the biases of a node, and says why sums or

@@ -37,7 +37,7 @@ var PairOps = slices.Concat(op.Linear(), []*ir.OpDef{op.Mul, op.Div}, []*ir.OpDe
 // Pairs is the Pair of a node, which gives what the interpreter computes for all
 // pairs of values.
 var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
-	if why := pairTypes(n.Node); why != "" {
+	if why := pairTypes(n.Node, tensor.I8); why != "" {
 		return nil, why
 	}
 	lo, hi := op.ActRange(n.Node, n.Out[0].Type)
@@ -64,18 +64,18 @@ var Pairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 	return p, ""
 })
 
-// pairTypes says what a node has that pairs of int8 values have not.
-func pairTypes(n *ir.Node) string {
+// pairTypes says what a node has that pairs of values of a type have not; comparisons of int8 give bools.
+func pairTypes(n *ir.Node, d tensor.DType) string {
 	if len(n.In) != 2 {
 		return fmt.Sprintf("%d operands, want 2", len(n.In))
 	}
-	for _, v := range n.In {
-		if s := NotInt8(v); s != "" {
+	for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
+		if d == tensor.I8 && v == n.Out[0] && v.Type.DType == tensor.Bool {
+			continue
+		}
+		if s := notOf(d, v); s != "" {
 			return s
 		}
-	}
-	if t := n.Out[0].Type; t.DType != tensor.Bool {
-		return NotInt8(n.Out[0])
 	}
 	return ""
 }
@@ -243,13 +243,16 @@ func PairRules() kernel.Rules {
 }
 
 // pairRule is the rule that operands are those of a Pair.
-var pairRule = cond.New("INT8-PAIR", "two int8 operands with one scale each, at most 8 dimensions",
-	func(n *kernel.Node) string {
-		if why := pairTypes(n.Node); why != "" {
+var pairRule = pairRuleOf("INT8-PAIR", "two int8 operands with one scale each, at most 8 dimensions", tensor.I8)
+
+func pairRuleOf(code, doc string, d tensor.DType) kernel.Rule {
+	return cond.New(code, doc, func(n *kernel.Node) string {
+		if why := pairTypes(n.Node, d); why != "" {
 			return why
 		}
 		return pairDims(n)
 	})
+}
 
 // LowerPair calls the node's Pair, directly where both operands lie like the
 // result.

@@ -59,57 +59,39 @@ func (f *Phase) Stores(buffer int) (fields []call.Field, bytes int) {
 		"buffer", buffer), bytes
 }
 
-// Phases are those of a ConvTranspose node.
-var Phases = phasesBy(func(t *transposedConv, _ kernel.Core) []*Phase { return t.phases() })
+// Phases are those of a ConvTranspose node on int8, CheapestPhases those of four channels at a time that take least;
+// Phases16 are Phases on int16, if the sums of every channel stay in 32 bits.
+var (
+	Phases         = phasesBy(ConvParams, false, (*transposedConv).phases)
+	Phases16       = phasesBy(Conv16Params, true, (*transposedConv).phases)
+	CheapestPhases = phasesBy(ConvParams, false, (*transposedConv).cheapest)
+)
 
-// CheapestPhases are those of four channels at a time that take least.
-var CheapestPhases = phasesBy((*transposedConv).cheapest)
-
-func phasesBy(cut func(t *transposedConv, on kernel.Core) []*Phase) *kernel.Fact[[]*Phase] {
+func phasesBy(params *kernel.Fact[*op.MACParams], wide bool,
+	cut func(t *transposedConv, on kernel.Core) []*Phase) *kernel.Fact[[]*Phase] {
 	return kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
-		t, why := transposedOf(n)
-		if why != "" {
-			return nil, why
+		p, why := params.Of(n)
+		if why != "" || !KnownWeights(n.Node) {
+			return nil, kernel.Unread
 		}
-		return cut(t, n.Core), ""
+		g, why := kernel.Conv.Of(n)
+		if why != "" || len(g.In) > 2 {
+			return nil, kernel.Unread
+		}
+		list := cut(&transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut),
+			weights: tensor.As[int8](n.In[1].Const), Window: param.ConvWindow(g)}, n.Core)
+		if !wide {
+			return list, ""
+		}
+		for _, f := range list {
+			f.Offset, f.Pitch, f.Row, f.Image = 2*f.Offset, 2*f.Pitch, 2*f.Row, 2*f.Image
+			if why := f.Layer.wide(n); why != "" {
+				return nil, why
+			}
+		}
+		return list, ""
 	})
 }
-
-func transposedOf(n *kernel.Node) (*transposedConv, string) {
-	p, why := ConvParams.Of(n)
-	if why != "" || !KnownWeights(n.Node) {
-		return nil, kernel.Unread
-	}
-	g, why := kernel.Conv.Of(n)
-	if why != "" || len(g.In) > 2 {
-		return nil, kernel.Unread
-	}
-	w := tensor.As[int8](n.In[1].Const)
-	return &transposedConv{g: g, params: p, bias: kernel.Bias(n.Node, g.COut), weights: w, Window: param.ConvWindow(g)},
-		""
-}
-
-// Phases16 is Phases on int16 data, if the sums of every channel stay in 32 bits.
-var Phases16 = kernel.NewFact(func(n *kernel.Node) ([]*Phase, string) {
-	p, why := Conv16Params.Of(n)
-	if why != "" || !KnownWeights(n.Node) {
-		return nil, kernel.Unread
-	}
-	g, why := kernel.Conv.Of(n)
-	if why != "" || len(g.In) > 2 {
-		return nil, kernel.Unread
-	}
-	t := &transposedConv{g: g, params: p, bias: make([]int32, g.COut), weights: tensor.As[int8](n.In[1].Const),
-		Window: param.ConvWindow(g)}
-	list := t.phases()
-	for _, f := range list {
-		f.Offset, f.Pitch, f.Row, f.Image = 2*f.Offset, 2*f.Pitch, 2*f.Row, 2*f.Image
-		if why := f.Layer.wide(n); why != "" {
-			return nil, why
-		}
-	}
-	return list, ""
-})
 
 // transposedConv is a transposed convolution; its window counts in the result.
 type transposedConv struct {
@@ -126,14 +108,14 @@ func (t *transposedConv) axes() (h, w kernel.TransposedAxis) {
 	return h, w
 }
 
-func (t *transposedConv) phases() []*Phase {
+func (t *transposedConv) phases(kernel.Core) []*Phase {
 	h, w := t.axes()
 	return t.all(kernel.Phases(h, w, t.g.Group == 1))
 }
 
 func (t *transposedConv) cheapest(on kernel.Core) []*Phase {
 	if t.g.Group > 1 || t.Stride.H*t.Stride.W > maxPhases {
-		return t.phases()
+		return t.phases(on)
 	}
 	h, w := t.axes()
 	return t.all(kernel.CheapestPhases(h, w, func(p *kernel.Phase) int { return t.cost(p, on) }))

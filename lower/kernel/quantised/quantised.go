@@ -34,15 +34,20 @@ func Activations(code, doc string, why func(v *ir.Value) string, in ...int) kern
 	})
 }
 
-// NotInt8 says what v has that int8 activations with one scale have not.
-func NotInt8(v *ir.Value) string {
+// NotInt8 and NotInt16 say what v has that activations of the type with one scale have not; int16 has no zero point.
+func NotInt8(v *ir.Value) string  { return notOf(tensor.I8, v) }
+func NotInt16(v *ir.Value) string { return notOf(tensor.I16, v) }
+
+func notOf(d tensor.DType, v *ir.Value) string {
 	switch t := v.Type; {
 	case t.Quant == nil:
-		return fmt.Sprintf("%s is %s and not quantised, want int8", v, t.DType)
-	case t.DType != tensor.I8:
-		return fmt.Sprintf("%s is %s, want int8", v, t.DType)
+		return fmt.Sprintf("%s is %s and not quantised, want %s", v, t.DType, d)
+	case t.DType != d:
+		return fmt.Sprintf("%s is %s, want %s", v, t.DType, d)
 	case t.Quant.PerAxis():
 		return fmt.Sprintf("%s is quantised per channel, want per tensor", v)
+	case d == tensor.I16 && t.Quant.Zero[0] != 0:
+		return fmt.Sprintf("%s has zero point %d, want 0", v, t.Quant.Zero[0])
 	case t.Elems() == 0:
 		return fmt.Sprintf("%s is empty (shape %v)", v, t.Shape)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
 	"github.com/nncc/nncc/lower/kernel/param"
@@ -26,7 +27,7 @@ func i16Out() call.Out    { return call.Out{CType: "int16_t"} }
 
 // WidePairs is the Pair of a node on int16 data.
 var WidePairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
-	if why := wideTypes(n.Node); why != "" {
+	if why := pairTypes(n.Node, tensor.I16); why != "" {
 		return nil, why
 	}
 	switch n.Op {
@@ -45,19 +46,6 @@ var WidePairs = kernel.NewFact(func(n *kernel.Node) (*Pair, string) {
 	}
 	return &Pair{Func: f, Form: call.Null{}}, ""
 })
-
-// wideTypes says what a node has that pairs of int16 values have not.
-func wideTypes(n *ir.Node) string {
-	if len(n.In) != 2 {
-		return fmt.Sprintf("%d operands, want 2", len(n.In))
-	}
-	for _, v := range []*ir.Value{n.In[0], n.In[1], n.Out[0]} {
-		if s := NotInt16(v); s != "" {
-			return s
-		}
-	}
-	return ""
-}
 
 // downBy says why a shift is not one of 1 to 31 bits to the right.
 func downBy(what string, shift int32) string {
@@ -120,16 +108,11 @@ func LowerWidePair(n *kernel.Node, p *Pair) *call.Lowered { return lowerPairs("n
 // widePairRules are the conditions on a node on int16 data that a Pair computes.
 func widePairRules() kernel.Rules {
 	return kernel.Rules{
-		cond.New("INT16-PAIR", "two int16 operands with one scale each and zero point 0, at most 8 dimensions",
-			func(n *kernel.Node) string {
-				if why := wideTypes(n.Node); why != "" {
-					return why
-				}
-				return pairDims(n)
-			}),
+		pairRuleOf("INT16-PAIR", "two int16 operands with one scale each and zero point 0, at most 8 dimensions",
+			tensor.I16),
 		cond.New("PAIR-SCALES", "scales that shift to the right, one quantisation for Min and Max",
 			func(n *kernel.Node) string {
-				if wideTypes(n.Node) != "" {
+				if pairTypes(n.Node, tensor.I16) != "" {
 					return kernel.Unread
 				}
 				return WidePairs.Why(n)

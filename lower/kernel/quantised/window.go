@@ -94,19 +94,30 @@ type Convolution struct {
 	Layer
 }
 
-// ConvOf is the convolution of a Conv node.
-var ConvOf = kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
-	p, why := ConvParams.Of(n)
-	if why != "" || !KnownWeights(n.Node) {
-		return nil, kernel.Unread
-	}
-	g, why := kernel.Conv.Of(n)
-	if why != "" {
-		return nil, why
-	}
-	return &Convolution{g, param.ConvWindow(g), LayerOf(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)},
-		""
-})
+// ConvOf and ConvOf16 are the convolution of a Conv node on int8, and on int16, if the sums of every channel stay in
+// 32 bits.
+var (
+	ConvOf   = convFact(ConvParams, false)
+	ConvOf16 = convFact(Conv16Params, true)
+)
+
+func convFact(params *kernel.Fact[*op.MACParams], wide bool) *kernel.Fact[*Convolution] {
+	return kernel.NewFact(func(n *kernel.Node) (*Convolution, string) {
+		p, why := params.Of(n)
+		if why != "" || !KnownWeights(n.Node) {
+			return nil, kernel.Unread
+		}
+		g, why := kernel.Conv.Of(n)
+		if why != "" {
+			return nil, why
+		}
+		c := &Convolution{g, param.ConvWindow(g), LayerOf(n, n.In[1].Const.Transpose(WeightPerm(len(g.In))), g.COut, p)}
+		if wide {
+			why = c.wide(n)
+		}
+		return c, why
+	})
+}
 
 // Depth is the number of input channels that an output channel reads.
 func (c *Convolution) Depth() int { return c.G.CIn / c.G.Group }
