@@ -89,7 +89,7 @@ func (p *Pairs) With(a, b, shift int64, lo, hi int8) (Linear, bool) {
 	return l, ok && l.Fits()
 }
 
-// Fits: no sum leaves 31 bits, which is room for a rounding, too.
+// Fits says that no sum leaves 31 bits, which is room for a rounding, too.
 func (l *Linear) Fits() bool {
 	return 128*(max(l.A, -l.A)+max(l.B, -l.B))+max(l.C, -l.C) < 1<<30
 }

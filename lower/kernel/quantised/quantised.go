@@ -34,8 +34,10 @@ func Activations(code, doc string, why func(v *ir.Value) string, in ...int) kern
 	})
 }
 
-// NotInt8 and NotInt16 say what v has that activations of the type with one scale have not; int16 has no zero point.
-func NotInt8(v *ir.Value) string  { return notOf(tensor.I8, v) }
+// NotInt8 says what v has that int8 activations with one scale have not.
+func NotInt8(v *ir.Value) string { return notOf(tensor.I8, v) }
+
+// NotInt16 says it of int16 activations, which have no zero point.
 func NotInt16(v *ir.Value) string { return notOf(tensor.I16, v) }
 
 func notOf(d tensor.DType, v *ir.Value) string {

@@ -5,79 +5,10 @@
 
 #if NNCC_HELIUM_MVE
 
+#include <arm_mve.h>
+
 /* Elements that a 16-bit sum holds. */
 #define NNCC_POOL_CHUNK 255
-
-#if NNCC_HELIUM_ASM
-
-/* Adds n pixels (at most NNCC_POOL_CHUNK) to sum: even channels first. */
-static inline void nncc_pool_add(int32_t *sum, const int8_t *from, int32_t pitch, int32_t lanes, int32_t n)
-{
-    NNCC_REG(const int8_t *, x, "r0", from); /* a widening load wants one of r0 to r7 */
-
-    __asm volatile("vctp.16 %[lanes]\n\t"
-                   "vmov.i32 q0, #0\n\t"
-                   "dls lr, %[n]\n"
-                   "1:\n\t"
-                   "vpst\n\t"
-                   "vldrbt.s16 q1, [%[x]]\n\t"
-                   "add %[x], %[x], %[pitch]\n\t"
-                   "vadd.i16 q0, q0, q1\n\t"
-                   "le lr, 1b\n\t"
-                   "vldrw.32 q2, [%[sum]]\n\t"
-                   "vldrw.32 q3, [%[sum], #16]\n\t"
-                   "vmovlb.s16 q1, q0\n\t"
-                   "vmovlt.s16 q0, q0\n\t"
-                   "vadd.i32 q2, q2, q1\n\t"
-                   "vadd.i32 q3, q3, q0\n\t"
-                   "vstrw.32 q2, [%[sum]]\n\t"
-                   "vstrw.32 q3, [%[sum], #16]\n\t"
-                   : [x] "+r"(x)
-                   : [sum] "r"(sum), [pitch] "r"(pitch), [lanes] "r"(lanes), [n] "r"(n)
-                   : "q0", "q1", "q2", "q3", "lr", "cc", "memory");
-}
-
-/* The first `lanes` averages; scale is 2^31 / count, rounded up. */
-static inline void nncc_pool_divide(const nncc_helium_pool_params *p, const int32_t *sum, int32_t count, int32_t scale,
-                                    int32_t lanes, int8_t *to)
-{
-    NNCC_REG(int8_t *, y, "r0", to);
-    NNCC_REG(const int32_t *, s, "r1", sum);
-    NNCC_REG(int32_t, half, "r2", count / 2);
-    NNCC_REG(int32_t, m, "r3", scale);
-    NNCC_REG(int32_t, n, "r4", lanes);
-    NNCC_REG(int32_t, lo, "r5", p->act_min);
-    NNCC_REG(int32_t, hi, "r6", p->act_max);
-
-    __asm volatile("vldrw.32 q0, [%[s]]\n\t"
-                   "vldrw.32 q1, [%[s], #16]\n\t"
-                   "vshr.s32 q2, q0, #31\n\t"
-                   "vshr.s32 q3, q1, #31\n\t"
-                   "vabs.s32 q0, q0\n\t"
-                   "vabs.s32 q1, q1\n\t"
-                   "vadd.i32 q0, q0, %[half]\n\t"
-                   "vadd.i32 q1, q1, %[half]\n\t"
-                   "vqdmulh.s32 q0, q0, %[m]\n\t"
-                   "vqdmulh.s32 q1, q1, %[m]\n\t"
-                   "veor q0, q0, q2\n\t"
-                   "veor q1, q1, q3\n\t"
-                   "vsub.i32 q0, q0, q2\n\t"
-                   "vsub.i32 q1, q1, q3\n\t"
-                   "vmovnb.i32 q0, q0\n\t"
-                   "vmovnt.i32 q0, q1\n\t"
-                   "vdup.16 q2, %[lo]\n\t"
-                   "vdup.16 q3, %[hi]\n\t"
-                   "vmax.s16 q0, q0, q2\n\t"
-                   "vmin.s16 q0, q0, q3\n\t"
-                   "vctp.16 %[n]\n\t"
-                   "vpst\n\t"
-                   "vstrbt.16 q0, [%[y]]\n\t"
-                   :
-                   : [y] "r"(y), [s] "r"(s), [half] "r"(half), [m] "r"(m), [n] "r"(n), [lo] "r"(lo), [hi] "r"(hi)
-                   : "q0", "q1", "q2", "q3", "cc", "memory");
-}
-
-#else
 
 /* Adds n pixels (at most NNCC_POOL_CHUNK) to sum: even channels first. */
 static inline void nncc_pool_add(int32_t *sum, const int8_t *x, int32_t pitch, int32_t lanes, int32_t n)
@@ -119,8 +50,6 @@ static inline void nncc_pool_divide(const nncc_helium_pool_params *p, const int3
     v = vminq_s16(vmaxq_s16(v, vdupq_n_s16((int16_t)p->act_min)), vdupq_n_s16((int16_t)p->act_max));
     vstrbq_p_s16(y, v, vctp16q((uint32_t)lanes));
 }
-
-#endif
 
 static void nncc_pool_window(const nncc_helium_pool_params *p, const nncc_window *w, int8_t *y)
 {

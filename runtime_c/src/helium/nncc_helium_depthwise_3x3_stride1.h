@@ -2,14 +2,12 @@
 /*
  * nncc_helium_depthwise_3x3_stride1.h: the body of nncc_helium_depthwise_3x3_stride1*_s8. Four rows of 16 channels are
  * brought into the order [column] [channel][row], four columns of 4 channels from there into [channel][column][row]:
- * then a vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each. An including file
- * defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU), NNCC_3X3_RELU, 1 where act_min is the zero point, and
- * NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h).
+ * then a vector is a patch of 4x4 inputs of one channel, of which 2x2 outputs are one VMLADAV each.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE1_H
 
-#include "nncc_helium_copy.h"
+#include "nncc_helium_depthwise_3x3.h"
 
 /* Channels of a column in scratch, and its bytes: 4 rows. */
 #define NNCC_COLUMN_CHANNELS 16
@@ -132,26 +130,14 @@ static inline void nncc_write_columns(const nncc_columns *a, int8_t *to)
 #define NNCC_PATCH_REQUANTISE(each) \
     "vldrw.32 q0, [%[w]]\nvldrw.32 q1, [%[w], #16]\nvldrw.32 q2, [%[w], #32]\n" each("vadd.i32", "q0") \
         each("vqrdmulh.s32", "q1")
-/* Below the zero point nothing survives where that is the lower clamp, so saturation to unsigned values is half of it.
- */
-#if NNCC_3X3_RELU
-#define NNCC_PATCH_NARROW(zero) \
-    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
-    "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, " zero "\n"
-#else
-#define NNCC_PATCH_NARROW(zero) \
-    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
-    "vqadd.s16 q4, q4, " zero "\nvqadd.s16 q6, q6, " zero "\nvldrb.8 q1, [%[f], #32]\n" \
-    "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
-#endif
 /* clang-format off */
 #define NNCC_PATCH_OUT \
     NNCC_PATCH_REQUANTISE(NNCC_PATCH_ALL) \
     NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1) \
-    NNCC_PATCH_ALL("vrshl.s32", "q2") "ldrd r0, r2, [%[f]]\n" NNCC_PATCH_NARROW("r2")
+    NNCC_PATCH_ALL("vrshl.s32", "q2") "ldrd r0, r2, [%[f]]\n" NNCC_3X3_NARROW("r2")
 #define NNCC_PATCH_OUT_LEFT \
     NNCC_PATCH_REQUANTISE(NNCC_PATCH_LEFT) NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q6, q1) \
-    NNCC_PATCH_LEFT("vrshl.s32", "q2") "ldrd r0, r2, [%[f], #4]\n" NNCC_PATCH_NARROW("r0")
+    NNCC_PATCH_LEFT("vrshl.s32", "q2") "ldrd r0, r2, [%[f], #4]\n" NNCC_3X3_NARROW("r0")
 /* clang-format on */
 #define NNCC_PATCH_BELOW 1
 #endif
@@ -328,67 +314,13 @@ static inline void nncc_patch_gather(const int8_t *x, nncc_patch_target at)
         (s).c = vsetq_lane_s32(vmladavq_s8(left, below), (s).c, k); \
     } while (0)
 
-/* w is 132 bytes behind the begin of a record. */
-#if NNCC_3X3_UPPER
-/* The scale and the offset of a record are in `scalars`. */
-#define NNCC_PATCH_SCALED(v, w) \
-    vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words((w)-132), v, scalars[0]), nncc_words((w) + 16 - 132), scalars[1])
-#else
-#define NNCC_PATCH_SCALED(v, w) nncc_patch_scaled(v, w)
-static inline int32x4_t nncc_patch_scaled(int32x4_t v, const int8_t *w)
-{
-    v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w - 132)), nncc_words(w + 16 - 132));
-    return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 32 - 132));
-}
-#endif
-
-/* Two outputs of a channel into the even bytes and the odd ones of a half of its lane. */
-#if NNCC_3X3_UPPER
+/* Sums by the numbers of a record that begins 132 bytes before w. */
+#define NNCC_PATCH_SCALED(v, w) NNCC_3X3_SCALED(v, (w)-132, 16, scalars[0], scalars[1])
 /* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
 static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch_sums *s)
 {
-    const int16x8_t upper = vreinterpretq_s16_s32(vsriq_n_s32(s->b, s->a, 16));
-    const int16x8_t lower = vreinterpretq_s16_s32(vsriq_n_s32(s->d, s->c, 16));
-
-    (void)f;
-    /* All bytes are results; a is a vector that GCC need not copy. */
-    return vreinterpretq_s32_s8(vqrshrntq_n_s16(vqrshrnbq_n_s16(vreinterpretq_s8_s32(s->a), upper, 1), lower, 1));
+    return vreinterpretq_s32_s8(nncc_3x3_bytes(f->lo, f->hi, f->zero, s->a, s->b, s->c, s->d));
 }
-#elif NNCC_3X3_RELU
-static inline uint16x8_t nncc_patch_halves(int32x4_t even, int32x4_t odd)
-{
-    const uint16x8_t v = vqmovunbq_s32(vreinterpretq_u16_s32(even), even);
-
-    return vqmovuntq_s32(v, odd);
-}
-
-/* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
-static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch_sums *s)
-{
-    const uint16x8_t upper = nncc_patch_halves(s->a, s->b), lower = nncc_patch_halves(s->c, s->d);
-    uint8x16_t v = vqmovntq_u16(vqmovnbq_u16(vreinterpretq_u8_u16(upper), upper), lower);
-
-    v = vaddq_n_u8(vminq_u8(v, vldrbq_u8(f->hi)), (uint8_t)f->zero);
-    return vreinterpretq_s32_u8(v);
-}
-#else
-static inline int16x8_t nncc_patch_halves(int32x4_t even, int32x4_t odd, int32_t zero)
-{
-    const int16x8_t v = vqmovnbq_s32(vreinterpretq_s16_s32(even), even);
-
-    return vqaddq_n_s16(vqmovntq_s32(v, odd), (int16_t)zero);
-}
-
-/* The outputs into the bytes 0 (a), 1 (c), 2 (b), 3 (d) of a channel's lane, clamped. */
-static inline int32x4_t nncc_patch_bytes(const nncc_patches *f, const nncc_patch_sums *s)
-{
-    const int16x8_t upper = nncc_patch_halves(s->a, s->b, f->zero), lower = nncc_patch_halves(s->c, s->d, f->zero);
-    int8x16_t v = vqmovntq_s16(vqmovnbq_s16(vreinterpretq_s8_s16(upper), upper), lower);
-
-    v = vmaxq_s8(v, vreinterpretq_s8_u8(vldrbq_u8(f->lo)));
-    return vreinterpretq_s32_s8(vminq_s8(v, vreinterpretq_s8_u8(vldrbq_u8(f->hi))));
-}
-#endif
 
 /* The lane's bytes from a place on. */
 #define NNCC_PATCH_FROM(v, byte) vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(v), 8 * (byte)))

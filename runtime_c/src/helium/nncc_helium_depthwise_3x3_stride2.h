@@ -2,13 +2,12 @@
 /*
  * nncc_helium_depthwise_3x3_stride2.h: the body of nncc_helium_depthwise_3x3_stride2*_s8: pixel by pixel, 16 channels
  * at a time, from the image. Rows outside of it are a constant pixel that repeats itself; windows that stick out at the
- * sides are copied first. An including file defines NNCC_3X3_ROUND (NNCC_ROUND_ALL or NNCC_ROUND_RELU), NNCC_3X3_RELU,
- * 1 where act_min is the zero point, and NNCC_3X3_UPPER, 1 where results are the upper halves of words (nncc_helium.h).
+ * sides are copied first.
  */
 #ifndef NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
 #define NNCC_HELIUM_DEPTHWISE_3X3_STRIDE2_H
 
-#include "nncc_helium_copy.h"
+#include "nncc_helium_depthwise_3x3.h"
 
 /* The horizontal one: the last column of a window is the first of the next one. */
 #define NNCC_DW_STRIDE 2
@@ -71,17 +70,6 @@ static inline int32_t nncc_dw_word(const int8_t *at)
     NNCC_DW_SCALE(q2, 32) NNCC_DW_SCALE(q3, 48) "vsri.32 q3, q2, #16\n" \
     "vqrshrnb.s16 q4, q1, #1\nvqrshrnt.s16 q4, q3, #1\n"
 /* clang-format on */
-#elif NNCC_3X3_RELU
-#define NNCC_DW_NARROW \
-    "vqmovunb.s32 q4, q4\nvqmovunb.s32 q6, q6\nvqmovunt.s32 q4, q5\nvqmovunt.s32 q6, q7\nvldrb.8 q1, [%[f], #32]\n" \
-    "vqmovnb.u16 q4, q4\nvqmovnt.u16 q4, q6\nvmin.u8 q4, q4, q1\nvadd.i8 q4, q4, %[zero]\n"
-#else
-#define NNCC_DW_NARROW \
-    "vqmovnb.s32 q4, q4\nvqmovnb.s32 q6, q6\nvqmovnt.s32 q4, q5\nvqmovnt.s32 q6, q7\nvldrb.8 q0, [%[f], #16]\n" \
-    "vqadd.s16 q4, q4, %[zero]\nvqadd.s16 q6, q6, %[zero]\nvldrb.8 q1, [%[f], #32]\n" \
-    "vqmovnb.s16 q4, q4\nvqmovnt.s16 q4, q6\nvmax.s8 q4, q4, q0\nvmin.s8 q4, q4, q1\n"
-#endif
-#if NNCC_3X3_UPPER
 #define NNCC_DW_ZERO(f, record) nncc_dw_word((record) + 132)
 #define NNCC_DW_SCALARS "ldr r12, [%[w], #128]\n"
 #else
@@ -91,7 +79,7 @@ static inline int32_t nncc_dw_word(const int8_t *at)
 #define NNCC_DW_BYTES \
     NNCC_DW_EACH("vadd.i32", 0) NNCC_DW_EACH("vqrdmulh.s32", 64) \
     NNCC_3X3_ROUND(q4, q0) NNCC_3X3_ROUND(q5, q1) NNCC_3X3_ROUND(q6, q0) NNCC_3X3_ROUND(q7, q1) \
-    NNCC_DW_EACH("vrshl.s32", 128) NNCC_DW_NARROW
+    NNCC_DW_EACH("vrshl.s32", 128) NNCC_3X3_NARROW("%[zero]")
 /* clang-format on */
 #endif
 
@@ -168,50 +156,7 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
     s2 = vaddq_s32(s2, vmovlbq_s16(odd)); \
     s3 = vaddq_s32(s3, vmovltq_s16(odd))
 
-#if NNCC_3X3_UPPER
-#define NNCC_DW_SCALED(v, at) \
-    vqrdmlashq_n_s32(vmlaq_n_s32(nncc_words(w - NNCC_DW16_BIAS + (at)), v, scale), \
-                     nncc_words(w - NNCC_DW16_BIAS + 64 + (at)), zero)
-#else
-#define NNCC_DW_SCALED(v, at) nncc_dw_scaled(v, w - NNCC_DW16_BIAS + (at))
-static inline int32x4_t nncc_dw_scaled(int32x4_t v, const int8_t *w)
-{
-    v = vqrdmulhq_s32(vaddq_s32(v, nncc_words(w)), nncc_words(w + 64));
-    return vrshlq_s32(NNCC_3X3_ROUND(v), nncc_words(w + 128));
-}
-#endif
-
-/* Bytes in the order of the channels, clamped. */
-#if NNCC_3X3_UPPER
-#define NNCC_DW_NARROW(f) \
-    do { \
-        const int16x8_t e = vreinterpretq_s16_s32(vsriq_n_s32(s1, s0, 16)); \
-        const int16x8_t o = vreinterpretq_s16_s32(vsriq_n_s32(s3, s2, 16)); \
-\
-        v = vqrshrntq_n_s16(vqrshrnbq_n_s16(vreinterpretq_s8_s16(e), e, 1), o, 1); \
-    } while (0)
-#elif NNCC_3X3_RELU
-#define NNCC_DW_NARROW(f) \
-    do { \
-        const uint16x8_t e = vqmovuntq_s32(vqmovunbq_s32(vreinterpretq_u16_s32(s0), s0), s1); \
-        const uint16x8_t o = vqmovuntq_s32(vqmovunbq_s32(vreinterpretq_u16_s32(s2), s2), s3); \
-        const uint8x16_t u = vminq_u8(vqmovntq_u16(vqmovnbq_u16(vreinterpretq_u8_u16(e), e), o), vldrbq_u8((f)->hi)); \
-\
-        v = vreinterpretq_s8_u8(vaddq_n_u8(u, (uint8_t)zero)); \
-    } while (0)
-#else
-#define NNCC_DW_NARROW(f) \
-    do { \
-        int16x8_t e = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s0), s0), s1); \
-        int16x8_t o = vqmovntq_s32(vqmovnbq_s32(vreinterpretq_s16_s32(s2), s2), s3); \
-\
-        e = vqaddq_n_s16(e, (int16_t)zero); \
-        o = vqaddq_n_s16(o, (int16_t)zero); \
-        v = vqmovntq_s16(vqmovnbq_s16(vreinterpretq_s8_s16(e), e), o); \
-        v = vmaxq_s8(v, vreinterpretq_s8_u8(vldrbq_u8((f)->lo))); \
-        v = vminq_s8(v, vreinterpretq_s8_u8(vldrbq_u8((f)->hi))); \
-    } while (0)
-#endif
+#define NNCC_DW_SCALED(v, at) NNCC_3X3_SCALED(v, w - NNCC_DW16_BIAS + (at), 64, scale, zero)
 
 NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *y)
 {
@@ -230,7 +175,6 @@ NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t 
         const int8_t *const w = weights;
         int16x8_t even, odd;
         int32x4_t s0, s1, s2, s3;
-        int8x16_t v;
 
         NNCC_DW_FIRST(0, x0);
         x0 += a;
@@ -259,8 +203,7 @@ NNCC_MVE_IN_ORDER static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t 
         s1 = NNCC_DW_SCALED(s1, 16);
         s2 = NNCC_DW_SCALED(s2, 32);
         s3 = NNCC_DW_SCALED(s3, 48);
-        NNCC_DW_NARROW(f);
-        vstrbq_p_s8(y, v, lanes);
+        vstrbq_p_s8(y, nncc_3x3_bytes(f->lo, f->hi, zero, s0, s1, s2, s3), lanes);
         y += pitch;
     }
 }
