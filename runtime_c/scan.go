@@ -97,13 +97,8 @@ func (l *lexer) directive(skip int, see func(p part, t string)) int {
 		if file := l.quoted(); file != "" {
 			see(inInclude, file)
 		}
-	case skip > 0 && strings.HasPrefix(name, "if"):
-		skip++
-	case skip > 0 && name == "endif":
-		skip--
-	case skip == 1 && strings.HasPrefix(name, "el"):
-		skip = 0 // the #else of the block is C
 	case skip > 0:
+		skip = skipped(skip, name)
 	case name == "define":
 		l.next()
 		if strings.HasPrefix(l.text[l.at:], "(") {
@@ -117,6 +112,19 @@ func (l *lexer) directive(skip int, see func(p part, t string)) int {
 		skip = 1
 	}
 	l.until("\n")
+	return skip
+}
+
+// skipped is how many blocks are left out behind a directive in one of them.
+func skipped(skip int, name string) int {
+	switch {
+	case strings.HasPrefix(name, "if"):
+		return skip + 1
+	case name == "endif":
+		return skip - 1
+	case skip == 1 && strings.HasPrefix(name, "el"):
+		return 0 // the #else of the block is C
+	}
 	return skip
 }
 
@@ -308,6 +316,17 @@ const (
 	hidden
 )
 
+// names takes what follows a name: a declaration has the first one outside of braces and parentheses.
+func (d *declarations) names(t string, outside bool) {
+	if outside && d.length > 0 && d.kind == 0 && isName(d.last) && d.last != "__attribute__" {
+		d.name, d.kind = d.last, t[0]
+	}
+	d.decide(external)
+	if t == "(" {
+		d.parens++
+	}
+}
+
 // next takes a token, and gives the name that it defines for other files, or "".
 func (d *declarations) next(t string) (defined string) {
 	outside := d.braces == 0 && d.parens == 0
@@ -316,13 +335,7 @@ func (d *declarations) next(t string) (defined string) {
 	case "static", "extern", "typedef":
 		d.decide(hidden)
 	case "(", "[", "=":
-		if outside && d.length > 0 && d.kind == 0 && isName(d.last) && d.last != "__attribute__" {
-			d.name, d.kind = d.last, t[0]
-		}
-		d.decide(external)
-		if t == "(" {
-			d.parens++
-		}
+		d.names(t, outside)
 	case ")":
 		d.parens--
 	case "{":

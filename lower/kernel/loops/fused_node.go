@@ -76,8 +76,7 @@ func (w *fuser) choice(n *ir.Node) error {
 // nncc_quantize_f32_* and nncc_dequantize_*_f32 compute it.
 func (w *fuser) boundary(n *ir.Node) error {
 	x, y := n.In[0].Type, n.Out[0].Type
-	if n.In[1].Const == nil || n.In[1].Type.Elems() != 1 || n.In[1].Type.DType != tensor.F32 || n.Input(2) != nil &&
-		n.In[2].Const == nil || ir.AttrsOf[op.ScaleAttrs](n).BlockSize != 0 {
+	if !oneScale(n) {
 		return fmt.Errorf("want one constant float32 scale")
 	}
 	zero := int64(0)
@@ -107,6 +106,13 @@ func (w *fuser) boundary(n *ir.Node) error {
 	return nil
 }
 
+// oneScale reports one constant float32 scale, and a zero point that is none or constant.
+func oneScale(n *ir.Node) bool {
+	t := n.In[1].Type
+	return n.In[1].Const != nil && t.Elems() == 1 && t.DType == tensor.F32 && (n.Input(2) == nil ||
+		n.In[2].Const != nil) && ir.AttrsOf[op.ScaleAttrs](n).BlockSize == 0
+}
+
 // float32 writes an operator on float32 numbers; false where it has no form of
 // its own for them.
 func (w *fuser) float32(n *ir.Node) bool {
@@ -130,6 +136,12 @@ func (w *fuser) float32(n *ir.Node) bool {
 		w.set(n, "%s", x[0])
 		return true
 	}
+	return w.folded32(n, x, attr)
+}
+
+// folded32 writes a function of two float32 numbers on any number of operands: the first two, the result with the
+// third, ...; false where it has no form for them.
+func (w *fuser) folded32(n *ir.Node, x []string, attr func(name string) string) bool {
 	if n.Op.Pair == nil || n.Op == op.Mod {
 		return false
 	}
@@ -137,7 +149,6 @@ func (w *fuser) float32(n *ir.Node) bool {
 	if form == "" {
 		return false
 	}
-	// any number of operands: the first two, the result with the third, ...
 	e := x[0]
 	for i, b := range x[1:] {
 		if i > 0 {

@@ -118,7 +118,15 @@ func lowerPair(l *lowering, n *kernel.Node) {
 			return
 		}
 	}
-	pairs := kernel.Known(pairTable(n.Node))
+	if pairs := kernel.Known(pairTable(n.Node)); !l.provenPair(n, pairs, !isConst) {
+		l.low.InPlace = nil
+		lowerConst(l, n)
+	}
+}
+
+// provenPair emits the cheapest kernel that gives all pairs; the table of them, which always does, only if that is
+// wanted: false, if nothing was emitted.
+func (l *lowering) provenPair(n *kernel.Node, pairs []byte, table bool) bool {
 	out := n.Out[0].Type
 	a, b := l.broadcast(0, out), l.broadcast(1, out)
 	l.mayOverwrite(a, b)
@@ -134,7 +142,7 @@ func lowerPair(l *lowering, n *kernel.Node) {
 		l.low.Kernel = "nncc_sum_s8"
 		p := params("nncc_sum_s8_params", append([]call.Field{space, call.FT("shift", t.Shift)}, clamp...)...)
 		l.call("nncc_sum_s8", p, a.Arg, b.Arg, i32Blob("table", t.A[:]), i32Blob("table", t.B[:]), y)
-		return
+		return true
 	}
 	if r := quotients(n.Node, pairs, lo, hi); r != nil {
 		l.low.Kernel = "nncc_div_s8"
@@ -142,19 +150,17 @@ func lowerPair(l *lowering, n *kernel.Node) {
 			append([]call.Field{space, call.FT("a_zero", zeroIn(n.Node)), call.FT("out_zero", zeroOut(n.Node))},
 				clamp...)...)
 		l.call("nncc_div_s8", p, a.Arg, b.Arg, blob("reciprocal", tensor.Of([]int{256}, r[:])), y)
-		return
+		return true
 	}
 	// sums and products have kernels and tables of their own
 	if f, ok := binaryOps[n.Op]; ok && n.Op != op.Add && n.Op != op.Mul && sameBinary(n.Node, f, pairs, lo, hi) {
 		l.binary(f, space, clamp, a.Arg, b.Arg, y)
-		return
+		return true
 	}
-	if isConst {
-		l.low.InPlace = nil
-		lowerConst(l, n)
-		return
+	if table {
+		l.table2(bcastParams(out, a, b), a.Arg, b.Arg, rowsOf(pairs))
 	}
-	l.table2(bcastParams(out, a, b), a.Arg, b.Arg, rowsOf(pairs))
+	return table
 }
 
 // rowsOf are the results of all pairs, a row for each value of the second operand.
