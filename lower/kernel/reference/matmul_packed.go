@@ -19,6 +19,17 @@ type rightProduct struct {
 	bias          []float32 // nil: none
 }
 
+// rightMatrix is the product without its addend.
+func rightMatrix(n *kernel.Node) *rightProduct {
+	if n.Op == op.Gemm {
+		g := kernel.Gemm.Must(n)
+		return &rightProduct{rows: g.M, in: g.K, out: g.N, w: tensor.As[float32](gemmRight(n.Node))}
+	}
+	g := kernel.MatMul.Must(n)
+	return &rightProduct{rows: len(g.A) * g.M, in: g.K, out: g.N,
+		w: tensor.As[float32](n.In[1].Const.Reshaped([]int{g.K, g.N}).Transpose([]int{1, 0}))}
+}
+
 var products = kernel.NewFact(func(n *kernel.Node) (*rightProduct, string) {
 	for _, why := range []string{flatRight.Check(n), cond.Constant(1, 2).Check(n)} {
 		if why != "" {
@@ -30,17 +41,9 @@ var products = kernel.NewFact(func(n *kernel.Node) (*rightProduct, string) {
 			return nil, fmt.Sprintf("the %s is %s, want float32", what, v.Const.DType.ONNXName())
 		}
 	}
-	p := &rightProduct{}
-	if n.Op == op.Gemm {
-		g := kernel.Gemm.Must(n)
-		p.rows, p.in, p.out, p.w = g.M, g.K, g.N, tensor.As[float32](gemmRight(n.Node))
-		if n.Input(2) != nil {
-			p.bias = tensor.As[float32](gemmAddend(n.Node, g.N))
-		}
-	} else {
-		g := kernel.MatMul.Must(n)
-		p.rows, p.in, p.out = len(g.A)*g.M, g.K, g.N
-		p.w = tensor.As[float32](n.In[1].Const.Reshaped([]int{g.K, g.N}).Transpose([]int{1, 0}))
+	p := rightMatrix(n)
+	if n.Op == op.Gemm && n.Input(2) != nil {
+		p.bias = tensor.As[float32](gemmAddend(n.Node, p.out))
 	}
 	if p.out < 2 {
 		return nil, "the product has one column, want two or more: records of packed weights have at least 4"

@@ -34,18 +34,9 @@ var sparseFacts = kernel.NewFact(func(n *kernel.Node) (*sparse, string) {
 	if c == nil || c.DType != tensor.F32 {
 		return nil, fmt.Sprintf("the right matrix %s is no float32 constant", n.In[1])
 	}
-	b := &sparse{}
-	var w []float32
-	if n.Op == op.Gemm {
-		g := kernel.Gemm.Must(n)
-		b.rows, b.in, b.out = g.M, g.K, g.N
-		w = tensor.As[float32](gemmRight(n.Node))
-	} else {
-		g := kernel.MatMul.Must(n)
-		b.rows, b.in, b.out = len(g.A)*g.M, g.K, g.N
-		w = tensor.As[float32](c.Reshaped([]int{g.K, g.N}).Transpose([]int{1, 0}))
-	}
-	if why := b.pack(w); why != "" {
+	p := rightMatrix(n)
+	b := &sparse{rows: p.rows, in: p.in, out: p.out}
+	if why := b.pack(p.w); why != "" {
 		return nil, why
 	}
 	return b, ""
