@@ -87,31 +87,8 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 // the padded x, nil where that is impossible.
 func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 	attrs := m.Attrs.Clone()
-	var begin, end []int
-	switch {
-	case is(m, "Conv") && fill == 0:
-		g, err := op.ConvGeometry(m)
-		if err != nil {
-			return nil
-		}
-		begin, end = g.PadBegin, g.PadEnd
-	case is(m, "AveragePool") && fill == 0:
-		g, err := op.PoolGeometry(m)
-		if err != nil || g.Padded() && !g.CountPad || !g.Exact() {
-			return nil
-		}
-		begin, end = g.PadBegin, g.PadEnd
-		attrs["count_include_pad"] = ir.Int(1)
-		delete(attrs, "ceil_mode")
-	case is(m, "MaxPool") && len(m.Out) == 1 && (math.IsInf(fill, -1) || fill <= -math.MaxFloat32 || fill == 0 &&
-		neverNegative(x, 8)):
-		g, err := op.PoolGeometry(m)
-		if err != nil || !g.Exact() {
-			return nil
-		}
-		begin, end = g.PadBegin, g.PadEnd
-		delete(attrs, "ceil_mode")
-	default:
+	begin, end, ok := ownPads(m, x, fill, attrs)
+	if !ok {
 		return nil
 	}
 	var pads []int
@@ -132,6 +109,34 @@ func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 		return nil
 	}
 	return attrs
+}
+
+// ownPads are the pads that m has, beside which it can take a Pad of x with the given
+// fill; attrs get what else it needs for that.
+func ownPads(m *ir.Node, x *ir.Value, fill float64, attrs ir.Attrs) (begin, end []int, ok bool) {
+	if is(m, "Conv") && fill == 0 {
+		g, err := op.ConvGeometry(m)
+		if err != nil {
+			return nil, nil, false
+		}
+		return g.PadBegin, g.PadEnd, true
+	}
+	if !is(m, "AveragePool", "MaxPool") {
+		return nil, nil, false
+	}
+	g, err := op.PoolGeometry(m)
+	if err != nil || !g.Exact() {
+		return nil, nil, false
+	}
+	switch {
+	case is(m, "AveragePool") && fill == 0:
+		attrs["count_include_pad"] = ir.Int(1)
+		ok = !g.Padded() || g.CountPad
+	case is(m, "MaxPool") && len(m.Out) == 1:
+		ok = math.IsInf(fill, -1) || fill <= -math.MaxFloat32 || fill == 0 && neverNegative(x, 8)
+	}
+	delete(attrs, "ceil_mode")
+	return g.PadBegin, g.PadEnd, ok
 }
 
 // neverNegative reports that no element of v can be below 0, looking at most

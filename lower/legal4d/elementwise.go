@@ -24,37 +24,10 @@ func elementwise(b *builder, n *ir.Node) []*rep {
 		panic(no("the tensor %v has no elements", shape))
 	}
 	data := make([][]*part, len(n.In)) // nil: a constant, or absent
-	first := -1
-	for i, v := range n.In {
-		if v == nil {
-			continue
-		}
-		if v.Const != nil {
-			if q := v.Type.Quant; q != nil && q.PerAxis() || v.Const.Len() > 1 &&
-				(n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
-				panic(no("the constant %s holds a value per channel", v.Name))
-			}
-			continue
-		}
-		if asWhole(n, i) {
-			panic(no("input %d (%s) is not constant", i, v.Name))
-		}
-		ps := b.parts(v)
-		lifted := make([]*part, len(ps))
-		for k, p := range ps { // to the rank of the output
-			q := p.clone()
-			q.dims = slices.Concat(make([][]digit, len(shape)-len(q.dims)), q.dims)
-			lifted[k] = q
-		}
-		if !b.mixing[n.Out[0]] {
-			lifted = b.joinNarrow(lifted)
-		}
-		data[i] = lifted
-		if first < 0 {
-			first = i
-		}
+	for i := range n.In {
+		data[i] = b.operand(n, i)
 	}
-	if first < 0 {
+	if !slices.ContainsFunc(data, func(ps []*part) bool { return ps != nil }) {
 		panic(no("all operands are constant"))
 	}
 	tuples := [][]*part{make([]*part, len(n.In))}
@@ -77,6 +50,31 @@ func elementwise(b *builder, n *ir.Node) []*rep {
 		out = append(out, p)
 	}
 	return result(n, out)
+}
+
+// operand gives the parts of a run-time operand in the rank of the result; nil for
+// constants and what is absent.
+func (b *builder) operand(n *ir.Node, i int) []*part {
+	v := n.In[i]
+	switch {
+	case v == nil:
+		return nil
+	case v.Const != nil:
+		if v.Type.Quant.PerAxis() || v.Const.Len() > 1 && (n.Op == op.QuantizeLinear || n.Op == op.DequantizeLinear) {
+			panic(no("the constant %s holds a value per channel", v.Name))
+		}
+		return nil
+	case asWhole(n, i):
+		panic(no("input %d (%s) is not constant", i, v.Name))
+	}
+	ps := clones(b.parts(v))
+	for _, p := range ps {
+		p.dims = slices.Concat(make([][]digit, n.Out[0].Type.Rank()-len(p.dims)), p.dims)
+	}
+	if !b.mixing[n.Out[0]] {
+		ps = b.joinNarrow(ps)
+	}
+	return ps
 }
 
 // asWhole reports inputs of element-wise operators that are parameters: they
