@@ -68,10 +68,8 @@ func TestMake(t *testing.T) {
 	if out := run(t, dir, mk, "CFLAGS=-Os -DX='\"y\"'"); !strings.Contains(out, "qnative.c") {
 		t.Errorf("other flags build nothing:\n%s", out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "nncc", "nncc.h"), []byte(m.file("nncc/nncc.h")+"\n"),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "nncc", "nncc.h"), []byte(m.file("nncc/nncc.h")+"\n"),
+		0o644))
 	if out := run(t, dir, mk, "CFLAGS=-Os -DX='\"y\"'"); !strings.Contains(out, "qnative.c") {
 		t.Errorf("a changed header builds nothing:\n%s", out)
 	}

@@ -283,10 +283,8 @@ func TestArduino(t *testing.T) {
 				t.Fatalf("%d sources, want %d: %v", len(objs), want, err)
 			}
 			sketch := "examples/" + m.prefix + "_once/" + m.prefix + "_once.ino"
-			if err := os.WriteFile(filepath.Join(dir, "src", "main.cpp"), fmt.Appendf(nil, arduinoMain, sketch),
-				0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, "src", "main.cpp"), fmt.Appendf(nil, arduinoMain, sketch),
+				0o644))
 			run(t, dir, gpp, append([]string{"-Isrc", "src/main.cpp", "-o", "sketch"}, append(objs, "-lm")...)...)
 			out, found := strings.CutPrefix(run(t, dir, filepath.Join(dir, "sketch")), "microseconds: time\n")
 			if want := m.zeros(t); !found || !sameNumbers(out, want) {

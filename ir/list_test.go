@@ -105,9 +105,7 @@ func BenchmarkRewrite(b *testing.B) {
 				g := relus(b, n)
 				for _, at := range slices.Clone(g.Nodes) {
 					m, err := g.InsertBefore(at, op.Abs, "more", nil, 1, at.In[0])
-					if err != nil {
-						b.Fatal(err)
-					}
+					testenv.OK(b, err)
 					g.SetInput(at, 0, m.Out[0])
 				}
 				for _, m := range slices.Clone(g.Nodes) {

@@ -27,12 +27,8 @@ func emit(t testing.TB, spec *boards.Spec) string {
 	dir := writeMini(t)
 	for _, f := range run.HarnessFiles(spec, miniModel) {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.OK(t, os.WriteFile(p, f.Data, 0o644))
 	}
 	return dir
 }
@@ -50,9 +46,7 @@ func TestHarnessHasNoWarnings(t *testing.T) {
 		}
 	}
 	host, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, cc := range []string{"gcc", "clang"} {
 		t.Run(cc, func(t *testing.T) {
 			testenv.Tool(t, map[string]string{"gcc": "cc", "clang": "clang"}[cc], cc)
@@ -91,17 +85,13 @@ func TestEmittedFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := load(t, name)
 			im, err := run.Build(context.Background(), spec, emit(t, spec), run.BuildOptions{Opt: "speed"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			defer im.Close()
 			t.Logf("%+v", im.Sizes)
 			checkSizes(t, im)
 			c := miniCase(0, 5)
 			res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			want, _ := miniOutputs(c, 0)
 			if !bytes.Equal(res.Cases[0].Outputs[0], want[0]) || res.Layers != nil {
 				t.Errorf("outputs differ, or layers %v of an image without trace", res.Layers)
@@ -130,31 +120,21 @@ func TestLinkedKernels(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	if err := os.Rename(filepath.Join(dir, "nncc", "kernel.h"), filepath.Join(inst, "kernel.h")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "nncc", "cmsis_nn"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(filepath.Join(dir, "nncc", "kernel.h"), filepath.Join(inst, "kernel.h")))
+	testenv.OK(t, os.Mkdir(filepath.Join(dir, "nncc", "cmsis_nn"), 0o755))
 	// Our own copy must not be compiled.
-	if err := os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn",
-		"kernel.c")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn",
+		"kernel.c")))
 	im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, CMSISInclude: inst,
 		CMSISLib: lib})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer im.Close()
 	if im.Sizes.By[run.Kernels].Text < 50 {
 		t.Errorf("the library's code is not counted: %+v", im.Sizes)
 	}
 	c := miniCase(0, 9)
 	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if want, _ := miniOutputs(c, 0); !bytes.Equal(res.Cases[0].Outputs[0], want[0]) {
 		t.Error("outputs differ")
 	}
@@ -184,15 +164,11 @@ big_weights:
 	.incbin "big_weights.bin"
 `,
 		} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		}
 		data := make([]byte, weights)
 		data[weights-1] = 17
-		if err := os.WriteFile(filepath.Join(dir, "big_weights.bin"), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "big_weights.bin"), data, 0o644))
 		return dir
 	}
 	model := run.Model{Name: "big", Header: "big.h", ArenaMacro: "BIG_ARENA_BYTES", RunFunc: "big_run",
@@ -222,17 +198,13 @@ big_weights:
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			defer im.Close()
 			if im.Sizes.Weights() != uint64(c.weights) || im.Sizes.Arena != uint64(c.arena) {
 				t.Errorf("%+v", im.Sizes)
 			}
 			res, err := run.Run(context.Background(), spec, im, []run.Case{{Inputs: [][]byte{{25}}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if got := res.Cases[0].Outputs[0][0]; got != 42 {
 				t.Errorf("got %d", got)
 			}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/boards/run"
 )
 
@@ -25,17 +27,11 @@ func TestCyclesOfALoop(t *testing.T) {
 			cases := []run.Case{miniCase(8, 1), miniCase(15, 1)}
 			cases[1].KeepState = true // so that the second execution follows both
 			res, err := run.RunWith(ctx, spec, im, cases, run.Options{Trace: []int{0, 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			short, err := run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			long, err := run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for i, c := range long.Cycles {
 				if d := c.Instructions - int(res.Cases[1].Layers[i]); d < -6 || d > 6 {
 					t.Errorf("step %d: %d instructions were followed, %d counted", i, c.Instructions,

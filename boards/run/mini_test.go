@@ -193,12 +193,8 @@ func writeMini(t testing.TB) string {
 		"nncc/kernel.h": miniKernelHeader, "nncc/kernel.c": miniKernel,
 	} {
 		p := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.OK(t, os.WriteFile(p, []byte(text), 0o644))
 	}
 	return dir
 }
@@ -231,9 +227,7 @@ func miniOutputs(c run.Case, state int32) ([][]byte, int32) {
 func load(t testing.TB, name string) *boards.Spec {
 	t.Helper()
 	s, err := boards.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s.Core == "host" {
 		testenv.Tool(t, "cc", s.Toolchain.CC)
 	} else {

@@ -33,17 +33,13 @@ func TestKeptObjects(t *testing.T) {
 			must := func(dir, objects, opt string) []byte {
 				t.Helper()
 				elf, err := build(dir, objects, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				return elf
 			}
 			kept := func() []string {
 				t.Helper()
 				files, err := filepath.Glob(filepath.Join(objects, "*"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				return files
 			}
 			plain := must(writeMini(t), t.TempDir(), "")
@@ -57,9 +53,7 @@ func TestKeptObjects(t *testing.T) {
 
 			changed := writeMini(t)
 			header := filepath.Join(changed, "nncc", "kernel.h")
-			if err := os.WriteFile(header, []byte(miniKernelHeader+"/* changed */\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(header, []byte(miniKernelHeader+"/* changed */\n"), 0o644))
 			must(changed, objects, "")
 			if got := len(kept()); got != n+2 { // mini.c and kernel.c include it
 				t.Errorf("%d objects after a header of two sources changed, want %d", got, n+2)
@@ -70,9 +64,7 @@ func TestKeptObjects(t *testing.T) {
 			}
 
 			for _, f := range kept() {
-				if err := os.WriteFile(f, []byte("no object"), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(f, []byte("no object"), 0o644))
 			}
 			if _, err := build(writeMini(t), objects, ""); err == nil {
 				t.Error("kept objects were not linked")
@@ -84,21 +76,15 @@ func TestKeptObjects(t *testing.T) {
 // A source whose object holds more than files can tell is compiled every time.
 func TestNotKept(t *testing.T) {
 	spec, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	testenv.Tool(t, "cc", spec.Toolchain.CC)
 	count := func(o run.BuildOptions, text string) int {
 		t.Helper()
 		dir := writeMini(t)
-		if err := os.WriteFile(filepath.Join(dir, "more.c"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, "more.c"), []byte(text), 0o644))
 		o.Model, o.Objects = &miniModel, t.TempDir()
 		im, err := run.Build(context.Background(), spec, dir, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		im.Close()
 		files, _ := filepath.Glob(filepath.Join(o.Objects, "*"))
 		return len(files)

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // stream builds results as the harness writes them.
@@ -49,9 +51,7 @@ func goodResults() ([]byte, []encoded) {
 func TestResultsThatAreNotWhole(t *testing.T) {
 	b, cases := goodResults()
 	r, err := decodeResults(b, cases, []int{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if c := r.cases[0]; string(c.outputs[0]) != "abc" || c.steps[1].ticks != 200+1<<32 || len(c.dumps[0]) != 2 ||
 		r.cases[1].status != -1 {
 		t.Errorf("%+v", r)
@@ -128,9 +128,7 @@ func TestParseMap(t *testing.T) {
 	s, err := parseMap(strings.NewReader(sampleMap), map[string]Origin{
 		"0000-kws.c.o": ModelCode, "0001-kws_weights.S.o": ModelCode, "0002-model_glue.c.o": Harness,
 		"0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := map[Origin]Section{
 		ModelCode: {Text: 0x20, Weights: 0x30},
 		Kernels:   {Text: 0x60},

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 )
@@ -50,9 +52,7 @@ func mini(t testing.TB, spec *boards.Spec) *run.Image {
 	}
 	imagesMu.Unlock()
 	im, err := image()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return im
 }
 
@@ -90,9 +90,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 				{Step: 0, Offset: 528, Bytes: 512}}
 			opt := run.Options{Trace: []int{0, 2}, Dumps: dumps}
 			res, err := run.RunWith(context.Background(), spec, im, cases, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			var state int32
 			for i, c := range cases {
 				if !c.KeepState {
@@ -137,9 +135,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 				t.Errorf("stack %d bytes, exact %t", res.StackBytes, res.StackExact)
 			}
 			again, err := run.RunWith(context.Background(), spec, im, cases, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for i := range cases {
 				if again.Cases[i].Instructions != res.Cases[i].Instructions || !slices.Equal(again.Cases[i].Layers,
 					res.Cases[i].Layers) {
@@ -163,9 +159,7 @@ func TestCalibration(t *testing.T) {
 			res, err := run.RunWith(context.Background(), spec, mini(t, spec),
 				[]run.Case{miniCase(8, 1), miniCase(9, 1), kept(miniCase(10, 1))},
 				run.Options{Trace: []int{0, 1, 2}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			a := res.Cases[0]
 			for i, turns := range []int64{250, 2500000, 7500000} {
 				c := res.Cases[i]
@@ -182,17 +176,13 @@ func TestCalibration(t *testing.T) {
 			}
 			quiet, err := run.RunWith(context.Background(), spec, mini(t, spec), []run.Case{miniCase(8, 1)},
 				run.Options{Trace: []int{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if res.StackBytes != quiet.StackBytes || !res.StackExact {
 				t.Errorf("stack %d with interrupts (exact: %t), %d without", res.StackBytes, res.StackExact,
 					quiet.StackBytes)
 			}
 			res, err = run.Run(context.Background(), spec, mini(t, spec), []run.Case{miniCase(11, 1)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if res.StackBytes < 1200 || res.StackBytes > 1300 {
 				t.Errorf("a function with 1200 bytes of locals uses %d of stack", res.StackBytes)
 			}
@@ -259,9 +249,7 @@ func TestFailures(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 			res, err := run.Run(context.Background(), spec, im, []run.Case{miniCase(100, 1), miniCase(0, 1)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if res.Cases[0].Status != -3 || res.Cases[0].Outputs != nil || res.Cases[1].Status != 0 ||
 				res.Cases[1].Outputs == nil {
 				t.Errorf("a model that reports an error: %+v", res.Cases)
@@ -385,9 +373,7 @@ func TestBrokenQEMU(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if c.script != "" {
-				if err := os.WriteFile(filepath.Join(dir, "qemu-system-arm"), []byte(c.script), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(filepath.Join(dir, "qemu-system-arm"), []byte(c.script), 0o755))
 				t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 			} else {
 				t.Setenv("PATH", dir)
@@ -410,9 +396,7 @@ func TestInstallAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec, err := boards.Load(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	_, err = run.Build(context.Background(), spec, writeMini(t), run.BuildOptions{Model: &miniModel})
 	if err == nil || !strings.Contains(err.Error(),
 		`what the board's file says, which nncc does not know: "curl http://x | sh"`) {

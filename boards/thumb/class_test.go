@@ -27,21 +27,15 @@ func assembled(t *testing.T, file string, flags ...string) (text []uint16, lines
 		t.Fatalf("%v\n%s", err, out)
 	}
 	f, err := elf.Open(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	b, err := f.Section(".text").Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for ; len(b) >= 2; b = b[2:] {
 		text = append(text, binary.LittleEndian.Uint16(b))
 	}
 	src, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer src.Close()
 	class := ""
 	for sc := bufio.NewScanner(src); sc.Scan(); {

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
@@ -35,20 +37,14 @@ func input(shape ...int) []*ir.Value {
 func write(t *testing.T, b []byte, elem ...string) string {
 	t.Helper()
 	p := filepath.Join(elem...)
-	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(p, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+	testenv.OK(t, os.WriteFile(p, b, 0o644))
 	return p
 }
 
 func encodePNG(t testing.TB, m image.Image) []byte {
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -66,22 +62,16 @@ func flat(w, h int, c color.Color) image.Image {
 func open(t *testing.T, in []*ir.Value, spec []string, paths ...string) *data.Set {
 	t.Helper()
 	sp, err := data.Parse(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s, err := data.Open(paths, in, data.Options{Spec: sp, Labelled: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return s
 }
 
 func sample(t *testing.T, s *data.Set, i int) data.Sample {
 	t.Helper()
 	x, err := s.Sample(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return x
 }
 
@@ -151,13 +141,9 @@ func TestLabelFiles(t *testing.T) {
 	}
 	in := input(1, 1, 2, 2)
 	order, err := npz.New([]int{3}, []int64{2, 0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	npy := filepath.Join(dir, "order.npy")
-	if err := npz.WriteNpyFile(npy, order); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, npz.WriteNpyFile(npy, order))
 	for name, c := range map[string]struct {
 		path    string
 		labels  []int
@@ -215,13 +201,9 @@ func TestLayouts(t *testing.T) {
 		v[i] = float32(i)
 	}
 	a, err := npz.New([]int{2, 4, 5, 3}, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	p := filepath.Join(dir, "a.npz")
-	if err := npz.WriteNpzFile(p, []npz.Entry{{Name: "pictures", Array: a}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, npz.WriteNpzFile(p, []npz.Entry{{Name: "pictures", Array: a}}))
 	_, err = data.Open([]string{p}, input(1, 3, 4, 5), data.Options{})
 	if err == nil ||
 		!strings.Contains(err.Error(), "It looks like NHWC: the model wants 1x3x4x5 (NCHW); transpose it, "+
@@ -242,9 +224,7 @@ func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	good := encodePNG(t, flat(40, 40, color.NRGBA{R: 1, G: 2, B: 3, A: 255}))
 	var jpg bytes.Buffer
-	if err := jpeg.Encode(&jpg, flat(40, 40, color.Gray{9}), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, jpeg.Encode(&jpg, flat(40, 40, color.Gray{9}), nil))
 	write(t, good, dir, "mixed", "a.png")
 	write(t, []byte("x"), dir, "mixed", "b.npy")
 	write(t, []byte("x"), dir, "web", "a.webp")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/data"
 )
 
@@ -29,13 +31,9 @@ func TestIdle(t *testing.T) {
 		{"csv.scale=2 image.scale=1", "csv has had no effect: no table was read"},
 	} {
 		sp, err := data.Parse(strings.Fields(c.keys))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		s, err := data.Open([]string{filepath.Join(dir, "p")}, input(1, 3, 4, 5), data.Options{Spec: sp})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		sample(t, s, 0)
 		var got []string
 		for _, d := range sp.Idle() {
@@ -78,9 +76,7 @@ func TestLabelsThatAreLost(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	said := func(s *data.Set, err error) string {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		all := ""
 		for _, d := range s.Diags {
 			all += d.Error() + "; "
@@ -88,9 +84,7 @@ func TestLabelsThatAreLost(t *testing.T) {
 		return all
 	}
 	list := filepath.Join(dir, "f", "labels.csv")
-	if err := os.WriteFile(list, []byte("cat/1.png,cat\ncat/2.png,dog\ndog/3.png,dog\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(list, []byte("cat/1.png,cat\ncat/2.png,dog\ndog/3.png,dog\n"), 0o666))
 	if got := said(labelled(data.Options{})); !strings.Contains(got, "cat/2.png is of class dog, and it lies in the "+
 		"folder cat") {
 		t.Errorf("a contradiction: %q", got)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
@@ -29,17 +31,11 @@ func TestInputs(t *testing.T) {
 		v[i] = float32(i)
 	}
 	a, err := npz.New([]int{1, 4, 5, 3}, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	old := filepath.Join(dir, "old.npy")
-	if err := npz.WriteNpyFile(old, a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, npz.WriteNpyFile(old, a))
 	sp, err := data.Parse([]string{"image.scale=1", "layout=nhwc"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	list, from, _, err := data.Inputs([]string{"eye=" + filepath.Join(dir, "f"), old}, g.In, data.Options{Spec: sp})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d inferences, %v", len(list), err)
@@ -72,13 +68,9 @@ func TestArraysOfSamples(t *testing.T) {
 	in := input(1, 2)
 	for _, shape := range [][]int{{3, 1, 2}, {3, 2}} {
 		a, err := npz.New(shape, []float32{0, 1, 2, 3, 4, 5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		path := filepath.Join(t.TempDir(), "x.npy")
-		if err := npz.WriteNpyFile(path, a); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, npz.WriteNpyFile(path, a))
 		list, _, _, err := data.Inputs([]string{path}, in, data.Options{Split: true})
 		if err != nil || len(list) != 3 || !slices.Equal(list[1][0].Floats(), []float64{2, 3}) {
 			t.Errorf("%v: %v, %v", shape, list, err)
@@ -94,8 +86,6 @@ func complexFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "complex.npy")
 	a := &npz.Array{DType: "complex64", Shape: []int{1}, Data: make([]complex64, 1)}
-	if err := npz.WriteNpyFile(path, a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, npz.WriteNpyFile(path, a))
 	return path
 }

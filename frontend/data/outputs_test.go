@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/postprocess"
@@ -194,9 +196,7 @@ func TestOutputsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "all.yaml")
 	text := "image:\n  scale: 1\noutputs:\n  boxes:\n    head: yolov8\n    from: [y]\n    threshold: 0.5\n" +
 		"  classes:\n    from: z\n"
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	s, err := data.Parse([]string{path})
 	if err != nil || s.Outputs.Boxes.Threshold[0] != 0.5 || s.Outputs.Classes.From != "z" || s.All.Image.Scale != 1 {
 		t.Errorf("%+v, %v", s, err)
@@ -216,9 +216,7 @@ func TestOutputsFile(t *testing.T) {
 		"outputs:\n  boxes: 5":                    "boxes: want keys",
 		"outputs:\n  boxes:\n    anchors: [a, b]": "want numbers",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		if _, err := data.Parse([]string{path}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -230,9 +228,7 @@ func TestPriorFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.csv")
 	must := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	m := modelOf(64, 32, map[string][]int{"b": {1, 2, 4}, "s": {1, 2, 3}}, "b", "s")
 	values := []string{"boxes.head=ssd", "boxes.boxes=b", "boxes.scores=s", "boxes.box=yxhw", "boxes.priors=" + path}
@@ -266,9 +262,7 @@ func FuzzOutputs(f *testing.F) {
 			return
 		}
 		path := filepath.Join(dir, "f.yaml")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, []byte(text), 0o666))
 		s := &data.Spec{}
 		if s.ParseOutputs([]string{path}) != nil {
 			return

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/data"
 )
 
@@ -32,9 +34,7 @@ func TestPictureKinds(t *testing.T) {
 		return m
 	}
 	var jpg bytes.Buffer
-	if err := jpeg.Encode(&jpg, fill(image.NewRGBA(r)), &jpeg.Options{Quality: 100}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, jpeg.Encode(&jpg, fill(image.NewRGBA(r)), &jpeg.Options{Quality: 100}))
 	glass := image.NewNRGBA(r)
 	for i := range glass.Pix {
 		glass.Pix[i] = []uint8{200, 100, 50, 10}[i%4] // transparent: the colour is there all the same
@@ -178,9 +178,7 @@ func TestFile(t *testing.T) {
 		"s.yaml",
 	)
 	s, err := data.Parse([]string{f, "x:image.resize=fit"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	x, y := s.Of("x").Image, s.Of("y").Image
 	if x.Scale != 1 || !slices.Equal(x.Mean, []float64{1, 2, 3}) || x.Pad != 4 || x.Resize.String() != "fit" ||
 		y.Pad != 0 || y.Scale != 1 {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func manifest(list ...File) File {
@@ -57,9 +59,7 @@ func tree(t *testing.T, dir string) map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	delete(m, "report.json")
 	return m
 }
@@ -87,27 +87,17 @@ func ways(t *testing.T, f func(t *testing.T, dir string)) {
 
 func TestFolder(t *testing.T) {
 	ways(t, func(t *testing.T, dir string) {
-		if err := write(dir, File{"a.c", []byte("1")}, File{"nncc/k.c", []byte("1")}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, write(dir, File{"a.c", []byte("1")}, File{"nncc/k.c", []byte("1")}))
 		same(t, dir, map[string]string{"a.c": "1", "nncc/": "", "nncc/k.c": "1"})
 		// The user's: a file, one in nncc's folder, a link, an empty folder; objects.
 		for p, text := range map[string]string{"own.txt": "own", "nncc/own.c": "own", ".git/refs/x": "ref",
 			"build/a.o": "object"} {
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o777))
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, p), []byte(text), 0o600))
 		}
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, ".git", "tags"), 0o755),
-			os.Symlink("/nowhere", filepath.Join(dir, "link"))); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(dir, File{"b.c", []byte("2")}, File{"nncc/k2.c", []byte("2")}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, errors.Join(os.Mkdir(filepath.Join(dir, ".git", "tags"), 0o755),
+			os.Symlink("/nowhere", filepath.Join(dir, "link"))))
+		testenv.OK(t, write(dir, File{"b.c", []byte("2")}, File{"nncc/k2.c", []byte("2")}))
 		got := tree(t, dir)
 		delete(got, "build/")
 		delete(got, "build/a.o")
@@ -143,20 +133,14 @@ func TestFolder(t *testing.T) {
 func TestFolderKeepsEdits(t *testing.T) {
 	ways(t, func(t *testing.T, dir string) {
 		edit := func(p, text string) {
-			if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o640); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, os.WriteFile(filepath.Join(dir, p), []byte(text), 0o640))
 		}
 		run := func(wantKept string, list ...File) {
 			t.Helper()
 			f, err := NewFolder(dir, "report.json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			defer f.Discard()
-			if err := errors.Join(f.Add(append(list, manifest(list...))...), f.Commit()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, errors.Join(f.Add(append(list, manifest(list...))...), f.Commit()))
 			if got := strings.Join(f.Kept(), " "); got != wantKept {
 				t.Errorf("kept %q, want %q", got, wantKept)
 			}
@@ -167,9 +151,7 @@ func TestFolderKeepsEdits(t *testing.T) {
 		run("", all("1")...)
 		edit("s/main.c", "mine")
 		edit("s/x.c", "mine, too")
-		if err := os.Remove(filepath.Join(dir, "Makefile")); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.Remove(filepath.Join(dir, "Makefile")))
 		for _, n := range []string{"1", "2", "3"} {
 			run("s/main.c s/x.c", all(n)...)
 			same(t, dir, map[string]string{"Makefile": "m" + n, "s/": "", "s/main.c": "mine", "s/main.c.new": "s\n" + n,
@@ -184,9 +166,7 @@ func TestFolderKeepsEdits(t *testing.T) {
 		run("s/main.c", all("6")[:2]...)
 		edit("s/main.c.new", "mine as well")
 		f, err := NewFolder(dir, "report.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		defer f.Discard()
 		if err := errors.Join(f.Add(append(all("7")[:2], manifest(all("7")[:2]...))...), f.Commit()); err == nil ||
 			!strings.Contains(err.Error(), "main.c.new was not written by nncc") {
@@ -198,11 +178,9 @@ func TestFolderKeepsEdits(t *testing.T) {
 func TestFolderRefuses(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs")
-	if err := errors.Join(os.Mkdir(theirs, 0o777), os.WriteFile(filepath.Join(theirs, "x"), nil, 0o666),
+	testenv.OK(t, errors.Join(os.Mkdir(theirs, 0o777), os.WriteFile(filepath.Join(theirs, "x"), nil, 0o666),
 		os.Symlink(theirs, filepath.Join(dir, "link")),
-		os.Symlink("nowhere", filepath.Join(dir, "dangling"))); err != nil {
-		t.Fatal(err)
-	}
+		os.Symlink("nowhere", filepath.Join(dir, "dangling"))))
 	for path, want := range map[string]string{
 		theirs:                         "was not written by nncc",
 		filepath.Join(dir, "link"):     "symbolic link",
@@ -248,21 +226,15 @@ func TestSweep(t *testing.T) {
 	base := t.TempDir()
 	dir := filepath.Join(base, "out")
 	dead := filepath.Join(base, stagePrefix+"1")
-	if err := errors.Join(os.MkdirAll(filepath.Join(dead, "old"), 0o777),
+	testenv.OK(t, errors.Join(os.MkdirAll(filepath.Join(dead, "old"), 0o777),
 		os.WriteFile(filepath.Join(dead, "old", "report.json"), manifest().Data, 0o666),
-		os.WriteFile(filepath.Join(dead, "target"), []byte(dir), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+		os.WriteFile(filepath.Join(dead, "target"), []byte(dir), 0o666)))
 	alive, err := NewFolder(filepath.Join(base, "other"), "report.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if _, err := os.Stat(filepath.Join(dir, "report.json")); err != nil {
 		t.Errorf("the folder that had been moved away is not back: %v", err)
 	}
-	if err := write(dir, File{"a", nil}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, write(dir, File{"a", nil}))
 	if err := errors.Join(alive.Add(manifest()), alive.Commit()); err != nil {
 		t.Errorf("the stage of a living process was removed: %v", err)
 	}
@@ -276,15 +248,13 @@ func TestReplace(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	victim := filepath.Join(outside, "victim")
 	in := filepath.Join(dir, "in.onnx")
-	if err := errors.Join(os.WriteFile(victim, []byte("v"), 0o666), os.WriteFile(in, []byte("in"), 0o666),
+	testenv.OK(t, errors.Join(os.WriteFile(victim, []byte("v"), 0o666), os.WriteFile(in, []byte("in"), 0o666),
 		os.Mkdir(filepath.Join(dir, "sub"), 0o777),
 		os.Symlink(victim, filepath.Join(dir, "link")), os.Symlink(outside, filepath.Join(dir, "out")),
 		os.Symlink("in.onnx", filepath.Join(dir, "inlink")),
 		os.WriteFile(filepath.Join(dir, "theirs"), []byte("t"), 0o666), os.WriteFile(filepath.Join(dir, "old"),
 			[]byte("mine"), 0o600), os.Chmod(filepath.Join(dir, "old"), 0o640),
-		os.Link(in, filepath.Join(dir, "hard"))); err != nil {
-		t.Fatal(err)
-	}
+		os.Link(in, filepath.Join(dir, "hard"))))
 	mine := func(b []byte) bool { return string(b) == "mine" }
 	before := tree(t, dir)
 	for name, want := range map[string]string{
@@ -335,9 +305,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	f := filepath.Join(dir, "f")
-	if err := os.WriteFile(f, []byte("0123456789"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(f, []byte("0123456789"), 0o666))
 	if b, err := Read(f, 10); err != nil || string(b) != "0123456789" {
 		t.Errorf("%q %v", b, err)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -79,27 +81,19 @@ func TestArchive(t *testing.T) {
 		func(b *bytes.Buffer) error { return writeNpz(b, samples(), zip.Deflate) },
 	} {
 		var b, c bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, write(&b))
 		if err := write(&c); err != nil || !bytes.Equal(b.Bytes(), c.Bytes()) {
 			t.Fatal("written twice, the bytes differ", err)
 		}
 		path := filepath.Join(t.TempDir(), "a.npz")
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(path, b.Bytes(), 0o644))
 		got, err := ReadFile(path, Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if d := cmp.Diff(samples(), got, cmpArrays); d != "" {
 			t.Error(d)
 		}
 		a, err := OpenArchive(path, Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		h, err := a.Header("rank3")
 		if err != nil || h.DType != "int32" || len(h.Shape) != 3 {
 			t.Error(h, err)
@@ -115,17 +109,13 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	a := samples()[10].Array
 	p := filepath.Join(dir, "x.npy")
-	if err := WriteNpyFile(p, a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WriteNpyFile(p, a))
 	got, err := ReadFile(p, Limits{})
 	if err != nil || len(got) != 1 || cmp.Diff(a, got[0].Array, cmpArrays) != "" {
 		t.Fatal(got, err)
 	}
 	z := filepath.Join(dir, "x.npz")
-	if err := WriteNpzFile(z, samples()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WriteNpzFile(z, samples()))
 	if left, _ := filepath.Glob(filepath.Join(dir, ".npz-*")); len(left) != 0 {
 		t.Error("temporary files are left:", left)
 	}
@@ -208,21 +198,15 @@ func TestBombs(t *testing.T) {
 		z := zip.NewWriter(&b)
 		w, err := z.CreateRaw(&zip.FileHeader{Name: "a.npy", Method: method, CRC32: crc32.ChecksumIEEE(body),
 			CompressedSize64: uint64(len(body)), UncompressedSize64: size})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		w.Write(body)
 		z.Close()
 		return b.Bytes()
 	}
 	zeros, err := New([]int{4 << 20}, make([]int8, 4<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var written bytes.Buffer
-	if err := writeNpz(&written, []Entry{{"a", zeros}, {"b", zeros}}, zip.Deflate); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, writeNpz(&written, []Entry{{"a", zeros}, {"b", zeros}}, zip.Deflate))
 	huge := npy(fmt.Sprintf(dict, 1<<40))
 	cases := []struct {
 		name string
@@ -267,9 +251,7 @@ func TestNumpy(t *testing.T) {
 		t.Skip("python3 with numpy is not installed (apt-get install python3-numpy)")
 	}
 	dir := t.TempDir()
-	if err := WriteNpzFile(filepath.Join(dir, "ours.npz"), samples()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WriteNpzFile(filepath.Join(dir, "ours.npz"), samples()))
 	script := `
 import numpy as np
 d = np.load('ours.npz')
@@ -286,9 +268,7 @@ np.save('v1.npy', d['rank3'].T)
 	}
 	for _, f := range []string{"stored.npz", "packed.npz"} {
 		got, err := ReadNpzFile(filepath.Join(dir, f), Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if d := cmp.Diff(samples(), got, cmpArrays); d != "" {
 			t.Errorf("%s: %s", f, d)
 		}
@@ -298,9 +278,7 @@ np.save('v1.npy', d['rank3'].T)
 		t.Error(note, err)
 	}
 	got, err := ReadNpyFile(filepath.Join(dir, "v1.npy"), Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if d := cmp.Diff([]int32{0, 3, 1, 4, 2, 5}, got.Data); d != "" {
 		t.Error(d)
 	}
@@ -328,9 +306,7 @@ func TestConversions(t *testing.T) {
 		0x03ff: 6.097555160522461e-05, 0xfc00: math.Inf(-1)}
 	half := func(b uint16) float64 {
 		f, err := (&Array{"float16", []int{1}, []uint16{b}}).Float64s()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		return f[0]
 	}
 	for b, want := range h {
@@ -374,13 +350,9 @@ func FuzzRead(f *testing.F) {
 		}
 		for _, a := range all {
 			var w bytes.Buffer
-			if err := WriteNpy(&w, a); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, WriteNpy(&w, a))
 			back, err := ReadNpy(&w, lim)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if back.DType != a.DType || cmp.Diff(a.Shape, back.Shape, cmpArrays) != "" || back.Len() != a.Len() {
 				t.Fatalf("%v %v came back as %v %v", a.DType, a.Shape, back.DType, back.Shape)
 			}

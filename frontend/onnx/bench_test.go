@@ -5,6 +5,8 @@ package onnx
 import (
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -12,20 +14,14 @@ import (
 // BenchmarkOpen measures decoding, checking and importing a small network.
 func BenchmarkOpen(b *testing.B) {
 	m, err := Export(irtest.Gen(3, tensor.F32), ExportOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	file, err := Marshal(m)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
 		m, err := Parse(file, Limits{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 		if _, err := OpenModel(m, ImportOptions{}); err != nil {
 			b.Fatal(err)
 		}
@@ -38,9 +34,7 @@ func BenchmarkExport(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m, err := Export(g, ExportOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.OK(b, err)
 		if _, err := Marshal(m); err != nil {
 			b.Fatal(err)
 		}

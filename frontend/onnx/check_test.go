@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -17,9 +19,7 @@ import (
 func checkAll(t *testing.T, p *pb.ModelProto, lim Limits) diag.List {
 	t.Helper()
 	m, err := Parse(tBytes(p), lim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return Check(m)
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 )
@@ -64,18 +66,14 @@ func TestSharedModels(t *testing.T) {
 func TestSharedBad(t *testing.T) {
 	dir := shared(t, "bad")
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var manifest struct {
 		Cases []struct {
 			File, Expect string
 			Mention      []string
 		}
 	}
-	if err := json.Unmarshal(b, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal(b, &manifest))
 	found := 0
 	for _, c := range manifest.Cases {
 		msgs := loadAndCheck(filepath.Join(dir, c.File))
@@ -106,27 +104,19 @@ func TestSharedBad(t *testing.T) {
 // the importer says of some of them are limits of nncc.
 func TestSharedBackend(t *testing.T) {
 	f, err := os.Open(shared(t, "onnx-backend-1.23.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	models, tensors := 0, 0
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		switch name := path.Base(h.Name); {
 		case name == "model.onnx":
 			models++

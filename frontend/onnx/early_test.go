@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/ir/diag"
@@ -77,9 +79,7 @@ func TestEarly(t *testing.T) {
 			}
 			if opset == 7 || opset == 8 || opset == 16 || opset == c.below-1 {
 				b, err := proto.Marshal(m.Proto)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				q.add(t, name, b, a, in, []*tensor.Dense{got[0]}, 1e-5)
 			}
 		}

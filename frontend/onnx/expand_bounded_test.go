@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -80,9 +82,7 @@ func TestBounded(t *testing.T) {
 			}
 			known := open(t, m, ImportOptions{Set: set})
 			out, err := interp.Run(known, nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			want := out[0]
 			got, err := interp.Run(g, in, nil)
 			if count := want.Shape[c.axis]; count > most {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
@@ -27,35 +29,21 @@ func TestExportQuantised(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			_, g, err := Open(f, Limits{}, ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
+			testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 			irtest.Verify(t, g)
 			m, err := Export(g, ExportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			b, err := Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			p, err := Parse(b, Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for _, f := range Check(p) {
 				t.Errorf("finding: %s", f.String())
 			}
 			back, err := Import(p, ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := quant.Integer(back, quant.IntegerOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
+			testenv.OK(t, quant.Integer(back, quant.IntegerOptions{}))
 			in := irtest.Inputs(g, 3)
 			want, got := irtest.Run(t, g, in), irtest.Run(t, back, in)
 			for i := range want {
@@ -129,17 +117,11 @@ func TestExportQuantisedOperators(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, `graph "net" {`+c.src+"\nout \"y\" = %y\n}")
 			m, err := Export(g, ExportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			b, err := Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			p, err := Parse(b, Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for _, f := range Check(p) {
 				t.Errorf("finding: %s", f.String())
 			}
@@ -155,9 +137,7 @@ func TestExportQuantisedOperators(t *testing.T) {
 				t.Errorf("written as %s, want %s", seen, c.ops)
 			}
 			back, err := Import(p, ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			in := irtest.Inputs(g, 3)
 			want, got := irtest.Run(t, g, in), irtest.Run(t, back, in)
 			step := 2.0
@@ -198,17 +178,13 @@ func TestExportCustom(t *testing.T) {
 		Infer: func(n *ir.Node) ([]ir.Type, error) { return []ir.Type{n.In[0].Type}, nil }}
 	g := ir.New("g")
 	n, err := g.Add(odd, "odd", nil, 1, g.AddInput("x", ir.T(tensor.F32, 2)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g.AddOutput("y", n.Out[0])
 	if _, err := Export(g, ExportOptions{}); err == nil || !strings.Contains(err.Error(), "Odd") {
 		t.Errorf("error %v", err)
 	}
 	m, err := Export(g, ExportOptions{Custom: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if fs := Check(&Model{Proto: m}); fs.Count(diag.Error) > 0 {
 		t.Error(fs)
 	}
@@ -224,9 +200,7 @@ func TestExportBorders(t *testing.T) {
 	g.AddOutput("constant", k)
 	m, err := Export(g, ExportOptions{Producer: "p", Version: "1", Doc: "d", Metadata: map[string]string{"b": "2",
 		"a": "1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if fs := Check(&Model{Proto: m}); len(fs) > 0 {
 		t.Error(fs)
 	}
@@ -234,9 +208,7 @@ func TestExportBorders(t *testing.T) {
 		t.Error("metadata are missing")
 	}
 	back, err := Import(&Model{Proto: m}, ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	in := irtest.Inputs(back, 1)
 	out := irtest.Run(t, back, in)
 	if !tensor.Equal(out[0], in[0]) || !tensor.Equal(out[1], in[0]) || !tensor.Equal(out[2], k.Const) {

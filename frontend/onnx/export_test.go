@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/onnx/exporter"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
@@ -27,17 +29,13 @@ func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.Mo
 		t.Fatalf("%v\n%s", err, g)
 	}
 	b, err := Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	again, _ := Export(g.Clone(), opt)
 	if c, _ := Marshal(again); !bytes.Equal(b, c) {
 		t.Error("two exports differ")
 	}
 	p, err := Parse(b, Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, f := range Check(p) {
 		t.Errorf("finding: %s", f.String())
 	}
@@ -96,9 +94,7 @@ func TestExportShared(t *testing.T) {
 				t.Skip("large")
 			}
 			_, g, err := Open(f, Limits{}, ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			_, b, in, want := exported(t, g, ExportOptions{}, 0)
 			tol := 1e-4
 			if strings.Contains(name, "int8") || strings.Contains(name, "_q") || strings.Contains(name, "dynquant") {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/check"
@@ -23,9 +25,7 @@ func around(t testing.TB) (dir string, inside [][]byte) {
 	top := t.TempDir()
 	dir = filepath.Join(top, "model")
 	check := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 	}
 	check(os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
 	for i, name := range []string{"w.bin", "sub/w.bin"} {
@@ -111,9 +111,7 @@ func FuzzFunctions(f *testing.F) {
 			[]byte(
 				`<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
 					g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if g, err := Import(m, ImportOptions{Functions: fs}); err == nil {
 			if errs := g.Verify(); len(errs) > 0 {
 				t.Fatalf("invalid graph: %v", errs)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/check"
@@ -93,9 +95,7 @@ func TestTrainingForm(t *testing.T) {
 		var notes []string
 		_, err := OpenModel(textModel(t, 9, fmt.Sprintf(text, c.out)),
 			ImportOptions{Note: func(d *diag.Diag) { notes = append(notes, d.Error()) }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if len(notes) != c.want || c.want > 0 && !strings.Contains(notes[0], "5 outputs") {
 			t.Errorf("%s: notes %q", c.out, notes)
 		}
@@ -378,9 +378,7 @@ func TestLoadFunctions(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, b []byte) string {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p, b, 0o644))
 		return p
 	}
 	text := `<domain: "my", opset_import: ["" : 13]> Twice (a) => (b) { b = Add (a, a) }`
@@ -390,9 +388,7 @@ func TestLoadFunctions(t *testing.T) {
 		Version: proto.Int64(1)})
 	for _, p := range []string{write("f.txt", []byte(text)), write("f.onnx", tBytes(lib))} {
 		fs, err := LoadFunctions(p, Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		g := open(t, model, ImportOptions{Functions: fs, Note: func(d *diag.Diag) { t.Error(d) }})
 		if g.Nodes[0].Op.Name != "Add" {
 			t.Errorf("%s", g)
@@ -483,9 +479,7 @@ func TestNoFolder(t *testing.T) {
 func TestInputWithoutShape(t *testing.T) {
 	m, err := Parse([]byte(`<ir_version: 10, opset_import: ["" : 20]>
 		g (float[a, b] x) => (float[a, b] y) { y = Relu (x) }`), Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, v := range append(m.Proto.Graph.Input, m.Proto.Graph.Output...) {
 		v.Type.GetTensorType().Shape = nil
 	}
@@ -493,9 +487,7 @@ func TestInputWithoutShape(t *testing.T) {
 		t.Errorf("without --dim: %v", err)
 	}
 	g, err := Import(m, ImportOptions{Dims: map[string]int{"x.0": 2, "x.1": 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s := g.Out[0].Type.Shape; !slices.Equal(s, []int{2, 3}) {
 		t.Errorf("shape %v, want [2 3]", s)
 	}

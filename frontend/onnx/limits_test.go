@@ -5,6 +5,8 @@ package onnx
 import (
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestLimitsBind: every bound that a model can reach stops it with a message
@@ -37,9 +39,7 @@ func TestLimitsBind(t *testing.T) {
 	} {
 		open := func(limit string) error {
 			var l Limits
-			if err := l.Set(limit); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, l.Set(limit))
 			m := textModel(t, 13, c.text)
 			m.Limits = l
 			_, err := OpenModel(m, ImportOptions{})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -20,9 +22,7 @@ func TestLoad(t *testing.T) {
 	good := tBytes(tModel(tNode("r", "Relu", "x", ">", "y")))
 	file := func(name string, b []byte) string {
 		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(p, b, 0o644))
 		return p
 	}
 	m, err := Load(file("good.onnx", good), Limits{})

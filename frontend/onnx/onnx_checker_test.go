@@ -201,9 +201,7 @@ func onnxChecker(t *testing.T, models [][]byte) []string {
 	for _, m := range models {
 		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(m))), m...)
 	}
-	if err := os.WriteFile(file, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, b, 0o644))
 	var out []string
 	for len(out) < len(models) {
 		text, err := exec.Command(py, "-c", judge, file, strconv.Itoa(len(out))).Output()

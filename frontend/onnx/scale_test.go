@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestScales: whatever is no scale of data that are computed is refused with
@@ -15,9 +17,7 @@ func TestScales(t *testing.T) {
 	open := func(t *testing.T, text string) error {
 		t.Helper()
 		m, err := Parse([]byte(`<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g `+text), Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		_, err = OpenModel(m, ImportOptions{})
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -49,13 +51,9 @@ func mentioned(msg string, words []string) bool {
 func TestSharedOpenBad(t *testing.T) {
 	dir := shared(t, "bad")
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var manifest struct{ Cases []badCase }
-	if err := json.Unmarshal(b, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, json.Unmarshal(b, &manifest))
 	count := map[string]int{}
 	for _, c := range manifest.Cases {
 		t.Run(c.File, func(t *testing.T) {
@@ -108,9 +106,7 @@ func arrays(t *testing.T, entries []npz.Entry, prefix string) []*tensor.Dense {
 		for _, e := range entries {
 			if e.Name == fmt.Sprintf("%s_%d", prefix, i) {
 				d, err := npz.ToTensor(e.Array)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				found = d
 			}
 		}
@@ -133,9 +129,7 @@ func conform(t *testing.T, v *ir.Value, d *tensor.Dense) *tensor.Dense {
 func compareGolden(t *testing.T, g *ir.Graph, file string, tol float64) {
 	t.Helper()
 	entries, err := npz.ReadNpzFile(file, npz.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	in, want := arrays(t, entries, "in"), arrays(t, entries, "out")
 	if len(in) != len(g.In) || len(want) != len(g.Out) {
 		t.Fatalf("the graph has %d inputs and %d outputs, the golden data %d and %d", len(g.In), len(g.Out), len(in),
@@ -145,9 +139,7 @@ func compareGolden(t *testing.T, g *ir.Graph, file string, tol float64) {
 		in[i] = conform(t, g.In[i], in[i])
 	}
 	got, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i := range want {
 		for k := range want[i].Len() {
 			// Where float32 sums overflow, ours, which are wider, may not.
@@ -193,17 +185,13 @@ func goldenCases(t *testing.T, name string) (cases [][2][]*tensor.Dense) {
 		var entries []npz.Entry
 		if strings.HasSuffix(d, ".npz") {
 			e, err := npz.ReadNpzFile(d, npz.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			entries = e
 		} else {
 			files, _ := filepath.Glob(filepath.Join(d, "*.npy"))
 			for _, f := range files {
 				a, err := npz.ReadNpyFile(f, npz.Limits{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				entries = append(entries, npz.Entry{Name: strings.TrimSuffix(filepath.Base(f), ".npy"), Array: a})
 			}
 		}
@@ -235,18 +223,14 @@ func TestSharedGolden(t *testing.T) {
 				}
 				opt := ImportOptions{Shapes: map[string][]int{}}
 				m, err := Load(f, Limits{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				if len(c[0]) == len(m.Proto.GetGraph().GetInput()) {
 					for i, vi := range m.Proto.GetGraph().GetInput() {
 						opt.Shapes[vi.GetName()] = c[0][i].Shape
 					}
 				}
 				g, err := OpenModel(m, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				if errs := g.Verify(); len(errs) > 0 {
 					t.Fatal(errors.Join(errs...))
 				}
@@ -255,9 +239,7 @@ func TestSharedGolden(t *testing.T) {
 					in = append(in, conform(t, g.In[i], d))
 				}
 				got, err := interp.Run(g, in, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				if len(got) != len(c[1]) {
 					t.Fatalf("%d outputs, want %d", len(got), len(c[1]))
 				}

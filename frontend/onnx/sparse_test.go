@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
@@ -63,9 +65,7 @@ func TestSparse(t *testing.T) {
 				[]byte(
 					`<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y) { y = Relu (x) }`),
 				Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			v := &pb.TensorProto{Name: proto.String("s"), DataType: proto.Int32(1), FloatData: c.values,
 				Dims: []int64{int64(len(c.values))}}
 			if c.valueShape != nil {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
@@ -29,9 +31,7 @@ func textModel(t testing.TB, opset int, text string) *Model {
 func open(t testing.TB, m *Model, opt ImportOptions) *ir.Graph {
 	t.Helper()
 	g, err := OpenModel(m, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Verify(t, g)
 	return g
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/ir"
@@ -99,9 +101,7 @@ func testVectors(t *testing.T, file string) {
 			}
 			b.WriteString(v.String())
 		}
-		if err := os.WriteFile(file, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, []byte(b.String()), 0o666))
 	}
 }
 

@@ -5,6 +5,8 @@ package op_test
 import (
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -41,9 +43,7 @@ func BenchmarkElementwise(b *testing.B) {
 				}
 			}
 			n, err := g.Add(op.Get("", k.name), "n", nil, 1, in...)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			b.SetBytes(int64(4 * x.Len()))
 			for b.Loop() {
 				if _, err := ir.EvalNode(n, k.in); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
@@ -17,9 +19,7 @@ import (
 func parse(t *testing.T, src string) *ir.Graph {
 	t.Helper()
 	g, err := ir.Parse(src, op.Get)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g
 }
 
@@ -69,9 +69,7 @@ func TestManager(t *testing.T) {
 	}
 	var c pass.Ctx
 	g := parse(t, two)
-	if err := m.Run(&c, g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, m.Run(&c, g))
 	if s := strings.Join(steps, " "); s != "00-import:2 01-none:2 02-merge:1" || checked != 2 {
 		t.Errorf("steps %s, %d checks", s, checked)
 	}
@@ -95,9 +93,7 @@ func TestFaults(t *testing.T) {
 		{"fails", "Relu \"Relu_7\": cannot", false},
 	} {
 		ps, err := pass.Select(list, c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		m := pass.Manager{Passes: ps}
 		err = m.Run(&pass.Ctx{}, parse(t, two))
 		var b *pass.Bug

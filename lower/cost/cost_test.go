@@ -13,20 +13,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 func measured(t *testing.T) []Point {
 	t.Helper()
 	f, err := os.Open("sample.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	p, err := ReadPoints(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return p
 }
 
@@ -335,9 +333,7 @@ func TestFeatures(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	points := measured(t)[:20]
 	var b bytes.Buffer
-	if err := WritePoints(&b, points); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WritePoints(&b, points))
 	back, err := ReadPoints(&b)
 	if err != nil || !slices.Equal(back, points) {
 		t.Errorf("%v, %d points, %v became %v", err, len(back), points, back)

@@ -30,9 +30,7 @@ func options() lower.Options {
 func lowered(t testing.TB, g *ir.Graph) *lower.Result {
 	t.Helper()
 	r, err := lower.Run(g, options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return r
 }
 
@@ -40,9 +38,7 @@ func lowered(t testing.TB, g *ir.Graph) *lower.Result {
 func check(t testing.TB, r *lower.Result, program *ir.Graph) *fidelity.Checker {
 	t.Helper()
 	c, err := fidelity.New(r.Model, program, fidelity.Options{Slack: r.Slack()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for k := range uint64(3) {
 		in := irtest.Inputs(r.Model, k)
 		for i, v := range r.Whole.In {
@@ -283,9 +279,7 @@ func TestOtherFloats(t *testing.T) {
 			o := options()
 			o.Precision = precision
 			r, err := lower.Run(irtest.Parse(t, fmt.Sprintf(src, d)), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for _, s := range wrong(r, check(t, r, r.Whole)) {
 				t.Errorf("%s, %s: %s is off by %v, allowed %v", d, precision, s.Layer(), s.Off, s.Allowed)
 			}

@@ -59,13 +59,9 @@ func TestSpreadIsSmall(t *testing.T) {
 }`)
 	in := irtest.Inputs(g, 1)
 	out, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i, v := range g.Out {
 		most := 0.0
 		for k := range out[i].Len() {

@@ -5,6 +5,8 @@ package fidelity_test
 import (
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -25,13 +27,9 @@ func TestSpreadOfMeans(t *testing.T) {
 }`)
 	in := []*tensor.Dense{tensor.Of([]int{1, 6}, []float32{1000, 1001, 1000, 1001, 1000, 1001})}
 	out, err := interp.Run(g, in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	// A mean of 1000.5 has steps of 6e-5, the deviations are 0.5.
 	if n := s[g.Out[0]][0]; n < 6e-5 || n > 1e-2 {
 		t.Errorf("normalised values move by %g, want about the rounding of the mean by the deviation", n)

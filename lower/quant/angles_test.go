@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -37,9 +39,7 @@ func TestAngles(t *testing.T) {
 			in = append(in, quant.Sample{d})
 		}
 		_, report, err := quant.Calibrate(g, quant.Options{Samples: in})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if report.SQNR < 25 {
 			t.Errorf("%s: %.1f dB, want 25", name, report.SQNR)
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
@@ -83,9 +85,7 @@ func TestRoomForBias(t *testing.T) {
 	} {
 		g := qdqConv(t, c.scales, c.bias, c.name, c.group, c.wide)
 		q := g.Clone()
-		if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 		irtest.Verify(t, q)
 		for _, n := range q.Nodes {
 			if !n.Quantised() {
@@ -124,9 +124,7 @@ func TestRoomForOwnBias(t *testing.T) {
 	bias := []int32{math.MaxInt32, -3000, math.MinInt32, 1 << 29}
 	g := qdqConv(t, scales, bias, "Conv", 1, false)
 	q := g.Clone()
-	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	for _, n := range q.Nodes {
 		if n.Op != op.Conv {
@@ -152,9 +150,7 @@ func TestRoomForOwnBias(t *testing.T) {
 func TestBiasNotFinite(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		g := qdqConv(t, []float32{0.004}, []float32{1, float32(v)}, "Conv", 1, false)
-		if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 		for _, n := range g.Nodes {
 			if n.Op == op.Conv && n.Quantised() {
 				t.Errorf("bias %g became the integers %v", v, n.In[2].Const)

@@ -33,13 +33,9 @@ func defaults(s []quant.Sample) quant.Options {
 func calibrated(t testing.TB, g *ir.Graph, o quant.Options) (*ir.Graph, *quant.Report) {
 	t.Helper()
 	q, r, err := quant.Calibrate(g, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Verify(t, q)
-	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	return q, r
 }
 
@@ -145,9 +141,7 @@ func tasks(t *testing.T) []task {
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
 		s, err := quant.ReadSamples([]string{f}, g.In, npz.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		out = append(out, task{name, g, interleave(s), slack(len(s) / 2)})
 	}
 	return out
@@ -320,9 +314,7 @@ func TestFit(t *testing.T) {
 	for i := range 2 {
 		w := large.AddConst("w", ir.Rand(uint64(i), tensor.F32, []int{64, 64, 3, 3}))
 		n, err := large.Add(op.Get("", "Conv"), fmt.Sprint("conv", i), ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, v, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		v = n.Out[0]
 	}
 	large.AddOutput("y", v)
@@ -332,9 +324,7 @@ func TestFit(t *testing.T) {
 	}{{randomNet(t, 5), 1, 1}, {randomNet(t, 5), 24, 24}, {large, 40, 32}} {
 		o := defaults(quant.SyntheticSamples(c.g.In, c.n, 9))
 		have, r, err := quant.Calibrate(c.g, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if r.Method == option.PerLayer || len(r.Fit()) != c.fit {
 			t.Fatalf("%d samples: method %s by %d samples, want one for all by %d", c.n, r.Method, len(r.Fit()), c.fit)
 		}

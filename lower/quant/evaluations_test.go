@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -34,15 +36,11 @@ func TestEvaluations(t *testing.T) {
 	for _, c := range [][2]int{{8, 16}, {16, 8}} {
 		n, err := g.Add(op.Conv, "conv", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, v,
 			g.AddConst("w", drawn(c[1], c[0], 3, 3)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		v = n.Out[0]
 	}
 	last, err := g.Add(countedRelu(&count), "counted", nil, 1, v) // the last node
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g.AddOutput("y", last.Out[0])
 	for _, c := range []struct {
 		samples int
@@ -71,9 +69,7 @@ func TestEvaluationsOfLimits(t *testing.T) {
 		x := g.AddInput("x", ir.T(tensor.F32, 1, 64, 32, 16))
 		add := func(o *ir.OpDef, attrs ir.Attrs, in *ir.Value) *ir.Value {
 			n, err := g.Add(o, o.Name, attrs, 1, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			return n.Out[0]
 		}
 		most := add(op.ArgMax, ir.Attrs{"axis": ir.Int(1)}, x)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
@@ -92,9 +94,7 @@ const %t : f32[600,512] = rand 3
 out "f" = %f
 }
 `, op.Get)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	samples := quant.SyntheticSamples(g.In, 2, 5)
 	q := g.Clone()
 	if _, err := quant.Insert(q, quant.Options{Samples: samples}); err != nil {

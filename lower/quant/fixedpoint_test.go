@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -72,9 +74,7 @@ func TestFixedWeights(t *testing.T) {
 	for _, s := range []string{"n=8,sign=1,delta=auto-pow2", "n=8,delta=0.0078125", "n=4,delta=auto-pow2-floor", "n=12",
 		"n=6,sign=0,delta=0.013", "delta=0.0002"} {
 		f, err := quant.ParseFixedPoint(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		n := f.N
 		if n == 0 {
 			n = 8
@@ -97,9 +97,7 @@ func TestFixedWeights(t *testing.T) {
 				}
 				delta := tensor.As[float32](d.In[1].Const)[0]
 				got, err := ir.EvalNode(d, []*tensor.Dense{d.In[0].Const, d.In[1].Const, d.In[2].Const})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				peak := 0.0
 				for e, x := range tensor.As[float32](v.Const) {
 					peak = max(peak, math.Abs(float64(x)))
@@ -124,9 +122,7 @@ func TestFixedWeights(t *testing.T) {
 		if seen != 8 || irtest.Count(q, "QuantizeLinear") != 0 {
 			t.Errorf("%s: %d tensors, %d QuantizeLinear", s, seen, irtest.Count(q, "QuantizeLinear"))
 		}
-		if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 		irtest.Verify(t, q)
 		irtest.Run(t, q, irtest.Inputs(q, 1))
 	}
@@ -156,9 +152,7 @@ func TestFixedActivations(t *testing.T) {
 		{"n=11,sign=1,delta=0.01", true, 3}, {"", false, 2},
 	} {
 		f, err := quant.ParseFixedPoint(c.s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		n := f.N
 		if n == 0 {
 			n = 8
@@ -195,9 +189,7 @@ func TestFixedActivations(t *testing.T) {
 				}
 			}
 		}
-		if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 		irtest.Verify(t, q)
 	}
 }
@@ -210,16 +202,12 @@ func TestFixedBoth(t *testing.T) {
 	q := g.Clone()
 	r, err := quant.Insert(q, quant.Options{FixedWeights: &quant.FixedPoint{}, FixedActivations: &quant.FixedPoint{},
 		Samples: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if r.Method != option.FixedPoint || len(r.Layers) != 2 || r.SQNR < 15 {
 		t.Errorf("report %+v", r)
 	}
 	want := irtest.Run(t, q, s[0])[0].Floats()
-	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	integer := 0
 	for _, n := range q.Nodes {

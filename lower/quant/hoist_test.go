@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
@@ -112,9 +114,7 @@ func TestTables(t *testing.T) {
   ` + c.more + `
 }`
 		float, integer := irtest.Parse(t, text), irtest.Parse(t, text)
-		if err := quant.Integer(integer, quant.IntegerOptions{FloatIO: true, Imported: true}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.Integer(integer, quant.IntegerOptions{FloatIO: true, Imported: true}))
 		irtest.Verify(t, integer)
 		kept := false
 		for _, n := range integer.Nodes {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -104,9 +106,7 @@ func TestEqualize(t *testing.T) {
 		// The float part of the quantised graph: bypass every Q/DQ pair of
 		// activations and restore the weights' reals.
 		q := b.g.Clone()
-		if err := quant.EqualizeForTest(q, s); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, quant.EqualizeForTest(q, s))
 		if q.String() == b.g.String() {
 			t.Error("nothing was equalised")
 		}
@@ -128,9 +128,7 @@ func lstmGraph(t *testing.T, direction string, last bool) *ir.Graph {
 	h := 7
 	n, err := b.g.Add(op.LSTM, "lstm", ir.Attrs{"hidden_size": ir.Int(h), "direction": ir.Str(direction)}, 3, x,
 		b.normal(0.4, dirs, 4*h, 5), b.normal(0.3, dirs, 4*h, h), b.normal(0.2, dirs, 8*h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	v := n.Out[0]
 	if last {
 		v = n.Out[1]

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/tensor"
@@ -291,9 +293,7 @@ func TestMixedUnits(t *testing.T) {
 
 			opt := quant.Options{Samples: in, BiasCorrection: true, Try: quant.Trial{Bias: true}}
 			p := g.Clone()
-			if err := quant.ScaleInputs(p, opt); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, quant.ScaleInputs(p, opt))
 			irtest.Verify(t, p)
 			for _, x := range test[:5] {
 				a, b := irtest.Run(t, g, x)[0], irtest.Run(t, p, x)[0]
@@ -304,12 +304,8 @@ func TestMixedUnits(t *testing.T) {
 				}
 			}
 			q, _, err := quant.Calibrate(p, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
+			testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 			irtest.Verify(t, q)
 			for _, v := range q.In {
 				if v.Type.DType != tensor.I8 {

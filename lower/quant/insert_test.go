@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -216,13 +218,9 @@ func TestDeterministic(t *testing.T) {
 			runtime.GOMAXPROCS(procs)
 			q := g.Clone()
 			r, err := quant.Insert(q, quant.Options{Samples: s, Method: m, BiasCorrection: true, Equalize: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			rep, err := json.Marshal(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if text := q.String(); first == "" {
 				first, report = text, string(rep)
 			} else if text != first || string(rep) != report {
@@ -367,9 +365,7 @@ func TestStaysFloat(t *testing.T) {
 		t.Fatal("CumSum has an integer form now: take another operator without one")
 	}
 	r, err := quant.Insert(g, quant.Options{Samples: samples(g, 2, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if len(g.Nodes) != 3 || len(r.Layers) != 0 {
 		t.Errorf("changed to\n%s", g)
 	}
@@ -385,9 +381,7 @@ func TestStaysFloat(t *testing.T) {
 		Keep: func(n *ir.Node) bool { return n.ID == mid.ID }}); err != nil {
 		t.Fatal(err)
 	}
-	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	float := 0
 	for _, n := range q.Nodes {
@@ -501,9 +495,7 @@ func TestReport(t *testing.T) {
 	s := samples(g, 3, 1)
 	q := g.Clone()
 	r, err := quant.Insert(q, quant.Options{Samples: s, Source: "here", Method: option.MinMax})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if r.Source != "here" || r.Method != option.MinMax || r.Samples != 3 || r.SQNR < 10 || len(r.Layers) < 5 {
 		t.Errorf("report %+v", r)
 	}
@@ -519,13 +511,9 @@ func TestReport(t *testing.T) {
 		want, got = nil, nil
 		for _, x := range s {
 			a, err := interp.Run(g, x, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			b, err := interp.Run(q, x, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			want, got = append(want, a[k].Floats()...), append(got, b[k].Floats()...)
 		}
 		worst = min(worst, ratio(want, got))

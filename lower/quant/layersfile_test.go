@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
@@ -35,9 +37,7 @@ func FuzzLayers(f *testing.F) {
 		f.Add(s)
 	}
 	g, err := ir.Parse(layersModel, op.Get)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.OK(f, err)
 	names := []string{"add", "Add_0", "sum", "layer.one/Add", "*", strings.Repeat("a", 60)}
 	f.Fuzz(func(t *testing.T, s string) {
 		l, err := parseLayers("layers.yaml", []byte(s), names)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
@@ -63,9 +65,7 @@ func TestCellState(t *testing.T) {
 	if db := signalToNoise(want, irtest.Run(t, q, s[0])[0].Floats()); db < 30 {
 		t.Errorf("Q/DQ graph: %.1f dB", db)
 	}
-	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	n := only(t, q)
 	power := ir.AttrsOf[op.QLSTMAttrs](n).CellScalePower
@@ -79,9 +79,7 @@ func TestCellState(t *testing.T) {
 			short := longLSTM(t, "%y0, %h, %y = LSTM(%x, %w, %r, %b)")
 			short.In[0].Type = ir.T(tensor.F32, steps, 1, 6)
 			out, err := short.Nodes[0].Op.Eval(short.Nodes[0], append(in, l.In[1].Const, l.In[2].Const, l.In[3].Const))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			for i := range out[2].Len() {
 				top = max(top, math.Abs(out[2].Float(i)))
 			}
@@ -116,9 +114,7 @@ func TestCellStateUnknown(t *testing.T) {
 		%y = DequantizeLinear(%q, %ys, %yz)`
 	g := irtest.Parse(t, "graph \"g\" {\nin %x : f32[20,1,6]\nconst %b : f32[1,96] = rand 3\n"+src+
 		"\nout \"y\" = %y\n}")
-	if err := quant.Integer(g, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 	if p := ir.AttrsOf[op.QLSTMAttrs](only(t, g)).CellScalePower; p != 5-15 {
 		t.Errorf("scale 2^%d for 20 steps, want 2^-10", p)
 	}

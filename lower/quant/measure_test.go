@@ -28,17 +28,11 @@ import (
 func legalised(t testing.TB, path string) *ir.Graph {
 	t.Helper()
 	m, err := onnx.Load(path, onnx.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g, err := onnx.Import(m, onnx.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	man := pass.Manager{Passes: legal.Passes}
-	if err := man.Run(&pass.Ctx{}, g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, man.Run(&pass.Ctx{}, g))
 	return g
 }
 
@@ -47,13 +41,9 @@ func quantised(t testing.TB, g *ir.Graph, c quant.Options) (*ir.Graph, *quant.Re
 	t.Helper()
 	q := g.Clone()
 	r, err := quant.Insert(q, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	irtest.Verify(t, q)
-	if err := quant.Integer(q, quant.IntegerOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
 	return q, r
 }
@@ -70,9 +60,7 @@ func runInteger(t testing.TB, g *ir.Graph, in []*tensor.Dense) []*tensor.Dense {
 		}
 	}
 	out, err := interp.Run(g, q, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for i, v := range g.Out {
 		if v.Type.Quant != nil {
 			out[i] = ir.Dequantise(out[i], v.Type.Quant)
@@ -96,9 +84,7 @@ func ratio(ref, got []float64) float64 {
 func array(t testing.TB, path, name string) *npz.Array {
 	t.Helper()
 	e, err := npz.ReadNpzFile(path, npz.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range e {
 		if x.Name == name {
 			return x.Array
@@ -110,9 +96,7 @@ func array(t testing.TB, path, name string) *npz.Array {
 
 func floats(t testing.TB, a *npz.Array) []float64 {
 	f, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return f
 }
 
@@ -185,9 +169,7 @@ func TestSharedModels(t *testing.T) {
 		dir := irtest.Shared(t, "golden", name)
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
 		s, err := quant.ReadSamples([]string{f}, g.In, npz.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		all := variants(s)
 		for _, what := range sortedKeys(all) {
 			q, _ := quantised(t, g, all[what])

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -19,9 +21,7 @@ import (
 func separable(t testing.TB, depth, width, side, samples int, probe *ir.OpDef) (*ir.Graph, []quant.Sample) {
 	t.Helper()
 	g, err := irtest.Separable(depth, width, side, 1, probe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return g, quant.SyntheticSamples(g.In, samples, 3)
 }
 

@@ -103,9 +103,7 @@ func TestMethods(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
 		s, err := quant.ReadSamples([]string{f}, g.In, npz.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		s = interleave(s)
 		told := func(m option.Method) heldOut {
 			return byHalves(t, g, s, func(o *quant.Options) { o.Method, o.Try.Method = m, false })
@@ -136,9 +134,7 @@ func TestMethods(t *testing.T) {
 	}
 	t.Log("\n" + table)
 	if irtest.Updating() {
-		if err := os.WriteFile("testdata/methods.csv", []byte(table), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile("testdata/methods.csv", []byte(table), 0o644))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 )
@@ -29,9 +31,7 @@ const mixedText = `graph "mixed" {
 func mixGraph(t *testing.T) (*ir.Graph, []string, Options) {
 	t.Helper()
 	g, err := ir.Parse(mixedText, op.Get)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var names []string
 	for _, n := range g.Nodes {
 		names = append(names, n.Name)
@@ -42,9 +42,7 @@ func mixGraph(t *testing.T) (*ir.Graph, []string, Options) {
 func TestMixture(t *testing.T) {
 	g, names, opt := mixGraph(t)
 	m, err := NewMixture(g, opt, names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var got []string
 	for _, c := range m.Choices {
 		got = append(got, c.Name)
@@ -58,9 +56,7 @@ func TestMixture(t *testing.T) {
 	// The prediction for int8 throughout is near to what the quantised graph loses.
 	q := g.Clone()
 	r, err := Insert(q, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if p := DB(m.Noise(m.All(Int8))); math.Abs(p-r.SQNR) > 3 {
 		t.Errorf("int8: predicted %.1f dB, measured %.1f", p, r.SQNR)
 	}
@@ -122,9 +118,7 @@ func TestMixtureNames(t *testing.T) {
 		n.Origin = []string{map[string]string{"a": "first", "b": "first"}[n.Name]}
 	}
 	m, err := NewMixture(g, opt, []string{"first", "d"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if len(m.Choices) != 2 || m.Choices[0].Name != "first" || len(m.Choices[0].Nodes) != 2 || m.Choices[1].Name != "d" {
 		t.Errorf("%+v", m.Choices)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
@@ -90,12 +92,8 @@ func TestReach(t *testing.T) {
 func checkReach(t *testing.T, g *ir.Graph, name string, near bool) {
 	t.Helper()
 	q := g.Clone()
-	if err := quant.Integer(q, quant.IntegerOptions{Imported: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := quant.Averages(&pass.Ctx{}, q); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{Imported: true}))
+	testenv.OK(t, quant.Averages(&pass.Ctx{}, q))
 	irtest.Verify(t, q)
 	for _, n := range q.Nodes {
 		if n.Op.Name == name && n.Quantised() != near {
@@ -171,9 +169,7 @@ func checkCalibrated(t *testing.T, name string, other func(i int, x float64) flo
 	if err == nil {
 		err = quant.Integer(b.g, quant.IntegerOptions{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, n := range b.g.Nodes {
 		if n.Op.Name == name && !n.Quantised() {
 			t.Errorf("%s is in float", n)

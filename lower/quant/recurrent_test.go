@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/op"
@@ -38,9 +40,7 @@ func recurrentGraph(t *testing.T, d *ir.OpDef, direction string, given, linear b
 		}
 	}
 	n, err := b.g.Add(d, "cell", attrs, d.MaxOut, in...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	flat := b.add("Reshape", nil, n.Out[0], b.g.AddConst("s", tensor.Ints(1, -1)))
 	b.g.AddOutput("y", b.dense(flat, 40))
 	if given {

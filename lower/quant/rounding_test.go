@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
@@ -87,9 +89,7 @@ func layerErrors(t *testing.T, g *ir.Graph, s []quant.Sample, rounding option.Ro
 				}
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		want := irtest.Run(t, g, []*tensor.Dense{x})[0]
 		inner := tensor.Strides(shape)[axis]
 		for i := range want.Len() {
@@ -163,9 +163,7 @@ func TestAdaptiveRoundingDeep(t *testing.T) {
 		for _, r := range []option.Rounding{option.Nearest, option.Adaptive} {
 			q := g.Clone()
 			rep, err := quant.Insert(q, quant.Options{Samples: calib, Rounding: r, BiasCorrection: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if rep.Rounding != r || (rep.Adapted > 0) != (r == option.Adaptive) {
 				t.Errorf("%s is reported as %s, %d layers", r, rep.Rounding, rep.Adapted)
 			}
@@ -195,9 +193,7 @@ func TestAdaptiveRoundingSame(t *testing.T) {
 		q := g.Clone()
 		_, err := quant.Insert(q, quant.Options{Samples: s, Rounding: option.Adaptive, BiasCorrection: true})
 		runtime.GOMAXPROCS(old)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		texts[fmt.Sprint(q.String(), constants(q))] = true
 	}
 	if len(texts) != 1 {

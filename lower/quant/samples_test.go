@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -31,28 +33,20 @@ func ramp(t *testing.T, shape ...int) *npz.Array {
 		d[i] = float32(i)
 	}
 	a, err := npz.New(shape, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return a
 }
 
 func writeNpy(t *testing.T, a *npz.Array, elem ...string) string {
 	p := filepath.Join(elem...)
-	if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := npz.WriteNpyFile(p, a); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+	testenv.OK(t, npz.WriteNpyFile(p, a))
 	return p
 }
 
 func writeNpz(t *testing.T, dir, name string, e ...npz.Entry) string {
 	p := filepath.Join(dir, name)
-	if err := npz.WriteNpzFile(p, e); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, npz.WriteNpzFile(p, e))
 	return p
 }
 
@@ -108,18 +102,12 @@ func TestReadSamplesErrors(t *testing.T) {
 	dir := t.TempDir()
 	one, two := inputs([]int{1, 2}), inputs([]int{1, 2}, []int{1})
 	ints, err := npz.New([]int{1, 2}, []uint8{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	inf := ramp(t, 1, 2)
 	inf.Data.([]float32)[1] = float32(math.Inf(1))
 	text := filepath.Join(dir, "text.npy")
-	if err := os.WriteFile(text, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(text, []byte("hello"), 0o644))
+	testenv.OK(t, os.Mkdir(filepath.Join(dir, "empty"), 0o755))
 	for what, c := range map[string]struct {
 		path string
 		in   []*ir.Value

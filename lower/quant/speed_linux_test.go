@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest/ort"
@@ -82,9 +84,7 @@ func inferenceOfORT(b *testing.B, path string, g *ir.Graph, s quant.Sample) floa
 		return 0
 	}
 	model, err := os.ReadFile(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, err)
 	job := ort.Job{Name: path, Model: model, Repeat: 300}
 	for i, v := range g.In {
 		job.Inputs = append(job.Inputs, ort.Tensor{Name: v.Name, Data: s[i]})
@@ -100,14 +100,8 @@ func inferenceOfORT(b *testing.B, path string, g *ir.Graph, s quant.Sample) floa
 func userTime(b *testing.B, f func() error) float64 {
 	b.Helper()
 	var before, after syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
-		b.Fatal(err)
-	}
-	if err := f(); err != nil {
-		b.Fatal(err)
-	}
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
-		b.Fatal(err)
-	}
+	testenv.OK(b, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
+	testenv.OK(b, f())
+	testenv.OK(b, syscall.Getrusage(syscall.RUSAGE_SELF, &after))
 	return float64(after.Utime.Nano()-before.Utime.Nano()) / 1e9
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -20,9 +22,7 @@ func TestWholeLines(t *testing.T) {
 	for _, name := range []string{"Gelu", "Swish", "Elu", "Softplus", "Mish", "Celu"} {
 		g := ir.New("g")
 		n, err := g.Add(op.Get("", name), name, nil, 1, g.AddInput("x", ir.T(tensor.F32, 4)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for range 20 {
 			lo, hi := -8*rng.Float64(), 8*rng.Float64()
 			in := symmetric16(lo, hi)

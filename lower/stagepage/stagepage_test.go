@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -20,9 +22,7 @@ func TestEscapes(t *testing.T) {
 	g := ir.New(evil)
 	v := g.AddInput(evil, ir.T(tensor.F32, 2))
 	n, err := g.Add(op.Relu, evil+"r", nil, 1, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g.AddOutput(evil+"o", n.Out[0])
 	p := stagepage.New()
 	o := lower.Options{Precision: option.Float32, Libraries: []string{"refc"}, StopAfter: "cleanup",
@@ -31,9 +31,7 @@ func TestEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := p.HTML(evil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if s := string(b); strings.Count(s, "<script") != 1 || !strings.Contains(s, "&lt;script&gt;alert(1)") {
 		t.Errorf("a name is markup:\n%.3000s", s)
 	}

@@ -42,9 +42,7 @@ func tensors(t *testing.T, g *ir.Graph, o lower.Options) ([]verify.Tensor, bool)
 	for k := range uint64(2) {
 		in := irtest.Inputs(model, k)
 		typed, err := verify.Inputs(in, pr.Inputs())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for i, v := range pr.Inputs() { // the model gets what saturated in the program, too
 			if in[i].DType.IsFloat() {
 				in[i] = verify.Dequantised(typed[i], v.Type)
@@ -58,9 +56,7 @@ func tensors(t *testing.T, g *ir.Graph, o lower.Options) ([]verify.Tensor, bool)
 		}
 	}
 	list, err := verify.Tensors(m, p, legal, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return list, true
 }
 

@@ -16,17 +16,13 @@ func BenchmarkPlace(b *testing.B) {
 			for seed := range 8 {
 				n := makeNet(shape.build, seed)
 				f, err := Buffers(n.nodes, n.values, identity(len(n.nodes)), Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, err)
 				bufs = append(bufs, f)
 			}
 			worst := 1.0
 			for i := 0; b.Loop(); i++ {
 				res, err := Place(bufs[i%len(bufs)], Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testenv.OK(b, err)
 				worst = max(worst, float64(res.Total)/float64(res.LowerBound))
 			}
 			b.ReportMetric(worst, "worst/bound")
@@ -38,9 +34,7 @@ func BenchmarkPlace(b *testing.B) {
 		sum, count := 0.0, 0
 		for b.Loop() {
 			res, err := Place(randomBufs(&r, 100, 50, 10000), Options{Seed: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.OK(b, err)
 			sum += float64(res.Total) / float64(res.LowerBound)
 			count++
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
@@ -60,9 +62,7 @@ func FuzzFlags(f *testing.F) {
 		f.Fatal(err)
 	}
 	g, err := ir.Parse(stepped, op.Get)
-	if err != nil {
-		f.Fatal(err)
-	}
+	testenv.OK(f, err)
 	names := ir.Names(g.In)
 	f.Fuzz(func(t *testing.T, s string) {
 		t.Chdir(dir)

@@ -89,9 +89,7 @@ func TestHostile(t *testing.T) {
 func writeText(t *testing.T, dir string, opset int, text string) string {
 	t.Helper()
 	p := filepath.Join(dir, "model.onnx")
-	if err := os.WriteFile(p, fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : %d, "local" : 1]> g %s`, opset,
-		text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require(t, os.WriteFile(p, fmt.Appendf(nil, `<ir_version: 8, opset_import: ["" : %d, "local" : 1]> g %s`, opset,
+		text), 0o666))
 	return p
 }

@@ -299,9 +299,7 @@ func BenchmarkCompile(b *testing.B) {
 					c.Calib = []string{p}
 				}
 				o, err := c.Compile()
-				if err != nil {
-					b.Fatal(err)
-				}
+				require(b, err)
 				b.ReportMetric(float64(o.Lowered.Program.ArenaBytes), "arena-bytes")
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/irtest/sources"
 )
 
@@ -81,9 +83,7 @@ func missingTablePaths(root, folder, doc string) []string {
 func TestTablePaths(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []string{"here", "a_1.go"} {
-		if err := os.WriteFile(filepath.Join(dir, n), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(filepath.Join(dir, n), nil, 0o666))
 	}
 	doc := "| folder | what |\n| --- | --- |\n| `here/`, `gone/` | `not looked at` |\n| `a_*.go` | |\n\n| name |\n| " +
 		"--- |\n| `other` |\n"
@@ -121,9 +121,7 @@ func TestDocsNamePathsThatExist(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if docs < 5 {
 		t.Errorf("found only %d documents", docs)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
@@ -33,9 +35,7 @@ F <p, q: float = 1.5, r: ints = [1, -2]> (x, float[N,3] w, "odd name") => (y, z)
 }
 G () => (u) { u = RandomNormal <shape = [1]> () }
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want := []string{`
 domain: "a.b" name: "F" overload: "o" doc_string: "say \"hi\""
 opset_import { domain: "" version: 17 } opset_import { domain: "c" version: 2 }
@@ -67,9 +67,7 @@ node { op_type: "Cast" input: "m" output: "z" attribute { name: "to" type: INT i
 	}
 	for i, text := range want {
 		w := &pb.FunctionProto{}
-		if err := prototext.Unmarshal([]byte(text), w); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, prototext.Unmarshal([]byte(text), w))
 		if !proto.Equal(got[i], w) {
 			t.Errorf("got  %v\nwant %v", got[i], w)
 		}
@@ -80,9 +78,7 @@ func TestParseModel(t *testing.T) {
 	m, err := ParseModel(`<ir_version: 8, opset_import: ["" : 17], producer_name: "p", metadata_props: ["k" : "v"]>
 g (float[1,N,?] x) => (float y) <float[2] w = {1, 2}, float[1] t> { y = Add (x, w) }
 <domain: "l", opset_import: ["" : 17]> F (a) => (b) { b = Relu (a) }`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	g := m.Graph
 	if m.GetIrVersion() != 8 || len(m.Functions) != 1 || g.GetName() != "g" || len(g.Initializer) != 1 ||
 		len(g.ValueInfo) != 1 {
@@ -133,9 +129,7 @@ func TestParseErrors(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"darknet", "sigmastar"} {
 		b, err := texts.ReadFile("lib/" + name + ".txt")
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.OK(f, err)
 		f.Add(string(b))
 	}
 	f.Add(

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestLimitsSet(t *testing.T) {
@@ -31,9 +33,7 @@ func TestLimitsSet(t *testing.T) {
 		}
 	}
 	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, x := range limits {
 		if row := "| `" + x.name + "` | " + x.doc + " |"; !strings.Contains(string(readme), row) {
 			t.Errorf("README.md lacks %s", row)

@@ -43,13 +43,9 @@ func TestGeneratedIsCurrent(t *testing.T) {
 		t.Fatalf("protoc: %v\n%s", err, out)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "onnx.pb.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want, err := os.ReadFile("onnx.pb.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if !bytes.Equal(stripProtoc(got), stripProtoc(want)) {
 		t.Fatal("onnx.pb.go is not what onnx.proto gives; run go generate in this folder")
 	}
@@ -74,9 +70,7 @@ func TestWireFacts(t *testing.T) {
 	}
 	for _, c := range cases {
 		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c.m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		if string(b) != c.want {
 			t.Errorf("%s: wrote %q, want %q", c.name, b, c.want)
 		}

@@ -23,13 +23,9 @@ func TestGeneratedIsCurrent(t *testing.T) {
 		t.Fatalf("flatc: %v\n%s", err, out)
 	}
 	have, err := os.ReadFile("fb.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	want, err := os.ReadFile(filepath.Join(dir, "schema_generated.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if string(have) != string(want) && string(have) != formatted(t, want) {
 		t.Error("fb.go is not what flatc makes of schema.fbs: run go generate ./frontend/tflite/fb")
 	}
@@ -39,8 +35,6 @@ func TestGeneratedIsCurrent(t *testing.T) {
 func formatted(t *testing.T, b []byte) string {
 	t.Helper()
 	f, err := format.Source(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return string(f)
 }
