@@ -127,5 +127,5 @@ func TestRandomCurves(t *testing.T) {
 	if made < testenv.Count(t, 40)/4 {
 		t.Errorf("%d interpolated functions in %d graphs: the test shows nothing", made, testenv.Count(t, 40))
 	}
-	kerneltest.RunHost(t, models, "", "")
+	kerneltest.RunHost(t, models)
 }

@@ -182,7 +182,7 @@ func TestRandomLoops(t *testing.T) {
 	if found < testenv.Count(t, 60) || 2*nodes < 5*found {
 		t.Errorf("%d loops of %d nodes: the test shows little", found, nodes)
 	}
-	kerneltest.RunHost(t, models, "", "")
+	kerneltest.RunHost(t, models)
 }
 
 // twice is a random float graph, once to be fused (names a...) and once not
@@ -255,7 +255,7 @@ func TestSameBits(t *testing.T) {
 		t.Errorf("%d loops, %d of them reductions, in %d graphs: the test shows little", found, reduced,
 			testenv.Count(t, 30))
 	}
-	kerneltest.RunHost(t, models, "", "")
+	kerneltest.RunHost(t, models)
 }
 
 // TestLoopsOnBoards runs some of the random graphs under QEMU.
@@ -267,7 +267,7 @@ func TestLoopsOnBoards(t *testing.T) {
 		testenv.OK(t, err)
 		g := randomDAG(uint64(100+i), 40)
 		fuseLoops(t, g, always)
-		m := kerneltest.Compile(t, plainTable, "m", g, kernel.Core{}, uint64(i))
+		m := kerneltest.Guard(t, g, plainTable, kernel.Options{}, uint64(i))
 		if m.Rows[loops.Fused.Name] < 2 {
 			t.Errorf("%s: %d loops, want some", board, m.Rows[loops.Fused.Name])
 		}

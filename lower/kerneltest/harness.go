@@ -5,7 +5,6 @@ package kerneltest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/boards"
-	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
@@ -38,8 +35,6 @@ type Model struct {
 	types  []ir.Type // of the outputs
 	arena  int
 	tol    float64
-	Rows   map[string]int // kernels chosen
-	Routes map[string]int // inner functions that run
 	Funcs  map[string]int // functions called
 }
 
@@ -91,7 +86,7 @@ func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Gr
 	t.Helper()
 	irtest.Verify(t, g)
 	m := &Model{name: cmp.Or(s.Name, prefix), prefix: prefix, graph: g.Clone(), in: s.In, tol: s.Tol,
-		Rows: map[string]int{}, Routes: map[string]int{}, Funcs: map[string]int{}}
+		Funcs: map[string]int{}}
 	if m.in == nil {
 		m.in = irtest.Inputs(g, s.Seed)
 	}
@@ -110,10 +105,7 @@ func (s Setup) Compile(t testing.TB, table kernel.Table, prefix string, g *ir.Gr
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", m.name, err, g)
 	}
-	for n, l := range low {
-		c, _ := plans.Of(n)
-		m.Rows[c.Kernel.Name]++
-		m.Routes[l.Route]++
+	for _, l := range low {
 		m.Funcs[l.Kernel]++
 	}
 	r, err := schedule.Build(g, low)
@@ -152,21 +144,12 @@ const warnings = "-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-protot
 	"-ffp-contract=off -O0 "
 
 // RunHost compiles all models into one program, runs it once, and compares
-// every output. With an include folder and a library, CMSIS-NN itself takes the
-// place of nncc's sources; without, everything runs under the sanitizers.
-func RunHost(t *testing.T, models []*Model, include, lib string) {
+// every output; everything runs under the sanitizers.
+func RunHost(t *testing.T, models []*Model) {
 	t.Helper()
 	cc := testenv.Tool(t, "cc", "gcc")
 	dir := t.TempDir()
-	write := func(path string, data []byte) {
-		p := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write := func(path string, data []byte) { writeFile(t, dir, path, data) }
 	var src, kernels, stdin bytes.Buffer
 	seen := map[string]bool{}
 	var alone []string // sources that are compiled one by one, the others as one file
@@ -174,9 +157,8 @@ func RunHost(t *testing.T, models []*Model, include, lib string) {
 	kernels.WriteString("typedef int nncc_not_empty; /* ISO C wants a declaration */\n")
 	for _, m := range models {
 		for _, f := range m.files {
-			cmsis := strings.HasPrefix(f.Path, "nncc/cmsis_nn/")
 			switch {
-			case cmsis && lib != "" || seen[f.Path]:
+			case seen[f.Path]:
 			case !strings.HasPrefix(f.Path, "nncc/"):
 				write(f.Path, f.Data)
 				if strings.HasSuffix(f.Path, ".c") {
@@ -212,9 +194,6 @@ func RunHost(t *testing.T, models []*Model, include, lib string) {
 	write("main.c", src.Bytes())
 	write("kernels.c", kernels.Bytes())
 	flags, sanitize := warnings+"-I. -Inncc -Inncc/cmsis_nn ", "-fsanitize=address,undefined -fno-sanitize-recover=all "
-	if lib != "" {
-		flags, sanitize = "-w -O0 -I. -Inncc -I"+include+" ", ""
-	}
 	gcc := func(args string) {
 		cmd := exec.Command(cc, strings.Fields(args)...)
 		cmd.Dir = dir
@@ -230,7 +209,7 @@ func RunHost(t *testing.T, models []*Model, include, lib string) {
 		gcc(flags + sanitize + "-std=c99 -c " + f + " -o " + o)
 		objects += o + " "
 	}
-	gcc(sanitize + objects + lib + " -lm -o run")
+	gcc(sanitize + objects + " -lm -o run")
 	var out, msg bytes.Buffer
 	cmd := exec.Command(filepath.Join(dir, "run"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &stdin, &out, &msg
@@ -251,15 +230,13 @@ func RunHost(t *testing.T, models []*Model, include, lib string) {
 	}
 }
 
-// compare judges the outputs of a model against the interpreter and gives the
-// number of elements that differ.
-func (m *Model) compare(t *testing.T, got [][]byte) int {
+// compare judges the outputs of a model against the interpreter.
+func (m *Model) compare(t *testing.T, got [][]byte) {
 	t.Helper()
 	want, err := interp.Run(m.graph, m.in, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", m.name, err)
 	}
-	wrong := 0
 	for i := range m.types {
 		w := want[i].Bytes()
 		if bytes.Equal(w, got[i]) || m.near(t, i, want[i], got[i]) {
@@ -273,10 +250,8 @@ func (m *Model) compare(t *testing.T, got [][]byte) int {
 				}
 			}
 		}
-		wrong += n
 		t.Errorf("%s: output %s: %d of %d bytes differ, first at %d", m.name, m.graph.OutNames[i], n, len(w), first)
 	}
-	return wrong
 }
 
 // near reports whether output i is float and within the tolerance.
@@ -300,48 +275,4 @@ func (m *Model) near(t *testing.T, i int, want *tensor.Dense, got []byte) bool {
 func values(d *tensor.Dense) string {
 	s := fmt.Sprint(d.Data)
 	return s[:min(len(s), 400)]
-}
-
-// RunBoard builds the model for a board, runs it and compares.
-func (m *Model) RunBoard(t *testing.T, spec *boards.Spec, opt run.BuildOptions) int {
-	t.Helper()
-	dir := t.TempDir()
-	h := run.Model{Name: m.prefix, Header: m.prefix + ".h", ArenaMacro: m.info.ArenaMacro, RunFunc: m.prefix + "_run",
-		Steps: m.info.StepNames}
-	for _, x := range m.info.Inputs {
-		h.Inputs = append(h.Inputs, run.IO{Name: x.Name, CFunc: m.prefix + "_" + x.CName, Bytes: x.Bytes})
-	}
-	for _, x := range m.info.Outputs {
-		h.Outputs = append(h.Outputs, run.IO{Name: x.Name, CFunc: m.prefix + "_" + x.CName, Bytes: x.Bytes})
-	}
-	files := m.files
-	for _, f := range run.HarnessFiles(spec, h) {
-		files = append(files, codegen.File{Path: f.Path, Data: f.Data})
-	}
-	for _, f := range files {
-		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	im, err := run.Build(context.Background(), spec, dir, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer im.Close()
-	c := run.Case{}
-	for _, d := range m.in {
-		c.Inputs = append(c.Inputs, d.Bytes())
-	}
-	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := res.Cases[0].Status; s != 0 {
-		t.Fatalf("status %d", s)
-	}
-	return m.compare(t, res.Cases[0].Outputs)
 }

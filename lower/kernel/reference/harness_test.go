@@ -90,5 +90,5 @@ func runCases(t *testing.T, cases []kase) {
 	for i := range cases {
 		models = append(models, cases[i].compile(t, i))
 	}
-	kerneltest.RunHost(t, models, "", "")
+	kerneltest.RunHost(t, models)
 }
