@@ -8,10 +8,6 @@
 
 #include "nncc_helium_core.h"
 
-#if NNCC_HELIUM_MVE
-#include <arm_mve.h>
-#endif
-
 /* What a single row shares with its columns; the assembly has the offsets. */
 typedef struct
 {

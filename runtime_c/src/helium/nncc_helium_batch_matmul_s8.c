@@ -8,10 +8,6 @@
 #include "nncc_helium_batch_matmul_line.h"
 #include "nncc_helium_batch_matmul_row.h"
 
-#if NNCC_HELIUM_MVE
-#include <arm_mve.h>
-#endif
-
 /* Words in front of the columns of a record: the start values of its sums. */
 #define NNCC_BMM_HEAD 16
 

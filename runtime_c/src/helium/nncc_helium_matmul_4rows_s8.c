@@ -3,14 +3,6 @@
 
 #include "nncc_requant.h"
 
-/* Whether the compiler has Helium's intrinsics; no assembly is needed here. */
-#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1) && !defined(__ARM_BIG_ENDIAN)
-#define NNCC_4ROWS_MVE 1
-#include <arm_mve.h>
-#else
-#define NNCC_4ROWS_MVE 0
-#endif
-
 /* What stands in front of the weights of a channel. */
 typedef struct
 {
@@ -20,7 +12,9 @@ typedef struct
     int32_t right; /* negative */
 } nncc_line;
 
-#if NNCC_4ROWS_MVE
+#if NNCC_HELIUM_MVE /* no assembly is needed here */
+
+#include <arm_mve.h>
 
 /* Output values of four sums. Ties of the right shift go away from zero. */
 static inline int32x4_t nncc_4rows_requantise(const nncc_helium_matmul_params *p, const nncc_line *c, int32x4_t q)
