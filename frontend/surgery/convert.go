@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -73,15 +74,10 @@ func (c *Conversion) of(shape []int) ([]int, error) {
 }
 
 // Convert applies a conversion by its name to a constant.
-func Convert(d *tensor.Dense, name string) (*tensor.Dense, error) {
-	c, err := conversion(name)
-	if err != nil {
-		return nil, err
-	}
-	shape, err := c.of(d.Shape)
-	if err != nil {
-		return nil, err
-	}
+func Convert(d *tensor.Dense, name string) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	c := fail.Must(conversion(name))
+	shape := fail.Must(c.of(d.Shape))
 	return d.Transpose(c.Perm).Reshaped(shape), nil
 }
 
@@ -186,14 +182,12 @@ func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) (*tens
 // strides) into one constant per map, in which height and width of the map
 // replace the axis. maps are the values whose last two dimensions
 // say how large each map is.
-func (m *Model) SplitToMaps(name string, axis int, maps, as []string) error {
+func (m *Model) SplitToMaps(name string, axis int, maps, as []string) (err error) {
+	defer fail.Catch(&err)
 	if len(maps) != len(as) {
 		return fmt.Errorf("%d maps and %d names for the parts; want as many", len(maps), len(as))
 	}
-	d, err := m.Constant(name)
-	if err != nil {
-		return err
-	}
+	d := fail.Must(m.Constant(name))
 	if axis, err = normAxis(axis, len(d.Shape)); err != nil {
 		return fmt.Errorf("initializer %s: %w", quote(name), err)
 	}
@@ -223,9 +217,7 @@ func (m *Model) SplitToMaps(name string, axis int, maps, as []string) error {
 		}
 		from += hw[0] * hw[1]
 		shape := slices.Replace(slices.Clone(part.Shape), axis, axis+1, hw[0], hw[1])
-		if err := m.AddInitializer(model.TensorProto(as[i], part.Reshaped(shape))); err != nil {
-			return err
-		}
+		fail.Check(m.AddInitializer(model.TensorProto(as[i], part.Reshaped(shape))))
 	}
 	return nil
 }

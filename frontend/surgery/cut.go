@@ -9,13 +9,15 @@ import (
 	"strconv"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // InsertTransposePair puts a Transpose in front of input 0 of a node and
 // another behind output 0, so that the node works in another order of
 // dimensions.
-func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) error {
+func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) (err error) {
+	defer fail.Catch(&err)
 	rank := -1
 	if t, ok := m.Shapes().Type(at(n.Input, 0)); ok {
 		rank = len(t.Shape)
@@ -33,16 +35,9 @@ func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) error 
 		return m.MakeNode(NodeSpec{Op: "Transpose", Name: m.UniqueNode(n.GetName() + suffix),
 			Attributes: map[string]any{"perm": p}})
 	}
-	t, err := make_("/transpose_before", before)
-	if err != nil {
-		return err
-	}
-	if err := m.InsertBefore(n, 0, t, 0); err != nil {
-		return err
-	}
-	if t, err = make_("/transpose_after", after); err != nil {
-		return err
-	}
+	t := fail.Must(make_("/transpose_before", before))
+	fail.Check(m.InsertBefore(n, 0, t, 0))
+	t = fail.Must(make_("/transpose_after", after))
 	return m.InsertAfter(n.Output[0], t, 0)
 }
 
@@ -108,10 +103,9 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 // InsertSlices adds one Slice after another of a value and gives the names of
 // their results: those given, or the value's with _slice_0, _slice_1, ... Its
 // readers stay.
-func (m *Model) InsertSlices(value string, c Cut, outputs []string) ([]string, error) {
-	if err := m.wantValue(value); err != nil {
-		return nil, err
-	}
+func (m *Model) InsertSlices(value string, c Cut, outputs []string) (_ []string, err error) {
+	defer fail.Catch(&err)
+	fail.Check(m.wantValue(value))
 	axis, sizes, err := m.sizes(value, c)
 	if err != nil {
 		return nil, err
@@ -127,13 +121,8 @@ func (m *Model) InsertSlices(value string, c Cut, outputs []string) ([]string, e
 		if outputs == nil {
 			o = m.UniqueValue(value + "_slice_" + strconv.Itoa(i))
 		}
-		n, err := m.sliceNode(value, o, axis, from, from+s)
-		if err != nil {
-			return nil, err
-		}
-		if err := m.AddNode(n); err != nil {
-			return nil, err
-		}
+		n := fail.Must(m.sliceNode(value, o, axis, from, from+s))
+		fail.Check(m.AddNode(n))
 		out = append(out, o)
 		from += s
 	}
@@ -169,15 +158,14 @@ func (m *Model) shared(what string, v int) string {
 
 // InsertConcat adds a Concat of values along an axis under a name (empty: made
 // up) and gives its result. With to, input index of that node reads it.
-func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto, index int) (string,
-	error) {
+func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto,
+	index int) (_ string, err error) {
+	defer fail.Catch(&err)
 	if len(values) == 0 {
 		return "", fmt.Errorf("a Concat of no values")
 	}
 	for _, v := range values {
-		if err := m.wantValue(v); err != nil {
-			return "", err
-		}
+		fail.Check(m.wantValue(v))
 	}
 	base := values[0]
 	if to != nil {
@@ -188,13 +176,8 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 	if output != "" {
 		spec.Outputs = []string{output}
 	}
-	n, err := m.MakeNode(spec)
-	if err != nil {
-		return "", err
-	}
-	if err := m.AddNode(n); err != nil {
-		return "", err
-	}
+	n := fail.Must(m.MakeNode(spec))
+	fail.Check(m.AddNode(n))
 	if to != nil {
 		return n.Output[0], m.Connect(n.Output[0], to, index)
 	}
@@ -205,11 +188,10 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 // along another, which is a Reshape that an accelerator without Reshape can do:
 // rows of a map [N,C,H,W] cut along H and joined along W give [N,C,1,H·W]. The
 // node before reads the result where it read the value; nil: everybody does.
-func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *pb.NodeProto, outputs string) (string,
-	error) {
-	if err := m.wantValue(value); err != nil {
-		return "", err
-	}
+func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *pb.NodeProto,
+	outputs string) (_ string, err error) {
+	defer fail.Catch(&err)
+	fail.Check(m.wantValue(value))
 	readers := m.Consumers(value)
 	if before != nil {
 		var mine []Use
@@ -227,14 +209,8 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 		return "", fmt.Errorf("%s is a graph output; give the node that makes it another output first (change_output)",
 			quote(value))
 	}
-	parts, err := m.InsertSlices(value, c, nil)
-	if err != nil {
-		return "", err
-	}
-	joined, err := m.InsertConcat(parts, concatAxis, m.UniqueNode(value+"/Concat"), outputs, nil, 0)
-	if err != nil {
-		return "", err
-	}
+	parts := fail.Must(m.InsertSlices(value, c, nil))
+	joined := fail.Must(m.InsertConcat(parts, concatAxis, m.UniqueNode(value+"/Concat"), outputs, nil, 0))
 	for _, u := range readers {
 		if u.Index >= 0 {
 			u.Node.Input[u.Index] = joined

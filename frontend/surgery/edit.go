@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // AddNode adds a node at the end of the list, or in front of the first node that
@@ -68,10 +69,9 @@ func (m *Model) placeBefore(at *pb.NodeProto, nodes ...*pb.NodeProto) {
 // and everything that read the value reads the first output of n instead. Of a
 // graph output, n becomes the producer under the output's own name, and the
 // value in front of it gets another name.
-func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) error {
-	if err := m.wantValue(value); err != nil {
-		return err
-	}
+func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(m.wantValue(value))
 	p := m.Producer(value)
 	if m.IsOutput(value) {
 		if p == nil {
@@ -90,9 +90,7 @@ func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) error {
 		return m.Sort()
 	}
 	n.Input = setAt(n.Input, in, value)
-	if err := m.AddNode(n); err != nil {
-		return err
-	}
+	fail.Check(m.AddNode(n))
 	m.rewire(value, n.Output[0], n)
 	return m.Sort()
 }

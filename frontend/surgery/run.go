@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -300,29 +301,14 @@ func def[T any](name, doc, example string, run func(s *session, a *T) string) *s
 			if err := strict(n, &a); err != nil {
 				return "", err
 			}
-			defer func() {
-				if r := recover(); r != nil {
-					f, ok := r.(stepFailure)
-					if !ok {
-						panic(r)
-					}
-					did, err = "", f.error
-				}
-			}()
+			defer fail.Catch(&err)
 			return run(s, &a), nil
 		},
 	}
 }
 
-// stepFailure carries an error out of a step.
-type stepFailure struct{ error }
-
 // fail ends the step with an error; nil is none.
-func (s *session) fail(err error) {
-	if err != nil {
-		panic(stepFailure{err})
-	}
-}
+func (s *session) fail(err error) { fail.Check(err) }
 
 // want fails with a message unless the condition holds.
 func (s *session) want(ok bool, format string, args ...any) {

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/files"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Script is a list of edits read from YAML. Its keys and steps were checked;
@@ -158,14 +159,12 @@ var (
 // expand is a copy of a node with ${name} replaced. Where a text is nothing but
 // one variable, the variable's value replaces it, lists included.
 // $${name} stands for ${name} as text.
-func expand(n *yaml.Node, vars map[string]*yaml.Node) (*yaml.Node, error) {
+func expand(n *yaml.Node, vars map[string]*yaml.Node) (_ *yaml.Node, err error) {
+	defer fail.Catch(&err)
 	c := *n
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${") {
 		if m := varUse.FindStringSubmatch(n.Value); m != nil && m[0] == n.Value && !strings.HasPrefix(m[0], "$$") {
-			v, err := lookup(n, m[1], vars)
-			if err != nil {
-				return nil, err
-			}
+			v := fail.Must(lookup(n, m[1], vars))
 			return relined(v, n.Line), nil
 		}
 		var bad error
@@ -191,10 +190,7 @@ func expand(n *yaml.Node, vars map[string]*yaml.Node) (*yaml.Node, error) {
 	}
 	c.Content = make([]*yaml.Node, len(n.Content))
 	for i, k := range n.Content {
-		e, err := expand(k, vars)
-		if err != nil {
-			return nil, err
-		}
+		e := fail.Must(expand(k, vars))
 		c.Content[i] = e
 	}
 	return &c, nil
@@ -282,16 +278,12 @@ func checkLoop(args *yaml.Node, depth int) error {
 }
 
 // iterations are the variables of every round.
-func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) ([]map[string]*yaml.Node, []*yaml.Node,
-	error) {
-	head, err := expandArgs(args, vars)
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) (_ []map[string]*yaml.Node,
+	_ []*yaml.Node, err error) {
+	defer fail.Catch(&err)
+	head := fail.Must(expandArgs(args, vars))
 	var a forEach
-	if err := strict(head, &a); err != nil {
-		return nil, nil, err
-	}
+	fail.Check(strict(head, &a))
 	var rounds []map[string]*yaml.Node
 	if a.Nodes != nil {
 		rounds, err = s.nodeRounds(a.Nodes)

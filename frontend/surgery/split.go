@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Extract is the part of the model between values, as a model of its own: the
@@ -257,10 +258,9 @@ type merger struct {
 	done      map[string]bool      // connections of the caller that were made
 }
 
-func (g *merger) add(c *Model, connect map[string]string) error {
-	if err := g.header(c); err != nil {
-		return err
-	}
+func (g *merger) add(c *Model, connect map[string]string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(g.header(c))
 	res, src := g.m.graph(), c.graph()
 	from := map[string]string{} // input of c → output that feeds it
 	for _, in := range c.InputNames() {
@@ -279,9 +279,7 @@ func (g *merger) add(c *Model, connect map[string]string) error {
 			}
 		}
 	}
-	if err := g.collisions(c, from); err != nil {
-		return err
-	}
+	fail.Check(g.collisions(c, from))
 	for _, in := range sortedKeys(from) {
 		o := from[in]
 		g.connected[o] = true

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // model finds a model of the run by name; "" is the current one.
@@ -218,21 +219,14 @@ func modelSteps() []*stepDef {
 }
 
 // save keeps a copy of a model, made valid, for the folder of the result.
-func (s *session) save(e *entry, file string) error {
-	path, err := localPath(file)
-	if err != nil {
-		return err
-	}
+func (s *session) save(e *entry, file string) (err error) {
+	defer fail.Catch(&err)
+	path := fail.Must(localPath(file))
 	c := &entry{m: e.m.Clone()}
-	if err := s.seal(c); err != nil {
-		return err
-	}
+	fail.Check(s.seal(c))
 	c.m.Proto.MetadataProps = append(slices.DeleteFunc(c.m.Proto.MetadataProps, isMark),
 		&pb.StringStringEntryProto{Key: proto.String(markKey), Value: proto.String(markValue)})
-	b, err := c.m.Bytes()
-	if err != nil {
-		return err
-	}
+	b := fail.Must(c.m.Bytes())
 	if slices.ContainsFunc(s.res.Files, func(f File) bool { return f.Path == path }) {
 		return fmt.Errorf("file %s is written twice", quote(file))
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Model is an ONNX model being edited. Proto may be changed directly; Touch
@@ -60,25 +61,18 @@ func Load(path string, lim onnx.Limits) (*Model, error) {
 
 // New edits a loaded model; the loaded one is not changed. One of another format becomes
 // the ONNX model that its graph is.
-func New(m *onnx.Model) (*Model, error) {
+func New(m *onnx.Model) (_ *Model, err error) {
+	defer fail.Catch(&err)
 	if m.Source != nil {
-		g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-		if err != nil {
-			return nil, err
-		}
-		p, err := onnx.Export(g, onnx.ExportOptions{Custom: true, Producer: m.Proto.GetProducerName()})
-		if err != nil {
-			return nil, err
-		}
+		g := fail.Must(onnx.OpenModel(m, onnx.ImportOptions{}))
+		p := fail.Must(onnx.Export(g, onnx.ExportOptions{Custom: true, Producer: m.Proto.GetProducerName()}))
 		m = &onnx.Model{Proto: p, Limits: m.Limits}
 	}
 	if m.Proto.GetGraph() == nil {
 		return nil, fmt.Errorf("the model has no graph; want a ModelProto with a graph")
 	}
 	s := &Model{Proto: proto.Clone(m.Proto).(*pb.ModelProto), lim: m.Limits}
-	if err := s.internalise(m.Dir); err != nil {
-		return nil, err
-	}
+	fail.Check(s.internalise(m.Dir))
 	return s, nil
 }
 

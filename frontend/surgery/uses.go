@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // subgraphs of a node's attributes.
@@ -104,16 +105,13 @@ func (m *Model) rewire(old, to string, except *pb.NodeProto) {
 
 // RenameValue gives a value another name wherever it occurs: where it is made,
 // read, declared or an interface of the graph.
-func (m *Model) RenameValue(old, to string) error {
-	if err := m.wantValue(old); err != nil {
-		return err
-	}
+func (m *Model) RenameValue(old, to string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(m.wantValue(old))
 	if old == to {
 		return nil
 	}
-	if err := m.freeValue(to); err != nil {
-		return err
-	}
+	fail.Check(m.freeValue(to))
 	m.renameValue(old, to)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -81,17 +82,12 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-func (a *constArg) data(dt tensor.DType, dir string) (*tensor.Dense, error) {
+func (a *constArg) data(dt tensor.DType, dir string) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	switch {
 	case a.Npy != "":
-		x, err := npz.ReadNpyFile(inDir(dir, a.Npy), npz.Limits{})
-		if err != nil {
-			return nil, err
-		}
-		d, err := npz.ToTensor(x)
-		if err != nil {
-			return nil, err
-		}
+		x := fail.Must(npz.ReadNpyFile(inDir(dir, a.Npy), npz.Limits{}))
+		d := fail.Must(npz.ToTensor(x))
 		if dt != tensor.Invalid {
 			d = d.Cast(dt)
 		}
@@ -271,6 +267,7 @@ func (a *inputArg) read(n *yaml.Node) error {
 // make builds the node and adds the constants written in place to the model.
 // stream is the place of the input called $, -1 without.
 func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err error) {
+	defer fail.Catch(&err)
 	s := NodeSpec{Op: a.Op, Domain: a.Domain, Name: a.Name, Outputs: a.Outputs, Attributes: map[string]any{}}
 	if s.Name != "" && len(m.Find(Query{Name: s.Name})) > 0 {
 		return nil, 0, fmt.Errorf("a node is called %s already", quote(s.Name))
@@ -281,9 +278,7 @@ func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err e
 			return nil, 0, fmt.Errorf("attribute %s: %w", quote(k), err)
 		}
 	}
-	if n, err = m.MakeNode(s); err != nil {
-		return nil, 0, err
-	}
+	n = fail.Must(m.MakeNode(s))
 	stream = -1
 	for i, in := range a.Inputs {
 		name := in.name
@@ -296,13 +291,8 @@ func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err e
 				base = a.Op
 			}
 			name = m.UniqueValue(fmt.Sprintf("%s_const_%d", base, i))
-			t, err := in.value.make(name, dir)
-			if err != nil {
-				return nil, 0, err
-			}
-			if err := m.AddInitializer(t); err != nil {
-				return nil, 0, err
-			}
+			t := fail.Must(in.value.make(name, dir))
+			fail.Check(m.AddInitializer(t))
 		}
 		n.Input = append(n.Input, name)
 	}
@@ -311,13 +301,12 @@ func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err e
 
 // attrValue reads a number, text, a list of them, or {value: ..., dtype: ...}
 // for a tensor.
-func attrValue(n *yaml.Node, dir string) (any, error) {
+func attrValue(n *yaml.Node, dir string) (_ any, err error) {
+	defer fail.Catch(&err)
 	switch n.Kind {
 	case yaml.MappingNode:
 		var c constArg
-		if err := strict(n, &c); err != nil {
-			return nil, err
-		}
+		fail.Check(strict(n, &c))
 		return c.make("", dir)
 	case yaml.SequenceNode:
 		list := []any{}
@@ -325,10 +314,7 @@ func attrValue(n *yaml.Node, dir string) (any, error) {
 			if c.Kind != yaml.ScalarNode {
 				return nil, lineErr(c, "found %s; want a number or text", kindText(c))
 			}
-			v, err := attrValue(c, dir)
-			if err != nil {
-				return nil, err
-			}
+			v := fail.Must(attrValue(c, dir))
 			list = append(list, v)
 		}
 		return list, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -194,7 +195,8 @@ func (o *CompareOptions) wanted() string {
 
 // Compare runs a model and its reference on the same inputs and compares the
 // outputs.
-func Compare(got, ref *Model, opt CompareOptions) (*Comparison, error) {
+func Compare(got, ref *Model, opt CompareOptions) (_ *Comparison, err error) {
+	defer fail.Catch(&err)
 	r, err := ref.engine(opt.shapes())
 	if err != nil {
 		return nil, fmt.Errorf("the reference cannot be run: %w", err)
@@ -204,19 +206,13 @@ func Compare(got, ref *Model, opt CompareOptions) (*Comparison, error) {
 		return nil, fmt.Errorf("the edited model cannot be run: %w", err)
 	}
 	c := &Comparison{Wanted: opt.wanted()}
-	diffs, err := opt.pairs(c, g, r)
-	if err != nil {
-		return nil, err
-	}
+	diffs := fail.Must(opt.pairs(c, g, r))
 	for _, in := range opt.cases(r) {
 		want, err := r.run(in)
 		if err != nil {
 			return nil, fmt.Errorf("the reference cannot be run: %w", err)
 		}
-		mine, err := opt.feed(g, in)
-		if err != nil {
-			return nil, err
-		}
+		mine := fail.Must(opt.feed(g, in))
 		have, err := g.run(mine)
 		if err != nil {
 			return nil, fmt.Errorf("the edited model cannot be run: %w", err)
@@ -224,9 +220,7 @@ func Compare(got, ref *Model, opt CompareOptions) (*Comparison, error) {
 		c.Cases++
 		for i := range diffs {
 			d := &diffs[i]
-			if err := d.add(have[d.Name], want[d.Reference], &opt); err != nil {
-				return nil, err
-			}
+			fail.Check(d.add(have[d.Name], want[d.Reference], &opt))
 		}
 	}
 	c.close(diffs)
@@ -379,7 +373,8 @@ func apart(a, b float64) float64 {
 
 // Cascade runs parts one after the other, each with what the model's inputs and
 // the parts before give, and compares the outputs with those of the whole.
-func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) (*Comparison, error) {
+func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) (_ *Comparison, err error) {
+	defer fail.Catch(&err)
 	w, err := whole.engine(opt.shapes())
 	if err != nil {
 		return nil, fmt.Errorf("the whole model cannot be run: %w", err)
@@ -402,19 +397,14 @@ func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) (
 		if err != nil {
 			return nil, fmt.Errorf("the whole model cannot be run: %w", err)
 		}
-		env, err := cascade(es, names, in)
-		if err != nil {
-			return nil, err
-		}
+		env := fail.Must(cascade(es, names, in))
 		c.Cases++
 		for i := range diffs {
 			d := &diffs[i]
 			if env[d.Name] == nil {
 				return nil, fmt.Errorf("no part gives output %s of the whole model", quote(d.Name))
 			}
-			if err := d.add(env[d.Name], want[d.Reference], &opt); err != nil {
-				return nil, err
-			}
+			fail.Check(d.add(env[d.Name], want[d.Reference], &opt))
 		}
 	}
 	c.close(diffs)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -60,26 +61,10 @@ func attempt(f func()) (why refusal) {
 	return ""
 }
 
-// failure is any other error; Run gives it.
-type failure struct{ error }
-
-func must[T any](v T, err error) T {
-	if r, ok := err.(refusal); ok {
-		panic(r)
-	}
-	if err != nil {
-		panic(failure{err})
-	}
-	return v
-}
-
-// caught makes a failure, or a refusal that nothing takes, the error of the function
-// that defers it.
-func caught(err *error) {
+// refused makes a refusal that nothing takes the error of the function that defers it.
+func refused(err *error) {
 	switch r := recover().(type) {
 	case nil:
-	case failure:
-		*err = r.error
 	case refusal:
 		*err = r
 	default:
@@ -87,9 +72,9 @@ func caught(err *error) {
 	}
 }
 
-// safely calls f and gives its failure.
+// safely calls f and gives the error that ends it.
 func safely(f func()) (err error) {
-	defer caught(&err)
+	defer fail.Catch(&err)
 	f()
 	return nil
 }
@@ -111,7 +96,7 @@ func (b *builder) emit(d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Val
 
 // emitAs is emit for a result with the quantisation of t, if it has one.
 func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	n := must(b.g.Add(d, b.name(suffix), attrs, 1, in...))
+	n := fail.Must(b.g.Add(d, b.name(suffix), attrs, 1, in...))
 	if t.Quant != nil {
 		n.Out[0].Type = n.Out[0].Type.WithQuant(t.DType, t.Quant)
 	}
@@ -127,7 +112,7 @@ func (b *builder) emitAs(t ir.Type, d *ir.OpDef, suffix string, attrs ir.Attrs, 
 			data[i] = v.Const
 		}
 	}
-	out := must(ir.EvalNode(n, data))
+	out := fail.Must(ir.EvalNode(n, data))
 	name := n.Out[0].Name
 	b.g.Remove(n)
 	return b.constant(name, out[0], n.Out[0].Type.Quant)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -232,7 +233,7 @@ func perChannel(d *tensor.Dense, rank int, p *part) *tensor.Dense {
 // over all of both is GlobalAveragePool), a sum or mean over C as a 1x1
 // convolution with equal weights, since accelerators reduce in space only.
 func reduces(b *builder, n *ir.Node) []*rep {
-	axes := must(op.ReduceAxes(n))
+	axes := fail.Must(op.ReduceAxes(n))
 	if len(axes) == 0 || !standsForReals(n.Out[0]) {
 		panic(no("it reduces nothing, or integers"))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
@@ -84,7 +85,8 @@ func Prepare() []pass.Pass {
 // only moved, up to rounding where sums were taken in another order. What has
 // no 4-D form stays, with a reason in Left.
 func Run(g *ir.Graph, opt Options) (r *Result, err error) {
-	defer caught(&err)
+	defer fail.Catch(&err)
+	defer refused(&err)
 	g = g.Clone()
 	r = &Result{}
 	if !opt.AsIs && !opt.Integer {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -24,7 +25,7 @@ var deconvStrides = []int{1, 2, 4, 8, 16}
 // quantised weights are symmetric, so that the taps that a phase lacks are 0.
 func convTranspose(b *builder, n *ir.Node) []*rep {
 	keep := no("it is a transposed convolution")
-	g := must(op.ConvGeometry(n))
+	g := fail.Must(op.ConvGeometry(n))
 	x, w := n.In[0].Type.Shape, n.ConstIn(1)
 	wq := n.In[1].Type.Quant
 	if len(x) != 4 || w == nil || !w.DType.IsFloat() && wq == nil || ir.AttrsOf[op.GroupAttr](n).Group != 1 ||

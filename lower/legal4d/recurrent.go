@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -73,7 +74,11 @@ func keepsRecurrent(_ *builder, n *ir.Node) []*rep {
 	if n.Quantised() {
 		panic(no("it is a quantised operator of the model: only float ones become steps"))
 	}
-	must(unrollable(n))
+	_, err := unrollable(n)
+	if r, ok := err.(refusal); ok {
+		panic(r)
+	}
+	fail.Check(err)
 	panic(no("it computes on %s", n.In[0].Type.DType))
 }
 

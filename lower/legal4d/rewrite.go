@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -113,7 +114,7 @@ func (b *builder) keep(n *ir.Node) {
 	for _, v := range n.Out {
 		names = append(names, v.Name)
 	}
-	must(m, b.g.AddNode(m, names))
+	fail.Check(b.g.AddNode(m, names))
 	for i, v := range n.Out {
 		m.Out[i].Type = v.Type
 		b.env[v] = &rep{shape: v.Type.Shape, dt: v.Type.DType, whole: m.Out[i]}

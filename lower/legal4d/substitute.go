@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -68,7 +69,7 @@ type sub struct {
 }
 
 func (s *sub) op(d *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-	m := must(s.g.InsertBefore(s.n, d, s.n.Name, attrs, 1, in...))
+	m := fail.Must(s.g.InsertBefore(s.n, d, s.n.Name, attrs, 1, in...))
 	m.Origin = s.n.Origin
 	if s.series != "" {
 		m.Series = s.series + " " + d.Name

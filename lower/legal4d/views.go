@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -26,7 +27,7 @@ func reshapes(b *builder, n *ir.Node) []*rep {
 }
 
 func transposes(b *builder, n *ir.Node) []*rep {
-	perm := must(op.Perm(n))
+	perm := fail.Must(op.Perm(n))
 	return b.view(n, func(p *part) (*part, bool) { return p.transposed(perm), true })
 }
 
@@ -204,7 +205,7 @@ func (b *builder) takeOf(v *ir.Value, dim, lo, hi int, tidy bool) []*part {
 }
 
 func slicesOf(b *builder, n *ir.Node) []*rep {
-	g := must(op.SliceGeometry(n))
+	g := fail.Must(op.SliceGeometry(n))
 	if tensor.Count(g.Shape) == 0 {
 		panic(no("the slice is empty"))
 	}
@@ -279,8 +280,7 @@ func (b *builder) strided(ps []*part, shape []int, dim, start, step, count int, 
 }
 
 func splits(b *builder, n *ir.Node) []*rep {
-	axis, sizes, err := op.SplitSizes(n)
-	must(n, err)
+	axis, sizes := fail.Must2(op.SplitSizes(n))
 	out := make([]*rep, len(sizes))
 	at := 0
 	for i, k := range sizes {
