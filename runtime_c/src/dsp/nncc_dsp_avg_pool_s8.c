@@ -26,8 +26,8 @@ static void sum_window(const int8_t *x, int32_t rows, int32_t cols, int32_t step
 #if !NNCC_DSP_ASM
             for (; n > 0; n--) {
                 v = nncc_dsp_load4(from);
-                even = NNCC_SADD16(even, nncc_dsp_even(v));
-                odd = NNCC_SADD16(odd, nncc_dsp_odd(v));
+                even = (int32_t)nncc_add16((uint32_t)even, (uint32_t)nncc_dsp_even(v));
+                odd = (int32_t)nncc_add16((uint32_t)odd, (uint32_t)nncc_dsp_odd(v));
                 from += step;
             }
 #else

@@ -5,6 +5,7 @@
  * columns are put side by side in pairs first, in about 2 instructions a value.
  */
 #include "nncc_dsp_core.h"
+#include "nncc_simd32.h"
 
 /* Two lines of the first operand times pairs of lines of the second one; the assembly has the offsets. */
 typedef struct
@@ -155,33 +156,6 @@ NNCC_DSP_AS_WRITTEN static void nncc_products16(const nncc_bmm16 *p, const int32
 
 #endif
 
-/* The lower halves of two words, and the upper ones; the first one below. */
-static inline int32_t nncc_lows16(int32_t a, int32_t b)
-{
-#if NNCC_DSP_ASM
-    int32_t v;
-
-    __asm("pkhbt %0, %1, %2, lsl #16" : "=r"(v) : "r"(a), "r"(b));
-    return v;
-#else
-    return nncc_dsp_pair(a, b);
-#endif
-}
-
-static inline int32_t nncc_highs16(int32_t a, int32_t b)
-{
-#if NNCC_DSP_ASM
-    int32_t v;
-
-    __asm("pkhtb %0, %1, %2, asr #16" : "=r"(v) : "r"(b), "r"(a));
-    return v;
-#elif NNCC_DSP_ACLE
-    return nncc_dsp_highs(a, b);
-#else
-    return nncc_dsp_pair(nncc_dsp_hi(a), nncc_dsp_hi(b));
-#endif
-}
-
 static inline int32_t nncc_two16(const int16_t *x)
 {
     return nncc_dsp_load4((const int8_t *)(const void *)x);
@@ -193,10 +167,10 @@ static int32_t *nncc_side_by_side16(const int16_t *x, int32_t step, int32_t k, i
 {
     if (step == 1) {
         for (; k >= 2; k -= 2) {
-            const int32_t a = nncc_two16(x), b = nncc_two16(x + k_step);
+            const uint32_t a = (uint32_t)nncc_two16(x), b = (uint32_t)nncc_two16(x + k_step);
 
-            to[0] = nncc_lows16(a, b);
-            to[1] = nncc_highs16(a, b);
+            to[0] = (int32_t)nncc_pack_low(a, b);
+            to[1] = (int32_t)nncc_pack_high(a, b);
             x += 2 * k_step;
             to += 2;
         }

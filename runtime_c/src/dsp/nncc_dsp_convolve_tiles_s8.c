@@ -6,60 +6,7 @@
  * A'mA makes of the products' sums m is four times the sum. Both fit int16: inputs reach 4 * 128, weights 9 * 128.
  */
 #include "nncc_dsp_core.h"
-
-#if NNCC_DSP_ASM
-static inline int32_t tile_add(int32_t a, int32_t b)
-{
-    int32_t r;
-
-    __asm("sadd16 %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-
-static inline int32_t tile_sub(int32_t a, int32_t b)
-{
-    int32_t r;
-
-    __asm("ssub16 %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
-    return r;
-}
-
-static inline int32_t tile_even(int32_t a)
-{
-    int32_t r;
-
-    __asm("sxtb16 %0, %1" : "=r"(r) : "r"(a));
-    return r;
-}
-
-static inline int32_t tile_odd(int32_t a)
-{
-    int32_t r;
-
-    __asm("sxtb16 %0, %1, ror #8" : "=r"(r) : "r"(a));
-    return r;
-}
-#else
-static inline int32_t tile_add(int32_t a, int32_t b)
-{
-    return NNCC_SADD16(a, b);
-}
-
-static inline int32_t tile_sub(int32_t a, int32_t b)
-{
-    return NNCC_SSUB16(a, b);
-}
-
-static inline int32_t tile_even(int32_t a)
-{
-    return nncc_dsp_even(a);
-}
-
-static inline int32_t tile_odd(int32_t a)
-{
-    return nncc_dsp_odd(a);
-}
-#endif
+#include "nncc_simd32.h"
 
 #define NNCC_TILE_COLUMNS 6 /* that two tiles read */
 
@@ -81,47 +28,48 @@ static void tile_find(const nncc_dsp_convolve_params *p, const int8_t *x, const 
 }
 
 /* B'dB of two channels in each word: t are the rows already transformed, v takes [16][pairs][2 tiles]. */
-static inline void tile_across(const int32_t *t, int32_t step, int32_t *v)
+static inline void tile_across(const uint32_t *t, int32_t step, uint32_t *v)
 {
     for (int32_t i = 0; i < 4; i++, t += NNCC_TILE_COLUMNS) {
-        const int32_t a = t[0], b = t[1], c = t[2], d = t[3], e = t[4], f = t[5];
+        const uint32_t a = t[0], b = t[1], c = t[2], d = t[3], e = t[4], f = t[5];
 
-        v[0] = tile_sub(a, c);
-        v[1] = tile_sub(c, e);
+        v[0] = nncc_sub16(a, c);
+        v[1] = nncc_sub16(c, e);
         v += step;
-        v[0] = tile_add(b, c);
-        v[1] = tile_add(d, e);
+        v[0] = nncc_add16(b, c);
+        v[1] = nncc_add16(d, e);
         v += step;
-        v[0] = tile_sub(c, b);
-        v[1] = tile_sub(e, d);
+        v[0] = nncc_sub16(c, b);
+        v[1] = nncc_sub16(e, d);
         v += step;
-        v[0] = tile_sub(b, d);
-        v[1] = tile_sub(d, f);
+        v[0] = nncc_sub16(b, d);
+        v[1] = nncc_sub16(d, f);
         v += step;
     }
 }
 
-static inline void tile_down(int32_t a, int32_t b, int32_t c, int32_t d, int32_t *t)
+static inline void tile_down(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t *t)
 {
-    t[0] = tile_sub(a, c);
-    t[NNCC_TILE_COLUMNS] = tile_add(b, c);
-    t[2 * NNCC_TILE_COLUMNS] = tile_sub(c, b);
-    t[3 * NNCC_TILE_COLUMNS] = tile_sub(b, d);
+    t[0] = nncc_sub16(a, c);
+    t[NNCC_TILE_COLUMNS] = nncc_add16(b, c);
+    t[2 * NNCC_TILE_COLUMNS] = nncc_sub16(c, b);
+    t[3 * NNCC_TILE_COLUMNS] = nncc_sub16(b, d);
 }
 
 /* The inputs of both tiles, four channels at a time. */
-static void tile_transform(const int8_t *const *at, int32_t channels, int32_t *v)
+static void tile_transform(const int8_t *const *at, int32_t channels, uint32_t *v)
 {
-    int32_t t[2][4 * NNCC_TILE_COLUMNS];
+    uint32_t t[2][4 * NNCC_TILE_COLUMNS];
 
     for (int32_t c = 0; c < channels; c += 4) {
         for (int32_t k = 0; k < NNCC_TILE_COLUMNS; k++) {
-            const int32_t d0 = nncc_dsp_load4(at[k] + c), d1 = nncc_dsp_load4(at[NNCC_TILE_COLUMNS + k] + c);
-            const int32_t d2 = nncc_dsp_load4(at[2 * NNCC_TILE_COLUMNS + k] + c);
-            const int32_t d3 = nncc_dsp_load4(at[3 * NNCC_TILE_COLUMNS + k] + c);
+            const uint32_t d0 = (uint32_t)nncc_dsp_load4(at[k] + c);
+            const uint32_t d1 = (uint32_t)nncc_dsp_load4(at[NNCC_TILE_COLUMNS + k] + c);
+            const uint32_t d2 = (uint32_t)nncc_dsp_load4(at[2 * NNCC_TILE_COLUMNS + k] + c);
+            const uint32_t d3 = (uint32_t)nncc_dsp_load4(at[3 * NNCC_TILE_COLUMNS + k] + c);
 
-            tile_down(tile_even(d0), tile_even(d1), tile_even(d2), tile_even(d3), &t[0][k]);
-            tile_down(tile_odd(d0), tile_odd(d1), tile_odd(d2), tile_odd(d3), &t[1][k]);
+            tile_down(nncc_even_bytes(d0), nncc_even_bytes(d1), nncc_even_bytes(d2), nncc_even_bytes(d3), &t[0][k]);
+            tile_down(nncc_odd_bytes(d0), nncc_odd_bytes(d1), nncc_odd_bytes(d2), nncc_odd_bytes(d3), &t[1][k]);
         }
         tile_across(t[0], channels, v);
         tile_across(t[1], channels, v + 2);
@@ -285,7 +233,7 @@ void nncc_dsp_convolve_tiles_s8(const nncc_dsp_convolve_params *p, const nncc_ds
         to[k] = y + r * t->y_row + c * t->y_pitch;
     }
     tile_find(p, x, (const int8_t *)(m + 128), t->row, t->col, at);
-    tile_transform(at, p->in_c, scratch);
+    tile_transform(at, p->in_c, (uint32_t *)scratch);
     for (int32_t c = 0; c < p->out_c; c += lanes, lanes = 4) {
         const int32_t *const start = w + 64 * pairs;
 

@@ -7,6 +7,7 @@
 
 #include "nncc_bits.h"
 #include "nncc_reciprocal.h"
+#include "nncc_simd32.h"
 #include "nncc_softmax_exp.h"
 
 /* Fraction bits that the sum of exponentials gives up for range. */
@@ -22,15 +23,7 @@ static int32_t nncc_softmax_top(const int8_t *x, int32_t n)
         uint32_t m = (uint32_t)nncc_dsp_load4(x);
 
         for (i = 4; i + 4 <= n; i += 4) {
-            const uint32_t w = (uint32_t)nncc_dsp_load4(x + i);
-#if NNCC_DSP_ASM
-            uint32_t t;
-
-            __asm("ssub8 %[t], %[m], %[w]\n sel %[m], %[m], %[w]\n" : [t] "=&r"(t), [m] "+r"(m) : [w] "r"(w) : "cc");
-#else
-            (void)__ssub8((int8x4_t)m, (int8x4_t)w);
-            m = (uint32_t)__sel(m, w);
-#endif
+            m = nncc_max8(m, (uint32_t)nncc_dsp_load4(x + i));
         }
         for (int32_t k = 0; k < 32; k += 8) {
             const int32_t v = nncc_dsp_byte((int32_t)(m >> k));

@@ -112,6 +112,21 @@ static inline uint32_t nncc_add16(uint32_t a, uint32_t b)
 #endif
 }
 
+/* Two differences of 16 bits. */
+static inline uint32_t nncc_sub16(uint32_t a, uint32_t b)
+{
+#if NNCC_SIMD32_ASM
+    uint32_t r;
+
+    __asm("ssub16 %0, %1, %2" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+#elif NNCC_SIMD32
+    return (uint32_t)__ssub16((int16x2_t)a, (int16x2_t)b);
+#else
+    return nncc_add16(nncc_add16(a, ~b), 0x10001u);
+#endif
+}
+
 /* sum plus the even bytes of v, signed; the odd ones. */
 static inline uint32_t nncc_add_even(uint32_t sum, uint32_t v)
 {
