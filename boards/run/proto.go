@@ -188,105 +188,107 @@ type rawModel struct {
 // agreed is an error. dumps is how many each model was asked for.
 func decodeResults(b []byte, cases []encoded, dumps []int) (_ *rawResult, err error) {
 	defer fail.Catch(&err)
-	le := binary.LittleEndian
-	pos, count := 0, uint32(0)
-	next := func() (typ, index uint32, payload []byte, err error) {
-		if len(b)-pos < 20 {
-			return 0, 0, nil, fmt.Errorf("results end after %d bytes and %d records, without an end record", pos, count)
-		}
-		h := b[pos:]
-		if le.Uint32(h) != recordMagic {
-			return 0, 0, nil, fmt.Errorf("no record at byte %d of the results", pos)
-		}
-		typ, index = le.Uint32(h[4:]), le.Uint32(h[8:])
-		n := uint64(le.Uint32(h[12:]))
-		if uint64(len(h)) < 20+n {
-			return 0, 0, nil, fmt.Errorf("record %d promises %d bytes, %d are there: truncated output", count, n,
-				len(h)-16)
-		}
-		if got, want := crc32.ChecksumIEEE(h[:16+n]), le.Uint32(h[16+n:]); got != want {
-			return 0, 0, nil, fmt.Errorf("record %d: checksum is %08x, the record says %08x", count, got, want)
-		}
-		pos += int(20 + n)
-		count++
-		return typ, index, h[16 : 16+n : 16+n], nil
-	}
-	words := func(p []byte, n int) ([]uint32, error) {
-		if len(p) != 4*n {
-			return nil, fmt.Errorf("record %d has %d bytes, want %d", count-1, len(p), 4*n)
-		}
-		w := make([]uint32, n)
-		for i := range w {
-			w[i] = le.Uint32(p[4*i:])
-		}
-		return w, nil
-	}
+	d := &resultReader{b: b}
 	r := &rawResult{}
 	for m := range dumps {
-		typ, index, p := fail.Must3(next())
-		w, err := words(p, 7)
+		typ, index, p := d.next()
+		w, err := d.words(p, 7)
 		if err != nil || typ != recHello || w[0] != version || int(index) != m {
 			return nil, fmt.Errorf("the results do not begin with a greeting of version %d", version)
 		}
 		r.models = append(r.models, rawModel{arena: w[1], steps: w[2], inputs: w[3], outputs: w[4],
 			emptyRun: uint64(w[5]), emptyStep: uint64(w[6])})
 	}
-	var w []uint32
-	for i := range cases {
-		model, dumps := r.models[cases[i].model], dumps[cases[i].model]
-		c := rawCase{dumps: map[int][]byte{}}
-		for done := false; !done; {
-			typ, index, p := fail.Must3(next())
-			switch typ {
-			case recStep:
-				w = fail.Must(words(p, 3))
-				if int(index) != len(c.steps) {
-					return nil, fmt.Errorf("case %d: step %d is reported after %d steps", i, index, len(c.steps))
-				}
-				c.steps = append(c.steps, rawStep{uint64(w[0]) | uint64(w[1])<<32, w[2]})
-			case recDump:
-				if int64(index) >= int64(dumps) {
-					return nil, fmt.Errorf("case %d: dump %d was not asked for", i, index)
-				}
-				c.dumps[int(index)] = p
-			case recCase:
-				w = fail.Must(words(p, 6))
-				if int(index) != i {
-					return nil, fmt.Errorf("case %d is reported, case %d is due", index, i)
-				}
-				c.status, c.ticks, c.interrupts = int32(w[0]), uint64(w[1])|uint64(w[2])<<32, w[3]
-				c.stack, c.exact = w[4], w[5] != 0
-				done = true
-			default:
-				return nil, fmt.Errorf("case %d: unexpected record of type %d", i, typ)
-			}
-		}
-		for k := 0; k < int(model.outputs) && c.status == 0; k++ {
-			typ, index, p := fail.Must3(next())
-			if typ != recOutput || int(index) != k {
-				return nil, fmt.Errorf("case %d: output %d is due, record %d is of type %d, index %d", i, k, count-1,
-					typ, index)
-			}
-			c.outputs = append(c.outputs, p)
-		}
-		if cases[i].trace && c.status == 0 {
-			if len(c.steps) != int(model.steps) {
-				return nil, fmt.Errorf("case %d: %d steps reported, the model has %d", i, len(c.steps), model.steps)
-			}
-			if len(c.dumps) != dumps {
-				return nil, fmt.Errorf("case %d: %d dumps came, %d were asked for (is there a step of that number?)", i,
-					len(c.dumps), dumps)
-			}
-		}
-		r.cases = append(r.cases, c)
+	for i, c := range cases {
+		r.cases = append(r.cases, d.oneCase(i, c.trace, r.models[c.model], dumps[c.model]))
 	}
-	before := count
-	typ, _, p := fail.Must3(next())
-	if w, err = words(p, 1); err != nil || typ != recEnd || w[0] != before {
+	before := d.count
+	typ, _, p := d.next()
+	if w, err := d.words(p, 1); err != nil || typ != recEnd || w[0] != before {
 		return nil, fmt.Errorf("the results do not end with an end record for %d records", before)
 	}
-	if pos != len(b) {
-		return nil, fmt.Errorf("%d bytes after the end record", len(b)-pos)
+	if d.pos != len(b) {
+		return nil, fmt.Errorf("%d bytes after the end record", len(b)-d.pos)
 	}
 	return r, nil
+}
+
+// resultReader takes records from the results; decodeResults catches what it fails by.
+type resultReader struct {
+	b     []byte
+	pos   int
+	count uint32 // records so far
+}
+
+// want fails unless ok holds.
+func (d *resultReader) want(ok bool, format string, args ...any) {
+	if !ok {
+		fail.Check(fmt.Errorf(format, args...))
+	}
+}
+
+func (d *resultReader) next() (typ, index uint32, payload []byte) {
+	le, h := binary.LittleEndian, d.b[d.pos:]
+	d.want(len(h) >= 20, "results end after %d bytes and %d records, without an end record", d.pos, d.count)
+	d.want(le.Uint32(h) == recordMagic, "no record at byte %d of the results", d.pos)
+	n := uint64(le.Uint32(h[12:]))
+	d.want(uint64(len(h)) >= 20+n, "record %d promises %d bytes, %d are there: truncated output", d.count, n, len(h)-16)
+	got, want := crc32.ChecksumIEEE(h[:16+n]), le.Uint32(h[16+n:])
+	d.want(got == want, "record %d: checksum is %08x, the record says %08x", d.count, got, want)
+	d.pos += int(20 + n)
+	d.count++
+	return le.Uint32(h[4:]), le.Uint32(h[8:]), h[16 : 16+n : 16+n]
+}
+
+// words are the n numbers that the last record holds.
+func (d *resultReader) words(p []byte, n int) ([]uint32, error) {
+	if len(p) != 4*n {
+		return nil, fmt.Errorf("record %d has %d bytes, want %d", d.count-1, len(p), 4*n)
+	}
+	w := make([]uint32, n)
+	for i := range w {
+		w[i] = binary.LittleEndian.Uint32(p[4*i:])
+	}
+	return w, nil
+}
+
+// oneCase reads case i of a model: its steps and dumps, how it ended, its outputs.
+func (d *resultReader) oneCase(i int, trace bool, model rawModel, dumps int) rawCase {
+	c := rawCase{dumps: map[int][]byte{}}
+	for done := false; !done; {
+		typ, index, p := d.next()
+		switch typ {
+		case recStep:
+			w := fail.Must(d.words(p, 3))
+			d.want(int(index) == len(c.steps), "case %d: step %d is reported after %d steps", i, index, len(c.steps))
+			c.steps = append(c.steps, rawStep{uint64(w[0]) | uint64(w[1])<<32, w[2]})
+		case recDump:
+			d.want(int64(index) < int64(dumps), "case %d: dump %d was not asked for", i, index)
+			c.dumps[int(index)] = p
+		case recCase:
+			w := fail.Must(d.words(p, 6))
+			d.want(int(index) == i, "case %d is reported, case %d is due", index, i)
+			c.status, c.ticks, c.interrupts = int32(w[0]), uint64(w[1])|uint64(w[2])<<32, w[3]
+			c.stack, c.exact = w[4], w[5] != 0
+			done = true
+		default:
+			d.want(false, "case %d: unexpected record of type %d", i, typ)
+		}
+	}
+	if c.status != 0 {
+		return c
+	}
+	for k := 0; k < int(model.outputs); k++ {
+		typ, index, p := d.next()
+		d.want(typ == recOutput && int(index) == k, "case %d: output %d is due, record %d is of type %d, index %d", i,
+			k, d.count-1, typ, index)
+		c.outputs = append(c.outputs, p)
+	}
+	if trace {
+		d.want(len(c.steps) == int(model.steps), "case %d: %d steps reported, the model has %d", i, len(c.steps),
+			model.steps)
+		d.want(len(c.dumps) == dumps, "case %d: %d dumps came, %d were asked for (is there a step of that number?)", i,
+			len(c.dumps), dumps)
+	}
+	return c
 }

@@ -30,39 +30,7 @@ type modelArgs struct {
 // one model. A flag that does not fit is left where it is, for the parser to refuse.
 func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, error) {
 	a := &modelArgs{}
-	type ofOne struct{ flag, value string }
-	var later []ofOne
-	given := map[string]string{}
-	for i := 0; i < len(args); i++ {
-		s := args[i]
-		if s == "--" {
-			a.models = append(a.models, args[i+1:]...)
-			break
-		}
-		if len(s) < 2 || s[0] != '-' {
-			a.models = append(a.models, s)
-			continue
-		}
-		name, value, has := strings.Cut(strings.TrimPrefix(s, "--"), "=")
-		f := fs.Lookup(name)
-		if !strings.HasPrefix(s, "--") || f == nil || !has && (f.NoOptDefVal != "" || i+1 == len(args)) {
-			a.common = append(a.common, s)
-			continue
-		}
-		if !has {
-			i++
-			value = args[i]
-		}
-		if flagRules[name].each && strings.Contains(value, "=") {
-			later = append(later, ofOne{name, value})
-			continue
-		}
-		if old, ok := given[name]; ok && old != value && !listed(f) {
-			a.twice = append(a.twice, twice(name, old, value))
-		}
-		given[name] = value
-		a.common = append(a.common, "--"+name+"="+value)
-	}
+	later := a.scan(args, fs)
 	if len(a.models) < 2 || !slices.Contains(strings.Fields(takesSeveral), verb) {
 		a.common = args
 		for _, x := range later {
@@ -101,6 +69,45 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 		}
 	}
 	return a, nil
+}
+
+// ofOne is a flag with a value KEY=VALUE, which may be that of one model.
+type ofOne struct{ flag, value string }
+
+// scan tells models, flags of all models and flags of one apart; it returns the last.
+func (a *modelArgs) scan(args []string, fs *pflag.FlagSet) (later []ofOne) {
+	given := map[string]string{}
+	for i := 0; i < len(args); i++ {
+		s := args[i]
+		if s == "--" {
+			a.models = append(a.models, args[i+1:]...)
+			break
+		}
+		if len(s) < 2 || s[0] != '-' {
+			a.models = append(a.models, s)
+			continue
+		}
+		name, value, has := strings.Cut(strings.TrimPrefix(s, "--"), "=")
+		f := fs.Lookup(name)
+		if !strings.HasPrefix(s, "--") || f == nil || !has && (f.NoOptDefVal != "" || i+1 == len(args)) {
+			a.common = append(a.common, s)
+			continue
+		}
+		if !has {
+			i++
+			value = args[i]
+		}
+		if flagRules[name].each && strings.Contains(value, "=") {
+			later = append(later, ofOne{name, value})
+			continue
+		}
+		if old, ok := given[name]; ok && old != value && !listed(f) {
+			a.twice = append(a.twice, twice(name, old, value))
+		}
+		given[name] = value
+		a.common = append(a.common, "--"+name+"="+value)
+	}
+	return later
 }
 
 // twice is what there is to say of a flag that has one value and was given two.
