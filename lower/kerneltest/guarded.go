@@ -29,20 +29,18 @@ import (
 
 // Guarded is a graph of independent layers as C, every buffer between guards.
 type Guarded struct {
-	Rows   map[string]int // layers by the kernel that took them
-	Near   bool           // floats may differ in the last bits, as C libraries do
-	Within float64        // Near for float32 where the last bits have consequences, as in recurrent layers
-	// Readable guards are not poisoned, only held against what they were.
-	Readable bool
-	takes    map[string]string // the kernel that computes a node, by its name
-	graph    *ir.Graph         // as built, for the interpreter
-	in       []*tensor.Dense
-	types    []ir.Type // of the outputs
-	plan     *schedule.Result
-	gaps     []region
-	each     bool // every layer by itself, with a status: see RunCases
-	info     *codegen.Info
-	files    []codegen.File
+	Rows   map[string]int    // layers by the kernel that took them
+	Near   bool              // floats may differ in the last bits, as C libraries do
+	Within float64           // Near for float32 where the last bits have consequences, as in recurrent layers
+	takes  map[string]string // the kernel that computes a node, by its name
+	graph  *ir.Graph         // as built, for the interpreter
+	in     []*tensor.Dense
+	types  []ir.Type // of the outputs
+	plan   *schedule.Result
+	gaps   []region
+	each   bool // every layer by itself, with a status: see RunCases
+	info   *codegen.Info
+	files  []codegen.File
 }
 
 // region is a run of bytes in the arena.
@@ -203,8 +201,7 @@ int layers_guarded(void *arena)
 // regions begins the C: what lies where in the arena.
 func (m *Guarded) regions(b *bytes.Buffer) {
 	fmt.Fprintf(b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
-	fmt.Fprintf(b, "#define READABLE %d\n", map[bool]int{true: 1}[m.Readable])
-	b.WriteString(`#if defined(__SANITIZE_ADDRESS__) && !READABLE
+	b.WriteString(`#if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #else
 #define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))

@@ -468,10 +468,7 @@ func TestKernels(t *testing.T) {
 					m.reach(x.skip == nil && i == len(tables)-1)
 				}
 				m.report()
-				m.programs(func(g *kerneltest.Guarded) {
-					g.Readable = m.opt.Core.MVE // vectors of portable bodies may reach behind the last row
-					g.RunBoard(t, spec, opt)
-				})
+				m.programs(func(g *kerneltest.Guarded) { g.RunBoard(t, spec, opt) })
 				for _, l := range m.layers {
 					before[l.row.Name] = true
 				}

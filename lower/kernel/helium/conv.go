@@ -238,6 +238,9 @@ func (c *convolution) direct(t tile, vectors int, b blocks) bool {
 	if c.Kernel != (quantised.Tile{H: 1, W: 1}) || c.Padded() || vectors*vector >= depth+vector {
 		return false
 	}
+	if t.folded && t.body == loop && depth%vector != 0 { // this tile would load behind the last pixel
+		return false
+	}
 	rows, w := c.Out.H, c.Out.W
 	// A row that is copied takes 145 besides its pixels; those at the end of the input go one by one where they lie.
 	last := min(w, (vectors*vector-depth)/(c.Stride.W*c.G.CIn*c.l.bytes()))
