@@ -26,9 +26,7 @@ var accepted = []struct{ rule, why string }{
 // lists. A sample by default; NNCC_LONG takes every file (make analyze).
 func TestStaticAnalysis(t *testing.T) {
 	dir := t.TempDir()
-	if err := WriteTree(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WriteTree(dir))
 	t.Chdir(dir)
 	sources, err := filepath.Glob("src/*/*.c")
 	if err != nil || len(sources) == 0 {
@@ -72,9 +70,7 @@ func TestStaticAnalysis(t *testing.T) {
 // includes are the flags for every folder with a header below the current one.
 func includes(t *testing.T) []string {
 	headers, err := filepath.Glob("*/*/*.h")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var include []string
 	for _, h := range headers {
 		if dir := "-I" + filepath.Dir(h); !slices.Contains(include, dir) {

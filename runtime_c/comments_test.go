@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -22,9 +24,7 @@ var (
 // some of such a name.
 func TestComments(t *testing.T) {
 	tree, err := runtimec.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	known := map[string]bool{"nncc_model": true} // in the name of a model's own file
 	for p, text := range tree {
 		known[strings.TrimSuffix(path.Base(p), path.Ext(p))] = true

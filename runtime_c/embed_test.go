@@ -17,9 +17,7 @@ import (
 func paths(t *testing.T, names ...string) []string {
 	t.Helper()
 	files, err := Files(names...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var out []string
 	for _, f := range files {
 		out = append(out, f.Path)
@@ -118,9 +116,7 @@ func TestHeaderPrototypesNeedNothing(t *testing.T) {
 		"src/nncc/b.c":     {Data: []byte("#include \"h.h\"\nvoid b(void) { a(); }\n")},
 		"src/nncc/c.c":     {Data: []byte("void c(void) { }\n")},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	files, err := x.Files("a")
 	if err != nil || len(files) != 3 || files[1].Path != "c.c" {
 		t.Errorf("got %v, %v", files, err)
@@ -155,9 +151,7 @@ func TestClosuresLink(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", p, err, out)
 		}
 		out, err := exec.Command(nm, "-P", "-g", obj).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 			if w := strings.Fields(l); len(w) > 1 && w[1] == "U" {
 				undefined[p] = append(undefined[p], w[0])
@@ -194,12 +188,8 @@ func writeAll(t *testing.T) string {
 	dir := t.TempDir()
 	for _, f := range All() {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.OK(t, os.WriteFile(p, f.Data, 0o644))
 	}
 	return dir
 }

@@ -23,9 +23,7 @@ var meantFused = regexp.MustCompile(`^nncc_f32_|_packed_f32$|^nncc_(dot|batch_ma
 func TestFused(t *testing.T) {
 	cc := testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	dir := t.TempDir()
-	if err := WriteTree(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WriteTree(dir))
 	files, err := filepath.Glob(filepath.Join(dir, "src", "nncc", "*.c"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no sources: %v", err)

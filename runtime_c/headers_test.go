@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 var (
@@ -29,9 +31,7 @@ func TestHeaders(t *testing.T) {
 	headers, _ := fs.Glob(sources, "include/*/*.h")
 	for _, h := range headers {
 		b, err := fs.ReadFile(sources, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		text := string(b)
 		if n := strings.Count(text, "\n"); n > 600 {
 			t.Errorf("%s has %d lines", h, n)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // leaves are the sources with loops that are left early because of sizes, and what decides it. No row may call a
@@ -53,9 +55,7 @@ func byData(name, text string) string {
 // have no loop that ends by data; so every row that has one says loops.
 func TestLoopsAreAsTheManifestSays(t *testing.T) {
 	tree, err := Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	source, loops := sourceOf(tree), 0
 	texts := map[string]string{}
 	for p, b := range tree {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestManifest: every function that a public header declares has one row, and
@@ -71,9 +73,7 @@ func TestExpand(t *testing.T) {
 	}
 	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,fixed,narrow\nnncc_a2,few,few,width=2,," +
 		"branches; fixed=mve fpu,\"wide, slow\"\nnncc_b,,,,,loops,other\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for p, want := range map[string]string{
 		"include/nncc/h.h": "#include \"t.h\"\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\nvoid nncc_a2(int n); " +
 			"/* wide, slow */\n" +
@@ -116,9 +116,7 @@ func TestExpand(t *testing.T) {
 func TestAxes(t *testing.T) {
 	rows, err := expandRow([]string{"f{n=9..10}{relu=|_relu}_s8", "g", "b{relu:|_r}", "n={n}; r={relu:0|1}", "c{relu}",
 		"fixed", "{n:nine|more} v{n:|s}"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var got strings.Builder
 	for _, row := range rows {
 		got.WriteString(strings.Join(row, ",") + "\n")

@@ -18,9 +18,7 @@ import (
 func misraRules(t *testing.T, where string) []string {
 	t.Helper()
 	text, err := os.ReadFile("MISRA.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var rules []string
 	row := regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$`)
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
@@ -42,13 +40,9 @@ func TestMISRA(t *testing.T) {
 		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
 	dir := t.TempDir() // the addon leaves files beside the sources
-	if err := WriteTree(dir); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, WriteTree(dir))
 	families, err := filepath.Glob(filepath.Join(dir, "src", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	all := testenv.Long()
 	var list, include []string
 	for _, family := range families {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // sample is a library in which f calls g and both include a header; h is on its
@@ -33,9 +35,7 @@ func sample(t *testing.T, change map[string]string) *Library {
 		fsys[p] = &fstest.MapFile{Data: []byte(s)}
 	}
 	x, err := NewLibrary(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return x
 }
 
@@ -43,9 +43,7 @@ func sample(t *testing.T, change map[string]string) *Library {
 func name(t *testing.T, x *Library, f string) string {
 	t.Helper()
 	files, err := x.Files(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m := regexp.MustCompile(`#define ` + f + ` (\w+)`).FindStringSubmatch(x.Names(files))
 	if m == nil || Plain(m[1]) != f || m[1] == f {
 		t.Fatalf("%s: %q", f, m)
@@ -82,9 +80,7 @@ func TestNamesFollowSources(t *testing.T) {
 func TestEmitted(t *testing.T) {
 	x := sample(t, nil)
 	files, err := x.Files("f", "arm_a", "arm_b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	text := map[string]string{}
 	for _, f := range x.Emitted(files) {
 		text[f.Path] = string(f.Data)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -95,9 +97,7 @@ func lostRegisters(text string, macros map[string]bool) (lost []string, seen int
 // compilers keep it where they inline the function, and not at -O0.
 func TestRegisterVariables(t *testing.T) {
 	tree, err := runtimec.Tree()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	macros, all := map[string]bool{}, 0
 	for _, text := range tree {
 		callingMacros(string(text), macros)

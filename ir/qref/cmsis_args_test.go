@@ -5,6 +5,8 @@ package qref_test
 import (
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 )
@@ -18,9 +20,7 @@ func TestBadArgumentsAreErrors(t *testing.T) {
 	s32 := func(n int) []int32 { return make([]int32, n) }
 	conv := qref.ConvParams{In: d, Filter: qref.Dims{N: 2, H: 1, W: 1, C: 2}, Out: d, Stride: one, Dilation: one,
 		Mult: s32(2), Shift: s32(2)}
-	if err := qref.Conv(&conv, s8(8), s8(4), nil, s8(8)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, qref.Conv(&conv, s8(8), s8(4), nil, s8(8)))
 	for name, f := range map[string]func() error{
 		"conv without stride": func() error {
 			c := conv

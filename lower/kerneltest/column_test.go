@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
@@ -73,23 +75,17 @@ func oriented(src string, row bool) string {
 func TestColumns(t *testing.T) {
 	for _, board := range []string{"host", "cortex-m55", "cortex-m4", "cortex-m0plus"} {
 		spec, err := boards.Load(board)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		opt := kernel.Options{Core: coreOf(spec)}
 		table, err := lower.Kernels(spec.Kernels, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for _, src := range windows {
 			calls := func(row bool) (*ir.Node, []call.Call) {
 				text := fmt.Sprintf("graph \"g\" {\n%s\nout \"y\" = %%o\n}\n",
 					oriented(src, row))
 				n := irtest.Parse(t, text).Nodes[0]
 				c, err := table.Match(n, &opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				for _, v := range []*ir.Value{n.In[0], n.Out[0]} {
 					v.Type.Order = ir.NHWC(4)
 				}

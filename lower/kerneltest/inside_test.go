@@ -42,9 +42,7 @@ func TestInside(t *testing.T) {
 	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
 			spec, err := boards.Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			cases := 40
 			if count == 0 && name != "host" {
 				cases = 8

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/ir"
@@ -127,9 +129,7 @@ func TestMACs(t *testing.T) {
 			}
 			t.Log(log.String())
 			if irtest.Update() && !t.Failed() {
-				if err := os.WriteFile(path, []byte(table.String()), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, os.WriteFile(path, []byte(table.String()), 0o666))
 			}
 		})
 	}
@@ -145,14 +145,10 @@ func readMACs(t *testing.T, path string) map[string]uint64 {
 	}
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	for _, r := range rows {
 		n, err := strconv.ParseUint(r[1], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		want[r[0]] = n
 	}
 	return want
@@ -162,9 +158,7 @@ func readMACs(t *testing.T, path string) map[string]uint64 {
 func countMACs(t *testing.T, core string, layers []macLayer, wide bool) []uint64 {
 	t.Helper()
 	spec, err := boards.Load(core)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	var kinds []kerneltest.Kind
 	for _, l := range layers {
 		kinds = append(kinds, kerneltest.Kind{Name: l.String(),
@@ -174,9 +168,7 @@ func countMACs(t *testing.T, core string, layers []macLayer, wide bool) []uint64
 		func(g *ir.Graph) *kerneltest.Guarded {
 			options := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
 			table, err := lower.Kernels(spec.Kernels, options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			return kerneltest.Guard(t, g, table, options, 1)
 		})
 }

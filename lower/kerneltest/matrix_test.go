@@ -79,9 +79,7 @@ func newMatrix(t *testing.T, table string, s sizes) *matrix {
 	spec := load(t, table)
 	opt := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
 	rows, err := lower.Kernels(spec.Kernels, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	from, n := testenv.Range(t, 1)
 	s.draws, s.keep, s.each = s.draws*n, s.keep*n, s.each || n > 1
 	s.products = max(s.products, 1)
@@ -97,9 +95,7 @@ func newMatrix(t *testing.T, table string, s sizes) *matrix {
 func load(t *testing.T, name string) *boards.Spec {
 	t.Helper()
 	spec, err := boards.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return spec
 }
 

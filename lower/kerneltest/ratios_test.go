@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/lower"
@@ -22,9 +24,7 @@ func chosen(t *testing.T, spec *boards.Spec) func(g *ir.Graph) *kerneltest.Guard
 	return func(g *ir.Graph) *kerneltest.Guarded {
 		options := kernel.Options{Core: coreOf(spec), Memo: map[any]any{}}
 		table, err := lower.Kernels(spec.Kernels, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		layers := kerneltest.Guard(t, g, table, options, 1)
 		layers.Near, layers.Within = true, 256.0/(1<<24) // as verify allows
 		return layers
@@ -117,18 +117,14 @@ func ratioKinds(t *testing.T) []kerneltest.Kind {
 // clang.
 func TestRatios(t *testing.T) {
 	spec, err := boards.Load("cortex-m55")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	kerneltest.Ratios(t, spec.Name, filepath.Join("testdata", "ratios_m55.csv"), ratioKinds(t), chosen(t, spec))
 }
 
 // TestRatiosReach: the kinds reach every source with assembly.
 func TestRatiosReach(t *testing.T) {
 	spec, err := boards.Load("cortex-m55")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	kerneltest.Reached(t, spec.Name, filepath.Join("testdata", "unreached.csv"),
 		kerneltest.Sources(t, ratioKinds(t), chosen(t, spec)))
 }

@@ -55,9 +55,7 @@ func sweep(t *testing.T, spec *boards.Spec, seed int, anyCompiler bool) *kernelt
 	t.Helper()
 	opt := kernel.Options{Core: coreOf(spec)}
 	table, err := lower.Kernels(spec.Kernels, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	b := kerneltest.NewWriter(uint64(1000 + seed))
 	for _, s := range sweeps {
 		for range s.few {

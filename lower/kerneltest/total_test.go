@@ -243,14 +243,10 @@ func TestMatchIsTotal(t *testing.T) {
 	for _, name := range testenv.Boards("host", "cortex-m55", "cortex-m4", "cortex-m0plus") {
 		t.Run(name, func(t *testing.T) {
 			spec, err := boards.Load(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			o := &kernel.Options{Core: coreOf(spec)}
 			table, err := lower.Kernels(spec.Kernels, *o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(len(name))))
 			check := func(g *ir.Graph, who string, f func() error) {
 				if err := withoutPanic(f); err != nil {

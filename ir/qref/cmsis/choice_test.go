@@ -144,9 +144,7 @@ func TestChoiceOfLibrary(t *testing.T) {
 func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, in []byte) []byte {
 	t.Helper()
 	spec, err := boards.Load(board)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	if board != "host" {
 		testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
 		testenv.Tool(t, "qemu", "qemu-system-arm")
@@ -177,22 +175,14 @@ func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, i
 		run.File{Path: "choice.c", Data: choiceProgram})
 	for _, f := range files {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
+		testenv.OK(t, os.WriteFile(p, f.Data, 0o644))
 	}
 	im, err := run.Build(context.Background(), &s, dir, run.BuildOptions{CMSISInclude: inc, CMSISLib: lib})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer im.Close()
 	res, err := run.Run(context.Background(), &s, im, []run.Case{{Inputs: [][]byte{in}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return res.Cases[0].Outputs[0]
 }
 

@@ -189,9 +189,7 @@ func TestSources(t *testing.T) {
 func lines(t *testing.T, path string) []string {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	defer f.Close()
 	var out []string
 	for s := bufio.NewScanner(f); s.Scan(); {

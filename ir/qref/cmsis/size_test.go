@@ -104,9 +104,7 @@ func TestSizesOfLibrary(t *testing.T) {
 	}
 	dir := t.TempDir()
 	src, exe := filepath.Join(dir, "sizes.c"), filepath.Join(dir, "sizes")
-	if err := os.WriteFile(src, []byte(libraryProgram), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(src, []byte(libraryProgram), 0o644))
 	if out, err := exec.Command("cc", "-w", "-I"+inc, "-o", exe, src, lib).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, out)
 	}
@@ -152,9 +150,7 @@ func TestSizesOfLibrary(t *testing.T) {
 	cmd := exec.Command(exe)
 	cmd.Stdin = &req
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	got := strings.Fields(string(out))
 	per := len(want) / len(lines)
 	if len(got) != len(want) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir/call"
 
 	"github.com/nncc/nncc/ir"
@@ -95,9 +97,7 @@ func TestRoutes(t *testing.T) {
 		n := last(t, c.src)
 		opt := &kernel.Options{Core: c.core}
 		choice, err := table.Match(n, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		l := choice.Lower()
 		end := l.Calls[len(l.Calls)-1]
 		if end.Func != c.call || end.Func != "nncc_copy_nd" && l.Kernel != c.call || l.Route != c.inner {
@@ -146,9 +146,7 @@ func TestConcatViews(t *testing.T) {
 			v.Type.Order = c.order
 		}
 		choice, err := table.Match(n, &kernel.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		l := choice.Lower()
 		var at []int
 		for i, p := range l.Parts {
@@ -184,9 +182,7 @@ func TestConv1DRoutes(t *testing.T) {
 				n := last(t, src)
 				opt := &kernel.Options{Core: helium}
 				choice, err := table.Match(n, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.OK(t, err)
 				l := choice.Lower()
 				want := "arm_convolve_s8"
 				if c%4 == 0 {

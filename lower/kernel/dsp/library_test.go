@@ -161,9 +161,7 @@ func TestLibrary(t *testing.T) {
 				t.Skipf("set CMSIS_NN_INCLUDE and %s to compare with a build of CMSIS-NN", c.variable)
 			}
 			spec, err := boards.Load(c.board)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			core := kernel.Options{Core: kernel.Core{DSP: spec.ISA.DSP, Armv6M: spec.Armv6M()}}
 			count := func(table kernel.Table, opt run.BuildOptions) map[string]uint64 {
 				b := kerneltest.NewWriter(7)

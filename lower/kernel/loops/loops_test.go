@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
@@ -57,9 +59,7 @@ out "f" = %f
 out "g" = %g
 }
 `, op.Get)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
 	host(t, m)
 }
@@ -80,9 +80,7 @@ out "d" = %d
 out "e" = %e
 }
 `, op.Get)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m := kerneltest.Guard(t, g, kernel.NewTable(loops.Kernels), kernel.Options{}, 1)
 	host(t, m)
 }
@@ -90,8 +88,6 @@ out "e" = %e
 func host(t *testing.T, m *kerneltest.Guarded) {
 	t.Helper()
 	spec, err := boards.Load("host")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	m.RunBoard(t, spec, kerneltest.Sanitized())
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/ir/irtest/testenv"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
@@ -158,9 +160,7 @@ func TestRefusals(t *testing.T) {
 		{"in %x : f32[1,2,4,4]\nconst %s : f32[4] = {1,2,1,1}\n%o = Resize(%x, -, %s)", "resamples batch or channels"},
 	} {
 		g, err := ir.Parse("graph \"g\" {\n"+c.src+"\nout \"o\" = %o\n}", op.Get)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		_, err = table.Match(g.Nodes[0], &kernel.Options{})
 		switch {
 		case c.want == "" && err != nil:

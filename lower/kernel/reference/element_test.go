@@ -75,13 +75,9 @@ func TestElementForms(t *testing.T) {
 	src.WriteString("    }\n    return 0;\n}\n")
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "forms.c"), filepath.Join(dir, "forms")
-	if err := os.WriteFile(file, src.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(file, src.Bytes(), 0o644))
 	runtime := filepath.Join(dir, "runtime")
-	if err := runtimec.WriteTree(runtime); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, runtimec.WriteTree(runtime))
 	args := []string{"-std=c99", "-Wall", "-Werror", "-I", filepath.Join(runtime, "include", "nncc"), "-I",
 		filepath.Join(runtime, "src", "nncc"), "-o", exe, file}
 	called := map[string]bool{}
@@ -102,16 +98,12 @@ func TestElementForms(t *testing.T) {
 	binary.Write(&in, binary.LittleEndian, xs)
 	cmd := exec.Command(exe)
 	cmd.Stdin, cmd.Stdout = &in, &out
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, cmd.Run())
 	failed := map[*ir.Node]bool{}
 	for _, x := range xs {
 		for _, f := range forms {
 			var got float64
-			if err := binary.Read(&out, binary.LittleEndian, &got); err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, binary.Read(&out, binary.LittleEndian, &got))
 			want, tol := inGo(t, f.n, f.float, x), 1e-12
 			if f.float {
 				tol = 2e-6
@@ -144,9 +136,7 @@ func inGo(t *testing.T, n *ir.Node, float bool, x [2]float32) float64 {
 		in = append(in, d)
 	}
 	y, err := n.Op.Eval(n, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return y[0].Float(0)
 }
 
