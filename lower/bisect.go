@@ -19,14 +19,16 @@ const reassociated = 1e-4
 
 // Comparison is what a stage did to the outputs.
 type Comparison struct {
-	Step, Stage, Numerics string
-	Allowed               string  // in words
-	Difference            float64 // largest max|a-b| / max|b| of an output
-	SQNR                  float64 // least signal-to-noise ratio of an output in dB; +Inf where none differs
-	Output                string  // the output with the largest difference; "" where none differs
-	Skipped               string  // why nothing was compared
-	Error                 string  // why the graph could not be interpreted
-	Beyond                bool    // the stage did more than its numerics allow
+	Step       string   `json:"stage"`
+	Stage      string   `json:"-"`
+	Numerics   string   `json:"numerics"`
+	Allowed    string   `json:"allowed"`           // in words
+	Difference float64  `json:"max_diff"`          // largest max|a-b| / max|b| of an output
+	SQNR       *float64 `json:"sqnr_db,omitempty"` // least signal-to-noise ratio of an output in dB; nil: none differs
+	Output     string   `json:"output,omitempty"`  // the output with the largest difference; "" where none differs
+	Skipped    string   `json:"skipped,omitempty"` // why nothing was compared
+	Error      string   `json:"error,omitempty"`   // why the graph could not be interpreted
+	Beyond     bool     `json:"beyond"`            // the stage did more than its numerics allow
 }
 
 // Bisector interprets the graph after every stage and compares it with the
@@ -54,7 +56,7 @@ func (b *Bisector) Guilty() *Comparison {
 // themselves.
 func (b *Bisector) Observe(s Step) error {
 	c := Comparison{Step: s.Name(), Stage: s.Stage.Name, Numerics: s.Stage.Numerics.String(),
-		Allowed: s.Stage.allowed(), SQNR: math.Inf(1)}
+		Allowed: s.Stage.allowed()}
 	var after [][]result
 	for _, in := range b.Samples {
 		out, err := results(s.State, in)
@@ -181,6 +183,7 @@ func sameOutputs(a, b [][]result) bool {
 
 // compare fills c from the outputs of all samples.
 func (c *Comparison) compare(t *Stage, before, after [][]result) {
+	least := math.Inf(1)
 	for k := range before {
 		for i, was := range before[k] {
 			is := after[k][i]
@@ -189,7 +192,7 @@ func (c *Comparison) compare(t *Stage, before, after [][]result) {
 				c.Difference, c.Output = d, was.name
 			}
 			snr := interp.SQNR(is.data, was.data)
-			c.SQNR = min(c.SQNR, snr)
+			least = min(least, snr)
 			switch {
 			case t.Numerics == pass.Exact:
 				c.Beyond = c.Beyond || d > 0
@@ -199,5 +202,8 @@ func (c *Comparison) compare(t *Stage, before, after [][]result) {
 				c.Beyond = c.Beyond || was.real && snr < t.LeastSQNR
 			}
 		}
+	}
+	if c.Difference > 0 {
+		c.SQNR = &least
 	}
 }

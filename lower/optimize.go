@@ -170,14 +170,10 @@ func (w *selection) moves(f string) [][]swap {
 	needed := false
 	for i, os := range w.candidates {
 		now := os[w.chosen[i]]
-		if !now.price.Known() {
-			needed = needed || slices.Contains(now.low.Functions(), f)
-			continue
-		}
 		uses := slices.Contains(now.low.Functions(), f)
 		best := -1
 		for k, x := range os {
-			if x.price.Known() && slices.Contains(x.low.Functions(), f) != uses &&
+			if now.price.Known() && x.price.Known() && slices.Contains(x.low.Functions(), f) != uses &&
 				(best < 0 || x.price.Instructions < os[best].price.Instructions) {
 				best = k
 			}

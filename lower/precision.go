@@ -19,36 +19,50 @@ import (
 // converts it or computes indices is no layer.
 type Layers map[string]int
 
-// count adds the layers of g and reports whether float ones multiply and
-// accumulate.
-func (l Layers) count(g *ir.Graph) (floatMACs bool) {
+// tally is what the values of a program say of its precision.
+type tally struct {
+	layers        Layers
+	data, weights map[tensor.DType]bool // of quantised layers
+	float, macs   bool                  // there are real numbers, and float layers multiply and accumulate
+}
+
+func (t *tally) add(g *ir.Graph) {
 	for _, n := range g.Nodes {
 		if n.Op == op.Segment {
-			floatMACs = l.count(n.Body[0]) || floatMACs
+			t.add(n.Body[0])
 			continue
 		}
-		if n.Op.Quant == ir.QMove || len(n.Out) == 0 || n.Op.Converts {
-			continue
+		name := floatLayer(n)
+		t.float = t.float || name != ""
+		quantised := len(n.Out) > 0 && n.Out[0].Type.Quant != nil
+		if quantised {
+			name = quantisedLayer(n)
 		}
-		name := ""
-		for _, v := range slices.Concat(n.Out, n.In) {
-			switch {
-			case v == nil || name != "":
-			case v.Type.Quant != nil && n.Out[0].Type.Quant != nil:
-				name = quantisedLayer(n)
-			case v.Type.DType.IsFloat():
-				name = v.Type.DType.ONNXName()
-				if v.Type.DType == tensor.F32 {
-					name = "float32"
-				}
+		if name != "" && n.Op.Quant != ir.QMove && len(n.Out) > 0 && !n.Op.Converts {
+			t.layers[name]++
+			t.macs = t.macs || n.Op.MACs != nil && !quantised
+		}
+		if quantised && n.Op != op.Requantize {
+			t.data[n.Out[0].Type.DType] = true
+			if w := n.Input(1); w != nil && w.Const != nil && w.Type.Quant != nil && n.Op.MACs != nil {
+				t.weights[w.Type.DType] = true
 			}
 		}
-		if name != "" {
-			l[name]++
-			floatMACs = floatMACs || n.Op.MACs != nil && n.Out[0].Type.Quant == nil
+	}
+}
+
+// floatLayer is the precision of a layer that gives or reads real numbers; "": it does not.
+func floatLayer(n *ir.Node) string {
+	for _, v := range slices.Concat(n.Out, n.In) {
+		switch {
+		case v == nil || !v.Type.DType.IsFloat():
+		case v.Type.DType == tensor.F32:
+			return "float32"
+		default:
+			return v.Type.DType.ONNXName()
 		}
 	}
-	return floatMACs
+	return ""
 }
 
 // quantisedLayer is the precision of a layer with quantised results.
@@ -67,51 +81,26 @@ func quantisedLayer(n *ir.Node) string {
 // accumulate; that of the float layers where none is quantised; integer where
 // there is no real number at all.
 func precisionOf(g *ir.Graph) (string, Layers) {
-	l := Layers{}
-	floatMACs := l.count(g)
-	data, weights := map[tensor.DType]bool{}, map[tensor.DType]bool{}
-	float := false
-	var visit func(g *ir.Graph)
-	visit = func(g *ir.Graph) {
-		for _, n := range g.Nodes {
-			if n.Op == op.Segment {
-				visit(n.Body[0])
-				continue
-			}
-			for _, v := range slices.Concat(n.Out, n.In) {
-				float = float || v != nil && v.Type.Quant == nil && v.Type.DType.IsFloat()
-			}
-			if len(n.Out) == 0 || n.Out[0].Type.Quant == nil || n.Op == op.Requantize {
-				continue
-			}
-			data[n.Out[0].Type.DType] = true
-			if w := n.Input(1); w != nil && w.Const != nil && w.Type.Quant != nil && n.Op.MACs != nil {
-				weights[w.Type.DType] = true
-			}
-		}
-	}
-	visit(g)
-	quantised := l["int8"]+l["int16x8"]+l["int4"] > 0
+	t := tally{Layers{}, map[tensor.DType]bool{}, map[tensor.DType]bool{}, false, false}
+	t.add(g)
+	names := slices.Sorted(maps.Keys(t.layers))
+	quantised := t.layers["int8"]+t.layers["int16x8"]+t.layers["int4"] > 0
 	switch {
-	case quantised && floatMACs, data[tensor.I16] && (data[tensor.I8] || weights[tensor.I4]) || weights[tensor.I4] &&
-		weights[tensor.I8]:
-		return "mixed", l
-	case !quantised && len(l) > 1:
-		return "mixed", l
-	case !quantised && len(l) == 1:
-		for name := range l {
-			return name, l
-		}
-	case data[tensor.I16]:
-		return "int16x8", l
-	case weights[tensor.I4]:
-		return "int4", l
-	case len(data) > 0:
-		return "int8", l
-	case float:
-		return "float32", l
+	case quantised && t.macs, !quantised && len(names) > 1, t.weights[tensor.I4] && t.weights[tensor.I8],
+		t.data[tensor.I16] && (t.data[tensor.I8] || t.weights[tensor.I4]):
+		return "mixed", t.layers
+	case !quantised && len(names) == 1:
+		return names[0], t.layers
+	case t.data[tensor.I16]:
+		return "int16x8", t.layers
+	case t.weights[tensor.I4]:
+		return "int4", t.layers
+	case len(t.data) > 0:
+		return "int8", t.layers
+	case t.float:
+		return "float32", t.layers
 	}
-	return "integer", l
+	return "integer", t.layers
 }
 
 // Text is a precision for people: with the layers that have another one.

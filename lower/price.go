@@ -25,6 +25,32 @@ func (o *Options) CostTarget() *cost.Target {
 	return t
 }
 
+// shapeLike is the shape of constant i of a layer like n from in to out, whose attributes it
+// sets; false: it cannot be told.
+func shapeLike(n *ir.Node, i int, in, out []int, attrs ir.Attrs) (shape []int, ok bool) {
+	shape = slices.Clone(n.In[i].Type.Shape)
+	switch {
+	case i == 1 && n.Op == op.Conv:
+		group := ir.AttrsOf[op.GroupAttr](n).Group
+		if group > 1 {
+			if shape[1] != 1 || in[1] != out[1] {
+				return nil, false
+			}
+			group = in[1]
+			attrs["group"] = ir.Int(group)
+		}
+		shape[0], shape[1] = out[1], in[1]/group
+	case i == 1 && n.Op == op.Gemm:
+		shape[0], shape[1] = in[1], out[1]
+		if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
+			shape[0], shape[1] = shape[1], shape[0]
+		}
+	case len(shape) == 1 && min(n.Out[0].Type.Rank(), len(out)) > 1 && shape[0] == n.Out[0].Type.Shape[1]:
+		shape[0] = out[1]
+	}
+	return shape, true
+}
+
 // probe is a node like n with other shapes of its run-time inputs and outputs,
 // alone in a graph, for questions about layers that do not exist yet. Constants
 // have the shapes that follow, and the first one's quantisation repeated.
@@ -39,26 +65,9 @@ func probe(n *ir.Node, in, out [][]int) (*ir.Node, bool) {
 		case v.Const == nil:
 			args = append(args, g.AddInput("x"+v.Name, ir.Type{DType: v.Type.DType, Shape: in[i], Quant: v.Type.Quant}))
 		default:
-			shape := slices.Clone(v.Type.Shape)
-			switch {
-			case i == 1 && n.Op == op.Conv:
-				group := ir.AttrsOf[op.GroupAttr](n).Group
-				if group > 1 {
-					if shape[1] != 1 || in[0][1] != out[0][1] {
-						return nil, false
-					}
-					group = in[0][1]
-					attrs["group"] = ir.Int(group)
-				}
-				shape[0], shape[1] = out[0][1], in[0][1]/group
-			case i == 1 && n.Op == op.Gemm:
-				shape[0], shape[1] = in[0][1], out[0][1]
-				if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
-					shape[0], shape[1] = shape[1], shape[0]
-				}
-			case len(shape) == 1 && min(n.Out[0].Type.Rank(), len(out[0])) > 1 &&
-				shape[0] == n.Out[0].Type.Shape[1]:
-				shape[0] = out[0][1]
+			shape, ok := shapeLike(n, i, in[0], out[0], attrs)
+			if !ok {
+				return nil, false
 			}
 			c := g.AddConst("c"+v.Name, tensor.New(v.Type.DType, shape))
 			c.Type.Quant = repeated(v.Type.Quant, shape)

@@ -184,18 +184,8 @@ func (c *singler) dense(d *tensor.Dense, name string) *tensor.Dense {
 	return y
 }
 
-// node brings the outputs of n to float32, whose inputs are.
-func (c *singler) node(g *ir.Graph, n *ir.Node) error {
-	for _, v := range n.In {
-		c.retype(v) // constants
-	}
-	shapes := make([][]int, len(n.Out))
-	for i, v := range n.Out {
-		shapes[i] = v.Type.Shape
-		c.retype(v)
-	}
-	old := n.Attrs
-	n.SetAttrs(n.Attrs.Clone())
+// attrs brings element types and tensors among the attributes to float32.
+func (c *singler) attrs(n *ir.Node, old ir.Attrs) {
 	for _, s := range n.Op.Attrs {
 		a, ok := old[s.Name]
 		switch {
@@ -208,6 +198,21 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 			n.SetAttr(s.Name, ir.Tens(c.dense(a.Tensor, n.Name)))
 		}
 	}
+}
+
+// node brings the outputs of n to float32, whose inputs are.
+func (c *singler) node(g *ir.Graph, n *ir.Node) error {
+	for _, v := range n.In {
+		c.retype(v) // constants
+	}
+	shapes := make([][]int, len(n.Out))
+	for i, v := range n.Out {
+		shapes[i] = v.Type.Shape
+		c.retype(v)
+	}
+	old := n.Attrs
+	n.SetAttrs(n.Attrs.Clone())
+	c.attrs(n, old)
 	for _, b := range n.Body {
 		if err := c.graph(b); err != nil {
 			return err

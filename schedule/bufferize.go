@@ -121,7 +121,6 @@ func (b *builder) move(v, to, delta int) {
 // stay: inputs are aligned for DMA. Those that he reads move by multiples of
 // program.Align only.
 func (b *builder) fits(n *ir.Node) bool {
-	type span struct{ lo, hi int }
 	taken := map[int]span{} // by root, in bytes of the result
 	for _, p := range b.low[n].Parts {
 		if !p.Input {
@@ -140,15 +139,8 @@ func (b *builder) fits(n *ir.Node) bool {
 		}
 		r := b.place[i].root
 		at := p.Off - b.place[i].delta // where the storage begins in the result
-		s := span{at, at}
-		for _, w := range b.within[r] {
-			d := at + b.place[w].delta
-			if b.values[w].Input || b.values[w].Output && d%program.Align != 0 {
-				return false
-			}
-			s.hi = max(s.hi, d+int(b.values[w].Bytes))
-		}
-		if s.lo < 0 || s.hi > n.Out[0].Type.Bytes() {
+		s, ok := b.moved(r, at)
+		if !ok || s.lo < 0 || s.hi > n.Out[0].Type.Bytes() {
 			return false
 		}
 		if have, ok := taken[r]; ok {
@@ -165,6 +157,22 @@ func (b *builder) fits(n *ir.Node) bool {
 		taken[r] = s
 	}
 	return true
+}
+
+// span is a range of bytes.
+type span struct{ lo, hi int }
+
+// moved is where the storage of a root lies that is put at a byte; false where it has to stay.
+func (b *builder) moved(root, at int) (s span, ok bool) {
+	s = span{at, at}
+	for _, w := range b.within[root] {
+		d := at + b.place[w].delta
+		if b.values[w].Input || b.values[w].Output && d%program.Align != 0 {
+			return s, false
+		}
+		s.hi = max(s.hi, d+int(b.values[w].Bytes))
+	}
+	return s, true
 }
 
 // unused are the operands that the calls of a node do not read.

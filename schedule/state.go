@@ -131,15 +131,10 @@ func (b *builder) waits(steps []plan.Node, x StateBinding) (pairs [][2]int, ok b
 	if b.place[out] != (place{root: root}) || b.values[root].Bytes != b.values[in].Bytes {
 		return nil, false
 	}
-	for _, w := range b.within[root] {
-		if b.values[w].Input || b.values[w].Output && w != out {
-			return nil, false
-		}
-	}
-	for _, w := range b.within[in] {
-		if b.values[w].Output {
-			return nil, false
-		}
+	if slices.ContainsFunc(b.within[root], func(w int) bool {
+		return b.values[w].Input || b.values[w].Output && w != out
+	}) || slices.ContainsFunc(b.within[in], func(w int) bool { return b.values[w].Output }) {
+		return nil, false
 	}
 	inside := func(root int) func(int) bool { return func(v int) bool { return b.place[v].root == root } }
 	for k, s := range steps {

@@ -124,11 +124,7 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 		for _, v := range n.Out {
 			w := by[v.Name]
 			k, ok := kinds[v]
-			if !ok || e.fixed[v] != nil || w == nil ||
-				!slices.Equal(tensor.Squeezed(w.Type.Shape), tensor.Squeezed(v.Type.Shape)) {
-				continue
-			}
-			if w.Type.Quant.PerAxis() || w.Type.DType.IsFloat() || w.Type.Quant == nil && w.Type.DType != v.Type.DType {
+			if !ok || e.fixed[v] != nil || w == nil || !compares(v, w) {
 				continue
 			}
 			s := &Stretch{Tensor: v.Name, value: v, held: w, typ: v.Type.DType, quant: k, bound: Steps}
@@ -146,6 +142,12 @@ func New(model, program *ir.Graph, o Options) (*Checker, error) {
 		s.Allowed = s.bound
 	}
 	return c, nil
+}
+
+// compares reports integers w of a program that stand for a value v of the model.
+func compares(v, w *ir.Value) bool {
+	return slices.Equal(tensor.Squeezed(w.Type.Shape), tensor.Squeezed(v.Type.Shape)) && !w.Type.Quant.PerAxis() &&
+		!w.Type.DType.IsFloat() && (w.Type.Quant != nil || w.Type.DType == v.Type.DType)
 }
 
 // holders finds the values of a program that hold tensors of the model, in the

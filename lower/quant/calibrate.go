@@ -38,32 +38,11 @@ type Tried struct {
 func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	n := len(opt.Samples)
 	opt.memory = &memories{}
-	plain := opt
-	if opt.Try.Method {
-		plain.Method = option.MinMax
-	}
-	plain.BiasCorrection = opt.BiasCorrection && !opt.Try.Bias
-	if opt.Try.Rounding {
-		plain.Rounding = option.Nearest
-	}
-	asTold := opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil
-	if plain.Method == option.PerLayer && n < fewSamples {
-		plain.Method = option.MinMax
-	}
-	if asTold || n < 2 {
-		if !asTold {
-			opt = plain
-		}
-		if opt.Method == option.PerLayer {
-			opt.Method = option.MSE
-		}
-		out := g.Clone()
-		r, err := Insert(out, opt)
-		if err == nil {
-			r.InSample, r.fit = true, opt.Samples
-			r.judge(opt.oddData(g, nil))
-		}
-		return out, r, err
+	plain := opt.untried()
+	if opt.Source == SyntheticSource || opt.FixedWeights != nil || opt.FixedActivations != nil {
+		return taken(g, opt)
+	} else if n < 2 {
+		return taken(g, plain)
 	}
 	t := &trials{g: g}
 	t.holdOut(opt)
@@ -92,21 +71,10 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	}
 	out := first.g
 	r.fit = t.folds[0].fit
-	o := best.opt
-	if t.mayRefit() && (len(t.folds) > 1 || n < rangesBelow || o.Finish == nil &&
-		(o.BiasCorrection || o.Rounding == option.Adaptive)) {
-		o.Samples, o.seen = opt.Samples, t.whole
-		c, before, err := insert(g.Clone(), o)
-		if err != nil {
+	if t.refits(best.opt, n) {
+		if out, r, err = t.refit(best.opt, opt.Samples, r); err != nil {
 			return nil, nil, err
 		}
-		final, err := c.report(before)
-		if err != nil {
-			return nil, nil, err
-		}
-		final.figures(r) // of the program that did not see these samples
-		r, out = final, c.g
-		r.Refitted, r.fit = true, opt.Samples
 	}
 	r.Samples, r.Tried, r.SQNR, r.InSample = n, t.tried, best.worst, false
 	for _, f := range t.folds {
@@ -114,6 +82,54 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	}
 	r.judge(odd, empty)
 	return out, r, nil
+}
+
+// untried are the options without what is to be tried.
+func (o Options) untried() Options {
+	if o.Try.Method || o.Method == option.PerLayer && len(o.Samples) < fewSamples {
+		o.Method = option.MinMax
+	}
+	o.BiasCorrection = o.BiasCorrection && !o.Try.Bias
+	if o.Try.Rounding {
+		o.Rounding = option.Nearest
+	}
+	return o
+}
+
+// taken is the program as the options say, with figures of the samples that made it.
+func taken(g *ir.Graph, o Options) (*ir.Graph, *Report, error) {
+	if o.Method == option.PerLayer {
+		o.Method = option.MSE
+	}
+	out := g.Clone()
+	r, err := Insert(out, o)
+	if err == nil {
+		r.InSample, r.fit = true, o.Samples
+		r.judge(o.oddData(g, nil))
+	}
+	return out, r, err
+}
+
+// refits reports that the program is made from all n samples in the end.
+func (t *trials) refits(o Options, n int) bool {
+	return t.mayRefit() && (len(t.folds) > 1 || n < rangesBelow ||
+		o.Finish == nil && (o.BiasCorrection || o.Rounding == option.Adaptive))
+}
+
+// refit makes the program from all samples; its figures stay those of held, which did not see some.
+func (t *trials) refit(o Options, all []Sample, held *Report) (*ir.Graph, *Report, error) {
+	o.Samples, o.seen = all, t.whole
+	c, before, err := insert(t.g.Clone(), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := c.report(before)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.figures(held)
+	r.Refitted, r.fit = true, all
+	return c.g, r, nil
 }
 
 // judge adds what is odd about the samples; figures of data without any content

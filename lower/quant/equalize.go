@@ -81,24 +81,24 @@ func pairFrom(g *ir.Graph, n *ir.Node) *equalPair {
 		return nil
 	}
 	v := n.Out[0]
-	for {
-		m := g.SoleUse(v)
-		if m == nil || !scalable(m) || len(m.Out) != 1 || m.In[0] != v {
-			return nil
-		}
-		switch {
-		case m.Op.Homogeneous:
-			v = m.Out[0]
-			continue
-		case m.Op == op.Conv:
-			if m.ConstIn(1) == nil {
-				return nil
-			}
-			w := m.In[1].Type.Shape
-			return &equalPair{first: n, second: m, depthwise: w[1] == 1 && ir.AttrsOf[op.GroupAttr](m).Group > 1}
-		}
+	m := scaledReader(g, v)
+	for m != nil && m.Op.Homogeneous {
+		v = m.Out[0]
+		m = scaledReader(g, v)
+	}
+	if m == nil || m.Op != op.Conv || m.ConstIn(1) == nil {
 		return nil
 	}
+	return &equalPair{first: n, second: m, depthwise: m.In[1].Type.Shape[1] == 1 &&
+		ir.AttrsOf[op.GroupAttr](m).Group > 1}
+}
+
+// scaledReader is the only reader of v, where that can take factors from it.
+func scaledReader(g *ir.Graph, v *ir.Value) *ir.Node {
+	if m := g.SoleUse(v); m != nil && scalable(m) && len(m.Out) == 1 && m.In[0] == v {
+		return m
+	}
+	return nil
 }
 
 // scalable reports a float node whose absorbed activation, if any, is Relu.
@@ -113,10 +113,9 @@ func scalable(n *ir.Node) bool {
 	return math.IsInf(hi, 1) && (lo == 0 || math.IsInf(lo, -1))
 }
 
-// apply moves the factors from the first layer to the second.
-func (p *equalPair) apply(g *ir.Graph) {
-	w2 := p.second.ConstIn(1)
-	peakW := p.weightPeaks(w2)
+// factors are what the channels between the layers are divided by; nil: by nothing.
+func (p *equalPair) factors() []float32 {
+	peakW := p.weightPeaks(p.second.ConstIn(1))
 	top, topW := 0.0, 0.0
 	for c, a := range p.peak {
 		top, topW = max(top, a), max(topW, peakW[c])
@@ -137,6 +136,15 @@ func (p *equalPair) apply(g *ir.Graph) {
 		moved = moved || e != 0
 	}
 	if !moved {
+		return nil
+	}
+	return factor
+}
+
+// apply moves the factors from the first layer to the second.
+func (p *equalPair) apply(g *ir.Graph) {
+	factor := p.factors()
+	if factor == nil {
 		return
 	}
 	scaled := func(d *tensor.Dense, by func(i int) float32) *tensor.Dense {
@@ -149,7 +157,7 @@ func (p *equalPair) apply(g *ir.Graph) {
 		}
 		return tensor.Of(d.Shape, y)
 	}
-	w1 := p.first.ConstIn(1)
+	w1, w2 := p.first.ConstIn(1), p.second.ConstIn(1)
 	st := tensor.Strides(w1.Shape)
 	out := func(i int) int { return i / st[0] } // output channel of weight i
 	if p.first.Op == op.ConvTranspose {

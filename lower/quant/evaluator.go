@@ -75,6 +75,13 @@ func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bo
 			e.plans[n] = plan{constant: out}
 		}
 	}
+	e.lend(keeps)
+	return e
+}
+
+// lend says which results are memory of others, and lets go of large constants.
+func (e *evaluator) lend(keeps func(v *ir.Value) bool) {
+	g := e.g
 	var large []*ir.Node // are computed again rather than kept
 	for n, p := range e.plans {
 		if p.kernel != nil && keeps != nil {
@@ -95,7 +102,6 @@ func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bo
 	for _, n := range large {
 		delete(e.plans, n)
 	}
-	return e
 }
 
 func (e *evaluator) evaluates(n *ir.Node) bool { return e.only == nil || e.only[n] }

@@ -46,6 +46,16 @@ const (
 	Unsigned
 )
 
+func (f *FixedPoint) setDelta(s string) (err error) {
+	if f.Floor = s == "auto-pow2-floor"; f.Floor || s == "auto-pow2" {
+		return nil
+	}
+	if f.Delta, err = strconv.ParseFloat(s, 64); err != nil || !(f.Delta >= minDelta && f.Delta <= maxDelta) {
+		return fmt.Errorf("delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", s, minDelta, maxDelta)
+	}
+	return nil
+}
+
 // ParseFixedPoint reads "n=8,sign=1,delta=auto-pow2" in any order. delta is a
 // positive number, auto-pow2 or auto-pow2-floor; everything may be left out.
 func ParseFixedPoint(s string) (*FixedPoint, error) {
@@ -81,17 +91,8 @@ func ParseFixedPoint(s string) (*FixedPoint, error) {
 				return nil, fmt.Errorf("sign is %q, want 0 or 1", val)
 			}
 		case "delta":
-			switch val {
-			case "auto-pow2":
-			case "auto-pow2-floor":
-				f.Floor = true
-			default:
-				d, err := strconv.ParseFloat(val, 64)
-				if err != nil || !(d >= minDelta && d <= maxDelta) {
-					return nil, fmt.Errorf("delta is %q, want a step from %g to %g, auto-pow2 or auto-pow2-floor", val,
-						minDelta, maxDelta)
-				}
-				f.Delta = d
+			if err := f.setDelta(val); err != nil {
+				return nil, err
 			}
 		default:
 			return nil, fmt.Errorf("unknown key %q%s; want n, sign or delta", key,

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -227,35 +228,10 @@ func (c *calibrator) collect() {
 func (c *calibrator) dropIdle() {
 	busy := map[*ir.Node]bool{}
 	var visit func(n *ir.Node)
-	visit = func(n *ir.Node) {
-		r, ok := c.rules[n]
-		if !ok || busy[n] {
-			return
-		}
-		busy[n] = true
-		if r.passive {
-			for _, i := range r.in {
-				if d := n.In[i].Def; d != nil {
-					visit(d)
-				}
-			}
-			for _, v := range n.Out {
-				for _, u := range v.Uses() {
-					visit(u.Node)
-				}
-			}
-		}
-	}
-	for _, n := range c.g.Nodes {
-		r, ok := c.rules[n]
-		if !ok || r.passive {
-			continue
-		}
+	spread := func(n *ir.Node, r rule) {
 		busy[n] = true
 		for _, i := range r.in {
-			if d := n.In[i].Def; d != nil && !busy[d] {
-				visit(d)
-			}
+			visit(n.In[i].Def)
 		}
 		for _, v := range n.Out {
 			for _, u := range v.Uses() {
@@ -263,11 +239,19 @@ func (c *calibrator) dropIdle() {
 			}
 		}
 	}
-	for n := range c.rules {
-		if !busy[n] {
-			delete(c.rules, n)
+	visit = func(n *ir.Node) {
+		if r, ok := c.rules[n]; ok && !busy[n] {
+			if busy[n] = true; r.passive {
+				spread(n, r)
+			}
 		}
 	}
+	for _, n := range c.g.Nodes {
+		if r, ok := c.rules[n]; ok && !r.passive {
+			spread(n, r)
+		}
+	}
+	maps.DeleteFunc(c.rules, func(n *ir.Node, _ rule) bool { return !busy[n] })
 }
 
 // observe has statistics of the values from a run of the float graph on the samples.
@@ -510,6 +494,12 @@ func (c *calibrator) insert() error {
 	return c.spellAffines()
 }
 
+// reads is the rule of the quantised node that reads a value here.
+func (c *calibrator) reads(u ir.Use) (rule, bool) {
+	r, ok := c.rules[u.Node]
+	return r, ok && slices.Contains(r.in, u.Index)
+}
+
 // pair quantises one run-time value. Where a quantised node or the caller makes
 // it, every reader gets the quantised value, so that the integers need not
 // exist in float; of other values only quantised nodes do.
@@ -518,7 +508,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 	t := v.Type.WithQuant(c.dataType(v), c.params[v].quant())
 	edges := map[*ir.Node]ir.Type{} // before anything is inserted
 	for _, u := range v.Uses() {
-		if r, ok := c.rules[u.Node]; ok && slices.Contains(r.in, u.Index) && c.layer[u.Node].Data != t.DType {
+		if r, ok := c.reads(u); ok && c.layer[u.Node].Data != t.DType {
 			edges[u.Node] = c.edge(u.Node, r, v)
 		}
 	}
@@ -531,8 +521,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 	quantised = quantised || c.ends[v]
 	all := v.Def == nil || quantised
 	for _, u := range uses {
-		r, ok := c.rules[u.Node]
-		reads := ok && slices.Contains(r.in, u.Index)
+		_, reads := c.reads(u)
 		w := d
 		if e, ok := edges[u.Node]; ok && reads {
 			if w, err = c.converted(at, d, e); err != nil {

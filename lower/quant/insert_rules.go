@@ -45,19 +45,12 @@ func ruleFor(n *ir.Node) (r rule, ok bool) {
 	if n.Op.Quant == ir.QNone || n.Op.Impure || len(n.Body) > 0 || len(n.Out) == 0 || n.Quantised() {
 		return r, false
 	}
-	for _, v := range n.Out {
-		if v.Type.DType != tensor.F32 || v.Type.Elems() == 0 {
-			return r, false
-		}
+	if slices.ContainsFunc(n.Out, func(v *ir.Value) bool { return v.Type.DType != tensor.F32 || v.Type.Elems() == 0 }) {
+		return r, false
 	}
 	switch {
 	case recurrentGates[n.Op] != nil:
-		r.in, r.params = []int{0}, []int{1, 2}
-		if n.Op == op.LSTM && !zeroState(n.Input(5)) {
-			r.in, r.hidden = append(r.in, 5), 5
-		}
-		ok = n.ConstIn(1) != nil && n.ConstIn(2) != nil && (n.Input(3) == nil || n.ConstIn(3) != nil) &&
-			integerRecurrent(n)
+		ok = recurrentRule(n, &r)
 	case weightAxis(n) >= 0:
 		ok = macRule(n, &r)
 	case n.Op.Quant == ir.QMove:
@@ -66,18 +59,29 @@ func ruleFor(n *ir.Node) (r rule, ok bool) {
 	default:
 		ok = computeRule(n, &r)
 	}
-	if !ok {
-		return r, false
-	}
-	live := false // something must be computed at run time
-	for _, i := range r.in {
+	return r, ok && computed(n, r.in)
+}
+
+// computed reports inputs that are all float32, some of them made at run time.
+func computed(n *ir.Node, in []int) (live bool) {
+	for _, i := range in {
 		v := n.Input(i)
 		if v == nil || v.Type.DType != tensor.F32 {
-			return r, false
+			return false
 		}
 		live = live || v.Const == nil
 	}
-	return r, live
+	return live
+}
+
+// recurrentRule covers GRU and LSTM with constant weights and biases.
+func recurrentRule(n *ir.Node, r *rule) bool {
+	r.in, r.params = []int{0}, []int{1, 2}
+	if n.Op == op.LSTM && !zeroState(n.Input(5)) {
+		r.in, r.hidden = append(r.in, 5), 5
+	}
+	return n.ConstIn(1) != nil && n.ConstIn(2) != nil && (n.Input(3) == nil || n.ConstIn(3) != nil) &&
+		integerRecurrent(n)
 }
 
 // macRule covers Conv, ConvTranspose, Gemm and MatMul in the forms that have
@@ -97,11 +101,7 @@ func macRule(n *ir.Node, r *rule) bool {
 	default:
 		return false
 	}
-	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 && b != nil ||
-		ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
-		return false
-	}
-	if (n.Op == op.Conv || n.Op == op.ConvTranspose) && n.In[0].Type.Rank() > 4 {
+	if !plainGemm(n) || (n.Op == op.Conv || n.Op == op.ConvTranspose) && n.In[0].Type.Rank() > 4 {
 		return false
 	}
 	if b == nil {
@@ -174,21 +174,22 @@ func computeRule(n *ir.Node, r *rule) bool {
 	case op.Mod: // jumps: a step of an operand may be the whole range
 		return false
 	default:
-		if n.Op.Pair != nil && n.Op.MaxIn == 2 {
-			r.in = []int{0, 1}
-			return one
-		}
-		r.in = []int{0}
-		if r.fixed == nil && !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {
-			return false
-		}
-		for _, v := range n.In[1:] {
-			if v != nil && v.Const == nil {
-				return false
-			}
-		}
+		return one && elementRule(n, r)
 	}
 	return one
+}
+
+// elementRule covers functions of two elements, and those of one with constant parameters.
+func elementRule(n *ir.Node, r *rule) bool {
+	if n.Op.Pair != nil && n.Op.MaxIn == 2 {
+		r.in = []int{0, 1}
+		return true
+	}
+	r.in = []int{0}
+	if r.fixed == nil && !slices.Contains(normalisations, n.Op) && (n.Op.Scalar == nil || n.Op.Quant != ir.QFloat) {
+		return false
+	}
+	return !slices.ContainsFunc(n.In[1:], func(v *ir.Value) bool { return v != nil && v.Const == nil })
 }
 
 // padFill is the constant that a Pad writes, 0 where it has none.

@@ -160,33 +160,25 @@ func storable(t tensor.DType) bool { return t == tensor.I8 || t == tensor.U8 || 
 // the same quantisation: their producers may compute on integers.
 func (c *converter) wants() {
 	for _, n := range c.g.Nodes {
-		if n.Op != op.QuantizeLinear {
+		if n.Op != op.QuantizeLinear || n.In[0].Const != nil {
 			continue
 		}
-		v := n.In[0]
-		t, q, ok := params(n)
-		if !ok || v.Const != nil || q.PerAxis() {
-			continue
+		if p, ok := Params(n); ok {
+			if t, q := signed(p.DType, p.Quant); computable(t, q) {
+				c.wanted(n.In[0], n.In[0].Type.WithQuant(t, q))
+			}
 		}
-		t, q = signed(t, q)
-		if !computable(t, q) {
-			continue
-		}
-		c.wanted(v, v.Type.WithQuant(t, q))
 	}
 	// Backwards through operators that move data or are monotone: Conv,
 	// MaxPool, QuantizeLinear is Conv, QuantizeLinear, MaxPool.
-	for i := len(c.g.Nodes) - 1; i >= 0; i-- {
-		n := c.g.Nodes[i]
+	for _, n := range slices.Backward(c.g.Nodes) {
 		if !passesQuant(n) || len(n.Out) != 1 || n.Op.DataIn != nil {
 			continue
 		}
-		if t, ok := c.want[n.Out[0]]; ok {
-			if v := n.In[0]; v.Def != nil && v.Def.Op != op.DequantizeLinear && c.g.SoleUse(v) == n {
-				if _, ok := c.want[v]; !ok {
-					c.want[v] = v.Type.WithQuant(t.DType, t.Quant)
-				}
-			}
+		v := n.In[0]
+		t, ok := c.want[n.Out[0]]
+		if _, known := c.want[v]; ok && !known && v.Def != nil && v.Def.Op != op.DequantizeLinear && c.g.SoleUse(v) == n {
+			c.want[v] = v.Type.WithQuant(t.DType, t.Quant)
 		}
 	}
 }
@@ -269,48 +261,15 @@ func (c *converter) quantisedTables() error {
 // where all that come after them quantise alike: the same integers are moved.
 // What was quantised after the moves stays so, and finds nothing to do.
 func (c *converter) hoistQuant(v *ir.Value) error {
-	var first *ir.Node // of the moves
-	var t ir.Type
-	leaves := 0
-	var walk func(x *ir.Value) bool
-	walk = func(x *ir.Value) bool {
-		if len(x.Uses()) == 0 || c.g.IsOutput(x) {
-			return false
-		}
-		for _, u := range x.Uses() {
-			n := u.Node
-			if n.Op == op.QuantizeLinear && u.Index == 0 {
-				d, q, ok := params(n)
-				if !ok || q.PerAxis() || !storable(d) || leaves > 0 && (d != t.DType || !q.Equal(t.Quant)) {
-					return false
-				}
-				t, leaves = v.Type.WithQuant(d, q), leaves+1
-				continue
-			}
-			if n.Op.Quant != ir.QMove || len(n.Out) != 1 || len(n.Body) > 0 || u.Index != 0 ||
-				!slices.Equal(n.Op.DataInputs(n), []int{0}) || !n.Out[0].Type.DType.IsFloat() {
-				return false
-			}
-			if !walk(n.Out[0]) {
-				return false
-			}
-		}
-		return true
-	}
-	if !walk(v) {
-		return nil
-	}
-	for _, n := range c.g.Nodes {
-		if slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node == n }) {
-			first = n
-			break
-		}
-	}
+	t, alike := quantisedAlike(c.g, v)
 	moves := slices.DeleteFunc(slices.Clone(v.Uses()), func(u ir.Use) bool { return u.Node.Op == op.QuantizeLinear })
-	if len(moves) == 0 {
+	if !alike || len(moves) == 0 {
 		return nil
 	}
-	d, err := linearPair(c.g, first, v, t)
+	first := slices.IndexFunc(c.g.Nodes, func(n *ir.Node) bool {
+		return slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node == n })
+	})
+	d, err := linearPair(c.g, c.g.Nodes[first], v, t)
 	if err != nil {
 		return err
 	}
@@ -318,6 +277,39 @@ func (c *converter) hoistQuant(v *ir.Value) error {
 		c.g.SetInput(u.Node, u.Index, d)
 	}
 	return nil
+}
+
+// quantisedAlike is v as all QuantizeLinear make it that read it behind moves of its
+// values; false where something else does, or they do not agree.
+func quantisedAlike(g *ir.Graph, v *ir.Value) (t ir.Type, ok bool) {
+	leaves := 0
+	var walk func(x *ir.Value) bool
+	walk = func(x *ir.Value) bool {
+		if len(x.Uses()) == 0 || g.IsOutput(x) {
+			return false
+		}
+		for _, u := range x.Uses() {
+			n := u.Node
+			if n.Op == op.QuantizeLinear && u.Index == 0 {
+				p, ok := Params(n)
+				if !ok || !storable(p.DType) || leaves > 0 && (p.DType != t.DType || !p.Quant.Equal(t.Quant)) {
+					return false
+				}
+				t, leaves = v.Type.WithQuant(p.DType, p.Quant), leaves+1
+			} else if u.Index != 0 || !movesFloat(n) || !walk(n.Out[0]) {
+				return false
+			}
+		}
+		return true
+	}
+	ok = walk(v)
+	return t, ok
+}
+
+// movesFloat reports a node that only moves the real numbers of its first input.
+func movesFloat(n *ir.Node) bool {
+	return n.Op.Quant == ir.QMove && len(n.Out) == 1 && len(n.Body) == 0 && slices.Equal(n.Op.DataInputs(n), []int{0}) &&
+		n.Out[0].Type.DType.IsFloat()
 }
 
 // soleQuant is the quantised type of a float input whose readers are all the
@@ -371,6 +363,25 @@ func (c *converter) node(n *ir.Node) error {
 	return c.floatInputs(n)
 }
 
+// codes reports what is integers in the graph's own right: its inputs, and results of what codes.
+func codes(x *ir.Value) bool {
+	return x.Def == nil || x.Def.Op == op.QuantizeLinear || x.Def.Op.Coded
+}
+
+// constantForm notes the integer form of v, which a constant is the integers of.
+func (c *converter) constantForm(v, x *ir.Value, t tensor.DType, q *ir.Quant) {
+	st, sq := signed(t, q)
+	if st == tensor.I4 && !c.packs(v, sq) {
+		st = tensor.I8 // a byte each
+	}
+	switch st {
+	case tensor.I32:
+		c.have[v] = form{nil, ir.Type{DType: t, Shape: x.Type.Shape, Quant: q}}
+	case tensor.I4, tensor.I8, tensor.I16:
+		c.have[v] = form{c.constant(x, st, sq), ir.Type{DType: st, Shape: x.Type.Shape, Quant: sq}}
+	}
+}
+
 // dequantize notes the integer form of its output: its own input, as int8.
 func (c *converter) dequantize(n *ir.Node) error {
 	t, q, ok := params(n)
@@ -382,29 +393,14 @@ func (c *converter) dequantize(n *ir.Node) error {
 		return nil // reinterpreted: computed as written
 	}
 	if x.Const != nil {
-		st, sq := signed(t, q)
-		if st == tensor.I4 && !c.packs(n.Out[0], sq) {
-			st = tensor.I8 // a byte each
-		}
-		if st != tensor.I8 && st != tensor.I4 && st != tensor.I16 && st != tensor.I32 {
-			return nil
-		}
-		c.have[n.Out[0]] = form{nil, ir.Type{DType: t, Shape: x.Type.Shape, Quant: q}}
-		if st == tensor.I32 {
-			return nil
-		}
-		c.have[n.Out[0]] = form{c.constant(x, st, sq), ir.Type{DType: st, Shape: x.Type.Shape, Quant: sq}}
+		c.constantForm(n.Out[0], x, t, q)
 		return nil
 	}
 	if q.PerAxis() {
 		return nil
 	}
-	if x.Type.Quant == nil {
-		// An integer that the graph computes or receives: give it its meaning.
-		if x.Def != nil && x.Def.Op != op.QuantizeLinear && !x.Def.Op.Coded {
-			return nil
-		}
-		if !storable(t) {
+	if x.Type.Quant == nil { // an integer that the graph computes or receives: give it its meaning
+		if !storable(t) || !codes(x) {
 			return nil
 		}
 		x.Type = x.Type.WithQuant(t, q)
@@ -481,14 +477,11 @@ func (c *converter) quantize(n *ir.Node) error {
 		return nil
 	}
 	y := n.Out[0]
-	f, have := c.have[n.In[0]]
-	if have && f.v == nil {
-		have = false // an int32 constant
-	}
+	f := c.have[n.In[0]]
 	if q.PerAxis() {
 		return nil
 	}
-	if !have {
+	if f.v == nil { // or an int32 constant
 		if storable(t) && c.onlyReal(y) {
 			y.Type = y.Type.WithQuant(t, q)
 		}
@@ -500,29 +493,10 @@ func (c *converter) quantize(n *ir.Node) error {
 		c.g.ReplaceUses(y, v)
 		return nil
 	}
-	// A uint8 value inside the graph is carried as int8; only what is visible
-	// outside, or read as it is, becomes uint8.
-	st, sq := signed(t, q)
-	if st == tensor.I8 && t == tensor.U8 {
-		if !(v.Type.DType == st && v.Type.Quant.Equal(sq)) {
-			w, err := c.requantize(n, v, ir.Type{DType: st, Shape: want.Shape, Quant: sq})
-			if err != nil {
-				return err
-			}
-			v = w
-		}
-		for _, u := range append([]ir.Use(nil), y.Uses()...) {
-			if u.Node.Op == op.DequantizeLinear && u.Index == 0 {
-				if _, dq, ok := params(u.Node); ok && dq.Equal(q) {
-					v.Hold(y.Holds...)
-					c.have[u.Node.Out[0]] = form{v, v.Type}
-					c.border[u.Node] = want
-					c.detachDQ(u.Node, v, sq)
-				}
-			}
-		}
-		if len(y.Uses()) == 0 && !c.g.IsOutput(y) {
-			return nil
+	var err error
+	if t == tensor.U8 {
+		if v, err = c.asSigned(n, v, want); err != nil || len(y.Uses()) == 0 && !c.g.IsOutput(y) {
+			return err
 		}
 	}
 	if !storable(t) {
@@ -534,6 +508,33 @@ func (c *converter) quantize(n *ir.Node) error {
 	}
 	c.g.ReplaceUses(y, w)
 	return nil
+}
+
+// asSigned gives the readers of a uint8 value inside the graph int8; only what is
+// visible outside, or read as it is, becomes uint8.
+func (c *converter) asSigned(n *ir.Node, v *ir.Value, want ir.Type) (*ir.Value, error) {
+	st, sq := signed(want.DType, want.Quant)
+	if st != tensor.I8 {
+		return v, nil
+	}
+	var err error
+	if !(v.Type.DType == st && v.Type.Quant.Equal(sq)) {
+		if v, err = c.requantize(n, v, ir.Type{DType: st, Shape: want.Shape, Quant: sq}); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range slices.Clone(n.Out[0].Uses()) {
+		if u.Node.Op != op.DequantizeLinear || u.Index != 0 {
+			continue
+		}
+		if _, dq, ok := params(u.Node); ok && dq.Equal(want.Quant) {
+			v.Hold(n.Out[0].Holds...)
+			c.have[u.Node.Out[0]] = form{v, v.Type}
+			c.border[u.Node] = want
+			c.detachDQ(u.Node, v, sq)
+		}
+	}
+	return v, nil
 }
 
 // onlyReal reports that nothing computes on the integers of y as such: a Cast

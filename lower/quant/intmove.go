@@ -3,6 +3,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -109,38 +111,30 @@ func (c *converter) realBounds(in []*ir.Value, q *ir.Quant) {
 // operators that move data.
 func (c *converter) integerQuants() map[*ir.Value]ir.Type {
 	known := map[*ir.Value]ir.Type{}
+	note := func(v *ir.Value, t ir.Type, ok bool) {
+		if _, is := known[v]; ok && !is && v != nil {
+			known[v] = t
+		}
+	}
 	for _, n := range c.g.Nodes {
-		switch {
-		case n.Op == op.QuantizeLinear:
-			if t, q, ok := params(n); ok && !q.PerAxis() {
-				known[n.Out[0]] = ir.Type{DType: t, Quant: q}
-			}
-		case movesIntegers(n):
-			if t, ok := known[n.In[0]]; ok {
-				for _, v := range n.Out {
-					known[v] = t
-				}
+		if n.Op == op.QuantizeLinear {
+			t, ok := Params(n)
+			note(n.Out[0], t, ok)
+		} else if movesIntegers(n) {
+			t, ok := known[n.In[0]]
+			for _, v := range n.Out {
+				note(v, t, ok)
 			}
 		}
 	}
-	for i := len(c.g.Nodes) - 1; i >= 0; i-- { // towards integer graph inputs
-		n := c.g.Nodes[i]
-		switch {
-		case n.Op == op.DequantizeLinear:
-			if t, q, ok := params(n); ok && !q.PerAxis() && n.In[0].Const == nil {
-				if _, ok := known[n.In[0]]; !ok {
-					known[n.In[0]] = ir.Type{DType: t, Quant: q}
-				}
-			}
-		case movesIntegers(n):
-			if t, ok := known[n.Out[0]]; ok {
-				for _, k := range movedInputs(n) {
-					if v := n.Input(k); v != nil {
-						if _, ok := known[v]; !ok {
-							known[v] = t
-						}
-					}
-				}
+	for _, n := range slices.Backward(c.g.Nodes) { // towards integer graph inputs
+		if n.Op == op.DequantizeLinear {
+			t, ok := Params(n)
+			note(n.In[0], t, ok && n.In[0].Const == nil)
+		} else if movesIntegers(n) {
+			t, ok := known[n.Out[0]]
+			for _, k := range movedInputs(n) {
+				note(n.Input(k), t, ok)
 			}
 		}
 	}

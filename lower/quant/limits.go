@@ -41,6 +41,24 @@ func (l limit) scaled(k float64) limit {
 	return limit{min(lo, hi), max(lo, hi)}
 }
 
+// readable is what readers can tell apart of v, which is an output or not.
+func (c *calibrator) readable(v *ir.Value, out bool) limit {
+	_, quantised := c.rules[v.Def]
+	quantised = quantised || v.Def == nil // then every reader gets the quantised value
+	if out && quantised {
+		return unlimited
+	}
+	l := limit{math.Inf(1), math.Inf(-1)}
+	for _, u := range v.Uses() {
+		if r, ok := c.reads(u); ok {
+			l = l.union(c.seen(u.Node, r, u.Index))
+		} else if r.in != nil || quantised {
+			return unlimited
+		}
+	}
+	return l
+}
+
 // narrow takes from the ranges what no reader can tell apart: it must not set
 // the scale. Values are visited from the outputs back, since a limit behind an
 // operator is one in front of it, too.
@@ -51,21 +69,7 @@ func (c *calibrator) narrow() {
 		out[v] = true
 	}
 	visit := func(v *ir.Value) {
-		_, quantised := c.rules[v.Def]
-		quantised = quantised || v.Def == nil // then every reader gets the quantised value
-		if out[v] && quantised || len(v.Uses()) == 0 {
-			return
-		}
-		l := limit{math.Inf(1), math.Inf(-1)}
-		for _, u := range v.Uses() {
-			r, ok := c.rules[u.Node]
-			switch {
-			case ok && slices.Contains(r.in, u.Index):
-				l = l.union(c.seen(u.Node, r, u.Index))
-			case ok || quantised:
-				return
-			}
-		}
+		l := c.readable(v, out[v])
 		if !(l.lo <= l.hi) || l.none() {
 			return
 		}
@@ -114,23 +118,32 @@ func (c *calibrator) seen(n *ir.Node, r rule, i int) limit {
 	switch {
 	case r.selects:
 		return l
-	case n.Op == op.Add && !l.none():
-		b := c.extent(n.In[1-i])
-		return limit{l.lo - b.hi, l.hi - b.lo}
-	case n.Op == op.Sub && !l.none() && i == 0:
-		b := c.extent(n.In[1])
-		return limit{l.lo + b.lo, l.hi + b.hi}
-	case n.Op == op.Sub && !l.none():
-		a := c.extent(n.In[0])
-		return limit{a.lo - l.hi, a.hi - l.lo}
-	case n.Op == op.Mul && !l.none() && n.In[i].Const != nil:
-		return c.factor(n.In[1-i], l)
-	case n.Op == op.Mul && !l.none() && n.In[1-i].Const != nil:
-		return c.product(n.In[i], n.In[1-i].Const, l, false)
-	case n.Op == op.Div && !l.none() && i == 0 && n.In[1].Const != nil:
-		return c.product(n.In[0], n.In[1].Const, l, true)
 	case n.Op.Scalar != nil && i == 0:
 		return c.levels(n, r, l)
+	case l.none():
+		return unlimited
+	}
+	return c.operand(n, i, l)
+}
+
+// operand is what l of the result of a function of two elements leaves of an input.
+func (c *calibrator) operand(n *ir.Node, i int, l limit) limit {
+	switch {
+	case n.Op == op.Add:
+		b := c.extent(n.In[1-i])
+		return limit{l.lo - b.hi, l.hi - b.lo}
+	case n.Op == op.Sub && i == 0:
+		b := c.extent(n.In[1])
+		return limit{l.lo + b.lo, l.hi + b.hi}
+	case n.Op == op.Sub:
+		a := c.extent(n.In[0])
+		return limit{a.lo - l.hi, a.hi - l.lo}
+	case n.Op == op.Mul && n.In[i].Const != nil:
+		return c.factor(n.In[1-i], l)
+	case n.Op == op.Mul && n.In[1-i].Const != nil:
+		return c.product(n.In[i], n.In[1-i].Const, l, false)
+	case n.Op == op.Div && i == 0 && n.In[1].Const != nil:
+		return c.product(n.In[0], n.In[1].Const, l, true)
 	}
 	return unlimited
 }

@@ -19,6 +19,25 @@ func weightAxis(n *ir.Node) int {
 	return n.Op.WeightAxis(n)
 }
 
+// plainGemm is false for a Gemm that scales, or that transposes its data.
+func plainGemm(n *ir.Node) bool {
+	return n.Op != op.Gemm || ir.AttrsOf[op.AlphaAttr](n).Alpha == 1 && ir.AttrsOf[op.GemmAttrs](n).TransA == 0 &&
+		(ir.AttrsOf[op.BetaAttr](n).Beta == 1 || n.Input(2) == nil)
+}
+
+// weighs reports weights that an integer kernel for n takes.
+func weighs(n *ir.Node, w form, axis int, wide bool) bool {
+	switch {
+	case w.t.Quant.PerAxis() && w.t.Quant.Axis != axis, !plainGemm(n):
+		return false
+	case w.v.Const == nil: // at run time: only MatMul has such a kernel
+		return n.Op == op.MatMul && !w.t.Quant.PerAxis() &&
+			(w.t.DType != tensor.I16 || computable(w.t.DType, w.t.Quant))
+	}
+	// 16-bit weights have no kernel, those for int16 data no weight zero points.
+	return w.t.DType != tensor.I16 && (!wide || symmetricWeights(w.t.Quant))
+}
+
 // mac converts Conv, ConvTranspose, Gemm and MatMul: int8 activations, int8 or
 // int4 weights per tensor or per output channel, int32 bias of scale in*weight;
 // or int16 activations and an int64 bias.
@@ -35,23 +54,9 @@ func (c *converter) mac(n *ir.Node) (bool, error) {
 	if !ok || w.v == nil {
 		return false, nil
 	}
-	wide := x.t.DType == tensor.I16 || t.DType == tensor.I16
-	if w.t.DType == tensor.I16 && (w.v.Const != nil || !computable(w.t.DType, w.t.Quant)) {
-		return false, nil // 16-bit weights have no kernel
-	}
-	axis := weightAxis(n)
-	if w.v.Const == nil && (n.Op != op.MatMul || w.t.Quant.PerAxis()) {
-		return false, nil // run-time weights: only MatMul has such a kernel
-	}
-	if w.t.Quant.PerAxis() && w.t.Quant.Axis != axis {
+	wide, axis := x.t.DType == tensor.I16 || t.DType == tensor.I16, weightAxis(n)
+	if !weighs(n, w, axis, wide) {
 		return false, nil
-	}
-	if n.Op == op.Gemm && (ir.AttrsOf[op.AlphaAttr](n).Alpha != 1 || ir.AttrsOf[op.BetaAttr](n).Beta != 1 &&
-		n.Input(2) != nil || ir.AttrsOf[op.GemmAttrs](n).TransA != 0) {
-		return false, nil
-	}
-	if wide && w.v.Const != nil && !symmetricWeights(w.t.Quant) {
-		return false, nil // the int16 kernels have no weight zero points
 	}
 	var err error
 	if wide {
@@ -185,6 +190,11 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 	if !wider {
 		return w
 	}
+	return c.rescaled(w, q, axis)
+}
+
+// rescaled are constant weights with the scales of q.
+func (c *converter) rescaled(w form, q *ir.Quant, axis int) form {
 	d := tensor.New(w.t.DType, w.v.Type.Shape)
 	lo, hi := w.t.DType.IntRange()
 	inner := 1
@@ -192,7 +202,7 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		inner *= k
 	}
 	for i := range d.Len() {
-		k := i / inner % per
+		k := i / inner % len(q.Scale)
 		z := float64(q.Zero[k])
 		v := (float64(w.v.Const.Int(i)) - z) * float64(w.t.Quant.ScaleAt(k)) / float64(q.Scale[k])
 		d.SetInt(i, ir.ClampInt(math.Round(v)+z, lo, hi))

@@ -80,6 +80,29 @@ func (e localErrors) add(more localErrors) {
 	}
 }
 
+// differing notes the ranges of the groups for which the methods have several, and
+// gives the group of each of their values.
+func (p *probing) differing(list []*group, f *fold) map[int]int {
+	groupOf := map[int]int{}
+	for _, k := range list {
+		id := k.members[0].ID
+		var a [len(methods)]affine
+		same := true
+		for i, m := range methods {
+			a[i] = f.seen.ranges[m][id]
+			same = same && a[i] == a[0]
+		}
+		if same {
+			continue
+		}
+		for _, v := range k.members {
+			p.ranges[v.ID] = &a
+			groupOf[v.ID] = id
+		}
+	}
+	return groupOf
+}
+
 // localErrors measures the methods in one fold: ranges are of the samples that it
 // calibrates on, errors of those that it holds out.
 func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
@@ -101,23 +124,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 	for v, l := range c.limits {
 		p.limits[v.ID] = l
 	}
-	groupOf := map[int]int{}
-	for _, k := range list {
-		id := k.members[0].ID
-		var a [len(methods)]affine
-		same := true
-		for i, m := range methods {
-			a[i] = f.seen.ranges[m][id]
-			same = same && a[i] == a[0]
-		}
-		if same {
-			continue
-		}
-		for _, v := range k.members {
-			p.ranges[v.ID] = &a
-			groupOf[v.ID] = id
-		}
-	}
+	groupOf := p.differing(list, f)
 	if len(p.ranges) == 0 {
 		return nil, nil
 	}

@@ -13,41 +13,39 @@ import (
 // integer replaces n by the same operator on integers where every operand
 // allows it. false: n stays float.
 func (c *converter) integer(n *ir.Node) (bool, error) {
-	if n.Op.Quant == ir.QNone || len(n.Body) > 0 || len(n.Out) == 0 {
-		return false, nil
-	}
-	if n.Op.Spectral { // real numbers of integers
-		if f, ok := c.intForm(n.In[0]); ok {
-			c.g.SetInput(n, 0, f.v)
-			return true, c.g.Reinfer(n)
-		}
-		return false, nil
-	}
-	if n.Op.Exact {
-		return c.exact(n)
-	}
-	if weightAxis(n) >= 0 {
-		return c.mac(n)
-	}
-	if recurrentGates[n.Op] != nil {
-		return c.recurrent(n)
-	}
-	if n.Op == op.ArgMax || n.Op == op.ArgMin {
-		if f, ok := c.intForm(n.In[0]); ok && f.t.DType == tensor.I8 {
-			return true, c.replace(n, []*ir.Value{f.v}, nil)
-		}
-		return false, nil
-	}
-	if !n.Out[0].Type.DType.IsFloat() {
-		return false, nil
-	}
 	switch {
+	case n.Op.Quant == ir.QNone, len(n.Body) > 0, len(n.Out) == 0:
+		return false, nil
+	case n.Op.Spectral, n.Op == op.ArgMax, n.Op == op.ArgMin:
+		return c.ofIntegers(n)
+	case n.Op.Exact:
+		return c.exact(n)
+	case weightAxis(n) >= 0:
+		return c.mac(n)
+	case recurrentGates[n.Op] != nil:
+		return c.recurrent(n)
+	case !n.Out[0].Type.DType.IsFloat():
+		return false, nil
 	case passesQuant(n) && n.Op.DataIn == nil:
 		return c.moves(n)
-	case n.Op.Quant == ir.QMove || n.Op == op.Min || n.Op == op.Max:
+	case n.Op.Quant == ir.QMove, n.Op == op.Min, n.Op == op.Max:
 		return c.shared(n)
 	}
 	return c.free(n)
+}
+
+// ofIntegers lets n, whose results are no integers of its input's kind, read integers:
+// real numbers of a spectrum, indices.
+func (c *converter) ofIntegers(n *ir.Node) (bool, error) {
+	f, ok := c.intForm(n.In[0])
+	switch {
+	case !ok, !n.Op.Spectral && f.t.DType != tensor.I8:
+		return false, nil
+	case n.Op.Spectral:
+		c.g.SetInput(n, 0, f.v)
+		return true, c.g.Reinfer(n)
+	}
+	return true, c.replace(n, []*ir.Value{f.v}, nil)
 }
 
 // intForm is the int8 or int16 form of an activation.

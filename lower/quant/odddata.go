@@ -23,15 +23,30 @@ func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w diag.List, emp
 		warn("%d sample%s: ranges and accuracy of other inputs are uncertain; give at least %d, better 100", n,
 			plural(n), fewSamples)
 	}
-	same := n > 1
-	for i, v := range g.In {
-		if !v.Type.DType.IsFloat() {
-			for k := 1; k < n && same; k++ {
-				same = tensor.Equal(o.Samples[k][i], o.Samples[0][i])
-			}
-			continue
+	same, empty := o.oddInputs(g, warn)
+	if same {
+		warn("all %d samples are equal", n)
+	}
+	if same || len(outs) < 2 {
+		return w, empty || same
+	}
+	for k, v := range g.Out {
+		if v.Def != nil && v.Type.DType.IsFloat() && v.Type.Elems() > 0 && allSame(outs, k) {
+			empty = true
+			warn("output %s of the float model is the same for all samples: are they scaled and normalised as in "+
+				"training (0 to 1, or 0 to 255)?", g.OutNames[k])
 		}
-		constant, varies := true, false
+	}
+	return w, empty
+}
+
+// oddInputs warns of inputs that are one number everywhere; same: all samples are equal, empty:
+// there is nothing in them.
+func (o *Options) oddInputs(g *ir.Graph, warn func(format string, args ...any)) (same, empty bool) {
+	n := len(o.Samples)
+	same = n > 1
+	for i, v := range g.In {
+		constant, varies := v.Type.DType.IsFloat(), false
 		first := o.Samples[0][i]
 		for k := range n {
 			d := o.Samples[k][i]
@@ -46,39 +61,19 @@ func (o *Options) oddData(g *ir.Graph, outs [][]*tensor.Dense) (w diag.List, emp
 			empty = empty || len(g.In) == 1
 		}
 	}
-	if same {
-		warn("all %d samples are equal", n)
-	}
-	if same || len(outs) < 2 {
-		return w, empty || same
-	}
-	for k := range g.Out {
-		if g.Out[k].Def == nil || !g.Out[k].Type.DType.IsFloat() || g.Out[k].Type.Elems() == 0 {
-			continue
-		}
-		list := make([]*tensor.Dense, len(outs))
-		for i, x := range outs {
-			list[i] = x[k]
-		}
-		if allSame(list) {
-			empty = true
-			warn("output %s of the float model is the same for all samples: are they scaled and normalised as in "+
-				"training (0 to 1, or 0 to 255)?", g.OutNames[k])
-		}
-	}
-	return w, empty
+	return same, empty
 }
 
 // sameness is by which part of the largest number others may differ and be the same.
 const sameness = 1e-6
 
-// allSame reports numbers that differ from the first tensor's by a millionth of the largest at most.
-func allSame(list []*tensor.Dense) bool {
+// allSame reports numbers of output k that differ from the first sample's by a millionth of the largest at most.
+func allSame(outs [][]*tensor.Dense, k int) bool {
 	var away, size float64
-	for _, d := range list {
-		for e := range d.Len() {
-			x := d.Float(e)
-			by := x - list[0].Float(e)
+	for _, out := range outs {
+		for e := range out[k].Len() {
+			x := out[k].Float(e)
+			by := x - outs[0][k].Float(e)
 			away, size = max(away, by, -by), max(size, x, -x)
 		}
 	}

@@ -164,7 +164,7 @@ func (c *calibrator) dataType(v *ir.Value) tensor.DType {
 		return tensor.I8
 	}
 	for _, u := range v.Uses() {
-		if r, ok := c.rules[u.Node]; ok && slices.Contains(r.in, u.Index) && c.layer[u.Node].Data == tensor.I16 {
+		if _, ok := c.reads(u); ok && c.layer[u.Node].Data == tensor.I16 {
 			return tensor.I16
 		}
 	}

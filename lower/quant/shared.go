@@ -180,19 +180,12 @@ func (c *calibrator) share() *groups {
 	for _, v := range c.values {
 		g.add(v)
 	}
-	each := func(f func(n *ir.Node, r rule)) {
-		for _, n := range c.g.Nodes {
-			if r, ok := c.rules[n]; ok {
-				f(n, r)
-			}
-		}
-	}
-	each(func(n *ir.Node, r rule) {
+	c.each(func(n *ir.Node, r rule) {
 		if r.fixed != nil && g.parent[n.Out[0]] != nil {
 			g.fix(n.Out[0], r.fixed)
 		}
 	})
-	each(func(n *ir.Node, r rule) {
+	c.each(func(n *ir.Node, r rule) {
 		wide := c.layer[n].Data == tensor.I16 // 16 bits lose nothing by a wider range
 		if !r.share || r.join || r.narrows && !wide && !c.near(n.Out[0], n.In[0], averageRatio) {
 			return
@@ -205,10 +198,27 @@ func (c *calibrator) share() *groups {
 			}
 		}
 	})
+	c.shareStates(g)
+	c.shareSeries(g)
+	c.shareJoins(g)
+	return g
+}
+
+// each calls f with the quantised nodes, in order.
+func (c *calibrator) each(f func(n *ir.Node, r rule)) {
+	for _, n := range c.g.Nodes {
+		if r, ok := c.rules[n]; ok {
+			f(n, r)
+		}
+	}
+}
+
+// shareStates unites what is one state.
+func (c *calibrator) shareStates(g *groups) {
 	for _, t := range c.opt.StateBindings {
 		g.union(c.g.Out[t.Out], c.g.In[t.In])
 	}
-	each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
+	c.each(func(n *ir.Node, r rule) { // the outputs of an LSTM are one state
 		for _, v := range n.Out[1:] {
 			if g.parent[n.Out[0]] != nil && v != c.stateResult(n) {
 				g.union(n.Out[0], v)
@@ -222,8 +232,12 @@ func (c *calibrator) share() *groups {
 			}
 		}
 	})
+}
+
+// shareSeries unites one computation at several times.
+func (c *calibrator) shareSeries(g *groups) {
 	steps := map[string]*ir.Value{}
-	each(func(n *ir.Node, _ rule) {
+	c.each(func(n *ir.Node, _ rule) {
 		if n.Series == "" || len(n.Out) > 1 || g.parent[n.Out[0]] == nil {
 			return
 		}
@@ -233,7 +247,11 @@ func (c *calibrator) share() *groups {
 		}
 		g.union(steps[key], n.Out[0])
 	})
-	each(func(n *ir.Node, r rule) {
+}
+
+// shareJoins unites inputs of a Concat with its result, where that does no harm.
+func (c *calibrator) shareJoins(g *groups) {
+	c.each(func(n *ir.Node, r rule) {
 		if !r.join {
 			return
 		}
@@ -247,7 +265,6 @@ func (c *calibrator) share() *groups {
 			g.union(out, v)
 		}
 	})
-	return g
 }
 
 // near reports that the range of wide is at most ratio times that of v.

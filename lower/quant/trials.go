@@ -319,12 +319,16 @@ func (f *fold) named(err error) error {
 // are tried together first, which one walk through the graph does.
 func (t *trials) refined(best *candidate, opt Options) (*candidate, error) {
 	start, last, first := best, best, len(t.tried)
-	step := func(what string, change func(o *Options)) error {
+	var err error
+	step := func(wanted bool, what string, change func(o *Options)) {
+		if !wanted || err != nil {
+			return
+		}
 		o := best.opt
 		change(&o)
-		c, err := t.try(o)
-		if err != nil {
-			return err
+		var c *candidate
+		if c, err = t.try(o); err != nil {
+			return
 		}
 		last = c
 		kept := !c.loses(best)
@@ -332,30 +336,18 @@ func (t *trials) refined(best *candidate, opt Options) (*candidate, error) {
 		if kept {
 			best = c
 		}
-		return nil
 	}
 	bias := func(o *Options) { o.BiasCorrection = true }
 	rounding := func(o *Options) { o.Rounding = option.Adaptive }
 	const biasText, roundingText = "bias correction", "adaptive weight rounding"
 	b, r := opt.Try.Bias && opt.BiasCorrection, opt.Try.Rounding && opt.Rounding == option.Adaptive
-	before := best
-	if b && r {
-		if err := step(biasText+" and "+roundingText, func(o *Options) { bias(o); rounding(o) }); err != nil {
-			return nil, err
-		}
-	}
+	step(b && r, biasText+" and "+roundingText, func(o *Options) { bias(o); rounding(o) })
 	together := last
-	if b && best == before {
-		if err := step(biasText, bias); err != nil {
-			return nil, err
-		}
-	}
-	alone := last
+	step(b && best == start, biasText, bias)
 	// Where it made things worse together with the biases, it does so alone.
-	if r && best == before && !(b && together.mean < alone.mean) {
-		if err := step(roundingText, rounding); err != nil {
-			return nil, err
-		}
+	step(r && best == start && !(b && together.mean < last.mean), roundingText, rounding)
+	if err != nil {
+		return nil, err
 	}
 	if best.loses(start) { // a little with every step
 		for i := range t.tried[first:] {

@@ -12,16 +12,8 @@ type groups struct {
 // makeGroups checks the buffers and unites aliases. Storages appear in the
 // order of their root buffers.
 func makeGroups(bufs []Buffer, align int64) (groups, error) {
-	for _, b := range bufs {
-		switch {
-		case b.Bytes < 0 || b.Bytes > maxTotal:
-			return groups{}, errorf("%v has %d bytes; wanted 0 to %d", b, b.Bytes, int64(maxTotal))
-		case b.Last < b.First:
-			return groups{}, errorf("%v is live from step %d to step %d; the last must not be before the first", b,
-				b.First, b.Last)
-		case b.Align != 0 && (!isPow2(b.Align) || b.Align > maxAlign):
-			return groups{}, errorf("%v has alignment %d; wanted a power of two up to %d", b, b.Align, int64(maxAlign))
-		}
+	if err := wellFormed(bufs); err != nil {
+		return groups{}, err
 	}
 	roots, err := resolve(len(bufs),
 		func(i int) alias { return alias{bufs[i].AliasOf, bufs[i].Delta} },
@@ -29,7 +21,6 @@ func makeGroups(bufs []Buffer, align int64) (groups, error) {
 	if err != nil {
 		return groups{}, err
 	}
-
 	g := groups{of: make([]int, len(bufs)), rel: make([]int64, len(bufs))}
 	for i, b := range bufs {
 		if roots[i].row == i {
@@ -71,4 +62,19 @@ func makeGroups(bufs []Buffer, align int64) (groups, error) {
 		}
 	}
 	return g, nil
+}
+
+func wellFormed(bufs []Buffer) error {
+	for _, b := range bufs {
+		switch {
+		case b.Bytes < 0 || b.Bytes > maxTotal:
+			return errorf("%v has %d bytes; wanted 0 to %d", b, b.Bytes, int64(maxTotal))
+		case b.Last < b.First:
+			return errorf("%v is live from step %d to step %d; the last must not be before the first", b,
+				b.First, b.Last)
+		case b.Align != 0 && (!isPow2(b.Align) || b.Align > maxAlign):
+			return errorf("%v has alignment %d; wanted a power of two up to %d", b, b.Align, int64(maxAlign))
+		}
+	}
+	return nil
 }

@@ -69,7 +69,6 @@ func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, 
 	if err := p.check(order); err != nil {
 		return nil, err
 	}
-	last := max(len(order)-1, 0)
 	bufs := make([]Buffer, len(values))
 	for i, v := range values {
 		b := Buffer{ID: i, Name: v.Name, Bytes: v.Bytes, First: -1, Last: -1, AliasOf: v.AliasOf, Delta: v.Delta}
@@ -101,10 +100,16 @@ func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, 
 				AliasOf: -1})
 		}
 	}
+	p.lifetimes(values, bufs, step)
+	return bufs, nil
+}
+
+// lifetimes sets those that nodes alone do not say; step is that of a node.
+func (p *program) lifetimes(values []Value, bufs []Buffer, step []int) {
 	for i, v := range values {
 		b, k := &bufs[i], p.value[i].row
 		if v.Output || p.input[k] && len(p.users[k]) == 0 {
-			b.Last = last
+			b.Last = max(len(step)-1, 0)
 		}
 		if b.First < 0 { // no node names it: it lives with its storage
 			b.First = 0
@@ -116,5 +121,4 @@ func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, 
 			b.Last = max(b.Last, b.First)
 		}
 	}
-	return bufs, nil
 }

@@ -5,10 +5,8 @@ package driver
 import (
 	"fmt"
 
-	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/verify"
@@ -37,26 +35,9 @@ func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 		}
 		return out, err
 	}
-	var out []verify.Case
-	if len(c.Calib) > 0 {
-		set, err := data.Open(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataOptions(""))
-		if err != nil {
-			return nil, &InputError{err}
-		}
-		samples, err := quant.SamplesOf(set)
-		if err != nil {
-			return nil, &InputError{err}
-		}
-		if o.Lowered.Streamed != nil {
-			samples = state.Frames(o.Lowered.Slides, samples)
-		}
-		for i, s := range samples[:min(len(samples), c.Cases)] {
-			in, err := verify.Inputs(s, ins)
-			if err != nil {
-				return nil, &InputError{err}
-			}
-			out = append(out, verify.Case{Source: fmt.Sprintf("calibration sample %d", i), Inputs: in})
-		}
+	out, err := c.calibrated(o, ins)
+	if err != nil {
+		return nil, &InputError{err}
 	}
 	bytes := 0
 	for _, v := range ins {
@@ -73,22 +54,28 @@ func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 	return out, nil
 }
 
-// program is the graph that would be emitted for a board; others see the stages.
-func (c *Config) program(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
-	opt, err := c.LowerOptions(spec, g)
+// calibrated are cases of calibration samples.
+func (c *Config) calibrated(o *Compiled, ins []*ir.Value) (out []verify.Case, err error) {
+	if len(c.Calib) == 0 {
+		return nil, nil
+	}
+	set, err := data.Open(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataOptions(""))
 	if err != nil {
 		return nil, err
 	}
-	var res *lower.Result
-	err = c.dumping(func(d *dump) error {
-		opt.Observe = c.observer(d, others...)
-		if opt.MaxRAM == 0 { // nobody asks for a plan of the memory
-			opt.StopAfter = "lowering"
+	samples, err := quant.SamplesOf(set)
+	if err != nil {
+		return nil, err
+	}
+	if o.Lowered.Streamed != nil {
+		samples = state.Frames(o.Lowered.Slides, samples)
+	}
+	for i, s := range samples[:min(len(samples), c.Cases)] {
+		in, err := verify.Inputs(s, ins)
+		if err != nil {
+			return nil, err
 		}
-		if res, err = lower.Run(g, opt); err != nil {
-			return &InputError{err}
-		}
-		return c.layersDone()
-	})
-	return res, err
+		out = append(out, verify.Case{Source: fmt.Sprintf("calibration sample %d", i), Inputs: in})
+	}
+	return out, nil
 }

@@ -73,13 +73,11 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if err != nil {
 		return o, &InputError{err}
 	}
-	o.Precision, o.Legalize, o.DeadChannels = c.Precision, c.Legalize, c.DeadChannels
+	o.Precision, o.Legalize = c.Precision, c.Legalize
+	o.DeadChannels = c.DeadChannels && !c.WeightsFile // which ones are dead is decided by a training
 	if c.WeightsFile && len(spec.Accelerators) > 0 {
 		return o, usage("--weights-file: not on a board with an accelerator (%s), whose programs hold its constants",
 			spec.Name)
-	}
-	if c.WeightsFile { // which channels are dead is decided by a training
-		o.DeadChannels = false
 	}
 	o.WholeConstants = c.StageWeights || c.WeightsFile
 	c.keepFloat(g, &o)
@@ -98,13 +96,7 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if o.MaxTries = c.Tries; ram >= 0 {
 		o.MaxRAM = max(ram-c.othersState, 1)
 	}
-	if o.StateBindings, err = c.bindings(g); err != nil {
-		return o, err
-	}
-	if o.Stream, err = state.ParseStream(g, o.StateBindings, c.Stream); err != nil {
-		return o, &UsageError{err.Error()}
-	}
-	if err := c.stateFits(&o, spec); err != nil {
+	if err := c.stateOptions(&o, g, spec); err != nil {
 		return o, err
 	}
 	if lower.Quantised(g) {
@@ -141,6 +133,17 @@ func (c *Config) bindings(g *ir.Graph) ([]state.Binding, error) {
 		b = append(b, state.Binding{Out: s.Out, In: s.In, Init: s.Init})
 	}
 	return b, nil
+}
+
+// stateOptions are --state and --stream, and the state that a model has of its own.
+func (c *Config) stateOptions(o *lower.Options, g *ir.Graph, spec *boards.Spec) (err error) {
+	if o.StateBindings, err = c.bindings(g); err != nil {
+		return err
+	}
+	if o.Stream, err = state.ParseStream(g, o.StateBindings, c.Stream); err != nil {
+		return &UsageError{err.Error()}
+	}
+	return c.stateFits(o, spec)
 }
 
 // stateFits refuses what does not go together with state: that which the model has of its own,

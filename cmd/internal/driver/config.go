@@ -5,6 +5,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,6 +182,16 @@ func asInput(err error) error {
 // MaxCases bounds the inputs that one command tries.
 const MaxCases = 10_000
 
+// readableCalib checks --calib, also where a quantised model has no use for it.
+func (c *Config) readableCalib() error {
+	for _, p := range c.Calib {
+		if err := readable(p, true); err != nil {
+			return badInput("calibration %s: %w", p, err)
+		}
+	}
+	return nil
+}
+
 // Check validates flags that do not depend on the model.
 func (c *Config) Check() error {
 	if _, err := c.stagesOff(); err != nil {
@@ -196,18 +207,8 @@ func (c *Config) Check() error {
 			return err
 		}
 	}
-	if err := c.readSpec(); err != nil {
-		return err
-	}
-	for _, p := range c.Calib { // also where a quantised model has no use for them
-		if err := readable(p, true); err != nil {
-			return badInput("calibration %s: %w", p, err)
-		}
-	}
-	if _, _, err := c.fixedPoint(); err != nil {
-		return err
-	}
-	if err := c.checkPrecision(); err != nil {
+	_, _, err := c.fixedPoint()
+	if err := cmp.Or(c.readSpec(), c.readableCalib(), err, c.checkPrecision()); err != nil {
 		return err
 	}
 	if (c.CMSISInclude == "") != (c.CMSISLib == "") {

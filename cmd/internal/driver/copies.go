@@ -58,16 +58,15 @@ func (f *Firmware) stageWeights() error {
 		return nil
 	}
 	for _, o := range f.Models {
-		var staged, fetched []int
-		for i, x := range candidates {
-			if x.model == o && choice.Staged[i] {
-				staged = append(staged, x.at)
+		of := func(taken []bool) (at []int) {
+			for i, x := range candidates {
+				if x.model == o && taken[i] {
+					at = append(at, x.at)
+				}
 			}
-			if x.model == o && choice.Fetched[i] {
-				fetched = append(fetched, x.at)
-			}
+			return at
 		}
-		if err := o.Lowered.Copy(staged, fetched); err != nil {
+		if err := o.Lowered.Copy(of(choice.Staged), of(choice.Fetched)); err != nil {
 			return err
 		}
 		o.Copies = &report.Copying{From: from, Choice: choice}

@@ -42,9 +42,8 @@ func (c *Config) inferences(ins []*ir.Value, every bool) ([][]*tensor.Dense, err
 	return list, asInput(err)
 }
 
-// inputs is inferences where there is but one.
-func (c *Config) inputs(ins []*ir.Value) ([]*tensor.Dense, error) {
-	list, err := c.inferences(ins, false)
+// single is the one inference of a list.
+func single(list [][]*tensor.Dense, err error) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -68,18 +67,6 @@ func (c *Config) firmwareInferences(ins []*ir.Value) ([][]*tensor.Dense, error) 
 		}
 	}
 	return list, asInput(err)
-}
-
-// firmwareInputs is firmwareInferences where there is but one.
-func (c *Config) firmwareInputs(ins []*ir.Value) ([]*tensor.Dense, error) {
-	list, err := c.firmwareInferences(ins)
-	if err != nil {
-		return nil, err
-	}
-	if len(list) != 1 {
-		return nil, badInput("--input: %d samples; want one (verify takes several)", len(list))
-	}
-	return list[0], nil
 }
 
 // calibration reads --calib for all inputs of a float graph.

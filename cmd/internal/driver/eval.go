@@ -11,6 +11,7 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -383,14 +384,9 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 	case strings.EqualFold(filepath.Ext(c.Eval.Data), ".npz"):
 		var es []npz.Entry
 		es, err = npz.ReadFileNamed(c.Eval.Data, c.dataLimits(), func(name string) bool {
-			for _, v := range r.Inputs() {
-				if v.Name == name {
-					return false
-				}
-			}
-			return eval.IsLabelName(name)
+			return eval.IsLabelName(name) && !slices.ContainsFunc(r.Inputs(), func(v *ir.Value) bool { return v.Name == name })
 		})
-		if a := eval.LabelArray(es); err == nil && a != nil {
+		if a := eval.LabelArray(es); a != nil {
 			l, err = eval.FromArray(c.Eval.Data, a)
 		}
 	}

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/lower"
 )
 
@@ -39,14 +38,7 @@ func (c *Config) QuantizeModel() (*Rewritten, error) {
 	r.Calibration, r.Precision = made.Calibration, made.Precision
 	r.Rewrites = append(r.Rewrites, made.Rewrites...)
 	r.nodes[1] = len(made.Graph.Nodes)
-	if err := c.strictly(); err != nil {
-		return nil, err
-	}
-	r.Warnings = c.Diags.Texts(diag.Warning)
-	if r.Model, err = exportBytes(made.Graph, false); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r, r.export(made.Graph)
 }
 
 // RankLayers quantises one layer of the model at a time (--sensitivity).

@@ -78,10 +78,8 @@ func (r *Rewritten) Text() string {
 // passes named (only), with --legalize off, for a board without an accelerator
 // and for a quantised model it keeps its ranks and outputs; else it is native.
 func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (*Rewritten, error) {
-	if outputs != option.OutputsByUse {
-		if len(only) > 0 {
-			return nil, usage("--outputs %s rewrites the whole model; it does not go with --only", outputs)
-		}
+	if outputs != option.OutputsByUse && len(only) > 0 {
+		return nil, usage("--outputs %s rewrites the whole model; it does not go with --only", outputs)
 	}
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -109,14 +107,16 @@ func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (*Rewritte
 	if err := c.compare(r, g, form); err != nil {
 		return nil, err
 	}
-	if err := c.strictly(); err != nil {
-		return nil, err
+	return r, r.export(form.Graph)
+}
+
+// export takes the model over, with what is to be said of it.
+func (r *Rewritten) export(g *ir.Graph) (err error) {
+	if err = r.config.strictly(); err == nil {
+		r.Warnings = r.config.Diags.Texts(diag.Warning)
+		r.Model, err = exportBytes(g, false)
 	}
-	r.Warnings = c.Diags.Texts(diag.Warning)
-	if r.Model, err = exportBytes(form.Graph, false); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return err
 }
 
 // form rewrites a copy of g: by the float passes (all, or those named) where it
@@ -140,7 +140,7 @@ func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lowe
 func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) error {
 	var given []*tensor.Dense
 	if len(c.Inputs) > 0 {
-		in, err := c.firmwareInputs(g.In)
+		in, err := single(c.firmwareInferences(g.In))
 		if err != nil {
 			return err
 		}

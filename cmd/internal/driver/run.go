@@ -179,19 +179,9 @@ func (c *Config) runFloat(dir string) error {
 	if err != nil {
 		return &InputError{err}
 	}
-	inits := map[string]bool{}
-	for _, t := range m.Proto.GetGraph().GetInitializer() {
-		inits[t.GetName()] = true
-	}
-	set, err := pairs("set", c.Set)
+	names, err := c.given(m)
 	if err != nil {
 		return err
-	}
-	var names []string
-	for _, vi := range m.Proto.GetGraph().GetInput() {
-		if _, bound := set[vi.GetName()]; !inits[vi.GetName()] && !bound {
-			names = append(names, vi.GetName())
-		}
 	}
 	if err := c.readSpec(); err != nil {
 		return err
@@ -222,22 +212,23 @@ func (c *Config) runFloat(dir string) error {
 	if err != nil {
 		return err
 	}
-	for i, v := range g.In {
-		if in[i], err = floatInput(in[i], v); err != nil {
-			return err
+	return c.interpret(dir, g, [][]*tensor.Dense{in})
+}
+
+// given are the names of the inputs that the user gives.
+func (c *Config) given(m *onnx.Model) (names []string, err error) {
+	graph := m.Proto.GetGraph()
+	inits := map[string]bool{}
+	for _, t := range graph.GetInitializer() {
+		inits[t.GetName()] = true
+	}
+	set, err := pairs("set", c.Set)
+	for _, vi := range graph.GetInput() {
+		if _, bound := set[vi.GetName()]; !inits[vi.GetName()] && !bound {
+			names = append(names, vi.GetName())
 		}
 	}
-	r := c.record(state.New(g, nil))
-	post, err := c.poster(r)
-	if err != nil {
-		return err
-	}
-	outs, err := r.Step(in)
-	if err != nil {
-		return err
-	}
-	post.add(outs...)
-	return c.writeRun(dir, outs, g.OutNames, post, nil)
+	return names, err
 }
 
 // areSamples reports that arrays hold several samples of a model's inputs, whose shapes
@@ -279,6 +270,11 @@ func (c *Config) runSamples(dir string) error {
 	if err != nil {
 		return err
 	}
+	return c.interpret(dir, g, list)
+}
+
+// interpret runs the model on inferences.
+func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) error {
 	r := c.record(state.New(g, nil))
 	post, err := c.poster(r)
 	if err != nil {
@@ -348,7 +344,7 @@ func (c *Config) runFloatSteps(dir string) error {
 	if err != nil {
 		return &InputError{err}
 	}
-	in, err := c.inputs(r.Inputs())
+	in, err := single(c.inferences(r.Inputs(), false))
 	if err != nil {
 		return err
 	}

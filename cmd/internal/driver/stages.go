@@ -15,7 +15,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
-	"github.com/nncc/nncc/lower/verify"
 )
 
 // stagesOff reads --pass NAME=off; on is what every stage is without it.
@@ -105,14 +104,7 @@ func (c *Config) lowered(g *ir.Graph, spec *boards.Spec, others ...func(lower.St
 	if err != nil {
 		return nil, err
 	}
-	var r *lower.Result
-	err = c.dumping(func(d *dump) error {
-		opt.Observe = c.observer(d, others...)
-		if r, err = lower.Run(g, opt); err != nil {
-			return &InputError{err}
-		}
-		return c.layersDone()
-	})
+	r, err := c.observed(g, opt, others)
 	if err != nil {
 		return nil, err
 	}
@@ -120,26 +112,36 @@ func (c *Config) lowered(g *ir.Graph, spec *boards.Spec, others ...func(lower.St
 	return r, nil
 }
 
-// Bisection is a model compared before and after every stage.
-type Bisection struct {
-	Board  string            `json:"board"`
-	Cases  int               `json:"cases"`
-	Inputs string            `json:"inputs"` // where they came from
-	Guilty string            `json:"guilty"` // the first stage that differs by more than it may; "" none does
-	Stages []StageComparison `json:"stages"`
+// program is the graph that would be emitted for a board; others see the stages.
+func (c *Config) program(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
+	opt, err := c.LowerOptions(spec, g)
+	if err != nil {
+		return nil, err
+	}
+	if opt.MaxRAM == 0 { // nobody asks for a plan of the memory
+		opt.StopAfter = "lowering"
+	}
+	return c.observed(g, opt, others)
 }
 
-// StageComparison is what a stage did to the outputs.
-type StageComparison struct {
-	Stage      string   `json:"stage"`
-	Numerics   string   `json:"numerics"`
-	Allowed    string   `json:"allowed"`
-	Difference float64  `json:"max_diff"`          // of the outputs' largest values
-	SQNR       *float64 `json:"sqnr_db,omitempty"` // null: no difference
-	Output     string   `json:"output,omitempty"`  // with the largest difference
-	Skipped    string   `json:"skipped,omitempty"` // why nothing was compared
-	Error      string   `json:"error,omitempty"`
-	Beyond     bool     `json:"beyond"`
+// observed runs the stages under the eyes of others.
+func (c *Config) observed(g *ir.Graph, o lower.Options, others []func(lower.Step) error) (r *lower.Result, err error) {
+	return r, c.dumping(func(d *dump) error {
+		o.Observe = c.observer(d, others...)
+		if r, err = lower.Run(g, o); err != nil {
+			return &InputError{err}
+		}
+		return c.layersDone()
+	})
+}
+
+// Bisection is a model compared before and after every stage.
+type Bisection struct {
+	Board  string             `json:"board"`
+	Cases  int                `json:"cases"`
+	Inputs string             `json:"inputs"` // where they came from
+	Guilty string             `json:"guilty"` // the first stage that differs by more than it may; "" none does
+	Stages []lower.Comparison `json:"stages"`
 }
 
 // BisectCases is how many inputs bisect tries where it is not told any.
@@ -151,16 +153,14 @@ func (c *Config) Bisect() (*Bisection, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Bisection{Board: spec.Name, Stages: []StageComparison{}}
+	out := &Bisection{Board: spec.Name, Stages: []lower.Comparison{}}
 	b := &lower.Bisector{}
 	if b.Samples, out.Inputs, err = c.bisectInputs(g); err != nil {
 		return nil, err
 	}
 	out.Cases = len(b.Samples)
 	r, err := c.lowered(g, spec, b.Observe)
-	for _, x := range b.Stages {
-		out.Stages = append(out.Stages, newStageComparison(x))
-	}
+	out.Stages = append(out.Stages, b.Stages...)
 	if x := b.Guilty(); x != nil {
 		out.Guilty = x.Step
 		return out, nil // a wrong graph may have no program
@@ -184,22 +184,13 @@ func (c *Config) bisectGate(r *lower.Result) error {
 		"more", ram, r.Program.RAMBytes(), r.Program.RAMBytes()-ram)}}
 }
 
-func newStageComparison(x lower.Comparison) StageComparison {
-	s := StageComparison{Stage: x.Step, Numerics: x.Numerics, Allowed: x.Allowed,
-		Difference: verify.Finite(x.Difference), Output: x.Output, Skipped: x.Skipped, Error: x.Error, Beyond: x.Beyond}
-	if db := verify.Finite(x.SQNR); x.Difference > 0 {
-		s.SQNR = &db
-	}
-	return s
-}
-
 // bisectInputs are those of --input, calibration samples, or seeded ones.
 func (c *Config) bisectInputs(g *ir.Graph) ([]map[string]*tensor.Dense, string, error) {
 	var list []quant.Sample
 	from := "seeded"
 	switch {
 	case len(c.Inputs) > 0:
-		in, err := c.firmwareInputs(g.In)
+		in, err := single(c.firmwareInferences(g.In))
 		if err != nil {
 			return nil, "", err
 		}
@@ -244,14 +235,14 @@ func (b *Bisection) Text() string {
 		case x.Skipped != "":
 			verdict = "not compared: " + x.Skipped
 		}
-		rows = append(rows, []string{x.Stage, x.Numerics, fmt.Sprintf("%.3g", x.Difference), db, verdict})
+		rows = append(rows, []string{x.Step, x.Numerics, fmt.Sprintf("%.3g", x.Difference), db, verdict})
 	}
 	s := text.Table(rows)
 	if b.Guilty == "" {
 		return s + fmt.Sprintf("%s: %d cases (%s): no stage does more than its numerics allow\n", b.Board, b.Cases,
 			b.Inputs)
 	}
-	i := slices.IndexFunc(b.Stages, func(x StageComparison) bool { return x.Stage == b.Guilty })
+	i := slices.IndexFunc(b.Stages, func(x lower.Comparison) bool { return x.Step == b.Guilty })
 	return s + fmt.Sprintf("%s: %d cases (%s): %s is the first stage that does more than it may: allowed is %s\n",
 		b.Board, b.Cases, b.Inputs, b.Guilty, b.Stages[i].Allowed)
 }

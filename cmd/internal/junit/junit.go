@@ -14,29 +14,36 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 )
 
-// Suite is what was checked of one model.
+// Suite is what was checked of one model. What it counts is set by XML.
 type Suite struct {
-	Name       string
-	Properties []Property
-	Cases      []Case
+	Name       string     `xml:"name,attr"`
+	Tests      int        `xml:"tests,attr"`
+	Failures   int        `xml:"failures,attr"`
+	Errors     int        `xml:"errors,attr"`
+	Skipped    int        `xml:"skipped,attr"`
+	Properties []Property `xml:"properties>property"`
+	Cases      []Case     `xml:"testcase"`
 }
 
 // Property is a figure of a suite, such as the instructions of an inference.
-type Property struct{ Name, Value string }
+type Property struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
 
 // Case is one check. It passed where Failure and Error are nil.
 type Case struct {
-	Class   string // what it belongs to, with dots
-	Name    string
-	Failure *Problem // the check says no
-	Error   *Problem // there was no check
+	Class   string   `xml:"classname,attr"` // what it belongs to, with dots
+	Name    string   `xml:"name,attr"`
+	Error   *Problem `xml:"error"`   // there was no check
+	Failure *Problem `xml:"failure"` // the check says no
 }
 
 // Problem says why a check did not pass.
 type Problem struct {
-	Type    string // one word
-	Message string // one line
-	Text    string // all there is to say
+	Type    string `xml:"type,attr"`    // one word
+	Message string `xml:"message,attr"` // one line
+	Text    string `xml:",chardata"`    // all there is to say
 }
 
 // Passed reports suites without failures and errors.
@@ -54,65 +61,30 @@ func Passed(list []Suite) bool {
 // longest bounds the names and messages: a model's names can be long.
 const longest = 800
 
-// The elements of the file.
-type (
-	xmlSuites struct {
-		XMLName  xml.Name   `xml:"testsuites"`
-		Name     string     `xml:"name,attr"`
-		Tests    int        `xml:"tests,attr"`
-		Failures int        `xml:"failures,attr"`
-		Errors   int        `xml:"errors,attr"`
-		Suites   []xmlSuite `xml:"testsuite"`
-	}
-	xmlSuite struct {
-		Name       string         `xml:"name,attr"`
-		Tests      int            `xml:"tests,attr"`
-		Failures   int            `xml:"failures,attr"`
-		Errors     int            `xml:"errors,attr"`
-		Skipped    int            `xml:"skipped,attr"`
-		Properties *xmlProperties `xml:"properties"`
-		Cases      []xmlCase      `xml:"testcase"`
-	}
-	xmlProperties struct {
-		List []xmlProperty `xml:"property"`
-	}
-	xmlProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	xmlCase struct {
-		Class   string      `xml:"classname,attr"`
-		Name    string      `xml:"name,attr"`
-		Error   *xmlProblem `xml:"error"`
-		Failure *xmlProblem `xml:"failure"`
-	}
-	xmlProblem struct {
-		Type    string `xml:"type,attr"`
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
 // line is a name or message as an attribute has it.
 func line(s string) string { return text.Line(text.Short(s, longest)) }
 
-func problem(p *Problem) *xmlProblem {
+func problem(p *Problem) *Problem {
 	if p == nil {
 		return nil
 	}
-	return &xmlProblem{line(p.Type), line(p.Message), text.Visible(p.Text)}
+	return &Problem{line(p.Type), line(p.Message), text.Visible(p.Text)}
 }
 
 // XML is the file. Characters that XML does not have come out as escapes.
 func XML(list []Suite) []byte {
-	all := xmlSuites{Name: "nncc"}
+	all := struct {
+		XMLName  xml.Name `xml:"testsuites"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Errors   int      `xml:"errors,attr"`
+		Suites   []Suite  `xml:"testsuite"`
+	}{Name: "nncc"}
 	for _, s := range list {
-		x := xmlSuite{Name: line(s.Name), Tests: len(s.Cases)}
+		x := Suite{Name: line(s.Name), Tests: len(s.Cases)}
 		for _, p := range s.Properties {
-			if x.Properties == nil {
-				x.Properties = &xmlProperties{}
-			}
-			x.Properties.List = append(x.Properties.List, xmlProperty{line(p.Name), line(p.Value)})
+			x.Properties = append(x.Properties, Property{line(p.Name), line(p.Value)})
 		}
 		for _, c := range s.Cases {
 			if c.Error != nil {
@@ -120,7 +92,7 @@ func XML(list []Suite) []byte {
 			} else if c.Failure != nil {
 				x.Failures++
 			}
-			x.Cases = append(x.Cases, xmlCase{line(c.Class), line(c.Name), problem(c.Error), problem(c.Failure)})
+			x.Cases = append(x.Cases, Case{line(c.Class), line(c.Name), problem(c.Error), problem(c.Failure)})
 		}
 		all.Tests, all.Failures, all.Errors = all.Tests+x.Tests, all.Failures+x.Failures, all.Errors+x.Errors
 		all.Suites = append(all.Suites, x)
