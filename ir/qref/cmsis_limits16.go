@@ -55,31 +55,6 @@ func overflow16(filter []int8, cols, first int) string {
 	return ""
 }
 
-// Library16Limit reports why arm_depthwise_conv_wrapper_s16 must not be called.
-func (p *DepthwiseParams) Library16Limit() string {
-	return defects("arm_depthwise_conv_wrapper_s16", cmsis.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation,
-		p.ChMult)
-}
-
-// MVE4Limit reports why arm_convolve_wrapper_s4 must not be called in an MVE
-// build.
-func (p *ConvParams) MVE4Limit() string {
-	return defects("arm_convolve_wrapper_s4", cmsis.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation, 1)
-}
-
-// Library4Limit reports why arm_depthwise_conv_wrapper_s4 must not be called.
-func (p *DepthwiseParams) Library4Limit() string {
-	return defects("arm_depthwise_conv_wrapper_s4", cmsis.DSP, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation,
-		p.ChMult)
-}
-
-// MVE4Limit reports why arm_depthwise_conv_wrapper_s4 must not be called in an
-// MVE build.
-func (p *DepthwiseParams) MVE4Limit() string {
-	return defects("arm_depthwise_conv_wrapper_s4", cmsis.MVE, p.In, p.Filter, p.Out, p.Stride, p.Pad, p.Dilation,
-		p.ChMult)
-}
-
 // defects is what the knowledge base has against a call that has a bias.
 func defects(fn string, build cmsis.Build, in, filter, out Dims, stride, pad, dilation Tile, chMult int) string {
 	q := &cmsis.Query{Build: build, In: cmsis.Dims(in), Filter: cmsis.Dims(filter), Out: cmsis.Dims(out),

@@ -44,69 +44,84 @@ type lexer struct {
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-func (l *lexer) next() (token, error) {
-	for l.at < len(l.text) {
-		switch c := l.text[l.at]; {
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-			l.at++
-			continue
-		case c == '#':
-			if n := strings.IndexByte(l.text[l.at:], '\n'); n >= 0 {
-				l.at += n
-			} else {
-				l.at = len(l.text)
-			}
-			continue
+// skip passes blanks and comments.
+func (l *lexer) skip() {
+	for l.at < len(l.text) && strings.IndexByte(" \t\n\r#", l.text[l.at]) >= 0 {
+		n := 1
+		if l.text[l.at] == '#' {
+			line, _, _ := strings.Cut(l.text[l.at:], "\n")
+			n = len(line)
 		}
-		break
+		l.at += n
 	}
+}
+
+// numberLen is the length of the number that s starts with; 0: it starts with none.
+func numberLen(s string) int {
+	inf := strings.HasPrefix(s[1:], "inf")
+	signed := strings.IndexByte("-+.", s[0]) >= 0 && len(s) > 1 && (isDigit(s[1]) || s[1] == '.' || inf)
+	if !isDigit(s[0]) && !signed {
+		return 0
+	}
+	n := 1
+	if inf {
+		n = 4
+	}
+	for n < len(s) && (strings.IndexByte("0123456789.eE", s[n]) >= 0 ||
+		strings.IndexByte("-+", s[n]) >= 0 && strings.IndexByte("eE", s[n-1]) >= 0) {
+		n++
+	}
+	return n
+}
+
+// quoted is the string that s starts with, and its length in s; 0: it has no end.
+func quoted(s string) (string, int) {
+	var b strings.Builder
+	n := 1
+	for ; n < len(s) && s[n] != '"'; n++ {
+		if s[n] == '\\' && n+1 < len(s) {
+			n++
+		}
+		b.WriteByte(s[n])
+	}
+	if n >= len(s) {
+		return "", 0
+	}
+	return b.String(), n + 1
+}
+
+func (l *lexer) next() (token, error) {
+	l.skip()
 	t := token{pos: l.at}
 	if l.at >= len(l.text) {
 		return t, nil
 	}
 	rest := l.text[l.at:]
+	n := 1
 	switch c := rest[0]; {
 	case isLetter(c):
-		n := 1
 		for n < len(rest) && (isLetter(rest[n]) || isDigit(rest[n])) {
 			n++
 		}
 		t.kind, t.text = ident, rest[:n]
-	case isDigit(c), (c == '-' || c == '+' || c == '.') && len(rest) > 1 &&
-		(isDigit(rest[1]) || rest[1] == '.' || strings.HasPrefix(rest[1:], "inf")):
-		n := 1
-		if strings.HasPrefix(rest[1:], "inf") {
-			n = 4
-		}
-		for n < len(rest) && (isDigit(rest[n]) || rest[n] == '.' || rest[n] == 'e' || rest[n] == 'E' ||
-			(rest[n] == '-' || rest[n] == '+') && (rest[n-1] == 'e' || rest[n-1] == 'E')) {
-			n++
-		}
+	case numberLen(rest) > 0:
+		n = numberLen(rest)
 		t.kind, t.text = number, rest[:n]
 	case c == '"':
-		var b strings.Builder
-		n := 1
-		for ; n < len(rest) && rest[n] != '"'; n++ {
-			if rest[n] == '\\' && n+1 < len(rest) {
-				n++
-			}
-			b.WriteByte(rest[n])
+		t.kind = str
+		if t.text, n = quoted(rest); n == 0 {
+			return token{pos: t.pos}, l.errorf(t.pos, "a string without an end")
 		}
-		if n >= len(rest) {
-			return t, l.errorf(t.pos, "a string without an end")
-		}
-		t.kind, t.text = str, b.String()
-		l.at += n + 1
-		return t, nil
 	case strings.HasPrefix(rest, "=>"):
-		t.kind, t.text = punct, "=>"
+		n = 2
+		t.kind, t.text = punct, rest[:n]
 	case strings.IndexByte("<>(){}[]=,:@.?", c) >= 0:
-		t.kind, t.text = punct, rest[:1]
+		t.kind, t.text = punct, rest[:n]
 	default:
 		r, _ := utf8.DecodeRuneInString(rest)
 		return t, l.errorf(t.pos, "the character %q has no meaning here", r)
 	}
-	l.at += len(t.text)
+	l.at += n
 	return t, nil
 }
 
