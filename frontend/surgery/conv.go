@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -37,15 +38,10 @@ type ConvOptions struct {
 //
 // Each output is the same sum of the same products, perhaps in another order;
 // alpha and beta are multiplied into the constants.
-func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (*pb.NodeProto, error) {
-	a, err := m.affineOf(n)
-	if err != nil {
-		return nil, err
-	}
-	src, k, err := m.convSource(n, a, &opt)
-	if err != nil {
-		return nil, err
-	}
+func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (_ *pb.NodeProto, err error) {
+	defer fail.Catch(&err)
+	a := fail.Must(m.affineOf(n))
+	src, k := fail.Must2(m.convSource(n, a, &opt))
 	name := cmp.Or(opt.Name, m.UniqueNode(n.GetName()+"_Conv"))
 	conv := m.convNode(name, src, a, k, a.wName, a.bName)
 	conv.Output = []string{n.Output[0]}
@@ -267,15 +263,10 @@ func (m *Model) discard(n *pb.NodeProto) {
 // values that nothing makes (any more), such as graph outputs whose producers
 // were removed.
 func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs []string,
-	opt ConvOptions) ([]*pb.NodeProto, error) {
-	a, err := m.affineOf(n)
-	if err != nil {
-		return nil, err
-	}
-	src, k, err := m.convSource(n, a, &opt)
-	if err != nil {
-		return nil, err
-	}
+	opt ConvOptions) (_ []*pb.NodeProto, err error) {
+	defer fail.Catch(&err)
+	a := fail.Must(m.affineOf(n))
+	src, k := fail.Must2(m.convSource(n, a, &opt))
 	var pieces []piece
 	if sizes == nil {
 		pieces, err = m.piecesBehind(n, a.k)

@@ -106,10 +106,7 @@ func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
 func (m *Model) InsertSlices(value string, c Cut, outputs []string) (_ []string, err error) {
 	defer fail.Catch(&err)
 	fail.Check(m.wantValue(value))
-	axis, sizes, err := m.sizes(value, c)
-	if err != nil {
-		return nil, err
-	}
+	axis, sizes := fail.Must2(m.sizes(value, c))
 	if outputs != nil && len(outputs) != len(sizes) {
 		return nil, fmt.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes),
 			len(outputs))

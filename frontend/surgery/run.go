@@ -297,11 +297,9 @@ func def[T any](name, doc, example string, run func(s *session, a *T) string) *s
 		name: name, doc: doc, example: example, args: reflect.TypeFor[T](),
 		check: func(n *yaml.Node, depth int) error { return checkKeys(n, reflect.TypeFor[T]()) },
 		run: func(s *session, n *yaml.Node) (did string, err error) {
-			var a T
-			if err := strict(n, &a); err != nil {
-				return "", err
-			}
 			defer fail.Catch(&err)
+			var a T
+			fail.Check(strict(n, &a))
 			return run(s, &a), nil
 		},
 	}

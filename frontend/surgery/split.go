@@ -17,14 +17,13 @@ import (
 // Extract is the part of the model between values, as a model of its own: the
 // nodes from which outputs are computed when inputs are given, with the
 // constants they read. The model itself stays.
-func (m *Model) Extract(inputs, outputs []string) (*Model, error) {
+func (m *Model) Extract(inputs, outputs []string) (_ *Model, err error) {
+	defer fail.Catch(&err)
 	if len(outputs) == 0 {
 		return nil, fmt.Errorf("a part needs outputs")
 	}
 	for i, s := range slices.Concat(inputs, outputs) {
-		if err := m.wantValue(s); err != nil {
-			return nil, err
-		}
+		fail.Check(m.wantValue(s))
 		list, what := inputs, "input"
 		if i >= len(inputs) {
 			list, what = outputs, "output"
@@ -34,10 +33,7 @@ func (m *Model) Extract(inputs, outputs []string) (*Model, error) {
 			return nil, fmt.Errorf("%s %s is listed twice", what, quote(s))
 		}
 	}
-	used, live, err := m.reach(inputs, outputs)
-	if err != nil {
-		return nil, err
-	}
+	used, live := fail.Must2(m.reach(inputs, outputs))
 	p := m.Clone()
 	g := p.graph()
 	old := m.graph()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -112,15 +113,10 @@ func (s *session) pinDims(dims map[string]int64) string {
 }
 
 // convertedShape is the declared shape of an input or output after a conversion.
-func (m *Model) convertedShape(name, conv string) ([]Dim, error) {
-	c, err := conversion(conv)
-	if err != nil {
-		return nil, err
-	}
-	_, decl, err := m.IOShape(name)
-	if err != nil {
-		return nil, err
-	}
+func (m *Model) convertedShape(name, conv string) (_ []Dim, err error) {
+	defer fail.Catch(&err)
+	c := fail.Must(conversion(conv))
+	_, decl := fail.Must2(m.IOShape(name))
 	sizes := make([]int, len(decl))
 	for i, d := range decl {
 		if d.Size < 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -40,26 +41,21 @@ func (m *Model) internalise(dir string) error {
 }
 
 // eachTensor visits every tensor of a graph, its attributes and subgraphs.
-func eachTensor(g *pb.GraphProto, f func(*pb.TensorProto) error) error {
+func eachTensor(g *pb.GraphProto, f func(*pb.TensorProto) error) (err error) {
+	defer fail.Catch(&err)
 	for _, t := range g.Initializer {
-		if err := f(t); err != nil {
-			return err
-		}
+		fail.Check(f(t))
 	}
 	for _, n := range g.Node {
 		for _, a := range n.Attribute {
 			for _, t := range append(slices.Clone(a.Tensors), a.T) {
 				if t != nil {
-					if err := f(t); err != nil {
-						return err
-					}
+					fail.Check(f(t))
 				}
 			}
 		}
 		for _, s := range subgraphs(n) {
-			if err := eachTensor(s, f); err != nil {
-				return err
-			}
+			fail.Check(eachTensor(s, f))
 		}
 	}
 	return nil
