@@ -100,7 +100,7 @@ func readData(r io.Reader, h *Header, sized bool) (any, error) {
 		}
 		out.Grow(n)
 		out.SetLen(at + n)
-		if _, err := binary.Decode(buf, byteOrder(h.Big), out.Slice(at, at+n).Interface()); err != nil {
+		if _, err := binary.Decode(buf[:n*info.size], byteOrder(h.Big), out.Slice(at, at+n).Interface()); err != nil {
 			return nil, bug.Errorf("npz: dtype %s: %w", h.DType, err)
 		}
 	}

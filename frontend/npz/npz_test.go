@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -234,6 +235,24 @@ func TestBombs(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q in it", c.name, err, c.want)
+		}
+	}
+}
+
+// TestChunks: data are read in parts, the last of which is no whole one.
+func TestChunks(t *testing.T) {
+	for _, data := range []any{make([]int8, 10001), make([]bool, 4097), make([]float64, 5000)} {
+		n := reflect.ValueOf(data).Len()
+		path := filepath.Join(t.TempDir(), "a.npy")
+		a, err := New([]int{n}, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteNpyFile(path, a); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadNpyFile(path, Limits{}); err != nil || got.Len() != n {
+			t.Errorf("%T of %d: %v", data, n, err)
 		}
 	}
 }
