@@ -236,7 +236,9 @@ typedef struct { uint32_t off, bytes; } region;
 		}
 	}
 	list("work", work)
-	list("outputs", out)
+	if !m.each {
+		list("outputs", out)
+	}
 	b.WriteString("#define COUNT(a) (sizeof(a) / sizeof((a)[0]))\n")
 }
 
