@@ -239,7 +239,8 @@ func (w *drawer) conv() *ir.Graph {
 	for _, k := range kernel {
 		depth *= k
 	}
-	return w.node(w.op.Name, fmt.Sprintf("%sgroup=%d%s", strings.TrimPrefix(g.attrs+", ", ", "), group, w.sums(scale, depth)), 1, x, f, b)
+	attrs := fmt.Sprintf("%sgroup=%d%s", strings.TrimPrefix(g.attrs+", ", ", "), group, w.sums(scale, depth))
+	return w.node(w.op.Name, attrs, 1, x, f, b)
 }
 
 func (w *drawer) gemm() *ir.Graph {

@@ -130,7 +130,8 @@ var Templates = []Template{
 		`x T[1,A,4,5]; c f32[0] = {}; c f32[4] = {1,1,1.7,0.6}; T: Resize{mode="linear"} Resize{mode="cubic"}
 			Resize{mode="nearest"}`},
 	{floats,
-		`x T[1,A,4,5]; x T[1,3,2,2]; T: GridSample GridSample{mode="cubic", padding_mode="border"} GridSample{mode="nearest",
+		`x T[1,A,4,5]; x T[1,3,2,2]; T: GridSample GridSample{mode="cubic", padding_mode="border"}
+		GridSample{mode="nearest",
 			padding_mode="reflection"}`},
 	{all, `x T[4,B,C]; c i64[B] = fill 3; T: ReverseSequence`},
 	{all, `x T[4,B,C]; x i64[B]; T: ReverseSequence`},
@@ -143,7 +144,8 @@ var Templates = []Template{
 		nncc.Detections{max_detections=3, classes=3, max_classes=2, iou_threshold=0.9, scale=[1.0,1.0,1.0,1.0]}
 		nncc.Detections{max_detections=5, classes=3, per_class=2, iou_threshold=0.5, scale=[1.0,1.0,1.0,1.0]}`},
 	{[]string{"i32", "i64"},
-		`x T[A,5]; f32: TfIdfVectorizer{mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0,2],
+		`x T[A,5]; f32: TfIdfVectorizer{mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=1,
+		ngram_counts=[0,2],
 			ngram_indexes=[0,1,2], pool_int64s=[0,1,0,1]}`},
 	{[]string{"f32", "f16", "bf16"}, `x T[A,B]; c T[A] = fill 0.05; c i8[A] = fill 3; i8: QuantizeLinear{axis=0}
 		QuantizeLinear{axis=0, round_away=1}`},
@@ -280,7 +282,8 @@ var Forms = []Template{
 		`x T[A,B,C,D]; c i64[2] = {2,3}; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceMean{keepdims=0}
 			ReduceSum{keepdims=0}`},
 	{nil,
-		`x T[A,B,C]; c i64[1] = {1}; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare
+		`x T[A,B,C]; c i64[1] = {1}; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2
+		ReduceSumSquare
 		ReduceLogSum ReduceLogSumExp`},
 	{nil, `x T[A,B,C]; T: ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd{keepdims=0} ReduceL1`},
 	{nil,
@@ -306,9 +309,11 @@ var Forms = []Template{
 	{nil, `x T[1,A,4,5]; -; c f32[4] = {1,1,2,2}; T: Resize Resize{mode="linear"} Resize{mode="cubic"}
 		Resize{mode="linear", coordinate_transformation_mode="align_corners"}`},
 	{nil, `x T[1,20,A,5]; -; c f32[4] = {1,1,2,4}; T: Resize{mode="linear"} Resize{mode="linear",
-		coordinate_transformation_mode="pytorch_half_pixel"} Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
+		coordinate_transformation_mode="pytorch_half_pixel"}
+		Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
 	{nil,
-		`x T[A,B,5]; -; -; c i64[3] = {A,B,7}; T: Resize Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
+		`x T[A,B,5]; -; -; c i64[3] = {A,B,7}; T: Resize
+		Resize{mode="linear", coordinate_transformation_mode="asymmetric"}`},
 	{nil, `x T[A,B,C]; c f32[] = {0.05}; c i8[] = {3}; i8: QuantizeLinear QuantizeLinear{round_away=1}`},
 	{nil, `x T[A,B]; c f32[] = {0.001}; c i16[] = {0}; i16: QuantizeLinear QuantizeLinear{round_away=1}`},
 	{nil, `x T[A,B]; c f32[] = {0.02}; c u8[] = {130}; u8: QuantizeLinear QuantizeLinear{round_away=1}`},

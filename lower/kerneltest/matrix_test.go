@@ -447,7 +447,8 @@ var machines = []machine{
 func TestKernels(t *testing.T) {
 	for _, x := range machines {
 		t.Run(x.name, func(t *testing.T) {
-			if v := testenv.Boards(); v != nil && !slices.Contains(v, x.board) || v == nil && x.long && !testenv.Long() {
+			v := testenv.Boards()
+			if v != nil && !slices.Contains(v, x.board) || v == nil && x.long && !testenv.Long() {
 				t.Skip("NNCC_LONG is not set, or NNCC_BOARDS names others")
 			}
 			spec, opt := x.build(t, load(t, x.board))

@@ -177,7 +177,8 @@ func (c *converter) wants() {
 		}
 		v := n.In[0]
 		t, ok := c.want[n.Out[0]]
-		if _, known := c.want[v]; ok && !known && v.Def != nil && v.Def.Op != op.DequantizeLinear && c.g.SoleUse(v) == n {
+		_, known := c.want[v]
+		if ok && !known && v.Def != nil && v.Def.Op != op.DequantizeLinear && c.g.SoleUse(v) == n {
 			c.want[v] = v.Type.WithQuant(t.DType, t.Quant)
 		}
 	}
@@ -308,7 +309,8 @@ func quantisedAlike(g *ir.Graph, v *ir.Value) (t ir.Type, ok bool) {
 
 // movesFloat reports a node that only moves the real numbers of its first input.
 func movesFloat(n *ir.Node) bool {
-	return n.Op.Quant == ir.QMove && len(n.Out) == 1 && len(n.Body) == 0 && slices.Equal(n.Op.DataInputs(n), []int{0}) &&
+	return n.Op.Quant == ir.QMove && len(n.Out) == 1 && len(n.Body) == 0 &&
+		slices.Equal(n.Op.DataInputs(n), []int{0}) &&
 		n.Out[0].Type.DType.IsFloat()
 }
 

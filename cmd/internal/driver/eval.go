@@ -384,7 +384,8 @@ func (e *evaluation) readLabels(r *state.Runner) (l *eval.Labels, err error) {
 	case strings.EqualFold(filepath.Ext(c.Eval.Data), ".npz"):
 		var es []npz.Entry
 		es, err = npz.ReadFileNamed(c.Eval.Data, c.dataLimits(), func(name string) bool {
-			return eval.IsLabelName(name) && !slices.ContainsFunc(r.Inputs(), func(v *ir.Value) bool { return v.Name == name })
+			return eval.IsLabelName(name) &&
+				!slices.ContainsFunc(r.Inputs(), func(v *ir.Value) bool { return v.Name == name })
 		})
 		if a := eval.LabelArray(es); a != nil {
 			l, err = eval.FromArray(c.Eval.Data, a)

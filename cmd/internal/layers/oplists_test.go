@@ -37,7 +37,7 @@ var operatorLists = map[string]struct {
 	"lower/kernel/loops":     {2, "rows of kernels that compute several operators"},
 	"lower/kernel/reference": {4, "rows of kernels that compute several operators"},
 	"lower/kerneltest":       {1, "what random graphs draw more often"},
-	"lower/legal":            {3, "operators that keep the order of a feature map; when one of a movement does nothing"},
+	"lower/legal":            {3, "operators that keep the order of a feature map; idle movements"},
 	"lower/legal4d":          {3, "rewrites by operator on 4-D tensors, cells of recurrent ones; where parts meet"},
 	"lower/quant":            {2, "what has integer kernels: arithmetic, normalisations"},
 }

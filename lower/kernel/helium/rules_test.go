@@ -12,5 +12,6 @@ import (
 
 // TestRules: every condition refuses a layer, the first one other cores.
 func TestRules(t *testing.T) {
-	kerneltest.Rules(t, helium.Kernels, []kernel.Core{{DSP: true, MVE: true, FPU: true}}, kernel.Core{}, kernel.Core{DSP: true})
+	kerneltest.Rules(t, helium.Kernels, []kernel.Core{{DSP: true, MVE: true, FPU: true}}, kernel.Core{},
+		kernel.Core{DSP: true})
 }
