@@ -94,7 +94,6 @@ lint:
 	@echo "gofmt -l ."
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "not formatted (gofmt -w):"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
-	cd $(DIGITS)/train && $(GO) vet ./...
 	@echo "$(CLANG_FORMAT), runtime_c"
 	@found=$$($(CLANG_FORMAT) --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p'); \
 	  if [ "$$found" != 14 ]; then \
