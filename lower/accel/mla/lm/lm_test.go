@@ -286,18 +286,6 @@ func hex2(v int) string {
 	return strings.Repeat("0", 2-len(s)) + s
 }
 
-// TestReadme: the table of operations stands in the README.
-func TestReadme(t *testing.T) {
-	data, err := os.ReadFile("README.md")
-	testenv.OK(t, err)
-	for _, o := range lm.Ops() {
-		if row := "| " + strconv.Itoa(int(o.Op)) + " | " + o.Name + " | " + o.Doc +
-			" |"; !strings.Contains(string(data), row) {
-			t.Errorf("lacks %s", row)
-		}
-	}
-}
-
 // FuzzDecode: any bytes are refused or are a valid segment, which prints and
 // encodes again to the same content.
 func FuzzDecode(f *testing.F) {
