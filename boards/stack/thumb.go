@@ -231,14 +231,27 @@ func (s *scan) wide(a uint32, h, l uint16) {
 		}
 		s.load(l>>12, (a+4)&^3+off)
 		return
-	case h == 0xe92d: // PUSH
-		s.grow(4 * uint32(bits.OnesCount16(l)))
 	case h&0xffd0 == 0xe890 && rn == regSP: // POP
 		s.pop(l)
 		return
 	case h == 0xf85d && l&0x0fff == 0x0b04: // POP of one register
 		s.pop(1 << (l >> 12))
 		return
+	case h&0xfbef == 0xf10d || h&0xfbff == 0xf20d: // ADD Rd, SP, #const
+		s.pointer(rd)
+		return
+	}
+	s.moves(a, h, l, imm12)
+	delete(s.value, rd) // whatever else it is, it may write these
+	delete(s.value, l>>12)
+}
+
+// moves follows an instruction of two halves that may move the stack pointer or end a way; what it writes is not known.
+func (s *scan) moves(a uint32, h, l uint16, imm12 uint32) {
+	rn, rd := h&15, l>>8&15
+	switch {
+	case h == 0xe92d: // PUSH
+		s.grow(4 * uint32(bits.OnesCount16(l)))
 	case h&0xfff0 == 0xe8d0 && l&0xffe0 == 0xf000: // TBB, TBH
 		s.ends = true
 	case h&0xfee0 == 0xe860 && rn == regSP: // STRD and LDRD with write-back, downwards
@@ -263,12 +276,7 @@ func (s *scan) wide(a uint32, h, l uint16) {
 		s.takes((a+4)&^3 + imm12)
 	case h&0xfbff == 0xf2af:
 		s.takes((a+4)&^3 - imm12)
-	case h&0xfbef == 0xf10d || h&0xfbff == 0xf20d: // ADD Rd, SP, #const
-		s.pointer(rd)
-		return
 	}
-	delete(s.value, rd) // whatever else it is, it may write these
-	delete(s.value, l>>12)
 }
 
 // follow takes a branch.
