@@ -139,8 +139,13 @@ func Taps(from float64, w []float64, at []int, x, y []float64) {
 
 // Fill gives all elements of x the value v.
 func Fill(x []float64, v float64) {
-	for i := range x {
-		x[i] = v
+	n := 0
+	if width > 0 && len(x) >= 4 {
+		n = len(x) &^ 3
+		fill4(n, v, &x[0])
+	}
+	for i := range x[n:] {
+		x[n+i] = v
 	}
 }
 

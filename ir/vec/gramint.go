@@ -49,13 +49,34 @@ func dotsPlain(n int, a, b []int16, sums *[2 * IntRows]int32) {
 	}
 }
 
+// ones are two rows to multiply rows of at most mostOnes with.
+const mostOnes = 1 << 9
+
+var ones = func() (x [2 * mostOnes]int16) {
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}()
+
 // AddSumsInts adds to each of sums the numbers of a row of x, laid out as for AddGramInts.
 func AddSumsInts(n int, x []int16, sums []float64) {
-	for i := range sums {
-		sum := 0
-		for _, v := range x[i*n:][:n] {
-			sum += int(v)
+	var some [2 * IntRows]int32
+	for i := 0; i < len(sums); i += IntRows {
+		if width > 0 && 0 < n && n <= mostOnes {
+			_ = x[(i+IntRows)*n-1]
+			dots4x2(n, &x[i*n], &ones[0], 2*n, &some)
+			for r := range min(IntRows, len(sums)-i) {
+				sums[i+r] += float64(some[2*r])
+			}
+			continue
 		}
-		sums[i] += float64(sum)
+		for r := range min(IntRows, len(sums)-i) {
+			sum := 0
+			for _, v := range x[(i+r)*n:][:n] {
+				sum += int(v)
+			}
+			sums[i+r] += float64(sum)
+		}
 	}
 }

@@ -43,7 +43,12 @@ func RoundingErrors(x []float64, scale, lo, hi float64, y []float64) {
 // ClampErrors makes errors y of what stands for x, numbers from lo to hi, those of it brought into lo to hi.
 func ClampErrors(x []float64, lo, hi float64, y []float64) {
 	y = y[:len(x)]
-	for i, v := range x {
-		y[i] = min(max(y[i], lo-v), hi-v)
+	n := 0
+	if width > 0 && len(x) >= 4 {
+		n = len(x) &^ 3
+		clampErrors4(n, lo, hi, &x[0], &y[0])
+	}
+	for i := n; i < len(x); i++ {
+		y[i] = min(max(y[i], lo-x[i]), hi-x[i])
 	}
 }

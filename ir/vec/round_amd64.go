@@ -12,3 +12,8 @@ func roundingError8(n int, by, lo, hi float64, x, w *float64, sums *[parts]float
 //
 //go:noescape
 func roundingErrors4(n int, scale, lo, hi float64, x, y *float64)
+
+// clampErrors4 is ClampErrors of n numbers, a multiple of 4.
+//
+//go:noescape
+func clampErrors4(n int, lo, hi float64, x, y *float64)

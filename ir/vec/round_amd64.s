@@ -67,3 +67,25 @@ errors4:
 	JLT      errors4
 	VZEROUPPER
 	RET
+
+// func clampErrors4(n int, lo, hi float64, x, y *float64)
+TEXT ·clampErrors4(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), CX
+	VBROADCASTSD lo+8(FP), Y8
+	VBROADCASTSD hi+16(FP), Y9
+	MOVQ         x+24(FP), SI
+	MOVQ         y+32(FP), DI
+	XORQ         AX, AX
+
+clamp4:
+	VMOVUPD (SI)(AX*8), Y0
+	VSUBPD  Y0, Y8, Y1
+	VSUBPD  Y0, Y9, Y2
+	VMAXPD  (DI)(AX*8), Y1, Y1
+	VMINPD  Y1, Y2, Y1
+	VMOVUPD Y1, (DI)(AX*8)
+	ADDQ    $4, AX
+	CMPQ    AX, CX
+	JLT     clamp4
+	VZEROUPPER
+	RET

@@ -7,8 +7,13 @@ import "math"
 // Accumulate adds x to sums, which are at least as many.
 func Accumulate(x []float32, sums []float64) {
 	sums = sums[:len(x)]
-	for i, v := range x {
-		sums[i] += float64(v)
+	n := 0
+	if width > 0 && len(x) >= 8 {
+		n = len(x) &^ 7
+		accumulate8(n, &x[0], &sums[0])
+	}
+	for i, v := range x[n:] {
+		sums[n+i] += float64(v)
 	}
 }
 
@@ -96,8 +101,13 @@ func Bins(x []float32, lo, hi, scale float32, at []int32) (zeros int) {
 func Noise(want, got []float32) (signal, err float64) {
 	got = got[:len(want)]
 	var s, e [8]float64
-	for i, v := range want {
-		if v-v == 0 {
+	n := 0
+	if width > 0 && len(want) >= 8 {
+		n = len(want) &^ 7
+		noise8(n, &want[0], &got[0], &s, &e)
+	}
+	for i := n; i < len(want); i++ {
+		if v := want[i]; v-v == 0 {
 			f := float64(v)
 			d := f - float64(got[i])
 			s[i%8] += float64(f * f)

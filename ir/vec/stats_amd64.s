@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "textflag.h"
 
+// func accumulate8(n int, x *float32, sums *float64)
+TEXT ·accumulate8(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), CX
+	MOVQ x+8(FP), SI
+	MOVQ sums+16(FP), DI
+
+accumulate:
+	VCVTPS2PD (SI), Y0
+	VCVTPS2PD 16(SI), Y1
+	VADDPD    (DI), Y0, Y0
+	VADDPD    32(DI), Y1, Y1
+	VMOVUPD   Y0, (DI)
+	VMOVUPD   Y1, 32(DI)
+	ADDQ      $32, SI
+	ADDQ      $64, DI
+	SUBQ      $8, CX
+	JNZ       accumulate
+	VZEROUPPER
+	RET
+
 // The minimum (maximum) of a number that is none and another is its second operand, which
 // comes first here: what was found before.
 //
@@ -63,6 +83,53 @@ bins:
 	SUBQ       $8, CX
 	JNZ        bins
 	MOVQ       DX, zeros+40(FP)
+	VZEROUPPER
+	RET
+
+// func noise8(n int, want, got *float32, signal, err *[8]float64)
+TEXT ·noise8(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), CX
+	MOVQ   want+8(FP), SI
+	MOVQ   got+16(FP), R8
+	MOVQ   signal+24(FP), DI
+	MOVQ   err+32(FP), R9
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+
+noises:
+	VMOVUPS      (SI), Y5
+	VSUBPS       Y5, Y5, Y6
+	VCMPPS       $0, Y4, Y6, Y6     // finite
+	VANDPS       Y6, Y5, Y5
+	VANDPS       (R8), Y6, Y7
+	VEXTRACTF128 $1, Y5, X8
+	VEXTRACTF128 $1, Y7, X9
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X7, Y7
+	VCVTPS2PD    X8, Y8
+	VCVTPS2PD    X9, Y9
+	VSUBPD       Y7, Y5, Y7
+	VSUBPD       Y9, Y8, Y9
+	VMULPD       Y5, Y5, Y5
+	VADDPD       Y5, Y0, Y0
+	VMULPD       Y8, Y8, Y8
+	VADDPD       Y8, Y1, Y1
+	VMULPD       Y7, Y7, Y7
+	VADDPD       Y7, Y2, Y2
+	VMULPD       Y9, Y9, Y9
+	VADDPD       Y9, Y3, Y3
+	ADDQ         $32, SI
+	ADDQ         $32, R8
+	SUBQ         $8, CX
+	JNZ          noises
+
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y2, (R9)
+	VMOVUPD Y3, 32(R9)
 	VZEROUPPER
 	RET
 

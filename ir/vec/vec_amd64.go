@@ -43,6 +43,11 @@ func taps4(n, taps int, from float64, w *float64, at *int, x, y *float64)
 //go:noescape
 func taps32(n, taps int, from float64, w *float64, at *int, x, y *float64)
 
+// fill4 is Fill of n values, a multiple of 4.
+//
+//go:noescape
+func fill4(n int, v float64, x *float64)
+
 // pack4 writes n columns, a multiple of 4, of four rows, widened, one behind the other;
 // zeros is not 0 where there is a zero among them.
 //

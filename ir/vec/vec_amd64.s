@@ -316,6 +316,20 @@ tap32:
 	VZEROUPPER
 	RET
 
+// func fill4(n int, v float64, x *float64)
+TEXT ·fill4(SB), NOSPLIT, $0-24
+	MOVQ         n+0(FP), CX
+	VBROADCASTSD v+8(FP), Y0
+	MOVQ         x+16(FP), DI
+
+fill4next:
+	VMOVUPD Y0, (DI)
+	ADDQ    $32, DI
+	SUBQ    $4, CX
+	JNZ     fill4next
+	VZEROUPPER
+	RET
+
 // func pack4(n int, r0, r1, r2, r3 *float32, y *float64) (zeros uint32)
 TEXT ·pack4(SB), NOSPLIT, $0-52
 	MOVQ   n+0(FP), CX

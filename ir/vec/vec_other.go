@@ -14,6 +14,7 @@ func lanes4Single(_ int, _ *float64, _ *float32, _ int, _ *[4][4]float64) {}
 func axpy4(_ int, _ float64, _, _ *float64)                               {}
 func taps4(_, _ int, _ float64, _ *float64, _ *int, _, _ *float64)        {}
 func taps32(_, _ int, _ float64, _ *float64, _ *int, _, _ *float64)       {}
+func fill4(_ int, _ float64, _ *float64)                                  {}
 func pack4(_ int, _, _, _, _ *float32, _ *float64) uint32                 { return 0 }
 func widen(_ int, _ *float32, _ *float64, _, _ int)                       {}
 func narrow(_ int, _ *float64, _ *float32)                                {}
@@ -22,6 +23,7 @@ func quantise(_ int, _ float32, _ int32, _ *float32, _ *int8)             {}
 func dequantise(_ int, _ float32, _ int32, _ *int8, _ *float32)           {}
 
 func roundingError8(_ int, _, _, _ float64, _, _ *float64, _ *[parts]float64) {}
+func clampErrors4(_ int, _, _ float64, _, _ *float64)                         {}
 func roundingErrors4(_ int, _, _, _ float64, _, _ *float64)                   {}
 
 func tileSingle16(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32, _ int) {}
@@ -29,9 +31,11 @@ func tileSingle32(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *
 func rowSingle32(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32)         {}
 func rowSingle64(_ int, _ *float32, _ *int, _, _, _ *float32, _, _ float32, _ *float32)         {}
 
+func accumulate8(_ int, _ *float32, _ *float64)                      {}
 func extent8(_ int, _ *float32, _ *extent)                           {}
 func bins8(_ int, _, _, _ float32, _ *float32, _ *int32) (zeros int) { return 0 }
 func sumRows(_, _, _ int, _ *float32, _ *float64)                    {}
+func noise8(_ int, _, _ *float32, _, _ *[8]float64)                  {}
 
 func dots4x2(_ int, _, _ *int16, _ int, _ *[8]int32) {}
 
