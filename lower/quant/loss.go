@@ -100,6 +100,9 @@ func (r *Report) Lost(least float64) string {
 	return "on " + on + ", " + Lost(r.worst, r.SQNR, least, r.Costs)
 }
 
+// Warned reports that Diagnostics have said of an output that too little is left of it.
+func (r *Report) Warned(output string) bool { return r.worst == output && r.low() != nil }
+
 // low warns where too little of the worst output is left on samples that were given.
 func (r *Report) low() diag.List {
 	if r.Source == SyntheticSource || r.Unknown || r.Nothing() || r.SQNR >= LeastDB {

@@ -30,6 +30,9 @@ func TestLost(t *testing.T) {
 		o := defaults(samples(g, 16, 1))
 		_, r := calibrated(t, g, o)
 		said := strings.Join(r.Diagnostics().Texts(diag.Warning), "\n")
+		if r.Warned("small") != k.low || r.Warned("other") {
+			t.Errorf("factor %s: warned of small: %v, of other: %v", k.factor, r.Warned("small"), r.Warned("other"))
+		}
 		if !k.low {
 			if said != "" {
 				t.Errorf("factor %s: %.1f dB and %q", k.factor, r.SQNR, said)

@@ -47,7 +47,7 @@ type Fidelity struct {
 	// Costs are the layers that take most of the signal, where too little is left.
 	Costs []quant.Loss `json:"costs,omitempty"`
 	Note  string       `json:"note,omitempty"`
-	// Warning says how little of the signal is left; "": enough is.
+	// Warning says how little of the signal is left; "": enough is, or calibration has said so.
 	Warning string `json:"-"`
 }
 
@@ -168,7 +168,9 @@ func (c *modelCheck) rows(names []string) []Fidelity {
 			f.Note = "calibrated with synthetic inputs: the ratio says nothing about real ones"
 		case c.lowered.Calibration != nil && f.SQNR != nil && *f.SQNR < quant.LeastDB:
 			f.Costs = c.lowered.Calibration.Costs
-			f.Warning = quant.Lost(f.Output, *f.SQNR, quant.LeastDB, f.Costs)
+			if !c.lowered.Calibration.Warned(f.Output) {
+				f.Warning = quant.Lost(f.Output, *f.SQNR, quant.LeastDB, f.Costs)
+			}
 		}
 		out = append(out, f)
 	}
