@@ -101,6 +101,21 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// TestSelectionWithoutPrice: of two kernels whose instructions are estimated alike,
+// because neither was measured, the one with fewer bytes is taken where bytes count.
+func TestSelectionWithoutPrice(t *testing.T) {
+	large, small := calling(1000, "wide"), calling(1000, "narrow")
+	large.price.Unknown, small.price.Unknown = "never measured", "never measured"
+	large.low.Calls[0].Args = []call.Arg{&call.Blob{Data: make([]byte, 32000)}}
+	for goal, want := range map[option.Optimize]int{option.Speed: 0, option.Balanced: 1, option.Size: 1} {
+		w := &selection{o: &Options{Optimize: goal}, candidates: [][]candidate{{large, small}}, chosen: []int{0},
+			code: func([]string) map[string]int { return map[string]int{"any": 1000} }}
+		if w.improve(); w.chosen[0] != want {
+			t.Errorf("--optimize %s takes candidate %d, want %d", goal, w.chosen[0], want)
+		}
+	}
+}
+
 // TestDropIdle: a later kernel stays where all layers together save enough for its
 // code, and the first one is taken again where they do not.
 func TestDropIdle(t *testing.T) {

@@ -173,7 +173,7 @@ func (w *selection) moves(f string) [][]swap {
 		uses := slices.Contains(now.low.Functions(), f)
 		best := -1
 		for k, x := range os {
-			if now.price.Known() && x.price.Known() && slices.Contains(x.low.Functions(), f) != uses &&
+			if now.price.Estimated() && x.price.Estimated() && slices.Contains(x.low.Functions(), f) != uses &&
 				(best < 0 || x.price.Instructions < os[best].price.Instructions) {
 				best = k
 			}

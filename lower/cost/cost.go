@@ -64,12 +64,16 @@ type Cost struct {
 	CyclesError  float64 // relative, of Cycles: of the instructions, of what one takes, of the core's table
 	// Unknown says why the variant has no measured model; instructions are an
 	// estimate by others of the kind then, 0 where its layers are not alike, and
-	// nothing is decided by it. "" where there is one.
+	// speed is not decided by it. "" where there is one.
 	Unknown string
 }
 
 // Known reports a measured model behind the cost.
 func (c *Cost) Known() bool { return c.Unknown == "" }
+
+// Estimated reports instructions, measured or of others of the kind: enough where
+// bytes are the goal, too.
+func (c *Cost) Estimated() bool { return c.Instructions > 0 }
 
 // ExpectedInstructions is what kernels are compared by: the mean of what a layer
 // takes whose prediction is off by Error, which is more than the prediction.
