@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/thumb"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Model is what instructions of a core cost in cycles.
@@ -39,7 +40,8 @@ var stalls = map[string]func(prev, next *thumb.Work) int{"": alone, "none": alon
 	"helium": helium}
 
 // For is the model of a board's core; the error says why there is none.
-func For(spec *boards.Spec) (*Model, error) {
+func For(spec *boards.Spec) (_ *Model, err error) {
+	defer fail.Catch(&err)
 	p := &spec.Pipeline
 	if !p.Timed() {
 		return nil, fmt.Errorf("there is no table of cycles for %s: the board's file has no pipeline", spec.Core)
@@ -59,13 +61,9 @@ func For(spec *boards.Spec) (*Model, error) {
 		name := c.String()
 		prices[name] = &m.price[c]
 	}
-	if err := numbers(spec, "prices", p.Prices, prices); err != nil {
-		return nil, err
-	}
-	if err := numbers(spec, "taken", p.Taken, map[string]*int{"branch": &m.refill, "call": &m.call, "jump": &m.jump,
-		"pop": &m.pop}); err != nil {
-		return nil, err
-	}
+	fail.Check(numbers(spec, "prices", p.Prices, prices))
+	fail.Check(numbers(spec, "taken", p.Taken, map[string]*int{"branch": &m.refill, "call": &m.call, "jump": &m.jump,
+		"pop": &m.pop}))
 	if p.Issue < 2 {
 		return m, nil
 	}

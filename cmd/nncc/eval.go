@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 func evalFlags(c *cli, fs *pflag.FlagSet) {
@@ -57,10 +58,9 @@ func (c *cli) propose(args []string) error {
 	return err
 }
 
-func (c *cli) eval(args []string) error {
-	if err := c.model(args); err != nil {
-		return err
-	}
+func (c *cli) eval(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
 	r, err := c.cfg.Evaluate(c.ctx)
 	var gate *driver.GateError
 	if err != nil && !errors.As(err, &gate) {
@@ -69,9 +69,7 @@ func (c *cli) eval(args []string) error {
 	c.warnings()
 	c.evaluated(r)
 	if c.cfg.JSON {
-		if err := c.json(r); err != nil {
-			return err
-		}
+		fail.Check(c.json(r))
 	} else {
 		fmt.Fprint(c.out, r.Text())
 		if r.Proposal != nil {

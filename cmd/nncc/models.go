@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Verbs that take several models.
@@ -205,7 +206,8 @@ func stem(path string) string {
 }
 
 // parseModels parses the flags for each of several models; c has those of the command.
-func (c *cli) parseModels(verb string, a *modelArgs) error {
+func (c *cli) parseModels(verb string, a *modelArgs) (err error) {
+	defer fail.Catch(&err)
 	for k := range a.own {
 		m := a.models[k]
 		d := &cli{ctx: c.ctx, out: c.out, err: c.err, args: c.args, terminal: c.terminal, said: c.said}
@@ -222,12 +224,8 @@ func (c *cli) parseModels(verb string, a *modelArgs) error {
 				"MODEL one of %s", text.Line(d.cfg.Name), strings.Join(driver.Prefixes(a.models), ", "))}
 		}
 		d.cfg.Model = m
-		if err := written(m); err != nil {
-			return err
-		}
-		if err := d.ownFit(verb, a.own[k]); err != nil {
-			return err
-		}
+		fail.Check(written(m))
+		fail.Check(d.ownFit(verb, a.own[k]))
 		c.each = append(c.each, &d.cfg)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/nncc/nncc/ir/fail"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -27,13 +28,12 @@ func main() {
 	}
 }
 
-func run(args []string) error {
+func run(args []string) (err error) {
+	defer fail.Catch(&err)
 	fs := flag.NewFlagSet("nnccgen", flag.ContinueOnError)
 	root := fs.String("root", ".", "root of the nncc repository")
 	check := fs.Bool("check", false, "compare with the files that exist instead of writing")
-	if err := fs.Parse(args); err != nil {
-		return err
-	}
+	fail.Check(fs.Parse(args))
 	names := fs.Args()
 	if len(names) > 0 && names[0] == "import-schemas" {
 		return importSchemas(*root, names[1:])
@@ -63,9 +63,7 @@ func run(args []string) error {
 			}
 			continue
 		}
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			return err
-		}
+		fail.Check(os.WriteFile(path, want, 0o644))
 	}
 	return errors.Join(errs...)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -113,29 +114,18 @@ func (r *result) judge(b *Built) error {
 	return b.Case.Compare(got)
 }
 
-func runImage(ctx context.Context, spec *boards.Spec, batch []*Built) ([]*result, error) {
-	dir, err := os.MkdirTemp("", "nncc-conform-")
-	if err != nil {
-		return nil, err
-	}
+func runImage(ctx context.Context, spec *boards.Spec, batch []*Built) (_ []*result, err error) {
+	defer fail.Catch(&err)
+	dir := fail.Must(os.MkdirTemp("", "nncc-conform-"))
 	defer os.RemoveAll(dir)
-	in, model, err := writeImage(dir, batch)
-	if err != nil {
-		return nil, err
-	}
+	in, model := fail.Must2(writeImage(dir, batch))
 	opt := run.BuildOptions{Model: model, Opt: "-O1"}
 	if spec.Core == "host" { // where most cases run: compilation is all that takes time
 		opt.Opt = "-O0"
 	}
-	im, err := run.Build(ctx, spec, dir, opt)
-	if err != nil {
-		return nil, err
-	}
+	im := fail.Must(run.Build(ctx, spec, dir, opt))
 	defer im.Close()
-	res, err := run.Run(ctx, spec, im, []run.Case{{Inputs: [][]byte{in}}})
-	if err != nil {
-		return nil, err
-	}
+	res := fail.Must(run.Run(ctx, spec, im, []run.Case{{Inputs: [][]byte{in}}}))
 	if s := res.Cases[0].Status; s != 0 {
 		return nil, fmt.Errorf("the batch returned %d", s)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/tflite"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -23,12 +24,11 @@ import (
 // CompileLayer reads a TensorFlow Lite layer and makes firmware of it. What is wanted are
 // the results of the interpreter on the program's definition, of random inputs. State is
 // an input and an output like others.
-func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error) {
+func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (_ *Built, err error) {
+	defer fail.Catch(&err)
 	c := &Case{Test: &Test{Folder: "tflite", Name: fmt.Sprintf("%s_%s_%d", l.Op, l.Type, i)}}
-	var err error
-	if c.Model, c.Graph, err = openLayer(l); err != nil {
-		return nil, err
-	}
+
+	c.Model, c.Graph = fail.Must2(openLayer(l))
 	c.Model.State = nil
 	data := l.Data()
 	for k, v := range c.Graph.In {
@@ -38,10 +38,7 @@ func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error)
 		} else {
 			b = tflitetest.Random(rand.New(rand.NewPCG(3, uint64(k))), v.Type.DType.String(), v.Type.Elems())
 		}
-		d, err := tensor.FromBytes(v.Type.DType, v.Type.Shape, b)
-		if err != nil {
-			return nil, err
-		}
+		d := fail.Must(tensor.FromBytes(v.Type.DType, v.Type.Shape, b))
 		c.Args = append(c.Args, d)
 	}
 	prefix := fmt.Sprintf("t%03d", i)
@@ -50,13 +47,8 @@ func CompileLayer(l *tflitetest.Layer, spec *boards.Spec, i int) (*Built, error)
 	if !lower.Quantised(c.Graph) {
 		cfg.Precision = option.Model // float stays float
 	}
-	o, err := cfg.CompileGraph(c.Model, c.Graph.Clone(), spec)
-	if err != nil {
-		return nil, err
-	}
-	if c.Want, err = interp.Run(o.Lowered.Reference, c.Args, nil); err != nil {
-		return nil, err
-	}
+	o := fail.Must(cfg.CompileGraph(c.Model, c.Graph.Clone(), spec))
+	c.Want = fail.Must(interp.Run(o.Lowered.Reference, c.Args, nil))
 	if want, err := interp.Run(c.Graph, c.Args, nil); err != nil {
 		return nil, err
 	} else if err := within(c.Want, want); err != nil {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
@@ -111,16 +112,11 @@ func Read(p string) ([]*Test, error) {
 	return tests, nil
 }
 
-func readTar(p string, put func(string, io.Reader) error) error {
-	f, err := os.Open(p)
-	if err != nil {
-		return err
-	}
+func readTar(p string, put func(string, io.Reader) error) (err error) {
+	defer fail.Catch(&err)
+	f := fail.Must(os.Open(p))
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
+	z := fail.Must(gzip.NewReader(f))
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -130,9 +126,7 @@ func readTar(p string, put func(string, io.Reader) error) error {
 			return err
 		}
 		if h.Typeflag == tar.TypeReg {
-			if err := put(h.Name, r); err != nil {
-				return err
-			}
+			fail.Check(put(h.Name, r))
 		}
 	}
 }

@@ -9,27 +9,22 @@ import (
 	"github.com/nncc/nncc/frontend"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // CheckModel is the verb check: all that there is to say about the model.
-func (c *Config) CheckModel() (diag.List, error) {
-	m, err := frontend.Load(c.Model, c.Limits)
-	if err != nil {
-		return nil, &InputError{err}
-	}
+func (c *Config) CheckModel() (_ diag.List, err error) {
+	defer fail.Catch(&err)
+	m := input(frontend.Load(c.Model, c.Limits))
 	c.source = m
 	var opt onnx.ImportOptions
-	if err := c.functions(&opt); err != nil {
-		return nil, &InputError{err}
-	}
+	fail.Check(asInput(c.functions(&opt)))
 	fs := onnx.Check(m, opt.Functions...)
 	if fs.Count(diag.Error) > 0 {
 		return fs, nil
 	}
 	// Shapes, types and values: what the importer finds.
-	if opt, err = c.importOptions(nil); err != nil {
-		return nil, err
-	}
+	opt = fail.Must(c.importOptions(nil))
 	opt.Declared = func(f *diag.Diag) { fs = append(fs, f) }
 	if _, err := onnx.OpenModel(m, opt); err != nil {
 		more := onnx.ImportFindings(err)

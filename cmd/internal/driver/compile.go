@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/option"
@@ -47,16 +48,11 @@ func (c *Config) Compile() (*Compiled, error) {
 }
 
 // loadAndLower takes the model from its file to a program.
-func (c *Config) loadAndLower(spec *boards.Spec) (*Compiled, error) {
+func (c *Config) loadAndLower(spec *boards.Spec) (_ *Compiled, err error) {
+	defer fail.Catch(&err)
 	c.note("reading %s", filepath.Base(c.Model))
-	m, g, err := c.load(nil)
-	if err != nil {
-		return nil, err
-	}
-	d, err := c.openDump()
-	if err != nil {
-		return nil, err
-	}
+	m, g := fail.Must2(c.load(nil))
+	d := fail.Must(c.openDump())
 	out, err := c.lower(m, g, spec, d)
 	if err != nil {
 		d.closeBehind(&err)
@@ -269,21 +265,15 @@ func (c *Config) noEffect(why string) {
 	}
 }
 
-func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (*Compiled, error) {
+func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (_ *Compiled, err error) {
+	defer fail.Catch(&err)
 	out := &Compiled{Config: c, Float: g.Clone(), Subject: report.Subject{Version: Version,
 		Name: filepath.Base(c.Model), Board: spec, Model: m, Optimize: c.Optimize, Align: c.Align}}
-	opt, err := c.LowerOptions(spec, g)
-	if err != nil {
-		return nil, err
-	}
+	opt := fail.Must(c.LowerOptions(spec, g))
 	opt.Observe = c.observer(d)
 	c.note("lowering for %s", spec.Name)
-	if out.Lowered, err = lower.Run(g, opt); err != nil {
-		return nil, &InputError{err}
-	}
-	if err := c.layersDone(); err != nil {
-		return nil, err
-	}
+	out.Lowered = input(lower.Run(g, opt))
+	fail.Check(c.layersDone())
 	c.Diags.Add(out.Lowered.Diags...)
 	if opt.Quant.Samples != nil && opt.StopAfter == "" && out.Lowered.Calibration == nil {
 		c.noEffect("no value of the model is quantised")
@@ -292,26 +282,17 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
 	}
 	out.reference, out.drivers = out.Lowered.Reference, opt.Drivers()
-	if out.pre, err = c.preprocessing(out); err != nil {
-		return nil, err
-	}
+	out.pre = fail.Must(c.preprocessing(out))
 	out.post, err = c.postprocessing(out)
 	return out, err
 }
 
 // CompileGraph is Compile for a graph that was imported before from model m,
 // which it consumes.
-func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (*Compiled, error) {
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
-	prefixes, err := prefixes([]*Config{c})
-	if err != nil {
-		return nil, err
-	}
-	o, err := c.lower(m, g, spec, nil)
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (_ *Compiled, err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.Check())
+	prefixes := fail.Must(prefixes([]*Config{c}))
+	o := fail.Must(c.lower(m, g, spec, nil))
 	return o, newFirmware([]*Compiled{o}, prefixes).finish()
 }

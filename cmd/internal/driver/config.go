@@ -25,6 +25,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -179,6 +180,20 @@ func asInput(err error) error {
 	return &InputError{err}
 }
 
+// asUsage is an error about flags; nil for none.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &UsageError{err.Error()}
+}
+
+// input is v; an error, which is one about the input, ends the function that catches it.
+func input[T any](v T, err error) T {
+	fail.Check(asInput(err))
+	return v
+}
+
 // MaxCases bounds the inputs that one command tries.
 const MaxCases = 10_000
 
@@ -193,30 +208,23 @@ func (c *Config) readableCalib() error {
 }
 
 // Check validates flags that do not depend on the model.
-func (c *Config) Check() error {
-	if _, err := c.stagesOff(); err != nil {
-		return err
-	}
+func (c *Config) Check() (err error) {
+	defer fail.Catch(&err)
+	fail.Must(c.stagesOff())
 	if c.StopAfter != "" {
 		if _, err := lower.Find(c.StopAfter); err != nil {
 			return usage("--stop-after %s: %v", c.StopAfter, err)
 		}
 	}
 	for flag, v := range map[string]string{"max-ram": c.MaxRAM, "max-flash": c.MaxFlash} {
-		if _, err := parseBytes(flag, v); err != nil {
-			return err
-		}
+		fail.Must(parseBytes(flag, v))
 	}
-	_, _, err := c.fixedPoint()
-	if err := cmp.Or(c.readSpec(), c.readableCalib(), err, c.checkPrecision()); err != nil {
-		return err
-	}
+	_, _, err = c.fixedPoint()
+	fail.Check(cmp.Or(c.readSpec(), c.readableCalib(), err, c.checkPrecision()))
 	if (c.CMSISInclude == "") != (c.CMSISLib == "") {
 		return usage("--cmsis-nn-include and --cmsis-nn-lib go together")
 	}
-	if err := c.checkLibrary(); err != nil {
-		return &InputError{err}
-	}
+	fail.Check(asInput(c.checkLibrary()))
 	if c.WeightsFile && c.DeadChannels && c.Told["dead-channels"] {
 		return usage("--dead-channels on: not with --weights-file: which channels are dead is decided by a training, " +
 			"and another one's file has to fit; leave it away")

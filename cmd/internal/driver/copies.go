@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 )
@@ -22,7 +23,8 @@ type candidate struct {
 // stageWeights gives constants of the models copies in faster memory (--stage-weights),
 // where that saves an inference estimated cycles and there is room, and writes the C
 // anew. What the stage fetch found room for in the arena is fetched or staged.
-func (f *Firmware) stageWeights() error {
+func (f *Firmware) stageWeights() (err error) {
+	defer fail.Catch(&err)
 	c := f.config()
 	if !c.StageWeights {
 		return nil
@@ -36,10 +38,7 @@ func (f *Firmware) stageWeights() error {
 		f.sayCopies("nothing is staged: %s", why)
 		return nil
 	}
-	off, err := c.stagesOff()
-	if err != nil {
-		return err
-	}
+	off := fail.Must(c.stagesOff())
 	candidates := f.candidates(!off[lower.FetchStage])
 	limit := uint64(math.MaxInt64)
 	if ram, err := parseBytes("max-ram", c.MaxRAM); err != nil {
@@ -66,9 +65,7 @@ func (f *Firmware) stageWeights() error {
 			}
 			return at
 		}
-		if err := o.Lowered.Copy(of(choice.Staged), of(choice.Fetched)); err != nil {
-			return err
-		}
+		fail.Check(o.Lowered.Copy(of(choice.Staged), of(choice.Fetched)))
 		o.Copies = &report.Copying{From: from, Choice: choice}
 	}
 	f.memoryVerdict(nil)

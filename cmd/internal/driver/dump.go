@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/stagepage"
 )
@@ -122,26 +123,20 @@ func (d *dump) warnNoONNX() {
 }
 
 // close puts the folder in its place.
-func (d *dump) close() error {
+func (d *dump) close() (err error) {
+	defer fail.Catch(&err)
 	if d == nil {
 		return nil
 	}
 	defer d.Discard()
 	d.warnNoONNX()
-	page, err := d.pages.HTML(d.title)
-	if err != nil {
-		return err
-	}
-	if err := d.Add(files.File{Path: "index.html", Data: page}); err != nil {
-		return err
-	}
+	page := fail.Must(d.pages.HTML(d.title))
+	fail.Check(d.Add(files.File{Path: "index.html", Data: page}))
 	m := struct {
 		Generator string   `json:"generator"`
 		Version   string   `json:"version"`
 		Files     []string `json:"files"`
 	}{"nncc", Version, append(d.Files(), dumpManifest)}
-	if err := d.Add(files.File{Path: dumpManifest, Data: report.JSON(m)}); err != nil {
-		return err
-	}
+	fail.Check(d.Add(files.File{Path: dumpManifest, Data: report.JSON(m)}))
 	return commit(d.Folder)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
@@ -60,64 +61,43 @@ type evaluation struct {
 }
 
 // Evaluate is the verb eval. Beyond a gate there is a result and a GateError.
-func (c *Config) Evaluate(ctx context.Context) (*eval.Result, error) {
-	top1, db, err := c.evalGates()
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) Evaluate(ctx context.Context) (_ *eval.Result, err error) {
+	defer fail.Catch(&err)
+	top1, db := fail.Must2(c.evalGates())
 	if c.Eval.Data == "" {
 		return nil, usage("eval: --data is missing: a .npy or .npz file of samples, or a folder")
 	}
-	e, err := c.newEvaluation()
-	if err != nil {
-		return nil, err
-	}
-	r, err := e.result()
-	if err != nil {
-		return nil, err
-	}
+	e := fail.Must(c.newEvaluation())
+	r := fail.Must(e.result())
 	r.Model, r.Data, r.SHA256 = filepath.Base(c.Model), c.Eval.Data, hex.EncodeToString(c.source.SHA256[:])
 	if o := e.compiled; o != nil {
 		r.Board, r.Precision = o.Board.Name, o.Report.Precision
 	}
 	if c.Eval.Qemu > 0 {
-		if r.Qemu, err = e.onBoard(ctx); err != nil {
-			return nil, err
-		}
+		r.Qemu = fail.Must(e.onBoard(ctx))
 	}
 	gate := c.exceeded(r, top1, db)
 	if e.compiled != nil && c.Eval.Propose == "" {
-		if gate, err = e.limits(r, gate); err != nil {
-			return nil, err
-		}
+		gate = fail.Must(e.limits(r, gate))
 	}
 	if c.Eval.Propose != "" {
-		if gate, err = e.propose(r, top1, db); err != nil {
-			return nil, err
-		}
+		gate = fail.Must(e.propose(r, top1, db))
 	}
 	c.Diags.Add(c.spec.Idle().From("data")...)
 	r.Warnings, r.Notes = c.Diags.Texts(diag.Warning), c.Diags.Texts(diag.Note)
-	if err := c.strictly(); err != nil {
-		return nil, err
-	}
+	fail.Check(c.strictly())
 	return r, gate
 }
 
 // result runs all samples, with the program where there is a board.
-func (e *evaluation) result() (*eval.Result, error) {
-	r, err := e.float()
-	if err != nil {
-		return nil, err
-	}
+func (e *evaluation) result() (_ *eval.Result, err error) {
+	defer fail.Catch(&err)
+	r := fail.Must(e.float())
 	var program func() *state.Runner
 	if e.compiled != nil {
 		program = e.compiled.Lowered.Interface
 	}
-	m, err := e.run(e.sequences(r), program)
-	if err != nil {
-		return nil, err
-	}
+	m := fail.Must(e.run(e.sequences(r), program))
 	x := m.Result(e.names)
 	if e.boxes != nil {
 		x.Task, x.Detection = eval.Detect, e.boxes.Result(program != nil)
@@ -184,71 +164,46 @@ func (e *evaluation) limits(r *eval.Result, accuracy error) (gate, err error) {
 }
 
 // newEvaluation prepares the model, its program where there is a board, and the data.
-func (c *Config) newEvaluation() (*evaluation, error) {
+func (c *Config) newEvaluation() (_ *evaluation, err error) {
+	defer fail.Catch(&err)
 	e := &evaluation{c: c}
 	if err := readable(c.Eval.Data, true); err != nil {
 		return nil, badInput("--data %s: %w", c.Eval.Data, err)
 	}
 	if c.Board != "" {
-		o, err := c.Compile()
-		if err != nil {
-			return nil, err
-		}
+		o := fail.Must(c.Compile())
 		e.compiled = o
 		e.float = func() (*state.Runner, error) { return o.Lowered.Windows(o.Float), nil }
 	} else if err := e.floatOnly(); err != nil {
 		return nil, err
 	}
-	r, err := e.float()
-	if err != nil {
-		return nil, err
-	}
-	if err := e.read(r); err != nil {
-		return nil, err
-	}
+	r := fail.Must(e.float())
+	fail.Check(e.read(r))
 	e.want = make([][]*tensor.Dense, len(e.samples))
 	return e, e.labelled(r)
 }
 
 // read reads the samples, with the labels that their folders say.
-func (e *evaluation) read(r *state.Runner) error {
+func (e *evaluation) read(r *state.Runner) (err error) {
+	defer fail.Catch(&err)
 	c := e.c
-	err := c.readSpec()
-	if err != nil {
-		return err
-	}
+	fail.Check(c.readSpec())
 	o := c.dataOptions("data")
 	o.Labelled = c.Eval.Labels == ""
 	if c.Eval.Classes != "" && o.Labelled {
-		if o.Classes, err = eval.ReadClasses(c.Eval.Classes); err != nil {
-			return &InputError{err}
-		}
+		o.Classes = input(eval.ReadClasses(c.Eval.Classes))
 	}
-	set, err := data.Open([]string{c.Eval.Data}, r.Inputs(), o)
-	if err != nil {
-		return &InputError{err}
-	}
-	if e.post, _, err = c.resolvePost(r); err != nil {
-		return err
-	}
-	if e.boxes, err = c.boxes(e.post); err != nil {
-		return err
-	}
+	set := input(data.Open([]string{c.Eval.Data}, r.Inputs(), o))
+	e.post, _ = fail.Must2(c.resolvePost(r))
+	e.boxes = fail.Must(c.boxes(e.post))
 	l := &eval.Labels{Source: c.Eval.Data, Classes: set.Classes, Sorted: set.Sorted}
 	for i := range set.Len() {
-		s, err := set.Sample(i)
-		if err != nil {
-			return &InputError{err}
-		}
+		s := input(set.Sample(i))
 		e.samples, e.names = append(e.samples, s.Inputs), append(e.names, s.Name)
 		l.Class = append(l.Class, s.Label)
-		if err := e.boxes.truth(set, i, s.Name); err != nil {
-			return &InputError{err}
-		}
+		fail.Check(asInput(e.boxes.truth(set, i, s.Name)))
 	}
-	if err := e.boxes.begin(); err != nil {
-		return &InputError{err}
-	}
+	fail.Check(asInput(e.boxes.begin()))
 	if set.Classes != nil {
 		e.folders = l
 	}
@@ -257,23 +212,14 @@ func (e *evaluation) read(r *state.Runner) error {
 }
 
 // floatOnly prepares a model without a program.
-func (e *evaluation) floatOnly() error {
+func (e *evaluation) floatOnly() (err error) {
+	defer fail.Catch(&err)
 	c := e.c
-	if err := c.Check(); err != nil {
-		return err
-	}
-	_, g, err := c.load(nil)
-	if err != nil {
-		return err
-	}
-	b, err := c.bindings(g)
-	if err != nil {
-		return err
-	}
+	fail.Check(c.Check())
+	_, g := fail.Must2(c.load(nil))
+	b := fail.Must(c.bindings(g))
 	s, err := state.ParseStream(g, b, c.Stream)
-	if err != nil {
-		return &UsageError{err.Error()}
-	}
+	fail.Check(asUsage(err))
 	e.float = func() (*state.Runner, error) {
 		r, err := state.Float(g, b, s)
 		return r, asInput(err)
@@ -282,15 +228,13 @@ func (e *evaluation) floatOnly() error {
 }
 
 // labelled reads the labels and finds the scores that they speak of.
-func (e *evaluation) labelled(r *state.Runner) error {
+func (e *evaluation) labelled(r *state.Runner) (err error) {
+	defer fail.Catch(&err)
 	var outs []eval.Output
 	for _, i := range r.Outputs() {
 		outs = append(outs, eval.Output{Name: r.Graph.OutNames[i], Shape: r.Graph.Out[i].Type.Shape})
 	}
-	l, err := e.readLabels(r)
-	if err != nil {
-		return &InputError{err}
-	}
+	l := input(e.readLabels(r))
 	for _, name := range []string{"scores", "top-k"} {
 		if l == nil && e.c.Told[name] {
 			e.c.warn("eval", "no-effect", "--"+name, "--%s has no effect: there are no labels", name)
@@ -298,9 +242,7 @@ func (e *evaluation) labelled(r *state.Runner) error {
 	}
 	each := 0
 	if l != nil {
-		if l, err = l.For(e.names); err != nil {
-			return &InputError{err}
-		}
+		l = input(l.For(e.names))
 		each = l.Len() / len(e.samples)
 		if l.Sorted {
 			e.c.warn("eval", "class-order", l.Source, "%s: classes are numbered in the order of their names; "+
@@ -308,9 +250,7 @@ func (e *evaluation) labelled(r *state.Runner) error {
 		}
 	}
 	s, task, err := e.scores(outs, l, each)
-	if err != nil {
-		return &InputError{err}
-	}
+	fail.Check(asInput(err))
 	e.begin(l, each)
 	e.meter = eval.NewMeter(outs, l, s, task, each, e.c.Eval.TopK)
 	return nil
@@ -457,11 +397,9 @@ func (e *evaluation) run(list [][]int, program func() *state.Runner) (*eval.Mete
 // sequence runs samples one after the other, with the state that they leave; apart says
 // that the model and its program run on two cores.
 func (e *evaluation) sequence(list []int, program func() *state.Runner, done []*eval.Sample, apart bool,
-	each func()) error {
-	float, err := e.float()
-	if err != nil {
-		return err
-	}
+	each func()) (err error) {
+	defer fail.Catch(&err)
+	float := fail.Must(e.float())
 	given := func(quant.Sample) ([]*tensor.Dense, error) { return nil, nil }
 	if program != nil {
 		given = typed(program())
@@ -484,9 +422,7 @@ func (e *evaluation) sequence(list []int, program func() *state.Runner, done []*
 			run()
 			model()
 		}
-		if err := cmp.Or(err, err2); err != nil {
-			return err
-		}
+		fail.Check(cmp.Or(err, err2))
 		if e.keep {
 			e.want[i] = want
 		}
@@ -510,7 +446,8 @@ func typed(r *state.Runner) func(in quant.Sample) ([]*tensor.Dense, error) {
 
 // onBoard runs samples on the board's machine: the first of a model with state, else
 // some from the whole data.
-func (e *evaluation) onBoard(ctx context.Context) (*eval.Qemu, error) {
+func (e *evaluation) onBoard(ctx context.Context) (_ *eval.Qemu, err error) {
+	defer fail.Catch(&err)
 	o, c := e.compiled, e.c
 	if !o.Board.HasMachine() {
 		return nil, badInput("--qemu: board %s has no machine to run on", o.Board.Name)
@@ -524,32 +461,22 @@ func (e *evaluation) onBoard(ctx context.Context) (*eval.Qemu, error) {
 		if ports.Stateful() {
 			i = k
 		}
-		in, err := verify.Inputs(e.samples[i], ports.Inputs())
-		if err != nil {
-			return nil, &InputError{err}
-		}
+		in := input(verify.Inputs(e.samples[i], ports.Inputs()))
 		at = append(at, i)
 		cases = append(cases, verify.Case{Inputs: in})
 	}
-	im, done, err := o.Firmware.build(ctx)
-	if err != nil {
-		return nil, err
-	}
+	im, done := fail.Must2(o.Firmware.build(ctx))
 	defer done()
-	if err := o.Firmware.askRounding(ctx); err != nil {
-		return nil, err
-	}
+	fail.Check(o.Firmware.askRounding(ctx))
 	c.note("running %d samples on %s", n, o.Board.Runner.Machine)
-	res, err := run.RunWith(ctx, o.Board, im, o.runs(cases), run.Options{})
-	if err != nil {
-		return nil, err
-	}
+	res := fail.Must(run.RunWith(ctx, o.Board, im, o.runs(cases), run.Options{}))
 	return e.firmware(at, cases, res)
 }
 
 // firmware compares what the machine gave with what the interpreter gives, and counts
 // what both get right.
-func (e *evaluation) firmware(at []int, cases []verify.Case, res *run.Result) (*eval.Qemu, error) {
+func (e *evaluation) firmware(at []int, cases []verify.Case, res *run.Result) (_ *eval.Qemu, err error) {
+	defer fail.Catch(&err)
 	o := e.compiled
 	q := &eval.Qemu{Samples: len(at)}
 	f := verify.NewFirmware(o.Lowered, o.reference, 0)
@@ -560,23 +487,14 @@ func (e *evaluation) firmware(at []int, cases []verify.Case, res *run.Result) (*
 		if r.Status != 0 {
 			return nil, &run.Error{Msg: fmt.Sprintf("sample %d: %s_run returned %d", at[k], o.Info.Prefix, r.Status)}
 		}
-		wrong, _, err := f.Case(cases[k], r.Outputs)
-		if err != nil {
-			return nil, err
-		}
+		wrong, _ := fail.Must2(f.Case(cases[k], r.Outputs))
 		q.Mismatches += wrong
 		q.Instructions = max(q.Instructions, r.Instructions)
-		want, err := program(e.samples[at[k]])
-		if err != nil {
-			return nil, err
-		}
+		want := fail.Must(program(e.samples[at[k]]))
 		var got []*tensor.Dense
 		for i, p := range ports.Outputs() {
 			t := o.Lowered.Graph.Out[p].Type
-			d, err := verify.FromMemory(r.Outputs[i], t)
-			if err != nil {
-				return nil, err
-			}
+			d := fail.Must(verify.FromMemory(r.Outputs[i], t))
 			got = append(got, verify.Dequantised(d, t))
 		}
 		m.Add(m.Measure(at[k], want, got))

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -162,20 +163,13 @@ func Prefixes(models []string) []string {
 }
 
 // finish writes C, places it into the memories and begins the reports.
-func (f *Firmware) finish() error {
-	if err := f.generate(); err != nil {
-		return err
-	}
-	if err := f.split(); err != nil {
-		return err
-	}
-	if err := f.stageWeights(); err != nil {
-		return err
-	}
+func (f *Firmware) finish() (err error) {
+	defer fail.Catch(&err)
+	fail.Check(f.generate())
+	fail.Check(f.split())
+	fail.Check(f.stageWeights())
 	f.memoryVerdict(nil)
-	if err := f.sections(); err != nil {
-		return err
-	}
+	fail.Check(f.sections())
 	for _, o := range f.Models {
 		o.Report = report.New(&o.Subject)
 		if f.Several() {

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/board"
 )
 
@@ -180,15 +181,13 @@ func (f *Firmware) memoryVerdict(built *run.Sizes) {
 }
 
 // sections puts the constants into the section of the region where they are placed.
-func (f *Firmware) sections() error {
+func (f *Firmware) sections() (err error) {
+	defer fail.Catch(&err)
 	var infos []*codegen.Info
 	for _, o := range f.Models {
 		infos = append(infos, o.Info)
 	}
-	files, err := codegen.SectionFiles(infos, Version, f.Models[0].Placement.At("weights"))
-	if err != nil {
-		return err
-	}
+	files := fail.Must(codegen.SectionFiles(infos, Version, f.Models[0].Placement.At("weights")))
 	for _, x := range files {
 		if i := slices.IndexFunc(f.Files, func(y codegen.File) bool { return y.Path == x.Path }); i >= 0 {
 			f.Files[i] = x
@@ -196,9 +195,7 @@ func (f *Firmware) sections() error {
 			f.Files = append(f.Files, x)
 		}
 	}
-	if f.Files, err = codegen.Repacked(f.Files); err != nil {
-		return err
-	}
+	f.Files = fail.Must(codegen.Repacked(f.Files))
 	for _, o := range f.Models {
 		o.Files = f.Files
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 )
 
@@ -26,16 +27,11 @@ func (g *Gate) exceeded(format string, args ...any) {
 // Gates checks --max-segments and the other limits; nil when all hold, else a
 // GateError. Config.Gates has those that were looked at (those of the whole firmware with
 // every model), the reports those that are exceeded.
-func (f *Firmware) Gates() error {
-	shared, err := looked(f.ramGate, f.flashGate)
-	if err != nil {
-		return err
-	}
+func (f *Firmware) Gates() (err error) {
+	defer fail.Catch(&err)
+	shared := fail.Must(looked(f.ramGate, f.flashGate))
 	for i, o := range f.Models {
-		own, err := looked(o.segmentsGate, o.fallbackGate, o.sqnrGate)
-		if err != nil {
-			return err
-		}
+		own := fail.Must(looked(o.segmentsGate, o.fallbackGate, o.sqnrGate))
 		for k := range own {
 			if f.Several() && own[k].Exceeded != "" {
 				own[k].Exceeded = f.prefixes[i] + ": " + own[k].Exceeded
@@ -246,18 +242,13 @@ func (o *Compiled) peakStep() string {
 }
 
 // flashBytes builds the firmware and gives code, constants and weights.
-func (f *Firmware) flashBytes() (int, error) {
-	dir, remove, err := f.inTemp("nncc-build-")
-	if err != nil {
-		return 0, err
-	}
+func (f *Firmware) flashBytes() (_ int, err error) {
+	defer fail.Catch(&err)
+	dir, remove := fail.Must2(f.inTemp("nncc-build-"))
 	defer remove()
 	c := f.config()
-	im, err := run.Build(c.context(), f.board(), dir, run.BuildOptions{CMSISInclude: c.CMSISInclude,
-		CMSISLib: c.CMSISLib, Opt: c.buildOpt()})
-	if err != nil {
-		return 0, err
-	}
+	im := fail.Must(run.Build(c.context(), f.board(), dir, run.BuildOptions{CMSISInclude: c.CMSISInclude,
+		CMSISLib: c.CMSISLib, Opt: c.buildOpt()}))
 	defer im.Close()
 	n := im.Sizes.Flash()
 	if f.bound() { // the harness alone has the weights file

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -34,14 +35,10 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 }
 
 // modelAndBoard checks the flags and loads the board and the model.
-func (c *Config) modelAndBoard() (*boards.Spec, *ir.Graph, error) {
-	if err := c.Check(); err != nil {
-		return nil, nil, err
-	}
-	spec, err := c.board()
-	if err != nil {
-		return nil, nil, err
-	}
+func (c *Config) modelAndBoard() (_ *boards.Spec, _ *ir.Graph, err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.Check())
+	spec := fail.Must(c.board())
 	_, g, err := c.load(nil)
 	return spec, g, err
 }
@@ -55,23 +52,14 @@ func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph,
 }
 
 // importOptions are the options of the import as the flags say.
-func (c *Config) importOptions(shapes map[string][]int) (onnx.ImportOptions, error) {
-	var none onnx.ImportOptions
-	dims, err := c.dims()
-	if err != nil {
-		return none, err
-	}
-	set, err := pairs("set", c.Set)
-	if err != nil {
-		return none, err
-	}
+func (c *Config) importOptions(shapes map[string][]int) (_ onnx.ImportOptions, err error) {
+	defer fail.Catch(&err)
+	dims := fail.Must(c.dims())
+	set := fail.Must(pairs("set", c.Set))
 	opt := onnx.ImportOptions{Dims: dims, Shapes: shapes, Set: map[string]*tensor.Dense{},
 		Note: func(d *diag.Diag) { c.Diags.Add(diag.List{d}.From("import")...) }}
 	for k, v := range set {
-		d, err := constant(k, v, c.dataLimits())
-		if err != nil {
-			return none, err
-		}
+		d := fail.Must(constant(k, v, c.dataLimits()))
 		opt.Set[k] = d
 	}
 	return opt, c.functions(&opt)

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
@@ -35,40 +36,30 @@ func (c *Config) ProposeLayers() (*lower.Proposal, error) {
 
 // proposal searches, writes the file and says whether the goal is met. what is the flag
 // that is to be reached, unit how figures are written.
-func (c *Config) proposal(goal lower.Goal, what, unit string) (*lower.Proposal, error) {
+func (c *Config) proposal(goal lower.Goal, what, unit string) (_ *lower.Proposal, err error) {
+	defer fail.Catch(&err)
 	if c.LayersConfig != "" || c.unquantised() || c.baseLayer() != quant.Int8 {
 		return nil, usage("--propose begins with int8 throughout: leave --layers-config, --precision and --weights out")
 	}
 	if c.FixedWeights != "" || c.FixedActs != "" {
 		return nil, usage("--propose does not go with --fixed-point-weights and --fixed-point-activations")
 	}
-	spec, g, err := c.modelAndBoard()
-	if err != nil {
-		return nil, err
-	}
+	spec, g := fail.Must2(c.modelAndBoard())
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already: --propose takes the float model", c.Model)
 	}
-	o, err := c.LowerOptions(spec, g)
-	if err != nil {
-		return nil, err
-	}
+	o := fail.Must(c.LowerOptions(spec, g))
 	goal.Note = c.note
 	if prefixes, err := prefixes([]*Config{c}); err != nil {
 		return nil, err
 	} else if spec.Runner.Kind == "qemu" {
 		goal.Instructions = func(r *lower.Result) ([]float64, error) { return c.instructions(r, spec, prefixes) }
 	}
-	p, err := lower.Propose(g, o, goal)
-	if err != nil {
-		return nil, asInput(err)
-	}
+	p := input(lower.Propose(g, o, goal))
 	reached := fmt.Sprintf(unit, p.Mixed.Reached)
 	text := fmt.Sprintf("nncc %s, %s for %s: %s on samples that calibration did not see, %.0f instructions",
 		Version, what, spec.Name, reached, p.Mixed.Instructions)
-	if err := c.replaceFiles(c.Eval.Propose, p.Config(text)); err != nil {
-		return nil, err
-	}
+	fail.Check(c.replaceFiles(c.Eval.Propose, p.Config(text)))
 	c.Gates = append(c.Gates, Gate{Flag: "propose", Limit: filepath.Base(c.Eval.Propose)})
 	if !p.Met {
 		c.Gates[len(c.Gates)-1].exceeded("%s is not reached; the best that was found has %s", what, reached)
@@ -94,18 +85,13 @@ func (c *Config) instructions(r *lower.Result, spec *boards.Spec, prefixes []str
 }
 
 // count builds and runs the program.
-func (o *Compiled) count(r *lower.Result) ([]float64, error) {
+func (o *Compiled) count(r *lower.Result) (_ []float64, err error) {
+	defer fail.Catch(&err)
 	c := o.Config
-	im, done, err := o.Firmware.build(c.context())
-	if err != nil {
-		return nil, err
-	}
+	im, done := fail.Must2(o.Firmware.build(c.context()))
 	defer done()
 	in := verify.Seeded(r.Interface().Inputs(), 0, 20)
-	res, err := run.RunWith(c.context(), o.Board, im, o.runs([]verify.Case{{Inputs: in}}), run.Options{})
-	if err != nil {
-		return nil, err
-	}
+	res := fail.Must(run.RunWith(c.context(), o.Board, im, o.runs([]verify.Case{{Inputs: in}}), run.Options{}))
 	var out []float64
 	for _, n := range res.Layers {
 		out = append(out, float64(n))

@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
@@ -77,36 +78,24 @@ func (r *Rewritten) Text() string {
 // them. Without a choice, the form is that of what the model is for: with
 // passes named (only), with --legalize off, for a board without an accelerator
 // and for a quantised model it keeps its ranks and outputs; else it is native.
-func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (*Rewritten, error) {
+func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (_ *Rewritten, err error) {
+	defer fail.Catch(&err)
 	if outputs != option.OutputsByUse && len(only) > 0 {
 		return nil, usage("--outputs %s rewrites the whole model; it does not go with --only", outputs)
 	}
-	if err := c.Check(); err != nil {
-		return nil, err
-	}
+	fail.Check(c.Check())
 	accel := true
 	if c.Board != "" {
-		spec, err := c.board()
-		if err != nil {
-			return nil, err
-		}
+		spec := fail.Must(c.board())
 		accel = len(spec.Accelerators) > 0
 	}
-	_, g, err := c.load(nil)
-	if err != nil {
-		return nil, err
-	}
+	_, g := fail.Must2(c.load(nil))
 	if outputs == option.OutputsByUse && len(only) == 0 && accel && c.Legalize && !lower.Quantised(g) {
 		outputs = option.NativeOutputs
 	}
-	form, err := c.form(g, only, outputs)
-	if err != nil {
-		return nil, err
-	}
+	form := fail.Must(c.form(g, only, outputs))
 	r := &Rewritten{Form: form.Form, config: c, nodes: [2]int{len(g.Nodes), len(form.Graph.Nodes)}}
-	if err := c.compare(r, g, form); err != nil {
-		return nil, err
-	}
+	fail.Check(c.compare(r, g, form))
 	return r, r.export(form.Graph)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -47,59 +48,42 @@ func (c *Config) RunModel() error {
 }
 
 // runProgram interprets the program.
-func (c *Config) runProgram(dir string) error {
-	spec, g, err := c.modelAndBoard()
-	if err != nil {
-		return err
-	}
+func (c *Config) runProgram(dir string) (err error) {
+	defer fail.Catch(&err)
+	spec, g := fail.Must2(c.modelAndBoard())
 	var watch []func(lower.Step) error
 	var model *ir.Graph
 	if c.Tensors != "" {
 		c.values, model = &intermediates{}, g.Clone()
 		watch = append(watch, c.values.watch)
 	}
-	res, err := c.program(g, spec, watch...)
-	if err != nil {
-		return err
-	}
+	res := fail.Must(c.program(g, spec, watch...))
 	if c.values != nil {
 		c.values.begin(c, res, model)
 	}
 	r := res.Interface()
-	list, err := c.inferences(r.Inputs(), !r.Stateful())
-	if err != nil {
-		return err
-	}
-	post, err := c.poster(r)
-	if err != nil {
-		return err
-	}
+	list := fail.Must(c.inferences(r.Inputs(), !r.Stateful()))
+	post := fail.Must(c.poster(r))
 	var all [][]*tensor.Dense
 	var names []string
 	for _, in := range list {
 		var outs []*tensor.Dense
-		if outs, names, err = c.steps(r, in, post); err != nil {
-			return err
-		}
+		outs, names = fail.Must2(c.steps(r, in, post))
 		all = append(all, outs)
 		if c.values != nil {
-			if err := c.values.inference(in); err != nil {
-				return asInput(err)
-			}
+			fail.Check(asInput(c.values.inference(in)))
 		}
 	}
 	return c.writeRun(dir, stacked(all), names, post, res)
 }
 
 // writeRun writes the outputs, and with --tensors the values on the way to them.
-func (c *Config) writeRun(dir string, outs []*tensor.Dense, names []string, post *poster, res *lower.Result) error {
+func (c *Config) writeRun(dir string, outs []*tensor.Dense, names []string, post *poster,
+	res *lower.Result) (err error) {
+	defer fail.Catch(&err)
 	if c.values != nil {
-		if err := c.strictly(); err != nil {
-			return err
-		}
-		if err := c.writeTensors(c.values, res); err != nil {
-			return err
-		}
+		fail.Check(c.strictly())
+		fail.Check(c.writeTensors(c.values, res))
 	}
 	return c.writeOutputs(dir, outs, names, post)
 }
@@ -143,19 +127,16 @@ type runOutput struct {
 
 // writeOutputs writes output_0.npy, output_1.npy, ... and run.json as the
 // folder dir and notes them.
-func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, post *poster) error {
-	if err := c.strictly(); err != nil {
-		return err
-	}
+func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, post *poster) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.strictly())
 	r := runReport{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board,
 		Samples: c.RunResult.Samples, Outputs: []runOutput{}, Files: []string{runManifest}}
 	var files []codegen.File
 	for i, d := range outs {
 		name := fmt.Sprintf("output_%d.npy", i)
 		var b bytes.Buffer
-		if err := npz.WriteNpy(&b, npz.FromTensor(d)); err != nil {
-			return err
-		}
+		fail.Check(npz.WriteNpy(&b, npz.FromTensor(d)))
 		files = append(files, codegen.File{Path: name, Data: b.Bytes()})
 		r.Outputs = append(r.Outputs, runOutput{name, names[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
 		r.Files = append(r.Files, name)
@@ -168,28 +149,19 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, 
 		c.Written = append(c.Written, post.text(dir)...)
 	}
 	c.RunResult.runReport, c.RunResult.Folder = r, dir
-	_, err := writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
+	_, err = writeFolder(dir, runManifest, append(files, codegen.File{Path: runManifest, Data: report.JSON(r)}))
 	return err
 }
 
 // runFloat interprets the model as it is; symbolic dimensions are taken from
 // the inputs' shapes.
-func (c *Config) runFloat(dir string) error {
-	m, err := frontend.Load(c.Model, c.Limits)
-	if err != nil {
-		return &InputError{err}
-	}
-	names, err := c.given(m)
-	if err != nil {
-		return err
-	}
-	if err := c.readSpec(); err != nil {
-		return err
-	}
+func (c *Config) runFloat(dir string) (err error) {
+	defer fail.Catch(&err)
+	m := input(frontend.Load(c.Model, c.Limits))
+	names := fail.Must(c.given(m))
+	fail.Check(c.readSpec())
 	if m.Source != nil { // the import tells what the model keeps
-		if m, _, err = c.load(nil); err != nil {
-			return err
-		}
+		m, _ = fail.Must2(c.load(nil))
 	}
 	if len(c.States) > 0 || len(m.State) > 0 || c.Stream != "" {
 		return c.runFloatSteps(dir)
@@ -197,10 +169,7 @@ func (c *Config) runFloat(dir string) error {
 	if data.NeedsShapes(c.Inputs, c.spec) {
 		return c.runSamples(dir)
 	}
-	in, err := npz.ReadInputs(c.Inputs, names, c.dataLimits())
-	if err != nil {
-		return &InputError{err}
-	}
+	in := input(npz.ReadInputs(c.Inputs, names, c.dataLimits()))
 	if areSamples(m, names, in) {
 		return c.runSamples(dir)
 	}
@@ -208,10 +177,7 @@ func (c *Config) runFloat(dir string) error {
 	for i, n := range names {
 		shapes[n] = in[i].Shape
 	}
-	_, g, err := c.load(shapes)
-	if err != nil {
-		return err
-	}
+	_, g := fail.Must2(c.load(shapes))
 	return c.interpret(dir, g, [][]*tensor.Dense{in})
 }
 
@@ -261,36 +227,24 @@ func areSamples(m *onnx.Model, names []string, in []*tensor.Dense) bool {
 
 // runSamples interprets the model on pictures, recordings or tables, for which its
 // inputs have shapes; outputs of several samples have them along a first axis.
-func (c *Config) runSamples(dir string) error {
-	_, g, err := c.load(nil)
-	if err != nil {
-		return err
-	}
-	list, err := c.inferences(g.In, true)
-	if err != nil {
-		return err
-	}
+func (c *Config) runSamples(dir string) (err error) {
+	defer fail.Catch(&err)
+	_, g := fail.Must2(c.load(nil))
+	list := fail.Must(c.inferences(g.In, true))
 	return c.interpret(dir, g, list)
 }
 
 // interpret runs the model on inferences.
-func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) error {
+func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) (err error) {
+	defer fail.Catch(&err)
 	r := c.record(state.New(g, nil))
-	post, err := c.poster(r)
-	if err != nil {
-		return err
-	}
+	post := fail.Must(c.poster(r))
 	var all [][]*tensor.Dense
 	for _, in := range list {
 		for i, v := range g.In {
-			if in[i], err = floatInput(in[i], v); err != nil {
-				return err
-			}
+			in[i] = fail.Must(floatInput(in[i], v))
 		}
-		outs, err := r.Step(in)
-		if err != nil {
-			return err
-		}
+		outs := fail.Must(r.Step(in))
 		post.add(outs...)
 		all = append(all, outs)
 	}
@@ -327,37 +281,18 @@ func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 }
 
 // runFloatSteps interprets a float model with state.
-func (c *Config) runFloatSteps(dir string) error {
-	_, g, err := c.load(nil)
-	if err != nil {
-		return err
-	}
-	bindings, err := c.bindings(g)
-	if err != nil {
-		return err
-	}
+func (c *Config) runFloatSteps(dir string) (err error) {
+	defer fail.Catch(&err)
+	_, g := fail.Must2(c.load(nil))
+	bindings := fail.Must(c.bindings(g))
 	o, err := state.ParseStream(g, bindings, c.Stream)
-	if err != nil {
-		return &UsageError{err.Error()}
-	}
-	r, err := state.Float(g, bindings, o)
-	if err != nil {
-		return &InputError{err}
-	}
-	in, err := single(c.inferences(r.Inputs(), false))
-	if err != nil {
-		return err
-	}
-	post, err := c.poster(r)
-	if err != nil {
-		return err
-	}
-	outs, names, err := c.record(r).Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense {
+	fail.Check(asUsage(err))
+	r := input(state.Float(g, bindings, o))
+	in := fail.Must(single(c.inferences(r.Inputs(), false)))
+	post := fail.Must(c.poster(r))
+	outs, names := fail.Must2(c.record(r).Steps(in, floatInput, func(d *tensor.Dense, _ ir.Type) *tensor.Dense {
 		post.add(d)
 		return d
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	return c.writeRun(dir, outs, names, post, nil)
 }

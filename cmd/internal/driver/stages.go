@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/quant"
@@ -79,15 +80,10 @@ type AfterStage struct {
 }
 
 // Stop lowers the model up to the stage of --stop-after and writes no program.
-func (c *Config) Stop() (*AfterStage, error) {
-	spec, g, err := c.modelAndBoard()
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.lowered(g, spec)
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) Stop() (_ *AfterStage, err error) {
+	defer fail.Catch(&err)
+	spec, g := fail.Must2(c.modelAndBoard())
+	r := fail.Must(c.lowered(g, spec))
 	a := &AfterStage{Stage: c.StopAfter, Text: r.Graph.String()}
 	if r.Program != nil {
 		a.Text = r.Program.String()
@@ -99,15 +95,11 @@ func (c *Config) Stop() (*AfterStage, error) {
 }
 
 // lowered runs the stages for a board, with warnings and notes taken over.
-func (c *Config) lowered(g *ir.Graph, spec *boards.Spec, others ...func(lower.Step) error) (*lower.Result, error) {
-	opt, err := c.LowerOptions(spec, g)
-	if err != nil {
-		return nil, err
-	}
-	r, err := c.observed(g, opt, others)
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) lowered(g *ir.Graph, spec *boards.Spec,
+	others ...func(lower.Step) error) (_ *lower.Result, err error) {
+	defer fail.Catch(&err)
+	opt := fail.Must(c.LowerOptions(spec, g))
+	r := fail.Must(c.observed(g, opt, others))
 	c.Diags.Add(r.Diags...)
 	return r, nil
 }
@@ -148,16 +140,12 @@ type Bisection struct {
 const BisectCases = 2
 
 // Bisect compares the outputs before and after every stage.
-func (c *Config) Bisect() (*Bisection, error) {
-	spec, g, err := c.modelAndBoard()
-	if err != nil {
-		return nil, err
-	}
+func (c *Config) Bisect() (_ *Bisection, err error) {
+	defer fail.Catch(&err)
+	spec, g := fail.Must2(c.modelAndBoard())
 	out := &Bisection{Board: spec.Name, Stages: []lower.Comparison{}}
 	b := &lower.Bisector{}
-	if b.Samples, out.Inputs, err = c.bisectInputs(g); err != nil {
-		return nil, err
-	}
+	b.Samples, out.Inputs = fail.Must2(c.bisectInputs(g))
 	out.Cases = len(b.Samples)
 	r, err := c.lowered(g, spec, b.Observe)
 	out.Stages = append(out.Stages, b.Stages...)
@@ -168,9 +156,7 @@ func (c *Config) Bisect() (*Bisection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.strictly(); err != nil {
-		return nil, err
-	}
+	fail.Check(c.strictly())
 	return out, c.bisectGate(r)
 }
 
@@ -185,24 +171,17 @@ func (c *Config) bisectGate(r *lower.Result) error {
 }
 
 // bisectInputs are those of --input, calibration samples, or seeded ones.
-func (c *Config) bisectInputs(g *ir.Graph) ([]map[string]*tensor.Dense, string, error) {
+func (c *Config) bisectInputs(g *ir.Graph) (_ []map[string]*tensor.Dense, _ string, err error) {
+	defer fail.Catch(&err)
 	var list []quant.Sample
 	from := "seeded"
 	switch {
 	case len(c.Inputs) > 0:
-		in, err := single(c.firmwareInferences(g.In))
-		if err != nil {
-			return nil, "", err
-		}
+		in := fail.Must(single(c.firmwareInferences(g.In)))
 		list, from = []quant.Sample{in}, "--input"
 	case len(c.Calib) > 0:
-		b, err := c.bindings(g)
-		if err != nil {
-			return nil, "", err
-		}
-		if list, err = c.calibration(g, b); err != nil {
-			return nil, "", err
-		}
+		b := fail.Must(c.bindings(g))
+		list = fail.Must(c.calibration(g, b))
 		from = "--calib"
 	default:
 		list = quant.SyntheticSamples(g.In, BisectCases, 1)

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -41,16 +42,14 @@ type Surgical struct {
 
 // Surgery runs a script of graph edits on the model, or on the one that the
 // script names. A comparison that fails leaves Differs set.
-func (c *Config) Surgery(script string) (*Surgical, error) {
+func (c *Config) Surgery(script string) (_ *Surgical, err error) {
+	defer fail.Catch(&err)
 	if script == "" {
 		return nil, usage("no script given: nncc surgery -f steps.yaml MODEL.onnx --out X.onnx (nncc surgery " +
 			"--steps lists the steps)")
 	}
 	c.Script = script
-	sc, err := surgery.LoadScript(script)
-	if err != nil {
-		return nil, &InputError{err}
-	}
+	sc := input(surgery.LoadScript(script))
 	if c.Model == "" {
 		if sc.Model == "" {
 			return nil, usage("no model given: neither on the command line nor in %s (model:)", script)
@@ -60,18 +59,12 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 			c.Model = filepath.Join(sc.Dir, c.Model)
 		}
 	}
-	loaded, err := frontend.Load(c.Model, c.Limits)
-	if err != nil {
-		return nil, &InputError{err}
-	}
+	loaded := input(frontend.Load(c.Model, c.Limits))
 	m, err := surgery.New(loaded)
 	if err != nil {
 		return nil, badInput("%s: %w", c.Model, err)
 	}
-	opt, err := c.surgeryOptions(m)
-	if err != nil {
-		return nil, err
-	}
+	opt := fail.Must(c.surgeryOptions(m))
 	s := &Surgical{config: c, Model: c.Model, SHA256: hex.EncodeToString(loaded.SHA256[:]), Script: script}
 	res, err := sc.Run(m, opt)
 	s.Nodes[0] = len(m.Proto.Graph.Node)
@@ -88,18 +81,14 @@ func (c *Config) Surgery(script string) (*Surgical, error) {
 		return nil, &InputError{err}
 	}
 	c.Diags.Add(res.Warnings...)
-	if err := c.strictly(); err != nil {
-		return nil, err
-	}
+	fail.Check(c.strictly())
 	s.Nodes[1] = len(res.Model.Proto.Graph.Node)
 	s.extra = res.Files
 	c.read = append(append(c.read, res.Read...), loaded.ExternalFiles()...)
 	for _, f := range res.Files {
 		s.Files = append(s.Files, f.Path)
 	}
-	if s.model, err = res.Model.Bytes(); err != nil {
-		return nil, err
-	}
+	s.model = fail.Must(res.Model.Bytes())
 	return s, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
@@ -87,15 +88,10 @@ func (x *intermediates) inference(in []*tensor.Dense) error {
 }
 
 // writeTensors writes the values as the folder --tensors with its index.
-func (c *Config) writeTensors(x *intermediates, res *lower.Result) error {
-	list, err := x.tensors(res)
-	if err != nil {
-		return &InputError{err}
-	}
-	f, err := newFolder(c.Tensors, tensorsManifest)
-	if err != nil {
-		return err
-	}
+func (c *Config) writeTensors(x *intermediates, res *lower.Result) (err error) {
+	defer fail.Catch(&err)
+	list := input(x.tensors(res))
+	f := fail.Must(newFolder(c.Tensors, tensorsManifest))
 	defer f.Discard()
 	w := &tensorFiles{folder: f, used: map[string]bool{}}
 	index := &report.Tensors{Generator: "nncc", Version: Version, Model: filepath.Base(c.Model), Board: c.Board}
@@ -104,9 +100,7 @@ func (c *Config) writeTensors(x *intermediates, res *lower.Result) error {
 		name := ""
 		if v := t.Model; v != nil {
 			name = v.Name
-			if row.Model, err = w.tensor("model", name, v, x.model.Runs[v]); err != nil {
-				return err
-			}
+			row.Model = fail.Must(w.tensor("model", name, v, x.model.Runs[v]))
 			index.Runs = len(x.model.Runs[v])
 		}
 		for _, h := range t.Program {
@@ -114,10 +108,7 @@ func (c *Config) writeTensors(x *intermediates, res *lower.Result) error {
 			if t.Model == nil {
 				n = h.Value.Name + ".program" // no tensor of the model, though it may be called after one
 			}
-			p, err := w.tensor("program", n, h.Value, x.program.Runs[h.Value])
-			if err != nil {
-				return err
-			}
+			p := fail.Must(w.tensor("program", n, h.Value, x.program.Runs[h.Value]))
 			held := report.HeldTensor{TensorFile: *p}
 			if t.Model != nil {
 				held.SQNR, held.MaxDiff = h.SQNR, &h.MaxDiff
@@ -127,9 +118,7 @@ func (c *Config) writeTensors(x *intermediates, res *lower.Result) error {
 		index.Tensors = append(index.Tensors, row)
 	}
 	index.Files = append(f.Files(), tensorsManifest)
-	if err := f.Add(files.File{Path: tensorsManifest, Data: report.JSON(index)}); err != nil {
-		return asInput(err)
-	}
+	fail.Check(asInput(f.Add(files.File{Path: tensorsManifest, Data: report.JSON(index)})))
 	c.RunResult.Tensors = index
 	return commit(f)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/verify"
@@ -45,7 +46,8 @@ func (o *Compiled) Verify(ctx context.Context) (*report.Verdict, error) {
 // Verify builds one image of all models, runs the cases of each in turn on one arena,
 // and compares every output with the reference interpreter. The verdicts are in the order
 // of the models, nil when it did not come to a comparison. It completes the reports.
-func (f *Firmware) Verify(ctx context.Context) ([]*report.Verdict, error) {
+func (f *Firmware) Verify(ctx context.Context) (_ []*report.Verdict, err error) {
+	defer fail.Catch(&err)
 	c := f.config()
 	if !f.board().HasMachine() {
 		return nil, badInput("board %s has no machine to run on", f.board().Name)
@@ -58,21 +60,14 @@ func (f *Firmware) Verify(ctx context.Context) ([]*report.Verdict, error) {
 		}
 		n += len(cases[i])
 	}
-	im, done, err := f.build(ctx)
-	if err != nil {
-		return nil, err
-	}
+	im, done := fail.Must2(f.build(ctx))
 	defer done()
 	f.memoryVerdict(&im.Sizes)
 	if err := f.sections(); err != nil { // measured code may leave the constants another place
 		return nil, err
 	}
-	if err := f.strictly(); err != nil {
-		return nil, err
-	}
-	if err := f.askRounding(ctx); err != nil {
-		return nil, err
-	}
+	fail.Check(f.strictly())
+	fail.Check(f.askRounding(ctx))
 	var vs []*report.Verdict
 	var jobs []run.Job
 	for i, o := range f.Models {
@@ -151,12 +146,11 @@ func (o *Compiled) job(cases []verify.Case) run.Job {
 
 // judge completes a verdict with what the machine reported; job k is the model's.
 func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, cases []verify.Case, jobs []run.Job,
-	k int, res *run.Result) error {
+	k int, res *run.Result) (err error) {
+	defer fail.Catch(&err)
 	v.Measured, v.Stack = report.NewMeasured(o.sizes(im), res), report.StackOf(o.Harness, im)
 	o.Report.Code = &report.Code{Measured: v.Measured, Stack: v.Stack}
-	if err := o.stackVerdict(v); err != nil {
-		return err
-	}
+	fail.Check(o.stackVerdict(v))
 	for i, s := range o.Lowered.Program.Steps {
 		l := report.LayerVerdict{Name: s.Name, Kernel: s.Kernel, Route: s.Route}
 		if i < len(res.Layers) {
@@ -169,13 +163,9 @@ func (o *Compiled) judge(ctx context.Context, v *report.Verdict, im *run.Image, 
 	if o.Firmware.profiling {
 		o.cycles(ctx, v, im, jobs, k, res)
 	}
-	if err := o.Compare(v, cases, res); err != nil {
-		return err
-	}
+	fail.Check(o.Compare(v, cases, res))
 	if o.Config.Layers {
-		if err := o.compareLayers(v, cases, res); err != nil {
-			return err
-		}
+		fail.Check(o.compareLayers(v, cases, res))
 	}
 	if o.Firmware.profiling {
 		return nil

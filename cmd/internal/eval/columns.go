@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Columns of a table of labels by their titles.
@@ -37,19 +38,14 @@ type labelTable struct {
 //     numbers as many labels for each sample.
 //
 // Whole numbers are classes, others values, words names of classes.
-func ParseLabels(path string, b []byte, classes []string) (*Labels, error) {
-	t, err := readLabelTable(path, b)
-	if err != nil {
-		return nil, err
-	}
+func ParseLabels(path string, b []byte, classes []string) (_ *Labels, err error) {
+	defer fail.Catch(&err)
+	t := fail.Must(readLabelTable(path, b))
 	l := &Labels{Source: path}
 	if done, err := l.oneHot(t, classes); done || err != nil {
 		return l, err
 	}
-	c, err := t.columns()
-	if err != nil {
-		return nil, err
-	}
+	c := fail.Must(t.columns())
 	l.Guessed = c.guessed
 	var cells []string
 	for i, row := range t.rows {

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // What is counted, the rules of the ceilings' table. All but the first three are of the whole tree.
@@ -39,16 +41,11 @@ const allowed = "(allowance)"
 const firstCommit = "d8496321"
 
 // checkWeight holds the figures of the tree against ceilings.csv. With update it writes lower ceilings.
-func checkWeight(root string, update bool, out io.Writer) error {
-	have, err := weigh(root)
-	if err != nil {
-		return err
-	}
+func checkWeight(root string, update bool, out io.Writer) (err error) {
+	defer fail.Catch(&err)
+	have := fail.Must(weigh(root))
 	file := filepath.Join(root, ceilingsFile)
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
+	b := fail.Must(os.ReadFile(file))
 	most, err := readBaseline(b)
 	if err != nil {
 		return fmt.Errorf("%s: %w", ceilingsFile, err)

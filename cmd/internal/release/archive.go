@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"time"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // entry is a file of an archive.
@@ -19,7 +21,8 @@ type entry struct {
 }
 
 // tarGz writes files below a folder; headers have the time of the commit, and no user.
-func tarGz(w io.Writer, folder string, list []entry, at time.Time) error {
+func tarGz(w io.Writer, folder string, list []entry, at time.Time) (err error) {
+	defer fail.Catch(&err)
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression) // its header has neither name nor time
 	if err != nil {
 		return err
@@ -28,32 +31,22 @@ func tarGz(w io.Writer, folder string, list []entry, at time.Time) error {
 	for _, f := range list {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + f.name, Mode: int64(f.mode),
 			Size: int64(len(f.data)), ModTime: at, Format: tar.FormatUSTAR}
-		if err := t.WriteHeader(h); err != nil {
-			return err
-		}
-		if _, err := t.Write(f.data); err != nil {
-			return err
-		}
+		fail.Check(t.WriteHeader(h))
+		fail.Must(t.Write(f.data))
 	}
-	if err := t.Close(); err != nil {
-		return err
-	}
+	fail.Check(t.Close())
 	return z.Close()
 }
 
 // zipped is tarGz for Windows.
-func zipped(w io.Writer, folder string, list []entry, at time.Time) error {
+func zipped(w io.Writer, folder string, list []entry, at time.Time) (err error) {
+	defer fail.Catch(&err)
 	z := zip.NewWriter(w)
 	for _, f := range list {
 		h := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: at}
 		h.SetMode(f.mode)
-		to, err := z.CreateHeader(h)
-		if err != nil {
-			return err
-		}
-		if _, err := to.Write(f.data); err != nil {
-			return err
-		}
+		to := fail.Must(z.CreateHeader(h))
+		fail.Must(to.Write(f.data))
 	}
 	return z.Close()
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // module is what a binary is made of beside nncc itself.
@@ -30,19 +31,15 @@ type module struct {
 var licenseFiles = regexp.MustCompile(`^(?i)(licen[cs]e|copying|notice|patents|authors)`)
 
 // readModules reads the modules from a binary's build info, Go's own library first.
-func readModules(binary string) ([]module, error) {
-	info, err := buildinfo.ReadFile(binary)
-	if err != nil {
-		return nil, err
-	}
+func readModules(binary string) (_ []module, err error) {
+	defer fail.Catch(&err)
+	info := fail.Must(buildinfo.ReadFile(binary))
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w", err)
 	}
 	std := module{path: "std", version: strings.TrimPrefix(info.GoVersion, "go")}
-	if err := std.license(strings.TrimSpace(string(root))); err != nil {
-		return nil, err
-	}
+	fail.Check(std.license(strings.TrimSpace(string(root))))
 	out := []module{std}
 	for _, d := range info.Deps {
 		// The module graph knows the path that is required; its folder is that of what replaces it.
@@ -55,9 +52,7 @@ func readModules(binary string) ([]module, error) {
 		if r := d.Replace; r != nil && r.Version != "" && r.Version != "(devel)" {
 			m = module{path: r.Path, version: r.Version, sum: r.Sum}
 		}
-		if err := m.license(strings.TrimSpace(string(dir))); err != nil {
-			return nil, err
-		}
+		fail.Check(m.license(strings.TrimSpace(string(dir))))
 		out = append(out, m)
 	}
 	return out, nil

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // File names of a release beside the archives.
@@ -23,35 +24,20 @@ const (
 )
 
 // release writes everything and gives the paths.
-func release(out string, targets []string) ([]string, error) {
-	if err := empty(out); err != nil {
-		return nil, err
-	}
-	at, err := head()
-	if err != nil {
-		return nil, err
-	}
-	work, err := os.MkdirTemp("", "nncc-release-")
-	if err != nil {
-		return nil, err
-	}
+func release(out string, targets []string) (_ []string, err error) {
+	defer fail.Catch(&err)
+	fail.Check(empty(out))
+	at := fail.Must(head())
+	work := fail.Must(os.MkdirTemp("", "nncc-release-"))
 	defer os.RemoveAll(work)
-	common, err := commonFiles()
-	if err != nil {
-		return nil, err
-	}
+	common := fail.Must(commonFiles())
 	for _, t := range targets {
 		if err := target(out, work, t, at, common); err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	notes, err := notes(at)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(filepath.Join(out, notesFile), notes, 0o666); err != nil {
-		return nil, err
-	}
+	notes := fail.Must(notes(at))
+	fail.Check(os.WriteFile(filepath.Join(out, notesFile), notes, 0o666))
 	return sums(out)
 }
 
@@ -71,7 +57,8 @@ func empty(out string) error {
 }
 
 // target builds one binary and writes its archive and its bill of materials.
-func target(out, work, target string, at commit, common []entry) error {
+func target(out, work, target string, at commit, common []entry) (err error) {
+	defer fail.Catch(&err)
 	system, arch, ok := strings.Cut(target, "/")
 	if !ok || system == "" || arch == "" {
 		return errors.New("want OS/ARCH, such as linux/arm64")
@@ -82,21 +69,10 @@ func target(out, work, target string, at commit, common []entry) error {
 		program += ".exe"
 	}
 	path := filepath.Join(work, name)
-	if err := build(path, system, arch, at); err != nil {
-		return err
-	}
-	binary, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	modules, err := readModules(path)
-	if err != nil {
-		return err
-	}
-	licenses, err := licenseTexts(modules)
-	if err != nil {
-		return err
-	}
+	fail.Check(build(path, system, arch, at))
+	binary := fail.Must(os.ReadFile(path))
+	modules := fail.Must(readModules(path))
+	licenses := fail.Must(licenseTexts(modules))
 	list := append([]entry{{program, binary, 0o755}, {"THIRD_PARTY_LICENSES", licenses, 0o644}}, common...)
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var b bytes.Buffer
@@ -105,16 +81,9 @@ func target(out, work, target string, at commit, common []entry) error {
 	if system == "windows" {
 		suffix, write = ".zip", zipped
 	}
-	if err := write(&b, name, list, at.date); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(out, name+suffix), b.Bytes(), 0o666); err != nil {
-		return err
-	}
-	bill, err := sbom(modules, target, binary, at)
-	if err != nil {
-		return err
-	}
+	fail.Check(write(&b, name, list, at.date))
+	fail.Check(os.WriteFile(filepath.Join(out, name+suffix), b.Bytes(), 0o666))
+	bill := fail.Must(sbom(modules, target, binary, at))
 	return os.WriteFile(filepath.Join(out, name+".cdx.json"), bill, 0o666)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
 )
@@ -37,7 +38,8 @@ func pairs() (p qref.MulParams, a, b []int8) {
 
 // Probe builds and runs a small program with a library and its headers (include) and
 // says whether the library was compiled with CMSIS_NN_USE_SINGLE_ROUNDING.
-func Probe(ctx context.Context, spec *boards.Spec, include, library string) (fixp.Rounding, error) {
+func Probe(ctx context.Context, spec *boards.Spec, include, library string) (_ fixp.Rounding, err error) {
+	defer fail.Catch(&err)
 	p, a, b := pairs()
 	m := run.Model{Name: "rounding", Header: "rounding.h", ArenaMacro: "ROUNDING_ARENA_BYTES", RunFunc: "rounding_run",
 		Inputs: []run.IO{{Name: "a", CFunc: "rounding_a", Bytes: len(a)},
@@ -53,18 +55,10 @@ func Probe(ctx context.Context, spec *boards.Spec, include, library string) (fix
 	for _, f := range run.HarnessFiles(spec, m) {
 		sources = append(sources, files.File(f))
 	}
-	dir, err := files.TempDir("", "nncc-probe-")
-	if err != nil {
-		return 0, err
-	}
+	dir := fail.Must(files.TempDir("", "nncc-probe-"))
 	defer files.RemoveTemp(dir)
-	if err := files.WriteTree(dir, sources); err != nil {
-		return 0, err
-	}
-	im, err := run.Build(ctx, spec, dir, run.BuildOptions{CMSISInclude: include, CMSISLib: library})
-	if err != nil {
-		return 0, err
-	}
+	fail.Check(files.WriteTree(dir, sources))
+	im := fail.Must(run.Build(ctx, spec, dir, run.BuildOptions{CMSISInclude: include, CMSISLib: library}))
 	defer im.Close()
 	res, err := run.Run(ctx, spec, im, []run.Case{{Inputs: [][]byte{bytesOf(a), bytesOf(b)}}})
 	if err != nil {
@@ -78,9 +72,7 @@ func Probe(ctx context.Context, spec *boards.Spec, include, library string) (fix
 	for _, r := range []fixp.Rounding{fixp.DoubleRounding, fixp.SingleRounding} {
 		p.Rounding = r
 		want := make([]int8, len(a))
-		if err := qref.Mul(&p, a, b, want); err != nil {
-			return 0, err
-		}
+		fail.Check(qref.Mul(&p, a, b, want))
 		if slices.Equal(bytesOf(want), res.Cases[0].Outputs[0]) {
 			return r, nil
 		}

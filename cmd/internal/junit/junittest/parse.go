@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // element is what the schema says of one.
@@ -45,11 +47,9 @@ type node struct {
 }
 
 // Parse gives the cases of a file, or what is wrong with it.
-func Parse(b []byte) ([]Case, error) {
-	root, err := tree(b)
-	if err != nil {
-		return nil, err
-	}
+func Parse(b []byte) (_ []Case, err error) {
+	defer fail.Catch(&err)
+	root := fail.Must(tree(b))
 	if root.name != "testsuites" {
 		return nil, fmt.Errorf("the root is %s", root.name)
 	}
@@ -66,9 +66,7 @@ func Parse(b []byte) ([]Case, error) {
 			}
 			mine = append(mine, x)
 		}
-		if err := counts(s, mine); err != nil {
-			return nil, err
-		}
+		fail.Check(counts(s, mine))
 		all = append(all, mine...)
 	}
 	return all, counts(root, all)
@@ -89,7 +87,8 @@ func counts(n *node, cases []Case) error {
 	return nil
 }
 
-func tree(b []byte) (*node, error) {
+func tree(b []byte) (_ *node, err error) {
+	defer fail.Catch(&err)
 	d := xml.NewDecoder(bytes.NewReader(b))
 	var stack []*node
 	var root *node
@@ -103,10 +102,7 @@ func tree(b []byte) (*node, error) {
 		}
 		switch t := tok.(type) {
 		case xml.StartElement:
-			n, err := open(t)
-			if err != nil {
-				return nil, err
-			}
+			n := fail.Must(open(t))
 			if len(stack) == 0 {
 				if root != nil {
 					return nil, errors.New("two roots")
@@ -123,9 +119,7 @@ func tree(b []byte) (*node, error) {
 		case xml.EndElement:
 			stack = stack[:len(stack)-1]
 		case xml.CharData:
-			if err := text(stack, string(t)); err != nil {
-				return nil, err
-			}
+			fail.Check(text(stack, string(t)))
 		}
 	}
 	if root == nil {
