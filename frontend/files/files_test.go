@@ -179,8 +179,7 @@ func TestFolderRefuses(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs")
 	testenv.OK(t, errors.Join(os.Mkdir(theirs, 0o777), os.WriteFile(filepath.Join(theirs, "x"), nil, 0o666),
-		os.Symlink(theirs, filepath.Join(dir, "link")),
-		os.Symlink("nowhere", filepath.Join(dir, "dangling"))))
+		os.Symlink(theirs, filepath.Join(dir, "link")), os.Symlink("nowhere", filepath.Join(dir, "dangling"))))
 	for path, want := range map[string]string{
 		theirs:                         "was not written by nncc",
 		filepath.Join(dir, "link"):     "symbolic link",

@@ -196,7 +196,6 @@ func (f *Folder) yield(edited map[string]bool) error {
 	return nil
 }
 
-// was is where the folder that was replaced lies, before it is removed.
 func (f *Folder) was() string { return filepath.Join(f.stage, "old") }
 
 // errNotMoved: the folder cannot be renamed; nothing has changed.
@@ -331,7 +330,6 @@ func (f *Folder) carry(from string, old map[string]bool, before bool) error {
 	})
 }
 
-// duplicate makes to the same file as from, or a copy of it.
 func duplicate(from, to string, kind fs.FileMode) (err error) {
 	defer fail.Catch(&err)
 	if kind&fs.ModeSymlink != 0 {
@@ -471,7 +469,6 @@ func isDir(p string) bool {
 	return err == nil && st.IsDir()
 }
 
-// isCurrent: the folder is the process's working folder.
 func isCurrent(dir fs.FileInfo) bool {
 	st, err := os.Stat(".")
 	return err == nil && os.SameFile(st, dir)

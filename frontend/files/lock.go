@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -31,14 +32,12 @@ func lock(dir string) (unlock func(), err error) {
 			return unlock, err
 		}
 		if time.Now().After(end) {
-			return nil, fmt.Errorf("another nncc has been writing below %s for %v (it holds %s): try again when it "+
-				"is done", dir,
-				patience, path)
+			return nil, fmt.Errorf("another nncc has been writing below %s for %v (it holds %s): try again when it is "+
+				"done", dir, patience, path)
 		}
 	}
 }
 
-// hold opens a file for a lock; a link in its place is not followed.
 func hold(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|noWait|noFollow, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -58,4 +57,51 @@ func hold(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+var scratch struct {
+	sync.Mutex
+	paths map[string]bool
+}
+
+// TempDir is os.MkdirTemp for a folder that RemoveTemp removes.
+func TempDir(parent, pattern string) (string, error) {
+	dir, err := os.MkdirTemp(parent, pattern)
+	if err == nil {
+		register(dir)
+	}
+	return dir, err
+}
+
+func register(path string) {
+	scratch.Lock()
+	defer scratch.Unlock()
+	if scratch.paths == nil {
+		scratch.paths = map[string]bool{}
+	}
+	scratch.paths[path] = true
+}
+
+func unregister(path string) {
+	scratch.Lock()
+	defer scratch.Unlock()
+	delete(scratch.paths, path)
+}
+
+// RemoveTemp removes a folder of TempDir.
+func RemoveTemp(dir string) error {
+	defer unregister(dir)
+	return os.RemoveAll(dir)
+}
+
+// RemoveAllTemp removes all temporary folders and files: for a process that is
+// told to end, which makes no new ones from then on.
+func RemoveAllTemp() {
+	scratch.Lock() // for good: the process ends
+	for dir := range scratch.paths {
+		// Somebody else in this process may still write there.
+		for try := 0; os.RemoveAll(dir) != nil && try < 5; try++ {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 }

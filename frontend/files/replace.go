@@ -94,7 +94,6 @@ func Replace(dir string, list []Target, keep ...string) (err error) {
 	return nil
 }
 
-// inside names the file of an error of a root.
 func inside(dir, name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -121,7 +120,6 @@ func unwritable(name string, err error) error {
 	return fmt.Errorf("%s cannot be written: %w", name, err)
 }
 
-// parents are the folders on the way to dir, dir included.
 func parents(dir string) []string {
 	if dir == "." {
 		return nil

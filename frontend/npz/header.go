@@ -36,7 +36,6 @@ type Header struct {
 // DataBytes is the length of the data in the file.
 func (h *Header) DataBytes() int { return h.count * dtypes[h.DType].size }
 
-// readHeader reads magic, version and dictionary from r.
 func readHeader(r io.Reader) (*Header, error) {
 	var pre [8]byte
 	if _, err := io.ReadFull(r, pre[:]); err != nil {
@@ -170,7 +169,6 @@ func parseDescr(d string) (dtype string, big bool, err error) {
 		"npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, float64 or complex", d, why)
 }
 
-// literal is a cursor over a Python literal.
 type literal struct {
 	s string
 	i int

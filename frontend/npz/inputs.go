@@ -49,14 +49,12 @@ func ReadInputs(args, names []string, lim Limits) ([]*tensor.Dense, error) {
 	return r.out, nil
 }
 
-// inputs are read one flag after the other.
 type inputs struct {
 	names []string
 	lim   Limits
 	out   []*tensor.Dense // nil: not read yet
 }
 
-// read reads the value of one --input.
 func (r *inputs) read(arg string) error {
 	name, file := "", arg
 	if k, v, ok := strings.Cut(arg, "="); ok && slices.Contains(r.names, k) {

@@ -96,8 +96,7 @@ func tExternal(name string, kv ...string) *pb.TensorProto {
 
 func tFunc(domain, name string, in, out []string, nodes ...*pb.NodeProto) *pb.FunctionProto {
 	return &pb.FunctionProto{Domain: proto.String(domain), Name: proto.String(name), Input: in, Output: out,
-		Node:        nodes,
-		OpsetImport: []*pb.OperatorSetIdProto{tOpset("", 13), tOpset("local", 1)}}
+		Node: nodes, OpsetImport: []*pb.OperatorSetIdProto{tOpset("", 13), tOpset("local", 1)}}
 }
 
 // bytes serialises a message; models in tests are small and well-formed.

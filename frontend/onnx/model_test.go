@@ -107,10 +107,9 @@ func FuzzCheck(f *testing.F) {
 	m.Graph.Initializer = []*pb.TensorProto{tFloats("k", []int64{1, 2}, 1, 2), tExternal("e", "location", "w", "offset",
 		"4")}
 	f.Add(tBytes(m))
-	m = tModel(tWith(tNode("i", "If", "c", ">", "y"),
-		tGraphAttr("then_branch", &pb.GraphProto{Node: []*pb.NodeProto{tNode("r", "Relu", "x", ">", "s")},
-			Output: []*pb.ValueInfoProto{tValue("s", 1)}})),
-		tDomain(tNode("f", "F", "x", ">", "z"), "local"))
+	m = tModel(tWith(tNode("i", "If", "c", ">", "y"), tGraphAttr("then_branch",
+		&pb.GraphProto{Node: []*pb.NodeProto{tNode("r", "Relu", "x", ">", "s")},
+			Output: []*pb.ValueInfoProto{tValue("s", 1)}})), tDomain(tNode("f", "F", "x", ">", "z"), "local"))
 	m.Functions = []*pb.FunctionProto{tFunc("local", "F", []string{"a"}, []string{"b"},
 		tWith(tNode("s", "Softmax", "a", ">", "b"), &pb.AttributeProto{Name: proto.String("axis"),
 			RefAttrName: proto.String("q"), Type: pb.AttributeProto_INT.Enum()}))}

@@ -31,7 +31,6 @@ type change struct {
 	reals func(x, most float64) float64
 }
 
-// of is a copy with the change.
 func (c change) of(v reflect.Value) reflect.Value {
 	if !c.reaches(v.Kind()) {
 		return v

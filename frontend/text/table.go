@@ -4,7 +4,6 @@ package text
 
 import "strings"
 
-// maxCell bounds what a table shows of a name, in bytes.
 const maxCell = 400
 
 // maxName bounds a word in a table, in characters: exporters call what they fused after all

@@ -160,3 +160,72 @@ func Distance(a, b string, limit int) int {
 	}
 	return min(row[len(b)], limit)
 }
+
+// Natural orders names with numbers in them by the numbers: a negative result where
+// a comes first.
+func Natural(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		i, k := digits(x), digits(y)
+		if i > 0 && k > 0 {
+			m, n := strings.TrimLeft(x[:i], "0"), strings.TrimLeft(y[:k], "0")
+			if len(m) != len(n) {
+				return len(m) - len(n)
+			}
+			if m != n {
+				return strings.Compare(m, n)
+			}
+			x, y = x[i:], y[k:]
+			continue
+		}
+		if x[0] != y[0] {
+			return int(x[0]) - int(y[0])
+		}
+		x, y = x[1:], y[1:]
+	}
+	if len(x) != len(y) {
+		return len(x) - len(y)
+	}
+	return strings.Compare(a, b) // 1 and 01
+}
+
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
+
+// Nearest gives the one of several names that was probably meant: the one with
+// the smallest edit distance, "" where that is no plausible slip.
+func Nearest(s string, all []string) string {
+	best, bestD := "", len(s)+1
+	low, plain := strings.ToLower(s), flat(s)
+	for _, n := range all {
+		name := flat(n)
+		// m4 and cortexm4 are how people write cortex-m4.
+		if plain == name || "cortex"+plain == name {
+			return n
+		}
+		d := 2 * Distance(low, strings.ToLower(n), bestD/2+2)
+		if plain != "" && strings.HasPrefix(name, plain) {
+			d-- // a name cut short is likelier than a wrong letter
+		}
+		if len(plain) > 2 && strings.HasPrefix(name, plain) || len(plain) > 3 && strings.Contains(name, plain) {
+			d = min(d, len(s)) // however much is missing
+		}
+		if d < bestD {
+			best, bestD = n, d
+		}
+	}
+	return best
+}
+
+// Meant is "; did you mean NAME?" about the nearest name, "" where there is none.
+func Meant(s string, all []string) string {
+	if n := Nearest(s, all); n != "" {
+		return "; did you mean " + Line(Short(n, maxCell)) + "?"
+	}
+	return ""
+}
+
+func flat(s string) string {
+	s = strings.ToLower(s)
+	s = strings.ReplaceAll(s, "+", "plus")
+	return strings.NewReplacer("-", "", "_", "", " ", "", "/", "").Replace(s)
+}

@@ -44,8 +44,7 @@ func FuzzVisible(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		v := Visible(s)
 		if !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool {
-			return r != '\n' && r != '\t' &&
-				!unicode.IsGraphic(r)
+			return r != '\n' && r != '\t' && !unicode.IsGraphic(r)
 		}) {
 			t.Errorf("%q", v)
 		}

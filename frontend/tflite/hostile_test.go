@@ -44,8 +44,7 @@ func TestHostile(t *testing.T) {
 			g.Tensors[1].Shape = []int32{4, -3, 3, 3}
 		}},
 		{"a window as large as numbers get", "want 1 to 32767", func(g *tflitetest.Graph) {
-			g.Tensors[1].Shape, g.Tensors[1].Data, g.Tensors[1].Scale = []int32{1, 1, 1 << 20, 1}, nil,
-				[]float32{1}
+			g.Tensors[1].Shape, g.Tensors[1].Data, g.Tensors[1].Scale = []int32{1, 1, 1 << 20, 1}, nil, []float32{1}
 			g.Tensors[1].Zero = []int64{0}
 		}},
 		{"strides below 0", "stride", options(1, 0, -1, -1)},

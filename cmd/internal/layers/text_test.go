@@ -21,7 +21,7 @@ import (
 // byText are the places that may look into a text, and why. What an error is
 // about is told by its type or code, whose kernel it is by its library.
 var byText = map[string]string{
-	"frontend/files/yaml.go":      "a YAML parser's message is shown without the parser's name",
+	"frontend/files/read.go":      "a YAML parser's message is shown without the parser's name",
 	"lower/kernel/element.go":     "names of C functions, told from identifiers of the language",
 	"lower/kernel/loops/fn.go":    "identifiers of C sources",
 	"lower/kernel/loops/fused.go": "identifiers of C sources",

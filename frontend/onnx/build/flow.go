@@ -49,7 +49,6 @@ func (n *Node) If(cond *ir.Value, then, other Branch) []*ir.Value {
 	return out
 }
 
-// inName is the model's name of an input, for messages.
 func (n *Node) inName(i int) string {
 	if i < len(n.InNames) {
 		return model.Quote(n.InNames[i])
@@ -69,9 +68,8 @@ func (b *Builder) NoteSelected() {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
-		b.Note(diag.Warnf("flow", "", "If %s: the condition is computed at run time; both branches are computed "+
-			"and the result is "+
-			"selected", strings.Join(names, ", ")))
+		b.Note(diag.Warnf("flow", "", "If %s: the condition is computed at run time; both branches are computed and "+
+			"the result is selected", strings.Join(names, ", ")))
 	}
 }
 

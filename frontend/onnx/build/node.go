@@ -42,7 +42,6 @@ type Sequence []*ir.Value
 // ends at once where a method of Node meets an error; Run hands that on.
 type Rule func(n *Node) []*ir.Value
 
-// failure carries an error out of a rule.
 type failure struct{ error }
 
 // ErrReported is the error of a node of which what is wrong has been reported.
@@ -147,7 +146,6 @@ func BindHint(v *ir.Value) string {
 	return "it depends on inputs of the model; bind them with " + strings.Join(flags, " ")
 }
 
-// ownDomain is that of nncc's operators.
 const ownDomain = "nncc"
 
 // Plain is the rule of most operators: the node as the operator of the same name. A standard
@@ -258,7 +256,6 @@ func (n *Node) Add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, in 
 // withoutMeaning are attributes of the standard that do not change results here.
 var withoutMeaning = map[string]bool{"Range.stash_type": true}
 
-// checkAttrs refuses attributes that the operator does not have.
 func (n *Node) checkAttrs(o *ir.OpDef, attrs ir.Attrs) {
 	for _, name := range attrs.Names() {
 		switch {

@@ -134,7 +134,6 @@ func isList(t schema.AttrType) bool {
 	return false
 }
 
-// attrSchema checks that the operator has the attribute, with this type.
 func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *schema.Schema, at *place) {
 	d := sch.Attr(a.GetName())
 	switch {
@@ -160,7 +159,6 @@ func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *sch
 	}
 }
 
-// attrValue checks tensors and subgraphs inside an attribute, and its text.
 func (c *checker) attrValue(a *pb.AttributeProto, s *checkScope, at *place, depth int) {
 	what := fmt.Sprintf("%s, attribute %s", at.where, model.Quote(a.GetName()))
 	if a.T != nil {

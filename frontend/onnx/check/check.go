@@ -55,7 +55,6 @@ func Functions(fs []*pb.FunctionProto, lim model.Limits) diag.List {
 	return c.out
 }
 
-// checker holds what the parts of one Check share.
 type checker struct {
 	m       *model.Model
 	lim     model.Limits
@@ -81,7 +80,6 @@ func (c *checker) add(f diag.Diag) {
 	c.out = append(c.out, &f)
 }
 
-// header checks the IR version and the imported operator sets.
 func (c *checker) header() {
 	p := c.m.Proto
 	switch {
@@ -114,7 +112,6 @@ func (c *checker) header() {
 	}
 }
 
-// imports checks a list of operator sets and gives the versions by domain.
 func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[string]int64 {
 	m := map[string]int64{}
 	for _, o := range list {

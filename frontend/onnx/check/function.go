@@ -11,7 +11,6 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 )
 
-// function is a model-local function with what calls need to know.
 type function struct {
 	id     model.FuncID
 	proto  *pb.FunctionProto
@@ -37,7 +36,6 @@ func (f *function) wantAttrs() string {
 	return "one of " + strings.Join(names, ", ")
 }
 
-// newFunction gathers what calls of a function need to know.
 func newFunction(p *pb.FunctionProto) *function {
 	f := &function{id: model.FunctionID(p), proto: p, attrs: map[string]bool{}}
 	f.label = fmt.Sprintf("function %s", model.Quote(strings.TrimPrefix(p.GetDomain()+"."+p.GetName(), ".")))
@@ -50,7 +48,6 @@ func newFunction(p *pb.FunctionProto) *function {
 	return f
 }
 
-// functions indexes the functions of libraries and of the model, which come before.
 func (c *checker) functions(libs []*pb.FunctionProto) {
 	c.funcs = map[model.FuncID]*function{}
 	for _, p := range libs {
@@ -74,7 +71,6 @@ func (c *checker) functions(libs []*pb.FunctionProto) {
 	}
 }
 
-// functionBodies checks every function as a graph whose input types are unknown.
 func (c *checker) functionBodies() {
 	for _, p := range c.m.Proto.Functions {
 		f := c.funcs[model.FunctionID(p)]
@@ -123,7 +119,6 @@ func (c *checker) functionBodies() {
 	}
 }
 
-// callArity checks a call of a function.
 func (c *checker) callArity(n *pb.NodeProto, f *function, at *place) {
 	if len(n.Input) > len(f.proto.Input) {
 		at.add("arity", "", fmt.Sprintf("has %d inputs", len(n.Input)),
@@ -183,7 +178,6 @@ func (e *expander) function(f *function) int64 {
 	return n
 }
 
-// maxCallDepth bounds functions that call functions.
 const maxCallDepth = 1000
 
 func (e *expander) nodes(list []*pb.NodeProto) int64 {

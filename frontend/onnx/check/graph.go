@@ -13,7 +13,6 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 )
 
-// val is a value that nodes can read.
 type val struct {
 	typ vtype
 	by  string // what defines it, for messages
@@ -31,7 +30,6 @@ type checkScope struct {
 	fn     *function // the function whose body this is in, nil in the main graph
 }
 
-// find looks a value up here and in the graphs around.
 func (s *checkScope) find(name string) *val {
 	for ; s != nil; s = s.up {
 		if v := s.vals[name]; v != nil {
@@ -71,7 +69,6 @@ func (s *checkScope) define(name string, v *val, where, node string) {
 	s.vals[name] = v
 }
 
-// graph checks a main graph or subgraph; s is its scope, still empty.
 func (c *checker) graph(g *pb.GraphProto, s *checkScope, depth int) {
 	main := s.up == nil
 	c.inputs(g, s, main)
@@ -203,7 +200,6 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 	}
 }
 
-// tensor checks a constant and that its external data are there.
 func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 	if err := c.m.CheckTensor(t); err != nil {
 		c.add(diag.Diag{Code: "tensor", Node: where, Name: node, Tensor: t.GetName(), Msg: err.Error()})
@@ -217,8 +213,7 @@ func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
 	if t.GetValues() == nil || t.GetIndices() == nil && !none {
 		c.add(diag.Diag{Code: "tensor", Node: where, Name: node,
-			Msg:  "a sparse tensor without values or without indices",
-			Want: "both"})
+			Msg: "a sparse tensor without values or without indices", Want: "both"})
 		return
 	}
 	before := len(c.out)
@@ -298,7 +293,6 @@ func (c *checker) valueInfos(g *pb.GraphProto, s *checkScope) {
 	}
 }
 
-// declaredTypes gathers the types that a graph states for values that nodes make.
 func declaredTypes(g *pb.GraphProto) map[string]vtype {
 	m := map[string]vtype{}
 	for _, list := range [][]*pb.ValueInfoProto{g.ValueInfo, g.Output} {
@@ -325,8 +319,7 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 			continue
 		}
 		if seen[name] {
-			c.add(diag.Diag{Code: "output-twice", Node: where, Tensor: name,
-				Msg:  "is listed twice among the outputs",
+			c.add(diag.Diag{Code: "output-twice", Node: where, Tensor: name, Msg: "is listed twice among the outputs",
 				Want: "each output once"})
 			continue
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 )
 
-// node checks one node and defines its outputs.
 func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[string]vtype, depth int) {
 	label := nodeLabel(n, i)
 	at := &place{c: c, where: s.in(label), node: n.GetName()}
@@ -62,7 +61,6 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 	}
 }
 
-// place is where findings about a node belong.
 type place struct {
 	c           *checker
 	where, node string
@@ -76,7 +74,6 @@ func (p *place) warn(code, found, want string) {
 	p.c.add(diag.Diag{Severity: diag.Warning, Code: code, Node: p.where, Name: p.node, Msg: found, Want: want})
 }
 
-// operands finds the values that a node reads; nil where left out or missing.
 func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 	in := make([]*val, len(n.Input))
 	for k, name := range n.Input {
@@ -96,14 +93,12 @@ func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 		}
 		if name != "" {
 			at.add("input-missing", name, fmt.Sprintf("input %d is %s, which no node makes and which is no graph "+
-				"input or "+
-				"initializer", k, model.Quote(name)), "a value that exists")
+				"input or initializer", k, model.Quote(name)), "a value that exists")
 		}
 	}
 	return in
 }
 
-// ownDomain is that of nncc's operators: the import checks them.
 const ownDomain = "nncc"
 
 // operator finds what a node calls: a function of the model or a schema; neither
@@ -177,14 +172,12 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 	}
 	if f.Deprecated {
 		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since,
-			schema.DisplayDomain(domain)),
-			"its successor, or an older opset")
+			schema.DisplayDomain(domain)), "its successor, or an older opset")
 		return nil, nil
 	}
 	return nil, f
 }
 
-// arity checks the number of inputs and outputs and that required ones are there.
 func (c *checker) arity(n *pb.NodeProto, sch *schema.Schema, at *place) {
 	side := func(what string, names []string, least, most int, param func(int) *schema.Param) {
 		have := len(names)
@@ -210,7 +203,6 @@ func (c *checker) arity(n *pb.NodeProto, sch *schema.Schema, at *place) {
 	side("output", n.Output, sch.MinOut, sch.MaxOut(), sch.Output)
 }
 
-// inTypes checks the types of inputs against the schema and binds its type variables.
 func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *place) map[string]vtype {
 	bound := map[string]vtype{}
 	by := map[string]int{}
@@ -222,8 +214,7 @@ func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *pl
 		set, variable := sch.Allowed(p)
 		if !allows(set, v.typ) {
 			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]),
-				v.typ),
-				fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since))
+				v.typ), fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since))
 			continue
 		}
 		if variable == "" || p.Opt == schema.Mixed {

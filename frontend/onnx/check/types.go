@@ -67,7 +67,6 @@ func typeOf(t *pb.TypeProto) vtype {
 	return vtype{}
 }
 
-// allows reports whether a known type is in a set.
 func allows(s *schema.Types, t vtype) bool {
 	mask := s.Tensor
 	switch t.kind {
@@ -83,11 +82,9 @@ func allows(s *schema.Types, t vtype) bool {
 	return mask>>uint(t.elem)&1 != 0
 }
 
-// only is the type of a set with one element, else unknown.
 func only(s *schema.Types) vtype {
 	if s.Tensor != 0 && s.Tensor&(s.Tensor-1) == 0 && s.Seq == 0 && s.OptTensor == 0 && s.OptSeq == 0 &&
-		s.Sparse == 0 &&
-		len(s.Other) == 0 {
+		s.Sparse == 0 && len(s.Other) == 0 {
 		for e := int32(1); e < 32; e++ {
 			if s.HasTensor(e) {
 				return vtype{kTensor, e}
@@ -97,7 +94,6 @@ func only(s *schema.Types) vtype {
 	return vtype{}
 }
 
-// inferElem knows the operators whose output type comes from an attribute.
 func inferElem(n *pb.NodeProto) vtype {
 	if schema.Domain(n.GetDomain()) != "" {
 		return vtype{}

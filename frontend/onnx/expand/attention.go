@@ -48,10 +48,8 @@ func attention(e *build.Node) []*ir.Value {
 	}
 	qs, ks, vs := q.Type.Shape, k.Type.Shape, v.Type.Shape
 	e.Want(qs[0] == ks[0] && ks[0] == vs[0] && qs[3] == ks[3] && ks[1] == vs[1] && ks[2] == vs[2] && ks[1] > 0 &&
-		qs[1]%ks[1] == 0 && qs[3] > 0, "shape",
-		"Q %v, K %v and V %v do not belong together: want [N, heads, S, size], [N, kv heads, T, size] and [N, kv "+
-			"heads, T, "+
-			"size of values]", qs, ks, vs)
+		qs[1]%ks[1] == 0 && qs[3] > 0, "shape", "Q %v, K %v and V %v do not belong together: want [N, heads, S, "+
+		"size], [N, kv heads, T, size] and [N, kv heads, T, size of values]", qs, ks, vs)
 	scale := e.Float("scale", 0)
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(qs[3]))

@@ -13,10 +13,8 @@ import (
 
 type key struct{ domain, op string }
 
-// rules are the operators that are expanded, in their newest form.
 var rules = map[key]build.Rule{}
 
-// microsoft is the domain of ONNX Runtime's own operators.
 const microsoft = "com.microsoft"
 
 func init() {
@@ -40,7 +38,6 @@ func init() {
 // Rule is the rule of an operator in its newest form; nil where it is taken as it is.
 func Rule(domain, op string) build.Rule { return rules[key{domain, op}] }
 
-// standard are the operators of ai.onnx beside sequences.
 var standard = map[string]build.Rule{
 	"Attention": attention, "LinearAttention": linearAttention, "CausalConvWithState": causalConv,
 	"RotaryEmbedding":           rotary,
@@ -57,7 +54,6 @@ var standard = map[string]build.Rule{
 	"Constant": constant,
 }
 
-// constant gives its tensor a name of the graph.
 func constant(e *build.Node) []*ir.Value {
 	for _, name := range []string{"value_string", "value_strings"} {
 		_, text := e.Attrs[name]

@@ -60,7 +60,6 @@ func normalizer(e *build.Node) []*ir.Value {
 	return []*ir.Value{e.Do("Div", nil, x, norm)}
 }
 
-// imputer replaces missing values, NaN or a number, per feature.
 func imputer(e *build.Node) []*ir.Value {
 	x := e.Need(0, -1)
 	var fill, missing *ir.Value
@@ -101,7 +100,6 @@ func linear(e *build.Node, targets int) *ir.Value {
 	return y
 }
 
-// postTransforms are the values of post_transform, in TreeEnsemble's order.
 var postTransforms = []string{"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"}
 
 func postTransform(e *build.Node) string { return e.Str("post_transform", "NONE", postTransforms...) }
@@ -167,7 +165,6 @@ func labels(e *build.Node, ints, text string) *ir.Value {
 	return e.Data(build.Ints64(v))
 }
 
-// noteClasses says which number stands for which name.
 func noteClasses(e *build.Node, names []string) {
 	var list []string
 	for i, s := range names {
@@ -224,12 +221,10 @@ func linearClassifier(e *build.Node) []*ir.Value {
 	return []*ir.Value{best(e, labels, scores), transformed(e, scores, how)}
 }
 
-// matches compares every element with a list: [..., len].
 func matches(e *build.Node, x, list *ir.Value) *ir.Value {
 	return e.Do("Equal", nil, e.Reshape(x, append(slices.Clone(x.Type.Shape), 1)...), list)
 }
 
-// labelEncoder maps numbers to numbers by a list of keys and one of values.
 func labelEncoder(e *build.Node) []*ir.Value {
 	e.NoText("keys_strings", "values_strings", "classes_strings", "default_string")
 	x := e.Need(0, -1)
@@ -277,7 +272,6 @@ func oneHotEncoder(e *build.Node) []*ir.Value {
 	return []*ir.Value{e.Cast(matches(e, e.Cast(x, tensor.I64), e.Data(build.Ints64(cats))), tensor.F32)}
 }
 
-// featureVectorizer joins the columns of its inputs.
 func featureVectorizer(e *build.Node) []*ir.Value {
 	e.IntList("inputdimensions")
 	var parts []*ir.Value

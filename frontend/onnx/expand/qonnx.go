@@ -63,7 +63,6 @@ func qonnxQuant(e *build.Node) []*ir.Value {
 	return e.Result("Identity", nil, g.quantised(e, q))
 }
 
-// qonnxRange are the least and the largest integer.
 func qonnxRange(bits float64, signed, narrow bool) (lo, hi float64) {
 	if signed {
 		lo, hi = -math.Exp2(bits-1), math.Exp2(bits-1)-1
@@ -79,7 +78,6 @@ func qonnxRange(bits float64, signed, narrow bool) (lo, hi float64) {
 	return 0, hi
 }
 
-// qonnxNumbers is a constant input.
 func qonnxNumbers(e *build.Node, i int, what string) []float64 {
 	v := e.In[i]
 	if v.Const == nil {
@@ -126,7 +124,6 @@ func (g *grid) store(e *build.Node) {
 		"that are computed at run time", g.lo, g.hi, g.zero)
 }
 
-// params are scale and zero point as QuantizeLinear takes them.
 func (g *grid) params(e *build.Node) (s, z *ir.Value, attrs ir.Attrs) {
 	n := max(len(g.scale), len(g.zero))
 	shape := []int{n}
@@ -143,7 +140,6 @@ func (g *grid) params(e *build.Node) (s, z *ir.Value, attrs ir.Attrs) {
 	return e.Data(tensor.Of(shape, scale)), e.Data(zero), attrs
 }
 
-// quantised brings x onto the grid.
 func (g *grid) quantised(e *build.Node, x *ir.Value) *ir.Value {
 	s, z, attrs := g.params(e)
 	q := e.Do("QuantizeLinear", attrs.Clone(), x, s, z)
@@ -157,7 +153,6 @@ func (g *grid) quantised(e *build.Node, x *ir.Value) *ir.Value {
 	return e.Do("DequantizeLinear", attrs, q, s, z)
 }
 
-// rounded is x rounded in the given way.
 func rounded(e *build.Node, mode string, x *ir.Value) *ir.Value {
 	half := func(f string, shift float64) *ir.Value { return e.Do(f, nil, e.Do("Add", nil, x, e.Num(x, shift))) }
 	switch mode {
@@ -179,7 +174,6 @@ func rounded(e *build.Node, mode string, x *ir.Value) *ir.Value {
 	return e.Do("Mul", nil, e.Do("Sign", nil, x), e.Do(f, nil, e.Do("Abs", nil, x)))
 }
 
-// round is the same of a number.
 func round(mode string, x float64) float64 {
 	switch mode {
 	case "CEIL":

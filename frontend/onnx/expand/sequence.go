@@ -75,7 +75,6 @@ func WantTensors(e *build.Node) {
 	}
 }
 
-// sequence is input i, which must be one.
 func sequence(e *build.Node, i int) build.Sequence {
 	s, ok := e.Seqs[i]
 	e.Want(ok, "sequence", "input %d is not a sequence", i)

@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// maxSignal bounds the matrices of transforms.
 const maxSignal = 1 << 24
 
 // fourier is the matrix of a transform of n inputs to bins outputs, [n*in, bins*2]:
@@ -66,7 +65,6 @@ func dft(e *build.Node) []*ir.Value {
 	return []*ir.Value{fourierAlong(e, x, axis, inverse, onesided)}
 }
 
-// fourierAlong is dft along one axis.
 func fourierAlong(e *build.Node, x *ir.Value, axis int, inverse, onesided bool) *ir.Value {
 	rank := x.Type.Rank()
 	e.Want(axis >= 0 && axis < rank-1, "axis", "axis %d is out of range for shape %v", axis, x.Type.Shape)

@@ -38,7 +38,6 @@ func newMachine(e *build.Node) *machine {
 	return m
 }
 
-// kernels are those of all rows with count vectors: [N, count].
 func kernels(e *build.Node, m *machine, vectors []float32, count int) *ir.Value {
 	x, features := m.rows, m.rows.Type.Shape[1]
 	e.Want(count > 0 && len(vectors) == count*features, "attr-value", "%d values of %d vectors for %d features",
@@ -114,10 +113,9 @@ func svmClassifier(e *build.Node) []*ir.Value {
 	}
 	pairs := classes * (classes - 1) / 2
 	e.Want(len(perClass) == classes && classes >= 2 && len(m.rho) >= pairs && len(m.coef) == (classes-1)*count,
-		"attr-value",
-		"%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support vectors: want a "+
-			"value a class, %d of rho and %d coefficients",
-		classes, len(perClass), len(m.rho), len(m.coef), count, pairs, (classes-1)*count)
+		"attr-value", "%d labels, %d values of vectors_per_class, %d of rho and %d coefficients for %d support "+
+			"vectors: want a value a class, %d of rho and %d coefficients", classes, len(perClass), len(m.rho),
+		len(m.coef), count, pairs, (classes-1)*count)
 	pair := duels(e, m, perClass, count)
 	vote := votes(e, pair, classes)
 	label := best(e, labels, vote)
@@ -155,7 +153,6 @@ func duels(e *build.Node, m *machine, perClass []int64, count int) *ir.Value {
 		e.Vector(rho))
 }
 
-// votes counts how often every class wins: [N, classes].
 func votes(e *build.Node, pair *ir.Value, classes int) *ir.Value {
 	n := pair.Type.Shape[1]
 	win, lose := make([]float32, n*classes), make([]float32, classes)

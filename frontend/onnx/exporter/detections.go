@@ -36,7 +36,6 @@ func (x *outNode) detections() {
 	}
 }
 
-// detected is a Detections node being written.
 type detected struct {
 	*outNode
 	p               *qref.DetectionsParams
@@ -59,7 +58,6 @@ func (d *detected) floats(shape []int, v ...float32) string {
 	return d.constant(d.out[0]+"_floats", tensor.Of(shape, v))
 }
 
-// part is what lies from one index to another along an axis.
 func (d *detected) part(v string, axis, from, to int) string {
 	return d.do("Slice", nil, d.types[v].DType, v, d.ints(from), d.ints(to), d.ints(axis))
 }
@@ -72,7 +70,6 @@ func (d *detected) rows(v, at string) string {
 	return d.do("Gather", nil, d.types[v].DType, v, at)
 }
 
-// decoded are the boxes as corners.
 func (d *detected) decoded() string {
 	s := d.p.Scale
 	at, of := d.part(d.in[2], 1, 0, 2), d.part(d.in[2], 1, 2, 4)

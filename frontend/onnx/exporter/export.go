@@ -89,7 +89,6 @@ func Export(g *ir.Graph, opt Options) (*pb.ModelProto, error) {
 	}
 }
 
-// ownDomain is the domain of nncc's own operators.
 const ownDomain = "nncc"
 
 // Marshal gives the bytes of a model file: the same for the same model.
@@ -109,7 +108,6 @@ func irVersion(opset int) int64 {
 	return 10
 }
 
-// exporter writes a graph for one opset.
 type exporter struct {
 	opt       Options
 	opset     int
@@ -138,7 +136,6 @@ type graphWriter struct {
 
 func (e *exporter) fail(err error) { e.errs = append(e.errs, err) }
 
-// graph writes the main graph.
 func (e *exporter) graph(g *ir.Graph) *pb.GraphProto {
 	w := e.writer(g)
 	if w.p.Name = proto.String(g.Name); g.Name == "" {
@@ -168,7 +165,6 @@ func (e *exporter) writer(g *ir.Graph) *graphWriter {
 	return w
 }
 
-// outputs names the values that leave the graph.
 func (w *graphWriter) outputs() {
 	for i, v := range w.g.Out {
 		name := w.g.OutNames[i]
@@ -182,7 +178,6 @@ func (w *graphWriter) outputs() {
 	}
 }
 
-// body writes nodes and outputs.
 func (w *graphWriter) body() {
 	for _, n := range w.g.Nodes {
 		for _, v := range n.Out {
@@ -203,7 +198,6 @@ func (w *graphWriter) body() {
 	}
 }
 
-// name is the ONNX name of a value.
 func (w *graphWriter) name(v *ir.Value) string {
 	if s := w.names[v]; s != "" {
 		return s
@@ -213,7 +207,6 @@ func (w *graphWriter) name(v *ir.Value) string {
 	return s
 }
 
-// describe adds a value that a node makes to value_info.
 func (w *graphWriter) describe(name string, t ir.Type) {
 	w.types[name] = t
 	if !slices.Contains(w.outNames, name) { // those are described as outputs
@@ -235,7 +228,6 @@ func (w *graphWriter) ref(v *ir.Value) string {
 	return s
 }
 
-// unique makes a name for a value that no other has.
 func (e *exporter) unique(name string) string {
 	if name == "" {
 		name = "value"
@@ -243,7 +235,6 @@ func (e *exporter) unique(name string) string {
 	return e.number(e.taken, name)
 }
 
-// number puts a number behind a name that is taken, and takes it.
 func (e *exporter) number(taken map[string]bool, name string) string {
 	s := name
 	for taken[s] {
@@ -274,7 +265,6 @@ func (w *graphWriter) nodeName(op string) string {
 	return w.number(w.nodeNames, base)
 }
 
-// valueInfo describes a value by its element type and logical shape.
 func valueInfo(name string, t ir.Type) *pb.ValueInfoProto {
 	s := &pb.TensorShapeProto{}
 	for _, d := range t.Shape {

@@ -83,7 +83,6 @@ func (x *outNode) operands(raw bool) {
 	}
 }
 
-// realResult is a result that is quantised behind the operator.
 type realResult struct {
 	v          *ir.Value
 	real, name string
@@ -117,7 +116,6 @@ func (x *outNode) results(raw bool) (behind []realResult) {
 	return behind
 }
 
-// activation writes a clamp: Relu where it starts at zero and has no end.
 func (x *outNode) activation(in, out string, lo ir.Attr, hasLo bool, hi ir.Attr, hasHi bool) {
 	if hasLo && lo.Float == 0 && (!hasHi || math.IsInf(float64(hi.Float), 1)) {
 		x.emit("Relu", nil, []string{in}, []string{out})
@@ -132,14 +130,12 @@ func (x *outNode) activation(in, out string, lo ir.Attr, hasLo bool, hi ir.Attr,
 	x.emit("Clip", nil, []string{in, bound(lo, hasLo, "_min"), bound(hi, hasHi, "_max")}, []string{out})
 }
 
-// temp names a value that has no counterpart in the IR.
 func (w *graphWriter) temp(name string, t ir.Type) string {
 	s := w.unique(name)
 	w.describe(s, t)
 	return s
 }
 
-// constant makes an initializer.
 func (w *graphWriter) constant(name string, d *tensor.Dense) string {
 	s := w.unique(name)
 	w.types[s] = ir.T(d.DType, d.Shape...)
@@ -147,7 +143,6 @@ func (w *graphWriter) constant(name string, d *tensor.Dense) string {
 	return s
 }
 
-// quantParams makes the scale and zero point of a quantised value.
 func (w *graphWriter) quantParams(v *ir.Value) (scale, zero string, attrs ir.Attrs) {
 	q := v.Type.Quant
 	var shape []int
@@ -169,7 +164,6 @@ func (w *graphWriter) quantParams(v *ir.Value) (scale, zero string, attrs ir.Att
 	return scale, w.constant(name+"_zero_point", z), attrs
 }
 
-// dequantised is the real value behind a quantised one, made once.
 func (w *graphWriter) dequantised(v *ir.Value) string {
 	if s := w.real[v]; s != "" {
 		return s
@@ -223,7 +217,6 @@ func (w *graphWriter) emit(name string, attrs ir.Attrs, in, out []string) {
 	w.append(domain, name, kept, in, out)
 }
 
-// checkTypes notes operands whose types the operator does not take together.
 func (w *graphWriter) checkTypes(sch *schema.Schema, bound map[string]tensor.DType, what string, names []string,
 	param func(int) *schema.Param) {
 	for i, s := range names {
@@ -252,7 +245,6 @@ func (w *graphWriter) checkTypes(sch *schema.Schema, bound map[string]tensor.DTy
 	}
 }
 
-// cannot notes what the opset lacks for the node being written.
 func (w *graphWriter) cannot(format string, args ...any) {
 	where := ""
 	if w.node != nil {
@@ -273,7 +265,6 @@ func (w *graphWriter) append(domain, name string, attrs ir.Attrs, in, out []stri
 	return n
 }
 
-// isDefault reports an attribute that says what would hold without it.
 func isDefault(name, attr string, a ir.Attr) bool {
 	if attr == "dilations" {
 		return !slices.ContainsFunc(a.Ints, func(d int64) bool { return d != 1 })
@@ -290,7 +281,6 @@ func isDefault(name, attr string, a ir.Attr) bool {
 	return false
 }
 
-// plain writes the operator of the same name.
 func (x *outNode) plain() {
 	if len(x.n.Body) > 0 {
 		x.withBodies()
@@ -299,7 +289,6 @@ func (x *outNode) plain() {
 	x.emit(x.n.Op.Name, x.attrs, x.in, x.out)
 }
 
-// ownOperator writes an operator that ONNX lacks as it is, where that is wanted.
 func (w *graphWriter) ownOperator(x *outNode) {
 	if !w.opt.Custom {
 		w.fatal = true
@@ -310,7 +299,6 @@ func (w *graphWriter) ownOperator(x *outNode) {
 	w.append(ownDomain, x.n.Op.Name, x.attrs, x.in, x.out)
 }
 
-// attrProto writes an attribute.
 func attrProto(name string, a ir.Attr) *pb.AttributeProto {
 	p := &pb.AttributeProto{Name: proto.String(name)}
 	switch a.Kind {

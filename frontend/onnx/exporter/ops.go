@@ -68,31 +68,26 @@ func (x *outNode) roundAway() {
 	delete(x.attrs, "round_away")
 }
 
-// has reports whether the opset has an operator.
 func (x *outNode) has(name string) bool {
 	s := schema.Lookup("", name, int64(x.opset))
 	return s != nil && !s.Deprecated
 }
 
-// step writes one operator of a composition and gives its result.
 func (x *outNode) step(name string, attrs ir.Attrs, t ir.Type, in ...string) string {
 	s := x.temp(x.out[0]+"_"+name, t)
 	x.emit(name, attrs, in, []string{s})
 	return s
 }
 
-// like is step with the type of the first input.
 func (x *outNode) like(name string, attrs ir.Attrs, in ...string) string {
 	t := x.types[in[0]]
 	return x.step(name, attrs, ir.T(t.DType, t.Shape...), in...)
 }
 
-// last writes the operator that gives the node's result.
 func (x *outNode) last(name string, attrs ir.Attrs, in ...string) {
 	x.emit(name, attrs, in, x.out[:1])
 }
 
-// scalar is a constant of the type of the node's first input.
 func (x *outNode) scalar(suffix string, v float64) string {
 	return x.constant(x.out[0]+suffix, tensor.FromFloats(x.types[x.in[0]].DType, nil, []float64{v}))
 }
@@ -390,7 +385,6 @@ func (x *outNode) direction(name, in string, to ...int) string {
 	return x.step("Reshape", nil, ir.T(tensor.F32, to...), in, x.constant(x.out[0]+name, tensor.Ints(to...)))
 }
 
-// qlstm is LSTM with one direction.
 func (x *outNode) qlstm() {
 	hidden := x.n.In[2].Type.Shape[1]
 	in := x.recurrentWeights(7)
@@ -457,7 +451,6 @@ func (x *outNode) recurrentWeights(n int) []string {
 	return in
 }
 
-// recurrent writes the operator and takes the direction off its results.
 func (x *outNode) recurrent(name string, attrs ir.Attrs, in, results []string) {
 	steps, batch, hidden := x.n.In[0].Type.Shape[0], x.n.In[0].Type.Shape[1], x.n.In[2].Type.Shape[1]
 	shapes := [][]int{{steps, 1, batch, hidden}, {1, batch, hidden}, {1, batch, hidden}}

@@ -18,7 +18,6 @@ import (
 //go:embed lib/*.txt operators/*.txt
 var texts embed.FS
 
-// parsed are the functions in the files of a folder.
 func parsed(dir string) []*pb.FunctionProto {
 	files := bug.Must(texts.ReadDir(dir)) // sorted by name
 	var all []*pb.FunctionProto

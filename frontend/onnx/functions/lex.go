@@ -35,7 +35,6 @@ func (t token) String() string {
 	return fmt.Sprintf("%.60s", t.text)
 }
 
-// lexer cuts the text into tokens; # starts a comment that ends with the line.
 type lexer struct {
 	text string
 	at   int
@@ -44,7 +43,6 @@ type lexer struct {
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// skip passes blanks and comments.
 func (l *lexer) skip() {
 	for l.at < len(l.text) && strings.IndexByte(" \t\n\r#", l.text[l.at]) >= 0 {
 		n := 1
@@ -125,7 +123,6 @@ func (l *lexer) next() (token, error) {
 	return t, nil
 }
 
-// errorf is an error with line and column in front.
 func (l *lexer) errorf(pos int, format string, args ...any) error {
 	before := l.text[:min(pos, len(l.text))]
 	line := 1 + strings.Count(before, "\n")

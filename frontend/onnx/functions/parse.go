@@ -81,7 +81,6 @@ type parser struct {
 	depth int // of subgraphs
 }
 
-// maxNesting bounds subgraphs in attributes.
 const maxNesting = 32
 
 func (p *parser) advance() token {
@@ -104,7 +103,6 @@ func (p *parser) fail(format string, args ...any) {
 
 func (p *parser) is(s string) bool { return p.tok.kind == punct && p.tok.text == s }
 
-// got skips a punctuation mark if it is there.
 func (p *parser) got(s string) bool {
 	if p.is(s) {
 		p.advance()
@@ -119,7 +117,6 @@ func (p *parser) want(s string) {
 	}
 }
 
-// name is an identifier; names of values may also be quoted.
 func (p *parser) name(what string) string {
 	if p.tok.kind != ident && p.tok.kind != str || p.tok.text == "" {
 		p.fail("found %s, want %s", p.tok, what)
@@ -128,7 +125,6 @@ func (p *parser) name(what string) string {
 	return p.advance().text
 }
 
-// list reads items separated by commas up to the closing mark.
 func (p *parser) list(closing string, item func()) {
 	for p.err == nil && !p.got(closing) {
 		item()
@@ -163,7 +159,6 @@ func (p *parser) function() *pb.FunctionProto {
 // formal is an input or output: a name, perhaps with a type in front.
 func (p *parser) formal() string { return p.valueInfo().GetName() }
 
-// header is one line of what precedes a function.
 func (p *parser) header(f *pb.FunctionProto) {
 	key := p.name("a keyword such as domain")
 	p.want(":")
@@ -181,7 +176,6 @@ func (p *parser) header(f *pb.FunctionProto) {
 	}
 }
 
-// modelHeader is one line of what precedes a graph.
 func (p *parser) modelHeader(m *pb.ModelProto) {
 	key := p.name("a keyword such as ir_version")
 	p.want(":")
@@ -220,7 +214,6 @@ func (p *parser) text() *string {
 	return proto.String(p.advance().text)
 }
 
-// opsets is a list of domains with versions: ["" : 17, "my.domain" : 1].
 func (p *parser) opsets() (out []*pb.OperatorSetIdProto) {
 	p.want("[")
 	p.list("]", func() {
@@ -242,7 +235,6 @@ func (p *parser) parameter(f *pb.FunctionProto) {
 	f.Attribute = append(f.Attribute, name)
 }
 
-// nodes reads up to the closing brace.
 func (p *parser) nodes() []*pb.NodeProto {
 	var out []*pb.NodeProto
 	for p.err == nil && !p.got("}") {
@@ -328,7 +320,6 @@ func (p *parser) real() float64 {
 	return v
 }
 
-// dataType is the name of an element type.
 func (p *parser) dataType() int32 {
 	if n := schema.ElemNumber(p.tok.text); p.tok.kind == ident && n != 0 {
 		p.advance()
@@ -398,7 +389,6 @@ func (p *parser) graph(name string) *pb.GraphProto {
 	return g
 }
 
-// describe says what an attribute's value is, for messages.
 func describe(a *pb.AttributeProto) string {
 	return strings.ToLower(fmt.Sprint(a.GetType()))
 }

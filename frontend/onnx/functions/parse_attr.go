@@ -13,7 +13,6 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 )
 
-// attrTypes are the types that may be stated for an attribute.
 var attrTypes = map[string]pb.AttributeProto_AttributeType{
 	"int": pb.AttributeProto_INT, "float": pb.AttributeProto_FLOAT, "string": pb.AttributeProto_STRING,
 	"tensor": pb.AttributeProto_TENSOR, "graph": pb.AttributeProto_GRAPH,
@@ -59,7 +58,6 @@ func (p *parser) attribute(name string, sch *schema.Schema) *pb.AttributeProto {
 	return a
 }
 
-// elements is a list of numbers or texts.
 func (p *parser) elements(a *pb.AttributeProto, typ pb.AttributeProto_AttributeType) {
 	var reals []float64
 	whole := true
@@ -94,7 +92,6 @@ func (p *parser) elements(a *pb.AttributeProto, typ pb.AttributeProto_AttributeT
 	}
 }
 
-// single is a number, a text, a tensor or a subgraph.
 func (p *parser) single(a *pb.AttributeProto, typ pb.AttributeProto_AttributeType) {
 	switch t := p.tok; {
 	case t.kind == str:
@@ -165,8 +162,7 @@ func (p *parser) tensorData(t *pb.TypeProto_Tensor) *pb.TensorProto {
 			}
 			d.Uint64Data = append(d.Uint64Data, uint64(v))
 		case pb.TensorProto_INT8, pb.TensorProto_INT16, pb.TensorProto_INT32, pb.TensorProto_UINT8,
-			pb.TensorProto_UINT16,
-			pb.TensorProto_BOOL:
+			pb.TensorProto_UINT16, pb.TensorProto_BOOL:
 			v := p.integer()
 			if v != int64(int32(v)) {
 				p.fail("%d does not fit the type", v)

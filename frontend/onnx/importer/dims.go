@@ -58,7 +58,6 @@ func (im *importer) bindDims(gp *pb.GraphProto) {
 	}
 }
 
-// eachDim visits the dimensions of values.
 func eachDim(values []*pb.ValueInfoProto, f func(name string, i int, d *pb.TensorShapeProto_Dimension)) {
 	for _, vi := range values {
 		for i, d := range vi.GetType().GetTensorType().GetShape().GetDim() {
@@ -114,7 +113,6 @@ func (im *importer) checkDims(gp *pb.GraphProto) {
 	}
 }
 
-// dataSized: see ir.OpDef.DataSized.
 func dataSized(name string) bool {
 	d := op.Get("", name)
 	return d != nil && d.DataSized
@@ -148,7 +146,6 @@ func (im *importer) roomed(key string) bool {
 	return false
 }
 
-// dim is the size of one dimension of an input.
 func (im *importer) dim(input string, axis int, d *pb.TensorShapeProto_Dimension) (int, error) {
 	where := "input " + model.Quote(input)
 	key := build.DimName(input, axis)
@@ -180,7 +177,6 @@ func symbolic(d *pb.TensorShapeProto_Dimension) bool {
 	return !fixed || v.DimValue == -1
 }
 
-// dimFlag is how --dim names a dimension.
 func dimFlag(d *pb.TensorShapeProto_Dimension, positional string) string {
 	if p := d.GetDimParam(); p != "" {
 		return p

@@ -16,7 +16,6 @@ import (
 	"github.com/nncc/nncc/ir"
 )
 
-// maxInline bounds functions within functions.
 const maxInline = 32
 
 // function inlines a call of a function: its nodes, with the call's inputs and
@@ -108,7 +107,6 @@ func (c *nodeImport) operator(f *pb.FunctionProto) []*ir.Value {
 	return out
 }
 
-// given are the values of a function's attributes in a call.
 func (c *nodeImport) given(f *pb.FunctionProto, label string) map[string]*pb.AttributeProto {
 	given := map[string]*pb.AttributeProto{}
 	for _, a := range f.GetAttributeProto() {
@@ -123,7 +121,6 @@ func (c *nodeImport) given(f *pb.FunctionProto, label string) map[string]*pb.Att
 	return given
 }
 
-// versions are imported operator sets by domain.
 func versions(list []*pb.OperatorSetIdProto) map[string]int {
 	out := map[string]int{}
 	for _, o := range list {
@@ -177,8 +174,7 @@ func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) *pb.NodePr
 func named(a *pb.AttributeProto, name *string) *pb.AttributeProto {
 	return &pb.AttributeProto{Name: name, Type: a.Type, F: a.F, I: a.I, S: a.S, T: a.T, G: a.G,
 		SparseTensor: a.SparseTensor, Tp: a.Tp, TypeProtos: a.TypeProtos, Floats: a.Floats, Ints: a.Ints,
-		Strings: a.Strings,
-		Tensors: a.Tensors, Graphs: a.Graphs, SparseTensors: a.SparseTensors}
+		Strings: a.Strings, Tensors: a.Tensors, Graphs: a.Graphs, SparseTensors: a.SparseTensors}
 }
 
 // refers reports whether a node, or one in its subgraphs, refers to an

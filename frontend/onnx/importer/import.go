@@ -8,6 +8,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,7 +56,6 @@ func (e Errors) Error() string {
 // Unwrap lets errors.As find the single ones.
 func (e Errors) Unwrap() []error { return e }
 
-// maxReported bounds how many errors one import lists.
 const maxReported = 20
 
 type importer struct {
@@ -126,7 +126,6 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 	return im.Graph, nil
 }
 
-// graph makes the nodes and outputs of an ONNX graph.
 func (im *importer) graph(gp *pb.GraphProto, s *scope) {
 	live := im.liveNodes(gp)
 	im.noteDead(len(gp.GetNode()) - len(live))
@@ -141,7 +140,6 @@ type Source interface {
 	Nodes(b *build.Builder, in []*ir.Value) (out []*ir.Value, state []model.State, err error)
 }
 
-// source makes the nodes and outputs of a model of another format.
 func (im *importer) source(src Source, gp *pb.GraphProto, s *scope) {
 	if len(im.errs) > 0 {
 		return
@@ -185,7 +183,6 @@ func (im *importer) report(err error) {
 	}
 }
 
-// initializers adds the constants of a graph that something reads.
 func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
 	read := im.readNames(gp)
 	for _, t := range gp.GetInitializer() {
@@ -248,7 +245,6 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 	}
 }
 
-// checkValueInfo compares the shapes that the model states for inner values.
 func (im *importer) checkValueInfo(gp *pb.GraphProto, s *scope) {
 	for _, vi := range gp.GetValueInfo() {
 		if e, ok := s.values[vi.GetName()]; ok && e.v != nil && e.v.Def != nil {
@@ -257,7 +253,6 @@ func (im *importer) checkValueInfo(gp *pb.GraphProto, s *scope) {
 	}
 }
 
-// openSizes reports a graph with sizes that only the user or the data know.
 func openSizes(g *pb.GraphProto) bool {
 	for _, vi := range g.GetInput() {
 		for _, d := range vi.GetType().GetTensorType().GetShape().GetDim() {
@@ -269,7 +264,6 @@ func openSizes(g *pb.GraphProto) bool {
 	return slices.ContainsFunc(g.GetNode(), func(n *pb.NodeProto) bool { return dataSized(n.GetOpType()) })
 }
 
-// checkDeclared compares a declaration with what was inferred.
 func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Value) {
 	tt := vi.GetType().GetTensorType()
 	if tt == nil || tt.GetShape() == nil {
@@ -303,4 +297,79 @@ func (im *importer) checkDeclared(what string, vi *pb.ValueInfoProto, v *ir.Valu
 			"%s: the declared shape [%s] is not that of the value, %v: the declaration is ignored", what,
 			shape, v.Type.Shape))
 	}
+}
+
+// checkSizes refuses graphs that no microcontroller runs and that calibration
+// and the interpreter would take hours and gigabytes for: values of too many
+// elements, and too much work in all. It names every such value, and the
+// nodes with the most work.
+func (im *importer) checkSizes() {
+	large := func(where, what string, v *ir.Value) {
+		if n := int64(v.Type.Elems()); n > im.Limits.Elements {
+			im.report(&ir.Diag{Code: "too-large", Node: where, Hint: model.Raise("elements"),
+				Msg: fmt.Sprintf("too large: %s has shape %v, %d elements, more than %d", what, v.Type.Shape, n,
+					im.Limits.Elements)})
+		}
+	}
+	for _, v := range im.Graph.In {
+		large("input "+model.Quote(v.Name), "it", v)
+	}
+	sum, most := int64(0), int64(-1)
+	var worst *ir.Node
+	for _, n := range im.Graph.Nodes {
+		work := int64(0)
+		if n.Op.MACs != nil {
+			work = max(0, n.Op.MACs(n))
+		}
+		if n.Op.Work != nil {
+			work = max(work, n.Op.Work(n))
+		}
+		for i, v := range n.Out {
+			if v != nil {
+				large(n.String(), fmt.Sprintf("output %d", i), v)
+				work += min(int64(v.Type.Elems()), math.MaxInt64-work)
+			}
+		}
+		if sum += work; sum < 0 {
+			sum = math.MaxInt64
+		}
+		if work > most {
+			most, worst = work, n
+		}
+	}
+	if sum > im.Limits.Work {
+		im.report(&ir.Diag{Code: "too-large", Node: worst.String(), Hint: model.Raise("work"),
+			Msg: fmt.Sprintf("too large: one inference takes %d elements and multiplications, more than %d; most of "+
+				"them, %d, are this node's", sum, im.Limits.Work, most)})
+	}
+}
+
+// limitCodes are the codes of import errors about what ONNX allows and nncc does
+// not: sizes and counts known only at run time, operators and types that
+// it does not have, bounds on untrusted models.
+var limitCodes = map[string]bool{
+	"dim-dynamic": true, "no-shape": true, "dynamic": true, "flow-dynamic": true, "flow-types": true,
+	"flow-trips":    true,
+	"flow-empty":    true,
+	"scale-dynamic": true, "trans-batch": true, "training": true, "nesting": true, "too-large": true,
+	"too-many-nodes": true,
+	"op-unsupported": true, "op-custom": true, "dtype-unsupported": true, "sparse": true, "sequence": true,
+}
+
+// Findings are the errors of Import as check reports them, limits told from
+// errors of the model; nil where err is none of those.
+func Findings(err error) diag.List {
+	errs, _ := err.(Errors)
+	var fs diag.List
+	for _, err := range errs {
+		f := diag.Diag{Code: "import", Msg: err.Error()}
+		if d := new(diag.Diag); errors.As(err, &d) {
+			f = *d
+			if limitCodes[d.Code] {
+				f.Severity = diag.Limit
+			}
+		}
+		fs = append(fs, &f)
+	}
+	return fs
 }

@@ -108,7 +108,6 @@ func bind(name string, d *tensor.Dense, t ir.Type) (*tensor.Dense, error) {
 		Msg: fmt.Sprintf("has %d elements, the input needs %d (shape %v)", c.Len(), want, t.Shape)}
 }
 
-// inputType is the type of a graph input with its symbolic dimensions pinned.
 func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	name := vi.GetName()
 	bad := func(code, hint, format string, args ...any) (ir.Type, error) {
@@ -180,7 +179,6 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	return im.sized(name, ir.T(dt, shape...))
 }
 
-// placed is the shape that the user gives an input without one, dimension by dimension.
 func (im *importer) placed(name string) (shape []int) {
 	for {
 		key := build.DimName(name, len(shape))

@@ -19,7 +19,6 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 )
 
-// nodeName is the name of a node, or one made from its operator and place.
 func nodeName(n *pb.NodeProto, i int) string {
 	if s := n.GetName(); s != "" {
 		return s
@@ -67,8 +66,7 @@ type nodeImport struct {
 func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
 	name := joinName(s.prefix, nodeName(p, index))
 	n := &build.Node{Builder: im.Builder, Domain: schema.Domain(p.GetDomain()), Op: p.GetOpType(), Name: name,
-		Origin:  cmp.Or(s.origin, name),
-		InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
+		Origin: cmp.Or(s.origin, name), InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
 	defer pass.Named("import", &ir.Node{Name: name, Origin: []string{p.GetOpType() + " " + model.Quote(name)}})
 	if err := im.operands(n, s); err != nil {
 		return err
@@ -81,7 +79,6 @@ func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string
 	return c.bindOutputs(out)
 }
 
-// operands finds the values that a node reads.
 func (im *importer) operands(n *build.Node, s *scope) error {
 	var failed error
 	for i, name := range n.InNames {

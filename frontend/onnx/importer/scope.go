@@ -21,7 +21,6 @@ type entry struct {
 	err error
 }
 
-// scope maps ONNX names to values; outer is the enclosing graph's.
 type scope struct {
 	outer  *scope
 	values map[string]*entry
@@ -31,7 +30,6 @@ type scope struct {
 	origin string // what nodes within come from, where it is not themselves
 }
 
-// errMissing: no such name.
 var errMissing = errors.New("no such value")
 
 func newScope(outer *scope, prefix string) *scope {
@@ -52,7 +50,6 @@ func (s *scope) poison(names []string, e error) {
 	}
 }
 
-// valueName is the name in the graph for what this scope calls name.
 func (s *scope) valueName(name string) string {
 	if o := s.names[name]; o != "" {
 		return o
@@ -63,7 +60,6 @@ func (s *scope) valueName(name string) string {
 	return joinName(s.prefix, name)
 }
 
-// valueNames are the names in the graph of a node's results.
 func (s *scope) valueNames(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -72,7 +68,6 @@ func (s *scope) valueNames(names []string) []string {
 	return out
 }
 
-// joinName puts the name of a value or node behind a prefix.
 func joinName(prefix, name string) string {
 	if prefix == "" {
 		return name

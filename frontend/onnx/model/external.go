@@ -19,7 +19,6 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
 
-// external is what a tensor's external_data says.
 type external struct {
 	location string
 	offset   int64
@@ -132,7 +131,6 @@ func openExternal(t *pb.TensorProto, dir string, want int64) (*os.File, external
 	return f, e, nil
 }
 
-// unwrapPath drops the operation and path that the message has already.
 func unwrapPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -141,7 +139,6 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// readExternal reads the want bytes of a tensor's external data.
 func readExternal(t *pb.TensorProto, dir string, want int64) ([]byte, error) {
 	f, e, err := openExternal(t, dir, want)
 	if err != nil {

@@ -45,7 +45,6 @@ var DefaultLimits = Limits{
 	Findings:    500,
 }
 
-// limit is a bound that a user may raise, by its name on the command line.
 type limit struct {
 	name, doc string
 	field     func(*Limits) any // *int or *int64

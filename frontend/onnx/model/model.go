@@ -14,12 +14,16 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -74,7 +78,6 @@ func Load(path string, lim Limits, others ...Format) (*Model, error) {
 	return m, nil
 }
 
-// readFile reads a regular file of at most Limits.FileBytes.
 func readFile(path string, lim Limits) ([]byte, error) {
 	b, err := files.Read(path, lim.FileBytes)
 	var size *files.SizeError
@@ -130,7 +133,6 @@ func decode(b []byte, m proto.Message, lim Limits) error {
 	return nil
 }
 
-// mistaken are the starts of files that people pass by mistake.
 var mistaken = []struct {
 	at       int
 	is, hint string
@@ -172,4 +174,125 @@ func (m *Model) Inputs() []string {
 		}
 	}
 	return names
+}
+
+// Beyond says why a model is not one from tensors of numbers and bools to
+// such: inputs or outputs of text, sequences, optionals, maps, sparse tensors,
+// floats of 8 bits and less or 2-bit integers, or operators of preview domains.
+// It is "" for all other models.
+func (m *Model) Beyond() string {
+	for _, o := range m.Proto.GetOpsetImport() {
+		if d := o.GetDomain(); strings.Contains(d, "preview") {
+			return "imports the preview domain " + Quote(d)
+		}
+	}
+	g := m.Proto.GetGraph()
+	for _, v := range append(append([]*pb.ValueInfoProto(nil), g.GetInput()...), g.GetOutput()...) {
+		if why := beyondType(v.GetType()); why != "" {
+			return Quote(v.GetName()) + " is " + why
+		}
+	}
+	return ""
+}
+
+func beyondType(t *pb.TypeProto) string {
+	switch v := t.GetValue().(type) {
+	case nil:
+		return ""
+	case *pb.TypeProto_TensorType:
+		if e := v.TensorType.GetElemType(); e != 0 {
+			if _, ok := tensor.FromONNX(int(e)); !ok {
+				return "a tensor of " + DataTypeName(e)
+			}
+		}
+		return ""
+	}
+	return "a " + strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf("%T", t.GetValue()), "*pb.TypeProto_"), "Type")
+}
+
+// FuncID identifies a function, and what a node calls; Domain is as in schema.
+type FuncID struct{ Domain, Name, Overload string }
+
+// FunctionID is the identity of a function.
+func FunctionID(f *pb.FunctionProto) FuncID {
+	return FuncID{schema.Domain(f.GetDomain()), f.GetName(), f.GetOverload()}
+}
+
+// CallID is what a node calls.
+func CallID(n *pb.NodeProto) FuncID {
+	return FuncID{schema.Domain(n.GetDomain()), n.GetOpType(), n.GetOverload()}
+}
+
+// LoadFunctions reads a library of functions: an ONNX model whose functions are
+// taken, or functions in ONNX's text syntax. They are not checked.
+func LoadFunctions(path string, lim Limits) ([]*pb.FunctionProto, error) {
+	lim = lim.OrDefault()
+	b, err := readFile(path, lim)
+	if err != nil {
+		return nil, err
+	}
+	fs, err := ParseFunctions(b, lim)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return fs, nil
+}
+
+// ParseFunctions is LoadFunctions from memory.
+func ParseFunctions(b []byte, lim Limits) ([]*pb.FunctionProto, error) {
+	if isText(b) {
+		if len(b) > maxText {
+			return nil, fmt.Errorf("text of %d bytes, at most %d are read", len(b), maxText)
+		}
+		return functions.Parse(string(b))
+	}
+	m, err := Parse(b, lim)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Proto.GetFunctions()) == 0 {
+		return nil, errors.New("the model holds no functions")
+	}
+	return m.Proto.GetFunctions(), nil
+}
+
+// isText tells ONNX's text syntax from a binary model, whose first byte is a
+// field's tag and which has zero bytes or other control characters early on.
+func isText(b []byte) bool {
+	head := b[:min(len(b), 512)]
+	for i := 0; i < len(head); {
+		r, n := utf8.DecodeRune(head[i:])
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == utf8.RuneError && n == 1 &&
+			len(head)-i >= utf8.UTFMax {
+			return false
+		}
+		i += n
+	}
+	return len(b) > 0
+}
+
+// Release lets go of the values of the model's tensors, once a graph has copies of them:
+// half of what a compilation would hold. Names, types and shapes stay; the model cannot be
+// imported again.
+func (m *Model) Release() { release(m.Proto.ProtoReflect()) }
+
+func release(m protoreflect.Message) {
+	if t, ok := m.Interface().(*pb.TensorProto); ok {
+		t.RawData, t.StringData = nil, nil
+		t.FloatData, t.DoubleData = nil, nil
+		t.Int32Data, t.Int64Data, t.Uint64Data = nil, nil, nil
+		return
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Message() == nil:
+		case f.IsList():
+			for i := range v.List().Len() {
+				release(v.List().Get(i).Message())
+			}
+		default: // ONNX has no maps
+			release(v.Message())
+		}
+		return true
+	})
 }

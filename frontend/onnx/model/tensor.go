@@ -18,12 +18,10 @@ import (
 // elemBits is the size of an element in raw and external data, by data type
 // number; 0 for text and for numbers that the format does not define.
 var elemBits = [...]int{1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 8: 0, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
-	14: 64, 15: 128, 16: 16,
-	17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
+	14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
 
 const dtString = int32(pb.TensorProto_STRING)
 
-// maxDims bounds the rank of a tensor.
 const maxDims = 64
 
 // count is the number of elements that dims give; an error for a negative
@@ -57,10 +55,8 @@ func count(dims []int64, bits int, maxBytes int64) (int64, error) {
 	return n, nil
 }
 
-// rawBytes is the size of n elements in raw or external data.
 func rawBytes(n int64, bits int) int64 { return (n*int64(bits) + 7) / 8 }
 
-// encoding is the field that holds a tensor's data.
 type encoding struct {
 	field string // name of the field, or "external_data"
 	items int64  // elements of that field (bytes for raw_data)
@@ -113,7 +109,6 @@ func typedField(dt int32, n int64) (field string, items int64) {
 	return "int32_data", n
 }
 
-// layout is what checking a tensor's header gives.
 type layout struct {
 	n    int64 // elements
 	bits int   // per element in raw data; 0 for text
@@ -232,9 +227,8 @@ func refused(dt int32) string {
 	case elemBits[dt] == 2:
 		return "2-bit integers (" + name + ") are not computed with; store the data as int4 or int8"
 	}
-	return "numbers of type " + name + " are not computed with on microcontrollers; store the data as float16, " +
-		"bfloat16 " +
-		"or int8"
+	return "numbers of type " + name +
+		" are not computed with on microcontrollers; store the data as float16, bfloat16 or int8"
 }
 
 // CheckTensor says what is wrong with a constant: its header, its data, and that

@@ -12,7 +12,6 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 )
 
-// maxQuoted bounds how much of a name from a model goes into a message.
 const maxQuoted = 100
 
 // Quote prints a name from a model: escaped, and cut when it is long.

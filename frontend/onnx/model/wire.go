@@ -76,8 +76,7 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 					"%s (trailing bytes or a damaged file)", base+i, i, at)
 			}
 			return fmt.Errorf("cannot parse as ONNX protobuf: invalid tag at byte %d in %s (truncated, damaged, or "+
-				"not an "+
-				"ONNX file)", base+i, at)
+				"not an ONNX file)", base+i, at)
 		}
 		v := b[i+n:]
 		size := protowire.ConsumeFieldValue(num, typ, v)
@@ -130,8 +129,7 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		}
 		if s.names > s.named {
 			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s "+
-				"at byte "+
-				"%d); %s", s.named, at, base+i, Raise("names"))
+				"at byte %d); %s", s.named, at, base+i, Raise("names"))
 		}
 		if s.memory > s.limit {
 			return fmt.Errorf("too large: decoding the file would take more than the limit of %d bytes of memory "+

@@ -9,6 +9,7 @@
 package schema
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -158,7 +159,6 @@ func (s *Schema) Allowed(p *Param) (types *Types, variable string) {
 	return ParseTypes(p.Type), ""
 }
 
-// key identifies an operator in all its versions.
 type key struct{ domain, name string }
 
 var index = sync.OnceValue(func() map[key][]*Schema {
@@ -247,4 +247,142 @@ func Near(domain, op string) string {
 		}
 	}
 	return best
+}
+
+// early are the operators that ONNX Runtime registers in ai.onnx although the
+// standard has them later, in another form, or not at all (its contrib
+// definitions; models in which its optimiser fused nodes, and old ones, have them).
+// Those that were experimental in ONNX hold until opset 9.
+var early = []earlyOp{
+	{9, Schema{Name: "Affine", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Attrs: factors(1, 0),
+		Vars: floats}},
+	{9, Schema{Name: "ImageScaler", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "bias", Type: Floats}, {Name: "scale", Type: Float, Default: float32(1)}}}},
+	{0, Schema{Name: "LayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: floats,
+		In:  []Param{{"X", "T", Single}, {"Scale", "T", Single}, {"B", "T", Optional}},
+		Out: []Param{{"Y", "T", Single}, {"Mean", "T", Optional}, {"InvStdDev", "T", Optional}}, Attrs: norm}},
+	{0, Schema{Name: "MeanVarianceNormalization", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "across_channels", Type: Int, Default: int64(0)},
+			{Name: "normalize_variance", Type: Int, Default: int64(1)}}}},
+	{9, Schema{Name: "ParametricSoftplus", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
+	{9, Schema{Name: "Scale", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "scale", Type: Float, Default: float32(1)}}}},
+	{9, Schema{Name: "ScaledTanh", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
+	{0, Schema{Name: "SimplifiedLayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: floats,
+		In:  []Param{{"X", "T", Single}, {"scale", "T", Single}},
+		Out: []Param{{"Y", "T", Single}, {"inv_std_var", "T", Optional}}, Attrs: norm}},
+	{0, Schema{Name: "ThresholdedRelu", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "alpha", Type: Float, Default: float32(1)}}}},
+}
+
+var (
+	oneIn  = []Param{{"X", "T", Single}}
+	oneOut = []Param{{"Y", "T", Single}}
+	floats = []Var{{"T", ParseTypes("double float float16 bfloat16")}}
+	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {Name: "epsilon", Type: Float, Default: float32(1e-5)},
+		{Name: "stash_type", Type: Int, Default: int64(1)}}
+)
+
+func factors(alpha, beta float32) []Attr {
+	return []Attr{{Name: "alpha", Type: Float, Default: alpha}, {Name: "beta", Type: Float, Default: beta}}
+}
+
+// earlyOp is an operator that holds until an opset; 0: until the standard has one
+// of its name.
+type earlyOp struct {
+	until int
+	Schema
+}
+
+// Early finds an operator of ai.onnx that ONNX Runtime knows in an opset in
+// which the standard has none of that name; nil where there is no such.
+func Early(op string, opset int64) *Schema {
+	if Lookup("", op, opset) != nil {
+		return nil
+	}
+	i := slices.IndexFunc(early, func(s earlyOp) bool {
+		return s.Name == op && int64(s.Since) <= opset && (s.until == 0 || opset <= int64(s.until))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &early[i].Schema
+}
+
+// Types is a set of value types. The masks have bit n set for the element type
+// with TensorProto.DataType number n.
+type Types struct {
+	Tensor, Seq, OptTensor, OptSeq, Sparse uint32
+	Other                                  []string // maps and the like, as the data files write them
+}
+
+var elemNames = [...]string{"undefined", "float", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
+	"bool", "float16", "double", "uint32", "uint64", "complex64", "complex128", "bfloat16", "float8e4m3fn",
+	"float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1", "float8e8m0", "uint2", "int2"}
+
+// ElemName is the ONNX name of an element type ("float" for 1), or "" for a
+// number that the format does not define.
+func ElemName(dataType int32) string {
+	if dataType > 0 && int(dataType) < len(elemNames) {
+		return elemNames[dataType]
+	}
+	return ""
+}
+
+// ElemNumber is the inverse of ElemName, 0 for an unknown name.
+func ElemNumber(name string) int32 {
+	for i, n := range elemNames {
+		if i > 0 && n == name {
+			return int32(i)
+		}
+	}
+	return 0
+}
+
+// HasTensor reports whether tensors of an element type are in the set.
+func (t *Types) HasTensor(dataType int32) bool {
+	return dataType > 0 && dataType < 32 && t.Tensor>>uint(dataType)&1 != 0
+}
+
+// ParseTypes reads a set as the data files write it: element types and
+// seq(…), optional(…), optional(seq(…)), sparse_tensor(…) around them, with spaces.
+func ParseTypes(s string) *Types {
+	t := &Types{}
+	for _, w := range strings.Fields(s) {
+		mask := &t.Tensor
+		in := w
+		for prefix, m := range map[string]*uint32{"seq(": &t.Seq, "optional(": &t.OptTensor,
+			"sparse_tensor(": &t.Sparse} {
+			if rest, ok := strings.CutPrefix(in, prefix); ok {
+				mask, in = m, strings.TrimSuffix(rest, ")")
+				break
+			}
+		}
+		if rest, ok := strings.CutPrefix(in, "seq("); ok && mask == &t.OptTensor {
+			mask, in = &t.OptSeq, strings.TrimSuffix(rest, ")")
+		}
+		if n := ElemNumber(in); n != 0 {
+			*mask |= 1 << uint(n)
+		} else {
+			t.Other = append(t.Other, w)
+		}
+	}
+	return t
+}
+
+// String writes the set as ParseTypes reads it.
+func (t *Types) String() string {
+	var w []string
+	for _, p := range []struct {
+		mask        uint32
+		open, close string
+	}{{t.Tensor, "", ""}, {t.Seq, "seq(", ")"}, {t.OptTensor, "optional(", ")"}, {t.OptSeq, "optional(seq(", "))"},
+		{t.Sparse, "sparse_tensor(", ")"}} {
+		for m := p.mask; m != 0; m &= m - 1 {
+			w = append(w, p.open+elemNames[bits.TrailingZeros32(m)]+p.close)
+		}
+	}
+	return strings.Join(append(w, t.Other...), " ")
 }

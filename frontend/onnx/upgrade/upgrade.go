@@ -7,6 +7,7 @@ package upgrade
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/schema"
@@ -72,18 +73,15 @@ func axesSince(op string) int {
 	return 0
 }
 
-// oneInput checks that a node of an old opset has its only input.
 func oneInput(n *build.Node) {
 	n.Want(len(n.In) == 1 && n.In[0] != nil, "arity", "has %d inputs, want 1 in opset %d", len(n.In), n.Opset)
 }
 
-// attrInput is an input that used to be an attribute, a list of integers.
 type attrInput struct {
 	name   string
 	always bool // an absent attribute is an empty list
 }
 
-// inputs makes inputs of the attributes that they were until opset since.
 func inputs(since int, list ...attrInput) build.Rule {
 	return func(n *build.Node) []*ir.Value {
 		if n.Opset < since {
@@ -99,7 +97,6 @@ func inputs(since int, list ...attrInput) build.Rule {
 	}
 }
 
-// meant is what an operator did until the opset that brought an attribute with another default.
 func meant(since int, attr string, value ir.Attr) build.Rule {
 	return func(n *build.Node) []*ir.Value {
 		if n.Opset < since {
@@ -237,4 +234,89 @@ func dropout(n *build.Node) []*ir.Value {
 	_, err := ir.InferNode(x) // training mode and the like
 	n.Fail(err)
 	return n.Result("Identity", nil, n.In[0])
+}
+
+// upsample is Resize with the rules of opset 10. Scales were an attribute in
+// opset 7 and an input in opset 9.
+func upsample(n *build.Node) []*ir.Value {
+	n.Want(n.Input(0) != nil, "arity", "has no input")
+	scales := n.Input(1)
+	if v := n.FloatList("scales"); v != nil {
+		scales = n.Constant(".scales", tensor.Of([]int{len(v)}, v))
+	}
+	n.Want(scales != nil, "arity", "has no scales")
+	return resize10(n, n.In[0], scales)
+}
+
+// resize in opset 10 had (X, scales).
+func resize(n *build.Node) []*ir.Value {
+	if n.Opset >= 11 {
+		return n.Plain()
+	}
+	n.Want(len(n.In) == 2 && n.In[0] != nil && n.In[1] != nil, "arity", "has %d inputs, want 2 in opset %d", len(n.In),
+		n.Opset)
+	return resize10(n, n.In[0], n.In[1])
+}
+
+// resize10 resamples as Upsample and Resize did until opset 10: asymmetric
+// coordinates; mode nearest takes the source element below where a dimension
+// grows and the one above where it shrinks.
+func resize10(n *build.Node, x, scales *ir.Value) []*ir.Value {
+	mode := n.Str("mode", "nearest")
+	attrs := func(nearest string) ir.Attrs {
+		return ir.Attrs{"mode": ir.Str(mode), "coordinate_transformation_mode": ir.Str("asymmetric"),
+			"nearest_mode": ir.Str(nearest)}
+	}
+	if mode != "nearest" || scales.Const == nil {
+		return n.Result("Resize", attrs("floor"), x, nil, scales)
+	}
+	k := scales.Const.Len()
+	down, up := make([]float32, k), make([]float32, k)
+	shrinks, grows := false, false
+	for i := range k {
+		s := float32(scales.Const.Float(i))
+		down[i], up[i] = min(s, 1), max(s, 1)
+		shrinks, grows = shrinks || s < 1, grows || s > 1
+	}
+	switch {
+	case !shrinks:
+		return n.Result("Resize", attrs("floor"), x, nil, scales)
+	case !grows:
+		return n.Result("Resize", attrs("ceil"), x, nil, scales)
+	}
+	y := n.Sub("Resize", ".down", attrs("ceil"), x, nil, n.Constant(".down_scales", tensor.Of([]int{k}, down)))
+	return n.Result("Resize", attrs("floor"), y, nil, n.Constant(".up_scales", tensor.Of([]int{k}, up)))
+}
+
+// Element types that the standard permits and that the operators of ir/op
+// leave out, since others say the same.
+
+// asBytes computes on bools as on the bytes 0 and 1; what is not 0 then is true.
+func asBytes(rule build.Rule) build.Rule {
+	return func(n *build.Node) []*ir.Value {
+		if n.Input(0) == nil || n.In[0].Type.DType != tensor.Bool {
+			return rule(n)
+		}
+		inner := *n
+		inner.In = append([]*ir.Value{n.Sub("Cast", ".bytes", build.To(tensor.U8), n.In[0])}, n.In[1:]...)
+		inner.Out = []string{n.Out[0] + ".bytes"}
+		return n.Result("Cast", build.To(tensor.Bool), rule(&inner)[0])
+	}
+}
+
+// unsignedPRelu: no unsigned integer is below zero.
+func unsignedPRelu(n *build.Node) []*ir.Value {
+	if len(n.In) == 2 && n.In[0] != nil && strings.HasPrefix(n.In[0].Type.DType.ONNXName(), "uint") {
+		return n.Result("Identity", nil, n.In[0])
+	}
+	return n.Plain()
+}
+
+// reduceLogSumExp of integers is the integer part of the result in float64.
+func reduceLogSumExp(n *build.Node) []*ir.Value {
+	d := n.Need(0, -1).Type.DType
+	if d.IsInt() {
+		n.In[0] = n.Cast(n.In[0], tensor.F64)
+	}
+	return []*ir.Value{n.Cast(axesInput(18)(n)[0], d)}
 }

@@ -66,7 +66,6 @@ func New(m *model.Model) (*pb.ModelProto, Source, error) {
 
 const inputs = "the inputs of the graph"
 
-// info declares a tensor as an input or output.
 func info(t *model.Tensor, input bool) *pb.ValueInfoProto {
 	shape := &pb.TensorShapeProto{}
 	if !input && len(t.Shape) == 0 {
@@ -105,7 +104,6 @@ func (s Source) Nodes(b *build.Builder, in []*ir.Value) (out []*ir.Value, state 
 	return out, state, nil
 }
 
-// converter makes one graph, or the copy of one in the place of a call.
 type converter struct {
 	*build.Builder
 	m       *model.Model
@@ -118,7 +116,6 @@ type converter struct {
 	errs    importer.Errors
 }
 
-// place is what a tensor is in the graph.
 type place struct {
 	name        string
 	v           *ir.Value // as it is stored: integers where it is quantised
@@ -136,10 +133,8 @@ type derivation struct {
 	what string
 }
 
-// maxReported bounds how many errors one conversion lists.
 const maxReported = 20
 
-// try reports what stops f.
 func (c *converter) try(f func()) error {
 	_, err := (&build.Node{}).Run(func(*build.Node) []*ir.Value { f(); return nil })
 	if err != nil && err != build.ErrReported && len(c.errs) < maxReported {
@@ -148,7 +143,6 @@ func (c *converter) try(f func()) error {
 	return err
 }
 
-// stop ends what is being made with an error.
 func stop(code, node, format string, args ...any) {
 	(&build.Node{}).Fail(&diag.Diag{Code: code, Node: node, Msg: fmt.Sprintf(format, args...)})
 }
@@ -164,7 +158,6 @@ func (c *converter) graph(g *model.Graph) {
 	}
 }
 
-// tryOp makes the nodes of one operator, or reports why it cannot.
 func (c *converter) tryOp(o *model.Op) {
 	defer pass.Named("import", &ir.Node{Name: o.String()})
 	if c.try(func() { c.op(o) }) == nil {
@@ -199,10 +192,8 @@ func (c *converter) op(o *model.Op) {
 	r.write(&node{c: c, o: o, row: r})
 }
 
-// variableOps are the operators that take or give names of variables.
 var variableOps = []string{"VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"}
 
-// handled is an operand or result that is the name of a variable, nil where none is.
 func handled(o *model.Op) *model.Tensor {
 	for _, t := range slices.Concat(o.In, o.Out) {
 		if t != nil && t.Handle {
@@ -212,7 +203,6 @@ func handled(o *model.Op) *model.Tensor {
 	return nil
 }
 
-// place is what the graph has of a tensor.
 func (c *converter) place(t *model.Tensor) *place {
 	p := c.at[t]
 	if p == nil {
@@ -222,7 +212,6 @@ func (c *converter) place(t *model.Tensor) *place {
 	return p
 }
 
-// define refuses a tensor that an operator may not make.
 func (c *converter) define(t *model.Tensor, o *model.Op) {
 	switch p := c.place(t); {
 	case t.Data != nil:
@@ -264,7 +253,7 @@ func (c *converter) derive(t *model.Tensor, what, from string, fill func(t *mode
 	return at
 }
 
-// raw is a tensor as it is stored: integers where it is quantised; nil where it is absent.
+// raw is a tensor as it is stored, integers where it is quantised; nil where it is absent.
 func (c *converter) raw(t *model.Tensor) *ir.Value {
 	if t == nil {
 		return nil
@@ -288,7 +277,6 @@ func (c *converter) raw(t *model.Tensor) *ir.Value {
 	return p.v
 }
 
-// unmade refuses a tensor that is read before anything makes it.
 func (c *converter) unmade(t *model.Tensor) {
 	node := "tensor " + onnx.Quote(t.Name)
 	for _, g := range c.m.Graphs {
@@ -302,7 +290,6 @@ func (c *converter) unmade(t *model.Tensor) {
 		"operator that makes it")
 }
 
-// real is a tensor as real numbers.
 func (c *converter) real(t *model.Tensor) *ir.Value {
 	if t == nil || !t.Quantized() {
 		return c.raw(t)
@@ -344,7 +331,6 @@ func axis(t *model.Tensor) []attr {
 	return nil
 }
 
-// store makes a tensor of its real numbers.
 func (c *converter) store(t *model.Tensor, v *ir.Value) {
 	if t.Quantized() {
 		v = c.add("QuantizeLinear", []string{c.place(t).name}, c.quantized(v, t), axis(t)...)[0]
@@ -373,7 +359,6 @@ func (c *converter) free(base string) string {
 // vals are operands; nil is one that is left out.
 type vals = []*ir.Value
 
-// attr is an attribute.
 type attr struct {
 	name string
 	ir.Attr

@@ -14,8 +14,7 @@ import (
 // gather takes slices of input 0 along an axis by the indices that input 1 holds; the
 // first batch_dims dimensions are those of both.
 func gather(n *node) {
-	var o fb.GatherOptions
-	n.options("GatherOptions", o.Init)
+	o := options[fb.GatherOptions](n)
 	x, at := n.in(0), n.in(1)
 	axis, batch := int(o.Axis()), int(o.BatchDims())
 	if axis < 0 {
@@ -25,8 +24,7 @@ func gather(n *node) {
 		batch += len(at.Shape)
 	}
 	n.refuse(axis < 0 || axis >= len(x.Shape) || batch < 0 || batch > axis || batch > len(at.Shape),
-		"axis %d and %d batch dimensions of data %v and indices %v", o.Axis(), o.BatchDims(), x.Shape,
-		at.Shape)
+		"axis %d and %d batch dimensions of data %v and indices %v", o.Axis(), o.BatchDims(), x.Shape, at.Shape)
 	if batch == 0 {
 		n.give("Gather", vals{n.raw(0), n.raw(1)}, intAttr("axis", axis))
 		return
@@ -54,7 +52,6 @@ func (n *node) gatherBatches(axis, batch int) {
 	n.give("Transpose", vals{out}, intsAttr("perm", perm...))
 }
 
-// wide are indices as int64.
 func (n *node) wide(v *ir.Value) *ir.Value {
 	if v.Type.DType == tensor.I64 {
 		return v
@@ -62,7 +59,6 @@ func (n *node) wide(v *ir.Value) *ir.Value {
 	return n.make("wide", "Cast", vals{v}, to(tensor.I64))
 }
 
-// count gives the numbers from lo up to but without hi.
 func count(lo, hi int) []int {
 	var v []int
 	for i := lo; i < hi; i++ {
@@ -71,12 +67,10 @@ func count(lo, hi int) []int {
 	return v
 }
 
-// gatherND has indices in the last dimension of input 1.
 func gatherND(n *node) {
 	n.give("GatherND", vals{n.raw(0), n.wide(n.raw(1))})
 }
 
-// embeddingLookup takes rows of input 1. Those of integers may be wanted as reals.
 func embeddingLookup(n *node) {
 	rows, y := n.in(1), n.out()
 	if rows.Quantized() == y.Quantized() {
@@ -165,7 +159,6 @@ func (n *node) symmetric() {
 	n.give("Identity", vals{value})
 }
 
-// reverse turns dimensions around.
 func reverse(n *node) {
 	axes := n.known(1)
 	fill := func(v int) []int { return slices.Repeat([]int{v}, len(axes)) }
@@ -173,10 +166,8 @@ func reverse(n *node) {
 		n.list(fill(-1)...)})
 }
 
-// fold makes the result a constant.
 func (n *node) fold(d *tensor.Dense) { n.c.put(n.out(), n.c.Const(n.c.place(n.out()).name, d)) }
 
-// shapeOf is the shape of the input.
 func shapeOf(n *node) {
 	y := n.out()
 	n.refuse(y.Elems() != len(n.in(0).Shape) || !y.DType.IsInt(),
@@ -188,7 +179,6 @@ func shapeOf(n *node) {
 	n.fold(d)
 }
 
-// zeros are as many as the input has elements.
 func zeros(n *node) {
 	n.room(n.out().Shape...)
 	n.fold(tensor.New(n.out().DType, n.out().Shape))
@@ -208,12 +198,10 @@ func (n *node) room(shape ...int) {
 	}
 }
 
-// expand repeats a tensor so that it has the shape of the result.
 func expand(input int) func(n *node) {
 	return func(n *node) { n.give("Expand", vals{n.raw(input), n.list(n.out().Shape...)}) }
 }
 
-// broadcastArgs is the shape that two shapes have when they are broadcast.
 func broadcastArgs(n *node) {
 	y := n.out()
 	var in [2]*ir.Value
@@ -239,17 +227,14 @@ func (n *node) ones(like *model.Tensor, count int) *ir.Value {
 	return n.constant("ones", d)
 }
 
-// selected takes elements of input 1 where input 0 is true, of input 2 elsewhere.
 func selected(n *node) { n.give("Where", vals{n.raw(0), n.raw(1), n.raw(2)}) }
 
 func cast(n *node) { n.give("Cast", vals{n.raw(0)}, to(n.out().DType)) }
 
-// tile repeats each dimension as often as input 1 says.
 func tile(n *node) {
 	n.give("Tile", vals{n.raw(0), n.list(n.known(1)...)})
 }
 
-// blocks are sizes and borders of SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
 func (n *node) blocks() (size, borders []int) {
 	size, borders = n.known(1), n.known(2)
 	x := n.in(0)
@@ -268,8 +253,7 @@ func spaceToBatch(n *node) {
 	for i := range size {
 		pads[1+i], pads[len(shape)+1+i] = borders[2*i], borders[2*i+1]
 		if shape[1+i] += borders[2*i] + borders[2*i+1]; shape[1+i]%size[i] != 0 {
-			n.failf("dimension %d has %d elements with its borders, want a multiple of %d", 1+i, shape[1+i],
-				size[i])
+			n.failf("dimension %d has %d elements with its borders, want a multiple of %d", 1+i, shape[1+i], size[i])
 		}
 	}
 	if slices.Max(borders) > 0 {
@@ -301,7 +285,6 @@ func (n *node) rearranged(value *ir.Value, parts, perm []int) *ir.Value {
 	return n.make("moved", "Transpose", vals{value}, intsAttr("perm", perm...))
 }
 
-// batchToSpace puts batches back to the places in blocks, and cuts the borders.
 func batchToSpace(n *node) {
 	size, borders := n.blocks()
 	x, m := n.in(0), len(size)

@@ -29,7 +29,6 @@ func timesNumber(by float64, left int32) times {
 
 func (t times) of(v int32) int32 { return fixp.Requantize(v<<t.left, t.mult, t.shift) }
 
-// integer reports that a tensor has integers of 8 or 16 bits with one scale.
 func integer(ts ...*model.Tensor) bool {
 	for _, t := range ts {
 		if t == nil || len(t.Scale) != 1 || t.DType != tensor.I8 && t.DType != tensor.I16 {
@@ -60,7 +59,6 @@ func rule(f float64, y *model.Tensor, lo, hi int64) int64 {
 	return min(max(int64(math.Round(f/float64(y.Scale[0])))+y.Zero[0], lo), hi)
 }
 
-// value is the real number of an integer of a tensor.
 func value(t *model.Tensor, q int64) float64 { return float64(t.Scale[0]) * float64(q-t.Zero[0]) }
 
 // byRule reports that integers are what the rule gives for a function of one tensor.
@@ -112,23 +110,21 @@ func (n *node) differenceOf() sum {
 		timesNumber(float64(twice/(float32(int32(1)<<left)*y)), 0)}
 }
 
-// subtract is SUB.
 func subtract(n *node) {
-	var o fb.ActivationOptions
-	n.options("ActivationOptions", o.Init)
+	act := options[fb.ActivationOptions](n).Activation()
 	a, b, y := n.in(0), n.in(1), n.out()
 	if !integer(a, b, y) || a.DType != y.DType || b.DType != y.DType {
-		n.pair("Sub", o.Activation())
+		n.pair("Sub", act)
 		return
 	}
 	s := n.differenceOf()
 	minus := func(a, b float64) float64 { return a - b }
-	if n.pairByRule(s.difference, minus, o.Activation()) || n.subtracts16(s) {
-		n.pair("Sub", o.Activation())
+	if n.pairByRule(s.difference, minus, act) || n.subtracts16(s) {
+		n.pair("Sub", act)
 		return
 	}
 	d := n.step("Sub", vals{n.less(a, s.a), n.less(b, s.b)})
-	n.finish(d, s.y, o.Activation())
+	n.finish(d, s.y, act)
 }
 
 // subtracts16 reports that Sub of 16 bits has the same scales, of which it computes the
@@ -143,7 +139,6 @@ func (n *node) subtracts16(s sum) bool {
 		min(have.Shift1, have.Shift2, have.OutShift) >= -31
 }
 
-// squaredDifference is SQUARED_DIFFERENCE.
 func squaredDifference(n *node) {
 	a, b, y := n.in(0), n.in(1), n.out()
 	if !integer(a, b, y) {
@@ -163,7 +158,6 @@ func squaredDifference(n *node) {
 	n.finish(square, out, actNone)
 }
 
-// prelu is PRELU.
 func prelu(n *node) {
 	x, a, y := n.in(0), n.in(1), n.out()
 	if !integer(x, a, y) {
@@ -223,7 +217,6 @@ func reduceSum(op string) func(n *node) {
 	}
 }
 
-// reducedCount is how many elements become one.
 func (n *node) reducedCount(x *model.Tensor, axes []int) int {
 	seen, count := map[int]bool{}, 1
 	for _, a := range axes {
@@ -246,7 +239,6 @@ func (t times) over(count int) times {
 	return times{t.left, int32(int64(t.mult) << shift / int64(count)), t.shift - shift}
 }
 
-// mostSums bounds the sums that are tried one by one.
 const mostSums = 1 << 18
 
 // sumByRule reports that sums of n elements of 8 bits, divided by count, are what the rule
@@ -265,4 +257,136 @@ func (n *node) sumByRule(by times, elems, count int) bool {
 		}
 	}
 	return true
+}
+
+// Operators of which TensorFlow Lite has an integer definition and ONNX none are written
+// in steps on int32.
+
+func (n *node) whole(v int64) *ir.Value {
+	return n.constant("whole", tensor.Of([]int{}, []int32{int32(v)}))
+}
+
+// centred are the elements of a tensor less its zero point, as int32.
+func (n *node) centred(t *model.Tensor) *ir.Value {
+	v := n.cast(n.c.raw(t), tensor.I32)
+	if len(t.Zero) > 0 && t.Zero[0] != 0 {
+		v = n.step("Sub", vals{v, n.whole(t.Zero[0])})
+	}
+	return v
+}
+
+func (n *node) rescale(v *ir.Value, by float64) *ir.Value {
+	mult, shift := fixp.QuantizeMultiplier(by)
+	return n.rescaleBy(v, int(mult), int(shift))
+}
+
+func (n *node) rescaleBy(v *ir.Value, mult, shift int) *ir.Value {
+	return n.step("nncc.Rescale", vals{v}, intAttr("mult", mult), intAttr("shift", shift))
+}
+
+// shifted is int32 times a power of two, wrapped.
+func (n *node) shifted(v *ir.Value, left int) *ir.Value {
+	return n.step("Mul", vals{v, n.whole(1 << left)})
+}
+
+// narrow makes the result of int32 less its zero point: limited to its type, or to an
+// activation's range.
+func (n *node) narrow(v *ir.Value, act int8) { n.c.put(n.out(), n.within(n.out(), v, act)) }
+
+// within is narrow for the quantisation of a tensor.
+func (n *node) within(y *model.Tensor, v *ir.Value, act int8) *ir.Value {
+	lo, hi := n.activationRange(act, y)
+	if y.Zero[0] != 0 {
+		v = n.step("Add", vals{v, n.whole(y.Zero[0])})
+	}
+	v = n.step("Max", vals{v, n.whole(lo)})
+	v = n.step("Min", vals{v, n.whole(hi)})
+	return n.c.add("Cast", []string{n.c.place(n.out()).name}, vals{v}, to(y.DType))[0]
+}
+
+func (n *node) activationRange(act int8, t *model.Tensor) (lo, hi int64) {
+	lo, hi = t.DType.IntRange()
+	at := func(v float64) int64 {
+		return t.Zero[0] + int64(math.Round(float64(float32(v)/t.Scale[0])))
+	}
+	switch act {
+	case actNone:
+	case actRelu:
+		lo = max(lo, at(0))
+	case actRelu6:
+		lo, hi = max(lo, at(0)), min(hi, at(6))
+	case actReluN1:
+		lo, hi = max(lo, at(-1)), min(hi, at(1))
+	default:
+		n.failf("activation %d, want one of NONE, RELU, RELU_N1_TO_1, RELU6", act)
+	}
+	return lo, hi
+}
+
+func quantised(d tensor.DType, all ...*model.Tensor) bool {
+	for _, t := range all {
+		if t == nil || t.DType != d || len(t.Scale) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func addN(n *node) {
+	x, y := n.in(0), n.out()
+	for i, t := range n.o.In {
+		n.refuse(t == nil, "input %d is absent", i)
+	}
+	if !quantised(tensor.I8, append([]*model.Tensor{y}, n.o.In...)...) {
+		var in vals
+		for _, t := range n.o.In {
+			in = append(in, n.c.real(t))
+		}
+		n.result("Sum", in)
+		return
+	}
+	sum := n.headroom(n.whole(-x.Zero[0]))
+	for _, t := range n.o.In {
+		sum = n.step("Add", vals{sum, n.headroom(n.centred(t))})
+	}
+	n.fromHeadroom(sum)
+}
+
+// headroom is half of int32 with 20 more bits, in which sums of int8 are computed.
+func (n *node) headroom(v *ir.Value) *ir.Value {
+	return n.rescale(n.shifted(v, fixp.AddLeftShift), 0.5)
+}
+
+func (n *node) fromHeadroom(v *ir.Value) {
+	twice := 2 * float64(n.in(0).Scale[0])
+	n.narrow(n.rescale(v, twice/(float64(1<<fixp.AddLeftShift)*float64(n.out().Scale[0]))), actNone)
+}
+
+func cumsum(n *node) {
+	o := options[fb.CumsumOptions](n)
+	axis := n.known(1)
+	n.refuse(len(axis) != 1, "axis %v, want one number", axis)
+	x, y := n.in(0), n.out()
+	attrs := []attr{flag("exclusive", o.Exclusive()), flag("reverse", o.Reverse())}
+	at := n.constant("axis", tensor.Of([]int{}, []int32{int32(axis[0])}))
+	if !quantised(tensor.I8, x, y) {
+		n.result("CumSum", vals{n.real(0), at}, attrs...)
+		return
+	}
+	sum := n.step("CumSum", vals{n.headroom(n.centred(x)), at}, attrs...)
+	sum = n.step("Add", vals{sum, n.headroom(n.whole(-x.Zero[0]))})
+	n.fromHeadroom(sum)
+}
+
+func divide(n *node) {
+	a, b, y := n.in(0), n.in(1), n.out()
+	if !quantised(tensor.I8, a, b, y) {
+		arithmetic("Div")(n)
+		return
+	}
+	act := options[fb.ActivationOptions](n).Activation()
+	mult, shift := fixp.QuantizeMultiplier(float64(a.Scale[0] / (b.Scale[0] * y.Scale[0])))
+	v := n.step("nncc.Quotient", vals{n.centred(a), n.centred(b)}, intAttr("mult", int(mult)),
+		intAttr("shift", int(shift)))
+	n.narrow(v, act)
 }

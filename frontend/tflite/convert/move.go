@@ -13,15 +13,13 @@ import (
 // Data movement computes on elements as they are stored: input and output share their
 // quantisation (the format wants it, and its interpreters rely on it).
 
-// shaped gives a value the shape of the result.
 func (n *node) shaped(x *ir.Value) { n.give("Reshape", vals{x, n.list(n.out().Shape...)}) }
 
 // reshape is every operator that changes the shape alone: the file states the result's.
 func reshape(n *node) { n.shaped(n.raw(0)) }
 
 func concat(n *node) {
-	var o fb.ConcatenationOptions
-	n.options("ConcatenationOptions", o.Init)
+	o := options[fb.ConcatenationOptions](n)
 	y := n.out()
 	same := o.Activation() == actNone
 	for _, t := range n.o.In {
@@ -48,7 +46,6 @@ func transpose(n *node) {
 	n.give("Transpose", vals{n.raw(0)}, intsAttr("perm", n.known(1)...))
 }
 
-// split has its data and its axis as inputs; the results say what their sizes are.
 func split(data, axis int) func(n *node) {
 	return func(n *node) {
 		v, x := n.known(axis), n.in(data)
@@ -79,19 +76,18 @@ func slice(n *node) {
 }
 
 func stridedSlice(n *node) {
-	var o fb.StridedSliceOptions
-	n.options("StridedSliceOptions", o.Init)
+	o := options[fb.StridedSliceOptions](n)
 	var v [3][]int
 	for i := range v {
 		v[i] = n.known(i + 1)
 	}
 	n.refuse(len(v[1]) != len(v[0]) || len(v[2]) != len(v[0]), "%d begins, %d ends and %d strides", len(v[0]),
 		len(v[1]), len(v[2]))
-	axes := n.slicedAxes(&o, len(v[0]), len(n.in(0).Shape))
+	axes := n.slicedAxes(o, len(v[0]), len(n.in(0).Shape))
 	var at [4][]int
 	for i, axis := range axes {
 		if axis >= 0 {
-			begin, end, stride := slicedDim(&o, i, v[0][i], v[1][i], v[2][i])
+			begin, end, stride := slicedDim(o, i, v[0][i], v[1][i], v[2][i])
 			for j, v := range [4]int{begin, end, axis, stride} {
 				at[j] = append(at[j], v)
 			}
@@ -129,7 +125,6 @@ func (n *node) slicedAxes(o *fb.StridedSliceOptions, entries, rank int) []int {
 	return axes
 }
 
-// slicedDim is begin, end and stride of dimension i for ONNX, with the masks read.
 func slicedDim(o *fb.StridedSliceOptions, i, begin, end, stride int) (int, int, int) {
 	bit := func(mask int32) bool { return mask>>i&1 != 0 }
 	if o.Offset() {
@@ -164,7 +159,6 @@ func (n *node) pads() *ir.Value {
 	return n.list(p...)
 }
 
-// pad writes zeros, or the real number that input 2 is.
 func pad(n *node) {
 	in := vals{n.real(0), n.pads()}
 	if t := n.in(2); t != nil {
@@ -174,8 +168,7 @@ func pad(n *node) {
 }
 
 func mirrorPad(n *node) {
-	var o fb.MirrorPadOptions
-	n.options("MirrorPadOptions", o.Init)
+	o := options[fb.MirrorPadOptions](n)
 	if o.Mode() != 0 {
 		n.symmetric()
 		return
@@ -183,10 +176,8 @@ func mirrorPad(n *node) {
 	n.give("Pad", vals{n.raw(0), n.pads()}, textAttr("mode", "reflect"))
 }
 
-// pack stacks tensors along a new dimension.
 func pack(n *node) {
-	var o fb.PackOptions
-	n.options("PackOptions", o.Init)
+	o := options[fb.PackOptions](n)
 	axes := n.list(int(o.Axis()))
 	var in vals
 	for i, t := range n.o.In {
@@ -197,8 +188,7 @@ func pack(n *node) {
 }
 
 func unpack(n *node) {
-	var o fb.UnpackOptions
-	n.options("UnpackOptions", o.Init)
+	o := options[fb.UnpackOptions](n)
 	var labels []string
 	for _, t := range n.o.Out {
 		labels = append(labels, n.becoming(t).label("part"))
@@ -213,8 +203,7 @@ func unpack(n *node) {
 // space is DEPTH_TO_SPACE or SPACE_TO_DEPTH, between transpositions.
 func space(op string) func(n *node) {
 	return func(n *node) {
-		var o fb.BlockOptions
-		n.options("BlockOptions", o.Init)
+		o := options[fb.BlockOptions](n)
 		x := n.in(0)
 		n.refuse(len(x.Shape) != 4, "shape %v, want [batch, height, width, channels]", x.Shape)
 		first := n.make("nchw", "Transpose", vals{n.raw(0)}, intsAttr("perm", 0, 3, 1, 2))

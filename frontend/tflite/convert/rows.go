@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
@@ -14,13 +15,11 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// row says how an operator is computed.
 type row struct {
 	in, out int // inputs and results that must be present
 	write   func(n *node)
 }
 
-// rows are the operators that nncc reads, by their names in the format.
 var rows map[string]row
 
 func init() {
@@ -155,7 +154,6 @@ func init() {
 
 const larq = "binary networks of Larq are computed by its own runtime; export the float model without its converter"
 
-// customRows are operators that have no number in the format.
 var customRows = map[string]row{
 	"CIRCULAR_BUFFER":                     {1, 1, circularBuffer},
 	"SignalDelay":                         {1, 1, signalDelay},
@@ -190,17 +188,14 @@ type node struct {
 	row
 }
 
-// failf refuses the operator.
 func (n *node) failf(format string, args ...any) { stop("unsupported", n.o.String(), format, args...) }
 
-// refuse refuses the operator where the condition holds.
 func (n *node) refuse(is bool, format string, args ...any) {
 	if is {
 		n.failf(format, args...)
 	}
 }
 
-// in is input i, nil where it is absent.
 func (n *node) in(i int) *model.Tensor {
 	if i < len(n.o.In) {
 		return n.o.In[i]
@@ -214,14 +209,12 @@ func (n *node) real(i int) *ir.Value { return n.c.real(n.in(i)) }
 
 func (n *node) raw(i int) *ir.Value { return n.c.raw(n.in(i)) }
 
-// data are the elements of a tensor, which has to be known at compile time.
 func (n *node) data(t *model.Tensor, what string) *tensor.Dense {
 	v := n.c.raw(t)
 	n.refuse(v.Const == nil, "%s: tensor %q is computed at run time, want a constant", what, t.Name)
 	return v.Const
 }
 
-// known are the elements of input i, which has to be a constant.
 func (n *node) known(i int) []int {
 	d := n.data(n.in(i), fmt.Sprint("input ", i))
 	n.room(d.Len())
@@ -232,13 +225,10 @@ func (n *node) known(i int) []int {
 	return v
 }
 
-// label is the name of a value beside the operator's result.
 func (n *node) label(what string) string { return n.c.free(n.c.place(n.out()).name + "/" + what) }
 
-// constant is a constant beside the result.
 func (n *node) constant(what string, d *tensor.Dense) *ir.Value { return n.c.Const(n.label(what), d) }
 
-// list is a constant of integers.
 func (n *node) list(v ...int) *ir.Value { return n.constant("list", tensor.Ints(v...)) }
 
 // number is a constant of the element type of reals.
@@ -246,7 +236,6 @@ func (n *node) number(v float32) *ir.Value {
 	return n.constant("number", tensor.Of([]int{}, []float32{v}))
 }
 
-// limit is a constant of the type of the result's numbers.
 func (n *node) limit(v float32) *ir.Value {
 	d := tensor.Of([]int{}, []float32{v})
 	if y := n.out(); !y.Quantized() {
@@ -255,7 +244,6 @@ func (n *node) limit(v float32) *ir.Value {
 	return n.constant("limit", d)
 }
 
-// make adds an operator beside the result, under a label.
 func (n *node) make(what, op string, in vals, attrs ...attr) *ir.Value {
 	return n.c.add(op, []string{n.label(what)}, in, attrs...)[0]
 }
@@ -291,25 +279,26 @@ func (n *node) giveAll(op string, in vals, attrs ...attr) {
 	}
 }
 
-// result adds the operator that gives the real numbers of the result.
 func (n *node) result(op string, in vals, attrs ...attr) { n.resultOf(n.out(), op, in, attrs...) }
 
 func (n *node) resultOf(y *model.Tensor, op string, in vals, attrs ...attr) {
 	n.c.store(y, n.c.add(op, []string{n.c.realName(y)}, in, attrs...)[0])
 }
 
-// empty is a table without fields: all of them have their defaults.
 var empty = []byte{4, 0, 4, 0, 4, 0, 0, 0}
 
-// options gives the operator's options by their name in the schema; defaults where the
-// file has none.
-func (n *node) options(name string, init func(b []byte, at flatbuffers.UOffsetT)) {
-	t, ok, err := n.o.Options(name)
+func options[T any, P interface {
+	*T
+	Init(b []byte, at flatbuffers.UOffsetT)
+}](n *node) P {
+	t, ok, err := n.o.Options(reflect.TypeFor[T]().Name())
 	n.refuse(err != nil, "%v", err)
 	if !ok {
 		t.Bytes, t.Pos = empty, 4
 	}
-	init(t.Bytes, t.Pos)
+	o := P(new(T))
+	o.Init(t.Bytes, t.Pos)
+	return o
 }
 
 // Fused activations, by the format's numbers.
@@ -330,7 +319,6 @@ func (n *node) activated(act int8, op string, in vals, attrs ...attr) {
 	n.result(op, in, attrs...)
 }
 
-// fused is the operator of a fused activation.
 func (n *node) fused(act int8, x *ir.Value) (op string, in vals, attrs []attr) {
 	switch act {
 	case actRelu:
@@ -378,7 +366,6 @@ func (n *node) beside(t *model.Tensor, what string) *model.Tensor {
 	return &at
 }
 
-// becoming is the operator with another result.
 func (n *node) becoming(y *model.Tensor) *node {
 	o := *n.o
 	o.Out = []*model.Tensor{y}

@@ -15,7 +15,6 @@ import (
 // Operators of TensorFlow Lite Micro's audio front end, on plain integers; what they keep
 // from run to run is state.
 
-// numbers are the options of a custom operator that it must have, in the order of names.
 func (n *node) numbers(names ...string) []int {
 	all, err := fb.ReadNumbers(n.o.Custom)
 	n.refuse(err != nil, "damaged options: %v", err)
@@ -29,7 +28,6 @@ func (n *node) numbers(names ...string) []int {
 	return out
 }
 
-// of checks inputs and results by their element types.
 func (n *node) of(in, out []tensor.DType) {
 	for i, d := range in {
 		if t := n.in(i); t == nil || t.DType != d {
@@ -41,7 +39,6 @@ func (n *node) of(in, out []tensor.DType) {
 	}
 }
 
-// kept is a constant of a type.
 func (n *node) kept(d tensor.DType, shape []int, v ...int64) *ir.Value {
 	t := tensor.New(d, shape)
 	for i, x := range v {
@@ -63,7 +60,6 @@ func (n *node) right(v, by *ir.Value) *ir.Value {
 	return n.step("BitShift", vals{v, by}, textAttr("direction", "RIGHT"))
 }
 
-// cut is a part of the last dimension.
 func (n *node) cut(v *ir.Value, from, upTo int) *ir.Value {
 	return n.step("Slice", vals{v, n.list(from), n.list(upTo), n.list(-1)})
 }
@@ -72,7 +68,6 @@ func (n *node) join(parts ...*ir.Value) *ir.Value {
 	return n.step("Concat", parts, intAttr("axis", -1))
 }
 
-// memory is a state of the operator, which begins with zeros.
 func (n *node) memory(what string, d tensor.DType, shape ...int) *variable {
 	v := n.c.vars.add(n.out().Name + "/" + what)
 	v.like = &model.Tensor{Name: v.name, DType: d, Shape: shape}
@@ -84,7 +79,6 @@ var (
 	u32s = []tensor.DType{tensor.U32}
 )
 
-// signalWindow multiplies frames with weights, shifts and limits.
 func signalWindow(n *node) {
 	o := n.numbers("shift")
 	n.of([]tensor.DType{tensor.I16, tensor.I16}, i16s)
@@ -101,8 +95,7 @@ func signalEnergy(n *node) {
 	n.of(i16s, u32s)
 	x, y := n.in(0), n.out()
 	n.refuse(len(x.Shape) != 1 || len(y.Shape) != 1 || o[0] < 0 || o[1] < o[0] || o[1] > y.Shape[0] ||
-		2*o[1] > x.Shape[0],
-		"numbers %d to %d of %v, for a result %v", o[0], o[1], x.Shape, y.Shape)
+		2*o[1] > x.Shape[0], "numbers %d to %d of %v, for a result %v", o[0], o[1], x.Shape, y.Shape)
 	n.room(y.Shape[0])
 	v := n.cast(n.cut(n.raw(0), 2*o[0], 2*o[1]), tensor.I32)
 	v = n.step("Mul", vals{v, v})
@@ -132,7 +125,6 @@ func signalAutoScale(n *node) {
 	n.becoming(n.o.Out[1]).give("Identity", vals{bits})
 }
 
-// signalLog is the logarithm of channels.
 func signalLog(n *node) {
 	o := n.numbers("input_correction_bits", "output_scale")
 	n.of(u32s, i16s)
@@ -140,7 +132,6 @@ func signalLog(n *node) {
 	n.give("Cast", vals{v}, to(tensor.I16))
 }
 
-// signalRoot is the square root of channels, shifted back.
 func signalRoot(n *node) {
 	n.of([]tensor.DType{tensor.U64, tensor.I32}, u32s)
 	by := n.cast(n.raw(1), tensor.U64)
@@ -201,9 +192,8 @@ func spectralSubtraction(n *node) {
 	n.of(u32s, []tensor.DType{tensor.U32, tensor.U32})
 	x, y := n.in(0), n.out()
 	n.room(x.Elems())
-	n.refuse(o[4] != x.Elems() || !slices.Equal(x.Shape, y.Shape) ||
-		!slices.Equal(x.Shape, n.o.Out[1].Shape) || min(o[7], o[8]) < 0 || max(o[7], o[8]) > 31,
-		"%d channels of %v, %d and %d bits", o[4], x.Shape, o[7], o[8])
+	n.refuse(o[4] != x.Elems() || !slices.Equal(x.Shape, y.Shape) || !slices.Equal(x.Shape, n.o.Out[1].Shape) ||
+		min(o[7], o[8]) < 0 || max(o[7], o[8]) > 31, "%d channels of %v, %d and %d bits", o[4], x.Shape, o[7], o[8])
 	wide := func(v *ir.Value) *ir.Value { return n.cast(v, tensor.U64) }
 	narrow := func(v *ir.Value) *ir.Value { return n.cast(v, tensor.U32) }
 	alternate := func(even, odd int) *ir.Value {
@@ -257,8 +247,7 @@ func (n *node) gain() *ir.Value {
 	}
 	column := n.step("Unsqueeze", vals{x, n.list(-1)})
 	above := n.step("GreaterOrEqual", vals{column, n.kept(tensor.U32, []int{32}, powers...)})
-	bits := n.step("ReduceSum", vals{n.cast(above, tensor.I32), n.list(-1)},
-		intAttr("keepdims", 0))
+	bits := n.step("ReduceSum", vals{n.cast(above, tensor.I32), n.list(-1)}, intAttr("keepdims", 0))
 	few := n.step("LessOrEqual", vals{x, n.one(tensor.U32, 2)})
 	at := n.step("Sub", vals{n.step("Mul", vals{bits, n.whole(4)}), n.whole(6)})
 	at = n.step("Where", vals{few, n.cast(x, tensor.I32), at})
@@ -279,7 +268,6 @@ func (n *node) gain() *ir.Value {
 	return n.step("Where", vals{few, entry(0), n.step("Add", vals{v, entry(0)})})
 }
 
-// signalFFT is the Fourier transform of real signals, or its inverse.
 func signalFFT(inverse int) func(n *node) {
 	return func(n *node) {
 		o, x, y := n.numbers("fft_length"), n.in(0), n.out()

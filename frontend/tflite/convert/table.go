@@ -91,7 +91,6 @@ func curve16(table, op string, most int) func(n *node) {
 	}
 }
 
-// offset is the result's zero point.
 func (n *node) offset() int32 { return int32(n.out().Zero[0]) }
 
 // ratio is the input's step in steps of the result, in float32.
@@ -118,8 +117,7 @@ func relu6Of(n *node) func(v int32) int32 {
 
 // slope is the multiplier of negative numbers, in float32.
 func (n *node) slope() float64 {
-	var o fb.LeakyReluOptions
-	n.options("LeakyReluOptions", o.Init)
+	o := options[fb.LeakyReluOptions](n)
 	return float64(n.in(0).Scale[0] * o.Alpha() / n.out().Scale[0])
 }
 
@@ -166,8 +164,7 @@ func relu(n *node) {
 }
 
 func leakyRelu(n *node) {
-	var o fb.LeakyReluOptions
-	n.options("LeakyReluOptions", o.Init)
+	o := options[fb.LeakyReluOptions](n)
 	alpha := float64(o.Alpha())
 	exact := func(x float64) float64 { return max(x, 0) + min(x, 0)*alpha }
 	if !n.int16Function(leakyReluOf, exact) || alpha < 0 {
@@ -182,7 +179,6 @@ func atLeast0(x float64) float64 { return max(x, 0) }
 
 func from0To6(x float64) float64 { return min(max(x, 0), 6) }
 
-// byFloat is a function that is computed in float32 and rounded.
 func byFloat(f func(x float64) float64) func(n *node) func(v int32) int32 {
 	return func(n *node) func(v int32) int32 {
 		step, steps := n.in(0).Scale[0], 1/n.out().Scale[0]
@@ -215,13 +211,11 @@ func rsqrtOf(n *node) func(v int32) int32 {
 	}
 }
 
-// hardSwishOf is computed in 16 bits.
 func hardSwishOf(n *node) func(v int32) int32 {
 	fine := n.in(0).Scale[0] / 128
 	mult, shift := fixp.QuantizeMultiplier(float64(fine / n.out().Scale[0]))
 	if shift > 0 {
-		n.failf("the result's scale %g is less than a 128th of the input's, %g", n.out().Scale[0],
-			n.in(0).Scale[0])
+		n.failf("the result's scale %g is less than a 128th of the input's, %g", n.out().Scale[0], n.in(0).Scale[0])
 	}
 	gateMult, gateShift := fixp.QuantizeMultiplier(float64(fine / (3. / 32768)))
 	toOut, toGate := fixp.High16(mult), fixp.High16(gateMult)

@@ -92,7 +92,6 @@ func isNumber(kind byte) bool {
 		kind == flexBool
 }
 
-// number reads a value whose type a byte gives, the width of what it refers to, too.
 func (f flex) number(at, width int, packed byte) (float64, error) {
 	kind := packed >> 2
 	if kind > flexIndirect && kind <= flexIndirect+flexFloat {
@@ -120,7 +119,6 @@ func (f flex) number(at, width int, packed byte) (float64, error) {
 	return 0, fmt.Errorf("a value of FlexBuffers type %d of %d bytes, want a number", kind, width)
 }
 
-// uint reads width bytes.
 func (f flex) uint(at, width int) (uint64, error) {
 	if at < 0 || width != 1 && width != 2 && width != 4 && width != 8 || at+width > len(f) {
 		return 0, fmt.Errorf("byte %d: %d bytes belong here, there are %d", at, width, len(f))
@@ -130,7 +128,6 @@ func (f flex) uint(at, width int) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), nil
 }
 
-// offset reads where the offset at a position leads to: back.
 func (f flex) offset(at, width int) (int, error) {
 	v, err := f.uint(at, width)
 	if err != nil {
@@ -142,7 +139,6 @@ func (f flex) offset(at, width int) (int, error) {
 	return at - int(v), nil
 }
 
-// key reads the text that an offset leads to.
 func (f flex) key(at, width int) (string, error) {
 	to, err := f.offset(at, width)
 	if err != nil {

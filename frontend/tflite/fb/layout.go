@@ -14,7 +14,6 @@ import (
 //go:embed schema.fbs
 var schema string
 
-// kind is what a field of a table holds.
 type kind uint8
 
 const (

@@ -11,7 +11,6 @@ import (
 // Custom is the code of operators that have a name of their own.
 const Custom = 32
 
-// operators are the builtin operators by their codes, as in the format's schema.
 var operators = strings.Fields(`
 ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE EMBEDDING_LOOKUP FLOOR
 FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION

@@ -44,7 +44,6 @@ type verifier struct {
 	tables int
 }
 
-// has checks that there are n bytes from at on, aligned as numbers of size bytes are.
 func (v *verifier) has(at uint32, n uint64, size uint32) error {
 	switch {
 	case uint64(at)+n > uint64(len(v.b)):
@@ -55,7 +54,6 @@ func (v *verifier) has(at uint32, n uint64, size uint32) error {
 	return nil
 }
 
-// offset reads where the offset at a position leads to.
 func (v *verifier) offset(at uint32) (uint32, error) {
 	if err := v.has(at, 4, 4); err != nil {
 		return 0, err
@@ -67,7 +65,6 @@ func (v *verifier) offset(at uint32) (uint32, error) {
 	return uint32(to), nil
 }
 
-// table checks the table at a position and all that it refers to.
 func (v *verifier) table(name string, at uint32) error {
 	if v.tables++; v.tables > maxTables {
 		return fmt.Errorf("more than %d tables", maxTables)
@@ -123,7 +120,6 @@ func (f field) width() uint32 {
 	return 4
 }
 
-// field checks a field of which the bytes lie within its table.
 func (v *verifier) field(f field, at uint32) error {
 	if f.kind == scalar {
 		return v.has(at, uint64(f.size), min(f.size, 4))

@@ -108,7 +108,6 @@ func (o *Op) Options(name string) (t flatbuffers.Table, ok bool, err error) {
 // String names the operator as messages do.
 func (o *Op) String() string { return fmt.Sprintf("%s (operator %d)", o.Name, o.Index) }
 
-// parser collects what is wrong with a file.
 type parser struct {
 	b    []byte
 	file *fb.Model
@@ -117,7 +116,6 @@ type parser struct {
 	left int64 // bytes of constants that may still be decoded
 }
 
-// fail adds an error.
 func (p *parser) fail(code, node, format string, args ...any) {
 	if len(p.errs) < p.lim.Findings {
 		p.errs = append(p.errs, &diag.Diag{Code: code, Node: node, Msg: fmt.Sprintf(format, args...)})
@@ -187,7 +185,6 @@ func uniqueName(name string, i int, taken map[string]bool) string {
 	return name
 }
 
-// list reads tensors by their indices, of which -1 is none.
 func (p *parser) list(g *Graph, what string, n int, at func(j int) int32) []*Tensor {
 	out := make([]*Tensor, n)
 	for j := range out {

@@ -12,19 +12,15 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// dtypes are element types by the format's numbers.
 var dtypes = map[int8]tensor.DType{0: tensor.F32, 1: tensor.F16, 2: tensor.I32, 3: tensor.U8, 4: tensor.I64,
 	6: tensor.Bool, 7: tensor.I16, 9: tensor.I8, 10: tensor.F64, 12: tensor.U64, 15: tensor.U32, 16: tensor.U16,
 	17: tensor.I4, 18: tensor.BF16, 20: tensor.U4}
 
-// typeNames are those that nncc has not.
 var typeNames = map[int8]string{5: "text", 8: "complex64", 11: "complex128", 14: "variant", 19: "int2",
 	21: "float8", 22: "float8"}
 
-// resource is the type of values that name variables.
 const resource = 13
 
-// maxRank is that of the format's operators.
 const maxRank = 8
 
 func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
@@ -73,7 +69,6 @@ func typeName(t int8) string {
 	return fmt.Sprintf("of type %d", t)
 }
 
-// data takes a constant from its buffer; buffer 0 is none.
 func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 	i := t.Buffer()
 	if t.ExternalBuffer() != 0 {

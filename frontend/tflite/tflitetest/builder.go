@@ -4,6 +4,11 @@
 package tflitetest
 
 import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
@@ -41,7 +46,6 @@ type Graph struct {
 	Called          []Graph
 }
 
-// writer is a file being written.
 type writer struct {
 	*flatbuffers.Builder
 	buffers, codes []flatbuffers.UOffsetT
@@ -57,7 +61,7 @@ func (g Graph) Bytes() []byte {
 		graphs = append(graphs, w.graph(c))
 	}
 	b := w.Builder
-	graphList, codeList, bufferList := list(b, graphs), list(b, w.codes), list(b, w.buffers)
+	graphList, codeList, bufferList := w.list(graphs), w.list(w.codes), w.list(w.buffers)
 	fb.ModelStart(b)
 	fb.ModelAddVersion(b, 3)
 	fb.ModelAddOperatorCodes(b, codeList)
@@ -79,13 +83,13 @@ func (w *writer) graph(g Graph) flatbuffers.UOffsetT {
 			buffer = len(w.buffers)
 			w.buffers = append(w.buffers, fb.BufferEnd(b))
 		}
-		tensors = append(tensors, t.write(b, uint32(buffer)))
+		tensors = append(tensors, w.tensor(t, uint32(buffer)))
 	}
 	for _, o := range g.Ops {
 		ops = append(ops, w.op(o))
 	}
-	in, out := ints(b, g.Inputs), ints(b, g.Outputs)
-	tensorList, opList := list(b, tensors), list(b, ops)
+	in, out := w.ints(g.Inputs), w.ints(g.Outputs)
+	tensorList, opList := w.list(tensors), w.list(ops)
 	fb.SubGraphStart(b)
 	fb.SubGraphAddTensors(b, tensorList)
 	fb.SubGraphAddInputs(b, in)
@@ -96,7 +100,7 @@ func (w *writer) graph(g Graph) flatbuffers.UOffsetT {
 
 func (w *writer) op(o Op) flatbuffers.UOffsetT {
 	b := w.Builder
-	in, out := ints(b, o.In), ints(b, o.Out)
+	in, out := w.ints(o.In), w.ints(o.Out)
 	var options, custom, name flatbuffers.UOffsetT
 	if o.Options != nil {
 		options = o.Options(b)
@@ -133,20 +137,12 @@ func (w *writer) op(o Op) flatbuffers.UOffsetT {
 	return fb.OperatorEnd(b)
 }
 
-func (t Tensor) write(b *flatbuffers.Builder, buffer uint32) flatbuffers.UOffsetT {
-	name, shape := b.CreateString(t.Name), ints(b, t.Shape)
+func (w *writer) tensor(t Tensor, buffer uint32) flatbuffers.UOffsetT {
+	b := w.Builder
+	name, shape := b.CreateString(t.Name), w.ints(t.Shape)
 	var quantization flatbuffers.UOffsetT
 	if len(t.Scale) > 0 {
-		b.StartVector(4, len(t.Scale), 4)
-		for i := len(t.Scale) - 1; i >= 0; i-- {
-			b.PrependFloat32(t.Scale[i])
-		}
-		scale := b.EndVector(len(t.Scale))
-		b.StartVector(8, len(t.Zero), 8)
-		for i := len(t.Zero) - 1; i >= 0; i-- {
-			b.PrependInt64(t.Zero[i])
-		}
-		zero := b.EndVector(len(t.Zero))
+		scale, zero := vector(b, 4, t.Scale, b.PrependFloat32), vector(b, 8, t.Zero, b.PrependInt64)
 		fb.QuantizationStart(b)
 		fb.QuantizationAddScale(b, scale)
 		fb.QuantizationAddZeroPoint(b, zero)
@@ -165,18 +161,64 @@ func (t Tensor) write(b *flatbuffers.Builder, buffer uint32) flatbuffers.UOffset
 	return fb.TensorEnd(b)
 }
 
-func ints(b *flatbuffers.Builder, v []int32) flatbuffers.UOffsetT {
-	b.StartVector(4, len(v), 4)
-	for i := len(v) - 1; i >= 0; i-- {
-		b.PrependInt32(v[i])
+// vector writes a list whose elements have size bytes.
+func vector[T any](b *flatbuffers.Builder, size int, v []T, put func(T)) flatbuffers.UOffsetT {
+	b.StartVector(size, len(v), size)
+	for _, x := range slices.Backward(v) {
+		put(x)
 	}
 	return b.EndVector(len(v))
 }
 
-func list(b *flatbuffers.Builder, v []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
-	b.StartVector(4, len(v), 4)
-	for i := len(v) - 1; i >= 0; i-- {
-		b.PrependUOffsetT(v[i])
+func (w *writer) ints(v []int32) flatbuffers.UOffsetT { return vector(w.Builder, 4, v, w.PrependInt32) }
+
+func (w *writer) list(v []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
+	return vector(w.Builder, 4, v, w.PrependUOffsetT)
+}
+
+// Flex writes a FlexBuffers map of integers, floats and booleans, four bytes each.
+func Flex[T any](v map[string]T) []byte {
+	var b []byte
+	put := func(n int) { b = binary.LittleEndian.AppendUint32(b, uint32(n)) }
+	keys := slices.Sorted(maps.Keys(v))
+	var at []int
+	for _, k := range keys {
+		at = append(at, len(b))
+		b = append(append(b, k...), 0)
 	}
-	return b.EndVector(len(v))
+	for len(b)%4 != 0 {
+		b = append(b, 0)
+	}
+	put(len(keys))
+	list := len(b)
+	for i := range keys {
+		put(len(b) - at[i])
+	}
+	put(len(b) - list)
+	put(4)
+	put(len(keys))
+	entries := len(b)
+	var types []byte
+	for _, k := range keys {
+		n, kind := 0, byte(1)
+		switch x := any(v[k]).(type) {
+		case int:
+			n = x
+		case float64:
+			n, kind = int(math.Float32bits(float32(x))), 3
+		case bool:
+			kind = 26
+			if x {
+				n = 1
+			}
+		}
+		put(n)
+		types = append(types, kind<<2|2)
+	}
+	b = append(b, types...)
+	for len(b)%4 != 0 {
+		b = append(b, 0)
+	}
+	put(len(b) - entries)
+	return append(b, 9<<2|2, 4)
 }

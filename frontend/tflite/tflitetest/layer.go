@@ -3,23 +3,21 @@
 package tflitetest
 
 import (
+	"bytes"
 	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
+	"github.com/nncc/nncc/ir/bug"
 )
 
 // Types are element types by their names, with the format's numbers.
 var Types = map[string]int8{
 	"f32": 0, "i32": 2, "u8": 3, "i64": 4, "bool": 6, "i16": 7, "i8": 9, "u32": 15, "u64": 12, "i4": 17,
 }
-
-// sizes are the bytes of an element.
-var sizes = map[string]int{"f32": 4, "i32": 4, "u8": 1, "i64": 8, "bool": 1, "i16": 2, "i8": 1, "u32": 4, "u64": 8}
 
 // Layer is a model of one operator.
 type Layer struct {
@@ -40,9 +38,112 @@ func newLayer(op, typ string) *Layer {
 	return &Layer{Op: op, Type: typ, rng: rand.New(rand.NewPCG(seed, 1))}
 }
 
+// part is a tensor of a layer; add gives its index.
+type part struct {
+	add    func(l *Layer) int32
+	result bool
+}
+
+var none = at(-1)
+
+func at(i int32) part { return part{add: func(*Layer) int32 { return i }} }
+
+func shape(d ...int32) []int32 { return d }
+
+// in is an input of the layer's type, input one of another.
+func in(shape ...int32) part { return input("", shape...) }
+
+func input(typ string, shape ...int32) part {
+	return part{add: func(l *Layer) int32 {
+		l.Inputs = append(l.Inputs, l.tensor(typ, shape...))
+		return l.Inputs[len(l.Inputs)-1]
+	}}
+}
+
+// index is an input of indices below a limit.
+func index(limit int, shape ...int32) part {
+	return part{add: func(l *Layer) int32 {
+		l.limit = limit
+		return l.put(input("i32", shape...))
+	}}
+}
+
+// out is a result of the layer's type, output one of another.
+func out(shape ...int32) part { return output("", shape...) }
+
+func output(typ string, shape ...int32) part {
+	return part{result: true, add: func(l *Layer) int32 {
+		l.Outputs = append(l.Outputs, l.tensor(typ, shape...))
+		return l.Outputs[len(l.Outputs)-1]
+	}}
+}
+
+// rescaled is a result of another quantisation than the inputs'.
+func rescaled(shape ...int32) part {
+	return out(shape...).scaled("i8", 0.11, -5).scaled("i16", 0.0013, 0)
+}
+
+func random(typ string, shape ...int32) part {
+	return part{add: func(l *Layer) int32 {
+		i := l.tensor(typ, shape...)
+		l.Tensors[i].Data = Random(l.rng, typeName(l.Tensors[i].Type), count(shape))
+		return i
+	}}
+}
+
+// weights are a constant of int8 in layers of integers.
+func weights(shape ...int32) part {
+	return part{add: func(l *Layer) int32 {
+		if l.Type == "f32" {
+			return l.put(random("f32", shape...))
+		}
+		return l.put(random("i8", shape...).scaled("i8", 0.02, 0))
+	}}
+}
+
+func constant(typ string, shape []int32, v any) part {
+	return part{add: func(l *Layer) int32 { return l.constant(typ, shape, raw(v)) }}
+}
+
+// ints is a constant list of int32, scalar one without dimensions.
+func ints(v ...int32) part { return list(shape(int32(len(v))), v...) }
+
+func scalar(v int32) part { return list(nil, v) }
+
+func list(shape []int32, v ...int32) part { return constant("i32", shape, v) }
+
+func floats(shape []int32, v ...float32) part { return constant("f32", shape, v) }
+
+func raw(v any) []byte { return bug.Must(binary.Append([]byte{}, binary.LittleEndian, v)) }
+
+func (p part) changed(change func(t *Tensor)) part {
+	return part{result: p.result, add: func(l *Layer) int32 {
+		i := p.add(l)
+		change(&l.Tensors[i])
+		return i
+	}}
+}
+
+func (p part) scaled(typ string, scale float32, zero int64) part {
+	return p.changed(func(t *Tensor) {
+		if t.Type == Types[typ] {
+			t.Scale, t.Zero = []float32{scale}, []int64{zero}
+		}
+	})
+}
+
+func (p part) plain() part { return p.changed(func(t *Tensor) { t.Scale, t.Zero = nil, nil }) }
+
+func (p part) keeping() part { return p.changed(func(t *Tensor) { t.State = true }) }
+
+func (l *Layer) put(p part) int32 { return p.add(l) }
+
 // tensor adds a tensor. Integers of the layer's type have a quantisation: int8 scale 0.05
 // and zero point 3, int16 scale 0.0005.
 func (l *Layer) tensor(typ string, shape ...int32) int32 {
+	if typ == "" {
+		typ = l.Type
+	}
 	t := Tensor{Name: "t" + string(rune('a'+len(l.Tensors))), Type: Types[typ], Shape: shape}
 	switch typ {
 	case "i8":
@@ -54,45 +155,18 @@ func (l *Layer) tensor(typ string, shape ...int32) int32 {
 	return int32(len(l.Tensors) - 1)
 }
 
-// in adds an input of the layer's type, input one of another.
-func (l *Layer) in(shape ...int32) int32 { return l.input(l.Type, shape...) }
-
-func (l *Layer) input(typ string, shape ...int32) int32 {
+func (l *Layer) constant(typ string, shape []int32, data []byte) int32 {
 	i := l.tensor(typ, shape...)
-	l.Inputs = append(l.Inputs, i)
+	l.Tensors[i].Data = data
 	return i
 }
 
-// out adds a result of the layer's type, output one of another.
-func (l *Layer) out(shape ...int32) int32 { return l.output(l.Type, shape...) }
-
-func (l *Layer) output(typ string, shape ...int32) int32 {
-	i := l.tensor(typ, shape...)
-	l.Outputs = append(l.Outputs, i)
-	return i
-}
-
-// scaled gives a tensor a quantisation.
-func (l *Layer) scaled(i int32, scale float32, zero int64) int32 {
-	l.Tensors[i].Scale, l.Tensors[i].Zero = []float32{scale}, []int64{zero}
-	return i
-}
-
-// plain takes a tensor's quantisation away.
-func (l *Layer) plain(i int32) int32 {
-	l.Tensors[i].Scale, l.Tensors[i].Zero = nil, nil
-	return i
-}
-
-// random adds a constant of random elements.
-func (l *Layer) random(typ string, shape ...int32) int32 {
-	i := l.tensor(typ, shape...)
+func count(shape []int32) int {
 	n := 1
 	for _, d := range shape {
 		n *= int(d)
 	}
-	l.Tensors[i].Data = Random(l.rng, typ, n)
-	return i
+	return n
 }
 
 // Random gives n elements: floats in (-4, 4), int32 and int64 in [-1000, 1000), int16,
@@ -100,51 +174,41 @@ func (l *Layer) random(typ string, shape ...int32) int32 {
 func Random(rng *rand.Rand, typ string, n int) []byte {
 	b := []byte{}
 	for range n {
+		var v any
 		switch typ {
 		case "f32":
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(rng.Float32()*8-4))
+			v = rng.Float32()*8 - 4
 		case "u32":
-			b = binary.LittleEndian.AppendUint32(b, rng.Uint32()>>rng.IntN(32))
+			v = rng.Uint32() >> rng.IntN(32)
 		case "u64":
-			b = binary.LittleEndian.AppendUint64(b, rng.Uint64()>>rng.IntN(64))
+			v = rng.Uint64() >> rng.IntN(64)
 		case "i32":
-			b = binary.LittleEndian.AppendUint32(b, uint32(rng.IntN(2000)-1000))
+			v = int32(rng.IntN(2000) - 1000)
 		case "i64":
-			b = binary.LittleEndian.AppendUint64(b, uint64(rng.IntN(2000)-1000))
+			v = int64(rng.IntN(2000) - 1000)
 		case "i16":
-			b = binary.LittleEndian.AppendUint16(b, uint16(rng.IntN(1<<16)))
+			v = uint16(rng.IntN(1 << 16))
 		case "bool":
-			b = append(b, byte(rng.IntN(2)))
+			v = byte(rng.IntN(2))
 		default:
-			b = append(b, byte(rng.IntN(256)))
+			v = byte(rng.IntN(256))
 		}
+		b = append(b, raw(v)...)
 	}
 	return b
 }
 
-// ints adds a constant list of int32.
-func (l *Layer) ints(v ...int32) int32 { return l.intsOf([]int32{int32(len(v))}, v...) }
+func (l *Layer) do(o options, parts ...part) { l.op(l.Op, o, parts...) }
 
-// scalar adds a constant int32 without dimensions.
-func (l *Layer) scalar(v int32) int32 { return l.intsOf(nil, v) }
-
-func (l *Layer) intsOf(shape []int32, v ...int32) int32 {
-	i := l.tensor("i32", shape...)
-	l.Tensors[i].Data = []byte{}
-	for _, x := range v {
-		l.Tensors[i].Data = binary.LittleEndian.AppendUint32(l.Tensors[i].Data, uint32(x))
+func (l *Layer) op(name string, o options, parts ...part) {
+	op := Op{Kind: o.kind, Bytes: o.bytes}
+	for _, p := range parts {
+		if i := p.add(l); p.result {
+			op.Out = append(op.Out, i)
+		} else {
+			op.In = append(op.In, i)
+		}
 	}
-	return i
-}
-
-// do adds the layer's operator.
-func (l *Layer) do(o options, in []int32, out ...int32) {
-	l.add(l.Op, o, in, out...)
-}
-
-// add adds an operator.
-func (l *Layer) add(name string, o options, in []int32, out ...int32) {
-	op := Op{In: in, Out: out, Kind: o.kind, Bytes: o.bytes}
 	if op.Code = fb.CodeOf(name); op.Code < 0 {
 		op.Custom = name
 	}
@@ -162,8 +226,9 @@ type options struct {
 	bytes  []byte
 }
 
-// with gives options.
 func with(kind byte, fields ...any) options { return options{kind: kind, fields: fields} }
+
+func custom[T any](v map[string]T) options { return options{bytes: Flex(v)} }
 
 func (o options) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 	b.StartObject(len(o.fields))
@@ -190,11 +255,7 @@ func (l *Layer) Data() [][]byte {
 	var all [][]byte
 	for _, i := range l.Inputs {
 		t := l.Tensors[i]
-		n := 1
-		for _, d := range t.Shape {
-			n *= int(d)
-		}
-		data := Random(l.rng, typeName(t.Type), n)
+		data := Random(l.rng, typeName(t.Type), count(t.Shape))
 		for k := 0; t.Type == Types["i32"] && l.limit > 0 && k < len(data); k += 4 {
 			binary.LittleEndian.PutUint32(data[k:], uint32(l.rng.IntN(l.limit)))
 		}
@@ -212,23 +273,6 @@ func typeName(t int8) string {
 	return ""
 }
 
-// layersOf makes a layer of an operator for each type.
-func layersOf(op string, types []string, fill func(l *Layer)) []*Layer {
-	var all []*Layer
-	for _, t := range types {
-		l := newLayer(op, t)
-		fill(l)
-		all = append(all, l)
-	}
-	return all
-}
-
-// Layers are models of one operator each: every operator that nncc reads, in the types
-// that TensorFlow Lite Micro has it in, and those that TensorFlow Lite alone has.
-func Layers() []*Layer {
-	return slices.Concat(basics(), moving(), arithmetic(), signals(), control(), detections(), beyond())
-}
-
 // Amid is the layer between others: sums with constants, in the quantisations of its
 // inputs and results. nil where it has no inputs or results of int8.
 func (l *Layer) Amid() *Layer {
@@ -237,33 +281,43 @@ func (l *Layer) Amid() *Layer {
 	for i := range a.Tensors {
 		a.Tensors[i].Name = "inner/" + a.Tensors[i].Name
 	}
-	around := false
-	within := func(i int32) bool {
-		t := l.Tensors[i]
-		around = around || len(t.Scale) > 0 && t.Type == Types["i8"]
-		return len(t.Scale) > 0 && t.Type == Types["i8"]
+	within := func(i int32) bool { return len(l.Tensors[i].Scale) > 0 && l.Tensors[i].Type == Types["i8"] }
+	if !slices.ContainsFunc(slices.Concat(l.Inputs, l.Outputs), within) {
+		return nil
 	}
-	sum := func(from, to int32) {
-		one := a.scaled(a.random("i8", 1), 0.01, 0)
-		a.add("ADD", with(11), []int32{from, one}, to)
+	sum := func(from, to part) {
+		a.op("ADD", with(11), from, random("i8", 1).scaled("i8", 0.01, 0), part{to.add, true})
 	}
 	for _, i := range l.Inputs {
-		if !within(i) {
+		if within(i) {
+			sum(input("i8", l.Tensors[i].Shape...), at(i))
+		} else {
 			a.Inputs = append(a.Inputs, i)
-			continue
 		}
-		sum(a.input("i8", l.Tensors[i].Shape...), i)
 	}
 	a.Ops = append(a.Ops, l.Ops...)
 	for _, i := range l.Outputs {
-		if !within(i) {
+		if within(i) {
+			sum(at(i), output("i8", l.Tensors[i].Shape...))
+		} else {
 			a.Outputs = append(a.Outputs, i)
-			continue
 		}
-		sum(i, a.output("i8", l.Tensors[i].Shape...))
-	}
-	if !around {
-		return nil
 	}
 	return a
+}
+
+// Damage is a file with some bytes changed, more of them at its front, and at times cut short.
+func Damage(rng *rand.Rand, file []byte) []byte {
+	b := bytes.Clone(file)
+	for range 1 + rng.IntN(4) {
+		at := rng.IntN(len(b))
+		if rng.IntN(2) == 0 {
+			at = rng.IntN(min(len(b), 2000))
+		}
+		b[at] = []byte{0, 1, 0x7f, 0x80, 0xff, byte(rng.IntN(256)), b[at] + 4, b[at] - 4}[rng.IntN(8)]
+	}
+	if rng.IntN(8) == 0 {
+		b = b[:rng.IntN(len(b))]
+	}
+	return b
 }

@@ -36,6 +36,6 @@ var Elsewhere = map[string]string{
 // whatever its operands are.
 func Alone(op string) *Layer {
 	l := newLayer(op, "f32")
-	l.do(options{}, []int32{l.in(1)}, l.out(1))
+	l.do(options{}, in(1), out(1))
 	return l
 }

@@ -35,7 +35,6 @@ var quantised = map[string]build.Rule{
 	"MulInteger":               mulInteger,
 }
 
-// quantizeLinear checks the scale and the zero point.
 func quantizeLinear(e *build.Node) []*ir.Value {
 	var data *ir.Value
 	if e.Op == op.DequantizeLinear.Name {
@@ -100,9 +99,8 @@ func quantize(e *build.Node, y *ir.Value, i int) []*ir.Value {
 // bias is an int32 bias behind a DequantizeLinear of scale factor*x*w, each
 // product rounded to float32.
 func bias(e *build.Node, b, xs, ws *ir.Value, factor float32) *ir.Value {
-	e.Want(xs.Const != nil && ws.Const != nil && xs.Const.Len() == 1, "scale-dynamic",
-		"the scales of the operands must be constant (known at compile time) where there is a bias, that of the "+
-			"first a single number")
+	e.Want(xs.Const != nil && ws.Const != nil && xs.Const.Len() == 1, "scale-dynamic", "the scales of the operands "+
+		"must be constant (known at compile time) where there is a bias, that of the first a single number")
 	s := make([]float32, ws.Const.Len())
 	for i := range s {
 		s[i] = factor * float32(xs.Const.Float(0)) * float32(ws.Const.Float(i))

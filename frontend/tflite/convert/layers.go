@@ -10,23 +10,21 @@ import (
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// spatial is a window over height and width.
 type spatial struct {
 	kernel, stride, dilation [2]int
 	same                     bool // padding SAME, else VALID
 }
 
-// strided are the options that all windows have.
 type strided interface {
 	Padding() int8
 	StrideH() int32
 	StrideW() int32
 }
 
-// spatial is a window of height h and width w over a tensor, by its options.
 func (n *node) spatial(o strided, x *model.Tensor, h, w int) spatial {
 	s := spatial{[2]int{h, w}, [2]int{int(o.StrideH()), int(o.StrideW())}, [2]int{1, 1}, o.Padding() == 0}
 	if d, ok := o.(interface {
@@ -75,22 +73,20 @@ func (s spatial) attrs(x *model.Tensor) []attr {
 }
 
 func conv2D(n *node) {
-	var o fb.Conv2DOptions
-	n.options("Conv2DOptions", o.Init)
+	o := options[fb.Conv2DOptions](n)
 	x, w := n.in(0), n.in(1)
 	n.refuse(len(w.Shape) != 4, "weights %v, want [outputs, height, width, inputs]", w.Shape)
-	s := n.spatial(&o, x, w.Shape[1], w.Shape[2])
+	s := n.spatial(o, x, w.Shape[1], w.Shape[2])
 	n.refuse(w.Shape[3] == 0 || x.Shape[3]%w.Shape[3] != 0, "weights of %d input channels, the input %q has %d",
 		w.Shape[3], x.Name, x.Shape[3])
 	n.convolution(s, o.Activation(), o.BiasType(), x.Shape[3]/w.Shape[3], []int{0, 3, 1, 2}, 0)
 }
 
 func depthwise(n *node) {
-	var o fb.DepthwiseConv2DOptions
-	n.options("DepthwiseConv2DOptions", o.Init)
+	o := options[fb.DepthwiseConv2DOptions](n)
 	x, w := n.in(0), n.in(1)
 	n.refuse(len(w.Shape) != 4 || w.Shape[0] != 1, "weights %v, want [1, height, width, outputs]", w.Shape)
-	s := n.spatial(&o, x, w.Shape[1], w.Shape[2])
+	s := n.spatial(o, x, w.Shape[1], w.Shape[2])
 	n.refuse(x.Shape[3] == 0 || w.Shape[3]%x.Shape[3] != 0, "%d output channels of %d input channels, want a multiple",
 		w.Shape[3], x.Shape[3])
 	n.convolution(s, o.Activation(), 0, x.Shape[3], []int{3, 0, 1, 2}, 3)
@@ -112,7 +108,6 @@ func (n *node) convolution(s spatial, act, biasType int8, groups int, perm []int
 	n.window(act, "Conv", in, window...)
 }
 
-// channelsLast is a value [N,C,H,W] in the order [N,H,W,C].
 func (n *node) channelsLast(v *ir.Value) *ir.Value { return n.transposed(v, 0, 2, 3, 1) }
 
 // weights gives weights as real numbers with their dimensions exchanged. Scales of the
@@ -180,7 +175,6 @@ func (n *node) bias(in vals, b, x, w *model.Tensor) vals {
 	})))
 }
 
-// biasOf gives a bias its type, scales and elements.
 func (n *node) biasOf(t *model.Tensor, d *tensor.Dense, x, w *model.Tensor) *tensor.Dense {
 	t.DType, t.Scale, t.Zero, t.Axis = tensor.I32, nil, make([]int64, len(w.Scale)), 0
 	bits := 32
@@ -209,15 +203,12 @@ func (n *node) biasOf(t *model.Tensor, d *tensor.Dense, x, w *model.Tensor) *ten
 // bits16 are those of a bias of 16-bit data: with the products its sum stays within 48.
 const bits16 = 47
 
-// transposeConv has the shape of its result as input 0, weights, and the input.
 func transposeConv(n *node) {
-	var o fb.TransposeConvOptions
-	n.options("TransposeConvOptions", o.Init)
+	o := options[fb.TransposeConvOptions](n)
 	w, x, y := n.in(1), n.in(2), n.out()
-	n.refuse(len(w.Shape) != 4 || len(y.Shape) != 4,
-		"weights %v and result %v, want [outputs, height, width, inputs] and [batch, height, width, "+
-			"channels]", w.Shape, y.Shape)
-	s := n.spatial(&o, x, w.Shape[1], w.Shape[2])
+	n.refuse(len(w.Shape) != 4 || len(y.Shape) != 4, "weights %v and result %v, want [outputs, height, width, inputs] "+
+		"and [batch, height, width, channels]", w.Shape, y.Shape)
+	s := n.spatial(o, x, w.Shape[1], w.Shape[2])
 	if p := n.asSums(x, w, n.in(3), 0); p != nil {
 		n.transposedSums(p, s, o.Activation())
 		return
@@ -264,16 +255,14 @@ func (n *node) transposedSums(p *sums, s spatial, act int8) {
 
 func pool(op string) func(n *node) {
 	return func(n *node) {
-		var o fb.Pool2DOptions
-		n.options("Pool2DOptions", o.Init)
-		s := n.spatial(&o, n.in(0), int(o.FilterH()), int(o.FilterW()))
+		o := options[fb.Pool2DOptions](n)
+		s := n.spatial(o, n.in(0), int(o.FilterH()), int(o.FilterW()))
 		n.window(o.Activation(), op, vals{n.channelsFirst(n.in(0))}, s.attrs(n.in(0))...)
 	}
 }
 
 func fullyConnected(n *node) {
-	var o fb.FullyConnectedOptions
-	n.options("FullyConnectedOptions", o.Init)
+	o := options[fb.FullyConnectedOptions](n)
 	x, w, y := n.in(0), n.in(1), n.out()
 	n.refuse(o.WeightsFormat() != 0, "weights in format %d, want the default one", o.WeightsFormat())
 	n.refuse(len(w.Shape) != 2 || w.Shape[1] == 0 || x.Elems()%w.Shape[1] != 0 ||
@@ -298,4 +287,110 @@ func fullyConnected(n *node) {
 	}
 	product := n.make("product", "Gemm", in, intAttr("transB", 1))
 	n.activated(o.Activation(), "Reshape", vals{product, n.list(y.Shape...)})
+}
+
+// sums are those of a layer that is written as integers, in TensorFlow Lite's arithmetic: its
+// weights are computed at run time, or its data are of 16 bits and its sums of 32.
+type sums struct {
+	n       *node
+	x, w, b *model.Tensor // b may be nil
+	narrow  bool          // sums of 32 bits
+	fc      bool          // FULLY_CONNECTED
+}
+
+// asSums gives the sums of a layer that is written as such, nil where it is one of ONNX's layers. biasType
+// is what the options say of the sums, by the format's number.
+func (n *node) asSums(x, w, b *model.Tensor, biasType int8) *sums {
+	if !x.Quantized() || !w.Quantized() {
+		return nil
+	}
+	s := &sums{n: n, x: x, w: w, b: b, narrow: true, fc: n.o.Name == "FULLY_CONNECTED"}
+	if x.DType == tensor.I16 {
+		s.narrow = s.fc || n.o.Name == "CONV_2D"
+		if b != nil {
+			s.narrow = s.narrow && b.DType == tensor.I32
+		} else {
+			s.narrow = s.narrow && biasType == typeInt32
+		}
+	}
+	if n.c.raw(w).Const != nil && !(s.narrow && x.DType == tensor.I16) {
+		return nil
+	}
+	return s
+}
+
+const typeInt32 = 2
+
+func (s *sums) check(channels int) {
+	n, y := s.n, s.n.out()
+	n.refuse(!quantised(s.x.DType, s.x, y) || !integer(s.x) || s.w.DType != tensor.I8 || len(s.w.Scale) != 1 &&
+		len(s.w.Scale) != channels, "weights %q are %s with %d scales for data of %s and %s; want int8 with one "+
+		"scale, or one for each output channel, for data that is int8 or int16 throughout", s.w.Name, s.w.DType,
+		len(s.w.Scale), s.x.DType, y.DType)
+	n.refuse(s.x.DType == tensor.I16 && (s.x.Zero[0] != 0 || y.Zero[0] != 0),
+		"int16 data has the zero points %d and %d, want 0", s.x.Zero[0], y.Zero[0])
+	want := tensor.I32
+	if !s.narrow {
+		want = tensor.I64
+	}
+	if b := s.b; b != nil {
+		n.refuse(b.DType != want, "bias %q is %s, want %s", b.Name, b.DType, want)
+	}
+}
+
+// product writes the layer: op multiplies the integers of x and w, and to brings the
+// sums into the order of the result, channels last.
+func (s *sums) product(op string, x, w *ir.Value, channels int, attrs []attr, act int8,
+	to func(sum *ir.Value) *ir.Value) {
+	s.check(channels)
+	n, in := s.n, vals{x, w}
+	if s.x.DType == tensor.I8 {
+		in = append(in, n.kept(tensor.I8, []int{}, s.x.Zero[0]), n.kept(tensor.I8, []int{}, s.w.Zero[0]))
+	}
+	sum := to(n.step("nncc."+op, in, attrs...))
+	if s.narrow && s.x.DType == tensor.I16 {
+		sum = n.cast(sum, tensor.I32)
+	}
+	if s.b != nil {
+		sum = n.step("Add", vals{sum, n.c.raw(s.b)})
+	}
+	if s.narrow && len(s.w.Scale) == 1 {
+		n.finish(sum, timesNumber(s.scale(0), 0), act)
+		return
+	}
+	by := s.multipliers()
+	scaled := "nncc.RescaleWide"
+	var shift []attr
+	if s.narrow {
+		scaled, shift = "nncc.RescaleBy", []attr{intAttr("shift", 0)}
+		sum = n.cast(sum, tensor.I64)
+	}
+	sum = n.step(scaled, vals{sum, by}, shift...)
+	n.narrow(n.cast(sum, tensor.I32), act)
+}
+
+func (s *sums) scale(c int) float64 {
+	x, w, y := s.x.Scale[0], s.w.Scale[c], s.n.out().Scale[0]
+	if s.fc && len(s.w.Scale) == 1 {
+		return fixp.EffectiveScaleFC(x, w, y)
+	}
+	return fixp.EffectiveScale(x, w, y)
+}
+
+func (s *sums) multipliers() *ir.Value {
+	n, most := s.n, int32(30)
+	if !s.narrow {
+		most = 14
+	}
+	packed := make([]int64, len(s.w.Scale))
+	for c := range packed {
+		mult, shift := fixp.QuantizeMultiplier(s.scale(c))
+		n.refuse(shift > most, "a step of the sums of channel %d is %g steps of the result, want less than 2^%d", c,
+			s.scale(c), most)
+		if !s.narrow {
+			mult = fixp.ReduceMultiplier(mult)
+		}
+		packed[c] = int64(shift)<<32 + int64(mult)
+	}
+	return n.constant("scales", tensor.Of([]int{len(packed)}, packed))
 }

@@ -31,9 +31,8 @@ var lstmGates = [4]int{0, 3, 1, 2}
 // sequenceLSTM writes an LSTM with its states as variables: nncc.QLSTM where it is
 // quantised, LSTM where it is not.
 func sequenceLSTM(n *node) {
-	var o fb.UnidirectionalSequenceLSTMOptions
-	n.options("UnidirectionalSequenceLSTMOptions", o.Init)
-	n.plainLSTM(&o)
+	o := options[fb.UnidirectionalSequenceLSTMOptions](n)
+	n.plainLSTM(o)
 	x, y, integer := n.in(0), n.out(), n.in(0).Quantized() && n.in(lstmInputWeights+1).Quantized()
 	w := n.gates(lstmInputWeights, "weights", integer)
 	r := n.gates(lstmHiddenWeights, "recurrence", integer)
@@ -57,7 +56,7 @@ func sequenceLSTM(n *node) {
 	if integer {
 		power := math.Round(math.Log2(float64(states[1].Scale[0])))
 		out = n.c.add("nncc.QLSTM", labels, in, intAttr("cell_scale_power", int(power)),
-			intAttr("cell_clip", cellClip(&o, states[1])))
+			intAttr("cell_clip", cellClip(o, states[1])))
 	} else {
 		out = n.floatLSTM(labels, in, states[0].Shape[1], o.CellClip())
 	}
@@ -73,7 +72,6 @@ func sequenceLSTM(n *node) {
 	}
 }
 
-// plainLSTM refuses what QLSTM and LSTM do not compute.
 func (n *node) plainLSTM(o *fb.UnidirectionalSequenceLSTMOptions) {
 	x, y, h, c := n.in(0), n.out(), n.in(lstmHidden), n.in(lstmCell)
 	n.refuse(h == nil || c == nil || len(h.Shape) != 2 || len(c.Shape) != 2 || len(x.Shape) != 3 || len(y.Shape) != 3,
@@ -95,13 +93,11 @@ func (n *node) plainLSTM(o *fb.UnidirectionalSequenceLSTMOptions) {
 func (n *node) lstmLimits(o *fb.UnidirectionalSequenceLSTMOptions) {
 	x, h, c := n.in(0), n.in(lstmHidden), n.in(lstmCell)
 	n.refuse(n.in(lstmInputWeights+1).Quantized() && x.Quantized() && (!quantised(tensor.I8, x, n.out(), h) ||
-		!quantised(tensor.I16, c)),
-		"data %s, hidden state %s and cell state %s with quantised weights, want int8, int8 and "+
-			"int16 with one scale each, or float32 throughout", x.DType, h.DType, c.DType)
+		!quantised(tensor.I16, c)), "data %s, hidden state %s and cell state %s with quantised weights, want "+
+		"int8, int8 and int16 with one scale each, or float32 throughout", x.DType, h.DType, c.DType)
 	n.refuse(o.Activation() != actTanh, "activation %d, want TANH (4)", o.Activation())
 	if c.Quantized() && o.CellClip() > 0 && cellClip(o, c) == 0 {
-		n.failf("the cell state is limited to %g, want none (0), or at least its step %g", o.CellClip(),
-			c.Scale[0])
+		n.failf("the cell state is limited to %g, want none (0), or at least its step %g", o.CellClip(), c.Scale[0])
 	}
 }
 
@@ -172,7 +168,6 @@ func (n *node) gateBiases(integer bool) *ir.Value {
 	return n.c.real(n.c.like(t, n.constant("bias", tensor.Of([]int{len(ints)}, ints))))
 }
 
-// timeFirst is the input with time as its first dimension.
 func (n *node) timeFirst(x *model.Tensor, already bool) *model.Tensor {
 	if already {
 		return x
@@ -207,9 +202,85 @@ func (n *node) floatLSTM(labels []string, in vals, units int, clip float32) vals
 	return out
 }
 
-// tensorVariable is the variable that a tensor is which keeps its value.
 func (c *converter) tensorVariable(t *model.Tensor) *variable {
 	v := c.vars.shared(t, "tensor/"+t.Name)
 	v.like = t
 	return v
+}
+
+// svdf writes nncc.SVDF, with its state as a variable. Inputs: data, weights of features,
+// weights over time, bias, state.
+func svdf(n *node) {
+	o := options[fb.SVDFOptions](n)
+	x, time, state, y := n.in(0), n.in(2), n.in(4), n.out()
+	n.svdfOperands(int(o.Rank()))
+	if x.DType == tensor.F32 {
+		n.floatSVDF(o)
+		return
+	}
+	n.svdfActivation(o.Activation(), y)
+	filters, memory := time.Shape[0], time.Shape[1]
+	v := n.c.tensorVariable(state)
+	at := n.c.like(state, n.make("state", "Reshape", vals{n.c.value(v), n.list(x.Shape[0], filters, memory)}))
+	b, next := n.svdfBias(filters/int(o.Rank())), n.beside(state, "next")
+	out := n.c.add("nncc.SVDF", []string{n.c.realName(y), n.c.realName(next)},
+		vals{n.real(0), n.real(1), n.real(2), b, n.c.real(at)}, intAttr("rank", int(o.Rank())))
+	n.c.store(y, out[0])
+	n.c.store(next, out[1])
+	v.last = n.make("kept", "Reshape", vals{n.c.raw(next), n.list(state.Shape...)})
+}
+
+func (n *node) svdfOperands(rank int) {
+	x, features, time, state := n.in(0), n.in(1), n.in(2), n.in(4)
+	n.refuse(state == nil || len(x.Shape) != 2 || len(features.Shape) != 2 || len(time.Shape) != 2,
+		"want an input [batch, size], weights [filters, size] and [filters, memory], and a state")
+	float := x.DType == tensor.F32 && state.DType == tensor.F32
+	n.refuse(!float && (!quantised(tensor.I8, x, features, n.out()) || !integer(time, state) ||
+		time.DType != state.DType), "data %s, weights %s, weights over time %s with %d scales, state %s with %d: "+
+		"want int8, and one type for the last two, of one scale each; or float32 throughout", x.DType,
+		features.DType, time.DType, len(time.Scale), state.DType, len(state.Scale))
+	n.refuse(rank < 1 || time.Shape[0]%rank != 0 || time.Shape[1] < 1,
+		"%d filters of rank %d over %d steps, want a multiple, and at least one step", time.Shape[0], rank,
+		time.Shape[1])
+}
+
+// floatSVDF writes the layer in real numbers: the products of the filters join the state
+// behind those of the steps before, and the state is multiplied with the weights over time.
+func (n *node) floatSVDF(o *fb.SVDFOptions) {
+	x, time, state := n.in(0), n.in(2), n.in(4)
+	batch, filters, memory, rank := x.Shape[0], time.Shape[0], time.Shape[1], int(o.Rank())
+	v := n.c.tensorVariable(state)
+	kept := n.reshape(n.c.value(v), batch, filters, memory)
+	now := n.step("Gemm", vals{n.real(0), n.real(1)}, intAttr("transB", 1))
+	now = n.step("Unsqueeze", vals{now, n.list(-1)})
+	next := n.join(n.cut(kept, 1, memory), now)
+	v.last = n.make("kept", "Reshape", vals{next, n.list(state.Shape...)})
+	sum := n.step("Mul", vals{next, n.real(2)})
+	sum = n.reshape(sum, batch, filters/rank, rank*memory)
+	sum = n.step("ReduceSum", vals{sum, n.list(-1)}, intAttr("keepdims", 0))
+	if b := n.in(3); b != nil {
+		n.activated(o.Activation(), "Add", vals{sum, n.c.real(b)})
+		return
+	}
+	n.activated(o.Activation(), "Identity", vals{sum})
+}
+
+func (n *node) svdfActivation(a int8, y *model.Tensor) {
+	n.refuse(a != actNone && !(a == actRelu && y.Quantized() && y.Zero[0] == -128),
+		"activation %d, want NONE, or RELU with a result that holds nothing below 0", a)
+}
+
+// svdfBias is the bias, zeros where there is none, in the scale of the state times that of
+// the weights over time.
+func (n *node) svdfBias(units int) *ir.Value {
+	v := make([]int32, units)
+	if b := n.in(3); b != nil {
+		d := n.data(b, "bias")
+		n.refuse(d.Len() != units, "a bias of %d elements for %d units", d.Len(), units)
+		for i := range v {
+			v[i] = int32(d.Int(i))
+		}
+	}
+	t := &model.Tensor{Scale: []float32{n.in(4).Scale[0] * n.in(2).Scale[0]}, Zero: []int64{0}}
+	return n.c.real(n.c.like(t, n.constant("bias", tensor.Of([]int{units}, v))))
 }
