@@ -6,7 +6,6 @@ package schedule
 
 import (
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
@@ -45,11 +44,7 @@ func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) 
 // BuildWith is Build with less effort.
 func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
 	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}}
-	best, err := s.run()
-	if err != nil {
-		return nil, err
-	}
-	r, err := best.result(states)
+	r, err := s.run().result(states)
 	if err != nil {
 		return nil, err
 	}
@@ -70,29 +65,22 @@ type search struct {
 // run is the best arrangement. Writing new state in place saves a copy, but
 // makes steps wait for those that read the old one: where that makes the arena
 // larger, it is copied.
-func (s *search) run() (*arrangement, error) {
-	best, err := s.views()
-	if err != nil || !best.hasInPlace() {
-		return best, err
+func (s *search) run() *arrangement {
+	best := s.views()
+	if len(best.inPlace) == 0 {
+		return best
 	}
 	s.handed = true
 	clear(s.copied)
-	a, err := s.views()
-	if err != nil {
-		return nil, err
+	if a := s.views(); a.better(best) {
+		return a
 	}
-	if a.better(best) {
-		best = a
-	}
-	return best, nil
+	return best
 }
 
 // views looks for the concats and splits that should be views.
-func (s *search) views() (*arrangement, error) {
-	best, err := s.try()
-	if err != nil {
-		return nil, err
-	}
+func (s *search) views() *arrangement {
+	best := s.try()
 	var views []*ir.Node
 	for _, n := range s.g.Nodes {
 		if best.silent[n] && len(s.low[n].Parts) > 0 {
@@ -100,15 +88,12 @@ func (s *search) views() (*arrangement, error) {
 		}
 	}
 	if len(views) == 0 {
-		return best, nil
+		return best
 	}
 	for _, n := range views {
 		s.copied[n] = true
 	}
-	a, err := s.try()
-	if err != nil {
-		return nil, err
-	}
+	a := s.try()
 	same := !a.better(best) && !best.better(a)
 	if a.better(best) {
 		best = a
@@ -116,50 +101,39 @@ func (s *search) views() (*arrangement, error) {
 		clear(s.copied)
 	}
 	if same || s.effort != Full || len(views) == 1 || len(views) > maxTrials || len(s.g.Nodes) > maxTrialNodes {
-		return best, nil
+		return best
 	}
 	return s.oneByOne(best, views)
 }
 
 // oneByOne looks at each view by itself; with all copied, going back to one is
 // worth it where it costs nothing.
-func (s *search) oneByOne(best *arrangement, views []*ir.Node) (*arrangement, error) {
+func (s *search) oneByOne(best *arrangement, views []*ir.Node) *arrangement {
 	for _, n := range views {
 		was := s.copied[n]
 		s.copied[n] = !was
-		a, err := s.try()
-		if err != nil {
-			return nil, err
-		}
-		if a.better(best) || was && !best.better(a) {
+		if a := s.try(); a.better(best) || was && !best.better(a) {
 			best = a
 		} else {
 			s.copied[n] = was
 		}
 	}
-	return best, nil
+	return best
 }
 
 // try is the smallest arrangement with the present copies. An order with a lower
 // peak can be harder to pack: what less effort finds may be smaller.
-func (s *search) try() (*arrangement, error) {
-	best, err := s.arrange(s.effort)
-	if err != nil {
-		return nil, err
-	}
+func (s *search) try() *arrangement {
+	best := s.arrange(s.effort)
 	for _, e := range []Effort{Medium, Short} {
 		if e >= s.effort || best.settled() {
 			continue
 		}
-		a, err := s.arrange(e)
-		if err != nil {
-			return nil, err
-		}
-		if a.better(best) {
+		if a := s.arrange(e); a.better(best) {
 			best = a
 		}
 	}
-	return best, nil
+	return best
 }
 
 // settled reports that less effort finds nothing better.
@@ -184,7 +158,7 @@ type arrangement struct {
 // bytes is the size of the arena.
 func (a *arrangement) bytes() int { return max(int(a.plan.Total), program.Align) }
 
-func (s *search) arrange(effort Effort) (*arrangement, error) {
+func (s *search) arrange(effort Effort) *arrangement {
 	b := newBuilder(s.g, s.low, func(n *ir.Node) bool { return !s.copied[n] })
 	b.keep(s.states)
 	b.alias()
@@ -197,18 +171,13 @@ func (s *search) arrange(effort Effort) (*arrangement, error) {
 			b.values[b.index[x.In]].Output = true
 		}
 	}
-	opt := plan.Options{Align: program.Align, Budget: int64(effort)}
 	a := &arrangement{builder: b, pools: s.pools}
-	var err error
 	if s.pools != nil {
-		err = a.divide(nodes, b.inArena(), opt)
-	} else {
-		var stats plan.Stats
-		a.order, a.buffers, a.plan, stats, err = plan.Schedule(nodes, b.inArena(), opt)
-		a.optimal = stats.Optimal
+		a.divide(nodes, b.inArena(), int64(effort))
+		return a
 	}
-	if err != nil {
-		return nil, bug.Errorf("schedule of %s: %w", s.g.Name, err)
-	}
-	return a, nil
+	var stats plan.Stats
+	a.order, a.buffers, a.plan, stats = plan.Schedule(nodes, b.inArena(), int64(effort))
+	a.optimal = stats.Optimal
+	return a
 }

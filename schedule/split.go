@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule/plan"
@@ -41,10 +40,7 @@ func (e *NoRoomError) Error() string { return e.Why }
 func BuildIn(pools Pools, effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered,
 	states ...StateBinding) (*Result, Split, error) {
 	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}, pools: &pools}
-	best, err := s.run()
-	if err != nil {
-		return nil, Split{}, err
-	}
+	best := s.run()
 	if !best.parts.Fits {
 		return nil, Split{}, best.noRoom()
 	}
@@ -57,43 +53,27 @@ func BuildIn(pools Pools, effort Effort, g *ir.Graph, low map[*ir.Node]*call.Low
 
 // divide places the buffers of an order into the pools. Where that fails, and the nodes
 // as they are given need no more, their order is tried.
-func (a *arrangement) divide(nodes []plan.Node, values []plan.Value, opt plan.Options) error {
-	order, stats, err := plan.Order(nodes, values, opt)
-	if err != nil {
-		return err
-	}
+func (a *arrangement) divide(nodes []plan.Node, values []plan.Value, budget int64) {
+	order, stats := plan.Order(nodes, values, budget)
 	a.optimal = stats.Optimal
-	if err := a.divideIn(order, nodes, values, opt); err != nil || a.parts.Fits {
-		return err
+	if a.divideIn(order, nodes, values, budget); a.parts.Fits {
+		return
 	}
 	was := *a
-	for i := range order {
-		order[i] = i
-	}
 	a.optimal = stats.Optimal && stats.Peak == stats.GivenPeak
-	if err := a.divideIn(order, nodes, values, opt); err != nil || a.parts.Fits {
-		return err
+	if a.divideIn(ir.Identity(len(nodes)), nodes, values, budget); !a.parts.Fits {
+		*a = was
 	}
-	*a = was
-	return nil
 }
 
-func (a *arrangement) divideIn(order []int, nodes []plan.Node, values []plan.Value, opt plan.Options) error {
-	buffers, err := plan.Buffers(nodes, values, order, opt)
-	if err != nil {
-		return err
-	}
-	a.order, a.buffers = append([]int(nil), order...), buffers
+func (a *arrangement) divideIn(order []int, nodes []plan.Node, values []plan.Value, budget int64) {
+	a.order, a.buffers = order, plan.Buffers(nodes, values, order)
 	var pools []plan.Pool
 	for _, x := range a.pools.List {
 		pools = append(pools, plan.Pool{Bytes: int64(x.Bytes), Cost: x.Cost})
 	}
-	p, err := plan.Split(buffers, a.traffic(), pools, int64(a.pools.Most), opt)
-	if err != nil {
-		return err
-	}
+	p := plan.Split(a.buffers, a.traffic(), pools, int64(a.pools.Most), budget)
 	a.parts, a.plan = &p, p.Result
-	return nil
 }
 
 // traffic are the bytes of each buffer that a run reads and writes.
@@ -149,10 +129,7 @@ func (a *arrangement) need() int {
 // needs are the largest storage, by the buffer that it is named after, and the bytes that
 // are live at the busiest step.
 func (a *arrangement) needs() (name string, storage, peak int) {
-	res, err := plan.Place(a.buffers, plan.Options{Align: program.Align, Budget: -1})
-	if err != nil {
-		panic(bug.Errorf("schedule of %s: %w", a.g.Name, err))
-	}
+	res := plan.Place(a.buffers, 1)
 	for _, s := range res.Storages {
 		if int(s.Bytes) > storage {
 			name, storage = a.buffers[s.Root].Name, int(s.Bytes)

@@ -220,15 +220,15 @@ func makeRoom(p *program.Program, bytes int, steps []int) bool {
 	for i := range p.Buffers {
 		if b := &p.Buffers[i]; b.AliasOf < 0 && !b.Kept && b.Bytes > 0 {
 			roots = append(roots, i)
-			list = append(list, plan.Buffer{ID: i, Name: b.Name, Bytes: int64(max(b.Bytes, b.Span())), First: b.First,
+			list = append(list, plan.Buffer{Bytes: int64(max(b.Bytes, b.Span())), First: b.First,
 				Last: b.Last, AliasOf: -1})
 		}
 	}
 	for _, k := range steps {
-		list = append(list, plan.Buffer{ID: k, Bytes: int64(bytes), First: k, Last: k, AliasOf: -1})
+		list = append(list, plan.Buffer{Bytes: int64(bytes), First: k, Last: k, AliasOf: -1})
 	}
-	r, err := plan.Place(list, plan.Options{Align: program.Align, Budget: int64(Short)})
-	if err != nil || r.Total > int64(p.ArenaBytes) {
+	r := plan.Place(list, int64(Short))
+	if r.Total > int64(p.ArenaBytes) {
 		return false
 	}
 	moved := map[int]int{}

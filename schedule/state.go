@@ -95,9 +95,6 @@ func (b *builder) showsState(n *ir.Node) bool {
 	return slices.ContainsFunc(n.Out, shown)
 }
 
-// hasInPlace reports whether any new state is written over the old one.
-func (a *arrangement) hasInPlace() bool { return len(a.inPlace) > 0 }
-
 // writeInPlace lets the steps that make new state write it where the old one is,
 // wherever all who read that can run before them, and gives the steps in an order
 // in which they can run.

@@ -10,31 +10,16 @@ import (
 // Ways to divide items over pools that are quickly found: the search improves on the
 // best of them.
 
-// divideOrders are the orders in which items are dealt out.
-var divideOrders = []func(d *division) func(a, b int) int{
-	func(d *division) func(a, b int) int { // most weight a byte and step
-		value := func(i int) float64 {
-			return d.weight[i] / float64(d.items[i].size) / float64(d.items[i].hi-d.items[i].lo+1)
-		}
-		return func(a, b int) int { return cmp.Compare(value(b), value(a)) }
-	},
-	func(d *division) func(a, b int) int { // most weight a byte
-		return func(a, b int) int {
-			return cmp.Compare(d.weight[b]/float64(d.items[b].size), d.weight[a]/float64(d.items[a].size))
-		}
-	},
-	func(*division) func(a, b int) int { return cmp.Compare[int] }, // most weight
-	func(d *division) func(a, b int) int { // largest
-		return func(a, b int) int { return cmp.Compare(d.items[b].size, d.items[a].size) }
-	},
-	func(d *division) func(a, b int) int { // longest needed
-		return func(a, b int) int {
-			return cmp.Compare(d.items[b].hi-d.items[b].lo, d.items[a].hi-d.items[a].lo)
-		}
-	},
-	func(d *division) func(a, b int) int { // first needed
-		return func(a, b int) int { return cmp.Compare(d.items[a].lo, d.items[b].lo) }
-	},
+// divideOrders are the orders in which items are dealt out: by the most weight a byte
+// and step, the most weight a byte, the most weight, the largest, the longest needed, the
+// first needed; the largest key first.
+var divideOrders = []func(weight float64, it *item) float64{
+	func(weight float64, it *item) float64 { return weight / float64(it.size) / float64(it.hi-it.lo+1) },
+	func(weight float64, it *item) float64 { return weight / float64(it.size) },
+	func(float64, *item) float64 { return 0 }, // as they are
+	func(_ float64, it *item) float64 { return float64(it.size) },
+	func(_ float64, it *item) float64 { return float64(it.hi - it.lo) },
+	func(_ float64, it *item) float64 { return -float64(it.lo) },
 }
 
 // first finds ways that fit. Items that only few pools are large enough for are dealt
@@ -50,11 +35,8 @@ func (d *division) first() {
 		return n
 	}
 	for _, o := range divideOrders {
-		order := make([]int, len(d.items))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, o(d))
+		order, key := identity(len(d.items)), func(i int) float64 { return o(d.weight[i], &d.items[i]) }
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(key(b), key(a)) })
 		scarce := slices.Clone(order)
 		slices.SortStableFunc(scarce, func(a, b int) int { return cmp.Compare(choices(a), choices(b)) })
 		for _, list := range [][]int{order, scarce} {
@@ -71,10 +53,7 @@ func (d *division) first() {
 // deal gives each item the cheapest pool with a gap for it, in the order given; nil:
 // some item finds none.
 func (d *division) deal(order []int) []int {
-	at, off := make([]int, len(d.items)), make([]int64, len(d.items))
-	for i := range at {
-		at[i] = -1
-	}
+	at, off := slices.Repeat([]int{-1}, len(d.items)), make([]int64, len(d.items))
 	var spans []span
 next:
 	for _, i := range order {
@@ -88,7 +67,7 @@ next:
 			}
 			d.work += int64(len(d.items)) / 4
 			slices.SortFunc(spans, bySpan)
-			if o := gap(spans, it.size, it.align, false); o+it.size <= d.pools[q].Bytes {
+			if o := gap(spans, it.size, false); o+it.size <= d.pools[q].Bytes {
 				at[i], off[i] = q, o
 				continue next
 			}

@@ -11,10 +11,7 @@ import (
 type span struct{ off, end int64 }
 
 func bySpan(a, b span) int {
-	if c := cmp.Compare(a.off, b.off); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.end, b.end)
+	return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.end, b.end))
 }
 
 // fitter places items one after another, each in a gap between those already
@@ -42,7 +39,7 @@ func (f *fitter) run(order []int, tight bool, limit int64) int64 {
 	for _, i := range order {
 		it := &f.p.items[i]
 		f.neighbours(i)
-		off := gap(f.spans, it.size, it.align, tight)
+		off := gap(f.spans, it.size, tight)
 		if top = max(top, off+it.size); top >= limit {
 			return limit
 		}
@@ -81,18 +78,16 @@ func (f *fitter) neighbours(i int) {
 // gap returns the offset for size bytes among the occupied spans: the lowest
 // or, with tight, the one in the smallest gap (the space above all spans counts
 // as the largest).
-func gap(spans []span, size, align int64, tight bool) int64 {
+func gap(spans []span, size int64, tight bool) int64 {
 	end := int64(0)
 	best, bestGap := int64(-1), int64(0)
 	for _, s := range spans {
-		if s.off > end {
-			if o := roundUp(end, align); o+size <= s.off {
-				if !tight {
-					return o
-				}
-				if best < 0 || s.off-end < bestGap {
-					best, bestGap = o, s.off-end
-				}
+		if s.off > end && end+size <= s.off {
+			if !tight {
+				return end
+			}
+			if best < 0 || s.off-end < bestGap {
+				best, bestGap = end, s.off-end
 			}
 		}
 		end = max(end, s.end)
@@ -100,7 +95,7 @@ func gap(spans []span, size, align int64, tight bool) int64 {
 	if best >= 0 {
 		return best
 	}
-	return roundUp(end, align)
+	return end
 }
 
 // fitOrders are the orders that fitAll tries. All of them put what is hard to
@@ -117,7 +112,7 @@ var fitOrders = []func(p *problem) func(a, b *item) int{
 		}
 	},
 	func(*problem) func(a, b *item) int { // by area
-		area := func(a *item) int64 { return mulSat(a.size, int64(a.hi-a.lo+1)) }
+		area := func(a *item) int64 { return a.size * int64(a.hi-a.lo+1) }
 		return func(a, b *item) int { return cmp.Compare(area(b), area(a)) }
 	},
 	func(*problem) func(a, b *item) int { // by step
@@ -170,7 +165,7 @@ func (p *problem) fitAll() {
 	for k, o := range fitOrders {
 		order := p.sorted(o(p))
 		for _, tight := range []bool{false, true} {
-			if p.optimal || (k > 0 && p.budget > 0 && p.spent()) {
+			if p.optimal || k > 0 && p.spent() {
 				return
 			}
 			p.candidate(f.run(order, tight, p.best), f.off)

@@ -2,14 +2,11 @@
 
 package plan
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Value is something that nodes read and write, with a place in memory.
 type Value struct {
-	Name  string // only errors show it
+	Name  string
 	Bytes int64
 	// AliasOf is -1, or the index of the value in whose storage this one lies,
 	// Delta bytes after its start: as in Buffer. The storage is live from the
@@ -22,9 +19,9 @@ type Value struct {
 
 // Node is a step of a program, to be ordered.
 type Node struct {
-	Name    string // only errors show it
-	In, Out []int  // indices of values; a value has one node that writes it
-	Scratch int64  // bytes needed during the step only
+	Name    string
+	In, Out []int // indices of values; a value has one node that writes it
+	Scratch int64 // bytes needed during the step only
 	// InPlace lists what the kernel of this node can overwrite.
 	InPlace []InPlace
 	// After lists nodes that must come before this one for other reasons than
@@ -38,10 +35,9 @@ type Node struct {
 // size; any other pair is ignored, so it does no harm to list it.
 type InPlace struct{ Out, In int }
 
-// program is the checked form of nodes and values.
+// program is nodes and values as the searches see them.
 type program struct {
 	nodes []Node
-	align int64
 	// Storages: groups of values that share bytes.
 	size  []int64   // rounded up
 	users [][]int32 // per storage: nodes that read or write it, ascending, once each
@@ -51,7 +47,8 @@ type program struct {
 	next  [][]int32 // per node: nodes that must come after, ascending
 	touch [][]int32 // per node: the storages it reads or writes, once each
 	reuse [][]pair  // per node: storages that can be taken over
-	value []root    // per value: storage (row = index in size) and distance
+	of    []int     // per value: its storage
+	delta []int64   // per value: how far from the start of that
 	roots []int     // per storage: index of its root value
 
 	scratch []int64 // per node, rounded up
@@ -60,64 +57,37 @@ type program struct {
 // pair of storages: out may take the place of in.
 type pair struct{ out, in int32 }
 
-func (v Value) label(i int) string {
-	if v.Name != "" {
-		return fmt.Sprintf("value %q", v.Name)
-	}
-	return fmt.Sprintf("value #%d", i)
-}
-
-func (n Node) label(i int) string {
-	if n.Name != "" {
-		return fmt.Sprintf("node %q", n.Name)
-	}
-	return fmt.Sprintf("node #%d", i)
-}
-
-// newProgram checks nodes and values. The nodes must stand in an order in which
-// they can run.
-func newProgram(nodes []Node, values []Value, align int64) (*program, error) {
-	p := &program{nodes: nodes, align: align}
-	// A value is a buffer whose live range is not known yet.
-	bufs := make([]Buffer, len(values))
+// newProgram looks at nodes in an order in which they can run.
+func newProgram(nodes []Node, values []Value) *program {
+	bufs := make([]Buffer, len(values)) // whose live ranges are not known yet
 	for i, v := range values {
-		bufs[i] = Buffer{Name: v.Name, ID: i, Bytes: v.Bytes, AliasOf: v.AliasOf, Delta: v.Delta}
+		bufs[i] = Buffer{Bytes: v.Bytes, AliasOf: v.AliasOf, Delta: v.Delta}
 	}
-	g, err := makeGroups(bufs, align)
-	if err != nil {
-		return nil, err
+	r, deltas := newResult(bufs)
+	n := len(r.Storages)
+	p := &program{nodes: nodes, of: r.StorageOf, delta: deltas, users: make([][]int32, n), input: make([]bool, n),
+		keep: make([]bool, n)}
+	for _, s := range r.Storages {
+		p.size, p.roots = append(p.size, roundUp(s.Bytes)), append(p.roots, s.Root)
 	}
-	n := len(g.storages)
-	p.size, p.roots = make([]int64, n), make([]int, n)
-	p.users, p.input, p.keep = make([][]int32, n), make([]bool, n), make([]bool, n)
-	for k, s := range g.storages {
-		p.size[k], p.roots[k] = roundUp(s.Bytes, align), s.Root
-	}
-	p.value = make([]root, len(values))
 	for i, v := range values {
-		k := g.of[i]
-		p.value[i] = root{k, g.rel[i]}
+		k := p.of[i]
 		p.input[k] = p.input[k] || v.Input
 		p.keep[k] = p.keep[k] || v.Output
 	}
-	if err := p.link(values); err != nil {
-		return nil, err
-	}
+	p.link(len(values))
 	for k := range p.keep {
 		p.keep[k] = p.keep[k] || p.input[k] && len(p.users[k]) == 0
 	}
-	p.findReuse(values)
-	return p, nil
+	p.findReuse()
+	return p
 }
 
 // link finds what must come before what, and the users of every storage.
-func (p *program) link(values []Value) error {
-	writer := make([]int, len(values))
-	for i := range writer {
-		writer[i] = -1
-	}
-	p.prev, p.next, p.touch = make([][]int32, len(p.nodes)), make([][]int32, len(p.nodes)),
-		make([][]int32, len(p.nodes))
+func (p *program) link(values int) {
+	writer := slices.Repeat([]int{-1}, values)
+	n := len(p.nodes)
+	p.prev, p.next, p.touch = make([][]int32, n), make([][]int32, n), make([][]int32, n)
 	for i, n := range p.nodes {
 		before := func(j int) {
 			// Nodes come in ascending order, so a repeat is the last entry.
@@ -127,68 +97,38 @@ func (p *program) link(values []Value) error {
 			}
 		}
 		use := func(v int) {
-			k := p.value[v].row
+			k := p.of[v]
 			if l := p.users[k]; len(l) == 0 || l[len(l)-1] != int32(i) {
 				p.users[k] = append(l, int32(i))
 				p.touch[i] = append(p.touch[i], int32(k))
 			}
 		}
-		if n.Scratch < 0 || n.Scratch > maxTotal-p.align {
-			return errorf("%s has %d bytes of scratch; wanted 0 to %d", n.label(i), n.Scratch, maxTotal-p.align)
-		}
-		p.scratch = append(p.scratch, roundUp(n.Scratch, p.align))
-		for _, v := range append(append([]int(nil), n.In...), n.Out...) {
-			if v < 0 || v >= len(values) {
-				return errorf("%s uses value %d; there are values 0 to %d", n.label(i), v, len(values)-1)
-			}
-		}
+		p.scratch = append(p.scratch, roundUp(n.Scratch))
 		for _, v := range n.In {
 			use(v)
 			if writer[v] >= 0 {
 				before(writer[v])
-			} else if !values[v].Input {
-				return errorf("%s reads %s, which is no input and no node before it writes", n.label(i),
-					values[v].label(v))
 			}
 		}
 		for _, v := range n.Out {
 			use(v)
-			if writer[v] >= 0 {
-				return errorf("%s writes %s, which %s writes already", n.label(i), values[v].label(v),
-					p.nodes[writer[v]].label(writer[v]))
-			}
 			writer[v] = i
 		}
 		for _, j := range n.After {
-			if j < 0 || j >= i {
-				return errorf("%s is to run after node %d; wanted a node that stands before it in the list", n.label(i),
-					j)
-			}
 			before(j)
 		}
 	}
-	for v := range values {
-		k := p.value[v].row
-		if values[v].Output && !p.input[k] && len(p.users[k]) == 0 {
-			return errorf("output %s is written by no node", values[v].label(v))
-		}
-	}
-	return nil
 }
 
 // findReuse keeps the in-place pairs that could ever apply.
-func (p *program) findReuse(values []Value) {
+func (p *program) findReuse() {
 	p.reuse = make([][]pair, len(p.nodes))
 	for i, n := range p.nodes {
 		for _, ip := range n.InPlace {
-			if ip.In < 0 || ip.In >= len(values) || ip.Out < 0 || ip.Out >= len(values) {
-				continue
-			}
-			in, out := p.value[ip.In], p.value[ip.Out]
-			if in.row != out.row && in.delta == 0 && out.delta == 0 && p.size[in.row] == p.size[out.row] &&
-				!p.keep[in.row] && !p.input[out.row] && slices.Contains(p.touch[i], int32(in.row)) &&
-				slices.Contains(p.touch[i], int32(out.row)) {
-				p.reuse[i] = append(p.reuse[i], pair{int32(out.row), int32(in.row)})
+			in, out := p.of[ip.In], p.of[ip.Out]
+			if in != out && p.delta[ip.In] == 0 && p.delta[ip.Out] == 0 && p.size[in] == p.size[out] && !p.keep[in] &&
+				!p.input[out] && slices.Contains(p.touch[i], int32(in)) && slices.Contains(p.touch[i], int32(out)) {
+				p.reuse[i] = append(p.reuse[i], pair{int32(out), int32(in)})
 			}
 		}
 	}

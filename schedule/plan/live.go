@@ -127,24 +127,3 @@ func (p *program) bound() int64 {
 	}
 	return most
 }
-
-// check tells whether the order runs every node once, after what it needs.
-func (p *program) check(order []int) error {
-	if len(order) != len(p.nodes) {
-		return errorf("the order has %d steps for %d nodes", len(order), len(p.nodes))
-	}
-	done := newSet(len(p.nodes))
-	for step, i := range order {
-		if i < 0 || i >= len(p.nodes) || done.has(int32(i)) {
-			return errorf("step %d of the order runs node %d; wanted each of 0 to %d once", step, i, len(p.nodes)-1)
-		}
-		for _, j := range p.prev[i] {
-			if !done.has(j) {
-				return errorf("step %d runs %s before %s, which it needs", step, p.nodes[i].label(i),
-					p.nodes[j].label(int(j)))
-			}
-		}
-		done.add(int32(i))
-	}
-	return nil
-}

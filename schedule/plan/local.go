@@ -2,7 +2,11 @@
 
 package plan
 
-import "math/bits"
+import (
+	"cmp"
+	"math"
+	"math/bits"
+)
 
 // local improves the order of first fit by small changes: what stands at the
 // top of the arena, or below it, moves forward in the order or changes places
@@ -14,13 +18,13 @@ func (p *problem) local() {
 		return
 	}
 	begin, stop := p.work, p.share(3, 4)
-	rng := rng{p.seed}
+	rng := rng{}
 	f := p.newFitter()
 
 	// Start where the best plan's items stand, from the floor up: first fit in
 	// that order is never higher than the plan itself.
 	order := p.byOffset()
-	cur := f.run(order, false, maxTotal)
+	cur := f.run(order, false, math.MaxInt64)
 	p.candidate(cur, f.off)
 	next := make([]int, n)
 	curOff := append([]int64(nil), f.off...)
@@ -49,7 +53,7 @@ func (p *problem) local() {
 		}
 		// The height that is still accepted shrinks to that of the current plan.
 		slack := scale((cur-p.bound)/4, max(stop-p.work, 0), max(stop-begin, 1))
-		limit := cur + p.unit
+		limit := cur + Align
 		if slack > 0 && rng.below(4) == 0 {
 			limit += int64(rng.next() % uint64(slack))
 		}
@@ -76,15 +80,7 @@ func (p *problem) byOffset() []int {
 	for i := range p.items {
 		pos[p.items[i].storage] = p.bestOff[i]
 	}
-	return p.sorted(func(a, b *item) int {
-		switch x, y := pos[a.storage], pos[b.storage]; {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	return p.sorted(func(a, b *item) int { return cmp.Compare(pos[a.storage], pos[b.storage]) })
 }
 
 // highest picks one of the items that end at the top of a plan.

@@ -241,12 +241,3 @@ func (n *net) shuffle() []Node {
 	}
 	return out
 }
-
-// identity is the order 0, 1, 2, ...
-func identity(n int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	return order
-}

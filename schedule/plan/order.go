@@ -3,13 +3,12 @@
 package plan
 
 // Stats of Order, in bytes live at the busiest step, every storage rounded up
-// to Options.Align.
+// to Align.
 type Stats struct {
 	Peak      int64 // of the order returned
 	GivenPeak int64 // of the nodes as they were given
 	Bound     int64 // no order is below: the busiest single step
 	Optimal   bool  // Peak is proven to be the smallest possible
-	Work      int64
 }
 
 // Order returns the order of the nodes (indices into nodes, step by step) that
@@ -20,23 +19,11 @@ type Stats struct {
 // The search goes over the sets of nodes that can have run, widest first the
 // beam of 1, then wider ones, until nothing has to be dropped (the result is
 // then optimal), the bound is reached or the budget is spent.
-func Order(nodes []Node, values []Value, opt Options) ([]int, Stats, error) {
-	opt, err := opt.resolved()
-	if err != nil {
-		return nil, Stats{}, err
-	}
-	p, err := newProgram(nodes, values, opt.Align)
-	if err != nil {
-		return nil, Stats{}, err
-	}
-	order := make([]int, len(nodes))
-	for i := range order {
-		order[i] = i
-	}
-	st := Stats{Bound: p.bound()}
-	st.GivenPeak = p.peak(order)
+func Order(nodes []Node, values []Value, budget int64) ([]int, Stats) {
+	p, order := newProgram(nodes, values), identity(len(nodes))
+	st := Stats{Bound: p.bound(), GivenPeak: p.peak(order)}
 	st.Peak = st.GivenPeak
-	b := beam{p: p, bound: st.Bound, budget: opt.Budget}
+	b := beam{p: p, bound: st.Bound, budget: budget}
 	for width := 1; st.Peak > st.Bound && width <= maxBeam && b.work < b.budget; width *= 8 {
 		found, whole := b.search(width, st.Peak)
 		if found != nil {
@@ -49,33 +36,21 @@ func Order(nodes []Node, values []Value, opt Options) ([]int, Stats, error) {
 		}
 	}
 	st.Optimal = st.Optimal || st.Peak == st.Bound
-	st.Work = b.work
-	return order, st, nil
+	return order, st
 }
 
 // Buffers returns what Place needs for the nodes in a given order: a buffer per
 // value, with the index of the value, then one per node with scratch, in step
 // order. Steps count from 0. Storages that a node overwrites in place become
 // aliases. Place's lower bound for these buffers is the peak of the order.
-func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, error) {
-	opt, err := opt.resolved()
-	if err != nil {
-		return nil, err
-	}
-	p, err := newProgram(nodes, values, opt.Align)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.check(order); err != nil {
-		return nil, err
-	}
+func Buffers(nodes []Node, values []Value, order []int) []Buffer {
+	p := newProgram(nodes, values)
 	bufs := make([]Buffer, len(values))
 	for i, v := range values {
-		b := Buffer{ID: i, Name: v.Name, Bytes: v.Bytes, First: -1, Last: -1, AliasOf: v.AliasOf, Delta: v.Delta}
+		bufs[i] = Buffer{Name: v.Name, Bytes: v.Bytes, First: -1, Last: -1, AliasOf: v.AliasOf, Delta: v.Delta}
 		if v.Input {
-			b.First, b.Last = 0, 0
+			bufs[i].First, bufs[i].Last = 0, 0
 		}
-		bufs[i] = b
 	}
 	step := make([]int, len(order))
 	done := newSet(len(order))
@@ -90,24 +65,21 @@ func Buffers(nodes []Node, values []Value, order []int, opt Options) ([]Buffer, 
 			}
 		}
 		for _, t := range p.takeovers(done, int32(i)) {
-			in, out := p.roots[t.in], p.roots[t.out]
-			bufs[out].AliasOf = in
-			bufs[out].Delta = p.value[out].delta - p.value[in].delta
+			bufs[p.roots[t.out]].AliasOf = p.roots[t.in]
 		}
 		done.add(int32(i))
 		if n := nodes[i]; n.Scratch > 0 {
-			bufs = append(bufs, Buffer{ID: len(bufs), Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s,
-				AliasOf: -1})
+			bufs = append(bufs, Buffer{Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s, AliasOf: -1})
 		}
 	}
 	p.lifetimes(values, bufs, step)
-	return bufs, nil
+	return bufs
 }
 
 // lifetimes sets those that nodes alone do not say; step is that of a node.
 func (p *program) lifetimes(values []Value, bufs []Buffer, step []int) {
 	for i, v := range values {
-		b, k := &bufs[i], p.value[i].row
+		b, k := &bufs[i], p.of[i]
 		if v.Output || p.input[k] && len(p.users[k]) == 0 {
 			b.Last = max(len(step)-1, 0)
 		}

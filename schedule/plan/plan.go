@@ -1,86 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plan packs buffers with known live ranges into one arena (Place) and
-// finds the order of the steps of a program that needs the fewest live bytes
-// (Order).
+// Package plan packs buffers with known live ranges into one arena (Place) or
+// several (Split), and finds the order of the steps of a program that needs the
+// fewest live bytes (Order).
 //
 // It knows nothing of graphs, operators or types: buffers are byte counts with
 // a first and a last step, steps are nodes that read and write values. All
 // searches are seeded and limited by counted work, never by a clock, so the
-// same call gives the same answer on every machine.
+// same call gives the same answer on every machine. What it is given has to be
+// well-formed: sizes are not negative, aliases end, nodes can run as they stand.
 package plan
 
-import "math"
-
-// DefaultAlign is the alignment in bytes of every storage in the arena, and the
-// unit that sizes are rounded up to, unless Options say otherwise.
-const DefaultAlign = 16
+// Align is the alignment in bytes of every storage in the arena, and the unit
+// that sizes are rounded up to.
+const Align = 16
 
 // DefaultBudget is the work that a call of Place or Order may spend once its
 // cheap methods have failed to reach the lower bound. A unit is about the
 // inspection of one buffer or one word, a few nanoseconds.
 const DefaultBudget = 1 << 25
 
-// Options of Place and Order. The zero value means the defaults.
-type Options struct {
-	// Align is the least alignment of a storage and the rounding unit of sizes,
-	// a power of two; 0 means DefaultAlign.
-	Align int64
-	// Budget limits the search in work units; 0 means DefaultBudget, a negative
-	// number leaves only the cheap methods.
-	Budget int64
-	// Seed of the local search.
-	Seed uint64
+func roundUp(v int64) int64 { return (v + Align - 1) &^ (Align - 1) }
+
+func roundDown(v int64) int64 { return v &^ (Align - 1) }
+
+// Schedule orders the nodes and places their buffers. Orders with the fewest
+// live bytes are now and then hard to pack, so where the plan for such an order
+// stays above its lower bound the order given is placed as well, and the
+// smaller arena wins. Stats are those of Order; its Peak is that of the order
+// returned.
+func Schedule(nodes []Node, values []Value, budget int64) (order []int, bufs []Buffer, res Result, st Stats) {
+	order, st = Order(nodes, values, budget)
+	bufs = Buffers(nodes, values, order)
+	res = Place(bufs, budget)
+	if res.Total <= res.LowerBound || res.Total <= st.GivenPeak {
+		return order, bufs, res, st
+	}
+	given := identity(len(nodes))
+	bufs2 := Buffers(nodes, values, given)
+	if res2 := Place(bufs2, budget); res2.Total < res.Total {
+		st.Optimal = st.Optimal && st.Peak == st.GivenPeak
+		st.Peak = st.GivenPeak
+		return given, bufs2, res2, st
+	}
+	return order, bufs, res, st
 }
 
-// resolved returns the options with defaults filled in.
-func (o Options) resolved() (Options, error) {
-	if o.Align == 0 {
-		o.Align = DefaultAlign
+// identity is the order 0, 1, 2, ...
+func identity(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
 	}
-	if !isPow2(o.Align) || o.Align > maxAlign {
-		return o, errorf("alignment %d is not a power of two up to %d", o.Align, int64(maxAlign))
-	}
-	if o.Budget == 0 {
-		o.Budget = DefaultBudget
-	}
-	return o, nil
+	return order
 }
-
-// maxAlign keeps sums of alignments far from overflow; no memory asks for more.
-const maxAlign = 1 << 20
-
-func isPow2(v int64) bool { return v > 0 && v&(v-1) == 0 }
-
-// roundUp returns v rounded up to a multiple of the power of two a. v must be
-// at most math.MaxInt64-a.
-func roundUp(v, a int64) int64 { return (v + a - 1) &^ (a - 1) }
-
-// roundDown returns v rounded down (towards minus infinity) to a multiple of
-// the power of two a.
-func roundDown(v, a int64) int64 { return v &^ (a - 1) }
-
-// addSat adds two numbers, staying at the ends of int64 where they overflow.
-func addSat(a, b int64) int64 {
-	switch s := a + b; {
-	case a > 0 && b > 0 && s < 0:
-		return math.MaxInt64
-	case a < 0 && b < 0 && s >= 0:
-		return math.MinInt64
-	default:
-		return s
-	}
-}
-
-// mulSat multiplies two non-negative numbers, staying at math.MaxInt64 where
-// they overflow.
-func mulSat(a, b int64) int64 {
-	if a != 0 && b > math.MaxInt64/a {
-		return math.MaxInt64
-	}
-	return a * b
-}
-
-// maxTotal is the largest arena that is planned: sums of it and any alignment
-// stay within int64.
-const maxTotal = math.MaxInt64 / 4

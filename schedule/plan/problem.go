@@ -12,7 +12,6 @@ import (
 type item struct {
 	storage int // index in groups.storages
 	size    int64
-	align   int64
 	lo, hi  int // first and last section, inclusive
 }
 
@@ -24,28 +23,24 @@ type problem struct {
 	sections int
 	load     []int64   // per section: bytes live
 	adj      [][]int32 // per item: the items it overlaps; nil when there are too many pairs
-	unit     int64     // sizes and offsets are multiples of it
 	bound    int64
-	noReuse  int64
 
 	best    int64
 	bestOff []int64
 	optimal bool
 
 	enough       int64 // a plan that is no larger ends the search
-	seed         uint64
 	work, budget int64
 }
 
 // maxPairs limits the memory that overlap lists take (4 bytes a pair).
 const maxPairs = 1 << 24
 
-func newProblem(storages []Storage, opt Options) *problem {
-	p := &problem{unit: opt.Align, budget: opt.Budget, seed: opt.Seed}
+func newProblem(storages []Storage, budget int64) *problem {
+	p := &problem{budget: budget}
 	for k, s := range storages {
 		if s.Bytes > 0 {
-			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes, p.unit), align: s.Align, lo: s.First,
-				hi: s.Last})
+			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes), lo: s.First, hi: s.Last})
 		}
 	}
 	p.measure()
@@ -54,10 +49,9 @@ func newProblem(storages []Storage, opt Options) *problem {
 	// Every storage in its own place: the plan to improve on.
 	p.bestOff = make([]int64, len(p.items))
 	for i := range p.items {
-		p.bestOff[i] = roundUp(p.best, p.items[i].align)
-		p.best = p.bestOff[i] + p.items[i].size
+		p.bestOff[i] = p.best
+		p.best += p.items[i].size
 	}
-	p.noReuse = p.best
 	p.optimal = p.best == p.bound
 	return p
 }
@@ -83,31 +77,18 @@ func (p *problem) measure() {
 // compress replaces steps by sections: a new section begins at a start that
 // follows an end. The sets live in between are subsets and say nothing new.
 func (p *problem) compress() {
-	type event struct {
-		step  int
-		start bool
-		item  int
-	}
+	type event struct{ step, end, item int }
 	ev := make([]event, 0, 2*len(p.items))
 	for i := range p.items {
-		ev = append(ev, event{p.items[i].lo, true, i}, event{p.items[i].hi, false, i})
+		ev = append(ev, event{p.items[i].lo, 0, i}, event{p.items[i].hi, 1, i})
 	}
 	// At one step starts come before ends: ranges are inclusive.
 	slices.SortFunc(ev, func(a, b event) int {
-		if c := cmp.Compare(a.step, b.step); c != 0 {
-			return c
-		}
-		if a.start != b.start {
-			if a.start {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.item, b.item)
+		return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.end, b.end), cmp.Compare(a.item, b.item))
 	})
 	section, ended := 0, false
 	for _, e := range ev {
-		if e.start {
+		if e.end == 0 {
 			if ended {
 				section++
 				ended = false
@@ -157,16 +138,8 @@ func (p *problem) overlaps() {
 
 // sorted returns the item indices in the order of compare, ties by index.
 func (p *problem) sorted(compare func(a, b *item) int) []int {
-	order := make([]int, len(p.items))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		if c := compare(&p.items[a], &p.items[b]); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
+	order := identity(len(p.items))
+	slices.SortStableFunc(order, func(a, b int) int { return compare(&p.items[a], &p.items[b]) })
 	return order
 }
 

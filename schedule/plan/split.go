@@ -19,7 +19,7 @@ type Parts struct {
 	// LowerBound is that of one arena.
 	Result
 	Pool   []int   // of each storage
-	Totals []int64 // bytes used of each pool, multiples of Options.Align
+	Totals []int64 // bytes used of each pool, multiples of Align
 	// Cost is the sum of weight times cost of the pool over all storages. No way to
 	// divide them is below Bound: the same where the search was exhausted.
 	Cost, Bound float64
@@ -29,68 +29,47 @@ type Parts struct {
 
 // Split divides buffers over pools so that the cost is the least, each storage whole in
 // one pool and storages that are live at the same step apart. weight has an entry per
-// buffer; no buffer wants an alignment beyond Options.Align. limit bounds the bytes of all pools together; 0: none.
+// buffer. limit bounds the bytes of all pools together; 0: none.
 //
 // Greedy ways, improved by moves and exchanges, give a first plan; a search over all ways
 // with a bound by the busiest steps goes on to the cheapest until the budget is spent.
-func Split(bufs []Buffer, weight []float64, pools []Pool, limit int64, opt Options) (Parts, error) {
-	opt, err := opt.resolved()
-	if err != nil {
-		return Parts{}, err
-	}
-	g, err := makeGroups(bufs, opt.Align)
-	if err != nil {
-		return Parts{}, err
-	}
-	if len(weight) != len(bufs) || len(pools) == 0 {
-		return Parts{}, errorf("%d weights for %d buffers, %d pools", len(weight), len(bufs), len(pools))
-	}
-	for _, s := range g.storages {
-		if s.Align > opt.Align {
-			return Parts{}, errorf("%v wants alignment %d: pools begin at multiples of %d", bufs[s.Root], s.Align,
-				opt.Align)
-		}
-	}
-	d := newDivision(&g, weight, pools, limit, opt)
+func Split(bufs []Buffer, weight []float64, pools []Pool, limit, budget int64) Parts {
+	r, deltas := newResult(bufs)
+	d := newDivision(&r, weight, pools, limit, budget)
 	bound := d.bound(0)
 	d.first()
 	d.unproven = false // the search looks at all ways again
 	done := d.search(0)
 	p := Parts{Bound: bound}
 	if d.best == nil {
-		return p, nil
+		return p
 	}
 	p.Fits, p.Cost = true, d.least
 	if p.Bound = min(bound, d.least); done && !d.unproven {
 		p.Bound = d.least
 	}
-	d.result(&p, bufs, &g)
-	return p, nil
+	p.Result = r
+	d.place(&p)
+	p.offsets(deltas)
+	return p
 }
 
-// result places what lies in each pool, with all effort.
-func (d *division) result(p *Parts, bufs []Buffer, g *groups) {
-	p.Storages, p.StorageOf, p.Offsets = g.storages, g.of, make([]int64, len(bufs))
-	p.Pool, p.Totals = make([]int, len(g.storages)), make([]int64, len(d.pools))
+// place places what lies in each pool, with all effort.
+func (d *division) place(p *Parts) {
+	p.Pool, p.Totals = make([]int, len(p.Storages)), make([]int64, len(d.pools))
 	for i, it := range d.items {
 		p.Pool[it.storage] = d.best[i]
-		p.NoReuse += it.size
 	}
-	p.LowerBound, p.Work = d.whole, d.work
-	start := int64(0)
+	p.LowerBound = d.whole
 	for q := range d.pools {
 		x := d.packed[q]
 		x.budget, x.enough = x.work+d.budget, 0
 		x.solve()
 		for k := range x.items {
-			g.storages[x.items[k].storage].Offset = start + x.bestOff[k]
+			p.Storages[x.items[k].storage].Offset = p.Total + x.bestOff[k]
 		}
 		p.Totals[q] = x.best
-		start += p.Totals[q]
-	}
-	p.Total = start
-	for i := range bufs {
-		p.Offsets[i] = g.storages[g.of[i]].Offset + g.rel[i]
+		p.Total += x.best
 	}
 }
 
@@ -103,7 +82,6 @@ type division struct {
 	cheap    []int // pools, the cheapest first
 	sections int
 	limit    int64
-	align    int64
 	whole    int64 // the largest load of a section
 	storages []Storage
 
@@ -115,20 +93,19 @@ type division struct {
 	packed   []*problem // its pools
 	unproven bool       // a way was left out that may fit
 
-	seed         uint64
 	work, budget int64
 }
 
-func newDivision(g *groups, weight []float64, pools []Pool, limit int64, opt Options) *division {
-	p := newProblem(g.storages, opt)
-	sums := make([]float64, len(g.storages))
+func newDivision(r *Result, weight []float64, pools []Pool, limit, budget int64) *division {
+	p := newProblem(r.Storages, budget)
+	sums := make([]float64, len(r.Storages))
 	for i, w := range weight {
-		sums[g.of[i]] += w
+		sums[r.StorageOf[i]] += w
 	}
-	d := &division{items: slices.Clone(p.items), sections: p.sections, limit: limit, align: opt.Align, whole: p.bound,
-		storages: g.storages, budget: opt.Budget, seed: opt.Seed}
+	d := &division{items: p.items, sections: p.sections, limit: limit, whole: p.bound, storages: r.Storages,
+		budget: budget}
 	for q, x := range pools {
-		d.pools = append(d.pools, Pool{roundDown(max(x.Bytes, 0), opt.Align), x.Cost})
+		d.pools = append(d.pools, Pool{roundDown(max(x.Bytes, 0)), x.Cost})
 		d.cheap = append(d.cheap, q)
 		d.load = append(d.load, make([]int64, p.sections))
 	}
@@ -329,7 +306,7 @@ func (d *division) pack(at []int, q int) (*problem, bool) {
 			of = append(of, it.storage)
 		}
 	}
-	p := newProblem(list, Options{Align: d.align, Budget: max(d.budget/packShare, 1), Seed: d.seed})
+	p := newProblem(list, max(d.budget/packShare, 1))
 	defer func() { d.work += p.work + int64(len(list)) }()
 	if p.bound > d.pools[q].Bytes {
 		return nil, false

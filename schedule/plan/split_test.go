@@ -5,8 +5,6 @@ package plan
 import (
 	"math"
 	"testing"
-
-	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // randomSplit are weights of buffers and the memories for them, which have room for
@@ -14,7 +12,6 @@ import (
 func randomSplit(r *rng, bufs []Buffer) (weight []float64, pools []Pool) {
 	need := int64(0)
 	for i := range bufs {
-		bufs[i].Align = 0
 		weight = append(weight, float64(r.below(4)*r.below(500)))
 		if bufs[i].Bytes == 0 {
 			weight[i] = 0
@@ -37,7 +34,7 @@ func loadAt(bufs []Buffer, step int) int64 {
 	sum := int64(0)
 	for _, b := range bufs {
 		if b.First <= step && step <= b.Last {
-			sum += roundUp(b.Bytes, 16)
+			sum += roundUp(b.Bytes)
 		}
 	}
 	return sum
@@ -71,7 +68,7 @@ func bruteSplit(bufs []Buffer, weight []float64, pools []Pool, limit int64) floa
 				continue
 			}
 			n := bruteForce(list)
-			if sum += n; n > roundDown(p.Bytes, 16) || limit > 0 && sum > limit {
+			if sum += n; n > roundDown(p.Bytes) || limit > 0 && sum > limit {
 				return
 			}
 		}
@@ -84,7 +81,7 @@ func bruteSplit(bufs []Buffer, weight []float64, pools []Pool, limit int64) floa
 // checkParts: what lies in a pool is inside it, and the plan holds.
 func checkParts(t *testing.T, bufs []Buffer, weight []float64, pools []Pool, limit int64, p Parts) {
 	t.Helper()
-	if err := check(bufs, Options{}, p.Result); err != nil {
+	if err := check(bufs, p.Result); err != nil {
 		t.Fatalf("%v\n%+v", err, bufs)
 	}
 	start := int64(0)
@@ -126,8 +123,7 @@ func TestSplitAgainstBruteForce(t *testing.T) {
 		if r.below(4) == 0 {
 			limit = int64(100 + r.below(1500))
 		}
-		p, err := Split(bufs, weight, pools, limit, Options{})
-		testenv.OK(t, err)
+		p := Split(bufs, weight, pools, limit, DefaultBudget)
 		want := bruteSplit(bufs, weight, pools, limit)
 		if p.Fits != !math.IsInf(want, 1) {
 			t.Fatalf("fits: %v, brute force %g\n%+v %v %+v limit %d", p.Fits, want, bufs, weight, pools, limit)
@@ -153,18 +149,15 @@ func TestSplitNetworks(t *testing.T) {
 	for _, shape := range shapes {
 		for seed := range 6 {
 			n := makeNet(shape.build, seed)
-			bufs, err := Buffers(n.nodes, n.values, identity(len(n.nodes)), Options{})
-			testenv.OK(t, err)
+			bufs := Buffers(n.nodes, n.values, identity(len(n.nodes)))
 			r := rng{uint64(seed)}
 			weight := make([]float64, len(bufs))
 			for i, b := range bufs {
 				weight[i] = float64(b.Bytes) * float64(1+r.below(4))
 			}
-			one, err := Place(bufs, Options{Budget: 1 << 18})
-			testenv.OK(t, err)
+			one := Place(bufs, 1<<18)
 			pools := []Pool{{one.Total * 7 / 8, 0.5}, {one.Total * 9 / 16, 0.125}}
-			p, err := Split(bufs, weight, pools, 0, Options{Budget: 1 << 20})
-			testenv.OK(t, err)
+			p := Split(bufs, weight, pools, 0, 1<<20)
 			all++
 			if !p.Fits {
 				t.Logf("%s %d: no way", shape.name, seed)
@@ -173,8 +166,8 @@ func TestSplitNetworks(t *testing.T) {
 			fit++
 			checkParts(t, bufs, weight, pools, 0, p)
 			ratio += p.Cost / p.Bound
-			t.Logf("%s %d: %d storages, cost %.0f, bound %.0f (%.3f), work %d", shape.name, seed, len(p.Storages),
-				p.Cost, p.Bound, p.Cost/p.Bound, p.Work)
+			t.Logf("%s %d: %d storages, cost %.0f, bound %.0f (%.3f)", shape.name, seed, len(p.Storages), p.Cost,
+				p.Bound, p.Cost/p.Bound)
 		}
 	}
 	if fit < all*9/10 || ratio/float64(fit) > 1.1 {

@@ -97,7 +97,7 @@ func (p *problem) sweepAll() {
 	}
 	low := p.bound
 	for range 8 {
-		mid := roundDown(low+(p.best-low)/2, p.unit)
+		mid := roundDown(low + (p.best-low)/2)
 		if mid <= low || p.spent() {
 			return
 		}
@@ -117,10 +117,7 @@ func (p *problem) newSweep(kind sweepKind) *sweep {
 			s.lo[i], s.hi[i] = p.sections-1-p.items[i].hi, p.sections-1-p.items[i].lo
 		}
 	}
-	s.order = make([]int, n)
-	for i := range s.order {
-		s.order[i] = i
-	}
+	s.order = identity(n)
 	slices.SortFunc(s.order, func(a, b int) int {
 		long, large := cmp.Compare(s.hi[b], s.hi[a]), cmp.Compare(p.items[b].size, p.items[a].size)
 		if kind.bySize {
@@ -205,11 +202,9 @@ func (s *sweep) choices(pos int, c *choice) {
 		if k < len(s.live) {
 			next = s.live[k]
 		}
-		low, high := roundUp(end, it.align), roundDown(next.off-it.size, it.align)
-		if low <= high {
-			gap := next.off - end
-			c.places = append(c.places, s.place(i, low, endHi, gap))
-			if high > low {
+		if high, gap := next.off-it.size, next.off-end; end <= high {
+			c.places = append(c.places, s.place(i, end, endHi, gap))
+			if high > end {
 				c.places = append(c.places, s.place(i, high, next.hi, gap))
 			}
 		}
@@ -234,11 +229,7 @@ func (s *sweep) place(i int, off int64, hi int, gap int64) place {
 	if hi == math.MaxInt {
 		return place{off: off, gap: gap, misfit: s.p.sections - s.hi[i]}
 	}
-	d := hi - s.hi[i]
-	if d < 0 {
-		d = -d
-	}
-	return place{off: off, wall: 1, misfit: d, gap: gap}
+	return place{off: off, wall: 1, misfit: max(hi-s.hi[i], s.hi[i]-hi), gap: gap}
 }
 
 // rank compares places: the better one first.
