@@ -18,12 +18,8 @@ import (
 
 // joinCurves makes functions of int16 values in a row one interpolated table.
 func (s *State) joinCurves() error {
-	most := 32.0 // what the interpolation and the nodes may miss together: more is a jump
-	if s.facts.Quantised {
-		most = 1 // the model says what results are
-	}
 	var err error
-	s.interpolated, err = fuse.Interpolate(s.Graph, most)
+	s.interpolated, err = fuse.Interpolate(s.Graph)
 	s.Fusions = slices.Clone(s.interpolated)
 	return err
 }

@@ -66,8 +66,7 @@ func (s *State) integer() error {
 	if !s.facts.Quantised {
 		s.Model = s.QDQ
 	}
-	if err := quant.Integer(s.Graph, quant.IntegerOptions{FloatIO: s.facts.FloatIO,
-		Imported: s.facts.Quantised}); err != nil {
+	if err := quant.Integer(s.Graph, quant.IntegerOptions{FloatIO: s.facts.FloatIO}); err != nil {
 		return err
 	}
 	s.Precision, _ = precisionOf(s.Graph)
@@ -127,7 +126,7 @@ func (s *State) whyFloat(n *ir.Node) string {
 		case s.facts.Quantised:
 			return quant.WhyFloat(s.QDQ, m)
 		default:
-			return cmp.Or(quant.WhyRecurrentInFloat(n), quant.WhyCurve(m, quant.MaxCurveError))
+			return cmp.Or(quant.WhyRecurrentInFloat(n), quant.WhyCurve(m))
 		}
 	}
 	return quant.WhyRecurrentInFloat(n)

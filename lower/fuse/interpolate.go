@@ -19,17 +19,16 @@ import (
 // they interpolate and round one after the other, it does once. It is used only
 // where it is as good: over all 65,536 inputs, its largest distance from the
 // exact function of the part must not exceed that of the nodes by more than
-// slack, and where most is positive, no result may be farther than that, in
-// steps, from what the nodes give: they are what an imported quantised model
-// says. So this belongs to what an int16 program computes, like the interpolation of
+// slack, and no result may be more than apartMost steps from what the nodes give: they are
+// what a quantised model says. So this belongs to what an int16 program computes, like the interpolation of
 // single nodes, and happens before the graph is kept as the reference; whether later
 // passes run changes no bit.
-func Interpolate(g *ir.Graph, most float64) ([]Fusion, error) {
+func Interpolate(g *ir.Graph) ([]Fusion, error) {
 	c := newCollapser(g)
 	c.end = func(v *ir.Value) bool { return ir.Int16Zero(v.Type) && oneScale(v) }
 	errors := map[*ir.Node][2]float64{}
 	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
-		points, one, nodes := interpolated(part, x, n.Out[0], most)
+		points, one, nodes := interpolated(part, x, n.Out[0])
 		if points == nil {
 			return nil, nil
 		}
@@ -46,14 +45,17 @@ func Interpolate(g *ir.Graph, most float64) ([]Fusion, error) {
 	return c.made(func(n *ir.Node, f *Fusion) { f.Kind, f.Error, f.Apart = "curve", errors[n][0], errors[n][1] }), nil
 }
 
+// apartMost is by how many steps results may differ from what the nodes give: as those of any layer.
+const apartMost = 2
+
 // slack is how much farther an interpolation may be from the exact function than the
 // nodes that it replaces, in steps of the result: one rounding.
 const slack = 0.5
 
 // interpolated is the interpolation of a part with its largest error and that of the
 // nodes, in steps of the result; nil where the nodes are clearly nearer to the exact
-// function, or more than most steps from the interpolation.
-func interpolated(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.InterpolatedLUT16, one, nodes float64) {
+// function, or more than apartMost steps from the interpolation.
+func interpolated(part []*ir.Node, x, y *ir.Value) (points *fixp.InterpolatedLUT16, one, nodes float64) {
 	const size = 1 << 16
 	codes, reals := tensor.New(tensor.I16, []int{size}), make([]float64, size+1)
 	step := float64(x.Type.Quant.Scale[0])
@@ -80,7 +82,7 @@ func interpolated(part []*ir.Node, x, y *ir.Value, most float64) (points *fixp.I
 	for i := range size {
 		e := min(max(exact[i], math.MinInt16), math.MaxInt16)
 		p := float64(points.At(int16(i - size/2)))
-		if most > 0 && math.Abs(p-float64(apart.Int(i))) > most {
+		if math.Abs(p-float64(apart.Int(i))) > apartMost {
 			return nil, 0, 0
 		}
 		one = max(one, math.Abs(e-p))

@@ -61,7 +61,7 @@ func TestHoist(t *testing.T) {
 }`, c.in, dt, zero, c.moves)
 			whole, border := irtest.Parse(t, text), irtest.Parse(t, text)
 			for g, floats := range map[*ir.Graph]bool{whole: true, border: false} {
-				if err := quant.Integer(g, quant.IntegerOptions{FloatIO: floats, Imported: true}); err != nil {
+				if err := quant.Integer(g, quant.IntegerOptions{FloatIO: floats}); err != nil {
 					t.Fatalf("%s: %v", c.name, err)
 				}
 				irtest.Verify(t, g)
@@ -114,7 +114,7 @@ func TestTables(t *testing.T) {
   ` + c.more + `
 }`
 		float, integer := irtest.Parse(t, text), irtest.Parse(t, text)
-		testenv.OK(t, quant.Integer(integer, quant.IntegerOptions{FloatIO: true, Imported: true}))
+		testenv.OK(t, quant.Integer(integer, quant.IntegerOptions{FloatIO: true}))
 		irtest.Verify(t, integer)
 		kept := false
 		for _, n := range integer.Nodes {

@@ -267,12 +267,11 @@ func (c *calibrator) raiseScales(list []*group) {
 	}
 	for _, n := range c.g.Nodes {
 		r, ok := c.rules[n]
-		if !ok || r.fixed != nil || len(n.Out) == 0 {
+		if !ok || len(n.Out) == 0 {
 			continue
 		}
-		y := n.Out[0]
-		k := of[y]
-		if k == nil || k.fixed != nil {
+		k := of[n.Out[0]]
+		if k == nil || (r.fixed != nil || k.fixed != nil) && c.layer[n].Data != tensor.I16 {
 			continue
 		}
 		least := c.leastScale(n, r)

@@ -33,9 +33,6 @@ type converter struct {
 	// border: DequantizeLinear nodes that read uint8 in the model: at the
 	// border of the program their input is uint8 again.
 	border map[*ir.Node]ir.Type
-	// curve is how far an interpolated function may be from the real one, in
-	// steps of its int16 result; beyond it the function is computed in float.
-	curve float64
 }
 
 // Integer rewrites a QDQ graph to integer operators. What cannot be computed
@@ -43,10 +40,7 @@ type converter struct {
 // DequantizeLinear nodes.
 func Integer(g *ir.Graph, opt IntegerOptions) error {
 	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{},
-		border: map[*ir.Node]ir.Type{}, curve: MaxCurveError}
-	if opt.Imported {
-		c.curve = maxImportedCurveError
-	}
+		border: map[*ir.Node]ir.Type{}}
 	if !opt.FloatIO {
 		if err := c.quantisedInputs(); err != nil {
 			return err
@@ -83,9 +77,6 @@ type IntegerOptions struct {
 	// inside; otherwise the QuantizeLinear and DequantizeLinear nodes at the
 	// border disappear and the firmware's inputs and outputs are integers.
 	FloatIO bool
-	// Imported: the quantisation is the model's own, so that every result is
-	// defined, and the program's at most two steps from it.
-	Imported bool
 }
 
 // quantisedOutputs lets the integers out where an output is a DequantizeLinear.

@@ -270,28 +270,48 @@ func (c *calibrator) leastScale16(n *ir.Node, r rule, in func(i int) float64) fl
 	case n.Op == op.Add:
 		return max(in(0), in(1)) * 0x1p-14 * (1 + 0x1p-20)
 	case len(r.in) == 1 && n.Op.Scalar != nil && !n.Op.Straight && n.Op.Quant == ir.QFloat:
-		return wholeLines(func(v float64) float64 { return n.Op.Scalar(n, v*in(0)) }, c.params[n.Out[0]].scale)
+		return curveScale(func(v float64) float64 { return n.Op.Scalar(n, v*in(0)) }, c.params[n.Out[0]].scale)
 	}
 	return 0
 }
 
-// wholeLines is the scale of int16 results of f, a function of an int16 value, or one that is larger: where f leaves
-// the range between two points of its table, the line between them would cut the corner, by more than an interpolated
-// function may miss. The range then ends at the point behind.
-func wholeLines(f func(v float64) float64, scale float64) float64 {
+// curveScale is the least scale of int16 results, from the given one on, with which straight lines between the points of
+// a table miss f by less than curveError steps: finer steps would not be right. One that would take more than curveBits
+// of the result is not looked for.
+func curveScale(f func(v float64) float64, scale float64) float64 {
+	const finer = 32
+	reals := make([]float64, 1<<16+1)
+	for i := range reals {
+		reals[i] = f(float64(math.MinInt16 + i))
+	}
+	for k := range curveBits * finer {
+		s := float64(float32(wholeLines(reals, scale*math.Exp2(float64(k)/finer))))
+		c := fixp.NewInterpolatedLUT16(func(v float64) float64 { return reals[int(v)-math.MinInt16] / s })
+		worst := 0.0
+		for i := 0; i < 1<<16 && worst < curveError; i++ {
+			exact := min(max(reals[i]/s, math.MinInt16), math.MaxInt16)
+			worst = max(worst, math.Abs(exact-float64(c.At(int16(math.MinInt16+i)))))
+		}
+		if worst < curveError {
+			return s
+		}
+	}
+	return scale
+}
+
+// curveBits is how many bits of a result its table may take: a layer in float costs hundreds of instructions an element.
+const curveBits = 4
+
+// wholeLines is the scale, or the one with which the range ends at the next point of a table where f leaves it between
+// two: the line between them would cut the corner.
+func wholeLines(f []float64, scale float64) float64 {
 	const distance, most = 1 << 16 / (fixp.LUT16Len - 1), math.MaxInt16
 	least := scale
-	last := math.Abs(f(math.MinInt16)) / scale
-	for v := math.MinInt16 + distance; v <= math.MaxInt16+1; v += distance {
-		next := math.Abs(f(float64(v))) / scale
-		lo, hi := min(last, next), max(last, next)
-		if lo < most && hi > most && (hi-most)*(most-lo)/(hi-lo) > MaxCurveError {
-			least = max(least, hi*scale/most)
+	for i := distance; i < len(f); i += distance {
+		a, b := math.Abs(f[i-distance]), math.Abs(f[i])
+		if lo, hi := min(a, b), max(a, b); lo < most*scale && hi > most*scale {
+			least = max(least, hi/most)
 		}
-		last = next
-	}
-	if least > 2*scale { // a bit of the result for the corner
-		return scale
 	}
 	return least
 }

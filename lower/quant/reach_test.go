@@ -92,7 +92,7 @@ func TestReach(t *testing.T) {
 func checkReach(t *testing.T, g *ir.Graph, name string, near bool) {
 	t.Helper()
 	q := g.Clone()
-	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{Imported: true}))
+	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	testenv.OK(t, quant.Averages(&pass.Ctx{}, q))
 	irtest.Verify(t, q)
 	for _, n := range q.Nodes {

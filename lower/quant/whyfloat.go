@@ -37,8 +37,8 @@ func WhyFloat(g *ir.Graph, n *ir.Node) string {
 }
 
 // WhyCurve says by how much the table of int16 values that n would be, between DequantizeLinear and QuantizeLinear,
-// misses it; "" where that is at most so many steps, and for other nodes.
-func WhyCurve(n *ir.Node, most float64) string {
+// misses it; "" where that is little enough, and for other nodes.
+func WhyCurve(n *ir.Node) string {
 	if n.Op.Scalar == nil || n.In[0].Def == nil || n.In[0].Def.Op != op.DequantizeLinear || len(n.Out) != 1 ||
 		len(n.Out[0].Uses()) == 0 || n.Out[0].Uses()[0].Node.Op != op.QuantizeLinear {
 		return ""
@@ -57,11 +57,11 @@ func WhyCurve(n *ir.Node, most float64) string {
 		*end.to = &ir.Value{Name: n.Name, Type: ir.Type{DType: t, Shape: end.of.Type.Shape, Quant: q}}
 	}
 	off := ir.InterpolationError(trial)
-	if off <= most {
+	if off < curveError {
 		return ""
 	}
-	return fmt.Sprintf("a table of int16 values would miss it by %.0f steps of its result (want at most %g; "+
-		"another range of it in --calib or the model, or int8)", off, most)
+	return fmt.Sprintf("a table of int16 values would miss it by %.0f steps of its result (want less than %g; "+
+		"another range of it in --calib or the model, or int8)", off, curveError)
 }
 
 // whyInput is about one input, "" where it is quantised as integer kernels want it.
@@ -130,7 +130,7 @@ func whyOutput(g *ir.Graph, v *ir.Value) string {
 		if s := whyReach(v.Def, n.Out[0], q); s != "" {
 			return s
 		}
-		if s := WhyCurve(v.Def, maxImportedCurveError); s != "" {
+		if s := WhyCurve(v.Def); s != "" {
 			return s
 		}
 	}

@@ -14,14 +14,10 @@ import (
 // with as much room for the products.
 const maxBias64 = 1 << 46
 
-// MaxCurveError and maxImportedCurveError bound, in steps of an int16 output,
-// by how much an interpolated function may miss the real one, where nncc chose
-// the quantisation and where the model brought it: with 1.5 steps off the real
-// value, the integer is at most two off the rounded one.
-const (
-	MaxCurveError         = 16
-	maxImportedCurveError = 1.5
-)
+// curveError bounds, in steps of an int16 output, by how much an interpolated
+// function misses the real one: less off the real value, the integer is at most two
+// off the rounded one. Beyond it the function is computed in float.
+const curveError = 2.5
 
 // wideType is an int16 quantisation that holds every value of an int8 one.
 func wideType(t ir.Type) ir.Type {
@@ -106,7 +102,7 @@ func wideOperand(in []*ir.Value) bool {
 func (c *converter) interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
 	trial := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs, In: in,
 		Out: []*ir.Value{{Name: n.Out[0].Name, Type: out}}}
-	return ir.InterpolationError(trial) <= c.curve
+	return ir.InterpolationError(trial) < curveError
 }
 
 func symmetricWeights(q *ir.Quant) bool {
