@@ -38,6 +38,8 @@ var (
 		func(f *Facts) bool { return !f.Precision.Float() }}
 	softFloat = Condition{"a core without an FPU",
 		func(f *Facts) bool { return !f.Target.Core.FPU && !f.Target.Core.Host }}
+	calibrated = Condition{"--calib",
+		func(f *Facts) bool { return f.Quant.Calibrated() }}
 	recurrent = Condition{"--state",
 		func(f *Facts) bool { return len(f.StateBindings) > 0 }}
 	streaming = Condition{"--stream",

@@ -47,6 +47,13 @@ var floatRows = []*Stage{
 	floatPass("cleanup", ""),
 	floatPass("patterns", "", legalize),
 	floatPass("transpose", "", legalize),
+	{
+		Name: "static-scales", Doc: "layers quantised at run time get the fixed scales that calibration finds",
+		Numerics: pass.Lossy, LeastSQNR: 20,
+		When:  []Condition{calibrated, fixedPoint, floatModel},
+		After: []Order{{"cleanup", "it reads weights and zero points as constants"}},
+		Run:   (*State).staticScales,
+	},
 	floatPass("integer-mac", "", ownRanks),
 	floatPass("decompose", ""),
 	floatPass("bn-fold", "", legalize),

@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -53,6 +54,13 @@ func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) (*S
 		q.Samples = s.Samples(q.Samples)
 		r.Diags.Add(s.Notes.From("single")...)
 	}
+	if q.Calibrated() {
+		notes, err := staticScales(&pass.Ctx{}, g)
+		if err != nil {
+			return nil, err
+		}
+		r.Diags.Add(notes.From("static-scales")...)
+	}
 	if r.Rewrites, err = Legalise(g, legalize); err != nil {
 		return nil, err
 	}
@@ -86,4 +94,20 @@ func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all
 	}
 	r.Diags.Add(c.Diagnostics().From("quantize")...)
 	return &Sensitivity{Samples: len(q.Samples), Layers: layers, All: c.SQNR}, r.Diags, nil
+}
+
+// staticScales is the stage static-scales on g.
+func staticScales(c *pass.Ctx, g *ir.Graph) (diag.List, error) {
+	names, err := legal.StaticScales(c, g)
+	if len(names) == 0 {
+		return nil, err
+	}
+	return diag.List{diag.Notef("static-scales", names[0], "%d tensors that the model quantises at run time get fixed "+
+		"scales from --calib, which takes fewer instructions; --precision float32 keeps the model's way", len(names))}, err
+}
+
+func (s *State) staticScales() error {
+	notes, err := staticScales(s.ctx, s.Graph)
+	s.Diags.Add(notes...)
+	return err
 }

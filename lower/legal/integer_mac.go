@@ -49,13 +49,17 @@ func integerMAC(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if z := xz.Int(0); z != 0 {
 		f = insert(g, n, op.Add, n.Name+"/centred", nil, f, g.AddConst(n.Name+".zero", tensor.Scalar(float32(-z))))
 	}
-	float := op.Conv
-	if is(n, "MatMulInteger") {
-		float = op.MatMul
-	}
-	r := insert(g, n, float, n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", centred))
+	r := insert(g, n, floatMAC(n), n.Name+"/sum", n.Attrs.Clone(), f, g.AddConst(n.Name+".weight", centred))
 	y := insert(g, n, op.Cast, n.Name, ir.Attrs{"to": ir.Int(n.Out[0].Type.DType.ONNXCode())}, r)
 	swap(c, g, n, y, "exact in float")
+}
+
+// floatMAC is what n computes, in float.
+func floatMAC(n *ir.Node) *ir.OpDef {
+	if is(n, "MatMulInteger") {
+		return op.MatMul
+	}
+	return op.Conv
 }
 
 // zeroPoint is the constant zero point in input i: 0 where it is absent.

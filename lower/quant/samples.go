@@ -16,6 +16,9 @@ import (
 // SyntheticSource is the report's source of samples that nobody gave.
 const SyntheticSource = "synthetic"
 
+// Calibrated reports samples of real data.
+func (o *Options) Calibrated() bool { return len(o.Samples) > 0 && o.Source != SyntheticSource }
+
 func sampleErr(where, format string, args ...any) error {
 	return &ir.Diag{Code: "calibration-data", Node: where, Msg: fmt.Sprintf(format, args...)}
 }
