@@ -265,3 +265,180 @@ func (s *search) try(k int, over int64) {
 		s.used[r] -= s.items[k].room()
 	}
 }
+
+// PerByteCycles is how long the core waits for a byte of data that it reads or writes in
+// sequence: what the file says of it, else the wait states of a line over its bytes.
+func (w Wait) PerByteCycles() float64 {
+	if w.PerByte > 0 || w.Line == 0 {
+		return float64(w.PerByte)
+	}
+	return float64(w.States) / float64(w.Line)
+}
+
+// mostWays bounds the ways that a search for the cheapest placement looks at: far more
+// than boards with a handful of regions have.
+const mostWays = 1 << 20
+
+// cheapest looks for the way to place all items for which the core waits fewest cycles.
+type cheapest struct {
+	search
+	may   [][]int
+	cost  [][]float64 // of item k in region r
+	rest  []float64   // the least that items from k on can cost
+	free  []uint64
+	least float64 // of the best way so far
+	ways  int
+}
+
+// improve takes a way that fits to the cheapest one. The result are its cycles and the
+// least that any way can have: the same where all ways were looked at. Of ways that cost
+// the same the one that it began with stays.
+func (s *search) improve(may [][]int) (cycles, bound float64) {
+	c := cheapest{search: *s, may: may, rest: make([]float64, len(s.items)+1)}
+	for _, r := range s.regions {
+		c.free = append(c.free, uint64(r.Size))
+	}
+	for k, it := range s.items {
+		costs := make([]float64, len(s.regions))
+		for i, r := range s.regions {
+			costs[i] = it.Traffic * r.Wait.PerByteCycles()
+		}
+		c.cost = append(c.cost, costs)
+		c.least += costs[s.best[k]]
+	}
+	for k := len(s.items) - 1; k >= 0; k-- {
+		least := c.cost[k][may[k][0]]
+		for _, r := range may[k] {
+			least = min(least, c.cost[k][r])
+		}
+		c.rest[k] = least + c.rest[k+1]
+	}
+	c.best = slices.Clone(s.best)
+	c.try(0, 0)
+	s.best = c.best
+	if c.ways > mostWays {
+		return c.least, c.rest[0]
+	}
+	return c.least, c.least
+}
+
+// try places items from k on, behind those before that cost so much.
+func (c *cheapest) try(k int, before float64) {
+	if c.ways++; before+c.rest[k] >= c.least || c.ways > mostWays {
+		return
+	}
+	if k == len(c.items) {
+		c.least = before
+		copy(c.best, c.at)
+		return
+	}
+	room := c.items[k].room()
+	for _, r := range c.may[k] {
+		if c.free[r] < room {
+			continue
+		}
+		c.free[r] -= room
+		c.at[k] = r
+		c.try(k+1, before+c.cost[k][r])
+		c.free[r] += room
+	}
+}
+
+// Room is what a way to place items leaves free.
+type Room struct {
+	Free   []Size  // of each region that may hold what is asked for, in the board's order
+	Cycles float64 // that an inference waits for the items
+}
+
+// Holding are the regions that may hold something.
+func (rs Regions) Holding(what string) Regions {
+	return slices.DeleteFunc(slices.Clone(rs), func(r Region) bool { return !rs.mayHold(r, what) })
+}
+
+// mostRooms bounds the ways that Rooms gives.
+const mostRooms = 16
+
+// Rooms are the ways to place items that leave different room for what, those for which the
+// core waits least first. One that has no more room anywhere than a cheaper one is left
+// out. Where not everything fits there is one: that with the fewest missing bytes.
+func (rs Regions) Rooms(what string, items ...Item) []Room {
+	p := rs.Place(items...)
+	s := rooms{search: search{regions: rs, items: items}}
+	for i, r := range rs {
+		s.free = append(s.free, uint64(r.Size))
+		if rs.mayHold(r, what) {
+			s.asked = append(s.asked, i)
+		}
+	}
+	if !p.Fits() {
+		for i, r := range p.Regions {
+			s.free[i] -= min(s.free[i], r.Used())
+		}
+		s.leave(0)
+		return s.list
+	}
+	for _, it := range items {
+		var may []int
+		for i, r := range rs {
+			if it.Region == r.Name || it.Region == "" && rs.mayHold(r, it.What) {
+				may = append(may, i)
+			}
+		}
+		s.may = append(s.may, may)
+	}
+	s.try(0, 0)
+	slices.SortStableFunc(s.list, func(a, b Room) int { return cmp.Compare(a.Cycles, b.Cycles) })
+	var out []Room
+	for _, x := range s.list {
+		if !slices.ContainsFunc(out, func(y Room) bool { return y.covers(x) }) {
+			out = append(out, x)
+		}
+	}
+	return out[:min(len(out), mostRooms)]
+}
+
+// covers reports that no region has less room than in x.
+func (r Room) covers(x Room) bool {
+	for i, n := range r.Free {
+		if n < x.Free[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// rooms is a search for all ways to place items.
+type rooms struct {
+	search
+	free  []uint64
+	asked []int // regions
+	list  []Room
+	ways  int
+}
+
+func (s *rooms) leave(cycles float64) {
+	x := Room{Cycles: cycles}
+	for _, i := range s.asked {
+		x.Free = append(x.Free, Size(s.free[i]))
+	}
+	s.list = append(s.list, x)
+}
+
+func (s *rooms) try(k int, cycles float64) {
+	if s.ways++; s.ways > 1<<14 {
+		return
+	}
+	if k == len(s.items) {
+		s.leave(cycles)
+		return
+	}
+	it := s.items[k]
+	for _, r := range s.may[k] {
+		if s.free[r] < it.room() {
+			continue
+		}
+		s.free[r] -= it.room()
+		s.try(k+1, cycles+it.Traffic*s.regions[r].Wait.PerByteCycles())
+		s.free[r] += it.room()
+	}
+}

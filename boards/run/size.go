@@ -4,16 +4,21 @@ package run
 
 import (
 	"bufio"
+	"cmp"
 	"debug/elf"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/boards/stack"
 	"github.com/nncc/nncc/ir/fail"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // Origin is the part of a program that a piece of code or data comes from.
@@ -257,4 +262,106 @@ func objectSizes(objects []string, lib string) (_ map[string]uint64, err error) 
 	}
 	size["code"] += libc
 	return size, nil
+}
+
+// StackBound is the most stack that functions of a program can take, whatever
+// their input: it is read from the machine code, not measured.
+type StackBound struct {
+	stack.Path
+	// Functions that can be reached from them, those with the largest frames
+	// first; also where there is no bound.
+	Functions []stack.Function
+}
+
+// Stack bounds what the deepest of some functions takes, from its call down.
+// The error says why there is no bound: a host program, recursion, memory taken
+// by a number that is only known when it runs, an unknown call.
+func (im *Image) Stack(entries ...string) (*StackBound, error) {
+	p, err := stack.Read(im.ELF)
+	if err == nil {
+		for i := range p.Functions {
+			p.Functions[i].Name = runtimec.Plain(p.Functions[i].Name)
+		}
+	}
+	if err != nil {
+		var format *elf.FormatError
+		if errors.As(err, &format) {
+			return nil, errors.New("the program is no ELF file")
+		}
+		return nil, err
+	}
+	b := &StackBound{Functions: p.Reached(entries, runtimec.PointerTargets)}
+	slices.SortStableFunc(b.Functions, func(x, y stack.Function) int {
+		return cmp.Or(cmp.Compare(y.Frame, x.Frame), cmp.Compare(x.Name, y.Name))
+	})
+	for _, e := range entries {
+		way, err := p.Deepest(e, runtimec.PointerTargets)
+		if err != nil {
+			return b, err
+		}
+		if way.Bytes > b.Bytes || b.Names == nil {
+			b.Path = way
+		}
+	}
+	return b, nil
+}
+
+// wrapperFrames are what the harness's functions between its measurement and the
+// models' run functions put on the stack (model_glue.c).
+func wrapperFrames(program string) []int {
+	p, err := stack.Read(program)
+	if err != nil {
+		return nil // of a host program, no stack is measured
+	}
+	var frames []int
+	for {
+		at := p.Find(fmt.Sprintf("run_model_%d", len(frames)))
+		if at < 0 {
+			return frames
+		}
+		frames = append(frames, p.Functions[at].Frame)
+	}
+}
+
+// wrapper is that of a model.
+func (im *Image) wrapper(model int) int {
+	if model < len(im.frames) {
+		return im.frames[model]
+	}
+	return 0
+}
+
+var stackedRE = regexp.MustCompile(`\b(PC|LR)=0x([0-9a-f]{8})`)
+
+// where names the functions that a fault report's PC and LR point into.
+func where(program, report string) string {
+	f, err := elf.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	syms, err := f.Symbols()
+	if err != nil {
+		return ""
+	}
+	text := ""
+	for _, m := range stackedRE.FindAllStringSubmatch(report, 2) {
+		at, err := strconv.ParseUint(m[2], 16, 32)
+		if err != nil {
+			continue
+		}
+		at &^= 1 // the Thumb bit
+		for _, s := range syms {
+			start := s.Value &^ 1
+			if elf.ST_TYPE(s.Info) == elf.STT_FUNC && at >= start && at < start+s.Size {
+				how := "in"
+				if m[1] == "LR" {
+					how = "return address in"
+				}
+				text += fmt.Sprintf(", %s %s+0x%x", how, runtimec.Plain(s.Name), at-start)
+				break
+			}
+		}
+	}
+	return text
 }

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/lower"
+	"github.com/spf13/pflag"
 )
 
 //go:embed help
@@ -72,3 +74,269 @@ func guides() string {
 }
 
 func noFlags(*cli, *pflag.FlagSet) {}
+
+// man prints the manual page, made from the tables that help is made from.
+func (c *cli) man(args []string) error {
+	if err := noArgs(args); err != nil {
+		return err
+	}
+	fmt.Fprint(c.out, manPage())
+	return nil
+}
+
+func manPage() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH NNCC 1 \"\" \"nncc %s\" \"nncc manual\"\n", roff(driver.Version))
+	b.WriteString(".SH NAME\nnncc \\- compile neural networks to C firmware for microcontrollers\n")
+	b.WriteString(".SH SYNOPSIS\n\\fBnncc\\fR [\\fIverb\\fR] [\\fIflags\\fR] \\fIMODEL\\fR\n.br\n" +
+		"\\fBnncc help\\fR \\fITOPIC\\fR\n")
+	b.WriteString(".SH DESCRIPTION\nReads ONNX and TensorFlow Lite models and writes C sources for Cortex\\-M that " +
+		"compute what the reference interpreter computes.\nWithout a verb, nncc compiles.\n" +
+		"Flags may stand before or behind the model, with one or two dashes.\n")
+	b.WriteString(".SH VERBS\n")
+	names := slices.Sorted(maps.Keys(verbs))
+	for _, n := range names {
+		v := verbs[n]
+		fmt.Fprintf(&b, ".TP\n%s\n%s\nExample: \\fB%s\\fR\n",
+			strings.TrimSpace("\\fBnncc "+roff(n)+"\\fR "+roff(v.args)), roff(sentence(v.doc)), roff(v.example))
+	}
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, n := range names {
+		all.AddFlagSet(verbFlags(&cli{}, n))
+	}
+	titles, sets := grouped(all)
+	for _, t := range titles {
+		fmt.Fprintf(&b, ".SH %s\n", roff(strings.ToUpper("flags, "+t)))
+		sets[t].VisitAll(func(f *pflag.Flag) { manFlag(&b, f) })
+	}
+	b.WriteString(".SH GUIDES\n")
+	for _, n := range slices.Sorted(maps.Keys(topics)) {
+		fmt.Fprintf(&b, ".TP\n\\fBnncc help %s\\fR\n%s.\n", roff(n), roff(title(topics[n])))
+	}
+	b.WriteString(".SH EXIT STATUS\n")
+	for _, s := range []struct{ code, doc string }{{"0", "done"}, {"1", "verification found a difference"},
+		{"2", "bad usage or bad input"}, {"3", "a gate was exceeded"}, {"4", "a tool is missing or failed"},
+		{"70", "a bug in nncc"}} {
+		fmt.Fprintf(&b, ".TP\n%s\n%s\n", s.code, roff(sentence(s.doc)))
+	}
+	return b.String()
+}
+
+func manFlag(b *strings.Builder, f *pflag.Flag) {
+	value, doc := pflag.UnquoteUsage(f)
+	fmt.Fprintf(b, ".TP\n\\fB\\-\\-%s\\fR", roff(f.Name))
+	if f.Shorthand != "" {
+		fmt.Fprintf(b, ", \\fB\\-%s\\fR", roff(f.Shorthand))
+	}
+	if value != "" && f.NoOptDefVal == "" {
+		fmt.Fprintf(b, " \\fI%s\\fR", roff(value))
+	}
+	fmt.Fprintf(b, "\n%s\n.br\nVerbs: %s.\n", roff(doc), roff(strings.ReplaceAll(flagRules[f.Name].verbs, " ", ", ")))
+}
+
+// roff keeps a text from being read as macros and escapes.
+func roff(s string) string {
+	s = strings.NewReplacer("\\", "\\e", "-", "\\-", "\t", " ").Replace(s)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if l = strings.TrimLeft(l, " "); strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			l = "\\&" + l
+		}
+		lines[i] = l
+	}
+	return strings.Join(lines, "\n")
+}
+
+//go:embed completion
+var completionFiles embed.FS
+
+// shells for which there is a script.
+var shells = []string{"bash", "zsh", "fish"}
+
+// completer is what the scripts call with the words of a command line, the last of
+// which is to be completed.
+const completer = "__complete"
+
+// completion prints the script of a shell.
+func (c *cli) completion(args []string) error {
+	if len(args) != 1 || !slices.Contains(shells, args[0]) {
+		near := ""
+		if len(args) == 1 {
+			near = text.Meant(args[0], shells)
+		}
+		return &driver.UsageError{Msg: "completion: want one shell of " + strings.Join(shells, ", ") + near}
+	}
+	b, err := completionFiles.ReadFile("completion/nncc." + args[0])
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(b)
+	return err
+}
+
+// word is a candidate with what it means.
+type word struct{ text, doc string }
+
+// complete prints what the last word may be, a line each, with a tab before what
+// it means. Nothing: a file, or anything.
+func (c *cli) complete(words []string) int {
+	for _, w := range candidates(words) {
+		fmt.Fprintf(c.out, "%s\t%s\n", w.text, w.doc)
+	}
+	return exitOK
+}
+
+// candidates are what the last word may be.
+func candidates(words []string) []word {
+	if len(words) == 0 {
+		return nil
+	}
+	last, before := words[len(words)-1], words[:len(words)-1]
+	verb, words := "compile", whole(before)
+	at := firstWord(words)
+	if at < len(words) && verbs[words[at]] != nil {
+		verb = words[at]
+	}
+	fs := verbFlags(&cli{}, verb)
+	if strings.HasPrefix(last, "-") && strings.Contains(last, "=") {
+		flag, value, _ := strings.Cut(last, "=")
+		return prefixed(values(fs, flag), value, flag+"=")
+	}
+	if flag := valueOf(fs, before, last); flag != "" {
+		return prefixed(values(fs, flag), strings.TrimPrefix(last, "="), "")
+	}
+	if strings.HasPrefix(last, "-") {
+		return prefixed(flagWords(fs), last, "")
+	}
+	return prefixed(arguments(verb, at == len(words)), last, "")
+}
+
+// whole joins what bash makes three words of: a flag, = and its value.
+func whole(words []string) []string {
+	var out []string
+	for i := 0; i < len(words); i++ {
+		if n := len(out); words[i] == "=" && n > 0 && i+1 < len(words) {
+			out[n-1] += "=" + words[i+1]
+			i++
+			continue
+		}
+		out = append(out, words[i])
+	}
+	return out
+}
+
+// valueOf is the flag of which the last word is the value; "": of none.
+func valueOf(fs *pflag.FlagSet, before []string, last string) string {
+	flag := ""
+	switch n := len(before); {
+	case n > 1 && before[n-1] == "=":
+		flag = before[n-2]
+	case n > 0 && last == "=":
+		flag = before[n-1]
+	case n > 0:
+		if f := fs.Lookup(strings.TrimLeft(before[n-1], "-")); f != nil && f.NoOptDefVal == "" {
+			flag = before[n-1]
+		}
+	}
+	if !strings.HasPrefix(flag, "-") {
+		return ""
+	}
+	return flag
+}
+
+func prefixed(list []word, prefix, before string) []word {
+	var out []word
+	for _, w := range list {
+		if strings.HasPrefix(w.text, prefix) {
+			w.text = before + w.text
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func flagWords(fs *pflag.FlagSet) []word {
+	out := []word{{"--help", "show help"}}
+	fs.VisitAll(func(f *pflag.Flag) {
+		_, doc := pflag.UnquoteUsage(f)
+		doc, _, _ = strings.Cut(doc, "\n")
+		out = append(out, word{"--" + f.Name, doc})
+	})
+	return out
+}
+
+// values are the words that a flag's value may be, as far as they are known.
+func values(fs *pflag.FlagSet, flag string) []word {
+	f := fs.Lookup(strings.TrimLeft(flag, "-"))
+	if f == nil {
+		return nil
+	}
+	var list []string
+	switch f.Name {
+	case "board", "for":
+		return boardWords()
+	case "project":
+		list = codegen.Projects()
+	case "pass", "stop-after":
+		for _, s := range lower.Table {
+			w := word{s.Name, s.Doc}
+			if f.Name == "pass" {
+				w.text += "=off"
+			}
+			list = append(list, w.text)
+		}
+	default:
+		kind, _ := pflag.UnquoteUsage(f)
+		if !strings.Contains(kind, "|") || strings.ContainsAny(kind, " =[") {
+			return nil
+		}
+		list = strings.Split(kind, "|")
+	}
+	var out []word
+	for _, s := range list {
+		out = append(out, word{s, ""})
+	}
+	return out
+}
+
+func boardWords() []word {
+	var out []word
+	for _, n := range boards.List() {
+		w := word{text: n}
+		if s, err := boards.Load(n); err == nil {
+			w.doc = s.Doc
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// arguments are what stands behind a verb; first: or the verb itself.
+func arguments(verb string, first bool) []word {
+	var out []word
+	add := func(names []string, doc func(string) string) {
+		for _, n := range names {
+			out = append(out, word{n, doc(n)})
+		}
+	}
+	none := func(string) string { return "" }
+	names := slices.Sorted(maps.Keys(verbs))
+	switch {
+	case first:
+		add(names, func(n string) string { return verbs[n].doc })
+	case verb == "help":
+		add(slices.Sorted(maps.Keys(topics)), func(n string) string { return title(topics[n]) })
+		add(names, func(n string) string { return verbs[n].doc })
+	case verb == "boards":
+		return boardWords()
+	case verb == "completion":
+		add(shells, none)
+	}
+	return out
+}
+
+// title is the first line of a topic.
+func title(topic string) string {
+	l, _, _ := strings.Cut(topic, "\n")
+	return l
+}

@@ -3,17 +3,20 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/frontend/surgery"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/spf13/pflag"
 )
 
 // Verbs that take several models.
@@ -274,4 +277,199 @@ func (c *cli) inputFiles() []string {
 		list = append(list, d.InputFiles()...)
 	}
 	return list
+}
+
+func (c *cli) check(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
+	fs := fail.Must(c.cfg.CheckModel())
+	c.progress.done()
+	if fs.Count(diag.Error) > 0 || c.cfg.Strict && len(fs) > 0 {
+		c.status = exitUsage
+	}
+	if c.cfg.JSON {
+		return c.json(driver.Findings(fs))
+	}
+	for _, d := range fs {
+		fmt.Fprintln(c.out, text.Line(d.String()))
+	}
+	switch {
+	case len(fs) == 0:
+		fmt.Fprintf(c.out, "%s: no findings\n", text.Line(c.cfg.Model))
+	case fs.Count(diag.Error) == 0:
+		fmt.Fprintf(c.out, "%s: valid %s\n", text.Line(c.cfg.Model), c.cfg.Format())
+	}
+	return nil
+}
+
+func (c *cli) bisect(args []string) error {
+	if err := c.model(args); err != nil {
+		return err
+	}
+	b, gate := c.cfg.Bisect()
+	if gate != nil && !isGate(gate) {
+		return gate
+	}
+	c.warnings()
+	if b.Guilty != "" {
+		c.status = exitDiffer
+	}
+	if c.cfg.JSON {
+		return cmp.Or(c.json(b), gate)
+	}
+	fmt.Fprint(c.out, text.Lines(b).Text())
+	return gate
+}
+
+func (c *cli) legalize(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
+	l := fail.Must(c.cfg.LegalizeModel(c.only, c.outputs))
+	return c.writeModel(l, "-legal.onnx")
+}
+
+// sensitivity takes the place of a verb when its flag is set.
+func (c *cli) sensitivity(args []string) (err error) {
+	defer fail.Catch(&err)
+	if c.cfg.Eval.Propose != "" {
+		return c.propose(args)
+	}
+	fail.Check(c.model(args))
+	r := fail.Must(c.cfg.RankLayers())
+	c.warnings()
+	if c.cfg.JSON {
+		return c.json(r)
+	}
+	fmt.Fprint(c.out, report.SensitivityText(r))
+	return nil
+}
+
+func (c *cli) quantize(args []string) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(c.model(args))
+	l := fail.Must(c.cfg.QuantizeModel())
+	return c.writeModel(l, "-"+l.Precision+".onnx")
+}
+
+// named is a model's name without its folder and format.
+func named(model string) string {
+	name := filepath.Base(model)
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".onnx"), ".tflite")
+}
+
+// onnxFile refuses the name of a file for an ONNX model that says another format.
+func onnxFile(path string) error {
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".tflite", ".lite", ".pb", ".pt", ".pth", ".h5", ".keras", ".ort":
+		return &driver.UsageError{Msg: fmt.Sprintf("--out %s: the model is written as ONNX, not as %s; want a name "+
+			"that ends in .onnx", path, ext)}
+	}
+	return nil
+}
+
+// writeModel writes a rewritten model and says what was done to it.
+func (c *cli) writeModel(l *driver.Rewritten, suffix string) error {
+	c.warnings()
+	path := c.cfg.Out
+	if path == "" {
+		// here, as compile: models may lie where nobody writes
+		path = named(c.cfg.Model) + suffix
+	} else if err := onnxFile(path); err != nil {
+		return err
+	}
+	if l.Differs != nil {
+		c.status = exitDiffer
+		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", l.Differs)
+	}
+	write := !c.reportOnly && l.Differs == nil
+	if write {
+		if err := l.Write(path); err != nil {
+			return err
+		}
+	}
+	if c.cfg.JSON {
+		return c.json(l)
+	}
+	fmt.Fprint(c.out, l.Text())
+	if write {
+		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), len(l.Model))
+	}
+	if write && l.Native != nil {
+		fmt.Fprintf(c.out, "its outputs are the accelerator's; %s.json says how the original ones follow (--outputs "+
+			"original appends the nodes that do it)\n", path)
+	}
+	return nil
+}
+
+func surgeryFlags(c *cli, fs *pflag.FlagSet) {
+	fs.StringP("file", "f", "", "the script: `FILE.yaml`")
+	fs.Bool("steps", false, "list the steps that a script may have")
+	fs.StringVar(&c.cfg.Out, "out", "", "`FILE.onnx` to write (default: the model's name with -surgery, in the "+
+		"current folder)")
+	fs.StringArrayVar(&c.cfg.Inputs, "input", nil,
+		"inputs to compare with: `NAME=FILE.npy`, FILE.npy in graph order, or one .npz (repeatable)")
+	fs.IntVar(&c.cfg.Cases, "cases", 3, "`N` inputs that a comparison runs, seeded ones behind those given")
+	fs.StringArrayVar(&c.cfg.Dims, "dim", nil, "size of a symbolic dimension in comparisons: `NAME=N` (repeatable)")
+	fs.StringArrayVar(&c.cfg.Functions, "functions", nil, "`FILE` of ONNX functions for custom operators (repeatable)")
+	fs.BoolVar(&c.cfg.JSON, "json", false, "print JSON")
+	limitFlag(c, fs)
+	quietFlag(c, fs)
+}
+
+func (c *cli) surgery(args []string) (err error) {
+	defer fail.Catch(&err)
+	if list, _ := c.fs.GetBool("steps"); list {
+		return c.surgerySteps()
+	}
+	switch len(args) {
+	case 0:
+	case 1:
+		c.cfg.Model = args[0]
+	default:
+		return &driver.UsageError{Msg: fmt.Sprintf("one model expected, got %d arguments: %s", len(args),
+			strings.Join(args, " "))}
+	}
+	c.showProgress()
+	script, _ := c.fs.GetString("file")
+	s := fail.Must(c.cfg.Surgery(script))
+	c.warnings()
+	path := c.cfg.Out
+	if path == "" {
+		path = named(c.cfg.Model) + "-surgery.onnx" // here, as legalize
+	} else if err := onnxFile(path); err != nil {
+		return err
+	}
+	if s.Differs == nil {
+		fail.Check(s.Write(path))
+	} else {
+		c.status = exitDiffer
+		fmt.Fprintf(c.err, "nncc: %v\nnncc: nothing is written\n", s.Differs)
+	}
+	if c.cfg.JSON {
+		return c.json(s)
+	}
+	fmt.Fprint(c.out, s.Text())
+	if s.Differs == nil {
+		fmt.Fprintf(c.out, "wrote %s (%d bytes)\n", text.Line(path), s.Bytes())
+		for _, f := range s.Files {
+			fmt.Fprintf(c.out, "wrote %s beside it\n", text.Line(f))
+		}
+	}
+	return nil
+}
+
+// surgerySteps prints what a script may have.
+func (c *cli) surgerySteps() error {
+	t := surgery.StepTable()
+	if c.cfg.JSON {
+		return c.json(t)
+	}
+	for _, s := range t {
+		fmt.Fprintf(c.out, "%s\n    %s\n", s.Name, s.Doc)
+		if len(s.Keys) > 0 {
+			fmt.Fprintf(c.out, "    keys: %s\n", strings.Join(s.Keys, ", "))
+		}
+		fmt.Fprintf(c.out, "    - %s\n", s.Example)
+	}
+	return nil
 }

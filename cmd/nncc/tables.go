@@ -4,13 +4,27 @@ package main
 
 import (
 	"fmt"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/accel"
+	"github.com/nncc/nncc/lower/accel/kinds"
+	"github.com/nncc/nncc/lower/board"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
+	"github.com/spf13/pflag"
 )
 
 // table prints rows for people, or v as JSON.
@@ -136,4 +150,356 @@ func wrap(text string, n int) []string {
 		}
 	}
 	return out
+}
+
+// kernelRow is a kernel, or a function of CMSIS-NN that kernels reach.
+type kernelRow struct {
+	Name    string     `json:"name"`
+	Library string     `json:"library"`
+	Doc     string     `json:"doc"`
+	Ops     []string   `json:"ops"`
+	Rules   []ruleRow  `json:"rules"`
+	Facts   []kernFact `json:"facts,omitempty"`
+}
+
+type ruleRow struct {
+	Code string `json:"code"`
+	Doc  string `json:"doc"`
+}
+
+// kernFact is a row of the knowledge base.
+type kernFact struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Builds string `json:"builds"` // mve, dsp, c
+	When   string `json:"when,omitempty"`
+	Value  string `json:"value,omitempty"`
+	Until  string `json:"until,omitempty"` // first revision without the defect
+	Says   string `json:"says,omitempty"`
+	Source string `json:"source"` // of CMSIS-NN at revision
+	Rev    string `json:"revision"`
+}
+
+// kernels prints every kernel with its rules, and what is known of CMSIS-NN.
+func (c *cli) kernels(args []string) error {
+	if err := noArgs(args); err != nil {
+		return err
+	}
+	facts := map[string][]kernFact{}
+	var order []string
+	for _, r := range cmsis.Rows() {
+		if facts[r.Function] == nil {
+			order = append(order, r.Function)
+		}
+		facts[r.Function] = append(facts[r.Function], kernFact{r.ID, r.Kind.String(), r.Builds.String(), r.WhenText,
+			r.Value, r.Until, r.Says, r.Source, cmsis.Revision})
+	}
+	all := []kernelRow{}
+	taken := map[string]bool{}
+	for _, k := range lower.AllKernels() {
+		r := kernelRow{Name: k.Name, Library: k.Library, Doc: k.Doc, Ops: []string{}, Rules: []ruleRow{}}
+		for _, o := range k.Ops {
+			r.Ops = append(r.Ops, o.Name)
+		}
+		for _, x := range k.Rules {
+			r.Rules = append(r.Rules, ruleRow{x.Code, x.Doc})
+		}
+		if k.Library == cmsisnn.Library && !taken[k.Name] {
+			r.Facts, taken[k.Name] = facts[k.Name], true
+		}
+		all = append(all, r)
+	}
+	for _, name := range order {
+		if !taken[name] {
+			all = append(all, kernelRow{Name: name, Library: cmsisnn.Library, Doc: "function of the library",
+				Ops: []string{}, Rules: []ruleRow{}, Facts: facts[name]})
+		}
+	}
+	if c.cfg.JSON {
+		return c.json(all)
+	}
+	// Some take fifty operators: a block each, not a row.
+	for i, r := range all {
+		if i > 0 {
+			fmt.Fprintln(c.out)
+		}
+		fmt.Fprintf(c.out, "%s (%s): %s\n", r.Name, r.Library, r.Doc)
+		if len(r.Ops) > 0 {
+			for _, l := range wrap("for "+strings.Join(r.Ops, ", "), 110) {
+				fmt.Fprintf(c.out, "  %s\n", l)
+			}
+		}
+		for _, x := range r.Rules {
+			fmt.Fprintf(c.out, "  %s: %s\n", x.Code, x.Doc)
+		}
+		for _, x := range r.Facts {
+			fmt.Fprintf(c.out, "  %s\n", x)
+		}
+	}
+	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n",
+		cmsis.Revision)
+	return nil
+}
+
+// String is the fact on one line.
+func (f kernFact) String() string {
+	s := fmt.Sprintf("%s %s", f.ID, f.Kind)
+	if f.Builds != cmsis.All.String() {
+		s += " (" + f.Builds + ")"
+	}
+	if f.Value != "" {
+		s += " " + f.Value
+	}
+	if f.When != "" {
+		s += " if " + f.When
+	}
+	if f.Says != "" {
+		s += ": " + f.Says
+	}
+	if f.Until != "" {
+		s += " (until " + f.Until + ")"
+	}
+	return s + " [" + f.Source + "]"
+}
+
+func boardsFlags(c *cli, fs *pflag.FlagSet) {
+	tableFlags(c, fs)
+	fs.StringVar(&c.chip, "for", "", "boards for a `CHIP`: a part number or a development board, such as STM32F411CEU6")
+}
+
+// boards lists the boards, shows one, or finds those for a chip.
+func (c *cli) boards(args []string) error {
+	switch {
+	case len(args) > 1:
+		return noArgs(args[1:])
+	case c.chip != "" && len(args) > 0:
+		return &driver.UsageError{Msg: "boards: either NAME or --for CHIP (names with blanks go into quotes)"}
+	case c.chip != "":
+		return c.findBoard(c.chip)
+	case len(args) == 1:
+		return c.oneBoard(args[0])
+	}
+	var all []*boards.Spec
+	rows := [][]string{{"board", "core", "flash", "RAM", "MHz", "machine", "about"}}
+	for _, n := range boards.List() {
+		s, err := boards.Load(n)
+		if err != nil {
+			return err
+		}
+		all = append(all, s)
+		rows = append(rows, boardRow(s))
+	}
+	if c.cfg.JSON {
+		return c.json(all)
+	}
+	fmt.Fprint(c.out, text.Table(rows))
+	fmt.Fprint(c.out, "* another machine stands in; nncc boards NAME says which, and where every value is from.\n"+
+		"nncc boards --for CHIP finds the board for a chip, a part number or a development board.\n")
+	return nil
+}
+
+// boardRow is a row of the table: memories of a chip, none of a core alone.
+func boardRow(s *boards.Spec) []string {
+	machine := s.Runner.Machine
+	if s.Runner.StandsIn != "" {
+		machine += " *"
+	}
+	flash, ram, clock := "-", "-", "-"
+	if s.IsChip() {
+		flash, ram = size(s.Memory.Only("code", "rodata", "weights")), size(s.Memory.Capacity("data", "arena", "stack"))
+	}
+	if s.ClockHz > 0 {
+		clock = strconv.Itoa(s.ClockHz / 1e6)
+	}
+	return []string{s.Name, s.Core, flash, ram, clock, machine, subject(s.Doc)}
+}
+
+// subject is what a description begins with, up to what the columns say.
+func subject(doc string) string {
+	open := 0
+	for i, r := range doc {
+		switch r {
+		case '(':
+			open++
+		case ')':
+			open--
+		case ',', ';':
+			if open == 0 {
+				return doc[:i]
+			}
+		}
+	}
+	return strings.TrimSuffix(doc, ".")
+}
+
+// size is a number of bytes in K or M, as board files have it.
+func size(n uint64) string {
+	switch {
+	case n == 0:
+		return "0"
+	case n%(1<<20) == 0:
+		return strconv.FormatUint(n>>20, 10) + "M"
+	}
+	return strconv.FormatUint(n>>10, 10) + "K"
+}
+
+// oneBoard shows every value of a board with its file and line.
+func (c *cli) oneBoard(name string) error {
+	s, err := boards.Load(name)
+	if err != nil {
+		return &driver.InputError{Err: err}
+	}
+	if _, err := board.Accelerator(s); err != nil {
+		return &driver.InputError{Err: err}
+	}
+	if c.cfg.JSON {
+		return c.json(s)
+	}
+	rows := [][]string{{"key", "from", "value"}} // values may be long
+	for _, o := range s.Why() {
+		rows = append(rows, []string{o.Key, fmt.Sprintf("%s:%d", o.File, o.Line), o.Value})
+	}
+	return c.table(nil, rows)
+}
+
+// findBoard shows the boards for a chip; none is an error that says what there is.
+func (c *cli) findBoard(chip string) (err error) {
+	defer fail.Catch(&err)
+	f := boards.Find(chip)
+	if c.cfg.JSON {
+		fail.Check(c.json(f))
+	}
+	if len(f.Matches) == 0 {
+		what := "no board is known for it"
+		if f.Not != "" {
+			what = f.Not
+		}
+		return &driver.InputError{Err: text.Errorf("%s: %s. nncc compiles for Arm's Cortex-M: %s. A chip with one of "+
+			"these cores is a board file of a few lines (nncc help bring-up)", text.Short(chip, 80), what, coreList())}
+	}
+	if c.cfg.JSON {
+		return nil
+	}
+	rows := [][]string{{"board", "core", "flash", "RAM", "MHz", "found by"}}
+	for _, m := range f.Matches {
+		s := fail.Must(boards.Load(m.Board))
+		rows = append(rows, append(boardRow(s)[:5], m.Why))
+	}
+	return c.table(nil, rows)
+}
+
+// coreList names the cores that have a board of their own.
+func coreList() string {
+	var all []string
+	for _, n := range boards.List() {
+		if s, err := boards.Load(n); err == nil && s.Name == s.Core && !s.IsHost() {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// printers are the verbs that print program files: the extensions of these.
+func printers() []string {
+	var names []string
+	for _, a := range kinds.Table {
+		if f := a.Format(); f != nil {
+			names = append(names, f.Ext)
+		}
+	}
+	return names
+}
+
+// printer is the verb that prints program files of an accelerator.
+func printer(f *accel.Format) *verb {
+	run := func(c *cli, args []string) error {
+		if len(args) != 1 {
+			return &driver.UsageError{Msg: fmt.Sprintf(
+				"one %s expected, got %d arguments; usage: nncc %s [--json] FILE.%s",
+				f.What, len(args), f.Ext, f.Ext)}
+		}
+		data, err := files.Read(args[0], f.MaxBytes)
+		if err != nil {
+			return &driver.InputError{Err: err}
+		}
+		p, err := f.Decode(data)
+		if err != nil {
+			return &driver.InputError{Err: text.Errorf("%s: %w", args[0], err)}
+		}
+		if c.cfg.JSON {
+			return c.json(p)
+		}
+		fmt.Fprint(c.out, p)
+		return nil
+	}
+	return &verb{"FILE." + f.Ext, f.Doc, "nncc " + f.Ext + " model_segment_0." + f.Ext, tableFlags, run}
+}
+
+// Set by the linker in releases and by make; otherwise read from what go build and
+// go install leave in the binary.
+var commit, date string
+
+// build is what a binary was made from.
+type build struct {
+	Version  string `json:"version"` // which emitted files and reports carry
+	Commit   string `json:"commit,omitempty"`
+	Date     string `json:"date,omitempty"` // of the commit, RFC 3339
+	Modified bool   `json:"modified,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// version prints the version, and what the binary was made from.
+func (c *cli) version(args []string) error {
+	if err := noArgs(args); err != nil {
+		return err
+	}
+	info, _ := debug.ReadBuildInfo()
+	b := buildOf(info)
+	if c.cfg.JSON {
+		return c.json(b)
+	}
+	fmt.Fprintln(c.out, b)
+	return nil
+}
+
+// pseudo is a version of Go for a commit: its date and the beginning of its hash.
+var pseudo = regexp.MustCompile(`[-.](\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)-([0-9a-f]{12})(\+|$)`)
+
+func buildOf(info *debug.BuildInfo) build {
+	b := build{Version: driver.Version, Commit: commit, Date: date, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil || commit != "" {
+		return b
+	}
+	if m := pseudo.FindStringSubmatch(info.Main.Version); m != nil {
+		b.Commit = m[7]
+		b.Date = fmt.Sprintf("%s-%s-%sT%s:%s:%sZ", m[1], m[2], m[3], m[4], m[5], m[6])
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Date = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}
+
+func (b build) String() string {
+	s := "nncc " + b.Version
+	if b.Commit != "" {
+		s += ", commit " + b.Commit
+		if b.Modified {
+			s += " with changes"
+		}
+	}
+	if b.Date != "" {
+		s += " of " + b.Date
+	}
+	return s + ", " + b.Go + " " + b.Platform
 }

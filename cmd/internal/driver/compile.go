@@ -6,20 +6,24 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // Compiled is a model on its way to firmware, with everything decided.
@@ -295,4 +299,207 @@ func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (_ 
 	prefixes := fail.Must(prefixes([]*Config{c}))
 	o := fail.Must(c.lower(m, g, spec, nil))
 	return o, newFirmware([]*Compiled{o}, prefixes).finish()
+}
+
+// ranksOptions are the options of the float passes. Which channels pay to be padded is
+// decided where it is known: on the program that would be emitted for the board.
+func (c *Config) ranksOptions(g *ir.Graph, only []string) (lower.RanksOptions, error) {
+	o := lower.RanksOptions{Legalize: c.Legalize, Only: only, Align: c.Align, PadInput: c.PadInput}
+	if err := o.Check(); err != nil {
+		return o, &UsageError{err.Error()}
+	}
+	if !slices.Contains(only, "align") || c.Align != option.AlignAuto {
+		return o, nil
+	}
+	if c.Board == "" {
+		c.warn("align", "no-board", "--align", "--align auto decides by what kernels cost on a board: without "+
+			"--board nothing is padded (--align always pads by the rule)")
+		return o, nil
+	}
+	spec, err := c.board()
+	if err != nil {
+		return o, err
+	}
+	if len(spec.Accelerators) > 0 {
+		return o, usage("--align auto knows no costs of the accelerator of %s; want --align always, or another board",
+			spec.Name)
+	}
+	d := *c // its remarks are about a program that is not written
+	d.DeadChannels, d.DumpIR, d.TimePasses, d.Note = false, "", false, nil
+	res, err := d.program(g.Clone(), spec)
+	if err != nil {
+		return o, err
+	}
+	o.Aligned = res.Aligned
+	return o, nil
+}
+
+// inputNotes say in the header which inputs have more channels than the model's.
+func (o *Compiled) inputNotes() map[string]string {
+	if o.Lowered.Aligned == nil {
+		return nil
+	}
+	m := map[string]string{}
+	for name, n := range o.Lowered.Aligned.Inputs {
+		m[name] = fmt.Sprintf("the model has %d channels; those behind them are padding (--pad-input), any values "+
+			"will do", n)
+	}
+	return m
+}
+
+// preprocessing are the inputs for which --preprocess wants C: those that the firmware
+// has as the model has them.
+func (c *Config) preprocessing(o *Compiled) ([]codegen.Preprocess, error) {
+	if c.Told["preprocess"] && !c.spec.Emits() && len(c.Calib)+len(c.Inputs) == 0 && c.Eval.Data == "" {
+		c.warn(
+			"data",
+			"no-effect",
+			"--preprocess",
+			"--preprocess has no effect: there is no --calib or --input that "+
+				"it speaks of, and emit is not set",
+		)
+	}
+	list, err := c.spec.Devices(o.Float.In)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	ins := o.Lowered.Interface().Inputs()
+	var out []codegen.Preprocess
+	for _, d := range list {
+		model := o.Float.In[slices.IndexFunc(o.Float.In, func(v *ir.Value) bool { return v.Name == d.Input })]
+		i := slices.IndexFunc(ins, func(v *ir.Value) bool { return v.Name == d.Input })
+		switch {
+		case i < 0:
+			return nil, badInput("--preprocess: emit for %s, which is state: nobody writes it", d.Input)
+		case !slices.Equal(ins[i].Type.Shape, model.Type.Shape):
+			return nil, badInput(
+				"--preprocess: emit for %s, which the firmware has as %v and the model as %v; want a "+
+					"program without --stream and --pad-input",
+				d.Input,
+				ins[i].Type.Shape,
+				model.Type.Shape,
+			)
+		}
+		if err := codegen.Preprocessable(ins[i].Type); err != nil {
+			return nil, badInput("--preprocess: emit for %s: %w", d.Input, err)
+		}
+		out = append(out, codegen.Preprocess{Input: d.Input, Image: d.Image, Values: d.Values, Strides: d.Strides,
+			Sound: d.Sound, Rate: d.Rate, Says: d.Says})
+	}
+	return out, nil
+}
+
+// postFile is what --postprocess made of a run's outputs, beside them.
+const postFile = "postprocess.json"
+
+// poster makes of the outputs of runs what --postprocess declares.
+type poster struct {
+	Runs []data.Found `json:"runs"`
+
+	post   *data.Post
+	reader *data.Reader
+	types  []ir.Type
+	now    [][]float32 // outputs of a run that came so far
+}
+
+// resolvePost finds what --postprocess declares in the outputs of a model; nil: nothing is.
+func (c *Config) resolvePost(r *state.Runner) (*data.Post, []ir.Type, error) {
+	if err := c.readSpec(); err != nil || c.spec.Outputs.Empty() {
+		return nil, nil, err
+	}
+	var names []string
+	var types []ir.Type
+	for _, i := range r.Outputs() {
+		names = append(names, r.Graph.OutNames[i])
+		types = append(types, verify.RealType(r.Graph.Out[i]))
+	}
+	p, err := c.spec.Outputs.Resolve(r.Inputs(), names, types)
+	if err != nil {
+		return nil, nil, asInput(err)
+	}
+	c.Diags.Add(p.Diags.From("data")...)
+	return p, types, nil
+}
+
+// poster is nil where nothing is declared.
+func (c *Config) poster(r *state.Runner) (*poster, error) {
+	post, types, err := c.resolvePost(r)
+	if post == nil {
+		return nil, err
+	}
+	return &poster{post: post, reader: post.NewReader(), types: types, Runs: []data.Found{}}, nil
+}
+
+// add takes outputs in their order; with the last one of a run it looks at them.
+func (p *poster) add(outs ...*tensor.Dense) {
+	if p == nil {
+		return
+	}
+	for _, d := range outs {
+		p.now = append(p.now, reals(d, p.types[len(p.now)]))
+	}
+	if len(p.now) == len(p.types) {
+		p.Runs, p.now = append(p.Runs, p.reader.Read(p.now)), nil
+	}
+}
+
+// reals are the values of an output.
+func reals(d *tensor.Dense, t ir.Type) []float32 {
+	if d.DType == t.DType {
+		d = verify.Dequantised(d, t)
+	}
+	out := make([]float32, d.Len())
+	for i := range out {
+		out[i] = float32(d.Float(i))
+	}
+	return out
+}
+
+// mostRuns bounds the runs of which something is printed.
+const mostRuns = 20
+
+// text is what was found, in lines.
+func (p *poster) text(dir string) []string {
+	out := []string{"wrote " + filepath.Join(dir, postFile) + ": what --postprocess made of the outputs"}
+	for i, r := range p.Runs {
+		if i == mostRuns {
+			return append(out, fmt.Sprintf("... and of %d runs more", len(p.Runs)-i))
+		}
+		for _, l := range p.post.Lines(r) {
+			if len(p.Runs) > 1 {
+				l = fmt.Sprintf("run %d: %s", i, l)
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// postprocessing is what --postprocess wants as C, of outputs that the firmware has as the
+// model has them; nil: nothing.
+func (c *Config) postprocessing(o *Compiled) (*codegen.Postprocess, error) {
+	if c.spec == nil || c.Eval.Data != "" { // eval writes no folder
+		return nil, nil
+	}
+	if !c.spec.Outputs.Emits() {
+		if c.Told["postprocess"] && !c.spec.Outputs.Empty() {
+			c.warn("data", "no-effect", "--postprocess", "--postprocess has no effect: emit is not set, and only run "+
+				"and eval look at outputs")
+		}
+		return nil, nil
+	}
+	r := o.Lowered.Interface()
+	post, types, err := c.resolvePost(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &codegen.Postprocess{}
+	for _, i := range r.Outputs() {
+		p.Outputs = append(p.Outputs, r.Graph.OutNames[i])
+	}
+	p.Boxes, p.Classes, p.Keywords = c.spec.Outputs.Emitted(post)
+	if err := p.Check(types); err != nil {
+		return nil, badInput("--postprocess: emit: %w", err)
+	}
+	return p, nil
 }

@@ -24,12 +24,15 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
-	runtimec "github.com/nncc/nncc/runtime_c"
+	"github.com/nncc/nncc/lower/state"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // Version of nncc; part of the emitted files, so that the same version gives
@@ -115,7 +118,7 @@ type Config struct {
 	read         []string           // files that were read beside those of flags
 	source       *onnx.Model        // the model, once it is loaded
 	values       *intermediates     // of --tensors
-	KernelSource *runtimec.Library  // nil: what nncc ships
+	Emit         codegen.Options    // options of the C that no flag sets
 	Diags        diag.List          // warnings and notes so far
 	times        []report.StageTime // of the stages that ran
 }
@@ -357,4 +360,159 @@ func (c *Config) dims() (map[string]int, error) {
 		m[k] = n
 	}
 	return m, nil
+}
+
+// The precision of layers: --precision and --weights for all of them,
+// --layers-config for single ones.
+
+// checkPrecision validates the combination of flags.
+func (c *Config) checkPrecision() error {
+	fixed := c.FixedWeights != "" || c.FixedActs != ""
+	switch {
+	case c.Weights == option.Int4Weights && c.Precision == option.Int16x8:
+		return usage("--weights int4 goes with int8 data: leave --precision int16x8 out, or name the layers in a " +
+			"--layers-config file")
+	case c.Weights == option.Int4Weights && c.unquantised():
+		return usage("--weights int4 goes with int8 data, not with --precision %s", c.Precision)
+	case fixed && (c.Weights == option.Int4Weights || c.Precision == option.Int16x8 || c.LayersConfig != ""):
+		return usage("--fixed-point-weights and --fixed-point-activations choose the numbers themselves; they do " +
+			"not go with --weights int4, --precision int16x8 or --layers-config")
+	}
+	return nil
+}
+
+// unquantised: the flags ask for a program in float.
+func (c *Config) unquantised() bool {
+	return c.Precision.Float()
+}
+
+// precisionIsFixed refuses flags that a quantised model leaves no choice about.
+func (c *Config) precisionIsFixed() error {
+	for _, f := range []struct {
+		set  bool
+		flag string
+	}{{c.Precision == option.Int16x8, "--precision int16x8"}, {c.Weights == option.Int4Weights, "--weights int4"},
+		{c.LayersConfig != "", "--layers-config"}, {c.Sensitivity, "--sensitivity"}} {
+		if f.set {
+			return badInput("%s is quantised already: its own precision is kept bit for bit; %s takes the float model",
+				c.Model, f.flag)
+		}
+	}
+	return nil
+}
+
+// baseLayer is the precision of all layers that no file names.
+func (c *Config) baseLayer() quant.Layer {
+	switch {
+	case c.Precision == option.Int16x8:
+		return quant.Int16x8
+	case c.unquantised():
+		return quant.Float
+	case c.Weights == option.Int4Weights:
+		return quant.Int4
+	}
+	return quant.Int8
+}
+
+// layerPrecision is the precision of every layer as the flags and the file say;
+// nil: int8.
+func (c *Config) layerPrecision(g *ir.Graph) (func(n *ir.Node) quant.Layer, error) {
+	base := c.baseLayer()
+	c.layers = nil
+	if c.LayersConfig == "" {
+		if base == quant.Int8 {
+			return nil, nil // and a target with a wider format may choose
+		}
+		return func(*ir.Node) quant.Layer { return base }, nil
+	}
+	var names []string
+	for _, n := range g.Nodes {
+		names = append(append(names, n.Origin...), n.Name)
+	}
+	f, err := quant.ReadLayers(c.LayersConfig, names)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	if f.Default != nil {
+		base = *f.Default
+	}
+	c.layers = f
+	return func(n *ir.Node) quant.Layer { return f.Layer(n, base) }, nil
+}
+
+// layersDone reports what the file asked for in vain, once a model is quantised.
+func (c *Config) layersDone() error {
+	if c.layers == nil {
+		return nil
+	}
+	c.layers.Vain(func(pattern, why string) { c.warn("quantize", "layers-config", pattern, "%s", why) })
+	if err := c.layers.Err(); err != nil {
+		return &InputError{err}
+	}
+	return nil
+}
+
+// readSpec reads --preprocess, once.
+func (c *Config) readSpec() error {
+	if c.spec != nil {
+		return nil
+	}
+	var err error
+	if c.spec, err = data.Parse(c.Preprocess); err == nil {
+		err = c.spec.ParseOutputs(c.Postprocess)
+	}
+	return asInput(err)
+}
+
+// dataOptions say how files become inputs; what is what the files are, for messages.
+func (c *Config) dataOptions(what string) data.Options {
+	return data.Options{What: what, Spec: c.spec, Limits: c.dataLimits()}
+}
+
+// inferences reads --input for inputs of a model; every: all samples of a folder, and those
+// of arrays that hold several.
+func (c *Config) inferences(ins []*ir.Value, every bool) ([][]*tensor.Dense, error) {
+	if err := c.readSpec(); err != nil {
+		return nil, err
+	}
+	o := c.dataOptions("")
+	o.Every, o.Split = every, every
+	list, from, said, err := data.Inputs(c.Inputs, ins, o)
+	c.RunResult.Samples = from
+	c.Diags.Add(append(said, c.spec.Idle()...).From("data")...)
+	return list, asInput(err)
+}
+
+// single is the one inference of a list.
+func single(list [][]*tensor.Dense, err error) ([]*tensor.Dense, error) {
+	if err != nil {
+		return nil, err
+	}
+	if len(list) != 1 {
+		return nil, badInput("--input: %d samples; want one (verify takes several)", len(list))
+	}
+	return list[0], nil
+}
+
+// firmwareInferences reads --input for inputs of a firmware.
+func (c *Config) firmwareInferences(ins []*ir.Value) ([][]*tensor.Dense, error) {
+	list, err := c.inferences(ins, false)
+	for k := range list {
+		for i, d := range list[k] {
+			if s := data.LooksLike(ins[i], d.Shape); s != "" {
+				return nil, badInput("input %s has shape %v, got %v%s", ins[i].Name, ins[i].Type.Shape, d.Shape, s)
+			}
+		}
+		if err == nil {
+			list[k], err = verify.Inputs(list[k], ins)
+		}
+	}
+	return list, asInput(err)
+}
+
+// calibration reads --calib for all inputs of a float graph.
+func (c *Config) calibration(g *ir.Graph, bindings []state.Binding) ([]quant.Sample, error) {
+	s, said, err := state.Calibration(c.Calib, g, bindings, c.dataOptions(""))
+	c.Diags.Add(said.From("data")...)
+	return s, asInput(err)
 }

@@ -4,6 +4,8 @@ package driver
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/board"
 )
 
@@ -229,3 +232,202 @@ func (c *Config) strict(warnings []string) error {
 	}
 	return asInput(errors.Join(all...))
 }
+
+// arenaItems are the arena, or its parts where it is in parts; moved are the bytes of it
+// that an inference reads and writes.
+func (f *Firmware) arenaItems(moved float64) []boards.Item {
+	p := f.Models[0].Lowered.Program
+	if len(p.Parts) == 0 {
+		return []boards.Item{{What: "arena", Bytes: uint64(f.arenaBytes()), Traffic: moved}}
+	}
+	var out []boards.Item
+	for i, n := range p.PartTraffic() {
+		out = append(out, boards.Item{What: "arena", Bytes: uint64(p.Parts[i].Bytes), Traffic: float64(n),
+			Region: p.Parts[i].Name})
+	}
+	return out
+}
+
+// others are items without the arena.
+func others(items []boards.Item) []boards.Item {
+	return slices.DeleteFunc(slices.Clone(items), func(i boards.Item) bool { return i.What == "arena" })
+}
+
+// split divides the arena over the board's memories where none holds all of it, and
+// writes C again. Where that cannot be a warning says why, beside those of the bytes that
+// are missing.
+func (f *Firmware) split() error {
+	memory := f.board().Memory
+	if len(memory.Holding("arena")) < 2 {
+		return nil
+	}
+	items := f.items(nil, f.linkedBytes())
+	whole, rest := memory.Place(items...), memory.Place(others(items)...)
+	if whole.Missing() <= rest.Missing() {
+		return nil
+	}
+	o := f.Models[0]
+	if why := f.notSplit(); why != "" {
+		f.whole = why
+		return nil
+	}
+	ram, err := parseBytes("max-ram", f.config().MaxRAM)
+	if err != nil {
+		return err
+	}
+	if ram >= 0 {
+		ram = max(ram-f.stateBytes(), 1)
+	}
+	best, bound, err := o.Lowered.Split(rooms(memory, others(items)), max(ram, 0))
+	if no := new(lower.NoRoomError); errors.As(err, &no) {
+		f.whole = no.Why
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.waitBound = bound
+	one := f.arenaBytes()
+	o.Lowered.Schedule, o.Lowered.Program = best, best.Program
+	o.Config.Diags.Add(diag.List{diag.Notef("split-arena", "", "no memory region of %s holds the arena of %d bytes: "+
+		"it is in %d parts, %d bytes together, and %s_run_in takes a pointer to each", o.Board.Name, one,
+		len(best.Program.Parts), best.Program.ArenaBytes, f.prefixes[0])}.From("memory")...)
+	return f.generate()
+}
+
+// rooms are what the ways to place items leave of the memories for the arena.
+func rooms(memory boards.Regions, items []boards.Item) (out []lower.Room) {
+	held := memory.Holding("arena")
+	for _, w := range memory.Rooms("arena", items...) {
+		room := lower.Room{Cycles: w.Cycles}
+		for k, r := range held {
+			room.Pools = append(room.Pools, lower.Pool{Name: r.Name, Bytes: int(w.Free[k]),
+				Cost: r.Wait.PerByteCycles()})
+		}
+		out = append(out, room)
+	}
+	return out
+}
+
+// notSplit is why the arena has to be in one piece, if there is a reason.
+func (f *Firmware) notSplit() string {
+	switch {
+	case f.Several():
+		return "several models share it in one piece; compile those that are too large one by one"
+	case len(f.board().Accelerators) > 0:
+		return fmt.Sprintf("programs for the accelerator %s address one arena", f.board().Accelerators[0].Name)
+	}
+	return ""
+}
+
+// saysWhole warns that the arena is not divided.
+func (f *Firmware) saysWhole(o *Compiled) {
+	o.Config.warn("memory", doesNotFit, "arena", "no memory region of %s has room for the arena of %d bytes, and it "+
+		"is not split: %s", o.Board.Name, f.arenaBytes(), f.whole)
+}
+
+// place puts items into the board's memories. What no placement is below is known for an
+// arena in parts from the search for them.
+func (f *Firmware) place(built *run.Sizes, weights uint64) boards.Placement {
+	p := f.board().Memory.Place(f.items(built, weights)...)
+	if f.waitBound > 0 {
+		p.CyclesBound = min(p.Cycles, f.waitBound)
+	}
+	return p
+}
+
+// candidate is a constant of one of the models that can have a copy.
+type candidate struct {
+	model *Compiled
+	at    int // in its program
+	boards.Constant
+}
+
+// stageWeights gives constants of the models copies in faster memory (--stage-weights),
+// where that saves an inference estimated cycles and there is room, and writes the C
+// anew. What the stage fetch found room for in the arena is fetched or staged.
+func (f *Firmware) stageWeights() (err error) {
+	defer fail.Catch(&err)
+	c := f.config()
+	if !c.StageWeights {
+		return nil
+	}
+	at := f.Fit(nil)
+	from := at.At("weights")
+	if f.bound() { // as if they were linked: the file is where weights go
+		from = f.fitWeights(nil, f.weightBytes()).At("weights")
+	}
+	if why := f.noCopies(at, from); why != "" {
+		f.sayCopies("nothing is staged: %s", why)
+		return nil
+	}
+	off := fail.Must(c.stagesOff())
+	candidates := f.candidates(!off[lower.FetchStage])
+	limit := uint64(math.MaxInt64)
+	if ram, err := parseBytes("max-ram", c.MaxRAM); err != nil {
+		return err
+	} else if ram >= 0 {
+		limit = uint64(max(0, ram-f.arenaBytes()-f.stateBytes()))
+	}
+	var constants []boards.Constant
+	for _, x := range candidates {
+		constants = append(constants, x.Constant)
+	}
+	choice := at.Copies(constants, from, board.Copying(f.board()).PerByte, limit)
+	if choice.Saved == 0 {
+		f.sayCopies("nothing is staged: no copy that has room saves waiting cycles, of which constants take an "+
+			"estimated %.0f an inference in region %s", choice.Waits, from)
+		return nil
+	}
+	for _, o := range f.Models {
+		of := func(taken []bool) (at []int) {
+			for i, x := range candidates {
+				if x.model == o && taken[i] {
+					at = append(at, x.at)
+				}
+			}
+			return at
+		}
+		fail.Check(o.Lowered.Copy(of(choice.Staged), of(choice.Fetched)))
+		o.Copies = &report.Copying{From: from, Choice: choice}
+	}
+	f.memoryVerdict(nil)
+	return f.generate()
+}
+
+// noCopies says why no constant can have a copy, "" where some can.
+func (f *Firmware) noCopies(at boards.Placement, from string) string {
+	switch {
+	case len(f.board().Memory) == 0:
+		return "the board " + f.board().Name + " has no memory regions"
+	case from == "":
+		return "no constants are linked"
+	case !at.Fits():
+		return "the program does not fit the memory of " + f.board().Name
+	}
+	return ""
+}
+
+// sayCopies is a note of every model.
+func (f *Firmware) sayCopies(format string, args ...any) {
+	for _, o := range f.Models {
+		o.Config.Diags.Add(diag.List{diag.Notef("copies", "--stage-weights", format, args...)}.From("memory")...)
+	}
+}
+
+// candidates are the constants that steps read, of all models.
+func (f *Firmware) candidates(fetching bool) []candidate {
+	var list []candidate
+	arena := f.arenaBytes()
+	for _, o := range f.Models {
+		for _, x := range o.Lowered.Copyable() {
+			growth := max(0, (x.ArenaEnd+arenaGrain-1)/arenaGrain*arenaGrain-arena)
+			list = append(list, candidate{o, x.Const, boards.Constant{Bytes: uint64(x.Bytes), Reads: x.Reads,
+				Steps: x.Steps, Growth: uint64(growth), Kept: x.Kept || !fetching}})
+		}
+	}
+	return list
+}
+
+// arenaGrain is what the size of an arena is a multiple of.
+const arenaGrain = 16

@@ -13,12 +13,15 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/cmd/internal/rounding"
+	"github.com/nncc/nncc/frontend/data"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
+	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/verify"
 )
 
@@ -318,5 +321,194 @@ func (f *Firmware) askRounding(ctx context.Context) error {
 	for _, o := range f.Models {
 		o.Rounding, o.reference = r.String(), o.Lowered.RoundAs(r)
 	}
+	return nil
+}
+
+// maxCaseBytes bounds the inputs of all cases together.
+const maxCaseBytes = 256 << 20
+
+// CasesOf are the inferences that verify runs: --golden, --input, else
+// calibration samples first and seeded ones up to --cases.
+func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
+	ins := o.Lowered.Interface().Inputs()
+	if c.Golden != "" {
+		out, err := verify.Golden(c.Golden, o.Lowered.Ports(), c.dataLimits())
+		return out, asInput(err)
+	}
+	if len(c.Inputs) > 0 {
+		list, err := c.firmwareInferences(ins)
+		var out []verify.Case
+		for i, in := range list {
+			k := verify.Case{Source: "--input", Inputs: in}
+			if len(list) > 1 {
+				k.Source = fmt.Sprintf("--input, sample %d", i)
+			}
+			out = append(out, k)
+		}
+		return out, err
+	}
+	out, err := c.calibrated(o, ins)
+	if err != nil {
+		return nil, &InputError{err}
+	}
+	bytes := 0
+	for _, v := range ins {
+		bytes += v.Type.Bytes()
+	}
+	if c.Cases > MaxCases || bytes > 0 && c.Cases > max(1, maxCaseBytes/bytes) {
+		return nil, usage("--cases %d: a case has %d bytes of inputs; want at most %d", c.Cases, bytes,
+			min(MaxCases, max(1, maxCaseBytes/max(bytes, 1))))
+	}
+	for i := len(out); i < c.Cases; i++ {
+		out = append(out, verify.Case{Source: fmt.Sprintf("seed %d", i), Seeded: true,
+			Inputs: verify.Seeded(ins, i, 20)})
+	}
+	return out, nil
+}
+
+// calibrated are cases of calibration samples.
+func (c *Config) calibrated(o *Compiled, ins []*ir.Value) (out []verify.Case, err error) {
+	if len(c.Calib) == 0 {
+		return nil, nil
+	}
+	set, err := data.Open(c.Calib, state.New(o.Float, o.Lowered.Named()).Inputs(), c.dataOptions(""))
+	if err != nil {
+		return nil, err
+	}
+	samples, err := quant.SamplesOf(set)
+	if err != nil {
+		return nil, err
+	}
+	if o.Lowered.Streamed != nil {
+		samples = state.Frames(o.Lowered.Slides, samples)
+	}
+	for i, s := range samples[:min(len(samples), c.Cases)] {
+		in, err := verify.Inputs(s, ins)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, verify.Case{Source: fmt.Sprintf("calibration sample %d", i), Inputs: in})
+	}
+	return out, nil
+}
+
+// Profile is Verify with what every layer costs: sizes, MACs, bytes, and
+// estimated cycles where the core has a table of them.
+func (f *Firmware) Profile(ctx context.Context) ([]*report.Verdict, error) {
+	f.profiling = true
+	logs := make([]*report.CycleLog, len(f.Models))
+	for i, o := range f.Models {
+		var err error
+		if logs[i], err = o.cycleLog(); err != nil {
+			return nil, err
+		}
+	}
+	vs, err := f.Verify(ctx)
+	if err == nil {
+		for i, o := range f.Models {
+			vs[i].Describe(&o.Subject, o.Report)
+			if logs[i] != nil {
+				vs[i].Measure(logs[i])
+			}
+		}
+	}
+	return vs, err
+}
+
+// Profile is that of the firmware that the model is part of.
+func (o *Compiled) Profile(ctx context.Context) (*report.Verdict, error) {
+	vs, err := o.Firmware.Profile(ctx)
+	if vs == nil {
+		return nil, err
+	}
+	return vs[slices.Index(o.Firmware.Models, o)], err
+}
+
+// cycleLog is what was measured on a real core (--measured), or nil.
+func (o *Compiled) cycleLog() (*report.CycleLog, error) {
+	name := o.Config.Measured
+	if name == "" {
+		return nil, nil
+	}
+	text, err := files.Read(name, maxLog)
+	if err != nil {
+		return nil, badInput("--measured %s: %v", name, files.Reason(err))
+	}
+	log, err := report.ParseCycleLog(text)
+	if err == nil {
+		err = log.Fits(&o.Subject)
+	}
+	if err != nil {
+		return nil, badInput("--measured %s: %v", name, err)
+	}
+	return log, nil
+}
+
+// maxLog bounds the file of --measured.
+const maxLog = 64 << 20
+
+// cycles follows the case with the most instructions once more; job k is the model's.
+func (o *Compiled) cycles(ctx context.Context, v *report.Verdict, im *run.Image, jobs []run.Job, k int,
+	res *run.Result) {
+	o.Config.note("counting cycles on %s", o.Board.Runner.Machine)
+	seen, err := run.Cycles(ctx, o.Board, im, jobs, k, res.Largest)
+	if most := o.bound(ctx, v, im, jobs, k, res, seen, err); most != nil {
+		v.NoMost = most.Error()
+	}
+	if err == nil {
+		err = v.Estimate(&o.Subject, seen.Cycles)
+	}
+	for i := range v.Layers {
+		if c := v.Layers[i].LayerCycles; c != nil {
+			o.Report.Layers[i].Cycles = &c.Cycles
+		}
+	}
+	if err != nil {
+		v.CyclesMissing = err.Error()
+	}
+}
+
+// bound measures every layer with extreme data in its operands, and bounds what any data can
+// take. followed is the largest case block by block, or the error why it is not known.
+func (o *Compiled) bound(ctx context.Context, v *report.Verdict, im *run.Image, jobs []run.Job, k int,
+	res *run.Result, followed *run.Followed, unknown error) error {
+	if o.Board.Runner.Kind != "qemu" {
+		return nil // no instructions are counted
+	}
+	o.Config.note("running layers with extreme data on %s", o.Board.Runner.Machine)
+	var cases []run.Case
+	for _, e := range o.Lowered.Program.Extremes() {
+		c := run.Case{Inputs: jobs[k].Cases[res.Largest].Inputs}
+		for _, f := range e.Fills {
+			c.Fills = append(c.Fills, run.Fill(f))
+		}
+		cases = append(cases, c)
+	}
+	extremes, err := run.Filled(ctx, o.Board, im, k, len(jobs), cases)
+	if err != nil {
+		return err
+	}
+	for _, c := range res.Cases {
+		extremes = append(extremes, c.Layers)
+	}
+	for i := range v.Layers {
+		l := &v.Layers[i]
+		counts := []uint64{l.Instructions}
+		for _, steps := range extremes {
+			if i < len(steps) {
+				counts = append(counts, steps[i])
+			}
+		}
+		l.Extremes(l.Kernel, o.Dependence(i, o.Config.CMSISLib != ""), counts, func() (uint64, error) {
+			if unknown != nil {
+				return 0, unknown
+			}
+			more, err := followed.More(i)
+			return l.Instructions + more, err
+		})
+		o.Report.Layers[i].LayerBound = l.LayerBound
+	}
+	v.BoundBy()
+	o.Report.Code.InferenceBound = v.InferenceBound
 	return nil
 }

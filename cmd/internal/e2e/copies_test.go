@@ -3,20 +3,32 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/driver"
-
 	"github.com/nncc/nncc/cmd/internal/report"
+	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/program"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/verify"
 )
 
 // slowFlash is a board whose weights lie in memory that makes the core wait, with so
@@ -189,5 +201,270 @@ func TestFetched(t *testing.T) {
 	}
 	if fetched == 0 {
 		t.Error("nothing was fetched")
+	}
+}
+
+// retrained is the same network after another training: every weight is another one,
+// and every tensor has another range.
+func retrained(g *ir.Graph, seed uint64) *ir.Graph {
+	r := rand.New(rand.NewPCG(seed, 77))
+	out := g.Clone()
+	for _, n := range out.Nodes {
+		for _, v := range n.In {
+			if v == nil || v.Const == nil || v.Const.DType != tensor.F32 || v.Const.Len() == 1 {
+				continue
+			}
+			whole := 0.5 + r.Float32()
+			y := make([]float32, v.Const.Len())
+			for i, x := range v.Const.Floats() {
+				y[i] = float32(x) * whole * (0.7 + 0.6*r.Float32())
+			}
+			v.Const = tensor.Of(v.Const.Shape, y)
+		}
+	}
+	return out
+}
+
+func bindable(c *driver.Config) { c.WeightsFile = true }
+
+// TestLayouts: two trainings of one network have, but for few, the same layout: what
+// scales and weights decide is in the weights file. The others chose another kernel.
+func TestLayouts(t *testing.T) {
+	nets := 10
+	if testenv.Long() {
+		nets = 60
+	}
+	for _, b := range testenv.Boards("cortex-m0plus", "cortex-m4", "cortex-m55") {
+		spec := mustLoad(t, b)
+		same := 0
+		for seed := range uint64(nets) {
+			net := irtest.Gen(seed, tensor.F32)
+			x, y := compileFor(t, net, "x", spec, bindable), compileFor(t, retrained(net, seed), "y", spec, bindable)
+			if x.Info.Layout == y.Info.Layout {
+				same++
+			}
+		}
+		if t.Logf("%s: %d of %d", b, same, nets); same*10 < nets*7 {
+			t.Errorf("on %s %d of %d networks keep their layout through another training, want 7 of 10", b, same, nets)
+		}
+	}
+}
+
+// TestWeightsSwap runs the firmware of one training with the weights file of another
+// one: it computes what the other one's program does.
+func TestWeightsSwap(t *testing.T) {
+	for _, b := range testenv.Boards("host", "cortex-m55") {
+		t.Run(b, func(t *testing.T) {
+			spec := mustLoad(t, b)
+			for _, seed := range swapSeeds() {
+				net := irtest.Gen(seed, tensor.F32)
+				old := compileFor(t, net, "x", spec, bindable)
+				fresh := compileFor(t, retrained(net, seed), "x", spec, bindable)
+				if old.Info.Layout != fresh.Info.Layout {
+					t.Fatalf("network %d: another training has another layout", seed)
+				}
+				files := slices.Clone(old.Files)
+				at := func(list []codegen.File) int {
+					return slices.IndexFunc(list, func(f codegen.File) bool { return f.Path == old.Info.WeightsFile })
+				}
+				first := runFolder(t, spec, files, old)
+				files[at(files)] = fresh.Files[at(fresh.Files)]
+				second := runFolder(t, spec, files, fresh)
+				if slices.EqualFunc(first, second, slices.Equal[[]byte]) {
+					t.Errorf("network %d: another training gives the same outputs", seed)
+				}
+			}
+		})
+	}
+}
+
+// runFolder builds and runs emitted files on inputs of a program, and compares with
+// its interpreter; the result are the outputs of the first case.
+func runFolder(t *testing.T, spec *boards.Spec, files []codegen.File, o *driver.Compiled) [][]byte {
+	t.Helper()
+	im := mustBuild(t, spec, folder(t, files), run.BuildOptions{Jobs: 1, Sanitize: spec.Core == "host"})
+	it := newItem(t, o.Info.Prefix, nil, o)
+	var cases []run.Case
+	for k := range batchCases {
+		cases = append(cases, run.Case{Inputs: verify.Memory(it.in[k], o.Lowered.Graph.In)})
+	}
+	res, err := run.Run(context.Background(), spec, im, cases)
+	require(t, err)
+	for k, r := range res.Cases {
+		if r.Status != 0 {
+			t.Fatalf("%s: status %d", spec.Name, r.Status)
+		}
+		out := make([]*tensor.Dense, len(r.Outputs))
+		for i, v := range o.Lowered.Graph.Out {
+			if out[i], err = verify.FromMemory(r.Outputs[i], v.Type); err != nil {
+				t.Fatal(err)
+			}
+		}
+		compareInterpreter(t, it, k, spec.Name, out)
+	}
+	return res.Cases[0].Outputs
+}
+
+// swapSeeds are the networks of TestWeightsSwap.
+func swapSeeds() []uint64 {
+	if testenv.Long() {
+		return []uint64{0, 1, 2, 3, 4, 5, 6}
+	}
+	return []uint64{2}
+}
+
+// slicesPort gives the example the harness's SysTick and says how it went.
+//
+//go:embed testdata/slicesPort.c
+var slicesPort string
+
+// TestSlices: the example keeps its deadline while it computes: work between the
+// steps waits for the longest step at most, and the result is that of a run.
+func TestSlices(t *testing.T) {
+	o := digitsOn(t, "cortex-m4")
+	v := mustVerify(t, o)
+	longest := uint64(0)
+	for _, l := range v.Layers {
+		longest = max(longest, l.Instructions)
+	}
+	dir := folder(t, o.Files)
+	for _, name := range []string{"slices.c", "slices.h"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "nncc", "examples", "slices", name))
+		require(t, err)
+		putText(t, filepath.Join(dir, name), string(text))
+	}
+	putText(t, filepath.Join(dir, "slices_port.c"), slicesPort)
+	putText(t, filepath.Join(dir, "slices_port.h"), "#include \"digits.h\"\nint32_t slices_timed(void *arena);\n")
+	m := o.Harness
+	m.Header, m.RunFunc = "slices_port.h", "slices_timed"
+	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m, Opt: "speed"})
+	ports := o.Lowered.Ports()
+	x := ir.Rand(7, ports.Inputs()[0].Type.DType, ports.Inputs()[0].Type.Shape)
+	want, err := ports.Step([]*tensor.Dense{x})
+	require(t, err)
+	res, err := run.Run(context.Background(), o.Board, im,
+		[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{x}, ports.Inputs())}})
+	require(t, err)
+	if r := res.Cases[0]; r.Status != 0 || !bytes.Equal(r.Outputs[0], want[0].Bytes()) {
+		t.Errorf("status %d, or another result than that of a run", r.Status)
+	}
+	var served, latest, took uint64
+	_, line, _ := strings.Cut(res.Console, "slices ")
+	if _, err := fmt.Sscanf(line, "%v %v %v", &served, &latest, &took); err != nil {
+		t.Fatalf("%v in %q", err, res.Console)
+	}
+	// A step takes its share of the ticks; looking at the clock takes some, too.
+	allowed := took*longest/v.Instructions*11/10 + 500
+	t.Logf("served %d times, at most %d ticks late (longest step %d), %d ticks in all", served, latest, allowed, took)
+	if served < 3 || latest > allowed || allowed*2 > took {
+		t.Errorf("served %d times in %d ticks, at most %d late; want at most %d", served, took, latest, allowed)
+	}
+}
+
+// TestFetchedInParts: weights that have no room in the arena as a whole are fetched in parts,
+// before calls for a part of the output channels each: every bit is the same, the arena no
+// larger, the estimate smaller, and the program's text stands for it. Channels that fill no
+// four, pointwise layers, and sums of two branches are among them. Parts that equal each other
+// are one constant, which a step fetches once: such weights are not cut. Nor are those that are
+// staged, or bound at run time, when parts may be equal.
+func TestFetchedInParts(t *testing.T) {
+	t.Run("drawn", func(t *testing.T) { fetchedInParts(t, false) })
+	t.Run("equal channels", func(t *testing.T) { fetchedInParts(t, true) })
+}
+
+func fetchedInParts(t *testing.T, same bool) {
+	d := &drawnNetwork{t: t, g: ir.New("parts"), same: same}
+	pool := func(name string, x *ir.Value) *ir.Value {
+		return d.add(op.MaxPool, name, ir.Attrs{"kernel_shape": ir.Ints(3, 3), "strides": ir.Ints(2, 2)}, x)
+	}
+	x := d.g.AddInput("x", ir.T(tensor.F32, 1, 8, 12, 12))
+	v := pool("pool", d.conv("wide", x, 120, 1)) // the arena is as large as this needs
+	v = d.conv("odd", v, 62, 3)
+	y := d.conv("relu", v, 50, 3)
+	y = d.add(op.Relu, "relu_r", nil, y)
+	z := d.add(op.Add, "sum", nil, d.conv("added", y, 62, 3), v)
+	z = d.conv("pointwise", z, 200, 1)
+	d.g.AddOutput("y", d.add(op.GlobalAveragePool, "mean", nil, d.conv("last", z, 96, 1)))
+	model := graphFile(t, d.g)
+	slow := slowFlash(t, "cortex-m4", 256<<10, "states: 20, line: 16")
+	c := config(model, slow)
+	c.Passes = []string{"fetch=off"}
+	off, before := profiled(t, c)
+	on, after := profiled(t, config(model, slow))
+	t.Logf("%d cycles, %d without copies", after.Cycles, before.Cycles)
+	if a, b := on.Report.Memory.ArenaBytes, off.Report.Memory.ArenaBytes; a != b || after.Cycles >= before.Cycles {
+		t.Errorf("an arena of %d bytes, %d without copies; %d cycles, %d without", a, b, after.Cycles, before.Cycles)
+	}
+	p, parts, was := on.Lowered.Program, 0, map[string]int{}
+	for _, l := range before.Layers {
+		was[l.Name] = l.Cycles
+	}
+	for _, l := range after.Layers {
+		if l.Cycles > was[l.Name]*101/100 {
+			t.Errorf("%s: %d cycles, %d without copies", l.Name, l.Cycles, was[l.Name])
+		}
+	}
+	for _, s := range p.Steps {
+		t.Logf("%s: %d calls, fetches %v", s.Name, len(s.Calls), s.Fetches)
+		for i, f := range s.Fetches {
+			if slices.ContainsFunc(s.Fetches[:i], func(x program.Fetch) bool { return x.Buffer == f.Buffer }) {
+				parts++
+			}
+		}
+	}
+	if parts == 0 {
+		t.Error("nothing is fetched in parts")
+	}
+	if a, b := sum(on.Info.StepBlobs), sum(off.Info.StepBlobs); a != b {
+		t.Errorf("%d bytes of constants, %d without copies", a, b)
+	}
+	last := slices.IndexFunc(p.Steps, func(s *program.Step) bool { return s.Name == "last" })
+	if cut := len(p.Steps[last].Calls) > 1; cut == same { // a multiple of four channels
+		t.Errorf("last: %d calls", len(p.Steps[last].Calls))
+	}
+	uncut(t, model, slow)
+	again, err := program.Parse(p.String())
+	require(t, err)
+	if again.String() != p.String() {
+		t.Error("the text of the program is that of another one")
+	}
+	inOrder(t, p)
+}
+
+func sum(list []int) int {
+	n := 0
+	for _, x := range list {
+		n += x
+	}
+	return n
+}
+
+// uncut: no layer is cut where constants are staged or bound.
+func uncut(t *testing.T, model, board string) {
+	t.Helper()
+	for _, set := range []func(c *driver.Config){func(c *driver.Config) { c.StageWeights = true },
+		func(c *driver.Config) { c.WeightsFile = true }} {
+		c := config(model, board)
+		set(c)
+		o := mustCompile(t, c)
+		for _, s := range o.Lowered.Program.Steps {
+			if len(s.Calls) > 1 {
+				t.Errorf("%s: %d calls, with constants that are staged or bound", s.Name, len(s.Calls))
+			}
+		}
+	}
+}
+
+// inOrder: a program that reads a copy behind the one that takes its place is wrong.
+func inOrder(t *testing.T, p *program.Program) {
+	t.Helper()
+	for _, s := range p.Steps { // copies that are still read
+		if len(s.Fetches) > 1 {
+			s.Calls[0], s.Calls[1] = s.Calls[1], s.Calls[0]
+			if p.Verify() == nil {
+				t.Errorf("%s: the first copy is read behind the second one", s.Name)
+			}
+			s.Calls[0], s.Calls[1] = s.Calls[1], s.Calls[0]
+		}
 	}
 }

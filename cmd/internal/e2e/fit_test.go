@@ -3,6 +3,10 @@
 package e2e
 
 import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,10 +15,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/cmd/internal/driver"
-
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -261,4 +270,298 @@ func (l *linker) link(p boards.Placement) (string, bool) {
 	}
 	out, err := exec.Command(l.compiler, append(args, l.archive, "-lm")...).CombinedOutput()
 	return string(out), err == nil
+}
+
+// twoRAMs is a board whose memories for the arena are a small fast one and a larger slow one.
+func twoRAMs(t *testing.T, parent, fast, slow string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "two.yaml")
+	require(t, os.WriteFile(path, []byte("doc: two memories\ninherits: ["+parent+"]\nstack: 4K\nmemory:\n"+
+		"  rom: {origin: 0x08000000, size: 1M, holds: [vectors, code, rodata, weights]}\n"+
+		"  fast: {"+fast+", holds: [arena]}\n"+
+		"  slow: {"+slow+", holds: [stack, data, arena], wait: {states: 4, line: 8, source: made up}}\n"), 0o666))
+	return path
+}
+
+// splitDigits compiles the shipped model for a board.
+func splitDigits(t *testing.T, board string, change func(c *driver.Config)) (*driver.Compiled, error) {
+	t.Helper()
+	c := digitsConfig(board)
+	c.Cases, c.Layers = 2, true
+	if change != nil {
+		change(c)
+	}
+	return c.Compile()
+}
+
+// TestSplitArena: an arena that fits none of a board's memories but two of them is divided,
+// verified in those of the machine, and what writes beyond a part is found.
+func TestSplitArena(t *testing.T) {
+	for _, k := range []struct{ name, parent, fast, slow string }{
+		{"two memories", "cortex-m55", "origin: 0x20000000, size: 5K", "origin: 0x21000000, size: 18K"},
+		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 5K", "origin: 0x20002000, size: 18K"},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			board := twoRAMs(t, k.parent, k.fast, k.slow)
+			o, err := splitDigits(t, board, func(c *driver.Config) { c.Strict = true })
+			require(t, err)
+			p, m := o.Lowered.Program, o.Report.Memory
+			if len(p.Parts) != 2 || len(m.ArenaParts) != 2 || !o.Placement.Fits() || m.WaitCycles < m.WaitCyclesBound ||
+				m.WaitCyclesBound == 0 || p.Parts[0].Bytes > 5<<10 || p.Parts[1].Bytes > 14<<10 {
+				t.Fatalf("parts %+v, %+v", p.Parts, m)
+			}
+			v := mustVerify(t, o)
+			if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" || v.Instructions == 0 {
+				t.Errorf("%+v", v)
+			}
+			if k.parent == "cortex-m55" {
+				brokenGuards(t, o)
+			}
+		})
+	}
+}
+
+// brokenGuards runs programs that write a byte before or behind a part.
+func brokenGuards(t *testing.T, o *driver.Compiled) {
+	for _, write := range []string{"a->fast[DIGITS_ARENA_FAST_BYTES] = 1;", "a->slow[-1] = 1;"} {
+		dir := folder(t, o.Files)
+		path := filepath.Join(dir, "digits.c")
+		src, err := os.ReadFile(path)
+		require(t, err)
+		const trace = "    DIGITS_TRACE(-1);\n"
+		require(t, os.WriteFile(path, bytes.Replace(src, []byte(trace), []byte(trace+"    "+write+"\n"), 1), 0o666))
+		im := mustBuild(t, o.Board, dir, run.BuildOptions{Opt: "speed"})
+		_, err = run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: [][]byte{make([]byte, 784)}}})
+		if err == nil || !strings.Contains(err.Error(), "memory that does not belong to the model was written") {
+			t.Errorf("%s: %v", write, err)
+		}
+	}
+}
+
+// TestNotSplit: what stands against parts is said beside the bytes that are missing.
+func TestNotSplit(t *testing.T) {
+	small := twoRAMs(t, "cortex-m4", "origin: 0x20000000, size: 5K", "origin: 0x20002000, size: 8K")
+	o, err := splitDigits(t, small, nil)
+	require(t, err)
+	said := strings.Join(o.Report.Warnings, "\n")
+	if len(o.Lowered.Program.Parts) > 0 || !strings.Contains(said, "in one piece, and no region has more than") ||
+		!strings.Contains(said, "are missing") {
+		t.Errorf("%+v\n%s", o.Lowered.Program.Parts, said)
+	}
+}
+
+// keeper is a network with state that is as large as some of its values.
+//
+//go:embed testdata/keeper.ir
+var keeper string
+
+// TestSplitWithAll: an arena in parts beside state, copies of constants in what room the
+// memories leave, and constants that are bound: every layer is right, the guards around the
+// parts hold, and the dump says which part a value lies in.
+func TestSplitWithAll(t *testing.T) {
+	model := modelFile(t, keeper)
+	for i, core := range testenv.Boards("cortex-m4", "cortex-m55") {
+		for k, bound := range []bool{false, true} {
+			if i != k && !testenv.Long() {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s bound %v", core, bound), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "all.yaml")
+				slow := map[string]string{"cortex-m4": "0x20002000", "cortex-m55": "0x21000000"}[core]
+				require(t, os.WriteFile(path, []byte("doc: all\ninherits: ["+core+"]\nstack: 4K\nmemory:\n"+
+					"  rom: {origin: 0x08000000, size: 1M, holds: [vectors, code, rodata, weights], "+
+					"wait: {states: 60, line: 8, source: made up}}\n"+
+					"  fast: {origin: 0x20000000, size: 5K, holds: [arena]}\n"+
+					"  slow: {origin: "+slow+", size: 13K, holds: [stack, data, arena], "+
+					"wait: {states: 4, line: 8, source: made up}}\n"), 0o666))
+				c := config(model, path)
+				c.States, c.StageWeights, c.WeightsFile, c.Cases, c.Layers = []string{"n=h"}, true, bound, 3, true
+				c.DumpIR = filepath.Join(t.TempDir(), "dump")
+				c.Strict = false
+				o := mustCompile(t, c)
+				p, m := o.Lowered.Program, o.Report.Memory
+				if len(p.Parts) != 2 || p.StateBytes == 0 || m.Copies == nil || m.Copies.StagedBytes == 0 ||
+					m.Copies.FetchedBytes != 0 || !o.Placement.Fits() || (o.Info.WeightsFile != "") != bound {
+					t.Fatalf("parts %+v, copies %+v\n%s\n%+v", p.Parts, m.Copies,
+						strings.Join(o.Report.Notes, "\n"), o.Placement)
+				}
+				text, err := os.ReadFile(filepath.Join(c.DumpIR, "program.txt"))
+				require(t, err)
+				for _, want := range []string{"\n  in \"fast\", ", "\n  in \"slow\", ", " # in \"fast\" at ",
+					" # in \"slow\" at ", ", staged "} {
+					if !strings.Contains(string(text), want) {
+						t.Errorf("no %q in\n%.2000s", want, text)
+					}
+				}
+				v := mustVerify(t, o)
+				if v.Differs() || strings.Join(v.Guards, " ") != "fast slow" {
+					t.Errorf("%+v", v)
+				}
+			})
+		}
+	}
+}
+
+// tightBoard is a board with two memories of which neither holds an arena of so many bytes.
+func tightBoard(t *testing.T, core string, arena int) *boards.Spec {
+	t.Helper()
+	slow := map[string]string{"cortex-m4": "0x20100000", "cortex-m55": "0x21000000"}[core]
+	path := filepath.Join(t.TempDir(), "tight.yaml")
+	require(t, os.WriteFile(path, fmt.Appendf(nil, "doc: tight\ninherits: [%s]\nstack: 4K\nmemory:\n"+
+		"  rom: {origin: 0x08000000, size: 1M, holds: [vectors, code, rodata, weights], "+
+		"wait: {states: 60, line: 8, source: made up}}\n"+
+		"  fast: {origin: 0x20000000, size: %d, holds: [arena]}\n"+
+		"  slow: {origin: %s, size: %d, holds: [stack, data, arena], "+
+		"wait: {states: 4, line: 8, source: made up}}\n", core, arena*7/10/16*16, slow, 4096+arena*8/10/16*16), 0o666))
+	spec := mustLoad(t, path)
+	return spec
+}
+
+// TestSplitDrawn: drawn networks in parts, with constants that are bound or linked, with and
+// without copies: every layer of every one is right on two cores, the guards hold.
+func TestSplitDrawn(t *testing.T) {
+	from, count := testenv.Range(t, 6)
+	if testenv.Long() {
+		count = max(count, 60)
+	}
+	split, staged := 0, 0
+	for seed := from; seed < from+count; seed++ {
+		core := []string{"cortex-m4", "cortex-m55"}[seed%2]
+		set := func(c *driver.Config) {
+			c.WeightsFile, c.StageWeights, c.Layers, c.Cases = seed/2%2 == 0, seed/4%2 == 0, true, 2
+		}
+		spec := mustLoad(t, core)
+		net := irtest.Gen(uint64(seed), tensor.F32)
+		whole := compileFor(t, net, "net", spec, set)
+		if whole == nil || whole.Lowered.Program.ArenaBytes < 1024 {
+			continue
+		}
+		o := compileFor(t, net, "net", tightBoard(t, core, whole.Lowered.Program.ArenaBytes), set)
+		if o == nil || len(o.Lowered.Program.Parts) == 0 {
+			continue
+		}
+		split++
+		if o.Lowered.Program.StagedBytes > 0 {
+			staged++
+		}
+		v := mustVerify(t, o)
+		if v.Differs() || len(v.Guards) != len(o.Lowered.Program.Parts) {
+			t.Errorf("network %d on %s: %+v", seed, core, v)
+		}
+	}
+	if t.Logf("%d of %d in parts, %d with copies", split, count, staged); split == 0 {
+		t.Error("no arena is in parts")
+	}
+}
+
+// TestBudgets: --max-ram is met exactly where the budget is at least the smallest
+// arena there is, which the refusal of a smaller one names; what some budget
+// leads to is found again when it is the budget; more memory never means more
+// work.
+func TestBudgets(t *testing.T) {
+	type subject struct {
+		name    string
+		compile func(budget int) (*driver.Compiled, error)
+	}
+	var subjects []subject
+	for seed := range uint64(2) {
+		text := cnn(seed)
+		subjects = append(subjects, subject{fmt.Sprint("network ", seed), func(budget int) (*driver.Compiled, error) {
+			c := config("cnn.onnx", "cortex-m4")
+			c.Precision, c.MaxRAM, c.Tries = option.Float32, fmt.Sprint(budget), 8
+			spec := mustLoad(t, c.Board)
+			return c.CompileGraph(&onnx.Model{Proto: &pb.ModelProto{}}, irtest.Parse(t, text), spec)
+		}})
+	}
+	if m := sharedata.Find("models", "kws_int8.onnx"); m != "" && testenv.Long() {
+		subjects = append(subjects, subject{"kws_int8", func(budget int) (*driver.Compiled, error) {
+			c := config(m, "cortex-m55")
+			c.MaxRAM = fmt.Sprint(budget)
+			return c.Compile()
+		}})
+	}
+	striped := 0
+	for i, s := range subjects {
+		whole, err := s.compile(1 << 28)
+		require(t, err)
+		least, err := s.compile(1)
+		require(t, err)
+		best := least.Lowered.Program.ArenaBytes
+		var gate *driver.GateError
+		if err := least.Gates(); !errors.As(err, &gate) || !strings.Contains(gate.Error(),
+			fmt.Sprintf("the arena needs %d bytes", best)) ||
+			!strings.Contains(gate.Error(), fmt.Sprintf("of %d programs that were tried this is the smallest",
+				least.Lowered.Tried)) {
+			t.Errorf("%s: the refusal of 1 byte is %v, want it to name %d bytes", s.name, err, best)
+		}
+		r := rand.New(rand.NewPCG(uint64(i), 1))
+		budgets := []int{0, best - 1, best}
+		for range 2 {
+			budgets = append(budgets, best+r.IntN(max(whole.Lowered.Program.ArenaBytes-best, 1)))
+		}
+		work := map[int]float64{}
+		for len(budgets) > 0 {
+			b := budgets[0]
+			budgets = budgets[1:]
+			if _, ok := work[b]; ok {
+				continue
+			}
+			o, err := s.compile(b)
+			require(t, err)
+			if got := o.Lowered.Program.ArenaBytes; (got <= b) != (b >= best) || got < best || b < best && got > best {
+				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
+			}
+			work[b] = 0
+			if p := o.Lowered.Tiled; p != nil {
+				work[b] = p.Work
+				striped++
+			}
+			if b >= best && o.Lowered.Program.ArenaBytes < b {
+				budgets = append(budgets, o.Lowered.Program.ArenaBytes)
+			}
+		}
+		for b, w := range work {
+			for c, v := range work {
+				if best <= b && b < c && v > w {
+					t.Errorf("%s: with %d bytes %.0f instructions are expected, with %d bytes %.0f", s.name, b, w, c, v)
+				}
+			}
+		}
+	}
+	if striped < 3 {
+		t.Errorf("only %d programs in stripes", striped)
+	}
+}
+
+// cnn is a small network: separable layers as in mobile networks, or residual
+// blocks.
+func cnn(seed uint64) string {
+	r := rand.New(rand.NewPCG(seed, 2))
+	var b strings.Builder
+	c, h := 4+r.IntN(5), 24+8*r.IntN(3)
+	fmt.Fprintf(&b, "graph \"cnn\" {\n  in %%x : f32[1,3,%d,%d]\n", h, h)
+	n := 0
+	conv := func(from string, in, out, k, stride, group int) string {
+		n++
+		fmt.Fprintf(&b, "  const %%w%d : f32[%d,%d,%d,%d] = rand %d\n", n, out, in/group, k, k, n)
+		fmt.Fprintf(&b, "  %%c%d = Conv(%%%s, %%w%d) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d]}\n  %%r%d = "+
+			"Relu(%%c%d)\n",
+			n, from, n, group, k/2, k/2, k/2, k/2, stride, stride, n, n)
+		return fmt.Sprintf("r%d", n)
+	}
+	x := conv("x", 3, c, 3, 1+r.IntN(2), 1)
+	for i := range 3 {
+		if seed%2 == 0 {
+			x = conv(x, c, c, 3, 1+i%2, c)
+			x = conv(x, c, 2*c, 1, 1, 1)
+			c *= 2
+			continue
+		}
+		y := conv(conv(x, c, c, 3, 1, 1), c, c, 3, 1, 1)
+		fmt.Fprintf(&b, "  %%a%d = Add(%%%s, %%%s)\n", n, x, y)
+		x = conv(fmt.Sprintf("a%d", n), c, 2*c, 3, 2, 1)
+		c *= 2
+	}
+	fmt.Fprintf(&b, "  %%p = GlobalAveragePool(%%%s)\n  out \"y\" = %%p\n}\n", x)
+	return b.String()
 }

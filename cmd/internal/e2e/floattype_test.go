@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
-
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/onnx"
+	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
@@ -25,6 +26,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
+	"google.golang.org/protobuf/proto"
 )
 
 // otherTypes are the float types that exporters write besides float32.
@@ -279,6 +281,170 @@ func TestFloatTypesCalibrateAlike(t *testing.T) {
 			if math.Abs(a-b) > 0.1 {
 				t.Errorf("random %d, %s: %.2f dB, in float32 %.2f dB", seed, to, b, a)
 			}
+		}
+	}
+}
+
+// qForms are operators between DequantizeLinear and QuantizeLinear that have a
+// form on integers (QOperator), with its domain.
+var qForms = map[string][2]string{
+	"Conv": {"QLinearConv", ""}, "MatMul": {"QLinearMatMul", ""},
+	"Add": {"QLinearAdd", "com.microsoft"}, "Mul": {"QLinearMul", "com.microsoft"},
+	"Where": {"QLinearWhere", "com.microsoft"}, "Concat": {"QLinearConcat", "com.microsoft"},
+	"Sigmoid": {"QLinearSigmoid", "com.microsoft"}, "LeakyRelu": {"QLinearLeakyRelu", "com.microsoft"},
+	"Softmax":     {"QLinearSoftmax", "com.microsoft"},
+	"AveragePool": {"QLinearAveragePool", "com.microsoft"}, "GlobalAveragePool": {"QLinearGlobalAveragePool",
+		"com.microsoft"},
+}
+
+// toQOperators gives operators of a QDQ model their form on integers, where
+// every operand has one, and returns how many. The Q and DQ nodes around them
+// stay for other readers.
+func toQOperators(m *pb.ModelProto) int {
+	g := m.Graph
+	def, uses := map[string]*pb.NodeProto{}, map[string]int{}
+	for _, n := range g.Node {
+		for _, s := range n.Output {
+			def[s] = n
+		}
+		for _, s := range n.Input {
+			uses[s]++
+		}
+	}
+	for _, v := range g.Output {
+		uses[v.GetName()] += 2
+	}
+	types := map[string]int32{}
+	for _, x := range g.Initializer {
+		types[x.GetName()] = x.GetDataType()
+	}
+	// integers are the data, scale and zero point behind a float value.
+	integers := func(s string) []string {
+		d := def[s]
+		if d == nil || d.GetOpType() != "DequantizeLinear" || len(d.Input) != 3 {
+			return nil
+		}
+		return d.Input
+	}
+	byte8 := func(zero string) bool { return types[zero] == 2 || types[zero] == 3 }
+	count := 0
+	for _, q := range g.Node {
+		n := def[q.Input[0]]
+		if q.GetOpType() != "QuantizeLinear" || len(q.Input) != 3 || !byte8(q.Input[2]) || len(q.Attribute) > 0 ||
+			n == nil || uses[n.Output[0]] != 1 {
+			continue
+		}
+		form, ok := qForms[n.GetOpType()]
+		var in []string
+		for i, s := range n.Input {
+			switch {
+			case n.GetOpType() == "Where" && i == 0:
+				in = append(in, s)
+				continue
+			case n.GetOpType() == "Conv" && i == 2: // int32 of the scale of the products, or none
+				d := def[s]
+				ok = ok && d != nil && d.GetOpType() == "DequantizeLinear" && types[d.Input[0]] == 6
+				if ok {
+					in = append(in, q.Input[1], q.Input[2], d.Input[0])
+				}
+				continue
+			}
+			x := integers(s)
+			if x == nil || !byte8(x[2]) || form[1] != "" && types[x[2]] != types[q.Input[2]] ||
+				len(def[s].Attribute) > 0 && !(i == 1 && form[1] == "") {
+				ok = false
+				break
+			}
+			in = append(in, x...)
+		}
+		if !ok {
+			continue
+		}
+		switch {
+		case n.GetOpType() == "Concat":
+			in = append(slices.Clone(q.Input[1:]), in...)
+		case n.GetOpType() != "Conv" || len(n.Input) < 3:
+			in = append(in, q.Input[1:]...)
+		}
+		if n.GetOpType() == "Softmax" {
+			n.Attribute = append(n.Attribute, &pb.AttributeProto{Name: proto.String("opset"),
+				Type: pb.AttributeProto_INT.Enum(), I: proto.Int64(13)})
+		}
+		n.OpType, n.Domain = proto.String(form[0]), proto.String(form[1])
+		n.Input, n.Output = in, q.Output
+		q.OpType = nil // removed below
+		count++
+	}
+	g.Node = slices.DeleteFunc(g.Node, func(n *pb.NodeProto) bool { return n.OpType == nil })
+	m.OpsetImport = append(m.OpsetImport, &pb.OperatorSetIdProto{Domain: proto.String("com.microsoft"),
+		Version: proto.Int64(1)})
+	return count
+}
+
+// TestRandomQOperators: random networks of which whatever can be is in QOperator
+// form compute what the models mean.
+func TestRandomQOperators(t *testing.T) {
+	from, n := testenv.Range(t, 40)
+	converted := 0
+	for s := from; s < from+n; s++ {
+		p, err := onnx.Export(irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))), onnx.ExportOptions{})
+		require(t, err)
+		k := toQOperators(p)
+		if k == 0 {
+			continue
+		}
+		converted += k
+		b, err := onnx.Marshal(p)
+		require(t, err)
+		m, g := imported(t, b)
+		checkModel(t, uint64(s), m, g, "host")
+	}
+	t.Logf("%d operators in QOperator form in %d networks", converted, n)
+	if converted == 0 && n >= 40 {
+		t.Error("no operator was brought to QOperator form")
+	}
+}
+
+// imported is the model of a file with its graph.
+func imported(t testing.TB, b []byte) (*onnx.Model, *ir.Graph) {
+	t.Helper()
+	m, err := onnx.Parse(b, onnx.Limits{})
+	require(t, err)
+	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
+	require(t, err)
+	return m, g
+}
+
+// TestElementwiseOperator: every operator of ours that is defined by its
+// function alone is read from ONNX, computed and emitted in every precision:
+// alone, behind a convolution, among other element-wise operators.
+func TestElementwiseOperator(t *testing.T) {
+	for _, d := range op.All() {
+		if d.Domain != "nncc" || d.Scalar == nil || d.C == nil || d.Pattern != ir.Elementwise {
+			continue
+		}
+		var attrs []string // other ones than the defaults
+		for _, a := range d.Attrs {
+			if a.Kind == ir.AttrFloat && a.Def != nil {
+				attrs = append(attrs, fmt.Sprintf("%s=%.3f", a.Name, 0.75*a.Def.Float))
+			}
+		}
+		act := fmt.Sprintf("%%s = nncc.%[1]s(%%c) {%[2]s}\n  %%t = Tanh(%%s)\n  %%a = nncc.%[1]s(%%t)", d.Name,
+			strings.Join(attrs, ", "))
+		for _, precision := range []option.Precision{option.Float32, option.Int8, option.Int16x8} {
+			t.Run(d.Name+" "+precision.String(), func(t *testing.T) {
+				c := driver.Defaults()
+				c.Board, c.Precision, c.Name, c.Cases = "host", precision, "net", 2
+				g := activated(t, act, true)
+				o := compileNet(t, g, &c)
+				onHost(t, o, mustCases(t, &c, o), "gcc", sanitized)
+				c.Fuse = false
+				alone := compileNet(t, g, &c).Lowered.Graph
+				if precision != option.Int16x8 && // there the stage curves may have joined it with its neighbours
+					!slices.ContainsFunc(alone.Nodes, func(n *ir.Node) bool { return n.Op == d }) {
+					t.Errorf("without fusion no step is a %s:\n%s", d.Name, alone)
+				}
+			})
 		}
 	}
 }

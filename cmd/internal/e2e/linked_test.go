@@ -95,7 +95,7 @@ type linkable struct {
 func compilePart(t *testing.T, board, name, net string, lib *runtimec.Library) *linkable {
 	t.Helper()
 	c := config(name+".onnx", board)
-	c.Name, c.Project, c.Cases, c.KernelSource = name, "make,cmake,arduino", 1, lib
+	c.Name, c.Project, c.Cases, c.Emit.Library = name, "make,cmake,arduino", 1, lib
 	p := &linkable{Compiled: compileNet(t, irtest.Parse(t, net), c), dir: t.TempDir(), libs: map[string]string{}}
 	cases, err := c.CasesOf(p.Compiled)
 	require(t, err)

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	_ "embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +12,11 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
-
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
@@ -115,4 +120,170 @@ func constants(g *ir.Graph) []*ir.Value {
 		}
 	}
 	return out
+}
+
+// kindsOfNets are networks of a kind by seed, and how many nodes of each may
+// compute outside of its one segment. The figures only fall.
+var kindsOfNets = []struct {
+	name    string
+	net     func(seed uint64) *ir.Graph
+	seeds   uint64
+	outside int
+}{
+	{"detector", func(seed uint64) *ir.Graph { g, _ := irtest.Detector(seed, tensor.F32); return g }, 2, 0},
+	{"voice", func(seed uint64) *ir.Graph { return irtest.Voice(seed, tensor.F32) }, 1, 0},
+	{"enhancer", func(seed uint64) *ir.Graph { return irtest.Enhancer(seed, tensor.F32) }, 1, 0},
+}
+
+// TestSegmentsOfKinds: networks of each kind run in one segment, and the
+// simulator computes what the interpreter does. NNCC_LONG takes ten times as
+// many.
+func TestSegmentsOfKinds(t *testing.T) {
+	for _, k := range kindsOfNets {
+		n := k.seeds
+		if testenv.Long() {
+			n *= 10
+		}
+		for seed := range n {
+			c := driver.Defaults()
+			c.Board, c.Name, c.Cases, c.Precision = "mla-host", "net", 1, option.Int8
+			o := compileNet(t, k.net(seed), &c)
+			if s, n := len(o.Report.Segments), o.Report.ComputeFallback(); s != 1 || n > k.outside {
+				t.Errorf("%s %d: %d segments, %d nodes outside, want 1 and at most %d", k.name, seed, s, n, k.outside)
+			}
+			figuresAddUp(t, o.Report)
+			v := mustVerify(t, o)
+			if v.Differs() {
+				t.Errorf("%s %d\n%s", k.name, seed, v.Text())
+			}
+		}
+	}
+}
+
+// TestOptimize: code bytes fall and instructions rise from speed to balanced to
+// size, results are the interpreter's each time, and the three are not one
+// program.
+func TestOptimize(t *testing.T) {
+	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
+	for _, m := range []struct{ path, calib string }{
+		{filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digits_calib.npz")},
+		{sharedata.Find("models", "kws_int8.onnx"), ""},
+	} {
+		if m.path == "" {
+			t.Log("a reference model is not there")
+			continue
+		}
+		for _, board := range []string{"cortex-m4", "cortex-m55"} {
+			t.Run(filepath.Base(m.path)+"/"+board, func(t *testing.T) {
+				var code, kernels []int
+				var instructions []uint64
+				for _, goal := range []option.Optimize{option.Speed, option.Balanced, option.Size} {
+					c := config(m.path, board)
+					c.Optimize, c.Cases = goal, 1
+					if m.calib != "" {
+						c.Calib = []string{m.calib}
+					}
+					o := mustCompile(t, c)
+					v := mustVerify(t, o)
+					if v.Mismatches > 0 {
+						t.Fatalf("--optimize %s: %d mismatches (%s)", goal, v.Mismatches, v.Failure)
+					}
+					code, instructions = append(code, int(v.TextBytes)), append(instructions, v.Instructions)
+					kernels = append(kernels, o.Report.Optimize.KernelBytes)
+					t.Logf("--optimize %s: %d bytes of code (kernels %d by the table), %d instructions (%d "+
+						"predicted for %d layers)",
+						goal, code[len(code)-1], kernels[len(kernels)-1], v.Instructions,
+						o.Report.Optimize.Instructions, o.Report.Optimize.PricedLayers)
+				}
+				if !(code[2] <= code[1] && code[1] <= code[0]) || code[2] == code[0] {
+					t.Errorf("bytes of code for speed, balanced, size: %v, want them to fall", code)
+				}
+				if !(instructions[0] <= instructions[1] && instructions[1] <= instructions[2]) {
+					t.Errorf("instructions for speed, balanced, size: %v, want them to rise", instructions)
+				}
+			})
+		}
+	}
+}
+
+// joined is a network of joined channels: a split whose pieces are joined again
+// with what was computed of one (of 5 and of 8 channels), and branches side by
+// side.
+//
+//go:embed testdata/joined.ir
+var joined string
+
+// TestJoinedChannels: no copies of channels that are joined or split, the same
+// results on every core.
+func TestJoinedChannels(t *testing.T) {
+	path := modelFile(t, joined)
+	for _, board := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
+		t.Run(board, func(t *testing.T) {
+			c := config(path, board)
+			c.Cases, c.Layers = 2, true
+			o := mustCompile(t, c)
+			for i, s := range o.Lowered.Program.Steps {
+				switch o.Lowered.Schedule.Nodes[i].Op {
+				case op.Concat, op.Split:
+					t.Errorf("%s is copied", s.Name)
+				}
+			}
+			v := mustVerify(t, c)
+			if v.Mismatches > 0 {
+				t.Errorf("%d mismatches: %s", v.Mismatches, v.Failure)
+			}
+		})
+	}
+}
+
+// TestInPlace: a pointwise convolution with as many outputs as inputs is written over its
+// input, which its kernel reads two pixels at a time: odd numbers of them, channels that fill no
+// word, one chain for each, and a sum with its own input.
+func TestInPlace(t *testing.T) {
+	d := &drawnNetwork{t: t, g: ir.New("chains")}
+	want := map[string]bool{}
+	for i, s := range []struct {
+		c, h, w int
+		sum     bool
+	}{{16, 7, 9, false}, {5, 3, 3, false}, {33, 4, 5, false}, {8, 1, 3, true}, {12, 5, 5, true}} {
+		x := d.g.AddInput(fmt.Sprintf("x%d", i), ir.T(tensor.F32, 1, s.c, s.h, s.w))
+		pool := ir.Attrs{"kernel_shape": ir.Ints(1, 3), "pads": ir.Ints(0, 1, 0, 1)}
+		x = d.add(op.MaxPool, fmt.Sprintf("pool%d", i), pool, x)
+		for k := range 3 {
+			name := fmt.Sprintf("conv%d_%d", i, k)
+			y := d.conv(name, x, s.c, 1)
+			if k == 1 && s.sum {
+				y = d.add(op.Add, name+"_sum", nil, y, x)
+			} else {
+				want[name] = true
+			}
+			x = y
+		}
+		d.g.AddOutput(fmt.Sprintf("y%d", i), d.add(op.MaxPool, fmt.Sprintf("last%d", i), pool, x))
+	}
+	model := graphFile(t, d.g)
+	for _, board := range []string{"cortex-m4", "cortex-m33", "cortex-m0plus"} {
+		t.Run(board, func(t *testing.T) {
+			c := config(model, board)
+			v := mustVerify(t, c)
+			if v.Mismatches > 0 {
+				t.Fatalf("%d mismatches: %s", v.Mismatches, v.Failure)
+			}
+			o := mustCompile(t, c)
+			p, over := o.Lowered.Program, 0
+			for _, s := range p.Steps {
+				if !want[s.Name] {
+					continue
+				}
+				if p.Buffers[s.Out[0]].Offset != p.Buffers[s.In[0].Buffer].Offset {
+					t.Errorf("%s is at %d, its input at %d", s.Name, p.Buffers[s.Out[0]].Offset,
+						p.Buffers[s.In[0].Buffer].Offset)
+				}
+				over++
+			}
+			if over != len(want) {
+				t.Errorf("%d of %d convolutions are steps of their own", over, len(want))
+			}
+		})
+	}
 }

@@ -3,16 +3,22 @@
 package layers_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir/irtest/testenv"
-
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/sources"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
 )
 
 // codeSpan finds `path/like/this` in Markdown; a name counts as a path of the
@@ -135,4 +141,202 @@ func TestEveryFolderHasREADME(t *testing.T) {
 			t.Errorf("%s has no README.md", d)
 		}
 	}
+}
+
+// byText are the places that may look into a text, and why. What an error is
+// about is told by its type or code, whose kernel it is by its library.
+var byText = map[string]string{
+	"frontend/files/read.go":      "a YAML parser's message is shown without the parser's name",
+	"lower/kernel/element.go":     "names of C functions, told from identifiers of the language",
+	"lower/kernel/loops/fn.go":    "identifiers of C sources",
+	"lower/kernel/loops/fused.go": "identifiers of C sources",
+}
+
+// textual are the functions that look into a text.
+var textual = []string{"Contains", "HasPrefix", "HasSuffix", "Index", "TrimPrefix", "CutPrefix", "CutSuffix",
+	"EqualFold"}
+
+// decision reports an expression that looks into the text of an error or the
+// name of a kernel.
+func decision(e *ast.CallExpr) bool {
+	f, ok := e.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains(textual, f.Sel.Name) {
+		return false
+	}
+	if x, ok := f.X.(*ast.Ident); !ok || x.Name != "strings" && x.Name != "bytes" {
+		return false
+	}
+	found := false
+	for _, a := range e.Args {
+		ast.Inspect(a, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr: // err.Error()
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok && s.Sel.Name == "Error" && len(n.Args) == 0 {
+					found = true
+				}
+			case *ast.SelectorExpr:
+				found = found || slices.Contains([]string{"Msg", "Kernel", "Route", "Hint"}, n.Sel.Name)
+			case *ast.BasicLit:
+				s, err := strconv.Unquote(n.Value)
+				for _, p := range []string{"arm_", "nncc_", "loops_", "BUG"} {
+					found = found || n.Kind == token.STRING && err == nil && strings.HasPrefix(s, p)
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// TestNoDecisionByText: outside of byText nothing is decided by the text of an
+// error or the beginning of a kernel's name.
+func TestNoDecisionByText(t *testing.T) {
+	root, used := sharedata.Root(), map[string]bool{}
+	err := sources.Walk(root, func(rel string) error {
+		if !compiled(rel) || strings.HasPrefix(rel, "cmd/internal/conform/") ||
+			strings.HasPrefix(rel, "cmd/nncccost/") {
+			return nil // the last two are programs that measure; they read their own files
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, filepath.Join(root, rel), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if b, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(b.Value, `"BUG: `) && rel != "ir/bug/bug.go" {
+				t.Errorf("%s:%d: a fault without its type; make it with ir/bug", rel, fset.Position(b.Pos()).Line)
+			}
+			if c, ok := n.(*ast.CallExpr); ok && decision(c) {
+				used[rel] = true
+				if byText[rel] == "" {
+					t.Errorf("%s:%d: decides by a text; ask a type, a code or the kernel's library", rel,
+						fset.Position(c.Pos()).Line)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	testenv.OK(t, err)
+	for file := range byText {
+		if !used[file] {
+			t.Errorf("%s: stands in the list and decides nothing by a text", file)
+		}
+	}
+}
+
+// TestDecision: what the search finds, and what not.
+func TestDecision(t *testing.T) {
+	for src, want := range map[string]bool{
+		`strings.Contains(err.Error(), "x")`: true,
+		`strings.HasPrefix(d.Msg, "x")`:      true,
+		`strings.HasPrefix(name, "arm_")`:    true,
+		`strings.HasSuffix(l.Kernel, "_s8")`: true,
+		`strings.HasPrefix(s, "BUG: ")`:      true,
+		`strings.HasSuffix(file, ".npz")`:    false,
+		`slices.Contains(names, l.Kernel)`:   false,
+		`strings.Join(lines, err.Error())`:   false,
+	} {
+		e, err := parser.ParseExpr(src)
+		testenv.OK(t, err)
+		if got := decision(e.(*ast.CallExpr)); got != want {
+			t.Errorf("%s: %v, want %v", src, got, want)
+		}
+	}
+}
+
+// operatorLists are the lists of three operators and more that stand outside
+// ir/op, by folder: how many, and why no trait says the same. The numbers may
+// only fall.
+var operatorLists = map[string]struct {
+	most int
+	why  string
+}{
+	"cmd/nncccost":           {2, "what measured layers draw: operators of one and of two operands"},
+	"frontend/onnx/expand":   {2, "ONNX's operators before they are the IR's"},
+	"frontend/onnx/exporter": {1, "forms in older versions of ONNX"},
+	"frontend/onnx/upgrade":  {3, "what changed between versions of ONNX"},
+	"frontend/surgery":       {2, "edits of models that are not in the IR yet"},
+	"ir/irtest":              {1, "what random graphs draw"},
+	"lower/accel/mla":        {7, "what the accelerator has, by its vendor's guide"},
+	"lower/align":            {3, "a rule for each operator: how its axes belong together, what fills them"},
+	"lower/kernel/loops":     {2, "rows of kernels that compute several operators"},
+	"lower/kernel/reference": {4, "rows of kernels that compute several operators"},
+	"lower/kerneltest":       {1, "what random graphs draw more often"},
+	"lower/legal":            {3, "operators that keep the order of a feature map; idle movements"},
+	"lower/legal4d":          {3, "rewrites by operator on 4-D tensors, cells of recurrent ones; where parts meet"},
+	"lower/quant":            {2, "what has integer kernels: arithmetic, normalisations"},
+}
+
+// TestOperatorLists: no list of operators (a literal, a case, a call) stands
+// outside ir/op without a reason; a trait on the definition says it.
+func TestOperatorLists(t *testing.T) {
+	root := sharedata.Root()
+	found := map[string][]string{}
+	err := sources.Walk(root, func(rel string) error {
+		if !compiled(rel) || strings.HasPrefix(rel, "ir/op/") || strings.HasSuffix(rel, "_gen.go") {
+			return nil
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, filepath.Join(root, rel), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		folder := path.Dir(rel)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if operators(n) >= 3 {
+				found[folder] = append(found[folder], rel+":"+strconv.Itoa(files.Position(n.Pos()).Line))
+			}
+			return true
+		})
+		return nil
+	})
+	testenv.OK(t, err)
+	for folder, at := range found {
+		switch a := operatorLists[folder]; {
+		case len(at) > a.most:
+			t.Errorf("%s has %d lists of operators, at most %d are accepted (%s); say it by a trait of ir.OpDef: %s",
+				folder, len(at), a.most, a.why, strings.Join(at, ", "))
+		case len(at) < a.most:
+			t.Errorf("%s has %d lists of operators, %d are accepted: lower the number", folder, len(at), a.most)
+		}
+	}
+	for folder := range operatorLists {
+		if found[folder] == nil {
+			t.Errorf("%s has no list of operators any more: take it out", folder)
+		}
+	}
+}
+
+// operators counts the operators that a literal, a case or a call lists.
+func operators(n ast.Node) int {
+	var list []ast.Expr
+	switch n := n.(type) {
+	case *ast.CompositeLit:
+		list = n.Elts
+	case *ast.CaseClause:
+		list = n.List
+	case *ast.CallExpr:
+		list = n.Args
+	}
+	seen := map[string]bool{}
+	for _, e := range list {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			e = kv.Key
+		}
+		name := ""
+		switch e := e.(type) {
+		case *ast.SelectorExpr:
+			if x, ok := e.X.(*ast.Ident); ok && x.Name == "op" {
+				name = e.Sel.Name
+			}
+		case *ast.BasicLit:
+			name, _ = strconv.Unquote(e.Value)
+		}
+		name = strings.TrimPrefix(name, "nncc.")
+		if op.Get("", name) != nil || op.Get("nncc", name) != nil {
+			seen[name] = true
+		}
+	}
+	return len(seen)
 }

@@ -1,21 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// release builds what `make release` publishes: static binaries for all targets in
+// archives, checksums, a bill of materials for each, and notes from the commits. The
+// same commit and version of Go give the same bytes.
 package main
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/spf13/pflag"
 )
+
+// targets are those of a release.
+const targets = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
+
+func main() {
+	out := pflag.String("out", "out/release", "folder to write, which must not hold anything else")
+	list := pflag.StringSlice("targets", strings.Split(targets, ","), "OS/ARCH,... to build for")
+	pflag.Usage = func() {
+		fmt.Fprintf(os.Stderr, "Example: go run ./cmd/internal/release --out out/release\n\nFlags:\n%s",
+			pflag.CommandLine.FlagUsages())
+	}
+	pflag.Parse()
+	if pflag.NArg() > 0 {
+		pflag.Usage()
+		os.Exit(2)
+	}
+	files, err := release(*out, *list)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+	for _, f := range files {
+		fmt.Println(f)
+	}
+}
 
 // File names of a release beside the archives.
 const (
@@ -142,3 +177,125 @@ func sums(out string) ([]string, error) {
 	p := filepath.Join(out, sumsFile)
 	return append(paths, p), os.WriteFile(p, b.Bytes(), 0o666)
 }
+
+// entry is a file of an archive.
+type entry struct {
+	name string
+	data []byte
+	mode fs.FileMode
+}
+
+// tarGz writes files below a folder; headers have the time of the commit, and no user.
+func tarGz(w io.Writer, folder string, list []entry, at time.Time) (err error) {
+	defer fail.Catch(&err)
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression) // its header has neither name nor time
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(z)
+	for _, f := range list {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + f.name, Mode: int64(f.mode),
+			Size: int64(len(f.data)), ModTime: at, Format: tar.FormatUSTAR}
+		fail.Check(t.WriteHeader(h))
+		fail.Must(t.Write(f.data))
+	}
+	fail.Check(t.Close())
+	return z.Close()
+}
+
+// zipped is tarGz for Windows.
+func zipped(w io.Writer, folder string, list []entry, at time.Time) (err error) {
+	defer fail.Catch(&err)
+	z := zip.NewWriter(w)
+	for _, f := range list {
+		h := &zip.FileHeader{Name: folder + "/" + f.name, Method: zip.Deflate, Modified: at}
+		h.SetMode(f.mode)
+		to := fail.Must(z.CreateHeader(h))
+		fail.Must(to.Write(f.data))
+	}
+	return z.Close()
+}
+
+// commit is what a release is made of.
+type commit struct {
+	hash  string
+	date  time.Time // UTC, of the commit
+	dirty bool      // files of the tree are changed
+}
+
+// stamp are the flags of the linker that tell the binary.
+func (c commit) stamp() string {
+	hash := c.hash
+	if c.dirty {
+		hash += "+changed"
+	}
+	return "-X main.commit=" + hash + " -X main.date=" + c.date.Format(time.RFC3339)
+}
+
+func git(args ...string) (string, error) {
+	// repositories of other users (containers of CI services) are read all the same
+	cmd := exec.Command("git", append([]string{"-c", "safe.directory=*"}, args...)...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	b, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, errs.String())
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+func head() (commit, error) {
+	line, err := git("log", "-1", "--format=%H %ct")
+	if err != nil {
+		return commit{}, err
+	}
+	var c commit
+	var seconds int64
+	if _, err := fmt.Sscan(line, &c.hash, &seconds); err != nil {
+		return commit{}, fmt.Errorf("git log: %q: %w", line, err)
+	}
+	c.date = time.Unix(seconds, 0).UTC()
+	status, err := git("status", "--porcelain")
+	c.dirty = status != ""
+	return c, err
+}
+
+// mostNotes bounds the commits that notes list.
+const mostNotes = 40
+
+// notes are the subjects of the commits since the last tag.
+func notes(at commit) ([]byte, error) {
+	span, since := "HEAD", "the beginning"
+	// of a tag on the commit itself, the one before it counts
+	if tag, err := git("describe", "--tags", "--abbrev=0", "HEAD^"); err == nil {
+		span, since = tag+"..HEAD", tag
+	}
+	log, err := git("log", "--no-merges", "--format=%h %s", span)
+	if err != nil {
+		return nil, err
+	}
+	return notesText(strings.Split(log, "\n"), since, at), nil
+}
+
+func notesText(lines []string, since string, at commit) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# nncc %s\n\nCommit %s of %s. Changes since %s:\n\n", driver.Version, at.hash,
+		at.date.Format(time.DateOnly), since)
+	for i, l := range lines {
+		if i == mostNotes {
+			fmt.Fprintf(&b, "- and %d more\n", len(lines)-i)
+			break
+		}
+		hash, subject, _ := strings.Cut(l, " ")
+		if subject != "" {
+			fmt.Fprintf(&b, "- %s (%s)\n", markdown.Replace(subject), hash)
+		}
+	}
+	fmt.Fprintf(&b, "\nEach archive has the program, its manual page and completions. %s has the checksums "+
+		"(sha256sum -c), FILE.cdx.json the modules of a binary (CycloneDX).\n", sumsFile)
+	return b.Bytes()
+}
+
+// markdown keeps a subject as it is.
+var markdown = strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", `\*`, "`", "\\`", "[", `\[`, "@",
+	"&#64;", "#", "&#35;")

@@ -5,9 +5,12 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/lower"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // Candidate is a kernel that accepts a layer, and what it is predicted to cost.
@@ -104,3 +107,155 @@ func (x *Candidate) prices() []string {
 	}
 	return s
 }
+
+// LayerBound says whether the instructions of a layer depend on its data, and the most that
+// they can be.
+type LayerBound struct {
+	// DependOnData: by what its kernels' sources say for the core, or seen to.
+	DependOnData bool `json:"instructions_depend_on_data"`
+	// Least and Most were measured: with the inputs of the run, and with extreme data in the
+	// layer's operands (program.Extremes). Only after profile.
+	Least *uint64 `json:"instructions_least,omitempty"`
+	Most  *uint64 `json:"instructions_most,omitempty"`
+	// Bound is the most that any data can take. Where there is none, Unbounded says why.
+	Bound     *uint64 `json:"instructions_bound,omitempty"`
+	Unbounded string  `json:"instructions_unbounded,omitempty"`
+}
+
+// InferenceBound is that of all layers and what is between them.
+type InferenceBound struct {
+	MostInstructions *uint64 `json:"instructions_bound,omitempty"`
+	NoMost           string  `json:"instructions_unbounded,omitempty"`
+	// LongestLayer can take the most instructions, where all have bounds: the longest slice.
+	LongestLayer string `json:"instructions_bound_longest_layer,omitempty"`
+	MostBasis    string `json:"instructions_bound_basis,omitempty"`
+}
+
+// boundBasis says how bounds are found.
+const boundBasis = "for this program and compiler: a layer that does not depend on data takes what was measured, " +
+	"with extreme data too; else every branch of its machine code goes the longer way, loops turn as often as measured"
+
+// Dependence is what data decides of the instructions of step i. What is linked in the place
+// of nncc's own functions has branches, whatever these have.
+func (o *Subject) Dependence(i int, linked bool) runtimec.Dependence {
+	d := codegen.Dependence(o.Lowered.Program.Steps[i], o.Board.Features())
+	if linked && o.low(i).Library == "cmsis-nn" {
+		d = max(d, runtimec.Branches)
+	}
+	return d
+}
+
+// Extremes completes the bound of a layer by what was measured: the instructions of one
+// inference and of others, with extreme data. bound is the most that branches can make of
+// the first, or why that is not known; d what data decides.
+func (b *LayerBound) Extremes(kernel string, d runtimec.Dependence, counts []uint64,
+	bound func() (uint64, error)) {
+	least, most := counts[0], counts[0]
+	for _, n := range counts {
+		least, most = min(least, n), max(most, n)
+	}
+	b.Least, b.Most = &least, &most
+	b.DependOnData = d != runtimec.Fixed || least != most
+	if !b.DependOnData {
+		b.Bound = &most
+		return
+	}
+	if d == runtimec.Loops {
+		b.Unbounded = fmt.Sprintf("data decides how often loops of %s turn", kernel)
+		return
+	}
+	n, err := bound()
+	switch {
+	case err != nil:
+		b.Unbounded = err.Error()
+	case n < most:
+		b.Unbounded = fmt.Sprintf("%d instructions were measured, and branches alone account for %d: data decides how "+
+			"often loops of %s turn", most, n, kernel)
+	default:
+		b.Bound = &n
+	}
+}
+
+// BoundBy sums up the layers.
+func (v *Verdict) BoundBy() {
+	var why []string
+	sum, longest := uint64(max(v.Outside, 0)), -1
+	for i := range v.Layers {
+		l := &v.Layers[i]
+		if l.LayerBound.Bound == nil {
+			why = append(why, l.Name+": "+l.Unbounded)
+			continue
+		}
+		sum += *l.LayerBound.Bound
+		if longest < 0 || *l.LayerBound.Bound > *v.Layers[longest].LayerBound.Bound {
+			longest = i
+		}
+	}
+	v.InferenceBound = InferenceBound{NoMost: strings.Join(why, "; ")}
+	if len(why) == 0 && longest >= 0 {
+		v.InferenceBound = InferenceBound{MostInstructions: &sum, LongestLayer: v.Layers[longest].Name,
+			MostBasis: boundBasis}
+	}
+}
+
+// boundCells are what the profile says of a layer: least and most that were measured, the
+// most there can be.
+func (l *LayerVerdict) boundCells() []string {
+	data, most := "no", "?"
+	switch {
+	case l.Least == nil || l.Most == nil:
+		data = "-"
+	case *l.Least != *l.Most:
+		data = fmt.Sprintf("%d..%d", *l.Least, *l.Most)
+	case l.DependOnData:
+		data = "none seen"
+	}
+	if b := l.LayerBound.Bound; b != nil {
+		most = fmt.Sprint(*b)
+	}
+	return []string{data, most}
+}
+
+// boundText says how much an inference can take, or why that is not known.
+func (v *Verdict) boundText() string {
+	if b := v.MostInstructions; b != nil {
+		return fmt.Sprintf("at most %d instructions whatever the input is; the longest layer is %s\n  %s\n", *b,
+			v.LongestLayer, v.MostBasis)
+	}
+	if v.NoMost == "" {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("no bound of the instructions is known:\n")
+	for i := range v.Layers {
+		if l := &v.Layers[i]; l.Unbounded != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", l.Name, l.Unbounded)
+		}
+	}
+	return b.String()
+}
+
+// dependenceText is what explain says before anything is measured.
+func (r *Report) dependenceText() string {
+	var names []string
+	for i := range r.Layers {
+		if r.Layers[i].DependOnData {
+			names = append(names, r.Layers[i].Name)
+		}
+	}
+	switch n := len(names); {
+	case len(r.Layers) == 0:
+		return ""
+	case n == 0:
+		return "\nThe instructions of no layer depend on its data.\n"
+	case n > shownNames:
+		names = append(names[:shownNames:shownNames], fmt.Sprintf("and %d more", n-shownNames))
+		fallthrough
+	default:
+		return fmt.Sprintf("\nInstructions may depend on data in %d of %d layers (nncc profile gives their bounds): "+
+			"%s\n", n, len(r.Layers), strings.Join(names, ", "))
+	}
+}
+
+// shownNames is how many names a line has.
+const shownNames = 6

@@ -4,9 +4,11 @@ package report
 
 import (
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"reflect"
@@ -16,6 +18,8 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -261,4 +265,221 @@ func stackNote(c *Code) string {
 		return "at most " + thousands(*c.Bound)
 	}
 	return ""
+}
+
+// packed is what a page of hundreds of layers has only for its script: as JSON, deflated, in base64. Nodes is made
+// by the template of nodes, which escapes it.
+type packed struct {
+	Values  []figureRow `json:"values"`
+	Weights []figureRow `json:"weights"`
+	Nodes   string      `json:"nodes"`
+	Buffers []string    `json:"buffers"` // what the rectangles of the arena are
+}
+
+// alwaysTitled is how many buffers say what they are without the script, too.
+const alwaysTitled = 64
+
+// pack takes from the page what a reader without scripts can do without: figures but the first, nodes that the
+// drawing and the table of layers show and that no kernel refused, what many small rectangles are.
+func (p *page) pack() {
+	b := packed{Values: p.MoreValues, Weights: p.MoreWeights}
+	if len(p.Arena.Boxes) > alwaysTitled {
+		for i := range p.Arena.Boxes {
+			x := &p.Arena.Boxes[i]
+			b.Buffers, x.Title = append(b.Buffers, x.Title), ""
+		}
+	}
+	if p.Drawing != nil {
+		var nodes bytes.Buffer
+		for _, n := range p.Nodes {
+			if n.Packed = len(n.Reasons) == 0; !n.Packed {
+				continue
+			}
+			if err := pageTemplates().ExecuteTemplate(&nodes, "node", n); err != nil {
+				panic(bug.Errorf("node: %w", err))
+			}
+		}
+		b.Nodes = nodes.String()
+	}
+	if len(b.Values)+len(b.Weights)+len(b.Nodes)+len(b.Buffers) == 0 {
+		return
+	}
+	plain, err := json.Marshal(b)
+	if err != nil {
+		panic(bug.Errorf("page: %w", err))
+	}
+	p.Packed = template.HTML(base64.StdEncoding.EncodeToString(deflated(plain)))
+}
+
+// deflated is the raw form of DEFLATE.
+func deflated(plain []byte) []byte {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write(plain)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(bug.Errorf("page: %w", err))
+	}
+	return b.Bytes()
+}
+
+// nodeView is a node with everything that is known of it.
+type nodeView struct {
+	Index       int
+	Name, Op    string
+	Class, Runs string // colour, and in words where it runs
+	Layer       *Layer // nil: no code
+	LayerIndex  int
+	Alone       bool // the only node of its layer
+	Packed      bool // it is told by the script
+	Segment     *int
+	MACs        int64
+	In, Out     []tensorView
+	Consts      []Constant
+	Refused     bool // by a better kernel, or the accelerator
+	Reasons     []refusalLine
+	in, out     []int
+}
+
+// tensorView is a tensor that a node reads or gives.
+type tensorView struct {
+	*Tensor
+	At   int  // index in .graph.tensors
+	From bool // a node before gives it, and has its facts
+}
+
+// refusalLine is one reason against a node.
+type refusalLine struct{ Target, Text, Code string }
+
+// reasons are those of a node: of each kernel, or why it is outside of the segments.
+func reasons(refused []Rejection, f *Fallback) []refusalLine {
+	var out []refusalLine
+	for _, x := range refused {
+		for _, y := range x.Reasons {
+			out = append(out, refusalLine{x.Target, y.Text, y.Code})
+		}
+	}
+	if f != nil && len(out) == 0 {
+		for _, y := range f.Reasons {
+			out = append(out, refusalLine{Text: y})
+		}
+	}
+	return out
+}
+
+// nodes lists those of the graph, or the layers where the report has no graph.
+func (p *page) nodes() {
+	g := p.Graph
+	if g == nil {
+		g = &Graph{}
+		for i, l := range p.Layers {
+			g.Nodes = append(g.Nodes, GraphNode{Name: l.Name, Op: l.Op, Layer: i, MACs: l.MACs})
+		}
+	}
+	alone := map[int]int{}
+	for _, n := range g.Nodes {
+		alone[n.Layer]++
+	}
+	refused, fallback := map[string][]Rejection{}, map[string]*Fallback{}
+	for _, x := range p.Rejections {
+		refused[x.Node] = append(refused[x.Node], x)
+	}
+	for i := range p.Fallback {
+		fallback[p.Fallback[i].Node] = &p.Fallback[i]
+	}
+	known, made := map[string]bool{}, map[int]bool{}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		known[n.Name] = true
+		if i < mostRows {
+			v := p.newNode(g, i, made)
+			v.Alone, v.Refused = alone[n.Layer] == 1, len(refused[n.Name]) > 0
+			v.Reasons = reasons(refused[n.Name], fallback[n.Name])
+			p.Nodes = append(p.Nodes, v)
+		}
+	}
+	for _, x := range p.Rejections {
+		if !known[x.Node] && len(p.Refused) < mostRows {
+			p.Refused = append(p.Refused, x)
+		}
+	}
+}
+
+// newNode is node i of a graph, with its layer and its tensors; made are those of the
+// nodes before.
+func (p *page) newNode(g *Graph, i int, made map[int]bool) *nodeView {
+	n := &g.Nodes[i]
+	v := &nodeView{Index: i, Name: n.Name, Op: n.Op, LayerIndex: n.Layer, Segment: n.Segment, MACs: n.MACs,
+		Consts: n.Consts, in: n.In, out: n.Out, Class: "view", Runs: "no code"}
+	if n.Layer >= 0 && n.Layer < len(p.Layers) {
+		v.Layer = &p.Layers[n.Layer]
+		v.Class, v.Runs = kernelClass(*v.Layer), runsOn(*v.Layer)
+	}
+	for _, t := range n.In {
+		if x := g.tensor(t); x != nil {
+			v.In = append(v.In, tensorView{x, t, made[t]})
+		}
+	}
+	for _, t := range n.Out {
+		made[t] = true
+		if x := g.tensor(t); x != nil {
+			v.Out = append(v.Out, tensorView{x, t, false})
+		}
+	}
+	return v
+}
+
+// The classes of layers, by whose kernel they run: of colours, and words of the legend.
+var classes = []struct{ Class, Text string }{
+	{"accelerator", "accelerator"}, {"own", "nncc's kernels for the core"}, {"cmsis", "CMSIS-NN"},
+	{"portable", "portable C (fallback)"}, {"none", "runs nowhere"}, {"view", "no code: the same memory"},
+	{"io", "input, output"}}
+
+// noKernel marks a layer of a model that does not compile.
+const noKernel = "none"
+
+// kernelClass is the CSS class of a layer: whose kernel it runs.
+func kernelClass(l Layer) string {
+	switch {
+	case l.Kernel == noKernel:
+		return "none"
+	case l.Library == cmsisnn.Library:
+		return "cmsis"
+	case kernel.IsOptimized(l.Library):
+		return "own"
+	case l.Library == portable || l.Library == "":
+		return "portable"
+	case l.Library == "view" || l.Kernel == "": // or a model that could not be imported
+		return "view"
+	}
+	return "accelerator"
+}
+
+// runsOn says in a word or two where a layer runs.
+func runsOn(l Layer) string {
+	switch kernelClass(l) {
+	case "none":
+		return "nowhere"
+	case "portable":
+		return "portable C"
+	case "view":
+		if l.Kernel == "" {
+			return l.Library
+		}
+		return "no code"
+	case "accelerator":
+		return strings.ToUpper(l.Library)
+	case "cmsis":
+		return "CMSIS-NN"
+	}
+	switch name := strings.TrimPrefix(l.Library, "nncc-"); name {
+	case "helium":
+		return "Helium"
+	default:
+		return strings.ToUpper(name)
+	}
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package report is what users read of a compilation or a verification: report.json
+// and report.html, the tables of explain, verify and profile, and their JSON.
 package report
 
 import (
@@ -8,13 +10,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -447,4 +454,214 @@ func (r *Report) Cuts() string {
 type StageTime struct {
 	Stage        string  `json:"stage"`
 	Milliseconds float64 `json:"ms"`
+}
+
+// Subject is what a report is about: a compiled model with what was decided.
+type Subject struct {
+	Version   string // of nncc
+	Name      string // the model's file, without its folder
+	Board     *boards.Spec
+	Model     *onnx.Model
+	Lowered   *lower.Result
+	Info      *codegen.Info
+	Files     []codegen.File
+	Harness   run.Model
+	Placement boards.Placement // of the program in the board's memories
+	Copies    *Copying         // of constants in faster memory; nil: none was asked for, or none pays
+	// What the user chose.
+	Optimize option.Optimize
+	Align    option.Align
+}
+
+// FileBytes is the size of an emitted file; 0 where there is none.
+func (o *Subject) FileBytes(path string) int {
+	i := slices.IndexFunc(o.Files, func(f codegen.File) bool { return f.Path == path })
+	if i < 0 {
+		return 0
+	}
+	return len(o.Files[i].Data)
+}
+
+// low is the lowering of step i.
+func (o *Subject) low(i int) *call.Lowered { return o.Lowered.Low[o.Lowered.Schedule.Nodes[i]] }
+
+// Harness is how a test program calls a model.
+func Harness(i *codegen.Info) run.Model {
+	m := run.Model{Name: i.Prefix, Header: i.Prefix + ".h", ArenaMacro: i.ArenaMacro, RunFunc: i.Prefix + "_run",
+		Steps: i.StepNames}
+	for _, x := range i.ArenaParts {
+		m.RunFunc, m.Arenas = i.Prefix+"_run_in", i.Prefix+"_arenas"
+		m.Parts = append(m.Parts, run.Part{Region: x.Region, Field: x.Field, Macro: x.Macro})
+	}
+	if i.WeightsFile != "" {
+		m.BindFunc, m.WeightsFile = i.Prefix+"_bind", i.WeightsFile
+	}
+	if i.StagedMacro != "" {
+		m.StageFunc, m.StagedMacro = i.Prefix+"_stage", i.StagedMacro
+	}
+	if len(i.States) > 0 {
+		m.ResetFunc, m.StateMacro = i.Prefix+"_reset", i.StateMacro
+	}
+	for _, x := range i.Inputs {
+		m.Inputs = append(m.Inputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
+	}
+	for _, x := range i.Outputs {
+		m.Outputs = append(m.Outputs, run.IO{Name: x.Name, CFunc: i.Prefix + "_" + x.CName, Bytes: x.Bytes})
+	}
+	return m
+}
+
+// Measured is what a program was seen to take. The terminal, report.json and
+// `verify --json` show these figures, and no others under the same names.
+type Measured struct {
+	// Instructions of the run function in the largest case.
+	Instructions uint64 `json:"instructions"`
+	// Outside is how many of them are in no layer: the run function's own
+	// calls and checks. The layers and these add up to Instructions.
+	Outside int64 `json:"instructions_outside_layers"`
+	// TextBytes is machine code, RODataBytes are constants beside the weights:
+	// of the model and its kernels, without the C library.
+	TextBytes   uint64 `json:"text_bytes"`
+	RODataBytes uint64 `json:"rodata_bytes"`
+	// StackBytes is the most that any case used.
+	StackBytes int `json:"stack_bytes"`
+}
+
+// NewMeasured reads the figures from a program and its run. Instructions of the
+// layers are res.Layers, of the same case.
+func NewMeasured(s run.Sizes, res *run.Result) Measured {
+	m := Measured{TextBytes: s.Code(), RODataBytes: s.ROData(), StackBytes: res.StackBytes}
+	if len(res.Cases) > 0 {
+		m.Instructions = res.Cases[res.Largest].Instructions
+	}
+	m.Outside = int64(m.Instructions)
+	for _, n := range res.Layers {
+		m.Outside -= int64(n)
+	}
+	return m
+}
+
+// Stack is the bound of the stack, read from the program's machine code.
+type Stack struct {
+	Bound *int     `json:"stack_bound_bytes,omitempty"` // nil: not known
+	Path  []string `json:"stack_path,omitempty"`        // the deepest way down, from the run or reset function
+	// why there is no bound: of programs for a host, nothing is read
+	NoBound string `json:"stack_unbounded,omitempty"`
+	// Functions that run and reset can come to, the C library's included.
+	Functions []Function `json:"functions,omitempty"`
+}
+
+// AtMost is the bound, 0 where there is none.
+func (r *Stack) AtMost() int {
+	if r.Bound == nil {
+		return 0
+	}
+	return *r.Bound
+}
+
+// Function is what a function takes from the stack itself.
+type Function struct {
+	Name       string `json:"name"`
+	StackBytes int    `json:"stack_bytes"`
+}
+
+// StackOf reads the stack of a program from its machine code.
+func StackOf(m run.Model, im *run.Image) Stack {
+	entries := []string{m.RunFunc}
+	if f := m.ResetFunc; f != "" {
+		entries = append(entries, f)
+	}
+	b, err := im.Stack(entries...)
+	r := Stack{}
+	if b != nil {
+		for _, f := range b.Functions {
+			r.Functions = append(r.Functions, Function{f.Name, f.Frame})
+		}
+	}
+	if err != nil {
+		r.NoBound = err.Error()
+		return r
+	}
+	r.Bound, r.Path = &b.Bytes, b.Names
+	return r
+}
+
+// accelerated fills segments, fallback and rejections of a board with an
+// accelerator. Fallback counts nodes, also those without code of their own.
+func (r *Report) accelerated(o *Subject) {
+	kind := o.Board.Accelerators[0].Kind
+	for k, n := range o.Lowered.Segments {
+		s := Segment{ID: ir.AttrsOf[op.SegmentAttrs](n).Id, Accelerator: kind, Nodes: []string{}, MACs: macs(n)}
+		if k < len(o.Info.Images) {
+			s.File = o.Info.Images[k]
+			s.FileBytes = o.FileBytes(s.File)
+		}
+		s.InBytes, s.OutBytes = valueBytes(n.In), valueBytes(n.Out)
+		for _, m := range n.Body[0].Nodes {
+			s.Nodes = append(s.Nodes, nodeName(m))
+		}
+		r.Segments = append(r.Segments, s)
+	}
+	refused := map[*ir.Node][]kernel.Reason{}
+	for _, x := range o.Lowered.Refused {
+		refused[x.Node] = x.Reasons
+		r.Rejections = append(r.Rejections, refusal(x))
+	}
+	for _, n := range o.Lowered.Graph.Nodes {
+		if n.Op == op.Segment {
+			continue
+		}
+		f := Fallback{Node: nodeName(n), Op: n.Op.Name, MACs: macs(n), Role: "compute", Reasons: []string{}}
+		why, no := refused[n]
+		switch {
+		case no:
+			for _, y := range why {
+				f.Reasons = append(f.Reasons, y.Text)
+			}
+		case o.Lowered.IsBoundaryOp(n):
+			f.Role = "restore"
+			f.Reasons = append(f.Reasons, "rebuilds original inputs and outputs around the accelerator")
+		case n.Op == op.Relayout:
+			f.Reasons = append(f.Reasons, "brings a value into the memory order that the next layer reads")
+		default:
+			f.Reasons = append(f.Reasons, "a segment for it would cost more in transfers than it saves")
+		}
+		r.Fallback = append(r.Fallback, f)
+	}
+}
+
+func valueBytes(vs []*ir.Value) int {
+	n := 0
+	for _, v := range vs {
+		n += v.Type.Bytes()
+	}
+	return n
+}
+
+// transferText says what goes to an accelerator and back.
+func (r *Report) transferText() string {
+	var b strings.Builder
+	for _, s := range r.Segments {
+		if s.InBytes+s.OutBytes > 0 {
+			fmt.Fprintf(&b, "segment %d on %s: %d bytes in, %d bytes out at each run, program of %d bytes\n", s.ID,
+				s.Accelerator, s.InBytes, s.OutBytes, s.FileBytes)
+		}
+	}
+	return b.String()
+}
+
+// refusal is a node that the accelerator does not compute.
+func refusal(x lower.Refusal) Rejection {
+	j := Rejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
+	for _, y := range x.Reasons {
+		j.Reasons = append(j.Reasons, Reason(y))
+	}
+	return j
+}
+
+func nodeName(n *ir.Node) string {
+	if len(n.Origin) > 0 && n.Origin[0] != "" {
+		return n.Origin[0]
+	}
+	return n.Name
 }

@@ -2,7 +2,20 @@
 
 package tflm
 
-import "math"
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+)
 
 // function draws a function of one tensor; limit is the range of its results for inputs of
 // about [-x, x].
@@ -122,3 +135,180 @@ var functions = []drawer{
 		l.do(38, nil, []int32{x}, l.output("f32", 1, l.Tensors[x].Shape...))
 	}},
 }
+
+// axes draws the dimensions that a reduction takes, none twice.
+func (l *layer) axes(rank int) []int32 {
+	var v []int32
+	for i := range rank {
+		if l.chance(0.5) {
+			if l.chance(0.3) {
+				i -= rank
+			}
+			v = append(v, int32(i))
+		}
+	}
+	if len(v) == 0 {
+		v = []int32{int32(l.rng.IntN(rank))}
+	}
+	return v
+}
+
+// reduction draws one; same keeps the input's quantisation.
+func reduction(same bool) func(l *layer) {
+	return func(l *layer) {
+		s := l.shape(4)
+		axes, keep := l.axes(len(s)), l.chance(0.5)
+		var out []int32
+		n := 1
+		for i, d := range s {
+			switch {
+			case !slices.Contains(axes, int32(i)) && !slices.Contains(axes, int32(i-len(s))):
+				out = append(out, d)
+			case keep:
+				out, n = append(out, 1), n*int(d)
+			default:
+				n *= int(d)
+			}
+		}
+		x := l.in(s...)
+		y := l.output(l.typ, l.limit(x), out...)
+		switch {
+		case same || l.chance(0.3):
+			l.like(y, x)
+		case l.op == "SUM":
+			l.quantised(y, step(l.typ, l.limit(x)*math.Sqrt(float64(n))), l.zero(l.typ))
+		}
+		l.do(27, []any{keep}, []int32{x, l.ints(axes...)}, y)
+	}
+}
+
+var reductions = []drawer{
+	{"MEAN", "f32 i8 i16", reduction(false)},
+	{"MEAN", "f32 i8 i16", func(l *layer) { // over height and width
+		s, keep := l.image(12), l.chance(0.5)
+		x := l.in(s...)
+		out := []int32{s[0], s[3]}
+		if keep {
+			out = []int32{s[0], 1, 1, s[3]}
+		}
+		l.do(27, []any{keep}, []int32{x, l.ints(1, 2)}, l.output(l.typ, l.limit(x), out...))
+	}},
+	{"SUM", "f32 i8 i16", reduction(false)},
+	{"REDUCE_MAX", "i8 f32", reduction(true)},
+	{"REDUCE_MIN", "i8 f32", reduction(true)},
+}
+
+// TestOperators compares the layers of every operator, and those between sums, with
+// TensorFlow Lite Micro, where it takes them.
+func TestOperators(t *testing.T) {
+	program := testenv.Get("NNCC_TFLM_RUN")
+	if program == "" {
+		t.Skip("NNCC_TFLM_RUN names no program that runs TensorFlow Lite Micro")
+	}
+	for i, l := range tflitetest.Layers() {
+		for k, x := range []*tflitetest.Layer{l, l.Amid()} {
+			if x == nil {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%s/%d.%d", x.Op, x.Type, i, k), func(t *testing.T) { compareOperator(t, program, x) })
+		}
+	}
+}
+
+func compareOperator(t *testing.T, program string, l *tflitetest.Layer) {
+	path := filepath.Join(t.TempDir(), "net.tflite")
+	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
+	var in [][][]byte
+	var stream bytes.Buffer
+	for range runs {
+		x := l.Data()
+		in = append(in, x)
+		stream.Write(bytes.Join(x, nil))
+	}
+	cmd := exec.Command(program, path, fmt.Sprint(runs))
+	var msg bytes.Buffer
+	cmd.Stdin, cmd.Stderr = &stream, &msg
+	want, err := cmd.Output()
+	if err != nil {
+		t.Skipf("refused by TensorFlow Lite Micro: %v %s", err, bytes.TrimSpace(msg.Bytes()))
+	}
+	have, err := program1(path, in)
+	testenv.OK(t, err)
+	if why := differ(have, want); why != "" {
+		t.Error(why)
+	}
+}
+
+// fed makes the weights of a layer, input 1 of its operator, an input of the model, of one scale most
+// often.
+func fed(f func(l *layer)) func(l *layer) {
+	return func(l *layer) {
+		f(l)
+		one := l.chance(0.7)
+		in := l.Ops[0].In
+		l.Inputs = append(l.Inputs, in[1])
+		l.Tensors[in[1]].Data = nil
+		for _, i := range in[1:] {
+			if i >= 0 && len(l.Tensors[i].Scale) > 1 && one {
+				l.Tensors[i].Scale = []float32{slices.Max(l.Tensors[i].Scale)}
+				l.Tensors[i].Zero = l.Tensors[i].Zero[:1]
+			}
+		}
+	}
+}
+
+// dynamic are layers with weights that are computed.
+var dynamic = []drawer{
+	{"CONV_2D", "i8 i16 f32", fed(convolution)},
+	{"DEPTHWISE_CONV_2D", "i8 i16 f32", fed(depthwise)},
+	{"TRANSPOSE_CONV", "i8 i16 f32", fed(transposedConvolution)},
+	{"FULLY_CONNECTED", "i8 i16 f32", fed(fullyConnected)},
+}
+
+func fullyConnected(l *layer) {
+	k, n := l.between(1, 40), l.between(1, 12)
+	s := l.shape(3)
+	s[len(s)-1] = k
+	keep := len(s) > 1 && l.chance(0.5)
+	x := l.input(l.dataType(), l.scale(2), s...)
+	w, b, limit := l.weights(x, 0, n, k, n, k)
+	out := []int32{int32(elems(s)) / k, n}
+	if keep {
+		out = append(slices.Clone(s[:len(s)-1]), n)
+	}
+	y := l.output(l.dataType(), limit, out...)
+	l.do(8, []any{l.act(), int8(0), keep, false, l.sums()}, []int32{x, w, optional(l, b)}, y)
+}
+
+var products = []drawer{
+	{"FULLY_CONNECTED", "i8 i16 f32", fullyConnected},
+	{"BATCH_MATMUL", "i8 i16 f32", func(l *layer) {
+		m, k, n := l.between(1, 6), l.between(1, 20), l.between(1, 6)
+		batch := l.shape(2)
+		adjX, adjY := l.chance(0.4), l.chance(0.4)
+		of := func(swap bool, a, b int32) []int32 {
+			if swap {
+				a, b = b, a
+			}
+			return append(slices.Clone(batch), a, b)
+		}
+		x, y := l.in(of(adjX, m, k)...), l.in(of(adjY, k, n)...)
+		z := l.output(l.typ, l.limit(x)*l.limit(y)/2*math.Sqrt(float64(k)), of(false, m, n)...)
+		l.do(101, []any{adjX, adjY}, []int32{x, y}, z)
+	}},
+}
+
+// drawer draws models of one operator in each of some types.
+type drawer struct {
+	op    string
+	types string
+	draw  func(l *layer)
+}
+
+// typesOf are its types.
+func (d drawer) typesOf() []string { return strings.Fields(d.types) }
+
+// drawers are all of them; an operator may have several.
+var drawers = slices.Concat(stateless, states)
+
+var stateless = slices.Concat(windows, products, dynamic, functions, pairs, reductions, moves, further)

@@ -4,12 +4,24 @@ package tflm
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/cmd/internal/conform"
+	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // sampled is the share of the drawn layers that is run on a core by default.
@@ -61,5 +73,144 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %d layers", target, len(some))
+	}
+}
+
+// TestSameFirmware: a network as a TensorFlow Lite file and as an ONNX file is the same
+// firmware, but for names, once the latter takes its input channels-last, too.
+func TestSameFirmware(t *testing.T) {
+	for lite, onnx := range map[string]string{"kws_ref_model": "kws_int8", "pretrainedResnet_quant": "ic_int8",
+		"vww_96_int8": "vww_int8"} {
+		a := sharedata.Need(t, "tflite", lite+".tflite")
+		b := sharedata.Need(t, "models", onnx+".onnx")
+		for _, board := range []string{"cortex-m4", "cortex-m55", "cortex-m0plus"} {
+			have, want := sources(t, a, board), sources(t, b, board)
+			if n := len(want["net.c"]); n < 2000 {
+				t.Errorf("%s for %s: only %d bytes of the model's source are compared", lite, board, n)
+			}
+			for name, text := range want {
+				if have[name] != text {
+					t.Errorf("%s for %s: %s is not that of %s:\n%s", lite, board, name, onnx,
+						cmp.Diff(text, have[name]))
+				}
+			}
+			if len(have) != len(want) || len(have) < 8 {
+				t.Errorf("%s for %s: %d files, of %s %d", lite, board, len(have), onnx, len(want))
+			}
+		}
+	}
+}
+
+var (
+	comment = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:^#[^\n]*$)`)
+	text    = regexp.MustCompile(`(?:"(?:[^"\\\n]|\\.)*"\s*)+`) // pieces that C joins
+	place   = regexp.MustCompile(`(NET_AT_\w+) = (\d+),\s*`)
+	name    = regexp.MustCompile(`\b(?:net|NET)_\w+`)
+)
+
+// sources are what computes in a model's firmware: without comments and texts, places as
+// their offsets, and what is named after nodes and tensors as its number, in the order
+// in which names appear.
+func sources(t *testing.T, model, board string) map[string]string {
+	t.Helper()
+	c := driver.Defaults()
+	c.Model, c.Board, c.Name, c.IOLayout = model, board, "net", option.NativeLayout
+	o, err := c.Compile()
+	testenv.OK(t, err)
+	out, places, names := map[string]string{}, map[string]string{}, map[string]string{}
+	slices.SortFunc(o.Files, func(a, b codegen.File) int { return strings.Compare(a.Path, b.Path) })
+	for _, f := range o.Files {
+		dir, file := filepath.Split(f.Path)
+		switch {
+		case strings.HasPrefix(file, "report.") || dir != "" && !strings.HasPrefix(dir, "nncc"):
+			continue
+		case dir == "" && file != "net.c" && !strings.HasPrefix(file, "net_weights"):
+			continue
+		}
+		bare := text.ReplaceAllString(comment.ReplaceAllString(string(f.Data), ""), `""`)
+		for _, m := range place.FindAllStringSubmatch(bare, -1) {
+			places[m[1]] = m[2]
+		}
+		out[f.Path] = name.ReplaceAllStringFunc(place.ReplaceAllString(bare, ""), func(n string) string {
+			if at, ok := places[n]; ok {
+				return at
+			}
+			if names[n] == "" {
+				names[n] = fmt.Sprintf("net_%d", len(names))
+			}
+			return names[n]
+		})
+	}
+	return out
+}
+
+// tables are the functions of int8 values that are written as their results.
+var tables = []string{"ABS", "ELU", "HARD_SWISH", "LEAKY_RELU", "LOGISTIC", "RELU", "RELU6", "RSQRT", "TANH"}
+
+// TestTablesAreIntegers: what reads a function that was written as its table computes on
+// integers, too.
+func TestTablesAreIntegers(t *testing.T) {
+	for _, d := range functions {
+		if !slices.Contains(tables, d.op) {
+			continue
+		}
+		l := draw(d, "i8", 1)
+		y := l.Outputs[0]
+		l.op, l.Outputs = "ADD", nil
+		l.do(11, []any{int8(0)}, []int32{y, y}, l.output("i8", 2*l.limit(y), l.Tensors[y].Shape...))
+		o, err := compiled(t, l)
+		if err != nil {
+			t.Errorf("%s: %v", d.op, err)
+			continue
+		}
+		for _, n := range o.Lowered.Reference.Nodes {
+			if n.Out[0].Type.DType.IsFloat() {
+				t.Errorf("%s: %s computes %s", d.op, n, n.Out[0].Type)
+			}
+		}
+	}
+}
+
+// compiled is a layer compiled for the host.
+func compiled(t *testing.T, l *layer) (*driver.Compiled, error) {
+	path := filepath.Join(t.TempDir(), "net.tflite")
+	testenv.OK(t, os.WriteFile(path, l.Bytes(), 0o666))
+	c := driver.Defaults()
+	c.Model, c.Board, c.Name = path, "host", "net"
+	return c.Compile()
+}
+
+// TestReaders: what is computed in steps on integers may be read by several layers, in any
+// order.
+func TestReaders(t *testing.T) {
+	for _, op := range []string{"PRELU", "SQUARED_DIFFERENCE", "DIV", "L2_NORMALIZATION", "QUANTIZE", "SUB", "CUMSUM"} {
+		for _, order := range [][]string{{"CONV_2D", "ADD"}, {"ADD", "CONV_2D"}} {
+			l := &layer{op: op, typ: "i8", rng: rand.New(rand.NewPCG(uint64(len(op)), 3))}
+			shape := []int32{1, 5, 5, 4}
+			x := l.in(shape...)
+			in := []int32{x}
+			switch op {
+			case "PRELU":
+				in = append(in, l.fill(l.quantised(l.tensor("i8", 1, 1, 4), 0.01, 3)))
+			case "SQUARED_DIFFERENCE", "DIV", "SUB":
+				in = append(in, l.in(shape...))
+			case "CUMSUM":
+				in = append(in, l.scalar(1))
+			}
+			y := l.quantised(l.tensor("i8", shape...), 0.0371, 5)
+			l.do(0, nil, in, y)
+			w := l.fill(l.quantised(l.tensor("i8", 4, 1, 1, 4), 0.01, 0))
+			conv, sum := l.output("i8", 4, shape...), l.output("i8", 4, shape...)
+			readers := map[string]func(){
+				"CONV_2D": func() { l.do(1, []any{int8(0), int32(1), int32(1)}, []int32{y, w, -1}, conv) },
+				"ADD":     func() { l.do(11, []any{int8(0)}, []int32{y, y}, sum) },
+			}
+			for _, l.op = range order {
+				readers[l.op]()
+			}
+			if _, err := compiled(t, l); err != nil {
+				t.Errorf("%s, read by %v: %v", op, order, err)
+			}
+		}
 	}
 }
