@@ -115,9 +115,8 @@ func (l *loader) unresolved(path string, t *tree) {
 }
 
 func disagreement(path string, t *tree) error {
-	return t.conflicting.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; "+
-		"state the value in the board that inherits both",
-		path, brief(t.conflicting), brief(t), t.pos.file, t.pos.line)
+	return t.conflicting.pos.errorf("%s: the parents disagree, %s here and %s in %s:%d; state the value in the board "+
+		"that inherits both", path, brief(t.conflicting), brief(t), t.pos.file, t.pos.line)
 }
 
 func brief(t *tree) string {

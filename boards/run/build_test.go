@@ -123,8 +123,7 @@ func TestLinkedKernels(t *testing.T) {
 	testenv.OK(t, os.Rename(filepath.Join(dir, "nncc", "kernel.h"), filepath.Join(inst, "kernel.h")))
 	testenv.OK(t, os.Mkdir(filepath.Join(dir, "nncc", "cmsis_nn"), 0o755))
 	// Our own copy must not be compiled.
-	testenv.OK(t, os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn",
-		"kernel.c")))
+	testenv.OK(t, os.Rename(filepath.Join(dir, "nncc", "kernel.c"), filepath.Join(dir, "nncc", "cmsis_nn", "kernel.c")))
 	im, err := run.Build(context.Background(), spec, dir, run.BuildOptions{Model: &miniModel, CMSISInclude: inst,
 		CMSISLib: lib})
 	testenv.OK(t, err)

@@ -259,8 +259,7 @@ func HarnessFiles(spec *boards.Spec, models ...Model) []File {
 		files = append(files, portFiles(dir)...)
 	}
 	if spec.Core != "host" {
-		files = append(files, File{path.Join(HarnessDir, "link.ld"),
-			linkScript(spec, firstChoice(spec, models))})
+		files = append(files, File{path.Join(HarnessDir, "link.ld"), linkScript(spec, firstChoice(spec, models))})
 	}
 	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 	return files

@@ -142,9 +142,8 @@ const (
 )
 
 var classNames = [Classes]string{"alu", "mul", "mul_add", "long_mul", "div", "load", "store", "load_pair", "store_pair",
-	"load_many", "store_many",
-	"branch", "call", "jump", "loop", "loop_start", "float", "float_mac", "float_div", "vec_load", "vec_store",
-	"gather", "vec_mul", "vec_alu", "system"}
+	"load_many", "store_many", "branch", "call", "jump", "loop", "loop_start", "float", "float_mac", "float_div",
+	"vec_load", "vec_store", "gather", "vec_mul", "vec_alu", "system"}
 
 func (c Class) String() string { return classNames[c] }
 

@@ -57,10 +57,9 @@ func written(path string) error {
 	if filepath.Ext(path) == ".json" {
 		dir = filepath.Dir(path)
 	}
-	return &driver.UsageError{Msg: fmt.Sprintf("%s is what nncc wrote, want the model that it was made of: "+
-		"nncc explain --board %s %s; %s describes what was written, and nncc diff compares two folders",
-		text.Line(path), text.Line(list[0].Board), text.Line(strings.Join(of, " ")),
-		text.Line(filepath.Join(dir, "report.html")))}
+	return &driver.UsageError{Msg: fmt.Sprintf("%s is what nncc wrote, want the model that it was made of: nncc "+
+		"explain --board %s %s; %s describes what was written, and nncc diff compares two folders", text.Line(path),
+		text.Line(list[0].Board), text.Line(strings.Join(of, " ")), text.Line(filepath.Join(dir, "report.html")))}
 }
 
 // showProgress shows what the driver does from now on.

@@ -42,8 +42,7 @@ const (
 
 // every verb, with those that print an accelerator's programs.
 var every = strings.Join(append([]string{"compile verify run eval bisect check explain legalize quantize profile " +
-	"boards ops passes version kernels surgery diff"},
-	printers()...), " ")
+	"boards ops passes version kernels surgery diff"}, printers()...), " ")
 
 // flagRules are the flags with the verbs that they apply to.
 var flagRules = map[string]flagRule{

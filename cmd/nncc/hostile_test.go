@@ -148,12 +148,10 @@ func TestFlagSoup(t *testing.T) {
 	must(t, os.Mkdir("g", 0o777))
 	odd := []string{"0", "1", "-1", "2", "65536", "1K", "1e300", "nan", "x", "y", "x=1", "y=x", "=", ",", ":", "x=",
 		"=x", "*", "x.npy", "x=x.npy", "s.yaml", "l.yaml", "g", ".", "..", "/", "int4", "int16x8", "float32", "on",
-		"off", "auto",
-		"native", "original", "always", "size", "make,arduino", "n=8", "n=8,sign=1,delta=auto-pow2", "n=64",
-		"n=0,sign=9,delta=-1", "delta=1e-300", "cortex-m4", "cortex-m0", "mla-m55", "host", "align",
-		"bn-fold,align", "x=0:1", "1:1", "-1:0", "9", "0:-5",
-		"nodes=1", "work=1", "fold-work=1G", "percentile", "entropy", "adaptive", "reference", "cmsis-nn", "\x1b[2J",
-		"%s%n", strings.Repeat("9", 400)}
+		"off", "auto", "native", "original", "always", "size", "make,arduino", "n=8", "n=8,sign=1,delta=auto-pow2",
+		"n=64", "n=0,sign=9,delta=-1", "delta=1e-300", "cortex-m4", "cortex-m0", "mla-m55", "host", "align",
+		"bn-fold,align", "x=0:1", "1:1", "-1:0", "9", "0:-5", "nodes=1", "work=1", "fold-work=1G", "percentile",
+		"entropy", "adaptive", "reference", "cmsis-nn", "\x1b[2J", "%s%n", strings.Repeat("9", 400)}
 	names := slices.DeleteFunc(strings.Fields(every), func(v string) bool { return v == "verify" || v == "profile" })
 	codes := map[int]int{}
 	for i := range count {

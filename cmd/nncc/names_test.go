@@ -184,8 +184,7 @@ func TestHostileNames(t *testing.T) {
 			for _, f := range []string{"o/report.html", "r/report.html", "mla/report.html"} {
 				if b, err := os.ReadFile(f); err == nil {
 					if i := strings.IndexFunc(string(b), func(r rune) bool {
-						return r != '\n' && r != '\t' &&
-							!unicode.IsGraphic(r)
+						return r != '\n' && r != '\t' && !unicode.IsGraphic(r)
 					}); i >= 0 {
 						t.Errorf("%s: %q", f, b[max(0, i-60):min(len(b), i+60)])
 					}

@@ -213,8 +213,7 @@ func commonFlags(c *cli, fs *pflag.FlagSet) {
 	fs.BoolVar(&f.TimePasses, "time-passes", false,
 		"print how long every stage took; with --json the report has it as stage_times")
 	fs.StringVar(&f.Project, "project", f.Project,
-		"`NAMES` of project files to write: make, cmake, zephyr, cmsis-pack, "+
-			"cmake-package, platformio, rust, arduino")
+		"`NAMES` of project files to write: make, cmake, zephyr, cmsis-pack, cmake-package, platformio, rust, arduino")
 	fs.BoolVar(&f.WeightsFile, "weights-file", false, "constants are no part of the sources, but a file that the "+
 		"firmware binds at run time: from other flash, or over the air; dead channels stay")
 	fs.BoolVar(&f.StageWeights, "stage-weights", false, "constants whose reads wait in flash are read from a copy in "+

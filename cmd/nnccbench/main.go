@@ -113,8 +113,7 @@ func run(models []model, boards []string) (err error) {
 					fmt.Sprintf("%.2f", float64(v.Instructions)/float64(p.Instructions))
 			}
 			fmt.Printf("| %s | %s | %d | %s | %s | %d B | %d B | %d B |\n", filepath.Base(m.path), b, v.Instructions,
-				peer, ratio,
-				v.RAM["arena_bytes"], v.TextBytes, v.StackBytes)
+				peer, ratio, v.RAM["arena_bytes"], v.TextBytes, v.StackBytes)
 		}
 	}
 	return nil

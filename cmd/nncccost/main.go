@@ -309,8 +309,7 @@ func (o *options) measure(c *driver.Config, ks []kind) (_ []cost.Point, err erro
 		// The compiler removes a step that writes back what it read: it takes nothing.
 		if p.Report.Layers[i].Instructions != nil && g.Parts.Library == 0 && v.Layers[i].Instructions > 0 {
 			key := board.CostKey(p.Board, p.Lowered, n, p.Config.CMSISLib != "")
-			out = append(out, cost.Point{Key: key, Geometry: g,
-				Instructions: float64(v.Layers[i].Instructions)})
+			out = append(out, cost.Point{Key: key, Geometry: g, Instructions: float64(v.Layers[i].Instructions)})
 		}
 	}
 	return out, nil

@@ -242,9 +242,8 @@ var (
 	kbGroups = map[string]string{"in": "In", "filter": "Filter", "out": "Out", "stride": "Stride", "pad": "Pad",
 		"dilation": "Dilation"}
 	kbFields = map[string]string{"ch_mult": "ChMult", "in_offset": "InOff", "filter_offset": "FilterOff",
-		"out_offset": "OutOff", "has_bias": "HasBias",
-		"per_channel": "PerChannel", "single_rounding": "SingleRounding", "armclang": "ArmClang", "rank": "Rank",
-		"identity": "Identity"}
+		"out_offset": "OutOff", "has_bias": "HasBias", "per_channel": "PerChannel",
+		"single_rounding": "SingleRounding", "armclang": "ArmClang", "rank": "Rank", "identity": "Identity"}
 	kbCalls = map[string]string{"max": "max", "min": "min", "up": "up", "pick": "pick"}
 )
 

@@ -222,8 +222,7 @@ int32_t batch_run(void *arena)
 }
 `, head.String(), round(inBytes), round(inBytes), round(inBytes)+round(outBytes), calls.String()))
 	model = &run.Model{Name: "batch", Header: "batch.h", ArenaMacro: "BATCH_ARENA_BYTES", RunFunc: "batch_run",
-		Steps:   []string{"batch"},
-		Inputs:  []run.IO{{Name: "in", CFunc: "batch_in", Bytes: inBytes}},
+		Steps: []string{"batch"}, Inputs: []run.IO{{Name: "in", CFunc: "batch_in", Bytes: inBytes}},
 		Outputs: []run.IO{{Name: "out", CFunc: "batch_out", Bytes: outBytes}}}
 	return input, model, err
 }

@@ -392,8 +392,7 @@ func (c *Config) replaceFiles(path string, data []byte, beside ...files.Target) 
 
 // InputFiles are the files that the command reads.
 func (c *Config) InputFiles() []string {
-	list := []string{c.Model, c.Script, c.Board, c.LayersConfig, c.CMSISLib, c.Eval.Data, c.Eval.Labels,
-		c.Eval.Classes}
+	list := []string{c.Model, c.Script, c.Board, c.LayersConfig, c.CMSISLib, c.Eval.Data, c.Eval.Labels, c.Eval.Classes}
 	list = append(append(append(list, c.Functions...), c.Calib...), c.read...)
 	for _, s := range append(append([]string(nil), c.Inputs...), c.Set...) {
 		list = append(list, s)

@@ -307,10 +307,9 @@ func (e *evaluation) propose(r *eval.Result, top1, db float64) (gate, err error)
 		return worst, nil
 	}
 	named := e.compiled.Lowered.Named()
-	goal := lower.Goal{Least: top1,
-		Quick: func(g *ir.Graph) (float64, error) {
-			return figure(search, func() *state.Runner { return state.New(g, named) })
-		},
+	goal := lower.Goal{Least: top1, Quick: func(g *ir.Graph) (float64, error) {
+		return figure(search, func() *state.Runner { return state.New(g, named) })
+	},
 		Final: func(l *lower.Result) (float64, error) { return figure(check, l.Interface) }}
 	what, unit := "--min-top1 "+c.Eval.MinTop1, "%.4f"
 	if db == db {

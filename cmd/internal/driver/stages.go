@@ -250,8 +250,7 @@ func (c *Config) openDump() (*dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model),
-		pages: stagepage.New()}, nil
+	return &dump{Folder: f, warn: c.warn, title: modelName(c.Model), pages: stagepage.New()}, nil
 }
 
 // dumping runs f with a dump that is put in its place behind f, also when that

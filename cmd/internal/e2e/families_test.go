@@ -113,10 +113,8 @@ var families = []struct {
 	{"split", func(n int) string {
 		list := func(f string) string { return listed(n/2, ", ", func(i int) string { return fmt.Sprintf(f, i) }) }
 		return fmt.Sprintf(`(float[1, %d] x) => (float y) { %s = Split <axis = 1> (x) %s y = Concat <axis = 1> (%s) }`,
-			n/2, list("s%d"),
-			listed(n/2, " ", func(i int) string {
-				return fmt.Sprintf("r%d = %s (s%d)", i, []string{"Relu", "Tanh"}[i%2],
-					i)
+			n/2, list("s%d"), listed(n/2, " ", func(i int) string {
+				return fmt.Sprintf("r%d = %s (s%d)", i, []string{"Relu", "Tanh"}[i%2], i)
 			}), list("r%d"))
 	}},
 	{"inputs", func(n int) string {
@@ -164,8 +162,7 @@ func outputsNamed(name func(i int) string) func(n int) string {
 	return func(n int) string {
 		return `(float[1, 4] x) => (` + listed(n, ", ", func(i int) string { return "float " + name(i) }) + `) { ` +
 			listed(n, " ", func(i int) string {
-				return name(i) + []string{" = Relu (x)", " = Tanh (x)",
-					" = Sigmoid (x)"}[i%3]
+				return name(i) + []string{" = Relu (x)", " = Tanh (x)", " = Sigmoid (x)"}[i%3]
 			}) + ` }`
 	}
 }

@@ -59,8 +59,7 @@ func TestSharedFidelity(t *testing.T) {
 				option.Int8Weights})
 			if !own {
 				kinds = append(kinds, kind{"cortex-m4", option.Int16x8, option.Int8Weights}, kind{"cortex-m4",
-					option.Auto, option.Int4Weights},
-					kind{"mla-host", option.Int8, option.Int8Weights})
+					option.Auto, option.Int4Weights}, kind{"mla-host", option.Int8, option.Int8Weights})
 			}
 		} else if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
 			continue

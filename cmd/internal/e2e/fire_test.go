@@ -168,12 +168,10 @@ func TestArena(t *testing.T) {
 			}
 			m := o.Harness
 			m.Header, m.RunFunc = "probe.h", "probe_run"
-			im := mustBuild(t, o.Board, dir,
-				run.BuildOptions{Model: &m, Sanitize: board == "host"})
+			im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m, Sanitize: board == "host"})
 			in := o.Lowered.Ports().Inputs()
-			res, err := run.Run(context.Background(), o.Board, im,
-				[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{
-					tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
+			res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: verify.Memory([]*tensor.Dense{
+				tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
 			require(t, err)
 			if s := res.Cases[0].Status; s != 0 {
 				t.Errorf("call %d of the probe is not as it should be", s)

@@ -489,9 +489,8 @@ func TestBudgets(t *testing.T) {
 		best := least.Lowered.Program.ArenaBytes
 		var gate *driver.GateError
 		if err := least.Gates(); !errors.As(err, &gate) || !strings.Contains(gate.Error(),
-			fmt.Sprintf("the arena needs %d bytes", best)) ||
-			!strings.Contains(gate.Error(), fmt.Sprintf("of %d programs that were tried this is the smallest",
-				least.Lowered.Tried)) {
+			fmt.Sprintf("the arena needs %d bytes", best)) || !strings.Contains(gate.Error(),
+			fmt.Sprintf("of %d programs that were tried this is the smallest", least.Lowered.Tried)) {
 			t.Errorf("%s: the refusal of 1 byte is %v, want it to name %d bytes", s.name, err, best)
 		}
 		r := rand.New(rand.NewPCG(uint64(i), 1))
@@ -545,8 +544,7 @@ func cnn(seed uint64) string {
 		n++
 		fmt.Fprintf(&b, "  const %%w%d : f32[%d,%d,%d,%d] = rand %d\n", n, out, in/group, k, k, n)
 		fmt.Fprintf(&b, "  %%c%d = Conv(%%%s, %%w%d) {group=%d, pads=[%d,%d,%d,%d], strides=[%d,%d]}\n  %%r%d = "+
-			"Relu(%%c%d)\n",
-			n, from, n, group, k/2, k/2, k/2, k/2, stride, stride, n, n)
+			"Relu(%%c%d)\n", n, from, n, group, k/2, k/2, k/2, k/2, stride, stride, n, n)
 		return fmt.Sprintf("r%d", n)
 	}
 	x := conv("x", 3, c, 3, 1+r.IntN(2), 1)

@@ -202,9 +202,8 @@ var ways = map[string]func(t *testing.T, dir string, parts []*linkable) []string
 			sources, err := filepath.Glob(filepath.Join(folders[p], "src", "*.c"))
 			require(t, err)
 			out := t.TempDir()
-			runTool(t, out, p.Board.Toolchain.Prefix+p.Board.Toolchain.CC,
-				slices.Concat(p.Board.RunCPU(), []string{"-Os", "-ffunction-sections", "-fdata-sections", "-c"},
-					include, sources)...)
+			runTool(t, out, p.Board.Toolchain.Prefix+p.Board.Toolchain.CC, slices.Concat(p.Board.RunCPU(),
+				[]string{"-Os", "-ffunction-sections", "-fdata-sections", "-c"}, include, sources)...)
 			made, err := filepath.Glob(filepath.Join(out, "*.o"))
 			require(t, err)
 			objects = append(objects, made...)

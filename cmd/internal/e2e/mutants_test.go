@@ -211,8 +211,7 @@ func TestMutants(t *testing.T) {
 			if o == nil || total >= want {
 				continue
 			}
-			if v, built, err := attempt(o, "", nil); err != nil || !built || v.Mismatches > 0 ||
-				v.FirstWrong != nil {
+			if v, built, err := attempt(o, "", nil); err != nil || !built || v.Mismatches > 0 || v.FirstWrong != nil {
 				t.Fatalf("seed %d, %v: the kernels as they are: built %v, %+v, %v", seed, p, built, v, err)
 			}
 			dir := folder(t, o.Files)

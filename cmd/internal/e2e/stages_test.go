@@ -190,9 +190,8 @@ func TestOptimize(t *testing.T) {
 					}
 					code, instructions = append(code, int(v.TextBytes)), append(instructions, v.Instructions)
 					kernels = append(kernels, o.Report.Optimize.KernelBytes)
-					t.Logf("--optimize %s: %d bytes of code (kernels %d by the table), %d instructions (%d "+
-						"predicted for %d layers)",
-						goal, code[len(code)-1], kernels[len(kernels)-1], v.Instructions,
+					t.Logf("--optimize %s: %d bytes of code (kernels %d by the table), %d instructions (%d predicted "+
+						"for %d layers)", goal, code[len(code)-1], kernels[len(kernels)-1], v.Instructions,
 						o.Report.Optimize.Instructions, o.Report.Optimize.PricedLayers)
 				}
 				if !(code[2] <= code[1] && code[1] <= code[0]) || code[2] == code[0] {

@@ -68,10 +68,9 @@ func twins(i *codegen.Info) (header, source []byte, m run.Model) {
 	fmt.Fprintf(&h, "#define TWINS_ARENA_BYTES (%du + %s)\n#define TWINS_STATE_BYTES (%du * %s)\n", at, i.ArenaMacro,
 		sequences, i.StateMacro)
 	h.WriteString("int32_t twins_run(void *arena, void *state);\nint32_t twins_reset(void *state);\n")
-	fmt.Fprintf(&c, "static nncc_status by_steps(void *arena, void *state)\n{\n    int32_t i;\n"+
-		"    nncc_status s = NNCC_OK;\n    for (i = 0; i < %s_STEPS && s == NNCC_OK; i++) {\n"+
-		"        s = %s_step(arena, state, i);\n    }\n    return s;\n}\n",
-		strings.ToUpper(i.Prefix), i.Prefix)
+	fmt.Fprintf(&c, "static nncc_status by_steps(void *arena, void *state)\n{\n    int32_t i;\n    nncc_status s = "+
+		"NNCC_OK;\n    for (i = 0; i < %s_STEPS && s == NNCC_OK; i++) {\n        s = %s_step(arena, state, i);\n  "+
+		"  }\n    return s;\n}\n", strings.ToUpper(i.Prefix), i.Prefix)
 	fmt.Fprintf(&c, "int32_t twins_run(void *arena, void *state)\n{\n    uint8_t *o = arena;\n"+
 		"    uint8_t *a = o + %d;\n    nncc_status s;\n%s    return 0;\n}\n", at, calls.String())
 	c.WriteString("int32_t twins_reset(void *state)\n{\n")
@@ -151,8 +150,7 @@ func checkSequences(t *testing.T, o *driver.Compiled) {
 	header, source, m := twins(o.Info)
 	putText(t, filepath.Join(dir, "twins.h"), string(header))
 	putText(t, filepath.Join(dir, "twins.c"), string(source))
-	im := mustBuild(t, o.Board, dir,
-		run.BuildOptions{Model: &m, Sanitize: o.Board.Core == "host"})
+	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m, Sanitize: o.Board.Core == "host"})
 	var cases []run.Case
 	var want [][]*tensor.Dense
 	runners := [sequences]interface {

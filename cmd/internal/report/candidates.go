@@ -148,8 +148,7 @@ func (o *Subject) Dependence(i int, linked bool) runtimec.Dependence {
 // Extremes completes the bound of a layer by what was measured: the instructions of one
 // inference and of others, with extreme data. bound is the most that branches can make of
 // the first, or why that is not known; d what data decides.
-func (b *LayerBound) Extremes(kernel string, d runtimec.Dependence, counts []uint64,
-	bound func() (uint64, error)) {
+func (b *LayerBound) Extremes(kernel string, d runtimec.Dependence, counts []uint64, bound func() (uint64, error)) {
 	least, most := counts[0], counts[0]
 	for _, n := range counts {
 		least, most = min(least, n), max(most, n)

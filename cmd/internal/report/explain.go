@@ -61,8 +61,7 @@ func (o *Subject) stepRows(r *Report) [][]string {
 		l, step := r.Layers[i], o.Lowered.Schedule.Nodes[i]
 		row := func(name string, n *ir.Node, macs int64, kernel string) {
 			rows = append(rows, []string{fmt.Sprint(i), name, n.Op.Name, strings.Join(outTypes(n), " "),
-				fmt.Sprint(macs),
-				library(o.low(i).Library), kernel})
+				fmt.Sprint(macs), library(o.low(i).Library), kernel})
 		}
 		if step.Op == op.Segment {
 			for _, n := range step.Body[0].Nodes {

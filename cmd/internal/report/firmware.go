@@ -157,8 +157,7 @@ func NewFirmwareVerdict(r *Firmware, vs []*Verdict) *FirmwareVerdict {
 	}
 	if r.Code != nil {
 		v.Text, v.ROData = r.Code.TextBytes, r.Code.RODataBytes
-		v.Flash = map[string]any{"code_bytes": v.Text, "rodata_bytes": v.ROData,
-			"weights_bytes": r.Memory.WeightsBytes}
+		v.Flash = map[string]any{"code_bytes": v.Text, "rodata_bytes": v.ROData, "weights_bytes": r.Memory.WeightsBytes}
 	}
 	return v
 }

@@ -46,14 +46,12 @@ func newMetrics(r *Report) []*metric {
 	integer := func(key, title, unit, note string, of func(l *Layer) float64) *metric {
 		return &metric{Key: key, Title: title, Unit: unit, Note: note, Values: each(r, of)}
 	}
-	all := []*metric{instr, mostInstructions(r), cycles,
-		integer("macs", "MACs", "", "", func(l *Layer) float64 { return float64(l.MACs) }),
-		integer("weights", "weights", "B", weightsNote(r),
-			func(l *Layer) float64 { return float64(l.WeightBytes) }),
-		integer("moved", "activations", "B", "bytes that are read and written",
-			func(l *Layer) float64 { return float64(l.MovedBytes) }),
-		{Key: "sqnr", Title: "SQNR", Unit: "dB", Note: "signal to quantisation noise against the float model, with " +
-			"the errors of all layers before", Values: noiseOf(r)}}
+	all := []*metric{instr, mostInstructions(r), cycles, integer("macs", "MACs", "", "",
+		func(l *Layer) float64 { return float64(l.MACs) }), integer("weights", "weights", "B", weightsNote(r),
+		func(l *Layer) float64 { return float64(l.WeightBytes) }), integer("moved", "activations", "B",
+		"bytes that are read and written", func(l *Layer) float64 { return float64(l.MovedBytes) }), {Key: "sqnr",
+		Title: "SQNR", Unit: "dB", Note: "signal to quantisation noise against the float model, with the errors " +
+			"of all layers before", Values: noiseOf(r)}}
 	var known []*metric
 	for _, m := range all {
 		if m.finish() {

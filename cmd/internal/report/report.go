@@ -228,11 +228,9 @@ type Code struct {
 // New is the report of a compiled model; what a build or a run measures is added to it.
 func New(o *Subject) *Report {
 	r := &Report{Schema: Schema, Generator: "nncc", Version: o.Version, Board: o.Board.Name,
-		Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers,
-		States: []State{}, Segments: []Segment{}, Fallback: []Fallback{}, Layers: []Layer{},
-		Rejections: []Rejection{},
-		Alignment:  []align.Row{}, Fusion: []Fusion{}, DeadChannel: []Dead{},
-		Calibration: o.Lowered.Calibration}
+		Precision: o.Lowered.Precision, PrecisionLayers: o.Lowered.Layers, States: []State{}, Segments: []Segment{},
+		Fallback: []Fallback{}, Layers: []Layer{}, Rejections: []Rejection{}, Alignment: []align.Row{},
+		Fusion: []Fusion{}, DeadChannel: []Dead{}, Calibration: o.Lowered.Calibration}
 	r.Model = Model{Name: o.Name, SHA256: hex.EncodeToString(o.Model.SHA256[:]),
 		Producer: o.Model.Proto.GetProducerName(), Opset: map[string]int{}}
 	for _, s := range o.Model.Proto.GetOpsetImport() {
@@ -353,8 +351,7 @@ func (r *Report) libraries(o *Subject) {
 		n, l, library := o.Lowered.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
 		if kernel.IsOptimized(library) {
 			if !inSegment {
-				r.Segments = append(r.Segments, Segment{ID: len(r.Segments), Accelerator: library,
-					Nodes: []string{}})
+				r.Segments = append(r.Segments, Segment{ID: len(r.Segments), Accelerator: library, Nodes: []string{}})
 			}
 			x := &r.Segments[len(r.Segments)-1]
 			if !slices.Contains(strings.Split(x.Accelerator, "+"), library) {
