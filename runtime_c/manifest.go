@@ -222,10 +222,12 @@ func sourceOf(tree map[string][]byte) map[string]string {
 }
 
 // bodyExt ends the names of sources with holes, partExt those of parts that
-// bodies of any family include: {{template "PART" .}}.
+// bodies of any family include: {{template "PART" .}}, headExt those of headers
+// with loops.
 const (
 	bodyExt = ".c.tmpl"
 	partExt = ".part.tmpl"
+	headExt = ".h.tmpl"
 )
 
 // holes are the functions that holes can call. Loops are {{range span 0 (int .count)}}.
@@ -250,7 +252,7 @@ func takeTemplates(tree map[string][]byte) (set *template.Template, folder map[s
 	folder = map[string]string{}
 	for p, text := range tree {
 		name, isPart := strings.CutSuffix(path.Base(p), partExt)
-		if !isPart && !strings.HasSuffix(p, bodyExt) {
+		if !isPart && !strings.HasSuffix(p, bodyExt) && !strings.HasSuffix(p, headExt) {
 			continue
 		}
 		if folder[name] != "" {
@@ -271,6 +273,16 @@ func instantiate(tree map[string][]byte, kernels []Kernel) error {
 	bodies, folder, err := takeTemplates(tree)
 	if err != nil {
 		return err
+	}
+	for name, dir := range folder {
+		if !strings.HasSuffix(name, headExt) {
+			continue
+		}
+		var b bytes.Buffer
+		if err := bodies.ExecuteTemplate(&b, name, nil); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		tree[path.Join(dir, strings.TrimSuffix(name, ".tmpl"))] = b.Bytes()
 	}
 	for _, k := range kernels {
 		if k.Body == "" {

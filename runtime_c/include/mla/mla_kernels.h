@@ -111,15 +111,7 @@ typedef struct
 typedef struct
 {
     double act_min, act_max;
-    int32_t batch, in_h, in_w, in_c;
-    int32_t out_h, out_w, out_c;
-    int32_t kernel_h, kernel_w;
-    int32_t stride_h, stride_w;
-    int32_t dilation_h, dilation_w;
-    int32_t pad_top, pad_left;
-    int32_t spread_h, spread_w;
-    int32_t transposed;
-    int32_t groups;
+    mla_conv2d_params conv; /* without offsets and limits */
 } mla_conv2d_bf16_params;
 
 /* x, w, y as in mla_conv2d; b [out_c] or NULL. */

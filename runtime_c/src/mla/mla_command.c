@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-int32_t mla_any(mla_command *c)
-{
-    const int32_t v = mla_i32(c->next);
-
-    c->next += 4;
-    return v;
-}
-
 void mla_want(mla_command *c, int32_t ok)
 {
     if (ok == 0 && c->status == MLA_OK) {
@@ -19,10 +11,12 @@ void mla_want(mla_command *c, int32_t ok)
     }
 }
 
-int32_t mla_in(mla_command *c, int32_t lo, int32_t hi)
+/* The next parameter, which lies in [lo, hi]; otherwise the command fails, and lo is used. */
+static int32_t mla_in(mla_command *c, int32_t lo, int32_t hi)
 {
-    const int32_t v = mla_any(c);
+    const int32_t v = mla_i32(c->next);
 
+    c->next += 4;
     if (v < lo || v > hi) {
         mla_want(c, 0);
         return lo;
@@ -30,65 +24,64 @@ int32_t mla_in(mla_command *c, int32_t lo, int32_t hi)
     return v;
 }
 
-int32_t mla_dim(mla_command *c)
+/* The parameter of a letter that stands for a range. */
+static int32_t mla_ranged(mla_command *c, char letter)
 {
-    return mla_in(c, 1, MLA_MAX_DIM);
-}
+    static const struct
+    {
+        char letter;
+        int32_t lo, hi;
+    } ranges[] = {
+        {'n', 1, MLA_MAX_DIM},   {'p', 0, MLA_MAX_DIM},    {'q', -MLA_MAX_DIM, MLA_MAX_DIM}, {'c', 1, MLA_MAX_BYTES},
+        {'b', 0, MLA_MAX_BYTES}, {'r', 0, MLA_MAX_REACH},  {'t', 0, MLA_MAX_STEP},           {'a', 1, MLA_MAX_AREA},
+        {'f', 0, 1},             {'z', -128, 127},         {'o', -256, 256},                 {'s', -62, 31},
+        {'h', 0, 31},            {'u', 0, INT32_MAX},      {'k', 1, MLA_DIMS},
+    };
 
-void mla_dims(mla_command *c, int32_t *const *sizes, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        *sizes[i] = mla_dim(c);
+    for (uint32_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (ranges[i].letter == letter) {
+            return mla_in(c, ranges[i].lo, ranges[i].hi);
+        }
     }
+    return mla_in(c, INT32_MIN, INT32_MAX);
 }
 
-int32_t mla_byte(mla_command *c)
+void mla_params(mla_command *c, const char *letters, void *p)
 {
-    return mla_in(c, -128, 127);
-}
+    uint8_t *to = (uint8_t *)p;
 
-int32_t mla_offset(mla_command *c)
-{
-    return mla_in(c, -256, 256);
-}
+    for (; *letters != 0; letters++) {
+        int32_t v[MLA_DIMS];
+        uint32_t words = 1;
 
-int32_t mla_shift(mla_command *c)
-{
-    return mla_in(c, -62, 31);
-}
+        if (*letters == 'd') {
+            const uint64_t bits = mla_u64(c->next);
 
-void mla_clamp(mla_command *c, int32_t *lo, int32_t *hi)
-{
-    *lo = mla_in(c, -128, 127);
-    *hi = mla_in(c, *lo, 127);
-}
-
-double mla_f64(mla_command *c)
-{
-    const uint64_t bits = mla_u64(c->next);
-    double v;
-
-    memcpy(&v, &bits, sizeof v);
-    c->next += 8;
-    return v;
-}
-
-void mla_list(mla_command *c, int32_t *v)
-{
-    for (int32_t i = 0; i < MLA_DIMS; i++) {
-        v[i] = mla_any(c);
+            memcpy(to, &bits, sizeof bits);
+            c->next += 8;
+            to += 8;
+            continue;
+        }
+        if (*letters == '_') {
+            to += 8;
+            continue;
+        }
+        if (*letters == 'l') {
+            words = MLA_DIMS;
+        } else if (*letters == 'x') {
+            words = 2;
+        }
+        v[0] = mla_ranged(c, *letters == 'x' ? 'z' : *letters);
+        for (uint32_t i = 1; i < words; i++) {
+            v[i] = *letters == 'x' ? mla_in(c, v[0], 127) : mla_ranged(c, 'l');
+        }
+        if (*letters == 'e' && v[0] != 1 && v[0] != 2 && v[0] != 4 && v[0] != 8) {
+            mla_want(c, 0);
+            v[0] = 1;
+        }
+        memcpy(to, v, words * sizeof v[0]);
+        to += words * sizeof v[0];
     }
-}
-
-int32_t mla_elem(mla_command *c)
-{
-    const int32_t v = mla_any(c);
-
-    if (v != 1 && v != 2 && v != 4 && v != 8) {
-        mla_want(c, 0);
-        return 1;
-    }
-    return v;
 }
 
 uint64_t mla_product(uint64_t a, uint64_t b)
@@ -99,18 +92,18 @@ uint64_t mla_product(uint64_t a, uint64_t b)
     return a * b;
 }
 
-void mla_sizes(mla_command *c, int32_t rank, mla_space *s)
+mla_space mla_sizes(mla_command *c, int32_t rank, int32_t *dims)
 {
-    s->rank = rank;
-    mla_list(c, s->dims);
-    s->count = 1;
+    mla_space s = {rank, dims, 1};
+
     for (int32_t d = 0; d < rank; d++) {
-        if (s->dims[d] < 1 || s->dims[d] > MLA_MAX_DIM) {
+        if (dims[d] < 1 || dims[d] > MLA_MAX_DIM) {
             mla_want(c, 0);
-            s->dims[d] = 1;
+            dims[d] = 1;
         }
-        s->count = mla_product(s->count, (uint64_t)s->dims[d]);
+        s.count = mla_product(s.count, (uint64_t)dims[d]);
     }
+    return s;
 }
 
 void mla_window_ok(mla_command *c, int32_t out, int32_t stride, int32_t pad, int32_t kernel, int32_t dilation)

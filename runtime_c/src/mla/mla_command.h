@@ -87,7 +87,7 @@ struct mla_operation
 typedef struct
 {
     int32_t rank;
-    int32_t dims[MLA_DIMS];
+    const int32_t *dims;
     uint64_t count;
 } mla_space;
 
@@ -118,55 +118,32 @@ mla_tensor mla_tensor_at(const mla_image *image, uint32_t i);
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* The next parameter, whatever it is. */
-int32_t mla_any(mla_command *c);
+/*
+ * Reads the next parameters into the struct at p, whose members follow each other: a letter each. A parameter that is
+ * outside of what its letter stands for fails the command, and the least value is used.
+ *
+ *     n 1..MLA_MAX_DIM (a size)   p 0..MLA_MAX_DIM (padding)   q as p, negative too     c 1..MLA_MAX_BYTES (a count)
+ *     b 0..MLA_MAX_BYTES          r 0..MLA_MAX_REACH           t 0..MLA_MAX_STEP        a 1..MLA_MAX_AREA
+ *     f 0..1                      z int8                       o minus a zero point     s exponent of a requantisation
+ *     h 0..31                     u 0..INT32_MAX               k a rank                 e the size of an element
+ *     i any number                l a list of MLA_DIMS         x act_min, act_max       d a double
+ *     _ 8 bytes of the struct that the file does not have
+ */
+void mla_params(mla_command *c, const char *letters, void *p);
 
-/* The next parameter, which lies in [lo, hi]; otherwise the command fails, and lo is used. */
-int32_t mla_in(mla_command *c, int32_t lo, int32_t hi);
-
-/* A size: 1 to MLA_MAX_DIM. */
-int32_t mla_dim(mla_command *c);
-
-/* The next n words, each as mla_dim, to the given addresses. */
-void mla_dims(mla_command *c, int32_t *const *sizes, uint32_t n);
-
-#define MLA_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
-
-/* Where the sizes of a convolution go, in their order in the file; channels is the address of the seventh. */
-#define MLA_WINDOW_SIZES(p, channels) \
-    { \
-        &(p).batch, &(p).in_h, &(p).in_w, &(p).in_c, &(p).out_h, &(p).out_w, (channels), &(p).kernel_h, &(p).kernel_w, \
-            &(p).stride_h, &(p).stride_w, &(p).dilation_h, &(p).dilation_w \
-    }
-
-/* A zero point or another int8 number. */
-int32_t mla_byte(mla_command *c);
-
-/* Minus a zero point. */
-int32_t mla_offset(mla_command *c);
-
-/* The exponent of a requantisation. */
-int32_t mla_shift(mla_command *c);
-
-/* act_min and act_max. */
-void mla_clamp(mla_command *c, int32_t *lo, int32_t *hi);
-
-/* A number of type f64, the low word first; any value is harmless. */
-double mla_f64(mla_command *c);
-
-/* A list of MLA_DIMS numbers. */
-void mla_list(mla_command *c, int32_t *v);
-
-/* The size of an element in data movement: 1, 2, 4 or 8. */
-int32_t mla_elem(mla_command *c);
-
-/* A list of sizes for a rank that was read before. */
-void mla_sizes(mla_command *c, int32_t rank, mla_space *s);
+/* The iteration space of sizes that were read; those that are none become 1. */
+mla_space mla_sizes(mla_command *c, int32_t rank, int32_t *dims);
 
 /* ---- conditions and operands ----------------------------------------------------------------- */
 
 /* The command fails where ok is 0. */
 void mla_want(mla_command *c, int32_t ok);
+
+/* The command fails where v is not in [lo, hi]. */
+static inline void mla_bound(mla_command *c, int32_t v, int32_t lo, int32_t hi)
+{
+    mla_want(c, v >= lo && v <= hi);
+}
 
 /* Product that stays at its largest value instead of wrapping. */
 uint64_t mla_product(uint64_t a, uint64_t b);
@@ -184,11 +161,18 @@ static inline uint64_t mla_product4(int32_t a, int32_t b, int32_t c, int32_t d)
 /* The positions out*stride - pad + tap*dilation of a window stay within MLA_MAX_REACH. */
 void mla_window_ok(mla_command *c, int32_t out, int32_t stride, int32_t pad, int32_t kernel, int32_t dilation);
 
+/* Both axes of a window. */
+#define MLA_WINDOW_OK(c, p) \
+    do { \
+        mla_window_ok(c, (p).out_h, (p).stride_h, (p).pad_top, (p).kernel_h, (p).dilation_h); \
+        mla_window_ok(c, (p).out_w, (p).stride_w, (p).pad_left, (p).kernel_w, (p).dilation_w); \
+    } while (0)
+
 /* Whether operand i is there. */
 int32_t mla_has(const mla_command *c, uint32_t i);
 
 /*
- * Operand i, of which elements 0 to n-1 of size bytes are read; NULL where it is absent or the command has failed.
+ * Operand i, of which elements 0 to n-1 of size bytes are read; NULL where it is absent, as it may be, or the command has failed.
  * n > 0; size 16 is aligned to 8.
  */
 const void *mla_read(mla_command *c, uint32_t i, uint64_t n, uint32_t size);
@@ -212,44 +196,12 @@ int32_t mla_ready(mla_command *c);
 /* The operation of an opcode, or NULL. */
 const mla_operation *mla_operation_of(uint32_t opcode);
 
-void mla_do_conv2d(mla_command *c);
-void mla_do_depthwise(mla_command *c);
-void mla_do_matmul(mla_command *c);
-void mla_do_add(mla_command *c);
-void mla_do_mul(mla_command *c);
-void mla_do_avg_pool(mla_command *c);
-void mla_do_max_pool(mla_command *c);
-void mla_do_softmax(mla_command *c);
-void mla_do_layer_norm(mla_command *c);
-void mla_do_group_norm(mla_command *c);
-void mla_do_table256(mla_command *c);
-void mla_do_table2(mla_command *c);
-void mla_do_xor80(mla_command *c);
-void mla_do_scale_shift(mla_command *c);
-void mla_do_prelu(mla_command *c);
-void mla_do_sum(mla_command *c);
-void mla_do_div(mla_command *c);
-void mla_do_binary(mla_command *c);
-void mla_do_copy_nd(mla_command *c);
-void mla_do_copy_rows(mla_command *c);
-void mla_do_fill(mla_command *c);
-void mla_do_pad(mla_command *c);
-void mla_do_resize_nearest(mla_command *c);
-void mla_do_resize(mla_command *c);
-void mla_do_gather(mla_command *c);
-void mla_do_reduce_sum(mla_command *c);
-void mla_do_reduce_max(mla_command *c);
-void mla_do_reduce_min(mla_command *c);
-void mla_do_arg_max(mla_command *c);
-void mla_do_arg_min(mla_command *c);
-void mla_do_where(mla_command *c);
-void mla_do_conv2d_bf16(mla_command *c);
-void mla_do_max_pool_bf16(mla_command *c);
-void mla_do_binary_bf16(mla_command *c);
-void mla_do_table_bf16(mla_command *c);
-void mla_do_to_bf16(mla_command *c);
-void mla_do_from_bf16(mla_command *c);
-void mla_do_quantize(mla_command *c);
-void mla_do_dequantize(mla_command *c);
+mla_perform_fn mla_do_conv2d, mla_do_depthwise, mla_do_matmul, mla_do_add, mla_do_mul, mla_do_avg_pool,
+    mla_do_max_pool, mla_do_softmax, mla_do_layer_norm, mla_do_group_norm, mla_do_table256, mla_do_table2,
+    mla_do_xor80, mla_do_scale_shift, mla_do_prelu, mla_do_sum, mla_do_div, mla_do_binary, mla_do_copy_nd,
+    mla_do_copy_rows, mla_do_fill, mla_do_pad, mla_do_resize_nearest, mla_do_resize, mla_do_gather, mla_do_reduce_sum,
+    mla_do_reduce_max, mla_do_reduce_min, mla_do_arg_max, mla_do_arg_min, mla_do_where, mla_do_conv2d_bf16,
+    mla_do_max_pool_bf16, mla_do_binary_bf16, mla_do_table_bf16, mla_do_to_bf16, mla_do_from_bf16, mla_do_quantize,
+    mla_do_dequantize;
 
 #endif /* MLA_COMMAND_H */

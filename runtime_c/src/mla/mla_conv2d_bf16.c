@@ -4,7 +4,7 @@
 #include "nncc_window.h"
 
 /* The sum of output channel k at the pixel whose tap (0, 0) lies at spread position (y0, x0). */
-static double mla_sum_bf16(const mla_conv2d_bf16_params *p, int32_t y0, int32_t x0, int32_t k, const uint16_t *x,
+static double mla_sum_bf16(const mla_conv2d_params *p, int32_t y0, int32_t x0, int32_t k, const uint16_t *x,
                            const uint16_t *w)
 {
     const int32_t cin = p->in_c / p->groups;
@@ -36,8 +36,10 @@ static double mla_sum_bf16(const mla_conv2d_bf16_params *p, int32_t y0, int32_t 
     return sum;
 }
 
-void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const uint16_t *w, const float *b, uint16_t *y)
+void mla_conv2d_bf16(const mla_conv2d_bf16_params *q, const uint16_t *x, const uint16_t *w, const float *b, uint16_t *y)
 {
+    const mla_conv2d_params *const p = &q->conv;
+
     for (int32_t n = 0; n < p->batch; n++) {
         for (int32_t oy = 0; oy < p->out_h; oy++) {
             for (int32_t ox = 0; ox < p->out_w; ox++) {
@@ -45,7 +47,7 @@ void mla_conv2d_bf16(const mla_conv2d_bf16_params *p, const uint16_t *x, const u
                     double v = mla_sum_bf16(p, oy * p->stride_h - p->pad_top, ox * p->stride_w - p->pad_left, k, x, w);
 
                     v += b != NULL ? (double)b[k] : 0.0;
-                    *y++ = mla_to_bf16(mla_within(v, p->act_min, p->act_max));
+                    *y++ = mla_to_bf16(mla_within(v, q->act_min, q->act_max));
                 }
             }
         }

@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * Complex numbers and the transforms of 2 to 5 of them, products and sums rounded one by one: what the passes of
- * nncc_fft_f32 consist of.
+ * Complex numbers and the transforms of 2 to 5 of them: what the passes of nncc_fft_f32 and nncc_fft_s32 consist of. A
+ * source defines NNCC_FFT_PART, the type of real and imaginary parts, NNCC_FFT_BY(a, f), a part times a factor, and
+ * NNCC_FFT_HALF(a), half of one, and the factors: sine and cosine of 60, 72 and 144 degrees.
  */
 #ifndef NNCC_FFT_COMPLEX_H
 #define NNCC_FFT_COMPLEX_H
 
 #include "nncc_fp.h"
 
-#define NNCC_FFT_SIN60 0.866025388f
-#define NNCC_FFT_COS72 0.309017003f
-#define NNCC_FFT_COS144 (-0.809017003f)
-#define NNCC_FFT_SIN72 0.95105654f
-#define NNCC_FFT_SIN144 0.587785244f
+#include "nncc_f32.h"
 
 typedef struct
 {
-    float re, im;
+    NNCC_FFT_PART re, im;
 } nncc_c32;
 
-static inline nncc_c32 nncc_c32_at(const float *x)
+static inline nncc_c32 nncc_c32_at(const NNCC_FFT_PART *x)
 {
     const nncc_c32 v = {x[0], x[1]};
     return v;
 }
 
-static inline void nncc_c32_put(float *y, nncc_c32 v)
+static inline void nncc_c32_put(NNCC_FFT_PART *y, nncc_c32 v)
 {
     y[0] = v.re;
     y[1] = v.im;
@@ -45,10 +42,10 @@ static inline nncc_c32 nncc_c32_sub(nncc_c32 a, nncc_c32 b)
     return a;
 }
 
-static inline nncc_c32 nncc_c32_by(nncc_c32 a, float f)
+static inline nncc_c32 nncc_c32_by(nncc_c32 a, NNCC_FFT_PART f)
 {
-    a.re *= f;
-    a.im *= f;
+    a.re = NNCC_FFT_BY(a.re, f);
+    a.im = NNCC_FFT_BY(a.im, f);
     return a;
 }
 
@@ -68,15 +65,6 @@ static inline nncc_c32 nncc_c32_up(nncc_c32 a, nncc_c32 b)
     return a;
 }
 
-static inline nncc_c32 nncc_c32_mul(nncc_c32 a, nncc_c32 w)
-{
-    const float re = a.re * w.re - a.im * w.im;
-
-    a.im = a.re * w.im + a.im * w.re;
-    a.re = re;
-    return a;
-}
-
 static inline void nncc_fft_2(nncc_c32 *v)
 {
     const nncc_c32 a = v[0];
@@ -90,7 +78,8 @@ static inline void nncc_fft_3(nncc_c32 *v)
     const nncc_c32 a = v[0];
     const nncc_c32 sum = nncc_c32_add(v[1], v[2]);
     const nncc_c32 turned = nncc_c32_by(nncc_c32_sub(v[1], v[2]), NNCC_FFT_SIN60);
-    const nncc_c32 rest = nncc_c32_sub(a, nncc_c32_by(sum, 0.5f));
+    const nncc_c32 half = {NNCC_FFT_HALF(sum.re), NNCC_FFT_HALF(sum.im)};
+    const nncc_c32 rest = nncc_c32_sub(a, half);
 
     v[0] = nncc_c32_add(a, sum);
     v[1] = nncc_c32_down(rest, turned);
@@ -131,4 +120,19 @@ static inline void nncc_fft_5(nncc_c32 *v)
     v[4] = nncc_c32_up(m1, t1);
 }
 
-#endif
+/* The other half of a spectrum mirrors the first. */
+static inline void nncc_fft_mirror(const nncc_spectrum_params *p, float *y)
+{
+    const int32_t n = p->length;
+
+    for (int32_t k = n / 2 + 1; k < p->bins; k++) {
+        if (p->power) {
+            y[k] = y[n - k];
+        } else {
+            y[2 * k] = y[2 * (n - k)];
+            y[2 * k + 1] = -y[2 * (n - k) + 1];
+        }
+    }
+}
+
+#endif /* NNCC_FFT_COMPLEX_H */

@@ -4,8 +4,17 @@
  * and sums are rounded one by one. A pass of m groups and stride s computes from x[q + s*(p + k*m)], k < radix,
  * y[q + s*(radix*p + k)], the latter times a factor of the table where p > 0: complex numbers, p < m, q < s.
  */
-#include "nncc_fft_complex.h"
 #include "nncc_fft_f32.h"
+
+#define NNCC_FFT_PART float
+#define NNCC_FFT_BY(a, f) ((a) * (f))
+#define NNCC_FFT_HALF(a) ((a)*0.5f)
+#define NNCC_FFT_SIN60 0.866025388f
+#define NNCC_FFT_COS72 0.309017003f
+#define NNCC_FFT_COS144 (-0.809017003f)
+#define NNCC_FFT_SIN72 0.95105654f
+#define NNCC_FFT_SIN144 0.587785244f
+#include "nncc_fft_complex.h"
 
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)
 #define NNCC_FFT_MVE 1
@@ -15,6 +24,15 @@
 
 /* Stands for the factors of the first group, which is not used. */
 static const float nncc_fft_none[2] = {1.0f, 0.0f};
+
+static inline nncc_c32 nncc_c32_mul(nncc_c32 a, nncc_c32 w)
+{
+    const float re = a.re * w.re - a.im * w.im;
+
+    a.im = a.re * w.im + a.im * w.re;
+    a.re = re;
+    return a;
+}
 
 /* The transform of numbers `in` floats apart. */
 static inline void nncc_fft_load4(const float *x, int32_t in, nncc_c32 *v)
@@ -63,6 +81,7 @@ static void nncc_fft_later4(const float *x, int32_t in, float *y, int32_t out, i
     } while (--s > 0);
 }
 
+#include "nncc_fft_groups.h"
 #if NNCC_FFT_MVE
 #include "nncc_fft_helium.h"
 #endif
@@ -95,84 +114,6 @@ static void nncc_fft_pass4(const float *x, float *y, int32_t m, int32_t s, const
         nncc_fft_later4(x, in, y, out, s, w, next);
         w += 2;
     }
-}
-
-/* s butterflies of a group of radix 2, 3 or 5: of a later one times factors. */
-static void nncc_fft_group2(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
-                            int32_t later)
-{
-    nncc_c32 f[2], v[2];
-
-    f[1] = nncc_c32_at(w);
-    NNCC_UNUSED(next);
-    do {
-        v[0] = nncc_c32_at(x);
-        v[1] = nncc_c32_at(x + in);
-        nncc_fft_2(v);
-        if (later) {
-            v[1] = nncc_c32_mul(v[1], f[1]);
-        }
-        nncc_c32_put(y, v[0]);
-        nncc_c32_put(y + out, v[1]);
-        x += 2;
-        y += 2;
-    } while (--s > 0);
-}
-
-static void nncc_fft_group3(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
-                            int32_t later)
-{
-    nncc_c32 f[3], v[3];
-
-    f[1] = nncc_c32_at(w);
-    f[2] = nncc_c32_at(w + next);
-    do {
-        v[0] = nncc_c32_at(x);
-        v[1] = nncc_c32_at(x + in);
-        v[2] = nncc_c32_at(x + 2 * in);
-        nncc_fft_3(v);
-        if (later) {
-            v[1] = nncc_c32_mul(v[1], f[1]);
-            v[2] = nncc_c32_mul(v[2], f[2]);
-        }
-        nncc_c32_put(y, v[0]);
-        nncc_c32_put(y + out, v[1]);
-        nncc_c32_put(y + 2 * out, v[2]);
-        x += 2;
-        y += 2;
-    } while (--s > 0);
-}
-
-static void nncc_fft_group5(const float *x, int32_t in, float *y, int32_t out, int32_t s, const float *w, int32_t next,
-                            int32_t later)
-{
-    nncc_c32 f[5], v[5];
-
-    f[1] = nncc_c32_at(w);
-    f[2] = nncc_c32_at(w + next);
-    f[3] = nncc_c32_at(w + 2 * next);
-    f[4] = nncc_c32_at(w + 3 * next);
-    do {
-        v[0] = nncc_c32_at(x);
-        v[1] = nncc_c32_at(x + in);
-        v[2] = nncc_c32_at(x + 2 * in);
-        v[3] = nncc_c32_at(x + 3 * in);
-        v[4] = nncc_c32_at(x + 4 * in);
-        nncc_fft_5(v);
-        if (later) {
-            v[1] = nncc_c32_mul(v[1], f[1]);
-            v[2] = nncc_c32_mul(v[2], f[2]);
-            v[3] = nncc_c32_mul(v[3], f[3]);
-            v[4] = nncc_c32_mul(v[4], f[4]);
-        }
-        nncc_c32_put(y, v[0]);
-        nncc_c32_put(y + out, v[1]);
-        nncc_c32_put(y + 2 * out, v[2]);
-        nncc_c32_put(y + 3 * out, v[3]);
-        nncc_c32_put(y + 4 * out, v[4]);
-        x += 2;
-        y += 2;
-    } while (--s > 0);
 }
 
 /* A pass of radix 2, 3 or 5. The first group reads factors, too, but does not use them. */
@@ -359,13 +300,5 @@ void nncc_fft_f32(const nncc_spectrum_params *p, const float *twiddle, float *ha
             nncc_fft_bin(p, y, k, nncc_c32_at(half + 2 * k));
         }
     }
-    /* The other half of a spectrum mirrors the first. */
-    for (int32_t k = n / 2 + 1; k < p->bins; k++) {
-        if (p->power) {
-            y[k] = y[n - k];
-        } else {
-            y[2 * k] = y[2 * (n - k)];
-            y[2 * k + 1] = -y[2 * (n - k) + 1];
-        }
-    }
+    nncc_fft_mirror(p, y);
 }

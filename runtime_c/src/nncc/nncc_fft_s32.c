@@ -9,75 +9,24 @@
 
 #include <string.h>
 
-/* Factors of the butterflies of radix 3 and 5, in units of 2^-15. */
-#define NNCC_FFT_Q15_SIN60 28378
-#define NNCC_FFT_Q15_COS72 10126
-#define NNCC_FFT_Q15_COS144 (-26510)
-#define NNCC_FFT_Q15_SIN72 31164
-#define NNCC_FFT_Q15_SIN144 19261
-
-typedef struct
-{
-    int32_t re, im;
-} nncc_ci32;
-
-static inline nncc_ci32 nncc_ci32_at(const int32_t *x)
-{
-    const nncc_ci32 v = {x[0], x[1]};
-    return v;
-}
-
-static inline void nncc_ci32_put(int32_t *y, nncc_ci32 v)
-{
-    y[0] = v.re;
-    y[1] = v.im;
-}
-
-static inline nncc_ci32 nncc_ci32_add(nncc_ci32 a, nncc_ci32 b)
-{
-    a.re += b.re;
-    a.im += b.im;
-    return a;
-}
-
-static inline nncc_ci32 nncc_ci32_sub(nncc_ci32 a, nncc_ci32 b)
-{
-    a.re -= b.re;
-    a.im -= b.im;
-    return a;
-}
-
-/* a - i*b */
-static inline nncc_ci32 nncc_ci32_down(nncc_ci32 a, nncc_ci32 b)
-{
-    a.re += b.im;
-    a.im -= b.re;
-    return a;
-}
-
-/* a + i*b */
-static inline nncc_ci32 nncc_ci32_up(nncc_ci32 a, nncc_ci32 b)
-{
-    a.re -= b.im;
-    a.im += b.re;
-    return a;
-}
-
 /* a * f / 2^15, rounded half up: products of 32 bits, of the upper and of the lower 15 bits of a. */
 static inline int32_t nncc_fft_scale(int32_t a, int32_t f)
 {
     return (a >> 15) * f + (((a & 0x7fff) * f + 0x4000) >> 15);
 }
 
-static inline nncc_ci32 nncc_ci32_by(nncc_ci32 a, int32_t f)
-{
-    a.re = nncc_fft_scale(a.re, f);
-    a.im = nncc_fft_scale(a.im, f);
-    return a;
-}
+#define NNCC_FFT_PART int32_t
+#define NNCC_FFT_BY(a, f) nncc_fft_scale(a, f)
+#define NNCC_FFT_HALF(a) nncc_shift_half_up(a, 1)
+#define NNCC_FFT_SIN60 28378 /* in units of 2^-15 */
+#define NNCC_FFT_COS72 10126
+#define NNCC_FFT_COS144 (-26510)
+#define NNCC_FFT_SIN72 31164
+#define NNCC_FFT_SIN144 19261
+#include "nncc_fft_complex.h"
 
 /* a times a complex factor; each part is rounded once. */
-static inline nncc_ci32 nncc_ci32_mul(nncc_ci32 a, const int16_t *w)
+static inline nncc_c32 nncc_c32_mul(nncc_c32 a, const int16_t *w)
 {
     const int32_t re = w[0];
     const int32_t im = w[1];
@@ -87,56 +36,10 @@ static inline nncc_ci32 nncc_ci32_mul(nncc_ci32 a, const int16_t *w)
     a.re >>= 15;
     a.im >>= 15;
     {
-        const nncc_ci32 v = {a.re * re - a.im * im + ((low_re * re - low_im * im + 0x4000) >> 15),
+        const nncc_c32 v = {a.re * re - a.im * im + ((low_re * re - low_im * im + 0x4000) >> 15),
                              a.re * im + a.im * re + ((low_re * im + low_im * re + 0x4000) >> 15)};
         return v;
     }
-}
-
-static inline void nncc_ci32_fft4(nncc_ci32 *v)
-{
-    const nncc_ci32 even = nncc_ci32_add(v[0], v[2]);
-    const nncc_ci32 odd = nncc_ci32_sub(v[0], v[2]);
-    const nncc_ci32 sum = nncc_ci32_add(v[1], v[3]);
-    const nncc_ci32 diff = nncc_ci32_sub(v[1], v[3]);
-
-    v[0] = nncc_ci32_add(even, sum);
-    v[1] = nncc_ci32_down(odd, diff);
-    v[2] = nncc_ci32_sub(even, sum);
-    v[3] = nncc_ci32_up(odd, diff);
-}
-
-static void nncc_ci32_fft3(nncc_ci32 *v)
-{
-    const nncc_ci32 a = v[0];
-    const nncc_ci32 sum = nncc_ci32_add(v[1], v[2]);
-    const nncc_ci32 turned = nncc_ci32_by(nncc_ci32_sub(v[1], v[2]), NNCC_FFT_Q15_SIN60);
-    const nncc_ci32 rest = {a.re - nncc_shift_half_up(sum.re, 1), a.im - nncc_shift_half_up(sum.im, 1)};
-
-    v[0] = nncc_ci32_add(a, sum);
-    v[1] = nncc_ci32_down(rest, turned);
-    v[2] = nncc_ci32_up(rest, turned);
-}
-
-static void nncc_ci32_fft5(nncc_ci32 *v)
-{
-    const nncc_ci32 a = v[0];
-    const nncc_ci32 s1 = nncc_ci32_add(v[1], v[4]);
-    const nncc_ci32 d1 = nncc_ci32_sub(v[1], v[4]);
-    const nncc_ci32 s2 = nncc_ci32_add(v[2], v[3]);
-    const nncc_ci32 d2 = nncc_ci32_sub(v[2], v[3]);
-    const nncc_ci32 m1 =
-        nncc_ci32_add(nncc_ci32_add(a, nncc_ci32_by(s1, NNCC_FFT_Q15_COS72)), nncc_ci32_by(s2, NNCC_FFT_Q15_COS144));
-    const nncc_ci32 m2 =
-        nncc_ci32_add(nncc_ci32_add(a, nncc_ci32_by(s1, NNCC_FFT_Q15_COS144)), nncc_ci32_by(s2, NNCC_FFT_Q15_COS72));
-    const nncc_ci32 t1 = nncc_ci32_add(nncc_ci32_by(d1, NNCC_FFT_Q15_SIN72), nncc_ci32_by(d2, NNCC_FFT_Q15_SIN144));
-    const nncc_ci32 t2 = nncc_ci32_sub(nncc_ci32_by(d1, NNCC_FFT_Q15_SIN144), nncc_ci32_by(d2, NNCC_FFT_Q15_SIN72));
-
-    v[0] = nncc_ci32_add(nncc_ci32_add(a, s1), s2);
-    v[1] = nncc_ci32_down(m1, t1);
-    v[2] = nncc_ci32_down(m2, t2);
-    v[3] = nncc_ci32_up(m2, t2);
-    v[4] = nncc_ci32_up(m1, t1);
 }
 
 /*
@@ -147,17 +50,17 @@ static void nncc_fft_s32_group4(const int32_t *x, int32_t in, int32_t *y, int32_
                                 int32_t next)
 {
     do {
-        nncc_ci32 v[4];
+        nncc_c32 v[4];
 
-        v[0] = nncc_ci32_at(x);
-        v[1] = nncc_ci32_at(x + in);
-        v[2] = nncc_ci32_at(x + 2 * in);
-        v[3] = nncc_ci32_at(x + 3 * in);
-        nncc_ci32_fft4(v);
-        nncc_ci32_put(y, v[0]);
-        nncc_ci32_put(y + out, w ? nncc_ci32_mul(v[1], w) : v[1]);
-        nncc_ci32_put(y + 2 * out, w ? nncc_ci32_mul(v[2], w + next) : v[2]);
-        nncc_ci32_put(y + 3 * out, w ? nncc_ci32_mul(v[3], w + 2 * next) : v[3]);
+        v[0] = nncc_c32_at(x);
+        v[1] = nncc_c32_at(x + in);
+        v[2] = nncc_c32_at(x + 2 * in);
+        v[3] = nncc_c32_at(x + 3 * in);
+        nncc_fft_4(v);
+        nncc_c32_put(y, v[0]);
+        nncc_c32_put(y + out, w ? nncc_c32_mul(v[1], w) : v[1]);
+        nncc_c32_put(y + 2 * out, w ? nncc_c32_mul(v[2], w + next) : v[2]);
+        nncc_c32_put(y + 3 * out, w ? nncc_c32_mul(v[3], w + 2 * next) : v[3]);
         x += 2;
         y += 2;
     } while (--s > 0);
@@ -167,24 +70,21 @@ static void nncc_fft_s32_group(int32_t radix, const int32_t *x, int32_t in, int3
                                const int16_t *w, int32_t next)
 {
     do {
-        nncc_ci32 v[5];
+        nncc_c32 v[5];
 
         for (int32_t k = 0; k < radix; k++) {
-            v[k] = nncc_ci32_at(x + k * in);
+            v[k] = nncc_c32_at(x + k * in);
         }
         if (radix == 2) {
-            const nncc_ci32 a = v[0];
-
-            v[0] = nncc_ci32_add(a, v[1]);
-            v[1] = nncc_ci32_sub(a, v[1]);
+            nncc_fft_2(v);
         } else if (radix == 3) {
-            nncc_ci32_fft3(v);
+            nncc_fft_3(v);
         } else {
-            nncc_ci32_fft5(v);
+            nncc_fft_5(v);
         }
-        nncc_ci32_put(y, v[0]);
+        nncc_c32_put(y, v[0]);
         for (int32_t k = 1; k < radix; k++) {
-            nncc_ci32_put(y + k * out, w ? nncc_ci32_mul(v[k], w + (k - 1) * next) : v[k]);
+            nncc_c32_put(y + k * out, w ? nncc_c32_mul(v[k], w + (k - 1) * next) : v[k]);
         }
         x += 2;
         y += 2;
@@ -278,9 +178,9 @@ static void nncc_fft_s32_split(const nncc_spectrum_params *p, const int32_t *z, 
     nncc_fft_s32_bin(p, y, 0, z[0] + z[1], 0);
     nncc_fft_s32_bin(p, y, m, z[0] - z[1], 0);
     for (; 2 * k < m; k++) {
-        const nncc_ci32 e = {up[0] + down[0], up[1] - down[1]};
-        const nncc_ci32 d = {up[0] - down[0], up[1] + down[1]};
-        const nncc_ci32 o = nncc_ci32_mul(d, w);
+        const nncc_c32 e = {up[0] + down[0], up[1] - down[1]};
+        const nncc_c32 d = {up[0] - down[0], up[1] + down[1]};
+        const nncc_c32 o = nncc_c32_mul(d, w);
 
         nncc_fft_s32_bin(p, y, k, nncc_shift_half_up(e.re + o.re, 1), nncc_shift_half_up(e.im + o.im, 1));
         nncc_fft_s32_bin(p, y, m - k, nncc_shift_half_up(e.re - o.re, 1), nncc_shift_half_up(o.im - e.im, 1));
@@ -318,13 +218,5 @@ void nncc_fft_s32(const nncc_spectrum_params *p, const int16_t *twiddle, int32_t
             nncc_fft_s32_bin(p, y, k, x[2 * k], x[2 * k + 1]);
         }
     }
-    /* The other half of a spectrum mirrors the first. */
-    for (int32_t k = n / 2 + 1; k < p->bins; k++) {
-        if (p->power) {
-            y[k] = y[n - k];
-        } else {
-            y[2 * k] = y[2 * (n - k)];
-            y[2 * k + 1] = -y[2 * (n - k) + 1];
-        }
-    }
+    nncc_fft_mirror(p, y);
 }

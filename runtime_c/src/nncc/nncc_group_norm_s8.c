@@ -3,6 +3,7 @@
  * nncc_group_norm_s8: four channels at a time, down all pixels: once for the sums, once for the results. A single
  * channel counts as four, which are its every fourth value.
  */
+#define NNCC_INTRINSICS /* as few instructions as in assembly */
 #include "nncc_norm_s8.h"
 
 #include "nncc_simd32.h"
@@ -11,71 +12,7 @@
 #define NNCC_NORM_LANES 4
 
 /* Adds the values of 1 to 4 channels, `pitch` apart from pixel to pixel, to their sums. */
-#if NNCC_NORM_MVE
-
-static void nncc_norm_columns(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, int32_t *sum,
-                              uint32_t *square)
-{
-    register const int8_t *from __asm("r0") = x;
-    register int32_t step __asm("r1") = pitch;
-    register int32_t *s __asm("r2") = sum;
-    register uint32_t *q __asm("r3") = square;
-    register int32_t n __asm("r4") = lanes;
-    register int32_t count __asm("r5") = rows;
-
-    __asm volatile("vctp.32 %[n]\n\t"
-                   "vmov.i32 q1, #0\n\t"
-                   "vmov.i32 q2, #0\n\t"
-                   "dls lr, %[rows]\n"
-                   "1:\n\t"
-                   "vpst\n\t"
-                   "vldrbt.s32 q0, [%[x]]\n\t"
-                   "add %[x], %[step]\n\t"
-                   "vmul.i32 q3, q0, q0\n\t"
-                   "vadd.i32 q1, q1, q0\n\t"
-                   "vadd.i32 q2, q2, q3\n\t"
-                   "le lr, 1b\n\t"
-                   "vstrw.32 q1, [%[s]]\n\t"
-                   "vstrw.32 q2, [%[q]]\n\t"
-                   : [x] "+r"(from)
-                   : [step] "r"(step), [s] "r"(s), [q] "r"(q), [n] "r"(n), [rows] "r"(count)
-                   : "lr", "q0", "q1", "q2", "q3", "cc", "memory");
-}
-
-static void nncc_norm_scaled(const int8_t *x, int32_t rows, int32_t pitch, int32_t lanes, const int32_t *scale,
-                             const int32_t *offset, int32_t shift, int8_t *y)
-{
-    register const int8_t *from __asm("r0") = x;
-    register int32_t step __asm("r1") = pitch;
-    register int8_t *to __asm("r2") = y;
-    register const int32_t *a __asm("r3") = scale;
-    register const int32_t *b __asm("r4") = offset;
-    register int32_t up __asm("r5") = 24 - shift;
-    register int32_t n __asm("r6") = lanes;
-    register int32_t count __asm("r8") = rows;
-
-    __asm volatile("vctp.32 %[n]\n\t"
-                   "vldrw.u32 q1, [%[a]]\n\t"
-                   "vldrw.u32 q2, [%[b]]\n\t"
-                   "dls lr, %[rows]\n"
-                   "1:\n\t"
-                   "vpst\n\t"
-                   "vldrbt.s32 q0, [%[x]]\n\t"
-                   "add %[x], %[step]\n\t"
-                   "vmul.i32 q0, q0, q1\n\t"
-                   "vadd.i32 q0, q0, q2\n\t"
-                   "vqshl.s32 q0, %[up]\n\t"
-                   "vshr.s32 q0, q0, #24\n\t"
-                   "vpst\n\t"
-                   "vstrbt.32 q0, [%[y]]\n\t"
-                   "add %[y], %[step]\n\t"
-                   "le lr, 1b\n\t"
-                   : [x] "+r"(from), [y] "+r"(to)
-                   : [step] "r"(step), [a] "r"(a), [b] "r"(b), [up] "r"(up), [n] "r"(n), [rows] "r"(count)
-                   : "lr", "q0", "q1", "q2", "cc", "memory");
-}
-
-#elif NNCC_MVE_C
+#if NNCC_MVE
 
 #define NNCC_NORM_SUM(what) \
     for (; rows > 0; rows--) { \
