@@ -210,13 +210,12 @@ var FirstOutput = New("FIRST-OUTPUT", "only the first output is computed", func(
 })
 
 // SameType says that data inputs and outputs hold the same bytes for the same reals.
-var SameType = New("SAME-TYPE", "inputs and outputs share element type and quantisation",
-	func(n *kernel.Node) string {
-		o := n.Out[0].Type
-		return operands(n, append([]int{}, n.Op.DataInputs(n.Node)...), nil, func(v *ir.Value) string {
-			if t := v.Type; t.DType != o.DType || !t.Quant.Equal(o.Quant) {
-				return fmt.Sprintf("is %s, output 0 is %s: want the same type and quantisation", Full(t), Full(o))
-			}
-			return ""
-		})
+var SameType = New("SAME-TYPE", "inputs and outputs share element type and quantisation", func(n *kernel.Node) string {
+	o := n.Out[0].Type
+	return operands(n, append([]int{}, n.Op.DataInputs(n.Node)...), nil, func(v *ir.Value) string {
+		if t := v.Type; t.DType != o.DType || !t.Quant.Equal(o.Quant) {
+			return fmt.Sprintf("is %s, output 0 is %s: want the same type and quantisation", Full(t), Full(o))
+		}
+		return ""
 	})
+})

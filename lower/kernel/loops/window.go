@@ -242,3 +242,203 @@ func windowRows() []*kernel.Kernel {
 		row("max_unpool", "inverse of maximum pooling by indices, any element type", unpool, nil, op.MaxUnpool),
 	}
 }
+
+// blocks writes Col2Im.
+func blocks(f *fn) {
+	n := f.n
+	g := kernel.Known(op.Col2ImGeometry(n))
+	x, y := f.in(0), f.out(0)
+	c := classOf(x.t)
+	taps, columns, plane := product(g.Block), product(g.Columns), product(g.Image)
+	sums := map[class]tensor.DType{floating: tensor.F64, whole: tensor.I64, large: tensor.U64}
+	acc := f.scratch("acc", sums[c], plane)
+	f.loop("c", g.N*g.C)
+	f.each("i", plane, "%s[i] = 0;", acc.name)
+	depth := f.depth
+	k, l := f.counters("k", g.Block), f.counters("l", g.Columns)
+	var p []string
+	cond := ""
+	for d := range g.Image {
+		p = append(p, fmt.Sprintf("p%d", d))
+		f.line("const int32_t p%d = l%d * %d + k%d * %d - %d;", d, d, g.Strides[d], d, g.Dilations[d], g.Pads[d])
+		if d > 0 {
+			cond += " && "
+		}
+		cond += fmt.Sprintf("p%d >= 0 && p%d < %d", d, d, g.Image[d])
+	}
+	f.open("if (%s)", cond)
+	v := load(x, fmt.Sprintf("(c * %d + %s) * %d + %s", taps, flat(k, g.Block), columns, flat(l, g.Columns)))
+	at := flat(p, g.Image)
+	if c == whole {
+		f.line("%s[%s] = (int64_t)((uint64_t)%s[%s] + (uint64_t)%s);", acc.name, at, acc.name, at, v)
+	} else {
+		f.line("%s[%s] += %s;", acc.name, at, v)
+	}
+	f.closeTo(depth)
+	f.loop("i", plane)
+	f.store(y, fmt.Sprintf("c * %d + i", plane), acc.name+"[i]")
+}
+
+// determinant writes Det on a copy of every matrix.
+func determinant(f *fn) {
+	shape := f.n.In[0].Type.Shape
+	m := shape[len(shape)-1]
+	x, y := f.in(0), f.out(0)
+	a := f.scratch("a", tensor.F64, m*m).name
+	f.loop("b", product(shape[:len(shape)-2]))
+	f.line("double det = 1.0;")
+	f.each("i", m*m, "%s[i] = %s;", a, load(x, fmt.Sprintf("b * %d + i", m*m)))
+	f.open("for (int32_t c = 0; c < %d && (det > 0.0 || det < 0.0); c++)", m)
+	f.line("int32_t p = c;")
+	f.open("for (int32_t r = c + 1; r < %d; r++)", m)
+	f.line("p = fabs(%s[r * %d + c]) > fabs(%s[p * %d + c]) ? r : p;", a, m, a, m)
+	f.close()
+	f.open("if (p != c)")
+	f.line("det = -det;")
+	f.loop("k", m)
+	f.line("const double t = %s[p * %d + k];", a, m)
+	f.line("%s[p * %d + k] = %s[c * %d + k];", a, m, a, m)
+	f.line("%s[c * %d + k] = t;", a, m)
+	f.close()
+	f.close()
+	f.line("det *= %s[c * %d + c];", a, m)
+	f.open("for (int32_t r = c + 1; r < %d && (det > 0.0 || det < 0.0); r++)", m)
+	f.line("const double t = %s[r * %d + c] / %s[c * %d + c];", a, m, a, m)
+	f.open("for (int32_t k = c; k < %d; k++)", m)
+	f.line("%s[r * %d + k] -= t * %s[c * %d + k];", a, m, a, m)
+	f.close()
+	f.close()
+	f.close()
+	f.store(y, "b", "det")
+}
+
+// deformed writes DeformConv.
+func deformed(f *fn) {
+	n := f.n
+	g := kernel.Known(op.DeformGeometry(n))
+	x, w, off, y := f.in(0), f.in(1), f.in(2), f.out(0)
+	H, W, out, taps := g.In[0], g.In[1], product(g.Out), g.Taps()
+	ci, co, og := g.CIn/g.Group, g.COut/g.Group, ir.AttrsOf[op.DeformConvAttrs](n).OffsetGroup
+	f.loop("b", g.N)
+	f.loop("m", g.COut)
+	f.loop("o", out)
+	start := "0.0"
+	if f.has(3) {
+		start = load(f.in(3), "m")
+	}
+	f.line("double acc = %s;", start)
+	f.loop("c", ci)
+	f.line("const int32_t ch = m / %d * %d + c;", co, ci)
+	f.loop("t", taps)
+	f.line("const int32_t at = (b * %d + ch / %d) * %d + t;", og, g.CIn/og, taps)
+	f.line("const double py = (double)(o / %d * %d - %d + t / %d * %d) + %s;", g.Out[1], g.Strides[0], g.PadBegin[0],
+		g.Kernel[1], g.Dilations[0], load(off, fmt.Sprintf("at * %d + o", 2*out)))
+	f.line("const double px = (double)(o %% %d * %d - %d + t %% %d * %d) + %s;", g.Out[1], g.Strides[1], g.PadBegin[1],
+		g.Kernel[1], g.Dilations[1], load(off, fmt.Sprintf("(at * 2 + 1) * %d + o", out)))
+	f.open("if (py > -1.0 && px > -1.0 && py < %d.0 && px < %d.0)", H, W)
+	f.line("const int32_t r = (int32_t)floor(py);")
+	f.line("const int32_t q = (int32_t)floor(px);")
+	f.line("const double dy = py - floor(py);")
+	f.line("const double dx = px - floor(px);")
+	f.line("double v = 0.0;")
+	for k := range 4 {
+		dr, dq := k/2, k%2
+		wy, wx := []string{"(1.0 - dy)", "dy"}[dr], []string{"(1.0 - dx)", "dx"}[dq]
+		f.open("if (r + %d >= 0 && r + %d < %d && q + %d >= 0 && q + %d < %d)", dr, dr, H, dq, dq, W)
+		f.line("v += %s * %s * %s;", wy, wx, load(x, fmt.Sprintf("((b * %d + ch) * %d + r + %d) * %d + q + %d", g.CIn,
+			H, dr, W, dq)))
+		f.close()
+	}
+	if f.has(4) {
+		f.line("v *= %s;", load(f.in(4), fmt.Sprintf("at * %d + o", out)))
+	}
+	f.line("acc += v * %s;", load(w, fmt.Sprintf("(m * %d + c) * %d + t", ci, taps)))
+	f.close()
+	f.close()
+	f.close()
+	f.store(y, fmt.Sprintf("(b * %d + m) * %d + o", g.COut, out), "acc")
+}
+
+// regions writes RoiAlign.
+func regions(f *fn) {
+	n := f.n
+	x, rois, idx, y := f.in(0), f.in(1), f.in(2), f.out(0)
+	s := n.In[0].Type.Shape
+	C, H, W := s[1], s[2], s[3]
+	oh, ow, scale := ir.AttrsOf[op.RoiAlignAttrs](n).OutputHeight, ir.AttrsOf[op.RoiAlignAttrs](n).OutputWidth,
+		num(float64(ir.AttrsOf[op.RoiAlignAttrs](n).SpatialScale))
+	half, peak := ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel",
+		ir.AttrsOf[op.ModeAttr](n).Mode == "max"
+	shift := "0.0"
+	if half {
+		shift = "0.5"
+	}
+	f.loop("r", n.In[1].Type.Shape[0])
+	f.index("b", idx, "r", s[0])
+	for k, v := range []string{"left", "top", "right", "bottom"} {
+		f.line("const double %s = %s * %s - %s;", v, load(rois, fmt.Sprintf("r * 4 + %d", k)), scale, shift)
+	}
+	least := "-(double)INFINITY"
+	if !half {
+		least = "1.0"
+	}
+	f.line("const double bw = fmax(right - left, %s) / %d.0;", least, ow)
+	f.line("const double bh = fmax(bottom - top, %s) / %d.0;", least, oh)
+	if k := ir.AttrsOf[op.RoiAlignAttrs](n).SamplingRatio; k > 0 {
+		f.line("const int32_t gh = %d, gw = %d;", k, k)
+	} else {
+		f.line("const int32_t gh = (int32_t)fmin(fmax(ceil(bh), 0.0), 1024.0);")
+		f.line("const int32_t gw = (int32_t)fmin(fmax(ceil(bw), 0.0), 1024.0);")
+	}
+	f.loop("c", C)
+	f.loop("p", oh*ow)
+	f.line("const int64_t plane = (b * %d + c) * %d;", C, H*W)
+	f.line("double acc = 0.0;")
+	f.loop("s", "gh * gw")
+	f.line("double py = top + (double)(p / %d) * bh + ((double)(s / gw) + 0.5) * bh / (double)gh;", ow)
+	f.line("double px = left + (double)(p %% %d) * bw + ((double)(s %% gw) + 0.5) * bw / (double)gw;", ow)
+	f.line("double v = 0.0;")
+	f.open("if (py >= -1.0 && py <= %d.0 && px >= -1.0 && px <= %d.0)", H, W)
+	f.line("py = fmax(py, 0.0);")
+	f.line("px = fmax(px, 0.0);")
+	f.line("const int32_t ra = py < %d.0 ? (int32_t)py : %d;", H-1, H-1)
+	f.line("const int32_t ca = px < %d.0 ? (int32_t)px : %d;", W-1, W-1)
+	f.line("const int32_t rb = ra < %d ? ra + 1 : ra;", H-1)
+	f.line("const int32_t cb = ca < %d ? ca + 1 : ca;", W-1)
+	f.line("const double ly = ra < %d ? py - (double)ra : 0.0;", H-1)
+	f.line("const double lx = ca < %d ? px - (double)ca : 0.0;", W-1)
+	for k := range 4 {
+		row, col := []string{"ra", "rb"}[k/2], []string{"ca", "cb"}[k%2]
+		wy, wx := []string{"(1.0 - ly)", "ly"}[k/2], []string{"(1.0 - lx)", "lx"}[k%2]
+		term := fmt.Sprintf("%s * %s * %s", wy, wx, load(x, fmt.Sprintf("plane + %s * %d + %s", row, W, col)))
+		switch {
+		case !peak:
+			f.line("v += %s;", term)
+		case k == 0:
+			f.line("v = %s;", term)
+		default:
+			f.line("v = nncc_max_f64(v, %s);", term)
+		}
+	}
+	f.close()
+	if peak {
+		f.line("acc = (s == 0 || v > acc) ? v : acc;")
+	} else {
+		f.line("acc += v;")
+	}
+	f.close()
+	v := "acc"
+	if !peak {
+		v = "gh * gw > 0 ? acc / (double)(gh * gw) : acc"
+	}
+	f.store(y, fmt.Sprintf("(r * %d + c) * %d + p", C, oh*ow), v)
+}
+
+func imageRows() []*kernel.Kernel {
+	return []*kernel.Kernel{
+		row("col2im", "sum of overlapping blocks", blocks, known(1, 2), op.Col2Im),
+		row("det", "determinants", determinant, nil, op.Det),
+		row("deform_conv", "convolution with computed offsets", deformed, nil, op.DeformConv),
+		row("roi_align", "regions pooled to a fixed size", regions, nil, op.RoiAlign),
+	}
+}

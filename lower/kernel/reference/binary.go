@@ -91,13 +91,12 @@ func binaryF32(fn, was, doc string, conds kernel.Rules, ops ...*ir.OpDef) *kerne
 
 // compareRow is a row for comparisons and logic: bool out.
 func compareRow(fn, was, doc string, d tensor.DType, ops ...*ir.OpDef) *kernel.Kernel {
-	return row(fn, was, doc, same, kernel.Rules{plain(d), cond.NotEmpty, cond.Rank},
-		func(l *lowering, n *kernel.Node) {
-			out := n.Out[0].Type
-			a, b := l.broadcast(0, out), l.broadcast(1, out)
-			l.call(fn, bcastParams(out, a, b), a.Arg, b.Arg, l.out(0))
-			l.mayOverwrite(a, b)
-		}, ops...)
+	return row(fn, was, doc, same, kernel.Rules{plain(d), cond.NotEmpty, cond.Rank}, func(l *lowering, n *kernel.Node) {
+		out := n.Out[0].Type
+		a, b := l.broadcast(0, out), l.broadcast(1, out)
+		l.call(fn, bcastParams(out, a, b), a.Arg, b.Arg, l.out(0))
+		l.mayOverwrite(a, b)
+	}, ops...)
 }
 
 // plain: all inputs have type d and are not quantised.

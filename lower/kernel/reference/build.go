@@ -5,12 +5,14 @@ package reference
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
 )
 
 // lowering collects the calls of one node.
@@ -185,4 +187,65 @@ func decimal(s string) string {
 		s += ".0"
 	}
 	return s
+}
+
+func natural(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Natural} }
+func same(*kernel.Node) kernel.Layout    { return kernel.Layout{Kind: kernel.Same} }
+
+// anyToAny is a copy from one memory order to another.
+func anyToAny(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} }
+
+// spatial is channels-last for feature maps, natural for what has no space.
+func spatial(n *kernel.Node) kernel.Layout {
+	if n.In[0].Type.Rank() < 3 {
+		return natural(n)
+	}
+	return kernel.SpatialLayout(n)
+}
+
+// row is the row of operators that a function computes: fn, or another one that lower names in l.low.Kernel. was is the
+// prefix of the codes of version 0.1.
+func row(fn, was, doc string, layout func(n *kernel.Node) kernel.Layout, rules kernel.Rules,
+	lower func(l *lowering, n *kernel.Node), ops ...*ir.OpDef) *kernel.Kernel {
+	k := &kernel.Kernel{Name: fn, Library: "nncc", Doc: doc, Ops: ops, Was: was, Rules: rules, Layout: layout}
+	k.Lower = func(n *kernel.Node) *call.Lowered {
+		l := start(n.Node, fn)
+		lower(l, n)
+		return l.low
+	}
+	return k
+}
+
+// checks marks a row whose kernel checks indices itself.
+func checks(k *kernel.Kernel) *kernel.Kernel {
+	k.Checks = true
+	return k
+}
+
+// Short names of what turns logical shapes into what C sees.
+var (
+	strides  = kernel.Strides
+	permuted = kernel.Permuted
+	merge    = kernel.MergeDims
+	padLeft  = kernel.PadLeft
+	arrange  = kernel.Arrange
+)
+
+// position is that of logical dimension d in the memory order of t.
+func position(t ir.Type, d int) int { return slices.Index(t.OrderOrIdentity(), d) }
+
+// outerAxisInner splits memory at logical dimension d: elements per block before,
+// along and behind it, [outer, axis, inner].
+func outerAxisInner(t ir.Type, d int) (outer, axis, inner int) {
+	p := t.Phys()
+	k := position(t, d)
+	return product(p[:k]), p[k], product(p[k+1:])
+}
+
+func product(s []int) int {
+	n := 1
+	for _, d := range s {
+		n *= d
+	}
+	return n
 }

@@ -7,11 +7,13 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // concatRow stores every input as rows of blocks inside the output.
@@ -91,8 +93,7 @@ var sliceRow = row("nncc_copy_nd", "NNCC-SLICE", "strided slices, any element ty
 	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Slice)
 
 // cropRow is sliceRow between different memory orders.
-var cropRow = row("nncc_copy_nd", "NNCC-CROP", "strided slices into another memory order",
-	anyToAny,
+var cropRow = row("nncc_copy_nd", "NNCC-CROP", "strided slices into another memory order", anyToAny,
 	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1, 2, 3, 4)}, sliced, op.Crop)
 
 func sliced(l *lowering, n *kernel.Node) {
@@ -261,4 +262,378 @@ func (l *lowering) padValue(n *kernel.Node) call.Arg {
 
 func dataKernels() []*kernel.Kernel {
 	return []*kernel.Kernel{concatRow, splitRow, sliceRow, cropRow, padRow}
+}
+
+// move is a copy of a box of elements: y[yOff + i·y] = x[xOff + i·x] for every
+// index i of dims, strides in elements.
+type move struct {
+	elem       int
+	dims, x, y []int
+	xOff, yOff int
+}
+
+// merged is the same copy with as few dimensions as possible.
+func (m move) merged() move {
+	dims, st := merge(m.dims, m.x, m.y)
+	m.dims, m.x, m.y = dims, st[0], st[1]
+	return m
+}
+
+// ordered is the same copy with its loops in the order that costs least on vectors: the core is not known here.
+func (m move) ordered() move {
+	order := kernel.LoopOrder(m.elem, true, m.dims, m.x, m.y)
+	m.dims, m.x, m.y = permuted(m.dims, order), permuted(m.x, order), permuted(m.y, order)
+	return m
+}
+
+// identity: the copy changes nothing about the order of the elements.
+func (m move) identity() bool {
+	m = m.merged()
+	return len(m.dims) == 1 && m.x[0] == 1 && m.y[0] == 1 && m.xOff == 0 && m.yOff == 0
+}
+
+// move emits the copy by the simplest kernel that can do it: whole blocks of
+// bytes, else the strided copy.
+func (l *lowering) move(m move, x, y call.Arg) {
+	m = m.merged()
+	r := len(m.dims)
+	if m.x[r-1] == 1 && m.y[r-1] == 1 && r <= 2 && m.xOff == 0 && m.yOff == 0 {
+		rows, xp, yp := 1, m.dims[r-1], m.dims[r-1]
+		if r == 2 {
+			rows, xp, yp = m.dims[0], m.x[0], m.y[0]
+		}
+		if xp >= 0 && yp >= 0 {
+			l.rows(rows, m.dims[r-1]*m.elem, xp*m.elem, yp*m.elem, x, y)
+			return
+		}
+	}
+	m = m.ordered()
+	f := ints("elem", m.elem, "rank", r, "x_offset", m.xOff, "y_offset", m.yOff)
+	f = append(f, list("dims", m.dims), list("x_stride", m.x), list("y_stride", m.y))
+	l.call("nncc_copy_nd", params("nncc_copy_nd_params", f...), bytesOf(x), bytesOf(y))
+}
+
+// rows emits a copy of blocks of bytes.
+func (l *lowering) rows(rows, block, xPitch, yPitch int, x, y call.Arg) {
+	l.blocks(rows, block, call.I32(xPitch), call.I32(yPitch), x, y)
+}
+
+func (l *lowering) blocks(rows, block int, xPitch, yPitch call.Arg, x, y call.Arg) {
+	f := append(ints("rows", rows, "block", block), call.F("x_pitch", xPitch), call.F("y_pitch", yPitch))
+	l.call("nncc_copy_rows", params("nncc_copy_rows_params", f...), bytesOf(x), bytesOf(y))
+}
+
+// pitch is the distance between the rows of an operand, which may then lie
+// apart: of input i, or output i, row bytes each.
+func (l *lowering) pitch(output bool, i, row int) call.Arg {
+	if !output && l.n.In[i].Const != nil {
+		return call.I32(row)
+	}
+	r := call.Rows{Output: output, I: i, Bytes: row}
+	if !slices.Contains(l.low.Rows, r) {
+		l.low.Rows = append(l.low.Rows, r)
+	}
+	return call.Pitch{Output: output, I: i, Row: row}
+}
+
+// fill emits a repetition of one element.
+func (l *lowering) fill(value *tensor.Dense, count int, y call.Arg) {
+	l.call("nncc_fill", params("nncc_fill_params", ints("elem", value.DType.Size(), "count", count)...),
+		blob("fill", value), bytesOf(y))
+}
+
+// view is a node without code: output 0 is input 0 under another type. A
+// constant has no place in the arena, so its view is a copy.
+func view(l *lowering, n *kernel.Node) {
+	if n.In[0].Const != nil {
+		copied(l, n)
+		return
+	}
+	*l.low = call.Lowered{Kernel: "view", Library: "view", View: true, Unused: unusedTail(n.Node)}
+}
+
+// unusedTail are all inputs but the first: shapes and axes, which are part of
+// the types by now.
+func unusedTail(n *ir.Node) []int {
+	if len(n.In) < 2 {
+		return nil
+	}
+	return ir.Identity(len(n.In))[1:]
+}
+
+// copied writes the bytes of input 0, in the order of the output, to output 0.
+func copied(l *lowering, n *kernel.Node) {
+	l.low.Kernel = "nncc_copy_rows"
+	l.low.Unused = unusedTail(n.Node)
+	size := n.Out[0].Type.Bytes()
+	var x call.Arg = l.in(0)
+	if c := n.In[0].Const; c != nil {
+		x = blob("const", arrange(c, n.In[0].Type.Shape, n.In[0].Type.OrderOrIdentity()))
+	}
+	l.rows(1, size, size, size, x, l.out(0))
+}
+
+func transposeLayout(n *kernel.Node) kernel.Layout {
+	p := bug.Must(op.Perm(n.Node))
+	return kernel.Layout{Kind: kernel.ViewTranspose, Perm: p}
+}
+
+// runsUpTo: dimensions that stay together are copied as one.
+var runsUpTo = cond.New("RUNS", fmt.Sprintf("at most %d runs of dimensions move apart", kernel.MaxDims),
+	func(n *kernel.Node) string {
+		return tooManyRuns(n.Node)
+	})
+
+// transposable: a Transpose is a view, but a reader may want its result in another order.
+var transposable = cond.New("RUNS", runsUpTo.Doc, func(n *kernel.Node) string {
+	p, err := op.Perm(n.Node)
+	if err != nil {
+		return err.Error()
+	}
+	from, to := n.In[0].Type, n.In[0].Type
+	from.Order, to.Order = nil, p
+	return tooManyRuns(&ir.Node{In: []*ir.Value{{Type: from}}, Out: []*ir.Value{{Type: to}}})
+})
+
+func tooManyRuns(n *ir.Node) string {
+	if size, _ := quantised.Permutation(n); len(size) > kernel.MaxDims {
+		return fmt.Sprintf("%d runs of dimensions move apart, want at most %d", len(size), kernel.MaxDims)
+	}
+	return ""
+}
+
+// relayout copies between two memory orders of one shape.
+func relayout(l *lowering, n *kernel.Node) {
+	x, y := n.In[0].Type, n.Out[0].Type
+	if n.In[0].Const == nil && x.SameMemory(y.Order) {
+		view(l, n)
+		return
+	}
+	l.low.Route = "nncc_run"
+	order := y.OrderOrIdentity()
+	var from call.Arg = l.in(0)
+	st := strides(x)
+	if c := n.In[0].Const; c != nil {
+		from, st = l.constant(0), tensor.Strides(c.Shape)
+	}
+	dims := y.Phys()
+	l.move(move{elem: y.DType.Size(), dims: dims, x: permuted(st, order), y: tensor.Strides(dims)}, from, l.out(0))
+	l.low.Kernel = l.low.Calls[0].Func
+}
+
+// dropout copies, and fills the mask with true where it is asked for.
+func dropout(l *lowering, n *kernel.Node) {
+	copied(l, n)
+	if len(n.Out) > 1 {
+		l.fill(tensor.Of([]int{1}, []bool{true}), n.Out[1].Type.Elems(), l.out(1))
+	}
+}
+
+func viewKernels() []*kernel.Kernel {
+	reshaped := func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.ViewReshape} }
+	whole := kernel.Rules{cond.SameType, cond.NotEmpty}
+	return []*kernel.Kernel{
+		row("view", "NNCC-RESHAPE", "other shape of the same bytes: no code", reshaped,
+			kernel.Rules{cond.SameType, cond.Constant(1)}, view,
+			kernel.Where(func(d *ir.OpDef) bool { return d.View == ir.Reshaped })...),
+		row("view-transpose", "NNCC-TRANSPOSE", "other order of dimensions over the same bytes: no code",
+			transposeLayout, kernel.Rules{cond.SameType, transposable}, view, op.Transpose),
+		row("nncc_copy_nd", "NNCC-RELAYOUT", "conversion between memory orders", anyToAny,
+			append(whole[:2:2], runsUpTo), relayout, op.Relayout),
+		row("nncc_copy_rows", "NNCC-IDENTITY", "copy", same, whole, copied, op.Identity, op.Within),
+		row("view-bits", "NNCC-BITCAST", "the same bytes as another element type: no code", same,
+			kernel.Rules{wholeBytes, canonical}, view, op.BitCast),
+		row("nncc_copy_rows", "NNCC-DROPOUT", "copy; a mask of true", same, whole, dropout, op.Dropout),
+	}
+}
+
+// canonical: bytes of another type may be more than the 0 and 1 of a bool.
+var canonical = cond.New("BOOL", "a bool comes from a bool", func(n *kernel.Node) string {
+	if x, y := n.In[0].Type.DType, n.Out[0].Type.DType; y == tensor.Bool && x != y {
+		return fmt.Sprintf("from %s to bool: bytes become 0 and 1", x.ONNXName())
+	}
+	return ""
+})
+
+// wholeBytes: elements are not smaller than a byte.
+var wholeBytes = cond.New("WHOLE-BYTES", "elements are whole bytes", func(n *kernel.Node) string {
+	for _, t := range []ir.Type{n.In[0].Type, n.Out[0].Type} {
+		if t.DType.Bits() < 8 {
+			return fmt.Sprintf("elements are %s, want at least 8 bits", t.DType.ONNXName())
+		}
+	}
+	return ""
+})
+
+// blockMove is DepthToSpace (toSpace) or SpaceToDepth as one strided copy: in
+// both, channels [block row, block column, c] (mode CRD: c first) meet space
+// [y, block row], [x, block column].
+func blockMove(n *ir.Node, toSpace bool) move {
+	x, y := n.In[0].Type, n.Out[0].Type
+	deep, wide := x, y // the sides with many channels and with much space
+	if !toSpace {
+		deep, wide = y, x
+	}
+	b, c := ir.AttrsOf[op.BlocksizeAttr](n).Blocksize, wide.Shape[1]
+	type dim struct{ size, deep, wide int }
+	ds, ws := strides(deep), strides(wide)
+	rowStep, colStep, chStep := b*c, c, 1
+	if ir.AttrsOf[op.ModeAttr](n).Mode == "CRD" {
+		rowStep, colStep, chStep = b, 1, b*b
+	}
+	batch := dim{wide.Shape[0], ds[0], ws[0]}
+	ch := dim{c, chStep * ds[1], ws[1]}
+	row, col := dim{b, rowStep * ds[1], ws[2]}, dim{b, colStep * ds[1], ws[3]}
+	yy, xx := dim{deep.Shape[2], ds[2], b * ws[2]}, dim{deep.Shape[3], ds[3], b * ws[3]}
+	m := move{elem: y.DType.Size()}
+	add := func(d dim) {
+		m.dims = append(m.dims, d.size)
+		if toSpace {
+			m.x, m.y = append(m.x, d.deep), append(m.y, d.wide)
+		} else {
+			m.x, m.y = append(m.x, d.wide), append(m.y, d.deep)
+		}
+	}
+	// in the order of the output's memory
+	for _, d := range y.OrderOrIdentity() {
+		switch {
+		case d == 0:
+			add(batch)
+		case d == 1 && toSpace:
+			add(ch)
+		case d == 1 && ir.AttrsOf[op.ModeAttr](n).Mode == "CRD":
+			add(ch)
+			add(row)
+			add(col)
+		case d == 1:
+			add(row)
+			add(col)
+			add(ch)
+		case d == 2:
+			add(yy)
+			if toSpace {
+				add(row)
+			}
+		case d == 3:
+			add(xx)
+			if toSpace {
+				add(col)
+			}
+		}
+	}
+	return m
+}
+
+func blockRow(was string, d *ir.OpDef, toSpace bool) *kernel.Kernel {
+	return row("nncc_copy_nd", was, d.Doc+", any element type", same, kernel.Rules{cond.SameType, cond.NotEmpty},
+		func(l *lowering, n *kernel.Node) {
+			l.strided(blockMove(n.Node, toSpace))
+		}, d)
+}
+
+// sameRank: any order where the rank stays, else natural.
+func sameRank(n *kernel.Node) kernel.Layout {
+	if n.In[0].Type.Rank() == n.Out[0].Type.Rank() {
+		return same(n)
+	}
+	return natural(n)
+}
+
+// repeatMove is Expand or Tile: dimensions of input 0 are repeated.
+func repeatMove(n *ir.Node) move {
+	x, y := n.In[0].Type, n.Out[0].Type
+	shape := padLeft(x.Shape, y.Rank())
+	t := x.WithShape(shape)
+	if x.Rank() == y.Rank() {
+		t.Order = x.Order
+	}
+	xs, ys := strides(t), strides(y)
+	m := move{elem: y.DType.Size()}
+	for _, d := range y.OrderOrIdentity() {
+		if r := y.Shape[d] / shape[d]; r > 1 {
+			m.dims, m.x, m.y = append(m.dims, r), append(m.x, 0), append(m.y, shape[d]*ys[d])
+		}
+		m.dims, m.x, m.y = append(m.dims, shape[d]), append(m.x, xs[d]), append(m.y, ys[d])
+	}
+	return m
+}
+
+// repeatDims: repeated dimensions count twice.
+var repeatDims = cond.New("LOOPS", fmt.Sprintf("at most %d loops", kernel.MaxDims), func(n *kernel.Node) string {
+	y := n.Out[0].Type.Shape
+	x := padLeft(n.In[0].Type.Shape, len(y))
+	loops := 0
+	for d := range y {
+		if x[d] > 1 {
+			loops++
+		}
+		if y[d] > x[d] {
+			loops++
+		}
+	}
+	if loops > kernel.MaxDims {
+		return fmt.Sprintf("from %v to %v takes %d loops, want at most %d", x, y, loops, kernel.MaxDims)
+	}
+	return ""
+})
+
+// triluRow chooses between the input and zero by a constant mask.
+var triluRow = row("nncc_where", "NNCC-TRILU", "upper or lower triangle, any element type", natural,
+	kernel.Rules{cond.SameType, cond.NotEmpty, cond.Rank, cond.Constant(1)}, func(l *lowering, n *kernel.Node) {
+		t := n.In[0].Type
+		r := t.Rank()
+		rows, cols, k := t.Shape[r-2], t.Shape[r-1], 0
+		if c := n.ConstIn(1); c != nil {
+			k = int(min(max(c.Int(0), -1<<30), 1<<30))
+		}
+		mask := make([]bool, rows*cols)
+		for i := range mask {
+			row, col := i/cols, i%cols
+			if mask[i] = col >= row+k; ir.AttrsOf[op.TriluAttrs](n).Upper == 0 {
+				mask[i] = col <= row+k
+			}
+		}
+		zero := tensor.New(t.DType, []int{1})
+		if t.Quant != nil {
+			zero.SetInt(0, int64(t.Quant.ZeroAt(0)))
+		}
+		cs := make([]int, r)
+		cs[r-2], cs[r-1] = cols, 1
+		dims, st := merge(t.Shape, cs, tensor.Strides(t.Shape), make([]int, r))
+		f := append(ints("elem", t.DType.Size(), "rank", len(dims)), list("dims", dims),
+			list("c_stride", st[0]), list("a_stride", st[1]), list("b_stride", st[2]))
+		l.call("nncc_where", params("nncc_where_params", f...), blob("mask", tensor.Of([]int{len(mask)}, mask)),
+			bytesOf(l.in(0)), blob("const", zero), bytesOf(l.out(0)))
+	}, op.Trilu)
+
+// knownRow stores results that do not depend on data computed at run time.
+var knownRow = row("nncc_copy_rows", "NNCC-KNOWN", "result known at compile time", natural, kernel.Rules{nonEmptyOut},
+	func(l *lowering, n *kernel.Node) {
+		in := make([]*tensor.Dense, len(n.In))
+		for i, v := range n.In {
+			if v == nil {
+				continue
+			}
+			if in[i] = v.Const; in[i] == nil { // only its shape matters
+				in[i] = tensor.New(v.Type.DType, v.Type.Shape)
+			}
+		}
+		out := kernel.Known(ir.EvalNode(n.Node, in))
+		l.low.Unused = ir.Identity(len(n.In))
+		size := n.Out[0].Type.Bytes()
+		l.rows(1, size, size, size, blob("const", out[0]), l.out(0))
+	}, op.Constant, op.ConstantOfShape, op.Shape, op.Size, op.Range, op.EyeLike, op.NonZero)
+
+func spaceKernels() []*kernel.Kernel {
+	repeat := func(l *lowering, n *kernel.Node) {
+		l.low.Unused = unusedTail(n.Node)
+		l.strided(repeatMove(n.Node))
+	}
+	return []*kernel.Kernel{
+		blockRow("NNCC-DEPTHTOSPACE", op.DepthToSpace, true),
+		blockRow("NNCC-SPACETODEPTH", op.SpaceToDepth, false),
+		row("nncc_copy_nd", "NNCC-EXPAND", "repetition of a tensor, any element type", sameRank,
+			kernel.Rules{cond.SameType, cond.NotEmpty, cond.Constant(1), repeatDims}, repeat, op.Expand, op.Tile),
+		triluRow, knownRow,
+	}
 }

@@ -3,11 +3,25 @@
 package reference_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel"
+	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
 // one is a graph of one node with inputs %x, %y, ... of the given types.
@@ -142,9 +156,8 @@ func casesPoolF32() []kase {
 		} {
 			cases = append(cases, kase{name: name + " " + a, src: one(f32("[2,3,7,8]"), "", name+"(%x) {"+a+"}")})
 		}
-		cases = append(cases,
-			kase{name: name + " 1-D", src: one(f32("[2,3,9]"), "", name+"(%x) {kernel_shape=[3], strides=[2], "+
-				"pads=[1,1]}")})
+		cases = append(cases, kase{name: name + " 1-D", src: one(f32("[2,3,9]"), "",
+			name+"(%x) {kernel_shape=[3], strides=[2], pads=[1,1]}")})
 	}
 	cases = append(cases,
 		kase{name: "count pad", src: one(f32("[1,3,7,8]"), "", "AveragePool(%x) {kernel_shape=[3,3], "+
@@ -229,4 +242,199 @@ func casesAxisF32() []kase {
 	}
 	cases = append(cases, kase{name: "noop", src: one(f32("[2,3,4]"), "", "ReduceSum(%x) {noop_with_empty_axes=1}")})
 	return cases
+}
+
+// spectra draws layers of all lengths up to most that keep says, as one graph.
+func spectra(rng *rand.Rand, most int, keep func(n int) bool) string {
+	modes := []string{"constant", "reflect", "edge"}
+	types := []string{"f32[%d,%d]", "i8[%d,%d] q(0.02:-7)", "i16[%d,%d] q(0.001:0)"}
+	var b strings.Builder
+	for n := 2; n <= most; n++ {
+		if !qref.FFTLength(n) || !keep(n) {
+			continue
+		}
+		lead := rng.IntN(2) * rng.IntN(n)
+		window := []int{n - lead, 1 + rng.IntN(n-lead)}[rng.IntN(2)]
+		pad, over, step := rng.IntN(2)*rng.IntN(n), rng.IntN(n), 1+rng.IntN(n)
+		samples := max(pad, over) + 1 + rng.IntN(3*n)
+		frames := min(5, max(1, (samples+over-n+pad)/step+1))
+		bins := []int{n/2 + 1, 1 + rng.IntN(n), n}[rng.IntN(3)]
+		fmt.Fprintf(&b, "in %%x%d : %s\nconst %%w%d : f32[%d] = rand %d\n", n,
+			fmt.Sprintf(types[rng.IntN(3)], 1+rng.IntN(2), samples), n, window, n)
+		fmt.Fprintf(&b, "%%o%d = nncc.Spectrum(%%x%d, %%w%d) {length=%d, frames=%d, step=%d, lead=%d, bins=%d, "+
+			"pad=%d, mode=%q, power=%d, fixed=%d}\nout \"o%d\" = %%o%d\n", n, n, n, n, frames, step, lead, bins, pad,
+			modes[rng.IntN(3)], rng.IntN(2), rng.IntN(2), n, n)
+	}
+	return b.String()
+}
+
+// TestSpectrum: the C gives the interpreter's bits, on the host for lengths of every kind.
+func TestSpectrum(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	host := kase{name: "all lengths", tol: -1, kernel: "nncc_spectrum",
+		src: spectra(rng, 1024, func(n int) bool { return n < 40 || testenv.Long() || rng.IntN(8) == 0 })}
+	runCases(t, []kase{host})
+}
+
+// casesSparse: filter banks and scattered weights, with and without a background.
+func casesSparse() []kase {
+	var cases []kase
+	for i, c := range []struct {
+		rows, in, out, run int
+		background         string
+	}{
+		{5, 40, 7, 4, "0"}, {4, 65, 9, 1, "0.25"}, {9, 33, 12, 6, "-0.5"}, {1, 128, 20, 11, "0"},
+		{3, 64, 6, 0, "0.125"},
+	} {
+		rng := rand.New(rand.NewPCG(uint64(i), 1))
+		w := make([]string, c.in*c.out)
+		for j := range w {
+			w[j] = c.background
+		}
+		for o := range c.out {
+			at := rng.IntN(c.in - c.run + 1)
+			for k := range c.run {
+				w[o*c.in+at+k] = fmt.Sprintf("%.4f", rng.NormFloat64())
+			}
+		}
+		src := one([]string{fmt.Sprintf("f32[%d,%d]", c.rows, c.in)}, fmt.Sprintf("const %%w : f32[%d,%d] = {%s}\n"+
+			"const %%b : f32[%d] = rand 2", c.out, c.in, strings.Join(w, ","), c.out),
+			`Gemm(%x, %w, %b) {transB=1, act_min=-0.75}`)
+		cases = append(cases, kase{name: fmt.Sprint("sparse ", c), tol: 3e-6, kernel: "nncc_sparse_f32", src: src})
+	}
+	return cases
+}
+
+// arguments are where the forms of functions are compared: near the ends, at
+// and around whole numbers, at attributes' defaults.
+func arguments() []float32 {
+	x := []float32{0, 0.5, -0.5, 0.2, 0.01, 1e-3, -1e-3, 1e-20, -90, 90, -40, 40, 3.4e38, -3.4e38}
+	for v := float32(-12); v <= 12; v += 0.0625 {
+		x = append(x, v)
+	}
+	return x
+}
+
+// TestElementForms: the C forms of every operator that has them, in float and in
+// double, give what its function in Go gives.
+func TestElementForms(t *testing.T) {
+	cc := testenv.Tool(t, "cc", "gcc")
+	type form struct {
+		n     *ir.Node
+		float bool
+	}
+	var forms []form
+	var src bytes.Buffer
+	fmt.Fprint(&src, "#include <stdio.h>\n#include \"nncc_element_f32.h\"\n#include \"nncc_loops.h\"\nint "+
+		"main(void)\n{\n    float in[2];\n    double y;\n")
+	fmt.Fprint(&src, "    while (fread(in, sizeof in, 1, stdin) == 1) {\n")
+	pairs := 0
+	for _, d := range op.All() {
+		form1, names := d.C, []string{"x"}
+		if d.Pair != nil && d != op.Mean { // of Mean, it is the sum
+			form1, names = d.Pair, []string{"a", "b"}
+			pairs++
+		}
+		if form1 == nil || len(names) == 1 && (d.Scalar == nil || d.Quant != ir.QFloat) || d.Quant == ir.QNone {
+			continue
+		}
+		for _, n := range variants(d) {
+			attr := func(name string) string { return fmt.Sprintf("((t)%.17g)", n.Float(name)) }
+			c := form1(n)
+			for _, f := range []struct{ ctype, text string }{{"float", kernel.Float32(c)}, {"double", c.F64}} {
+				fmt.Fprintf(&src, "        { typedef %s t;\n", f.ctype)
+				for i, x := range names {
+					fmt.Fprintf(&src, "            const t %s = in[%d];\n", x, i)
+				}
+				fmt.Fprintf(&src, "            y = (t)(%s);\n            fwrite(&y, sizeof y, 1, stdout); }\n",
+					kernel.Written(f.text, attr))
+				forms = append(forms, form{n, f.ctype == "float"})
+			}
+		}
+	}
+	if pairs < 15 {
+		t.Errorf("%d operators of two operands", pairs)
+	}
+	src.WriteString("    }\n    return 0;\n}\n")
+	dir := t.TempDir()
+	file, exe := filepath.Join(dir, "forms.c"), filepath.Join(dir, "forms")
+	testenv.OK(t, os.WriteFile(file, src.Bytes(), 0o644))
+	runtime := filepath.Join(dir, "runtime")
+	testenv.OK(t, runtimec.WriteTree(runtime))
+	args := []string{"-std=c99", "-Wall", "-Werror", "-I", filepath.Join(runtime, "include", "nncc"), "-I",
+		filepath.Join(runtime, "src", "nncc"), "-o", exe, file}
+	called := map[string]bool{}
+	for _, f := range regexp.MustCompile(`nncc_\w+_f64`).FindAllString(src.String(), -1) {
+		if !called[f] {
+			called[f] = true
+			args = append(args, filepath.Join(runtime, "src", "nncc", f+".c"))
+		}
+	}
+	if msg, err := exec.Command(cc, append(args, "-lm")...).CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, msg)
+	}
+	var xs [][2]float32
+	for i, all := 0, arguments(); i < len(all); i++ {
+		xs = append(xs, [2]float32{all[i], all[(7*i+3)%len(all)]}, [2]float32{all[i], all[i]})
+	}
+	var in, out bytes.Buffer
+	binary.Write(&in, binary.LittleEndian, xs)
+	cmd := exec.Command(exe)
+	cmd.Stdin, cmd.Stdout = &in, &out
+	testenv.OK(t, cmd.Run())
+	failed := map[*ir.Node]bool{}
+	for _, x := range xs {
+		for _, f := range forms {
+			var got float64
+			testenv.OK(t, binary.Read(&out, binary.LittleEndian, &got))
+			want, tol := inGo(t, f.n, f.float, x), 1e-12
+			if f.float {
+				tol = 2e-6
+			}
+			ok := got == want || got != got && want != want || math.Abs(got-want) <= tol*math.Abs(want)+tol/6
+			if !ok && !failed[f.n] {
+				failed[f.n] = true
+				t.Errorf("%s %v at %g: C gives %g, Go %g (float %v)", f.n.Op.Name, f.n.Attrs, x, got, want, f.float)
+			}
+		}
+	}
+}
+
+// inGo is what the interpreter computes of one number, or of two.
+func inGo(t *testing.T, n *ir.Node, float bool, x [2]float32) float64 {
+	t.Helper()
+	if n.Op.Scalar != nil {
+		y := n.Op.Scalar(n, float64(x[0]))
+		if float {
+			y = float64(float32(y))
+		}
+		return y
+	}
+	var in []*tensor.Dense
+	for _, v := range x {
+		d := tensor.Of([]int{1}, []float64{float64(v)})
+		if float {
+			d = d.Cast(tensor.F32)
+		}
+		in = append(in, d)
+	}
+	y, err := n.Op.Eval(n, in)
+	testenv.OK(t, err)
+	return y[0].Float(0)
+}
+
+// variants are nodes of an operator with its default attributes, others, and
+// every value of an attribute that is a choice.
+func variants(d *ir.OpDef) []*ir.Node {
+	plain, other := &ir.Node{Op: d}, &ir.Node{Op: d}
+	for i, a := range d.Attrs {
+		if a.Kind == ir.AttrFloat && !strings.HasPrefix(a.Name, "act_") { // forms are without activations
+			other.SetAttr(a.Name, ir.Float(0.375+0.25*float32(i)))
+		}
+	}
+	out := []*ir.Node{plain, other}
+	if d == op.Gelu {
+		out = append(out, &ir.Node{Op: d, Attrs: ir.Attrs{"approximate": ir.Str("tanh")}})
+	}
+	return out
 }

@@ -50,9 +50,8 @@ func casesResize() []kase {
 			kase{name: mode + " antialias", src: one(f32("[1,3,9,8]"), "const %s : i64[2] = {4,5}",
 				fmt.Sprintf("Resize(%%x, -, -, %%s) {mode=%q, antialias=1, axes=[2,3]}", mode)), tol: 3e-6})
 	}
-	cases = append(cases,
-		kase{name: "i8", src: "in %x : i8[1,3,4,5] q(0.1:3)\nconst %s : f32[4] = {1,1,2,2}\n%o : i8[1,3,8,10] " +
-			"q(0.1:3) = Resize(%x, -, %s)\nout \"o\" = %o", kernel: "nncc_resize_nearest"})
+	cases = append(cases, kase{name: "i8", src: "in %x : i8[1,3,4,5] q(0.1:3)\nconst %s : f32[4] = {1,1,2,2}\n%o : " +
+		"i8[1,3,8,10] q(0.1:3) = Resize(%x, -, %s)\nout \"o\" = %o", kernel: "nncc_resize_nearest"})
 	return cases
 }
 
@@ -60,17 +59,14 @@ func casesSpaceAndRepeat() []kase {
 	var cases []kase
 	for _, order := range []string{"", "nhwc", "2013"} {
 		for _, mode := range []string{"DCR", "CRD"} {
-			cases = append(cases,
-				kase{name: "d2s" + order + mode, order: order, src: one([]string{"i8[2,12,3,5]"}, "",
-					fmt.Sprintf("DepthToSpace(%%x) {blocksize=2, mode=%q}", mode))},
-				kase{name: "s2d" + order + mode, order: order, src: one([]string{"f32[2,3,4,6]"}, "",
+			cases = append(cases, kase{name: "d2s" + order + mode, order: order, src: one([]string{"i8[2,12,3,5]"}, "",
+				fmt.Sprintf("DepthToSpace(%%x) {blocksize=2, mode=%q}", mode))}, kase{name: "s2d" + order + mode,
+				order: order, src: one([]string{"f32[2,3,4,6]"}, "",
 					fmt.Sprintf("SpaceToDepth(%%x) {blocksize=2, mode=%q}", mode))})
 		}
-		cases = append(cases,
-			kase{name: "tile" + order, order: order, src: one([]string{"i16[2,3,4,5]"}, "const %r : i64[4] = {1,2,3,2}",
-				"Tile(%x, %r)")},
-			kase{name: "expand" + order, order: order, src: one([]string{"f32[2,1,4,1]"},
-				"const %r : i64[4] = {1,3,1,5}", "Expand(%x, %r)")})
+		cases = append(cases, kase{name: "tile" + order, order: order, src: one([]string{"i16[2,3,4,5]"},
+			"const %r : i64[4] = {1,2,3,2}", "Tile(%x, %r)")}, kase{name: "expand" + order, order: order,
+			src: one([]string{"f32[2,1,4,1]"}, "const %r : i64[4] = {1,3,1,5}", "Expand(%x, %r)")})
 	}
 	cases = append(cases,
 		kase{name: "expand rank", src: one([]string{"f32[3,1]"}, "const %r : i64[3] = {2,3,5}", "Expand(%x, %r)")},
@@ -100,14 +96,11 @@ func casesIndex() []kase {
 	in := func(d ...*tensor.Dense) []*tensor.Dense { return d }
 	var cases []kase
 	for _, order := range []string{"", "nhwc"} {
-		cases = append(cases,
-			kase{name: "gather const" + order, order: order, src: one(f32("[2,3,4,5]"), "const %i : i64[2] = {2,-3}",
-				"Gather(%x, %i) {axis=1}")},
-			kase{name: "gather one" + order, order: order, src: one(f32("[2,3,4,5]"), "const %i : i64[1] = {-1}",
-				"Gather(%x, %i) {axis=1}")},
-			kase{name: "gather data" + order, order: order,
-				src: one([]string{"i32[3]"}, "const %d : f32[2,3,4,5] = rand 3", "Gather(%d, %x) {axis=2}"),
-				in:  in(i32([]int{3}, 1, -1, 0))})
+		cases = append(cases, kase{name: "gather const" + order, order: order, src: one(f32("[2,3,4,5]"),
+			"const %i : i64[2] = {2,-3}", "Gather(%x, %i) {axis=1}")}, kase{name: "gather one" + order,
+			order: order, src: one(f32("[2,3,4,5]"), "const %i : i64[1] = {-1}", "Gather(%x, %i) {axis=1}")},
+			kase{name: "gather data" + order, order: order, src: one([]string{"i32[3]"},
+				"const %d : f32[2,3,4,5] = rand 3", "Gather(%d, %x) {axis=2}"), in: in(i32([]int{3}, 1, -1, 0))})
 	}
 	cases = append(cases,
 		kase{name: "gather scalar", src: one(f32("[4,5]"), "const %i : i64[] = {2}", "Gather(%x, %i)")},
@@ -184,10 +177,9 @@ func casesCast() []kase {
 				"", fmt.Sprintf("Cast(%%x) {to=%d}", codes[to]))})
 		}
 	}
-	cases = append(cases,
-		kase{name: "cast like", src: one([]string{"f32[2,3,4]", "i32[7]"}, "", "CastLike(%x, %y)")},
-		kase{name: "argmax to float", src: "in %x : f32[2,5]\n%a = ArgMax(%x) {axis=1}\n%b = Cast(%a) {to=1}\nout " +
-			"\"b\" = %b"})
+	cases = append(cases, kase{name: "cast like", src: one([]string{"f32[2,3,4]", "i32[7]"}, "", "CastLike(%x, %y)")},
+		kase{name: "argmax to float",
+			src: "in %x : f32[2,5]\n%a = ArgMax(%x) {axis=1}\n%b = Cast(%a) {to=1}\nout \"b\" = %b"})
 	return cases
 }
 

@@ -18,16 +18,13 @@ func casesMovement() []kase {
 			for axis := range 4 {
 				a := []int{1, 3, 4, 5}
 				a[axis]++
-				add("concat "+d, order, one([]string{d + "[1,3,4,5]", d + shape(a...)}, "const %k : "+d+
-					"[1,3,4,5] = rand 9",
-					fmt.Sprintf("Concat(%%x, %%y, %%k) {axis=%d}", axis)))
+				add("concat "+d, order, one([]string{d + "[1,3,4,5]", d + shape(a...)},
+					"const %k : "+d+"[1,3,4,5] = rand 9", fmt.Sprintf("Concat(%%x, %%y, %%k) {axis=%d}", axis)))
 			}
 			add("slice "+d, order, one([]string{d + "[2,3,6,7]"}, "const %s : i64[2] = {1,5}\nconst %e : i64[2] = "+
-				"{3,0}\nconst %a : i64[2] = {1,3}\nconst %p : i64[2] = {1,-2}",
-				"Slice(%x, %s, %e, %a, %p)"))
-			add("slice crop "+d, order, one([]string{d + "[2,3,6,7]"}, "const %s : i64[2] = {2,1}\nconst %e : "+
-				"i64[2] = {5,6}\nconst %a : i64[2] = {2,3}",
-				"Slice(%x, %s, %e, %a)"))
+				"{3,0}\nconst %a : i64[2] = {1,3}\nconst %p : i64[2] = {1,-2}", "Slice(%x, %s, %e, %a, %p)"))
+			add("slice crop "+d, order, one([]string{d + "[2,3,6,7]"}, "const %s : i64[2] = {2,1}\nconst %e : i64[2] "+
+				"= {5,6}\nconst %a : i64[2] = {2,3}", "Slice(%x, %s, %e, %a)"))
 			for _, m := range []string{"constant", "edge", "reflect", "wrap"} {
 				add("pad "+m+d, order, one([]string{d + "[2,3,4,5]"}, "const %p : i64[8] = {0,1,2,-1,0,0,1,2}",
 					fmt.Sprintf("Pad(%%x, %%p) {mode=%q}", m)))

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // rnnActs are the kernels' names of ONNX's activations.
@@ -119,3 +120,41 @@ func rnnKernels() []*kernel.Kernel {
 		rnnRow("nncc_rnn_f32", "NNCC-RNN-F32", op.RNN, []int{5}, 2),
 	}
 }
+
+// integerRecurrent are LSTM and GRU of nncc_recurrent.h in C.
+func integerRecurrent() []*kernel.Kernel {
+	var rows []*kernel.Kernel
+	for _, k := range quantised.RecurrentKinds {
+		fn := "nncc_" + k.Suffix()
+		rows = append(rows, &kernel.Kernel{Name: fn, Library: "nncc", Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
+			Was: "NNCC-" + k.Was() + "-Q", Rules: k.Rules(), Layout: natural,
+			Lower: func(n *kernel.Node) *call.Lowered { return quantised.CallRecurrent(n, fn, "nncc", 0) }})
+	}
+	return rows
+}
+
+// svdfRow is TensorFlow Lite's SVDF on int8.
+var svdfRow = row("nncc_svdf", "NNCC-SVDF-S8", op.SVDF.Doc, natural, kernel.Rules{cond.New("SYMMETRIC",
+	"constant weights, symmetric, with one scale each", func(n *kernel.Node) string {
+		_, why := op.SVDFParams(n.Node)
+		return why
+	})}, func(l *lowering, n *kernel.Node) {
+	fn, time := "nncc_svdf_s8", n.ConstIn(2)
+	if time != nil && time.DType == tensor.I16 {
+		fn = "nncc_svdf_s8_s16"
+	}
+	l.low.Kernel = fn
+	p, _ := op.SVDFParams(n.Node)
+	l.low.Unused = []int{1, 2, 3}
+	features := make([]byte, len(p.Features))
+	for i, v := range p.Features {
+		features[i] = byte(v)
+	}
+	params := params("nncc_svdf_params", ints("batch", p.Batch, "inputs", p.Inputs, "units", p.Units, "rank",
+		p.Rank, "memory", p.Memory, "feature_mult", call.T(p.FeatureMult), "feature_shift", call.T(p.FeatureShift),
+		"output_mult", call.T(p.OutputMult), "output_shift", call.T(p.OutputShift), "output_zero",
+		call.T(p.OutputZero), "state_zero", call.T(p.StateZero))...)
+	l.call(fn, params, l.in(0), &call.Blob{Hint: "features", CType: "int8_t", Data: features,
+		NoCast: true}, i32Blob("feature_bias", p.FeatureBias), blob("time", time), i32Blob("bias", p.Bias),
+		l.in(4), l.out(0), l.out(1))
+}, op.SVDF)

@@ -60,8 +60,7 @@ var linesRow = row("nncc_piecewise_linear_s16", "NNCC-LINES-S16",
 		f := []call.Field{call.F("pos_mult", i64(p.PosMult)), call.F("pos_bias", i64(p.PosBias)),
 			call.F("neg_mult", i64(p.NegMult)), call.F("neg_bias", i64(p.NegBias))}
 		f = append(f, ints("count", n.Out[0].Type.Elems(), "split", call.T(p.Split), "pos_shift", call.T(p.PosShift),
-			"neg_shift", call.T(p.NegShift),
-			"act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))...)
+			"neg_shift", call.T(p.NegShift), "act_min", call.T(p.ActMin), "act_max", call.T(p.ActMax))...)
 		l.call(l.low.Kernel, params("nncc_piecewise_linear_params", f...), l.in(0), l.out(0))
 		if n.In[0].Type.DType == n.Out[0].Type.DType {
 			l.inPlace(0)

@@ -258,10 +258,8 @@ func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
 	s, a, b := everyPair()
 	y := make([]int8, len(pairs))
 	p := &qref.BinaryParams{AScale: float64(n.In[0].Type.Quant.Scale[0]), BScale: float64(n.In[1].Type.Quant.Scale[0]),
-		OutScale: float64(n.Out[0].Type.Quant.Scale[0]),
-		AZero:    int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0], OutZero: int32(zeroOut(n)), ActMin: lo,
-		ActMax: hi,
-		Op:     o, Bcast: s}
+		OutScale: float64(n.Out[0].Type.Quant.Scale[0]), AZero: int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0],
+		OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi, Op: o, Bcast: s}
 	return qref.Binary(p, a, b, y) == nil && equalPairs(y, pairs)
 }
 
@@ -297,15 +295,13 @@ func (l *lowering) expanded() {
 		}
 		s := p.Scales
 		l.cmsis("arm_elementwise_add"+suffix, args[0], args[1], i32(p.Offset1), i32(s.Mult1), i32(s.Shift1),
-			i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift),
-			l.out(0), i32(p.OutputOffset), i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax),
-			call.I32(out.Elems()))
+			i32(p.Offset2), i32(s.Mult2), i32(s.Shift2), i32(s.LeftShift), l.out(0), i32(p.OutputOffset),
+			i32(s.OutMult), i32(s.OutShift), i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
 		return
 	}
 	p := op.MulParams(n)
 	l.cmsis("arm_elementwise_mul"+suffix, args[0], args[1], i32(p.Offset1), i32(p.Offset2), l.out(0),
-		i32(p.OutputOffset), i32(p.Mult), i32(p.Shift),
-		i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
+		i32(p.OutputOffset), i32(p.Mult), i32(p.Shift), i32(p.ActMin), i32(p.ActMax), call.I32(out.Elems()))
 }
 
 func i32(v int32) call.Trained { return call.T(v) }

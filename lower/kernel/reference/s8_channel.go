@@ -3,6 +3,7 @@
 package reference
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,8 +12,10 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
 // constOps are element-wise operators with two inputs, one of which may be a
@@ -296,3 +299,180 @@ func rowNumbers(index []int) *call.Blob {
 func byteBlob(hint string, d []byte) *call.Blob {
 	return &call.Blob{Hint: hint, CType: "uint8_t", Data: d, NoCast: true}
 }
+
+// channelLines are the functions of the rows as lines with one shift.
+type channelLines struct {
+	rows     []pack.Line
+	positive *pack.Line // PRelu: for inputs at or above the zero point
+	shift    int32
+}
+
+// inLines looks for lines, nil: there are none.
+func (p *channelPlan) inLines(n *ir.Node) *channelLines {
+	lo, hi := op.ActRange(n, n.Out[0].Type)
+	in, last := n.In[p.x].Type.Quant, int32(127)
+	prelu := n.Op == op.PRelu && p.x == 0
+	if prelu {
+		last = in.Zero[0] - 1
+	}
+	var targets []pack.Target
+	for i, row := range p.rows {
+		targets = append(targets, pack.Target{Slope: p.slope(n, i), From: -128, To: last, Of: target8(row)})
+	}
+	if prelu {
+		targets = append(targets, pack.Target{Slope: float64(in.Scale[0]) / float64(n.Out[0].Type.Quant.Scale[0]),
+			From: last + 1, To: 127, Of: target8(p.rows[0])})
+	}
+	lines, shift, ok := pack.Lines(targets, lo, hi)
+	if !ok {
+		return nil
+	}
+	c := &channelLines{rows: lines[:len(p.rows)], shift: shift}
+	if prelu {
+		c.positive = &lines[len(p.rows)]
+	}
+	return c
+}
+
+// lines emits the functions of channels wherever these lie in memory.
+func (l *lowering) lines(p *channelPlan) {
+	c, n := p.lines, l.n
+	dim, _ := channelDim(n)
+	outer, channels, inner := outerAxisInner(n.Out[0].Type, dim)
+	mult, bias := make([]int32, channels), make([]int32, channels)
+	for i, r := range p.index {
+		mult[i], bias[i] = c.rows[r].Mult, c.rows[r].Bias
+	}
+	f := append(ints("outer", outer, "channels", channels, "inner", inner, "shift", call.T(c.shift)), clampFields(n)...)
+	if c.positive != nil {
+		f = append(f, ints("mult", call.T(c.positive.Mult), "bias", call.T(c.positive.Bias), "zero",
+			call.T(n.In[p.x].Type.Quant.Zero[0]), "two", 1)...)
+	}
+	l.low.Kernel = "nncc_channel_lines_s8"
+	l.call("nncc_channel_lines_s8", params("nncc_channel_lines_s8_params", f...), l.in(p.x), i32Blob("mult", mult),
+		i32Blob("bias", bias), l.out(0))
+}
+
+// Constants of the integer kernels are derived from what the interpreter
+// computes: the node is evaluated on every value that its operands can take,
+// and a kernel is used only where it gives the same for all of them.
+
+// repeated is element k of d, count times, as a vector.
+func repeated(d *tensor.Dense, k, count int) []byte {
+	s := d.DType.Size()
+	b := d.Bytes()[k*s : (k+1)*s]
+	out := make([]byte, 0, s*count)
+	for range count {
+		out = append(out, b...)
+	}
+	return out
+}
+
+// pairTable is the function of two 8-bit inputs: the result for bit patterns a
+// and b is at a<<8|b.
+func pairTable(n *ir.Node) ([]byte, error) {
+	const size = 1 << 16
+	a, b := make([]byte, size), make([]byte, size)
+	for i := range size {
+		a[i], b[i] = byte(i>>8), byte(i)
+	}
+	in := make([]*tensor.Dense, 2)
+	for i, v := range [][]byte{a, b} {
+		d := kernel.Known(tensor.FromBytes(n.In[i].Type.DType, []int{size}, v))
+		in[i] = d
+	}
+	y := kernel.Known(kernel.Probe(n, in, []int{size}))
+	return y.Bytes(), nil
+}
+
+// tables are a function of one 8-bit value that depends on a constant.
+type tables struct {
+	x     int      // the run-time input
+	rows  [][]byte // 256 results for every different value of the constant
+	index []int    // the row of every element of the constant
+}
+
+// constTables are the tables of a node with two inputs, one of them constant.
+var constTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
+	k, why := kernel.RunInput(n)
+	if why != "" {
+		return nil, errors.New(why)
+	}
+	if n.In[1-k].Type.Quant.PerAxis() {
+		return nil, fmt.Errorf("the constant %s is quantised along dimension %d, want one scale", n.In[1-k],
+			n.In[1-k].Type.Quant.Axis)
+	}
+	c := n.In[1-k].Const
+	size := c.DType.Size()
+	seen := map[string]int{}
+	t := &tables{x: k}
+	var values []int // elements with the different values
+	raw := c.Bytes()
+	for i := range c.Len() {
+		s := string(raw[i*size : (i+1)*size])
+		if _, ok := seen[s]; !ok {
+			seen[s] = len(values)
+			values = append(values, i)
+		}
+		t.index = append(t.index, seen[s])
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("the constant %s is empty", n.In[1-k])
+	}
+	if len(values) > 1<<12 {
+		return nil, fmt.Errorf("the constant %s has %d different values, want at most %d", n.In[1-k], len(values),
+			1<<12)
+	}
+	var cs []byte
+	for _, i := range values {
+		cs = append(cs, repeated(c, i, 256)...)
+	}
+	var err error
+	in := make([]*tensor.Dense, 2)
+	in[k] = kernel.AllBytes(n.In[k].Type.DType, len(values))
+	if in[1-k], err = tensor.FromBytes(c.DType, []int{256 * len(values)}, cs); err != nil {
+		return nil, err
+	}
+	y, err := kernel.Probe(n, in, []int{256 * len(values)})
+	if err != nil {
+		return nil, err
+	}
+	out := y.Bytes()
+	for v := range values {
+		t.rows = append(t.rows, out[256*v:256*(v+1)])
+	}
+	return t, nil
+})
+
+// normTables are constTables of BatchNormalization: a row for every channel.
+var normTables = kernel.FactOf(func(n *ir.Node) (*tables, error) {
+	var err error
+	for i := 1; i <= 4; i++ {
+		if n.ConstIn(i) == nil {
+			return nil, fmt.Errorf("parameter %s is computed at run time, want a constant", n.In[i])
+		}
+	}
+	t := &tables{index: ir.Identity(n.In[1].Const.Len())}
+	channels := n.In[1].Const.Len()
+	b := make([]byte, 256*channels)
+	for i := range b {
+		b[i] = byte(i / channels)
+	}
+	in := []*tensor.Dense{nil, n.In[1].Const, n.In[2].Const, n.In[3].Const, n.In[4].Const}
+	if in[0], err = tensor.FromBytes(n.In[0].Type.DType, []int{256, channels}, b); err != nil {
+		return nil, err
+	}
+	y, err := kernel.Probe(n, in, []int{256, channels})
+	if err != nil {
+		return nil, err
+	}
+	out := y.Bytes()
+	for c := range channels {
+		row := make([]byte, 256)
+		for i := range row {
+			row[i] = out[i*channels+c]
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t, nil
+})

@@ -24,9 +24,8 @@ func casesMacS8() []kase {
 		if bias != "" {
 			bias, use = "const %b : i32"+bias+" = rand 6\n", ", %b"
 		}
-		cases = append(cases, kase{name: name, kernel: kernel,
-			src: qnode([]string{"i8" + x + " q(0.05:-3)"}, wt+bias, "i8"+y+" q(0.4:5)", "Conv(%x, %w"+use+") {"+attrs+
-				"}")})
+		cases = append(cases, kase{name: name, kernel: kernel, src: qnode([]string{"i8" + x + " q(0.05:-3)"}, wt+bias,
+			"i8"+y+" q(0.4:5)", "Conv(%x, %w"+use+") {"+attrs+"}")})
 	}
 	conv("symmetric", "[1,3,6,5]", "[1,4,4,3]", w("[4,3,3,3]", "0.02:0"), "[4]", "", "nncc_conv2d_wzp_s8")
 	conv("zero point", "[2,3,6,5]", "[2,4,6,5]", w("[4,3,3,3]", "0.02:7"), "", "pads=[1,1,1,1], act_min=0.0",

@@ -56,8 +56,7 @@ var spectrumRow = row("nncc_spectrum", "NNCC-SPECTRUM", op.Spectrum.Doc, natural
 			window, twiddle = s16Blob("window", fixed.Window), s16Blob("twiddle", fixed.Factors)
 		}
 		l.low.Unused = []int{1}
-		l.call(fn, params("nncc_spectrum_params", fields...), l.in(0), window, twiddle, l.out(0),
-			scratch)
+		l.call(fn, params("nncc_spectrum_params", fields...), l.in(0), window, twiddle, l.out(0), scratch)
 	}, op.Spectrum)
 
 // signalFFTRow is the transform of the audio front end.
@@ -81,3 +80,21 @@ func signalFFT[T int16 | int32](l *lowering, n *kernel.Node, fn string) {
 	work := l.scratch(x.DType, 2*a.Length)
 	l.call(fn, p, l.in(0), table("twiddles", f.Twiddles), table("super", f.Super), l.out(0), work)
 }
+
+// detectionsRow decodes and selects boxes. It has the memory orders of the operator: rows
+// of boxes and of scores.
+var detectionsRow = row("nncc_detections_f32", "NNCC-DETECTIONS-F32", op.Detections.Doc, natural,
+	kernel.Rules{cond.Float32(), cond.NotEmpty}, func(l *lowering, n *kernel.Node) {
+		p := kernel.Known(op.DetectionsParams(n.Node))
+		scale := make([]call.Field, len(p.Scale))
+		for i, v := range p.Scale {
+			scale[i] = call.F("", f32(v))
+		}
+		fields := append(ints("boxes", int(p.Boxes), "coords", int(p.Coords), "columns", int(p.Columns), "classes",
+			int(p.Classes), "most", int(p.Most), "per_class", int(p.PerClass), "labels", int(p.Labels), "rows",
+			int(p.Rows)), call.F("score", f32(p.Score)), call.F("iou", f32(p.IoU)),
+			call.F("scale", call.Nested{Fields: scale}))
+		l.call("nncc_detections_f32", params("nncc_detections_params", fields...), l.in(0), l.in(1), l.in(2), l.out(0),
+			l.out(1), l.out(2), l.out(3), l.scratch(tensor.I32, int(p.Boxes)), l.scratch(tensor.F32, int(p.Boxes)),
+			l.scratch(tensor.F32, 4*int(min(p.Most, p.Boxes))))
+	}, op.Detections)
