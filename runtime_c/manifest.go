@@ -231,7 +231,7 @@ const (
 )
 
 // holes are the functions that holes can call. Loops are {{range span 0 (int .count)}}.
-var holes = template.FuncMap{"names": parameterNames, "upper": strings.ToUpper, "int": strconv.Atoi,
+var holes = template.FuncMap{"upper": strings.ToUpper, "int": strconv.Atoi,
 	"add": func(a, b int) int { return a + b }, "mul": func(a, b int) int { return a * b }, "span": span,
 	"words": strings.Fields}
 
@@ -451,14 +451,4 @@ func parameterLines(head string) (text string, column int) {
 		column += len(word)
 	}
 	return b.String(), column
-}
-
-// parameterNames are the names of a list of parameters, as C has them.
-func parameterNames(parameters string) []string {
-	var out []string
-	for _, p := range strings.Split(parameters, ",") {
-		words := tokens(p)
-		out = append(out, words[len(words)-1])
-	}
-	return out
 }

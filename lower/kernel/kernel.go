@@ -242,6 +242,9 @@ type Layout struct {
 	Prefer []int
 }
 
+// AnyLayout is the demand of kernels that copy between any orders.
+func AnyLayout(*Node) Layout { return Layout{Kind: AnyToAny} }
+
 // SpatialLayout is the demand of a kernel whose input 0 and output 0 are
 // channels-last feature maps.
 func SpatialLayout(n *Node) Layout {
@@ -353,4 +356,81 @@ func inTypes(n *ir.Node) string {
 		}
 	}
 	return s
+}
+
+// Plans are the plans of a graph's nodes, each made when it is first asked for
+// and kept.
+type Plans struct {
+	table   Table
+	options *Options
+	of      map[*ir.Node]planned
+}
+
+type planned struct {
+	Choice
+	err error
+}
+
+// Plans of a table, none made.
+func (t Table) Plans(o *Options) *Plans { return &Plans{t, o, map[*ir.Node]planned{}} }
+
+// Of is the plan of a node, with the refusals of better kernels.
+func (p *Plans) Of(n *ir.Node) (Choice, error) {
+	x, ok := p.of[n]
+	if !ok {
+		x.Choice, x.err = p.table.Match(n, p.options)
+		p.of[n] = x
+	}
+	return x.Choice, x.err
+}
+
+// Layout is the demand of a node's plan; that of a node without one is Natural.
+func (p *Plans) Layout(n *ir.Node) Layout {
+	c, err := p.Of(n)
+	if err != nil {
+		return Layout{}
+	}
+	return c.Layout
+}
+
+// Lowered are the calls of all nodes, whose values have their memory orders. The
+// error is that of the first node without a plan.
+func (p *Plans) Lowered(nodes []*ir.Node) (map[*ir.Node]*call.Lowered, error) {
+	low := map[*ir.Node]*call.Lowered{}
+	for _, n := range nodes {
+		c, err := p.Of(n)
+		if err != nil {
+			return nil, err
+		}
+		low[n] = c.Lower()
+	}
+	return low, nil
+}
+
+// checkLimits puts the check of inputs that are computed at run time and have limits in front of the
+// calls of a node. Constants are within (ir.InferNode).
+func checkLimits(n *ir.Node, low *call.Lowered) {
+	var checks []call.Call
+	for _, l := range ir.LimitsOf(n) {
+		t := n.In[l.Input].Type
+		if n.In[l.Input].Const != nil || t.Elems() == 0 {
+			continue
+		}
+		limits := &call.Array{Type: "nncc_limit", Bytes: 8}
+		for k := range l.Least {
+			limits.Elems = append(limits.Elems,
+				call.Nested{Fields: []call.Field{call.FI("least", l.Least[k]), call.FI("most", l.Most[k])}})
+		}
+		checks = append(checks, call.Call{Func: "nncc_check_indices", Status: call.NNCCStatus, Args: []call.Arg{
+			call.In{I: l.Input, CType: "uint8_t"}, call.I32(t.DType.Size()), call.I32(t.Elems()), limits,
+			call.I32(len(l.Least))}})
+		low.Unused = slices.DeleteFunc(low.Unused, func(i int) bool { return i == l.Input })
+	}
+	if checks == nil {
+		return
+	}
+	low.Headers = append(low.Headers, "nncc_limit.h")
+	if low.Calls = slices.Concat(checks, low.Calls); low.RowCalls != nil {
+		low.RowCalls = slices.Concat(checks, low.RowCalls)
+	}
 }

@@ -461,3 +461,70 @@ func (w *drawer) recurrent() *ir.Graph {
 	}
 	return g
 }
+
+// svdf is an SVDF with its state in int8, with a zero point, or in int16; now and then
+// with weights that its kernel refuses.
+func (w *drawer) svdf() *ir.Graph {
+	batch, inputs, units, rank, memory := w.In(1, 2), w.In(1, 20), w.In(1, 6), w.In(1, 3), w.In(1, 9)
+	filters := units * rank
+	x := w.input(batch, inputs)
+	if !w.quantised() {
+		t := w.data()
+		operand := func(shape ...int) string { return w.value(t+shapeText(shape), w.rand()) }
+		return w.node("nncc.SVDF", fmt.Sprintf("rank=%d", rank), 2, x, operand(filters, inputs),
+			operand(filters, memory), operand(units), operand(batch, filters, memory))
+	}
+	elem, state := "i8", fmt.Sprintf("q(0.25:%d)", w.In(-40, 40))
+	if w.Chance(50) {
+		elem, state = "i16", "q(0.002:0)"
+	}
+	zero := map[bool]int{true: 3}[w.Chance(10)]
+	features := w.value(fmt.Sprintf("i8[%d,%d] q(0.01:%d)", filters, inputs, zero), w.rand())
+	time := w.value(fmt.Sprintf("%s[%d,%d] q(0.02:0)", elem, filters, memory), w.rand())
+	bias := w.value(fmt.Sprintf("i32[%d]", units), w.rand())
+	kept := w.value(fmt.Sprintf("%s[%d,%d,%d] %s", elem, batch, filters, memory, state), "")
+	w.out = " q(0.5:-7)"
+	g := w.node("nncc.SVDF", fmt.Sprintf("rank=%d", rank), 2, x, features, time, bias, kept)
+	if g != nil {
+		n := g.Nodes[0]
+		n.Out[1].Type = n.In[4].Type
+	}
+	return g
+}
+
+// some is how many images or rows there are, now and then none, which kernels refuse.
+func (w *drawer) some() int {
+	if w.Chance(10) {
+		return 0
+	}
+	return w.In(1, 3)
+}
+
+// resizeFixed is a bilinear resize of plain int8, up or down, at corners or centres.
+func (w *drawer) resizeFixed() *ir.Graph {
+	if w.quantised() {
+		return nil // of numbers, not of what they stand for
+	}
+	x := w.value(fmt.Sprintf("i8[%d,%d,%d,%d]", w.some(), w.In(1, 7), w.In(1, 7), w.In(1, 5)), "")
+	at := w.One(0, 1, 2)
+	return w.node("nncc.ResizeFixed", fmt.Sprintf("height=%d, width=%d, align_corners=%d, half_pixel_centers=%d",
+		w.In(1, 12), w.In(1, 12), at&1, at>>1), 1, x)
+}
+
+// signalFFT is a Fourier transform of rows of int16 or int32, there or back.
+func (w *drawer) signalFFT() *ir.Graph {
+	if w.quantised() {
+		return nil
+	}
+	length, inverse := 1<<w.In(2, 7), w.In(0, 1)
+	size := length + 2
+	if inverse == 0 {
+		size = w.In(1, length)
+	}
+	t := "i16"
+	if w.Chance(50) {
+		t = "i32"
+	}
+	x := w.value(fmt.Sprintf("%s[%d,%d]", t, w.some(), size), "")
+	return w.node("nncc.SignalFFT", fmt.Sprintf("length=%d, inverse=%d", length, inverse), 1, x)
+}

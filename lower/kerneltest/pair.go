@@ -4,6 +4,7 @@ package kerneltest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -59,10 +60,26 @@ func pairShapes(r *rand.Rand, most int) (a, b, y []int) {
 
 // Limit writes a Relu.
 func (b *Writer) Limit(shape ...int) {
-	b.n++
-	n, s, q := b.n, commas(shape...), fmt.Sprintf("q(%g:%d)", float32(0.01+0.1*b.Float64()), b.Zero())
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] %s\n%%y%d : i8[%s] %s = Relu(%%x%d)\n", n, s, q, n, s, q, n)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+	s, q := commas(shape...), fmt.Sprintf("q(%g:%d)", float32(0.01+0.1*b.Float64()), b.Zero())
+	b.layer("in %%x# : i8[%s] %s\n%%y# : i8[%s] %s = Relu(%%x#)", s, q, s, q)
+}
+
+// Add writes an addition of two activations.
+func (b *Writer) Add(shape ...int) {
+	s := commas(shape...)
+	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
+	z := (x + y) * (0.2 + b.Float64())
+	act := strings.TrimPrefix(b.act(z), ", ")
+	b.layer("in %%x# : i8[%s] q(%g:%d)\nin %%v# : i8[%s] q(%g:%d)\n%%y# : i8[%s] q(%g:%d) = Add(%%x#, %%v#) {%s}", s,
+		float32(x), b.Zero(), s, float32(y), b.Zero(), s, float32(z), b.Zero(), act)
+}
+
+// Mul writes a product of two activations.
+func (b *Writer) Mul(shape ...int) {
+	s := commas(shape...)
+	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
+	b.layer("in %%x# : i8[%s] q(%g:%d)\nin %%v# : i8[%s] q(%g:%d)\n%%y# : i8[%s] q(%g:%d) = Mul(%%x#, %%v#)", s,
+		float32(x), b.Zero(), s, float32(y), b.Zero(), s, float32(x*y*float64(b.In(30, 100))), b.Zero())
 }
 
 // Pair writes an operator on two int8 tensors with broadcasting.
@@ -113,30 +130,133 @@ func (b *Writer) Sum() {
 // binary writes an operator on operands in the first two steps, the result in those
 // of the third, or bool where that is 0.
 func (b *Writer) binary(op string, steps [3]float64, zeros [3]int, shapes [3][]int) {
-	b.n++
-	n := b.n
-	sa, sb, sy := shapes[0], shapes[1], shapes[2]
-	x, y, z, zx, zy, zo := steps[0], steps[1], steps[2], zeros[0], zeros[1], zeros[2]
 	act := ""
-	if z > 0 && x != z {
-		act = strings.TrimPrefix(b.act(z), ", ")
+	if steps[2] > 0 && steps[0] != steps[2] {
+		act = strings.TrimPrefix(b.act(steps[2]), ", ")
 	}
 	if op == "Div" {
 		act = ""
 	}
-	out := fmt.Sprintf("i8[%s] q(%g:%d)", commas(sy...), float32(z), zo)
-	if z == 0 {
-		out, act = fmt.Sprintf("bool[%s]", commas(sy...)), ""
+	q := func(i int) string {
+		return fmt.Sprintf("i8[%s] q(%g:%d)", commas(shapes[i]...), float32(steps[i]), zeros[i])
 	}
-	second := fmt.Sprintf("in %%v%d : i8[%s] q(%g:%d)", n, commas(sb...), float32(y), zy)
+	out := q(2)
+	if steps[2] == 0 {
+		out, act = fmt.Sprintf("bool[%s]", commas(shapes[2]...)), ""
+	}
+	second := "in %v# : " + q(1)
 	if b.Chance(25) {
-		second = fmt.Sprintf("const %%v%d : i8[%s] q(%g:%d) = rand %d", n, commas(sb...), float32(y), zy, n)
+		second = "const %v# : " + q(1) + " = rand #"
 	}
-	first, last := "x", "v"
+	b.either(b.Chance(30), op, q(0), second, out, act)
+}
+
+// either writes an operator on x# and a second operand v#, or the other way round.
+func (b *Writer) either(swapped bool, op, x, second, y, act string) {
+	args := "%x#, %v#"
+	if swapped {
+		args = "%v#, %x#"
+	}
+	b.layer("in %%x# : %s\n%s\n%%y# : %s = %s(%s) {%s}", x, second, y, op, args, act)
+}
+
+// WideKind makes layers on int16 data for a row that every family has.
+type WideKind struct {
+	Row   string
+	Build func(b *Writer)
+}
+
+// WideKinds are the element-wise operators and pools on int16 data.
+var WideKinds = []WideKind{{"nncc_pairs_s16", (*Writer).WidePair}, {"nncc_lines_s16", (*Writer).WideLine},
+	{"nncc_avg_pool_s16", widePool("AveragePool")}, {"nncc_max_pool_s16", widePool("MaxPool")},
+	{"nncc_interpolated_lut_s16", (*Writer).WideTable}}
+
+// scale16 is a scale of int16 data.
+func (b *Writer) scale16() float64 { return math.Exp2(b.Float64()*12-9) / 256 }
+
+// second is an operand v#: an input, constants, or extreme ones.
+func (b *Writer) second(typ string) string {
+	switch {
+	case b.Chance(75):
+		return "in %v# : " + typ
+	case b.Chance(30):
+		return fmt.Sprintf("const %%v# : %s = splat %d", typ, b.One(-32768, -32767, -1, 1, 32767))
+	}
+	return "const %v# : " + typ + " = rand #"
+}
+
+// WidePair writes an operator on two int16 tensors with broadcasting.
+func (b *Writer) WidePair() {
+	sa, sb, sy := pairShapes(b.Rand, 6000)
+	ops := strings.Fields("Add Add Sub Sub Mul Mul Max Min")
+	op := ops[b.IntN(len(ops))]
+	x, y := b.scale16(), b.scale16()
 	if b.Chance(30) {
-		first, last = last, first
+		y = x
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\n%s\n%%y%d : %s = %s(%%%s%d, %%%s%d) {%s}\n", n, commas(sa...),
-		float32(x), zx, second, n, out, op, first, n, last, n, act)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+	z, act := max(x, y)*(0.3+2*b.Float64()), ""
+	switch op {
+	case "Mul":
+		z = x * y * math.Exp2(b.Float64()*18)
+	case "Max", "Min":
+		y, z = x, x
+	}
+	if op != "Max" && op != "Min" {
+		act = strings.TrimPrefix(b.act(z*256), ", ")
+	}
+	q := func(shape []int, s float64) string {
+		return fmt.Sprintf("i16[%s] q(%g:0)", commas(shape...), float32(s))
+	}
+	b.either(b.Chance(30), op, q(sa, x), b.second(q(sb, y)), q(sy, z), act)
+}
+
+// WideLine writes a straight function of int16 values, or a change of their scale.
+func (b *Writer) WideLine() {
+	s, x := commas(b.In(1, 3), b.In(1, 40)), b.scale16()
+	y := x * math.Exp2(b.Float64()*6-3)
+	if b.Chance(40) {
+		y = x
+	}
+	limits, f := "", ""
+	switch b.IntN(6) {
+	case 0:
+		f = "Relu(%x#)"
+	case 1:
+		f = fmt.Sprintf("LeakyRelu(%%x#) {alpha=%f}", b.Float64()*2-0.5)
+	case 2:
+		limits = fmt.Sprintf("const %%l# : f32[] = {%f}\nconst %%h# : f32[] = {%f}\n", -x*float64(b.In(0, 40000)),
+			x*float64(b.In(0, 40000)))
+		f = "Clip(%x#, %l#, %h#)"
+	case 3:
+		f = "Abs(%x#)"
+	case 4:
+		f = "Neg(%x#)"
+	default:
+		f = "nncc.Requantize(%x#)"
+	}
+	b.layer("in %%x# : i16[%s] q(%g:0)\n%s%%y# : i16[%s] q(%g:0) = %s", s, float32(x), limits, s, float32(y), f)
+}
+
+// WideTable writes a function of int16 values that is interpolated.
+func (b *Writer) WideTable() {
+	s, ops := commas(b.In(1, 3), b.In(1, 40)), strings.Fields("Sigmoid Tanh Exp HardSwish Erf")
+	op := ops[b.IntN(len(ops))]
+	b.layer("in %%x# : i16[%s] q(%g:0)\n%%y# : i16[%s] q(%g:0) = %s(%%x#)", s, float32(math.Exp2(b.Float64()*4-14)), s,
+		float32(math.Exp2(b.Float64()*4-15)), op)
+}
+
+// widePool is a pooling of int16 maps.
+func widePool(kind string) func(b *Writer) {
+	return func(b *Writer) {
+		rank := b.One(1, 2, 2)
+		size, kernel, stride := make([]int, rank), make([]int, rank), make([]int, rank)
+		for d := range rank {
+			size[d] = b.In(1, 9)
+			kernel[d], stride[d] = min(b.In(1, 5), size[d]), b.In(1, 3)
+		}
+		if b.Chance(20) {
+			copy(kernel, size)
+		}
+		b.pool("i16", kind, b.One(1, 1, 2), b.One(1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 24), size, kernel, stride, nil)
+	}
 }

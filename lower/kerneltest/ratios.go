@@ -4,7 +4,6 @@ package kerneltest
 
 import (
 	"encoding/csv"
-	"fmt"
 	"os"
 	"os/exec"
 	pathpkg "path"
@@ -277,12 +276,4 @@ func writeRatios(t *testing.T, path string, rows [][]string) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// Text writes a layer as it stands in text, # for its number, which names of values end in.
-func (b *Writer) Text(text, out string) {
-	b.n++
-	n := fmt.Sprint(b.n)
-	b.text.WriteString(strings.ReplaceAll(text, "#", n) + "\n")
-	b.outs = append(b.outs, strings.ReplaceAll(out, "#", n))
 }

@@ -11,6 +11,7 @@ import (
 // recurrent is a QLSTM or QGRU being written.
 type recurrent struct {
 	*Writer
+	text          string
 	gates, units  int
 	elem, op      string
 	x, hidden     string // quantisations
@@ -27,7 +28,6 @@ func (b *Writer) Recurrent(steps, batch, inputs, units int) {
 // quantisation, with and without biases and given states, and one to three
 // results.
 func (b *Writer) RecurrentOf(gru, wide bool, steps, batch, inputs, units int) {
-	b.n++
 	r := &recurrent{Writer: b, gates: 4, units: units, elem: "i8", op: "QLSTM"}
 	if gru {
 		r.gates, r.op = 3, "QGRU"
@@ -58,8 +58,8 @@ func (b *Writer) RecurrentOf(gru, wide bool, steps, batch, inputs, units int) {
 
 // operand writes an operand that the node reads.
 func (r *recurrent) operand(kind, name, what string) {
-	fmt.Fprintf(&r.text, "%s %%%s%d : %s\n", kind, name, r.n, what)
-	r.args = append(r.args, fmt.Sprintf("%%%s%d", name, r.n))
+	r.text += fmt.Sprintf("%s %%%s# : %s\n", kind, name, what)
+	r.args = append(r.args, "%"+name+"#")
 }
 
 func (r *recurrent) optional(pct int, write func()) {
@@ -72,7 +72,7 @@ func (r *recurrent) optional(pct int, write func()) {
 
 func (r *recurrent) weights(name string, size int) {
 	var scales []string
-	unit := float32(r.n%3+1) * 0.002 * float32(r.One(1, 1, 1, 16)) // large ones: products beyond int16
+	unit := float32((r.n+1)%3+1) * 0.002 * float32(r.One(1, 1, 1, 16)) // large ones: products beyond int16
 	for u := range r.gates * r.units {
 		scales = append(scales, fmt.Sprintf("%g:0", unit*float32(1+u/r.units)))
 	}
@@ -88,21 +88,17 @@ func (r *recurrent) weights(name string, size int) {
 }
 
 func (r *recurrent) bias(name string) {
-	v := make([]int, r.gates*r.units)
-	for i := range v {
-		v[i] = r.In(-4000, 4000)
-	}
-	r.operand("const", name, fmt.Sprintf("i32[%d] = {%s}", len(v), commas(v...)))
+	n := r.gates * r.units
+	r.operand("const", name, fmt.Sprintf("i32[%d] = %s", n, r.numbers(n, 4000, 1)))
 }
 
 func (r *recurrent) node(steps, batch, power int) {
 	types := []string{fmt.Sprintf("%s[%d,%d,%d] %s", r.elem, steps, batch, r.units, r.hidden),
 		r.elem + r.states + " " + r.hidden, "i16" + r.states + " " + r.state}
 	var results []string
-	for i, name := range []string{"o", "p", "q"}[:r.In(1, 3)] {
-		o := fmt.Sprintf("%s%d", name, r.n)
+	outs := []string{"o#", "p#", "q#"}[:r.In(1, 3)]
+	for i, o := range outs {
 		results = append(results, "%"+o+" : "+types[i])
-		r.outs = append(r.outs, o)
 	}
 	attrs := fmt.Sprintf("cell_scale_power=%d", power)
 	if r.gates == 3 {
@@ -114,6 +110,6 @@ func (r *recurrent) node(steps, batch, power int) {
 	for args[len(args)-1] == "-" {
 		args = args[:len(args)-1]
 	}
-	fmt.Fprintf(&r.text, "%s = nncc.%s(%s) {%s, direction=%q}\n", strings.Join(results, ", "), r.op,
-		strings.Join(args, ", "), attrs, []string{"forward", "reverse"}[r.IntN(2)])
+	r.Text(r.text+fmt.Sprintf("%s = nncc.%s(%s) {%s, direction=%q}", strings.Join(results, ", "), r.op,
+		strings.Join(args, ", "), attrs, []string{"forward", "reverse"}[r.IntN(2)]), outs...)
 }

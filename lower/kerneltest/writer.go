@@ -35,7 +35,7 @@ type Writer struct {
 // weightType is the type of a layer's weights, and how much smaller than int8 they
 // are. What is drawn does not depend on it.
 func (b *Writer) weightType() (string, float64) {
-	if b.Int4 && b.n%3 == 0 {
+	if b.Int4 && (b.n+1)%3 == 0 {
 		return "i4", 1.0 / 16
 	}
 	return "i8", 1
@@ -102,6 +102,28 @@ func (b *Writer) step() float64 {
 	return math.Ldexp(1, -b.In(1, b.Fine))
 }
 
+// numbers are n of them, up to most times unit on either side of 0.
+func (b *Writer) numbers(n, most, unit int) string {
+	v := make([]int, n)
+	for i := range v {
+		v[i] = b.In(-most, most) * unit
+	}
+	return "{" + commas(v...) + "}"
+}
+
+// Text writes a layer as it stands in text, # for its number, which names of values and results end in.
+func (b *Writer) Text(text string, outs ...string) {
+	b.n++
+	n := fmt.Sprint(b.n)
+	b.text.WriteString(strings.ReplaceAll(text, "#", n) + "\n")
+	for _, o := range outs {
+		b.outs = append(b.outs, strings.ReplaceAll(o, "#", n))
+	}
+}
+
+// layer writes a layer with the result y#.
+func (b *Writer) layer(format string, args ...any) { b.Text(fmt.Sprintf(format, args...), "y#") }
+
 // ConvCase is a convolution; zero fields are drawn.
 type ConvCase struct {
 	Batch, CIn, COut, Group int
@@ -113,14 +135,6 @@ type ConvCase struct {
 	Then                    string // an operator of each result, fused with the convolution
 	Plus                    bool   // another tensor is added at the end, fused, too
 	Wide                    bool   // int16 data and an int64 bias
-}
-
-// types are those of data and biases, and the least step of a bias.
-func (c *ConvCase) types() (data, bias string, unit int) {
-	if c.Wide {
-		return "i16", "i64", 256
-	}
-	return "i8", "i32", 1
 }
 
 // ends are an activation and the zero points of output and input.
@@ -138,12 +152,10 @@ func (b *Writer) ends(c *ConvCase, scale float64) (act string, yz, xz int) {
 	return act, yz, xz
 }
 
-// Conv writes a convolution.
-func (b *Writer) Conv(c ConvCase) {
-	b.n++
-	n, rank := b.n, len(c.Size)
-	out := make([]int, rank)
-	depth := c.CIn / c.Group
+// outputs draws the padding that is not given, as much as windows need, and gives the size of the result and the
+// products of a sum.
+func (b *Writer) outputs(c *ConvCase) (out []int, depth int) {
+	rank := len(c.Size)
 	if c.Pads == nil {
 		c.Pads = make([]int, 2*rank)
 		for d := range rank {
@@ -152,69 +164,62 @@ func (b *Writer) Conv(c ConvCase) {
 			}
 		}
 	}
+	depth = c.CIn / c.Group
 	for d := range rank {
 		span := (c.Kernel[d]-1)*c.Dil[d] + 1
 		for c.Size[d]+c.Pads[d]+c.Pads[rank+d] < span {
 			c.Pads[b.One(d, rank+d)]++
 		}
-		out[d] = (c.Size[d]+c.Pads[d]+c.Pads[rank+d]-span)/c.Stride[d] + 1
+		out = append(out, (c.Size[d]+c.Pads[d]+c.Pads[rank+d]-span)/c.Stride[d]+1)
 		depth *= c.Kernel[d]
 	}
+	return out, depth
+}
+
+// Conv writes a convolution.
+func (b *Writer) Conv(c ConvCase) {
+	out, depth := b.outputs(&c)
 	xs := 0.01 + 0.1*b.Float64()
 	ws, wq := b.weightScales(c.COut)
 	weight, part := b.weightType()
 	ys := b.step() * part * xs * ws * math.Sqrt(float64(depth)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
-	data, sums, unit := c.types()
+	data, sums, unit := "i8", "i32", 1
 	if c.Wide {
+		data, sums, unit = "i16", "i64", 256
 		xs, ys = xs/256, ys*50/74/256
 	}
 	act, yz, xz := b.ends(&c, ys*float64(unit))
 	bias, biasArg := "", ""
 	if b.Chance(70) {
-		v := make([]int, c.COut)
-		for i := range v {
-			v[i] = b.In(-4000, 4000) * unit
-		}
-		bias, biasArg = fmt.Sprintf("const %%b%d : %s[%d] = {%s}\n", n, sums, c.COut, commas(v...)),
-			fmt.Sprintf(", %%b%d", n)
+		bias, biasArg = fmt.Sprintf("const %%b# : %s[%d] = %s\n", sums, c.COut, b.numbers(c.COut, 4000, unit)), ", %b#"
 	}
-	in := fmt.Sprintf("in %%x%d : %s[%d,%d,%s] q(%g:%d)\n", n, data, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
+	in := fmt.Sprintf("in %%x# : %s[%d,%d,%s] q(%g:%d)\n", data, c.Batch, c.CIn, commas(c.Size...), float32(xs), xz)
 	values := fmt.Sprintf("rand %d", b.In(1, 1<<30))
 	if c.Then != "" && !c.Plus { // the kernel that takes it on small cores knows no -128 beside another one
-		v := make([]int, c.COut*depth)
-		for i := range v {
-			v[i] = b.In(-127, 127)
-		}
-		if weight == "i8" {
-			values = "{" + commas(v...) + "}"
+		if v := b.numbers(c.COut*depth, 127, 1); weight == "i8" {
+			values = v
 		}
 	}
 	if b.Symmetric && weight == "i8" {
-		values = "{" + commas(narrow(b.n, c.COut*depth)...) + "}"
+		values = narrow(b.n+1, c.COut*depth)
 	}
-	weights := fmt.Sprintf("const %%w%d : %s[%d,%d,%s] %s = %s\n%s", n, weight, c.COut, c.CIn/c.Group,
+	weights := fmt.Sprintf("const %%w# : %s[%d,%d,%s] %s = %s\n%s", weight, c.COut, c.CIn/c.Group,
 		commas(c.Kernel...), wq, values, bias)
 	shape := fmt.Sprintf("%s[%d,%d,%s]", data, c.Batch, c.COut, commas(out...))
-	conv := func(name string) string {
-		return fmt.Sprintf("%%%s%d : %s q(%g:%d) = Conv(%%x%d, %%w%d%s) {group=%d, strides=[%s], dilations=[%s], "+
-			"pads=[%s]%s}\n", name, n, shape,
-			float32(ys), yz, n, n, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
-	}
+	conv := fmt.Sprintf(" : %s q(%g:%d) = Conv(%%x#, %%w#%s) {group=%d, strides=[%s], dilations=[%s], pads=[%s]%s}\n",
+		shape, float32(ys), yz, biasArg, c.Group, commas(c.Stride...), commas(c.Dil...), commas(c.Pads...), act)
 	if c.Then == "" && !c.Plus {
-		b.text.WriteString(in + weights + conv("y"))
+		b.layer("%s%s%%y#%s", in, weights, conv)
 	} else {
-		b.fused(c, shape, ys, in, weights+conv("c"))
+		b.fused(c, shape, ys, in, weights+"%c#"+conv)
 	}
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
 }
 
 // Line appends a factor and a summand for each channel: a depthwise convolution of single elements.
-func (b *Writer) Line() { b.line(1, 1) }
-
-func (b *Writer) line(strides ...int) {
+func (b *Writer) Line() {
 	c := b.One(2, 3, 4, 5, 8, 11, 16, 33)
 	b.Conv(ConvCase{Batch: b.One(1, 1, 2), CIn: c, COut: c, Group: c, Size: []int{b.In(1, 9), b.In(1, 9)},
-		Kernel: []int{1, 1}, Stride: strides, Dil: []int{1, 1}})
+		Kernel: []int{1, 1}, Stride: []int{1, 1}, Dil: []int{1, 1}})
 }
 
 // ConvTranspose writes a transposed convolution with padding on every side, now
@@ -225,21 +230,18 @@ func (b *Writer) ConvTranspose() { b.convTranspose(false) }
 func (b *Writer) ConvTranspose16() { b.convTranspose(true) }
 
 func (b *Writer) convTranspose(wide bool) {
-	b.n++
-	n, rank, group := b.n, b.One(1, 2, 2, 2), b.One(1, 1, 1, 1, 2, 3)
+	rank, group := b.One(1, 2, 2, 2), b.One(1, 1, 1, 1, 2, 3)
 	ci, co := group*b.One(1, 2, 3, 4, 5, 8, 12, 16, 19), group*b.One(1, 2, 3, 4, 5, 7, 8, 9, 16)
 	if b.Chance(25) { // depthwise
 		group = b.One(2, 3, 4, 7, 8, 16, 21)
 		ci, co = group, group*b.One(1, 1, 1, 2)
 	}
-	g, batch := DrawTransposed(rank, b.In), b.One(1, 1, 2)
+	g := b.transposed(rank)
+	batch := b.One(1, 1, 2)
 	xs := 0.01 + 0.1*b.Float64()
 	ws := 0.002 + 0.01*b.Float64()
-	ys := xs * ws * math.Sqrt(float64(ci*g.Kernel[0])) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
-	v := make([]int, co)
-	for i := range v {
-		v[i] = b.In(-4000, 4000)
-	}
+	ys := xs * ws * math.Sqrt(float64(ci*g.kernel[0])) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
+	biases := b.numbers(co, 4000, 1)
 	x, bias, xz, scales := "i8", "i32", b.Zero(), fmt.Sprintf("%g:0", float32(ws))
 	if wide {
 		x, bias, xz = "i16", "i64", 0
@@ -250,67 +252,61 @@ func (b *Writer) convTranspose(wide bool) {
 			}
 		}
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : %s[%d,%d,%s] q(%g:%d)\nconst %%w%d : i8[%d,%d,%s] q(%s) = rand %d\n"+
-		"const %%b%d : %s[%d] = {%s}\n", n, x, batch, ci, commas(g.Size...), float32(xs), xz, n, ci,
-		co/group, commas(g.Kernel...), scales, b.In(1, 1<<30), n, bias, co, commas(v...))
-	yz := b.Zero()
+	seed, yz := b.In(1, 1<<30), b.Zero()
 	if wide {
 		yz = 0
 	}
-	fmt.Fprintf(&b.text, "%%y%d : %s[%d,%d,%s] q(%g:%d) = ConvTranspose(%%x%d, %%w%d, %%b%d) {group=%d, strides=[%s], "+
-		"dilations=[%s], pads=[%s], output_padding=[%s]%s}\n", n, x, batch, co, commas(g.Out...), float32(ys), yz, n,
-		n, n, group,
-		commas(g.Strides...), commas(g.Dilations...), commas(g.Pads...), commas(g.Extra...), b.act(ys))
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+	b.layer("in %%x# : %s[%d,%d,%s] q(%g:%d)\nconst %%w# : i8[%d,%d,%s] q(%s) = rand %d\nconst %%b# : %s[%d] = %s\n"+
+		"%%y# : %s[%d,%d,%s] q(%g:%d) = ConvTranspose(%%x#, %%w#, %%b#) {group=%d, strides=[%s], dilations=[%s], "+
+		"pads=[%s], output_padding=[%s]%s}", x, batch, ci, commas(g.size...), float32(xs), xz, ci, co/group,
+		commas(g.kernel...), scales, seed, bias, co, biases, x, batch, co, commas(g.out...), float32(ys), yz, group,
+		commas(g.strides...), commas(g.dilations...), commas(g.pads...), commas(g.extra...), b.act(ys))
 }
 
-// Transposed is the geometry of a transposed convolution; Extra is its output padding.
-type Transposed struct{ Size, Kernel, Strides, Dilations, Pads, Extra, Out []int }
+// transposed is the geometry of a transposed convolution; extra is its output padding.
+type transposed struct{ size, kernel, strides, dilations, pads, extra, out []int }
 
-// DrawTransposed draws one with the help of a number in [lo, hi].
-func DrawTransposed(rank int, in func(lo, hi int) int) *Transposed {
-	g := &Transposed{Pads: make([]int, 2*rank)}
+func (b *Writer) transposed(rank int) *transposed {
+	g := &transposed{pads: make([]int, 2*rank)}
 	for d := range rank {
-		size, kernel, stride, dilation := in(1, 9), in(1, 5), in(1, 3), max(1, in(0, 2))
+		size, kernel, stride, dilation := b.In(1, 9), b.In(1, 5), b.In(1, 3), max(1, b.In(0, 2))
 		span := (kernel-1)*dilation + 1
-		extra := in(0, max(stride, dilation)-1)
+		extra := b.In(0, max(stride, dilation)-1)
 		full := (size-1)*stride + span + extra
-		first := min(in(0, span+1), full-1)
-		last := min(in(0, span-1), full-1-first)
-		g.Size, g.Kernel, g.Strides = append(g.Size, size), append(g.Kernel, kernel), append(g.Strides, stride)
-		g.Dilations, g.Extra = append(g.Dilations, dilation), append(g.Extra, extra)
-		g.Pads[d], g.Pads[rank+d], g.Out = first, last, append(g.Out, full-first-last)
+		first := min(b.In(0, span+1), full-1)
+		last := min(b.In(0, span-1), full-1-first)
+		g.size, g.kernel, g.strides = append(g.size, size), append(g.kernel, kernel), append(g.strides, stride)
+		g.dilations, g.extra = append(g.dilations, dilation), append(g.extra, extra)
+		g.pads[d], g.pads[rank+d], g.out = first, last, append(g.out, full-first-last)
 	}
 	return g
 }
 
-// fused writes a node of the convolution %c, of the scale cs, and what follows it.
+// fused writes a node of the convolution %c#, of the scale cs, and what follows it.
 func (b *Writer) fused(c ConvCase, shape string, cs float64, in, conv string) {
-	n := b.n
 	q := fmt.Sprintf("q(%g:%d)", float32(0.01+0.05*b.Float64()), b.Zero())
-	args, last := fmt.Sprintf("%%x%d", n), fmt.Sprintf("%%c%d", n)
+	args, last := "%x#", "%c#"
 	if c.Then != "" {
-		next := fmt.Sprintf("%%y%d", n)
+		next := "%y#"
 		if c.Plus {
-			next = fmt.Sprintf("%%t%d", n)
+			next = "%t#"
 		}
 		conv += fmt.Sprintf("%s : %s %s = %s(%s)\n", next, shape, q, c.Then, last)
 		last, cs = next, 0.03
 	}
 	if c.Plus {
 		other := cs * (0.3 + 2*b.Float64())
-		in += fmt.Sprintf("in %%v%d : %s q(%g:%d)\n", n, shape, float32(other), b.Zero())
-		args += fmt.Sprintf(", %%v%d", n)
+		in += fmt.Sprintf("in %%v# : %s q(%g:%d)\n", shape, float32(other), b.Zero())
+		args += ", %v#"
 		q = fmt.Sprintf("q(%g:%d)", float32((cs+other)*(0.3+b.Float64())), b.Zero())
-		sum := []string{last, fmt.Sprintf("%%v%d", n)}
+		sum := []string{last, "%v#"}
 		if b.Chance(50) {
 			sum[0], sum[1] = sum[1], sum[0]
 		}
-		conv += fmt.Sprintf("%%y%d : %s %s = Add(%s, %s) {%s}\n", n, shape, q, sum[0], sum[1],
+		conv += fmt.Sprintf("%%y# : %s %s = Add(%s, %s) {%s}\n", shape, q, sum[0], sum[1],
 			strings.TrimPrefix(b.act(cs), ", "))
 	}
-	fmt.Fprintf(&b.text, "%s%%y%d : %s %s = nncc.Fused(%s) body \"b\" {\n%s%sout \"y\" = %%y%d\n}\n", in, n, shape, q,
-		args, in, conv, n)
+	b.layer("%s%%y# : %s %s = nncc.Fused(%s) body \"b\" {\n%s%sout \"y\" = %%y#\n}", in, shape, q, args, in, conv)
 }
 
 // weightScales are a typical weight scale and the quantisation of n channels;
@@ -333,104 +329,55 @@ func (b *Writer) weightScales(n int) (float64, string) {
 
 // Gemm writes a fully connected layer with weights [n,k].
 func (b *Writer) Gemm(m, k, n int) {
-	b.n++
-	i := b.n
 	xs := 0.01 + 0.1*b.Float64()
 	ws, wq := b.weightScales(n)
 	weight, part := b.weightType()
 	ys := b.step() * part * xs * ws * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64())
-	v := make([]int, n)
-	for c := range v {
-		v[c] = b.In(-9000, 9000)
-	}
-	zero, seed := b.Zero(), b.In(1, 1<<30)
+	bias, zero, seed := b.numbers(n, 9000, 1), b.Zero(), b.In(1, 1<<30)
 	w := fmt.Sprintf("rand %d", seed)
 	if b.Symmetric && weight == "i8" {
-		w = "{" + commas(narrow(seed, n*k)...) + "}"
+		w = narrow(seed, n*k)
 	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\nconst %%w%d : %s[%d,%d] %s = %s\nconst %%b%d : "+
-		"i32[%d] = {%s}\n", i, m, k, float32(xs), zero, i, weight, n, k, wq, w, i, n, commas(v...))
-	fmt.Fprintf(&b.text, "%%y%d : i8[%d,%d] q(%g:%d) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
-		b.Zero(), i, i, i, b.act(ys))
-	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
+	b.layer("in %%x# : i8[%d,%d] q(%g:%d)\nconst %%w# : %s[%d,%d] %s = %s\nconst %%b# : i32[%d] = %s\n"+
+		"%%y# : i8[%d,%d] q(%g:%d) = Gemm(%%x#, %%w#, %%b#) {transB=1%s}", m, k, float32(xs), zero, weight, n, k, wq, w,
+		n, bias, m, n, float32(ys), b.Zero(), b.act(ys))
 }
 
 // narrow are n weights of int8 without -128.
-func narrow(seed, n int) []int {
+func narrow(seed, n int) string {
 	r, v := rand.New(rand.NewPCG(uint64(seed), 0)), make([]int, n)
 	for i := range v {
 		v[i] = r.IntN(255) - 127
 	}
-	return v
+	return "{" + commas(v...) + "}"
 }
 
 // Gemm16 writes a fully connected layer on int16 data.
 func (b *Writer) Gemm16(m, k, n int) {
-	b.n++
-	i := b.n
 	xs := (0.01 + 0.1*b.Float64()) / 256
 	ws, wq := b.weightScales(n)
 	ys := xs * ws * math.Sqrt(float64(k)) * 74 * (0.3 + 2*b.Float64())
-	v := make([]int, n)
-	for c := range v {
-		v[c] = b.In(-1<<20, 1<<20)
-	}
-	fmt.Fprintf(&b.text, "in %%x%d : i16[%d,%d] q(%g:0)\nconst %%w%d : i8[%d,%d] %s = rand %d\nconst %%b%d : "+
-		"i64[%d] = {%s}\n", i, m, k, float32(xs), i, n, k, wq, b.In(1, 1<<30), i, n, commas(v...))
-	fmt.Fprintf(&b.text, "%%y%d : i16[%d,%d] q(%g:0) = Gemm(%%x%d, %%w%d, %%b%d) {transB=1%s}\n", i, m, n, float32(ys),
-		i, i, i, b.act(ys*256))
-	b.outs = append(b.outs, fmt.Sprintf("y%d", i))
-}
-
-// Add writes an addition of two activations.
-func (b *Writer) Add(shape ...int) {
-	b.n++
-	n, s := b.n, commas(shape...)
-	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
-	z := (x + y) * (0.2 + b.Float64())
-	act := strings.TrimPrefix(b.act(z), ", ")
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = "+
-		"Add(%%x%d, %%v%d) {%s}\n", n, s, float32(x), b.Zero(),
-		n, s, float32(y), b.Zero(), n, s, float32(z), b.Zero(), n, n, act)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
-}
-
-// Mul writes a product of two activations.
-func (b *Writer) Mul(shape ...int) {
-	b.n++
-	n, s := b.n, commas(shape...)
-	x, y := 0.01+0.1*b.Float64(), 0.01+0.1*b.Float64()
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(%g:%d)\nin %%v%d : i8[%s] q(%g:%d)\n%%y%d : i8[%s] q(%g:%d) = "+
-		"Mul(%%x%d, %%v%d)\n", n, s, float32(x), b.Zero(),
-		n, s, float32(y), b.Zero(), n, s, float32(x*y*float64(b.In(30, 100))), b.Zero(), n, n)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+	bias := b.numbers(n, 1<<20, 1)
+	b.layer("in %%x# : i16[%d,%d] q(%g:0)\nconst %%w# : i8[%d,%d] %s = rand %d\nconst %%b# : i64[%d] = %s\n"+
+		"%%y# : i16[%d,%d] q(%g:0) = Gemm(%%x#, %%w#, %%b#) {transB=1%s}", m, k, float32(xs), n, k, wq, b.In(1, 1<<30),
+		n, bias, m, n, float32(ys), b.act(ys*256))
 }
 
 // Softmax writes a softmax of rows, with scales from flat to steep.
 func (b *Writer) Softmax(rows, size int) {
-	b.n++
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%d,%d] q(%g:%d)\n%%y%d : i8[%d,%d] q(0.00390625:-128) = Softmax(%%x%d)\n", b.n,
-		rows, size, float32(math.Exp2(float64(b.In(-8, 1)))*(0.5+b.Float64())), b.Zero(), b.n, rows, size, b.n)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
+	b.layer("in %%x# : i8[%d,%d] q(%g:%d)\n%%y# : i8[%d,%d] q(0.00390625:-128) = Softmax(%%x#)", rows, size,
+		float32(math.Exp2(float64(b.In(-8, 1)))*(0.5+b.Float64())), b.Zero(), rows, size)
 }
 
-// turned writes a transposed input whose result has the shape: its name.
+// turned is a transposed input whose result has the name and the shape.
 func (b *Writer) turned(elem, name string, shape []int, scale float64, zero int) string {
 	perm := [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}, {0, 2, 3, 1}, {3, 1, 0, 2}}[b.IntN(6)]
 	from := make([]int, len(shape))
 	for i, d := range perm {
 		from[d] = shape[i]
 	}
-	fmt.Fprintf(&b.text, "in %%%s.x : %s[%s] q(%g:%d)\n%%%s : %s[%s] q(%g:%d) = Transpose(%%%s.x) {perm=[%s]}\n", name,
+	return fmt.Sprintf("in %%%s.x : %s[%s] q(%g:%d)\n%%%s : %s[%s] q(%g:%d) = Transpose(%%%s.x) {perm=[%s]}\n", name,
 		elem, commas(from...), scale, zero, name, elem, commas(shape...), scale, zero, name, commas(perm...))
-	return name
-}
-
-// BatchMatMul writes products of two activations, in any memory order, now and
-// then broadcast.
-func (b *Writer) BatchMatMul() {
-	k := b.One(1, 3, 8, 15, 16, 17, 31, 32, 33, 48, 64, b.In(1, 140))
-	b.batchMatMul(b.In(1, 9), k, b.One(1, 2, 3, 4, 5, 8, b.In(1, 20)))
 }
 
 // matrices are the shapes of batches of matrices and of their products, now and
@@ -449,28 +396,44 @@ func (b *Writer) matrices(m, k, n int) (left, right, out []int) {
 	return left, right, []int{max(left[0], right[0]), max(left[1], right[1]), m, n}
 }
 
-func (b *Writer) batchMatMul(m, k, n int) {
-	b.n++
-	left, right, out := b.matrices(m, k, n)
+// BatchMatMul writes products of two activations, in any memory order, now and
+// then broadcast.
+func (b *Writer) BatchMatMul() {
+	k := b.One(1, 3, 8, 15, 16, 17, 31, 32, 33, 48, 64, b.In(1, 140))
+	left, right, out := b.matrices(b.In(1, 9), k, b.One(1, 2, 3, 4, 5, 8, b.In(1, 20)))
 	x, y := float64(float32(0.01+0.1*b.Float64())), float64(float32(0.01+0.1*b.Float64()))
 	scale := x * y * math.Sqrt(float64(k)) * 74 * 74 / 50 * (0.3 + 2*b.Float64()) *
 		math.Exp2(float64(b.One(0, 0, 0, -4, 9)))
-	a := b.turned("i8", fmt.Sprintf("a%d", b.n), left, x, b.Zero())
+	a, text := "a#", b.turned("i8", "a#", left, x, b.Zero())
 	if k > 1 && b.Chance(20) { // attention: rows that are 256 in all
-		fmt.Fprintf(&b.text, "%%s%d : i8[%s] q(0.00390625:-128) = Softmax(%%%s) {axis=3}\n", b.n, commas(left...), a)
-		a, x, scale = fmt.Sprintf("s%d", b.n), 1.0/256, y*(0.3+2*b.Float64())
+		text += fmt.Sprintf("%%s# : i8[%s] q(0.00390625:-128) = Softmax(%%a#) {axis=3}\n", commas(left...))
+		a, x, scale = "s#", 1.0/256, y*(0.3+2*b.Float64())
 	}
-	c := b.turned("i8", fmt.Sprintf("b%d", b.n), right, y, b.Zero())
-	q := fmt.Sprintf("q(%g:%d)", max(float32(scale), float32(2.1*x*y)), b.Zero())
-	fmt.Fprintf(&b.text, "%%p%d : i8[%s] %s = MatMul(%%%s, %%%s)%s\n", b.n, commas(out...), q, a, c,
+	text += b.turned("i8", "b#", right, y, b.Zero())
+	b.product(text, "i8", fmt.Sprintf("q(%g:%d)", max(float32(scale), float32(2.1*x*y)), b.Zero()), a, out)
+}
+
+// BatchMatMul16 writes products of two int16 activations, as BatchMatMul does.
+func (b *Writer) BatchMatMul16() {
+	k := b.One(1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 64, b.In(1, 140))
+	left, right, out := b.matrices(b.One(1, 2, 3, b.In(1, 9)), k, b.One(1, 2, 3, 4, 5, 8, b.In(1, 20)))
+	x, y := float64(float32(b.scale16())), float64(float32(b.scale16()))
+	// Results from far inside of the range to far outside.
+	scale := x * y * math.Sqrt(float64(k)) * 20000 * (0.3 + 2*b.Float64()) *
+		math.Exp2(float64(b.One(0, 0, 0, -3, 9, 18)))
+	text := b.turned("i16", "a#", left, x, 0) + b.turned("i16", "b#", right, y, 0)
+	b.product(text, "i16", fmt.Sprintf("q(%g:0)", float32(scale)), "a#", out)
+}
+
+// product writes the product of a and b#, transposed in half of the cases, behind the text.
+func (b *Writer) product(text, elem, q, a string, out []int) {
+	text += fmt.Sprintf("%%p# : %s[%s] %s = MatMul(%%%s, %%b#)%s\n", elem, commas(out...), q, a,
 		[]string{"", " {act_min=0.0}"}[b.IntN(2)])
 	if b.Chance(50) {
-		b.outs = append(b.outs, fmt.Sprintf("p%d", b.n))
+		b.Text(text, "p#")
 		return
 	}
-	fmt.Fprintf(&b.text, "%%y%d : i8[%s] %s = Transpose(%%p%d) {perm=[0,2,1,3]}\n", b.n, commas(out[0], out[2], out[1],
-		out[3]), q, b.n)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
+	b.layer("%s%%y# : %s[%s] %s = Transpose(%%p#) {perm=[0,2,1,3]}", text, elem, commas(out[0], out[2], out[1], out[3]), q)
 }
 
 // Pool writes a pooling of kind MaxPool or AveragePool; pads nil: drawn.
@@ -480,8 +443,7 @@ func (b *Writer) Pool(kind string, batch, channels int, size, kernel, stride, pa
 
 // pool is Pool for elements of a type.
 func (b *Writer) pool(elem, kind string, batch, channels int, size, kernel, stride, pads []int) {
-	b.n++
-	n, rank := b.n, len(size)
+	rank := len(size)
 	out, drawn := make([]int, rank), pads == nil
 	if drawn {
 		pads = make([]int, 2*rank)
@@ -501,20 +463,13 @@ func (b *Writer) pool(elem, kind string, batch, channels int, size, kernel, stri
 		zero, unit = 0, 256*scale
 	}
 	q := fmt.Sprintf("q(%g:%d)", float32(scale), zero)
-	fmt.Fprintf(&b.text, "in %%x%d : %s[%d,%d,%s] %s\n%%y%d : %s[%d,%d,%s] %s = %s(%%x%d) {kernel_shape=[%s], "+
-		"strides=[%s], pads=[%s]%s}\n", n, elem, batch, channels, commas(size...), q, n, elem, batch, channels,
-		commas(out...), q, kind, n, commas(kernel...), commas(stride...), commas(pads...), b.act(unit))
-	b.outs = append(b.outs, fmt.Sprintf("y%d", n))
+	b.layer("in %%x# : %s[%d,%d,%s] %s\n%%y# : %s[%d,%d,%s] %s = %s(%%x#) {kernel_shape=[%s], strides=[%s], pads=[%s]%s}",
+		elem, batch, channels, commas(size...), q, elem, batch, channels, commas(out...), q, kind, commas(kernel...),
+		commas(stride...), commas(pads...), b.act(unit))
 }
 
 // Relayout writes a change of memory order from the logical one.
 func (b *Writer) Relayout(shape, order []int) {
-	b.n++
-	at := make([]string, len(order))
-	for i, d := range order {
-		at[i] = fmt.Sprint(d)
-	}
-	fmt.Fprintf(&b.text, "in %%x%d : i8[%s] q(0.5:3)\n%%y%d : i8[%s]@%s q(0.5:3) = nncc.Relayout(%%x%d)\n", b.n,
-		commas(shape...), b.n, commas(shape...), strings.Join(at, "."), b.n)
-	b.outs = append(b.outs, fmt.Sprintf("y%d", b.n))
+	b.layer("in %%x# : i8[%s] q(0.5:3)\n%%y# : i8[%s]@%s q(0.5:3) = nncc.Relayout(%%x#)", commas(shape...),
+		commas(shape...), strings.ReplaceAll(commas(order...), ",", "."))
 }

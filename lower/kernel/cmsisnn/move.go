@@ -240,7 +240,7 @@ func dims4(s []int, v int) Dims {
 var relayout = &kernel.Kernel{
 	Name: "arm_transpose_s8", Library: Library, Was: "CMSIS-TRANS", Doc: "int8 conversion between memory orders",
 	Ops:    []*ir.OpDef{op.Relayout},
-	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
+	Layout: kernel.AnyLayout,
 	Rules: kernel.Rules{
 		quantised.Bytes, cond.New("RUNS", "at most four dimensions, once those that stay together are joined",
 			func(n *kernel.Node) string {

@@ -112,7 +112,7 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 		}
 	}
 	f := param.Fields(&param.DspConvolve{Batches: g.N, InC: g.CIn, OutC: g.COut, Groups: g.Group,
-		Border: flag(c.Padded()), RingRows: ring.H, RingW: ring.W, Pairs: pairs, GroupWords: group,
+		Border: quantised.Flag(c.Padded()), RingRows: ring.H, RingW: ring.W, Pairs: pairs, GroupWords: group,
 		Pad: call.T(-c.l.Params.InOff)}, &c.Window)
 	f = append(f, clampOf(c.l.Params).fields()...)
 	in := call.Arg(call.I32(g.CIn))
@@ -204,3 +204,41 @@ var provenProduct = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 	f := formFor(n, len(l.Rows))
 	return (&layer{*l}).prove(1, f.order(0, len(l.Rows[0])), f)
 })
+
+const (
+	mostGroupScratch = 4096 // for the inputs of two pixels
+	mostGroupFours   = 8    // of output channels of a group: with more, a call for each group costs less
+)
+
+// together turns the call of a convolution with several groups of channels into
+// one that multiplies all groups at once, where that pays.
+func (c *convolution) together(l *call.Lowered, w *proven, k *call.Call) {
+	g, out := c.G, c.G.COut/c.G.Group
+	pairs := w.form.words(c.order(w.form))
+	inputs := 8 * pairs * g.Group
+	if g.Group == 1 || c.Depth()%4 != 0 || out%4 != 0 || out > 4*mostGroupFours || inputs > mostGroupScratch ||
+		w.form != narrow && w.form != wide {
+		return
+	}
+	mat := "nncc_dsp_matmul_2rows_groups" + w.form.suffix()
+	k.Func = "nncc_dsp_convolve_groups_s8"
+	k.Args = []call.Arg{k.Args[0], call.Func(mat), i8In(0), packed(w.packMoving(c.order(w.form), int32(8*pairs))),
+		i8Out(0), scratch32(0)}
+	l.Scratch += inputs - 8*pairs
+}
+
+// packMoving is pack with a word behind the start values of every four channels:
+// the bytes by which the inputs move on before them.
+func (p *proven) packMoving(order []int, step int32) (words []int32) {
+	for k, fours := range p.groups {
+		for i := range fours {
+			move := int32(0)
+			if i == 0 && k > 0 {
+				move = step
+			}
+			at := len(words) + len(fours[i])
+			words = slices.Insert(p.append(words, fours[i], order), at, move)
+		}
+	}
+	return words
+}

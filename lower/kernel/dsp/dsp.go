@@ -10,6 +10,8 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // Library is the name of this kernel library in reports; board files call it dsp.
@@ -22,17 +24,23 @@ var Kernels = slices.Concat([]*kernel.Kernel{convolveDots, fullyConnectedDots, c
 	softmax, convolveDots16, fullyConnectedDots16, conv16, phases16, depthwise16,
 	fullyConnected16, batchMatMul16}, int16s, recurrentRows())
 
-// own completes a lowering that calls a kernel of this library.
-func own(l *call.Lowered, c ...call.Call) *call.Lowered {
-	l.Library = Library
-	l.Calls = c
-	l.Kernel = c[len(c)-1].Func
-	l.Headers = append(l.Headers, "dsp/nncc_dsp.h")
-	return l
-}
-
 func fields(pairs ...any) []call.Field { return call.Ints(pairs...) }
 
 func i8In(i int) call.In             { return call.In{I: i, CType: "int8_t"} }
 func i8Out(i int) call.Out           { return call.Out{I: i, CType: "int8_t"} }
 func scratch32(off int) call.Scratch { return call.Scratch{Off: off, CType: "int32_t"} }
+
+// shared are the rows that other cores have, too.
+var shared = quantised.Shared{Library: Library, Was: "DSP", Core: cond.NoHelium, Functions: "nncc_dsp_",
+	Header: "dsp/nncc_dsp.h"}
+
+// own completes a lowering that calls kernels of this library.
+var own = shared.Own
+
+var (
+	pairs, rounded    = shared.Pairs(), shared.Sums()
+	lines, runs       = shared.Lines(), shared.Runs()
+	limits, two       = shared.Limits(), shared.Two()
+	relayout, softmax = shared.Transpose(), shared.Softmax()
+	int16s            = shared.Wide()
+)

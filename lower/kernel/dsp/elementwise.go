@@ -18,9 +18,8 @@ import (
 // add looks both operands up in tables of twice their scaled values.
 var add = &kernel.Kernel{
 	Name: "nncc_dsp_add_s8", Library: Library, Doc: "int8 addition by two tables of 256 words",
-	Ops:    []*ir.OpDef{op.Add},
-	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.Same} },
-	Was:    "DSP-ADD", Rules: kernel.All(cond.DSP, quantised.AddRules(),
+	Ops: []*ir.OpDef{op.Add}, Layout: kernel.SameLayout,
+	Was: "DSP-ADD", Rules: kernel.All(cond.DSP, quantised.AddRules(),
 		cond.New("TABLE-SIZE", "enough elements for two tables, exact in one multiplication",
 			func(n *kernel.Node) string {
 				if !op.BinaryKernelS8(n.Node) {
@@ -82,20 +81,3 @@ var sums = kernel.NewFact(func(n *kernel.Node) (*sum, string) {
 		clampOf(&op.MACParams{ActMin: p.ActMin, ActMax: p.ActMax}).bounds()...)
 	return x, why
 })
-
-// relayout exchanges two blocks of dimensions.
-var relayout = &kernel.Kernel{
-	Name: "nncc_dsp_transpose_s8", Library: Library,
-	Doc: "8-bit conversion between memory orders that exchanges two neighbours", Ops: []*ir.OpDef{op.Relayout},
-	Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
-	Was:    "DSP-TRANS", Rules: kernel.All(cond.NoHelium, quantised.ExchangeRules()),
-	Lower: func(n *kernel.Node) *call.Lowered {
-		if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
-			return call.ViewOf()
-		}
-		batches, rows, cols, _ := quantised.Exchange(n.Node)
-		return own(&call.Lowered{}, call.Call{Func: "nncc_dsp_transpose_s8", Args: []call.Arg{
-			&call.Struct{Type: "nncc_dsp_transpose_params", Fields: fields("batches", batches, "rows", rows, "cols",
-				cols)}, i8In(0), i8Out(0)}})
-	},
-}

@@ -222,7 +222,7 @@ func convCall16(n *kernel.Node, low *call.Lowered, c *quantised.Convolution, pit
 	}
 	low.Scratch = max(low.Scratch, 8*len(order)+border16(c, run, merged))
 	f := param.Fields(&param.DspConvolve16{Batches: g.N, OutC: g.COut, Groups: g.Group, Depth: depth,
-		Merged: flag(merged), Pairs: len(order) / 2, GroupWords: group, ActMin: call.T(c.Params.ActMin),
+		Merged: quantised.Flag(merged), Pairs: len(order) / 2, GroupWords: group, ActMin: call.T(c.Params.ActMin),
 		ActMax: call.T(c.Params.ActMax)}, &c.Window)
 	pixels := c.Out.W
 	if pitch == nil {

@@ -29,18 +29,11 @@ func clampOf(p *op.MACParams) clamp {
 }
 
 func (c clamp) fields() []call.Field {
-	return append([]call.Field{call.FT("positive", flag(c.positive))}, c.bounds()...)
+	return append([]call.Field{call.FT("positive", quantised.Flag(c.positive))}, c.bounds()...)
 }
 
 func (c clamp) bounds() []call.Field {
 	return []call.Field{word("low", c.low), word("cap", c.cap)}
-}
-
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func word(name string, v uint32) call.Field {

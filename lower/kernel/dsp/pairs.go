@@ -72,7 +72,7 @@ func (c *convolution) quads(n *kernel.Node) *quads {
 	}
 	d := c.Dilation
 	q := &quads{c: c, line: c.Kernel.H == 1, relu: c.l.Params.ActMin >= c.l.Params.OutOff,
-		phases: quantised.Tile{H: d.H / gcd(d.H, c.Stride.H), W: d.W / gcd(d.W, c.Stride.W)}}
+		phases: param.Phases(d, c.Stride)}
 	for i := range c.l.Rows {
 		x, ok := c.l.upperOf(i)
 		if !ok {
@@ -99,19 +99,11 @@ func (c *convolution) quads(n *kernel.Node) *quads {
 
 // arrange cuts the outputs into parts of so many rows whose inputs fit into scratch.
 func (q *quads) arrange(rows int) {
-	c, d := q.c, q.c.Dilation
+	c := q.c
 	q.rows = min(rows, (c.Out.H+q.phases.H-1)/q.phases.H)
 	pairs := ((q.rows-1)*q.down + c.Kernel.H + 1) / 2
-	q.span = c.Out.W
-	columns := quadScratch / (quadBytes * pairs)
-	if most := (columns-(c.Kernel.W-1)*d.W-1)/c.Stride.W + 1; most < q.span {
-		unit := q.phases.W
-		most = max(most/unit, 1) * unit
-		spans := (q.span + most - 1) / most
-		q.span = min(q.span, ((q.span+spans-1)/spans+unit-1)/unit*unit)
-	}
-	q.width = ((q.span-1)*c.Stride.W + (c.Kernel.W-1)*d.W + d.W) / d.W
-	q.bytes = quadBytes * pairs * q.width * d.W
+	q.span, q.width = c.strip(quadScratch/(quadBytes*pairs), q.phases.W)
+	q.bytes = quadBytes * pairs * q.width * c.Dilation.W
 }
 
 // arrangeLine is arrange for windows of one row.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
-	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -114,21 +113,11 @@ func (s *scan) estimate(stride int) int {
 // add packs a channel, and gives the start value of edges; false: its
 // requantisation has no such form.
 func (t *three) add(l *layer, i int) (int32, bool) {
-	x, why := l.channel(i, 0)
-	if why != "" {
+	x, ok := l.upperOf(i)
+	if !ok {
 		return 0, false
 	}
-	_, mult, shift := l.Channel(i)
-	u, why := pack.UpperHalf(mult, shift, x.lo, x.hi, l.Params.OutOff)
-	if why != "" {
-		return 0, false
-	}
-	// Inputs are 256 times as large, the weights make up the rest of the shift.
-	pair := func(a, b int8) int32 {
-		j := uint(u.K - 8)
-		return int32(a)<<j&0xffff | int32(b)<<j<<16
-	}
-	w := x.row
+	w, pair := x.row, x.pair
 	if t.turned {
 		w = []int8{w[0], w[3], w[6], w[1], w[4], w[7], w[2], w[5], w[8]}
 	}
@@ -139,12 +128,12 @@ func (t *three) add(l *layer, i int) (int32, bool) {
 	} else {
 		t.words = append(t.words, pair(w[0], w[3]), pair(w[1], w[4]), pair(w[2], w[5]), pair(w[6], w[7]), pair(w[8], 0))
 	}
-	t.words = append(t.words, int32(x.start<<uint(u.K)), u.M, u.C)
+	t.words = append(t.words, x.start, x.u.M, x.u.C)
 	if !t.relu {
-		t.words = append(t.words, u.D)
+		t.words = append(t.words, x.u.D)
 	}
 	padding := -int64(l.Params.InOff) * (int64(w[0]) + int64(w[1]) + int64(w[2]))
-	return int32((x.start + padding) << uint(u.K)), true
+	return x.start + int32(padding<<uint(x.u.K)), true
 }
 
 func (t *three) lower(c *convolution) *call.Lowered {

@@ -93,7 +93,5 @@ func lowerPhases(n *kernel.Node) *call.Lowered {
 	if route, ok := list[0].Args[2].(call.Func); ok {
 		l.Route = string(route)
 	}
-	l = own(l, list[0])
-	l.Calls = list
-	return l
+	return own(l, list...)
 }

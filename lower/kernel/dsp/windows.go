@@ -29,7 +29,7 @@ const mostWindowScratch = 4096
 // single row of outputs, or what the kernel for single pixels takes less for.
 func (c *convolution) sweep(n *kernel.Node) *sweep {
 	d := c.Dilation
-	s := &sweep{c: c, phases: quantised.Tile{H: d.H / gcd(d.H, c.Stride.H), W: d.W / gcd(d.W, c.Stride.W)}}
+	s := &sweep{c: c, phases: param.Phases(d, c.Stride)}
 	s.down = c.Stride.H * s.phases.H / d.H
 	if !n.Core.DSP || n.Generic || c.Kernel.H < 2 || c.Out.H <= s.phases.H || c.Out.W < 2 {
 		return nil
@@ -37,14 +37,7 @@ func (c *convolution) sweep(n *kernel.Node) *sweep {
 	s.pairs = (c.Kernel.H + s.down + 1) / 2
 	s.rounds = (s.pairs*c.Kernel.W + 1) / 2
 	columns := mostWindowScratch / (4 * s.lanes() * s.pairs)
-	s.span = c.Out.W
-	if most := (columns-(c.Kernel.W-1)*d.W-1)/c.Stride.W + 1; most < s.span {
-		unit := 2 * s.phases.W
-		most = max(most/unit, 1) * unit
-		spans := (s.span + most - 1) / most
-		s.span = min(s.span, ((s.span+spans-1)/spans+unit-1)/unit*unit)
-	}
-	s.width = ((s.span-1)*c.Stride.W + (c.Kernel.W-1)*d.W + d.W) / d.W
+	s.span, s.width = c.strip(columns, 2*s.phases.W)
 	for i := range c.l.Rows {
 		x, why := c.l.channel(i, 0)
 		if why != "" {
@@ -56,6 +49,19 @@ func (c *convolution) sweep(n *kernel.Node) *sweep {
 		return nil
 	}
 	return s
+}
+
+// strip is how many columns of the output, a multiple of unit or all, go through scratch that holds so many of the input,
+// and the columns of a residue by the dilation.
+func (c *convolution) strip(columns, unit int) (span, width int) {
+	d := c.Dilation.W
+	span = c.Out.W
+	if most := (columns-(c.Kernel.W-1)*d-1)/c.Stride.W + 1; most < span {
+		most = max(most/unit, 1) * unit
+		spans := (span + most - 1) / most
+		span = min(span, ((span+spans-1)/spans+unit-1)/unit*unit)
+	}
+	return span, ((span-1)*c.Stride.W + (c.Kernel.W-1)*d + d) / d
 }
 
 // estimate is about what four channels take, or all of fewer.
@@ -164,11 +170,4 @@ func (s *sweep) lower() *call.Lowered {
 	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}}, call.Call{Func: "nncc_dsp_depthwise_window_s8",
 		Args: []call.Arg{&call.Struct{Type: "nncc_dsp_depthwise_window_params", Fields: f}, inner, i8In(0),
 			packed(s.words()), i8Out(0), scratch32(0)}})
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

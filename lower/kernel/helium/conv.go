@@ -143,7 +143,7 @@ func (c *convolution) lowerApart(generic bool) *call.Lowered {
 	}
 	out, outR := outRows(c.G.COut * c.l.bytes())
 	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}},
-		c.l.rowsBy(t, depth, step, vectors, c.pixels(), out, call.I32(step)))
+		c.l.rowsBy(t, depth, step, vectors, c.pixels(), out, call.I32(step), c.l.weights(t, vectors)))
 }
 
 // lowerTiled is lower without lowerApart.
@@ -283,16 +283,11 @@ func (c *convolution) copied(t tile, vectors int) blocks {
 // are so far apart.
 func (l *layer) products(t tile, depth, vectors, rows int, out call.Arg) (call.Call, call.Rows) {
 	in, inR := inRows(depth)
-	return l.rowsBy(t, depth, depth, vectors, rows, out, in), inR
+	return l.rowsBy(t, depth, depth, vectors, rows, out, in, l.weights(t, vectors)), inR
 }
 
-// rowsBy multiplies rows of depth bytes, at least step bytes apart (or so far).
-func (l *layer) rowsBy(t tile, depth, step, vectors, rows int, out, apart call.Arg) call.Call {
-	return l.packedRows(t, depth, step, vectors, rows, out, apart, l.weights(t, vectors))
-}
-
-// packedRows is rowsBy with weights that are packed.
-func (l *layer) packedRows(t tile, depth, step, vectors, rows int, out, apart call.Arg, weights []byte) call.Call {
+// rowsBy multiplies rows of depth bytes, at least step bytes apart (or so far), by packed weights.
+func (l *layer) rowsBy(t tile, depth, step, vectors, rows int, out, apart call.Arg, weights []byte) call.Call {
 	return call.Call{Func: t.String(), Args: []call.Arg{
 		param.Struct(l.mac(out, len(l.Rows), depth, step, vectors, apart)),
 		i8In(0), packed(weights), i8Out(0), call.I32(rows)}}

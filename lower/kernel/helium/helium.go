@@ -6,10 +6,14 @@
 package helium
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // Library is the name of this kernel library in reports; board files call it helium.
@@ -21,15 +25,6 @@ var Kernels = slices.Concat([]*kernel.Kernel{conv, transposedConv, phases, lines
 	softmax, mapped, residual, conv16, phases16, depthwise16, fullyConnected16, batchMatMul16}, int16s,
 	recurrentRows())
 
-// own completes a lowering that calls a kernel of this library.
-func own(l *call.Lowered, c call.Call) *call.Lowered {
-	l.Library = Library
-	l.Calls = []call.Call{c}
-	l.Kernel = c.Func
-	l.Headers = append(l.Headers, "helium/nncc_helium.h")
-	return l
-}
-
 func i8In(i int) call.In           { return call.In{I: i, CType: "int8_t"} }
 func i8Out(i int) call.Out         { return call.Out{I: i, CType: "int8_t"} }
 func i8Scratch(o int) call.Scratch { return call.Scratch{Off: o, CType: "int8_t"} }
@@ -40,3 +35,44 @@ func packed(b []byte) *call.Blob {
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// shared are the rows that other cores have, too.
+var shared = quantised.Shared{Library: Library, Was: "HELIUM", Core: cond.Helium, Functions: "nncc_helium_",
+	Header: "helium/nncc_helium.h"}
+
+// own completes a lowering that calls kernels of this library.
+var own = shared.Own
+
+// farthest is how far apart bytes may lie whose offsets, up to seven times
+// that, are counted in 16 bits.
+const farthest = 65535 / 7
+
+var (
+	pairs, rounded = shared.Pairs(), shared.Sums()
+	lines, runs    = shared.Lines(), shared.Runs()
+	limits, two    = shared.Limits(), shared.Two()
+	int16s         = shared.Wide()
+	softmax        = shared.Softmax()
+	transpose      = shared.Transpose(cond.New("FARTHEST",
+		fmt.Sprintf("one of the two runs has at most %d elements", farthest), func(n *kernel.Node) string {
+			if _, rows, cols, ok := quantised.Exchange(n.Node); ok && min(rows, cols) > farthest {
+				return fmt.Sprintf("%d elements are exchanged with %d, want at most %d on one side", rows, cols,
+					farthest)
+			}
+			return ""
+		}))
+)
+
+// recurrentRows compute four units of a gate at a time.
+func recurrentRows() []*kernel.Kernel {
+	var rows []*kernel.Kernel
+	for _, k := range quantised.RecurrentKinds {
+		fn := "nncc_helium_" + k.Suffix()
+		rows = append(rows, &kernel.Kernel{Name: fn, Library: Library, Doc: k.Doc(), Ops: []*ir.OpDef{k.Op},
+			Was: "HELIUM-" + k.Was(), Rules: kernel.All(cond.Helium, k.Rules()),
+			Lower: func(n *kernel.Node) *call.Lowered {
+				return quantised.CallRecurrent(n, fn, Library, vector/k.Elem.Size())
+			}})
+	}
+	return rows
+}

@@ -167,7 +167,7 @@ func (c *convolution) lowerLines(generic bool) *call.Lowered {
 	depth := c.depth()
 	step := c.Stride.W * depth
 	out, outR := outRows(c.G.COut * c.l.bytes())
-	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}}, c.l.packedRows(t, depth, step,
+	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}}, c.l.rowsBy(t, depth, step,
 		roundUp(depth, vector)/vector, c.pixels(), out, call.I32(step),
 		c.l.residentRecords(c.Out.W, c.Stride.H*c.In.W*depth-c.Out.W*step)))
 }

@@ -44,8 +44,7 @@ func (c *convolution) sweepOf(rows int, spread bool, limit int) *sweep {
 	if spread {
 		k.W, d.W = c.Span().W, 1
 	}
-	s := &sweep{kernel: k, apart: d, rows: rows,
-		phases: quantised.Tile{H: d.H / gcd(d.H, c.Stride.H), W: d.W / gcd(d.W, c.Stride.W)}}
+	s := &sweep{kernel: k, apart: d, rows: rows, phases: param.Phases(d, c.Stride)}
 	s.pitch = k.H + (rows-1)*c.Stride.H*s.phases.H/d.H
 	s.vectors = roundUp((k.W-1)*s.pitch+k.H, vector) / vector
 	s.step = s.pitch * c.Stride.W * s.phases.W / d.W
@@ -178,11 +177,4 @@ func (c *convolution) windows(n *kernel.Node, l *call.Lowered, to *quantised.Pha
 	return call.Call{Func: "nncc_helium_depthwise_s8", Args: []call.Arg{params, i8In(0),
 		packed(c.l.windowRecords(&c.Window, s)), i8Scratch(0), call.Out{I: 0, Off: to.Offset, CType: "int8_t"},
 		call.Func(inner)}}
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

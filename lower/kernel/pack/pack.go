@@ -6,7 +6,12 @@
 // knows no instruction set.
 package pack
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"sort"
+)
 
 // Bias is the start value of an accumulator that sums x*w instead of
 // (x+inOff)*w: bias plus inOff times the sum of the channel's weights.
@@ -35,4 +40,50 @@ func Words(w []int32) []byte {
 		b = binary.LittleEndian.AppendUint32(b, uint32(x))
 	}
 	return b
+}
+
+// Mean is clamp((acc*Mult + Bias) >> Shift), the shift rounded down: a sum as a
+// quantised sum or mean.
+type Mean struct {
+	Mult, Shift int32
+	Bias        int64
+}
+
+// Means finds the form that equals f, which never falls and stays within lo and
+// hi, for every sum from `from` to `to`; slope is about what a step of the sum
+// is in steps of the result, above 0. Between two sums at which f changes it is
+// one number, so that each of these bounds Bias from both sides.
+func Means(f func(acc int32) int8, from, to int32, lo, hi int8, slope float64) (Mean, bool) {
+	if !(slope > 0) || slope >= 1<<20 {
+		return Mean{}, false
+	}
+	_, exp := math.Frexp(slope)
+	size := bits.Len32(uint32(max(to, -from))) // of a sum
+	m := Mean{Shift: int32(min(30-exp, 61-size-max(0, exp), 52))}
+	if m.Shift < 0 {
+		return m, false
+	}
+	unit := int64(1) << uint(m.Shift)
+	mult := math.Round(slope * float64(unit))
+	if mult < 1 || mult > math.MaxInt32 {
+		return m, false
+	}
+	m.Mult = int32(mult)
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	for w := int64(lo) + 1; w <= int64(hi); w++ {
+		// the least sum of which the result is w or more
+		k := int64(sort.Search(int(to)-int(from)+1, func(i int) bool { return int64(f(from+int32(i))) >= w }))
+		acc := int64(from) + k
+		if acc <= int64(to) {
+			low = max(low, w*unit-acc*int64(m.Mult))
+		}
+		if k > 0 {
+			high = min(high, w*unit-(acc-1)*int64(m.Mult)-1)
+		}
+	}
+	if low > high || low == math.MinInt64 || high == math.MaxInt64 {
+		return m, false
+	}
+	m.Bias = low + (high-low)/2
+	return m, true
 }

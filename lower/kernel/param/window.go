@@ -47,6 +47,18 @@ func (w *Window) fields() map[string]int {
 		"dilation_h": w.Dilation.H, "dilation_w": w.Dilation.W}
 }
 
+// Phases are how far outputs lie apart that read rows, or columns, which lie a dilation apart.
+func Phases(dilation, stride Tile) Tile {
+	return Tile{H: dilation.H / gcd(dilation.H, stride.H), W: dilation.W / gcd(dilation.W, stride.W)}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
 // Span is the extent of a window in the input.
 func (w *Window) Span() Tile {
 	return Tile{H: (w.Kernel.H-1)*w.Dilation.H + 1, W: (w.Kernel.W-1)*w.Dilation.W + 1}

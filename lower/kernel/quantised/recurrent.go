@@ -204,21 +204,15 @@ func CallRecurrent(n *kernel.Node, fn, library string, block int) *call.Lowered 
 // Call is the call of an own kernel of nncc_recurrent.h with packed weights;
 // extra are bytes of scratch behind what all need.
 func (r *Recurrent) Call(n *kernel.Node, fn, library string, extra int, w, rec *call.Blob) *call.Lowered {
-	flag := func(b bool) int {
-		if b {
-			return 1
-		}
-		return 0
-	}
 	elem := call.CType(n.In[0].Type.DType)
 	params := &call.Struct{Type: "nncc_recurrent_params", Fields: append([]call.Field{
 		call.F("input", scales(r.Input)), call.F("hidden", scales(r.Hidden)),
 		call.F("output", scale(r.outMult, r.outShift))},
 		call.Ints("steps", r.Steps, "batch", r.Batch, "inputs", r.Inputs, "units", r.Units,
-			"reverse", flag(ir.AttrsOf[op.DirectionAttr](n.Node).Direction == "reverse"),
+			"reverse", Flag(ir.AttrsOf[op.DirectionAttr](n.Node).Direction == "reverse"),
 			"zero", call.T(r.zero), "state_power", call.T(r.statePower),
 			"state_least", call.T(r.stateLeast), "state_most", call.T(r.stateMost),
-			"linear_before_reset", flag(r.linearBeforeReset))...)}
+			"linear_before_reset", Flag(r.linearBeforeReset))...)}
 	args := []call.Arg{params, call.In{I: 0, CType: elem}, w, rec}
 	if r.hiddenIn > 0 {
 		args = append(args, givenState(n, r.hiddenIn))

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cond"
 )
 
 // Shared are rows of portable kernels that several families have, because they beat
@@ -15,6 +16,15 @@ import (
 type Shared struct {
 	Library, Was string
 	Core         kernel.Rule
+	// Functions begins the names of the family's own functions and structs, which Header declares.
+	Functions, Header string
+}
+
+// Own completes a lowering that calls kernels of the family.
+func (s Shared) Own(l *call.Lowered, c ...call.Call) *call.Lowered {
+	l.Library, l.Calls, l.Kernel = s.Library, c, c[len(c)-1].Func
+	l.Headers = append(l.Headers, s.Header)
+	return l
 }
 
 // row completes a row; was is the part of codes that it had.
@@ -58,13 +68,50 @@ func (s Shared) Lines() *kernel.Kernel {
 // Runs is any change of memory order, run by run.
 func (s Shared) Runs() *kernel.Kernel {
 	return s.row("RUNS", kernel.Kernel{Name: "nncc_copy_nd", Ops: []*ir.OpDef{op.Relayout},
-		Doc:    "8-bit conversion between any memory orders, run by run",
-		Layout: func(*kernel.Node) kernel.Layout { return kernel.Layout{Kind: kernel.AnyToAny} },
+		Doc: "8-bit conversion between any memory orders, run by run", Layout: kernel.AnyLayout,
 	}, AnyRelayoutRules(), LowerRelayout)
 }
 
 // Limits are Relu and Clip by themselves, by a table.
 func (s Shared) Limits() *kernel.Kernel {
 	return s.row("LIMIT", kernel.Kernel{Name: "nncc_lut_s8", Ops: []*ir.OpDef{op.Relu, op.Clip},
-		Doc: "int8 Relu and Clip by a table of 256 results"}, LimitRules(), LowerLimit)
+		Doc: "int8 Relu and Clip by a table of 256 results"},
+		kernel.Rules{Int8(0), cond.New("BOUNDS", "constant bounds", kernel.TableOf.Why)},
+		func(n *kernel.Node) *call.Lowered {
+			return &call.Lowered{Kernel: "nncc_lut_s8", InPlace: []int{0}, Unused: ir.Identity(len(n.In))[1:],
+				Calls: []call.Call{{Func: "nncc_lut_s8", Args: []call.Arg{
+					&call.Struct{Type: "nncc_count_params", Fields: call.Ints("count", n.Out[0].Type.Elems())},
+					call.In{CType: "uint8_t"}, call.Lookup(kernel.TableOf.Must(n)), call.Out{CType: "uint8_t"}}}}}
+		})
+}
+
+// Transpose exchanges two blocks of dimensions.
+func (s Shared) Transpose(more ...kernel.Rule) *kernel.Kernel {
+	fn := s.Functions + "transpose_s8"
+	return &kernel.Kernel{Name: fn, Library: s.Library, Ops: []*ir.OpDef{op.Relayout}, Layout: kernel.AnyLayout,
+		Doc: "8-bit conversion between memory orders that exchanges two neighbours",
+		Was: s.Was + "-TRANS", Rules: kernel.All(s.Core, ExchangeRules(), kernel.Rules(more)),
+		Lower: func(n *kernel.Node) *call.Lowered {
+			if n.In[0].Type.SameMemory(n.Out[0].Type.Order) {
+				return call.ViewOf()
+			}
+			batches, rows, cols, _ := Exchange(n.Node)
+			return s.Own(&call.Lowered{}, call.Call{Func: fn, Args: []call.Arg{
+				&call.Struct{Type: s.Functions + "transpose_params", Fields: call.Ints("batches", batches, "rows", rows,
+					"cols", cols)}, call.In{CType: "int8_t"}, call.Out{CType: "int8_t"}}})
+		}}
+}
+
+// Softmax has the exponentials of all 256 differences in a table.
+func (s Shared) Softmax() *kernel.Kernel {
+	fn := s.Functions + "softmax_s8"
+	return s.row("SMAX", kernel.Kernel{Name: fn, Ops: []*ir.OpDef{op.Softmax}, Layout: Innermost,
+		Doc: "int8 softmax over the innermost axis, exponentials by a table"}, append(SoftmaxRules(), SoftmaxTable),
+		func(n *kernel.Node) *call.Lowered {
+			r := SoftmaxRows.Must(n)
+			return s.Own(&call.Lowered{Scratch: 4 * r.Size, InPlace: []int{0}}, call.Call{Func: fn, Args: []call.Arg{
+				&call.Struct{Type: s.Functions + "softmax_params", Fields: call.Ints("rows", r.Count, "size", r.Size)},
+				call.In{CType: "int8_t"}, Exponentials(n.Node), call.Scratch{CType: "int32_t"},
+				call.Out{CType: "int8_t"}}})
+		})
 }

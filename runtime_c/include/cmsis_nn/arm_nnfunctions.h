@@ -5,9 +5,8 @@
  * src/cmsis_nn, one function per file. An installed CMSIS-NN may be linked
  * instead. Written for nncc.
  *
- * All of them work with any scratch buffer, NULL included; the
- * *_get_buffer_size functions below return what these implementations need (0).
- * Formats and limits of the arguments are documented in arm_nn_types.h.
+ * All of them work with any scratch buffer, NULL included. Formats and limits of
+ * the arguments are documented in arm_nn_types.h.
  *
  * Parameters, as in CMSIS-NN: the *_dims (input_dims, filter_dims, bias_dims,
  * output_dims, out_dims, upscale_dims, input_lhs_dims, input_rhs_dims) are {n, h, w, c}
@@ -15,8 +14,7 @@
  * NHWC; filter, filter_data lie as is said below; bias, bias_data have one element
  * an output channel, or are NULL; ctx is scratch memory. Offsets are minus the zero
  * point of an input and plus that of an output, in steps; multipliers are Q31,
- * shifts go to the left where they are positive. dim_dst_width, ch_src: width of the
- * output and channels, for the size of scratch memory.
+ * shifts go to the left where they are positive.
  */
 #ifndef ARM_NNFUNCTIONS_H
 #define ARM_NNFUNCTIONS_H
@@ -41,10 +39,8 @@ extern "C" {
 /* KERNELS(transpose_conv_s8) */
 
 /* Fully connected layer. filter_dims {n = accumulation depth, c = outputs}, input
- * {n = batches}. With the MVE build of CMSIS-NN ctx holds the kernel sums that
- * arm_vector_sum_s8 computes; here ctx is not used: vector_sum_buf [vector_rows] of
- * vector_data [vector_rows, vector_cols], with lhs_offset, rhs_offset and bias_data as
- * they are added. */
+ * {n = batches}. With the MVE build of CMSIS-NN ctx holds sums of the weights; here it
+ * is not used. */
 /* KERNELS(fully_connected_s8) */
 
 /* Batched product of two activations: left {n, h, rows, depth}, right transposed
@@ -57,15 +53,14 @@ extern "C" {
  * products: input_1_vect, input_2_vect and output [block_size]; input_1_offset,
  * input_2_offset, out_offset; multipliers and shifts of each (input_1_mult,
  * input_1_shift, input_2_mult, input_2_shift, out_mult, out_shift); clamp to
- * out_activation_min and out_activation_max, in steps of the output. The others work in
- * place: data [size]. */
+ * out_activation_min and out_activation_max, in steps of the output. */
 /* KERNELS(elementwise_s8) */
 
 /* Pooling. The average is taken over the elements inside the input and rounds ties
  * away from zero; ctx holds 4 bytes per channel in CMSIS-NN's DSP build. */
 /* KERNELS(pool_s8) */
 
-/* Softmax over rows: output scale 1/256, zero point -128 (s16: 1/32768 around -32768).
+/* Softmax over rows: output scale 1/256, zero point -128.
  * input and output [num_rows, row_size]; mult, shift scale differences to the row's
  * largest value to Q5.26, those below diff_min count as 0 (TensorFlow Lite). */
 /* KERNELS(softmax_s8) */

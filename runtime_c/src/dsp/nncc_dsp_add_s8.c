@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_add_s8: one table look-up an operand, one multiplication a sum. Four outputs are 2 words of inputs, 8 words
- * of tables and 1 word stored in about 43 instructions.
- */
+/* nncc_dsp_add_s8: one table look-up an operand, one multiplication a sum. */
 #include "nncc_dsp_core.h"
 
 void nncc_dsp_add_s8(const nncc_dsp_add_params *p, const int8_t *a, const int8_t *b, const int32_t *ta,

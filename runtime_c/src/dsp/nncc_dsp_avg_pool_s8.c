@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_avg_pool_s8: four channels at a time in two words of 16-bit sums, at most 255 elements before they are added
- * to 32-bit ones. Four elements are 1 load, 2 additions and the loop: about 1.5 instructions an element, and 10 a mean.
+ * to 32-bit ones.
  */
 #include "nncc_dsp_pool.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_dsp_batch_matmul_s16: two rows by two columns at a time. A pair of values of each is 2 LDRD and 4 SMLALD for 8
- * MACs: per MAC 0.5 words loaded by 0.25 instructions, 0.5 MACs. Four results add about 56 instructions. Rows and
- * columns are put side by side in pairs first, in about 2 instructions a value.
+ * nncc_dsp_batch_matmul_s16: two rows by two columns at a time, which are put side by side in pairs first.
  */
 #include "nncc_dsp_core.h"
 #include "nncc_simd32.h"

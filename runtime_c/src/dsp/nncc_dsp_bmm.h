@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_bmm.h: a right matrix as wide weights, its zero point taken off. About 7 instructions a byte to pack.
- */
+/* nncc_dsp_bmm.h: a right matrix as wide weights, its zero point taken off. */
 #ifndef NNCC_DSP_BMM_H
 #define NNCC_DSP_BMM_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_convolve_groups_s8: the windows of two output pixels are widened side by side, the channels of a group
- * behind each other, and one call multiplies all groups. A word of four channels of both pixels is 9 instructions.
+ * behind each other, and one call multiplies all groups.
  */
 #include "nncc_dsp_core.h"
 

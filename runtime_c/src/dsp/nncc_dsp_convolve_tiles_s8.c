@@ -79,8 +79,7 @@ static void tile_transform(const int8_t *const *at, int32_t channels, uint32_t *
 
 /*
  * The sums of the products: x [16][pairs][2 tiles], w [16][pairs][4 channels] words of two int16, m [16][4 channels][2
- * tiles]; pairs is even. A pair is 3 LDRD and 8 SMLAD, per MAC 0.38 words loaded and 0.5 MACs; the first one of the 16
- * starts the sums.
+ * tiles]; pairs is even. The first one of the 16 starts the sums.
  */
 #if NNCC_DSP_ASM
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_3x3_s8: two lines of inputs become words of both, 256 times as large, four channels at a time,
- * once; the kernels of output lines take them from there. Padding is written into the words. Two pixels of four
- * channels cost 14 instructions (2 loads, 4 stores): 0.19 per MAC with stride 1, 0.78 with stride 2.
+ * once; the kernels of output lines take them from there. Padding is written into the words.
  */
 #include "nncc_dsp_interleave.h"
 

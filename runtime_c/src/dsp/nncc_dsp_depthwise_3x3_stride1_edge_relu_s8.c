@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_dsp_depthwise_3x3_stride1_edge_relu_s8: a row of a 3x3 depthwise convolution of which one row of the window is
- * padding, one channel after the other. Two outputs are 2 LDR, 6 SMLAD and, with requantisation and stores, 17
- * instructions for 12 MACs: per MAC 0.17 words loaded, 0.5 MACs, 0.17 stores, 0.6 others.
+ * padding, one channel after the other.
  */
 #define NNCC_ROWS_RELU 1
 #include "nncc_dsp_depthwise_3x3.h"

@@ -3,9 +3,6 @@
  * nncc_dsp_depthwise_pairs.h: what the depthwise kernels share that read quads: the words of two inputs of four
  * channels, 256 times as large, so that SMLAD adds two products of a channel. nncc_dsp_depthwise_pairs*_s8 multiplies
  * the window of one output after the other by them; requantisation is that of nncc_dsp_depthwise_3x3_s8.
- *
- * Eight products are 2 LDM and 4 SMLAD: per MAC 1 word loaded and 0.5 MACs. Four outputs have 23 instructions more
- * (31 without relu), and 5 a row of quads.
  */
 #ifndef NNCC_DSP_DEPTHWISE_PAIRS_H
 #define NNCC_DSP_DEPTHWISE_PAIRS_H

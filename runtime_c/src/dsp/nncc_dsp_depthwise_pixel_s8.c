@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_depthwise_pixel_s8: one pixel, four channels at a time, two taps at a time. Two taps are 4 instructions that
- * load 8 words, 6 that sort and extend bytes and 4 SMLAD for 8 MACs: per MAC 1 word loaded, 0.5 MACs, 0.75 others. A
- * group adds about 45 instructions for its 4 outputs.
- */
+/* nncc_dsp_depthwise_pixel_s8: one pixel, four channels at a time, two taps at a time. */
 #include "nncc_dsp_core.h"
 
 #if NNCC_DSP_ASM

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_interleave_4rows_s16: int16 of four pixels side by side, two of each at a time: 4 LDR and an STM for 8
- * values.
- */
+/* nncc_dsp_interleave_4rows_s16: int16 of four pixels side by side, two of each at a time. */
 #include "nncc_dsp_channels_s16.h"
 
 #if NNCC_DSP_ASM

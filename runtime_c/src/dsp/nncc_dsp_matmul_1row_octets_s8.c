@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_dsp_matmul_1row_octets_s8: one pixel times narrow weights, eight channels at a time. 4 inputs are 10 LDR, 8
- * SXTB16 and 16 SMLAD for 32 MACs: per MAC 0.31 words loaded, 0.5 MACs, 0.25 others. Eight sums leave four registers
- * for an input and weights, so three or four words are loaded one after the other.
+ * nncc_dsp_matmul_1row_octets_s8: one pixel times narrow weights, eight channels at a time. Eight sums leave four
+ * registers for an input and weights, so three or four words are loaded one after the other.
  */
 #include "nncc_dsp_core.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_matmul_1row_s16: one pixel of int16 times weights of 8 bits, four channels at a time. Four inputs are an
- * LDRD, an LDM, 8 SXTB16 and 8 SMLAD for 16 MACs: per MAC 0.38 words loaded by 0.13 instructions, 0.5 MACs, 0.5 others.
- */
+/* nncc_dsp_matmul_1row_s16: one pixel of int16 times weights of 8 bits, four channels at a time. */
 #include "nncc_dsp_matmul_s16.h"
 
 #if NNCC_DSP_ASM

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_matmul_2rows_relu_s8: two pixels times narrow weights, an output is one SMMLA.
- *
- * A pair of inputs is 2 LDRD, 2 SXTB16 and 8 SMLAD for 16 MACs: per MAC 0.25 words loaded, 0.5 MACs, 0.13 others. A
- * group of 32 pairs adds 34 instructions for its 8 outputs (17 words loaded, 3 stored).
- */
+/* nncc_dsp_matmul_2rows_relu_s8: two pixels times narrow weights, an output is one SMMLA. */
 #include "nncc_dsp_core.h"
 
 #if NNCC_DSP_ASM

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_max_pool_s8: four channels at a time by SSUB8 and SEL. Four elements are 1 load, 2 instructions and the
- * loop: about 1.5 instructions an element.
- */
+/* nncc_dsp_max_pool_s8: four channels at a time by SSUB8 and SEL. */
 #include "nncc_dsp_pool.h"
 
 /* The larger of max and count pixels, step bytes apart, in each byte. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
-/*
- * nncc_dsp_softmax_s8: a maximum, the exponentials from their table with their sum, the shares. With the DSP extension
- * four values are 3 words of inputs, 4 of the table, 8 of scratch and 1 stored in about 44 instructions.
- */
+/* nncc_dsp_softmax_s8: a maximum, the exponentials from their table with their sum, the shares. */
 #include "nncc_dsp_core.h"
 
 #include "nncc_bits.h"

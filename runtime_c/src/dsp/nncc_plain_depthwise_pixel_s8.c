@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_plain_depthwise_pixel_s8: one pixel of a depthwise layer without the DSP extension.
- *
- * Thumb-2, four channels at a time: a tap is 1 LDR, 1 ADD, 8 LDRSB and 4 MLA for 4 MACs: per MAC 2.3 loads, 1 MAC, 0.3
- * others. Thumb-1, channel by channel: two taps are 1 LDM, 4 LDRSB, 2 MULS and 4 additions for 2 MACs: per MAC 2.5
- * loads, 1 multiplication, 2 others.
+ * nncc_plain_depthwise_pixel_s8: one pixel of a depthwise layer without the DSP extension: four channels at a time, or,
+ * with Thumb-1, channel by channel.
  */
 #include "nncc_plain_core.h"
 

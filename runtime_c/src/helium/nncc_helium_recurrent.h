@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_helium_recurrent.h: the products and updates of LSTM and GRU for Helium. A vector of inputs meets the weights
- * of four units: 5 loads and 4 VMLADAVA for 64 (int16: 32) MACs; 17 instructions for the four sums.
+ * of four units.
  */
 #ifndef NNCC_HELIUM_RECURRENT_H
 #define NNCC_HELIUM_RECURRENT_H

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
 // residual is a convolution whose result, or a function of it, is added to
@@ -41,10 +42,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	v := convOf.Must(c.Main)
 	sum, _ := addition(c.Add, resultOperand(c))
 	conv := v.call(call.I32(v.G.COut), n.Generic, false, call.Null{})
-	swapped, pixels := 0, max(conv.block, residualScratchBytes/v.G.COut)
-	if sum.swapped {
-		swapped = 1
-	}
+	pixels := max(conv.block, residualScratchBytes/v.G.COut)
 	wait := roundUp(conv.scratch, vector)
 	params := conv.Args[0]
 	table := call.Arg(call.Null{})
@@ -69,7 +67,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		conv.Func = "nncc_helium_convolve_add_s8"
 	}
 	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual_params", Fields: []call.Field{
-		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", swapped), call.F("pitch", out),
+		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", quantised.Flag(sum.swapped)), call.F("pitch", out),
 		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.G.COut}), call.F("table", table),
 		call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))
@@ -77,4 +75,26 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		l.InPlace = []int{c.AddIn}
 	}
 	return own(l, conv.Call)
+}
+
+// mapped is a convolution with a function of each value behind it, by a table
+// where its results are stored.
+var mapped = &kernel.Kernel{
+	Name: "nncc_helium_convolve_lut_s8", Library: Library,
+	Doc: "int8 convolution with a function of each result, by a table in the store loop",
+	Ops: []*ir.OpDef{op.Fused}, Layout: kernel.SpatialLayout, Lower: lowerMapped,
+	Was: "HELIUM-MAPPED", Rules: kernel.Rules{cond.Helium, cond.Mapped(conv)},
+}
+
+func lowerMapped(n *kernel.Node) *call.Lowered {
+	c := kernel.ChainOf.Must(n)
+	l, direct := convOf.Must(c.Main).lower(c.Main.Generic, false, call.Lookup(c.Table))
+	l.Unused = nil // weights are the body's own
+	if direct {    // the products of the pixels themselves
+		conv := &l.Calls[0]
+		conv.Args = append(conv.Args, call.Func(conv.Func), call.Lookup(c.Table))
+		l.Route = conv.Func
+		conv.Func, l.Kernel = "nncc_helium_matmul_lut_s8", "nncc_helium_matmul_lut_s8"
+	}
+	return l
 }
