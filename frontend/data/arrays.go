@@ -10,7 +10,6 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -18,24 +17,21 @@ import (
 const labelArray = "labels"
 
 // arrays adds the samples of a folder of arrays.
-func (s *Set) arrays(l *listing) error {
+func (s *Set) arrays(l *listing) {
 	for i := 0; i < len(l.files); {
 		dir := filepath.Dir(l.files[i].path)
 		n := i + 1
 		for n < len(l.files) && filepath.Dir(l.files[n].path) == dir {
 			n++
 		}
-		if err := s.arrayFolder(dir, l.files[i:n]); err != nil {
-			return err
-		}
+		s.arrayFolder(dir, l.files[i:n])
 		i = n
 	}
-	return nil
 }
 
 // arrayFolder adds what lies in one folder: files one by one, and .npy files of a
 // model with several inputs together.
-func (s *Set) arrayFolder(dir string, list []file) error {
+func (s *Set) arrayFolder(dir string, list []file) {
 	var together []npz.Entry
 	for _, f := range list {
 		ext := strings.ToLower(filepath.Ext(f.path))
@@ -44,36 +40,31 @@ func (s *Set) arrayFolder(dir string, list []file) error {
 		if strings.HasPrefix(base, "input_") {
 			class = "" // a stored case; its folder is its name
 		}
-		var err error
 		switch {
 		case ext == ".npz":
-			err = s.arrayFile(f.path, f.class)
+			s.arrayFile(f.path, f.class)
 		case len(s.in) == 1 && !strings.HasPrefix(base, "output_"):
-			err = s.arrayFile(f.path, class)
+			s.arrayFile(f.path, class)
 		case len(s.in) != 1 && s.index(base) >= 0:
-			var a *npz.Array
-			if a, err = npz.ReadNpyFile(f.path, s.opt.Limits); err != nil {
-				err = s.err(f.path, "%w", err)
+			a, err := npz.ReadNpyFile(f.path, s.opt.Limits)
+			if err != nil {
+				s.refuse(f.path, "%w", err)
 			}
 			together = append(together, npz.Entry{Name: base, Array: a})
 		}
-		if err != nil {
-			return err
-		}
 	}
 	if len(together) > 0 {
-		return s.entries(dir, list[0].class, together)
+		s.entries(dir, list[0].class, together)
 	}
-	return nil
 }
 
 // arrayFile adds the samples of a .npy or .npz file.
-func (s *Set) arrayFile(p, class string) error {
+func (s *Set) arrayFile(p, class string) {
 	e, err := npz.ReadFileNamed(p, s.opt.Limits, func(name string) bool {
 		return s.index(name) >= 0 || name == labelArray
 	})
 	if err != nil {
-		return s.err(p, "%w", err)
+		s.refuse(p, "%w", err)
 	}
 	if len(e) == 1 && e[0].Name == "" {
 		e[0].Name = strings.TrimSuffix(filepath.Base(p), filepath.Ext(p))
@@ -84,7 +75,7 @@ func (s *Set) arrayFile(p, class string) error {
 	if name := s.unnamed(e); name != "" {
 		e, err = npz.ReadFileNamed(p, s.opt.Limits, func(n string) bool { return n == name || n == labelArray })
 		if err != nil {
-			return s.err(p, "%w", err)
+			s.refuse(p, "%w", err)
 		}
 		for i := range e {
 			if e[i].Name == name {
@@ -92,7 +83,7 @@ func (s *Set) arrayFile(p, class string) error {
 			}
 		}
 	}
-	return s.entries(p, class, e)
+	s.entries(p, class, e)
 }
 
 // unnamed is the only array of a file for a model that has one input, which is called
@@ -126,8 +117,7 @@ func (s *Set) index(name string) int {
 }
 
 // entries adds the samples of one set of arrays.
-func (s *Set) entries(where, class string, list []npz.Entry) (err error) {
-	defer fail.Catch(&err)
+func (s *Set) entries(where, class string, list []npz.Entry) {
 	found, known := s.match(list)
 	count := -1
 	per := make([][]*tensor.Dense, len(s.in))
@@ -137,15 +127,15 @@ func (s *Set) entries(where, class string, list []npz.Entry) (err error) {
 			for _, e := range list {
 				names = append(names, e.Name)
 			}
-			return s.err(where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
+			s.refuse(where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
 		}
-		x := fail.Must(s.split(where, v, found[i]))
+		x := s.split(where, v, found[i])
 		if count >= 0 && len(x) != count {
-			return s.err(where, "%d samples for input %s, but %d for input %s", count, s.in[0].Name, len(x), v.Name)
+			s.refuse(where, "%d samples for input %s, but %d for input %s", count, s.in[0].Name, len(x), v.Name)
 		}
 		per[i], count = x, len(x)
 	}
-	classes := fail.Must(s.labelsOf(where, known, count))
+	classes := s.labelsOf(where, known, count)
 	for k := range count {
 		it := item{name: where, path: where, class: class}
 		if count > 1 {
@@ -159,9 +149,8 @@ func (s *Set) entries(where, class string, list []npz.Entry) (err error) {
 			x[i] = per[i][k]
 		}
 		it.read = func() ([]*tensor.Dense, error) { return x, nil }
-		fail.Check(s.add(it))
+		s.add(it)
 	}
-	return nil
 }
 
 // match finds the array of every input, and that of labels.
@@ -180,26 +169,20 @@ func (s *Set) match(list []npz.Entry) (found []*npz.Array, known *npz.Array) {
 }
 
 // labelsOf reads an array of labels: a whole number for each sample. nil: there is none.
-func (s *Set) labelsOf(where string, a *npz.Array, count int) ([]string, error) {
+func (s *Set) labelsOf(where string, a *npz.Array, count int) []string {
 	if a == nil {
-		return nil, nil
+		return nil
 	}
 	v, err := a.Int64s()
 	if err != nil || len(v) != count {
-		return nil, s.err(
-			where,
-			"the array %s is %s%v; want a whole number for each of %d samples",
-			labelArray,
-			a.DType,
-			a.Shape,
-			count,
-		)
+		s.refuse(where, "the array %s is %s%v; want a whole number for each of %d samples", labelArray,
+			a.DType, a.Shape, count)
 	}
 	out := make([]string, count)
 	for i, l := range v {
 		out[i] = fmt.Sprint(l)
 	}
-	return out, nil
+	return out
 }
 
 func quoted(names []string) string {
@@ -213,7 +196,7 @@ func quoted(names []string) string {
 }
 
 // split cuts an array into samples of v's shape.
-func (s *Set) split(where string, v *ir.Value, a *npz.Array) ([]*tensor.Dense, error) {
+func (s *Set) split(where string, v *ir.Value, a *npz.Array) []*tensor.Dense {
 	want := v.Type.Shape
 	elems := v.Type.Elems()
 	turned := Turned(v, s.opt.Spec.Of(v.Name).Layout)
@@ -222,37 +205,26 @@ func (s *Set) split(where string, v *ir.Value, a *npz.Array) ([]*tensor.Dense, e
 		n = count(a.Shape, turned)
 	}
 	if elems == 0 || a.Len() == 0 || n == 0 {
-		return nil, s.err(
-			where,
-			"the array for input %s has shape %v; want %v, [samples %v], or the input's shape with "+
-				"more samples along the first axis%s",
-			v.Name,
-			a.Shape,
-			want,
-			want,
-			LooksLike(v, a.Shape),
-		)
+		s.refuse(where, "the array for input %s has shape %v; want %v, [samples %v], or the input's shape "+
+			"with more samples along the first axis%s", v.Name, a.Shape, want, want, LooksLike(v, a.Shape))
 	}
 	if n > maxSamples-len(s.items) {
-		return nil, s.err(where, "more than %d samples; a few hundred are plenty", maxSamples)
+		s.refuse(where, "more than %d samples; a few hundred are plenty", maxSamples)
 	}
 	if s.bytes += int64(n) * int64(elems) * int64(v.Type.DType.Size()); s.bytes > s.limit() {
-		return nil, s.tooMuch(where, s.bytes)
+		s.tooMuch(where, s.bytes)
 	}
 	out := make([]*tensor.Dense, n)
 	for k := range out {
 		part := a.Part(k*elems, elems) // a last batch that is not full begins again
-		all, err := s.convert(where, v, part, k*elems)
-		if err != nil {
-			return nil, err
-		}
+		all := s.convert(where, v, part, k*elems)
 		all = all.Cast(v.Type.DType)
 		if turned != nil {
 			all = all.Reshaped(turned).Transpose(turn(v.Type))
 		}
 		out[k] = all.Reshaped(want)
 	}
-	return out, nil
+	return out
 }
 
 // count is how many samples of shape want an array of a shape holds; 0: it does not
@@ -273,7 +245,7 @@ func count(shape, want []int) int {
 
 // convert gives the array's numbers as a tensor that the input can take; at is the
 // place of its first element, for messages.
-func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) (*tensor.Dense, error) {
+func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.Dense {
 	isFloat := strings.HasPrefix(a.DType, "float")
 	switch {
 	case v.Type.DType.IsFloat() && isFloat:
@@ -282,42 +254,94 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) (*tensor.
 		}
 		f, err := a.Float64s()
 		if err != nil {
-			return nil, s.err(where, "%w", err)
+			s.refuse(where, "%w", err)
 		}
 		return finite(s, where, v, a.Shape, f, at)
 	case v.Type.DType.IsFloat():
-		return nil, s.err(
-			where,
-			"the array for input %s is of type %s, want floats in the model's own scaling (convert "+
-				"it with astype(\"float32\") and normalise as for training)",
-			v.Name,
-			a.DType,
-		)
+		s.refuse(where, "the array for input %s is of type %s, want floats in the model's own scaling "+
+			"(convert it with astype(\"float32\") and normalise as for training)", v.Name, a.DType)
 	case isFloat:
-		return nil, s.err(where, "the array for input %s is of type %s, want %s", v.Name, a.DType, v.Type.DType)
+		s.refuse(where, "the array for input %s is of type %s, want %s", v.Name, a.DType, v.Type.DType)
 	}
 	x, err := a.Int64s()
 	if err != nil {
-		return nil, s.err(where, "input %s: %w", v.Name, err)
+		s.refuse(where, "input %s: %w", v.Name, err)
 	}
 	if v.Type.DType != tensor.Bool {
 		lo, hi := v.Type.DType.IntRange()
 		for i, e := range x {
 			if e < lo || e > hi {
-				return nil, s.err(where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e,
+				s.refuse(where, "element %d of the array for input %s is %d, beyond %s", at+i, v.Name, e,
 					v.Type.DType)
 			}
 		}
 	}
-	return tensor.Of(a.Shape, x), nil
+	return tensor.Of(a.Shape, x)
 }
 
 // finite is a tensor of finite numbers.
-func finite[T float32 | float64](s *Set, where string, v *ir.Value, shape []int, x []T, at int) (*tensor.Dense, error) {
+func finite[T float32 | float64](s *Set, where string, v *ir.Value, shape []int, x []T, at int) *tensor.Dense {
 	for i, f := range x {
 		if f-f != 0 {
-			return nil, s.err(where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
+			s.refuse(where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
 		}
 	}
-	return tensor.Of(shape, x), nil
+	return tensor.Of(shape, x)
+}
+
+// layoutOf is how a model's input of rank 4 lies: by its extents, channels are the
+// fewest; "" where they do not say.
+func layoutOf(shape []int) string {
+	if len(shape) != 4 {
+		return ""
+	}
+	if last := shape[3]; last <= 4 && (shape[1] > 4 || last < shape[1] && shape[1] != shape[2]) {
+		return "nhwc"
+	}
+	return "nchw"
+}
+
+// turn is the permutation from the other layout to that of a type.
+func turn(t ir.Type) []int {
+	if layoutOf(t.Shape) == "nhwc" {
+		return []int{0, 2, 3, 1}
+	}
+	return []int{0, 3, 1, 2}
+}
+
+// Turned is the shape of a sample for input v in a layout that is not the model's;
+// nil: it is, or nothing is declared (""), or the input has another rank than 4.
+func Turned(v *ir.Value, layout string) []int {
+	if own := layoutOf(v.Type.Shape); layout == "" || own == "" || own == layout {
+		return nil
+	}
+	return other(v.Type)
+}
+
+// other is the type's shape in the other layout.
+func other(t ir.Type) []int {
+	out := make([]int, len(t.Shape))
+	for i, from := range turn(t) {
+		out[from] = t.Shape[i]
+	}
+	return out
+}
+
+// LooksLike says, as the end of a message about an array's shape, in which layout it
+// would be right; "" for none.
+func LooksLike(v *ir.Value, shape []int) string {
+	own := layoutOf(v.Type.Shape)
+	if own == "" {
+		return ""
+	}
+	turned := other(v.Type)
+	if slices.Equal(turned, v.Type.Shape) || count(shape, turned) == 0 {
+		return ""
+	}
+	name := "nhwc"
+	if own == name {
+		name = "nchw"
+	}
+	return fmt.Sprintf(". It looks like %s: the model wants %s (%s); transpose it, or say --preprocess layout=%s",
+		strings.ToUpper(name), shapeText(v.Type.Shape), strings.ToUpper(own), name)
 }

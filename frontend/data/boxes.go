@@ -18,30 +18,30 @@ type Boxes struct {
 	// the others have it apart. nil: the only one there is.
 	From, Boxes, Sizes, Scores, Objects, Classes []string
 
-	Box        string // what the four numbers are; "": by the head
-	Unit       string
-	Activation string // "": by the head
-	Count      int    // of classes; 0: by the shapes
-	Background int    // -1: none, -2: by the head
-	Layout     string // "": by the shapes
-	Strides    []float64
-	Anchors    []float64
-	Bins       int
-	Variance   []float64
-	Priors     string // a file
-	Grids      [][2]int
-	Scales     []float64
-	Aspects    []float64
-	Between    bool
-	Threshold  []float64
-	IoU        float64
-	Suppress   string // class, all, none
-	Label      string // best, all
-	Candidates int
-	Most       int
-	Width      int // of the input in pixels; 0: by its shape
+	Box        string    // what the four numbers are; "": by the head
+	Unit       string    // of decoded boxes
+	Activation string    // what makes scores of values; "": by the head
+	Count      int       // of classes, values behind them are left; 0: by the shapes
+	Background int       // a class that is nothing; -1: none, -2: by the head
+	Layout     string    // channels before or behind the cells; "": by the shapes
+	Strides    []float64 // pixels from cell to cell of each map
+	Anchors    []float64 // width and height of each anchor of each map
+	Bins       int       // values for each distance; 1: the distance itself
+	Variance   []float64 // factors of x, y, width, height
+	Priors     string    // a file: centre and size as parts of the input, in the order of Box
+	Grids      [][2]int  // columns and rows of the maps of generated prior boxes
+	Scales     []float64 // of these: one for each map, or the first and the last
+	Aspects    []float64 // width / height of these
+	Between    bool      // also a square between a map's scale and the next
+	Threshold  []float64 // the least score, or one for each class
+	IoU        float64   // boxes that overlap more are one
+	Suppress   string    // which boxes are compared: class, all, none
+	Label      string    // classes of one prediction that may be boxes: best, all
+	Candidates int       // boxes that are compared, the best
+	Most       int       // boxes that are given
+	Width      int       // of the input in pixels; 0: by its shape
 	Height     int
-	Emit       bool
+	Emit       bool // C is wanted that reads the boxes
 
 	said []string // keys that were set
 }
@@ -105,155 +105,73 @@ func (b *Boxes) idle(h *head) []string {
 	return out
 }
 
-func outputNames(to *[]string, v []string) error {
-	if slices.Contains(v, "") {
-		return errors.New("want names of outputs")
-	}
-	*to = v
-	return nil
-}
-
-func share(to *float64, v []string) error {
-	var x float64
-	if err := number(&x, v); err != nil || x < 0 || x > 1 {
-		return errors.New("want a number from 0 to 1")
-	}
-	*to = x
-	return nil
-}
-
-func shares(to *[]float64, v []string) error {
-	var x []float64
-	err := numbers(&x, v)
-	if err != nil || slices.ContainsFunc(x, func(y float64) bool { return y < 0 || y > 1 }) {
-		return errors.New("want a number from 0 to 1, or one for each class")
-	}
-	*to = x
-	return nil
-}
-
-// positive reads numbers above 0 and at most 1e6.
-func positive(to *[]float64, v []string) error {
-	var x []float64
-	err := numbers(&x, v)
-	if err != nil || slices.ContainsFunc(x, func(y float64) bool { return !(y >= 1e-6 && y <= 1e6) }) {
-		return errors.New("want numbers from 1e-6 to 1e6")
-	}
-	*to = x
-	return nil
-}
-
-func wholeTo(to *int, v []string, lo, hi int) (err error) {
-	*to, err = whole(v, lo, hi)
-	return err
-}
-
-// boxKeys are those of "boxes".
-var boxKeys = []key[Boxes]{
-	{"head", "the kind of network", "how boxes are coded", func(x *Boxes, v []string) error {
-		return oneOf(&x.Head, v, headNames()...)
-	}},
-	{"from", "names of outputs", "outputs with everything, one for each map", func(x *Boxes, v []string) error {
-		return outputNames(&x.From, v)
-	}},
-	{"boxes", "names of outputs", "outputs with boxes alone", func(x *Boxes, v []string) error {
-		return outputNames(&x.Boxes, v)
-	}},
-	{"sizes", "names of outputs", "outputs with sizes alone", func(x *Boxes, v []string) error {
-		return outputNames(&x.Sizes, v)
-	}},
-	{"scores", "names of outputs", "outputs with scores alone", func(x *Boxes, v []string) error {
-		return outputNames(&x.Scores, v)
-	}},
-	{"objects", "names of outputs", "outputs with objectness alone", func(x *Boxes, v []string) error {
-		return outputNames(&x.Objects, v)
-	}},
-	{"classes-from", "names of outputs", "outputs with numbers of classes alone", func(x *Boxes, v []string) error {
-		return outputNames(&x.Classes, v)
-	}},
-	{"box", "raw, xywh, xyxy, yxhw, yxyx", "what the numbers of a box are", func(x *Boxes, v []string) error {
-		return oneOf(&x.Box, v, "raw", "xywh", "xyxy", "yxhw", "yxyx")
-	}},
-	{"unit", "pixels, fraction", "of decoded boxes", func(x *Boxes, v []string) error {
-		return oneOf(&x.Unit, v, "pixels", "fraction")
-	}},
-	{"activation", "none, sigmoid, softmax", "what makes scores of values", func(x *Boxes, v []string) error {
-		return oneOf(&x.Activation, v, postprocess.Activations()...)
-	}},
-	{"classes", "a number", "how many there are; values behind them are left", func(x *Boxes, v []string) error {
-		return wholeTo(&x.Count, v, 1, 1<<16)
-	}},
-	{"background", "a class or none", "a class that is nothing", func(x *Boxes, v []string) error {
-		if strings.Join(v, ",") == "none" {
-			x.Background = -1
-			return nil
+func outputNames(to *[]string) setter {
+	return func(v []string) error {
+		if slices.Contains(v, "") {
+			return errors.New("want names of outputs")
 		}
-		return wholeTo(&x.Background, v, 0, 1<<16)
-	}},
-	{"layout", "nchw, nhwc", "channels before or behind the cells", func(x *Boxes, v []string) error {
-		return oneOf(&x.Layout, v, "nchw", "nhwc")
-	}},
-	{"strides", "numbers", "pixels from cell to cell of each map", func(x *Boxes, v []string) error {
-		return positive(&x.Strides, v)
-	}},
-	{"anchors", "numbers", "width and height of each anchor of each map", func(x *Boxes, v []string) error {
-		return positive(&x.Anchors, v)
-	}},
-	{"bins", "1 to 64", "values for each distance; 1: the distance itself", func(x *Boxes, v []string) error {
-		return wholeTo(&x.Bins, v, 1, 64)
-	}},
-	{"variance", "four numbers", "factors of x, y, width, height", func(x *Boxes, v []string) error {
-		if err := positive(&x.Variance, v); err != nil || len(v) != 4 {
-			return errors.New("want four numbers, such as 0.1, 0.1, 0.2, 0.2")
-		}
+		return list(to)(v)
+	}
+}
+
+func (x *Boxes) keys() []key {
+	return noting(&x.said, []key{
+		{"head", oneOf(&x.Head, headNames()...)},
+		{"from", outputNames(&x.From)},
+		{"boxes", outputNames(&x.Boxes)},
+		{"sizes", outputNames(&x.Sizes)},
+		{"scores", outputNames(&x.Scores)},
+		{"objects", outputNames(&x.Objects)},
+		{"classes-from", outputNames(&x.Classes)},
+		{"box", oneOf(&x.Box, "raw", "xywh", "xyxy", "yxhw", "yxyx")},
+		{"unit", oneOf(&x.Unit, "pixels", "fraction")},
+		{"activation", oneOf(&x.Activation, postprocess.Activations()...)},
+		{"classes", whole(&x.Count, 1, 1<<16)},
+		{"background", x.background},
+		{"layout", oneOf(&x.Layout, "nchw", "nhwc")},
+		{"strides", positives(&x.Strides)},
+		{"anchors", positives(&x.Anchors)},
+		{"bins", whole(&x.Bins, 1, 64)},
+		{"variance", x.variance},
+		{"priors", word(&x.Priors)},
+		{"grids", x.grids},
+		{"scales", positives(&x.Scales)},
+		{"aspects", positives(&x.Aspects)},
+		{"between", yes(&x.Between)},
+		{"threshold", shares(&x.Threshold)},
+		{"iou", share(&x.IoU)},
+		{"suppress", oneOf(&x.Suppress, "class", "all", "none")},
+		{"label", oneOf(&x.Label, "best", "all")},
+		{"candidates", whole(&x.Candidates, 1, maxCandidates)},
+		{"most", whole(&x.Most, 1, maxCandidates)},
+		{"size", size(&x.Width, &x.Height)},
+		{"emit", yes(&x.Emit)},
+	})
+}
+
+func (x *Boxes) background(v []string) error {
+	if strings.Join(v, ",") == "none" {
+		x.Background = -1
 		return nil
-	}},
-	{"priors", "FILE.npy or FILE.csv", "prior boxes: centre and size as parts of the input, in the order of box",
-		func(x *Boxes, v []string) error {
-			x.Priors = strings.Join(v, ",")
-			return nil
-		}},
-	{"grids", "COLUMNSxROWS, ...", "maps of generated prior boxes", func(x *Boxes, v []string) error {
-		x.Grids = nil
-		for _, s := range v {
-			w, h, err := preprocess.Size(s)
-			if err != nil || max(w, h) > 1024 {
-				return errors.New("want COLUMNSxROWS of each map, such as 19x19, 10x10")
-			}
-			x.Grids = append(x.Grids, [2]int{w, h})
+	}
+	return whole(&x.Background, 0, 1<<16)(v)
+}
+
+func (x *Boxes) variance(v []string) error {
+	if positives(&x.Variance)(v) != nil || len(v) != 4 {
+		return errors.New("want four numbers, such as 0.1, 0.1, 0.2, 0.2")
+	}
+	return nil
+}
+
+func (x *Boxes) grids(v []string) error {
+	x.Grids = nil
+	for _, s := range v {
+		w, h, err := preprocess.Size(s)
+		if err != nil || max(w, h) > 1024 {
+			return errors.New("want COLUMNSxROWS of each map, such as 19x19, 10x10")
 		}
-		return nil
-	}},
-	{"scales", "numbers", "of generated prior boxes: one for each map, or the first and the last",
-		func(x *Boxes, v []string) error { return positive(&x.Scales, v) }},
-	{"aspects", "numbers", "width / height of generated prior boxes", func(x *Boxes, v []string) error {
-		return positive(&x.Aspects, v)
-	}},
-	{"between", "true, false", "also a square between a map's scale and the next", func(x *Boxes, v []string) error {
-		return truth(&x.Between, v)
-	}},
-	{"threshold", "0 to 1, or one for each class", "the least score", func(x *Boxes, v []string) error {
-		return shares(&x.Threshold, v)
-	}},
-	{"iou", "0 to 1", "boxes that overlap more are one", func(x *Boxes, v []string) error { return share(&x.IoU, v) }},
-	{"suppress", "class, all, none", "which boxes are compared", func(x *Boxes, v []string) error {
-		return oneOf(&x.Suppress, v, "class", "all", "none")
-	}},
-	{"label", "best, all", "classes of one prediction that may be boxes", func(x *Boxes, v []string) error {
-		return oneOf(&x.Label, v, "best", "all")
-	}},
-	{"candidates", "1 to 4096", "boxes that are compared, the best", func(x *Boxes, v []string) error {
-		return wholeTo(&x.Candidates, v, 1, maxCandidates)
-	}},
-	{"most", "1 to 4096", "boxes that are given", func(x *Boxes, v []string) error {
-		return wholeTo(&x.Most, v, 1, maxCandidates)
-	}},
-	{"size", "WIDTHxHEIGHT", "the input's pixels, where its shape does not say",
-		func(x *Boxes, v []string) (err error) {
-			x.Width, x.Height, err = preprocess.Size(strings.Join(v, ","))
-			return err
-		}},
-	{"emit", "true, false", "write C that reads the boxes", func(x *Boxes, v []string) error {
-		return truth(&x.Emit, v)
-	}},
+		x.Grids = append(x.Grids, [2]int{w, h})
+	}
+	return nil
 }

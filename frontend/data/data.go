@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -96,36 +97,29 @@ type item struct {
 // beyond the input's rank, or batches: its first axis is a multiple of the
 // input's, the rest is equal. The number of samples must be the same for all
 // inputs of one file or folder.
-func Open(paths []string, in []*ir.Value, o Options) (*Set, error) {
+func Open(paths []string, in []*ir.Value, o Options) (_ *Set, err error) {
+	defer fail.Catch(&err)
 	if o.What == "" {
 		o.What = "calibration"
 	}
-	if err := o.Spec.Check(ir.Names(in)); err != nil {
-		return nil, err
-	}
+	fail.Check(o.Spec.Check(ir.Names(in)))
 	s := &Set{opt: o, said: map[string]bool{}}
 	for _, v := range in { // integers of a quantised model stand for reals
 		s.in = append(s.in, &ir.Value{Name: v.Name, Type: op.Meant(v)})
 	}
 	if len(in) == 0 && len(paths) > 0 {
-		return nil, s.err(
-			strings.Join(paths, ", "),
-			"is for no input: the model has none, or all are bound to constants (--set)",
-		)
+		return nil, s.err(strings.Join(paths, ", "), "is for no input: the model has none, or all are bound to "+
+			"constants (--set)")
 	}
 	for _, p := range paths {
-		if err := s.path(p); err != nil {
-			return nil, err
-		}
+		s.path(p)
 	}
 	if len(s.items) == 0 {
-		return nil, s.err(
-			strings.Join(paths, ", "),
-			"holds no samples; want .npy, .npz, .png, .jpg, .wav or .csv files",
-		)
+		return nil, s.err(strings.Join(paths, ", "), "holds no samples; want .npy, .npz, .png, .jpg, .wav or .csv "+
+			"files")
 	}
 	if o.Labelled {
-		return s, s.label(paths)
+		s.label(paths)
 	}
 	return s, nil
 }
@@ -135,6 +129,9 @@ func (s *Set) err(where, format string, args ...any) error {
 	return &ir.Diag{Code: "calibration-data", Node: s.opt.What + " " + where,
 		Msg: text.Errorf(format, args...).Error()}
 }
+
+// refuse ends the function with such an error.
+func (s *Set) refuse(where, format string, args ...any) { fail.Check(s.err(where, format, args...)) }
 
 // Len is the number of samples.
 func (s *Set) Len() int { return len(s.items) }
@@ -157,7 +154,8 @@ func (s *Set) Sample(i int) (Sample, error) {
 
 // All reads the samples. Of a long list of pictures it takes 256, spread evenly, and
 // says so in Diags; the memory of all is bounded by the limits.
-func (s *Set) All() ([][]*tensor.Dense, error) {
+func (s *Set) All() (_ [][]*tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	n := s.Len()
 	take := n
 	if s.lazy && n > mostRead && !s.opt.Every {
@@ -168,15 +166,12 @@ func (s *Set) All() ([][]*tensor.Dense, error) {
 	bytes := int64(0)
 	for k := range take {
 		i := (2*k + 1) * n / (2 * take)
-		x, err := s.items[i].read()
-		if err != nil {
-			return nil, err
-		}
+		x := fail.Must(s.items[i].read())
 		for _, d := range x {
 			bytes += int64(d.Len()) * int64(d.DType.Size())
 		}
 		if bytes > s.limit() {
-			return nil, s.tooMuch(s.items[i].name, bytes)
+			s.tooMuch(s.items[i].name, bytes)
 		}
 		out = append(out, x)
 	}
@@ -191,64 +186,57 @@ func (s *Set) limit() int64 {
 	return npz.DefaultLimits.Bytes
 }
 
-func (s *Set) tooMuch(where string, bytes int64) error {
-	return s.err(
-		where,
-		"the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are "+
-			"plenty (--limit data=N raises the limit)",
-		bytes,
-		s.limit(),
-	)
+func (s *Set) tooMuch(where string, bytes int64) {
+	s.refuse(where, "the samples up to this one take %d bytes of memory, more than %d; a few hundred samples are "+
+		"plenty (--limit data=N raises the limit)", bytes, s.limit())
 }
 
 // add appends a sample.
-func (s *Set) add(it item) error {
+func (s *Set) add(it item) {
 	if len(s.items) >= maxSamples {
-		return s.err(it.name, "more than %d samples; a few hundred are plenty", maxSamples)
+		s.refuse(it.name, "more than %d samples; a few hundred are plenty", maxSamples)
 	}
 	it.label = -1
 	s.items = append(s.items, it)
-	return nil
 }
 
 // path adds the samples of a file or folder.
-func (s *Set) path(p string) error {
+func (s *Set) path(p string) {
 	st, err := os.Stat(p)
 	if err != nil {
-		return s.err(p, "%w", err)
+		s.refuse(p, "%w", err)
 	}
 	if !st.IsDir() {
 		k := extensions[strings.ToLower(filepath.Ext(p))]
 		switch {
 		case convertTo(p) != "":
-			return s.notRead(p)
+			s.notRead(p)
 		case k == arrays || k == unknown:
-			return s.arrayFile(p, "")
+			s.arrayFile(p, "")
+		default:
+			s.files(&listing{kind: k, files: []file{{path: p, rel: p}}})
 		}
-		return s.files(&listing{kind: k, files: []file{{path: p, rel: p}}})
+		return
 	}
-	list, err := s.survey(p)
-	if err != nil {
-		return err
-	}
-	return s.files(list)
+	s.files(s.survey(p))
 }
 
 // files adds what a folder holds.
-func (s *Set) files(l *listing) error {
+func (s *Set) files(l *listing) {
 	switch l.kind {
 	case pictures:
-		return s.pictures(l.files)
+		s.pictures(l.files)
 	case recordings:
-		return s.recordings(l.files)
+		s.recordings(l.files)
 	case tables:
-		return s.tables(l.files)
+		s.tables(l.files)
+	default:
+		s.arrays(l)
 	}
-	return s.arrays(l)
 }
 
 // each adds files with a sample each, read when they are asked for.
-func (s *Set) each(list []file, read func(path string) (*tensor.Dense, error)) error {
+func (s *Set) each(list []file, read func(path string) (*tensor.Dense, error)) {
 	s.lazy = true
 	for _, f := range list {
 		it := item{name: f.rel, path: f.path, class: f.class, read: func() ([]*tensor.Dense, error) {
@@ -258,20 +246,17 @@ func (s *Set) each(list []file, read func(path string) (*tensor.Dense, error)) e
 			}
 			return []*tensor.Dense{d}, nil
 		}}
-		if err := s.add(it); err != nil {
-			return err
-		}
+		s.add(it)
 	}
-	return nil
 }
 
 // only is the input of a model that has one.
-func (s *Set) only(where, what string) (*ir.Value, error) {
+func (s *Set) only(where, what string) *ir.Value {
 	if len(s.in) != 1 {
-		return nil, s.err(where, "%s is one input, and the model has %d (%s): want .npz files with an array for each",
+		s.refuse(where, "%s is one input, and the model has %d (%s): want .npz files with an array for each",
 			what, len(s.in), strings.Join(ir.Names(s.in), ", "))
 	}
-	return s.in[0], nil
+	return s.in[0]
 }
 
 // assume warns once for an input that nothing was declared.

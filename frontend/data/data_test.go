@@ -81,13 +81,7 @@ func TestClassFolders(t *testing.T) {
 	dir := t.TempDir()
 	for _, class := range []string{"dog", "cat"} {
 		for _, k := range []int{10, 2, 1} {
-			write(
-				t,
-				encodePNG(t, flat(3, 3, color.NRGBA{R: uint8(k), A: 255})),
-				dir,
-				class,
-				fmt.Sprintf("i%d.png", k),
-			)
+			write(t, encodePNG(t, flat(3, 3, color.NRGBA{R: uint8(k), A: 255})), dir, class, fmt.Sprintf("i%d.png", k))
 		}
 	}
 	write(t, []byte("pictures of animals"), dir, "README")
@@ -103,16 +97,8 @@ func TestClassFolders(t *testing.T) {
 		x := sample(t, s, i)
 		if got := x.Inputs[0].Float(0); x.Name != want.name || x.Label != want.label ||
 			float32(got) != float32(want.red/255) {
-			t.Errorf(
-				"sample %d: %s, label %d, %g; want %s, %d, %g/255",
-				i,
-				x.Name,
-				x.Label,
-				got,
-				want.name,
-				want.label,
-				want.red,
-			)
+			t.Errorf("sample %d: %s, label %d, %g; want %s, %d, %g/255", i, x.Name, x.Label, got, want.name, want.label,
+				want.red)
 		}
 	}
 	if len(s.Diags) != 1 || !strings.Contains(s.Diags[0].Msg, "pictures are taken as rgb, 3 x 3 pixels (NCHW), "+

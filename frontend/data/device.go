@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/preprocess"
 )
 
@@ -50,17 +51,13 @@ func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
 		image, sound := d.Image != nil && d.Image.Emit, d.Sound != nil && d.Sound.Emit
 		switch {
 		case image && sound:
-			return nil, fmt.Errorf(
-				"--preprocess: input %s: emit is said of image and of audio; want one of them",
-				v.Name,
-			)
+			return nil, fmt.Errorf("--preprocess: input %s: emit is said of image and of audio; want one of them",
+				v.Name)
 		case image:
-			x, err := d.Image.device(v)
-			if err != nil {
+			if err := fail.Caught(func() { out = append(out, d.Image.device(v)) }); err != nil {
 				return nil, fmt.Errorf("--preprocess: %w", err)
 			}
 			d.Image.used = true
-			out = append(out, x)
 		case sound:
 			r, err := NewRecording(v, d.Sound)
 			if err != nil {
@@ -74,29 +71,20 @@ func (s *Spec) Devices(in []*ir.Value) ([]Device, error) {
 }
 
 // device is what firmware does with frames.
-func (im *Image) device(v *ir.Value) (Device, error) {
-	p, err := NewPicture(v, im)
-	if err != nil {
-		return Device{}, err
-	}
+func (im *Image) device(v *ir.Value) Device {
+	p := fail.Must(NewPicture(v, im))
 	if im.FrameWidth == 0 {
-		return Device{}, fmt.Errorf(
-			"input %s: image.emit wants image.frame, WIDTHxHEIGHT of what the camera gives",
-			v.Name,
-		)
+		fail.Errorf("input %s: image.emit wants image.frame, WIDTHxHEIGHT of what the camera gives",
+			v.Name)
 	}
 	m := p.Image(im.FrameWidth, im.FrameHeight)
 	if err := m.Check(); err != nil {
-		return Device{}, fmt.Errorf("image.frame: %w", err)
+		fail.Errorf("image.frame: %w", err)
 	}
 	if m.Width%2 == 1 && (m.Format == preprocess.YUYV || m.Format == preprocess.UYVY) {
-		return Device{}, fmt.Errorf(
-			"image.frame: %d x %d pixels as %s, which come in pairs; want an even width",
-			m.Width,
-			m.Height,
-			m.Format,
-		)
+		fail.Errorf("image.frame: %d x %d pixels as %s, which come in pairs; want an even width",
+			m.Width, m.Height, m.Format)
 	}
 	says := fmt.Sprintf("%d x %d pixels of %s become %s", m.Width, m.Height, m.Format, p)
-	return Device{Input: v.Name, Image: m, Values: p.Values, Strides: p.Strides, Says: says}, nil
+	return Device{Input: v.Name, Image: m, Values: p.Values, Strides: p.Strides, Says: says}
 }

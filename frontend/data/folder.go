@@ -41,8 +41,8 @@ var unread = map[string]string{".gif": "PNG", ".bmp": "PNG", ".webp": "PNG", ".t
 func convertTo(path string) string { return unread[strings.ToLower(filepath.Ext(path))] }
 
 // notRead is the error of such a file.
-func (s *Set) notRead(path string) error {
-	return s.err(path, "files of this kind are not read; convert them to %s", convertTo(path))
+func (s *Set) notRead(path string) {
+	s.refuse(path, "files of this kind are not read; convert them to %s", convertTo(path))
 }
 
 // labelFiles are the names of files of labels in a folder of data.
@@ -75,18 +75,18 @@ const maxDepth = 3
 
 // survey lists a folder. One with files of several kinds is refused: which of them
 // are the samples?
-func (s *Set) survey(root string) (*listing, error) {
+func (s *Set) survey(root string) *listing {
 	found := map[kind][]file{}
 	foreign := ""
 	l := &listing{classes: true}
-	var walk func(dir, rel string, depth int) error
-	walk = func(dir, rel string, depth int) error {
+	var walk func(dir, rel string, depth int)
+	walk = func(dir, rel string, depth int) {
 		if depth > maxDepth-1 {
-			return s.err(dir, "folders are nested more than three deep")
+			s.refuse(dir, "folders are nested more than three deep")
 		}
 		list, err := os.ReadDir(dir)
 		if err != nil {
-			return s.err(dir, "%w", err)
+			s.refuse(dir, "%w", err)
 		}
 		slices.SortFunc(list, func(a, b os.DirEntry) int { return text.Natural(a.Name(), b.Name()) })
 		for _, e := range list {
@@ -96,9 +96,7 @@ func (s *Set) survey(root string) (*listing, error) {
 			switch {
 			case strings.HasPrefix(name, "."):
 			case e.IsDir():
-				if err := walk(full, below, depth+1); err != nil {
-					return err
-				}
+				walk(full, below, depth+1)
 			case k == labels:
 				l.labels = append(l.labels, full)
 			case k != unknown:
@@ -111,16 +109,14 @@ func (s *Set) survey(root string) (*listing, error) {
 				foreign = full
 			}
 		}
-		return nil
 	}
-	if err := walk(root, "", 0); err != nil {
-		return nil, err
-	}
-	return l, s.oneKind(root, l, found, foreign)
+	walk(root, "", 0)
+	s.oneKind(root, l, found, foreign)
+	return l
 }
 
 // oneKind takes the files of the only kind there is.
-func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign string) error {
+func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign string) {
 	var what []string
 	for k := arrays; k < labels; k++ {
 		if len(found[k]) > 0 {
@@ -129,16 +125,15 @@ func (s *Set) oneKind(root string, l *listing, found map[kind][]file, foreign st
 		}
 	}
 	if len(what) > 1 {
-		return s.err(root, "holds files of several kinds: %s; put the samples into a folder of their own",
+		s.refuse(root, "holds files of several kinds: %s; put the samples into a folder of their own",
 			strings.Join(what, ", "))
 	}
 	if len(what) == 0 && foreign != "" {
-		return s.notRead(foreign)
+		s.notRead(foreign)
 	}
 	if !l.classes {
 		s.loose(root, l)
 	}
-	return nil
 }
 
 // loose takes the classes from files of which some lie beside the folders, and says so

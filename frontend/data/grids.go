@@ -3,9 +3,9 @@
 package data
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -46,15 +46,12 @@ func newGrid(name string, output int, shape []int, channelsFirst bool) *grid {
 }
 
 // view is an output as a grid; depth is how many channels a prediction has, 0: not known.
-func (d *detector) view(key, name string, depth, anchors int) (*grid, error) {
-	i, err := d.m.find(key, name)
-	if err != nil {
-		return nil, err
-	}
+func (d *detector) view(key, name string, depth, anchors int) *grid {
+	i := d.m.find(key, name)
 	t := d.m.types[i]
 	shape := trim(t.Shape)
 	if t.Elems() == 0 || len(shape) > 4 || !t.DType.IsFloat() && t.Quant == nil {
-		return nil, fmt.Errorf("%s: output %s is %s of shape %s; want reals or quantised numbers of cells and channels",
+		fail.Errorf("%s: output %s is %s of shape %s; want reals or quantised numbers of cells and channels",
 			key, name, t.DType, shapeText(t.Shape))
 	}
 	shape, first := d.axes(shape, depth, anchors)
@@ -64,10 +61,10 @@ func (d *detector) view(key, name string, depth, anchors int) (*grid, error) {
 		g.f.Anchor = g.depth * g.f.Channel
 	}
 	if depth > 0 && g.depth != depth {
-		return nil, fmt.Errorf("%s: output %s of shape %s has %d values for a prediction; want %d%s", key, name,
+		fail.Errorf("%s: output %s of shape %s has %d values for a prediction; want %d%s", key, name,
 			shapeText(t.Shape), g.depth, depth, d.other())
 	}
-	return g, nil
+	return g
 }
 
 // axes puts an axis of 1 back into a shape that lost it, and says whether channels stand before the cells.

@@ -35,7 +35,8 @@ type outputs struct {
 const maxPredictions = 1 << 20
 
 // Resolve finds what is declared in the outputs of a model. in are its inputs.
-func (o *Outputs) Resolve(in []*ir.Value, names []string, types []ir.Type) (*Post, error) {
+func (o *Outputs) Resolve(in []*ir.Value, names []string, types []ir.Type) (_ *Post, err error) {
+	defer fail.Catch(&err)
 	p := &Post{}
 	m := &outputs{names: names, types: types}
 	for _, v := range in {
@@ -46,30 +47,32 @@ func (o *Outputs) Resolve(in []*ir.Value, names []string, types []ir.Type) (*Pos
 			}
 		}
 	}
-	var err error
-	if o.Boxes != nil {
-		if p.Boxes, err = o.boxes(m); err != nil {
-			return nil, text.Errorf("--postprocess: boxes: %w", err)
+	under := func(what string, resolve func()) {
+		err := fail.Caught(resolve)
+		if err != nil {
+			err = text.Errorf("--postprocess: %s: %w", what, err)
 		}
+		fail.Check(err)
+	}
+	if o.Boxes != nil {
+		under("boxes", func() { p.Boxes = o.boxes(m) })
 	}
 	if c := o.Classes; c != nil {
-		i, n, err := m.scores(c.From, c.Threshold)
-		if err != nil {
-			return nil, text.Errorf("--postprocess: classes: %w", err)
-		}
-		p.Classes = &postprocess.Classes{Output: i, Count: n, Scores: activation(c.Activation), Top: min(c.Top, n),
-			Threshold: singles(c.Threshold)}
+		under("classes", func() {
+			i, n := m.scores(c.From, c.Threshold)
+			p.Classes = &postprocess.Classes{Output: i, Count: n, Scores: activation(c.Activation), Top: min(c.Top, n),
+				Threshold: singles(c.Threshold)}
+		})
 	}
 	if k := o.Keywords; k != nil {
-		i, n, err := m.scores(k.From, k.Threshold)
-		if err == nil && len(k.Ignore) > 0 && slices.Max(k.Ignore) >= n {
-			err = fmt.Errorf("ignore: %d, and output %s has the classes 0 to %d", slices.Max(k.Ignore), names[i], n-1)
-		}
-		if err != nil {
-			return nil, text.Errorf("--postprocess: keywords: %w", err)
-		}
-		p.Keywords = &postprocess.Keywords{Output: i, Count: n, Scores: activation(k.Activation), Window: k.Window,
-			Threshold: singles(k.Threshold), Quiet: k.Quiet, Ignore: k.Ignore}
+		under("keywords", func() {
+			i, n := m.scores(k.From, k.Threshold)
+			if len(k.Ignore) > 0 && slices.Max(k.Ignore) >= n {
+				fail.Errorf("ignore: %d, and output %s has the classes 0 to %d", slices.Max(k.Ignore), names[i], n-1)
+			}
+			p.Keywords = &postprocess.Keywords{Output: i, Count: n, Scores: activation(k.Activation), Window: k.Window,
+				Threshold: singles(k.Threshold), Quiet: k.Quiet, Ignore: k.Ignore}
+		})
 	}
 	return p, nil
 }
@@ -87,11 +90,12 @@ func singles(list []float64) []float32 {
 }
 
 // find is the index of an output.
-func (m *outputs) find(key, name string) (int, error) {
-	if i := slices.Index(m.names, name); i >= 0 {
-		return i, nil
+func (m *outputs) find(key, name string) int {
+	i := slices.Index(m.names, name)
+	if i < 0 {
+		fail.Errorf("%s: the model has no output %s%s; outputs: %s", key, name, near(name, m.names), m.list())
 	}
-	return 0, fmt.Errorf("%s: the model has no output %s%s; outputs: %s", key, name, near(name, m.names), m.list())
+	return i
 }
 
 // list are the outputs with their shapes, for messages.
@@ -104,28 +108,26 @@ func (m *outputs) list() string {
 }
 
 // scores are an output with a value for each class, and how many there are.
-func (m *outputs) scores(from string, threshold []float64) (output, n int, err error) {
+func (m *outputs) scores(from string, threshold []float64) (output, n int) {
 	if from == "" && len(m.names) != 1 {
-		return 0, 0, fmt.Errorf("from: which output has the scores? The model has %s", m.list())
+		fail.Errorf("from: which output has the scores? The model has %s", m.list())
 	}
 	if from == "" {
 		from = m.names[0]
 	}
-	if output, err = m.find("from", from); err != nil {
-		return 0, 0, err
-	}
+	output = m.find("from", from)
 	t := m.types[output]
 	n = t.Elems()
 	most := slices.Max(append([]int{1}, t.Shape...))
 	switch {
 	case !t.DType.IsFloat() && t.Quant == nil:
-		return 0, 0, fmt.Errorf("from: output %s is of type %s; want scores, reals or quantised", from, t.DType)
+		fail.Errorf("from: output %s is of type %s; want scores, reals or quantised", from, t.DType)
 	case n == 0 || n != most:
-		return 0, 0, fmt.Errorf("from: output %s of shape %s; want one value for each class", from, shapeText(t.Shape))
+		fail.Errorf("from: output %s of shape %s; want one value for each class", from, shapeText(t.Shape))
 	case len(threshold) != 1 && len(threshold) != n:
-		return 0, 0, fmt.Errorf("threshold: %d numbers; want one, or %d for the classes of %s", len(threshold), n, from)
+		fail.Errorf("threshold: %d numbers; want one, or %d for the classes of %s", len(threshold), n, from)
 	}
-	return output, n, nil
+	return output, n
 }
 
 // detector is a declaration being resolved.
@@ -141,8 +143,7 @@ type detector struct {
 }
 
 // boxes resolves a detector.
-func (o *Outputs) boxes(m *outputs) (_ *postprocess.Boxes, err error) {
-	defer fail.Catch(&err)
+func (o *Outputs) boxes(m *outputs) *postprocess.Boxes {
 	b := o.Boxes
 	i := slices.IndexFunc(heads, func(h head) bool { return h.name == b.Head })
 	if i < 0 {
@@ -150,32 +151,32 @@ func (o *Outputs) boxes(m *outputs) (_ *postprocess.Boxes, err error) {
 		for _, h := range heads {
 			list = append(list, fmt.Sprintf("%s (%s)", h.name, h.doc))
 		}
-		return nil, fmt.Errorf("head is missing: want one of %s", strings.Join(list, ", "))
+		fail.Errorf("head is missing: want one of %s", strings.Join(list, ", "))
 	}
 	d := &detector{Boxes: b, h: &heads[i], m: m, from: o.From}
 	if k := b.idle(d.h); len(k) > 0 {
-		return nil, fmt.Errorf("%s: head %s knows none; take it out, or choose the head that it belongs to",
+		fail.Errorf("%s: head %s knows none; take it out, or choose the head that it belongs to",
 			strings.Join(k, ", "), d.h.name)
 	}
-	fail.Check(d.size())
-	fail.Check(d.coding())
-	fail.Check(d.maps())
-	return d.out, d.thresholds()
+	d.size()
+	d.coding()
+	d.maps()
+	d.thresholds()
+	return d.out
 }
 
 // size finds the input's pixels.
-func (d *detector) size() error {
+func (d *detector) size() {
 	if d.Width == 0 {
 		d.Width, d.Height = d.m.width, d.m.height
 	}
 	if d.Width == 0 {
-		return fmt.Errorf("size is missing: no input of the model has the axes of a picture; want WIDTHxHEIGHT")
+		fail.Errorf("size is missing: no input of the model has the axes of a picture; want WIDTHxHEIGHT")
 	}
-	return nil
 }
 
 // coding says what the numbers of a box are.
-func (d *detector) coding() error {
+func (d *detector) coding() {
 	h := d.h
 	d.out = &postprocess.Boxes{Coding: h.coding, Bins: 1, UnitX: 1, UnitY: 1, Scores: h.scores, Background: -1,
 		IoU: float32(d.IoU), Agnostic: d.Suppress == "all", Candidates: d.Candidates, Most: d.Most,
@@ -185,12 +186,10 @@ func (d *detector) coding() error {
 		d.out.IoU = 2
 	}
 	if d.Most > d.Candidates {
-		return fmt.Errorf("most: %d are given of the %d that are compared; want at most as many (candidates)", d.Most,
+		fail.Errorf("most: %d are given of the %d that are compared; want at most as many (candidates)", d.Most,
 			d.Candidates)
 	}
-	if err := d.numbers(); err != nil {
-		return err
-	}
+	d.numbers()
 	if d.Activation != "" {
 		d.out.Scores = activation(d.Activation)
 	}
@@ -201,45 +200,43 @@ func (d *detector) coding() error {
 	case postprocess.Points:
 		d.box = 2
 	}
-	return d.unit()
+	d.unit()
 }
 
 // numbers reads box: what the numbers are where the model may have decoded them.
-func (d *detector) numbers() error {
+func (d *detector) numbers() {
 	h, out, box := d.h, d.out, d.Box
 	raw := strings.Contains(h.keys, decodedKeys) // the model may have decoded them, or not
 	if box == "" && raw && d.flat() && len(d.Strides) == 0 {
 		box = "xywh"
 	}
 	if box == "" || box == "raw" && raw {
-		return nil
+		return
 	}
 	coding := map[string]postprocess.Coding{"xywh": postprocess.Centre, "yxhw": postprocess.Centre}[box]
 	out.YFirst = strings.HasPrefix(box, "yx")
 	offsets := h.coding == postprocess.Offsets
 	switch {
 	case offsets && coding == postprocess.Centre: // the order of its offsets
-		return nil
+		return
 	case offsets || h.coding == postprocess.Points || box == "raw":
-		return fmt.Errorf("box: %s, which head %s has not", box, h.name)
+		fail.Errorf("box: %s, which head %s has not", box, h.name)
 	}
 	out.Coding = coding
 	if raw {
 		out.Scores = postprocess.None
 	}
-	return nil
 }
 
 // unit reads unit: what decoded numbers are in.
-func (d *detector) unit() error {
+func (d *detector) unit() {
 	if d.Unit != "fraction" {
-		return nil
+		return
 	}
 	if d.out.Coding != postprocess.Corners && d.out.Coding != postprocess.Centre {
-		return fmt.Errorf("unit: fraction is of boxes that the model has decoded; say what they are by box")
+		fail.Errorf("unit: fraction is of boxes that the model has decoded; say what they are by box")
 	}
 	d.out.UnitX, d.out.UnitY = d.out.Width, d.out.Height
-	return nil
 }
 
 // flat reports that the first output has no axes of a map.
@@ -261,24 +258,23 @@ func trim(shape []int) []int {
 }
 
 // thresholds checks what is said of classes.
-func (d *detector) thresholds() error {
+func (d *detector) thresholds() {
 	out := d.out
 	n := out.Labels()
 	if d.h.name == "rows" {
 		n = len(out.Threshold)
 	}
 	if d.Background >= out.Classes {
-		return fmt.Errorf("background: %d, and there are the classes 0 to %d", d.Background, out.Classes-1)
+		fail.Errorf("background: %d, and there are the classes 0 to %d", d.Background, out.Classes-1)
 	}
 	if len(out.Threshold) != 1 && len(out.Threshold) != n {
-		return fmt.Errorf("threshold: %d numbers; want one, or %d for the classes", len(out.Threshold), n)
+		fail.Errorf("threshold: %d numbers; want one, or %d for the classes", len(out.Threshold), n)
 	}
 	cells := 0
 	for _, m := range out.Maps {
 		cells += m.Rows * m.Cols * m.Anchors
 	}
 	if cells > maxPredictions {
-		return fmt.Errorf("%d predictions; at most %d are taken", cells, maxPredictions)
+		fail.Errorf("%d predictions; at most %d are taken", cells, maxPredictions)
 	}
-	return nil
 }

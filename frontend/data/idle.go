@@ -13,14 +13,8 @@ import (
 
 // told are the keys of a kind that were declared, and whether anything asked for them.
 type told struct {
-	keys []string
+	said []string
 	used bool
-}
-
-func (t *told) tell(key string) {
-	if !slices.Contains(t.keys, key) {
-		t.keys = append(t.keys, key)
-	}
 }
 
 // idle are keys that do nothing beside the others: the key, what it wants, whether that
@@ -35,7 +29,7 @@ func (x *Image) idle() []string {
 		{"range", "image.format=yuyv or another of YUV", x.Format == preprocess.YUYV || x.Format == preprocess.UYVY},
 		{"frame", "image.emit=true", x.Emit},
 	} {
-		if slices.Contains(x.keys, k.key) && !k.there {
+		if slices.Contains(x.said, k.key) && !k.there {
 			out = append(out, "image."+k.key+", which wants "+k.want)
 		}
 	}

@@ -76,15 +76,15 @@ func Inputs(args []string, in []*ir.Value, o Options) (list [][]*tensor.Dense, f
 			per[max(i, 0)] = append(per[max(i, 0)], x[0])
 		}
 	}
-	fail.Check(readArrays(arrays, in, per, o))
-	if list, err = together(per, names); len(list) != len(from) {
+	readArrays(arrays, in, per, o)
+	if list = together(per, names); len(list) != len(from) {
 		from = nil
 	}
-	return list, from, said, err
+	return list, from, said, nil
 }
 
 // readArrays reads arrays for the inputs that have nothing yet.
-func readArrays(args []string, in []*ir.Value, per [][]*tensor.Dense, o Options) error {
+func readArrays(args []string, in []*ir.Value, per [][]*tensor.Dense, o Options) {
 	var left []int
 	var names []string
 	for i, x := range per {
@@ -93,7 +93,7 @@ func readArrays(args []string, in []*ir.Value, per [][]*tensor.Dense, o Options)
 		}
 	}
 	if len(left) == 0 && len(args) == 0 {
-		return nil
+		return
 	}
 	got := fail.Must(npz.ReadInputs(args, names, o.Limits))
 	for k, i := range left {
@@ -105,7 +105,6 @@ func readArrays(args []string, in []*ir.Value, per [][]*tensor.Dense, o Options)
 			per[i] = parts(d, in[i].Type.Shape)
 		}
 	}
-	return nil
 }
 
 // parts are the samples of an array that has them along a first axis: one beyond those of
@@ -138,7 +137,7 @@ func AreSamples(array, shape []int) bool {
 }
 
 // together makes inferences of what each input has: one value serves all of them.
-func together(per [][]*tensor.Dense, names []string) ([][]*tensor.Dense, error) {
+func together(per [][]*tensor.Dense, names []string) [][]*tensor.Dense {
 	n := 1
 	for i, x := range per {
 		switch {
@@ -146,7 +145,7 @@ func together(per [][]*tensor.Dense, names []string) ([][]*tensor.Dense, error) 
 		case n == 1:
 			n = len(x)
 		default:
-			return nil, text.Errorf("--input: %d samples for input %s, %d for another", len(x), names[i], n)
+			fail.Check(text.Errorf("--input: %d samples for input %s, %d for another", len(x), names[i], n))
 		}
 	}
 	out := make([][]*tensor.Dense, n)
@@ -155,5 +154,5 @@ func together(per [][]*tensor.Dense, names []string) ([][]*tensor.Dense, error) 
 			out[k] = append(out[k], x[min(k, len(x)-1)])
 		}
 	}
-	return out, nil
+	return out
 }

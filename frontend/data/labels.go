@@ -4,8 +4,6 @@ package data
 
 import (
 	"encoding/csv"
-	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -36,7 +34,7 @@ type labelFile struct {
 
 // label gives every sample its label: by --labels, or a file of labels in a folder
 // of data, or the folders of classes.
-func (s *Set) label(paths []string) error {
+func (s *Set) label(paths []string) {
 	list := []string{}
 	for _, p := range paths {
 		list = append(list, s.labelFiles(p)...)
@@ -48,16 +46,14 @@ func (s *Set) label(paths []string) error {
 	for _, p := range list {
 		l, err := readLabels(p)
 		if err != nil {
-			return s.err(p, "%w", err)
+			s.refuse(p, "%w", err)
 		}
 		if l.classes != nil && s.opt.Classes == nil {
 			names = l.classes
 		}
-		if err := s.apply(l); err != nil {
-			return err
-		}
+		s.apply(l)
 	}
-	return s.number(names)
+	s.number(names)
 }
 
 // labelFiles are those of a folder.
@@ -74,18 +70,18 @@ func (s *Set) labelFiles(path string) []string {
 }
 
 // apply takes the classes of samples from a file.
-func (s *Set) apply(l *labelFile) error {
+func (s *Set) apply(l *labelFile) {
 	if l.order != nil {
 		if len(l.order) != len(s.items) {
-			return s.err(l.path, "%d labels for %d samples", len(l.order), len(s.items))
+			s.refuse(l.path, "%d labels for %d samples", len(l.order), len(s.items))
 		}
 		for i, c := range l.order {
 			s.items[i].class = c
 		}
-		return nil
+		return
 	}
 	if l.of == nil {
-		return nil
+		return
 	}
 	used := map[string]bool{}
 	lacks := ""
@@ -103,13 +99,12 @@ func (s *Set) apply(l *labelFile) error {
 	}
 	for name := range l.of {
 		if !used[name] && len(used) == 0 {
-			return s.err(l.path, "names %s, which is none of the samples (%s, ...)", name, s.items[0].name)
+			s.refuse(l.path, "names %s, which is none of the samples (%s, ...)", name, s.items[0].name)
 		}
 	}
 	if lacks != "" {
-		return s.err(l.path, "has no label for %s", lacks)
+		s.refuse(l.path, "has no label for %s", lacks)
 	}
-	return nil
 }
 
 // contradicts warns once where a file of labels says of a sample another class than the
@@ -148,24 +143,20 @@ func (l *labelFile) find(file string) (string, bool) {
 
 // number turns names of classes into labels: numbers by their value, names in the
 // order of the list or else sorted.
-func (s *Set) number(names []string) error {
-	of, numbers, err := s.classes()
-	if err != nil || of == nil {
-		if err == nil {
-			err = s.unlabelled(names)
-		}
-		return err
+func (s *Set) number(names []string) {
+	of, numbers := s.classes()
+	if of == nil {
+		s.unlabelled(names)
+		return
 	}
 	classes := slices.Sorted(maps.Keys(of))
 	switch {
 	case numbers && !slices.Contains(names, classes[0]):
-		if classes, err = s.byValue(of, names); err != nil {
-			return err
-		}
+		classes = s.byValue(of, names)
 	case names != nil:
 		for _, c := range classes {
 			if !slices.Contains(names, c) {
-				return s.err(s.items[0].name, "class %s is none of the list's%s: %s", c, near(c, names), quoted(names))
+				s.refuse(s.items[0].name, "class %s is none of the list's%s: %s", c, near(c, names), quoted(names))
 			}
 		}
 		classes = names
@@ -178,7 +169,6 @@ func (s *Set) number(names []string) error {
 	for i := range s.items {
 		s.items[i].label = of[s.items[i].class]
 	}
-	return nil
 }
 
 // index numbers classes by their places in a list.
@@ -190,51 +180,48 @@ func index(of map[string]int, list []string) {
 
 // classes are the samples' classes, with their values where all are numbers; nil: not
 // every sample has one.
-func (s *Set) classes() (of map[string]int, numbers bool, err error) {
+func (s *Set) classes() (of map[string]int, numbers bool) {
 	of, numbers = map[string]int{}, true
 	for _, it := range s.items {
 		if it.class == "" {
-			return nil, false, nil
+			return nil, false
 		}
 		if _, ok := of[it.class]; ok {
 			continue
 		}
 		if len(of) == maxClasses {
-			return nil, false, s.err(it.name, "more than %d classes", maxClasses)
+			s.refuse(it.name, "more than %d classes", maxClasses)
 		}
 		n, err := strconv.Atoi(it.class)
 		numbers = numbers && err == nil && n >= 0 && n < maxClasses
 		of[it.class] = n
 	}
-	return of, numbers, nil
+	return of, numbers
 }
 
 // byValue are the names of classes that are numbers: those of a list, or the numbers.
-func (s *Set) byValue(of map[string]int, names []string) ([]string, error) {
+func (s *Set) byValue(of map[string]int, names []string) []string {
 	most := slices.Max(slices.Collect(maps.Values(of)))
 	if names != nil && most >= len(names) {
-		return nil, s.err(s.items[0].name, "label %d, and the list has %d classes", most, len(names))
+		s.refuse(s.items[0].name, "label %d, and the list has %d classes", most, len(names))
 	}
 	for i := len(names); i <= most; i++ {
 		names = append(names, strconv.Itoa(i))
 	}
-	return names, nil
+	return names
 }
 
 // unlabelled is for sets of which a sample has no class: none has a label. Where
 // labels were asked for, that is an error.
-func (s *Set) unlabelled(names []string) error {
+func (s *Set) unlabelled(names []string) {
 	if s.opt.Labels == "" {
-		return nil
+		return
 	}
 	if names != nil {
-		return s.err(
-			s.opt.Labels,
-			"names classes, and nothing says which samples are of them: want lines of file,label, "+
-				"or a folder for each class",
-		)
+		s.refuse(s.opt.Labels, "names classes, and nothing says which samples are of them: want lines of "+
+			"file,label, or a folder for each class")
 	}
-	return s.err(s.opt.Labels, "not every sample has a label")
+	s.refuse(s.opt.Labels, "not every sample has a label")
 }
 
 // readLabels reads a file of labels:
@@ -257,7 +244,8 @@ func readLabels(path string) (_ *labelFile, err error) {
 		return l, nil
 	}
 	b := fail.Must(files.Read(path, maxLabelBytes))
-	return l, l.parse(string(b), strings.EqualFold(filepath.Base(path), "classes.txt"))
+	l.parse(string(b), strings.EqualFold(filepath.Base(path), "classes.txt"))
+	return l, nil
 }
 
 // isHeader: file,label and the like.
@@ -277,35 +265,35 @@ func lines(text string) []string {
 }
 
 // parse reads the lines; onlyNames: they are names of classes, whatever they look like.
-func (l *labelFile) parse(text string, onlyNames bool) error {
+func (l *labelFile) parse(text string, onlyNames bool) {
 	lines := lines(text)
 	if len(lines) == 0 {
-		return errors.New("there are no labels; want lines of file,label")
+		fail.Errorf("there are no labels; want lines of file,label")
 	}
 	first, _ := fields(lines[0])
 	if onlyNames || len(first) == 1 {
-		return l.words(lines, onlyNames)
+		l.words(lines, onlyNames)
+		return
 	}
 	l.of = map[string]string{}
 	for i, s := range lines {
 		f, err := fields(s)
 		if err != nil || len(f) != 2 || f[0] == "" || f[1] == "" {
-			return fmt.Errorf("line %d, %.60q: want a file and its label", i+1, s)
+			fail.Errorf("line %d, %.60q: want a file and its label", i+1, s)
 		}
 		if i == 0 && isHeader(f) {
 			continue
 		}
 		name := strings.TrimPrefix(filepath.ToSlash(f[0]), "./")
 		if old, ok := l.of[name]; ok && old != f[1] {
-			return fmt.Errorf("%s has two labels, %s and %s", name, old, f[1])
+			fail.Errorf("%s has two labels, %s and %s", name, old, f[1])
 		}
 		l.of[name] = f[1]
 	}
-	return nil
 }
 
 // words reads lines that name no file.
-func (l *labelFile) words(lines []string, names bool) error {
+func (l *labelFile) words(lines []string, names bool) {
 	numbers := !names
 	for _, s := range lines {
 		_, err := strconv.Atoi(s)
@@ -313,20 +301,19 @@ func (l *labelFile) words(lines []string, names bool) error {
 	}
 	if numbers {
 		l.order = lines
-		return nil
+		return
 	}
 	if len(lines) > maxClasses {
-		return fmt.Errorf("%d classes; at most %d are possible", len(lines), maxClasses)
+		fail.Errorf("%d classes; at most %d are possible", len(lines), maxClasses)
 	}
 	seen := make(map[string]bool, len(lines))
 	for _, s := range lines {
 		if seen[s] {
-			return fmt.Errorf("class %s is there twice", s)
+			fail.Errorf("class %s is there twice", s)
 		}
 		seen[s] = true
 	}
 	l.classes = lines
-	return nil
 }
 
 // fields are the words of a line: split at commas, else at tabs, else at the last

@@ -3,7 +3,6 @@
 package data
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/nncc/nncc/ir/fail"
@@ -18,24 +17,24 @@ func (d *detector) stride(i int, g *grid) (x, y float32) {
 	return float32(d.Width) / float32(g.cols), float32(d.Height) / float32(g.rows)
 }
 
-// needs are the outputs that a key names, or the only one.
-func (d *detector) needs(key string, names []string, n int) ([]string, error) {
+// needs refuses outputs of a key that are fewer or more than those with boxes.
+func (d *detector) needs(key string, names []string, n int) {
 	switch {
-	case len(names) == 0 && n > 0:
-		return nil, fmt.Errorf("%s is missing: the %d outputs with %s; the model has %s", key, n, key, d.m.list())
-	case n > 0 && len(names) != n:
-		return nil, fmt.Errorf("%s: %d outputs, and boxes has %d", key, len(names), n)
+	case len(names) == 0:
+		fail.Errorf("%s is missing: the %d outputs with %s; the model has %s", key, n, key, d.m.list())
+	case len(names) != n:
+		fail.Errorf("%s: %d outputs, and boxes has %d", key, len(names), n)
 	}
-	return names, nil
 }
 
 // maps finds the predictions.
-func (d *detector) maps() error {
+func (d *detector) maps() {
 	if len(d.Boxes.Boxes) > 0 {
 		if len(d.From) > 0 {
-			return fmt.Errorf("from and boxes are both there; want one of them")
+			fail.Errorf("from and boxes are both there; want one of them")
 		}
-		return d.apart()
+		d.apart()
+		return
 	}
 	names := d.From
 	if len(names) == 0 && len(d.m.names) == 1 {
@@ -43,21 +42,19 @@ func (d *detector) maps() error {
 	}
 	switch {
 	case d.h.coding == postprocess.Points || d.h.coding == postprocess.Offsets:
-		return fmt.Errorf("boxes is missing: which outputs have them, and which the scores? The model has %s",
-			d.m.list())
+		fail.Errorf("boxes is missing: which outputs have them, and which the scores? The model has %s", d.m.list())
 	case len(names) == 0:
-		return fmt.Errorf("from is missing: which outputs have the boxes (all of a prediction in one), or boxes and "+
+		fail.Errorf("from is missing: which outputs have the boxes (all of a prediction in one), or boxes and "+
 			"scores where they are apart? The model has %s", d.m.list())
 	case len(d.Boxes.Scores)+len(d.Objects)+len(d.Sizes)+len(d.Classes) > 0:
-		return fmt.Errorf("scores and the like stand beside boxes, where outputs have a part each; with from they " +
+		fail.Errorf("scores and the like stand beside boxes, where outputs have a part each; with from they " +
 			"have everything")
 	}
-	return d.together(names)
+	d.together(names)
 }
 
 // together reads outputs that have everything of a prediction.
-func (d *detector) together(names []string) (err error) {
-	defer fail.Catch(&err)
+func (d *detector) together(names []string) {
 	head := d.box
 	if d.h.object {
 		head++
@@ -69,10 +66,10 @@ func (d *detector) together(names []string) (err error) {
 	case d.Count > 0:
 		d.depth = head + d.Count
 	}
-	anchors := fail.Must(d.anchorCount(len(names)))
+	anchors := d.anchorCount(len(names))
 	for i, n := range names {
-		g := fail.Must(d.view("from", n, depth, anchors))
-		fail.Check(d.classes(n, g, head))
+		g := d.view("from", n, depth, anchors)
+		d.classes(n, g, head)
 		if depth = g.depth; i == 0 {
 			d.background()
 		}
@@ -88,55 +85,50 @@ func (d *detector) together(names []string) (err error) {
 		case d.h.object:
 			m.Object = part(d.box)
 		}
-		fail.Check(d.add(i, len(names), g, m, anchors))
+		d.add(i, len(names), g, m, anchors)
 	}
-	return d.tables(anchors)
+	d.tables(anchors)
 }
 
 // classes counts what is behind the first values of a prediction.
-func (d *detector) classes(name string, g *grid, head int) error {
+func (d *detector) classes(name string, g *grid, head int) {
 	shape := shapeText(d.m.types[g.f.Output].Shape)
 	switch d.out.Classes = g.depth - head; {
 	case d.h.name == "rows":
 		d.out.Classes = 1
 	case g.depth <= head:
-		return fmt.Errorf("from: output %s of shape %s has %d values for a prediction; %d are of the box, and none is "+
+		fail.Errorf("from: output %s of shape %s has %d values for a prediction; %d are of the box, and none is "+
 			"left for classes%s", name, shape, g.depth, head, d.other())
 	case g.depth < d.depth:
-		return fmt.Errorf("from: output %s of shape %s has %d values for a prediction; want %d%s", name, shape, g.depth,
+		fail.Errorf("from: output %s of shape %s has %d values for a prediction; want %d%s", name, shape, g.depth,
 			d.depth, d.other())
 	case d.Count > 0:
 		d.out.Classes = d.Count // behind them are the numbers of masks, say
 	}
-	return nil
 }
 
 var none = postprocess.Field{Output: -1}
 
 // apart reads outputs that have a part of a prediction each.
-func (d *detector) apart() (err error) {
-	defer fail.Catch(&err)
+func (d *detector) apart() {
 	boxes := d.Boxes.Boxes
-	fail.Must(d.needs("scores", d.Scores, len(boxes)))
+	d.needs("scores", d.Scores, len(boxes))
 	if d.out.Coding == postprocess.Points && len(d.Sizes) == 0 {
-		return fmt.Errorf("sizes is missing: the outputs with width and height; the model has %s", d.m.list())
+		fail.Errorf("sizes is missing: the outputs with width and height; the model has %s", d.m.list())
 	}
-	anchors := fail.Must(d.anchorCount(len(boxes)))
+	anchors := d.anchorCount(len(boxes))
 	for i, n := range boxes {
-		g := fail.Must(d.boxGrid(n, anchors))
+		g := d.boxGrid(n, anchors)
 		m := postprocess.Map{Box: g.f, Size: none, Object: none, Label: none}
-		fail.Check(d.parts(i, g, &m))
-		fail.Check(d.add(i, len(boxes), g, m, g.anchors))
+		d.parts(i, g, &m)
+		d.add(i, len(boxes), g, m, g.anchors)
 	}
-	return d.tables(max(anchors, 1))
+	d.tables(max(anchors, 1))
 }
 
 // boxGrid is an output of boxes alone; prior boxes are counted by its channels.
-func (d *detector) boxGrid(name string, anchors int) (*grid, error) {
-	g, err := d.view("boxes", name, 0, anchors)
-	if err != nil {
-		return nil, err
-	}
+func (d *detector) boxGrid(name string, anchors int) *grid {
+	g := d.view("boxes", name, 0, anchors)
 	if d.out.Coding == postprocess.Offsets && g.anchors == 1 && g.depth > 4 && g.depth%4 == 0 {
 		g.anchors, g.depth = g.depth/4, 4
 		g.f.Anchor = 4 * g.f.Channel
@@ -144,12 +136,11 @@ func (d *detector) boxGrid(name string, anchors int) (*grid, error) {
 	if g.depth != d.box {
 		return d.view("boxes", name, d.box, g.anchors)
 	}
-	return g, nil
+	return g
 }
 
 // parts finds map i of the outputs beside the boxes.
-func (d *detector) parts(i int, g *grid, m *postprocess.Map) (err error) {
-	defer fail.Catch(&err)
+func (d *detector) parts(i int, g *grid, m *postprocess.Map) {
 	depth := d.Count
 	if d.h.name == "rows" {
 		depth = 1
@@ -169,12 +160,12 @@ func (d *detector) parts(i int, g *grid, m *postprocess.Map) (err error) {
 		if len(p.names) == 0 {
 			continue
 		}
-		fail.Must(d.needs(p.key, p.names, n))
+		d.needs(p.key, p.names, n)
 		depth := p.depth
 		if p.key == "scores" && i > 0 { // every map has the classes of the first
 			depth = d.out.Classes
 		}
-		x := fail.Must(d.same(p.key, p.names[i], depth, g))
+		x := d.same(p.key, p.names[i], depth, g)
 		*p.to = x.f
 		if p.key == "scores" {
 			d.out.Classes = x.depth
@@ -183,25 +174,21 @@ func (d *detector) parts(i int, g *grid, m *postprocess.Map) (err error) {
 	if i == 0 {
 		d.background()
 	}
-	return nil
 }
 
 // same is an output that has as many predictions as another.
-func (d *detector) same(key, name string, depth int, g *grid) (*grid, error) {
+func (d *detector) same(key, name string, depth int, g *grid) *grid {
 	d.like = g
-	x, err := d.view(key, name, depth, g.anchors)
+	x := d.view(key, name, depth, g.anchors)
 	d.like = nil
-	if err != nil {
-		return nil, err
-	}
 	if x.rows*x.cols*x.anchors == g.rows*g.cols*g.anchors && x.rows == 1 && g.rows == 1 {
-		return x, nil
+		return x
 	}
 	if x.rows != g.rows || x.cols != g.cols || x.anchors != g.anchors {
-		return nil, fmt.Errorf("%s: output %s has %d x %d cells of %d, and %s has %d x %d of %d%s", key, name, x.cols,
+		fail.Errorf("%s: output %s has %d x %d cells of %d, and %s has %d x %d of %d%s", key, name, x.cols,
 			x.rows, x.anchors, g.name, g.cols, g.rows, g.anchors, d.other())
 	}
-	return x, nil
+	return x
 }
 
 // background is the class that is none.
@@ -215,23 +202,23 @@ func (d *detector) background() {
 }
 
 // anchorCount is how many anchors a cell has, of so many maps.
-func (d *detector) anchorCount(maps int) (int, error) {
+func (d *detector) anchorCount(maps int) int {
 	if d.out.Coding != postprocess.Anchored && d.out.Coding != postprocess.Exponents {
-		return 1, nil
+		return 1
 	}
 	if len(d.Strides) > maps {
 		maps = len(d.Strides)
 	}
 	n := len(d.Anchors)
 	if n == 0 || n%(2*maps) != 0 {
-		return 0, fmt.Errorf("anchors: %d numbers for %d maps; want width and height in pixels of each anchor, as "+
+		fail.Errorf("anchors: %d numbers for %d maps; want width and height in pixels of each anchor, as "+
 			"many for each map, in the order of the maps", n, maps)
 	}
-	return n / (2 * maps), nil
+	return n / (2 * maps)
 }
 
 // add appends what a grid has: one map, or several that lie in it one behind the other.
-func (d *detector) add(i, of int, g *grid, m postprocess.Map, anchors int) error {
+func (d *detector) add(i, of int, g *grid, m postprocess.Map, anchors int) {
 	m.Rows, m.Cols, m.Anchors = g.rows, g.cols, g.anchors
 	fixed := d.out.Coding == postprocess.Corners || d.out.Coding == postprocess.Centre ||
 		d.out.Coding == postprocess.Offsets
@@ -240,7 +227,7 @@ func (d *detector) add(i, of int, g *grid, m postprocess.Map, anchors int) error
 			m.StrideX, m.StrideY = d.stride(i, g)
 		}
 		d.out.Maps = append(d.out.Maps, m)
-		return nil
+		return
 	}
 	cells, from := g.rows*g.cols*g.anchors, 0
 	for _, s := range d.Strides {
@@ -256,26 +243,24 @@ func (d *detector) add(i, of int, g *grid, m postprocess.Map, anchors int) error
 		d.out.Maps = append(d.out.Maps, part)
 	}
 	if from != cells {
-		return fmt.Errorf("strides: %v make %d predictions of an input of %d x %d, and output %s has %d", d.Strides,
+		fail.Errorf("strides: %v make %d predictions of an input of %d x %d, and output %s has %d", d.Strides,
 			from, d.Width, d.Height, g.name, cells)
 	}
-	return nil
 }
 
 // tables gives maps their anchors or prior boxes.
-func (d *detector) tables(anchors int) error {
+func (d *detector) tables(anchors int) {
 	switch d.out.Coding {
 	case postprocess.Anchored, postprocess.Exponents:
 		per := 2 * anchors
 		for i := range d.out.Maps {
 			m := &d.out.Maps[i]
 			if m.Anchors != anchors || (i+1)*per > len(d.Anchors) {
-				return fmt.Errorf("anchors: %d for each map, and a cell of map %d has %d", anchors, i, m.Anchors)
+				fail.Errorf("anchors: %d for each map, and a cell of map %d has %d", anchors, i, m.Anchors)
 			}
 			m.Table = singles(d.Anchors[i*per : (i+1)*per])
 		}
 	case postprocess.Offsets:
-		return d.priors()
+		d.priors()
 	}
-	return nil
 }

@@ -3,14 +3,10 @@
 package data
 
 import (
-	"cmp"
 	"errors"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/postprocess"
@@ -26,8 +22,13 @@ type Outputs struct {
 	From string
 }
 
-// outputKinds are the keys below "outputs".
-func outputKinds() []string { return []string{"boxes", "classes", "keywords"} }
+func (o *Outputs) sections() []section {
+	return []section{
+		{"boxes", func() []key { return opened(&o.Boxes, NewBoxes).keys() }},
+		{"classes", func() []key { return opened(&o.Classes, NewClasses).keys() }},
+		{"keywords", func() []key { return opened(&o.Keywords, NewKeywords).keys() }},
+	}
+}
 
 // Empty reports that nothing is declared.
 func (o *Outputs) Empty() bool { return o.Boxes == nil && o.Classes == nil && o.Keywords == nil }
@@ -42,132 +43,41 @@ func (o *Outputs) Emits() bool {
 // --preprocess takes, or KIND.KEY=VALUE such as boxes.threshold=0.3. What comes later wins.
 func (s *Spec) ParseOutputs(values []string) error {
 	for _, v := range values {
-		if err := s.outputValue(v); err != nil {
+		if err := s.value(v, "KIND.KEY=VALUE, such as boxes.threshold=0.3", s.Outputs.set); err != nil {
 			return text.Errorf("--postprocess %s: %w", v, err)
 		}
 	}
 	return nil
 }
 
-func (s *Spec) outputValue(v string) error {
-	name, value, ok := strings.Cut(v, "=")
-	if ext := filepath.Ext(v); ext == ".yaml" || ext == ".yml" || !ok {
-		if _, err := os.Stat(v); err != nil && ext == "" {
-			return errors.New("want FILE.yaml or KIND.KEY=VALUE, such as boxes.threshold=0.3")
-		}
-		return s.file(v)
-	}
-	return s.Outputs.set(name, strings.Split(value, ","))
-}
-
-// declare makes a kind one that is declared; the function sets its keys.
-func (o *Outputs) declare(kind string) func(name string, v []string) error {
-	switch kind {
-	case "boxes":
-		o.Boxes = cmp.Or(o.Boxes, NewBoxes())
-		return func(name string, v []string) error {
-			o.Boxes.said = append(o.Boxes.said, name)
-			return setKey(o.Boxes, boxKeys, name, v)
-		}
-	case "classes":
-		o.Classes = cmp.Or(o.Classes, NewClasses())
-		return func(name string, v []string) error { return setKey(o.Classes, classKeys, name, v) }
-	}
-	o.Keywords = cmp.Or(o.Keywords, NewKeywords())
-	return func(name string, v []string) error { return setKey(o.Keywords, keywordKeys, name, v) }
-}
-
 // set sets a key, "boxes.threshold".
 func (o *Outputs) set(name string, v []string) error {
 	kind, k, dot := strings.Cut(name, ".")
-	if slices.Contains(outputKinds(), kind) && dot {
-		return o.declare(kind)(k, v)
+	if s := sectionOf(o.sections(), kind); s != nil && dot {
+		return setKey(s.open(), k, v)
 	}
 	if n := nearOutput(kind, k, dot); n != "" {
 		return text.Errorf("unknown key %s (did you mean %s?)", name, n)
 	}
 	return text.Errorf("unknown key %s; want KIND.KEY with one of the kinds %s", name,
-		strings.Join(outputKinds(), ", "))
+		strings.Join(sectionNames(o.sections()), ", "))
 }
 
 // nearOutput is the key that was meant by a kind and the rest of a name; "" for none.
 func nearOutput(kind, rest string, dot bool) string {
-	if n := text.Nearest(kind, outputKinds()); n != "" && dot {
-		return n + "." + rest
-	}
+	list := new(Outputs).sections()
 	if dot {
+		if n := text.Nearest(kind, sectionNames(list)); n != "" {
+			return n + "." + rest
+		}
 		return ""
 	}
-	for _, k := range boxKeys {
-		if k.name == kind {
-			return "boxes." + kind
-		}
-	}
-	for _, k := range classKeys {
-		if k.name == kind {
-			return "classes." + kind
-		}
-	}
-	for _, k := range keywordKeys {
-		if k.name == kind {
-			return "keywords." + kind
+	for _, s := range list {
+		if slices.ContainsFunc(s.open(), func(k key) bool { return k.name == kind }) {
+			return s.name + "." + kind
 		}
 	}
 	return ""
-}
-
-// outputs reads what stands below "outputs" in a file.
-func (r *specReader) outputs(o *Outputs, path string, n *yaml.Node) {
-	o.From = path
-	r.mapping(n, "outputs", func(k, v *yaml.Node) {
-		if !slices.Contains(outputKinds(), k.Value) {
-			r.fail(k, "unknown key %s%s; want one of %s", k.Value, near(k.Value, outputKinds()),
-				strings.Join(outputKinds(), ", "))
-			return
-		}
-		set := o.declare(k.Value)
-		if v.Kind == yaml.ScalarNode && v.Tag == "!!null" {
-			return
-		}
-		r.mapping(v, k.Value, func(k2, v2 *yaml.Node) {
-			words, ok := r.words(k2, v2)
-			if !ok {
-				return
-			}
-			if err := set(k2.Value, words); err != nil {
-				r.fail(k2, "%s: %w", k.Value, err)
-			}
-		})
-	})
-}
-
-// words are those of a value: one, or a list, lists in it one behind the other.
-func (r *specReader) words(k, v *yaml.Node) ([]string, bool) {
-	switch v.Kind {
-	case yaml.ScalarNode:
-		return []string{v.Value}, true
-	case yaml.SequenceNode:
-	default:
-		r.fail(v, "%s: want a word, a number or a list of them", k.Value)
-		return nil, false
-	}
-	var out []string
-	for _, c := range v.Content {
-		switch {
-		case c.Kind == yaml.ScalarNode:
-			out = append(out, c.Value)
-		case c.Kind == yaml.SequenceNode && !slices.ContainsFunc(c.Content, func(x *yaml.Node) bool {
-			return x.Kind != yaml.ScalarNode
-		}):
-			for _, x := range c.Content {
-				out = append(out, x.Value)
-			}
-		default:
-			r.fail(c, "%s: want numbers or words in the list", k.Value)
-			return nil, false
-		}
-	}
-	return out, true
 }
 
 // Emitted is what of p code is wanted for; the others are nil.
@@ -182,4 +92,64 @@ func (o *Outputs) Emitted(p *Post) (b *postprocess.Boxes, c *postprocess.Classes
 		k = p.Keywords
 	}
 	return b, c, k
+}
+
+// Classes says how the best classes are read.
+type Classes struct {
+	From       string // an output; "": the only one
+	Activation string
+	Top        int       // classes that are given
+	Threshold  []float64 // the least score, or one for each class
+	Emit       bool      // C is wanted
+}
+
+// NewClasses are classes of which nothing is declared.
+func NewClasses() *Classes { return &Classes{Activation: "none", Top: 5, Threshold: []float64{0}} }
+
+func (x *Classes) keys() []key {
+	return []key{
+		{"from", word(&x.From)},
+		{"activation", oneOf(&x.Activation, postprocess.Activations()...)},
+		{"top", whole(&x.Top, 1, 1000)},
+		{"threshold", shares(&x.Threshold)},
+		{"emit", yes(&x.Emit)},
+	}
+}
+
+// Keywords says how keywords are heard.
+type Keywords struct {
+	From       string
+	Activation string
+	Window     int       // runs of which the mean is taken
+	Threshold  []float64 // the least mean, or one for each class
+	Quiet      int       // runs after a keyword in which none is heard
+	Ignore     []int     // classes that are no keywords
+	Emit       bool      // C is wanted
+}
+
+// NewKeywords are keywords of which nothing is declared.
+func NewKeywords() *Keywords {
+	return &Keywords{Activation: "none", Window: 5, Threshold: []float64{0.5}, Quiet: 10}
+}
+
+func (x *Keywords) keys() []key {
+	return []key{
+		{"from", word(&x.From)},
+		{"activation", oneOf(&x.Activation, postprocess.Activations()...)},
+		{"window", whole(&x.Window, 1, 1000)},
+		{"threshold", shares(&x.Threshold)},
+		{"quiet", whole(&x.Quiet, 0, 1000000)},
+		{"ignore", x.ignore},
+		{"emit", yes(&x.Emit)},
+	}
+}
+
+func (x *Keywords) ignore(v []string) error {
+	x.Ignore = make([]int, len(v))
+	for i, s := range v {
+		if whole(&x.Ignore[i], 0, math.MaxInt32)([]string{s}) != nil {
+			return errors.New("want numbers of classes, from 0")
+		}
+	}
+	return nil
 }

@@ -31,28 +31,24 @@ const (
 var unit = types.PerTensor(1, 0)
 
 // pictures adds files with a picture each, read when they are asked for.
-func (s *Set) pictures(list []file) error {
-	v, err := s.only(list[0].path, "a picture")
-	if err != nil {
-		return err
-	}
+func (s *Set) pictures(list []file) {
+	v := s.only(list[0].path, "a picture")
 	declared := s.opt.Spec.Of(v.Name)
 	if declared.Image != nil {
 		declared.Image.used = true
 	}
 	p, err := NewPicture(v, declared.Image)
 	if err != nil {
-		return s.err(list[0].path, "%w", err)
+		s.refuse(list[0].path, "%w", err)
 	}
 	if declared.Image == nil {
 		s.assume(v.Name, "vision", "pictures are taken as %s", p)
 	}
 	from := len(s.items)
-	err = s.each(list, p.Read)
+	s.each(list, p.Read)
 	for i := range s.items[from:] {
 		s.items[from+i].picture = p
 	}
-	return err
 }
 
 // Picture is how pictures become an input.
@@ -69,16 +65,15 @@ type Picture struct {
 
 // NewPicture says how pictures become an input; im is what is declared, nil for
 // nothing. An error says why the input takes no pictures.
-func NewPicture(v *ir.Value, im *Image) (*Picture, error) {
+func NewPicture(v *ir.Value, im *Image) (_ *Picture, err error) {
+	defer fail.Catch(&err)
 	p := &Picture{input: v}
 	if im != nil {
 		p.Spec = *im
 	} else {
 		p.Spec = *guess(v.Type)
 	}
-	if err := p.geometry(); err != nil {
-		return nil, err
-	}
+	p.geometry()
 	channels := p.channels()
 	p.Colour = p.Spec.Colour
 	switch {
@@ -95,13 +90,8 @@ func NewPicture(v *ir.Value, im *Image) (*Picture, error) {
 		v   []float64
 	}{{"mean", p.Spec.Mean}, {"std", p.Spec.Std}} {
 		if len(x.v) != 1 && len(x.v) != channels {
-			return nil, fmt.Errorf(
-				"image.%s: %d numbers; want one, or %d for the channels of input %s",
-				x.key,
-				len(x.v),
-				channels,
-				v.Name,
-			)
+			return nil, fmt.Errorf("image.%s: %d numbers; want one, or %d for the channels of input %s", x.key,
+				len(x.v), channels, v.Name)
 		}
 	}
 	for c := range channels {
@@ -141,7 +131,7 @@ func guess(t ir.Type) *Image {
 func (p *Picture) channels() int { return p.input.Type.Elems() / (p.Width * p.Height) }
 
 // geometry finds height, width and channels in the input's shape.
-func (p *Picture) geometry() error {
+func (p *Picture) geometry() {
 	shape := p.input.Type.Shape
 	why := ""
 	rest := shape
@@ -165,13 +155,12 @@ func (p *Picture) geometry() error {
 		why = fmt.Sprintf("%d x %d pixels; want 1 to %d each way", p.Width, p.Height, preprocess.MaxSide)
 	}
 	if why != "" {
-		return fmt.Errorf("input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
+		fail.Errorf("input %s of shape %s takes no pictures: %s", p.input.Name, shapeText(shape), why)
 	}
 	p.Strides = preprocess.Strides{Row: p.Width, Column: 1, Channel: p.Width * p.Height}
 	if p.Layout == "nhwc" {
 		p.Strides = preprocess.Strides{Row: p.Width * p.channels(), Column: p.channels(), Channel: 1}
 	}
-	return nil
 }
 
 // flat is the geometry of an input that has no axes of a picture; it says what is
@@ -222,9 +211,7 @@ func (p *Picture) String() string {
 		p.Colour,
 		p.Width,
 		p.Height,
-		strings.ToUpper(
-			p.Layout,
-		),
+		strings.ToUpper(p.Layout),
 		map[preprocess.Resize]string{preprocess.Stretch: "stretched", preprocess.Fit: "fitted " +
 			"in with bars", preprocess.Fill: "the middle that fills it"}[p.Spec.Resize],
 		how,
@@ -307,4 +294,24 @@ func pixels(m image.Image) []byte {
 		}
 	}
 	return out
+}
+
+// Place says where the picture of sample i lies in its input; nil: it is none, or is not
+// resized.
+func (s *Set) Place(i int) (*preprocess.Image, error) {
+	it := &s.items[i]
+	if it.picture == nil {
+		return nil, nil
+	}
+	b, err := files.Read(it.path, maxPictureBytes)
+	if err == nil {
+		var c image.Config
+		if c, _, err = image.DecodeConfig(bytes.NewReader(b)); err == nil {
+			m := it.picture.Image(c.Width, c.Height)
+			if err = m.Check(); err == nil {
+				return m, nil
+			}
+		}
+	}
+	return nil, s.err(it.path, "%w", fmt.Errorf("the picture's size: %w", err))
 }

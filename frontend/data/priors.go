@@ -22,13 +22,10 @@ import (
 const maxPriorBytes = 32 << 20
 
 // priors gives maps their prior boxes, in pixels.
-func (d *detector) priors() error {
+func (d *detector) priors() {
 	v := d.Variance
 	d.out.Variance = [4]float32{float32(v[0]), float32(v[1]), float32(v[2]), float32(v[3])}
-	list, err := d.priorList()
-	if err != nil {
-		return err
-	}
+	list := d.priorList()
 	from := 0
 	for i := range d.out.Maps {
 		m := &d.out.Maps[i]
@@ -42,18 +39,17 @@ func (d *detector) priors() error {
 		from += n
 	}
 	if from != len(list) {
-		return fmt.Errorf("priors: %d prior boxes, and the outputs have %d predictions", len(list)/4, from/4)
+		fail.Errorf("priors: %d prior boxes, and the outputs have %d predictions", len(list)/4, from/4)
 	}
-	return nil
 }
 
 // priorList are centre x, y, width, height of all, as parts of the input.
-func (d *detector) priorList() ([]float64, error) {
+func (d *detector) priorList() []float64 {
 	switch {
 	case d.Priors == "" && len(d.Grids) == 0:
-		return nil, fmt.Errorf("priors is missing: a file of prior boxes, or grids and scales to make them of")
+		fail.Errorf("priors is missing: a file of prior boxes, or grids and scales to make them of")
 	case d.Priors != "" && len(d.Grids)+len(d.Scales) > 0:
-		return nil, fmt.Errorf("priors and grids are both there; want one of them")
+		fail.Errorf("priors and grids are both there; want one of them")
 	case d.Priors != "":
 		return d.readPriors()
 	}
@@ -68,8 +64,7 @@ func (d *detector) priorList() ([]float64, error) {
 			scales[i] = lo + (hi-lo)*float64(i)/float64(n-1)
 		}
 	default:
-		return nil, fmt.Errorf("scales: %d numbers; want one for each of the %d grids, or the first and the last",
-			len(scales), n)
+		fail.Errorf("scales: %d numbers; want one for each of the %d grids, or the first and the last", len(scales), n)
 	}
 	p := postprocess.Priors{Grids: d.Grids, Scales: scales, Aspects: d.Aspects, Between: d.Between}
 	total := 0
@@ -77,13 +72,13 @@ func (d *detector) priorList() ([]float64, error) {
 		total += g[0] * g[1] * p.Anchors()
 	}
 	if total > maxPredictions {
-		return nil, fmt.Errorf("grids: %d prior boxes; at most %d are made", total, maxPredictions)
+		fail.Errorf("grids: %d prior boxes; at most %d are made", total, maxPredictions)
 	}
-	return p.Table(), nil
+	return p.Table()
 }
 
 // readPriors reads a file of prior boxes.
-func (d *detector) readPriors() ([]float64, error) {
+func (d *detector) readPriors() []float64 {
 	path := d.Priors
 	if beside := filepath.Join(filepath.Dir(d.from), path); d.from != "" && !filepath.IsAbs(path) {
 		if _, err := os.Stat(beside); err == nil {
@@ -92,11 +87,11 @@ func (d *detector) readPriors() ([]float64, error) {
 	}
 	list, err := readRows(path)
 	if err != nil {
-		return nil, text.Errorf("priors: %s: %w", path, err)
+		fail.Check(text.Errorf("priors: %s: %w", path, err))
 	}
 	for i := range list {
 		if x := list[i]; !(x >= -100 && x <= 100) {
-			return nil, text.Errorf("priors: %s: number %d is %v; want parts of the input", path, i, x)
+			fail.Check(text.Errorf("priors: %s: number %d is %v; want parts of the input", path, i, x))
 		}
 	}
 	if d.out.YFirst {
@@ -104,7 +99,7 @@ func (d *detector) readPriors() ([]float64, error) {
 			list[i], list[i+1] = list[i+1], list[i]
 		}
 	}
-	return list, nil
+	return list
 }
 
 // readRows reads rows of four numbers: .npy of shape [N, 4], or lines of text.

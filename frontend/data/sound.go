@@ -15,13 +15,13 @@ import (
 
 // Sound says how recordings become an input.
 type Sound struct {
-	Rate   int  // samples a second; 0: those of the files, which have to agree
-	First  bool // the first channel alone, instead of the mean of all
-	Align  string
-	Window int // samples of a frame; 0: the input is one frame
-	Hop    int // from one frame to the next; 0: Window
-	Scale  float64
-	Emit   bool // C is wanted that makes the input of samples
+	Rate   int     // samples a second; 0: those of the files, which have to agree
+	First  bool    // the first channel alone, instead of the mean of all
+	Align  string  // the part that is taken of a long one, and where a short one lies: start, centre, end
+	Window int     // samples of a frame; 0: the input is one frame
+	Hop    int     // from one frame to the next; 0: Window
+	Scale  float64 // sample * scale is the value, samples from -32768 to 32767
+	Emit   bool    // C is wanted that makes the input of samples
 	told
 }
 
@@ -30,56 +30,16 @@ func NewSound() *Sound { return &Sound{Align: "start", Scale: 1. / 32768} }
 
 const maxRate = 768_000
 
-var soundKeys = []key[Sound]{
-	{
-		"rate",
-		"a whole number",
-		"samples a second: recordings of another rate are converted",
-		func(x *Sound, v []string) (
-			err error) {
-			x.Rate, err = whole(v, 1, maxRate)
-			return err
-		},
-	},
-	{"channels", "mean, first", "what becomes of several channels", func(x *Sound, v []string) error {
-		var s string
-		err := oneOf(&s, v, "mean", "first")
-		x.First = s == "first"
-		return err
-	}},
-	{
-		"align",
-		"start, centre, end",
-		"the part of a recording that is taken where it is too long, and where a short one " +
-			"lies between zeros",
-		func(x *Sound, v []string) error {
-			if len(v) == 1 && v[0] == "center" {
-				v = []string{"centre"}
-			}
-			return oneOf(&x.Align, v, "start", "centre", "end")
-		},
-	},
-	{"window", "a whole number", "samples of a frame", func(x *Sound, v []string) (err error) {
-		x.Window, err = whole(v, 1, preprocess.MaxSound)
-		return err
-	}},
-	{"hop", "a whole number", "samples from one frame to the next", func(x *Sound, v []string) (err error) {
-		x.Hop, err = whole(v, 1, preprocess.MaxSound)
-		return err
-	}},
-	{"emit", "true, false", "write C that makes the input of samples", func(x *Sound, v []string) error {
-		return truth(&x.Emit, v)
-	}},
-	{"scale", "a number or 1/32768", "sample * scale is the value, samples from -32768 to 32767", func(x *Sound,
-		v []string) error {
-		if err := number(&x.Scale, v); err != nil {
-			return err
-		}
-		if x.Scale <= 0 {
-			return fmt.Errorf("want a number above 0")
-		}
-		return nil
-	}},
+func (x *Sound) keys() []key {
+	return []key{
+		{"rate", whole(&x.Rate, 1, maxRate)},
+		{"channels", truth(&x.First, "first", "mean", "first")},
+		{"align", british(oneOf(&x.Align, "start", "centre", "end"))},
+		{"window", whole(&x.Window, 1, preprocess.MaxSound)},
+		{"hop", whole(&x.Hop, 1, preprocess.MaxSound)},
+		{"emit", yes(&x.Emit)},
+		{"scale", number(&x.Scale, "want a number above 0", func(v float64) bool { return v > 0 })},
+	}
 }
 
 // Recording is how recordings become an input.
@@ -167,23 +127,20 @@ func (r *Recording) said() string {
 }
 
 // recordings adds files with a recording each, read when they are asked for.
-func (s *Set) recordings(list []file) error {
-	v, err := s.only(list[0].path, "a recording")
-	if err != nil {
-		return err
-	}
+func (s *Set) recordings(list []file) {
+	v := s.only(list[0].path, "a recording")
 	declared := s.opt.Spec.Of(v.Name)
 	if declared.Sound != nil {
 		declared.Sound.used = true
 	}
 	r, err := NewRecording(v, declared.Sound)
 	if err != nil {
-		return s.err(list[0].path, "%w", err)
+		s.refuse(list[0].path, "%w", err)
 	}
 	if declared.Sound == nil {
 		s.assume(v.Name, "audio", "recordings are taken as %s", r)
 	}
-	return s.each(list, r.Read)
+	s.each(list, r.Read)
 }
 
 // Read reads a recording as the input's tensor.
@@ -198,18 +155,11 @@ func (r *Recording) Read(path string) (*tensor.Dense, error) {
 			r.rate, r.from = rate, path
 		}
 		if want = r.rate; rate != want {
-			return nil, fmt.Errorf(
-				"%d samples a second, and %s has %d; audio.rate says which it shall be",
-				rate,
-				r.from,
-				want,
-			)
+			return nil, fmt.Errorf("%d samples a second, and %s has %d; audio.rate says which it shall be", rate,
+				r.from, want)
 		}
 	}
-	return toType(
-		r.Sound.Tensor(cut(x, rate, want, r.Sound.Length(), r.Spec.Align), r.input.Type.Shape),
-		r.input,
-	), nil
+	return toType(r.Sound.Tensor(cut(x, rate, want, r.Sound.Length(), r.Spec.Align), r.input.Type.Shape), r.input), nil
 }
 
 // ReadWAV reads a recording: samples of 16 bits and how many a second; of several

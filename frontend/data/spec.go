@@ -3,14 +3,15 @@
 package data
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"math"
+	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/preprocess"
 )
@@ -32,20 +33,30 @@ type Input struct {
 	Table  *Table
 }
 
-// Image says how pictures become an input.
+func (in *Input) keys() []key { return []key{{"layout", oneOf(&in.Layout, "nchw", "nhwc")}} }
+
+func (in *Input) sections() []section {
+	return []section{
+		{"image", func() []key { return opened(&in.Image, NewImage).keys() }},
+		{"audio", func() []key { return opened(&in.Sound, NewSound).keys() }},
+		{"csv", func() []key { return opened(&in.Table, NewTable).keys() }},
+	}
+}
+
+// Image says how pictures become an input: (pixel * scale - mean) / std.
 type Image struct {
 	Resize  preprocess.Resize
 	Nearest bool
 	Colour  string // "": by the number of channels; rgb, bgr, grey
 	Scale   float64
-	Mean    []float64 // one number, or one for each channel
+	Mean    []float64 // one number, or one for each channel, in units of pixel * scale
 	Std     []float64
-	Pad     uint8
+	Pad     uint8  // the pixel of the bars of fit
 	Layout  string // "": by the shape; nchw, nhwc
 	Width   int    // of the input; 0: by its shape
 	Height  int
-	Format  preprocess.Format // of the device's frames
-	Full    bool              // YUV of full range
+	Format  preprocess.Format // of the device's frames: pictures go through it
+	Full    bool              // YUV of full range: Y from 0 to 255, not from 16 to 235
 	// Emit asks for C that makes the input of the device's frames, which are of this size.
 	Emit                    bool
 	FrameWidth, FrameHeight int // 0: not said
@@ -57,136 +68,43 @@ func NewImage() *Image {
 	return &Image{Scale: 1. / 255, Mean: []float64{0}, Std: []float64{1}}
 }
 
-// key is a word of the specification: what it does, and the values it takes.
-type key[T any] struct {
-	name, want, doc string
-	set             func(x *T, v []string) error
-}
-
-// inputKeys are those of an input.
-var inputKeys = []key[Input]{
-	{"layout", "nchw, nhwc", "the order of the axes of arrays", func(x *Input, v []string) error {
-		return oneOf(&x.Layout, v, "nchw", "nhwc")
-	}},
-}
-
-// imageKeys are those of "image".
-var imageKeys = []key[Image]{
-	{
-		"resize",
-		"stretch, fit, fill",
-		"stretch both sides; fit the whole picture, with bars; fill the input with the " +
-			"middle",
-		func(x *Image, v []string) error {
-			var s string
-			err := oneOf(&s, v, preprocess.Resizes()...)
-			x.Resize = preprocess.Resize(max(slices.Index(preprocess.Resizes(), s), 0))
-			return err
-		},
-	},
-	{"interpolation", "bilinear, nearest", "how pixels between pixels are made", func(x *Image, v []string) error {
-		var s string
-		err := oneOf(&s, v, "bilinear", "nearest")
-		x.Nearest = s == "nearest"
-		return err
-	}},
-	{"colour", "rgb, bgr, grey", "what the channels are", func(x *Image, v []string) error {
-		if len(v) == 1 && v[0] == "gray" {
-			v = []string{"grey"}
-		}
-		return oneOf(&x.Colour, v, "rgb", "bgr", "grey")
-	}},
-	{"scale", "a number or 1/255", "(pixel * scale - mean) / std is the value", func(x *Image, v []string) error {
-		return scale(&x.Scale, v)
-	}},
-	{"mean", "a number, or one for each channel", "in units of pixel * scale", func(x *Image, v []string) error {
-		return numbers(&x.Mean, v)
-	}},
-	{"std", "a number, or one for each channel", "in units of pixel * scale", func(x *Image, v []string) error {
-		return numbers(&x.Std, v)
-	}},
-	{"pad", "0 to 255", "the pixel of the bars of fit", func(x *Image, v []string) error {
-		n, err := whole(v, 0, 255)
-		x.Pad = uint8(n)
-		return err
-	}},
-	{"layout", "nchw, nhwc", "the order of the input's axes, where its shape does not say", func(x *Image,
-		v []string) error {
-		return oneOf(&x.Layout, v, "nchw", "nhwc")
-	}},
-	{
-		"size",
-		"WIDTHxHEIGHT",
-		"the input's pixels, where its shape does not say",
-		func(x *Image, v []string) (err error) {
-			x.Width, x.Height, err = preprocess.Size(strings.Join(v, ","))
-			return err
-		},
-	},
-	{"format", strings.Join(preprocess.Formats(), ", "), "pixels of the device's frames: pictures go through it",
-		func(x *Image, v []string) error {
-			f, ok := preprocess.ParseFormat(strings.Join(v, ","))
-			x.Format = f
-			if !ok {
-				return fmt.Errorf("want one of %s", strings.Join(preprocess.Formats(), ", "))
-			}
-			return nil
-		}},
-	{"frame", "WIDTHxHEIGHT", "the device's frames", func(x *Image, v []string) (err error) {
-		x.FrameWidth, x.FrameHeight, err = preprocess.Size(strings.Join(v, ","))
-		return err
-	}},
-	{"emit", "true, false", "write C that makes the input of such frames", func(x *Image, v []string) error {
-		return truth(&x.Emit, v)
-	}},
-	{"range", "limited, full", "of YUV: Y from 16 to 235, or from 0 to 255", func(x *Image, v []string) error {
-		var s string
-		err := oneOf(&s, v, "limited", "full")
-		x.Full = s == "full"
-		return err
-	}},
-}
-
-// Kinds are the keys of an input that have keys of their own.
-func Kinds() []string { return []string{"image", "audio", "csv"} }
-
-// declare makes an input one of a kind, whose keys the function sets.
-func (in *Input) declare(kind string) func(name string, v []string) error {
-	switch kind {
-	case "image":
-		in.Image = cmp.Or(in.Image, NewImage())
-		return func(name string, v []string) error {
-			in.Image.tell(name)
-			return setKey(in.Image, imageKeys, name, v)
-		}
-	case "audio":
-		in.Sound = cmp.Or(in.Sound, NewSound())
-		return func(name string, v []string) error { return setKey(in.Sound, soundKeys, name, v) }
-	case "csv":
-		in.Table = cmp.Or(in.Table, NewTable())
-		return func(name string, v []string) error { return setKey(in.Table, tableKeys, name, v) }
-	}
-	return nil
+func (x *Image) keys() []key {
+	return noting(&x.said, []key{
+		{"resize", choice(&x.Resize, preprocess.Resizes()...)},
+		{"interpolation", truth(&x.Nearest, "nearest", "bilinear", "nearest")},
+		{"colour", british(oneOf(&x.Colour, "rgb", "bgr", "grey"))},
+		{"scale", scale(&x.Scale)},
+		{"mean", numbers(&x.Mean)},
+		{"std", numbers(&x.Std)},
+		{"pad", whole(&x.Pad, 0, 255)},
+		{"layout", oneOf(&x.Layout, "nchw", "nhwc")},
+		{"size", size(&x.Width, &x.Height)},
+		{"format", choice(&x.Format, preprocess.Formats()...)},
+		{"frame", size(&x.FrameWidth, &x.FrameHeight)},
+		{"emit", yes(&x.Emit)},
+		{"range", truth(&x.Full, "full", "limited", "full")},
+	})
 }
 
 // set sets the key of an input, "layout" or "image.resize"; more are other keys
 // that an error should name.
 func (in *Input) set(name string, v []string, more ...string) error {
 	kind, k, _ := strings.Cut(name, ".")
-	if slices.Contains(Kinds(), kind) {
-		return in.declare(kind)(k, v)
+	if s := sectionOf(in.sections(), kind); s != nil {
+		return setKey(s.open(), k, v)
 	}
-	err := setKey(in, inputKeys, name, v, append(Kinds(), more...)...)
+	err := setKey(in.keys(), name, v, append(sectionNames(in.sections()), more...)...)
 	if n := nearQualified(name); err != nil && n != "" {
 		return text.Errorf("unknown key %s (did you mean %s?)", name, n)
 	}
 	return err
 }
 
-// nearQualified is the key of a kind that was meant by a name without it or with a
+// nearQualified is the key of a section that was meant by a name without it or with a
 // wrong one; "" for none.
 func nearQualified(name string) string {
-	if slices.ContainsFunc(inputKeys, func(k key[Input]) bool { return k.name == name }) {
+	var in Input
+	if slices.ContainsFunc(in.keys(), func(k key) bool { return k.name == name }) {
 		return ""
 	}
 	kind, last, dot := strings.Cut(name, ".")
@@ -194,112 +112,18 @@ func nearQualified(name string) string {
 		kind, last = "", name
 	}
 	var plain, qualified []string
-	add := func(k, n string) { plain, qualified = append(plain, n), append(qualified, k+"."+n) }
-	for _, k := range imageKeys {
-		add("image", k.name)
+	for _, s := range in.sections() {
+		for _, k := range s.open() {
+			plain, qualified = append(plain, k.name), append(qualified, s.name+"."+k.name)
+		}
 	}
-	for _, k := range soundKeys {
-		add("audio", k.name)
-	}
-	for _, k := range tableKeys {
-		add("csv", k.name)
-	}
-	if n := text.Nearest(kind, Kinds()) + "." + last; slices.Contains(qualified, n) {
+	if n := text.Nearest(kind, sectionNames(in.sections())) + "." + last; slices.Contains(qualified, n) {
 		return n
 	}
 	if n := text.Nearest(last, plain); n != "" {
 		return qualified[slices.Index(plain, n)]
 	}
 	return ""
-}
-
-// setKey sets a key of a table; more are names that are none of the table's.
-func setKey[T any](x *T, keys []key[T], name string, v []string, more ...string) error {
-	all := slices.Clone(more)
-	for _, k := range keys {
-		if k.name == name {
-			if err := k.set(x, v); err != nil {
-				return text.Errorf("%s: %s: %w", name, strings.Join(v, ", "), err)
-			}
-			return nil
-		}
-		all = append(all, k.name)
-	}
-	return text.Errorf("unknown key %s%s; want one of %s", name, near(name, all), strings.Join(all, ", "))
-}
-
-func near(s string, all []string) string {
-	if n := text.Nearest(s, all); n != "" {
-		return fmt.Sprintf(" (did you mean %s?)", n)
-	}
-	return ""
-}
-
-func oneOf(to *string, v []string, all ...string) error {
-	s := strings.ToLower(strings.Join(v, ","))
-	if !slices.Contains(all, s) {
-		return fmt.Errorf("want one of %s", strings.Join(all, ", "))
-	}
-	*to = s
-	return nil
-}
-
-func truth(to *bool, v []string) error {
-	var s string
-	err := oneOf(&s, v, "true", "false")
-	*to = s == "true"
-	return err
-}
-
-// whole reads a whole number within bounds.
-func whole(v []string, lo, hi int) (int, error) {
-	n, err := strconv.Atoi(strings.Join(v, ","))
-	if err != nil || n < lo || n > hi {
-		return 0, fmt.Errorf("want a whole number from %d to %d", lo, hi)
-	}
-	return n, nil
-}
-
-// number reads 0.5 or 1/255.
-func number(to *float64, v []string) error {
-	s := strings.Join(v, ",")
-	a, b, fraction := strings.Cut(s, "/")
-	x, err := strconv.ParseFloat(strings.TrimSpace(a), 64)
-	if err == nil && fraction {
-		var y float64
-		y, err = strconv.ParseFloat(strings.TrimSpace(b), 64)
-		x /= y
-	}
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-		return fmt.Errorf("want a number, such as 0.5 or 1/255")
-	}
-	*to = x
-	return nil
-}
-
-// scale reads a number by which values are multiplied: with 0 all would be the same.
-func scale(to *float64, v []string) error {
-	if err := number(to, v); err != nil {
-		return err
-	}
-	if *to == 0 {
-		return errors.New("want a number other than 0, such as 1/255: every value would be the same")
-	}
-	return nil
-}
-
-func numbers(to *[]float64, v []string) error {
-	out := make([]float64, len(v))
-	for i, s := range v {
-		if err := number(&out[i], []string{s}); err != nil {
-			return err
-		}
-	}
-	if len(out) == 0 {
-		return fmt.Errorf("want a number")
-	}
-	*to = out
-	return nil
 }
 
 // Empty reports a specification that declares nothing.
@@ -335,4 +159,187 @@ func (s *Spec) Check(inputs []string) error {
 			strings.Join(inputs, ", "))
 	}
 	return nil
+}
+
+// maxSpecBytes bounds a specification file.
+const maxSpecBytes = 1 << 20
+
+// Parse reads the values of --preprocess: a YAML file, or [INPUT:]KEY=VALUE such as
+// image.resize=fit. What comes later wins.
+//
+// A file has the keys of an input (image, audio, csv, layout) for all inputs, and, below
+// "inputs", for each by name; "outputs" says what follows the model (ParseOutputs).
+func Parse(values []string) (*Spec, error) {
+	s := &Spec{Inputs: map[string]*Input{}}
+	for _, v := range values {
+		err := s.value(v, "[INPUT:]KEY=VALUE, such as image.resize=fit", func(name string, words []string) error {
+			in := &s.All
+			if i := strings.LastIndex(name, ":"); i >= 0 {
+				in, name = s.input(name[:i]), name[i+1:]
+			}
+			return in.set(name, words)
+		})
+		if err != nil {
+			return nil, text.Errorf("--preprocess %s: %w", v, err)
+		}
+	}
+	return s, nil
+}
+
+// value reads a file, or hands KEY=VALUE to set; form is what the latter looks like.
+func (s *Spec) value(v, form string, set func(name string, words []string) error) error {
+	name, value, ok := strings.Cut(v, "=")
+	if ext := filepath.Ext(v); ext == ".yaml" || ext == ".yml" || !ok {
+		if _, err := os.Stat(v); err != nil && ext == "" {
+			return errors.New("want FILE.yaml or " + form)
+		}
+		return s.file(v)
+	}
+	return set(name, strings.Split(value, ","))
+}
+
+// input is what is declared for an input: all that is said of every input, at
+// first.
+func (s *Spec) input(name string) *Input {
+	if s.Inputs[name] == nil {
+		s.Inputs[name] = s.All.clone()
+	}
+	return s.Inputs[name]
+}
+
+func (in *Input) clone() *Input {
+	return &Input{in.Layout, copied(in.Image), copied(in.Sound), copied(in.Table)}
+}
+
+func copied[T any](x *T) *T {
+	if x == nil {
+		return nil
+	}
+	c := *x
+	return &c
+}
+
+func (s *Spec) file(path string) error {
+	b, err := files.Read(path, maxSpecBytes)
+	if err != nil {
+		return files.Reason(err)
+	}
+	root, err := files.YAML(b, "write the value out")
+	if err != nil {
+		return err
+	}
+	if root == nil {
+		return errors.New("the file is empty; want keys such as image or inputs")
+	}
+	r := &specReader{}
+	var byName *yaml.Node // read when all is known that is said of every input
+	r.mapping(root, "the file", func(k, v *yaml.Node) {
+		switch k.Value {
+		case "inputs":
+			byName = v
+		case "outputs":
+			r.outputs(&s.Outputs, path, v)
+		default:
+			r.input(&s.All, k, v, "inputs", "outputs")
+		}
+	})
+	if byName != nil {
+		r.mapping(byName, "inputs", func(name, v *yaml.Node) {
+			in := s.input(name.Value)
+			r.mapping(v, name.Value, func(k, v *yaml.Node) { r.input(in, k, v) })
+		})
+	}
+	return errors.Join(r.errs...)
+}
+
+// specReader collects what is wrong with a file, by line.
+type specReader struct{ errs []error }
+
+func (r *specReader) fail(n *yaml.Node, format string, args ...any) {
+	r.errs = append(r.errs, text.Errorf("line %d: %w", n.Line, text.Errorf(format, args...)))
+}
+
+// mapping calls do for every key, none of which may come twice.
+func (r *specReader) mapping(n *yaml.Node, what string, do func(k, v *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "%s: want keys with values", what)
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if seen[k.Value] {
+			r.fail(k, "%s is there twice", k.Value)
+			continue
+		}
+		seen[k.Value] = true
+		do(k, n.Content[i+1])
+	}
+}
+
+// input reads a key of an input; more are other keys that may stand there.
+func (r *specReader) input(in *Input, k, v *yaml.Node, more ...string) {
+	s := sectionOf(in.sections(), k.Value)
+	switch {
+	case s == nil:
+		r.set(k, v, false, "", func(words []string) error { return in.set(k.Value, words, more...) })
+	case isNull(v):
+		s.open()
+	case v.Kind != yaml.MappingNode:
+		r.fail(v, "%s: want keys with values below it", k.Value)
+	default:
+		s.open()
+		r.mapping(v, k.Value, func(k2, v2 *yaml.Node) {
+			r.set(k2, v2, false, "", func(words []string) error { return in.set(k.Value+"."+k2.Value, words) })
+		})
+	}
+}
+
+// outputs reads what stands below "outputs" in a file.
+func (r *specReader) outputs(o *Outputs, path string, n *yaml.Node) {
+	o.From = path
+	r.mapping(n, "outputs", func(k, v *yaml.Node) {
+		names, s := sectionNames(o.sections()), sectionOf(o.sections(), k.Value)
+		if s == nil {
+			r.fail(k, "unknown key %s%s; want one of %s", k.Value, near(k.Value, names), strings.Join(names, ", "))
+			return
+		}
+		keys := s.open()
+		if isNull(v) {
+			return
+		}
+		r.mapping(v, k.Value, func(k2, v2 *yaml.Node) {
+			r.set(k2, v2, true, k.Value+": ", func(words []string) error { return setKey(keys, k2.Value, words) })
+		})
+	})
+}
+
+func isNull(v *yaml.Node) bool { return v.Kind == yaml.ScalarNode && v.Tag == "!!null" }
+
+// set hands the words of a value to a key: one, or a list; nested: lists in it one behind the other.
+// What is wrong is said with what stands in front.
+func (r *specReader) set(k, v *yaml.Node, nested bool, front string, set func(words []string) error) {
+	words := []string{v.Value}
+	if v.Kind == yaml.SequenceNode {
+		words = nil
+		for _, c := range v.Content {
+			list := []*yaml.Node{c}
+			if nested && c.Kind == yaml.SequenceNode {
+				list = c.Content
+			}
+			for _, x := range list {
+				if x.Kind != yaml.ScalarNode {
+					r.fail(c, "%s: want numbers or words in the list", k.Value)
+					return
+				}
+				words = append(words, x.Value)
+			}
+		}
+	} else if nested && v.Kind != yaml.ScalarNode {
+		r.fail(v, "%s: want a word, a number or a list of them", k.Value)
+		return
+	}
+	if err := set(words); err != nil {
+		r.fail(k, "%s%w", front, err)
+	}
 }

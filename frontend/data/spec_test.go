@@ -171,12 +171,9 @@ func TestSpecErrors(t *testing.T) {
 // TestFile: a YAML file says the same as flags; an input's own keys win over those of all.
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	f := write(
-		t,
-		[]byte("image:\n  scale: 1\n  mean: [1, 2, 3]\ninputs:\n  x:\n    image:\n      pad: 4\noutputs: {}\n"),
-		dir,
-		"s.yaml",
-	)
+	f := write(t,
+		[]byte("image:\n  scale: 1\n  mean: [1, 2, 3]\ninputs:\n  x:\n    image:\n      pad: 4\noutputs: {}\n"), dir,
+		"s.yaml")
 	s, err := data.Parse([]string{f, "x:image.resize=fit"})
 	testenv.OK(t, err)
 	x, y := s.Of("x").Image, s.Of("y").Image

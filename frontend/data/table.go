@@ -22,7 +22,7 @@ import (
 // maxTableBytes bounds a file, maxTableNumbers what is kept of it.
 const maxTableBytes, maxTableNumbers = 64 << 20, 1 << 22
 
-// Table says how tables become an input.
+// Table says how tables become an input: (number * scale - mean) / std.
 type Table struct {
 	Columns   []string // names or numbers from 0; nil: all but the label's
 	Label     string   // the column of labels; "": one that is called so; none
@@ -36,35 +36,16 @@ type Table struct {
 // NewTable is a table of which nothing is declared.
 func NewTable() *Table { return &Table{Scale: 1, Mean: []float64{0}, Std: []float64{1}} }
 
-var tableKeys = []key[Table]{
-	{
-		"columns",
-		"names, or numbers from 0",
-		"the columns that are taken, in this order",
-		func(x *Table, v []string) error {
-			x.Columns = v
-			return nil
-		},
-	},
-	{"label", "a name, a number, none", "the column of labels", func(x *Table, v []string) error {
-		x.Label = strings.Join(v, ",")
-		return nil
-	}},
-	{"samples", "rows, files", "what a sample is", func(x *Table, v []string) error {
-		return oneOf(&x.Samples, v, "rows", "files")
-	}},
-	{"transpose", "true, false", "rows of a file are the input's last axis", func(x *Table, v []string) error {
-		return truth(&x.Transpose, v)
-	}},
-	{"scale", "a number", "(number * scale - mean) / std is the value", func(x *Table, v []string) error {
-		return scale(&x.Scale, v)
-	}},
-	{"mean", "a number, or one for each column", "in units of number * scale", func(x *Table, v []string) error {
-		return numbers(&x.Mean, v)
-	}},
-	{"std", "a number, or one for each column", "in units of number * scale", func(x *Table, v []string) error {
-		return numbers(&x.Std, v)
-	}},
+func (x *Table) keys() []key {
+	return []key{
+		{"columns", list(&x.Columns)},
+		{"label", word(&x.Label)},
+		{"samples", oneOf(&x.Samples, "rows", "files")},
+		{"transpose", yes(&x.Transpose)},
+		{"scale", scale(&x.Scale)},
+		{"mean", numbers(&x.Mean)},
+		{"std", numbers(&x.Std)},
+	}
 }
 
 // labelColumns are names of columns that hold labels.
@@ -78,38 +59,29 @@ type rows struct {
 }
 
 // tables adds files of numbers.
-func (s *Set) tables(list []file) error {
-	v, err := s.only(list[0].path, "a table")
-	if err != nil {
-		return err
-	}
+func (s *Set) tables(list []file) {
+	v := s.only(list[0].path, "a table")
 	t := s.opt.Spec.Of(v.Name).Table
 	if t == nil {
 		t = NewTable()
 	}
 	t.used = true
 	for _, f := range list {
-		r, err := readTable(f.path, t)
-		if err == nil {
-			err = s.table(f, v, t, r)
-		}
-		if err != nil {
-			return s.err(f.path, "%w", err)
+		if err := fail.Caught(func() { s.table(f, v, t, fail.Must(readTable(f.path, t))) }); err != nil {
+			s.refuse(f.path, "%w", err)
 		}
 	}
-	return nil
 }
 
 // table adds the samples of one file.
-func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) (err error) {
-	defer fail.Catch(&err)
-	what := fail.Must(t.samples(v, r))
+func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) {
+	what := t.samples(v, r)
 	elems := v.Type.Elems()
 	if what == "files" {
 		r = &rows{numbers: [][]float64{t.whole(r.numbers)}}
 	}
 	if s.bytes += int64(len(r.numbers)) * int64(elems) * 4; s.bytes > s.limit() {
-		return s.tooMuch(f.path, s.bytes)
+		s.tooMuch(f.path, s.bytes)
 	}
 	for i, x := range r.numbers {
 		it := item{name: f.rel, path: f.path, class: f.class}
@@ -121,13 +93,12 @@ func (s *Set) table(f file, v *ir.Value, t *Table, r *rows) (err error) {
 		}
 		d := []*tensor.Dense{toType(tensor.Of(v.Type.Shape, x).Cast(tensor.F32), v)}
 		it.read = func() ([]*tensor.Dense, error) { return d, nil }
-		fail.Check(s.add(it))
+		s.add(it)
 	}
-	return nil
 }
 
 // samples says what a sample is, a row or the file, by what is declared or the counts.
-func (t *Table) samples(v *ir.Value, r *rows) (string, error) {
+func (t *Table) samples(v *ir.Value, r *rows) string {
 	n, columns, elems := len(r.numbers), len(r.numbers[0]), v.Type.Elems()
 	what := t.Samples
 	if what == "" {
@@ -138,23 +109,13 @@ func (t *Table) samples(v *ir.Value, r *rows) (string, error) {
 	}
 	switch {
 	case what == "rows" && columns != elems || what == "files" && n*columns != elems:
-		return "", fmt.Errorf(
-			"%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
-				"sample, or as many numbers in a file; csv.columns picks columns",
-			n,
-			columns,
-			named(r.columns),
-			v.Name,
-			elems,
-			shapeText(v.Type.Shape),
-			elems,
-		)
+		fail.Errorf("%d rows of %d columns%s; input %s has %d values (%s): want %d columns, a row for each "+
+			"sample, or as many numbers in a file; csv.columns picks columns", n, columns, named(r.columns), v.Name,
+			elems, shapeText(v.Type.Shape), elems)
 	case what == "files":
-		if why := along(v.Type.Shape, n, columns, t.Transpose); why != "" {
-			return "", errors.New(why)
-		}
+		along(v.Type.Shape, n, columns, t.Transpose)
 	}
-	return what, nil
+	return what
 }
 
 // whole are the numbers of a file in the input's order.
@@ -171,33 +132,18 @@ func (t *Table) whole(rows [][]float64) []float64 {
 	return all
 }
 
-// along says what is wrong with a file of rows as an input of a shape: its axes are
-// rows and columns, or it is flat.
-func along(shape []int, rows, columns int, transposed bool) string {
-	var axes []int
-	for _, d := range shape {
-		if d > 1 {
-			axes = append(axes, d)
-		}
-	}
-	if len(axes) != 2 {
-		return ""
-	}
+// along refuses a file of rows for an input of a shape whose axes are not its rows and columns;
+// flat ones take any.
+func along(shape []int, rows, columns int, transposed bool) {
+	axes := slices.DeleteFunc(slices.Clone(shape), func(d int) bool { return d < 2 })
 	first, second := rows, columns
 	if transposed {
 		first, second = columns, rows
 	}
-	if axes[0] == second && axes[1] == first && first != second {
-		return fmt.Sprintf(
-			"%d rows of %d columns, and the input's axes are %d and %d: say --preprocess csv.transpose=%v",
-			rows,
-			columns,
-			axes[0],
-			axes[1],
-			!transposed,
-		)
+	if slices.Equal(axes, []int{second, first}) && first != second {
+		fail.Errorf("%d rows of %d columns, and the input's axes are %d and %d: say --preprocess csv.transpose=%v", rows,
+			columns, axes[0], axes[1], !transposed)
 	}
-	return ""
 }
 
 func named(columns []string) string {
@@ -232,13 +178,13 @@ func readTable(path string, t *Table) (_ *rows, err error) {
 	if err != nil {
 		return nil, err
 	}
-	take, label := fail.Must2(t.pick(out.columns, len(words)))
+	take, label := t.pick(out.columns, len(words))
 	for ; err == nil; words, err = r.Read() {
 		if len(out.numbers) >= maxTableNumbers/max(1, len(take)) {
 			return nil, fmt.Errorf("more than %d numbers in %d columns; want several files, or fewer rows "+
 				"(csv.columns picks columns)", maxTableNumbers, len(take))
 		}
-		x := fail.Must(t.row(words, take, len(out.numbers)+1))
+		x := t.row(words, take, len(out.numbers)+1)
 		out.numbers = append(out.numbers, x)
 		if label >= 0 {
 			out.labels = append(out.labels, strings.Clone(strings.TrimSpace(words[label])))
@@ -251,7 +197,7 @@ func readTable(path string, t *Table) (_ *rows, err error) {
 }
 
 // row are the numbers of the columns that are taken.
-func (t *Table) row(words []string, take []int, at int) ([]float64, error) {
+func (t *Table) row(words []string, take []int, at int) []float64 {
 	x := make([]float64, len(take))
 	for k, c := range take {
 		v, err := strconv.ParseFloat(strings.TrimSpace(words[c]), 64)
@@ -259,13 +205,13 @@ func (t *Table) row(words []string, take []int, at int) ([]float64, error) {
 			err = errors.New("want finite numbers")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("row %d, column %d, %.40q: want a number (csv.columns picks columns)", at, c,
+			fail.Errorf("row %d, column %d, %.40q: want a number (csv.columns picks columns)", at, c,
 				words[c])
 		}
 		scaled := float64(v * t.Scale)
 		x[k] = (scaled - t.Mean[min(k, len(t.Mean)-1)]) / t.Std[min(k, len(t.Std)-1)]
 	}
-	return x, nil
+	return x
 }
 
 // separator is what stands between the numbers of the first line that is no comment.
@@ -296,7 +242,7 @@ func isNames(row []string) bool {
 }
 
 // pick finds the columns of the numbers, and that of the label, -1 for none.
-func (t *Table) pick(names []string, n int) (take []int, label int, err error) {
+func (t *Table) pick(names []string, n int) (take []int, label int) {
 	label = -1
 	switch t.Label {
 	case "none":
@@ -306,16 +252,10 @@ func (t *Table) pick(names []string, n int) (take []int, label int, err error) {
 			func(s string) bool { return slices.Contains(labelColumns, strings.ToLower(s)) },
 		)
 	default:
-		if label, err = column(t.Label, names, n); err != nil {
-			return nil, 0, fmt.Errorf("csv.label: %w", err)
-		}
+		fail.Under("csv.label", func() { label = column(t.Label, names, n) })
 	}
 	for _, c := range t.Columns {
-		i, err := column(c, names, n)
-		if err != nil {
-			return nil, 0, fmt.Errorf("csv.columns: %w", err)
-		}
-		take = append(take, i)
+		fail.Under("csv.columns", func() { take = append(take, column(c, names, n)) })
 	}
 	for i := 0; i < n && t.Columns == nil; i++ {
 		if i != label {
@@ -327,34 +267,30 @@ func (t *Table) pick(names []string, n int) (take []int, label int, err error) {
 		v   []float64
 	}{{"mean", t.Mean}, {"std", t.Std}} {
 		if len(x.v) != 1 && len(x.v) != len(take) {
-			return nil, 0, fmt.Errorf(
-				"csv.%s: %d numbers; want one, or %d for the columns",
-				x.key,
-				len(x.v),
-				len(take),
-			)
+			fail.Errorf("csv.%s: %d numbers; want one, or %d for the columns", x.key, len(x.v), len(take))
 		}
 	}
 	if slices.Contains(t.Std, 0) {
-		return nil, 0, errors.New("csv.std: 0; want numbers that can be divided by")
+		fail.Errorf("csv.std: 0; want numbers that can be divided by")
 	}
 	if len(take) == 0 {
-		return nil, 0, errors.New("no column of numbers is left")
+		fail.Errorf("no column of numbers is left")
 	}
-	return take, label, nil
+	return take, label
 }
 
 // column finds a column by name or number.
-func column(s string, names []string, n int) (int, error) {
+func column(s string, names []string, n int) int {
 	s = strings.TrimSpace(s)
 	if i := slices.Index(names, s); i >= 0 {
-		return i, nil
+		return i
 	}
 	if i, err := strconv.Atoi(s); err == nil && i >= 0 && i < n {
-		return i, nil
+		return i
 	}
 	if names == nil {
-		return 0, fmt.Errorf("%s: want a number from 0 to %d; the file has no names", s, n-1)
+		fail.Errorf("%s: want a number from 0 to %d; the file has no names", s, n-1)
 	}
-	return 0, fmt.Errorf("there is no column %s%s; columns: %s", s, near(s, names), quoted(names))
+	fail.Errorf("there is no column %s%s; columns: %s", s, near(s, names), quoted(names))
+	return 0
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // maxWAVBytes bounds a file.
@@ -24,7 +26,8 @@ type wavFormat struct {
 
 // decodeWAV gives a recording as samples of 16 bits: what is deeper is rounded. Of
 // several channels it is the mean or the first.
-func decodeWAV(b []byte, first bool) ([]int16, int, error) {
+func decodeWAV(b []byte, first bool) (_ []int16, rate int, err error) {
+	defer fail.Catch(&err)
 	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
 		return nil, 0, errors.New("no WAV file: it does not begin with RIFF and WAVE")
 	}
@@ -39,33 +42,26 @@ func decodeWAV(b []byte, first bool) ([]int16, int, error) {
 			}
 			if size != math.MaxUint32 && !(size == 0 && open) { // else a recorder wrote what it could not know yet
 				if size > uint64(len(body)) {
-					return nil, 0, fmt.Errorf(
-						"cut short: %d bytes of sound, %d are said to be there",
-						len(body),
-						size,
-					)
+					return nil, 0, fmt.Errorf("cut short: %d bytes of sound, %d are said to be there", len(body), size)
 				}
 				body = body[:size]
 			}
-			return f.samples(body, first)
+			return f.samples(body, first), f.rate, nil
 		}
 		if size > uint64(len(body)) {
 			return nil, 0, fmt.Errorf("cut short: a part %q of %d bytes, %d are there", id, size, len(body))
 		}
 		if id == "fmt " {
-			var err error
-			if f, err = parseFormat(body[:size]); err != nil {
-				return nil, 0, err
-			}
+			f = parseFormat(body[:size])
 		}
 		rest = body[min(size+size&1, uint64(len(body))):]
 	}
 	return nil, 0, errors.New("holds no sound (no part \"data\")")
 }
 
-func parseFormat(b []byte) (*wavFormat, error) {
+func parseFormat(b []byte) *wavFormat {
 	if len(b) < 16 {
-		return nil, fmt.Errorf("broken: a format of %d bytes, want 16", len(b))
+		fail.Errorf("broken: a format of %d bytes, want 16", len(b))
 	}
 	le := binary.LittleEndian
 	tag := le.Uint16(b)
@@ -75,7 +71,7 @@ func parseFormat(b []byte) (*wavFormat, error) {
 	f := &wavFormat{float: tag == 3, channels: int(le.Uint16(b[2:])), rate: int(le.Uint32(b[4:])),
 		bits: int(le.Uint16(b[14:]))}
 	if tag != 1 && tag != 3 {
-		return nil, fmt.Errorf("packed by method %d; want PCM or float samples", tag)
+		fail.Errorf("packed by method %d; want PCM or float samples", tag)
 	}
 	known := []int{8, 16, 24, 32}
 	if f.float {
@@ -83,23 +79,23 @@ func parseFormat(b []byte) (*wavFormat, error) {
 	}
 	switch align := int(le.Uint16(b[12:])); {
 	case !slices.Contains(known, f.bits):
-		return nil, fmt.Errorf("samples of %d bits; want 8, 16, 24 or 32, or float of 32 or 64", f.bits)
+		fail.Errorf("samples of %d bits; want 8, 16, 24 or 32, or float of 32 or 64", f.bits)
 	case f.channels < 1 || f.channels > 64:
-		return nil, fmt.Errorf("%d channels; want 1 to 64", f.channels)
+		fail.Errorf("%d channels; want 1 to 64", f.channels)
 	case f.rate < 1 || f.rate > maxRate:
-		return nil, fmt.Errorf("%d samples a second; want 1 to %d", f.rate, maxRate)
+		fail.Errorf("%d samples a second; want 1 to %d", f.rate, maxRate)
 	case align != f.channels*f.bits/8:
-		return nil, fmt.Errorf("broken: %d bytes for %d channels of %d bits", align, f.channels, f.bits)
+		fail.Errorf("broken: %d bytes for %d channels of %d bits", align, f.channels, f.bits)
 	}
-	return f, nil
+	return f
 }
 
 // samples reads the sound.
-func (f *wavFormat) samples(b []byte, first bool) ([]int16, int, error) {
+func (f *wavFormat) samples(b []byte, first bool) []int16 {
 	size := f.bits / 8
 	n := len(b) / (size * f.channels)
 	if n == 0 {
-		return nil, 0, errors.New("holds no sound")
+		fail.Errorf("holds no sound")
 	}
 	take := f.channels
 	if first {
@@ -109,19 +105,15 @@ func (f *wavFormat) samples(b []byte, first bool) ([]int16, int, error) {
 	for i := range out {
 		sum := int32(0)
 		for c := range take {
-			v, err := f.sample(b[(i*f.channels+c)*size:])
-			if err != nil {
-				return nil, 0, fmt.Errorf("sample %d: %w", i, err)
-			}
-			sum += int32(v)
+			sum += int32(f.sample(b[(i*f.channels+c)*size:], i))
 		}
 		out[i] = int16(math.RoundToEven(float64(sum) / float64(take)))
 	}
-	return out, f.rate, nil
+	return out
 }
 
-// sample reads one number as 16 bits.
-func (f *wavFormat) sample(b []byte) (int16, error) {
+// sample reads number i as 16 bits.
+func (f *wavFormat) sample(b []byte, i int) int16 {
 	le := binary.LittleEndian
 	var x float64
 	switch {
@@ -130,16 +122,16 @@ func (f *wavFormat) sample(b []byte) (int16, error) {
 	case f.float:
 		x = math.Float64frombits(le.Uint64(b)) * 32768
 	case f.bits == 8:
-		return (int16(b[0]) - 128) << 8, nil
+		return (int16(b[0]) - 128) << 8
 	case f.bits == 16:
-		return int16(le.Uint16(b)), nil
+		return int16(le.Uint16(b))
 	case f.bits == 24:
 		x = float64(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)) / 65536
 	default:
 		x = float64(int32(le.Uint32(b))) / 65536
 	}
 	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return 0, fmt.Errorf("%v; want finite numbers", x)
+		fail.Errorf("sample %d: %v; want finite numbers", i, x)
 	}
-	return int16(min(max(math.RoundToEven(x), -32768), 32767)), nil
+	return int16(min(max(math.RoundToEven(x), -32768), 32767))
 }

@@ -3,7 +3,6 @@
 package surgery
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -27,9 +27,9 @@ type NodeSpec struct {
 
 // MakeNode makes a node (not yet part of the graph) with the attributes that
 // the operator has in the model's opset.
-func (m *Model) MakeNode(s NodeSpec) (*pb.NodeProto, error) {
+func (m *Model) MakeNode(s NodeSpec) *pb.NodeProto {
 	if s.Op == "" {
-		return nil, fmt.Errorf("a new node has no op")
+		fail.Errorf("a new node has no op")
 	}
 	n := &pb.NodeProto{OpType: proto.String(s.Op), Input: slices.Clone(s.Inputs), Output: slices.Clone(s.Outputs)}
 	if s.Domain != "" {
@@ -39,11 +39,9 @@ func (m *Model) MakeNode(s NodeSpec) (*pb.NodeProto, error) {
 		n.Name = proto.String(s.Name)
 	}
 	for _, k := range sortedKeys(s.Attributes) {
-		if err := m.SetAttribute(n, k, s.Attributes[k]); err != nil {
-			return nil, err
-		}
+		m.SetAttribute(n, k, s.Attributes[k])
 	}
-	return n, nil
+	return n
 }
 
 // Attribute finds an attribute of a node by name; nil where it has none.
@@ -59,7 +57,7 @@ func Attribute(n *pb.NodeProto, name string) *pb.AttributeProto {
 // SetAttribute gives an attribute a value, by its name: one that is there is
 // replaced, the others stay what they are. See NodeSpec for values. The
 // operator must have such an attribute, where its schema is known.
-func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) error {
+func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) {
 	var want schema.AttrType
 	if sch := schema.Lookup(n.GetDomain(), n.GetOpType(), m.Opset(n.GetDomain())); sch != nil && !sch.Deprecated {
 		a := sch.Attr(name)
@@ -68,45 +66,42 @@ func (m *Model) SetAttribute(n *pb.NodeProto, name string, value any) error {
 			for i := range sch.Attrs {
 				have = append(have, sch.Attrs[i].Name)
 			}
-			return nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name),
-				m.Opset(n.GetDomain()), n.GetOpType(), quoted(have), near(name, have))
+			fail.Check(nodeErr(n, "has no attribute %s in opset %d; attributes of %s: %s%s", quote(name),
+				m.Opset(n.GetDomain()), n.GetOpType(), quoted(have), near(name, have)))
 		}
 		if a != nil {
 			want = a.Type
 		}
 	}
-	a, err := makeAttr(name, value, want)
-	if err != nil {
-		return nodeErr(n, "attribute %s: %v", quote(name), err)
-	}
+	var a *pb.AttributeProto
+	ofNode(n, "attribute "+quote(name)+": ", func() { a = makeAttr(name, value, want) })
 	m.Touch()
 	if i := slices.IndexFunc(n.Attribute, func(x *pb.AttributeProto) bool { return x.GetName() == name }); i >= 0 {
 		n.Attribute[i] = a
-		return nil
+		return
 	}
 	n.Attribute = append(n.Attribute, a)
-	return nil
 }
 
 // RemoveAttribute deletes an attribute by name; an error where there is none.
-func (m *Model) RemoveAttribute(n *pb.NodeProto, name string) error {
+func (m *Model) RemoveAttribute(n *pb.NodeProto, name string) {
 	i := slices.IndexFunc(n.Attribute, func(x *pb.AttributeProto) bool { return x.GetName() == name })
 	if i < 0 {
-		return nodeErr(n, "has no attribute %s to remove; it has: %s", quote(name), quoted(names(n.Attribute)))
+		fail.Check(nodeErr(n, "has no attribute %s to remove; it has: %s", quote(name), quoted(names(n.Attribute))))
 	}
 	m.Touch()
 	n.Attribute = slices.Delete(n.Attribute, i, i+1)
-	return nil
 }
 
 // makeAttr builds an attribute; want is the type in the schema, 0 if unknown.
-func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, error) {
+func makeAttr(name string, v any, want schema.AttrType) *pb.AttributeProto {
 	a := &pb.AttributeProto{Name: proto.String(name)}
 	v = basic(v)
 	switch x := v.(type) {
 	case int64:
 		if want == schema.Float {
-			return a, setFloat(a, float64(x))
+			setFloat(a, float64(x))
+			return a
 		}
 		a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(x)
 	case float64:
@@ -114,12 +109,12 @@ func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, err
 			a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(int64(x))
 			break
 		}
-		return a, check(a, want, setFloat(a, x))
+		setFloat(a, x)
 	case string:
 		if want == schema.Int { // a data type: Cast's to
-			dt, err := ElemType(x)
+			dt, err := fail.Try(func() int32 { return ElemType(x) })
 			if err != nil {
-				return nil, fmt.Errorf("found %s; want an integer, or the name of an element type", quote(x))
+				fail.Errorf("found %s; want an integer, or the name of an element type", quote(x))
 			}
 			a.Type, a.I = pb.AttributeProto_INT.Enum(), proto.Int64(int64(dt))
 			break
@@ -128,13 +123,14 @@ func makeAttr(name string, v any, want schema.AttrType) (*pb.AttributeProto, err
 	case *pb.TensorProto:
 		a.Type, a.T = pb.AttributeProto_TENSOR.Enum(), proto.Clone(x).(*pb.TensorProto)
 	case []any:
-		if err := setList(a, x, want); err != nil {
-			return nil, err
-		}
+		setList(a, x, want)
 	default:
-		return nil, fmt.Errorf("a value of type %T cannot be an attribute; want a number, text, a tensor or a list", v)
+		fail.Errorf("a value of type %T cannot be an attribute; want a number, text, a tensor or a list", v)
 	}
-	return a, check(a, want, nil)
+	if want != 0 && schema.AttrType(a.GetType()) != want {
+		fail.Errorf("found a value of type %s; want %s", schema.AttrType(a.GetType()), want)
+	}
+	return a
 }
 
 // basic is a value of an attribute in one of the forms int64, float64, string,
@@ -170,26 +166,17 @@ func toList[T any](x []T) []any {
 	return l
 }
 
-// check compares the type that a value got with the schema's.
-func check(a *pb.AttributeProto, want schema.AttrType, err error) error {
-	if err == nil && want != 0 && schema.AttrType(a.GetType()) != want {
-		return fmt.Errorf("found a value of type %s; want %s", schema.AttrType(a.GetType()), want)
-	}
-	return err
-}
-
-func setFloat(a *pb.AttributeProto, x float64) error {
+func setFloat(a *pb.AttributeProto, x float64) {
 	f := float32(x)
 	if math.IsInf(float64(f), 0) && !math.IsInf(x, 0) {
-		return fmt.Errorf("%g is beyond the range of a 32-bit float", x)
+		fail.Errorf("%g is beyond the range of a 32-bit float", x)
 	}
 	a.Type, a.F = pb.AttributeProto_FLOAT.Enum(), proto.Float32(f)
-	return nil
 }
 
 // setList fills INTS, FLOATS or STRINGS; an empty list is what the schema wants,
 // else INTS.
-func setList(a *pb.AttributeProto, list []any, want schema.AttrType) error {
+func setList(a *pb.AttributeProto, list []any, want schema.AttrType) {
 	numbers, whole, texts := true, true, true
 	for i, v := range list {
 		list[i] = basic(v)
@@ -201,7 +188,7 @@ func setList(a *pb.AttributeProto, list []any, want schema.AttrType) error {
 		case string:
 			numbers = false
 		default:
-			return fmt.Errorf("element %d of the list is a %T; want numbers or text", i, v)
+			fail.Errorf("element %d of the list is a %T; want numbers or text", i, v)
 		}
 	}
 	number := func(v any) float64 {
@@ -231,9 +218,8 @@ func setList(a *pb.AttributeProto, list []any, want schema.AttrType) error {
 			a.Floats = append(a.Floats, float32(number(v)))
 		}
 	default:
-		return fmt.Errorf("a list of text and numbers; want one kind")
+		fail.Errorf("a list of text and numbers; want one kind")
 	}
-	return nil
 }
 
 // intsAttr is an attribute with a list of integers.

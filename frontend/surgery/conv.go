@@ -38,10 +38,9 @@ type ConvOptions struct {
 //
 // Each output is the same sum of the same products, perhaps in another order;
 // alpha and beta are multiplied into the constants.
-func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (_ *pb.NodeProto, err error) {
-	defer fail.Catch(&err)
-	a := fail.Must(m.affineOf(n))
-	src, k := fail.Must2(m.convSource(n, a, &opt))
+func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) *pb.NodeProto {
+	a := m.affineOf(n)
+	src, k := m.convSource(n, a, &opt)
 	name := cmp.Or(opt.Name, m.UniqueNode(n.GetName()+"_Conv"))
 	conv := m.convNode(name, src, a, k, a.wName, a.bName)
 	conv.Output = []string{n.Output[0]}
@@ -54,7 +53,8 @@ func (m *Model) RewriteGemmAsConv(n *pb.NodeProto, opt ConvOptions) (_ *pb.NodeP
 	}
 	m.placeBefore(n, nodes...)
 	m.discard(n)
-	return conv, m.Sort()
+	m.Sort()
+	return conv
 }
 
 // affine is y = x·W + b with constants, as Gemm and MatMul have it.
@@ -66,28 +66,26 @@ type affine struct {
 }
 
 // affineOf reads the constants of a Gemm or MatMul.
-func (m *Model) affineOf(n *pb.NodeProto) (*affine, error) {
+func (m *Model) affineOf(n *pb.NodeProto) *affine {
 	op := n.GetOpType()
 	if op != "Gemm" && op != "MatMul" || n.GetDomain() != "" || len(n.Input) < 2 || len(n.Output) != 1 {
-		return nil, nodeErr(n, "is no Gemm or MatMul with one output; want one of these")
+		fail.Check(nodeErr(n, "is no Gemm or MatMul with one output; want one of these"))
 	}
-	w, err := m.Constant(n.Input[1])
-	if err != nil {
-		return nil, nodeErr(n, "its weights (input 1) are not known: %v", err)
-	}
+	var w *tensor.Dense
+	ofNode(n, "its weights (input 1) are not known: ", func() { w = m.Constant(n.Input[1]) })
 	if !w.DType.IsFloat() {
-		return nil, nodeErr(n, "its weights %s are of type %s; a Conv wants float types", quote(n.Input[1]),
-			w.DType.ONNXName())
+		fail.Check(nodeErr(n, "its weights %s are of type %s; a Conv wants float types", quote(n.Input[1]),
+			w.DType.ONNXName()))
 	}
 	if len(w.Shape) != 2 {
-		return nil, nodeErr(n, "its weights %s have shape %v; want a matrix", quote(n.Input[1]), w.Shape)
+		fail.Check(nodeErr(n, "its weights %s have shape %v; want a matrix", quote(n.Input[1]), w.Shape))
 	}
 	a := &affine{w: w, wName: n.Input[1]}
 	transB := op == "Gemm" && attrInt(n, "transB", 0) != 0
 	if op == "Gemm" {
 		if attrInt(n, "transA", 0) != 0 {
-			return nil, nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
-				"front, then remove the attribute)")
+			fail.Check(nodeErr(n, "transA is set: its input is transposed; want transA 0 (insert a Transpose in "+
+				"front, then remove the attribute)"))
 		}
 		if alpha := attrFloat(n, "alpha", 1); alpha != 1 {
 			a.w = scaled(a.w, alpha)
@@ -98,27 +96,23 @@ func (m *Model) affineOf(n *pb.NodeProto) (*affine, error) {
 	}
 	a.k, a.columns = a.w.Shape[0], a.w.Shape[1]
 	if op == "Gemm" && at(n.Input, 2) != "" {
-		if a.b, err = m.biasOf(n, a.k); err != nil {
-			return nil, err
-		}
+		a.b = m.biasOf(n, a.k)
 		a.bName = n.Input[2]
 	}
-	return a, nil
+	return a
 }
 
 // biasOf is input C of a Gemm as a vector of K elements.
-func (m *Model) biasOf(n *pb.NodeProto, k int) (*tensor.Dense, error) {
-	c, err := m.Constant(n.Input[2])
-	if err != nil {
-		return nil, nodeErr(n, "its bias (input 2) is not known: %v", err)
-	}
+func (m *Model) biasOf(n *pb.NodeProto, k int) *tensor.Dense {
+	var c *tensor.Dense
+	ofNode(n, "its bias (input 2) is not known: ", func() { c = m.Constant(n.Input[2]) })
 	beta := attrFloat(n, "beta", 1)
 	if beta == 0 {
-		return nil, nil
+		return nil
 	}
 	if c.Len() != 1 && (c.Len() != k || len(c.Shape) == 0 || c.Shape[len(c.Shape)-1] != k) {
-		return nil, nodeErr(n, "its bias %s has shape %v; want one value, or one for each of the %d outputs",
-			quote(n.Input[2]), c.Shape, k)
+		fail.Check(nodeErr(n, "its bias %s has shape %v; want one value, or one for each of the %d outputs",
+			quote(n.Input[2]), c.Shape, k))
 	}
 	b := tensor.New(c.DType, []int{k})
 	for i := range k {
@@ -127,7 +121,7 @@ func (m *Model) biasOf(n *pb.NodeProto, k int) (*tensor.Dense, error) {
 	if beta != 1 {
 		b = scaled(b, beta)
 	}
-	return b, nil
+	return b
 }
 
 func scaled(d *tensor.Dense, f float32) *tensor.Dense {
@@ -142,42 +136,38 @@ func scaled(d *tensor.Dense, f float32) *tensor.Dense {
 type kernel struct{ c, r, s int }
 
 // convSource finds the map that the Conv reads and its geometry.
-func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string, kernel, error) {
-	src, err := m.mapBefore(n, opt.After)
-	if err != nil {
-		return "", kernel{}, err
-	}
+func (m *Model) convSource(n *pb.NodeProto, a *affine, opt *ConvOptions) (string, kernel) {
+	src := m.mapBefore(n, opt.After)
 	k := kernel{opt.C, opt.R, opt.S}
 	if t, ok := m.Shapes().Type(src); ok {
 		if len(t.Shape) != 4 {
-			return "", k, nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)",
-				quote(src), ShapeText(t.Shape))
+			fail.Check(nodeErr(n, "reads %s of shape %s; want a feature map [N,C,R,S] (after: names one)",
+				quote(src), ShapeText(t.Shape)))
 		}
 		for i, p := range []*int{&k.c, &k.r, &k.s} {
 			size := int(t.Shape[1+i].Size)
 			switch {
 			case size < 0 && *p <= 0:
-				return "", k, nodeErr(n, "dimension %d of %s is not fixed: %s; want sizes (pin_dims, or give r, s "+
-					"and c)", 1+i,
-					quote(src), ShapeText(t.Shape))
+				fail.Check(nodeErr(n, "dimension %d of %s is not fixed: %s; want sizes (pin_dims, or give r, s "+
+					"and c)", 1+i, quote(src), ShapeText(t.Shape)))
 			case size >= 0 && *p > 0 && *p != size:
-				return "", k, nodeErr(n, "%s is %d, but %s has shape %s", [...]string{"c", "r", "s"}[i], *p, quote(src),
-					ShapeText(t.Shape))
+				fail.Check(nodeErr(n, "%s is %d, but %s has shape %s", [...]string{"c", "r", "s"}[i], *p, quote(src),
+					ShapeText(t.Shape)))
 			case size >= 0:
 				*p = size
 			}
 		}
 	} else if k.c <= 0 || k.r <= 0 || k.s <= 0 {
-		return "", k, nodeErr(n, "%v; give r, s and c", m.noShape(src))
+		fail.Check(nodeErr(n, "%v; give r, s and c", m.noShape(src)))
 	}
 	if k.c*k.r*k.s != a.columns {
-		return "", k, nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c,
-			k.r, k.s, k.c*k.r*k.s)
+		fail.Check(nodeErr(n, "its weights take %d values, the map %s has %d·%d·%d = %d", a.columns, quote(src), k.c,
+			k.r, k.s, k.c*k.r*k.s))
 	}
 	if opt.K > 0 && opt.K != a.k {
-		return "", k, nodeErr(n, "k is %d, but the weights give %d outputs", opt.K, a.k)
+		fail.Check(nodeErr(n, "k is %d, but the weights give %d outputs", opt.K, a.k))
 	}
-	return src, k, nil
+	return src, k
 }
 
 // flattening reports operators that change the shape at most, and not the order.
@@ -187,13 +177,11 @@ func flattening(name string) bool {
 }
 
 // mapBefore is the 4-D value behind the input of n.
-func (m *Model) mapBefore(n *pb.NodeProto, after string) (string, error) {
+func (m *Model) mapBefore(n *pb.NodeProto, after string) string {
 	if after != "" {
-		v, err := m.ValueOf(after)
-		if err != nil {
-			return "", nodeErr(n, "after: %v", err)
-		}
-		return v, nil
+		var v string
+		ofNode(n, "after: ", func() { v = m.ValueOf(after) })
+		return v
 	}
 	v := n.Input[0]
 	for range 16 {
@@ -206,28 +194,28 @@ func (m *Model) mapBefore(n *pb.NodeProto, after string) (string, error) {
 		}
 		v = p.Input[0]
 	}
-	return v, nil
+	return v
 }
 
 // ValueOf is a value by its own name, or the only output of the node with that
 // name.
-func (m *Model) ValueOf(name string) (string, error) {
+func (m *Model) ValueOf(name string) string {
 	found := m.Find(Query{Name: name})
 	if m.known(name) {
 		if len(found) > 0 && at(found[0].Output, 0) != name {
-			return "", fmt.Errorf("%s is the name both of a value and of %s; want one that is clear", quote(name),
+			fail.Errorf("%s is the name both of a value and of %s; want one that is clear", quote(name),
 				label(found[0]))
 		}
-		return name, nil
+		return name
 	}
-	n, err := m.Node(name)
+	n, err := fail.Try(func() *pb.NodeProto { return m.Node(name) })
 	if err != nil {
-		return "", fmt.Errorf("no value and no node is called %s%s", quote(name), near(name, m.valueNames()))
+		fail.Errorf("no value and no node is called %s%s", quote(name), near(name, m.valueNames()))
 	}
 	if len(n.Output) != 1 {
-		return "", nodeErr(n, "has %d outputs (%s); name the one that is meant", len(n.Output), quoted(n.Output))
+		fail.Check(nodeErr(n, "has %d outputs (%s); name the one that is meant", len(n.Output), quoted(n.Output)))
 	}
-	return n.Output[0], nil
+	return n.Output[0]
 }
 
 // convNode makes a Conv and its constants.
@@ -263,30 +251,21 @@ func (m *Model) discard(n *pb.NodeProto) {
 // values that nothing makes (any more), such as graph outputs whose producers
 // were removed.
 func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs []string,
-	opt ConvOptions) (_ []*pb.NodeProto, err error) {
-	defer fail.Catch(&err)
-	a := fail.Must(m.affineOf(n))
-	src, k := fail.Must2(m.convSource(n, a, &opt))
+	opt ConvOptions) []*pb.NodeProto {
+	a := m.affineOf(n)
+	src, k := m.convSource(n, a, &opt)
 	var pieces []piece
 	if sizes == nil {
-		pieces, err = m.piecesBehind(n, a.k)
+		pieces = m.piecesBehind(n, a.k)
 	} else {
-		pieces, err = m.piecesOf(n, sizes, outputs, a.k)
-	}
-	if err != nil {
-		return nil, err
+		pieces = m.piecesOf(n, sizes, outputs, a.k)
 	}
 	var convs []*pb.NodeProto
 	base := cmp.Or(opt.Name, n.GetName()+"_Conv")
 	for i, p := range pieces {
-		part := &affine{}
-		if part.w, err = SliceAxis(a.w, 0, p.from, p.to); err != nil {
-			return nil, nodeErr(n, "%v", err)
-		}
+		part := &affine{w: a.w.Slice(0, p.from, p.to)}
 		if a.b != nil {
-			if part.b, err = SliceAxis(a.b, 0, p.from, p.to); err != nil {
-				return nil, nodeErr(n, "%v", err)
-			}
+			part.b = a.b.Slice(0, p.from, p.to)
 		}
 		c := m.convNode(m.UniqueNode(fmt.Sprintf("%s_%d", base, i)), src, part, k, fmt.Sprintf("%s_%d", a.wName, i),
 			fmt.Sprintf("%s_%d", a.bName, i))
@@ -301,7 +280,8 @@ func (m *Model) RewriteGemmAsSlicedConvs(n *pb.NodeProto, sizes []int, outputs [
 		}
 	}
 	m.discard(n)
-	return convs, m.Sort()
+	m.Sort()
+	return convs
 }
 
 // piece is a range of a Gemm's outputs and the value that gets it.
@@ -311,79 +291,76 @@ type piece struct {
 	node     *pb.NodeProto // that cuts it out now
 }
 
-func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) ([]piece, error) {
+func (m *Model) piecesOf(n *pb.NodeProto, sizes []int, outputs []string, k int) []piece {
 	if len(sizes) != len(outputs) || len(sizes) == 0 {
-		return nil, nodeErr(n, "%d sizes and %d outputs; want as many", len(sizes), len(outputs))
+		fail.Check(nodeErr(n, "%d sizes and %d outputs; want as many", len(sizes), len(outputs)))
 	}
 	if u := m.Consumers(n.Output[0]); len(u) > 0 {
-		return nil, nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the "+
-			"Slices behind it are used)", label(u[0].Node))
+		fail.Check(nodeErr(n, "its result is read by %s; with sizes given nothing may read it (without them the "+
+			"Slices behind it are used)", label(u[0].Node)))
 	}
 	var out []piece
 	sum := 0
 	for i, s := range sizes {
 		if s <= 0 || s > k-sum {
-			return nil, nodeErr(n, "sizes %v do not fit its %d outputs", sizes, k)
+			fail.Check(nodeErr(n, "sizes %v do not fit its %d outputs", sizes, k))
 		}
 		if p := m.Producer(outputs[i]); p != nil && (p != n || i > 0 && slices.Contains(outputs[:i], outputs[i])) {
-			return nil, nodeErr(n, "output %s is made by %s; remove that first", quote(outputs[i]), label(p))
+			fail.Check(nodeErr(n, "output %s is made by %s; remove that first", quote(outputs[i]), label(p)))
 		}
 		if outputs[i] == "" || slices.Contains(outputs[:i], outputs[i]) || m.Producer(outputs[i]) == nil &&
 			m.known(outputs[i]) {
-			return nil, nodeErr(n, "output name %s is empty, taken, or listed twice", quote(outputs[i]))
+			fail.Check(nodeErr(n, "output name %s is empty, taken, or listed twice", quote(outputs[i])))
 		}
 		out = append(out, piece{sum, sum + s, outputs[i], nil})
 		sum += s
 	}
 	if sum != k {
-		return nil, nodeErr(n, "sizes %v make %d; the weights give %d outputs", sizes, sum, k)
+		fail.Check(nodeErr(n, "sizes %v make %d; the weights give %d outputs", sizes, sum, k))
 	}
-	return out, nil
+	return out
 }
 
 // piecesBehind reads the Slices or the Split behind a node.
-func (m *Model) piecesBehind(n *pb.NodeProto, k int) ([]piece, error) {
+func (m *Model) piecesBehind(n *pb.NodeProto, k int) []piece {
 	y := n.Output[0]
 	if m.IsOutput(y) {
-		return nil, nodeErr(n, "its result is a graph output as a whole; want one that is only cut into pieces")
+		fail.Check(nodeErr(n, "its result is a graph output as a whole; want one that is only cut into pieces"))
 	}
 	var out []piece
 	for _, u := range m.Consumers(y) {
 		if u.Index != 0 {
-			return nil, nodeErr(n, "its result is read by %s; want Slices or a Split only", label(u.Node))
+			fail.Check(nodeErr(n, "its result is read by %s; want Slices or a Split only", label(u.Node)))
 		}
-		ps, err := m.cuts(u.Node, k)
-		if err != nil {
-			return nil, nodeErr(n, "its result is read by %v", err)
-		}
-		out = append(out, ps...)
+		ofNode(n, "its result is read by ", func() { out = append(out, m.cuts(u.Node, k)...) })
 	}
 	if len(out) == 0 {
-		return nil, nodeErr(n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and "+
-			"outputs")
+		fail.Check(nodeErr(n, "nothing cuts its result into pieces; want Slices or a Split behind it, or sizes and "+
+			"outputs"))
 	}
-	return out, nil
+	return out
 }
 
 // cuts are the pieces that a Slice or Split takes of the last of 2 dimensions.
-func (m *Model) cuts(n *pb.NodeProto, k int) ([]piece, error) {
+func (m *Model) cuts(n *pb.NodeProto, k int) []piece {
 	switch n.GetOpType() {
 	case "Slice":
 		st, en, ax := m.ints(n, 1, "starts"), m.ints(n, 2, "ends"), m.ints(n, 3, "axes")
 		step := m.ints(n, 4, "")
 		if len(st) != 1 || len(en) != 1 || len(ax) != 1 || !channelAxis(ax[0]) || len(step) > 1 || len(step) == 1 &&
 			step[0] != 1 {
-			return nil, nodeErr(n, "which does not take a known range of axis 1 with step 1")
+			fail.Check(nodeErr(n, "which does not take a known range of axis 1 with step 1"))
 		}
 		from, to := clampIndex(st[0], k), clampIndex(en[0], k)
 		if from >= to {
-			return nil, nodeErr(n, "which takes the empty range %d to %d", from, to)
+			fail.Check(nodeErr(n, "which takes the empty range %d to %d", from, to))
 		}
-		return []piece{{from, to, n.Output[0], n}}, nil
+		return []piece{{from, to, n.Output[0], n}}
 	case "Split":
 		return m.splitCuts(n, k)
 	}
-	return nil, nodeErr(n, "which is neither Slice nor Split")
+	fail.Check(nodeErr(n, "which is neither Slice nor Split"))
+	return nil
 }
 
 // ints are the numbers of a constant input, or of the attribute that older opsets have.
@@ -399,9 +376,9 @@ func (m *Model) ints(n *pb.NodeProto, i int, attr string) []int64 {
 
 func channelAxis(axis int64) bool { return axis == 1 || axis == -1 }
 
-func (m *Model) splitCuts(n *pb.NodeProto, k int) ([]piece, error) {
+func (m *Model) splitCuts(n *pb.NodeProto, k int) []piece {
 	if !channelAxis(attrInt(n, "axis", 0)) {
-		return nil, nodeErr(n, "which splits another axis than 1")
+		fail.Check(nodeErr(n, "which splits another axis than 1"))
 	}
 	sizes := m.ints(n, 1, "split")
 	if sizes == nil {
@@ -411,20 +388,20 @@ func (m *Model) splitCuts(n *pb.NodeProto, k int) ([]piece, error) {
 		}
 	}
 	if len(sizes) != len(n.Output) {
-		return nil, nodeErr(n, "which has %d sizes for %d outputs", len(sizes), len(n.Output))
+		fail.Check(nodeErr(n, "which has %d sizes for %d outputs", len(sizes), len(n.Output)))
 	}
 	var out []piece
 	pos := 0
 	for i, s := range sizes {
 		if s <= 0 || s > int64(k-pos) {
-			return nil, nodeErr(n, "whose sizes %v do not fit %d", sizes, k)
+			fail.Check(nodeErr(n, "whose sizes %v do not fit %d", sizes, k))
 		}
 		if n.Output[i] != "" {
 			out = append(out, piece{pos, pos + int(s), n.Output[i], n})
 		}
 		pos += int(s)
 	}
-	return out, nil
+	return out
 }
 
 func clampIndex(v int64, k int) int {

@@ -45,20 +45,21 @@ var Conversions = []Conversion{
 		func(s []int) []int { return []int{s[0], 1, 1} }},
 }
 
-func conversion(name string) (*Conversion, error) {
+func conversion(name string) *Conversion {
 	var all []string
 	for i := range Conversions {
 		if Conversions[i].Name == name {
-			return &Conversions[i], nil
+			return &Conversions[i]
 		}
 		all = append(all, Conversions[i].Name)
 	}
-	return nil, fmt.Errorf("conversion %s is unknown%s; there are %s, and transpose and reshape for others",
+	fail.Errorf("conversion %s is unknown%s; there are %s, and transpose and reshape for others",
 		quote(name), near(name, all), quoted(all))
+	return nil
 }
 
 // of is the shape that a conversion makes of another.
-func (c *Conversion) of(shape []int) ([]int, error) {
+func (c *Conversion) of(shape []int) []int {
 	var out []int
 	if len(shape) == len(c.Perm) {
 		p := make([]int, len(shape))
@@ -68,30 +69,29 @@ func (c *Conversion) of(shape []int) ([]int, error) {
 		out = c.Shape(p)
 	}
 	if out == nil {
-		return nil, fmt.Errorf("conversion %s (%s) does not fit shape %v", c.Name, c.Doc, shape)
+		fail.Errorf("conversion %s (%s) does not fit shape %v", c.Name, c.Doc, shape)
 	}
-	return out, nil
+	return out
 }
 
 // Convert applies a conversion by its name to a constant.
-func Convert(d *tensor.Dense, name string) (_ *tensor.Dense, err error) {
-	defer fail.Catch(&err)
-	c := fail.Must(conversion(name))
-	shape := fail.Must(c.of(d.Shape))
-	return d.Transpose(c.Perm).Reshaped(shape), nil
+func Convert(d *tensor.Dense, name string) *tensor.Dense {
+	c := conversion(name)
+	shape := c.of(d.Shape)
+	return d.Transpose(c.Perm).Reshaped(shape)
 }
 
 // TransposeReshape permutes the dimensions of a constant (nil perm leaves
 // them) and gives it another shape (nil leaves it; one size may be -1).
-func TransposeReshape(d *tensor.Dense, perm, shape []int) (*tensor.Dense, error) {
+func TransposeReshape(d *tensor.Dense, perm, shape []int) *tensor.Dense {
 	if perm != nil {
 		if err := checkPerm(perm, len(d.Shape)); err != nil {
-			return nil, fmt.Errorf("%w (the constant has shape %v)", err, d.Shape)
+			fail.Errorf("%w (the constant has shape %v)", err, d.Shape)
 		}
 		d = d.Transpose(perm)
 	}
 	if shape == nil {
-		return d, nil
+		return d
 	}
 	shape = slices.Clone(shape)
 	free, n := -1, 1
@@ -100,9 +100,9 @@ func TransposeReshape(d *tensor.Dense, perm, shape []int) (*tensor.Dense, error)
 		case k == -1 && free < 0:
 			free = i
 		case k < 0:
-			return nil, fmt.Errorf("shape %v has a negative size; one may be -1", shape)
+			fail.Errorf("shape %v has a negative size; one may be -1", shape)
 		case k > 0 && n > tensor.MaxElems/k:
-			return nil, fmt.Errorf("shape %v is too large", shape)
+			fail.Errorf("shape %v is too large", shape)
 		default:
 			n *= k
 		}
@@ -112,9 +112,9 @@ func TransposeReshape(d *tensor.Dense, perm, shape []int) (*tensor.Dense, error)
 		n *= shape[free]
 	}
 	if n != d.Len() || free >= 0 && shape[free] < 0 {
-		return nil, fmt.Errorf("shape %v has %d elements, the constant of shape %v has %d", shape, n, d.Shape, d.Len())
+		fail.Errorf("shape %v has %d elements, the constant of shape %v has %d", shape, n, d.Shape, d.Len())
 	}
-	return d.Reshaped(shape), nil
+	return d.Reshaped(shape)
 }
 
 func checkPerm(perm []int, rank int) error {
@@ -133,11 +133,8 @@ func checkPerm(perm []int, rank int) error {
 
 // SliceAxis takes indices start to end (exclusive) of one dimension; negative
 // ones count from the end.
-func SliceAxis(d *tensor.Dense, axis, start, end int) (*tensor.Dense, error) {
-	axis, err := normAxis(axis, len(d.Shape))
-	if err != nil {
-		return nil, err
-	}
+func SliceAxis(d *tensor.Dense, axis, start, end int) *tensor.Dense {
+	axis = normAxis(axis, len(d.Shape))
 	size := d.Shape[axis]
 	for _, p := range []*int{&start, &end} {
 		if *p < 0 {
@@ -145,36 +142,32 @@ func SliceAxis(d *tensor.Dense, axis, start, end int) (*tensor.Dense, error) {
 		}
 	}
 	if start < 0 || end > size || start >= end {
-		return nil, fmt.Errorf("indices %d to %d do not lie within the %d of axis %d (shape %v)", start, end, size,
+		fail.Errorf("indices %d to %d do not lie within the %d of axis %d (shape %v)", start, end, size,
 			axis, d.Shape)
 	}
-	return d.Slice(axis, start, end), nil
+	return d.Slice(axis, start, end)
 }
 
-func normAxis(axis, rank int) (int, error) {
+func normAxis(axis, rank int) int {
 	if axis < -rank || axis >= rank {
-		return 0, fmt.Errorf("axis %d is outside rank %d", axis, rank)
+		fail.Errorf("axis %d is outside rank %d", axis, rank)
 	}
 	if axis < 0 {
 		axis += rank
 	}
-	return axis, nil
+	return axis
 }
 
 // ConvertInitializer changes a constant by f: in place, so that all its readers
 // see the new one, or with a new name beside the old one.
-func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) (*tensor.Dense, error)) error {
-	d, err := m.Constant(name)
-	if err != nil {
-		return err
-	}
-	if d, err = f(d); err != nil {
-		return fmt.Errorf("initializer %s: %w", quote(name), err)
-	}
+func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) *tensor.Dense) {
+	d := m.Constant(name)
+	fail.Under("initializer "+quote(name), func() { d = f(d) })
 	if as != "" && as != name {
-		return m.AddInitializer(model.TensorProto(as, d))
+		m.AddInitializer(model.TensorProto(as, d))
+		return
 	}
-	return m.SetInitializer(model.TensorProto(name, d))
+	m.SetInitializer(model.TensorProto(name, d))
 }
 
 // SplitToMaps cuts a constant whose axis lists the flattened places of several
@@ -182,44 +175,38 @@ func (m *Model) ConvertInitializer(name, as string, f func(*tensor.Dense) (*tens
 // strides) into one constant per map, in which height and width of the map
 // replace the axis. maps are the values whose last two dimensions
 // say how large each map is.
-func (m *Model) SplitToMaps(name string, axis int, maps, as []string) (err error) {
-	defer fail.Catch(&err)
+func (m *Model) SplitToMaps(name string, axis int, maps, as []string) {
 	if len(maps) != len(as) {
-		return fmt.Errorf("%d maps and %d names for the parts; want as many", len(maps), len(as))
+		fail.Errorf("%d maps and %d names for the parts; want as many", len(maps), len(as))
 	}
-	d := fail.Must(m.Constant(name))
-	if axis, err = normAxis(axis, len(d.Shape)); err != nil {
-		return fmt.Errorf("initializer %s: %w", quote(name), err)
-	}
+	d := m.Constant(name)
+	fail.Under("initializer "+quote(name), func() { axis = normAxis(axis, len(d.Shape)) })
 	var sizes [][2]int
 	total := 0
 	for _, v := range maps {
 		s, ok := m.Shapes().Static(v)
 		if !ok {
-			return m.noShape(v)
+			fail.Check(m.noShape(v))
 		}
 		if len(s) < 2 {
-			return fmt.Errorf("map %s has shape %v; want height and width as its last dimensions", quote(v), s)
+			fail.Errorf("map %s has shape %v; want height and width as its last dimensions", quote(v), s)
 		}
 		hw := [2]int{s[len(s)-2], s[len(s)-1]}
 		sizes = append(sizes, hw)
 		total += hw[0] * hw[1]
 	}
 	if total != d.Shape[axis] {
-		return fmt.Errorf("initializer %s: axis %d has %d places (shape %v), the maps have %d (%v)", quote(name), axis,
+		fail.Errorf("initializer %s: axis %d has %d places (shape %v), the maps have %d (%v)", quote(name), axis,
 			d.Shape[axis], d.Shape, total, sizes)
 	}
 	from := 0
 	for i, hw := range sizes {
-		part, err := SliceAxis(d, axis, from, from+hw[0]*hw[1])
-		if err != nil {
-			return fmt.Errorf("initializer %s: %w", quote(name), err)
-		}
+		var part *tensor.Dense
+		fail.Under("initializer "+quote(name), func() { part = SliceAxis(d, axis, from, from+hw[0]*hw[1]) })
 		from += hw[0] * hw[1]
 		shape := slices.Replace(slices.Clone(part.Shape), axis, axis+1, hw[0], hw[1])
-		fail.Check(m.AddInitializer(model.TensorProto(as[i], part.Reshaped(shape))))
+		m.AddInitializer(model.TensorProto(as[i], part.Reshaped(shape)))
 	}
-	return nil
 }
 
 // noShape explains that a value's shape is not known.

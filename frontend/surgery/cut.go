@@ -16,8 +16,7 @@ import (
 // InsertTransposePair puts a Transpose in front of input 0 of a node and
 // another behind output 0, so that the node works in another order of
 // dimensions.
-func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) (err error) {
-	defer fail.Catch(&err)
+func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) {
 	rank := -1
 	if t, ok := m.Shapes().Type(at(n.Input, 0)); ok {
 		rank = len(t.Shape)
@@ -28,17 +27,15 @@ func (m *Model) InsertTransposePair(n *pb.NodeProto, before, after []int) (err e
 			r = len(p)
 		}
 		if err := checkPerm(p, r); err != nil {
-			return nodeErr(n, "%s: %v", [...]string{"before", "after"}[i], err)
+			fail.Check(nodeErr(n, "%s: %v", [...]string{"before", "after"}[i], err))
 		}
 	}
-	make_ := func(suffix string, p []int) (*pb.NodeProto, error) {
+	transpose := func(suffix string, p []int) *pb.NodeProto {
 		return m.MakeNode(NodeSpec{Op: "Transpose", Name: m.UniqueNode(n.GetName() + suffix),
 			Attributes: map[string]any{"perm": p}})
 	}
-	t := fail.Must(make_("/transpose_before", before))
-	fail.Check(m.InsertBefore(n, 0, t, 0))
-	t = fail.Must(make_("/transpose_after", after))
-	return m.InsertAfter(n.Output[0], t, 0)
+	m.InsertBefore(n, 0, transpose("/transpose_before", before), 0)
+	m.InsertAfter(n.Output[0], transpose("/transpose_after", after), 0)
 }
 
 // Cut says how InsertSlices cuts a value along an axis: into Sizes; or into
@@ -63,52 +60,50 @@ func (c Cut) equal(total int) (count, each int, ok bool) {
 }
 
 // sizes are the pieces for a value.
-func (m *Model) sizes(value string, c Cut) (axis int, sizes []int, err error) {
+func (m *Model) sizes(value string, c Cut) (axis int, sizes []int) {
 	t, known := m.Shapes().Type(value)
 	axis, total := c.Axis, -1
 	if known {
-		if axis, err = normAxis(c.Axis, len(t.Shape)); err != nil {
-			return 0, nil, fmt.Errorf("value %s of shape %s: %w", quote(value), ShapeText(t.Shape), err)
-		}
+		fail.Under(fmt.Sprintf("value %s of shape %s", quote(value), ShapeText(t.Shape)),
+			func() { axis = normAxis(c.Axis, len(t.Shape)) })
 		total = int(t.Shape[axis].Size)
 	}
 	if sizes = c.Sizes; sizes == nil {
 		if (c.Count == 0 || c.Size == 0) && total < 0 {
-			return 0, nil, fmt.Errorf("%w; give both count and size of the pieces", m.noShape(value))
+			fail.Errorf("%w; give both count and size of the pieces", m.noShape(value))
 		}
 		count, each, ok := c.equal(total)
 		switch {
 		case !ok:
-			return 0, nil, fmt.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, "+
+			fail.Errorf("value %s of shape %s: axis %d cannot be cut into equal pieces (count %d, "+
 				"size %d); give sizes", quote(value), ShapeText(t.Shape), axis, count, each)
 		case count < 1 || count > 1<<16:
-			return 0, nil, fmt.Errorf("value %s is to be cut into %d pieces; want 1 to 65536", quote(value), count)
+			fail.Errorf("value %s is to be cut into %d pieces; want 1 to 65536", quote(value), count)
 		}
 		sizes = slices.Repeat([]int{each}, count)
 	}
 	sum := 0
 	for _, s := range sizes {
 		if s < 1 || s > tensor.MaxElems {
-			return 0, nil, fmt.Errorf("value %s: a piece of size %d; want at least 1", quote(value), s)
+			fail.Errorf("value %s: a piece of size %d; want at least 1", quote(value), s)
 		}
 		sum += s
 	}
 	if total >= 0 && sum > total {
-		return 0, nil, fmt.Errorf("value %s of shape %s: axis %d has %d places, the pieces %v take %d", quote(value),
+		fail.Errorf("value %s of shape %s: axis %d has %d places, the pieces %v take %d", quote(value),
 			ShapeText(t.Shape), axis, total, sizes, sum)
 	}
-	return axis, sizes, nil
+	return axis, sizes
 }
 
 // InsertSlices adds one Slice after another of a value and gives the names of
 // their results: those given, or the value's with _slice_0, _slice_1, ... Its
 // readers stay.
-func (m *Model) InsertSlices(value string, c Cut, outputs []string) (_ []string, err error) {
-	defer fail.Catch(&err)
+func (m *Model) InsertSlices(value string, c Cut, outputs []string) []string {
 	fail.Check(m.wantValue(value))
-	axis, sizes := fail.Must2(m.sizes(value, c))
+	axis, sizes := m.sizes(value, c)
 	if outputs != nil && len(outputs) != len(sizes) {
-		return nil, fmt.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes),
+		fail.Errorf("value %s is cut into %d pieces, but %d outputs are named", quote(value), len(sizes),
 			len(outputs))
 	}
 	var out []string
@@ -118,16 +113,16 @@ func (m *Model) InsertSlices(value string, c Cut, outputs []string) (_ []string,
 		if outputs == nil {
 			o = m.UniqueValue(value + "_slice_" + strconv.Itoa(i))
 		}
-		n := fail.Must(m.sliceNode(value, o, axis, from, from+s))
-		fail.Check(m.AddNode(n))
+		n := m.sliceNode(value, o, axis, from, from+s)
+		m.AddNode(n)
 		out = append(out, o)
 		from += s
 	}
-	return out, nil
+	return out
 }
 
 // sliceNode is a Slice in the form of the model's opset.
-func (m *Model) sliceNode(value, out string, axis, from, to int) (*pb.NodeProto, error) {
+func (m *Model) sliceNode(value, out string, axis, from, to int) *pb.NodeProto {
 	s := NodeSpec{Op: "Slice", Name: m.UniqueNode(out + "/Slice"), Inputs: []string{value}, Outputs: []string{out}}
 	if m.Opset("") < 10 {
 		s.Attributes = map[string]any{"starts": []int{from}, "ends": []int{to}, "axes": []int{axis}}
@@ -146,7 +141,7 @@ func (m *Model) sliceNode(value, out string, axis, from, to int) (*pb.NodeProto,
 func (m *Model) shared(what string, v int) string {
 	name := "surgery_" + what + "_" + strconv.Itoa(v)
 	if t := m.initializer(name); t != nil {
-		if d, err := m.Constant(name); err == nil && tensor.Equal(d, tensor.Ints(v)) {
+		if d, err := m.loaded(m.Proto).Tensor(t); err == nil && tensor.Equal(d, tensor.Ints(v)) {
 			return name
 		}
 	}
@@ -156,10 +151,9 @@ func (m *Model) shared(what string, v int) string {
 // InsertConcat adds a Concat of values along an axis under a name (empty: made
 // up) and gives its result. With to, input index of that node reads it.
 func (m *Model) InsertConcat(values []string, axis int, name, output string, to *pb.NodeProto,
-	index int) (_ string, err error) {
-	defer fail.Catch(&err)
+	index int) string {
 	if len(values) == 0 {
-		return "", fmt.Errorf("a Concat of no values")
+		fail.Errorf("a Concat of no values")
 	}
 	for _, v := range values {
 		fail.Check(m.wantValue(v))
@@ -173,12 +167,12 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 	if output != "" {
 		spec.Outputs = []string{output}
 	}
-	n := fail.Must(m.MakeNode(spec))
-	fail.Check(m.AddNode(n))
+	n := m.MakeNode(spec)
+	m.AddNode(n)
 	if to != nil {
-		return n.Output[0], m.Connect(n.Output[0], to, index)
+		m.Connect(n.Output[0], to, index)
 	}
-	return n.Output[0], nil
+	return n.Output[0]
 }
 
 // InsertSlicesConcat cuts a value into pieces along one axis and joins them
@@ -186,8 +180,7 @@ func (m *Model) InsertConcat(values []string, axis int, name, output string, to 
 // rows of a map [N,C,H,W] cut along H and joined along W give [N,C,1,H·W]. The
 // node before reads the result where it read the value; nil: everybody does.
 func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *pb.NodeProto,
-	outputs string) (_ string, err error) {
-	defer fail.Catch(&err)
+	outputs string) string {
 	fail.Check(m.wantValue(value))
 	readers := m.Consumers(value)
 	if before != nil {
@@ -198,16 +191,16 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 			}
 		}
 		if len(mine) == 0 {
-			return "", nodeErr(before, "does not read %s; its inputs are %s", quote(value), quoted(before.Input))
+			fail.Check(nodeErr(before, "does not read %s; its inputs are %s", quote(value), quoted(before.Input)))
 		}
 		readers = mine
 	}
 	if m.IsOutput(value) {
-		return "", fmt.Errorf("%s is a graph output; give the node that makes it another output first (change_output)",
+		fail.Errorf("%s is a graph output; give the node that makes it another output first (change_output)",
 			quote(value))
 	}
-	parts := fail.Must(m.InsertSlices(value, c, nil))
-	joined := fail.Must(m.InsertConcat(parts, concatAxis, m.UniqueNode(value+"/Concat"), outputs, nil, 0))
+	parts := m.InsertSlices(value, c, nil)
+	joined := m.InsertConcat(parts, concatAxis, m.UniqueNode(value+"/Concat"), outputs, nil, 0)
 	for _, u := range readers {
 		if u.Index >= 0 {
 			u.Node.Input[u.Index] = joined
@@ -216,5 +209,6 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 		}
 	}
 	m.Touch()
-	return joined, m.Sort()
+	m.Sort()
+	return joined
 }

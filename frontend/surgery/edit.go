@@ -3,7 +3,6 @@
 package surgery
 
 import (
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -15,18 +14,18 @@ import (
 // AddNode adds a node at the end of the list, or in front of the first node that
 // reads its results. Nothing is re-wired. Outputs without a name, or none at all where the
 // operator must have one, get the name of the node with _output_0 behind it.
-func (m *Model) AddNode(n *pb.NodeProto) error {
+func (m *Model) AddNode(n *pb.NodeProto) {
 	m.name(n)
 	for _, o := range n.Output {
 		if o == "" {
 			continue
 		}
 		if err := m.freeValue(o); err != nil {
-			return nodeErr(n, "%v", err)
+			fail.Check(nodeErr(n, "%v", err))
 		}
 	}
 	m.place(n)
-	return m.Sort()
+	m.Sort()
 }
 
 // name fills in the names that a new node lacks.
@@ -69,13 +68,12 @@ func (m *Model) placeBefore(at *pb.NodeProto, nodes ...*pb.NodeProto) {
 // and everything that read the value reads the first output of n instead. Of a
 // graph output, n becomes the producer under the output's own name, and the
 // value in front of it gets another name.
-func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) (err error) {
-	defer fail.Catch(&err)
+func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) {
 	fail.Check(m.wantValue(value))
 	p := m.Producer(value)
 	if m.IsOutput(value) {
 		if p == nil {
-			return fmt.Errorf("%s is both an input and an output of the graph; give the output a name of its own first",
+			fail.Errorf("%s is both an input and an output of the graph; give the output a name of its own first",
 				quote(value))
 		}
 		inside := m.UniqueValue(value + "_inner")
@@ -87,27 +85,26 @@ func (m *Model) InsertAfter(value string, n *pb.NodeProto, in int) (err error) {
 		m.name(n)
 		renameList(p.Output, only(value, inside))
 		m.placeBefore(p, n)
-		return m.Sort()
+		m.Sort()
+		return
 	}
 	n.Input = setAt(n.Input, in, value)
-	fail.Check(m.AddNode(n))
+	m.AddNode(n)
 	m.rewire(value, n.Output[0], n)
-	return m.Sort()
+	m.Sort()
 }
 
 // InsertBefore puts a node onto one edge: input number in of n reads what
 // input index of at read, and that one reads the first output of n instead.
-func (m *Model) InsertBefore(at *pb.NodeProto, index int, n *pb.NodeProto, in int) error {
+func (m *Model) InsertBefore(at *pb.NodeProto, index int, n *pb.NodeProto, in int) {
 	if index < 0 || index >= len(at.Input) || at.Input[index] == "" {
-		return nodeErr(at, "has no input %d; its inputs are %s", index, quoted(at.Input))
+		fail.Check(nodeErr(at, "has no input %d; its inputs are %s", index, quoted(at.Input)))
 	}
 	n.Input = setAt(n.Input, in, at.Input[index])
-	if err := m.AddNode(n); err != nil {
-		return err
-	}
+	m.AddNode(n)
 	at.Input[index] = n.Output[0]
 	m.Touch()
-	return m.Sort()
+	m.Sort()
 }
 
 // setAt stores s at place i of a list that may be too short.
@@ -120,45 +117,43 @@ func setAt(list []string, i int, s string) []string {
 }
 
 // Connect makes input index of a node read a value.
-func (m *Model) Connect(value string, to *pb.NodeProto, index int) error {
-	if err := m.wantValue(value); err != nil {
-		return err
-	}
+func (m *Model) Connect(value string, to *pb.NodeProto, index int) {
+	fail.Check(m.wantValue(value))
 	if index < 0 || index > len(to.Input)+8 {
-		return nodeErr(to, "has no input %d; it has %d inputs", index, len(to.Input))
+		fail.Check(nodeErr(to, "has no input %d; it has %d inputs", index, len(to.Input)))
 	}
 	to.Input = setAt(to.Input, index, value)
 	m.Touch()
-	return m.Sort()
+	m.Sort()
 }
 
 // ChangeOutput gives an output of a node another name. With follow, readers of
 // the old name follow; without, they are left for other edits to serve. Graph
 // outputs keep their names: this is how a node becomes the producer of one.
-func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow bool) error {
+func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow bool) {
 	if index < 0 || index >= len(n.Output) {
-		return nodeErr(n, "has no output %d; its outputs are %s", index, quoted(n.Output))
+		fail.Check(nodeErr(n, "has no output %d; its outputs are %s", index, quoted(n.Output)))
 	}
 	if name == "" {
-		return nodeErr(n, "the new name of output %d is empty", index)
+		fail.Check(nodeErr(n, "the new name of output %d is empty", index))
 	}
 	old := n.Output[index]
 	if old == name {
-		return nil
+		return
 	}
 	if p := m.Producer(name); p != nil {
-		return nodeErr(n, "output %d cannot be called %s, which %s makes; remove that first", index, quote(name),
-			label(p))
+		fail.Check(nodeErr(n, "output %d cannot be called %s, which %s makes; remove that first", index, quote(name),
+			label(p)))
 	}
 	if m.known(name) {
-		return nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index, quote(name))
+		fail.Check(nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index, quote(name)))
 	}
 	n.Output[index] = name
 	m.Touch()
 	if follow && old != "" {
 		m.rewire(old, name, nil)
 	}
-	return m.Sort()
+	m.Sort()
 }
 
 // RemoveOptions of Remove.
@@ -175,23 +170,21 @@ type RemoveOptions struct {
 // outputs included, get the value that the node read; a graph output keeps its
 // name (where two would become one value, an Identity stays in between).
 // Constants that only removed nodes read go, too.
-func (m *Model) Remove(nodes []*pb.NodeProto, opt RemoveOptions) error {
+func (m *Model) Remove(nodes []*pb.NodeProto, opt RemoveOptions) {
 	var orphans []string
 	for _, n := range nodes {
 		if !slices.Contains(m.graph().Node, n) {
-			return nodeErr(n, "is not in the graph (removed twice?)")
+			fail.Check(nodeErr(n, "is not in the graph (removed twice?)"))
 		}
 		orphans = append(orphans, reads(n)...)
 		if opt.Only {
 			m.delete(n)
 			continue
 		}
-		if err := m.bypass(n, opt.Input); err != nil {
-			return err
-		}
+		m.bypass(n, opt.Input)
 	}
 	m.dropConstants(orphans)
-	return m.Sort()
+	m.Sort()
 }
 
 func (m *Model) delete(n *pb.NodeProto) {
@@ -203,52 +196,48 @@ func (m *Model) delete(n *pb.NodeProto) {
 }
 
 // bypass deletes a node and connects its readers to its input.
-func (m *Model) bypass(n *pb.NodeProto, input int) error {
+func (m *Model) bypass(n *pb.NodeProto, input int) {
 	used := ""
 	for _, o := range n.Output {
 		if o == "" || !m.IsOutput(o) && len(m.Consumers(o)) == 0 {
 			continue
 		}
 		if used != "" {
-			return nodeErr(n, "has several outputs that are read (%s, %s); nothing can replace all of them "+
-				"(only: true removes it without re-wiring)", quote(used), quote(o))
+			fail.Check(nodeErr(n, "has several outputs that are read (%s, %s); nothing can replace all of them "+
+				"(only: true removes it without re-wiring)", quote(used), quote(o)))
 		}
 		used = o
 	}
 	if used == "" {
 		m.delete(n)
-		return nil
+		return
 	}
-	k, err := m.dataInput(n, input)
-	if err != nil {
-		return err
-	}
+	k := m.dataInput(n, input)
 	src := n.Input[k]
 	if !m.IsOutput(used) {
 		m.delete(n)
 		m.rewire(used, src, nil)
-		return nil
+		return
 	}
 	p := m.Producer(src)
 	if p == nil || m.IsOutput(src) {
 		// An interface at both ends: a name for each must stay.
 		m.placeBefore(n, newProto("Identity", m.UniqueNode(n.GetName()+"/Identity"), used, src))
 		m.delete(n)
-		return nil
+		return
 	}
 	m.delete(n)
 	m.rewire(src, used, nil)
 	renameList(p.Output, only(src, used))
-	return nil
 }
 
 // dataInput is the input that replaces a removed node's output.
-func (m *Model) dataInput(n *pb.NodeProto, input int) (int, error) {
+func (m *Model) dataInput(n *pb.NodeProto, input int) int {
 	if input >= 0 {
 		if input >= len(n.Input) || n.Input[input] == "" {
-			return 0, nodeErr(n, "has no input %d; its inputs are %s", input, quoted(n.Input))
+			fail.Check(nodeErr(n, "has no input %d; its inputs are %s", input, quoted(n.Input)))
 		}
-		return input, nil
+		return input
 	}
 	var data []int
 	for i, s := range n.Input {
@@ -258,15 +247,16 @@ func (m *Model) dataInput(n *pb.NodeProto, input int) (int, error) {
 	}
 	switch {
 	case len(data) == 1:
-		return data[0], nil
+		return data[0]
 	case len(data) == 0 && len(n.Input) == 1:
-		return 0, nil
+		return 0
 	case len(data) == 0:
-		return 0, nodeErr(n, "reads only constants, but something reads its result; say which input replaces it "+
-			"(input: N), or only: true")
+		fail.Check(nodeErr(n, "reads only constants, but something reads its result; say which input replaces it "+
+			"(input: N), or only: true"))
 	}
-	return 0, nodeErr(n, "reads %d values that are no constants (%s); say which one replaces its result (input: "+
-		"N), or only: true", len(data), quoted(n.Input))
+	fail.Check(nodeErr(n, "reads %d values that are no constants (%s); say which one replaces its result (input: "+
+		"N), or only: true", len(data), quoted(n.Input)))
+	return 0
 }
 
 // dropConstants deletes those of the named values that are initializers or
@@ -288,9 +278,9 @@ func (m *Model) dropConstants(values []string) {
 // Replace puts new nodes in the place of old ones. Whatever others still read
 // of the old nodes must be made by the new ones; a last new node without
 // outputs makes the one value that is needed.
-func (m *Model) Replace(old, by []*pb.NodeProto) error {
+func (m *Model) Replace(old, by []*pb.NodeProto) {
 	if len(old) == 0 || len(by) == 0 {
-		return fmt.Errorf("replacing %d nodes by %d; want at least one of each", len(old), len(by))
+		fail.Errorf("replacing %d nodes by %d; want at least one of each", len(old), len(by))
 	}
 	var need, orphans []string
 	for _, n := range old {
@@ -318,7 +308,7 @@ func (m *Model) Replace(old, by []*pb.NodeProto) error {
 		m.name(n)
 		for _, o := range n.Output {
 			if o != "" && m.known(o) {
-				return nodeErr(n, "%v", m.freeValue(o))
+				fail.Check(nodeErr(n, "%v", m.freeValue(o)))
 			}
 			made[o] = true
 		}
@@ -327,11 +317,10 @@ func (m *Model) Replace(old, by []*pb.NodeProto) error {
 	}
 	for _, s := range need {
 		if !made[s] {
-			return nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an "+
-				"output of a "+
-				"new node", quote(s))
+			fail.Check(nodeErr(at, "replacing it leaves %s without a producer, which is still needed; name it as an "+
+				"output of a new node", quote(s)))
 		}
 	}
 	m.dropConstants(orphans)
-	return m.Sort()
+	m.Sort()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Query says which nodes are meant; all fields that are set must hold. Names
@@ -67,17 +68,17 @@ func (m *Model) Find(q Query) []*pb.NodeProto {
 }
 
 // Node is the one node with a name; an error where there is none, or several.
-func (m *Model) Node(name string) (*pb.NodeProto, error) {
+func (m *Model) Node(name string) *pb.NodeProto {
 	return m.one(Query{Name: name})
 }
 
-func (m *Model) one(q Query) (*pb.NodeProto, error) {
+func (m *Model) one(q Query) *pb.NodeProto {
 	found := m.Find(q)
 	switch {
 	case len(found) == 1:
-		return found[0], nil
+		return found[0]
 	case len(found) == 0:
-		return nil, m.notFound(q)
+		fail.Check(m.notFound(q))
 	}
 	var outs []string
 	for _, n := range found {
@@ -86,7 +87,8 @@ func (m *Model) one(q Query) (*pb.NodeProto, error) {
 			break
 		}
 	}
-	return nil, fmt.Errorf("%d nodes with %s; want one: choose by output, of %s", len(found), q.String(), quoted(outs))
+	fail.Errorf("%d nodes with %s; want one: choose by output, of %s", len(found), q.String(), quoted(outs))
+	return nil
 }
 
 // notFound explains a query without a match.

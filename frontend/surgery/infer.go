@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -319,13 +320,11 @@ func (m *Model) ClearShapes() int {
 // inferred, for the graph outputs, too; outputs whose declaration changed are
 // reported. Declarations behind operators without a definition are kept:
 // nothing better is known. The error lists the nodes that do not fit their inputs.
-func (m *Model) InferShapes() (changed []string, err error) {
-	if err := m.undefined(); err != nil {
-		return nil, err
-	}
+func (m *Model) InferShapes() (changed []string) {
+	m.undefined()
 	s := m.Shapes()
 	if len(s.Problems) > 0 {
-		return nil, errors.Join(s.Problems...)
+		fail.Check(errors.Join(s.Problems...))
 	}
 	g := m.graph()
 	old := map[string]*pb.ValueInfoProto{}
@@ -354,7 +353,7 @@ func (m *Model) InferShapes() (changed []string, err error) {
 			}
 		}
 	}
-	return changed, nil
+	return changed
 }
 
 // redeclare writes what was inferred of an output. Open dimensions that agree keep their
@@ -391,7 +390,7 @@ func agree(decl, is []Dim) bool {
 }
 
 // undefined is an error when something reads a value that nothing makes.
-func (m *Model) undefined() error {
+func (m *Model) undefined() {
 	all := m.valueNames()
 	have := setOf(all, []string{""})
 	var errs []error
@@ -409,5 +408,5 @@ func (m *Model) undefined() error {
 				near(v.GetName(), all)))
 		}
 	}
-	return errors.Join(errs...)
+	fail.Check(errors.Join(errs...))
 }

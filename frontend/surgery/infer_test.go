@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,9 +21,8 @@ func vi(name string, shape ...int64) *pb.ValueInfoProto {
 func TestStaleShapesGo(t *testing.T) {
 	m := parse(t, chain)
 	m.graph().ValueInfo = []*pb.ValueInfoProto{vi("a", 7, 7), vi("gone", 1), vi("b", 1, 4)}
-	must(t, m.SetIOShape("y", 0, Fixed(9)))
-	changed, err := m.InferShapes()
-	must(t, err)
+	m.SetIOShape("y", 0, Fixed(9))
+	changed := m.InferShapes()
 	if len(changed) != 1 || !strings.Contains(changed[0], `output "y": declared float[9], is float[1,4]`) {
 		t.Errorf("changed %q", changed)
 	}
@@ -63,13 +63,12 @@ func TestSymbolicShapesAreKept(t *testing.T) {
 		t.Error("what depends on a symbol is not constant, the rest is")
 	}
 	ref := m.Clone()
-	d, err := m.Simplify()
-	must(t, err)
+	d := m.Simplify()
 	if d.Folded != 3 || strings.Count(modelText(m), "\n") != 6 {
 		t.Errorf("%+v\n%s", d, modelText(m))
 	}
 	valid(t, m)
-	_, shape, _ := m.IOShape("z")
+	_, shape := m.IOShape("z")
 	if ShapeText(shape) != "[N,M]" {
 		t.Errorf("z is %s", ShapeText(shape))
 	}
@@ -122,7 +121,7 @@ func TestProblemsAreNamed(t *testing.T) {
 	wantErr(t, err, `graph output "y" is made by no node`)
 	// What does not depend on a broken place is known.
 	c := m.Clone()
-	must(t, c.Remove(c.Find(Query{Name: "nc"}), RemoveOptions{Only: true}))
+	c.Remove(c.Find(Query{Name: "nc"}), RemoveOptions{Only: true})
 	s := c.Shapes()
 	if _, ok := s.Type("b"); !ok {
 		t.Error("b does not depend on what is missing")
@@ -153,8 +152,7 @@ func TestSimplify(t *testing.T) {
 	b.node("Relu", "/dead", in(v), nil)
 	m := b.output(b.node("Identity", "/out", in(v), nil))
 	ref := m.Clone()
-	d, err := m.Simplify()
-	must(t, err)
+	d := m.Simplify()
 	if got := strings.Count(modelText(m), "\n"); got != 3 {
 		t.Errorf("%+v leaves %d nodes:\n%s", d, got, modelText(m))
 	}
@@ -162,8 +160,7 @@ func TestSimplify(t *testing.T) {
 	if !slices.Equal(m.OutputNames(), in("/out_output_0")) {
 		t.Errorf("outputs %v", m.OutputNames())
 	}
-	again, err := m.Simplify()
-	must(t, err)
+	again := m.Simplify()
 	if again != (Simplified{}) {
 		t.Errorf("a second time: %+v", again)
 	}
@@ -175,25 +172,25 @@ func TestSetVersion(t *testing.T) {
 	v := b.node("Relu", "/relu", in(x), nil)
 	v = b.node("Softmax", "/last", in(v), attrs{"axis": 2})
 	m := b.output(b.node("Softmax", "/soft", in(v), attrs{"axis": 1}))
-	err := m.Clone().SetVersion(8, "", 17)
+	err := fail.Caught(func() { m.Clone().SetVersion(8, "", 17) })
 	wantErr(t, err, `node "/soft" (Softmax)`, "from opset 13 on", "from 11 to 17")
 	if strings.Contains(err.Error(), "/last") {
 		t.Error("along the last axis nothing changes")
 	}
-	must(t, m.SetAttribute(node(t, m, "/soft"), "axis", 2))
+	m.SetAttribute(node(t, m, "/soft"), "axis", 2)
 	ref := m.Clone()
-	must(t, m.SetVersion(8, "", 17))
+	m.SetVersion(8, "", 17)
 	if m.Opset("") != 17 || m.Proto.GetIrVersion() != 8 {
 		t.Errorf("opset %d, IR %d", m.Opset(""), m.Proto.GetIrVersion())
 	}
 	same(t, m, ref, 0)
-	wantErr(t, m.SetVersion(99, "", 0), "IR version 99")
-	wantErr(t, m.Clone().SetVersion(0, "", 9999), "opset")
-	must(t, m.SetVersion(0, "my.domain", 2))
+	wantErr(t, fail.Caught(func() { m.SetVersion(99, "", 0) }), "IR version 99")
+	wantErr(t, fail.Caught(func() { m.Clone().SetVersion(0, "", 9999) }), "opset")
+	m.SetVersion(0, "my.domain", 2)
 	if m.Opset("my.domain") != 2 {
 		t.Error("a new domain was not imported")
 	}
 	b = build(t, 11)
 	m = b.output(b.node("Squeeze", "/squeeze", in(b.input("x", 1, 3)), attrs{"axes": []int{0}}))
-	wantErr(t, m.SetVersion(0, "", 13), "/squeeze", "axes")
+	wantErr(t, fail.Caught(func() { m.SetVersion(0, "", 13) }), "/squeeze", "axes")
 }

@@ -3,7 +3,6 @@
 package surgery
 
 import (
-	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -11,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -41,60 +41,56 @@ func (m *Model) isConstant(value string) bool {
 
 // Constant is the data of an initializer, or of a Constant node's result; an
 // Identity in between is looked through.
-func (m *Model) Constant(value string) (*tensor.Dense, error) {
+func (m *Model) Constant(value string) *tensor.Dense {
 	for range 16 {
 		if t := m.initializer(value); t != nil {
-			return m.loaded(m.Proto).Tensor(t)
+			return fail.Must(m.loaded(m.Proto).Tensor(t))
 		}
 		p := m.Producer(value)
 		switch {
 		case p == nil:
-			if err := m.wantValue(value); err != nil {
-				return nil, err
-			}
-			return nil, fmt.Errorf("%s is a graph input, not a constant", quote(value))
+			fail.Check(m.wantValue(value))
+			fail.Errorf("%s is a graph input, not a constant", quote(value))
 		case p.GetOpType() == "Identity" && p.GetDomain() == "" && len(p.Input) == 1:
 			value = p.Input[0]
 			continue
 		case p.GetOpType() == "Constant" && p.GetDomain() == "":
 			return m.constantNode(p)
 		}
-		return nil, fmt.Errorf("%s is not a constant: it is computed by %s (simplify folds what can be computed "+
-			"before)",
-			quote(value), label(p))
+		fail.Errorf("%s is not a constant: it is computed by %s (simplify folds what can be computed "+
+			"before)", quote(value), label(p))
 	}
-	return nil, fmt.Errorf("%s is behind too many Identity nodes", quote(value))
+	fail.Errorf("%s is behind too many Identity nodes", quote(value))
+	return nil
 }
 
 // constantNode is the value of a Constant node in any of its forms.
-func (m *Model) constantNode(n *pb.NodeProto) (*tensor.Dense, error) {
+func (m *Model) constantNode(n *pb.NodeProto) *tensor.Dense {
 	for _, a := range n.Attribute {
 		switch a.GetName() {
 		case "value":
 			if a.T != nil {
-				return m.loaded(m.Proto).Tensor(a.T)
+				return fail.Must(m.loaded(m.Proto).Tensor(a.T))
 			}
 		case "value_int":
-			return tensor.Scalar(a.GetI()), nil
+			return tensor.Scalar(a.GetI())
 		case "value_ints":
-			return tensor.Of([]int{len(a.Ints)}, slices.Clone(a.Ints)), nil
+			return tensor.Of([]int{len(a.Ints)}, slices.Clone(a.Ints))
 		case "value_float":
-			return tensor.Scalar(a.GetF()), nil
+			return tensor.Scalar(a.GetF())
 		case "value_floats":
-			return tensor.Of([]int{len(a.Floats)}, slices.Clone(a.Floats)), nil
+			return tensor.Of([]int{len(a.Floats)}, slices.Clone(a.Floats))
 		}
 	}
-	return nil, nodeErr(n, "holds no tensor of numbers")
+	fail.Check(nodeErr(n, "holds no tensor of numbers"))
+	return nil
 }
 
 // AddInitializer adds a constant.
-func (m *Model) AddInitializer(t *pb.TensorProto) error {
-	if err := m.freeValue(t.GetName()); err != nil {
-		return err
-	}
+func (m *Model) AddInitializer(t *pb.TensorProto) {
+	fail.Check(m.freeValue(t.GetName()))
 	m.Touch()
 	m.graph().Initializer = append(m.graph().Initializer, t)
-	return nil
 }
 
 // constant adds data as an initializer under a name like base, and gives the name.
@@ -107,7 +103,7 @@ func (m *Model) constant(base string, d *tensor.Dense) string {
 
 // SetInitializer replaces the data of an initializer; the result of a Constant
 // node becomes an initializer of the same name.
-func (m *Model) SetInitializer(t *pb.TensorProto) error {
+func (m *Model) SetInitializer(t *pb.TensorProto) {
 	name := t.GetName()
 	m.Touch()
 	for i, old := range m.graph().Initializer {
@@ -116,39 +112,35 @@ func (m *Model) SetInitializer(t *pb.TensorProto) error {
 			if vi := m.input(name); vi != nil { // IR version 3 lists it as an input
 				vi.Type = tensorType(t.GetDataType(), Fixed(t.Dims...))
 			}
-			return nil
+			return
 		}
 	}
 	p := m.Producer(name)
 	if p == nil || !m.isConstant(name) {
-		if err := m.wantValue(name); err != nil {
-			return err
-		}
-		return fmt.Errorf("%s is no initializer", quote(name))
+		fail.Check(m.wantValue(name))
+		fail.Errorf("%s is no initializer", quote(name))
 	}
 	m.delete(p)
 	m.graph().Initializer = append(m.graph().Initializer, t)
-	return nil
 }
 
 // RemoveInitializers deletes constants by name; an error, and nothing deleted,
 // where something reads one.
-func (m *Model) RemoveInitializers(list []string) error {
+func (m *Model) RemoveInitializers(list []string) {
 	for _, s := range list {
 		if !m.IsInitializer(s) {
-			return fmt.Errorf("no initializer %s%s", quote(s), near(s, names(m.graph().Initializer)))
+			fail.Errorf("no initializer %s%s", quote(s), near(s, names(m.graph().Initializer)))
 		}
 		if u := m.Consumers(s); len(u) > 0 {
-			return fmt.Errorf("initializer %s is read by %s; remove or re-wire that first", quote(s), label(u[0].Node))
+			fail.Errorf("initializer %s is read by %s; remove or re-wire that first", quote(s), label(u[0].Node))
 		}
 		if m.IsOutput(s) {
-			return fmt.Errorf("initializer %s is a graph output; remove that first", quote(s))
+			fail.Errorf("initializer %s is a graph output; remove that first", quote(s))
 		}
 	}
 	for _, s := range list {
 		m.deleteInitializer(s)
 	}
-	return nil
 }
 
 func (m *Model) deleteInitializer(name string) {
@@ -176,14 +168,11 @@ func (m *Model) RemoveUnusedInitializers() []string {
 // DeduplicateInitializers lets the readers of equal constants (type, shape and
 // every bit) read the first of them, and deletes the others; it gives a map
 // from deleted names to the kept ones.
-func (m *Model) DeduplicateInitializers() (map[string]string, error) {
+func (m *Model) DeduplicateInitializers() map[string]string {
 	first := map[string]string{}
 	gone := map[string]string{}
 	for _, t := range slices.Clone(m.graph().Initializer) {
-		key, err := contents(t)
-		if err != nil {
-			return nil, err
-		}
+		key := contents(t)
 		name := t.GetName()
 		kept, dup := first[key]
 		if !dup {
@@ -197,21 +186,17 @@ func (m *Model) DeduplicateInitializers() (map[string]string, error) {
 		m.deleteInitializer(name)
 		gone[name] = kept
 	}
-	return gone, nil
+	return gone
 }
 
 // contents is a key that two constants share when they are equal, whatever
 // field that holds their data.
-func contents(t *pb.TensorProto) (string, error) {
+func contents(t *pb.TensorProto) string {
 	c := proto.Clone(t).(*pb.TensorProto)
 	c.Name, c.DocString, c.MetadataProps = nil, nil, nil
 	if _, ok := tensor.FromONNX(int(c.GetDataType())); ok && len(c.RawData) == 0 {
-		d, err := onnx.TensorData(t, "", onnx.Limits{})
-		if err != nil {
-			return "", err
-		}
+		d := fail.Must(onnx.TensorData(t, "", onnx.Limits{}))
 		c = model.TensorProto("", d)
 	}
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c)
-	return string(b), err
+	return string(fail.Must(proto.MarshalOptions{Deterministic: true}.Marshal(c)))
 }

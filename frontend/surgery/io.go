@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Dim is one dimension of a declared shape: a size, a symbol, or (the zero
@@ -98,16 +99,16 @@ func declared(v *pb.ValueInfoProto) (dt int32, shape []Dim, ok bool) {
 
 // IOShape is the declared element type and shape of a graph input or output;
 // the shape is nil where it is not declared.
-func (m *Model) IOShape(name string) (elemType int32, shape []Dim, err error) {
+func (m *Model) IOShape(name string) (elemType int32, shape []Dim) {
 	v := m.input(name)
 	if v == nil {
 		v = m.output(name)
 	}
 	if v == nil {
-		return 0, nil, m.noIO(name)
+		fail.Check(m.noIO(name))
 	}
 	dt, s, _ := declared(v)
-	return dt, s, nil
+	return dt, s
 }
 
 func (m *Model) noIO(name string) error {
@@ -123,7 +124,7 @@ func (m *Model) noOutput(name string) error {
 
 // SetIOShape declares another shape, and with elemType not 0 another element
 // type, for a graph input or output.
-func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) error {
+func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) {
 	found := false
 	for _, v := range []*pb.ValueInfoProto{m.input(name), m.output(name)} {
 		if v == nil {
@@ -135,40 +136,34 @@ func (m *Model) SetIOShape(name string, elemType int32, shape []Dim) error {
 			dt = elemType
 		}
 		if dt == 0 {
-			return fmt.Errorf("%s has no element type; say which (dtype)", quote(name))
+			fail.Errorf("%s has no element type; say which (dtype)", quote(name))
 		}
 		v.Type = tensorType(dt, shape)
 	}
 	if !found {
-		return m.noIO(name)
+		fail.Check(m.noIO(name))
 	}
 	m.Touch()
-	return nil
 }
 
 // AddInput adds a graph input of any element type.
-func (m *Model) AddInput(name string, elemType int32, shape []Dim) error {
-	if err := m.freeValue(name); err != nil {
-		return err
-	}
+func (m *Model) AddInput(name string, elemType int32, shape []Dim) {
+	fail.Check(m.freeValue(name))
 	if elemType == 0 || shape == nil {
-		return fmt.Errorf("input %s needs an element type and a shape", quote(name))
+		fail.Errorf("input %s needs an element type and a shape", quote(name))
 	}
 	m.Touch()
 	m.graph().Input = append(m.graph().Input, &pb.ValueInfoProto{Name: proto.String(name),
 		Type: tensorType(elemType, shape)})
-	return nil
 }
 
 // AddOutput makes a value a graph output. Element type and shape come from
 // inference where elemType is 0 or shape nil.
-func (m *Model) AddOutput(name string, elemType int32, shape []Dim) error {
+func (m *Model) AddOutput(name string, elemType int32, shape []Dim) {
 	if m.IsOutput(name) {
-		return fmt.Errorf("%s is an output already", quote(name))
+		fail.Errorf("%s is an output already", quote(name))
 	}
-	if err := m.wantValue(name); err != nil {
-		return err
-	}
+	fail.Check(m.wantValue(name))
 	if elemType == 0 || shape == nil {
 		if t, ok := m.Shapes().Type(name); ok {
 			if elemType == 0 {
@@ -185,68 +180,64 @@ func (m *Model) AddOutput(name string, elemType int32, shape []Dim) error {
 	}
 	m.Touch()
 	m.graph().Output = append(m.graph().Output, v)
-	return nil
 }
 
 // RemoveOutputs takes values out of the graph outputs; the nodes stay until
 // Prune. One output must remain.
-func (m *Model) RemoveOutputs(list []string) error {
+func (m *Model) RemoveOutputs(list []string) {
 	for _, s := range list {
 		if !m.IsOutput(s) {
-			return m.noOutput(s)
+			fail.Check(m.noOutput(s))
 		}
 	}
 	left := slices.DeleteFunc(slices.Clone(m.graph().Output),
 		func(v *pb.ValueInfoProto) bool { return slices.Contains(list, v.GetName()) })
 	m.Touch()
 	m.graph().Output = left
-	return nil
 }
 
 // KeepOutputs keeps only these graph outputs, in the given order.
-func (m *Model) KeepOutputs(list []string) error {
+func (m *Model) KeepOutputs(list []string) {
 	var left []*pb.ValueInfoProto
 	for i, s := range list {
 		v := m.output(s)
 		if v == nil {
-			return m.noOutput(s)
+			fail.Check(m.noOutput(s))
 		}
 		if slices.Contains(list[:i], s) {
-			return fmt.Errorf("output %s is listed twice", quote(s))
+			fail.Errorf("output %s is listed twice", quote(s))
 		}
 		left = append(left, v)
 	}
 	if len(left) == 0 {
-		return fmt.Errorf("no output is to be kept; want at least one")
+		fail.Errorf("no output is to be kept; want at least one")
 	}
 	m.Touch()
 	m.graph().Output = left
-	return nil
 }
 
 // RemoveInputs takes graph inputs away; an error, and nothing removed, where
 // something reads one, unless only is set: then a later edit is to serve the
 // readers.
-func (m *Model) RemoveInputs(list []string, only bool) error {
+func (m *Model) RemoveInputs(list []string, only bool) {
 	for _, s := range list {
 		if m.input(s) == nil {
-			return fmt.Errorf("the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()),
+			fail.Errorf("the graph has no input %s%s; inputs: %s", quote(s), near(s, m.InputNames()),
 				quoted(m.InputNames()))
 		}
 		if u := m.Consumers(s); len(u) > 0 && !only && !m.IsInitializer(s) {
-			return fmt.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the "+
+			fail.Errorf("input %s is read by %s; remove or re-wire that first (only: true removes it all the "+
 				"same, for an initializer to take its place)", quote(s), label(u[0].Node))
 		}
 	}
 	m.Touch()
 	g := m.graph()
 	g.Input = slices.DeleteFunc(g.Input, func(v *pb.ValueInfoProto) bool { return slices.Contains(list, v.GetName()) })
-	return nil
 }
 
 // PinDims gives symbolic dimensions of the interface fixed sizes, in the file:
 // by their symbol, or by place as "input.axis".
-func (m *Model) PinDims(dims map[string]int64) error {
+func (m *Model) PinDims(dims map[string]int64) {
 	used, have := set{}, set{}
 	for _, list := range [][]*pb.ValueInfoProto{m.graph().Input, m.graph().Output, m.graph().ValueInfo} {
 		for _, v := range list {
@@ -276,11 +267,10 @@ func (m *Model) PinDims(dims map[string]int64) error {
 	}
 	for _, k := range sortedKeys(dims) {
 		if !used[k] {
-			return fmt.Errorf("the model has no symbolic dimension %s; it has: %s", quote(k), quoted(sortedKeys(have)))
+			fail.Errorf("the model has no symbolic dimension %s; it has: %s", quote(k), quoted(sortedKeys(have)))
 		}
 	}
 	m.Touch()
-	return nil
 }
 
 // openDims are the names of the inputs' dimensions without a size: the symbol,

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -28,14 +28,11 @@ type MatMulOptions struct {
 
 // RewriteMatMulAsConv turns x·W with a constant matrix W[D,K], and the Add of a
 // constant vector behind it, into a 1×1 Conv with weights [K,D,1,1].
-func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.NodeProto, error) {
+func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) *pb.NodeProto {
 	if n.GetOpType() != "MatMul" {
-		return nil, nodeErr(n, "is no MatMul")
+		fail.Check(nodeErr(n, "is no MatMul"))
 	}
-	a, err := m.affineOf(n)
-	if err != nil {
-		return nil, err
-	}
+	a := m.affineOf(n)
 	out := n.Output[0]
 	var add *pb.NodeProto
 	if !opt.KeepBias {
@@ -46,24 +43,20 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 	src := n.Input[0]
 	t, known := m.Shapes().Type(src)
 	name := cmp.Or(opt.Name, m.UniqueNode(n.GetName()+"_Conv"))
-	nodes, err := func() ([]*pb.NodeProto, error) {
-		if opt.ChannelsFirst {
-			if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {
-				return nil, nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src),
-					ShapeText(t.Shape), a.columns)
-			}
-			c := m.convNode(name, src, a, kernel{a.columns, 1, 1}, a.wName, a.bName)
-			c.Output = []string{out}
-			return []*pb.NodeProto{c}, nil
+	var nodes []*pb.NodeProto
+	if opt.ChannelsFirst {
+		if known && (len(t.Shape) != 4 || t.Shape[1].Size >= 0 && int(t.Shape[1].Size) != a.columns) {
+			fail.Check(nodeErr(n, "reads %s of shape %s; channels first it must be [N,%d,H,W]", quote(src),
+				ShapeText(t.Shape), a.columns))
 		}
+		nodes = []*pb.NodeProto{m.convNode(name, src, a, kernel{a.columns, 1, 1}, a.wName, a.bName)}
+		nodes[0].Output = []string{out}
+	} else {
 		shape, ok := m.Shapes().Static(src)
 		if !ok {
-			return nil, nodeErr(n, "%v", m.noShape(src))
+			fail.Check(nodeErr(n, "%v", m.noShape(src)))
 		}
-		return m.wrapped(n, name, src, out, shape, a)
-	}()
-	if err != nil {
-		return nil, err
+		nodes = m.wrapped(n, name, src, out, shape, a)
 	}
 	if add != nil {
 		m.delete(add)
@@ -73,12 +66,8 @@ func (m *Model) RewriteMatMulAsConv(n *pb.NodeProto, opt MatMulOptions) (*pb.Nod
 	if add != nil {
 		m.dropConstants(slices.Clone(add.Input))
 	}
-	for _, c := range nodes {
-		if c.GetOpType() == "Conv" {
-			return c, m.Sort()
-		}
-	}
-	panic(bug.Errorf("surgery: no Conv was made"))
+	m.Sort()
+	return nodes[slices.IndexFunc(nodes, func(c *pb.NodeProto) bool { return c.GetOpType() == "Conv" })]
 }
 
 // biasBehind is the Add of a constant vector that alone reads a value; its data
@@ -94,7 +83,7 @@ func (m *Model) biasBehind(value string, a *affine, channelsFirst bool) *pb.Node
 	if !m.isConstant(name) {
 		return nil
 	}
-	b, err := m.Constant(name)
+	b, err := fail.Try(func() *tensor.Dense { return m.Constant(name) })
 	if err != nil || b.Len() != a.k || b.DType != a.w.DType {
 		return nil
 	}
@@ -112,11 +101,11 @@ func (m *Model) biasBehind(value string, a *affine, channelsFirst bool) *pb.Node
 
 // wrapped is a Conv between the nodes that turn [...,D] into [N,D,H,W] and the
 // result back.
-func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *affine) ([]*pb.NodeProto, error) {
+func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *affine) []*pb.NodeProto {
 	var nodes []*pb.NodeProto
 	r := len(shape)
 	if r < 2 || r > 4 {
-		return nil, nodeErr(n, "reads %s of shape %v; want rank 2, 3 or 4", quote(src), shape)
+		fail.Check(nodeErr(n, "reads %s of shape %v; want rank 2, 3 or 4", quote(src), shape))
 	}
 	cur := src
 	step := func(op, to string, f func(*pb.NodeProto)) {
@@ -168,35 +157,35 @@ func (m *Model) wrapped(n *pb.NodeProto, name, src, out string, shape []int, a *
 		conv("")
 		transpose(out, 0, 2, 3, 1)
 	}
-	return nodes, nil
+	return nodes
 }
 
 // RewriteMatMulAsEinsum makes a MatMul an Einsum with the equation; an empty
 // one says what MatMul does, from the ranks of its inputs.
-func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) error {
+func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) {
 	if n.GetOpType() != "MatMul" || n.GetDomain() != "" || len(n.Input) != 2 {
-		return nodeErr(n, "is no MatMul")
+		fail.Check(nodeErr(n, "is no MatMul"))
 	}
 	if v := m.Opset(""); v < 12 {
-		return nodeErr(n, "Einsum came with opset 12, the model has %d (set_version)", v)
+		fail.Check(nodeErr(n, "Einsum came with opset 12, the model has %d (set_version)", v))
 	}
 	if equation == "" {
 		a, ok1 := m.Shapes().Type(n.Input[0])
 		b, ok2 := m.Shapes().Type(n.Input[1])
 		if !ok1 || !ok2 {
-			return nodeErr(n, "the ranks of its inputs are not known; give the equation")
+			fail.Check(nodeErr(n, "the ranks of its inputs are not known; give the equation"))
 		}
 		if len(a.Shape) < 2 || len(b.Shape) < 2 || len(a.Shape) > 8 || len(b.Shape) > 8 {
-			return nodeErr(n, "its inputs have shapes %s and %s; give the equation", ShapeText(a.Shape),
-				ShapeText(b.Shape))
+			fail.Check(nodeErr(n, "its inputs have shapes %s and %s; give the equation", ShapeText(a.Shape),
+				ShapeText(b.Shape)))
 		}
 		const batch = "abcdef"
 		ba, bb := batch[6-(len(a.Shape)-2):], batch[6-(len(b.Shape)-2):]
 		for i := range min(len(ba), len(bb)) {
 			x, y := a.Shape[len(ba)-1-i], b.Shape[len(bb)-1-i]
 			if x != y {
-				return nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; "+
-					"give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape))
+				fail.Check(nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; "+
+					"give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape)))
 			}
 		}
 		out := ba
@@ -206,12 +195,12 @@ func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) error {
 		equation = ba + "mk," + bb + "kn->" + out + "mn"
 	}
 	if err := checkEquation(equation); err != "" {
-		return nodeErr(n, "equation %s: %s", quote(equation), err)
+		fail.Check(nodeErr(n, "equation %s: %s", quote(equation), err))
 	}
 	n.OpType = proto.String("Einsum")
 	n.Attribute = nil
 	m.Touch()
-	return m.SetAttribute(n, "equation", equation)
+	m.SetAttribute(n, "equation", equation)
 }
 
 // checkEquation says what is wrong with an equation of two inputs.

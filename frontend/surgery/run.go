@@ -47,8 +47,7 @@ func (e *DifferError) Error() string {
 	for _, d := range c.Outputs {
 		if d.Mismatches > 0 {
 			s = append(s, fmt.Sprintf("output %s: %d of %d values differ in %d cases, by up to %.3g (%.3g of the "+
-				"largest value)",
-				quote(d.Name), d.Mismatches, d.Elements*c.Cases, c.Cases, d.MaxAbs, d.Relative))
+				"largest value)", quote(d.Name), d.Mismatches, d.Elements*c.Cases, c.Cases, d.MaxAbs, d.Relative))
 		}
 	}
 	return fmt.Sprintf("%s; wanted %s", strings.Join(s, "; "), c.Wanted)
@@ -129,8 +128,10 @@ func (s *session) cur() *entry { return s.models[s.at] }
 // checks and compares the result, unless the script compared it itself after
 // its last edit. A comparison that finds a difference gives a DifferError, in a
 // StepError; the Result is there beside it.
-func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
-	s := &session{script: sc, opt: opt, models: map[string]*entry{}, at: mainName, res: &Result{}}
+func (sc *Script) Run(m *Model, opt RunOptions) (res *Result, err error) {
+	defer fail.Catch(&err)
+	res = &Result{}
+	s := &session{script: sc, opt: opt, models: map[string]*entry{}, at: mainName, res: res}
 	m = m.Clone()
 	m.Functions = append(slices.Clone(m.Functions), opt.Functions...)
 	m.Dims = map[string]int{}
@@ -138,62 +139,53 @@ func (sc *Script) Run(m *Model, opt RunOptions) (*Result, error) {
 	maps.Copy(m.Dims, opt.Dims)
 	for _, k := range sortedKeys(m.Dims) {
 		if open := m.openDims(); !slices.Contains(open, k) {
-			return s.res, fmt.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name,
-				quote(k), near(k, open), quoted(open))
+			fail.Errorf("%s: dims: the model has no symbolic dimension %s%s; it has: %s", sc.Name, quote(k),
+				near(k, open), quoted(open))
 		}
 	}
 	s.original = m
 	s.models[mainName] = &entry{m: m.Clone(), ref: m, refName: mainName}
-	if err := s.steps(sc.steps, sc.vars, ""); err != nil {
-		return s.res, err
+	s.steps(sc.steps, sc.vars, "")
+	s.end()
+	return res, nil
+}
+
+// within says of an error that ends f in which step it is.
+func (s *session) within(path, step string, line int, f func()) {
+	err := fail.Caught(f)
+	if _, known := err.(*StepError); err != nil && !known {
+		err = &StepError{s.script.Name, path, step, line, err}
 	}
-	return s.res, s.end()
+	fail.Check(err)
 }
 
 // steps runs a list; prefix is the path of the loop around.
-func (s *session) steps(list []*yaml.Node, vars map[string]*yaml.Node, prefix string) error {
+func (s *session) steps(list []*yaml.Node, vars map[string]*yaml.Node, prefix string) {
 	for i, n := range list {
-		key, args, err := stepOf(n)
+		key, args := stepOf(n)
 		path := fmt.Sprintf("%s%d", prefix, i+1)
-		fail := func(err error) error {
-			if _, ok := err.(*StepError); ok {
-				return err
-			}
-			return &StepError{s.script.Name, path, key.Value, key.Line, err}
-		}
-		if err != nil {
-			panic(bug.Errorf("surgery: a step was not checked: %w", err))
-		}
-		if s.executed++; s.executed > maxExecuted {
-			return fail(fmt.Errorf("more than %d steps; want fewer rounds", maxExecuted))
-		}
-		if key.Value == "for_each" {
-			rounds, body, err := s.iterations(args, vars)
-			if err != nil {
-				return fail(err)
-			}
-			for k, r := range rounds {
-				if err := s.steps(body, r, fmt.Sprintf("%s[%d].", path, k+1)); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		if args, err = expandArgs(args, vars); err != nil {
-			return fail(err)
-		}
-		s.path, s.line, s.vars = path, key.Line, vars
-		def := stepTable()[key.Value]
-		if !def.reads {
-			s.cur().edited = true
-		}
-		text, err := def.run(s, args)
-		if err != nil {
-			return fail(err)
-		}
-		s.did(key.Value, text)
+		s.within(path, key.Value, key.Line, func() { s.step(key, args, vars, path) })
 	}
-	return nil
+}
+
+func (s *session) step(key, args *yaml.Node, vars map[string]*yaml.Node, path string) {
+	if s.executed++; s.executed > maxExecuted {
+		fail.Errorf("more than %d steps; want fewer rounds", maxExecuted)
+	}
+	if key.Value == "for_each" {
+		rounds, body := s.iterations(args, vars)
+		for k, r := range rounds {
+			s.steps(body, r, fmt.Sprintf("%s[%d].", path, k+1))
+		}
+		return
+	}
+	args = expandArgs(args, vars)
+	s.path, s.line, s.vars = path, key.Line, vars
+	def := stepTable()[key.Value]
+	if !def.reads {
+		s.cur().edited = true
+	}
+	s.did(key.Value, def.run(s, args))
 }
 
 func (s *session) did(step, text string) {
@@ -210,43 +202,28 @@ func (s *session) warn(code, format string, args ...any) {
 }
 
 // end makes a valid file of the current model and compares it.
-func (s *session) end() error {
+func (s *session) end() {
 	s.path = "end"
 	e := s.cur()
-	fail := func(what string, line int, err error) error {
-		return &StepError{s.script.Name, "end", what, line, err}
-	}
-	if err := s.seal(e); err != nil {
-		return fail("check", 1, err)
-	}
+	s.within("end", "check", 1, func() { s.seal(e) })
 	s.res.Model = e.m
 	switch v := s.script.verify; {
 	case v != nil:
 		s.line, s.vars = v.Line, s.script.vars
-		args, err := expandArgs(v, s.vars)
-		if err == nil {
-			_, err = stepTable()["verify"].run(s, args)
-		}
-		if err != nil {
-			return fail("verify", v.Line, err)
-		}
+		s.within("end", "verify", v.Line, func() { stepTable()["verify"].run(s, expandArgs(v, s.vars)) })
 	case !s.script.off && e.edited:
 		opt := CompareOptions{RTol: defaultRTol, Reshape: true, Partial: true, Cases: s.casesFor(e.ref),
 			Count: s.count(0)}
-		c, err := Compare(e.m, e.ref, opt)
+		c, err := fail.Try(func() *Comparison { return Compare(e.m, e.ref, opt) })
 		if err != nil {
 			s.warn("not-compared", "the result is not compared with %s: %v", e.refName, err)
-			return nil
+			return
 		}
-		s.res.Verified = append(s.res.Verified, Verified{s.path, e.refName, c})
 		if len(c.Missing) > 0 {
 			s.warn("not-compared", "outputs of %s that nothing was compared with: %s", e.refName, quoted(c.Missing))
 		}
-		if !c.OK() {
-			return fail("verify", 1, &DifferError{c})
-		}
+		s.within("end", "verify", 1, func() { s.compared(e.refName, c) })
 	}
-	return nil
 }
 
 // defaultRTol is the tolerance of a comparison that does not say: what
@@ -268,18 +245,15 @@ func (s *session) casesFor(ref *Model) []map[string]*tensor.Dense {
 }
 
 // seal infers shapes anew and checks a model.
-func (s *session) seal(e *entry) error {
-	changed, err := e.m.InferShapes()
-	if err != nil {
-		return err
-	}
+func (s *session) seal(e *entry) {
+	changed := e.m.InferShapes()
 	for _, c := range changed {
 		s.warn("declared-shape", "%s: the declaration was brought up to date", c)
 	}
 	for _, u := range e.m.Shapes().Unknown {
 		s.warn("no-shape", "no shapes behind %v", u)
 	}
-	return e.m.Checked()
+	fail.Check(e.m.Checked())
 }
 
 // stepDef is a kind of step.
@@ -287,20 +261,19 @@ type stepDef struct {
 	name, doc, example string
 	args               reflect.Type
 	reads              bool // does not edit
-	check              func(args *yaml.Node, depth int) error
-	run                func(s *session, args *yaml.Node) (string, error)
+	check              func(args *yaml.Node, depth int)
+	run                func(s *session, args *yaml.Node) string
 }
 
 // def makes a step whose arguments are a T; run gives what it did in a line.
 func def[T any](name, doc, example string, run func(s *session, a *T) string) *stepDef {
 	return &stepDef{
 		name: name, doc: doc, example: example, args: reflect.TypeFor[T](),
-		check: func(n *yaml.Node, depth int) error { return checkKeys(n, reflect.TypeFor[T]()) },
-		run: func(s *session, n *yaml.Node) (did string, err error) {
-			defer fail.Catch(&err)
+		check: func(n *yaml.Node, depth int) { checkKeys(n, reflect.TypeFor[T]()) },
+		run: func(s *session, n *yaml.Node) string {
 			var a T
-			fail.Check(strict(n, &a))
-			return run(s, &a), nil
+			strict(n, &a)
+			return run(s, &a)
 		},
 	}
 }
@@ -328,14 +301,12 @@ func (s *session) m() *Model { return s.cur().m }
 
 // nodes and node find nodes of the current model; node exactly one.
 func (s *session) nodes(a *nodeSel) []*pb.NodeProto {
-	ns, err := a.find(s.m())
-	s.fail(err)
+	ns := a.find(s.m())
 	return ns
 }
 
 func (s *session) node(a *nodeSel) *pb.NodeProto {
-	n, err := a.single(s.m())
-	s.fail(err)
+	n := a.single(s.m())
 	return n
 }
 
@@ -344,8 +315,7 @@ func (s *session) elemType(name string) int32 {
 	if name == "" {
 		return 0
 	}
-	dt, err := ElemType(name)
-	s.fail(err)
+	dt := ElemType(name)
 	return dt
 }
 
@@ -411,9 +381,9 @@ func StepNames() []string {
 
 // localPath is a path for writing: it must stay within the folder of the
 // result.
-func localPath(p string) (string, error) {
+func localPath(p string) string {
 	if p == "" || !filepath.IsLocal(filepath.FromSlash(p)) {
-		return "", fmt.Errorf("file %s: want a relative path within the folder of the result", quote(p))
+		fail.Errorf("file %s: want a relative path within the folder of the result", quote(p))
 	}
-	return filepath.Clean(filepath.FromSlash(p)), nil
+	return filepath.Clean(filepath.FromSlash(p))
 }

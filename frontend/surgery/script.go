@@ -3,7 +3,6 @@
 package surgery
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -44,111 +43,101 @@ type scriptArgs struct {
 
 // LoadScript reads a script from a file.
 func LoadScript(path string) (*Script, error) {
-	b, err := readScript(path)
-	if err != nil {
-		return nil, err
-	}
+	b := readScript(path)
 	return ParseScript(filepath.Base(path), filepath.Dir(path), b)
 }
 
 // ParseScript reads a script; name is for messages, dir the folder of relative
 // paths.
-func ParseScript(name, dir string, text []byte) (*Script, error) {
-	fail := func(err error) (*Script, error) { return nil, fmt.Errorf("%s: %w", name, err) }
+func ParseScript(name, dir string, text []byte) (s *Script, err error) {
+	defer fail.Catch(&err)
+	fail.Under(name, func() { s = parseScript(name, dir, text) })
+	return s, nil
+}
+
+func parseScript(name, dir string, text []byte) *Script {
 	if len(text) > maxScript {
-		return fail(fmt.Errorf("%d bytes; a script may have %d", len(text), maxScript))
+		fail.Errorf("%d bytes; a script may have %d", len(text), maxScript)
 	}
-	root, err := files.YAML(text, "write the value out, or use vars")
-	switch {
-	case err != nil:
-		return fail(err)
-	case root == nil:
-		return fail(errors.New("the script is empty; want steps: and a list"))
+	root := fail.Must(files.YAML(text, "write the value out, or use vars"))
+	if root == nil {
+		fail.Errorf("the script is empty; want steps: and a list")
 	}
-	if err := singleKeys(root); err != nil {
-		return fail(err)
-	}
+	singleKeys(root)
 	var a scriptArgs
-	if err := strict(root, &a); err != nil {
-		return fail(err)
-	}
+	strict(root, &a)
 	s := &Script{Name: name, Dir: dir, Model: a.Model, dims: a.Dims, vars: map[string]*yaml.Node{}}
 	for _, k := range sortedKeys(a.Vars) {
 		v := a.Vars[k]
 		if !varName.MatchString(k) {
-			return fail(lineErr(&v, "variable %s: names are letters, digits and _", quote(k)))
+			fail.Check(lineErr(&v, "variable %s: names are letters, digits and _", quote(k)))
 		}
 		s.vars[k] = &v
 	}
-	for i := range a.Steps {
-		s.steps = append(s.steps, &a.Steps[i])
+	s.steps = pointers(a.Steps)
+	checkSteps(s.steps, 0)
+	switch v := &a.Verify; {
+	case v.IsZero():
+	case v.Kind == yaml.ScalarNode && (v.Value == "off" || v.Value == "false"):
+		s.off = true
+	case v.Kind == yaml.MappingNode:
+		s.verify = v
+		stepTable()["verify"].check(v, 0)
+	default:
+		fail.Check(lineErr(v, "verify: found %s; want a mapping, or off", kindText(v)))
 	}
-	if err := checkSteps(s.steps, 0); err != nil {
-		return fail(err)
+	return s
+}
+
+// pointers are those to the elements of a list.
+func pointers(list []yaml.Node) []*yaml.Node {
+	out := make([]*yaml.Node, len(list))
+	for i := range list {
+		out[i] = &list[i]
 	}
-	if v := &a.Verify; !v.IsZero() {
-		if v.Kind == yaml.ScalarNode && (v.Value == "off" || v.Value == "false") {
-			s.off = true
-		} else if v.Kind == yaml.MappingNode {
-			s.verify = v
-			if err := stepTable()["verify"].check(v, 0); err != nil {
-				return fail(err)
-			}
-		} else {
-			return fail(lineErr(v, "verify: found %s; want a mapping, or off", kindText(v)))
-		}
-	}
-	return s, nil
+	return out
 }
 
 // singleKeys refuses keys that appear in a mapping twice.
-func singleKeys(n *yaml.Node) error {
+func singleKeys(n *yaml.Node) {
 	lines := map[string]int{}
 	for i, c := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			if at, ok := lines[c.Value]; ok {
-				return lineErr(c, "key %s appears here a second time (first in line %d)", quote(c.Value), at)
+				fail.Check(lineErr(c, "key %s appears here a second time (first in line %d)", quote(c.Value), at))
 			}
 			lines[c.Value] = c.Line
 		}
-		if err := singleKeys(c); err != nil {
-			return err
-		}
+		singleKeys(c)
 	}
-	return nil
 }
 
 // stepOf splits a step into its name and its arguments.
-func stepOf(n *yaml.Node) (key, args *yaml.Node, err error) {
+func stepOf(n *yaml.Node) (key, args *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-		return n, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}, nil
+		return n, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Line: n.Line}
 	}
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		return nil, nil, lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery "+
-			"--steps "+
-			"lists them)", kindText(n))
+		fail.Check(lineErr(n, "found %s; a step is one key, its name, with a mapping behind it (nncc surgery "+
+			"--steps lists them)", kindText(n)))
 	}
-	return n.Content[0], n.Content[1], nil
+	return n.Content[0], n.Content[1]
 }
 
 // checkSteps checks names and keys of steps, in loops, too.
-func checkSteps(steps []*yaml.Node, depth int) error {
+func checkSteps(steps []*yaml.Node, depth int) {
 	for i, n := range steps {
-		key, args, err := stepOf(n)
-		if err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
-		}
-		def := stepTable()[key.Value]
-		if def == nil {
-			return fmt.Errorf("step %d: %w", i+1, lineErr(key, "no step is called %s%s (nncc surgery --steps lists "+
-				"them)",
-				quote(key.Value), near(key.Value, StepNames())))
-		}
-		if err := def.check(args, depth); err != nil {
-			return fmt.Errorf("step %d (%s): %w", i+1, key.Value, err)
-		}
+		var key, args *yaml.Node
+		var def *stepDef
+		fail.Under(fmt.Sprintf("step %d", i+1), func() {
+			key, args = stepOf(n)
+			if def = stepTable()[key.Value]; def == nil {
+				fail.Check(lineErr(key, "no step is called %s%s (nncc surgery --steps lists them)", quote(key.Value),
+					near(key.Value, StepNames())))
+			}
+		})
+		fail.Under(fmt.Sprintf("step %d (%s)", i+1, key.Value), func() { def.check(args, depth) })
 	}
-	return nil
 }
 
 var (
@@ -159,69 +148,56 @@ var (
 // expand is a copy of a node with ${name} replaced. Where a text is nothing but
 // one variable, the variable's value replaces it, lists included.
 // $${name} stands for ${name} as text.
-func expand(n *yaml.Node, vars map[string]*yaml.Node) (_ *yaml.Node, err error) {
-	defer fail.Catch(&err)
+func expand(n *yaml.Node, vars map[string]*yaml.Node) *yaml.Node {
 	c := *n
 	if n.Kind == yaml.ScalarNode && strings.Contains(n.Value, "${") {
 		if m := varUse.FindStringSubmatch(n.Value); m != nil && m[0] == n.Value && !strings.HasPrefix(m[0], "$$") {
-			v := fail.Must(lookup(n, m[1], vars))
-			return relined(v, n.Line), nil
+			v := lookup(n, m[1], vars)
+			return relined(v, n.Line)
 		}
-		var bad error
 		c.Value = varUse.ReplaceAllStringFunc(n.Value, func(s string) string {
 			if strings.HasPrefix(s, "$$") {
 				return s[1:]
 			}
-			v, err := lookup(n, s[2:len(s)-1], vars)
-			if err == nil && v.Kind != yaml.ScalarNode {
-				err = lineErr(n, "variable %s is %s and cannot be part of a text", s, kindText(v))
-			}
-			if err != nil {
-				bad = err
-				return s
+			v := lookup(n, s[2:len(s)-1], vars)
+			if v.Kind != yaml.ScalarNode {
+				fail.Check(lineErr(n, "variable %s is %s and cannot be part of a text", s, kindText(v)))
 			}
 			return v.Value
 		})
-		if bad != nil {
-			return nil, bad
-		}
 		c.Tag = "!!str"
-		return &c, nil
+		return &c
 	}
 	c.Content = make([]*yaml.Node, len(n.Content))
 	for i, k := range n.Content {
-		e := fail.Must(expand(k, vars))
+		e := expand(k, vars)
 		c.Content[i] = e
 	}
-	return &c, nil
+	return &c
 }
 
 // expandArgs is expand for the arguments of a step; steps within them see the
 // variables when they run.
-func expandArgs(n *yaml.Node, vars map[string]*yaml.Node) (*yaml.Node, error) {
+func expandArgs(n *yaml.Node, vars map[string]*yaml.Node) *yaml.Node {
 	if n.Kind != yaml.MappingNode {
 		return expand(n, vars)
 	}
 	c := *n
 	c.Content = slices.Clone(n.Content)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i].Value
-		if k == "steps" || k == "restore" {
-			continue
-		}
-		var err error
-		if c.Content[i+1], err = expand(n.Content[i+1], vars); err != nil {
-			return nil, err
+		if k := n.Content[i].Value; k != "steps" && k != "restore" {
+			c.Content[i+1] = expand(n.Content[i+1], vars)
 		}
 	}
-	return &c, nil
+	return &c
 }
 
-func lookup(n *yaml.Node, name string, vars map[string]*yaml.Node) (*yaml.Node, error) {
+func lookup(n *yaml.Node, name string, vars map[string]*yaml.Node) *yaml.Node {
 	if v := vars[name]; v != nil {
-		return v, nil
+		return v
 	}
-	return nil, lineErr(n, "no variable %s; there are %s", quote(name), quoted(sortedKeys(vars)))
+	fail.Check(lineErr(n, "no variable %s; there are %s", quote(name), quoted(sortedKeys(vars))))
+	return nil
 }
 
 // relined is a copy whose errors point to where a variable is used.
@@ -252,49 +228,38 @@ const (
 )
 
 // checkLoop checks a for_each before anything runs.
-func checkLoop(args *yaml.Node, depth int) error {
+func checkLoop(args *yaml.Node, depth int) {
 	if depth >= maxLoops {
-		return lineErr(args, "loops within loops, more than %d deep", maxLoops)
+		fail.Check(lineErr(args, "loops within loops, more than %d deep", maxLoops))
 	}
 	var raw struct {
 		Let   yaml.Node   `yaml:"let"`
 		Nodes yaml.Node   `yaml:"nodes"`
 		Steps []yaml.Node `yaml:"steps"`
 	}
-	if err := strict(args, &raw); err != nil {
-		return err
-	}
+	strict(args, &raw)
 	if raw.Let.IsZero() == raw.Nodes.IsZero() {
-		return lineErr(args, "want let (lists of values) or nodes (a search), one of them")
+		fail.Check(lineErr(args, "want let (lists of values) or nodes (a search), one of them"))
 	}
-	var steps []*yaml.Node
-	for i := range raw.Steps {
-		steps = append(steps, &raw.Steps[i])
+	if len(raw.Steps) == 0 {
+		fail.Check(lineErr(args, "no steps to repeat"))
 	}
-	if len(steps) == 0 {
-		return lineErr(args, "no steps to repeat")
-	}
-	return checkSteps(steps, depth+1)
+	checkSteps(pointers(raw.Steps), depth+1)
 }
 
 // iterations are the variables of every round.
-func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) (_ []map[string]*yaml.Node,
-	_ []*yaml.Node, err error) {
-	defer fail.Catch(&err)
-	head := fail.Must(expandArgs(args, vars))
+func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) ([]map[string]*yaml.Node, []*yaml.Node) {
+	head := expandArgs(args, vars)
 	var a forEach
-	fail.Check(strict(head, &a))
+	strict(head, &a)
 	var rounds []map[string]*yaml.Node
 	if a.Nodes != nil {
-		rounds, err = s.nodeRounds(a.Nodes)
+		rounds = s.nodeRounds(a.Nodes)
 	} else {
-		rounds, err = letRounds(a.Let)
-	}
-	if err != nil {
-		return nil, nil, err
+		rounds = letRounds(a.Let)
 	}
 	if len(rounds) > maxIteration {
-		return nil, nil, lineErr(args, "%d rounds; want at most %d", len(rounds), maxIteration)
+		fail.Check(lineErr(args, "%d rounds; want at most %d", len(rounds), maxIteration))
 	}
 	for _, r := range rounds {
 		for k, v := range vars {
@@ -303,26 +268,22 @@ func (s *session) iterations(args *yaml.Node, vars map[string]*yaml.Node) (_ []m
 			}
 		}
 	}
-	var steps []*yaml.Node
-	for i := range a.Steps {
-		steps = append(steps, &a.Steps[i])
-	}
-	return rounds, steps, nil
+	return rounds, pointers(a.Steps)
 }
 
-func letRounds(let map[string]yaml.Node) ([]map[string]*yaml.Node, error) {
+func letRounds(let map[string]yaml.Node) []map[string]*yaml.Node {
 	n := -1
 	for _, k := range sortedKeys(let) {
 		v := let[k]
 		if !varName.MatchString(k) {
-			return nil, lineErr(&v, "variable %s: names are letters, digits and _", quote(k))
+			fail.Check(lineErr(&v, "variable %s: names are letters, digits and _", quote(k)))
 		}
 		if v.Kind != yaml.SequenceNode {
-			return nil, lineErr(&v, "variable %s is %s; want a list, one value a round", quote(k), kindText(&v))
+			fail.Check(lineErr(&v, "variable %s is %s; want a list, one value a round", quote(k), kindText(&v)))
 		}
 		if n >= 0 && len(v.Content) != n {
-			return nil, lineErr(&v, "variable %s has %d values, another has %d; want as many", quote(k), len(v.Content),
-				n)
+			fail.Check(lineErr(&v, "variable %s has %d values, another has %d; want as many", quote(k), len(v.Content),
+				n))
 		}
 		n = len(v.Content)
 	}
@@ -333,15 +294,12 @@ func letRounds(let map[string]yaml.Node) ([]map[string]*yaml.Node, error) {
 			rounds[i][k] = v.Content[i]
 		}
 	}
-	return rounds, nil
+	return rounds
 }
 
 // nodeRounds has a round for every different set of captured names.
-func (s *session) nodeRounds(ns *nodeSel) ([]map[string]*yaml.Node, error) {
-	found, err := ns.find(s.cur().m)
-	if err != nil {
-		return nil, err
-	}
+func (s *session) nodeRounds(ns *nodeSel) []map[string]*yaml.Node {
+	found := ns.find(s.cur().m)
 	scalar := func(v string) *yaml.Node {
 		tag := "!!str"
 		if _, err := strconv.Atoi(v); err == nil {
@@ -375,5 +333,5 @@ func (s *session) nodeRounds(ns *nodeSel) ([]map[string]*yaml.Node, error) {
 			rounds = append(rounds, r)
 		}
 	}
-	return rounds, nil
+	return rounds
 }

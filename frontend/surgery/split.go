@@ -17,10 +17,9 @@ import (
 // Extract is the part of the model between values, as a model of its own: the
 // nodes from which outputs are computed when inputs are given, with the
 // constants they read. The model itself stays.
-func (m *Model) Extract(inputs, outputs []string) (_ *Model, err error) {
-	defer fail.Catch(&err)
+func (m *Model) Extract(inputs, outputs []string) *Model {
 	if len(outputs) == 0 {
-		return nil, fmt.Errorf("a part needs outputs")
+		fail.Errorf("a part needs outputs")
 	}
 	for i, s := range slices.Concat(inputs, outputs) {
 		fail.Check(m.wantValue(s))
@@ -30,10 +29,10 @@ func (m *Model) Extract(inputs, outputs []string) (_ *Model, err error) {
 			i -= len(inputs)
 		}
 		if slices.Contains(list[:i], s) {
-			return nil, fmt.Errorf("%s %s is listed twice", what, quote(s))
+			fail.Errorf("%s %s is listed twice", what, quote(s))
 		}
 	}
-	used, live := fail.Must2(m.reach(inputs, outputs))
+	used, live := m.reach(inputs, outputs)
 	p := m.Clone()
 	g := p.graph()
 	old := m.graph()
@@ -55,11 +54,7 @@ func (m *Model) Extract(inputs, outputs []string) (_ *Model, err error) {
 	})
 	g.Input = nil
 	for _, s := range inputs {
-		v, err := m.describe(s)
-		if err != nil {
-			return nil, fmt.Errorf("input %s of a part: %w", quote(s), err)
-		}
-		g.Input = append(g.Input, v)
+		fail.Under("input "+quote(s)+" of a part", func() { g.Input = append(g.Input, m.describe(s)) })
 	}
 	for _, v := range old.Input { // IR version 3 lists initializers
 		if p.IsInitializer(v.GetName()) {
@@ -68,17 +63,17 @@ func (m *Model) Extract(inputs, outputs []string) (_ *Model, err error) {
 	}
 	g.Output = nil
 	for _, s := range outputs {
-		v, err := m.describe(s)
+		v, err := fail.Try(func() *pb.ValueInfoProto { return m.describe(s) })
 		if err != nil {
 			v = &pb.ValueInfoProto{Name: proto.String(s)}
 		}
 		g.Output = append(g.Output, v)
 	}
-	return p, nil
+	return p
 }
 
 // reach walks from outputs back to inputs.
-func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bool, err error) {
+func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bool) {
 	g := m.graph()
 	by := map[string]int{}
 	for i, n := range g.Node {
@@ -113,34 +108,35 @@ func (m *Model) reach(inputs, outputs []string) (used map[string]bool, live []bo
 	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return nil, nil, fmt.Errorf("the outputs %s also depend on %s, which are not among the inputs %s",
+		fail.Errorf("the outputs %s also depend on %s, which are not among the inputs %s",
 			quoted(outputs), quoted(missing), quoted(inputs))
 	}
 	for _, s := range inputs {
 		if !used[s] {
-			return nil, nil, fmt.Errorf("none of the outputs %s depends on input %s", quoted(outputs), quote(s))
+			fail.Errorf("none of the outputs %s depends on input %s", quoted(outputs), quote(s))
 		}
 	}
-	return used, live, nil
+	return used, live
 }
 
 // describe is the declaration of a value for an interface: as the file has it
 // for inputs and outputs, else inferred.
-func (m *Model) describe(value string) (*pb.ValueInfoProto, error) {
+func (m *Model) describe(value string) *pb.ValueInfoProto {
 	for _, v := range []*pb.ValueInfoProto{m.input(value), m.output(value)} {
 		if _, shape, ok := declared(v); ok && shape != nil {
-			return proto.Clone(v).(*pb.ValueInfoProto), nil
+			return proto.Clone(v).(*pb.ValueInfoProto)
 		}
 	}
 	if t, ok := m.Shapes().Type(value); ok {
-		return &pb.ValueInfoProto{Name: proto.String(value), Type: tensorType(t.Elem, t.Shape)}, nil
+		return &pb.ValueInfoProto{Name: proto.String(value), Type: tensorType(t.Elem, t.Shape)}
 	}
 	if v := valueInfo(m.graph().ValueInfo, value); v != nil {
 		if _, shape, ok := declared(v); ok && shape != nil {
-			return proto.Clone(v).(*pb.ValueInfoProto), nil
+			return proto.Clone(v).(*pb.ValueInfoProto)
 		}
 	}
-	return nil, m.noShape(value)
+	fail.Check(m.noShape(value))
+	return nil
 }
 
 // Part is one piece of Split.
@@ -152,7 +148,7 @@ type Part struct {
 // Split cuts the model into parts. Every input of a part is an input of the
 // model or an output of another part, and every output of the model is an
 // output of a part: so that the parts together compute what the model does.
-func (m *Model) Split(parts []Part) ([]*Model, error) {
+func (m *Model) Split(parts []Part) []*Model {
 	var outs []string
 	for _, p := range parts {
 		outs = append(outs, p.Outputs...)
@@ -160,28 +156,23 @@ func (m *Model) Split(parts []Part) ([]*Model, error) {
 	var models []*Model
 	for i, p := range parts {
 		if p.Name == "" || slices.ContainsFunc(parts[:i], func(q Part) bool { return q.Name == p.Name }) {
-			return nil, fmt.Errorf("part %d has the name %s; want names that differ", i, quote(p.Name))
+			fail.Errorf("part %d has the name %s; want names that differ", i, quote(p.Name))
 		}
 		for _, s := range p.Inputs {
 			if !m.IsInput(s) && !slices.Contains(outs, s) {
-				return nil, fmt.Errorf("part %s: input %s is neither an input of the model nor an output of another "+
-					"part%s",
-					quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
+				fail.Errorf("part %s: input %s is neither an input of the model nor an output of another "+
+					"part%s", quote(p.Name), quote(s), near(s, append(m.InputNames(), outs...)))
 			}
 		}
-		x, err := m.Extract(p.Inputs, p.Outputs)
-		if err != nil {
-			return nil, fmt.Errorf("part %s: %w", quote(p.Name), err)
-		}
-		models = append(models, x)
+		fail.Under("part "+quote(p.Name), func() { models = append(models, m.Extract(p.Inputs, p.Outputs)) })
 	}
 	for _, s := range m.OutputNames() {
 		if !slices.Contains(outs, s) {
-			return nil, fmt.Errorf("output %s of the model is no output of any part; the parts give %s", quote(s),
+			fail.Errorf("output %s of the model is no output of any part; the parts give %s", quote(s),
 				quoted(outs))
 		}
 	}
-	return models, nil
+	return models
 }
 
 // MergeOptions of Merge.
@@ -202,9 +193,9 @@ type MergeOptions struct {
 // Merge puts models behind each other. Inputs that nothing is connected to stay
 // inputs; one of the same name and type is shared. Constants of the same name
 // and content are shared; other inner names that collide get a number.
-func Merge(models []*Model, opt MergeOptions) (*Model, error) {
+func Merge(models []*Model, opt MergeOptions) *Model {
 	if len(models) < 2 {
-		return nil, fmt.Errorf("merging %d models; want at least two", len(models))
+		fail.Errorf("merging %d models; want at least two", len(models))
 	}
 	title := func(i int) string {
 		if i < len(opt.Names) {
@@ -213,38 +204,33 @@ func Merge(models []*Model, opt MergeOptions) (*Model, error) {
 		return fmt.Sprintf("model %d", i+1)
 	}
 	if len(opt.Prefixes) > 0 && len(opt.Prefixes) != len(models) {
-		return nil, fmt.Errorf("%d prefixes for %d models; want one for each", len(opt.Prefixes), len(models))
+		fail.Errorf("%d prefixes for %d models; want one for each", len(opt.Prefixes), len(models))
 	}
 	mg := &merger{connected: map[string]bool{}, done: map[string]bool{}}
 	for i, x := range models {
-		c := x.Clone()
-		if _, err := c.InferShapes(); err != nil { // edits may have outdated the outputs' declarations
-			return nil, fmt.Errorf("%s: %w", title(i), err)
-		}
-		if len(opt.Prefixes) > 0 {
-			c.Prefix(opt.Prefixes[i])
-		}
-		var err error
-		if mg.m == nil {
+		fail.Under(title(i), func() {
+			c := x.Clone()
+			c.InferShapes() // edits may have outdated the outputs' declarations
+			if len(opt.Prefixes) > 0 {
+				c.Prefix(opt.Prefixes[i])
+			}
+			if mg.m != nil {
+				mg.add(c, opt.Connect)
+				return
+			}
 			mg.m = c
 			mg.outputs = append(mg.outputs, c.graph().Output...)
-		} else {
-			err = mg.add(c, opt.Connect)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", title(i), err)
-		}
+		})
 	}
 	for _, o := range sortedKeys(opt.Connect) {
 		if !mg.done[o] {
-			return nil, fmt.Errorf("connection %s → %s was not made: no model has such an output with a later "+
+			fail.Errorf("connection %s → %s was not made: no model has such an output with a later "+
 				"model that has such an input", quote(o), quote(opt.Connect[o]))
 		}
 	}
-	if err := mg.finish(opt.Outputs); err != nil {
-		return nil, err
-	}
-	return mg.m, mg.m.Sort()
+	mg.finish(opt.Outputs)
+	mg.m.Sort()
+	return mg.m
 }
 
 type merger struct {
@@ -254,9 +240,8 @@ type merger struct {
 	done      map[string]bool      // connections of the caller that were made
 }
 
-func (g *merger) add(c *Model, connect map[string]string) (err error) {
-	defer fail.Catch(&err)
-	fail.Check(g.header(c))
+func (g *merger) add(c *Model, connect map[string]string) {
+	g.header(c)
 	res, src := g.m.graph(), c.graph()
 	from := map[string]string{} // input of c → output that feeds it
 	for _, in := range c.InputNames() {
@@ -271,11 +256,11 @@ func (g *merger) add(c *Model, connect map[string]string) (err error) {
 		}
 		if o := from[in]; o != "" {
 			if err := compatible(valueInfo(g.outputs, o), c.input(in)); err != nil {
-				return fmt.Errorf("connecting output %s to input %s: %w", quote(o), quote(in), err)
+				fail.Errorf("connecting output %s to input %s: %w", quote(o), quote(in), err)
 			}
 		}
 	}
-	fail.Check(g.collisions(c, from))
+	g.collisions(c, from)
 	for _, in := range sortedKeys(from) {
 		o := from[in]
 		g.connected[o] = true
@@ -304,11 +289,10 @@ func (g *merger) add(c *Model, connect map[string]string) (err error) {
 		}
 	}
 	g.m.Touch()
-	return nil
 }
 
 // header merges versions, operator sets and functions.
-func (g *merger) header(c *Model) error {
+func (g *merger) header(c *Model) {
 	p, q := g.m.Proto, c.Proto
 	if q.GetIrVersion() > p.GetIrVersion() {
 		p.IrVersion = q.IrVersion
@@ -319,7 +303,7 @@ func (g *merger) header(c *Model) error {
 		case 0:
 			p.OpsetImport = append(p.OpsetImport, o)
 		default:
-			return fmt.Errorf("imports opset %d of domain %s, the models before it import %d; convert them to one "+
+			fail.Errorf("imports opset %d of domain %s, the models before it import %d; convert them to one "+
 				"version (set_version)", o.GetVersion(), quote(o.GetDomain()), old)
 		}
 	}
@@ -328,7 +312,7 @@ func (g *merger) header(c *Model) error {
 		for _, h := range p.Functions {
 			if h.GetDomain() == f.GetDomain() && h.GetName() == f.GetName() && h.GetOverload() == f.GetOverload() {
 				if !proto.Equal(f, h) {
-					return fmt.Errorf("function %s is defined differently by a model before it",
+					fail.Errorf("function %s is defined differently by a model before it",
 						quote(f.GetDomain()+"."+f.GetName()))
 				}
 				known = true
@@ -338,11 +322,10 @@ func (g *merger) header(c *Model) error {
 			p.Functions = append(p.Functions, f)
 		}
 	}
-	return nil
 }
 
 // collisions renames what c and the result both have.
-func (g *merger) collisions(c *Model, from map[string]string) error {
+func (g *merger) collisions(c *Model, from map[string]string) {
 	mine := setOf(g.m.valueNames())
 	taken := setOf(g.m.valueNames(), c.valueNames(), []string{""})
 	innerNames(g.m.graph(), mine)
@@ -354,9 +337,7 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 		if _, wired := from[s]; wired || !mine[s] {
 			continue
 		}
-		if shared, err := g.shares(c, s); err != nil {
-			return err
-		} else if shared {
+		if g.shares(c, s) {
 			continue
 		}
 		rename[s] = number(taken, s)
@@ -376,40 +357,36 @@ func (g *merger) collisions(c *Model, from map[string]string) error {
 			nodes[n.GetName()] = true
 		}
 	}
-	return nil
 }
 
 // shares reports a name that stands for the same in c and in the result: an equal
 // constant, or an input of the same type. The other names get a number, but those of
 // the interface of c, which are an error.
-func (g *merger) shares(c *Model, s string) (bool, error) {
+func (g *merger) shares(c *Model, s string) bool {
 	in, both := c.input(s), g.m.input(s)
 	a, b := c.initializer(s), g.m.initializer(s)
 	switch {
 	case a != nil && b != nil:
-		x, err := contents(a)
-		if err != nil {
-			return false, err
-		}
-		if y, err := contents(b); err != nil || x == y {
-			return true, nil
+		x := contents(a)
+		if x == contents(b) {
+			return true
 		}
 	case in != nil && both != nil:
 		if err := compatible(both, in); err != nil {
-			return false, fmt.Errorf("input %s is also an input of a model before it: %w", quote(s), err)
+			fail.Errorf("input %s is also an input of a model before it: %w", quote(s), err)
 		}
-		return true, nil
+		return true
 	case in != nil:
-		return false, fmt.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or "+
+		fail.Errorf("input %s is the name of an inner value of a model before it; rename one of them, or "+
 			"give prefixes", quote(s))
 	case c.IsOutput(s):
-		return false, fmt.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
+		fail.Errorf("output %s exists in a model before it; rename one of them (rename)", quote(s))
 	}
-	return false, nil
+	return false
 }
 
 // finish chooses the graph outputs.
-func (g *merger) finish(want []string) error {
+func (g *merger) finish(want []string) {
 	var outs []*pb.ValueInfoProto
 	if want == nil {
 		for _, v := range g.outputs {
@@ -418,20 +395,19 @@ func (g *merger) finish(want []string) error {
 			}
 		}
 		if len(outs) == 0 {
-			return fmt.Errorf("every output is read by another model; say which are outputs of the result (outputs)")
+			fail.Errorf("every output is read by another model; say which are outputs of the result (outputs)")
 		}
 	}
 	for _, s := range want {
 		v := valueInfo(g.outputs, s)
 		if v == nil {
-			return fmt.Errorf("output %s is an output of none of the models; they have %s", quote(s),
+			fail.Errorf("output %s is an output of none of the models; they have %s", quote(s),
 				quoted(names(g.outputs)))
 		}
 		outs = append(outs, v)
 	}
 	g.m.graph().Output = outs
 	g.m.Touch()
-	return nil
 }
 
 // compatible compares the declarations of two ends of a connection, as far as

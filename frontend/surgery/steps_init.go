@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -50,9 +51,8 @@ func initSteps() []*stepDef {
 			"random ones",
 			`add_initializer: {name: scale, dtype: float16, value: [0.5, 0.25]}`,
 			func(s *session, a *add) string {
-				t, err := a.make(a.Name, s.script.Dir)
-				s.fail(err)
-				s.fail(s.m().AddInitializer(t))
+				t := a.make(a.Name, s.script.Dir)
+				s.m().AddInitializer(t)
 				return fmt.Sprintf("%s: %s%v", quote(a.Name), model.ElemTypeName(t.GetDataType()), t.Dims)
 			}),
 		def("remove_initializers", "delete constants by name, or with unused: true all that nothing reads",
@@ -63,7 +63,7 @@ func initSteps() []*stepDef {
 					gone := s.m().RemoveUnusedInitializers()
 					return fmt.Sprintf("removed %d: %s", len(gone), quoted(gone))
 				}
-				s.fail(s.m().RemoveInitializers(a.Names))
+				s.m().RemoveInitializers(a.Names)
 				return "removed " + quoted(a.Names)
 			}),
 		def("convert_initializer", "change the layout of constants, in place or under another name (as): slice, then "+
@@ -76,10 +76,9 @@ func initSteps() []*stepDef {
 				if a.Name != "" {
 					list = []string{a.Name}
 				}
-				f, err := a.change()
-				s.fail(err)
+				f := a.change()
 				for _, n := range list {
-					s.fail(s.m().ConvertInitializer(n, a.As, f))
+					s.m().ConvertInitializer(n, a.As, f)
 				}
 				return "converted " + quoted(list)
 			}),
@@ -88,58 +87,44 @@ func initSteps() []*stepDef {
 			"with height and width in the place of the axis",
 			`split_initializer: {name: anchors, axis: 2, maps: [p3, p4, p5], as: [anchors_0, anchors_1, anchors_2]}`,
 			func(s *session, a *split) string {
-				s.fail(s.m().SplitToMaps(a.Name, a.Axis, a.Maps, a.As))
+				s.m().SplitToMaps(a.Name, a.Axis, a.Maps, a.As)
 				return fmt.Sprintf("%s is cut into %s", quote(a.Name), quoted(a.As))
 			}),
 		def("deduplicate_initializers", "one constant for all that are equal to the bit",
 			`deduplicate_initializers:`,
 			func(s *session, a *struct{}) string {
-				gone, err := s.m().DeduplicateInitializers()
-				s.fail(err)
+				gone := s.m().DeduplicateInitializers()
 				return fmt.Sprintf("removed %d: %s", len(gone), quoted(sortedKeys(gone)))
 			}),
 	}
 }
 
 // change is what is done to one constant.
-func (a *convertArgs) change() (func(*tensor.Dense) (*tensor.Dense, error), error) {
+func (a *convertArgs) change() func(*tensor.Dense) *tensor.Dense {
 	var dt tensor.DType
 	if a.DType != "" {
-		num, err := ElemType(a.DType)
-		if err != nil {
-			return nil, err
-		}
+		num := ElemType(a.DType)
 		var ok bool
 		if dt, ok = tensor.FromONNX(int(num)); !ok {
-			return nil, fmt.Errorf("dtype %s: want a type of numbers", quote(a.DType))
+			fail.Errorf("dtype %s: want a type of numbers", quote(a.DType))
 		}
 	}
-	return func(d *tensor.Dense) (_ *tensor.Dense, err error) {
+	return func(d *tensor.Dense) *tensor.Dense {
 		if x := a.Slice; x != nil {
-			end := 0
-			if axis, err := normAxis(x.Axis, len(d.Shape)); err == nil {
-				end = d.Shape[axis]
+			axis, end := normAxis(x.Axis, len(d.Shape)), x.End
+			if end == nil {
+				end = &d.Shape[axis]
 			}
-			if x.End != nil {
-				end = *x.End
-			}
-			if d, err = SliceAxis(d, x.Axis, x.Start, end); err != nil {
-				return nil, err
-			}
+			d = SliceAxis(d, axis, x.Start, *end)
 		}
 		if a.Conversion != "" {
-			if d, err = Convert(d, a.Conversion); err != nil {
-				return nil, err
-			}
+			d = Convert(d, a.Conversion)
 		}
-		if d, err = TransposeReshape(d, a.Transpose, a.Reshape); err != nil {
-			return nil, err
-		}
-		if dt != tensor.Invalid {
+		if d = TransposeReshape(d, a.Transpose, a.Reshape); dt != tensor.Invalid {
 			d = d.Cast(dt)
 		}
-		return d, nil
-	}, nil
+		return d
+	}
 }
 
 func conversionNames() string {

@@ -34,13 +34,13 @@ func ioSteps() []*stepDef {
 			`add_input: {name: mask, dtype: bool, shape: [N, 128]}`,
 			func(s *session, a *io) string {
 				dt := s.elemType(a.DType)
-				s.fail(s.m().AddInput(a.Name, dt, a.Shape))
+				s.m().AddInput(a.Name, dt, a.Shape)
 				return fmt.Sprintf("input %s: %s%s", quote(a.Name), model.ElemTypeName(dt), ShapeText(a.Shape))
 			}),
 		def("add_output", "make a value a graph output; element type and shape are inferred where they are left out",
 			`add_output: {name: /layer4/Relu_output_0}`,
 			func(s *session, a *io) string {
-				s.fail(s.m().AddOutput(a.Name, s.elemType(a.DType), a.Shape))
+				s.m().AddOutput(a.Name, s.elemType(a.DType), a.Shape)
 				return "output " + quote(a.Name)
 			}),
 		def("remove_inputs", "take graph inputs away that nothing reads; only: true also those that an initializer "+
@@ -48,7 +48,7 @@ func ioSteps() []*stepDef {
 			"replace",
 			`remove_inputs: {names: [mask]}`,
 			func(s *session, a *removeInputs) string {
-				s.fail(s.m().RemoveInputs(a.Names, a.Only))
+				s.m().RemoveInputs(a.Names, a.Only)
 				return "removed " + quoted(a.Names)
 			}),
 		def("remove_outputs", "take names out of the graph outputs, or all but those in keep, which also gives their "+
@@ -57,10 +57,10 @@ func ioSteps() []*stepDef {
 			func(s *session, a *removeOutputs) string {
 				s.oneOf(a.Names != nil, a.Keep != nil, "names or keep")
 				if a.Keep != nil {
-					s.fail(s.m().KeepOutputs(a.Keep))
+					s.m().KeepOutputs(a.Keep)
 					return "kept " + quoted(a.Keep)
 				}
-				s.fail(s.m().RemoveOutputs(a.Names))
+				s.m().RemoveOutputs(a.Names)
 				return "removed " + quoted(a.Names)
 			}),
 		def("set_io_shape", "declare the shape of a graph input or output: shape, or conversion of the one it has; "+
@@ -71,14 +71,12 @@ func ioSteps() []*stepDef {
 				m, dt, shape := s.m(), s.elemType(a.DType), []Dim(a.Shape)
 				s.oneOf(a.Shape != nil, a.Conversion != "", "shape or conversion")
 				if a.Conversion != "" {
-					var err error
-					shape, err = m.convertedShape(a.Name, a.Conversion)
-					s.fail(err)
+					shape = m.convertedShape(a.Name, a.Conversion)
 				}
 				t, known := m.Shapes().Type(a.Name)
 				s.want(!known || m.input(a.Name) != nil || agree(shape, t.Shape) && (dt == 0 || dt == t.Elem),
 					"%s is declared %s, but what makes it gives %s", quote(a.Name), ShapeText(shape), t)
-				s.fail(m.SetIOShape(a.Name, dt, shape))
+				m.SetIOShape(a.Name, dt, shape)
 				return fmt.Sprintf("%s is declared %s", quote(a.Name), ShapeText(shape))
 			}),
 		def("pin_dims", "give symbolic dimensions of the file fixed sizes, by symbol or as input.axis",
@@ -101,7 +99,7 @@ func (s *session) pinDims(dims map[string]int64) string {
 	for k, v := range dims {
 		ref.Dims[k] = int(v)
 	}
-	s.fail(s.m().PinDims(dims))
+	s.m().PinDims(dims)
 	for k := range dims {
 		delete(s.m().Dims, k)
 	}
@@ -113,20 +111,17 @@ func (s *session) pinDims(dims map[string]int64) string {
 }
 
 // convertedShape is the declared shape of an input or output after a conversion.
-func (m *Model) convertedShape(name, conv string) (_ []Dim, err error) {
-	defer fail.Catch(&err)
-	c := fail.Must(conversion(conv))
-	_, decl := fail.Must2(m.IOShape(name))
+func (m *Model) convertedShape(name, conv string) []Dim {
+	c := conversion(conv)
+	_, decl := m.IOShape(name)
 	sizes := make([]int, len(decl))
 	for i, d := range decl {
 		if d.Size < 0 {
-			return nil, fmt.Errorf("%s has shape %s; want fixed sizes (pin_dims)", quote(name), ShapeText(decl))
+			fail.Errorf("%s has shape %s; want fixed sizes (pin_dims)", quote(name), ShapeText(decl))
 		}
 		sizes[i] = int(d.Size)
 	}
-	shape, err := c.of(sizes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", quote(name), err)
-	}
-	return ints(shape), nil
+	var shape []int
+	fail.Under(quote(name), func() { shape = c.of(sizes) })
+	return ints(shape)
 }

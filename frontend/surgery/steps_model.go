@@ -86,8 +86,7 @@ func modelSteps() []*stepDef {
 			"as it was; as: a name, the model stays beside it",
 			`extract: {inputs: [images], outputs: [/backbone/Relu_output_0]}`,
 			func(s *session, a *extract) string {
-				x, err := s.m().Extract(a.Inputs, a.Outputs)
-				s.fail(err)
+				x := s.m().Extract(a.Inputs, a.Outputs)
 				text := fmt.Sprintf("%d of %d nodes", len(x.graph().Node), len(s.m().graph().Node))
 				s.put(cmp.Or(a.As, s.at), x, x.Clone(), "the part as it was cut out")
 				return text
@@ -103,13 +102,11 @@ func modelSteps() []*stepDef {
 					parts = append(parts, Part{p.Name, p.Inputs, p.Outputs})
 				}
 				s.want(len(parts) > 0, "no parts are given")
-				models, err := s.m().Split(parts)
-				s.fail(err)
+				models := s.m().Split(parts)
 				for i, x := range models {
 					s.put(parts[i].Name, x, x.Clone(), parts[i].Name+" as it was cut out")
 					if f := a.Parts[i].File; f != "" {
-						err := s.save(s.cur(), f)
-						s.want(err == nil, "part %s: %v", quote(parts[i].Name), err)
+						fail.Under("part "+quote(parts[i].Name), func() { s.save(s.cur(), f) })
 					}
 					list = append(list, fmt.Sprintf("%s (%d nodes)", parts[i].Name, len(x.graph().Node)))
 				}
@@ -134,9 +131,8 @@ func modelSteps() []*stepDef {
 					s.want(n != "", "a model without a name is to be merged")
 					ms = append(ms, s.model(n).m)
 				}
-				m, err := Merge(ms, MergeOptions{Names: a.Models, Prefixes: a.Prefixes, Connect: a.IOMap,
+				m := Merge(ms, MergeOptions{Names: a.Models, Prefixes: a.Prefixes, Connect: a.IOMap,
 					Outputs: a.Outputs})
-				s.fail(err)
 				ref, refName := s.original, cmp.Or(a.Against, mainName)
 				if refName != mainName {
 					ref = s.model(refName).ref
@@ -161,8 +157,7 @@ func modelSteps() []*stepDef {
 				s.want(a.As != "" && s.models[a.As] == nil, "as: %s; want a name that no model has", quote(a.As))
 				path := inDir(s.script.Dir, a.File)
 				s.res.Read = append(s.res.Read, path)
-				m, err := Load(path, s.opt.Limits)
-				s.fail(err)
+				m := fail.Must(Load(path, s.opt.Limits))
 				m.Functions, m.Dims = s.original.Functions, s.original.Dims
 				s.models[a.As] = &entry{m: m, ref: m.Clone(), refName: a.As + " as it was read"}
 				return fmt.Sprintf("%s: %d nodes", quote(a.As), len(m.graph().Node))
@@ -170,15 +165,14 @@ func modelSteps() []*stepDef {
 		reading(def("save", "write a model (default: the current one), checked and with shapes, beside the result",
 			`save: {model: head, file: parts/head.onnx}`,
 			func(s *session, a *save) string {
-				s.fail(s.save(s.model(a.Model), a.File))
+				s.save(s.model(a.Model), a.File)
 				return "file " + quote(a.File)
 			})),
 		def("simplify", "compute what is known from constants, take out nodes that do nothing, join Transposes and "+
 			"Reshapes, delete what nothing reads",
 			`simplify:`,
 			func(s *session, a *nothing) string {
-				d, err := s.m().Simplify()
-				s.fail(err)
+				d := s.m().Simplify()
 				return fmt.Sprintf("%d nodes computed, %d taken out, %d nodes and constants that nothing reads deleted",
 					d.Folded, d.Bypassed, d.Pruned)
 			}),
@@ -191,8 +185,7 @@ func modelSteps() []*stepDef {
 		reading(def("infer_shapes", "drop the shapes that the file states and infer them anew, those of outputs, too",
 			`infer_shapes:`,
 			func(s *session, a *nothing) string {
-				changed, err := s.m().InferShapes()
-				s.fail(err)
+				changed := s.m().InferShapes()
 				text := fmt.Sprintf("%d values have shapes", len(s.m().graph().ValueInfo))
 				return strings.Join(append([]string{text}, changed...), "; ")
 			})),
@@ -201,7 +194,7 @@ func modelSteps() []*stepDef {
 		reading(def("check", "stop unless the model is valid ONNX by now, with shapes that fit",
 			`check:`,
 			func(s *session, a *nothing) string {
-				s.fail(s.m().undefined())
+				s.m().undefined()
 				s.fail(errors.Join(s.m().Shapes().Problems...))
 				s.fail(s.m().Checked())
 				return "no findings"
@@ -210,7 +203,7 @@ func modelSteps() []*stepDef {
 			`set_version: {ir: 8, opset: 17}`,
 			func(s *session, a *version) string {
 				s.want(a.IR != 0 || a.Opset != 0, "want ir, opset or both")
-				s.fail(s.m().SetVersion(a.IR, a.Domain, a.Opset))
+				s.m().SetVersion(a.IR, a.Domain, a.Opset)
 				return fmt.Sprintf("IR version %d, opset %d", s.m().Proto.GetIrVersion(), s.m().Opset(a.Domain))
 			}),
 		verifyStep(),
@@ -219,19 +212,17 @@ func modelSteps() []*stepDef {
 }
 
 // save keeps a copy of a model, made valid, for the folder of the result.
-func (s *session) save(e *entry, file string) (err error) {
-	defer fail.Catch(&err)
-	path := fail.Must(localPath(file))
+func (s *session) save(e *entry, file string) {
+	path := localPath(file)
 	c := &entry{m: e.m.Clone()}
-	fail.Check(s.seal(c))
+	s.seal(c)
 	c.m.Proto.MetadataProps = append(slices.DeleteFunc(c.m.Proto.MetadataProps, isMark),
 		&pb.StringStringEntryProto{Key: proto.String(markKey), Value: proto.String(markValue)})
 	b := fail.Must(c.m.Bytes())
 	if slices.ContainsFunc(s.res.Files, func(f File) bool { return f.Path == path }) {
-		return fmt.Errorf("file %s is written twice", quote(file))
+		fail.Errorf("file %s is written twice", quote(file))
 	}
 	s.res.Files = append(s.res.Files, File{path, b})
-	return nil
 }
 
 // What a save step writes has an entry among its metadata by which a later one

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // indexArg is a place by number or by the name of the value that is there.
@@ -157,7 +158,7 @@ func nodeSteps() []*stepDef {
 					s.want(opt.Input >= 0, "input %d; want 0 or more", opt.Input)
 				}
 				text := fmt.Sprintf("removed %d nodes: %s", len(ns), labels(ns))
-				s.fail(s.m().Remove(ns, opt))
+				s.m().Remove(ns, opt)
 				return text
 			}),
 		def("insert_before", "put a new node onto one input of a node; $ among its inputs is what was read there (the "+
@@ -167,7 +168,7 @@ func nodeSteps() []*stepDef {
 				at := s.node(&a.Node)
 				i := s.place(&a.Input, at, at.Input, "input")
 				n, k := s.streamed(&a.New)
-				s.fail(s.m().InsertBefore(at, i, n, k))
+				s.m().InsertBefore(at, i, n, k)
 				return fmt.Sprintf("%s in front of %s", label(n), label(at))
 			}),
 		def("insert_after", "put a new node onto a value: all readers of the value read the node's first output "+
@@ -177,7 +178,7 @@ func nodeSteps() []*stepDef {
 			func(s *session, a *insertAfter) string {
 				v := s.value(&a.valueArg)
 				n, k := s.streamed(&a.New)
-				s.fail(s.m().InsertAfter(v, n, k))
+				s.m().InsertAfter(v, n, k)
 				return fmt.Sprintf("%s behind %s", label(n), quote(v))
 			}),
 		def("add_nodes", "add nodes and re-wire nothing; an input may be a constant written in place",
@@ -201,7 +202,7 @@ func nodeSteps() []*stepDef {
 					made = append(made, s.standIn(&a.With[i], old))
 				}
 				text := "replaced " + labels(old)
-				s.fail(s.m().Replace(old, made))
+				s.m().Replace(old, made)
 				return text + " by " + labels(made)
 			}),
 		def("connect", "let one input of a node read another value",
@@ -209,7 +210,7 @@ func nodeSteps() []*stepDef {
 			func(s *session, a *connect) string {
 				v, to := s.value(&a.valueArg), s.node(&a.To)
 				i := s.place(&a.Input, to, to.Input, "input")
-				s.fail(s.m().Connect(v, to, i))
+				s.m().Connect(v, to, i)
 				return fmt.Sprintf("input %d of %s reads %s", i, label(to), quote(v))
 			}),
 		def("change_output", "give an output of a node another name, such as that of a graph output; readers: follow "+
@@ -219,7 +220,7 @@ func nodeSteps() []*stepDef {
 				n := s.node(&a.Node)
 				i := s.place(&a.Output, n, n.Output, "output")
 				s.choice("readers:", a.Readers, "follow", "stay")
-				s.fail(s.m().ChangeOutput(n, i, a.To, a.Readers != "stay"))
+				s.m().ChangeOutput(n, i, a.To, a.Readers != "stay")
 				return fmt.Sprintf("output %d of %s is called %s", i, label(n), quote(a.To))
 			}),
 		def("set_attributes", "set and remove attributes of nodes by name; the others stay",
@@ -230,12 +231,12 @@ func nodeSteps() []*stepDef {
 				for _, n := range ns {
 					for _, k := range sortedKeys(a.Set) {
 						v := a.Set[k]
-						x, err := attrValue(&v, s.script.Dir)
-						s.want(err == nil, "attribute %s: %v", quote(k), err)
-						s.fail(s.m().SetAttribute(n, k, x))
+						var x any
+						fail.Under("attribute "+quote(k), func() { x = attrValue(&v, s.script.Dir) })
+						s.m().SetAttribute(n, k, x)
 					}
 					for _, k := range a.Remove {
-						s.fail(s.m().RemoveAttribute(n, k))
+						s.m().RemoveAttribute(n, k)
 					}
 				}
 				return fmt.Sprintf("%d nodes: set %s, removed %s", len(ns), quoted(sortedKeys(a.Set)), quoted(a.Remove))
@@ -254,7 +255,7 @@ func nodeSteps() []*stepDef {
 		def("rename", "give a value another name everywhere: inner value, graph input or output, initializer",
 			`rename: {value: output_0, to: boxes}`,
 			func(s *session, a *rename) string {
-				s.fail(s.m().RenameValue(a.Value, a.To))
+				s.m().RenameValue(a.Value, a.To)
 				return fmt.Sprintf("%s is called %s", quote(a.Value), quote(a.To))
 			}),
 	}
@@ -262,8 +263,7 @@ func nodeSteps() []*stepDef {
 
 // made is a new node, and which of its inputs is called $ (-1: none).
 func (s *session) made(a *newNode) (*pb.NodeProto, int) {
-	n, k, err := a.make(s.m(), s.script.Dir)
-	s.fail(err)
+	n, k := a.make(s.m(), s.script.Dir)
 	return n, k
 }
 
@@ -291,7 +291,7 @@ func (s *session) addNode(a *newNode) *pb.NodeProto {
 			s.fail(nodeErr(n, "%v", err))
 		}
 	}
-	s.fail(s.m().AddNode(n))
+	s.m().AddNode(n)
 	return n
 }
 
@@ -304,8 +304,7 @@ func (s *session) standIn(a *newNode, old []*pb.NodeProto) *pb.NodeProto {
 	if len(old) == 0 {
 		s.fail(nodeErr(n, "input %d is $, but no node is replaced", k))
 	}
-	d, err := s.m().dataInput(old[0], -1)
-	s.fail(err)
+	d := s.m().dataInput(old[0], -1)
 	n.Input[k] = old[0].Input[d]
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // kernelArgs are the geometry of a Gemm as a Conv.
@@ -99,7 +100,7 @@ func rewriteSteps() []*stepDef {
 				opt.Flat = a.Flat
 				s.want(len(ns) < 2 || opt.Name == "" && opt.After == "",
 					"name and after are for one node, %d are named", len(ns))
-				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) {
+				return s.each(ns, func(n *pb.NodeProto) *pb.NodeProto {
 					return s.m().RewriteGemmAsConv(n, opt)
 				})
 			}),
@@ -111,8 +112,7 @@ func rewriteSteps() []*stepDef {
 				n, opt := s.node(&a.Node), s.kernel(&a.kernelArgs)
 				s.want((a.Sizes == nil) == (a.Outputs == nil), "sizes and outputs go together")
 				old := label(n)
-				convs, err := s.m().RewriteGemmAsSlicedConvs(n, a.Sizes, a.Outputs, opt)
-				s.fail(err)
+				convs := s.m().RewriteGemmAsSlicedConvs(n, a.Sizes, a.Outputs, opt)
 				return fmt.Sprintf("%s → %s", old, labels(convs))
 			}),
 		def("rewrite_matmul_as_conv", "MatMul by a constant matrix, and the Add of a constant vector behind it → "+
@@ -125,7 +125,7 @@ func rewriteSteps() []*stepDef {
 				ns := s.nodes(&a.Nodes)
 				s.choice("layout", a.Layout, "channels_last", "channels_first")
 				opt := MatMulOptions{ChannelsFirst: a.Layout == "channels_first", KeepBias: a.KeepBias}
-				return s.each(ns, func(n *pb.NodeProto) (*pb.NodeProto, error) {
+				return s.each(ns, func(n *pb.NodeProto) *pb.NodeProto {
 					return s.m().RewriteMatMulAsConv(n, opt)
 				})
 			}),
@@ -135,16 +135,15 @@ func rewriteSteps() []*stepDef {
 				s.want((a.Nodes == nil) != (a.Equations == nil),
 					"want nodes (with equation), or equations (a map from nodes), one of them")
 				for _, k := range sortedKeys(a.Equations) {
-					n, err := s.m().Node(k)
-					s.fail(err)
-					s.fail(s.m().RewriteMatMulAsEinsum(n, a.Equations[k]))
+					n := s.m().Node(k)
+					s.m().RewriteMatMulAsEinsum(n, a.Equations[k])
 				}
 				if a.Nodes == nil {
 					return fmt.Sprintf("%d MatMuls → Einsum: %s", len(a.Equations), quoted(sortedKeys(a.Equations)))
 				}
 				ns := s.nodes(a.Nodes)
 				for _, n := range ns {
-					s.fail(s.m().RewriteMatMulAsEinsum(n, a.Equation))
+					s.m().RewriteMatMulAsEinsum(n, a.Equation)
 				}
 				return fmt.Sprintf("%d MatMuls → Einsum: %s", len(ns), labels(ns))
 			}),
@@ -153,7 +152,7 @@ func rewriteSteps() []*stepDef {
 			func(s *session, a *transposePair) string {
 				ns := s.nodes(&a.Nodes)
 				for _, n := range ns {
-					s.fail(s.m().InsertTransposePair(n, a.Before, a.After))
+					s.m().InsertTransposePair(n, a.Before, a.After)
 				}
 				return fmt.Sprintf("around %d nodes: %s", len(ns), labels(ns))
 			}),
@@ -163,8 +162,7 @@ func rewriteSteps() []*stepDef {
 			`insert_slices: {node: /qkv, axis: 1, count: 3, outputs: [q, k, v]}`,
 			func(s *session, a *insertSlices) string {
 				v := s.value(&a.valueArg)
-				outs, err := s.m().InsertSlices(v, s.cut(&a.cutArgs, a.Axis), a.Outputs)
-				s.fail(err)
+				outs := s.m().InsertSlices(v, s.cut(&a.cutArgs, a.Axis), a.Outputs)
 				return fmt.Sprintf("%s is cut into %s", quote(v), quoted(outs))
 			}),
 		def("insert_concat", "a Concat of values (or of the only outputs of nodes, in graph order) along an axis; "+
@@ -188,8 +186,7 @@ func rewriteSteps() []*stepDef {
 					to = s.node(a.To)
 					index = s.place(&a.Input, to, to.Input, "input")
 				}
-				out, err := s.m().InsertConcat(values, a.Axis, a.Name, a.Output, to, index)
-				s.fail(err)
+				out := s.m().InsertConcat(values, a.Axis, a.Name, a.Output, to, index)
 				return fmt.Sprintf("%s joins %d values", quote(out), len(values))
 			}),
 		def("insert_slices_concat", "cut a value (or the output of the node of that name) along one axis and join the "+
@@ -197,27 +194,24 @@ func rewriteSteps() []*stepDef {
 			"readers do",
 			`insert_slices_concat: {after: /patch/Conv, slice_axis: 2, count: 16, concat_axis: 3}`,
 			func(s *session, a *slicesConcat) string {
-				v, err := s.m().ValueOf(a.After)
-				s.want(err == nil, "after: %v", err)
+				var v string
+				fail.Under("after", func() { v = s.m().ValueOf(a.After) })
 				var before *pb.NodeProto
 				if a.Before != nil {
 					before = s.node(a.Before)
 				}
-				out, err := s.m().InsertSlicesConcat(v, s.cut(&a.cutArgs, a.SliceAxis), a.ConcatAxis, before, a.Output)
-				s.fail(err)
+				out := s.m().InsertSlicesConcat(v, s.cut(&a.cutArgs, a.SliceAxis), a.ConcatAxis, before, a.Output)
 				return fmt.Sprintf("%s is joined from pieces of %s", quote(out), quote(v))
 			}),
 	}
 }
 
 // each rewrites nodes one by one.
-func (s *session) each(ns []*pb.NodeProto, f func(*pb.NodeProto) (*pb.NodeProto, error)) string {
+func (s *session) each(ns []*pb.NodeProto, f func(*pb.NodeProto) *pb.NodeProto) string {
 	var made []*pb.NodeProto
 	old := labels(ns)
 	for _, n := range ns {
-		c, err := f(n)
-		s.fail(err)
-		made = append(made, c)
+		made = append(made, f(n))
 	}
 	return fmt.Sprintf("%s → %s", old, labels(made))
 }

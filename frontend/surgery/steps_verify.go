@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -38,8 +39,7 @@ func (s *session) tolerance(a *toleranceArgs, ref *Model) CompareOptions {
 		}
 	}
 	if len(a.Data) > 0 {
-		c, err := readCase(a.Data, ref.InputNames(), s.script.Dir)
-		s.fail(err)
+		c := readCase(a.Data, ref.InputNames(), s.script.Dir)
 		o.Cases = append([]map[string]*tensor.Dense{c}, o.Cases...)
 	}
 	return o
@@ -55,7 +55,7 @@ func (s *session) compared(against string, c *Comparison) string {
 }
 
 // readCase reads inputs: NAME=FILE.npy, or a .npz with arrays of these names.
-func readCase(data, names []string, dir string) (map[string]*tensor.Dense, error) {
+func readCase(data, names []string, dir string) map[string]*tensor.Dense {
 	in := map[string]*tensor.Dense{}
 	for _, d := range data {
 		if name, file, ok := strings.Cut(d, "="); ok {
@@ -64,28 +64,28 @@ func readCase(data, names []string, dir string) (map[string]*tensor.Dense, error
 				in[name], err = npz.ToTensor(x)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("data %s: %w", quote(d), err)
+				fail.Errorf("data %s: %w", quote(d), err)
 			}
 			continue
 		}
 		es, err := npz.ReadNpzFile(inDir(dir, d), npz.Limits{})
 		if err != nil {
-			return nil, fmt.Errorf("data %s: %w", quote(d), err)
+			fail.Errorf("data %s: %w", quote(d), err)
 		}
 		for _, e := range es {
 			if slices.Contains(names, e.Name) {
 				if in[e.Name], err = npz.ToTensor(e.Array); err != nil {
-					return nil, fmt.Errorf("data %s: %w", quote(d), err)
+					fail.Errorf("data %s: %w", quote(d), err)
 				}
 			}
 		}
 	}
 	for _, n := range names {
 		if in[n] == nil {
-			return nil, fmt.Errorf("data: nothing for input %s; want %s", quote(n), quoted(names))
+			fail.Errorf("data: nothing for input %s; want %s", quote(n), quoted(names))
 		}
 	}
-	return in, nil
+	return in
 }
 
 // text is a comparison in one line.
@@ -123,56 +123,42 @@ func verifyStep() *stepDef {
 			opt, got := s.tolerance(&a.toleranceArgs, ref), e.m
 			opt.Inputs, opt.Outputs, opt.Reshape, opt.Partial = a.Inputs, a.Outputs, a.Reshape, a.Partial
 			if len(a.Restore) > 0 {
-				var err error
-				got, err = s.restored(a.Restore)
-				s.fail(err)
+				got = s.restored(a.Restore)
 			}
-			c, err := Compare(got, ref, opt)
-			s.fail(err)
+			c := Compare(got, ref, opt)
 			text := s.compared(refName, c)
 			e.edited = false
 			return text
 		}))
 	keys := d.check
-	d.check = func(n *yaml.Node, depth int) error {
-		if err := keys(n, depth); err != nil {
-			return err
-		}
+	d.check = func(n *yaml.Node, depth int) {
+		keys(n, depth)
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == "restore" && depth < maxLoops {
-				if err := checkSteps(n.Content[i+1].Content, depth+1); err != nil {
-					return fmt.Errorf("restore: %w", err)
-				}
-			} else if n.Content[i].Value == "restore" {
-				return lineErr(n, "restore within restore, more than %d deep", maxLoops)
+			if n.Content[i].Value != "restore" {
+				continue
 			}
+			if depth >= maxLoops {
+				fail.Check(lineErr(n, "restore within restore, more than %d deep", maxLoops))
+			}
+			fail.Under("restore", func() { checkSteps(n.Content[i+1].Content, depth+1) })
 		}
-		return nil
 	}
 	return d
 }
 
 // restored is a copy of the current model after further steps.
-func (s *session) restored(steps []yaml.Node) (*Model, error) {
+func (s *session) restored(steps []yaml.Node) *Model {
 	e := s.cur()
 	inner := &session{script: s.script, opt: s.opt, models: map[string]*entry{mainName: {m: e.m.Clone(), ref: e.ref,
 		refName: e.refName}}, at: mainName,
 		original: s.original, res: &Result{}, executed: s.executed}
 	inner.opt.Note = nil
-	var list []*yaml.Node
-	for i := range steps {
-		list = append(list, &steps[i])
-	}
-	if err := inner.steps(list, s.vars, s.path+".restore."); err != nil {
-		return nil, err
-	}
+	inner.steps(pointers(steps), s.vars, s.path+".restore.")
 	s.executed = inner.executed
 	m := inner.cur().m
-	if _, err := m.InferShapes(); err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
-	}
+	fail.Under("restore", func() { m.InferShapes() })
 	m.Prune()
-	return m, nil
+	return m
 }
 
 func verifySplitStep() *stepDef {
@@ -194,8 +180,7 @@ func verifySplitStep() *stepDef {
 			for _, p := range a.Parts {
 				parts = append(parts, s.model(p).m)
 			}
-			c, err := Cascade(whole, parts, a.Parts, s.tolerance(&a.toleranceArgs, whole))
-			s.fail(err)
+			c := Cascade(whole, parts, a.Parts, s.tolerance(&a.toleranceArgs, whole))
 			return s.compared(name, c)
 		}))
 }

@@ -72,7 +72,7 @@ func New(m *onnx.Model) (_ *Model, err error) {
 		return nil, fmt.Errorf("the model has no graph; want a ModelProto with a graph")
 	}
 	s := &Model{Proto: proto.Clone(m.Proto).(*pb.ModelProto), lim: m.Limits}
-	fail.Check(s.internalise(m.Dir))
+	s.internalise(m.Dir)
 	return s, nil
 }
 
@@ -130,6 +130,13 @@ func label(n *pb.NodeProto) string {
 // nodeErr is an error about a node.
 func nodeErr(n *pb.NodeProto, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", label(n), fmt.Sprintf(format, args...))
+}
+
+// ofNode says of an error that ends f which node it is about, behind what is said of it.
+func ofNode(n *pb.NodeProto, what string, f func()) {
+	if err := fail.Caught(f); err != nil {
+		fail.Check(nodeErr(n, "%s%v", what, err))
+	}
 }
 
 // quoted lists names for a message, the first ones of many.

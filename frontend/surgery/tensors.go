@@ -19,8 +19,8 @@ import (
 
 // internalise copies the data of external files into the model, of any
 // element type.
-func (m *Model) internalise(dir string) error {
-	return eachTensor(m.graph(), func(t *pb.TensorProto) error {
+func (m *Model) internalise(dir string) {
+	eachTensor(m.graph(), func(t *pb.TensorProto) error {
 		if t.GetDataLocation() != pb.TensorProto_EXTERNAL {
 			return nil
 		}
@@ -41,8 +41,7 @@ func (m *Model) internalise(dir string) error {
 }
 
 // eachTensor visits every tensor of a graph, its attributes and subgraphs.
-func eachTensor(g *pb.GraphProto, f func(*pb.TensorProto) error) (err error) {
-	defer fail.Catch(&err)
+func eachTensor(g *pb.GraphProto, f func(*pb.TensorProto) error) {
 	for _, t := range g.Initializer {
 		fail.Check(f(t))
 	}
@@ -55,10 +54,9 @@ func eachTensor(g *pb.GraphProto, f func(*pb.TensorProto) error) (err error) {
 			}
 		}
 		for _, s := range subgraphs(n) {
-			fail.Check(eachTensor(s, f))
+			eachTensor(s, f)
 		}
 	}
-	return nil
 }
 
 // aliases are names of element types beside ONNX's own.
@@ -69,15 +67,16 @@ var aliases = map[string]string{"float32": "float", "float64": "double", "f32": 
 
 // ElemType is the ONNX number of an element type by its name: as ONNX calls it
 // (float, int64, bool, string, ...), as NumPy does (float32) or short (f32).
-func ElemType(name string) (int32, error) {
+func ElemType(name string) int32 {
 	if a := aliases[name]; a != "" {
 		name = a
 	}
 	if n := schema.ElemNumber(name); n != 0 {
-		return n, nil
+		return n
 	}
-	return 0, fmt.Errorf("element type %s is unknown; want float, double, float16, bfloat16, bool, string, int8 to "+
+	fail.Errorf("element type %s is unknown; want float, double, float16, bfloat16, bool, string, int8 to "+
 		"int64, uint8 to uint64, int4, uint4 or another type of ONNX", quote(name))
+	return 0
 }
 
 // StringTensor is a constant of text.
@@ -94,13 +93,10 @@ func StringTensor(name string, shape []int, values []string) *pb.TensorProto {
 
 // filled is a tensor of a type from numbers, checked: an integer type takes
 // whole numbers of its range, float types take what float64 holds.
-func filled(dt tensor.DType, shape []int, v []float64) (*tensor.Dense, error) {
-	n, err := tensor.Elems(shape)
-	if err != nil {
-		return nil, err
-	}
+func filled(dt tensor.DType, shape []int, v []float64) *tensor.Dense {
+	n := fail.Must(tensor.Elems(shape))
 	if len(v) != n && len(v) != 1 {
-		return nil, fmt.Errorf("%d values for shape %v; want %d, or one for all", len(v), shape, n)
+		fail.Errorf("%d values for shape %v; want %d, or one for all", len(v), shape, n)
 	}
 	d := tensor.New(dt, shape)
 	for i := range n {
@@ -112,22 +108,22 @@ func filled(dt tensor.DType, shape []int, v []float64) (*tensor.Dense, error) {
 		case dt.IsFloat():
 			d.SetFloat(i, x)
 			if math.IsInf(d.Float(i), 0) && !math.IsInf(x, 0) {
-				return nil, fmt.Errorf("value %d is %g, beyond the range of %s", i, x, dt.ONNXName())
+				fail.Errorf("value %d is %g, beyond the range of %s", i, x, dt.ONNXName())
 			}
 		case dt == tensor.Bool:
 			if x != 0 && x != 1 {
-				return nil, fmt.Errorf("value %d is %g; a bool is true or false, 1 or 0", i, x)
+				fail.Errorf("value %d is %g; a bool is true or false, 1 or 0", i, x)
 			}
 			d.SetInt(i, int64(x))
 		default:
 			if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-				return nil, fmt.Errorf("value %d is %g; want a whole number for %s", i, x, dt.ONNXName())
+				fail.Errorf("value %d is %g; want a whole number for %s", i, x, dt.ONNXName())
 			}
 			if lo, hi := dt.IntRange(); x < float64(lo) || x > float64(hi) {
-				return nil, fmt.Errorf("value %d is %g, outside %d to %d of %s", i, x, lo, hi, dt.ONNXName())
+				fail.Errorf("value %d is %g, outside %d to %d of %s", i, x, lo, hi, dt.ONNXName())
 			}
 			d.SetInt(i, int64(x))
 		}
 	}
-	return d, nil
+	return d
 }

@@ -105,15 +105,13 @@ func (m *Model) rewire(old, to string, except *pb.NodeProto) {
 
 // RenameValue gives a value another name wherever it occurs: where it is made,
 // read, declared or an interface of the graph.
-func (m *Model) RenameValue(old, to string) (err error) {
-	defer fail.Catch(&err)
+func (m *Model) RenameValue(old, to string) {
 	fail.Check(m.wantValue(old))
 	if old == to {
-		return nil
+		return
 	}
 	fail.Check(m.freeValue(to))
 	m.renameValue(old, to)
-	return nil
 }
 
 func (m *Model) renameValue(old, to string) { m.renameAll(only(old, to)) }
@@ -220,7 +218,7 @@ func reads(n *pb.NodeProto) []string {
 // right in front of it where it was behind, everything else stays. An error
 // names the nodes of a cycle. Values that nothing makes do not matter: scripts
 // may be between two steps.
-func (m *Model) Sort() error {
+func (m *Model) Sort() {
 	nodes := m.graph().Node
 	by := map[string]int{}
 	for i, n := range nodes {
@@ -241,7 +239,7 @@ func (m *Model) Sort() error {
 		}
 	}
 	if sorted {
-		return nil
+		return
 	}
 	const (
 		untouched = iota
@@ -272,12 +270,11 @@ func (m *Model) Sort() error {
 				state[d] = open
 				stack = append(stack, d)
 			case open:
-				return cycleError(nodes, stack[slices.Index(stack, d):])
+				fail.Check(cycleError(nodes, stack[slices.Index(stack, d):]))
 			}
 		}
 	}
 	m.graph().Node = out
-	return nil
 }
 
 // cycleError names nodes each of which reads the next one.

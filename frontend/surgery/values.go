@@ -32,7 +32,7 @@ type constArg struct {
 const maxMade = 1 << 25
 
 // make builds the constant under a name. dir is the script's folder.
-func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
+func (a *constArg) make(name, dir string) *pb.TensorProto {
 	given := 0
 	for _, b := range []bool{!a.Value.IsZero(), a.Npy != "", a.Random != nil} {
 		if b {
@@ -40,38 +40,33 @@ func (a *constArg) make(name, dir string) (*pb.TensorProto, error) {
 		}
 	}
 	if given != 1 {
-		return nil, fmt.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name),
+		fail.Errorf("constant %s: %d of value, npy and random are given; want one of them", quote(name),
 			given)
 	}
 	if a.Shape != nil {
 		if n, err := tensor.Elems(a.Shape); err != nil {
-			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
+			fail.Errorf("constant %s: %w", quote(name), err)
 		} else if n > maxMade {
-			return nil, fmt.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name),
+			fail.Errorf("constant %s: shape %v is too large: %d elements; a script may make %d", quote(name),
 				a.Shape, n, maxMade)
 		}
 	}
 	var dt tensor.DType
 	if a.DType != "" {
-		num, err := ElemType(a.DType)
-		if err != nil {
-			return nil, fmt.Errorf("constant %s: %w", quote(name), err)
-		}
+		var num int32
+		fail.Under("constant "+quote(name), func() { num = ElemType(a.DType) })
 		if num == int32(pb.TensorProto_STRING) {
 			return a.texts(name)
 		}
 		var ok bool
 		if dt, ok = tensor.FromONNX(int(num)); !ok {
-			return nil, fmt.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, "+
-				"bool or "+
-				"string", quote(name), model.ElemTypeName(num))
+			fail.Errorf("constant %s: values of type %s cannot be written here; want a type of numbers, "+
+				"bool or string", quote(name), model.ElemTypeName(num))
 		}
 	}
-	d, err := a.data(dt, dir)
-	if err != nil {
-		return nil, fmt.Errorf("constant %s: %w", quote(name), err)
-	}
-	return model.TensorProto(name, d), nil
+	var d *tensor.Dense
+	fail.Under("constant "+quote(name), func() { d = a.data(dt, dir) })
+	return model.TensorProto(name, d)
 }
 
 // inDir is a path of a script, relative to its folder.
@@ -82,8 +77,7 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-func (a *constArg) data(dt tensor.DType, dir string) (_ *tensor.Dense, err error) {
-	defer fail.Catch(&err)
+func (a *constArg) data(dt tensor.DType, dir string) *tensor.Dense {
 	switch {
 	case a.Npy != "":
 		x := fail.Must(npz.ReadNpyFile(inDir(dir, a.Npy), npz.Limits{}))
@@ -94,126 +88,123 @@ func (a *constArg) data(dt tensor.DType, dir string) (_ *tensor.Dense, err error
 		if a.Shape != nil {
 			return TransposeReshape(d, nil, a.Shape)
 		}
-		return d, nil
+		return d
 	case a.Random != nil:
 		if dt == tensor.Invalid {
 			dt = tensor.F32
 		}
-		return ir.Rand(*a.Random, dt, a.Shape), nil
+		return ir.Rand(*a.Random, dt, a.Shape)
 	}
-	vals, shape, kind, err := numbers(&a.Value)
-	if err != nil {
-		return nil, err
-	}
+	vals, shape, kind := numbers(&a.Value)
 	if dt == tensor.Invalid {
 		dt = kind
 	}
 	if a.Shape != nil {
 		n, _ := tensor.Elems(a.Shape)
 		if len(vals) != n && len(vals) != 1 {
-			return nil, fmt.Errorf("%d values for shape %v", len(vals), a.Shape)
+			fail.Errorf("%d values for shape %v", len(vals), a.Shape)
 		}
 		shape = a.Shape
 	}
 	if len(vals) == 0 {
-		return tensor.New(dt, shape), nil
+		return tensor.New(dt, shape)
 	}
 	return filled(dt, shape, vals)
 }
 
-func (a *constArg) texts(name string) (*pb.TensorProto, error) {
+func (a *constArg) texts(name string) *pb.TensorProto {
 	if a.Value.IsZero() {
-		return nil, fmt.Errorf("constant %s of text needs value", quote(name))
+		fail.Errorf("constant %s of text needs value", quote(name))
 	}
 	var list []string
 	var one string
 	if a.Value.Kind == yaml.ScalarNode && a.Value.Decode(&one) == nil {
-		return StringTensor(name, a.Shape, []string{one}), nil
+		return StringTensor(name, a.Shape, []string{one})
 	}
 	if err := a.Value.Decode(&list); err != nil {
-		return nil, fmt.Errorf("constant %s: %w", quote(name), tidy(err))
+		fail.Errorf("constant %s: %w", quote(name), tidy(err))
 	}
 	shape := a.Shape
 	if shape == nil {
 		shape = []int{len(list)}
 	}
 	if n, err := tensor.Elems(shape); err != nil || n != len(list) {
-		return nil, fmt.Errorf("constant %s: %d texts for shape %v", quote(name), len(list), shape)
+		fail.Errorf("constant %s: %d texts for shape %v", quote(name), len(list), shape)
 	}
-	return StringTensor(name, shape, list), nil
+	return StringTensor(name, shape, list)
 }
 
 // numberTypes are the element types of YAML's numbers.
 var numberTypes = map[string]tensor.DType{"!!int": tensor.I64, "!!float": tensor.F32, "!!bool": tensor.Bool}
 
 // scalar is an int64, a float64, a bool or text.
-func scalar(n *yaml.Node) (any, error) {
+func scalar(n *yaml.Node) any {
 	switch n.Tag {
 	case "!!int":
 		v, err := strconv.ParseInt(n.Value, 0, 64)
 		if err != nil {
-			return nil, lineErr(n, "%s is no 64-bit integer", n.Value)
+			fail.Check(lineErr(n, "%s is no 64-bit integer", n.Value))
 		}
-		return v, nil
+		return v
 	case "!!float":
 		var v float64
-		err := n.Decode(&v)
-		return v, tidy(err)
+		if n.Decode(&v) != nil {
+			fail.Check(lineErr(n, "%s is no number", n.Value))
+		}
+		return v
 	case "!!bool":
 		var v bool
-		err := n.Decode(&v)
-		return v, tidy(err)
+		fail.Check(tidy(n.Decode(&v)))
+		return v
 	case "!!null":
-		return nil, lineErr(n, "no value")
+		fail.Check(lineErr(n, "no value"))
 	}
-	return n.Value, nil
+	return n.Value
 }
 
 // numbers reads a number, or lists of lists of numbers of one shape; whole
 // numbers make int64, others float, true and false bool.
-func numbers(n *yaml.Node) (vals []float64, shape []int, dt tensor.DType, err error) {
+func numbers(n *yaml.Node) (vals []float64, shape []int, dt tensor.DType) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if dt = numberTypes[n.Tag]; dt == tensor.Invalid {
 			break
 		}
-		x, err := scalar(n)
+		x, err := fail.Try(func() any { return scalar(n) })
 		f, _ := x.(float64)
 		i, whole := basic(x).(int64)
 		switch {
 		case n.Tag == "!!int" && (err != nil || i > 1<<53 || i < -1<<53):
-			return nil, nil, 0, lineErr(n, "%s is too large to be written here; put it into a .npy file", n.Value)
+			fail.Check(lineErr(n, "%s is too large to be written here; put it into a .npy file", n.Value))
 		case err != nil:
-			return nil, nil, 0, err
+			fail.Check(err)
 		case whole:
 			f = float64(i)
 		}
-		return []float64{f}, nil, dt, nil
+		return []float64{f}, nil, dt
 	case yaml.SequenceNode:
 		if len(n.Content) == 0 {
-			return nil, []int{0}, tensor.F32, nil
+			return nil, []int{0}, tensor.F32
 		}
 		var inner []int
 		for i, c := range n.Content {
-			v, s, t, err := numbers(c)
-			if err != nil {
-				return nil, nil, 0, err
-			}
+			v, s, t := numbers(c)
 			switch {
 			case i == 0:
 				inner, dt = s, t
 			case !slices.Equal(s, inner):
-				return nil, nil, 0, lineErr(c, "this element has shape %v, those before it %v", s, inner)
+				fail.Check(lineErr(c, "this element has shape %v, those before it %v", s, inner))
 			case t != dt && (t == tensor.Bool || dt == tensor.Bool):
-				return nil, nil, 0, lineErr(c, "numbers and true or false in one list")
+				fail.Check(lineErr(c, "numbers and true or false in one list"))
 			case t == tensor.F32:
 				dt = t
 			}
 			vals = append(vals, v...)
 		}
-		return vals, append([]int{len(n.Content)}, inner...), dt, nil
+		return vals, append([]int{len(n.Content)}, inner...), dt
 	}
-	return nil, nil, 0, lineErr(n, "found %s; want a number or lists of numbers", kindText(n))
+	fail.Check(lineErr(n, "found %s; want a number or lists of numbers", kindText(n)))
+	return
 }
 
 // newNode describes a node to be made.
@@ -242,43 +233,37 @@ func (l *inputList) UnmarshalYAML(n *yaml.Node) error {
 	}
 	*l = make([]inputArg, len(n.Content))
 	for i, c := range n.Content {
-		if err := (*l)[i].read(c); err != nil {
-			return err
-		}
+		(*l)[i].read(c)
 	}
 	return nil
 }
 
 // read takes a name or a mapping; null is an input left out.
-func (a *inputArg) read(n *yaml.Node) error {
+func (a *inputArg) read(n *yaml.Node) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
 	case n.Kind == yaml.ScalarNode:
 		a.name = n.Value
 	case n.Kind == yaml.MappingNode:
 		a.value = &constArg{}
-		return strict(n, a.value)
+		strict(n, a.value)
 	default:
-		return lineErr(n, "found %s; want the name of a value, a constant {value: ...}, or null", kindText(n))
+		fail.Check(lineErr(n, "found %s; want the name of a value, a constant {value: ...}, or null", kindText(n)))
 	}
-	return nil
 }
 
 // make builds the node and adds the constants written in place to the model.
 // stream is the place of the input called $, -1 without.
-func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err error) {
-	defer fail.Catch(&err)
+func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int) {
 	s := NodeSpec{Op: a.Op, Domain: a.Domain, Name: a.Name, Outputs: a.Outputs, Attributes: map[string]any{}}
 	if s.Name != "" && len(m.Find(Query{Name: s.Name})) > 0 {
-		return nil, 0, fmt.Errorf("a node is called %s already", quote(s.Name))
+		fail.Errorf("a node is called %s already", quote(s.Name))
 	}
 	for _, k := range sortedKeys(a.Attributes) {
 		v := a.Attributes[k]
-		if s.Attributes[k], err = attrValue(&v, dir); err != nil {
-			return nil, 0, fmt.Errorf("attribute %s: %w", quote(k), err)
-		}
+		fail.Under("attribute "+quote(k), func() { s.Attributes[k] = attrValue(&v, dir) })
 	}
-	n = fail.Must(m.MakeNode(s))
+	n = m.MakeNode(s)
 	stream = -1
 	for i, in := range a.Inputs {
 		name := in.name
@@ -291,39 +276,39 @@ func (a *newNode) make(m *Model, dir string) (n *pb.NodeProto, stream int, err e
 				base = a.Op
 			}
 			name = m.UniqueValue(fmt.Sprintf("%s_const_%d", base, i))
-			t := fail.Must(in.value.make(name, dir))
-			fail.Check(m.AddInitializer(t))
+			t := in.value.make(name, dir)
+			m.AddInitializer(t)
 		}
 		n.Input = append(n.Input, name)
 	}
-	return n, stream, nil
+	return n, stream
 }
 
 // attrValue reads a number, text, a list of them, or {value: ..., dtype: ...}
 // for a tensor.
-func attrValue(n *yaml.Node, dir string) (_ any, err error) {
-	defer fail.Catch(&err)
+func attrValue(n *yaml.Node, dir string) any {
 	switch n.Kind {
 	case yaml.MappingNode:
 		var c constArg
-		fail.Check(strict(n, &c))
+		strict(n, &c)
 		return c.make("", dir)
 	case yaml.SequenceNode:
 		list := []any{}
 		for _, c := range n.Content {
 			if c.Kind != yaml.ScalarNode {
-				return nil, lineErr(c, "found %s; want a number or text", kindText(c))
+				fail.Check(lineErr(c, "found %s; want a number or text", kindText(c)))
 			}
-			v := fail.Must(attrValue(c, dir))
+			v := attrValue(c, dir)
 			list = append(list, v)
 		}
-		return list, nil
+		return list
 	case yaml.ScalarNode:
-		v, err := scalar(n)
-		if x, ok := v.(float64); ok && (err != nil || math.IsNaN(x)) {
-			return nil, lineErr(n, "%s is no number", n.Value)
+		v := scalar(n)
+		if x, ok := v.(float64); ok && math.IsNaN(x) {
+			fail.Check(lineErr(n, "%s is no number", n.Value))
 		}
-		return v, err
+		return v
 	}
-	return nil, lineErr(n, "found %s; want a number, text, a list or {value: ...}", kindText(n))
+	fail.Check(lineErr(n, "found %s; want a number, text, a list or {value: ...}", kindText(n)))
+	return nil
 }

@@ -70,18 +70,15 @@ type engine struct {
 	g *ir.Graph
 }
 
-func (m *Model) engine(shapes map[string][]int) (*engine, error) {
+func (m *Model) engine(shapes map[string][]int) *engine {
 	dims := map[string]int{}
 	for _, k := range m.openDims() { // a part has not all that the model has
 		if n, ok := m.Dims[k]; ok {
 			dims[k] = n
 		}
 	}
-	g, err := onnx.OpenModel(m.loaded(m.Proto), onnx.ImportOptions{Dims: dims, Shapes: shapes, Functions: m.Functions})
-	if err != nil {
-		return nil, err
-	}
-	return &engine{g}, nil
+	g := fail.Must(onnx.OpenModel(m.loaded(m.Proto), onnx.ImportOptions{Dims: dims, Shapes: shapes, Functions: m.Functions}))
+	return &engine{g}
 }
 
 func (e *engine) inputs() []string {
@@ -93,44 +90,38 @@ func (e *engine) inputs() []string {
 }
 
 // run computes the outputs from inputs by name.
-func (e *engine) run(in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+func (e *engine) run(in map[string]*tensor.Dense) map[string]*tensor.Dense {
 	var list []*tensor.Dense
 	for _, v := range e.g.In {
 		d := in[v.Name]
 		if d == nil {
-			return nil, fmt.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
+			fail.Errorf("input %s is not given; inputs: %s", quote(v.Name), quoted(e.inputs()))
 		}
 		if d.DType != v.Type.DType || !slices.Equal(d.Shape, v.Type.Shape) {
-			return nil, fmt.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(),
+			fail.Errorf("input %s is given as %s%v, the model wants %s%v", quote(v.Name), d.DType.ONNXName(),
 				d.Shape, v.Type.DType.ONNXName(), v.Type.Shape)
 		}
 		list = append(list, d)
 	}
-	outs, err := interp.Run(e.g, list, nil)
-	if err != nil {
-		return nil, err
-	}
+	outs := fail.Must(interp.Run(e.g, list, nil))
 	res := map[string]*tensor.Dense{}
 	for i, d := range outs {
 		res[e.g.OutNames[i]] = d
 	}
-	return res, nil
+	return res
 }
 
 // Run computes the model's outputs by name with the reference interpreter.
 // Symbolic dimensions are taken from Dims and from the inputs.
-func (m *Model) Run(inputs map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+func (m *Model) Run(inputs map[string]*tensor.Dense) map[string]*tensor.Dense {
 	shapes := map[string][]int{}
 	for k, d := range inputs {
 		shapes[k] = d.Shape
 	}
-	e, err := m.engine(shapes)
-	if err != nil {
-		return nil, err
-	}
+	e := m.engine(shapes)
 	for _, k := range sortedKeys(inputs) {
 		if !slices.Contains(e.inputs(), k) {
-			return nil, fmt.Errorf("the model has no input %s%s; inputs: %s", quote(k), near(k, e.inputs()),
+			fail.Errorf("the model has no input %s%s; inputs: %s", quote(k), near(k, e.inputs()),
 				quoted(e.inputs()))
 		}
 	}
@@ -193,43 +184,42 @@ func (o *CompareOptions) wanted() string {
 	return fmt.Sprintf("at most %g + %g of the largest value", o.ATol, o.RTol)
 }
 
-// Compare runs a model and its reference on the same inputs and compares the
-// outputs.
-func Compare(got, ref *Model, opt CompareOptions) (_ *Comparison, err error) {
-	defer fail.Catch(&err)
-	r, err := ref.engine(opt.shapes())
-	if err != nil {
-		return nil, fmt.Errorf("the reference cannot be run: %w", err)
-	}
-	g, err := got.engine(got.symbolicShapes(opt.shapes(), opt.Inputs))
-	if err != nil {
-		return nil, fmt.Errorf("the edited model cannot be run: %w", err)
-	}
-	c := &Comparison{Wanted: opt.wanted()}
-	diffs := fail.Must(opt.pairs(c, g, r))
-	for _, in := range opt.cases(r) {
-		want, err := r.run(in)
-		if err != nil {
-			return nil, fmt.Errorf("the reference cannot be run: %w", err)
-		}
-		mine := fail.Must(opt.feed(g, in))
-		have, err := g.run(mine)
-		if err != nil {
-			return nil, fmt.Errorf("the edited model cannot be run: %w", err)
-		}
-		c.Cases++
-		for i := range diffs {
-			d := &diffs[i]
-			fail.Check(d.add(have[d.Name], want[d.Reference], &opt))
-		}
-	}
-	c.close(diffs)
-	return c, nil
+// engine of a model, for which an error says what cannot be run.
+func running(what string, m *Model, shapes map[string][]int) (e *engine) {
+	fail.Under(what+" cannot be run", func() { e = m.engine(shapes) })
+	return e
 }
 
-func (c *Comparison) close(diffs []OutputDiff) {
-	c.Outputs = diffs
-	for _, d := range diffs {
+// Compare runs a model and its reference on the same inputs and compares the
+// outputs.
+func Compare(got, ref *Model, opt CompareOptions) *Comparison {
+	const reference, edited = "the reference", "the edited model"
+	r := running(reference, ref, opt.shapes())
+	g := running(edited, got, got.symbolicShapes(opt.shapes(), opt.Inputs))
+	c := &Comparison{Wanted: opt.wanted()}
+	c.Outputs = opt.pairs(c, g, r)
+	c.run(r, reference, &opt, func(in map[string]*tensor.Dense) (have map[string]*tensor.Dense) {
+		mine := opt.feed(g, in)
+		fail.Under(edited+" cannot be run", func() { have = g.run(mine) })
+		return have
+	})
+	return c
+}
+
+// run compares what get gives with the outputs of a reference, for all cases.
+func (c *Comparison) run(ref *engine, name string, opt *CompareOptions,
+	get func(in map[string]*tensor.Dense) map[string]*tensor.Dense) {
+	for _, in := range opt.cases(ref) {
+		var want map[string]*tensor.Dense
+		fail.Under(name+" cannot be run", func() { want = ref.run(in) })
+		have := get(in)
+		c.Cases++
+		for i := range c.Outputs {
+			d := &c.Outputs[i]
+			d.add(have[d.Name], want[d.Reference], opt)
+		}
+	}
+	for _, d := range c.Outputs {
 		c.Mismatches += d.Mismatches
 	}
 }
@@ -250,16 +240,16 @@ func (m *Model) symbolicShapes(shapes map[string][]int, inputs map[string]string
 }
 
 // pairs finds which output is compared with which.
-func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error) {
+func (o *CompareOptions) pairs(c *Comparison, g, r *engine) []OutputDiff {
 	var diffs []OutputDiff
 	compared := map[string]bool{}
 	for _, k := range sortedKeys(o.Outputs) {
 		if !slices.Contains(g.g.OutNames, k) {
-			return nil, fmt.Errorf("the edited model has no output %s%s; outputs: %s", quote(k), near(k, g.g.OutNames),
+			fail.Errorf("the edited model has no output %s%s; outputs: %s", quote(k), near(k, g.g.OutNames),
 				quoted(g.g.OutNames))
 		}
 		if v := o.Outputs[k]; !slices.Contains(r.g.OutNames, v) {
-			return nil, fmt.Errorf("the reference has no output %s%s; outputs: %s", quote(v), near(v, r.g.OutNames),
+			fail.Errorf("the reference has no output %s%s; outputs: %s", quote(v), near(v, r.g.OutNames),
 				quoted(r.g.OutNames))
 		}
 	}
@@ -276,53 +266,52 @@ func (o *CompareOptions) pairs(c *Comparison, g, r *engine) ([]OutputDiff, error
 		}
 	}
 	if len(c.Missing) > 0 && (!o.Partial || len(diffs) == 0) {
-		return nil, fmt.Errorf("nothing to compare output %s of the reference with; the edited model has %s "+
+		fail.Errorf("nothing to compare output %s of the reference with; the edited model has %s "+
 			"(outputs: maps names, restore: rebuilds the original ones, partial: true leaves them out)",
 			quoted(c.Missing), quoted(g.g.OutNames))
 	}
-	return diffs, nil
+	return diffs
 }
 
 // feed picks the model's inputs from those of the reference.
-func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+func (o *CompareOptions) feed(g *engine, in map[string]*tensor.Dense) map[string]*tensor.Dense {
 	out := map[string]*tensor.Dense{}
 	for _, v := range g.g.In {
 		from := cmp.Or(o.Inputs[v.Name], v.Name)
 		d := in[from]
 		if d == nil {
-			return nil, fmt.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: "+
+			fail.Errorf("input %s of the edited model is no input of the reference, which has %s (inputs: "+
 				"maps names)", quote(v.Name), quoted(sortedKeys(in)))
 		}
 		if !slices.Equal(d.Shape, v.Type.Shape) {
 			if !o.Reshape || d.Len() != v.Type.Elems() {
-				return nil, fmt.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in "+
-					"row-major order)",
-					quote(v.Name), v.Type.Shape, d.Shape)
+				fail.Errorf("input %s has shape %v, the reference's %v (reshape: true takes them in "+
+					"row-major order)", quote(v.Name), v.Type.Shape, d.Shape)
 			}
 			d = d.Reshaped(v.Type.Shape)
 		}
 		out[v.Name] = d
 	}
-	return out, nil
+	return out
 }
 
 // add compares one case.
-func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
+func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) {
 	if got == nil || want == nil {
 		panic(bug.Errorf("surgery: an output is missing"))
 	}
 	if got.DType != want.DType {
-		return fmt.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),
+		fail.Errorf("output %s is of type %s, the reference's %s of type %s", quote(d.Name), got.DType.ONNXName(),
 			quote(d.Reference), want.DType.ONNXName())
 	}
 	if !slices.Equal(got.Shape, want.Shape) && (!opt.Reshape || got.Len() != want.Len()) {
-		return fmt.Errorf("output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
+		fail.Errorf("output %s has shape %v, the reference's %s has %v (restore: changes it back; reshape: true "+
 			"compares as many elements in row-major order)", quote(d.Name), got.Shape, quote(d.Reference), want.Shape)
 	}
 	d.Shape, d.Elements = got.Shape, want.Len()
 	if d.Elements == 0 {
 		d.Min, d.Max = 0, 0
-		return nil
+		return
 	}
 	largest, worst := largestOf(want), 0.0
 	bound := opt.ATol + opt.RTol*largest
@@ -345,7 +334,6 @@ func (d *OutputDiff) add(got, want *tensor.Dense, opt *CompareOptions) error {
 		worst /= largest
 	}
 	d.Relative = max(d.Relative, worst)
-	return nil
 }
 
 // largestOf is the largest finite magnitude.
@@ -373,46 +361,31 @@ func apart(a, b float64) float64 {
 
 // Cascade runs parts one after the other, each with what the model's inputs and
 // the parts before give, and compares the outputs with those of the whole.
-func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) (_ *Comparison, err error) {
-	defer fail.Catch(&err)
-	w, err := whole.engine(opt.shapes())
-	if err != nil {
-		return nil, fmt.Errorf("the whole model cannot be run: %w", err)
-	}
+func Cascade(whole *Model, parts []*Model, names []string, opt CompareOptions) *Comparison {
+	const reference = "the whole model"
+	w := running(reference, whole, opt.shapes())
 	var es []*engine
 	for i, p := range parts {
-		e, err := p.engine(nil)
-		if err != nil {
-			return nil, fmt.Errorf("part %s cannot be run: %w", quote(names[i]), err)
-		}
-		es = append(es, e)
+		es = append(es, running("part "+quote(names[i]), p, nil))
 	}
 	c := &Comparison{Wanted: opt.wanted()}
-	var diffs []OutputDiff
 	for _, o := range w.g.OutNames {
-		diffs = append(diffs, OutputDiff{Name: o, Reference: o, Min: math.Inf(1), Max: math.Inf(-1)})
+		c.Outputs = append(c.Outputs, OutputDiff{Name: o, Reference: o, Min: math.Inf(1), Max: math.Inf(-1)})
 	}
-	for _, in := range opt.cases(w) {
-		want, err := w.run(in)
-		if err != nil {
-			return nil, fmt.Errorf("the whole model cannot be run: %w", err)
-		}
-		env := fail.Must(cascade(es, names, in))
-		c.Cases++
-		for i := range diffs {
-			d := &diffs[i]
-			if env[d.Name] == nil {
-				return nil, fmt.Errorf("no part gives output %s of the whole model", quote(d.Name))
+	c.run(w, reference, &opt, func(in map[string]*tensor.Dense) map[string]*tensor.Dense {
+		env := cascade(es, names, in)
+		for _, o := range w.g.OutNames {
+			if env[o] == nil {
+				fail.Errorf("no part gives output %s of the whole model", quote(o))
 			}
-			fail.Check(d.add(env[d.Name], want[d.Reference], &opt))
 		}
-	}
-	c.close(diffs)
-	return c, nil
+		return env
+	})
+	return c
 }
 
 // cascade runs every part as soon as its inputs are there.
-func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[string]*tensor.Dense, error) {
+func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) map[string]*tensor.Dense {
 	env := map[string]*tensor.Dense{}
 	maps.Copy(env, in)
 	done := make([]bool, len(parts))
@@ -421,11 +394,7 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[
 			if done[i] || slices.ContainsFunc(e.inputs(), func(s string) bool { return env[s] == nil }) {
 				continue
 			}
-			out, err := e.run(env)
-			if err != nil {
-				return nil, fmt.Errorf("part %s: %w", quote(names[i]), err)
-			}
-			maps.Copy(env, out)
+			fail.Under("part "+quote(names[i]), func() { maps.Copy(env, e.run(env)) })
 			done[i] = true
 		}
 	}
@@ -433,11 +402,11 @@ func cascade(parts []*engine, names []string, in map[string]*tensor.Dense) (map[
 		if !done[i] {
 			for _, s := range e.inputs() {
 				if env[s] == nil {
-					return nil, fmt.Errorf("part %s reads %s, which neither the model's inputs nor another part give",
+					fail.Errorf("part %s reads %s, which neither the model's inputs nor another part give",
 						quote(names[i]), quote(s))
 				}
 			}
 		}
 	}
-	return env, nil
+	return env
 }

@@ -4,29 +4,27 @@ package surgery
 
 import (
 	"errors"
-	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // SetVersion sets the IR version (0 leaves it) and the opset of a domain (0
 // leaves it). Operators are not converted: a node that the other opset does not
 // have, has in another form, or gives another meaning is an error.
-func (m *Model) SetVersion(ir int64, domain string, opset int64) error {
+func (m *Model) SetVersion(ir int64, domain string, opset int64) {
 	if ir < 0 || ir > int64(schema.MaxIR) {
-		return fmt.Errorf("IR version %d; want 1 to %d", ir, schema.MaxIR)
+		fail.Errorf("IR version %d; want 1 to %d", ir, schema.MaxIR)
 	}
 	if ir != 0 {
 		m.Proto.IrVersion = proto.Int64(ir)
 	}
 	if opset != 0 {
-		if err := m.sameMeaning(domain, opset); err != nil {
-			return err
-		}
+		m.sameMeaning(domain, opset)
 		set := false
 		for _, o := range m.Proto.OpsetImport {
 			if schema.Domain(o.GetDomain()) == schema.Domain(domain) {
@@ -39,7 +37,7 @@ func (m *Model) SetVersion(ir int64, domain string, opset int64) error {
 		}
 	}
 	m.Touch()
-	return m.Checked()
+	fail.Check(m.Checked())
 }
 
 // Checked is an error that lists everything that is wrong with the model.
@@ -83,9 +81,9 @@ func lastAxis(m *Model, n *pb.NodeProto) bool {
 	return a.GetI() == -1 || ok && a.GetI() == int64(len(t.Shape))-1
 }
 
-func (m *Model) sameMeaning(domain string, opset int64) error {
+func (m *Model) sameMeaning(domain string, opset int64) {
 	if schema.Domain(domain) != "" {
-		return nil
+		return
 	}
 	old := m.Opset(domain)
 	var errs []error
@@ -103,5 +101,5 @@ func (m *Model) sameMeaning(domain string, opset int64) error {
 		}
 	}
 	walk(m.graph())
-	return errors.Join(errs...)
+	fail.Check(errors.Join(errs...))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -30,11 +31,9 @@ func lineErr(n *yaml.Node, format string, args ...any) error {
 var unmarshaler = reflect.TypeFor[yaml.Unmarshaler]()
 
 // strict decodes a node after its keys were checked.
-func strict(n *yaml.Node, out any) error {
-	if err := checkKeys(n, reflect.TypeOf(out).Elem()); err != nil {
-		return err
-	}
-	return tidy(n.Decode(out))
+func strict(n *yaml.Node, out any) {
+	checkKeys(n, reflect.TypeOf(out).Elem())
+	fail.Check(tidy(n.Decode(out)))
 }
 
 // tidy takes the package's wrapping off errors of package yaml.
@@ -60,64 +59,56 @@ var goType = regexp.MustCompile(`(\[\]|map\[string\])?(string|int64|uint64|float
 
 // checkKeys compares the keys of mappings with the fields of the types that
 // they are decoded into. Types with a decoder of their own check themselves.
-func checkKeys(n *yaml.Node, t reflect.Type) error {
+func checkKeys(n *yaml.Node, t reflect.Type) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == reflect.TypeFor[yaml.Node]() || reflect.PointerTo(t).Implements(unmarshaler) {
-		return nil
+		return
 	}
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64, reflect.Uint64:
 		var v float64
 		if n.Kind == yaml.ScalarNode && n.Tag == "!!float" && n.Decode(&v) == nil && v != math.Trunc(v) {
-			return lineErr(n, "found %s; want a whole number", n.Value) // package yaml would cut it
+			fail.Check(lineErr(n, "found %s; want a whole number", n.Value)) // package yaml would cut it
 		}
 	case reflect.Struct:
-		return checkFields(n, t)
+		checkFields(n, t)
 	case reflect.Slice:
 		if n.Kind == yaml.SequenceNode {
 			for _, c := range n.Content {
 				if c.Kind == yaml.ScalarNode && c.Tag == "!!null" {
-					return lineErr(c, "an entry of the list is empty") // package yaml would pass over it
+					fail.Check(lineErr(c, "an entry of the list is empty")) // package yaml would pass over it
 				}
-				if err := checkKeys(c, t.Elem()); err != nil {
-					return err
-				}
+				checkKeys(c, t.Elem())
 			}
 		}
 	case reflect.Map:
 		if n.Kind == yaml.MappingNode {
 			for i := 1; i < len(n.Content); i += 2 {
-				if err := checkKeys(n.Content[i], t.Elem()); err != nil {
-					return err
-				}
+				checkKeys(n.Content[i], t.Elem())
 			}
 		}
 	}
-	return nil
 }
 
 // checkFields compares the keys of a mapping with the fields of a struct.
-func checkFields(n *yaml.Node, t reflect.Type) error {
+func checkFields(n *yaml.Node, t reflect.Type) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
-		return nil
+		return
 	}
 	if n.Kind != yaml.MappingNode {
-		return lineErr(n, "found %s; want a mapping with %s", kindText(n), strings.Join(keysOf(t), ", "))
+		fail.Check(lineErr(n, "found %s; want a mapping with %s", kindText(n), strings.Join(keysOf(t), ", ")))
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		f, ok := fieldOf(t, n.Content[i].Value)
 		if !ok {
 			all := keysOf(t)
-			return lineErr(n.Content[i], "unknown key %s%s; keys here are %s", quote(n.Content[i].Value),
-				near(n.Content[i].Value, all), strings.Join(all, ", "))
+			fail.Check(lineErr(n.Content[i], "unknown key %s%s; keys here are %s", quote(n.Content[i].Value),
+				near(n.Content[i].Value, all), strings.Join(all, ", ")))
 		}
-		if err := checkKeys(n.Content[i+1], f.Type); err != nil {
-			return err
-		}
+		checkKeys(n.Content[i+1], f.Type)
 	}
-	return nil
 }
 
 // fields of a struct with those of embedded ones.
@@ -219,9 +210,7 @@ func (s *nodeSel) UnmarshalYAML(n *yaml.Node) error {
 		}
 	case yaml.MappingNode:
 		var a selArgs
-		if err := strict(n, &a); err != nil {
-			return err
-		}
+		strict(n, &a)
 		q := sel{query: Query{Name: a.Name, Op: a.Op, Domain: a.Domain, Input: a.Input, Output: a.Output},
 			count:    a.Count,
 			optional: a.Optional}
@@ -242,9 +231,9 @@ func (s *nodeSel) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-func (s *nodeSel) find(m *Model) ([]*pb.NodeProto, error) {
+func (s *nodeSel) find(m *Model) []*pb.NodeProto {
 	if s == nil || len(s.queries) == 0 {
-		return nil, errors.New("no nodes are named (nodes)")
+		fail.Check(errors.New("no nodes are named (nodes)"))
 	}
 	var out []*pb.NodeProto
 	var errs []error
@@ -253,8 +242,7 @@ func (s *nodeSel) find(m *Model) ([]*pb.NodeProto, error) {
 		found := m.Find(q.query)
 		switch {
 		case q.plain && len(found) > 1:
-			_, err := m.one(q.query)
-			errs = append(errs, err)
+			errs = append(errs, fail.Caught(func() { m.one(q.query) }))
 		case len(found) == 0 && !q.optional:
 			errs = append(errs, m.notFound(q.query))
 		case q.count > 0 && len(found) != q.count && !(q.optional && len(found) == 0):
@@ -269,19 +257,17 @@ func (s *nodeSel) find(m *Model) ([]*pb.NodeProto, error) {
 	if len(errs) > 20 {
 		errs = append(errs[:20], fmt.Errorf("and %d more", len(errs)-20))
 	}
-	return out, errors.Join(errs...)
+	fail.Check(errors.Join(errs...))
+	return out
 }
 
 // single is find for exactly one node.
-func (s *nodeSel) single(m *Model) (*pb.NodeProto, error) {
-	found, err := s.find(m)
-	if err != nil {
-		return nil, err
-	}
+func (s *nodeSel) single(m *Model) *pb.NodeProto {
+	found := s.find(m)
 	if len(found) != 1 {
-		return nil, fmt.Errorf("%d nodes are described (%s); want one", len(found), quoted(names(found)))
+		fail.Errorf("%d nodes are described (%s); want one", len(found), quoted(names(found)))
 	}
-	return found[0], nil
+	return found[0]
 }
 
 // shapeArg is a declared shape: sizes, symbols, null for an open dimension.
@@ -317,10 +303,10 @@ func (s *shapeArg) UnmarshalYAML(n *yaml.Node) error {
 const maxScript = 4 << 20
 
 // readScript reads a regular file of bounded size.
-func readScript(path string) ([]byte, error) {
+func readScript(path string) []byte {
 	b, err := files.Read(path, maxScript)
 	if err != nil {
-		return nil, fmt.Errorf("%w; want a YAML script", err)
+		fail.Errorf("%w; want a YAML script", err)
 	}
-	return b, nil
+	return b
 }

@@ -4,6 +4,8 @@
 // many checks defers Catch, and it and the functions that only it calls use the others.
 package fail
 
+import "fmt"
+
 // failure carries an error to Catch.
 type failure struct{ error }
 
@@ -13,6 +15,9 @@ func Check(err error) {
 		panic(failure{err})
 	}
 }
+
+// Errorf ends it with an error of that text.
+func Errorf(format string, args ...any) { Check(fmt.Errorf(format, args...)) }
 
 // Must is v; an error is as for Check.
 func Must[T any](v T, err error) T {
@@ -41,4 +46,24 @@ func Catch(err *error) {
 	default:
 		panic(r)
 	}
+}
+
+// Under puts what and a colon in front of the error that ends f.
+func Under(what string, f func()) {
+	if err := Caught(f); err != nil {
+		Errorf("%s: %w", what, err)
+	}
+}
+
+// Try is what f gives, with the error that ended it; nil is none.
+func Try[T any](f func() T) (v T, err error) {
+	err = Caught(func() { v = f() })
+	return v, err
+}
+
+// Caught is the error that ended f; nil is none.
+func Caught(f func()) (err error) {
+	defer Catch(&err)
+	f()
+	return nil
 }
