@@ -77,9 +77,6 @@ type ISA struct {
 // HasMVE reports whether integer vector instructions are present.
 func (i ISA) HasMVE() bool { return i.MVE == "int" || i.MVE == "float" }
 
-// HasMVEFloat reports whether floating point vector instructions are present.
-func (i ISA) HasMVEFloat() bool { return i.MVE == "float" }
-
 // HasFPU reports whether single precision arithmetic is done in hardware.
 func (i ISA) HasFPU() bool { return i.FPU == "sp" || i.FPU == "dp" }
 
@@ -274,7 +271,6 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// one is the first mistake.
 func (e *Error) one() string {
 	switch {
 	case e.File == "":

@@ -63,7 +63,6 @@ func (c Copying) fetched(x *Constant) float64 {
 	return c.copied(x, c.Arena)*float64(x.Steps) + c.Arena.Read(x.Bytes, x.Reads)
 }
 
-// copied are the cycles of a copy.
 func (c Copying) copied(x *Constant, to Wait) float64 {
 	return float64(x.Bytes) * (c.From.PerByteCycles() + c.PerByte + to.PerByteCycles())
 }
@@ -74,10 +73,8 @@ type choosing struct {
 	constants []Constant
 }
 
-// free are the bytes of a region that nothing lies in.
 func (p Placed) free() uint64 { return uint64(p.Size) - min(uint64(p.Size), p.Used()) }
 
-// find is a region of a placement by its name.
 func (p Placement) find(name string) (Placed, bool) {
 	i := slices.IndexFunc(p.Regions, func(r Placed) bool { return r.Name == name })
 	if i < 0 {
@@ -130,7 +127,6 @@ func (p Placement) Copies(constants []Constant, from string, perByte float64, li
 	return best
 }
 
-// room is what copies take in all.
 func (c Copies) room() uint64 { return c.Bytes + c.Growth }
 
 // growths are those of the arena that make a difference, up to most.

@@ -93,7 +93,6 @@ func checkFields(t *tree, typ reflect.Type, path string, f *faults) {
 	}
 }
 
-// decode fills v from a checked and merged tree.
 func decode(t *tree, v reflect.Value, path string) (err error) {
 	defer fail.Catch(&err)
 	switch typ := v.Type(); {
@@ -105,33 +104,6 @@ func decode(t *tree, v reflect.Value, path string) (err error) {
 			rs = append(rs, r)
 		}
 		v.Set(reflect.ValueOf(rs))
-	case typ == reflect.TypeFor[Size]():
-		n, err := parseSize(t.text)
-		if err != nil {
-			return t.pos.errorf("%s: %v", path, err)
-		}
-		v.SetUint(n)
-	case typ == reflect.TypeFor[Addr]():
-		n, err := strconv.ParseUint(t.text, 0, 64)
-		switch {
-		case err != nil:
-			return t.pos.errorf("%s: %q is not an address such as 0x20000000", path, t.text)
-		case n != 0 && n%10 == 0 && !strings.HasPrefix(strings.ToLower(t.text), "0x"):
-			return t.pos.errorf("%s: %s is a decimal number; an address is written 0x%s", path, t.text, t.text)
-		}
-		v.SetUint(n)
-	case typ == reflect.TypeFor[Duration]():
-		d, err := time.ParseDuration(t.text)
-		if err != nil || d < 0 {
-			return t.pos.errorf("%s: %q is not a duration such as 90s", path, t.text)
-		}
-		v.SetInt(int64(d))
-	case typ == reflect.TypeFor[Ratio]():
-		x, err := strconv.ParseFloat(t.text, 64)
-		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-			return t.pos.errorf("%s: %q is not a number such as 0.25", path, t.text)
-		}
-		v.SetFloat(x)
 	case typ.Kind() == reflect.Struct:
 		fields := fieldsOf(typ)
 		for _, k := range t.keys {
@@ -144,32 +116,78 @@ func decode(t *tree, v reflect.Value, path string) (err error) {
 		}
 		v.Set(s)
 	case typ.Kind() == reflect.Map:
-		m := fail.Must(free(t, path))
-		v.Set(reflect.ValueOf(m))
-	case typ.Kind() == reflect.String:
-		if t.tag != "!!str" {
-			return t.pos.errorf("%s: want text, found %s (put it in quotes)", path, t.text)
-		}
-		if strings.ContainsAny(t.text, "\x00\r") {
-			return t.pos.errorf("%s: control character in text", path)
-		}
-		v.SetString(t.text)
-	case typ.Kind() == reflect.Bool:
-		b, err := strconv.ParseBool(t.text)
-		if err != nil || t.tag != "!!bool" {
-			return t.pos.errorf("%s: want true or false, found %s", path, t.text)
-		}
-		v.SetBool(b)
-	case typ.Kind() == reflect.Int:
-		n, err := strconv.ParseInt(t.text, 0, 64)
-		if err != nil {
-			return t.pos.errorf("%s: want a whole number such as 80000000, found %s", path, t.text)
-		}
-		v.SetInt(n)
+		v.Set(reflect.ValueOf(fail.Must(free(t, path))))
 	default:
-		panic(bug.Errorf("boards: no decoder for %v at %s", typ, path))
+		if bad := t.scalar(v.Addr().Interface()); bad != "" {
+			return t.pos.errorf("%s: %s", path, bad)
+		}
 	}
 	return nil
+}
+
+// scalar sets what to points at, or says what is wrong.
+func (t *tree) scalar(to any) (bad string) {
+	var err error
+	switch x := to.(type) {
+	case *Size:
+		if *x, err = parseSize(t.text); err != nil {
+			return err.Error()
+		}
+	case *Addr:
+		n, err := strconv.ParseUint(t.text, 0, 64)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("%q is not an address such as 0x20000000", t.text)
+		case n != 0 && n%10 == 0 && !strings.HasPrefix(strings.ToLower(t.text), "0x"):
+			return fmt.Sprintf("%s is a decimal number; an address is written 0x%s", t.text, t.text)
+		}
+		*x = Addr(n)
+	case *Duration:
+		d, err := time.ParseDuration(t.text)
+		if *x = Duration(d); err != nil || d < 0 {
+			return fmt.Sprintf("%q is not a duration such as 90s", t.text)
+		}
+	case *Ratio:
+		f, ok := t.float()
+		if *x = Ratio(f); !ok {
+			return fmt.Sprintf("%q is not a number such as 0.25", t.text)
+		}
+	default:
+		return t.basic(to)
+	}
+	return ""
+}
+
+// float is a finite number.
+func (t *tree) float() (float64, bool) {
+	f, err := strconv.ParseFloat(t.text, 64)
+	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+// basic is scalar of a type of the language.
+func (t *tree) basic(to any) (bad string) {
+	var err error
+	switch x := to.(type) {
+	case *string:
+		if *x = t.text; t.tag != "!!str" {
+			return fmt.Sprintf("want text, found %s (put it in quotes)", t.text)
+		}
+		if strings.ContainsAny(t.text, "\x00\r") {
+			return "control character in text"
+		}
+	case *bool:
+		if *x, err = strconv.ParseBool(t.text); err != nil || t.tag != "!!bool" {
+			return fmt.Sprintf("want true or false, found %s", t.text)
+		}
+	case *int:
+		n, err := strconv.ParseInt(t.text, 0, 64)
+		if *x = int(n); err != nil {
+			return fmt.Sprintf("want a whole number such as 80000000, found %s", t.text)
+		}
+	default:
+		panic(bug.Errorf("boards: no decoder for %T", to))
+	}
+	return ""
 }
 
 // free decodes the parameters of an accelerator: string, bool, int64,
@@ -205,8 +223,8 @@ func free(t *tree, path string) (_ any, err error) {
 		}
 		return n, nil
 	case "!!float":
-		f, err := strconv.ParseFloat(t.text, 64)
-		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		f, ok := t.float()
+		if !ok {
 			return nil, t.pos.errorf("%s: %s is not a finite number", path, t.text)
 		}
 		return f, nil
@@ -215,29 +233,24 @@ func free(t *tree, path string) (_ any, err error) {
 }
 
 // parseSize reads 65536, 0x10000, 64K, 64KB or 64KiB, and M and G likewise.
-func parseSize(s string) (uint64, error) {
-	if upper := strings.ToUpper(s); strings.HasSuffix(upper, "B") && len(s) > 2 {
-		if base := strings.TrimSuffix(upper[:len(upper)-1], "I"); strings.HasSuffix(base, "K") ||
-			strings.HasSuffix(base, "M") || strings.HasSuffix(base, "G") {
-			s = base
-		}
+func parseSize(s string) (Size, error) {
+	digits := strings.ToUpper(s)
+	if base := strings.TrimSuffix(strings.TrimSuffix(digits, "B"), "I"); base != digits && len(s) > 2 &&
+		strings.HasSuffix(digits, "B") && strings.ContainsAny(base[len(base)-1:], "KMG") {
+		s, digits = base, base
 	}
-	shift, digits := 0, s
-	if n := len(s); n > 0 {
-		switch s[n-1] {
-		case 'K', 'k':
-			shift, digits = 10, s[:n-1]
-		case 'M', 'm':
-			shift, digits = 20, s[:n-1]
-		case 'G', 'g':
-			shift, digits = 30, s[:n-1]
+	shift := 0
+	for i, unit := range []string{"K", "M", "G"} {
+		if base, ok := strings.CutSuffix(digits, unit); ok {
+			shift, digits = 10*(i+1), base
+			break
 		}
 	}
 	n, err := strconv.ParseUint(digits, 0, 64)
 	if err != nil || n > math.MaxUint64>>shift {
 		return 0, fmt.Errorf("%q is not a size such as 0x20000, 512K or 4M", s)
 	}
-	return n << shift, nil
+	return Size(n << shift), nil
 }
 
 func fieldsOf(typ reflect.Type) map[string]reflect.StructField {
@@ -273,7 +286,6 @@ func in(path string) string {
 	return " in " + path
 }
 
-// origins flattens a merged tree into its values and their positions.
 func origins(t *tree, path string, out []Origin) []Origin {
 	switch t.kind {
 	case dict:

@@ -128,7 +128,6 @@ func (m *Match) better(holds bool, c class, literal int, why string) {
 // minWithin is how long a word has to be that is looked for inside of others.
 const minWithin = 4
 
-// within reports one of two plain names inside the other.
 func within(name, q string) bool {
 	return len(q) >= minWithin && len(name) >= minWithin && (strings.Contains(name, q) || strings.Contains(q, name))
 }

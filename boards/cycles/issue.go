@@ -128,5 +128,4 @@ func (s *issue) results(i *thumb.Work, unit int) {
 	}
 }
 
-// cycles of what was started.
 func (s *issue) cycles() int { return s.end }

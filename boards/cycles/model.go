@@ -270,9 +270,6 @@ func (c *Counter) Enter(b *Block) {
 	c.prev = b
 }
 
-// Leave forgets the last block: what comes next does not follow it.
-func (c *Counter) Leave() { c.prev = nil }
-
 // defaultCopyByte is for cores without a table: a load and a store a word.
 const defaultCopyByte = 0.75
 

@@ -62,7 +62,6 @@ func Read(program string, stop uint32, library func(addr uint32) bool) (*Program
 	return p, nil
 }
 
-// at is the function with an address, nil without.
 func (p *Program) at(addr uint32) *function {
 	i := sort.Search(len(p.functions), func(i int) bool { return p.functions[i].Start > addr }) - 1
 	if i < 0 || addr >= p.functions[i].End {

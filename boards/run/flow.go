@@ -295,7 +295,6 @@ type segment struct {
 	data  []byte
 }
 
-// code are bytes of the program.
 func (f *flow) code(pc, size uint32) []byte {
 	for _, p := range f.text {
 		if off := uint64(pc) - uint64(p.start); pc >= p.start && off+uint64(size) <= uint64(len(p.data)) {

@@ -253,15 +253,8 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, t
 		i, m := index[k], list[k].model
 		res := out[m]
 		to := &res.Cases[i]
-		if to.Status != int(c.status) || len(to.Outputs) != len(c.outputs) {
-			return &Error{Differs, spec.Name, fmt.Sprintf("case %d: status %d, with tracing %d", i, to.Status,
-				c.status), text}
-		}
-		for o := range c.outputs {
-			if !bytes.Equal(to.Outputs[o], c.outputs[o]) {
-				return &Error{Differs, spec.Name, fmt.Sprintf("case %d: output %d is not the same with tracing: the "+
-					"result depends on memory the model did not write", i, o), text}
-			}
+		if bad := to.differs(&c); bad != "" {
+			return &Error{Differs, spec.Name, fmt.Sprintf("case %d: %s", i, bad), text}
 		}
 		if !list[k].trace || c.status != 0 {
 			continue
@@ -279,6 +272,20 @@ func traceCases(ctx context.Context, spec *boards.Spec, im *Image, jobs []Job, t
 		}
 	}
 	return nil
+}
+
+// differs says in what the same case with tracing is another; "": in nothing.
+func (r *CaseResult) differs(c *rawCase) string {
+	if r.Status != int(c.status) || len(r.Outputs) != len(c.outputs) {
+		return fmt.Sprintf("status %d, with tracing %d", r.Status, c.status)
+	}
+	for o := range c.outputs {
+		if !bytes.Equal(r.Outputs[o], c.outputs[o]) {
+			return fmt.Sprintf("output %d is not the same with tracing: the result depends on memory the model did not "+
+				"write", o)
+		}
+	}
+	return ""
 }
 
 // traceList are the cases to execute so that those to trace (of each model) find the state
@@ -326,7 +333,6 @@ func instructions(spec *boards.Spec, ticks uint64, interrupts uint32, empty, add
 	return n - cost
 }
 
-// execute runs one program once.
 func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded, dumps [][]Dump,
 	opt Options) (_ *rawResult, _ string, err error) {
 	defer fail.Catch(&err)
@@ -380,7 +386,6 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	return raw, text, nil
 }
 
-// command gives the program that executes an image.
 func command(ctx context.Context, spec *boards.Spec, elf string) (string, []string, error) {
 	switch spec.Runner.Kind {
 	case "host":
@@ -439,7 +444,6 @@ func starts(ctx context.Context, spec *boards.Spec, qemu string) error {
 	return nil
 }
 
-// failure explains an exit status that is not 0.
 func failure(spec *boards.Spec, elf string, err error, text string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {

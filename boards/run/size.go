@@ -202,7 +202,6 @@ func (s *Sizes) add(section, file string, n uint64, from Origin) {
 	}
 }
 
-// with adds an input section.
 func (t Section) with(section, file string, n uint64, from Origin) Section {
 	switch {
 	case isWeights(section, file) && from != Libc && from != Harness:
@@ -323,7 +322,6 @@ func wrapperFrames(program string) []int {
 	}
 }
 
-// wrapper is that of a model.
 func (im *Image) wrapper(model int) int {
 	if model < len(im.frames) {
 		return im.frames[model]

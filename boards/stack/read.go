@@ -7,6 +7,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -98,21 +99,9 @@ type area struct{ start, end uint32 }
 // next one begins.
 func (im *image) section(code []byte, base uint32, at elf.SectionIndex, syms []elf.Symbol) {
 	end := base + uint32(len(code))
-	starts := map[uint32]elf.Symbol{}
-	sizes := map[uint32]uint32{}
-	type mark struct {
-		at   uint32
-		data bool
-	}
-	var marks []mark
+	starts, sizes := map[uint32]elf.Symbol{}, map[uint32]uint32{}
 	for _, s := range syms {
-		if s.Section != at {
-			continue
-		}
-		if s.Name == "$t" || s.Name == "$d" || strings.HasPrefix(s.Name, "$t.") || strings.HasPrefix(s.Name, "$d.") {
-			marks = append(marks, mark{uint32(s.Value), s.Name[1] == 'd'})
-		}
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+		if s.Section != at || elf.ST_TYPE(s.Info) != elf.STT_FUNC {
 			continue
 		}
 		v := uint32(s.Value) &^ 1
@@ -121,12 +110,7 @@ func (im *image) section(code []byte, base uint32, at elf.SectionIndex, syms []e
 			starts[v] = s
 		}
 	}
-	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.at, b.at) })
-	var order []uint32
-	for v := range starts {
-		order = append(order, v)
-	}
-	slices.Sort(order)
+	data, order := areas(syms, at, end), slices.Sorted(maps.Keys(starts))
 	for i, v := range order {
 		b := body{name: starts[v].Name, start: v, end: end}
 		if n := sizes[v]; n > 0 && v+n <= end {
@@ -138,17 +122,35 @@ func (im *image) section(code []byte, base uint32, at elf.SectionIndex, syms []e
 			continue
 		}
 		b.code = code[v-base : b.end-base]
-		for k, m := range marks {
-			to := end
-			if k+1 < len(marks) {
-				to = marks[k+1].at
-			}
-			if m.data && m.at < b.end && to > v {
-				b.data = append(b.data, area{m.at, to})
+		for _, a := range data {
+			if a.start < b.end && a.end > v {
+				b.data = append(b.data, a)
 			}
 		}
 		im.bodies = append(im.bodies, b)
 	}
+}
+
+// areas are the data in a section up to end, which mapping symbols tell from code.
+func areas(syms []elf.Symbol, at elf.SectionIndex, end uint32) (out []area) {
+	var marks []elf.Symbol
+	for _, s := range syms {
+		name, _, _ := strings.Cut(s.Name, ".")
+		if s.Section == at && (name == "$t" || name == "$d") {
+			marks = append(marks, s)
+		}
+	}
+	slices.SortStableFunc(marks, func(a, b elf.Symbol) int { return cmp.Compare(uint32(a.Value), uint32(b.Value)) })
+	for k, m := range marks {
+		to := end
+		if k+1 < len(marks) {
+			to = uint32(marks[k+1].Value)
+		}
+		if m.Name[1] == 'd' {
+			out = append(out, area{uint32(m.Value), to})
+		}
+	}
+	return out
 }
 
 // better chooses one of two names of a function: the global one, the one with
@@ -167,7 +169,6 @@ func better(a, b elf.Symbol) bool {
 	return a.Name < b.Name
 }
 
-// at is the function that an address lies in, -1 for none.
 func (im *image) at(addr uint32) int {
 	i, found := slices.BinarySearchFunc(im.bodies, addr, func(b body, a uint32) int { return cmp.Compare(b.start, a) })
 	if !found {

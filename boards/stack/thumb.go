@@ -83,7 +83,6 @@ func (s *scan) called() {
 	}
 }
 
-// narrow takes a 16-bit instruction at an address.
 func (s *scan) narrow(a uint32, h uint16) {
 	rd, rm := h&7|h>>4&8, h>>3&15 // of the forms with high registers
 	s.ends = false
@@ -146,7 +145,6 @@ func (s *scan) load(r uint16, at uint32) {
 	}
 }
 
-// move is MOV Rd, Rm.
 func (s *scan) move(rd, rm uint16) {
 	v, known := s.value[rm]
 	delete(s.value, rd)
@@ -204,7 +202,6 @@ func (s *scan) moveBy(r uint16, sign int) {
 	}
 }
 
-// wide takes a 32-bit instruction at an address.
 func (s *scan) wide(a uint32, h, l uint16) {
 	rn, rd := h&15, l>>8&15
 	imm12 := uint32(h>>10&1)<<11 | uint32(l>>12&7)<<8 | uint32(l&0xff)
@@ -279,7 +276,6 @@ func (s *scan) moves(a uint32, h, l uint16, imm12 uint32) {
 	}
 }
 
-// follow takes a branch.
 func (s *scan) follow(x thumb.Insn) {
 	for _, to := range x.To {
 		s.goes(to, x.Calls)

@@ -75,7 +75,6 @@ func wide(a uint32, h, l uint16) (x Insn) {
 	return x
 }
 
-// branch decodes the 32-bit branches.
 func branch(a uint32, h, l uint16) (x Insn) {
 	sign, j1, j2 := uint32(h>>10&1), uint32(l>>13&1), uint32(l>>11&1)
 	switch {
@@ -146,9 +145,6 @@ var classNames = [Classes]string{"alu", "mul", "mul_add", "long_mul", "div", "lo
 	"vec_load", "vec_store", "gather", "vec_mul", "vec_alu", "system"}
 
 func (c Class) String() string { return classNames[c] }
-
-// IsBranch reports instructions after which another one than the next may run.
-func (c Class) IsBranch() bool { return c == Branch || c == Call || c == Jump || c == Loop }
 
 // Pipe is the unit of the vector extension that an instruction occupies, 0 for
 // other instructions.

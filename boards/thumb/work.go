@@ -102,7 +102,6 @@ func rows(list ...row) (out []row) {
 	return out
 }
 
-// field is the number in the bits of a letter.
 func (r *row) field(v uint32, letter byte) (n uint16) {
 	for m := r.masks[letter]; m != 0; {
 		top := uint32(1) << (bits.Len32(m) - 1)

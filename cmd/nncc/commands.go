@@ -296,7 +296,6 @@ func (c *cli) writeJUnit(verb string, err error, code int) int {
 	return code
 }
 
-// isGate tells a gate that was exceeded from an error about one.
 func isGate(err error) bool {
 	var g *driver.GateError
 	return errors.As(err, &g)

@@ -297,7 +297,6 @@ func (v checked) Set(s string) error {
 	return v.Value.Set(s)
 }
 
-// allFlags are all flags there are, with the verb's own meaning and help.
 func allFlags(c *cli, verb string) *pflag.FlagSet {
 	all := pflag.NewFlagSet("nncc", pflag.ContinueOnError)
 	for _, add := range []func(*cli, *pflag.FlagSet){commonFlags, verifyFlags, profileFlags, runFlags, evalFlags,
@@ -314,7 +313,6 @@ func allFlags(c *cli, verb string) *pflag.FlagSet {
 	return all
 }
 
-// verbFlags are the flags that apply to a verb.
 func verbFlags(c *cli, verb string) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("nncc "+verb, pflag.ContinueOnError)
 	fs.SortFlags = true
@@ -345,7 +343,6 @@ func (c *cli) flagsFit(verb string) error {
 	return err
 }
 
-// flagFits refuses a flag that means nothing beside the others.
 func (c *cli) flagFits(verb, name string) error {
 	r := flagRules[name]
 	if r.needs == nil {
@@ -423,7 +420,6 @@ var flagGroups = []struct{ title, names string }{
 	{"debugging", "layers tensors dump-ir pass stop-after time-passes verbose"},
 }
 
-// groupOf is the title of a flag's group.
 func groupOf(name string) string {
 	for _, g := range flagGroups {
 		for _, n := range strings.Fields(g.names) {
@@ -453,7 +449,6 @@ func grouped(fs *pflag.FlagSet) (titles []string, sets map[string]*pflag.FlagSet
 	return titles, sets
 }
 
-// flagsText is the part of help about flags.
 func flagsText(fs *pflag.FlagSet) string {
 	titles, sets := grouped(fs)
 	if len(titles) < 2 {

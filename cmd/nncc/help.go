@@ -32,7 +32,6 @@ var topics = func() map[string]string {
 	return out
 }()
 
-// help prints a topic, the help of a verb, or of nncc.
 func (c *cli) help(args []string) error {
 	if len(args) > 1 {
 		return &driver.UsageError{Msg: fmt.Sprintf("help: %d arguments, want one topic or verb", len(args))}
@@ -75,7 +74,6 @@ func guides() string {
 
 func noFlags(*cli, *pflag.FlagSet) {}
 
-// man prints the manual page, made from the tables that help is made from.
 func (c *cli) man(args []string) error {
 	if err := noArgs(args); err != nil {
 		return err
@@ -157,7 +155,6 @@ var shells = []string{"bash", "zsh", "fish"}
 // which is to be completed.
 const completer = "__complete"
 
-// completion prints the script of a shell.
 func (c *cli) completion(args []string) error {
 	if len(args) != 1 || !slices.Contains(shells, args[0]) {
 		near := ""
@@ -335,7 +332,6 @@ func arguments(verb string, first bool) []word {
 	return out
 }
 
-// title is the first line of a topic.
 func title(topic string) string {
 	l, _, _ := strings.Cut(topic, "\n")
 	return l

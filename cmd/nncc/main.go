@@ -348,7 +348,6 @@ const maxOrigins = 20
 // nodes can have hundreds of them.
 const maxShown = 16 << 10
 
-// gate says which gates were exceeded, if any.
 func (c *cli) gate(err error) {
 	var g *driver.GateError
 	if errors.As(err, &g) {

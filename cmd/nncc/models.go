@@ -202,7 +202,6 @@ func (a *modelArgs) all() []string {
 	return slices.Concat(a.common, []string{"--"}, a.models)
 }
 
-// stem is a file's name without extension.
 func stem(path string) string {
 	base := filepath.Base(path)
 	return strings.TrimSuffix(base, filepath.Ext(base))
@@ -246,7 +245,6 @@ func (c *cli) ownFit(verb string, own []string) error {
 	return nil
 }
 
-// told notes which flags the user gave.
 func (c *cli) told(verb string) {
 	c.cfg.Told = map[string]bool{}
 	c.fs.Visit(func(f *pflag.Flag) { c.cfg.Told[f.Name] = true })
@@ -270,7 +268,6 @@ func (c *cli) models(args []string) ([]*driver.Config, error) {
 	return c.each, nil
 }
 
-// inputFiles are the files that the command reads.
 func (c *cli) inputFiles() []string {
 	list := append(c.cfg.InputFiles(), c.reads...)
 	for _, d := range c.each {
@@ -458,7 +455,6 @@ func (c *cli) surgery(args []string) (err error) {
 	return nil
 }
 
-// surgerySteps prints what a script may have.
 func (c *cli) surgerySteps() error {
 	t := surgery.StepTable()
 	if c.cfg.JSON {

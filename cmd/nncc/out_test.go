@@ -3,12 +3,21 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/nncc/nncc/frontend/npz"
+	"github.com/nncc/nncc/frontend/tflite/tflitetest"
+	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestOutPlaces: no verb replaces what is not a regular file or a folder of its
@@ -159,4 +168,162 @@ func TestSavePlaces(t *testing.T) {
 func callAll(args ...string) (int, string) {
 	code, out, msg := call(args...)
 	return code, out + msg
+}
+
+// locked is a buffer that a timer may write to.
+type locked struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestPlainProgress: off a terminal a short command says nothing, a long one whole
+// lines, counters not each of them; nothing comes after the end.
+func TestPlainProgress(t *testing.T) {
+	var b locked
+	p := plainProgress(&b, time.Hour)
+	p.say("reading")
+	p.end()
+	p.say("more")
+	if s := b.String(); s != "" {
+		t.Errorf("a short command says %q", s)
+	}
+	b = locked{}
+	p = plainProgress(&b, time.Hour)
+	p.say("reading a\x1b[2J")
+	p.wait.Reset(0) // the time has come
+	for b.String() == "" {
+		time.Sleep(time.Millisecond)
+	}
+	for i := range 1000 {
+		p.say(fmt.Sprintf("sample %d of 1000", i+1))
+	}
+	p.done()
+	p.say("writing")
+	p.say("writing")
+	p.end()
+	if s := b.String(); s != "nncc: reading a\\x1b[2J\nnncc: sample 1 of 1000\nnncc: writing\n" {
+		t.Errorf("said %q", s)
+	}
+}
+
+// TestQuiet: neither notes nor progress; warnings and results stay.
+func TestQuiet(t *testing.T) {
+	dir := t.TempDir()
+	m := writeModel(t, filepath.Join(dir, "m.onnx"),
+		`(float[N, 4] x) => (float[N, 2] y) <float[4, 2] w = {1, 2, 3, 4, 5, 6, 7, 8}> { y = MatMul (x, w) }`)
+	args := []string{"compile", "--board", "host", "--out", filepath.Join(dir, "o"), m}
+	_, loud, msg := call(args...)
+	if !strings.Contains(msg, "nncc: note: ") || !strings.Contains(msg, "nncc: warning: ") {
+		t.Fatalf("this command has no note or no warning: %s", msg)
+	}
+	for _, flag := range []string{"--quiet", "-q"} {
+		must(t, os.RemoveAll(filepath.Join(dir, "o")))
+		code, out, msg := call(append(args, flag)...)
+		if code != exitOK || out != loud || strings.Contains(msg, "note") || !strings.Contains(msg, "nncc: warning: ") {
+			t.Errorf("%s: exit status %d: %s%s", flag, code, out, msg)
+		}
+	}
+}
+
+// TestTFLite: programs of public models give what TensorFlow Lite Micro computes: integers
+// bit for bit, floats within 1e-4, runs in order, with the state that they keep. On the host;
+// small ones, with NNCC_LONG all, on two cores, too.
+func TestTFLite(t *testing.T) {
+	sharedata.Need(t, "tflite", "manifest.json")
+	testenv.Tool(t, "cc", "cc")
+	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
+	testenv.Tool(t, "qemu", "qemu-system-arm")
+	for _, p := range sharedata.Glob("tflite", "*.tflite") {
+		name := strings.TrimSuffix(filepath.Base(p), ".tflite")
+		info, err := os.Stat(p)
+		must(t, err)
+		boards := []string{"host"}
+		if info.Size() < smallFile || testenv.Long() {
+			boards = append(boards, "cortex-m4", "cortex-m55")
+		}
+		for _, board := range boards {
+			t.Run(name+"/"+board, func(t *testing.T) {
+				golden, tolerance := casesOf(t, strings.TrimSuffix(p, "tflite")+"npz")
+				if code, out, msg := call("verify", "-board", board, "--golden", golden, "--tolerance", tolerance,
+					p); code != 0 {
+					t.Errorf("exit %d\n%s%s", code, out, msg)
+				}
+			})
+		}
+	}
+}
+
+// smallFile is the size in bytes up to which a model is run on cores by default.
+const smallFile = 16 << 10
+
+// TestTFLiteDamaged: damaged models are refused as input, or compile.
+func TestTFLiteDamaged(t *testing.T) {
+	var files [][]byte
+	for _, l := range tflitetest.Layers() {
+		files = append(files, l.Bytes())
+	}
+	for _, p := range sharedata.Glob("tflite", "*.tflite") {
+		if b, err := os.ReadFile(p); err == nil && len(b) < smallFile {
+			files = append(files, b)
+		}
+	}
+	from, count := testenv.Range(t, 40)
+	if testenv.Long() {
+		count *= 10
+	}
+	compiled := 0
+	path := filepath.Join(t.TempDir(), "net.tflite")
+	for seed := from; seed < from+count; seed++ {
+		rng := rand.New(rand.NewPCG(uint64(seed), 11))
+		must(t, os.WriteFile(path, tflitetest.Damage(rng, files[rng.IntN(len(files))]), 0o666))
+		for _, board := range []string{"cortex-m55", "cortex-m0plus"} {
+			switch code, out, msg := call("-board", board, "--name", "net", "--out", filepath.Join(t.TempDir(), "net"),
+				path); code {
+			case 0:
+				compiled++
+			case 2:
+			default:
+				t.Errorf("seed %d for %s: exit %d\n%s%s", seed, board, code, out, msg)
+			}
+		}
+	}
+	if compiled == 0 || compiled == 2*count {
+		t.Errorf("%d of %d damaged files compile", compiled, 2*count)
+	}
+}
+
+// casesOf writes the runs of an archive, the first axis of each array, as folders of
+// arrays, and gives the tolerance that outputs of their type have.
+func casesOf(t *testing.T, archive string) (dir, tolerance string) {
+	t.Helper()
+	entries, err := npz.ReadNpzFile(archive, npz.Limits{})
+	must(t, err)
+	dir, tolerance = t.TempDir(), "0"
+	for _, e := range entries {
+		name, a := e.Name, e.Array
+		if strings.HasPrefix(name, "output") && a.DType == "float32" {
+			tolerance = "1e-4"
+		}
+		for run := range a.Shape[0] {
+			at := filepath.Join(dir, fmt.Sprintf("case_%03d", run))
+			must(t, os.MkdirAll(at, 0o777))
+			n := a.Len() / a.Shape[0]
+			part := a.Part(run*n, n)
+			part.Shape = a.Shape[1:]
+			must(t, npz.WriteNpyFile(filepath.Join(at, name+".npy"), part))
+		}
+	}
+	return dir, tolerance
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// table prints rows for people, or v as JSON.
 func (c *cli) table(v any, rows [][]string) error {
 	if c.cfg.JSON {
 		return c.json(v)
@@ -91,7 +90,6 @@ type stageRow struct {
 	Required    string   `json:"required,omitempty"` // why it cannot be switched off
 }
 
-// newStageRow describes a stage.
 func newStageRow(t *lower.Stage) stageRow {
 	r := stageRow{Name: t.Name, Doc: t.Doc, Numerics: t.Numerics.String(), LeastSQNR: t.LeastSQNR, Required: t.Required,
 		When: []string{}, Requires: []string{}, Establishes: []string{}, After: []string{}}
@@ -180,7 +178,6 @@ type kernFact struct {
 	Rev    string `json:"revision"`
 }
 
-// kernels prints every kernel with its rules, and what is known of CMSIS-NN.
 func (c *cli) kernels(args []string) error {
 	if err := noArgs(args); err != nil {
 		return err
@@ -218,27 +215,30 @@ func (c *cli) kernels(args []string) error {
 	if c.cfg.JSON {
 		return c.json(all)
 	}
-	// Some take fifty operators: a block each, not a row.
 	for i, r := range all {
 		if i > 0 {
 			fmt.Fprintln(c.out)
 		}
-		fmt.Fprintf(c.out, "%s (%s): %s\n", r.Name, r.Library, r.Doc)
-		if len(r.Ops) > 0 {
-			for _, l := range wrap("for "+strings.Join(r.Ops, ", "), 110) {
-				fmt.Fprintf(c.out, "  %s\n", l)
-			}
-		}
-		for _, x := range r.Rules {
-			fmt.Fprintf(c.out, "  %s: %s\n", x.Code, x.Doc)
-		}
-		for _, x := range r.Facts {
-			fmt.Fprintf(c.out, "  %s\n", x)
-		}
+		fmt.Fprint(c.out, r)
 	}
 	fmt.Fprintf(c.out, "\nWhat CMSIS-NN does is that of revision %s; builds are mve (Helium), dsp and c.\n",
 		cmsis.Revision)
 	return nil
+}
+
+// String is a block: some take fifty operators.
+func (r kernelRow) String() string {
+	lines := []string{fmt.Sprintf("%s (%s): %s", r.Name, r.Library, r.Doc)}
+	if len(r.Ops) > 0 {
+		lines = append(lines, wrap("for "+strings.Join(r.Ops, ", "), 110)...)
+	}
+	for _, x := range r.Rules {
+		lines = append(lines, x.Code+": "+x.Doc)
+	}
+	for _, x := range r.Facts {
+		lines = append(lines, x.String())
+	}
+	return strings.Join(lines, "\n  ") + "\n"
 }
 
 // String is the fact on one line.
@@ -411,7 +411,6 @@ func printers() []string {
 	return names
 }
 
-// printer is the verb that prints program files of an accelerator.
 func printer(f *accel.Format) *verb {
 	run := func(c *cli, args []string) error {
 		if len(args) != 1 {
@@ -450,7 +449,6 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// version prints the version, and what the binary was made from.
 func (c *cli) version(args []string) error {
 	if err := noArgs(args); err != nil {
 		return err

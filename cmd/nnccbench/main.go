@@ -190,7 +190,6 @@ func terminal(program, dir, to string, columns int, commands ...string) error {
 // zooBoards are the columns of the written table of a folder of networks.
 var zooBoards = []string{"cortex-m55", "cortex-m4", "cortex-m0plus"}
 
-// coreName is that of the table.
 func coreName(board string) string {
 	return strings.Replace(strings.ToUpper(strings.TrimPrefix(board, "cortex-")), "PLUS", "+", 1)
 }

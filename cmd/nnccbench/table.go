@@ -72,7 +72,6 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// legend says what the columns are.
 func (t *table) legend() string {
 	var errs []string
 	for _, c := range t.Cores {
@@ -104,7 +103,6 @@ var (
 	libraryRE = regexp.MustCompile(`with CMSIS-NN (.*) linked`)
 )
 
-// parse reads what String writes.
 func parse(text string) (_ *table, err error) {
 	defer fail.Catch(&err)
 	t := &table{}

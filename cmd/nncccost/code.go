@@ -242,15 +242,9 @@ func (o *options) cycles() (err error) {
 				continue
 			}
 			replaced[rateKey{on, kind}] = true
-			mean, sum := 0.0, 0.0
-			for _, r := range list {
-				mean += r / float64(len(list))
-			}
-			for _, r := range list {
-				sum += (mean/r - 1) * (mean/r - 1)
-			}
+			mean, off := deviation(list)
 			fresh = append(fresh, []string{on, kind, strconv.Itoa(len(list)), fmt.Sprintf("%.3f", mean),
-				fmt.Sprintf("%.4f", math.Sqrt(sum/float64(len(list))))})
+				fmt.Sprintf("%.4f", off)})
 		}
 		fmt.Fprintf(os.Stderr, "%s: cycles of %d layers\n", b, len(ratios[string(cost.Other)]))
 	}
@@ -260,6 +254,17 @@ func (o *options) cycles() (err error) {
 	return write(o.file("cycles.csv"), func(f *os.File) error {
 		return csv.NewWriter(f).WriteAll(append([][]string{cost.RateColumns}, rows...))
 	})
+}
+
+// deviation is the mean of ratios, and how far they are from it, relative.
+func deviation(list []float64) (mean, off float64) {
+	for _, r := range list {
+		mean += r / float64(len(list))
+	}
+	for _, r := range list {
+		off += (mean/r - 1) * (mean/r - 1)
+	}
+	return mean, math.Sqrt(off / float64(len(list)))
 }
 
 // rateKey is a row of cycles.csv, or all of a core or board.

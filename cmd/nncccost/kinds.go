@@ -35,7 +35,6 @@ type kind struct {
 	elements *elementLayers
 }
 
-// alike reports kinds whose layers can be compiled together.
 func (k *kind) alike(l *kind) bool {
 	same := k.elements == l.elements || k.elements != nil && l.elements != nil && *k.elements == *l.elements
 	return same && k.own == l.own && k.precision == l.precision && k.weights == l.weights &&
@@ -73,7 +72,10 @@ func conv(r *rand.Rand) cost.Geometry {
 	return cost.Geometry{C: channels(r), OC: channels(r), Groups: 1}
 }
 
-var kinds = slices.Concat([]kind{
+var kinds = slices.Concat(plain, wide, narrow)
+
+// plain are layers of int8, but for elements.
+var plain = []kind{
 	{name: "conv3x3", draw: conv3x3, add: addConv, generic: true},
 	{name: "conv3x3 relu", draw: conv3x3, add: relu(addConv), own: true},
 	{name: "conv3x3 by tiles", draw: tiles, add: addConv, own: true, without: []string{"nncc_dsp_convolve_s8"}},
@@ -111,43 +113,25 @@ var kinds = slices.Concat([]kind{
 	elements("elements int8", option.Int8, false), elements("elements int16", option.Int16x8, false),
 	elements("elements float", option.Float32, false), elements("loops int8", option.Int8, true),
 	elements("loops int16", option.Int16x8, true), elements("loops float", option.Float32, true),
-}, wide, narrow)
+}
 
-// wide are layers of int16 with weights of int8.
-var wide = in(option.Int16x8, option.Int8Weights, "int16", []kind{
-	{name: "conv3x3", draw: conv3x3, add: addConv},
-	{name: "conv1x1", draw: conv1x1, add: addConv},
-	{name: "conv1d", draw: conv1d, add: addConv},
-	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
-	{name: "depthwise", draw: depthwise, add: addConv},
-	{name: "depthwise windows", draw: depthwiseWindows, add: addConv},
-	{name: "depthwise multiplied", draw: multiplied(depthwiseWindows), add: addConv},
-	{name: "gemm", draw: gemm, add: addGemm},
-	{name: "gemm rows", draw: gemmRows, add: addGemm},
-	{name: "maxpool", draw: pool, add: addPool(op.MaxPool)},
-	{name: "avgpool", draw: pool, add: addPool(op.AveragePool)},
-	{name: "add", draw: add, add: addAdd},
-	{name: "gemm to few", draw: few(gemm), add: addGemm, own: true},
-	{name: "conv1x1 to few", draw: few(conv1x1), add: addConv, own: true},
-})
+// wide are layers of int16 with weights of int8, narrow those of int8 with weights of int4.
+var (
+	wide = in(option.Int16x8, option.Int8Weights, "int16", "conv3x3", "conv1x1", "conv1d", "conv dilated", "depthwise",
+		"depthwise windows", "depthwise multiplied", "gemm", "gemm rows", "maxpool", "avgpool", "add", "gemm to few",
+		"conv1x1 to few")
+	narrow = in(option.Int8, option.Int4Weights, "int4", "conv3x3", "conv1x1", "conv1d", "conv dilated", "depthwise",
+		"gemm", "gemm rows")
+)
 
-// narrow are layers of int8 with weights of int4.
-var narrow = in(option.Int8, option.Int4Weights, "int4", []kind{
-	{name: "conv3x3", draw: conv3x3, add: addConv},
-	{name: "conv1x1", draw: conv1x1, add: addConv},
-	{name: "conv1d", draw: conv1d, add: addConv},
-	{name: "conv dilated", draw: dilated(conv3x3), add: addConv},
-	{name: "depthwise", draw: depthwise, add: addConv},
-	{name: "gemm", draw: gemm, add: addGemm},
-	{name: "gemm rows", draw: gemmRows, add: addGemm},
-})
-
-// in gives kinds of layers element types of their own, and names that say so.
-func in(p option.Precision, w option.Weights, name string, ks []kind) []kind {
-	for i := range ks {
-		ks[i].name, ks[i].precision, ks[i].weights = ks[i].name+" "+name, p, w
+// in gives some of the kinds other element types, and names that say so. No function takes any shape there.
+func in(p option.Precision, w option.Weights, suffix string, names ...string) (out []kind) {
+	for _, name := range names {
+		k := plain[slices.IndexFunc(plain, func(k kind) bool { return k.name == name })]
+		k.name, k.precision, k.weights, k.generic = name+" "+suffix, p, w, false
+		out = append(out, k)
 	}
-	return ks
+	return out
 }
 
 // ofThree are the kernels of windows of 3x3, which the one of any window can stand in for.
@@ -372,7 +356,6 @@ func addScaled(g *ir.Graph, name string, s cost.Geometry, seed uint64) (*ir.Node
 	return g.Add(op.Add, name, nil, 1, x, n.Out[0])
 }
 
-// writeModel writes a model of n layers of each kind side by side and gives their names.
 func writeModel(path string, ks []kind, n int) (_ map[string]bool, err error) {
 	defer fail.Catch(&err)
 	g, names := ir.New("layers"), map[string]bool{}

@@ -109,7 +109,6 @@ func (o *options) does(step string) bool {
 	return o.only == step
 }
 
-// list splits a flag at its commas.
 func list(s string) []string {
 	if s == "" {
 		return nil
@@ -171,7 +170,6 @@ func merge(points, fresh []cost.Point) []cost.Point {
 	return points
 }
 
-// measured are the points of one make of kernels on a board.
 func (o *options) measured(board, mk, lib string) ([]cost.Point, error) {
 	var fresh []cost.Point
 	for _, generic := range []bool{false, true} {
@@ -214,7 +212,6 @@ func (o *options) programs(mk string, generic bool) [][]kind {
 	return out
 }
 
-// wants reports a kind of layers that is asked for.
 func (o *options) wants(k kind) bool { return o.kinds == "" || slices.Contains(list(o.kinds), k.name) }
 
 // measuredWith reports that a make of kernels has functions of its own for a
@@ -244,7 +241,6 @@ func (o *options) fit() (err error) {
 
 func (o *options) file(name string) string { return filepath.Join(o.out, name) }
 
-// read gives the points of a file, none where there is no file yet.
 func read(name string) ([]cost.Point, error) {
 	f, err := os.Open(name)
 	if os.IsNotExist(err) {
@@ -321,7 +317,6 @@ type program struct {
 	steps []int
 }
 
-// program compiles layers of kinds that are alike.
 func (o *options) program(c *driver.Config, ks []kind, dir string) (_ *program, err error) {
 	defer fail.Catch(&err)
 	c.Model = filepath.Join(dir, "layers.onnx")

@@ -71,7 +71,6 @@ func cmsisTable(root string) (*jen.File, error) {
 	return f, nil
 }
 
-// readKB gives the lines by column name.
 func readKB(root string) ([]map[string]string, error) {
 	file, err := os.Open(filepath.Join(root, filepath.FromSlash(kbFile)))
 	if err != nil {
@@ -174,7 +173,6 @@ func kbBuilds(text string) (jen.Code, error) {
 	return s, nil
 }
 
-// fn is a function of the query.
 func fn(result string, body jen.Code) jen.Code {
 	return jen.Func().Params(jen.Id("q").Op("*").Id("Query")).Id(result).Add(fields(jen.Return(body)))
 }
@@ -234,7 +232,6 @@ func isComparison(op token.Token) bool {
 	return slices.Contains([]token.Token{token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ}, op)
 }
 
-// source is the text of a part of an expression.
 func source(text string, e ast.Expr) string { return text[e.Pos()-1 : e.End()-1] }
 
 // The vocabulary of expressions: fields of a Query.

@@ -11,6 +11,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // importSchemas reads the operator change logs of an ONNX release (docs/Changelog.md
@@ -71,85 +73,37 @@ var exactDefaults = map[string]string{
 
 func parseChangelog(text string) ([]opFacts, error) {
 	var ops []opFacts
-	var op *opFacts
 	section := ""
 	for n, line := range strings.Split(text, "\n") {
-		fail := func(format string, args ...any) error {
-			return fmt.Errorf("line %d: %s", n+1, fmt.Sprintf(format, args...))
-		}
 		if m := reHeading.FindStringSubmatch(line); m != nil {
 			since, _ := strconv.Atoi(m[2])
 			domain, name := "", m[1]
 			if i := strings.LastIndexByte(name, '.'); i >= 0 {
 				domain, name = name[:i], name[i+1:]
 			}
-			ops = append(ops, opFacts{Domain: domain, Name: name, Since: since, Deprecated: strings.Contains(line,
-				"(deprecated)")})
-			op, section = &ops[len(ops)-1], ""
+			ops = append(ops, opFacts{Domain: domain, Name: name, Since: since,
+				Deprecated: strings.Contains(line, "(deprecated)")})
+			section = ""
 			continue
 		}
-		if op == nil {
+		if len(ops) == 0 {
 			continue
 		}
+		op := &ops[len(ops)-1]
 		if m := reSection.FindStringSubmatch(line); m != nil {
 			section = m[1]
-			if m[2] != "" {
-				v, _ := strconv.Atoi(m[2])
-				if section == "Inputs" {
-					op.InMin = &v
-				} else {
-					op.OutMin = &v
-				}
+			if v, err := strconv.Atoi(m[2]); err == nil && section == "Inputs" {
+				op.InMin = &v
+			} else if err == nil {
+				op.OutMin = &v
 			}
 			continue
 		}
 		if section == "" || section == "Version" || !strings.HasPrefix(line, "<dt>") {
 			continue
 		}
-		m := reEntry.FindStringSubmatch(line)
-		if m == nil {
-			return nil, fail("not understood: %s", line)
-		}
-		name, tags, rest := m[1], m[2], m[3]
-		switch section {
-		case "Attributes":
-			a, err := parseAttr(op, name, rest)
-			if err != nil {
-				return nil, fail("%v", err)
-			}
-			op.Attrs = append(op.Attrs, a)
-		case "Inputs", "Outputs":
-			p := paramFacts{name, shortType(rest)}
-			var flags []string
-			for _, t := range strings.Split(tags, ", ") {
-				switch t {
-				case "optional", "variadic":
-					flags = append(flags, t)
-				case "heterogeneous":
-					flags = append(flags, "mixed")
-				case "", "differentiable", "non-differentiable":
-				default:
-					return nil, fail("tag %q is not known", t)
-				}
-			}
-			if flags != nil {
-				p = append(p, strings.Join(flags, " "))
-			}
-			if section == "Inputs" {
-				op.In = append(op.In, p)
-			} else {
-				op.Out = append(op.Out, p)
-			}
-		case "Type Constraints":
-			var types []string
-			for _, t := range splitTypes(rest) {
-				types = append(types, shortType(t))
-			}
-			slices.Sort(types)
-			if op.Types == nil {
-				op.Types = map[string]string{}
-			}
-			op.Types[name] = strings.Join(slices.Compact(types), " ")
+		if err := op.entry(section, line); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
 	}
 	for i := range ops {
@@ -162,6 +116,55 @@ func parseChangelog(text string) ([]opFacts, error) {
 		}
 	}
 	return ops, nil
+}
+
+// entry reads a line of a section.
+func (o *opFacts) entry(section, line string) (err error) {
+	defer fail.Catch(&err)
+	m := reEntry.FindStringSubmatch(line)
+	if m == nil {
+		return fmt.Errorf("not understood: %s", line)
+	}
+	name, rest := m[1], m[3]
+	switch section {
+	case "Attributes":
+		o.Attrs = append(o.Attrs, fail.Must(parseAttr(o, name, rest)))
+	case "Inputs":
+		o.In = append(o.In, fail.Must(parseParam(name, m[2], rest)))
+	case "Outputs":
+		o.Out = append(o.Out, fail.Must(parseParam(name, m[2], rest)))
+	case "Type Constraints":
+		var types []string
+		for _, t := range splitTypes(rest) {
+			types = append(types, shortType(t))
+		}
+		slices.Sort(types)
+		if o.Types == nil {
+			o.Types = map[string]string{}
+		}
+		o.Types[name] = strings.Join(slices.Compact(types), " ")
+	}
+	return nil
+}
+
+func parseParam(name, tags, typ string) (paramFacts, error) {
+	p := paramFacts{name, shortType(typ)}
+	var flags []string
+	for _, t := range strings.Split(tags, ", ") {
+		switch t {
+		case "optional", "variadic":
+			flags = append(flags, t)
+		case "heterogeneous":
+			flags = append(flags, "mixed")
+		case "", "differentiable", "non-differentiable":
+		default:
+			return nil, fmt.Errorf("tag %q is not known", t)
+		}
+	}
+	if flags != nil {
+		p = append(p, strings.Join(flags, " "))
+	}
+	return p, nil
 }
 
 func parseAttr(op *opFacts, name, rest string) (attrFacts, error) {

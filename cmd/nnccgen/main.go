@@ -102,7 +102,6 @@ func tableNames() string {
 	return strings.Join(s, ", ")
 }
 
-// render gives the path of the table's file and the bytes it should hold.
 func (t *table) render(root string) (path string, content []byte, err error) {
 	defer fail.Catch(&err)
 	f := fail.Must(t.build(root))

@@ -95,7 +95,6 @@ func Files() (_ []files.File, err error) {
 	return list, err
 }
 
-// build compiles nncc for the browser.
 func build() ([]byte, error) {
 	dir := fail.Must(os.MkdirTemp("", "nnccweb"))
 	defer os.RemoveAll(dir)

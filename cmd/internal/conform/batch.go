@@ -37,7 +37,6 @@ const (
 	maxWeights = 384 << 10
 )
 
-// ioBytes are the inputs and outputs of a case in memory.
 func (b *Built) ioBytes() int {
 	n := 4
 	for _, x := range b.Compiled.Info.Inputs {

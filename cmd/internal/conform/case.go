@@ -151,7 +151,6 @@ func (c *Case) Compare(got []*tensor.Dense) error {
 	return nil
 }
 
-// random reports a model that draws numbers.
 func (c *Case) random() bool {
 	for _, n := range c.Model.Proto.GetGraph().GetNode() {
 		if o := n.GetOpType(); strings.HasPrefix(o, "Random") || o == "Bernoulli" || o == "Multinomial" {
@@ -190,14 +189,19 @@ func cut(got, want *tensor.Dense) *tensor.Dense {
 		case got.DType.IsFloat() && got.Float(i) != 0, !got.DType.IsFloat() && got.Int(i) != 0 && got.Int(i) != -1:
 			return got // not filler
 		}
-		for d := len(at) - 1; d >= 0; d-- {
-			if at[d]++; at[d] < got.Shape[d] {
-				break
-			}
-			at[d] = 0
-		}
+		next(at, got.Shape)
 	}
 	return y
+}
+
+// next steps to the element behind one.
+func next(at, shape []int) {
+	for d := len(at) - 1; d >= 0; d-- {
+		if at[d]++; at[d] < shape[d] {
+			return
+		}
+		at[d] = 0
+	}
 }
 
 // Differs says how got differs from want, or "". Tolerances are those of

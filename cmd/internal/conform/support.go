@@ -49,22 +49,7 @@ func supportSet(b *bytes.Buffer, name string, r Ratchet) {
 	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", 2+len(Targets)) + "\n")
 	sum := make([]int, 2+len(Targets))
 	for _, f := range Folders {
-		row := make([]int, len(sum))
-		for id, e := range r {
-			if !strings.HasPrefix(id, f+"/") {
-				continue
-			}
-			row[0]++
-			if e.Outside != "" {
-				continue
-			}
-			row[1]++
-			for i, t := range Targets {
-				if e.Passed(t) {
-					row[2+i]++
-				}
-			}
-		}
+		row := r.figures(f + "/")
 		if row[0] == 0 {
 			continue
 		}
@@ -99,6 +84,27 @@ func supportSet(b *bytes.Buffer, name string, r Ratchet) {
 		}
 		return []string{e.Outside}
 	})
+}
+
+// figures counts the tests of a folder: all, those in scope, those passed on each target.
+func (r Ratchet) figures(folder string) []int {
+	row := make([]int, 2+len(Targets))
+	for id, e := range r {
+		if !strings.HasPrefix(id, folder) {
+			continue
+		}
+		row[0]++
+		if e.Outside != "" {
+			continue
+		}
+		row[1]++
+		for i, t := range Targets {
+			if e.Passed(t) {
+				row[2+i]++
+			}
+		}
+	}
+	return row
 }
 
 func tableRow(b *bytes.Buffer, name string, row []int) {

@@ -91,7 +91,6 @@ func find(key string) *metric {
 	return nil
 }
 
-// keys are the names of all metrics.
 func keys() []string {
 	var out []string
 	for _, m := range metrics {

@@ -99,22 +99,24 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	if err := c.stateOptions(&o, g, spec); err != nil {
 		return o, err
 	}
-	if lower.Quantised(g) {
+	return o, c.quantised(&o, g)
+}
+
+// quantised says how a float model is quantised, and which flags mean nothing for another.
+func (c *Config) quantised(o *lower.Options, g *ir.Graph) (err error) {
+	switch {
+	case lower.Quantised(g):
 		if err := c.precisionIsFixed(); err != nil {
-			return o, err
+			return err
 		}
-	} else if !c.unquantised() || c.LayersConfig != "" {
+	case !c.unquantised() || c.LayersConfig != "":
 		if c.LayersConfig != "" {
 			o.Precision = option.Auto // layer by layer
 		}
-		q, err := c.quantOptions(g, o.StateBindings)
-		if err != nil {
-			return o, err
-		}
-		o.Quant = q
-		return o, nil
+		o.Quant, err = c.quantOptions(g, o.StateBindings)
+		return err
 	}
-	return o, c.notCalibrated(g, o.StateBindings)
+	return c.notCalibrated(g, o.StateBindings)
 }
 
 // syntheticSamples is how many seeded inputs stand in for --calib.

@@ -110,7 +110,6 @@ type Config struct {
 	RunResult    RunResult
 	Eval         EvalConfig
 	JSON         bool
-	KeepGoing    bool
 	layers       *quant.LayersFile  // --layers-config, once read
 	spec         *data.Spec         // --preprocess, once read
 	Tries        int                // programs that are planned to meet --max-ram; 0: as many as pays

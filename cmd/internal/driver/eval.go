@@ -529,7 +529,6 @@ func (c *Config) boxes(post *data.Post) (*boxes, error) {
 	return nil, nil
 }
 
-// truth reads the boxes of a sample.
 func (b *boxes) truth(set *data.Set, i int, name string) error {
 	if b == nil {
 		return nil

@@ -107,7 +107,6 @@ func newFirmware(models []*Compiled, prefixes []string) *Firmware {
 	return f
 }
 
-// named says of which of several models an error speaks.
 func named(list []*Config, c *Config, err error) error {
 	if len(list) == 1 {
 		return err
@@ -163,7 +162,6 @@ func Prefixes(models []string) []string {
 	return codegen.Prefixes(names, nil)
 }
 
-// finish writes C, places it into the memories and begins the reports.
 func (f *Firmware) finish() (err error) {
 	defer fail.Catch(&err)
 	fail.Check(f.generate())
@@ -188,7 +186,6 @@ func (f *Firmware) finish() (err error) {
 // Several reports more than one model.
 func (f *Firmware) Several() bool { return len(f.Models) > 1 }
 
-// config is what is the same for all models.
 func (f *Firmware) config() *Config { return f.Models[0].Config }
 
 func (f *Firmware) board() *boards.Spec { return f.Models[0].Board }
@@ -202,7 +199,6 @@ func (f *Firmware) Reports() []*report.Report {
 	return out
 }
 
-// generate writes the C of programs that are lowered.
 func (f *Firmware) generate() error {
 	c, board := f.config(), f.board()
 	c.note("generating C")
@@ -281,7 +277,6 @@ func (f *Firmware) allSay(t string) bool {
 	})
 }
 
-// strictly is the error of --strict where there are warnings.
 func (f *Firmware) strictly() error { return f.config().strict(f.warnings()) }
 
 // said brings the reports up to date with what there is to say.
@@ -405,7 +400,6 @@ func (c *Config) InputFiles() []string {
 	return list
 }
 
-// writeFiles fills a folder of nncc's own.
 func writeFiles(dir string, list []codegen.File) error { return files.WriteTree(dir, files.Of(list)) }
 
 // OutDir is the folder that Write should fill.

@@ -27,7 +27,6 @@ func (f *Firmware) Fit(built *run.Sizes) boards.Placement {
 	return f.fitWeights(built, f.linkedBytes())
 }
 
-// linkedBytes are the constants that are linked.
 func (f *Firmware) linkedBytes() uint64 {
 	if !f.bound() {
 		return f.weightBytes()
@@ -39,7 +38,6 @@ func (f *Firmware) linkedBytes() uint64 {
 	return uint64(n)
 }
 
-// weightBytes are the constants of all models.
 func (f *Firmware) weightBytes() uint64 {
 	n := 0
 	for _, o := range f.Models {
@@ -99,7 +97,6 @@ func (o *Compiled) imageBytes() int {
 	return n
 }
 
-// arenaBytes are those of the arena that the models share: of the largest.
 func (f *Firmware) arenaBytes() int {
 	n := 0
 	for _, o := range f.Models {
@@ -108,7 +105,6 @@ func (f *Firmware) arenaBytes() int {
 	return n
 }
 
-// stateBytes are those of all models: each keeps its own.
 func (f *Firmware) stateBytes() int {
 	n := 0
 	for _, o := range f.Models {
@@ -117,7 +113,6 @@ func (f *Firmware) stateBytes() int {
 	return n
 }
 
-// stagedBytes are those of all models.
 func (f *Firmware) stagedBytes() int {
 	n := 0
 	for _, o := range f.Models {
@@ -218,7 +213,6 @@ func (o *Compiled) stackVerdict(v *report.Verdict) error {
 	return o.Config.strictly()
 }
 
-// strictly is the error of --strict where there are warnings.
 func (c *Config) strictly() error { return c.strict(c.Diags.Texts(diag.Warning)) }
 
 // strict is the error of --strict for warnings, a line each.
@@ -248,7 +242,6 @@ func (f *Firmware) arenaItems(moved float64) []boards.Item {
 	return out
 }
 
-// others are items without the arena.
 func others(items []boards.Item) []boards.Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i boards.Item) bool { return i.What == "arena" })
 }

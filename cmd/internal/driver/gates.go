@@ -19,7 +19,6 @@ type Gate struct {
 	whole       bool   // about the firmware, not one of its models
 }
 
-// exceeded says so.
 func (g *Gate) exceeded(format string, args ...any) {
 	g.Exceeded = "--" + g.Flag + " " + g.Limit + ": " + fmt.Sprintf(format, args...)
 }
@@ -79,7 +78,6 @@ func looked(checks ...func() (*Gate, error)) ([]Gate, error) {
 	return out, nil
 }
 
-// reasons are those of a GateError; nil for none.
 func reasons(err error) []string {
 	if gate := new(GateError); errors.As(err, &gate) {
 		return gate.Reasons

@@ -36,7 +36,6 @@ func (c *Config) load(shapes map[string][]int) (*onnx.Model, *ir.Graph, error) {
 	return m, g, nil
 }
 
-// modelAndBoard checks the flags and loads the board and the model.
 func (c *Config) modelAndBoard() (_ *boards.Spec, _ *ir.Graph, err error) {
 	defer fail.Catch(&err)
 	fail.Check(c.Check())
@@ -53,7 +52,6 @@ func (c *Config) importModel(m *onnx.Model, shapes map[string][]int) (*ir.Graph,
 	return onnx.OpenModel(m, opt)
 }
 
-// importOptions are the options of the import as the flags say.
 func (c *Config) importOptions(shapes map[string][]int) (_ onnx.ImportOptions, err error) {
 	defer fail.Catch(&err)
 	dims := fail.Must(c.dims())
@@ -67,7 +65,6 @@ func (c *Config) importOptions(shapes map[string][]int) (_ onnx.ImportOptions, e
 	return opt, c.functions(&opt)
 }
 
-// functions reads --functions.
 func (c *Config) functions(opt *onnx.ImportOptions) error {
 	for _, f := range c.Functions {
 		fs, err := onnx.LoadFunctions(f, c.Limits)
@@ -120,7 +117,6 @@ func numbers(v string) *tensor.Dense {
 	return tensor.Of(shape, floats)
 }
 
-// dataLimits bound what is read from files of arrays.
 func (c *Config) dataLimits() npz.Limits { return npz.Limits{Bytes: c.Limits.DataBytes} }
 
 // CheckModel is the verb check: all that there is to say about the model.

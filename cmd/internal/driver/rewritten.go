@@ -111,7 +111,6 @@ func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (_ *Rewrit
 	return r, r.export(form.Graph)
 }
 
-// export takes the model over, with what is to be said of it.
 func (r *Rewritten) export(g *ir.Graph) (err error) {
 	if err = r.config.strictly(); err == nil {
 		r.Warnings = r.config.Diags.Texts(diag.Warning)
@@ -137,7 +136,6 @@ func (c *Config) form(g *ir.Graph, only []string, outputs option.Outputs) (*lowe
 	return lower.OnRanks(g.Clone(), o)
 }
 
-// compare compares the rewritten model with g.
 func (c *Config) compare(r *Rewritten, g *ir.Graph, form *lower.Rewritten) error {
 	var given []*tensor.Dense
 	if len(c.Inputs) > 0 {
@@ -267,7 +265,6 @@ func (c *Config) instructions(r *lower.Result, spec *boards.Spec, prefixes []str
 	return list, err
 }
 
-// count builds and runs the program.
 func (o *Compiled) count(r *lower.Result) (_ []float64, err error) {
 	defer fail.Catch(&err)
 	c := o.Config

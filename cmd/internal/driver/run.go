@@ -48,7 +48,6 @@ func (c *Config) RunModel() error {
 	return c.runProgram(dir)
 }
 
-// runProgram interprets the program.
 func (c *Config) runProgram(dir string) (err error) {
 	defer fail.Catch(&err)
 	spec, g := fail.Must2(c.modelAndBoard())
@@ -78,7 +77,6 @@ func (c *Config) runProgram(dir string) (err error) {
 	return c.writeRun(dir, stacked(all), names, post, res)
 }
 
-// writeRun writes the outputs, and with --tensors the values on the way to them.
 func (c *Config) writeRun(dir string, outs []*tensor.Dense, names []string, post *poster,
 	res *lower.Result) (err error) {
 	defer fail.Catch(&err)
@@ -235,7 +233,6 @@ func (c *Config) runSamples(dir string) (err error) {
 	return c.interpret(dir, g, list)
 }
 
-// interpret runs the model on inferences.
 func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) (err error) {
 	defer fail.Catch(&err)
 	r := c.record(state.New(g, nil))
@@ -281,7 +278,6 @@ func floatInput(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error) {
 	return d, nil
 }
 
-// runFloatSteps interprets a float model with state.
 func (c *Config) runFloatSteps(dir string) (err error) {
 	defer fail.Catch(&err)
 	_, g := fail.Must2(c.load(nil))
@@ -322,7 +318,6 @@ func (x *intermediates) watch(s lower.Step) error {
 	return nil
 }
 
-// begin prepares a program and its model, as it was imported, for inferences.
 func (x *intermediates) begin(c *Config, res *lower.Result, model *ir.Graph) {
 	given := res.Interface().Inputs()
 	inputs := func(r *state.Runner, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error)) {
@@ -356,7 +351,6 @@ func modelInput(d *tensor.Dense, v *ir.Value, given []*ir.Value) (*tensor.Dense,
 	return verify.Input(d.Cast(v.Type.DType), v)
 }
 
-// inference runs all on one inference.
 func (x *intermediates) inference(in []*tensor.Dense) error {
 	for _, f := range x.run {
 		if err := f(in); err != nil {
@@ -366,7 +360,6 @@ func (x *intermediates) inference(in []*tensor.Dense) error {
 	return nil
 }
 
-// writeTensors writes the values as the folder --tensors with its index.
 func (c *Config) writeTensors(x *intermediates, res *lower.Result) (err error) {
 	defer fail.Catch(&err)
 	list := input(x.tensors(res))

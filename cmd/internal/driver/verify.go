@@ -239,7 +239,6 @@ func (o *Compiled) Compare(v *report.Verdict, cases []verify.Case, res *run.Resu
 	return nil
 }
 
-// compareLayers compares what every step left in the arena.
 func (o *Compiled) compareLayers(v *report.Verdict, cases []verify.Case, res *run.Result) error {
 	l := verify.NewLayers(o.Lowered)
 	for k, r := range res.Cases {

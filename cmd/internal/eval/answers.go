@@ -170,7 +170,6 @@ func (a *Answers) heard(v int, spoken []stretch, sequence int) *Heard {
 	return h
 }
 
-// answersText is the table of both.
 func (r *Result) answersText(b *strings.Builder) {
 	a := r.Answers
 	if a == nil {

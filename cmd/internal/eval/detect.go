@@ -274,7 +274,6 @@ func area(hits []hit, there int) float64 {
 // mostClasses bounds the classes on the terminal.
 const mostClasses = 20
 
-// detectionText is the table of both.
 func (r *Result) detectionText(b *strings.Builder) {
 	d := r.Detection
 	if d == nil {

@@ -45,7 +45,6 @@ func (l *Labels) Len() int { return max(len(l.Class), len(l.Value)) }
 // maxLabelBytes bounds a text file of labels.
 const maxLabelBytes = 256 << 20
 
-// readText reads a file of lines.
 func readText(path string) ([]byte, error) {
 	b, err := files.Read(path, maxLabelBytes)
 	if err != nil {
@@ -172,7 +171,6 @@ func allNumbers(row []string) bool {
 	})
 }
 
-// parse makes labels of cells.
 func (l *Labels) parse(cells, classes []string) error {
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
@@ -368,7 +366,6 @@ type columns struct {
 	guessed     bool  // nothing says that name is one
 }
 
-// columns finds the labels.
 func (t *labelTable) columns() (columns, error) {
 	c := columns{label: title(t.titles, labelTitles), name: title(t.titles, nameTitles)}
 	width := len(t.rows[0])
@@ -440,7 +437,6 @@ func readLabelTable(path string, b []byte) (*labelTable, error) {
 	return t, nil
 }
 
-// numbers reports a column of numbers.
 func (t *labelTable) numbers(c int) bool {
 	return !slices.ContainsFunc(t.rows, func(r []string) bool { return !allNumbers(r[c : c+1]) })
 }
@@ -537,7 +533,6 @@ func (l *Labels) renumber(classes []string) error {
 	return nil
 }
 
-// title is the column with one of the titles; -1: none.
 func title(row, titles []string) int {
 	return slices.IndexFunc(row, func(s string) bool {
 		return slices.Contains(titles, strings.ToLower(strings.TrimSpace(s)))

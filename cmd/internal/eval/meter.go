@@ -138,7 +138,6 @@ func (m *Meter) Measure(i int, floats, programs []*tensor.Dense) *Sample {
 	return s
 }
 
-// add compares one output.
 func (p *pair) add(want, got *tensor.Dense) {
 	for i, n := 0, want.Len(); i < n; i++ {
 		x, y := want.Float(i), got.Float(i)
@@ -181,7 +180,6 @@ func (m *Meter) Add(s *Sample) {
 // mostLost bounds the samples that are named.
 const mostLost = 20
 
-// count counts a label of several classes.
 func (m *Meter) count(sample int, x labelled) {
 	for v := range variants {
 		if x.rank[v] == 0 {

@@ -172,7 +172,6 @@ func has(outs []Output, name string) bool {
 	return slices.ContainsFunc(outs, func(o Output) bool { return o.Name == name })
 }
 
-// shapes lists outputs with their shapes.
 func shapes(outs []Output) string {
 	var s []string
 	for _, o := range outs {

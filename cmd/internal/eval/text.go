@@ -55,7 +55,6 @@ func (r *Result) Text() string {
 	return b.String()
 }
 
-// scoresText says where the scores are.
 func (r *Result) scoresText(b *strings.Builder) {
 	s := r.Scores
 	if s == nil {
@@ -75,7 +74,6 @@ func (r *Result) scoresText(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// accuracyText is the table of both.
 func (r *Result) accuracyText(b *strings.Builder) {
 	if r.Float == nil {
 		return
@@ -120,7 +118,6 @@ func number(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', 6, 64)
 }
 
-// outputsText compares the program's outputs with the model's.
 func (r *Result) outputsText(b *strings.Builder) {
 	if len(r.Outputs) == 0 {
 		return
@@ -197,7 +194,6 @@ func (r *Result) lostText(b *strings.Builder) {
 	fmt.Fprintf(b, "\nright in float, wrong in the program: %s\n", strings.Join(s, ", "))
 }
 
-// class is the name of a class.
 func (r *Result) class(k int) string {
 	if r.Confusion != nil && k < len(r.Confusion.Classes) {
 		return r.Confusion.Classes[k]

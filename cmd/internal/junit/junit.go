@@ -65,7 +65,6 @@ func Passed(list []Suite) bool {
 // longest bounds the names and messages: a model's names can be long.
 const longest = 800
 
-// line is a name or message as an attribute has it.
 func line(s string) string { return text.Line(text.Short(s, longest)) }
 
 func problem(p *Problem) *Problem {

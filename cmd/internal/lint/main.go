@@ -127,7 +127,6 @@ func byName(a, b key) int {
 	return cmp.Or(cmp.Compare(a.rule, b.rule), cmp.Compare(a.folder, b.folder))
 }
 
-// findings runs revive over the module.
 func findings() ([]finding, error) {
 	var out, msg bytes.Buffer
 	c := exec.Command(cmp.Or(os.Getenv("GO"), "go"), "run", revive, "-config", ".revive.toml", "-formatter", "json",
@@ -143,7 +142,6 @@ func findings() ([]finding, error) {
 	return list, nil
 }
 
-// readBaseline reads lines of rule, folder, count.
 func readBaseline(b []byte) (map[key]int, error) {
 	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 	out := map[key]int{}

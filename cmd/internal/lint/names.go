@@ -104,7 +104,6 @@ func (l *library) add(name string, text []byte) {
 	}
 }
 
-// namesIn are the names of sources in a text.
 func namesIn(text string) []string {
 	list := file.FindAllString(text, -1)
 	for _, w := range word.FindAllString(text, -1) {

@@ -90,7 +90,6 @@ func compare(have, most map[key]int, out io.Writer) (failed []string, lower int)
 	return failed, lower
 }
 
-// weigh counts the files below root. Folders are the top ones.
 func weigh(root string) (map[key]int, error) {
 	have := map[key]int{}
 	var code [][]line

@@ -54,7 +54,6 @@ func (r *Report) Explain(o *Subject) string {
 	return b.String()
 }
 
-// stepRows are the header and a row for each step, for each node of a segment.
 func (o *Subject) stepRows(r *Report) [][]string {
 	rows := [][]string{{"#", "node", "op", "output", "MACs", "runs on", "kernel"}}
 	for i := range o.Lowered.Program.Steps {
@@ -78,7 +77,6 @@ func (o *Subject) stepRows(r *Report) [][]string {
 	return rows
 }
 
-// viewRows are the nodes that are no step.
 func (o *Subject) viewRows() [][]string {
 	steps := map[*ir.Node]bool{}
 	for _, n := range o.Lowered.Schedule.Nodes {
@@ -132,7 +130,6 @@ func (o *Subject) routeText(r *Report) string {
 	return "\nWhy no better function of the library runs:\n" + b.String()
 }
 
-// refusalText are the reasons of the accelerator.
 func (o *Subject) refusalText() string {
 	var b strings.Builder
 	for _, x := range o.Lowered.Refused {

@@ -68,7 +68,6 @@ type graphBuilder struct {
 	rows    map[string][]int // rows of .calibration.per_layer by the layer that makes the value
 }
 
-// newGraph describes the graph of a compiled model.
 func newGraph(o *Subject) *Graph {
 	b := &graphBuilder{o: o, out: &Graph{Nodes: []GraphNode{}, Tensors: []Tensor{}}, tensors: map[*ir.Value]int{},
 		layers: map[*ir.Node]int{}, rows: map[string][]int{}}
@@ -94,7 +93,6 @@ func newGraph(o *Subject) *Graph {
 	return b.out
 }
 
-// node adds a node, of a segment perhaps.
 func (b *graphBuilder) node(n *ir.Node, segment *ir.Node) {
 	x := GraphNode{Name: nodeName(n), Op: opName(n), Layer: -1, MACs: macs(n), In: []int{}, Out: []int{}}
 	step := n
@@ -150,7 +148,6 @@ func (b *graphBuilder) segment(n *ir.Node) {
 	}
 }
 
-// tensor is the index of a value.
 func (b *graphBuilder) tensor(v *ir.Value) int {
 	if i, ok := b.tensors[v]; ok {
 		return i

@@ -71,7 +71,6 @@ func newFrame(title string) frame {
 		"script-src %s; base-uri 'none'; form-action 'none'", sum(css), sum(js))}
 }
 
-// write fills a page.
 func write(name string, view any) []byte {
 	var b bytes.Buffer
 	if err := pageTemplates().ExecuteTemplate(&b, name, view); err != nil {
@@ -156,7 +155,6 @@ func affine(scale *float32, zero *int32) string {
 	return fmt.Sprintf("%s \u00d7 (q \u2212 %d)", s, z)
 }
 
-// percent is a share.
 func percent(x float64) string {
 	switch {
 	case x == 0:
@@ -181,7 +179,6 @@ func dims(shape []int) string {
 	return strings.Join(s, "\u00d7")
 }
 
-// shortJoin joins names, shortened as in tables.
 func shortJoin(names []string, by string) string {
 	short := make([]string, len(names))
 	for i, n := range names {
@@ -190,7 +187,6 @@ func shortJoin(names []string, by string) string {
 	return strings.Join(short, by)
 }
 
-// isLong reports a name that tables shorten.
 func isLong(name string) bool { return text.Names(name) != name }
 
 // many is "1 layer" or "2 layers".
@@ -311,7 +307,6 @@ func (p *page) pack() {
 	p.Packed = template.HTML(base64.StdEncoding.EncodeToString(deflated(plain)))
 }
 
-// deflated is the raw form of DEFLATE.
 func deflated(plain []byte) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)

@@ -6,9 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/lower"
 )
 
 // JSON is the report as it is written: indented, lists of numbers, histograms
@@ -120,4 +125,145 @@ func leaf(lines [][]byte) int {
 		}
 	}
 	return 0
+}
+
+// Tensors is the index of a folder of intermediate values, and what `run --tensors --json`
+// prints of them.
+type Tensors struct {
+	Generator string `json:"generator"`
+	Version   string `json:"version"`
+	Model     string `json:"model"`
+	Board     string `json:"board,omitempty"`
+	// Runs is how many inferences or steps the files hold; several along a first axis.
+	Runs    int         `json:"runs"`
+	Tensors []TensorRow `json:"tensors"`
+	Files   []string    `json:"files"`
+}
+
+// TensorRow is a tensor of the model with the values of the program that stand for it, or
+// one value of the program that stands for none.
+type TensorRow struct {
+	Model   *TensorFile  `json:"model"`
+	Program []HeldTensor `json:"program"`
+}
+
+// TensorFile is a value with its file; integers that stand for reals have these in File,
+// themselves in Raw.
+type TensorFile struct {
+	Name  string    `json:"name"`
+	Node  string    `json:"node,omitempty"`
+	Op    string    `json:"op,omitempty"`
+	DType string    `json:"dtype"`
+	Shape []int     `json:"shape"`
+	Scale []float32 `json:"scale,omitempty"`
+	Zero  []int32   `json:"zero_point,omitempty"`
+	File  string    `json:"file"`
+	Raw   string    `json:"raw_file,omitempty"`
+	Least *float64  `json:"min"` // of File; null without finite values
+	Most  *float64  `json:"max"`
+}
+
+// HeldTensor is a value of the program, with its signal-to-noise ratio in dB and largest
+// difference beside the model's tensor; null without one.
+type HeldTensor struct {
+	TensorFile
+	SQNR    *float64 `json:"sqnr_db"`
+	MaxDiff *float64 `json:"max_abs_diff"`
+}
+
+// Text is a table: the values of the model, or of its program beside them.
+func (t *Tensors) Text() string {
+	rows := [][]string{{"tensor", "operator", "shape", "type", "min", "max"}}
+	if t.Board != "" {
+		rows = [][]string{{"tensor", "operator", "shape", "type", "SQNR dB", "max |diff|"}}
+	}
+	alone, apart := 0, 0
+	for _, r := range t.Tensors {
+		switch {
+		case r.Model == nil:
+			apart++
+			continue
+		case t.Board == "":
+			rows = append(rows, append(r.Model.cells(r.Model), number(r.Model.Least), number(r.Model.Most)))
+			continue
+		case len(r.Program) == 0:
+			alone++
+		}
+		for _, p := range r.Program {
+			rows = append(rows, append(p.cells(r.Model), decibels(p.SQNR), number(p.MaxDiff)))
+		}
+	}
+	s := text.Table(rows)
+	if t.Board != "" {
+		s += fmt.Sprintf("%d tensors of the model have no value of their own in the program, %d values of the program "+
+			"stand for no tensor of the model\n", alone, apart)
+	}
+	return s
+}
+
+func (f *TensorFile) cells(of *TensorFile) []string {
+	return []string{of.Name, f.Op, strings.Trim(fmt.Sprint(f.Shape), "[]"), f.DType}
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'g', 4, 64)
+}
+
+func decibels(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*v, 'f', 1, 64)
+}
+
+// ProposalText is the table of --propose; file is what was written, ratio that figures
+// are in dB.
+func ProposalText(p *lower.Proposal, file string) string {
+	p = text.Lines(p)
+	var b strings.Builder
+	if len(p.Layers) == 0 {
+		fmt.Fprintf(&b, "every layer %s\n", p.Default)
+	} else {
+		rows := [][]string{{"precision", "layer", "op"}}
+		for _, l := range p.Layers {
+			rows = append(rows, []string{l.Precision, l.Name, l.Op})
+		}
+		b.WriteString(text.Table(rows) + "all others " + p.Default + "\n")
+	}
+	reached := func(x float64) string {
+		if p.Ratio {
+			return fmt.Sprintf("%.1f dB", x)
+		}
+		return fmt.Sprintf("%.2f %%", 100*x)
+	}
+	rows := [][]string{{"program", "reaches", "instructions", "arena", "constants", "kernels"}}
+	for _, m := range append([]lower.Mix{p.Mixed}, p.Beside...) {
+		rows = append(rows, []string{m.Name, reached(m.Reached), fmt.Sprintf("%.0f", m.Instructions),
+			fmt.Sprint(m.ArenaBytes), fmt.Sprint(m.ConstBytes), fmt.Sprint(m.CodeBytes)})
+	}
+	fmt.Fprintf(&b, "\n%s", text.Table(rows))
+	how := "estimated"
+	if p.Measured {
+		how = "counted on the board's machine"
+	}
+	fmt.Fprintf(&b, "wanted: %s, on samples that calibration does not see; instructions are %s; arena, constants and "+
+		"kernels in bytes\nwrote %s, for --layers-config\n", reached(p.Goal), how, text.Line(file))
+	return b.String()
+}
+
+// SensitivityText is the table of --sensitivity.
+func SensitivityText(s *lower.Sensitivity) string {
+	s = text.Lines(s)
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "SQNR dB\tlayer\top\tprecision")
+	for _, l := range s.Layers {
+		fmt.Fprintf(w, "%.1f\t%s\t%s\t%s\n", l.SQNR, l.Name, l.Op, l.Precision)
+	}
+	fmt.Fprintf(w, "%.1f\tall of them\t\t\n", s.All)
+	w.Flush()
+	return b.String()
 }

@@ -98,7 +98,6 @@ type WeightsFile struct {
 	Layout string `json:"layout_sha256"`
 }
 
-// memory says what lies where in the arena and the state.
 func (r *Report) memory(o *Subject) {
 	p := o.Lowered.Program
 	r.Memory = Memory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal,
@@ -166,7 +165,6 @@ func (m *Memory) RAMText() string {
 	return s
 }
 
-// ramText is the arena, and the state where there is one.
 func (v *Verdict) ramText() string {
 	s := fmt.Sprintf("arena %d bytes", v.RAM["arena_bytes"])
 	if len(v.Guards) > 0 {
@@ -240,7 +238,6 @@ func (o *Subject) constantsRegion() string {
 	return ""
 }
 
-// constantsWait is how long reads of constants take where they are linked.
 func (o *Subject) constantsWait() boards.Wait {
 	if at := o.constantsRegion(); at != "" {
 		return o.region(at)
@@ -276,7 +273,6 @@ func (o *Subject) constantWaits(i int) (inPlace, waits float64) {
 	return inPlace + x, waits + x
 }
 
-// copies describes the copies of a program; nil without.
 func (o *Subject) copies() *Copies {
 	p, from := o.Lowered.Program, o.constantsWait()
 	if !p.HasCopies() {

@@ -5,6 +5,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/text"
 )
@@ -150,7 +151,6 @@ func (m *arenaView) room(i int) (x, y, w, h float64) {
 	return x, y, w, h
 }
 
-// liveLine is the line of the bytes that are in use.
 func liveLine(live []int, sx, sy float64) string {
 	s := ""
 	for i, n := range live {
@@ -275,27 +275,38 @@ type ComparedArena struct {
 	Buffers []Buffer
 }
 
-// diffPage is what the template prints.
-type diffPage struct {
-	frame
-	*Comparison
-	Models []diffModel
+// OldBar is how long the bar of the old value is: 0 to 50, of 50 for the larger.
+func (f ComparedFigure) OldBar() int { return f.bar(f.OldValue) }
+
+// NewBar is that of the new one.
+func (f ComparedFigure) NewBar() int { return f.bar(f.NewValue) }
+
+func (f ComparedFigure) bar(x float64) int {
+	if most := max(f.OldValue, f.NewValue); most > 0 {
+		return int(50 * max(x, 0) / most)
+	}
+	return 0
 }
 
-type diffModel struct {
-	*ComparedModel
-	Figures []diffFigure
-	Limits  bool // a figure has one
-	Arenas  []diffArena
+// Limits reports that a figure has one.
+func (m ComparedModel) Limits() bool {
+	return slices.ContainsFunc(m.Figures, func(f ComparedFigure) bool { return f.Limit != "" })
 }
 
-// diffFigure has bars of 0 to 50, of 50 for the larger.
-type diffFigure struct {
-	ComparedFigure
-	OldBar, NewBar int
+// Drawn are the arenas, on one scale.
+func (m ComparedModel) Drawn() (out []drawnArena) {
+	most := 0
+	for _, a := range m.Arenas {
+		most = max(most, a.Bytes)
+	}
+	for _, a := range m.Arenas {
+		view := newArena(&Memory{ArenaBytes: a.Bytes, Buffers: a.Buffers}, a.Steps, most)
+		out = append(out, drawnArena{a.Title, view})
+	}
+	return out
 }
 
-type diffArena struct {
+type drawnArena struct {
 	Title string
 	arenaView
 }
@@ -303,28 +314,8 @@ type diffArena struct {
 // DiffPage is the comparison as one page, in the form of the report's.
 func DiffPage(c *Comparison) []byte {
 	c = text.Lines(c)
-	p := &diffPage{frame: newFrame("nncc: " + c.Verdict), Comparison: c}
-	for i := range c.Models {
-		m := &c.Models[i]
-		v := diffModel{ComparedModel: m}
-		for _, f := range m.Figures {
-			most := max(f.OldValue, f.NewValue)
-			x := diffFigure{ComparedFigure: f}
-			v.Limits = v.Limits || f.Limit != ""
-			if most > 0 {
-				x.OldBar, x.NewBar = int(50*max(f.OldValue, 0)/most), int(50*max(f.NewValue, 0)/most)
-			}
-			v.Figures = append(v.Figures, x)
-		}
-		most := 0
-		for _, a := range m.Arenas {
-			most = max(most, a.Bytes)
-		}
-		for _, a := range m.Arenas {
-			v.Arenas = append(v.Arenas, diffArena{a.Title, newArena(&Memory{ArenaBytes: a.Bytes, Buffers: a.Buffers},
-				a.Steps, most)})
-		}
-		p.Models = append(p.Models, v)
-	}
-	return write("diff.html", p)
+	return write("diff.html", struct {
+		frame
+		*Comparison
+	}{newFrame("nncc: " + c.Verdict), c})
 }

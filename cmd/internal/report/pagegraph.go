@@ -70,7 +70,6 @@ type plan struct {
 	unmarked int
 }
 
-// newDrawing draws the graph; nil where the report has none.
 func newDrawing(r *Report, nodes []*nodeView) *drawing {
 	if r.Graph == nil || len(nodes) == 0 {
 		return nil

@@ -46,7 +46,8 @@ func newMetrics(r *Report) []*metric {
 	integer := func(key, title, unit, note string, of func(l *Layer) float64) *metric {
 		return &metric{Key: key, Title: title, Unit: unit, Note: note, Values: each(r, of)}
 	}
-	all := []*metric{instr, mostInstructions(r), cycles, integer("macs", "MACs", "", "",
+	all := []*metric{instr, integer("bound", "at most", "", "instructions that a layer can take with any data",
+		func(l *Layer) float64 { return known(l.Bound) }), cycles, integer("macs", "MACs", "", "",
 		func(l *Layer) float64 { return float64(l.MACs) }), integer("weights", "weights", "B", weightsNote(r),
 		func(l *Layer) float64 { return float64(l.WeightBytes) }), integer("moved", "activations", "B",
 		"bytes that are read and written", func(l *Layer) float64 { return float64(l.MovedBytes) }), {Key: "sqnr",
@@ -69,59 +70,36 @@ func each(r *Report, of func(l *Layer) float64) []float64 {
 	return out
 }
 
-// instructions and estimated cycles, measured, or as the choice of kernels predicted.
-func instructions(r *Report) (instr, cycles *metric) {
-	chosen := func(l *Layer, of func(c *Candidate) *int) float64 {
-		for i := range l.Candidates {
-			if c := &l.Candidates[i]; c.Chosen && of(c) != nil {
-				return float64(*of(c))
-			}
-		}
+// known is a figure of a layer, NaN where there is none.
+func known[T int | uint64](x *T) float64 {
+	if x == nil {
 		return math.NaN()
 	}
-	instr = &metric{Key: "instructions", Title: "instructions", Note: "measured, largest case"}
-	measured := false
-	instr.Values = each(r, func(l *Layer) float64 {
-		if l.Instructions == nil {
-			return math.NaN()
-		}
-		measured = true
-		return float64(*l.Instructions)
-	})
-	if !measured {
-		instr.Note = "predicted; verify measures"
-		instr.Values = each(r, func(l *Layer) float64 {
-			return chosen(l, func(c *Candidate) *int { return c.Instructions })
-		})
-	}
-	cycles = &metric{Key: "cycles", Title: "cycles", Note: "estimated from executed instructions"}
-	measured = false
-	cycles.Values = each(r, func(l *Layer) float64 {
-		if l.Cycles == nil {
-			return math.NaN()
-		}
-		measured = true
-		return float64(*l.Cycles)
-	})
-	if !measured {
-		cycles.Note = "predicted; profile estimates them from what is executed"
-		cycles.Values = each(r, func(l *Layer) float64 {
-			return chosen(l, func(c *Candidate) *int { return c.Cycles })
-		})
-	}
-	return instr, cycles
+	return float64(*x)
 }
 
-// mostInstructions are the bounds, of layers that have one.
-func mostInstructions(r *Report) *metric {
-	m := &metric{Key: "bound", Title: "at most", Note: "instructions that a layer can take with any data"}
-	m.Values = each(r, func(l *Layer) float64 {
-		if l.Bound == nil {
-			return math.NaN()
+// instructions and estimated cycles, measured, or as the choice of kernels predicted.
+func instructions(r *Report) (instr, cycles *metric) {
+	measured := func(key, note, predicted string, of func(l *Layer) float64, chosen func(c *Candidate) *int) *metric {
+		m := &metric{Key: key, Title: key, Note: note, Values: each(r, of)}
+		if slices.ContainsFunc(m.Values, func(x float64) bool { return x == x }) {
+			return m
 		}
-		return float64(*l.Bound)
-	})
-	return m
+		m.Note = predicted
+		m.Values = each(r, func(l *Layer) float64 {
+			i := slices.IndexFunc(l.Candidates, func(c Candidate) bool { return c.Chosen && chosen(&c) != nil })
+			if i < 0 {
+				return math.NaN()
+			}
+			return known(chosen(&l.Candidates[i]))
+		})
+		return m
+	}
+	return measured("instructions", "measured, largest case", "predicted; verify measures",
+			func(l *Layer) float64 { return known(l.Instructions) }, func(c *Candidate) *int { return c.Instructions }),
+		measured("cycles", "estimated from executed instructions",
+			"predicted; profile estimates them from what is executed",
+			func(l *Layer) float64 { return known(l.Cycles) }, func(c *Candidate) *int { return c.Cycles })
 }
 
 // noiseOf is the least signal-to-noise ratio of the results of each layer.
@@ -146,7 +124,6 @@ func noiseOf(r *Report) []float64 {
 	return out
 }
 
-// tensor is a tensor by its index; nil where there is none.
 func (g *Graph) tensor(i int) *Tensor {
 	if g == nil || i < 0 || i >= len(g.Tensors) {
 		return nil
@@ -295,7 +272,6 @@ type figure struct {
 // data, of which its script makes elements.
 const figureHeight, mostFigures, alwaysDrawn = 56, 400, 12
 
-// figures are those of quantised values, the noisiest first, and of weights.
 func (p *page) figures() {
 	if p.Calibration != nil {
 		p.valueFigures(p.Calibration)
@@ -365,7 +341,6 @@ func (p *page) valueFigures(c *quant.Report) {
 	p.Values = p.Values[:min(len(p.Values), mostFigures)]
 }
 
-// weightFigure is that of a constant of a node.
 func weightFigure(n *nodeView, k int) figure {
 	c := n.Consts[k]
 	f := figure{Node: n.Index, Name: n.Name, Op: n.Op}

@@ -51,45 +51,38 @@ func ProfilesText(vs []*Verdict) string {
 // where these are known.
 func (v *Verdict) profileTable() string {
 	timed := v.Cycles > 0
-	head := []string{"#", "layer", "kernel", "MACs", "instructions", "per MAC", "bytes moved", "weights"}
-	bounded := v.MostInstructions != nil || v.NoMost != ""
-	if bounded {
-		head = append(head, "by data", "at most")
-	}
-	if timed {
-		head = append(head, "est. cycles")
-	}
-	if v.MeasuredCycles != nil {
-		head = append(head, "measured", "ratio")
-	}
-	if v.Library != nil {
-		head = append(head, "CMSIS-NN", "ratio")
-	}
-	if timed && v.LibraryCycles > 0 {
-		head = append(head, "its cycles", "ratio")
-	}
-	rows := [][]string{head}
+	rows := make([][]string, 1+len(v.Layers))
+	rows[0] = []string{"#"}
 	for i := range v.Layers {
-		l := &v.Layers[i]
-		row := []string{fmt.Sprint(i), l.Name, l.inner(), fmt.Sprint(l.MACs)}
-		row = append(row, v.counted(l)...)
-		row = append(row, fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes))
-		if bounded {
-			row = append(row, l.boundCells()...)
+		rows[1+i] = []string{fmt.Sprint(i)}
+	}
+	for _, group := range []struct {
+		shown  bool
+		titles []string
+		cells  func(l *LayerVerdict) []string
+	}{
+		{true, []string{"layer", "kernel", "MACs"}, func(l *LayerVerdict) []string {
+			return []string{l.Name, l.inner(), fmt.Sprint(l.MACs)}
+		}},
+		{true, []string{"instructions", "per MAC"}, v.counted},
+		{true, []string{"bytes moved", "weights"}, func(l *LayerVerdict) []string {
+			return []string{fmt.Sprint(l.MovedBytes), fmt.Sprint(l.WeightBytes)}
+		}},
+		{v.MostInstructions != nil || v.NoMost != "", []string{"by data", "at most"}, (*LayerVerdict).boundCells},
+		{timed, []string{"est. cycles"}, (*LayerVerdict).cyclesCell},
+		{v.MeasuredCycles != nil, []string{"measured", "ratio"}, (*LayerVerdict).measuredCells},
+		{v.Library != nil, []string{"CMSIS-NN", "ratio"}, func(l *LayerVerdict) []string {
+			return beside(l.Library, l.Instructions)
+		}},
+		{timed && v.LibraryCycles > 0, []string{"its cycles", "ratio"}, (*LayerVerdict).libraryCells},
+	} {
+		if !group.shown {
+			continue
 		}
-		if timed {
-			row = append(row, l.cyclesCell())
+		rows[0] = append(rows[0], group.titles...)
+		for i := range v.Layers {
+			rows[1+i] = append(rows[1+i], group.cells(&v.Layers[i])...)
 		}
-		if v.MeasuredCycles != nil {
-			row = append(row, l.measuredCells()...)
-		}
-		if v.Library != nil {
-			row = append(row, beside(l.Library, l.Instructions)...)
-		}
-		if timed && v.LibraryCycles > 0 {
-			row = append(row, l.libraryCells()...)
-		}
-		rows = append(rows, row)
 	}
 	return text.Table(rows)
 }
@@ -102,7 +95,6 @@ func (v *Verdict) counted(l *LayerVerdict) []string {
 	return []string{fmt.Sprint(l.Instructions), l.perMAC()}
 }
 
-// perMAC are the instructions of a layer for one of its MACs, if it has any.
 func (l *LayerVerdict) perMAC() string {
 	if l.MACs == 0 {
 		return ""
@@ -110,12 +102,11 @@ func (l *LayerVerdict) perMAC() string {
 	return fmt.Sprintf("%.2f", l.PerMAC)
 }
 
-// cyclesCell are the cycles of a layer, if they are known.
-func (l *LayerVerdict) cyclesCell() string {
+func (l *LayerVerdict) cyclesCell() []string {
 	if l.LayerCycles == nil {
-		return "-"
+		return []string{"-"}
 	}
-	return fmt.Sprint(l.LayerCycles.Cycles)
+	return []string{fmt.Sprint(l.LayerCycles.Cycles)}
 }
 
 // libraryCells are the library's cycles for a layer, and the ratio to them.
@@ -134,7 +125,6 @@ func beside[T int | uint64](library *T, n T) []string {
 	return []string{fmt.Sprint(*library), ratio(uint64(n), uint64(*library))}
 }
 
-// libraryText sums up the linked library; "" where none was linked.
 func (v *Verdict) libraryText() string {
 	if v.Library == nil {
 		return ""
@@ -185,47 +175,49 @@ func ratio(a, b uint64) string {
 // of the same name: what the linked library takes for them.
 func (v *Verdict) Beside(library *Verdict) {
 	v.Library, v.LibraryCycles = &library.Instructions, library.Cycles
-	used := make([]bool, len(library.Layers))
+	next := library.byName()
 	for i := range v.Layers {
-		for k, m := range library.Layers {
-			if !used[k] && m.Name == v.Layers[i].Name {
-				used[k] = true
-				v.Layers[i].Library = &library.Layers[k].Instructions
-				if c := m.LayerCycles; c != nil {
-					v.Layers[i].LibraryCycles = &c.Cycles
-				}
-				break
+		if m := next(v.Layers[i].Name); m != nil {
+			v.Layers[i].Library = &m.Instructions
+			if c := m.LayerCycles; c != nil {
+				v.Layers[i].LibraryCycles = &c.Cycles
 			}
 		}
+	}
+}
+
+// byName gives the layers of a name one after the other, then nil; with "" the first that was not given yet.
+func (v *Verdict) byName() func(name string) *LayerVerdict {
+	used := make([]bool, len(v.Layers))
+	return func(name string) *LayerVerdict {
+		for k := range v.Layers {
+			if l := &v.Layers[k]; !used[k] && (name == "" || l.Name == name) {
+				used[k] = true
+				return l
+			}
+		}
+		return nil
 	}
 }
 
 // beforeAfter has a row for every layer of two programs, matched by the names of
 // the nodes that they come from.
 func beforeAfter(x, y *Verdict) string {
-	rows := [][]string{{"node", "before", "after", "delta", "kernel"}}
-	used := make([]bool, len(y.Layers))
+	rows, next := [][]string{{"node", "before", "after", "delta", "kernel"}}, y.byName()
 	for i := range x.Layers {
 		l := &x.Layers[i]
 		row := []string{l.Name, fmt.Sprint(l.Instructions), "-", fmt.Sprintf("%+d", -int64(l.Instructions)), l.inner()}
-		for k := range y.Layers {
-			if m := &y.Layers[k]; !used[k] && m.Name == l.Name {
-				used[k] = true
-				row[2], row[3] = fmt.Sprint(m.Instructions),
-					fmt.Sprintf("%+d", int64(m.Instructions)-int64(l.Instructions))
-				if m.inner() != l.inner() {
-					row[4] += " -> " + m.inner()
-				}
-				break
+		if m := next(l.Name); m != nil {
+			row[2], row[3] = fmt.Sprint(m.Instructions), fmt.Sprintf("%+d", int64(m.Instructions)-int64(l.Instructions))
+			if m.inner() != l.inner() {
+				row[4] += " -> " + m.inner()
 			}
 		}
 		rows = append(rows, row)
 	}
-	for k := range y.Layers {
-		if m := &y.Layers[k]; !used[k] {
-			rows = append(rows, []string{m.Name, "-", fmt.Sprint(m.Instructions),
-				fmt.Sprintf("%+d", int64(m.Instructions)), m.inner()})
-		}
+	for m := next(""); m != nil; m = next("") {
+		rows = append(rows, []string{m.Name, "-", fmt.Sprint(m.Instructions), fmt.Sprintf("%+d", int64(m.Instructions)),
+			m.inner()})
 	}
 	return text.Table(rows)
 }

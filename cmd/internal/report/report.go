@@ -320,7 +320,6 @@ func opName(n *ir.Node) string {
 	return strings.Join(s, "+")
 }
 
-// layer describes step i.
 func (r *Report) layer(o *Subject, i int) {
 	s, n, low := o.Lowered.Program.Steps[i], o.Lowered.Schedule.Nodes[i], o.low(i)
 	l := Layer{Name: s.Name, Op: opName(n), Kernel: s.Kernel, Library: low.Library, Route: s.Route,
@@ -479,7 +478,6 @@ func (o *Subject) FileBytes(path string) int {
 	return len(o.Files[i].Data)
 }
 
-// low is the lowering of step i.
 func (o *Subject) low(i int) *call.Lowered { return o.Lowered.Low[o.Lowered.Schedule.Nodes[i]] }
 
 // Harness is how a test program calls a model.
@@ -635,7 +633,6 @@ func valueBytes(vs []*ir.Value) int {
 	return n
 }
 
-// transferText says what goes to an accelerator and back.
 func (r *Report) transferText() string {
 	var b strings.Builder
 	for _, s := range r.Segments {
@@ -647,7 +644,6 @@ func (r *Report) transferText() string {
 	return b.String()
 }
 
-// refusal is a node that the accelerator does not compute.
 func refusal(x lower.Refusal) Rejection {
 	j := Rejection{Node: nodeName(x.Node), Op: x.Node.Op.Name, Target: x.Accelerator, Reasons: []Reason{}}
 	for _, y := range x.Reasons {

@@ -111,7 +111,6 @@ func (v *Verdict) Differs() bool {
 	return v.Mismatches > 0 || v.FirstWrong != nil || v.unfaithful() > 0
 }
 
-// unfaithful counts the layers that the program gets wrong.
 func (v *Verdict) unfaithful() int {
 	n := 0
 	for _, f := range v.Fidelity {
@@ -160,7 +159,6 @@ func (v *Verdict) Text() string {
 	return b.String()
 }
 
-// atMost is the bound of the stack.
 func (r *Stack) atMost() string {
 	if r.Bound == nil {
 		return fmt.Sprintf(" (no bound: %s)", r.NoBound)
@@ -168,7 +166,6 @@ func (r *Stack) atMost() string {
 	return fmt.Sprintf(" (at most %d, in %s)", *r.Bound, r.Path[len(r.Path)-1])
 }
 
-// inner is the function that does the work.
 func (l *LayerVerdict) inner() string {
 	if l.Route != "" {
 		return l.Route
@@ -176,7 +173,6 @@ func (l *LayerVerdict) inner() string {
 	return l.Kernel
 }
 
-// fidelityText is the comparison with the model for people.
 func (v *Verdict) fidelityText() string {
 	if len(v.Fidelity) == 0 {
 		return ""
