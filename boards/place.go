@@ -153,15 +153,7 @@ func (rs Regions) mayHold(r Region, what string) bool {
 // missing bytes in all.
 func (rs Regions) Place(items ...Item) Placement {
 	s := search{regions: rs, items: items, used: make([]uint64, len(rs)), at: make([]int, len(items))}
-	for _, it := range items {
-		var may []int
-		for i, r := range rs {
-			if it.Region == r.Name || it.Region == "" && rs.mayHold(r, it.What) {
-				may = append(may, i)
-			}
-		}
-		s.may = append(s.may, may)
-	}
+	s.allow()
 	all := slices.Clone(s.may)
 	if !s.greedy() {
 		for k, may := range s.may {
@@ -218,6 +210,19 @@ type search struct {
 	at      []int    // the region of each item; -1: none may hold it
 	best    []int    // at, of the best way so far
 	least   int64    // its missing bytes; negative: no way yet
+}
+
+// allow finds the regions that may hold each item.
+func (s *search) allow() {
+	for _, it := range s.items {
+		var may []int
+		for i, r := range s.regions {
+			if it.Region == r.Name || it.Region == "" && s.regions.mayHold(r, it.What) {
+				may = append(may, i)
+			}
+		}
+		s.may = append(s.may, may)
+	}
 }
 
 // missing is by how much region r is exceeded.
@@ -377,15 +382,7 @@ func (rs Regions) Rooms(what string, items ...Item) []Room {
 		s.leave(0)
 		return s.list
 	}
-	for _, it := range items {
-		var may []int
-		for i, r := range rs {
-			if it.Region == r.Name || it.Region == "" && rs.mayHold(r, it.What) {
-				may = append(may, i)
-			}
-		}
-		s.may = append(s.may, may)
-	}
+	s.allow()
 	s.try(0, 0)
 	slices.SortStableFunc(s.list, func(a, b Room) int { return cmp.Compare(a.Cycles, b.Cycles) })
 	var out []Room

@@ -229,11 +229,7 @@ func (c *cli) checkedModel(name string, cfg *driver.Config, v *report.Verdict) {
 		s = junit.OfVerdict(name, v)
 	}
 	for _, g := range cfg.Gates {
-		x := junit.Case{Class: name + ".gate", Name: "--" + g.Flag + " " + g.Limit}
-		if g.Exceeded != "" {
-			x.Failure = &junit.Problem{Type: "gate", Message: g.Exceeded, Text: g.Exceeded}
-		}
-		s.Cases = append(s.Cases, x)
+		s.Cases = append(s.Cases, junit.Check(name+".gate", "--"+g.Flag+" "+g.Limit, "gate", g.Exceeded))
 	}
 	c.suites = append(c.suites, s)
 }
@@ -246,21 +242,20 @@ func (c *cli) evaluated(r *eval.Result) {
 		if g.limit == "" {
 			continue
 		}
-		x := junit.Case{Class: r.Model + ".gate", Name: g.flag + " " + g.limit}
-		for _, why := range r.Gates {
-			if strings.HasPrefix(why, g.flag+" ") {
-				x.Failure = &junit.Problem{Type: "gate", Message: why, Text: why}
+		why := ""
+		for _, x := range r.Gates {
+			if strings.HasPrefix(x, g.flag+" ") {
+				why = x
 			}
 		}
-		s.Cases = append(s.Cases, x)
+		s.Cases = append(s.Cases, junit.Check(r.Model+".gate", g.flag+" "+g.limit, "gate", why))
 	}
 	if q := r.Qemu; q != nil {
-		x := junit.Case{Class: r.Model + ".run", Name: r.Board}
+		why := ""
 		if q.Mismatches > 0 {
-			m := fmt.Sprintf("%d elements of %d samples differ from the reference interpreter", q.Mismatches, q.Samples)
-			x.Failure = &junit.Problem{Type: "mismatch", Message: m, Text: m}
+			why = fmt.Sprintf("%d elements of %d samples differ from the reference interpreter", q.Mismatches, q.Samples)
 		}
-		s.Cases = append(s.Cases, x)
+		s.Cases = append(s.Cases, junit.Check(r.Model+".run", r.Board, "mismatch", why))
 	}
 	c.suites = append(c.suites, s)
 }

@@ -158,11 +158,7 @@ func (c *cli) growths(d *diff.Diff) {
 			if g.Model != r.Name || g.Board != r.Board {
 				continue
 			}
-			x := junit.Case{Class: r.Name + ".gate", Name: "--max-growth " + g.Limit}
-			if g.Exceeded {
-				x.Failure = &junit.Problem{Type: "gate", Message: g.Reason, Text: g.Reason}
-			}
-			s.Cases = append(s.Cases, x)
+			s.Cases = append(s.Cases, junit.Check(r.Name+".gate", "--max-growth "+g.Limit, "gate", g.Reason))
 		}
 		c.suites = append(c.suites, s)
 	}

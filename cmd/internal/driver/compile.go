@@ -89,10 +89,7 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 		return o, err
 	}
 	o.StopAfter = c.StopAfter
-	ram, err := parseBytes("max-ram", c.MaxRAM)
-	if err != nil {
-		return o, err
-	}
+	ram := c.maxRAM()
 	if o.MaxTries = c.Tries; ram >= 0 {
 		o.MaxRAM = max(ram-c.othersState, 1)
 	}
@@ -450,11 +447,7 @@ func reals(d *tensor.Dense, t ir.Type) []float32 {
 	if d.DType == t.DType {
 		d = verify.Dequantised(d, t)
 	}
-	out := make([]float32, d.Len())
-	for i := range out {
-		out[i] = float32(d.Float(i))
-	}
-	return out
+	return floats(d)
 }
 
 // mostRuns bounds the runs of which something is printed.

@@ -312,6 +312,12 @@ func (c *Config) board() (*boards.Spec, error) {
 	return s, nil
 }
 
+// maxRAM is --max-ram, which Check has read; -1: none.
+func (c *Config) maxRAM() int {
+	n, _ := parseBytes("max-ram", c.MaxRAM)
+	return n
+}
+
 // parseBytes reads 34000, 64K, 2M.
 func parseBytes(flag, s string) (int, error) {
 	if s == "" {

@@ -570,14 +570,17 @@ func (b *boxes) look(i int, floats, programs [][]float32) {
 	b.Found(i, b.post.Boxes.Of(floats), b.post.Boxes.Of(programs))
 }
 
-func values(outs []*tensor.Dense) [][]float32 {
-	var list [][]float32
+func values(outs []*tensor.Dense) (list [][]float32) {
 	for _, d := range outs {
-		out := make([]float32, d.Len())
-		for i := range out {
-			out[i] = float32(d.Float(i))
-		}
-		list = append(list, out)
+		list = append(list, floats(d))
 	}
 	return list
+}
+
+func floats(d *tensor.Dense) []float32 {
+	out := make([]float32, d.Len())
+	for i := range out {
+		out[i] = float32(d.Float(i))
+	}
+	return out
 }

@@ -76,9 +76,9 @@ func Compile(list ...*Config) (out *Firmware, err error) {
 // shrink takes models that exceed --max-ram beside the state of the others to smaller
 // programs, where there are such.
 func (f *Firmware) shrink() error {
-	ram, err := parseBytes("max-ram", f.config().MaxRAM)
-	if err != nil || ram < 0 {
-		return err
+	ram := f.config().maxRAM()
+	if ram < 0 {
+		return nil
 	}
 	all := f.stateBytes()
 	for i, o := range f.Models {

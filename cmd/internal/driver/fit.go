@@ -31,19 +31,11 @@ func (f *Firmware) linkedBytes() uint64 {
 	if !f.bound() {
 		return f.weightBytes()
 	}
-	n := 0
-	for _, o := range f.Models {
-		n += o.imageBytes()
-	}
-	return uint64(n)
+	return uint64(f.sum((*Compiled).imageBytes))
 }
 
 func (f *Firmware) weightBytes() uint64 {
-	n := 0
-	for _, o := range f.Models {
-		n += o.imageBytes() + o.Info.WeightBytes
-	}
-	return uint64(n)
+	return uint64(f.sum(func(o *Compiled) int { return o.imageBytes() + o.Info.WeightBytes }))
 }
 
 // fitWeights is fit with so many bytes of constants.
@@ -105,20 +97,20 @@ func (f *Firmware) arenaBytes() int {
 	return n
 }
 
-func (f *Firmware) stateBytes() int {
-	n := 0
+// sum adds up what each model takes of its own.
+func (f *Firmware) sum(of func(o *Compiled) int) (n int) {
 	for _, o := range f.Models {
-		n += o.Lowered.Program.StateBytes
+		n += of(o)
 	}
 	return n
 }
 
+func (f *Firmware) stateBytes() int {
+	return f.sum(func(o *Compiled) int { return o.Lowered.Program.StateBytes })
+}
+
 func (f *Firmware) stagedBytes() int {
-	n := 0
-	for _, o := range f.Models {
-		n += o.Lowered.Program.StagedBytes
-	}
-	return n
+	return f.sum(func(o *Compiled) int { return o.Lowered.Program.StagedBytes })
 }
 
 // sources are the files that the code is compiled from: the models and their kernels.
@@ -264,10 +256,7 @@ func (f *Firmware) split() error {
 		f.whole = why
 		return nil
 	}
-	ram, err := parseBytes("max-ram", f.config().MaxRAM)
-	if err != nil {
-		return err
-	}
+	ram := f.config().maxRAM()
 	if ram >= 0 {
 		ram = max(ram-f.stateBytes(), 1)
 	}
@@ -357,9 +346,7 @@ func (f *Firmware) stageWeights() (err error) {
 	off := fail.Must(c.stagesOff())
 	candidates := f.candidates(!off[lower.FetchStage])
 	limit := uint64(math.MaxInt64)
-	if ram, err := parseBytes("max-ram", c.MaxRAM); err != nil {
-		return err
-	} else if ram >= 0 {
+	if ram := c.maxRAM(); ram >= 0 {
 		limit = uint64(max(0, ram-f.arenaBytes()-f.stateBytes()))
 	}
 	var constants []boards.Constant

@@ -149,9 +149,9 @@ func (o *Compiled) sqnrGate() (*Gate, error) {
 }
 
 func (f *Firmware) ramGate() (*Gate, error) {
-	ram, err := parseBytes("max-ram", f.config().MaxRAM)
-	if err != nil || ram < 0 {
-		return nil, err
+	ram := f.config().maxRAM()
+	if ram < 0 {
+		return nil, nil
 	}
 	g := &Gate{Flag: "max-ram", Limit: fmt.Sprint(ram), whole: true}
 	o := f.Models[0] // with the largest arena
@@ -190,12 +190,12 @@ func (f *Firmware) flashGate() (*Gate, error) {
 	}
 	g := &Gate{Flag: "max-flash", Limit: fmt.Sprint(flash), whole: true}
 	if n > flash {
-		weights := 0
-		for _, o := range f.Models {
-			if o.Info.WeightsFile == "" {
-				weights += o.Info.WeightBytes
+		weights := f.sum(func(o *Compiled) int {
+			if o.Info.WeightsFile != "" {
+				return 0
 			}
-		}
+			return o.Info.WeightBytes
+		})
 		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d", n, n-flash, weights)
 	}
 	return g, nil

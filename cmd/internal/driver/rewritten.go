@@ -421,28 +421,18 @@ func (c *Config) Surgery(script string) (_ *Surgical, err error) {
 	return s, nil
 }
 
-func (c *Config) surgeryOptions(m *surgery.Model) (surgery.RunOptions, error) {
-	opt := surgery.RunOptions{Count: c.Cases, Note: func(s string) { c.note("%s", s) }}
+func (c *Config) surgeryOptions(m *surgery.Model) (opt surgery.RunOptions, err error) {
+	defer fail.Catch(&err)
 	if c.Cases < 1 || c.Cases > MaxCases {
 		return opt, usage("--cases %d: want 1 to %d", c.Cases, MaxCases)
 	}
-	var err error
-	if opt.Dims, err = c.dims(); err != nil {
-		return opt, err
-	}
-	for _, f := range c.Functions {
-		fs, err := onnx.LoadFunctions(f, c.Limits)
-		if err != nil {
-			return opt, &InputError{err}
-		}
-		opt.Functions = append(opt.Functions, fs...)
-	}
+	var from onnx.ImportOptions
+	opt = surgery.RunOptions{Count: c.Cases, Note: func(s string) { c.note("%s", s) }, Dims: fail.Must(c.dims())}
+	fail.Check(asInput(c.functions(&from)))
+	opt.Functions = from.Functions
 	if len(c.Inputs) > 0 {
 		names := m.InputNames()
-		in, err := npz.ReadInputs(c.Inputs, names, c.dataLimits())
-		if err != nil {
-			return opt, &InputError{err}
-		}
+		in := input(npz.ReadInputs(c.Inputs, names, c.dataLimits()))
 		one := map[string]*tensor.Dense{}
 		for i, n := range names {
 			one[n] = in[i]

@@ -134,9 +134,8 @@ func (c *Config) writeOutputs(dir string, outs []*tensor.Dense, names []string, 
 	var files []codegen.File
 	for i, d := range outs {
 		name := fmt.Sprintf("output_%d.npy", i)
-		var b bytes.Buffer
-		fail.Check(npz.WriteNpy(&b, npz.FromTensor(d)))
-		files = append(files, codegen.File{Path: name, Data: b.Bytes()})
+		b := fail.Must(npy(d))
+		files = append(files, codegen.File{Path: name, Data: b})
 		r.Outputs = append(r.Outputs, runOutput{name, names[i], d.DType.ONNXName(), append([]int{}, d.Shape...)})
 		r.Files = append(r.Files, name)
 		c.Written = append(c.Written, fmt.Sprintf("wrote %s: %s, %s%v", filepath.Join(dir, name), names[i], d.DType,
@@ -251,9 +250,6 @@ func (c *Config) interpret(dir string, g *ir.Graph, list [][]*tensor.Dense) (err
 
 // stacked are the outputs of several inferences, along a first axis; of one as they are.
 func stacked(all [][]*tensor.Dense) []*tensor.Dense {
-	if len(all) == 1 {
-		return all[0]
-	}
 	var out []*tensor.Dense
 	for i := range all[0] {
 		var list []*tensor.Dense
@@ -422,10 +418,7 @@ func (w *tensorFiles) tensor(dir, name string, v *ir.Value, runs []*tensor.Dense
 		}
 	}
 	base := w.name(dir, name)
-	all := runs[0]
-	if len(runs) > 1 {
-		all = along(runs)
-	}
+	all := along(runs)
 	if q := verify.Meaning(v); q != nil && !all.DType.IsFloat() {
 		t.Scale, t.Zero = q.Scale, q.Zero
 		t.Raw = base + ".raw.npy"
@@ -436,9 +429,7 @@ func (w *tensorFiles) tensor(dir, name string, v *ir.Value, runs []*tensor.Dense
 		for _, d := range runs {
 			reals = append(reals, verify.Real(d, v).Cast(tensor.F32))
 		}
-		if all = reals[0]; len(runs) > 1 {
-			all = along(reals)
-		}
+		all = along(reals)
 	}
 	t.File = base + ".npy"
 	t.Least, t.Most = limitsOf(all)
@@ -446,11 +437,18 @@ func (w *tensorFiles) tensor(dir, name string, v *ir.Value, runs []*tensor.Dense
 }
 
 func (w *tensorFiles) write(path string, d *tensor.Dense) error {
-	var b bytes.Buffer
-	if err := npz.WriteNpy(&b, npz.FromTensor(d)); err != nil {
+	b, err := npy(d)
+	if err != nil {
 		return err
 	}
-	return asInput(w.folder.Add(files.File{Path: path, Data: b.Bytes()}))
+	return asInput(w.folder.Add(files.File{Path: path, Data: b}))
+}
+
+// npy is a tensor as a file.
+func npy(d *tensor.Dense) ([]byte, error) {
+	var b bytes.Buffer
+	err := npz.WriteNpy(&b, npz.FromTensor(d))
+	return b.Bytes(), err
 }
 
 // name is a path for a tensor that no other has, without its ending.
@@ -465,9 +463,12 @@ func (w *tensorFiles) name(dir, name string) string {
 	}
 }
 
-// along are tensors of one shape along a first axis.
+// along are tensors of one shape along a first axis; one alone as it is.
 func along(list []*tensor.Dense) *tensor.Dense {
 	first := list[0]
+	if len(list) == 1 {
+		return first
+	}
 	d := tensor.New(first.DType, append([]int{len(list)}, first.Shape...))
 	for k, x := range list {
 		for e := range first.Len() {

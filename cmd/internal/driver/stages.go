@@ -165,9 +165,9 @@ func (c *Config) Bisect() (_ *Bisection, err error) {
 
 // bisectGate is --max-ram, which decides what the stages are; a GateError.
 func (c *Config) bisectGate(r *lower.Result) error {
-	ram, err := parseBytes("max-ram", c.MaxRAM)
-	if err != nil || ram < 0 || r.Program == nil || r.Program.RAMBytes() <= ram {
-		return err
+	ram := c.maxRAM()
+	if ram < 0 || r.Program == nil || r.Program.RAMBytes() <= ram {
+		return nil
 	}
 	return &GateError{[]string{fmt.Sprintf("--max-ram %d: the arena needs %d bytes, %d too many; nncc explain says "+
 		"more", ram, r.Program.RAMBytes(), r.Program.RAMBytes()-ram)}}

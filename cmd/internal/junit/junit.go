@@ -43,6 +43,15 @@ type Case struct {
 	Failure *Problem `xml:"failure"` // the check says no
 }
 
+// Check is a case that fails with a problem of a kind; why "": it passed.
+func Check(class, name, kind, why string) Case {
+	c := Case{Class: class, Name: name}
+	if why != "" {
+		c.Failure = &Problem{kind, why, why}
+	}
+	return c
+}
+
 // Problem says why a check did not pass.
 type Problem struct {
 	Type    string `xml:"type,attr"`    // one word
@@ -127,11 +136,7 @@ func OfVerdict(name string, v *report.Verdict) Suite {
 	if v.Bound != nil {
 		s.Properties = append(s.Properties, Property{"stack_bound_bytes", fmt.Sprint(*v.Bound)})
 	}
-	run := Case{Class: name + ".run", Name: v.Board}
-	if v.Failure != "" {
-		run.Failure = &Problem{"run", v.Failure, v.Failure}
-	}
-	s.Cases = append(s.Cases, run)
+	s.Cases = append(s.Cases, Check(name+".run", v.Board, "run", v.Failure))
 	for _, o := range v.Outputs {
 		s.Cases = append(s.Cases, output(name+".output", o, "the reference interpreter"))
 	}
@@ -150,13 +155,11 @@ func OfVerdict(name string, v *report.Verdict) Suite {
 }
 
 func output(class string, o verify.Output, from string) Case {
-	c := Case{Class: class, Name: o.Name}
+	why := ""
 	if o.Mismatches > 0 {
-		m := fmt.Sprintf("%d of %d elements differ from %s, by up to %.4g", o.Mismatches, o.Elements, from,
-			o.MaxAbsDiff)
-		c.Failure = &Problem{"mismatch", m, m}
+		why = fmt.Sprintf("%d of %d elements differ from %s, by up to %.4g", o.Mismatches, o.Elements, from, o.MaxAbsDiff)
 	}
-	return c
+	return Check(class, o.Name, "mismatch", why)
 }
 
 // model is the program against the model itself.
