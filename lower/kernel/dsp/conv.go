@@ -3,6 +3,7 @@
 package dsp
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -241,4 +242,134 @@ func (p *proven) packMoving(order []int, step int32) (words []int32) {
 		}
 	}
 	return words
+}
+
+// octet is how many channels nncc_dsp_matmul_1row_octets_s8 computes at a time.
+const octet = 8
+
+// octets is a single row of inputs by eight channels at a time: an input is loaded half as
+// often as by four, a word at a time. Costs decide.
+var octets = &kernel.Kernel{
+	Name: "nncc_dsp_fully_connected_octets_s8", Library: Library,
+	Doc: "int8 fully connected layer of one row, eight outputs at a time", Ops: []*ir.OpDef{op.Gemm, op.MatMul},
+	Lower: func(n *kernel.Node) *call.Lowered {
+		return lowerOctets(&layer{*quantised.ProductLayers.Must(n)}, provenOctets.Must(n))
+	},
+	Rules: kernel.All(cond.DSP, quantised.ProductRules(quantised.Everywhere), exact(provenOctets)),
+}
+
+// provenOctets are the channels of a layer by eights, the first two of which overlap where
+// the last one would not be whole.
+var provenOctets = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
+	l, why := quantised.ProductLayers.Of(n)
+	if why != "" {
+		return nil, why
+	}
+	rows, channels := quantised.Products.Must(n).Rows, len(l.Rows)
+	if rows != 1 || channels < octet || formFor(n, channels) != narrow {
+		return nil, fmt.Sprintf("%d rows, %d outputs, weights of %v; want one row, %d outputs and more, i8", rows,
+			channels, n.In[1].Type.DType, octet)
+	}
+	var out [][]scaled
+	for first := 0; first < channels; {
+		g := make([]scaled, octet)
+		for i := range g {
+			if g[i], why = (&layer{*l}).channel(first+i, l.Params.ActMin); why != "" {
+				return nil, why
+			}
+			if i%2 == 1 && !share(&g[i-1], &g[i]) {
+				return nil, fmt.Sprintf("channels %d and %d do not fit half a word", first+i-1, first+i)
+			}
+		}
+		out = append(out, g)
+		if first == 0 && channels%octet != 0 {
+			first = channels % octet
+		} else {
+			first += octet
+		}
+	}
+	return &proven{form: narrow, groups: [][][]scaled{out}}, ""
+})
+
+func lowerOctets(l *layer, w *proven) *call.Lowered {
+	low, p, words := rowsCall(l, w, 1, narrow.rowOrder(len(l.Rows[0])), nil)
+	low.Scratch, low.Pixels = 4*narrow.words(narrow.rowOrder(len(l.Rows[0]))), 1
+	return own(low, call.Call{Func: "nncc_dsp_fully_connected_octets_s8", Args: []call.Arg{
+		p, i8In(0), packed(words), i8Out(0), scratch32(0)}})
+}
+
+// cut lets a layer whose channels are packed by fours be computed in parts of its output
+// channels. Each part gathers its inputs anew. A four that is not whole is the first one
+// (nncc_dsp_channels).
+func cut(l *call.Lowered, channels int) {
+	fours := (channels + 3) / 4
+	first := func(four int) int { return max(0, 4*(four-fours)+channels) }
+	l.Cut = func(parts int) []call.CutCall {
+		if parts < 1 || parts > fours {
+			return nil
+		}
+		var list []call.CutCall
+		for i := range parts {
+			from, to := fours*i/parts, fours*(i+1)/parts
+			some := first(to) - first(from)
+			x := part(&l.Calls[0], first(from), some)
+			weights(&x, func(b []byte) []byte { return b[len(b)/fours*from : len(b)/fours*to] })
+			list = append(list, call.CutCall{Call: x, Channels: some})
+		}
+		return list
+	}
+}
+
+// part is a call for some channels of a layer, with the weights of all.
+func part(c *call.Call, from, channels int) call.Call {
+	p := *c
+	p.Args = slices.Clone(c.Args)
+	for i, a := range p.Args {
+		switch a := a.(type) {
+		case *call.Struct:
+			if _, ok := find(a.Fields, "out_c"); ok {
+				p.Args[i] = partParams(a, channels)
+			}
+		case call.Out:
+			a.Off += from
+			p.Args[i] = a
+		case call.In:
+			if a.I != 0 { // what is added
+				a.Off += from
+				p.Args[i] = a
+			}
+		}
+	}
+	return p
+}
+
+// weights gives a call some of its packed weights.
+func weights(c *call.Call, some func(all []byte) []byte) {
+	for i, a := range c.Args {
+		if b, ok := a.(*call.Blob); ok && b.Hint == packedHint {
+			x := *b
+			x.Data = some(b.Data)
+			c.Args[i] = &x
+		}
+	}
+}
+
+// partParams are a layer's parameters with fewer output channels: results that wait for an
+// addition lie side by side, others as far apart as before.
+func partParams(s *call.Struct, channels int) *call.Struct {
+	x := *s
+	x.Fields = slices.Clone(s.Fields)
+	at, _ := find(x.Fields, "out_c")
+	x.Fields[at].Value = call.I32(channels)
+	if at, ok := find(x.Fields, "out_pitch"); ok {
+		if _, waits := x.Fields[at].Value.(call.Lit); waits {
+			x.Fields[at].Value = call.I32(channels)
+		}
+	}
+	return &x
+}
+
+func find(f []call.Field, name string) (int, bool) {
+	i := slices.IndexFunc(f, func(x call.Field) bool { return x.Name == name })
+	return i, i >= 0
 }
