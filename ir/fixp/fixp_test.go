@@ -132,23 +132,15 @@ func TestExpAndReciprocalAreClose(t *testing.T) {
 	}
 }
 
-func TestQuantizeLinearRoundsHalfToEvenAndSaturates(t *testing.T) {
-	nan := float32(math.NaN())
-	inf := float32(math.Inf(1))
-	for _, c := range []struct {
-		x    float32
-		want int32
-	}{{0.5, 0}, {1.5, 2}, {2.5, 2}, {-0.5, 0}, {-1.5, -2}, {1000, 127}, {-1000, -128}, {inf, 127}, {-inf, -128},
-		{nan, 0}} {
-		if got := QuantizeLinear(c.x, 1, 0, -128, 127); got != c.want {
-			t.Errorf("QuantizeLinear(%g) = %d, want %d", c.x, got, c.want)
+func TestQuantizeAwaySaturates(t *testing.T) {
+	inf := math.Inf(1)
+	for x, want := range map[float64]int32{2.5: 4, -2.5: -2, 1000: 127, -1000: -128, inf: 127, -inf: -128} {
+		if got := QuantizeAway(x, 1, 1, -128, 127); got != want {
+			t.Errorf("QuantizeAway(%g) = %d, want %d", x, got, want)
 		}
 	}
-	if got := QuantizeAway(2.5, 1, 1, -128, 127); got != 4 {
-		t.Errorf("QuantizeAway(2.5) = %d, want 4", got)
-	}
-	if got := QuantizeAway(-2.5, 1, 1, -128, 127); got != -2 {
-		t.Errorf("QuantizeAway(-2.5) = %d, want -2", got)
+	if got := QuantizeAway(math.NaN(), 1, 1, -128, 127); got != 1 {
+		t.Errorf("QuantizeAway of NaN is %d, want the zero point", got)
 	}
 }
 

@@ -101,23 +101,12 @@ func Softmax16Scale(beta, inScale float32) (mult, shift int32) {
 	return QuantizeMultiplier(float64(beta) * float64(inScale) / (10.0 / 65535.0))
 }
 
-// QuantizeLinear quantises x as ONNX QuantizeLinear does: the division is made
-// in float32, ties go to even, the result is saturated to [lo, hi]. A NaN
-// becomes the zero point.
-func QuantizeLinear(x, scale float32, zero, lo, hi int32) int32 {
-	return saturate(math.RoundToEven(float64(x/scale)), zero, lo, hi)
-}
-
 // QuantizeAway quantises x with ties away from zero in float64:
 // clamp(round_half_away(x/scale) + zero), the contract's definition for
-// operators that CMSIS-NN does not have.
+// operators that CMSIS-NN does not have. It never converts a float out of
+// range to an integer.
 func QuantizeAway(x, scale float64, zero, lo, hi int32) int32 {
-	return saturate(math.Round(x/scale), zero, lo, hi)
-}
-
-// saturate adds the zero point to a rounded value and limits the sum, without
-// ever converting a float out of range to an integer.
-func saturate(rounded float64, zero, lo, hi int32) int32 {
+	rounded := math.Round(x / scale)
 	if rounded != rounded {
 		rounded = 0
 	}

@@ -162,7 +162,7 @@ func (c *approxConv) eval(args []*tensor.Dense, y []float32) {
 		first, width := block*c.rows, c.planes.out[2]
 		rows := min(c.rows, c.planes.out[1]-first)
 		for ch := range c.co {
-			vec.Rows(y[ch*c.out+first*width:], apart[ch*c.n:][:c.n], rows, width, width, c.pitch, 1)
+			copyRows(y[ch*c.out+first*width:], apart[ch*c.n:][:c.n], rows, width, width, c.pitch, 1)
 		}
 	}
 	jobs := c.N * c.Group * len(c.blocks)

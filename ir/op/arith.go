@@ -11,12 +11,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-type signedNum interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~float32 | ~float64
-}
-
 type number interface {
-	signedNum | ~uint8 | ~uint16 | ~uint32 | ~uint64
+	~int8 | ~int16 | ~int32 | ~int64 | ~float32 | ~float64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
 // arithKind names the loops below.
@@ -44,51 +40,35 @@ var arithC = map[arithKind]ir.CForm{
 // arithLoop is the loop of one operation for one element type: integers wrap,
 // integer division truncates, minimum and maximum propagate NaN.
 func arithLoop[T number](k arithKind) func(y, a, b []T) {
-	switch k {
-	case kAdd:
-		return func(y, a, b []T) {
-			b = b[:len(y)]
-			for i, v := range a[:len(y)] {
+	return func(y, a, b []T) {
+		a, b = a[:len(y)], b[:len(y)]
+		switch k {
+		case kAdd:
+			for i, v := range a {
 				y[i] = v + b[i]
 			}
-		}
-	case kSub:
-		return func(y, a, b []T) {
-			b = b[:len(y)]
-			for i, v := range a[:len(y)] {
+		case kSub:
+			for i, v := range a {
 				y[i] = v - b[i]
 			}
-		}
-	case kMul:
-		return func(y, a, b []T) {
-			b = b[:len(y)]
-			for i, v := range a[:len(y)] {
+		case kMul:
+			for i, v := range a {
 				y[i] = v * b[i]
 			}
-		}
-	case kDiv:
-		return func(y, a, b []T) {
-			b = b[:len(y)]
-			for i, v := range a[:len(y)] {
+		case kDiv:
+			for i, v := range a {
 				y[i] = v / b[i]
 			}
-		}
-	case kMin:
-		return func(y, a, b []T) {
-			b = b[:len(y)]
-			for i, v := range a[:len(y)] {
+		case kMin:
+			for i, v := range a {
 				y[i] = min(v, b[i])
 			}
-		}
-	case kMax:
-		return func(y, a, b []T) {
-			b = b[:len(y)]
-			for i, v := range a[:len(y)] {
+		case kMax:
+			for i, v := range a {
 				y[i] = max(v, b[i])
 			}
 		}
 	}
-	panic(bug.Errorf("unknown arithmetic kind"))
 }
 
 // sameData makes two operands of one Go type: F16 and BF16 become float64,
@@ -157,9 +137,9 @@ func binaryArith(name, doc string, k arithKind, quant ir.QuantKind,
 // The four operations. Quantised Add and Mul are CMSIS-NN's kernels, and so is
 // Sub of int16, but for the sign; Sub of int8 and Div follow the float64 rule.
 var (
-	Add = slopes(binaryArith("Add", "a + b with broadcasting", kAdd, ir.QInt, evalAddQ), 1, 1)
-	Mul = binaryArith("Mul", "a * b with broadcasting", kMul, ir.QInt, evalMulQ)
-	Sub = slopes(binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalSubQ), 1, -1)
+	Add = slopes(binaryArith("Add", "a + b with broadcasting", kAdd, ir.QInt, evalPairQ), 1, 1)
+	Mul = binaryArith("Mul", "a * b with broadcasting", kMul, ir.QInt, evalPairQ)
+	Sub = slopes(binaryArith("Sub", "a - b with broadcasting", kSub, ir.QFloat, evalPairQ), 1, -1)
 	Div = binaryArith("Div", "a / b with broadcasting; integers truncate", kDiv, ir.QFloat, evalActQ)
 )
 
@@ -194,8 +174,8 @@ func foldInputs(n *ir.Node, k arithKind, in []*tensor.Dense) (*tensor.Dense, err
 // The variadic operations. Quantised Min and Max with one quantisation all
 // round are CMSIS-NN's kernels.
 var (
-	Min = foldArith("Min", "least of any number of broadcast inputs", kMin, numTypes, ir.QInt, evalMinMaxQ(kMin))
-	Max = foldArith("Max", "greatest of any number of broadcast inputs", kMax, numTypes, ir.QInt, evalMinMaxQ(kMax))
+	Min = foldArith("Min", "least of any number of broadcast inputs", kMin, numTypes, ir.QInt, evalMinMaxQ)
+	Max = foldArith("Max", "greatest of any number of broadcast inputs", kMax, numTypes, ir.QInt, evalMinMaxQ)
 	Sum = slopes(foldArith("Sum", "sum of any number of broadcast inputs", kAdd, floatTypes, ir.QFloat, nil), 1, 1)
 )
 
@@ -227,13 +207,7 @@ var Pow = def(ir.OpDef{
 		x, e := in[0], in[1]
 		out := fail.Must(Broadcast(n, x.Shape, e.Shape))
 		if x.DType.IsInt() && e.DType.IsInt() {
-			y := make([]int64, tensor.Count(out))
-			zip(out, x.Shape, e.Shape, y, x.Int64s(), e.Int64s(), func(y, a, b []int64) {
-				for i := range y {
-					y[i] = powInt(a[i], b[i])
-				}
-			})
-			return outs(tensor.Of(out, y).Cast(x.DType))
+			return outs(wholePairs(out, x, e, powInt))
 		}
 		return outs(realPairs(out, x, e, math.Pow))
 	},
@@ -241,13 +215,22 @@ var Pow = def(ir.OpDef{
 
 // realPairs computes f of broadcast operands in float64, rounded to the type of a.
 func realPairs(out []int, a, b *tensor.Dense, f func(a, b float64) float64) *tensor.Dense {
-	y := make([]float64, tensor.Count(out))
-	zip(out, a.Shape, b.Shape, y, floatsOf(a), floatsOf(b), func(y, a, b []float64) {
+	return fromFloats(a.DType, out, pairs(out, a.Shape, b.Shape, floatsOf(a), floatsOf(b), f))
+}
+
+// wholePairs computes f of broadcast integers, wrapped to the type of a.
+func wholePairs(out []int, a, b *tensor.Dense, f func(a, b int64) int64) *tensor.Dense {
+	return tensor.Of(out, pairs(out, a.Shape, b.Shape, a.Int64s(), b.Int64s(), f)).Cast(a.DType)
+}
+
+func pairs[T, R any](out, sa, sb []int, a, b []T, f func(a, b T) R) []R {
+	y := make([]R, tensor.Count(out))
+	zip(out, sa, sb, y, a, b, func(y []R, a, b []T) {
 		for i := range y {
 			y[i] = f(a[i], b[i])
 		}
 	})
-	return fromFloats(a.DType, out, y)
+	return y
 }
 
 // powInt is a to the power b modulo 2^64; a negative power truncates to 0
@@ -303,33 +286,21 @@ var Mod = def(ir.OpDef{
 		if a.DType.IsFloat() {
 			return outs(realPairs(out, a, b, math.Mod))
 		}
-		bs := b.Int64s()
-		for i, v := range bs {
-			if v == 0 && tensor.Count(out) > 0 {
-				return nil, ir.Errf(n, "divide-by-zero", "remainder of a division by zero (element %d of the divisor)",
-					i)
-			}
+		for i, v := range b.Int64s() {
+			refuse(n, v == 0 && tensor.Count(out) > 0, "divide-by-zero",
+				"remainder of a division by zero (element %d of the divisor)", i)
 		}
 		floorMod := ir.AttrsOf[ModAttrs](n).Fmod == 0
-		y := make([]int64, tensor.Count(out))
-		if a.DType == tensor.U64 {
-			zip(out, a.Shape, b.Shape, y, a.Int64s(), bs, func(y, a, b []int64) {
-				for i := range y {
-					y[i] = int64(uint64(a[i]) % uint64(b[i]))
-				}
-			})
-			return outs(tensor.Of(out, y).Cast(a.DType))
-		}
-		zip(out, a.Shape, b.Shape, y, a.Int64s(), bs, func(y, a, b []int64) {
-			for i := range y {
-				r := a[i] % b[i]
-				if floorMod && r != 0 && (r < 0) != (b[i] < 0) {
-					r += b[i]
-				}
-				y[i] = r
+		return outs(wholePairs(out, a, b, func(x, y int64) int64 {
+			if a.DType == tensor.U64 {
+				return int64(uint64(x) % uint64(y))
 			}
-		})
-		return outs(tensor.Of(out, y).Cast(a.DType))
+			r := x % y
+			if floorMod && r != 0 && (r < 0) != (y < 0) {
+				r += y
+			}
+			return r
+		}))
 	},
 })
 
@@ -348,27 +319,17 @@ var PRelu = def(ir.OpDef{
 		return t, err
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		x, s := sameData(in[0], in[1])
-		y := tensor.New(x.DType, x.Shape)
-		switch xs := x.Data.(type) {
-		case []float32:
-			zip(x.Shape, x.Shape, s.Shape, y.Data.([]float32), xs, s.Data.([]float32), preluLoop[float32])
-		case []float64:
-			zip(x.Shape, x.Shape, s.Shape, y.Data.([]float64), xs, s.Data.([]float64), preluLoop[float64])
-		default:
-			v := make([]int64, x.Len())
-			zip(x.Shape, x.Shape, s.Shape, v, x.Int64s(), s.Int64s(), preluLoop[int64])
-			y = tensor.Of(x.Shape, v)
+		out := in[0].Shape
+		if in[0].DType.IsFloat() {
+			return outs(realPairs(out, in[0], in[1], prelu[float64]))
 		}
-		return outs(y.Cast(in[0].DType))
+		return outs(wholePairs(out, in[0], in[1], prelu[int64]))
 	},
 })
 
-func preluLoop[T signedNum](y, x, s []T) {
-	for i, v := range x {
-		if v < 0 {
-			v *= s[i]
-		}
-		y[i] = v
+func prelu[T float64 | int64](x, slope T) T {
+	if x < 0 {
+		return x * slope
 	}
+	return x
 }

@@ -134,7 +134,7 @@ func gemmRows(ta bool, m, n, k int, alpha float64, a []float64, lda int, b []flo
 }
 
 // transposed is the k x n matrix whose transpose, n x k, b holds.
-func transposed[T summable](k, n int, b []T, ldb int) []T {
+func transposed[T any](k, n int, b []T, ldb int) []T {
 	const tile = 32
 	out := make([]T, k*n)
 	for j0 := 0; j0 < n; j0 += tile {

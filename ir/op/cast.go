@@ -72,15 +72,12 @@ var CastLike = def(ir.OpDef{
 	},
 })
 
-// BitCastAttrs are the attributes of BitCast.
-type BitCastAttrs struct {
-	To int `attr:",required type"`
-}
-
 // BitCast reads the same bytes as another element type of the same size.
 var BitCast = def(ir.OpDef{
 	Name: "BitCast", Doc: "the same bytes as another element type of the same size", View: ir.Recast,
-	Attrs: ir.Declare[BitCastAttrs](),
+	Attrs: ir.Declare[struct {
+		To int `attr:",required type"`
+	}](),
 	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone, Coded: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))

@@ -8,17 +8,14 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// ChannelAffineAttrs are the attributes of ChannelAffine.
-type ChannelAffineAttrs struct {
-	Axis int `attr:",required"`
-}
-
 // ChannelAffine is x * scale[c] + offset[c], c being the index along a dimension. It stands
 // behind inputs of which each channel gets a quantisation of its own: calibration leaves it
 // in float, as a Mul and an Add, which the quantisation of the input takes in.
 var ChannelAffine = def(ir.OpDef{
 	Name: "ChannelAffine", Domain: "nncc", Doc: "x * scale + offset for each index of an axis of an input",
-	Attrs: ir.Declare[ChannelAffineAttrs](),
+	Attrs: ir.Declare[struct {
+		Axis int `attr:",required"`
+	}](),
 	MinIn: 3, Pattern: ir.Broadcast, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))

@@ -26,15 +26,8 @@ var Clip = def(ir.OpDef{
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		x := in[0]
+		x, mn, mx := in[0], opt(in, 1), opt(in, 2)
 		y := tensor.New(x.DType, x.Shape)
-		bound := func(i int) *tensor.Dense {
-			if i < len(in) {
-				return in[i]
-			}
-			return nil
-		}
-		mn, mx := bound(1), bound(2)
 		if x.DType.IsInt() {
 			lo, hi := x.DType.IntRange()
 			if mn != nil {
@@ -54,13 +47,6 @@ var Clip = def(ir.OpDef{
 		}
 		if mx != nil {
 			hi = mx.Float(0)
-		}
-		if xs, ok := x.Data.([]float32); ok {
-			ys, l, h := y.Data.([]float32), float32(lo), float32(hi)
-			for i, v := range xs {
-				ys[i] = min(max(v, l), h)
-			}
-			return outs(y)
 		}
 		for i, k := 0, x.Len(); i < k; i++ {
 			y.SetFloat(i, min(max(x.Float(i), lo), hi))

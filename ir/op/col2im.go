@@ -91,14 +91,10 @@ func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
 		if v == nil {
 			continue
 		}
-		if len(v) != len(a.to) {
-			return nil, ir.Errf(n, a.name, "attribute %s is %v, want %d values", a.name, v, len(a.to))
-		}
+		refuse(n, len(v) != len(a.to), a.name, "attribute %s is %v, want %d values", a.name, v, len(a.to))
 		for _, e := range v {
-			if e < a.low || e > maxExtent {
-				return nil, ir.Errf(n, a.name, "attribute %s is %v, want values from %d to %d", a.name, v, a.low,
-					maxExtent)
-			}
+			refuse(n, e < a.low || e > maxExtent, a.name, "attribute %s is %v, want values from %d to %d", a.name, v,
+				a.low, maxExtent)
 		}
 		copy(a.to, v)
 	}
@@ -111,9 +107,8 @@ func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
 	for d := range image {
 		reach := (block[d]-1)*g.Dilations[d] + 1
 		span := image[d] + pads[d] + pads[k+d] - reach
-		if block[d] < 1 || image[d] < 1 || span < 0 {
-			return nil, ir.Errf(n, "shape", "a block of %v does not fit the padded image of %v", block, image)
-		}
+		refuse(n, block[d] < 1 || image[d] < 1 || span < 0, "shape",
+			"a block of %v does not fit the padded image of %v", block, image)
 		g.Columns[d] = span/g.Strides[d] + 1
 	}
 	taps := product(block)

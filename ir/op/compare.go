@@ -25,26 +25,22 @@ func compareOp(name, doc, c, inFloat string, s typeSet, f func(c int, nan bool) 
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			a, b := in[0], in[1]
 			out := fail.Must(Broadcast(n, a.Shape, b.Shape))
-			y := make([]bool, tensor.Count(out))
+			var y []bool
 			switch {
 			case a.DType.IsFloat() || b.DType.IsFloat():
-				zip(out, a.Shape, b.Shape, y, floatsOf(a), floatsOf(b), compareLoop[float64](f))
+				y = pairs(out, a.Shape, b.Shape, floatsOf(a), floatsOf(b), comparing[float64](f))
 			case a.DType == tensor.U64:
-				zip(out, a.Shape, b.Shape, y, a.Data.([]uint64), b.Data.([]uint64), compareLoop[uint64](f))
+				y = pairs(out, a.Shape, b.Shape, a.Data.([]uint64), b.Data.([]uint64), comparing[uint64](f))
 			default:
-				zip(out, a.Shape, b.Shape, y, a.Int64s(), b.Int64s(), compareLoop[int64](f))
+				y = pairs(out, a.Shape, b.Shape, a.Int64s(), b.Int64s(), comparing[int64](f))
 			}
 			return outs(tensor.Of(out, y))
 		},
 	})
 }
 
-func compareLoop[T cmp.Ordered](f func(c int, nan bool) bool) func(y []bool, a, b []T) {
-	return func(y []bool, a, b []T) {
-		for i := range y {
-			y[i] = f(cmp.Compare(a[i], b[i]), a[i] != a[i] || b[i] != b[i])
-		}
-	}
+func comparing[T cmp.Ordered](f func(c int, nan bool) bool) func(a, b T) bool {
+	return func(a, b T) bool { return f(cmp.Compare(a, b), a != a || b != b) }
 }
 
 // ordered is a comparison of numbers: nothing is less or greater than NaN.
@@ -82,10 +78,9 @@ var Where = def(ir.OpDef{
 		c := expand(in[0], shape).Data.([]bool)
 		x, y := expand(in[1], shape), expand(in[2], shape)
 		out := y.Clone()
-		to := cellsOf(out)
 		for i, t := range c {
 			if t {
-				to.copyFrom(i, x.Data, i, 1)
+				out.Copy(i, x, i, 1)
 			}
 		}
 		return outs(out)

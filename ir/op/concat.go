@@ -8,15 +8,12 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// ConcatAttrs are the attributes of Concat.
-type ConcatAttrs struct {
-	Axis int `attr:",required"`
-}
-
 // Concat joins its inputs along axis; the other dimensions must agree.
 var Concat = def(ir.OpDef{
 	Name: "Concat", Doc: "joins tensors along an axis", View: ir.Partial,
-	Attrs: ir.Declare[ConcatAttrs](), MinIn: 1, MaxIn: -1,
+	Attrs: ir.Declare[struct {
+		Axis int `attr:",required"`
+	}](), MinIn: 1, MaxIn: -1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		first := n.In[0].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(first.Shape)))
@@ -29,18 +26,15 @@ var Concat = def(ir.OpDef{
 			if i == 0 {
 				continue
 			}
-			if v.Type.DType != first.DType {
-				return nil, ir.Errf(n, "dtype", "input %d (%s) is of type %s, input 0 of type %s: they must agree", i,
-					v, v.Type.DType, first.DType)
-			}
+			refuse(n, v.Type.DType != first.DType, "dtype",
+				"input %d (%s) is of type %s, input 0 of type %s: they must agree", i, v, v.Type.DType, first.DType)
 			ok := len(s) == len(shape)
 			for d := range s {
 				ok = ok && (d == axis || s[d] == shape[d])
 			}
-			if !ok {
-				return nil, ir.Errf(n, "shape-mismatch", "input %d (%s) has shape %v, input 0 has %v: they may "+
-					"differ in dimension %d only", i, v, s, first.Shape, axis)
-			}
+			refuse(n, !ok, "shape-mismatch",
+				"input %d (%s) has shape %v, input 0 has %v: they may "+"differ in dimension %d only", i, v, s,
+				first.Shape, axis)
 			shape[axis] += s[axis]
 		}
 		return one(ir.T(first.DType, shape...))
@@ -53,11 +47,10 @@ var Concat = def(ir.OpDef{
 		}
 		y := tensor.New(in[0].DType, shape)
 		outer, row, at := product(shape[:axis]), product(shape[axis:]), 0
-		to := cellsOf(y)
 		for _, d := range in {
 			k := product(d.Shape[axis:])
 			for o := 0; o < outer; o++ {
-				to.copyFrom(o*row+at, d.Data, o*k, k)
+				y.Copy(o*row+at, d, o*k, k)
 			}
 			at += k
 		}

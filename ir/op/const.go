@@ -71,15 +71,10 @@ func fillValue(n *ir.Node) (*tensor.Dense, error) {
 	return v, nil
 }
 
-// ConstantOfShapeAttrs are the attributes of ConstantOfShape.
-type ConstantOfShapeAttrs struct {
-	Value *tensor.Dense
-}
-
 // ConstantOfShape fills a tensor, whose shape is the input, with one value.
 var ConstantOfShape = def(ir.OpDef{
 	Name: "ConstantOfShape", Doc: "tensor of a given shape filled with one value",
-	Attrs: ir.Declare[ConstantOfShapeAttrs](),
+	Attrs: ir.Declare[struct{ Value *tensor.Dense }](),
 	MinIn: 1, Pattern: ir.Opaque, Quant: ir.QNone,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		shape := fail.Must(ConstInts(n, 0, "the shape"))

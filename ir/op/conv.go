@@ -23,7 +23,7 @@ type ConvAttrs struct {
 // Conv is the convolution over 1 to 3 spatial dimensions. Input [N, C,
 // spatial...], weights [COut, C/group, kernel...], optional bias [COut];
 // output [N, COut, spatial...]. Quantised: exactly CMSIS-NN's convolution and
-// depthwise convolution, see conv_quant.go.
+// depthwise convolution, see mac.go.
 var Conv = def(ir.OpDef{
 	Name: "Conv", Doc: "convolution in 1 to 3 dimensions, with groups and dilation",
 	// fc_scale is nncc's own: quantised per tensor, the scales of data and weights
@@ -101,27 +101,20 @@ func evalConv(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if out, ok := convolveSingle(n, g, in); ok {
 		return outs(out)
 	}
-	return inFloat(in, convolve[float64](n, g)), nil
+	return inFloat(in, convolve(n, g, convSum[float64])), nil
 }
 
-func convolve[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {
+// convolve computes sums in float64.
+func convolve(n *ir.Node, g *ConvGeom,
+	sum func(g *ConvGeom, x, w, b, y []float64)) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
-		y := make([]T, g.N*g.COut*product(g.Out))
-		convSum(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
+		y := make([]float64, g.N*g.COut*product(g.Out))
+		sum(g, tensor.As[float64](in[0]), tensor.As[float64](in[1]), floats[float64](opt(in, 2)), y)
 		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
 	}
 }
 
 func evalConvTranspose(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	g := fail.Must(ConvGeometry(n))
-	out := inFloat(in, convolveTransposed[float64](n, g))
-	return out, nil
-}
-
-func convolveTransposed[T float](n *ir.Node, g *ConvGeom) func(in []*tensor.Dense) []*tensor.Dense {
-	return func(in []*tensor.Dense) []*tensor.Dense {
-		y := make([]T, g.N*g.COut*product(g.Out))
-		convTransposeSum(g, tensor.As[T](in[0]), tensor.As[T](in[1]), floats[T](opt(in, 2)), y)
-		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.COut}, g.Out...), y))}
-	}
+	return inFloat(in, convolve(n, g, convTransposeSum[float64])), nil
 }

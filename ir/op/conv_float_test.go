@@ -84,7 +84,7 @@ func TestConvSingle(t *testing.T) {
 			continue
 		}
 		own++
-		want := inFloat(in, convolve[float64](n, g))[0].Data.([]float32)
+		want := inFloat(in, convolve(n, g, convSum[float64]))[0].Data.([]float32)
 		for i, v := range got.Data.([]float32) {
 			if math.Float32bits(v) != math.Float32bits(want[i]) {
 				t.Fatalf("%v of %v: element %d is %v, want %v", n, g, i, v, want[i])

@@ -19,47 +19,33 @@ func convSum[T summable](g *ConvGeom, x, w, b, y []T) {
 		return
 	}
 	k := ci * g.Taps()
-	direct := g.Taps() == 1 && product(g.Strides) == 1 && in == out
+	direct := g.Taps() == 1 && product(g.Strides) == 1 && in == out // the input is the matrix already
 	tilePixels := min(max(tileElems/k, leastPixels), mostPixels)
 	tiles := (out + tilePixels - 1) / tilePixels
-	if direct {
-		tiles = 1 // the input is the matrix already; the matrix product runs in parallel
-	}
 	body := func(job int) {
-		t, ng := job%tiles, job/tiles
-		img, grp := ng/g.Group, ng%g.Group
+		ng, lo := job/tiles, job%tiles*tilePixels
+		img, grp, size := ng/g.Group, ng%g.Group, min(tilePixels, out-lo)
 		xs := x[(img*g.CIn+grp*ci)*in:][:ci*in]
 		ys := y[(img*g.COut+grp*co)*out:][:co*out]
-		lo := t * tilePixels
-		hi := min(lo+tilePixels, out)
-		if direct {
-			lo, hi = 0, out
-		}
-		for c := 0; c < co; c++ {
-			row := ys[c*out+lo : c*out+hi]
-			var v T
-			if b != nil {
-				v = b[grp*co+c]
-			}
-			for i := range row {
-				row[i] = v
+		if b != nil {
+			for c := range co {
+				fillOf(ys[c*out+lo:][:size], b[grp*co+c])
 			}
 		}
 		ws := w[grp*co*k:][:co*k]
 		if direct {
-			gemm(false, false, co, out, k, 1, ws, k, xs, in, 1, ys, out)
+			gemm(false, false, co, size, k, 1, ws, k, xs[lo:], in, 1, ys[lo:], out)
 			return
 		}
-		col := make([]T, k*(hi-lo))
-		im2col(g, xs, lo, hi, col)
-		gemm(false, false, co, hi-lo, k, 1, ws, k, col, hi-lo, 1, ys[lo:], out)
+		col := make([]T, k*size)
+		im2col(g, xs, lo, lo+size, col)
+		gemm(false, false, co, size, k, 1, ws, k, col, size, 1, ys[lo:], out)
 	}
-	jobs := g.N * g.Group * tiles
-	if jobs == 1 {
+	if jobs := g.N * g.Group * tiles; jobs == 1 {
 		body(0)
-		return
+	} else {
+		parallel(jobs, body)
 	}
-	parallel(jobs, body)
 }
 
 // im2col fills col, [C*taps][hi-lo], with the input elements under every
@@ -128,9 +114,7 @@ func convDirect[T summable](g *ConvGeom, x, w, b, y []T) {
 		planes := x[(img*g.CIn+c/co*ci)*ip:][:ci*ip]
 		dst := y[job*op:][:op]
 		if b != nil {
-			for i := range dst {
-				dst[i] = b[c]
-			}
+			fillOf(dst, b[c])
 		}
 		for k, v := range w[c*ci*taps:][:ci*taps] {
 			src, t := planes[k/taps*ip:][:ip], k%taps
@@ -179,9 +163,7 @@ func convTransposeSum[T summable](g *ConvGeom, x, w, b, y []T) {
 		for c := 0; c < co; c++ {
 			dst := y[(img*g.COut+grp*co+c)*op:][:op]
 			if b != nil {
-				for i := range dst {
-					dst[i] = b[grp*co+c]
-				}
+				fillOf(dst, b[grp*co+c])
 			}
 			for t := 0; t < taps; t++ {
 				kz, ky, kx := t/(kn[1]*kn[2]), t/kn[2]%kn[1], t%kn[2]

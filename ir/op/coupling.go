@@ -33,10 +33,8 @@ var PairCoupling = def(ir.OpDef{
 		fail.Check(wantType(n, 0, floatTypes))
 		fail.Check(wantRank(n, 0, 2))
 		k, shape := ir.AttrsOf[PairCouplingAttrs](n).Classes, n.In[0].Type.Shape
-		if k < 2 || k > 1<<15 || shape[1] != k*(k-1)/2 {
-			return nil, ir.Errf(n, "shape", "input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape,
-				k*(k-1)/2, k)
-		}
+		refuse(n, k < 2 || k > 1<<15 || shape[1] != k*(k-1)/2, "shape",
+			"input 0 (%s) has shape %v, want [N, %d] for %d classes", n.In[0], shape, k*(k-1)/2, k)
 		return one(ir.T(n.In[0].Type.DType, shape[0], k))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

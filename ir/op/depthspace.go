@@ -8,27 +8,22 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// DepthToSpaceAttrs are the attributes of DepthToSpace.
-type DepthToSpaceAttrs struct {
-	Blocksize int    `attr:",required"`
-	Mode      string `default:"DCR"`
-}
-
 // DepthToSpace moves blocks of channels of [N, C, H, W] into space. In mode
 // DCR the block offsets are the outermost part of the channel number, in CRD
 // the innermost.
 var DepthToSpace = def(ir.OpDef{
 	Name: "DepthToSpace", Doc: "channel blocks become space",
-	Attrs: ir.Declare[DepthToSpaceAttrs](), MinIn: 1,
+	Attrs: ir.Declare[struct {
+		Blocksize int    `attr:",required"`
+		Mode      string `default:"DCR"`
+	}](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, b := fail.Must2(blockInput(n))
 		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
-		if x[1]%(b*b) != 0 {
-			return nil, ir.Errf(n, "shape", "the input %v has %d channels, no multiple of blocksize %d squared", x,
-				x[1], b)
-		}
+		refuse(n, x[1]%(b*b) != 0, "shape", "the input %v has %d channels, no multiple of blocksize %d squared", x,
+			x[1], b)
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]/(b*b), x[2]*b, x[3]*b))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
@@ -45,27 +40,22 @@ var DepthToSpace = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
-// SpaceToDepthAttrs are the attributes of SpaceToDepth.
-type SpaceToDepthAttrs struct {
-	Blocksize int    `attr:",required"`
-	Mode      string `default:"DCR"`
-}
-
 // SpaceToDepth moves blocks of space of [N, C, H, W] into channels; the block
 // offset is the outermost part of the channel number. Mode, as newer opsets
 // have it, chooses CRD order: the offset innermost.
 var SpaceToDepth = def(ir.OpDef{
 	Name: "SpaceToDepth", Doc: "blocks of space become channels",
-	Attrs: ir.Declare[SpaceToDepthAttrs](), MinIn: 1,
+	Attrs: ir.Declare[struct {
+		Blocksize int    `attr:",required"`
+		Mode      string `default:"DCR"`
+	}](), MinIn: 1,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, b := fail.Must2(blockInput(n))
 		if m := ir.AttrsOf[ModeAttr](n).Mode; m != "DCR" && m != "CRD" {
 			return nil, ir.Errf(n, "mode", "mode is %q, want DCR or CRD", m)
 		}
-		if x[2]%b != 0 || x[3]%b != 0 {
-			return nil, ir.Errf(n, "shape", "the input %v has space %dx%d, no multiple of blocksize %d", x, x[2], x[3],
-				b)
-		}
+		refuse(n, x[2]%b != 0 || x[3]%b != 0, "shape", "the input %v has space %dx%d, no multiple of blocksize %d",
+			x, x[2], x[3], b)
 		return one(ir.T(n.In[0].Type.DType, x[0], x[1]*b*b, x[2]/b, x[3]/b))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

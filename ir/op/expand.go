@@ -14,9 +14,7 @@ var Expand = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		want := fail.Must(ConstInts(n, 1, "the target shape"))
 		for _, d := range want {
-			if d < 0 {
-				return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
-			}
+			refuse(n, d < 0, "shape", "the target shape %v has a negative dimension", want)
 		}
 		shape := fail.Must(Broadcast(n, n.In[0].Type.Shape, want))
 		return one(ir.T(n.In[0].Type.DType, shape...))
@@ -42,9 +40,8 @@ var Tile = def(ir.OpDef{
 			len(x.Shape), x.Shape)
 		shape := make([]int, len(rep))
 		for i, r := range rep {
-			if r < 0 || r > maxExtent {
-				return nil, ir.Errf(n, "shape", "the repeats are %v, want values from 0 to %d", rep, maxExtent)
-			}
+			refuse(n, r < 0 || r > maxExtent, "shape", "the repeats are %v, want values from 0 to %d", rep,
+				maxExtent)
 			shape[i] = r * x.Shape[i]
 		}
 		return one(ir.T(x.DType, shape...))

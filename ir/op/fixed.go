@@ -34,8 +34,12 @@ func rescaling(n *ir.Node) (mult int64, shift int32, err error) {
 
 // fixedUnary is an element-wise function of integers that the attributes of Rescale make.
 func fixedUnary(name, doc string, types typeSet, c string, f func(v, mult int64, shift int32) int64) *ir.OpDef {
-	s := unarySpec{name: name, domain: "nncc", doc: doc, types: types, quant: ir.QNone, finite: true,
+	return unary(unarySpec{name: name, domain: "nncc", doc: doc, types: types, quant: ir.QNone, finite: true,
 		attrs: ir.Declare[RescaleAttrs](),
+		check: func(n *ir.Node) error {
+			_, _, err := rescaling(n)
+			return err
+		},
 		cBy: func(n *ir.Node) ir.CForm {
 			a := ir.AttrsOf[RescaleAttrs](n)
 			return ir.CForm{I64: fmt.Sprintf(c, a.Mult, a.Shift)}
@@ -44,17 +48,7 @@ func fixedUnary(name, doc string, types typeSet, c string, f func(v, mult int64,
 			a := ir.AttrsOf[RescaleAttrs](n)
 			return func(v int64) int64 { return f(v, int64(a.Mult), int32(a.Shift)) }
 		},
-	}
-	d := s.opDef()
-	infer := d.Infer
-	d.Scalar = nil
-	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
-		if _, _, err := rescaling(n); err != nil {
-			return nil, err
-		}
-		return infer(n)
-	}
-	return def(d)
+	})
 }
 
 // Rescale is MultiplyByQuantizedMultiplier: x*mult*2^(shift-31), rounded after the
@@ -81,27 +75,18 @@ var (
 
 // InverseRoot is 1/sqrt(x) of x >= 0 as RescaleBy reads it: a multiplier in Q31, and a
 // shift above its 32 bits.
-var InverseRoot = func() *ir.OpDef {
-	s := unarySpec{name: "InverseRoot", domain: "nncc", doc: "1/sqrt(x) as a multiplier and a shift", types: int64Types,
-		quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_inverse_root_i64(x)"},
-		integer: fixedInt(func(v int64) int64 {
-			mult, shift := fixp.InverseSqrt(int32(v))
-			return int64(shift)<<32 + int64(mult)
-		})}
-	d := s.opDef()
-	d.Scalar = nil
-	return def(d)
-}()
+var InverseRoot = unary(unarySpec{name: "InverseRoot", domain: "nncc", doc: "1/sqrt(x) as a multiplier and a shift",
+	types: int64Types,
+	quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_inverse_root_i64(x)"},
+	integer: fixedInt(func(v int64) int64 {
+		mult, shift := fixp.InverseSqrt(int32(v))
+		return int64(shift)<<32 + int64(mult)
+	})})
 
 // LogQ12 is the natural logarithm of a number in Q12.19 that is at least 1, in Q5.26.
-var LogQ12 = func() *ir.OpDef {
-	s := unarySpec{name: "LogQ12", domain: "nncc", doc: "logarithm of Q12.19 as Q5.26", types: int32Types,
-		quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_log_q12(x)"},
-		integer: fixedInt(func(v int64) int64 { return int64(fixp.LogQ12(int32(v))) })}
-	d := s.opDef()
-	d.Scalar = nil
-	return def(d)
-}()
+var LogQ12 = unary(unarySpec{name: "LogQ12", domain: "nncc", doc: "logarithm of Q12.19 as Q5.26", types: int32Types,
+	quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_log_q12(x)"},
+	integer: fixedInt(func(v int64) int64 { return int64(fixp.LogQ12(int32(v))) })})
 
 // RescaleByAttrs are the shift to the left beside that of the second operand.
 type RescaleByAttrs struct {
@@ -148,17 +133,13 @@ var RescaleWide = fixedBinary("RescaleWide", "int64 by a multiplier in Q15 and a
 
 // ReciprocalQ12 is 1/x of a number in Q12.19 that is at least 1, as RescaleBy reads it: a multiplier
 // in Q31 and a shift.
-var ReciprocalQ12 = func() *ir.OpDef {
-	s := unarySpec{name: "ReciprocalQ12", domain: "nncc", doc: "1/x of Q12.19 as a multiplier and a shift",
-		types: int64Types, quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_reciprocal_q12(x)"},
-		integer: fixedInt(func(v int64) int64 {
-			mult, shift := fixp.ReciprocalQ12(int32(v))
-			return int64(shift)<<32 + int64(mult)
-		})}
-	d := s.opDef()
-	d.Scalar = nil
-	return def(d)
-}()
+var ReciprocalQ12 = unary(unarySpec{name: "ReciprocalQ12", domain: "nncc",
+	doc:   "1/x of Q12.19 as a multiplier and a shift",
+	types: int64Types, quant: ir.QNone, finite: true, c: ir.CForm{I64: "nncc_reciprocal_q12(x)"},
+	integer: fixedInt(func(v int64) int64 {
+		mult, shift := fixp.ReciprocalQ12(int32(v))
+		return int64(shift)<<32 + int64(mult)
+	})})
 
 // Quotient is a/b of int32 by the multiplier and shift, 0 where b is 0.
 var Quotient = fixedBinary("Quotient", "quotient of int32 by a multiplier in Q31 and a shift", int32Types,

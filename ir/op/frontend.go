@@ -17,19 +17,9 @@ var uint64Types = typeSet{"uint64", func(d tensor.DType) bool { return d == tens
 
 // SignalRoot is the square root of a uint64, rounded; one of 32 bits is at most 65535.
 // Source: Sqrt64.
-var SignalRoot = func() *ir.OpDef {
-	d := unarySpec{name: "SignalRoot", domain: "nncc", doc: "square root of uint64, rounded", types: uint64Types,
-		quant: ir.QNone, finite: true, c: ir.CForm{U64: "nncc_root_u64(x)"}}.opDef()
-	d.Scalar = nil
-	d.Eval = func(_ *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		y := make([]uint64, in[0].Len())
-		for i, v := range in[0].Data.([]uint64) {
-			y[i] = signalRoot(v)
-		}
-		return outs(tensor.Of(in[0].Shape, y))
-	}
-	return def(d)
-}()
+var SignalRoot = unary(unarySpec{name: "SignalRoot", domain: "nncc", doc: "square root of uint64, rounded",
+	types: uint64Types, quant: ir.QNone, finite: true, c: ir.CForm{U64: "nncc_root_u64(x)"},
+	integer: fixedInt(func(v int64) int64 { return int64(signalRoot(uint64(v))) })})
 
 func signalRoot(v uint64) uint64 {
 	most := uint64(0xFFFF)
@@ -62,28 +52,23 @@ type SignalLogAttrs struct {
 
 // SignalLog is the natural logarithm of a uint32 by a table, 0 of 0 and 1, at most 32767.
 // Source: FilterbankLog.
-var SignalLog = func() *ir.OpDef {
-	d := unarySpec{name: "SignalLog", domain: "nncc", doc: "logarithm of uint32 by a table", types: uint32Types,
-		attrs: ir.Declare[SignalLogAttrs](), quant: ir.QNone, finite: true,
-		cBy: func(n *ir.Node) ir.CForm {
-			a := ir.AttrsOf[SignalLogAttrs](n)
-			f := fmt.Sprintf("nncc_log_u32((uint32_t)x, %du, %d)", uint32(a.Scale), a.Bits)
-			return ir.CForm{I64: f, U64: f}
-		},
-		integer: func(n *ir.Node) func(int64) int64 {
-			a := ir.AttrsOf[SignalLogAttrs](n)
-			return func(v int64) int64 { return int64(signalLog(uint32(v)<<uint(a.Bits), uint32(a.Scale))) }
-		}}.opDef()
-	d.Scalar = nil
-	infer := d.Infer
-	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
+var SignalLog = unary(unarySpec{name: "SignalLog", domain: "nncc", doc: "logarithm of uint32 by a table",
+	types: uint32Types, attrs: ir.Declare[SignalLogAttrs](), quant: ir.QNone, finite: true,
+	check: func(n *ir.Node) error {
 		if a := ir.AttrsOf[SignalLogAttrs](n); a.Bits < 0 || a.Bits > 31 {
-			return nil, ir.Errf(n, "attribute", "a shift by %d bits, want 0 to 31", a.Bits)
+			return ir.Errf(n, "attribute", "a shift by %d bits, want 0 to 31", a.Bits)
 		}
-		return infer(n)
-	}
-	return def(d)
-}()
+		return nil
+	},
+	cBy: func(n *ir.Node) ir.CForm {
+		a := ir.AttrsOf[SignalLogAttrs](n)
+		f := fmt.Sprintf("nncc_log_u32((uint32_t)x, %du, %d)", uint32(a.Scale), a.Bits)
+		return ir.CForm{I64: f, U64: f}
+	},
+	integer: func(n *ir.Node) func(int64) int64 {
+		a := ir.AttrsOf[SignalLogAttrs](n)
+		return func(v int64) int64 { return int64(signalLog(uint32(v)<<uint(a.Bits), uint32(a.Scale))) }
+	}})
 
 // logCurve is 65536*(log2(1+i/128) - i/128).
 var logCurve = [130]uint16{

@@ -8,16 +8,13 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// GatherAttrs are the attributes of Gather.
-type GatherAttrs struct {
-	Axis int `default:"0"`
-}
-
 // Gather reads slices of input 0 along axis at the places that input 1 lists;
 // negative ones count from the end. The indices may be computed at run time.
 var Gather = def(ir.OpDef{
 	Name: "Gather", Doc: "slices along an axis by index", View: ir.Partial,
-	Attrs: ir.Declare[GatherAttrs](), MinIn: 2, Limits: alongAxis,
+	Attrs: ir.Declare[struct {
+		Axis int `default:"0"`
+	}](), MinIn: 2, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x := n.In[0].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
@@ -35,10 +32,9 @@ var Gather = def(ir.OpDef{
 		shape = append(append(shape, in[1].Shape...), x.Shape[axis+1:]...)
 		y := tensor.New(x.DType, shape)
 		outer, inner := product(x.Shape[:axis]), product(x.Shape[axis+1:])
-		to := cellsOf(y)
 		for o := 0; o < outer; o++ {
 			for k, i := range idx {
-				to.copyFrom((o*len(idx)+k)*inner, x.Data, (o*dim+i)*inner, inner)
+				y.Copy((o*len(idx)+k)*inner, x, (o*dim+i)*inner, inner)
 			}
 		}
 		return outs(y)
@@ -46,16 +42,13 @@ var Gather = def(ir.OpDef{
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
 
-// GatherElementsAttrs are the attributes of GatherElements.
-type GatherElementsAttrs struct {
-	Axis int `default:"0"`
-}
-
 // GatherElements reads, for every position of the indices (input 1), the
 // element of input 0 at that position with the index put in for axis.
 var GatherElements = def(ir.OpDef{
 	Name: "GatherElements", Doc: "elements along an axis by index",
-	Attrs: ir.Declare[GatherElementsAttrs](), MinIn: 2, Limits: alongAxis,
+	Attrs: ir.Declare[struct {
+		Axis int `default:"0"`
+	}](), MinIn: 2, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i := n.In[0].Type, n.In[1].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
@@ -64,7 +57,7 @@ var GatherElements = def(ir.OpDef{
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(in[0].Shape)))
-		return outs(takeTensor(in[0], in[1].Shape, elementOffsets(in[0].Shape, in[1], axis)))
+		return outs(in[0].Pick(in[1].Shape, elementOffsets(in[0].Shape, in[1], axis)))
 	},
 	Pattern: ir.Injective, Quant: ir.QMove,
 })
@@ -99,10 +92,9 @@ var GatherND = def(ir.OpDef{
 		rows := product(idx.Shape[:len(idx.Shape)-1])
 		perBatch := max(rows/max(product(idx.Shape[:b]), 1), 1)
 		y := tensor.New(x.DType, append(append([]int(nil), idx.Shape[:len(idx.Shape)-1]...), x.Shape[b+k:]...))
-		to := cellsOf(y)
 		for r := 0; r < rows; r++ {
 			at := coordinates(idx, r*k, x.Shape[b:b+k]) + r/perBatch*product(x.Shape[b:b+k])
-			to.copyFrom(r*inner, x.Data, at*inner, inner)
+			y.Copy(r*inner, x, at*inner, inner)
 		}
 		return outs(y)
 	},

@@ -18,7 +18,7 @@ type GemmAttrs struct {
 }
 
 // Gemm is alpha*A'*B' + beta*C for matrices; transA and transB transpose, C
-// is broadcast to the result's shape [M, N]. Quantised: see gemm_quant.go.
+// is broadcast to the result's shape [M, N]. Quantised: see mac.go.
 var Gemm = def(ir.OpDef{
 	Name: "Gemm", Doc: "matrix product with scaled, broadcast addend",
 	Attrs: ir.Declare[GemmAttrs](),

@@ -58,9 +58,8 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error)
 		fail.Check(read("dilations", ir.AttrsOf[DilationsAttr](n).Dilations, w.dilations))
 	}
 	for _, x := range kernel {
-		if x < 1 || x > maxExtent {
-			return nil, ir.Errf(n, "kernel-shape", "the kernel is %v, want values from 1 to %d", kernel, maxExtent)
-		}
+		refuse(n, x < 1 || x > maxExtent, "kernel-shape", "the kernel is %v, want values from 1 to %d", kernel,
+			maxExtent)
 	}
 	if p := ir.AttrsOf[PadsAttr](n).Pads; p != nil && w.autoPad == "NOTSET" {
 		refuse(n, len(p) != 2*k, "pads",
@@ -71,9 +70,7 @@ func readWindow(n *ir.Node, kernel []int, dilations bool) (_ *window, err error)
 				d.Hint = "crop with Slice, or with Pad, in front of the operator"
 				return nil, d
 			}
-			if x > maxExtent {
-				return nil, ir.Errf(n, "pads", "attribute pads is %v: padding is too large, at most %d", p, maxExtent)
-			}
+			refuse(n, x > maxExtent, "pads", "attribute pads is %v: padding is too large, at most %d", p, maxExtent)
 		}
 		copy(w.padBegin, p[:k])
 		copy(w.padEnd, p[k:])
@@ -189,10 +186,9 @@ func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 	g.COut = w[0]
 	refuse(n, g.COut < 1 || g.COut%g.Group != 0, "group", "group %d does not divide the %d output channels", g.Group,
 		g.COut)
-	if w[1] != g.CIn/g.Group {
-		return nil, ir.Errf(n, "weight-shape", "the weights have shape %v: %d channels, want %d (the input's %d "+
-			"channels in %d groups)", w, w[1], g.CIn/g.Group, g.CIn, g.Group)
-	}
+	refuse(n, w[1] != g.CIn/g.Group, "weight-shape",
+		"the weights have shape %v: %d channels, want %d (the input's %d "+"channels in %d groups)", w, w[1],
+		g.CIn/g.Group, g.CIn, g.Group)
 	g.Out = fail.Must(win.slide(n, g.In, false))
 	win.closeSingles(kernel)
 	return g, checkBias(n, 2, g.COut)
@@ -318,10 +314,7 @@ func PoolGeometry(n *ir.Node) (_ *PoolGeom, err error) {
 	k := len(g.In)
 	if isGlobalPool(n.Op) {
 		for _, d := range g.In {
-			if d < 1 {
-				return nil, ir.Errf(n, "shape", "the input has spatial shape %v, want at least 1 in each dimension",
-					g.In)
-			}
+			refuse(n, d < 1, "shape", "the input has spatial shape %v, want at least 1 in each dimension", g.In)
 		}
 		g.Kernel, g.Out, g.Strides, g.Dilations = append([]int(nil), g.In...), ones(k), ones(k), ones(k)
 		g.PadBegin, g.PadEnd = make([]int, k), make([]int, k)

@@ -25,15 +25,15 @@ var GRU = def(ir.OpDef{
 	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g := fail.Must(RNNGeometry(n))
-		return inFloat(in, gruFloat[float64](n, g)), nil
+		return inFloat(in, gruFloat(n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
 })
 
-func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
+func gruFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
 	linear := ir.AttrsOf[GRUAttrs](n).LinearBeforeReset != 0
-	prepare := func(s *rnnState[T]) {
+	prepare := func(s *rnnState) {
 		s.recurrentProduct(s.h, 0, 2*H) // z and r
 		for b := 0; b < g.Batch; b++ {
 			for k := range 2 * H {
@@ -41,14 +41,14 @@ func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tenso
 			}
 		}
 		if !linear {
-			reset := make([]T, g.Batch*H)
+			reset := make([]float64, g.Batch*H)
 			for i := range reset {
 				reset[i] = s.gates[i/H*3*H+H+i%H] * s.h[i]
 			}
 			s.recurrentProduct(reset, 2*H, 3*H)
 			return
 		}
-		rec := make([]T, g.Batch*H)
+		rec := make([]float64, g.Batch*H)
 		gemm(false, false, g.Batch, H, H, 1, s.h, H, s.across[2*H:], 3*H, 0, rec, H)
 		for i, v := range rec {
 			b, k := i/H, i%H
@@ -60,7 +60,7 @@ func gruFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tenso
 			s.gates[b*3*H+2*H+k] = z + s.gates[b*3*H+H+k]*v
 		}
 	}
-	return recur(n, g, prepare, func(s *rnnState[T], b int, nh, _ []T) {
+	return recur(n, g, prepare, func(s *rnnState, b int, nh, _ []float64) {
 		z, h := s.gates[b*3*H:][:3*H], s.h[b*H:][:H]
 		for k := range nh {
 			nh[k] = (1-z[k])*s.act(1, z[2*H+k]) + z[k]*h[k]
@@ -76,14 +76,14 @@ var RNN = def(ir.OpDef{
 	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g := fail.Must(RNNGeometry(n))
-		return inFloat(in, rnnFloat[float64](n, g)), nil
+		return inFloat(in, rnnFloat(n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
 })
 
-func rnnFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
+func rnnFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
-	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, H) }, func(s *rnnState[T], b int, nh, _ []T) {
+	return recur(n, g, func(s *rnnState) { s.recurrentProduct(s.h, 0, H) }, func(s *rnnState, b int, nh, _ []float64) {
 		for k := range nh {
 			nh[k] = s.act(0, s.gates[b*H+k])
 		}

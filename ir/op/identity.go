@@ -78,15 +78,10 @@ var Requantize = def(ir.OpDef{
 	Infer: inferLike, Eval: evalIdentity, Scalar: scalarIdentity,
 })
 
-// DropoutAttrs are the attributes of Dropout.
-type DropoutAttrs struct {
-	Seed *int
-}
-
 // Dropout at inference is the identity; the optional second output, the mask
 // of what is kept, is all true. Training mode is refused.
 var Dropout = def(ir.OpDef{
-	Name: "Dropout", Doc: "identity at inference; mask of true", Attrs: ir.Declare[DropoutAttrs](),
+	Name: "Dropout", Doc: "identity at inference; mask of true", Attrs: ir.Declare[struct{ Seed *int }](),
 	MinIn: 1, MaxIn: 3, MaxOut: 2, Pattern: ir.Elementwise, Quant: ir.QMove,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		if v := n.Input(2); v != nil {

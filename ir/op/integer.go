@@ -8,23 +8,20 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// ConvIntegerAttrs are the attributes of ConvInteger.
-type ConvIntegerAttrs struct {
-	AutoPad     string `default:"NOTSET"`
-	Dilations   []int
-	Group       int `default:"1"`
-	KernelShape []int
-	Pads        []int
-	Strides     []int
-}
-
 // ConvInteger is the convolution of 8-bit integers with int32 results; data of
 // int16, which ONNX does not have here, has int64 ones. Inputs 2 and 3 are the
 // zero points of data (one) and weights (one, or one for each output channel);
 // padding counts as the data's zero point.
 var ConvInteger = def(ir.OpDef{
 	Name: "ConvInteger", Doc: "convolution of integers with integer results",
-	Attrs: ir.Declare[ConvIntegerAttrs](),
+	Attrs: ir.Declare[struct {
+		AutoPad     string `default:"NOTSET"`
+		Dilations   []int
+		Group       int `default:"1"`
+		KernelShape []int
+		Pads        []int
+		Strides     []int
+	}](),
 	MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g := fail.Must(integerConv(n))

@@ -70,7 +70,14 @@ var intoFunctions = map[*ir.OpDef]func(n *ir.Node) func(x, y []float32){
 			}
 		}
 	},
-	HardSwish: func(*ir.Node) func(x, y []float32) { return vec.HardSwish },
+	HardSwish: func(*ir.Node) func(x, y []float32) {
+		return func(x, y []float32) {
+			y = y[:len(x)]
+			for i, v := range x {
+				y[i] = float32(float64(v) * unit((float64(v)+3)/6))
+			}
+		}
+	},
 	Swish: func(n *ir.Node) func(x, y []float32) {
 		a, s := ir.AttrsOf[SwishAttrs](n).Alpha, smoothSigmoid()
 		return func(x, y []float32) {

@@ -37,13 +37,7 @@ func intPair(name, doc string, s typeSet, attrs []ir.AttrSpec, c func(*ir.Node) 
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			f := fail.Must(mk(n))
 			out := fail.Must(Broadcast(n, in[0].Shape, in[1].Shape))
-			y := make([]int64, tensor.Count(out))
-			zip(out, in[0].Shape, in[1].Shape, y, in[0].Int64s(), in[1].Int64s(), func(y, a, b []int64) {
-				for i := range y {
-					y[i] = f(a[i], b[i])
-				}
-			})
-			return outs(tensor.Of(out, y).Cast(in[0].DType))
+			return outs(wholePairs(out, in[0], in[1], f))
 		},
 	}
 }
@@ -75,13 +69,10 @@ var (
 
 var unsignedTypes = typeSet{"an unsigned integer type", func(d tensor.DType) bool { return d.IsInt() && !d.IsSigned() }}
 
-// BitShiftAttrs are the attributes of BitShift.
-type BitShiftAttrs struct {
-	Direction string `attr:",required"`
-}
-
 // BitShift shifts unsigned integers left or right, filling with zeros.
-var BitShift = intBinary("BitShift", "shift of unsigned integers", unsignedTypes, ir.Declare[BitShiftAttrs](),
+var BitShift = intBinary("BitShift", "shift of unsigned integers", unsignedTypes, ir.Declare[struct {
+	Direction string `attr:",required"`
+}](),
 	func(n *ir.Node) ir.CForm {
 		shift := "(uint64_t)b < 64u ? (%s)((uint64_t)a << (uint64_t)b) : 0"
 		if ir.AttrsOf[DirectionAttr](n).Direction == "RIGHT" {

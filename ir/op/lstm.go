@@ -31,16 +31,16 @@ var LSTM = def(ir.OpDef{
 	Infer: inferRNN, Limits: sequenceLengths,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		g := fail.Must(RNNGeometry(n))
-		return inFloat(in, lstmFloat[float64](n, g)), nil
+		return inFloat(in, lstmFloat(n, g)), nil
 	},
 	Pattern: ir.Opaque, MACs: rnnMACs,
 })
 
-func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
+func lstmFloat(n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	H := g.Hidden
-	coupled, limit := ir.AttrsOf[LSTMAttrs](n).InputForget != 0, T(g.CellClip)
-	return recur(n, g, func(s *rnnState[T]) { s.recurrentProduct(s.h, 0, 4*H) },
-		func(s *rnnState[T], b int, nh, nc []T) {
+	coupled, limit := ir.AttrsOf[LSTMAttrs](n).InputForget != 0, g.CellClip
+	return recur(n, g, func(s *rnnState) { s.recurrentProduct(s.h, 0, 4*H) },
+		func(s *rnnState, b int, nh, nc []float64) {
 			z, c := s.gates[b*4*H:][:4*H], s.c[b*H:][:H]
 			for k := range nh {
 				zi, zo, zf, zc := z[k], z[H+k], z[2*H+k], z[3*H+k]
@@ -57,7 +57,7 @@ func lstmFloat[T float](n *ir.Node, g *RNNGeom) func(in []*tensor.Dense) []*tens
 				if s.p != nil {
 					zo += s.p[H+k] * nc[k]
 				}
-				nh[k] = s.act(0, zo) * T(g.Act(s.dir, 2)(float64(nc[k])))
+				nh[k] = s.act(0, zo) * g.Act(s.dir, 2)(nc[k])
 			}
 		})
 }

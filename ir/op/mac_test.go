@@ -401,18 +401,3 @@ func TestShapeErrors(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkConvFloat(b *testing.B) {
-	n := node(b, "Conv", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, ir.T(tensor.F32, 1, 64, 24, 24),
-		tensor.New(tensor.F32, []int{64, 64, 3, 3}))
-	in := []*tensor.Dense{tensor.New(tensor.F32, n.In[0].Type.Shape), n.In[1].Const}
-	for i := range in[1].Len() {
-		in[1].SetFloat(i, float64(i%7))
-	}
-	for b.Loop() {
-		if _, err := ir.EvalNode(n, in); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(n.Op.MACs(n))*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
-}

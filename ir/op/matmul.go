@@ -10,7 +10,7 @@ import (
 
 // MatMul is NumPy's matmul: [..., M, K] x [..., K, N] with broadcast leading
 // dimensions; a 1-D operand is a row (left) or column (right) vector whose
-// dimension is dropped from the result. Quantised: see matmul_quant.go.
+// dimension is dropped from the result. Quantised: see mac.go.
 var MatMul = def(ir.OpDef{
 	Name: "MatMul", Doc: "matrix product with broadcast batch dimensions",
 	Attrs: ir.Declare[Act](), MinIn: 2,

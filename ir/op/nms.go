@@ -92,10 +92,9 @@ type NMSGeom struct {
 func NMSGeometry(n *ir.Node) (_ *NMSGeom, err error) {
 	defer fail.Catch(&err)
 	b, s := n.In[0].Type, n.In[1].Type
-	if b.Rank() != 3 || s.Rank() != 3 || b.Shape[2] != 4 || b.Shape[0] != s.Shape[0] || b.Shape[1] != s.Shape[2] {
-		return nil, ir.Errf(n, "shape-mismatch", "boxes %v with scores %v, want [N, boxes, 4] and [N, classes, boxes]",
-			b.Shape, s.Shape)
-	}
+	refuse(n, b.Rank() != 3 || s.Rank() != 3 || b.Shape[2] != 4 || b.Shape[0] != s.Shape[0] ||
+		b.Shape[1] != s.Shape[2], "shape-mismatch",
+		"boxes %v with scores %v, want [N, boxes, 4] and [N, classes, boxes]", b.Shape, s.Shape)
 	for i := range 2 {
 		fail.Check(wantType(n, i, floatTypes))
 	}

@@ -50,23 +50,12 @@ var BatchNormalization = def(ir.OpDef{
 		for i := range mul {
 			mul[i] = in[1].Float(i) / math.Sqrt(in[4].Float(i)+float64(ir.AttrsOf[EpsilonAttr](n).Epsilon))
 		}
-		y := tensor.New(x.DType, x.Shape)
-		xs, _ := x.Data.([]float32)
-		ys, _ := y.Data.([]float32)
-		for at, k := 0, 0; at < x.Len(); at, k = at+inner, k+1 {
-			m, s, a := mul[k%c], sub[k%c], add[k%c]
-			if xs != nil {
-				dst := ys[at : at+inner]
-				for i, v := range xs[at : at+inner] {
-					dst[i] = float32(float64((float64(v)-s)*m) + a)
-				}
-				continue
-			}
-			for i := at; i < at+inner; i++ {
-				y.SetFloat(i, float64((x.Float(i)-s)*m)+a)
-			}
+		y := x.Floats()
+		for i, v := range y {
+			k := i / inner % c
+			y[i] = float64((v-sub[k])*mul[k]) + add[k]
 		}
-		return outs(y)
+		return outs(fromFloats(x.DType, x.Shape, y))
 	},
 })
 
@@ -130,18 +119,15 @@ func wantBroadcastTo(n *ir.Node, i int, what string, shape []int) error {
 	return nil
 }
 
-// LayerNormalizationAttrs are the attributes of LayerNormalization.
-type LayerNormalizationAttrs struct {
-	Axis      int     `default:"-1"`
-	Epsilon   float32 `default:"1e-5"`
-	StashType int     `attr:",type" default:"1"`
-}
-
 // LayerNormalization normalises over the dimensions from axis on, then
 // multiplies by Scale and adds B. Mean and InvStdDev are optional outputs.
 var LayerNormalization = def(ir.OpDef{
 	Name: "LayerNormalization", Doc: "zero mean and unit variance over the dimensions from axis on, then Scale and B",
-	Attrs: ir.Declare[LayerNormalizationAttrs](),
+	Attrs: ir.Declare[struct {
+		Axis      int     `default:"-1"`
+		Epsilon   float32 `default:"1e-5"`
+		StashType int     `attr:",type" default:"1"`
+	}](),
 	MinIn: 2, MaxIn: 3, MaxOut: 3, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
@@ -166,28 +152,21 @@ var LayerNormalization = def(ir.OpDef{
 		for r := range rows {
 			mean[r], inv[r] = normalise(y[r*size:(r+1)*size], float64(ir.AttrsOf[EpsilonAttr](n).Epsilon))
 		}
-		var bias *tensor.Dense
-		if len(in) > 2 {
-			bias = in[2]
-		}
-		scaleBias(x.Shape, y, in[1], bias)
+		scaleBias(x.Shape, y, in[1], opt(in, 2))
 		stat := reducedShape(x.Shape, ir.Identity(len(x.Shape))[axis:], true)
 		return outs(fromFloats(x.DType, x.Shape, y), fromFloats(stash, stat, mean), fromFloats(stash, stat, inv))
 	},
 })
 
-// RMSNormalizationAttrs are the attributes of RMSNormalization.
-type RMSNormalizationAttrs struct {
-	Axis      int     `default:"-1"`
-	Epsilon   float32 `default:"1e-5"`
-	StashType int     `attr:",type" default:"1"`
-}
-
 // RMSNormalization divides by the root mean square over the dimensions from
 // axis on, then multiplies by scale.
 var RMSNormalization = def(ir.OpDef{
 	Name: "RMSNormalization", Doc: "x over its root mean square over the dimensions from axis on, then scale",
-	Attrs: ir.Declare[RMSNormalizationAttrs](),
+	Attrs: ir.Declare[struct {
+		Axis      int     `default:"-1"`
+		Epsilon   float32 `default:"1e-5"`
+		StashType int     `attr:",type" default:"1"`
+	}](),
 	MinIn: 2, Pattern: ir.Opaque, Finite: true, EvalQ: evalLayerNormQ,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
@@ -235,23 +214,19 @@ func inferGroupNorm(n *ir.Node) ([]ir.Type, error) {
 	x := n.In[0].Type
 	refuse(n, x.Rank() < 2, "rank", "input 0 (%s) has shape %v, want [N, C, ...]", n.In[0], x.Shape)
 	for i, what := range []string{1: "scale", 2: "bias"} {
-		if i > 0 && !sameShape(n.In[i].Type.Shape, x.Shape[1:2]) {
-			return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i,
-				n.In[i], n.In[i].Type.Shape, x.Shape[1], x.Shape)
-		}
+		refuse(n, i > 0 && !sameShape(n.In[i].Type.Shape, x.Shape[1:2]), "shape",
+			"%s (input %d, %s) has shape %v, want [%d], the channels of %v", what, i, n.In[i], n.In[i].Type.Shape,
+			x.Shape[1], x.Shape)
 	}
 	return one(like(n, 0))
-}
-
-// InstanceNormalizationAttrs are the attributes of InstanceNormalization.
-type InstanceNormalizationAttrs struct {
-	Epsilon float32 `default:"1e-5"`
 }
 
 // InstanceNormalization normalises every channel of every sample.
 var InstanceNormalization = def(ir.OpDef{
 	Name: "InstanceNormalization", Doc: "zero mean and unit variance per sample and channel, then scale and B",
-	Attrs: ir.Declare[InstanceNormalizationAttrs](), MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm,
+	Attrs: ir.Declare[struct {
+		Epsilon float32 `default:"1e-5"`
+	}](), MinIn: 3, Pattern: ir.Opaque, Infer: inferGroupNorm,
 	EvalQ: evalGroupNormQ,
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return outs(groupNorm(in[0], in[0].Shape[1], float64(ir.AttrsOf[EpsilonAttr](n).Epsilon), in[1], in[2]))
@@ -285,33 +260,23 @@ var GroupNormalization = def(ir.OpDef{
 	},
 })
 
-// MeanVarianceNormalizationAttrs are the attributes of MeanVarianceNormalization.
-type MeanVarianceNormalizationAttrs struct {
-	Axes []int
-}
-
 // MeanVarianceNormalization subtracts the mean and divides by the deviation
 // over axes; 1e-9 is added to the deviation, as ONNX's function has it.
 var MeanVarianceNormalization = def(ir.OpDef{
 	Name: "MeanVarianceNormalization", Doc: "zero mean and unit variance over axes",
-	Attrs: ir.Declare[MeanVarianceNormalizationAttrs](),
+	Attrs: ir.Declare[struct{ Axes []int }](),
 	MinIn: 1, Pattern: ir.Opaque,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		fail.Check(wantType(n, 0, floatTypes))
-		fail.Must(mvnAxes(n))
+		mvnAxes(n)
 		return one(like(n, 0))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
-		axes := fail.Must(mvnAxes(n))
+		axes := mvnAxes(n)
 		x := in[0]
 		y := x.Floats()
-		count := 1
-		for _, a := range axes {
-			count *= x.Shape[a]
-		}
-		mean := make([]float64, tensor.Count(reducedShape(x.Shape, axes, true)))
-		sq := make([]float64, len(mean))
-		reduceRuns(x.Shape, axes, func(out, at, n int) { mean[out] = sumReal(mean[out], y[at:at+n]) })
+		mean := reduced(x.Shape, axes, reducedShape(x.Shape, axes, true), y, 0, sumReal)
+		sq, count := make([]float64, len(mean)), len(y)/max(len(mean), 1)
 		for i := range mean {
 			mean[i] /= float64(count)
 		}
@@ -332,24 +297,12 @@ var MeanVarianceNormalization = def(ir.OpDef{
 })
 
 // mvnAxes are the sorted axes, [0, 2, 3] by default.
-func mvnAxes(n *ir.Node) ([]int, error) {
-	given := []int{0, 2, 3}
-	if ir.AttrsOf[AxesAttr](n).Axes != nil {
-		given = ir.AttrsOf[AxesAttr](n).Axes
+func mvnAxes(n *ir.Node) []int {
+	given := ir.AttrsOf[AxesAttr](n).Axes
+	if given == nil {
+		given = []int{0, 2, 3}
 	}
-	rank := n.In[0].Type.Rank()
-	mark := make([]bool, rank)
-	for _, a := range given {
-		a := fail.Must(Axis(n, a, rank))
-		mark[a] = true
-	}
-	var axes []int
-	for a, m := range mark {
-		if m {
-			axes = append(axes, a)
-		}
-	}
-	return axes, nil
+	return sortedAxes(n, given, n.In[0].Type.Rank())
 }
 
 // LRNAttrs are the attributes of LRN.

@@ -8,17 +8,14 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// OneHotAttrs are the attributes of OneHot.
-type OneHotAttrs struct {
-	Axis int `default:"-1"`
-}
-
 // OneHot adds a dimension of size depth (input 1) at axis, with values[1] where
 // the index (input 0) names the place and values[0] elsewhere; values is input
 // 2. Negative indices count from the end, those out of range name no place.
 var OneHot = def(ir.OpDef{
 	Name: "OneHot", Doc: "indices as one-hot vectors",
-	Attrs: ir.Declare[OneHotAttrs](), MinIn: 3,
+	Attrs: ir.Declare[struct {
+		Axis int `default:"-1"`
+	}](), MinIn: 3,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		axis, depth := fail.Must2(oneHot(n))
 		if s := n.In[2].Type.Shape; len(s) != 1 || s[0] != 2 {
@@ -43,7 +40,7 @@ var OneHot = def(ir.OpDef{
 				pick[(i/inner*depth+v)*inner+i%inner] = 1
 			}
 		}
-		return outs(takeTensor(in[2], shape, pick))
+		return outs(in[2].Pick(shape, pick))
 	},
 	Pattern: ir.Opaque, Quant: ir.QMove, DataIn: []int{2},
 })
@@ -83,16 +80,15 @@ var Trilu = def(ir.OpDef{
 		zero := zeroOf(n, x)
 		r := len(x.Shape)
 		rows, cols := x.Shape[r-2], x.Shape[r-1]
-		to := cellsOf(y)
 		for i := 0; i < y.Len(); i += cols {
 			row := i / cols % rows
 			// columns from row+k on are the upper triangle
 			edge := min(max(row+k, 0), cols)
 			if ir.AttrsOf[TriluAttrs](n).Upper != 0 {
-				to.fill(i, edge, zero.Data, 0)
+				y.Fill(i, edge, zero)
 			} else {
 				edge = min(max(row+k+1, 0), cols)
-				to.fill(i+edge, cols-edge, zero.Data, 0)
+				y.Fill(i+edge, cols-edge, zero)
 			}
 		}
 		return outs(y)

@@ -8,11 +8,6 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// PadAttrs are the attributes of Pad.
-type PadAttrs struct {
-	Mode string `default:"constant"`
-}
-
 // Pad extends input 0 by input 1's numbers of elements at the begins, then at
 // the ends, of the axes in input 3 (all when absent); negative numbers crop.
 // Mode constant fills with input 2 (zero when absent), reflect mirrors without
@@ -23,7 +18,9 @@ type PadAttrs struct {
 // QuantizeLinear does, and an absent one is the zero point. See PadFill.
 var Pad = def(ir.OpDef{
 	Name: "Pad", Doc: "extends or crops a tensor",
-	Attrs: ir.Declare[PadAttrs](), MinIn: 2, MaxIn: 4,
+	Attrs: ir.Declare[struct {
+		Mode string `default:"constant"`
+	}](), MinIn: 2, MaxIn: 4,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g := fail.Must(PadGeometry(n))
 		x := n.In[0].Type
@@ -44,7 +41,7 @@ var Pad = def(ir.OpDef{
 			return outs(tensor.New(x.DType, g.Shape))
 		}
 		if g.Mode != "constant" {
-			return outs(takeTensor(x, g.Shape, g.sources(x.Shape)))
+			return outs(x.Pick(g.Shape, g.sources(x.Shape)))
 		}
 		fill := fail.Must(PadFill(n, opt(in, 2)))
 		return outs(g.place(x, fill))
@@ -56,12 +53,11 @@ var Pad = def(ir.OpDef{
 // is not empty.
 func (g *PadGeom) place(x, fill *tensor.Dense) *tensor.Dense {
 	y := tensor.New(x.DType, g.Shape)
-	to := cellsOf(y)
-	to.fill(0, y.Len(), fill.Data, 0)
+	y.Fill(0, y.Len(), fill)
 	if len(x.Shape) == 0 {
 		return x
 	}
-	g.part(x.Shape)(func(from, at, count int) { to.copyFrom(at, x.Data, from, count) })
+	g.part(x.Shape)(func(from, at, count int) { y.Copy(at, x, from, count) })
 	return y
 }
 
@@ -92,16 +88,11 @@ func (g *PadGeom) part(shape []int) func(f func(from, to, count int)) {
 	}
 }
 
-// CenterCropPadAttrs are the attributes of CenterCropPad.
-type CenterCropPadAttrs struct {
-	Axes []int
-}
-
 // CenterCropPad crops or pads the centre of the axes (all by default) to the
 // sizes in input 1; padding stands for zero.
 var CenterCropPad = def(ir.OpDef{
 	Name: "CenterCropPad", Doc: "crops or zero-pads to a size around the centre",
-	Attrs: ir.Declare[CenterCropPadAttrs](), MinIn: 2,
+	Attrs: ir.Declare[struct{ Axes []int }](), MinIn: 2,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g := fail.Must(centre(n))
 		return one(ir.T(n.In[0].Type.DType, g.Shape...))
@@ -169,23 +160,17 @@ func PadGeometry(n *ir.Node) (_ *PadGeom, err error) {
 	seen := make([]bool, len(x))
 	for i, a := range axes {
 		a := fail.Must(Axis(n, a, len(x)))
-		if seen[a] {
-			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
-		}
+		refuse(n, seen[a], "axis", "axes %v name dimension %d twice", axes, a)
 		seen[a] = true
 		b, e := pads[i], pads[len(axes)+i]
-		if max(b, e) > maxExtent || min(b, e) < -maxExtent {
-			return nil, ir.Errf(n, "pads", "the pads %v are too large: at most %d", pads, maxExtent)
-		}
+		refuse(n, max(b, e) > maxExtent || min(b, e) < -maxExtent, "pads", "the pads %v are too large: at most %d",
+			pads, maxExtent)
 		g.Begin[a], g.End[a] = b, e
 		g.Shape[a] += b + e
-		if g.Shape[a] < 0 || min(b, e) < -x[a] {
-			return nil, ir.Errf(n, "pads", "the pads %v crop more than dimension %d of the input %v has", pads, a, x)
-		}
-		if g.Mode != "constant" && max(b, e) > 0 && x[a] == 0 {
-			return nil, ir.Errf(n, "pads", "mode %s cannot extend dimension %d of the input %v, which is empty", g.Mode,
-				a, x)
-		}
+		refuse(n, g.Shape[a] < 0 || min(b, e) < -x[a], "pads",
+			"the pads %v crop more than dimension %d of the input %v has", pads, a, x)
+		refuse(n, g.Mode != "constant" && max(b, e) > 0 && x[a] == 0, "pads",
+			"mode %s cannot extend dimension %d of the input %v, which is empty", g.Mode, a, x)
 	}
 	return g, nil
 }

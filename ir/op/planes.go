@@ -80,7 +80,7 @@ func (p *planes) apart() int { return p.stride[1] * p.in[2] }
 func (p *planes) lay(dst, src []float32, list []cut) {
 	clear(dst)
 	for _, c := range list {
-		vec.Rows(dst[c.to:], src[c.from:], c.rows, c.cols, p.pitch, p.apart(), p.stride[2])
+		copyRows(dst[c.to:], src[c.from:], c.rows, c.cols, p.pitch, p.apart(), p.stride[2])
 	}
 }
 
@@ -174,4 +174,22 @@ func (w *strip) seen(x []float32, k int) []float64 {
 		w.channel = c
 	}
 	return w.plane[w.at[t]+w.from:][:w.cols]
+}
+
+// copyRows copies rows of n elements, which are step apart in src, to dst, where they are one behind
+// the other. Rows begin pitch apart in dst and apart in src.
+func copyRows(dst, src []float32, rows, n, pitch, apart, step int) {
+	if n == 0 {
+		return
+	}
+	for r := range rows {
+		row, line := dst[r*pitch:][:n], src[r*apart:]
+		if step == 1 {
+			copy(row, line)
+			continue
+		}
+		for i := range row {
+			row[i] = line[i*step]
+		}
+	}
 }

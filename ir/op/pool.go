@@ -70,45 +70,36 @@ var GlobalMaxPool = def(ir.OpDef{
 	Infer: inferMaxPool, Eval: evalMaxPool, EvalQ: evalMaxPoolQ, Quant: ir.QInt, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
-// LpPoolAttrs are the attributes of LpPool.
-type LpPoolAttrs struct {
-	PoolWindow
-	P int `default:"2"`
-}
-
 // LpPool is the p-norm over windows; padding counts as zero.
 var LpPool = def(ir.OpDef{
 	Name: "LpPool", Doc: "p-norm over sliding windows",
-	Attrs: ir.Declare[LpPoolAttrs](), MinIn: 1,
+	Attrs: ir.Declare[struct {
+		PoolWindow
+		P int `default:"2"`
+	}](), MinIn: 1,
 	Window: ir.Pooled, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
 })
 
-// GlobalLpPoolAttrs are the attributes of GlobalLpPool.
-type GlobalLpPoolAttrs struct {
-	P int `default:"2"`
-}
-
 // GlobalLpPool is the p-norm over all spatial dimensions, kept as ones.
 var GlobalLpPool = def(ir.OpDef{
 	Name: "GlobalLpPool", Doc: "p-norm over all spatial dimensions",
-	Attrs: ir.Declare[GlobalLpPoolAttrs](), MinIn: 1,
+	Attrs: ir.Declare[struct {
+		P int `default:"2"`
+	}](), MinIn: 1,
 	Window: ir.PooledWhole, Homogeneous: true,
 	Infer: inferPool, Eval: evalPool, Pattern: ir.OutFusable, MACs: poolMACs,
 })
-
-// MaxUnpoolAttrs are the attributes of MaxUnpool.
-type MaxUnpoolAttrs struct {
-	KernelShape []int `attr:",required"`
-	Pads        []int
-	Strides     []int
-}
 
 // MaxUnpool puts the values of input 0 at the flat positions in input 1
 // (int64) of a zero tensor, whose shape is input 2 where given.
 var MaxUnpool = def(ir.OpDef{
 	Name: "MaxUnpool", Doc: "inverse of MaxPool by its indices",
-	Attrs: ir.Declare[MaxUnpoolAttrs](), MinIn: 2, MaxIn: 3,
+	Attrs: ir.Declare[struct {
+		KernelShape []int `attr:",required"`
+		Pads        []int
+		Strides     []int
+	}](), MinIn: 2, MaxIn: 3,
 	Infer: inferMaxUnpool,
 	Limits: func(n *ir.Node) []ir.Limit {
 		from, err := unpoolShape(n)
@@ -131,7 +122,7 @@ var MaxUnpool = def(ir.OpDef{
 				idx[i] += p / fs[d] % from[d] * ts[d]
 			}
 		}
-		cellsOf(y).put(idx, in[0].Data)
+		y.Put(idx, in[0])
 		return outs(y)
 	},
 	Pattern: ir.Opaque, Quant: ir.QFloat,
@@ -176,10 +167,8 @@ func inferMaxUnpool(n *ir.Node) ([]ir.Type, error) {
 	if want != nil {
 		refuse(n, len(want) != len(out), "shape", "output_shape is %v, want %d values", want, len(out))
 		for i := range out {
-			if want[i] < out[i] {
-				return nil, ir.Errf(n, "shape", "output_shape is %v, smaller than the %v that pooling leaves", want,
-					out)
-			}
+			refuse(n, want[i] < out[i], "shape", "output_shape is %v, smaller than the %v that pooling leaves", want,
+				out)
 		}
 		out = want
 	}
@@ -196,20 +185,12 @@ func poolMACs(n *ir.Node) int64 {
 
 func inferPool(n *ir.Node) ([]ir.Type, error) {
 	fail.Check(wantType(n, 0, floatTypes))
-	if hasAttr(n.Op, "p") && ir.AttrsOf[PAttr](n).P < 1 {
-		return nil, ir.Errf(n, "p", "attribute p is %d, want at least 1", ir.AttrsOf[PAttr](n).P)
+	if n.Op.Declares("p") {
+		p := ir.AttrsOf[PAttr](n).P
+		refuse(n, p < 1, "p", "attribute p is %d, want at least 1", p)
 	}
 	g := fail.Must(PoolGeometry(n))
 	return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.C}, g.Out...)...))
-}
-
-func hasAttr(d *ir.OpDef, name string) bool {
-	for _, a := range d.Attrs {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func inferMaxPool(n *ir.Node) ([]ir.Type, error) {
@@ -219,51 +200,32 @@ func inferMaxPool(n *ir.Node) ([]ir.Type, error) {
 	return []ir.Type{ir.T(n.In[0].Type.DType, shape...), ir.T(tensor.I64, shape...)}, nil
 }
 
-// poolRule folds the real elements of a window into one value; taps is the
-// divisor that the geometry gives.
-type poolRule[T float] struct {
-	init T
-	add  func(acc, x T) T
-	done func(acc T, taps int) T
-}
-
 func evalPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	g := fail.Must(PoolGeometry(n))
-	return inFloat(in, poolFloat(n, g, poolRuleOf[float64](n))), nil
+	return inFloat(in, poolFloat(n, g)), nil
 }
 
-func poolRuleOf[T float](n *ir.Node) poolRule[T] {
-	switch n.Op.Name {
-	case "LpPool", "GlobalLpPool":
+func poolFloat(n *ir.Node, g *PoolGeom) func(in []*tensor.Dense) []*tensor.Dense {
+	// a window's real elements are folded into one value; taps is the divisor that the geometry gives
+	add, done := plus[float64], func(acc float64, taps int) float64 { return acc / float64(taps) }
+	if n.Op.Declares("p") {
 		p := float64(ir.AttrsOf[PAttr](n).P)
+		add = func(acc, x float64) float64 { return acc + math.Pow(math.Abs(x), p) }
+		done = func(acc float64, _ int) float64 { return math.Pow(acc, 1/p) }
 		if p == 2 { // as emitted C computes it
-			return poolRule[T]{
-				add:  func(acc, x T) T { return acc + x*x },
-				done: func(acc T, _ int) T { return T(math.Sqrt(float64(acc))) },
-			}
-		}
-		return poolRule[T]{
-			add:  func(acc, x T) T { return acc + T(math.Pow(math.Abs(float64(x)), p)) },
-			done: func(acc T, _ int) T { return T(math.Pow(float64(acc), 1/p)) },
-		}
-	default:
-		return poolRule[T]{
-			add:  func(acc, x T) T { return acc + x },
-			done: func(acc T, taps int) T { return acc / T(taps) },
+			add = plusSquare[float64]
+			done = func(acc float64, _ int) float64 { return math.Sqrt(acc) }
 		}
 	}
-}
-
-func poolFloat[T float](n *ir.Node, g *PoolGeom, rule poolRule[T]) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
-		x := tensor.As[T](in[0])
-		y := make([]T, g.N*g.C*product(g.Out))
+		x := tensor.As[float64](in[0])
+		y := make([]float64, g.N*g.C*product(g.Out))
 		g.windows(func(plane, at int, win []int, taps int) {
-			acc := rule.init
+			acc := 0.0
 			for _, p := range win {
-				acc = rule.add(acc, x[plane+p])
+				acc = add(acc, x[plane+p])
 			}
-			y[at] = rule.done(acc, taps)
+			y[at] = done(acc, taps)
 		})
 		return []*tensor.Dense{ClampAct(n, tensor.Of(append([]int{g.N, g.C}, g.Out...), y))}
 	}
@@ -323,10 +285,7 @@ func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	x := in[0]
 	shape := append([]int{g.N, g.C}, g.Out...)
 	pick := make([]int, tensor.Count(shape))
-	greater := cellsOf(x).greater
-	if x.DType == tensor.F16 || x.DType == tensor.BF16 {
-		greater = cellsOf(x.Cast(tensor.F32)).greater
-	}
+	greater := greaterOf(x)
 	g.windows(func(plane, at int, win []int, _ int) {
 		best := plane + win[0]
 		for _, p := range win[1:] {
@@ -336,7 +295,7 @@ func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		}
 		pick[at] = best
 	})
-	y := &tensor.Dense{DType: x.DType, Shape: shape, Data: cellsOf(x).take(pick)}
+	y := x.Pick(shape, pick)
 	if x.DType.IsFloat() {
 		ClampAct(n, y)
 	}
@@ -346,7 +305,7 @@ func evalMaxPool(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	idx := make([]int64, len(pick))
 	plane := product(g.In)
 	for i, p := range pick {
-		if hasAttr(n.Op, "storage_order") && ir.AttrsOf[MaxPoolAttrs](n).StorageOrder == 1 {
+		if n.Op.Declares("storage_order") && ir.AttrsOf[MaxPoolAttrs](n).StorageOrder == 1 {
 			p = p/plane*plane + columnMajor(p%plane, g.In)
 		}
 		idx[i] = int64(p)

@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -14,14 +15,16 @@ import (
 type reduction struct {
 	name, doc string
 	types     typeSet
-	// real folds the float64 values of a run into the accumulator of one
-	// result element; integers take whole, where set. init is the result of
-	// an empty reduction before finish.
-	real    func(acc float64, v []float64) float64
-	whole   func(acc int64, v []int64) int64
-	init    func(d tensor.DType) (float64, int64)
-	finish  func(acc float64, count int) float64
+	// real folds an element into the accumulator of one result, in float64; integers take whole.
+	// init is the result of an empty reduction before finish.
+	real   func(acc, x float64) float64
+	whole  func(acc, x int64) int64
+	init   func(d tensor.DType) (float64, int64)
+	finish func(acc float64, count int) float64
+	// finishI is finish of integers.
 	finishI func(acc int64, count int) int64
+	// run is real of neighbours, where that is another sum.
+	run func(acc float64, v []float64) float64
 	// spread, ... are traits of OpDef.
 	spread                 ir.Spread
 	zerosNeutral, infinite bool
@@ -41,18 +44,17 @@ func ReduceAxes(n *ir.Node) (_ []int, err error) {
 		}
 		return ir.Identity(rank), nil
 	}
-	mark := make([]bool, rank)
-	for _, a := range given {
-		a = fail.Must(Axis(n, a, rank))
-		mark[a] = true
+	return sortedAxes(n, given, rank), nil
+}
+
+// sortedAxes are axes counted from the front, in ascending order, each once.
+func sortedAxes(n *ir.Node, given []int, rank int) []int {
+	axes := make([]int, len(given))
+	for i, a := range given {
+		axes[i] = fail.Must(Axis(n, a, rank))
 	}
-	var axes []int
-	for a, m := range mark {
-		if m {
-			axes = append(axes, a)
-		}
-	}
-	return axes, nil
+	slices.Sort(axes)
+	return slices.Compact(axes)
 }
 
 // reducedShape drops the axes, or leaves 1 in their place.
@@ -82,7 +84,7 @@ func reduceRuns(shape, axes []int, f func(out, at, n int)) {
 	}
 	// Merge trailing reduced dimensions into the run.
 	n, last := 1, len(shape)
-	for last > 0 && st[last-1] == 0 && contains(axes, last-1) {
+	for last > 0 && st[last-1] == 0 && slices.Contains(axes, last-1) {
 		last--
 		n *= shape[last]
 	}
@@ -100,15 +102,6 @@ func reduceRuns(shape, axes []int, f func(out, at, n int)) {
 			idx[d] = 0
 		}
 	}
-}
-
-func contains(s []int, x int) bool {
-	for _, v := range s {
-		if v == x {
-			return true
-		}
-	}
-	return false
 }
 
 // ReduceAttrs are the attributes of Reduce.
@@ -136,19 +129,13 @@ func reduce(r reduction) *ir.OpDef {
 }
 
 func (r *reduction) eval(x *tensor.Dense, axes, shape []int) *tensor.Dense {
-	size := tensor.Count(shape)
 	count := 1
 	for _, a := range axes {
 		count *= x.Shape[a]
 	}
 	f0, i0 := r.init(x.DType)
 	if !x.DType.IsFloat() {
-		acc := make([]int64, size)
-		for i := range acc {
-			acc[i] = i0
-		}
-		xs := x.Int64s()
-		reduceRuns(x.Shape, axes, func(out, at, n int) { acc[out] = r.whole(acc[out], xs[at:at+n]) })
+		acc := reduced(x.Shape, axes, shape, x.Int64s(), i0, runOf(r.whole))
 		if r.finishI != nil {
 			for i, a := range acc {
 				acc[i] = r.finishI(a, count)
@@ -156,12 +143,11 @@ func (r *reduction) eval(x *tensor.Dense, axes, shape []int) *tensor.Dense {
 		}
 		return tensor.Of(shape, acc).Cast(x.DType)
 	}
-	acc := make([]float64, size)
-	for i := range acc {
-		acc[i] = f0
+	run := r.run
+	if run == nil {
+		run = runOf(r.real)
 	}
-	xs := floatsOf(x)
-	reduceRuns(x.Shape, axes, func(out, at, n int) { acc[out] = r.real(acc[out], xs[at:at+n]) })
+	acc := reduced(x.Shape, axes, shape, floatsOf(x), f0, run)
 	if r.finish != nil {
 		for i, a := range acc {
 			acc[i] = r.finish(a, count)
@@ -170,37 +156,35 @@ func (r *reduction) eval(x *tensor.Dense, axes, shape []int) *tensor.Dense {
 	return fromFloats(x.DType, shape, acc)
 }
 
+// reduced folds the elements x of a shape, over axes, to the result's shape.
+func reduced[T any](from, axes, shape []int, x []T, init T, run func(acc T, v []T) T) []T {
+	acc := make([]T, tensor.Count(shape))
+	fillOf(acc, init)
+	reduceRuns(from, axes, func(out, at, n int) { acc[out] = run(acc[out], x[at:at+n]) })
+	return acc
+}
+
+func runOf[T any](f func(acc, x T) T) func(acc T, v []T) T {
+	return func(acc T, v []T) T {
+		for _, x := range v {
+			acc = f(acc, x)
+		}
+		return acc
+	}
+}
+
 func startAt(f float64, i int64) func(tensor.DType) (float64, int64) {
 	return func(tensor.DType) (float64, int64) { return f, i }
 }
 
-func sumReal(acc float64, v []float64) float64 {
-	for _, x := range v {
-		acc += x
-	}
-	return acc
-}
+func plus[T float64 | int64](acc, x T) T       { return acc + x }
+func plusSquare[T float64 | int64](acc, x T) T { return acc + T(x*x) }
+func greatest[T float64 | int64](acc, x T) T   { return max(acc, x) }
+func least[T float64 | int64](acc, x T) T      { return min(acc, x) }
+func times[T float64 | int64](acc, x T) T      { return acc * x }
 
-func sumWhole(acc int64, v []int64) int64 {
-	for _, x := range v {
-		acc += x
-	}
-	return acc
-}
-
-func sumSquareReal(acc float64, v []float64) float64 {
-	for _, x := range v {
-		acc += float64(x * x)
-	}
-	return acc
-}
-
-func sumSquareWhole(acc int64, v []int64) int64 {
-	for _, x := range v {
-		acc += x * x
-	}
-	return acc
-}
+func sumReal(acc float64, v []float64) float64       { return runOf(plus[float64])(acc, v) }
+func sumSquareReal(acc float64, v []float64) float64 { return runOf(plusSquare[float64])(acc, v) }
 
 // throughReal makes a finish function for integers of one for reals.
 func throughReal(f func(float64, int) float64) func(int64, int) int64 {
@@ -233,13 +217,13 @@ var (
 		name: "ReduceSum", doc: "sum over axes", types: numTypes,
 		fold:         &ir.Fold{Step: addC},
 		zerosNeutral: true,
-		real:         sumReal, whole: sumWhole, init: startAt(0, 0),
+		real:         plus[float64], whole: plus[int64], init: startAt(0, 0),
 	})
 	ReduceMean = reduce(reduction{
 		name: "ReduceMean", doc: "mean over axes: sum/n", types: numTypes,
 		fold:   &ir.Fold{Step: addC},
 		spread: ir.Averages,
-		real:   sumReal, whole: sumWhole, init: startAt(0, 0),
+		real:   plus[float64], whole: plus[int64], init: startAt(0, 0),
 		finish: func(a float64, n int) float64 { return a / float64(n) },
 		finishI: func(a int64, n int) int64 {
 			if n == 0 {
@@ -253,18 +237,7 @@ var (
 		fold: &ir.Fold{Start: negInf, Step: ir.CForm{F64: "nncc_max_f64(a, b)", F32: "a != a ? a : (a > b ? a : b)",
 			I64: "b > a ? b : a", U64: "b > a ? b : a"}},
 		spread: ir.Selects,
-		real: func(acc float64, v []float64) float64 {
-			for _, x := range v {
-				acc = max(acc, x)
-			}
-			return acc
-		},
-		whole: func(acc int64, v []int64) int64 {
-			for _, x := range v {
-				acc = max(acc, x)
-			}
-			return acc
-		},
+		real:   greatest[float64], whole: greatest[int64],
 		init: func(d tensor.DType) (float64, int64) {
 			if d.IsFloat() {
 				return negInf, 0
@@ -278,18 +251,7 @@ var (
 		fold: &ir.Fold{Start: posInf, Step: ir.CForm{F64: "nncc_min_f64(a, b)", F32: "a != a ? a : (a < b ? a : b)",
 			I64: "b < a ? b : a", U64: "b < a ? b : a"}},
 		spread: ir.Selects,
-		real: func(acc float64, v []float64) float64 {
-			for _, x := range v {
-				acc = min(acc, x)
-			}
-			return acc
-		},
-		whole: func(acc int64, v []int64) int64 {
-			for _, x := range v {
-				acc = min(acc, x)
-			}
-			return acc
-		},
+		real:   least[float64], whole: least[int64],
 		init: func(d tensor.DType) (float64, int64) {
 			if d.IsFloat() {
 				return posInf, 0
@@ -301,57 +263,35 @@ var (
 	ReduceProd = reduce(reduction{
 		name: "ReduceProd", doc: "product over axes", types: numTypes,
 		fold: &ir.Fold{Start: 1, Step: arithC[kMul]},
-		real: func(acc float64, v []float64) float64 {
-			for _, x := range v {
-				acc *= x
-			}
-			return acc
-		},
-		whole: func(acc int64, v []int64) int64 {
-			for _, x := range v {
-				acc *= x
-			}
-			return acc
-		},
-		init: startAt(1, 1),
+		real: times[float64], whole: times[int64], init: startAt(1, 1),
 	})
 	ReduceL1 = reduce(reduction{
 		name: "ReduceL1", doc: "sum of absolute values over axes", types: numTypes,
 		fold: &ir.Fold{Step: ir.CForm{F64: "a + fabs(b)", U64: "a + b",
 			I64: "(int64_t)((uint64_t)a + (uint64_t)(b < 0 ? (int64_t)(0u - (uint64_t)b) : b))"}},
 		zerosNeutral: true,
-		real: func(acc float64, v []float64) float64 {
-			for _, x := range v {
-				acc += math.Abs(x)
-			}
-			return acc
-		},
-		whole: func(acc int64, v []int64) int64 {
-			for _, x := range v {
-				acc += max(x, -x)
-			}
-			return acc
-		},
-		init: startAt(0, 0),
+		real:         func(acc, x float64) float64 { return acc + math.Abs(x) },
+		whole:        func(acc, x int64) int64 { return acc + max(x, -x) },
+		init:         startAt(0, 0),
 	})
 	ReduceL2 = reduce(reduction{
 		name: "ReduceL2", doc: "root of the sum of squares over axes", types: numTypes,
 		fold:         &ir.Fold{Step: addSquareC, Finish: throughDouble("sqrt")},
 		zerosNeutral: true,
-		real:         sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0), finish: sqrtOf,
+		real:         plusSquare[float64], whole: plusSquare[int64], init: startAt(0, 0), finish: sqrtOf,
 		finishI: throughReal(sqrtOf),
 	})
 	ReduceSumSquare = reduce(reduction{
 		name: "ReduceSumSquare", doc: "sum of squares over axes", types: numTypes,
 		fold:         &ir.Fold{Step: addSquareC},
 		zerosNeutral: true,
-		real:         sumSquareReal, whole: sumSquareWhole, init: startAt(0, 0),
+		real:         plusSquare[float64], whole: plusSquare[int64], init: startAt(0, 0),
 	})
 	ReduceLogSum = reduce(reduction{
 		name: "ReduceLogSum", doc: "logarithm of the sum over axes", types: numTypes,
 		fold:         &ir.Fold{Step: addC, Finish: throughDouble("log")},
 		zerosNeutral: true, infinite: true,
-		real: sumReal, whole: sumWhole, init: startAt(0, 0), finish: logOf, finishI: throughReal(logOf),
+		real: plus[float64], whole: plus[int64], init: startAt(0, 0), finish: logOf, finishI: throughReal(logOf),
 	})
 )
 
@@ -359,7 +299,7 @@ var (
 // so far, so that large x do not overflow.
 var ReduceLogSumExp = reduce(reduction{
 	name: "ReduceLogSumExp", doc: "logarithm of the sum of exponentials over axes", types: floatTypes,
-	real: func(acc float64, v []float64) float64 {
+	run: func(acc float64, v []float64) float64 {
 		m := acc
 		for _, x := range v {
 			m = max(m, x)

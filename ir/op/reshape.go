@@ -24,15 +24,12 @@ var Reshape = def(ir.OpDef{
 	Infer: inferReshape, Eval: evalReshape(inferReshape), Pattern: ir.Injective, Quant: ir.QMove,
 })
 
-// FlattenAttrs are the attributes of Flatten.
-type FlattenAttrs struct {
-	Axis int `default:"1"`
-}
-
 // Flatten makes a matrix: the dimensions before axis, and those from it on.
 var Flatten = def(ir.OpDef{
 	Name: "Flatten", Doc: "same elements as a matrix", View: ir.Reshaped,
-	Attrs: ir.Declare[FlattenAttrs](), MinIn: 1,
+	Attrs: ir.Declare[struct {
+		Axis int `default:"1"`
+	}](), MinIn: 1,
 	Infer: inferFlatten, Eval: evalReshape(inferFlatten), Pattern: ir.Injective, Quant: ir.QMove,
 })
 
@@ -82,24 +79,18 @@ func inferReshape(n *ir.Node) ([]ir.Type, error) {
 		case d < 0:
 			return nil, ir.Errf(n, "shape", "the target shape %v has a negative dimension", want)
 		case d == 0 && ir.AttrsOf[ReshapeAttrs](n).Allowzero == 0:
-			if i >= len(x.Shape) {
-				return nil, ir.Errf(n, "shape", "the target shape %v copies dimension %d, which the input %v does "+
-					"not have", want, i, x.Shape)
-			}
+			refuse(n, i >= len(x.Shape), "shape",
+				"the target shape %v copies dimension %d, which the input %v does "+"not have", want, i, x.Shape)
 			d = x.Shape[i]
 		}
-		if d > tensor.MaxElems {
-			return nil, ir.Errf(n, "shape", "the target shape %v is too large: more than %d elements", want,
-				tensor.MaxElems)
-		}
+		refuse(n, d > tensor.MaxElems, "shape", "the target shape %v is too large: more than %d elements", want,
+			tensor.MaxElems)
 		shape[i] = d
 		known = min(known*d, tensor.MaxElems+1) // the product stays small: no overflow
 	}
 	if free >= 0 {
-		if known == 0 || have%known != 0 {
-			return nil, ir.Errf(n, "shape", "the input %v (%d elements) cannot become %v: %d is no multiple of %d",
-				x.Shape, have, want, have, known)
-		}
+		refuse(n, known == 0 || have%known != 0, "shape",
+			"the input %v (%d elements) cannot become %v: %d is no multiple of %d", x.Shape, have, want, have, known)
 		shape[free] = have / known
 	} else if known != have {
 		return nil, ir.Errf(n, "shape", "the input %v has %d elements, the target shape %v another number", x.Shape,
@@ -111,9 +102,7 @@ func inferReshape(n *ir.Node) ([]ir.Type, error) {
 func inferFlatten(n *ir.Node) ([]ir.Type, error) {
 	x := n.In[0].Type
 	axis, r := ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)
-	if axis < -r || axis > r {
-		return nil, ir.Errf(n, "axis", "axis %d is out of range for rank %d", axis, r)
-	}
+	refuse(n, axis < -r || axis > r, "axis", "axis %d is out of range for rank %d", axis, r)
 	if axis < 0 {
 		axis += r
 	}

@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -50,10 +51,10 @@ var Resize = def(ir.OpDef{
 			return outs(g.pick(x))
 		}
 		if !x.DType.IsFloat() {
-			y := resample[float64](n, g)([]*tensor.Dense{x.Cast(tensor.F64)})
+			y := resample(n, g)([]*tensor.Dense{x.Cast(tensor.F64)})
 			return outs(y[0].Cast(x.DType))
 		}
-		return inFloat(in[:1], resample[float64](n, g)), nil
+		return inFloat(in[:1], resample(n, g)), nil
 	},
 	EvalQ:   evalResizeQ,
 	Pattern: ir.Opaque, Quant: ir.QInt,
@@ -204,10 +205,8 @@ func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
 		roi = n.ConstIn(1).Floats()
 	}
 	axes := fail.Must(resizeAxes(n))
-	if g.Crop && len(roi) != 2*len(axes) {
-		return nil, ir.Errf(n, "shape", "the region has %d values, want %d: the starts, then the ends", len(roi),
-			2*len(axes))
-	}
+	refuse(n, g.Crop && len(roi) != 2*len(axes), "shape",
+		"the region has %d values, want %d: the starts, then the ends", len(roi), 2*len(axes))
 	for i := range g.Axes {
 		g.Axes[i] = ResizeAxis{Same: true}
 	}
@@ -224,14 +223,7 @@ func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
 	return g, nil
 }
 
-func oneOf(s string, list ...string) bool {
-	for _, v := range list {
-		if s == v {
-			return true
-		}
-	}
-	return false
-}
+func oneOf(s string, list ...string) bool { return slices.Contains(list, s) }
 
 type sampler struct {
 	mode, nearest, coord string
@@ -380,13 +372,13 @@ func (g *ResizeGeom) pick(x *tensor.Dense) *tensor.Dense {
 		}
 		pos.next()
 	}
-	return takeTensor(x, g.Shape, idx)
+	return x.Pick(g.Shape, idx)
 }
 
-// resample applies the tables in the type T, innermost dimension first.
-func resample[T float](n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*tensor.Dense {
+// resample applies the tables, innermost dimension first.
+func resample(n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
-		x, shape := tensor.As[T](in[0]), append([]int(nil), in[0].Shape...)
+		x, shape := tensor.As[float64](in[0]), slices.Clone(in[0].Shape)
 		for d := len(shape) - 1; d >= 0; d-- {
 			a := &g.Axes[d]
 			if a.Same {
@@ -394,11 +386,7 @@ func resample[T float](n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*te
 			}
 			size, inner := shape[d], product(shape[d+1:])
 			shape[d] = g.Shape[d]
-			y := make([]T, product(shape))
-			weight := make([]T, len(a.Weight))
-			for i, w := range a.Weight {
-				weight[i] = T(w)
-			}
+			y := make([]float64, product(shape))
 			parallel(product(shape[:d]), func(o int) {
 				src, dst := x[o*size*inner:][:size*inner], y[o*shape[d]*inner:][:shape[d]*inner]
 				for p := 0; p < shape[d]; p++ {
@@ -407,38 +395,30 @@ func resample[T float](n *ir.Node, g *ResizeGeom) func(in []*tensor.Dense) []*te
 						if a.Index[t] < 0 {
 							break
 						}
-						w := weight[t]
+						w := a.Weight[t]
 						for i, v := range src[a.Index[t]*inner:][:inner] {
-							row[i] += T(v * w) // rounded: no processor fuses them
+							row[i] += float64(v * w) // rounded: no processor fuses them
 						}
 					}
 				}
 			})
 			x = y
 		}
+		y := slices.Clone(x)
 		if g.Crop {
-			g.outside(x, T(ir.AttrsOf[ResizeAttrs](n).ExtrapolationValue))
+			g.outside(y, float64(ir.AttrsOf[ResizeAttrs](n).ExtrapolationValue))
 		}
-		return []*tensor.Dense{tensor.Of(g.Shape, append([]T(nil), x...))}
+		return []*tensor.Dense{tensor.Of(g.Shape, y)}
 	}
 }
 
 // outside stores v wherever a dimension's table says so.
-func (g *ResizeGeom) outside(data any, v any) {
-	d := &tensor.Dense{Shape: g.Shape, Data: data}
-	to := cellsOf(d)
-	one := tensor.Dense{}
-	switch v := v.(type) {
-	case float32:
-		one.Data = []float32{v}
-	case float64:
-		one.Data = []float64{v}
-	}
+func (g *ResizeGeom) outside(y []float64, v float64) {
 	pos := newIndex(g.Shape)
-	for i := range d.Len() {
+	for i := range y {
 		for k, o := range pos.at {
 			if a := &g.Axes[k]; !a.Same && a.Index[o*a.Taps] < 0 {
-				to.fill(i, 1, one.Data, 0)
+				y[i] = v
 			}
 		}
 		pos.next()

@@ -30,10 +30,8 @@ func ResizeS8(n *ir.Node) (p *qref.ResizeParams, h, w *qref.ResizeAxis, why stri
 		return nil, nil, nil, err.Error()
 	}
 	x, y := n.In[0], n.Out[0]
-	for _, why := range []string{eightBit("input", x), eightBit("output", y)} {
-		if why != "" {
-			return nil, nil, nil, why
-		}
+	if why := endsWhy(n, eightBit); why != "" {
+		return nil, nil, nil, why
 	}
 	s := x.Type.Shape
 	if r := len(s); r < 3 || r > 4 || !g.Axes[0].Same || !g.Axes[1].Same {
@@ -85,9 +83,7 @@ func evalResizeQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	}
 	y := make([]int8, p.Batch*p.OutH*p.OutW*p.Channels)
 	x := swapInner(int(p.Batch), int(p.Channels), int(p.InH*p.InW), s8(in[0]))
-	if err := qref.Resize(p, x, h, w, y); err != nil {
-		return nil, ir.Errf(n, "kernel", "%v", err)
-	}
+	qref.Resize(p, x, h, w, y)
 	return outs(eightBitOf(n.Out[0].Type, n.Out[0].Type.Shape, swapInner(int(p.Batch), int(p.OutH*p.OutW),
 		int(p.Channels), y)))
 }

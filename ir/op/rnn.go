@@ -248,30 +248,29 @@ func rnnMACs(n *ir.Node) int64 {
 
 // rnnState is one direction during evaluation: weights of this direction, the input
 // products of all steps, and the state of the batch.
-type rnnState[T float] struct {
+type rnnState struct {
 	g          *RNNGeom
 	dir        int
-	w, across  []T // [gates*H, input]; recurrent ones transposed, [H, gates*H]
-	wb, rb, p  []T // biases [gates*H] each, peepholes [3*H]; nil when absent
-	pre, gates []T // x*W' of one step, and the step's working gates, [batch, gates*H]
-	h, c       []T // [batch, H]
+	w, across  []float64 // [gates*H, input]; recurrent ones transposed, [H, gates*H]
+	wb, rb, p  []float64 // biases [gates*H] each, peepholes [3*H]; nil when absent
+	pre, gates []float64 // x*W' of one step, and the step's working gates, [batch, gates*H]
+	h, c       []float64 // [batch, H]
 }
 
 // act is activation k on a clipped value.
-func (s *rnnState[T]) act(k int, x T) T {
-	v := float64(x)
-	if v > s.g.Clip {
-		v = s.g.Clip
-	} else if v < -s.g.Clip {
-		v = -s.g.Clip
+func (s *rnnState) act(k int, x float64) float64 {
+	if x > s.g.Clip {
+		x = s.g.Clip
+	} else if x < -s.g.Clip {
+		x = -s.g.Clip
 	}
-	return T(s.g.Act(s.dir, k)(v))
+	return s.g.Act(s.dir, k)(x)
 }
 
 // recur runs a recurrent operator: step makes the new state of batch entry b
 // in nh and nc from s.gates, the products of this step, and the old state.
-func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step func(s *rnnState[T], b int, nh,
-	nc []T)) func(in []*tensor.Dense) []*tensor.Dense {
+func recur(n *ir.Node, g *RNNGeom, prepare func(s *rnnState), step func(s *rnnState, b int, nh,
+	nc []float64)) func(in []*tensor.Dense) []*tensor.Dense {
 	return func(in []*tensor.Dense) []*tensor.Dense {
 		swap := func(d *tensor.Dense) *tensor.Dense {
 			if d != nil && g.BatchFirst {
@@ -279,13 +278,14 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 			}
 			return d
 		}
-		x := tensor.As[T](swap(in[0]))
+		x := tensor.As[float64](swap(in[0]))
 		B, H, I, D := g.Batch, g.Hidden, g.Input, g.Dirs()
 		rows := g.Gates * H
-		y := make([]T, g.Seq*D*B*H)
-		lastH, lastC := make([]T, D*B*H), make([]T, D*B*H)
-		w, r, bias := tensor.As[T](in[1]), tensor.As[T](in[2]), floats[T](opt(in, 3))
-		h0, c0, peep := floats[T](swap(opt(in, 5))), floats[T](swap(opt(in, 6))), floats[T](opt(in, 7))
+		y := make([]float64, g.Seq*D*B*H)
+		lastH, lastC := make([]float64, D*B*H), make([]float64, D*B*H)
+		w, r, bias := tensor.As[float64](in[1]), tensor.As[float64](in[2]), floats[float64](opt(in, 3))
+		h0, c0 := floats[float64](swap(opt(in, 5))), floats[float64](swap(opt(in, 6)))
+		peep := floats[float64](opt(in, 7))
 		lens := make([]int, B)
 		for b := range lens {
 			lens[b] = g.Seq
@@ -294,9 +294,9 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 			}
 		}
 		parallel(D, func(d int) {
-			s := &rnnState[T]{g: g, dir: d, w: w[d*rows*I:][:rows*I],
+			s := &rnnState{g: g, dir: d, w: w[d*rows*I:][:rows*I],
 				across: transposed(H, rows, r[d*rows*H:][:rows*H], H), // for all steps
-				gates:  make([]T, B*rows), h: make([]T, B*H), c: make([]T, B*H)}
+				gates:  make([]float64, B*rows), h: make([]float64, B*H), c: make([]float64, B*H)}
 			if bias != nil {
 				s.wb, s.rb = bias[d*2*rows:][:rows], bias[d*2*rows+rows:][:rows]
 			}
@@ -309,10 +309,10 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 			if c0 != nil {
 				copy(s.c, c0[d*B*H:])
 			}
-			all := make([]T, g.Seq*B*rows)
+			all := make([]float64, g.Seq*B*rows)
 			gemm(false, true, g.Seq*B, rows, I, 1, x, max(I, 1), s.w, max(I, 1), 0, all, rows)
-			nh, nc := make([]T, H), make([]T, H)
-			s.pre = make([]T, B*rows)
+			nh, nc := make([]float64, H), make([]float64, H)
+			s.pre = make([]float64, B*rows)
 			for t := 0; t < g.Seq; t++ {
 				for b := 0; b < B; b++ { // a reversed sequence runs back from its own last step
 					at := t
@@ -353,7 +353,7 @@ func recur[T float](n *ir.Node, g *RNNGeom, prepare func(s *rnnState[T]), step f
 
 // recurrentProduct is gates = pre + h*R' (+ both biases), for the rows from
 // lo to hi of the weights.
-func (s *rnnState[T]) recurrentProduct(h []T, lo, hi int) {
+func (s *rnnState) recurrentProduct(h []float64, lo, hi int) {
 	rows, H := s.g.Gates*s.g.Hidden, s.g.Hidden
 	if s.g.Batch == 0 {
 		return

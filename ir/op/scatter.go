@@ -8,17 +8,14 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// ScatterElementsAttrs are the attributes of ScatterElements.
-type ScatterElementsAttrs struct {
-	Axis      int    `default:"0"`
-	Reduction string `default:"none"`
-}
-
 // ScatterElements is input 0 with the elements that the indices (input 1)
 // name along axis replaced by, or combined with, those of input 2.
 var ScatterElements = def(ir.OpDef{
 	Name: "ScatterElements", Doc: "replaces elements along an axis by index",
-	Attrs: ir.Declare[ScatterElementsAttrs](), MinIn: 3, Limits: alongAxis,
+	Attrs: ir.Declare[struct {
+		Axis      int    `default:"0"`
+		Reduction string `default:"none"`
+	}](), MinIn: 3, Limits: alongAxis,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type, n.In[1].Type, n.In[2].Type
 		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
@@ -34,16 +31,13 @@ var ScatterElements = def(ir.OpDef{
 	EvalQ: evalScatterQ, Pattern: ir.Opaque, Quant: ir.QInt, DataIn: []int{0, 2},
 })
 
-// ScatterNDAttrs are the attributes of ScatterND.
-type ScatterNDAttrs struct {
-	Reduction string `default:"none"`
-}
-
 // ScatterND is input 0 with the slices at the coordinates in the last
 // dimension of input 1 replaced by, or combined with, those of input 2.
 var ScatterND = def(ir.OpDef{
 	Name: "ScatterND", Doc: "replaces slices by coordinates",
-	Attrs: ir.Declare[ScatterNDAttrs](), MinIn: 3, Limits: func(n *ir.Node) []ir.Limit { return tuples(n, 0) },
+	Attrs: ir.Declare[struct {
+		Reduction string `default:"none"`
+	}](), MinIn: 3, Limits: func(n *ir.Node) []ir.Limit { return tuples(n, 0) },
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		x, i, u := n.In[0].Type.Shape, n.In[1].Type.Shape, n.In[2].Type.Shape
 		fail.Check(indexInput(n, 1))
@@ -90,7 +84,7 @@ func scatter(n *ir.Node, x, u *tensor.Dense, at []int) *tensor.Dense {
 	how := ir.AttrsOf[ReductionAttr](n).Reduction
 	switch {
 	case how == "none":
-		cellsOf(y).put(at, u.Data)
+		y.Put(at, u)
 	case x.DType.IsFloat():
 		for i, p := range at {
 			y.SetFloat(p, combine(how, y.Float(p), u.Float(i)))

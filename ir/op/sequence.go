@@ -38,7 +38,6 @@ var ReverseSequence = def(ir.OpDef{
 		ba, ta := ir.AttrsOf[ReverseSequenceAttrs](n).BatchAxis, ir.AttrsOf[ReverseSequenceAttrs](n).TimeAxis
 		st, inner := tensor.Strides(x.Shape), product(x.Shape[2:])
 		y := tensor.New(x.DType, x.Shape)
-		to := cellsOf(y)
 		for b := 0; b < x.Shape[ba]; b++ {
 			l := int(in[1].Int(b))
 			for t := 0; t < x.Shape[ta]; t++ {
@@ -46,7 +45,7 @@ var ReverseSequence = def(ir.OpDef{
 				if t < l {
 					from = l - 1 - t
 				}
-				to.copyFrom(b*st[ba]+t*st[ta], x.Data, b*st[ba]+from*st[ta], inner)
+				y.Copy(b*st[ba]+t*st[ta], x, b*st[ba]+from*st[ta], inner)
 			}
 		}
 		return outs(y)
@@ -109,10 +108,10 @@ var Compress = def(ir.OpDef{
 			axis = fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(from)))
 		}
 		y := tensor.New(in[0].DType, shape)
-		inner, to := product(from[axis+1:]), cellsOf(y)
+		inner := product(from[axis+1:])
 		for o := 0; o < product(from[:axis]); o++ {
 			for k, i := range keep {
-				to.copyFrom((o*len(keep)+k)*inner, in[0].Data, (o*from[axis]+i)*inner, inner)
+				y.Copy((o*len(keep)+k)*inner, in[0], (o*from[axis]+i)*inner, inner)
 			}
 		}
 		return outs(y)

@@ -68,14 +68,10 @@ func SliceGeometry(n *ir.Node) (_ *SliceGeom, err error) {
 	seen := make([]bool, len(x))
 	for i, a := range axes {
 		a := fail.Must(Axis(n, a, len(x)))
-		if seen[a] {
-			return nil, ir.Errf(n, "axis", "axes %v name dimension %d twice", axes, a)
-		}
+		refuse(n, seen[a], "axis", "axes %v name dimension %d twice", axes, a)
 		seen[a] = true
 		d, s, e, st := x[a], starts[i], ends[i], steps[i]
-		if st == 0 {
-			return nil, ir.Errf(n, "slice", "the step of dimension %d is 0", a)
-		}
+		refuse(n, st == 0, "slice", "the step of dimension %d is 0", a)
 		if s < 0 {
 			s += d
 		}

@@ -51,14 +51,11 @@ func perLane(n *ir.Node, x *tensor.Dense, f func(v []float64)) (*tensor.Dense, e
 	return fromFloats(x.DType, x.Shape, y), nil
 }
 
-// LaneAttrs are the attributes of operators along one axis.
-type LaneAttrs struct {
-	Axis int `default:"-1"`
-}
-
 // laneOp defines an operator along one axis that keeps shape and type.
 func laneOp(d ir.OpDef, f func(n *ir.Node) func(v []float64)) *ir.OpDef {
-	d.Attrs = append(ir.Declare[LaneAttrs](), d.Attrs...)
+	d.Attrs = append(ir.Declare[struct {
+		Axis int `default:"-1"`
+	}](), d.Attrs...)
 	d.MinIn, d.Pattern, d.Lanes, d.Finite = 1, ir.Opaque, true, true
 	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
 		if err := wantType(n, 0, floatTypes); err != nil {
@@ -133,14 +130,11 @@ var Hardmax = laneOp(ir.OpDef{Name: "Hardmax", Doc: "1 at the first maximum alon
 		}
 	})
 
-// LpNormalizationAttrs are the attributes of LpNormalization.
-type LpNormalizationAttrs struct {
-	P int `default:"2"`
-}
-
 // LpNormalization divides by the norm along axis; a zero norm leaves zeros.
 var LpNormalization = laneOp(ir.OpDef{Name: "LpNormalization", Doc: "x over its L1 or L2 norm along axis",
-	Attrs: ir.Declare[LpNormalizationAttrs]()},
+	Attrs: ir.Declare[struct {
+		P int `default:"2"`
+	}]()},
 	func(n *ir.Node) func(v []float64) {
 		p := ir.AttrsOf[PAttr](n).P
 		return func(v []float64) {

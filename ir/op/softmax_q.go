@@ -56,26 +56,18 @@ func softmaxRequantised(n *ir.Node, y *tensor.Dense) *tensor.Dense {
 
 func evalSoftmaxQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	x := in[0]
-	axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
+	l := lanesOf(x.Shape, fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape))))
 	if mult, shift, why := SoftmaxKernel16(n); why == "" && x.Len() > 0 {
-		y := tensor.New(tensor.I16, x.Shape)
-		return []*tensor.Dense{y}, softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int16), y.Data.([]int16),
-			func(rows, size int, x, y []int16) error {
-				return qref.Softmax16(&qref.Softmax16Params{Rows: rows, Size: size, Mult: mult, Shift: shift,
-					Rounding: Rounding(n)}, x, y)
-			})
+		p := &qref.Softmax16Params{Mult: mult, Shift: shift, Rounding: Rounding(n)}
+		return outs(tensor.Of(x.Shape, softmaxLanes(l, x.Data.([]int16), p.Softmax)))
 	}
 	mult, shift, diffMin, ok := SoftmaxRescaled(n)
 	if !ok || x.Len() == 0 {
 		return ir.EvalDequantised(n, in)
 	}
-	y := tensor.New(tensor.I8, x.Shape)
-	err := softmaxLanes(lanesOf(x.Shape, axis), x.Data.([]int8), y.Data.([]int8),
-		func(rows, size int, x, y []int8) error {
-			return qref.Softmax(&qref.SoftmaxParams{Rows: rows, Size: size, Mult: mult, Shift: shift, DiffMin: diffMin},
-				x, y)
-		})
-	return []*tensor.Dense{softmaxRequantised(n, y)}, err
+	terms := qref.SoftmaxTerms(mult, shift, diffMin)
+	y := softmaxLanes(l, x.Data.([]int8), func(x, y []int8) { qref.Softmax(&terms, x, y) })
+	return outs(softmaxRequantised(n, tensor.Of(x.Shape, y)))
 }
 
 // SoftmaxPairs are the results of an int8 Softmax of two values, for every
@@ -87,20 +79,15 @@ func SoftmaxPairs(n *ir.Node) (results []int8, ok bool) {
 		return nil, false
 	}
 	const reach = 255
-	x := make([]int8, 0, 2*(2*reach+1))
-	for d := -reach; d <= reach; d++ {
-		x = append(x, int8(max(d, 0)-128), int8(max(-d, 0)-128))
+	terms := qref.SoftmaxTerms(mult, shift, diffMin)
+	y := make([]int8, 2*reach+1)
+	for i := range y {
+		d := i - reach
+		row := []int8{int8(max(d, 0) - 128), int8(max(-d, 0) - 128)}
+		qref.Softmax(&terms, row, row)
+		y[i] = row[0]
 	}
-	y := tensor.New(tensor.I8, []int{len(x) / 2, 2})
-	if err := qref.Softmax(&qref.SoftmaxParams{Rows: len(x) / 2, Size: 2, Mult: mult, Shift: shift, DiffMin: diffMin},
-		x, y.Data.([]int8)); err != nil {
-		return nil, false
-	}
-	all := softmaxRequantised(n, y).Data.([]int8)
-	for i := 0; i < len(all); i += 2 {
-		results = append(results, all[i])
-	}
-	return results, true
+	return tensor.As[int8](softmaxRequantised(n, tensor.Of([]int{len(y)}, y))), true
 }
 
 // softmaxError bounds what arm_softmax_s16 misses: each exponential is rounded
@@ -118,25 +105,19 @@ func softmaxError(n *ir.Node) float64 {
 	return float64(2*shape[axis] + 1)
 }
 
-// softmaxLanes calls a kernel that works on rows for every lane.
-func softmaxLanes[T int8 | int16](l lanes, x, y []T, kernel func(rows, size int, x, y []T) error) error {
-	if l.step == 1 {
-		return kernel(l.outer, l.n, x, y)
-	}
-	row, res := make([]T, l.n), make([]T, l.n)
-	var err error
+// softmaxLanes calls a kernel for every lane.
+func softmaxLanes[T int8 | int16](l lanes, x []T, kernel func(x, y []T)) []T {
+	y, row, res := make([]T, len(x)), make([]T, l.n), make([]T, l.n)
 	l.each(func(at int) {
 		for i := range row {
 			row[i] = x[at+i*l.step]
 		}
-		if e := kernel(1, l.n, row, res); e != nil {
-			err = e
-		}
-		for i := range res {
-			y[at+i*l.step] = res[i]
+		kernel(row, res)
+		for i, v := range res {
+			y[at+i*l.step] = v
 		}
 	})
-	return err
+	return y
 }
 
 // Softmax16Scale is the output scale of arm_softmax_s16; its zero point is 0.
@@ -145,10 +126,8 @@ const Softmax16Scale = 1.0 / 32768
 // SoftmaxKernel16 gives the parameters of arm_softmax_s16 for an int16 Softmax
 // with an output scale of 1/32768, or the reason why it is not that kernel.
 func SoftmaxKernel16(n *ir.Node) (mult, shift int32, why string) {
-	for _, why := range []string{sixteenBit("input", n.In[0]), sixteenBit("output", n.Out[0])} {
-		if why != "" {
-			return 0, 0, why
-		}
+	if why := endsWhy(n, sixteenBit); why != "" {
+		return 0, 0, why
 	}
 	axis, err := Axis(n, ir.AttrsOf[AxisAttr](n).Axis, n.In[0].Type.Rank())
 	if err != nil {

@@ -41,9 +41,9 @@ var Split = def(ir.OpDef{
 			s := append([]int(nil), x.Shape...)
 			s[axis] = k
 			out[i] = tensor.New(x.DType, s)
-			to, length := cellsOf(out[i]), product(s[axis:])
+			length := product(s[axis:])
 			for o := 0; o < outer; o++ {
-				to.copyFrom(o*length, x.Data, o*row+at, length)
+				out[i].Copy(o*length, x, o*row+at, length)
 			}
 			at += length
 		}
@@ -62,15 +62,11 @@ func SplitSizes(n *ir.Node) (axis int, sizes []int, err error) {
 	if sizes != nil {
 		sum := 0
 		for _, k := range sizes {
-			if k < 0 {
-				return 0, nil, ir.Errf(n, "split", "the sizes %v contain a negative one", sizes)
-			}
+			refuse(n, k < 0, "split", "the sizes %v contain a negative one", sizes)
 			sum += k
 		}
-		if sum != x[axis] {
-			return 0, nil, ir.Errf(n, "split", "the sum of the sizes %v is %d, dimension %d of the input %v has %d",
-				sizes, sum, axis, x, x[axis])
-		}
+		refuse(n, sum != x[axis], "split", "the sum of the sizes %v is %d, dimension %d of the input %v has %d",
+			sizes, sum, axis, x, x[axis])
 		refuse(n, len(sizes) != len(n.Out), "split", "%d sizes %v for %d outputs", len(sizes), sizes, len(n.Out))
 		return axis, sizes, nil
 	}

@@ -31,10 +31,8 @@ var TfIdfVectorizer = def(ir.OpDef{
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		g := fail.Must(NGrams(n))
 		x := n.In[0].Type
-		if (x.Rank() != 1 && x.Rank() != 2) || x.DType != tensor.I32 && x.DType != tensor.I64 {
-			return nil, ir.Errf(n, "shape", "input 0 (%s) is %s, want int32 or int64 of shape [C] or [N, C]", n.In[0],
-				x)
-		}
+		refuse(n, (x.Rank() != 1 && x.Rank() != 2) || x.DType != tensor.I32 && x.DType != tensor.I64, "shape",
+			"input 0 (%s) is %s, want int32 or int64 of shape [C] or [N, C]", n.In[0], x)
 		return one(ir.T(tensor.F32, append(append([]int(nil), x.Shape[:x.Rank()-1]...), g.Size)...))
 	},
 	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {

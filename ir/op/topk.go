@@ -39,10 +39,7 @@ var TopK = def(ir.OpDef{
 		dim, inner := x.Shape[axis], product(x.Shape[axis+1:])
 		pick, idx := make([]int, tensor.Count(shape)), tensor.New(tensor.I64, shape)
 		ids := idx.Data.([]int64)
-		greater := cellsOf(x).greater
-		if x.DType == tensor.F16 || x.DType == tensor.BF16 {
-			greater = cellsOf(x.Cast(tensor.F32)).greater
-		}
+		greater := greaterOf(x)
 		largest := ir.AttrsOf[TopKAttrs](n).Largest != 0
 		order := make([]int, dim)
 		for o := 0; o < product(x.Shape[:axis]); o++ {
@@ -64,7 +61,7 @@ var TopK = def(ir.OpDef{
 				}
 			}
 		}
-		return outs(takeTensor(x, shape, pick), idx)
+		return outs(x.Pick(shape, pick), idx)
 	},
 	Pattern: ir.Opaque, Quant: ir.QMove,
 	Work: func(n *ir.Node) int64 { return sortWork(n.In[0].Type.Elems()) },

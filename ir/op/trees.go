@@ -62,9 +62,7 @@ var TreeEnsemble = def(ir.OpDef{
 			seen := make([]bool, f.Targets)
 			for _, root := range f.Roots {
 				leaf, ok := f.walk(root, x[r*features:(r+1)*features])
-				if !ok {
-					return nil, ir.Errf(n, "tree", "the tree with root %d has a cycle", root)
-				}
+				refuse(n, !ok, "tree", "the tree with root %d has a cycle", root)
 				for more := true; more; leaf++ {
 					t, w := f.LeafTarget[leaf], f.LeafWeight[leaf]
 					switch {
@@ -114,9 +112,7 @@ func Forest(n *ir.Node) (_ *TreeForest, err error) {
 	fail.Check(f.readLeaves(n, a))
 	fail.Check(f.readNodes(n, a))
 	for _, r := range a.TreeRoots {
-		if r < 0 || r >= len(f.Feature) {
-			return nil, ir.Errf(n, "tree", "tree root %d, want 0 to %d", r, len(f.Feature)-1)
-		}
+		refuse(n, r < 0 || r >= len(f.Feature), "tree", "tree root %d, want 0 to %d", r, len(f.Feature)-1)
 		f.Roots = append(f.Roots, r)
 	}
 	return f, nil

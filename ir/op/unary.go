@@ -17,8 +17,8 @@ type unarySpec struct {
 	// real makes the operator's float64 function for one node, with the
 	// attributes read once. Floats of any width are computed by it and rounded.
 	real func(n *ir.Node) func(float64) float64
-	// f32, where set, is a tight loop with the same results as real for float32.
-	f32 func(n *ir.Node, y, x []float32)
+	// check, where set, refuses attributes.
+	check func(n *ir.Node) error
 	// c, or cBy where attributes choose, is OpDef.C.
 	c   ir.CForm
 	cBy func(n *ir.Node) ir.CForm
@@ -37,19 +37,26 @@ func (s unarySpec) opDef() ir.OpDef {
 	if s.cBy == nil {
 		s.cBy = s.c.Fixed()
 	}
-	return ir.OpDef{
+	d := ir.OpDef{
 		Name: s.name, Domain: s.domain, Doc: s.doc, Attrs: s.attrs, MinIn: 1, Pattern: ir.Elementwise,
 		Infer: func(n *ir.Node) ([]ir.Type, error) {
+			if s.check != nil {
+				fail.Check(s.check(n))
+			}
 			fail.Check(wantType(n, 0, s.types))
 			return one(like(n, 0))
 		},
 		Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			return outs(s.eval(n, in[0]))
 		},
-		Scalar: func(n *ir.Node, x float64) float64 { return s.real(n)(x) }, C: s.cBy, Quant: s.quant,
+		C: s.cBy, Quant: s.quant,
 		Straight: s.straight, Finite: s.finite, NonNegative: s.nonNegative, Activation: s.activation,
 		Homogeneous: s.homogeneous, Compresses: s.compresses, OutQuant: s.outQuant,
 	}
+	if s.real != nil {
+		d.Scalar = func(n *ir.Node, x float64) float64 { return s.real(n)(x) }
+	}
+	return d
 }
 
 func (s *unarySpec) eval(n *ir.Node, x *tensor.Dense) *tensor.Dense {
@@ -63,12 +70,7 @@ func (s *unarySpec) eval(n *ir.Node, x *tensor.Dense) *tensor.Dense {
 	}
 	switch xs := x.Data.(type) {
 	case []float32:
-		ys := y.Data.([]float32)
-		if s.f32 != nil {
-			s.f32(n, ys, xs)
-			return y
-		}
-		f := s.real(n)
+		ys, f := y.Data.([]float32), s.real(n)
 		for i, v := range xs {
 			ys[i] = float32(f(float64(v)))
 		}

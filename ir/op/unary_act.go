@@ -13,13 +13,8 @@ import (
 var Relu = unary(unarySpec{
 	name: "Relu", straight: true, homogeneous: true, finite: true, nonNegative: true, activation: true,
 	doc: "max(x, 0)", types: signedTypes,
-	c:    ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
-	real: fixed(func(x float64) float64 { return max(x, 0) }),
-	f32: func(_ *ir.Node, y, x []float32) {
-		for i, v := range x {
-			y[i] = max(v, 0)
-		}
-	},
+	c:       ir.CForm{F64: "nncc_max_f64(x, 0.0)", F32: "x < 0.0f ? 0.0f : x", I64: "x > 0 ? x : 0"},
+	real:    fixed(func(x float64) float64 { return max(x, 0) }),
 	integer: fixedInt(func(x int64) int64 { return max(x, 0) }),
 })
 
@@ -41,15 +36,6 @@ var LeakyRelu = unary(unarySpec{
 				return a * x
 			}
 			return x
-		}
-	},
-	f32: func(n *ir.Node, y, x []float32) {
-		a := ir.AttrsOf[LeakyReluAttrs](n).Alpha
-		for i, v := range x {
-			if v < 0 {
-				v *= a
-			}
-			y[i] = v
 		}
 	},
 })
@@ -225,9 +211,6 @@ const (
 	sqrt2OverPi = "0.7978845608028654"
 )
 
-// Gelu is x times the normal distribution function, exact or by tanh.
-var Gelu = def(gelu())
-
 // GeluAttrs are the attributes of Gelu.
 type GeluAttrs struct {
 	Approximate string `default:"none"`
@@ -244,34 +227,28 @@ func geluOf(approximate string) func(float64) float64 {
 	return func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }
 }
 
-func gelu() ir.OpDef {
-	s := unarySpec{
-		name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh",
-		types: floatTypes,
-		attrs: ir.Declare[GeluAttrs](),
-		cBy: func(n *ir.Node) ir.CForm {
-			if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
-				return ir.CForm{
-					F64: "0.5 * x * (1.0 + tanh(" + sqrt2OverPi + " * (x + 0.044715 * x * x * x)))",
-					F32: "0.5f * x * (1.0f + nncc_el_tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)))",
-				}
-			}
-			return ir.CForm{F64: "0.5 * x * erfc(-x / " + sqrt2 + ")", F32: "0.5f * x * (1.0f + erff(x * 0.70710678f))"}
-		},
-		real: func(n *ir.Node) func(float64) float64 {
-			return geluOf(ir.AttrsOf[GeluAttrs](n).Approximate)
-		},
-	}
-	d := s.opDef()
-	infer := d.Infer
-	d.Infer = func(n *ir.Node) ([]ir.Type, error) {
+// Gelu is x times the normal distribution function, exact or by tanh.
+var Gelu = unary(unarySpec{
+	name: "Gelu", finite: true, activation: true, doc: "x * Phi(x), exact (erf) or approximated by tanh",
+	types: floatTypes,
+	attrs: ir.Declare[GeluAttrs](),
+	check: func(n *ir.Node) error {
 		if a := ir.AttrsOf[GeluAttrs](n).Approximate; a != "none" && a != "tanh" {
-			return nil, ir.Errf(n, "attr-value", "approximate is %q, want none or tanh", a)
+			return ir.Errf(n, "attr-value", "approximate is %q, want none or tanh", a)
 		}
-		return infer(n)
-	}
-	return d
-}
+		return nil
+	},
+	cBy: func(n *ir.Node) ir.CForm {
+		if ir.AttrsOf[GeluAttrs](n).Approximate == "tanh" {
+			return ir.CForm{
+				F64: "0.5 * x * (1.0 + tanh(" + sqrt2OverPi + " * (x + 0.044715 * x * x * x)))",
+				F32: "0.5f * x * (1.0f + nncc_el_tanh_f32(0.79788456f * (x + 0.044715f * x * x * x)))",
+			}
+		}
+		return ir.CForm{F64: "0.5 * x * erfc(-x / " + sqrt2 + ")", F32: "0.5f * x * (1.0f + erff(x * 0.70710678f))"}
+	},
+	real: func(n *ir.Node) func(float64) float64 { return geluOf(ir.AttrsOf[GeluAttrs](n).Approximate) },
+})
 
 // ShrinkAttrs are the attributes of Shrink.
 type ShrinkAttrs struct {

@@ -87,21 +87,16 @@ type uniques struct {
 }
 
 func uniqueOf(x *tensor.Dense, outer, dim, inner int, sorted bool) *uniques {
-	c := cellsOf(x)
-	if x.DType == tensor.F16 || x.DType == tensor.BF16 {
-		c = cellsOf(x.Cast(tensor.F32))
-	} else if x.DType == tensor.Bool {
-		c = cellsOf(x.Cast(tensor.U8))
-	}
+	greater := greaterOf(x)
 	// compare is the order of slices a and b, from the first difference.
 	compare := func(a, b int) int {
 		for o := range outer {
 			for i := range inner {
 				p, q := (o*dim+a)*inner+i, (o*dim+b)*inner+i
-				if c.greater(p, q) {
+				if greater(p, q) {
 					return 1
 				}
-				if c.greater(q, p) {
+				if greater(q, p) {
 					return -1
 				}
 			}
@@ -142,10 +137,9 @@ func uniqueOf(x *tensor.Dense, outer, dim, inner int, sorted bool) *uniques {
 // expanded are the four results with room for size slices.
 func (u *uniques) expanded(x *tensor.Dense, shape []int, outer, dim, inner, size int) []*tensor.Dense {
 	y := tensor.New(x.DType, shape)
-	to := cellsOf(y)
 	for o := range outer {
 		for k, f := range u.first {
-			to.copyFrom((o*size+k)*inner, x.Data, (o*dim+f)*inner, inner)
+			y.Copy((o*size+k)*inner, x, (o*dim+f)*inner, inner)
 		}
 	}
 	list := func(v []int, fill int64, n int) *tensor.Dense {

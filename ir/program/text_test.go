@@ -323,7 +323,7 @@ func TestErrors(t *testing.T) {
 		{"buffer %x : f32[2] at 0, 8 bytes, steps 0 to 0, in %y", "2:52: there is no buffer %y"},
 		{`input "x" = %x`, "2:13: there is no buffer %x before this line"},
 		{buffers + `step 1 %x = Relu(%x) "r"`, "4:6: step 1, want 0"},
-		{buffers + `step 0 %x = Relu(%x)`, `5:1: found "}", want the step's name as a string`},
+		{buffers + `step 0 %x = Relu(%x)`, `5:1: found "}", want a string`},
 		{buffers + `step 0 %x = Relu(%x) "r" call f(in0)`, `4:36: found ")", want ":"`},
 		{buffers + `step 0 %x = Relu(%x) "r" call code0()`, "4:31: there is no code 0 before this line"},
 		{buffers + `step 0 %x = Relu(%x) "r" call f(mutable 7)`, `4:41: found "7", want struct or const and a number`},

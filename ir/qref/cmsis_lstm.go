@@ -25,7 +25,6 @@ type LSTMGate struct {
 // in nncc's own kernels, int16) data and hidden state, gates in Q3.12 before and Q0.15 after the activation,
 // int16 cell state with 15+CellScalePower integer bits below the sign.
 type LSTMParams struct {
-	TimeMajor                           bool // [time][batch][size] in place of [batch][time][size]
 	Batch, Time, InputSize, HiddenSize  int
 	ForgetToCellMult, ForgetToCellShift int32 // forget gate times old state
 	InputToCellMult, InputToCellShift   int32 // input gate times cell gate
@@ -37,56 +36,23 @@ type LSTMParams struct {
 	Rounding                            fixp.Rounding // of the library: twice unless it was built otherwise
 }
 
-// LSTM runs all time steps. cell [Batch][HiddenSize] is the cell state and
-// hidden [Batch][HiddenSize] the hidden one; both are read first and hold the
-// final states afterwards. With a nil hidden both start at zero, as in
-// CMSIS-NN: the recurrent products of the first step, and their effective
-// biases, are then left out. Source: TensorFlow Lite Micro's LstmStep. It limits
-// the product with the hidden state to int16 before it adds it;
-// arm_lstm_unidirectional_s8 limits the sum only, see HiddenInt16.
-func LSTM[T int8 | int16](p *LSTMParams, in, out []T, cell []int16, hidden []T) error {
-	const name = "LSTM"
-	if p.Batch < 1 || p.Time < 1 || p.InputSize < 1 || p.HiddenSize < 1 {
-		return badArgs(name, "batch %d, time %d, input %d and hidden size %d must be positive", p.Batch, p.Time,
-			p.InputSize, p.HiddenSize)
-	}
-	if err := firstErr(checkLen(name, "input", len(in), p.Batch*p.Time*p.InputSize), checkLen(name, "output", len(out),
-		p.Batch*p.Time*p.HiddenSize),
-		checkLen(name, "cell state", len(cell), p.Batch*p.HiddenSize), checkOptional(name, "hidden state", len(hidden),
-			p.Batch*p.HiddenSize)); err != nil {
-		return err
-	}
-	for _, g := range []*LSTMGate{&p.Forget, &p.Input, &p.Cell, &p.Output} {
-		if err := firstErr(checkLen(name, "input weights", len(g.InputWeights), p.HiddenSize*p.InputSize),
-			checkLen(name, "hidden weights", len(g.HiddenWeights), p.HiddenSize*p.HiddenSize),
-			checkLen(name, "input bias", len(g.InputBias), p.HiddenSize),
-			checkLen(name, "hidden bias", len(g.HiddenBias), p.HiddenSize)); err != nil {
-			return err
-		}
-	}
-	step, next := 1, p.Time // distance of two steps of a batch, of two batches of a step
-	if p.TimeMajor {
-		step, next = p.Batch, 1
-	}
+// LSTM runs all time steps of in [Time][Batch][InputSize] to out
+// [Time][Batch][HiddenSize]. cell [Batch][HiddenSize] is the cell state and hidden
+// [Batch][HiddenSize] the hidden one; both are read first and hold the final states
+// afterwards. Source: TensorFlow Lite Micro's LstmStep. It limits the product with the
+// hidden state to int16 before it adds it; arm_lstm_unidirectional_s8 limits the sum
+// only, see HiddenInt16.
+func LSTM[T int8 | int16](p *LSTMParams, in, out []T, cell []int16, hidden []T) {
 	for b := range p.Batch {
-		state := cell[b*p.HiddenSize:][:p.HiddenSize]
-		var h []T
-		if len(hidden) > 0 {
-			h = hidden[b*p.HiddenSize:][:p.HiddenSize]
-		} else {
-			clear(state)
-		}
+		h := hidden[b*p.HiddenSize:][:p.HiddenSize]
 		for t := range p.Time {
-			at := b*next + t*step
+			at := t*p.Batch + b
 			dst := out[at*p.HiddenSize:][:p.HiddenSize]
-			lstmStep(p, in[at*p.InputSize:][:p.InputSize], h, state, dst)
+			lstmStep(p, in[at*p.InputSize:][:p.InputSize], h, cell[b*p.HiddenSize:][:p.HiddenSize], dst)
 			h = dst
 		}
-		if len(hidden) > 0 {
-			copy(hidden[b*p.HiddenSize:], h)
-		}
+		copy(hidden[b*p.HiddenSize:], h)
 	}
-	return nil
 }
 
 func lstmStep[T int8 | int16](p *LSTMParams, data, hidden []T, state []int16, out []T) {
@@ -133,11 +99,8 @@ func isInt16(v int32) bool { return int32(int16(v)) == v }
 // add up to, each saturated to int16, then the activation.
 func gateValue[T int8 | int16](r fixp.Rounding, g *LSTMGate, data, hidden []T, u int) int32 {
 	v := fixp.SatS16(scaledDot(r, data, g.InputWeights, g.InputBias, u, g.InputMult, g.InputShift))
-	if hidden != nil {
-		h := fixp.SatS16(scaledDot(r, hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
-		v = fixp.SatS16(int32(v) + int32(h))
-	}
-	return int32(activate(v, 0, g.Act))
+	h := fixp.SatS16(scaledDot(r, hidden, g.HiddenWeights, g.HiddenBias, u, g.HiddenMult, g.HiddenShift))
+	return int32(activate(fixp.SatS16(int32(v)+int32(h)), 0, g.Act))
 }
 
 // hiddenValue is a value of the hidden state.

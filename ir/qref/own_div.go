@@ -65,7 +65,7 @@ func BuildDiv(a, b, out QP, lo, hi int32) (*Reciprocals, bool) {
 	p := &DivParams{AZero: a.Zero, OutZero: out.Zero, ActMin: lo, ActMax: hi}
 	for x := int32(math.MinInt8); x <= math.MaxInt8; x++ { // the proof
 		for q := int32(math.MinInt8); q <= math.MaxInt8; q++ {
-			if int32(p.one(&r, int8(x), int8(q))) != out.Quantise(a.Real(x)/b.Real(q), lo, hi) {
+			if int32(p.Div(&r, int8(x), int8(q))) != out.Quantise(a.Real(x)/b.Real(q), lo, hi) {
 				return nil, false
 			}
 		}
@@ -97,14 +97,11 @@ func floorDiv(a, b int64) int64 {
 
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
 
-// DivParams is nncc_div_s8_params.
-type DivParams struct {
-	Bcast          Broadcast
-	AZero, OutZero int32
-	ActMin, ActMax int32
-}
+// DivParams are what nncc_div_s8 takes beside the reciprocals.
+type DivParams struct{ AZero, OutZero, ActMin, ActMax int32 }
 
-func (p *DivParams) one(r *Reciprocals, a, b int8) int8 {
+// Div is one quotient of nncc_div_s8: x/0 saturates, 0/0 gives the zero point.
+func (p *DivParams) Div(r *Reciprocals, a, b int8) int8 {
 	d, w := int32(a)-p.AZero, r[uint8(b)]
 	shift, mant := w&63, w&0x7fffffff>>6
 	v := int32((uint32(max(d, -d))*mant + 1<<(shift-1)) >> shift)
@@ -112,15 +109,4 @@ func (p *DivParams) one(r *Reciprocals, a, b int8) int8 {
 		v = -v
 	}
 	return int8(min(max(v+p.OutZero, p.ActMin), p.ActMax))
-}
-
-// Div divides two broadcast tensors: nncc_div_s8. x/0 saturates, 0/0 gives the
-// zero point.
-func Div(p *DivParams, r *Reciprocals, a, b, y []int8) error {
-	if err := firstErr(p.Bcast.check("Div", len(a), len(b), len(y)),
-		checkClamp("Div", p.ActMin, p.ActMax)); err != nil {
-		return err
-	}
-	p.Bcast.each(func(i, ia, ib int) { y[i] = p.one(r, a[ia], b[ib]) })
-	return nil
 }

@@ -25,14 +25,10 @@ type FFT struct {
 // MaxFFTPasses is NNCC_FFT_PASSES of nncc_signal.h.
 const MaxFFTPasses = 12
 
-// Constants of the butterflies of radix 3 and 5.
-var (
-	sin60  = float32(math.Sin(math.Pi / 3))
-	cos72  = float32(math.Cos(2 * math.Pi / 5))
-	cos144 = float32(math.Cos(4 * math.Pi / 5))
-	sin72  = float32(math.Sin(2 * math.Pi / 5))
-	sin144 = float32(math.Sin(4 * math.Pi / 5))
-)
+// turns are the constants of the butterflies of radix 3 and 5.
+var turns = [...]float32{bySin60: float32(math.Sin(math.Pi / 3)), byCos72: float32(math.Cos(2 * math.Pi / 5)),
+	byCos144: float32(math.Cos(4 * math.Pi / 5)), bySin72: float32(math.Sin(2 * math.Pi / 5)),
+	bySin144: float32(math.Sin(4 * math.Pi / 5))}
 
 // FFTLength reports whether there is an FFT for n real numbers: at least 2, without
 // prime factors above 5.
@@ -114,6 +110,8 @@ type complex32 struct{ re, im float32 }
 func (a complex32) add(b complex32) complex32 { return complex32{a.re + b.re, a.im + b.im} }
 func (a complex32) sub(b complex32) complex32 { return complex32{a.re - b.re, a.im - b.im} }
 func (a complex32) by(f float32) complex32    { return complex32{float32(a.re * f), float32(a.im * f)} }
+func (a complex32) half() complex32           { return a.by(0.5) }
+func (a complex32) turn(by int) complex32     { return a.by(turns[by]) }
 
 // mul is the product with a twiddle factor, four products, each rounded.
 func (a complex32) mul(w complex32) complex32 {
@@ -124,14 +122,33 @@ func (a complex32) mul(w complex32) complex32 {
 func (a complex32) down(b complex32) complex32 { return complex32{a.re + b.im, a.im - b.re} }
 func (a complex32) up(b complex32) complex32   { return complex32{a.re - b.im, a.im + b.re} }
 
+// complexNumber is a complex number whose arithmetic is rounded as the transform says.
+type complexNumber[C any] interface {
+	add(b C) C
+	sub(b C) C
+	down(b C) C // a - i*b
+	up(b C) C   // a + i*b
+	turn(by int) C
+	half() C
+}
+
+// Numbers of turns.
+const (
+	bySin60 = iota
+	byCos72
+	byCos144
+	bySin72
+	bySin144
+)
+
 // butterfly is the transform of r numbers, in place.
-func butterfly(v []complex32) {
+func butterfly[C complexNumber[C]](v []C) {
 	switch a, b := v[0], v[1]; len(v) {
 	case 2:
 		v[0], v[1] = a.add(b), a.sub(b)
 	case 3:
-		sum, turned := b.add(v[2]), b.sub(v[2]).by(sin60)
-		rest := a.sub(sum.by(0.5))
+		sum, turned := b.add(v[2]), b.sub(v[2]).turn(bySin60)
+		rest := a.sub(sum.half())
 		v[0], v[1], v[2] = a.add(sum), rest.down(turned), rest.up(turned)
 	case 4:
 		even, odd := a.add(v[2]), a.sub(v[2])
@@ -139,19 +156,20 @@ func butterfly(v []complex32) {
 		v[0], v[1], v[2], v[3] = even.add(sum), odd.down(diff), even.sub(sum), odd.up(diff)
 	case 5:
 		s1, d1, s2, d2 := b.add(v[4]), b.sub(v[4]), v[2].add(v[3]), v[2].sub(v[3])
-		m1 := a.add(s1.by(cos72)).add(s2.by(cos144))
-		m2 := a.add(s1.by(cos144)).add(s2.by(cos72))
-		t1 := d1.by(sin72).add(d2.by(sin144))
-		t2 := d1.by(sin144).sub(d2.by(sin72))
+		m1 := a.add(s1.turn(byCos72)).add(s2.turn(byCos144))
+		m2 := a.add(s1.turn(byCos144)).add(s2.turn(byCos72))
+		t1 := d1.turn(bySin72).add(d2.turn(bySin144))
+		t2 := d1.turn(bySin144).sub(d2.turn(bySin72))
 		v[0], v[1], v[2], v[3], v[4] = a.add(s1).add(s2), m1.down(t1), m2.down(t2), m2.up(t2), m1.up(t1)
 	}
 }
 
-// complex transforms M complex numbers; x is overwritten.
-func (t *FFT) complex(x []complex32) []complex32 {
-	y := make([]complex32, t.M)
+// transform transforms M complex numbers, of which mul makes the product with a factor,
+// counted in numbers of Twiddle; x is overwritten.
+func transform[C complexNumber[C]](t *FFT, x []C, mul func(a C, factor int) C) []C {
+	y := make([]C, t.M)
 	length, s, at := t.M, 1, 0
-	v := make([]complex32, 5)
+	v := make([]C, 5)
 	for _, r := range t.Radix {
 		m := length / r
 		for p := range m {
@@ -163,8 +181,7 @@ func (t *FFT) complex(x []complex32) []complex32 {
 				y[q+s*r*p] = v[0]
 				for k := 1; k < r; k++ {
 					if p > 0 {
-						w := t.Twiddle[at+2*((k-1)*(m-1)+p-1):]
-						v[k] = v[k].mul(complex32{w[0], w[1]})
+						v[k] = mul(v[k], at+2*((k-1)*(m-1)+p-1))
 					}
 					y[q+s*(r*p+k)] = v[k]
 				}
@@ -174,6 +191,12 @@ func (t *FFT) complex(x []complex32) []complex32 {
 		length, s, x, y = m, s*r, y, x
 	}
 	return x
+}
+
+func (t *FFT) complex(x []complex32) []complex32 {
+	return transform(t, x, func(a complex32, i int) complex32 {
+		return a.mul(complex32{t.Twiddle[i], t.Twiddle[i+1]})
+	})
 }
 
 // Real transforms n real numbers, which are halves of the samples, into bins complex

@@ -90,8 +90,9 @@ func (a complexInt) half() complexInt {
 	return complexInt{shiftHalfUp(a.re, 1), shiftHalfUp(a.im, 1)}
 }
 
-// by is the product with a fraction, rounded half up.
-func (a complexInt) by(f int16) complexInt {
+// turn is the product with a fraction, rounded half up.
+func (a complexInt) turn(by int) complexInt {
+	f := q15(float64(turns[by]))
 	return complexInt{roundQ15(int64(a.re) * int64(f)), roundQ15(int64(a.im) * int64(f))}
 }
 
@@ -109,57 +110,8 @@ func roundQ15(v int64) int32 { return int32((v + 1<<14) >> 15) }
 func (a complexInt) down(b complexInt) complexInt { return complexInt{a.re + b.im, a.im - b.re} }
 func (a complexInt) up(b complexInt) complexInt   { return complexInt{a.re - b.im, a.im + b.re} }
 
-// butterflyInt is the transform of r numbers, in place.
-func butterflyInt(v []complexInt) {
-	switch a, b := v[0], v[1]; len(v) {
-	case 2:
-		v[0], v[1] = a.add(b), a.sub(b)
-	case 3:
-		sum, turned := b.add(v[2]), b.sub(v[2]).by(q15(float64(sin60)))
-		rest := a.sub(sum.half())
-		v[0], v[1], v[2] = a.add(sum), rest.down(turned), rest.up(turned)
-	case 4:
-		even, odd := a.add(v[2]), a.sub(v[2])
-		sum, diff := b.add(v[3]), b.sub(v[3])
-		v[0], v[1], v[2], v[3] = even.add(sum), odd.down(diff), even.sub(sum), odd.up(diff)
-	case 5:
-		c1, c2, f1, f2 := q15(float64(cos72)), q15(float64(cos144)), q15(float64(sin72)), q15(float64(sin144))
-		s1, d1, s2, d2 := b.add(v[4]), b.sub(v[4]), v[2].add(v[3]), v[2].sub(v[3])
-		m1 := a.add(s1.by(c1)).add(s2.by(c2))
-		m2 := a.add(s1.by(c2)).add(s2.by(c1))
-		t1 := d1.by(f1).add(d2.by(f2))
-		t2 := d1.by(f2).sub(d2.by(f1))
-		v[0], v[1], v[2], v[3], v[4] = a.add(s1).add(s2), m1.down(t1), m2.down(t2), m2.up(t2), m1.up(t1)
-	}
-}
-
-// complex transforms M complex numbers; x is overwritten.
 func (t *FixedFFT) complex(x []complexInt) []complexInt {
-	y := make([]complexInt, t.M)
-	length, s, at := t.M, 1, 0
-	v := make([]complexInt, 5)
-	for _, r := range t.Radix {
-		m := length / r
-		for p := range m {
-			for q := range s {
-				for k := range r {
-					v[k] = x[q+s*(p+k*m)]
-				}
-				butterflyInt(v[:r])
-				y[q+s*r*p] = v[0]
-				for k := 1; k < r; k++ {
-					if p > 0 {
-						w := t.Factors[at+2*((k-1)*(m-1)+p-1):]
-						v[k] = v[k].mul(w[0], w[1])
-					}
-					y[q+s*(r*p+k)] = v[k]
-				}
-			}
-		}
-		at += 2 * (r - 1) * (m - 1)
-		length, s, x, y = m, s*r, y, x
-	}
-	return x
+	return transform(t.FFT, x, func(a complexInt, i int) complexInt { return a.mul(t.Factors[i], t.Factors[i+1]) })
 }
 
 // Real transforms n integers, 0 outside of the window, which begins at lead, into bins

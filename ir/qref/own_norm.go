@@ -160,16 +160,8 @@ func (m *Norm) Pairs() []int32 {
 }
 
 // LayerNorm is nncc_layer_norm_s8 with the constants of m.
-func LayerNorm(p *LayerNormParams, m *Norm, x, y []int8) error {
-	const name = "LayerNorm"
+func LayerNorm(p *LayerNormParams, m *Norm, x, y []int8) {
 	n := int(p.Len)
-	if n < 1 || n > MaxNorm || len(m.A) != n {
-		return badArgs(name, "rows of %d elements, want %d and at most 2^22", n, len(m.A))
-	}
-	if err := firstErr(checkLen(name, "input", len(x), int(p.Rows)*n), checkLen(name, "output", len(y),
-		int(p.Rows)*n)); err != nil {
-		return err
-	}
 	for at := 0; at < len(x); at += n {
 		row := x[at : at+n]
 		sum, square := sums(row)
@@ -186,7 +178,6 @@ func LayerNorm(p *LayerNormParams, m *Norm, x, y []int8) error {
 			y[at+i] = p.Norm.narrow(u)
 		}
 	}
-	return nil
 }
 
 // GroupNormParams is nncc_group_norm_s8_params; Groups equal to Channels is
@@ -198,16 +189,8 @@ type GroupNormParams struct {
 
 // GroupNorm is nncc_group_norm_s8 on data [Batch,Spatial,Channels] with the
 // constants of m.
-func GroupNorm(p *GroupNormParams, m *Norm, x, y []int8) error {
-	const name = "GroupNorm"
+func GroupNorm(p *GroupNormParams, m *Norm, x, y []int8) {
 	channels := int(p.Channels)
-	n := int(p.Batch) * int(p.Spatial) * channels
-	if p.Groups < 1 || p.Channels%p.Groups != 0 || len(m.A) != channels {
-		return badArgs(name, "%d groups of %d channels, constants of %d", p.Groups, channels, len(m.A))
-	}
-	if err := firstErr(checkLen(name, "input", len(x), n), checkLen(name, "output", len(y), n)); err != nil {
-		return err
-	}
 	width, image := channels/int(p.Groups), int(p.Spatial)*channels
 	for b := range int(p.Batch) {
 		for g := range int(p.Groups) {
@@ -215,7 +198,6 @@ func GroupNorm(p *GroupNormParams, m *Norm, x, y []int8) error {
 			p.group(m, x[at:], y[at:], g*width, width)
 		}
 	}
-	return nil
 }
 
 // group normalises one group, of channels first and on, in an image that begins

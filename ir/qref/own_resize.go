@@ -94,14 +94,7 @@ func (p *ResizeParams) SetAxes(h, w *ResizeAxis, in, out QP, outside float64) {
 
 // Resize is nncc_resize_s8: separable interpolation of NHWC data, exact in
 // integers and rounded once, half away from zero.
-func Resize(p *ResizeParams, x []int8, h, w *ResizeAxis, y []int8) error {
-	const name = "Resize"
-	if err := firstErr(checkLen(name, "input", len(x), int(p.Batch*p.InH*p.InW*p.Channels)),
-		checkLen(name, "output", len(y), int(p.Batch*p.OutH*p.OutW*p.Channels)),
-		checkLen(name, "row indices", len(h.Index), int(p.OutH*p.TapsH)), checkLen(name, "column indices", len(w.Index),
-			int(p.OutW*p.TapsW))); err != nil {
-		return err
-	}
+func Resize(p *ResizeParams, x []int8, h, w *ResizeAxis, y []int8) {
 	c := int(p.Channels)
 	acc, line := make([]int32, c), make([]int32, c)
 	at := 0
@@ -131,14 +124,14 @@ func Resize(p *ResizeParams, x []int8, h, w *ResizeAxis, y []int8) error {
 					}
 				}
 				for i, v := range acc {
-					if p.Rescale != 0 {
-						dst[i] = meanScaledS8(v, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
-					} else {
-						dst[i] = meanS8(v, p.Den, p.OutZero, math.MinInt8, math.MaxInt8)
-					}
+					dst[i] = p.result(v)
 				}
 			}
 		}
 	}
-	return nil
+}
+
+// result is that of the weighted sum of inputs without their zero point.
+func (p *ResizeParams) result(v int32) int8 {
+	return MeanResult(v, p.Rescale != 0, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
 }

@@ -141,15 +141,6 @@ func (r *ResizeLinear) scaled(p *ResizeParams) bool {
 	return false
 }
 
-// result is the definition for the weighted sum of inputs without their zero
-// point.
-func (p *ResizeParams) result(v int32) int8 {
-	if p.Rescale != 0 {
-		return meanScaledS8(v, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
-	}
-	return meanS8(v, p.Den, p.OutZero, math.MinInt8, math.MaxInt8)
-}
-
 // high is the kernel's sum before the shift.
 func (r *ResizeLinear) high(sum int32) int64 {
 	return int64(r.Add) + int64(sum)*int64(r.Scale)*int64(r.Mult)>>32

@@ -5,7 +5,6 @@ package qref
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/ir/fixp"
@@ -65,13 +64,6 @@ func randQP(r *rand.Rand) QP {
 	return QP{s, z}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestNormS8: results are within the bound of README.md of the textbook formula.
 func TestNormS8(t *testing.T) {
 	r := ownRand(58)
@@ -97,7 +89,7 @@ func TestNormS8(t *testing.T) {
 			x = make([]int8, len(x))
 		}
 		want := make([]int8, len(x))
-		must(t, LayerNorm(&p, m, x, want))
+		LayerNorm(&p, m, x, want)
 		nearNorm(t, &normCase{n, epsilon, in, out, scale, bias, p.Center == 1}, m, x, want)
 
 		groups, width := between(r, 1, 9), between(r, 1, 6)
@@ -110,7 +102,7 @@ func TestNormS8(t *testing.T) {
 		q.Norm = m.Fixed
 		x = randS8(r, q.Batch*q.Spatial*q.Channels)
 		want = make([]int8, len(x))
-		must(t, GroupNorm(&q, m, x, want))
+		GroupNorm(&q, m, x, want)
 		nearGroups(t, &normCase{int(q.Spatial * width), epsilon, in, out, scale, bias, true}, m, &q, x, want)
 	}
 }
@@ -127,7 +119,7 @@ func TestNormFarOutside(t *testing.T) {
 			t.Fatalf("no constants for %d values, %+v", n, out)
 		}
 		y := make([]int8, n)
-		must(t, LayerNorm(&LayerNormParams{Norm: m.Fixed, Rows: 1, Len: int32(n), Center: 1}, m, x, y))
+		LayerNorm(&LayerNormParams{Norm: m.Fixed, Rows: 1, Len: int32(n), Center: 1}, m, x, y)
 		mean, square := 0.0, 0.0
 		for _, v := range x {
 			mean, square = mean+float64(v)/float64(n), square+float64(v)*float64(v)/float64(n)
@@ -230,7 +222,7 @@ func TestBuildSum(t *testing.T) {
 			func(q int32) float64 { return b.Real(q) / float64(o.Scale) }, -128, 127,
 			func(x, y int32) int32 {
 				out := make([]int8, 1)
-				must(t, Add(add, []int8{int8(x)}, []int8{int8(y)}, out))
+				Add(add, []int8{int8(x)}, []int8{int8(y)}, out)
 				return int32(out[0])
 			})
 		if ok {
@@ -307,57 +299,5 @@ func TestCurve(t *testing.T) {
 		if worst > 2 {
 			t.Errorf("%s is %v steps off", name, worst)
 		}
-	}
-}
-
-func TestBroadcast(t *testing.T) {
-	for _, c := range []struct {
-		a, b, shape []int
-		rank        int32
-	}{
-		{[]int{2, 3, 4}, []int{2, 3, 4}, []int{2, 3, 4}, 1},
-		{[]int{2, 3, 4}, nil, []int{2, 3, 4}, 1},
-		{[]int{2, 3, 4}, []int{4}, []int{2, 3, 4}, 2},
-		{[]int{2, 3, 4}, []int{3, 1}, []int{2, 3, 4}, 3},
-		{[]int{1}, []int{1, 1}, []int{1, 1}, 1},
-	} {
-		p, shape, err := NewBroadcast(c.a, c.b)
-		if err != nil || p.Rank != c.rank || !slices.Equal(shape, c.shape) {
-			t.Errorf("NewBroadcast(%v, %v) = %+v, %v, %v", c.a, c.b, p, shape, err)
-		}
-	}
-	if _, _, err := NewBroadcast([]int{2, 3}, []int{2, 4}); err == nil {
-		t.Error("[2 3] and [2 4] broadcast")
-	}
-	r := ownRand(60)
-	for range 100 { // positions against index arithmetic
-		rank := r.IntN(5)
-		var a, b []int
-		for range rank {
-			n := 1 + r.IntN(3)
-			da, db := n, n
-			switch r.IntN(3) {
-			case 0:
-				da = 1
-			case 1:
-				db = 1
-			}
-			a, b = append(a, da), append(b, db)
-		}
-		p, shape, err := NewBroadcast(a, b)
-		must(t, err)
-		pos := func(s []int, i int) int {
-			at, step := 0, 1
-			for k := rank - 1; k >= 0; k-- {
-				at += i % shape[k] % s[k] * step
-				i, step = i/shape[k], step*s[k]
-			}
-			return at
-		}
-		p.each(func(i, ia, ib int) {
-			if ia != pos(a, i) || ib != pos(b, i) {
-				t.Fatalf("%v, %v: element %d reads %d and %d, want %d and %d", a, b, i, ia, ib, pos(a, i), pos(b, i))
-			}
-		})
 	}
 }

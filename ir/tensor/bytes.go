@@ -36,15 +36,4 @@ func FromBytes(dt DType, shape []int, b []byte) (*Dense, error) {
 }
 
 // CopyElem sets element i to element j of src, of the same type, bit for bit.
-func (d *Dense) CopyElem(i int, src *Dense, j int) {
-	switch s := src.Data.(type) {
-	case []float32:
-		d.Data.([]float32)[i] = s[j]
-	case []float64:
-		d.Data.([]float64)[i] = s[j]
-	case []uint16:
-		d.Data.([]uint16)[i] = s[j]
-	default:
-		d.SetInt(i, src.Int(j))
-	}
-}
+func (d *Dense) CopyElem(i int, src *Dense, j int) { d.Copy(i, src, j, 1) }

@@ -55,6 +55,10 @@ type storage interface {
 	zero(n int) any
 	clone(data any) any
 	gather(dst, src any, shape, strides []int, base int)
+	pick(data any, idx []int) any
+	put(dst any, idx []int, src any)
+	copy(dst any, i int, src any, j, n int)
+	fill(dst any, i, n int, src any)
 }
 
 type slice[T Elem] struct{}
@@ -63,6 +67,28 @@ func (slice[T]) zero(n int) any     { return make([]T, n) }
 func (slice[T]) clone(data any) any { return slices.Clone(data.([]T)) }
 func (slice[T]) gather(dst, src any, shape, strides []int, base int) {
 	gather(dst.([]T), src.([]T), shape, strides, base)
+}
+func (slice[T]) pick(data any, idx []int) any {
+	out, s := make([]T, len(idx)), data.([]T)
+	for i, j := range idx {
+		if j >= 0 {
+			out[i] = s[j]
+		}
+	}
+	return out
+}
+func (slice[T]) put(dst any, idx []int, src any) {
+	to, s := dst.([]T), src.([]T)
+	for i, j := range idx {
+		to[j] = s[i]
+	}
+}
+func (slice[T]) copy(dst any, i int, src any, j, n int) { copy(dst.([]T)[i:i+n], src.([]T)[j:j+n]) }
+func (slice[T]) fill(dst any, i, n int, src any) {
+	to, v := dst.([]T)[i:i+n], src.([]T)[0]
+	for k := range to {
+		to[k] = v
+	}
 }
 
 // storages are what holds elements, by element type.
@@ -392,6 +418,20 @@ func (d *Dense) Transpose(perm []int) *Dense {
 	return out
 }
 
+// Pick is a tensor of a shape with element idx[i] of d in place i, zero where that is below 0.
+func (d *Dense) Pick(shape, idx []int) *Dense {
+	return &Dense{DType: d.DType, Shape: slices.Clone(shape), Data: storageOf(d.DType).pick(d.Data, idx)}
+}
+
+// Put stores element i of src, of the same type, in place idx[i]; later ones win.
+func (d *Dense) Put(idx []int, src *Dense) { storageOf(d.DType).put(d.Data, idx, src.Data) }
+
+// Copy copies n elements of src, of the same type, from j on to place i and on.
+func (d *Dense) Copy(i int, src *Dense, j, n int) { storageOf(d.DType).copy(d.Data, i, src.Data, j, n) }
+
+// Fill stores the first element of src, of the same type, in n places from i on.
+func (d *Dense) Fill(i, n int, src *Dense) { storageOf(d.DType).fill(d.Data, i, n, src.Data) }
+
 // Slice is a copy of indices lo to hi, the end excluded, of a dimension.
 func (d *Dense) Slice(axis, lo, hi int) *Dense {
 	shape, strides := slices.Clone(d.Shape), Strides(d.Shape)
@@ -409,9 +449,7 @@ func (d *Dense) Take(axis int, indices []int) *Dense {
 	inner := Count(d.Shape[axis+1:])
 	for o := range Count(d.Shape[:axis]) {
 		for to, from := range indices {
-			for k := range inner {
-				out.CopyElem((o*len(indices)+to)*inner+k, d, (o*d.Shape[axis]+from)*inner+k)
-			}
+			out.Copy((o*len(indices)+to)*inner, d, (o*d.Shape[axis]+from)*inner, inner)
 		}
 	}
 	return out

@@ -41,9 +41,4 @@ func dots4x2(_ int, _, _ *int16, _ int, _ *[8]int32) {}
 
 func pieces8(_ int, _ float32, _ int, _ *[4]float32, _, _ *float32) (done int) { return 0 }
 
-func rows1(_, _, _, _ int, _, _ *float32) {}
-func rows2(_, _, _, _ int, _, _ *float32) {}
-
 func table8(_ int, _ float32, _ int32, _ *[256]float32, _, _ *float32) {}
-
-func hardSwish8(_ int, _, _ *float32) {}

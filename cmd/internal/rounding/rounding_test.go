@@ -7,17 +7,15 @@ import (
 
 	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/qref"
-
-	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestPairs: the numbers of the probe tell the two roundings apart.
 func TestPairs(t *testing.T) {
 	p, a, b := pairs()
 	once, twice := make([]int8, len(a)), make([]int8, len(a))
-	testenv.OK(t, qref.Mul(&p, a, b, twice))
+	qref.Mul(&p, a, b, twice)
 	p.Rounding = fixp.SingleRounding
-	testenv.OK(t, qref.Mul(&p, a, b, once))
+	qref.Mul(&p, a, b, once)
 	n := 0
 	for i := range once {
 		if once[i] != twice[i] {

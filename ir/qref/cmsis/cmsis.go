@@ -11,6 +11,7 @@ package cmsis
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
@@ -311,6 +312,46 @@ func Unmet(fn string, q *Query) []string {
 		}
 	}
 	return out
+}
+
+// runColumns is MAX_COL_COUNT: so many products the int16 kernels of CMSIS-NN
+// sum up in 32 bits before they go on in 64.
+const runColumns = 512
+
+// Conv16Limit reports why arm_convolve_wrapper_s16 must not be called with an
+// int64 bias.
+func Conv16Limit(q *Query, filter []int8) string {
+	for _, d := range Defects("arm_convolve_wrapper_s16", q) {
+		return d.Says
+	}
+	cols := q.Filter.H * q.Filter.W * q.Filter.C
+	if q.Build != MVE && q.Out.H*q.Out.W%2 != 0 { // the last output pixel is summed up in 32 bits
+		return overflow16(filter, cols, cols)
+	}
+	return FC16Limit(filter, cols)
+}
+
+// FC16Limit reports why arm_fully_connected_s16 must not be called.
+func FC16Limit(filter []int8, depth int) string {
+	return overflow16(filter, depth, min(depth, runColumns))
+}
+
+// overflow16 reports a row of the filter whose first columns could sum up to
+// more than 32 bits with the most negative data.
+func overflow16(filter []int8, cols, first int) string {
+	if first*127 <= math.MaxInt32>>15 && first < runColumns {
+		return "" // -128 included
+	}
+	for r := 0; r+cols <= len(filter); r += cols {
+		sum := int64(0)
+		for _, w := range filter[r : r+first] {
+			sum += max(int64(w), -int64(w))
+		}
+		if sum<<15 > math.MaxInt32 {
+			return "the kernel sums up more products in 32 bits than they hold"
+		}
+	}
+	return ""
 }
 
 func up(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }

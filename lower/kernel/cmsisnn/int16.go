@@ -9,7 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/ir/qref"
+	"github.com/nncc/nncc/ir/qref/cmsis"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
@@ -72,7 +72,7 @@ var (
 			if !ok {
 				return ""
 			}
-			return convWindow(g).conv().Library16Limit(w, n.Core.MVE)
+			return convWindow(g).limit16(w, n.Core.MVE)
 		}))
 	depthwise16 = convRow("arm_depthwise_conv_wrapper_s16", "CMSIS-DW16",
 		"int16 depthwise convolution with int8 weights and multiplier", dwise16, depthwises16,
@@ -102,9 +102,9 @@ var fullyConnected16 = &kernel.Kernel{
 				}
 				w := arranged(n.In[1], f.Perm)
 				if len(f.Params.Mult) > 1 {
-					return rowsWindow(f).conv().Library16Limit(w, n.Core.MVE)
+					return rowsWindow(f).limit16(w, n.Core.MVE)
 				}
-				return (&qref.FCParams{Depth: f.Depth}).Library16Limit(w)
+				return cmsis.FC16Limit(w, f.Depth)
 			})},
 	Lower: func(n *kernel.Node) *call.Lowered {
 		return lowerProduct(n, quantised.Products16.Must(n), data16, "arm_fully_connected_s16", bias64,

@@ -125,11 +125,7 @@ func turned(rows, size int, x, y call.Arg) call.Call {
 }
 
 func lstmParams(p *qref.LSTMParams) *call.Struct {
-	major := 0
-	if p.TimeMajor {
-		major = 1
-	}
-	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: call.Ints("time_major", major, "batch_size", p.Batch,
+	return &call.Struct{Type: "cmsis_nn_lstm_params", Fields: call.Ints("time_major", 1, "batch_size", p.Batch,
 		"time_steps", p.Time, "input_size", p.InputSize, "hidden_size", p.HiddenSize,
 		"input_offset", 0, // in the biases
 		"forget_to_cell_multiplier", call.T(p.ForgetToCellMult), "forget_to_cell_shift", call.T(p.ForgetToCellShift),

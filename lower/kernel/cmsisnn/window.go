@@ -73,10 +73,14 @@ func (w *window) params(p *op.MACParams) *call.Struct {
 	return s
 }
 
-// conv is the window as the reference takes it.
-func (w *window) conv() *qref.ConvParams {
-	return &qref.ConvParams{In: qref.Dims(w.in), Filter: qref.Dims(w.filter), Out: qref.Dims(w.out),
-		Stride: w.stride, Pad: w.pad, Dilation: w.dil}
+// limit16 is why arm_convolve_wrapper_s16 must not compute the window with these weights.
+func (w *window) limit16(weights []int8, mve bool) string {
+	q := &cmsis.Query{Build: cmsis.DSP, In: cmsis.Dims(w.in), Filter: cmsis.Dims(w.filter), Out: cmsis.Dims(w.out),
+		Stride: w.stride, Pad: w.pad, Dilation: w.dil, ChMult: 1, HasBias: true}
+	if mve {
+		q.Build = cmsis.MVE
+	}
+	return cmsis.Conv16Limit(q, weights)
 }
 
 // call is the call of a function with the usual list of arguments.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/qref"
@@ -212,23 +211,10 @@ func signed(pairs []byte) *pack.Pairs {
 	return p
 }
 
-// everyPair is the iteration space of all pairs of bit patterns, and both operands.
-func everyPair() (qref.Broadcast, []int8, []int8) {
-	v := make([]int8, 256)
-	for i := range v {
-		v[i] = int8(uint8(i))
-	}
-	s, _, err := qref.NewBroadcast([]int{256, 1}, []int{1, 256})
-	if err != nil {
-		panic(bug.Errorf("%w", err))
-	}
-	return s, v, v
-}
-
-// equalPairs compares a kernel's results with the interpreter's.
-func equalPairs(y []int8, pairs []byte) bool {
-	for i, v := range y {
-		if byte(v) != pairs[i] {
+// everyPair reports that a function gives the interpreter's results of all pairs of bit patterns.
+func everyPair(pairs []byte, f func(a, b int8) int8) bool {
+	for i, want := range pairs {
+		if byte(f(int8(i>>8), int8(i))) != want {
 			return false
 		}
 	}
@@ -241,13 +227,8 @@ func quotients(n *ir.Node, pairs []byte, lo, hi int32) *qref.Reciprocals {
 		return nil
 	}
 	r, ok := qref.BuildDiv(qp(n.In[0].Type), qp(n.In[1].Type), qp(n.Out[0].Type), lo, hi)
-	if !ok {
-		return nil
-	}
-	s, a, b := everyPair()
-	y := make([]int8, len(pairs))
-	p := &qref.DivParams{Bcast: s, AZero: int32(zeroIn(n)), OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi}
-	if err := qref.Div(p, r, a, b, y); err != nil || !equalPairs(y, pairs) {
+	p := &qref.DivParams{AZero: int32(zeroIn(n)), OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi}
+	if !ok || !everyPair(pairs, func(a, b int8) int8 { return p.Div(r, a, b) }) {
 		return nil
 	}
 	return r
@@ -255,12 +236,10 @@ func quotients(n *ir.Node, pairs []byte, lo, hi int32) *qref.Reciprocals {
 
 // sameBinary reports that nncc_binary_s8 gives every pair.
 func sameBinary(n *ir.Node, o qref.BinaryOp, pairs []byte, lo, hi int32) bool {
-	s, a, b := everyPair()
-	y := make([]int8, len(pairs))
-	p := &qref.BinaryParams{AScale: float64(n.In[0].Type.Quant.Scale[0]), BScale: float64(n.In[1].Type.Quant.Scale[0]),
-		OutScale: float64(n.Out[0].Type.Quant.Scale[0]), AZero: int32(zeroIn(n)), BZero: n.In[1].Type.Quant.Zero[0],
-		OutZero: int32(zeroOut(n)), ActMin: lo, ActMax: hi, Op: o, Bcast: s}
-	return qref.Binary(p, a, b, y) == nil && equalPairs(y, pairs)
+	x, y, z := qp(n.In[0].Type), qp(n.In[1].Type), qp(n.Out[0].Type)
+	return everyPair(pairs, func(a, b int8) int8 {
+		return int8(z.Quantise(o.Eval(x.Real(int32(a)), y.Real(int32(b))), lo, hi))
+	})
 }
 
 // expanded is CMSIS-NN's Add or Mul with operands brought to the shape of the
