@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -193,4 +194,116 @@ func channelOf(shape []int, q *Quant) func(int) int {
 	inner := tensor.Strides(shape)[q.Axis]
 	dim := shape[q.Axis]
 	return func(i int) int { return i / inner % dim }
+}
+
+// Table gives an element-wise node on an 8-bit quantised value as a table:
+// entry i is the result for the i-th integer of the input's type, from the
+// lowest. ok is false for nodes that are not a function of one 8-bit value
+// with one scale. The entries are exactly what EvalNode computes.
+func Table(n *Node) (entries []int64, ok bool) {
+	if !scalarNode(n) {
+		return nil, false
+	}
+	x, y := n.In[0].Type, n.Out[0].Type
+	if x.Quant == nil || y.Quant == nil || x.Quant.PerAxis() || y.Quant.PerAxis() || x.DType != tensor.I8 &&
+		x.DType != tensor.U8 {
+		return nil, false
+	}
+	lo, hi := x.DType.IntRange()
+	v := make([]float64, hi-lo+1)
+	for i := range v {
+		v[i] = n.Op.Scalar(n, float64(lo+int64(i)-int64(x.Quant.Zero[0]))*float64(x.Quant.Scale[0]))
+	}
+	q := QuantiseAway(tensor.Of([]int{len(v)}, v), y.WithShape([]int{len(v)}))
+	return q.Int64s(), true
+}
+
+// evalTable looks every element up.
+func evalTable(n *Node, x *tensor.Dense, entries []int64) *tensor.Dense {
+	y := tensor.New(n.Out[0].Type.DType, x.Shape)
+	lo, _ := x.DType.IntRange()
+	if xs, ok := x.Data.([]int8); ok {
+		if ys, ok := y.Data.([]int8); ok {
+			for i, q := range xs {
+				ys[i] = int8(entries[int(q)+128])
+			}
+			return y
+		}
+	}
+	for i, k := 0, x.Len(); i < k; i++ {
+		y.SetInt(i, entries[x.Int(i)-lo])
+	}
+	return y
+}
+
+// InterpolatedLUT gives the function of a quantised node from int16 to int16, both
+// of zero point 0, as straight lines between 513 points. That is the definition of
+// such nodes (TFLite's int16 look-up tables); operators marked Straight are exact.
+// ok is false for all other nodes.
+func InterpolatedLUT(n *Node) (c *fixp.InterpolatedLUT16, ok bool) {
+	if n.Op.Straight || !scalarNode(n) || !Int16Zero(n.In[0].Type) || !Int16Zero(n.Out[0].Type) {
+		return nil, false
+	}
+	x, y := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
+	return fixp.NewInterpolatedLUT16(func(v float64) float64 { return n.Op.Scalar(n, v*x) / y }), true
+}
+
+// InterpolationError is the largest difference, in steps of the output, between the
+// interpolated function of a node that InterpolatedLUT accepts and the exact one.
+func InterpolationError(n *Node) float64 {
+	c, ok := InterpolatedLUT(n)
+	if !ok {
+		return 0
+	}
+	x, y := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
+	worst := 0.0
+	for v := math.MinInt16; v <= math.MaxInt16; v++ {
+		exact := n.Op.Scalar(n, float64(v)*x) / y
+		exact = min(max(exact, math.MinInt16), math.MaxInt16)
+		if exact != exact {
+			exact = 0
+		}
+		worst = max(worst, math.Abs(exact-float64(c.At(int16(v)))))
+	}
+	return worst
+}
+
+// QuantError is how far the result of a quantised node may be from the exact
+// one by definition, in steps of the output: that of its interpolation, or of its kernel.
+func QuantError(n *Node) float64 {
+	if !n.Quantised() {
+		return 0
+	}
+	if n.Op.QError != nil {
+		return n.Op.QError(n)
+	}
+	return InterpolationError(n)
+}
+
+// Int16Zero reports int16 with one scale and zero point 0.
+func Int16Zero(t Type) bool {
+	return t.DType == tensor.I16 && t.Quant != nil && !t.Quant.PerAxis() && t.Quant.Zero[0] == 0
+}
+
+// scalarNode reports a quantised node that is a function of its first input.
+func scalarNode(n *Node) bool {
+	if n.Op.Scalar == nil || n.Op.Quant != QFloat || n.Op.EvalQ != nil || len(n.Out) != 1 {
+		return false
+	}
+	for _, v := range n.In[1:] {
+		if v != nil && v.Const == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// evalInterpolated is c of every element.
+func evalInterpolated(x *tensor.Dense, c *fixp.InterpolatedLUT16) *tensor.Dense {
+	y := tensor.New(tensor.I16, x.Shape)
+	ys := y.Data.([]int16)
+	for i, v := range x.Data.([]int16) {
+		ys[i] = c.At(v)
+	}
+	return y
 }

@@ -8,6 +8,7 @@ package ir
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
@@ -113,4 +114,244 @@ func (g *Graph) attach(n *Node, types []Type, names []string) {
 			v.uses = append(v.uses, Use{n, i})
 		}
 	}
+}
+
+func (g *Graph) append(n *Node) {
+	n.pos = len(g.Nodes)
+	g.Nodes = append(g.Nodes, n)
+}
+
+// near is how far Index looks around the place that a node had before it
+// numbers the whole list anew: that many nodes came or went since then.
+const near = 256
+
+// Index is the place of n in Nodes, -1 where it is not in the graph. It is
+// found near its last place, so that rewriting a long list node by node stays
+// cheap.
+func (g *Graph) Index(n *Node) int {
+	for d := 0; d <= near; d++ {
+		for _, i := range [2]int{n.pos - d, n.pos + d} {
+			if i >= 0 && i < len(g.Nodes) && g.Nodes[i] == n {
+				n.pos = i
+				return i
+			}
+		}
+	}
+	for i, m := range g.Nodes {
+		m.pos = i
+	}
+	if n.pos < len(g.Nodes) && g.Nodes[n.pos] == n {
+		return n.pos
+	}
+	return -1
+}
+
+// Next is the node behind n, nil at the end.
+func (g *Graph) Next(n *Node) *Node {
+	if i := g.Index(n); i+1 < len(g.Nodes) {
+		return g.Nodes[i+1]
+	}
+	return nil
+}
+
+// maxOrigins is how many ONNX nodes a node names that it came from: chains of
+// thousands that become one node would otherwise carry all their names along.
+const maxOrigins = 256
+
+// Inherit adds the origins of nodes that n replaces or takes in.
+func (n *Node) Inherit(from ...*Node) {
+	have := map[string]bool{}
+	for _, o := range n.Origin {
+		have[o] = true
+	}
+	list := slices.Clip(n.Origin) // others may share it
+	for _, m := range from {
+		for _, o := range m.Origin {
+			if !have[o] && len(list) < maxOrigins {
+				have[o] = true
+				list = append(list, o)
+			}
+		}
+	}
+	n.Origin = list
+}
+
+// unique makes a value name that no other value of the graph has.
+func (g *Graph) unique(name string) string {
+	if name == "" {
+		name = "v" + strconv.Itoa(g.nextID)
+	}
+	if !g.names[name] {
+		g.names[name] = true
+		return name
+	}
+	for k := max(g.suffix[name], 1); ; k++ {
+		s := name + "." + strconv.Itoa(k)
+		if !g.names[s] {
+			g.names[s] = true
+			if g.suffix == nil {
+				g.suffix = map[string]int{}
+			}
+			g.suffix[name] = k + 1
+			return s
+		}
+	}
+}
+
+// free gives a name back.
+func (g *Graph) free(name string) {
+	delete(g.names, name)
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return
+	}
+	if next, ok := g.suffix[name[:i]]; ok {
+		if k, err := strconv.Atoi(name[i+1:]); err == nil && k < next {
+			g.suffix[name[:i]] = k
+		}
+	}
+}
+
+// Names of values.
+func Names(vs []*Value) []string {
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.Name)
+	}
+	return out
+}
+
+// Clone is a deep copy of the graph; constants are shared.
+func (g *Graph) Clone() *Graph {
+	c := New(g.Name)
+	c.nextID = g.nextID
+	m := map[*Value]*Value{}
+	val := func(v *Value) *Value {
+		if v == nil {
+			return nil
+		}
+		w := m[v]
+		if w == nil {
+			w = &Value{ID: v.ID, Name: v.Name, Type: v.Type, Index: v.Index, Const: v.Const,
+				Holds: slices.Clip(v.Holds)}
+			c.names[v.Name] = true
+			m[v] = w
+		}
+		return w
+	}
+	for _, v := range g.In {
+		c.In = append(c.In, val(v))
+	}
+	for _, n := range g.Nodes {
+		k := &Node{ID: n.ID, Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Origin: n.Origin, Series: n.Series}
+		for _, b := range n.Body {
+			k.Body = append(k.Body, b.Clone())
+		}
+		for i, v := range n.In {
+			w := val(v)
+			k.In = append(k.In, w)
+			if w != nil {
+				w.uses = append(w.uses, Use{k, i})
+			}
+		}
+		for i, v := range n.Out {
+			w := val(v)
+			w.Def, w.Index = k, i
+			k.Out = append(k.Out, w)
+		}
+		c.Nodes = append(c.Nodes, k)
+	}
+	for i, v := range g.Out {
+		c.AddOutput(g.OutNames[i], val(v))
+	}
+	return c
+}
+
+// Remove deletes a node; its outputs must have no readers.
+func (g *Graph) Remove(n *Node) {
+	for _, v := range n.Out {
+		if len(v.uses) > 0 || g.IsOutput(v) {
+			panic(bug.Errorf("removing %s while %s is in use", n, v))
+		}
+	}
+	g.detach(n)
+	i := g.Index(n)
+	if i < 0 {
+		panic(bug.Errorf("removing a node of another graph"))
+	}
+	g.Nodes = append(g.Nodes[:i], g.Nodes[i+1:]...)
+}
+
+func (g *Graph) detach(n *Node) {
+	n.removed = true
+	for i, v := range n.In {
+		if v != nil {
+			v.dropUse(n, i)
+		}
+	}
+	for _, v := range n.Out {
+		g.free(v.Name)
+	}
+}
+
+// RemoveDead deletes every node from which no graph output is reached and
+// reports how many went.
+func (g *Graph) RemoveDead() int {
+	kept := make([]*Node, 0, len(g.Nodes))
+	removed := 0
+	for _, n := range slices.Backward(g.Nodes) {
+		live := false
+		for _, v := range n.Out {
+			live = live || len(v.uses) > 0 || g.IsOutput(v)
+		}
+		if live {
+			kept = append(kept, n)
+		} else {
+			g.detach(n)
+			removed++
+		}
+	}
+	slices.Reverse(kept)
+	g.Nodes = kept
+	return removed
+}
+
+// RemoveUnread removes the nodes that make the given values, if they have no readers,
+// and then all nodes before them that lost their last reader. It gives the removed
+// nodes, in the order of the graph.
+func (g *Graph) RemoveUnread(vs ...*Value) []*Node {
+	var gone []*Node
+	readers := map[*Value]int{} // that stay
+	going := map[*Node]bool{}
+	left := func(v *Value) int {
+		if _, ok := readers[v]; !ok {
+			readers[v] = len(v.uses)
+		}
+		return readers[v]
+	}
+	look := func(v *Value) {
+		if v == nil || v.Def == nil || v.Def.removed || going[v.Def] {
+			return
+		}
+		if !slices.ContainsFunc(v.Def.Out, func(o *Value) bool { return left(o) > 0 || g.IsOutput(o) }) {
+			going[v.Def] = true
+			gone = append(gone, v.Def)
+		}
+	}
+	for _, v := range vs {
+		look(v)
+	}
+	for k := 0; k < len(gone); k++ {
+		for _, v := range gone[k].In {
+			if v != nil {
+				readers[v] = left(v) - 1
+				look(v)
+			}
+		}
+	}
+	slices.SortFunc(gone, func(a, b *Node) int { return g.Index(a) - g.Index(b) })
+	for _, n := range slices.Backward(gone) {
+		g.Remove(n)
+	}
+	return gone
 }

@@ -3,10 +3,14 @@
 package ir
 
 import (
+	"slices"
 	"strconv"
 	"sync/atomic"
 
+	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/syntax"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/ir/types"
 )
 
 // Use is one reader of a value: input Index of Node.
@@ -125,3 +129,124 @@ func (n *Node) Quantised() bool {
 
 // Hold adds names to those of the tensors that v holds.
 func (v *Value) Hold(names ...string) { v.Holds = append(v.Holds, names...) }
+
+// Type is the type of a value.
+type Type = types.Type
+
+// Quant is how the integers of a value stand for reals.
+type Quant = types.Quant
+
+// T is a type in logical order without quantisation.
+func T(d tensor.DType, shape ...int) Type { return types.T(d, shape...) }
+
+// PerTensor is a Quant with one scale and zero point.
+func PerTensor(scale float32, zero int32) *Quant { return types.PerTensor(scale, zero) }
+
+// Identity is 0, 1, ..., n-1.
+func Identity(n int) []int { return types.Identity(n) }
+
+// NHWC is the channels-last memory order of a rank-n [N, C, spatial...] value.
+func NHWC(rank int) []int { return types.NHWC(rank) }
+
+// Rand is a seeded tensor for tests, the "rand SEED" of the text form.
+func Rand(seed uint64, d tensor.DType, shape []int) *tensor.Dense { return syntax.Rand(seed, d, shape) }
+
+// SetInput replaces input i of n (growing the list), keeping the use lists.
+func (g *Graph) SetInput(n *Node, i int, v *Value) {
+	for len(n.In) <= i {
+		n.In = append(n.In, nil)
+	}
+	if old := n.In[i]; old != nil {
+		old.dropUse(n, i)
+	}
+	n.In[i] = v
+	if v != nil {
+		v.uses = append(v.uses, Use{n, i})
+	}
+	n.dropAbsent()
+}
+
+func (v *Value) dropUse(n *Node, i int) {
+	use := Use{n, i}
+	for k, l := 0, len(v.uses)-1; k <= l; k, l = k+1, l-1 { // rewrites go through uses from either end
+		if v.uses[k] == use {
+			v.uses = append(v.uses[:k], v.uses[k+1:]...)
+			return
+		}
+		if v.uses[l] == use {
+			v.uses = append(v.uses[:l], v.uses[l+1:]...)
+			return
+		}
+	}
+	panic(bug.Errorf("use list of %s lacks %s", v, n))
+}
+
+// ReplaceUses makes every reader of old (graph outputs too) read v instead, which
+// from then on holds the tensors that old held (Value.Holds).
+func (g *Graph) ReplaceUses(old, v *Value) {
+	if old == v {
+		return
+	}
+	for _, u := range old.uses {
+		u.Node.In[u.Index] = v
+	}
+	v.uses = append(v.uses, old.uses...)
+	old.uses = nil
+	v.Hold(old.Holds...)
+	old.Holds = nil
+	g.ReplaceOutput(old, v)
+}
+
+// SoleUse is the only reader of v, or nil when there are others or v is a
+// graph output.
+func (g *Graph) SoleUse(v *Value) *Node {
+	if len(v.uses) != 1 || g.IsOutput(v) {
+		return nil
+	}
+	return v.uses[0].Node
+}
+
+// AddOutput makes v a graph output under the given name.
+func (g *Graph) AddOutput(name string, v *Value) {
+	g.noteOutput(len(g.Out), v)
+	g.Out = append(g.Out, v)
+	g.OutNames = append(g.OutNames, name)
+}
+
+func (g *Graph) noteOutput(i int, v *Value) {
+	if g.outs == nil {
+		g.outs = map[*Value][]int{}
+	}
+	g.outs[v] = append(g.outs[v], i)
+}
+
+// SetOutput puts v in the place of output i, which keeps its name.
+func (g *Graph) SetOutput(i int, v *Value) {
+	old := g.Out[i]
+	if at := g.outs[old]; len(at) > 1 {
+		g.outs[old] = slices.DeleteFunc(at, func(k int) bool { return k == i })
+	} else {
+		delete(g.outs, old)
+	}
+	g.Out[i] = v
+	g.noteOutput(i, v)
+}
+
+// ReplaceOutput puts v in the place of every output that is old.
+func (g *Graph) ReplaceOutput(old, v *Value) {
+	if old == v {
+		return
+	}
+	at := g.outs[old]
+	delete(g.outs, old)
+	for _, i := range at {
+		g.Out[i] = v
+		g.noteOutput(i, v)
+	}
+}
+
+// ClearOutputs takes all outputs away.
+func (g *Graph) ClearOutputs() { g.Out, g.OutNames, g.outs = nil, nil, nil }
+
+// IsOutput reports whether v is a graph output.
+func (g *Graph) IsOutput(v *Value) bool { return len(g.outs[v]) > 0 }

@@ -17,17 +17,16 @@ func anyOp(domain, name string) *OpDef {
 	if name == "Unknown" {
 		return nil
 	}
-	return &OpDef{Name: name, Domain: domain, MaxIn: -1, MaxOut: -1,
-		Infer: func(n *Node) ([]Type, error) {
-			if len(n.In) == 0 || n.In[0] == nil {
-				return nil, Errf(n, "arity", "has no input 0")
-			}
-			t := make([]Type, len(n.Out))
-			for i := range t {
-				t[i] = T(n.In[0].Type.DType, n.In[0].Type.Shape...)
-			}
-			return t, nil
-		}}
+	return &OpDef{Name: name, Domain: domain, MaxIn: -1, MaxOut: -1, Infer: func(n *Node) ([]Type, error) {
+		if len(n.In) == 0 || n.In[0] == nil {
+			return nil, Errf(n, "arity", "has no input 0")
+		}
+		t := make([]Type, len(n.Out))
+		for i := range t {
+			t[i] = T(n.In[0].Type.DType, n.In[0].Type.Shape...)
+		}
+		return t, nil
+	}}
 }
 
 // everything uses each construct of the grammar once.

@@ -5,6 +5,9 @@ package ir
 import (
 	"fmt"
 	"slices"
+
+	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Verify checks the structure of the graph: SSA, topological order, use
@@ -143,4 +146,142 @@ func checkType(t Type) []string {
 		}
 	}
 	return e
+}
+
+// InferNode runs the operator's checks of arity and attributes and its Infer, and holds constants against
+// its limits.
+func InferNode(n *Node) (_ []Type, err error) {
+	defer fail.Catch(&err)
+	op := n.Op
+	if len(n.In) < op.MinIn || op.MaxIn >= 0 && len(n.In) > op.MaxIn {
+		want := fmt.Sprintf("%d to %d", op.MinIn, op.MaxIn)
+		if op.MaxIn < 0 {
+			want = fmt.Sprintf("at least %d", op.MinIn)
+		}
+		return nil, Errf(n, "arity", "has %d inputs, want %s", len(n.In), want)
+	}
+	for i := 0; i < op.MinIn; i++ {
+		if n.In[i] == nil {
+			return nil, Errf(n, "arity", "input %d is missing", i)
+		}
+	}
+	for _, s := range op.Attrs {
+		if a, ok := n.Attrs[s.Name]; ok && a.Kind != s.Kind {
+			return nil, Errf(n, "attr-kind", "attribute %s has the wrong type", s.Name)
+		} else if !ok && s.Required {
+			return nil, Errf(n, "attr-missing", "attribute %s is required", s.Name)
+		}
+	}
+	types := fail.Must(op.Infer(n))
+	if op.Limits != nil {
+		fail.Check(checkLimits(n, op.Limits(n), n.ConstIn))
+	}
+	if len(types) < len(n.Out) {
+		return nil, Errf(n, "arity", "gives %d outputs, %d are used", len(types), len(n.Out))
+	}
+	for i := range n.Out {
+		if _, err := tensor.Elems(types[i].Shape); err != nil {
+			return nil, Errf(n, "shape", "output %d: %v", i, err)
+		}
+	}
+	return types, nil
+}
+
+// Reinfer recomputes the types of a node's outputs after its inputs or
+// attributes changed. The outputs keep their quantisation, and their memory order
+// where the rank is the same.
+func (g *Graph) Reinfer(n *Node) error {
+	types, err := InferNode(n)
+	if err != nil {
+		return err
+	}
+	for i, v := range n.Out {
+		old := v.Type
+		t := types[i]
+		if old.Quant != nil {
+			t.DType, t.Quant = old.DType, old.Quant
+		}
+		if len(old.Shape) == len(t.Shape) {
+			t.Order = old.Order
+		}
+		v.Type = t
+	}
+	return nil
+}
+
+// Sort restores topological order, keeping the present order where it is
+// free; false when there is a cycle.
+func (g *Graph) Sort() bool {
+	pos := make(map[*Node]int, len(g.Nodes))
+	missing := make(map[*Node]int, len(g.Nodes))
+	for i, n := range g.Nodes {
+		pos[n] = i
+	}
+	var ready nodeHeap
+	for i, n := range g.Nodes {
+		for _, v := range n.In {
+			if v != nil && v.Def != nil {
+				missing[n]++
+			}
+		}
+		if missing[n] == 0 {
+			ready.push(i)
+		}
+	}
+	out := make([]*Node, 0, len(g.Nodes))
+	for len(ready) > 0 {
+		n := g.Nodes[ready.pop()]
+		out = append(out, n)
+		for _, v := range n.Out {
+			for _, u := range v.uses {
+				if missing[u.Node]--; missing[u.Node] == 0 {
+					ready.push(pos[u.Node])
+				}
+			}
+		}
+	}
+	if len(out) != len(g.Nodes) {
+		return false
+	}
+	g.Nodes = out
+	return true
+}
+
+// nodeHeap is a minimal binary heap of positions.
+type nodeHeap []int
+
+func (h *nodeHeap) push(x int) {
+	*h = append(*h, x)
+	s := *h
+	for i := len(s) - 1; i > 0; {
+		p := (i - 1) / 2
+		if s[p] <= s[i] {
+			break
+		}
+		s[p], s[i] = s[i], s[p]
+		i = p
+	}
+}
+
+func (h *nodeHeap) pop() int {
+	s := *h
+	top, last := s[0], len(s)-1
+	s[0] = s[last]
+	s = s[:last]
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= last {
+			break
+		}
+		if c+1 < last && s[c+1] < s[c] {
+			c++
+		}
+		if s[i] <= s[c] {
+			break
+		}
+		s[i], s[c] = s[c], s[i]
+		i = c
+	}
+	*h = s
+	return top
 }

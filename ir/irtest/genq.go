@@ -85,8 +85,7 @@ func genNet(seed uint64, quant bool) *ir.Graph {
 		name = "genqdq"
 	}
 	b := &netBuilder{Rand: rand.New(rand.NewPCG(seed, 0x9d9)), g: ir.New(fmt.Sprintf("%s%d", name, seed)), quant: quant,
-		seed: seed * 10000,
-		vals: map[*ir.Value][]*tensor.Dense{}, by: map[*ir.Value]params{}}
+		seed: seed * 10000, vals: map[*ir.Value][]*tensor.Dense{}, by: map[*ir.Value]params{}}
 	b.acts = [][]tensor.DType{{tensor.I8}, {tensor.I8}, {tensor.I8}, {tensor.U8}, {tensor.U8}, {tensor.I8, tensor.U8},
 		{tensor.I8, tensor.I8, tensor.I16}, {tensor.I16}}[b.IntN(8)]
 	if b.IntN(40) == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -85,4 +86,176 @@ func evalActQ(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		y.SetInt(i, min(max(y.Int(i), int64(lo)), int64(hi)))
 	}
 	return out, nil
+}
+
+// LinearParams reads the scale and zero point of a QuantizeLinear or
+// DequantizeLinear node. ok is false when they are not constant.
+func LinearParams(n *ir.Node) (t tensor.DType, q *ir.Quant, ok bool) {
+	s := n.ConstIn(1)
+	if s == nil {
+		return 0, nil, false
+	}
+	in := n.In[0].Type
+	q = &ir.Quant{Axis: -1, Scale: make([]float32, s.Len()), Zero: make([]int32, s.Len())}
+	for i := range q.Scale {
+		q.Scale[i] = float32(s.Float(i))
+		if !(q.Scale[i] > 0) || math.IsInf(float64(q.Scale[i]), 0) {
+			return 0, nil, false
+		}
+	}
+	if len(s.Shape) > 1 {
+		return 0, nil, false // blocked quantisation
+	}
+	if s.Len() > 1 {
+		q.Axis = ir.AttrsOf[AxisAttr](n).Axis
+		if q.Axis < 0 {
+			q.Axis += len(in.Shape)
+		}
+		if q.Axis < 0 || q.Axis >= len(in.Shape) || in.Shape[q.Axis] != s.Len() {
+			return 0, nil, false
+		}
+	}
+	if n.Op == DequantizeLinear {
+		t = in.DType
+	} else {
+		t = n.Out[0].Type.DType
+	}
+	if v := n.Input(2); v != nil {
+		if v.Const == nil || v.Const.Len() != s.Len() {
+			return 0, nil, false
+		}
+		for i := range q.Zero {
+			q.Zero[i] = int32(v.Const.Int(i))
+		}
+	}
+	return t, q, true
+}
+
+// Meant is the type of an integer value with the quantisation that all DequantizeLinear
+// nodes say that read it, or what only moves it, so that reals can be brought to it; its
+// own type where it has one, is no integer, or is read in another way.
+func Meant(v *ir.Value) ir.Type {
+	if v.Type.Quant != nil || !v.Type.DType.IsInt() {
+		return v.Type
+	}
+	if q := readAs(v, nil); q != nil {
+		return v.Type.WithQuant(v.Type.DType, q)
+	}
+	return v.Type
+}
+
+// readAs is the one quantisation that readers of v take it in, which is that of others
+// (nil: none yet); nil where they take it in another way.
+func readAs(v *ir.Value, others *ir.Quant) *ir.Quant {
+	for _, u := range v.Uses() {
+		n, q := u.Node, (*ir.Quant)(nil)
+		switch {
+		case n.Op == DequantizeLinear && u.Index == 0:
+			if _, p, ok := LinearParams(n); ok && !p.PerAxis() {
+				q = p
+			}
+		case n.Op.Quant == ir.QMove && len(n.Out) == 1 && u.Index == 0 && n.Op.DataIn == nil:
+			q = readAs(n.Out[0], others)
+		}
+		if q == nil || others != nil && !q.Equal(others) {
+			return nil
+		}
+		others = q
+	}
+	return others
+}
+
+// ChannelAffine is x * scale[c] + offset[c], c being the index along a dimension. It stands
+// behind inputs of which each channel gets a quantisation of its own: calibration leaves it
+// in float, as a Mul and an Add, which the quantisation of the input takes in.
+var ChannelAffine = def(ir.OpDef{
+	Name: "ChannelAffine", Domain: "nncc", Doc: "x * scale + offset for each index of an axis of an input",
+	Attrs: ir.Declare[struct {
+		Axis int `attr:",required"`
+	}](),
+	MinIn: 3, Pattern: ir.Broadcast, Quant: ir.QNone,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		fail.Check(wantType(n, 0, floatTypes))
+		shape := n.In[0].Type.Shape
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(shape)))
+		for i, what := range []string{1: "scale", 2: "offset"} {
+			if s := n.In[i].Type.Shape; i > 0 && (len(s) != 1 || s[0] != shape[axis]) {
+				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want [%d], the size of dimension %d "+
+					"of %v", what, i, n.In[i], s, shape[axis], axis, shape)
+			}
+		}
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, y := in[0], tensor.New(in[0].DType, in[0].Shape)
+		axis := fail.Must(Axis(n, ir.AttrsOf[AxisAttr](n).Axis, len(x.Shape)))
+		inner, dim := tensor.Count(x.Shape[axis+1:]), x.Shape[axis]
+		for i, k := 0, x.Len(); i < k; i++ {
+			c := i / inner % dim
+			y.SetFloat(i, float64(x.Float(i)*in[1].Float(c))+in[2].Float(c))
+		}
+		return outs(y)
+	},
+})
+
+// Clip limits x to [min, max]; both bounds are optional scalar inputs. Where
+// min is above max the result is max. Scalar holds for constant bounds only.
+var Clip = def(ir.OpDef{
+	Name: "Clip", Doc: "limits x to [min, max] (optional scalar inputs)", MinIn: 1, MaxIn: 3, Pattern: ir.Elementwise,
+	Straight: true, Activation: true,
+	Finite: true,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		fail.Check(wantType(n, 0, numTypes))
+		for i, what := range []string{1: "min", 2: "max"} {
+			if v := n.Input(i); i > 0 && v != nil && v.Type.Elems() != 1 {
+				return nil, ir.Errf(n, "shape", "%s (input %d, %s) has shape %v, want a scalar", what, i, v,
+					v.Type.Shape)
+			}
+		}
+		fail.Check(wantSameTypes(n, 0, 1, 2))
+		return one(like(n, 0))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		x, mn, mx := in[0], opt(in, 1), opt(in, 2)
+		y := tensor.New(x.DType, x.Shape)
+		if x.DType.IsInt() {
+			lo, hi := x.DType.IntRange()
+			if mn != nil {
+				lo = mn.Int(0)
+			}
+			if mx != nil {
+				hi = mx.Int(0)
+			}
+			for i, k := 0, x.Len(); i < k; i++ {
+				y.SetInt(i, min(max(x.Int(i), lo), hi))
+			}
+			return outs(y)
+		}
+		lo, hi := negInf, posInf
+		if mn != nil {
+			lo = mn.Float(0)
+		}
+		if mx != nil {
+			hi = mx.Float(0)
+		}
+		for i, k := 0, x.Len(); i < k; i++ {
+			y.SetFloat(i, min(max(x.Float(i), lo), hi))
+		}
+		return outs(y)
+	},
+	Scalar: func(n *ir.Node, x float64) float64 {
+		lo, _ := constReal(n, 1, negInf)
+		hi, _ := constReal(n, 2, posInf)
+		return min(max(x, lo), hi)
+	},
+})
+
+// ClipBounds are the bounds of a Clip in the order in which a kernel may apply
+// them, lo <= hi: infinite where absent, both the upper one where the node has
+// them the other way round. False where one is computed at run time or NaN, of
+// which the result is NaN.
+func ClipBounds(n *ir.Node) (lo, hi float64, ok bool) {
+	lo, known := constReal(n, 1, negInf)
+	hi, ok = constReal(n, 2, posInf)
+	return min(lo, hi), hi, known && ok && lo == lo && hi == hi
 }

@@ -3,6 +3,8 @@
 package op
 
 import (
+	"math"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
@@ -119,6 +121,117 @@ func Col2ImGeometry(n *ir.Node) (_ *Col2ImGeom, err error) {
 	g.C = x[1] / taps
 	if _, err := tensor.Elems(append([]int{g.N, g.C}, image...)); err != nil {
 		return nil, ir.Errf(n, "shape", "the output: %v", err)
+	}
+	return g, nil
+}
+
+// DeformConvAttrs are the attributes of DeformConv.
+type DeformConvAttrs struct {
+	Dilations   []int
+	Group       int `default:"1"`
+	KernelShape []int
+	OffsetGroup int `default:"1"`
+	Pads        []int
+	Strides     []int
+	AutoPad     string `default:"NOTSET"`
+}
+
+// DeformConv is a two-dimensional convolution whose taps are shifted by
+// computed offsets (input 2, [N, offset groups*taps*2, out...], rows before
+// columns), read by bilinear interpolation and, where input 4 is given, weighted
+// by a mask [N, offset groups*taps, out...]. Input 3 is the bias.
+var DeformConv = def(ir.OpDef{
+	Name: "DeformConv", Doc: "convolution with computed offsets of its taps",
+	Attrs: ir.Declare[DeformConvAttrs](),
+	MinIn: 3, MaxIn: 5, Pattern: ir.Opaque,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		fail.Check(floatInputs(n, 0, 1, 2, 3, 4))
+		g := fail.Must(DeformGeometry(n))
+		return one(ir.T(n.In[0].Type.DType, append([]int{g.N, g.COut}, g.Out...)...))
+	},
+	Eval: func(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
+		g := fail.Must(DeformGeometry(n))
+		x, w, off := floatsOf(in[0]), floatsOf(in[1]), floatsOf(in[2])
+		var bias, mask []float64
+		if d := opt(in, 3); d != nil {
+			bias = floatsOf(d)
+		}
+		if d := opt(in, 4); d != nil {
+			mask = floatsOf(d)
+		}
+		H, W, out, taps := g.In[0], g.In[1], product(g.Out), g.Taps()
+		ci, co, og := g.CIn/g.Group, g.COut/g.Group, ir.AttrsOf[DeformConvAttrs](n).OffsetGroup
+		y := make([]float64, g.N*g.COut*out)
+		parallel(g.N*g.COut, func(job int) {
+			b, m := job/g.COut, job%g.COut
+			for o := range out {
+				acc := 0.0
+				if bias != nil {
+					acc = bias[m]
+				}
+				for c := range ci {
+					ch := m/co*ci + c
+					grp := ch / (g.CIn / og)
+					for t := range taps {
+						at := (b*og+grp)*taps + t
+						py := float64(o/g.Out[1]*g.Strides[0]-g.PadBegin[0]+t/g.Kernel[1]*g.Dilations[0]) +
+							off[at*2*out+o]
+						px := float64(o%g.Out[1]*g.Strides[1]-g.PadBegin[1]+t%g.Kernel[1]*g.Dilations[1]) +
+							off[(at*2+1)*out+o]
+						v := bilinear(x[(b*g.CIn+ch)*H*W:], H, W, py, px)
+						if mask != nil {
+							v *= mask[at*out+o]
+						}
+						acc += v * w[(m*ci+c)*taps+t]
+					}
+				}
+				y[job*out+o] = acc
+			}
+		})
+		return outs(fromFloats(in[0].DType, append([]int{g.N, g.COut}, g.Out...), y))
+	},
+	MACs: func(n *ir.Node) int64 {
+		g, err := DeformGeometry(n)
+		if err != nil {
+			return 0
+		}
+		return int64(g.N) * int64(product(g.Out)) * int64(g.COut) * int64(g.CIn/g.Group) * int64(g.Taps()) * 5
+	},
+})
+
+// bilinear reads a plane between its elements; what lies outside is zero.
+func bilinear(x []float64, h, w int, py, px float64) float64 {
+	if !(py > -1 && px > -1 && py < float64(h) && px < float64(w)) {
+		return 0
+	}
+	y0, x0 := math.Floor(py), math.Floor(px)
+	dy, dx := py-y0, px-x0
+	read := func(r, c int) float64 {
+		if r < 0 || c < 0 || r >= h || c >= w {
+			return 0
+		}
+		return x[r*w+c]
+	}
+	r, c := int(y0), int(x0)
+	return (1-dy)*(1-dx)*read(r, c) + (1-dy)*dx*read(r, c+1) + dy*(1-dx)*read(r+1, c) + dy*dx*read(r+1, c+1)
+}
+
+// DeformGeometry checks a DeformConv node.
+func DeformGeometry(n *ir.Node) (_ *ConvGeom, err error) {
+	defer fail.Catch(&err)
+	bare := n.Bare() // a convolution's bias is input 2
+	bare.In = n.In[:2]
+	g := fail.Must(ConvGeometry(bare))
+	refuse(n, len(g.In) != 2, "rank", "the input %s has shape %v, want [N, C, H, W]", n.In[0], n.In[0].Type.Shape)
+	og := ir.AttrsOf[DeformConvAttrs](n).OffsetGroup
+	refuse(n, og < 1 || g.CIn%og != 0, "group", "offset_group %d does not divide the %d input channels", og, g.CIn)
+	fail.Check(checkBias(n, 3, g.COut))
+	for i, k := range map[int]int{2: 2, 4: 1} {
+		v := n.Input(i)
+		want := []int{g.N, og * g.Taps() * k, g.Out[0], g.Out[1]}
+		if v != nil && !sameShape(v.Type.Shape, want) {
+			return nil, ir.Errf(n, "shape", "input %d (%s) has shape %v, want %v", i, v, v.Type.Shape, want)
+		}
 	}
 	return g, nil
 }

@@ -172,8 +172,7 @@ func ConvGeometry(n *ir.Node) (_ *ConvGeom, err error) {
 	}
 	win := fail.Must(readWindow(n, kernel, true))
 	g := &ConvGeom{N: x[0], CIn: x[1], Group: ir.AttrsOf[GroupAttr](n).Group, In: append([]int(nil), x[2:]...),
-		Kernel:  kernel,
-		Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd,
+		Kernel: kernel, Strides: win.strides, Dilations: win.dilations, PadBegin: win.padBegin, PadEnd: win.padEnd,
 		Transposed: n.Op.Name == "ConvTranspose"}
 	refuse(n, g.Group < 1, "group", "attribute group is %d, want at least 1", g.Group)
 	refuse(n, g.CIn < 1 || g.CIn%g.Group != 0, "group", "group %d does not divide the %d input channels", g.Group,

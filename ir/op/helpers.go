@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package op defines the operators: one ir.OpDef each, grouped in files by
+// family. A definition is semantics only (types, reference evaluation, fusion
+// and quantisation kind); how an operator becomes C is in lower/kernel.
 package op
 
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -151,3 +157,265 @@ func wantRank(n *ir.Node, i, rank int) error {
 func sameShape(a, b []int) bool { return slices.Equal(a, b) }
 
 var negInf, posInf = math.Inf(-1), math.Inf(1)
+
+// typeSet is a set of element types with the words that an error uses.
+type typeSet struct {
+	want string
+	has  func(tensor.DType) bool
+}
+
+var (
+	floatTypes  = typeSet{"a floating-point type", tensor.DType.IsFloat}
+	intTypes    = typeSet{"an integer type", tensor.DType.IsInt}
+	numTypes    = typeSet{"a numeric type", func(d tensor.DType) bool { return d.IsFloat() || d.IsInt() }}
+	signedTypes = typeSet{"a signed numeric type", func(d tensor.DType) bool { return d.IsFloat() || d.IsSigned() }}
+	boolTypes   = typeSet{"bool", func(d tensor.DType) bool { return d == tensor.Bool }}
+	anyTypes    = typeSet{"any type", func(d tensor.DType) bool { return d != tensor.Invalid }}
+)
+
+// wantType checks the element type of input i; integers that stand for reals
+// count as a real type.
+func wantType(n *ir.Node, i int, s typeSet) error {
+	t := n.In[i].Type
+	if t.Quant != nil || s.has(t.DType) {
+		return nil
+	}
+	return ir.Errf(n, "dtype", "input %d (%s) is of type %s, want %s", i, n.In[i], t.DType, s.want)
+}
+
+// quantIn reports whether any input is quantised: then inputs may differ in
+// element type, since all of them stand for reals.
+func quantIn(n *ir.Node) bool {
+	for _, v := range n.In {
+		if v != nil && v.Type.Quant != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// wantSameTypes checks that all given inputs that are present have one type.
+func wantSameTypes(n *ir.Node, idx ...int) error {
+	if quantIn(n) {
+		return nil
+	}
+	first := -1
+	for _, i := range idx {
+		if n.Input(i) == nil {
+			continue
+		}
+		if first < 0 {
+			first = i
+		} else if a, b := n.In[first].Type.DType, n.In[i].Type.DType; a != b {
+			return ir.Errf(n, "dtype", "input %d (%s) is of type %s, input %d (%s) of type %s; want the same type",
+				first, n.In[first], a, i, n.In[i], b)
+		}
+	}
+	return nil
+}
+
+// like is the type of input i without memory order and quantisation: the
+// inferred type of operators that keep shape and element type.
+func like(n *ir.Node, i int) ir.Type { return ir.T(n.In[i].Type.DType, n.In[i].Type.Shape...) }
+
+// expand broadcasts d to shape, into new memory unless nothing changes.
+func expand(d *tensor.Dense, shape []int) *tensor.Dense {
+	if sameShape(d.Shape, shape) {
+		return d
+	}
+	out := tensor.New(d.DType, shape)
+	tensor.Gather(out, d, shape, broadcastStrides(d.Shape, shape), 0)
+	return out
+}
+
+// broadcastStrides are the strides with which a tensor of shape s is read as
+// one of shape out: 0 along broadcast dimensions.
+func broadcastStrides(s, out []int) []int {
+	st := tensor.Strides(s)
+	r := make([]int, len(out))
+	for i := range s {
+		if s[i] != 1 {
+			r[len(out)-len(s)+i] = st[i]
+		}
+	}
+	return r
+}
+
+// constReal is the real that the one-element constant input i stands for, or
+// def where the input is absent. ok is false for a value known only at run time.
+func constReal(n *ir.Node, i int, def float64) (x float64, ok bool) {
+	v := n.Input(i)
+	switch {
+	case v == nil:
+		return def, true
+	case v.Const == nil || v.Const.Len() != 1:
+		return def, false
+	case v.Type.Quant != nil:
+		return ir.Dequantise(v.Const, v.Type.Quant).Float(0), true
+	}
+	return v.Const.Float(0), true
+}
+
+// floatsOf is the data as float64, without a copy where it is float64.
+// The result must not be changed.
+func floatsOf(d *tensor.Dense) []float64 {
+	if s, ok := d.Data.([]float64); ok {
+		return s
+	}
+	return d.Floats()
+}
+
+// fromFloats stores float64 results as type dt, without a copy for F64.
+func fromFloats(dt tensor.DType, shape []int, v []float64) *tensor.Dense {
+	if dt == tensor.F64 {
+		return tensor.Of(shape, v)
+	}
+	return tensor.FromFloats(dt, shape, v)
+}
+
+type key struct{ domain, name string }
+
+var set = map[key]*ir.OpDef{}
+
+// def registers an operator while package variables are initialised. A
+// definition's functions must not name their own variable (Go reports an
+// initialisation cycle): use Get inside this package.
+func def(d ir.OpDef) *ir.OpDef {
+	k := key{d.Domain, d.Name}
+	if set[k] != nil {
+		panic(bug.Errorf("operator %s is defined twice", d.Name))
+	}
+	if d.MaxIn == 0 && d.MinIn > 0 {
+		d.MaxIn = d.MinIn
+	}
+	if d.MinOut == 0 {
+		d.MinOut = 1
+	}
+	if d.MaxOut == 0 {
+		d.MaxOut = d.MinOut
+	}
+	d.Infer, d.Eval, d.EvalQ = infers(d.Infer), evaluates(d.Eval), evaluates(d.EvalQ)
+	p := &d
+	set[k] = p
+	return p
+}
+
+// infers and evaluates return what ends a definition's functions by way of fail as their error.
+func infers(f func(*ir.Node) ([]ir.Type, error)) func(*ir.Node) ([]ir.Type, error) {
+	if f == nil {
+		return nil
+	}
+	return func(n *ir.Node) (_ []ir.Type, err error) {
+		defer fail.Catch(&err)
+		return f(n)
+	}
+}
+
+func evaluates(f evalFunc) evalFunc {
+	if f == nil {
+		return nil
+	}
+	return func(n *ir.Node, in []*tensor.Dense) (_ []*tensor.Dense, err error) {
+		defer fail.Catch(&err)
+		return f(n, in)
+	}
+}
+
+type evalFunc = func(*ir.Node, []*tensor.Dense) ([]*tensor.Dense, error)
+
+// Get is the operator of a domain ("" is ai.onnx), or nil.
+func Get(domain, name string) *ir.OpDef {
+	if domain == "ai.onnx" {
+		domain = ""
+	}
+	return set[key{domain, name}]
+}
+
+// All lists every operator by domain and name.
+func All() []*ir.OpDef {
+	out := make([]*ir.OpDef, 0, len(set))
+	for _, d := range set {
+		out = append(out, d)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Domain != out[j].Domain {
+			return out[i].Domain < out[j].Domain
+		}
+		return out[i].Name < out[j].Name
+	})
+	return out
+}
+
+// Attributes that several operators have, each with a default of its own, for
+// who reads one of them on any of these operators (ir.AttrsOf).
+type (
+	// AlphaAttr is the attribute alpha.
+	AlphaAttr struct{ Alpha float32 }
+	// AutoPadAttr is the attribute auto_pad.
+	AutoPadAttr struct{ AutoPad string }
+	// AxesAttr is the attribute axes.
+	AxesAttr struct{ Axes []int }
+	// AxisAttr is the attribute axis.
+	AxisAttr struct{ Axis int }
+	// BetaAttr is the attribute beta.
+	BetaAttr struct{ Beta float32 }
+	// BiasAttr is the attribute bias.
+	BiasAttr struct{ Bias float32 }
+	// BlocksizeAttr is the attribute blocksize.
+	BlocksizeAttr struct{ Blocksize int }
+	// CoordinateTransformationModeAttr is the attribute coordinate_transformation_mode.
+	CoordinateTransformationModeAttr struct{ CoordinateTransformationMode string }
+	// DilationsAttr is the attribute dilations.
+	DilationsAttr struct{ Dilations []int }
+	// DirectionAttr is the attribute direction.
+	DirectionAttr struct{ Direction string }
+	// EpsilonAttr is the attribute epsilon.
+	EpsilonAttr struct{ Epsilon float32 }
+	// GroupAttr is the attribute group.
+	GroupAttr struct{ Group int }
+	// KeepdimsAttr is the attribute keepdims.
+	KeepdimsAttr struct{ Keepdims int }
+	// KernelShapeAttr is the attribute kernel_shape.
+	KernelShapeAttr struct{ KernelShape []int }
+	// ModeAttr is the attribute mode.
+	ModeAttr struct{ Mode string }
+	// PAttr is the attribute p.
+	PAttr struct{ P int }
+	// PadsAttr is the attribute pads.
+	PadsAttr struct{ Pads []int }
+	// ReductionAttr is the attribute reduction.
+	ReductionAttr struct{ Reduction string }
+	// SortedAttr is the attribute sorted.
+	SortedAttr struct{ Sorted int }
+	// StashTypeAttr is the attribute stash_type.
+	StashTypeAttr struct{ StashType int }
+	// StridesAttr is the attribute strides.
+	StridesAttr struct{ Strides []int }
+	// ToAttr is the attribute to.
+	ToAttr struct{ To int }
+	// ValueAttr is the attribute value.
+	ValueAttr struct{ Value *tensor.Dense }
+)
+
+// roundingAttr marks nodes whose kernel requantises with one rounding.
+const roundingAttr = "single_rounding"
+
+// Rounding is how the kernel that computes an int8 node requantises: as
+// TensorFlow Lite does, unless SetRounding says that it is a kernel of a
+// CMSIS-NN that was built with CMSIS_NN_USE_SINGLE_ROUNDING.
+func Rounding(n *ir.Node) fixp.Rounding {
+	if _, single := n.Attrs[roundingAttr]; single {
+		return fixp.SingleRounding
+	}
+	return fixp.DoubleRounding
+}
+
+// SetRounding makes the reference evaluation of a node round as its kernel
+// does. It has no counterpart in ONNX.
+func SetRounding(n *ir.Node, r fixp.Rounding) {
+	if r == fixp.SingleRounding {
+		n.SetAttr(roundingAttr, ir.Int(1))
+	} else {
+		n.DropAttr(roundingAttr)
+	}
+}

@@ -81,8 +81,7 @@ func matMulIntegers[T int32 | int64](g *MatGeom, in []*tensor.Dense) *tensor.Den
 	b := centred[T](in[1], opt(in, 3), 1, g.N)
 	y := make([]T, len(g.A)*g.M*g.N)
 	parallel(len(g.A), func(i int) {
-		gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:],
-			g.N)
+		gemm(false, false, g.M, g.N, g.K, 1, a[g.A[i]*g.M*g.K:], g.K, b[g.B[i]*g.K*g.N:], g.N, 0, y[i*g.M*g.N:], g.N)
 	})
 	return tensor.Of(g.Shape, y)
 }
@@ -114,8 +113,7 @@ func zeroPoints(n *ir.Node, i, z, count int) error {
 	if v == nil {
 		return nil
 	}
-	refuse(n, v.Type.DType != dt, "dtype", "the zero point %s is of type %s, its data of type %s", v, v.Type.DType,
-		dt)
+	refuse(n, v.Type.DType != dt, "dtype", "the zero point %s is of type %s, its data of type %s", v, v.Type.DType, dt)
 	if k := v.Type.Elems(); k != 1 && k != count {
 		return ir.Errf(n, "shape", "the zero point %s has shape %v, want one element or %d", v, v.Type.Shape, count)
 	}

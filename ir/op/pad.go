@@ -25,8 +25,7 @@ var Pad = def(ir.OpDef{
 		g := fail.Must(PadGeometry(n))
 		x := n.In[0].Type
 		if f := n.Input(2); f != nil {
-			refuse(n, f.Type.Elems() != 1, "shape", "the fill value %s has shape %v, want one element", f,
-				f.Type.Shape)
+			refuse(n, f.Type.Elems() != 1, "shape", "the fill value %s has shape %v, want one element", f, f.Type.Shape)
 			if x.Quant == nil && f.Type.DType != x.DType {
 				return nil, ir.Errf(n, "dtype", "the fill value %s is of type %s, the data of type %s", f, f.Type.DType,
 					x.DType)

@@ -200,8 +200,7 @@ var orderable = typeSet{"a numeric type or bool", func(d tensor.DType) bool { re
 var (
 	addC = ir.CForm{F64: "a + b", I64: "(int64_t)((uint64_t)a + (uint64_t)(b))", U64: "a + b"}
 
-	addSquareC = ir.CForm{F64: "a + b * b", I64: "(int64_t)((uint64_t)a + (uint64_t)b * (uint64_t)b)",
-		U64: "a + b * b"}
+	addSquareC = ir.CForm{F64: "a + b * b", I64: "(int64_t)((uint64_t)a + (uint64_t)b * (uint64_t)b)", U64: "a + b * b"}
 )
 
 // throughDouble is a function of <math.h> of a, in double for integers, too.

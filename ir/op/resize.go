@@ -184,10 +184,8 @@ func ResizeGeometry(n *ir.Node) (_ *ResizeGeom, err error) {
 	x := n.In[0].Type.Shape
 	s := sampler{mode: ir.AttrsOf[ModeAttr](n).Mode, nearest: attrs.NearestMode,
 		coord: ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode,
-		a:     float64(attrs.CubicCoeffA), exclude: attrs.ExcludeOutside != 0,
-		antialias: attrs.Antialias != 0}
-	refuse(n, !oneOf(s.mode, "nearest", "linear", "cubic"), "mode", "mode is %q, want nearest, linear or cubic",
-		s.mode)
+		a:     float64(attrs.CubicCoeffA), exclude: attrs.ExcludeOutside != 0, antialias: attrs.Antialias != 0}
+	refuse(n, !oneOf(s.mode, "nearest", "linear", "cubic"), "mode", "mode is %q, want nearest, linear or cubic", s.mode)
 	if !oneOf(s.coord, "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
 		"tf_crop_and_resize", "tf_half_pixel_for_nn") {
 		return nil, ir.Errf(n, "mode", "coordinate_transformation_mode is %q, which is unknown", s.coord)

@@ -371,3 +371,87 @@ func (b *Boxes) side(m *Map, axis, cell, place int, t, size float32) [2]float32 
 	half := float32(size * 0.5)
 	return [2]float32{t - half, t + half}
 }
+
+// Suppress goes through a list, best first, and keeps what overlaps none that was kept by
+// more than iou; at most so many. Agnostic compares boxes of different labels, too. It
+// works in the list's memory.
+func Suppress(list []Box, iou float32, agnostic bool, most int) []Box {
+	kept := list[:0]
+	for _, x := range list {
+		if len(kept) == most {
+			break
+		}
+		free := true
+		for _, k := range kept {
+			if (agnostic || k.Label == x.Label) && IoU(k, x) > iou {
+				free = false
+				break
+			}
+		}
+		if free {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// IoU is the area that two boxes share, in proportion to what they cover together; 0 where
+// one has no area.
+func IoU(a, b Box) float32 {
+	one := float32((a.Y1 - a.Y0) * (a.X1 - a.X0))
+	two := float32((b.Y1 - b.Y0) * (b.X1 - b.X0))
+	if !(one > 0 && two > 0) {
+		return 0
+	}
+	h := max(min(a.Y1, b.Y1)-max(a.Y0, b.Y0), 0)
+	w := max(min(a.X1, b.X1)-max(a.X0, b.X0), 0)
+	both := float32(h * w)
+	return both / (one + two - both)
+}
+
+// Priors are boxes of a shape, of sizes that grow from map to map: sides scale *
+// sqrt(aspect) and scale / sqrt(aspect) of the input at the middle of each cell.
+type Priors struct {
+	Grids   [][2]int  // columns, rows of each map
+	Scales  []float64 // of each map
+	Aspects []float64
+	// Between adds a square of the mean of a map's scale and the next one's, behind
+	// the last one of scale 1.
+	Between bool
+}
+
+// Anchors is how many boxes lie in a cell.
+func (p *Priors) Anchors() int {
+	if p.Between {
+		return len(p.Aspects) + 1
+	}
+	return len(p.Aspects)
+}
+
+// Table has centre x, y, width and height of every box as parts of the input: map, row,
+// column, aspect.
+func (p *Priors) Table() []float64 {
+	var out []float64
+	for i, g := range p.Grids {
+		var sizes [][2]float64
+		for _, a := range p.Aspects {
+			sizes = append(sizes, [2]float64{p.Scales[i] * math.Sqrt(a), p.Scales[i] / math.Sqrt(a)})
+		}
+		if p.Between {
+			next := 1.
+			if i+1 < len(p.Scales) {
+				next = p.Scales[i+1]
+			}
+			s := math.Sqrt(p.Scales[i] * next)
+			sizes = append(sizes, [2]float64{s, s})
+		}
+		for row := range g[1] {
+			for col := range g[0] {
+				for _, s := range sizes {
+					out = append(out, (float64(col)+0.5)/float64(g[0]), (float64(row)+0.5)/float64(g[1]), s[0], s[1])
+				}
+			}
+		}
+	}
+	return out
+}

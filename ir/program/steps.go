@@ -2,7 +2,9 @@
 
 package program
 
-import "slices"
+import (
+	"slices"
+)
 
 // Until is the step before which the bytes of a buffer are as they were at the
 // start: the first step that writes over any of them, len(Steps) where none does.
@@ -27,4 +29,156 @@ func (p *Program) From(buffer int) int {
 		last = max(last, live[w].first)
 	}
 	return last
+}
+
+// Steps before the first one.
+const before = -1
+
+// lifetime of a buffer: from the first step that writes bytes of it (before,
+// for inputs) to the last one that reads them, through views, too. len(Steps)
+// stands for the caller, who reads outputs.
+type lifetime struct {
+	first, last int
+	// own are the buffers written by a step or by the caller whose bytes these
+	// are: the buffer itself, or what it is a view of. None: no step writes it.
+	own []int
+}
+
+// liveness is computed from steps and views alone, not from what the buffers
+// say: Verify and Replay rely on it. It has an entry for each buffer.
+func (p *Program) liveness() []lifetime {
+	live := make([]lifetime, len(p.Buffers))
+	for _, x := range p.Inputs {
+		live[x.Buffer] = lifetime{before, before, []int{x.Buffer}}
+	}
+	for k, s := range p.Steps {
+		for _, b := range s.Out {
+			live[b] = lifetime{k, k, []int{b}}
+		}
+	}
+	for _, s := range p.Views {
+		l := lifetime{len(p.Steps), before, nil}
+		for _, b := range s.operands() {
+			l.first = min(l.first, live[b].first)
+			l.own = append(l.own, live[b].own...)
+		}
+		slices.Sort(l.own)
+		l.own, l.last = slices.Compact(l.own), l.first
+		for _, b := range s.Out {
+			live[b] = l
+		}
+	}
+	read := func(b, k int) {
+		l := &live[b]
+		l.last = max(l.last, k)
+		for _, w := range l.own {
+			live[w].last = max(live[w].last, k)
+		}
+	}
+	for k, s := range p.Steps {
+		for _, b := range s.operands() {
+			read(b, k)
+		}
+	}
+	for _, x := range p.Outputs {
+		read(x.Buffer, len(p.Steps))
+	}
+	for _, x := range p.States {
+		if !p.InPlace(x) {
+			read(p.Inputs[x.In].Buffer, len(p.Steps))
+		}
+	}
+	return live
+}
+
+// Live are, for each buffer, the first and the last step that need its bytes,
+// computed from the steps alone.
+func (p *Program) Live() (first, last []int) {
+	for _, l := range p.liveness() {
+		first = append(first, max(l.first, 0))
+		last = append(last, max(min(l.last, len(p.Steps)-1), l.first, 0))
+	}
+	return first, last
+}
+
+// written reports whether a step or the caller writes buffer b itself: it is no
+// view.
+func (l *lifetime) written(b int) bool { return len(l.own) == 1 && l.own[0] == b }
+
+// extent is the bytes of a value: one run, or rows of row bytes pitch apart.
+type extent struct{ at, bytes, row, pitch int }
+
+// extent is where the value of a buffer lies in its memory, its views' bytes
+// left out.
+func (b *Buffer) extent() extent {
+	n := b.Bytes
+	if !b.IsScratch() {
+		n = b.Type.Bytes()
+	}
+	return extent{b.Offset, n, b.Row, b.Pitch}
+}
+
+// extent of a buffer among all bytes of the program: the state's memory counts
+// as lying behind the arena.
+func (p *Program) extent(buffer int) extent {
+	e := p.Buffers[buffer].extent()
+	e.at = p.Address(buffer)
+	return e
+}
+
+// Address of a buffer among all bytes of the program: the state's memory counts
+// as lying behind the arena.
+func (p *Program) Address(buffer int) int {
+	b := &p.Buffers[buffer]
+	if b.Kept {
+		return p.ArenaBytes + b.Offset
+	}
+	return b.Offset
+}
+
+// end is the place behind the last byte.
+func (e extent) end() int {
+	if e.pitch == 0 || e.bytes == 0 {
+		return e.at + e.bytes
+	}
+	return e.at + (e.bytes/e.row-1)*e.pitch + e.row
+}
+
+// runs calls f for every run of bytes, in order.
+func (e extent) runs(f func(at, n int)) {
+	if e.pitch == 0 {
+		f(e.at, e.bytes)
+		return
+	}
+	for i := range e.bytes / e.row {
+		f(e.at+i*e.pitch, e.row)
+	}
+}
+
+// gather copies the bytes out of memory.
+func (e extent) gather(memory []byte) []byte {
+	b := make([]byte, 0, e.bytes)
+	e.runs(func(at, n int) { b = append(b, memory[at:at+n]...) })
+	return b
+}
+
+// meets reports whether two values share a byte.
+func (e extent) meets(o extent) bool {
+	switch {
+	case e.bytes == 0 || o.bytes == 0 || e.at >= o.end() || o.at >= e.end():
+		return false
+	case e.pitch == 0 && o.pitch == 0:
+		return true
+	case e.pitch == o.pitch:
+		d := ((o.at-e.at)%e.pitch + e.pitch) % e.pitch
+		return d < e.row || d+o.row > e.pitch
+	case e.pitch != 0 && o.pitch != 0:
+		return true // never at the same time in one storage
+	case e.pitch == 0:
+		e, o = o, e
+	}
+	// The last row of e that begins before o ends reaches into o, or none does.
+	i := (o.at + o.bytes - 1 - e.at) / e.pitch
+	i = min(i, e.bytes/e.row-1)
+	return e.at+i*e.pitch+e.row > o.at
 }

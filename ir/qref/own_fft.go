@@ -2,7 +2,11 @@
 
 package qref
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
 
 // FFT is a discrete Fourier transform of N real numbers, or of N complex ones, by
 // Stockham's passes of radix 4, 2, 3 and 5. It is the definition of nncc_spectrum_*:
@@ -260,4 +264,355 @@ func Power(spectrum []float32) []float32 {
 // rounds a number at most eight times, the split four times and the window once.
 func FFTError(n int) float64 {
 	return float64(8*len(planFFT(n).Radix)+5) * 0x1p-24
+}
+
+// FixedFFT is a discrete Fourier transform of integers in 32-bit fixed point, for cores
+// without an FPU: window and factors are 16-bit fractions (Q15), samples and everything
+// between them 32-bit integers of one scale, which has room for every bin of every
+// signal. It is the definition of nncc_spectrum_fixed_*, bit for bit.
+type FixedFFT struct {
+	// FFT has length and passes; its Twiddle is in Factors.
+	*FFT
+	Factors []int16
+	// Window is in units of 1/32767 of its largest value; a sample times it loses Shift
+	// bits.
+	Window []int16
+	Shift  int
+	// Unit is the value of 1 in a spectrum, the square of Unit that in its powers.
+	Unit float32
+}
+
+// MaxFixedFFT is the longest transform in fixed point: of longer ones samples would
+// lose bits of 16.
+const MaxFixedFFT = 1 << 14
+
+// q15 is a fraction of 1, with 1 itself a unit lower.
+func q15(v float64) int16 { return int16(min(math.RoundToEven(v*(1<<15)), 1<<15-1)) }
+
+// NewFixedFFT is the transform of n integers, FFTLength(n) and at most MaxFixedFFT, of
+// which none exceeds peak in magnitude, times the scale and the window, that is not all
+// zero.
+func NewFixedFFT(n, peak int, scale float64, window []float64) *FixedFFT {
+	t := &FixedFFT{FFT: NewFFT(n), Window: make([]int16, len(window))}
+	for _, f := range t.Twiddle {
+		t.Factors = append(t.Factors, q15(float64(f)))
+	}
+	largest := 0.0
+	for _, w := range window {
+		largest = max(largest, math.Abs(w))
+	}
+	if largest == 0 {
+		return t
+	}
+	const one = 1<<15 - 1
+	for i, w := range window {
+		t.Window[i] = int16(math.RoundToEven(w / largest * one))
+	}
+	// A bin has at most n times the largest sample, twice that before the split is halved.
+	for int64(peak)*one*int64(n)>>t.Shift > 1<<29 {
+		t.Shift++
+	}
+	t.Unit = float32(math.Ldexp(scale*largest/one, t.Shift))
+	return t
+}
+
+// FixedFFTError bounds the error of a bin of a transform in fixed point: the first as a
+// part of sqrt(n) times the root of the sum of the squares of its samples (factors are
+// rounded to 2^-15 of 1, once in each pass, in butterflies, the split and the window),
+// the second in units of the result (every pass rounds by half a unit, which grows with
+// the passes behind it).
+func FixedFFTError(n int) (part, units float64) {
+	return float64(3*len(planFFT(n).Radix)+4) * 0x1p-15, 4 * float64(n)
+}
+
+// weigh is sample v times factor j of the window, rounded half up.
+func (t *FixedFFT) weigh(v, j int) int32 {
+	return shiftHalfUp(int32(v)*int32(t.Window[j]), t.Shift)
+}
+
+// shiftHalfUp is v / 2^by, rounded half up.
+func shiftHalfUp(v int32, by int) int32 {
+	if by == 0 {
+		return v
+	}
+	return (v>>(by-1) + 1) >> 1
+}
+
+// complexInt is a complex number of integers.
+type complexInt struct{ re, im int32 }
+
+func (a complexInt) add(b complexInt) complexInt { return complexInt{a.re + b.re, a.im + b.im} }
+func (a complexInt) sub(b complexInt) complexInt { return complexInt{a.re - b.re, a.im - b.im} }
+
+// half is the half, rounded half up.
+func (a complexInt) half() complexInt {
+	return complexInt{shiftHalfUp(a.re, 1), shiftHalfUp(a.im, 1)}
+}
+
+// turn is the product with a fraction, rounded half up.
+func (a complexInt) turn(by int) complexInt {
+	f := q15(float64(turns[by]))
+	return complexInt{roundQ15(int64(a.re) * int64(f)), roundQ15(int64(a.im) * int64(f))}
+}
+
+// mul is the product with a complex fraction: sums of products are rounded once.
+func (a complexInt) mul(re, im int16) complexInt {
+	return complexInt{
+		roundQ15(int64(a.re)*int64(re) - int64(a.im)*int64(im)),
+		roundQ15(int64(a.re)*int64(im) + int64(a.im)*int64(re)),
+	}
+}
+
+func roundQ15(v int64) int32 { return int32((v + 1<<14) >> 15) }
+
+// down is a - i*b, up is a + i*b.
+func (a complexInt) down(b complexInt) complexInt { return complexInt{a.re + b.im, a.im - b.re} }
+func (a complexInt) up(b complexInt) complexInt   { return complexInt{a.re - b.im, a.im + b.re} }
+
+func (t *FixedFFT) complex(x []complexInt) []complexInt {
+	return transform(t.FFT, x, func(a complexInt, i int) complexInt { return a.mul(t.Factors[i], t.Factors[i+1]) })
+}
+
+// Real transforms n integers, 0 outside of the window, which begins at lead, into bins
+// complex numbers, at most n: real and imaginary part, in units of Unit.
+func (t *FixedFFT) Real(samples func(j int) int, lead, bins int) []int32 {
+	z := make([]complexInt, t.M)
+	for j := range t.Window {
+		v, i := t.weigh(samples(j), j), lead+j
+		switch {
+		case t.M == t.N:
+			z[i].re = v
+		case i%2 == 0:
+			z[i/2].re = v
+		default:
+			z[i/2].im = v
+		}
+	}
+	z = t.complex(z)
+	out := z
+	if t.M != t.N {
+		out = make([]complexInt, t.M+1)
+		t.split(z, out)
+	}
+	y := make([]int32, 0, 2*bins)
+	for k := range bins {
+		c := out[min(k, t.N-k)]
+		if 2*k > t.N {
+			c.im = -c.im
+		}
+		y = append(y, c.re, c.im)
+	}
+	return y
+}
+
+// split turns the transform of pairs of samples into that of the samples, bins 0 to M.
+func (t *FixedFFT) split(z, out []complexInt) {
+	m := t.M
+	w := t.Factors[len(t.Factors)-2*((m-1)/2):]
+	out[0], out[m] = complexInt{re: z[0].re + z[0].im}, complexInt{re: z[0].re - z[0].im}
+	for k := 1; 2*k < m; k++ {
+		a, b := z[k], z[m-k]
+		e := complexInt{a.re + b.re, a.im - b.im}
+		o := complexInt{a.re - b.re, a.im + b.im}.mul(w[2*k-2], w[2*k-1])
+		out[k] = e.add(o).half()
+		mirrored := e.sub(o)
+		out[m-k] = complexInt{mirrored.re, -mirrored.im}.half()
+	}
+	if m%2 == 0 {
+		out[m/2] = complexInt{z[m/2].re, -z[m/2].im}
+	}
+}
+
+// Numbers are the numbers of a spectrum as float32.
+func (t *FixedFFT) Numbers(spectrum []int32) []float32 {
+	y := make([]float32, len(spectrum))
+	for i, v := range spectrum {
+		y[i] = float32(v) * t.Unit
+	}
+	return y
+}
+
+// Powers are the squared magnitudes of a spectrum as float32: of the upper 15 bits of the
+// larger part, rounded down.
+func (t *FixedFFT) Powers(spectrum []int32) []float32 {
+	y := make([]float32, len(spectrum)/2)
+	unit := t.Unit * t.Unit
+	for k := range y {
+		re, im := magnitude(spectrum[2*k]), magnitude(spectrum[2*k+1])
+		drop := max(bits.Len32(re|im)-15, 0)
+		re, im = re>>drop, im>>drop
+		y[k] = float32(math.Ldexp(float64(float32(re*re+im*im)*unit), 2*drop))
+	}
+	return y
+}
+
+func magnitude(v int32) uint32 {
+	if v < 0 {
+		v = -v
+	}
+	return uint32(v)
+}
+
+// RealFFT is a real Fourier transform of a power of two in the fixed point of TensorFlow
+// Lite Micro's audio front end (KISS FFT): a complex one of half the length in steps of 4,
+// at last of 2, of which each divides by what it adds up.
+type RealFFT[T int16 | int32] struct {
+	Length  int // of the signal
+	Inverse bool
+	// Twiddles are exp(-2πik/n) of the complex transform, Super the turns between both
+	// halves; pairs of parts. Inverse ones are conjugates.
+	Twiddles, Super []T
+}
+
+// NewRealFFT makes the tables; the length is a power of two from 4 to 16384.
+func NewRealFFT[T int16 | int32](length int, inverse bool) (*RealFFT[T], error) {
+	if length < 4 || length > 1<<14 || length&(length-1) != 0 {
+		return nil, fmt.Errorf("a transform of %d numbers, want a power of two from 4 to 16384", length)
+	}
+	f := &RealFFT[T]{Length: length, Inverse: inverse}
+	n := length / 2
+	turn := func(phase float64) []T {
+		if inverse {
+			phase = -phase
+		}
+		one := float64(sampleMax[T]())
+		return []T{T(math.Floor(.5 + one*math.Cos(phase))), T(math.Floor(.5 + one*math.Sin(phase)))}
+	}
+	for i := range n {
+		f.Twiddles = append(f.Twiddles, turn(-2*math.Pi*float64(i)/float64(n))...)
+	}
+	for i := range n / 2 {
+		f.Super = append(f.Super, turn(-math.Pi*(float64(i+1)/float64(n)+.5))...)
+	}
+	return f, nil
+}
+
+func sampleMax[T int16 | int32]() int64 {
+	if _, short := any(T(0)).(int16); short {
+		return math.MaxInt16
+	}
+	return math.MaxInt32
+}
+
+// turned is a sum of products, rounded to the fraction bits of the type.
+func turned[T int16 | int32](sum int64) T {
+	if _, short := any(T(0)).(int16); short {
+		return T((int32(sum) + 1<<14) >> 15)
+	}
+	return T((sum + 1<<30) >> 31)
+}
+
+// part is x/k, rounded as the transform does it.
+func part[T int16 | int32](x T, k int64) T { return turned[T](int64(x) * (sampleMax[T]() / k)) }
+
+func times[T int16 | int32](r, i T, w []T) (T, T) {
+	return turned[T](int64(r)*int64(w[0]) - int64(i)*int64(w[1])),
+		turned[T](int64(r)*int64(w[1]) + int64(i)*int64(w[0]))
+}
+
+// half is half of a sum, rounded down.
+func half[T int16 | int32](a, b T) T { return T((int32(a) + int32(b)) >> 1) }
+
+// complex transforms x, pairs of parts, into y.
+func (f *RealFFT[T]) complex(x, y []T) {
+	n := f.Length / 2
+	var radix []int
+	for m := n; m > 1; m /= radix[len(radix)-1] {
+		if m%4 == 0 {
+			radix = append(radix, 4)
+		} else {
+			radix = append(radix, 2)
+		}
+	}
+	for o := range n {
+		from, stride, rest, m := 0, 1, o, n
+		for _, p := range radix {
+			m /= p
+			from += rest / m * stride
+			rest %= m
+			stride *= p
+		}
+		copy(y[2*o:2*o+2], x[2*from:])
+	}
+	m := 1
+	for i := len(radix) - 1; i >= 0; i-- {
+		stride := n / (m * radix[i])
+		for at := 0; at < n; at += m * radix[i] {
+			for k := range m {
+				if radix[i] == 4 {
+					f.four(y[2*(at+k):], m, k*stride)
+				} else {
+					f.two(y[2*(at+k):], m, k*stride)
+				}
+			}
+		}
+		m *= radix[i]
+	}
+}
+
+func (f *RealFFT[T]) two(y []T, m, w int) {
+	a, b := y[:2], y[2*m:][:2]
+	for i := range 2 {
+		a[i], b[i] = part(a[i], 2), part(b[i], 2)
+	}
+	r, i := times(b[0], b[1], f.Twiddles[2*w:])
+	b[0], b[1] = a[0]-r, a[1]-i
+	a[0], a[1] = a[0]+r, a[1]+i
+}
+
+func (f *RealFFT[T]) four(y []T, m, w int) {
+	var v [4][]T
+	for k := range v {
+		v[k] = y[2*m*k:][:2]
+		v[k][0], v[k][1] = part(v[k][0], 4), part(v[k][1], 4)
+	}
+	r1, i1 := times(v[1][0], v[1][1], f.Twiddles[2*w:])
+	r2, i2 := times(v[2][0], v[2][1], f.Twiddles[4*w:])
+	r3, i3 := times(v[3][0], v[3][1], f.Twiddles[6*w:])
+	dr, di := v[0][0]-r2, v[0][1]-i2
+	sr, si := v[0][0]+r2, v[0][1]+i2
+	er, ei := r1+r3, i1+i3
+	tr, ti := r1-r3, i1-i3
+	if f.Inverse {
+		tr, ti = -tr, -ti
+	}
+	v[2][0], v[2][1] = sr-er, si-ei
+	v[0][0], v[0][1] = sr+er, si+ei
+	v[1][0], v[1][1] = dr+ti, di-tr
+	v[3][0], v[3][1] = dr-ti, di+tr
+}
+
+// Forward gives the Length/2+1 complex numbers of a signal, pairs of parts.
+func (f *RealFFT[T]) Forward(x []T) []T {
+	n := f.Length / 2
+	z, y := make([]T, 2*n), make([]T, 2*n+2)
+	f.complex(x, z)
+	r, i := part(z[0], 2), part(z[1], 2)
+	y[0], y[2*n] = r+i, r-i
+	for k := 1; k <= n/2; k++ {
+		ar, ai := part(z[2*k], 2), part(z[2*k+1], 2)
+		br, bi := part(z[2*(n-k)], 2), part(-z[2*(n-k)+1], 2)
+		sr, si := ar+br, ai+bi
+		wr, wi := times(ar-br, ai-bi, f.Super[2*(k-1):])
+		y[2*k], y[2*k+1] = half[T](sr, wr), half[T](si, wi)
+		y[2*(n-k)], y[2*(n-k)+1] = half[T](sr, -wr), half[T](wi, -si)
+	}
+	return y
+}
+
+// Backward gives the signal of Length/2+1 complex numbers.
+func (f *RealFFT[T]) Backward(x []T) []T {
+	n := f.Length / 2
+	z, y := make([]T, 2*n), make([]T, 2*n)
+	z[0], z[1] = part(x[0]+x[2*n], 2), part(x[0]-x[2*n], 2)
+	for k := 1; k <= n/2; k++ {
+		ar, ai := part(x[2*k], 2), part(x[2*k+1], 2)
+		br, bi := part(x[2*(n-k)], 2), part(-x[2*(n-k)+1], 2)
+		sr, si := ar+br, ai+bi
+		wr, wi := times(ar-br, ai-bi, f.Super[2*(k-1):])
+		z[2*k], z[2*k+1] = sr+wr, si+wi
+		z[2*(n-k)], z[2*(n-k)+1] = sr-wr, -(si - wi)
+	}
+	f.complex(z, y)
+	return y
 }

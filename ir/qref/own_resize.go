@@ -5,6 +5,7 @@ package qref
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ResizeAxis are the tables of one resampled axis: output i is the sum over
@@ -134,4 +135,173 @@ func Resize(p *ResizeParams, x []int8, h, w *ResizeAxis, y []int8) {
 // result is that of the weighted sum of inputs without their zero point.
 func (p *ResizeParams) result(v int32) int8 {
 	return MeanResult(v, p.Rescale != 0, p.InScale, p.Den, p.OutScale, p.OutZero, math.MinInt8, math.MaxInt8)
+}
+
+// ResizeLinear are the constants of nncc_resize_linear_s8 and, where Wide says
+// so, of nncc_resize_linear_wide_s8, with the tables of rows and columns: first
+// and second index, first and second weight of every output.
+type ResizeLinear struct {
+	Wide             bool
+	Scale            int32
+	Bias             int32 // of a blended value
+	Mult, Add, Shift int32
+	Rows, Cols       []int16
+}
+
+// linearPoint is the binary point of the sums of nncc_resize_linear_s8.
+const linearPoint = 256
+
+// fewChannels are so few that elements one by one take less than pixels: with 4 to 7 channels 0.28 to 0.6 of the
+// instructions on Helium, 0.59 to 1.04 elsewhere, with fewer ones less.
+const fewChannels = 7
+
+// maxLinearShift leaves room for the zero point above it.
+const maxLinearShift = 22
+
+// BuildResizeLinear finds constants for a resize of at most two taps an axis
+// that give what Resize gives, for all sums that there can be; false where
+// there are none.
+func BuildResizeLinear(p *ResizeParams, h, w *ResizeAxis) (*ResizeLinear, bool) {
+	rows, ok := h.pairs()
+	cols, both := w.pairs()
+	if !ok || !both || p.InH > math.MaxInt16 || p.InW > math.MaxInt16 {
+		return nil, false
+	}
+	r := &ResizeLinear{Rows: rows, Cols: cols}
+	if p.Rescale == 0 && p.InZero == p.OutZero && linearPoint%p.Den == 0 {
+		r.Scale = linearPoint / p.Den
+		return r, true
+	}
+	r.Wide, r.Scale = true, 1
+	for int64(2*r.Scale)*int64(p.Den)<<8 <= math.MaxInt32 {
+		r.Scale *= 2
+	}
+	r.Bias = -p.InZero * h.Den * r.Scale
+	return r, r.scaled(p)
+}
+
+// pairs is the table of an axis with two taps an output; false where an output
+// has more taps, or weights that are negative or of different sums.
+func (a *ResizeAxis) pairs() ([]int16, bool) {
+	if a.Taps > 2 {
+		return nil, false
+	}
+	taps := int(a.Taps)
+	var out []int16
+	for at := 0; at < len(a.Index); at += taps {
+		i, w := a.Index[at:][:taps], a.Weight[at:][:taps]
+		first, last := int16(max(i[0], -1)), int16(max(i[taps-1], -1))
+		second := int32(0)
+		if taps > 1 {
+			second = int32(w[1])
+		}
+		if w[0] < 0 || second < 0 || int32(w[0])+second != a.Den || i[0] > math.MaxInt16 || i[taps-1] > math.MaxInt16 {
+			return nil, false
+		}
+		out = append(out, first, last, w[0], int16(second))
+	}
+	return out, true
+}
+
+// Elements is the table of columns that kernels of few channels have, with the
+// sum of two weights: for every element of a row of results the index of the
+// first of two elements, the second is the same of the next pixel; then for
+// every one the first weight. False where there are more channels, or a column
+// is not between two neighbours.
+func (r *ResizeLinear) Elements(p *ResizeParams) (table []int16, den int32, ok bool) {
+	if p.Channels > fewChannels || p.InW < 2 || p.Channels*p.InW > math.MaxInt16 {
+		return nil, 0, false
+	}
+	den = int32(r.Cols[2]) + int32(r.Cols[3])
+	var weights []int16
+	for c := range slices.Chunk(r.Cols, 4) {
+		first, weight, between := besideNext(c, int16(p.InW))
+		if !between || den > math.MaxInt16 {
+			return nil, 0, false
+		}
+		for k := range int16(p.Channels) {
+			table = append(table, first*int16(p.Channels)+k)
+			weights = append(weights, weight)
+		}
+	}
+	return append(table, weights...), den, true
+}
+
+// besideNext is a column (two indices, two weights) as a pixel that has a next
+// one, and its weight.
+func besideNext(column []int16, inW int16) (first, weight int16, ok bool) {
+	i, j, a, b := column[0], column[1], column[2], column[3]
+	switch {
+	case i < 0: // outside
+		return 0, 0, false
+	case j == i+1:
+		return i, a, true
+	case i != j && a != 0 && b != 0:
+		return 0, 0, false
+	case a == 0:
+		i = j
+	}
+	if i == inW-1 { // the last one, as the second
+		return i - 1, 0, true
+	}
+	return i, a + b, true
+}
+
+// scaled finds the multiplication that rounds as the definition does.
+func (r *ResizeLinear) scaled(p *ResizeParams) bool {
+	ratio := 1 / float64(p.Den)
+	if p.Rescale != 0 {
+		ratio = p.InScale / (float64(p.Den) * p.OutScale)
+	}
+	ratio /= float64(r.Scale)
+	_, exp := math.Frexp(ratio)
+	r.Shift = min(int32(-exp-1), maxLinearShift) // a multiplier of 31 bits, or fewer where zero points leave no room
+	if r.Shift < 1 {
+		return false
+	}
+	want := p.thresholds(func(acc int32) int32 { return int32(p.result(acc)) })
+	add := int32(math.Floor(math.Ldexp(float64(p.OutZero)+0.5, int(r.Shift))))
+	for try := range int32(12) { // ties go away from zero with a slope that is a little steeper
+		r.Mult = int32(min(math.Floor(math.Ldexp(ratio, int(32+r.Shift)))+float64(try/3), math.MaxInt32))
+		r.Add = add - try%3
+		if r.fits(p) && p.thresholds(r.result) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// high is the kernel's sum before the shift.
+func (r *ResizeLinear) high(sum int32) int64 {
+	return int64(r.Add) + int64(sum)*int64(r.Scale)*int64(r.Mult)>>32
+}
+
+func (r *ResizeLinear) result(sum int32) int32 {
+	return int32(min(max(r.high(sum)>>r.Shift, math.MinInt8), math.MaxInt8))
+}
+
+// fits: no sum leaves 32 bits.
+func (r *ResizeLinear) fits(p *ResizeParams) bool {
+	lo, hi := r.high((math.MinInt8-p.InZero)*p.Den), r.high((math.MaxInt8-p.InZero)*p.Den)
+	return lo >= math.MinInt32 && hi <= math.MaxInt32
+}
+
+// thresholds are the least sums with each result above -128; results only grow
+// with sums.
+func (p *ResizeParams) thresholds(result func(sum int32) int32) (t [255]int32) {
+	lo, hi := (math.MinInt8-p.InZero)*p.Den, (math.MaxInt8-p.InZero)*p.Den+1
+	from := lo
+	for i := range t {
+		want := int32(i) + math.MinInt8 + 1
+		a, b := from, hi
+		for a < b {
+			if mid := a + (b-a)/2; result(mid) >= want {
+				b = mid
+			} else {
+				a = mid + 1
+			}
+		}
+		t[i], from = a, a
+	}
+	return t
 }

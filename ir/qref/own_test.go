@@ -219,8 +219,7 @@ func TestBuildSum(t *testing.T) {
 		add := &AddParams{Offset1: -a.Zero, Offset2: -b.Zero, OutputOffset: o.Zero, ActMin: -128, ActMax: 127,
 			Scales: fixp.NewAddScales(a.Scale, b.Scale, o.Scale)}
 		_, ok = BuildSum(func(q int32) float64 { return a.Real(q)/float64(o.Scale) + 3 },
-			func(q int32) float64 { return b.Real(q) / float64(o.Scale) }, -128, 127,
-			func(x, y int32) int32 {
+			func(q int32) float64 { return b.Real(q) / float64(o.Scale) }, -128, 127, func(x, y int32) int32 {
 				out := make([]int8, 1)
 				Add(add, []int8{int8(x)}, []int8{int8(y)}, out)
 				return int32(out[0])

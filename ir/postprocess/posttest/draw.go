@@ -18,8 +18,7 @@ func Boxes(r *rand.Rand) (*postprocess.Boxes, [][]int) {
 	b := &postprocess.Boxes{Coding: postprocess.Coding(r.IntN(8)), YFirst: r.IntN(3) == 0, Bins: 1, UnitX: 64,
 		UnitY: 48, Classes: 1 + r.IntN(5), Background: -1, AllLabels: r.IntN(3) == 0, Threshold: []float32{0.3},
 		IoU: 0.1 + 0.6*r.Float32(), Agnostic: r.IntN(2) == 0, Candidates: 1 + r.IntN(40), Width: 64, Height: 48,
-		Scores:   postprocess.Activation(r.IntN(3)),
-		Variance: [4]float32{0.1, 0.2, 0.3, 0.4}}
+		Scores: postprocess.Activation(r.IntN(3)), Variance: [4]float32{0.1, 0.2, 0.3, 0.4}}
 	b.Most = 1 + r.IntN(b.Candidates)
 	switch b.Coding {
 	case postprocess.Distances:

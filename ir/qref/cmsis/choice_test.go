@@ -32,19 +32,16 @@ const (
 // NONE; standIns what the linker replaces to see them reached.
 var (
 	reachable = []string{"", "arm_convolve_1x1_s8_fast", "arm_convolve_1x1_s8", "arm_convolve_1_x_n_s8",
-		"arm_convolve_s8", "arm_convolve_1x1_s4_fast",
-		"arm_convolve_1x1_s4", "arm_convolve_1_x_n_s4", "arm_convolve_even_s4", "arm_convolve_s4", "arm_convolve_s16",
-		"arm_depthwise_conv_3x3_s8",
+		"arm_convolve_s8", "arm_convolve_1x1_s4_fast", "arm_convolve_1x1_s4", "arm_convolve_1_x_n_s4",
+		"arm_convolve_even_s4", "arm_convolve_s4", "arm_convolve_s16", "arm_depthwise_conv_3x3_s8",
 		"arm_depthwise_conv_s8_opt", "arm_depthwise_conv_s8", "arm_depthwise_conv_s4_opt", "arm_depthwise_conv_s4",
-		"arm_depthwise_conv_fast_s16",
-		"arm_depthwise_conv_s16", "arm_transpose_conv_s8", "arm_fully_connected_per_channel_s8",
-		"arm_fully_connected_s8"}
+		"arm_depthwise_conv_fast_s16", "arm_depthwise_conv_s16", "arm_transpose_conv_s8",
+		"arm_fully_connected_per_channel_s8", "arm_fully_connected_s8"}
 	standIns = append([]string{"arm_nn_mat_mult_nt_t_s8", "arm_nn_mat_mult_nt_t_s4", "arm_nn_mat_mul_core_1x_s4",
 		"arm_transpose_s8"}, reachable[1:]...)
 	wrappers = []string{"arm_convolve_wrapper_s8", "arm_convolve_wrapper_s4", "arm_convolve_wrapper_s16",
-		"arm_depthwise_conv_wrapper_s8",
-		"arm_depthwise_conv_wrapper_s4", "arm_depthwise_conv_wrapper_s16", "arm_transpose_conv_wrapper_s8",
-		"arm_fully_connected_wrapper_s8"}
+		"arm_depthwise_conv_wrapper_s8", "arm_depthwise_conv_wrapper_s4", "arm_depthwise_conv_wrapper_s16",
+		"arm_transpose_conv_wrapper_s8", "arm_fully_connected_wrapper_s8"}
 )
 
 // question is a call of one of the wrappers.
@@ -100,9 +97,8 @@ func TestChoiceOfLibrary(t *testing.T) {
 				q.Build = b.build
 				which, queries = append(which, w), append(queries, q)
 				for _, v := range []int{w, q.In.N, q.In.H, q.In.W, q.In.C, q.Filter.N, q.Filter.H, q.Filter.W,
-					q.Filter.C, q.Out.N, q.Out.H, q.Out.W, q.Out.C,
-					q.Stride.H, q.Stride.W, q.Pad.H, q.Pad.W, q.Dilation.H, q.Dilation.W, q.ChMult,
-					btoi(q.PerChannel)} {
+					q.Filter.C, q.Out.N, q.Out.H, q.Out.W, q.Out.C, q.Stride.H, q.Stride.W, q.Pad.H, q.Pad.W,
+					q.Dilation.H, q.Dilation.W, q.ChMult, btoi(q.PerChannel)} {
 					in = binary.LittleEndian.AppendUint32(in, uint32(v))
 				}
 			}
