@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
 )
@@ -311,5 +312,60 @@ func TestRead(t *testing.T) {
 	var size *SizeError
 	if _, err := Read(f, 9); !errors.As(err, &size) || size.Size != 10 {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPortable: any text becomes a name within a folder, of bounded length, that is no
+// device on Windows and not hidden; long ones that differ in their ends stay apart.
+func TestPortable(t *testing.T) {
+	for in, want := range map[string]string{"a/b": "a_b", "": "_", "..": "_", "../../x": "_.._x", "NUL": "_NUL",
+		"con.npy": "_con.npy", "/conv/Conv_output_0": "_conv_Conv_output_0", "é\x00;": "___", ".hidden": "hidden"} {
+		if have := Portable(in); have != want {
+			t.Errorf("%q: %q, want %q", in, have, want)
+		}
+	}
+	long := strings.Repeat("x", 1000)
+	a, b := Portable(long+"a"), Portable(long+"b")
+	if a == b || len(a) > mostOfName+9 || !filepath.IsLocal(a) {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+// TestYAML: hostile files are refused at once, with the line; others are read.
+func TestYAML(t *testing.T) {
+	var keys, bomb strings.Builder
+	for i := range 40000 {
+		fmt.Fprintf(&keys, "k%d: 1\n", i)
+	}
+	bomb.WriteString("a0: &a0 [x]\n")
+	for i := range 30 {
+		fmt.Fprintf(&bomb, "a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
+	}
+	began := time.Now()
+	for text, want := range map[string]string{
+		"": "", "# nothing\n": "", "null": "", "a: 1\nb: [1, {c: 2}]": "",
+		keys.String():              "line 10000: more than 20000 values",
+		bomb.String():              "line 1: anchors and aliases are not accepted; write it out",
+		"a: 1\n<<: {}":             "line 2: merge keys",
+		"a: 1\n---\nb:":            "a second YAML document",
+		"a: [":                     "line ",
+		strings.Repeat("[", 60000): "60000 opening brackets",
+		strings.Repeat("[", 90) + strings.Repeat("]", 90):      "nested deeper",
+		strings.Repeat("- ", 3000) + "x":                       "nested deeper",
+		"a: " + strings.Repeat("[[],", 2000) + "]":             "",
+		"k: !!binary \x00":                                     "",
+		strings.Repeat("? ", 100000) + "\n":                    "",
+		"steps: [" + strings.Repeat("x, ", 30000) + "y]\nz: 1": "more than 20000 values",
+	} {
+		_, err := YAML([]byte(text), "write it out")
+		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%.60q: %v, want %s", text, err, want)
+		}
+		if want == "" && err != nil && len(text) < 40 && !strings.Contains(text, "\x00") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if d := time.Since(began); d > 10*time.Second {
+		t.Errorf("it took %v", d)
 	}
 }

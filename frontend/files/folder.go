@@ -118,19 +118,16 @@ func (f *Folder) Add(list ...File) error {
 }
 
 // WriteTree writes files below dir, which no other process writes to.
-func WriteTree(dir string, list []File) error {
+func WriteTree(dir string, list []File) (err error) {
+	defer fail.Catch(&err)
 	for _, x := range list {
 		p := filepath.FromSlash(x.Path)
 		if !filepath.IsLocal(p) {
 			return bug.Errorf("%q is no path within a folder", x.Path)
 		}
 		p = filepath.Join(dir, p)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(p, x.Data, 0o666); err != nil {
-			return err
-		}
+		fail.Check(os.MkdirAll(filepath.Dir(p), 0o777))
+		fail.Check(os.WriteFile(p, x.Data, 0o666))
 	}
 	return nil
 }

@@ -55,9 +55,6 @@ func (a *Array) Len() int {
 	return n
 }
 
-// ElemSize is the size of one element in a file, in bytes.
-func (a *Array) ElemSize() int { return dtypes[a.DType].size }
-
 // Float64s converts every element to float64 (bool to 0 and 1, float16 exactly,
 // 64-bit integers rounded to nearest). Complex arrays give an error.
 func (a *Array) Float64s() ([]float64, error) {

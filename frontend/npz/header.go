@@ -23,61 +23,52 @@ const maxHeader = 1 << 16
 // ErrText is in the error for an array of text, which people put beside numbers as a note.
 var ErrText = errors.New("an array of text has no numbers")
 
-// Header describes an array in a file before its data is read.
-type Header struct {
-	DType   string // as Array.DType
-	Shape   []int
-	Fortran bool // the file holds the elements in column-major order
-	Big     bool // the file holds the elements in big-endian byte order
-	Bytes   int  // length of the header in the file; the data follow
+// header describes an array in a file before its data is read.
+type header struct {
+	dtype   string // as Array.DType
+	shape   []int
+	fortran bool // the file holds the elements in column-major order
+	big     bool // the file holds the elements in big-endian byte order
+	bytes   int  // length of the header in the file; the data follow
 	count   int
 }
 
-// DataBytes is the length of the data in the file.
-func (h *Header) DataBytes() int { return h.count * dtypes[h.DType].size }
+func (h *header) dataBytes() int { return h.count * dtypes[h.dtype].size }
 
-func readHeader(r io.Reader) (*Header, error) {
-	var pre [8]byte
-	if _, err := io.ReadFull(r, pre[:]); err != nil {
-		return nil, short(err, "the file ends within the .npy magic")
-	}
+func readHeader(r io.Reader) (_ *header, err error) {
+	defer fail.Catch(&err)
+	pre := fail.Must(next(r, 8, "magic"))
 	if string(pre[:6]) != magic {
 		return nil, fmt.Errorf("npz: not a .npy file: it starts with % x, want %q", pre[:6], magic)
 	}
-	var n, skip int
+	size := 4 // of the length
 	switch pre[6] {
 	case 1:
-		var b [2]byte
-		if _, err := io.ReadFull(r, b[:]); err != nil {
-			return nil, short(err, "the file ends within the .npy header")
-		}
-		n, skip = int(binary.LittleEndian.Uint16(b[:])), 10
+		size = 2
 	case 2, 3:
-		var b [4]byte
-		if _, err := io.ReadFull(r, b[:]); err != nil {
-			return nil, short(err, "the file ends within the .npy header")
-		}
-		u := binary.LittleEndian.Uint32(b[:])
-		if u > maxHeader {
-			return nil, fmt.Errorf("npz: .npy header of %d bytes, at most %d is accepted", u, maxHeader)
-		}
-		n, skip = int(u), 12
 	default:
 		return nil, fmt.Errorf("npz: .npy format version %d.%d, versions 1 to 3 are known", pre[6], pre[7])
 	}
-	text := make([]byte, n)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, short(err, "the file ends within the .npy header")
+	var length [4]byte
+	copy(length[:], fail.Must(next(r, size, "header")))
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > maxHeader {
+		return nil, fmt.Errorf("npz: .npy header of %d bytes, at most %d is accepted", n, maxHeader)
 	}
+	text := fail.Must(next(r, int(n), "header"))
 	if !utf8.Valid(text) {
 		return nil, errors.New("npz: .npy header is not text")
 	}
-	h, err := parseHeader(string(text))
-	if err != nil {
-		return nil, err
-	}
-	h.Bytes = skip + n
+	h := fail.Must(parseHeader(string(text)))
+	h.bytes = 8 + size + int(n)
 	return h, nil
+}
+
+// next reads n bytes of a part of the header.
+func next(r io.Reader, n int, what string) ([]byte, error) {
+	b := make([]byte, n)
+	_, err := io.ReadFull(r, b)
+	return b, short(err, "the file ends within the .npy "+what)
 }
 
 // short turns an early end of file into a message; other errors pass.
@@ -90,41 +81,22 @@ func short(err error, what string) error {
 
 // parseHeader understands the Python dictionary literal that NumPy writes: the
 // keys descr, fortran_order and shape, each once, in any order.
-func parseHeader(s string) (_ *Header, err error) {
+func parseHeader(s string) (_ *header, err error) {
 	defer fail.Catch(&err)
 	p := &literal{s: s}
-	h := &Header{}
+	h := &header{}
 	seen := map[string]bool{}
-	fail.Check(p.expect('{'))
+	p.expect('{')
 	for !p.accept('}') {
-		key := fail.Must(p.str())
+		key := p.str()
 		if seen[key] {
 			return nil, fmt.Errorf("npz: .npy header has the key %q twice", key)
 		}
 		seen[key] = true
-		fail.Check(p.expect(':'))
-		switch key {
-		case "descr":
-			if p.peek() == '[' || p.peek() == '(' {
-				return nil, errors.New("npz: the array has a structured dtype; only plain numeric arrays are read")
-			}
-			d := fail.Must(p.str())
-			h.DType, h.Big = fail.Must2(parseDescr(d))
-		case "fortran_order":
-			switch w := p.word(); w {
-			case "True":
-				h.Fortran = true
-			case "False":
-			default:
-				return nil, fmt.Errorf("npz: fortran_order is %q in the .npy header, want True or False", w)
-			}
-		case "shape":
-			h.Shape = fail.Must(p.tuple())
-		default:
-			return nil, fmt.Errorf("npz: unknown key %q in the .npy header", key)
-		}
+		p.expect(':')
+		fail.Check(h.entry(key, p))
 		if !p.accept(',') {
-			fail.Check(p.expect('}'))
+			p.expect('}')
 			break
 		}
 	}
@@ -136,12 +108,32 @@ func parseHeader(s string) (_ *Header, err error) {
 			return nil, fmt.Errorf("npz: .npy header lacks %q", k)
 		}
 	}
-	n := fail.Must(elements(h.Shape))
-	if _, err := elements([]int{n, dtypes[h.DType].size}); err != nil {
-		return nil, fmt.Errorf("npz: shape %v of %s overflows the size of memory", h.Shape, h.DType)
+	h.count = fail.Must(elements(h.shape))
+	if _, err := elements([]int{h.count, dtypes[h.dtype].size}); err != nil {
+		return nil, fmt.Errorf("npz: shape %v of %s overflows the size of memory", h.shape, h.dtype)
 	}
-	h.count = n
 	return h, nil
+}
+
+// entry reads the value of a key.
+func (h *header) entry(key string, p *literal) (err error) {
+	switch key {
+	case "descr":
+		if p.peek() == '[' || p.peek() == '(' {
+			return errors.New("npz: the array has a structured dtype; only plain numeric arrays are read")
+		}
+		h.dtype, h.big, err = parseDescr(p.str())
+	case "fortran_order":
+		w := p.word()
+		if h.fortran = w == "True"; !h.fortran && w != "False" {
+			return fmt.Errorf("npz: fortran_order is %q in the .npy header, want True or False", w)
+		}
+	case "shape":
+		h.shape = p.tuple()
+	default:
+		return fmt.Errorf("npz: unknown key %q in the .npy header", key)
+	}
+	return err
 }
 
 // parseDescr reads a type string: byte order, kind and size, as in "<f4".
@@ -169,6 +161,7 @@ func parseDescr(d string) (dtype string, big bool, err error) {
 		"npz: dtype %.32q%s; want bool, an integer of 8 to 64 bits, float16, float32, float64 or complex", d, why)
 }
 
+// literal is a cursor over a Python literal; what is malformed ends the function that defers fail.Catch.
 type literal struct {
 	s string
 	i int
@@ -196,63 +189,53 @@ func (p *literal) accept(c byte) bool {
 	return false
 }
 
-func (p *literal) expect(c byte) error {
+func (p *literal) expect(c byte) {
 	if !p.accept(c) {
-		return fmt.Errorf("npz: malformed .npy header at byte %d: want %q", p.i, c)
+		fail.Check(fmt.Errorf("npz: malformed .npy header at byte %d: want %q", p.i, c))
 	}
-	return nil
 }
 
-func (p *literal) str() (string, error) {
+func (p *literal) str() string {
 	q := p.peek()
 	if q != '\'' && q != '"' {
-		return "", fmt.Errorf("npz: malformed .npy header at byte %d: want a quoted word", p.i)
+		fail.Check(fmt.Errorf("npz: malformed .npy header at byte %d: want a quoted word", p.i))
 	}
-	end := strings.IndexByte(p.s[p.i+1:], q)
-	if end < 0 {
-		return "", fmt.Errorf("npz: malformed .npy header: the quote at byte %d is never closed", p.i)
+	v, _, closed := strings.Cut(p.s[p.i+1:], string(q))
+	if !closed {
+		fail.Check(fmt.Errorf("npz: malformed .npy header: the quote at byte %d is never closed", p.i))
 	}
-	v := p.s[p.i+1 : p.i+1+end]
-	p.i += end + 2
+	p.i += len(v) + 2
 	if strings.ContainsRune(v, '\\') {
-		return "", fmt.Errorf("npz: escape in the .npy header's %q", v)
+		fail.Check(fmt.Errorf("npz: escape in the .npy header's %q", v))
 	}
-	return v, nil
+	return v
 }
 
 func (p *literal) word() string {
 	p.space()
-	j := p.i
-	for j < len(p.s) && (p.s[j] >= 'a' && p.s[j] <= 'z' || p.s[j] >= 'A' && p.s[j] <= 'Z' || p.s[j] >= '0' &&
-		p.s[j] <= '9' || p.s[j] == '-') {
-		j++
-	}
-	w := p.s[p.i:j]
-	p.i = j
+	rest := p.s[p.i:]
+	w := rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"))]
+	p.i += len(w)
 	return w
 }
 
 // tuple reads "()", "(3,)", "(3, 4)" or "(3, 4,)"; Python 2 wrote "3L".
-func (p *literal) tuple() ([]int, error) {
-	if err := p.expect('('); err != nil {
-		return nil, err
-	}
+func (p *literal) tuple() []int {
+	p.expect('(')
 	shape := []int{}
 	for !p.accept(')') {
 		w := p.word()
 		n, err := strconv.ParseInt(strings.TrimSuffix(w, "L"), 10, strconv.IntSize)
 		if err != nil {
-			return nil, fmt.Errorf("npz: %q in the .npy header's shape, want a whole number", w)
+			fail.Check(fmt.Errorf("npz: %q in the .npy header's shape, want a whole number", w))
 		}
 		if shape = append(shape, int(n)); len(shape) > maxRank {
-			return nil, fmt.Errorf("npz: rank above %d in the .npy header", maxRank)
+			fail.Check(fmt.Errorf("npz: rank above %d in the .npy header", maxRank))
 		}
 		if !p.accept(',') {
-			if err := p.expect(')'); err != nil {
-				return nil, err
-			}
+			p.expect(')')
 			break
 		}
 	}
-	return shape, nil
+	return shape
 }

@@ -62,35 +62,39 @@ func ReadNpyFile(path string, lim Limits) (*Array, error) {
 func readNpy(r io.Reader, size int64, onDisk bool, lim Limits) (_ *Array, err error) {
 	defer fail.Catch(&err)
 	h := fail.Must(readHeader(r))
-	if int64(h.DataBytes()) > lim.Bytes {
-		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.Shape, h.DType, h.DataBytes(),
+	if int64(h.dataBytes()) > lim.Bytes {
+		return nil, fmt.Errorf("npz: shape %v of %s is %d bytes, the limit is %d", h.shape, h.dtype, h.dataBytes(),
 			lim.Bytes)
 	}
-	if size >= 0 && size-int64(h.Bytes) != int64(h.DataBytes()) {
-		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.Bytes), h.Shape,
-			h.DType, h.DataBytes())
+	if size >= 0 && size-int64(h.bytes) != int64(h.dataBytes()) {
+		return nil, fmt.Errorf("npz: %d bytes of data for shape %v of %s, want %d", size-int64(h.bytes), h.shape,
+			h.dtype, h.dataBytes())
 	}
 	data := fail.Must(readData(r, h, onDisk))
 	var one [1]byte
 	if n, err := io.ReadFull(r, one[:]); n != 0 {
-		return nil, fmt.Errorf("npz: bytes follow the data of the array of shape %v", h.Shape)
+		return nil, fmt.Errorf("npz: bytes follow the data of the array of shape %v", h.shape)
 	} else if err != io.EOF {
 		return nil, err
 	}
-	if h.Fortran && len(h.Shape) > 1 {
-		data = reorder(data, h.Shape, true)
+	if h.fortran && len(h.shape) > 1 {
+		data = rowMajor(data, h.shape)
 	}
-	return &Array{DType: h.DType, Shape: h.Shape, Data: data}, nil
+	return &Array{DType: h.dtype, Shape: h.shape, Data: data}, nil
 }
 
 // readData reads h.count elements. When the file's length has confirmed the count
 // (sized), the slice is made at once; else it grows with what arrives.
-func readData(r io.Reader, h *Header, sized bool) (any, error) {
+func readData(r io.Reader, h *header, sized bool) (any, error) {
 	const chunk = 1 << 12
-	info := dtypes[h.DType]
+	info := dtypes[h.dtype]
 	out := reflect.New(info.slice).Elem()
 	if sized {
 		out.Grow(h.count)
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if h.big {
+		order = binary.BigEndian
 	}
 	buf := make([]byte, min(h.count, chunk)*info.size)
 	for at := 0; at < h.count; at = out.Len() {
@@ -100,8 +104,8 @@ func readData(r io.Reader, h *Header, sized bool) (any, error) {
 		}
 		out.Grow(n)
 		out.SetLen(at + n)
-		if _, err := binary.Decode(buf[:n*info.size], byteOrder(h.Big), out.Slice(at, at+n).Interface()); err != nil {
-			return nil, bug.Errorf("npz: dtype %s: %w", h.DType, err)
+		if _, err := binary.Decode(buf[:n*info.size], order, out.Slice(at, at+n).Interface()); err != nil {
+			return nil, bug.Errorf("npz: dtype %s: %w", h.dtype, err)
 		}
 	}
 	if out.IsNil() {
@@ -110,58 +114,30 @@ func readData(r io.Reader, h *Header, sized bool) (any, error) {
 	return out.Interface(), nil
 }
 
-func byteOrder(big bool) binary.ByteOrder {
-	if big {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
-}
-
-// reorder gives data that are in row-major order in column-major order, or the other
-// way round (from): it walks the elements in row-major order while f follows their
-// place in column-major order.
-func reorder(data any, shape []int, from bool) any {
+// rowMajor gives data that are in column-major order in row-major order.
+func rowMajor(data any, shape []int) any {
 	d := reflect.ValueOf(data)
 	out := reflect.MakeSlice(d.Type(), d.Len(), d.Len())
-	step := make([]int, len(shape))
-	s := 1
-	for i, n := range shape {
-		step[i] = s
-		s *= n
-	}
 	idx := make([]int, len(shape))
-	f := 0
 	for c := range d.Len() {
-		if from {
-			out.Index(c).Set(d.Index(f))
-		} else {
-			out.Index(f).Set(d.Index(c))
-		}
+		f := 0
 		for k := len(shape) - 1; k >= 0; k-- {
-			idx[k]++
-			f += step[k]
-			if idx[k] < shape[k] {
+			f = f*shape[k] + idx[k]
+		}
+		out.Index(c).Set(d.Index(f))
+		for k := len(shape) - 1; k >= 0; k-- {
+			if idx[k]++; idx[k] < shape[k] {
 				break
 			}
-			f -= step[k] * shape[k]
 			idx[k] = 0
 		}
 	}
 	return out.Interface()
 }
 
-// Order says how an array is laid out in a file that is written.
-type Order struct {
-	Fortran bool // column-major
-	Big     bool // big-endian
-}
-
 // WriteNpy writes the array as .npy version 1.0, row-major and little-endian.
 // The same array always gives the same bytes.
-func WriteNpy(w io.Writer, a *Array) error { return WriteNpyOrder(w, a, Order{}) }
-
-// WriteNpyOrder is WriteNpy with another layout in the file.
-func WriteNpyOrder(w io.Writer, a *Array, order Order) (err error) {
+func WriteNpy(w io.Writer, a *Array) (err error) {
 	defer fail.Catch(&err)
 	n := fail.Must(elements(a.Shape))
 	info, ok := dtypes[a.DType]
@@ -172,31 +148,20 @@ func WriteNpyOrder(w io.Writer, a *Array, order Order) (err error) {
 	if have != n {
 		return fmt.Errorf("npz: %d values for shape %v, want %d", have, a.Shape, n)
 	}
-	fail.Must(io.WriteString(w, headerText(a.Shape, info, order)))
-	data := a.Data
-	if order.Fortran && len(a.Shape) > 1 {
-		data = reorder(data, a.Shape, false)
-	}
+	fail.Must(io.WriteString(w, headerText(a.Shape, info)))
 	bw := bufio.NewWriterSize(w, 1<<16)
-	fail.Check(binary.Write(bw, byteOrder(order.Big), data))
+	fail.Check(binary.Write(bw, binary.LittleEndian, a.Data))
 	return bw.Flush()
 }
 
 // headerText is the whole header, padded so that the data start at a multiple of 64.
-func headerText(shape []int, info dtypeInfo, order Order) string {
+func headerText(shape []int, info dtypeInfo) string {
 	var b strings.Builder
 	end := "<"
-	if order.Big {
-		end = ">"
-	}
 	if info.size == 1 {
 		end = "|"
 	}
-	f := "False"
-	if order.Fortran {
-		f = "True"
-	}
-	fmt.Fprintf(&b, "{'descr': '%s%s', 'fortran_order': %s, 'shape': (", end, info.code, f)
+	fmt.Fprintf(&b, "{'descr': '%s%s', 'fortran_order': False, 'shape': (", end, info.code)
 	for i, d := range shape {
 		if i > 0 {
 			b.WriteString(", ")

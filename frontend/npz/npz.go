@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,22 +24,14 @@ type Entry struct {
 	Array *Array
 }
 
-// Archive is an open .npz file whose arrays are read one at a time.
-type Archive struct {
-	z     *zip.Reader
-	files map[string]*zip.File
-	names []string
-	left  int64 // bytes of array data that may still be decoded
-	c     io.Closer
-}
-
 // maxRatio is the most that deflate can expand: 258 bytes for two bits, 1032:1.
 const maxRatio = 1032
 
-// NewArchive opens an archive of the given size. Its directory is checked at once:
-// the entries' packed sizes must fit the file, and none may claim an expansion
-// that its compression method cannot have.
-func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
+// ReadNpz reads the numeric arrays of an archive of the given size that want names, in its order; of the others,
+// the entries have no array. Arrays of text (notes) are left out. The archive's directory is checked first: the
+// entries' packed sizes must fit the file, and none may claim an expansion that its compression method cannot have.
+func ReadNpz(r io.ReaderAt, size int64, lim Limits, want func(name string) bool) (_ []Entry, err error) {
+	defer fail.Catch(&err)
 	lim = lim.orDefault()
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -47,145 +40,65 @@ func NewArchive(r io.ReaderAt, size int64, lim Limits) (*Archive, error) {
 	if len(z.File) > lim.Entries {
 		return nil, fmt.Errorf("npz: %d entries, the limit is %d", len(z.File), lim.Entries)
 	}
-	a := &Archive{z: z, files: map[string]*zip.File{}, left: lim.Bytes}
-	var packed uint64
+	z.File = slices.DeleteFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "/") })
+	names, packed := map[string]bool{}, uint64(0)
 	for _, f := range z.File {
-		if strings.HasSuffix(f.Name, "/") {
-			continue
-		}
 		name, ok := strings.CutSuffix(f.Name, ".npy")
 		if !ok {
 			return nil, fmt.Errorf("npz: %.64q in the archive is not a .npy file", f.Name)
 		}
-		if a.files[name] != nil {
+		if names[name] {
 			return nil, fmt.Errorf("npz: the archive has two arrays %.64q", name)
 		}
-		if f.Flags&1 != 0 {
-			return nil, fmt.Errorf("npz: the array %.64q is encrypted", name)
-		}
-		c, u := f.CompressedSize64, f.UncompressedSize64
-		if c > uint64(size) || packed+c > uint64(size) {
+		if c := f.CompressedSize64; c > uint64(size) || packed+c > uint64(size) {
 			return nil, fmt.Errorf("npz: the entries up to %.64q claim more packed bytes than the %d of the file", name,
 				size)
 		}
-		packed += c
-		switch f.Method {
-		case zip.Store:
-			if u != c {
-				return nil, fmt.Errorf("npz: the stored array %.64q claims %d bytes and %d packed bytes", name, u, c)
-			}
-		case zip.Deflate:
-			if u > maxRatio*c+64 {
-				return nil, fmt.Errorf(
-					"npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name, c, u)
-			}
-		default:
-			return nil, fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read",
-				name, f.Method)
-		}
-		a.files[name] = f
-		a.names = append(a.names, name)
+		fail.Check(packing(f, name))
+		names[name], packed = true, packed+f.CompressedSize64
 	}
-	return a, nil
-}
-
-// OpenArchive opens a .npz file; Close it after use.
-func OpenArchive(path string, lim Limits) (*Archive, error) {
-	f, st, err := files.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	a, err := NewArchive(f, st.Size(), lim)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	a.c = f
-	return a, nil
-}
-
-// Close closes the file that OpenArchive opened.
-func (a *Archive) Close() error {
-	if a.c == nil {
-		return nil
-	}
-	return a.c.Close()
-}
-
-// Names lists the arrays in the archive's order.
-func (a *Archive) Names() []string { return append([]string(nil), a.names...) }
-
-// Header reads the header of one array.
-func (a *Archive) Header(name string) (*Header, error) {
-	r, _, err := a.open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	h, err := readHeader(r)
-	if err != nil {
-		return nil, fmt.Errorf("array %.64q: %w", name, err)
-	}
-	return h, nil
-}
-
-// Read reads one array. What all calls together decode is bounded by Limits.Bytes.
-func (a *Archive) Read(name string) (*Array, error) {
-	r, size, err := a.open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	arr, err := readNpy(r, size, a.files[name].Method == zip.Store, Limits{Bytes: a.left})
-	if err != nil {
-		return nil, fmt.Errorf("array %.64q: %w", name, err)
-	}
-	a.left -= int64(arr.Len() * arr.ElemSize())
-	return arr, nil
-}
-
-func (a *Archive) open(name string) (io.ReadCloser, int64, error) {
-	f := a.files[name]
-	if f == nil {
-		return nil, 0, fmt.Errorf("npz: no array %.64q; the archive holds %.200q", name, a.names)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, 0, fmt.Errorf("array %.64q: %w", name, err)
-	}
-	return r, int64(f.UncompressedSize64), nil
-}
-
-// ReadNpzFile reads every numeric array of a .npz file, in the archive's order;
-// arrays of text (notes) are left out.
-func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
-	return ReadNpzNamed(path, lim, func(string) bool { return true })
-}
-
-// ReadNpzNamed is ReadNpzFile for the arrays that want names; of the others, the
-// entries have no array.
-func ReadNpzNamed(path string, lim Limits, want func(name string) bool) ([]Entry, error) {
-	a, err := OpenArchive(path, lim)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
 	var out []Entry
-	for _, n := range a.names {
-		if !want(n) {
-			out = append(out, Entry{n, nil})
-			continue
+	left := lim.Bytes // that may still be decoded
+	for _, f := range z.File {
+		e := Entry{Name: strings.TrimSuffix(f.Name, ".npy")}
+		if want(e.Name) {
+			e.Array, err = readEntry(f, Limits{Bytes: left})
+			if errors.Is(err, ErrText) {
+				continue
+			}
+			if err != nil {
+				return nil, fmt.Errorf("array %.64q: %w", e.Name, err)
+			}
+			left -= int64(e.Array.Len() * dtypes[e.Array.DType].size)
 		}
-		arr, err := a.Read(n)
-		if errors.Is(err, ErrText) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		out = append(out, Entry{n, arr})
+		out = append(out, e)
 	}
 	return out, nil
+}
+
+// packing refuses entries whose sizes their compression method cannot have.
+func packing(f *zip.File, name string) error {
+	c, u := f.CompressedSize64, f.UncompressedSize64
+	switch {
+	case f.Flags&1 != 0:
+		return fmt.Errorf("npz: the array %.64q is encrypted", name)
+	case f.Method == zip.Store && u != c:
+		return fmt.Errorf("npz: the stored array %.64q claims %d bytes and %d packed bytes", name, u, c)
+	case f.Method == zip.Deflate && u > maxRatio*c+64:
+		return fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name, c, u)
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read", name, f.Method)
+	}
+	return nil
+}
+
+func readEntry(f *zip.File, lim Limits) (*Array, error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return readNpy(r, int64(f.UncompressedSize64), f.Method == zip.Store, lim)
 }
 
 // ReadFile reads a .npy or .npz file, told apart by its first bytes. The only
@@ -198,17 +111,34 @@ func ReadFile(path string, lim Limits) ([]Entry, error) {
 func ReadFileNamed(path string, lim Limits, want func(name string) bool) (_ []Entry, err error) {
 	defer fail.Catch(&err)
 	f, _ := fail.Must2(files.Open(path))
-	var first [6]byte
-	n, err := io.ReadFull(f, first[:])
-	f.Close()
-	if err != nil && n == 0 {
+	defer f.Close()
+	var first [2]byte
+	if n, err := f.Read(first[:]); err != nil && n == 0 {
 		return nil, fmt.Errorf("%s: npz: the file is empty", path)
 	}
-	if string(first[:2]) == "PK" {
+	if string(first[:]) == "PK" {
 		return ReadNpzNamed(path, lim, want)
 	}
-	a := fail.Must(ReadNpyFile(path, lim))
-	return []Entry{{"", a}}, nil
+	return []Entry{{"", fail.Must(ReadNpyFile(path, lim))}}, nil
+}
+
+// ReadNpzFile reads every numeric array of a .npz file, see ReadNpz.
+func ReadNpzFile(path string, lim Limits) ([]Entry, error) {
+	return ReadNpzNamed(path, lim, func(string) bool { return true })
+}
+
+// ReadNpzNamed is ReadNpzFile for the arrays that want names; of the others, the entries have no array.
+func ReadNpzNamed(path string, lim Limits, want func(name string) bool) ([]Entry, error) {
+	f, st, err := files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	es, err := ReadNpz(f, st.Size(), lim, want)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return es, nil
 }
 
 // WriteNpz writes an archive with the entries in the order given. Entries are

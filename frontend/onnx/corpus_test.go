@@ -13,10 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir/irtest/testenv"
-
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // shared is the folder of measuring data beside the repository, or a skip.
@@ -143,4 +144,34 @@ func TestSharedBackend(t *testing.T) {
 		}
 	}
 	t.Logf("%d models, %d tensors", models, tensors)
+}
+
+// BenchmarkOpen measures decoding, checking and importing a small network.
+func BenchmarkOpen(b *testing.B) {
+	m, err := Export(irtest.Gen(3, tensor.F32), ExportOptions{})
+	testenv.OK(b, err)
+	file, err := Marshal(m)
+	testenv.OK(b, err)
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		m, err := Parse(file, Limits{})
+		testenv.OK(b, err)
+		if _, err := OpenModel(m, ImportOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkExport measures writing one.
+func BenchmarkExport(b *testing.B) {
+	g := irtest.Gen(3, tensor.F32)
+	b.ReportAllocs()
+	for b.Loop() {
+		m, err := Export(g, ExportOptions{})
+		testenv.OK(b, err)
+		if _, err := Marshal(m); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -4,17 +4,18 @@ package onnx
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/nncc/nncc/ir/irtest/testenv"
-
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -204,5 +205,207 @@ func TestExternalData(t *testing.T) {
 	if _, err := TensorData(tExternal("k", "location", "w.bin"), "", Limits{}); err == nil ||
 		!strings.Contains(err.Error(), "folder") {
 		t.Error(err)
+	}
+}
+
+// TestSparse: sparse constants are checked by the rules of SparseTensorProto.
+func TestSparse(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		dims       []int64
+		values     []float32
+		indices    []int64
+		shape      []int64 // of the indices; nil: one dimension
+		want       string
+		valueShape []int64
+	}{
+		{name: "linear", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 11}},
+		{name: "coordinates", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 3, 2, 0},
+			shape: []int64{2, 2}},
+		{name: "nothing", dims: []int64{3, 4}, values: []float32{}, indices: nil},
+		{name: "beyond the end", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 12},
+			want: "index 1 of the sparse tensor is 12, where there are 12 elements"},
+		{name: "negative", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{-1, 1},
+			want: "index 0 of the sparse tensor is -1"},
+		{name: "far away", dims: []int64{3, 4}, values: []float32{1}, indices: []int64{1 << 62},
+			want: "where there are 12 elements"},
+		{name: "coordinate beyond the end", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 4, 2, 0},
+			shape: []int64{2, 2}, want: "index 0 of the sparse tensor is 4, where there are 4"},
+		{name: "negative coordinate", dims: []int64{3, 4}, values: []float32{1}, indices: []int64{-1, 0},
+			shape: []int64{1, 2}, want: "is -1"},
+		{name: "not in order", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{5, 4},
+			want: "smaller than the one before"},
+		{name: "coordinates not in order", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{1, 0, 0, 3},
+			shape: []int64{2, 2}, want: "smaller than the one before"},
+		{name: "twice", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{5, 5},
+			want: "the same as the one before"},
+		{name: "one too few", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{5},
+			want: "2 values with 1 indices"},
+		{name: "other rank", dims: []int64{3, 4}, values: []float32{1}, indices: []int64{1, 1, 1}, shape: []int64{1, 3},
+			want: "an index has 3 coordinates, the tensor 2"},
+		{name: "indices of rank 3", dims: []int64{3, 4}, values: []float32{1}, indices: []int64{1},
+			shape: []int64{1, 1, 1}, want: "want [1] or [1,2]"},
+		{name: "values of rank 2", dims: []int64{3, 4}, values: []float32{1}, valueShape: []int64{1, 1},
+			indices: []int64{1}, want: "one dimension"},
+		{name: "scalar", dims: nil, values: []float32{1}, indices: []int64{0}, want: "at least one dimension"},
+		{name: "no elements", dims: []int64{0, 4}, values: []float32{1}, indices: []int64{0}, want: "none of them 0"},
+		{name: "overflow", dims: []int64{1 << 40, 1 << 40}, values: []float32{1}, indices: []int64{0}, want: ""},
+		{name: "no indices", dims: []int64{4}, values: []float32{1}, indices: nil,
+			want: "without values or without indices"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m,
+				err := Parse(
+				[]byte(
+					`<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y) { y = Relu (x) }`),
+				Limits{})
+			testenv.OK(t, err)
+			v := &pb.TensorProto{Name: proto.String("s"), DataType: proto.Int32(1), FloatData: c.values,
+				Dims: []int64{int64(len(c.values))}}
+			if c.valueShape != nil {
+				v.Dims = c.valueShape
+			}
+			s := &pb.SparseTensorProto{Dims: c.dims, Values: v}
+			if c.indices != nil {
+				s.Indices = &pb.TensorProto{DataType: proto.Int32(7), Int64Data: c.indices, Dims: c.shape}
+				if c.shape == nil {
+					s.Indices.Dims = []int64{int64(len(c.indices))}
+				}
+			}
+			m.Proto.Graph.SparseInitializer = append(m.Proto.Graph.SparseInitializer, s)
+			var said []string
+			for _, f := range Check(m) {
+				if f.Severity == diag.Error {
+					said = append(said, f.Error())
+				}
+			}
+			all := strings.Join(said, "\n")
+			bad := c.want != "" || c.name == "overflow"
+			if bad != (all != "") || !strings.Contains(all, c.want) || bad && !strings.Contains(all, `"s"`) {
+				t.Errorf("got %q, want %q", all, c.want)
+			}
+			// Indices of another type.
+			if s.Indices != nil && !bad {
+				s.Indices.DataType, s.Indices.Int32Data, s.Indices.Int64Data = proto.Int32(6),
+					make([]int32, len(c.indices)), nil
+				if fs := Check(m); fs.Count(diag.Error) == 0 {
+					t.Error("32-bit indices are accepted")
+				}
+			}
+		})
+	}
+}
+
+// TestScales: whatever is no scale of data that are computed is refused with
+// the node and the reason, wherever the number comes from and in whichever
+// operator it stands; compile and check both import the model.
+func TestScales(t *testing.T) {
+	open := func(t *testing.T, text string) error {
+		t.Helper()
+		m, err := Parse([]byte(`<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> g `+text), Limits{})
+		testenv.OK(t, err)
+		_, err = OpenModel(m, ImportOptions{})
+		return err
+	}
+	const consts = "int8 z = {0}, float ok = {0.1}, int8[1, 1, 1, 1] w = {3}, int8[4, 2] m = {1, 2, 3, 4, 5, 6, 7, 8}"
+	graphs := map[string]struct{ sig, body, node string }{
+		"quantize": {"(float[1, 4] x) => (float[1, 4] y)",
+			"q = QuantizeLinear (x, S, z) y = DequantizeLinear (q, ok, z)", "QuantizeLinear"},
+		"dequantize": {"(float[1, 4] x) => (float[1, 4] y)",
+			"q = QuantizeLinear (x, ok, z) y = DequantizeLinear (q, S, z)", "DequantizeLinear"},
+		"constant": {"(float[1, 4] x) => (float[1, 2] y)",
+			"q = QuantizeLinear (ok, S, z) k = DequantizeLinear (q, ok, z) y = Mul (x, k)", "QuantizeLinear"},
+		"QLinearConv x": {"(int8[1, 1, 4, 4] x) => (int8[1, 1, 4, 4] y)",
+			"y = QLinearConv (x, S, z, w, ok, z, ok, z)", "QLinearConv"},
+		"QLinearConv y": {"(int8[1, 1, 4, 4] x) => (int8[1, 1, 4, 4] y)",
+			"y = QLinearConv (x, ok, z, w, ok, z, S, z)", "QLinearConv"},
+		"QLinearMatMul a": {"(int8[1, 4] x) => (int8[1, 2] y)", "y = QLinearMatMul (x, S, z, m, ok, z, ok, z)",
+			"QLinearMatMul"},
+		"QLinearMatMul y": {"(int8[1, 4] x) => (int8[1, 2] y)", "y = QLinearMatMul (x, ok, z, m, ok, z, S, z)",
+			"QLinearMatMul"},
+		"QLinearAdd b": {"(int8[1, 4] x) => (int8[1, 4] y)",
+			"y = com.microsoft.QLinearAdd (x, ok, z, x, S, z, ok, z)", "QLinearAdd"},
+		"QLinearAdd c": {"(int8[1, 4] x) => (int8[1, 4] y)",
+			"y = com.microsoft.QLinearAdd (x, ok, z, x, ok, z, S, z)", "QLinearAdd"},
+		"QLinearSigmoid y": {"(int8[1, 4] x) => (int8[1, 4] y)", "y = com.microsoft.QLinearSigmoid (x, ok, z, S, z)",
+			"QLinearSigmoid"},
+		"QLinearConcat y": {"(int8[1, 4] x) => (int8[1, 8] y)",
+			"y = com.microsoft.QLinearConcat <axis = 1> (S, z, x, ok, z, x, ok, z)", "QLinearConcat"},
+		"QLinearConcat x": {"(int8[1, 4] x) => (int8[1, 8] y)",
+			"y = com.microsoft.QLinearConcat <axis = 1> (ok, z, x, ok, z, x, S, z)", "QLinearConcat"},
+		"QGemm a": {"(int8[1, 4] x) => (float[1, 2] y)", "y = com.microsoft.QGemm (x, S, z, m, ok, z)",
+			"QGemm"},
+	}
+	sources := map[string][2]string{ // constants and nodes that give S
+		"initializer": {"float S = {%s}", ""},
+		"Constant":    {"", "S = Constant <value = float {%s}> () "},
+		"folded":      {"float raw = {%s}, float one = {1}", "S = Mul (raw, one) "},
+		"of a shape": {"float raw = {%s}", "sh = Shape (x) n = Size (sh) f = Cast <to = 1> (n) h = Div (f, f) S = " +
+			"Mul (h, raw) "},
+		"squeezed": {"float[1] raw = {%s}", "S = Squeeze (raw) "},
+	}
+	for what, g := range graphs {
+		for from, src := range sources {
+			for _, v := range []string{"0.25", "0", "-0.0", "-1", "nan", "inf", "-inf", "1e-40"} {
+				fill := func(s string) string {
+					if !strings.Contains(s, "%s") {
+						return s
+					}
+					return fmt.Sprintf(s, v)
+				}
+				list := consts
+				if src[0] != "" {
+					list += ", " + fill(src[0])
+				}
+				err := open(t, g.sig+" <"+list+"> { "+fill(src[1])+g.body+" }")
+				if v == "0.25" {
+					if err != nil {
+						t.Errorf("%s, %s: %v", what, from, err)
+					}
+				} else if err == nil || !strings.Contains(err.Error(), "the scale") || !strings.Contains(err.Error(),
+					g.node+` "`) {
+					t.Errorf("%s, %s, %s: got %v", what, from, v, err)
+				}
+			}
+		}
+	}
+	// A channel of weights that is off: its scale may be 0.
+	if err := open(t, "(float[1, 4] x) => (float[1, 2] y) <int8[4, 2] m = {1, 0, 3, 0, 5, 0, 7, 0}, float[2] s = "+
+		"{0.5, 0}> { k = DequantizeLinear <axis = 1> (m, s) y = MatMul (x, k) }"); err != nil {
+		t.Error(err)
+	}
+	// Zero points and counts along an axis.
+	for what, text := range map[string]string{
+		"zero point of another type": "(int8[1, 4] x) => (float[1, 4] y) <float s = {1}, uint8 z = {200}> { y = " +
+			"DequantizeLinear (x, s, z) }",
+		"zero point that is a float": "(float[1, 4] x) => (float[1, 4] y) <float s = {1}, float z = {0}> { y = " +
+			"QuantizeLinear (x, s, z) }",
+		"zero point of 32 bits": "(int32[1, 4] x) => (float[1, 4] y) <float s = {1}, int32 z = {7}> { y = " +
+			"DequantizeLinear (x, s, z) }",
+		"three scales for four": "(float[1, 4] x) => (int8[1, 4] y) <float[3] s = {1, 1, 1}, int8[3] z = {0, " +
+			"0, 0}> { y = QuantizeLinear <axis = 1> (x, s, z) }",
+		"two zero points for four": "(float[1, 4] x) => (int8[1, 4] y) <float[4] s = {1, 1, 1, 1}, int8[2] z = " +
+			"{0, 0}> { y = QuantizeLinear <axis = 1> (x, s, z) }",
+		"one zero point for four": "(float[1, 4] x) => (int8[1, 4] y) <float[4] s = {1, 1, 1, 1}, int8[1] z = " +
+			"{0}> { y = QuantizeLinear <axis = 1> (x, s, z) }",
+		"scales of rank 2": "(float[1, 4] x) => (int8[1, 4] y) <float[1, 4] s = {1, 1, 1, 1}, int8[1, " +
+			"4] z = {0, 0, 0, 0}> { y = QuantizeLinear <axis = 1> (x, s, z) }",
+		"an axis beyond the rank": "(float[1, 4] x) => (int8[1, 4] y) <float[4] s = {1, 1, 1, 1}, int8[4] z = " +
+			"{0, 0, 0, 0}> { y = QuantizeLinear <axis = 2> (x, s, z) }",
+		"no scales": "(float[1, 4] x) => (int8[1, 4] y) <float[0] s = {}, int8[0] z = {}> { y = " +
+			"QuantizeLinear <axis = 1> (x, s, z) }",
+		"two scales for three filters": "(int8[1, 1, 2, 2] x) => (int8[1, 3, 2, 2] y) <float ok = {1}, int8 z = " +
+			"{0}, int8[3, 1, 1, 1] w = {1, 2, 3}, float[2] s = {1, 1}, int8[2] zs = {0, 0}> { y = QLinearConv (x, " +
+			"ok, z, w, s, zs, ok, z) }",
+		"zero point for two of three": "(int8[1, 1, 2, 2] x) => (int8[1, 3, 2, 2] y) <float ok = {1}, int8 z = " +
+			"{0}, int8[3, 1, 1, 1] w = {1, 2, 3}, float[3] s = {1, 1, 1}, int8[2] zs = {0, 0}> { y = QLinearConv " +
+			"(x, ok, z, w, s, zs, ok, z) }",
+		"uint8 weights' zero of int8": "(int8[1, 1, 2, 2] x) => (int8[1, 1, 2, 2] y) <float ok = {1}, int8 z = " +
+			"{0}, uint8[1, 1, 1, 1] w = {1}> { y = QLinearConv (x, ok, z, w, ok, z, ok, z) }",
+	} {
+		err := open(t, text)
+		if err == nil || !strings.Contains(err.Error(), "Linear") {
+			t.Errorf("%s: got %v", what, err)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func Model(m *model.Model, libs ...*pb.FunctionProto) diag.List {
 	c.functions(append(functions.Default(), libs...))
 	c.header()
 	if m.Proto.Graph == nil {
-		c.add(diag.Diag{Code: "no-graph", Node: "the model", Msg: "has no graph", Want: "a ModelProto with a graph"})
+		c.at("the model", "").add("no-graph", "", "a ModelProto with a graph", "has no graph")
 		return c.out
 	}
 	c.functionBodies()
@@ -36,8 +36,8 @@ func Model(m *model.Model, libs ...*pb.FunctionProto) diag.List {
 	root := &checkScope{c: c, label: "the graph", vals: map[string]*val{}, opsets: c.opsets}
 	c.graph(g, root, 0)
 	if c.nodes > c.lim.Nodes {
-		c.add(diag.Diag{Code: "too-many-nodes", Node: "the model", Msg: fmt.Sprintf("too many nodes: %d", c.nodes),
-			Want: fmt.Sprintf("at most %d; %s", c.lim.Nodes, model.Raise("nodes"))})
+		c.at("the model", "").add("too-many-nodes", "", fmt.Sprintf("at most %d; %s", c.lim.Nodes,
+			model.Raise("nodes")), "too many nodes: %d", c.nodes)
 	} else {
 		c.expansion(g)
 	}
@@ -84,30 +84,27 @@ func (c *checker) header() {
 	p := c.m.Proto
 	switch {
 	case p.IrVersion == nil || c.ir <= 0:
-		c.add(diag.Diag{Code: "ir-version", Node: "the model", Msg: fmt.Sprintf("ir_version is %d", c.ir),
-			Want: fmt.Sprintf("an IR version of 1 to %d", schema.MaxIR)})
+		c.at("the model", "").add("ir-version", "", fmt.Sprintf("an IR version of 1 to %d", schema.MaxIR),
+			"ir_version is %d", c.ir)
 	case c.ir > schema.MaxIR:
-		c.add(diag.Diag{Code: "ir-version", Node: "the model",
-			Msg:  fmt.Sprintf("ir_version is %d, newer than nncc knows", c.ir),
-			Want: fmt.Sprintf("at most IR version %d; export with an older ONNX or for an older opset", schema.MaxIR)})
+		c.at("the model", "").add("ir-version", "", fmt.Sprintf("at most IR version %d; export with an older ONNX or "+
+			"for an older opset", schema.MaxIR), "ir_version is %d, newer than nncc knows", c.ir)
 	}
 	c.opsets = c.imports(p.OpsetImport, "the model")
 	if len(p.OpsetImport) == 0 {
 		if c.ir >= 3 {
-			c.add(diag.Diag{Code: "no-opset", Node: "the model", Msg: "imports no opset",
-				Want: "opset_import with the version of ai.onnx"})
+			c.at("the model", "").add("no-opset", "", "opset_import with the version of ai.onnx", "imports no opset")
 		}
 		// Before IR version 3 there was only one operator set.
 		c.opsets[""] = 1
 	}
 	if len(p.Functions) > 0 && c.ir > 0 && c.ir < 8 {
-		c.add(diag.Diag{Severity: diag.Warning, Code: "ir-version", Node: "the model",
-			Msg:  fmt.Sprintf("has functions, which IR version %d does not know", c.ir),
-			Want: "IR version 8 or newer"})
+		c.at("the model", "").warn("ir-version", "", "IR version 8 or newer",
+			"has functions, which IR version %d does not know", c.ir)
 	}
 	for _, s := range []struct{ what, text string }{{"producer_name", p.GetProducerName()}, {"domain", p.GetDomain()}} {
 		if !utf8.ValidString(s.text) {
-			c.add(diag.Diag{Code: "text", Node: "the model", Msg: s.what + " is not valid UTF-8"})
+			c.at("the model", "").add("text", "", "", "%s", s.what+" is not valid UTF-8")
 		}
 	}
 }
@@ -119,8 +116,8 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		name := schema.DisplayDomain(o.GetDomain())
 		if old, ok := m[d]; ok {
 			if old != v {
-				c.add(diag.Diag{Code: "opset", Node: where, Msg: fmt.Sprintf("imports opset %d and opset %d of %s", old,
-					v, model.Quote(name)), Want: "one version of a domain"})
+				c.at(where, "").add("opset", "", "one version of a domain", "imports opset %d and opset %d of %s", old,
+					v, model.Quote(name))
 			}
 			continue
 		}
@@ -128,12 +125,11 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		newest := int64(schema.MaxOpset(d))
 		switch {
 		case v < 1:
-			c.add(diag.Diag{Code: "opset", Node: where, Msg: fmt.Sprintf("imports opset version %d of %s", v,
-				model.Quote(name)), Want: "a version of at least 1"})
+			c.at(where, "").add("opset", "", "a version of at least 1", "imports opset version %d of %s", v,
+				model.Quote(name))
 		case newest > 0 && v > newest && schema.Closed(d):
-			c.add(diag.Diag{Code: "opset", Node: where,
-				Msg: fmt.Sprintf("imports opset %d of %s, newer than nncc knows", v,
-					model.Quote(name)), Want: fmt.Sprintf("at most opset %d; export for an older opset", newest)})
+			c.at(where, "").add("opset", "", fmt.Sprintf("at most opset %d; export for an older opset", newest),
+				"imports opset %d of %s, newer than nncc knows", v, model.Quote(name))
 		}
 	}
 	return m

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/ir/diag"
 )
 
 type function struct {
@@ -58,12 +57,12 @@ func (c *checker) functions(libs []*pb.FunctionProto) {
 	for i, p := range c.m.Proto.Functions {
 		f := newFunction(p)
 		if p.GetName() == "" {
-			c.add(diag.Diag{Code: "function", Node: fmt.Sprintf("function %d", i), Msg: "has no name", Want: "a name"})
+			c.at(fmt.Sprintf("function %d", i), "").add("function", "", "a name", "has no name")
 			continue
 		}
 		if own[f.id] {
-			c.add(diag.Diag{Code: "function", Node: f.label, Msg: "is defined twice (same domain, name and overload)",
-				Want: "each function once"})
+			c.at(f.label, "").add("function", "", "each function once",
+				"is defined twice (same domain, name and overload)")
 			continue
 		}
 		own[f.id] = true
@@ -84,8 +83,7 @@ func (c *checker) functionBodies() {
 		s := &checkScope{c: c, label: f.label, vals: map[string]*val{}, opsets: f.opsets, fn: f}
 		for i, in := range p.Input {
 			if in == "" {
-				c.add(diag.Diag{Code: "name", Node: f.label, Msg: fmt.Sprintf("input %d has an empty name", i),
-					Want: "a name"})
+				c.at(f.label, "").add("name", "", "a name", "input %d has an empty name", i)
 				continue
 			}
 			s.define(in, &val{by: "an input of " + f.label}, f.label, "")
@@ -95,39 +93,26 @@ func (c *checker) functionBodies() {
 			c.attrType(a, s, at)
 			c.attrValue(a, s, at, 0)
 		}
-		if c.nodes += len(p.Node); c.nodes > c.lim.Nodes {
+		if !c.body(p.Node, s, nil, 0) {
 			return
-		}
-		s.later = map[string]string{}
-		for i, n := range p.Node {
-			for _, o := range n.Output {
-				if _, dup := s.later[o]; o != "" && !dup {
-					s.later[o] = nodeLabel(n, i)
-				}
-			}
-		}
-		for _, i := range c.order(p.Node, s) {
-			c.node(p.Node[i], i, s, nil, 0)
 		}
 		for i, o := range p.Output {
 			if s.vals[o] == nil {
-				c.add(diag.Diag{Code: "output-missing", Node: f.label, Tensor: o,
-					Msg:  fmt.Sprintf("output %d, %s, has no producer", i, model.Quote(o)),
-					Want: "a node of the function that makes it"})
+				c.at(f.label, "").add("output-missing", o, "a node of the function that makes it",
+					"output %d, %s, has no producer", i, model.Quote(o))
 			}
 		}
 	}
 }
 
 func (c *checker) callArity(n *pb.NodeProto, f *function, at *place) {
-	if len(n.Input) > len(f.proto.Input) {
-		at.add("arity", "", fmt.Sprintf("has %d inputs", len(n.Input)),
-			fmt.Sprintf("at most %d for %s", len(f.proto.Input), f.label))
+	side := func(what string, have, most int) {
+		if have > most {
+			at.add("arity", "", fmt.Sprintf("at most %d for %s", most, f.label), "has %d %s", have, what)
+		}
 	}
-	if len(n.Output) > len(f.proto.Output) {
-		at.add("arity", "", fmt.Sprintf("has %d outputs", len(n.Output)),
-			fmt.Sprintf("at most %d for %s", len(f.proto.Output), f.label))
-	}
+	side("inputs", len(n.Input), len(f.proto.Input))
+	side("outputs", len(n.Output), len(f.proto.Output))
 }
 
 // expansion counts the nodes of the model with all functions inlined and reports
@@ -141,9 +126,8 @@ func (c *checker) expansion(g *pb.GraphProto) {
 		}
 	}
 	if n := e.nodes(g.Node); n > e.limit && !e.recursive {
-		c.add(diag.Diag{Code: "too-many-nodes", Node: "the model",
-			Msg:  fmt.Sprintf("inlining its functions gives too many nodes (more than %d)", e.limit),
-			Want: fmt.Sprintf("at most %d", e.limit)})
+		c.at("the model", "").add("too-many-nodes", "", fmt.Sprintf("at most %d", e.limit),
+			"inlining its functions gives too many nodes (more than %d)", e.limit)
 	}
 }
 
@@ -168,8 +152,8 @@ func (e *expander) function(f *function) int64 {
 	n := int64(0)
 	if len(e.stack) > maxCallDepth {
 		e.recursive = true
-		e.c.add(diag.Diag{Code: "recursion", Node: f.label,
-			Msg: fmt.Sprintf("functions call each other more than %d deep", maxCallDepth), Want: "less nesting"})
+		e.c.at(f.label, "").add("recursion", "", "less nesting", "functions call each other more than %d deep",
+			maxCallDepth)
 	} else {
 		n = e.nodes(f.proto.Node)
 	}
@@ -210,6 +194,6 @@ func (e *expander) cycle(f *function) {
 	if len(names) > 8 {
 		names = append(names[:8], "…")
 	}
-	e.c.add(diag.Diag{Code: "recursion", Node: f.label, Msg: "calls itself: recursive chain " +
-		strings.Join(append(names, f.label), " → "), Want: "functions without recursion, which cannot be inlined"})
+	e.c.at(f.label, "").add("recursion", "", "functions without recursion, which cannot be inlined", "calls itself: "+
+		"recursive chain %s", strings.Join(append(names, f.label), " → "))
 }

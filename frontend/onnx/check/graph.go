@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
-	"github.com/nncc/nncc/ir/diag"
 )
 
 type val struct {
@@ -50,20 +49,17 @@ func (s *checkScope) in(where string) string {
 // define adds a value; a second definition breaks single assignment.
 func (s *checkScope) define(name string, v *val, where, node string) {
 	if !utf8.ValidString(name) {
-		s.c.add(diag.Diag{Code: "name", Node: where, Name: node, Tensor: name,
-			Msg: fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(name))})
+		s.c.at(where, node).add("name", name, "", "the name %s is not valid UTF-8", model.Quote(name))
 	}
 	if old := s.vals[name]; old != nil {
-		s.c.add(diag.Diag{Code: "not-ssa", Node: where, Name: node, Tensor: name,
-			Msg:  fmt.Sprintf("defines %s, which %s has defined", model.Quote(name), old.by),
-			Want: "each value defined once"})
+		s.c.at(where, node).add("not-ssa", name, "each value defined once", "defines %s, which %s has defined",
+			model.Quote(name), old.by)
 		return
 	}
 	if s.up != nil {
 		if old := s.up.find(name); old != nil {
-			s.c.add(diag.Diag{Severity: diag.Warning, Code: "shadow", Node: where, Name: node, Tensor: name,
-				Msg:  fmt.Sprintf("defines %s, which %s has defined outside", model.Quote(name), old.by),
-				Want: "names that differ from those of outer graphs"})
+			s.c.at(where, node).warn("shadow", name, "names that differ from those of outer graphs",
+				"defines %s, which %s has defined outside", model.Quote(name), old.by)
 		}
 	}
 	s.vals[name] = v
@@ -73,23 +69,31 @@ func (c *checker) graph(g *pb.GraphProto, s *checkScope, depth int) {
 	main := s.up == nil
 	c.inputs(g, s, main)
 	c.initializers(g, s)
-	c.valueInfos(g, s)
-	if c.nodes += len(g.Node); c.nodes > c.lim.Nodes {
-		return // Check says so
+	for _, v := range g.ValueInfo {
+		c.valueType(v, s.in(fmt.Sprintf("value_info of %s", model.Quote(v.GetName()))), false)
+	}
+	if c.body(g.Node, s, declaredTypes(g), depth) {
+		c.outputs(g, s, main)
+	}
+}
+
+// body checks nodes; false where there are too many, as Model says.
+func (c *checker) body(nodes []*pb.NodeProto, s *checkScope, declared map[string]vtype, depth int) bool {
+	if c.nodes += len(nodes); c.nodes > c.lim.Nodes {
+		return false
 	}
 	s.later = map[string]string{}
-	for i, n := range g.Node {
+	for i, n := range nodes {
 		for _, o := range n.Output {
 			if _, dup := s.later[o]; o != "" && !dup {
 				s.later[o] = nodeLabel(n, i)
 			}
 		}
 	}
-	declared := declaredTypes(g)
-	for _, i := range c.order(g.Node, s) {
-		c.node(g.Node[i], i, s, declared, depth)
+	for _, i := range c.order(nodes, s) {
+		c.node(nodes[i], i, s, declared, depth)
 	}
-	c.outputs(g, s, main)
+	return true
 }
 
 // order is the order in which to look at nodes: theirs, or where that is not
@@ -105,8 +109,8 @@ func (c *checker) order(nodes []*pb.NodeProto, s *checkScope) []int {
 	}
 	at, by, _ := model.FirstEarly(nodes, model.Makers(nodes))
 	p := &place{c: c, where: s.in(nodeLabel(nodes[at], at)), node: nodes[at].GetName()}
-	p.warn("order", fmt.Sprintf("is listed before %s, which makes what it reads", nodeLabel(nodes[by], by)),
-		"nodes in topological order")
+	p.warn("order", "", "nodes in topological order", "is listed before %s, which makes what it reads",
+		nodeLabel(nodes[by], by))
 	return order
 }
 
@@ -115,8 +119,7 @@ func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
 		name := in.GetName()
 		where := s.in(fmt.Sprintf("input %s", model.Quote(name)))
 		if name == "" {
-			c.add(diag.Diag{Code: "name", Node: s.in(fmt.Sprintf("input %d", i)), Msg: "has an empty name",
-				Want: "a name"})
+			c.at(s.in(fmt.Sprintf("input %d", i)), "").add("name", "", "a name", "has an empty name")
 			continue
 		}
 		c.valueType(in, where, main)
@@ -128,7 +131,7 @@ func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
 // inputs (required), elsewhere inference finds them.
 func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
 	bad := func(code, found, want string) {
-		c.add(diag.Diag{Code: code, Node: where, Tensor: v.GetName(), Msg: found, Want: want})
+		c.at(where, "").add(code, v.GetName(), want, "%s", found)
 	}
 	t := v.GetType()
 	if t == nil || t.Value == nil {
@@ -170,12 +173,10 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 		where := s.in(fmt.Sprintf("initializer %s", model.Quote(name)))
 		switch {
 		case name == "":
-			c.add(diag.Diag{Code: "name", Node: s.in(fmt.Sprintf("initializer %d", i)), Msg: "has an empty name",
-				Want: "a name"})
+			c.at(s.in(fmt.Sprintf("initializer %d", i)), "").add("name", "", "a name", "has an empty name")
 			return
 		case seen[name]:
-			c.add(diag.Diag{Code: "not-ssa", Node: where, Tensor: name, Msg: "is listed twice",
-				Want: "each initializer once"})
+			c.at(where, "").add("not-ssa", name, "each initializer once", "is listed twice")
 			return
 		}
 		seen[name] = true
@@ -183,8 +184,8 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 		// An initializer may give an input its default value: not a second definition.
 		if in := s.vals[name]; in != nil {
 			if in.typ.known() && in.typ != typ {
-				c.add(diag.Diag{Code: "type", Node: where, Tensor: name,
-					Msg: fmt.Sprintf("has type %s, the input of that name %s", typ, in.typ), Want: "the same type"})
+				c.at(where, "").add("type", name, "the same type", "has type %s, the input of that name %s", typ,
+					in.typ)
 			}
 			return
 		}
@@ -202,7 +203,7 @@ func (c *checker) initializers(g *pb.GraphProto, s *checkScope) {
 
 func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 	if err := c.m.CheckTensor(t); err != nil {
-		c.add(diag.Diag{Code: "tensor", Node: where, Name: node, Tensor: t.GetName(), Msg: err.Error()})
+		c.at(where, node).add("tensor", t.GetName(), "", "%s", err.Error())
 	}
 }
 
@@ -212,8 +213,7 @@ func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
 	if t.GetValues() == nil || t.GetIndices() == nil && !none {
-		c.add(diag.Diag{Code: "tensor", Node: where, Name: node,
-			Msg: "a sparse tensor without values or without indices", Want: "both"})
+		c.at(where, node).add("tensor", "", "both", "a sparse tensor without values or without indices")
 		return
 	}
 	before := len(c.out)
@@ -222,7 +222,7 @@ func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 		c.tensor(t.Indices, where+" (indices)", node)
 	}
 	wrong := func(found, want string) {
-		c.add(diag.Diag{Code: "tensor", Node: where, Name: node, Tensor: t.Values.GetName(), Msg: found, Want: want})
+		c.at(where, node).add("tensor", t.Values.GetName(), want, "%s", found)
 	}
 	if err := model.CheckShape(t.Dims, t.Values.GetDataType(), c.lim); err != nil {
 		wrong(err.Error(), "")
@@ -287,12 +287,6 @@ func (c *checker) sparseIndices(t *pb.SparseTensorProto) string {
 	return ""
 }
 
-func (c *checker) valueInfos(g *pb.GraphProto, s *checkScope) {
-	for _, v := range g.ValueInfo {
-		c.valueType(v, s.in(fmt.Sprintf("value_info of %s", model.Quote(v.GetName()))), false)
-	}
-}
-
 func declaredTypes(g *pb.GraphProto) map[string]vtype {
 	m := map[string]vtype{}
 	for _, list := range [][]*pb.ValueInfoProto{g.ValueInfo, g.Output} {
@@ -307,20 +301,18 @@ func declaredTypes(g *pb.GraphProto) map[string]vtype {
 
 func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 	if main && len(g.Output) == 0 {
-		c.add(diag.Diag{Code: "no-outputs", Node: s.label, Msg: "has no outputs", Want: "at least one output"})
+		c.at(s.label, "").add("no-outputs", "", "at least one output", "has no outputs")
 	}
 	seen := map[string]bool{}
 	for i, o := range g.Output {
 		name := o.GetName()
 		where := s.in(fmt.Sprintf("output %s", model.Quote(name)))
 		if name == "" {
-			c.add(diag.Diag{Code: "name", Node: s.in(fmt.Sprintf("output %d", i)), Msg: "has an empty name",
-				Want: "a name"})
+			c.at(s.in(fmt.Sprintf("output %d", i)), "").add("name", "", "a name", "has an empty name")
 			continue
 		}
 		if seen[name] {
-			c.add(diag.Diag{Code: "output-twice", Node: where, Tensor: name, Msg: "is listed twice among the outputs",
-				Want: "each output once"})
+			c.at(where, "").add("output-twice", name, "each output once", "is listed twice among the outputs")
 			continue
 		}
 		seen[name] = true
@@ -330,11 +322,10 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 			v = s.up.find(name) // a branch may hand on an outer value
 		}
 		if v == nil {
-			c.add(diag.Diag{Code: "output-missing", Node: where, Tensor: name,
-				Msg: "no node makes it and it is no input or initializer", Want: "a producer"})
+			c.at(where, "").add("output-missing", name, "a producer",
+				"no node makes it and it is no input or initializer")
 		} else if t := typeOf(o.GetType()); t.known() && v.typ.known() && t != v.typ {
-			c.add(diag.Diag{Code: "type", Node: where, Tensor: name,
-				Msg: fmt.Sprintf("is declared as %s; %s makes it %s", t, v.by, v.typ), Want: "the same type"})
+			c.at(where, "").add("type", name, "the same type", "is declared as %s; %s makes it %s", t, v.by, v.typ)
 		}
 	}
 }

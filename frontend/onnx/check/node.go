@@ -20,7 +20,7 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 	}
 	for _, text := range []string{n.GetName(), n.GetOpType(), n.GetDomain()} {
 		if !utf8.ValidString(text) {
-			at.add("name", "", fmt.Sprintf("the name %s is not valid UTF-8", model.Quote(text)), "")
+			at.add("name", "", "", "the name %s is not valid UTF-8", model.Quote(text))
 		}
 	}
 	in := c.operands(n, s, at)
@@ -50,8 +50,7 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 		}
 		if d := declared[name]; d.known() {
 			if t.known() && t != d && t.kind == kTensor {
-				at.add("type", name, fmt.Sprintf("output %s is declared as %s but is %s", model.Quote(name), d, t),
-					"the same type")
+				at.add("type", name, "the same type", "output %s is declared as %s but is %s", model.Quote(name), d, t)
 			}
 			if !t.known() {
 				t = d
@@ -61,17 +60,23 @@ func (c *checker) node(n *pb.NodeProto, i int, s *checkScope, declared map[strin
 	}
 }
 
+// place is where findings belong: how messages call it, and the name of the node, if it is one.
 type place struct {
 	c           *checker
 	where, node string
 }
 
-func (p *place) add(code, tensor, found, want string) {
-	p.c.add(diag.Diag{Code: code, Node: p.where, Name: p.node, Tensor: tensor, Msg: found, Want: want})
+func (c *checker) at(where, node string) *place { return &place{c, where, node} }
+
+// add adds an error, of a tensor where one has a name, with what is wanted and what was found; warn adds a warning.
+func (p *place) add(code, tensor, want, format string, args ...any) {
+	p.c.add(diag.Diag{Code: code, Node: p.where, Name: p.node, Tensor: tensor, Msg: fmt.Sprintf(format, args...),
+		Want: want})
 }
 
-func (p *place) warn(code, found, want string) {
-	p.c.add(diag.Diag{Severity: diag.Warning, Code: code, Node: p.where, Name: p.node, Msg: found, Want: want})
+func (p *place) warn(code, tensor, want, format string, args ...any) {
+	p.c.add(diag.Diag{Severity: diag.Warning, Code: code, Node: p.where, Name: p.node, Tensor: tensor,
+		Msg: fmt.Sprintf(format, args...), Want: want})
 }
 
 func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
@@ -85,15 +90,15 @@ func (c *checker) operands(n *pb.NodeProto, s *checkScope, at *place) []*val {
 		}
 		for o := s; o != nil; o = o.up {
 			if by := o.later[name]; by != "" {
-				at.add("order", name, fmt.Sprintf("reads %s before %s makes it", model.Quote(name), by),
-					"nodes in topological order, without cycles")
+				at.add("order", name, "nodes in topological order, without cycles", "reads %s before %s makes it",
+					model.Quote(name), by)
 				name = ""
 				break
 			}
 		}
 		if name != "" {
-			at.add("input-missing", name, fmt.Sprintf("input %d is %s, which no node makes and which is no graph "+
-				"input or initializer", k, model.Quote(name)), "a value that exists")
+			at.add("input-missing", name, "a value that exists", "input %d is %s, which no node makes and which is no "+
+				"graph input or initializer", k, model.Quote(name))
 		}
 	}
 	return in
@@ -106,76 +111,91 @@ const ownDomain = "nncc"
 func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function, *schema.Schema) {
 	op, domain := n.GetOpType(), schema.Domain(n.GetDomain())
 	if op == "" {
-		at.add("no-op", "", "has no operator (op_type is empty)", "the name of an operator")
+		at.add("no-op", "", "the name of an operator", "has no operator (op_type is empty)")
 		return nil, nil
 	}
 	if fn := c.funcs[model.CallID(n)]; fn != nil {
 		return fn, nil
 	}
-	version, imported := s.opsets[domain]
-	if newest := int64(schema.MaxOpset(domain)); !imported && domain != "" && newest > 0 { // runtimes take them
-		if version, imported = newest, true; !c.unknown[domain] {
-			c.unknown[domain] = true
-			at.warn("domain", fmt.Sprintf("uses the domain %s, of which no opset is imported; it is read as opset %d",
-				model.Quote(schema.DisplayDomain(domain)), version), "")
-		}
-	}
-	if !imported {
-		at.add("domain", "", fmt.Sprintf("uses the domain %s, of which no opset is imported",
-			model.Quote(schema.DisplayDomain(domain))), "an opset_import for the domain")
+	version, ok := c.version(n, s, at)
+	if !ok {
 		return nil, nil
-	}
-	newest := int64(schema.MaxOpset(domain))
-	if newest == 0 || !schema.Closed(domain) && len(schema.Versions(domain, op)) == 0 {
-		key := domain + "\x00" + op
-		if domain != ownDomain && !c.unknown[key] {
-			c.unknown[key] = true
-			at.warn("custom-op", fmt.Sprintf("operator %s of domain %s has no definition here; its use is not checked",
-				model.Plain(op), model.Quote(domain)), "")
-		}
-		return nil, nil
-	}
-	if version < 1 {
-		return nil, nil // reported with the imports
-	}
-	if version > newest && schema.Closed(domain) {
-		version = newest // reported as well
 	}
 	f := schema.Lookup(domain, op, version)
 	if f == nil && domain == "" {
 		if f = schema.Early(op, version); f != nil {
-			if key := domain + "\x00" + op; !c.unknown[key] {
-				c.unknown[key] = true
-				at.warn("op", fmt.Sprintf("opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it",
-					version, model.Plain(op)), "")
+			if c.first(domain, op) {
+				at.warn("op", "", "", "opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it", version,
+					model.Plain(op))
 			}
 			return nil, f
 		}
 	}
-	if f == nil {
-		found := fmt.Sprintf("there is no operator %s in %s", model.Plain(op), schema.DisplayDomain(domain))
-		want := "an operator that ONNX defines, or a function of the model"
-		if v := schema.Versions(domain, op); len(v) > 0 {
-			found = fmt.Sprintf("operator %s came with opset %d of %s; the model imports opset %d", op, v[0].Since,
-				schema.DisplayDomain(domain), version)
-			want = fmt.Sprintf("opset %d or newer", v[0].Since)
-		} else if near := schema.Near(domain, op); near != "" {
-			want = fmt.Sprintf("an operator that ONNX defines; perhaps %s", near)
-		}
-		at.add("op", "", found, want)
-		return nil, nil
-	}
-	if f.Deprecated && f == schema.Versions(domain, op)[0] {
+	switch {
+	case f == nil:
+		unknownOp(domain, op, version, at)
+	case f.Deprecated && f == schema.Versions(domain, op)[0]:
 		// Defined and deprecated at once, with a successor of the same name.
-		at.warn("op", fmt.Sprintf("operator %s-%d is deprecated", op, f.Since), "the newer form of the operator")
-		return nil, nil
+		at.warn("op", "", "the newer form of the operator", "operator %s-%d is deprecated", op, f.Since)
+	case f.Deprecated:
+		at.add("op", "", "its successor, or an older opset", "operator %s was removed in opset %d of %s", op, f.Since,
+			schema.DisplayDomain(domain))
+	default:
+		return nil, f
 	}
-	if f.Deprecated {
-		at.add("op", "", fmt.Sprintf("operator %s was removed in opset %d of %s", op, f.Since,
-			schema.DisplayDomain(domain)), "its successor, or an older opset")
-		return nil, nil
+	return nil, nil
+}
+
+// first reports an operator, or a domain, of which nothing was said yet.
+func (c *checker) first(domain, op string) bool {
+	key := domain + "\x00" + op
+	said := c.unknown[key]
+	c.unknown[key] = true
+	return !said
+}
+
+// version is the opset of a node's domain; false where its operators are not known, as is then reported.
+func (c *checker) version(n *pb.NodeProto, s *checkScope, at *place) (version int64, known bool) {
+	op, domain := n.GetOpType(), schema.Domain(n.GetDomain())
+	version, imported := s.opsets[domain]
+	newest, closed := int64(schema.MaxOpset(domain)), schema.Closed(domain)
+	switch {
+	case imported:
+	case domain != "" && newest > 0: // runtimes take them
+		if version = newest; c.first(domain, "") {
+			at.warn("domain", "", "", "uses the domain %s, of which no opset is imported; it is read as opset %d",
+				model.Quote(schema.DisplayDomain(domain)), version)
+		}
+	default:
+		at.add("domain", "", "an opset_import for the domain", "uses the domain %s, of which no opset is imported",
+			model.Quote(schema.DisplayDomain(domain)))
+		return 0, false
 	}
-	return nil, f
+	if newest == 0 || !closed && len(schema.Versions(domain, op)) == 0 {
+		if domain != ownDomain && c.first(domain, op) {
+			at.warn("custom-op", "", "", "operator %s of domain %s has no definition here; its use is not checked",
+				model.Plain(op), model.Quote(domain))
+		}
+		return 0, false
+	}
+	if closed { // what is beyond is reported with the imports
+		version = min(version, newest)
+	}
+	return version, version >= 1
+}
+
+// unknownOp reports an operator that an opset does not have.
+func unknownOp(domain, op string, version int64, at *place) {
+	want := "an operator that ONNX defines, or a function of the model"
+	if v := schema.Versions(domain, op); len(v) > 0 {
+		at.add("op", "", fmt.Sprintf("opset %d or newer", v[0].Since), "operator %s came with opset %d of %s; the model "+
+			"imports opset %d", op, v[0].Since, schema.DisplayDomain(domain), version)
+		return
+	}
+	if near := schema.Near(domain, op); near != "" {
+		want = fmt.Sprintf("an operator that ONNX defines; perhaps %s", near)
+	}
+	at.add("op", "", want, "there is no operator %s in %s", model.Plain(op), schema.DisplayDomain(domain))
 }
 
 func (c *checker) arity(n *pb.NodeProto, sch *schema.Schema, at *place) {
@@ -189,13 +209,12 @@ func (c *checker) arity(n *pb.NodeProto, sch *schema.Schema, at *place) {
 			limit = fmt.Sprint(least)
 		}
 		if have < least || have > most {
-			at.add("arity", "", fmt.Sprintf("has %d %ss", have, what), fmt.Sprintf("%s for %s-%d", limit, sch.Name,
-				sch.Since))
+			at.add("arity", "", fmt.Sprintf("%s for %s-%d", limit, sch.Name, sch.Since), "has %d %ss", have, what)
 		}
 		for k, name := range names {
 			if p := param(k); name == "" && k < least && p != nil && p.Opt == schema.Single {
-				at.add("arity", "", fmt.Sprintf("%s %d (%s) is left out (its name is empty)", what, k, p.Name),
-					fmt.Sprintf("a value: %s-%d requires it", sch.Name, sch.Since))
+				at.add("arity", "", fmt.Sprintf("a value: %s-%d requires it", sch.Name, sch.Since),
+					"%s %d (%s) is left out (its name is empty)", what, k, p.Name)
 			}
 		}
 	}
@@ -213,8 +232,8 @@ func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *pl
 		}
 		set, variable := sch.Allowed(p)
 		if !allows(set, v.typ) {
-			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]),
-				v.typ), fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since))
+			at.add("type", n.Input[k], fmt.Sprintf("%s for %s-%d", set, sch.Name, sch.Since),
+				"input %d (%s) is %s of type %s", k, p.Name, model.Quote(n.Input[k]), v.typ)
 			continue
 		}
 		if variable == "" || p.Opt == schema.Mixed {
@@ -223,8 +242,8 @@ func (c *checker) inTypes(n *pb.NodeProto, sch *schema.Schema, in []*val, at *pl
 		if old, ok := bound[variable]; !ok {
 			bound[variable], by[variable] = v.typ, k
 		} else if old != v.typ {
-			at.add("type", n.Input[k], fmt.Sprintf("input %d (%s) has type %s, input %d has type %s", k, p.Name, v.typ,
-				by[variable], old), "the same type for both")
+			at.add("type", n.Input[k], "the same type for both", "input %d (%s) has type %s, input %d has type %s", k,
+				p.Name, v.typ, by[variable], old)
 		}
 	}
 	return bound

@@ -207,49 +207,35 @@ func (c *nodeImport) readAttrs() {
 
 // attrKind is the type of an attribute: as stated, or (IR version 1) by the
 // field that is filled.
-func attrKind(a *pb.AttributeProto) pb.AttributeProto_AttributeType {
-	switch {
-	case a.GetType() != pb.AttributeProto_UNDEFINED:
-		return a.GetType()
-	case a.F != nil:
-		return pb.AttributeProto_FLOAT
-	case a.I != nil:
-		return pb.AttributeProto_INT
-	case a.S != nil:
-		return pb.AttributeProto_STRING
-	case a.T != nil:
-		return pb.AttributeProto_TENSOR
-	case a.G != nil:
-		return pb.AttributeProto_GRAPH
-	case len(a.Floats) > 0:
-		return pb.AttributeProto_FLOATS
-	case len(a.Ints) > 0:
-		return pb.AttributeProto_INTS
-	case len(a.Strings) > 0:
-		return pb.AttributeProto_STRINGS
+func attrKind(a *pb.AttributeProto) schema.AttrType {
+	if stated := a.GetType(); stated != pb.AttributeProto_UNDEFINED {
+		return schema.AttrType(stated)
 	}
-	return pb.AttributeProto_UNDEFINED
+	for _, t := range model.Filled(a) {
+		return t
+	}
+	return 0
 }
 
 func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 	switch k := attrKind(a); k {
-	case pb.AttributeProto_INT:
+	case schema.Int:
 		return ir.Attr{Kind: ir.AttrInt, Int: a.GetI()}, true, nil
-	case pb.AttributeProto_FLOAT:
+	case schema.Float:
 		return ir.Float(a.GetF()), true, nil
-	case pb.AttributeProto_STRING:
+	case schema.String:
 		return ir.Str(string(a.GetS())), true, nil
-	case pb.AttributeProto_INTS:
+	case schema.Ints:
 		return ir.Attr{Kind: ir.AttrInts, Ints: append([]int64{}, a.GetInts()...)}, true, nil
-	case pb.AttributeProto_FLOATS:
+	case schema.Floats:
 		return ir.Attr{Kind: ir.AttrFloats, Floats: append([]float32{}, a.GetFloats()...)}, true, nil
-	case pb.AttributeProto_STRINGS:
+	case schema.Strings:
 		var s []string
 		for _, b := range a.GetStrings() {
 			s = append(s, string(b))
 		}
 		return ir.Attr{Kind: ir.AttrStrings, Strings: s}, true, nil
-	case pb.AttributeProto_TENSOR:
+	case schema.Tensor:
 		if a.GetT() == nil {
 			return ir.Attr{}, false, fmt.Errorf("holds no tensor")
 		}
@@ -258,12 +244,12 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 			return ir.Attr{}, false, err
 		}
 		return ir.Tens(d), true, nil
-	case pb.AttributeProto_GRAPH, pb.AttributeProto_GRAPHS:
+	case schema.Graph, schema.Graphs:
 		return ir.Attr{}, false, nil
-	case pb.AttributeProto_SPARSE_TENSOR, pb.AttributeProto_SPARSE_TENSORS:
+	case schema.SparseTensor, schema.SparseTensors:
 		return ir.Attr{}, false, &ir.Diag{Code: "sparse", Msg: "sparse tensors are not supported; want a dense tensor"}
 	default:
 		return ir.Attr{}, false, &ir.Diag{Code: "sequence",
-			Msg: fmt.Sprintf("values of type %s are not supported", schema.AttrType(k))}
+			Msg: fmt.Sprintf("values of type %s are not supported", k)}
 	}
 }

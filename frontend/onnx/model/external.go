@@ -155,37 +155,12 @@ func readExternal(t *pb.TensorProto, dir string, want int64) ([]byte, error) {
 // ExternalFiles are the files that the model's constants lie in, beside its own.
 func (m *Model) ExternalFiles() []string {
 	seen := map[string]bool{}
-	tensors := func(ts ...*pb.TensorProto) {
-		for _, t := range ts {
-			for _, kv := range t.GetExternalData() {
-				if kv.GetKey() == "location" {
-					seen[filepath.Join(m.Dir, filepath.FromSlash(kv.GetValue()))] = true
-				}
+	eachTensor(m.Proto.ProtoReflect(), func(t *pb.TensorProto) {
+		for _, kv := range t.GetExternalData() {
+			if kv.GetKey() == "location" {
+				seen[filepath.Join(m.Dir, filepath.FromSlash(kv.GetValue()))] = true
 			}
 		}
-	}
-	var graph func(g *pb.GraphProto)
-	nodes := func(ns []*pb.NodeProto) {
-		for _, n := range ns {
-			for _, a := range n.GetAttribute() {
-				tensors(a.GetT())
-				tensors(a.GetTensors()...)
-				for _, g := range Subgraphs(a) {
-					graph(g)
-				}
-			}
-		}
-	}
-	graph = func(g *pb.GraphProto) {
-		tensors(g.GetInitializer()...)
-		for _, s := range g.GetSparseInitializer() {
-			tensors(s.GetValues(), s.GetIndices())
-		}
-		nodes(g.GetNode())
-	}
-	graph(m.Proto.GetGraph())
-	for _, f := range m.Proto.GetFunctions() {
-		nodes(f.GetNode())
-	}
+	})
 	return slices.Sorted(maps.Keys(seen))
 }

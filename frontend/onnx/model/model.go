@@ -274,13 +274,18 @@ func isText(b []byte) bool {
 // Release lets go of the values of the model's tensors, once a graph has copies of them:
 // half of what a compilation would hold. Names, types and shapes stay; the model cannot be
 // imported again.
-func (m *Model) Release() { release(m.Proto.ProtoReflect()) }
-
-func release(m protoreflect.Message) {
-	if t, ok := m.Interface().(*pb.TensorProto); ok {
+func (m *Model) Release() {
+	eachTensor(m.Proto.ProtoReflect(), func(t *pb.TensorProto) {
 		t.RawData, t.StringData = nil, nil
 		t.FloatData, t.DoubleData = nil, nil
 		t.Int32Data, t.Int64Data, t.Uint64Data = nil, nil, nil
+	})
+}
+
+// eachTensor visits the tensors of a message, at any depth.
+func eachTensor(m protoreflect.Message, visit func(t *pb.TensorProto)) {
+	if t, ok := m.Interface().(*pb.TensorProto); ok {
+		visit(t)
 		return
 	}
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -288,11 +293,33 @@ func release(m protoreflect.Message) {
 		case f.Message() == nil:
 		case f.IsList():
 			for i := range v.List().Len() {
-				release(v.List().Get(i).Message())
+				eachTensor(v.List().Get(i).Message(), visit)
 			}
 		default: // ONNX has no maps
-			release(v.Message())
+			eachTensor(v.Message(), visit)
 		}
 		return true
 	})
+}
+
+// attrFields are the fields that hold an attribute's value.
+var attrFields = []struct {
+	name protoreflect.Name
+	typ  schema.AttrType
+}{
+	{"f", schema.Float}, {"i", schema.Int}, {"s", schema.String}, {"t", schema.Tensor}, {"g", schema.Graph},
+	{"sparse_tensor", schema.SparseTensor}, {"tp", schema.TypeProto}, {"floats", schema.Floats}, {"ints", schema.Ints},
+	{"strings", schema.Strings}, {"tensors", schema.Tensors}, {"graphs", schema.Graphs},
+	{"sparse_tensors", schema.SparseTensors}, {"type_protos", schema.TypeProtos},
+}
+
+// Filled are the types of the values that an attribute has, whatever type it states.
+func Filled(a *pb.AttributeProto) (types []schema.AttrType) {
+	m := a.ProtoReflect()
+	for _, f := range attrFields {
+		if m.Has(m.Descriptor().Fields().ByName(f.name)) {
+			types = append(types, f.typ)
+		}
+	}
+	return types
 }

@@ -3,7 +3,7 @@
 package model
 
 import (
-	"container/heap"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 )
@@ -18,7 +18,7 @@ func Topological(nodes []*pb.NodeProto) []int {
 	}
 	missing := make([]int, len(nodes))
 	readers := make([][]int, len(nodes))
-	ready := &intHeap{}
+	var ready []int // in order
 	for i, n := range nodes {
 		before := map[string]bool{}
 		Reads(n, before)
@@ -29,16 +29,17 @@ func Topological(nodes []*pb.NodeProto) []int {
 			}
 		}
 		if missing[i] == 0 {
-			heap.Push(ready, i)
+			ready = append(ready, i)
 		}
 	}
 	order := make([]int, 0, len(nodes))
-	for ready.Len() > 0 {
-		i := heap.Pop(ready).(int)
-		order = append(order, i)
+	for len(ready) > 0 {
+		i := ready[0]
+		ready, order = ready[1:], append(order, i)
 		for _, r := range readers[i] {
 			if missing[r]--; missing[r] == 0 {
-				heap.Push(ready, r)
+				at, _ := slices.BinarySearch(ready, r)
+				ready = slices.Insert(ready, at, r)
 			}
 		}
 	}
@@ -79,19 +80,6 @@ func FirstEarly(nodes []*pb.NodeProto, maker map[string]int) (at, by int, found 
 		}
 	}
 	return 0, 0, false
-}
-
-type intHeap []int
-
-func (h intHeap) Len() int           { return len(h) }
-func (h intHeap) Less(i, j int) bool { return h[i] < h[j] }
-func (h intHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *intHeap) Push(x any)        { *h = append(*h, x.(int)) }
-func (h *intHeap) Pop() any {
-	o := *h
-	x := o[len(o)-1]
-	*h = o[:len(o)-1]
-	return x
 }
 
 // Reads adds every name that a node reads, in its subgraphs too.

@@ -7,18 +7,50 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
-	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/tensor"
 	"google.golang.org/protobuf/proto"
 )
 
-// elemBits is the size of an element in raw and external data, by data type
-// number; 0 for text and for numbers that the format does not define.
-var elemBits = [...]int{1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 8: 0, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
-	14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}
+// elem is how files hold elements of a type: bits in raw and external data (0 for text), the
+// typed field with so many items an element, and the numbers that this may hold.
+type elem struct {
+	bits   int
+	field  string
+	per    int64
+	lo, hi int64
+}
+
+// elems are the types by their numbers; those of fewer than 8 bits share items, each of them a
+// byte, written signed or unsigned.
+var elems = [...]elem{
+	1:  {32, "float_data", 1, 0, 0},
+	2:  {8, "int32_data", 1, 0, math.MaxUint8},
+	3:  {8, "int32_data", 1, math.MinInt8, math.MaxInt8},
+	4:  {16, "int32_data", 1, 0, math.MaxUint16},
+	5:  {16, "int32_data", 1, math.MinInt16, math.MaxInt16},
+	6:  {32, "int32_data", 1, math.MinInt32, math.MaxInt32},
+	7:  {64, "int64_data", 1, 0, 0},
+	8:  {0, "string_data", 1, 0, 0},
+	9:  {8, "int32_data", 1, 0, 1},
+	10: {16, "int32_data", 1, 0, math.MaxUint16},
+	11: {64, "double_data", 1, 0, 0},
+	12: {32, "uint64_data", 1, 0, math.MaxUint32},
+	13: {64, "uint64_data", 1, 0, 0},
+	14: {64, "float_data", 2, 0, 0},
+	15: {128, "double_data", 2, 0, 0},
+	16: {16, "int32_data", 1, 0, math.MaxUint16},
+	17: byte8, 18: byte8, 19: byte8, 20: byte8, 21: packed4, 22: packed4, 23: packed4, 24: byte8, 25: packed2, 26: packed2,
+}
+
+var (
+	byte8   = elem{8, "int32_data", 1, 0, math.MaxUint8}
+	packed4 = elem{4, "int32_data", 1, math.MinInt8, math.MaxUint8}
+	packed2 = elem{2, "int32_data", 1, math.MinInt8, math.MaxUint8}
+)
 
 const dtString = int32(pb.TensorProto_STRING)
 
@@ -84,31 +116,6 @@ func encodings(t *pb.TensorProto) []encoding {
 	return e
 }
 
-// typedField is the typed field that holds a data type, and how many of its
-// items n elements take.
-func typedField(dt int32, n int64) (field string, items int64) {
-	switch pb.TensorProto_DataType(dt) {
-	case pb.TensorProto_FLOAT:
-		return "float_data", n
-	case pb.TensorProto_COMPLEX64:
-		return "float_data", 2 * n
-	case pb.TensorProto_DOUBLE:
-		return "double_data", n
-	case pb.TensorProto_COMPLEX128:
-		return "double_data", 2 * n
-	case pb.TensorProto_INT64:
-		return "int64_data", n
-	case pb.TensorProto_UINT32, pb.TensorProto_UINT64:
-		return "uint64_data", n
-	case pb.TensorProto_STRING:
-		return "string_data", n
-	}
-	if b := elemBits[dt]; b < 8 {
-		return "int32_data", rawBytes(n, b) // each item is a byte with several elements
-	}
-	return "int32_data", n
-}
-
 type layout struct {
 	n    int64 // elements
 	bits int   // per element in raw data; 0 for text
@@ -123,7 +130,7 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 	if schema.ElemName(dt) == "" {
 		return l, fmt.Errorf("data type %d is not defined in ONNX", dt)
 	}
-	l.bits = elemBits[dt]
+	l.bits = elems[dt].bits
 	var err error
 	if l.n, err = count(t.Dims, l.bits, lim.TensorBytes); err != nil {
 		return l, err
@@ -159,7 +166,10 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 			return l, fmt.Errorf("raw_data has a size of %d bytes; want %d for %s", l.enc.items, want, what)
 		}
 	default:
-		field, want := typedField(dt, l.n)
+		field, want := elems[dt].field, elems[dt].per*l.n
+		if l.bits > 0 && l.bits < 8 {
+			want = rawBytes(l.n, l.bits)
+		}
 		if l.enc.field != field {
 			return l, fmt.Errorf("data of type %s are in %s; want %s or raw_data", schema.ElemName(dt), l.enc.field,
 				field)
@@ -174,36 +184,15 @@ func inspect(t *pb.TensorProto, lim Limits) (layout, error) {
 // checkRange: values in int32_data and uint64_data must fit the narrower type
 // that they stand for.
 func checkRange(t *pb.TensorProto, dt int32) error {
-	var lo, hi int64
-	switch pb.TensorProto_DataType(dt) {
-	case pb.TensorProto_INT8:
-		lo, hi = -128, 127
-	case pb.TensorProto_INT16:
-		lo, hi = -32768, 32767
-	case pb.TensorProto_BOOL:
-		lo, hi = 0, 1
-	case pb.TensorProto_UINT32:
-		for i, v := range t.Uint64Data {
-			if v > math.MaxUint32 {
-				return fmt.Errorf("value %d of uint64_data is %d, which is no uint32", i, v)
-			}
-		}
-		return nil
-	case pb.TensorProto_INT32:
-		return nil
-	case pb.TensorProto_UINT4, pb.TensorProto_INT4, pb.TensorProto_UINT2, pb.TensorProto_INT2,
-		pb.TensorProto_FLOAT4E2M1:
-		lo, hi = -128, 255 // one byte, written signed or unsigned
-	default:
-		if elemBits[dt] == 8 {
-			lo, hi = 0, 255
-		} else {
-			lo, hi = 0, 65535
+	e := elems[dt]
+	for i, v := range t.Uint64Data {
+		if e.hi > 0 && v > uint64(e.hi) {
+			return fmt.Errorf("value %d of uint64_data is %d, which is no uint32", i, v)
 		}
 	}
 	for i, v := range t.Int32Data {
-		if int64(v) < lo || int64(v) > hi {
-			return fmt.Errorf("value %d of int32_data is %d, outside %d to %d for type %s", i, v, lo, hi,
+		if int64(v) < e.lo || int64(v) > e.hi {
+			return fmt.Errorf("value %d of int32_data is %d, outside %d to %d for type %s", i, v, e.lo, e.hi,
 				schema.ElemName(dt))
 		}
 	}
@@ -224,7 +213,7 @@ func refused(dt int32) string {
 		return "tensors of text (string) have no place in firmware that computes with numbers"
 	case name == "complex64" || name == "complex128":
 		return "complex numbers (" + name + ") are not computed with; split them into real and imaginary tensors"
-	case elemBits[dt] == 2:
+	case elems[dt].bits == 2:
 		return "2-bit integers (" + name + ") are not computed with; store the data as int4 or int8"
 	}
 	return "numbers of type " + name +
@@ -253,8 +242,8 @@ func (m *Model) CheckTensor(t *pb.TensorProto) error {
 // negative ones, too many of them, or more data than Limits.TensorBytes.
 func CheckShape(dims []int64, elemType int32, lim Limits) error {
 	bits := 0
-	if elemType > 0 && int(elemType) < len(elemBits) {
-		bits = elemBits[elemType]
+	if elemType > 0 && int(elemType) < len(elems) {
+		bits = elems[elemType].bits
 	}
 	_, err := count(dims, bits, lim.TensorBytes)
 	return err
@@ -280,47 +269,36 @@ func TensorData(t *pb.TensorProto, dir string, lim Limits) (*tensor.Dense, error
 	if l.n == 0 {
 		return tensor.New(dt, shape), nil
 	}
+	var raw []byte
 	switch l.enc.field {
 	case "raw_data":
-		return FromRaw(dt, shape, t.RawData)
+		raw = t.RawData
 	case "external_data":
-		raw, err := readExternal(t, dir, rawBytes(l.n, l.bits))
-		if err != nil {
+		if raw, err = readExternal(t, dir, rawBytes(l.n, l.bits)); err != nil {
 			return nil, tensorErr(t, err)
 		}
-		return FromRaw(dt, shape, raw)
 	case "float_data":
-		return tensor.Of(shape, append([]float32(nil), t.FloatData...)), nil
+		return tensor.Of(shape, slices.Clone(t.FloatData)), nil
 	case "double_data":
-		return tensor.Of(shape, append([]float64(nil), t.DoubleData...)), nil
+		return tensor.Of(shape, slices.Clone(t.DoubleData)), nil
 	case "int64_data":
-		return tensor.Of(shape, append([]int64(nil), t.Int64Data...)), nil
+		return tensor.Of(shape, slices.Clone(t.Int64Data)), nil
 	case "uint64_data":
-		if dt == tensor.U64 {
-			return tensor.Of(shape, append([]uint64(nil), t.Uint64Data...)), nil
-		}
-		d := make([]uint32, l.n)
-		for i, v := range t.Uint64Data {
-			d[i] = uint32(v)
-		}
-		return tensor.Of(shape, d), nil
+		raw = narrowed(t.Uint64Data, l.bits)
 	case "int32_data":
-		if dt == tensor.I32 {
-			return tensor.Of(shape, append([]int32(nil), t.Int32Data...)), nil
-		}
-		// The items hold the bits of narrower elements (or of a byte with two
-		// 4-bit ones): that is raw data spread over 32-bit words.
-		raw := make([]byte, 0, rawBytes(l.n, l.bits))
-		for _, v := range t.Int32Data {
-			if l.bits == 16 {
-				raw = binary.LittleEndian.AppendUint16(raw, uint16(v))
-			} else {
-				raw = append(raw, byte(v))
-			}
-		}
-		return FromRaw(dt, shape, raw)
+		raw = narrowed(t.Int32Data, l.bits)
 	}
-	panic(bug.Errorf("onnx: tensor data in %s", l.enc.field))
+	return FromRaw(dt, shape, raw)
+}
+
+// narrowed are items as raw data: each holds the bits of a narrower element, or of a byte with two.
+func narrowed[T int32 | uint64](items []T, bits int) []byte {
+	size := (bits + 7) / 8
+	raw := make([]byte, 0, len(items)*size)
+	for _, v := range items {
+		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))[:len(raw)+size]
+	}
+	return raw
 }
 
 // FromRaw decodes little-endian data; 4-bit types are packed two to a byte, the first
@@ -364,11 +342,11 @@ func TensorProto(name string, d *tensor.Dense) *pb.TensorProto {
 // unknown types and shapes that are none.
 func RawBytes(t *pb.TensorProto) (int64, error) {
 	dt := t.GetDataType()
-	if schema.ElemName(dt) == "" || elemBits[dt] == 0 {
+	if schema.ElemName(dt) == "" || elems[dt].bits == 0 {
 		return 0, fmt.Errorf("elements of type %s cannot be external data", ElemTypeName(dt))
 	}
-	n, err := count(t.Dims, elemBits[dt], math.MaxInt64)
-	return rawBytes(n, elemBits[dt]), err
+	n, err := count(t.Dims, elems[dt].bits, math.MaxInt64)
+	return rawBytes(n, elems[dt].bits), err
 }
 
 // ParseTensor decodes a serialised TensorProto, the form of ONNX's test vectors.

@@ -81,51 +81,27 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		v := b[i+n:]
 		size := protowire.ConsumeFieldValue(num, typ, v)
 		if size < 0 {
-			what := "a damaged value"
-			if typ == protowire.BytesType {
-				if want, m := protowire.ConsumeVarint(v); m > 0 && want > uint64(len(v)-m) {
-					what = fmt.Sprintf("a field of %d bytes of which only %d are there: truncated", want, len(v)-m)
-				}
-			} else if protowire.ConsumeFieldValue(num, typ, append(v[:len(v):len(v)], make([]byte, 10)...)) > 0 {
-				what = "a truncated value"
-			}
 			return fmt.Errorf("cannot parse as ONNX protobuf: field %d of %s at byte %d holds %s", num, at, base+i,
-				what)
+				damage(num, typ, v))
 		}
-		fd := fields.ByNumber(num)
-		if fd != nil {
-			if !fits(fd, typ) {
-				return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d "+
-					"(damaged, or not an ONNX file)", fd.Name(), at, base+i, typ)
+		if fd := fields.ByNumber(num); fd == nil {
+			s.memory += int64(n + size) // kept as an unknown field
+		} else if !fits(fd, typ) {
+			return fmt.Errorf("cannot parse as ONNX protobuf: field %s of %s at byte %d has wire type %d "+
+				"(damaged, or not an ONNX file)", fd.Name(), at, base+i, typ)
+		} else if fd.Kind() == protoreflect.MessageKind {
+			s.memory += messageCost
+			sub := wirePath{at, fd.Name(), -1}
+			if fd.IsList() {
+				sub.index = seen[num&31]
+				seen[num&31]++
 			}
-			switch {
-			case fd.Kind() == protoreflect.MessageKind:
-				s.memory += messageCost
-				sub := wirePath{at, fd.Name(), -1}
-				if fd.IsList() {
-					sub.index = seen[num&31]
-					seen[num&31]++
-				}
-				inner, m := protowire.ConsumeBytes(v)
-				if err := s.message(inner, base+i+n+m-len(inner), fd.Message(), &sub, depth+1); err != nil {
-					return err
-				}
-			case typ == protowire.BytesType && fd.Kind() != protoreflect.BytesKind &&
-				fd.Kind() != protoreflect.StringKind:
-				// A packed list: a varint of one byte becomes an element of up to eight.
-				grow := int64(1)
-				if k := fd.Kind(); k != protoreflect.FloatKind && k != protoreflect.DoubleKind {
-					grow = 8
-				}
-				s.memory += grow * int64(size)
-			default:
-				s.memory += itemCost + int64(size)
-				if fd.Kind() == protoreflect.StringKind && !remark(md, fd) {
-					s.names += int64(size)
-				}
+			inner, m := protowire.ConsumeBytes(v)
+			if err := s.message(inner, base+i+n+m-len(inner), fd.Message(), &sub, depth+1); err != nil {
+				return err
 			}
 		} else {
-			s.memory += int64(n + size) // kept as an unknown field
+			s.field(md, fd, typ, int64(size))
 		}
 		if s.names > s.named {
 			return fmt.Errorf("too large: the names in the file have more than the limit of %d bytes (reached in %s "+
@@ -138,6 +114,36 @@ func (s *wireScan) message(b []byte, base int, md protoreflect.MessageDescriptor
 		i += n + size
 	}
 	return nil
+}
+
+// damage says what is wrong with the value that b begins with.
+func damage(num protowire.Number, typ protowire.Type, b []byte) string {
+	if typ == protowire.BytesType {
+		if want, m := protowire.ConsumeVarint(b); m > 0 && want > uint64(len(b)-m) {
+			return fmt.Sprintf("a field of %d bytes of which only %d are there: truncated", want, len(b)-m)
+		}
+	} else if protowire.ConsumeFieldValue(num, typ, append(b[:len(b):len(b)], make([]byte, 10)...)) > 0 {
+		return "a truncated value"
+	}
+	return "a damaged value"
+}
+
+// field counts a field that is no message.
+func (s *wireScan) field(md protoreflect.MessageDescriptor, fd protoreflect.FieldDescriptor, typ protowire.Type,
+	size int64) {
+	switch kind := fd.Kind(); {
+	case typ != protowire.BytesType || kind == protoreflect.BytesKind:
+		s.memory += itemCost + size
+	case kind == protoreflect.StringKind:
+		s.memory += itemCost + size
+		if !remark(md, fd) {
+			s.names += size
+		}
+	case kind == protoreflect.FloatKind || kind == protoreflect.DoubleKind:
+		s.memory += size // a packed list
+	default: // of varints, each of which becomes an element of up to eight bytes
+		s.memory += 8 * size
+	}
 }
 
 // fits reports whether a field may come with a wire type; lists of numbers may be

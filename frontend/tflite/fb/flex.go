@@ -3,9 +3,12 @@
 package fb
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Numbers are options of custom operators: the numbers and booleans of a FlexBuffers map.
@@ -28,7 +31,8 @@ const maxNumbers = 1 << 10
 type flex []byte
 
 // ReadNumbers reads a map, of which other entries are left out; nothing is an empty one.
-func ReadNumbers(b []byte) (Numbers, error) {
+func ReadNumbers(b []byte) (_ Numbers, err error) {
+	defer fail.Catch(&err)
 	out := Numbers{}
 	if len(b) == 0 {
 		return out, nil
@@ -38,10 +42,7 @@ func ReadNumbers(b []byte) (Numbers, error) {
 		return nil, fmt.Errorf("%d bytes of options, want a FlexBuffers map", n)
 	}
 	width := int(b[n-1])
-	at, err := f.offset(n-2-width, width)
-	if err != nil {
-		return nil, err
-	}
+	at := f.offset(n-2-width, width)
 	if b[n-2]>>2 != flexMap {
 		return nil, fmt.Errorf("the options are of FlexBuffers type %d, want a map (%d)", b[n-2]>>2, flexMap)
 	}
@@ -50,29 +51,16 @@ func ReadNumbers(b []byte) (Numbers, error) {
 
 // numbers reads the map at a position of which entries have width bytes.
 func (f flex) numbers(at, width int, out Numbers) error {
-	size, err := f.uint(at-width, width)
-	if err != nil {
-		return err
-	}
+	size := f.uint(at-width, width)
 	if size > maxNumbers {
 		return fmt.Errorf("%d options, want at most %d", size, maxNumbers)
 	}
-	keys, err := f.offset(at-3*width, width)
-	if err != nil {
-		return err
-	}
-	keyWidth, err := f.uint(at-2*width, width)
-	if err != nil {
-		return err
-	}
+	keys, keyWidth := f.offset(at-3*width, width), f.uint(at-2*width, width)
 	if keyWidth != 1 && keyWidth != 2 && keyWidth != 4 && keyWidth != 8 {
 		return fmt.Errorf("keys of %d bytes", keyWidth)
 	}
 	for i := range int(size) {
-		key, err := f.key(keys+i*int(keyWidth), int(keyWidth))
-		if err != nil {
-			return err
-		}
+		key := f.key(keys+i*int(keyWidth), int(keyWidth))
 		kind := at + int(size)*width + i
 		if kind >= len(f) {
 			return fmt.Errorf("byte %d: a type belongs here, there are %d bytes", kind, len(f))
@@ -80,6 +68,7 @@ func (f flex) numbers(at, width int, out Numbers) error {
 		if !isNumber(f[kind] >> 2) {
 			continue
 		}
+		var err error
 		if out[key], err = f.number(at+i*width, width, f[kind]); err != nil {
 			return fmt.Errorf("option %q: %w", key, err)
 		}
@@ -92,19 +81,13 @@ func isNumber(kind byte) bool {
 		kind == flexBool
 }
 
-func (f flex) number(at, width int, packed byte) (float64, error) {
+func (f flex) number(at, width int, packed byte) (_ float64, err error) {
+	defer fail.Catch(&err)
 	kind := packed >> 2
 	if kind > flexIndirect && kind <= flexIndirect+flexFloat {
-		to, err := f.offset(at, width)
-		if err != nil {
-			return 0, err
-		}
-		at, width, kind = to, 1<<(packed&3), kind-flexIndirect
+		at, width, kind = f.offset(at, width), 1<<(packed&3), kind-flexIndirect
 	}
-	v, err := f.uint(at, width)
-	if err != nil {
-		return 0, err
-	}
+	v := f.uint(at, width)
 	switch {
 	case kind == flexInt:
 		bits := 64 - 8*width
@@ -119,35 +102,30 @@ func (f flex) number(at, width int, packed byte) (float64, error) {
 	return 0, fmt.Errorf("a value of FlexBuffers type %d of %d bytes, want a number", kind, width)
 }
 
-func (f flex) uint(at, width int) (uint64, error) {
+func (f flex) uint(at, width int) uint64 {
 	if at < 0 || width != 1 && width != 2 && width != 4 && width != 8 || at+width > len(f) {
-		return 0, fmt.Errorf("byte %d: %d bytes belong here, there are %d", at, width, len(f))
+		fail.Check(fmt.Errorf("byte %d: %d bytes belong here, there are %d", at, width, len(f)))
 	}
 	var b [8]byte
 	copy(b[:], f[at:at+width])
-	return binary.LittleEndian.Uint64(b[:]), nil
+	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (f flex) offset(at, width int) (int, error) {
-	v, err := f.uint(at, width)
-	if err != nil {
-		return 0, err
-	}
+// offset is where the offset at a position leads to: back.
+func (f flex) offset(at, width int) int {
+	v := f.uint(at, width)
 	if v > uint64(at) {
-		return 0, fmt.Errorf("byte %d: an offset of %d bytes back", at, v)
+		fail.Check(fmt.Errorf("byte %d: an offset of %d bytes back", at, v))
 	}
-	return at - int(v), nil
+	return at - int(v)
 }
 
-func (f flex) key(at, width int) (string, error) {
-	to, err := f.offset(at, width)
-	if err != nil {
-		return "", err
+// key is the text that an offset leads to.
+func (f flex) key(at, width int) string {
+	to := f.offset(at, width)
+	text, _, ended := bytes.Cut(f[to:], []byte{0})
+	if !ended {
+		fail.Check(fmt.Errorf("byte %d: a key without an end", to))
 	}
-	for end := to; end < len(f); end++ {
-		if f[end] == 0 {
-			return string(f[to:end]), nil
-		}
-	}
-	return "", fmt.Errorf("byte %d: a key without an end", to)
+	return string(text)
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // Identifier stands at byte 4 of every file of the format.
@@ -120,29 +122,23 @@ func (f field) width() uint32 {
 	return 4
 }
 
-func (v *verifier) field(f field, at uint32) error {
+func (v *verifier) field(f field, at uint32) (err error) {
+	defer fail.Catch(&err)
 	if f.kind == scalar {
 		return v.has(at, uint64(f.size), min(f.size, 4))
 	}
-	to, err := v.offset(at)
-	if err != nil {
-		return err
-	}
+	to := fail.Must(v.offset(at))
 	if f.kind == table {
 		return v.table(f.of, to)
 	}
-	if err := v.has(to, 4, 4); err != nil {
-		return err
-	}
+	fail.Check(v.has(to, 4, 4))
 	n := binary.LittleEndian.Uint32(v.b[to:])
 	bytes := uint64(n) * uint64(f.size)
 	if f.kind == text {
 		bytes++ // strings end in a zero
 	}
 	// Accessors read numbers at any place: those of 8 bytes may lie at a multiple of 4.
-	if err := v.has(to+4, bytes, min(f.size, 4)); err != nil {
-		return err
-	}
+	fail.Check(v.has(to+4, bytes, min(f.size, 4)))
 	if f.kind != tables {
 		return nil
 	}

@@ -172,8 +172,8 @@ void mla_window_ok(mla_command *c, int32_t out, int32_t stride, int32_t pad, int
 int32_t mla_has(const mla_command *c, uint32_t i);
 
 /*
- * Operand i, of which elements 0 to n-1 of size bytes are read; NULL where it is absent, as it may be, or the command
- * has failed. n > 0; size 16 is aligned to 8.
+ * Operand i, of which elements 0 to n-1 of size bytes are read; NULL where it is absent, as it may be, or the command has failed.
+ * n > 0; size 16 is aligned to 8.
  */
 const void *mla_read(mla_command *c, uint32_t i, uint64_t n, uint32_t size);
 

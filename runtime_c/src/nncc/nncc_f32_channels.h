@@ -1,4 +1,4 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */ -}}
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_channels.h: the inner function of the packed float32 depthwise products: 8 channels of up to
  * NNCC_F32_PIXELS pixels, or up to 4 of one.
@@ -265,41 +265,51 @@ static inline void nncc_f32_channels_narrow(const nncc_f32_job *t, int32_t live,
     "subs %[rows], #1\n" \
     "bne 2b\n"
 
-{{range words "2 1"}}{{$two := eq . "2"}}/* 8 channels of {{if $two}}2 pixels{{else}}a pixel{{end}}. */
-static inline void nncc_f32_channels_8x{{.}}(const nncc_f32_job *t, const float *w, const float *x0,
-                                         {{if $two}}const float *x1, {{end}}float *y0{{if $two}}, float *y1{{end}})
+/* 8 channels of 2 pixels. */
+static inline void nncc_f32_channels_8x2(const nncc_f32_job *t, const float *w, const float *x0, const float *x1,
+                                         float *y0, float *y1)
 {
     int32_t rows;
     int32_t c;
-    __asm volatile("vldmia %[w]{{if not $two}}!{{end}}, {s0-s7}\n"
-{{- if $two}}
+    __asm volatile("vldmia %[w], {s0-s7}\n"
                    "vldmia %[w]!, {s8-s15}\n"
-{{- end}}
                    NNCC_F32_TAPS(
                        "vldmia %[w]!, {s16-s23}\n"
                        NNCC_F32_INPUTS8("x0")
                        "add %[x0], %[across]\n"
                        NNCC_F32_LANES8_FIRST
-{{- if $two}}
                        NNCC_F32_INPUTS8("x1")
                        "add %[x1], %[across]\n"
-                       NNCC_F32_LANES8_SECOND
-{{- end}},
-                       NNCC_F32_SKIP{{.}})
-                   NNCC_F32_LIMIT(NNCC_F32_FIRST8(NNCC_F32_BELOW, "s24")
-                                  {{- if $two}} NNCC_F32_SECOND8(NNCC_F32_BELOW, "s24"){{end}},
-                                  NNCC_F32_FIRST8(NNCC_F32_ABOVE, "s24")
-                                  {{- if $two}} NNCC_F32_SECOND8(NNCC_F32_ABOVE, "s24"){{end}})
+                       NNCC_F32_LANES8_SECOND,
+                       NNCC_F32_SKIP2)
+                   NNCC_F32_LIMIT(NNCC_F32_FIRST8(NNCC_F32_BELOW, "s24") NNCC_F32_SECOND8(NNCC_F32_BELOW, "s24"),
+                                  NNCC_F32_FIRST8(NNCC_F32_ABOVE, "s24") NNCC_F32_SECOND8(NNCC_F32_ABOVE, "s24"))
                    "vstmia %[y0], {s0-s7}\n"
-{{- if $two}}
                    "vstmia %[y1], {s8-s15}\n"
-{{- end}}
-                   : [w] "+r"(w), [x0] "+r"(x0), {{if $two}}[x1] "+r"(x1), {{end}}[c] "=&r"(c), [rows] "=&r"(rows)
-                   : [t] "r"(t), [y0] "r"(y0), {{if $two}}[y1] "r"(y1), {{end}}[across] "r"(t->across)
+                   : [w] "+r"(w), [x0] "+r"(x0), [x1] "+r"(x1), [c] "=&r"(c), [rows] "=&r"(rows)
+                   : [t] "r"(t), [y0] "r"(y0), [y1] "r"(y1), [across] "r"(t->across)
                    : NNCC_F32_CLOBBERS, "s28", "s29", "s30", "s31");
 }
-{{if $two}}
-{{end}}{{end}}/* clang-format on */
+
+/* 8 channels of a pixel. */
+static inline void nncc_f32_channels_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
+{
+    int32_t rows;
+    int32_t c;
+    __asm volatile("vldmia %[w]!, {s0-s7}\n"
+                   NNCC_F32_TAPS(
+                       "vldmia %[w]!, {s16-s23}\n"
+                       NNCC_F32_INPUTS8("x0")
+                       "add %[x0], %[across]\n"
+                       NNCC_F32_LANES8_FIRST,
+                       NNCC_F32_SKIP1)
+                   NNCC_F32_LIMIT(NNCC_F32_FIRST8(NNCC_F32_BELOW, "s24"), NNCC_F32_FIRST8(NNCC_F32_ABOVE, "s24"))
+                   "vstmia %[y0], {s0-s7}\n"
+                   : [w] "+r"(w), [x0] "+r"(x0), [c] "=&r"(c), [rows] "=&r"(rows)
+                   : [t] "r"(t), [y0] "r"(y0), [across] "r"(t->across)
+                   : NNCC_F32_CLOBBERS, "s28", "s29", "s30", "s31");
+}
+/* clang-format on */
 
 static inline void nncc_f32_channels_wide(const nncc_f32_job *t, int32_t pixels, const float *w, const float *const *x,
                                           float *const *y, int32_t c)
@@ -409,18 +419,23 @@ static inline void nncc_f32_channels_wide(const nncc_f32_job *t, int32_t pixels,
         NNCC_F32_TIMES(a##i, k, u); \
         NNCC_F32_TIMES(a##j, l, v); \
     } while (0)
-{{range words "3 1"}}#define NNCC_F32_LANES{{.}}(o, i, j) \
+#define NNCC_F32_LANES3(o, i, j) \
     do { \
         float k, l; \
 \
         NNCC_F32_PAIR(w + NNCC_F32_W_BIAS + (o), k, l); \
         NNCC_F32_LANES(a, x0, o, i, j); \
-{{- if eq . "3"}}
         NNCC_F32_LANES(b, x1, o, i, j); \
         NNCC_F32_LANES(c, x2, o, i, j); \
-{{- end}}
     } while (0)
-{{end}}#define NNCC_F32_TAPS(lanes, skip) \
+#define NNCC_F32_LANES1(o, i, j) \
+    do { \
+        float k, l; \
+\
+        NNCC_F32_PAIR(w + NNCC_F32_W_BIAS + (o), k, l); \
+        NNCC_F32_LANES(a, x0, o, i, j); \
+    } while (0)
+#define NNCC_F32_TAPS(lanes, skip) \
     do { \
         const int32_t across = t->across; \
         int32_t rows = t->rows; \

@@ -1,4 +1,4 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */ -}}
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_wide.h: packed float32 products of records of 8 output channels, one after the other, of NNCC_F32_PIXELS
  * pixels. Instructions of the inner loops: Helium 19 for 48 products; FPU 72 for 64, in C 130 for 96 by GCC. A record
@@ -12,8 +12,7 @@
 #if NNCC_F32_MVE_ASM
 
 /* clang-format off */
-#define NNCC_F32_LIMIT6(limit, x) \
-   {{range span 0 6}} limit("q{{.}}", x){{end}}
+#define NNCC_F32_LIMIT6(limit, x) limit("q0", x) limit("q1", x) limit("q2", x) limit("q3", x) limit("q4", x) limit("q5", x)
 
 /* Two inputs of 3 pixels times 8 channels, and one. */
 #define NNCC_F32_TWO_OF_3 \
@@ -121,9 +120,12 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "6:\n"
                    "ldrd %[s0], %[s1], [%[t], #60]\n"
                    "ldr %[s2], [%[t], #68]\n"
-{{- range span 0 6}}
-                   "vstrw.32 q{{.}}, [%[s{{if lt . 2}}0{{else if lt . 4}}1{{else}}2{{end}}]], #16\n"
-{{- end}}
+                   "vstrw.32 q0, [%[s0]], #16\n"
+                   "vstrw.32 q1, [%[s0]], #16\n"
+                   "vstrw.32 q2, [%[s1]], #16\n"
+                   "vstrw.32 q3, [%[s1]], #16\n"
+                   "vstrw.32 q4, [%[s2]], #16\n"
+                   "vstrw.32 q5, [%[s2]], #16\n"
                    "ldr %[s], [%[t], #52]\n"
                    "strd %[s0], %[s1], [%[t], #60]\n"
                    "str %[s2], [%[t], #68]\n"
@@ -209,11 +211,18 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
                    "1:\n"
                    "vldmia %[x0]!, {s24-s27}\n"
                    "vldmia %[x1]!, {s28-s31}\n"
-{{- range span 0 4}}
                    NNCC_F32_WEIGHTS8
-                   NNCC_F32_FMA8_FIRST("s{{add . 24}}")
-                   NNCC_F32_FMA8_SECOND("s{{add . 28}}")
-{{- end}}
+                   NNCC_F32_FMA8_FIRST("s24")
+                   NNCC_F32_FMA8_SECOND("s28")
+                   NNCC_F32_WEIGHTS8
+                   NNCC_F32_FMA8_FIRST("s25")
+                   NNCC_F32_FMA8_SECOND("s29")
+                   NNCC_F32_WEIGHTS8
+                   NNCC_F32_FMA8_FIRST("s26")
+                   NNCC_F32_FMA8_SECOND("s30")
+                   NNCC_F32_WEIGHTS8
+                   NNCC_F32_FMA8_FIRST("s27")
+                   NNCC_F32_FMA8_SECOND("s31")
                    "subs %[c], #1\n"
                    "bne 1b\n"
                    "3:\n"
@@ -333,12 +342,12 @@ NNCC_F32_IN_ORDER static void nncc_f32_records(nncc_f32_job *t, const float *w, 
         w += NNCC_F32_WIDE * (1 + t->first) - NNCC_F32_W_BIAS;
         NNCC_F32_ALL(NNCC_F32_OF8, 3, NNCC_F32_WIDE);
         w = nncc_f32_bytes(w + NNCC_F32_W_BIAS, t->w_end);
-{{- range words "a b c"}}
-        NNCC_F32_LIMIT(t, NNCC_F32_EACH8, {{.}});
-{{- end}}
-{{- range $i, $sum := words "a b c"}}
-        NNCC_F32_PUT({{$i}}, {{$sum}});
-{{- end}}
+        NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
+        NNCC_F32_LIMIT(t, NNCC_F32_EACH8, b);
+        NNCC_F32_LIMIT(t, NNCC_F32_EACH8, c);
+        NNCC_F32_PUT(0, a);
+        NNCC_F32_PUT(1, b);
+        NNCC_F32_PUT(2, c);
     }
 }
 

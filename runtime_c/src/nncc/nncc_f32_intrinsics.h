@@ -1,4 +1,4 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */ -}}
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_intrinsics.h: runs of inputs for the inner functions of the packed float32 products without assembly: on
  * Helium in intrinsics, for an FPU in C (nncc_f32_sums.h); the same sums in the same order as in assembly. Four inputs
@@ -111,16 +111,19 @@ typedef const uint64_t __attribute__((may_alias)) nncc_f32_two;
         of(i, s); \
         of((i) + 1, u); \
     } while (0)
-{{range words "3 1"}}#define NNCC_F32_NEXT{{.}}(n, lanes) \
+#define NNCC_F32_NEXT3(n, lanes) \
     do { \
         x0 += n; \
-{{- if eq . "3"}}
         x1 += n; \
         x2 += n; \
-{{- end}}
         w += (n) * (lanes); \
     } while (0)
-{{end}}#define NNCC_F32_FOUR(of, pixels, lanes) \
+#define NNCC_F32_NEXT1(n, lanes) \
+    do { \
+        x0 += n; \
+        w += (n) * (lanes); \
+    } while (0)
+#define NNCC_F32_FOUR(of, pixels, lanes) \
     do { \
         NNCC_F32_INPUTS##pixels(of, 0); \
         NNCC_F32_INPUTS##pixels(of, 2); \
@@ -157,21 +160,27 @@ NNCC_F32_INLINED void nncc_f32_limit(const nncc_f32_job *t, float32x4_t *a, floa
 }
 
 /* Weights i of 8 channels, or of 4, times an input of 3 pixels or of one. */
-{{range words "8 4"}}#define NNCC_F32_OF{{.}}(i, s0, s1, s2) \
+#define NNCC_F32_OF8(i, s0, s1, s2) \
     do { \
-        {{if eq . "4"}}const {{end}}float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + {{.}} * (i)); \
+        float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)); \
 \
         NNCC_F32_FMA(a0, k, s0); \
         NNCC_F32_FMA(a1, k, s1); \
         NNCC_F32_FMA(a2, k, s2); \
-{{- if eq . "8"}}
         k = vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4); \
         NNCC_F32_FMA(b0, k, s0); \
         NNCC_F32_FMA(b1, k, s1); \
         NNCC_F32_FMA(b2, k, s2); \
-{{- end}}
     } while (0)
-{{end}}#define NNCC_F32_OF8X1(i, s) \
+#define NNCC_F32_OF4(i, s0, s1, s2) \
+    do { \
+        const float32x4_t k = vldrwq_f32(w + NNCC_F32_W_BIAS + 4 * (i)); \
+\
+        NNCC_F32_FMA(a0, k, s0); \
+        NNCC_F32_FMA(a1, k, s1); \
+        NNCC_F32_FMA(a2, k, s2); \
+    } while (0)
+#define NNCC_F32_OF8X1(i, s) \
     do { \
         NNCC_F32_FMA(a0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i)), s); \
         NNCC_F32_FMA(b0, vldrwq_f32(w + NNCC_F32_W_BIAS + 8 * (i) + 4), s); \

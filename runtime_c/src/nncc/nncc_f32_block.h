@@ -1,4 +1,4 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */ -}}
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_block.h: the inner functions of the packed float32 products: 8 output channels of a pixel, 4 of up to
  * NNCC_F32_PIXELS. Instructions of the inner loops: Helium 10 for 16 products (8 channels), 12 for 24 (4 of 3 pixels);
@@ -177,19 +177,18 @@ static inline void nncc_f32_block_4x1(const nncc_f32_job *t, const float *w, con
 
 #else
 
-{{range words "8 4"}}{{$wide := eq . "8"}}{{$lanes := "NNCC_F32_NARROW"}}{{if $wide}}
-{{- $lanes = "NNCC_F32_WIDE"}}/* 8 channels of a pixel. */
-{{end}}NNCC_F32_IN_ORDER static void nncc_f32_block_{{.}}x1(const nncc_f32_job *t, const float *w, const float *x0,
-                                                 float *y, int32_t live)
+/* 8 channels of a pixel. */
+NNCC_F32_IN_ORDER static void nncc_f32_block_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y,
+                                                 int32_t live)
 {
-    float32x4_t a0 = vldrwq_f32(w){{if $wide}}, b0 = vldrwq_f32(w + NNCC_F32_NARROW){{end}};
+    float32x4_t a0 = vldrwq_f32(w), b0 = vldrwq_f32(w + NNCC_F32_NARROW);
 
-    w += {{$lanes}} * (1 + t->first) - NNCC_F32_W_BIAS;
-    NNCC_F32_ALL(NNCC_F32_OF{{.}}X1, 1, {{$lanes}});
-    nncc_f32_store(t, a0, {{if $wide}}b0{{else}}a0{{end}}, live, y);
+    w += NNCC_F32_WIDE * (1 + t->first) - NNCC_F32_W_BIAS;
+    NNCC_F32_ALL(NNCC_F32_OF8X1, 1, NNCC_F32_WIDE);
+    nncc_f32_store(t, a0, b0, live, y);
 }
 
-{{if $wide}}/* 4 channels of 3 pixels, or of one where they are the same. */
+/* 4 channels of 3 pixels, or of one where they are the same. */
 NNCC_F32_IN_ORDER static void nncc_f32_block_4x3(const nncc_f32_job *t, const float *w, const float *const *x,
                                                  float *const *y, int32_t oc, int32_t live)
 {
@@ -203,7 +202,17 @@ NNCC_F32_IN_ORDER static void nncc_f32_block_4x3(const nncc_f32_job *t, const fl
     nncc_f32_store(t, a2, a2, live, y[2] + oc);
 }
 
-{{end}}{{end}}#endif
+NNCC_F32_IN_ORDER static void nncc_f32_block_4x1(const nncc_f32_job *t, const float *w, const float *x0, float *y,
+                                                 int32_t live)
+{
+    float32x4_t a0 = vldrwq_f32(w);
+
+    w += NNCC_F32_NARROW * (1 + t->first) - NNCC_F32_W_BIAS;
+    NNCC_F32_ALL(NNCC_F32_OF4X1, 1, NNCC_F32_NARROW);
+    nncc_f32_store(t, a0, a0, live, y);
+}
+
+#endif
 
 static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t pixels, const float *w,
                                   const float *const *x, float *const *y, int32_t oc, int32_t live)
@@ -356,24 +365,21 @@ static inline void nncc_f32_sum_4x1(const nncc_f32_job *t, const float *w, const
 #elif NNCC_F32_HELD
 
 /* 8 channels of a pixel, 4 of two or of one: w has the bias in front, results have room for all channels. */
-{{range words "8 4"}}{{$wide := eq . "8"}}{{$lanes := "NNCC_F32_NARROW"}}{{if $wide}}{{$lanes = "NNCC_F32_WIDE"}}
-{{- end}}NNCC_APART static void nncc_f32_sum_{{.}}x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
+NNCC_APART static void nncc_f32_sum_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
 {
-    NNCC_F32_BEGIN{{.}}(a, w);
-    float k0, k1, k2, k3{{if $wide}}, k4, k5, k6, k7{{end}};
+    NNCC_F32_BEGIN8(a, w);
+    float k0, k1, k2, k3, k4, k5, k6, k7;
 
-    if (nncc_f32_no_inputs(t, w, {{$lanes}}, y0) != 0) {
+    if (nncc_f32_no_inputs(t, w, NNCC_F32_WIDE, y0) != 0) {
         return;
     }
-    w += {{$lanes}} * (1 + t->first);
-    NNCC_F32_HELD_RUNS(NNCC_F32_HELD{{.}}X1, NNCC_F32_SKIP1, {{if $wide}}1{{else}}2{{end}},
-                       NNCC_F32_LOST(NNCC_F32_HOLD{{if $wide}}16{{else}}4{{end}}(a, k)));
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH{{.}}, a);
-    NNCC_F32_STORE{{.}}(y0, a);
-    NNCC_F32_HOLD{{if $wide}}16{{else}}4{{end}}(a, k);
+    w += NNCC_F32_WIDE * (1 + t->first);
+    NNCC_F32_HELD_RUNS(NNCC_F32_HELD8X1, NNCC_F32_SKIP1, 1, NNCC_F32_LOST(NNCC_F32_HOLD16(a, k)));
+    NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
+    NNCC_F32_STORE8(y0, a);
+    NNCC_F32_HOLD16(a, k);
 }
 
-{{if $wide -}}
 NNCC_APART static void nncc_f32_sum_4xn(const nncc_f32_job *t, const float *w, const float *const *x, float *const *y)
 {
     const float *x0 = x[0], *x1 = x[1];
@@ -394,22 +400,35 @@ NNCC_APART static void nncc_f32_sum_4xn(const nncc_f32_job *t, const float *w, c
     NNCC_F32_HOLD4(a, k);
 }
 
-{{end}}{{end}}#else
-
-/* 8 channels of a pixel, 4 of three or of one: w has the bias in front, results have room for all channels. */
-{{range words "8 4"}}{{$wide := eq . "8"}}{{$lanes := "NNCC_F32_NARROW"}}{{if $wide}}{{$lanes = "NNCC_F32_WIDE"}}
-{{- end -}}
-NNCC_F32_IN_ORDER static void nncc_f32_sum_{{.}}x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
+NNCC_APART static void nncc_f32_sum_4x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
 {
-    NNCC_F32_BEGIN{{.}}(a, w);
+    NNCC_F32_BEGIN4(a, w);
+    float k0, k1, k2, k3;
 
-    w += {{$lanes}} * (1 + t->first) - NNCC_F32_W_BIAS;
-    NNCC_F32_ALL(NNCC_F32_OF{{.}}X1, 1, {{$lanes}});
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH{{.}}, a);
-    NNCC_F32_STORE{{.}}(y0, a);
+    if (nncc_f32_no_inputs(t, w, NNCC_F32_NARROW, y0) != 0) {
+        return;
+    }
+    w += NNCC_F32_NARROW * (1 + t->first);
+    NNCC_F32_HELD_RUNS(NNCC_F32_HELD4X1, NNCC_F32_SKIP1, 2, NNCC_F32_LOST(NNCC_F32_HOLD4(a, k)));
+    NNCC_F32_LIMIT(t, NNCC_F32_EACH4, a);
+    NNCC_F32_STORE4(y0, a);
+    NNCC_F32_HOLD4(a, k);
 }
 
-{{if $wide}}NNCC_F32_IN_ORDER static void nncc_f32_sum_4xn(const nncc_f32_job *t, const float *w, const float *const *x,
+#else
+
+/* 8 channels of a pixel, 4 of three or of one: w has the bias in front, results have room for all channels. */
+NNCC_F32_IN_ORDER static void nncc_f32_sum_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
+{
+    NNCC_F32_BEGIN8(a, w);
+
+    w += NNCC_F32_WIDE * (1 + t->first) - NNCC_F32_W_BIAS;
+    NNCC_F32_ALL(NNCC_F32_OF8X1, 1, NNCC_F32_WIDE);
+    NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
+    NNCC_F32_STORE8(y0, a);
+}
+
+NNCC_F32_IN_ORDER static void nncc_f32_sum_4xn(const nncc_f32_job *t, const float *w, const float *const *x,
                                                float *const *y)
 {
     const float *x0 = x[0], *x1 = x[1], *x2 = x[2];
@@ -427,7 +446,17 @@ NNCC_F32_IN_ORDER static void nncc_f32_sum_{{.}}x1(const nncc_f32_job *t, const 
     NNCC_F32_STORE4(y[2], c);
 }
 
-{{end}}{{end}}#endif
+NNCC_F32_IN_ORDER static void nncc_f32_sum_4x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
+{
+    NNCC_F32_BEGIN4(a, w);
+
+    w += NNCC_F32_NARROW * (1 + t->first) - NNCC_F32_W_BIAS;
+    NNCC_F32_ALL(NNCC_F32_OF4X1, 1, NNCC_F32_NARROW);
+    NNCC_F32_LIMIT(t, NNCC_F32_EACH4, a);
+    NNCC_F32_STORE4(y0, a);
+}
+
+#endif
 
 static inline void nncc_f32_block(const nncc_f32_job *t, int32_t lanes, int32_t pixels, const float *w,
                                   const float *const *x, float *const *y, int32_t oc, int32_t live)

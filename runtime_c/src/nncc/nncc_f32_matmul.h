@@ -1,4 +1,4 @@
-{{- /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */ -}}
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_f32_matmul.h: the inner functions of products of two float32 matrices that are both computed at run time: 8
  * columns of up to NNCC_F32_ROWS rows. Rows of the left one and of the right one are runs of memory. Sums are fused, in
@@ -30,15 +30,17 @@ static inline void nncc_f32_matmul_rows(const float *const *a, const float *b, i
     const float *x2 = a[2];
     const int32_t pairs = k / 2;
     float32x4_t a0 = vdupq_n_f32(0.0f);
-{{- range words "a1 a2 b0 b1 b2"}}
-    float32x4_t {{.}} = a0;
-{{- end}}
+    float32x4_t a1 = a0;
+    float32x4_t a2 = a0;
+    float32x4_t b0 = a0;
+    float32x4_t b1 = a0;
+    float32x4_t b2 = a0;
     float32x4_t v;
     float32x4_t w;
     int32_t s;
-{{- range span 0 3}}
-    int32_t s{{.}};
-{{- end}}
+    int32_t s0;
+    int32_t s1;
+    int32_t s2;
 
     __asm volatile("wls lr, %[pairs], 3f\n"
                    "1:\n"
@@ -60,34 +62,36 @@ static inline void nncc_f32_matmul_rows(const float *const *a, const float *b, i
                    "add %[b], %[step]\n"
                    "vfma.f32 %q[a1], %q[v], %[s1]\n"
                    "vfma.f32 %q[a2], %q[v], %[s2]\n"
-{{- range span 0 3}}
-                   "vfma.f32 %q[b{{.}}], %q[w], %[s{{.}}]\n"
-{{- end}}
+                   "vfma.f32 %q[b0], %q[w], %[s0]\n"
+                   "vfma.f32 %q[b1], %q[w], %[s1]\n"
+                   "vfma.f32 %q[b2], %q[w], %[s2]\n"
                    "le lr, 1b\n"
                    "3:\n"
                    "tst %[k], #1\n"
                    "beq 4f\n"
-{{- range span 0 3}}
-                   "ldr %[s{{.}}], [%[x{{.}}]]\n"
-{{- end}}
+                   "ldr %[s0], [%[x0]]\n"
+                   "ldr %[s1], [%[x1]]\n"
+                   "ldr %[s2], [%[x2]]\n"
                    "vldrw.32 %q[v], [%[b]]\n"
                    "vldrw.32 %q[w], [%[b], #16]\n"
-{{- range span 0 3}}
-                   "vfma.f32 %q[a{{.}}], %q[v], %[s{{.}}]\n"
-{{- end}}
-{{- range span 0 3}}
-                   "vfma.f32 %q[b{{.}}], %q[w], %[s{{.}}]\n"
-{{- end}}
+                   "vfma.f32 %q[a0], %q[v], %[s0]\n"
+                   "vfma.f32 %q[a1], %q[v], %[s1]\n"
+                   "vfma.f32 %q[a2], %q[v], %[s2]\n"
+                   "vfma.f32 %q[b0], %q[w], %[s0]\n"
+                   "vfma.f32 %q[b1], %q[w], %[s1]\n"
+                   "vfma.f32 %q[b2], %q[w], %[s2]\n"
                    "4:\n"
                    : [a0] "+w"(a0), [b0] "+w"(b0), [a1] "+w"(a1), [b1] "+w"(b1), [a2] "+w"(a2), [b2] "+w"(b2),
                      [v] "=&w"(v), [w] "=&w"(w), [s] "=&r"(s), [s0] "=&r"(s0), [s1] "=&r"(s1), [s2] "=&r"(s2),
                      [b] "+r"(b), [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2)
                    : [step] "r"(step), [pairs] "r"(pairs), [k] "r"(k)
                    : "lr", "cc", "memory");
-{{- range span 0 3}}
-    vstrwq_f32(y[{{.}}], a{{.}});
-    vstrwq_f32(y[{{.}}] + 4, b{{.}});
-{{- end}}
+    vstrwq_f32(y[0], a0);
+    vstrwq_f32(y[0] + 4, b0);
+    vstrwq_f32(y[1], a1);
+    vstrwq_f32(y[1] + 4, b1);
+    vstrwq_f32(y[2], a2);
+    vstrwq_f32(y[2] + 4, b2);
 }
 
 /* One row. */
@@ -127,10 +131,12 @@ static inline void nncc_f32_matmul_row(const float *a, const float *b, int32_t s
         const float32x4_t v = vldrwq_f32(b), w = vldrwq_f32(b + 4); \
         const float s0 = x0[i], s1 = x1[i], s2 = x2[i]; \
 \
-{{- range span 0 3}}
-        a{{.}} = vfmaq_n_f32(a{{.}}, v, s{{.}}); \
-        b{{.}} = vfmaq_n_f32(b{{.}}, w, s{{.}}); \
-{{- end}}
+        a0 = vfmaq_n_f32(a0, v, s0); \
+        b0 = vfmaq_n_f32(b0, w, s0); \
+        a1 = vfmaq_n_f32(a1, v, s1); \
+        b1 = vfmaq_n_f32(b1, w, s1); \
+        a2 = vfmaq_n_f32(a2, v, s2); \
+        b2 = vfmaq_n_f32(b2, w, s2); \
         b = nncc_f32_bytes(b, step); \
     } while (0)
 
@@ -142,12 +148,13 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_rows(const float *const *a, const 
     float32x4_t a0 = vdupq_n_f32(0.0f), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
 
     for (; k >= 4; k -= 4) {
-{{- range span 0 4}}
-        NNCC_F32_STEP({{.}});
-{{- end}}
-{{- range span 0 3}}
-        x{{.}} += 4;
-{{- end}}
+        NNCC_F32_STEP(0);
+        NNCC_F32_STEP(1);
+        NNCC_F32_STEP(2);
+        NNCC_F32_STEP(3);
+        x0 += 4;
+        x1 += 4;
+        x2 += 4;
     }
     for (; k > 0; k--) {
         NNCC_F32_STEP(0);
@@ -155,10 +162,12 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_rows(const float *const *a, const 
         x1++;
         x2++;
     }
-{{- range span 0 3}}
-    vstrwq_f32(y[{{.}}], a{{.}});
-    vstrwq_f32(y[{{.}}] + 4, b{{.}});
-{{- end}}
+    vstrwq_f32(y[0], a0);
+    vstrwq_f32(y[0] + 4, b0);
+    vstrwq_f32(y[1], a1);
+    vstrwq_f32(y[1] + 4, b1);
+    vstrwq_f32(y[2], a2);
+    vstrwq_f32(y[2] + 4, b2);
 }
 
 /* One row. */
@@ -185,9 +194,13 @@ static const float nncc_f32_zeros[NNCC_F32_COLUMNS] = {0.0f};
 
 /* clang-format off */
 #define NNCC_F32_RIGHT "vldmia %[b], {s16-s23}\nadd %[b], %[step]\n"
-{{range $row := span 0 2}}#define NNCC_F32_LEFT{{$row}}(x) \
-   {{range span 0 8}} "vfma.f32 s{{add . (mul 8 $row)}}, s{{add . 16}}, " x "\n"{{end}}
-{{end}}
+#define NNCC_F32_LEFT0(x) \
+    "vfma.f32 s0, s16, " x "\nvfma.f32 s1, s17, " x "\nvfma.f32 s2, s18, " x "\nvfma.f32 s3, s19, " x "\n" \
+    "vfma.f32 s4, s20, " x "\nvfma.f32 s5, s21, " x "\nvfma.f32 s6, s22, " x "\nvfma.f32 s7, s23, " x "\n"
+#define NNCC_F32_LEFT1(x) \
+    "vfma.f32 s8, s16, " x "\nvfma.f32 s9, s17, " x "\nvfma.f32 s10, s18, " x "\nvfma.f32 s11, s19, " x "\n" \
+    "vfma.f32 s12, s20, " x "\nvfma.f32 s13, s21, " x "\nvfma.f32 s14, s22, " x "\nvfma.f32 s15, s23, " x "\n"
+
 /* Two rows of a, k long, times 8 columns of b, whose rows are `step` bytes apart. */
 static inline void nncc_f32_matmul_rows(const float *const *a, const float *b, int32_t step, int32_t k,
                                         float *const *y)
@@ -317,12 +330,13 @@ NNCC_F32_IN_ORDER static void nncc_f32_matmul_rows(const float *const *a, const 
     NNCC_F32_SAME8(c, a);
 
     for (int32_t m = k >> 2; m > 0; m--) {
-{{- range span 0 4}}
-        NNCC_F32_STEP({{.}});
-{{- end}}
-{{- range span 0 3}}
-        x{{.}} += 4;
-{{- end}}
+        NNCC_F32_STEP(0);
+        NNCC_F32_STEP(1);
+        NNCC_F32_STEP(2);
+        NNCC_F32_STEP(3);
+        x0 += 4;
+        x1 += 4;
+        x2 += 4;
     }
     for (int32_t m = k & 3; m > 0; m--) {
         NNCC_F32_STEP(0);
