@@ -4,8 +4,8 @@ package lm
 
 import "encoding/binary"
 
-// A check per opcode: reads the parameters in their order, claims what the
-// operation reads and writes, and counts its steps.
+// A check per opcode: claims what the operation reads and writes, and counts
+// its steps. Parameters lie within their ranges (ranges in checker.go).
 
 // Operand numbers of the multiply-accumulate operations.
 const (
@@ -17,246 +17,182 @@ const (
 	macY
 )
 
-func (k *checker) channels(n uint64) {
+// scaled claims the requantisation of n channels, and a bias of as many as biases says.
+func (k *checker) scaled(biases, n uint64) {
 	if k.has(macBias) {
-		k.all(macBias, n, 4)
+		k.all(macBias, biases, 4)
 	}
 	k.all(macMult, n, 4)
 	k.shifts(macShift, n)
 }
 
-// convolution reads the shape of a convolution and claims input and weights, of
-// elements of size bytes; ok is false where its groups make no sense.
-func (k *checker) convolution(size uint64) (outC, out uint64, ok bool) {
-	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
-	outH, outW, channels := k.dim("out_h"), k.dim("out_w"), k.dim("out_c")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
-		k.dim("dilation_h"), k.dim("dilation_w")
-	pt, pl := k.in("pad_top", -maxDim, maxDim), k.in("pad_left", -maxDim, maxDim)
-	spreadH, spreadW, transposed, groups := k.dim("spread_h"), k.dim("spread_w"), k.flag("transposed"), k.dim("groups")
-	if inC%groups != 0 || channels%groups != 0 {
-		k.want(false, "%d groups of %d and %d channels", groups, inC, channels)
-		return 0, 0, false
+// sums counts the work of out results, each of so many terms.
+func (k *checker) sums(out, taps uint64) {
+	k.cost, k.macs = mul(out, taps+1), mul(out, taps)
+}
+
+// window checks both axes of a window that slides.
+func (k *checker) window() {
+	k.axis("out_h", "stride_h", "pad_top", "kernel_h", "dilation_h")
+	k.axis("out_w", "stride_w", "pad_left", "kernel_w", "dilation_w")
+}
+
+// convolution claims input and weights, of elements of size bytes; ok is false
+// where its groups make no sense.
+func (k *checker) convolution(size uint64) (out uint64, ok bool) {
+	in, channels, groups := k.v("in_c"), k.v("out_c"), k.v("groups")
+	if in%groups != 0 || channels%groups != 0 {
+		k.want(false, "%d groups of %d and %d channels", groups, in, channels)
+		return 0, false
 	}
-	k.axis(outH, sh, pt, kh, dh)
-	k.axis(outW, sw, pl, kw, dw)
-	k.want(u(inH, spreadH) <= maxReach && u(inW, spreadW) <= maxReach, "spread by %d and %d is too large", spreadH,
-		spreadW)
-	taps := u(kh, kw, inC/groups)
-	k.all(macX, u(batch, inH, inW, inC), size)
+	k.window()
+	k.want(k.of("in_h spread_h") <= maxReach && k.of("in_w spread_w") <= maxReach, "spread by %d and %d is too large",
+		k.v("spread_h"), k.v("spread_w"))
+	taps := mul(k.of("kernel_h kernel_w"), uint64(in/groups))
+	k.all(macX, k.of("batch in_h in_w in_c"), size)
 	k.all(macW, mul(uint64(channels), taps), size)
-	out = u(batch, outH, outW, channels)
-	k.cost = mul(out, taps+1)
-	k.macs = mul(out, taps)
-	if transposed != 0 { // as ONNX counts it: every input element times every tap
-		k.macs = u(batch, inH, inW, inC, channels/groups, kh, kw)
+	out = k.of("batch out_h out_w out_c")
+	k.sums(out, taps)
+	if k.v("transposed") != 0 { // as ONNX counts it: every input element times every tap
+		k.macs = mul(k.of("batch in_h in_w in_c"), uint64(channels/groups), k.of("kernel_h kernel_w"))
 	}
-	return uint64(channels), out, true
+	return out, true
 }
 
 func checkConv2D(k *checker) {
-	outC, out, ok := k.convolution(1)
-	k.offset("in_offset")
-	k.byte8("out_offset")
-	k.clamp()
+	if out, ok := k.convolution(1); ok {
+		k.scaled(k.of("out_c"), k.of("out_c"))
+		k.all(macY, out, 1)
+	}
+}
+
+func checkConv2DBF16(k *checker) {
+	out, ok := k.convolution(2)
 	if !ok {
 		return
 	}
-	k.channels(outC)
-	k.all(macY, out, 1)
+	if k.has(2) {
+		k.all(2, k.of("out_c"), 4)
+	}
+	k.all(3, out, 2)
 }
 
 func checkDepthwise(k *checker) {
-	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
-	outH, outW, mult := k.dim("out_h"), k.dim("out_w"), k.dim("mult_c")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
-		k.dim("dilation_h"), k.dim("dilation_w")
-	pt, pl := k.in("pad_top", -maxDim, maxDim), k.in("pad_left", -maxDim, maxDim)
-	k.offset("in_offset")
-	k.byte8("out_offset")
-	k.clamp()
-	k.axis(outH, sh, pt, kh, dh)
-	k.axis(outW, sw, pl, kw, dw)
-	channels := u(inC, mult)
-	k.all(macX, u(batch, inH, inW, inC), 1)
-	k.all(macW, mul(channels, u(kh, kw)), 1)
-	k.channels(channels)
-	out := mul(u(batch, outH, outW), channels)
+	k.window()
+	channels, taps := k.of("in_c mult_c"), k.of("kernel_h kernel_w")
+	k.all(macX, k.of("batch in_h in_w in_c"), 1)
+	k.all(macW, mul(channels, taps), 1)
+	k.scaled(channels, channels)
+	out := mul(k.of("batch out_h out_w"), channels)
 	k.all(macY, out, 1)
-	k.cost = mul(out, u(kh, kw)+1)
-	k.macs = mul(out, u(kh, kw))
+	k.sums(out, taps)
 }
 
 func checkMatMul(k *checker) {
-	b0, b1, m, depth, n := k.dim("batch0"), k.dim("batch1"), k.dim("m"), k.dim("k"), k.dim("n")
-	var st [3][MaxDims]int64
-	for i := range st {
-		for d := range 4 {
-			st[i][d] = k.in("a step", 0, maxStep)
+	columns := uint64(1)
+	if k.v("per_column") != 0 {
+		columns = k.of("n")
+	}
+	for i, x := range []struct {
+		operand           int
+		name, rows, depth string
+	}{{macX, "a_", "m", "k"}, {macW, "b_", "k", "n"}, {macY, "y_", "m", "n"}} {
+		if i == 2 {
+			k.scaled(k.of("n"), columns)
 		}
+		s, step := space{rank: 4}, [MaxDims]int64{}
+		for d, dim := range []string{"batch0", "batch1", x.rows, x.depth} {
+			s.dims[d], step[d] = k.v(dim), k.v(x.name+dim)
+		}
+		k.reach(x.operand, s, step, 0, 1)
 	}
-	columns := u(1)
-	if k.flag("per_column") != 0 {
-		columns = uint64(n)
-	}
-	k.offset("a_offset")
-	k.offset("b_offset")
-	k.byte8("out_offset")
-	k.clamp()
-	k.reach(macX, space{rank: 4, dims: [MaxDims]int64{b0, b1, m, depth}}, st[0], 0, 1)
-	k.reach(macW, space{rank: 4, dims: [MaxDims]int64{b0, b1, depth, n}}, st[1], 0, 1)
-	if k.has(macBias) {
-		k.all(macBias, uint64(n), 4)
-	}
-	k.all(macMult, columns, 4)
-	k.shifts(macShift, columns)
-	k.reach(macY, space{rank: 4, dims: [MaxDims]int64{b0, b1, m, n}}, st[2], 0, 1)
-	out := u(b0, b1, m, n)
-	k.cost = mul(out, uint64(depth)+1)
-	k.macs = mul(out, uint64(depth))
+	k.sums(k.of("batch0 batch1 m n"), k.of("k"))
 }
 
-// pair reads an iteration space for operands 0 and 1, and claims them and as
-// many elements of the output, operand y.
-func (k *checker) pair(y int, size uint64) { k.pairOf(1, y, size) }
-
-// pairOf is pair for operands of elements of in bytes.
-func (k *checker) pairOf(in uint64, y int, size uint64) {
-	s := k.space()
-	k.steps(0, s, 0, in)
-	k.steps(1, s, 0, in)
+// pair claims operands 0 and 1, of elements of in bytes, over an iteration
+// space, and as many elements of the output, operand y.
+func (k *checker) pair(in uint64, y int, size uint64) {
+	s := k.sizes("dims")
+	k.reach(0, s, k.list("a_stride"), 0, in)
+	k.reach(1, s, k.list("b_stride"), 0, in)
 	k.all(y, s.count, size)
 	k.cost = s.count
 }
 
-func (k *checker) shift(name string) { k.in(name, -62, 31) }
+func checkPair(k *checker) { k.pair(1, 2, 1) }
 
-func checkAdd(k *checker) {
-	k.pair(2, 1)
-	for range 2 {
-		k.offset("offset")
-		k.i()
-		k.shift("shift")
-	}
-	k.in("left_shift", 0, 22)
-	k.byte8("out_offset")
-	k.i()
-	k.shift("out_shift")
-	k.clamp()
+func checkBinaryBF16(k *checker) { k.pair(2, 2, 2) }
+
+// pool claims what a window without weights reads and writes.
+func (k *checker) pool(size uint64) {
+	k.window()
+	k.all(0, k.of("batch in_h in_w in_c"), size)
+	out := k.of("batch out_h out_w in_c")
+	k.all(1, out, size)
+	k.sums(out, k.of("kernel_h kernel_w"))
 }
 
-func checkMul(k *checker) {
-	k.pair(2, 1)
-	k.offset("offset1")
-	k.offset("offset2")
-	k.byte8("out_offset")
-	k.i()
-	k.shift("shift")
-	k.clamp()
+func checkPool(k *checker) {
+	area := k.of("kernel_h kernel_w")
+	k.want(area <= maxArea, "a window of %d elements", area)
+	k.pool(1)
 }
 
-func (k *checker) pool() {
-	k.f()
-	k.f()
-	batch, inH, inW, inC := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("in_c")
-	outH, outW := k.dim("out_h"), k.dim("out_w")
-	kh, kw, sh, sw, dh, dw := k.dim("kernel_h"), k.dim("kernel_w"), k.dim("stride_h"), k.dim("stride_w"),
-		k.dim("dilation_h"), k.dim("dilation_w")
-	pt, pl := k.in("pad_top", 0, maxDim), k.in("pad_left", 0, maxDim)
-	k.in("pad_bottom", 0, maxDim)
-	k.in("pad_right", 0, maxDim)
-	k.flag("count_include_pad")
-	k.byte8("center")
-	k.byte8("out_zero")
-	k.flag("rescale")
-	k.clamp()
-	k.axis(outH, sh, pt, kh, dh)
-	k.axis(outW, sw, pl, kw, dw)
-	k.want(u(kh, kw) <= maxArea, "a window of %d elements", u(kh, kw))
-	k.all(0, u(batch, inH, inW, inC), 1)
-	out := u(batch, outH, outW, inC)
-	k.all(1, out, 1)
-	k.cost = mul(out, u(kh, kw)+1)
-	k.macs = mul(out, u(kh, kw))
-}
-
-func checkAvgPool(k *checker) { k.pool() }
-func checkMaxPool(k *checker) { k.pool() }
-
-// lanes reads outer, axis and inner.
-func (k *checker) lanes() (outer, axis, inner int64) {
-	return k.dim("outer"), k.dim("axis"), k.dim("inner")
-}
+func checkMaxPoolBF16(k *checker) { k.pool(2) }
 
 func checkSoftmax(k *checker) {
-	outer, axis, inner := k.lanes()
-	k.in("mult", 0, 1<<31-1)
-	shift := k.in("shift", 0, 31)
-	least := k.in("diff_min", -(1 << 30), 0)
-	k.want(axis <= 4095, "axis is %d, want at most 4095", axis)
+	least, shift := k.v("diff_min"), k.v("shift")
+	k.want(k.v("axis") <= 4095, "axis is %d, want at most 4095", k.v("axis"))
 	k.want(min(-least, 255)<<uint(shift) <= 1<<31, "diff_min %d shifted by %d", least, shift)
-	n := u(outer, axis, inner)
-	k.all(0, n, 1)
-	k.all(1, n, 1)
-	k.cost = mul(n, 3)
+	k.map1("outer axis inner", 1, 1)
+	k.cost = mul(k.cost, 3)
 }
 
-// norm reads the constants of a normalisation in fixed point.
-func (k *checker) norm() {
-	k.in("eps", 0, 1<<31-1)
-	k.in("eps_shift", 0, 31)
-	k.in("up", -62, 62)
-	k.in("root", -62, 124)
-	k.in("shift", 1, 24)
+// map1 claims as many elements of operand 0 and of the result, the last operand, as the
+// product of parameters is.
+func (k *checker) map1(names string, in, out uint64) {
+	k.cost = k.of(names)
+	k.all(0, k.cost, in)
+	k.all(len(k.c.Operands)-1, k.cost, out)
 }
 
 func checkLayerNorm(k *checker) {
-	k.norm()
-	rows, size := k.dim("rows"), k.in("len", 1, maxArea)
-	k.flag("center")
-	k.byte8("zero")
-	n := u(rows, size)
-	k.all(0, n, 1)
-	k.all(1, mul(u(size+3)/4, 6), 4)
-	k.all(2, n, 1)
-	k.cost = mul(n, 2)
+	k.map1("rows len", 1, 1)
+	k.all(1, mul(u(k.v("len")+3)/4, 6), 4)
+	k.cost = mul(k.cost, 2)
 }
 
 func checkGroupNorm(k *checker) {
-	k.norm()
-	batch, spatial, channels, groups := k.dim("batch"), k.dim("spatial"), k.dim("channels"), k.dim("groups")
+	channels, groups := k.v("channels"), k.v("groups")
 	k.want(channels%groups == 0, "%d groups of %d channels", groups, channels)
-	k.want(u(spatial, channels)/uint64(groups) <= maxArea, "a group of %d elements",
-		u(spatial, channels)/uint64(groups))
-	n := u(batch, spatial, channels)
-	k.all(0, n, 1)
+	size := k.of("spatial channels") / uint64(groups)
+	k.want(size <= maxArea, "a group of %d elements", size)
+	k.map1("batch spatial channels", 1, 1)
 	k.all(1, mul(uint64(channels), 2), 4)
-	k.all(2, n, 1)
-	k.cost = mul(n, 2)
+	k.cost = mul(k.cost, 2)
 }
 
 func checkTable256(k *checker) {
-	n := u(k.in("count", 1, MaxBytes))
-	k.all(0, n, 1)
+	k.map1("count", 1, 1)
 	k.all(1, 256, 1)
-	k.all(2, n, 1)
-	k.cost = n
 }
 
+func checkTableBF16(k *checker) {
+	k.map1("count", 2, 2)
+	k.all(1, 1<<16, 2)
+}
+
+func checkXor80(k *checker)    { k.map1("count", 1, 1) }
+func checkToBF16(k *checker)   { k.map1("count", 4, 2) }
+func checkFromBF16(k *checker) { k.map1("count", 2, 4) }
+
 func checkTable2(k *checker) {
-	k.pair(4, 1)
+	k.pair(1, 4, 1)
 	most := 0
 	for _, r := range k.data(2, 256, 1) {
 		most = max(most, int(r))
 	}
 	k.all(3, uint64(most+1)*256, 1)
-}
-
-func checkXor80(k *checker) {
-	n := u(k.in("count", 1, MaxBytes))
-	k.all(0, n, 1)
-	k.all(1, n, 1)
-	k.cost = n
 }
 
 // affine are n linear functions: |bias| at most 2^62, shift 0 to 62.
@@ -271,97 +207,59 @@ func (k *checker) affine(i int, n uint64) {
 }
 
 func checkScaleShift(k *checker) {
-	rows, channels := k.dim("rows"), k.dim("channels")
-	k.clamp()
-	n := u(rows, channels)
-	k.all(0, n, 1)
-	k.affine(1, uint64(channels))
-	k.all(2, n, 1)
-	k.cost = n
+	k.map1("rows channels", 1, 1)
+	k.affine(1, k.of("channels"))
 }
 
 func checkPRelu(k *checker) {
-	rows, channels := k.dim("rows"), k.dim("channels")
-	k.byte8("in_zero")
-	k.clamp()
-	n := u(rows, channels)
-	k.all(0, n, 1)
+	k.map1("rows channels", 1, 1)
 	k.affine(1, 1)
-	k.affine(2, uint64(channels))
-	k.all(3, n, 1)
-	k.cost = n
+	k.affine(2, k.of("channels"))
 }
 
 func checkSum(k *checker) {
-	k.pair(4, 1)
-	k.in("shift", 0, 31)
-	k.clamp()
+	k.pair(1, 4, 1)
 	for i := 2; i < 4; i++ {
 		k.words(i, 256, "entry", func(v int64) bool { return v < 1<<30 && v > -1<<30 })
 	}
 }
 
 func checkDiv(k *checker) {
-	k.pair(3, 1)
-	k.byte8("a_zero")
-	k.byte8("out_zero")
-	k.clamp()
+	k.pair(1, 3, 1)
 	k.words(2, 256, "reciprocal", func(v int64) bool {
 		r := uint32(int32(v))
 		return r&63 >= 1 && r&63 <= 31 && r&0x7fffffff>>6 < 1<<24
 	})
 }
 
-func checkBinary(k *checker) {
-	k.f()
-	k.f()
-	k.f()
-	k.byte8("a_zero")
-	k.byte8("b_zero")
-	k.byte8("out_zero")
-	k.clamp()
-	k.in("op", 0, 6)
-	k.pair(2, 1)
-}
-
 func checkCopyND(k *checker) {
-	size := k.elem()
-	rank := k.rank()
-	x, y := k.in("x_offset", 0, maxReach), k.in("y_offset", 0, maxReach)
-	s := k.sizes(rank)
-	k.steps(0, s, x, size)
-	k.steps(1, s, y, size)
+	s, size := k.sizes("dims"), k.of("elem")
+	k.reach(0, s, k.list("x_stride"), k.v("x_offset"), size)
+	k.reach(1, s, k.list("y_stride"), k.v("y_offset"), size)
 	k.cost = s.count
 }
 
 func checkCopyRows(k *checker) {
-	rows := k.dim("rows")
-	block, xp, yp := k.in("block", 1, MaxBytes), k.in("x_pitch", 0, MaxBytes), k.in("y_pitch", 0, MaxBytes)
+	rows, block, yp := k.v("rows"), k.v("block"), k.v("y_pitch")
 	k.want(yp >= block || rows == 1, "y_pitch is %d, less than the block of %d", yp, block)
-	k.all(0, u(rows-1, xp)+uint64(block), 1)
+	k.all(0, u(rows-1, k.v("x_pitch"))+uint64(block), 1)
 	k.all(1, u(rows-1, yp)+uint64(block), 1)
 	k.cost = u(rows, block)
 }
 
 func checkFill(k *checker) {
-	size := k.elem()
-	n := u(k.in("count", 1, MaxBytes))
-	k.all(0, 1, size)
-	k.all(1, n, size)
-	k.cost = n
+	k.all(0, 1, k.of("elem"))
+	k.all(1, k.of("count"), k.of("elem"))
+	k.cost = k.of("count")
 }
 
 func checkPad(k *checker) {
-	size := k.elem()
-	rank, mode := k.rank(), k.in("mode", 0, 3)
-	in, out, before := k.sizes(rank), k.sizes(rank), k.list()
-	for d := range rank {
+	size, in, out, before := k.of("elem"), k.sizes("in_dims"), k.sizes("out_dims"), k.list("before")
+	for d := range in.rank {
 		k.want(before[d] >= -maxDim && before[d] <= maxDim, "before is %d in dimension %d", before[d], d)
 	}
 	k.all(0, in.count, size)
-	if mode == 0 {
-		k.want(k.has(1), "operand value is missing")
-	}
+	k.want(k.v("mode") != 0 || k.has(1), "operand value is missing")
 	if k.has(1) {
 		k.all(1, 1, size)
 	}
@@ -370,37 +268,27 @@ func checkPad(k *checker) {
 }
 
 func checkResizeNearest(k *checker) {
-	batch, inH, inW, outH, outW := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("out_h"), k.dim("out_w")
-	pixel := k.dim("pixel")
 	low := int64(0)
 	if k.has(3) {
 		low = -1
-		k.all(3, uint64(pixel), 1)
+		k.all(3, k.of("pixel"), 1)
 	}
-	k.all(0, u(batch, inH, inW, pixel), 1)
-	k.words(1, uint64(outH), "index", func(v int64) bool { return v >= low && v < inH })
-	k.words(2, uint64(outW), "index", func(v int64) bool { return v >= low && v < inW })
-	out := u(batch, outH, outW, pixel)
-	k.all(4, out, 1)
-	k.cost = out
+	k.all(0, k.of("batch in_h in_w pixel"), 1)
+	for i, axis := range []string{"h", "w"} {
+		k.words(1+i, k.of("out_"+axis), "index", func(v int64) bool { return v >= low && v < k.v("in_"+axis) })
+	}
+	k.cost = k.of("batch out_h out_w pixel")
+	k.all(4, k.cost, 1)
 }
 
 func checkResize(k *checker) {
-	k.f()
-	k.f()
-	batch, inH, inW, ch, outH, outW := k.dim("batch"), k.dim("in_h"), k.dim("in_w"), k.dim("channels"),
-		k.dim("out_h"), k.dim("out_w")
-	tapsH, tapsW, den := k.dim("taps_h"), k.dim("taps_w"), k.in("den", 1, maxReach)
-	k.byte8("in_zero")
-	k.byte8("out_zero")
-	k.flag("rescale")
-	k.byte8("outside")
-	k.all(0, u(batch, inH, inW, ch), 1)
-	sum := u(255, k.samples(1, outH, tapsH, inH), k.samples(3, outW, tapsW, inW))
-	k.want(sum+uint64(den)/2 < 1<<31, "weights sum up to %d", sum)
-	out := u(batch, outH, outW, ch)
+	k.all(0, k.of("batch in_h in_w channels"), 1)
+	sum := u(255, k.samples(1, k.v("out_h"), k.v("taps_h"), k.v("in_h")),
+		k.samples(3, k.v("out_w"), k.v("taps_w"), k.v("in_w")))
+	k.want(sum+k.of("den")/2 < 1<<31, "weights sum up to %d", sum)
+	out := k.of("batch out_h out_w channels")
 	k.all(5, out, 1)
-	k.cost = mul(out, u(tapsH, tapsW)+1)
+	k.cost = mul(out, k.of("taps_h taps_w")+1)
 }
 
 // samples checks an axis of Resize, indices in operand i and weights behind
@@ -430,55 +318,47 @@ func (k *checker) samples(i int, out, taps, in int64) int64 {
 }
 
 func checkGather(k *checker) {
-	outer, axis, block, count := k.dim("outer"), k.dim("axis"), k.in("block", 1, MaxBytes), k.dim("count")
-	size := k.i()
+	size := k.v("index_bytes")
 	if size != 4 && size != 8 {
 		k.want(false, "index_bytes is %d, want 4 or 8", size)
 		return
 	}
-	k.all(0, u(outer, axis, block), 1)
-	k.all(1, uint64(count), uint64(size))
-	n := u(outer, count, block)
-	k.all(2, n, 1)
-	k.cost = n
+	k.all(0, k.of("outer axis block"), 1)
+	k.all(1, k.of("count"), uint64(size))
+	k.cost = k.of("outer count block")
+	k.all(2, k.cost, 1)
+}
+
+// reduce claims a result of size bytes for every index of outer and inner.
+func (k *checker) reduce(size uint64) {
+	k.cost = k.of("outer axis inner")
+	k.all(0, k.cost, 1)
+	k.all(1, k.of("outer inner"), size)
 }
 
 func checkReduceSum(k *checker) {
-	k.f()
-	k.f()
-	outer, axis, inner := k.lanes()
-	k.dim("divisor")
-	k.byte8("in_zero")
-	k.byte8("out_zero")
-	k.flag("rescale")
-	k.clamp()
-	k.want(axis <= maxArea, "axis is %d, want at most %d", axis, maxArea)
-	k.all(0, u(outer, axis, inner), 1)
-	k.all(1, u(outer, inner), 1)
-	k.cost = u(outer, axis, inner)
+	k.want(k.v("axis") <= maxArea, "axis is %d, want at most %d", k.v("axis"), maxArea)
+	k.reduce(1)
 }
 
-func checkReduce(k *checker) {
-	outer, axis, inner := k.lanes()
-	k.all(0, u(outer, axis, inner), 1)
-	k.all(1, u(outer, inner), 1)
-	k.cost = u(outer, axis, inner)
-}
-
-func checkArg(k *checker) {
-	outer, axis, inner := k.lanes()
-	k.flag("select_last")
-	k.all(0, u(outer, axis, inner), 1)
-	k.all(1, u(outer, inner), 8)
-	k.cost = u(outer, axis, inner)
-}
+func checkReduce(k *checker) { k.reduce(1) }
+func checkArg(k *checker)    { k.reduce(8) }
 
 func checkWhere(k *checker) {
-	size := k.elem()
-	s := k.space()
-	k.steps(0, s, 0, 1)
-	k.steps(1, s, 0, size)
-	k.steps(2, s, 0, size)
+	s, size := k.sizes("dims"), k.of("elem")
+	k.reach(0, s, k.list("c_stride"), 0, 1)
+	k.reach(1, s, k.list("a_stride"), 0, size)
+	k.reach(2, s, k.list("b_stride"), 0, size)
 	k.all(3, s.count, size)
 	k.cost = s.count
 }
+
+// border is a conversion with a scale and a zero point for every index of axis.
+func (k *checker) border(in, out uint64) {
+	k.map1("outer axis inner", in, out)
+	k.all(1, k.of("axis"), 4)
+	k.words(2, k.of("axis"), "zero point", func(v int64) bool { return v >= -128 && v <= 127 })
+}
+
+func checkQuantize(k *checker)   { k.border(4, 1) }
+func checkDequantize(k *checker) { k.border(1, 4) }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
 )
@@ -22,12 +23,13 @@ const (
 	maxArea  = 1 << 22 // of elements that are summed in 32 bits
 )
 
-// checker walks over the parameters and operands of one command.
+// checker looks at the parameters and operands of one command.
 type checker struct {
 	s          *Segment
 	c          *Command
 	info       *OpInfo
-	word       int
+	at         map[string]int   // where parameters begin
+	values     map[string]int64 // of one word, within their ranges
 	accesses   []access
 	cost, macs uint64
 	err        error
@@ -69,11 +71,9 @@ func (s *Segment) check(c *Command) (cost, macs uint64, err error) {
 				s.Tensors[o.Tensor].Bytes())
 		}
 	}
-	k := &checker{s: s, c: c, info: info}
+	k := &checker{s: s, c: c, info: info, at: map[string]int{}, values: map[string]int64{}}
+	k.params()
 	info.check(k)
-	if k.err == nil && k.word != info.Words {
-		panic(bug.Errorf("the check of %s reads another number of parameters than it has", info.Name))
-	}
 	k.overlaps()
 	return k.cost, k.macs, k.err
 }
@@ -98,43 +98,91 @@ func (k *checker) want(ok bool, format string, args ...any) {
 	}
 }
 
-// i is the next parameter.
-func (k *checker) i() int64 {
-	v := k.c.Params[k.word]
-	k.word++
-	return int64(v)
+// dim, byte8 (a zero point), offset (minus one), flag, shift (of a requantisation) and other are
+// ranges that several parameters have.
+var (
+	dim    = [2]int64{1, maxDim}
+	byte8  = [2]int64{-128, 127}
+	offset = [2]int64{-256, 256}
+	flag   = [2]int64{0, 1}
+	shift  = [2]int64{-62, 31}
+	other  = [2]int64{math.MinInt32, math.MaxInt32}
+	step   = [2]int64{0, maxStep}
+)
+
+// ranges are those of parameters of one word, of an operation where its name stands in
+// front; all others are sizes.
+var ranges = map[string][2]int64{
+	"pad_top": {-maxDim, maxDim}, "pad_left": {-maxDim, maxDim}, "pad_bottom": {0, maxDim}, "pad_right": {0, maxDim},
+	"AVG_POOL pad_top": {0, maxDim}, "AVG_POOL pad_left": {0, maxDim}, "MAX_POOL pad_top": {0, maxDim},
+	"MAX_POOL pad_left": {0, maxDim}, "MAX_POOL_BF16 pad_top": {0, maxDim}, "MAX_POOL_BF16 pad_left": {0, maxDim},
+	"transposed": flag, "per_column": flag, "count_include_pad": flag, "rescale": flag, "select_last": flag,
+	"LAYER_NORM center": flag, "center": byte8, "zero": byte8, "in_zero": byte8, "a_zero": byte8, "b_zero": byte8,
+	"out_zero": byte8, "out_offset": byte8, "outside": byte8, "act_min": byte8, "act_max": byte8,
+	"in_offset": offset, "a_offset": offset, "b_offset": offset, "offset1": offset, "offset2": offset,
+	"a_batch0": step, "a_batch1": step, "a_m": step, "a_k": step, "b_batch0": step, "b_batch1": step, "b_k": step,
+	"b_n": step, "y_batch0": step, "y_batch1": step, "y_m": step, "y_n": step,
+	"mult": other, "mult1": other, "mult2": other, "out_mult": other, "SOFTMAX mult": {0, math.MaxInt32},
+	"shift": shift, "shift1": shift, "shift2": shift, "out_shift": shift, "left_shift": {0, 22},
+	"SOFTMAX shift": {0, 31}, "SUM shift": {0, 31}, "LAYER_NORM shift": {1, 24}, "GROUP_NORM shift": {1, 24},
+	"diff_min": {-(1 << 30), 0}, "eps": {0, math.MaxInt32}, "eps_shift": {0, 31}, "up": {-62, 62}, "root": {-62, 124},
+	"len": {1, maxArea}, "count": {1, MaxBytes}, "GATHER count": dim, "block": {1, MaxBytes}, "x_pitch": {0, MaxBytes},
+	"y_pitch": {0, MaxBytes}, "x_offset": {0, maxReach}, "y_offset": {0, maxReach}, "den": {1, maxReach},
+	"rank": {1, MaxDims}, "mode": {0, 3}, "BINARY op": {0, 6}, "op": {0, 2}, "elem": {1, 8}, "index_bytes": other,
 }
 
-// in is the next parameter, which must lie within bounds; otherwise the lower
-// bound stands for it.
-func (k *checker) in(name string, lo, hi int64) int64 {
-	v := k.i()
-	if v < lo || v > hi {
-		k.want(false, "%s is %d, want %d to %d", name, v, lo, hi)
-		return lo
+// params holds the parameters against their ranges; the lower bound stands for one that is
+// outside. Any number of type float64 is harmless.
+func (k *checker) params() {
+	at := 0
+	for _, f := range k.info.Fields {
+		k.at[f.Name] = at
+		if f.Kind == Int {
+			r, ok := ranges[k.info.Name+" "+f.Name]
+			if !ok {
+				if r, ok = ranges[f.Name]; !ok {
+					r = dim
+				}
+			}
+			v := int64(k.c.Params[at])
+			k.want(v >= r[0] && v <= r[1], "%s is %d, want %d to %d", f.Name, v, r[0], r[1])
+			if v < r[0] || v > r[1] {
+				v = r[0]
+			}
+			k.values[f.Name] = v
+		}
+		at += f.Kind.Words()
+	}
+	k.want(k.values["act_min"] <= k.values["act_max"], "act_min is %d, act_max %d", k.values["act_min"],
+		k.values["act_max"])
+	if e := k.values["elem"]; e&(e-1) != 0 {
+		k.want(false, "elem is %d, want 1, 2, 4 or 8", e)
+		k.values["elem"] = 1
+	}
+}
+
+// v is a parameter of one word.
+func (k *checker) v(name string) int64 {
+	v, ok := k.values[name]
+	if !ok {
+		panic(bug.Errorf("%s has no parameter %s", k.info.Name, name))
 	}
 	return v
 }
 
-func (k *checker) dim(name string) int64  { return k.in(name, 1, maxDim) }
-func (k *checker) byte8(name string)      { k.in(name, -128, 127) }
-func (k *checker) flag(name string) int64 { return k.in(name, 0, 1) }
-
-// offset is minus a zero point.
-func (k *checker) offset(name string) { k.in(name, -256, 256) }
-
-// clamp is act_min and act_max.
-func (k *checker) clamp() {
-	lo := k.in("act_min", -128, 127)
-	k.in("act_max", lo, 127)
+// of is the product of parameters.
+func (k *checker) of(names string) uint64 {
+	p := uint64(1)
+	for _, name := range strings.Fields(names) {
+		p = mul(p, uint64(k.v(name)))
+	}
+	return p
 }
 
-// f skips a number of type float64; any value is harmless.
-func (k *checker) f() { k.word += Float64.Words() }
-
-func (k *checker) list() (v [MaxDims]int64) {
+// list is a parameter of MaxDims words.
+func (k *checker) list(name string) (v [MaxDims]int64) {
 	for i := range v {
-		v[i] = k.i()
+		v[i] = int64(k.c.Params[k.at[name]+i])
 	}
 	return v
 }
@@ -203,8 +251,8 @@ func (k *checker) shifts(i int, n uint64) {
 }
 
 // axis checks the positions out*stride - pad + tap*dilation of a window.
-func (k *checker) axis(out, stride, pad, kernel, dilation int64) {
-	reach := mul(uint64(out-1), uint64(stride)) + mul(uint64(kernel-1), uint64(dilation)) + uint64(max(pad, -pad))
+func (k *checker) axis(out, stride, pad, kernel, dilation string) {
+	reach := u(k.v(out)-1, k.v(stride)) + u(k.v(kernel)-1, k.v(dilation)) + uint64(max(k.v(pad), -k.v(pad)))
 	k.want(reach <= maxReach, "a window reaches %d positions far", reach)
 }
 
@@ -215,15 +263,9 @@ type space struct {
 	count uint64
 }
 
-// rank is the next parameter, a number of dimensions.
-func (k *checker) rank() int { return int(k.in("rank", 1, MaxDims)) }
-
-// space reads rank and sizes.
-func (k *checker) space() space { return k.sizes(k.rank()) }
-
-// sizes reads the sizes of rank dimensions.
-func (k *checker) sizes(rank int) space {
-	s := space{rank: rank, dims: k.list(), count: 1}
+// sizes are those of rank dimensions in a list.
+func (k *checker) sizes(name string) space {
+	s := space{rank: int(k.v("rank")), dims: k.list(name), count: 1}
 	for d := range s.rank {
 		if s.dims[d] < 1 || s.dims[d] > maxDim {
 			k.want(false, "dimension %d is %d, want 1 to %d", d, s.dims[d], maxDim)
@@ -234,12 +276,8 @@ func (k *checker) sizes(rank int) space {
 	return s
 }
 
-// steps reads the steps of operand i over s and claims what they reach from
-// element base on. An operand of elements of size bytes.
-func (k *checker) steps(i int, s space, base int64, size uint64) {
-	k.reach(i, s, k.list(), base, size)
-}
-
+// reach claims what steps over s reach in operand i, of elements of size bytes, from
+// element base on.
 func (k *checker) reach(i int, s space, step [MaxDims]int64, base int64, size uint64) {
 	lo, hi := base, base
 	for d := range s.rank {
@@ -259,16 +297,6 @@ func (k *checker) reach(i int, s space, step [MaxDims]int64, base int64, size ui
 		return
 	}
 	k.use(i, lo, hi, size)
-}
-
-// elem is an element size of data movement.
-func (k *checker) elem() uint64 {
-	e := k.i()
-	if e != 1 && e != 2 && e != 4 && e != 8 {
-		k.want(false, "elem is %d, want 1, 2, 4 or 8", e)
-		return 1
-	}
-	return uint64(e)
 }
 
 // mul is a product that stays at its largest value instead of wrapping.
