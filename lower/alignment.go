@@ -3,13 +3,20 @@
 package lower
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/align"
+	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // AlignPass is the alignment repair as a pass for float, QDQ and integer
@@ -35,7 +42,6 @@ func AlignPass(o align.Options, res *align.Result) pass.Pass {
 	}
 }
 
-// find is the node that came from an ONNX node, nil without.
 func find(g *ir.Graph, name string) *ir.Node {
 	for _, n := range g.Nodes {
 		if n.Name == name || len(n.Origin) > 0 && n.Origin[0] == name {
@@ -79,7 +85,6 @@ func hardcodedReshapes(g *ir.Graph) map[string]bool {
 	return m
 }
 
-// alignChannels pads the channels of the final graph.
 func (s *State) alignChannels() error {
 	o := s.options()
 	opt := align.Options{Mode: o.Align, PadInput: o.PadInput, HardCoded: func(n *ir.Node) bool {
@@ -91,4 +96,146 @@ func (s *State) alignChannels() error {
 	var err error
 	s.Aligned, err = align.Run(s.Graph, opt)
 	return err
+}
+
+// pricer prices the layers of a graph on integers with shapes that they may
+// get: what a layer like that would take in the kernel that would be chosen for
+// it. Kernels without a model have no price.
+func pricer(table kernel.Table, o *Options) align.Pricer {
+	seen := map[string]cost.Cost{}
+	return func(n *ir.Node, in, out [][]int) cost.Cost {
+		if n.Op.View.Whole() && slices.Equal(tensor.Squeezed(in[0]), tensor.Squeezed(out[0])) {
+			return cost.Cost{Kernel: "view"}
+		}
+		key := fmt.Sprint(n.ID, in, out)
+		p, ok := seen[key]
+		if !ok {
+			p = o.estimateHypothetical(table, n, in, out)
+			seen[key] = p
+		}
+		return p
+	}
+}
+
+// estimateHypothetical prices a layer like n of other shapes.
+func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [][]int) cost.Cost {
+	if !o.priced(n) {
+		return cost.Cost{Unknown: "layers of this kind have no cost table (" + n.Op.Name + ")"}
+	}
+	m, ok := probe(n, in, out)
+	if !ok {
+		return cost.Cost{Unknown: "a layer like it with other shapes is not known"}
+	}
+	c, err := table.Match(m, &o.Target)
+	if err != nil {
+		return cost.Cost{Unknown: "no kernel takes it"}
+	}
+	ordered(m, c.Layout) // that of all alternatives
+	var list []candidate
+	for _, p := range o.alternatives(table, c.Plan, m) {
+		l := p.Lower()
+		list = append(list, candidate{p, l, p.Cost(o.CostTarget())})
+	}
+	return list[o.fastest(list)].price
+}
+
+// CostTarget is whom prices are for: the argument of every question about costs.
+func (o *Options) CostTarget() *cost.Target {
+	core := o.Target.Core
+	t := &cost.Target{ISA: core.ISA(), Core: core.Name, Memory: core.Memory, Size: o.Optimize == option.Size}
+	if !o.Installed {
+		t.Makes = map[string]string{cmsisnn.Library: "nncc"}
+	}
+	return t
+}
+
+// shapeLike is the shape of constant i of a layer like n from in to out, whose attributes it
+// sets; false: it cannot be told.
+func shapeLike(n *ir.Node, i int, in, out []int, attrs ir.Attrs) (shape []int, ok bool) {
+	shape = slices.Clone(n.In[i].Type.Shape)
+	switch {
+	case i == 1 && n.Op == op.Conv:
+		group := ir.AttrsOf[op.GroupAttr](n).Group
+		if group > 1 {
+			if shape[1] != 1 || in[1] != out[1] {
+				return nil, false
+			}
+			group = in[1]
+			attrs["group"] = ir.Int(group)
+		}
+		shape[0], shape[1] = out[1], in[1]/group
+	case i == 1 && n.Op == op.Gemm:
+		shape[0], shape[1] = in[1], out[1]
+		if ir.AttrsOf[op.GemmAttrs](n).TransB != 0 {
+			shape[0], shape[1] = shape[1], shape[0]
+		}
+	case len(shape) == 1 && min(n.Out[0].Type.Rank(), len(out)) > 1 && shape[0] == n.Out[0].Type.Shape[1]:
+		shape[0] = out[1]
+	}
+	return shape, true
+}
+
+// probe is a node like n with other shapes of its run-time inputs and outputs,
+// alone in a graph, for questions about layers that do not exist yet. Constants
+// have the shapes that follow, and the first one's quantisation repeated.
+func probe(n *ir.Node, in, out [][]int) (*ir.Node, bool) {
+	g := ir.New("probe")
+	attrs := maps.Clone(n.Attrs)
+	var args []*ir.Value
+	for i, v := range n.In {
+		switch {
+		case v == nil:
+			args = append(args, nil)
+		case v.Const == nil:
+			args = append(args, g.AddInput("x"+v.Name, ir.Type{DType: v.Type.DType, Shape: in[i], Quant: v.Type.Quant}))
+		default:
+			shape, ok := shapeLike(n, i, in[0], out[0], attrs)
+			if !ok {
+				return nil, false
+			}
+			c := g.AddConst("c"+v.Name, tensor.New(v.Type.DType, shape))
+			c.Type.Quant = repeated(v.Type.Quant, shape)
+			args = append(args, c)
+		}
+	}
+	p, err := g.Add(n.Op, n.Name, attrs, len(n.Out), args...)
+	if err != nil {
+		return nil, false
+	}
+	for i, v := range p.Out {
+		if !slices.Equal(v.Type.Shape, out[i]) {
+			return nil, false
+		}
+		v.Type.DType, v.Type.Quant = n.Out[i].Type.DType, n.Out[i].Type.Quant
+	}
+	return p, true
+}
+
+// repeated is a quantisation for an axis of another size.
+func repeated(q *ir.Quant, shape []int) *ir.Quant {
+	if !q.PerAxis() {
+		return q
+	}
+	r := &ir.Quant{Axis: q.Axis}
+	for c := range shape[q.Axis] {
+		r.Scale, r.Zero = append(r.Scale, q.ScaleAt(c%len(q.Scale))), append(r.Zero, q.ZeroAt(c%len(q.Scale)))
+	}
+	return r
+}
+
+// ordered gives the values of a probe the memory orders that a plan demands.
+func ordered(n *ir.Node, l kernel.Layout) {
+	if l.Kind != kernel.Fixed {
+		return
+	}
+	for i, v := range n.In {
+		if v != nil && i < len(l.In) && l.In[i] != nil {
+			v.Type.Order = l.In[i]
+		}
+	}
+	for i, v := range n.Out {
+		if i < len(l.Out) && l.Out[i] != nil {
+			v.Type.Order = l.Out[i]
+		}
+	}
 }

@@ -3,14 +3,20 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/quant"
 )
 
 // reassociated bounds max|a-b| / max|b| of a float output before and after a
@@ -80,7 +86,6 @@ func (b *Bisector) Observe(s Step) error {
 	return nil
 }
 
-// allowed says what a stage may do to the outputs.
 func (t *Stage) allowed() string {
 	switch t.Numerics {
 	case pass.Exact:
@@ -100,15 +105,13 @@ type result struct {
 
 // results runs the graph of a state on inputs of the model, as it is fed in the
 // firmware, and gives the outputs of the model.
-func results(s *State, sample map[string]*tensor.Dense) ([]result, error) {
+func results(s *State, sample map[string]*tensor.Dense) (_ []result, err error) {
+	defer fail.Catch(&err)
 	in := make([]*tensor.Dense, len(s.Graph.In))
 	for i, v := range s.Graph.In {
 		in[i] = fed(sample[v.Name], v.Type)
 	}
-	out, err := interp.Run(s.Graph, in, nil)
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(interp.Run(s.Graph, in, nil))
 	named := func(g *ir.Graph, out []*tensor.Dense) []result {
 		var list []result
 		for i, v := range g.Out {
@@ -136,9 +139,7 @@ func results(s *State, sample map[string]*tensor.Dense) ([]result, error) {
 		}
 		in = append(in, d)
 	}
-	if out, err = interp.Run(s.reconstruction, in, nil); err != nil {
-		return nil, err
-	}
+	out = fail.Must(interp.Run(s.reconstruction, in, nil))
 	return named(s.reconstruction, out), nil
 }
 
@@ -181,7 +182,6 @@ func sameOutputs(a, b [][]result) bool {
 	})
 }
 
-// compare fills c from the outputs of all samples.
 func (c *Comparison) compare(t *Stage, before, after [][]result) {
 	least := math.Inf(1)
 	for k := range before {
@@ -206,4 +206,229 @@ func (c *Comparison) compare(t *Stage, before, after [][]result) {
 	if c.Difference > 0 {
 		c.SQNR = &least
 	}
+}
+
+// Difference compares one output over the inputs tried.
+type Difference struct {
+	Output string  `json:"output"`
+	Min    float64 `json:"min"` // of rewritten minus original
+	Max    float64 `json:"max"`
+	MaxAbs float64 `json:"max_abs"`
+	// Relative is the largest magnitude of the difference over that of the output.
+	Relative float64 `json:"relative"`
+	// Equal: all elements have the same bits, up to the sign of zeros.
+	Equal bool `json:"equal"`
+}
+
+func (d Difference) String() string {
+	if d.Equal {
+		return fmt.Sprintf("output %s: equal to the original", d.Output)
+	}
+	return fmt.Sprintf("output %s: difference to the original min %.3g, max %.3g, max |diff| %.3g, %.2g of the "+
+		"largest value", d.Output, d.Min, d.Max, d.MaxAbs, d.Relative)
+}
+
+// RoundingOfSums is what sums taken in another order may differ by, of the
+// largest value of an output.
+const RoundingOfSums = 1e-5
+
+// Differ says which outputs of a rewritten float model are further apart than
+// rounding explains, or apart at all where exact says that only data was moved.
+func Differ(ds []Difference, exact bool) error {
+	var bad []string
+	for _, d := range ds {
+		switch {
+		case d.Equal:
+		case exact:
+			bad = append(bad, d.String()+"; only data was moved, so it must be equal")
+		case !(d.Relative <= RoundingOfSums):
+			bad = append(bad, fmt.Sprintf("%s; at most %g is rounding", d, RoundingOfSums))
+		}
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("the rewritten model differs: %s", strings.Join(bad, "\n"))
+	}
+	return nil
+}
+
+// Differences runs two float graphs with the same outputs on cases of inputs.
+// Inputs of b that are wider than those of a get values in what is behind.
+func Differences(a, b *ir.Graph, cases [][]*tensor.Dense) (_ []Difference, err error) {
+	defer fail.Catch(&err)
+	out := make([]Difference, len(a.Out))
+	top := make([]float64, len(a.Out))
+	for i := range out {
+		out[i] = Difference{Output: a.OutNames[i], Min: math.Inf(1), Max: math.Inf(-1), Equal: true}
+	}
+	for _, in := range cases {
+		x := fail.Must(interp.Run(a, in, nil))
+		y := fail.Must(interp.Run(b, Widened(in, b.In), nil))
+		for i := range x {
+			top[i] = max(top[i], out[i].add(x[i], y[i]))
+		}
+	}
+	for i := range out {
+		out[i].finish(top[i])
+	}
+	return out, nil
+}
+
+// add compares y with x, and gives the largest magnitude in x.
+func (d *Difference) add(x, y *tensor.Dense) float64 {
+	top := 0.0
+	for e, n := 0, x.Len(); e < n; e++ {
+		u, v := x.Float(e), y.Float(e)
+		if u == v || u != u && v != v {
+			d.Min, d.Max = min(d.Min, 0), max(d.Max, 0)
+		} else {
+			d.Min, d.Max, d.Equal = min(d.Min, v-u), max(d.Max, v-u), false
+		}
+		if !math.IsInf(u, 0) && u == u {
+			top = max(top, math.Abs(u))
+		}
+	}
+	return top
+}
+
+// finish follows from the elements compared; top is their largest magnitude.
+func (d *Difference) finish(top float64) {
+	if d.Min > d.Max { // no elements
+		d.Min, d.Max = 0, 0
+	}
+	d.MaxAbs = max(-d.Min, d.Max)
+	if !d.Equal {
+		d.Relative = d.MaxAbs / max(top, math.SmallestNonzeroFloat32)
+	}
+	for _, f := range []*float64{&d.Min, &d.Max, &d.MaxAbs, &d.Relative} {
+		if *f != *f || math.IsInf(*f, 0) { // JSON has no such numbers
+			*f = math.Copysign(math.MaxFloat64, *f)
+		}
+	}
+}
+
+// Widened are inputs of the model as the program takes them: where --pad-input
+// added channels, these get values that would show if they mattered.
+func Widened(in []*tensor.Dense, as []*ir.Value) []*tensor.Dense {
+	out := slices.Clone(in)
+	for i, d := range in {
+		to := as[i].Type.Shape
+		if slices.Equal(d.Shape, to) {
+			continue
+		}
+		out[i] = framed(d, to, func(x *tensor.Dense, e int) {
+			if d.DType.IsFloat() {
+				x.SetFloat(e, float64(e%7)-3)
+			} else {
+				x.SetInt(e, int64(e*37%100))
+			}
+		})
+	}
+	return out
+}
+
+// framed are the elements of d that have a place in another shape of its rank; outside gives the others.
+func framed(d *tensor.Dense, shape []int, outside func(x *tensor.Dense, e int)) *tensor.Dense {
+	x := tensor.New(d.DType, shape)
+	from, to := tensor.Strides(d.Shape), tensor.Strides(shape)
+	for e := range x.Len() {
+		at, inside := 0, true
+		for k, n := range shape {
+			c := e / to[k] % n
+			inside = inside && c < d.Shape[k]
+			at += c * from[k]
+		}
+		if inside {
+			x.CopyElem(e, d, at)
+		} else {
+			outside(x, e)
+		}
+	}
+	return x
+}
+
+// heldOut are samples that calibration does not see, with what the float model makes
+// of them.
+type heldOut struct {
+	float   *ir.Graph
+	samples []quant.Sample
+	want    [][]*tensor.Dense
+}
+
+// leastHeld are the samples from which on every second one is held out: fewer are used
+// for both.
+const leastHeld = 8
+
+// holdOut takes every second sample away from the calibration of s.
+func holdOut(s *State) *heldOut {
+	q := &s.facts.Quant
+	h := &heldOut{float: s.Graph.Clone(), samples: q.Samples}
+	if len(q.Samples) >= leastHeld {
+		var fit []quant.Sample
+		h.samples = nil
+		for i, x := range q.Samples {
+			if i%2 == 0 {
+				fit = append(fit, x)
+			} else {
+				h.samples = append(h.samples, x)
+			}
+		}
+		q.Samples = fit
+	}
+	h.want = make([][]*tensor.Dense, len(h.samples))
+	fail.Check(h.each(func(i int) (err error) {
+		h.want[i], err = interp.Run(h.float, h.samples[i], nil)
+		return err
+	}))
+	return h
+}
+
+func (h *heldOut) each(f func(i int) error) error {
+	return cmp.Or(quant.Parallel(runtime.GOMAXPROCS(0), len(h.samples), func(_, i int) error { return f(i) })...)
+}
+
+// worst is the ratio of the worst output of a graph in dB.
+func (h *heldOut) worst(g *ir.Graph) (float64, error) {
+	got := make([][]*tensor.Dense, len(h.samples))
+	err := h.each(func(i int) error {
+		in, err := Converted(h.samples[i], h.float.In, g.In)
+		if err != nil {
+			return err
+		}
+		out, err := interp.Run(g, in, nil)
+		if err != nil {
+			return err
+		}
+		got[i], err = Converted(out, g.Out, h.float.Out)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	worst := math.Inf(1)
+	for o := range h.float.Out {
+		var r fidelity.Ratio
+		for i := range got {
+			r.Add(h.want[i][o], got[i][o])
+		}
+		if db, ok := r.DB(); ok {
+			worst = min(worst, db)
+		}
+	}
+	return worst, nil
+}
+
+// Converted are values of one graph in the types of another's.
+func Converted(list []*tensor.Dense, from, to []*ir.Value) ([]*tensor.Dense, error) {
+	out := make([]*tensor.Dense, len(list))
+	var err error
+	for i, d := range list {
+		if t := to[i].Type; t.Quant != nil && d.DType.IsFloat() {
+			out[i] = ir.QuantiseEven(d, t).Reshaped(t.Shape)
+			continue
+		}
+		if out[i], err = fidelity.Real(d, from[i].Type, to[i].Type); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

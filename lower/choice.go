@@ -4,6 +4,7 @@ package lower
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -160,7 +161,6 @@ func (s *State) chooseKernels() error {
 	return nil
 }
 
-// choose finds a kernel for n.
 func (s *State) choose(n *ir.Node) error {
 	c, err := s.table.Match(n, &s.facts.Target)
 	if err != nil {
@@ -226,7 +226,6 @@ func (s *State) lowerNodes() error {
 	return err
 }
 
-// schedule is the last stage.
 func (s *State) schedule() error {
 	r, err := schedule.BuildWith(cmp.Or(s.Effort, schedule.Full), s.Graph, s.Low, s.States...)
 	if err != nil {
@@ -235,3 +234,39 @@ func (s *State) schedule() error {
 	s.Schedule, s.Program = r, r.Program
 	return nil
 }
+
+// unsupported stands for the plan of a node that has none.
+var unsupported = &kernel.Plan{Kernel: &kernel.Kernel{Name: "none", Library: "none"}}
+
+// Placed reports a choice that has a kernel.
+func Placed(c kernel.Choice) bool { return c.Plan != unsupported }
+
+// Unplaced says which nodes of a graph no kernel takes (one error each), and
+// what became of the others.
+type Unplaced struct {
+	Errors
+	Graph     *ir.Graph
+	Choices   map[*ir.Node]kernel.Choice // Kernel "none" where there is no kernel
+	Refused   []Refusal
+	Precision string
+}
+
+// Errors are all the nodes that could not be lowered.
+type Errors []error
+
+func (e Errors) Error() string {
+	s := ""
+	for i, x := range e {
+		if i == 20 {
+			return s + fmt.Sprintf("\nand %d more", len(e)-i)
+		}
+		if i > 0 {
+			s += "\n"
+		}
+		s += x.Error()
+	}
+	return s
+}
+
+// Unwrap lets errors.As find the single ones.
+func (e Errors) Unwrap() []error { return slices.Clone(e) }

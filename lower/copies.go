@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/schedule"
 )
@@ -107,7 +108,8 @@ const leastFetched = 500
 
 // fetch is the stage fetch: constants whose reads make the core wait, and that steps read
 // many times, are copied before them into room of the arena, those first that save most.
-func (s *State) fetch() error {
+func (s *State) fetch() (err error) {
+	defer fail.Catch(&err)
 	saves, list := map[int]float64{}, []int{}
 	for _, x := range s.Copyable() {
 		c := boards.Constant{Bytes: uint64(x.Bytes), Reads: x.Reads, Steps: x.Steps}
@@ -116,16 +118,12 @@ func (s *State) fetch() error {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(saves[b], saves[a]) })
-	if err := schedule.Fetch(s.Program, list); err != nil {
-		return err
-	}
+	fail.Check(schedule.Fetch(s.Program, list))
 	if s.facts.WholeConstants {
 		return nil
 	}
 	for _, i := range list {
-		if err := s.fetchParts(i, saves[i]); err != nil {
-			return err
-		}
+		s.fetchParts(i, saves[i])
 	}
 	return nil
 }
@@ -135,7 +133,7 @@ const mostParts = 8
 
 // fetchParts is for a constant without room, from which a fetch would save so many cycles:
 // its layer is computed in parts that fetch their part of it, as few as have room.
-func (s *State) fetchParts(constant int, saves float64) error {
+func (s *State) fetchParts(constant int, saves float64) {
 	p := s.Program
 	reads := func(x *program.Step) bool { return slices.Contains(x.Constants(), constant) }
 	k := slices.IndexFunc(p.Steps, reads)
@@ -144,22 +142,22 @@ func (s *State) fetchParts(constant int, saves float64) error {
 	low := s.Low[n]
 	if shared || step.Fetched(constant) >= 0 || low.Cut == nil || step.In[0].Buffer < 0 ||
 		p.Overwritten(step, 0) == step.In[0].Buffer || p.Consts[constant].Staged {
-		return nil
+		return
 	}
 	for parts := 2; parts <= mostParts; parts++ {
 		cut := low.Cut(parts)
 		if cut == nil || saves < float64(parts)*leastFetched {
-			return nil
+			return
 		}
 		if saves-s.costOfParts(n, cut) < float64(parts)*leastFetched {
 			continue
 		}
 		done, err := schedule.FetchParts(p, n, k, constant, cut)
 		if done || err != nil {
-			return err
+			fail.Check(err)
+			return
 		}
 	}
-	return nil
 }
 
 // gatheredCycles are those of an input value of a window, which every part gathers anew: 1.3

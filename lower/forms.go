@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/legal"
@@ -69,20 +70,16 @@ func (o RanksOptions) Check() error {
 }
 
 // OnRanks runs float passes on g, which keeps its ranks and outputs.
-func OnRanks(g *ir.Graph, o RanksOptions) (*Rewritten, error) {
+func OnRanks(g *ir.Graph, o RanksOptions) (_ *Rewritten, err error) {
+	defer fail.Catch(&err)
 	aligned := &align.Result{}
-	passes, err := o.passes(aligned)
-	if err != nil {
-		return nil, err
-	}
+	passes := fail.Must(o.passes(aligned))
 	r := &Rewritten{Form: NewForm(), Graph: g, Whole: g}
 	for _, p := range passes {
 		r.Passes = append(r.Passes, p.Name)
 	}
 	ctx := &pass.Ctx{}
-	if err := (&pass.Manager{Passes: passes}).Run(ctx, g); err != nil {
-		return nil, err
-	}
+	fail.Check((&pass.Manager{Passes: passes}).Run(ctx, g))
 	r.Alignment = aligned.Rows
 	r.Rewrites = append(r.Rewrites, ctx.Rewrites...)
 	r.Exact = exactRewrites(ctx.Rewrites)
@@ -91,15 +88,10 @@ func OnRanks(g *ir.Graph, o RanksOptions) (*Rewritten, error) {
 
 // On4D brings g to tensors of rank 4, with an accelerator's own outputs
 // (native) or with the nodes behind them that rebuild the original ones.
-func On4D(g *ir.Graph, native bool) (*Rewritten, error) {
-	res, err := legal4d.Run(g, legal4d.Options{})
-	if err != nil {
-		return nil, err
-	}
-	whole, _, err := res.Original()
-	if err != nil {
-		return nil, err
-	}
+func On4D(g *ir.Graph, native bool) (_ *Rewritten, err error) {
+	defer fail.Catch(&err)
+	res := fail.Must(legal4d.Run(g, legal4d.Options{}))
+	whole := fail.Must(res.Original())
 	r := &Rewritten{Form: NewForm(), Graph: whole, Whole: whole, Exact: res.Moved && exactRewrites(res.Rewrites)}
 	r.Passes, r.Left = []string{"legal4d"}, res.Left
 	r.Rewrites = append(r.Rewrites, res.Rewrites...)

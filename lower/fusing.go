@@ -24,7 +24,6 @@ func (s *State) joinCurves() error {
 	return err
 }
 
-// fused records fusions.
 func (s *State) fused(list []fuse.Fusion, err error) error {
 	s.Fusions = append(s.Fusions, list...)
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -16,14 +17,12 @@ import (
 	"github.com/nncc/nncc/lower/state"
 )
 
-// quantOptions are those of calibration.
 func (s *State) quantOptions() (q quant.Options, err error) {
 	q = s.facts.Quant
 	q.StateBindings, err = state.Indices(s.Graph, s.StateBindings)
 	return q, err
 }
 
-// scaleInputs is the stage input-scales.
 func (s *State) scaleInputs() error {
 	q, err := s.quantOptions()
 	if err != nil {
@@ -32,27 +31,20 @@ func (s *State) scaleInputs() error {
 	return quant.ScaleInputs(s.Graph, q)
 }
 
-// quantize is the stage calibrate.
-func (s *State) quantize() error {
-	q, err := s.quantOptions()
-	if err != nil {
-		return err
-	}
+func (s *State) quantize() (err error) {
+	defer fail.Catch(&err)
+	q := fail.Must(s.quantOptions())
 	if s.finer != nil {
 		q = s.finer.options(q)
 	}
-	if s.Graph, s.Calibration, err = quant.Calibrate(s.Graph, q); err != nil {
-		return err
-	}
+	s.Graph, s.Calibration = fail.Must2(quant.Calibrate(s.Graph, q))
 	if s.Calibration.Nothing() && s.finer == nil {
 		s.Calibration = nil
 	} else {
 		s.Diags.Add(s.Calibration.Diagnostics()...)
 	}
 	if s.finer != nil {
-		if err := q.Finish(s.Graph); err != nil {
-			return err
-		}
+		fail.Check(q.Finish(s.Graph))
 		s.finer.names(s.Graph)
 	}
 	fidelity.Mark(s.Graph)
@@ -138,7 +130,6 @@ func computesInFloat(n *ir.Node) bool {
 		(n.In[0] == nil || n.In[0].Type.DType != tensor.BF16)
 }
 
-// firstOf names four at the most.
 func firstOf(names []string) string {
 	if len(names) > 4 {
 		return strings.Join(names[:4], ", ") + ", ..."
@@ -186,4 +177,44 @@ func (s *State) hasFloatKernel(n *ir.Node) bool {
 	body := alone.Body[0]
 	m, err := quant.ToFloat(body, body.Nodes[0])
 	return err == nil && s.hasKernel(m)
+}
+
+// FloatInputs says why inputs of a quantised model, given as imported, stay float: what
+// reads them is no QuantizeLinear.
+func (r *Result) FloatInputs(model *ir.Graph) diag.List {
+	if r.Precision == "float32" || !Quantised(model) {
+		return nil
+	}
+	var out diag.List
+	for _, v := range r.Graph.In {
+		if !v.Type.DType.IsFloat() {
+			continue
+		}
+		for _, x := range model.In {
+			if n := firstReader(x); x.Name == v.Name && n != nil {
+				d := diag.Notef("float-input", v.Name,
+					"input %s stays float: %s reads it before it is quantised, or it is quantised in several ways",
+					v.Name, n)
+				out = append(out, d)
+			}
+		}
+	}
+	return out.From("interface")
+}
+
+// firstReader is the first node behind an input that does not only move its
+// values; a QuantizeLinear where there is no other.
+func firstReader(v *ir.Value) *ir.Node {
+	var last *ir.Node
+	for _, u := range v.Uses() {
+		n := u.Node
+		if n.Op.Quant == ir.QMove && len(n.Out) == 1 {
+			n = firstReader(n.Out[0])
+		}
+		if n != nil && n.Op != op.QuantizeLinear {
+			return n
+		}
+		last = cmp.Or(n, last)
+	}
+	return last
 }

@@ -64,7 +64,6 @@ func AllKernels() []*kernel.Kernel {
 	return rows
 }
 
-// table is the kernels to choose from.
 func (o *Options) table() (kernel.Table, error) {
 	table, err := Kernels(o.Libraries, o.Target)
 	if err == nil && o.Accel != nil {

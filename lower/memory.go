@@ -4,8 +4,10 @@ package lower
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/patch"
 	"github.com/nncc/nncc/schedule"
 )
@@ -83,13 +85,11 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 }
 
 // candidates fills the trials, least work first, and says which deserve effort.
-func (s *search) candidates() error {
+func (s *search) candidates() (err error) {
+	defer fail.Catch(&err)
 	for _, p := range patch.Candidates(s.start.Graph, cmp.Or(s.start.facts.MaxTries, maxTries)) {
 		t := &trial{plan: p, effort: schedule.Short}
-		x, err := s.plan(t, schedule.Short)
-		if err != nil {
-			return err
-		}
+		x := fail.Must(s.plan(t, schedule.Short))
 		t.work = x.work()
 		s.trials = append(s.trials, t)
 	}
@@ -105,9 +105,7 @@ func (s *search) candidates() error {
 			if e.effort == schedule.Full {
 				continue // when it matters
 			}
-			if _, err := s.plan(t, e.effort); err != nil {
-				return err
-			}
+			fail.Must(s.plan(t, e.effort))
 		}
 	}
 	slices.SortStableFunc(s.trials, func(a, b *trial) int {
@@ -135,7 +133,6 @@ func (s *search) first() (*trial, error) {
 	return best, nil
 }
 
-// plan says how many bytes a trial's program takes.
 func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	x := s.striped(t)
 	x.Effort = effort
@@ -154,7 +151,6 @@ func (s *search) striped(t *trial) *State {
 	return x
 }
 
-// applyTiles is the stage stripes.
 func (s *State) applyTiles() error { return patch.Apply(s.Graph, *s.tile, s.facts.NativeIO) }
 
 // work is what the program is predicted to execute.
@@ -168,4 +164,53 @@ func (r *Result) work() float64 {
 		}
 	}
 	return sum
+}
+
+type (
+	// Pool is a memory that can hold a part of the arena.
+	Pool = schedule.Pool
+	// NoRoomError says why an arena cannot be divided.
+	NoRoomError = schedule.NoRoomError
+)
+
+// Room is what a way to place everything else leaves of the memories that can hold a part
+// of the arena, and the cycles that a run waits for what is placed.
+type Room struct {
+	Pools  []Pool
+	Cycles float64
+}
+
+// Split is the program planned again with its arena in parts, one in each of several
+// memories, for which a run waits least, over all rooms; most, where not 0, is what the parts
+// may have together. No other way waits less than bound. A *NoRoomError says why the arena
+// cannot be divided, with the first room. The result stays as it is.
+func (r *Result) Split(rooms []Room, most int) (best *schedule.Result, bound float64, err error) {
+	var no error
+	least := 0.0
+	for i, room := range rooms {
+		if best != nil && room.Cycles >= least {
+			continue // what the parts cost comes on top
+		}
+		x, cost, err := schedule.BuildIn(schedule.Pools{List: room.Pools, Most: most}, cmp.Or(r.Effort, schedule.Full),
+			r.Graph, r.Low, r.States...)
+		if errors.As(err, new(*NoRoomError)) {
+			if i == 0 {
+				no = err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if best == nil || room.Cycles+cost.Cost < least {
+			best, least = x, room.Cycles+cost.Cost
+		}
+		if n := room.Cycles + cost.Bound; bound == 0 || n < bound {
+			bound = n
+		}
+	}
+	if best == nil {
+		return nil, 0, no
+	}
+	return best, bound, nil
 }

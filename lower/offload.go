@@ -4,10 +4,13 @@ package lower
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/partition"
@@ -126,4 +129,103 @@ func (r *Result) inFloat(a accel.Accelerator, n, m *ir.Node) {
 		}
 		return
 	}
+}
+
+// Boundary ops carry the model's inputs to the accelerator's segments or the
+// segments' outputs to the model's: they run on the core, and cut nothing.
+
+// addBoundaryOps adds to known what the accelerator does not compute and what
+// only carries inputs to it or outputs back: conversions between floats and
+// integers and data movement with nothing but the graph's inputs in front of it,
+// or nothing but its outputs behind it.
+func addBoundaryOps(g *ir.Graph, a accel.Accelerator, known map[*ir.Node]bool) {
+	carries := func(n *ir.Node) bool {
+		moves := n.Op.Quant == ir.QMove || n.Op.Boundary || n.Op == op.Requantize
+		return moves && !known[n] && len(a.CheckLegality(n)) > 0
+	}
+	for _, n := range g.Nodes {
+		if carries(n) && readsBoundary(n, known) {
+			known[n] = true
+		}
+	}
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		if n := g.Nodes[i]; carries(n) && onlyReadBy(n, known) {
+			known[n] = true
+		}
+	}
+}
+
+// readsBoundary reports a node with nothing but inputs and constants in front of
+// it, or of its first input a boundary op.
+func readsBoundary(n *ir.Node, known map[*ir.Node]bool) bool {
+	for i, v := range n.In {
+		if v == nil || v.Const != nil || v.IsInput() || i == 0 && v.Def != nil && known[v.Def] {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// onlyReadBy reports a node whose readers are all among others; outputs of the
+// graph have none.
+func onlyReadBy(n *ir.Node, others map[*ir.Node]bool) bool {
+	for _, v := range n.Out {
+		for _, u := range v.Uses() {
+			if !others[u.Node] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// IsBoundaryOp reports whether a node of Graph only rebuilds outputs of the model
+// or carries inputs and outputs in and out of the memory order of segments.
+func (r *Result) IsBoundaryOp(n *ir.Node) bool {
+	if r.boundary[n] {
+		return true
+	}
+	if len(r.Segments) == 0 || n.Op == op.Segment {
+		return false
+	}
+	if n.Op == op.DequantizeLinear {
+		return n.Out[0].Type.DType != tensor.I8 && onlyReadBy(n, r.boundary)
+	}
+	retypes := n.Op == op.Requantize && n.Out[0].Type.DType != n.In[0].Type.DType
+	if n.Op != op.Relayout && n.Op != op.Identity && !retypes {
+		return false
+	}
+	from := n.In[0].Def
+	return n.In[0].IsInput() || from != nil && from.Op == op.Segment || r.boundary[from]
+}
+
+// segmentKernel runs Segment nodes on an accelerator.
+func segmentKernel(a accel.Accelerator) *kernel.Kernel {
+	t, compiled := a.Traits(), kernel.FactOf(a.Compile)
+	return &kernel.Kernel{
+		Name: a.Kind() + "_run_segment", Library: a.Kind(), Doc: "a program of the accelerator",
+		Ops:   []*ir.OpDef{op.Segment},
+		Rules: []kernel.Rule{compiled.Exists(strings.ToUpper(a.Kind())+"-SEGMENT", "the segment compiles")},
+		Layout: func(n *kernel.Node) kernel.Layout {
+			return kernel.Layout{Kind: kernel.Fixed, In: boundaryOrders(n.In, t), Out: boundaryOrders(n.Out, t)}
+		},
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l := compiled.Must(n)
+			l.Library = a.Kind()
+			return l
+		},
+	}
+}
+
+// boundaryOrders are the memory orders of a segment's inputs or outputs; nil is
+// the logical order.
+func boundaryOrders(values []*ir.Value, t accel.Traits) [][]int {
+	orders := make([][]int, len(values))
+	for i, v := range values {
+		if t.ChannelsLast && v.Type.Rank() == 4 {
+			orders[i] = ir.NHWC(4)
+		}
+	}
+	return orders
 }

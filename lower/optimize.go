@@ -139,7 +139,6 @@ func (w *selection) leastFlash() int {
 	return n
 }
 
-// functions are all that some candidate calls, sorted.
 func (w *selection) functions() []string {
 	var out []string
 	for _, os := range w.candidates {

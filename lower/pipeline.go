@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/fidelity"
 	"github.com/nncc/nncc/lower/legal"
+	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/signal"
 	"github.com/nncc/nncc/lower/state"
@@ -363,7 +364,6 @@ func FloatPasses(legalize bool) []pass.Pass {
 	return out
 }
 
-// mark is where the model is kept.
 func (s *State) mark() error {
 	s.hardcodedReshapes = hardcodedReshapes(s.Graph)
 	fidelity.Mark(s.Graph)
@@ -374,7 +374,6 @@ func (s *State) mark() error {
 	return nil
 }
 
-// keepReference keeps the program by definition.
 func (s *State) keepReference() error {
 	s.Reference = s.Graph.Clone()
 	if s.Whole == nil {
@@ -382,4 +381,36 @@ func (s *State) keepReference() error {
 	}
 	s.Precision, s.Layers = precisionOf(s.Graph)
 	return nil
+}
+
+// fourD legalises the graph for an accelerator: every value 4-D where that is
+// possible. The graph gets native outputs; what rebuilds the model's is kept as
+// the reconstruction.
+func (s *State) fourD(integer bool) error {
+	res, err := legal4d.Run(s.Graph, legal4d.Options{AsIs: true, Integer: integer})
+	if err != nil {
+		return err
+	}
+	for _, l := range res.Left {
+		s.warn("no-4d-form", l.Node, "%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason)
+	}
+	s.ctx.Rewrites = append(s.ctx.Rewrites, res.Rewrites...)
+	s.Graph, s.reconstruction = res.Native, res.Restore
+	return nil
+}
+
+// fourDInteger is fourD after quantisation, where weights and scales are known:
+// it keeps every number.
+func (s *State) fourDInteger() error {
+	s.Whole = s.Graph.Clone()
+	return s.fourD(true)
+}
+
+func (s *State) restoreOutputs() (err error) {
+	if s.reconstruction == nil {
+		return nil // on real numbers a quantised model keeps its ranks
+	}
+	s.boundary, err = legal4d.Rebuild(s.Graph, s.reconstruction)
+	s.reconstruction = nil
+	return err
 }

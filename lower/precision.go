@@ -5,12 +5,15 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fixp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -126,4 +129,76 @@ func PrecisionOfQDQ(g *ir.Graph) (string, error) {
 	}
 	p, _ := precisionOf(g)
 	return p, nil
+}
+
+// Slack gives how far the result of a node of the program may be from that of
+// the model by definition, in steps: interpolated functions of int16 values, and
+// kernels that say so (ir.OpDef.QError).
+func (r *Result) Slack() func(n *ir.Node) float64 {
+	errors := map[string]float64{}
+	for _, f := range r.interpolated {
+		errors[f.Anchor] = f.Error
+	}
+	return func(n *ir.Node) float64 {
+		if e, ok := errors[n.Name]; ok {
+			return e
+		}
+		return ir.QuantError(n)
+	}
+}
+
+// floated notes a quantised node that is computed in float, as m: what is quantised behind it
+// may be off, by the rounding between two steps and by what the integer form misses.
+func (r *Result) floated(n, m *ir.Node) {
+	if r.floatSteps == nil {
+		r.floatSteps = map[string]int64{}
+	}
+	note := func(q *ir.Node) {
+		if q.Op == op.QuantizeLinear {
+			r.floatSteps[q.Name] = 1 + int64(math.Ceil(ir.QuantError(n)))
+		}
+	}
+	note(m)
+	for _, v := range m.Out {
+		for _, u := range v.Uses() {
+			note(u.Node)
+		}
+	}
+}
+
+// FloatSteps gives by how many steps a QuantizeLinear of Reference may be off what Whole has
+// there as a node on integers.
+func (r *Result) FloatSteps(n *ir.Node) int64 { return r.floatSteps[n.Name] }
+
+// RoundAs makes the interpreter round as an installed CMSIS-NN that is linked in place
+// of nncc's kernels, in the layers that its kernels compute. It gives the graph to
+// compare with: what was folded into a program for two roundings is folded in the
+// reference for one, too; where the program is fed window by window the reference has
+// to stay whole.
+func (r *Result) RoundAs(installed fixp.Rounding) *ir.Graph {
+	if installed == fixp.DoubleRounding {
+		return r.Reference
+	}
+	twin := map[int]*ir.Node{} // in the graph before the last rewrites
+	for _, n := range r.Reference.Nodes {
+		twin[n.ID] = n
+	}
+	for n, l := range r.Low {
+		if l.Library != cmsisnn.Library {
+			continue
+		}
+		op.SetRounding(n, installed)
+		if m := twin[n.ID]; m != nil && m.Op == n.Op {
+			op.SetRounding(m, installed)
+		}
+		for _, body := range n.Body { // of a fused node
+			for _, m := range body.Nodes {
+				op.SetRounding(m, installed)
+			}
+		}
+	}
+	if r.Streamed == nil {
+		return r.Graph
+	}
+	return r.Reference
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -71,7 +72,8 @@ const mostRounds, mostBeside, mostPruned = 8, 12, 16
 
 // Propose looks for a precision of each layer of a float model, which it consumes, that
 // reaches a goal at the least cost. names are those of the model's nodes.
-func Propose(g *ir.Graph, o Options, goal Goal) (*Proposal, error) {
+func Propose(g *ir.Graph, o Options, goal Goal) (_ *Proposal, err error) {
+	defer fail.Catch(&err)
 	if o.Accel != nil {
 		return nil, &ir.Diag{Code: "propose-accelerator", Node: "the board",
 			Msg:  "has an accelerator, which chooses the precision of its layers itself",
@@ -87,25 +89,17 @@ func Propose(g *ir.Graph, o Options, goal Goal) (*Proposal, error) {
 		p.names = append(append(p.names, n.Origin...), n.Name)
 	}
 	o.Precision = option.Auto
-	s, err := newState(g, o)
-	if err != nil {
-		return nil, err
-	}
+	s := fail.Must(newState(g, o))
 	at := slices.IndexFunc(Table, func(t *Stage) bool { return t.Name == "calibrate" })
 	p.rest = Table[at:]
 	p.integer = slices.IndexFunc(p.rest, func(t *Stage) bool { return t.Name == "integer" })
-	if p.state, err = s.walk(Table[:at]); err != nil {
-		return nil, err
-	}
+	p.state = fail.Must(s.walk(Table[:at]))
 	if goal.Quick == nil {
-		h, err := holdOut(p.state)
-		if err != nil {
-			return nil, err
-		}
+		h := holdOut(p.state)
 		p.goal.Quick, p.goal.Ratio = h.worst, true
 		p.goal.Final = func(r *Result) (float64, error) { return h.worst(r.Graph) }
 	}
-	return p.propose()
+	return p.propose(), nil
 }
 
 // proposer is one search.
@@ -134,30 +128,20 @@ type made struct {
 }
 
 // propose finds a mix and compares it with single precisions.
-func (p *proposer) propose() (*Proposal, error) {
+func (p *proposer) propose() *Proposal {
 	r := &Proposal{Goal: p.goal.Least, Ratio: p.goal.Ratio, Default: "int8", Layers: []ProposedLayer{}}
 	whole := map[quant.Layer]*made{}
 	for _, l := range []quant.Layer{quant.Int8, quant.Int16x8, quant.Float} {
-		x, err := p.program(l.String(), func(*ir.Node) quant.Layer { return l })
-		if err != nil {
-			return nil, err
-		}
+		x := p.program(l.String(), func(*ir.Node) quant.Layer { return l })
 		whole[l] = x
 		r.Beside = append(r.Beside, x.Mix)
 	}
 	mix := whole[quant.Int8].Mix
 	var layers []quant.Layer // nil: all have the default
 	if c := whole[quant.Int8].Calibration; c != nil && mix.Reached < p.goal.Least {
-		if err := p.prepare(c); err != nil {
-			return nil, err
-		}
-		if err := p.prices(whole); err != nil {
-			return nil, err
-		}
-		var err error
-		if layers, mix, err = p.search(mix); err != nil {
-			return nil, err
-		}
+		p.prepare(c)
+		p.prices(whole)
+		layers, mix = p.search(mix)
 		for _, l := range []quant.Layer{quant.Int16x8, quant.Float} { // nothing is gained by a mix that costs more
 			if x := whole[l].Mix; p.better(x, mix) {
 				layers, mix, r.Default = nil, x, l.String()
@@ -171,7 +155,7 @@ func (p *proposer) propose() (*Proposal, error) {
 			r.Layers = append(r.Layers, ProposedLayer{x.Name, x.Op, x.Layer.String()})
 		}
 	}
-	return r, nil
+	return r
 }
 
 // better prefers what reaches the goal, then what costs less; of what misses it, what
@@ -190,24 +174,19 @@ func (p *proposer) better(a, b Mix) bool {
 // nearCost is the difference in cost, as a share, of mixes that are tried beside each other.
 const nearCost = 0.005
 
-// prepare measures every rounding and prices every layer.
-func (p *proposer) prepare(c *quant.Report) error {
+func (p *proposer) prepare(c *quant.Report) {
 	p.note("every rounding alone")
 	o := p.state.facts.Quant
 	o.Method, o.BiasCorrection, o.Rounding, o.Try = c.Method, c.Bias, c.Rounding, quant.Trial{}
 	o.Samples = c.Fit() // ranges of other samples would be another quantisation
-	var err error
-	if o.StateBindings, err = state.Indices(p.state.Graph, p.state.StateBindings); err != nil {
-		return err
-	}
+	o.StateBindings = fail.Must(state.Indices(p.state.Graph, p.state.StateBindings))
 	p.quick = o
-	p.mixture, err = quant.NewMixture(p.state.Graph, o, p.names)
-	return err
+	p.mixture = fail.Must(quant.NewMixture(p.state.Graph, o, p.names))
 }
 
 // prices are those of every choice in every precision, and of conversions: of a program
 // in which all kinds of neighbours differ.
-func (p *proposer) prices(whole map[quant.Layer]*made) error {
+func (p *proposer) prices(whole map[quant.Layer]*made) {
 	by := map[quant.Layer][]float64{}
 	for l, x := range whole {
 		by[l], _ = p.priced(x)
@@ -218,10 +197,7 @@ func (p *proposer) prices(whole map[quant.Layer]*made) error {
 	for k, c := range m.Choices {
 		turn[k] = []quant.Layer{quant.Int8, c.Wider[0], quant.Float}[k%3]
 	}
-	x, err := p.program("", p.mixture.Of(turn))
-	if err != nil {
-		return err
-	}
+	x := p.program("", p.mixture.Of(turn))
 	_, crossings := p.priced(x)
 	m.Crossing = func(from, to int) float64 {
 		switch {
@@ -232,7 +208,6 @@ func (p *proposer) prices(whole map[quant.Layer]*made) error {
 		}
 		return crossings[op.Requantize].each()
 	}
-	return nil
 }
 
 // conversions are what conversions of one kind cost together, for how many elements.
@@ -316,28 +291,22 @@ const perElement = 10
 // the cheapest one that reaches the goal. A goal may measure mixes and programs on different samples, a program may try
 // other steps of calibration, and what mixes cost is a sum of prices: a program may miss what its mix reaches. So the
 // aim is set higher where one misses the goal, and lower where one has more than that.
-func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error) {
+func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix) {
 	path := p.mixture.Path()
 	layers, best = path[0].Layers, eight
 	made := []float64{p.mixture.Cost(layers)} // what programs cost by their prices
 	aim, missed := p.goal.Least, p.goal.Least // the most that a mix reached whose program missed the goal
 	for range mostRounds {
-		now, err := p.next(path, aim, best, made)
-		if err != nil {
-			return nil, best, err
-		}
+		now := p.next(path, aim, best, made)
 		if now == nil && best.Reached < p.goal.Least && aim <= missed {
 			aim = missed + math.Abs(missed)/200
-			now, err = p.next(path, aim, best, made)
+			now = p.next(path, aim, best, made)
 		}
-		if err != nil || now == nil {
-			return layers, best, err
+		if now == nil {
+			return layers, best
 		}
 		made = append(made, p.mixture.Cost(now))
-		x, err := p.program("proposal", p.mixture.Of(now))
-		if err != nil {
-			return nil, best, err
-		}
+		x := p.program("proposal", p.mixture.Of(now))
 		if p.better(x.Mix, best) {
 			layers, best = now, x.Mix
 		}
@@ -347,17 +316,14 @@ func (p *proposer) search(eight Mix) (layers []quant.Layer, best Mix, err error)
 			aim -= over / 2
 		}
 	}
-	return layers, best, nil
+	return layers, best
 }
 
 // next is the mix that a program is made of: the cheapest that reaches an aim, without what it does not
 // need, and was not made; nil where nothing promises to be cheaper than the best one. The last of the path is
 // taken where none reaches it.
-func (p *proposer) next(path []quant.Step, aim float64, best Mix, made []float64) ([]quant.Layer, error) {
-	list, err := p.reaching(path, aim)
-	if err != nil {
-		return nil, err
-	}
+func (p *proposer) next(path []quant.Step, aim float64, best Mix, made []float64) []quant.Layer {
+	list := p.reaching(path, aim)
 	fresh := func(l []quant.Layer) bool {
 		cost := p.mixture.Cost(l)
 		if best.Reached >= p.goal.Least && cost >= best.Instructions {
@@ -371,29 +337,23 @@ func (p *proposer) next(path []quant.Step, aim float64, best Mix, made []float64
 		return true
 	}
 	for _, k := range list {
-		now, err := p.pruned(path[k], aim)
-		if err != nil {
-			return nil, err
-		}
+		now := p.pruned(path[k], aim)
 		for _, l := range [][]quant.Layer{now, path[k].Layers} {
 			if fresh(l) {
-				return l, nil
+				return l
 			}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // reaching are steps of a path that reach an aim, the cheapest first: one that is found by
 // halves, and others about its cost, since less noise in the sum is not always less in the outputs.
-func (p *proposer) reaching(path []quant.Step, aim float64) ([]int, error) {
+func (p *proposer) reaching(path []quant.Step, aim float64) []int {
 	lo, hi := 0, len(path)-1 // lo does not reach it
 	for lo+1 < hi {
 		mid := (lo + hi) / 2
-		m, err := p.measure(path[mid].Layers)
-		if err != nil {
-			return nil, err
-		}
+		m := p.measure(path[mid].Layers)
 		if m >= aim {
 			hi = mid
 		} else {
@@ -411,23 +371,20 @@ func (p *proposer) reaching(path []quant.Step, aim float64) ([]int, error) {
 	at := slices.Index(order, hi)
 	var list []int
 	for _, k := range order[max(0, at-mostBeside):min(len(order), at+mostBeside/2+1)] {
-		m, err := p.measure(path[k].Layers)
-		if err != nil {
-			return nil, err
-		}
+		m := p.measure(path[k].Layers)
 		if m >= aim || k == len(path)-1 {
 			list = append(list, k)
 		}
 	}
-	return list, nil
+	return list
 }
 
 // pruned takes back what the goal does not need, the dearest first.
-func (p *proposer) pruned(s quant.Step, aim float64) ([]quant.Layer, error) {
+func (p *proposer) pruned(s quant.Step, aim float64) []quant.Layer {
 	now := s.Layers
-	reached, err := p.measure(now)
-	if err != nil || reached < aim {
-		return now, err
+	reached := p.measure(now)
+	if reached < aim {
+		return now
 	}
 	for again, begun := true, len(p.measured); again; {
 		again = false
@@ -437,55 +394,42 @@ func (p *proposer) pruned(s quant.Step, aim float64) ([]quant.Layer, error) {
 			noise, narrow := p.mixture.Noise(now), p.mixture.Noise(next)
 			switch {
 			case len(p.measured)-begun >= mostPruned:
-				return now, nil
+				return now
 			case p.mixture.Cost(next) >= p.mixture.Cost(now),
 				p.goal.Ratio && reached-quant.DB(noise)+quant.DB(narrow) < aim-1: // it would miss by far
 				continue
 			}
-			m, err := p.measure(next)
-			if err != nil {
-				return nil, err
-			}
+			m := p.measure(next)
 			if m >= aim {
 				now, reached, again = next, m, true
 			}
 		}
 	}
-	return now, nil
+	return now
 }
 
 // measure quantises a mix as int8 was and measures it, with the arithmetic of its program: curves and sums of
 // integers are up to 5 dB away from those of reals that are rounded.
-func (p *proposer) measure(l []quant.Layer) (float64, error) {
+func (p *proposer) measure(l []quant.Layer) float64 {
 	key := fmt.Sprint(l)
 	if m, ok := p.measured[key]; ok {
-		return m, nil
+		return m
 	}
 	p.note("mix %d", len(p.measured)+1)
 	s := p.state.fork()
 	s.facts.Quant = p.quick
 	s.facts.Quant.Layer = p.mixture.Of(l)
-	s, err := s.walk(p.rest[:p.integer+1])
-	if err != nil {
-		return 0, err
-	}
-	m, err := p.goal.Quick(s.Graph)
-	if err != nil {
-		return 0, err
-	}
+	s = fail.Must(s.walk(p.rest[:p.integer+1]))
+	m := fail.Must(p.goal.Quick(s.Graph))
 	p.measured[key] = m
-	return m, nil
+	return m
 }
 
-// program makes a program and measures it.
-func (p *proposer) program(name string, layer func(n *ir.Node) quant.Layer) (*made, error) {
+func (p *proposer) program(name string, layer func(n *ir.Node) quant.Layer) *made {
 	p.note("%s", cmp.Or(name, "conversions"))
 	s := p.state.fork()
 	s.facts.Quant.Layer = layer
-	s, err := s.walk(p.rest)
-	if err != nil {
-		return nil, err
-	}
+	s = fail.Must(s.walk(p.rest))
 	m := &made{Mix: Mix{Name: name, ArenaBytes: s.Program.ArenaBytes, CodeBytes: s.Cost.CodeBytes}, Result: s.Result,
 		prices: map[*ir.Node]float64{}}
 	for _, l := range s.Low {
@@ -495,10 +439,7 @@ func (p *proposer) program(name string, layer func(n *ir.Node) quant.Layer) (*ma
 		m.prices[n] = s.priceOf(n)
 	}
 	if p.goal.Instructions != nil {
-		list, err := p.goal.Instructions(s.Result)
-		if err != nil {
-			return nil, err
-		}
+		list := fail.Must(p.goal.Instructions(s.Result))
 		if list == nil {
 			p.goal.Instructions = nil
 		} else {
@@ -511,8 +452,8 @@ func (p *proposer) program(name string, layer func(n *ir.Node) quant.Layer) (*ma
 	for _, n := range s.Graph.Nodes {
 		m.Instructions += m.prices[n]
 	}
-	m.Reached, err = p.goal.Final(s.Result)
-	return m, err
+	m.Reached = fail.Must(p.goal.Final(s.Result))
+	return m
 }
 
 // Config is the proposal as a --layers-config file; comment, of one line, stands before

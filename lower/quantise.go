@@ -5,6 +5,7 @@ package lower
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/legal"
 	"github.com/nncc/nncc/lower/quant"
@@ -21,22 +22,16 @@ type Quantisation struct {
 
 // Quantise legalises and quantises a float model, which it consumes, and keeps the
 // types of its inputs and outputs.
-func Quantise(g *ir.Graph, q quant.Options, legalize bool) (*Quantisation, error) {
-	r := &Quantisation{}
+func Quantise(g *ir.Graph, q quant.Options, legalize bool) (r *Quantisation, err error) {
+	defer fail.Catch(&err)
+	r = &Quantisation{}
 	// Halves are rounded away from zero in fixed point; QuantizeLinear would
 	// round them to even, so the model spells the rounding out.
 	q.SpellRounding = q.FixedActivations != nil
-	single, err := r.prepare(g, &q, legalize)
-	if err != nil {
-		return r, err
-	}
-	if r.Graph, r.Calibration, err = quant.Calibrate(g, q); err != nil {
-		return r, err
-	}
+	single := r.prepare(g, &q, legalize)
+	r.Graph, r.Calibration = fail.Must2(quant.Calibrate(g, q))
 	r.Diags.Add(r.Calibration.Diagnostics().From("quantize")...)
-	if r.Precision, err = PrecisionOfQDQ(r.Graph); err != nil {
-		return r, err
-	}
+	r.Precision = fail.Must(PrecisionOfQDQ(r.Graph))
 	if single != nil { // the model's interface stays
 		return r, single.Border(r.Graph, nil)
 	}
@@ -45,26 +40,18 @@ func Quantise(g *ir.Graph, q quant.Options, legalize bool) (*Quantisation, error
 
 // prepare brings a model to float32, with its calibration data, and legalises it; nil
 // where it is float32 already.
-func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) (*Single, error) {
-	s, err := ToSingle(g)
-	if err != nil {
-		return nil, err
-	}
+func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) *Single {
+	s := fail.Must(ToSingle(g))
 	if s != nil {
 		q.Samples = s.Samples(q.Samples)
 		r.Diags.Add(s.Notes.From("single")...)
 	}
 	if q.Calibrated() {
-		notes, err := staticScales(&pass.Ctx{}, g)
-		if err != nil {
-			return nil, err
-		}
-		r.Diags.Add(notes.From("static-scales")...)
+		r.Diags.Add(fail.Must(staticScales(&pass.Ctx{}, g)).From("static-scales")...)
 	}
-	if r.Rewrites, err = Legalise(g, legalize); err != nil {
-		return nil, err
-	}
-	return s, quant.ScaleInputs(g, *q)
+	r.Rewrites = fail.Must(Legalise(g, legalize))
+	fail.Check(quant.ScaleInputs(g, *q))
+	return s
 }
 
 // Sensitivity ranks the layers of a float model by what their quantisation costs.
@@ -78,22 +65,16 @@ type Sensitivity struct {
 // RankLayers quantises one layer of a float model, which it consumes, at a time; note,
 // which may be nil, hears how many of all are done. The diagnostics are those of an
 // error, too.
-func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all int)) (*Sensitivity, diag.List,
-	error) {
+func RankLayers(g *ir.Graph, q quant.Options, legalize bool, note func(done, all int)) (s *Sensitivity, said diag.List,
+	err error) {
 	r := &Quantisation{}
-	if _, err := r.prepare(g, &q, legalize); err != nil {
-		return nil, r.Diags, err
-	}
-	layers, err := quant.Sensitivity(g, q, note)
-	if err != nil {
-		return nil, r.Diags, err
-	}
-	_, c, err := quant.Calibrate(g, q)
-	if err != nil {
-		return nil, r.Diags, err
-	}
+	defer func() { said = r.Diags }()
+	defer fail.Catch(&err)
+	r.prepare(g, &q, legalize)
+	layers := fail.Must(quant.Sensitivity(g, q, note))
+	_, c := fail.Must2(quant.Calibrate(g, q))
 	r.Diags.Add(c.Diagnostics().From("quantize")...)
-	return &Sensitivity{Samples: len(q.Samples), Layers: layers, All: c.SQNR}, r.Diags, nil
+	return &Sensitivity{Samples: len(q.Samples), Layers: layers, All: c.SQNR}, nil, nil
 }
 
 // staticScales is the stage static-scales on g.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -26,7 +27,6 @@ type Single struct {
 	Notes diag.List
 }
 
-// isOtherFloat reports a float element type besides float32.
 func isOtherFloat(t tensor.DType) bool { return t.IsFloat() && t != tensor.F32 }
 
 // otherFloats are the names of the float types besides float32 in g.
@@ -42,7 +42,6 @@ func otherFloats(g *ir.Graph) []string {
 	return names
 }
 
-// toSingle is the stage single.
 func (s *State) toSingle() error {
 	var err error
 	if s.single, err = ToSingle(s.Graph); err != nil || s.single == nil {
@@ -68,7 +67,8 @@ func (s *State) modelTypes() error {
 // g has no other. What depends on constants alone is evaluated in the model's
 // own types before. Nodes that read a value bit by bit keep its type, between
 // casts.
-func ToSingle(g *ir.Graph) (*Single, error) {
+func ToSingle(g *ir.Graph) (_ *Single, err error) {
+	defer fail.Catch(&err)
 	names := otherFloats(g)
 	if len(names) == 0 {
 		return nil, nil
@@ -80,14 +80,10 @@ func ToSingle(g *ir.Graph) (*Single, error) {
 	for _, v := range g.Out {
 		s.out = append(s.out, v.Type.DType)
 	}
-	if err := legal.Find("const-fold").Run(&pass.Ctx{}, g); err != nil {
-		return nil, err
-	}
+	fail.Check(legal.Find("const-fold").Run(&pass.Ctx{}, g))
 	c := &singler{was: map[*ir.Value]tensor.DType{}, data: map[*ir.Value]*tensor.Dense{},
 		done: map[*tensor.Dense]*tensor.Dense{}}
-	if err := c.graph(g); err != nil {
-		return nil, err
-	}
+	c.graph(g)
 	s.Notes.Add(diag.Notef("single", "", "the model computes in %s: its float layers run in float32",
 		strings.Join(names, " and ")))
 	if c.clipped > 0 {
@@ -99,23 +95,16 @@ func ToSingle(g *ir.Graph) (*Single, error) {
 
 // everyType calls f for the element type of every value and attribute.
 func everyType(g *ir.Graph, f func(tensor.DType)) {
-	for _, v := range g.In {
-		f(v.Type.DType)
-	}
-	for _, v := range g.Out {
-		f(v.Type.DType)
-	}
+	values := slices.Concat(g.In, g.Out)
 	for _, n := range g.Nodes {
-		for _, v := range n.In {
-			if v != nil {
-				f(v.Type.DType)
-			}
-		}
-		for _, v := range n.Out {
-			f(v.Type.DType)
-		}
+		values = append(append(values, n.In...), n.Out...)
 		for _, b := range n.Body {
 			everyType(b, f)
+		}
+	}
+	for _, v := range values {
+		if v != nil {
+			f(v.Type.DType)
 		}
 	}
 }
@@ -129,7 +118,7 @@ type singler struct {
 	first   string                          // the constant with the first of them
 }
 
-func (c *singler) graph(g *ir.Graph) error {
+func (c *singler) graph(g *ir.Graph) {
 	for _, v := range g.In {
 		c.retype(v)
 	}
@@ -137,14 +126,10 @@ func (c *singler) graph(g *ir.Graph) error {
 		c.retype(v)
 	}
 	for _, n := range slices.Clone(g.Nodes) {
-		if err := c.node(g, n); err != nil {
-			return err
-		}
+		c.node(g, n)
 	}
-	return nil
 }
 
-// retype makes v float32.
 func (c *singler) retype(v *ir.Value) {
 	if v == nil || !isOtherFloat(v.Type.DType) {
 		return
@@ -201,7 +186,7 @@ func (c *singler) attrs(n *ir.Node, old ir.Attrs) {
 }
 
 // node brings the outputs of n to float32, whose inputs are.
-func (c *singler) node(g *ir.Graph, n *ir.Node) error {
+func (c *singler) node(g *ir.Graph, n *ir.Node) {
 	for _, v := range n.In {
 		c.retype(v) // constants
 	}
@@ -214,9 +199,7 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 	n.SetAttrs(n.Attrs.Clone())
 	c.attrs(n, old)
 	for _, b := range n.Body {
-		if err := c.graph(b); err != nil {
-			return err
-		}
+		c.graph(b)
 	}
 	types, err := ir.InferNode(n)
 	for i, v := range n.Out {
@@ -230,19 +213,20 @@ func (c *singler) node(g *ir.Graph, n *ir.Node) error {
 		n.In[0].Type.DType == tensor.F32 && n.Out[0].Type.DType == tensor.F32:
 		g.ReplaceUses(n.Out[0], n.In[0])
 		g.Remove(n)
-		return nil
+		return
 	case err == nil:
-		return nil
+		return
 	case len(n.Body) > 0:
-		return err
+		fail.Check(err)
+		return
 	}
 	n.SetAttrs(old)
-	return c.keep(g, n)
+	c.keep(g, n)
 }
 
 // keep leaves n in the model's element types, between casts: it reads bits, or
 // its shape hangs on the precision.
-func (c *singler) keep(g *ir.Graph, n *ir.Node) error {
+func (c *singler) keep(g *ir.Graph, n *ir.Node) {
 	for i, v := range n.In {
 		if v == nil || c.was[v] == tensor.Invalid {
 			continue
@@ -251,10 +235,7 @@ func (c *singler) keep(g *ir.Graph, n *ir.Node) error {
 			g.SetInput(n, i, g.AddConst(v.Name, d))
 			continue
 		}
-		m, err := castTo(g, n, v, c.was[v])
-		if err != nil {
-			return err
-		}
+		m := castTo(g, n, v, c.was[v])
 		g.SetInput(n, i, m.Out[0])
 	}
 	for _, v := range n.Out {
@@ -262,23 +243,20 @@ func (c *singler) keep(g *ir.Graph, n *ir.Node) error {
 			continue
 		}
 		v.Type.DType = c.was[v]
-		m, err := castTo(g, g.Next(n), v, tensor.F32)
-		if err != nil {
-			return err
-		}
+		m := castTo(g, g.Next(n), v, tensor.F32)
 		g.ReplaceUses(v, m.Out[0])
 		g.SetInput(m, 0, v)
 	}
-	return g.Reinfer(n)
+	fail.Check(g.Reinfer(n))
 }
 
-// castTo is a Cast of v, in front of node at.
-func castTo(g *ir.Graph, at *ir.Node, v *ir.Value, t tensor.DType) (*ir.Node, error) {
+func castTo(g *ir.Graph, at *ir.Node, v *ir.Value, t tensor.DType) *ir.Node {
 	m, err := g.InsertBefore(at, op.Cast, v.Name+"."+t.String(), ir.Attrs{"to": ir.Int(t.ONNXCode())}, 1, v)
 	if err == nil && v.Def != nil {
 		m.Origin = v.Def.Origin
 	}
-	return m, err
+	fail.Check(err)
+	return m
 }
 
 // Samples are calibration inputs in float32.
@@ -309,7 +287,8 @@ func (s *Single) bindings(list []state.Binding) []state.Binding {
 
 // Border gives the inputs and outputs that are float32 now the element types of
 // the model again, with casts behind them; ties are state, which nobody sees.
-func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) error {
+func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) (err error) {
+	defer fail.Catch(&err)
 	for i, v := range g.In {
 		if !isOtherFloat(s.in[i]) || v.Type.DType != tensor.F32 ||
 			slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.In == i }) {
@@ -323,10 +302,7 @@ func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) error {
 		if len(g.Nodes) > 0 {
 			at = g.Nodes[0]
 		}
-		m, err := castTo(g, at, v, tensor.F32)
-		if err != nil {
-			return err
-		}
+		m := castTo(g, at, v, tensor.F32)
 		g.ReplaceUses(v, m.Out[0])
 		g.SetInput(m, 0, v)
 	}
@@ -335,10 +311,7 @@ func (s *Single) Border(g *ir.Graph, ties []quant.StateBinding) error {
 			slices.ContainsFunc(ties, func(t quant.StateBinding) bool { return t.Out == i }) {
 			continue
 		}
-		m, err := castTo(g, nil, v, s.out[i])
-		if err != nil {
-			return err
-		}
+		m := castTo(g, nil, v, s.out[i])
 		g.SetOutput(i, m.Out[0])
 	}
 	return nil

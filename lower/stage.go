@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
@@ -72,7 +73,6 @@ type Facts struct {
 	Tiled       bool // the search for a smaller arena runs the stages again
 }
 
-// factsOf gives the facts about a compilation of g.
 func factsOf(g *ir.Graph, o Options) Facts {
 	return Facts{Options: o, Quantised: Quantised(g), OtherFloats: len(otherFloats(g)) > 0}
 }
@@ -113,7 +113,6 @@ func unknownName(kind, name string, known []string) error {
 		Hint: "known: " + strings.Join(known, ", ")}
 }
 
-// mayBeOff refuses stages that cannot be switched off.
 func mayBeOff(name string) error {
 	t, err := Find(name)
 	if err == nil && t.Required != "" {
@@ -165,31 +164,26 @@ type stepLog struct {
 	n       int
 }
 
-func newState(g *ir.Graph, o Options) (*State, error) {
+func newState(g *ir.Graph, o Options) (_ *State, err error) {
+	defer fail.Catch(&err)
 	for name := range o.Off {
-		if err := mayBeOff(name); err != nil {
-			return nil, err
-		}
+		fail.Check(mayBeOff(name))
 	}
 	s := &State{Result: &Result{Graph: g}, facts: factsOf(g, o), ctx: &pass.Ctx{}, log: &stepLog{observe: o.Observe}}
 	s.facts.Target.Memo = map[any]any{}
 	s.StateBindings = slices.Clone(o.StateBindings)
 	if o.StopAfter != "" {
-		t, err := Find(o.StopAfter)
-		if err != nil {
-			return nil, err
-		}
+		t := fail.Must(Find(o.StopAfter))
 		if !t.Applies(&s.facts) || o.Off[t.Name] {
 			return nil, &ir.Diag{Code: "stage-not-run", Node: "stage " + t.Name,
 				Msg: "does not run here, so nothing can stop after it", Hint: "it runs with: " + t.Conditions()}
 		}
 	}
-	var err error
+
 	s.table, err = o.table()
 	return s, err
 }
 
-// options are those that stages see.
 func (s *State) options() *Options { return &s.facts.Options }
 
 // fork is a copy of the state that nobody watches: what stages do to it leaves
@@ -265,7 +259,6 @@ func (s *State) run(t *Stage) (took time.Duration, err error) {
 	return took, nil
 }
 
-// observed shows the state behind a stage to the observer.
 func (s *State) observed(t *Stage, took time.Duration) error {
 	if s.log == nil {
 		return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/schedule"
 )
 
-// states are the values of the program's state.
 func (r *Result) states() ([]schedule.StateBinding, error) {
 	at, err := state.Indices(r.Graph, r.StateBindings)
 	if err != nil {
@@ -24,7 +23,6 @@ func (r *Result) states() ([]schedule.StateBinding, error) {
 	return out, nil
 }
 
-// stateValues are the inputs and outputs that hold state.
 func (r *Result) stateValues() map[*ir.Value]bool {
 	m := map[*ir.Value]bool{}
 	for _, t := range r.StateBindings {

@@ -155,7 +155,6 @@ type arrangement struct {
 	parts   *plan.Parts // in the pools; nil: one arena
 }
 
-// bytes is the size of the arena.
 func (a *arrangement) bytes() int { return max(int(a.plan.Total), program.Align) }
 
 func (s *search) arrange(effort Effort) *arrangement {

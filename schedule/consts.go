@@ -42,7 +42,6 @@ func (c *constants) add(x program.Const) int {
 	return c.append(x)
 }
 
-// file is the entry of a file, which is always a new one.
 func (c *constants) file(x *call.Image) int {
 	return c.append(program.Const{Hint: "image", CType: "uint8_t", Ext: x.Ext, Data: x.Data})
 }

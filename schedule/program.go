@@ -45,7 +45,6 @@ func (r *Result) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 	})
 }
 
-// result is the program of an arrangement.
 func (a *arrangement) result(states []StateBinding) (*Result, error) {
 	p := &program.Program{Name: a.g.Name,
 		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal, StateBytes: a.stateBytes}

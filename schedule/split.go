@@ -138,7 +138,6 @@ func (a *arrangement) needs() (name string, storage, peak int) {
 	return name, storage, int(res.LowerBound)
 }
 
-// noRoom says what is too large.
 func (a *arrangement) noRoom() *NoRoomError {
 	room, sum := 0, 0
 	for _, x := range a.pools.List {

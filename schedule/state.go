@@ -22,7 +22,6 @@ type StateBinding struct {
 	Init    *tensor.Dense // what In holds before the first run; nil: zero
 }
 
-// state is a binding as the program has it.
 func (a *arrangement) state(p *program.Program, x StateBinding, c *constants) (program.State, error) {
 	s := program.State{In: -1, Out: -1, Init: -1}
 	for i, v := range a.g.In {

@@ -90,7 +90,6 @@ func (a *analysis) choose(needs []*need) {
 	}
 }
 
-// rows are the lines of one group.
 func (a *analysis) rows(g *group, held map[*need]Lock, best map[*group]verdict) []Row {
 	gain, why, pads := 0.0, "", true
 	if a.opt.Mode == option.AlignAuto && a.opt.Chosen == nil {

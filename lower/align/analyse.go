@@ -27,7 +27,6 @@ type analysis struct {
 	rowOf    map[string]*Row // of Options.Chosen, by its key
 }
 
-// analyse couples the dims of g by what its operators mean.
 func analyse(g *ir.Graph, opt *Options) *analysis {
 	a := &analysis{g: g, opt: opt, values: map[*ir.Value][]axis{}, consts: map[ir.Use][]axis{},
 		fills: map[*ir.Value]fill{}}
@@ -123,7 +122,6 @@ func (a *analysis) rule(n *ir.Node) {
 	a.fillOf(n)
 }
 
-// lockAll fixes every axis of every operand.
 func (a *analysis) lockAll(n *ir.Node, code, format string, args ...any) {
 	l := lockAt(n, code, format, args...)
 	for i := range n.In {
@@ -150,14 +148,12 @@ func nodeName(n *ir.Node) string {
 	return n.Name
 }
 
-// same unifies two axes at n.
 func (a *analysis) same(n *ir.Node, x, y axis) { a.unify(x, y, coupling(n)) }
 
 func coupling(n *ir.Node) Lock {
 	return Lock{"coupling", nodeName(n), n.Op.Name + " joins dimensions that cannot grow together"}
 }
 
-// sameAxes unifies all axes of two operands of one shape.
 func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {
 	for i := range x {
 		a.same(n, x[i], y[i])
@@ -166,6 +162,5 @@ func (a *analysis) sameAxes(n *ir.Node, x, y []axis) {
 
 // axisOf is the attribute axis, counted from the first dimension of operand 0.
 func axisOf(n *ir.Node) int {
-	x := bug.Must(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank()))
-	return x
+	return bug.Must(op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, n.In[0].Type.Rank()))
 }

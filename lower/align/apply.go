@@ -130,7 +130,6 @@ func padQuant(q *ir.Quant, x []axis) *ir.Quant {
 	return out
 }
 
-// padDense places d in a larger tensor.
 func padDense(d *tensor.Dense, x []axis, fill func(at []int) float64) *tensor.Dense {
 	out := tensor.New(d.DType, paddedShape(x))
 	src := make([][]int, len(x))

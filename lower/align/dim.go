@@ -110,7 +110,6 @@ func (a axis) padded() int {
 	return n
 }
 
-// times makes every index span k times as many elements.
 func (a axis) times(k int) axis {
 	out := make(axis, len(a))
 	for i, t := range a {
@@ -127,7 +126,6 @@ func (a axis) repeat(k int) axis {
 	return slices.Repeat(a, k)
 }
 
-// lock fixes every dim of the axis.
 func (a axis) lock(l Lock) {
 	a.each(func(t token) bool {
 		t.d.lock(&l)
@@ -143,7 +141,6 @@ func (d *dim) lock(l *Lock) {
 	}
 }
 
-// free reports an axis that can grow somewhere.
 func (a axis) free() bool {
 	return !a.each(func(t token) bool { return t.d.held != nil })
 }
@@ -181,7 +178,6 @@ func (w *walk) front() (token, bool) {
 
 func (w *walk) drop() { w.ahead = w.ahead[:len(w.ahead)-1] }
 
-// lock fixes what is ahead.
 func (w *walk) lock(l Lock) { w.ahead.lock(l) }
 
 // unify makes two axes of the same size one: each index of the one belongs to

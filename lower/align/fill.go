@@ -45,7 +45,6 @@ func (a *analysis) contract(n *ir.Node, i int, x axis, j int, _ axis) {
 	a.wants = append(a.wants, want{n: n, x: x, pair: [2]int{i, j}})
 }
 
-// checkFills locks the axes whose wants do not hold.
 func (a *analysis) checkFills() {
 	for _, w := range a.wants {
 		if !w.x.free() {
@@ -88,7 +87,6 @@ func (a *analysis) fillIn(n *ir.Node, i int) fill {
 	return fill{finite, 0} // a padded graph input: whatever the user writes there
 }
 
-// fillOf works out what new elements of n's outputs hold.
 func (a *analysis) fillOf(n *ir.Node) {
 	act := ir.AttrsOf[op.Act](n)
 	f := a.outFill(n)

@@ -2,10 +2,7 @@
 
 package align
 
-import (
-	"slices"
-	"sort"
-)
+import "slices"
 
 // group is a set of dims that needs tie together, with these needs.
 type group struct {
@@ -46,7 +43,7 @@ func groups(needs []*need) []*group {
 	}
 	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.dims) == 0 })
 	for _, g := range all {
-		sort.Slice(g.dims, func(i, j int) bool { return g.dims[i].id < g.dims[j].id })
+		slices.SortFunc(g.dims, func(x, y *dim) int { return x.id - y.id })
 	}
 	return all
 }
@@ -58,24 +55,16 @@ func groups(needs []*need) []*group {
 func (g *group) freeze() map[*need]Lock {
 	held := map[*need]Lock{}
 	for {
-		open := g.open(held)
+		open := slices.DeleteFunc(slices.Clone(g.needs), func(d *need) bool { _, no := held[d]; return no })
 		if g.solve(open) {
 			return held
 		}
 		// Take back the needs that a locked dim or a hazard takes part in; where
 		// there are none, all that are violated.
-		var take []*need
-		for _, d := range open {
-			if d.unmet() && (d.blocked != nil || d.locked() != nil) {
-				take = append(take, d)
-			}
-		}
+		open = slices.DeleteFunc(open, func(d *need) bool { return !d.unmet() })
+		take := slices.DeleteFunc(slices.Clone(open), func(d *need) bool { return d.blocked == nil && d.locked() == nil })
 		if len(take) == 0 {
-			for _, d := range open {
-				if d.unmet() {
-					take = append(take, d)
-				}
-			}
+			take = open
 		}
 		for _, d := range take {
 			l := Lock{"infeasible", nodeName(d.n),
@@ -89,18 +78,6 @@ func (g *group) freeze() map[*need]Lock {
 			d.x.lock(l)
 		}
 	}
-}
-
-// open are the needs that are still to be met.
-func (g *group) open(held map[*need]Lock) []*need {
-	var out []*need
-	for _, d := range g.needs {
-		if _, no := held[d]; no {
-			continue
-		}
-		out = append(out, d)
-	}
-	return out
 }
 
 // locked is the first lock on the axis that bears on the user, nil without.
@@ -128,30 +105,28 @@ func rank(code string) int {
 // solveSteps bounds the search for the least padding.
 const solveSteps = 100_000
 
-// solve finds the least total padding of the free dims that meets all needs;
-// false when there is none. The pads are left in the dims.
-func (g *group) solve(needs []*need) bool {
-	most := 1
-	for _, d := range needs {
-		if d.blocked != nil && d.unmet() {
-			return false
-		}
-		most = max(most, d.multiple, d.exactly-d.x.size()+1)
-	}
-	var free []*dim
+// solver looks for the least padding of the free dims of a group.
+type solver struct {
+	free    []*dim
+	due     [][]*need // by free dim: the needs of which it is the last; behind all, those without
+	most    int       // pads are below it
+	steps   int
+	best    []int // pads of the free dims; nil: none was found
+	bestSum int
+}
+
+// newSolver takes all pads back.
+func newSolver(g *group, needs []*need) *solver {
+	s, at := &solver{most: 1}, map[*dim]int{}
 	for _, d := range g.dims {
-		d.pad = 0
-		if d.held == nil && d.size > 0 {
-			free = append(free, d)
+		if d.pad = 0; d.held == nil && d.size > 0 {
+			at[d] = len(s.free)
+			s.free = append(s.free, d)
 		}
 	}
-	// due[i] are the needs whose last free dim is free[i]; due[len] those without.
-	at := map[*dim]int{}
-	for i, d := range free {
-		at[d] = i
-	}
-	due := make([][]*need, len(free)+1)
+	s.due = make([][]*need, len(s.free)+1)
 	for _, d := range needs {
+		s.most = max(s.most, d.multiple, d.exactly-d.x.size()+1)
 		last := -1
 		for _, t := range d.x.leaves() {
 			if i, ok := at[t.d]; ok {
@@ -159,57 +134,61 @@ func (g *group) solve(needs []*need) bool {
 			}
 		}
 		if last < 0 {
-			last = len(free)
+			last = len(s.free)
 		}
-		due[last] = append(due[last], d)
+		s.due[last] = append(s.due[last], d)
 	}
-	met := func(ds []*need) bool {
-		return !slices.ContainsFunc(ds, func(d *need) bool { return !d.met() })
+	return s
+}
+
+func met(ds []*need) bool {
+	return !slices.ContainsFunc(ds, func(d *need) bool { return !d.met() })
+}
+
+// try goes over the pads of the free dims from i on; sum is what those before cost.
+func (s *solver) try(i, sum int) {
+	if s.steps++; s.steps > solveSteps || s.best != nil && sum >= s.bestSum {
+		return
 	}
-	if !met(due[len(free)]) {
-		// A need without a free dim cannot be met; one that holds already must
-		// not be counted here.
+	if i == len(s.free) {
+		s.best, s.bestSum = make([]int, len(s.free)), sum
+		for k, d := range s.free {
+			s.best[k] = d.pad
+		}
+		return
+	}
+	d := s.free[i]
+	for d.pad = 0; d.pad < s.most; d.pad++ {
+		if met(s.due[i]) {
+			s.try(i+1, sum+d.pad*d.size)
+		}
+	}
+	d.pad = 0
+}
+
+// solve finds the least total padding of the free dims that meets all needs;
+// false when there is none. The pads are left in the dims.
+func (g *group) solve(needs []*need) bool {
+	if slices.ContainsFunc(needs, func(d *need) bool { return d.blocked != nil && d.unmet() }) {
 		return false
 	}
-	best, bestSum, steps := []int(nil), 0, 0
-	var try func(i, sum int)
-	try = func(i, sum int) {
-		if steps++; steps > solveSteps || best != nil && sum >= bestSum {
-			return
-		}
-		if i == len(free) {
-			best, bestSum = make([]int, len(free)), sum
-			for k, d := range free {
-				best[k] = d.pad
-			}
-			return
-		}
-		d := free[i]
-		for d.pad = 0; d.pad < most; d.pad++ {
-			if met(due[i]) {
-				try(i+1, sum+d.pad*d.size)
-			}
-		}
-		d.pad = 0
+	s := newSolver(g, needs)
+	if !met(s.due[len(s.free)]) { // a need without a free dim cannot be met
+		return false
 	}
-	try(0, 0)
-	if best == nil {
+	s.try(0, 0)
+	for k, d := range s.free {
 		// Too many to search: each dim to its own multiple meets every need
 		// without locked dims.
-		best = make([]int, len(free))
-		for k, d := range free {
-			best[k] = (most - d.size%most) % most
-			d.pad = best[k]
-		}
-		if !met(needs) {
-			for _, d := range free {
-				d.pad = 0
-			}
-			return false
+		if d.pad = (s.most - d.size%s.most) % s.most; s.best != nil {
+			d.pad = s.best[k]
 		}
 	}
-	for k, d := range free {
-		d.pad = best[k]
+	if s.best == nil && !met(needs) {
+		for _, d := range s.free {
+			d.pad = 0
+		}
+		return false
 	}
 	return true
 }

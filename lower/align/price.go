@@ -48,7 +48,6 @@ func (a *analysis) decide(groups []*group) map[*group]verdict {
 	return out
 }
 
-// set pads the group's dims, or not at all.
 func (g *group) set(pads []int) {
 	for i, d := range g.dims {
 		if d.pad = 0; pads != nil {
@@ -81,7 +80,6 @@ func (a *analysis) try(g *group, pads []int, nodes []*ir.Node) verdict {
 	return verdict{plain - padded, fmt.Sprintf("%.0f instructions become %.0f", plain, padded)}
 }
 
-// price asks for n with the padding as it stands.
 func (a *analysis) price(n *ir.Node) Price {
 	var in, out [][]int
 	for i, v := range n.In {

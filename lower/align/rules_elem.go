@@ -45,7 +45,6 @@ func (a *analysis) stretch(n *ir.Node, x, y []axis) {
 	}
 }
 
-// batchNorm: scale, bias, mean and variance per channel.
 func batchNorm(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
 	a.sameAxes(n, x, y)
@@ -92,14 +91,12 @@ func quantize(a *analysis, n *ir.Node) {
 	}
 }
 
-// quantAxis is the axis that per-axis scales belong to.
 func quantAxis(n *ir.Node) int {
 	r := n.In[0].Type.Rank()
 	k := op.AxisOf(n, r)
 	return max(min(k, r-1), 0)
 }
 
-// clip has scalar bounds.
 func clip(a *analysis, n *ir.Node) {
 	a.sameAxes(n, a.in(n, 0), a.out(n, 0))
 	for i := 1; i < len(n.In); i++ {
@@ -148,7 +145,6 @@ func normalisedFrom(a *analysis, n *ir.Node) {
 	}
 }
 
-// meanVariance normalises over the axes of its attribute.
 func meanVariance(a *analysis, n *ir.Node) {
 	x := a.in(n, 0)
 	a.sameAxes(n, x, a.out(n, 0))
@@ -166,7 +162,6 @@ func meanVariance(a *analysis, n *ir.Node) {
 	}
 }
 
-// crossChannel: a channel's result depends on others.
 func crossChannel(a *analysis, n *ir.Node) {
 	x := a.in(n, 0)
 	a.sameAxes(n, x, a.out(n, 0))

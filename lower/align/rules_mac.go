@@ -37,7 +37,6 @@ func init() {
 	}
 }
 
-// spatial locks the axes over which a window slides.
 func (a *analysis) spatial(n *ir.Node, x []axis) {
 	for _, s := range x[2:] {
 		s.lock(lockAt(n, "spatial", "%s slides over this dimension", n.Op.Name))

@@ -10,7 +10,6 @@ import (
 	"github.com/nncc/nncc/ir/op"
 )
 
-// pool keeps images and channels apart.
 func pool(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
 	a.same(n, x[0], y[0])

@@ -27,7 +27,6 @@ func concat(a *analysis, n *ir.Node) {
 	a.joined(n, axisOf(n), parts, a.out(n, 0))
 }
 
-// split is the converse; its sizes are rewritten.
 func split(a *analysis, n *ir.Node) {
 	k, _, err := op.SplitSizes(n)
 	if err != nil {
@@ -130,7 +129,6 @@ func tile(a *analysis, n *ir.Node) {
 	}
 }
 
-// gather picks along one axis.
 func gather(a *analysis, n *ir.Node) {
 	k, x, y := axisOf(n), a.in(n, 0), a.out(n, 0)
 	idx := a.in(n, 1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -53,12 +54,9 @@ func (e *Model) Run(in []*tensor.Dense) ([]*tensor.Dense, error) { return e.run(
 
 // run evaluates the graph. seen, when set, is given every value that is
 // computed, and returns what its readers get.
-func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) (
-	[]*tensor.Dense, error) {
-	r, err := interp.Start(e.g, in, nil)
-	if err != nil {
-		return nil, err
-	}
+func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	r := fail.Must(interp.Start(e.g, in, nil))
 	for r.Left() > 0 {
 		n := r.Next()
 		out := make([]*tensor.Dense, len(n.Out))
@@ -66,27 +64,22 @@ func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) 
 			out[i] = e.fixed[v]
 		}
 		if len(out) == 0 || out[0] == nil {
-			if out, err = ir.EvalOn(n, r.Value); err != nil {
-				return nil, err
-			}
+			out = fail.Must(ir.EvalOn(n, r.Value))
 			for i, v := range n.Out {
 				if seen == nil || i >= len(out) || out[i] == nil {
 					continue
 				}
-				if out[i], err = seen(v, out[i]); err != nil {
-					return nil, err
-				}
+				out[i] = fail.Must(seen(v, out[i]))
 			}
 		}
-		if err := r.StepTo(out); err != nil {
-			return nil, err
-		}
+		fail.Check(r.StepTo(out))
 	}
 	return r.Outputs(), nil
 }
 
 // Evaluate runs a graph and shows every value, then those in the bodies of an accelerator's segments.
-func Evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.Dense) error) ([]*tensor.Dense, error) {
+func Evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.Dense) error) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	var failed error
 	args := map[*ir.Value]*tensor.Dense{}
 	for _, n := range g.Nodes {
@@ -104,9 +97,7 @@ func Evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.D
 			failed = see(v, d)
 		}
 	})
-	if err = cmp.Or(failed, err); err != nil {
-		return nil, err
-	}
+	fail.Check(cmp.Or(failed, err))
 	for _, n := range g.Nodes {
 		if n.Op != op.Segment {
 			continue
@@ -115,14 +106,11 @@ func Evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.D
 		for _, v := range n.In {
 			given = append(given, args[v])
 		}
-		if _, err := Evaluate(n.Body[0], given, see); err != nil {
-			return nil, err
-		}
+		fail.Must(Evaluate(n.Body[0], given, see))
 	}
 	return outs, nil
 }
 
-// evalNode evaluates a node on constants and what get gives.
 func evalNode(n *ir.Node, get func(v *ir.Value) *tensor.Dense) ([]*tensor.Dense, error) {
 	out, err := ir.EvalOn(n, get)
 	if err != nil {

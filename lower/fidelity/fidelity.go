@@ -14,6 +14,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -235,7 +236,6 @@ func (c *Checker) outputs() {
 	}
 }
 
-// trace finds the nodes that lead to the end of a stretch.
 func (c *Checker) trace(s *Stretch) {
 	seen := map[*ir.Node]bool{}
 	from := map[*Stretch]bool{}
@@ -300,29 +300,25 @@ func (c *Checker) Model() *Model { return c.model }
 
 // Case runs the program and the model on inputs of the program, and gives the
 // program's outputs.
-func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
+func (c *Checker) Case(in []*tensor.Dense) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	have := map[*ir.Value]*tensor.Dense{}
-	outs, err := Evaluate(c.program, in, func(v *ir.Value, d *tensor.Dense) error {
+	outs := fail.Must(Evaluate(c.program, in, func(v *ir.Value, d *tensor.Dense) error {
 		if c.held[v] {
 			have[v] = d
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	for i, v := range c.program.Out {
 		have[v] = outs[i]
 	}
 	mine := make([]*tensor.Dense, len(in))
 	fed := map[*ir.Value]*tensor.Dense{}
 	for i, v := range c.model.g.In {
-		if mine[i], err = Real(in[i], c.program.In[i].Type, v.Type); err != nil {
-			return nil, err
-		}
+		mine[i] = fail.Must(Real(in[i], c.program.In[i].Type, v.Type))
 		fed[v] = mine[i]
 	}
-	res, err := c.model.run(mine, func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error) {
+	res := fail.Must(c.model.run(mine, func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error) {
 		s := c.at[v]
 		if s == nil {
 			return d, nil
@@ -332,16 +328,12 @@ func (c *Checker) Case(in []*tensor.Dense) ([]*tensor.Dense, error) {
 			return nil, bug.Errorf("the program did not compute %s", s.held)
 		}
 		fed[v] = got
-		return got, c.compare(s, d, got, fed)
-	})
-	if err != nil {
-		return nil, err
-	}
+		c.compare(s, d, got, fed)
+		return got, nil
+	}))
 	for i, s := range c.outs {
 		want, got := s.end(res[i]), s.in(outs[i])
-		if err := c.compare(s, want, got, fed); err != nil {
-			return nil, err
-		}
+		c.compare(s, want, got, fed)
 	}
 	return outs, nil
 }
@@ -436,7 +428,7 @@ func (s *Stretch) end(d *tensor.Dense) *tensor.Dense {
 
 // compare notes how far the program is off in one case. want is what the model
 // makes of the values that it was fed.
-func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value]*tensor.Dense) error {
+func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value]*tensor.Dense) {
 	n := want.Len()
 	if s.Within {
 		s.Elements += n
@@ -445,7 +437,7 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 		if db, ok := s.Ratio.DB(); ok && db < quant.LeastDB {
 			s.Wrong = s.Elements
 		}
-		return nil
+		return
 	}
 	unit := 1.0
 	if s.Float {
@@ -460,10 +452,7 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 			continue
 		}
 		if spread == nil {
-			var err error
-			if spread, err = c.spread(s, want, fed); err != nil {
-				return err
-			}
+			spread = c.spread(s, want, fed)
 		}
 		allowed := s.bound
 		if x := 2 * spread[i] / unit; x > 0 {
@@ -476,7 +465,6 @@ func (c *Checker) compare(s *Stretch, want, got *tensor.Dense, fed map[*ir.Value
 		}
 		s.Off = max(s.Off, d)
 	}
-	return nil
 }
 
 // reals are those for which integers of the tensor stand.

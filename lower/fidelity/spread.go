@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -36,7 +37,7 @@ const roundings = 4
 // on the way do as they legitimately may: floats by roundings, quantised tensors
 // that the program does not have by Steps. It is next to nothing but where a
 // comparison, a rounding or an index jumps, and where errors are amplified.
-func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tensor.Dense) ([]float64, error) {
+func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tensor.Dense) []float64 {
 	out := make([]float64, want.Len())
 	r := rand.New(rand.NewPCG(uint64(len(out)), 12))
 	for k := range draws {
@@ -51,10 +52,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 			return c.model.fixed[v]
 		}
 		for _, n := range s.nodes {
-			res, err := evalNode(n, rounded(k, r, n, get))
-			if err != nil {
-				return nil, err
-			}
+			res := fail.Must(evalNode(n, rounded(k, r, n, get)))
 			for i, v := range n.Out {
 				if env[v] = res[i]; v != s.value {
 					env[v] = moved(k, r, n, res[i], Steps)
@@ -66,7 +64,7 @@ func (c *Checker) spread(s *Stretch, want *tensor.Dense, fed map[*ir.Value]*tens
 			out[i] = max(out[i], distance(want, end, i))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // Spread is how far values of a graph move when its floats are rounded otherwise:

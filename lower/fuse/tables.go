@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -121,47 +122,11 @@ func (c *collapser) made(describe func(n *ir.Node, f *Fusion)) []Fusion {
 // node replaces n when it, with what only it reads, is a function of one value
 // that takes more than one node today.
 func (c *collapser) node(n *ir.Node) (bool, error) {
-	if c.kept[n] || !elementwise(n) || !c.end(n.Out[0]) || len(n.Out[0].Uses()) == 0 && !c.g.IsOutput(n.Out[0]) {
-		return false, nil
-	}
 	y := n.Out[0]
-	x := c.base[y]
-	if x == nil {
+	if c.kept[n] || !elementwise(n) || !c.end(y) || len(y.Uses()) == 0 && !c.g.IsOutput(y) || c.base[y] == nil {
 		return false, nil
 	}
-	if c.level[y]-c.level[x] > maxPart {
-		return false, nil
-	}
-	part := c.between(x, n)
-	if len(part) > maxPart {
-		return false, nil
-	}
-	in := map[*ir.Node]bool{}
-	for _, m := range part {
-		in[m] = true
-	}
-	var from *ir.Value // the farthest value so far at which the part may begin
-	var whole []*ir.Node
-	if c.end(x) {
-		from, whole = x, part
-	}
-	for inner := c.private(part[:len(part)-1], in); inner && c.read(x, in) && c.base[x] != nil; {
-		more := c.between(c.base[x], x.Def)
-		if len(part)+len(more) > maxPart {
-			break
-		}
-		for _, m := range more {
-			in[m] = true
-		}
-		if !c.private(more, in) {
-			break
-		}
-		x = c.base[x]
-		part = append(more, part...)
-		if c.end(x) {
-			from, whole = x, part
-		}
-	}
+	from, whole := c.longest(n)
 	if from == nil || len(whole) == 1 && c.distinct(n) == 1 {
 		return false, nil
 	}
@@ -188,6 +153,31 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// longest is the longest part that ends in n, and the value at which it begins; nil: none.
+func (c *collapser) longest(n *ir.Node) (from *ir.Value, whole []*ir.Node) {
+	x := c.base[n.Out[0]]
+	if c.level[n.Out[0]]-c.level[x] > maxPart {
+		return nil, nil
+	}
+	part, in := c.between(x, n), map[*ir.Node]bool{n: true}
+	more := part[:len(part)-1]
+	for first := true; len(part) <= maxPart; first = false {
+		for _, m := range more {
+			in[m] = true
+		}
+		inner := c.private(more, in)
+		if c.end(x) && (first || inner) {
+			from, whole = x, part
+		}
+		if !inner || !c.read(x, in) || c.base[x] == nil {
+			break
+		}
+		more = c.between(c.base[x], x.Def)
+		x, part = c.base[x], append(more, part...)
+	}
+	return from, whole
 }
 
 // elementwise reports nodes that compute each element of one result from the
@@ -310,7 +300,8 @@ func (c *collapser) between(x *ir.Value, n *ir.Node) []*ir.Node {
 }
 
 // evaluate runs the nodes on all of codes, as elements of x.
-func evaluate(part []*ir.Node, x, y *ir.Value, codes *tensor.Dense) (*tensor.Dense, error) {
+func evaluate(part []*ir.Node, x, y *ir.Value, codes *tensor.Dense) (_ *tensor.Dense, err error) {
+	defer fail.Catch(&err)
 	shape := []int{codes.Len(), 1} // one channel, as parameters per channel are one number
 	g := ir.New("table")
 	env := map[*ir.Value]*ir.Value{x: g.AddInput("x", x.Type.WithShape(shape))}
@@ -326,18 +317,12 @@ func evaluate(part []*ir.Node, x, y *ir.Value, codes *tensor.Dense) (*tensor.Den
 				in[i].Type.Quant = v.Type.Quant
 			}
 		}
-		m, err := g.Add(n.Op, n.Name, n.Attrs, 1, in...)
-		if err != nil {
-			return nil, err
-		}
+		m := fail.Must(g.Add(n.Op, n.Name, n.Attrs, 1, in...))
 		m.Out[0].Type = n.Out[0].Type.WithShape(shape)
 		env[n.Out[0]] = m.Out[0]
 	}
 	g.AddOutput("y", env[y])
-	out, err := interp.Run(g, []*tensor.Dense{codes.Reshaped(shape)}, nil)
-	if err != nil {
-		return nil, err
-	}
+	out := fail.Must(interp.Run(g, []*tensor.Dense{codes.Reshaped(shape)}, nil))
 	return out[0].Reshaped([]int{codes.Len()}), nil
 }
 

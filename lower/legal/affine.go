@@ -17,12 +17,10 @@ type affine struct {
 	mul, add []float64
 }
 
-// shifts reports any add other than 0.
 func (a *affine) shifts() bool {
 	return slices.ContainsFunc(a.add, func(v float64) bool { return v != 0 })
 }
 
-// isAffine reports operators that affineOf may read.
 func isAffine(n *ir.Node) bool {
 	return is(n, "BatchNormalization", "Neg") || n.Op.Pattern == ir.Broadcast && len(n.In) == 2
 }
@@ -47,17 +45,16 @@ func affineOf(n *ir.Node, axis int) *affine {
 	case !isAffine(n):
 		return nil
 	}
-	x, first := n.In[0], false
-	k := perIndex(n.In[1], x, axis)
-	if k == nil {
-		x, first = n.In[1], true
-		if k = perIndex(n.In[0], x, axis); k == nil {
-			return nil
+	for i, x := range n.In {
+		if k := perIndex(n.In[1-i], x, axis); k != nil {
+			return constantMap(n, x, k, i == 1)
 		}
 	}
-	if x.Const != nil {
-		return nil
-	}
+	return nil
+}
+
+// constantMap is n of x and the constants k, which are the first operand or the second.
+func constantMap(n *ir.Node, x *ir.Value, k []float64, first bool) *affine {
 	a := &affine{x: x, mul: full(len(k), 1), add: make([]float64, len(k))}
 	switch {
 	case is(n, "Mul"):
@@ -77,10 +74,8 @@ func affineOf(n *ir.Node, axis int) *affine {
 	default:
 		return nil
 	}
-	for i := range a.mul {
-		if bad(a.mul[i]) || bad(a.add[i]) {
-			return nil
-		}
+	if x.Const != nil || slices.ContainsFunc(a.mul, bad) || slices.ContainsFunc(a.add, bad) {
+		return nil
 	}
 	return a
 }
@@ -261,7 +256,6 @@ func (p *inner) padded() bool {
 	return !allZero(g.PadBegin) || !allZero(g.PadEnd)
 }
 
-// canShift reports that the node can take a bias.
 func (p *inner) canShift() bool {
 	return !is(p.n, "MatMul") || p.n.In[0].Type.Rank() == 2
 }

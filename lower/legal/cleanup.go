@@ -120,7 +120,6 @@ func stretches(from, to []int) bool {
 	return true
 }
 
-// mergeTransposes makes n, which reads d, read d's input.
 func mergeTransposes(c *pass.Ctx, g *ir.Graph, n, d *ir.Node) {
 	p, q := perm(n), perm(d)
 	r := make([]int, len(p))

@@ -177,7 +177,6 @@ func (l *lifter) axis(n *ir.Node) {
 	n.SetAttr("axis", ir.Int(a))
 }
 
-// set replaces input i of n by its form of rank 4.
 func (l *lifter) set(n *ir.Node, i int) { l.g.SetInput(n, i, l.value(n.In[i], n)) }
 
 // operand lifts an operand that may have fewer dimensions than 3 and is then

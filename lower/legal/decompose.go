@@ -51,7 +51,6 @@ func decompose(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	oneForm(c, g, n)
 }
 
-// oneForm rewrites single operators.
 func oneForm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	switch n.Op.Name {
 	case "ReduceMean", "ReduceMax":

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -141,4 +142,106 @@ func rowAxis(n *ir.Node) int {
 		return 1
 	}
 	return 0
+}
+
+// permutable reports a constant, or a constant behind QuantizeLinear and
+// DequantizeLinear, whose elements can be permuted along axis; scales that vary
+// along it have to be constants, too.
+func permutable(v *ir.Value, axis int) bool {
+	if v.Const != nil {
+		return !v.Type.Quant.PerAxis() || v.Type.Quant.Axis != axis
+	}
+	d := v.Def
+	if !is(d, "QuantizeLinear", "DequantizeLinear") || ir.AttrsOf[op.ScaleAttrs](d).BlockSize != 0 {
+		return false
+	}
+	for _, p := range d.In[1:] {
+		if p != nil && p.Const == nil && scalesAlong(d, axis) {
+			return false
+		}
+	}
+	return permutable(d.In[0], axis)
+}
+
+// scalesAlong reports a QuantizeLinear or DequantizeLinear whose scales may
+// vary along axis.
+func scalesAlong(d *ir.Node, axis int) bool {
+	if d.In[1].Type.Elems() == 1 {
+		return false
+	}
+	a, err := op.Axis(d, ir.AttrsOf[op.AxisAttr](d).Axis, d.In[0].Type.Rank())
+	return err != nil || a == axis
+}
+
+// permuted is v with its indices along axis permuted, made in front of at.
+func permuted(g *ir.Graph, at *ir.Node, v *ir.Value, axis int, idx []int) *ir.Value {
+	if v.Const != nil {
+		return constLike(g, v, v.Const.Take(axis, idx))
+	}
+	d := v.Def
+	in := append([]*ir.Value{permuted(g, at, d.In[0], axis, idx)}, d.In[1:]...)
+	if scalesAlong(d, axis) {
+		for i, p := range d.In[1:] {
+			if p != nil {
+				in[1+i] = constLike(g, p, p.Const.Take(0, idx))
+			}
+		}
+	}
+	n := bug.Must(g.InsertBefore(at, d.Op, d.Name, d.Attrs.Clone(), 1, in...))
+	n.Origin = d.Origin
+	return n.Out[0]
+}
+
+// pixelShuffle lets DepthToSpace copy neighbouring channels together. In mode
+// CRD, which PyTorch's PixelShuffle exports, channels of one result lie b*b
+// apart, and every element of a channels-last map moves alone. Where a Conv
+// makes the map, its output channels are permuted instead (element-wise
+// operators of one input may stand between):
+//
+//	%c = Conv(%x, %w, %b)                              %c = Conv(%x, %w', %b')
+//	%y = DepthToSpace(%c) {blocksize=2, mode="CRD"} => %y = DepthToSpace(%c) {blocksize=2, mode="DCR"}
+//
+// Channel c*b*b+k of %w is channel k*C+c of %w'.
+func pixelShuffle(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if !is(n, "DepthToSpace") || ir.AttrsOf[op.ModeAttr](n).Mode != "CRD" {
+		return
+	}
+	conv := shuffled(g, n)
+	if conv == nil {
+		return
+	}
+	channels := n.Out[0].Type.Shape[1]
+	blocks := n.In[0].Type.Shape[1] / channels
+	idx := make([]int, channels*blocks) // idx[new] = old
+	for i := range idx {
+		idx[i] = i%channels*blocks + i/channels
+	}
+	for i, v := range conv.In[1:] {
+		if v != nil {
+			g.SetInput(conv, 1+i, permuted(g, conv, v, 0, idx))
+		}
+	}
+	n.SetAttr("mode", ir.Str("DCR"))
+	reordered(conv.Out[0])
+	c.Did(conv, "output channels permuted, so that %s copies neighbours together", n)
+	g.RemoveDead() // weights behind DequantizeLinear were copied
+}
+
+// shuffled is the Conv that makes the input of n, if nothing else reads what
+// it makes and its output channels can have another order.
+func shuffled(g *ir.Graph, n *ir.Node) *ir.Node {
+	reader, d := n, n.In[0].Def
+	for d != nil && elementwise(d) && g.SoleUse(d.Out[0]) == reader {
+		reader, d = d, d.In[0].Def
+	}
+	if !is(d, "Conv") || g.SoleUse(d.Out[0]) != reader || ir.AttrsOf[op.GroupAttr](d).Group != 1 ||
+		d.Out[0].Type.Quant.PerAxis() {
+		return nil
+	}
+	for _, v := range d.In[1:] {
+		if v != nil && !permutable(v, 0) {
+			return nil
+		}
+	}
+	return d
 }

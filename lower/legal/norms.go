@@ -242,7 +242,6 @@ func writeGroupNorm(c *pass.Ctx, g *ir.Graph, last *ir.Node, x *ir.Value, groups
 	return y.Def
 }
 
-// inOf is input i of a node that may be absent.
 func inOf(n *ir.Node, i int) *ir.Value {
 	if n == nil {
 		return nil

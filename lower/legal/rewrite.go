@@ -51,7 +51,6 @@ func constLike(g *ir.Graph, old *ir.Value, d *tensor.Dense) *ir.Value {
 	return v
 }
 
-// reshape gives v another shape in front of at.
 func reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int, name string) *ir.Value {
 	attrs := ir.Attrs{}
 	if slices.Contains(shape, 0) {
@@ -62,7 +61,6 @@ func reshape(g *ir.Graph, at *ir.Node, v *ir.Value, shape []int, name string) *i
 	return out
 }
 
-// transpose permutes v in front of at.
 func transpose(g *ir.Graph, at *ir.Node, v *ir.Value, perm []int, name string) *ir.Value {
 	out := insert(g, at, op.Transpose, name, ir.Attrs{"perm": ir.Ints(perm...)}, v)
 	keepQuant(out, v)
@@ -110,7 +108,6 @@ func elide(g *ir.Graph, n *ir.Node, v *ir.Value) bool {
 	return true
 }
 
-// canAct reports an operator that can absorb an activation.
 func canAct(d *ir.OpDef) bool { return d.Declares("act_min") }
 
 // floatConst is the data of a constant of a float type without quantisation.
@@ -148,11 +145,8 @@ func moves(shape, perm []int) bool {
 	return false
 }
 
-// perm is the permutation of a Transpose node.
 func perm(n *ir.Node) []int {
-	p := bug.Must(op.Perm(n))
-	return p
+	return bug.Must(op.Perm(n))
 }
 
-// ints1 is a constant vector of integers.
 func ints1(g *ir.Graph, name string, v []int) *ir.Value { return g.AddConst(name, tensor.Ints(v...)) }

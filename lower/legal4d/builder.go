@@ -72,7 +72,6 @@ func refused(err *error) {
 	}
 }
 
-// safely calls f and gives the error that ends it.
 func safely(f func()) (err error) {
 	defer fail.Catch(&err)
 	f()
@@ -198,7 +197,6 @@ func (b *builder) of(v *ir.Value) *rep {
 	return r
 }
 
-// get gives the parts of a tensor.
 func (b *builder) get(r *rep) []*part {
 	if r.parts == nil {
 		if tensor.Count(r.shape) == 0 {
@@ -214,7 +212,6 @@ func (b *builder) get(r *rep) []*part {
 	return r.parts
 }
 
-// logical gives the tensor in its logical shape.
 func (b *builder) logical(r *rep) *ir.Value {
 	if r.whole != nil {
 		return r.whole

@@ -55,8 +55,7 @@ func (b *builder) toChannels(p *part, dims ...int) []*part {
 		for range k {
 			var next []*part
 			for _, q := range ps {
-				u := b.unroll(q, q.axes[axC][0])
-				next = append(next, u...)
+				next = append(next, b.unroll(q, q.axes[axC][0])...)
 			}
 			ps = next
 		}
@@ -109,8 +108,7 @@ func lanes(b *builder, n *ir.Node) []*rep {
 	ps := b.wholeParts(n.In[0], d)
 	var out []*part
 	for _, p := range ps {
-		qs := b.toChannels(p, d)
-		for _, q := range qs {
+		for _, q := range b.toChannels(p, d) {
 			q = q.clone()
 			attrs := n.Attrs.Clone()
 			attrs["axis"] = ir.Int(1)
@@ -165,8 +163,7 @@ func layerNorm(b *builder, n *ir.Node) []*rep {
 	ps := b.wholeParts(n.In[0], dims...)
 	var out []*part
 	for _, p := range ps {
-		qs := b.toChannels(p, dims...)
-		for _, q := range qs {
+		for _, q := range b.toChannels(p, dims...) {
 			q = q.clone()
 			v := b.transpose(q.val, []int{0, 2, 3, 1})
 			attrs := n.Attrs.Clone()

@@ -55,7 +55,6 @@ func gemm(b *builder, n *ir.Node) []*rep {
 	return b.product(n, 1, f)
 }
 
-// transpose turns [K, M] into [M, K].
 func (f *factor) transpose() {
 	f.w = f.w.Transpose([]int{1, 0})
 	if f.wq != nil && f.wq.PerAxis() {
@@ -172,8 +171,7 @@ func (b *builder) product(n *ir.Node, kd int, f *factor) []*rep {
 			p = qs
 			own = p.atomsOf(kd)
 		}
-		q := b.convolve(n, p.clone(), kd, own, f)
-		out = append(out, q)
+		out = append(out, b.convolve(n, p.clone(), kd, own, f))
 	}
 	return result(n, out)
 }

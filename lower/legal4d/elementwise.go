@@ -38,8 +38,7 @@ func elementwise(b *builder, n *ir.Node) []*rep {
 		var next [][]*part
 		for _, t := range tuples {
 			for _, p := range data[i] {
-				r := b.meet(t, i, p)
-				next = append(next, r...)
+				next = append(next, b.meet(t, i, p)...)
 			}
 		}
 		tuples = next
@@ -153,8 +152,7 @@ func (b *builder) meetAll(ts [][]*part, i int, ps []*part) [][]*part {
 		for _, p := range ps {
 			q := p.clone()
 			q.normalise()
-			r := b.meet(t, i, q)
-			if out = append(out, r...); len(out) > maxUnroll {
+			if out = append(out, b.meet(t, i, q)...); len(out) > maxUnroll {
 				panic(no("more than %d pieces", maxUnroll))
 			}
 		}

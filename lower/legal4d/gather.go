@@ -80,8 +80,7 @@ func gathers(b *builder, n *ir.Node) []*rep {
 	}
 	var all []*part
 	for _, g := range progressions(at, idx.Shape) {
-		ps := b.progression(n, axis, g)
-		for _, p := range ps {
+		for _, p := range b.progression(n, axis, g) {
 			q := p.clone()
 			q.normalise()
 			if len(q.dims[axis]) > 1 {

@@ -158,7 +158,6 @@ func hasBatch(g *ir.Graph) bool {
 	return samples > 1
 }
 
-// outputs splits the graph at the native outputs.
 func (b *builder) outputs(r *Result) {
 	r.Native, r.Restore = b.g, ir.New(b.old.Name+"_restore")
 	rb := &builder{g: r.Restore, memo: map[string]*ir.Value{}, consts: map[string]*ir.Value{}}
@@ -239,54 +238,6 @@ func (p *part) origin() []int {
 	return out
 }
 
-// Original is the native graph with the restoring nodes behind it: the
-// original function on 4-D tensors. restore holds the nodes that came from
-// Restore.
-func (r *Result) Original() (g *ir.Graph, restore map[*ir.Node]bool, err error) {
-	g = r.Native.Clone()
-	at := map[*ir.Value]*ir.Value{}
-	for _, v := range r.Restore.In {
-		i := slices.Index(g.OutNames, v.Name)
-		if i < 0 {
-			panic(bug.Errorf("%s is no native output", v.Name))
-		}
-		at[v] = g.Out[i]
-	}
-	g.ClearOutputs()
-	val := func(v *ir.Value) *ir.Value {
-		if at[v] == nil {
-			w := g.AddConst(v.Name, v.Const)
-			w.Type = v.Type
-			at[v] = w
-		}
-		return at[v]
-	}
-	restore = map[*ir.Node]bool{}
-	for _, n := range r.Restore.Nodes {
-		m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)),
-			Origin: n.Origin, Series: n.Series}
-		var names []string
-		for _, v := range n.In {
-			m.In = append(m.In, val(v))
-		}
-		for _, v := range n.Out {
-			names = append(names, v.Name)
-		}
-		if err := g.AddNode(m, names); err != nil {
-			return nil, nil, err
-		}
-		restore[m] = true
-		for i, v := range n.Out {
-			at[v] = m.Out[i]
-		}
-	}
-	for i, v := range r.Restore.Out {
-		g.AddOutput(r.Restore.OutNames[i], val(v))
-	}
-	return g, restore, nil
-}
-
-// describe fills Outputs from Restore.
 func (r *Result) describe() {
 	for i, v := range r.Restore.Out {
 		o := Output{Name: r.Restore.OutNames[i], Shape: v.Type.Shape, From: []string{}, Steps: []Step{}}

@@ -121,7 +121,6 @@ func (b *builder) narrow(p *part, dim, j, lo, hi int) []*part {
 	return out
 }
 
-// findDigit is the digit with the given range.
 func findDigit(p *part, dim, start, length int) int {
 	for k, d := range p.dims[dim] {
 		if d.start == start && p.len(d) == length {
@@ -204,8 +203,7 @@ func (b *builder) unrollThen(p *part, outer int, dim, j, atom, lo, hi int) []*pa
 		if k < 0 || q.count(q.dims[dim][k].atoms[1:]) != inner {
 			panic(no("a slice of dimension %d runs across its layout", dim))
 		}
-		r := b.narrowAtom(q, dim, k, atom, lo, hi)
-		if out = append(out, r...); len(out) > maxUnroll {
+		if out = append(out, b.narrowAtom(q, dim, k, atom, lo, hi)...); len(out) > maxUnroll {
 			panic(no("more than %d slices", maxUnroll))
 		}
 	}
@@ -247,8 +245,7 @@ func (b *builder) unroll(p *part, atom int) []*part {
 	}
 	var out []*part
 	for i := range p.size[atom] {
-		q := b.narrowAtom(p, dim, j, atom, i, i+1)
-		if out = append(out, q...); len(out) > maxUnroll {
+		if out = append(out, b.narrowAtom(p, dim, j, atom, i, i+1)...); len(out) > maxUnroll {
 			panic(no("more than %d slices", maxUnroll))
 		}
 	}
@@ -295,8 +292,7 @@ func (b *builder) mergeAlong(parts []*part, dim, prefer int) []*part {
 		}
 		var out []*part
 		for _, s := range order {
-			m := b.mergeDigit(groups[s], dim, j, prefer)
-			out = append(out, m...)
+			out = append(out, b.mergeDigit(groups[s], dim, j, prefer)...)
 		}
 		ps = out
 	}

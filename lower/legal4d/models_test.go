@@ -146,7 +146,7 @@ func TestModels(t *testing.T) {
 			ref, err := interp.Run(g, in, nil)
 			testenv.OK(t, err)
 			got := runBoth(t, r, in)
-			full, _, err := r.Original()
+			full, err := r.Original()
 			testenv.OK(t, err)
 			irtest.Verify(t, full)
 			whole := irtest.Run(t, full, in)

@@ -68,7 +68,6 @@ func cloneDigits(ds []digit) []digit {
 	return out
 }
 
-// count is the product of the sizes of atoms.
 func (p *part) count(atoms []int) int {
 	k := 1
 	for _, a := range atoms {
@@ -80,7 +79,6 @@ func (p *part) count(atoms []int) int {
 func (p *part) len(d digit) int   { return p.count(d.atoms) }
 func (p *part) full(d digit) bool { return d.start == 0 && p.len(d) == d.n }
 
-// shape is that of the value.
 func (p *part) shape() []int { return p.shapeOf(p.axes) }
 
 func (p *part) shapeOf(axes [4][]int) []int {
@@ -339,7 +337,6 @@ func (p *part) reshaped(shape []int) (*part, bool) {
 	return q, true
 }
 
-// transposed permutes the logical dimensions.
 func (p *part) transposed(perm []int) *part {
 	q := p.clone()
 	for i, d := range perm {

@@ -124,7 +124,7 @@ func (m *maker) check(exact bool) (notIn4D []string) {
 	want := irtest.Run(m.t, m.g, in)
 	r := must(m.t, m.g)
 	got := runBoth(m.t, r, in)
-	full, _, err := r.Original()
+	full, err := r.Original()
 	if err != nil {
 		m.t.Fatal(err)
 	}

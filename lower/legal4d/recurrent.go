@@ -82,7 +82,6 @@ func keepsRecurrent(_ *builder, n *ir.Node) []*rep {
 	panic(no("it computes on %s", n.In[0].Type.DType))
 }
 
-// unrollRecurrent writes recurrent nodes as steps.
 func unrollRecurrent(c *pass.Ctx, g *ir.Graph) error {
 	return c.Each(g, func(n *ir.Node) error {
 		if cells[n.Op] == nil || n.Quantised() {
@@ -105,7 +104,6 @@ func unrollRecurrent(c *pass.Ctx, g *ir.Graph) error {
 	})
 }
 
-// unroll gives the outputs that are read.
 func (s *sub) unroll(g *op.RNNGeom) []*ir.Value {
 	x := s.n.In[0] // [T, B, I], or [B, T, I]
 	perm := []int{2, 0, 1}
@@ -412,7 +410,6 @@ func (r *recurrence) gru(t int, h, _ *ir.Value) (nh, nc *ir.Value) {
 	return r.as("state").sum(n, keep), nil
 }
 
-// rnn is h' = f(z).
 func (r *recurrence) rnn(t int, h, _ *ir.Value) (nh, nc *ir.Value) {
 	return r.act(0, r.gate(0, t, h)), nil
 }

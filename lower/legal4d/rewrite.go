@@ -48,7 +48,6 @@ func isElementwise(n *ir.Node) bool {
 	return n.Op.Pattern == ir.Elementwise || n.Op.Pattern == ir.Broadcast
 }
 
-// node rewrites one node.
 func (b *builder) node(n *ir.Node) {
 	b.cur = n
 	f := rewriters[n.Op.Name]
@@ -96,7 +95,6 @@ func fourD(n *ir.Node) bool {
 	})
 }
 
-// keep copies a node as it is, on logical tensors.
 func (b *builder) keep(n *ir.Node) {
 	m := &ir.Node{Name: n.Name, Op: n.Op, Attrs: n.Attrs.Clone(), Out: make([]*ir.Value, len(n.Out)), Origin: n.Origin,
 		Series: n.Series}

@@ -246,7 +246,6 @@ func spellOut(s *sub, n *ir.Node) *ir.Value {
 	return nil
 }
 
-// abs is relu(x) + relu(-x).
 func (s *sub) abs(x *ir.Value) *ir.Value {
 	return s.op(op.Add, nil, s.op(op.Relu, nil, x), s.op(op.Relu, nil, s.op(op.Mul, nil, x, s.k(-1))))
 }

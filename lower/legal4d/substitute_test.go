@@ -162,7 +162,7 @@ func TestExport(t *testing.T) {
 	for _, name := range []string{"ufld_tiny", "yolov8seg_tiny", "vit_tiny_ln17"} {
 		g := open(t, name)
 		r := must(t, g)
-		full, _, err := r.Original()
+		full, err := r.Original()
 		testenv.OK(t, err)
 		in := irtest.Inputs(g, 3)
 		for i, h := range []*ir.Graph{r.Native, full} {

@@ -31,7 +31,6 @@ func transposes(b *builder, n *ir.Node) []*rep {
 	return b.view(n, func(p *part) (*part, bool) { return p.transposed(perm), true })
 }
 
-// view changes the maps of the parts.
 func (b *builder) view(n *ir.Node, f func(*part) (*part, bool)) []*rep {
 	ps := b.parts(n.In[0])
 	for try := range 2 {

@@ -150,7 +150,6 @@ func (p *Page) rows(c *column, g *ir.Graph, s *lower.State) {
 	c.draw()
 }
 
-// node describes a node.
 func (p *Page) node(n *ir.Node) row {
 	r := row{Key: n.Name, Op: opText(n), Name: n.Name, Kind: kindOf(n)}
 	var in, types []string
@@ -186,7 +185,6 @@ func (p *Page) node(n *ir.Node) row {
 	return r
 }
 
-// sum tells constants apart.
 func (p *Page) sum(d *tensor.Dense) uint64 {
 	s, ok := p.consts[d]
 	if !ok {
@@ -202,7 +200,6 @@ func (p *Page) sum(d *tensor.Dense) uint64 {
 	return s
 }
 
-// opText is the operator of a node, or those of its body.
 func opText(n *ir.Node) string {
 	if len(n.Body) != 1 || len(n.Body[0].Nodes) == 0 {
 		return n.Op.Name
@@ -218,7 +215,6 @@ func opText(n *ir.Node) string {
 	return n.Op.Name + " " + strings.Join(names, "+")
 }
 
-// attrText is an attribute in short.
 func attrText(a ir.Attr) string {
 	switch a.Kind {
 	case ir.AttrInt:

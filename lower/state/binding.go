@@ -69,10 +69,10 @@ func Find(g *ir.Graph, s string) (Binding, error) {
 	if !slices.Contains(g.OutNames, out) {
 		near = text.Meant(out, g.OutNames)
 	} else if in != "" {
-		near = text.Meant(in, names(g.In))
+		near = text.Meant(in, ir.Names(g.In))
 	}
 	return Binding{}, fmt.Errorf("want OUTPUT=INPUT%s; outputs: %s; inputs: %s", near,
-		strings.Join(g.OutNames, ", "), strings.Join(names(g.In), ", "))
+		strings.Join(g.OutNames, ", "), strings.Join(ir.Names(g.In), ", "))
 }
 
 // ByName pairs outputs with inputs of the same type by the names that
@@ -102,15 +102,6 @@ func ByName(g *ir.Graph) []Binding {
 				break
 			}
 		}
-	}
-	return out
-}
-
-// names are those of values.
-func names(vs []*ir.Value) []string {
-	var out []string
-	for _, v := range vs {
-		out = append(out, v.Name)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -62,7 +63,6 @@ func (r *Runner) reset() {
 	}
 }
 
-// zero is a tensor that stands for zeros.
 func zero(t ir.Type) *tensor.Dense {
 	d := tensor.New(t.DType, t.Shape)
 	if t.Quant != nil {
@@ -104,7 +104,6 @@ func (r *Runner) Outputs() []int {
 // Stateful reports that a step depends on those before it.
 func (r *Runner) Stateful() bool { return len(r.In) > 0 || r.slide != nil }
 
-// full completes the caller's inputs by the state.
 func (r *Runner) full(in []*tensor.Dense) []*tensor.Dense {
 	var all []*tensor.Dense
 	k := 0
@@ -162,12 +161,10 @@ func (r *Runner) Sequence(s []quant.Sample) ([]quant.Sample, error) {
 // an input to its type, from an output to what the caller wants. It gives the
 // outputs that the caller sees, and their names.
 func (r *Runner) Steps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value) (*tensor.Dense, error),
-	from func(d *tensor.Dense, t ir.Type) *tensor.Dense) ([]*tensor.Dense, []string, error) {
+	from func(d *tensor.Dense, t ir.Type) *tensor.Dense) (_ []*tensor.Dense, _ []string, err error) {
+	defer fail.Catch(&err)
 	vs := r.Inputs()
-	steps, err := r.stepsOf(in, vs)
-	if err != nil {
-		return nil, nil, err
-	}
+	steps := fail.Must(r.stepsOf(in, vs))
 	var names []string
 	for _, i := range r.Outputs() {
 		names = append(names, r.Graph.OutNames[i])
@@ -179,16 +176,9 @@ func (r *Runner) Steps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value)
 			if steps >= 0 && len(d.Shape) == vs[i].Type.Rank()+1 {
 				d = part(d, k)
 			}
-			x, err := to(d, vs[i])
-			if err != nil {
-				return nil, nil, err
-			}
-			now = append(now, x)
+			now = append(now, fail.Must(to(d, vs[i])))
 		}
-		outs, err := r.Step(now)
-		if err != nil {
-			return nil, nil, err
-		}
+		outs := fail.Must(r.Step(now))
 		for j, i := range r.Outputs() {
 			y := from(outs[i], r.Graph.Out[i].Type)
 			if steps < 0 {

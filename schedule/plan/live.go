@@ -73,7 +73,6 @@ next:
 	return out
 }
 
-// atStart is the number of bytes live before the first step.
 func (p *program) atStart() int64 {
 	live := int64(0)
 	for k, in := range p.input {

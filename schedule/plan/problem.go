@@ -153,7 +153,6 @@ func (p *problem) candidate(total int64, off []int64) {
 	p.optimal = total == p.bound
 }
 
-// spent tells whether the budget is used up.
 func (p *problem) spent() bool { return p.work >= p.budget }
 
 // share returns the work count at which a method must stop that may use the

@@ -126,7 +126,6 @@ func newDivision(r *Result, weight []float64, pools []Pool, limit, budget int64)
 	return d
 }
 
-// add counts item i in pool q.
 func (d *division) add(i, q int, sign int64) {
 	it := &d.items[i]
 	for s := it.lo; s <= it.hi; s++ {

@@ -168,7 +168,6 @@ func (s *sweep) run(height, stop int64) bool {
 	return true
 }
 
-// top is the height of the complete plan in s.off.
 func (s *sweep) top() int64 {
 	t := int64(0)
 	for i := range s.off {

@@ -114,8 +114,7 @@ var sources embed.FS
 
 // Sources are the driver's header and the simulator behind it.
 func (*CRU) Sources() fs.FS {
-	sub := bug.Must(fs.Sub(sources, "c"))
-	return sub
+	return bug.Must(fs.Sub(sources, "c"))
 }
 
 // Format is that of the program files, which `nncc cru` prints.

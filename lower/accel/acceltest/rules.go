@@ -46,10 +46,8 @@ var rules = []accel.Rule[Limits]{
 			if n.In[0].Type.Quant == nil || n.Out[0].Type.Quant == nil {
 				return nil // CRU-FLOAT
 			}
-			if _, why := op.ConvQuantParams(n); why != "" {
-				return say("Not an integer operator: %s", why)
-			}
-			return nil
+			_, why := op.ConvQuantParams(n)
+			return when(why != "", "Not an integer operator: %s", why)
 		}},
 	{Code: "CRU-CONV-RANK", Ops: convs, Doc: "Conv in two dimensions, of a batch of 1",
 		Check: geometry(func(g *op.ConvGeom, _ *Limits) []string {
@@ -83,7 +81,6 @@ var convs = []*ir.OpDef{op.Conv}
 
 func say(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
 
-// when says something where a condition holds.
 func when(cond bool, format string, args ...any) []string {
 	if !cond {
 		return nil
@@ -107,7 +104,6 @@ func activations(check func(t ir.Type) string) func(n *ir.Node, _ *Limits) []str
 	}
 }
 
-// geometry makes a rule of a check of a convolution's shape.
 func geometry(check func(g *op.ConvGeom, l *Limits) []string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, l *Limits) []string {
 		g, err := op.ConvGeometry(n)

@@ -4,6 +4,7 @@ package mla
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -100,7 +101,8 @@ func onlyNarrowed(v *ir.Value) bool {
 
 // Bfloat16 turns the float nodes that take chooses, all of which TakesBF16, into
 // nodes on bfloat16, with conversions where others meet them.
-func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) error {
+func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) (err error) {
+	defer fail.Catch(&err)
 	chosen := map[*ir.Node]bool{}
 	for _, n := range g.Nodes {
 		chosen[n] = take(n)
@@ -120,10 +122,7 @@ func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) error {
 				if v.Const != nil {
 					w = g.AddConst(v.Name+".bf16", v.Const.Cast(tensor.BF16))
 				} else {
-					c, err := g.InsertBefore(n, op.Cast, v.Name+".bf16", ir.Attrs{"to": ir.Int(onnxBF16)}, 1, v)
-					if err != nil {
-						return err
-					}
+					c := fail.Must(g.InsertBefore(n, op.Cast, v.Name+".bf16", ir.Attrs{"to": ir.Int(onnxBF16)}, 1, v))
 					c.Origin = n.Origin
 					w = c.Out[0]
 				}
@@ -140,9 +139,7 @@ func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) error {
 			continue
 		}
 		for _, v := range n.Out {
-			if err := widen(g, n, v, chosen); err != nil {
-				return err
-			}
+			widen(g, n, v, chosen)
 		}
 	}
 	return nil
@@ -150,7 +147,7 @@ func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) error {
 
 // widen gives the readers of v that are not chosen, and the caller, its float32
 // form.
-func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) error {
+func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) {
 	var others []ir.Use
 	for _, u := range v.Uses() {
 		if !chosen[u.Node] {
@@ -158,16 +155,12 @@ func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) error
 		}
 	}
 	if len(others) == 0 && !g.IsOutput(v) {
-		return nil
+		return
 	}
-	c, err := g.InsertBefore(g.Next(n), op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, 1, v)
-	if err != nil {
-		return err
-	}
+	c := fail.Must(g.InsertBefore(g.Next(n), op.Cast, v.Name+".f32", ir.Attrs{"to": ir.Int(onnxF32)}, 1, v))
 	c.Origin = n.Origin
 	for _, u := range others {
 		g.SetInput(u.Node, u.Index, c.Out[0])
 	}
 	g.ReplaceOutput(v, c.Out[0])
-	return nil
 }

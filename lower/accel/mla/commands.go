@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
 	"github.com/nncc/nncc/schedule"
@@ -90,29 +91,25 @@ type writer struct {
 	temps  map[[2]int]int // scratch by offset and size
 }
 
-func (w *writer) step(k int) error {
-	n := w.plan.Nodes[k]
-	for _, c := range w.low[n].Calls {
-		cmd, err := w.command(k, c)
-		if err != nil {
-			return ir.Errf(n, "mla", "%v", err)
-		}
-		w.seg.Commands = append(w.seg.Commands, *cmd)
+func (w *writer) step(k int) (err error) {
+	defer fail.Catch(&err)
+	for _, c := range w.low[w.plan.Nodes[k]].Calls {
+		w.seg.Commands = append(w.seg.Commands, w.command(k, c))
 	}
 	return nil
 }
 
-func (w *writer) command(k int, c call.Call) (*lm.Command, error) {
+func (w *writer) command(k int, c call.Call) lm.Command {
 	s := w.plan.Program.Steps[k]
 	f, ok := forms[c.Func]
 	if !ok {
-		return nil, fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Kernel)
+		fail.Check(fmt.Errorf("the MLA has no operation for %s of kernel %s", cmp.Or(c.Func, "code"), s.Kernel))
 	}
 	if len(c.Args) != len(f.args) {
 		panic(bug.Errorf("%s has %d arguments, commands.go knows %d", c.Func, len(c.Args), len(f.args)))
 	}
 	info := lm.InfoOf(f.op)
-	cmd := &lm.Command{Op: f.op, Name: s.Name}
+	cmd := lm.Command{Op: f.op, Name: s.Name}
 	byName := map[string]lm.Operand{}
 	var params map[string]call.Arg
 	for i, name := range f.args {
@@ -122,14 +119,10 @@ func (w *writer) command(k int, c call.Call) (*lm.Command, error) {
 			flatten(a.(*call.Struct).Fields, params)
 		case "-":
 			if !zeroes(a) {
-				return nil, fmt.Errorf("argument %d of %s is not zero: the MLA's weights are symmetric", i, c.Func)
+				fail.Check(fmt.Errorf("argument %d of %s is not zero: the MLA's weights are symmetric", i, c.Func))
 			}
 		default:
-			o, err := w.operand(k, a)
-			if err != nil {
-				return nil, err
-			}
-			byName[name] = o
+			byName[name] = w.operand(k, a)
 		}
 	}
 	for _, o := range info.Operands {
@@ -143,37 +136,26 @@ func (w *writer) command(k int, c call.Call) (*lm.Command, error) {
 	case "nncc_conv2d_wzp_s8":
 		params["spread_h"], params["spread_w"] = call.Lit("1"), call.Lit("1")
 	case "nncc_fully_connected_wzp_s8":
-		var err error
-		if params, err = fullyConnected(params); err != nil {
-			return nil, err
-		}
+		params = fullyConnected(params)
 	}
 	for _, x := range info.Fields {
-		v, err := paramWords(x, params[x.Name])
-		if err != nil {
-			return nil, fmt.Errorf("%s of %s: %w", x.Name, c.Func, err)
-		}
-		cmd.Params = append(cmd.Params, v...)
+		cmd.Params = append(cmd.Params, paramWords(x, params[x.Name])...)
 	}
-	return cmd, nil
+	return cmd
 }
 
 // fullyConnected turns rows and columns into a matrix product with the right
 // side [n][k].
-func fullyConnected(p map[string]call.Arg) (map[string]call.Arg, error) {
+func fullyConnected(p map[string]call.Arg) map[string]call.Arg {
 	v := map[string]int{}
 	for _, name := range []string{"batch", "in_n", "out_n", "in_offset", "out_offset", "act_min", "act_max"} {
-		n, err := number(p[name])
-		if err != nil {
-			return nil, err
-		}
-		v[name] = int(n)
+		v[name] = int(number(p[name]))
 	}
 	q := map[string]call.Arg{}
 	flatten(fields("batch0", 1, "batch1", 1, "m", v["batch"], "k", v["in_n"], "n", v["out_n"], "a_m", v["in_n"], "a_k",
 		1, "b_k", 1, "b_n", v["in_n"], "y_m", v["out_n"], "y_n", 1, "per_column", 1, "a_offset", v["in_offset"],
 		"out_offset", v["out_offset"], "act_min", v["act_min"], "act_max", v["act_max"]), q)
-	return q, nil
+	return q
 }
 
 // flatten collects fields by name; those of named structs inside count as
@@ -189,55 +171,43 @@ func flatten(f []call.Field, into map[string]call.Arg) {
 }
 
 // paramWords are the words of a parameter; what C leaves out is zero.
-func paramWords(f lm.FieldInfo, a call.Arg) ([]int32, error) {
+func paramWords(f lm.FieldInfo, a call.Arg) []int32 {
 	out := make([]int32, f.Kind.Words())
 	if a == nil {
-		return out, nil
+		return out
 	}
 	switch f.Kind {
 	case lm.Float64:
 		text, _ := call.Number(a)
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return nil, err
-		}
+		x := fail.Must(strconv.ParseFloat(text, 64))
 		b := math.Float64bits(x)
 		out[0], out[1] = int32(uint32(b)), int32(uint32(b>>32))
 	case lm.List:
 		l, ok := a.(call.Nested)
 		if !ok || len(l.Fields) > len(out) {
-			return nil, fmt.Errorf("is no list of up to %d numbers", len(out))
+			panic(bug.Errorf("%s is no list of up to %d numbers", f.Name, len(out)))
 		}
 		for i, x := range l.Fields {
-			v, err := number(x.Value)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = v
+			out[i] = number(x.Value)
 		}
 	default:
-		v, err := number(a)
-		if err != nil {
-			return nil, err
-		}
-		out[0] = v
+		out[0] = number(a)
 	}
-	return out, nil
+	return out
 }
 
-func number(a call.Arg) (int32, error) {
+func number(a call.Arg) int32 {
 	if p, ok := a.(call.Pitch); ok { // neighbours: compile.go puts nothing into rows
-		return int32(p.Row * max(1, p.Times)), nil
+		return int32(p.Row * max(1, p.Times))
 	}
 	text, ok := call.Number(a)
 	if !ok {
-		return 0, fmt.Errorf("is %T, want a number", a)
+		panic(bug.Errorf("%T, want a number", a))
 	}
 	if v, ok := enums[call.Lit(text)]; ok {
-		return int32(v), nil
+		return int32(v)
 	}
-	v, err := strconv.ParseInt(text, 10, 32)
-	return int32(v), err
+	return int32(fail.Must(strconv.ParseInt(text, 10, 32)))
 }
 
 // zeroes reports an argument that is absent or a constant of zeros.
@@ -252,65 +222,52 @@ func zeroes(a call.Arg) bool {
 }
 
 // operand is the place of a pointer argument.
-func (w *writer) operand(k int, a call.Arg) (lm.Operand, error) {
+func (w *writer) operand(k int, a call.Arg) lm.Operand {
 	n, s := w.plan.Nodes[k], w.plan.Program.Steps[k]
 	switch a := a.(type) {
 	case call.Null:
-		return lm.Operand{Tensor: lm.None}, nil
+		return lm.Operand{Tensor: lm.None}
 	case call.In:
 		v := n.In[a.I]
 		if v.Const != nil {
-			dt, err := dtypeOf(v.Type)
-			if err != nil {
-				return lm.Operand{}, err
-			}
-			return lm.Operand{Tensor: w.constant(v.Name, dt, program.Memory(v.Const, v.Type)), Offset: a.Off}, nil
+			return lm.Operand{Tensor: w.constant(v.Name, dtypeOf(v.Type), program.Memory(v.Const, v.Type)), Offset: a.Off}
 		}
-		i, err := w.value(v, lm.Temp)
-		return lm.Operand{Tensor: i, Offset: a.Off}, err
+		return lm.Operand{Tensor: w.value(v, lm.Temp), Offset: a.Off}
 	case call.Out:
-		i, err := w.value(n.Out[a.I], lm.Temp)
-		return lm.Operand{Tensor: i, Offset: a.Off}, err
+		return lm.Operand{Tensor: w.value(n.Out[a.I], lm.Temp), Offset: a.Off}
 	case call.Scratch:
-		return lm.Operand{Tensor: w.scratch(s), Offset: a.Off}, nil
+		return lm.Operand{Tensor: w.scratch(s), Offset: a.Off}
 	case *call.Blob:
 		dt, ok := ctypes[a.CType]
 		if !ok {
-			return lm.Operand{}, fmt.Errorf("constants of %s have no form in a segment file", a.CType)
+			fail.Check(fmt.Errorf("constants of %s have no form in a segment file", a.CType))
 		}
-		return lm.Operand{Tensor: w.constant(s.Name+"."+a.Hint, dt, a.Data)}, nil
+		return lm.Operand{Tensor: w.constant(s.Name+"."+a.Hint, dt, a.Data)}
 	case *call.Array:
 		if a.Type != "nncc_affine_s8" {
-			return lm.Operand{}, fmt.Errorf("constants of %s have no form in a segment file", a.Type)
+			fail.Check(fmt.Errorf("constants of %s have no form in a segment file", a.Type))
 		}
-		data, err := affine(a)
-		return lm.Operand{Tensor: w.constant(s.Name+".affine", lm.Affine, data)}, err
+		return lm.Operand{Tensor: w.constant(s.Name+".affine", lm.Affine, affine(a))}
 	}
-	return lm.Operand{}, fmt.Errorf("argument %T has no form in a segment file", a)
+	fail.Check(fmt.Errorf("argument %T has no form in a segment file", a))
+	return lm.Operand{}
 }
 
 var ctypes = map[string]lm.DType{"int8_t": lm.I8, "uint8_t": lm.U8, "int16_t": lm.I16, "int32_t": lm.I32,
 	"uint32_t": lm.U32, "int64_t": lm.I64, "double": lm.F64, "float": lm.F32, bf16Type: lm.BF16, "uint16_t": lm.BF16}
 
 // affine are linear functions as the kernel reads them: bias, mult, shift.
-func affine(a *call.Array) ([]byte, error) {
+func affine(a *call.Array) []byte {
 	var out []byte
 	for _, e := range a.Elems {
 		f := map[string]call.Arg{}
 		flatten(e.Fields, f)
 		text, _ := call.Number(f["bias"])
-		bias, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, err
-		}
+		bias := fail.Must(strconv.ParseInt(text, 10, 64))
 		out = binary.LittleEndian.AppendUint64(out, uint64(bias))
 		for _, name := range []string{"mult", "shift"} {
-			v, err := number(f[name])
-			if err != nil {
-				return nil, err
-			}
-			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+			out = binary.LittleEndian.AppendUint32(out, uint32(number(f[name])))
 		}
 	}
-	return out, nil
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
@@ -25,30 +26,22 @@ import (
 // rank 4 lie channels last (NHWC) in memory, others in logical order. An output
 // under several names, or one that is an input or a constant, is copied.
 // Segment.Memory is the working memory, inputs and outputs included.
-func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
-	r, low, err := plan(g)
-	if err != nil {
-		return nil, err
-	}
+func Compile(g *ir.Graph, lim Limits) (_ *lm.Segment, err error) {
+	defer fail.Catch(&err)
+	r, low := plan(g)
 	p := r.Program
 	w := &writer{seg: &lm.Segment{Name: g.Name, Memory: (p.ArenaBytes + lm.Align - 1) &^ (lm.Align - 1)}, plan: r,
 		low:    low,
 		values: map[*ir.Value]int{}, consts: map[string]int{}, temps: map[[2]int]int{}}
 	for _, v := range r.Graph.In {
-		if _, err := w.value(v, lm.Input); err != nil {
-			return nil, err
-		}
+		w.value(v, lm.Input)
 	}
 	for k, v := range r.Graph.Out {
-		i, err := w.value(v, lm.Output)
-		if err != nil {
-			return nil, err
-		}
-		w.seg.Tensors[i].Name = p.Outputs[k].Name
+		w.seg.Tensors[w.value(v, lm.Output)].Name = p.Outputs[k].Name
 	}
 	for k := range p.Steps {
 		if err := w.step(k); err != nil {
-			return nil, err
+			return nil, ir.Errf(r.Nodes[k], "mla", "%v", err)
 		}
 	}
 	w.seg.Place()
@@ -66,29 +59,18 @@ func Compile(g *ir.Graph, lim Limits) (*lm.Segment, error) {
 }
 
 // plan chooses operations, memory orders and offsets for everything.
-func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
+func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered) {
 	g = g.Clone()
 	logicalOrders(g)
-	if err := op.OwnOutputs(g); err != nil {
-		return nil, nil, err
-	}
+	fail.Check(op.OwnOutputs(g))
 	plans := lowerTable.Plans(plainOptions)
 	for _, n := range g.Nodes {
-		if _, err := plans.Of(n); err != nil {
-			return nil, nil, err
-		}
+		fail.Must(plans.Of(n))
 	}
 	demand := func(n *ir.Node) kernel.Layout { return preferChannelsLast(n, plans.Layout(n)) }
-	if err := layout.Assign(g, demand, layout.Options{NativeIO: true}); err != nil {
-		return nil, nil, err
-	}
-	if err := channelsLast(g); err != nil {
-		return nil, nil, err
-	}
-	low, err := plans.Lowered(g.Nodes)
-	if err != nil {
-		return nil, nil, err
-	}
+	fail.Check(layout.Assign(g, demand, layout.Options{NativeIO: true}))
+	channelsLast(g)
+	low := fail.Must(plans.Lowered(g.Nodes))
 	for _, l := range low {
 		// A tensor of a segment file is one run of bytes: nothing lies in rows.
 		l.Rows, l.RowCalls = nil, nil
@@ -97,7 +79,8 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered, error) {
 		}
 	}
 	r, err := schedule.Build(g, low)
-	return r, low, err
+	fail.Check(err)
+	return r, low
 }
 
 func logicalOrders(g *ir.Graph) {
@@ -123,7 +106,7 @@ func preferChannelsLast(n *ir.Node, l kernel.Layout) kernel.Layout {
 
 // channelsLast brings inputs and outputs of rank 4 that the layout left in
 // logical order into NHWC, by a copy.
-func channelsLast(g *ir.Graph) error {
+func channelsLast(g *ir.Graph) {
 	order := ir.NHWC(4)
 	for _, v := range g.In {
 		if v.Type.Rank() != 4 || v.Type.SameMemory(order) {
@@ -137,10 +120,7 @@ func channelsLast(g *ir.Graph) error {
 		}
 		readers := slices.Clone(v.Uses())
 		v.Type = v.Type.WithOrder(order)
-		n, err := g.InsertBefore(first, op.Relayout, v.Name+".logical", nil, 1, v)
-		if err != nil {
-			return err
-		}
+		n := fail.Must(g.InsertBefore(first, op.Relayout, v.Name+".logical", nil, 1, v))
 		n.Out[0].Type = v.Type.WithOrder(had)
 		for _, u := range readers {
 			if u.Node.Op == op.Relayout && u.Node.Out[0].Type.SameMemory(order) {
@@ -153,14 +133,10 @@ func channelsLast(g *ir.Graph) error {
 		if v.Type.Rank() != 4 || v.Type.SameMemory(order) {
 			continue
 		}
-		n, err := g.InsertBefore(nil, op.Relayout, g.OutNames[i]+".nhwc", nil, 1, v)
-		if err != nil {
-			return err
-		}
+		n := fail.Must(g.InsertBefore(nil, op.Relayout, g.OutNames[i]+".nhwc", nil, 1, v))
 		n.Out[0].Type = v.Type.WithOrder(order)
 		g.SetOutput(i, n.Out[0])
 	}
-	return nil
 }
 
 // canonical spells NHWC out where the memory is both orders at once.
@@ -175,24 +151,20 @@ var dtypes = map[tensor.DType]lm.DType{tensor.I8: lm.I8, tensor.U8: lm.U8, tenso
 	tensor.I32: lm.I32, tensor.U32: lm.U32,
 	tensor.I64: lm.I64, tensor.F64: lm.F64, tensor.BF16: lm.BF16, tensor.F32: lm.F32}
 
-func dtypeOf(t ir.Type) (lm.DType, error) {
+func dtypeOf(t ir.Type) lm.DType {
 	d, ok := dtypes[t.DType]
 	if !ok {
-		return 0, fmt.Errorf("tensors of %s have no form in a segment file", t.DType.ONNXName())
+		fail.Check(fmt.Errorf("tensors of %s have no form in a segment file", t.DType.ONNXName()))
 	}
-	return d, nil
+	return d
 }
 
 // value is the table entry of a run-time value.
-func (w *writer) value(v *ir.Value, role lm.Role) (int, error) {
+func (w *writer) value(v *ir.Value, role lm.Role) int {
 	if i, ok := w.values[v]; ok {
-		return i, nil
+		return i
 	}
-	dt, err := dtypeOf(v.Type)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", v, err)
-	}
-	t := lm.Tensor{Name: v.Name, DType: dt, Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(),
+	t := lm.Tensor{Name: v.Name, DType: dtypeOf(v.Type), Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(),
 		Offset: w.plan.Buffer(v).Offset}
 	if t.Role != lm.Temp && v.Type.Rank() == 4 {
 		t.Order = ir.NHWC(4)
@@ -206,10 +178,9 @@ func (w *writer) value(v *ir.Value, role lm.Role) (int, error) {
 	}
 	w.values[v] = len(w.seg.Tensors)
 	w.seg.Tensors = append(w.seg.Tensors, t)
-	return w.values[v], nil
+	return w.values[v]
 }
 
-// scratch is the table entry of a step's scratch memory.
 func (w *writer) scratch(s *program.Step) int {
 	b := &w.plan.Program.Buffers[s.Scratch]
 	key := [2]int{b.Offset, b.Bytes}

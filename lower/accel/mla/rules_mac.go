@@ -75,7 +75,7 @@ var macRules = []Rule{
 			return nil
 		})},
 	{Code: "MLA-WEIGHTS", Doc: "weights are symmetric: int8 with zero points 0",
-		Ops: []*ir.OpDef{op.Conv, op.ConvTranspose},
+		Ops: convOps,
 		Check: func(n *ir.Node, _ *Limits) []string {
 			w := n.In[1]
 			q := w.Type.Quant
@@ -99,10 +99,8 @@ var macRules = []Rule{
 			if n.Op == op.MatMul {
 				params = op.MatMulQuantParams
 			}
-			if _, why := params(n); why != "" {
-				return say("Not an integer operator: %s", why)
-			}
-			return nil
+			_, why := params(n)
+			return when(why != "", "Not an integer operator: %s", why)
 		}},
 	{Code: "MLA-MATMUL", Doc: "MatMul multiplies matrices, not vectors", Ops: []*ir.OpDef{op.MatMul},
 		Check: func(n *ir.Node, _ *Limits) []string {

@@ -38,10 +38,8 @@ var mathRules = []Rule{
 		}},
 	{Code: "MLA-GELU", Doc: "Gelu has approximate none", Ops: []*ir.OpDef{op.Gelu},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if a := ir.AttrsOf[op.GeluAttrs](n).Approximate; a != "none" {
-				return say("Gelu approximation is %s, want none", a)
-			}
-			return nil
+			a := ir.AttrsOf[op.GeluAttrs](n).Approximate
+			return when(a != "none", "Gelu approximation is %s, want none", a)
 		}},
 	{Code: "MLA-POW", Doc: "the exponent of Pow is 0.5, -0.5, 2 or 3", Ops: []*ir.OpDef{op.Pow},
 		Check: func(n *ir.Node, _ *Limits) []string {
@@ -91,10 +89,9 @@ var mathRules = []Rule{
 		Ops: []*ir.OpDef{op.LayerNormalization},
 		Check: func(n *ir.Node, _ *Limits) []string {
 			r := n.In[0].Type.Rank()
-			if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r); r == 4 && (err != nil || a != 3) {
-				return say("LayerNormalization is from axis %d on, want the last dimension only (channels last)", a)
-			}
-			return nil
+			a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, r)
+			return when(r == 4 && (err != nil || a != 3),
+				"LayerNormalization is from axis %d on, want the last dimension only (channels last)", a)
 		}},
 	{Code: "MLA-NORM-CONST", Doc: "scale and bias of a normalisation have one value a channel",
 		Ops: []*ir.OpDef{op.LayerNormalization, op.InstanceNormalization},

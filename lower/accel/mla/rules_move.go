@@ -37,10 +37,8 @@ var moveRules = []Rule{
 		})},
 	{Code: "MLA-SLICE-BATCH", Doc: "Slice leaves the batch alone", Ops: []*ir.OpDef{op.Slice},
 		Check: sliced(func(n *ir.Node, g *op.SliceGeom) []string {
-			if x := n.In[0].Type.Shape[0]; g.Shape[0] != x || g.Start[0] != 0 {
-				return say("Slice takes %d of a batch of %d, want all", g.Shape[0], x)
-			}
-			return nil
+			x := n.In[0].Type.Shape[0]
+			return when(g.Shape[0] != x || g.Start[0] != 0, "Slice takes %d of a batch of %d, want all", g.Shape[0], x)
 		})},
 	{Code: "MLA-TRANSPOSE", Doc: "Transpose leaves the batch first", Ops: []*ir.OpDef{op.Transpose},
 		Check: func(n *ir.Node, _ *Limits) []string {
@@ -73,10 +71,8 @@ var moveRules = []Rule{
 func notBatch(what string) func(n *ir.Node, l *Limits) []string {
 	return func(n *ir.Node, _ *Limits) []string {
 		rank := n.In[0].Type.Rank()
-		if a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, rank); err == nil && a == 0 && rank == 4 {
-			return say("%s is along the batch (axis 0)", what)
-		}
-		return nil
+		a, err := op.Axis(n, ir.AttrsOf[op.AxisAttr](n).Axis, rank)
+		return when(err == nil && a == 0 && rank == 4, "%s is along the batch (axis 0)", what)
 	}
 }
 

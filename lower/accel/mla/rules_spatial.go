@@ -67,10 +67,8 @@ var spatialRules = []Rule{
 		})},
 	{Code: "MLA-PAD-MODE", Doc: "Pad has mode constant", Ops: []*ir.OpDef{op.Pad},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if m := ir.AttrsOf[op.ModeAttr](n).Mode; m != "constant" {
-				return say("Pad mode is %s, want constant", m)
-			}
-			return nil
+			m := ir.AttrsOf[op.ModeAttr](n).Mode
+			return when(m != "constant", "Pad mode is %s, want constant", m)
 		}},
 	{Code: "MLA-PAD-VALUE", Doc: "Pad fills with 0", Ops: []*ir.OpDef{op.Pad},
 		Check: func(n *ir.Node, _ *Limits) []string {
@@ -83,10 +81,8 @@ var spatialRules = []Rule{
 					return nil
 				}
 			}
-			if x, ok := realValue(v); !ok || x != 0 {
-				return say("Pad value is %v, want 0", x)
-			}
-			return nil
+			x, ok := realValue(v)
+			return when(!ok || x != 0, "Pad value is %v, want 0", x)
 		}},
 	{Code: "MLA-PAD-AXES", Doc: "Pad leaves batch and channels alone, and does not crop", Ops: []*ir.OpDef{op.Pad},
 		Check: func(n *ir.Node, _ *Limits) []string {
@@ -111,10 +107,8 @@ var spatialRules = []Rule{
 		}},
 	{Code: "MLA-RESIZE-MODE", Doc: "Resize is nearest or linear", Ops: []*ir.OpDef{op.Resize},
 		Check: func(n *ir.Node, _ *Limits) []string {
-			if m := ir.AttrsOf[op.ModeAttr](n).Mode; m != "nearest" && m != "linear" {
-				return say("Resize mode is %s, want nearest or linear", m)
-			}
-			return nil
+			m := ir.AttrsOf[op.ModeAttr](n).Mode
+			return when(m != "nearest" && m != "linear", "Resize mode is %s, want nearest or linear", m)
 		}},
 	{Code: "MLA-RESIZE-COORDINATES", Doc: "Resize is not tf_crop_and_resize or tf_half_pixel_for_nn, and half_pixel " +
 		"where it is linear",

@@ -92,7 +92,6 @@ func (u *Unit) Compile(n *ir.Node) (*call.Lowered, error) {
 
 func count(n int) call.Lit { return call.Lit(fmt.Sprintf("%du", n)) }
 
-// transfer is the entry of a value in the driver's lists.
 func transfer(data call.Arg, v *ir.Value) call.Nested {
 	return call.Nested{Fields: []call.Field{call.F("data", data), call.F("bytes", count(v.Type.Bytes()))}}
 }

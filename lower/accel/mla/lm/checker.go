@@ -179,7 +179,6 @@ func (k *checker) of(names string) uint64 {
 	return p
 }
 
-// list is a parameter of MaxDims words.
 func (k *checker) list(name string) (v [MaxDims]int64) {
 	for i := range v {
 		v[i] = int64(k.c.Params[k.at[name]+i])
@@ -187,7 +186,6 @@ func (k *checker) list(name string) (v [MaxDims]int64) {
 	return v
 }
 
-// has reports that operand i is there.
 func (k *checker) has(i int) bool { return k.c.Operands[i].Tensor != None }
 
 // use is operand i, of which elements lo to hi (both included) of size bytes

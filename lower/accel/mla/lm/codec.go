@@ -5,10 +5,11 @@ package lm
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
+
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // The layout of a file; mla_format.h has the same numbers for C.
@@ -167,182 +168,135 @@ func Decode(file []byte) (*Segment, error) {
 	return s, nil
 }
 
+// want ends a reader where a condition does not hold.
+func want(ok bool, format string, args ...any) {
+	if !ok {
+		fail.Check(fmt.Errorf(format, args...))
+	}
+}
+
+func header(file []byte) []byte {
+	want(len(file) >= headerBytes, "%d bytes, a header has %d", len(file), headerBytes)
+	want(string(file[:4]) == magic, "begins with %q, want %q", file[:4], magic)
+	major, minor := le.Uint16(file[4:]), le.Uint16(file[6:])
+	want(major == Major && minor <= Minor, "version %d.%d, this nncc reads %d.0 to %d.%d", major, minor, Major, Major,
+		Minor)
+	head := bytes.Clone(file[:headerBytes])
+	sum := le.Uint32(head[offCRC:])
+	le.PutUint32(head[offCRC:], 0)
+	got := crc32.ChecksumIEEE(head)
+	want(got == sum, "checksum of the header is %08x, want %08x", got, sum)
+	n := le.Uint32(head[8:])
+	want(n == headerBytes, "a header of %d bytes, want %d", n, headerBytes)
+	n = le.Uint32(head[16:])
+	want(int64(n) == int64(len(file)) && n%Align == 0 && n <= MaxBytes, "%d bytes, the header says %d", len(file), n)
+	return head
+}
+
 // Scan reads a file into s and checks its form only: what tensors and commands
 // say may be nonsense. For tools that look at damaged files.
-func Scan(file []byte, s *Segment) error {
-	if len(file) < headerBytes {
-		return bad("%d bytes, a header has %d", len(file), headerBytes)
-	}
-	if string(file[:4]) != magic {
-		return bad("begins with %q, want %q", file[:4], magic)
-	}
-	if major, minor := le.Uint16(file[4:]), le.Uint16(file[6:]); major != Major || minor > Minor {
-		return bad("version %d.%d, this nncc reads %d.0 to %d.%d", major, minor, Major, Major, Minor)
-	}
-	head := bytes.Clone(file[:headerBytes])
-	want := le.Uint32(head[offCRC:])
-	le.PutUint32(head[offCRC:], 0)
-	if got := crc32.ChecksumIEEE(head); got != want {
-		return bad("checksum of the header is %08x, want %08x", got, want)
-	}
-	if n := le.Uint32(head[8:]); n != headerBytes {
-		return bad("a header of %d bytes, want %d", n, headerBytes)
-	}
-	if n := le.Uint32(head[16:]); int64(n) != int64(len(file)) || n%Align != 0 || n > MaxBytes {
-		return bad("%d bytes, the header says %d", len(file), n)
-	}
-	sec, err := sections(file)
-	if err != nil {
-		return err
-	}
-	if zeroes := bytes.Trim(head[108:], "\x00"); len(zeroes) > 0 {
-		return bad("the end of the header is not zero")
-	}
-	tensors, commands := le.Uint32(head[24:]), le.Uint32(head[28:])
-	if uint64(len(sec[secTensors])) != uint64(tensors)*tensorBytes || tensors > MaxTensors {
-		return bad("%d tensors in a table of %d bytes", tensors, len(sec[secTensors]))
-	}
-	if uint64(commands)*commandBytes > uint64(len(sec[secCommands])) || commands > MaxCommands {
-		return bad("%d commands in a stream of %d bytes", commands, len(sec[secCommands]))
-	}
-	names := sec[secNames]
-	if len(names) == 0 || names[len(names)-1] != 0 {
-		return bad("the names do not end with a zero byte")
-	}
-	*s = Segment{Memory: int(le.Uint32(head[20:])), MACs: le.Uint64(head[88:]), Work: le.Uint64(head[96:])}
-	if s.Name, err = nameAt(names, le.Uint32(head[104:])); err != nil {
-		return err
-	}
-	s.Tensors = make([]Tensor, tensors)
-	for i := range s.Tensors {
-		if err := s.Tensors[i].decode(sec[secTensors][i*tensorBytes:][:tensorBytes], names,
-			sec[secWeights]); err != nil {
-			return bad("tensor %d: %v", i, text(err))
+func Scan(file []byte, s *Segment) (err error) {
+	defer func() {
+		if err != nil {
+			err = bad("%v", err)
 		}
+	}()
+	defer fail.Catch(&err)
+	head := header(file)
+	sec := sections(file)
+	want(len(bytes.Trim(head[108:], "\x00")) == 0, "the end of the header is not zero")
+	tensors, commands, names := le.Uint32(head[24:]), le.Uint32(head[28:]), sec[secNames]
+	want(uint64(len(sec[secTensors])) == uint64(tensors)*tensorBytes && tensors <= MaxTensors,
+		"%d tensors in a table of %d bytes", tensors, len(sec[secTensors]))
+	want(uint64(commands)*commandBytes <= uint64(len(sec[secCommands])) && commands <= MaxCommands,
+		"%d commands in a stream of %d bytes", commands, len(sec[secCommands]))
+	want(len(names) > 0 && names[len(names)-1] == 0, "the names do not end with a zero byte")
+	*s = Segment{Name: nameAt(names, le.Uint32(head[104:])), Memory: int(le.Uint32(head[20:])),
+		MACs: le.Uint64(head[88:]), Work: le.Uint64(head[96:]), Tensors: make([]Tensor, tensors),
+		Commands: make([]Command, commands)}
+	for i := range s.Tensors {
+		err := s.Tensors[i].decode(sec[secTensors][i*tensorBytes:][:tensorBytes], names, sec[secWeights])
+		want(err == nil, "tensor %d: %v", i, err)
 	}
-	s.Commands = make([]Command, commands)
 	rest := sec[secCommands]
 	for i := range s.Commands {
-		if rest, err = s.Commands[i].decode(rest, names); err != nil {
-			return bad("command %d: %v", i, text(err))
-		}
+		rest, err = s.Commands[i].decode(rest, names)
+		want(err == nil, "command %d: %v", i, err)
 	}
-	if len(rest) > 0 {
-		return bad("%d bytes behind the last command", len(rest))
-	}
-	if in, out := le.Uint32(head[32:]), le.Uint32(head[36:]); int(in) != len(s.Inputs()) ||
-		int(out) != len(s.Outputs()) {
-		return bad("the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out,
-			len(s.Inputs()), len(s.Outputs()))
-	}
+	want(len(rest) == 0, "%d bytes behind the last command", len(rest))
+	in, out := le.Uint32(head[32:]), le.Uint32(head[36:])
+	want(int(in) == len(s.Inputs()) && int(out) == len(s.Outputs()),
+		"the header names %d inputs and %d outputs, the tensor table has %d and %d", in, out, len(s.Inputs()),
+		len(s.Outputs()))
 	return nil
 }
 
-// text is the message of an error without the package's prefix.
-func text(err error) string {
-	var f *FormatError
-	if errors.As(err, &f) {
-		return f.Msg
-	}
-	return err.Error()
-}
-
 // sections cuts a file: in their order, behind each other, aligned.
-func sections(file []byte) (sec [numSections][]byte, err error) {
-	at := uint64(headerBytes)
+func sections(file []byte) (sec [numSections][]byte) {
+	at, size := uint64(headerBytes), uint64(len(file))
 	for i := range sec {
 		h := file[offSections+12*i:]
 		off, n, sum := uint64(le.Uint32(h)), uint64(le.Uint32(h[4:])), le.Uint32(h[8:])
-		if off != at || off+n > uint64(len(file)) {
-			return sec, bad("the %s are %d bytes at %d, want them at %d in a file of %d", sectionNames[i], n, off, at,
-				len(file))
-		}
+		want(off == at && off+n <= size, "the %s are %d bytes at %d, want them at %d in a file of %d", sectionNames[i], n,
+			off, at, size)
 		sec[i] = file[off : off+n]
-		if got := crc32.ChecksumIEEE(sec[i]); got != sum {
-			return sec, bad("checksum of the %s is %08x, want %08x", sectionNames[i], got, sum)
-		}
+		got := crc32.ChecksumIEEE(sec[i])
+		want(got == sum, "checksum of the %s is %08x, want %08x", sectionNames[i], got, sum)
 		at = (off + n + Align - 1) &^ (Align - 1)
-		if at > uint64(len(file)) || len(bytes.Trim(file[off+n:at], "\x00")) > 0 {
-			return sec, bad("no zero bytes behind the %s", sectionNames[i])
-		}
+		want(at <= size && len(bytes.Trim(file[off+n:at], "\x00")) == 0, "no zero bytes behind the %s", sectionNames[i])
 	}
-	if at != uint64(len(file)) {
-		return sec, bad("%d bytes behind the last section", uint64(len(file))-at)
-	}
-	return sec, nil
+	want(at == size, "%d bytes behind the last section", size-at)
+	return sec
 }
 
-func nameAt(names []byte, o uint32) (string, error) {
-	if uint64(o) >= uint64(len(names)) {
-		return "", bad("name at %d of %d bytes", o, len(names))
-	}
+func nameAt(names []byte, o uint32) string {
+	want(uint64(o) < uint64(len(names)), "name at %d of %d bytes", o, len(names))
 	n, _, _ := bytes.Cut(names[o:], []byte{0})
-	return string(n), nil
+	return string(n)
 }
 
 func (t *Tensor) decode(e, names, weights []byte) (err error) {
-	if t.Name, err = nameAt(names, le.Uint32(e[40:])); err != nil {
-		return err
-	}
-	t.DType, t.Role = DType(e[44]), Role(e[45])
+	defer fail.Catch(&err)
+	t.Name, t.DType, t.Role = nameAt(names, le.Uint32(e[40:])), DType(e[44]), Role(e[45])
 	rank := int(e[46])
-	if rank < 1 || rank > MaxDims || e[47] != 0 {
-		return bad("rank %d, flags %d", rank, e[47])
-	}
+	want(rank >= 1 && rank <= MaxDims && e[47] == 0, "rank %d, flags %d", rank, e[47])
 	t.Shape, t.Order = make([]int, rank), make([]int, rank)
 	n := uint64(t.DType.Size())
 	for i := range MaxDims {
 		d, o := le.Uint32(e[4*i:]), e[32+i]
 		if i >= rank {
-			if d != 0 || o != 0 {
-				return bad("entries behind rank %d", rank)
-			}
+			want(d == 0 && o == 0, "entries behind rank %d", rank)
 			continue
 		}
-		if d > MaxBytes {
-			return bad("dimension %d is %d", i, d)
-		}
+		want(d <= MaxBytes, "dimension %d is %d", i, d)
 		t.Shape[i], t.Order[i] = int(d), int(o)
 		n = mul(n, uint64(d))
 	}
-	t.Scale = math.Float32frombits(le.Uint32(e[48:]))
-	t.Zero = int32(le.Uint32(e[52:]))
+	t.Scale, t.Zero = math.Float32frombits(le.Uint32(e[48:])), int32(le.Uint32(e[52:]))
 	off, size := le.Uint32(e[56:]), le.Uint32(e[60:])
 	t.Offset = int(off)
-	if uint64(size) != n {
-		return bad("%d bytes, the shape needs %d", size, n)
-	}
+	want(uint64(size) == n, "%d bytes, the shape needs %d", size, n)
 	if t.Role == Const {
-		if uint64(off)+n > uint64(len(weights)) {
-			return bad("bytes %d to %d of %d bytes of weights", off, uint64(off)+n, len(weights))
-		}
-		t.Data = weights[off : uint64(off)+n]
+		end := uint64(off) + n
+		want(end <= uint64(len(weights)), "bytes %d to %d of %d bytes of weights", off, end, len(weights))
+		t.Data = weights[off:end]
 	}
 	return nil
 }
 
 func (c *Command) decode(b, names []byte) (rest []byte, err error) {
-	if len(b) < commandBytes {
-		return nil, bad("%d bytes are left", len(b))
-	}
+	defer fail.Catch(&err)
+	want(len(b) >= commandBytes, "%d bytes are left", len(b))
 	c.Op = Opcode(le.Uint16(b))
 	operands, params := int(b[2]), int(le.Uint16(b[4:]))
-	if b[3] != 0 || b[6] != 0 || b[7] != 0 {
-		return nil, bad("flags are set")
-	}
-	if c.Name, err = nameAt(names, le.Uint32(b[8:])); err != nil {
-		return nil, err
-	}
+	want(b[3] == 0 && b[6] == 0 && b[7] == 0, "flags are set")
+	c.Name = nameAt(names, le.Uint32(b[8:]))
 	b = b[commandBytes:]
-	if len(b) < 8*operands+4*params {
-		return nil, bad("%d operands and %d parameters in %d bytes", operands, params, len(b))
-	}
+	want(len(b) >= 8*operands+4*params, "%d operands and %d parameters in %d bytes", operands, params, len(b))
 	c.Operands = make([]Operand, operands)
 	for i := range c.Operands {
 		t, off := le.Uint32(b[8*i:]), le.Uint32(b[8*i+4:])
-		if off > MaxBytes || t > MaxTensors && t != absent {
-			return nil, bad("operand %d is byte %d of tensor %d", i, off, t)
-		}
+		want(off <= MaxBytes && (t <= MaxTensors || t == absent), "operand %d is byte %d of tensor %d", i, off, t)
 		c.Operands[i] = Operand{int(t), int(off)}
 		if t == absent {
 			c.Operands[i].Tensor = None

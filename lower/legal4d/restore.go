@@ -1,61 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package lower
+package legal4d
 
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
-	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
 )
 
-// fourD legalises the graph for an accelerator: every value 4-D where that is
-// possible. The graph gets native outputs; what rebuilds the model's is kept as
-// the reconstruction.
-func (s *State) fourD(integer bool) error {
-	res, err := legal4d.Run(s.Graph, legal4d.Options{AsIs: true, Integer: integer})
-	if err != nil {
-		return err
-	}
-	for _, l := range res.Left {
-		s.warn("no-4d-form", l.Node, "%s %q stays without a 4-D form: %s", l.Op, l.Node, l.Reason)
-	}
-	s.ctx.Rewrites = append(s.ctx.Rewrites, res.Rewrites...)
-	s.Graph, s.reconstruction = res.Native, res.Restore
-	return nil
+// Original is the native graph with the restoring nodes behind it: the
+// original function on 4-D tensors.
+func (r *Result) Original() (*ir.Graph, error) {
+	g := r.Native.Clone()
+	_, err := Rebuild(g, r.Restore)
+	return g, err
 }
 
-// fourDInteger is fourD after quantisation, where weights and scales are known:
-// it keeps every number.
-func (s *State) fourDInteger() error {
-	s.Whole = s.Graph.Clone()
-	return s.fourD(true)
-}
-
-// restoreOutputs is the stage restore-outputs.
-func (s *State) restoreOutputs() (err error) {
-	if s.reconstruction == nil {
-		return nil // on real numbers a quantised model keeps its ranks
-	}
-	s.boundary, err = appendOutputReconstruction(s.Graph, s.reconstruction)
-	s.reconstruction = nil
-	return err
-}
-
-// appendOutputReconstruction continues an integer graph with native outputs by
+// Rebuild continues a graph with native outputs by
 // the graph that rebuilds the model's, and returns the nodes that do so. Data
 // moves as integers while all parts have one quantisation; parts that differ are
 // dequantised, and the output is float.
-func appendOutputReconstruction(g, rebuild *ir.Graph) (map[*ir.Node]bool, error) {
+func Rebuild(g, rebuild *ir.Graph) (_ map[*ir.Node]bool, err error) {
+	defer fail.Catch(&err)
 	a := &appender{g: g, of: map[*ir.Value]*ir.Value{}, made: map[*ir.Node]bool{}}
-	if err := a.join(rebuild.In); err != nil {
-		return nil, err
-	}
+	a.join(rebuild.In)
 	for _, n := range rebuild.Nodes {
-		if err := a.node(n); err != nil {
-			return nil, err
-		}
+		a.node(n)
 	}
 	g.ClearOutputs()
 	for i, v := range rebuild.Out {
@@ -72,9 +44,9 @@ type appender struct {
 }
 
 // join makes the inputs of the other graph the outputs of g with their names.
-func (a *appender) join(in []*ir.Value) error {
+func (a *appender) join(in []*ir.Value) {
 	if len(in) != len(a.g.Out) {
-		return bug.Errorf("%d native outputs, %d are reconstructed", len(a.g.Out), len(in))
+		panic(bug.Errorf("%d native outputs, %d are reconstructed", len(a.g.Out), len(in)))
 	}
 	byName := map[string]*ir.Value{}
 	for i, name := range a.g.OutNames {
@@ -82,11 +54,10 @@ func (a *appender) join(in []*ir.Value) error {
 	}
 	for _, v := range in {
 		if byName[v.Name] == nil {
-			return bug.Errorf("no native output %s", v.Name)
+			panic(bug.Errorf("no native output %s", v.Name))
 		}
 		a.of[v] = byName[v.Name]
 	}
-	return nil
 }
 
 func (a *appender) value(v *ir.Value) *ir.Value {
@@ -100,21 +71,16 @@ func (a *appender) value(v *ir.Value) *ir.Value {
 	return a.of[v]
 }
 
-func (a *appender) node(n *ir.Node) error {
+func (a *appender) node(n *ir.Node) {
 	in := make([]*ir.Value, len(n.In))
 	for i, v := range n.In {
 		in[i] = a.value(v)
 	}
 	q, quantised := oneQuant(n, in)
 	if !quantised && n.Op != op.DequantizeLinear {
-		if err := a.dequantize(in); err != nil {
-			return err
-		}
+		a.dequantize(in)
 	}
-	m, err := a.g.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-	if err != nil {
-		return err
-	}
+	m := fail.Must(a.g.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 	m.Origin = n.Origin
 	a.made[m] = true
 	for i, v := range n.Out {
@@ -123,23 +89,17 @@ func (a *appender) node(n *ir.Node) error {
 		}
 		a.of[v] = m.Out[i]
 	}
-	return nil
 }
 
-// dequantize replaces quantised values by their reals.
-func (a *appender) dequantize(in []*ir.Value) error {
+func (a *appender) dequantize(in []*ir.Value) {
 	for i, v := range in {
 		if v == nil || v.Type.Quant == nil {
 			continue
 		}
-		w, err := quant.Linear(a.g, nil, op.DequantizeLinear, v, v.Type)
-		if err != nil {
-			return err
-		}
+		w := fail.Must(quant.Linear(a.g, nil, op.DequantizeLinear, v, v.Type))
 		a.made[w.Def] = true
 		in[i] = w
 	}
-	return nil
 }
 
 // oneQuant is the quantisation that all data inputs of a moving operator share.
