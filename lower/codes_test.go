@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
 )
 
@@ -24,9 +25,7 @@ var codeForm = regexp.MustCompile(`^[A-Z0-9]+(-[A-Z0-9]+)*$`)
 func TestCodes(t *testing.T) {
 	now := codes(t)
 	data, err := os.ReadFile(codesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	listed := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(listed) < 150 {
 		t.Fatalf("%s lists %d codes", codesFile, len(listed))
@@ -67,7 +66,5 @@ func writeCodes(t *testing.T, listed []string, now map[string]bool) {
 		listed = append(listed, c)
 	}
 	slices.Sort(listed)
-	if err := os.WriteFile(codesFile, []byte(strings.Join(listed, "\n")+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(codesFile, []byte(strings.Join(listed, "\n")+"\n"), 0o666))
 }

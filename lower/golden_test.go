@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/state"
@@ -40,9 +41,7 @@ func TestGolden(t *testing.T) {
 
 func golden(t *testing.T, file string) {
 	a, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	in, want := "", ""
 	for _, f := range a.Files {
 		switch f.Name {
@@ -55,9 +54,7 @@ func golden(t *testing.T, file string) {
 	g := irtest.Parse(t, in)
 	stages, o := settings(t, g, string(a.Comment))
 	s, err := lower.RunStages(g, o, stages...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	got := outcome(s, stages[len(stages)-1])
 	if keeps := []string{"import", "mark", "reference"}; got == irtest.Parse(t, in).String() != slices.Contains(keeps,
 		stages[len(stages)-1]) {
@@ -65,9 +62,7 @@ func golden(t *testing.T, file string) {
 	}
 	if irtest.Update() {
 		a.Files = []txtar.File{{Name: "in.ir", Data: []byte(in)}, {Name: "out", Data: []byte(got)}}
-		if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, os.WriteFile(file, txtar.Format(a), 0o644))
 		return
 	}
 	if got != want {
@@ -107,9 +102,7 @@ func settings(t *testing.T, g *ir.Graph, comment string) (stages []string, o low
 			o.StateBindings = []state.Binding{{Out: out, In: in}}
 		case "stream":
 			axis, err := strconv.Atoi(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			o.Stream = &stream.Options{Axis: axis}
 		default:
 			t.Fatalf("unknown setting %s", k)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -30,9 +31,7 @@ func TestFrontEndIsNoWarning(t *testing.T) {
 }`)
 	r, err := lower.Run(g, lower.Options{Precision: option.Int8, Legalize: true, Libraries: []string{"cmsisnn", "refc"},
 		Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 4, 1)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	has := func(code string) bool {
 		return slices.ContainsFunc(r.Diags, func(d *diag.Diag) bool { return d.Code == code })
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -28,9 +29,7 @@ func uneven(t *testing.T) *ir.Graph {
 	g := ir.New("uneven")
 	add := func(name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 		n, err := g.Add(op.Get("", name), strings.ToLower(name), attrs, 1, in...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		n.Origin = []string{n.Name}
 		return n.Out[0]
 	}
@@ -84,9 +83,7 @@ func TestMixedPrecision(t *testing.T) {
 				Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 6, 3), Source: c.source,
 					BiasCorrection: true}}
 			r, err := lower.Run(g, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			in := quant.SyntheticSamples(float.In, 1, 77)[0]
 			want := irtest.Run(t, float, in)[0]
 			x := in[0]
@@ -94,9 +91,7 @@ func TestMixedPrecision(t *testing.T) {
 				x = ir.QuantiseEven(x, q)
 			}
 			out, err := interp.Run(r.Graph, []*tensor.Dense{x}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			if q := r.Graph.Out[0].Type.Quant; q != nil {
 				out[0] = ir.Dequantise(out[0], q)
 			}

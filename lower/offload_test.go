@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -20,14 +21,10 @@ func TestOffloadKeepsResults(t *testing.T) {
 		g := irtest.Gen(seed, tensor.F32)
 		in := irtest.Inputs(g, seed)
 		want, err := interp.Run(g, in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		k := uint64(0)
 		segs, err := lower.Offload(g, "mla", func(n *ir.Node) bool { k++; return (k*seed)%4 != 0 }, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		irtest.Verify(t, g)
 		for i, s := range segs {
 			irtest.Verify(t, s.Body[0])
@@ -36,9 +33,7 @@ func TestOffloadKeepsResults(t *testing.T) {
 			}
 		}
 		got, err := interp.Run(g, in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		for i := range want {
 			if !tensor.Equal(want[i], got[i]) {
 				t.Fatalf("seed %d: output %d differs", seed, i)

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -25,9 +26,7 @@ func deep(t *testing.T) *ir.Graph {
 	add := func(name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 		names++
 		n, err := g.Add(op.Get("", name), name+string(rune('a'+names)), attrs, 1, in...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		n.Origin = []string{n.Name}
 		return n.Out[0]
 	}
@@ -80,9 +79,7 @@ func TestPropose(t *testing.T) {
 			Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs",
 				BiasCorrection: true}}
 		p, err := lower.Propose(g, o, lower.Goal{Least: least, Ratio: true, Instructions: work})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		t.Logf("%.1f dB wanted: %.1f dB, %.0f instructions, %d layers", least, p.Mixed.Reached, p.Mixed.Instructions,
 			len(p.Layers))
 		return p
@@ -130,9 +127,7 @@ func TestMixIsItsProgram(t *testing.T) {
 		Target: kernel.Options{Core: kernel.Core{DSP: true}},
 		Quant:  quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs", BiasCorrection: true}}
 	p, err := lower.Propose(g, o, goal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	const whole = 4 // int8, int16x8, float32, and one in which all neighbours differ
 	if len(programs) <= whole || len(p.Layers) == 0 {
 		t.Fatalf("%d programs, %+v: the goal asks for no mix", len(programs), p)
@@ -150,13 +145,9 @@ func outputsOf(t *testing.T, g *ir.Graph, samples []quant.Sample) [][]float64 {
 	var list [][]float64
 	for _, s := range samples {
 		in, err := verify.Inputs(s, g.In)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		out, err := interp.Run(g, in, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, err)
 		var row []float64
 		for k, d := range out {
 			d = verify.Dequantised(d, g.Out[k].Type)

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -169,9 +170,7 @@ func TestBisectNamesTheStage(t *testing.T) {
 	for _, name := range []string{"transpose", "absorb", "integer", "dead-channels", "fuse-kernels", "layout"} {
 		t.Run(name, func(t *testing.T) {
 			row, err := lower.Find(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.OK(t, err)
 			right := row.Run
 			defer func() { row.Run = right }()
 			row.Run = func(s *lower.State) error { return errors.Join(right(s), negateWeights(s.Graph)) }

@@ -3,6 +3,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/state"
@@ -26,15 +28,11 @@ func (r *Result) states() ([]schedule.StateBinding, error) {
 func (r *Result) stateValues() map[*ir.Value]bool {
 	m := map[*ir.Value]bool{}
 	for _, t := range r.StateBindings {
-		for _, v := range r.Graph.In {
-			if v.Name == t.In {
-				m[v] = true
-			}
+		if i := slices.Index(ir.Names(r.Graph.In), t.In); i >= 0 {
+			m[r.Graph.In[i]] = true
 		}
-		for i, v := range r.Graph.Out {
-			if r.Graph.OutNames[i] == t.Out {
-				m[v] = true
-			}
+		if i := slices.Index(r.Graph.OutNames, t.Out); i >= 0 {
+			m[r.Graph.Out[i]] = true
 		}
 	}
 	return m

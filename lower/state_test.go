@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/state"
 )
@@ -33,9 +34,7 @@ func TestFloatIntoQuantisedState(t *testing.T) {
 	o := targets()[0].options(g)
 	o.StateBindings = []state.Binding{{Out: "h_out", In: "h"}}
 	r, err := lower.Run(g, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	in, out := r.States[0].In.Type, r.States[0].Out.Type
 	if !in.Quantised() || out.DType != in.DType || !out.Quant.Equal(in.Quant) {
 		t.Errorf("the state is %s, made as %s", in, out)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -120,9 +121,7 @@ func recurrent(t *testing.T, g *ir.Graph, seed uint64) bool {
 func insert(t *testing.T, g *ir.Graph, at *ir.Node, o *ir.OpDef, name string, in ...*ir.Value) *ir.Value {
 	t.Helper()
 	n, err := g.InsertBefore(at, o, name, nil, 1, in...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 	return n.Out[0]
 }
 

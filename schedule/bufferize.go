@@ -3,6 +3,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/program"
@@ -175,15 +177,6 @@ func (b *builder) moved(root, at int) (s span, ok bool) {
 	return s, true
 }
 
-// unused are the operands that the calls of a node do not read.
-func unused(l *call.Lowered) map[int]bool {
-	m := map[int]bool{}
-	for _, i := range l.Unused {
-		m[i] = true
-	}
-	return m
-}
-
 // steps are the nodes with code, with their uses seen through silent nodes:
 // whoever reads the output of a concat that vanished depends on the writers of
 // its parts.
@@ -193,10 +186,9 @@ func (b *builder) steps() []plan.Node {
 	var out []plan.Node
 	for _, n := range b.g.Nodes {
 		l := b.low[n]
-		idle := unused(l)
 		var src, after []int
 		for i, v := range n.In {
-			if v == nil || v.Const != nil || idle[i] {
+			if v == nil || v.Const != nil || slices.Contains(l.Unused, i) {
 				continue
 			}
 			if r, ok := reads[v]; ok {

@@ -23,17 +23,7 @@ type StateBinding struct {
 }
 
 func (a *arrangement) state(p *program.Program, x StateBinding, c *constants) (program.State, error) {
-	s := program.State{In: -1, Out: -1, Init: -1}
-	for i, v := range a.g.In {
-		if v == x.In {
-			s.In = i
-		}
-	}
-	for i, v := range a.g.Out {
-		if v == x.Out && s.Out < 0 {
-			s.Out = i
-		}
-	}
+	s := program.State{In: slices.Index(a.g.In, x.In), Out: slices.Index(a.g.Out, x.Out), Init: -1}
 	if s.In < 0 || s.Out < 0 {
 		return s, bug.Errorf("schedule: state %s = %s is not between an output and an input", x.In, x.Out)
 	}
@@ -59,7 +49,7 @@ func (b *builder) keep(states []StateBinding) {
 	for _, x := range states {
 		i := b.index[x.In]
 		b.kept[i] = b.stateBytes
-		b.stateBytes += max((x.In.Type.Bytes()+program.Align-1)/program.Align, 1) * program.Align
+		b.stateBytes += aligned(max(x.In.Type.Bytes(), 1))
 	}
 }
 

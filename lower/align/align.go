@@ -149,22 +149,20 @@ const named, maxLayers = 6, named + 2
 func (a *analysis) findLayers(needs []*need) {
 	a.layersOf = map[*dim][]layer{}
 	for _, d := range needs {
-		d.x.each(func(t token) bool {
+		for t := range d.x.each {
 			a.layersOf[t.d] = nil
-			return true
-		})
+		}
 	}
 	for i, n := range a.g.Nodes {
 		name := nodeName(n)
 		note := func(x axis) {
-			x.each(func(t token) bool {
+			for t := range x.each {
 				l, asked := a.layersOf[t.d]
 				if asked && len(l) < maxLayers &&
 					!slices.ContainsFunc(l, func(o layer) bool { return o.name == name }) {
 					a.layersOf[t.d] = append(l, layer{i, name})
 				}
-				return true
-			})
+			}
 		}
 		for k := range n.In {
 			if v := n.Input(k); v == nil || v.Const == nil || n.Op.Name == "DequantizeLinear" {
@@ -185,10 +183,9 @@ func (a *analysis) findLayers(needs []*need) {
 // first of them.
 func (a *analysis) layers(d *need) []string {
 	var all []layer
-	d.x.each(func(t token) bool {
+	for t := range d.x.each {
 		all = append(all, a.layersOf[t.d]...)
-		return true
-	})
+	}
 	slices.SortStableFunc(all, func(x, y layer) int { return x.at - y.at })
 	var out []string
 	for _, l := range all {

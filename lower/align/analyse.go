@@ -124,16 +124,29 @@ func (a *analysis) rule(n *ir.Node) {
 
 func (a *analysis) lockAll(n *ir.Node, code, format string, args ...any) {
 	l := lockAt(n, code, format, args...)
-	for i := range n.In {
+	for _, x := range a.axes(n) {
+		x.lock(l)
+	}
+}
+
+// lockParams fixes every axis of the operands behind the first.
+func (a *analysis) lockParams(n *ir.Node, l Lock) {
+	for i := 1; i < len(n.In); i++ {
 		for _, x := range a.in(n, i) {
 			x.lock(l)
 		}
 	}
-	for i := range n.Out {
-		for _, x := range a.out(n, i) {
-			x.lock(l)
-		}
+}
+
+// axes are those of all operands and results.
+func (a *analysis) axes(n *ir.Node) (out []axis) {
+	for i := range n.In {
+		out = append(out, a.in(n, i)...)
 	}
+	for i := range n.Out {
+		out = append(out, a.out(n, i)...)
+	}
+	return out
 }
 
 func lockAt(n *ir.Node, code, format string, args ...any) Lock {

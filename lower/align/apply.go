@@ -47,23 +47,19 @@ func paddedShape(x []axis) []int {
 }
 
 func grown(x []axis) bool {
-	return slices.ContainsFunc(x,
-		func(a axis) bool { return !a.each(func(t token) bool { return t.d.pad*t.inner == 0 }) })
+	for _, a := range x {
+		for t := range a.each {
+			if t.d.pad*t.inner != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // grows reports a node with an operand or result that is padded.
 func (a *analysis) grows(n *ir.Node) bool {
-	for i := range n.In {
-		if grown(a.in(n, i)) {
-			return true
-		}
-	}
-	for i := range n.Out {
-		if grown(a.out(n, i)) {
-			return true
-		}
-	}
-	return false
+	return grown(a.axes(n))
 }
 
 // padConsts gives n its own padded copies of constant operands.
@@ -150,10 +146,8 @@ func padDense(d *tensor.Dense, x []axis, fill func(at []int) float64) *tensor.De
 			from += src[i][c] * stride[i]
 		}
 		switch {
-		case from >= 0 && d.DType.IsFloat():
-			out.SetFloat(e, d.Float(from))
 		case from >= 0:
-			out.SetInt(e, d.Int(from))
+			out.CopyElem(e, d, from)
 		case d.DType.IsFloat():
 			out.SetFloat(e, fill(at))
 		default:

@@ -65,17 +65,11 @@ func (d *dim) root() *dim {
 
 // leaves replaces every dim by the ones that it consists of by now.
 func (a axis) leaves() axis {
-	out := make(axis, 0, len(a))
-	a.each(func(t token) bool {
-		out = append(out, t)
-		return true
-	})
-	return out
+	return slices.AppendSeq(make(axis, 0, len(a)), a.each)
 }
 
-// each calls f with every leaf in turn until it says no, and reports whether it
-// never did.
-func (a axis) each(f func(t token) bool) bool { return a.spanning(1, f) }
+// each goes over the leaves.
+func (a axis) each(yield func(t token) bool) { a.spanning(1, yield) }
 
 // spanning is each with inner elements for one of the axis.
 func (a axis) spanning(inner int, f func(t token) bool) bool {
@@ -103,10 +97,9 @@ func (a axis) size() int {
 
 func (a axis) padded() int {
 	n := a.size()
-	a.each(func(t token) bool {
+	for t := range a.each {
 		n += t.d.pad * t.inner
-		return true
-	})
+	}
 	return n
 }
 
@@ -127,10 +120,9 @@ func (a axis) repeat(k int) axis {
 }
 
 func (a axis) lock(l Lock) {
-	a.each(func(t token) bool {
+	for t := range a.each {
 		t.d.lock(&l)
-		return true
-	})
+	}
 }
 
 // lock keeps the lock that says most, the first of these: a dim that thousands
@@ -142,7 +134,12 @@ func (d *dim) lock(l *Lock) {
 }
 
 func (a axis) free() bool {
-	return !a.each(func(t token) bool { return t.d.held != nil })
+	for t := range a.each {
+		if t.d.held == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // walk goes through the leaves of an axis while its dims are cut: what is ahead,

@@ -83,12 +83,11 @@ func (g *group) freeze() map[*need]Lock {
 // locked is the first lock on the axis that bears on the user, nil without.
 func (d *need) locked() *Lock {
 	var best *Lock
-	d.x.each(func(t token) bool {
+	for t := range d.x.each {
 		if l := t.d.held; l != nil && (best == nil || rank(l.Code) < rank(best.Code)) {
 			best = l
 		}
-		return true
-	})
+	}
 	return best
 }
 

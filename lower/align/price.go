@@ -110,12 +110,11 @@ func (a *analysis) touched(groups []*group) map[*group][]*ir.Node {
 	for _, n := range a.g.Nodes {
 		note := func(x []axis) {
 			for _, y := range x {
-				y.each(func(t token) bool {
+				for t := range y.each {
 					if g := of[t.d]; g != nil && (len(out[g]) == 0 || out[g][len(out[g])-1] != n) {
 						out[g] = append(out[g], n)
 					}
-					return true
-				})
+				}
 			}
 		}
 		for i, v := range n.In {

@@ -99,11 +99,7 @@ func quantAxis(n *ir.Node) int {
 
 func clip(a *analysis, n *ir.Node) {
 	a.sameAxes(n, a.in(n, 0), a.out(n, 0))
-	for i := 1; i < len(n.In); i++ {
-		for _, x := range a.in(n, i) {
-			x.lock(lockAt(n, "broadcast", "a bound of Clip is a scalar"))
-		}
-	}
+	a.lockParams(n, lockAt(n, "broadcast", "a bound of Clip is a scalar"))
 }
 
 // normalised: what stands along the axis bears on every element of it.
@@ -135,11 +131,7 @@ func normalisedFrom(a *analysis, n *ir.Node) {
 	for _, s := range x[axisOf(n):] {
 		s.lock(l)
 	}
-	for i := 1; i < len(n.In); i++ {
-		for _, p := range a.in(n, i) {
-			p.lock(l)
-		}
-	}
+	a.lockParams(n, l)
 	for i := 1; i < len(n.Out); i++ { // mean and deviation
 		a.stretch(n, a.out(n, i), y)
 	}
@@ -169,9 +161,5 @@ func crossChannel(a *analysis, n *ir.Node) {
 	for _, s := range x[1:] {
 		s.lock(l)
 	}
-	for i := 1; i < len(n.In); i++ {
-		for _, p := range a.in(n, i) {
-			p.lock(l)
-		}
-	}
+	a.lockParams(n, l)
 }

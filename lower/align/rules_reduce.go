@@ -75,11 +75,7 @@ func resize(a *analysis, n *ir.Node) {
 		x[i].lock(l)
 		y[i].lock(l)
 	}
-	for i := 1; i < len(n.In); i++ {
-		for _, p := range a.in(n, i) {
-			p.lock(l)
-		}
-	}
+	a.lockParams(n, l)
 }
 
 // resizeKeeps reports an axis that Resize copies: scale 1, or named by sizes

@@ -96,11 +96,7 @@ func pad(a *analysis, n *ir.Node) {
 		}
 		a.same(n, y[d], row)
 	}
-	for i := 1; i < len(n.In); i++ {
-		for _, p := range a.in(n, i) {
-			p.lock(lockAt(n, "pad", "the operands of Pad keep their size"))
-		}
-	}
+	a.lockParams(n, lockAt(n, "pad", "the operands of Pad keep their size"))
 }
 
 func (a *analysis) fixed(size int, l Lock) axis {

@@ -28,17 +28,7 @@ type Binding struct {
 func Indices(g *ir.Graph, bindings []Binding) ([]quant.StateBinding, error) {
 	var out []quant.StateBinding
 	for _, t := range bindings {
-		k := quant.StateBinding{Out: -1, In: -1}
-		for i, n := range g.OutNames {
-			if n == t.Out {
-				k.Out = i
-			}
-		}
-		for i, v := range g.In {
-			if v.Name == t.In {
-				k.In = i
-			}
-		}
+		k := quant.StateBinding{Out: slices.Index(g.OutNames, t.Out), In: slices.Index(ir.Names(g.In), t.In)}
 		if k.Out < 0 || k.In < 0 {
 			return nil, bug.Errorf("state %s=%s is not in the graph", t.Out, t.In)
 		}

@@ -213,19 +213,11 @@ func (r *Runner) stepsOf(in []*tensor.Dense, vs []*ir.Value) (int, error) {
 func put(all *tensor.Dense, k int, d *tensor.Dense) {
 	n := d.Len()
 	for e := range n {
-		if d.DType.IsFloat() {
-			all.SetFloat(k*n+e, d.Float(e))
-		} else {
-			all.SetInt(k*n+e, d.Int(e))
-		}
+		all.CopyElem(k*n+e, d, e)
 	}
 }
 
 // part is index k of the first axis.
 func part(d *tensor.Dense, k int) *tensor.Dense {
-	shape := d.Shape[1:]
-	n := tensor.Count(shape)
-	y := tensor.New(d.DType, shape)
-	tensor.Gather(y, d, []int{n}, []int{1}, k*n)
-	return y
+	return d.Slice(0, k, k+1).Reshaped(d.Shape[1:])
 }

@@ -33,11 +33,7 @@ func shifted(window, frames *tensor.Dense, axis int) *tensor.Dense {
 		if k >= n-hop {
 			src, at = frames, (i/inner/n*hop+k-(n-hop))*inner+i%inner
 		}
-		if y.DType.IsFloat() {
-			y.SetFloat(i, src.Float(at))
-		} else {
-			y.SetInt(i, src.Int(at))
-		}
+		y.CopyElem(i, src, at)
 	}
 	return y
 }

@@ -37,16 +37,13 @@ func (k *checker) window() {
 	k.axis("out_w", "stride_w", "pad_left", "kernel_w", "dilation_w")
 }
 
-// convolution claims input and weights, of elements of size bytes; ok is false
-// where its groups make no sense.
-func (k *checker) convolution(size uint64) (out uint64, ok bool) {
+// convolution claims input and weights, of elements of size bytes, and gives the number of
+// results.
+func (k *checker) convolution(size uint64) (out uint64) {
 	in, channels, groups := k.v("in_c"), k.v("out_c"), k.v("groups")
-	if in%groups != 0 || channels%groups != 0 {
-		k.want(false, "%d groups of %d and %d channels", groups, in, channels)
-		return 0, false
-	}
+	want(in%groups == 0 && channels%groups == 0, "%d groups of %d and %d channels", groups, in, channels)
 	k.window()
-	k.want(k.of("in_h spread_h") <= maxReach && k.of("in_w spread_w") <= maxReach, "spread by %d and %d is too large",
+	want(k.of("in_h spread_h") <= maxReach && k.of("in_w spread_w") <= maxReach, "spread by %d and %d is too large",
 		k.v("spread_h"), k.v("spread_w"))
 	taps := mul(k.of("kernel_h kernel_w"), uint64(in/groups))
 	k.all(macX, k.of("batch in_h in_w in_c"), size)
@@ -56,21 +53,17 @@ func (k *checker) convolution(size uint64) (out uint64, ok bool) {
 	if k.v("transposed") != 0 { // as ONNX counts it: every input element times every tap
 		k.macs = mul(k.of("batch in_h in_w in_c"), uint64(channels/groups), k.of("kernel_h kernel_w"))
 	}
-	return out, true
+	return out
 }
 
 func checkConv2D(k *checker) {
-	if out, ok := k.convolution(1); ok {
-		k.scaled(k.of("out_c"), k.of("out_c"))
-		k.all(macY, out, 1)
-	}
+	out := k.convolution(1)
+	k.scaled(k.of("out_c"), k.of("out_c"))
+	k.all(macY, out, 1)
 }
 
 func checkConv2DBF16(k *checker) {
-	out, ok := k.convolution(2)
-	if !ok {
-		return
-	}
+	out := k.convolution(2)
 	if k.has(2) {
 		k.all(2, k.of("out_c"), 4)
 	}
@@ -134,7 +127,7 @@ func (k *checker) pool(size uint64) {
 
 func checkPool(k *checker) {
 	area := k.of("kernel_h kernel_w")
-	k.want(area <= maxArea, "a window of %d elements", area)
+	want(area <= maxArea, "a window of %d elements", area)
 	k.pool(1)
 }
 
@@ -142,8 +135,8 @@ func checkMaxPoolBF16(k *checker) { k.pool(2) }
 
 func checkSoftmax(k *checker) {
 	least, shift := k.v("diff_min"), k.v("shift")
-	k.want(k.v("axis") <= 4095, "axis is %d, want at most 4095", k.v("axis"))
-	k.want(min(-least, 255)<<uint(shift) <= 1<<31, "diff_min %d shifted by %d", least, shift)
+	want(k.v("axis") <= 4095, "axis is %d, want at most 4095", k.v("axis"))
+	want(min(-least, 255)<<uint(shift) <= 1<<31, "diff_min %d shifted by %d", least, shift)
 	k.map1("outer axis inner", 1, 1)
 	k.cost = mul(k.cost, 3)
 }
@@ -164,9 +157,9 @@ func checkLayerNorm(k *checker) {
 
 func checkGroupNorm(k *checker) {
 	channels, groups := k.v("channels"), k.v("groups")
-	k.want(channels%groups == 0, "%d groups of %d channels", groups, channels)
+	want(channels%groups == 0, "%d groups of %d channels", groups, channels)
 	size := k.of("spatial channels") / uint64(groups)
-	k.want(size <= maxArea, "a group of %d elements", size)
+	want(size <= maxArea, "a group of %d elements", size)
 	k.map1("batch spatial channels", 1, 1)
 	k.all(1, mul(uint64(channels), 2), 4)
 	k.cost = mul(k.cost, 2)
@@ -199,10 +192,8 @@ func checkTable2(k *checker) {
 func (k *checker) affine(i int, n uint64) {
 	for d := k.data(i, n, 16); len(d) > 0; d = d[16:] {
 		bias, shift := int64(binary.LittleEndian.Uint64(d)), int32(binary.LittleEndian.Uint32(d[12:]))
-		if bias > 1<<62 || bias < -1<<62 || shift < 0 || shift > 62 {
-			k.want(false, "operand %s: bias %d and shift %d", k.info.Operands[i].Name, bias, shift)
-			return
-		}
+		want(bias <= 1<<62 && bias >= -1<<62 && shift >= 0 && shift <= 62, "operand %s: bias %d and shift %d",
+			k.info.Operands[i].Name, bias, shift)
 	}
 }
 
@@ -241,7 +232,7 @@ func checkCopyND(k *checker) {
 
 func checkCopyRows(k *checker) {
 	rows, block, yp := k.v("rows"), k.v("block"), k.v("y_pitch")
-	k.want(yp >= block || rows == 1, "y_pitch is %d, less than the block of %d", yp, block)
+	want(yp >= block || rows == 1, "y_pitch is %d, less than the block of %d", yp, block)
 	k.all(0, u(rows-1, k.v("x_pitch"))+uint64(block), 1)
 	k.all(1, u(rows-1, yp)+uint64(block), 1)
 	k.cost = u(rows, block)
@@ -256,10 +247,10 @@ func checkFill(k *checker) {
 func checkPad(k *checker) {
 	size, in, out, before := k.of("elem"), k.sizes("in_dims"), k.sizes("out_dims"), k.list("before")
 	for d := range in.rank {
-		k.want(before[d] >= -maxDim && before[d] <= maxDim, "before is %d in dimension %d", before[d], d)
+		want(before[d] >= -maxDim && before[d] <= maxDim, "before is %d in dimension %d", before[d], d)
 	}
 	k.all(0, in.count, size)
-	k.want(k.v("mode") != 0 || k.has(1), "operand value is missing")
+	want(k.v("mode") != 0 || k.has(1), "operand value is missing")
 	if k.has(1) {
 		k.all(1, 1, size)
 	}
@@ -285,7 +276,7 @@ func checkResize(k *checker) {
 	k.all(0, k.of("batch in_h in_w channels"), 1)
 	sum := u(255, k.samples(1, k.v("out_h"), k.v("taps_h"), k.v("in_h")),
 		k.samples(3, k.v("out_w"), k.v("taps_w"), k.v("in_w")))
-	k.want(sum+k.of("den")/2 < 1<<31, "weights sum up to %d", sum)
+	want(sum+k.of("den")/2 < 1<<31, "weights sum up to %d", sum)
 	out := k.of("batch out_h out_w channels")
 	k.all(5, out, 1)
 	k.cost = mul(out, k.of("taps_h taps_w")+1)
@@ -295,9 +286,6 @@ func checkResize(k *checker) {
 // it, and gives the largest sum of weights of an output element.
 func (k *checker) samples(i int, out, taps, in int64) int64 {
 	index, weight := k.data(i, u(out, taps), 4), k.data(i+1, u(out, taps), 2)
-	if k.err != nil {
-		return 0
-	}
 	most := int64(0)
 	for o := range int(out) {
 		sum := int64(0)
@@ -305,10 +293,8 @@ func (k *checker) samples(i int, out, taps, in int64) int64 {
 		for t := range int(taps) {
 			at := o*int(taps) + t
 			v := int64(int32(binary.LittleEndian.Uint32(index[at*4:])))
-			if first >= 0 && (v < 0 || v >= in) || first < -1 {
-				k.want(false, "operand %s: index %d is out of range", k.info.Operands[i].Name, v)
-				return 0
-			}
+			want(first == -1 || first >= 0 && v >= 0 && v < in, "operand %s: index %d is out of range",
+				k.info.Operands[i].Name, v)
 			w := int64(int16(binary.LittleEndian.Uint16(weight[at*2:])))
 			sum += max(w, -w)
 		}
@@ -319,10 +305,7 @@ func (k *checker) samples(i int, out, taps, in int64) int64 {
 
 func checkGather(k *checker) {
 	size := k.v("index_bytes")
-	if size != 4 && size != 8 {
-		k.want(false, "index_bytes is %d, want 4 or 8", size)
-		return
-	}
+	want(size == 4 || size == 8, "index_bytes is %d, want 4 or 8", size)
 	k.all(0, k.of("outer axis block"), 1)
 	k.all(1, k.of("count"), uint64(size))
 	k.cost = k.of("outer count block")
@@ -337,7 +320,7 @@ func (k *checker) reduce(size uint64) {
 }
 
 func checkReduceSum(k *checker) {
-	k.want(k.v("axis") <= maxArea, "axis is %d, want at most %d", k.v("axis"), maxArea)
+	want(k.v("axis") <= maxArea, "axis is %d, want at most %d", k.v("axis"), maxArea)
 	k.reduce(1)
 }
 

@@ -4,11 +4,11 @@ package lm
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 )
 
 // The checks of this file and of check_ops.go are those of the driver
@@ -32,7 +32,6 @@ type checker struct {
 	values     map[string]int64 // of one word, within their ranges
 	accesses   []access
 	cost, macs uint64
-	err        error
 }
 
 // access is a range of bytes of the working memory.
@@ -43,39 +42,29 @@ type access struct {
 
 // check reports what is wrong with a command, and counts its steps and MACs.
 func (s *Segment) check(c *Command) (cost, macs uint64, err error) {
+	defer fail.Catch(&err)
 	info := InfoOf(c.Op)
-	switch {
-	case info == nil:
-		return 0, 0, fmt.Errorf("opcode %d is unknown", uint16(c.Op))
-	case len(c.Operands) != len(info.Operands):
-		return 0, 0, fmt.Errorf("%d operands, want %d", len(c.Operands), len(info.Operands))
-	case len(c.Params) != info.Words:
-		return 0, 0, fmt.Errorf("%d parameter words, want %d", len(c.Params), info.Words)
-	}
+	want(info != nil, "opcode %d is unknown", uint16(c.Op))
+	want(len(c.Operands) == len(info.Operands), "%d operands, want %d", len(c.Operands), len(info.Operands))
+	want(len(c.Params) == info.Words, "%d parameter words, want %d", len(c.Params), info.Words)
 	for i, o := range c.Operands {
 		what := info.Operands[i]
 		if o.Tensor == None {
-			if !what.Optional || o.Offset != 0 {
-				return 0, 0, fmt.Errorf("operand %s is missing", what.Name)
-			}
+			want(what.Optional && o.Offset == 0, "operand %s is missing", what.Name)
 			continue
 		}
-		if o.Tensor < 0 || o.Tensor >= len(s.Tensors) {
-			return 0, 0, fmt.Errorf("operand %s is tensor %d of %d", what.Name, o.Tensor, len(s.Tensors))
-		}
-		if isConst := s.Tensors[o.Tensor].Role == Const; what.Const && !isConst || what.Out && isConst {
-			return 0, 0, fmt.Errorf("operand %s is a %s tensor", what.Name, s.Tensors[o.Tensor].Role)
-		}
-		if o.Offset < 0 || o.Offset >= s.Tensors[o.Tensor].Bytes() {
-			return 0, 0, fmt.Errorf("operand %s begins at byte %d of %d", what.Name, o.Offset,
-				s.Tensors[o.Tensor].Bytes())
-		}
+		want(o.Tensor >= 0 && o.Tensor < len(s.Tensors), "operand %s is tensor %d of %d", what.Name, o.Tensor,
+			len(s.Tensors))
+		t := &s.Tensors[o.Tensor]
+		isConst := t.Role == Const
+		want((isConst || !what.Const) && !(isConst && what.Out), "operand %s is a %s tensor", what.Name, t.Role)
+		want(o.Offset >= 0 && o.Offset < t.Bytes(), "operand %s begins at byte %d of %d", what.Name, o.Offset, t.Bytes())
 	}
 	k := &checker{s: s, c: c, info: info, at: map[string]int{}, values: map[string]int64{}}
 	k.params()
 	info.check(k)
 	k.overlaps()
-	return k.cost, k.macs, k.err
+	return k.cost, k.macs, nil
 }
 
 // overlaps: a result may lie on an operand only exactly, and only where the
@@ -86,15 +75,8 @@ func (k *checker) overlaps() {
 			if i == j || !a.write || a.lo >= b.hi || b.lo >= a.hi {
 				continue
 			}
-			k.want(k.info.InPlace && !b.write && a.lo == b.lo && a.hi == b.hi, "the result overlaps an operand")
+			want(k.info.InPlace && !b.write && a.lo == b.lo && a.hi == b.hi, "the result overlaps an operand")
 		}
-	}
-}
-
-// want records the first condition that does not hold.
-func (k *checker) want(ok bool, format string, args ...any) {
-	if !ok && k.err == nil {
-		k.err = fmt.Errorf(format, args...)
 	}
 }
 
@@ -131,8 +113,7 @@ var ranges = map[string][2]int64{
 	"rank": {1, MaxDims}, "mode": {0, 3}, "BINARY op": {0, 6}, "op": {0, 2}, "elem": {1, 8}, "index_bytes": other,
 }
 
-// params holds the parameters against their ranges; the lower bound stands for one that is
-// outside. Any number of type float64 is harmless.
+// params holds the parameters against their ranges. Any number of type float64 is harmless.
 func (k *checker) params() {
 	at := 0
 	for _, f := range k.info.Fields {
@@ -145,20 +126,15 @@ func (k *checker) params() {
 				}
 			}
 			v := int64(k.c.Params[at])
-			k.want(v >= r[0] && v <= r[1], "%s is %d, want %d to %d", f.Name, v, r[0], r[1])
-			if v < r[0] || v > r[1] {
-				v = r[0]
-			}
+			want(v >= r[0] && v <= r[1], "%s is %d, want %d to %d", f.Name, v, r[0], r[1])
 			k.values[f.Name] = v
 		}
 		at += f.Kind.Words()
 	}
-	k.want(k.values["act_min"] <= k.values["act_max"], "act_min is %d, act_max %d", k.values["act_min"],
+	want(k.values["act_min"] <= k.values["act_max"], "act_min is %d, act_max %d", k.values["act_min"],
 		k.values["act_max"])
-	if e := k.values["elem"]; e&(e-1) != 0 {
-		k.want(false, "elem is %d, want 1, 2, 4 or 8", e)
-		k.values["elem"] = 1
-	}
+	e := k.values["elem"]
+	want(e&(e-1) == 0, "elem is %d, want 1, 2, 4 or 8", e)
 }
 
 // v is a parameter of one word.
@@ -193,17 +169,14 @@ func (k *checker) has(i int) bool { return k.c.Operands[i].Tensor != None }
 func (k *checker) use(i int, lo, hi int64, size uint64) {
 	o, what := k.c.Operands[i], k.info.Operands[i]
 	if o.Tensor == None {
-		k.want(what.Optional, "operand %s is missing", what.Name)
+		want(what.Optional, "operand %s is missing", what.Name)
 		return
 	}
 	t := &k.s.Tensors[o.Tensor]
 	bytes := uint64(t.Bytes() - o.Offset)
-	if lo < 0 || uint64(hi) >= bytes/size || bytes < size {
-		k.want(false, "operand %s: elements %d to %d of %d bytes, the tensor has %d bytes from there", what.Name, lo,
-			hi, size, bytes)
-		return
-	}
-	k.want(uint64(t.Offset+o.Offset)%min(size, 8) == 0, "operand %s is not aligned to %d bytes", what.Name,
+	want(lo >= 0 && uint64(hi) < bytes/size && bytes >= size,
+		"operand %s: elements %d to %d of %d bytes, the tensor has %d bytes from there", what.Name, lo, hi, size, bytes)
+	want(uint64(t.Offset+o.Offset)%min(size, 8) == 0, "operand %s is not aligned to %d bytes", what.Name,
 		min(size, 8))
 	if t.Role != Const {
 		at := uint64(t.Offset + o.Offset)
@@ -213,20 +186,17 @@ func (k *checker) use(i int, lo, hi int64, size uint64) {
 
 // all is use of the first n elements.
 func (k *checker) all(i int, n, size uint64) {
-	if n == 0 || n > MaxBytes {
-		k.want(n != 0, "operand %s has no elements", k.info.Operands[i].Name)
-		k.want(n <= MaxBytes, "operand %s has too many elements", k.info.Operands[i].Name)
-		return
-	}
+	want(n != 0, "operand %s has no elements", k.info.Operands[i].Name)
+	want(n <= MaxBytes, "operand %s has too many elements", k.info.Operands[i].Name)
 	k.use(i, 0, int64(n)-1, size)
 }
 
 // data are the first n elements of size bytes of a constant operand, nil when
-// it is absent or too short.
+// it is absent.
 func (k *checker) data(i int, n, size uint64) []byte {
 	k.all(i, n, size)
 	o := k.c.Operands[i]
-	if k.err != nil || o.Tensor == None {
+	if o.Tensor == None {
 		return nil
 	}
 	return k.s.Tensors[o.Tensor].Data[o.Offset:][:n*size]
@@ -236,10 +206,8 @@ func (k *checker) data(i int, n, size uint64) []byte {
 func (k *checker) words(i int, n uint64, what string, ok func(v int64) bool) {
 	d := k.data(i, n, 4)
 	for ; len(d) >= 4; d = d[4:] {
-		if v := int64(int32(binary.LittleEndian.Uint32(d))); !ok(v) {
-			k.want(false, "operand %s: %s %d is out of range", k.info.Operands[i].Name, what, v)
-			return
-		}
+		v := int64(int32(binary.LittleEndian.Uint32(d)))
+		want(ok(v), "operand %s: %s %d is out of range", k.info.Operands[i].Name, what, v)
 	}
 }
 
@@ -251,7 +219,7 @@ func (k *checker) shifts(i int, n uint64) {
 // axis checks the positions out*stride - pad + tap*dilation of a window.
 func (k *checker) axis(out, stride, pad, kernel, dilation string) {
 	reach := u(k.v(out)-1, k.v(stride)) + u(k.v(kernel)-1, k.v(dilation)) + uint64(max(k.v(pad), -k.v(pad)))
-	k.want(reach <= maxReach, "a window reaches %d positions far", reach)
+	want(reach <= maxReach, "a window reaches %d positions far", reach)
 }
 
 // space is an iteration space: rank dimensions with steps for some operands.
@@ -265,10 +233,7 @@ type space struct {
 func (k *checker) sizes(name string) space {
 	s := space{rank: int(k.v("rank")), dims: k.list(name), count: 1}
 	for d := range s.rank {
-		if s.dims[d] < 1 || s.dims[d] > maxDim {
-			k.want(false, "dimension %d is %d, want 1 to %d", d, s.dims[d], maxDim)
-			s.dims[d] = 1
-		}
+		want(s.dims[d] >= 1 && s.dims[d] <= maxDim, "dimension %d is %d, want 1 to %d", d, s.dims[d], maxDim)
 		s.count = mul(s.count, uint64(s.dims[d]))
 	}
 	return s
@@ -280,20 +245,14 @@ func (k *checker) reach(i int, s space, step [MaxDims]int64, base int64, size ui
 	lo, hi := base, base
 	for d := range s.rank {
 		v := step[d]
-		if a := max(v, -v); a > maxStep/s.dims[d] {
-			k.want(false, "step %d over dimension %d is too large", v, d)
-			return
-		}
+		want(max(v, -v) <= maxStep/s.dims[d], "step %d over dimension %d is too large", v, d)
 		if v > 0 {
 			hi += v * (s.dims[d] - 1)
 		} else {
 			lo += v * (s.dims[d] - 1)
 		}
 	}
-	if lo < 0 || hi >= MaxBytes {
-		k.want(false, "operand %s: elements %d to %d", k.info.Operands[i].Name, lo, hi)
-		return
-	}
+	want(lo >= 0 && hi < MaxBytes, "operand %s: elements %d to %d", k.info.Operands[i].Name, lo, hi)
 	k.use(i, lo, hi, size)
 }
 
