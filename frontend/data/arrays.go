@@ -279,10 +279,10 @@ func (s *Set) convert(where string, v *ir.Value, a *npz.Array, at int) *tensor.D
 	return tensor.Of(a.Shape, x)
 }
 
-// finite is a tensor of finite numbers.
+// finite is a tensor of finite numbers; NaN is one where the model asks for it: something is missing.
 func finite[T float32 | float64](s *Set, where string, v *ir.Value, shape []int, x []T, at int) *tensor.Dense {
 	for i, f := range x {
-		if f-f != 0 {
+		if f-f != 0 && (f == f || !s.missing[v]) {
 			s.refuse(where, "element %d of the array for input %s is %v, want finite numbers", at+i, v.Name, f)
 		}
 	}

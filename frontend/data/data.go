@@ -66,7 +66,8 @@ type Set struct {
 	bytes int64 // of samples that are held
 	lazy  bool
 	// said are assumptions by input, said once.
-	said map[string]bool
+	said    map[string]bool
+	missing map[*ir.Value]bool // inputs of which NaN stands for nothing
 }
 
 // item is a sample that may have to be read first.
@@ -103,9 +104,10 @@ func Open(paths []string, in []*ir.Value, o Options) (_ *Set, err error) {
 		o.What = "calibration"
 	}
 	fail.Check(o.Spec.Check(ir.Names(in)))
-	s := &Set{opt: o, said: map[string]bool{}}
+	s := &Set{opt: o, said: map[string]bool{}, missing: map[*ir.Value]bool{}}
 	for _, v := range in { // integers of a quantised model stand for reals
-		s.in = append(s.in, &ir.Value{Name: v.Name, Type: op.Meant(v)})
+		w := &ir.Value{Name: v.Name, Type: op.Meant(v)}
+		s.in, s.missing[w] = append(s.in, w), op.AsksForNaN(v)
 	}
 	if len(in) == 0 && len(paths) > 0 {
 		return nil, s.err(strings.Join(paths, ", "), "is for no input: the model has none, or all are bound to "+

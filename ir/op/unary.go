@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -236,6 +237,11 @@ func predicate(name, doc string, attrs []ir.AttrSpec, mk func(n *ir.Node) func(f
 // IsNaN tells which elements are NaN.
 var IsNaN = predicate("IsNaN", "whether x is NaN", nil, func(*ir.Node) func(float64) bool { return math.IsNaN },
 	ir.CForm{F64: "isnan(x) ? 1 : 0"}.Fixed())
+
+// AsksForNaN reports a value of which the graph asks which elements are NaN: these are missing.
+func AsksForNaN(v *ir.Value) bool {
+	return v != nil && slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return u.Node.Op == IsNaN })
+}
 
 // IsInfAttrs are the attributes of IsInf.
 type IsInfAttrs struct {

@@ -4,6 +4,7 @@ package quant
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
@@ -94,19 +95,15 @@ func (c *calibrator) floatMeans() []sampleMeans {
 // and Bias Correction" (2019), the empirical form.
 // want are its means by sample; those of the quantised layer follow from the means of what
 // its weights see.
-func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64) error {
-	q, err := l.constants(nq)
-	if err != nil {
-		return err
-	}
+func (c *calibrator) correctBias(l *lockstep, nf, nq *ir.Node, want [][]float64) (err error) {
+	defer fail.Catch(&err)
+	q := fail.Must(l.constants(nq))
 	p, k := productOf(nf), tensor.As[float32](q[1])
 	got := make([][]float64, len(l.env))
-	if err := forSamples(len(got), []*ir.Node{nf}, func(_, s int) error {
+	fail.Check(forSamples(len(got), []*ir.Node{nf}, func(_, s int) error {
 		got[s] = p.means(tensor.As[float32](l.value(s, nq.In[0], nil)), k, q[2])
 		return nil
-	}); err != nil {
-		return err
-	}
+	}))
 	_, w, ok := params(nq.In[c.rules[nq].weight].Def)
 	if !ok {
 		return nil

@@ -5,6 +5,7 @@ package quant
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -35,7 +36,8 @@ type Tried struct {
 // Where that costs little, every sample is held out once, and the program is made
 // from all of them in the end. With one sample nothing is tried, and the figures
 // are of it; synthetic samples and fixed-point formats are taken as they are.
-func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
+func Calibrate(g *ir.Graph, opt Options) (_ *ir.Graph, _ *Report, err error) {
+	defer fail.Catch(&err)
 	n := len(opt.Samples)
 	opt.memory = &memories{}
 	plain := opt.untried()
@@ -49,9 +51,7 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 	if plain.Method == option.PerLayer || t.triesMethods(opt) {
 		o := plain
 		o.Method = option.PerLayer
-		if err := t.chooseMethods(o); err != nil {
-			return nil, nil, err
-		}
+		fail.Check(t.chooseMethods(o))
 	}
 	best, err := t.try(plain)
 	if err == nil && n >= fewSamples {
@@ -65,16 +65,11 @@ func Calibrate(g *ir.Graph, opt Options) (*ir.Graph, *Report, error) {
 		f.seen.held, f.seen.all.looks = nil, nil
 	}
 	first := best.parts[0]
-	r, err := first.c.report(first.before)
-	if err != nil {
-		return nil, nil, err
-	}
+	r := fail.Must(first.c.report(first.before))
 	out := first.g
 	r.fit = t.folds[0].fit
 	if t.refits(best.opt, n) {
-		if out, r, err = t.refit(best.opt, opt.Samples, r); err != nil {
-			return nil, nil, err
-		}
+		out, r = fail.Must2(t.refit(best.opt, opt.Samples, r))
 	}
 	r.Samples, r.Tried, r.SQNR, r.InSample = n, t.tried, best.worst, false
 	for _, f := range t.folds {
@@ -117,16 +112,11 @@ func (t *trials) refits(o Options, n int) bool {
 }
 
 // refit makes the program from all samples; its figures stay those of held, which did not see some.
-func (t *trials) refit(o Options, all []Sample, held *Report) (*ir.Graph, *Report, error) {
+func (t *trials) refit(o Options, all []Sample, held *Report) (_ *ir.Graph, _ *Report, err error) {
+	defer fail.Catch(&err)
 	o.Samples, o.seen = all, t.whole
-	c, before, err := insert(t.g.Clone(), o)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := c.report(before)
-	if err != nil {
-		return nil, nil, err
-	}
+	c, before := fail.Must2(insert(t.g.Clone(), o))
+	r := fail.Must(c.report(before))
 	r.figures(held)
 	r.Refitted, r.fit = true, all
 	return c.g, r, nil

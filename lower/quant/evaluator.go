@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -383,15 +384,11 @@ func (r *evaluation) giveBack(n *ir.Node, in []*tensor.Dense) {
 }
 
 // run is interp.Run.
-func (e *evaluator) run(in Sample, obs interp.Observer) ([]*tensor.Dense, error) {
-	r, err := e.start(in, obs)
-	if err != nil {
-		return nil, err
-	}
+func (e *evaluator) run(in Sample, obs interp.Observer) (_ []*tensor.Dense, err error) {
+	defer fail.Catch(&err)
+	r := fail.Must(e.start(in, obs))
 	for r.Left() > 0 {
-		if err := r.step(); err != nil {
-			return nil, err
-		}
+		fail.Check(r.step())
 	}
 	e.memory.put(r.memory)
 	return r.Outputs(), nil

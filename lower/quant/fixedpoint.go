@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -255,7 +256,8 @@ func canAct(d *ir.OpDef) bool {
 //
 // QuantizeLinear rounds a value exactly between two codes to the even one, the
 // formula away from zero; Options.SpellRounding writes the formula out.
-func (c *calibrator) fixedActivations(f *FixedPoint) error {
+func (c *calibrator) fixedActivations(f *FixedPoint) (err error) {
+	defer fail.Catch(&err)
 	signed := f.signed(false)
 	var list []*ir.Node
 	c.obs = &observer{stats: map[*ir.Value]*stats{}}
@@ -266,19 +268,14 @@ func (c *calibrator) fixedActivations(f *FixedPoint) error {
 		}
 	}
 	if f.Delta == 0 && len(list) > 0 {
-		s, err := newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory})
-		if err != nil {
-			return err
-		}
+		s := fail.Must(newSurvey(c.g, c.obs, surveyOptions{samples: c.opt.Samples, memory: c.opt.memory}))
 		for v := range c.obs.stats {
 			c.obs.stats[v] = s.of(v, func(int) bool { return true })
 		}
 	}
 	for _, n := range list {
 		s := c.obs.stats[n.Out[0]]
-		if err := c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi))); err != nil {
-			return err
-		}
+		fail.Check(c.fixedActivation(n, f.format(signed, max(-s.lo, s.hi))))
 	}
 	return nil
 }

@@ -3,18 +3,24 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// frontEnd finds the nodes behind a spectrum that stay float: up to what compresses its
-// range, one product with constants (a filter bank) among them. 8 or 16 bits with one
-// scale have no room for the powers of loud and soft bins together.
+// imputes reports a node that reads numbers of which some may be missing: it puts others in their place.
+func imputes(n *ir.Node) bool { return slices.ContainsFunc(n.In, op.AsksForNaN) }
+
+// frontEnd finds the nodes that stay float: what reads missing numbers, and those behind a
+// spectrum, up to what compresses its range, one product with constants (a filter bank) among
+// them. 8 or 16 bits with one scale have no room for the powers of loud and soft bins together.
 func (c *calibrator) frontEnd() {
 	c.front = map[*ir.Node]bool{}
 	products := map[*ir.Value]int{} // on the way from a spectrum, and 1
 	for _, n := range c.g.Nodes {
+		c.front[n] = imputes(n)
 		if n.Op.Spectral {
 			products[n.Out[0]] = 1
 			continue

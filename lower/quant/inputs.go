@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
@@ -69,27 +70,21 @@ type region struct {
 // lose more than 3 dB: in a channel, or of what the first layer makes of them. Where that
 // layer has constant weights, they take up factors that even the channels out. The graph
 // computes the same up to rounding.
-func ScaleInputs(g *ir.Graph, opt Options) error {
+func ScaleInputs(g *ir.Graph, opt Options) (err error) {
+	defer fail.Catch(&err)
 	if opt.FixedWeights != nil || opt.FixedActivations != nil || opt.Source == SyntheticSource ||
 		len(opt.Samples) == 0 {
 		return nil
 	}
-	if err := checkSamples(g.In, opt.Samples); err != nil {
-		return err
-	}
+	fail.Check(checkSamples(g.In, opt.Samples))
 	r := newRegion(g, &opt)
 	if err := r.trace(); err != nil || len(r.cuts) == 0 {
 		return err
 	}
-	ranges, err := r.ranges()
-	if err != nil {
-		return err
-	}
+	ranges := fail.Must(r.ranges())
 	for _, part := range r.parts() {
 		if r.plan(part, ranges) && r.loses(part) {
-			if err := r.rewrite(part); err != nil {
-				return err
-			}
+			fail.Check(r.rewrite(part))
 		}
 	}
 	return nil
@@ -99,13 +94,13 @@ func newRegion(g *ir.Graph, opt *Options) *region {
 	r := &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{}}
 	for i, v := range g.In {
 		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.In == i })
-		if v.Type.DType == tensor.F32 && !state && len(v.Uses()) > 0 {
+		if v.Type.DType == tensor.F32 && !state && len(v.Uses()) > 0 && !op.AsksForNaN(v) {
 			r.begin(v)
 		}
 	}
 	for _, n := range g.Nodes {
 		if len(n.Out) == 1 && n.Out[0].Type.DType == tensor.F32 && slices.ContainsFunc(n.In, varies) &&
-			ofIntegers(n.Out[0]) {
+			(ofIntegers(n.Out[0]) || imputes(n)) {
 			r.begin(n.Out[0])
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -109,7 +110,8 @@ func filledInts(n, x int) []int {
 
 // takeIn makes the Mul and Add of an input part of its quantisation, where what they give is
 // quantised alike everywhere and zero points are integers.
-func (c *converter) takeIn(v *ir.Value) error {
+func (c *converter) takeIn(v *ir.Value) (err error) {
+	defer fail.Catch(&err)
 	m := c.constantStep(v, op.Mul)
 	if m == nil {
 		return nil
@@ -119,9 +121,7 @@ func (c *converter) takeIn(v *ir.Value) error {
 		return nil
 	}
 	y := a.Out[0]
-	if err := c.hoistQuant(y); err != nil {
-		return err
-	}
+	fail.Check(c.hoistQuant(y))
 	t, ok := c.soleQuant(y)
 	if !ok {
 		return nil
@@ -131,10 +131,7 @@ func (c *converter) takeIn(v *ir.Value) error {
 		return nil
 	}
 	v.Type = v.Type.WithQuant(t.DType, q)
-	b, err := c.g.InsertBefore(m, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(t.DType.ONNXCode())}, 1, v)
-	if err != nil {
-		return err
-	}
+	b := fail.Must(c.g.InsertBefore(m, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(t.DType.ONNXCode())}, 1, v))
 	b.Origin, b.Out[0].Type = a.Origin, t
 	for _, u := range slices.Clone(y.Uses()) {
 		c.g.ReplaceUses(u.Node.Out[0], b.Out[0])

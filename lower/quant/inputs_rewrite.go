@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -71,25 +72,19 @@ func positive(n int) bool { return n > 0 }
 
 // rewrite puts a ChannelAffine behind every source of a component, and lets the weights of readers
 // take up what they can.
-func (r *region) rewrite(p *component) error {
+func (r *region) rewrite(p *component) (err error) {
+	defer fail.Catch(&err)
 	now := map[*ir.Value]*ir.Value{}
 	for _, s := range p.sources {
-		v, err := r.affine(s)
-		if err != nil {
-			return err
-		}
+		v := fail.Must(r.affine(s))
 		now[s.v] = v
 	}
 	for _, n := range r.nodes {
-		if err := r.again(n, now); err != nil {
-			return err
-		}
+		fail.Check(r.again(n, now))
 	}
 	for _, c := range p.cuts {
 		if w := r.weights(c); w != nil {
-			if err := r.takeUp(w, r.trails[c.v]); err != nil {
-				return err
-			}
+			fail.Check(r.takeUp(w, r.trails[c.v]))
 		}
 		if c.n == nil {
 			r.g.ReplaceOutput(c.v, now[c.v])

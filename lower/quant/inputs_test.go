@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 
 	"github.com/nncc/nncc/ir"
@@ -316,5 +317,48 @@ func TestMixedUnits(t *testing.T) {
 				t.Errorf("int8 gets %.1f %% right, float %.1f %%", got, float)
 			}
 		})
+	}
+}
+
+// TestMissing: where a model puts numbers in the place of NaN, calibration data may hold it, with
+// units of any kind, and the integer program does the same.
+func TestMissing(t *testing.T) {
+	const src = `graph "imputes" {
+  in %%x : f32[1,6]
+  const %%u : f32[1,6] = rand %d
+  const %%k : f32[] = {%g}
+  const %%w : f32[6,4] = rand 3
+  const %%v : f32[4,4] = rand 4
+  %%mean = Mul(%%u, %%k)
+  %%m = IsNaN(%%x)
+  %%f = Where(%%m, %%mean, %%x)
+  %%h = MatMul(%%f, %%w)
+  %%a = Tanh(%%h)
+  %%y = MatMul(%%a, %%v)
+  out "y" = %%y
+}`
+	for seed := range uint64(6) {
+		g := irtest.Parse(t, fmt.Sprintf(src, seed, math.Pow(10, float64(seed)-3)))
+		dir, r := t.TempDir(), rand.New(rand.NewPCG(seed, 1))
+		all := ramp(t, 64, 1, 6)
+		for i, x := 0, all.Data.([]float32); i < len(x); i++ {
+			if x[i] = float32(r.NormFloat64()); r.IntN(4) == 0 {
+				x[i] = float32(math.NaN())
+			}
+		}
+		s, err := quant.ReadSamples([]string{writeNpy(t, all, dir, "x.npy")}, g.In, npz.Limits{})
+		testenv.OK(t, err)
+		p := g.Clone()
+		opt := quant.Options{Samples: s[:32], Inputs: true}
+		testenv.OK(t, quant.ScaleInputs(p, opt))
+		q, _ := quantised(t, p, opt)
+		var want, got []float64
+		for _, in := range s[32:] {
+			want = append(want, irtest.Run(t, g, in)[0].Floats()...)
+			got = append(got, runInteger(t, q, in)[0].Floats()...)
+		}
+		if db := ratio(want, got); !(db > 15) {
+			t.Errorf("seed %d: %.1f dB\n%s", seed, db, q)
+		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -201,7 +203,7 @@ func (c *calibrator) collect() {
 	}
 	if c.opt.Inputs {
 		for _, v := range c.g.In {
-			if v.Type.DType == tensor.F32 && v.Type.Elems() > 0 && len(v.Uses()) > 0 {
+			if v.Type.DType == tensor.F32 && v.Type.Elems() > 0 && len(v.Uses()) > 0 && !op.AsksForNaN(v) {
 				add(v)
 			}
 		}
@@ -255,7 +257,8 @@ func (c *calibrator) dropIdle() {
 }
 
 // observe has statistics of the values from a run of the float graph on the samples.
-func (c *calibrator) observe() error {
+func (c *calibrator) observe() (err error) {
+	defer fail.Catch(&err)
 	c.obs = &observer{stats: make(map[*ir.Value]*stats, len(c.values)), rows: c.watchRows()}
 	for _, v := range c.values {
 		c.obs.stats[v] = &stats{}
@@ -263,10 +266,7 @@ func (c *calibrator) observe() error {
 	if c.takeSeen() {
 		return nil
 	}
-	s, err := c.survey()
-	if err != nil {
-		return err
-	}
+	s := fail.Must(c.survey())
 	in := func(int) bool { return true }
 	if c.opt.seen != nil {
 		in = c.opt.seen.in
@@ -278,27 +278,23 @@ func (c *calibrator) observe() error {
 		r.rows = s.rowsOf(n, in)
 	}
 	c.narrow()
-	if err := c.sharpen(); err != nil {
-		return err
-	}
+	fail.Check(c.sharpen())
 	c.keepSeen()
 	return nil
 }
 
 // survey is that of all samples, or of those of the options.
-func (c *calibrator) survey() (*survey, error) {
+func (c *calibrator) survey() (_ *survey, err error) {
+	defer fail.Catch(&err)
 	if s := c.opt.seen; s != nil {
 		if s.all.survey == nil {
-			var err error
 			o := surveyOptions{samples: s.all.samples, part: s.all.part, counts: true, heldFrom: s.all.heldFrom,
 				states: c.recurrentNodes(), unseen: s.all.unseen, memory: c.opt.memory}
 			o.look, _ = probes(c.g)
 			if s.all.average {
 				o.means, o.meansOf = c.watchMeans(), s.all.refined
 			}
-			if s.all.survey, err = newSurvey(c.g, c.obs, o); err != nil {
-				return nil, err
-			}
+			s.all.survey = fail.Must(newSurvey(c.g, c.obs, o))
 			s.all.means = byKey(s.all.samples, s.all.survey.means)
 			s.all.peaks = byKey(s.all.samples, s.all.survey.peaks)
 			s.all.looks = byKey(s.all.samples, s.all.survey.looks)
@@ -317,9 +313,7 @@ func (c *calibrator) survey() (*survey, error) {
 			c.means, c.peaks = byKey(c.opt.Samples, s.means), byKey(c.opt.Samples, s.peaks)
 			return s, nil
 		}
-		if err = c.dropSynthetic(err); err != nil {
-			return nil, err
-		}
+		fail.Check(c.dropSynthetic(err))
 	}
 }
 
@@ -478,18 +472,15 @@ func (c *calibrator) rangeFor(k *group, t tensor.DType, m option.Method) affine 
 }
 
 // insert adds the Q/DQ pairs of activations, weights and biases.
-func (c *calibrator) insert() error {
+func (c *calibrator) insert() (err error) {
+	defer fail.Catch(&err)
 	for _, n := range slices.Clone(c.g.Nodes) {
 		if r, ok := c.rules[n]; ok {
-			if err := c.constants(n, r); err != nil {
-				return err
-			}
+			fail.Check(c.constants(n, r))
 		}
 	}
 	for _, v := range c.values {
-		if err := c.pair(v); err != nil {
-			return err
-		}
+		fail.Check(c.pair(v))
 	}
 	return c.spellAffines()
 }
@@ -503,7 +494,8 @@ func (c *calibrator) reads(u ir.Use) (rule, bool) {
 // pair quantises one run-time value. Where a quantised node or the caller makes
 // it, every reader gets the quantised value, so that the integers need not
 // exist in float; of other values only quantised nodes do.
-func (c *calibrator) pair(v *ir.Value) error {
+func (c *calibrator) pair(v *ir.Value) (err error) {
+	defer fail.Catch(&err)
 	at := c.after(v)
 	t := v.Type.WithQuant(c.dataType(v), c.params[v].quant())
 	edges := map[*ir.Node]ir.Type{} // before anything is inserted
@@ -513,10 +505,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 		}
 	}
 	uses := slices.Clone(v.Uses())
-	d, err := linearPair(c.g, at, v, t)
-	if err != nil {
-		return err
-	}
+	d := fail.Must(linearPair(c.g, at, v, t))
 	_, quantised := c.rules[v.Def]
 	quantised = quantised || c.ends[v]
 	all := v.Def == nil || quantised
@@ -524,9 +513,7 @@ func (c *calibrator) pair(v *ir.Value) error {
 		_, reads := c.reads(u)
 		w := d
 		if e, ok := edges[u.Node]; ok && reads {
-			if w, err = c.converted(at, d, e); err != nil {
-				return err
-			}
+			w = fail.Must(c.converted(at, d, e))
 		}
 		if all || reads {
 			c.g.SetInput(u.Node, u.Index, w)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -24,27 +25,20 @@ type weightKey struct {
 const maxAcc = 1 << 30
 
 // constants quantises the parameters of n and its constant operands.
-func (c *calibrator) constants(n *ir.Node, r rule) error {
+func (c *calibrator) constants(n *ir.Node, r rule) (err error) {
+	defer fail.Catch(&err)
 	if r.weight >= 0 {
 		w := n.In[r.weight]
 		q := c.weightQuant(n, r)
-		d, err := c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q))
-		if err != nil {
-			return err
-		}
+		d := fail.Must(c.constant(n, w, w.Type.WithQuant(c.layer[n].Weights, q)))
 		c.g.SetInput(n, r.weight, d)
 		if r.bias >= 0 {
-			if err := c.setBias(n, r.bias, n.In[r.bias].Const.Floats(), q); err != nil {
-				return err
-			}
+			fail.Check(c.setBias(n, r.bias, n.In[r.bias].Const.Floats(), q))
 		}
 	}
 	for _, i := range r.params {
 		v := n.In[i]
-		d, err := c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n))))
-		if err != nil {
-			return err
-		}
+		d := fail.Must(c.constant(n, v, v.Type.WithQuant(tensor.I8, gateQuant(v.Const, gatesOf(n)))))
 		c.g.SetInput(n, i, d)
 	}
 	for _, i := range r.in {
@@ -56,10 +50,7 @@ func (c *calibrator) constants(n *ir.Node, r rule) error {
 			v = c.g.AddConst(v.Name, d)
 		}
 		t := v.Type.WithQuant(c.layer[n].Data, constQuant(v.Const, c.layer[n].Data))
-		d, err := c.constant(n, v, t)
-		if err != nil {
-			return err
-		}
+		d := fail.Must(c.constant(n, v, t))
 		c.g.SetInput(n, i, d)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -38,33 +39,22 @@ type converter struct {
 // Integer rewrites a QDQ graph to integer operators. What cannot be computed
 // on integers stays float between explicit QuantizeLinear and
 // DequantizeLinear nodes.
-func Integer(g *ir.Graph, opt IntegerOptions) error {
+func Integer(g *ir.Graph, opt IntegerOptions) (err error) {
+	defer fail.Catch(&err)
 	c := &converter{g: g, have: map[*ir.Value]form{}, want: map[*ir.Value]ir.Type{}, dq: map[*ir.Value]*ir.Value{},
 		border: map[*ir.Node]ir.Type{}}
 	if !opt.FloatIO {
-		if err := c.quantisedInputs(); err != nil {
-			return err
-		}
+		fail.Check(c.quantisedInputs())
 	}
-	if err := c.quantisedTables(); err != nil {
-		return err
-	}
-	if err := c.integerMoves(); err != nil {
-		return err
-	}
-	if err := c.plainIntegers(); err != nil {
-		return err
-	}
+	fail.Check(c.quantisedTables())
+	fail.Check(c.integerMoves())
+	fail.Check(c.plainIntegers())
 	c.wants()
 	for _, n := range append([]*ir.Node(nil), g.Nodes...) {
-		if err := c.node(n); err != nil {
-			return err
-		}
+		fail.Check(c.node(n))
 	}
 	if !opt.FloatIO {
-		if err := c.quantisedOutputs(); err != nil {
-			return err
-		}
+		fail.Check(c.quantisedOutputs())
 	}
 	c.idleBits()
 	g.RemoveDead()
@@ -204,21 +194,16 @@ func passesQuant(n *ir.Node) bool {
 }
 
 // quantisedInputs lets float inputs that are only quantised come in as integers.
-func (c *converter) quantisedInputs() error {
+func (c *converter) quantisedInputs() (err error) {
+	defer fail.Catch(&err)
 	for i, v := range c.g.In {
 		if !v.Type.DType.IsFloat() {
 			continue
 		}
-		if err := c.takeIn(v); err != nil {
-			return err
-		}
-		if err := c.hoistQuant(v); err != nil {
-			return err
-		}
+		fail.Check(c.takeIn(v))
+		fail.Check(c.hoistQuant(v))
 		if t, ok := c.soleQuant(v); ok {
-			if err := c.replaceInput(i, v, t); err != nil {
-				return err
-			}
+			fail.Check(c.replaceInput(i, v, t))
 		}
 	}
 	return nil
@@ -226,21 +211,17 @@ func (c *converter) quantisedInputs() error {
 
 // quantisedTables quantises constants from which nodes choose at run time and whose
 // choice is quantised: an embedding is a table of integers, a fourth of its bytes.
-func (c *converter) quantisedTables() error {
+func (c *converter) quantisedTables() (err error) {
+	defer fail.Catch(&err)
 	for _, n := range slices.Clone(c.g.Nodes) {
 		if n.Op != op.Gather || n.In[0].Const == nil || !n.In[0].Type.DType.IsFloat() {
 			continue
 		}
 		v := n.In[0]
-		if err := c.hoistQuant(v); err != nil {
-			return err
-		}
+		fail.Check(c.hoistQuant(v))
 		for _, u := range slices.Clone(v.Uses()) {
 			if q := u.Node; q.Op == op.QuantizeLinear && u.Index == 0 {
-				out, err := evalIn(q, nil)
-				if err != nil {
-					return err
-				}
+				out := fail.Must(evalIn(q, nil))
 				c.g.ReplaceUses(q.Out[0], c.g.AddConst(q.Out[0].Name, out[0]))
 				c.g.Remove(q)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -15,7 +16,8 @@ import (
 // same operator on reals between DequantizeLinear and QuantizeLinear of the
 // integers' own quantisation, which is exact since they only move data, or cut
 // it at constants (Clip).
-func (c *converter) integerMoves() error {
+func (c *converter) integerMoves() (err error) {
+	defer fail.Catch(&err)
 	known := c.integerQuants()
 	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
 		if !movesIntegers(n) {
@@ -35,22 +37,13 @@ func (c *converter) integerMoves() error {
 			c.realBounds(in, q.Quant)
 		}
 		for _, i := range movedInputs(n) {
-			d, err := Linear(c.g, n, op.DequantizeLinear, in[i], q)
-			if err != nil {
-				return err
-			}
+			d := fail.Must(Linear(c.g, n, op.DequantizeLinear, in[i], q))
 			in[i] = d
 		}
-		m, err := c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-		if err != nil {
-			return err
-		}
+		m := fail.Must(c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 		m.Origin = n.Origin
 		for i, v := range n.Out {
-			y, err := Linear(c.g, n, op.QuantizeLinear, m.Out[i], q)
-			if err != nil {
-				return err
-			}
+			y := fail.Must(Linear(c.g, n, op.QuantizeLinear, m.Out[i], q))
 			known[y] = q
 			c.g.ReplaceUses(v, y)
 		}
@@ -182,4 +175,79 @@ func linearParams(t ir.Type) (s, z *tensor.Dense, a ir.Attrs) {
 		z.SetInt(i, int64(v))
 	}
 	return tensor.Of([]int{len(q.Scale)}, append([]float32(nil), q.Scale...)), z, ir.Attrs{"axis": ir.Int(q.Axis)}
+}
+
+// ToFloat undoes Integer for one node that no kernel computes on integers: the
+// same operator on reals, between DequantizeLinear of its inputs and
+// QuantizeLinear of its outputs. It returns the float node.
+func ToFloat(g *ir.Graph, n *ir.Node) (_ *ir.Node, err error) {
+	defer fail.Catch(&err)
+	in := append([]*ir.Value(nil), n.In...)
+	for i, v := range n.In {
+		if v == nil || v.Type.Quant == nil {
+			continue
+		}
+		if v.Const != nil {
+			in[i] = g.AddConst(v.Name+".real", ir.Dequantise(v.Const, v.Type.Quant).Cast(tensor.F32))
+			continue
+		}
+		d := fail.Must(sharedDequantize(g, n, v))
+		in[i] = d
+	}
+	if n.Op == op.Requantize { // between the two, nothing
+		y := n.Out[0]
+		w := fail.Must(Linear(g, n, op.QuantizeLinear, in[0], y.Type))
+		w.Type = w.Type.WithQuant(y.Type.DType, y.Type.Quant)
+		w.Def.Origin = n.Origin
+		g.ReplaceUses(y, w)
+		g.Remove(n)
+		return w.Def, nil
+	}
+	m := fail.Must(g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
+	m.Origin, m.Body = n.Origin, n.Body
+	for i, v := range n.Out {
+		w := m.Out[i]
+		if v.Type.Quant != nil {
+			w = fail.Must(Linear(g, n, op.QuantizeLinear, w, v.Type))
+			w.Type = w.Type.WithQuant(v.Type.DType, v.Type.Quant)
+		}
+		g.ReplaceUses(v, w)
+	}
+	g.Remove(n)
+	return m, nil
+}
+
+// sharedDequantize is the DequantizeLinear of v, the one that is there already
+// where an earlier node has it.
+func sharedDequantize(g *ir.Graph, at *ir.Node, v *ir.Value) (*ir.Value, error) {
+	for _, u := range v.Uses() {
+		if u.Node.Op == op.DequantizeLinear && u.Index == 0 && before(g, u.Node, at) {
+			if _, q, ok := params(u.Node); ok && q.Equal(v.Type.Quant) {
+				return u.Node.Out[0], nil
+			}
+		}
+	}
+	return Linear(g, at, op.DequantizeLinear, v, v.Type)
+}
+
+func before(g *ir.Graph, a, b *ir.Node) bool {
+	return g.Index(a) < g.Index(b)
+}
+
+// FoldConstants makes reals of the quantised constants that only float
+// operators read: dequantised at run time they would take RAM, which is scarcer
+// than the flash they take now; those that are outputs of the graph only if so asked.
+func FoldConstants(g *ir.Graph, outputs bool) error {
+	for _, n := range slices.Clone(g.Nodes) {
+		if n.Op != op.DequantizeLinear || !allConst(n) || !outputs && g.IsOutput(n.Out[0]) {
+			continue
+		}
+		out, err := evalIn(n, nil)
+		if err != nil {
+			return err
+		}
+		g.ReplaceUses(n.Out[0], g.AddConst(n.Out[0].Name, out[0]))
+		g.Remove(n)
+	}
+	return nil
 }

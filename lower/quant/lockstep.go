@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -43,7 +44,9 @@ func lockstepInputs(samples []Sample) []Sample {
 
 // runLockstep visits every node of the quantised graph that is also in float
 // (matched by ID), after its inputs and before its evaluation.
-func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node) error) error {
+func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *lockstep, nf, nq *ir.Node) error) (
+	err error) {
+	defer fail.Catch(&err)
 	l := &lockstep{in: lockstepInputs(samples), left: map[*ir.Value]int{}}
 	for _, n := range quantised.Nodes {
 		if n.Op == op.DequantizeLinear {
@@ -70,18 +73,14 @@ func runLockstep(float, quantised *ir.Graph, samples []Sample, visit func(l *loc
 	done := map[*ir.Node]bool{}
 	for _, nq := range slices.Clone(quantised.Nodes) {
 		if nf := byID[nq.ID]; nf != nil {
-			if err := visit(l, nf, nq); err != nil {
-				return err
-			}
+			fail.Check(visit(l, nf, nq))
 		}
 		if nq.Op == op.DequantizeLinear || done[nq] {
 			continue
 		}
 		next := onlyQuantised(nq)
 		done[next] = true
-		if err := l.step(nq, next); err != nil {
-			return err
-		}
+		fail.Check(l.step(nq, next))
 		l.keep = nil
 		clear(l.reals)
 	}

@@ -25,28 +25,34 @@ const costliest, leastCost = 3, 1
 type Loss struct {
 	Layer  string  `json:"layer"`
 	Before float64 `json:"before_db"` // of the worst value that it reads
-	After  float64 `json:"after_db"`  // of its result
+	After  float64 `json:"after_db"`  // of its result, as its worst reader sees that
 }
 
 // added is the noise that the layer adds, as a part of the signal.
 func (l Loss) added() float64 { return math.Pow(10, -l.After/10) - math.Pow(10, -l.Before/10) }
 
 // losses are the layers that add most noise, those that add most first. A layer is what
-// lies between quantised values; db has the ratio of each pair.
-func losses(pairs []floatPair, db []LayerReport) []Loss {
-	ratio := make(map[*ir.Value]float64, len(pairs))
+// lies between quantised values; db is the ratio of a pair as a node that reads it sees that, nil for the whole.
+func losses(pairs []floatPair, db func(k int, n *ir.Node) float64) []Loss {
+	at := make(map[*ir.Value]int, len(pairs))
 	for k, p := range pairs {
-		ratio[p.v] = db[k].SQNR
+		at[p.v] = k
 	}
 	var out []Loss
 	for k, p := range pairs {
-		l := Loss{Before: math.Inf(1), After: db[k].SQNR}
+		l := Loss{Before: math.Inf(1), After: math.Inf(1)}
+		for _, u := range p.v.Uses() {
+			l.After = min(l.After, db(k, u.Node))
+		}
+		if len(p.v.Uses()) == 0 {
+			l.After = db(k, nil)
+		}
 		var names []string
 		seen := map[*ir.Node]bool{}
-		var visit func(v *ir.Value) (quantised bool)
-		visit = func(v *ir.Value) (quantised bool) {
-			if before, ok := ratio[v]; ok {
-				l.Before = min(l.Before, before)
+		var visit func(v *ir.Value, by *ir.Node) (quantised bool)
+		visit = func(v *ir.Value, by *ir.Node) (quantised bool) {
+			if k, ok := at[v]; ok {
+				l.Before = min(l.Before, db(k, by))
 				return true
 			}
 			n := v.Def
@@ -56,14 +62,14 @@ func losses(pairs []floatPair, db []LayerReport) []Loss {
 			seen[n] = true
 			at := len(names)
 			for _, x := range n.In {
-				quantised = x != nil && visit(x) || quantised
+				quantised = x != nil && visit(x, n) || quantised
 			}
 			if quantised {
 				names = slices.Insert(names, at, n.String())
 			}
 			return quantised
 		}
-		visit(p.float)
+		visit(p.float, nil)
 		l.Layer = strings.Join(names[:min(len(names), 4)], ", ")
 		if !math.IsInf(l.Before, 1) && l.Before-l.After >= leastCost {
 			out = append(out, l)

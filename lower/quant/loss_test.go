@@ -10,6 +10,24 @@ import (
 	"github.com/nncc/nncc/ir/irtest"
 )
 
+// TestLostChannel: a layer of which one channel is rounded away is named, not the one that reads it.
+func TestLostChannel(t *testing.T) {
+	for _, head := range []string{"0.0005, 1", "0, 1"} {
+		g := irtest.Parse(t, `graph "channels" {
+	in %x : f32[1,2]
+	const %w : f32[2,2] = {1000, 0, 0, 1}
+	const %v : f32[2,1] = {`+head+`}
+	%a = MatMul(%x, %w) from "trunk"
+	%y = MatMul(%a, %v) from "head"
+	out "y" = %y
+}`)
+		_, r := calibrated(t, g, defaults(samples(g, 16, 1)))
+		if len(r.Costs) == 0 || !strings.Contains(r.Costs[0].Layer, "trunk") {
+			t.Errorf("weights %s, %.1f dB: %v", head, r.SQNR, r.Costs)
+		}
+	}
+}
+
 // TestLost: where a large part cancels out, a warning names the layer that rounded the
 // small part away and what to do, and finer activations need none.
 func TestLost(t *testing.T) {

@@ -119,8 +119,7 @@ func (t *trials) localErrors(f *fold, o Options) (localErrors, error) {
 			f.seen.ranges[m] = c.rangesOf(list, m)
 		}
 	}
-	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{},
-		limits: map[int]limit{}}
+	p := &probing{c: c, ranges: map[int]*[len(methods)]affine{}, at: map[int][]readerKey{}, limits: map[int]limit{}}
 	for v, l := range c.limits {
 		p.limits[v.ID] = l
 	}

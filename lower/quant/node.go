@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -55,7 +56,8 @@ func (c *converter) intForm(v *ir.Value) (form, bool) {
 }
 
 // moves: one data input, outputs keep its quantisation.
-func (c *converter) moves(n *ir.Node) (bool, error) {
+func (c *converter) moves(n *ir.Node) (_ bool, err error) {
+	defer fail.Catch(&err)
 	f, ok := c.intForm(n.In[0])
 	if !ok {
 		return false, nil
@@ -72,9 +74,7 @@ func (c *converter) moves(n *ir.Node) (bool, error) {
 		if in[i], t, ok, err = c.fill(n, in[i], t); !ok || err != nil {
 			return false, err
 		}
-		if in[0], err = c.inType(n, f.v, t); err != nil {
-			return false, err
-		}
+		in[0] = fail.Must(c.inType(n, f.v, t))
 	}
 	if e := clampError(n, t); e > 0 {
 		want, ok := c.want[n.Out[0]]
@@ -82,10 +82,7 @@ func (c *converter) moves(n *ir.Node) (bool, error) {
 			return false, nil
 		}
 		if e > float64(want.Quant.Scale[0])/2 {
-			var err error
-			if in[0], err = c.inType(n, in[0], want); err != nil {
-				return false, err
-			}
+			in[0] = fail.Must(c.inType(n, in[0], want))
 			t = want
 		}
 	}
@@ -293,11 +290,9 @@ func exactInt8(d *tensor.Dense) (int8Const, bool) {
 
 // replace makes the integer node and notes the forms of its outputs. outs nil
 // keeps the output types.
-func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) error {
-	m, err := c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-	if err != nil {
-		return err
-	}
+func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) (err error) {
+	defer fail.Catch(&err)
+	m := fail.Must(c.g.InsertBefore(n, n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 	m.Origin = n.Origin
 	for i, v := range n.Out {
 		w := m.Out[i]
@@ -308,12 +303,52 @@ func (c *converter) replace(n *ir.Node, in []*ir.Value, outs []ir.Type) error {
 		w.Type = outs[i]
 		c.have[v] = form{w, w.Type}
 		if c.g.IsOutput(v) {
-			d, err := c.dequantized(n, c.have[v])
-			if err != nil {
-				return err
-			}
+			d := fail.Must(c.dequantized(n, c.have[v]))
 			c.g.ReplaceUses(v, d)
 		}
 	}
 	return nil
+}
+
+// exact converts an operator whose integer arithmetic is its definition, where a model
+// that is quantised has it: every operand is dequantised, every result quantised. Its
+// constants keep their element types, int32 ones, too.
+func (c *converter) exact(n *ir.Node) (bool, error) {
+	in := make([]*ir.Value, len(n.In))
+	for i, v := range n.In {
+		if v == nil {
+			continue
+		}
+		if f, ok := c.intForm(v); ok {
+			in[i] = f.v
+			continue
+		}
+		if in[i] = c.integers(v); in[i] == nil {
+			return false, nil
+		}
+	}
+	outs := make([]ir.Type, len(n.Out))
+	for i, v := range n.Out {
+		t, ok := c.want[v]
+		if !ok {
+			return false, nil
+		}
+		outs[i] = t
+	}
+	return true, c.replace(n, in, outs)
+}
+
+// integers are the constants that a value is dequantised from, signed ones.
+func (c *converter) integers(v *ir.Value) *ir.Value {
+	if v.Def == nil || v.Def.Op != op.DequantizeLinear || v.Def.In[0].Const == nil {
+		return nil
+	}
+	t, q, ok := params(v.Def)
+	if !ok || t != tensor.I8 && t != tensor.I16 && t != tensor.I32 {
+		return nil
+	}
+	x := v.Def.In[0]
+	w := c.g.AddConst(x.Name, x.Const)
+	w.Type = w.Type.WithQuant(t, q)
+	return w
 }

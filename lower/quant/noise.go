@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -22,22 +23,17 @@ type roundings struct {
 const noiseSamples = 8
 
 // measureRoundings rounds the activations and the weights of a float graph one by one.
-func measureRoundings(g *ir.Graph, opt Options) (*roundings, error) {
+func measureRoundings(g *ir.Graph, opt Options) (_ *roundings, err error) {
+	defer fail.Catch(&err)
 	q := g.Clone()
-	c, before, err := insert(q, opt)
-	if err != nil {
-		return nil, err
-	}
+	c, before := fail.Must2(insert(q, opt))
 	l := newLinks(c.g, before)
 	n := min(len(opt.Samples), noiseSamples)
 	parts := make([]*noiseParts, n)
-	err = forSamples(n, g.Nodes, func(_, i int) (err error) {
+	fail.Check(forSamples(n, g.Nodes, func(_, i int) (err error) {
 		parts[i], err = l.measure(opt.Samples[i*len(opt.Samples)/n])
 		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	}))
 	return l.shares(parts), nil
 }
 
@@ -126,7 +122,8 @@ type noiseParts struct {
 
 // measure runs a sample without roundings of activations, and then with each alone;
 // the weights of one node after the other are those of before.
-func (l *links) measure(in Sample) (*noiseParts, error) {
+func (l *links) measure(in Sample) (_ *noiseParts, err error) {
+	defer fail.Catch(&err)
 	if l.err != nil {
 		return nil, l.err
 	}
@@ -134,33 +131,19 @@ func (l *links) measure(in Sample) (*noiseParts, error) {
 	for i, v := range l.g.In {
 		base[v] = in[i]
 	}
-	if err := l.run(base, base, 0, true); err != nil {
-		return nil, err
-	}
+	fail.Check(l.run(base, base, 0, true))
 	p := &noiseParts{}
 	for _, v := range l.g.Out {
 		p.signal = append(p.signal, energy(l.get(base, v), nil))
 	}
 	for _, v := range l.values {
-		changed, from, err := l.round(base, v)
-		if err != nil {
-			return nil, err
-		}
-		noise, err := l.noise(base, changed, from)
-		if err != nil {
-			return nil, err
-		}
+		changed, from := fail.Must2(l.round(base, v))
+		noise := fail.Must(l.noise(base, changed, from))
 		p.values = append(p.values, noise)
 	}
 	for _, n := range l.nodes {
-		changed, err := l.exact(base, n)
-		if err != nil {
-			return nil, err
-		}
-		noise, err := l.noise(base, changed, l.order[n])
-		if err != nil {
-			return nil, err
-		}
+		changed := fail.Must(l.exact(base, n))
+		noise := fail.Must(l.noise(base, changed, l.order[n]))
 		p.weights = append(p.weights, noise)
 	}
 	return p, nil
@@ -168,25 +151,20 @@ func (l *links) measure(in Sample) (*noiseParts, error) {
 
 // round rounds a value for all that read it rounded, and gives the place of the first of
 // these.
-func (l *links) round(base map[*ir.Value]*tensor.Dense, v *ir.Value) (map[*ir.Value]*tensor.Dense, int, error) {
+func (l *links) round(base map[*ir.Value]*tensor.Dense, v *ir.Value) (_ map[*ir.Value]*tensor.Dense, _ int, err error) {
+	defer fail.Catch(&err)
 	changed, from := map[*ir.Value]*tensor.Dense{}, len(l.g.Nodes)
 	for n, x := range l.real {
 		if x != v {
 			continue
 		}
-		q, err := ir.EvalOn(n.In[0].Def, func(w *ir.Value) *tensor.Dense { return l.get(base, w) })
-		if err != nil {
-			return nil, 0, err
-		}
-		d, err := ir.EvalOn(n, func(w *ir.Value) *tensor.Dense {
+		q := fail.Must(ir.EvalOn(n.In[0].Def, func(w *ir.Value) *tensor.Dense { return l.get(base, w) }))
+		d := fail.Must(ir.EvalOn(n, func(w *ir.Value) *tensor.Dense {
 			if w == n.In[0] {
 				return q[0]
 			}
 			return l.get(base, w)
-		})
-		if err != nil {
-			return nil, 0, err
-		}
+		}))
 		changed[n.Out[0]], from = d[0], min(from, l.order[n])
 	}
 	return changed, from, nil

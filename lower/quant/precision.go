@@ -275,9 +275,9 @@ func (c *calibrator) leastScale16(n *ir.Node, r rule, in func(i int) float64) fl
 	return 0
 }
 
-// curveScale is the least scale of int16 results, from the given one on, with which straight lines between the points of
-// a table miss f by less than curveError steps: finer steps would not be right. One that would take more than curveBits
-// of the result is not looked for.
+// curveScale is the least scale of int16 results, from the given one on, with which straight
+// lines between the points of a table miss f by less than curveError steps: finer steps would
+// not be right. One that would take more than curveBits of the result is not looked for.
 func curveScale(f func(v float64) float64, scale float64) float64 {
 	const finer = 32
 	reals := make([]float64, 1<<16+1)
@@ -299,7 +299,7 @@ func curveScale(f func(v float64) float64, scale float64) float64 {
 	return scale
 }
 
-// curveBits is how many bits of a result its table may take: a layer in float costs hundreds of instructions an element.
+// curveBits is how many bits of a result its table may take: a layer in float costs hundreds of instructions.
 const curveBits = 4
 
 // wholeLines is the scale, or the one with which the range ends at the next point of a table where f leaves it between

@@ -52,8 +52,7 @@ func probes(g *ir.Graph) (names []string, mute []bool) {
 	for _, v := range g.Out {
 		quiet := false
 		for v.Def != nil && len(v.Def.In) > 0 && v.Def.In[0] != nil && v.Def.In[0].Const == nil &&
-			v.Def.In[0].Type.DType.IsFloat() &&
-			(v.Def.Op.Quant == ir.QMove || v.Def.Op.OutQuant != nil) {
+			v.Def.In[0].Type.DType.IsFloat() && (v.Def.Op.Quant == ir.QMove || v.Def.Op.OutQuant != nil) {
 			levels := v.Def.Op.OutQuant != nil
 			if v = v.Def.In[0]; levels {
 				add(v)

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -140,40 +141,29 @@ type recurrence struct {
 
 // recurrent converts an LSTM or GRU to one QLSTM or QGRU a direction. ONNX's
 // weights have the directions in front; Y is [steps, dirs, batch, H].
-func (c *converter) recurrent(n *ir.Node) (bool, error) {
+func (c *converter) recurrent(n *ir.Node) (_ bool, err error) {
+	defer fail.Catch(&err)
 	if !integerRecurrent(n) {
 		return false, nil
 	}
-	geo, err := op.RNNGeometry(n)
-	if err != nil {
-		return false, err
-	}
+	geo := fail.Must(op.RNNGeometry(n))
 	r := &recurrence{converter: c, n: n, geo: geo, from: map[int]int{}}
 	if ok, err := r.operands(); !ok || err != nil {
 		return false, err
 	}
 	results := map[int][]*ir.Value{}
 	for d := range geo.Dirs() {
-		m, err := r.direction(d)
-		if err != nil {
-			return false, err
-		}
+		m := fail.Must(r.direction(d))
 		for i := range n.Out {
 			if k, ok := r.from[i]; ok {
-				v, err := r.shaped(m.Out[k], i)
-				if err != nil {
-					return false, err
-				}
+				v := fail.Must(r.shaped(m.Out[k], i))
 				results[i] = append(results[i], v)
 			}
 		}
 	}
 	for i := range n.Out {
 		if list := results[i]; len(list) > 0 {
-			v, err := r.joined(list, i)
-			if err != nil {
-				return false, err
-			}
+			v := fail.Must(r.joined(list, i))
 			c.have[n.Out[i]] = form{v, v.Type}
 		}
 	}
@@ -272,7 +262,8 @@ func (r *recurrence) fits() bool {
 }
 
 // direction is the integer node of direction d.
-func (r *recurrence) direction(d int) (*ir.Node, error) {
+func (r *recurrence) direction(d int) (_ *ir.Node, err error) {
+	defer fail.Catch(&err)
 	c, n := r.converter, r.n
 	w, rec := c.direction(r.w, d), c.direction(r.r, d)
 	in := []*ir.Value{r.x.v, w, rec}
@@ -283,16 +274,10 @@ func (r *recurrence) direction(d int) (*ir.Node, error) {
 	} else {
 		b, rb = r.biases(d, ".bias", w, r.x.t.Quant, 0), r.biases(d, ".recurrence_bias", rec, r.hidden.Quant, rows)
 	}
-	state, err := r.given(stateInput[n.Op], d, r.state)
-	if err != nil {
-		return nil, err
-	}
+	state := fail.Must(r.given(stateInput[n.Op], d, r.state))
 	def, attrs := op.QGRU, ir.Attrs{"state_scale_power": ir.Int(r.power)}
 	if n.Op == op.LSTM {
-		h, err := r.given(5, d, r.hidden)
-		if err != nil {
-			return nil, err
-		}
+		h := fail.Must(r.given(5, d, r.hidden))
 		def, attrs = op.QLSTM, ir.Attrs{"cell_scale_power": ir.Int(r.power)}
 		if limit := math.Ldexp(r.geo.CellClip, -r.power); limit < math.MaxInt16 {
 			attrs["cell_clip"] = ir.Int(max(int(limit), 1))
@@ -313,10 +298,7 @@ func (r *recurrence) direction(d int) (*ir.Node, error) {
 		name += ".reverse"
 	}
 	attrs["direction"] = ir.Str(dir)
-	m, err := c.g.InsertBefore(n, def, name, attrs, r.outs, in...)
-	if err != nil {
-		return nil, err
-	}
+	m := fail.Must(c.g.InsertBefore(n, def, name, attrs, r.outs, in...))
 	m.Origin = n.Origin
 	for i, v := range m.Out {
 		t := r.hidden
@@ -329,7 +311,8 @@ func (r *recurrence) direction(d int) (*ir.Node, error) {
 }
 
 // given is the part of an initial state for direction d, [batch, H]; nil for zeros.
-func (r *recurrence) given(i, d int, t ir.Type) (*ir.Value, error) {
+func (r *recurrence) given(i, d int, t ir.Type) (_ *ir.Value, err error) {
+	defer fail.Catch(&err)
 	c, n := r.converter, r.n
 	v := n.Input(i)
 	if zeroState(v) {
@@ -337,22 +320,14 @@ func (r *recurrence) given(i, d int, t ir.Type) (*ir.Value, error) {
 	}
 	f, ok := c.intForm(v)
 	if !ok {
-		q, err := Linear(c.g, n, op.QuantizeLinear, v, v.Type.WithQuant(t.DType, t.Quant))
-		if err != nil {
-			return nil, err
-		}
+		q := fail.Must(Linear(c.g, n, op.QuantizeLinear, v, v.Type.WithQuant(t.DType, t.Quant)))
 		q.Type = q.Type.WithQuant(t.DType, t.Quant)
 		f = form{q, q.Type}
 	}
-	x, err := c.inType(n, f.v, t)
-	if err != nil {
-		return nil, err
-	}
+	x := fail.Must(c.inType(n, f.v, t))
 	if r.geo.Dirs() > 1 {
 		at := func(k int) *ir.Value { return c.g.AddConst(v.Name+".direction", tensor.Ints(k)) }
-		if x, err = r.moved(op.Slice, v.Name+".of_direction", nil, x, at(d), at(d+1), at(0)); err != nil {
-			return nil, err
-		}
+		x = fail.Must(r.moved(op.Slice, v.Name+".of_direction", nil, x, at(d), at(d+1), at(0)))
 	}
 	return r.reshaped(x, v.Name+".state", r.geo.Batch, r.geo.Hidden)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -201,25 +202,21 @@ func powerCovering(top float64) int {
 
 // insertStates gives the states of n their types: once all others have Q/DQ
 // nodes, which read the int16 value then.
-func (c *calibrator) insertStates() error {
+func (c *calibrator) insertStates() (err error) {
+	defer fail.Catch(&err)
 	for _, n := range append([]*ir.Node(nil), c.g.Nodes...) {
 		s := c.states[n]
 		if s == nil {
 			continue
 		}
 		q := ir.PerTensor(float32(math.Ldexp(1, s.power)), 0)
-		if err := c.insertGiven(n, s, q); err != nil {
-			return err
-		}
+		fail.Check(c.insertGiven(n, s, q))
 		if s.last == nil {
 			continue
 		}
 		pair := c.g.Out
 		uses := append([]ir.Use(nil), s.last.Uses()...)
-		d, err := c.statePair(c.g.Next(n), s.last, q)
-		if err != nil {
-			return err
-		}
+		d := fail.Must(c.statePair(c.g.Next(n), s.last, q))
 		for _, u := range uses {
 			c.g.SetInput(u.Node, u.Index, d)
 		}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
@@ -113,6 +114,19 @@ func (n *noise) within(want, got *tensor.Dense, l limit) {
 	}
 }
 
+// noise is that of a value as the layer sees it: by the weights of its channels.
+func (r *channelReader) noise(want, got *tensor.Dense, l limit) (n noise) {
+	for i, k := 0, want.Len(); i < k; i++ {
+		v := l.clip(want.Float(i))
+		if e := v - l.clip(got.Float(i)); v-v == 0 {
+			power := r.power[i/r.inner%len(r.power)]
+			n.signal += float64(power * v * v)
+			n.err += float64(power * e * e)
+		}
+	}
+	return n
+}
+
 func (n *noise) db() float64 {
 	switch {
 	case !(n.err > 0):
@@ -157,7 +171,14 @@ func (c *calibrator) report(before *ir.Graph) (*Report, error) {
 	for k := range r.Layers {
 		r.Layers[k].SQNR = sum(func(x sideBySide) noise { return x.layers[k] })
 	}
-	r.SQNR, r.Costs = maxDB, losses(c.pairs(), r.Layers)
+	pairs := c.pairs()
+	r.SQNR, r.Costs = maxDB, losses(pairs, func(k int, n *ir.Node) float64 {
+		j := slices.IndexFunc(pairs[k].readers, func(r channelReader) bool { return r.n == n })
+		if j >= 0 && len(results[0].seen[k]) > j {
+			return sum(func(x sideBySide) noise { return x.seen[k][j] })
+		}
+		return r.Layers[k].SQNR
+	})
 	for k, name := range c.g.OutNames {
 		if db := sum(func(x sideBySide) noise { return x.outs[k] }); db < r.SQNR || k == 0 {
 			r.SQNR, r.worst = db, name
@@ -207,7 +228,7 @@ func (c *calibrator) pairs() []floatPair {
 		if !ok || x.Def != nil && x.Def.Op == op.DequantizeLinear { // a change of precision
 			continue
 		}
-		p := floatPair{n.Out[0], x, x.Name, unlimited}
+		p := floatPair{n.Out[0], x, x.Name, unlimited, channelReaders(n.Out[0])}
 		if l, ok := c.limits[x]; ok {
 			p.limit = l
 		}
@@ -223,6 +244,48 @@ type floatPair struct {
 	float *ir.Value // in the quantised graph, which has it, too
 	name  string
 	limit limit
+	// readers see channels apart: one that is lost may be what counts.
+	readers []channelReader
+}
+
+// channelReader is a layer with constant weights and the energy of those that see each channel of its input.
+type channelReader struct {
+	n     *ir.Node
+	power []float64
+	inner int // elements of a channel, one behind the other
+}
+
+func channelReaders(v *ir.Value) (list []channelReader) {
+	for _, u := range v.Uses() {
+		n := u.Node
+		if u.Index != 0 || weightAxis(n) < 0 {
+			continue
+		}
+		w, _ := constData(n.In[1])
+		if w == nil || n.Op != op.Conv && n.Op != op.ConvTranspose && len(w.Shape) != 2 {
+			continue
+		}
+		shape, axis, perGroup := v.Type.Shape, 1-weightAxis(n), 0
+		r := channelReader{n: n, inner: 1}
+		channels := shape[len(shape)-1]
+		if n.Op == op.Conv || n.Op == op.ConvTranspose {
+			channels, r.inner = shape[1], tensor.Count(shape[2:])
+		}
+		if n.Op == op.Conv {
+			perGroup = w.Shape[0] / ir.AttrsOf[op.GroupAttr](n).Group
+		}
+		r.power = make([]float64, channels)
+		st := tensor.Strides(w.Shape)
+		for i := range w.Len() {
+			ch := i / st[axis] % w.Shape[axis]
+			if perGroup > 0 {
+				ch += i / st[0] / perGroup * w.Shape[1]
+			}
+			r.power[ch] += w.Float(i) * w.Float(i)
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 // comparedIn says which float values are compared.
@@ -235,7 +298,10 @@ func comparedIn(pairs []floatPair) func(v *ir.Value) bool {
 }
 
 // sideBySide is the noise of pairs and outputs on one sample.
-type sideBySide struct{ layers, outs []noise }
+type sideBySide struct {
+	layers, outs []noise
+	seen         [][]noise // of pairs, by their readers
+}
 
 // compare runs the float graph beside the quantised one: a float value is dropped
 // once it has been compared. looked are the outputs and, behind them, the quantised values of
@@ -243,7 +309,7 @@ type sideBySide struct{ layers, outs []noise }
 func compare(float, quantised *evaluator, pairs []floatPair, names []string, in Sample) (res sideBySide,
 	looked []*tensor.Dense, err error) {
 	found := newLook(names)
-	res = sideBySide{make([]noise, len(pairs)), make([]noise, len(float.g.Out))}
+	res = sideBySide{make([]noise, len(pairs)), make([]noise, len(float.g.Out)), make([][]noise, len(pairs))}
 	left, want := map[string]int{}, map[string]*tensor.Dense{}
 	at := make(map[*ir.Value]int, len(pairs))
 	for k, p := range pairs {
@@ -274,6 +340,9 @@ func compare(float, quantised *evaluator, pairs []floatPair, names []string, in 
 		until(func() bool { return want[p.name] != nil })
 		if w := want[p.name]; w != nil {
 			res.layers[k].within(w, d, p.limit)
+			for _, r := range p.readers {
+				res.seen[k] = append(res.seen[k], r.noise(w, d, p.limit))
+			}
 		}
 		if left[p.name]--; left[p.name] == 0 {
 			delete(want, p.name)

@@ -76,9 +76,8 @@ func (o *surveyOptions) needs() map[*ir.Node]bool {
 // newSurvey runs g. Watched are values that have stats, and rows of nodes.
 func newSurvey(g *ir.Graph, o *observer, opt surveyOptions) (*survey, error) {
 	n := len(opt.samples)
-	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{},
-		means: make([]sampleMeans, n), looks: make([][]*tensor.Dense, n),
-		peaks: make([][]float64, n)}
+	s := &survey{part: opt.part, values: map[int]*surveyed{}, rows: map[int][][]row{}, means: make([]sampleMeans, n),
+		looks: make([][]*tensor.Dense, n), peaks: make([][]float64, n)}
 	if s.part == nil {
 		s.part = make([]int, n)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// TestCurveScale: a function of int16 over a drawn range has an interpolated table that is as near as nncc wants it, for
-// some bits of its result; without that it often has none.
+// TestCurveScale: a function of int16 over a drawn range has an interpolated table that is as near as nncc wants it,
+// for some bits of its result; without that it often has none.
 func TestCurveScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	before := 0
@@ -40,7 +40,8 @@ func TestCurveScale(t *testing.T) {
 				before++
 			}
 			scale := curveScale(func(v float64) float64 { return n.Op.Scalar(n, v*in.scale) }, out.scale)
-			if e := off(scale); e >= curveError && off(15*out.scale) < curveError || scale < out.scale || scale > 16*out.scale {
+			e := off(scale)
+			if e >= curveError && off(15*out.scale) < curveError || scale < out.scale || scale > 16*out.scale {
 				t.Errorf("%s of %g to %g: %.1f steps off with the scale %g, %g before", name, lo, hi, e, scale,
 					out.scale)
 			}
