@@ -32,10 +32,21 @@ static int32_t mla_ranged(mla_command *c, char letter)
         char letter;
         int32_t lo, hi;
     } ranges[] = {
-        {'n', 1, MLA_MAX_DIM},   {'p', 0, MLA_MAX_DIM},    {'q', -MLA_MAX_DIM, MLA_MAX_DIM}, {'c', 1, MLA_MAX_BYTES},
-        {'b', 0, MLA_MAX_BYTES}, {'r', 0, MLA_MAX_REACH},  {'t', 0, MLA_MAX_STEP},           {'a', 1, MLA_MAX_AREA},
-        {'f', 0, 1},             {'z', -128, 127},         {'o', -256, 256},                 {'s', -62, 31},
-        {'h', 0, 31},            {'u', 0, INT32_MAX},      {'k', 1, MLA_DIMS},
+        {'n', 1, MLA_MAX_DIM},
+        {'p', 0, MLA_MAX_DIM},
+        {'q', -MLA_MAX_DIM, MLA_MAX_DIM},
+        {'c', 1, MLA_MAX_BYTES},
+        {'b', 0, MLA_MAX_BYTES},
+        {'r', 0, MLA_MAX_REACH},
+        {'t', 0, MLA_MAX_STEP},
+        {'a', 1, MLA_MAX_AREA},
+        {'f', 0, 1},
+        {'z', -128, 127},
+        {'o', -256, 256},
+        {'s', -62, 31},
+        {'h', 0, 31},
+        {'u', 0, INT32_MAX},
+        {'k', 1, MLA_DIMS},
     };
 
     for (uint32_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {

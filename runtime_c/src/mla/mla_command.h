@@ -172,8 +172,8 @@ void mla_window_ok(mla_command *c, int32_t out, int32_t stride, int32_t pad, int
 int32_t mla_has(const mla_command *c, uint32_t i);
 
 /*
- * Operand i, of which elements 0 to n-1 of size bytes are read; NULL where it is absent, as it may be, or the command has failed.
- * n > 0; size 16 is aligned to 8.
+ * Operand i, of which elements 0 to n-1 of size bytes are read; NULL where it is absent, as it may be, or the command
+ * has failed. n > 0; size 16 is aligned to 8.
  */
 const void *mla_read(mla_command *c, uint32_t i, uint64_t n, uint32_t size);
 
@@ -196,12 +196,11 @@ int32_t mla_ready(mla_command *c);
 /* The operation of an opcode, or NULL. */
 const mla_operation *mla_operation_of(uint32_t opcode);
 
-mla_perform_fn mla_do_conv2d, mla_do_depthwise, mla_do_matmul, mla_do_add, mla_do_mul, mla_do_avg_pool,
-    mla_do_max_pool, mla_do_softmax, mla_do_layer_norm, mla_do_group_norm, mla_do_table256, mla_do_table2,
-    mla_do_xor80, mla_do_scale_shift, mla_do_prelu, mla_do_sum, mla_do_div, mla_do_binary, mla_do_copy_nd,
-    mla_do_copy_rows, mla_do_fill, mla_do_pad, mla_do_resize_nearest, mla_do_resize, mla_do_gather, mla_do_reduce_sum,
-    mla_do_reduce_max, mla_do_reduce_min, mla_do_arg_max, mla_do_arg_min, mla_do_where, mla_do_conv2d_bf16,
-    mla_do_max_pool_bf16, mla_do_binary_bf16, mla_do_table_bf16, mla_do_to_bf16, mla_do_from_bf16, mla_do_quantize,
-    mla_do_dequantize;
+mla_perform_fn mla_do_conv2d, mla_do_depthwise, mla_do_matmul, mla_do_add, mla_do_mul, mla_do_avg_pool, mla_do_max_pool,
+    mla_do_softmax, mla_do_layer_norm, mla_do_group_norm, mla_do_table256, mla_do_table2, mla_do_xor80,
+    mla_do_scale_shift, mla_do_prelu, mla_do_sum, mla_do_div, mla_do_binary, mla_do_copy_nd, mla_do_copy_rows,
+    mla_do_fill, mla_do_pad, mla_do_resize_nearest, mla_do_resize, mla_do_gather, mla_do_reduce_sum, mla_do_reduce_max,
+    mla_do_reduce_min, mla_do_arg_max, mla_do_arg_min, mla_do_where, mla_do_conv2d_bf16, mla_do_max_pool_bf16,
+    mla_do_binary_bf16, mla_do_table_bf16, mla_do_to_bf16, mla_do_from_bf16, mla_do_quantize, mla_do_dequantize;
 
 #endif /* MLA_COMMAND_H */

@@ -37,7 +37,7 @@ static inline nncc_c32 nncc_c32_mul(nncc_c32 a, const int16_t *w)
     a.im >>= 15;
     {
         const nncc_c32 v = {a.re * re - a.im * im + ((low_re * re - low_im * im + 0x4000) >> 15),
-                             a.re * im + a.im * re + ((low_re * im + low_im * re + 0x4000) >> 15)};
+                            a.re * im + a.im * re + ((low_re * im + low_im * re + 0x4000) >> 15)};
         return v;
     }
 }
