@@ -28,7 +28,8 @@ func drawCurved(t *testing.T, seed uint64) *ir.Graph {
 		x, y := fmt.Sprintf("%%v%d", i), fmt.Sprintf("%%v%d", i+1)
 		fmt.Fprintf(&b, "  const %%k%d : f32[] = {%g}\n  %%m%d = Mul(%s, %%k%d) from \"m%d\"\n", i,
 			math.Pow(10, 2*r.Float64()-1), i, x, i, i)
-		fmt.Fprintf(&b, "  %%f%d = %s(%%m%d) from \"f%d\"\n", i, one("Gelu", "Sigmoid", "Tanh", "HardSwish", "Elu", "Softplus",
+		fmt.Fprintf(&b, "  %%f%d = %s(%%m%d) from \"f%d\"\n", i, one("Gelu", "Sigmoid", "Tanh", "HardSwish", "Elu",
+			"Softplus",
 			"LeakyRelu", "Selu", "Erf", "Celu", "Mish", "Abs", "Neg"), i, i)
 		last := fmt.Sprintf("%%f%d", i)
 		fmt.Fprintf(&b, "  const %%w%d : f32[4,4,3,3] = rand %d\n", i, seed*10+uint64(i))

@@ -84,7 +84,8 @@ func staticScales(c *pass.Ctx, g *ir.Graph) (diag.List, error) {
 		return nil, err
 	}
 	return diag.List{diag.Notef("static-scales", names[0], "%d tensors that the model quantises at run time get fixed "+
-		"scales from --calib, which takes fewer instructions; --precision float32 keeps the model's way", len(names))}, err
+		"scales from --calib, which takes fewer instructions; --precision float32 keeps the model's way",
+		len(names))}, err
 }
 
 func (s *State) staticScales() error {

@@ -69,7 +69,8 @@ func TestStaticScales(t *testing.T) {
 						return n.Op == op.DynamicQuantizeLinear
 					})
 					if want := o.source != "samples" || other != ""; dynamic != want {
-						t.Errorf("%s %s %s: quantised at run time %v, want %v", o.precision, o.source, text, dynamic, want)
+						t.Errorf("%s %s %s: quantised at run time %v, want %v", o.precision, o.source, text, dynamic,
+							want)
 					}
 				}
 			}

@@ -281,8 +281,8 @@ func (r *CaseResult) differs(c *rawCase) string {
 	}
 	for o := range c.outputs {
 		if !bytes.Equal(r.Outputs[o], c.outputs[o]) {
-			return fmt.Sprintf("output %d is not the same with tracing: the result depends on memory the model did not "+
-				"write", o)
+			return fmt.Sprintf("output %d is not the same with tracing: the result depends on memory the model did "+
+				"not write", o)
 		}
 	}
 	return ""

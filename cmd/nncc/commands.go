@@ -253,7 +253,8 @@ func (c *cli) evaluated(r *eval.Result) {
 	if q := r.Qemu; q != nil {
 		why := ""
 		if q.Mismatches > 0 {
-			why = fmt.Sprintf("%d elements of %d samples differ from the reference interpreter", q.Mismatches, q.Samples)
+			why = fmt.Sprintf("%d elements of %d samples differ from the reference interpreter", q.Mismatches,
+				q.Samples)
 		}
 		s.Cases = append(s.Cases, junit.Check(r.Model+".run", r.Board, "mismatch", why))
 	}

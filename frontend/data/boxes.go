@@ -95,9 +95,9 @@ func headNames() []string {
 }
 
 // idle are keys that were set and mean nothing for the head.
-func (b *Boxes) idle(h *head) []string {
+func (x *Boxes) idle(h *head) []string {
 	var out []string
-	for _, k := range b.said {
+	for _, k := range x.said {
 		if !slices.Contains(strings.Fields(everyHead+" "+h.keys), k) && !slices.Contains(out, k) {
 			out = append(out, k)
 		}

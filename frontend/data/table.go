@@ -36,15 +36,15 @@ type Table struct {
 // NewTable is a table of which nothing is declared.
 func NewTable() *Table { return &Table{Scale: 1, Mean: []float64{0}, Std: []float64{1}} }
 
-func (x *Table) keys() []key {
+func (t *Table) keys() []key {
 	return []key{
-		{"columns", list(&x.Columns)},
-		{"label", word(&x.Label)},
-		{"samples", oneOf(&x.Samples, "rows", "files")},
-		{"transpose", yes(&x.Transpose)},
-		{"scale", scale(&x.Scale)},
-		{"mean", numbers(&x.Mean)},
-		{"std", numbers(&x.Std)},
+		{"columns", list(&t.Columns)},
+		{"label", word(&t.Label)},
+		{"samples", oneOf(&t.Samples, "rows", "files")},
+		{"transpose", yes(&t.Transpose)},
+		{"scale", scale(&t.Scale)},
+		{"mean", numbers(&t.Mean)},
+		{"std", numbers(&t.Std)},
 	}
 }
 
@@ -141,7 +141,8 @@ func along(shape []int, rows, columns int, transposed bool) {
 		first, second = columns, rows
 	}
 	if slices.Equal(axes, []int{second, first}) && first != second {
-		fail.Errorf("%d rows of %d columns, and the input's axes are %d and %d: say --preprocess csv.transpose=%v", rows,
+		fail.Errorf("%d rows of %d columns, and the input's axes are %d and %d: say --preprocess csv.transpose=%v",
+			rows,
 			columns, axes[0], axes[1], !transposed)
 	}
 }

@@ -85,9 +85,11 @@ func packing(f *zip.File, name string) error {
 	case f.Method == zip.Store && u != c:
 		return fmt.Errorf("npz: the stored array %.64q claims %d bytes and %d packed bytes", name, u, c)
 	case f.Method == zip.Deflate && u > maxRatio*c+64:
-		return fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name, c, u)
+		return fmt.Errorf("npz: the array %.64q claims to expand from %d to %d bytes, which deflate cannot do", name,
+			c, u)
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read", name, f.Method)
+		return fmt.Errorf("npz: the array %.64q is packed by method %d, only stored and deflated are read", name,
+			f.Method)
 	}
 	return nil
 }

@@ -75,9 +75,13 @@ func TestRoundTrip(t *testing.T) {
 func TestOrders(t *testing.T) {
 	data := []byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6}
 	for dict, want := range map[string]*Array{
-		"{'descr': '>i2', 'fortran_order': False, 'shape': (2, 3)}":   {"int16", []int{2, 3}, []int16{1, 2, 3, 4, 5, 6}},
-		"{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3)}":    {"int16", []int{2, 3}, []int16{1, 3, 5, 2, 4, 6}},
-		"{'descr': '>u2', 'fortran_order': True, 'shape': (1, 3, 2)}": {"uint16", []int{1, 3, 2}, []uint16{1, 4, 2, 5, 3, 6}},
+		"{'descr': '>i2', 'fortran_order': False, 'shape': (2, 3)}": {
+			"int16", []int{2, 3}, []int16{1, 2, 3, 4, 5, 6},
+		},
+		"{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3)}": {"int16", []int{2, 3}, []int16{1, 3, 5, 2, 4, 6}},
+		"{'descr': '>u2', 'fortran_order': True, 'shape': (1, 3, 2)}": {
+			"uint16", []int{1, 3, 2}, []uint16{1, 4, 2, 5, 3, 6},
+		},
 		"{'descr': '<i2', 'fortran_order': True, 'shape': (6,)}": {"int16", []int{6},
 			[]int16{256, 512, 768, 1024, 1280, 1536}},
 	} {

@@ -107,6 +107,12 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// refused expects f to end by an error with all the parts.
+func refused(t *testing.T, f func(), parts ...string) {
+	t.Helper()
+	wantErr(t, fail.Caught(f), parts...)
+}
+
 // wantErr checks that an error says all of the words.
 func wantErr(t testing.TB, err error, words ...string) {
 	t.Helper()

@@ -146,7 +146,8 @@ func (m *Model) ChangeOutput(n *pb.NodeProto, index int, name string, follow boo
 			label(p)))
 	}
 	if m.known(name) {
-		fail.Check(nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index, quote(name)))
+		fail.Check(nodeErr(n, "output %d cannot be called %s, which is a graph input or initializer", index,
+			quote(name)))
 	}
 	n.Output[index] = name
 	m.Touch()

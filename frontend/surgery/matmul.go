@@ -184,8 +184,8 @@ func (m *Model) RewriteMatMulAsEinsum(n *pb.NodeProto, equation string) {
 		for i := range min(len(ba), len(bb)) {
 			x, y := a.Shape[len(ba)-1-i], b.Shape[len(bb)-1-i]
 			if x != y {
-				fail.Check(nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation says; "+
-					"give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape)))
+				fail.Check(nodeErr(n, "its inputs %s and %s broadcast along a batch dimension, which no equation "+
+					"says; give both the same sizes", ShapeText(a.Shape), ShapeText(b.Shape)))
 			}
 		}
 		out := ba

@@ -293,10 +293,10 @@ func TestMatMulAsEinsum(t *testing.T) {
 	}
 	b := build(t, 17)
 	m := b.output(b.node("MatMul", "/mm", in(b.input("x", 1, 3, 4), b.input("y", 2, 4, 5)), nil))
-	wantErr(t, fail.Caught(func() { m.RewriteMatMulAsEinsum(node(t, m, "/mm"), "") }), "/mm", "broadcast", "[1,3,4]", "[2,4,5]")
+	refused(t, func() { m.RewriteMatMulAsEinsum(node(t, m, "/mm"), "") }, "/mm", "broadcast", "[1,3,4]", "[2,4,5]")
 	for eq, says := range map[string]string{"ab,bc": "want the form", "ab->ba": "want the form",
 		"ab,bc->ad": "letter d", "ab,bc->aa": "letter a", "a1,bc->ab": "want letters"} {
-		wantErr(t, fail.Caught(func() { m.RewriteMatMulAsEinsum(node(t, m, "/mm"), eq) }), "/mm", says)
+		refused(t, func() { m.RewriteMatMulAsEinsum(node(t, m, "/mm"), eq) }, "/mm", says)
 	}
 	m.RewriteMatMulAsEinsum(node(t, m, "/mm"), "xij,yjk->yik")
 	valid(t, m)
@@ -314,9 +314,10 @@ func TestTransposePair(t *testing.T) {
 	if got := strings.Count(modelText(m), "Transpose"); got != 2 {
 		t.Errorf("%d Transposes\n%s", got, modelText(m))
 	}
-	wantErr(t, fail.Caught(func() { m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2}, []int{0, 1, 2}) }), "/neg", "before",
+	refused(t, func() { m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2}, []int{0, 1, 2}) }, "/neg", "before",
 		"3 places, want 4")
-	wantErr(t, fail.Caught(func() { m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2, 3}, []int{0, 1, 1, 3}) }), "/neg", "after",
+	refused(t, func() { m.InsertTransposePair(node(t, m, "/neg"), []int{0, 1, 2, 3}, []int{0, 1, 1, 3}) },
+		"/neg", "after",
 		"no permutation")
 	m.Simplify()
 	same(t, m, ref, 0)
@@ -353,7 +354,9 @@ func TestSlicesAndConcat(t *testing.T) {
 	}
 	// A Reshape [1,6,2,3] → [1,6,1,6] out of Slices and a Concat.
 	ref := m.Clone()
-	err := fail.Caught(func() { m.InsertSlicesConcat("/neg_output_0", Cut{Axis: 2, Size: 1}, 3, node(t, m, "/relu"), "") })
+	err := fail.Caught(func() {
+		m.InsertSlicesConcat("/neg_output_0", Cut{Axis: 2, Size: 1}, 3, node(t, m, "/relu"), "")
+	})
 	must(t, err)
 	c := same(t, m, ref, 0, reshape)
 	if got := fmt.Sprint(c.Outputs[0].Shape); got != "[1 6 1 6]" {

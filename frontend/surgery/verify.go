@@ -77,7 +77,8 @@ func (m *Model) engine(shapes map[string][]int) *engine {
 			dims[k] = n
 		}
 	}
-	g := fail.Must(onnx.OpenModel(m.loaded(m.Proto), onnx.ImportOptions{Dims: dims, Shapes: shapes, Functions: m.Functions}))
+	g := fail.Must(onnx.OpenModel(m.loaded(m.Proto), onnx.ImportOptions{Dims: dims, Shapes: shapes,
+		Functions: m.Functions}))
 	return &engine{g}
 }
 

@@ -89,7 +89,8 @@ func TestCompareInterfaces(t *testing.T) {
 	if len(c.Missing) != 1 || len(c.Outputs) != 1 {
 		t.Errorf("%+v", c)
 	}
-	_, err = fail.Try(func() *Comparison { return Compare(other, m, CompareOptions{Outputs: map[string]string{"v": "y"}}) })
+	renamed := CompareOptions{Outputs: map[string]string{"v": "y"}}
+	_, err = fail.Try(func() *Comparison { return Compare(other, m, renamed) })
 	wantErr(t, err, `the edited model has no output "v"`)
 	other.RenameValue("x", "image")
 	err = fail.Caught(func() { Compare(other, m, CompareOptions{Partial: true}) })

@@ -62,7 +62,9 @@ func (g *group) freeze() map[*need]Lock {
 		// Take back the needs that a locked dim or a hazard takes part in; where
 		// there are none, all that are violated.
 		open = slices.DeleteFunc(open, func(d *need) bool { return !d.unmet() })
-		take := slices.DeleteFunc(slices.Clone(open), func(d *need) bool { return d.blocked == nil && d.locked() == nil })
+		take := slices.DeleteFunc(slices.Clone(open), func(d *need) bool {
+			return d.blocked == nil && d.locked() == nil
+		})
 		if len(take) == 0 {
 			take = open
 		}

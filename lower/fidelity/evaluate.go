@@ -54,7 +54,8 @@ func (e *Model) Run(in []*tensor.Dense) ([]*tensor.Dense, error) { return e.run(
 
 // run evaluates the graph. seen, when set, is given every value that is
 // computed, and returns what its readers get.
-func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) (_ []*tensor.Dense, err error) {
+func (e *Model) run(in []*tensor.Dense,
+	seen func(v *ir.Value, d *tensor.Dense) (*tensor.Dense, error)) (_ []*tensor.Dense, err error) {
 	defer fail.Catch(&err)
 	r := fail.Must(interp.Start(e.g, in, nil))
 	for r.Left() > 0 {
@@ -78,7 +79,8 @@ func (e *Model) run(in []*tensor.Dense, seen func(v *ir.Value, d *tensor.Dense) 
 }
 
 // Evaluate runs a graph and shows every value, then those in the bodies of an accelerator's segments.
-func Evaluate(g *ir.Graph, in []*tensor.Dense, see func(v *ir.Value, d *tensor.Dense) error) (_ []*tensor.Dense, err error) {
+func Evaluate(g *ir.Graph, in []*tensor.Dense,
+	see func(v *ir.Value, d *tensor.Dense) error) (_ []*tensor.Dense, err error) {
 	defer fail.Catch(&err)
 	var failed error
 	args := map[*ir.Value]*tensor.Dense{}

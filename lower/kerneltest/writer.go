@@ -433,7 +433,8 @@ func (b *Writer) product(text, elem, q, a string, out []int) {
 		b.Text(text, "p#")
 		return
 	}
-	b.layer("%s%%y# : %s[%s] %s = Transpose(%%p#) {perm=[0,2,1,3]}", text, elem, commas(out[0], out[2], out[1], out[3]), q)
+	b.layer("%s%%y# : %s[%s] %s = Transpose(%%p#) {perm=[0,2,1,3]}", text, elem, commas(out[0], out[2], out[1],
+		out[3]), q)
 }
 
 // Pool writes a pooling of kind MaxPool or AveragePool; pads nil: drawn.
@@ -463,7 +464,8 @@ func (b *Writer) pool(elem, kind string, batch, channels int, size, kernel, stri
 		zero, unit = 0, 256*scale
 	}
 	q := fmt.Sprintf("q(%g:%d)", float32(scale), zero)
-	b.layer("in %%x# : %s[%d,%d,%s] %s\n%%y# : %s[%d,%d,%s] %s = %s(%%x#) {kernel_shape=[%s], strides=[%s], pads=[%s]%s}",
+	b.layer("in %%x# : %s[%d,%d,%s] %s\n"+
+		"%%y# : %s[%d,%d,%s] %s = %s(%%x#) {kernel_shape=[%s], strides=[%s], pads=[%s]%s}",
 		elem, batch, channels, commas(size...), q, elem, batch, channels, commas(out...), q, kind, commas(kernel...),
 		commas(stride...), commas(pads...), b.act(unit))
 }

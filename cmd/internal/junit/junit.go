@@ -157,7 +157,8 @@ func OfVerdict(name string, v *report.Verdict) Suite {
 func output(class string, o verify.Output, from string) Case {
 	why := ""
 	if o.Mismatches > 0 {
-		why = fmt.Sprintf("%d of %d elements differ from %s, by up to %.4g", o.Mismatches, o.Elements, from, o.MaxAbsDiff)
+		why = fmt.Sprintf("%d of %d elements differ from %s, by up to %.4g", o.Mismatches, o.Elements, from,
+			o.MaxAbsDiff)
 	}
 	return Check(class, o.Name, "mismatch", why)
 }

@@ -125,7 +125,8 @@ func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function
 	if f == nil && domain == "" {
 		if f = schema.Early(op, version); f != nil {
 			if c.first(domain, op) {
-				at.warn("op", "", "", "opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it", version,
+				at.warn("op", "", "", "opset %d of ai.onnx has no operator %s; it is read as ONNX Runtime reads it",
+					version,
 					model.Plain(op))
 			}
 			return nil, f
@@ -188,8 +189,9 @@ func (c *checker) version(n *pb.NodeProto, s *checkScope, at *place) (version in
 func unknownOp(domain, op string, version int64, at *place) {
 	want := "an operator that ONNX defines, or a function of the model"
 	if v := schema.Versions(domain, op); len(v) > 0 {
-		at.add("op", "", fmt.Sprintf("opset %d or newer", v[0].Since), "operator %s came with opset %d of %s; the model "+
-			"imports opset %d", op, v[0].Since, schema.DisplayDomain(domain), version)
+		at.add("op", "", fmt.Sprintf("opset %d or newer", v[0].Since),
+			"operator %s came with opset %d of %s; the model "+
+				"imports opset %d", op, v[0].Since, schema.DisplayDomain(domain), version)
 		return
 	}
 	if near := schema.Near(domain, op); near != "" {

@@ -43,7 +43,8 @@ var elems = [...]elem{
 	14: {64, "float_data", 2, 0, 0},
 	15: {128, "double_data", 2, 0, 0},
 	16: {16, "int32_data", 1, 0, math.MaxUint16},
-	17: byte8, 18: byte8, 19: byte8, 20: byte8, 21: packed4, 22: packed4, 23: packed4, 24: byte8, 25: packed2, 26: packed2,
+	17: byte8, 18: byte8, 19: byte8, 20: byte8, 21: packed4, 22: packed4, 23: packed4, 24: byte8, 25: packed2,
+	26: packed2,
 }
 
 var (

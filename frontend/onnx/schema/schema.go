@@ -281,7 +281,8 @@ var (
 	oneIn  = []Param{{"X", "T", Single}}
 	oneOut = []Param{{"Y", "T", Single}}
 	floats = []Var{{"T", ParseTypes("double float float16 bfloat16")}}
-	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {Name: "epsilon", Type: Float, Default: float32(1e-5)},
+	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {
+		Name: "epsilon", Type: Float, Default: float32(1e-5)},
 		{Name: "stash_type", Type: Int, Default: int64(1)}}
 )
 

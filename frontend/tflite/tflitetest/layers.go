@@ -149,7 +149,8 @@ func (all *layerList) moving() {
 	})
 	all.add("STRIDED_SLICE", "f32 i8 i16 i32 bool", with(32, 1, 2, 0, 0, 0), in(4, 5, 6), ints(9, 1, 5),
 		ints(3, 0, 0), ints(2, 1, -2), out(2, 4, 3))
-	all.add("STRIDED_SLICE", "f32 i8", with(32, 0, 0, 1, 2, 4), in(2, 3, 4, 5), ints(0, 0, 1, 2), // x[..., None, 1, 2:4]
+	// x[..., None, 1, 2:4]
+	all.add("STRIDED_SLICE", "f32 i8", with(32, 0, 0, 1, 2, 4), in(2, 3, 4, 5), ints(0, 0, 1, 2),
 		ints(0, 0, 2, 4), ints(1, 1, 1, 1), out(2, 3, 1, 2))
 	all.add("TILE", "f32 i8 i32", with(51), in(2, 3), ints(2, 3), out(4, 9))
 	all.fill("ZEROS_LIKE", "f32 i8 i32 i64", func(l *Layer) {

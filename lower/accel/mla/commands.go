@@ -230,7 +230,8 @@ func (w *writer) operand(k int, a call.Arg) lm.Operand {
 	case call.In:
 		v := n.In[a.I]
 		if v.Const != nil {
-			return lm.Operand{Tensor: w.constant(v.Name, dtypeOf(v.Type), program.Memory(v.Const, v.Type)), Offset: a.Off}
+			return lm.Operand{Tensor: w.constant(v.Name, dtypeOf(v.Type), program.Memory(v.Const, v.Type)),
+				Offset: a.Off}
 		}
 		return lm.Operand{Tensor: w.value(v, lm.Temp), Offset: a.Off}
 	case call.Out:

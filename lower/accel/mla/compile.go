@@ -164,7 +164,8 @@ func (w *writer) value(v *ir.Value, role lm.Role) int {
 	if i, ok := w.values[v]; ok {
 		return i
 	}
-	t := lm.Tensor{Name: v.Name, DType: dtypeOf(v.Type), Role: role, Shape: v.Type.Phys(), Order: v.Type.OrderOrIdentity(),
+	t := lm.Tensor{Name: v.Name, DType: dtypeOf(v.Type), Role: role, Shape: v.Type.Phys(),
+		Order:  v.Type.OrderOrIdentity(),
 		Offset: w.plan.Buffer(v).Offset}
 	if t.Role != lm.Temp && v.Type.Rank() == 4 {
 		t.Order = ir.NHWC(4)

@@ -51,8 +51,8 @@ func (c *convolution) sweep(n *kernel.Node) *sweep {
 	return s
 }
 
-// strip is how many columns of the output, a multiple of unit or all, go through scratch that holds so many of the input,
-// and the columns of a residue by the dilation.
+// strip is how many columns of the output, a multiple of unit or all, go through scratch that holds so many of the
+// input, and the columns of a residue by the dilation.
 func (c *convolution) strip(columns, unit int) (span, width int) {
 	d := c.Dilation.W
 	span = c.Out.W

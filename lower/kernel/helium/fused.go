@@ -67,7 +67,8 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		conv.Func = "nncc_helium_convolve_add_s8"
 	}
 	conv.Args = append(conv.Args, &call.Struct{Type: "nncc_helium_residual_params", Fields: []call.Field{
-		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", quantised.Flag(sum.swapped)), call.F("pitch", out),
+		call.F("sum", call.Nested{Fields: sum.fields()}), call.FI("swapped", quantised.Flag(sum.swapped)),
+		call.F("pitch", out),
 		call.F("other_pitch", call.Pitch{I: c.AddIn, Row: v.G.COut}), call.F("table", table),
 		call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))

@@ -58,7 +58,8 @@ func (s *Segment) check(c *Command) (cost, macs uint64, err error) {
 		t := &s.Tensors[o.Tensor]
 		isConst := t.Role == Const
 		want((isConst || !what.Const) && !(isConst && what.Out), "operand %s is a %s tensor", what.Name, t.Role)
-		want(o.Offset >= 0 && o.Offset < t.Bytes(), "operand %s begins at byte %d of %d", what.Name, o.Offset, t.Bytes())
+		want(o.Offset >= 0 && o.Offset < t.Bytes(), "operand %s begins at byte %d of %d", what.Name, o.Offset,
+			t.Bytes())
 	}
 	k := &checker{s: s, c: c, info: info, at: map[string]int{}, values: map[string]int64{}}
 	k.params()

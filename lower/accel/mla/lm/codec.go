@@ -237,7 +237,8 @@ func sections(file []byte) (sec [numSections][]byte) {
 	for i := range sec {
 		h := file[offSections+12*i:]
 		off, n, sum := uint64(le.Uint32(h)), uint64(le.Uint32(h[4:])), le.Uint32(h[8:])
-		want(off == at && off+n <= size, "the %s are %d bytes at %d, want them at %d in a file of %d", sectionNames[i], n,
+		want(off == at && off+n <= size, "the %s are %d bytes at %d, want them at %d in a file of %d",
+			sectionNames[i], n,
 			off, at, size)
 		sec[i] = file[off : off+n]
 		got := crc32.ChecksumIEEE(sec[i])

@@ -44,7 +44,8 @@ func (s *Segment) Validate() (err error) {
 	want(len(s.Inputs()) > 0 && len(s.Outputs()) > 0, "%d inputs and %d outputs, want at least one of each",
 		len(s.Inputs()), len(s.Outputs()))
 	cost, macs := s.count()
-	want(cost == s.Work && macs == s.MACs, "%d steps and %d MACs are noted, the commands have %d and %d", s.Work, s.MACs,
+	want(cost == s.Work && macs == s.MACs, "%d steps and %d MACs are noted, the commands have %d and %d", s.Work,
+		s.MACs,
 		cost, macs)
 	return nil
 }
