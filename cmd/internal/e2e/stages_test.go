@@ -202,7 +202,8 @@ func TestOptimize(t *testing.T) {
 				if !(code[2] <= code[1] && code[1] <= code[0]) || code[2] == code[0] {
 					t.Errorf("bytes of code for speed, balanced, size: %v, want them to fall", code)
 				}
-				if !(instructions[0] <= instructions[1] && instructions[1] <= instructions[2]) {
+				rise := func(a, b uint64) bool { return 100*a <= 101*b } // predictions are no better
+				if !rise(instructions[0], instructions[1]) || !rise(instructions[1], instructions[2]) {
 					t.Errorf("instructions for speed, balanced, size: %v, want them to rise", instructions)
 				}
 			})

@@ -341,7 +341,7 @@ func TestCurves(t *testing.T) {
 			continue
 		}
 		curves++
-		if f.MaxError <= 0 || f.MaxError > f.SeparateError+0.5 || len(f.Nodes) != 5 {
+		if f.MaxError <= 0 || f.MaxError > f.SeparateError+0.5 || len(f.Nodes) < 2 {
 			t.Errorf("%v: %v steps from the exact function, separately %v", f.Nodes, f.MaxError, f.SeparateError)
 		}
 	}
