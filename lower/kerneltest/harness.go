@@ -169,8 +169,7 @@ func RunHost(t *testing.T, models []*Model) {
 				write(f.Path, f.Data)
 				switch {
 				case !strings.HasSuffix(f.Path, ".c"):
-				case strings.HasPrefix(f.Path, "nncc/helium/") || strings.HasPrefix(f.Path, "nncc/nncc_fft_"):
-					// shared bodies, told apart by macros
+				case strings.HasPrefix(f.Path, "nncc/helium/"): // shared bodies, told apart by macros
 					alone = append(alone, f.Path)
 				default:
 					fmt.Fprintf(&kernels, "#include %q\n", f.Path)

@@ -6,14 +6,6 @@
  */
 #include "nncc_fft_f32.h"
 
-#define NNCC_FFT_PART float
-#define NNCC_FFT_BY(a, f) ((a) * (f))
-#define NNCC_FFT_HALF(a) ((a)*0.5f)
-#define NNCC_FFT_SIN60 0.866025388f
-#define NNCC_FFT_COS72 0.309017003f
-#define NNCC_FFT_COS144 (-0.809017003f)
-#define NNCC_FFT_SIN72 0.95105654f
-#define NNCC_FFT_SIN144 0.587785244f
 #include "nncc_fft_complex.h"
 
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2) && !defined(__ARM_BIG_ENDIAN)

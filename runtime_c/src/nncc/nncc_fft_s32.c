@@ -9,24 +9,10 @@
 
 #include <string.h>
 
-/* a * f / 2^15, rounded half up: products of 32 bits, of the upper and of the lower 15 bits of a. */
-static inline int32_t nncc_fft_scale(int32_t a, int32_t f)
-{
-    return (a >> 15) * f + (((a & 0x7fff) * f + 0x4000) >> 15);
-}
-
-#define NNCC_FFT_PART int32_t
-#define NNCC_FFT_BY(a, f) nncc_fft_scale(a, f)
-#define NNCC_FFT_HALF(a) nncc_shift_half_up(a, 1)
-#define NNCC_FFT_SIN60 28378 /* in units of 2^-15 */
-#define NNCC_FFT_COS72 10126
-#define NNCC_FFT_COS144 (-26510)
-#define NNCC_FFT_SIN72 31164
-#define NNCC_FFT_SIN144 19261
 #include "nncc_fft_complex.h"
 
 /* a times a complex factor; each part is rounded once. */
-static inline nncc_c32 nncc_c32_mul(nncc_c32 a, const int16_t *w)
+static inline nncc_q32 nncc_q32_mul(nncc_q32 a, const int16_t *w)
 {
     const int32_t re = w[0];
     const int32_t im = w[1];
@@ -36,7 +22,7 @@ static inline nncc_c32 nncc_c32_mul(nncc_c32 a, const int16_t *w)
     a.re >>= 15;
     a.im >>= 15;
     {
-        const nncc_c32 v = {a.re * re - a.im * im + ((low_re * re - low_im * im + 0x4000) >> 15),
+        const nncc_q32 v = {a.re * re - a.im * im + ((low_re * re - low_im * im + 0x4000) >> 15),
                             a.re * im + a.im * re + ((low_re * im + low_im * re + 0x4000) >> 15)};
         return v;
     }
@@ -50,17 +36,17 @@ static void nncc_fft_s32_group4(const int32_t *x, int32_t in, int32_t *y, int32_
                                 int32_t next)
 {
     do {
-        nncc_c32 v[4];
+        nncc_q32 v[4];
 
-        v[0] = nncc_c32_at(x);
-        v[1] = nncc_c32_at(x + in);
-        v[2] = nncc_c32_at(x + 2 * in);
-        v[3] = nncc_c32_at(x + 3 * in);
-        nncc_fft_4(v);
-        nncc_c32_put(y, v[0]);
-        nncc_c32_put(y + out, w ? nncc_c32_mul(v[1], w) : v[1]);
-        nncc_c32_put(y + 2 * out, w ? nncc_c32_mul(v[2], w + next) : v[2]);
-        nncc_c32_put(y + 3 * out, w ? nncc_c32_mul(v[3], w + 2 * next) : v[3]);
+        v[0] = nncc_q32_at(x);
+        v[1] = nncc_q32_at(x + in);
+        v[2] = nncc_q32_at(x + 2 * in);
+        v[3] = nncc_q32_at(x + 3 * in);
+        nncc_fft_q4(v);
+        nncc_q32_put(y, v[0]);
+        nncc_q32_put(y + out, w ? nncc_q32_mul(v[1], w) : v[1]);
+        nncc_q32_put(y + 2 * out, w ? nncc_q32_mul(v[2], w + next) : v[2]);
+        nncc_q32_put(y + 3 * out, w ? nncc_q32_mul(v[3], w + 2 * next) : v[3]);
         x += 2;
         y += 2;
     } while (--s > 0);
@@ -70,21 +56,21 @@ static void nncc_fft_s32_group(int32_t radix, const int32_t *x, int32_t in, int3
                                const int16_t *w, int32_t next)
 {
     do {
-        nncc_c32 v[5];
+        nncc_q32 v[5];
 
         for (int32_t k = 0; k < radix; k++) {
-            v[k] = nncc_c32_at(x + k * in);
+            v[k] = nncc_q32_at(x + k * in);
         }
         if (radix == 2) {
-            nncc_fft_2(v);
+            nncc_fft_q2(v);
         } else if (radix == 3) {
-            nncc_fft_3(v);
+            nncc_fft_q3(v);
         } else {
-            nncc_fft_5(v);
+            nncc_fft_q5(v);
         }
-        nncc_c32_put(y, v[0]);
+        nncc_q32_put(y, v[0]);
         for (int32_t k = 1; k < radix; k++) {
-            nncc_c32_put(y + k * out, w ? nncc_c32_mul(v[k], w + (k - 1) * next) : v[k]);
+            nncc_q32_put(y + k * out, w ? nncc_q32_mul(v[k], w + (k - 1) * next) : v[k]);
         }
         x += 2;
         y += 2;
@@ -178,9 +164,9 @@ static void nncc_fft_s32_split(const nncc_spectrum_params *p, const int32_t *z, 
     nncc_fft_s32_bin(p, y, 0, z[0] + z[1], 0);
     nncc_fft_s32_bin(p, y, m, z[0] - z[1], 0);
     for (; 2 * k < m; k++) {
-        const nncc_c32 e = {up[0] + down[0], up[1] - down[1]};
-        const nncc_c32 d = {up[0] - down[0], up[1] + down[1]};
-        const nncc_c32 o = nncc_c32_mul(d, w);
+        const nncc_q32 e = {up[0] + down[0], up[1] - down[1]};
+        const nncc_q32 d = {up[0] - down[0], up[1] + down[1]};
+        const nncc_q32 o = nncc_q32_mul(d, w);
 
         nncc_fft_s32_bin(p, y, k, nncc_shift_half_up(e.re + o.re, 1), nncc_shift_half_up(e.im + o.im, 1));
         nncc_fft_s32_bin(p, y, m - k, nncc_shift_half_up(e.re - o.re, 1), nncc_shift_half_up(o.im - e.im, 1));

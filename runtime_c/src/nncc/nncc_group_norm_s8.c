@@ -3,7 +3,6 @@
  * nncc_group_norm_s8: four channels at a time, down all pixels: once for the sums, once for the results. A single
  * channel counts as four, which are its every fourth value.
  */
-#define NNCC_INTRINSICS /* as few instructions as in assembly */
 #include "nncc_norm_s8.h"
 
 #include "nncc_simd32.h"

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
  * nncc_mve.h: loads and stores of vectors in intrinsics, for bodies that compilers without assembly get (NNCC_MVE_C),
- * or all, where a source defines NNCC_INTRINSICS. A body is a macro of the accesses: all lanes, or those of the
- * predicate `rest`, in memory only.
+ * or all. A body is a macro of the accesses: all lanes, or those of the predicate `rest`, in memory only.
  */
 #ifndef NNCC_MVE_H
 #define NNCC_MVE_H
 
 #include "nncc_isa.h"
 
-#if NNCC_MVE_C || (NNCC_MVE && defined(NNCC_INTRINSICS))
+#if NNCC_MVE
 
 #include <arm_mve.h>
 

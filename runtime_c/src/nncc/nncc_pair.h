@@ -182,7 +182,7 @@ static inline int32_t nncc_pair_limit(int32_t v, int32_t lo, int32_t hi)
         y[i] = (int8_t)(result); \
     } while (0)
 
-#if NNCC_MVE_C || (NNCC_MVE && defined(NNCC_INTRINSICS))
+#if NNCC_MVE
 
 /* The same with vectors: value is an expression of u and v, four words or eight halfwords of each row. */
 #define NNCC_PAIR_FOURS(value) NNCC_MVE_LOOP(n, 4, vctp32q, NNCC_PAIR_FOUR, value)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair_ratio_s8: four elements in 11 instructions with Helium, 8 an element with SMMULR. */
-#define NNCC_INTRINSICS /* as few instructions as in assembly */
 #include "nncc_pair.h"
 
 #if NNCC_MVE

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /* nncc_pair_tables_s8: four elements in 10 instructions with Helium, 9 an element elsewhere. */
-#define NNCC_INTRINSICS /* as few instructions as in assembly */
 #include "nncc_pair.h"
 
 #if NNCC_MVE
