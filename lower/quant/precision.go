@@ -280,23 +280,64 @@ func (c *calibrator) leastScale16(n *ir.Node, r rule, in func(i int) float64) fl
 // not be right. One that would take more than curveBits of the result is not looked for.
 func curveScale(f func(v float64) float64, scale float64) float64 {
 	const finer = 32
-	reals := make([]float64, 1<<16+1)
-	for i := range reals {
-		reals[i] = f(float64(math.MinInt16 + i))
+	c := &curve{f: f, at: make([]float64, 1<<16+1)}
+	for i := 0; i < len(c.at); i += curveApart {
+		c.evaluate(i)
 	}
 	for k := range curveBits * finer {
-		s := float64(float32(wholeLines(reals, scale*math.Exp2(float64(k)/finer))))
-		c := fixp.NewInterpolatedLUT16(func(v float64) float64 { return reals[int(v)-math.MinInt16] / s })
-		worst := 0.0
-		for i := 0; i < 1<<16 && worst < curveError; i++ {
-			exact := min(max(reals[i]/s, math.MinInt16), math.MaxInt16)
-			worst = max(worst, math.Abs(exact-float64(c.At(int16(math.MinInt16+i)))))
-		}
-		if worst < curveError {
+		if s := float64(float32(wholeLines(c.at, scale*math.Exp2(float64(k)/finer)))); c.near(s) {
 			return s
 		}
 	}
 	return scale
+}
+
+// curve is a function of int16 values that is evaluated where that decides something.
+type curve struct {
+	f     func(v float64) float64
+	at    []float64                  // by value, from -32768 on
+	known [1<<16/curveApart + 1]bool // between two values that are known from the beginning
+}
+
+// curveApart is how far apart these are.
+const curveApart = 16
+
+func (c *curve) evaluate(i int) { c.at[i] = c.f(float64(math.MinInt16 + i)) }
+
+// near reports a table that misses the function by less than curveError steps everywhere.
+// Between two values it bends by at most half of the larger second difference beside them,
+// and the results of both are rounded: where that is little enough, no other value is looked at.
+func (c *curve) near(scale float64) bool {
+	table := fixp.NewInterpolatedLUT16(func(v float64) float64 { return c.at[int(v)-math.MinInt16] / scale })
+	miss := func(i int) float64 {
+		exact := min(max(c.at[i]/scale, math.MinInt16), math.MaxInt16)
+		return math.Abs(exact - float64(table.At(int16(math.MinInt16+i))))
+	}
+	bend := func(i int) float64 { // halves of a second difference, in steps
+		if i == 0 || i == len(c.at)-1 {
+			return 0
+		}
+		return math.Abs(c.at[i-curveApart]-2*c.at[i]+c.at[i+curveApart]) / (2 * scale)
+	}
+	for i := 0; i < 1<<16; i += curveApart {
+		m, next := miss(i), i+curveApart
+		if !(m < curveError) {
+			return false
+		}
+		if next < 1<<16 && max(m, miss(next))+1+max(bend(i), bend(next)) < curveError {
+			continue
+		}
+		for k := i + 1; k < next && !c.known[i/curveApart]; k++ {
+			c.evaluate(k)
+		}
+		c.known[i/curveApart] = true
+		for k := i + 1; k < next; k++ {
+			if !(miss(k) < curveError) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // curveBits is how many bits of a result its table may take: a layer in float costs hundreds of instructions.
