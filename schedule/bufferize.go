@@ -209,9 +209,9 @@ func (b *builder) steps() []plan.Node {
 			x.Out = append(x.Out, b.index[v])
 			writers[v] = []int{len(out)}
 		}
-		for _, i := range l.InPlace {
-			if b.mayOverwrite(n, i) {
-				x.InPlace = append(x.InPlace, plan.InPlace{Out: b.index[n.Out[0]], In: b.index[n.In[i]]})
+		for _, o := range l.Overlap {
+			if b.mayOverwrite(n, o.I) {
+				x.InPlace = append(x.InPlace, plan.InPlace{Out: b.index[n.Out[0]], In: b.index[n.In[o.I]]})
 			}
 		}
 		out = append(out, x)

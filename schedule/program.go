@@ -109,7 +109,7 @@ func (b *builder) step(n *ir.Node) *program.Step {
 		s.Whole, s.Parts = l.View, l.Parts
 	} else {
 		s.Kernel, s.Route = l.Kernel, l.Route
-		s.InPlace, s.Rows, s.Headers = l.InPlace, l.Rows, l.Headers
+		s.Overlap, s.Rows, s.Headers = l.Overlap, l.Rows, l.Headers
 	}
 	for i, v := range n.In {
 		x := program.Operand{Buffer: -1}

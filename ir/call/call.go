@@ -166,8 +166,8 @@ type Lowered struct {
 	Pixels int
 	// View: output 0 is input 0 under another type; no code at all.
 	View bool
-	// InPlace lists inputs whose storage output 0 may take when they die here.
-	InPlace []int
+	// Overlap lists inputs whose bytes output 0 may take when they die here.
+	Overlap []Overlap
 	// Parts: operands that may live inside another one, so that the step
 	// needs no code when all of them do (concat, split, slices).
 	Parts []Part
@@ -187,6 +187,24 @@ type Lowered struct {
 	// Dead inputs: operands that the calls never read (their content is in
 	// blobs), so that they take no arena or flash.
 	Unused []int
+}
+
+// Overlap lets output 0 lie over run-time input I, which nobody needs after the step. The
+// kernel never writes a byte before it has read the input's bytes that lie there, where output
+// 0 begins at least Ahead bytes before the input. With Exact both begin at the same byte and
+// have the same size.
+type Overlap struct {
+	I, Ahead int
+	Exact    bool
+}
+
+// InPlace are inputs whose very bytes output 0 may take where it has the size of the input.
+func InPlace(inputs ...int) []Overlap {
+	list := make([]Overlap, len(inputs))
+	for k, i := range inputs {
+		list[k] = Overlap{I: i, Exact: true}
+	}
+	return list
 }
 
 // Part places a whole operand inside another: input I inside output 0 at Off

@@ -77,8 +77,8 @@ type Step struct {
 	Scratch int    // buffer, or -1
 	Fetches []Fetch
 	Calls   []call.Call
-	Headers []string // that the calls need beyond the library's own
-	InPlace []int    // inputs whose bytes output 0 may take
+	Headers []string       // that the calls need beyond the library's own
+	Overlap []call.Overlap // inputs whose bytes output 0 may take
 	Rows    []call.Rows
 	// Of views only. Whole: output 0 is input 0 under another type; else Parts
 	// say which operand lies where in which.

@@ -523,8 +523,11 @@ func (c *codec) fetch(before []Fetch, x *Fetch) {
 
 // facts are what a step says beside its operands, memory and calls.
 func (c *codec) facts(s *Step) {
-	if c.opt(len(s.InPlace) > 0, "    overwrites ") {
-		list(c, "", &s.InPlace, func(x *int) { c.f("in#", x) })
+	if c.opt(len(s.Overlap) > 0, "    overwrites ") {
+		list(c, "", &s.Overlap, func(x *call.Overlap) {
+			c.f("in#", &x.I)
+			x.Exact = !c.opt(!x.Exact, " ahead %d", &x.Ahead)
+		})
 		c.f("\n")
 	}
 	if c.texts("    headers", &s.Headers) {

@@ -169,7 +169,11 @@ func (g generator) step(k int, values int, code []*call.Code) *program.Step {
 	}
 	s.Headers = g.texts()
 	for range g.IntN(3) {
-		s.InPlace = append(s.InPlace, g.number())
+		x := call.Overlap{I: g.number(), Exact: g.IntN(2) == 0}
+		if !x.Exact {
+			x.Ahead = g.number()
+		}
+		s.Overlap = append(s.Overlap, x)
 		s.Rows = append(s.Rows, call.Rows{Output: g.IntN(2) == 0, I: g.number(), Bytes: g.number()})
 	}
 	for range g.IntN(4) {

@@ -222,11 +222,9 @@ func (p *Program) Overwritten(s *Step, i int) int {
 	if i > 0 {
 		return -1
 	}
-	for _, j := range s.InPlace {
-		if j >= 0 && j < len(s.In) {
-			if x := s.In[j].Buffer; x >= 0 && p.extent(x) == p.extent(s.Out[0]) {
-				return x
-			}
+	for _, o := range s.Overlap {
+		if s.isInput(o.I) && p.extent(s.In[o.I].Buffer) == p.extent(s.Out[0]) {
+			return s.In[o.I].Buffer
 		}
 	}
 	return -1
@@ -376,7 +374,7 @@ func (p *Program) verifyFacts(s *Step) error {
 			return fault("%s without code: part %d is not there", s, x.I)
 		}
 	}
-	if len(s.InPlace) > 0 && !s.isOutput(0) {
+	if len(s.Overlap) > 0 && !s.isOutput(0) {
 		return fault("%s works in place and has no output", s)
 	}
 	for _, c := range s.Calls {

@@ -54,7 +54,7 @@ func BroadcastFields(out ir.Type, a, b Operand) call.Nested {
 // like it. It is right only where a single call reads every input. An input that
 // another one, which is broadcast, may be a part of must stay: its elements are
 // read again.
-func MayOverwrite(n *ir.Node, ops ...Operand) []int {
+func MayOverwrite(n *ir.Node, ops ...Operand) []call.Overlap {
 	var in []int
 	for i, o := range ops {
 		v := n.In[i]
@@ -69,7 +69,7 @@ func MayOverwrite(n *ir.Node, ops ...Operand) []int {
 			in = append(in, i)
 		}
 	}
-	return in
+	return call.InPlace(in...)
 }
 
 // MayShare reports that two values could share storage through views.

@@ -95,7 +95,7 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		if (l.View || len(l.Parts) > 0) && n.Op.View == ir.NoView {
 			t.Errorf("%s lowers %s without code, but the definition of the operator says no View", c.Kernel.Name, n)
 		}
-		l.InPlace = nil // the layers run twice on the same inputs
+		l.Overlap = nil // the layers run twice on the same inputs
 		m.Rows[c.Kernel.Name]++
 		m.takes[n.Name] = c.Kernel.Name + " (" + l.Kernel + ")"
 		low[n] = l

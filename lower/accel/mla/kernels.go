@@ -294,7 +294,7 @@ func pairOperands(n *ir.Node, ctype string) (*call.Lowered, []call.Field, [2]cal
 			}
 		}
 		if v.Const == nil && slices.Equal(shape, out.Shape) && t.SameMemory(out.Order) {
-			l.InPlace = append(l.InPlace, i)
+			l.Overlap = append(l.Overlap, call.InPlace(i)...)
 		}
 	}
 	dims, joined := kernel.MergeDims(out.Phys(), st[0], st[1])

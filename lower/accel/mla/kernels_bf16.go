@@ -169,7 +169,7 @@ func lowerBinaryBF16(n *ir.Node) *call.Lowered {
 
 // lowerTableBF16 looks a function up.
 func lowerTableBF16(n *ir.Node) *call.Lowered {
-	l := &call.Lowered{Unused: constants(n), InPlace: []int{0}}
+	l := &call.Lowered{Unused: constants(n), Overlap: call.InPlace(0)}
 	return command(l, "mla_table_bf16", fields("count", n.Out[0].Type.Elems()), bf16In(0),
 		bf16Blob("table", bf16Tables.of(n)), bf16Out)
 }

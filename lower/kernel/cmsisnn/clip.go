@@ -55,7 +55,7 @@ var clip = &kernel.Kernel{
 		if hi < 127 {
 			limit("arm_minimum_s8", hi)
 		}
-		return calls(&call.Lowered{InPlace: []int{0}, Unused: tail(n.Node), Kernel: list[0].Func}, list...)
+		return calls(&call.Lowered{Overlap: call.InPlace(0), Unused: tail(n.Node), Kernel: list[0].Func}, list...)
 	},
 }
 

@@ -76,7 +76,7 @@ func spanDims(s []span, i int) Dims {
 
 // overwritable are the operands whose storage the result may take: what is
 // broadcast is read again after results are written.
-func overwritable(n *ir.Node, spans []span) []int {
+func overwritable(n *ir.Node, spans []span) []call.Overlap {
 	whole := [2]bool{true, true}
 	for _, s := range spans {
 		for i := range whole {
@@ -89,12 +89,12 @@ func overwritable(n *ir.Node, spans []span) []int {
 			out = append(out, i)
 		}
 	}
-	return out
+	return call.InPlace(out...)
 }
 
 func lowerMinMax(n *ir.Node, name string) *call.Lowered {
 	spans := pairSpans(n)
-	l := &call.Lowered{Unused: quantised.Constants(n), InPlace: overwritable(n, spans)}
+	l := &call.Lowered{Unused: quantised.Constants(n), Overlap: overwritable(n, spans)}
 	order := n.Out[0].Type.OrderOrIdentity()
 	one := func(s []span, at [3]int) call.Call {
 		var d [3]Dims

@@ -159,7 +159,7 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	switch {
 	case !single:
 		low.Scratch = 8 * pairs
-		low.InPlace = []int{0} // two rows are read, whole, before their results are stored
+		low.Overlap = call.InPlace(0) // two rows are read, whole, before their results are stored
 		cut(low, channels)
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
 			p, w.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})

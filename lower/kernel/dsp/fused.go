@@ -74,7 +74,7 @@ func addResidual(c *kernel.Chain, l *call.Lowered, part, bytes int) *call.Lowere
 	l.Unused = nil    // weights are the body's own
 	if c.AddIn != 0 { // which the convolution reads
 		l.Rows = append(l.Rows, call.Rows{I: c.AddIn, Bytes: channels})
-		l.InPlace = []int{c.AddIn}
+		l.Overlap = call.InPlace(c.AddIn)
 	} else {
 		l.Cut = nil
 	}

@@ -90,7 +90,7 @@ func lowerPatches(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
 	then, folds := c.l.threeSteps(4)
 	scratch := 6*vector + vector*c.In.W + 4*vector*(min(roundUp(c.Out.W, 2), patchSpan)+2)
-	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, InPlace: c.inPlace()},
+	return own(&call.Lowered{Scratch: scratch, Unused: []int{1, 2}, Overlap: c.inPlace()},
 		call.Call{Func: "nncc_helium_depthwise_3x3_stride1" + then + "_s8", Args: []call.Arg{
 			c.params(), i8In(0),
 			packed(c.l.patchRecords(folds)),
@@ -180,9 +180,9 @@ func (l *layer) block(b []byte, first, n int, place func(i int) int) []byte {
 // inPlace: two rows of the output may take the place of rows of the input of
 // the same size, which are in scratch by then. The next two need the last
 // three of the window again, of which only the first is kept.
-func (c *convolution) inPlace() []int {
+func (c *convolution) inPlace() []call.Overlap {
 	if c.In == c.Out && c.Pad.H <= 1 {
-		return []int{0}
+		return call.InPlace(0)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))
 	if c.AddIn != 0 { // which the convolution reads
-		l.InPlace = []int{c.AddIn}
+		l.Overlap = call.InPlace(c.AddIn)
 	}
 	return own(l, conv.Call)
 }

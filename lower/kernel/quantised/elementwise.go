@@ -66,7 +66,7 @@ func Elementwise(n *ir.Node) *call.Lowered {
 	l := &call.Lowered{Unused: Constants(n)}
 	for i, v := range n.In {
 		if v.Const == nil {
-			l.InPlace = append(l.InPlace, i)
+			l.Overlap = append(l.Overlap, call.InPlace(i)...)
 		}
 	}
 	return l

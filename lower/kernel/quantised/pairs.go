@@ -264,7 +264,7 @@ func LowerPair(n *kernel.Node, p *Pair) *call.Lowered { return lowerPairs("nncc_
 func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 	out := n.Out[0].Type
 	a, b := kernel.Broadcast(n.Node, 0, out), kernel.Broadcast(n.Node, 1, out)
-	low := &call.Lowered{Kernel: p.Func, Unused: Constants(n.Node), InPlace: kernel.MayOverwrite(n.Node, a, b)}
+	low := &call.Lowered{Kernel: p.Func, Unused: Constants(n.Node), Overlap: kernel.MayOverwrite(n.Node, a, b)}
 	if p.Swapped {
 		a, b = b, a
 	}

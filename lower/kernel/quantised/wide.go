@@ -211,7 +211,7 @@ func LowerWideLines(n *kernel.Node, l *straight) *call.Lowered {
 			call.FT("neg_low", l.neg&(1<<lowBits-1)), call.FT("neg_bias", l.under))
 	}
 	f = append(f, call.Ints("act_min", call.T(l.first), "act_max", call.T(l.last))...)
-	return &call.Lowered{Kernel: fn, InPlace: []int{0}, Unused: ir.Identity(len(n.In))[1:],
+	return &call.Lowered{Kernel: fn, Overlap: call.InPlace(0), Unused: ir.Identity(len(n.In))[1:],
 		Calls: []call.Call{{Func: fn, Args: []call.Arg{&call.Struct{Type: fn + "_params", Fields: f}, i16In(0),
 			i16Out()}}}}
 }

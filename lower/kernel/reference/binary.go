@@ -30,7 +30,7 @@ func bcastParams(out ir.Type, a, b operand) *call.Struct {
 
 // mayOverwrite allows the output to use the storage of inputs that lie like the output.
 func (l *lowering) mayOverwrite(ops ...operand) {
-	l.low.InPlace = append(l.low.InPlace, kernel.MayOverwrite(l.n, ops...)...)
+	l.low.Overlap = append(l.low.Overlap, kernel.MayOverwrite(l.n, ops...)...)
 }
 
 // clampF32 applies the absorbed activation of a float32 node to output 0.

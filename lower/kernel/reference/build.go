@@ -37,7 +37,7 @@ func (l *lowering) checked(fn string, args ...call.Arg) {
 }
 
 // inPlace allows the output to take the storage of an input.
-func (l *lowering) inPlace(i int) { l.low.InPlace = append(l.low.InPlace, i) }
+func (l *lowering) inPlace(i int) { l.low.Overlap = append(l.low.Overlap, call.InPlace(i)...) }
 
 // scratch reserves room for n elements of type d for the time of the step.
 func (l *lowering) scratch(d tensor.DType, n int) call.Scratch {

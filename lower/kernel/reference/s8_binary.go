@@ -118,7 +118,7 @@ func lowerPair(l *lowering, n *kernel.Node) {
 		}
 	}
 	if pairs := kernel.Known(pairTable(n.Node)); !l.provenPair(n, pairs, !isConst) {
-		l.low.InPlace = nil
+		l.low.Overlap = nil
 		lowerConst(l, n)
 	}
 }
