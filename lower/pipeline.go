@@ -171,6 +171,8 @@ var quantisationRows = []*Stage{
 }
 
 var programRows = []*Stage{
+	floatPass("cleanup", "cleanup-integer", fixedPoint),
+	floatPass("absorb", "absorb-integer", legalize, fixedPoint),
 	{
 		Name: "own-outputs", Doc: "outputs that are constants, inputs or one value twice are copied",
 		Requires:    []*Invariant{realIO},

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
 )
 
 // absorb moves Pad into the windowed operator that reads it and activations
@@ -43,20 +44,16 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	}
 	pg, err := op.PadGeometry(n)
 	y := n.Out[0]
-	if err != nil || pg.Mode != "constant" || n.Quantised() || y.Type.Rank() < 3 || g.IsOutput(y) ||
+	if err != nil || pg.Mode != "constant" || !keepsScale(n) || y.Type.Rank() < 3 || g.IsOutput(y) ||
 		len(y.Uses()) == 0 {
 		return
 	}
 	if slices.Min(pg.Begin) < 0 || slices.Min(pg.End) < 0 || !allZero(pg.Begin[:2]) || !allZero(pg.End[:2]) {
 		return
 	}
-	fill := 0.0
-	if n.Input(2) != nil {
-		f, ok := scalarConst(n.In[2])
-		if !ok {
-			return
-		}
-		fill = f
+	fill, ok := padFill(n)
+	if !ok {
+		return
 	}
 	type edit struct {
 		n     *ir.Node
@@ -83,22 +80,47 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	g.Remove(n)
 }
 
+// keepsScale reports a node whose result is real, or stands for reals as its first
+// input does: what bounds or moves reals bounds or moves the integers alike.
+func keepsScale(n *ir.Node) bool {
+	q := n.Out[0].Type.Quant
+	return len(n.Out) == 1 && !q.PerAxis() && q.Equal(n.In[0].Type.Quant)
+}
+
+// padFill is the real with which a Pad fills, false where that is known at run time only.
+func padFill(n *ir.Node) (float64, bool) {
+	if v := n.Input(2); v != nil && v.Const == nil {
+		return 0, false
+	}
+	d, err := op.PadFill(n, n.ConstIn(2))
+	if err != nil {
+		return 0, false
+	}
+	if q := n.In[0].Type.Quant; q != nil {
+		d = ir.Dequantise(d, q)
+	}
+	return d.Float(0), true
+}
+
 // padInto gives the attributes with which m computes on x what it computes on
 // the padded x, nil where that is impossible.
 func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 	attrs := m.Attrs.Clone()
-	begin, end, ok := ownPads(m, x, fill, attrs)
-	if !ok {
+	begin, end, step := ownPads(m, x, fill, attrs)
+	pads := slices.Concat(begin, end)
+	for i := range pads {
+		k := i % len(begin)
+		more := pg.Begin
+		if i >= len(begin) {
+			more = pg.End
+		}
+		pads[i] += step[k] * more[2+k]
+	}
+	if len(pads) == 0 || slices.Min(pads) < 0 {
 		return nil
 	}
-	var pads []int
-	for i, b := range begin {
-		pads = append(pads, b+pg.Begin[2+i])
-	}
-	for i, e := range end {
-		pads = append(pads, e+pg.End[2+i])
-	}
 	delete(attrs, "auto_pad")
+	delete(attrs, "output_shape")
 	attrs["pads"] = ir.Ints(pads...)
 	// The edited node must be legal and give the same shape.
 	try := m.Bare()
@@ -112,38 +134,65 @@ func padInto(m *ir.Node, x *ir.Value, pg *op.PadGeom, fill float64) ir.Attrs {
 }
 
 // ownPads are the pads that m has, beside which it can take a Pad of x with the given
-// fill; attrs get what else it needs for that.
-func ownPads(m *ir.Node, x *ir.Value, fill float64, attrs ir.Attrs) (begin, end []int, ok bool) {
-	if is(m, "Conv") && fill == 0 {
+// fill, and by how much an element of that changes them; nil where it cannot. attrs get
+// what else it needs for that.
+func ownPads(m *ir.Node, x *ir.Value, fill float64, attrs ir.Attrs) (begin, end, step []int) {
+	if is(m, "Conv", "ConvTranspose") && fill == 0 {
 		g, err := op.ConvGeometry(m)
 		if err != nil {
-			return nil, nil, false
+			return nil, nil, nil
 		}
-		return g.PadBegin, g.PadEnd, true
+		step = slices.Repeat([]int{1}, len(g.In))
+		for i := range step {
+			if g.Transposed { // which cuts what the zeros give
+				step[i] = -g.Strides[i]
+			}
+		}
+		return g.PadBegin, g.PadEnd, step
 	}
 	if !is(m, "AveragePool", "MaxPool") {
-		return nil, nil, false
+		return nil, nil, nil
 	}
 	g, err := op.PoolGeometry(m)
 	if err != nil || !g.Exact() {
-		return nil, nil, false
+		return nil, nil, nil
 	}
+	ok := false
 	switch {
-	case is(m, "AveragePool") && fill == 0:
+	case is(m, "AveragePool") && fill == 0 && !m.Quantised(): // on integers, an average of zeros rounds otherwise
 		attrs["count_include_pad"] = ir.Int(1)
 		ok = !g.Padded() || g.CountPad
 	case is(m, "MaxPool") && len(m.Out) == 1:
-		ok = math.IsInf(fill, -1) || fill <= -math.MaxFloat32 || fill == 0 && neverNegative(x, 8)
+		ok = fill <= least(x.Type) || fill == 0 && neverNegative(x, 8)
+	}
+	if !ok {
+		return nil, nil, nil
 	}
 	delete(attrs, "ceil_mode")
-	return g.PadBegin, g.PadEnd, ok
+	return g.PadBegin, g.PadEnd, slices.Repeat([]int{1}, len(g.In))
+}
+
+// least is the lowest real that a value of type t holds.
+func least(t ir.Type) float64 {
+	if t.Quant == nil {
+		return -math.MaxFloat32
+	}
+	lo, _ := held(t, math.Inf(-1), 0)
+	return lo
+}
+
+// held are lo and hi as a quantised value of type t holds them.
+func held(t ir.Type, lo, hi float64) (float64, float64) {
+	d := tensor.Of([]int{2}, []float64{lo, hi})
+	d = ir.Dequantise(ir.QuantiseAway(d, t.WithShape(d.Shape)), t.Quant)
+	return d.Float(0), d.Float(1)
 }
 
 // neverNegative reports that no element of v can be below 0, looking at most
 // depth operators back.
 func neverNegative(v *ir.Value, depth int) bool {
 	d := v.Def
-	if d == nil || depth == 0 || d.Op.Domain != "" || d.Quantised() {
+	if d == nil || depth == 0 || d.Op.Domain != "" {
 		return false
 	}
 	if op.HasAct(d) {
@@ -160,7 +209,8 @@ func neverNegative(v *ir.Value, depth int) bool {
 		lo, ok := scalarConst(d.Input(1))
 		hi, has := scalarConst(d.Input(2))
 		return ok && lo >= 0 && (d.Input(2) == nil || has && hi >= 0)
-	case d.Op.Window.Pools() && d.Op.Spread != ir.AnySpread, d.Op.Copies():
+	case d.Op.Window.Pools() && d.Op.Spread != ir.AnySpread, d.Op.Copies(),
+		is(d, "QuantizeLinear") && v.Type.Quant != nil:
 		return neverNegative(d.In[0], depth-1)
 	case is(d, "Add", "Mul"), d.Op.View == ir.Partial: // Concat
 		for _, x := range d.In {
@@ -182,7 +232,8 @@ func neverNegative(v *ir.Value, depth int) bool {
 // clipBounds reads n as a clamp of x to [lo, hi], infinite where open.
 func clipBounds(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
 	lo, hi = math.Inf(-1), math.Inf(1)
-	if n.Quantised() || len(n.Out) != 1 || !n.Out[0].Type.DType.IsFloat() {
+	t := n.Out[0].Type
+	if len(n.In) == 0 || n.In[0] == nil || !keepsScale(n) || t.Quant == nil && !t.DType.IsFloat() {
 		return nil, 0, 0, false
 	}
 	switch {
@@ -208,7 +259,18 @@ func clipBounds(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
 
 func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	x, lo, hi, ok := clipBounds(n)
-	if !ok || x.Const != nil {
+	if !ok || x.Const != nil || !x.Type.Quant.Equal(n.Out[0].Type.Quant) {
+		return
+	}
+	if t := n.Out[0].Type; t.Quant != nil {
+		lo, hi = bounding(t, lo, hi)
+	}
+	if lo <= 0 && neverNegative(x, 8) {
+		lo = math.Inf(-1)
+	}
+	what := n.String()
+	if math.IsInf(lo, -1) && math.IsInf(hi, 1) && elide(g, n, x) {
+		c.Did(x.Def, "removed %s, which lets all through", what)
 		return
 	}
 	p, v := x.Def, x
@@ -218,7 +280,7 @@ func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		v, reader, p = p.In[0], p, p.In[0].Def
 	}
 	sole = sole && g.SoleUse(v) == reader
-	if p == nil || p.Quantised() || !canAct(p.Op) || v.Index != 0 {
+	if p == nil || !canAct(p.Op) || v.Index != 0 || !v.Type.Quant.Equal(x.Type.Quant) {
 		return
 	}
 	if float64(float32(lo)) != lo || float64(float32(hi)) != hi {
@@ -236,11 +298,23 @@ func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		setBound(p, "act_min", newLo)
 		setBound(p, "act_max", newHi)
 	}
-	what := n.String()
 	if elide(g, n, x) {
 		p.Inherit(n)
 		c.Did(p, "absorbed %s", what)
 	}
+}
+
+// bounding are the float32 bounds with which a value of the quantised type t is kept
+// within lo and hi, infinite where all that t holds is.
+func bounding(t ir.Type, lo, hi float64) (float64, float64) {
+	least, most := held(t, math.Inf(-1), math.Inf(1))
+	if lo, hi = held(t, lo, hi); lo == least {
+		lo = math.Inf(-1)
+	}
+	if hi == most {
+		hi = math.Inf(1)
+	}
+	return float64(float32(lo)), float64(float32(hi))
 }
 
 func setBound(n *ir.Node, name string, v float64) {

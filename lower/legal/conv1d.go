@@ -63,10 +63,8 @@ func (l *lifter) follows(n *ir.Node) bool {
 	switch {
 	case is(n, "BatchNormalization", "Concat"), n.Op.Lanes, n.Op.Copies():
 		return true
-	case is(n, "QuantizeLinear", "DequantizeLinear"):
-		return ir.AttrsOf[op.ScaleAttrs](n).BlockSize == 0
-	case is(n, "Pad"):
-		return n.Input(3) == nil
+	case joins(n):
+		return true
 	case is(n, "Slice"):
 		return n.ConstIn(3) != nil
 	case n.Op.Pattern == ir.Elementwise:
@@ -77,6 +75,13 @@ func (l *lifter) follows(n *ir.Node) bool {
 		})
 	}
 	return false
+}
+
+// joins reports what follows an operator behind it, too: a pair stays next to its operator, and
+// padding may become a part of it.
+func joins(n *ir.Node) bool {
+	return is(n, "QuantizeLinear", "DequantizeLinear") && ir.AttrsOf[op.ScaleAttrs](n).BlockSize == 0 ||
+		is(n, "Pad") && n.Input(3) == nil
 }
 
 // lift rewrites n in place to rank 4 and puts a Reshape back to rank 3 behind
@@ -195,14 +200,13 @@ func (l *lifter) operand(n *ir.Node, i int) {
 }
 
 // value is v of shape [A, B, L] as [A, B, 1, L], made in front of at where it
-// does not exist. The shape of a dequantised or quantised value is changed in
-// front of the pair.
+// does not exist. The shape of a dequantised, quantised or padded value is changed
+// in front of what makes it.
 func (l *lifter) value(v *ir.Value, at *ir.Node) *ir.Value {
 	if w := l.up[v]; w != nil {
 		return w
 	}
-	if d := v.Def; is(d, "DequantizeLinear", "QuantizeLinear") && len(d.Out) == 1 &&
-		ir.AttrsOf[op.ScaleAttrs](d).BlockSize == 0 {
+	if d := v.Def; d != nil && joins(d) {
 		l.lift(d)
 		// v is now of rank 4; the Reshape that took its readers knows it
 		for _, u := range v.Uses() {

@@ -118,13 +118,15 @@ func floatConst(v *ir.Value) *tensor.Dense {
 	return v.Const
 }
 
-// scalarConst is the one element of such a constant.
+// scalarConst is the real that a constant of one element is or stands for.
 func scalarConst(v *ir.Value) (float64, bool) {
-	d := floatConst(v)
-	if d == nil || d.Len() != 1 {
+	if v == nil || v.Const == nil || v.Const.Len() != 1 {
 		return 0, false
 	}
-	return d.Float(0), true
+	if q := v.Type.Quant; q != nil {
+		return ir.Dequantise(v.Const, q).Float(0), true
+	}
+	return v.Const.Float(0), v.Const.DType.IsFloat()
 }
 
 // isReshape reports the operators that change nothing but the shape.
