@@ -52,8 +52,7 @@ func TestShippedBoardsLoad(t *testing.T) {
 func TestChipSources(t *testing.T) {
 	opens := regexp.MustCompile(`^(https?://\S+|[\w-]+/[\w.-]+[ ,].+|unverified, from memory): \S`)
 	for _, name := range boards.List() {
-		s, err := boards.Load(name)
-		testenv.OK(t, err)
+		s := testenv.Must(boards.Load(name))(t)
 		if s.ClockHz > 0 && len(s.Sources) == 0 {
 			t.Errorf("%s: a chip without sources", name)
 		}
@@ -69,14 +68,11 @@ func TestChipSources(t *testing.T) {
 // The compiler's own macros have to agree with what the board says it has.
 func TestFlagsAgreeWithISA(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "trivial.c")
-	if err := os.WriteFile(src, []byte("int nncc_answer(void);\nint nncc_answer(void) { return 42; }\n"),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(src, []byte("int nncc_answer(void);\nint nncc_answer(void) { return 42; }\n"),
+		0o644))
 	for _, name := range boards.List() {
 		t.Run(name, func(t *testing.T) {
-			s, err := boards.Load(name)
-			testenv.OK(t, err)
+			s := testenv.Must(boards.Load(name))(t)
 			tool := "arm-gcc"
 			if s.Core == "host" {
 				tool = "cc"
@@ -91,8 +87,7 @@ func TestFlagsAgreeWithISA(t *testing.T) {
 			if s.Core == "host" {
 				return
 			}
-			out, err := exec.Command(cc, append(args, "-dM", "-E", src)...).Output()
-			testenv.OK(t, err)
+			out := testenv.Must(exec.Command(cc, append(args, "-dM", "-E", src)...).Output())(t)
 			macros := map[string]string{}
 			for _, l := range strings.Split(string(out), "\n") {
 				if f := strings.SplitN(l, " ", 3); len(f) == 3 {
@@ -144,23 +139,14 @@ memory:                         # map: merged; here nothing is inherited
   ram: {origin: 0x20000000, size: 128K, holds: [stack, data, arena]}
 runner: {timeout: 90s}
 `)
-	s, err := boards.Load(p)
-	testenv.OK(t, err)
+	s := testenv.Must(boards.Load(p))(t)
 	if s.Name != "my" || s.Doc != "mine" || s.Stack != 8192 || s.Core != "cortex-m4" {
 		t.Errorf("%+v", s)
 	}
-	if got := strings.Join(s.Toolchain.CFlags, " "); got != "-std=c99" {
-		t.Errorf("cflags %s", got)
-	}
-	if got := strings.Join(s.Toolchain.Speed, " "); got != "-O2 -funroll-loops" {
-		t.Errorf("speed %s", got)
-	}
-	if s.Toolchain.Install != "" {
-		t.Errorf("install %q", s.Toolchain.Install)
-	}
-	if got := strings.Join(s.Kernels, " "); got != "dsp cmsisnn refc mine" {
-		t.Errorf("kernels %s", got)
-	}
+	testenv.Equal(t, strings.Join(s.Toolchain.CFlags, " "), "-std=c99", "cflags")
+	testenv.Equal(t, strings.Join(s.Toolchain.Speed, " "), "-O2 -funroll-loops", "speed")
+	testenv.Equal(t, s.Toolchain.Install, "", "install")
+	testenv.Equal(t, strings.Join(s.Kernels, " "), "dsp cmsisnn refc mine", "kernels")
 	if len(s.Memory) != 2 || s.Memory[0].Name != "flash" || s.Memory.Capacity("code", "rodata") != 512<<10 {
 		t.Errorf("memory %+v", s.Memory)
 	}
@@ -191,10 +177,8 @@ func TestParentsThatDisagree(t *testing.T) {
 	write(t, dir, "a.yaml", "abstract: true\nstack: 4K\n")
 	write(t, dir, "b.yaml", "abstract: true\nstack: 8K\n")
 	p := write(t, dir, "c.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml]\n")
-	if _, err := boards.Load(p); err == nil || !strings.Contains(err.Error(),
-		"a.yaml:2: stack: the parents disagree, 4K here and 32K in defs/family-cortex-m.yaml") {
-		t.Errorf("got %v", err)
-	}
+	testenv.Refused(t, testenv.Err(boards.Load(p)),
+		"a.yaml:2: stack: the parents disagree, 4K here and 32K in defs/family-cortex-m.yaml")
 	p = write(t, dir, "d.yaml", "doc: x\ninherits: [cortex-m4, ./a.yaml, ./b.yaml]\nstack: 16K\n")
 	if s, err := boards.Load(p); err != nil || s.Stack != 16<<10 {
 		t.Errorf("child decides: %v %v", s, err)
@@ -373,8 +357,7 @@ func TestSizes(t *testing.T) {
 // TestOneParent: a single parent may stand without brackets.
 func TestOneParent(t *testing.T) {
 	p := write(t, t.TempDir(), "one.yaml", "name: mine\ninherits: cortex-m4\n")
-	s, err := boards.Load(p)
-	testenv.OK(t, err)
+	s := testenv.Must(boards.Load(p))(t)
 	if s.Name != "mine" || s.Core != "cortex-m4" {
 		t.Errorf("name %s, core %s", s.Name, s.Core)
 	}
@@ -392,13 +375,9 @@ func TestUnknownBoard(t *testing.T) {
 		".":                        "unknown board",
 		strings.Repeat("y\n", 999): "unknown board",
 	} {
-		if _, err := boards.Load(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Load(%.20q): %v, want %s", in, err, want)
-		}
+		testenv.Refused(t, testenv.Err(boards.Load(in)), want)
 	}
-	if _, err := boards.Load(t.TempDir() + "/"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("folder: %v", err)
-	}
+	testenv.Refused(t, testenv.Err(boards.Load(t.TempDir()+"/")), "not a regular file")
 }
 
 func FuzzLoad(f *testing.F) {
@@ -478,8 +457,7 @@ func TestFind(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	first := map[string]string{}
 	for _, name := range boards.List() {
-		s, err := boards.Load(name)
-		testenv.OK(t, err)
+		s := testenv.Must(boards.Load(name))(t)
 		for _, a := range s.Aliases {
 			if o, err := boards.Load(a); err != nil || o.Name != name {
 				t.Errorf("alias %s of %s: %v %v", a, name, o, err)

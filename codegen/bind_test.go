@@ -90,9 +90,7 @@ func TestStateBehindBind(t *testing.T) {
 	for _, x := range slices.Concat(first, first, second, second) {
 		fmt.Fprintf(&want, "%d %d\n", x[0], x[1])
 	}
-	if got := run(t, dir, filepath.Join(dir, "main")); got != want.String() {
-		t.Errorf("%q, want %q", got, want.String())
-	}
+	testenv.Equal(t, run(t, dir, filepath.Join(dir, "main")), want.String())
 }
 
 //

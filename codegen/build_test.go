@@ -189,9 +189,7 @@ func TestInstalledCMSIS(t *testing.T) {
 		t.Errorf("linked: %s, own sources: %s", got, own)
 	}
 	run(t, dir, mk, "-j2")
-	if got := call("nncc/cmsis_nn"); got != own {
-		t.Errorf("back to own sources: %s, want %s", got, own)
-	}
+	testenv.Equal(t, call("nncc/cmsis_nn"), own, "back to own sources")
 	t.Run("cmake", func(t *testing.T) {
 		cmake := testenv.Tool(t, "cmake", "cmake")
 		user := t.TempDir()
@@ -202,9 +200,7 @@ func TestInstalledCMSIS(t *testing.T) {
 		for _, args := range [][]string{nil, {"-DCMSIS_NN_INCLUDE=" + include, "-DCMSIS_NN_LIB=" + lib}} {
 			run(t, user, cmake, append(args, "-B", "out", ".")...)
 			run(t, user, cmake, "--build", "out")
-			if got := run(t, user, filepath.Join(user, "out", "caller")); got != own {
-				t.Errorf("%v: %s, want %s", args, got, own)
-			}
+			testenv.Equal(t, run(t, user, filepath.Join(user, "out", "caller")), own, args)
 		}
 	})
 }
@@ -265,15 +261,11 @@ func TestWeightsBinary(t *testing.T) {
 	if got := build(gcc, "-DNNCC_NO_INCBIN"); got != want || want == "" {
 		t.Errorf("C text gives %s, the binary %s", got, want)
 	}
-	if got := build(gcc, "-flto"); got != want {
-		t.Errorf("with link-time optimisation %s, want %s", got, want)
-	}
+	testenv.Equal(t, build(gcc, "-flto"), want, "with link-time optimisation")
 	t.Run("clang", func(t *testing.T) {
 		clang := testenv.Tool(t, "clang", "clang")
 		for _, flags := range [][]string{nil, {"-DNNCC_NO_INCBIN"}} {
-			if got := build(clang, flags...); got != want {
-				t.Errorf("%v: %s, want %s", flags, got, want)
-			}
+			testenv.Equal(t, build(clang, flags...), want, flags)
 		}
 	})
 	t.Run("arm", func(t *testing.T) {
@@ -349,8 +341,7 @@ func TestDeterministic(t *testing.T) {
 
 // TestPaths: nothing of the machine is in the files.
 func TestPaths(t *testing.T) {
-	wd, err := os.Getwd()
-	testenv.OK(t, err)
+	wd := testenv.Must(os.Getwd())(t)
 	for _, m := range models() {
 		for _, f := range m.generate(t).files {
 			if strings.Contains(string(f.Data), wd) || strings.Contains(string(f.Data), "/tmp/") {

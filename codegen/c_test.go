@@ -292,8 +292,7 @@ func TestRandom(t *testing.T) {
 		}
 		ms = append(ms, m)
 	}
-	orders, err := txtar.ParseFile("testdata/graphs/orders.txtar")
-	testenv.OK(t, err)
+	orders := testenv.Must(txtar.ParseFile("testdata/graphs/orders.txtar"))(t)
 	for i, f := range orders.Files {
 		ms = append(ms, &model{prefix: fmt.Sprintf("o%d", i), src: "\n" + string(f.Data), native: i%2 == 0})
 	}
@@ -393,9 +392,8 @@ func (m *model) compare(t *testing.T, seed uint64, tol float64, out *bytes.Buffe
 		if q := x.Type.Quant; q != nil {
 			for k := range want.Len() {
 				f := math.Float32frombits(binary.LittleEndian.Uint32(out.Next(4)))
-				if w := float32(got.Int(k)-int64(q.Zero[0])) * q.Scale[0]; f != w {
-					t.Errorf("%s: dequantize_%s: element %d is %v, want %v", m.prefix, x.CName, k, f, w)
-				}
+				testenv.Equal(t, f, float32(got.Int(k)-int64(q.Zero[0]))*q.Scale[0],
+					"%s: dequantize_%s: element %d", m.prefix, x.CName, k)
 			}
 		}
 	}

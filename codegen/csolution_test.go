@@ -77,9 +77,7 @@ func TestCsolutionLinks(t *testing.T) {
 			run(t, sample, gcc, args...)
 			got := run(t, sample, qemu, "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none",
 				"-semihosting-config", "enable=on,target=native", "-kernel", "infer.elf")
-			if got != want {
-				t.Errorf("the sample prints %q, want %q", got, want)
-			}
+			testenv.Equal(t, got, want, "the sample prints")
 		})
 	}
 }
@@ -91,8 +89,7 @@ func unpacked(t *testing.T, dir string) string {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("packs: %q, %v", found, err)
 	}
-	z, err := zip.OpenReader(found[0])
-	testenv.OK(t, err)
+	z := testenv.Must(zip.OpenReader(found[0]))(t)
 	defer z.Close()
 	out := t.TempDir()
 	testenv.OK(t, os.CopyFS(out, z))
@@ -101,19 +98,16 @@ func unpacked(t *testing.T, dir string) string {
 
 func readYAML(t *testing.T, path string, to any) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	testenv.OK(t, err)
+	b := testenv.Must(os.ReadFile(path))(t)
 	testenv.OK(t, yaml.Unmarshal(b, to))
 }
 
 // componentArgs are the sources and include paths of the project's component in a pack.
 func componentArgs(t *testing.T, pack, name string, s csolution) []string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(pack, "nncc."+name+".pdsc"))
-	testenv.OK(t, err)
+	f := testenv.Must(os.Open(filepath.Join(pack, "nncc."+name+".pdsc")))(t)
 	defer f.Close()
-	b, err := io.ReadAll(f)
-	testenv.OK(t, err)
+	b := testenv.Must(io.ReadAll(f))(t)
 	var p pdsc
 	testenv.OK(t, xml.Unmarshal(b, &p))
 	var args []string

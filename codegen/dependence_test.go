@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/program"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -69,8 +70,6 @@ func TestDependence(t *testing.T) {
 		{code("    if (x[0] > 0) {\n        y[0] = 1;\n    }\n    for (i = 0; i < 5; i++) {\n    }\n"), nil,
 			runtimec.Branches},
 	} {
-		if got := Dependence(c.step, c.features); got != c.want {
-			t.Errorf("case %d: %v, want %v", i, got, c.want)
-		}
+		testenv.Equal(t, Dependence(c.step, c.features), c.want, "case %d", i)
 	}
 }

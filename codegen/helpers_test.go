@@ -102,8 +102,7 @@ func (m *model) lower(t testing.TB) {
 		o.Quant = quant.Options{Method: option.MinMax, Source: quant.SyntheticSource,
 			Samples: quant.SyntheticSamples(m.net.In, 1, 1)}
 	}
-	r, err := lower.Run(m.net, o)
-	testenv.OK(t, err)
+	r := testenv.Must(lower.Run(m.net, o))(t)
 	m.graph = r.Graph
 	m.reread(t, r.Program)
 }
@@ -112,8 +111,7 @@ func (m *model) lower(t testing.TB) {
 func (m *model) schedule(t testing.TB) {
 	g, low := m.lowered(t)
 	states := m.states(t, g)
-	r, err := schedule.Build(g, low, states...)
-	testenv.OK(t, err)
+	r := testenv.Must(schedule.Build(g, low, states...))(t)
 	if m.parts {
 		r = inParts(t, r.Program.ArenaBytes, g, low, states)
 	}
@@ -159,8 +157,7 @@ func (m *model) lowered(t testing.TB) (*ir.Graph, map[*ir.Node]*call.Lowered) {
 	g := irtest.Parse(t, "graph \"g\" {"+m.src+"\n}")
 	plans := table.Plans(&kernel.Options{})
 	testenv.OK(t, layout.Assign(g, plans.Layout, layout.Options{NativeIO: m.native}))
-	low, err := plans.Lowered(g.Nodes)
-	testenv.OK(t, err)
+	low := testenv.Must(plans.Lowered(g.Nodes))(t)
 	return g, low
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestPrefix(t *testing.T) {
@@ -22,9 +24,7 @@ func TestPrefix(t *testing.T) {
 		"cmsis_gcc": "cmsis_gcc_model", "nncc_model": "nncc_net_model",
 		strings.Repeat("x", 100): strings.Repeat("x", 48),
 	} {
-		if got := Prefix(in); got != want {
-			t.Errorf("Prefix(%q) = %q, want %q", in, got, want)
-		}
+		testenv.Equal(t, Prefix(in), want, "Prefix(%q)", in)
 		if p := Prefix(in); Prefix(p) != p {
 			t.Errorf("Prefix(%q) = %q, of which it is %q", in, p, Prefix(p))
 		}
@@ -109,9 +109,7 @@ func TestComment(t *testing.T) {
 	}
 	for in, want := range map[string]string{"a/b/c.d:0": "a/b/c.d:0", "/model.22/dfl/Conv": "/model.22/dfl/Conv",
 		"*/": "* /", "??/": "? ?/", "a\nb": "a_b"} {
-		if got := comment(in); got != want {
-			t.Errorf("comment(%q) = %q, want %q", in, got, want)
-		}
+		testenv.Equal(t, comment(in), want, "comment(%q)", in)
 	}
 	if got := comment(strings.Repeat("x", 500)); len(got) > 130 {
 		t.Errorf("%d letters", len(got))

@@ -5,6 +5,8 @@ package codegen
 import (
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestLocalNames: names are apart, whatever they are made of, and no input or output has to give way.
@@ -20,9 +22,7 @@ func TestLocalNames(t *testing.T) {
 		}
 		seen[got] = true
 	}
-	if got := n.name("m_i8"); got != "m_i8_2" {
-		t.Errorf("beside an output m_i8: %s", got)
-	}
+	testenv.Equal(t, n.name("m_i8"), "m_i8_2", "beside an output m_i8")
 }
 
 func TestTail(t *testing.T) {

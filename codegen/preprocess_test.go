@@ -236,8 +236,7 @@ func (p *devices) onHost(t *testing.T) {
 	)
 	args := append(append([]string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"},
 		warnings...), includes...)
-	kernels, err := filepath.Glob(filepath.Join(p.dir, "nncc", "*.c"))
-	testenv.OK(t, err)
+	kernels := testenv.Must(filepath.Glob(filepath.Join(p.dir, "nncc", "*.c")))(t)
 	run(t, p.dir, cc, append(append(args, "-o", "main", "main.c", "-lm"), kernels...)...)
 	got := feed(t, p.in.Bytes(), filepath.Join(p.dir, "main"))
 	p.check(t, got)
@@ -245,8 +244,7 @@ func (p *devices) onHost(t *testing.T) {
 }
 
 func (p *devices) onM4(t *testing.T) {
-	spec, err := boards.Load("cortex-m4")
-	testenv.OK(t, err)
+	spec := testenv.Must(boards.Load("cortex-m4"))(t)
 	testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	p.write(t, "pre.c", p.src.String())
@@ -258,11 +256,9 @@ func (p *devices) onM4(t *testing.T) {
 		Outputs: []boardrun.IO{{Name: "y", CFunc: "pre_y", Bytes: p.want.Len()}}}) {
 		p.write(t, f.Path, string(f.Data))
 	}
-	im, err := boardrun.Build(t.Context(), spec, p.dir, boardrun.BuildOptions{})
-	testenv.OK(t, err)
+	im := testenv.Must(boardrun.Build(t.Context(), spec, p.dir, boardrun.BuildOptions{}))(t)
 	defer im.Close()
-	res, err := boardrun.Run(t.Context(), spec, im, []boardrun.Case{{Inputs: [][]byte{p.in.Bytes()}}})
-	testenv.OK(t, err)
+	res := testenv.Must(boardrun.Run(t.Context(), spec, im, []boardrun.Case{{Inputs: [][]byte{p.in.Bytes()}}}))(t)
 	p.check(t, res.Cases[0].Outputs[0])
 }
 

@@ -63,8 +63,7 @@ func hostObjects(t *testing.T, dir string, m *model) []string {
 	own, cmsis := modelSources(m)
 	gcc := testenv.Tool(t, "cc", "gcc")
 	run(t, dir, gcc, slices.Concat(includes, []string{"-DNNCC_NO_INCBIN", "-c"}, own, cmsis)...)
-	objects, err := filepath.Glob(filepath.Join(dir, "*.o"))
-	testenv.OK(t, err)
+	objects := testenv.Must(filepath.Glob(filepath.Join(dir, "*.o")))(t)
 	return objects
 }
 
@@ -226,9 +225,7 @@ func TestPack(t *testing.T) {
 				}
 				slices.Sort(got)
 				slices.Sort(want)
-				if !slices.Equal(got, want) {
-					t.Errorf("%s: sources %q, want %q", c.Variant, got, want)
-				}
+				testenv.Same(t, got, want, "%s: sources", c.Variant)
 				if c.Condition == "" {
 					run(t, dir, gcc, slices.Concat(args, []string{"-fsyntax-only"}, got)...)
 				}

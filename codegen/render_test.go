@@ -9,6 +9,8 @@ import (
 	"text/template/parse"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestFunctions: templates print; the functions they use are text functions of
@@ -104,7 +106,5 @@ func TestMissingKey(t *testing.T) {
 }
 
 func TestTidy(t *testing.T) {
-	if got := string(tidy([]byte("\n\na  \n\n\n\nb\t\n\n"))); got != "a\n\nb\n" {
-		t.Errorf("%q", got)
-	}
+	testenv.Equal(t, string(tidy([]byte("\n\na  \n\n\n\nb\t\n\n"))), "a\n\nb\n")
 }

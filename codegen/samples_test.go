@@ -197,8 +197,7 @@ func sourcesBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
 	for _, pattern := range []string{"*.c", "nncc/*.c", "nncc/*/*.c"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		testenv.OK(t, err)
+		found := testenv.Must(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		out = append(out, found...)
 	}
 	return out
@@ -226,9 +225,7 @@ func TestCMakePackage(t *testing.T) {
 			run(t, app, cmake, append(flags, "-S", ".", "-B", "out",
 				"-DCMAKE_PREFIX_PATH="+filepath.Join(work, "prefix"))...)
 			run(t, app, cmake, "--build", "out")
-			if got := run(t, app, filepath.Join(app, "out", "infer")); got != want {
-				t.Errorf("the sample prints %q, want %q", got, want)
-			}
+			testenv.Equal(t, run(t, app, filepath.Join(app, "out", "infer")), want, "the sample prints")
 		})
 	}
 }
@@ -353,8 +350,7 @@ func TestPlatformIO(t *testing.T) {
 				}
 				Build struct{ SrcFilter, Flags []string }
 			}
-			b, err := os.ReadFile(filepath.Join(dir, "library.json"))
-			testenv.OK(t, err)
+			b := testenv.Must(os.ReadFile(filepath.Join(dir, "library.json")))(t)
 			testenv.OK(t, json.Unmarshal(b, &l))
 			if l.Name != s.name || l.License == "" || l.Version == "" || len(l.Examples) != 1 {
 				t.Errorf("%+v", l)
@@ -374,9 +370,7 @@ func TestPlatformIO(t *testing.T) {
 			}
 			exe := filepath.Join(t.TempDir(), "sample")
 			run(t, dir, gcc, append(args, "-o", exe, "-lm")...)
-			if got, want := run(t, dir, exe), s.printed(t, "samples/platformio/src/main.c"); got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
+			testenv.Equal(t, run(t, dir, exe), s.printed(t, "samples/platformio/src/main.c"))
 		})
 	}
 }
@@ -426,9 +420,7 @@ func TestZephyrSample(t *testing.T) {
 			out := t.TempDir()
 			run(t, dir, cmake, append(s.cmake(t), "-S", "samples/zephyr", "-B", out, "-DZephyr_DIR="+zephyr)...)
 			run(t, dir, cmake, "--build", out)
-			if got := run(t, dir, filepath.Join(out, "app")); got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
+			testenv.Equal(t, run(t, dir, filepath.Join(out, "app")), want)
 		})
 	}
 }

@@ -27,8 +27,7 @@ func nullStores(t *testing.T, dir, file string, flags ...string) int {
 	dump := filepath.Join(dir, "dump.txt")
 	run(t, dir, "arm-none-eabi-gcc", append(append(flags, includes...), "-std=c99", "-mthumb", "-c", file, "-o", "x.o",
 		"-fdump-tree-local-pure-const2="+dump)...)
-	text, err := os.ReadFile(dump)
-	testenv.OK(t, err)
+	text := testenv.Must(os.ReadFile(dump))(t)
 	return strings.Count(string(text), "NULL memory access")
 }
 

@@ -20,8 +20,7 @@ func relus(t testing.TB, n int) *ir.Graph {
 	g := ir.New("chain")
 	v := g.AddInput("x", ir.Type{DType: tensor.F32, Shape: []int{4}})
 	for i := range n {
-		m, err := g.Add(op.Relu, fmt.Sprint("n", i), nil, 1, v)
-		testenv.OK(t, err)
+		m := testenv.Must(g.Add(op.Relu, fmt.Sprint("n", i), nil, 1, v))(t)
 		v = m.Out[0]
 	}
 	g.AddOutput("y", v)
@@ -64,8 +63,7 @@ func TestNamesStayTheSame(t *testing.T) {
 	var list []*ir.Node
 	add := func(want string) {
 		t.Helper()
-		n, err := g.Add(op.Relu, "a", nil, 1, x)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(op.Relu, "a", nil, 1, x))(t)
 		if list = append(list, n); n.Out[0].Name != want {
 			t.Errorf("the name is %s, want %s", n.Out[0].Name, want)
 		}
@@ -104,8 +102,7 @@ func BenchmarkRewrite(b *testing.B) {
 			for range b.N {
 				g := relus(b, n)
 				for _, at := range slices.Clone(g.Nodes) {
-					m, err := g.InsertBefore(at, op.Abs, "more", nil, 1, at.In[0])
-					testenv.OK(b, err)
+					m := testenv.Must(g.InsertBefore(at, op.Abs, "more", nil, 1, at.In[0]))(b)
 					g.SetInput(at, 0, m.Out[0])
 				}
 				for _, m := range slices.Clone(g.Nodes) {

@@ -57,8 +57,7 @@ const everything = `graph "a \"b\"" {
 `
 
 func TestTextRoundTrip(t *testing.T) {
-	g, err := Parse(everything, anyOp)
-	testenv.OK(t, err)
+	g := testenv.Must(Parse(everything, anyOp))(t)
 	if got := g.String(); got != everything {
 		t.Errorf("printed\n%s\nwant\n%s", got, everything)
 	}
@@ -92,18 +91,13 @@ func TestTextBits(t *testing.T) {
 }
 
 func TestTextInfers(t *testing.T) {
-	g, err := Parse(`graph "g" { in %x : f32[2] # comment
+	g := testenv.Must(Parse(`graph "g" { in %x : f32[2] # comment
 		%y = Relu(%x)
 		const %w : f32[3,200] = rand 1
 		%z, %u : f32[4] = Two(%w)
-		out "z" = %z }`, anyOp)
-	testenv.OK(t, err)
-	if s := g.Out[0].Type.String(); s != "f32[3,200]" {
-		t.Errorf("inferred %s", s)
-	}
-	if s := g.Nodes[1].Out[1].Type.String(); s != "f32[4]" {
-		t.Errorf("given type became %s", s)
-	}
+		out "z" = %z }`, anyOp))(t)
+	testenv.Equal(t, g.Out[0].Type.String(), "f32[3,200]", "inferred")
+	testenv.Equal(t, g.Nodes[1].Out[1].Type.String(), "f32[4]", "given type became")
 	if errs := g.Verify(); len(errs) != 1 || !strings.Contains(errs[0].Error(), "inference says [3 200]") {
 		t.Errorf("Verify says %v", errs)
 	}
@@ -141,9 +135,7 @@ func TestTextErrors(t *testing.T) {
 			50), `nested more than`},
 	} {
 		_, err := Parse(c.src, anyOp)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s\n got %v\nwant %s", c.src, err, c.want)
-		}
+		testenv.Refused(t, err, c.want)
 	}
 }
 

@@ -49,14 +49,10 @@ func TestReadAgain(t *testing.T) {
 	for _, target := range targets()[2:4] { // int8 and int16
 		for seed := range uint64(8) {
 			g := drawCurved(t, seed)
-			was, err := lower.Run(g.Clone(), target.options(g))
-			testenv.OK(t, err)
-			m, err := onnx.Export(was.QDQ, onnx.ExportOptions{})
-			testenv.OK(t, err)
-			h, err := onnx.Import(&onnx.Model{Proto: m}, onnx.ImportOptions{})
-			testenv.OK(t, err)
-			now, err := lower.Run(h, target.options(h))
-			testenv.OK(t, err)
+			was := testenv.Must(lower.Run(g.Clone(), target.options(g)))(t)
+			m := testenv.Must(onnx.Export(was.QDQ, onnx.ExportOptions{}))(t)
+			h := testenv.Must(onnx.Import(&onnx.Model{Proto: m}, onnx.ImportOptions{}))(t)
+			now := testenv.Must(lower.Run(h, target.options(h)))(t)
 			steps := func(r *lower.Result) (list []string) {
 				for _, s := range r.Program.Steps {
 					list = append(list, s.Kernel)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -42,9 +43,7 @@ func TestFastest(t *testing.T) {
 		{"instructions are the goal", option.Balanced, []candidate{timed(10, 20), timed(11, 15)}, 0},
 	} {
 		o := &Options{Optimize: c.goal}
-		if got := o.fastest(c.candidates); got != c.want {
-			t.Errorf("%s: candidate %d, want %d", c.name, got, c.want)
-		}
+		testenv.Equal(t, o.fastest(c.candidates), c.want, "%s: candidate", c.name)
 	}
 }
 
@@ -137,8 +136,6 @@ func TestDropIdle(t *testing.T) {
 			w.candidates = append(w.candidates, []candidate{first, later})
 		}
 		w.dropIdle((*cost.Cost).ExpectedInstructions)
-		if !slices.Equal(w.chosen, c.want) {
-			t.Errorf("%.0f saved by each layer: %v, want %v", c.saved, w.chosen, c.want)
-		}
+		testenv.Same(t, w.chosen, c.want, "%.0f saved by each layer", c.saved)
 	}
 }

@@ -24,8 +24,7 @@ var codeForm = regexp.MustCompile(`^[A-Z0-9]+(-[A-Z0-9]+)*$`)
 // A row has a code once: it says which condition refuses.
 func TestCodes(t *testing.T) {
 	now := codes(t)
-	data, err := os.ReadFile(codesFile)
-	testenv.OK(t, err)
+	data := testenv.Must(os.ReadFile(codesFile))(t)
 	listed := strings.Split(strings.TrimSpace(string(data)), "\n")
 	if len(listed) < 150 {
 		t.Fatalf("%s lists %d codes", codesFile, len(listed))

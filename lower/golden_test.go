@@ -40,8 +40,7 @@ func TestGolden(t *testing.T) {
 }
 
 func golden(t *testing.T, file string) {
-	a, err := txtar.ParseFile(file)
-	testenv.OK(t, err)
+	a := testenv.Must(txtar.ParseFile(file))(t)
 	in, want := "", ""
 	for _, f := range a.Files {
 		switch f.Name {
@@ -53,8 +52,7 @@ func golden(t *testing.T, file string) {
 	}
 	g := irtest.Parse(t, in)
 	stages, o := settings(t, g, string(a.Comment))
-	s, err := lower.RunStages(g, o, stages...)
-	testenv.OK(t, err)
+	s := testenv.Must(lower.RunStages(g, o, stages...))(t)
 	got := outcome(s, stages[len(stages)-1])
 	if keeps := []string{"import", "mark", "reference"}; got == irtest.Parse(t, in).String() != slices.Contains(keeps,
 		stages[len(stages)-1]) {
@@ -101,8 +99,7 @@ func settings(t *testing.T, g *ir.Graph, comment string) (stages []string, o low
 			out, in, _ := strings.Cut(v, ":")
 			o.StateBindings = []state.Binding{{Out: out, In: in}}
 		case "stream":
-			axis, err := strconv.Atoi(v)
-			testenv.OK(t, err)
+			axis := testenv.Must(strconv.Atoi(v))(t)
 			o.Stream = &stream.Options{Axis: axis}
 		default:
 			t.Fatalf("unknown setting %s", k)

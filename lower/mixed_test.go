@@ -28,8 +28,7 @@ import (
 func uneven(t *testing.T) *ir.Graph {
 	g := ir.New("uneven")
 	add := func(name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
-		n, err := g.Add(op.Get("", name), strings.ToLower(name), attrs, 1, in...)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(op.Get("", name), strings.ToLower(name), attrs, 1, in...))(t)
 		n.Origin = []string{n.Name}
 		return n.Out[0]
 	}
@@ -82,16 +81,14 @@ func TestMixedPrecision(t *testing.T) {
 				Accel: mla.New(lim),
 				Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 6, 3), Source: c.source,
 					BiasCorrection: true}}
-			r, err := lower.Run(g, o)
-			testenv.OK(t, err)
+			r := testenv.Must(lower.Run(g, o))(t)
 			in := quant.SyntheticSamples(float.In, 1, 77)[0]
 			want := irtest.Run(t, float, in)[0]
 			x := in[0]
 			if q := r.Graph.In[0].Type; q.Quant != nil {
 				x = ir.QuantiseEven(x, q)
 			}
-			out, err := interp.Run(r.Graph, []*tensor.Dense{x}, nil)
-			testenv.OK(t, err)
+			out := testenv.Must(interp.Run(r.Graph, []*tensor.Dense{x}, nil))(t)
 			if q := r.Graph.Out[0].Type.Quant; q != nil {
 				out[0] = ir.Dequantise(out[0], q)
 			}

@@ -20,11 +20,9 @@ func TestOffloadKeepsResults(t *testing.T) {
 	for seed := uint64(1); seed <= 200; seed++ {
 		g := irtest.Gen(seed, tensor.F32)
 		in := irtest.Inputs(g, seed)
-		want, err := interp.Run(g, in, nil)
-		testenv.OK(t, err)
+		want := testenv.Must(interp.Run(g, in, nil))(t)
 		k := uint64(0)
-		segs, err := lower.Offload(g, "mla", func(n *ir.Node) bool { k++; return (k*seed)%4 != 0 }, 0)
-		testenv.OK(t, err)
+		segs := testenv.Must(lower.Offload(g, "mla", func(n *ir.Node) bool { k++; return (k*seed)%4 != 0 }, 0))(t)
 		irtest.Verify(t, g)
 		for i, s := range segs {
 			irtest.Verify(t, s.Body[0])
@@ -32,8 +30,7 @@ func TestOffloadKeepsResults(t *testing.T) {
 				t.Errorf("seed %d: segment %d is called %d", seed, i, id)
 			}
 		}
-		got, err := interp.Run(g, in, nil)
-		testenv.OK(t, err)
+		got := testenv.Must(interp.Run(g, in, nil))(t)
 		for i := range want {
 			if !tensor.Equal(want[i], got[i]) {
 				t.Fatalf("seed %d: output %d differs", seed, i)

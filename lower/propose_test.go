@@ -25,8 +25,7 @@ func deep(t *testing.T) *ir.Graph {
 	var names int
 	add := func(name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
 		names++
-		n, err := g.Add(op.Get("", name), name+string(rune('a'+names)), attrs, 1, in...)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(op.Get("", name), name+string(rune('a'+names)), attrs, 1, in...))(t)
 		n.Origin = []string{n.Name}
 		return n.Out[0]
 	}
@@ -78,8 +77,7 @@ func TestPropose(t *testing.T) {
 			Target: kernel.Options{Core: kernel.Core{DSP: true}},
 			Quant: quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs",
 				BiasCorrection: true}}
-		p, err := lower.Propose(g, o, lower.Goal{Least: least, Ratio: true, Instructions: work})
-		testenv.OK(t, err)
+		p := testenv.Must(lower.Propose(g, o, lower.Goal{Least: least, Ratio: true, Instructions: work}))(t)
 		t.Logf("%.1f dB wanted: %.1f dB, %.0f instructions, %d layers", least, p.Mixed.Reached, p.Mixed.Instructions,
 			len(p.Layers))
 		return p
@@ -126,8 +124,7 @@ func TestMixIsItsProgram(t *testing.T) {
 	o := lower.Options{Legalize: true, Fuse: true, Libraries: []string{"dsp", "cmsisnn", "refc"},
 		Target: kernel.Options{Core: kernel.Core{DSP: true}},
 		Quant:  quant.Options{Samples: quant.SyntheticSamples(g.In, 16, 3), Source: "inputs", BiasCorrection: true}}
-	p, err := lower.Propose(g, o, goal)
-	testenv.OK(t, err)
+	p := testenv.Must(lower.Propose(g, o, goal))(t)
 	const whole = 4 // int8, int16x8, float32, and one in which all neighbours differ
 	if len(programs) <= whole || len(p.Layers) == 0 {
 		t.Fatalf("%d programs, %+v: the goal asks for no mix", len(programs), p)
@@ -144,10 +141,8 @@ func outputsOf(t *testing.T, g *ir.Graph, samples []quant.Sample) [][]float64 {
 	t.Helper()
 	var list [][]float64
 	for _, s := range samples {
-		in, err := verify.Inputs(s, g.In)
-		testenv.OK(t, err)
-		out, err := interp.Run(g, in, nil)
-		testenv.OK(t, err)
+		in := testenv.Must(verify.Inputs(s, g.In))(t)
+		out := testenv.Must(interp.Run(g, in, nil))(t)
 		var row []float64
 		for k, d := range out {
 			d = verify.Dequantised(d, g.Out[k].Type)

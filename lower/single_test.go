@@ -80,9 +80,7 @@ func TestToSingleRange(t *testing.T) {
 				t.Errorf("output %d, element %d is %v", i, k, f)
 			}
 		}
-		if d.DType != tensor.F32 {
-			t.Errorf("output %d is %s", i, d.DType)
-		}
+		testenv.Equal(t, d.DType, tensor.F32, "output %d", i)
 	}
 	if s, err := ToSingle(irtest.Gen(1, tensor.F32)); s != nil || err != nil {
 		t.Errorf("a float32 graph: %v, %v", s, err)

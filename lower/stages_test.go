@@ -169,8 +169,7 @@ func TestFloatPassesAreStages(t *testing.T) {
 func TestBisectNamesTheStage(t *testing.T) {
 	for _, name := range []string{"transpose", "absorb", "integer", "dead-channels", "fuse-kernels", "layout"} {
 		t.Run(name, func(t *testing.T) {
-			row, err := lower.Find(name)
-			testenv.OK(t, err)
+			row := testenv.Must(lower.Find(name))(t)
 			right := row.Run
 			defer func() { row.Run = right }()
 			row.Run = func(s *lower.State) error { return errors.Join(right(s), negateWeights(s.Graph)) }
@@ -225,9 +224,7 @@ func TestOff(t *testing.T) {
 		}
 		_, err := lower.Run(g, o)
 		refused := err != nil && strings.Contains(err.Error(), "cannot be switched off")
-		if refused != (s.Required != "") {
-			t.Errorf("%s off: %v", s.Name, err)
-		}
+		testenv.Equal(t, refused, s.Required != "", "%s off: %v", s.Name, err)
 	}
 	g := irtest.GenFloat(1)
 	o := targets()[0].options(g)
@@ -237,9 +234,7 @@ func TestOff(t *testing.T) {
 		t.Errorf("stopped after %s: %v", last, err)
 	}
 	o.StopAfter = "4d"
-	if _, err := lower.Run(irtest.GenFloat(1), o); err == nil || !strings.Contains(err.Error(), "it runs with: ") {
-		t.Error(err)
-	}
+	testenv.Refused(t, testenv.Err(lower.Run(irtest.GenFloat(1), o)), "it runs with: ")
 }
 
 // TestSearches: every search has a slice of the table, and runs where its

@@ -33,8 +33,7 @@ func TestFloatIntoQuantisedState(t *testing.T) {
 }`)
 	o := targets()[0].options(g)
 	o.StateBindings = []state.Binding{{Out: "h_out", In: "h"}}
-	r, err := lower.Run(g, o)
-	testenv.OK(t, err)
+	r := testenv.Must(lower.Run(g, o))(t)
 	in, out := r.States[0].In.Type, r.States[0].Out.Type
 	if !in.Quantised() || out.DType != in.DType || !out.Quant.Equal(in.Quant) {
 		t.Errorf("the state is %s, made as %s", in, out)

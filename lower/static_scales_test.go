@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower"
@@ -68,10 +69,8 @@ func TestStaticScales(t *testing.T) {
 					dynamic := slices.ContainsFunc(r.Graph.Nodes, func(n *ir.Node) bool {
 						return n.Op == op.DynamicQuantizeLinear
 					})
-					if want := o.source != "samples" || other != ""; dynamic != want {
-						t.Errorf("%s %s %s: quantised at run time %v, want %v", o.precision, o.source, text, dynamic,
-							want)
-					}
+					testenv.Equal(t, dynamic, o.source != "samples" || other != "",
+						"%s %s %s: quantised at run time", o.precision, o.source, text)
 				}
 			}
 		}

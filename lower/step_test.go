@@ -120,8 +120,7 @@ func recurrent(t *testing.T, g *ir.Graph, seed uint64) bool {
 // insert is a new node's output.
 func insert(t *testing.T, g *ir.Graph, at *ir.Node, o *ir.OpDef, name string, in ...*ir.Value) *ir.Value {
 	t.Helper()
-	n, err := g.InsertBefore(at, o, name, nil, 1, in...)
-	testenv.OK(t, err)
+	n := testenv.Must(g.InsertBefore(at, o, name, nil, 1, in...))(t)
 	return n.Out[0]
 }
 

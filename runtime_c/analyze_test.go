@@ -69,8 +69,7 @@ func TestStaticAnalysis(t *testing.T) {
 
 // includes are the flags for every folder with a header below the current one.
 func includes(t *testing.T) []string {
-	headers, err := filepath.Glob("*/*/*.h")
-	testenv.OK(t, err)
+	headers := testenv.Must(filepath.Glob("*/*/*.h"))(t)
 	var include []string
 	for _, h := range headers {
 		if dir := "-I" + filepath.Dir(h); !slices.Contains(include, dir) {

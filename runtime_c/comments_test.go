@@ -23,8 +23,7 @@ var (
 // TestComments: functions, types and files that comments speak of exist; with a star,
 // some of such a name.
 func TestComments(t *testing.T) {
-	tree, err := runtimec.Tree()
-	testenv.OK(t, err)
+	tree := testenv.Must(runtimec.Tree())(t)
 	known := map[string]bool{"nncc_model": true} // in the name of a model's own file
 	for p, text := range tree {
 		known[strings.TrimSuffix(path.Base(p), path.Ext(p))] = true

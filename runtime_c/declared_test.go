@@ -5,6 +5,8 @@ package runtimec
 import (
 	"slices"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestParameters: every kernel's parameters have a type and a name.
@@ -18,9 +20,7 @@ func TestParameters(t *testing.T) {
 	}
 	want := []Parameter{{"const nncc_helium_matmul_params *", "p"}, {"const int8_t *", "x"},
 		{"const int8_t *", "packed"}, {"int8_t *", "y"}, {"int32_t", "rows"}}
-	if got := x.Parameters("nncc_helium_matmul_k1_s8"); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
-	}
+	testenv.Same(t, x.Parameters("nncc_helium_matmul_k1_s8"), want)
 	if !want[1].ReadsOnly() || want[3].ReadsOnly() || want[4].ReadsOnly() {
 		t.Error("ReadsOnly")
 	}

@@ -16,8 +16,7 @@ import (
 
 func paths(t *testing.T, names ...string) []string {
 	t.Helper()
-	files, err := Files(names...)
-	testenv.OK(t, err)
+	files := testenv.Must(Files(names...))(t)
 	var out []string
 	for _, f := range files {
 		out = append(out, f.Path)
@@ -39,10 +38,7 @@ func TestFilesOfOneFunction(t *testing.T) {
 }
 
 func TestUnknownNameIsAnError(t *testing.T) {
-	if _, err := Files("arm_convolve_wrapper_s9"); err == nil || !strings.Contains(err.Error(),
-		"arm_convolve_wrapper_s9") {
-		t.Errorf("got %v", err)
-	}
+	testenv.Refused(t, testenv.Err(Files("arm_convolve_wrapper_s9")), "arm_convolve_wrapper_s9")
 }
 
 // TestPublicFunctionsHaveSources compares the prototypes of the CMSIS-NN header
@@ -55,9 +51,7 @@ func TestPublicFunctionsHaveSources(t *testing.T) {
 		if strings.HasPrefix(tok, "arm_") && tok != "arm_cmsis_nn_status" && tok != "arm_nn_activation_type" &&
 			tok != "arm_nn_math_types" && tok != "arm_nn_types" {
 			n++
-			if x.defines[tok] != "cmsis_nn/"+tok+".c" {
-				t.Errorf("%s is defined in %q, want a file of its name", tok, x.defines[tok])
-			}
+			testenv.Equal(t, x.defines[tok], "cmsis_nn/"+tok+".c", "%s is defined in", tok)
 		}
 	}
 	if n < 40 {
@@ -89,12 +83,8 @@ __attribute__((noinline)) int first(const t *p)
 void second(void) { if (1) { first(0); } }
 `
 	s := scanC(text)
-	if want := []string{"table", "first", "second"}; !slices.Equal(s.defines, want) {
-		t.Errorf("defines %v, want %v", s.defines, want)
-	}
-	if !slices.Equal(s.includes, []string{"a.h"}) {
-		t.Errorf("includes %v", s.includes)
-	}
+	testenv.Same(t, s.defines, []string{"table", "first", "second"}, "defines")
+	testenv.Same(t, s.includes, []string{"a.h"}, "includes")
 	var used []string
 	uses(text, false, func(t string) { used = append(used, t) })
 	for _, u := range []string{"other", "helper", "macro_use", "and_more"} {
@@ -110,13 +100,12 @@ void second(void) { if (1) { first(0); } }
 }
 
 func TestHeaderPrototypesNeedNothing(t *testing.T) {
-	x, err := NewLibrary(fstest.MapFS{
+	x := testenv.Must(NewLibrary(fstest.MapFS{
 		"include/nncc/h.h": {Data: []byte("void a(void);\nvoid b(void);\nstatic inline void i(void) { c(); }\n")},
 		"src/nncc/a.c":     {Data: []byte("#include \"h.h\"\nvoid a(void) { }\n")},
 		"src/nncc/b.c":     {Data: []byte("#include \"h.h\"\nvoid b(void) { a(); }\n")},
 		"src/nncc/c.c":     {Data: []byte("void c(void) { }\n")},
-	})
-	testenv.OK(t, err)
+	}))(t)
 	files, err := x.Files("a")
 	if err != nil || len(files) != 3 || files[1].Path != "c.c" {
 		t.Errorf("got %v, %v", files, err)
@@ -150,8 +139,7 @@ func TestClosuresLink(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", p, err, out)
 		}
-		out, err := exec.Command(nm, "-P", "-g", obj).Output()
-		testenv.OK(t, err)
+		out := testenv.Must(exec.Command(nm, "-P", "-g", obj).Output())(t)
 		for _, l := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 			if w := strings.Fields(l); len(w) > 1 && w[1] == "U" {
 				undefined[p] = append(undefined[p], w[0])

@@ -30,8 +30,7 @@ func TestHeaders(t *testing.T) {
 	}
 	headers, _ := fs.Glob(sources, "include/*/*.h")
 	for _, h := range headers {
-		b, err := fs.ReadFile(sources, h)
-		testenv.OK(t, err)
+		b := testenv.Must(fs.ReadFile(sources, h))(t)
 		text := string(b)
 		if n := strings.Count(text, "\n"); n > 600 {
 			t.Errorf("%s has %d lines", h, n)

@@ -54,8 +54,7 @@ func byData(name, text string) string {
 // TestLoopsAreAsTheManifestSays: the sources of kernels that are fixed or have branches, and what they include,
 // have no loop that ends by data; so every row that has one says loops.
 func TestLoopsAreAsTheManifestSays(t *testing.T) {
-	tree, err := Tree()
-	testenv.OK(t, err)
+	tree := testenv.Must(Tree())(t)
 	source, loops := sourceOf(tree), 0
 	texts := map[string]string{}
 	for p, b := range tree {

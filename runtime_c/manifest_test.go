@@ -70,9 +70,8 @@ func TestExpand(t *testing.T) {
 			"include/nncc/plain.h":  {Data: []byte("int KERNELS;\n")},
 		}
 	}
-	got, err := expand(tree("nncc_a1,few,few,width=1; more=2,,fixed,narrow\nnncc_a2,few,few,width=2,," +
-		"branches; fixed=mve fpu,\"wide, slow\"\nnncc_b,,,,,loops,other\n"))
-	testenv.OK(t, err)
+	got := testenv.Must(expand(tree("nncc_a1,few,few,width=1; more=2,,fixed,narrow\nnncc_a2,few,few,width=2,," +
+		"branches; fixed=mve fpu,\"wide, slow\"\nnncc_b,,,,,loops,other\n")))(t)
 	for p, want := range map[string]string{
 		"include/nncc/h.h": "#include \"t.h\"\n/* Fast. */\nvoid nncc_a1(int n); /* narrow */\nvoid nncc_a2(int n); " +
 			"/* wide, slow */\n" +
@@ -105,9 +104,7 @@ func TestExpand(t *testing.T) {
 		"nncc_a{n=1..2},few,few,width={m},,fixed,x\n":       "no axis of the name of {m}",
 		"nncc_a{n=1..2},few,few,width={n:1|2|3},,fixed,x\n": "no axis of the name of {n:1|2|3}",
 	} {
-		if _, err := expand(tree(rows)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %s", rows, err, want)
-		}
+		testenv.Refused(t, testenv.Err(expand(tree(rows))), want)
 	}
 }
 
@@ -145,9 +142,7 @@ func TestExpandNames(t *testing.T) {
 			"src/nncc/one.part.tmpl": {},
 		}
 		tree[c.file] = &fstest.MapFile{Data: []byte(c.text)}
-		if _, err := expand(tree); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: error %v, want %s", c.file, c.text, err, c.want)
-		}
+		testenv.Refused(t, testenv.Err(expand(tree)), c.want)
 	}
 }
 
@@ -161,7 +156,5 @@ func TestDeclaration(t *testing.T) {
 			}
 		}
 	}
-	if got := declaration("void f(int a)", "b"); got != "void f(int a); /* b */\n" {
-		t.Errorf("got %q", got)
-	}
+	testenv.Equal(t, declaration("void f(int a)", "b"), "void f(int a); /* b */\n")
 }

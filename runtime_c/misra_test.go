@@ -17,8 +17,7 @@ import (
 // misraRules are the rules that MISRA.md lists for "kernels" or "emitted".
 func misraRules(t *testing.T, where string) []string {
 	t.Helper()
-	text, err := os.ReadFile("MISRA.md")
-	testenv.OK(t, err)
+	text := testenv.Must(os.ReadFile("MISRA.md"))(t)
 	var rules []string
 	row := regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$`)
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
@@ -41,8 +40,7 @@ func TestMISRA(t *testing.T) {
 	}
 	dir := t.TempDir() // the addon leaves files beside the sources
 	testenv.OK(t, WriteTree(dir))
-	families, err := filepath.Glob(filepath.Join(dir, "src", "*"))
-	testenv.OK(t, err)
+	families := testenv.Must(filepath.Glob(filepath.Join(dir, "src", "*")))(t)
 	all := testenv.Long()
 	var list, include []string
 	for _, family := range families {

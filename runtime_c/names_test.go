@@ -34,16 +34,14 @@ func sample(t *testing.T, change map[string]string) *Library {
 		}
 		fsys[p] = &fstest.MapFile{Data: []byte(s)}
 	}
-	x, err := NewLibrary(fsys)
-	testenv.OK(t, err)
+	x := testenv.Must(NewLibrary(fsys))(t)
 	return x
 }
 
 // name is the symbol of a function for the linker.
 func name(t *testing.T, x *Library, f string) string {
 	t.Helper()
-	files, err := x.Files(f)
-	testenv.OK(t, err)
+	files := testenv.Must(x.Files(f))(t)
 	m := regexp.MustCompile(`#define ` + f + ` (\w+)`).FindStringSubmatch(x.Names(files))
 	if m == nil || Plain(m[1]) != f || m[1] == f {
 		t.Fatalf("%s: %q", f, m)
@@ -68,9 +66,8 @@ func TestNamesFollowSources(t *testing.T) {
 	} {
 		is := sample(t, map[string]string{c.path: c.text})
 		for _, f := range []string{"f", "g", "h"} {
-			if moved := name(t, was, f) != name(t, is, f); moved != strings.Contains(c.moves, f) {
-				t.Errorf("%s changed: the name of %s changed: %v", c.path, f, moved)
-			}
+			testenv.Equal(t, name(t, was, f) != name(t, is, f), strings.Contains(c.moves, f),
+				"%s changed: the name of %s changed", c.path, f)
 		}
 	}
 }
@@ -79,8 +76,7 @@ func TestNamesFollowSources(t *testing.T) {
 // find headers by their place.
 func TestEmitted(t *testing.T) {
 	x := sample(t, nil)
-	files, err := x.Files("f", "arm_a", "arm_b")
-	testenv.OK(t, err)
+	files := testenv.Must(x.Files("f", "arm_a", "arm_b"))(t)
 	text := map[string]string{}
 	for _, f := range x.Emitted(files) {
 		text[f.Path] = string(f.Data)

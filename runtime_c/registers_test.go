@@ -96,8 +96,7 @@ func lostRegisters(text string, macros map[string]bool) (lost []string, seen int
 // of its own for the assembly that follows. The call may change the register:
 // compilers keep it where they inline the function, and not at -O0.
 func TestRegisterVariables(t *testing.T) {
-	tree, err := runtimec.Tree()
-	testenv.OK(t, err)
+	tree := testenv.Must(runtimec.Tree())(t)
 	macros, all := map[string]bool{}, 0
 	for _, text := range tree {
 		callingMacros(string(text), macros)

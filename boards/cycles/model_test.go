@@ -3,7 +3,6 @@
 package cycles
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -13,8 +12,7 @@ import (
 
 func board(t *testing.T, name string) *boards.Spec {
 	t.Helper()
-	s, err := boards.Load(name)
-	testenv.OK(t, err)
+	s := testenv.Must(boards.Load(name))(t)
 	return s
 }
 
@@ -87,8 +85,7 @@ func TestHandCounted(t *testing.T) {
 		{"two vector loads", "cortex-m85", join(vldr, vldr), 1, 3},
 		{"sixteen lanes gathered", "cortex-m55", gather, 1, 8},
 	} {
-		m, err := For(board(t, c.core))
-		testenv.OK(t, err)
+		m := testenv.Must(For(board(t, c.core)))(t)
 		b, n := m.Block(0x100, halfwords(c.text...)), m.Counter(nil)
 		for range c.turns {
 			n.Enter(b)
@@ -99,15 +96,12 @@ func TestHandCounted(t *testing.T) {
 	}
 	spec := board(t, "cortex-m4")
 	spec.Pipeline = boards.Pipeline{}
-	if _, err := For(spec); err == nil || !strings.Contains(err.Error(), "cortex-m4") {
-		t.Errorf("a core without a table: %v", err)
-	}
+	testenv.Refused(t, testenv.Err(For(spec)), "cortex-m4")
 }
 
 // TestBytes: what loads and stores move.
 func TestBytes(t *testing.T) {
-	m, err := For(board(t, "cortex-m55"))
-	testenv.OK(t, err)
+	m := testenv.Must(For(board(t, "cortex-m55")))(t)
 	// ldrb, strh, ldrd, push of 5, vldrw, vldrb.s16, vstrb.32
 	b := m.Block(0, halfwords(0x7801, 0x8001, 0xe9d2, 0x0100, push, 0xed91, 0x1f00, 0xed91, 0x0e80, 0xed81, 0x0f00))
 	n := m.Counter(nil)
@@ -163,8 +157,6 @@ func TestBoardsHaveTables(t *testing.T) {
 	} {
 		s := board(t, "cortex-m7")
 		c.change(&s.Pipeline)
-		if _, err := For(s); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("got %v, want %s", err, c.want)
-		}
+		testenv.Refused(t, testenv.Err(For(s)), c.want)
 	}
 }

@@ -45,8 +45,7 @@ func TestHarnessHasNoWarnings(t *testing.T) {
 			t.Errorf("%s %v: %v\n%s", cc, flags, err, out)
 		}
 	}
-	host, err := boards.Load("host")
-	testenv.OK(t, err)
+	host := testenv.Must(boards.Load("host"))(t)
 	for _, cc := range []string{"gcc", "clang"} {
 		t.Run(cc, func(t *testing.T) {
 			testenv.Tool(t, map[string]string{"gcc": "cc", "clang": "clang"}[cc], cc)
@@ -84,14 +83,12 @@ func TestEmittedFolder(t *testing.T) {
 	for _, name := range []string{"host", "cortex-m3"} {
 		t.Run(name, func(t *testing.T) {
 			spec := load(t, name)
-			im, err := run.Build(context.Background(), spec, emit(t, spec), run.BuildOptions{Opt: "speed"})
-			testenv.OK(t, err)
+			im := testenv.Must(run.Build(context.Background(), spec, emit(t, spec), run.BuildOptions{Opt: "speed"}))(t)
 			defer im.Close()
 			t.Logf("%+v", im.Sizes)
 			checkSizes(t, im)
 			c := miniCase(0, 5)
-			res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-			testenv.OK(t, err)
+			res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{c}))(t)
 			want, _ := miniOutputs(c, 0)
 			if !bytes.Equal(res.Cases[0].Outputs[0], want[0]) || res.Layers != nil {
 				t.Errorf("outputs differ, or layers %v of an image without trace", res.Layers)
@@ -132,8 +129,7 @@ func TestLinkedKernels(t *testing.T) {
 		t.Errorf("the library's code is not counted: %+v", im.Sizes)
 	}
 	c := miniCase(0, 9)
-	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
-	testenv.OK(t, err)
+	res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{c}))(t)
 	if want, _ := miniOutputs(c, 0); !bytes.Equal(res.Cases[0].Outputs[0], want[0]) {
 		t.Error("outputs differ")
 	}
@@ -202,11 +198,8 @@ big_weights:
 			if im.Sizes.Weights() != uint64(c.weights) || im.Sizes.Arena != uint64(c.arena) {
 				t.Errorf("%+v", im.Sizes)
 			}
-			res, err := run.Run(context.Background(), spec, im, []run.Case{{Inputs: [][]byte{{25}}}})
-			testenv.OK(t, err)
-			if got := res.Cases[0].Outputs[0][0]; got != 42 {
-				t.Errorf("got %d", got)
-			}
+			res := testenv.Must(run.Run(context.Background(), spec, im, []run.Case{{Inputs: [][]byte{{25}}}}))(t)
+			testenv.Equal(t, res.Cases[0].Outputs[0][0], 42)
 		})
 	}
 }
@@ -442,8 +435,7 @@ func miniOutputs(c run.Case, state int32) ([][]byte, int32) {
 // load reads a board and skips if its tools are missing.
 func load(t testing.TB, name string) *boards.Spec {
 	t.Helper()
-	s, err := boards.Load(name)
-	testenv.OK(t, err)
+	s := testenv.Must(boards.Load(name))(t)
 	if s.Core == "host" {
 		testenv.Tool(t, "cc", s.Toolchain.CC)
 	} else {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/boards"
@@ -33,14 +32,12 @@ func TestKeptObjects(t *testing.T) {
 			}
 			must := func(dir, objects, opt string) []byte {
 				t.Helper()
-				elf, err := build(dir, objects, opt)
-				testenv.OK(t, err)
+				elf := testenv.Must(build(dir, objects, opt))(t)
 				return elf
 			}
 			kept := func() []string {
 				t.Helper()
-				files, err := filepath.Glob(filepath.Join(objects, "*"))
-				testenv.OK(t, err)
+				files := testenv.Must(filepath.Glob(filepath.Join(objects, "*")))(t)
 				return files
 			}
 			plain := must(writeMini(t), t.TempDir(), "")
@@ -76,16 +73,14 @@ func TestKeptObjects(t *testing.T) {
 
 // A source whose object holds more than files can tell is compiled every time.
 func TestNotKept(t *testing.T) {
-	spec, err := boards.Load("host")
-	testenv.OK(t, err)
+	spec := testenv.Must(boards.Load("host"))(t)
 	testenv.Tool(t, "cc", spec.Toolchain.CC)
 	count := func(o run.BuildOptions, text string) int {
 		t.Helper()
 		dir := writeMini(t)
 		testenv.OK(t, os.WriteFile(filepath.Join(dir, "more.c"), []byte(text), 0o644))
 		o.Model, o.Objects = &miniModel, t.TempDir()
-		im, err := run.Build(context.Background(), spec, dir, o)
-		testenv.OK(t, err)
+		im := testenv.Must(run.Build(context.Background(), spec, dir, o))(t)
 		im.Close()
 		files, _ := filepath.Glob(filepath.Join(o.Objects, "*"))
 		return len(files)
@@ -120,12 +115,9 @@ func TestCyclesOfALoop(t *testing.T) {
 			im, ctx := mini(t, spec), context.Background()
 			cases := []run.Case{miniCase(8, 1), miniCase(15, 1)}
 			cases[1].KeepState = true // so that the second execution follows both
-			res, err := run.RunWith(ctx, spec, im, cases, run.Options{Trace: []int{0, 1}})
-			testenv.OK(t, err)
-			short, err := run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 0)
-			testenv.OK(t, err)
-			long, err := run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 1)
-			testenv.OK(t, err)
+			res := testenv.Must(run.RunWith(ctx, spec, im, cases, run.Options{Trace: []int{0, 1}}))(t)
+			short := testenv.Must(run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 0))(t)
+			long := testenv.Must(run.Cycles(ctx, spec, im, []run.Job{{Cases: cases}}, 0, 1))(t)
 			for i, c := range long.Cycles {
 				if d := c.Instructions - int(res.Cases[1].Layers[i]); d < -6 || d > 6 {
 					t.Errorf("step %d: %d instructions were followed, %d counted", i, c.Instructions,
@@ -150,10 +142,7 @@ func TestCyclesOfALoop(t *testing.T) {
 func TestNoCycles(t *testing.T) {
 	for name, want := range map[string]string{"host": "no table of cycles for host"} {
 		spec := load(t, name)
-		if _, err := run.Cycles(context.Background(), spec, mini(t, spec),
-			[]run.Job{{Cases: []run.Case{miniCase(8, 1)}}}, 0, 0); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
-		}
+		testenv.Refused(t, testenv.Err(run.Cycles(context.Background(), spec, mini(t, spec),
+			[]run.Job{{Cases: []run.Case{miniCase(8, 1)}}}, 0, 0)), want)
 	}
 }

@@ -50,8 +50,7 @@ func goodResults() ([]byte, []encoded) {
 
 func TestResultsThatAreNotWhole(t *testing.T) {
 	b, cases := goodResults()
-	r, err := decodeResults(b, cases, []int{1})
-	testenv.OK(t, err)
+	r := testenv.Must(decodeResults(b, cases, []int{1}))(t)
 	if c := r.cases[0]; string(c.outputs[0]) != "abc" || c.steps[1].ticks != 200+1<<32 || len(c.dumps[0]) != 2 ||
 		r.cases[1].status != -1 {
 		t.Errorf("%+v", r)
@@ -125,10 +124,9 @@ Linker script and memory map
 `
 
 func TestParseMap(t *testing.T) {
-	s, err := parseMap(strings.NewReader(sampleMap), map[string]Origin{
+	s := testenv.Must(parseMap(strings.NewReader(sampleMap), map[string]Origin{
 		"0000-kws.c.o": ModelCode, "0001-kws_weights.S.o": ModelCode, "0002-model_glue.c.o": Harness,
-		"0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels})
-	testenv.OK(t, err)
+		"0003-startup.c.o": Harness, "libcmsis-nn.a": Kernels}))(t)
 	want := map[Origin]Section{
 		ModelCode: {Text: 0x20, Weights: 0x30},
 		Kernels:   {Text: 0x60},
@@ -136,9 +134,7 @@ func TestParseMap(t *testing.T) {
 		Libc:      {Text: 0x30, Data: 8},
 	}
 	for o, w := range want {
-		if s.By[o] != w {
-			t.Errorf("%s: %+v, want %+v", o, s.By[o], w)
-		}
+		testenv.Equal(t, s.By[o], w, o)
 	}
 	if len(s.By) != len(want) || s.Arena != 0x400 || s.Code() != 0x80 || s.Weights() != 0x30 {
 		t.Errorf("%+v", s)

@@ -51,8 +51,7 @@ func mini(t testing.TB, spec *boards.Spec) *run.Image {
 		images[spec.Name] = image
 	}
 	imagesMu.Unlock()
-	im, err := image()
-	testenv.OK(t, err)
+	im := testenv.Must(image())(t)
 	return im
 }
 
@@ -89,8 +88,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 			dumps := []run.Dump{{Step: 1, Offset: 1040, Bytes: 4}, {Step: -1, Offset: 16, Bytes: 512},
 				{Step: 0, Offset: 528, Bytes: 512}}
 			opt := run.Options{Trace: []int{0, 2}, Dumps: dumps}
-			res, err := run.RunWith(context.Background(), spec, im, cases, opt)
-			testenv.OK(t, err)
+			res := testenv.Must(run.RunWith(context.Background(), spec, im, cases, opt))(t)
 			var state int32
 			for i, c := range cases {
 				if !c.KeepState {
@@ -112,9 +110,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 					t.Errorf("case %d was not to be traced", i)
 				}
 			}
-			if res.ArenaBytes != 1088 {
-				t.Errorf("arena %d", res.ArenaBytes)
-			}
+			testenv.Equal(t, res.ArenaBytes, 1088, "arena")
 			if load(t, name).Core == "host" {
 				return
 			}
@@ -134,8 +130,7 @@ func TestMiniModelOnEveryBoard(t *testing.T) {
 			if res.StackBytes < 8 || res.StackBytes > 400 || !res.StackExact {
 				t.Errorf("stack %d bytes, exact %t", res.StackBytes, res.StackExact)
 			}
-			again, err := run.RunWith(context.Background(), spec, im, cases, opt)
-			testenv.OK(t, err)
+			again := testenv.Must(run.RunWith(context.Background(), spec, im, cases, opt))(t)
 			for i := range cases {
 				if again.Cases[i].Instructions != res.Cases[i].Instructions || !slices.Equal(again.Cases[i].Layers,
 					res.Cases[i].Layers) {
@@ -156,10 +151,9 @@ func TestCalibration(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec := load(t, name)
-			res, err := run.RunWith(context.Background(), spec, mini(t, spec),
+			res := testenv.Must(run.RunWith(context.Background(), spec, mini(t, spec),
 				[]run.Case{miniCase(8, 1), miniCase(9, 1), kept(miniCase(10, 1))},
-				run.Options{Trace: []int{0, 1, 2}})
-			testenv.OK(t, err)
+				run.Options{Trace: []int{0, 1, 2}}))(t)
 			a := res.Cases[0]
 			for i, turns := range []int64{250, 2500000, 7500000} {
 				c := res.Cases[i]
@@ -291,9 +285,7 @@ func TestBadRequests(t *testing.T) {
 		{"dump of no step", []run.Case{one}, run.Options{Dumps: []run.Dump{{Step: 9, Offset: 0, Bytes: 1}}},
 			"0 dumps came, 1 were asked for"},
 	} {
-		if _, err := run.RunWith(ctx, spec, im, c.cases, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		testenv.Refused(t, testenv.Err(run.RunWith(ctx, spec, im, c.cases, c.opt)), c.want)
 	}
 	if res, err := run.RunWith(ctx, spec, im, []run.Case{one}, run.Options{Trace: []int{}}); err != nil ||
 		res.Layers != nil {
@@ -301,10 +293,7 @@ func TestBadRequests(t *testing.T) {
 	}
 	none := *spec
 	none.Runner.Kind = "none"
-	if _, err := run.Run(ctx, &none, im, []run.Case{one}); err == nil || !strings.Contains(err.Error(),
-		"no machine to run on") {
-		t.Errorf("board without machine: %v", err)
-	}
+	testenv.Refused(t, testenv.Err(run.Run(ctx, &none, im, []run.Case{one})), "no machine to run on")
 }
 
 func TestMissingAndFailingTools(t *testing.T) {
@@ -319,22 +308,15 @@ func TestMissingAndFailingTools(t *testing.T) {
 		!strings.Contains(err.Error(), "apt-get install -y gcc") {
 		t.Errorf("missing compiler: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "broken.c"), []byte("int f(void) { return nope; }\n"),
-		0o644); err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, os.WriteFile(filepath.Join(dir, "broken.c"), []byte("int f(void) { return nope; }\n"),
+		0o644))
 	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel}); !errors.As(err, &e) ||
 		e.Install != "" || !strings.Contains(err.Error(), "broken.c:1") {
 		t.Errorf("broken source: %v", err)
 	}
-	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{}); err == nil || !strings.Contains(err.Error(),
-		"has no harness folder") {
-		t.Errorf("no harness: %v", err)
-	}
-	if _, err := run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel, CMSISLib: "gone.a"}); err == nil ||
-		!strings.Contains(err.Error(), "gone.a") {
-		t.Errorf("missing library: %v", err)
-	}
+	testenv.Refused(t, testenv.Err(run.Build(ctx, spec, dir, run.BuildOptions{})), "has no harness folder")
+	testenv.Refused(t, testenv.Err(run.Build(ctx, spec, dir, run.BuildOptions{Model: &miniModel, CMSISLib: "gone.a"})),
+		"gone.a")
 	arm := load(t, "cortex-m4")
 	im := mini(t, arm)
 	t.Setenv("PATH", t.TempDir())
@@ -398,10 +380,7 @@ func TestInstallAdvice(t *testing.T) {
 	spec, err := boards.Load(p)
 	testenv.OK(t, err)
 	_, err = run.Build(context.Background(), spec, writeMini(t), run.BuildOptions{Model: &miniModel})
-	if err == nil || !strings.Contains(err.Error(),
-		`what the board's file says, which nncc does not know: "curl http://x | sh"`) {
-		t.Errorf("got %v", err)
-	}
+	testenv.Refused(t, err, `what the board's file says, which nncc does not know: "curl http://x | sh"`)
 }
 
 func TestUnknownMachine(t *testing.T) {

@@ -22,8 +22,7 @@ import (
 // cross is the compiler of a board with its flags.
 func cross(t *testing.T, board string) (string, []string) {
 	t.Helper()
-	spec, err := boards.Load(board)
-	testenv.OK(t, err)
+	spec := testenv.Must(boards.Load(board))(t)
 	cc := spec.Toolchain.Prefix + spec.Toolchain.CC
 	testenv.Tool(t, "arm-gcc", cc)
 	return cc, spec.RunCPU()
@@ -37,8 +36,7 @@ func link(t *testing.T, board string, sources []string, flags ...string) (*stack
 	dir := t.TempDir()
 	var abs []string
 	for _, s := range sources {
-		a, err := filepath.Abs(s)
-		testenv.OK(t, err)
+		a := testenv.Must(filepath.Abs(s))(t)
 		abs = append(abs, a)
 	}
 	tool := func(args ...string) {
@@ -55,8 +53,7 @@ func link(t *testing.T, board string, sources []string, flags ...string) (*stack
 		t.Fatalf("%d objects of %d sources (%v)", len(objects), len(sources), err)
 	}
 	tool(append(objects, "-nostartfiles", "-Wl,-e,0", "-Wl,--no-gc-sections", "-lm", "-o", "program.elf")...)
-	p, err := stack.Read(filepath.Join(dir, "program.elf"))
-	testenv.OK(t, err)
+	p := testenv.Must(stack.Read(filepath.Join(dir, "program.elf")))(t)
 	return p, usages(t, dir)
 }
 
@@ -77,8 +74,7 @@ func usages(t *testing.T, dir string) []usage {
 	}
 	var out []usage
 	for _, f := range files {
-		data, err := os.ReadFile(f)
-		testenv.OK(t, err)
+		data := testenv.Must(os.ReadFile(f))(t)
 		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 			m := usageRE.FindStringSubmatch(line)
 			if m == nil {
@@ -251,8 +247,7 @@ func FuzzRead(f *testing.F) {
 // kernels writes all C of emitted folders; the flags name its headers' folders.
 func kernels(t *testing.T) (sources, include []string) {
 	t.Helper()
-	files, err := runtimec.Files(runtimec.Functions()...)
-	testenv.OK(t, err)
+	files := testenv.Must(runtimec.Files(runtimec.Functions()...))(t)
 	dir := t.TempDir()
 	for _, f := range files {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
@@ -362,8 +357,7 @@ func TestCallsOnHost(t *testing.T) {
 	calls := map[string][]string{}
 	indirect := map[string]bool{}
 	for _, g := range graphs {
-		data, err := os.ReadFile(g)
-		testenv.OK(t, err)
+		data := testenv.Must(os.ReadFile(g))(t)
 		for _, line := range strings.Split(string(data), "\n") {
 			if m := frameRE.FindStringSubmatch(line); m != nil {
 				calls[m[1]] = append(calls[m[1]], []string{}...)

@@ -26,16 +26,13 @@ func assembled(t *testing.T, file string, flags ...string) (text []uint16, lines
 		file)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	f, err := elf.Open(object)
-	testenv.OK(t, err)
+	f := testenv.Must(elf.Open(object))(t)
 	defer f.Close()
-	b, err := f.Section(".text").Data()
-	testenv.OK(t, err)
+	b := testenv.Must(f.Section(".text").Data())(t)
 	for ; len(b) >= 2; b = b[2:] {
 		text = append(text, binary.LittleEndian.Uint16(b))
 	}
-	src, err := os.Open(file)
-	testenv.OK(t, err)
+	src := testenv.Must(os.Open(file))(t)
 	defer src.Close()
 	class := ""
 	for sc := bufio.NewScanner(src); sc.Scan(); {

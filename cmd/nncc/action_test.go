@@ -46,8 +46,7 @@ func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes 
 	}
 	path, out, summary := file("path"), file("out"), file("summary")
 	for _, s := range a.Runs.Steps {
-		more, err := os.ReadFile(path)
-		must(t, err)
+		more := testenv.Must(os.ReadFile(path))(t)
 		bin := strings.ReplaceAll(strings.TrimSpace(string(more)), "\n", ":")
 		cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", s.Run)
 		cmd.Dir = dir
@@ -74,17 +73,14 @@ func (a *action) run(t *testing.T, dir string, inputs map[string]string) (codes 
 		}
 		codes, log = append(codes, cmd.ProcessState.ExitCode()), log+string(b)
 	}
-	b, err := os.ReadFile(out)
-	must(t, err)
-	b2, err := os.ReadFile(summary)
-	must(t, err)
+	b := testenv.Must(os.ReadFile(out))(t)
+	b2 := testenv.Must(os.ReadFile(summary))(t)
 	return codes, string(b) + string(b2), log
 }
 
 func readAction(t *testing.T) *action {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", ".github", "actions", "nncc", "action.yml"))
-	must(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join("..", "..", ".github", "actions", "nncc", "action.yml")))(t)
 	a := &action{}
 	must(t, yaml.Unmarshal(b, a))
 	return a
@@ -180,8 +176,7 @@ func TestActionInstalls(t *testing.T) {
 	if !equalInts(codes, 1) || !strings.Contains(log, "has no nncc-0.8.0-") {
 		t.Errorf("%v\n%s", codes, log)
 	}
-	b, err := os.ReadFile(filepath.Join(at, "SHA256SUMS"))
-	must(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(at, "SHA256SUMS")))(t)
 	b[0] ^= 1
 	must(t, os.WriteFile(filepath.Join(at, "SHA256SUMS"), b, 0o666))
 	if codes, _, log = a.run(t, dir, map[string]string{"version": "0.9.0", "archive-url": url}); equalInts(codes, 0) {
@@ -199,8 +194,7 @@ func TestAction(t *testing.T) {
 	if len(a.Runs.Steps) != 4 || len(a.Outputs) != 3 {
 		t.Fatalf("%d steps, %d outputs", len(a.Runs.Steps), len(a.Outputs))
 	}
-	self, err := os.Executable()
-	must(t, err)
+	self := testenv.Must(os.Executable())(t)
 	dir := t.TempDir()
 	// the test's program is nncc under that name (TestMain)
 	program := filepath.Join(t.TempDir(), "nncc")
@@ -230,8 +224,7 @@ func TestAction(t *testing.T) {
 	if !equalInts(codes, 0, 0, 3, 0) {
 		t.Errorf("%v\n%s", codes, log)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "nncc-junit.xml"))
-	must(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(dir, "nncc-junit.xml")))(t)
 	if cases, err := junittest.Parse(b); err != nil || !strings.Contains(string(b), "--max-ram 1") || len(cases) < 3 {
 		t.Errorf("%v: %s", err, b)
 	}
@@ -257,8 +250,7 @@ func TestBisectStatus(t *testing.T) {
 		!strings.Contains(out, "no stage does more") {
 		t.Errorf("exit status %d: %s%s", code, out, msg)
 	}
-	row, err := lower.Find("decompose")
-	must(t, err)
+	row := testenv.Must(lower.Find("decompose"))(t)
 	right := row.Run
 	defer func() { row.Run = right }()
 	row.Run = func(s *lower.State) error { // a wrong rewrite: constants are zeros
@@ -319,8 +311,7 @@ func TestJUnit(t *testing.T) {
 		if code != k.code {
 			t.Errorf("%s: exit status %d, want %d: %s", k.args, code, k.code, msg)
 		}
-		b, err := os.ReadFile(file)
-		must(t, err)
+		b := testenv.Must(os.ReadFile(file))(t)
 		cases, err := junittest.Parse(b)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", k.args, err, b)

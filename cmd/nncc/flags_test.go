@@ -314,8 +314,7 @@ var notFiles = map[string]func(t *testing.T, path string){
 		must(t, os.WriteFile(p, []byte("\x93NUMPY\xff\xffnoise\x00\x1b[2J: {["), 0o666))
 	},
 	"a socket": func(t *testing.T, p string) {
-		l, err := net.Listen("unix", p)
-		must(t, err)
+		l := testenv.Must(net.Listen("unix", p))(t)
 		t.Cleanup(func() { l.Close() })
 	},
 	"a file without permission": func(t *testing.T, p string) {

@@ -25,14 +25,11 @@ import (
 // windowModel writes the network over a window of the script about --stream.
 func windowModel(t *testing.T, path string) {
 	t.Helper()
-	a, err := txtar.ParseFile(filepath.Join("testdata", "script", "stream.txtar"))
-	must(t, err)
+	a := testenv.Must(txtar.ParseFile(filepath.Join("testdata", "script", "stream.txtar")))(t)
 	for _, f := range a.Files {
 		if f.Name == "wake.ir" {
-			m, err := parseModel(f.Name, string(f.Data))
-			must(t, err)
-			b, err := onnx.Marshal(m)
-			must(t, err)
+			m := testenv.Must(parseModel(f.Name, string(f.Data)))(t)
+			b := testenv.Must(onnx.Marshal(m))(t)
 			must(t, os.WriteFile(path, b, 0o666))
 			return
 		}
@@ -56,13 +53,10 @@ func detector(t *testing.T, dir string) {
 	text := `<ir_version: 8, opset_import: ["" : 17]> g (float[1, 1, 28, 28] x) => (float[1, 6, 16] y)
 		<int64[3] shape = {1, 6, 16}, float[6, 1, 7, 7] w = {` + strings.Repeat("0.5,", 6*7*7-1) + `0.5}>
 		{ m = Conv <kernel_shape = [7, 7], strides = [7, 7]> (x, w) s = Sigmoid (m) y = Reshape (s, shape) }`
-	m, err := parseModel("detector.txt", text)
-	must(t, err)
-	b, err := onnx.Marshal(m)
-	must(t, err)
+	m := testenv.Must(parseModel("detector.txt", text))(t)
+	b := testenv.Must(onnx.Marshal(m))(t)
 	must(t, os.WriteFile(filepath.Join(dir, "detector.onnx"), b, 0o666))
-	pictures, err := filepath.Glob(filepath.Join(dir, "pictures", "*", "*.png"))
-	must(t, err)
+	pictures := testenv.Must(filepath.Glob(filepath.Join(dir, "pictures", "*", "*.png")))(t)
 	for _, p := range pictures {
 		name := filepath.Join(dir, "boxes", strings.TrimSuffix(filepath.Base(p), ".png")+".txt")
 		must(t, os.MkdirAll(filepath.Dir(name), 0o777))
@@ -75,16 +69,13 @@ func detector(t *testing.T, dir string) {
 func TestTopics(t *testing.T) {
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
-	digits, err := filepath.Abs(filepath.Join("examples", "digits"))
-	must(t, err)
+	digits := testenv.Must(filepath.Abs(filepath.Join("examples", "digits")))(t)
 	dir := t.TempDir()
 	for from, to := range map[string]string{"digits.onnx": "model.onnx", "digits_calib.npz": "samples.npz"} {
-		b, err := os.ReadFile(filepath.Join(digits, from))
-		must(t, err)
+		b := testenv.Must(os.ReadFile(filepath.Join(digits, from)))(t)
 		must(t, os.WriteFile(filepath.Join(dir, to), b, 0o666))
 	}
-	golden, err := os.ReadFile(filepath.Join(digits, "golden", "case_0", "input_0.npy"))
-	must(t, err)
+	golden := testenv.Must(os.ReadFile(filepath.Join(digits, "golden", "case_0", "input_0.npy")))(t)
 	must(t, os.WriteFile(filepath.Join(dir, "image.npy"), golden, 0o666))
 	must(t, testImages("examples", filepath.Join(dir, "test.npz"), 100))
 	must(t, testImages("examples", filepath.Join(dir, "pictures"), 20))
@@ -116,12 +107,10 @@ var unmarked = regexp.MustCompile(`(?m)^ {4,}nncc .*$`)
 func TestReadme(t *testing.T) {
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
-	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
-	must(t, err)
+	readme := testenv.Must(os.ReadFile(filepath.Join("..", "..", "README.md")))(t)
 	dir := t.TempDir()
 	for _, name := range []string{"digits.onnx", "digits_calib.npz"} {
-		b, err := os.ReadFile(filepath.Join("examples", "digits", name))
-		must(t, err)
+		b := testenv.Must(os.ReadFile(filepath.Join("examples", "digits", name)))(t)
 		must(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 	}
 	t.Chdir(dir)

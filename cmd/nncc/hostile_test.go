@@ -43,8 +43,7 @@ func TestHostileMessages(t *testing.T) {
 			for _, n := range m.Proto.Graph.Node {
 				n.Name = proto.String("BUG: " + n.GetOpType())
 			}
-			b, err := proto.Marshal(m.Proto)
-			must(t, err)
+			b := testenv.Must(proto.Marshal(m.Proto))(t)
 			must(t, os.WriteFile(p, b, 0o644))
 			for _, verb := range []string{"compile", "check"} {
 				var msg bytes.Buffer
@@ -96,10 +95,8 @@ func TestBug(t *testing.T) {
 func TestVerbose(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
-		m, err := onnx.Parse([]byte(`<ir_version: 8, opset_import: ["" : 17]> g `+text), onnx.Limits{})
-		must(t, err)
-		b, err := proto.Marshal(m.Proto)
-		must(t, err)
+		m := testenv.Must(onnx.Parse([]byte(`<ir_version: 8, opset_import: ["" : 17]> g `+text), onnx.Limits{}))(t)
+		b := testenv.Must(proto.Marshal(m.Proto))(t)
 		p := filepath.Join(dir, name)
 		must(t, os.WriteFile(p, b, 0o644))
 		return p

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -51,26 +52,21 @@ func writeLargeModel(t *testing.T, path string) (size int64) {
 		for i, x := range w.Data.([]float32) {
 			w.Data.([]float32)[i] = x / float32(fan) * 16
 		}
-		n, err := g.Add(d, fmt.Sprintf("n%d", len(g.Nodes)), attrs, 1, v, g.AddConst("w", w))
-		must(t, err)
+		n := testenv.Must(g.Add(d, fmt.Sprintf("n%d", len(g.Nodes)), attrs, 1, v, g.AddConst("w", w)))(t)
 		v = n.Out[0]
 	}
 	same := ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}
 	layer(op.Conv, same, 72, 384, 8, 3, 3)
 	layer(op.Conv, same, 3456, 384, 384, 3, 3)
 	layer(op.Conv, same, 3456, 384, 384, 3, 3)
-	pool, err := g.Add(op.GlobalAveragePool, "pool", nil, 1, v)
-	must(t, err)
-	flat, err := g.Add(op.Flatten, "flat", nil, 1, pool.Out[0])
-	must(t, err)
+	pool := testenv.Must(g.Add(op.GlobalAveragePool, "pool", nil, 1, v))(t)
+	flat := testenv.Must(g.Add(op.Flatten, "flat", nil, 1, pool.Out[0]))(t)
 	v = flat.Out[0]
 	layer(op.Gemm, ir.Attrs{"transB": ir.Int(1)}, 384, 4096, 384)
 	layer(op.Gemm, nil, 4096, 4096, 1024)
 	g.AddOutput("y", v)
-	p, err := onnx.Export(g, onnx.ExportOptions{})
-	must(t, err)
-	b, err := onnx.Marshal(p)
-	must(t, err)
+	p := testenv.Must(onnx.Export(g, onnx.ExportOptions{}))(t)
+	b := testenv.Must(onnx.Marshal(p))(t)
 	must(t, os.WriteFile(path, b, 0o666))
 	return int64(len(b))
 }

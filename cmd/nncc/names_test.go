@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // hostileNames are put around every name of a model.
@@ -50,8 +51,7 @@ func shown(t *testing.T, what, s string) {
 // renamed puts a text around all names of a model.
 func renamed(t *testing.T, path, model, with string) string {
 	t.Helper()
-	m, err := onnx.Parse([]byte(model), onnx.Limits{})
-	must(t, err)
+	m := testenv.Must(onnx.Parse([]byte(model), onnx.Limits{}))(t)
 	name := func(s *string) *string {
 		if s == nil || *s == "" {
 			return s
@@ -79,8 +79,7 @@ func renamed(t *testing.T, path, model, with string) string {
 			n.OpType = name(n.OpType)
 		}
 	}
-	b, err := proto.Marshal(m.Proto)
-	must(t, err)
+	b := testenv.Must(proto.Marshal(m.Proto))(t)
 	must(t, os.WriteFile(path, b, 0o666))
 	return path
 }

@@ -131,8 +131,7 @@ func TestSavePlaces(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o666))
 	must(t, os.Symlink(outside, filepath.Join(dir, "away")))
 	must(t, os.Symlink(victim, filepath.Join(dir, "link.onnx")))
-	b, err := os.ReadFile(m)
-	must(t, err)
+	b := testenv.Must(os.ReadFile(m))(t)
 	must(t, os.WriteFile(filepath.Join(dir, "other.onnx"), b, 0o666))
 	script := filepath.Join(dir, "s.yaml")
 	try := func(save string) (int, string) {
@@ -200,9 +199,7 @@ func TestPlainProgress(t *testing.T) {
 	p.say("reading")
 	p.end()
 	p.say("more")
-	if s := b.String(); s != "" {
-		t.Errorf("a short command says %q", s)
-	}
+	testenv.Equal(t, b.String(), "", "a short command says")
 	b = locked{}
 	p = plainProgress(&b, time.Hour)
 	p.say("reading a\x1b[2J")
@@ -217,9 +214,7 @@ func TestPlainProgress(t *testing.T) {
 	p.say("writing")
 	p.say("writing")
 	p.end()
-	if s := b.String(); s != "nncc: reading a\\x1b[2J\nnncc: sample 1 of 1000\nnncc: writing\n" {
-		t.Errorf("said %q", s)
-	}
+	testenv.Equal(t, b.String(), "nncc: reading a\\x1b[2J\nnncc: sample 1 of 1000\nnncc: writing\n", "said")
 }
 
 // TestQuiet: neither notes nor progress; warnings and results stay.
@@ -251,8 +246,7 @@ func TestTFLite(t *testing.T) {
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	for _, p := range sharedata.Glob("tflite", "*.tflite") {
 		name := strings.TrimSuffix(filepath.Base(p), ".tflite")
-		info, err := os.Stat(p)
-		must(t, err)
+		info := testenv.Must(os.Stat(p))(t)
 		boards := []string{"host"}
 		if info.Size() < smallFile || testenv.Long() {
 			boards = append(boards, "cortex-m4", "cortex-m55")
@@ -312,8 +306,7 @@ func TestTFLiteDamaged(t *testing.T) {
 // arrays, and gives the tolerance that outputs of their type have.
 func casesOf(t *testing.T, archive string) (dir, tolerance string) {
 	t.Helper()
-	entries, err := npz.ReadNpzFile(archive, npz.Limits{})
-	must(t, err)
+	entries := testenv.Must(npz.ReadNpzFile(archive, npz.Limits{}))(t)
 	dir, tolerance = t.TempDir(), "0"
 	for _, e := range entries {
 		name, a := e.Name, e.Array
@@ -336,8 +329,7 @@ func casesOf(t *testing.T, archive string) (dir, tolerance string) {
 // TestMain makes nncc by its name.
 func nnccCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
+	self := testenv.Must(os.Executable())(t)
 	return &exec.Cmd{Path: self, Args: append([]string{"nncc"}, args...)}
 }
 

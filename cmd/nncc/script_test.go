@@ -38,8 +38,7 @@ func TestMain(m *testing.M) {
 // $EXAMPLES is the folder of the shipped models; the conditions [arm-gcc] and
 // [qemu] tell whether tools are there (NNCC_REQUIRE makes them a must).
 func TestScripts(t *testing.T) {
-	examples, err := filepath.Abs("examples")
-	must(t, err)
+	examples := testenv.Must(filepath.Abs("examples"))(t)
 	tools := map[string]string{"arm-gcc": "arm-none-eabi-gcc", "qemu": "qemu-system-arm", "cc": "gcc", "clang": "clang",
 		"cmake": "cmake"}
 	for name, tool := range tools {
@@ -260,8 +259,7 @@ func TestCandidates(t *testing.T) {
 
 // TestShells runs the scripts in the shells that are installed.
 func TestShells(t *testing.T) {
-	self, err := os.Executable()
-	must(t, err)
+	self := testenv.Must(os.Executable())(t)
 	dir := t.TempDir()
 	must(t, os.Symlink(self, filepath.Join(dir, "nncc")))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -13,10 +13,8 @@ import (
 
 // TestDocument: docs/zoo.md has the form that make bench writes.
 func TestDocument(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "zoo.md"))
-	testenv.OK(t, err)
-	got, err := parse(string(text))
-	testenv.OK(t, err)
+	text := testenv.Must(os.ReadFile(filepath.Join("..", "..", "docs", "zoo.md")))(t)
+	got := testenv.Must(parse(string(text)))(t)
 	if got.String() != string(text) {
 		t.Errorf("docs/zoo.md has\n%s\nmake bench would write\n%s", text, got)
 	}
@@ -24,9 +22,7 @@ func TestDocument(t *testing.T) {
 		t.Errorf("%d cores, %d networks, ratios to CMSIS-NN %q", len(got.Cores), len(got.Rows), got.Library)
 	}
 	for i, b := range zooBoards {
-		if got.Cores[i].Name != coreName(b) {
-			t.Errorf("core %s, want %s", got.Cores[i].Name, coreName(b))
-		}
+		testenv.Equal(t, got.Cores[i].Name, coreName(b), "core")
 	}
 }
 
@@ -62,8 +58,6 @@ func TestKeep(t *testing.T) {
 func TestDigits(t *testing.T) {
 	for v, want := range map[float64]string{0: "-", 0.012: "0.01", 0.4567: "0.46", 9.994: "9.99", 9.998: "10.0",
 		99.94: "99.9", 99.96: "100", 236.13: "236", 1234.5: "1234"} {
-		if got := digits(v); got != want {
-			t.Errorf("%v: %s, want %s", v, got, want)
-		}
+		testenv.Equal(t, digits(v), want, v)
 	}
 }

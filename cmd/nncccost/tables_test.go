@@ -20,10 +20,8 @@ import (
 func TestOtherLinesStay(t *testing.T) {
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	dir := t.TempDir()
-	shipped, err := os.ReadFile(filepath.Join("..", "..", "lower", "cost", "code.csv"))
-	testenv.OK(t, err)
-	rows, err := csv.NewReader(strings.NewReader(string(shipped))).ReadAll()
-	testenv.OK(t, err)
+	shipped := testenv.Must(os.ReadFile(filepath.Join("..", "..", "lower", "cost", "code.csv")))(t)
+	rows := testenv.Must(csv.NewReader(strings.NewReader(string(shipped))).ReadAll())(t)
 	dsp := slices.Index(rows[0], "dsp")
 	missing := slices.IndexFunc(rows, func(r []string) bool { return r[0] == "cmsis_nn/arm_avgpool_s8.c" })
 	rows[missing][dsp] = ""
@@ -31,8 +29,7 @@ func TestOtherLinesStay(t *testing.T) {
 		len(rows[0])-1)...)))
 	o := options{boards: "cortex-m4", out: dir, code: true}
 	testenv.OK(t, o.run())
-	got, err := os.ReadFile(filepath.Join(dir, "code.csv"))
-	testenv.OK(t, err)
+	got := testenv.Must(os.ReadFile(filepath.Join(dir, "code.csv")))(t)
 	if string(got) != string(shipped) {
 		t.Errorf("code.csv after a run for cortex-m4 that one source was missing for:\n%s",
 			difference(string(shipped), string(got)))
@@ -109,8 +106,7 @@ func TestPrices(t *testing.T) {
 		t.Run(b, func(t *testing.T) {
 			t.Parallel()
 			o := options{checks: true, boards: b, layers: layers, out: filepath.Join("..", "..", "lower", "cost")}
-			ds, err := o.again()
-			testenv.OK(t, err)
+			ds := testenv.Must(o.again())(t)
 			known := 0
 			for i := range ds {
 				if ds[i].known > 0 {

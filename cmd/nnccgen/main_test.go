@@ -22,8 +22,7 @@ func TestTablesAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(tab.name, err)
 		}
-		have, err := os.ReadFile(path)
-		testenv.OK(t, err)
+		have := testenv.Must(os.ReadFile(path))(t)
 		if !bytes.Equal(have, want) {
 			t.Errorf("%s is not what its data give; run go run ./cmd/nnccgen %s", tab.out, tab.name)
 		}
@@ -33,8 +32,7 @@ func TestTablesAreCurrent(t *testing.T) {
 // TestFactsFormat: reading and writing the imported file gives the same bytes.
 func TestFactsFormat(t *testing.T) {
 	root := filepath.Join("..", "..")
-	ops, err := readFacts(root, schemasFile)
-	testenv.OK(t, err)
+	ops := testenv.Must(readFacts(root, schemasFile))(t)
 	tmp := t.TempDir()
 	testenv.OK(t, os.MkdirAll(filepath.Join(tmp, filepath.Dir(schemasFile)), 0o755))
 	testenv.OK(t, writeFacts(tmp, schemasFile, ops))
@@ -89,8 +87,7 @@ This version of the operator has been available since version 3 of the default O
 
 ### <a name="ai.onnx.ml.Old-4"></a>**ai.onnx.ml.Old-4** (deprecated)</a>
 `
-	ops, err := parseChangelog(log)
-	testenv.OK(t, err)
+	ops := testenv.Must(parseChangelog(log))(t)
 	one := 1
 	want := []opFacts{
 		{Name: "Blend", Since: 3, InMin: &one,

@@ -40,8 +40,7 @@ func newSite(t *testing.T) *site {
 	if b, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}
-	list, err := Files()
-	testenv.OK(t, err)
+	list := testenv.Must(Files())(t)
 	testenv.OK(t, files.WriteTree(filepath.Join(s.dir, "web"), list))
 	for _, f := range list {
 		if f.Path == program && len(f.Data) > most {
@@ -60,8 +59,7 @@ func drop(t *testing.T, tab *browser.Tab, selector string, paths ...string) {
 	var b strings.Builder
 	b.WriteString("(() => { const d = new DataTransfer();\n")
 	for _, p := range paths {
-		data, err := os.ReadFile(p)
-		testenv.OK(t, err)
+		data := testenv.Must(os.ReadFile(p))(t)
 		fmt.Fprintf(&b, "d.items.add(new File([Uint8Array.fromBase64(%q)], %q));\n",
 			base64.StdEncoding.EncodeToString(data), filepath.Base(p))
 	}
@@ -80,12 +78,10 @@ const ready = `document.querySelector("#compile").textContent !== "Loading…"`
 func download(t *testing.T, tab *browser.Tab) map[string][]byte {
 	t.Helper()
 	data := tab.Download(t, `document.querySelector("#zip").click()`)
-	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	testenv.OK(t, err)
+	z := testenv.Must(zip.NewReader(bytes.NewReader(data), int64(len(data))))(t)
 	out := map[string][]byte{}
 	for _, f := range z.File {
-		b, err := fs.ReadFile(z, f.Name)
-		testenv.OK(t, err)
+		b := testenv.Must(fs.ReadFile(z, f.Name))(t)
 		_, name, _ := strings.Cut(f.Name, "/")
 		out[name] = b
 	}
@@ -232,9 +228,7 @@ func testCompile(t *testing.T, s *site) {
 	tab.Wait(t, `navigator.serviceWorker.controller !== null`)
 	tab.Open(t, s.url)
 	tab.Wait(t, ready)
-	if v := browser.Value[string](t, tab, text("#compile")); v != "Compile" {
-		t.Errorf("without a network the button says %q", v)
-	}
+	testenv.Equal(t, browser.Value[string](t, tab, text("#compile")), "Compile", "without a network the button says")
 }
 
 // testRefusal: what is no model ends in words, not in an empty page.

@@ -61,17 +61,14 @@ func flat(w, h int, c color.Color) image.Image {
 
 func open(t *testing.T, in []*ir.Value, spec []string, paths ...string) *data.Set {
 	t.Helper()
-	sp, err := data.Parse(spec)
-	testenv.OK(t, err)
-	s, err := data.Open(paths, in, data.Options{Spec: sp, Labelled: true})
-	testenv.OK(t, err)
+	sp := testenv.Must(data.Parse(spec))(t)
+	s := testenv.Must(data.Open(paths, in, data.Options{Spec: sp, Labelled: true}))(t)
 	return s
 }
 
 func sample(t *testing.T, s *data.Set, i int) data.Sample {
 	t.Helper()
-	x, err := s.Sample(i)
-	testenv.OK(t, err)
+	x := testenv.Must(s.Sample(i))(t)
 	return x
 }
 
@@ -126,8 +123,7 @@ func TestLabelFiles(t *testing.T) {
 		write(t, encodePNG(t, flat(2, 2, color.Gray{7})), dir, "f", n)
 	}
 	in := input(1, 1, 2, 2)
-	order, err := npz.New([]int{3}, []int64{2, 0, 1})
-	testenv.OK(t, err)
+	order := testenv.Must(npz.New([]int{3}, []int64{2, 0, 1}))(t)
 	npy := filepath.Join(dir, "order.npy")
 	testenv.OK(t, npz.WriteNpyFile(npy, order))
 	for name, c := range map[string]struct {
@@ -171,11 +167,11 @@ func TestLabelFiles(t *testing.T) {
 		"classes":     {"ape\nzebra\n", "nothing says which samples are of them"},
 		"three words": {"b.png,1,2\n", "want a file and its label"},
 	} {
-		_, err := data.Open([]string{filepath.Join(dir, "f")}, in, data.Options{Labelled: true,
-			Labels: write(t, []byte(c.text), dir, "bad.txt")})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := data.Open([]string{filepath.Join(dir, "f")}, in, data.Options{Labelled: true,
+				Labels: write(t, []byte(c.text), dir, "bad.txt")})
+			testenv.Refused(t, err, c.want)
+		})
 	}
 }
 
@@ -191,11 +187,8 @@ func TestLayouts(t *testing.T) {
 	p := filepath.Join(dir, "a.npz")
 	testenv.OK(t, npz.WriteNpzFile(p, []npz.Entry{{Name: "pictures", Array: a}}))
 	_, err = data.Open([]string{p}, input(1, 3, 4, 5), data.Options{})
-	if err == nil ||
-		!strings.Contains(err.Error(), "It looks like NHWC: the model wants 1x3x4x5 (NCHW); transpose it, "+
-			"or say --preprocess layout=nhwc") {
-		t.Errorf("error %v", err)
-	}
+	testenv.Refused(t, err, "It looks like NHWC: the model wants 1x3x4x5 (NCHW); transpose it, "+
+		"or say --preprocess layout=nhwc")
 	s := open(t, input(1, 3, 4, 5), []string{"layout=nhwc"}, p)
 	if x := sample(t, s, 1).Inputs[0]; s.Len() != 2 || x.Float(0) != 60 || x.Float(1) != 63 || x.Float(20) != 61 {
 		t.Errorf("%d samples, %v", s.Len(), x.Floats()[:22])
@@ -228,18 +221,16 @@ func TestRefused(t *testing.T) {
 		"bomb":    {write(t, huge(good, 16000, 16000), dir, "p5", "a.png"), "a.png: 16000 x 16000 pixels"},
 		"wide":    {write(t, huge(good, 1<<30, 1), dir, "p6", "a.png"), "pixels; want 1 to 16384"},
 	} {
-		s, err := data.Open([]string{c.path}, input(1, 3, 8, 8), data.Options{})
-		if err == nil {
-			_, err = s.All()
-		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			s, err := data.Open([]string{c.path}, input(1, 3, 8, 8), data.Options{})
+			if err == nil {
+				_, err = s.All()
+			}
+			testenv.Refused(t, err, c.want)
+		})
 	}
-	if _, err := data.Open([]string{filepath.Join(dir, "web")}, nil, data.Options{}); err == nil ||
-		!strings.Contains(err.Error(), "is for no input") {
-		t.Errorf("samples of a model without inputs: error %v", err)
-	}
+	testenv.Refused(t, testenv.Err(data.Open([]string{filepath.Join(dir, "web")}, nil, data.Options{})),
+		"is for no input")
 }
 
 // huge is a PNG file that claims another size.

@@ -30,10 +30,8 @@ func TestIdle(t *testing.T) {
 		{"image.scale=1 audio.rate=8000", "audio has had no effect: no recording was read"},
 		{"csv.scale=2 image.scale=1", "csv has had no effect: no table was read"},
 	} {
-		sp, err := data.Parse(strings.Fields(c.keys))
-		testenv.OK(t, err)
-		s, err := data.Open([]string{filepath.Join(dir, "p")}, input(1, 3, 4, 5), data.Options{Spec: sp})
-		testenv.OK(t, err)
+		sp := testenv.Must(data.Parse(strings.Fields(c.keys)))(t)
+		s := testenv.Must(data.Open([]string{filepath.Join(dir, "p")}, input(1, 3, 4, 5), data.Options{Spec: sp}))(t)
 		sample(t, s, 0)
 		var got []string
 		for _, d := range sp.Idle() {

@@ -30,19 +30,15 @@ func TestInputs(t *testing.T) {
 	for i := range v {
 		v[i] = float32(i)
 	}
-	a, err := npz.New([]int{1, 4, 5, 3}, v)
-	testenv.OK(t, err)
+	a := testenv.Must(npz.New([]int{1, 4, 5, 3}, v))(t)
 	old := filepath.Join(dir, "old.npy")
 	testenv.OK(t, npz.WriteNpyFile(old, a))
-	sp, err := data.Parse([]string{"image.scale=1", "layout=nhwc"})
-	testenv.OK(t, err)
+	sp := testenv.Must(data.Parse([]string{"image.scale=1", "layout=nhwc"}))(t)
 	list, from, _, err := data.Inputs([]string{"eye=" + filepath.Join(dir, "f"), old}, g.In, data.Options{Spec: sp})
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d inferences, %v", len(list), err)
 	}
-	if !slices.Equal(from, []string{"a.png", "b.png"}) {
-		t.Errorf("they come from %v", from)
-	}
+	testenv.Same(t, from, []string{"a.png", "b.png"}, "they come from")
 	if x := list[1]; x[0].Float(0) != 'b' || x[1].Float(1) != 3 || x[1].Float(20) != 1 {
 		t.Errorf("the second inference: %v, %v", x[0].Floats()[:2], x[1].Floats()[:4])
 	}
@@ -56,9 +52,7 @@ func TestInputs(t *testing.T) {
 		{"eye=" + old + " old=" + complexFile(t), "complex.npy: npz: complex64"},
 	} {
 		_, _, _, err := data.Inputs(strings.Fields(c.args), g.In, data.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q in it", c.args, err, c.want)
-		}
+		testenv.Refused(t, err, c.want)
 	}
 }
 
@@ -67,8 +61,7 @@ func TestInputs(t *testing.T) {
 func TestArraysOfSamples(t *testing.T) {
 	in := input(1, 2)
 	for _, shape := range [][]int{{3, 1, 2}, {3, 2}} {
-		a, err := npz.New(shape, []float32{0, 1, 2, 3, 4, 5})
-		testenv.OK(t, err)
+		a := testenv.Must(npz.New(shape, []float32{0, 1, 2, 3, 4, 5}))(t)
 		path := filepath.Join(t.TempDir(), "x.npy")
 		testenv.OK(t, npz.WriteNpyFile(path, a))
 		list, _, _, err := data.Inputs([]string{path}, in, data.Options{Split: true})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/frontend/data"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // wav is a file of samples as they stand in it, in one of WAV's formats.
@@ -61,9 +62,7 @@ func TestWAV(t *testing.T) {
 		"short":    {wav(1, 1, 8000, 16, pcm(1)), []float64{1, 0, 0}},
 	} {
 		s := open(t, input(1, 3), []string{"audio.scale=1"}, write(t, c.b, dir, name+".wav"))
-		if got := sample(t, s, 0).Inputs[0].Floats(); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		testenv.Same(t, sample(t, s, 0).Inputs[0].Floats(), c.want, name)
 	}
 	for spec, want := range map[string][]float64{
 		"audio.align=end":                   {3, 4, 5, 6},
@@ -80,9 +79,7 @@ func TestWAV(t *testing.T) {
 			fields = append(fields, "audio.scale=1")
 		}
 		s := open(t, input(2, 2), fields, write(t, wav(1, 1, 8000, 16, pcm(1, 2, 3, 4, 5, 6)), dir, "spec.wav"))
-		if got := sample(t, s, 0).Inputs[0].Floats(); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", spec, got, want)
-		}
+		testenv.Same(t, sample(t, s, 0).Inputs[0].Floats(), want, spec)
 	}
 	p := write(t, wav(1, 1, 8000, 16, pcm(16384, 0, 0)), dir, "plain.wav")
 	s := open(t, input(1, 3, 1), nil, p)
@@ -127,10 +124,7 @@ func TestRates(t *testing.T) {
 	write(t, tone(8000, 100), dir, "two", "a.wav")
 	write(t, tone(16000, 100), dir, "two", "b.wav")
 	_, err := open(t, input(1, 100), nil, dir+"/two").All()
-	if err == nil || !strings.Contains(err.Error(), "b.wav: 16000 samples a second, and ") ||
-		!strings.Contains(err.Error(), "audio.rate says which it shall be") {
-		t.Errorf("two rates: %v", err)
-	}
+	testenv.Refused(t, err, "b.wav: 16000 samples a second, and ", "audio.rate says which it shall be")
 }
 
 // TestWAVRefused: files that are no recordings, with the reason.
@@ -158,9 +152,7 @@ func TestWAVRefused(t *testing.T) {
 		if err == nil {
 			_, err = s.All()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name+".wav") {
-			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
-		}
+		testenv.Refused(t, err, c.want, name+".wav")
 	}
 	p := write(t, good, dir, "good.wav")
 	for _, c := range []struct {
@@ -179,8 +171,6 @@ func TestWAVRefused(t *testing.T) {
 		if err == nil {
 			_, err = data.Open([]string{p}, input(c.shape...), data.Options{Spec: sp})
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s for %v: error %v, want %q in it", c.spec, c.shape, err, c.want)
-		}
+		testenv.Refused(t, err, c.want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/frontend/data"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestTables: rows or files as samples, with and without names, labels and separators.
@@ -64,13 +65,13 @@ func TestTablesRefused(t *testing.T) {
 		"std":       {"1,2\n", "csv.std=1,0", []int{2}, "csv.std: 0"},
 		"means":     {"1,2\n", "csv.mean=1,2,3", []int{2}, "3 numbers; want one, or 2"},
 	} {
-		sp, err := data.Parse(strings.Fields(c.spec))
-		if err == nil {
-			_, err = data.Open([]string{write(t, []byte(c.text), dir, "t.csv")}, input(c.shape...),
-				data.Options{Spec: sp})
-		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q in it", name, err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			sp, err := data.Parse(strings.Fields(c.spec))
+			if err == nil {
+				_, err = data.Open([]string{write(t, []byte(c.text), dir, "t.csv")}, input(c.shape...),
+					data.Options{Spec: sp})
+			}
+			testenv.Refused(t, err, c.want)
+		})
 	}
 }

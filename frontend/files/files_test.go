@@ -111,10 +111,7 @@ func TestFolder(t *testing.T) {
 			t.Errorf("%v %v", st.Mode(), err)
 		}
 		// A file of the user's is not written over.
-		if err := write(dir, File{"own.txt", []byte("3")}); err == nil || !strings.Contains(err.Error(),
-			"own.txt was not written by nncc") {
-			t.Errorf("got %v", err)
-		}
+		testenv.Refused(t, write(dir, File{"own.txt", []byte("3")}), "own.txt was not written by nncc")
 		delete(got, "build/")
 		if now := tree(t, dir); now["b.c"] != "2" || now["own.txt"] != "own" {
 			t.Errorf("a refusal changed something: %v", now)
@@ -138,13 +135,10 @@ func TestFolderKeepsEdits(t *testing.T) {
 		}
 		run := func(wantKept string, list ...File) {
 			t.Helper()
-			f, err := NewFolder(dir, "report.json")
-			testenv.OK(t, err)
+			f := testenv.Must(NewFolder(dir, "report.json"))(t)
 			defer f.Discard()
 			testenv.OK(t, errors.Join(f.Add(append(list, manifest(list...))...), f.Commit()))
-			if got := strings.Join(f.Kept(), " "); got != wantKept {
-				t.Errorf("kept %q, want %q", got, wantKept)
-			}
+			testenv.Equal(t, strings.Join(f.Kept(), " "), wantKept, "kept")
 		}
 		all := func(n string) []File {
 			return []File{{"Makefile", []byte("m" + n)}, {"s/main.c", []byte("s\n" + n)}, {"s/x.c", []byte("x" + n)}}
@@ -166,13 +160,10 @@ func TestFolderKeepsEdits(t *testing.T) {
 		edit("s/main.c", "mine again")
 		run("s/main.c", all("6")[:2]...)
 		edit("s/main.c.new", "mine as well")
-		f, err := NewFolder(dir, "report.json")
-		testenv.OK(t, err)
+		f := testenv.Must(NewFolder(dir, "report.json"))(t)
 		defer f.Discard()
-		if err := errors.Join(f.Add(append(all("7")[:2], manifest(all("7")[:2]...))...), f.Commit()); err == nil ||
-			!strings.Contains(err.Error(), "main.c.new was not written by nncc") {
-			t.Errorf("an edited .new: %v", err)
-		}
+		testenv.Refused(t, errors.Join(f.Add(append(all("7")[:2], manifest(all("7")[:2]...))...), f.Commit()),
+			"main.c.new was not written by nncc")
 	})
 }
 
@@ -189,9 +180,7 @@ func TestFolderRefuses(t *testing.T) {
 		os.DevNull:                     "a device",
 		filepath.Join(os.DevNull, "x"): "",
 	} {
-		if err := write(path, File{"a", nil}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", path, err, want)
-		}
+		testenv.Refused(t, write(path, File{"a", nil}), want)
 	}
 	if es, err := os.ReadDir(dir); err != nil || len(es) != 3 {
 		t.Errorf("%v %v", es, err)
@@ -229,8 +218,7 @@ func TestSweep(t *testing.T) {
 	testenv.OK(t, errors.Join(os.MkdirAll(filepath.Join(dead, "old"), 0o777),
 		os.WriteFile(filepath.Join(dead, "old", "report.json"), manifest().Data, 0o666),
 		os.WriteFile(filepath.Join(dead, "target"), []byte(dir), 0o666)))
-	alive, err := NewFolder(filepath.Join(base, "other"), "report.json")
-	testenv.OK(t, err)
+	alive := testenv.Must(NewFolder(filepath.Join(base, "other"), "report.json"))(t)
 	if _, err := os.Stat(filepath.Join(dir, "report.json")); err != nil {
 		t.Errorf("the folder that had been moved away is not back: %v", err)
 	}
@@ -265,9 +253,7 @@ func TestReplace(t *testing.T) {
 	} {
 		err := Replace(dir, []Target{{Path: "new", Data: []byte("n")}, {Path: "deep/er/new", Data: nil},
 			{Path: name, Data: []byte("evil"), Mine: mine}}, in)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", name, err, want)
-		}
+		testenv.Refused(t, err, want)
 		same(t, dir, before)
 	}
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "v" {
@@ -282,10 +268,7 @@ func TestReplace(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(dir, "old")); err != nil || st.Mode().Perm() != 0o640 {
 		t.Errorf("%v %v", st.Mode(), err)
 	}
-	if err := Replace(filepath.Dir(os.DevNull), []Target{{Path: filepath.Base(os.DevNull)}}); err == nil ||
-		!strings.Contains(err.Error(), "a device") {
-		t.Errorf("got %v", err)
-	}
+	testenv.Refused(t, Replace(filepath.Dir(os.DevNull), []Target{{Path: filepath.Base(os.DevNull)}}), "a device")
 }
 
 // TestRead: what is no regular file is refused without a wait.
@@ -320,9 +303,7 @@ func TestRead(t *testing.T) {
 func TestPortable(t *testing.T) {
 	for in, want := range map[string]string{"a/b": "a_b", "": "_", "..": "_", "../../x": "_.._x", "NUL": "_NUL",
 		"con.npy": "_con.npy", "/conv/Conv_output_0": "_conv_Conv_output_0", "é\x00;": "___", ".hidden": "hidden"} {
-		if have := Portable(in); have != want {
-			t.Errorf("%q: %q, want %q", in, have, want)
-		}
+		testenv.Equal(t, Portable(in), want, "%q", in)
 	}
 	long := strings.Repeat("x", 1000)
 	a, b := Portable(long+"a"), Portable(long+"b")

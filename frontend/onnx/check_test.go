@@ -18,8 +18,7 @@ import (
 // checkAll runs a built model through its serialised form.
 func checkAll(t *testing.T, p *pb.ModelProto, lim Limits) diag.List {
 	t.Helper()
-	m, err := Parse(tBytes(p), lim)
-	testenv.OK(t, err)
+	m := testenv.Must(Parse(tBytes(p), lim))(t)
 	return Check(m)
 }
 

@@ -66,8 +66,7 @@ func TestSharedModels(t *testing.T) {
 // found later, by the importer.
 func TestSharedBad(t *testing.T) {
 	dir := shared(t, "bad")
-	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	testenv.OK(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(dir, "manifest.json")))(t)
 	var manifest struct {
 		Cases []struct {
 			File, Expect string
@@ -104,11 +103,9 @@ func TestSharedBad(t *testing.T) {
 // TestSharedBackend: the models of ONNX's own backend tests are valid; what
 // the importer says of some of them are limits of nncc.
 func TestSharedBackend(t *testing.T) {
-	f, err := os.Open(shared(t, "onnx-backend-1.23.tar.gz"))
-	testenv.OK(t, err)
+	f := testenv.Must(os.Open(shared(t, "onnx-backend-1.23.tar.gz")))(t)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	testenv.OK(t, err)
+	z := testenv.Must(gzip.NewReader(f))(t)
 	models, tensors := 0, 0
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
@@ -116,8 +113,7 @@ func TestSharedBackend(t *testing.T) {
 			break
 		}
 		testenv.OK(t, err)
-		b, err := io.ReadAll(r)
-		testenv.OK(t, err)
+		b := testenv.Must(io.ReadAll(r))(t)
 		switch name := path.Base(h.Name); {
 		case name == "model.onnx":
 			models++
@@ -148,15 +144,12 @@ func TestSharedBackend(t *testing.T) {
 
 // BenchmarkOpen measures decoding, checking and importing a small network.
 func BenchmarkOpen(b *testing.B) {
-	m, err := Export(irtest.Gen(3, tensor.F32), ExportOptions{})
-	testenv.OK(b, err)
-	file, err := Marshal(m)
-	testenv.OK(b, err)
+	m := testenv.Must(Export(irtest.Gen(3, tensor.F32), ExportOptions{}))(b)
+	file := testenv.Must(Marshal(m))(b)
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := Parse(file, Limits{})
-		testenv.OK(b, err)
+		m := testenv.Must(Parse(file, Limits{}))(b)
 		if _, err := OpenModel(m, ImportOptions{}); err != nil {
 			b.Fatal(err)
 		}
@@ -168,8 +161,7 @@ func BenchmarkExport(b *testing.B) {
 	g := irtest.Gen(3, tensor.F32)
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := Export(g, ExportOptions{})
-		testenv.OK(b, err)
+		m := testenv.Must(Export(g, ExportOptions{}))(b)
 		if _, err := Marshal(m); err != nil {
 			b.Fatal(err)
 		}

@@ -32,17 +32,13 @@ func TestExportQuantised(t *testing.T) {
 			testenv.OK(t, err)
 			testenv.OK(t, quant.Integer(g, quant.IntegerOptions{}))
 			irtest.Verify(t, g)
-			m, err := Export(g, ExportOptions{})
-			testenv.OK(t, err)
-			b, err := Marshal(m)
-			testenv.OK(t, err)
-			p, err := Parse(b, Limits{})
-			testenv.OK(t, err)
+			m := testenv.Must(Export(g, ExportOptions{}))(t)
+			b := testenv.Must(Marshal(m))(t)
+			p := testenv.Must(Parse(b, Limits{}))(t)
 			for _, f := range Check(p) {
 				t.Errorf("finding: %s", f.String())
 			}
-			back, err := Import(p, ImportOptions{})
-			testenv.OK(t, err)
+			back := testenv.Must(Import(p, ImportOptions{}))(t)
 			testenv.OK(t, quant.Integer(back, quant.IntegerOptions{}))
 			in := irtest.Inputs(g, 3)
 			want, got := irtest.Run(t, g, in), irtest.Run(t, back, in)
@@ -116,18 +112,13 @@ func TestExportQuantisedOperators(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, `graph "net" {`+c.src+"\nout \"y\" = %y\n}")
-			m, err := Export(g, ExportOptions{})
-			testenv.OK(t, err)
-			b, err := Marshal(m)
-			testenv.OK(t, err)
-			p, err := Parse(b, Limits{})
-			testenv.OK(t, err)
+			m := testenv.Must(Export(g, ExportOptions{}))(t)
+			b := testenv.Must(Marshal(m))(t)
+			p := testenv.Must(Parse(b, Limits{}))(t)
 			for _, f := range Check(p) {
 				t.Errorf("finding: %s", f.String())
 			}
-			if v := m.OpsetImport[0].GetVersion(); v != c.opset {
-				t.Errorf("opset %d, want %d", v, c.opset)
-			}
+			testenv.Equal(t, m.OpsetImport[0].GetVersion(), c.opset, "opset")
 			var ops []string
 			for _, n := range m.Graph.Node {
 				ops = append(ops, n.GetOpType())
@@ -136,8 +127,7 @@ func TestExportQuantisedOperators(t *testing.T) {
 			if !sameWords(seen, c.ops) {
 				t.Errorf("written as %s, want %s", seen, c.ops)
 			}
-			back, err := Import(p, ImportOptions{})
-			testenv.OK(t, err)
+			back := testenv.Must(Import(p, ImportOptions{}))(t)
 			in := irtest.Inputs(g, 3)
 			want, got := irtest.Run(t, g, in), irtest.Run(t, back, in)
 			step := 2.0
@@ -177,14 +167,10 @@ func TestExportCustom(t *testing.T) {
 	odd := &ir.OpDef{Name: "Odd", Domain: "nncc", MinIn: 1, MaxIn: 1, MinOut: 1, MaxOut: 1,
 		Infer: func(n *ir.Node) ([]ir.Type, error) { return []ir.Type{n.In[0].Type}, nil }}
 	g := ir.New("g")
-	n, err := g.Add(odd, "odd", nil, 1, g.AddInput("x", ir.T(tensor.F32, 2)))
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(odd, "odd", nil, 1, g.AddInput("x", ir.T(tensor.F32, 2))))(t)
 	g.AddOutput("y", n.Out[0])
-	if _, err := Export(g, ExportOptions{}); err == nil || !strings.Contains(err.Error(), "Odd") {
-		t.Errorf("error %v", err)
-	}
-	m, err := Export(g, ExportOptions{Custom: true})
-	testenv.OK(t, err)
+	testenv.Refused(t, testenv.Err(Export(g, ExportOptions{})), "Odd")
+	m := testenv.Must(Export(g, ExportOptions{Custom: true}))(t)
 	if fs := Check(&Model{Proto: m}); fs.Count(diag.Error) > 0 {
 		t.Error(fs)
 	}
@@ -207,8 +193,7 @@ func TestExportBorders(t *testing.T) {
 	if m.MetadataProps[0].GetKey() != "a" || m.GetProducerName() != "p" || m.Graph.GetDocString() != "d" {
 		t.Error("metadata are missing")
 	}
-	back, err := Import(&Model{Proto: m}, ImportOptions{})
-	testenv.OK(t, err)
+	back := testenv.Must(Import(&Model{Proto: m}, ImportOptions{}))(t)
 	in := irtest.Inputs(back, 1)
 	out := irtest.Run(t, back, in)
 	if !tensor.Equal(out[0], in[0]) || !tensor.Equal(out[1], in[0]) || !tensor.Equal(out[2], k.Const) {

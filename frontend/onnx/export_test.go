@@ -27,14 +27,12 @@ func exported(t *testing.T, g *ir.Graph, opt ExportOptions, tol float64) (*pb.Mo
 	if err != nil {
 		t.Fatalf("%v\n%s", err, g)
 	}
-	b, err := Marshal(m)
-	testenv.OK(t, err)
+	b := testenv.Must(Marshal(m))(t)
 	again, _ := Export(g.Clone(), opt)
 	if c, _ := Marshal(again); !bytes.Equal(b, c) {
 		t.Error("two exports differ")
 	}
-	p, err := Parse(b, Limits{})
-	testenv.OK(t, err)
+	p := testenv.Must(Parse(b, Limits{}))(t)
 	for _, f := range Check(p) {
 		t.Errorf("finding: %s", f.String())
 	}
@@ -167,16 +165,12 @@ func TestExportOperators(t *testing.T) {
 			}
 			g := irtest.Parse(t, src+"}")
 			m, b, in, want := exported(t, g, ExportOptions{}, c.tol)
-			if v := m.OpsetImport[0].GetVersion(); v != c.opset {
-				t.Errorf("opset %d, want %d", v, c.opset)
-			}
+			testenv.Equal(t, m.OpsetImport[0].GetVersion(), c.opset, "opset")
 			var ops []string
 			for _, n := range m.Graph.Node {
 				ops = append(ops, n.GetOpType())
 			}
-			if s := strings.Join(ops, " "); s != c.ops {
-				t.Errorf("written as %s, want %s", s, c.ops)
-			}
+			testenv.Equal(t, strings.Join(ops, " "), c.ops, "written as")
 			q.add(t, c.name, b, g, in, want, 1e-5)
 			// In the newest opset, too, mostly as the operator itself.
 			exported(t, g, ExportOptions{Opset: 25}, c.tol)

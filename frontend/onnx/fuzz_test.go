@@ -214,12 +214,10 @@ func FuzzFunctions(f *testing.F) {
 		if err != nil || check.Functions(fs, fuzzLimits).Count(diag.Error) > 0 {
 			return
 		}
-		m,
-			err := Parse(
+		m := testenv.Must(Parse(
 			[]byte(
 				`<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
-					g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits)
-		testenv.OK(t, err)
+					g (float[1, 4] x, float[1, 4] z) => (float y) { y = local.F (x, z) }`), fuzzLimits))(t)
 		if g, err := Import(m, ImportOptions{Functions: fs}); err == nil {
 			if errs := g.Verify(); len(errs) > 0 {
 				t.Fatalf("invalid graph: %v", errs)

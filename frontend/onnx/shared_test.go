@@ -50,8 +50,7 @@ func mentioned(msg string, words []string) bool {
 // may take much memory.
 func TestSharedOpenBad(t *testing.T) {
 	dir := shared(t, "bad")
-	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	testenv.OK(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(dir, "manifest.json")))(t)
 	var manifest struct{ Cases []badCase }
 	testenv.OK(t, json.Unmarshal(b, &manifest))
 	count := map[string]int{}
@@ -105,8 +104,7 @@ func arrays(t *testing.T, entries []npz.Entry, prefix string) []*tensor.Dense {
 		var found *tensor.Dense
 		for _, e := range entries {
 			if e.Name == fmt.Sprintf("%s_%d", prefix, i) {
-				d, err := npz.ToTensor(e.Array)
-				testenv.OK(t, err)
+				d := testenv.Must(npz.ToTensor(e.Array))(t)
 				found = d
 			}
 		}
@@ -128,8 +126,7 @@ func conform(t *testing.T, v *ir.Value, d *tensor.Dense) *tensor.Dense {
 
 func compareGolden(t *testing.T, g *ir.Graph, file string, tol float64) {
 	t.Helper()
-	entries, err := npz.ReadNpzFile(file, npz.Limits{})
-	testenv.OK(t, err)
+	entries := testenv.Must(npz.ReadNpzFile(file, npz.Limits{}))(t)
 	in, want := arrays(t, entries, "in"), arrays(t, entries, "out")
 	if len(in) != len(g.In) || len(want) != len(g.Out) {
 		t.Fatalf("the graph has %d inputs and %d outputs, the golden data %d and %d", len(g.In), len(g.Out), len(in),
@@ -138,8 +135,7 @@ func compareGolden(t *testing.T, g *ir.Graph, file string, tol float64) {
 	for i := range in {
 		in[i] = conform(t, g.In[i], in[i])
 	}
-	got, err := interp.Run(g, in, nil)
-	testenv.OK(t, err)
+	got := testenv.Must(interp.Run(g, in, nil))(t)
 	for i := range want {
 		for k := range want[i].Len() {
 			// Where float32 sums overflow, ours, which are wider, may not.
@@ -184,14 +180,12 @@ func goldenCases(t *testing.T, name string) (cases [][2][]*tensor.Dense) {
 	for _, d := range dirs {
 		var entries []npz.Entry
 		if strings.HasSuffix(d, ".npz") {
-			e, err := npz.ReadNpzFile(d, npz.Limits{})
-			testenv.OK(t, err)
+			e := testenv.Must(npz.ReadNpzFile(d, npz.Limits{}))(t)
 			entries = e
 		} else {
 			files, _ := filepath.Glob(filepath.Join(d, "*.npy"))
 			for _, f := range files {
-				a, err := npz.ReadNpyFile(f, npz.Limits{})
-				testenv.OK(t, err)
+				a := testenv.Must(npz.ReadNpyFile(f, npz.Limits{}))(t)
 				entries = append(entries, npz.Entry{Name: strings.TrimSuffix(filepath.Base(f), ".npy"), Array: a})
 			}
 		}
@@ -222,15 +216,13 @@ func TestSharedGolden(t *testing.T) {
 					continue
 				}
 				opt := ImportOptions{Shapes: map[string][]int{}}
-				m, err := Load(f, Limits{})
-				testenv.OK(t, err)
+				m := testenv.Must(Load(f, Limits{}))(t)
 				if len(c[0]) == len(m.Proto.GetGraph().GetInput()) {
 					for i, vi := range m.Proto.GetGraph().GetInput() {
 						opt.Shapes[vi.GetName()] = c[0][i].Shape
 					}
 				}
-				g, err := OpenModel(m, opt)
-				testenv.OK(t, err)
+				g := testenv.Must(OpenModel(m, opt))(t)
 				if errs := g.Verify(); len(errs) > 0 {
 					t.Fatal(errors.Join(errs...))
 				}
@@ -238,8 +230,7 @@ func TestSharedGolden(t *testing.T) {
 				for i, d := range c[0] {
 					in = append(in, conform(t, g.In[i], d))
 				}
-				got, err := interp.Run(g, in, nil)
-				testenv.OK(t, err)
+				got := testenv.Must(interp.Run(g, in, nil))(t)
 				if len(got) != len(c[1]) {
 					t.Fatalf("%d outputs, want %d", len(got), len(c[1]))
 				}

@@ -30,8 +30,7 @@ func textModel(t testing.TB, opset int, text string) *Model {
 // open checks and imports a model, which must be right.
 func open(t testing.TB, m *Model, opt ImportOptions) *ir.Graph {
 	t.Helper()
-	g, err := OpenModel(m, opt)
-	testenv.OK(t, err)
+	g := testenv.Must(OpenModel(m, opt))(t)
 	irtest.Verify(t, g)
 	return g
 }
@@ -477,9 +476,7 @@ func TestControlFlow(t *testing.T) {
 			g := open(t, textModel(t, 13, c.text), ImportOptions{})
 			for _, v := range [][]float64{{1.5, 2}, {-3, 1}} {
 				out := irtest.Run(t, g, []*tensor.Dense{tensor.FromFloats(tensor.F32, []int{2}, v)})
-				if got, want := out[0].Floats(), c.want(v); !slices.Equal(got, want) {
-					t.Errorf("of %v: %v, want %v", v, got, want)
-				}
+				testenv.Same(t, out[0].Floats(), c.want(v), "of %v", v)
 			}
 			if len(g.Nodes) != c.nodes {
 				t.Errorf("%d nodes, want %d:\n%s", len(g.Nodes), c.nodes, g)
@@ -513,12 +510,8 @@ func TestFunctions(t *testing.T) {
 	}`)
 	g := open(t, m, ImportOptions{})
 	out := irtest.Run(t, g, []*tensor.Dense{tensor.FromFloats(tensor.F32, []int{2}, []float64{1, 50})})
-	if got := out[0].Floats(); !slices.Equal(got, []float64{3, 100}) {
-		t.Errorf("y is %v", got)
-	}
-	if got := out[1].Floats(); !slices.Equal(got, []float64{6, 100}) {
-		t.Errorf("z is %v", got)
-	}
+	testenv.Same(t, out[0].Floats(), []float64{3, 100}, "y")
+	testenv.Same(t, out[1].Floats(), []float64{6, 100}, "z")
 	if g.Nodes[1].Origin[0] != "call/Mul_3" || g.Out[0].Name != "y" {
 		t.Errorf("names %q, %s", g.Nodes[1].Origin, g.Out[0])
 	}

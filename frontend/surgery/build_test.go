@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -62,11 +63,10 @@ func (b *builder) init(name string, d *tensor.Dense) string {
 // constant is a Constant node /NAME with the output NAME_output_0.
 func (b *builder) constant(name string, d *tensor.Dense) string {
 	b.t.Helper()
-	n, err := fail.Try(func() *pb.NodeProto {
+	n := testenv.Must(fail.Try(func() *pb.NodeProto {
 		return b.m.MakeNode(NodeSpec{Op: "Constant", Name: name, Outputs: []string{name + "_output_0"},
 			Attributes: map[string]any{"value": d}})
-	})
-	must(b.t, err)
+	}))(b.t)
 	b.m.graph().Node = append(b.m.graph().Node, n)
 	return name + "_output_0"
 }
@@ -80,10 +80,9 @@ func (b *builder) node(op, name string, in []string, a attrs, out ...string) str
 	if len(out) == 0 {
 		out = []string{name + "_output_0"}
 	}
-	n, err := fail.Try(func() *pb.NodeProto {
+	n := testenv.Must(fail.Try(func() *pb.NodeProto {
 		return b.m.MakeNode(NodeSpec{Op: op, Name: name, Inputs: in, Outputs: out, Attributes: a})
-	})
-	must(b.t, err)
+	}))(b.t)
 	b.m.graph().Node = append(b.m.graph().Node, n)
 	b.m.Touch()
 	return out[0]
@@ -102,9 +101,7 @@ func in(names ...string) []string { return names }
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }
 
 // refused expects f to end by an error with all the parts.
@@ -180,11 +177,9 @@ func wantText(t testing.TB, m *Model, want string) {
 // parse reads a model in ONNX's text syntax.
 func parse(t testing.TB, src string) *Model {
 	t.Helper()
-	m, err := onnx.Parse([]byte("<\n  ir_version: 8,\n  opset_import: [\"\" : 17, \"x.y\" : 1]\n>\n"+src),
-		onnx.Limits{})
-	must(t, err)
-	s, err := New(m)
-	must(t, err)
+	m := testenv.Must(onnx.Parse([]byte("<\n  ir_version: 8,\n  opset_import: [\"\" : 17, \"x.y\" : 1]\n>\n"+src),
+		onnx.Limits{}))(t)
+	s := testenv.Must(New(m))(t)
 	return s
 }
 

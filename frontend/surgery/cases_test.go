@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,8 +21,7 @@ import (
 
 func example(t testing.TB, name string) *Script {
 	t.Helper()
-	sc, err := LoadScript(filepath.Join("..", "..", "cmd", "nncc", "examples", "surgery", name+".yaml"))
-	must(t, err)
+	sc := testenv.Must(LoadScript(filepath.Join("..", "..", "cmd", "nncc", "examples", "surgery", name+".yaml")))(t)
 	return sc
 }
 
@@ -106,9 +106,7 @@ func TestUFLD(t *testing.T) {
 		_, s := res.Model.IOShape(o)
 		got = append(got, o+ShapeText(s))
 	}
-	if !slices.Equal(got, in("327[1,24,1,1]", "334[1,12,1,1]", "341[1,4,1,1]", "348[1,4,1,1]")) {
-		t.Errorf("outputs %v", got)
-	}
+	testenv.Same(t, got, in("327[1,24,1,1]", "334[1,12,1,1]", "341[1,4,1,1]", "348[1,4,1,1]"), "outputs")
 	// The steps of the seed's text, one by one: nodes deleted by a list of names,
 	// geometry and pieces given.
 	res, err = run(t, m, `
@@ -230,8 +228,7 @@ func yolo(t testing.TB, classes int) *Model {
 func TestYOLO(t *testing.T) {
 	for _, classes := range []int{1, 5} {
 		m := yolo(t, classes)
-		res, err := example(t, "yolov8seg").Run(m, RunOptions{})
-		must(t, err)
+		res := testenv.Must(example(t, "yolov8seg").Run(m, RunOptions{}))(t)
 		compared(t, res, 2, 1e-6)
 		all4D(t, res.Model)
 		var got []string
@@ -242,9 +239,7 @@ func TestYOLO(t *testing.T) {
 		want := in("box_0[1,4,4,6]", "box_1[1,4,2,3]", "box_2[1,4,1,2]", fmt.Sprintf("class_0[1,%d,4,6]", classes),
 			fmt.Sprintf("class_1[1,%d,2,3]", classes), fmt.Sprintf("class_2[1,%d,1,2]", classes),
 			"coefficients_0[1,3,4,6]", "coefficients_1[1,3,2,3]", "coefficients_2[1,3,1,2]", "output1[1,4,4,6]")
-		if !slices.Equal(got, want) {
-			t.Errorf("outputs %v, want %v", got, want)
-		}
+		testenv.Same(t, got, want, "outputs")
 	}
 }
 
@@ -331,8 +326,7 @@ func vit(t testing.TB, fused bool) *Model {
 
 func TestViT(t *testing.T) {
 	for _, fused := range []bool{true, false} {
-		res, err := example(t, "vit").Run(vit(t, fused), RunOptions{})
-		must(t, err)
+		res := testenv.Must(example(t, "vit").Run(vit(t, fused), RunOptions{}))(t)
 		compared(t, res, 1, 1e-6)
 		all4D(t, res.Model)
 		// Cutting apart and moving data changes no bit.
@@ -363,8 +357,7 @@ func TestReferenceModels(t *testing.T) {
 		{"vit_tiny_decomp", "vit", 1, 1e-6},
 	} {
 		t.Run(c.model, func(t *testing.T) {
-			m, err := Load(filepath.Join(dir, "models", c.model+".onnx"), onnx.Limits{})
-			must(t, err)
+			m := testenv.Must(Load(filepath.Join(dir, "models", c.model+".onnx"), onnx.Limits{}))(t)
 			opt := RunOptions{}
 			var want []map[string]*tensor.Dense
 			for k := range 2 {
@@ -382,8 +375,7 @@ func TestReferenceModels(t *testing.T) {
 				opt.Cases = append(opt.Cases, read(m.InputNames(), "input"))
 				want = append(want, read(m.OutputNames(), "output"))
 			}
-			res, err := example(t, c.script).Run(m, opt)
-			must(t, err)
+			res := testenv.Must(example(t, c.script).Run(m, opt))(t)
 			compared(t, res, c.outputs, c.relative)
 			all4D(t, res.Model)
 			if res.Verified[len(res.Verified)-1].Cases != 3 {

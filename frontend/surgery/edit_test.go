@@ -5,12 +5,12 @@ package surgery
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 const chain = `g (float[1,4] x) => (float[1,4] y, float[1,4] z)
@@ -56,8 +56,7 @@ func TestRemoveNeighbours(t *testing.T) {
 	for i, n := range m.graph().Node {
 		n.Name = &[]string{fmt.Sprintf("n%d", i)}[0]
 	}
-	res, err := run(t, m, `steps: [{remove: {nodes: [n1, n2, n3, n4, n5, n6, n7, n8, n9]}}]`, RunOptions{})
-	must(t, err)
+	res := testenv.Must(run(t, m, `steps: [{remove: {nodes: [n1, n2, n3, n4, n5, n6, n7, n8, n9]}}]`, RunOptions{}))(t)
 	wantText(t, res.Model, "v0 = Relu(x)\ny = Neg(v0)")
 	same(t, res.Model, ref, 0)
 }
@@ -81,9 +80,7 @@ func TestRemoveAtTheBorder(t *testing.T) {
 		u = Neg(y)`)
 	// Two outputs cannot be one value, nor an output an input: Identity stays.
 	m.Remove([]*pb.NodeProto{byOutput(t, m, "z"), byOutput(t, m, "w")}, RemoveOptions{Input: -1})
-	if got := m.OutputNames(); !slices.Equal(got, in("y", "z", "w")) {
-		t.Errorf("outputs %v", got)
-	}
+	testenv.Same(t, m.OutputNames(), in("y", "z", "w"), "outputs")
 	same(t, m, ref, 0)
 }
 

@@ -3,7 +3,6 @@
 package surgery
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -31,9 +31,7 @@ func TestStaleShapesGo(t *testing.T) {
 		_, s, _ := declared(v)
 		got = append(got, v.GetName()+ShapeText(s))
 	}
-	if !slices.Equal(got, in("a[1,4]", "b[1,4]", "c[1,4]", "d[1,4]")) {
-		t.Errorf("value_info %v", got)
-	}
+	testenv.Same(t, got, in("a[1,4]", "b[1,4]", "c[1,4]", "d[1,4]"), "value_info")
 	if n := m.ClearShapes(); n != 4 || len(m.graph().ValueInfo) != 0 {
 		t.Errorf("cleared %d", n)
 	}
@@ -69,9 +67,7 @@ func TestSymbolicShapesAreKept(t *testing.T) {
 	}
 	valid(t, m)
 	_, shape := m.IOShape("z")
-	if ShapeText(shape) != "[N,M]" {
-		t.Errorf("z is %s", ShapeText(shape))
-	}
+	testenv.Equal(t, ShapeText(shape), "[N,M]", "z")
 	for _, x := range []*Model{m, ref} {
 		x.Dims = map[string]int{"N": 2, "T": 3}
 	}
@@ -92,9 +88,8 @@ func TestUnknownOperators(t *testing.T) {
 	if len(s.Problems) != 0 || len(s.Unknown) != 1 || !strings.Contains(s.Unknown[0].Error(), "Mystery") {
 		t.Errorf("problems %v, unknown %v", s.Problems, s.Unknown)
 	}
-	res, err := run(t, m, `steps: [{remove: {nodes: {output: z}}}, {rename: {value: b, to: c}}, {simplify: }]`,
-		RunOptions{})
-	must(t, err)
+	res := testenv.Must(run(t, m, `steps: [{remove: {nodes: {output: z}}}, {rename: {value: b, to: c}}, {simplify: }]`,
+		RunOptions{}))(t)
 	wantText(t, res.Model, "z = Relu(x)\nc = Mystery(z)\ny = Neg(c)")
 	if n := res.Model.Find(Query{Op: "Mystery", Domain: "x.y"}); len(n) != 1 || Attribute(n[0], "level").GetI() != 3 {
 		t.Errorf("%v", n)
@@ -157,13 +152,9 @@ func TestSimplify(t *testing.T) {
 		t.Errorf("%+v leaves %d nodes:\n%s", d, got, modelText(m))
 	}
 	same(t, m, ref, 0)
-	if !slices.Equal(m.OutputNames(), in("/out_output_0")) {
-		t.Errorf("outputs %v", m.OutputNames())
-	}
+	testenv.Same(t, m.OutputNames(), in("/out_output_0"), "outputs")
 	again := m.Simplify()
-	if again != (Simplified{}) {
-		t.Errorf("a second time: %+v", again)
-	}
+	testenv.Equal(t, again, (Simplified{}), "a second time")
 }
 
 func TestSetVersion(t *testing.T) {

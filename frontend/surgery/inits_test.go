@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -94,8 +95,7 @@ steps:
 		[]byte(
 			`steps: [{add_initializer: {name: a, npy: w.npy}}, {add_initializer: {name: b, npy: w.npy, dtype: float32, shape: [3, 4]}}, {add_initializer: {name: c, random: 5, shape: [4], dtype: float16}}]`))
 	must(t, err)
-	r, err := sc.Run(parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }"), RunOptions{})
-	must(t, err)
+	r := testenv.Must(sc.Run(parse(t, "g (float[1] x) => (float[1] y) { y = Relu (x) }"), RunOptions{}))(t)
 	a := r.Model.Constant("a")
 	b := r.Model.Constant("b")
 	c := r.Model.Constant("c")
@@ -142,9 +142,7 @@ func TestRemoveInitializers(t *testing.T) {
 	}
 	refused(t, func() { m.RemoveInitializers(in("lft")) }, `did you mean "left"?`)
 	m.RemoveInitializers(in("left"))
-	if got := m.RemoveUnusedInitializers(); !slices.Equal(got, in("over")) {
-		t.Errorf("removed %v", got)
-	}
+	testenv.Same(t, m.RemoveUnusedInitializers(), in("over"), "removed")
 	valid(t, m)
 }
 
@@ -199,9 +197,7 @@ func TestConversions(t *testing.T) {
 	err = fail.Caught(func() { SliceAxis(seq(2, 3), 1, 2, 4) })
 	wantErr(t, err, "do not lie within the 3 of axis 1")
 	d = SliceAxis(seq(2, 3), -1, -2, 3)
-	if !slices.Equal(d.Floats(), []float64{1, 2, 4, 5}) {
-		t.Errorf("%v", d.Floats())
-	}
+	testenv.Same(t, d.Floats(), []float64{1, 2, 4, 5})
 }
 
 func TestSplitToMaps(t *testing.T) {
@@ -250,8 +246,7 @@ func TestExternalDataBecomePartOfTheModel(t *testing.T) {
 		x.RawData, x.DataLocation = nil, pb.TensorProto_EXTERNAL.Enum()
 		x.ExternalData = []*pb.StringStringEntryProto{kv("location", "w.bin"), kv("offset", off), kv("length", n)}
 	}
-	bytes, err := onnx.Marshal(p)
-	must(t, err)
+	bytes := testenv.Must(onnx.Marshal(p))(t)
 	must(t, os.WriteFile(filepath.Join(dir, "m.onnx"), bytes, 0o666))
 	got, err := Load(filepath.Join(dir, "m.onnx"), onnx.Limits{})
 	must(t, err)
@@ -280,9 +275,7 @@ func TestConstantForms(t *testing.T) {
 	for name, want := range map[string]string{"int": "i64[] [7]", "ints": "i64[2] [7 8]", "float": "f32[] [7]",
 		"floats": "f32[2] [7 8]", "tensor": "i64[1] [7]", "behind": "f32[2] [7 8]"} {
 		d := m.Constant(name)
-		if got := fmt.Sprintf("%s%v %v", d.DType, d.Shape, d.Floats()); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		testenv.Equal(t, fmt.Sprintf("%s%v %v", d.DType, d.Shape, d.Floats()), want, name)
 	}
 	for name, says := range map[string]string{"/add_output_0": "computed by node \"/add\"", "x": "graph input",
 		"q": "no value"} {

@@ -3,13 +3,13 @@
 package surgery
 
 import (
-	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -25,15 +25,11 @@ func TestOutputs(t *testing.T) {
 	refused(t, func() { m.RemoveOutputs(in("y", "w")) }, `no output "w"`, `"y", "z", "c"`)
 	m.RemoveOutputs(in("y"))
 	m.KeepOutputs(in("c", "z"))
-	if !slices.Equal(m.OutputNames(), in("c", "z")) {
-		t.Errorf("outputs %v", m.OutputNames())
-	}
+	testenv.Same(t, m.OutputNames(), in("c", "z"), "outputs")
 	refused(t, func() { m.KeepOutputs(in("c", "c")) }, "listed twice")
 	refused(t, func() { m.KeepOutputs(nil) }, "at least one")
 	nodes, _ := m.Prune()
-	if len(nodes) != 1 {
-		t.Errorf("pruned %v", nodes)
-	}
+	testenv.Equal(t, len(nodes), 1, "pruned %v", nodes)
 	same(t, m, parse(t, chain), 0, func(o *CompareOptions) {
 		o.Partial = true
 		o.Outputs = map[string]string{"c": "y"}
@@ -55,9 +51,7 @@ func TestInputs(t *testing.T) {
 	m.AddInitializer(model.TensorProto("x", tensor.Of([]int{1, 4}, []float32{1, -2, 3, 4})))
 	valid(t, m)
 	out := m.Run(nil)
-	if got := out["y"].Floats(); !slices.Equal(got, []float64{0, 0, 0, 0}) {
-		t.Errorf("y = %v", got)
-	}
+	testenv.Same(t, out["y"].Floats(), []float64{0, 0, 0, 0}, "y")
 }
 
 // IR version 3 lists initializers among the inputs.
@@ -70,9 +64,7 @@ func TestInitializersAsInputs(t *testing.T) {
 	b.m.graph().Input[1] = proto.CloneOf(b.m.graph().Input[0])
 	b.m.graph().Input[1].Name = proto.String("w")
 	m := b.output(b.node("Add", "/add", in(x, "w"), nil))
-	if !slices.Equal(m.InputNames(), in("x")) {
-		t.Errorf("inputs %v", m.InputNames())
-	}
+	testenv.Same(t, m.InputNames(), in("x"), "inputs")
 	m.ConvertInitializer("w", "", func(d *tensor.Dense) *tensor.Dense {
 		return TransposeReshape(d, nil, []int{4})
 	})
@@ -90,16 +82,12 @@ func TestIOShape(t *testing.T) {
 	m := parse(t, "g (float[N,4] x) => (float[N,4] y) { y = Relu (x) }")
 	m.SetIOShape("x", 0, Fixed(2, 2))
 	_, s := m.IOShape("x")
-	if ShapeText(s) != "[2,2]" {
-		t.Errorf("%s", ShapeText(s))
-	}
+	testenv.Equal(t, ShapeText(s), "[2,2]")
 	err := fail.Caught(func() { m.IOShape("q") })
 	wantErr(t, err, `no input or output "q"`, `inputs: "x"`)
 	refused(t, func() { m.SetIOShape("q", 0, nil) }, "no input or output")
 	changed := m.InferShapes()
-	if len(changed) != 1 {
-		t.Errorf("changed %v", changed)
-	}
+	testenv.Equal(t, len(changed), 1, "changed %v", changed)
 }
 
 func TestPinDims(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest/ort"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -38,8 +39,7 @@ func TestCaseStudiesInONNXRuntime(t *testing.T) {
 		t.Run(s.script+"/built", func(t *testing.T) { inRuntime(t, s.script, s.built(t), s.bound) })
 		for _, name := range s.models {
 			t.Run(name, func(t *testing.T) {
-				m, err := Load(filepath.Join(sharedModels(t), "models", name+".onnx"), onnx.Limits{})
-				must(t, err)
+				m := testenv.Must(Load(filepath.Join(sharedModels(t), "models", name+".onnx"), onnx.Limits{}))(t)
 				inRuntime(t, s.script, m, s.bound)
 			})
 		}
@@ -48,8 +48,7 @@ func TestCaseStudiesInONNXRuntime(t *testing.T) {
 
 func inRuntime(t *testing.T, script string, m *Model, bound float64) {
 	before := m.Clone()
-	res, err := example(t, script).Run(m, RunOptions{Count: 1})
-	must(t, err)
+	res := testenv.Must(example(t, script).Run(m, RunOptions{Count: 1}))(t)
 	var jobs []ort.Job
 	for seed := range uint64(2) {
 		var in []ort.Tensor
@@ -62,8 +61,7 @@ func inRuntime(t *testing.T, script string, m *Model, bound float64) {
 			in = append(in, ort.Tensor{Name: name, Data: ir.Rand(seed+1, tensor.F32, shape)})
 		}
 		for _, x := range []*Model{before, res.Model} {
-			b, err := x.Bytes()
-			must(t, err)
+			b := testenv.Must(x.Bytes())(t)
 			jobs = append(jobs, ort.Job{Name: script, Model: b, Inputs: in})
 		}
 	}

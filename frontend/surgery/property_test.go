@@ -14,16 +14,15 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // random is a seeded network as a model of its own.
 func random(t testing.TB, seed uint64) *Model {
 	t.Helper()
-	p, err := onnx.Export(irtest.Gen(seed, tensor.F32), onnx.ExportOptions{})
-	must(t, err)
-	m, err := New(&onnx.Model{Proto: p, Limits: onnx.DefaultLimits})
-	must(t, err)
+	p := testenv.Must(onnx.Export(irtest.Gen(seed, tensor.F32), onnx.ExportOptions{}))(t)
+	m := testenv.Must(New(&onnx.Model{Proto: p, Limits: onnx.DefaultLimits}))(t)
 	return m
 }
 
@@ -146,16 +145,13 @@ func TestRandomSplits(t *testing.T) {
 // Simplify on models as exporters write them: not a bit changes.
 func TestSimplifyReferenceModels(t *testing.T) {
 	dir := sharedModels(t)
-	files, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
-	must(t, err)
+	files := testenv.Must(filepath.Glob(filepath.Join(dir, "models", "*.onnx")))(t)
 	for _, f := range files {
-		st, err := os.Stat(f)
-		must(t, err)
+		st := testenv.Must(os.Stat(f))(t)
 		if st.Size() > 400_000 {
 			continue // slow to interpret
 		}
-		m, err := Load(f, onnx.Limits{})
-		must(t, err)
+		m := testenv.Must(Load(f, onnx.Limits{}))(t)
 		ref := m.Clone()
 		d := m.Simplify()
 		valid(t, m)
@@ -169,12 +165,11 @@ func TestSimplifyReferenceModels(t *testing.T) {
 // Malformed models: an error or a result, and the time of a moment.
 func TestMalformedModels(t *testing.T) {
 	dir := sharedModels(t)
-	files, err := filepath.Glob(filepath.Join(dir, "bad", "*.onnx"))
-	must(t, err)
+	files := testenv.Must(filepath.Glob(filepath.Join(dir, "bad", "*.onnx")))(t)
 	if len(files) < 50 {
 		t.Fatalf("only %d files", len(files))
 	}
-	sc, err := ParseScript("s", "", []byte(`
+	sc := testenv.Must(ParseScript("s", "", []byte(`
 steps:
   - simplify:
   - deduplicate_initializers:
@@ -185,8 +180,7 @@ steps:
   - rewrite_gemm_as_conv: {nodes: {op: Gemm, optional: true}, flat: true}
   - rewrite_matmul_as_conv: {nodes: {op: MatMul, optional: true}}
   - clear_shapes:
-`))
-	must(t, err)
+`)))(t)
 	for _, f := range files {
 		m, err := Load(f, onnx.Limits{})
 		if err != nil || len(m.graph().Node) > 4000 {

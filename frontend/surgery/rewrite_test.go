@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -91,8 +92,7 @@ steps:
   - rewrite_gemm_as_conv: {nodes: /fc, after: /map, r: 2, s: 5, c: 3, k: 4, name: /fc/Conv}
 verify: {rtol: 1e-6, reshape: true}
 `
-	res, err := run(t, m, script, RunOptions{})
-	must(t, err)
+	res := testenv.Must(run(t, m, script, RunOptions{}))(t)
 	same(t, res.Model, ref, 1e-6, reshape)
 	for change, says := range map[string]string{
 		"r: 2, s: 5, c: 3, k: 5": "k is 5, but the weights give 4 outputs",
@@ -159,15 +159,14 @@ func TestGemmAsSlicedConvs(t *testing.T) {
 		m := b.output("p", "q")
 		ref := m.Clone()
 		if how == "removed" {
-			res, err := run(t, m, `
+			res := testenv.Must(run(t, m, `
 steps:
   - remove: {nodes: [/s0, /s1], only: true}
   - rewrite_gemm_as_sliced_convs: {node: /fc, sizes: [4, 3], outputs: [p, q], r: 2, s: 2, c: 3}
   - set_io_shape: {name: p, shape: [1, 4, 1, 1]}
   - set_io_shape: {name: q, shape: [1, 3, 1, 1]}
 verify: {rtol: 1e-6, reshape: true}
-`, RunOptions{})
-			must(t, err)
+`, RunOptions{}))(t)
 			m = res.Model
 		} else {
 			m.RewriteGemmAsSlicedConvs(node(t, m, "/fc"), nil, nil, ConvOptions{})
@@ -250,9 +249,7 @@ func TestMatMulAsConv(t *testing.T) {
 			m := b.output(b.node("Neg", "/neg", in(v), nil))
 			ref := m.Clone()
 			c := m.RewriteMatMulAsConv(node(t, m, "/mm"), MatMulOptions{})
-			if got, want := len(c.Input) == 3, bias == "vector"; got != want {
-				t.Errorf("%v %s: bias in the Conv %v, want %v", shape, bias, got, want)
-			}
+			testenv.Equal(t, len(c.Input) == 3, bias == "vector", "%v %s: bias in the Conv", shape, bias)
 			same(t, m, ref, 1e-6)
 		}
 	}
@@ -359,9 +356,7 @@ func TestSlicesAndConcat(t *testing.T) {
 	})
 	must(t, err)
 	c := same(t, m, ref, 0, reshape)
-	if got := fmt.Sprint(c.Outputs[0].Shape); got != "[1 6 1 6]" {
-		t.Errorf("shape %s", got)
-	}
+	testenv.Equal(t, fmt.Sprint(c.Outputs[0].Shape), "[1 6 1 6]", "shape")
 	err = fail.Caught(func() { m.InsertSlicesConcat("x", Cut{Axis: 2, Size: 1}, 3, node(t, m, "/relu"), "") })
 	wantErr(t, err, "/relu", `does not read "x"`)
 }

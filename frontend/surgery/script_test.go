@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // Every row of the table has documentation and an example that is read.
@@ -152,7 +154,7 @@ func TestLoopsAndVariables(t *testing.T) {
 		v = b.node("Identity", fmt.Sprintf("/block.%d/id", i), in(v), nil)
 	}
 	m := b.output(v)
-	res, err := run(t, m, `
+	res := testenv.Must(run(t, m, `
 vars:
   op: Neg
   which: [0, 2]
@@ -171,16 +173,13 @@ steps:
         - rename_node: {node: "/block.${b}/id", to: "$${name}"}
         - rename_node: {node: "$${name}", to: "id_${name}"}
 verify: {equal: true}
-`, RunOptions{})
-	must(t, err)
+`, RunOptions{}))(t)
 	var got []string
 	for _, n := range res.Model.graph().Node {
 		got = append(got, n.GetName())
 	}
-	if s := strings.Join(got, " "); s != "/block.0/act first_1 first_0 id_first /block.1/act /block.1/id "+
-		"/block.2/act last_1 last_0 id_last" {
-		t.Errorf("nodes %s", s)
-	}
+	testenv.Equal(t, strings.Join(got, " "), "/block.0/act first_1 first_0 id_first /block.1/act /block.1/id "+
+		"/block.2/act last_1 last_0 id_last", "nodes")
 	if d := res.Steps; d[0].Path != "1[1].1" || d[2].Path != "1[3].1" || d[4].Path != "2[1].1[2].1" ||
 		d[4].Step != "insert_after" || d[4].Line != 16 {
 		t.Errorf("%+v", d)
@@ -240,10 +239,8 @@ func TestScriptIsDeterministic(t *testing.T) {
 		"2}}, {add_output: {name: c_slice_1}}]"
 	var first []byte
 	for range 3 {
-		res, err := run(t, parse(t, chain), script, RunOptions{})
-		must(t, err)
-		b, err := res.Model.Bytes()
-		must(t, err)
+		res := testenv.Must(run(t, parse(t, chain), script, RunOptions{}))(t)
+		b := testenv.Must(res.Model.Bytes())(t)
 		if first != nil && string(b) != string(first) {
 			t.Fatal("other bytes")
 		}

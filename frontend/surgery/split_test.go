@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/functions"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -136,9 +137,7 @@ func TestMergeNames(t *testing.T) {
 	m := Merge([]*Model{a, b}, MergeOptions{Connect: io})
 	valid(t, m)
 	wantText(t, m, "h = Mul(x, w)\ny = Relu(h)\nh_1 = Mul(y, w_1)\nscores = Neg(h_1)")
-	if m.graph().Node[2].GetName() != "/n_1" {
-		t.Errorf("node %s", m.graph().Node[2].GetName())
-	}
+	testenv.Equal(t, m.graph().Node[2].GetName(), "/n_1", "node")
 	p := Merge([]*Model{a, b}, MergeOptions{Connect: io, Prefixes: in("a/", "b/"), Outputs: in("scores", "y")})
 	wantText(t, p, "a/h = Mul(x, a/w)\ny = Relu(a/h)\nb/h = Mul(y, b/w)\nscores = Neg(b/h)")
 	if p.graph().Node[0].GetName() != "a//n" || !slices.Equal(p.OutputNames(), in("scores", "y")) {
@@ -199,7 +198,7 @@ func TestMergeErrors(t *testing.T) {
 
 func TestSplitInScript(t *testing.T) {
 	m := two(t)
-	res, err := run(t, m, `
+	res := testenv.Must(run(t, m, `
 steps:
   - split:
       parts:
@@ -212,8 +211,7 @@ steps:
   - save: {file: parts/head2.onnx}
   - merge: {models: [head, tail], prefixes: ["", "tail/"], outputs: [z, y]}
 verify: {equal: true}
-`, RunOptions{})
-	must(t, err)
+`, RunOptions{}))(t)
 	if len(res.Files) != 2 || res.Files[0].Path != "parts/head.onnx" || len(res.Verified) != 3 {
 		t.Errorf("%v %v", res.Files, res.Verified)
 	}
@@ -244,12 +242,11 @@ verify: {equal: true}
 }
 
 func TestExtractInScriptIsComparedWithThePart(t *testing.T) {
-	res, err := run(t, two(t), `
+	res := testenv.Must(run(t, two(t), `
 steps:
   - extract: {inputs: [a], outputs: [s]}
   - insert_before: {node: /l, new: {op: Identity}}
-`, RunOptions{})
-	must(t, err)
+`, RunOptions{}))(t)
 	if len(res.Verified) != 1 || res.Verified[0].Against == mainName || !res.Verified[0].OK() {
 		t.Errorf("%+v", res.Verified)
 	}
@@ -301,9 +298,7 @@ func TestMergeFunctions(t *testing.T) {
 		t.Errorf("%d functions", len(m.Proto.Functions))
 	}
 	out := m.Run(map[string]*tensor.Dense{"x": tensor.Of([]int{4}, []float32{1, 2, 3, 4})})
-	if !slices.Equal(out["y"].Floats(), []float64{4, 8, 12, 16}) {
-		t.Errorf("%v", out["y"].Floats())
-	}
+	testenv.Same(t, out["y"].Floats(), []float64{4, 8, 12, 16})
 	err := fail.Caught(func() { Merge([]*Model{a, mk("y = Mul (x, x)", "m", "y")}, MergeOptions{}) })
 	wantErr(t, err, "model 2", `function "my.own.Twice" is defined differently`)
 	// A library beside the models serves, too.
@@ -319,14 +314,13 @@ func TestLoadAndData(t *testing.T) {
 	dir := t.TempDir()
 	m := two(t)
 	parts := m.Split(twoParts)
-	b, err := parts[1].Bytes()
-	must(t, err)
+	b := testenv.Must(parts[1].Bytes())(t)
 	must(t, os.WriteFile(filepath.Join(dir, "tail.onnx"), b, 0o666))
 	x := ir.Rand(3, tensor.F32, []int{1, 4})
 	must(t, npz.WriteNpyFile(filepath.Join(dir, "x.npy"), npz.FromTensor(x)))
 	must(t, npz.WriteNpzFile(filepath.Join(dir, "x.npz"), []npz.Entry{{Name: "x", Array: npz.FromTensor(x)},
 		{Name: "other", Array: npz.FromTensor(x)}}))
-	sc, err := ParseScript("s.yaml", dir, []byte(`
+	sc := testenv.Must(ParseScript("s.yaml", dir, []byte(`
 steps:
   - extract: {inputs: [x], outputs: [l, r], as: head}
   - load: {file: tail.onnx, as: tail}
@@ -334,10 +328,8 @@ steps:
   - prefix_names: {prefix: "head/"}
   - merge: {models: [head, tail]}
 verify: {equal: true, data: [x.npz], cases: 1}
-`))
-	must(t, err)
-	res, err := sc.Run(m, RunOptions{})
-	must(t, err)
+`)))(t)
+	res := testenv.Must(sc.Run(m, RunOptions{}))(t)
 	if len(res.Verified) != 2 || res.Verified[0].Cases != 1 || res.Verified[1].Cases != 1 {
 		t.Errorf("%+v", res.Verified)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -62,9 +63,7 @@ func TestCompareNumbersThatAreNone(t *testing.T) {
 		t.Errorf("NaN is like NaN: %+v", c)
 	}
 	c = Compare(mk("Sqrt"), mk("Neg"), opt)
-	if c.Mismatches != 1 {
-		t.Errorf("NaN is like no number: %+v", c.Outputs)
-	}
+	testenv.Equal(t, c.Mismatches, 1, "NaN is like no number: %+v", c.Outputs)
 	inf := float32(math.Inf(1))
 	opt.Cases[0]["x"] = tensor.Of([]int{3}, []float32{inf, -inf, 0})
 	c = Compare(mk("Abs"), mk("Identity"), opt)
@@ -74,9 +73,7 @@ func TestCompareNumbersThatAreNone(t *testing.T) {
 	opt.Equal = true
 	opt.Cases[0]["x"] = tensor.Of([]int{3}, []float32{0, 0, 0})
 	c = Compare(mk("Neg"), mk("Identity"), opt)
-	if c.Mismatches != 3 {
-		t.Errorf("-0 has other bits than 0: %+v", c.Outputs)
-	}
+	testenv.Equal(t, c.Mismatches, 3, "-0 has other bits than 0: %+v", c.Outputs)
 }
 
 func TestCompareInterfaces(t *testing.T) {
@@ -124,11 +121,8 @@ func TestSymbolicDimsInComparisons(t *testing.T) {
 		"dims: {T: 5}\nsteps: [{insert_after: {value: x, new: {op: Identity}}}]\nverify: {equal: true}",
 		"steps: [{pin_dims: {T: 3, N: 2}}, {insert_after: {value: x, new: {op: Identity}}}]\nverify: {equal: true}",
 	} {
-		res, err := run(t, m, s, RunOptions{})
-		must(t, err)
-		if len(res.Verified) != 1 {
-			t.Errorf("%s: %v", s, res.Verified)
-		}
+		res := testenv.Must(run(t, m, s, RunOptions{}))(t)
+		testenv.Equal(t, len(res.Verified), 1, "%s: %v", s, res.Verified)
 	}
 	_, err = run(t, m, "dims: {Q: 5}\nsteps: []", RunOptions{})
 	wantErr(t, err, `no symbolic dimension "Q"`, `"N", "T"`)

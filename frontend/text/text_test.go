@@ -12,6 +12,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func TestVisible(t *testing.T) {
@@ -28,13 +30,9 @@ func TestVisible(t *testing.T) {
 		"two\nlines\tand a tab":      "two\nlines\tand a tab",
 		"\U000e0041 tag, \ue000 own": `\U000e0041 tag, \ue000 own`,
 	} {
-		if got := Visible(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
+		testenv.Equal(t, Visible(in), want, "%q", in)
 	}
-	if got := Line("a\nb\tc"); got != `a\nb\tc` {
-		t.Errorf("got %q", got)
-	}
+	testenv.Equal(t, Line("a\nb\tc"), `a\nb\tc`)
 }
 
 // FuzzVisible: whatever comes in, nothing but shapes comes out, and what was
@@ -175,8 +173,6 @@ func TestNearest(t *testing.T) {
 		{"/Head/fc", nodes, "/Head/fc/Gemm"}, {"Head.fc.Gemm", nodes, "/Head/fc/Gemm"},
 		{strings.Repeat("/backbone/layer", 8) + "/Relv", nodes, nodes[3]}, {"decoder", nodes, ""},
 	} {
-		if got := Nearest(c.s, c.all); got != c.want {
-			t.Errorf("%q: %q, want %q", c.s, got, c.want)
-		}
+		testenv.Equal(t, Nearest(c.s, c.all), c.want, "%q", c.s)
 	}
 }

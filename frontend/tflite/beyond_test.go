@@ -220,15 +220,10 @@ func TestWhere(t *testing.T) {
 	g := tflitetest.Graph{Tensors: []tflitetest.Tensor{{Name: "x", Type: f32, Shape: []int32{2, 3}},
 		{Name: "y", Type: i64, Shape: []int32{1, 2}}}, Inputs: []int32{0}, Outputs: []int32{1},
 		Ops: []tflitetest.Op{{Code: fb.CodeOf("WHERE"), In: []int32{0}, Out: []int32{1}}}}
-	m, err := tflite.Parse(g.Bytes(), onnx.Limits{})
-	testenv.OK(t, err)
-	if _, err := onnx.OpenModel(m, onnx.ImportOptions{}); err == nil || !strings.Contains(err.Error(), "--dim y.1=N") {
-		t.Errorf("without room: %v", err)
-	}
-	graph, err := onnx.OpenModel(m, onnx.ImportOptions{Dims: map[string]int{"y.1": 4}})
-	testenv.OK(t, err)
-	out, err := interp.Run(graph, []*tensor.Dense{tensor.Of([]int{2, 3}, []float32{0, 1, 0, 2, 0, 3})}, nil)
-	testenv.OK(t, err)
+	m := testenv.Must(tflite.Parse(g.Bytes(), onnx.Limits{}))(t)
+	testenv.Refused(t, testenv.Err(onnx.OpenModel(m, onnx.ImportOptions{})), "--dim y.1=N")
+	graph := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{Dims: map[string]int{"y.1": 4}}))(t)
+	out := testenv.Must(interp.Run(graph, []*tensor.Dense{tensor.Of([]int{2, 3}, []float32{0, 1, 0, 2, 0, 3})}, nil))(t)
 	if have, want := out[0].Int64s(), []int64{0, 1, 1, 0, 1, 2, 0, 0}; !slices.Equal(have, want) || out[1].Int(0) != 3 {
 		t.Errorf("%v and %v, want %v and 3", have, out[1], want)
 	}

@@ -195,13 +195,10 @@ func TestCalls(t *testing.T) {
 func TestLayers(t *testing.T) {
 	for i, l := range tflitetest.Layers() {
 		t.Run(fmt.Sprintf("%s_%s_%d", l.Op, l.Type, i), func(t *testing.T) {
-			m, err := tflite.Parse(l.Bytes(), onnx.Limits{})
-			testenv.OK(t, err)
-			g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-			testenv.OK(t, err)
+			m := testenv.Must(tflite.Parse(l.Bytes(), onnx.Limits{}))(t)
+			g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 			in := layerInputs(t, l, g, m)
-			out, err := interp.Run(g, in, nil)
-			testenv.OK(t, err)
+			out := testenv.Must(interp.Run(g, in, nil))(t)
 			for k, o := range l.Outputs {
 				want := l.Tensors[o]
 				have := []int32{}

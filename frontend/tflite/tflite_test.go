@@ -75,12 +75,9 @@ func network() tflitetest.Graph {
 // run reads a model and interprets it.
 func run(t *testing.T, b []byte, in ...*tensor.Dense) []*tensor.Dense {
 	t.Helper()
-	m, err := tflite.Parse(b, onnx.Limits{})
-	testenv.OK(t, err)
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	testenv.OK(t, err)
-	out, err := interp.Run(g, in, nil)
-	testenv.OK(t, err)
+	m := testenv.Must(tflite.Parse(b, onnx.Limits{}))(t)
+	g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
+	out := testenv.Must(interp.Run(g, in, nil))(t)
 	return out
 }
 

@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 func edges() []int32 {
@@ -135,13 +137,9 @@ func TestExpAndReciprocalAreClose(t *testing.T) {
 func TestQuantizeAwaySaturates(t *testing.T) {
 	inf := math.Inf(1)
 	for x, want := range map[float64]int32{2.5: 4, -2.5: -2, 1000: 127, -1000: -128, inf: 127, -inf: -128} {
-		if got := QuantizeAway(x, 1, 1, -128, 127); got != want {
-			t.Errorf("QuantizeAway(%g) = %d, want %d", x, got, want)
-		}
+		testenv.Equal(t, QuantizeAway(x, 1, 1, -128, 127), want, "QuantizeAway(%g)", x)
 	}
-	if got := QuantizeAway(math.NaN(), 1, 1, -128, 127); got != 1 {
-		t.Errorf("QuantizeAway of NaN is %d, want the zero point", got)
-	}
+	testenv.Equal(t, QuantizeAway(math.NaN(), 1, 1, -128, 127), 1, "QuantizeAway of NaN")
 }
 
 func TestSoftmaxScaleKnownValue(t *testing.T) {

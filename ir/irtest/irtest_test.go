@@ -24,8 +24,7 @@ func TestGen(t *testing.T) {
 		if s != Gen(seed, tensor.F32).String() {
 			t.Fatalf("seed %d: not the same graph twice", seed)
 		}
-		h, err := ir.Parse(s, op.Get)
-		testenv.OK(t, err)
+		h := testenv.Must(ir.Parse(s, op.Get))(t)
 		if h.String() != s {
 			t.Fatalf("seed %d changes in the text form", seed)
 		}
@@ -61,8 +60,6 @@ func TestDiff(t *testing.T) {
 		{[]float64{inf}, []float64{-inf}, inf},
 	} {
 		n := []int{len(c.a)}
-		if d := Diff(tensor.Of(n, c.a), tensor.Of(n, c.b)); d != c.want {
-			t.Errorf("Diff(%v, %v) = %v, want %v", c.a, c.b, d, c.want)
-		}
+		testenv.Equal(t, Diff(tensor.Of(n, c.a), tensor.Of(n, c.b)), c.want, "Diff(%v, %v)", c.a, c.b)
 	}
 }

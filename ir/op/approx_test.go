@@ -31,8 +31,7 @@ func TestApproximate(t *testing.T) {
 			continue
 		}
 		done[n.Op]++
-		want, err := n.Op.Eval(n, in)
-		testenv.OK(t, err)
+		want := testenv.Must(n.Op.Eval(n, in))(t)
 		got := make([]float32, want[0].Len())
 		f(in, got)
 		for i, w := range want[0].Floats() {
@@ -94,7 +93,6 @@ func drawProduct(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 	for i, d := range in {
 		values = append(values, add(d, i > 0 && fixed))
 	}
-	n, err := g.Add(op, "n", attrs, 1, values...)
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(op, "n", attrs, 1, values...))(t)
 	return n, in
 }

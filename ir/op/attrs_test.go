@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -147,17 +148,11 @@ func TestChangedAttrsAreSeen(t *testing.T) {
 		if after == before {
 			t.Errorf("%s: SetAttr is not seen: %s", name, after)
 		}
-		if bare := fmt.Sprint(c.read(ir.AttrsOf[everyKind](n.Bare()))); bare != after {
-			t.Errorf("%s: a copy has %s, want %s", name, bare, after)
-		}
+		testenv.Equal(t, fmt.Sprint(c.read(ir.AttrsOf[everyKind](n.Bare()))), after, "%s: a copy", name)
 		n.DropAttr(name)
-		if got := read(); got != before {
-			t.Errorf("%s: DropAttr is not seen: %s, want %s", name, got, before)
-		}
+		testenv.Equal(t, read(), before, "%s: DropAttr is not seen", name)
 		n.SetAttrs(ir.Attrs{name: c.to})
-		if got := read(); got != after {
-			t.Errorf("%s: SetAttrs is not seen: %s, want %s", name, got, after)
-		}
+		testenv.Equal(t, read(), after, "%s: SetAttrs is not seen", name)
 		n.SetAttrs(nil)
 	}
 }

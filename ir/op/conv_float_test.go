@@ -62,8 +62,7 @@ func drawConv(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 	}
 	g := ir.New("conv")
 	v := g.AddInput("x", ir.T(tensor.F32, in...))
-	n, err := g.Add(Conv, "n", attrs, 1, v, g.AddConst("w", k), g.AddConst("b", b))
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(Conv, "n", attrs, 1, v, g.AddConst("w", k), g.AddConst("b", b)))(t)
 	return n, []*tensor.Dense{x, k, b}
 }
 
@@ -77,8 +76,7 @@ func TestConvSingle(t *testing.T) {
 	own := 0
 	for range 400 {
 		n, in := drawConv(t, r)
-		g, err := ConvGeometry(n)
-		testenv.OK(t, err)
+		g := testenv.Must(ConvGeometry(n))(t)
 		got, ok := convolveSingle(n, g, in)
 		if !ok {
 			continue
@@ -110,11 +108,9 @@ func TestConvPadding(t *testing.T) {
 			w.SetFloat(w.Len()-9, odd) // the upper left one of the last channel
 			g := ir.New("conv")
 			v := g.AddInput("x", ir.T(tensor.F32, x.Shape...))
-			n, err := g.Add(Conv, "n", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1), "group": ir.Int(group)}, 1, v,
-				g.AddConst("w", w))
-			testenv.OK(t, err)
-			out, err := evalConv(n, []*tensor.Dense{x, w})
-			testenv.OK(t, err)
+			n := testenv.Must(g.Add(Conv, "n", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1), "group": ir.Int(group)}, 1, v,
+				g.AddConst("w", w)))(t)
+			out := testenv.Must(evalConv(n, []*tensor.Dense{x, w}))(t)
 			for i := range out[0].Len() {
 				c, row, col := i/size/size, i/size%size, i%size
 				y, meets := out[0].Float(i), c == channels-1 && row > 0 && col > 0

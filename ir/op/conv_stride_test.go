@@ -4,7 +4,6 @@ package op_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/ir/interp"
@@ -29,13 +28,10 @@ func TestStrideBeyondMap(t *testing.T) {
 				for i := range v {
 					v[i] = float32(i%7) - 3
 				}
-				out, err := interp.Run(g, []*tensor.Dense{tensor.Of([]int{1, 4, size, size}, v)}, nil)
-				testenv.OK(t, err)
+				out := testenv.Must(interp.Run(g, []*tensor.Dense{tensor.Of([]int{1, 4, size, size}, v)}, nil))(t)
 				return out[0].Floats()
 			}
-			if got, want := run(longest, longest-1), run(size, size); !slices.Equal(got, want) {
-				t.Errorf("%dx%d, %d groups: %v, want %v", kernel, kernel, group, got, want)
-			}
+			testenv.Same(t, run(longest, longest-1), run(size, size), "%dx%d, %d groups", kernel, kernel, group)
 		}
 	}
 }

@@ -20,8 +20,7 @@ import (
 // types, or constants where a tensor is given.
 func node(t testing.TB, name string, attrs ir.Attrs, nout int, in ...any) *ir.Node {
 	t.Helper()
-	n, err := tryNode(name, attrs, nout, in...)
-	testenv.OK(t, err)
+	n := testenv.Must(tryNode(name, attrs, nout, in...))(t)
 	return n
 }
 
@@ -159,8 +158,7 @@ func TestConvFloatAgainstDefinition(t *testing.T) {
 		}
 		want := c.naive(n.Out[0].Type.Shape[2:], x.Float, w.Float, b.Float)
 		for _, dt := range []tensor.DType{tensor.F64, tensor.F32, tensor.F16} {
-			out, err := n.Op.Eval(n, []*tensor.Dense{x.Cast(dt), w.Cast(dt), b.Cast(dt)})
-			testenv.OK(t, err)
+			out := testenv.Must(n.Op.Eval(n, []*tensor.Dense{x.Cast(dt), w.Cast(dt), b.Cast(dt)}))(t)
 			tol := map[tensor.DType]float64{tensor.F64: 1e-12, tensor.F32: 2e-5, tensor.F16: 0.05}[dt]
 			for k, v := range want {
 				if got := out[0].Float(k); math.Abs(got-v) > tol {
@@ -217,8 +215,7 @@ func TestConvQuantisedAgainstDefinition(t *testing.T) {
 			n.SetAttr("act_min", ir.Float(-0.5))
 			n.SetAttr("act_max", ir.Float(2))
 		}
-		got, err := ir.EvalNode(n, args)
-		testenv.OK(t, err)
+		got := testenv.Must(ir.EvalNode(n, args))(t)
 		shape := n.Out[0].Type.Shape
 		wstr := tensor.Strides(c.w)
 		sums := c.naive(shape[2:], func(i int) float64 { return float64(x.Int(i) - int64(xq.Zero[0])) },
@@ -272,8 +269,7 @@ func asUint8(t *testing.T, n *ir.Node, args []*tensor.Dense, want *tensor.Dense)
 			args[i-1] = shift(args[i-1])
 		}
 	}
-	got, err := ir.EvalNode(n, args)
-	testenv.OK(t, err)
+	got := testenv.Must(ir.EvalNode(n, args))(t)
 	if !tensor.Equal(got[0], shift(want)) {
 		t.Fatalf("%s on uint8 data differs from int8", n)
 	}
@@ -312,9 +308,7 @@ func TestConvGeometry(t *testing.T) {
 	} {
 		n, err := tryNode(c.op, c.attrs, 1, ir.T(tensor.F32, c.x...), ir.T(tensor.F32, c.w...))
 		if err != nil {
-			if c.want != "" {
-				t.Errorf("%s: %v", c.name, err)
-			}
+			testenv.Equal(t, c.want, "", "%s: %v", c.name, err)
 			continue
 		}
 		g, err := ConvGeometry(n)
@@ -322,9 +316,7 @@ func TestConvGeometry(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got := fmt.Sprint(g.Out, g.PadBegin, g.PadEnd); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		testenv.Equal(t, fmt.Sprint(g.Out, g.PadBegin, g.PadEnd), c.want, c.name)
 	}
 }
 
@@ -333,15 +325,13 @@ func TestSingleElements(t *testing.T) {
 	f32 := func(shape ...int) ir.Type { return ir.T(tensor.F32, shape...) }
 	dilated := ir.Attrs{"dilations": ir.Ints(4, 2)}
 	for _, name := range []string{"Conv", "ConvTranspose"} {
-		n, err := tryNode(name, dilated, 1, f32(1, 3, 8, 8), f32(3, 3, 1, 3))
-		testenv.OK(t, err)
+		n := testenv.Must(tryNode(name, dilated, 1, f32(1, 3, 8, 8), f32(3, 3, 1, 3)))(t)
 		if g, err := ConvGeometry(n); err != nil || fmt.Sprint(g.Dilations) != "[1 2]" {
 			t.Errorf("%s: %v, %v, want dilations [1 2]", name, g, err)
 		}
 	}
-	n, err := tryNode("MaxPool", ir.Attrs{"dilations": ir.Ints(4, 2), "kernel_shape": ir.Ints(1, 3)}, 1,
-		f32(1, 3, 8, 8))
-	testenv.OK(t, err)
+	n := testenv.Must(tryNode("MaxPool", ir.Attrs{"dilations": ir.Ints(4, 2), "kernel_shape": ir.Ints(1, 3)}, 1,
+		f32(1, 3, 8, 8)))(t)
 	if g, err := PoolGeometry(n); err != nil || fmt.Sprint(g.Dilations) != "[1 2]" {
 		t.Errorf("MaxPool: %v, %v, want dilations [1 2]", g, err)
 	}

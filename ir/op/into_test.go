@@ -25,8 +25,7 @@ func TestInto(t *testing.T) {
 			continue
 		}
 		done[n.Op]++
-		want, err := n.Op.Eval(n, in)
-		testenv.OK(t, err)
+		want := testenv.Must(n.Op.Eval(n, in))(t)
 		got := make([]float32, want[0].Len())
 		for i := range got {
 			got[i] = float32(math.NaN())
@@ -240,8 +239,7 @@ func drawInto(t *testing.T, r *rand.Rand) (*ir.Node, []*tensor.Dense) {
 			values = append(values, g.AddInput("x", ir.T(x.DType, x.Shape...)))
 		}
 	}
-	n, err := g.Add(o.op, "n", d.attrs, 1, values...)
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(o.op, "n", d.attrs, 1, values...))(t)
 	return n, d.in
 }
 
@@ -277,14 +275,12 @@ func TestLSTMInto(t *testing.T) {
 			}
 			values = append(values, g.AddInput("x", ir.T(d.DType, d.Shape...)))
 		}
-		n, err := g.Add(LSTM, "n", attrs, 3, values...)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(LSTM, "n", attrs, 3, values...))(t)
 		f := LSTMInto(n, in[1], in[2], in[3])
 		if f == nil {
 			t.Fatalf("%s has no quick form", n)
 		}
-		want, err := n.Op.Eval(n, in)
-		testenv.OK(t, err)
+		want := testenv.Must(n.Op.Eval(n, in))(t)
 		var got [][]float32
 		for _, w := range want {
 			got = append(got, make([]float32, w.Len()))

@@ -65,11 +65,9 @@ func TestMatrixProductsQuantisedAgainstDefinition(t *testing.T) {
 				vs = append(vs, g.AddConst("b", x))
 			}
 		}
-		n, err := g.Add(Get("", name), name, attrs, 1, vs...)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(Get("", name), name, attrs, 1, vs...))(t)
 		setQ(n.Out[0], yq)
-		y, err := ir.EvalNode(n, args)
-		testenv.OK(t, err)
+		y := testenv.Must(ir.EvalNode(n, args))(t)
 		for o := range m * c {
 			row, col := o/c, o%c
 			acc := int64(0)
@@ -101,16 +99,13 @@ func TestBatchedMatMulQuantised(t *testing.T) {
 	r := rand.New(rand.NewSource(4))
 	a, b := randInt8(r, 2, 1, 3, 4), randInt8(r, 5, 4, 2)
 	g := ir.New("t")
-	n, err := g.Add(Get("", "MatMul"), "mm", nil, 1,
+	n := testenv.Must(g.Add(Get("", "MatMul"), "mm", nil, 1,
 		g.AddInput("a", ir.T(tensor.I8, a.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, 3))),
-		g.AddInput("b", ir.T(tensor.I8, b.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, -7))))
-	testenv.OK(t, err)
+		g.AddInput("b", ir.T(tensor.I8, b.Shape...).WithQuant(tensor.I8, ir.PerTensor(0.1, -7)))))(t)
 	setQ(n.Out[0], ir.PerTensor(2, 1))
-	got, err := ir.EvalNode(n, []*tensor.Dense{a, b})
-	testenv.OK(t, err)
+	got := testenv.Must(ir.EvalNode(n, []*tensor.Dense{a, b}))(t)
 	// one step at most from the product in float64
-	ref, err := ir.EvalDequantised(n, []*tensor.Dense{a, b})
-	testenv.OK(t, err)
+	ref := testenv.Must(ir.EvalDequantised(n, []*tensor.Dense{a, b}))(t)
 	if !sameShape(got[0].Shape, []int{2, 5, 3, 2}) {
 		t.Fatalf("shape %v", got[0].Shape)
 	}
@@ -183,11 +178,9 @@ func TestPoolingQuantised(t *testing.T) {
 		}
 		setQ(n.Out[0], ir.PerTensor(0.1, 5))
 		data := randInt8(r, x...)
-		got, err := ir.EvalNode(n, []*tensor.Dense{data})
-		testenv.OK(t, err)
+		got := testenv.Must(ir.EvalNode(n, []*tensor.Dense{data}))(t)
 		// the same window in float64, by the float evaluation
-		f, err := n.Op.Eval(n, []*tensor.Dense{data.Cast(tensor.F64)})
-		testenv.OK(t, err)
+		f := testenv.Must(n.Op.Eval(n, []*tensor.Dense{data.Cast(tensor.F64)}))(t)
 		for o := range got[0].Len() {
 			if want := math.Round(f[0].Float(o)); got[0].Float(o) != want {
 				t.Fatalf("case %d %s %v of %v: element %d is %d, want %v", i, name, attrs, x, o, got[0].Int(o), want)
@@ -205,12 +198,9 @@ func TestPoolingRequantised(t *testing.T) {
 	if _, _, why := PoolQuantClamp(n); !strings.Contains(why, "differ in scale") {
 		t.Errorf("reason %q", why)
 	}
-	y, err := ir.EvalNode(n, []*tensor.Dense{tensor.Of([]int{1, 1, 2, 2}, []int8{1, 2, 3, 5})})
-	testenv.OK(t, err)
+	y := testenv.Must(ir.EvalNode(n, []*tensor.Dense{tensor.Of([]int{1, 1, 2, 2}, []int8{1, 2, 3, 5})}))(t)
 	// (0+1+2+4)*0.5/4 = 0.875; /0.25 = 3.5, away from zero 4; -3
-	if y[0].Int(0) != 1 {
-		t.Errorf("got %d, want 1", y[0].Int(0))
-	}
+	testenv.Equal(t, y[0].Int(0), 1)
 }
 
 func TestQLSTMFollowsFloat(t *testing.T) {
@@ -245,13 +235,11 @@ func TestQLSTMFollowsFloat(t *testing.T) {
 		if _, why := QLSTMParams(n); why != "" {
 			t.Fatal(why)
 		}
-		out, err := ir.EvalNode(n, []*tensor.Dense{data, w, rec, b})
-		testenv.OK(t, err)
+		out := testenv.Must(ir.EvalNode(n, []*tensor.Dense{data, w, rec, b}))(t)
 		return out, n
 	}
 	fwd, n := run("forward", data)
-	ref, err := ir.EvalDequantised(n, []*tensor.Dense{data, w, rec, b})
-	testenv.OK(t, err)
+	ref := testenv.Must(ir.EvalDequantised(n, []*tensor.Dense{data, w, rec, b}))(t)
 	for k, limit := range []float64{4, 4, 64} { // steps of 1/128, 1/128, 1/2048
 		for i := range fwd[k].Len() {
 			if d := math.Abs(fwd[k].Float(i) - ref[k].Float(i)); d > limit {
@@ -332,10 +320,8 @@ func TestResizeQuantised(t *testing.T) {
 		setQ(n.Out[0], ir.PerTensor([]float32{0.1, 0.17}[i%2], -9))
 		x := randInt8(r, s...)
 		args := []*tensor.Dense{x, nil, nil, n.In[3].Const}
-		got, err := ir.EvalNode(n, args)
-		testenv.OK(t, err)
-		want, err := ir.EvalDequantised(n, args)
-		testenv.OK(t, err)
+		got := testenv.Must(ir.EvalNode(n, args))(t)
+		want := testenv.Must(ir.EvalDequantised(n, args))(t)
 		for k := range got[0].Len() {
 			if d := got[0].Int(k) - want[0].Int(k); d < -1 || d > 1 || exact && d != 0 {
 				t.Fatalf("case %d %v to %v %v: element %d is %d, in float64 %d", i, s, size, attrs, k, got[0].Int(k),
@@ -396,8 +382,6 @@ func TestShapeErrors(t *testing.T) {
 			[]any{ir.T(tensor.F32, 3, 1, 2), ir.T(tensor.F32, 1, 16, 2), ir.T(tensor.F32, 1, 16, 4)}, "want 3 names"},
 	} {
 		_, err := tryNode(c.name, c.attrs, c.nout, c.in...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.name) {
-			t.Errorf("%s %v: error %v, want one with %q", c.name, c.attrs, err, c.want)
-		}
+		testenv.Refused(t, err, c.want, c.name)
 	}
 }

@@ -82,8 +82,7 @@ func TestScalarIsEval(t *testing.T) {
 					}
 					t.Fatal(err)
 				}
-				y, err := ir.EvalNode(n, ds)
-				testenv.OK(t, err)
+				y := testenv.Must(ir.EvalNode(n, ds))(t)
 				for i, v := range xs {
 					got, want := y[0].Float(i), d.Scalar(n, v)
 					if dt == tensor.F32 {
@@ -114,8 +113,7 @@ func TestRandomNodes(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			good := 0
 			for range rounds {
-				ok, err := randomNode(r, d)
-				testenv.OK(t, err)
+				ok := testenv.Must(randomNode(r, d))(t)
 				if ok {
 					good++
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -284,9 +285,7 @@ func TestReduceMeanS8(t *testing.T) {
 			sum += x.Int(o*20+k) + 7
 		}
 		exact := float64(sum) * float64(float32(0.05)) / 20 / float64(float32(0.02))
-		if want := ir.ClampInt(math.Round(exact)+11, -128, 127); y.Int(o) != want {
-			t.Errorf("element %d is %d, want %d", o, y.Int(o), want)
-		}
+		testenv.Equal(t, y.Int(o), ir.ClampInt(math.Round(exact)+11, -128, 127), "element %d", o)
 	}
 }
 
@@ -295,9 +294,7 @@ func TestArgMaxS8(t *testing.T) {
 	for last, want := range [][]int64{{1, 0}, {2, 1}} {
 		y := evalQ(t, "ArgMax", ir.Attrs{"axis": ir.Int(1), "keepdims": ir.Int(0), "select_last_index": ir.Int(last)},
 			ir.Type{}, operand{x, ir.PerTensor(0.1, 5), false})
-		if !slices.Equal(y.Int64s(), want) {
-			t.Errorf("select_last_index %d: %v, want %v", last, y.Int64s(), want)
-		}
+		testenv.Same(t, y.Int64s(), want, "select_last_index %d", last)
 	}
 }
 

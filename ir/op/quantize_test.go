@@ -61,15 +61,12 @@ func TestDequantizeBlocks(t *testing.T) {
 		}
 		g := ir.New("g")
 		in := []*tensor.Dense{tensor.Of([]int{rows, columns}, x), tensor.Of([]int{count, columns}, scales)}
-		n, err := g.Add(DequantizeLinear, "n", ir.Attrs{"axis": ir.Int(0), "block_size": ir.Int(block)}, 1,
-			g.AddInput("x", ir.T(tensor.I8, rows, columns)), g.AddInput("s", ir.T(tensor.F32, count, columns)))
-		testenv.OK(t, err)
-		out, err := ir.EvalNode(n, in)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(DequantizeLinear, "n", ir.Attrs{"axis": ir.Int(0), "block_size": ir.Int(block)}, 1,
+			g.AddInput("x", ir.T(tensor.I8, rows, columns)), g.AddInput("s", ir.T(tensor.F32, count, columns))))(t)
+		out := testenv.Must(ir.EvalNode(n, in))(t)
 		for i, got := range tensor.As[float32](out[0]) {
-			if want := float32(x[i]) * scales[i/columns/block*columns+i%columns]; got != want {
-				t.Errorf("blocks of %d: element %d is %v, want %v", block, i, got, want)
-			}
+			testenv.Equal(t, got, float32(x[i])*scales[i/columns/block*columns+i%columns],
+				"blocks of %d: element %d", block, i)
 		}
 	}
 }
@@ -82,9 +79,7 @@ func evalOn(t *testing.T, o *ir.OpDef, in []*tensor.Dense) *tensor.Dense {
 	for _, d := range in {
 		vs = append(vs, g.AddInput("x", ir.T(d.DType, d.Shape...)))
 	}
-	n, err := g.Add(o, "n", nil, 1, vs...)
-	testenv.OK(t, err)
-	out, err := ir.EvalNode(n, in)
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(o, "n", nil, 1, vs...))(t)
+	out := testenv.Must(ir.EvalNode(n, in))(t)
 	return out[0]
 }

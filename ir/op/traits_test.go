@@ -63,8 +63,7 @@ func constNode(t *testing.T, d *ir.OpDef, attrs ir.Attrs, in ...*tensor.Dense) *
 	for i, x := range in {
 		vs = append(vs, g.AddConst(string(rune('a'+i)), x))
 	}
-	n, err := g.Add(d, d.Name, attrs, 1, vs...)
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(d, d.Name, attrs, 1, vs...))(t)
 	return n
 }
 
@@ -106,8 +105,7 @@ func TestPairTraits(t *testing.T) {
 		}
 		at := func(a, b float64) float64 {
 			n := constNode(t, d, attrs, tensor.Of([]int{1}, []float64{a}), tensor.Of([]int{1}, []float64{b}))
-			y, err := d.Eval(n, []*tensor.Dense{n.In[0].Const, n.In[1].Const})
-			testenv.OK(t, err)
+			y := testenv.Must(d.Eval(n, []*tensor.Dense{n.In[0].Const, n.In[1].Const}))(t)
 			return y[0].Float(0)
 		}
 		for _, a := range operands {
@@ -303,8 +301,7 @@ func TestWeightAxis(t *testing.T) {
 				w.SetFloat(i, 0)
 			}
 		}
-		y, err := d.Eval(n, []*tensor.Dense{x, w})
-		testenv.OK(t, err)
+		y := testenv.Must(d.Eval(n, []*tensor.Dense{x, w}))(t)
 		channels := 1 // [N, C, L] and [M, N]
 		step := tensor.Strides(y[0].Shape)[channels]
 		for i := range y[0].Len() {

@@ -322,9 +322,7 @@ func TestExp(t *testing.T) {
 		t.Errorf("%.2f units in the last place", worst)
 	}
 	for _, x := range []float64{math.NaN(), math.Inf(-1), -1e9} {
-		if y := postprocess.Exp(float32(x)); y != postprocess.Exp(-87) {
-			t.Errorf("e^%v is %v", x, y)
-		}
+		testenv.Equal(t, postprocess.Exp(float32(x)), postprocess.Exp(-87), "e^%v", x)
 	}
 	if postprocess.Sigmoid(float32(math.NaN())) != 0 || postprocess.Sigmoid(float32(math.Inf(1))) != 1 {
 		t.Error("sigmoid of what is no number")
@@ -336,9 +334,7 @@ func TestClasses(t *testing.T) {
 	nan := float32(math.NaN())
 	c := postprocess.Classes{Count: 5, Top: 3, Threshold: []float32{0, 0, 0.9, 0, 0}}
 	got := c.Of([]float32{0.5, 0.7, 0.7, nan, 0.5})
-	if want := []postprocess.Class{{Label: 1, Score: 0.7}, {Label: 0, Score: 0.5}}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	testenv.Same(t, got, []postprocess.Class{{Label: 1, Score: 0.7}, {Label: 0, Score: 0.5}})
 	c = postprocess.Classes{Count: 3, Top: 3, Scores: postprocess.SoftmaxOf, Threshold: []float32{0.2}}
 	got = c.Of([]float32{1, 2, -3})
 	sum := math.Exp(1) + math.Exp(2) + math.Exp(-3)
@@ -398,7 +394,5 @@ func TestPriors(t *testing.T) {
 	p := postprocess.Priors{Grids: [][2]int{{2, 1}}, Scales: []float64{0.25}, Aspects: []float64{1, 4}, Between: true}
 	want := []float64{0.25, 0.5, 0.25, 0.25, 0.25, 0.5, 0.5, 0.125, 0.25, 0.5, 0.5, 0.5,
 		0.75, 0.5, 0.25, 0.25, 0.75, 0.5, 0.5, 0.125, 0.75, 0.5, 0.5, 0.5}
-	if got := p.Table(); !slices.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
+	testenv.Same(t, p.Table(), want)
 }

@@ -162,9 +162,7 @@ func TestExp64(t *testing.T) {
 	}
 	for x, want := range map[float64]float64{math.Inf(1): math.Inf(1), math.Inf(-1): 0, -800: 0, 709.9: math.Inf(1),
 		0: 1} {
-		if have := Exp64(x); have != want {
-			t.Errorf("of %g it is %g, want %g", x, have, want)
-		}
+		testenv.Equal(t, Exp64(x), want, "of %g it", x)
 	}
 	if !math.IsNaN(Exp64(math.NaN())) {
 		t.Error("of NaN it is a number")

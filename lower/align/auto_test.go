@@ -3,12 +3,12 @@
 package align_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/lower/align"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -105,7 +105,5 @@ func TestChosen(t *testing.T) {
 			patched = append(patched, w.Node+" "+w.Constraint+" "+w.Reason)
 		}
 	}
-	if !slices.Equal(patched, []string{"Expand output_channels it pays"}) {
-		t.Errorf("%v", r.Rows)
-	}
+	testenv.Same(t, patched, []string{"Expand output_channels it pays"}, r.Rows)
 }

@@ -37,10 +37,8 @@ func TestONNXRuntime(t *testing.T) {
 			inputs = append(inputs, ort.Tensor{Name: g.In[i].Name, Data: d})
 		}
 		for _, x := range []*ir.Graph{g, p} {
-			m, err := onnx.Export(x, onnx.ExportOptions{Producer: "nncc"})
-			testenv.OK(t, err)
-			b, err := onnx.Marshal(m)
-			testenv.OK(t, err)
+			m := testenv.Must(onnx.Export(x, onnx.ExportOptions{Producer: "nncc"}))(t)
+			b := testenv.Must(onnx.Marshal(m))(t)
 			jobs = append(jobs, ort.Job{Name: name, Model: b, Inputs: inputs})
 		}
 	}

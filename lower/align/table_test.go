@@ -185,10 +185,8 @@ func TestHazard(t *testing.T) {
 // loaded is a reference model.
 func loaded(t testing.TB, name string) *ir.Graph {
 	t.Helper()
-	m, err := onnx.Load(sharedata.Need(t, "models", name+".onnx"), onnx.Limits{})
-	testenv.OK(t, err)
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	testenv.OK(t, err)
+	m := testenv.Must(onnx.Load(sharedata.Need(t, "models", name+".onnx"), onnx.Limits{}))(t)
+	g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 	return g
 }
 
@@ -200,9 +198,7 @@ func TestReferenceModels(t *testing.T) {
 		for _, w := range r.Rows {
 			m[w.Node+" "+w.Constraint] = w
 		}
-		if len(m) != len(r.Rows) {
-			t.Errorf("%s: rows repeat", name)
-		}
+		testenv.Equal(t, len(m), len(r.Rows), "%s: rows repeat", name)
 		return m
 	}
 	readme := rows("cmsisrepair_readme")

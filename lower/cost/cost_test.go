@@ -20,11 +20,9 @@ import (
 
 func measured(t *testing.T) []Point {
 	t.Helper()
-	f, err := os.Open("sample.csv")
-	testenv.OK(t, err)
+	f := testenv.Must(os.Open("sample.csv"))(t)
 	defer f.Close()
-	p, err := ReadPoints(f)
-	testenv.OK(t, err)
+	p := testenv.Must(ReadPoints(f))(t)
 	return p
 }
 

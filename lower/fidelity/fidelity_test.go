@@ -29,16 +29,14 @@ func options() lower.Options {
 // lowered is a quantised graph on its way to a program for a host.
 func lowered(t testing.TB, g *ir.Graph) *lower.Result {
 	t.Helper()
-	r, err := lower.Run(g, options())
-	testenv.OK(t, err)
+	r := testenv.Must(lower.Run(g, options()))(t)
 	return r
 }
 
 // check compares a program with its model on seeded inputs.
 func check(t testing.TB, r *lower.Result, program *ir.Graph) *fidelity.Checker {
 	t.Helper()
-	c, err := fidelity.New(r.Model, program, fidelity.Options{Slack: r.Slack()})
-	testenv.OK(t, err)
+	c := testenv.Must(fidelity.New(r.Model, program, fidelity.Options{Slack: r.Slack()}))(t)
 	for k := range uint64(3) {
 		in := irtest.Inputs(r.Model, k)
 		for i, v := range r.Whole.In {
@@ -198,9 +196,7 @@ func TestEveryTensor(t *testing.T) {
 	for _, s := range rows[0].Stretches {
 		got = append(got, s.Tensor)
 	}
-	if want := []string{"xq", "rq", "mq", "aq", "gq", "p"}; !slices.Equal(got, want) {
-		t.Errorf("compared %v, want %v", got, want)
-	}
+	testenv.Same(t, got, []string{"xq", "rq", "mq", "aq", "gq", "p"}, "compared")
 }
 
 // TestRandomQDQ: programs of random quantised networks are what the networks
@@ -278,8 +274,7 @@ func TestOtherFloats(t *testing.T) {
 		for _, precision := range []option.Precision{option.Float32, option.Model} {
 			o := options()
 			o.Precision = precision
-			r, err := lower.Run(irtest.Parse(t, fmt.Sprintf(src, d)), o)
-			testenv.OK(t, err)
+			r := testenv.Must(lower.Run(irtest.Parse(t, fmt.Sprintf(src, d)), o))(t)
 			for _, s := range wrong(r, check(t, r, r.Whole)) {
 				t.Errorf("%s, %s: %s is off by %v, allowed %v", d, precision, s.Layer(), s.Off, s.Allowed)
 			}

@@ -58,10 +58,8 @@ func TestSpreadIsSmall(t *testing.T) {
   out "s" = %s
 }`)
 	in := irtest.Inputs(g, 1)
-	out, err := interp.Run(g, in, nil)
-	testenv.OK(t, err)
-	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil)
-	testenv.OK(t, err)
+	out := testenv.Must(interp.Run(g, in, nil))(t)
+	s := testenv.Must(fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil))(t)
 	for i, v := range g.Out {
 		most := 0.0
 		for k := range out[i].Len() {

@@ -26,10 +26,8 @@ func TestSpreadOfMeans(t *testing.T) {
   out "f" = %f
 }`)
 	in := []*tensor.Dense{tensor.Of([]int{1, 6}, []float32{1000, 1001, 1000, 1001, 1000, 1001})}
-	out, err := interp.Run(g, in, nil)
-	testenv.OK(t, err)
-	s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil)
-	testenv.OK(t, err)
+	out := testenv.Must(interp.Run(g, in, nil))(t)
+	s := testenv.Must(fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{g.Out[0]: out[0], g.Out[1]: out[1]}, nil))(t)
 	// A mean of 1000.5 has steps of 6e-5, the deviations are 0.5.
 	if n := s[g.Out[0]][0]; n < 6e-5 || n > 1e-2 {
 		t.Errorf("normalised values move by %g, want about the rounding of the mean by the deviation", n)

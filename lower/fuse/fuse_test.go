@@ -87,9 +87,7 @@ func TestGroups(t *testing.T) {
 			}
 			got = append(got, strings.Join(names, "+"))
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%s: groups %q, want %q", c.name, s, c.want)
-		}
+		testenv.Equal(t, strings.Join(got, " "), c.want, "%s: groups", c.name)
 	}
 }
 
@@ -212,8 +210,7 @@ func TestCollapseWhole(t *testing.T) {
   %y : i8[1,3] q(0.01:0) = Tanh(%a)
   out "y" = %y
 }`)
-	done, err := fuse.Collapse(g)
-	testenv.OK(t, err)
+	done := testenv.Must(fuse.Collapse(g))(t)
 	if len(g.Nodes) != 1 || len(done) != 1 || !slices.Equal(done[0].Nodes, []string{"s", "m", "a", "y"}) {
 		t.Errorf("%v left\n%s", done, g)
 	}

@@ -39,8 +39,7 @@ func TestInterpolate(t *testing.T) {
   out "y" = %%y
 }`, sx, sy))
 	before := g.Clone()
-	done, err := fuse.Interpolate(g)
-	testenv.OK(t, err)
+	done := testenv.Must(fuse.Interpolate(g))(t)
 	irtest.Verify(t, g)
 	if len(g.Nodes) != 1 || g.Nodes[0].Op != op.InterpolatedLUT || len(done) != 1 {
 		t.Fatalf("%v: want one interpolated function\n%s", done, g)
@@ -70,8 +69,7 @@ func TestInterpolateRefused(t *testing.T) {
   out "y" = %y
 }`)
 	before := g.String()
-	done, err := fuse.Interpolate(g)
-	testenv.OK(t, err)
+	done := testenv.Must(fuse.Interpolate(g))(t)
 	if len(done) != 0 || g.String() != before {
 		t.Errorf("%v: want the nodes as they are\n%s", done, g)
 	}
@@ -103,8 +101,7 @@ func TestRandomCurves(t *testing.T) {
 		g.AddOutput("y", d.values[len(d.values)-1])
 		g.RemoveDead()
 		before := g.Clone()
-		done, err := fuse.Interpolate(g)
-		testenv.OK(t, err)
+		done := testenv.Must(fuse.Interpolate(g))(t)
 		irtest.Verify(t, g)
 		made += len(done)
 		a, b := everyInt16(t, before), everyInt16(t, g)

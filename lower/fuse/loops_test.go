@@ -48,8 +48,7 @@ func always(n *ir.Node, _ []*ir.Node) (string, string) {
 
 func fuseLoops(t testing.TB, g *ir.Graph, take fuse.Taker) []fuse.Fusion {
 	t.Helper()
-	done, err := fuse.Loops(g, fits(t, g), take)
-	testenv.OK(t, err)
+	done := testenv.Must(fuse.Loops(g, fits(t, g), take))(t)
 	irtest.Verify(t, g)
 	return done
 }
@@ -263,8 +262,7 @@ func TestLoopsOnBoards(t *testing.T) {
 	testenv.Tool(t, "arm-gcc", "arm-none-eabi-gcc")
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	for i, board := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
-		spec, err := boards.Load(board)
-		testenv.OK(t, err)
+		spec := testenv.Must(boards.Load(board))(t)
 		g := randomDAG(uint64(100+i), 40)
 		fuseLoops(t, g, always)
 		m := kerneltest.Guard(t, g, plainTable, kernel.Options{}, uint64(i))

@@ -45,8 +45,7 @@ func ready(g *ir.Graph, precision option.Precision) (before *ir.Graph, err error
 
 func rules(t testing.TB) layout.Rules {
 	t.Helper()
-	table, err := lower.Kernels(libraries, kernel.Options{})
-	testenv.OK(t, err)
+	table := testenv.Must(lower.Kernels(libraries, kernel.Options{}))(t)
 	plans := table.Plans(&kernel.Options{})
 	return func(n *ir.Node) kernel.Layout {
 		if _, err := plans.Of(n); err != nil {
@@ -381,8 +380,7 @@ func TestCopies(t *testing.T) {
 			out "e" = %e`, []string{"96 k"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g, err := ready(irtest.Parse(t, "graph \"g\" {"+c.src+"\n}"), c.precision)
-			testenv.OK(t, err)
+			g := testenv.Must(ready(irtest.Parse(t, "graph \"g\" {"+c.src+"\n}"), c.precision))(t)
 			opt := layout.Options{NativeIO: c.native}
 			assign(t, g, opt)
 			if err := check(g, rules(t), opt); err != nil {
@@ -398,14 +396,13 @@ func TestCopies(t *testing.T) {
 // TestNativeOrders: orders at the border are the logical one or channels last,
 // nothing else, whatever the graph would like.
 func TestNativeOrders(t *testing.T) {
-	g, err := ready(irtest.Parse(t, `graph "g" {
+	g := testenv.Must(ready(irtest.Parse(t, `graph "g" {
 		in %x : f32[1,4,6,6]
 		const %w : f32[4,4,1,1] = rand 1
 		%c = Conv(%x, %w)
 		%t = Transpose(%c) {perm=[0,1,3,2]}
 		out "y" = %t
-	}`), option.Float32)
-	testenv.OK(t, err)
+	}`), option.Float32))(t)
 	opt := layout.Options{NativeIO: true}
 	assign(t, g, opt)
 	if err := check(g, rules(t), opt); err != nil {
@@ -423,8 +420,7 @@ func TestSharedModels(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			m, err := onnx.Load(f, onnx.Limits{})
-			testenv.OK(t, err)
+			m := testenv.Must(onnx.Load(f, onnx.Limits{}))(t)
 			g, err := onnx.Import(m, onnx.ImportOptions{})
 			if err != nil {
 				t.Fatalf("not imported: %v", err)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -112,10 +113,8 @@ func TestSameMemory(t *testing.T) {
 		all := append(perms(len(shape)), nil)
 		for _, a := range all {
 			for _, b := range all {
-				if got, want := sameMemory(shape, a, b),
-					(ir.T(tensor.F32, shape...)).WithOrder(a).SameMemory(b); got != want {
-					t.Errorf("%v: %v and %v: %v, want %v", shape, a, b, got, want)
-				}
+				testenv.Equal(t, sameMemory(shape, a, b), (ir.T(tensor.F32, shape...)).WithOrder(a).SameMemory(b),
+					"%v: %v and %v", shape, a, b)
 			}
 		}
 	}

@@ -79,9 +79,8 @@ func TestTransposedConvolutions(t *testing.T) {
 				m := newMaker(t, 1600+i)
 				attrs := a.Clone()
 				attrs["group"] = ir.Int(group)
-				o, err := m.try(op.ConvTranspose, attrs, 1, m.op(op.Relu, nil, m.in(1, 4, 5, 6)),
-					m.c(4, out, 2, 3), m.c(group*out))
-				testenv.OK(t, err)
+				o := testenv.Must(m.try(op.ConvTranspose, attrs, 1, m.op(op.Relu, nil, m.in(1, 4, 5, 6)),
+					m.c(4, out, 2, 3), m.c(group*out)))(t)
 				m.out(o[0])
 				m.all4D()
 			}

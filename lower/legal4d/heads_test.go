@@ -376,22 +376,19 @@ func TestPhases(t *testing.T) {
 func TestKeeps(t *testing.T) {
 	m := newMaker(t, 9)
 	x := m.reshape(m.conv(m.in(1, 3, 4, 4), 4, 3, 1), 1, 4, 16)
-	out, err := m.try(op.CumSum, nil, 1, x, m.g.AddConst("axis", m.ints(1).Const))
-	testenv.OK(t, err)
+	out := testenv.Must(m.try(op.CumSum, nil, 1, x, m.g.AddConst("axis", m.ints(1).Const)))(t)
 	m.out(m.linear(out[0], 3))
 	m.check(false)
 	topk := newMaker(t, 10)
 	y := topk.transpose(topk.reshape(topk.conv(topk.in(1, 3, 4, 4), 6, 3, 1), 1, 6, 16), 0, 2, 1)
 	score := topk.op(op.ReduceMax, ir.Attrs{"keepdims": ir.Int(0)}, topk.op(op.Sigmoid, nil, topk.slice(y, 2, 4, 6, 1)),
 		topk.ints(2))
-	best, err := topk.try(op.TopK, nil, 2, score, topk.ints(5))
-	testenv.OK(t, err)
+	best := testenv.Must(topk.try(op.TopK, nil, 2, score, topk.ints(5)))(t)
 	index := topk.op(op.Expand, nil, topk.reshape(best[1], 1, 5, 1), topk.ints(1, 5, 4))
 	topk.out(topk.op(op.GatherElements, ir.Attrs{"axis": ir.Int(1)}, topk.slice(y, 2, 0, 4, 1), index))
 	topk.out(best[0])
 	topk.check(false)
-	r, err := legal4d.Run(m.g, legal4d.Options{})
-	testenv.OK(t, err)
+	r := testenv.Must(legal4d.Run(m.g, legal4d.Options{}))(t)
 	if len(r.Left) != 1 || r.Left[0].Op != "CumSum" || r.Left[0].Reason == "" {
 		t.Errorf("left: %+v", r.Left)
 	}

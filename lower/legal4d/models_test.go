@@ -143,11 +143,9 @@ func TestModels(t *testing.T) {
 			if in == nil {
 				in = irtest.Inputs(g, 1)
 			}
-			ref, err := interp.Run(g, in, nil)
-			testenv.OK(t, err)
+			ref := testenv.Must(interp.Run(g, in, nil))(t)
 			got := runBoth(t, r, in)
-			full, err := r.Original()
-			testenv.OK(t, err)
+			full := testenv.Must(r.Original())(t)
 			irtest.Verify(t, full)
 			whole := irtest.Run(t, full, in)
 			for i := range ref {
@@ -170,8 +168,7 @@ func TestModels(t *testing.T) {
 			// behind the whole float pipeline it gives the same
 			h := g.Clone()
 			testenv.OK(t, (&pass.Manager{Passes: legal.Passes}).Run(&pass.Ctx{}, h))
-			r2, err := legal4d.Run(h, legal4d.Options{AsIs: true})
-			testenv.OK(t, err)
+			r2 := testenv.Must(legal4d.Run(h, legal4d.Options{AsIs: true}))(t)
 			for i, d := range runBoth(t, r2, in) {
 				if d := irtest.Diff(d, ref[i]); d > 1e-5 {
 					t.Errorf("behind the float pipeline: output %d: %.3g", i, d)

@@ -152,8 +152,7 @@ func TestRecurrentActivations(t *testing.T) {
 		m := newMaker(t, uint64(1200+i))
 		attrs := ir.Attrs{"hidden_size": ir.Int(3), "activations": ir.Strings("Sigmoid", f),
 			"activation_alpha": ir.Floats(0.3), "activation_beta": ir.Floats(0.7)}
-		out, err := m.try(op.GRU, attrs, 1, m.in(4, 2, 3), m.c(1, 9, 3), m.c(1, 9, 3), m.c(1, 18))
-		testenv.OK(t, err)
+		out := testenv.Must(m.try(op.GRU, attrs, 1, m.in(4, 2, 3), m.c(1, 9, 3), m.c(1, 9, 3), m.c(1, 18)))(t)
 		m.out(out[0])
 		m.check(false)
 		if l := must(t, m.g).Left; len(l) > 0 {
@@ -178,8 +177,7 @@ func TestRecurrentStays(t *testing.T) {
 			in = append(in, nil)
 		}
 		in[2] = m.c(1, 9, 3)
-		out, err := m.try(op.GRU, ir.Attrs{"hidden_size": ir.Int(3)}, 1, in...)
-		testenv.OK(t, err)
+		out := testenv.Must(m.try(op.GRU, ir.Attrs{"hidden_size": ir.Int(3)}, 1, in...))(t)
 		m.out(out[0])
 		m.check(true)
 		l := must(t, m.g).Left

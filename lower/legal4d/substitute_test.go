@@ -114,8 +114,7 @@ func TestDescribe(t *testing.T) {
 	m.out(m.transpose(y, 0, 2, 1))
 	m.out(a)
 	r := must(t, m.g)
-	raw, err := json.Marshal(r.Outputs)
-	testenv.OK(t, err)
+	raw := testenv.Must(json.Marshal(r.Outputs))(t)
 	var outs []legal4d.Output
 	testenv.OK(t, json.Unmarshal(raw, &outs))
 	in := irtest.Inputs(m.g, 1)
@@ -144,8 +143,7 @@ func TestDescribe(t *testing.T) {
 					vs = append(vs, g.AddInput(fmt.Sprint("x", k), ir.T(env[name].DType, env[name].Shape...)))
 					ds = append(ds, env[name])
 				}
-				n, err := g.Add(op.Concat, "c", ir.Attrs{"axis": ir.Int(*s.Axis)}, 1, vs...)
-				testenv.OK(t, err)
+				n := testenv.Must(g.Add(op.Concat, "c", ir.Attrs{"axis": ir.Int(*s.Axis)}, 1, vs...))(t)
 				g.AddOutput("y", n.Out[0])
 				env[s.Result] = irtest.Run(t, g, ds)[0]
 			}
@@ -162,8 +160,7 @@ func TestExport(t *testing.T) {
 	for _, name := range []string{"ufld_tiny", "yolov8seg_tiny", "vit_tiny_ln17"} {
 		g := open(t, name)
 		r := must(t, g)
-		full, err := r.Original()
-		testenv.OK(t, err)
+		full := testenv.Must(r.Original())(t)
 		in := irtest.Inputs(g, 3)
 		for i, h := range []*ir.Graph{r.Native, full} {
 			p, err := onnx.Export(h, onnx.ExportOptions{})
@@ -186,12 +183,9 @@ func TestExport(t *testing.T) {
 
 func reread(t *testing.T, p *pb.ModelProto) *ir.Graph {
 	t.Helper()
-	raw, err := onnx.Marshal(p)
-	testenv.OK(t, err)
-	m, err := onnx.Parse(raw, onnx.Limits{})
-	testenv.OK(t, err)
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	testenv.OK(t, err)
+	raw := testenv.Must(onnx.Marshal(p))(t)
+	m := testenv.Must(onnx.Parse(raw, onnx.Limits{}))(t)
+	g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 	return g
 }
 

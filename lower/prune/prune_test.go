@@ -133,7 +133,7 @@ func TestRangesHold(t *testing.T) {
 					}
 				}
 			}
-			_, err := interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
+			testenv.Must(interp.Run(g, in, func(v *ir.Value, d *tensor.Dense) {
 				x := r[v]
 				for i := 0; x != nil && i < d.Len(); i++ {
 					c := i / tensor.Count(d.Shape[2:]) % d.Shape[1]
@@ -141,8 +141,7 @@ func TestRangesHold(t *testing.T) {
 						t.Fatalf("seed %d: %s channel %d has code %d outside %v\n%s", seed, v, c, q, x[c], g)
 					}
 				}
-			})
-			testenv.OK(t, err)
+			}))(t)
 		}
 	}
 }
@@ -188,8 +187,7 @@ func TestConstantSubgraph(t *testing.T) {
   out "y" = %y
 }`)
 	before := g.Clone()
-	cuts, err := prune.Run(g)
-	testenv.OK(t, err)
+	cuts := testenv.Must(prune.Run(g))(t)
 	irtest.Verify(t, g)
 	var left []string
 	for _, n := range g.Nodes {

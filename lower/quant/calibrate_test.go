@@ -140,8 +140,7 @@ func tasks(t *testing.T) []task {
 	for _, f := range sharedata.Glob("calib", "*.npz") {
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
-		s, err := quant.ReadSamples([]string{f}, g.In, npz.Limits{})
-		testenv.OK(t, err)
+		s := testenv.Must(quant.ReadSamples([]string{f}, g.In, npz.Limits{}))(t)
 		out = append(out, task{name, g, interleave(s), slack(len(s) / 2)})
 	}
 	return out
@@ -300,9 +299,7 @@ func TestOddData(t *testing.T) {
 		if r.Unknown != c.unknown || c.unknown && r.SQNR != 0 {
 			t.Errorf("%s: unknown %v, %.1f dB", c.name, r.Unknown, r.SQNR)
 		}
-		if r.InSample != (len(c.s) == 1) {
-			t.Errorf("%s: in-sample %v of %d", c.name, r.InSample, len(c.s))
-		}
+		testenv.Equal(t, r.InSample, len(c.s) == 1, "%s: in-sample %v of %d", c.name, r.InSample, len(c.s))
 	}
 }
 
@@ -336,9 +333,7 @@ func TestFit(t *testing.T) {
 		in := quant.SyntheticSamples(c.g.In, 1, 77)[0]
 		a, b := irtest.Run(t, have, in), irtest.Run(t, want, in)
 		for i := range a {
-			if !slices.Equal(a[i].Floats(), b[i].Floats()) {
-				t.Errorf("%d samples: output %d differs", c.n, i)
-			}
+			testenv.Same(t, a[i].Floats(), b[i].Floats(), "%d samples: output %d differs", c.n, i)
 		}
 	}
 }

@@ -34,9 +34,8 @@ func TestEvaluations(t *testing.T) {
 	g := ir.New("counted")
 	v := g.AddInput("x", ir.T(tensor.F32, 1, 8, 40, 40))
 	for _, c := range [][2]int{{8, 16}, {16, 8}} {
-		n, err := g.Add(op.Conv, "conv", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, v,
-			g.AddConst("w", drawn(c[1], c[0], 3, 3)))
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(op.Conv, "conv", ir.Attrs{"pads": ir.Ints(1, 1, 1, 1)}, 1, v,
+			g.AddConst("w", drawn(c[1], c[0], 3, 3))))(t)
 		v = n.Out[0]
 	}
 	last, err := g.Add(countedRelu(&count), "counted", nil, 1, v) // the last node
@@ -68,8 +67,7 @@ func TestEvaluationsOfLimits(t *testing.T) {
 		g := ir.New("limits")
 		x := g.AddInput("x", ir.T(tensor.F32, 1, 64, 32, 16))
 		add := func(o *ir.OpDef, attrs ir.Attrs, in *ir.Value) *ir.Value {
-			n, err := g.Add(o, o.Name, attrs, 1, in)
-			testenv.OK(t, err)
+			n := testenv.Must(g.Add(o, o.Name, attrs, 1, in))(t)
 			return n.Out[0]
 		}
 		most := add(op.ArgMax, ir.Attrs{"axis": ir.Int(1)}, x)

@@ -50,20 +50,16 @@ func TestEvaluatorOfSomeNodes(t *testing.T) {
 			for _, in := range samples {
 				var want, got *tensor.Dense
 				count := 0
-				if err := all(in, func(v *ir.Value, d *tensor.Dense) {
+				testenv.OK(t, all(in, func(v *ir.Value, d *tensor.Dense) {
 					if count++; v == n.Out[0] {
 						want = d
 					}
-				}); err != nil {
-					t.Fatal(err)
-				}
-				if err := some(in, func(v *ir.Value, d *tensor.Dense) {
+				}))
+				testenv.OK(t, some(in, func(v *ir.Value, d *tensor.Dense) {
 					if count--; v == n.Out[0] {
 						got = d.Clone()
 					}
-				}); err != nil {
-					t.Fatal(err)
-				}
+				}))
 				if want == nil || got == nil || !tensor.Equal(want, got) {
 					t.Fatalf("seed %d: %s alone: %v, want %v", seed, n, got, want)
 				}
@@ -79,7 +75,7 @@ func TestEvaluatorOfSomeNodes(t *testing.T) {
 // TestEvaluatorOfLargeWeights: weights that few positions read, and what they are dequantised from, are not kept, with
 // the same values; nor are those of a reader that has no kernel. A product of many positions keeps its own.
 func TestEvaluatorOfLargeWeights(t *testing.T) {
-	g, err := ir.Parse(`graph "large" {
+	g := testenv.Must(ir.Parse(`graph "large" {
 in %x : f32[1,512]
 in %many : f32[32,512]
 const %w : f32[512,600] = rand 1
@@ -93,8 +89,7 @@ const %t : f32[600,512] = rand 3
 %f = Add(%d, %e)
 out "f" = %f
 }
-`, op.Get)
-	testenv.OK(t, err)
+`, op.Get))(t)
 	samples := quant.SyntheticSamples(g.In, 2, 5)
 	q := g.Clone()
 	if _, err := quant.Insert(q, quant.Options{Samples: samples}); err != nil {
@@ -117,15 +112,13 @@ func sameValues(t *testing.T, g *ir.Graph, in quant.Sample, run func(quant.Sampl
 		t.Fatal(err)
 	}
 	got := map[*ir.Value]*tensor.Dense{}
-	if err := run(in, func(v *ir.Value, d *tensor.Dense) {
+	testenv.OK(t, run(in, func(v *ir.Value, d *tensor.Dense) {
 		if d.Data != nil {
 			if got[v] = d; !kept {
 				got[v] = d.Clone()
 			}
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for _, v := range g.Out {
 		if got[v] == nil {
 			t.Fatalf("%s was not seen", v)

@@ -4,7 +4,6 @@ package quant_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -48,9 +47,7 @@ func TestParseFixedPoint(t *testing.T) {
 	for s, want := range map[string]string{"n": "key=value", "n=1": "2 to 16", "n=17": "2 to 16", "n=x": "2 to 16",
 		"sign=2": "0 or 1", "delta=0": "step", "delta=-1": "step",
 		"delta=nan": "step", "delta=inf": "step", "bits=8": "unknown key", "n=8,n=8": "twice"} {
-		if _, err := quant.ParseFixedPoint(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q in it", s, err, want)
-		}
+		testenv.Refused(t, testenv.Err(quant.ParseFixedPoint(s)), want)
 	}
 }
 
@@ -73,8 +70,7 @@ func TestFixedWeights(t *testing.T) {
 	g := fixedNet(t)
 	for _, s := range []string{"n=8,sign=1,delta=auto-pow2", "n=8,delta=0.0078125", "n=4,delta=auto-pow2-floor", "n=12",
 		"n=6,sign=0,delta=0.013", "delta=0.0002"} {
-		f, err := quant.ParseFixedPoint(s)
-		testenv.OK(t, err)
+		f := testenv.Must(quant.ParseFixedPoint(s))(t)
 		n := f.N
 		if n == 0 {
 			n = 8
@@ -96,8 +92,7 @@ func TestFixedWeights(t *testing.T) {
 					t.Fatalf("%s: input %d of %s is no dequantised constant\n%s", s, i, nd, q)
 				}
 				delta := tensor.As[float32](d.In[1].Const)[0]
-				got, err := ir.EvalNode(d, []*tensor.Dense{d.In[0].Const, d.In[1].Const, d.In[2].Const})
-				testenv.OK(t, err)
+				got := testenv.Must(ir.EvalNode(d, []*tensor.Dense{d.In[0].Const, d.In[1].Const, d.In[2].Const}))(t)
 				peak := 0.0
 				for e, x := range tensor.As[float32](v.Const) {
 					peak = max(peak, math.Abs(float64(x)))
@@ -107,9 +102,7 @@ func TestFixedWeights(t *testing.T) {
 					}
 				}
 				if f.Delta != 0 {
-					if delta != float32(f.Delta) {
-						t.Errorf("%s: delta %g", s, delta)
-					}
+					testenv.Equal(t, delta, float32(f.Delta), "%s: delta", s)
 					continue
 				}
 				m := math.Ldexp(1, n-1) - 1
@@ -151,8 +144,7 @@ func TestFixedActivations(t *testing.T) {
 		{"n=8,sign=1", true, 3}, {"n=8,sign=1,delta=0.01", false, 3},
 		{"n=11,sign=1,delta=0.01", true, 3}, {"", false, 2},
 	} {
-		f, err := quant.ParseFixedPoint(c.s)
-		testenv.OK(t, err)
+		f := testenv.Must(quant.ParseFixedPoint(c.s))(t)
 		n := f.N
 		if n == 0 {
 			n = 8

@@ -120,15 +120,11 @@ func TestTables(t *testing.T) {
 		for _, n := range integer.Nodes {
 			kept = kept || n.Op.Name == "Gather" && n.In[0].Type.DType.IsFloat()
 		}
-		if kept != c.kept {
-			t.Errorf("%q: the table is in float: %v", c.more, kept)
-		}
+		testenv.Equal(t, kept, c.kept, "%q: the table is in float", c.more)
 		in := []*tensor.Dense{tensor.Of([]int{1, 6}, []int64{8, 0, 3, 3, 1, 7})}
 		want, got := irtest.Run(t, float, in), irtest.Run(t, integer, in)
 		for i := range want {
-			if !slices.Equal(got[i].Floats(), want[i].Floats()) {
-				t.Errorf("%q: output %d is %v, want %v", c.more, i, got[i].Floats(), want[i].Floats())
-			}
+			testenv.Same(t, got[i].Floats(), want[i].Floats(), "%q: output %d", c.more, i)
 		}
 	}
 }

@@ -126,9 +126,8 @@ func lstmGraph(t *testing.T, direction string, last bool) *ir.Graph {
 	}
 	x := b.g.AddInput("x", ir.T(tensor.F32, 10, 1, 5))
 	h := 7
-	n, err := b.g.Add(op.LSTM, "lstm", ir.Attrs{"hidden_size": ir.Int(h), "direction": ir.Str(direction)}, 3, x,
-		b.normal(0.4, dirs, 4*h, 5), b.normal(0.3, dirs, 4*h, h), b.normal(0.2, dirs, 8*h))
-	testenv.OK(t, err)
+	n := testenv.Must(b.g.Add(op.LSTM, "lstm", ir.Attrs{"hidden_size": ir.Int(h), "direction": ir.Str(direction)}, 3, x,
+		b.normal(0.4, dirs, 4*h, 5), b.normal(0.3, dirs, 4*h, h), b.normal(0.2, dirs, 8*h)))(t)
 	v := n.Out[0]
 	if last {
 		v = n.Out[1]

@@ -346,8 +346,7 @@ func TestMissing(t *testing.T) {
 				x[i] = float32(math.NaN())
 			}
 		}
-		s, err := quant.ReadSamples([]string{writeNpy(t, all, dir, "x.npy")}, g.In, npz.Limits{})
-		testenv.OK(t, err)
+		s := testenv.Must(quant.ReadSamples([]string{writeNpy(t, all, dir, "x.npy")}, g.In, npz.Limits{}))(t)
 		p := g.Clone()
 		opt := quant.Options{Samples: s[:32], Inputs: true}
 		testenv.OK(t, quant.ScaleInputs(p, opt))

@@ -219,8 +219,7 @@ func TestDeterministic(t *testing.T) {
 			q := g.Clone()
 			r, err := quant.Insert(q, quant.Options{Samples: s, Method: m, BiasCorrection: true, Equalize: true})
 			testenv.OK(t, err)
-			rep, err := json.Marshal(r)
-			testenv.OK(t, err)
+			rep := testenv.Must(json.Marshal(r))(t)
 			if text := q.String(); first == "" {
 				first, report = text, string(rep)
 			} else if text != first || string(rep) != report {
@@ -270,9 +269,7 @@ func TestSharedAndFixed(t *testing.T) {
 			t.Errorf("%s is %s, r %s: want the same", v, ty[v], ty["r"])
 		}
 	}
-	if z := ty["r"].Quant.Zero[0]; z != -128 {
-		t.Errorf("zero point after Relu is %d, want -128", z)
-	}
+	testenv.Equal(t, ty["r"].Quant.Zero[0], -128, "zero point after Relu")
 	for v, want := range map[string]*ir.Quant{"s": ir.PerTensor(1.0/256, -128), "p": ir.PerTensor(1.0/256, -128),
 		"c": ir.PerTensor(1.0/256, -128),
 		"h": ir.PerTensor(1.0/128, 0), "l": ir.PerTensor(16.0/256, 127)} {
@@ -364,8 +361,7 @@ func TestStaysFloat(t *testing.T) {
 	if n := g.Nodes[1]; n.Op.Quant != ir.QFloat || n.Op.Scalar != nil {
 		t.Fatal("CumSum has an integer form now: take another operator without one")
 	}
-	r, err := quant.Insert(g, quant.Options{Samples: samples(g, 2, 1)})
-	testenv.OK(t, err)
+	r := testenv.Must(quant.Insert(g, quant.Options{Samples: samples(g, 2, 1)}))(t)
 	if len(g.Nodes) != 3 || len(r.Layers) != 0 {
 		t.Errorf("changed to\n%s", g)
 	}
@@ -462,10 +458,7 @@ func TestErrors(t *testing.T) {
 			"want f32[1 4 8 8]"},
 		"NaN": {quant.Options{Samples: []quant.Sample{{nan}}}, "not a number"},
 	} {
-		_, err := quant.Insert(g.Clone(), c.o)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q in it", what, err, c.want)
-		}
+		t.Run(what, func(t *testing.T) { testenv.Refused(t, testenv.Err(quant.Insert(g.Clone(), c.o)), c.want) })
 	}
 }
 
@@ -479,10 +472,8 @@ func TestSyntheticNaN(t *testing.T) {
 	if err != nil || r.Samples != 2 {
 		t.Errorf("report %+v, %v; want two samples", r, err)
 	}
-	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"}); err == nil ||
-		!strings.Contains(err.Error(), "calibration sample 1") {
-		t.Errorf("samples of the user: %v", err)
-	}
+	testenv.Refused(t, testenv.Err(quant.Insert(g.Clone(), quant.Options{Samples: s, Source: "here"})),
+		"calibration sample 1")
 	if _, err := quant.Insert(g.Clone(), quant.Options{Samples: s[1:2], Source: quant.SyntheticSource}); err == nil ||
 		!strings.Contains(err.Error(), "--calib") {
 		t.Errorf("no sample is left: %v", err)
@@ -494,8 +485,7 @@ func TestReport(t *testing.T) {
 	g := randomNet(t, 1)
 	s := samples(g, 3, 1)
 	q := g.Clone()
-	r, err := quant.Insert(q, quant.Options{Samples: s, Source: "here", Method: option.MinMax})
-	testenv.OK(t, err)
+	r := testenv.Must(quant.Insert(q, quant.Options{Samples: s, Source: "here", Method: option.MinMax}))(t)
 	if r.Source != "here" || r.Method != option.MinMax || r.Samples != 3 || r.SQNR < 10 || len(r.Layers) < 5 {
 		t.Errorf("report %+v", r)
 	}
@@ -510,10 +500,8 @@ func TestReport(t *testing.T) {
 	for k := range g.Out {
 		want, got = nil, nil
 		for _, x := range s {
-			a, err := interp.Run(g, x, nil)
-			testenv.OK(t, err)
-			b, err := interp.Run(q, x, nil)
-			testenv.OK(t, err)
+			a := testenv.Must(interp.Run(g, x, nil))(t)
+			b := testenv.Must(interp.Run(q, x, nil))(t)
 			want, got = append(want, a[k].Floats()...), append(got, b[k].Floats()...)
 		}
 		worst = min(worst, ratio(want, got))

@@ -36,8 +36,7 @@ func FuzzLayers(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	g, err := ir.Parse(layersModel, op.Get)
-	testenv.OK(f, err)
+	g := testenv.Must(ir.Parse(layersModel, op.Get))(f)
 	names := []string{"add", "Add_0", "sum", "layer.one/Add", "*", strings.Repeat("a", 60)}
 	f.Fuzz(func(t *testing.T, s string) {
 		l, err := parseLayers("layers.yaml", []byte(s), names)
@@ -57,9 +56,7 @@ func FuzzLayers(f *testing.F) {
 			}
 			want := regexp.MustCompile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
 			for _, n := range names {
-				if glob(e.pattern, n) != want.MatchString(n) {
-					t.Errorf("pattern %q and name %q: %v", e.pattern, n, glob(e.pattern, n))
-				}
+				testenv.Equal(t, glob(e.pattern, n), want.MatchString(n), "pattern %q and name %q", e.pattern, n)
 			}
 		}
 	})

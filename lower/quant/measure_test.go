@@ -27,10 +27,8 @@ import (
 // legalised imports a model and brings it to the form that Insert expects.
 func legalised(t testing.TB, path string) *ir.Graph {
 	t.Helper()
-	m, err := onnx.Load(path, onnx.Limits{})
-	testenv.OK(t, err)
-	g, err := onnx.Import(m, onnx.ImportOptions{})
-	testenv.OK(t, err)
+	m := testenv.Must(onnx.Load(path, onnx.Limits{}))(t)
+	g := testenv.Must(onnx.Import(m, onnx.ImportOptions{}))(t)
 	man := pass.Manager{Passes: legal.Passes}
 	testenv.OK(t, man.Run(&pass.Ctx{}, g))
 	return g
@@ -40,8 +38,7 @@ func legalised(t testing.TB, path string) *ir.Graph {
 func quantised(t testing.TB, g *ir.Graph, c quant.Options) (*ir.Graph, *quant.Report) {
 	t.Helper()
 	q := g.Clone()
-	r, err := quant.Insert(q, c)
-	testenv.OK(t, err)
+	r := testenv.Must(quant.Insert(q, c))(t)
 	irtest.Verify(t, q)
 	testenv.OK(t, quant.Integer(q, quant.IntegerOptions{}))
 	irtest.Verify(t, q)
@@ -59,8 +56,7 @@ func runInteger(t testing.TB, g *ir.Graph, in []*tensor.Dense) []*tensor.Dense {
 			q[i] = ir.QuantiseEven(in[i], v.Type)
 		}
 	}
-	out, err := interp.Run(g, q, nil)
-	testenv.OK(t, err)
+	out := testenv.Must(interp.Run(g, q, nil))(t)
 	for i, v := range g.Out {
 		if v.Type.Quant != nil {
 			out[i] = ir.Dequantise(out[i], v.Type.Quant)
@@ -83,8 +79,7 @@ func ratio(ref, got []float64) float64 {
 
 func array(t testing.TB, path, name string) *npz.Array {
 	t.Helper()
-	e, err := npz.ReadNpzFile(path, npz.Limits{})
-	testenv.OK(t, err)
+	e := testenv.Must(npz.ReadNpzFile(path, npz.Limits{}))(t)
 	for _, x := range e {
 		if x.Name == name {
 			return x.Array
@@ -95,8 +90,7 @@ func array(t testing.TB, path, name string) *npz.Array {
 }
 
 func floats(t testing.TB, a *npz.Array) []float64 {
-	f, err := a.Float64s()
-	testenv.OK(t, err)
+	f := testenv.Must(a.Float64s())(t)
 	return f
 }
 
@@ -168,8 +162,7 @@ func TestSharedModels(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".npz")
 		dir := irtest.Shared(t, "golden", name)
 		g := legalised(t, irtest.Shared(t, "models", name+".onnx"))
-		s, err := quant.ReadSamples([]string{f}, g.In, npz.Limits{})
-		testenv.OK(t, err)
+		s := testenv.Must(quant.ReadSamples([]string{f}, g.In, npz.Limits{}))(t)
 		all := variants(s)
 		for _, what := range sortedKeys(all) {
 			q, _ := quantised(t, g, all[what])

@@ -20,8 +20,7 @@ import (
 // separable is a generated network with samples for it.
 func separable(t testing.TB, depth, width, side, samples int, probe *ir.OpDef) (*ir.Graph, []quant.Sample) {
 	t.Helper()
-	g, err := irtest.Separable(depth, width, side, 1, probe)
-	testenv.OK(t, err)
+	g := testenv.Must(irtest.Separable(depth, width, side, 1, probe))(t)
 	return g, quant.SyntheticSamples(g.In, samples, 3)
 }
 

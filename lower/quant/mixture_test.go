@@ -30,8 +30,7 @@ const mixedText = `graph "mixed" {
 
 func mixGraph(t *testing.T) (*ir.Graph, []string, Options) {
 	t.Helper()
-	g, err := ir.Parse(mixedText, op.Get)
-	testenv.OK(t, err)
+	g := testenv.Must(ir.Parse(mixedText, op.Get))(t)
 	var names []string
 	for _, n := range g.Nodes {
 		names = append(names, n.Name)
@@ -41,8 +40,7 @@ func mixGraph(t *testing.T) (*ir.Graph, []string, Options) {
 
 func TestMixture(t *testing.T) {
 	g, names, opt := mixGraph(t)
-	m, err := NewMixture(g, opt, names)
-	testenv.OK(t, err)
+	m := testenv.Must(NewMixture(g, opt, names))(t)
 	var got []string
 	for _, c := range m.Choices {
 		got = append(got, c.Name)
@@ -117,8 +115,7 @@ func TestMixtureNames(t *testing.T) {
 	for _, n := range g.Nodes {
 		n.Origin = []string{map[string]string{"a": "first", "b": "first"}[n.Name]}
 	}
-	m, err := NewMixture(g, opt, []string{"first", "d"})
-	testenv.OK(t, err)
+	m := testenv.Must(NewMixture(g, opt, []string{"first", "d"}))(t)
 	if len(m.Choices) != 2 || m.Choices[0].Name != "first" || len(m.Choices[0].Nodes) != 2 || m.Choices[1].Name != "d" {
 		t.Errorf("%+v", m.Choices)
 	}

@@ -39,8 +39,7 @@ func recurrentGraph(t *testing.T, d *ir.OpDef, direction string, given, linear b
 			in = append(in, b.g.AddInput("c0", ir.T(tensor.F32, dirs, 1, h)))
 		}
 	}
-	n, err := b.g.Add(d, "cell", attrs, d.MaxOut, in...)
-	testenv.OK(t, err)
+	n := testenv.Must(b.g.Add(d, "cell", attrs, d.MaxOut, in...))(t)
 	flat := b.add("Reshape", nil, n.Out[0], b.g.AddConst("s", tensor.Ints(1, -1)))
 	b.g.AddOutput("y", b.dense(flat, 40))
 	if given {
@@ -135,12 +134,8 @@ func TestWhyRecurrentInFloat(t *testing.T) {
 			%%y = LSTM(%%x, %%w, %%r%[2]s%[3]s
 			out "y" = %%y
 		}`, dirs, comma, attrs))
-		if got := quant.WhyRecurrentInFloat(g.Nodes[0]); got != want {
-			t.Errorf("%s: %q, want %q", attrs, got, want)
-		}
+		testenv.Equal(t, quant.WhyRecurrentInFloat(g.Nodes[0]), want, attrs)
 		q, _ := quantised(t, g, quant.Options{Samples: samples(g, 2, 1)})
-		if kept := irtest.Count(q, "LSTM") == 1; kept != (want != "") {
-			t.Errorf("%s: in float: %v", attrs, kept)
-		}
+		testenv.Equal(t, irtest.Count(q, "LSTM") == 1, want != "", "%s: in float", attrs)
 	}
 }

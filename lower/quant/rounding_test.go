@@ -79,7 +79,7 @@ func layerErrors(t *testing.T, g *ir.Graph, s []quant.Sample, rounding option.Ro
 	e := make([]float64, shape[axis])
 	for _, in := range s {
 		var x, y *tensor.Dense
-		_, err := interp.Run(q, in, func(v *ir.Value, d *tensor.Dense) {
+		testenv.Must(interp.Run(q, in, func(v *ir.Value, d *tensor.Dense) {
 			for _, n := range q.Nodes {
 				if n.ID == id && v == n.In[0] {
 					x = d
@@ -88,8 +88,7 @@ func layerErrors(t *testing.T, g *ir.Graph, s []quant.Sample, rounding option.Ro
 					y = d
 				}
 			}
-		})
-		testenv.OK(t, err)
+		}))(t)
 		want := irtest.Run(t, g, []*tensor.Dense{x})[0]
 		inner := tensor.Strides(shape)[axis]
 		for i := range want.Len() {
@@ -162,8 +161,7 @@ func TestAdaptiveRoundingDeep(t *testing.T) {
 		db := map[option.Rounding]float64{}
 		for _, r := range []option.Rounding{option.Nearest, option.Adaptive} {
 			q := g.Clone()
-			rep, err := quant.Insert(q, quant.Options{Samples: calib, Rounding: r, BiasCorrection: true})
-			testenv.OK(t, err)
+			rep := testenv.Must(quant.Insert(q, quant.Options{Samples: calib, Rounding: r, BiasCorrection: true}))(t)
 			if rep.Rounding != r || (rep.Adapted > 0) != (r == option.Adaptive) {
 				t.Errorf("%s is reported as %s, %d layers", r, rep.Rounding, rep.Adapted)
 			}

@@ -83,8 +83,7 @@ func inferenceOfORT(b *testing.B, path string, g *ir.Graph, s quant.Sample) floa
 	if ort.Modules() == "" {
 		return 0
 	}
-	model, err := os.ReadFile(path)
-	testenv.OK(b, err)
+	model := testenv.Must(os.ReadFile(path))(b)
 	job := ort.Job{Name: path, Model: model, Repeat: 300}
 	for i, v := range g.In {
 		job.Inputs = append(job.Inputs, ort.Tensor{Name: v.Name, Data: s[i]})

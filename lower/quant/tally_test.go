@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestTallyOrder: tallies of parts add up to that of the whole, in any order,
@@ -77,8 +79,6 @@ func TestTallyFull(t *testing.T) {
 		if i == most {
 			want = [2]uint32{math.MaxUint32, math.MaxUint32}
 		}
-		if got := [2]uint32{full.n[i], sum.n[i]}; got != want {
-			t.Errorf("bin %d: %d, want %d", i, got, want)
-		}
+		testenv.Equal(t, [2]uint32{full.n[i], sum.n[i]}, want, "bin %d", i)
 	}
 }

@@ -21,8 +21,7 @@ func TestCurveScale(t *testing.T) {
 	before := 0
 	for _, name := range []string{"Gelu", "Swish", "Elu", "Softplus", "Mish", "Celu", "Tanh", "HardSwish", "Sigmoid"} {
 		g := ir.New("g")
-		n, err := g.Add(op.Get("", name), name, nil, 1, g.AddInput("x", ir.T(tensor.F32, 4)))
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(op.Get("", name), name, nil, 1, g.AddInput("x", ir.T(tensor.F32, 4))))(t)
 		for range 20 {
 			lo, hi := -20*rng.Float64(), 20*rng.Float64()
 			in := symmetric16(lo, hi)

@@ -164,8 +164,7 @@ func TestForms(t *testing.T) {
 func (f frontEnd) check(t *testing.T) {
 	g := f.graph(t)
 	in := irtest.Inputs(g, 1)
-	want, err := interp.Run(g, in, nil)
-	testenv.OK(t, err)
+	want := testenv.Must(interp.Run(g, in, nil))(t)
 	testenv.OK(t, signal.Pass.Apply(&pass.Ctx{}, g))
 	spectra := 0
 	for _, n := range g.Nodes {
@@ -182,8 +181,7 @@ func (f frontEnd) check(t *testing.T) {
 	if spectra != 1 {
 		t.Fatalf("%d spectra, want one:\n%s", spectra, brief(g))
 	}
-	have, err := interp.Run(g, in, nil)
-	testenv.OK(t, err)
+	have := testenv.Must(interp.Run(g, in, nil))(t)
 	peak, worst := 0.0, 0.0
 	for i := range want[0].Len() {
 		peak = max(peak, math.Abs(want[0].Float(i)))
@@ -226,9 +224,7 @@ func TestOthers(t *testing.T) {
 		change(g)
 		before := g.String()
 		testenv.OK(t, signal.Pass.Apply(&pass.Ctx{}, g))
-		if g.String() != before {
-			t.Errorf("%s: rewritten", name)
-		}
+		testenv.Equal(t, g.String(), before, "%s: rewritten", name)
 	}
 	base.length, base.window, base.bins = 77, 77, 39
 	g := base.graph(t)

@@ -21,8 +21,7 @@ func TestEscapes(t *testing.T) {
 	const evil = `"></div><script>alert(1)</script>`
 	g := ir.New(evil)
 	v := g.AddInput(evil, ir.T(tensor.F32, 2))
-	n, err := g.Add(op.Relu, evil+"r", nil, 1, v)
-	testenv.OK(t, err)
+	n := testenv.Must(g.Add(op.Relu, evil+"r", nil, 1, v))(t)
 	g.AddOutput(evil+"o", n.Out[0])
 	p := stagepage.New()
 	o := lower.Options{Precision: option.Float32, Libraries: []string{"refc"}, StopAfter: "cleanup",
@@ -30,8 +29,7 @@ func TestEscapes(t *testing.T) {
 	if _, err := lower.Run(g, o); err != nil {
 		t.Fatal(err)
 	}
-	b, err := p.HTML(evil)
-	testenv.OK(t, err)
+	b := testenv.Must(p.HTML(evil))(t)
 	if s := string(b); strings.Count(s, "<script") != 1 || !strings.Contains(s, "&lt;script&gt;alert(1)") {
 		t.Errorf("a name is markup:\n%.3000s", s)
 	}

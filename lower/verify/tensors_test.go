@@ -41,8 +41,7 @@ func tensors(t *testing.T, g *ir.Graph, o lower.Options) ([]verify.Tensor, bool)
 	m, p := verify.Record(mr, 0), verify.Record(pr, 0)
 	for k := range uint64(2) {
 		in := irtest.Inputs(model, k)
-		typed, err := verify.Inputs(in, pr.Inputs())
-		testenv.OK(t, err)
+		typed := testenv.Must(verify.Inputs(in, pr.Inputs()))(t)
 		for i, v := range pr.Inputs() { // the model gets what saturated in the program, too
 			if in[i].DType.IsFloat() {
 				in[i] = verify.Dequantised(typed[i], v.Type)
@@ -55,8 +54,7 @@ func tensors(t *testing.T, g *ir.Graph, o lower.Options) ([]verify.Tensor, bool)
 			t.Fatal(err)
 		}
 	}
-	list, err := verify.Tensors(m, p, legal, r)
-	testenv.OK(t, err)
+	list := testenv.Must(verify.Tensors(m, p, legal, r))(t)
 	return list, true
 }
 

@@ -37,8 +37,7 @@ func TestConformance(t *testing.T) {
 		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests: neither ../shared/onnx-backend-*.tar.gz nor Debian's "+
 			"libonnx-testdata")
 	}
-	tests, err := Read(set)
-	testenv.OK(t, err)
+	tests := testenv.Must(Read(set))(t)
 	if only := testenv.Get("NNCC_CONFORMANCE_ONLY"); only != "" {
 		tests = slices.DeleteFunc(tests, func(x *Test) bool { return !regexp.MustCompile(only).MatchString(x.ID()) })
 	}
@@ -48,11 +47,9 @@ func TestConformance(t *testing.T) {
 	}
 	p.Targets = testenv.Boards(p.Targets...)
 	require(t, &p)
-	outcomes, err := Run(context.Background(), tests, p)
-	testenv.OK(t, err)
+	outcomes := testenv.Must(Run(context.Background(), tests, p))(t)
 	path := filepath.Join("testdata", SetName(set)+".ratchet")
-	r, err := ReadRatchet(path)
-	testenv.OK(t, err)
+	r := testenv.Must(ReadRatchet(path))(t)
 	wrong, loose := r.Check(outcomes)
 	for _, s := range wrong {
 		t.Error(s)
@@ -114,18 +111,15 @@ func TestSupport(t *testing.T) {
 	}
 	sets := map[string]Ratchet{}
 	for _, p := range paths {
-		r, err := ReadRatchet(p)
-		testenv.OK(t, err)
-		b, err := os.ReadFile(p)
-		testenv.OK(t, err)
+		r := testenv.Must(ReadRatchet(p))(t)
+		b := testenv.Must(os.ReadFile(p))(t)
 		if !bytes.Equal(b, r.Bytes()) {
 			t.Errorf("%s is not as it would be written", p)
 		}
 		sets[strings.TrimSuffix(filepath.Base(p), ".ratchet")] = r
 	}
 	path := filepath.Join(root, "frontend", "SUPPORT.md")
-	rows, err := os.ReadFile(filepath.Join("testdata", "tflite.rows"))
-	testenv.OK(t, err)
+	rows := testenv.Must(os.ReadFile(filepath.Join("testdata", "tflite.rows")))(t)
 	want := append(Support(sets), tfliteSection(rows)...)
 	if irtest.Updating() {
 		testenv.OK(t, os.WriteFile(path, want, 0o666))
@@ -165,9 +159,8 @@ node/d outside: "x" is a Sequence
 		!strings.Contains(loose[0], "node/d is in scope") {
 		t.Errorf("wrong: %q, loose: %q", wrong, loose)
 	}
-	if s := r["node/d"].String(); s != "pass, but not cortex-m55: not tried; not cortex-m0plus: not tried" {
-		t.Errorf("found again: %s", s)
-	}
+	testenv.Equal(t, r["node/d"].String(), "pass, but not cortex-m55: not tried; not cortex-m0plus: not tried",
+		"found again")
 	if r, err = ReadRatchet(path); err != nil {
 		t.Fatal(err)
 	}

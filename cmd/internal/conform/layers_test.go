@@ -50,17 +50,14 @@ func TestTFLite(t *testing.T) {
 	p.Targets = testenv.Boards(p.Targets...)
 	require(t, &p)
 	for _, target := range p.Targets {
-		spec, err := boards.Load(target)
-		testenv.OK(t, err)
+		spec := testenv.Must(boards.Load(target))(t)
 		failed := map[int]error{}
-		if err := RunLayers(context.Background(), all, spec, func(i int, err error) {
+		testenv.OK(t, RunLayers(context.Background(), all, spec, func(i int, err error) {
 			if err != nil {
 				failed[i] = err
 				t.Errorf("%s: %s %s (%d): %v", target, all[i].Op, all[i].Type, i, err)
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if target == "host" && testenv.Get("NNCC_CONFORMANCE_ONLY") == "" {
 			holdRows(t, TFLiteSupport(all, failed))
 		}
@@ -102,8 +99,7 @@ func TestUnits(t *testing.T) {
 	for _, board := range []string{"host", "cortex-m55", "cortex-m4"} {
 		t.Run(board, func(t *testing.T) {
 			t.Parallel()
-			spec, err := boards.Load(board)
-			testenv.OK(t, err)
+			spec := testenv.Must(boards.Load(board))(t)
 			label := "arm-gcc"
 			if board == "host" {
 				label = "cc"

@@ -153,8 +153,7 @@ func TestElementTypes(t *testing.T) {
 	if set == "" {
 		testenv.Lacks(t, "onnx-tests", "no ONNX backend tests")
 	}
-	tests, err := Read(set)
-	testenv.OK(t, err)
+	tests := testenv.Must(Read(set))(t)
 	models := map[string][]retyped{} // by operator, variable and type
 	var keys []string
 	for _, test := range tests {

@@ -68,12 +68,10 @@ func with(m object, changes object) object {
 
 func load(t *testing.T, report object) []*diff.Model {
 	t.Helper()
-	b, err := json.Marshal(report)
-	testenv.OK(t, err)
+	b := testenv.Must(json.Marshal(report))(t)
 	p := filepath.Join(t.TempDir(), "r.json")
 	testenv.OK(t, os.WriteFile(p, b, 0o666))
-	list, err := diff.Load(p)
-	testenv.OK(t, err)
+	list := testenv.Must(diff.Load(p))(t)
 	return list
 }
 
@@ -171,8 +169,7 @@ func TestGrowth(t *testing.T) {
 		{"sqnr=0", with(base, object{"calibration.sqnr_db": 35}), ""},
 	} {
 		old := base
-		limits, err := diff.ParseLimits([]string{k.limit})
-		testenv.OK(t, err)
+		limits := testenv.Must(diff.ParseLimits([]string{k.limit}))(t)
 		d := compare(t, old, k.now)
 		if err := d.Check(limits); err != nil {
 			t.Errorf("%s: %v", k.limit, err)
@@ -195,8 +192,7 @@ func TestGrowthUnknown(t *testing.T) {
 	bare := with(base, object{"code": nil, "calibration": nil, "layers": []object{}})
 	for limit, why := range map[string]string{"instructions=1%": "the new report lacks it", "stack=1": "lacks it",
 		"flash=1": "lacks it", "cycles=0": "lacks it", "sqnr=1": "lacks it", "top1=1%": "neither report has it"} {
-		limits, err := diff.ParseLimits([]string{"ram=0", limit})
-		testenv.OK(t, err)
+		limits := testenv.Must(diff.ParseLimits([]string{"ram=0", limit}))(t)
 		if err := compare(t, base, bare).Check(limits); err == nil || !strings.Contains(err.Error(), why) ||
 			!strings.Contains(err.Error(), "nncc") && !strings.Contains(err.Error(), "--calib") {
 			t.Errorf("%s: %v", limit, err)
@@ -204,9 +200,7 @@ func TestGrowthUnknown(t *testing.T) {
 	}
 	other := with(base, object{"calibration.source": "synthetic"})
 	limits, _ := diff.ParseLimits([]string{"sqnr=1"})
-	if err := compare(t, base, other).Check(limits); err == nil || !strings.Contains(err.Error(), "synthetic") {
-		t.Errorf("ratios of other kinds are compared: %v", err)
-	}
+	testenv.Refused(t, compare(t, base, other).Check(limits), "synthetic")
 	two := object{"schema": 1, "generator": "nncc", "models": []object{model("x"), model("y")}}
 	if err := compare(t, model("m"), two).Check(limits); err == nil {
 		t.Error("no model is in both, and the gate passes")
@@ -221,10 +215,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%q is taken: %+v", s, l)
 		}
 	}
-	if _, err := diff.ParseLimits([]string{"instruction=0"}); err == nil ||
-		!strings.Contains(err.Error(), "did you mean instructions?") {
-		t.Errorf("%v", err)
-	}
+	testenv.Refused(t, testenv.Err(diff.ParseLimits([]string{"instruction=0"})), "did you mean instructions?")
 }
 
 // TestModels: several models are compared by name; one that is left on both sides
@@ -249,9 +240,7 @@ func TestModels(t *testing.T) {
 			}
 			got = append(got, s+" "+r.Status)
 		}
-		if s := strings.Join(got, ", "); s != k.want {
-			t.Errorf("%s, want %s", s, k.want)
-		}
+		testenv.Equal(t, strings.Join(got, ", "), k.want)
 	}
 }
 
@@ -265,13 +254,11 @@ func TestEval(t *testing.T) {
 			b, _ := json.Marshal(v)
 			testenv.OK(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 		}
-		list, err := diff.Load(dir)
-		testenv.OK(t, err)
+		list := testenv.Must(diff.Load(dir))(t)
 		return list
 	}
 	d := diff.Compare(side(0.98, 40), side(0.97, 38))
-	limits, err := diff.ParseLimits([]string{"top1=1%,top1=0.9%,sqnr=2,sqnr=1.9"})
-	testenv.OK(t, err)
+	limits := testenv.Must(diff.ParseLimits([]string{"top1=1%,top1=0.9%,sqnr=2,sqnr=1.9"}))(t)
 	testenv.OK(t, d.Check(limits))
 	var got []bool
 	for _, g := range d.Gates {
@@ -291,13 +278,9 @@ func TestNotReports(t *testing.T) {
 		"text": `{"generator":"nncc","model":{"name":"m"},"layers":"x"}`} {
 		p := filepath.Join(dir, name)
 		testenv.OK(t, os.WriteFile(p, []byte(s), 0o666))
-		if _, err := diff.Load(p); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		testenv.Refused(t, testenv.Err(diff.Load(p)), name)
 	}
-	if _, err := diff.Load(dir); err == nil || !strings.Contains(err.Error(), report.File) {
-		t.Errorf("a folder without a report: %v", err)
-	}
+	testenv.Refused(t, testenv.Err(diff.Load(dir)), report.File)
 }
 
 // TestMarkdown: names cannot end a cell or a line, be HTML, links or mentions; the text
@@ -344,8 +327,7 @@ func several(list ...object) object {
 // TestGatesOfOneSide: a model that only one report has, or that is for another board, is
 // never within limits unseen; models of one name are told by their boards.
 func TestGatesOfOneSide(t *testing.T) {
-	limits, err := diff.ParseLimits([]string{"ram=0"})
-	testenv.OK(t, err)
+	limits := testenv.Must(diff.ParseLimits([]string{"ram=0"}))(t)
 	a, b := model("a"), with(model("a"), object{"board": "other", "memory.arena_bytes": 9000})
 	for _, c := range []struct {
 		old, now object
@@ -375,9 +357,7 @@ func TestGatesOfOneSide(t *testing.T) {
 func TestAbsurdLimits(t *testing.T) {
 	for s, want := range map[string]string{"top1=2": "top1=2%", "top1=200%": "at most 100.00 %",
 		"sqnr=1000": "at most 200.0 dB", "ram=100000%": "at most 10000%"} {
-		if _, err := diff.ParseLimits([]string{s}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", s, err, want)
-		}
+		testenv.Refused(t, testenv.Err(diff.ParseLimits([]string{s})), want)
 	}
 	for _, s := range []string{"top1=2%", "top1=0.02", "top1=0", "top1=1", "ram=1M", "sqnr=0.5dB",
 		"instructions=10000"} {
@@ -425,8 +405,7 @@ func TestSharedImage(t *testing.T) {
 			"memory": object{"arena_bytes": 1000, "state_bytes": 8, "weights_bytes": 300},
 			"code":   object{"text_bytes": text, "rodata_bytes": 20}}
 	}
-	limits, err := diff.ParseLimits([]string{"flash=500"})
-	testenv.OK(t, err)
+	limits := testenv.Must(diff.ParseLimits([]string{"flash=500"}))(t)
 	d := compare(t, firmware(4000), firmware(4501))
 	testenv.OK(t, d.Check(limits))
 	if over := fmt.Sprint(d.Exceeded()); len(d.Exceeded()) != 1 || !strings.Contains(over, "all models together") {
@@ -456,8 +435,7 @@ func TestLongNames(t *testing.T) {
 
 // TestStateIsNamed: a figure with state in it is not called the arena alone, in tables and in gates.
 func TestStateIsNamed(t *testing.T) {
-	limits, err := diff.ParseLimits([]string{"ram=0"})
-	testenv.OK(t, err)
+	limits := testenv.Must(diff.ParseLimits([]string{"ram=0"}))(t)
 	base := model("a", layer("x", "k", 100, 10, "x"))
 	for _, c := range []struct {
 		old, now int

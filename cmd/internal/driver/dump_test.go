@@ -29,16 +29,14 @@ func TestDumpWarnsOnce(t *testing.T) {
 	weight := g.AddConst("w", tensor.New(tensor.BF16, []int{1, 1, 1, 1}))
 	bias := g.AddConst("b", tensor.New(tensor.F32, []int{1})) // ONNX wants it in bfloat16
 	for range 100 {
-		n, err := g.Add(op.Conv, "", nil, 1, x, weight, bias)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(op.Conv, "", nil, 1, x, weight, bias))(t)
 		x = n.Out[0]
 	}
 	g.AddOutput("y", x)
 	c := Defaults()
 	c.Board = "host"
 	c.DumpIR = filepath.Join(t.TempDir(), "dump")
-	d, err := c.openDump()
-	testenv.OK(t, err)
+	d := testenv.Must(c.openDump())(t)
 	defer d.Discard()
 	for _, stage := range []string{"00-one", "01-two"} {
 		testenv.OK(t, d.graph(stage, g))
@@ -63,11 +61,8 @@ func TestTargetMayChoose(t *testing.T) {
 		{option.Int16x8, option.Int8Weights, false}, {option.Auto, option.Int4Weights, false}} {
 		d := Defaults()
 		d.Precision, d.Weights = c.precision, c.weights
-		f, err := d.layerPrecision(ir.New("g"))
-		testenv.OK(t, err)
-		if free := f == nil; free != c.free {
-			t.Errorf("--precision %s --weights %s: free %v", c.precision, c.weights, free)
-		}
+		f := testenv.Must(d.layerPrecision(ir.New("g")))(t)
+		testenv.Equal(t, f == nil, c.free, "--precision %s --weights %s: free", c.precision, c.weights)
 	}
 }
 
@@ -96,8 +91,7 @@ func TestBoundIsData(t *testing.T) {
 	c := Defaults()
 	c.Model, c.Board = filepath.Join("..", "..", "nncc", "examples", "digits", "digits.onnx"), "stm32h743"
 	c.WeightsFile = true
-	o, err := c.Compile()
-	testenv.OK(t, err)
+	o := testenv.Must(c.Compile())(t)
 	built := &run.Sizes{By: map[run.Origin]run.Section{run.ModelCode: {BSS: 4}, run.Kernels: {Data: 8},
 		run.Libc: {Data: 16, BSS: 32}, run.Harness: {BSS: 64}}}
 	for _, i := range o.Firmware.items(built, 0) {
@@ -167,8 +161,7 @@ func FuzzFlags(f *testing.F) {
 		npz.WriteNpzFile(filepath.Join(dir, "in.npz"), []npz.Entry{{Name: "x", Array: a}})); err != nil {
 		f.Fatal(err)
 	}
-	g, err := ir.Parse(stepped, op.Get)
-	testenv.OK(f, err)
+	g := testenv.Must(ir.Parse(stepped, op.Get))(f)
 	names := ir.Names(g.In)
 	f.Fuzz(func(t *testing.T, s string) {
 		t.Chdir(dir)

@@ -35,18 +35,15 @@ var odd1D string
 // modelFile writes the network of a text as an ONNX file.
 func modelFile(t *testing.T, src string) string {
 	t.Helper()
-	g, err := ir.Parse(src, op.Get)
-	require(t, err)
+	g := testenv.Must(ir.Parse(src, op.Get))(t)
 	return graphFile(t, g)
 }
 
 // graphFile writes a network as an ONNX file.
 func graphFile(t *testing.T, g *ir.Graph) string {
 	t.Helper()
-	m, err := onnx.Export(g, onnx.ExportOptions{Producer: "test"})
-	require(t, err)
-	b, err := onnx.Marshal(m)
-	require(t, err)
+	m := testenv.Must(onnx.Export(g, onnx.ExportOptions{Producer: "test"}))(t)
+	b := testenv.Must(onnx.Marshal(m))(t)
 	path := filepath.Join(t.TempDir(), "model.onnx")
 	require(t, os.WriteFile(path, b, 0o644))
 	return path
@@ -173,8 +170,7 @@ func TestLegalizedModels(t *testing.T) {
 			if err != nil || r.Differs != nil {
 				t.Fatalf("%s: %v, %v", name, err, r.Differs)
 			}
-			m, err := onnx.Parse(r.Model, onnx.Limits{})
-			require(t, err)
+			m := testenv.Must(onnx.Parse(r.Model, onnx.Limits{}))(t)
 			for _, f := range onnx.Check(m) {
 				t.Errorf("%s, %s outputs: %s", name, outputs, f)
 			}
@@ -190,8 +186,7 @@ func TestLegalizedModels(t *testing.T) {
 			if len(r.Left) > 0 {
 				t.Errorf("%s: without a 4-D form: %v", name, r.Left)
 			}
-			g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-			require(t, err)
+			g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 			for _, n := range g.Nodes {
 				for _, v := range n.Out {
 					if v.Const == nil && v.Type.Rank() != 4 {
@@ -253,12 +248,10 @@ func golden(t *testing.T, dir string) (in, out []*tensor.Dense) {
 	if !fileExists(unit) {
 		unit += ".npz"
 	}
-	get, err := npz.ReadNamed(unit, npz.Limits{})
-	require(t, err)
+	get := testenv.Must(npz.ReadNamed(unit, npz.Limits{}))(t)
 	read := func(stem string) (ds []*tensor.Dense) {
 		for {
-			d, err := get(fmt.Sprintf("%s_%d", stem, len(ds)))
-			require(t, err)
+			d := testenv.Must(get(fmt.Sprintf("%s_%d", stem, len(ds))))(t)
 			if d == nil {
 				return ds
 			}

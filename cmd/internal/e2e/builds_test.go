@@ -49,8 +49,7 @@ const debianRust = "/usr/bin/rustc"
 // gives the folder that rustc takes in place of its own. It is kept beside compiled kernels.
 func rustCore(t *testing.T, triple string) string {
 	t.Helper()
-	sources, err := filepath.Glob("/usr/src/rustc-*/library/core/src/lib.rs")
-	require(t, err)
+	sources := testenv.Must(filepath.Glob("/usr/src/rustc-*/library/core/src/lib.rs"))(t)
 	if _, err := os.Stat(debianRust); err != nil || len(sources) == 0 {
 		t.Skip("no sources of Rust's core (Debian's rustc and rust-src)")
 	}
@@ -88,16 +87,14 @@ func rustCore(t *testing.T, triple string) string {
 func rustApp(t *testing.T, b rustTarget, crate, sysroot string) (elf, objects string) {
 	t.Helper()
 	dir, home := t.TempDir(), t.TempDir()
-	main, err := os.ReadFile(filepath.Join("testdata", "rust", "main.rs"))
-	require(t, err)
+	main := testenv.Must(os.ReadFile(filepath.Join("testdata", "rust", "main.rs")))(t)
 	putText(t, filepath.Join(home, "config.toml"), "[source.crates-io]\nreplace-with = \"debian\"\n"+
 		"[source.debian]\ndirectory = \"/usr/share/cargo/registry\"\n")
 	putText(t, filepath.Join(dir, "main.rs"), string(main))
 	putText(t, filepath.Join(dir, "Cargo.toml"), fmt.Sprintf("[package]\nname = \"app\"\nversion = \"0.1.0\"\n"+
 		"edition = \"2021\"\n[[bin]]\nname = \"app\"\npath = \"main.rs\"\n[dependencies]\ndigits = { path = %q }\n"+
 		"[profile.release]\npanic = \"abort\"\n[workspace]\n", crate))
-	script, err := filepath.Abs(filepath.Join("..", "..", "nncc", "examples", "freertos", "qemu.ld"))
-	require(t, err)
+	script := testenv.Must(filepath.Abs(filepath.Join("..", "..", "nncc", "examples", "freertos", "qemu.ld")))(t)
 	flags := "--sysroot " + sysroot + " -C linker=arm-none-eabi-gcc"
 	for _, f := range append(strings.Fields(b.cpu), "-T"+script, "-nostartfiles", "-lc", "-lgcc", "-lm") {
 		flags += " -C link-arg=" + f
@@ -109,8 +106,7 @@ func rustApp(t *testing.T, b rustTarget, crate, sysroot string) (elf, objects st
 		t.Fatalf("%v\n%s", err, text)
 	}
 	out := filepath.Join(dir, "target", b.triple, "release")
-	libs, err := filepath.Glob(filepath.Join(out, "build", "digits-*", "out", "libdigits_c.a"))
-	require(t, err)
+	libs := testenv.Must(filepath.Glob(filepath.Join(out, "build", "digits-*", "out", "libdigits_c.a")))(t)
 	if len(libs) != 1 {
 		t.Fatalf("archives of the crate: %q", libs)
 	}
@@ -161,8 +157,7 @@ func rustSays(t *testing.T, o *driver.Compiled) string {
 		}
 	}
 	ports := o.Lowered.Ports()
-	y, err := ports.Step([]*tensor.Dense{tensor.Of(ports.Inputs()[0].Type.Shape, x)})
-	require(t, err)
+	y := testenv.Must(ports.Step([]*tensor.Dense{tensor.Of(ports.Inputs()[0].Type.Shape, x)}))(t)
 	out := strings.ReplaceAll(fmt.Sprint(tensor.As[int8](y[0])), " ", ", ")
 	return fmt.Sprintf("%s\n%s %s\n", out, o.Info.Prefix, o.Lowered.Program.Steps[0].Name)
 }
@@ -199,8 +194,7 @@ func rtosModels(t *testing.T, board string) (*driver.Firmware, string) {
 		}
 		list = append(list, c)
 	}
-	f, err := driver.Compile(list...)
-	require(t, err)
+	f := testenv.Must(driver.Compile(list...))(t)
 	dir := folder(t, f.Files)
 	return f, dir
 }
@@ -246,8 +240,7 @@ func TestFreeRTOS(t *testing.T) {
 	for board := range rtosBoards {
 		t.Run(board, func(t *testing.T) {
 			f, dir := rtosModels(t, board)
-			verdicts, err := f.Verify(context.Background())
-			require(t, err)
+			verdicts := testenv.Must(f.Verify(context.Background()))(t)
 			said, err := rtosExample(t, board, dir, kernel, "LISTEN_STACK_BYTES="+strconv.Itoa(verdicts[0].AtMost()),
 				"LOOK_STACK_BYTES="+strconv.Itoa(verdicts[1].AtMost()))
 			if err != nil || said["missed"] != "0" || said["wrong"] != "0" || said["control"] != "999" ||
@@ -258,8 +251,7 @@ func TestFreeRTOS(t *testing.T) {
 				light := []float64{math.MaxInt8, rtosBoards[board].light}[i]
 				sameAsInterpreted(t, o, said[o.Info.Prefix+"_output"], light)
 			}
-			latest, err := strconv.Atoi(said["latest"])
-			require(t, err)
+			latest := testenv.Must(strconv.Atoi(said["latest"]))(t)
 			if tick, err := strconv.Atoi(said["tick"]); err != nil || latest*20 > tick {
 				t.Errorf("control is done %d of %d clocks after its tick", latest, tick)
 			}
@@ -300,8 +292,7 @@ func TestFreeRTOSCompiles(t *testing.T) {
 // example's picture.
 func sameAsInterpreted(t *testing.T, o *driver.Compiled, text string, light float64) {
 	t.Helper()
-	got, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
-	require(t, err)
+	got := testenv.Must(hex.DecodeString(strings.ReplaceAll(text, " ", "")))(t)
 	ports := o.Lowered.Ports()
 	in := ports.Inputs()[0].Type
 	x := tensor.New(in.DType, in.Shape)
@@ -315,10 +306,8 @@ func sameAsInterpreted(t *testing.T, o *driver.Compiled, text string, light floa
 		}
 		x.SetFloat(i, v)
 	}
-	y, err := ports.Step([]*tensor.Dense{x})
-	require(t, err)
-	z, err := verify.FromMemory(got, o.Lowered.Graph.Out[0].Type)
-	require(t, err)
+	y := testenv.Must(ports.Step([]*tensor.Dense{x}))(t)
+	z := testenv.Must(verify.FromMemory(got, o.Lowered.Graph.Out[0].Type))(t)
 	for i := range y[0].Len() {
 		if d := math.Abs(z.Float(i) - y[0].Float(i)); d > 0 && (in.DType.IsInt() || d > 1e-6) {
 			t.Errorf("%s: output %d is %g, want %g", o.Info.Prefix, i, z.Float(i), y[0].Float(i))

@@ -83,10 +83,8 @@ func TestStageWeights(t *testing.T) {
 						x.Passes = []string{"fetch=off"}
 					}
 				}
-				f, err := driver.Compile(list...)
-				require(t, err)
-				vs, err := f.Profile(context.Background())
-				require(t, err)
+				f := testenv.Must(driver.Compile(list...))(t)
+				vs := testenv.Must(f.Profile(context.Background()))(t)
 				return f, vs
 			}
 			f, after := profile(true)
@@ -121,10 +119,8 @@ func TestStageWeights(t *testing.T) {
 			if staged == 0 || (fetched > 0) != c.fetch {
 				t.Errorf("%d bytes staged, %d fetched", staged, fetched)
 			}
-			if at := f.Models[0].Placement.At("staged"); at != map[string]string{"cortex-m55": "dtcm",
-				"cortex-m4": "ssram23"}[c.core] {
-				t.Errorf("staged in %s", at)
-			}
+			testenv.Equal(t, f.Models[0].Placement.At("staged"), map[string]string{"cortex-m55": "dtcm",
+				"cortex-m4": "ssram23"}[c.core], "staged in")
 		})
 	}
 }
@@ -145,9 +141,7 @@ func TestNothingToStage(t *testing.T) {
 			t.Errorf("%s: no word of %q in %q", board, why, notes)
 		}
 		for i, x := range o.Files {
-			if string(plain.Files[i].Data) != string(x.Data) {
-				t.Errorf("%s: %s differs", board, x.Path)
-			}
+			testenv.Equal(t, string(plain.Files[i].Data), string(x.Data), "%s: %s differs", board, x.Path)
 		}
 	}
 }
@@ -329,8 +323,7 @@ func TestSlices(t *testing.T) {
 	}
 	dir := folder(t, o.Files)
 	for _, name := range []string{"slices.c", "slices.h"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "nncc", "examples", "slices", name))
-		require(t, err)
+		text := testenv.Must(os.ReadFile(filepath.Join("..", "..", "nncc", "examples", "slices", name)))(t)
 		putText(t, filepath.Join(dir, name), string(text))
 	}
 	putText(t, filepath.Join(dir, "slices_port.c"), slicesPort)
@@ -340,11 +333,9 @@ func TestSlices(t *testing.T) {
 	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m, Opt: "speed"})
 	ports := o.Lowered.Ports()
 	x := ir.Rand(7, ports.Inputs()[0].Type.DType, ports.Inputs()[0].Type.Shape)
-	want, err := ports.Step([]*tensor.Dense{x})
-	require(t, err)
-	res, err := run.Run(context.Background(), o.Board, im,
-		[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{x}, ports.Inputs())}})
-	require(t, err)
+	want := testenv.Must(ports.Step([]*tensor.Dense{x}))(t)
+	res := testenv.Must(run.Run(context.Background(), o.Board, im,
+		[]run.Case{{Inputs: verify.Memory([]*tensor.Dense{x}, ports.Inputs())}}))(t)
 	if r := res.Cases[0]; r.Status != 0 || !bytes.Equal(r.Outputs[0], want[0].Bytes()) {
 		t.Errorf("status %d, or another result than that of a run", r.Status)
 	}
@@ -423,8 +414,7 @@ func fetchedInParts(t *testing.T, same bool) {
 		t.Errorf("last: %d calls", len(p.Steps[last].Calls))
 	}
 	uncut(t, model, slow)
-	again, err := program.Parse(p.String())
-	require(t, err)
+	again := testenv.Must(program.Parse(p.String()))(t)
 	if again.String() != p.String() {
 		t.Error("the text of the program is that of another one")
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -316,14 +317,12 @@ func TestExporters(t *testing.T) {
 	for i := range forms {
 		f := &forms[i]
 		t.Run(f.name, func(t *testing.T) {
-			b, err := onnx.Marshal(network(f))
-			require(t, err)
+			b := testenv.Must(onnx.Marshal(network(f)))(t)
 			m, g := imported(t, b)
 			c := driver.Defaults()
 			c.Board, c.Name, c.Cases = "host", "net", 4
 			spec := mustLoad(t, c.Board)
-			o, err := c.CompileGraph(m, g, spec)
-			require(t, err)
+			o := testenv.Must(c.CompileGraph(m, g, spec))(t)
 			said := strings.Join(c.Diags.Texts(diag.Warning), "\n")
 			inFloat := strings.Contains(said, "computed in float") || o.Lowered.Precision == option.Float32.String()
 			if inFloat != (f.float != "") || !strings.Contains(said, f.float) {
@@ -374,8 +373,7 @@ func TestQuant(t *testing.T) {
 			} else {
 				y = b.quant("x", s, zero, 3, bits, signed, narrow, mode)
 			}
-			m, err := onnx.Marshal(b.model([]int64{3, 4, 5}, y, []int64{3, 4, 5}))
-			require(t, err)
+			m := testenv.Must(onnx.Marshal(b.model([]int64{3, 4, 5}, y, []int64{3, 4, 5})))(t)
 			_, g := imported(t, m)
 			in := x
 			if constant {

@@ -199,11 +199,9 @@ func TestWorkOfNothing(t *testing.T) {
 // from any folder.
 func TestSameBytes(t *testing.T) {
 	digits := filepath.Join("..", "..", "nncc", "examples", "digits")
-	abs, err := filepath.Abs(digits)
-	require(t, err)
+	abs := testenv.Must(filepath.Abs(digits))(t)
 	other := t.TempDir()
-	b, err := os.ReadFile(filepath.Join(digits, "digits.onnx"))
-	require(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(digits, "digits.onnx")))(t)
 	require(t, os.WriteFile(filepath.Join(other, "digits.onnx"), b, 0o666))
 	gen := func(dir string, procs int) map[string][]byte {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
@@ -368,8 +366,5 @@ func grow(t *testing.T) {
 // message says how to go on.
 func TestTooManyNodes(t *testing.T) {
 	cfg := config(writeText(t, t.TempDir(), 17, big[0].build(20_001)), "cortex-m55")
-	if _, err := cfg.Compile(); err == nil || !strings.Contains(err.Error(), "too many nodes") ||
-		!strings.Contains(err.Error(), "--limit nodes=N") {
-		t.Errorf("error %v, want one that names the limit and the flag", err)
-	}
+	testenv.Refused(t, testenv.Err(cfg.Compile()), "too many nodes", "--limit nodes=N")
 }

@@ -45,8 +45,7 @@ func faithful(t *testing.T, o *driver.Compiled) *report.Verdict {
 // precisions.
 func TestSharedFidelity(t *testing.T) {
 	dir := shared(t)
-	models, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
-	require(t, err)
+	models := testenv.Must(filepath.Glob(filepath.Join(dir, "models", "*.onnx")))(t)
 	type kind struct {
 		board     string
 		precision option.Precision
@@ -86,10 +85,8 @@ func TestSharedFidelity(t *testing.T) {
 // carriesQuantisation reports a model that is quantised itself.
 func carriesQuantisation(t *testing.T, model string) bool {
 	t.Helper()
-	m, err := onnx.Load(model, onnx.Limits{})
-	require(t, err)
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	require(t, err)
+	m := testenv.Must(onnx.Load(model, onnx.Limits{}))(t)
+	g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 	return lower.Quantised(g)
 }
 
@@ -299,9 +296,7 @@ func reviewSteps(t *testing.T, name string, lines []string, o *driver.Compiled) 
 		t.Errorf("%s: %d steps, want %d", name, heads, len(steps))
 	}
 	for i, c := range calls[:min(len(steps), len(calls))] {
-		if c != strconv.Itoa(i) {
-			t.Errorf("%s: call %d is of step %s", name, i, c)
-		}
+		testenv.Equal(t, c, strconv.Itoa(i), "%s: call %d is of step", name, i)
 	}
 	for _, s := range steps {
 		for _, b := range s.Out {
@@ -453,8 +448,7 @@ func TestMISRA(t *testing.T) {
 	if _, err := exec.LookPath("cppcheck"); err != nil {
 		testenv.Lacks(t, "cppcheck", "cppcheck: not found")
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "runtime_c", "MISRA.md"))
-	require(t, err)
+	text := testenv.Must(os.ReadFile(filepath.Join("..", "..", "..", "runtime_c", "MISRA.md")))(t)
 	listed := map[string]bool{} // found
 	for _, m := range regexp.MustCompile(`(?m)^\| (\d+\.\d+) \| [a-z, ]*emitted \|`).FindAllStringSubmatch(string(text),
 		-1) {

@@ -52,8 +52,7 @@ func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.No
 		if v.Const != nil {
 			return out.AddConst(v.Name, v.Const.Cast(d))
 		}
-		n, err := out.Add(op.Cast, v.Name+"."+d.String(), ir.Attrs{"to": ir.Int(d.ONNXCode())}, 1, v)
-		require(t, err)
+		n := testenv.Must(out.Add(op.Cast, v.Name+"."+d.String(), ir.Attrs{"to": ir.Int(d.ONNXCode())}, 1, v))(t)
 		return n.Out[0]
 	}
 	for _, v := range g.In {
@@ -84,8 +83,7 @@ func retypedGraph(t *testing.T, g *ir.Graph, to tensor.DType, part func(n *ir.No
 		if n.Op == op.Cast && ir.AttrsOf[op.CastAttrs](n).To == tensor.F32.ONNXCode() {
 			attrs["to"] = ir.Int(want.ONNXCode())
 		}
-		m, err := out.Add(n.Op, n.Name, attrs, len(n.Out), in...)
-		require(t, err)
+		m := testenv.Must(out.Add(n.Op, n.Name, attrs, len(n.Out), in...))(t)
 		m.Origin = n.Origin
 		for i, v := range n.Out {
 			env[v] = m.Out[i]
@@ -175,10 +173,8 @@ func sameProgram(t *testing.T, what string, want, got *driver.Compiled) {
 				v.Type.DType)
 		}
 	}
-	model, err := interp.Run(got.Float, in, nil)
-	require(t, err)
-	program, err := interp.Run(got.Lowered.Reference, in, nil)
-	require(t, err)
+	model := testenv.Must(interp.Run(got.Float, in, nil))(t)
+	program := testenv.Must(interp.Run(got.Lowered.Reference, in, nil))(t)
 	for i := range model {
 		if model[i].DType != program[i].DType {
 			t.Errorf("%s: output %d is %s, in the model %s", what, i, program[i].DType, model[i].DType)
@@ -387,15 +383,13 @@ func TestRandomQOperators(t *testing.T) {
 	from, n := testenv.Range(t, 40)
 	converted := 0
 	for s := from; s < from+n; s++ {
-		p, err := onnx.Export(irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))), onnx.ExportOptions{})
-		require(t, err)
+		p := testenv.Must(onnx.Export(irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))), onnx.ExportOptions{}))(t)
 		k := toQOperators(p)
 		if k == 0 {
 			continue
 		}
 		converted += k
-		b, err := onnx.Marshal(p)
-		require(t, err)
+		b := testenv.Must(onnx.Marshal(p))(t)
 		m, g := imported(t, b)
 		checkModel(t, uint64(s), m, g, "host")
 	}
@@ -408,10 +402,8 @@ func TestRandomQOperators(t *testing.T) {
 // imported is the model of a file with its graph.
 func imported(t testing.TB, b []byte) (*onnx.Model, *ir.Graph) {
 	t.Helper()
-	m, err := onnx.Parse(b, onnx.Limits{})
-	require(t, err)
-	g, err := onnx.OpenModel(m, onnx.ImportOptions{})
-	require(t, err)
+	m := testenv.Must(onnx.Parse(b, onnx.Limits{}))(t)
+	g := testenv.Must(onnx.OpenModel(m, onnx.ImportOptions{}))(t)
 	return m, g
 }
 

@@ -35,8 +35,7 @@ import (
 func otherVersion(t testing.TB, cmsis bool) *runtimec.Library {
 	t.Helper()
 	other := fstest.MapFS{}
-	tree, err := runtimec.Tree()
-	require(t, err)
+	tree := testenv.Must(runtimec.Tree())(t)
 	structs := regexp.MustCompile(`(?m)^\} (nncc_\w+_params|nncc_(?:helium|dsp)_\w+);$`)
 	for p, b := range tree {
 		if strings.HasPrefix(p, "include/") && !strings.Contains(p, "cmsis_nn") && !strings.Contains(p, "mla") {
@@ -47,8 +46,7 @@ func otherVersion(t testing.TB, cmsis bool) *runtimec.Library {
 		}
 		other[p] = &fstest.MapFile{Data: b}
 	}
-	lib, err := runtimec.NewLibrary(other)
-	require(t, err)
+	lib := testenv.Must(runtimec.NewLibrary(other))(t)
 	return lib
 }
 
@@ -97,10 +95,8 @@ func compilePart(t *testing.T, board, name, net string, lib *runtimec.Library) *
 	c := config(name+".onnx", board)
 	c.Name, c.Project, c.Cases, c.Emit.Library = name, "make,cmake,arduino", 1, lib
 	p := &linkable{Compiled: compileNet(t, irtest.Parse(t, net), c), dir: t.TempDir(), libs: map[string]string{}}
-	cases, err := c.CasesOf(p.Compiled)
-	require(t, err)
-	out, err := interp.Run(p.Lowered.Graph, cases[0].Inputs, nil)
-	require(t, err)
+	cases := testenv.Must(c.CasesOf(p.Compiled))(t)
+	out := testenv.Must(interp.Run(p.Lowered.Graph, cases[0].Inputs, nil))(t)
 	p.in = verify.Memory(cases[0].Inputs, p.Lowered.Ports().Inputs())
 	for i, k := range p.Lowered.Ports().Outputs() {
 		p.want = append(p.want, verify.Memory([]*tensor.Dense{out[i]}, []*ir.Value{p.Lowered.Graph.Out[k]})[0])
@@ -199,13 +195,11 @@ var ways = map[string]func(t *testing.T, dir string, parts []*linkable) []string
 			include = append(include, "-I"+filepath.Join(folders[p], "src"))
 		}
 		for _, p := range parts {
-			sources, err := filepath.Glob(filepath.Join(folders[p], "src", "*.c"))
-			require(t, err)
+			sources := testenv.Must(filepath.Glob(filepath.Join(folders[p], "src", "*.c")))(t)
 			out := t.TempDir()
 			runTool(t, out, p.Board.Toolchain.Prefix+p.Board.Toolchain.CC, slices.Concat(p.Board.RunCPU(),
 				[]string{"-Os", "-ffunction-sections", "-fdata-sections", "-c"}, include, sources)...)
-			made, err := filepath.Glob(filepath.Join(out, "*.o"))
-			require(t, err)
+			made := testenv.Must(filepath.Glob(filepath.Join(out, "*.o")))(t)
 			objects = append(objects, made...)
 		}
 		return objects
@@ -275,19 +269,16 @@ var kernelSection = regexp.MustCompile(
 // each file that includes them has its own.
 func kernels(t *testing.T, im *run.Image) map[string]int {
 	t.Helper()
-	file, err := elf.Open(im.ELF)
-	require(t, err)
+	file := testenv.Must(elf.Open(im.ELF))(t)
 	defer file.Close()
-	symbols, err := file.Symbols()
-	require(t, err)
+	symbols := testenv.Must(file.Symbols())(t)
 	ofFile := map[string]bool{}
 	for _, s := range symbols {
 		if elf.ST_BIND(s.Info) == elf.STB_LOCAL && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
 			ofFile[s.Name] = true
 		}
 	}
-	b, err := os.ReadFile(im.ELF + ".map")
-	require(t, err)
+	b := testenv.Must(os.ReadFile(im.ELF + ".map"))(t)
 	_, linked, _ := strings.Cut(string(b), "Linker script and memory map")
 	n := map[string]int{}
 	for _, m := range kernelSection.FindAllStringSubmatch(linked, -1) {
@@ -312,8 +303,7 @@ func TestLinkedTogether(t *testing.T) {
 	shared := 0
 	for _, way := range order {
 		t.Run("one version/"+way, func(t *testing.T) {
-			im, err := together(t, way, []*linkable{small, large})
-			require(t, err)
+			im := testenv.Must(together(t, way, []*linkable{small, large}))(t)
 			if way == "lto" {
 				return // functions lose their sections
 			}
@@ -331,8 +321,7 @@ func TestLinkedTogether(t *testing.T) {
 	old := compilePart(t, board, "old", smallNet, otherVersion(t, false))
 	for _, way := range []string{"files", "archives", "whole"} {
 		t.Run("two versions/"+way, func(t *testing.T) {
-			im, err := together(t, way, []*linkable{old, large})
-			require(t, err)
+			im := testenv.Must(together(t, way, []*linkable{old, large}))(t)
 			versions := map[string]int{}
 			for k := range kernels(t, im) {
 				versions[runtimec.Plain(k)]++
@@ -366,9 +355,7 @@ func TestLinkedCMSIS(t *testing.T) {
 	_, err := together(t, "archives", parts)
 	require(t, err)
 	_, err = together(t, "files", parts)
-	if err == nil || !strings.Contains(err.Error(), "of another version of nncc") {
-		t.Errorf("with one include path for both: %v", err)
-	}
+	testenv.Refused(t, err, "of another version of nncc")
 }
 
 // TestSymbolsCarryVersions: every function of the runtime that a program has
@@ -376,11 +363,9 @@ func TestLinkedCMSIS(t *testing.T) {
 func TestSymbolsCarryVersions(t *testing.T) {
 	p := compilePart(t, "cortex-m4", "small", smallNet, nil)
 	im := build(t, p.Compiled, false)
-	e, err := elf.Open(im.ELF)
-	require(t, err)
+	e := testenv.Must(elf.Open(im.ELF))(t)
 	defer e.Close()
-	syms, err := e.Symbols()
-	require(t, err)
+	syms := testenv.Must(e.Symbols())(t)
 	kernel := map[string]bool{}
 	for _, f := range runtimec.Functions() {
 		kernel[f] = true
@@ -397,8 +382,7 @@ func TestSymbolsCarryVersions(t *testing.T) {
 	if seen == 0 {
 		t.Error("no kernels")
 	}
-	bound, err := im.Stack(p.Harness.RunFunc)
-	require(t, err)
+	bound := testenv.Must(im.Stack(p.Harness.RunFunc))(t)
 	for _, f := range bound.Functions {
 		if runtimec.Plain(f.Name) != f.Name {
 			t.Errorf("the report shows %s", f.Name)

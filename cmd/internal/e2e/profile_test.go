@@ -46,9 +46,7 @@ func TestProfile(t *testing.T) {
 		if v.CyclesError <= 0 || v.CyclesErrorBasis == "" || !strings.Contains(text, "cycles, give or take ") {
 			t.Errorf("%s: the error of the estimate is not stated: %s", board, text)
 		}
-		if (v.Milliseconds > 0) != (board == "stm32l4r5zi") {
-			t.Errorf("%s: %g ms", board, v.Milliseconds)
-		}
+		testenv.Equal(t, v.Milliseconds > 0, board == "stm32l4r5zi", "%s: %g ms", board, v.Milliseconds)
 		sum := 0
 		for _, l := range v.Layers {
 			if l.LayerCycles == nil {
@@ -316,9 +314,8 @@ func TestCycleLog(t *testing.T) {
 	m.Header, m.RunFunc = "logging.h", "logging_run"
 	im := mustBuild(t, o.Board, dir, run.BuildOptions{Model: &m})
 	in := o.Lowered.Ports().Inputs()
-	res, err := run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: verify.Memory([]*tensor.Dense{
-		tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}})
-	require(t, err)
+	res := testenv.Must(run.Run(context.Background(), o.Board, im, []run.Case{{Inputs: verify.Memory([]*tensor.Dense{
+		tensor.New(in[0].Type.DType, in[0].Type.Shape)}, in)}}))(t)
 	log := filepath.Join(t.TempDir(), "console.log")
 	putText(t, log, "boot\r\n"+res.Console+"done\n")
 
@@ -346,19 +343,13 @@ func TestCycleLog(t *testing.T) {
 		{"no cycles", "\"cycles\":", "\"ticks\":", "step 0 has no cycles"},
 	} {
 		putText(t, log, strings.Replace(res.Console, c.old, c.new, 1))
-		if _, err := o.Profile(context.Background()); err == nil || !strings.Contains(err.Error(), c.want) ||
-			!strings.Contains(err.Error(), "console.log") {
-			t.Errorf("%s: %v, want %s", c.name, err, c.want)
-		}
+		testenv.Refused(t, testenv.Err(o.Profile(context.Background())), c.want, "console.log")
 	}
-	still, err := report.ParseCycleLog([]byte(res.Console))
-	require(t, err)
+	still := testenv.Must(report.ParseCycleLog([]byte(res.Console)))(t)
 	for i := range still.Steps {
 		still.Steps[i].Cycles = new(uint64)
 	}
-	if err := still.Fits(&o.Subject); err == nil || !strings.Contains(err.Error(), "stands still") {
-		t.Errorf("a counter that stands still: %v", err)
-	}
+	testenv.Refused(t, still.Fits(&o.Subject), "stands still")
 }
 
 // TestDWTPort: the port compiles without warnings where there is a cycle counter,
@@ -392,8 +383,7 @@ type engineModel struct{ engine, model string }
 
 func published(t *testing.T) map[engineModel]silicon {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", "silicon.csv"))
-	require(t, err)
+	f := testenv.Must(os.Open(filepath.Join("testdata", "silicon.csv")))(t)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	require(t, err)

@@ -63,8 +63,7 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 	if len(items) == 0 {
 		return
 	}
-	dir, err := os.MkdirTemp("", "nncc-batch-")
-	require(t, err)
+	dir := testenv.Must(os.MkdirTemp("", "nncc-batch-"))(t)
 	defer os.RemoveAll(dir)
 	all := map[string]codegen.File{}
 	for _, it := range items {
@@ -131,8 +130,7 @@ func runBatch(t *testing.T, spec *boards.Spec, items []batchItem, opt run.BuildO
 func compareInterpreter(t *testing.T, it batchItem, k int, board string, out []*tensor.Dense) (edge bool) {
 	t.Helper()
 	ref := it.o.Lowered.Reference
-	want, err := interp.Run(ref, it.in[k], nil)
-	require(t, err)
+	want := testenv.Must(interp.Run(ref, it.in[k], nil))(t)
 	for i := range out {
 		n, diff := verify.Differ(out[i], want[i], 0, nil)
 		switch {

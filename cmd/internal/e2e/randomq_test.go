@@ -30,10 +30,8 @@ const stepsAllowed = 2
 // graph exports to.
 func throughFile(t testing.TB, net *ir.Graph) (*onnx.Model, *ir.Graph) {
 	t.Helper()
-	m, err := onnx.Export(net, onnx.ExportOptions{Producer: "nncc", Custom: true})
-	require(t, err)
-	b, err := onnx.Marshal(m)
-	require(t, err)
+	m := testenv.Must(onnx.Export(net, onnx.ExportOptions{Producer: "nncc", Custom: true}))(t)
+	b := testenv.Must(onnx.Marshal(m))(t)
 	return imported(t, b)
 }
 
@@ -48,8 +46,7 @@ type stretchError struct {
 // compiled is a model compiled for the board that c names.
 func compiled(t *testing.T, c *driver.Config, m *onnx.Model, g *ir.Graph) *driver.Compiled {
 	t.Helper()
-	o, err := c.CompileGraph(m, g, mustLoad(t, c.Board))
-	require(t, err)
+	o := testenv.Must(c.CompileGraph(m, g, mustLoad(t, c.Board)))(t)
 	return o
 }
 
@@ -71,8 +68,7 @@ func checkModel(t *testing.T, seed uint64, m *onnx.Model, g *ir.Graph, board str
 				t.Fatal(err)
 			}
 		}
-		got, err := interp.Run(prog, pin, nil)
-		require(t, err)
+		got := testenv.Must(interp.Run(prog, pin, nil))(t)
 		for _, b := range compareStretches(t, model, in, prog, got) {
 			t.Errorf("seed %d, input %d: %.3g steps off: %s", seed, k, b.steps, b.at)
 		}
@@ -153,8 +149,7 @@ func compareStretches(t testing.TB, model *ir.Graph, in []*tensor.Dense, prog *i
 				}
 			}
 		}
-		res, err := ir.EvalNode(n, ins)
-		require(t, err)
+		res := testenv.Must(ir.EvalNode(n, ins))(t)
 		for i, v := range n.Out {
 			env[v] = res[i]
 			check(v)
@@ -200,8 +195,7 @@ func amplified(t testing.TB, v *ir.Value, env map[*ir.Value]*tensor.Dense, ends 
 				for _, a := range w.Def.In {
 					args = append(args, copied(a))
 				}
-				n, err := g.Add(w.Def.Op, w.Def.Name, w.Def.Attrs.Clone(), len(w.Def.Out), args...)
-				require(t, err)
+				n := testenv.Must(g.Add(w.Def.Op, w.Def.Name, w.Def.Attrs.Clone(), len(w.Def.Out), args...))(t)
 				for i, o := range w.Def.Out {
 					n.Out[i].Type, at[o] = o.Type, n.Out[i]
 				}
@@ -209,8 +203,7 @@ func amplified(t testing.TB, v *ir.Value, env map[*ir.Value]*tensor.Dense, ends 
 			return at[w]
 		}
 		end := copied(v)
-		s, err := fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{end: env[v]}, nil)
-		require(t, err)
+		s := testenv.Must(fidelity.Spread(g, in, map[*ir.Value]*tensor.Dense{end: env[v]}, nil))(t)
 		return s[end]
 	})
 }
@@ -293,13 +286,11 @@ func TestRandomQuantisedOnAccelerator(t *testing.T) {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			m, g := throughFile(t, irtest.ExposeQuantised(irtest.GenQDQ(uint64(s))))
 			checkModel(t, uint64(s), m, g, "mla-host")
-			p, err := onnx.Export(irtest.GenQDQ(uint64(s)), onnx.ExportOptions{})
-			require(t, err)
+			p := testenv.Must(onnx.Export(irtest.GenQDQ(uint64(s)), onnx.ExportOptions{}))(t)
 			if s%2 == 1 {
 				toQOperators(p)
 			}
-			b, err := onnx.Marshal(p)
-			require(t, err)
+			b := testenv.Must(onnx.Marshal(p))(t)
 			m, g = imported(t, b)
 			verified(t, m, g, "mla-host")
 		})
@@ -313,8 +304,7 @@ func verified(t *testing.T, m *onnx.Model, g *ir.Graph, board string) {
 	c.Board, c.Name, c.Cases = board, "net", 2
 	o := compiled(t, &c, m, g)
 	cases := mustCases(t, &c, o)
-	rows, err := verify.Model(o.Lowered, o.Float, cases)
-	require(t, err)
+	rows := testenv.Must(verify.Model(o.Lowered, o.Float, cases))(t)
 	for _, r := range rows {
 		for _, d := range r.Differs {
 			t.Errorf("output %s: %s", r.Output, d.Text())

@@ -115,8 +115,7 @@ func newProduct(t *testing.T, f *driver.Firmware, rounds int) *product {
 		in, out := make([][]byte, len(o.Info.Inputs)), make([][]byte, len(o.Info.Outputs))
 		for k := range rounds {
 			args := verify.Seeded(ports, k, 7)
-			got, err := interp.Run(o.Lowered.Graph, args, nil)
-			require(t, err)
+			got := testenv.Must(interp.Run(o.Lowered.Graph, args, nil))(t)
 			for i, b := range verify.Memory(args, ports) {
 				in[i] = append(in[i], b...)
 			}
@@ -182,8 +181,7 @@ func (a *product) build(t *testing.T, f *driver.Firmware, flags string) (elf str
 		objects = append(objects, o)
 	}
 	cc(append(objects, "-nostartfiles", "-T", "app.ld", "-Wl,--gc-sections,-Map=app.map", "-lm", "-o", "app.elf")...)
-	b, err := os.ReadFile(filepath.Join(dir, "app.map"))
-	require(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(dir, "app.map")))(t)
 	return filepath.Join(dir, "app.elf"), b
 }
 
@@ -210,8 +208,7 @@ func TestSeveralApplication(t *testing.T) {
 	testenv.Tool(t, "qemu", "qemu-system-arm")
 	for board, flags := range map[string]string{"cortex-m4": "", "cortex-m55": "-flto"} {
 		t.Run(board, func(t *testing.T) {
-			f, err := driver.Compile(severalConfigs(t, board)...)
-			require(t, err)
+			f := testenv.Must(driver.Compile(severalConfigs(t, board)...))(t)
 			a := newProduct(t, f, 3)
 			elf, mapFile := a.build(t, f, flags)
 			a.run(t, elf)
@@ -225,8 +222,7 @@ var kernelSymbol = regexp.MustCompile(`(?m)^[0-9a-f]+ +[0-9a-f]+ +([TtWw]) +((?:
 // linkedOnce: no kernel is in the program twice, and the second flash has the weights.
 func linkedOnce(t *testing.T, elf string, mapFile []byte) {
 	t.Helper()
-	out, err := exec.Command("arm-none-eabi-nm", "-S", elf).Output()
-	require(t, err)
+	out := testenv.Must(exec.Command("arm-none-eabi-nm", "-S", elf).Output())(t)
 	seen := map[string]int{}
 	for _, m := range kernelSymbol.FindAllSubmatch(out, -1) {
 		seen[string(m[2])]++
@@ -258,8 +254,7 @@ func TestSeveralShared(t *testing.T) {
 		for _, name := range []string{"kws_int8", "ic_int8", "vww_int8"} {
 			list = append(list, config(filepath.Join(dir, "models", name+".onnx"), board))
 		}
-		f, err := driver.Compile(list...)
-		require(t, err)
+		f := testenv.Must(driver.Compile(list...))(t)
 		a := newProduct(t, f, 2)
 		elf, mapFile := a.build(t, f, "-flto")
 		a.run(t, elf)
@@ -278,8 +273,7 @@ var threadsMain = template.Must(template.New("threads.c").Parse(threadsMainText)
 // that they share.
 func TestSeveralThreads(t *testing.T) {
 	testenv.Tool(t, "cc", "gcc")
-	f, err := driver.Compile(severalConfigs(t, "host")...)
-	require(t, err)
+	f := testenv.Must(driver.Compile(severalConfigs(t, "host")...))(t)
 	a := newProduct(t, f, 3)
 	dir := folder(t, f.Files)
 	var b bytes.Buffer
@@ -329,9 +323,7 @@ func TestMemoriesApart(t *testing.T) {
 	o := mustCompile(t, c)
 	for what, region := range map[string]string{"code": "itcm", "stack": "dtcm", "arena": "sram",
 		"weights": "ddr_weights"} {
-		if got := o.Placement.At(what); got != region {
-			t.Errorf("%s is placed in %s, want %s", what, got, region)
-		}
+		testenv.Equal(t, o.Placement.At(what), region, "%s is placed in", what)
 	}
 	v := mustVerify(t, o)
 	if v.Differs() {
@@ -382,16 +374,14 @@ func TestSections(t *testing.T) {
 			}
 			x = exec.Command(nm, "out.elf")
 			x.Dir = dir
-			out, err := x.Output()
-			require(t, err)
+			out := testenv.Must(x.Output())(t)
 			found := 0
 			for _, line := range strings.Split(string(out), "\n") {
 				f := strings.Fields(line)
 				if len(f) != 3 || !strings.Contains(f[2], "weights") {
 					continue
 				}
-				at, err := strconv.ParseUint(f[0], 16, 64)
-				require(t, err)
+				at := testenv.Must(strconv.ParseUint(f[0], 16, 64))(t)
 				if found++; at < k.low || at >= k.low+1<<20 {
 					t.Errorf("%s is at %#x, want the memory at %#x", f[2], at, k.low)
 				}
@@ -413,8 +403,7 @@ func TestSectionsOfSeveral(t *testing.T) {
 		{Name: "flash", Origin: 0x08000000, Size: 1 << 20, Holds: []string{"vectors", "code", "rodata"}},
 		{Name: "qspi", Origin: 0x90000000, Size: 1 << 20, Holds: []string{"weights"}},
 		{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: []string{"stack", "data", "arena"}}})
-	together, err := driver.Compile(severalConfigs(t, board)...)
-	require(t, err)
+	together := testenv.Must(driver.Compile(severalConfigs(t, board)...))(t)
 	dir := folder(t, together.Files)
 	fragments, err := filepath.Glob(filepath.Join(dir, "*_sections.ld"))
 	if err != nil || len(fragments) != 1 || filepath.Base(fragments[0]) != "models_sections.ld" {
@@ -434,13 +423,11 @@ func TestSectionsOfSeveral(t *testing.T) {
 				"  .text : { *(.text .text.* .glue_7 .glue_7t .vfp11_veneer .v4_bx) } > FLASH\n"
 			args := strings.Fields("-mcpu=cortex-m4 -mthumb -nostdlib -T my.ld -Wl,-e,0,--orphan-handling=error")
 			for _, d := range dirs {
-				found, err := filepath.Glob(filepath.Join(d, "*_sections.ld"))
-				require(t, err)
+				found := testenv.Must(filepath.Glob(filepath.Join(d, "*_sections.ld")))(t)
 				for _, f := range found {
 					script += "  INCLUDE \"" + filepath.Base(f) + "\"\n"
 				}
-				sources, err := filepath.Glob(filepath.Join(d, "*_weights.c"))
-				require(t, err)
+				sources := testenv.Must(filepath.Glob(filepath.Join(d, "*_weights.c")))(t)
 				args = append(append(args, "-L"+d, "-I"+d, "-I"+filepath.Join(d, "nncc")), sources...)
 			}
 			script += "  .rodata : { *(.rodata .rodata.*) } > FLASH\n  .bss : { *(.bss .data) } > RAM\n" +
@@ -453,8 +440,7 @@ func TestSectionsOfSeveral(t *testing.T) {
 			}
 			x = exec.Command(nm, "out.elf")
 			x.Dir = at
-			out, err := x.Output()
-			require(t, err)
+			out := testenv.Must(x.Output())(t)
 			for _, model := range []string{"keyword_weights", "anomaly_weights", "person_weights"} {
 				if !strings.Contains(string(out), " R "+model) {
 					t.Errorf("no constants of %s in\n%s", model, out)
@@ -482,14 +468,11 @@ func testSectionsInPack(t *testing.T) {
 			pack = f.Data
 		}
 	}
-	z, err := zip.NewReader(bytes.NewReader(pack), int64(len(pack)))
-	require(t, err)
+	z := testenv.Must(zip.NewReader(bytes.NewReader(pack), int64(len(pack))))(t)
 	for _, f := range z.File {
 		if b, err := fs.ReadFile(z, f.Name); err != nil || !bytes.Equal(b, files[f.Name]) {
 			t.Errorf("%s of the pack is not the folder's (%v)", f.Name, err)
 		}
 	}
-	if len(z.File) != len(files)-1 {
-		t.Errorf("%d files in the pack, %d in the folder", len(z.File), len(files))
-	}
+	testenv.Equal(t, len(z.File), len(files)-1, "%d files in the pack, %d in the folder", len(z.File), len(files))
 }

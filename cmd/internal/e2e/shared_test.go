@@ -70,8 +70,7 @@ func require(t testing.TB, err error) {
 // mustCompile compiles a model.
 func mustCompile(t testing.TB, c *driver.Config) *driver.Compiled {
 	t.Helper()
-	o, err := c.Compile()
-	require(t, err)
+	o := testenv.Must(c.Compile())(t)
 	return o
 }
 
@@ -80,32 +79,28 @@ func mustVerify(t testing.TB, o interface {
 	Verify(ctx context.Context) (*report.Verdict, error)
 }) *report.Verdict {
 	t.Helper()
-	v, err := o.Verify(context.Background())
-	require(t, err)
+	v := testenv.Must(o.Verify(context.Background()))(t)
 	return v
 }
 
 // mustProfile is what profile says of a program.
 func mustProfile(t testing.TB, o *driver.Compiled) *report.Verdict {
 	t.Helper()
-	v, err := o.Profile(context.Background())
-	require(t, err)
+	v := testenv.Must(o.Profile(context.Background()))(t)
 	return v
 }
 
 // mustLoad is a board by its name or file.
 func mustLoad(t testing.TB, name string) *boards.Spec {
 	t.Helper()
-	spec, err := boards.Load(name)
-	require(t, err)
+	spec := testenv.Must(boards.Load(name))(t)
 	return spec
 }
 
 // mustCases are the inferences that verify runs.
 func mustCases(t testing.TB, c *driver.Config, o *driver.Compiled) []verify.Case {
 	t.Helper()
-	cases, err := c.CasesOf(o)
-	require(t, err)
+	cases := testenv.Must(c.CasesOf(o))(t)
 	return cases
 }
 
@@ -120,8 +115,7 @@ func folder(t testing.TB, list []codegen.File) string {
 // mustBuild builds the program of an emitted folder.
 func mustBuild(t testing.TB, spec *boards.Spec, dir string, opt run.BuildOptions) *run.Image {
 	t.Helper()
-	im, err := run.Build(context.Background(), spec, dir, opt)
-	require(t, err)
+	im := testenv.Must(run.Build(context.Background(), spec, dir, opt))(t)
 	t.Cleanup(func() { im.Close() })
 	return im
 }
@@ -177,14 +171,11 @@ func TestEqualsTFLM(t *testing.T) {
 	}
 	for _, path := range golden {
 		base := filepath.Base(filepath.Dir(path))
-		styles, err := filepath.Glob(filepath.Join(dir, "models", base+"*.onnx"))
-		require(t, err)
-		es, err := npz.ReadNpzFile(path, npz.Limits{})
-		require(t, err)
+		styles := testenv.Must(filepath.Glob(filepath.Join(dir, "models", base+"*.onnx")))(t)
+		es := testenv.Must(npz.ReadNpzFile(path, npz.Limits{}))(t)
 		var in, out *tensor.Dense
 		for _, e := range es {
-			d, err := npz.ToTensor(e.Array)
-			require(t, err)
+			d := testenv.Must(npz.ToTensor(e.Array))(t)
 			if e.Name == "input" {
 				in = d
 			} else if e.Name == "output" {
@@ -205,16 +196,14 @@ func TestEqualsTFLM(t *testing.T) {
 					}
 					d = border(d.Reshaped(x.Type.Shape), x.Type.DType)
 					w := border(row(out, k).Reshaped(y.Type.Shape), y.Type.DType)
-					got, err := interp.Run(o.Lowered.Graph, []*tensor.Dense{d}, nil)
-					require(t, err)
+					got := testenv.Must(interp.Run(o.Lowered.Graph, []*tensor.Dense{d}, nil))(t)
 					if !tensor.Equal(got[0], w) {
 						t.Errorf("sample %d: the interpreter differs", k)
 					}
 					cases = append(cases, run.Case{Inputs: [][]byte{d.Bytes()}})
 					want = append(want, w.Bytes())
 				}
-				res, err := run.Run(context.Background(), o.Board, build(t, o, true), cases)
-				require(t, err)
+				res := testenv.Must(run.Run(context.Background(), o.Board, build(t, o, true), cases))(t)
 				for k, r := range res.Cases {
 					if r.Status != 0 || string(r.Outputs[0]) != string(want[k]) {
 						t.Errorf("sample %d: the emitted C differs (status %d)", k, r.Status)
@@ -254,8 +243,7 @@ func TestSharedModelsOnHost(t *testing.T) {
 		t.Skip("a minute of compiling")
 	}
 	dir := shared(t)
-	models, err := filepath.Glob(filepath.Join(dir, "models", "*.onnx"))
-	require(t, err)
+	models := testenv.Must(filepath.Glob(filepath.Join(dir, "models", "*.onnx")))(t)
 	for _, m := range models {
 		name := strings.TrimSuffix(filepath.Base(m), ".onnx")
 		if st, err := os.Stat(m); err != nil || st.Size() > 2<<20 {
@@ -300,8 +288,7 @@ func BenchmarkCompile(b *testing.B) {
 				if p := filepath.Join(dir, "calib", name+".npz"); fileExists(p) {
 					c.Calib = []string{p}
 				}
-				o, err := c.Compile()
-				require(b, err)
+				o := testenv.Must(c.Compile())(b)
 				b.ReportMetric(float64(o.Lowered.Program.ArenaBytes), "arena-bytes")
 			}
 		})
@@ -398,9 +385,8 @@ func measure(t testing.TB, got map[string]figures, key string, c *driver.Config,
 		f.Flash = im.Sizes.Flash()
 		c.Cases = 1
 		cases := mustCases(t, c, o)
-		res, err := run.Run(context.Background(), o.Board, im,
-			[]run.Case{{Inputs: verify.Memory(cases[0].Inputs, o.Lowered.Graph.In)}})
-		require(t, err)
+		res := testenv.Must(run.Run(context.Background(), o.Board, im,
+			[]run.Case{{Inputs: verify.Memory(cases[0].Inputs, o.Lowered.Graph.In)}}))(t)
 		f.Instructions = res.Cases[0].Instructions
 	}
 	got[key] = f

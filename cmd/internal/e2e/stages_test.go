@@ -56,8 +56,7 @@ func TestDumpsAreTheStages(t *testing.T) {
 			}
 			c.DumpIR = filepath.Join(t.TempDir(), "dump")
 			o := mustCompile(t, c)
-			opt, err := c.LowerOptions(o.Board, o.Float)
-			require(t, err)
+			opt := testenv.Must(c.LowerOptions(o.Board, o.Float))(t)
 			var want []string
 			for _, s := range lower.Stages(o.Float, opt) {
 				want = append(want, s.Name)
@@ -76,8 +75,7 @@ func TestDumpsAreTheStages(t *testing.T) {
 // dumped are the stages in a folder of --dump-ir, in order.
 func dumped(t *testing.T, dir string) []string {
 	t.Helper()
-	es, err := os.ReadDir(dir)
-	require(t, err)
+	es := testenv.Must(os.ReadDir(dir))(t)
 	var names []string
 	for _, e := range es {
 		if name, ok := strings.CutSuffix(e.Name(), ".ir"); ok && !strings.HasSuffix(name, ".outputs") {
@@ -93,14 +91,12 @@ func dumped(t *testing.T, dir string) []string {
 func TestBisect(t *testing.T) {
 	for _, board := range []string{"cortex-m55", "mla-m55"} {
 		c := digitsConfig(board)
-		b, err := c.Bisect()
-		require(t, err)
+		b := testenv.Must(c.Bisect())(t)
 		if b.Guilty != "" || b.Cases != driver.BisectCases {
 			t.Errorf("%s: %s", board, b.Text())
 		}
 	}
-	row, err := lower.Find("decompose")
-	require(t, err)
+	row := testenv.Must(lower.Find("decompose"))(t)
 	right := row.Run
 	defer func() { row.Run = right }()
 	row.Run = func(s *lower.State) error {
@@ -464,8 +460,7 @@ func TestStagePage(t *testing.T) {
 	c := digitsConfig("cortex-m55")
 	c.DumpIR = filepath.Join(t.TempDir(), "dump")
 	o := mustCompile(t, c)
-	b, err := os.ReadFile(filepath.Join(c.DumpIR, "index.html"))
-	require(t, err)
+	b := testenv.Must(os.ReadFile(filepath.Join(c.DumpIR, "index.html")))(t)
 	page := string(b)
 	if n := strings.Count(page, "<section"); n != len(dumped(t, c.DumpIR)) {
 		t.Errorf("%d columns, %d stages", n, len(dumped(t, c.DumpIR)))
@@ -476,9 +471,8 @@ func TestStagePage(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if at := regexp.MustCompile(`https?:|src=|@import|url\(`).FindString(page); at != "" {
-		t.Errorf("the page needs something else: %s", at)
-	}
+	testenv.Equal(t, regexp.MustCompile(`https?:|src=|@import|url\(`).FindString(page), "",
+		"the page needs something else")
 	balanced(t, regexp.MustCompile(`(?s)<script>.*</script>|<!DOCTYPE html>|<input[^>]*>`).ReplaceAllString(page, ""))
 }
 

@@ -172,24 +172,21 @@ func checkSequences(t *testing.T, o *driver.Compiled) {
 				in = append(in, ir.Rand(uint64(100*step+10*k+i), v.Type.DType, v.Type.Shape))
 			}
 			c.Inputs = append(c.Inputs, verify.Memory(in, ports.Inputs())...)
-			out, err := runners[k].Step(in)
-			require(t, err)
+			out := testenv.Must(runners[k].Step(in))(t)
 			for _, i := range ports.Outputs() {
 				expect = append(expect, out[i])
 			}
 		}
 		cases, want = append(cases, c), append(want, expect)
 	}
-	res, err := run.Run(context.Background(), o.Board, im, cases)
-	require(t, err)
+	res := testenv.Must(run.Run(context.Background(), o.Board, im, cases))(t)
 	for i, r := range res.Cases {
 		if r.Status != 0 || len(r.Outputs) != len(want[i]) {
 			t.Fatalf("step %d: status %d, %d outputs", i, r.Status, len(r.Outputs))
 		}
 		for k, b := range r.Outputs {
 			v := o.Lowered.Graph.Out[ports.Outputs()[k%len(ports.Outputs())]]
-			got, err := verify.FromMemory(b, v.Type)
-			require(t, err)
+			got := testenv.Must(verify.FromMemory(b, v.Type))(t)
 			// C adds floats in the interpreter's order, but may round a product and a sum at once.
 			if d := irtest.Diff(got, want[i][k]); d > 0 && !v.Type.DType.IsFloat() || d > 1e-5 {
 				t.Errorf("step %d: output %d differs by %g from that of a sequence that runs alone", i, k, d)
@@ -299,10 +296,8 @@ func sameResults(t *testing.T, name string, a, b *driver.Compiled) {
 	t.Helper()
 	for seed := range uint64(3) {
 		in := irtest.Inputs(a.Lowered.Graph, seed)
-		x, err := interp.Run(a.Lowered.Graph, in, nil)
-		require(t, err)
-		y, err := interp.Run(b.Lowered.Graph, in, nil)
-		require(t, err)
+		x := testenv.Must(interp.Run(a.Lowered.Graph, in, nil))(t)
+		y := testenv.Must(interp.Run(b.Lowered.Graph, in, nil))(t)
 		for i := range x {
 			if !tensor.Equal(x[i], y[i]) {
 				t.Errorf("%s: output %d differs without fusion", name, i)
@@ -420,8 +415,7 @@ func randomConfig(flags uint64) (c, plain *driver.Config, text string) {
 // the rest is not compared.
 func compileNet(t *testing.T, net *ir.Graph, c *driver.Config) *driver.Compiled {
 	t.Helper()
-	o, err := tryNet(t, net, c)
-	require(t, err)
+	o := testenv.Must(tryNet(t, net, c))(t)
 	return o
 }
 
@@ -458,10 +452,8 @@ func checkRandom(t *testing.T, seed, flags uint64, withC bool) {
 	ref := compileNet(t, irtest.Gen(seed, tensor.F32), plain)
 	cases := mustCases(t, c, o)
 	for k, x := range cases {
-		got, err := interp.Run(o.Lowered.Graph, x.Inputs, nil)
-		require(t, err)
-		want, err := interp.Run(ref.Lowered.Graph, x.Inputs, nil)
-		require(t, err)
+		got := testenv.Must(interp.Run(o.Lowered.Graph, x.Inputs, nil))(t)
+		want := testenv.Must(interp.Run(ref.Lowered.Graph, x.Inputs, nil))(t)
 		for i := range want {
 			if n, diff := verify.Differ(got[i], want[i], 0, nil); n > 0 {
 				t.Errorf("case %d, output %d: %d of %d elements differ from the plain program, by up to %v", k, i, n,
@@ -538,10 +530,8 @@ func (d *drawnNetwork) conv(name string, x *ir.Value, to, k int) *ir.Value {
 // profiled is the first model of a firmware, and what its run says, bit for bit.
 func profiled(t *testing.T, c *driver.Config) (*driver.Compiled, *report.Verdict) {
 	t.Helper()
-	f, err := driver.Compile(c)
-	require(t, err)
-	vs, err := f.Profile(context.Background())
-	require(t, err)
+	f := testenv.Must(driver.Compile(c))(t)
+	vs := testenv.Must(f.Profile(context.Background()))(t)
 	if vs[0].Differs() {
 		t.Errorf("%+v", vs[0].Outputs)
 	}
@@ -626,10 +616,8 @@ func TestClamps(t *testing.T) {
 				o := compileNet(t, net.Clone(), &c)
 				cases := mustCases(t, &c, o)
 				if precision == option.Float32 {
-					want, err := interp.Run(net, cases[0].Inputs, nil)
-					require(t, err)
-					got, err := interp.Run(o.Lowered.Graph, cases[0].Inputs, nil)
-					require(t, err)
+					want := testenv.Must(interp.Run(net, cases[0].Inputs, nil))(t)
+					got := testenv.Must(interp.Run(o.Lowered.Graph, cases[0].Inputs, nil))(t)
 					if d := irtest.Diff(got[0], want[0]); !(d <= 1e-5) {
 						t.Errorf("the program differs from its model by %v of the largest\n%s", d, net)
 					}

@@ -66,8 +66,7 @@ func TestOfVerdict(t *testing.T) {
 		v := whole()
 		change(v)
 		s := junit.OfVerdict("m", v)
-		cases, err := junittest.Parse(junit.XML([]junit.Suite{s}))
-		testenv.OK(t, err)
+		cases := testenv.Must(junittest.Parse(junit.XML([]junit.Suite{s})))(t)
 		if len(cases) != 7 {
 			t.Errorf("%d cases, want 7: the run, 2 outputs, 1 stored, 1 of the model, 2 layers", len(cases))
 		}

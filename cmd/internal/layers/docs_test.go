@@ -237,11 +237,8 @@ func TestDecision(t *testing.T) {
 		`slices.Contains(names, l.Kernel)`:   false,
 		`strings.Join(lines, err.Error())`:   false,
 	} {
-		e, err := parser.ParseExpr(src)
-		testenv.OK(t, err)
-		if got := decision(e.(*ast.CallExpr)); got != want {
-			t.Errorf("%s: %v, want %v", src, got, want)
-		}
+		e := testenv.Must(parser.ParseExpr(src))(t)
+		testenv.Equal(t, decision(e.(*ast.CallExpr)), want, src)
 	}
 }
 

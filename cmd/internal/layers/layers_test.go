@@ -88,8 +88,7 @@ var libraries = map[string][]string{
 func TestNoWebClient(t *testing.T) {
 	c := exec.Command(cmp.Or(os.Getenv("GO"), "go"), "list", "-deps", "./cmd/nncc")
 	c.Dir = sharedata.Root()
-	out, err := c.Output()
-	testenv.OK(t, err)
+	out := testenv.Must(c.Output())(t)
 	list := strings.Fields(string(out))
 	for _, p := range []string{"net/http", "crypto/tls", "gonum.org/v1/gonum/mat"} {
 		if slices.Contains(list, p) {

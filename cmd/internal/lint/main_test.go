@@ -46,8 +46,7 @@ func TestBaseline(t *testing.T) {
 
 // TestNames: what README.md files call by name is there.
 func TestNames(t *testing.T) {
-	gone, err := goneNames(sharedata.Root())
-	testenv.OK(t, err)
+	gone := testenv.Must(goneNames(sharedata.Root()))(t)
 	for _, s := range gone {
 		t.Error(s)
 	}
@@ -78,8 +77,7 @@ func TestGoneNames(t *testing.T) {
 // no row of unmarked is without use.
 func TestTerms(t *testing.T) {
 	root := sharedata.Root()
-	bad, err := terms(root)
-	testenv.OK(t, err)
+	bad := testenv.Must(terms(root))(t)
 	for file := range bad {
 		t.Errorf("%s: wants the line %s%s (go run ./cmd/internal/lint -terms)", file, spdx.Tag, expression(file))
 	}
@@ -106,9 +104,7 @@ func TestWriteTerms(t *testing.T) {
 		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o777))
 		testenv.OK(t, os.WriteFile(p, []byte(c.text), 0o666))
 		told := checkTerms(dir, false, &strings.Builder{})
-		if (told != nil) != (c.text != c.want) {
-			t.Errorf("%s: told %v", name, told)
-		}
+		testenv.Equal(t, told != nil, c.text != c.want, "%s: told %v", name, told)
 		for range 2 {
 			testenv.OK(t, checkTerms(dir, true, &strings.Builder{}))
 		}

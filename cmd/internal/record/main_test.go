@@ -21,10 +21,8 @@ func TestRecord(t *testing.T) {
 	record := func(name string) string {
 		var out bytes.Buffer
 		digits := filepath.Join(sharedata.Root(), shipped)
-		if err := write([]string{digits}, []string{"cortex-m4", "nowhere"}, []string{"auto", "float32"}, 1, false,
-			&out); err != nil {
-			t.Fatal(err)
-		}
+		testenv.OK(t, write([]string{digits}, []string{"cortex-m4", "nowhere"}, []string{"auto", "float32"}, 1, false,
+			&out))
 		p := filepath.Join(dir, name)
 		testenv.OK(t, os.WriteFile(p, out.Bytes(), 0o666))
 		return p
@@ -34,8 +32,7 @@ func TestRecord(t *testing.T) {
 	if same, err := compare([]string{a, b}, &told); err != nil || !same {
 		t.Fatalf("differs from itself (%v):\n%s", err, &told)
 	}
-	text, err := os.ReadFile(b)
-	testenv.OK(t, err)
+	text := testenv.Must(os.ReadFile(b))(t)
 	for what, n := range map[string]int{`outputs=[0-9a-f]{16} `: 6, `arena=[1-9]`: 6, `nowhere \w+ refused="`: 6} {
 		if got := len(regexp.MustCompile(what).FindAll(text, -1)); got != n {
 			t.Errorf("%d lines with %s, want %d:\n%s", got, what, n, text)

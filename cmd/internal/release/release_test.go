@@ -25,9 +25,7 @@ var testCommit = commit{hash: "0123456789abcdef", date: time.Unix(1_700_000_000,
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
 }
 
 // TestArchives: both kinds hold the files with their modes and the time of the
@@ -43,14 +41,12 @@ func TestArchives(t *testing.T) {
 		}
 		var got []string
 		if name == "zip" {
-			r, err := zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()))
-			must(t, err)
+			r := testenv.Must(zip.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len())))(t)
 			for _, f := range r.File {
 				got = append(got, fmt.Sprint(f.Name, f.Mode().Perm(), f.UncompressedSize64, f.Modified.Unix()))
 			}
 		} else {
-			z, err := gzip.NewReader(&one)
-			must(t, err)
+			z := testenv.Must(gzip.NewReader(&one))(t)
 			if z.Name != "" || !z.ModTime.IsZero() {
 				t.Errorf("gzip has name %q and time %v", z.Name, z.ModTime)
 			}
@@ -103,9 +99,7 @@ func TestLicenses(t *testing.T) {
 		"Permission is hereby granted, free of charge. Licensed under the Apache License, Version 2.0": "Apache-2.0 " +
 			"AND MIT",
 	} {
-		if got := spdx(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		testenv.Equal(t, spdx(text), want, "%q", text)
 	}
 }
 
@@ -127,12 +121,10 @@ func TestRelease(t *testing.T) {
 	var dirs [2]string
 	for i := range files {
 		dirs[i] = filepath.Join(t.TempDir(), "release")
-		list, err := release(dirs[i], []string{target})
-		must(t, err)
+		list := testenv.Must(release(dirs[i], []string{target}))(t)
 		files[i] = map[string][]byte{}
 		for _, p := range list {
-			b, err := os.ReadFile(p)
-			must(t, err)
+			b := testenv.Must(os.ReadFile(p))(t)
 			files[i][filepath.Base(p)] = b
 		}
 	}
@@ -207,9 +199,7 @@ func TestOut(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine")
 	must(t, os.WriteFile(mine, nil, 0o666))
-	if _, err := release(dir, nil); err == nil || !strings.Contains(err.Error(), "mine") {
-		t.Errorf("%v", err)
-	}
+	testenv.Refused(t, testenv.Err(release(dir, nil)), "mine")
 	if _, err := os.Stat(mine); err != nil {
 		t.Error(err)
 	}
@@ -235,8 +225,7 @@ func TestReplaced(t *testing.T) {
 	if b, err := exec.Command("go", "build", "-o", "main", ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, b)
 	}
-	list, err := readModules("main")
-	must(t, err)
+	list := testenv.Must(readModules("main"))(t)
 	if len(list) != 2 || list[1].path != "example.org/part" || list[1].version != "v1.2.3" || list[1].spdx != "MIT" {
 		t.Errorf("%d modules, the last %s %s of license %s", len(list), list[len(list)-1].path,
 			list[len(list)-1].version, list[len(list)-1].spdx)

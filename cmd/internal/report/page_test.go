@@ -173,9 +173,8 @@ func TestSharedWeights(t *testing.T) {
 	}{{512 * 10, false}, {512*10 - 1, true}} {
 		r := drawn(5, "shared")
 		r.Memory.WeightsBytes = c.weights
-		if said := strings.Contains(string(r.HTML()), "shared ones at each layer"); said != c.said {
-			t.Errorf("layers of 5120 bytes in a model of %d: said %t", c.weights, said)
-		}
+		testenv.Equal(t, strings.Contains(string(r.HTML()), "shared ones at each layer"), c.said,
+			"layers of 5120 bytes in a model of %d: said", c.weights)
 	}
 }
 

@@ -5,6 +5,8 @@ package report
 import (
 	"strings"
 	"testing"
+
+	"github.com/nncc/nncc/ir/irtest/testenv"
 )
 
 // TestUncounted: what a board's machine does not count is not said to be 0.
@@ -60,8 +62,6 @@ func TestTimes(t *testing.T) {
 		want string
 	}{{0.000182, "0.000182 ms"}, {0.0182, "0.0182 ms"}, {3.674, "3.67 ms"}, {999.4, "999 ms"}, {1114.1, "1.11 s"},
 		{71303.3, "71.3 s"}, {1234567, "1235 s"}} {
-		if got := milliseconds(c.ms); got != c.want {
-			t.Errorf("%g ms are written %q, want %q", c.ms, got, c.want)
-		}
+		testenv.Equal(t, milliseconds(c.ms), c.want, "%g ms are written", c.ms)
 	}
 }

@@ -232,8 +232,7 @@ func compareOperator(t *testing.T, program string, l *tflitetest.Layer) {
 	if err != nil {
 		t.Skipf("refused by TensorFlow Lite Micro: %v %s", err, bytes.TrimSpace(msg.Bytes()))
 	}
-	have, err := program1(path, in)
-	testenv.OK(t, err)
+	have := testenv.Must(program1(path, in))(t)
 	if why := differ(have, want); why != "" {
 		t.Error(why)
 	}

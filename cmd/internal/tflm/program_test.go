@@ -60,8 +60,7 @@ func TestPrograms(t *testing.T) {
 		}
 	}
 	for _, target := range testenv.Boards(targets...) {
-		spec, err := boards.Load(target)
-		testenv.OK(t, err)
+		spec := testenv.Must(boards.Load(target))(t)
 		stride := every
 		if target == "host" {
 			stride = 1
@@ -70,13 +69,11 @@ func TestPrograms(t *testing.T) {
 		for i := 0; i < len(all); i += stride {
 			some = append(some, all[i])
 		}
-		if err := conform.RunLayers(context.Background(), some, spec, func(i int, err error) {
+		testenv.OK(t, conform.RunLayers(context.Background(), some, spec, func(i int, err error) {
 			if err != nil {
 				t.Errorf("%s: %v\n%s", target, err, drawn[i*stride])
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		t.Logf("%s: %d layers", target, len(some))
 	}
 }
@@ -120,8 +117,7 @@ func sources(t *testing.T, model, board string) map[string]string {
 	t.Helper()
 	c := driver.Defaults()
 	c.Model, c.Board, c.Name, c.IOLayout = model, board, "net", option.NativeLayout
-	o, err := c.Compile()
-	testenv.OK(t, err)
+	o := testenv.Must(c.Compile())(t)
 	out, places, names := map[string]string{}, map[string]string{}, map[string]string{}
 	slices.SortFunc(o.Files, func(a, b codegen.File) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range o.Files {

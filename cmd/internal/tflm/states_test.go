@@ -187,8 +187,7 @@ func joined(t *testing.T, have [][]*tensor.Dense) *tensor.Dense {
 	for _, run := range have {
 		all = append(all, run[0].Bytes()...)
 	}
-	d, err := tensor.FromBytes(y.DType, append([]int{len(have)}, y.Shape...), all)
-	testenv.OK(t, err)
+	d := testenv.Must(tensor.FromBytes(y.DType, append([]int{len(have)}, y.Shape...), all))(t)
 	return d
 }
 
@@ -201,8 +200,7 @@ func record(t *testing.T, cmd *exec.Cmd, file string, stream, digest []byte) {
 		t.Skipf("refused by TensorFlow Lite Micro: %v", err)
 	}
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	testenv.OK(t, err)
+	z := testenv.Must(gzip.NewWriterLevel(&b, gzip.BestCompression))(t)
 	z.Write(slices.Concat(digest, out))
 	z.Close()
 	testenv.OK(t, os.WriteFile(file, b.Bytes(), 0o666))
@@ -217,10 +215,8 @@ func recorded(t *testing.T, file string) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	testenv.OK(t, err)
-	all, err := io.ReadAll(z)
-	testenv.OK(t, err)
+	z := testenv.Must(gzip.NewReader(f))(t)
+	all := testenv.Must(io.ReadAll(z))(t)
 	return all
 }
 

@@ -372,8 +372,7 @@ func TestDetectionPrograms(t *testing.T) {
 	}
 	from, count := testenv.Range(t, 8)
 	for _, target := range testenv.Boards(targets...) {
-		spec, err := boards.Load(target)
-		testenv.OK(t, err)
+		spec := testenv.Must(boards.Load(target))(t)
 		var all []*tflitetest.Layer
 		for seed := from; seed < from+count; seed++ {
 			l := detection(uint64(seed))
@@ -385,12 +384,10 @@ func TestDetectionPrograms(t *testing.T) {
 			}
 			all = append(all, &tflitetest.Layer{Op: l.op, Type: l.typ, Graph: l.Graph, Given: l.inputs()})
 		}
-		if err := conform.RunLayers(context.Background(), all, spec, func(i int, err error) {
+		testenv.OK(t, conform.RunLayers(context.Background(), all, spec, func(i int, err error) {
 			if err != nil {
 				t.Errorf("%s: seed %d: %v", target, from+i, err)
 			}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }

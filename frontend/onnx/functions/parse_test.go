@@ -19,7 +19,7 @@ import (
 
 // Everything that the syntax has, against the messages it stands for.
 func TestParse(t *testing.T) {
-	got, err := Parse(`
+	got := testenv.Must(Parse(`
 # a comment
 < domain: "a.b", opset_import: ["" : 17, "c" : 2], overload: "o", doc_string: "say \"hi\"" >
 F <p, q: float = 1.5, r: ints = [1, -2]> (x, float[N,3] w, "odd name") => (y, z)
@@ -34,8 +34,7 @@ F <p, q: float = 1.5, r: ints = [1, -2]> (x, float[N,3] w, "odd name") => (y, z)
   z = Cast <to = 1> (m)
 }
 G () => (u) { u = RandomNormal <shape = [1]> () }
-`)
-	testenv.OK(t, err)
+`))(t)
 	want := []string{`
 domain: "a.b" name: "F" overload: "o" doc_string: "say \"hi\""
 opset_import { domain: "" version: 17 } opset_import { domain: "c" version: 2 }
@@ -116,9 +115,7 @@ func TestParseErrors(t *testing.T) {
 			"nested more than"},
 	} {
 		_, err := Parse(c.text)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.80q: error %v, want %q", c.text, err, c.want)
-		}
+		testenv.Refused(t, err, c.want)
 		if err != nil && !strings.HasPrefix(err.Error(), "line ") {
 			t.Errorf("%.80q: error %v has no place", c.text, err)
 		}
@@ -128,8 +125,7 @@ func TestParseErrors(t *testing.T) {
 // FuzzParse: no text makes the parser panic or run away.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"darknet", "sigmastar"} {
-		b, err := texts.ReadFile("lib/" + name + ".txt")
-		testenv.OK(f, err)
+		b := testenv.Must(texts.ReadFile("lib/" + name + ".txt"))(f)
 		f.Add(string(b))
 	}
 	f.Add(

@@ -31,12 +31,9 @@ func TestLimitsSet(t *testing.T) {
 		"nodes=": "from 1", "nodes=K": "from 1", "nodes=1KK": "from 1", "nodes=1.5": "from 1",
 		"work=9223372036854775807": "from 1", "work=99999999999G": "from 1",
 	} {
-		if err := l.Set(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", s, err, want)
-		}
+		testenv.Refused(t, l.Set(s), want)
 	}
-	readme, err := os.ReadFile("README.md")
-	testenv.OK(t, err)
+	readme := testenv.Must(os.ReadFile("README.md"))(t)
 	for _, x := range limits {
 		if row := "| `" + x.name + "` | " + x.doc + " |"; !strings.Contains(string(readme), row) {
 			t.Errorf("README.md lacks %s", row)

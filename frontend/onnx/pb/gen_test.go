@@ -42,10 +42,8 @@ func TestGeneratedIsCurrent(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("protoc: %v\n%s", err, out)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, "onnx.pb.go"))
-	testenv.OK(t, err)
-	want, err := os.ReadFile("onnx.pb.go")
-	testenv.OK(t, err)
+	got := testenv.Must(os.ReadFile(filepath.Join(dir, "onnx.pb.go")))(t)
+	want := testenv.Must(os.ReadFile("onnx.pb.go"))(t)
 	if !bytes.Equal(stripProtoc(got), stripProtoc(want)) {
 		t.Fatal("onnx.pb.go is not what onnx.proto gives; run go generate in this folder")
 	}
@@ -69,8 +67,7 @@ func TestWireFacts(t *testing.T) {
 			Domain: proto.String("d")}, "\x0a\x01x\x12\x01y\x22\x01R\x3a\x01d"},
 	}
 	for _, c := range cases {
-		b, err := proto.MarshalOptions{Deterministic: true}.Marshal(c.m)
-		testenv.OK(t, err)
+		b := testenv.Must(proto.MarshalOptions{Deterministic: true}.Marshal(c.m))(t)
 		if string(b) != c.want {
 			t.Errorf("%s: wrote %q, want %q", c.name, b, c.want)
 		}

@@ -22,10 +22,8 @@ func TestGeneratedIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatalf("flatc: %v\n%s", err, out)
 	}
-	have, err := os.ReadFile("fb.go")
-	testenv.OK(t, err)
-	want, err := os.ReadFile(filepath.Join(dir, "schema_generated.go"))
-	testenv.OK(t, err)
+	have := testenv.Must(os.ReadFile("fb.go"))(t)
+	want := testenv.Must(os.ReadFile(filepath.Join(dir, "schema_generated.go")))(t)
 	if string(have) != string(want) && string(have) != formatted(t, want) {
 		t.Error("fb.go is not what flatc makes of schema.fbs: run go generate ./frontend/tflite/fb")
 	}
@@ -34,7 +32,6 @@ func TestGeneratedIsCurrent(t *testing.T) {
 // formatted is source as gofmt writes it.
 func formatted(t *testing.T, b []byte) string {
 	t.Helper()
-	f, err := format.Source(b)
-	testenv.OK(t, err)
+	f := testenv.Must(format.Source(b))(t)
 	return string(f)
 }

@@ -34,9 +34,7 @@ func TestWalk(t *testing.T) {
 		testenv.OK(t, errors.Join(err, os.WriteFile(filepath.Join(root, f), nil, 0o666)))
 	}
 	want := []string{".ci/run", "README.md", "cmd/a.go", "cmd/testdata/b.md"}
-	if got := walked(t, root); !slices.Equal(got, want) {
-		t.Errorf("walks %q, want %q", got, want)
-	}
+	testenv.Same(t, walked(t, root), want, "walks")
 }
 
 // TestEverythingIsWalked: where there is a history, every file in it is a source.

@@ -149,14 +149,6 @@ func Lacks(t testing.TB, label, why string) {
 	t.Skip(why)
 }
 
-// OK ends a test at an error.
-func OK(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Tool is the path of a program. The test ends as Lacks says where there is none.
 func Tool(t testing.TB, label, program string) string {
 	t.Helper()

@@ -3,6 +3,7 @@
 package testenv_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,13 +37,8 @@ func TestKnobs(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.OK(t, err)
+	readme := testenv.Must(os.ReadFile("README.md"))(t)
 	for _, k := range testenv.Knobs {
 		if row := fmt.Sprintf("| `%s` | %s | %s |\n", k.Name, k.Values, k.Doc); !strings.Contains(string(readme), row) {
 			t.Errorf("README.md lacks the row\n%s", row)
@@ -65,4 +61,35 @@ func TestHidden(t *testing.T) {
 	if want := "CC is  in C.UTF-8 lib is  or /m4.a\n"; err != nil || !strings.HasPrefix(string(out), want) {
 		t.Errorf("%v, %s, want %s", err, out, want)
 	}
+}
+
+// seen is a test that keeps what it is told.
+type seen struct {
+	testing.TB
+	text strings.Builder
+}
+
+func (s *seen) Helper()                   {}
+func (s *seen) Errorf(f string, a ...any) { fmt.Fprintf(&s.text, f+"\n", a...) }
+func (s *seen) Fatal(a ...any)            { fmt.Fprintln(&s.text, a...) }
+
+// TestChecks: what holds says nothing, what does not hold says what was found, what is wanted and what it is about.
+func TestChecks(t *testing.T) {
+	var s seen
+	broken := errors.New("broken: x")
+	check := func(a, b int, list []string, err error) {
+		testenv.Equal(&s, a, b)
+		testenv.Equal(&s, a, b, "sum")
+		testenv.Same(&s, list, nil, "case %d", a)
+		testenv.Refused(&s, broken, "broken", "x"[:b-1])
+		testenv.Equal(&s, testenv.Must(a, err)(&s), a)
+	}
+	if check(1, 1, []string{}, nil); s.text.String() != "" {
+		t.Errorf("of what holds: %s", &s.text)
+	}
+	check(1, 2, []string{"y"}, broken)
+	testenv.Refused(&s, nil, "w")
+	testenv.Refused(&s, testenv.Err(1, broken), "w")
+	testenv.Equal(t, s.text.String(), "1, want 2\nsum: 1, want 2\ncase 1: [y], want []\nbroken: x\n"+
+		"error <nil>, want \"w\" in it\nerror broken: x, want \"w\" in it\n")
 }

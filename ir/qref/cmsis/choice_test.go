@@ -139,8 +139,7 @@ func TestChoiceOfLibrary(t *testing.T) {
 // runChoice builds the program with the library and runs it.
 func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, in []byte) []byte {
 	t.Helper()
-	spec, err := boards.Load(board)
-	testenv.OK(t, err)
+	spec := testenv.Must(boards.Load(board))(t)
 	if board != "host" {
 		testenv.Tool(t, "arm-gcc", spec.Toolchain.Prefix+spec.Toolchain.CC)
 		testenv.Tool(t, "qemu", "qemu-system-arm")
@@ -174,11 +173,9 @@ func runChoice(t *testing.T, board string, build cmsis.Build, inc, lib string, i
 		testenv.OK(t, os.MkdirAll(filepath.Dir(p), 0o755))
 		testenv.OK(t, os.WriteFile(p, f.Data, 0o644))
 	}
-	im, err := run.Build(context.Background(), &s, dir, run.BuildOptions{CMSISInclude: inc, CMSISLib: lib})
-	testenv.OK(t, err)
+	im := testenv.Must(run.Build(context.Background(), &s, dir, run.BuildOptions{CMSISInclude: inc, CMSISLib: lib}))(t)
 	defer im.Close()
-	res, err := run.Run(context.Background(), &s, im, []run.Case{{Inputs: [][]byte{in}}})
-	testenv.OK(t, err)
+	res := testenv.Must(run.Run(context.Background(), &s, im, []run.Case{{Inputs: [][]byte{in}}}))(t)
 	return res.Cases[0].Outputs[0]
 }
 

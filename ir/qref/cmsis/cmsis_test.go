@@ -90,13 +90,9 @@ func TestDefectsMeasured(t *testing.T) {
 			Filter: cmsis.Dims{N: 4, H: 1, W: c.k, C: 4},
 			Out:    cmsis.Dims{N: 1, H: 1, W: (c.w+2*c.pad-c.k)/c.s + 1, C: 4}, Stride: cmsis.Tile{H: 1, W: c.s},
 			Pad: cmsis.Tile{W: c.pad}, Dilation: one}
-		if got := bad("arm_convolve_wrapper_s8", q); got != c.want {
-			t.Errorf("%+v: %q", c, got)
-		}
+		testenv.Equal(t, bad("arm_convolve_wrapper_s8", q), c.want, "%+v", c)
 		q.Build = cmsis.DSP
-		if got := bad("arm_convolve_wrapper_s8", q); got != "" {
-			t.Errorf("%+v without Helium: %q", c, got)
-		}
+		testenv.Equal(t, bad("arm_convolve_wrapper_s8", q), "", "%+v without Helium", c)
 	}
 	tc := cmsis.Query{Build: cmsis.DSP, HasBias: true, In: cmsis.Dims{N: 1, H: 4, W: 4, C: 4},
 		Filter: cmsis.Dims{N: 4, H: 1, W: 1, C: 4}, Out: cmsis.Dims{N: 1, H: 7, W: 7, C: 4},
@@ -105,9 +101,7 @@ func TestDefectsMeasured(t *testing.T) {
 		t.Error("a kernel smaller than its stride overruns the output, but passes")
 	}
 	tc.Filter.H, tc.Filter.W, tc.Pad, tc.Out.H, tc.Out.W = 3, 3, one, 8, 8
-	if s := bad("arm_transpose_conv_wrapper_s8", tc); s != "" {
-		t.Errorf("an ordinary transposed convolution is refused: %s", s)
-	}
+	testenv.Equal(t, bad("arm_transpose_conv_wrapper_s8", tc), "", "an ordinary transposed convolution is refused")
 	if p := cmsis.Past("arm_transpose_conv_wrapper_s8", &tc); len(p) != 1 || !strings.HasPrefix(p[0].Until,
 		"4a8f5b5d") {
 		t.Errorf("padding 1 with stride 2 before 2026-07-14: %v", p)
@@ -188,8 +182,7 @@ func TestSources(t *testing.T) {
 
 func lines(t *testing.T, path string) []string {
 	t.Helper()
-	f, err := os.Open(path)
-	testenv.OK(t, err)
+	f := testenv.Must(os.Open(path))(t)
 	defer f.Close()
 	var out []string
 	for s := bufio.NewScanner(f); s.Scan(); {

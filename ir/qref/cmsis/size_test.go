@@ -149,8 +149,7 @@ func TestSizesOfLibrary(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(req.String()), "\n")
 	cmd := exec.Command(exe)
 	cmd.Stdin = &req
-	out, err := cmd.Output()
-	testenv.OK(t, err)
+	out := testenv.Must(cmd.Output())(t)
 	got := strings.Fields(string(out))
 	per := len(want) / len(lines)
 	if len(got) != len(want) {

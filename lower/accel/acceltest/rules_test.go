@@ -77,9 +77,8 @@ func TestRules(t *testing.T) {
 
 // TestProgram: a file says what was compiled, and what is damaged is no program.
 func TestProgram(t *testing.T) {
-	p, err := compile(irtest.Parse(t, "graph \"g\" {\n"+x+w+
-		"%c : "+y+" = Conv(%x, %w)"+conv+"\n%o : "+y+" = Relu(%c)\nout \"o\" = %o\n}"))
-	testenv.OK(t, err)
+	p := testenv.Must(compile(irtest.Parse(t, "graph \"g\" {\n"+x+w+
+		"%c : "+y+" = Conv(%x, %w)"+conv+"\n%o : "+y+" = Relu(%c)\nout \"o\" = %o\n}")))(t)
 	file := p.encode()
 	q, err := decode(file)
 	if err != nil || q.String() != p.String() || strings.Count(q.String(), "\n") != 3 {

@@ -82,8 +82,7 @@ func TestAcceptedCompiles(t *testing.T) {
 					in[i] = one.AddInput(fmt.Sprintf("%s_%d", v.Name, i), v.Type)
 				}
 			}
-			m, err := one.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
-			testenv.OK(t, err)
+			m := testenv.Must(one.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))(t)
 			for i, v := range n.Out {
 				m.Out[i].Type = v.Type
 				one.AddOutput(v.Name, m.Out[i])
@@ -124,9 +123,7 @@ func TestBorder(t *testing.T) {
 			}
 		}
 		for j, x := range k.seg.Outputs() {
-			if k.seg.Tensors[x].Name != k.g.OutNames[j] {
-				t.Errorf("case %d: output %d is called %s, want %s", i, j, k.seg.Tensors[x].Name, k.g.OutNames[j])
-			}
+			testenv.Equal(t, k.seg.Tensors[x].Name, k.g.OutNames[j], "case %d: output %d is called", i, j)
 		}
 		cases = append(cases, k)
 	}

@@ -168,8 +168,7 @@ func TestMain(m *testing.M) {
 func run(t *testing.T, jobs []byte) []byte {
 	t.Helper()
 	testenv.Tool(t, "cc", "gcc")
-	dir, err := simulator()
-	testenv.OK(t, err)
+	dir := testenv.Must(simulator())(t)
 	var out, msg bytes.Buffer
 	cmd := exec.Command(filepath.Join(dir, "sim"))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(jobs), &out, &msg
@@ -211,8 +210,7 @@ func compiled(t testing.TB, name string, g *ir.Graph, seed uint64) *kase {
 		t.Fatalf("%s: %v", name, err)
 	}
 	if seed%8 == 0 { // the same bytes again
-		seg, err := mla.Compile(g, mla.Defaults())
-		testenv.OK(t, err)
+		seg := testenv.Must(mla.Compile(g, mla.Defaults()))(t)
 		if b, err := lm.Encode(seg); err != nil || !bytes.Equal(b, k.file) {
 			t.Fatalf("%s: not the same file twice (%v)", name, err)
 		}
@@ -267,9 +265,8 @@ func compare(t *testing.T, cases []*kase) {
 		for i := range counters {
 			counters[i] = binary.LittleEndian.Uint64(out.Next(8))
 		}
-		if want := [3]uint64{uint64(len(k.seg.Commands)), k.seg.MACs, uint64(moved)}; counters != want {
-			t.Errorf("%s: counters (commands, MACs, bytes) %v, want %v", k.name, counters, want)
-		}
+		testenv.Equal(t, counters, [3]uint64{uint64(len(k.seg.Commands)), k.seg.MACs, uint64(moved)},
+			"%s: counters (commands, MACs, bytes)", k.name)
 		macs := uint64(0)
 		for _, n := range k.g.Nodes {
 			if n.Op.MACs != nil {

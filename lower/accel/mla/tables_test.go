@@ -18,8 +18,7 @@ func TestTables(t *testing.T) {
 	g := ir.New("g")
 	x := g.AddInput("x", ir.T(tensor.BF16, 4))
 	add := func(o *ir.OpDef, attrs ir.Attrs, in ...*ir.Value) *ir.Node {
-		n, err := g.Add(o, "n", attrs, 1, append([]*ir.Value{x}, in...)...)
-		testenv.OK(t, err)
+		n := testenv.Must(g.Add(o, "n", attrs, 1, append([]*ir.Value{x}, in...)...))(t)
 		return n
 	}
 	limit := func(v float64) *ir.Value {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -39,12 +38,9 @@ func TestNone() { help.Other(); none() }
 func none() {}
 func BenchmarkNot() { sharedata.Need() }
 `)
-	got, err := Users(dir, data)
-	testenv.OK(t, err)
+	got := testenv.Must(Users(dir, data))(t)
 	want := []name{{"./cmd/a", "TestDirect"}, {"./cmd/a", "TestOther"}, {"./cmd/a", "TestOver"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	testenv.Same(t, got, want)
 }
 
 // TestOneWay: no source names the folder beside the repository but package

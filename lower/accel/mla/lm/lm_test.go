@@ -70,8 +70,7 @@ func sample() *lm.Segment {
 
 func encoded(t testing.TB, s *lm.Segment) []byte {
 	t.Helper()
-	b, err := lm.Encode(s)
-	testenv.OK(t, err)
+	b := testenv.Must(lm.Encode(s))(t)
 	return b
 }
 
@@ -81,17 +80,14 @@ func TestRoundTrip(t *testing.T) {
 	if again := encoded(t, sample()); !bytes.Equal(b, again) {
 		t.Error("not the same bytes twice")
 	}
-	d, err := lm.Decode(b)
-	testenv.OK(t, err)
+	d := testenv.Must(lm.Decode(b))(t)
 	if !reflect.DeepEqual(d, s) {
 		t.Errorf("got  %+v\nwant %+v", d, s)
 	}
 	if !bytes.Equal(encoded(t, d), b) {
 		t.Error("decoded and encoded again it differs")
 	}
-	if len(b)%lm.Align != 0 {
-		t.Errorf("%d bytes", len(b))
-	}
+	testenv.Equal(t, len(b)%lm.Align, 0, "%d bytes", len(b))
 }
 
 func TestPrint(t *testing.T) {
@@ -103,8 +99,7 @@ func TestPrint(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
 	}
-	data, err := json.Marshal(sample())
-	testenv.OK(t, err)
+	data := testenv.Must(json.Marshal(sample()))(t)
 	var v struct {
 		Memory  int `json:"memory_bytes"`
 		Tensors []struct {
@@ -160,9 +155,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"of a memory of 16": func(b []byte) []byte { le.PutUint32(b[20:], 16); repair(b); return b },
 	} {
 		_, err := lm.Decode(edit(bytes.Clone(good)))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		testenv.Refused(t, err, want)
 	}
 	for n := range good {
 		if _, err := lm.Decode(good[:n]); err == nil {
@@ -209,18 +202,14 @@ func TestValidateRefuses(t *testing.T) {
 	} {
 		s := sample()
 		edit(s)
-		if _, err := lm.Encode(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		testenv.Refused(t, testenv.Err(lm.Encode(s)), want)
 	}
 }
 
 // TestSameAsC compares the tables of operations with those of the C sources.
 func TestSameAsC(t *testing.T) {
-	header, err := os.ReadFile("../../../../runtime_c/include/mla/mla_format.h")
-	testenv.OK(t, err)
-	table, err := os.ReadFile("../../../../runtime_c/src/mla/mla_table.c")
-	testenv.OK(t, err)
+	header := testenv.Must(os.ReadFile("../../../../runtime_c/include/mla/mla_format.h"))(t)
+	table := testenv.Must(os.ReadFile("../../../../runtime_c/src/mla/mla_table.c"))(t)
 	defined := map[string]int{}
 	for _, m := range regexp.MustCompile(`#define MLA_(\w+) (\d+)`).FindAllStringSubmatch(string(header), -1) {
 		defined[m[1]], _ = strconv.Atoi(m[2])
@@ -275,9 +264,7 @@ func TestSameAsC(t *testing.T) {
 		"MAX_BYTES": lm.MaxBytes, "MAX_COUNT": lm.MaxTensors, "MAX_WORK": lm.MaxWork,
 		"I8": int(lm.I8), "AFFINE": int(lm.Affine), "INPUT": int(lm.Input), "CONST": int(lm.Const), "HEADER_BYTES": 128,
 		"TENSOR_BYTES": 64} {
-		if defined[name] != want {
-			t.Errorf("MLA_%s is %d, want %d", name, defined[name], want)
-		}
+		testenv.Equal(t, defined[name], want, "MLA_%s", name)
 	}
 }
 
