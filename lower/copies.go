@@ -140,8 +140,7 @@ func (s *State) fetchParts(constant int, saves float64) {
 	step, n := p.Steps[k], s.Schedule.Nodes[k]
 	shared := slices.ContainsFunc(p.Steps[k+1:], reads)
 	low := s.Low[n]
-	if shared || step.Fetched(constant) >= 0 || low.Cut == nil || step.In[0].Buffer < 0 ||
-		p.Overwritten(step, 0) == step.In[0].Buffer || p.Consts[constant].Staged {
+	if shared || step.Fetched(constant) >= 0 || low.Cut == nil || step.In[0].Buffer < 0 || p.Consts[constant].Staged {
 		return
 	}
 	for parts := 2; parts <= mostParts; parts++ {

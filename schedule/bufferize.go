@@ -177,75 +177,84 @@ func (b *builder) moved(root, at int) (s span, ok bool) {
 	return s, true
 }
 
-// steps are the nodes with code, with their uses seen through silent nodes:
-// whoever reads the output of a concat that vanished depends on the writers of
-// its parts.
+// steps are the nodes with code. They name what they read: whoever reads the output of a concat that
+// vanished comes after the writers of its parts.
 func (b *builder) steps() []plan.Node {
 	writers := map[*ir.Value][]int{} // value -> steps whose results it holds
-	reads := map[*ir.Value][]int{}   // silent value -> values with a writer
 	var out []plan.Node
 	for _, n := range b.g.Nodes {
 		l := b.low[n]
-		var src, after []int
-		for i, v := range n.In {
-			if v == nil || v.Const != nil || slices.Contains(l.Unused, i) {
-				continue
+		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch), Overlap: b.overlaps(n)}
+		for i := range n.In {
+			if v, ok := b.reads(n, i); ok {
+				x.In, x.After = append(x.In, b.index[v]), append(x.After, writers[v]...)
 			}
-			if r, ok := reads[v]; ok {
-				src = append(src, r...)
-			} else {
-				src = append(src, b.index[v])
-			}
-			after = append(after, writers[v]...)
 		}
-		if b.silent[n] {
-			for _, v := range n.Out {
-				writers[v], reads[v] = after, src
-			}
-			continue
-		}
-		x := plan.Node{Name: stepName(n), Scratch: int64(l.Scratch), In: src, After: after}
 		for _, v := range n.Out {
-			x.Out = append(x.Out, b.index[v])
-			writers[v] = []int{len(out)}
-		}
-		for _, o := range l.Overlap {
-			if b.mayOverwrite(n, o.I) {
-				x.InPlace = append(x.InPlace, plan.InPlace{Out: b.index[n.Out[0]], In: b.index[n.In[o.I]]})
+			if writers[v] = x.After; !b.silent[n] {
+				x.Out, writers[v] = append(x.Out, b.index[v]), []int{len(out)}
 			}
 		}
-		out = append(out, x)
-		b.nodes = append(b.nodes, n)
-	}
-	// Silent graph outputs keep the values they show alive.
-	for _, v := range b.g.Out {
-		for _, i := range reads[v] {
-			b.values[i].Output = true
+		if !b.silent[n] {
+			out, b.nodes = append(out, x), append(b.nodes, n)
 		}
 	}
 	return out
 }
 
-// mayOverwrite reports whether output 0 of n may take the bytes of input i,
-// whose kernel allows it: not while another operand, a slice of input i for
-// example, lies in the same bytes and is read for later elements.
-func (b *builder) mayOverwrite(n *ir.Node, i int) bool {
-	v := n.Input(i)
-	if v == nil || v.Const != nil || len(n.Out) == 0 || v.Type.Bytes() != n.Out[0].Type.Bytes() {
-		return false
-	}
-	at, size := b.place[b.index[v]], v.Type.Bytes()
-	if at.pitch > 0 || b.place[b.index[n.Out[0]]].pitch > 0 {
-		return false
-	}
-	for j, w := range n.In {
-		if j == i || w == nil || w == v || w.Const != nil {
+// reads is the value that the calls of a node read as input i.
+func (b *builder) reads(n *ir.Node, i int) (*ir.Value, bool) {
+	v := n.In[i]
+	return v, v != nil && v.Const == nil && !slices.Contains(b.low[n].Unused, i)
+}
+
+// overlaps are the inputs over which output 0 of a node may lie.
+func (b *builder) overlaps(n *ir.Node) []plan.Overlap {
+	var out []plan.Overlap
+	for _, o := range b.low[n].Overlap {
+		v, ok := b.reads(n, o.I)
+		if b.silent[n] || !ok || o.Exact && v.Type.Bytes() != n.Out[0].Type.Bytes() ||
+			b.place[b.index[v]].pitch > 0 || b.place[b.index[n.Out[0]]].pitch > 0 {
 			continue
 		}
-		o := b.place[b.index[w]]
-		if o.root == at.root && o.delta < at.delta+size && at.delta < o.delta+w.Type.Bytes() {
-			return false
+		if ahead, ok := b.ahead(n, o); ok {
+			out = append(out, plan.Overlap{Out: b.index[n.Out[0]], In: b.index[v], Ahead: ahead, Exact: o.Exact})
 		}
 	}
-	return true
+	return out
+}
+
+// ahead is how far output 0 has to begin before an input over which it may lie, for the sake of
+// operands, a slice of the input for example, in the same bytes; false where one of them forbids it.
+func (b *builder) ahead(n *ir.Node, o call.Overlap) (int64, bool) {
+	v := b.index[n.In[o.I]]
+	at, far := b.place[v], o.Ahead
+	for j := range n.In {
+		w, ok := b.reads(n, j)
+		if !ok || j == o.I {
+			continue
+		}
+		x := b.place[b.index[w]]
+		if x.root != at.root || !overlap(at.delta, b.bytes(v), x.delta, b.bytes(b.index[w])) {
+			continue
+		}
+		k := slices.IndexFunc(b.low[n].Overlap, func(x call.Overlap) bool { return x.I == j })
+		if k < 0 {
+			return 0, false
+		}
+		other := b.low[n].Overlap[k]
+		if far = max(far, other.Ahead-(x.delta-at.delta)); other.Exact && (!o.Exact || x != at) || o.Exact && far > 0 {
+			return 0, false
+		}
+	}
+	return int64(far), true
+}
+
+// bytes are those from the first to the last one of a value.
+func (b *builder) bytes(v int) int {
+	x, n := b.place[v], int(b.values[v].Bytes)
+	if x.pitch > 0 && n > 0 {
+		return (n/x.row-1)*x.pitch + x.row
+	}
+	return n
 }

@@ -141,7 +141,7 @@ func (a *arrangement) settled() bool {
 	if a.parts != nil {
 		return a.parts.Fits
 	}
-	return a.optimal && a.bytes() == int(a.plan.LowerBound)
+	return a.optimal && a.bytes() == int(a.plan.OverlapBound)
 }
 
 // arrangement is an order of the steps and a place for every buffer.

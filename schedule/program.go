@@ -47,7 +47,8 @@ func (r *Result) Replay(inputs []*tensor.Dense) ([]*tensor.Dense, error) {
 
 func (a *arrangement) result(states []StateBinding) (*Result, error) {
 	p := &program.Program{Name: a.g.Name,
-		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound), PeakOptimal: a.optimal, StateBytes: a.stateBytes}
+		ArenaBytes: a.bytes(), LowerBound: int(a.plan.LowerBound),
+		OverlapBound: int(a.plan.OverlapBound), PeakOptimal: a.optimal, StateBytes: a.stateBytes}
 	if a.parts != nil {
 		a.inParts(p)
 	}
@@ -57,6 +58,7 @@ func (a *arrangement) result(states []StateBinding) (*Result, error) {
 			First: x.First, Last: x.Last, AliasOf: x.AliasOf}
 		if i < len(a.values) {
 			b.Type, b.Row, b.Pitch = a.of[i].Type, a.place[i].row, a.place[i].pitch
+			b.Bytes = min(b.Bytes, b.Type.Bytes())
 			if at, ok := a.kept[a.place[i].root]; ok {
 				b.Kept, b.Offset, b.Bytes = true, at+a.place[i].delta, int(a.values[i].Bytes)
 			}

@@ -135,7 +135,7 @@ func (a *arrangement) needs() (name string, storage, peak int) {
 			name, storage = a.buffers[s.Root].Name, int(s.Bytes)
 		}
 	}
-	return name, storage, int(res.LowerBound)
+	return name, storage, int(res.OverlapBound)
 }
 
 func (a *arrangement) noRoom() *NoRoomError {

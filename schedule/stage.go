@@ -16,34 +16,72 @@ import (
 // Gap is the first place in the arena where step k can have so many bytes more of
 // memory of its own, whatever its size now is.
 func Gap(p *program.Program, k, bytes int) int {
-	type span struct{ at, end int }
-	var busy []span
-	for i := range p.Buffers {
-		b := &p.Buffers[i]
-		if b.AliasOf < 0 && !b.Kept && b.First <= k && k <= b.Last && b.Bytes > 0 {
-			busy = append(busy, span{b.Offset, b.Offset + max(b.Bytes, b.Span())})
-		}
-	}
-	slices.SortFunc(busy, func(x, y span) int { return cmp.Compare(x.at, y.at) })
+	busy := busyAt(p, k)
 	at := 0
 	for _, x := range busy {
-		if at+bytes <= x.at {
+		if at+bytes <= x.At {
 			break
 		}
-		at = max(at, aligned(x.end))
+		at = max(at, aligned(x.End))
 	}
 	return at
 }
 
+// busyAt is what is needed at step k, by place.
+func busyAt(p *program.Program, k int) []program.Piece {
+	list := slices.DeleteFunc(p.Pieces(), func(x program.Piece) bool { return k < x.First || x.Last < k })
+	slices.SortFunc(list, func(x, y program.Piece) int { return cmp.Compare(x.At, y.At) })
+	return list
+}
+
 // liveAt are the bytes that are needed at step k.
 func liveAt(p *program.Program, k int) int {
-	n := 0
-	for i := range p.Buffers {
-		if b := &p.Buffers[i]; b.AliasOf < 0 && !b.Kept && b.First <= k && k <= b.Last {
-			n += aligned(b.Bytes)
-		}
+	n, end := 0, 0
+	for _, x := range busyAt(p, k) {
+		at := max(x.At/program.Align*program.Align, end)
+		end = max(end, aligned(x.End))
+		n += end - min(at, end)
 	}
 	return n
+}
+
+// buffersOf are the buffers of a program as they were planned.
+func buffersOf(p *program.Program) []plan.Buffer {
+	list := make([]plan.Buffer, len(p.Buffers))
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		list[i] = plan.Buffer{First: b.First, Last: b.Last, AliasOf: b.AliasOf}
+		if !b.Kept && b.Bytes > 0 {
+			list[i].Bytes = int64(max(b.Bytes, b.Span()))
+		}
+		if b.AliasOf >= 0 {
+			list[i].Delta = int64(b.Offset - p.Buffers[b.AliasOf].Offset)
+		}
+	}
+	for _, x := range p.Pieces() {
+		root := x.Buffer
+		for list[root].AliasOf >= 0 {
+			root = list[root].AliasOf
+		}
+		at := p.Buffers[root].Offset
+		list[root].Pieces = append(list[root].Pieces, plan.Piece{Off: int64((x.At - at) / program.Align * program.Align),
+			End: int64(aligned(x.End - at)), First: x.First, Last: x.Last})
+	}
+	for _, s := range p.Steps {
+		for _, o := range s.Overlap {
+			if in := s.In[o.I]; !o.Exact && in.Buffer >= 0 && !in.Unread {
+				b := &list[s.Out[0]]
+				b.Over = append(b.Over, plan.Over{In: in.Buffer, Ahead: int64(o.Ahead)})
+			}
+		}
+	}
+	return list
+}
+
+// bound sets the bounds of a program.
+func bound(p *program.Program) {
+	r := plan.Place(buffersOf(p), 0)
+	p.LowerBound, p.OverlapBound = int(r.LowerBound), int(r.OverlapBound)
 }
 
 func aligned(n int) int { return (n + program.Align - 1) / program.Align * program.Align }
@@ -67,6 +105,7 @@ func Stage(p *program.Program, staged, fetched []int) error {
 			fetch(p, k, Gap(p, k, p.Consts[i].Bytes()), i)
 		}
 	}
+	bound(p)
 	return p.Verify()
 }
 
@@ -80,7 +119,6 @@ func fetch(p *program.Program, k, at int, constants ...int) {
 	}
 	p.Buffers = append(p.Buffers, b)
 	p.ArenaBytes = max(p.ArenaBytes, aligned(at+b.Bytes))
-	p.LowerBound = max(p.LowerBound, liveAt(p, k))
 }
 
 // unfetch has no step copy the constants any more.
@@ -109,10 +147,6 @@ func unfetch(p *program.Program, constants []int) {
 			s.Fetches[i].Buffer = now[f.Buffer]
 		}
 	}
-	p.LowerBound = 0
-	for k := range p.Steps {
-		p.LowerBound = max(p.LowerBound, liveAt(p, k))
-	}
 }
 
 // Fetch has steps fetch constants, the first ones of the list rather than later ones,
@@ -131,6 +165,7 @@ func Fetch(p *program.Program, constants []int) error {
 			fetchWithin(p, i, steps)
 		}
 	}
+	bound(p)
 	return p.Verify()
 }
 
@@ -171,8 +206,11 @@ func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutC
 	for _, b := range parts {
 		most = max(most, len(b.Data)+b.Pad)
 	}
+	over := s.Overlap // the calls read what others of them have written before
+	s.Overlap = slices.DeleteFunc(slices.Clone(over), func(o call.Overlap) bool { return o.I == 0 || !o.Exact })
 	if len(parts) != len(calls) || !allNew(p, parts) || liveAt(p, k)+aligned(most) > p.ArenaBytes ||
-		!room(p, most, []int{k}) {
+		p.VerifyWrites(s) != nil || !room(p, most, []int{k}) {
+		s.Overlap = over
 		return false, nil
 	}
 	p.Consts[constant].Data = parts[0].Data // nobody else reads it
@@ -184,6 +222,7 @@ func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutC
 		list = append(list, c.add(constantOf(b)))
 	}
 	fetch(p, k, Gap(p, k, most), list...)
+	bound(p)
 	return true, p.Verify()
 }
 
@@ -215,15 +254,7 @@ func allNew(p *program.Program, parts []*call.Blob) bool {
 // makeRoom moves storages so that each of the steps has so many bytes more; false, and
 // nothing has moved, where no way is found.
 func makeRoom(p *program.Program, bytes int, steps []int) bool {
-	var list []plan.Buffer
-	var roots []int
-	for i := range p.Buffers {
-		if b := &p.Buffers[i]; b.AliasOf < 0 && !b.Kept && b.Bytes > 0 {
-			roots = append(roots, i)
-			list = append(list, plan.Buffer{Bytes: int64(max(b.Bytes, b.Span())), First: b.First,
-				Last: b.Last, AliasOf: -1})
-		}
-	}
+	list := buffersOf(p)
 	for _, k := range steps {
 		list = append(list, plan.Buffer{Bytes: int64(bytes), First: k, Last: k, AliasOf: -1})
 	}
@@ -231,16 +262,10 @@ func makeRoom(p *program.Program, bytes int, steps []int) bool {
 	if r.Total > int64(p.ArenaBytes) {
 		return false
 	}
-	moved := map[int]int{}
-	for n, i := range roots {
-		moved[i] = int(r.Offsets[n]) - p.Buffers[i].Offset
-	}
 	for i := range p.Buffers {
-		root := i
-		for p.Buffers[root].AliasOf >= 0 {
-			root = p.Buffers[root].AliasOf
+		if b := &p.Buffers[i]; !b.Kept && b.Bytes > 0 {
+			b.Offset = int(r.Offsets[i])
 		}
-		p.Buffers[i].Offset += moved[root]
 	}
 	return true
 }

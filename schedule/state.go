@@ -58,6 +58,7 @@ func (b *builder) keep(states []StateBinding) {
 func (b *builder) inArena() []plan.Value {
 	values := slices.Clone(b.values)
 	for i := range values {
+		values[i].Bytes = int64(b.bytes(i))
 		if _, ok := b.kept[b.place[i].root]; ok {
 			values[i].Bytes, values[i].Delta = 0, 0
 		}
@@ -132,7 +133,9 @@ func (b *builder) waits(steps []plan.Node, x StateBinding) (pairs [][2]int, ok b
 			case !slices.ContainsFunc(t.In, inside(in)):
 			case r != k:
 				pairs = append(pairs, [2]int{r, k})
-			case !slices.ContainsFunc(s.InPlace, func(p plan.InPlace) bool { return p.In == in && p.Out == root }):
+			case !slices.ContainsFunc(s.Overlap, func(p plan.Overlap) bool {
+				return p.In == in && p.Out == root && p.Ahead == 0
+			}):
 				return nil, false
 			}
 		}

@@ -190,7 +190,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	t.Logf("%d faults, %d not seen by Replay", faults, unseen)
-	if faults < 50 || unseen*10 > faults {
+	if faults < 50 || unseen*6 > faults {
 		t.Errorf("%d faults, %d not seen by Replay", faults, unseen)
 	}
 }

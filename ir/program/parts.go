@@ -94,30 +94,17 @@ func (p *Program) PartTraffic() []int {
 	return out
 }
 
-// stay is a value in its place while it is needed.
-type stay struct {
-	lifetime
-	extent
-	buffer int
-}
-
 // verifyShared: values that steps or the caller write share no byte while both
 // are needed. A value written over one that its step reads last is the
-// business of verifySteps.
-func (p *Program) verifyShared(live []lifetime) error {
-	var begin []*stay
-	for b, l := range live {
-		if e := p.extent(b); l.written(b) && e.bytes > 0 {
-			begin = append(begin, &stay{l, e, b})
-		}
-	}
-	slices.SortFunc(begin, func(a, b *stay) int { return cmp.Or(a.first-b.first, a.buffer-b.buffer) })
+// business of VerifyWrites.
+func (p *Program) verifyShared(begin []*stay) error {
+	slices.SortFunc(begin, func(a, b *stay) int { return cmp.Or(a.first-b.first, a.buffer-b.buffer, a.at-b.at) })
 	end := slices.Clone(begin)
 	slices.SortFunc(end, func(a, b *stay) int { return cmp.Or(a.last-b.last, a.first-b.first) })
 	var now places
 	for _, v := range begin {
 		// At the same step w is read and v written: no conflict beyond what
-		// verifySteps finds, unless the step writes both.
+		// VerifyWrites finds, unless the step writes both.
 		for len(end) > 0 && (end[0].last < v.first || end[0].last == v.first && end[0].first < v.first) {
 			now.remove(end[0])
 			end = end[1:]

@@ -42,8 +42,9 @@ type Program struct {
 	// StagedBytes is the memory of the caller to which constants are copied once,
 	// before the first run (Const.Staged).
 	StagedBytes int
-	// LowerBound is the largest set of live storages at one step, in bytes.
-	LowerBound int
+	// LowerBound is the largest set of live storages at one step, in bytes, OverlapBound that of
+	// bytes that are needed, without those in which results can lie over operands.
+	LowerBound, OverlapBound int
 	// PeakOptimal tells that no other order of the steps has a smaller bound.
 	PeakOptimal bool
 }

@@ -30,7 +30,7 @@ func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) (_ []*tensor.Dense, 
 	if len(inputs) != len(p.Inputs) {
 		return nil, fmt.Errorf("program %s has %d inputs, got %d", p.Name, len(p.Inputs), len(inputs))
 	}
-	r := &replay{p: p, live: p.liveness(), memory: make([]byte, p.RAMBytes())}
+	r := &replay{p: p, stays: p.stays(p.liveness()), memory: make([]byte, p.RAMBytes())}
 	r.poison(0, len(r.memory))
 	for i, x := range p.Inputs {
 		d, t := inputs[i], p.Buffers[x.Buffer].Type
@@ -52,7 +52,7 @@ func (p *Program) Replay(inputs []*tensor.Dense, eval Eval) (_ []*tensor.Dense, 
 
 type replay struct {
 	p      *Program
-	live   []lifetime
+	stays  []*stay
 	memory []byte // the arena, then the state
 	seed   uint64
 }
@@ -98,11 +98,10 @@ func (r *replay) read(buffer int) (*tensor.Dense, error) {
 
 func (r *replay) step(k int, s *Step, eval Eval) (err error) {
 	defer fail.Catch(&err)
-	over := r.p.Overwritten(s, 0)
 	in := make([]*tensor.Dense, len(s.In))
 	fetch := func(overwritten bool) error {
 		for i, x := range s.In {
-			if x.Buffer < 0 || (x.Buffer == over) != overwritten {
+			if x.Buffer < 0 || (r.p.shares(s, 0, i) && r.p.mayShare(s, 0, i)) != overwritten {
 				continue
 			}
 			var err error
@@ -118,8 +117,8 @@ func (r *replay) step(k int, s *Step, eval Eval) (err error) {
 		}
 	}
 	scratch()
-	// A kernel that works in place reads an element before it writes it; any
-	// other may write its results before it has read anything.
+	// A kernel that may write over an operand reads the bytes before; any other may
+	// write its results before it has read anything.
 	fail.Check(fetch(true))
 	for _, b := range s.Out {
 		r.p.extent(b).runs(r.poison)
@@ -137,9 +136,9 @@ func (r *replay) step(k int, s *Step, eval Eval) (err error) {
 // clean poisons all bytes that no step needs after step k.
 func (r *replay) clean(k int) {
 	needed := make([]bool, len(r.memory))
-	for b, l := range r.live {
-		if l.written(b) && l.first <= k && k < l.last {
-			r.p.extent(b).runs(func(at, n int) {
+	for _, x := range r.stays {
+		if x.first <= k && k < x.last {
+			x.runs(func(at, n int) {
 				for i := range n {
 					needed[at+i] = true
 				}

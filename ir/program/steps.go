@@ -3,6 +3,7 @@
 package program
 
 import (
+	"iter"
 	"slices"
 )
 
@@ -68,27 +69,108 @@ func (p *Program) liveness() []lifetime {
 			live[b] = l
 		}
 	}
-	read := func(b, k int) {
+	for b, k := range p.reads() {
 		l := &live[b]
 		l.last = max(l.last, k)
 		for _, w := range l.own {
 			live[w].last = max(live[w].last, k)
 		}
 	}
-	for k, s := range p.Steps {
-		for _, b := range s.operands() {
-			read(b, k)
-		}
-	}
-	for _, x := range p.Outputs {
-		read(x.Buffer, len(p.Steps))
-	}
-	for _, x := range p.States {
-		if !p.InPlace(x) {
-			read(p.Inputs[x.In].Buffer, len(p.Steps))
-		}
-	}
 	return live
+}
+
+// reads are the buffers that steps read, len(Steps) for what the caller reads or is copied at the end.
+func (p *Program) reads() iter.Seq2[int, int] {
+	return func(yield func(b, k int) bool) {
+		for k, s := range p.Steps {
+			for _, b := range s.operands() {
+				if !yield(b, k) {
+					return
+				}
+			}
+		}
+		for _, x := range p.Outputs {
+			if !yield(x.Buffer, len(p.Steps)) {
+				return
+			}
+		}
+		for _, x := range p.States {
+			if !p.InPlace(x) && !yield(p.Inputs[x.In].Buffer, len(p.Steps)) {
+				return
+			}
+		}
+	}
+}
+
+// stay is bytes of a value, in their place while they are needed.
+type stay struct {
+	lifetime
+	extent
+	buffer int
+}
+
+// stays are the pieces of all values that steps or the caller write. What is read of a value by a
+// view of it alone is a piece of its own, needed until that is read last; one in rows is one piece.
+func (p *Program) stays(live []lifetime) []*stay {
+	cuts, of := map[int][]int{}, map[int][]*stay{} // by value
+	for b, l := range live {
+		for _, w := range l.own {
+			cuts[w] = append(cuts[w], p.extent(b).at, p.extent(b).end())
+		}
+	}
+	var list []*stay
+	for b, l := range live {
+		e := p.extent(b)
+		if !l.written(b) || e.bytes == 0 {
+			continue
+		}
+		whole := stay{lifetime{l.first, l.first, l.own}, e, b}
+		at := cuts[b]
+		slices.Sort(at)
+		for _, end := range slices.Compact(at) {
+			if x := whole; e.pitch == 0 && e.at < end && end <= whole.end() {
+				x.at, x.bytes = e.at, end-e.at
+				e.at = end
+				of[b] = append(of[b], &x)
+			}
+		}
+		if e.pitch > 0 {
+			of[b] = []*stay{&whole}
+		}
+		list = append(list, of[b]...)
+	}
+	for b, k := range p.reads() {
+		e := p.extent(b)
+		for _, w := range live[b].own {
+			for _, x := range of[w] {
+				if x.meets(e) {
+					x.last = max(x.last, k)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// Piece is bytes in the arena that steps from First to Last need: those of a value, as far as a step or
+// the caller writes it, or memory that a step has for itself. The caller writes inputs at step -1, and
+// reads outputs at step len(Steps).
+type Piece struct{ Buffer, At, End, First, Last int }
+
+// Pieces are all of them.
+func (p *Program) Pieces() []Piece {
+	var list []Piece
+	for _, x := range p.stays(p.liveness()) {
+		if !p.Buffers[x.buffer].Kept {
+			list = append(list, Piece{x.buffer, x.at, x.end(), x.first, x.last})
+		}
+	}
+	for k, s := range p.Steps {
+		for _, b := range s.own() {
+			list = append(list, Piece{b, p.Buffers[b].Offset, p.Buffers[b].Offset + p.Buffers[b].Bytes, k, k})
+		}
+	}
+	return list
 }
 
 // Live are, for each buffer, the first and the last step that need its bytes,
@@ -99,6 +181,19 @@ func (p *Program) Live() (first, last []int) {
 		last = append(last, max(min(l.last, len(p.Steps)-1), l.first, 0))
 	}
 	return first, last
+}
+
+// Sharing are the buffers in other storages that have bytes in common with one while both are needed.
+func (p *Program) Sharing(buffer int) []int {
+	b := &p.Buffers[buffer]
+	var list []int
+	for i := range p.Buffers {
+		c := &p.Buffers[i]
+		if b.First <= c.Last && c.First <= b.Last && p.extent(i).meets(p.extent(buffer)) && p.storage(b) != p.storage(c) {
+			list = append(list, i)
+		}
+	}
+	return list
 }
 
 // written reports whether a step or the caller writes buffer b itself: it is no

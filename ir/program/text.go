@@ -342,6 +342,9 @@ func (c *codec) complete() {
 func (c *codec) statements() {
 	p := c.p
 	if c.opt(true, "  arena %d, bound %d", &p.ArenaBytes, &p.LowerBound) {
+		if !c.opt(p.OverlapBound != p.LowerBound, ", overlapping %d", &p.OverlapBound) {
+			p.OverlapBound = p.LowerBound
+		}
 		c.flag(&p.PeakOptimal, " optimal")
 		c.opt(p.StateBytes > 0, ", state %d", &p.StateBytes)
 		c.opt(p.StagedBytes > 0, ", staged %d", &p.StagedBytes)

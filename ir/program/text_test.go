@@ -212,7 +212,8 @@ func (g generator) parts() {
 
 func random(seed uint64) *program.Program {
 	g := generator{rand.New(rand.NewPCG(seed, 11)), nil}
-	p := &program.Program{Name: g.text(), ArenaBytes: g.number(), LowerBound: g.number(), PeakOptimal: g.IntN(2) == 0}
+	p := &program.Program{Name: g.text(), ArenaBytes: g.number(), LowerBound: g.number(), OverlapBound: g.number(),
+		PeakOptimal: g.IntN(2) == 0}
 	if g.IntN(2) == 0 {
 		p.StateBytes = g.number()
 	}

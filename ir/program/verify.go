@@ -3,6 +3,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,7 @@ func fault(format string, args ...any) error { return bug.Errorf("schedule: "+fo
 // Verify checks a program by itself, however it was made: references lead
 // somewhere, everything lies in the arena and is aligned, views lie where their
 // operands are, no step writes bytes that are still needed, and operands are
-// overwritten in place only where the kernel allows it. The first fault found is
+// overwritten only where the kernel allows it. The first fault found is
 // returned.
 func (p *Program) Verify() error {
 	for _, check := range []func() error{p.verifyReferences, p.verifyBuffers, p.verifyParts, p.verifyStaged,
@@ -27,16 +28,19 @@ func (p *Program) Verify() error {
 		}
 	}
 	live := p.liveness()
-	if err := p.verifySteps(live); err != nil {
-		return err
+	stays := p.stays(live)
+	for k, s := range p.Steps {
+		if err := cmp.Or(p.verifyReads(k, s, live), p.VerifyWrites(s), p.verifyScratch(k, s, stays)); err != nil {
+			return err
+		}
 	}
-	return p.verifyShared(live)
+	return p.verifyShared(stays)
 }
 
 // verifyBuffers: everything is aligned, in its memory, and in its storage.
 func (p *Program) verifyBuffers() error {
-	if p.ArenaBytes%Align != 0 || p.ArenaBytes < p.LowerBound {
-		return fault("arena of %d bytes, lower bound %d", p.ArenaBytes, p.LowerBound)
+	if p.ArenaBytes%Align != 0 || p.ArenaBytes < p.OverlapBound || p.LowerBound < p.OverlapBound {
+		return fault("arena of %d bytes, lower bounds %d and %d", p.ArenaBytes, p.LowerBound, p.OverlapBound)
 	}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
@@ -139,19 +143,6 @@ func (p *Program) verifyPart(x call.Part, part, whole int) error {
 	return nil
 }
 
-// verifySteps: a step runs after what it reads was written, its scratch is
-// shared with no buffer, and its results touch none of its operands without leave.
-func (p *Program) verifySteps(live []lifetime) error {
-	for k, s := range p.Steps {
-		for _, check := range []func(int, *Step, []lifetime) error{p.verifyReads, p.verifyWrites, p.verifyScratch} {
-			if err := check(k, s, live); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // verifyReads: operands were written before, and lie as the calls take them.
 func (p *Program) verifyReads(k int, s *Step, live []lifetime) error {
 	for i, x := range s.In {
@@ -174,9 +165,9 @@ func (p *Program) verifyReads(k int, s *Step, live []lifetime) error {
 	return nil
 }
 
-// verifyWrites: results lie as the calls write them, apart from each other and
-// from operands.
-func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
+// VerifyWrites checks that results of a step lie as the calls write them, apart from each other and from
+// operands, but where the kernel may write over them.
+func (p *Program) VerifyWrites(s *Step) error {
 	for i, y := range s.Out {
 		e := p.extent(y)
 		if e.pitch > 0 && !s.takesRows(true, i, e.row) {
@@ -187,9 +178,9 @@ func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
 				return fault("%s: outputs %d and %d overlap", s, j, i)
 			}
 		}
-		over := p.Overwritten(s, i)
-		for _, x := range s.operands() {
-			if x != over && e.meets(p.extent(x)) {
+		for j := range s.In {
+			if p.shares(s, i, j) && !p.mayShare(s, i, j) {
+				x := s.In[j].Buffer
 				return fault("%s: output %s at %d overlaps operand %s at %d", s, p.name(y), e.at, p.name(x),
 					p.Buffers[x].Offset)
 			}
@@ -198,13 +189,30 @@ func (p *Program) verifyWrites(_ int, s *Step, _ []lifetime) error {
 	return nil
 }
 
+// shares reports that output i of a step has a byte in common with operand j, which it reads.
+func (p *Program) shares(s *Step, i, j int) bool {
+	x := s.In[j]
+	return i < len(s.Out) && x.Buffer >= 0 && !x.Unread && p.extent(s.Out[i]).meets(p.extent(x.Buffer))
+}
+
+// mayShare reports that output i of a step may lie over operand j as it does.
+func (p *Program) mayShare(s *Step, i, j int) bool {
+	in, out := p.extent(s.In[j].Buffer), p.extent(s.Out[i])
+	return i == 0 && slices.ContainsFunc(s.Overlap, func(o call.Overlap) bool {
+		if o.I != j || o.Exact {
+			return o.I == j && in == out
+		}
+		return in.pitch == 0 && out.pitch == 0 && out.at+o.Ahead <= in.at
+	})
+}
+
 // verifyScratch: nothing that is needed lies in the scratch memory of a step.
-func (p *Program) verifyScratch(k int, s *Step, live []lifetime) error {
+func (p *Program) verifyScratch(k int, s *Step, stays []*stay) error {
 	for i, own := range s.own() {
 		e := p.extent(own)
-		for b, l := range live {
-			if l.written(b) && l.first <= k && k <= l.last && p.extent(b).meets(e) {
-				return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(b), p.Buffers[b].Offset)
+		for _, x := range stays {
+			if x.first <= k && k <= x.last && x.meets(e) {
+				return fault("%s: the scratch memory at %d overlaps %s at %d", s, e.at, p.name(x.buffer), x.at)
 			}
 		}
 		for _, o := range s.own()[:i] {
@@ -214,20 +222,6 @@ func (p *Program) verifyScratch(k int, s *Step, live []lifetime) error {
 		}
 	}
 	return nil
-}
-
-// Overwritten is the operand whose place output i of a step takes with the
-// kernel's leave, -1 when it takes none.
-func (p *Program) Overwritten(s *Step, i int) int {
-	if i > 0 {
-		return -1
-	}
-	for _, o := range s.Overlap {
-		if s.isInput(o.I) && p.extent(s.In[o.I].Buffer) == p.extent(s.Out[0]) {
-			return s.In[o.I].Buffer
-		}
-	}
-	return -1
 }
 
 // verifyReferences: names are unique and indices lead somewhere, so that what

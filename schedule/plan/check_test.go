@@ -7,8 +7,16 @@ import (
 	"slices"
 )
 
+// block is bytes of a plan and the steps between which they are needed.
+type block struct {
+	root, buffer int
+	off, end     int64
+	first, last  int
+}
+
 // check verifies a plan whatever found it: alignments, aliases at their distances, nothing outside the arena, no
-// byte of two storages that are live at the same step, totals that are what they say.
+// byte of two storages that are needed at the same step, but where one may lie over the other, totals that are what
+// they say.
 func check(bufs []Buffer, res Result) error {
 	root := func(i int) int {
 		for bufs[i].AliasOf >= 0 {
@@ -16,56 +24,75 @@ func check(bufs []Buffer, res Result) error {
 		}
 		return i
 	}
-	type block struct {
-		off, end    int64
-		first, last int
-	}
-	blocks := map[int]*block{} // by root
+	hulls, pieces := map[int]*block{}, map[int][]*block{} // by root
 	for i, b := range bufs {
-		off := res.Offsets[i]
+		off, r := res.Offsets[i], root(i)
 		if off < 0 || off+b.Bytes > res.Total || b.AliasOf < 0 && off%Align != 0 ||
 			b.AliasOf >= 0 && off != res.Offsets[b.AliasOf]+b.Delta {
 			return fmt.Errorf("%v cannot be at %d of %d", b, off, res.Total)
 		}
-		x := blocks[root(i)]
+		x := hulls[r]
 		if x == nil {
-			x = &block{off, off, b.First, b.Last}
-			blocks[root(i)] = x
+			x = &block{r, i, res.Offsets[r], res.Offsets[r], b.First, b.Last}
+			hulls[r] = x
 		}
-		if b.Bytes > 0 {
-			if x.end == x.off {
-				x.off = off
-			}
-			x.off, x.end = min(x.off, off), max(x.end, off+b.Bytes)
-		}
+		x.end = max(x.end, off+b.Bytes)
 		x.first, x.last = min(x.first, b.First), max(x.last, b.Last)
-	}
-	at := map[int][]*block{} // by step
-	most := int64(0)
-	for _, x := range blocks {
-		for s := x.first; s <= x.last && x.end > x.off; s++ {
-			at[s] = append(at[s], x)
+		for _, p := range b.Pieces {
+			pieces[r] = append(pieces[r], &block{r, i, off + p.Off, off + p.End, p.First, p.Last})
 		}
 	}
-	for s, list := range at {
-		load := int64(0)
+	loads, needs := map[int]int64{}, map[int][]*block{} // by step
+	for r, x := range hulls {
+		for s := x.first; s <= x.last; s++ {
+			loads[s] += roundUp(x.end - x.off)
+		}
+		if len(pieces[r]) == 0 {
+			pieces[r] = []*block{x}
+		}
+		for _, y := range pieces[r] {
+			for s := y.first; s <= y.last && y.end > y.off; s++ {
+				needs[s] = append(needs[s], y)
+			}
+		}
+	}
+	for s, list := range needs {
 		for _, x := range list {
-			load += roundUp(x.end - x.off)
 			if x.first < s {
 				continue // was compared at its first step
 			}
 			for _, y := range list {
-				if x != y && x.off < y.end && y.off < x.end {
-					return fmt.Errorf("bytes %d to %d and %d to %d are live together", x.off, x.end, y.off, y.end)
+				if x.root != y.root && x.off < y.end && y.off < x.end && !over(bufs, res, x, y) {
+					return fmt.Errorf("bytes %d to %d and %d to %d are needed together", x.off, x.end, y.off, y.end)
 				}
 			}
 		}
-		most = max(most, load)
 	}
-	if res.LowerBound < most || res.Total < res.LowerBound || res.Total%Align != 0 {
-		return fmt.Errorf("total %d, lower bound %d (at least %d): not in order", res.Total, res.LowerBound, most)
+	most := int64(0)
+	for _, n := range loads {
+		most = max(most, n)
+	}
+	if res.LowerBound != most || res.Total < res.OverlapBound || res.OverlapBound > most || res.Total%Align != 0 {
+		return fmt.Errorf("total %d, bounds %d (%d wanted) and %d: not in order", res.Total, res.LowerBound, most,
+			res.OverlapBound)
 	}
 	return nil
+}
+
+// over reports bytes that an output, at its first step, may have in common with others, which are needed no longer.
+func over(bufs []Buffer, res Result, x, y *block) bool {
+	inside := func(x *block, i int) bool {
+		return roundDown(res.Offsets[i]) <= x.off && x.end <= roundUp(res.Offsets[i]+bufs[i].Bytes)
+	}
+	for i, b := range bufs {
+		for _, o := range b.Over {
+			if b.First == x.first && x.first == y.last && inside(x, i) && inside(y, o.In) &&
+				res.Offsets[i]+o.Ahead <= res.Offsets[o.In] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // peakOf is the bytes that are live at the busiest step of an order, as Order counts them; an error

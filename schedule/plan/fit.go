@@ -59,9 +59,11 @@ func (f *fitter) neighbours(i int) {
 	p := f.p
 	if p.adj != nil {
 		p.work += int64(len(p.adj[i])) + 1
-		for _, j := range p.adj[i] {
+		for n, j := range p.adj[i] {
 			if o := f.off[j]; o >= 0 {
-				f.spans = append(f.spans, span{o, o + p.items[j].size})
+				if s := p.taken(i, n, o); s.off-p.items[i].size < s.end {
+					f.spans = append(f.spans, s)
+				}
 			}
 		}
 		slices.SortFunc(f.spans, bySpan)

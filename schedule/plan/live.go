@@ -2,6 +2,8 @@
 
 package plan
 
+import "slices"
+
 // set is a set of nodes.
 type set []uint64
 
@@ -10,7 +12,7 @@ func newSet(n int) set { return make(set, (n+63)/64) }
 func (s set) has(i int32) bool { return s[i/64]>>(i%64)&1 != 0 }
 func (s set) add(i int32)      { s[i/64] |= 1 << (i % 64) }
 
-// others tells how the users of storage k other than node i stand: whether any
+// others tells how the users of piece k other than node i stand: whether any
 // has run and whether any has yet to run.
 func (p *program) others(done set, k, i int32) (ran, waits bool) {
 	for _, u := range p.users[k] {
@@ -44,10 +46,37 @@ func (p *program) effect(done set, i int32) (need, change int64) {
 			change -= p.size[k]
 		}
 	}
-	for _, t := range p.takeovers(done, i) {
-		need -= p.size[t.out]
+	return need - p.saved(done, i), change
+}
+
+// saved are the bytes of outputs of node i that lie over inputs.
+func (p *program) saved(done set, i int32) (n int64) {
+	if len(p.reuse[i]) == 0 && len(p.saves[i]) == 0 {
+		return 0
 	}
-	return need, change
+	for _, t := range p.takeovers(done, i) {
+		n += t.bytes
+	}
+	if n > 0 {
+		return n
+	}
+	for _, s := range p.saves[i] {
+		_, waits := p.others(done, s.in, i)
+		if ran, _ := p.others(done, s.out, i); !waits && !ran {
+			n += s.bytes
+		}
+	}
+	return min(n, p.written(i))
+}
+
+// written are the bytes of outputs of a node that can lie over inputs.
+func (p *program) written(i int32) (n int64) {
+	for k, s := range p.saves[i] {
+		if !slices.ContainsFunc(p.saves[i][:k], func(o saving) bool { return o.out == s.out }) {
+			n += p.size[s.out]
+		}
+	}
+	return n
 }
 
 // takeovers lists the storages that node i writes over, when the nodes in done
@@ -62,11 +91,15 @@ next:
 				continue next
 			}
 		}
-		if _, waits := p.others(done, t.in, i); waits {
-			continue
+		for k := p.from[t.in]; k < p.from[t.in+1]; k++ {
+			if _, waits := p.others(done, int32(k), i); waits {
+				continue next
+			}
 		}
-		if ran, _ := p.others(done, t.out, i); ran {
-			continue
+		for k := p.from[t.out]; k < p.from[t.out+1]; k++ {
+			if ran, _ := p.others(done, int32(k), i); ran {
+				continue next
+			}
 		}
 		out = append(out, t)
 	}
@@ -113,15 +146,16 @@ func (p *program) bound() int64 {
 		for _, k := range p.touch[i] {
 			need += p.size[k]
 		}
+		taken, over := int64(0), int64(0)
 		for x, t := range p.reuse[i] {
-			first := true
-			for _, o := range p.reuse[i][:x] {
-				first = first && o.out != t.out
-			}
-			if first {
-				need -= p.size[t.out]
+			if !slices.ContainsFunc(p.reuse[i][:x], func(o pair) bool { return o.out == t.out }) {
+				taken += t.bytes
 			}
 		}
+		for _, s := range p.saves[i] {
+			over += s.bytes
+		}
+		need -= max(taken, min(over, p.written(int32(i))))
 		most = max(most, need)
 	}
 	return most

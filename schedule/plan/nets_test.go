@@ -44,10 +44,18 @@ func (n *net) elementwise(in ...int) int {
 	nd.Scratch = 0
 	if n.inplace {
 		for _, v := range in {
-			nd.InPlace = append(nd.InPlace, InPlace{Out: out, In: v})
+			nd.Overlap = append(nd.Overlap, Overlap{Out: out, In: v, Exact: n.rng.below(2) == 0})
 		}
 	}
 	return out
+}
+
+// over lets the last node write its output over its inputs, some bytes before them.
+func (n *net) over(out int, in ...int) {
+	nd := &n.nodes[len(n.nodes)-1]
+	for _, v := range in {
+		nd.Overlap = append(nd.Overlap, Overlap{Out: out, In: v, Ahead: int64(n.rng.below(100))})
+	}
 }
 
 // plane is the bytes of a feature map of the given side and channels.

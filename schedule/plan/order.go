@@ -42,7 +42,7 @@ func Order(nodes []Node, values []Value, budget int64) ([]int, Stats) {
 // Buffers returns what Place needs for the nodes in a given order: a buffer per
 // value, with the index of the value, then one per node with scratch, in step
 // order. Steps count from 0. Storages that a node overwrites in place become
-// aliases. Place's lower bound for these buffers is the peak of the order.
+// aliases. Place's bound for these buffers is the peak of the order.
 func Buffers(nodes []Node, values []Value, order []int) []Buffer {
 	p := newProgram(nodes, values)
 	bufs := make([]Buffer, len(values))
@@ -64,33 +64,70 @@ func Buffers(nodes []Node, values []Value, order []int) []Buffer {
 				bufs[v].Last = s
 			}
 		}
-		for _, t := range p.takeovers(done, int32(i)) {
+		taken := p.takeovers(done, int32(i))
+		for _, t := range taken {
 			bufs[p.roots[t.out]].AliasOf = p.roots[t.in]
+		}
+		for _, o := range nodes[i].Overlap {
+			if !o.Exact && len(taken) == 0 {
+				bufs[o.Out].Over = append(bufs[o.Out].Over, Over{o.In, o.Ahead})
+			}
 		}
 		done.add(int32(i))
 		if n := nodes[i]; n.Scratch > 0 {
 			bufs = append(bufs, Buffer{Name: n.Name + " scratch", Bytes: n.Scratch, First: s, Last: s, AliasOf: -1})
 		}
 	}
-	p.lifetimes(values, bufs, step)
+	p.lifetimes(bufs, step)
 	return bufs
 }
 
 // lifetimes sets those that nodes alone do not say; step is that of a node.
-func (p *program) lifetimes(values []Value, bufs []Buffer, step []int) {
-	for i, v := range values {
-		b, k := &bufs[i], p.of[i]
-		if v.Output || p.input[k] && len(p.users[k]) == 0 {
-			b.Last = max(len(step)-1, 0)
-		}
-		if b.First < 0 { // no node names it: it lives with its storage
-			b.First = 0
-			if u := p.users[k]; len(u) > 0 {
-				b.First = step[u[0]]
-			} else if !p.input[k] && !p.keep[k] {
-				b.Bytes, b.Delta = 0, 0 // nobody needs the storage
+func (p *program) lifetimes(bufs []Buffer, step []int) {
+	for k, root := range p.roots {
+		for i := p.from[k]; i < p.from[k+1]; i++ {
+			if x := (Piece{Off: p.pieces[i].off, End: p.pieces[i].end}); p.lives(i, step, &x) {
+				bufs[root].Pieces = append(bufs[root].Pieces, x)
 			}
-			b.Last = max(b.Last, b.First)
 		}
 	}
+	for i, v := range p.values {
+		b, k := &bufs[i], p.of[i]
+		if v.Output || v.Input && p.unused(k) {
+			b.Last = max(len(step)-1, 0)
+		}
+		if b.First >= 0 {
+			continue
+		}
+		if len(bufs[p.roots[k]].Pieces) == 0 {
+			b.Bytes, b.Delta = 0, 0 // nobody needs the storage
+		}
+		b.First = len(step) // no node names it: it lives with its bytes
+		for j := range p.piecesOf(i) {
+			if x := (Piece{}); p.lives(j, step, &x) {
+				b.First = min(b.First, max(x.First, 0))
+			}
+		}
+		b.First = min(b.First, max(len(step)-1, 0))
+		b.Last = max(b.Last, b.First)
+	}
+}
+
+// lives sets the steps between which piece i is needed, -1 where the caller writes it; what he
+// reads is needed behind the last one. It reports whether it is needed at all.
+func (p *program) lives(i int, step []int, x *Piece) bool {
+	if !p.input[i] && !p.keep[i] && len(p.users[i]) == 0 {
+		return false
+	}
+	x.First, x.Last = len(step), 0
+	for _, u := range p.users[i] {
+		x.First, x.Last = min(x.First, step[u]), max(x.Last, step[u])
+	}
+	if p.input[i] {
+		x.First = -1
+	}
+	if p.keep[i] {
+		x.Last = len(step)
+	}
+	return true
 }

@@ -14,6 +14,24 @@ type Buffer struct {
 	// before the start of its storage.
 	AliasOf int
 	Delta   int64
+	// Pieces of the storage, for one that is not needed all the time: bytes outside of them are
+	// free. None in any buffer of a storage: all of it is needed from the first to the last step.
+	Pieces []Piece
+	// Over lists other buffers whose last step is First, and over which this one may lie then.
+	Over []Over
+}
+
+// Piece is bytes from Off to End behind the start of a buffer, multiples of Align, and the steps
+// between which they are needed, both inclusive.
+type Piece struct {
+	Off, End    int64
+	First, Last int
+}
+
+// Over is a buffer over which another one may lie that begins at least Ahead bytes before it.
+type Over struct {
+	In    int
+	Ahead int64
 }
 
 // Result of Place.
@@ -23,9 +41,12 @@ type Result struct {
 	// Total is the size of the arena in bytes, a multiple of Align.
 	Total int64
 	// LowerBound is the largest sum, over the steps, of the storages live at
-	// that step, each rounded up to Align, aliases counted once. No plan is
-	// smaller.
+	// that step, each rounded up to Align, aliases counted once. No plan in which
+	// they lie apart is smaller.
 	LowerBound int64
+	// OverlapBound is the largest sum of the bytes that are needed at a step, without those
+	// in which buffers can lie over others. No plan is smaller.
+	OverlapBound int64
 	// Storages are the placed blocks in the order of their root buffers.
 	Storages []Storage
 	// StorageOf has an entry per buffer: its index in Storages.
@@ -39,6 +60,9 @@ type Storage struct {
 	Offset      int64 // bytes from the start of the arena
 	Bytes       int64 // covers all members; not rounded
 	First, Last int
+
+	pieces []Piece // in none of which others have bytes and steps
+	laps   []lap
 }
 
 // newResult unites buffers with their aliases: all but the offsets of storages. deltas
@@ -61,8 +85,24 @@ func newResult(bufs []Buffer) (r Result, deltas []int64) {
 		s := &r.Storages[r.StorageOf[i]]
 		s.First, s.Last = min(s.First, b.First), max(s.Last, b.Last)
 		s.Bytes = max(s.Bytes, deltas[i]+b.Bytes)
+		for _, x := range b.Pieces {
+			s.pieces = append(s.pieces, Piece{x.Off + deltas[i], x.End + deltas[i], x.First, x.Last})
+		}
 	}
+	for k := range r.Storages {
+		r.Storages[k].tidy()
+	}
+	r.overlaps(bufs, deltas)
 	return r, deltas
+}
+
+// refs are the storages.
+func (r *Result) refs() []*Storage {
+	list := make([]*Storage, len(r.Storages))
+	for i := range list {
+		list[i] = &r.Storages[i]
+	}
+	return list
 }
 
 // offsets follow from those of the storages.
@@ -72,8 +112,8 @@ func (r *Result) offsets(deltas []int64) {
 	}
 }
 
-// Place gives every buffer an offset in one arena so that storages that are
-// live at the same step share no byte.
+// Place gives every buffer an offset in one arena so that no byte is needed by two
+// storages at the same step, but where one may lie over the other.
 //
 // It tries, from cheap to dear, first fit and best fit in several orders, a
 // two-ended sweep along the steps and a seeded local search;
@@ -81,9 +121,9 @@ func (r *Result) offsets(deltas []int64) {
 // the best plan seen.
 func Place(bufs []Buffer, budget int64) Result {
 	r, deltas := newResult(bufs)
-	p := newProblem(r.Storages, budget)
+	p := newProblem(r.refs(), budget)
 	p.solve()
-	r.Total, r.LowerBound = p.best, p.bound
+	r.Total, r.LowerBound, r.OverlapBound = p.best, p.apart, p.bound
 	for k := range p.items {
 		r.Storages[p.items[k].storage].Offset = p.bestOff[k]
 	}

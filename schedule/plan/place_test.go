@@ -117,8 +117,8 @@ func TestPlaceChains(t *testing.T) {
 		}
 		res := Place(bufs, DefaultBudget)
 		testenv.OK(t, check(bufs, res))
-		if res.Total != res.LowerBound {
-			t.Errorf("seed %d, %d buffers: %d, bound %d", seed, len(bufs), res.Total, res.LowerBound)
+		if res.Total != res.OverlapBound {
+			t.Errorf("seed %d, %d buffers: %d, bound %d", seed, len(bufs), res.Total, res.OverlapBound)
 		}
 	}
 }
@@ -135,14 +135,14 @@ func TestPlaceNetworks(t *testing.T) {
 			if err := check(bufs, res); err != nil {
 				t.Fatalf("%s seed %d: %v", shape.name, seed, err)
 			}
-			if res.Total == res.LowerBound {
+			if res.Total == res.OverlapBound {
 				reached++
 			}
-			ratio := float64(res.Total) / float64(res.LowerBound)
+			ratio := float64(res.Total) / float64(res.OverlapBound)
 			worst = max(worst, ratio)
 			if ratio > 1.02 {
 				t.Errorf("%s seed %d, %d buffers: %d, bound %d, ratio %.4f", shape.name, seed, len(bufs),
-					res.Total, res.LowerBound, ratio)
+					res.Total, res.OverlapBound, ratio)
 			}
 		}
 		t.Logf("%-10s bound reached %d of %d, worst ratio %.4f", shape.name, reached, count, worst)
@@ -197,10 +197,10 @@ func TestPlaceManyBuffers(t *testing.T) {
 	}{{"chain", chain, 1}, {"residual", residual, 1.02}, {"dense", dense, 1.05}} {
 		res := Place(c.bufs, DefaultBudget)
 		testenv.OK(t, check(c.bufs, res))
-		ratio := float64(res.Total) / float64(res.LowerBound)
+		ratio := float64(res.Total) / float64(res.OverlapBound)
 		t.Logf("%s: ratio %.4f", c.name, ratio)
 		if ratio > c.ratio {
-			t.Errorf("%s: %d, bound %d, ratio %.4f", c.name, res.Total, res.LowerBound, ratio)
+			t.Errorf("%s: %d, bound %d, ratio %.4f", c.name, res.Total, res.OverlapBound, ratio)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // item is a storage with bytes as the searches see it. Time is counted in
 // sections: runs of steps at whose busiest step the same set of items is live.
 type item struct {
-	storage int // index in groups.storages
+	storage int // index in problem.storages
 	size    int64
 	lo, hi  int // first and last section, inclusive
 }
@@ -19,11 +19,17 @@ func (a *item) overlaps(b *item) bool { return a.lo <= b.hi && b.lo <= a.hi }
 
 // problem is one instance and the best plan found for it so far.
 type problem struct {
+	storages []*Storage
 	items    []item
 	sections int
+	busiest  []int     // per section: the step at which all of its items are live
 	load     []int64   // per section: bytes live
 	adj      [][]int32 // per item: the items it overlaps; nil when there are too many pairs
+	apart    int64     // the largest load
 	bound    int64
+
+	// How an item and those it overlaps have to lie, in the order of adj; nil: apart from all.
+	seps [][]separation
 
 	best    int64
 	bestOff []int64
@@ -36,8 +42,12 @@ type problem struct {
 // maxPairs limits the memory that overlap lists take (4 bytes a pair).
 const maxPairs = 1 << 24
 
-func newProblem(storages []Storage, budget int64) *problem {
-	p := &problem{budget: budget}
+// separation of an item from another one: so many bytes at least from the start of the lower one
+// to that of the higher one, where it is the lower one and where it is the higher.
+type separation struct{ below, above int64 }
+
+func newProblem(storages []*Storage, budget int64) *problem {
+	p := &problem{budget: budget, storages: storages}
 	for k, s := range storages {
 		if s.Bytes > 0 {
 			p.items = append(p.items, item{storage: k, size: roundUp(s.Bytes), lo: s.First, hi: s.Last})
@@ -45,6 +55,7 @@ func newProblem(storages []Storage, budget int64) *problem {
 	}
 	p.measure()
 	p.overlaps()
+	p.separate()
 
 	// Every storage in its own place: the plan to improve on.
 	p.bestOff = make([]int64, len(p.items))
@@ -70,7 +81,10 @@ func (p *problem) measure() {
 		if s > 0 {
 			p.load[s] += p.load[s-1]
 		}
-		p.bound = max(p.bound, p.load[s])
+		p.apart = max(p.apart, p.load[s])
+	}
+	for _, l := range loads(p.storages) {
+		p.bound = max(p.bound, l.bytes)
 	}
 }
 
@@ -89,19 +103,19 @@ func (p *problem) compress() {
 	section, ended := 0, false
 	for _, e := range ev {
 		if e.end == 0 {
-			if ended {
-				section++
+			if ended || len(p.busiest) == 0 {
+				section = len(p.busiest)
+				p.busiest = append(p.busiest, e.step)
 				ended = false
 			}
+			p.busiest[section] = e.step
 			p.items[e.item].lo = section
 		} else {
 			p.items[e.item].hi = section
 			ended = true
 		}
 	}
-	if len(p.items) > 0 {
-		p.sections = section + 1
-	}
+	p.sections = len(p.busiest)
 }
 
 // overlaps fills adj, unless the pairs are too many to keep.
@@ -134,6 +148,36 @@ func (p *problem) overlaps() {
 	for i := range p.adj {
 		slices.Sort(p.adj[i])
 	}
+}
+
+// separate fills seps.
+func (p *problem) separate() {
+	p.seps = make([][]separation, len(p.adj))
+	storage := func(i int) *Storage { return p.storages[p.items[i].storage] }
+	for i := range p.adj {
+		s := storage(i)
+		if s.simple() && !slices.ContainsFunc(p.adj[i], func(j int32) bool { return !storage(int(j)).simple() }) {
+			continue
+		}
+		p.seps[i] = make([]separation, len(p.adj[i]))
+		for n, j := range p.adj[i] {
+			x := separation{p.items[i].size, p.items[j].size}
+			if t := storage(int(j)); !s.simple() || !t.simple() {
+				x = separation{s.below(t), t.below(s)}
+				p.work += int64(len(s.pieces) * len(t.pieces))
+			}
+			p.seps[i][n] = x
+		}
+	}
+}
+
+// taken is the run of bytes, maybe of a length below 0, beside which item i may lie where the nth
+// item that it overlaps is at an offset.
+func (p *problem) taken(i, n int, at int64) span {
+	if s := p.seps[i]; s != nil {
+		return span{at - s[n].below + p.items[i].size, at + s[n].above}
+	}
+	return span{at, at + p.items[p.adj[i][n]].size}
 }
 
 // sorted returns the item indices in the order of compare, ties by index.

@@ -21,14 +21,14 @@ func TestSchedule(t *testing.T) {
 			n := makeNet(shape.build, seed)
 			order, bufs, res, st := Schedule(n.nodes, n.values, opt)
 			testenv.OK(t, check(bufs, res))
-			if p, err := peakOf(n.nodes, n.values, order); err != nil || p != st.Peak || p != res.LowerBound {
+			if p, err := peakOf(n.nodes, n.values, order); err != nil || p != st.Peak || p != res.OverlapBound {
 				t.Errorf("%s seed %d: peak %d, %v, %+v", shape.name, seed, p, err, st)
 			}
 			best, _ := Order(n.nodes, n.values, opt)
 			if a, b := total(n, best, opt), total(n, identity(len(n.nodes)), opt); res.Total != min(a, b) {
 				t.Errorf("%s seed %d: %d, in the best order %d, as given %d", shape.name, seed, res.Total, a, b)
 			}
-			worst = max(worst, float64(res.Total)/float64(res.LowerBound))
+			worst = max(worst, float64(res.Total)/float64(res.OverlapBound))
 		}
 		t.Logf("%-10s worst ratio %.4f", shape.name, worst)
 	}

@@ -60,7 +60,7 @@ func (d *division) place(p *Parts) {
 	for i, it := range d.items {
 		p.Pool[it.storage] = d.best[i]
 	}
-	p.LowerBound = d.whole
+	p.LowerBound, p.OverlapBound = d.whole.apart, d.whole.bound
 	for q := range d.pools {
 		x := d.packed[q]
 		x.budget, x.enough = x.work+d.budget, 0
@@ -82,8 +82,9 @@ type division struct {
 	cheap    []int // pools, the cheapest first
 	sections int
 	limit    int64
-	whole    int64 // the largest load of a section
-	storages []Storage
+	whole    *problem
+	slack    []int64 // of a section: what its items need less than their sizes
+	storages []*Storage
 
 	load [][]int64 // of a pool in a section
 	at   []int     // pool of each item
@@ -97,13 +98,18 @@ type division struct {
 }
 
 func newDivision(r *Result, weight []float64, pools []Pool, limit, budget int64) *division {
-	p := newProblem(r.Storages, budget)
+	p := newProblem(r.refs(), budget)
 	sums := make([]float64, len(r.Storages))
 	for i, w := range weight {
 		sums[r.StorageOf[i]] += w
 	}
-	d := &division{items: p.items, sections: p.sections, limit: limit, whole: p.bound, storages: r.Storages,
+	d := &division{items: p.items, sections: p.sections, limit: limit, whole: p, storages: p.storages,
 		budget: budget}
+	need := loads(p.storages)
+	for s, step := range p.busiest {
+		k, _ := slices.BinarySearchFunc(need, step+1, func(l load, step int) int { return cmp.Compare(l.step, step) })
+		d.slack = append(d.slack, p.load[s]-need[k-1].bytes)
+	}
 	for q, x := range pools {
 		d.pools = append(d.pools, Pool{roundDown(max(x.Bytes, 0)), x.Cost})
 		d.cheap = append(d.cheap, q)
@@ -138,7 +144,7 @@ func (d *division) add(i, q int, sign int64) {
 func (d *division) room(i, q int) bool {
 	it := &d.items[i]
 	for s := it.lo; s <= it.hi; s++ {
-		if d.load[q][s]+it.size > d.pools[q].Bytes {
+		if d.load[q][s]+it.size > d.pools[q].Bytes+d.slack[s] {
 			return false
 		}
 	}
@@ -204,7 +210,7 @@ func (d *division) bound(k int) float64 {
 // live in section s were divisible; -1: they have no room.
 func (d *division) section(k, s int, free []int64) float64 {
 	for q := range free {
-		free[q] = d.pools[q].Bytes - d.load[q][s]
+		free[q] = d.pools[q].Bytes + d.slack[s] - d.load[q][s]
 	}
 	more, at := 0.0, 0
 	d.work += int64(len(d.dense))/4 + 1
@@ -297,7 +303,7 @@ const packShare = 64
 // pack places the items of pool q. Where they do not fit and nothing proves that they
 // cannot, the search is not exhausted.
 func (d *division) pack(at []int, q int) (*problem, bool) {
-	var list []Storage
+	var list []*Storage
 	var of []int
 	for i, it := range d.items {
 		if at[i] == q {

@@ -40,7 +40,7 @@ type sweep struct {
 	height int64
 	lo, hi []int     // per item, in the direction of the sweep
 	order  []int     // position -> item
-	before [][]int32 // per item: overlapping items that come earlier in order
+	before [][]int32 // per item: places in adj of overlapping items that come earlier in order
 	off    []int64
 	live   []liveSpan
 	stack  []choice
@@ -51,8 +51,9 @@ type sweep struct {
 
 // liveSpan is an occupied run of bytes and the section in which it ends to be.
 type liveSpan struct {
-	off, end int64
-	hi       int
+	span
+	hi int
+	id int32 // of an item that is not apart from all others; any of the others can stand for its like
 }
 
 // choice is the list of places for the item at one position, best first, and
@@ -130,9 +131,9 @@ func (p *problem) newSweep(kind sweepKind) *sweep {
 		at[i] = k
 	}
 	for i := range p.items {
-		for _, j := range p.adj[i] {
+		for n, j := range p.adj[i] {
 			if at[j] < at[i] {
-				s.before[i] = append(s.before[i], j)
+				s.before[i] = append(s.before[i], int32(n))
 			}
 		}
 		p.work += int64(len(p.adj[i]))
@@ -181,8 +182,13 @@ func (s *sweep) choices(pos int, c *choice) {
 	i := s.order[pos]
 	p, it := s.p, &s.p.items[i]
 	s.live = s.live[:0]
-	for _, j := range s.before[i] {
-		s.live = append(s.live, liveSpan{s.off[j], s.off[j] + p.items[j].size, s.hi[j]})
+	for _, n := range s.before[i] {
+		j := p.adj[i][n]
+		l := liveSpan{span: p.taken(i, int(n), s.off[j]), hi: s.hi[j]}
+		if p.seps[j] != nil {
+			l.id = j
+		}
+		s.live = append(s.live, l)
 	}
 	p.work += int64(len(s.live)) + 1
 	slices.SortFunc(s.live, func(a, b liveSpan) int { return cmp.Compare(a.off, b.off) })
@@ -197,9 +203,11 @@ func (s *sweep) choices(pos int, c *choice) {
 	const never = math.MaxInt
 	end, endHi := int64(0), never
 	for k := 0; k <= len(s.live); k++ {
-		next := liveSpan{s.height, s.height, never}
+		next := liveSpan{span: span{s.height, s.height}, hi: never}
 		if k < len(s.live) {
-			next = s.live[k]
+			if next = s.live[k]; next.off-it.size >= next.end {
+				continue
+			}
 		}
 		if high, gap := next.off-it.size, next.off-end; end <= high {
 			c.places = append(c.places, s.place(i, end, endHi, gap))
@@ -207,7 +215,9 @@ func (s *sweep) choices(pos int, c *choice) {
 				c.places = append(c.places, s.place(i, high, next.hi, gap))
 			}
 		}
-		end, endHi = next.end, next.hi
+		if next.end > end {
+			end, endHi = next.end, next.hi
+		}
 	}
 	slices.SortFunc(c.places, s.rank)
 }
@@ -218,7 +228,7 @@ func (s *sweep) key(pos int) uint64 {
 	for _, l := range s.live {
 		h.state = h.next() ^ uint64(l.off)
 		h.state = h.next() ^ uint64(l.end)
-		h.state = h.next() ^ uint64(l.hi)
+		h.state = h.next() ^ uint64(l.hi) ^ uint64(l.id)<<32
 	}
 	return h.next()
 }

@@ -216,7 +216,7 @@ type card struct {
 func newCards(r *Report) []card {
 	m := r.Memory
 	cards := []card{{Value: thousands(m.ArenaBytes), Unit: "B", What: "arena",
-		Note: "lower bound " + thousands(m.LowerBoundBytes)}}
+		Note: m.bounds(thousands)}}
 	if m.StateBytes > 0 {
 		cards = append(cards, card{Value: thousands(m.StateBytes), Unit: "B", What: "state",
 			Note: "kept from run to run"})

@@ -14,13 +14,15 @@ import (
 
 // Memory is where the arena goes.
 type Memory struct {
-	ArenaBytes      int  `json:"arena_bytes"`
-	LowerBoundBytes int  `json:"arena_lower_bound_bytes"`
-	OrderOptimal    bool `json:"order_optimal"`
-	StateBytes      int  `json:"state_bytes"`
-	IOBytes         int  `json:"io_bytes"`
-	ScratchBytes    int  `json:"scratch_bytes"`
-	WeightsBytes    int  `json:"weights_bytes"`
+	ArenaBytes      int `json:"arena_bytes"`
+	LowerBoundBytes int `json:"arena_lower_bound_bytes"`
+	// OverlapBoundBytes is the bound where results may lie over operands.
+	OverlapBoundBytes int  `json:"arena_overlap_bound_bytes"`
+	OrderOptimal      bool `json:"order_optimal"`
+	StateBytes        int  `json:"state_bytes"`
+	IOBytes           int  `json:"io_bytes"`
+	ScratchBytes      int  `json:"scratch_bytes"`
+	WeightsBytes      int  `json:"weights_bytes"`
 	// WaitCycles is how long an inference waits, as estimated, for arena and constants in
 	// the regions where they are placed; no placement is below the bound.
 	WaitCycles      int `json:"wait_cycles"`
@@ -84,7 +86,9 @@ type Buffer struct {
 	First   int    `json:"first"`
 	Last    int    `json:"last"`
 	AliasOf string `json:"alias_of,omitempty"`
-	Region  string `json:"region,omitempty"` // of the part of the arena
+	// Overlaps are others that are live at the same time and have bytes in common with it, without aliases.
+	Overlaps []string `json:"overlaps,omitempty"`
+	Region   string   `json:"region,omitempty"` // of the part of the arena
 	// of a buffer that lies in rows inside a wider one
 	RowBytes   int `json:"row_bytes,omitempty"`
 	PitchBytes int `json:"pitch_bytes,omitempty"`
@@ -100,7 +104,8 @@ type WeightsFile struct {
 
 func (r *Report) memory(o *Subject) {
 	p := o.Lowered.Program
-	r.Memory = Memory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound, OrderOptimal: p.PeakOptimal,
+	r.Memory = Memory{ArenaBytes: p.ArenaBytes, LowerBoundBytes: p.LowerBound,
+		OverlapBoundBytes: p.OverlapBound, OrderOptimal: p.PeakOptimal,
 		IOBytes: p.IOBytes(), StateBytes: p.StateBytes,
 		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []Buffer{}}
 	if x := o.Lowered.Tiled; x != nil {
@@ -125,6 +130,9 @@ func (r *Report) memory(o *Subject) {
 			PitchBytes: b.Pitch}
 		if b.AliasOf >= 0 {
 			x.AliasOf = p.Buffers[b.AliasOf].Name
+		}
+		for _, k := range p.Sharing(i) {
+			x.Overlaps = append(x.Overlaps, p.Buffers[k].Name)
 		}
 		if k, _ := p.Part(i); len(p.Parts) > 0 && !b.Kept {
 			x.Region = p.Parts[k].Name
@@ -153,9 +161,18 @@ func (m *Memory) Place(p boards.Placement) {
 	}
 }
 
+// bounds are what the arena cannot be smaller than.
+func (m *Memory) bounds(number func(any) string) string {
+	s := "lower bound " + number(m.OverlapBoundBytes)
+	if m.LowerBoundBytes != m.OverlapBoundBytes {
+		s += ", " + number(m.LowerBoundBytes) + " where buffers lie apart"
+	}
+	return s
+}
+
 // RAMText is the arena, with its lower bound, and the state where there is one.
 func (m *Memory) RAMText() string {
-	s := fmt.Sprintf("arena %d bytes (lower bound %d)", m.ArenaBytes, m.LowerBoundBytes)
+	s := fmt.Sprintf("arena %d bytes (%s)", m.ArenaBytes, m.bounds(func(n any) string { return fmt.Sprint(n) }))
 	for i, x := range m.ArenaParts {
 		s += fmt.Sprintf("%s %d in %s", []string{":", " +"}[min(i, 1)], x.Bytes, x.Region)
 	}

@@ -65,9 +65,9 @@ func newArena(r *Memory, steps, bytes int) arenaView {
 	sx := min(max(arenaWidth/float64(steps), leastStep), mostStep)
 	sy := arenaHeight / float64(max(bytes, r.ArenaBytes))
 	m := arenaView{Width: sx * float64(steps), Height: arenaHeight}
-	if r.LowerBoundBytes > 0 {
-		m.Bound = arenaHeight - float64(r.LowerBoundBytes)*sy
-		m.BoundText = "lower bound " + thousands(r.LowerBoundBytes)
+	if r.OverlapBoundBytes > 0 {
+		m.Bound = arenaHeight - float64(r.OverlapBoundBytes)*sy
+		m.BoundText = r.bounds(thousands)
 	}
 	for _, x := range r.ArenaParts {
 		m.Walls = append(m.Walls, wall{arenaHeight - float64(x.Offset+x.Bytes)*sy,
