@@ -132,7 +132,7 @@ func EvalDequantised(n *Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 // Dequantise gives the reals, in float64, for which d stands.
 func Dequantise(d *tensor.Dense, q *Quant) *tensor.Dense {
 	out := make([]float64, d.Len())
-	ch := channelOf(d.Shape, q)
+	ch := ChannelOf(d.Shape, q)
 	for i := range out {
 		c := ch(i)
 		out[i] = float64(d.Int(i)-int64(q.ZeroAt(c))) * float64(q.ScaleAt(c))
@@ -154,7 +154,7 @@ func QuantiseEven(d *tensor.Dense, t Type) *tensor.Dense {
 func quantise(d *tensor.Dense, t Type, round func(float64) float64) *tensor.Dense {
 	out := tensor.New(t.DType, d.Shape)
 	lo, hi := t.DType.IntRange()
-	ch := channelOf(d.Shape, t.Quant)
+	ch := ChannelOf(d.Shape, t.Quant)
 	f32 := d.DType == tensor.F32
 	for i, n := 0, d.Len(); i < n; i++ {
 		c := ch(i)
@@ -187,7 +187,8 @@ func ClampInt(v float64, lo, hi int64) int64 {
 	return min(max(int64(v), lo), hi)
 }
 
-func channelOf(shape []int, q *Quant) func(int) int {
+// ChannelOf gives the index of every element along the axis of a quantisation.
+func ChannelOf(shape []int, q *Quant) func(int) int {
 	if q.Axis < 0 {
 		return func(int) int { return 0 }
 	}

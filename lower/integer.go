@@ -28,7 +28,7 @@ func (s *State) scaleInputs() error {
 	if err != nil {
 		return err
 	}
-	return quant.ScaleInputs(s.Graph, q)
+	return quant.ScaleBorders(s.Graph, q)
 }
 
 func (s *State) quantize() (err error) {

@@ -103,8 +103,8 @@ var quantisationRows = []*Stage{
 	},
 	{
 		Name: "input-scales",
-		Doc: "inputs of mixed units: what makes their channels alike stands behind them, for a scale and zero " +
-			"point of each channel",
+		Doc: "inputs and outputs of mixed units: what makes their channels alike stands beside them, for a scale " +
+			"and zero point of each channel",
 		Numerics: pass.Reassoc,
 		When:     []Condition{fixedPoint, floatModel, noAccelerator},
 		Requires: []*Invariant{modelKept, oneFloat},

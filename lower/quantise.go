@@ -50,7 +50,7 @@ func (r *Quantisation) prepare(g *ir.Graph, q *quant.Options, legalize bool) *Si
 		r.Diags.Add(fail.Must(staticScales(&pass.Ctx{}, g)).From("static-scales")...)
 	}
 	r.Rewrites = fail.Must(Legalise(g, legalize))
-	fail.Check(quant.ScaleInputs(g, *q))
+	fail.Check(quant.ScaleBorders(g, *q))
 	return s
 }
 

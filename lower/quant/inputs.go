@@ -66,11 +66,11 @@ type region struct {
 	total   int
 }
 
-// ScaleInputs puts a ChannelAffine behind inputs of which one scale for all channels would
+// ScaleBorders puts a ChannelAffine behind inputs of which one scale for all channels would
 // lose more than 3 dB: in a channel, or of what the first layer makes of them. Where that
-// layer has constant weights, they take up factors that even the channels out. The graph
-// computes the same up to rounding.
-func ScaleInputs(g *ir.Graph, opt Options) (err error) {
+// layer has constant weights, they take up factors that even the channels out. Outputs are treated
+// alike. The graph computes the same up to rounding.
+func ScaleBorders(g *ir.Graph, opt Options) (err error) {
 	defer fail.Catch(&err)
 	if opt.FixedWeights != nil || opt.FixedActivations != nil || opt.Source == SyntheticSource ||
 		len(opt.Samples) == 0 {
@@ -78,20 +78,19 @@ func ScaleInputs(g *ir.Graph, opt Options) (err error) {
 	}
 	fail.Check(checkSamples(g.In, opt.Samples))
 	r := newRegion(g, &opt)
-	if err := r.trace(); err != nil || len(r.cuts) == 0 {
-		return err
-	}
-	ranges := fail.Must(r.ranges())
-	for _, part := range r.parts() {
-		if r.plan(part, ranges) && r.loses(part) {
-			fail.Check(r.rewrite(part))
+	if fail.Check(r.trace()); len(r.cuts) > 0 {
+		ranges := fail.Must(r.ranges())
+		for _, part := range r.parts() {
+			if r.plan(part, ranges) && r.loses(part) {
+				fail.Check(r.rewrite(part))
+			}
 		}
 	}
-	return nil
+	return scaleOutputs(g, &opt)
 }
 
 func newRegion(g *ir.Graph, opt *Options) *region {
-	r := &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{}}
+	r := emptyRegion(g, opt)
 	for i, v := range g.In {
 		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.In == i })
 		if v.Type.DType == tensor.F32 && !state && len(v.Uses()) > 0 && !op.AsksForNaN(v) {

@@ -12,21 +12,26 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// integerOffsets changes the offset of every ChannelAffine to a whole number of steps of its
-// result, so that zero points are integers. What layers behind it see of the difference, their
-// biases make up for.
+// integerOffsets changes the offset of every ChannelAffine to a whole number of steps, so that zero
+// points are integers: of its result, or of an output. Biases make up for the difference.
 func (c *calibrator) integerOffsets() error {
 	for _, n := range c.affines() {
-		a, ok := c.params[n.Out[0]]
+		behind := c.g.IsOutput(n.Out[0])
+		v := n.Out[0]
+		if behind {
+			v = n.In[0]
+		}
+		a, ok := c.params[v]
 		if !ok {
 			continue
 		}
-		q := a.quant()
-		step := float64(q.Scale[0])
 		offset := tensor.New(tensor.F32, n.In[2].Type.Shape)
 		delta := make([]float64, offset.Len())
 		for i := range delta {
-			b := n.ConstIn(2).Float(i)
+			b, step := n.ConstIn(2).Float(i), float64(a.quant().Scale[0])
+			if behind {
+				step *= n.ConstIn(1).Float(i)
+			}
 			offset.SetFloat(i, step*math.RoundToEven(b/step))
 			delta[i] = offset.Float(i) - b
 		}
@@ -34,7 +39,11 @@ func (c *calibrator) integerOffsets() error {
 			continue
 		}
 		c.g.SetInput(n, 2, c.g.AddConst(n.In[2].Name, offset))
-		if err := c.offBiases(n, delta); err != nil {
+		correct := c.offBiases
+		if behind {
+			correct = c.offOutputs
+		}
+		if err := correct(n, delta); err != nil {
 			return err
 		}
 	}
@@ -47,7 +56,7 @@ func (c *calibrator) affines() []*ir.Node {
 
 // offBiases takes off the biases of layers what their input is too large by, in each channel of n.
 func (c *calibrator) offBiases(n *ir.Node, delta []float64) error {
-	r := &region{g: c.g, opt: &c.opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{}}
+	r := emptyRegion(c.g, &c.opt)
 	if !r.begin(n.Out[0]) {
 		return nil
 	}
@@ -108,16 +117,31 @@ func filledInts(n, x int) []int {
 	return s
 }
 
+// borderAffine is the quantisation of the real end of a ChannelAffine written as a Mul and an Add, of
+// which the other end has type t: what it reads, or with behind what it gives. nil where throughAffine gives none.
+func borderAffine(t ir.Type, mul, add *ir.Node, behind bool) *ir.Quant {
+	scale, offset := mul.ConstIn(1), add.ConstIn(1)
+	if !slices.Equal(scale.Shape, offset.Shape) {
+		return nil
+	}
+	return throughAffine(t, scale.Shape, func(i int) (float64, float64) {
+		if behind {
+			return 1 / scale.Float(i), -offset.Float(i) / scale.Float(i)
+		}
+		return scale.Float(i), offset.Float(i)
+	})
+}
+
 // takeIn makes the Mul and Add of an input part of its quantisation, where what they give is
 // quantised alike everywhere and zero points are integers.
 func (c *converter) takeIn(v *ir.Value) (err error) {
 	defer fail.Catch(&err)
-	m := c.constantStep(v, op.Mul)
-	if m == nil {
+	m := c.g.SoleUse(v)
+	if m == nil || constantStep(m.Out[0], op.Mul) == nil {
 		return nil
 	}
-	a := c.constantStep(m.Out[0], op.Add)
-	if a == nil {
+	a := c.g.SoleUse(m.Out[0])
+	if a == nil || constantStep(a.Out[0], op.Add) == nil {
 		return nil
 	}
 	y := a.Out[0]
@@ -126,7 +150,7 @@ func (c *converter) takeIn(v *ir.Value) (err error) {
 	if !ok {
 		return nil
 	}
-	q := throughAffine(t, m.ConstIn(1), a.ConstIn(1))
+	q := borderAffine(t, m, a, false)
 	if q == nil {
 		return nil
 	}
@@ -142,27 +166,19 @@ func (c *converter) takeIn(v *ir.Value) (err error) {
 	return nil
 }
 
-// constantStep is the one reader of v where that is an operator with v and a constant; nil for others.
-func (c *converter) constantStep(v *ir.Value, o *ir.OpDef) *ir.Node {
-	if n := c.g.SoleUse(v); n != nil && n.Op == o && n.In[0] == v && n.ConstIn(1) != nil {
-		return n
-	}
-	return nil
-}
-
 // throughAffine is the quantisation of x of which scale*x + offset has the type t: for each index
 // of the axis along which these lie, or one with a zero point outside the type. nil where a zero
 // point would be no integer, and where an integer operator does the same.
-func throughAffine(t ir.Type, scale, offset *tensor.Dense) *ir.Quant {
-	q, axis := t.Quant, axisOf(scale.Shape, len(t.Shape))
-	if len(scale.Shape) > len(t.Shape) || !slices.Equal(scale.Shape, offset.Shape) || axis < -1 ||
-		axis >= 0 && t.Shape[axis] != scale.Len() {
+func throughAffine(t ir.Type, shape []int, affine func(i int) (scale, offset float64)) *ir.Quant {
+	q, axis, n := t.Quant, axisOf(shape, len(t.Shape)), tensor.Count(shape)
+	if len(shape) > len(t.Shape) || axis < -1 || axis >= 0 && t.Shape[axis] != n {
 		return nil
 	}
-	out := &ir.Quant{Axis: axis, Scale: make([]float32, scale.Len()), Zero: make([]int32, scale.Len())}
+	out := &ir.Quant{Axis: axis, Scale: make([]float32, n), Zero: make([]int32, n)}
 	for i := range out.Scale {
-		s := float64(q.Scale[0]) / scale.Float(i)
-		z := float64(q.Zero[0]) + offset.Float(i)/float64(q.Scale[0])
+		scale, offset := affine(i)
+		s := float64(q.Scale[0]) / scale
+		z := float64(q.Zero[0]) + offset/float64(q.Scale[0])
 		if out.Scale[i] = float32(s); !(s > 0) || math.IsInf(s, 0) || float64(out.Scale[i]) < minScale ||
 			!(math.Abs(z) < 1<<30) || math.Abs(z-math.Round(z)) > 1.0/8 {
 			return nil

@@ -48,16 +48,7 @@ func (r *region) parts() []*component {
 func (r *region) plan(p *component, ranges []extent) bool {
 	for _, s := range p.sources {
 		var best *source
-		order := s.v.Type.Shape
-		axes := make([]int, len(order))
-		for i := range axes {
-			axes[i] = len(axes) - 1 - i
-		}
-		slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
-		for _, a := range axes {
-			if a == 0 && order[0] == 1 && len(order) > 1 {
-				continue // a batch
-			}
+		for _, a := range axesBySize(s.v.Type.Shape) {
 			t := &source{v: s.v, at: s.at, axis: a}
 			if r.along(t, p, ranges) && (best == nil || !t.fixed && t.octaves() < best.octaves()-1.5) {
 				best = t
@@ -69,6 +60,17 @@ func (r *region) plan(p *component, ranges []extent) bool {
 		*s = *best
 	}
 	return true
+}
+
+// axesBySize are the dimensions but that of a batch, small and late ones first.
+func axesBySize(shape []int) (axes []int) {
+	for a := len(shape) - 1; a >= 0; a-- {
+		if a > 0 || shape[0] > 1 || len(shape) == 1 {
+			axes = append(axes, a)
+		}
+	}
+	slices.SortStableFunc(axes, func(a, b int) int { return cmp.Compare(shape[a], shape[b]) })
+	return axes
 }
 
 // octaves is the mean logarithm of the ranges of channels.

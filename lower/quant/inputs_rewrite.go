@@ -41,9 +41,7 @@ func (r *region) weights(c cut) *inputWeights {
 		return nil
 	}
 	n := c.n
-	rule, ok := ruleFor(n)
-	if !ok || rule.weight != 1 || n.Op == op.ConvTranspose || n.ConstIn(1) == nil ||
-		r.opt.Layer != nil && r.opt.Layer(n).Data != tensor.I8 || r.opt.Keep != nil && r.opt.Keep(n) {
+	if n.Op == op.ConvTranspose || !r.weighted(n) || r.data(n) != tensor.I8 {
 		return nil
 	}
 	w := &inputWeights{n: n, inner: 1, taps: 1, padded: n.Op == op.MatMul, outs: channels(n, weightAxis(n))}
@@ -66,6 +64,20 @@ func (r *region) weights(c cut) *inputWeights {
 	w.count, w.group = p.depth, w.outs
 	w.at = func(o, k, _ int) int { return p.weight(0, o, k) }
 	return w
+}
+
+// weighted reports a layer with constant weights that becomes integers.
+func (r *region) weighted(n *ir.Node) bool {
+	rule, ok := ruleFor(n)
+	return ok && rule.weight == 1 && n.ConstIn(1) != nil && r.data(n) != Float.Data && (r.opt.Keep == nil || !r.opt.Keep(n))
+}
+
+// data is the element type that a node gets.
+func (r *region) data(n *ir.Node) tensor.DType {
+	if r.opt.Layer == nil {
+		return tensor.I8
+	}
+	return r.opt.Layer(n).Data
 }
 
 func positive(n int) bool { return n > 0 }
@@ -98,24 +110,28 @@ func (r *region) rewrite(p *component) (err error) {
 
 // affine is the ChannelAffine behind a source.
 func (r *region) affine(s *source) (*ir.Value, error) {
-	scale, offset := make([]float32, len(s.gain)), make([]float32, len(s.gain))
+	scale, offset := make([]float64, len(s.gain)), make([]float64, len(s.gain))
 	for c := range scale {
-		scale[c] = float32(s.gain[c] / s.div[c])
-		offset[c] = float32((s.shift[c] - s.sub[c]) / s.div[c])
+		scale[c] = s.gain[c] / s.div[c]
+		offset[c] = (s.shift[c] - s.sub[c]) / s.div[c]
 	}
-	at := r.g.Nodes[0]
-	if s.v.Def != nil {
-		at = r.g.Next(s.v.Def)
+	return r.affineOf(s.v, s.axis, scale, offset)
+}
+
+// affineOf is the ChannelAffine of a value.
+func (r *region) affineOf(v *ir.Value, axis int, scale, offset []float64) (*ir.Value, error) {
+	at, name, size := r.g.Nodes[0], v.Name+".channels", []int{len(scale)}
+	if v.Def != nil {
+		at = r.g.Next(v.Def)
 	}
-	size := []int{len(scale)}
-	n, err := r.g.InsertBefore(at, op.ChannelAffine, s.v.Name+".channels", ir.Attrs{"axis": ir.Int(s.axis)}, 1, s.v,
-		r.g.AddConst(s.v.Name+".channels.scale", tensor.Of(size, scale)),
-		r.g.AddConst(s.v.Name+".channels.offset", tensor.Of(size, offset)))
+	n, err := r.g.InsertBefore(at, op.ChannelAffine, name, ir.Attrs{"axis": ir.Int(axis)}, 1, v,
+		r.g.AddConst(name+".scale", tensor.FromFloats(tensor.F32, size, scale)),
+		r.g.AddConst(name+".offset", tensor.FromFloats(tensor.F32, size, offset)))
 	if err != nil {
 		return nil, err
 	}
-	if s.v.Def != nil {
-		n.Origin = s.v.Def.Origin
+	if v.Def != nil {
+		n.Origin = v.Def.Origin
 	}
 	return n.Out[0], nil
 }

@@ -294,7 +294,7 @@ func TestMixedUnits(t *testing.T) {
 
 			opt := quant.Options{Samples: in, BiasCorrection: true, Try: quant.Trial{Bias: true}}
 			p := g.Clone()
-			testenv.OK(t, quant.ScaleInputs(p, opt))
+			testenv.OK(t, quant.ScaleBorders(p, opt))
 			irtest.Verify(t, p)
 			for _, x := range test[:5] {
 				a, b := irtest.Run(t, g, x)[0], irtest.Run(t, p, x)[0]
@@ -349,7 +349,7 @@ func TestMissing(t *testing.T) {
 		s := testenv.Must(quant.ReadSamples([]string{writeNpy(t, all, dir, "x.npy")}, g.In, npz.Limits{}))(t)
 		p := g.Clone()
 		opt := quant.Options{Samples: s[:32], Inputs: true}
-		testenv.OK(t, quant.ScaleInputs(p, opt))
+		testenv.OK(t, quant.ScaleBorders(p, opt))
 		q, _ := quantised(t, p, opt)
 		var want, got []float64
 		for _, in := range s[32:] {

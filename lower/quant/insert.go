@@ -59,6 +59,8 @@ type Options struct {
 	// StateBindings are outputs that the next run gets as inputs: both have one
 	// quantisation, so that handing them on loses nothing.
 	StateBindings []StateBinding
+	// OneScale: what reads the outputs knows one scale for each.
+	OneScale bool
 	// Inputs asks for int8 inputs of the graph also where only nodes that stay
 	// float read them.
 	Inputs bool

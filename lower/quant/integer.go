@@ -72,6 +72,13 @@ type IntegerOptions struct {
 // quantisedOutputs lets the integers out where an output is a DequantizeLinear.
 func (c *converter) quantisedOutputs() error {
 	for i, v := range c.g.Out {
+		if y, err := c.takeOut(v); y != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			c.g.SetOutput(i, y)
+			continue
+		}
 		if v.Def == nil || v.Def.Op != op.DequantizeLinear {
 			continue
 		}

@@ -69,12 +69,7 @@ func Dequantised(d *tensor.Dense, t ir.Type) *tensor.Dense {
 	if t.Quant == nil {
 		return d
 	}
-	out := tensor.New(tensor.F32, d.Shape)
-	y := out.Data.([]float32)
-	for i := range y {
-		y[i] = float32(d.Int(i)-int64(t.Quant.ZeroAt(0))) * t.Quant.ScaleAt(0)
-	}
-	return out
+	return ir.Dequantise(d, t.Quant).Cast(tensor.F32)
 }
 
 // Inputs are user data in the types of all firmware inputs.

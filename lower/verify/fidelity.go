@@ -224,17 +224,18 @@ func (c *modelCheck) bothForms(in []*tensor.Dense) ([]*tensor.Dense, error) {
 // floats lead to, where another order rounds otherwise.
 func realBounds(spread []float64, d *tensor.Dense, t ir.Type) []float64 {
 	out := make([]float64, d.Len())
-	limit, step := 0.0, 1.0
+	limit, step := 0.0, func(int) float64 { return 1 }
 	switch {
 	case d.DType.IsFloat():
 		limit = fidelity.Limit(d)
 	case t.Quant != nil:
-		step = float64(t.Quant.Scale[0])
+		c := ir.ChannelOf(d.Shape, t.Quant)
+		step = func(i int) float64 { return float64(t.Quant.ScaleAt(c(i))) }
 	}
 	for i := range out {
 		out[i] = limit
 		if spread != nil {
-			out[i] += 2 * spread[i] * step
+			out[i] += 2 * spread[i] * step(i)
 		}
 	}
 	return out

@@ -196,6 +196,7 @@ func (c *Config) quantOptionsOf(g *ir.Graph) (quant.Options, error) {
 // quantOptions reads the calibration data.
 func (c *Config) quantOptions(g *ir.Graph, bindings []state.Binding) (quant.Options, error) {
 	q := quant.Options{Method: c.CalibMethod, BiasCorrection: c.BiasCorrect, Rounding: c.Rounding, Equalize: c.Equalize,
+		OneScale: c.spec != nil && c.spec.Outputs.Emits(),
 		Try: quant.Trial{Method: !c.Told["calib-method"] || c.CalibMethod == option.PerLayer,
 			Bias: !c.Told["bias-correction"], Rounding: !c.Told["weight-rounding"]}}
 	var err error

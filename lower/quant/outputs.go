@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package quant
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// A quantisation for each channel of an output, as inputs.go has it for inputs: a regression of °C and
+// Pa, boxes in pixels beside scores. The weights of the last layers take up factors and offsets, so
+// that all channels have one range; a ChannelAffine behind them undoes that, and Integer takes it
+// into the quantisation of the output.
+
+// mixedRange is how many times as wide as a channel all of them are where that has too little of one
+// scale: less than 5 of 8 bits. An output that keeps one scale can be searched for its largest, so it
+// takes more, and all of a channel near zero, where channels may be classes.
+const mixedRange, mixedClasses = 8, 32
+
+// mostLooked is how many samples say which range an output has.
+const mostLooked = 32
+
+// head is an output of the graph with what its elements are made of.
+type head struct {
+	*region
+	v             *ir.Value
+	axis          int
+	pieces        map[*source]*piece
+	lo, hi        []float64 // of every element
+	least, most   []float64 // of every index of the axis
+	scale, offset []float64 // the output is scale*x + offset of what one range suits
+}
+
+// piece is a value that an output is made of. Its channels are those of a layer, or of the output.
+type piece struct {
+	layer       *ir.Node // whose weights take factors; nil: there is none
+	still       bool     // and no offset
+	dim, inner  int      // channels of the layer, elements of a channel one behind the other
+	at          []int    // index of the output's axis by channel; -1: unused
+	gain, shift []float64
+	lo, hi      float64 // of the value
+	by          float64 // by which it is multiplied, where it is no layer's
+}
+
+// scaleOutputs puts a ChannelAffine behind outputs of which one scale for all channels leaves
+// too little of one.
+func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
+	defer fail.Catch(&err)
+	if opt.OneScale {
+		return nil
+	}
+	var heads []*head
+	for i, v := range g.Out {
+		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.Out == i })
+		if v.Def == nil || v.Type.DType != tensor.F32 || state || len(v.Uses()) > 0 || v.Type.Rank() == 0 {
+			continue
+		}
+		for _, scaled := range []bool{true, false} { // with what multiplies and adds, else without
+			h := &head{region: emptyRegion(g, opt), v: v}
+			fail.Check(h.back(v, scaled))
+			if h.trails[v] != nil && slices.ContainsFunc(axesBySize(v.Type.Shape), h.takes) {
+				heads = append(heads, h)
+			}
+		}
+	}
+	if len(heads) == 0 {
+		return nil
+	}
+	fail.Check(lookAt(heads))
+	for _, h := range heads {
+		even := func(axis int) bool { return h.takes(axis) && h.mixed() && h.even() }
+		if g.IsOutput(h.v) && slices.ContainsFunc(axesBySize(h.v.Type.Shape), even) {
+			fail.Check(h.rewrite())
+		}
+	}
+	g.RemoveDead()
+	return nil
+}
+
+func emptyRegion(g *ir.Graph, opt *Options) *region {
+	return &region{g: g, opt: opt, index: map[*ir.Value]*source{}, trails: map[*ir.Value]*trail{}}
+}
+
+// back follows the elements of v from where they are made: what moves them, and with scaled what
+// multiplies them by constants and adds constants.
+func (r *region) back(v *ir.Value, scaled bool) (err error) {
+	defer fail.Catch(&err)
+	if n := v.Def; r.trails[v] == nil && n != nil && v.Type.DType == tensor.F32 && r.once(v) &&
+		(n.Op.Quant == ir.QMove || scaled && n.Op.Pattern <= ir.Broadcast) {
+		for _, x := range n.In {
+			if varies(x) {
+				fail.Check(r.back(x, scaled))
+			}
+		}
+		done := fail.Must(r.moved(n))
+		if !done && scaled && slices.ContainsFunc(n.In, func(x *ir.Value) bool { return r.trails[x] != nil }) {
+			done = fail.Must(r.scaled(n))
+		}
+		if done {
+			r.nodes = append(r.nodes, n)
+		}
+	}
+	if r.trails[v] == nil {
+		r.begin(v)
+	}
+	return nil
+}
+
+// once reports a value that has one reader, or is an output and nothing else.
+func (r *region) once(v *ir.Value) bool {
+	return len(v.Uses()) == 1 != r.g.IsOutput(v) && len(v.Uses()) < 2
+}
+
+// channel is the index along the axis of element e of the output.
+func (h *head) channel(e int) int {
+	shape := h.v.Type.Shape
+	return e / tensor.Count(shape[h.axis+1:]) % shape[h.axis]
+}
+
+// takes notes what every channel of what the output is made of becomes, along an axis; false where
+// elements of one become different things, or nothing could even them out.
+func (h *head) takes(axis int) bool {
+	h.axis = axis
+	h.pieces = map[*source]*piece{}
+	t := h.trails[h.v]
+	for e, f := range t.from {
+		s, c := h.of(f), h.channel(e)
+		p := h.pieces[s]
+		if p == nil {
+			if s.v.Def == nil {
+				return false
+			}
+			p = h.piece(s)
+			h.pieces[s] = p
+		}
+		k := c
+		if p.layer != nil {
+			k = (f - s.at) / p.inner % p.dim
+		}
+		if p.at[k] < 0 {
+			p.at[k], p.gain[k], p.shift[k] = c, t.gain[e], t.shift[e]
+		}
+		if p.at[k] != c || !near(p.gain[k], t.gain[e]) || !near(p.shift[k], t.shift[e]) || t.gain[e] == 0 ||
+			t.gain[e] < 0 && (p.layer == nil || p.still) {
+			return false
+		}
+	}
+	return len(h.pieces) > 1 || h.told() || slices.ContainsFunc(h.list(), func(p *piece) bool { return p.layer != nil })
+}
+
+// list are the pieces in the order of their sources.
+func (h *head) list() (l []*piece) {
+	for _, s := range h.sources {
+		if p := h.pieces[s]; p != nil {
+			l = append(l, p)
+		}
+	}
+	return l
+}
+
+// told reports that the model multiplies channels by different numbers: it has units.
+func (h *head) told() bool {
+	first := 0.0
+	for _, p := range h.list() {
+		for k, g := range p.gain {
+			if p.at[k] < 0 {
+				continue
+			}
+			if first == 0 {
+				first = g
+			}
+			if !near(first, g) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// piece is what a source is.
+func (h *head) piece(s *source) *piece {
+	p := &piece{by: 1, lo: math.Inf(1), hi: math.Inf(-1), dim: h.v.Type.Shape[h.axis], inner: 1}
+	if n := s.v.Def; h.once(s.v) && h.weighted(n) {
+		lo, hi := math.Inf(-1), math.Inf(1)
+		if canAct(n.Op) {
+			lo, hi = op.ActBounds(n)
+		}
+		bias := n.Input(2)
+		if math.IsInf(hi, 1) && (lo == 0 || math.IsInf(lo, -1)) && plainGemm(n) &&
+			(bias == nil || bias.Const != nil && slices.Contains([]int{1, channels(n, weightAxis(n))}, bias.Type.Elems())) &&
+			(n.Op != op.ConvTranspose || ir.AttrsOf[op.GroupAttr](n).Group == 1) {
+			p.layer, p.still = n, n.Op == op.MatMul || lo == 0
+			axis := s.v.Type.Rank() - 1
+			if n.Op == op.Conv || n.Op == op.ConvTranspose {
+				axis = 1
+			}
+			p.dim, p.inner = s.v.Type.Shape[axis], tensor.Count(s.v.Type.Shape[axis+1:])
+		}
+	}
+	p.at, p.gain, p.shift = filledInts(p.dim, -1), make([]float64, p.dim), make([]float64, p.dim)
+	return p
+}
+
+// lookAt finds the ranges of outputs on some of the samples.
+func lookAt(heads []*head) error {
+	opt, g := heads[0].opt, heads[0].g
+	for _, h := range heads {
+		n := h.v.Type.Elems()
+		h.lo, h.hi = filled(n, math.Inf(1)), filled(n, math.Inf(-1))
+	}
+	e := newEvaluator(g, keepsNone, nil)
+	every := (len(opt.Samples) + mostLooked - 1) / mostLooked
+	for i := 0; i < len(opt.Samples); i += every {
+		out, err := e.run(opt.Samples[i], nil)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			for k, x := range tensor.As[float32](out[slices.Index(g.Out, h.v)]) {
+				if x-x == 0 {
+					h.lo[k], h.hi[k] = min(h.lo[k], float64(x)), max(h.hi[k], float64(x))
+				}
+			}
+		}
+		e.release(out)
+	}
+	return nil
+}
+
+// mixed reports that one scale leaves too little of a channel, and is not what the output is for:
+// channels among which the largest is looked for overlap.
+func (h *head) mixed() bool {
+	n := h.v.Type.Shape[h.axis]
+	h.least, h.most = filled(n, math.Inf(1)), filled(n, math.Inf(-1))
+	for e := range h.lo {
+		c := h.channel(e)
+		h.least[c], h.most[c] = min(h.least[c], h.lo[e]), max(h.most[c], h.hi[e])
+	}
+	lo, hi := min(slices.Min(h.least), 0), max(slices.Max(h.most), 0)
+	if math.IsInf(hi-lo, 0) {
+		return false
+	}
+	room := 1.0 // more in 16 bits
+	for s := range h.pieces {
+		if h.data(s.v.Def) == tensor.I16 {
+			room = 1 << 8
+		}
+	}
+	units := h.told()
+	top := slices.Index(h.most, slices.Max(h.most))
+	units = units || !slices.ContainsFunc(h.most, func(x float64) bool { return x != h.most[top] && x > h.least[top] })
+	for c := range n {
+		own := (h.most[c] - h.least[c]) * mixedRange
+		if !units {
+			own = max(math.Abs(h.least[c]), math.Abs(h.most[c])) * mixedClasses
+		}
+		if h.most[c] > h.least[c] && hi-lo > own*room {
+			return true
+		}
+	}
+	return false
+}
+
+// even chooses scales and offsets so that all channels have one range: that of what is no layer's,
+// of which the largest stays as it is. False where pieces of a channel disagree.
+func (h *head) even() bool {
+	lo, hi := -1.0, 1.0
+	if fixed := h.fixed(); len(fixed) > 0 {
+		lo, hi = math.Inf(1), math.Inf(-1)
+		for _, p := range fixed {
+			lo, hi = min(lo, p.lo*p.by), max(hi, p.hi*p.by)
+		}
+	}
+	if !(hi > lo) {
+		return false
+	}
+	n := len(h.least)
+	h.scale, h.offset = make([]float64, n), make([]float64, n)
+	widest := slices.Max(h.most) - slices.Min(h.least)
+	for _, p := range h.list() {
+		for k, c := range p.at {
+			if c < 0 || p.layer != nil && !p.still {
+				continue
+			}
+			scale := p.gain[k] / p.by
+			if p.still {
+				scale = max(h.most[c]-p.shift[k], p.shift[k]-h.least[c], 1e-9*widest) / max(hi, -lo)
+			}
+			if h.scale[c] != 0 && (!near(h.scale[c], scale) || !near(h.offset[c], p.shift[k])) {
+				return false
+			}
+			h.scale[c], h.offset[c] = scale, p.shift[k]
+		}
+	}
+	for c, s := range h.scale {
+		if s != 0 {
+			continue
+		}
+		if h.scale[c] = (h.most[c] - h.least[c]) / (hi - lo); h.scale[c] <= 1e-9*widest { // one value in all samples
+			h.scale[c] = max(math.Abs(h.most[c]), 1e-9*widest)
+		}
+		h.offset[c] = h.least[c] - lo*h.scale[c]
+	}
+	return true
+}
+
+// fixed are the pieces that are no layer's, with their ranges, and what brings these to one.
+func (h *head) fixed() (list []*piece) {
+	t, size := h.trails[h.v], map[*piece]int{}
+	for e, f := range t.from {
+		if p := h.pieces[h.of(f)]; p.layer == nil {
+			p.lo = min(p.lo, (h.lo[e]-t.shift[e])/t.gain[e])
+			p.hi = max(p.hi, (h.hi[e]-t.shift[e])/t.gain[e])
+			size[p]++
+		}
+	}
+	peak := func(p *piece) float64 { return max(math.Abs(p.lo), math.Abs(p.hi), 1e-30) }
+	most := 0
+	var whole *piece
+	for _, p := range h.list() {
+		if p.layer == nil {
+			if list = append(list, p); size[p] > most {
+				most, whole = size[p], p
+			}
+		}
+	}
+	for _, p := range list {
+		if f := peak(whole) / peak(p); f > 2 || f < 0.5 {
+			p.by = f
+		}
+	}
+	return list
+}
+
+// rewrite lets weights take up what they can, and puts the ChannelAffine behind the output.
+func (h *head) rewrite() (err error) {
+	defer fail.Catch(&err)
+	now := map[*ir.Value]*ir.Value{}
+	for _, s := range h.sources {
+		p := h.pieces[s]
+		if p == nil {
+			continue
+		}
+		if now[s.v] = s.v; p.layer == nil && p.by != 1 {
+			m := fail.Must(h.g.InsertBefore(h.g.Next(s.v.Def), op.Mul, s.v.Name+".part", nil, 1, s.v,
+				h.g.AddConst(s.v.Name+".factor", tensor.Scalar(float32(p.by)))))
+			m.Origin, now[s.v] = s.v.Def.Origin, m.Out[0]
+		}
+		if p.layer == nil {
+			continue
+		}
+		mul, add := filled(p.dim, 1), make([]float64, p.dim)
+		for k, c := range p.at {
+			if c >= 0 {
+				mul[k], add[k] = p.gain[k]/h.scale[c], (p.shift[k]-h.offset[c])/h.scale[c]
+			}
+		}
+		h.rescale(p, mul, add)
+	}
+	for _, n := range h.nodes {
+		fail.Check(h.again(n, now))
+	}
+	h.g.ReplaceOutput(h.v, fail.Must(h.affineOf(now[h.v], h.axis, h.scale, h.offset)))
+	return nil
+}
+
+// rescale multiplies what a layer gives, channel by channel, and adds to it.
+func (r *region) rescale(p *piece, mul, add []float64) {
+	n := p.layer
+	w := n.ConstIn(1)
+	d, axis := tensor.New(tensor.F32, w.Shape), weightAxis(n)
+	inner := tensor.Count(w.Shape[axis+1:])
+	for i := range w.Len() {
+		d.SetFloat(i, w.Float(i)*mul[i/inner%p.dim])
+	}
+	r.g.SetInput(n, 1, r.g.AddConst(n.In[1].Name, d))
+	if n.Input(2) == nil && (p.still || !slices.ContainsFunc(add, func(x float64) bool { return x != 0 })) {
+		return
+	}
+	b := tensor.New(tensor.F32, []int{p.dim})
+	for k := range b.Len() {
+		x := 0.0
+		if old := n.ConstIn(2); old != nil {
+			x = old.Float(k%old.Len()) * mul[k]
+		}
+		if !p.still {
+			x += add[k]
+		}
+		b.SetFloat(k, x)
+	}
+	r.g.SetInput(n, 2, r.g.AddConst(n.Name+".bias", b))
+}
+
+// offOutputs takes off the biases of layers what the output of a ChannelAffine is too large by.
+func (c *calibrator) offOutputs(n *ir.Node, delta []float64) error {
+	h := &head{region: emptyRegion(c.g, &c.opt), v: n.In[0]}
+	if err := h.back(h.v, false); err != nil || !h.takes(ir.AttrsOf[op.AxisAttr](n).Axis) {
+		return err
+	}
+	for _, p := range h.list() {
+		rule, ok := c.rules[p.layer]
+		if !ok || p.still {
+			continue
+		}
+		add := make([]float64, p.dim)
+		for k, at := range p.at {
+			if at >= 0 {
+				add[k] = -delta[at] / n.ConstIn(1).Float(at)
+			}
+		}
+		h.rescale(p, filled(p.dim, 1), add)
+		rule.bias = 2
+		c.rules[p.layer] = rule
+	}
+	return nil
+}
+
+// takeOut makes the Mul and Add of an output part of its quantisation: what they read, as integers
+// of that; nil where there is no such quantisation.
+func (c *converter) takeOut(v *ir.Value) (*ir.Value, error) {
+	a := constantStep(v, op.Add)
+	if a == nil {
+		return nil, nil
+	}
+	m := constantStep(a.In[0], op.Mul)
+	if m == nil || m.In[0].Def == nil || m.In[0].Def.Op != op.DequantizeLinear || len(v.Uses()) > 0 {
+		return nil, nil
+	}
+	x := m.In[0].Def.In[0]
+	_, p, ok := params(m.In[0].Def)
+	if !ok || x.Const != nil || x.Type.Quant == nil || p.PerAxis() || !p.Equal(x.Type.Quant) {
+		return nil, nil
+	}
+	q := borderAffine(x.Type, m, a, true)
+	if q == nil {
+		return nil, nil
+	}
+	b, err := c.g.InsertBefore(a, op.BitCast, v.Name+".codes", ir.Attrs{"to": ir.Int(x.Type.DType.ONNXCode())}, 1, x)
+	if err != nil {
+		return nil, err
+	}
+	b.Origin, b.Out[0].Type = a.Origin, x.Type.WithQuant(x.Type.DType, q)
+	b.Out[0].Hold(v.Holds...)
+	return b.Out[0], nil
+}
+
+// constantStep is the node that makes v where that is an operator with a constant; nil for others.
+func constantStep(v *ir.Value, o *ir.OpDef) *ir.Node {
+	if n := v.Def; n != nil && n.Op == o && n.In[0].Const == nil && n.ConstIn(1) != nil {
+		return n
+	}
+	return nil
+}
