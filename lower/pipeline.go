@@ -106,7 +106,7 @@ var quantisationRows = []*Stage{
 		Doc: "inputs and outputs of mixed units: what makes their channels alike stands beside them, for a scale " +
 			"and zero point of each channel",
 		Numerics: pass.Reassoc,
-		When:     []Condition{fixedPoint, floatModel, noAccelerator},
+		When:     []Condition{fixedPoint, floatModel},
 		Requires: []*Invariant{modelKept, oneFloat},
 		After: []Order{
 			{"bn-linear", "weights have taken up what they can"},

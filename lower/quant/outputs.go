@@ -18,8 +18,8 @@ import (
 // into the quantisation of the output.
 
 // mixedRange is how many times as wide as a channel all of them are where that has too little of one
-// scale: less than 5 of 8 bits. An output that keeps one scale can be searched for its largest, so it
-// takes more, and all of a channel near zero, where channels may be classes.
+// scale: less than 5 of 8 bits. Of classes the largest integer is looked for: where channels may be
+// classes, all of one has to be that near zero, and more.
 const mixedRange, mixedClasses = 8, 32
 
 // mostLooked is how many samples say which range an output has.
@@ -232,8 +232,8 @@ func lookAt(heads []*head) error {
 	return nil
 }
 
-// mixed reports that one scale leaves too little of a channel, and is not what the output is for:
-// channels among which the largest is looked for overlap.
+// mixed reports that one scale leaves too little of a channel, which may be a class where the model
+// tells of no units.
 func (h *head) mixed() bool {
 	n := h.v.Type.Shape[h.axis]
 	h.least, h.most = filled(n, math.Inf(1)), filled(n, math.Inf(-1))
@@ -251,9 +251,7 @@ func (h *head) mixed() bool {
 			room = 1 << 8
 		}
 	}
-	units := h.told()
-	top := slices.Index(h.most, slices.Max(h.most))
-	units = units || !slices.ContainsFunc(h.most, func(x float64) bool { return x != h.most[top] && x > h.least[top] })
+	units := n == 1 || h.told()
 	for c := range n {
 		own := (h.most[c] - h.least[c]) * mixedRange
 		if !units {

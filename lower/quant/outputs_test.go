@@ -207,7 +207,7 @@ func TestClassesKeepOneScale(t *testing.T) {
 		r := &regression{builder: newBuilder(t, seed)}
 		g := r.graph(func(r *regression) *ir.Value {
 			b := make([]float64, 6)
-			b[0] = -8 // a class that is hardly ever found
+			b[0], b[1+seed%5] = -8, float64(seed) // one that is hardly ever found, one that is often
 			return r.dense(r.x, []float64{0.3, 3, 2, 5, 4, 3}, b)
 		}, false)
 

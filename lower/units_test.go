@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lower_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/quant"
+)
+
+// sensors is a network on six sensors in units of their own, which it brings to one range.
+func sensors(r *rand.Rand) (src string, mean, unit []float64) {
+	list := func(v []float64) string { return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v)), ","), "[]") }
+	for range 6 {
+		u := math.Pow(10, r.Float64()*6-3)
+		unit, mean = append(unit, u), append(mean, u*(20*r.Float64()-10))
+	}
+	return fmt.Sprintf(`graph "sensors" {
+  in %%x : f32[1,6,1,20]
+  const %%mean : f32[6,1,1] = {%s}
+  const %%unit : f32[6,1,1] = {%s}
+  %%d = Sub(%%x, %%mean)
+  %%n = Div(%%d, %%unit)
+  const %%w : f32[16,6,1,5] = rand %d
+  const %%v : f32[16,4] = rand %d
+  %%c = Conv(%%n, %%w)
+  %%h = Relu(%%c)
+  %%p = GlobalAveragePool(%%h)
+  const %%s : i64[2] = {1,16}
+  %%f = Reshape(%%p, %%s)
+  %%y = Gemm(%%f, %%v)
+  out "y" = %%y
+}`, list(mean), list(unit), r.IntN(1000), r.IntN(1000)), mean, unit
+}
+
+// TestMixedUnits: on every target, an accelerator's too, integers of sensors in units of their own
+// keep the signal, and inputs are integers unless they are to be real.
+func TestMixedUnits(t *testing.T) {
+	for i, target := range targets() {
+		r := rand.New(rand.NewPCG(uint64(i), 9))
+		src, mean, unit := sensors(r)
+		g := irtest.Parse(t, src)
+		o := target.options(g)
+		if o.Precision != option.Auto {
+			continue
+		}
+		o.Precision, o.Quant.Samples = option.Int8, nil
+		for range 40 {
+			d := tensor.New(tensor.F32, g.In[0].Type.Shape)
+			for k := range d.Len() {
+				d.SetFloat(k, mean[k/20]+unit[k/20]*(4*r.Float64()-2))
+			}
+			o.Quant.Samples = append(o.Quant.Samples, quant.Sample{d})
+		}
+		test := o.Quant.Samples[30:]
+		o.Quant.Samples = o.Quant.Samples[:30]
+		res, err := lower.Run(g.Clone(), o)
+		testenv.OK(t, err)
+		x, y := res.Whole.In[0].Type, res.Whole.Out[0].Type
+		if real := x.DType.IsFloat(); real != o.FloatIO {
+			t.Errorf("%s: the input is %s", target.name, x)
+		}
+		var signal, noise float64
+		for _, s := range test {
+			in := s[0]
+			if x.Quant != nil {
+				in = ir.QuantiseEven(in, x)
+			}
+			want, got := irtest.Run(t, g, s)[0], irtest.Run(t, res.Whole, []*tensor.Dense{in})[0]
+			if y.Quant != nil {
+				got = ir.Dequantise(got, y.Quant)
+			}
+			for k := range want.Len() {
+				signal += want.Float(k) * want.Float(k)
+				noise += (want.Float(k) - got.Float(k)) * (want.Float(k) - got.Float(k))
+			}
+		}
+		if db := 10 * math.Log10(signal/noise); !(db > 20) {
+			t.Errorf("%s: %.1f dB", target.name, db)
+		}
+	}
+}
