@@ -18,6 +18,17 @@ type block struct {
 // byte of two storages that are needed at the same step, but where one may lie over the other, totals that are what
 // they say.
 func check(bufs []Buffer, res Result) error {
+	most, err := needed(bufs, res)
+	if err == nil && (res.LowerBound != most || res.Total < res.OverlapBound || res.OverlapBound > most ||
+		res.Total%Align != 0) {
+		return fmt.Errorf("total %d, bounds %d (%d wanted) and %d: not in order", res.Total, res.LowerBound, most,
+			res.OverlapBound)
+	}
+	return err
+}
+
+// needed is the largest sum of the storages live at a step; an error says what the plan puts where it cannot be.
+func needed(bufs []Buffer, res Result) (int64, error) {
 	root := func(i int) int {
 		for bufs[i].AliasOf >= 0 {
 			i = bufs[i].AliasOf
@@ -29,7 +40,7 @@ func check(bufs []Buffer, res Result) error {
 		off, r := res.Offsets[i], root(i)
 		if off < 0 || off+b.Bytes > res.Total || b.AliasOf < 0 && off%Align != 0 ||
 			b.AliasOf >= 0 && off != res.Offsets[b.AliasOf]+b.Delta {
-			return fmt.Errorf("%v cannot be at %d of %d", b, off, res.Total)
+			return 0, fmt.Errorf("%v cannot be at %d of %d", b, off, res.Total)
 		}
 		x := hulls[r]
 		if x == nil {
@@ -63,7 +74,7 @@ func check(bufs []Buffer, res Result) error {
 			}
 			for _, y := range list {
 				if x.root != y.root && x.off < y.end && y.off < x.end && !over(bufs, res, x, y) {
-					return fmt.Errorf("bytes %d to %d and %d to %d are needed together", x.off, x.end, y.off, y.end)
+					return 0, fmt.Errorf("bytes %d to %d and %d to %d are needed together", x.off, x.end, y.off, y.end)
 				}
 			}
 		}
@@ -72,11 +83,7 @@ func check(bufs []Buffer, res Result) error {
 	for _, n := range loads {
 		most = max(most, n)
 	}
-	if res.LowerBound != most || res.Total < res.OverlapBound || res.OverlapBound > most || res.Total%Align != 0 {
-		return fmt.Errorf("total %d, bounds %d (%d wanted) and %d: not in order", res.Total, res.LowerBound, most,
-			res.OverlapBound)
-	}
-	return nil
+	return most, nil
 }
 
 // over reports bytes that an output, at its first step, may have in common with others, which are needed no longer.

@@ -71,6 +71,80 @@ func TestPlaceAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// everywhere is the smallest arena of all, with storages at all multiples of Align below most.
+func everywhere(bufs []Buffer, storages []Storage, of []int, most int64) int64 {
+	top := int(most / Align)
+	free := map[[3]int]bool{} // two storages, and how far they are apart
+	for i := range storages {
+		for j := range i {
+			two := slices.Clone(bufs)
+			for k := range two {
+				if of[k] != i && of[k] != j {
+					two[k].Bytes, two[k].Pieces = 0, nil
+				}
+			}
+			res, deltas := newResult(two)
+			res.Total = 1 << 40
+			for d := -top; d <= top; d++ {
+				res.Storages[i].Offset, res.Storages[j].Offset = int64(top+d)*Align, int64(top)*Align
+				res.offsets(deltas)
+				_, err := needed(two, res)
+				free[[3]int{i, j, d}] = err == nil
+			}
+		}
+	}
+	best := top
+	at := make([]int, len(storages))
+	var rec func(i, high int)
+	rec = func(i, high int) {
+		if high >= best {
+			return
+		}
+		if i == len(storages) {
+			best = high
+			return
+		}
+	next:
+		for at[i] = 0; at[i] < best; at[i]++ {
+			for j := range i {
+				if !free[[3]int{i, j, at[i] - at[j]}] {
+					continue next
+				}
+			}
+			rec(i+1, max(high, at[i]+int(roundUp(storages[i].Bytes)/Align)))
+		}
+	}
+	rec(0, 0)
+	return int64(best) * Align
+}
+
+// TestPlaceOverlaps: small programs with pieces and overlaps get the smallest arena, all but few.
+func TestPlaceOverlaps(t *testing.T) {
+	nets, missed, below := 0, 0, 0
+	for seed := 1; seed < 1200; seed += 2 {
+		n := randomNet(seed, 1+seed%5)
+		bufs := Buffers(n.nodes, n.values, identity(len(n.nodes)))
+		res := Place(bufs, 1<<18)
+		if err := check(bufs, res); err != nil {
+			t.Fatalf("seed %d: %v\n%+v", seed, err, bufs)
+		}
+		if len(res.Storages) > 6 {
+			continue
+		}
+		nets++
+		switch want := everywhere(bufs, res.Storages, res.StorageOf, res.Total); {
+		case res.Total > want:
+			missed++
+		case res.Total < res.LowerBound:
+			below++
+		}
+	}
+	t.Logf("%d of %d arenas are not the smallest, %d are below the sum of storages", missed, nets, below)
+	if nets < 100 || missed > nets/50 || below < nets/10 {
+		t.Error("arenas should be the smallest, and many of them below the sum of storages")
+	}
+}
+
 // TestPlaceLarger checks plans that brute force cannot reach, with aliases.
 func TestPlaceLarger(t *testing.T) {
 	r := rng{2}

@@ -11,6 +11,8 @@
 // well-formed: sizes are not negative, aliases end, nodes can run as they stand.
 package plan
 
+import "slices"
+
 // Align is the alignment in bytes of every storage in the arena, and the unit
 // that sizes are rounded up to.
 const Align = 16
@@ -26,24 +28,44 @@ func roundDown(v int64) int64 { return v &^ (Align - 1) }
 
 // Schedule orders the nodes and places their buffers. Orders with the fewest
 // live bytes are now and then hard to pack, so where the plan for such an order
-// stays above its lower bound the order given is placed as well, and the
-// smaller arena wins. Stats are those of Order; its Peak is that of the order
+// stays above its bound, other orders are placed as well, that without overlaps and the one
+// given, and the smallest arena wins. Stats are those of Order; its Peak is that of the order
 // returned.
 func Schedule(nodes []Node, values []Value, budget int64) (order []int, bufs []Buffer, res Result, st Stats) {
 	order, st = Order(nodes, values, budget)
 	bufs = Buffers(nodes, values, order)
 	res = Place(bufs, budget)
-	if res.Total <= res.LowerBound || res.Total <= st.GivenPeak {
-		return order, bufs, res, st
+	best := st.Peak
+	try := func(other []int, peak int64) {
+		if res.Total <= res.OverlapBound || res.Total <= peak || slices.Equal(order, other) {
+			return
+		}
+		bufs2 := Buffers(nodes, values, other)
+		if res2 := Place(bufs2, budget); res2.Total < res.Total {
+			order, bufs, res, st.Peak = other, bufs2, res2, peak
+			st.Optimal = st.Optimal && peak == best
+		}
 	}
-	given := identity(len(nodes))
-	bufs2 := Buffers(nodes, values, given)
-	if res2 := Place(bufs2, budget); res2.Total < res.Total {
-		st.Optimal = st.Optimal && st.Peak == st.GivenPeak
-		st.Peak = st.GivenPeak
-		return given, bufs2, res2, st
+	if apart, some := withoutOverlaps(nodes); some && res.Total > res.OverlapBound {
+		other, _ := Order(apart, values, budget)
+		try(other, newProgram(nodes, values).peak(other))
 	}
+	try(identity(len(nodes)), st.GivenPeak)
 	return order, bufs, res, st
+}
+
+// withoutOverlaps are nodes that take the whole place of an input or nothing of it.
+func withoutOverlaps(nodes []Node) (apart []Node, some bool) {
+	apart = slices.Clone(nodes)
+	for i := range apart {
+		apart[i].Overlap = slices.Clone(nodes[i].Overlap)
+		for k := range apart[i].Overlap {
+			o := &apart[i].Overlap[k]
+			some = some || !o.Exact
+			o.Exact = true
+		}
+	}
+	return apart, some
 }
 
 // identity is the order 0, 1, 2, ...
