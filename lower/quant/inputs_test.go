@@ -33,6 +33,7 @@ type normalisation struct {
 	name  string
 	build func(b *builder, s *sensor) *ir.Value // what the first layer reads: [1, channels, 1, steps]
 	flat  bool                                  // [1, channels]
+	gru   bool                                  // a GRU reads it
 	one   bool                                  // a channel
 }
 
@@ -104,6 +105,13 @@ var normalisations = []normalisation{
 	}},
 	{name: "table", flat: true, build: func(b *builder, s *sensor) *ir.Value {
 		return s.standard(b, b.g.AddInput("x", ir.T(tensor.F32, 1, s.channels)), true)
+	}},
+	{name: "GRU", gru: true, build: func(b *builder, s *sensor) *ir.Value {
+		return s.standard(b, s.input(b, "x", s.channels), false)
+	}},
+	{name: "GRU, Concat of inputs", gru: true, build: func(b *builder, s *sensor) *ir.Value {
+		x, y := s.input(b, "x", 2), s.input(b, "y", s.channels-2)
+		return s.standard(b, b.add("Concat", ir.Attrs{"axis": ir.Int(1)}, x, y), false)
 	}},
 	{name: "in the weights", build: nil},
 	{name: "in the weights, table", flat: true, build: nil},
@@ -204,9 +212,17 @@ func (s *sensor) graph(t *testing.T, seed uint64) *ir.Graph {
 			bias.Const.SetFloat(o, bias.Const.Float(o)-f*s.offset[c])
 		}
 	}
-	if s.norm.flat {
+	switch {
+	case s.norm.flat:
 		x = b.add("Relu", nil, b.add("Gemm", nil, x, w, bias))
-	} else {
+	case s.norm.gru:
+		x = b.add("Transpose", ir.Attrs{"perm": ir.Ints(2, 0, 1)}, b.add("Reshape", nil, x,
+			ints(b, 1, int64(s.channels), int64(s.steps))))
+		x = b.add("GRU", ir.Attrs{"hidden_size": ir.Int(width)}, x, b.normal(0.8, 1, 3*width, s.channels),
+			b.normal(0.2, 1, 3*width, width))
+		x = b.add("ReduceMean", nil, b.add("Abs", nil, x), ints(b, 0, 1))
+		x = b.add("Reshape", nil, x, ints(b, 1, width))
+	default:
 		x = b.add("Relu", nil, b.add("Conv", ir.Attrs{"pads": pads}, x, w, bias))
 		x = b.add("Reshape", nil, b.add("GlobalAveragePool", nil, x), ints(b, 1, width))
 	}
