@@ -297,6 +297,10 @@ func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		newLo = min(newLo, newHi)
 		setBound(p, "act_min", newLo)
 		setBound(p, "act_max", newHi)
+		v.Holds = nil // tensors of the model before the cut
+		for w := x; w != v; w = w.Def.In[0] {
+			w.Holds = nil
+		}
 	}
 	if elide(g, n, x) {
 		p.Inherit(n)
