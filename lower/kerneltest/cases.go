@@ -28,6 +28,10 @@ func GuardEach(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan) *
 func (m *Guarded) steps() []byte {
 	var b bytes.Buffer
 	m.regions(&b)
+	state := ""
+	if len(m.info.States) > 0 {
+		state = fmt.Sprintf("a + %d,", m.state)
+	}
 	fmt.Fprintf(&b, `uint8_t *layers_expected(void *arena);
 uint8_t *layers_expected(void *arena)
 {
@@ -44,7 +48,7 @@ int layers_guarded(void *arena)
     }
     for (size_t i = 0; i < COUNT(work); i++) { memset(a + work[i].off, 0x80, work[i].bytes); }
     for (int32_t step = 0; step < %d; step++) {
-        const int status = (int)layers_step(arena, step);
+        const int status = (int)layers_step(arena, %s step);
         if (status != (int)layers_expected(arena)[step]) { differs = 200000 + 16 * (int)step + status; }
     }
     for (size_t i = 0; i < COUNT(gaps); i++) {
@@ -53,7 +57,7 @@ int layers_guarded(void *arena)
     }
     return differs;
 }
-`, m.plan.Program.ArenaBytes-len(m.plan.Nodes)-(-len(m.plan.Nodes)&15), len(m.plan.Nodes))
+`, m.plan.Program.ArenaBytes-len(m.plan.Nodes)-(-len(m.plan.Nodes)&15), len(m.plan.Nodes), state)
 	return b.Bytes()
 }
 
@@ -70,9 +74,7 @@ func (m *Guarded) RunCases(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 	defer im.Close()
 	list, outputs := make([]run.Case, len(cases)), make([][]*tensor.Dense, len(cases))
 	for k, in := range cases {
-		for i, x := range m.info.Inputs {
-			list[k].Inputs = append(list[k].Inputs, in[i].Transpose(x.Type.OrderOrIdentity()).Bytes())
-		}
+		list[k].Inputs = m.given(in)
 		env, status := m.evaluate(t, in)
 		expected := make([]byte, len(m.plan.Nodes))
 		for i, n := range m.plan.Nodes {
@@ -87,6 +89,11 @@ func (m *Guarded) RunCases(t *testing.T, spec *boards.Spec, opt run.BuildOptions
 		list[k].Inputs = append(list[k].Inputs, expected)
 		for _, v := range m.graph.Out {
 			outputs[k] = append(outputs[k], env[v])
+		}
+		for _, x := range m.out {
+			if x.kept && expected[len(expected)-1] != 0 { // what is copied is, where the last step computes
+				outputs[k][x.i] = nil
+			}
 		}
 	}
 	res, err := run.Run(context.Background(), spec, im, list)

@@ -35,9 +35,11 @@ type Guarded struct {
 	takes  map[string]string // the kernel that computes a node, by its name
 	graph  *ir.Graph         // as built, for the interpreter
 	in     []*tensor.Dense
-	types  []ir.Type // of the outputs
+	inputs []port // as the harness gives them, and the outputs as it reads them: state is behind the others
+	out    []port
 	plan   *schedule.Result
 	gaps   []region
+	state  int  // where the state lies in the memory of the arena, which it ends
 	each   bool // every layer by itself, with a status: see RunCases
 	info   *codegen.Info
 	files  []codegen.File
@@ -45,6 +47,14 @@ type Guarded struct {
 
 // region is a run of bytes in the arena.
 type region struct{ off, bytes int }
+
+// port is input or output i of the graph, which a function in C finds.
+type port struct {
+	i    int
+	t    ir.Type
+	io   run.IO
+	kept bool // state that is copied behind the last step
+}
 
 const layersPrefix = "layers"
 
@@ -74,6 +84,10 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 	each bool) *Guarded {
 	t.Helper()
 	irtest.Verify(t, g)
+	var pairs [][2]int
+	if each {
+		pairs = statesOf(g)
+	}
 	m := &Guarded{each: each, Rows: map[string]int{}, takes: map[string]string{}, graph: g.Clone(),
 		in: irtest.Inputs(g, seed)}
 	plans := map[*ir.Node]*kernel.Plan{}
@@ -95,13 +109,21 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		if (l.View || len(l.Parts) > 0) && n.Op.View == ir.NoView {
 			t.Errorf("%s lowers %s without code, but the definition of the operator says no View", c.Kernel.Name, n)
 		}
-		l.Overlap = nil // the layers run twice on the same inputs
+		if !each {
+			l.Overlap = nil // the layers run twice on the same inputs
+		}
 		m.Rows[c.Kernel.Name]++
 		m.takes[n.Name] = c.Kernel.Name + " (" + l.Kernel + ")"
 		low[n] = l
 	}
 	var err error
-	if m.plan, err = schedule.Build(g, low); err != nil {
+	var states []schedule.StateBinding
+	for _, x := range pairs {
+		if in, out := g.In[x[0]], g.Out[x[1]]; in.Type.SameMemory(out.Type.Order) {
+			states = append(states, schedule.StateBinding{In: in, Out: out})
+		}
+	}
+	if m.plan, err = schedule.Build(g, low, states...); err != nil {
 		t.Fatalf("schedule: %v", err)
 	}
 	m.spread()
@@ -114,10 +136,68 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 		t.Fatalf("codegen: %v", err)
 	}
 	m.files, m.info = called(files), infos[0]
-	for _, v := range g.Out {
-		m.types = append(m.types, v.Type)
-	}
+	m.ports(g)
 	return m
+}
+
+// statesOf pairs inputs of every second layer with outputs of their type, or with themselves as outputs: state.
+func statesOf(g *ir.Graph) (pairs [][2]int) {
+	for k, n := range g.Nodes {
+		taken := map[int]bool{}
+		for _, v := range n.In {
+			i, o := slices.Index(g.In, v), -1
+			if i < 0 || k%2 == 0 || taken[i] || len(v.Uses()) > 1 {
+				continue
+			}
+			taken[i] = true
+			for _, y := range n.Out {
+				at := slices.Index(g.Out, y)
+				used := slices.ContainsFunc(pairs, func(p [2]int) bool { return p[1] == at })
+				if at >= 0 && !used && y.Type.Equal(v.Type) {
+					o = at
+				}
+			}
+			if o < 0 {
+				o, g.Out, g.OutNames = len(g.Out), append(g.Out, v), append(g.OutNames, v.Name+".kept")
+			}
+			pairs = append(pairs, [2]int{i, o})
+		}
+	}
+	return pairs
+}
+
+// ports lists the inputs and outputs of the graph: those that the model has functions for, and its state.
+func (m *Guarded) ports(g *ir.Graph) {
+	p := m.plan.Program
+	in, out := map[int]bool{}, map[int]bool{}
+	for _, x := range p.States {
+		in[x.In], out[x.Out] = true, true
+	}
+	list := func(values []*ir.Value, hidden map[int]bool, infos []codegen.IOInfo) (ports []port) {
+		for i, v := range values {
+			if !hidden[i] {
+				x := infos[len(ports)]
+				io := run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes}
+				ports = append(ports, port{i: i, t: v.Type, io: io})
+			}
+		}
+		return ports
+	}
+	m.inputs, m.out = list(g.In, in, m.info.Inputs), list(g.Out, out, m.info.Outputs)
+	for i, x := range p.States {
+		io := run.IO{Name: fmt.Sprint("state", i), CFunc: fmt.Sprintf("layers_kept_%d", i),
+			Bytes: p.Buffers[p.Inputs[x.In].Buffer].Type.Bytes()}
+		m.inputs = append(m.inputs, port{i: x.In, t: g.In[x.In].Type, io: io})
+		m.out = append(m.out, port{i: x.Out, t: g.Out[x.Out].Type, io: io, kept: !p.InPlace(x)})
+	}
+}
+
+// given are inputs of the graph as the harness gives them.
+func (m *Guarded) given(in []*tensor.Dense) (out [][]byte) {
+	for _, x := range m.inputs {
+		out = append(out, in[x.i].Transpose(x.t.OrderOrIdentity()).Bytes())
+	}
+	return out
 }
 
 // gapBytes is the least number of bytes between buffers.
@@ -139,21 +219,24 @@ func (m *Guarded) spread() {
 			inside[i] = b.Offset - p.Buffers[b.AliasOf].Offset
 		}
 	}
-	for i := range p.Buffers {
-		b := &p.Buffers[i]
-		if b.AliasOf >= 0 {
-			continue
+	for _, kept := range []bool{false, true} {
+		if kept {
+			m.state = at
 		}
-		b.Offset = at
-		at += b.Bytes
-		gap()
+		for i := range p.Buffers {
+			if b := &p.Buffers[i]; b.AliasOf < 0 && b.Kept == kept {
+				b.Offset = at - m.state
+				at += b.Bytes
+				gap()
+			}
+		}
 	}
 	for i := range p.Buffers {
 		if a := p.Buffers[i].AliasOf; a >= 0 {
 			p.Buffers[i].Offset = p.Buffers[a].Offset + inside[i]
 		}
 	}
-	p.ArenaBytes = at
+	p.ArenaBytes, p.StateBytes = at, at-m.state
 }
 
 // guarded is C that runs the layers twice between guards of different content
@@ -289,6 +372,9 @@ func (m *Guarded) written(t *testing.T, s int) {
 	t.Helper()
 	at := m.gaps[max(0, min(s-1000, len(m.gaps)-1))].off
 	for _, b := range m.plan.Program.Buffers {
+		if b.Kept {
+			b.Offset += m.state
+		}
 		if s >= 1000 && b.Offset+b.Bytes == at {
 			t.Errorf("the bytes behind %s were written to: %v\n%s", b.Name, m.takes[b.Name],
 				lineOf(m.graph, strings.TrimSuffix(b.Name, ".relayout")))
@@ -312,22 +398,25 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 	if opt.Trace {
 		h.RunFunc = layersPrefix + "_run" // a step runs once
 	}
-	for _, x := range m.info.Inputs {
-		h.Inputs = append(h.Inputs, run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes})
-	}
 	declared := "int layers_guarded(void *arena);"
+	for _, x := range m.inputs {
+		h.Inputs = append(h.Inputs, x.io)
+	}
 	if m.each {
 		h.Inputs = append(h.Inputs, run.IO{Name: "expected", CFunc: "layers_expected", Bytes: len(m.plan.Nodes)})
 		declared += "\nuint8_t *layers_expected(void *arena);"
 	}
-	for _, x := range m.info.Outputs {
-		h.Outputs = append(h.Outputs, run.IO{Name: x.Name, CFunc: layersPrefix + "_" + x.CName, Bytes: x.Bytes})
+	for _, x := range m.out {
+		h.Outputs = append(h.Outputs, x.io)
+	}
+	for i, x := range m.plan.Program.States {
+		declared += fmt.Sprintf("\n#define layers_kept_%d(arena) ((uint8_t *)(uintptr_t)(arena) + %d)", i,
+			m.state+m.plan.Program.Buffers[m.plan.Program.Inputs[x.In].Buffer].Offset)
 	}
 	for _, f := range m.files {
 		data := f.Data
 		if f.Path == layersPrefix+".h" {
-			data = bytes.Replace(data, []byte("layers_run(void *arena);"),
-				[]byte("layers_run(void *arena);\n"+declared), 1)
+			data = bytes.Replace(data, []byte("nncc_status layers_run("), []byte(declared+"\nnncc_status layers_run("), 1)
 		}
 		writeFile(t, dir, f.Path, data)
 	}
@@ -345,11 +434,7 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c run.Case
-	for i, x := range m.info.Inputs {
-		c.Inputs = append(c.Inputs, m.in[i].Transpose(x.Type.OrderOrIdentity()).Bytes())
-	}
-	return im, c
+	return im, run.Case{Inputs: m.given(m.in)}
 }
 
 // compare judges the outputs, in memory order, against the interpreter.
@@ -366,12 +451,12 @@ func (m *Guarded) compare(t *testing.T, got [][]byte) {
 func (m *Guarded) same(t *testing.T, got [][]byte, want []*tensor.Dense) {
 	t.Helper()
 	bad := 0
-	for i, ty := range m.types {
-		if want[i] == nil {
+	for i, x := range m.out {
+		if want[x.i] == nil {
 			continue
 		}
-		w := want[i].Transpose(ty.OrderOrIdentity()).Bytes()
-		if bytes.Equal(w, got[i]) || m.Near && near(ty, w, got[i], max(m.Within, 1e-6)) {
+		w := want[x.i].Transpose(x.t.OrderOrIdentity()).Bytes()
+		if bytes.Equal(w, got[i]) || m.Near && near(x.t, w, got[i], max(m.Within, 1e-6)) {
 			continue
 		}
 		n, first := 0, -1
@@ -383,9 +468,13 @@ func (m *Guarded) same(t *testing.T, got [][]byte, want []*tensor.Dense) {
 			}
 		}
 		if bad++; bad <= 10 {
-			d := m.graph.Out[i].Def
-			t.Errorf("%d of %d bytes differ, first at %d: %s by %s\n%s", n, len(w), first, d, m.takes[d.Name],
-				lineOf(m.graph, d.Out[0].Name))
+			v := m.graph.Out[x.i]
+			if v.Def == nil {
+				t.Errorf("state %s is written to\n%s", v, lineOf(m.graph, v.Uses()[0].Node.Out[0].Name))
+				continue
+			}
+			t.Errorf("%d of %d bytes differ, first at %d: %s by %s\n%s", n, len(w), first, v.Def, m.takes[v.Def.Name],
+				lineOf(m.graph, v.Def.Out[0].Name))
 		}
 	}
 	if bad > 10 {

@@ -30,9 +30,9 @@ var positions = map[*ir.OpDef][]int{op.GridSample: {1}, op.DeformConv: {2}, op.R
 	op.Mod: {1}}
 
 // TestInside: whatever numbers inputs hold that are indices, lengths, counts or positions, at their limits and
-// beyond, firmware neither reads nor writes outside its tensors. It refuses what the interpreter refuses, and is
-// right otherwise. NNCC_RANDOM=N draws N inputs of drawn layers on every board, or those of NNCC_BOARDS; NNCC_LONG
-// 20,000; a plain go test a sample on some.
+// beyond, firmware neither reads nor writes outside its tensors, in the arena and, for every second layer, in the
+// state. It refuses what the interpreter refuses, and is right otherwise. NNCC_RANDOM=N draws N inputs of drawn
+// layers on every board, or those of NNCC_BOARDS; NNCC_LONG 20,000; a plain go test a sample on some.
 func TestInside(t *testing.T) {
 	count := 0
 	if testenv.Long() {
