@@ -80,6 +80,9 @@ func sameData(a, b *tensor.Dense) (*tensor.Dense, *tensor.Dense) {
 	return a, b
 }
 
+// Divides are the operators that fail when an integer b is 0.
+func Divides(n *ir.Node) bool { return (n.Op == Div || n.Op == Mod) && n.In[1].Type.DType.IsInt() }
+
 // arith computes one binary operation under broadcasting, in the type of a.
 func arith(n *ir.Node, k arithKind, a, b *tensor.Dense) (*tensor.Dense, error) {
 	out, err := Broadcast(n, a.Shape, b.Shape)

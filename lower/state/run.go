@@ -143,6 +143,14 @@ func (r *Runner) Step(in []*tensor.Dense) ([]*tensor.Dense, error) {
 	return outs, nil
 }
 
+// Takes reports that a step would run. It takes none.
+func (r *Runner) Takes(in []*tensor.Dense) bool {
+	next := *r
+	next.state = slices.Clone(r.state)
+	_, err := next.Step(in)
+	return err == nil
+}
+
 // Sequence runs samples of the caller's inputs one after the other and gives
 // them with the state that each step found.
 func (r *Runner) Sequence(s []quant.Sample) ([]quant.Sample, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // Case is one inference.
@@ -85,14 +86,46 @@ func Inputs(in []*tensor.Dense, vs []*ir.Value) ([]*tensor.Dense, error) {
 	return out, nil
 }
 
-// Seeded are random inputs, those of a seed and a stream.
-func Seeded(ins []*ir.Value, seed, stream int) []*tensor.Dense {
-	r := rand.New(rand.NewPCG(uint64(seed), uint64(stream)))
+// Seeded are random inputs, those of a seed and a stream. Where the graph refuses them, for an index out of range or
+// a division by zero, integers are odd, else 0 or 1, else 0, and at last all is 0.
+func Seeded(r *state.Runner, seed, stream int) []*tensor.Dense {
+	draw := rand.New(rand.NewPCG(uint64(seed), uint64(stream)))
 	var in []*tensor.Dense
-	for _, v := range ins {
-		in = append(in, random(r, v.Type))
+	for _, v := range r.Inputs() {
+		in = append(in, random(draw, v.Type))
+	}
+	if !slices.ContainsFunc(r.Graph.Nodes, refuses) {
+		return in
+	}
+	for _, tame := range []func(d *tensor.Dense, i int){
+		func(*tensor.Dense, int) {},
+		func(d *tensor.Dense, i int) { d.SetInt(i, d.Int(i)|1) },
+		func(d *tensor.Dense, i int) { d.SetInt(i, d.Int(i)&1) },
+		func(d *tensor.Dense, i int) { d.SetInt(i, 0) },
+		nil,
+	} {
+		tamed := make([]*tensor.Dense, len(in))
+		for k, d := range in {
+			switch tamed[k] = d.Clone(); {
+			case tame == nil:
+				tamed[k] = tensor.New(d.DType, d.Shape)
+			case d.DType.IsInt():
+				for i := range d.Len() {
+					tame(tamed[k], i)
+				}
+			}
+		}
+		if r.Takes(tamed) {
+			return tamed
+		}
 	}
 	return in
+}
+
+// refuses reports a node that does not take every number.
+func refuses(n *ir.Node) bool {
+	computed := func(l ir.Limit) bool { return n.In[l.Input].Const == nil }
+	return op.Divides(n) || slices.ContainsFunc(ir.LimitsOf(n), computed)
 }
 
 // random is an input: the whole range of 8-bit integers, standard normal

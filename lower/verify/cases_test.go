@@ -6,10 +6,34 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
+	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/verify"
 )
+
+// TestSeeded: seeded inputs are such as graphs take, with divisors and indices that are given or computed.
+func TestSeeded(t *testing.T) {
+	for _, body := range []string{
+		"in %a : i32[64]\nin %b : i32[64]\n%y : i32[64] = Div(%a, %b)",
+		"in %a : i8[64]\nin %b : i8[64]\n%y : i8[64] = Mod(%a, %b)",
+		"in %a : i32[64]\nin %b : i32[64]\n%c : i32[64] = Add(%a, %b)\n%y : i32[64] = Div(%a, %c)",
+		"in %x : f32[1,3]\nin %i : i64[9]\n%y : f32[9,3] = Gather(%x, %i) {axis=0}",
+		"in %x : f32[2,3]\nin %i : i64[9]\n%k : i64[9] = Add(%i, %i)\n%y : f32[9,3] = Gather(%x, %k) {axis=0}",
+		"in %x : f32[2,3]\nin %i : i8[9]\n%k : i64[9] = Cast(%i) {to=7}\n%y : f32[9,3] = Gather(%x, %k) {axis=0}",
+		"in %x : f32[1,3]\nin %i : f32[99]\n%k : i64[99] = Cast(%i) {to=7}\n%y : f32[99,3] = Gather(%x, %k) {axis=0}",
+	} {
+		g := irtest.Parse(t, "graph \"g\" {\n"+body+"\nout \"y\" = %y\n}")
+		for seed := range 3 {
+			in := verify.Seeded(state.New(g, nil), seed, 1)
+			if _, err := interp.Run(g, in, nil); err != nil {
+				t.Errorf("seed %d: %v\n%s", seed, err, body)
+			}
+		}
+	}
+}
 
 // TestTyped: reals become the integers that stand for them; integers of another type are
 // taken where they stand for themselves and fit, and refused where they would mean others.

@@ -7,6 +7,7 @@ import (
 	"github.com/nncc/nncc/ir/interp"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/state"
 )
 
 // triedInputs is how many seeded inputs two models are compared on, behind those
@@ -24,7 +25,7 @@ func Rewritten(a, b *ir.Graph, given []*tensor.Dense, exact bool) (ds []lower.Di
 		cases = append(cases, given)
 	}
 	for k := range triedInputs {
-		cases = append(cases, Seeded(a.In, k, 4))
+		cases = append(cases, Seeded(state.New(a, nil), k, 4))
 	}
 	if _, err := interp.Run(a, cases[0], nil); err != nil {
 		return nil, nil, err, nil

@@ -270,7 +270,7 @@ func (o *Compiled) count(r *lower.Result) (_ []float64, err error) {
 	c := o.Config
 	im, done := fail.Must2(o.Firmware.build(c.context()))
 	defer done()
-	in := verify.Seeded(r.Interface().Inputs(), 0, 20)
+	in := verify.Seeded(r.Interface(), 0, 20)
 	res := fail.Must(run.RunWith(c.context(), o.Board, im, o.runs([]verify.Case{{Inputs: in}}), run.Options{}))
 	var out []float64
 	for _, n := range res.Layers {

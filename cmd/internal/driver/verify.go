@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (f *Firmware) Verify(ctx context.Context) (_ []*report.Verdict, err error) 
 		vs = append(vs, o.verdict(im, len(cases[i])))
 		jobs = append(jobs, o.job(cases[i]))
 	}
-	c.note("running %d cases on %s", n, f.board().Runner.Machine)
+	c.note("running %d cases on %s", n, cmp.Or(f.board().Runner.Machine, f.board().Name))
 	res, err := run.All(ctx, f.board(), im, jobs)
 	if err != nil {
 		var re *run.Error
@@ -360,7 +361,7 @@ func (c *Config) CasesOf(o *Compiled) ([]verify.Case, error) {
 	}
 	for i := len(out); i < c.Cases; i++ {
 		out = append(out, verify.Case{Source: fmt.Sprintf("seed %d", i), Seeded: true,
-			Inputs: verify.Seeded(ins, i, 20)})
+			Inputs: verify.Seeded(o.Lowered.Interface(), i, 20)})
 	}
 	return out, nil
 }

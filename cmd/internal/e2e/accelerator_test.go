@@ -23,7 +23,6 @@ import (
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
-	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
@@ -32,6 +31,7 @@ import (
 	"github.com/nncc/nncc/lower/accel/acceltest"
 	"github.com/nncc/nncc/lower/board"
 	"github.com/nncc/nncc/lower/option"
+	"github.com/nncc/nncc/lower/state"
 	"github.com/nncc/nncc/lower/verify"
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -232,7 +232,8 @@ func writeText(t *testing.T, dir string, opset int, text string) string {
 }
 
 // extremes are inputs at the edges of their types, random ones first.
-func extremes(ins []*ir.Value) []verify.Case {
+func extremes(r *state.Runner) []verify.Case {
+	ins := r.Inputs()
 	fill := func(name string, integer func(lo, hi int64, k int) int64, float func(k int) float64) verify.Case {
 		c := verify.Case{Source: name}
 		for _, v := range ins {
@@ -256,7 +257,7 @@ func extremes(ins []*ir.Value) []verify.Case {
 	mixed := []float64{math.NaN(), 1, math.Inf(1), -1, math.Inf(-1), 0, 0x1p-149, math.Copysign(0, -1), 3}
 	var list []verify.Case
 	for seed := range 2 {
-		list = append(list, verify.Case{Source: fmt.Sprintf("random %d", seed), Inputs: verify.Seeded(ins, seed, 21)})
+		list = append(list, verify.Case{Source: fmt.Sprintf("random %d", seed), Inputs: verify.Seeded(r, seed, 21)})
 	}
 	return append(list,
 		fill("lowest, NaN", low, always(math.NaN())),
@@ -276,7 +277,7 @@ func underFire(t *testing.T, o *driver.Compiled, cc string) {
 	t.Helper()
 	spec := host(t, cc)
 	im := mustBuild(t, spec, folder(t, o.Files), run.BuildOptions{Sanitize: true, Opt: "-O1", Model: &o.Harness})
-	cases := extremes(o.Lowered.Interface().Inputs())
+	cases := extremes(o.Lowered.Interface())
 	for i, c := range cases {
 		res, err := run.Run(context.Background(), spec, im, memory(o, cases[i:i+1]))
 		if err != nil {

@@ -111,10 +111,11 @@ func newProduct(t *testing.T, f *driver.Firmware, rounds int) *product {
 	a := &product{Rounds: rounds, Target: appTargets[f.Models[0].Board.Name]}
 	for _, o := range f.Models {
 		m := appModel{Prefix: o.Info.Prefix}
-		ports := o.Lowered.Ports().Inputs()
+		r := o.Lowered.Ports()
+		ports := r.Inputs()
 		in, out := make([][]byte, len(o.Info.Inputs)), make([][]byte, len(o.Info.Outputs))
 		for k := range rounds {
-			args := verify.Seeded(ports, k, 7)
+			args := verify.Seeded(r, k, 7)
 			got := testenv.Must(interp.Run(o.Lowered.Graph, args, nil))(t)
 			for i, b := range verify.Memory(args, ports) {
 				in[i] = append(in[i], b...)

@@ -76,11 +76,6 @@ func attribute(n *ir.Node, name string) string {
 	return num(float64(n.Float(name)))
 }
 
-// divides are the operators that fail when an integer b is 0.
-func divides(n *ir.Node) bool {
-	return (n.Op == op.Div || n.Op == op.Mod) && n.In[1].Type.DType.IsInt()
-}
-
 // folded writes an element-wise operator of any number of inputs: the first
 // two are combined, the result with the third, and so on; every step is
 // rounded to the element type, as the interpreter does it.
@@ -99,7 +94,7 @@ func folded(f *fn) {
 	for i := 1; i < len(x); i++ {
 		f.open("")
 		f.line("const %s b = %s;", c.wide(), load(x[i], xi[i]))
-		if divides(n) {
+		if op.Divides(n) {
 			f.check("b != 0", "NNCC_ERR_DIVIDE")
 		}
 		if y.t == tensor.Bool || y.t == d && i == len(x)-1 && n.Op != op.Mean && !op.HasAct(n) {

@@ -374,7 +374,7 @@ func (w *fuser) plain(n *ir.Node) error {
 		e, vars = fromClass(d, y, "a"), []string{wide(0)}
 	case len(n.In) == 1 && n.Op.C != nil && (exact(n, d) != "" || c == floating && n.Op.C(n).F64 != ""):
 		e, vars = unaryExpr(n, d), []string{wide(0)}
-	case isPair(n) && pairExpr(n, d) != "" && !divides(n) && !op.HasAct(n):
+	case isPair(n) && pairExpr(n, d) != "" && !op.Divides(n) && !op.HasAct(n):
 		e, vars = pairExpr(n, d), []string{wide(0), wide(1)}
 	default:
 		return fmt.Errorf("no form for single elements of %s", d.ONNXName())
