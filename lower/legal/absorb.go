@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -34,7 +35,46 @@ import (
 // and the pools, when nothing else reads these; Reshape and Transpose may stand
 // between. A second activation narrows the first.
 func absorb(c *pass.Ctx, g *ir.Graph) error {
-	return errors.Join(every(absorbPad)(c, g), every(absorbAct)(c, g))
+	return errors.Join(every(sinkPad)(c, g), every(absorbPad)(c, g), every(absorbAct)(c, g))
+}
+
+// sinkPad moves a Pad behind what alone reads it and treats all elements alike: fewer of
+// them are computed, and the next operator may take the Pad. QuantizeLinear and
+// DequantizeLinear stay next to their operators.
+func sinkPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	if len(n.In) == 0 || n.In[0] == nil || is(n, "QuantizeLinear", "DequantizeLinear") {
+		return
+	}
+	p := n.In[0].Def
+	if !is(p, "Pad") || !elementwise(n) || n.Op.Impure {
+		return
+	}
+	fill, ok := padFill(p)
+	if !ok || g.SoleUse(p.Out[0]) != n || ir.AttrsOf[op.ModeAttr](p).Mode != "constant" || !keepsScale(p) {
+		return
+	}
+	y, err := ir.EvalOn(n, func(v *ir.Value) *tensor.Dense {
+		if v != p.Out[0] {
+			return nil
+		}
+		return fill.Reshaped(slices.Repeat([]int{1}, v.Type.Rank()))
+	})
+	if err != nil {
+		return
+	}
+	out := n.Out[0]
+	g.SetInput(n, 0, p.In[0])
+	reinfer(g, n)
+	value := g.AddConst(p.Name+".fill", y[0].Reshaped(nil))
+	value.Type.Quant = out.Type.Quant
+	m := bug.Must(g.InsertBefore(g.Next(n), op.Pad, p.Name, p.Attrs.Clone(), 1, out, p.In[1], value, p.Input(3)))
+	m.Out[0].Type = m.Out[0].Type.WithQuant(out.Type.DType, out.Type.Quant)
+	m.Inherit(p)
+	m.Out[0].Hold(out.Holds...)
+	out.Holds = nil
+	readBehind(g, out, m.Out[0])
+	g.Remove(p)
+	c.Did(n, "computed in front of %s", m)
 }
 
 // absorbPad moves a Pad into all its readers, if each can take it.
@@ -51,9 +91,12 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if slices.Min(pg.Begin) < 0 || slices.Min(pg.End) < 0 || !allZero(pg.Begin[:2]) || !allZero(pg.End[:2]) {
 		return
 	}
-	fill, ok := padFill(n)
+	d, ok := padFill(n)
 	if !ok {
 		return
+	}
+	if q := y.Type.Quant; q != nil {
+		d = ir.Dequantise(d, q)
 	}
 	type edit struct {
 		n     *ir.Node
@@ -64,7 +107,7 @@ func absorbPad(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		if u.Index != 0 {
 			return
 		}
-		a := padInto(u.Node, n.In[0], pg, fill)
+		a := padInto(u.Node, n.In[0], pg, d.Float(0))
 		if a == nil {
 			return
 		}
@@ -87,19 +130,13 @@ func keepsScale(n *ir.Node) bool {
 	return len(n.Out) == 1 && !q.PerAxis() && q.Equal(n.In[0].Type.Quant)
 }
 
-// padFill is the real with which a Pad fills, false where that is known at run time only.
-func padFill(n *ir.Node) (float64, bool) {
+// padFill is the element with which a Pad fills, false where that is known at run time only.
+func padFill(n *ir.Node) (*tensor.Dense, bool) {
 	if v := n.Input(2); v != nil && v.Const == nil {
-		return 0, false
+		return nil, false
 	}
 	d, err := op.PadFill(n, n.ConstIn(2))
-	if err != nil {
-		return 0, false
-	}
-	if q := n.In[0].Type.Quant; q != nil {
-		d = ir.Dequantise(d, q)
-	}
-	return d.Float(0), true
+	return d, err == nil
 }
 
 // padInto gives the attributes with which m computes on x what it computes on
