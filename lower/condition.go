@@ -52,6 +52,6 @@ var (
 		func(f *Facts) bool { return f.Optimize == option.Speed }}
 	slowConstants = Condition{"a board where reads of constants wait",
 		func(f *Facts) bool { return f.Copying.From.PerByteCycles() > 0 }}
-	tiled = Condition{"a smaller arena is searched (--max-ram)",
+	tiled = Condition{"a smaller arena is searched",
 		func(f *Facts) bool { return f.Tiled }}
 )

@@ -135,7 +135,7 @@ type Offloading struct {
 
 // Arena is how the program came to its arena.
 type Arena struct {
-	Tiled  *TiledStage     // first layers in stripes; nil: none
+	Tiled  *TiledStage     // layers a few rows at a time; nil: none
 	Effort schedule.Effort // of the plan; 0: Full
 	Tried  int             // programs that were looked at for MaxRAM; 0: there was no need
 }

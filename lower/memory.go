@@ -5,33 +5,53 @@ package lower
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/cost"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
 	"github.com/nncc/nncc/schedule"
 )
 
-// TiledStage is how the first layers run in stripes.
+// TiledStage is how stretches of layers run a few rows at a time.
 type TiledStage struct {
-	Nodes      []string
-	Stripes    int
-	MACs       int64   // of these layers as the model has them
-	ExtraMACs  int64   // what overlapping windows compute twice
-	ArenaBytes int     // with stripes
+	Chains     []Chain
+	Calls      int     // that they take, with copies of rows that are read again
+	Copied     int     // bytes of these rows
+	ArenaBytes int     // with chains
 	WholeBytes int     // without
 	Work       float64 // predicted instructions of the program, to compare with others
+	WholeWork  float64 // without chains
 }
 
-// maxTries bounds the ways to stripe a graph that are looked at. The smallest
-// ones are planned with more effort, the smallest of those with all.
+// Chain is layers that run a few rows at a time.
+type Chain struct {
+	Nodes         []string
+	Rows, Stripes int // of the first one in a stripe
+	MACs          int64
+}
+
+// maxTries bounds the plans that are looked at. The smallest ones are planned with
+// more effort, the smallest of those with all.
 const (
 	maxTries  = 64
 	maxMedium = 8
 	maxFull   = 4
 )
 
-// trial is a way to stripe the graph and what it comes to.
+// Without --max-ram a program takes plans of little work only, and few are looked at.
+const (
+	freeWork  = 0.006 // predicted instructions more
+	freeTries = 2
+	leastGain = 512 // bytes, and 1/leastPart of the arena
+	leastPart = 32
+)
+
+// trial is a plan and what it comes to.
 type trial struct {
 	plan   patch.Plan
 	effort schedule.Effort // that it deserves
@@ -42,14 +62,16 @@ type trial struct {
 
 // search are the trials for one graph.
 type search struct {
-	whole  *State // the program without stripes
-	start  *State // before the stages that stripes change
+	whole  *State // the program without chains
+	start  *State // before the stages that chains change
 	rows   []*Stage
+	prices patch.Prices
 	trials []*trial
 }
 
-// searchArena looks for the program with the least work that stays below
-// MaxRAM, when the program as it is does not.
+// searchArena looks for the program with the least work that stays below MaxRAM, when
+// the program as it is does not; without MaxRAM, for the smallest that takes little more
+// work.
 //
 // Which programs there are, and how many bytes each of them needs, does not
 // depend on MaxRAM: one that is found for some budget is found for every
@@ -59,38 +81,71 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	start := s.fork()
 	start.facts.Tiled = true
 	s, err := s.walk(rows)
-	if err != nil || s.Program.RAMBytes() <= s.facts.MaxRAM {
+	if err != nil || s.facts.MaxRAM > 0 && s.Program.RAMBytes() <= s.facts.MaxRAM {
 		return s, err
 	}
-	f := &search{whole: s, start: start, rows: rows}
-	if err := f.candidates(); err != nil {
-		return s, err
+	f := &search{whole: s, start: start, rows: rows, prices: s.prices(start.Graph)}
+	look := f.free
+	if s.facts.MaxRAM > 0 {
+		look = f.fits
 	}
-	s.Tried = 1 + len(f.trials)
-	best, err := f.first()
+	best, err := look()
+	if s.facts.MaxRAM > 0 {
+		s.Tried = 1 + len(f.trials)
+	}
 	if err != nil || best == nil || best.ram >= s.Program.RAMBytes() {
 		return s, err
 	}
-	x := f.striped(best)
+	x := f.chained(best)
 	x.Tried, x.Effort, x.log = s.Tried, best.effort, s.log
 	if x, err = x.walk(rows); err != nil {
 		return x, err
 	}
-	x.Tiled = &TiledStage{Stripes: best.plan.Stripes, MACs: best.plan.MACs, ExtraMACs: best.plan.ExtraMACs,
-		WholeBytes: s.Program.ArenaBytes, ArenaBytes: x.Program.ArenaBytes, Work: best.work}
-	for _, n := range best.plan.Nodes {
-		x.Tiled.Nodes = append(x.Tiled.Nodes, n.Name)
+	x.Tiled = &TiledStage{Calls: best.plan.Calls, Copied: best.plan.Copied, WholeBytes: s.Program.ArenaBytes,
+		ArenaBytes: x.Program.ArenaBytes, Work: best.work, WholeWork: s.work()}
+	nodes := best.plan.Nodes
+	for _, c := range best.plan.Chains {
+		t := Chain{Rows: c.Rows, Stripes: c.Stripes}
+		for _, n := range nodes[:c.To-c.From] {
+			t.Nodes = append(t.Nodes, n.Name)
+			if n.Op.MACs != nil {
+				t.MACs += n.Op.MACs(n)
+			}
+		}
+		nodes = nodes[c.To-c.From:]
+		x.Tiled.Chains = append(x.Tiled.Chains, t)
 	}
 	return x, nil
 }
 
-// candidates fills the trials, least work first, and says which deserve effort.
-func (s *search) candidates() (err error) {
+// free is the smallest of the plans that take little more work than whole layers, nil
+// where there is none that is worth it.
+func (s *search) free() (best *trial, err error) {
 	defer fail.Catch(&err)
-	for _, p := range patch.Candidates(s.start.Graph, cmp.Or(s.start.facts.MaxTries, maxTries)) {
+	most, ram := (1+freeWork)*s.whole.work(), s.whole.Program.RAMBytes()
+	s.prices.Most = most - s.whole.work()
+	plans := s.candidates(maxTries)
+	for _, p := range slices.Backward(plans[max(0, len(plans)-freeTries):]) {
+		t := &trial{plan: p, effort: schedule.Full}
+		fail.Must(s.plan(t, schedule.Short))
+		s.trials = append(s.trials, t)
+		if t.work <= most && t.ram <= ram-max(leastGain, ram/leastPart) && (best == nil || t.ram < best.ram) {
+			best = t
+		}
+	}
+	return best, nil
+}
+
+func (s *search) candidates(most int) []patch.Plan {
+	return patch.Candidates(s.start.Graph, s.start.facts.NativeIO, s.prices, most)
+}
+
+// fits is the plan with the least work below MaxRAM, else the smallest.
+func (s *search) fits() (best *trial, err error) {
+	defer fail.Catch(&err)
+	for _, p := range s.candidates(cmp.Or(s.start.facts.MaxTries, maxTries)) {
 		t := &trial{plan: p, effort: schedule.Short}
-		x := fail.Must(s.plan(t, schedule.Short))
-		t.work = x.work()
+		fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
 	}
 	for _, e := range []struct {
@@ -111,7 +166,7 @@ func (s *search) candidates() (err error) {
 	slices.SortStableFunc(s.trials, func(a, b *trial) int {
 		return cmp.Or(cmp.Compare(a.work, b.work), cmp.Compare(a.ram, b.ram))
 	})
-	return nil
+	return s.first()
 }
 
 // first is the first trial that fits, else the smallest.
@@ -134,18 +189,19 @@ func (s *search) first() (*trial, error) {
 }
 
 func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
-	x := s.striped(t)
+	x := s.chained(t)
 	x.Effort = effort
 	x, err := x.walk(s.rows)
 	if err != nil {
 		return nil, err
 	}
 	t.ram, t.spent = x.Program.RAMBytes(), effort
+	t.work = s.whole.work() + t.plan.Extra + x.joined() - s.whole.joined()
 	return x, nil
 }
 
-// striped is the state from which a trial's program is made.
-func (s *search) striped(t *trial) *State {
+// chained is the state from which a trial's program is made.
+func (s *search) chained(t *trial) *State {
 	x := s.start.fork()
 	x.tile = &t.plan
 	return x
@@ -164,6 +220,49 @@ func (r *Result) work() float64 {
 		}
 	}
 	return sum
+}
+
+// joined is what copies are predicted to take that could be views.
+func (r *Result) joined() (sum float64) {
+	for _, n := range r.Schedule.Nodes {
+		if n.Op == op.Concat || n.Op == op.Slice {
+			sum += copied(n.Out[0].Type.Bytes())
+		}
+	}
+	return sum
+}
+
+// copied is what a copy of so many bytes is predicted to take.
+func copied(bytes int) float64 { return 60 + float64(bytes)/4 }
+
+// prices are predicted instructions of some rows of the layers of g, the graph that
+// became this program. Layers that have been fused count as one.
+func (s *State) prices(g *ir.Graph) patch.Prices {
+	target, layers := s.options().CostTarget(), map[int]*cost.Layer{}
+	for i, n := range g.Nodes {
+		for _, x := range s.Graph.Nodes {
+			if s.Low[x].View || len(n.Origin) == 0 || len(x.Origin) == 0 || n.Origin[0] != x.Origin[0] {
+				continue
+			}
+			if l := s.Choices[x].Plan.Layer(); l.Geometry.Kind == kernel.GeometryOf(n).Kind {
+				layers[i] = l
+			}
+		}
+	}
+	type key struct{ node, rows int }
+	seen := map[key]float64{}
+	return patch.Prices{Copy: copied, Most: math.Inf(1), Rows: func(node, rows int) float64 {
+		v := g.Nodes[node].Out[0]
+		l := layers[node]
+		if l == nil {
+			return 0
+		}
+		k := key{node, rows}
+		if _, ok := seen[k]; !ok {
+			seen[k] = target.Rows(l, rows, v.Type.Shape[2])
+		}
+		return seen[k]
+	}}
 }
 
 type (

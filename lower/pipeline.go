@@ -264,18 +264,18 @@ var speedRows = []*Stage{
 	},
 	{
 		Name:     "stripes",
-		Doc:      "the first layers in horizontal stripes, so that large feature maps are never in memory as a whole",
+		Doc:      "layers a few rows at a time, so that large feature maps are never in memory as a whole",
 		When:     []Condition{tiled},
 		Requires: []*Invariant{referenceKept},
 		After:    []Order{{"stream", "a stream has no large feature maps"}},
-		Required: "--max-ram searches for it",
+		Required: "the search for a smaller arena chooses it",
 		Run:      (*State).applyTiles,
 	},
 	{
 		Name: "fuse-tables", Doc: "functions of one value in a row become one table",
 		When:     []Condition{fusing, noAccelerator},
 		Requires: []*Invariant{referenceKept},
-		After:    []Order{{"stripes", "stripes are made of single layers"}},
+		After:    []Order{{"stripes", "rows are made of single layers"}},
 		Run:      (*State).fuseTables,
 	},
 	{

@@ -30,11 +30,13 @@ func Searches() []*Search {
 			run: (*State).searchPrecision,
 		},
 		{
-			Name: "arena", Doc: "the first layers in stripes where that meets --max-ram",
+			Name: "arena", Doc: "layers a few rows at a time where that meets --max-ram, or takes little",
 			From: "stripes", Until: "schedule",
-			// On an accelerator layers are not computed in stripes.
-			Applies: func(f *Facts) bool { return f.MaxRAM > 0 && noAccelerator.Holds(f) && f.StopAfter == "" },
-			run:     (*State).searchArena,
+			// On an accelerator layers are not computed by rows.
+			Applies: func(f *Facts) bool {
+				return (f.MaxRAM > 0 || fastest.Holds(f)) && noAccelerator.Holds(f) && f.StopAfter == ""
+			},
+			run: (*State).searchArena,
 		},
 		{
 			Name: "selection", Doc: "kernels that share code where that meets --optimize",

@@ -250,9 +250,8 @@ func TestSearches(t *testing.T) {
 		}
 	}
 	for name, set := range map[string]func(o *lower.Options){
-		"":          func(*lower.Options) {},
+		"arena":     func(*lower.Options) {},
 		"precision": func(o *lower.Options) { l := mla.Defaults(); l.BF16 = 1; o.Accel = mla.New(l) },
-		"arena":     func(o *lower.Options) { o.MaxRAM, o.MaxTries = 1, 1 },
 		"selection": func(o *lower.Options) { o.Optimize = option.Balanced },
 	} {
 		g := irtest.GenFloat(1)

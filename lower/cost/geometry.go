@@ -150,3 +150,53 @@ func Elements(n int, p Parts) Geometry {
 	return Geometry{Kind: Element, N: 1, IH: 1, IW: 1, C: n, OH: 1, OW: 1, OC: n, KH: 1, KW: 1, SH: 1, SW: 1, DH: 1,
 		DW: 1, Groups: n, Parts: p}
 }
+
+// Rows is what some rows of a layer cost in one call. Models are fitted to whole maps;
+// what a call loses at the ends of its few pixels and rows stands besides.
+func (t *Target) Rows(l *Layer, some, all int) float64 {
+	part, g := *l, &l.Geometry
+	part.Geometry = g.some(some, all)
+	n := t.Of(&part).Instructions
+	pixels := part.Geometry.N * part.Geometry.OH * part.Geometry.OW
+	if pixels == 0 {
+		return n
+	}
+	return n + t.lost(&part.Geometry)*n/float64(pixels)
+}
+
+// lost is how many pixels the time of a call goes to that computes nothing: blocks of
+// pixels that are not full, and rows that two rows of a window share. Measured in maps
+// of 24 rows that were computed by 1, 2, 4 and 24 of them.
+func (t *Target) lost(g *Geometry) float64 {
+	row := float64(g.N * g.OW)
+	switch {
+	case g.Kind == Depthwise && g.SH == 1 && g.OH == 1:
+		return 1.3 * row
+	case g.Kind == Depthwise && g.SH == 1:
+		return 0.3 * row
+	case g.Kind == Depthwise && t.ISA != "mve":
+		return 0.37 * row
+	case g.Kind == Depthwise:
+		return 0.05 * row
+	case g.Kind == Convolution && t.ISA == "mve":
+		return 3
+	case g.Kind == Convolution:
+		return 0.5
+	}
+	return 0
+}
+
+// some is the geometry of some rows of a layer's result, which has all of them.
+func (g Geometry) some(some, all int) Geometry {
+	switch {
+	case some == all:
+	case g.OH == all:
+		g.OH, g.PH, g.IH = some, 0, (some-1)*g.SH+(g.KH-1)*g.DH+1
+	default:
+		g.C, g.OC, g.MACs = g.C*some/all, g.OC*some/all, g.MACs*some/all
+		if g.Kind == Element {
+			g.Groups = g.C
+		}
+	}
+	return g
+}

@@ -3,54 +3,65 @@
 package patch
 
 import (
-	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// Apply rewrites g, or a clone of the graph that the plan was made for: the
-// region's nodes once a stripe, one stripe after the other, on slices of rows;
-// the rows of what the region leaves behind are put together. In channels-last
-// memory slices and concatenations of rows are views.
+// Apply rewrites g, or a clone of the graph that the plan was made for: the nodes of
+// its chains stand there once for every call, on slices of rows. Rows that are read
+// again are copied in front of new ones (nncc.Crop, Concat); the rows of what a chain
+// leaves behind are put together. In channels-last memory slices and concatenations
+// of rows are views.
 //
-// Rows of an input that lies in another order than channels last are copied
-// into that order a stripe at a time; native says that inputs may lie so.
-func Apply(g *ir.Graph, p Plan, native bool) error {
-	nodes := make([]*ir.Node, len(p.Nodes))
-	copy(nodes, g.Nodes[:len(p.Nodes)])
-	for i, n := range nodes {
-		if n.ID != p.Nodes[i].ID {
-			return bug.Errorf("patching another graph than was planned: %s is not %s", n, p.Nodes[i])
+// Rows of an input that lies in another order than channels last are copied into that
+// order as they are needed; native says that inputs may lie so.
+func Apply(g *ir.Graph, p Plan, native bool) (err error) {
+	defer fail.Catch(&err)
+	w := newNetwork(g, native)
+	var list []*applier
+	planned := p.Nodes
+	for _, c := range p.Chains {
+		nodes := slices.Clone(g.Nodes[c.From:c.To])
+		for i, n := range nodes {
+			if n.ID != planned[i].ID {
+				return bug.Errorf("patching another graph than was planned: %s is not %s", n, planned[i])
+			}
 		}
+		planned = planned[len(nodes):]
+		list = append(list, &applier{g: g, f: (&chain{w, c.From, c.To, c.Rows, c.Least, c.Stripes}).flow(), nodes: nodes,
+			have: map[*ir.Value]part{}, pieces: map[*ir.Value][]*ir.Value{}})
 	}
-	a := &applier{g: g, r: newRegion(g, nodes), first: nodes[0], native: native}
-	pieces := map[*ir.Value][]*ir.Value{}
-	for s := range p.Stripes {
-		if err := a.stripe(s, p.Stripes, pieces); err != nil {
-			return err
+	for _, a := range list {
+		for a.s = range a.f.fresh {
+			if a.f.again() {
+				clear(a.have)
+			}
+			for i, rows := range a.f.fresh[a.s] {
+				if rows.len() > 0 {
+					a.node(i, rows)
+				}
+			}
 		}
-	}
-	for _, v := range a.r.frontier {
-		n, err := g.InsertBefore(a.first, op.Concat, v.Name+".rows", ir.Attrs{"axis": ir.Int(2)}, 1, pieces[v]...)
-		if err != nil {
-			return bug.Errorf("joining the rows of %s: %w", v, err)
-		}
-		n.Origin = v.Def.Origin
-		n.Out[0].Type = v.Type
-		g.ReplaceUses(v, n.Out[0])
+		a.join()
 	}
 	g.RemoveDead()
 	return nil
 }
 
+// applier rewrites one chain. Its methods end by ir/fail.
 type applier struct {
 	g      *ir.Graph
-	r      *region
-	first  *ir.Node // new nodes stand in front of it
-	native bool
+	f      *flow
+	nodes  []*ir.Node
+	s      int // the stripe
+	have   map[*ir.Value]part
+	pieces map[*ir.Value][]*ir.Value // of what leaves the chain
 }
 
 // part is some rows of a value.
@@ -59,81 +70,131 @@ type part struct {
 	rows span
 }
 
-func (a *applier) stripe(s, k int, pieces map[*ir.Value][]*ir.Value) error {
-	need := a.r.rows(s, k)
-	have := map[*ir.Value]part{}
-	for _, n := range a.r.nodes {
-		out, ok := need[n.Out[0]]
-		if !ok {
-			continue
-		}
-		in := make([]*ir.Value, len(n.In))
-		attrs := n.Attrs.Clone()
-		for j, v := range n.In {
-			if v == nil || v.Const != nil {
-				in[j] = v
-				continue
-			}
-			rows, above, below := window(n, j, out)
-			from, ok := have[v]
-			if !ok { // an input of the graph
-				from = part{v, span{0, v.Type.Shape[2]}}
-			}
-			var err error
-			if in[j], err = a.slice(from, rows, s); err != nil {
-				return err
-			}
-			if windowed(n) {
-				if attrs == nil {
-					attrs = ir.Attrs{}
-				}
-				left, right := columns(n)
-				attrs["pads"] = ir.Ints(above, left, below, right)
-				delete(attrs, "auto_pad")
-			}
-		}
-		m, err := a.g.InsertBefore(a.first, n.Op, fmt.Sprintf("%s.%d", n.Name, s), attrs, 1, in...)
-		if err != nil {
-			return bug.Errorf("stripe %d: %w", s, err)
-		}
-		t := n.Out[0].Type
-		if got := m.Out[0].Type.Shape[2]; got != out.len() {
-			return bug.Errorf("stripe %d of %s has %d rows, want %d", s, n, got, out.len())
-		}
-		m.Out[0].Type = t.WithShape(m.Out[0].Type.Shape)
-		m.Origin = n.Origin
-		have[n.Out[0]] = part{m.Out[0], out}
+// insert adds a node in front of the chain, for the sake of value of.
+func (a *applier) insert(of *ir.Value, d *ir.OpDef, name string, attrs ir.Attrs, in ...*ir.Value) *ir.Value {
+	n, err := a.g.InsertBefore(a.nodes[0], d, of.Name+"."+name, attrs, 1, in...)
+	if err != nil {
+		fail.Check(bug.Errorf("rows of %s: %w", of, err))
 	}
-	for _, v := range a.r.frontier {
-		h := v.Type.Shape[2]
-		w, err := a.slice(have[v], span{s * h / k, (s + 1) * h / k}, s)
-		if err != nil {
-			return err
-		}
-		pieces[v] = append(pieces[v], w)
+	if of.Def != nil {
+		n.Origin = of.Def.Origin
 	}
-	return nil
+	n.Out[0].Type = of.Type.WithShape(n.Out[0].Type.Shape)
+	return n.Out[0]
 }
 
-// slice is the given rows of a part of a value.
-func (a *applier) slice(p part, rows span, s int) (*ir.Value, error) {
+// at is a name for the stripe.
+func (a *applier) at(name string) string { return name + strconv.Itoa(a.s) }
+
+// node computes some rows of the result of node i.
+func (a *applier) node(i int, rows span) {
+	n, attrs := a.nodes[i], a.nodes[i].Attrs.Clone()
+	w, in := a.f.w.nodes[a.f.from+i].window, slices.Clone(n.In)
+	for j, v := range n.In {
+		if v == nil || v.Const != nil {
+			continue
+		}
+		from, above, below := w.in(rows, v.Type.Shape[2])
+		in[j] = a.slice(a.source(v), from)
+		if n.Op.Window != ir.NoWindow && w.up == 1 {
+			if attrs == nil {
+				attrs = ir.Attrs{}
+			}
+			left, right := columns(n)
+			attrs["pads"] = ir.Ints(above, left, below, right)
+			delete(attrs, "auto_pad")
+		}
+	}
+	v := n.Out[0]
+	y := a.insert(v, n.Op, a.at(""), attrs, in...)
+	if got := y.Type.Shape[2]; got != rows.len() {
+		fail.Check(bug.Errorf("stripe %d of %s has %d rows, want %d", a.s, n, got, rows.len()))
+	}
+	leaves := a.f.leaves(a.f.w.index[v])
+	if leaves {
+		own := rows
+		if a.f.again() {
+			own = a.f.share(a.s, v.Type.Shape[2])
+		}
+		a.pieces[v] = append(a.pieces[v], a.slice(part{y, rows}, own))
+	}
+	a.extend(v, y, rows, leaves)
+}
+
+// extend puts new rows of a value behind those that are still read. Rows that leave
+// the chain stay where they are, and are copied.
+func (a *applier) extend(v, rows *ir.Value, at span, leaves bool) {
+	old := a.have[v]
+	if k := a.f.w.index[v]; a.f.kept(a.s, k, old.rows.hi) && old.v != nil {
+		if leaves {
+			rows = a.crop(v, part{rows, at}, at)
+		}
+		at.lo = max(a.f.keep(a.s, k), old.rows.lo)
+		rows = a.insert(v, op.Concat, a.at("window"), ir.Attrs{"axis": ir.Int(2)},
+			a.crop(v, old, span{at.lo, old.rows.hi}), rows)
+	}
+	a.have[v] = part{rows, at}
+}
+
+// source is the rows of an operand that are there.
+func (a *applier) source(v *ir.Value) part {
+	k := a.f.w.index[v]
+	if p, ok := a.have[v]; !a.f.enters(k) || ok && (!a.f.w.values[k].turned || p.rows.hi >= a.f.brought(a.s, k)) {
+		return p
+	}
+	whole := part{v, span{0, v.Type.Shape[2]}}
+	if !a.f.w.values[k].turned {
+		return whole
+	}
+	at := span{a.have[v].rows.hi, a.f.brought(a.s, k)}
+	at.lo = max(at.lo, min(a.f.keep(a.s, k), at.hi-1)) // rows between windows are not brought
+	a.extend(v, a.crop(v, whole, at), at, false)
+	return a.have[v]
+}
+
+// crop is a copy of some rows of a part of v, channels last.
+func (a *applier) crop(v *ir.Value, p part, rows span) *ir.Value {
+	y := a.insert(v, op.Crop, a.at("kept"), nil, a.bounds(p, rows)...)
+	y.Type.Order = ir.NHWC(4)
+	return y
+}
+
+// slice is some rows of a part of a value, where they lie.
+func (a *applier) slice(p part, rows span) *ir.Value {
 	if rows == p.rows {
-		return p.v, nil
+		return p.v
 	}
+	y := a.insert(p.v, op.Slice, a.at("rows"), nil, a.bounds(p, rows)...)
+	y.Type.Order = p.v.Type.Order
+	return y
+}
+
+func (a *applier) bounds(p part, rows span) []*ir.Value {
 	ints := func(name string, v int) *ir.Value { return a.g.AddConst(p.v.Name+name, tensor.Ints(v)) }
-	t, how := p.v.Type, op.Slice
-	if p.v.IsInput() && !a.native && !t.SameMemory(ir.NHWC(4)) {
-		t, how = t.WithOrder(ir.NHWC(4)), op.Crop
+	return []*ir.Value{p.v, ints(".from", rows.lo-p.rows.lo), ints(".to", rows.hi-p.rows.lo), ints(".axis", 2)}
+}
+
+// join puts the rows of what leaves the chain together.
+func (a *applier) join() {
+	for _, n := range a.nodes {
+		v := n.Out[0]
+		list := a.pieces[v]
+		if len(list) > 1 {
+			list = []*ir.Value{a.insert(v, op.Concat, "rows", ir.Attrs{"axis": ir.Int(2)}, list...)}
+		}
+		if len(list) > 0 {
+			a.g.ReplaceUses(v, list[0])
+			a.f.w.index[list[0]] = a.f.w.index[v]
+		}
 	}
-	n, err := a.g.InsertBefore(a.first, how, fmt.Sprintf("%s.rows%d", p.v.Name, s), nil, 1,
-		p.v, ints(".from", rows.lo-p.rows.lo), ints(".to", rows.hi-p.rows.lo), ints(".axis", 2))
-	if err != nil {
-		return nil, bug.Errorf("rows %d to %d of %s: %w", rows.lo, rows.hi, p.v, err)
+}
+
+// columns are the paddings left and right of a window.
+func columns(n *ir.Node) (left, right int) {
+	if n.Op.Window == ir.Convolved {
+		g, _ := op.ConvGeometry(n)
+		return g.PadBegin[1], g.PadEnd[1]
 	}
-	order := t.Order
-	n.Out[0].Type = t.WithShape(n.Out[0].Type.Shape).WithOrder(order)
-	if p.v.Def != nil {
-		n.Origin = p.v.Def.Origin
-	}
-	return n.Out[0], nil
+	g, _ := op.PoolGeometry(n)
+	return g.PadBegin[1], g.PadEnd[1]
 }

@@ -1,63 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package patch computes the first layers of a network in horizontal stripes,
-// so that their large feature maps are never in memory as a whole. Where
-// windows overlap, the rows that two stripes share are computed twice.
+// Package patch computes stretches of a network a few rows at a time: large feature
+// maps between their layers are never in memory as a whole. Rows that later windows
+// read again are kept, so that nothing is computed twice.
 package patch
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/op"
 )
 
-// Plan is one way to patch a graph: the nodes that run in stripes, and how
-// many of these.
-type Plan struct {
-	Nodes     []*ir.Node
-	Stripes   int
-	MACs      int64 // of the nodes as they stand
-	ExtraMACs int64 // what is computed twice, less rows that nobody needs
-	peak      int   // bytes of memory, by a simple account
+// Chain is an interval of the nodes of a graph that run a few rows at a time.
+type Chain struct {
+	From, To int // positions in the graph's list, To exclusive
+	// Rows of the results of the first nodes in a stripe; at least, of any call if there
+	// are as many. 0: rows are computed twice, rather than kept.
+	Rows, Least int
+	Stripes     int
 }
 
-// maxStripes bounds the code that stripes cost: a call a node and stripe.
+// Plan is one way to compute a graph: chains in order, and everything else whole.
+type Plan struct {
+	Chains []Chain
+	Nodes  []*ir.Node // of the chains
+	Calls  int        // of the nodes of the chains, and copies of rows
+	Copied int        // bytes of rows that are kept
+	Extra  float64    // predicted instructions more than with whole layers
+	peak   int        // bytes of memory, by a simple account
+}
+
+// Prices are predicted instructions.
+type Prices struct {
+	Rows func(node, rows int) float64 // of some rows of a node of the graph
+	Copy func(bytes int) float64
+	Most float64 // more than that is of no interest
+}
+
+// Bounds of what is looked at: nodes of a chain; calls of a plan, which are code.
+const (
+	maxChain = 40
+	maxCalls = 1000
+)
+
+// maxStripes is how many times rows of a chain are computed without those of before.
 const maxStripes = 32
 
-// Candidates are at most most plans worth trying, least work first: those for
-// which no other with less work needs much less memory, by the simple account.
-// A region is the nodes before a point of the graph, back to its inputs, all of
-// which work row by row. Which plans these are depends on the graph alone.
-func Candidates(g *ir.Graph, most int) []Plan {
+// strides are how many rows at a time are tried.
+var strides = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
+
+// Candidates are at most most plans worth trying, those with less work first. Which plans these are
+// depends on the graph and the prices alone. native says that inputs of the graph
+// may lie channels last.
+func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 	var out []Plan
-	var region []*ir.Node
-	for _, n := range g.Nodes {
-		if !rowwise(n) {
-			break
-		}
-		region = append(region, n)
-		if len(region) < 2 {
-			continue
-		}
-		for k := 2; k <= maxStripes; k++ {
-			p, ok := estimate(g, slices.Clone(region), k)
-			if !ok {
-				break
-			}
-			out = append(out, p)
+	for _, apart := range []bool{false, true} {
+		w := newNetwork(g, native)
+		w.apart = apart
+		c := &chooser{w: w, prices: &prices}
+		c.wholes()
+		c.stretches()
+		out = append(out, c.front(false)...)
+		if math.IsInf(prices.Most, 1) {
+			out = append(out, c.front(true)...)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Plan) int {
-		return cmp.Or(cmp.Compare(a.ExtraMACs, b.ExtraMACs), cmp.Compare(a.Stripes*len(a.Nodes),
-			b.Stripes*len(b.Nodes)))
-	})
-	for _, room := range []float64{1e9, 1.5, 1.3, 1.2, 1.1, 1.05, 1} {
-		if len(out) <= most {
-			break
+	slices.SortStableFunc(out, func(a, b Plan) int { return cmp.Compare(a.Extra, b.Extra) })
+	out = slices.CompactFunc(out, func(a, b Plan) bool { return slices.Equal(a.Chains, b.Chains) })
+	for i := range out {
+		for _, x := range out[i].Chains {
+			out[i].Nodes = append(out[i].Nodes, g.Nodes[x.From:x.To]...)
 		}
-		out = front(out, room)
 	}
 	for len(out) > most { // every second one, and always the last
 		var half []Plan
@@ -71,113 +86,152 @@ func Candidates(g *ir.Graph, most int) []Plan {
 	return out
 }
 
-// front leaves out plans that take more than room times the memory of one with
-// less work.
-func front(plans []Plan, room float64) []Plan {
-	var out []Plan
-	least := 0
-	for _, p := range plans {
-		if least == 0 || float64(p.peak) <= room*float64(least) {
+// front are plans, those with less work first, each of which needs less memory than those
+// before it.
+func (c *chooser) front(again bool) (out []Plan) {
+	step := c.most / 50
+	for limit := c.most - 1; ; {
+		p, ok := c.best(limit, again)
+		switch n := len(out); {
+		case ok && n > 0 && out[n-1].Extra >= p.Extra:
+			out[n-1] = p
+		case ok:
 			out = append(out, p)
+		case n == 0 || step == 0:
+			return out
+		default: // the least of all lies between
+			step = 0
 		}
-		if least == 0 || p.peak < least {
-			least = p.peak
+		limit = out[len(out)-1].peak - 1
+		if ok {
+			limit -= step
 		}
 	}
-	return out
 }
 
-// estimate counts what a plan costs; false when some value has fewer rows
-// than there are stripes.
-func estimate(g *ir.Graph, nodes []*ir.Node, stripes int) (Plan, bool) {
-	p := Plan{Nodes: nodes, Stripes: stripes}
-	r := newRegion(g, nodes)
-	for _, n := range nodes {
-		p.MACs += macs(n)
-	}
-	whole := 0 // what is there during all stripes
-	for _, v := range r.frontier {
-		if v.Type.Shape[2] < stripes {
-			return p, false
+// stretch is a chain with what it comes to.
+type stretch struct {
+	chain Chain
+	account
+}
+
+// chooser looks for the chains of a network that together need least.
+type chooser struct {
+	w      *network
+	prices *Prices
+	whole  []int       // bytes of memory while each node runs at once
+	most   int         // the largest of them
+	floor  int         // the largest of those of nodes that do not work row by row
+	ending [][]stretch // by the node behind it
+}
+
+func (c *chooser) wholes() {
+	for i := range c.w.nodes {
+		n := c.w.whole(i)
+		c.whole = append(c.whole, n)
+		c.most = max(c.most, n)
+		if !c.w.nodes[i].rowwise {
+			c.floor = max(c.floor, n)
 		}
-		whole += v.Type.Bytes()
 	}
-	for _, v := range r.inputs {
-		whole += v.Type.Bytes()
+}
+
+// stretches finds the chains that need less memory than their nodes do one by one. They
+// begin where memory grows and end where it shrinks.
+func (c *chooser) stretches() {
+	n := len(c.w.nodes)
+	c.ending = make([][]stretch, n+1)
+	across := make([]int, n+1)
+	for i := range across {
+		across[i] = c.w.across(i)
 	}
-	var total int64
-	for s := range stripes {
-		need := r.rows(s, stripes)
-		for _, n := range nodes {
-			if k, ok := need[n.Out[0]]; ok {
-				total += macs(n) * int64(k.len()) / int64(n.Out[0].Type.Shape[2])
+	apart := func(i, bytes int) bool { return c.whole[i] > bytes+bytes/8 } // the node needs more than there is
+	for from := range c.w.nodes {
+		most := 0
+		for to := from + 1; to <= min(n, from+maxChain) && c.w.nodes[to-1].rowwise; to++ {
+			most = max(most, c.whole[to-1])
+			if to-from >= 2 && most > c.floor && (across[from] <= across[from+1] || apart(from, across[from])) &&
+				(across[to] <= across[to-1] || apart(to-1, across[to])) {
+				c.add(from, to, most)
 			}
 		}
-		p.peak = max(p.peak, whole+peak(nodes, func(v *ir.Value) int {
-			if slices.Contains(r.frontier, v) || v.IsInput() {
-				return 0
-			}
-			return v.Type.Bytes() / v.Type.Shape[2] * need[v].len()
-		}, r.inside))
 	}
-	p.ExtraMACs = total - p.MACs
-	p.peak = max(p.peak, peak(g.Nodes[len(nodes):], func(v *ir.Value) int { return v.Type.Bytes() }, nil))
-	return p, true
 }
 
-func macs(n *ir.Node) int64 {
-	if n.Op.MACs == nil {
-		return 0
+func (c *chooser) add(from, to, most int) {
+	h, steps := c.w.values[c.w.nodes[from].out[0]].rows, 1
+	for i := from; i < to; i++ {
+		steps = max(steps, c.w.nodes[i].window.stride)
 	}
-	return n.Op.MACs(n)
-}
-
-// rowwise reports nodes whose rows come from rows of their inputs: rank 4,
-// one image, one result.
-func rowwise(n *ir.Node) bool {
-	if len(n.Out) != 1 || len(n.Body) > 0 || !image(n.Out[0].Type) {
-		return false
-	}
-	switch n.Op {
-	case op.Conv:
-		if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil {
+	var list []stretch
+	try := func(rows, least, stripes int) bool {
+		f := (&chain{c.w, from, to, rows, least, stripes}).flow()
+		if f == nil {
 			return false
 		}
-		g, err := op.ConvGeometry(n)
-		return err == nil && image(n.In[0].Type) && covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
-	case op.MaxPool, op.AveragePool:
-		g, err := op.PoolGeometry(n)
-		return err == nil && g.Exact() && ir.AttrsOf[op.PoolWindow](n).CeilMode == 0 &&
-			covered(g.Kernel[0], g.Dilations[0], g.PadBegin[0], g.PadEnd[0])
-	case op.Concat:
-		return ir.AttrsOf[op.AxisAttr](n).Axis == 1 && sameRows(n)
+		a := f.account(c.prices)
+		if a.fits(c.prices) && a.peak < most {
+			list = append(list, stretch{Chain{from, to, rows, least, len(f.fresh)}, a})
+		}
+		return a.fits(c.prices) // fewer rows are more work
 	}
-	return n.Op.Pattern <= ir.Broadcast && !n.Op.Impure && sameRows(n)
-}
-
-// sameRows reports that the run-time operands, of which there are some, have the rows of
-// the result, and constants none of their own.
-func sameRows(n *ir.Node) bool {
-	y, run := n.Out[0].Type, false
-	for _, v := range n.In {
-		switch {
-		case v == nil:
-		case v.Const == nil:
-			if !image(v.Type) || v.Type.Shape[2] != y.Shape[2] {
-				return false
-			}
-			run = true
-		case n.Op == op.Concat || v.Type.Rank() >= 2 && v.Type.Shape[v.Type.Rank()-2] != 1:
-			return false // a constant with rows of its own
+	for k := 2; k <= maxStripes && (from == 0 || !c.w.nodes[from-1].rowwise) && try(0, 0, k); k++ {
+	}
+	ok := true
+	for _, rows := range slices.Backward(strides) {
+		for _, least := range []int{1, rows}[:min(rows, steps, 2)] {
+			ok = ok && (rows*2 > h || try(rows, least, 0))
 		}
 	}
-	return run
+	slices.SortStableFunc(list, func(a, b stretch) int {
+		return cmp.Or(cmp.Compare(a.extra, b.extra), cmp.Compare(a.peak, b.peak))
+	})
+	least := map[bool]int{} // by whether rows are computed twice
+	for _, s := range list {
+		if n, ok := least[s.chain.Rows == 0]; !ok || s.peak < n {
+			least[s.chain.Rows == 0] = s.peak
+			c.ending[to] = append(c.ending[to], s)
+		}
+	}
 }
 
-// covered reports that no window lies in the padding alone.
-func covered(kernel, dilation, begin, end int) bool {
-	reach := (kernel - 1) * dilation
-	return begin <= reach && end <= reach
+// best is the way through the network with the least work in which nothing needs more
+// bytes than limit; again: rows are computed twice.
+func (c *chooser) best(limit int, again bool) (Plan, bool) {
+	type way struct {
+		extra float64
+		via   *stretch
+		ok    bool
+	}
+	ways := make([]way, len(c.w.nodes)+1)
+	ways[0].ok = true
+	for to := 1; to < len(ways); to++ {
+		if b := ways[to-1]; b.ok && c.whole[to-1] <= limit {
+			ways[to] = way{b.extra, nil, true}
+		}
+		for k := range c.ending[to] {
+			s := &c.ending[to][k]
+			b := ways[s.chain.From]
+			if b.ok && again == (s.chain.Rows == 0) && s.peak <= limit && b.extra+s.extra <= c.prices.Most && (!ways[to].ok || b.extra+s.extra < ways[to].extra) {
+				ways[to] = way{b.extra + s.extra, s, true}
+			}
+		}
+	}
+	p := Plan{Extra: ways[len(ways)-1].extra}
+	for to := len(ways) - 1; to > 0; {
+		if !ways[to].ok {
+			return p, false
+		}
+		s := ways[to].via
+		if s == nil {
+			to--
+			p.peak = max(p.peak, c.whole[to])
+			continue
+		}
+		p.Chains = append(p.Chains, s.chain)
+		p.Calls, p.Copied, p.peak = p.Calls+s.calls, p.Copied+s.copied, max(p.peak, s.peak)
+		to = s.chain.From
+	}
+	slices.Reverse(p.Chains)
+	return p, len(p.Chains) > 0
 }
-
-func image(t ir.Type) bool { return t.Rank() == 4 && t.Shape[0] == 1 && t.Elems() > 0 }

@@ -3,10 +3,13 @@
 package patch_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/patch"
 )
@@ -20,67 +23,49 @@ func macs(g *ir.Graph) (n int64) {
 	return n
 }
 
-// TestRandom computes random networks in stripes: the same bits, and as many
-// products as the plan says.
+// flat are prices by which a call costs something.
+var flat = patch.Prices{Rows: func(_, rows int) float64 { return 100 + 10*float64(rows) },
+	Copy: func(n int) float64 { return float64(20 + n) }, Most: math.Inf(1)}
+
+// TestRandom computes random networks a few rows at a time, all stretches in the ways
+// that the search would take and some that it would not: the same bits, and never
+// more products.
 func TestRandom(t *testing.T) {
-	plans, twice := 0, 0
-	for seed := range uint64(500) {
+	plans, inner, several, rings := 0, 0, 0, 0
+	for seed := range uint64(250) {
 		g := irtest.Gen(seed, tensor.F64)
 		in := irtest.Inputs(g, seed)
 		want := irtest.Run(t, g, in)
-		for _, p := range patch.Candidates(g, 1<<30) {
+		for _, p := range append(patch.Candidates(g, seed%2 == 0, flat, 1<<30), patch.All(g, int(seed%3+1))...) {
 			h := g.Clone()
 			if err := patch.Apply(h, p, seed%2 == 0); err != nil {
-				t.Fatalf("seed %d, %d stripes: %v\n%s", seed, p.Stripes, err, g)
+				t.Fatalf("seed %d, %+v: %v\n%s", seed, p.Chains, err, g)
 			}
 			irtest.Verify(t, h)
 			got := irtest.Run(t, h, in)
 			for k := range want {
 				if !tensor.Equal(want[k], got[k]) {
-					t.Fatalf("seed %d, %d stripes of %d nodes: output %d changed\n%s\n%s", seed, p.Stripes,
-						len(p.Nodes), k, g, h)
+					t.Fatalf("seed %d, %+v: output %d changed\n%s\n%s", seed, p.Chains, k, g, h)
 				}
 			}
-			if more := macs(h) - macs(g); more != p.ExtraMACs {
-				t.Errorf("seed %d, %d stripes: %d products more, planned were %d", seed, p.Stripes, more, p.ExtraMACs)
+			twice := slices.ContainsFunc(p.Chains, func(c patch.Chain) bool { return c.Rows == 0 })
+			if a, b := macs(g), macs(h); b > a && !twice {
+				t.Errorf("seed %d, %+v: %d products, %d as whole layers", seed, p.Chains, b, a)
 			}
 			plans++
-			if p.ExtraMACs > 0 {
-				twice++
+			if p.Chains[0].From > 0 {
+				inner++
+			}
+			if len(p.Chains) > 1 {
+				several++
+			}
+			if slices.ContainsFunc(h.Nodes, func(n *ir.Node) bool { return n.Op == op.Crop }) {
+				rings++
 			}
 		}
 	}
-	if plans < 100 || twice < 50 {
-		t.Errorf("only %d plans, %d with overlap: the test shows nothing", plans, twice)
-	}
-}
-
-// TestPlan has the rows of a small network worked out by hand.
-func TestPlan(t *testing.T) {
-	g := irtest.Parse(t, `graph "g" {
-  in %x : f64[1,1,8,8]
-  const %w : f64[2,1,3,3] = rand 1
-  const %v : f64[3,2,3,3] = rand 2
-  %a = Conv(%x, %w) {pads=[1,1,1,1]}
-  %b = Conv(%a, %v) {pads=[0,0,1,1], strides=[2,2]}
-  %s = Softmax(%b) {axis=3}
-  out "y" = %s
-}`)
-	plans := patch.Candidates(g, 1<<30)
-	// b has 4 rows; a stripe of 2 needs 5 and 4 rows of a: one row of a twice
-	var two *patch.Plan
-	for i, p := range plans {
-		if p.Stripes == 2 && len(p.Nodes) == 2 {
-			two = &plans[i]
-		}
-		if len(p.Nodes) != 2 {
-			t.Errorf("a region of %d nodes: Softmax does not work by rows", len(p.Nodes))
-		}
-	}
-	if two == nil {
-		t.Fatal("no plan of two stripes")
-	}
-	if want := int64(8 * 2 * 9); two.ExtraMACs != want {
-		t.Errorf("%d products twice, want %d: one row of the first result", two.ExtraMACs, want)
+	if min(plans, inner, rings, 4*several) < 400 {
+		t.Errorf("%d plans, %d that begin in the middle, %d of several chains, %d with rings: the test shows little", plans,
+			inner, several, rings)
 	}
 }

@@ -3,8 +3,6 @@
 package patch
 
 import (
-	"slices"
-
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/op"
 )
@@ -14,94 +12,132 @@ type span struct{ lo, hi int }
 
 func (s span) len() int { return s.hi - s.lo }
 
-func (s span) union(o span) span { return span{min(s.lo, o.lo), max(s.hi, o.hi)} }
-
-// region is the nodes that run in stripes and what enters and leaves them.
-type region struct {
-	nodes    []*ir.Node
-	inside   map[*ir.Node]bool
-	inputs   []*ir.Value // graph inputs that the nodes read
-	frontier []*ir.Value // results that are read outside or leave the graph
+// union is the rows of both, and between; one may be empty.
+func (s span) union(o span) span {
+	switch {
+	case s.len() == 0:
+		return o
+	case o.len() == 0:
+		return s
+	}
+	return span{min(s.lo, o.lo), max(s.hi, o.hi)}
 }
 
-func newRegion(g *ir.Graph, nodes []*ir.Node) *region {
-	r := &region{nodes: nodes, inside: map[*ir.Node]bool{}}
-	for _, n := range nodes {
-		r.inside[n] = true
-		for _, v := range n.In {
-			if v != nil && v.IsInput() && !slices.Contains(r.inputs, v) {
-				r.inputs = append(r.inputs, v)
-			}
-		}
-	}
-	for _, n := range nodes {
-		v := n.Out[0]
-		if g.IsOutput(v) || slices.ContainsFunc(v.Uses(), func(u ir.Use) bool { return !r.inside[u.Node] }) {
-			r.frontier = append(r.frontier, v)
-		}
-	}
-	return r
-}
+// window says from which rows of its inputs a node computes a row: reach rows of
+// the padded input, stride apart, or, in layers that grow, one row for each up.
+type window struct{ reach, stride, pad, up int }
 
-// rows says which rows of every value stripe s of k needs. The frontier is
-// divided evenly; everything else follows from its readers.
-func (r *region) rows(s, k int) map[*ir.Value]span {
-	need := map[*ir.Value]span{}
-	for _, v := range r.frontier {
-		h := v.Type.Shape[2]
-		need[v] = span{s * h / k, (s + 1) * h / k}
+// in is the rows that the rows out are computed from, of an input of h rows, and
+// how many rows of padding lie above and below them.
+func (w window) in(out span, h int) (in span, above, below int) {
+	if w.up > 1 {
+		return span{out.lo / w.up, (out.hi + w.up - 1) / w.up}, 0, 0
 	}
-	for i := len(r.nodes) - 1; i >= 0; i-- {
-		n := r.nodes[i]
-		out, ok := need[n.Out[0]]
-		if !ok {
-			continue
-		}
-		for j, v := range n.In {
-			if v == nil || v.Const != nil {
-				continue
-			}
-			x, _, _ := window(n, j, out)
-			if old, ok := need[v]; ok {
-				x = x.union(old)
-			}
-			need[v] = x
-		}
-	}
-	return need
-}
-
-// window is the rows of input j that the given rows of the result are computed
-// from, and how many rows of padding lie above and below them.
-func window(n *ir.Node, j int, out span) (in span, above, below int) {
-	var kernel, stride, dilation, pad, h int
-	switch n.Op {
-	case op.Conv:
-		g, _ := op.ConvGeometry(n)
-		kernel, stride, dilation, pad, h = g.Kernel[0], g.Strides[0], g.Dilations[0], g.PadBegin[0], g.In[0]
-	case op.MaxPool, op.AveragePool:
-		g, _ := op.PoolGeometry(n)
-		kernel, stride, dilation, pad, h = g.Kernel[0], g.Strides[0], g.Dilations[0], g.PadBegin[0], g.In[0]
-	default:
-		return out, 0, 0
-	}
-	lo := out.lo*stride - pad
-	hi := (out.hi-1)*stride - pad + (kernel-1)*dilation + 1
+	lo := out.lo*w.stride - w.pad
+	hi := (out.hi-1)*w.stride - w.pad + w.reach
 	in = span{min(max(lo, 0), h-1), max(min(hi, h), 1)}
 	return in, in.lo - lo, hi - in.hi
 }
 
-// windowed are the operators whose attributes name paddings.
-func windowed(n *ir.Node) bool {
-	return n.Op == op.Conv || n.Op == op.MaxPool || n.Op == op.AveragePool
+// out is how many rows can be computed when the first have of the input are there.
+func (w window) out(have int) int {
+	if have = have*w.up + w.pad - w.reach; have < 0 {
+		return 0
+	}
+	return have/w.stride + 1
 }
 
-// columns are the paddings left and right.
-func columns(n *ir.Node) (left, right int) {
-	if n.Op == op.Conv {
-		g, _ := op.ConvGeometry(n)
-		return g.PadBegin[1], g.PadEnd[1]
+// rowwise is the window of a node whose rows come from rows of its inputs: rank 4,
+// one image, one result; false: it is none.
+func rowwise(n *ir.Node) (w window, ok bool) {
+	if len(n.Out) != 1 || len(n.Body) > 0 || n.Op.Impure || !image(n.Out[0].Type) {
+		return w, false
 	}
-	g, _ := op.PoolGeometry(n)
-	return g.PadBegin[1], g.PadEnd[1]
+	w = window{1, 1, 0, 1}
+	switch {
+	case n.Op.Window == ir.Convolved:
+		return convolved(n)
+	case n.Op.Window == ir.Pooled:
+		g, err := op.PoolGeometry(n)
+		if err != nil || !g.Exact() || ir.AttrsOf[op.PoolWindow](n).CeilMode != 0 {
+			return w, false
+		}
+		w.reach, w.stride, w.pad = (g.Kernel[0]-1)*g.Dilations[0]+1, g.Strides[0], g.PadBegin[0]
+		return w, image(n.In[0].Type) && max(w.pad, g.PadEnd[0]) < w.reach
+	case n.Op == op.Resize:
+		return resized(n)
+	case n.Op == op.Pad:
+		g, err := op.PadGeometry(n)
+		return w, err == nil && g.Begin[0]|g.Begin[2]|g.End[0]|g.End[2] == 0 && sameRows(n, 1)
+	case n.Op == op.Concat:
+		return w, ir.AttrsOf[op.AxisAttr](n).Axis == 1 && sameRows(n, len(n.In)) && plainConstants(n)
+	}
+	return w, n.Op.Pattern <= ir.Broadcast && sameRows(n, len(n.In)) && plainConstants(n)
 }
+
+// convolved is the window of a convolution, or of a transposed one whose windows
+// lie side by side in the result.
+func convolved(n *ir.Node) (w window, ok bool) {
+	if n.In[1].Const == nil || n.Input(2) != nil && n.In[2].Const == nil || !image(n.In[0].Type) {
+		return w, false
+	}
+	g, err := op.ConvGeometry(n)
+	if err != nil {
+		return w, false
+	}
+	if g.Transposed {
+		_, sized := n.Attrs["output_shape"]
+		return window{1, 1, 0, g.Strides[0]}, !sized && g.Kernel[0] == g.Strides[0] && g.Dilations[0] == 1 &&
+			g.Out[0] == g.In[0]*g.Strides[0] && g.PadBegin[0] == 0
+	}
+	w = window{(g.Kernel[0]-1)*g.Dilations[0] + 1, g.Strides[0], g.PadBegin[0], 1}
+	return w, max(w.pad, g.PadEnd[0]) < w.reach // no window lies in the padding alone
+}
+
+// resized is the window of a Resize that repeats every row some times.
+func resized(n *ir.Node) (w window, ok bool) {
+	g, err := op.ResizeGeometry(n)
+	if err != nil || !g.Nearest || g.Crop || n.Input(3) != nil ||
+		ir.AttrsOf[op.CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "align_corners" {
+		return w, false
+	}
+	h, x := n.Out[0].Type.Shape[2], n.In[0].Type
+	if !image(x) || h%x.Shape[2] != 0 {
+		return w, false
+	}
+	w = window{1, 1, 0, h / x.Shape[2]}
+	for y, from := range g.Axes[2].Index {
+		if from != y/w.up {
+			return w, false
+		}
+	}
+	return w, true
+}
+
+// sameRows reports that the inputs that are computed at run time, which are some of
+// the first ones, have the rows of the result.
+func sameRows(n *ir.Node, first int) bool {
+	run := false
+	for i, v := range n.In {
+		if v == nil || v.Const != nil {
+			continue
+		}
+		if i >= first || !image(v.Type) || v.Type.Shape[2] != n.Out[0].Type.Shape[2] {
+			return false
+		}
+		run = true
+	}
+	return run
+}
+
+// plainConstants reports that constants have no rows of their own.
+func plainConstants(n *ir.Node) bool {
+	for _, v := range n.In {
+		if v != nil && v.Const != nil && v.Type.Rank() >= 2 && v.Type.Shape[v.Type.Rank()-2] != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func image(t ir.Type) bool { return t.Rank() == 4 && t.Shape[0] == 1 && t.Elems() > 0 }

@@ -206,14 +206,18 @@ func (o *Compiled) smallest() string {
 	of := fmt.Sprintf("of %d programs that were tried this is the smallest", o.Lowered.Tried)
 	switch p := o.Lowered.Tiled; {
 	case len(o.Board.Accelerators) > 0:
-		return "on a board with an accelerator layers are not computed in stripes"
+		return "on a board with an accelerator layers are not computed by rows"
 	case p != nil:
-		return fmt.Sprintf("%s: %d layers from %s to %s in %d stripes (%d bytes without stripes)", of, len(p.Nodes),
-			p.Nodes[0], p.Nodes[len(p.Nodes)-1], p.Stripes, p.WholeBytes)
+		n := 0
+		for _, c := range p.Chains {
+			n += len(c.Nodes)
+		}
+		return fmt.Sprintf("%s: %d layers run a few rows at a time, in %d calls (%d bytes with whole layers)", of, n,
+			p.Calls, p.WholeBytes)
 	case o.Lowered.Tried > 1:
-		return of + ": stripes make none smaller"
+		return of + ": rows instead of layers make none smaller"
 	}
-	return "no layers at the inputs can be computed in stripes"
+	return "no layers can be computed by rows"
 }
 
 // peakStep names the step with the most live bytes.

@@ -112,8 +112,12 @@ func (o *Subject) memoryText(r *Report) string {
 		return s
 	}
 	x := text.Lines(o.Lowered.Tiled)
-	return s + fmt.Sprintf("for --max-ram, %s to %s run in %d stripes: arena %d bytes instead of %d, %d MACs more\n",
-		x.Nodes[0], x.Nodes[len(x.Nodes)-1], x.Stripes, m.ArenaBytes, x.WholeBytes, x.ExtraMACs)
+	for _, c := range x.Chains {
+		s += fmt.Sprintf("%s to %s run %d rows at a time, in %d stripes\n", c.Nodes[0], c.Nodes[len(c.Nodes)-1], c.Rows,
+			c.Stripes)
+	}
+	return s + fmt.Sprintf("so the arena is %d bytes instead of %d; calls %d, %d bytes of rows copied\n",
+		m.ArenaBytes, x.WholeBytes, x.Calls, x.Copied)
 }
 
 // routeText says where the library has a better function that does not run.

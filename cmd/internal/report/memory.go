@@ -41,13 +41,23 @@ type Memory struct {
 	Patch        *Patch   `json:"patch,omitempty"`
 }
 
-// Patch is the first layers computed in stripes for --max-ram.
+// Patch is layers that run a few rows at a time.
 type Patch struct {
-	Nodes           []string `json:"nodes"`
-	Stripes         int      `json:"stripes"`
-	MACs            int64    `json:"macs"`
-	ExtraMACs       int64    `json:"extra_macs"`
-	WholeArenaBytes int      `json:"whole_arena_bytes"` // without stripes
+	Nodes           []string     `json:"nodes"`      // of all chains
+	Stripes         int          `json:"stripes"`    // of the chain that has most
+	MACs            int64        `json:"macs"`       // of all chains
+	ExtraMACs       int64        `json:"extra_macs"` // 0: nothing is computed twice
+	WholeArenaBytes int          `json:"whole_arena_bytes"`
+	Chains          []PatchChain `json:"chains"`
+	Calls           int          `json:"calls"`
+	CopiedBytes     int          `json:"copied_bytes"` // rows that are read again
+}
+
+// PatchChain is layers that follow each other, a few rows at a time.
+type PatchChain struct {
+	Nodes   []string `json:"nodes"`
+	Rows    int      `json:"rows"` // of the first layer in a stripe
+	Stripes int      `json:"stripes"`
 }
 
 // Region is a memory of the board with what lies in it.
@@ -109,8 +119,12 @@ func (r *Report) memory(o *Subject) {
 		IOBytes: p.IOBytes(), StateBytes: p.StateBytes,
 		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []Buffer{}}
 	if x := o.Lowered.Tiled; x != nil {
-		r.Memory.Patch = &Patch{Nodes: x.Nodes, Stripes: x.Stripes, MACs: x.MACs, ExtraMACs: x.ExtraMACs,
-			WholeArenaBytes: x.WholeBytes}
+		p := &Patch{WholeArenaBytes: x.WholeBytes, Calls: x.Calls, CopiedBytes: x.Copied}
+		for _, c := range x.Chains {
+			p.Nodes, p.Stripes, p.MACs = append(p.Nodes, c.Nodes...), max(p.Stripes, c.Stripes), p.MACs+c.MACs
+			p.Chains = append(p.Chains, PatchChain{c.Nodes, c.Rows, c.Stripes})
+		}
+		r.Memory.Patch = p
 	}
 	if o.Info.WeightsFile != "" {
 		r.Memory.WeightsFile = &WeightsFile{o.Info.WeightsFile, o.Info.WeightBytes, o.Info.Layout}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package patch
+
+// account is what a chain comes to: bytes of memory, and what it takes more than its
+// nodes at once.
+type account struct {
+	peak, calls, copied int
+	extra               float64
+}
+
+func (a *account) fits(p *Prices) bool { return a.calls <= maxCalls && a.extra <= p.Most }
+
+// samples are how many times two stripes are looked at.
+const samples = 6
+
+// rows are those of a value of a chain, by stripe.
+type rows struct {
+	v, p   int // p < 0: it enters
+	last   int // node of the chain that reads it last
+	leaves bool
+	keep   []int // the first one that is read in the stripe or later; one stripe more than there are
+	have   []int // up to which they have been computed, or brought into rows, after the stripe
+	lo     []int // the first one that is there once its node has run
+}
+
+// all are the rows of the values that the chain reads and writes.
+func (f *flow) all() []rows {
+	var out []rows
+	add := func(v, p int) {
+		r := rows{v: v, p: p, leaves: f.leaves(v)}
+		for s := range len(f.fresh) + 1 {
+			r.keep = append(r.keep, f.keep(s, v))
+		}
+		for s := range f.fresh {
+			at := span{r.keep[s], 0}
+			if p < 0 {
+				at.hi = f.brought(s, v)
+			} else if at.hi = f.fresh[s][p].hi; f.again() {
+				at.lo = f.fresh[s][p].lo
+			}
+			r.lo, r.have = append(r.lo, at.lo), append(r.have, at.hi)
+		}
+		if list := f.readers(v); len(list) > 0 {
+			r.last = list[len(list)-1] - f.from
+		}
+		out = append(out, r)
+	}
+	seen := map[int]bool{}
+	for i := f.from; i < f.to; i++ {
+		for _, v := range f.w.nodes[i].in {
+			if f.enters(v) && !seen[v] {
+				seen[v] = true
+				add(v, -1)
+			}
+		}
+		add(f.w.nodes[i].out[0], i-f.from)
+	}
+	return out
+}
+
+// kept reports that rows of before stripe s are read in it or later, and stay.
+func (r *rows) kept(f *flow, s int) bool { return !f.again() && s > 0 && r.keep[s] < r.have[s-1] }
+
+// window is how many rows that do not leave the chain are there while node i runs in
+// stripe s.
+func (r *rows) window(f *flow, s, i int) int {
+	before, now := 0, 0
+	if r.kept(f, s) {
+		before = r.have[s-1] - r.keep[s-1]
+	}
+	if i <= r.last || !f.again() && r.keep[s+1] < r.have[s] {
+		now = max(r.have[s]-r.lo[s], 0)
+	}
+	switch {
+	case r.p > i:
+		return before
+	case r.p == i: // one lies over the other
+		return max(before, now)
+	}
+	return now
+}
+
+// copied is the bytes that are copied in a stripe: rows that are read again, and what
+// leaves besides.
+func (r *rows) copied(f *flow, s int) int {
+	x := &f.w.values[r.v]
+	if r.p < 0 && !x.turned || !r.kept(f, s) || r.have[s] == r.have[s-1] {
+		return 0
+	}
+	n := r.have[s-1] - r.keep[s]
+	if r.p >= 0 && r.leaves {
+		n += r.have[s] - r.have[s-1]
+	}
+	return n * x.row
+}
+
+// account adds up a flow; the peak of one that is too much work does not matter.
+func (f *flow) account(prices *Prices) account {
+	a, list := account{}, f.all()
+	for i := range f.total {
+		a.extra -= prices.Rows(f.from+i, f.w.values[f.w.nodes[f.from+i].out[0]].rows)
+		for s := range f.fresh {
+			if n := f.fresh[s][i].len(); n > 0 {
+				a.calls++
+				a.extra += prices.Rows(f.from+i, n)
+			}
+		}
+	}
+	for k := range list {
+		for s := range f.fresh {
+			if n := list[k].copied(f, s); n > 0 {
+				a.calls++
+				a.copied += n
+				a.extra += prices.Copy(n)
+			}
+		}
+	}
+	if a.fits(prices) {
+		a.peak = f.peak(list)
+	}
+	return a
+}
+
+// peak is the most bytes that are there while a node runs, in some of the stripes where
+// there are many.
+func (f *flow) peak(list []rows) (most int) {
+	for s := range f.fresh {
+		if far := len(f.fresh) / samples; far > 1 && s%(far+1) > 1 && s < len(f.fresh)-2 {
+			continue
+		}
+		for i, x := range f.fresh[s] {
+			if x.len() > 0 {
+				most = max(most, f.alive(list, s, i))
+			}
+		}
+	}
+	return most + f.w.through(f.from, f.to-1)
+}
+
+// alive is the bytes of the values of the chain while node i runs in stripe s: rows
+// that were read are free, and results may lie over them.
+func (f *flow) alive(list []rows, s, i int) (bytes int) {
+	n, over := &f.w.nodes[f.from+i], 0
+	for k := range list {
+		r := &list[k]
+		x := &f.w.values[r.v]
+		rows, window := r.window(f, s, i), 0
+		if r.kept(f, s) {
+			window = rows
+		}
+		switch {
+		case r.p < 0 && r.leaves: // all of it goes through
+			if !x.turned {
+				rows = 0
+			}
+		case r.p < 0 && x.turned: // as it came, besides what is in rows
+			rows += x.rows
+		case r.p < 0:
+			if rows = x.rows; !f.w.apart {
+				rows -= r.keep[s]
+			}
+		case r.leaves && f.w.apart:
+			rows = x.rows + window
+		case r.leaves:
+			if rows = window + r.have[s]; r.p > i {
+				rows -= f.fresh[s][r.p].len()
+			}
+		}
+		bytes += rows * x.row
+		if r.last == i && !r.leaves {
+			gone := min(r.keep[s+1], max(r.have[s], r.keep[s])) - r.keep[s]
+			over = max(over, n.over(gone*x.row, x.row))
+		}
+	}
+	if f.w.apart && !n.inPlace {
+		over = 0
+	}
+	return bytes - min(over, f.fresh[s][i].len()*f.w.values[n.out[0]].row)
+}
