@@ -39,6 +39,10 @@ type problem struct {
 	work, budget int64
 }
 
+// doubtful divides the budget where storages overlap: the bound says of each step by itself how near they
+// can be, and is often out of reach.
+const doubtful = 8
+
 // maxPairs limits the memory that overlap lists take (4 bytes a pair).
 const maxPairs = 1 << 24
 
@@ -54,6 +58,9 @@ func newProblem(storages []*Storage, budget int64) *problem {
 		}
 	}
 	p.measure()
+	if p.bound < p.apart {
+		p.budget /= doubtful
+	}
 	p.overlaps()
 	p.separate()
 
