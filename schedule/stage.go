@@ -4,7 +4,6 @@ package schedule
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/nncc/nncc/ir"
@@ -16,33 +15,14 @@ import (
 // Gap is the first place in the arena where step k can have so many bytes more of
 // memory of its own, whatever its size now is.
 func Gap(p *program.Program, k, bytes int) int {
-	busy := busyAt(p, k)
 	at := 0
-	for _, x := range busy {
+	for _, x := range p.Needed()[k] {
 		if at+bytes <= x.At {
 			break
 		}
 		at = max(at, aligned(x.End))
 	}
 	return at
-}
-
-// busyAt is what is needed at step k, by place.
-func busyAt(p *program.Program, k int) []program.Piece {
-	list := slices.DeleteFunc(p.Pieces(), func(x program.Piece) bool { return k < x.First || x.Last < k })
-	slices.SortFunc(list, func(x, y program.Piece) int { return cmp.Compare(x.At, y.At) })
-	return list
-}
-
-// liveAt are the bytes that are needed at step k.
-func liveAt(p *program.Program, k int) int {
-	n, end := 0, 0
-	for _, x := range busyAt(p, k) {
-		at := max(x.At/program.Align*program.Align, end)
-		end = max(end, aligned(x.End))
-		n += end - min(at, end)
-	}
-	return n
 }
 
 // buffersOf are the buffers of a program as they were planned.
@@ -154,11 +134,11 @@ func unfetch(p *program.Program, constants []int) {
 func Fetch(p *program.Program, constants []int) error {
 	for _, i := range constants {
 		var steps []int
-		fits := true
+		fits, needed := true, p.Needed()
 		for k, s := range p.Steps {
 			if slices.Contains(s.Constants(), i) {
 				steps = append(steps, k)
-				fits = fits && liveAt(p, k)+aligned(p.Consts[i].Bytes()) <= p.ArenaBytes
+				fits = fits && needed[k].Bytes()+aligned(p.Consts[i].Bytes()) <= p.ArenaBytes
 			}
 		}
 		if fits {
@@ -208,7 +188,7 @@ func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutC
 	}
 	over := s.Overlap // the calls read what others of them have written before
 	s.Overlap = slices.DeleteFunc(slices.Clone(over), func(o call.Overlap) bool { return o.I == 0 || !o.Exact })
-	if len(parts) != len(calls) || !allNew(p, parts) || liveAt(p, k)+aligned(most) > p.ArenaBytes ||
+	if len(parts) != len(calls) || !allNew(p, parts) || p.Needed()[k].Bytes()+aligned(most) > p.ArenaBytes ||
 		p.VerifyWrites(s) != nil || !room(p, most, []int{k}) {
 		s.Overlap = over
 		return false, nil

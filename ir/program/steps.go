@@ -3,6 +3,7 @@
 package program
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 )
@@ -181,6 +182,33 @@ func (p *Program) Live() (first, last []int) {
 		last = append(last, max(min(l.last, len(p.Steps)-1), l.first, 0))
 	}
 	return first, last
+}
+
+// Pieces by place.
+type Pieces []Piece
+
+// Needed is what each step needs.
+func (p *Program) Needed() []Pieces {
+	list := make([]Pieces, len(p.Steps))
+	for _, x := range p.Pieces() {
+		for k := max(x.First, 0); k <= min(x.Last, len(list)-1); k++ {
+			list[k] = append(list[k], x)
+		}
+	}
+	for _, l := range list {
+		slices.SortFunc(l, func(x, y Piece) int { return cmp.Compare(x.At, y.At) })
+	}
+	return list
+}
+
+// Bytes are those that pieces have, in units of Align.
+func (l Pieces) Bytes() int {
+	n, end := 0, 0
+	for _, x := range l {
+		at, to := max(x.At/Align, end), (x.End+Align-1)/Align
+		n, end = n+max(to-at, 0), max(end, to)
+	}
+	return n * Align
 }
 
 // Sharing are the buffers in other storages that have bytes in common with one while both are needed.

@@ -226,17 +226,9 @@ func (o *Compiled) peakStep() string {
 	if len(steps) == 0 {
 		return "none (0 bytes live)"
 	}
-	change := make([]int, len(steps)+1) // in live bytes, before each step
-	for _, b := range o.Lowered.Program.Buffers {
-		if first, last := max(b.First, 0), min(b.Last, len(steps)-1); b.AliasOf < 0 && first <= last {
-			n := (b.Bytes + 15) &^ 15
-			change[first] += n
-			change[last+1] -= n
-		}
-	}
-	live, most, at := 0, -1, 0
-	for i := range steps {
-		if live += change[i]; live > most {
+	most, at := -1, 0
+	for i, l := range o.Lowered.Program.Needed() {
+		if live := l.Bytes(); live > most {
 			most, at = live, i
 		}
 	}
