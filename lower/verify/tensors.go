@@ -65,7 +65,7 @@ type matcher struct {
 	model   *Recorder
 	result  *lower.Result
 	legal   map[string]*ir.Value // by name
-	data    map[*ir.Value]*tensor.Dense
+	data    map[*ir.Value][]*tensor.Dense // of legal, by run
 	names   map[string]*ir.Value // of the model
 	outputs map[string][]*ir.Value
 	order   map[*ir.Value]int
@@ -92,20 +92,28 @@ func (m *matcher) prepare(legal *ir.Graph) error {
 	if legal == nil || len(legal.In) != len(m.model.Graph.In) {
 		return nil
 	}
-	var in []*tensor.Dense
-	for i, v := range m.model.Graph.In {
-		d, err := fidelity.Real(m.model.Runs[v][0], v.Type, legal.In[i].Type)
-		if err != nil {
+	m.data = map[*ir.Value][]*tensor.Dense{}
+	runs := 1
+	for _, v := range m.model.Graph.In {
+		runs = min(len(m.model.Runs[v]), mostRuns)
+	}
+	for k := range runs {
+		var in []*tensor.Dense
+		for i, v := range m.model.Graph.In {
+			d, err := fidelity.Real(m.model.Runs[v][k], v.Type, legal.In[i].Type)
+			if err != nil {
+				return err
+			}
+			in = append(in, d)
+		}
+		if _, err := fidelity.Evaluate(legal, in, func(v *ir.Value, d *tensor.Dense) error {
+			m.legal[v.Name], m.data[v] = v, append(m.data[v], d)
+			return nil
+		}); err != nil {
 			return err
 		}
-		in = append(in, d)
 	}
-	m.data = map[*ir.Value]*tensor.Dense{}
-	_, err := fidelity.Evaluate(legal, in, func(v *ir.Value, d *tensor.Dense) error {
-		m.legal[v.Name], m.data[v] = v, d
-		return nil
-	})
-	return err
+	return nil
 }
 
 // tensorOf is the tensor of the model that a value of the program stands for; nil: none,
@@ -146,7 +154,10 @@ func (m *matcher) candidates(w *ir.Value, g *ir.Graph) []*ir.Value {
 
 // sameDB is the signal-to-noise ratio from which on two float tensors are the same one:
 // rewrites round in another order, nothing more.
-const sameDB = 40
+const sameDB = 60
+
+// mostRuns is how many runs tell tensors apart.
+const mostRuns = 4
 
 // made is the tensor of the model that a value behind the float rewrites is: of those of
 // its name and of the nodes that it was made from, the last one that has its numbers.
@@ -166,7 +177,7 @@ func (m *matcher) made(x *ir.Value) *ir.Value {
 			!slices.Equal(tensor.Squeezed(v.Type.Shape), tensor.Squeezed(x.Type.Shape)) {
 			continue
 		}
-		h := compared(m.model.Runs[v][:1], []*tensor.Dense{m.data[x]}, v, x)
+		h := compared(m.model.Runs[v], m.data[x], v, x)
 		if h.MaxDiff == 0 || h.SQNR != nil && *h.SQNR >= sameDB {
 			last = v
 		}
@@ -205,11 +216,12 @@ func apart(a, b float64) float64 {
 }
 
 // meanings are those of a tensor and of the value that stands for it: integers of one type
-// mean the same where one of them says nothing, as for state that the model hands on.
+// mean the same, also where a model reads them with another scale than it wrote them with.
 func meanings(v, w *ir.Value) (p, q *ir.Quant) {
 	p, q = Meaning(v), Meaning(w)
 	if v.Type.DType == w.Type.DType {
-		p, q = cmp.Or(p, q), cmp.Or(q, p)
+		q = cmp.Or(q, p)
+		p = q
 	}
 	return p, q
 }

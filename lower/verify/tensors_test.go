@@ -131,7 +131,7 @@ func TestTensorsAreNoOthers(t *testing.T) {
 // within a few steps of the model's.
 func TestTensorsOfQuantisedModels(t *testing.T) {
 	values := 0
-	for seed := range uint64(testenv.Count(t, 40)) {
+	for seed := range uint64(testenv.Count(t, 60)) {
 		list, ok := tensors(t, irtest.GenQDQ(seed), lower.Options{})
 		if !ok {
 			continue
