@@ -96,7 +96,8 @@ Linker script and memory map
  .vectors       0x0000000000000000       0x40 /t/0003-startup.c.o
 .weights        0x0000000000000040       0x30
  .rodata.kws_weights
-                0x0000000000000040       0x20 /t/0000-kws.c.o
+                0x0000000000000040       0x1d /t/0000-kws.c.o
+ *fill*         0x000000000000005d        0x3 
  .rodata        0x0000000000000060       0x10 /t/0001-kws_weights.S.o
 .text           0x0000000000000400      0x100
  .text.kws_run  0x0000000000000400       0x20 /t/0000-kws.c.o

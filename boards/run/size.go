@@ -50,6 +50,9 @@ type Sizes struct {
 	harness []span             // where the code of the harness lies
 	library []span             // and that of the C library
 	sources map[string]Section // of the models' own files
+
+	weights bool   // the last section that was read holds weights
+	gap     uint64 // bytes behind it
 }
 
 // span are addresses from start to before end.
@@ -115,7 +118,7 @@ const weightsFileSection = ".weights.file"
 const guards = 2 * 64
 
 var (
-	inputRE  = regexp.MustCompile(`^ (\.\S+|COMMON)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$`)
+	inputRE  = regexp.MustCompile(`^ (\.\S+|COMMON|\*fill\*)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s*(\S.*|)$`)
 	wrapRE   = regexp.MustCompile(`^ (\.\S+)$`)
 	restRE   = regexp.MustCompile(`^\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+(\S.*)$`)
 	memberRE = regexp.MustCompile(`^(.*\.a)\([^)]*\)$`)
@@ -189,6 +192,15 @@ func (s *Sizes) add(section, file string, n uint64, from Origin) {
 		file = m[1]
 	}
 	file = filepath.Base(file)
+	if section == "*fill*" {
+		s.gap = n
+		return
+	}
+	weights := isWeights(section, file) && from != Libc && from != Harness
+	if weights && s.weights { // what lies between weights is theirs
+		n += s.gap
+	}
+	s.weights, s.gap = weights, 0
 	if section == storeSection || strings.HasPrefix(section, partSection) {
 		s.Arena += n - min(n, guards)
 		return
