@@ -207,6 +207,16 @@ func InPlace(inputs ...int) []Overlap {
 	return list
 }
 
+// InOrder are inputs of which output 0 may take the bytes, or begin anywhere before them: the kernel reads them in its
+// order.
+func InOrder(inputs ...int) []Overlap {
+	list := InPlace(inputs...)
+	for k := range list {
+		list[k].Exact = false
+	}
+	return list
+}
+
 // Part places a whole operand inside another: input I inside output 0 at Off
 // (concat), or output I inside input 0 at Off (split, slice). Where Row is not
 // 0, it lies there in rows of Row bytes, one in every row of Pitch bytes of the

@@ -69,7 +69,7 @@ func MayOverwrite(n *ir.Node, ops ...Operand) []call.Overlap {
 			in = append(in, i)
 		}
 	}
-	return call.InPlace(in...)
+	return call.InOrder(in...)
 }
 
 // MayShare reports that two values could share storage through views.

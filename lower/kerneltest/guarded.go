@@ -39,8 +39,11 @@ type Guarded struct {
 	out    []port
 	plan   *schedule.Result
 	gaps   []region
-	state  int  // where the state lies in the memory of the arena, which it ends
-	each   bool // every layer by itself, with a status: see RunCases
+	state  int        // where the state lies in the memory of the arena, which it ends
+	each   bool       // every layer by itself, with a status: see RunCases
+	over   []Distance // inputs that results may lie over, and those that RunOverlaps tries
+	tried  []Distance
+	behind int // where memory for tests begins, behind the buffers
 	info   *codegen.Info
 	files  []codegen.File
 }
@@ -102,7 +105,7 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 	if err := layout.Assign(g, rules, layout.Options{NativeIO: true}); err != nil {
 		t.Fatalf("layout: %v", err)
 	}
-	low := map[*ir.Node]*call.Lowered{}
+	low, stated := map[*ir.Node]*call.Lowered{}, map[*ir.Node][]call.Overlap{}
 	for _, n := range g.Nodes {
 		c := plan(n)
 		l := c.Lower()
@@ -110,7 +113,7 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 			t.Errorf("%s lowers %s without code, but the definition of the operator says no View", c.Kernel.Name, n)
 		}
 		if !each {
-			l.Overlap = nil // the layers run twice on the same inputs
+			stated[n], l.Overlap = l.Overlap, nil // the layers run twice on the same inputs
 		}
 		m.Rows[c.Kernel.Name]++
 		m.takes[n.Name] = c.Kernel.Name + " (" + l.Kernel + ")"
@@ -129,6 +132,9 @@ func guardRows(t testing.TB, g *ir.Graph, match func(n *ir.Node) *kernel.Plan, o
 	m.spread()
 	if each {
 		m.plan.Program.ArenaBytes += len(m.plan.Nodes) + -len(m.plan.Nodes)&15
+	} else {
+		m.behind = m.plan.Program.ArenaBytes
+		m.plan.Program.ArenaBytes += m.overlaps(low, stated)
 	}
 	files, infos, err := codegen.Generate([]codegen.Model{{Program: m.plan.Program, Prefix: layersPrefix,
 		Source: layersPrefix}}, codegen.Options{Board: "test"})
@@ -244,8 +250,11 @@ func (m *Guarded) spread() {
 // the status of the model, 1000 and the number of a guard that was written to,
 // or 100000 and that of an output that differs.
 func (m *Guarded) guarded() []byte {
-	if m.each {
+	switch {
+	case m.each:
 		return m.steps()
+	case m.tried != nil:
+		return m.distances(m.tried)
 	}
 	var b bytes.Buffer
 	m.regions(&b)
@@ -409,6 +418,10 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 	for _, x := range m.out {
 		h.Outputs = append(h.Outputs, x.io)
 	}
+	if m.tried != nil {
+		h.Outputs = append(h.Outputs, run.IO{Name: "least", CFunc: "layers_least", Bytes: 12 * len(m.tried)})
+		declared += "\nconst uint8_t *layers_least(const void *arena);"
+	}
 	for i, x := range m.plan.Program.States {
 		declared += fmt.Sprintf("\n#define layers_kept_%d(arena) ((uint8_t *)(uintptr_t)(arena) + %d)", i,
 			m.state+m.plan.Program.Buffers[m.plan.Program.Inputs[x.In].Buffer].Offset)
@@ -417,6 +430,8 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 		data := f.Data
 		if f.Path == layersPrefix+".h" {
 			data = bytes.Replace(data, []byte("nncc_status layers_run("), []byte(declared+"\nnncc_status layers_run("), 1)
+		} else if f.Path == layersPrefix+".c" && m.tried != nil {
+			data = movable(m.tried, data)
 		}
 		writeFile(t, dir, f.Path, data)
 	}

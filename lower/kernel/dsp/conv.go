@@ -85,7 +85,28 @@ func lowerConv(n *kernel.Node, table []byte) *call.Lowered {
 	if g.Group == 1 {
 		cut(l, g.COut)
 	}
+	l.Overlap = c.overlap(k.Func)
 	return own(l, k)
+}
+
+// overlap is how windows go through scratch, two at a time: rows of them first, where there is a ring of these.
+func (c *convolution) overlap(fn string) []call.Overlap {
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.COut, Pixels: 2}
+	switch {
+	case c.G.Group > 1 && fn == "nncc_dsp_convolve_s8": // groups go one by one over a part of a row
+		return nil
+	case c.ring().H > 0:
+		k.Reads = param.Once
+	}
+	return k.Overlap(&c.Window)
+}
+
+// ring is the rows of the input, with padding, that are in scratch; without any windows are read where they lie.
+func (c *convolution) ring() quantised.Tile {
+	if c.Padded() && (c.Depth()%4 != 0 || c.phase && c.Pad.W >= 0 && 3*c.whole() < 2*c.Out.H*c.Out.W) {
+		return quantised.Tile{H: c.Span().H + c.Stride.H, W: (c.Out.W-1)*c.Stride.W + c.Span().W}
+	}
+	return quantised.Tile{}
 }
 
 // whole is how many windows of an image with strides of 1 lie in it.
@@ -102,14 +123,9 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 	order := c.order(w.form)
 	words, group := w.pack(order)
 	pairs := w.form.words(order)
-	ring := quantised.Tile{}
-	extra := 0
+	ring, extra := c.ring(), 0
 	if c.Padded() {
-		extra = (g.CIn + 3) &^ 3
-		if c.Depth()%4 != 0 || c.phase && c.Pad.W >= 0 && 3*c.whole() < 2*c.Out.H*c.Out.W {
-			ring = quantised.Tile{H: c.Span().H + c.Stride.H, W: (c.Out.W-1)*c.Stride.W + c.Span().W}
-			extra = (ring.H*ring.W*g.CIn + 3) &^ 3
-		}
+		extra = (max(1, ring.H*ring.W)*g.CIn + 3) &^ 3
 	}
 	f := param.Fields(&param.DspConvolve{Batches: g.N, InC: g.CIn, OutC: g.COut, Groups: g.Group,
 		Border: quantised.Flag(c.Padded()), RingRows: ring.H, RingW: ring.W, Pairs: pairs, GroupWords: group,
@@ -159,7 +175,8 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	switch {
 	case !single:
 		low.Scratch = 8 * pairs
-		low.Overlap = call.InPlace(0) // two rows are read, whole, before their results are stored
+		line := param.Line(count)
+		low.Overlap = param.Walk{Images: 1, From: depth, To: channels, Pixels: 2}.Overlap(&line)
 		cut(low, channels)
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
 			p, w.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})

@@ -60,8 +60,19 @@ func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	if l := c.wide(n); l != nil {
 		return l
 	}
-	l := &call.Lowered{Unused: []int{1, 2}}
+	k := c.inRows()
+	k.Pixels = 1
+	l := &call.Lowered{Unused: []int{1, 2}, Overlap: k.Overlap(&c.Window)}
 	return own(l, c.pixels(n, l, channels, c.Whole()))
+}
+
+// inRows is the walk of a depthwise layer over a row at a time, four channels after the other.
+func (c *convolution) inRows() param.Walk {
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.COut, Rows: 1, Reads: param.Mixed}
+	if c.G.COut == c.G.CIn {
+		k.Last = param.Channelwise(c.G.CIn, 4)
+	}
+	return k
 }
 
 // pixels is the call for a phase that goes pixel by pixel.

@@ -250,6 +250,11 @@ func (d *dots) lower(n *kernel.Node, table []byte) *call.Lowered {
 func (d *dots) lowerWindows(low *call.Lowered, rows *call.Struct) *call.Lowered {
 	c := d.windows
 	low.Scratch = 2 * len(d.l.Rows[0])
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.COut, Rows: 1, Pixels: 2}
+	if c.G.COut > 2 { // two channels go over a row after each other
+		k.Pixels, k.Reads, k.Last = 0, param.Mixed, param.Rest(c.G.COut, 2)
+	}
+	low.Overlap = k.Overlap(&c.Window)
 	f := param.Fields(&param.DspDotsWindows{Batches: c.G.N, InC: c.G.CIn, Outside: call.T(-c.l.Params.InOff)},
 		&c.Window)
 	return own(low, call.Call{Func: "nncc_dsp_dots_windows_s8", Args: []call.Arg{

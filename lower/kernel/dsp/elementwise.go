@@ -33,7 +33,7 @@ var add = &kernel.Kernel{
 			})),
 	Lower: func(n *kernel.Node) *call.Lowered {
 		s := sums.Must(n)
-		return own(quantised.Elementwise(n.Node), call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{
+		return own(quantised.Elementwise(n.Node, call.InOrder), call.Call{Func: "nncc_dsp_add_s8", Args: []call.Arg{
 			&call.Struct{Type: "nncc_dsp_add_params", Fields: append(fields("count", n.Out[0].Type.Elems()),
 				s.fields...)},
 			quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1), table(s.a), table(s.b), i8Out(0)}})

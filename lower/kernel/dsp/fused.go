@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // residual is a convolution whose result, or a function of it, is added to
@@ -43,8 +44,11 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		bytes = v.Out.W * channels
 		part = max(1+v.Out.W%2, min(v.Out.H, residualScratchBytes/bytes)&^(v.Out.W%2))
 		conv.Func = "nncc_dsp_convolve_add_s8"
+		l.Overlap = param.Walk{Images: v.G.N, From: v.G.CIn, To: channels, Rows: part}.Overlap(&v.Window)
 	} else {
 		conv.Func = "nncc_dsp_convolve_1x1_add_s8"
+		pixels := param.Line(v.G.N * v.Out.H * v.Out.W)
+		l.Overlap = param.Walk{Images: 1, From: len(v.l.Rows[0]), To: channels, Pixels: part}.Overlap(&pixels)
 	}
 	return addResidual(c, l, part, bytes)
 }
@@ -74,7 +78,7 @@ func addResidual(c *kernel.Chain, l *call.Lowered, part, bytes int) *call.Lowere
 	l.Unused = nil    // weights are the body's own
 	if c.AddIn != 0 { // which the convolution reads
 		l.Rows = append(l.Rows, call.Rows{I: c.AddIn, Bytes: channels})
-		l.Overlap = call.InPlace(c.AddIn)
+		l.Overlap = append(l.Overlap, call.InOrder(c.AddIn)...)
 	} else {
 		l.Cut = nil
 	}

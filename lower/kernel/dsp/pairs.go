@@ -233,7 +233,11 @@ func (q *quads) lower() *call.Lowered {
 			EvenWords: even, GroupWords: group}, &c.Window)
 	}
 	f = append(f, clampOf(c.l.Params).bounds()...)
-	return own(&call.Lowered{Scratch: quadOutside + q.bytes, Unused: []int{1, 2}}, call.Call{
+	l := &call.Lowered{Scratch: quadOutside + q.bytes, Unused: []int{1, 2}}
+	if q.line {
+		l.Overlap = c.inRows().Overlap(&c.Window)
+	}
+	return own(l, call.Call{
 		Func: name + "_s8", Args: []call.Arg{&call.Struct{Type: name + "_params", Fields: f}, q.inner(),
 			i8In(0), packed(words), i8Out(0), scratch32(0)}})
 }

@@ -27,8 +27,14 @@ func pool(name, was, doc string, first, last kernel.Conditions, ops ...*ir.OpDef
 		Name: name, Library: Library, Doc: doc, Ops: ops, Layout: kernel.SpatialLayout,
 		Was: was, Rules: kernel.All(first, quantised.PoolRules(), last),
 		Lower: func(n *kernel.Node) *call.Lowered {
-			return own(&call.Lowered{}, call.Call{Func: name, Args: []call.Arg{
-				&call.Struct{Type: "nncc_dsp_pool_params", Fields: poolParams(n, kernel.Pool.Must(n))},
+			g := kernel.Pool.Must(n)
+			w := param.PoolWindow(g)
+			k := param.Walk{Images: g.N, From: g.C, To: g.C, Rows: 1, Reads: param.Mixed, Last: g.C}
+			if !small(g) {
+				k.Pixels = 1
+			}
+			return own(&call.Lowered{Overlap: k.Overlap(&w)}, call.Call{Func: name, Args: []call.Arg{
+				&call.Struct{Type: "nncc_dsp_pool_params", Fields: poolParams(n, g)},
 				i8In(0), i8Out(0)}})
 		},
 	}
@@ -90,7 +96,11 @@ func sliding(name, was, doc string, size, most int, ops ...*ir.OpDef) *kernel.Ke
 		Lower: func(n *kernel.Node) *call.Lowered {
 			g := kernel.Pool.Must(n)
 			outputs, bytes := strip(g, size)
-			return own(&call.Lowered{Scratch: bytes}, call.Call{Func: name, Args: []call.Arg{
+			l := &call.Lowered{Scratch: bytes}
+			if w := param.PoolWindow(g); outputs == w.Out.W {
+				l.Overlap = param.Walk{Images: g.N, From: g.C, To: g.C, Rows: 1}.Overlap(&w)
+			}
+			return own(l, call.Call{Func: name, Args: []call.Arg{
 				&call.Struct{Type: "nncc_dsp_sliding_pool_params", Fields: append([]call.Field{
 					call.F("pool", call.Nested{Fields: poolParams(n, g)})},
 					fields("strip", outputs)...)}, i8In(0), i8Out(0), scratch32(0)}})

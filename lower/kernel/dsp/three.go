@@ -148,10 +148,19 @@ func (t *three) lower(c *convolution) *call.Lowered {
 	if t.edge {
 		edge = inner("edge")
 	}
-	return own(&call.Lowered{Scratch: t.scratch(t.stride), Unused: []int{1, 2}},
+	return own(&call.Lowered{Scratch: t.scratch(t.stride), Unused: []int{1, 2}, Overlap: t.overlap(c.G.CIn)},
 		call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
 			Args: []call.Arg{t.params(c), inner("even"), inner("odd"), edge, i8In(0), packed(t.words), i8Out(0),
 				scratch32(0)}})
+}
+
+// overlap: four channels of an image after the other may take their own place, since every line is read once. Where the
+// last four channels are not all new, or lines go in strips, which have pixels in common, some are read again.
+func (t *three) overlap(channels int) []call.Overlap {
+	if t.in == t.out && t.pads.H <= 2 && t.strip == t.out.W && channels%4 == 0 {
+		return call.InPlace(0)
+	}
+	return nil
 }
 
 // params is the nncc_dsp_depthwise_3x3_params.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -127,7 +128,8 @@ func spread(x *scaled, c int) [16]int32 {
 func (t *tiled) lower() *call.Lowered {
 	c := t.c
 	words, group := t.words()
-	l := &call.Lowered{Unused: []int{1, 2}, Scratch: 64*c.G.CIn + 512 + c.G.CIn, Pixels: 8}
+	l := &call.Lowered{Unused: []int{1, 2}, Scratch: 64*c.G.CIn + 512 + c.G.CIn, Pixels: 8,
+		Overlap: param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.COut, Rows: 2, Pixels: 4}.Overlap(&c.Window)}
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
 		"out_c", c.G.COut, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "group_words", group, "pad", call.T(-c.l.Params.InOff))
 	f = append(append(f, clampOf(c.l.Params).fields()...), pitches(l, c.G.CIn, c.G.COut, true)...)
@@ -140,5 +142,9 @@ func lowerTilesAdd(n *kernel.Node) *call.Lowered {
 	t := provenTiles.Must(c.Main)
 	l := t.lower()
 	l.Calls[0].Func = "nncc_dsp_convolve_3x3_add_s8"
-	return addResidual(c, l, 2, 4*t.c.G.COut)
+	l = addResidual(c, l, 2, 4*t.c.G.COut)
+	for i := range l.Overlap {
+		l.Overlap[i].Exact = l.Overlap[i].I != 0 // tiles of two rows go over it
+	}
+	return l
 }

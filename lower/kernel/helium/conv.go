@@ -152,9 +152,27 @@ func (c *convolution) lowerTiled(generic, where bool, table call.Arg) (l *call.L
 	x := c.call(out, generic, where, table)
 	l = &call.Lowered{Scratch: x.scratch, Unused: []int{1, 2}, Rows: []call.Rows{x.rows, outR}}
 	if !x.direct {
-		l.Route = x.tile.String()
+		l.Route, l.Overlap = x.tile.String(), c.overlap(&x, 0)
 	}
 	return own(l, x.Call), x.direct
+}
+
+// overlap is how patches go through scratch, or, where they are read where they lie, a row of results at a time; so many
+// results wait.
+func (c *convolution) overlap(x *computed, wait int) []call.Overlap {
+	k := param.Walk{Images: c.G.N, From: c.G.CIn * c.l.bytes(), To: c.G.COut * c.l.bytes(), Pixels: x.block, Wait: wait}
+	switch {
+	case c.G.Group > 1:
+		return nil
+	case x.block == 0:
+		k.Rows, k.Reads, k.Last = 1, param.Mixed, c.l.bytes()
+		if x.tile.body != fourRows {
+			k.Last *= param.Rest(c.G.COut, 4)
+		}
+	case x.shared:
+		k.Rows = 1
+	}
+	return k.Overlap(&c.Window)
 }
 
 // single is the number of last pixels of a pointwise convolution that have no
@@ -172,6 +190,7 @@ type computed struct {
 	rows    call.Rows // of the input
 	scratch int       // bytes
 	block   int       // patches that are in scratch at a time
+	shared  bool      // those of a row have columns in common
 }
 
 // call is the kernel's, for rows of the output that are so far apart. Where: pixels may be
@@ -205,7 +224,7 @@ func (c *convolution) call(out call.Arg, generic, where bool, table call.Arg) co
 	params := param.Struct(&param.HeliumConvolve{Mac: mac, Batch: g.N, InPitch: in, Depth: c.depth(), Groups: g.Group,
 		InZero: call.T(-c.l.Params.InOff), Block: b.block, Shared: b.shared, GroupBytes: len(weights) / g.Group,
 		GroupStep: per * l.bytes(), Table: table}, &c.Window)
-	x := computed{tile: kept, rows: rows, scratch: b.scratch, block: b.block}
+	x := computed{tile: kept, rows: rows, scratch: b.scratch, block: b.block, shared: b.shared != 0}
 	if b.block == 0 {
 		x.Call = call.Call{Func: "nncc_helium_convolve_rows_s8", Args: []call.Arg{params, i8In(0), packed(weights),
 			i8Out(0), kept.fn()}}

@@ -197,7 +197,9 @@ func (c *convolution) params() *call.Struct {
 func lowerDepthwise3x3(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
 	then, folds := c.l.threeSteps(vector)
-	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}}, call.Call{
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.CIn, Rows: 1, Reads: param.Mixed,
+		Last: max(0, c.G.CIn-vector)}
+	return own(&call.Lowered{Scratch: 10 * vector, Unused: []int{1, 2}, Overlap: k.Overlap(&c.Window)}, call.Call{
 		Func: "nncc_helium_depthwise_3x3_stride2" + then + "_s8", Args: []call.Arg{
 			c.params(), i8In(0),
 			packed(c.l.wideBlocks(folds)), i8Scratch(0), i8Out(0)}})

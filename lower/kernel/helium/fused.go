@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
 
@@ -60,8 +61,10 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4],
 			conv.tile.fn()}
 		conv.Func = "nncc_helium_matmul_add_s8"
+		line := param.Line(v.pixels())
+		l.Overlap = param.Walk{Images: 1, From: v.depth(), To: v.G.COut, Pixels: pixels}.Overlap(&line)
 	} else {
-		l.Scratch = wait + pixels*v.G.COut
+		l.Scratch, l.Overlap = wait+pixels*v.G.COut, v.overlap(&conv, pixels)
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), i8Scratch(wait), conv.Args[4],
 			conv.tile.fn()}
 		conv.Func = "nncc_helium_convolve_add_s8"
@@ -73,7 +76,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 		call.FI("pixels", pixels)}},
 		i8In(c.AddIn), call.Func(sum.fn))
 	if c.AddIn != 0 { // which the convolution reads
-		l.Overlap = call.InPlace(c.AddIn)
+		l.Overlap = append(l.Overlap, call.InOrder(c.AddIn)...)
 	}
 	return own(l, conv.Call)
 }

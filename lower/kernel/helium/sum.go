@@ -183,7 +183,7 @@ var add = &kernel.Kernel{
 }
 
 func lowerAdd(n *kernel.Node) *call.Lowered {
-	low := quantised.Elementwise(n.Node)
+	low := quantised.Elementwise(n.Node, call.InOrder)
 	x, y := quantised.Operand(n.Node, 0), quantised.Operand(n.Node, 1)
 	if l, ok := addition(n, 0); ok {
 		if l.swapped {

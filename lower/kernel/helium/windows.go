@@ -152,8 +152,24 @@ func (l *layer) windowRecords(c *quantised.Window, s *sweep) []byte {
 
 func lowerDepthwise(n *kernel.Node) *call.Lowered {
 	c := convOf.Must(n)
-	l := &call.Lowered{Unused: []int{1, 2}}
+	l := &call.Lowered{Unused: []int{1, 2}, Overlap: c.best().overlap(c)}
 	return own(l, c.windows(n, l, c.Whole()))
+}
+
+// overlap is over rows, eight channels after the other, which have columns in common where spans do.
+func (s *sweep) overlap(c *convolution) []call.Overlap {
+	if s.phases.H > 1 {
+		return nil
+	}
+	k := param.Walk{Images: c.G.N, From: c.G.CIn, To: c.G.COut, Rows: s.rows, Reads: param.Mixed}
+	switch {
+	case c.G.COut > c.G.CIn:
+	case s.span == c.Out.W:
+		k.Last = c.G.CIn
+	default:
+		k.Last = max(0, c.G.CIn-lanes)
+	}
+	return k.Overlap(&c.Window)
 }
 
 // windows is the call for a phase.

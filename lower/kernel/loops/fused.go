@@ -421,7 +421,7 @@ func (w *fuser) share() {
 			safe = safe && (w.ins[k].whole || !kernel.MayShare(v, u))
 		}
 		if safe {
-			w.f.low.Overlap = append(w.f.low.Overlap, call.InPlace(i)...)
+			w.f.low.Overlap = append(w.f.low.Overlap, call.InOrder(i)...)
 		}
 	}
 }

@@ -62,11 +62,11 @@ func Operand(n *ir.Node, i int) call.Arg {
 
 // Elementwise is a lowering of an element-wise operator without its calls: the
 // result may take the place of an operand, constants are in the calls.
-func Elementwise(n *ir.Node) *call.Lowered {
+func Elementwise(n *ir.Node, over func(inputs ...int) []call.Overlap) *call.Lowered {
 	l := &call.Lowered{Unused: Constants(n)}
 	for i, v := range n.In {
 		if v.Const == nil {
-			l.Overlap = append(l.Overlap, call.InPlace(i)...)
+			l.Overlap = append(l.Overlap, over(i)...)
 		}
 	}
 	return l

@@ -146,7 +146,7 @@ func LowerLines(n *kernel.Node, l *Lines) *call.Lowered {
 	low := &call.Lowered{Kernel: name, Unused: Constants(n.Node)}
 	from := call.Arg(call.In{CType: "int8_t"})
 	if slices.Equal(n.In[0].Type.Shape, out.Shape) {
-		low.Overlap = call.InPlace(0)
+		low.Overlap = call.InOrder(0)
 	} else {
 		low.Calls, from = []call.Call{l.pick(n)}, call.Out{CType: "int8_t"}
 	}

@@ -291,6 +291,9 @@ func lowerPairs(fn string, n *kernel.Node, p *Pair) *call.Lowered {
 		}
 		if dims := singles(out, a, b); len(dims) > 0 {
 			fn, row, low.Kernel = "nncc_rows_s8", p.one, p.one
+			for i := range low.Overlap {
+				low.Overlap[i].Exact = true // rows may go from their ends on
+			}
 			if len(dims) == 1 {
 				low.Calls = []call.Call{{Func: row, Args: []call.Arg{p.Form, a.Arg, b.Arg, y, call.I32(dims[0])}}}
 				return low

@@ -78,7 +78,7 @@ func (s Shared) Limits() *kernel.Kernel {
 		Doc: "int8 Relu and Clip by a table of 256 results"},
 		kernel.Rules{Int8(0), cond.New("BOUNDS", "constant bounds", kernel.TableOf.Why)},
 		func(n *kernel.Node) *call.Lowered {
-			return &call.Lowered{Kernel: "nncc_lut_s8", Overlap: call.InPlace(0), Unused: ir.Identity(len(n.In))[1:],
+			return &call.Lowered{Kernel: "nncc_lut_s8", Overlap: call.InOrder(0), Unused: ir.Identity(len(n.In))[1:],
 				Calls: []call.Call{{Func: "nncc_lut_s8", Args: []call.Arg{
 					&call.Struct{Type: "nncc_count_params", Fields: call.Ints("count", n.Out[0].Type.Elems())},
 					call.In{CType: "uint8_t"}, call.Lookup(kernel.TableOf.Must(n)), call.Out{CType: "uint8_t"}}}}}
@@ -109,7 +109,7 @@ func (s Shared) Softmax() *kernel.Kernel {
 		Doc: "int8 softmax over the innermost axis, exponentials by a table"}, append(SoftmaxRules(), SoftmaxTable),
 		func(n *kernel.Node) *call.Lowered {
 			r := SoftmaxRows.Must(n)
-			return s.Own(&call.Lowered{Scratch: 4 * r.Size, Overlap: call.InPlace(0)}, call.Call{Func: fn, Args: []call.Arg{
+			return s.Own(&call.Lowered{Scratch: 4 * r.Size, Overlap: call.InOrder(0)}, call.Call{Func: fn, Args: []call.Arg{
 				&call.Struct{Type: s.Functions + "softmax_params", Fields: call.Ints("rows", r.Count, "size", r.Size)},
 				call.In{CType: "int8_t"}, Exponentials(n.Node), call.Scratch{CType: "int32_t"},
 				call.Out{CType: "int8_t"}}})

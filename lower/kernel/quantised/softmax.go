@@ -95,7 +95,7 @@ func lowerTwo(n *kernel.Node) *call.Lowered {
 		table[i] = byte(v)
 	}
 	p := &call.Struct{Type: "nncc_count_params", Fields: call.Ints("count", SoftmaxRows.Must(n).Count)}
-	return &call.Lowered{Kernel: "nncc_softmax_pairs_s8", Overlap: call.InPlace(0), Calls: []call.Call{{
+	return &call.Lowered{Kernel: "nncc_softmax_pairs_s8", Overlap: call.InOrder(0), Calls: []call.Call{{
 		Func: "nncc_softmax_pairs_s8", Args: []call.Arg{p, call.In{I: 0, CType: "int8_t"},
 			&call.Blob{Hint: "softmax", CType: "int8_t", Data: table, Align: 1}, call.Out{I: 0, CType: "int8_t"}}}}}
 }

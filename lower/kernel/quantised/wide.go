@@ -211,7 +211,7 @@ func LowerWideLines(n *kernel.Node, l *straight) *call.Lowered {
 			call.FT("neg_low", l.neg&(1<<lowBits-1)), call.FT("neg_bias", l.under))
 	}
 	f = append(f, call.Ints("act_min", call.T(l.first), "act_max", call.T(l.last))...)
-	return &call.Lowered{Kernel: fn, Overlap: call.InPlace(0), Unused: ir.Identity(len(n.In))[1:],
+	return &call.Lowered{Kernel: fn, Overlap: call.InOrder(0), Unused: ir.Identity(len(n.In))[1:],
 		Calls: []call.Call{{Func: fn, Args: []call.Arg{&call.Struct{Type: fn + "_params", Fields: f}, i16In(0),
 			i16Out()}}}}
 }
@@ -234,7 +234,9 @@ func lowerWidePool(fn string) func(n *kernel.Node) *call.Lowered {
 		lo, hi, _ := op.PoolQuantClamp(n.Node)
 		w := param.PoolWindow(g)
 		p := &param.PoolS16{Batch: g.N, Channels: g.C, ActMin: call.T(lo), ActMax: call.T(hi)}
-		return &call.Lowered{Kernel: fn, Calls: []call.Call{{Func: fn, Args: []call.Arg{
+		k := param.Walk{Images: g.N, From: 2 * g.C, To: 2 * g.C, Rows: 1, Pixels: 1, Reads: param.Mixed,
+			Last: 2 * min(param.Channelwise(g.C, 4), param.Channelwise(g.C, 8))}
+		return &call.Lowered{Kernel: fn, Overlap: k.Overlap(&w), Calls: []call.Call{{Func: fn, Args: []call.Arg{
 			param.Struct(p, &w), i16In(0), i16Out()}}}}
 	}
 }

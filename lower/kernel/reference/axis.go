@@ -42,7 +42,7 @@ func laneRow(fn, was, doc string, d *ir.OpDef, build func(n *ir.Node, outer, axi
 			}
 			l.call(fn, p, l.in(0), l.out(0))
 			if d != op.Hardmax {
-				l.inPlace(0)
+				l.runs(inner == 1)
 			}
 		}, d)
 }
@@ -79,7 +79,7 @@ var cumSumRow = row("nncc_cumsum_f32", "NNCC-CUMSUM-F32", "running sum along an 
 		p := params("nncc_cumsum_params", ints("outer", outer, "axis", size, "inner", inner, "exclusive",
 			ir.AttrsOf[op.ScanOpAttrs](n).Exclusive, "reverse", ir.AttrsOf[op.ScanOpAttrs](n).Reverse)...)
 		l.call("nncc_cumsum_f32", p, l.in(0), l.out(0))
-		l.inPlace(0)
+		l.runs(inner == 1 && ir.AttrsOf[op.ScanOpAttrs](n).Reverse == 0)
 	}, op.CumSum)
 
 func axisKernels() []*kernel.Kernel {

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cond"
+	"github.com/nncc/nncc/lower/kernel/param"
 )
 
 // pair is a list of one or two spatial values as height and width.
@@ -83,6 +84,9 @@ func convRow(fn, was, doc string, o *ir.OpDef, conds kernel.Rules,
 		func(l *lowering, n *kernel.Node) {
 			g := kernel.Conv.Must(n)
 			w := l.convWeights(g, fn == "nncc_depthwise_conv2d_f32")
+			if !g.Transposed {
+				l.pixels(param.ConvWindow(g), g.N, g.CIn, g.COut, lastChannels(g, fn == "nncc_depthwise_conv2d_f32"))
+			}
 			l.call(fn, params(l, g), l.in(0), w, l.in(2), l.out(0))
 		}, o)
 }
@@ -108,6 +112,33 @@ func convKernels() []*kernel.Kernel {
 	}
 }
 
+// pixels: the layer of these windows goes pixel by pixel from so many channels to so many, of which the last ones are
+// written when the whole window has been read.
+func (l *lowering) pixels(w param.Window, images, from, to, last int) {
+	size := l.n.In[0].Type.DType.Size()
+	k := param.Walk{Images: images, From: from * size, To: to * size, Rows: 1, Pixels: 1, Reads: param.Mixed,
+		Last: last * size}
+	l.low.Overlap = k.Overlap(&w)
+}
+
+// lastChannels are those that a float convolution writes together at the end of a pixel: depthwise ones read only theirs.
+func lastChannels(g *op.ConvGeom, depthwise bool) int {
+	switch {
+	case depthwise && g.COut == g.CIn:
+		return g.COut
+	case !depthwise && g.COut/g.Group%4 == 0:
+		return 4
+	}
+	return 1
+}
+
+// pool is pixels for a pooling.
+func (l *lowering) pool(g *op.PoolGeom, last int) {
+	if len(g.In) <= 2 {
+		l.pixels(param.PoolWindow(g), g.N, g.C, g.C, last)
+	}
+}
+
 // poolFields are the fields of nncc_pool2d_params.
 func poolFields(g *op.PoolGeom) []call.Field {
 	f := append(windowFields(g.N, g.In, g.Kernel, g.Strides, g.Dilations, g.PadBegin), outFields(g.Out)...)
@@ -125,6 +156,7 @@ func poolRow(fn, was, doc string, build func(l *lowering, g *op.PoolGeom) *call.
 		func(l *lowering, n *kernel.Node) {
 			g := kernel.Pool.Must(n)
 			l.call(fn, build(l, g), l.in(0), l.out(0))
+			l.pool(g, 0)
 			if hasAct(n.Node) {
 				l.clampF32()
 			}

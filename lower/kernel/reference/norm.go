@@ -134,7 +134,7 @@ var groupNormRow = row("nncc_group_norm_f32", "NNCC-GROUPNORM-F32",
 		p := params("nncc_group_norm_params", append(ints("batch", s[0], "spatial", product(s[2:]), "channels", s[1],
 			"groups", normGroups(n.Node)), call.F("epsilon", f32(ir.AttrsOf[op.EpsilonAttr](n).Epsilon)))...)
 		l.call("nncc_group_norm_f32", p, l.in(0), l.in(1), l.in(2), l.out(0))
-		l.inPlace(0)
+		l.runs(normGroups(n.Node) == 1)
 	}, op.InstanceNormalization, op.GroupNormalization)
 
 func normGroups(n *ir.Node) int {

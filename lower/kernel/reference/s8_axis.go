@@ -128,7 +128,7 @@ var softmaxS8Row = row("nncc_softmax_s8", "NNCC-SOFTMAX-S8", "int8 softmax along
 		p := params("nncc_softmax_s8_params", ints("outer", outer, "axis", axis, "inner", inner, "mult", call.T(mult),
 			"shift", call.T(shift), "diff_min", call.T(diff))...)
 		l.call("nncc_softmax_s8", p, l.in(0), l.out(0))
-		l.inPlace(0)
+		l.runs(inner == 1)
 		if _, _, _, ok := op.SoftmaxKernel(n.Node); !ok {
 			l.requantiseInPlace(ir.PerTensor(op.SoftmaxScale, op.SoftmaxZero))
 		}
@@ -255,7 +255,7 @@ var groupNormS8Row = row("nncc_group_norm_s8", "NNCC-GROUPNORM-S8", "int8 normal
 		l.call("nncc_group_norm_s8", params("nncc_group_norm_s8_params", f...), l.in(0), i32Blob("terms", m.Pairs()),
 			l.out(0))
 		l.low.Unused = unusedTail(n.Node)
-		l.inPlace(0)
+		l.runs(p.Groups == 1)
 	}, op.InstanceNormalization, op.GroupNormalization)
 
 // poolFieldsS8 are the fields of nncc_pool2d_s8_params.
@@ -283,6 +283,7 @@ func poolS8Row(fn, was, doc string, lower func(l *lowering, g *op.PoolGeom), glo
 			g = flatSpace(g)
 		}
 		lower(l, g)
+		l.pool(g, g.C)
 	}, d)
 }
 

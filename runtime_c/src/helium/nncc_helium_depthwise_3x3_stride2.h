@@ -246,7 +246,6 @@ static void nncc_dw_run(const nncc_dw_pixels *f, const int8_t *record, int8_t *t
 typedef struct
 {
     const int8_t *packed;
-    int32_t first;   /* channel */
     int32_t left;    /* outputs of a row whose windows stick out at the left */
     int32_t end;     /* the first one whose window sticks out at the right */
     int8_t *outside; /* 16 times the input's zero point */
@@ -284,55 +283,57 @@ static inline void nncc_dw_sides(const nncc_helium_depthwise_3x3_params *p, cons
     }
 }
 
-/* All rows of an image; y is its first output channel. `last`: nothing of the tensor follows the image. */
-static inline void nncc_dw_image(const nncc_helium_depthwise_3x3_params *p, const nncc_dw_block16 *b, nncc_dw_pixels *f,
-                                 const int8_t *image, int32_t last, int8_t *y)
+/* A row of all blocks: iy is the first row of its windows. `tail`: a vector of the input's last pixel would leave the
+ * tensor. */
+static inline void nncc_dw_line(const nncc_helium_depthwise_3x3_params *p, nncc_dw_block16 *b, nncc_dw_pixels *f,
+                                const int8_t *image, int32_t iy, int32_t tail, int8_t *y)
 {
-    const int32_t tail =
-        last != 0 && f->lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b->end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
-    int32_t iy = -p->pad_top;
-    int32_t oy;
+    const int32_t channels = p->in_c, last = channels - f->lanes;
+    const int32_t end = tail != 0 && iy + 2 >= p->in_h - 1 ? b->end - 1 : b->end;
+    const int32_t first = NNCC_DW_STRIDE * b->left - p->pad_left;
+    const int8_t *x[3];
+    int32_t step[3];
+    int32_t done = 0;
     int32_t r;
 
-    for (oy = 0; oy < p->out_h; oy++) {
-        const int8_t *x[3];
-        int32_t step[3];
-        int32_t end = b->end;
+    for (r = 0; r < 3; r++) {
+        const int32_t inside = iy + r >= 0 && iy + r < p->in_h;
 
-        for (r = 0; r < 3; r++) {
-            const int32_t inside = iy + r >= 0 && iy + r < p->in_h;
-
-            step[r] = inside ? p->in_c : 0;
-            x[r] = inside ? image + (iy + r) * p->in_w * p->in_c + b->first : b->outside;
-        }
-        if (tail != 0 && iy + 2 >= p->in_h - 1) { /* a vector of the last pixel would leave the tensor */
-            end -= 1;
-        }
+        step[r] = inside ? channels : 0;
+        x[r] = inside ? image + (iy + r) * p->in_w * channels : b->outside;
+    }
+    for (;;) {
         nncc_dw_sides(p, b, f, x, step, 0, b->left, y);
         nncc_dw_sides(p, b, f, x, step, end > b->left ? end : b->left, p->out_w, y);
         if (end > b->left) {
             for (r = 0; r < 3; r++) {
-                f->row[r] = x[r] + (NNCC_DW_STRIDE * b->left - p->pad_left) * step[r];
+                f->row[r] = x[r] + first * step[r];
                 f->step[r] = step[r];
             }
             f->pixels = end - b->left;
             nncc_dw_run(f, b->packed, y + b->left * f->pitch);
         }
-        iy += p->stride_h;
-        y += p->out_w * f->pitch;
+        if (done == last) {
+            return;
+        }
+        for (r = 0; r < 3; r++) { /* on by a block, the last one over some channels of the one before */
+            x[r] += step[r] == 0 ? 0 : (last - done < NNCC_HELIUM_BYTES ? last - done : NNCC_HELIUM_BYTES);
+        }
+        y += last - done < NNCC_HELIUM_BYTES ? last - done : NNCC_HELIUM_BYTES;
+        done += last - done < NNCC_HELIUM_BYTES ? last - done : NNCC_HELIUM_BYTES;
+        b->packed += NNCC_DW16_RECORD;
     }
 }
 
 static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p, const int8_t *x, const int8_t *packed,
                                       int8_t *scratch, int8_t *y)
 {
-    const int32_t image = p->in_h * p->in_w * p->in_c;
     nncc_dw_block16 b;
     nncc_dw_pixels f;
-    int32_t c;
+    int32_t tail;
     int32_t n;
+    int32_t oy;
 
-    b.packed = packed;
     b.outside = scratch;
     b.window = scratch + NNCC_HELIUM_BYTES;
     b.left = (p->pad_left + NNCC_DW_STRIDE - 1) / NNCC_DW_STRIDE;
@@ -347,12 +348,14 @@ static inline void nncc_depthwise_3x3(const nncc_helium_depthwise_3x3_params *p,
     f.act_max = p->act_max;
     memset(f.lo, (int)(uint8_t)p->act_min, sizeof f.lo);
     memset(f.hi, (int)(uint8_t)(p->act_max - (NNCC_3X3_RELU ? p->zero : 0)), sizeof f.hi);
-    for (c = 0; c < p->in_c; c += NNCC_HELIUM_BYTES) {
-        b.first = c + f.lanes > p->in_c ? p->in_c - f.lanes : c;
-        for (n = 0; n < p->batch; n++) {
-            nncc_dw_image(p, &b, &f, x + n * image, n + 1 == p->batch, y + n * p->out_h * p->out_w * p->in_c + b.first);
+    tail = f.lanes < NNCC_HELIUM_BYTES && NNCC_DW_STRIDE * (b.end - 1) - p->pad_left + 3 == p->in_w ? 1 : 0;
+    for (n = 0; n < p->batch; n++) {
+        for (oy = 0; oy < p->out_h; oy++) {
+            b.packed = packed;
+            nncc_dw_line(p, &b, &f, x, oy * p->stride_h - p->pad_top, n + 1 == p->batch ? tail : 0, y);
+            y += p->out_w * p->in_c;
         }
-        b.packed += NNCC_DW16_RECORD;
+        x += p->in_h * p->in_w * p->in_c;
     }
 }
 

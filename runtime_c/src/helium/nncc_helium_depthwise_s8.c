@@ -258,15 +258,40 @@ static inline void nncc_dw_outputs(const nncc_dw_part *a, nncc_helium_windows *f
     }
 }
 
-/* All images, a block of channels: rows of the output that share rows of the input go together, p->rows at a time. */
-static inline void nncc_dw_block(nncc_dw_part *a, nncc_dw_columns *c, nncc_helium_windows *f,
-                                 nncc_helium_windows_fn *windows, const int8_t *packed, int8_t *y)
+/* All blocks of channels of rows of the output, oy and those that share rows of the input; y is the first of these. */
+static inline void nncc_dw_lines(nncc_dw_part *a, nncc_dw_columns *c, nncc_helium_windows *f,
+                                 nncc_helium_windows_fn *windows, const int8_t *x, const int8_t *packed, int8_t *y)
+{
+    const nncc_helium_depthwise_params *p = a->p;
+    int32_t left;
+    int32_t ox;
+
+    a->image = x;
+    for (left = p->in_c; left > 0; left -= NNCC_DW_LANES) {
+        c->lanes = left < NNCC_DW_LANES ? left : NNCC_DW_LANES;
+        for (ox = 0; ox < p->out_w; ox += p->span) {
+            a->ox = ox;
+            a->count = p->out_w - ox < p->span ? p->out_w - ox : p->span;
+            if (p->span < p->out_w) {
+                nncc_helium_fill(a->scratch, p->in_zero, c->lanes * p->plane);
+            }
+            nncc_dw_bring(a, c);
+            nncc_dw_outputs(a, f, windows, c->lanes, packed, y + ox * p->out_pitch);
+        }
+        a->image += NNCC_DW_LANES;
+        y += NNCC_DW_LANES * p->multiplier;
+        packed += NNCC_DW_LANES * p->multiplier * NNCC_HELIUM_BYTES * (1 + p->vectors);
+    }
+}
+
+/* An image: rows of the output that share rows of the input go together, p->rows at a time. */
+static inline void nncc_dw_image(nncc_dw_part *a, nncc_dw_columns *c, nncc_helium_windows *f,
+                                 nncc_helium_windows_fn *windows, const int8_t *x, const int8_t *packed, int8_t *y)
 {
     const nncc_helium_depthwise_params *p = a->p;
     const int32_t slots = p->stride_h * p->phases_h / p->dilation_h; /* rows of the window to the next output */
     int32_t k;
     int32_t oy;
-    int32_t ox;
 
     for (k = 0; k < p->phases_h; k++) {
         for (oy = k; oy < p->out_h; oy += p->phases_h * p->rows) {
@@ -274,15 +299,7 @@ static inline void nncc_dw_block(nncc_dw_part *a, nncc_dw_columns *c, nncc_heliu
             f->rows = f->rows < p->rows ? f->rows : p->rows;
             a->rows = p->kernel_h + (f->rows - 1) * slots;
             a->first = oy * p->stride_h - p->pad_top;
-            for (ox = 0; ox < p->out_w; ox += p->span) {
-                a->ox = ox;
-                a->count = p->out_w - ox < p->span ? p->out_w - ox : p->span;
-                if (p->span < p->out_w) {
-                    nncc_helium_fill(a->scratch, p->in_zero, c->lanes * p->plane);
-                }
-                nncc_dw_bring(a, c);
-                nncc_dw_outputs(a, f, windows, c->lanes, packed, y + oy * p->out_row + ox * p->out_pitch);
-            }
+            nncc_dw_lines(a, c, f, windows, x, packed, y + oy * p->out_row);
         }
     }
 }
@@ -293,7 +310,6 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
     nncc_helium_windows f;
     nncc_dw_columns c;
     nncc_dw_part a;
-    int32_t first;
     int32_t n;
 
     a.p = p;
@@ -317,12 +333,7 @@ void nncc_helium_depthwise_s8(const nncc_helium_depthwise_params *p, const int8_
     for (n = 0; n < 4; n++) {
         f.hi[n] = p->act_max;
     }
-    for (first = 0; first < p->in_c; first += NNCC_DW_LANES) {
-        c.lanes = p->in_c - first < NNCC_DW_LANES ? p->in_c - first : NNCC_DW_LANES;
-        for (n = 0; n < p->batch; n++) {
-            a.image = x + n * p->in_h * p->in_w * p->in_c + first;
-            nncc_dw_block(&a, &c, &f, windows, packed, y + n * p->out_image + first * p->multiplier);
-        }
-        packed += c.lanes * p->multiplier * NNCC_HELIUM_BYTES * (1 + p->vectors);
+    for (n = 0; n < p->batch; n++) {
+        nncc_dw_image(&a, &c, &f, windows, x + n * p->in_h * p->in_w * p->in_c, packed, y + n * p->out_image);
     }
 }

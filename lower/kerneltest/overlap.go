@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kerneltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/nncc/nncc/boards"
+	"github.com/nncc/nncc/boards/run"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+)
+
+// Distance is how far the result of a layer must begin before an input that it lies over.
+type Distance struct {
+	Node       *ir.Node
+	Takes      string        // the kernel
+	I          int           // the input
+	Stated     *call.Overlap // what the kernel says, nil: nothing
+	Row, Pixel int           // bytes of a row and a pixel of the result
+	Elem       int           // bytes of an element of the input: places of values are multiples
+	// Least is the least distance from which on all that were tried are right. With an Exact statement it is 0 where
+	// the same place is right, and Shifted the least of other distances.
+	Least, Shifted int
+	Failed         int // with a distance of this, no less than what is stated, results are wrong; -1: with none
+
+	step, in, out, inBytes, outBytes int
+}
+
+// Bytes are those of the result: further away it lies apart.
+func (d Distance) Bytes() int { return d.outBytes }
+
+func (d Distance) String() string {
+	stated := "nothing stated"
+	if d.Stated != nil && d.Stated.Exact {
+		stated = "stated for the same place"
+	} else if d.Stated != nil {
+		stated = fmt.Sprint(d.Stated.Ahead, " stated")
+	}
+	return fmt.Sprintf("%s, input %d: %s, %d measured (%d at other places), %d bytes from %d, rows of %d: %s", d.Takes, d.I,
+		stated, d.Least, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
+}
+
+// overlaps lists the pairs of an input and the result of a layer that can be laid over each other, and gives the bytes
+// that this takes.
+func (m *Guarded) overlaps(low map[*ir.Node]*call.Lowered, stated map[*ir.Node][]call.Overlap) (most int) {
+	p := m.plan.Program
+	for k, s := range p.Steps {
+		n := m.plan.Nodes[k]
+		if len(s.Out) == 0 || p.Buffers[s.Out[0]].AliasOf >= 0 || n.Out[0].Type.Bytes() == 0 {
+			continue
+		}
+		for i, x := range s.In {
+			if x.Buffer < 0 || x.Unread || p.Buffers[x.Buffer].AliasOf >= 0 || slices.Contains(low[n].Unused, i) {
+				continue
+			}
+			d := Distance{Node: n, Takes: m.takes[n.Name], I: i, step: k, in: p.Buffers[x.Buffer].Offset,
+				out: p.Buffers[s.Out[0]].Offset, inBytes: n.In[i].Type.Bytes(), outBytes: n.Out[0].Type.Bytes(),
+				Elem: n.In[i].Type.DType.Size(), Pixel: n.Out[0].Type.DType.Size()}
+			if s := n.Out[0].Type.Phys(); len(s) > 0 {
+				d.Pixel *= s[len(s)-1]
+				if d.Row = d.Pixel; len(s) > 1 {
+					d.Row *= s[len(s)-2]
+				}
+			}
+			if at := slices.IndexFunc(stated[n], func(o call.Overlap) bool { return o.I == i }); at >= 0 {
+				d.Stated = &stated[n][at]
+			}
+			if d.inBytes > 0 {
+				m.over = append(m.over, d)
+				most = max(most, d.inBytes+d.outBytes)
+			}
+		}
+	}
+	return m.measured() + (most+2*gapBytes+15)&^15
+}
+
+// measured is the bytes of what is measured, which lie in front of the memory for it.
+func (m *Guarded) measured() int { return (12*len(m.over) + 15) &^ 15 }
+
+// RunOverlaps builds the layers for a board and measures the distances of those that are wanted.
+func (m *Guarded) RunOverlaps(t *testing.T, spec *boards.Spec, opt run.BuildOptions, want func(d *Distance) bool) []Distance {
+	t.Helper()
+	list := slices.DeleteFunc(slices.Clone(m.over), func(d Distance) bool { return !want(&d) })
+	if len(list) == 0 {
+		return nil
+	}
+	m.tried = list
+	im, c := m.build(t, spec, opt)
+	m.tried = nil
+	defer im.Close()
+	res, err := run.Run(context.Background(), spec, im, []run.Case{c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := res.Cases[0].Status; s != 0 {
+		t.Errorf("status %d", s)
+		return nil
+	}
+	words := res.Cases[0].Outputs[len(m.out)]
+	for i := range list {
+		w := func(k int) int { return int(int32(binary.LittleEndian.Uint32(words[12*i+4*k:]))) }
+		list[i].Least, list[i].Shifted, list[i].Failed = w(0), w(1), w(2)
+	}
+	return list
+}
+
+var namedPlace = regexp.MustCompile(`(?m)^    (LAYERS_AT_\w+) = (\d+),$`)
+
+// movable makes variables of the places of inputs and results.
+func movable(list []Distance, source []byte) []byte {
+	var macros bytes.Buffer
+	macros.WriteString("#include <stdint.h>\nextern uint32_t layers_at[];\n")
+	source = namedPlace.ReplaceAllFunc(source, func(line []byte) []byte {
+		x := namedPlace.FindSubmatch(line)
+		for k, d := range list {
+			for i, at := range []int{d.in, d.out} {
+				if string(x[2]) == fmt.Sprint(at) {
+					fmt.Fprintf(&macros, "#define %s layers_at[%d]\n", x[1], 2*k+i)
+					return fmt.Appendf(nil, "    %s_0 = %s,", x[1], x[2])
+				}
+			}
+		}
+		return line
+	})
+	return append(macros.Bytes(), source...)
+}
+
+// distances is C that tries distances. A value that several of the list have is moved by the first of these.
+func (m *Guarded) distances(list []Distance) []byte {
+	var b bytes.Buffer
+	first := map[int]int{}
+	var places []int
+	index := func(at int) int {
+		if k, ok := first[at]; ok {
+			places = append(places, at)
+			return k
+		}
+		first[at] = len(places)
+		places = append(places, at)
+		return first[at]
+	}
+	fmt.Fprintf(&b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
+	b.WriteString(`typedef struct { int32_t step, in, out, in_bytes, out_bytes, elem, ahead, exact; } pair;
+static const pair pairs[] = {
+`)
+	for _, d := range list {
+		ahead, exact := -1, 0
+		if d.Stated != nil {
+			if ahead = d.Stated.Ahead; d.Stated.Exact {
+				exact = 1
+			}
+		}
+		in := index(d.in)
+		fmt.Fprintf(&b, "    {%d, %d, %d, %d, %d, %d, %d, %d},\n", d.step, in, index(d.out), d.inBytes, d.outBytes,
+			d.Elem, ahead, exact)
+	}
+	b.WriteString("};\nextern uint32_t layers_at[];\nuint32_t layers_at[] = {\n")
+	for _, at := range places {
+		fmt.Fprintf(&b, "    %d,\n", at)
+	}
+	fmt.Fprintf(&b, `};
+#define WORK %d
+#define COUNT (sizeof(pairs) / sizeof(pairs[0]))
+const uint8_t *layers_least(const void *arena)
+{
+    return (const uint8_t *)arena + %d;
+}
+static uint32_t state = 1;
+static uint32_t drawn(uint32_t n)
+{
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) %% n;
+}
+/* The elements of an input in another order. */
+static void shuffle(uint8_t *x, uint32_t elem, uint32_t n)
+{
+    for (uint32_t i = n; i > 1; i--) {
+        const uint32_t k = drawn(i);
+        for (uint32_t b = 0; b < elem; b++) {
+            const uint8_t v = x[(i - 1) * elem + b];
+            x[(i - 1) * elem + b] = x[k * elem + b];
+            x[k * elem + b] = v;
+        }
+    }
+}
+/* Whether results d bytes before the input are those of one that lies apart. */
+static int right(uint8_t *a, const pair *p, int32_t d)
+{
+    const uint32_t in = layers_at[p->in], out = layers_at[p->out];
+    int32_t end = d + p->in_bytes;
+    int ok, status;
+    if (end < p->out_bytes) { end = p->out_bytes; }
+    memset(a + WORK, 0x55, (size_t)end + %d);
+    memcpy(a + WORK + d, a + in, (size_t)p->in_bytes);
+    layers_at[p->in] = (uint32_t)(WORK + d);
+    layers_at[p->out] = WORK;
+    status = (int)layers_step(a, p->step);
+    ok = status == 0 && memcmp(a + WORK, a + out, (size_t)p->out_bytes) == 0;
+    for (int i = 0; i < %d; i++) { ok = ok && a[WORK + end + i] == 0x55; }
+    layers_at[p->in] = in;
+    layers_at[p->out] = out;
+    return ok;
+}
+/* From a right distance on down to the least one, or to the greatest wrong one by halves. */
+static int32_t search(uint8_t *a, const pair *p, int32_t from)
+{
+    while (from >= p->elem && right(a, p, from - p->elem)) { from -= p->elem; }
+    return from;
+}
+static int32_t halve(uint8_t *a, const pair *p, int32_t apart)
+{
+    int32_t lo = -1, hi = apart / p->elem;
+    while (hi - lo > 1) {
+        const int32_t d = (lo + hi) / 2;
+        if (right(a, p, d * p->elem)) { hi = d; } else { lo = d; }
+    }
+    return hi * p->elem;
+}
+int layers_guarded(void *arena)
+{
+    uint8_t *a = (uint8_t *)arena;
+    const int status = (int)layers_run(arena);
+    if (status != 0) { return status; }
+    for (size_t i = 0; i < COUNT; i++) {
+        const pair *p = &pairs[i];
+        const int32_t apart = (p->out_bytes + p->elem - 1) / p->elem * p->elem;
+        int32_t *const to = (int32_t *)(void *)(a + %d) + 3 * i;
+        to[0] = to[1] = 0;
+        to[2] = -1;
+        for (int set = 0; set < 3; set++) {
+            int32_t d = p->ahead > apart ? apart : p->ahead;
+            shuffle(a + layers_at[p->in], (uint32_t)p->elem, (uint32_t)(p->in_bytes / p->elem));
+            if (layers_step(arena, p->step) != 0) { return 1; }
+            if (!right(a, p, apart)) { to[2] = apart; }
+            if (p->ahead < 0 || p->exact) {
+                if (p->exact && !right(a, p, 0)) { to[2] = 0; }
+                d = halve(a, p, apart);
+                to[1] = to[1] > d ? to[1] : d;
+                if (p->ahead < 0) { to[0] = to[1]; }
+                continue;
+            }
+            for (int k = 0; k < 12; k++) { /* the next ones, and any other */
+                int32_t e = d + k * p->elem;
+                if (k > 6) { e = d + (int32_t)drawn((uint32_t)(apart - d) / (uint32_t)p->elem + 1) * p->elem; }
+                if (e <= apart && !right(a, p, e)) { to[2] = e; }
+            }
+            if (to[2] < 0) {
+                d = search(a, p, d);
+                to[0] = to[0] > d ? to[0] : d;
+            }
+        }
+    }
+    return 0;
+}
+`, m.behind+m.measured(), m.behind, gapBytes, gapBytes, m.behind)
+	return b.Bytes()
+}
