@@ -45,8 +45,8 @@ const (
 
 // Without --max-ram a program takes plans of little work only, and few are looked at.
 const (
-	freeWork  = 0.006 // predicted instructions more
-	freeTries = 2
+	freeWork  = 0.008 // predicted instructions more
+	freeTries = 3
 	leastGain = 512 // bytes, and 1/leastPart of the arena
 	leastPart = 32
 )
@@ -125,7 +125,11 @@ func (s *search) free() (best *trial, err error) {
 	most, ram := (1+freeWork)*s.whole.work(), s.whole.Program.RAMBytes()
 	s.prices.Most = most - s.whole.work()
 	plans := s.candidates(maxTries)
-	for _, p := range slices.Backward(plans[max(0, len(plans)-freeTries):]) {
+	slices.Reverse(plans)
+	if len(plans) > 1 { // the one with most work, and then the smallest
+		slices.SortStableFunc(plans[1:], func(a, b patch.Plan) int { return cmp.Compare(a.Peak, b.Peak) })
+	}
+	for _, p := range plans[:min(len(plans), freeTries)] {
 		t := &trial{plan: p, effort: schedule.Full}
 		fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)

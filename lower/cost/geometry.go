@@ -178,6 +178,8 @@ func (t *Target) lost(g *Geometry) float64 {
 		return 0.37 * row
 	case g.Kind == Depthwise:
 		return 0.05 * row
+	case g.Kind == Convolution && t.ISA == "mve" && g.C < 16 && g.KH > 1:
+		return 3 + row/4
 	case g.Kind == Convolution && t.ISA == "mve":
 		return 3
 	case g.Kind == Convolution:
@@ -192,6 +194,8 @@ func (g Geometry) some(some, all int) Geometry {
 	case some == all:
 	case g.OH == all:
 		g.OH, g.PH, g.IH = some, 0, (some-1)*g.SH+(g.KH-1)*g.DH+1
+	case g.OW >= all: // pixels
+		g.IW, g.OW = g.IW*some/all, g.OW*some/all
 	default:
 		g.C, g.OC, g.MACs = g.C*some/all, g.OC*some/all, g.MACs*some/all
 		if g.Kind == Element {

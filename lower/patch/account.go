@@ -59,6 +59,14 @@ func (f *flow) all() []rows {
 	return out
 }
 
+// before is up to which row they have been computed before a stripe.
+func (r *rows) before(s int) int {
+	if s == 0 {
+		return 0
+	}
+	return r.have[s-1]
+}
+
 // kept reports that rows of before stripe s are read in it or later, and stay.
 func (r *rows) kept(f *flow, s int) bool { return !f.again() && s > 0 && r.keep[s] < r.have[s-1] }
 
@@ -108,7 +116,13 @@ func (f *flow) account(prices *Prices) account {
 		}
 	}
 	for k := range list {
+		if x := &f.w.values[list[k].v]; x.turned && !list[k].leaves {
+			a.extra -= prices.Copy(x.bytes) // at once
+		}
 		for s := range f.fresh {
+			if r := &list[k]; r.p < 0 && f.w.values[r.v].turned {
+				a.extra += prices.Copy((r.have[s] - max(r.keep[s], r.before(s))) * f.w.values[r.v].row)
+			}
 			if n := list[k].copied(f, s); n > 0 {
 				a.calls++
 				a.copied += n

@@ -29,7 +29,7 @@ type Plan struct {
 	Calls  int        // of the nodes of the chains, and copies of rows
 	Copied int        // bytes of rows that are kept
 	Extra  float64    // predicted instructions more than with whole layers
-	peak   int        // bytes of memory, by a simple account
+	Peak   int        // bytes of memory, by a simple account
 }
 
 // Prices are predicted instructions.
@@ -102,7 +102,7 @@ func (c *chooser) front(again bool) (out []Plan) {
 		default: // the least of all lies between
 			step = 0
 		}
-		limit = out[len(out)-1].peak - 1
+		limit = out[len(out)-1].Peak - 1
 		if ok {
 			limit -= step
 		}
@@ -225,11 +225,11 @@ func (c *chooser) best(limit int, again bool) (Plan, bool) {
 		s := ways[to].via
 		if s == nil {
 			to--
-			p.peak = max(p.peak, c.whole[to])
+			p.Peak = max(p.Peak, c.whole[to])
 			continue
 		}
 		p.Chains = append(p.Chains, s.chain)
-		p.Calls, p.Copied, p.peak = p.Calls+s.calls, p.Copied+s.copied, max(p.peak, s.peak)
+		p.Calls, p.Copied, p.Peak = p.Calls+s.calls, p.Copied+s.copied, max(p.Peak, s.peak)
 		to = s.chain.From
 	}
 	slices.Reverse(p.Chains)

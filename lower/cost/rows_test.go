@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cost
+
+import "testing"
+
+// TestRows: all rows of a layer, in one call or in several, cost what they do, and the
+// more the more calls there are.
+func TestRows(t *testing.T) {
+	for _, g := range []string{
+		"convolution N=1 IH=24 IW=24 C=16 OH=24 OW=24 OC=16 KH=1 KW=1 SH=1 SW=1 DH=1 DW=1 groups=1",
+		"depthwise N=1 IH=24 IW=24 C=16 OH=24 OW=24 OC=16 KH=3 KW=3 SH=1 SW=1 DH=1 DW=1 PH=1 PW=1 groups=16",
+		"element N=1 IH=1 IW=1 C=9216 OH=1 OW=1 OC=9216 KH=1 KW=1 SH=1 SW=1 DH=1 DW=1 groups=9216 reads=2 sums=1",
+	} {
+		for _, isa := range []string{"mve", "dsp", "c"} {
+			geometry, err := ParseGeometry(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &Layer{Variant: "none", Geometry: geometry}
+			target := &Target{ISA: isa}
+			last := target.Rows(l, 24, 24)
+			if last <= 0 {
+				t.Errorf("%s on %s costs %.0f", g, isa, last)
+			}
+			for _, rows := range []int{8, 4, 2, 1} {
+				n := target.Rows(l, rows, 24) * float64(24/rows)
+				if n < 0.99*last || n > 3*last {
+					t.Errorf("%s on %s: %.0f by %d rows, %.0f by more", g, isa, n, rows, last)
+				}
+				last = n
+			}
+		}
+	}
+}
