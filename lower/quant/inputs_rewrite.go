@@ -69,7 +69,8 @@ func (r *region) weights(c cut) *inputWeights {
 // weighted reports a layer with constant weights that becomes integers.
 func (r *region) weighted(n *ir.Node) bool {
 	rule, ok := ruleFor(n)
-	return ok && rule.weight == 1 && n.ConstIn(1) != nil && r.data(n) != Float.Data && (r.opt.Keep == nil || !r.opt.Keep(n))
+	return ok && rule.weight == 1 && n.ConstIn(1) != nil && r.data(n) != Float.Data &&
+		(r.opt.Keep == nil || !r.opt.Keep(n))
 }
 
 // data is the element type that a node gets.

@@ -217,3 +217,34 @@ func TestClassesKeepOneScale(t *testing.T) {
 		}
 	}
 }
+
+// TestLogarithms: a Log of what sensors give keeps the signal, whatever its range.
+func TestLogarithms(t *testing.T) {
+	for seed := range uint64(6) {
+		b := newBuilder(t, seed)
+		x := b.g.AddInput("x", ir.T(tensor.F32, 1, 8))
+		y := x
+		if seed%2 > 0 {
+			y = b.add("Add", nil, x, b.g.AddConst("one", tensor.Scalar(float32(1))))
+		}
+		b.g.AddOutput("y", b.dense(b.add("Tanh", nil, b.dense(b.add("Log", nil, y), 24)), 4))
+		samples := b.samples(60)
+		for _, s := range samples {
+			for i := range s[0].Len() {
+				s[0].SetFloat(i, math.Exp(float64(1+seed)*max(-2, min(s[0].Float(i), 2))))
+			}
+		}
+		g := b.g.Clone()
+		opt := quant.Options{Samples: samples[:40]}
+		testenv.OK(t, quant.ScaleBorders(b.g, opt))
+		q, _ := quantised(t, b.g, opt)
+		var want, got []float64
+		for _, s := range samples[40:] {
+			want = append(want, irtest.Run(t, g, s)[0].Floats()...)
+			got = append(got, runInteger(t, q, s)[0].Floats()...)
+		}
+		if db := ratio(want, got); db < 20 {
+			t.Errorf("seed %d: %.1f dB\n%s", seed, db, q)
+		}
+	}
+}
