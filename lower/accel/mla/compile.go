@@ -72,8 +72,9 @@ func plan(g *ir.Graph) (*schedule.Result, map[*ir.Node]*call.Lowered) {
 	channelsLast(g)
 	low := fail.Must(plans.Lowered(g.Nodes))
 	for _, l := range low {
-		// A tensor of a segment file is one run of bytes: nothing lies in rows.
+		// A tensor of a segment file is one run of bytes: nothing lies in rows, results at most where operands do.
 		l.Rows, l.RowCalls = nil, nil
+		l.Overlap = slices.DeleteFunc(slices.Clone(l.Overlap), func(o call.Overlap) bool { return !o.Exact })
 		if len(l.Parts) > 0 && l.Parts[0].Row > 0 {
 			l.Parts = nil
 		}
