@@ -132,12 +132,7 @@ type Region struct {
 
 // Can reports whether the region may hold that kind of content.
 func (r Region) Can(what string) bool {
-	for _, h := range r.Holds {
-		if h == what {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.Holds, what)
 }
 
 // Regions keeps the order in which a file declares its regions.

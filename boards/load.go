@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 //go:embed defs/*.yaml
@@ -88,11 +89,7 @@ func instead(name string) string {
 
 // List names the boards shipped with nncc that are not abstract, sorted.
 func List() []string {
-	var out []string
-	for _, h := range shipped() {
-		out = append(out, h.Name)
-	}
-	return out
+	return lists.Map(shipped(), func(h header) string { return h.Name })
 }
 
 // shipped are the headers of the boards that are shipped, by name, which is the

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Item is something that takes memory: it lies in one region, whole.
@@ -78,10 +80,7 @@ func (p Placed) Estimated() bool {
 
 // String says what lies in the region, what it has, and what is missing.
 func (p Placed) String() string {
-	var s []string
-	for _, i := range p.Items {
-		s = append(s, i.String())
-	}
+	s := lists.Map(p.Items, Item.String)
 	text := fmt.Sprintf("region %s has %d bytes for %s", p.Name, p.Size, strings.Join(s, " + "))
 	switch n := p.Missing(); {
 	case n == 0:
@@ -233,10 +232,7 @@ func (s *search) missing(r int) int64 {
 
 // greedy takes the first region with room for every item.
 func (s *search) greedy() bool {
-	free := make([]uint64, len(s.regions))
-	for i, r := range s.regions {
-		free[i] = uint64(r.Size)
-	}
+	free := lists.Map(s.regions, func(r Region) uint64 { return uint64(r.Size) })
 	s.best = make([]int, len(s.items))
 	for k, it := range s.items {
 		i := slices.IndexFunc(s.may[k], func(r int) bool { return free[r] >= it.room() })
@@ -304,10 +300,7 @@ func (s *search) improve(may [][]int) (cycles, bound float64) {
 		c.free = append(c.free, uint64(r.Size))
 	}
 	for k, it := range s.items {
-		costs := make([]float64, len(s.regions))
-		for i, r := range s.regions {
-			costs[i] = it.Traffic * r.Wait.PerByteCycles()
-		}
+		costs := lists.Map(s.regions, func(r Region) float64 { return it.Traffic * r.Wait.PerByteCycles() })
 		c.cost = append(c.cost, costs)
 		c.least += costs[s.best[k]]
 	}

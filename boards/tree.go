@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -346,10 +347,7 @@ func brief(t *tree) string {
 	case scalar:
 		return t.text
 	case list:
-		var s []string
-		for _, e := range t.items {
-			s = append(s, brief(e))
-		}
+		s := lists.Map(t.items, brief)
 		return "[" + strings.Join(s, ", ") + "]"
 	}
 	return t.kind.String()

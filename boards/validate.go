@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // coreISA says which ISA values a core can have (Arm's technical reference
@@ -258,12 +259,7 @@ func checkRegions(key string, rs Regions) (all []*invalid) {
 			}
 		}
 	}
-	var nowhere []string
-	for _, c := range Content {
-		if !held[c] && c != "weights" {
-			nowhere = append(nowhere, c)
-		}
-	}
+	nowhere := lists.Filter(Content, func(c string) bool { return !held[c] && c != "weights" })
 	if len(nowhere) > 0 {
 		all = append(all, badf(key, "no region holds %s", strings.Join(nowhere, ", ")))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
@@ -187,10 +188,7 @@ func (v *firmwareView) ArenaMacro() string {
 
 // Prefixes are the C prefixes of the models, for people.
 func (v *firmwareView) Prefixes() string {
-	var s []string
-	for _, m := range v.Models {
-		s = append(s, m.Prefix)
-	}
+	s := lists.Map(v.Models, func(m *modelView) string { return m.Prefix })
 	return strings.Join(s, ", ")
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/types"
 	runtimec "github.com/nncc/nncc/runtime_c"
@@ -277,10 +278,7 @@ func (v *modelView) data() []File {
 func ioInfo(p *program.Program, prefix string, naming *ioNaming) (in, out []IOInfo) {
 	ins, outs := p.Visible()
 	all := slices.Concat(ins, outs)
-	names := make([]string, len(all))
-	for i, x := range all {
-		names[i] = x.Name
-	}
+	names := lists.Map(all, func(x program.IO) string { return x.Name })
 	var info []IOInfo
 	for i, c := range naming.names(prefix, names) {
 		b := &p.Buffers[all[i].Buffer]

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/runtime_c/ctext"
 )
@@ -76,10 +77,7 @@ func (w *stepWriter) values(a call.Arg) value {
 func (v value) line() string {
 	s := v.text
 	if s == "" {
-		var parts []string
-		for _, x := range v.list {
-			parts = append(parts, x.line())
-		}
+		parts := lists.Map(v.list, value.line)
 		s = "{" + strings.Join(parts, ", ") + "}"
 	}
 	return v.label() + s
@@ -103,10 +101,7 @@ func (v value) write(head, indent, end string) string {
 	b.WriteString(head + v.label() + "{\n")
 	inner := indent + "    "
 	for _, g := range v.groups(100 - len(inner)) {
-		var parts []string
-		for _, x := range g {
-			parts = append(parts, x.write("", inner, ""))
-		}
+		parts := lists.Map(g, func(x value) string { return x.write("", inner, "") })
 		b.WriteString(inner + strings.Join(parts, ", ") + ",\n")
 	}
 	b.WriteString(indent + "}" + end)

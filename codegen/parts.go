@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 )
 
@@ -134,10 +135,7 @@ func (a arenaForm) NoArena() string {
 func (a arenaForm) Misaligned() string {
 	at := "(uintptr_t)arena"
 	if a.Split() {
-		var all []string
-		for _, x := range a.Parts {
-			all = append(all, "(uintptr_t)arenas->"+x.Field)
-		}
+		all := lists.Map(a.Parts, func(x partView) string { return "(uintptr_t)arenas->" + x.Field })
 		at = "(" + strings.Join(all, " | ") + ")"
 	}
 	return fmt.Sprintf("(%s & (%s_ARENA_ALIGN - 1u)) != 0u", at, strings.ToUpper(a.prefix))
@@ -164,11 +162,9 @@ type PartInfo struct {
 
 // info is what others need to know of the parts.
 func (a arenaForm) info() []PartInfo {
-	var out []PartInfo
-	for _, x := range a.Parts {
-		out = append(out, PartInfo{x.Region, x.Field, x.Macro + "_BYTES", x.Bytes})
-	}
-	return out
+	return lists.Map(a.Parts, func(x partView) PartInfo {
+		return PartInfo{x.Region, x.Field, x.Macro + "_BYTES", x.Bytes}
+	})
 }
 
 // Of the C++ class: what it is made of, and the argument for functions.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
@@ -103,21 +104,18 @@ func postViews(m Model, infos []IOInfo, views []ioView) ([]postView, error) {
 
 // Check says why C does not read outputs of these types; nil: it does.
 func (p *Postprocess) Check(outputs []types.Type) error {
-	lists := [][]types.Type{}
+	read := [][]types.Type{}
 	if p.Boxes != nil {
-		var list []types.Type
-		for _, i := range p.Boxes.Used() {
-			list = append(list, outputs[i])
-		}
-		lists = append(lists, list)
+		list := lists.Map(p.Boxes.Used(), func(i int) types.Type { return outputs[i] })
+		read = append(read, list)
 	}
 	if p.Classes != nil {
-		lists = append(lists, outputs[p.Classes.Output:][:1])
+		read = append(read, outputs[p.Classes.Output:][:1])
 	}
 	if p.Keywords != nil {
-		lists = append(lists, outputs[p.Keywords.Output:][:1])
+		read = append(read, outputs[p.Keywords.Output:][:1])
 	}
-	for _, list := range lists {
+	for _, list := range read {
 		if _, _, err := postType(list); err != nil {
 			return err
 		}
@@ -169,10 +167,7 @@ func (w *poster) view(kind, says string, list []types.Type) (*postView, error) {
 func table[T any](v *postView, prefix, name, ctype, doc string, list []T, lit func(T) string) string {
 	t := tableView{Type: ctype, Doc: doc, Len: len(list), Name: prefix + "_postprocess_" + name}
 	for from := 0; from < len(list); from += 8 {
-		var row []string
-		for _, x := range list[from:min(from+8, len(list))] {
-			row = append(row, lit(x))
-		}
+		row := lists.Map(list[from:min(from+8, len(list))], func(x T) string { return lit(x) })
 		t.Rows = append(t.Rows, strings.Join(row, ", "))
 	}
 	v.Tables = append(v.Tables, t)
@@ -239,10 +234,7 @@ func (w *poster) boxes(p *Postprocess) (*postView, error) {
 	}
 	used := b.Used()
 	number := func(f postprocess.Field) int { return slices.Index(used, f.Output) }
-	var list []types.Type
-	for _, i := range used {
-		list = append(list, w.types[i])
-	}
+	list := lists.Map(used, func(i int) types.Type { return w.types[i] })
 	v, err := w.view("boxes", fmt.Sprintf("boxes of %d classes in an input of %g x %g pixels", b.Labels(), b.Width,
 		b.Height), list)
 	if err != nil {
@@ -325,10 +317,7 @@ func flag(b bool) int {
 }
 
 func floats(list []float32) string {
-	var out []string
-	for _, x := range list {
-		out = append(out, FloatLit(x))
-	}
+	out := lists.Map(list, FloatLit)
 	return strings.Join(out, ", ")
 }
 
@@ -451,9 +440,5 @@ func (w *poster) keywords(p *Postprocess) (*postView, error) {
 
 // postFunctions are the kernels that postprocessing calls.
 func postFunctions(list []postView) []string {
-	var out []string
-	for _, v := range list {
-		out = append(out, v.Kernel)
-	}
-	return out
+	return lists.Map(list, func(v postView) string { return v.Kernel })
 }

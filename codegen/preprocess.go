@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/preprocess"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
@@ -232,10 +233,7 @@ func (v *preView) sound(p Preprocess, t types.Type, kind string) {
 	if kind != "u8" {
 		return
 	}
-	var entries []string
-	for _, x := range s.Steps(t) {
-		entries = append(entries, fmt.Sprint(x))
-	}
+	entries := lists.Map(s.Steps(t), func(x int32) string { return fmt.Sprint(x) })
 	v.table("int32_t", entries, "steps", []string{"The smallest sample that gives each value of the input",
 		fmt.Sprintf("A value is sample * %.9g%s", s.Scale, quantisedText(t))})
 }
@@ -258,9 +256,5 @@ func memory(t types.Type, logical int) int {
 
 // preFunctions are the kernels that preprocessing calls.
 func preFunctions(list []preView) []string {
-	var out []string
-	for _, v := range list {
-		out = append(out, v.Kernel)
-	}
-	return out
+	return lists.Map(list, func(v preView) string { return v.Kernel })
 }

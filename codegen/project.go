@@ -8,6 +8,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // job is a file that a template prints.
@@ -84,11 +86,7 @@ const samples = "samples/"
 
 // Projects are the names of the build systems that Generate can write for.
 func Projects() []string {
-	var s []string
-	for _, p := range projects {
-		s = append(s, p.name)
-	}
-	return s
+	return lists.Map(projects, func(p project) string { return p.name })
 }
 
 // packVendor stands in front of the pack's name.

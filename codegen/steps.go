@@ -4,8 +4,10 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 )
 
@@ -16,21 +18,12 @@ import (
 
 // StepNames are names of the steps as C strings.
 func (v *modelView) StepNames() []string {
-	var names []string
-	for _, s := range v.Program.Steps {
-		names = append(names, cString(s.Name))
-	}
-	return names
+	return lists.Map(v.Program.Steps, func(s *program.Step) string { return cString(s.Name) })
 }
 
 // Copies reports state that is copied behind the last step.
 func (v *modelView) Copies() bool {
-	for _, s := range v.States {
-		if !s.InPlace {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.States, func(s stateView) bool { return !s.InPlace })
 }
 
 // HasMemory reports that the steps see memory: there are steps, or copies of state.

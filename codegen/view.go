@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/types"
@@ -189,10 +190,7 @@ func (v *ioView) scaleAndZero() (scale, zero string, first []string) {
 
 // list is numbers with commas.
 func list(v []int) string {
-	s := make([]string, len(v))
-	for i, x := range v {
-		s[i] = strconv.Itoa(x)
-	}
+	s := lists.Map(v, func(x int) string { return strconv.Itoa(x) })
 	return strings.Join(s, ", ")
 }
 
@@ -389,9 +387,5 @@ func constBytes(p *program.Program, a call.Arg, seen map[int]bool) int {
 	case *call.Array:
 		return len(a.Elems) * a.Bytes
 	}
-	n := 0
-	for _, x := range call.Inner(a) {
-		n += constBytes(p, x, seen)
-	}
-	return n
+	return lists.Sum(call.Inner(a), func(x call.Arg) int { return constBytes(p, x, seen) })
 }

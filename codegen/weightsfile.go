@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/types"
 )
 
@@ -217,10 +218,7 @@ func (v *modelView) seal(m Model, o Options) error {
 	copy(b.data[16:], digest[:])
 	binary.LittleEndian.PutUint32(b.data[12:], crc32.ChecksumIEEE(b.data[16:]))
 	for row := range slices.Chunk(digest[:], 8) {
-		var s []string
-		for _, x := range row {
-			s = append(s, fmt.Sprintf("0x%02xu", x))
-		}
+		s := lists.Map(row, func(x byte) string { return fmt.Sprintf("0x%02xu", x) })
 		b.Layout = append(b.Layout, strings.Join(s, ", "))
 	}
 	return nil
@@ -292,10 +290,7 @@ func (v *modelView) processing(f func(what string, x ...any)) {
 		f("preprocessing", number(v.Inputs, x.Fn), x.Kernel, x.Params, x.Type, x.Table, x.FrameBytes, x.Samples)
 	}
 	for _, x := range v.Post { // so are its thresholds
-		var from []int
-		for _, fn := range x.Outputs {
-			from = append(from, number(v.Outputs, fn))
-		}
+		from := lists.Map(x.Outputs, func(fn string) int { return number(v.Outputs, fn) })
 		f("postprocessing", x.Kind, from, x.Kernel, x.Params, x.Tables, x.Candidates, x.Most, x.Count, x.Window)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -193,11 +194,7 @@ func (a Attr) Equal(b Attr) bool {
 
 // Declare are the attributes that the fields of T declare.
 func Declare[T any]() []AttrSpec {
-	var out []AttrSpec
-	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
-		out = append(out, f.spec)
-	}
-	return out
+	return lists.Map(fieldsOf(reflect.TypeFor[T]()), func(f attrField) AttrSpec { return f.spec })
 }
 
 // AttrsOf are the attributes of n as T: the struct that declares them, or any

@@ -4,6 +4,7 @@ package ir
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fixp"
@@ -291,12 +292,7 @@ func scalarNode(n *Node) bool {
 	if n.Op.Scalar == nil || n.Op.Quant != QFloat || n.Op.EvalQ != nil || len(n.Out) != 1 {
 		return false
 	}
-	for _, v := range n.In[1:] {
-		if v != nil && v.Const == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.In[1:], func(v *Value) bool { return v != nil && v.Const == nil })
 }
 
 // evalInterpolated is c of every element.

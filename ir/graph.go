@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -214,11 +215,7 @@ func (g *Graph) free(name string) {
 
 // Names of values.
 func Names(vs []*Value) []string {
-	var out []string
-	for _, v := range vs {
-		out = append(out, v.Name)
-	}
-	return out
+	return lists.Map(vs, func(v *Value) string { return v.Name })
 }
 
 // Clone is a deep copy of the graph; constants are shared.

@@ -119,12 +119,7 @@ func (n *Node) Quantised() bool {
 			return true
 		}
 	}
-	for _, v := range n.In {
-		if v != nil && v.Type.Quant != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.In, func(v *Value) bool { return v != nil && v.Type.Quant != nil })
 }
 
 // Hold adds names to those of the tensors that v holds.

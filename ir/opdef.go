@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -314,13 +315,7 @@ func LimitsOf(n *Node) []Limit {
 	if elems == 0 {
 		return nil
 	}
-	var out []Limit
-	for _, l := range n.Op.Limits(n) {
-		if n.Input(l.Input) != nil {
-			out = append(out, l)
-		}
-	}
-	return out
+	return lists.Filter(n.Op.Limits(n), func(l Limit) bool { return n.Input(l.Input) != nil })
 }
 
 // check is an error about the first element of d, input l.Input of n, that lies outside.

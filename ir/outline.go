@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Outline builds a node of the given operator whose body is a copy of nodes,
@@ -43,10 +44,7 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 	}
 	var results []*Value
 	for _, n := range nodes {
-		in := make([]*Value, len(n.In))
-		for i, v := range n.In {
-			in[i] = value(v)
-		}
+		in := lists.Map(n.In, func(v *Value) *Value { return value(v) })
 		m, err := body.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...)
 		if err != nil {
 			return nil, nil, bug.Errorf("moving %s into %s: %w", n, name, err)
@@ -69,12 +67,7 @@ func Outline(g *Graph, nodes []*Node, op *OpDef, name string, attrs Attrs) (*Nod
 }
 
 func readOutside(v *Value, inside map[*Node]bool) bool {
-	for _, u := range v.uses {
-		if !inside[u.Node] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.uses, func(u Use) bool { return !inside[u.Node] })
 }
 
 // Replace puts an outlined node into g in place of the nodes that it was made

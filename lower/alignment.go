@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -56,10 +57,7 @@ func Select(o align.Options, res *align.Result, names ...string) ([]pass.Pass, e
 	list := append(slices.Clone(legal.Passes), AlignPass(o, res))
 	for _, name := range names {
 		if pass.Find(list, name) == nil {
-			var known []string
-			for _, p := range list {
-				known = append(known, p.Name)
-			}
+			known := lists.Map(list, func(p pass.Pass) string { return p.Name })
 			return nil, unknownName("pass", name, known)
 		}
 	}

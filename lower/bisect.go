@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -107,10 +108,7 @@ type result struct {
 // firmware, and gives the outputs of the model.
 func results(s *State, sample map[string]*tensor.Dense) (_ []result, err error) {
 	defer fail.Catch(&err)
-	in := make([]*tensor.Dense, len(s.Graph.In))
-	for i, v := range s.Graph.In {
-		in[i] = fed(sample[v.Name], v.Type)
-	}
+	in := lists.Map(s.Graph.In, func(v *ir.Value) *tensor.Dense { return fed(sample[v.Name], v.Type) })
 	out := fail.Must(interp.Run(s.Graph, in, nil))
 	named := func(g *ir.Graph, out []*tensor.Dense) []result {
 		var list []result

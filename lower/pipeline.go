@@ -5,6 +5,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/fidelity"
@@ -357,13 +358,7 @@ func between(from, until string) []*Stage {
 
 // FloatPasses are the passes that lower/legal runs on a float model, in order.
 func FloatPasses(legalize bool) []pass.Pass {
-	var out []pass.Pass
-	for _, p := range legal.Passes {
-		if legalize || p.Required != "" {
-			out = append(out, p)
-		}
-	}
-	return out
+	return lists.Filter(legal.Passes, func(p pass.Pass) bool { return legalize || p.Required != "" })
 }
 
 func (s *State) mark() error {

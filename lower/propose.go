@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
@@ -269,10 +270,7 @@ func (r *Result) priceOf(n *ir.Node) float64 {
 	if low := r.Low[n]; low != nil && low.View {
 		return 0
 	}
-	work := 0.0
-	for _, v := range n.Out {
-		work += perElement * float64(v.Type.Elems())
-	}
+	work := lists.Sum(n.Out, func(v *ir.Value) float64 { return perElement * float64(v.Type.Elems()) })
 	for _, c := range r.Candidates[n] {
 		switch {
 		case c.Chosen && c.Price.Known():

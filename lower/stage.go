@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/patch"
@@ -55,10 +56,7 @@ func (t *Stage) Applies(f *Facts) bool {
 // Conditions names what has to hold for the stage; "" is a stage that always
 // runs.
 func (t *Stage) Conditions() string {
-	var names []string
-	for _, c := range t.When {
-		names = append(names, c.Name)
-	}
+	names := lists.Map(t.When, func(c Condition) string { return c.Name })
 	return strings.Join(names, ", ")
 }
 
@@ -85,13 +83,7 @@ func Stages(g *ir.Graph, o Options) []*Stage {
 
 // applicable are the rows that apply and that nobody switched off.
 func (f *Facts) applicable(rows []*Stage) []*Stage {
-	var out []*Stage
-	for _, t := range rows {
-		if t.Applies(f) && !f.Off[t.Name] {
-			out = append(out, t)
-		}
-	}
-	return out
+	return lists.Filter(rows, func(t *Stage) bool { return t.Applies(f) && !f.Off[t.Name] })
 }
 
 // Find is the stage called name; the error lists what there is.

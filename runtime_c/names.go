@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Emitted folders are linked into one image, written by the same version of
@@ -172,10 +173,7 @@ func (x *Library) prologue(file string) string {
 	var b strings.Builder
 	b.WriteString("/* Functions are linked under names with a digest of their sources: versions of nncc stay apart. " +
 		"*/\n")
-	var defined []string
-	for _, s := range x.symbols(file) {
-		defined = append(defined, s)
-	}
+	defined := lists.Map(x.symbols(file), func(s string) string { return s })
 	if isCMSIS(file) {
 		b.WriteString("#include \"" + path.Base(cmsisNames) + "\"\n")
 	} else {

@@ -21,6 +21,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Case is one inference.
@@ -375,10 +376,7 @@ func execute(ctx context.Context, spec *boards.Spec, elf string, cases []encoded
 	if err != nil {
 		return nil, text, &Error{Broken, spec.Name, "the program ended without writing results", text}
 	}
-	var asked []int
-	for _, d := range dumps {
-		asked = append(asked, len(d))
-	}
+	asked := lists.Map(dumps, func(d []Dump) int { return len(d) })
 	raw, err := decodeResults(out, cases, asked)
 	if err != nil {
 		return nil, text, &Error{Broken, spec.Name, err.Error(), text}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Function is one function of a program.
@@ -102,10 +103,7 @@ type walk struct {
 }
 
 func (w *walk) names(at int) string {
-	var s []string
-	for _, k := range append(slices.Clone(w.above), at) {
-		s = append(s, w.p.Functions[k].Name)
-	}
+	s := lists.Map(append(slices.Clone(w.above), at), func(k int) string { return w.p.Functions[k].Name })
 	return strings.Join(s, " > ")
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/spf13/pflag"
 )
 
@@ -49,10 +50,7 @@ func written(path string) error {
 	if err != nil || len(list) == 0 || list[0].Board == "" {
 		return nil // whatever it is, the reader of models says
 	}
-	var of []string
-	for _, m := range list {
-		of = append(of, m.Model.Name)
-	}
+	of := lists.Map(list, func(m *diff.Model) string { return m.Model.Name })
 	dir := path
 	if filepath.Ext(path) == ".json" {
 		dir = filepath.Dir(path)

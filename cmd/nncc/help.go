@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/codegen"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/spf13/pflag"
 )
@@ -289,11 +290,7 @@ func values(fs *pflag.FlagSet, flag string) []word {
 		}
 		list = strings.Split(kind, "|")
 	}
-	var out []word
-	for _, s := range list {
-		out = append(out, word{s, ""})
-	}
-	return out
+	return lists.Map(list, func(s string) word { return word{s, ""} })
 }
 
 func boardWords() []word {

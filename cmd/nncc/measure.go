@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/cmd/internal/junit"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/spf13/pflag"
 )
 
@@ -128,10 +129,7 @@ func (c *cli) diff(args []string) error {
 	if err := cmp.Or(c.showDiff(d), c.writePage(d.HTML)); err != nil {
 		return err
 	}
-	var why []string
-	for _, g := range d.Exceeded() {
-		why = append(why, "--max-growth "+g.Limit+": "+g.Reason)
-	}
+	why := lists.Map(d.Exceeded(), func(g diff.Gate) string { return "--max-growth " + g.Limit + ": " + g.Reason })
 	if len(why) > 0 {
 		return &driver.GateError{Reasons: why}
 	}

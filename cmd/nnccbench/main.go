@@ -26,6 +26,7 @@ import (
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/irtest/sharedata"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -76,10 +77,7 @@ func main() {
 
 // models are those of the command line, else the shipped one and MLPerf Tiny's.
 func models(shared string, paths []string) []model {
-	var list []model
-	for _, p := range paths {
-		list = append(list, model{path: p})
-	}
+	list := lists.Map(paths, func(p string) model { return model{path: p} })
 	if len(list) > 0 {
 		return list
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // figures are what a network takes on a core. Zero values are not known.
@@ -73,10 +74,7 @@ func (t *table) String() string {
 }
 
 func (t *table) legend() string {
-	var errs []string
-	for _, c := range t.Cores {
-		errs = append(errs, fmt.Sprintf("%s %.0f %%", c.Name, 100*c.Error))
-	}
+	errs := lists.Map(t.Cores, func(c core) string { return fmt.Sprintf("%s %.0f %%", c.Name, 100*c.Error) })
 	s := "Millions of instructions and of estimated cycles without wait states (give or take: " +
 		strings.Join(errs, ", ") + ");\narena and code in KiB."
 	if t.Library != "" {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // importSchemas reads the operator change logs of an ONNX release (docs/Changelog.md
@@ -134,10 +135,7 @@ func (o *opFacts) entry(section, line string) (err error) {
 	case "Outputs":
 		o.Out = append(o.Out, fail.Must(parseParam(name, m[2], rest)))
 	case "Type Constraints":
-		var types []string
-		for _, t := range splitTypes(rest) {
-			types = append(types, shortType(t))
-		}
+		types := lists.Map(splitTypes(rest), shortType)
 		slices.Sort(types)
 		if o.Types == nil {
 			o.Types = map[string]string{}

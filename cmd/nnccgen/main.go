@@ -20,6 +20,7 @@ import (
 
 	"github.com/dave/jennifer/jen"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -95,10 +96,7 @@ func findTable(name string) *table {
 }
 
 func tableNames() string {
-	var s []string
-	for _, t := range tables {
-		s = append(s, t.name)
-	}
+	s := lists.Map(tables, func(t table) string { return t.name })
 	return strings.Join(s, ", ")
 }
 

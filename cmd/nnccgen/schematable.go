@@ -18,6 +18,7 @@ import (
 	"github.com/dave/jennifer/jen"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
@@ -153,10 +154,7 @@ func schemaTable(root string) (_ *jen.File, err error) {
 	}
 	f.Comment("maxOpsets is the newest opset in which an operator of the domain changed.")
 	f.Var().Id("maxOpsets").Op("=").Map(jen.String()).Int().Values(domains)
-	var typeLines []jen.Code
-	for _, s := range setTexts {
-		typeLines = append(typeLines, typesLine(s))
-	}
+	typeLines := lists.Map(setTexts, typesLine)
 	f.Comment("typeSets are the sets that type variables refer to.")
 	f.Var().Id("typeSets").Op("=").Index(jen.Op("...")).Id("Types").Custom(multi, typeLines...)
 	f.Comment("table is sorted by domain, name and version.")
@@ -346,10 +344,7 @@ func typesLine(text string) jen.Code {
 	mask("OptSeq", t.OptSeq)
 	mask("Sparse", t.Sparse)
 	if len(t.Other) > 0 {
-		var v []jen.Code
-		for _, o := range t.Other {
-			v = append(v, jen.Lit(o))
-		}
+		v := lists.Map(t.Other, func(o string) jen.Code { return jen.Lit(o) })
 		kv = append(kv, field("Other", jen.Index().String().Values(v...)))
 	}
 	return fields(kv...)

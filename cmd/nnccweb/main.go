@@ -29,6 +29,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // page holds what is served beside the program.
@@ -53,10 +54,7 @@ func run(out, serve string) (err error) {
 	defer fail.Catch(&err)
 	list := fail.Must(Files())
 	fail.Check(files.WriteTree(out, list))
-	total := 0
-	for _, f := range list {
-		total += len(f.Data)
-	}
+	total := lists.Sum(list, func(f files.File) int { return len(f.Data) })
 	fmt.Printf("%s: %d files, %.1f MB; any web server can serve them\n", out, len(list), float64(total)/1e6)
 	if serve == "" {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -123,10 +124,7 @@ func (s *Set) entries(where, class string, list []npz.Entry) {
 	per := make([][]*tensor.Dense, len(s.in))
 	for i, v := range s.in {
 		if found[i] == nil {
-			var names []string
-			for _, e := range list {
-				names = append(names, e.Name)
-			}
+			names := lists.Map(list, func(e npz.Entry) string { return e.Name })
 			s.refuse(where, "no array is called %q as the model's input is; found %s", v.Name, quoted(names))
 		}
 		x := s.split(where, v, found[i])

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 	"github.com/nncc/nncc/ir/preprocess"
 )
@@ -87,11 +88,7 @@ const everyHead = "head from boxes scores activation classes background layout t
 	"candidates most size emit"
 
 func headNames() []string {
-	var out []string
-	for _, h := range heads {
-		out = append(out, h.name)
-	}
-	return out
+	return lists.Map(heads, func(h head) string { return h.name })
 }
 
 // idle are keys that were set and mean nothing for the head.

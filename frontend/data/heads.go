@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -147,10 +148,7 @@ func (o *Outputs) boxes(m *outputs) *postprocess.Boxes {
 	b := o.Boxes
 	i := slices.IndexFunc(heads, func(h head) bool { return h.name == b.Head })
 	if i < 0 {
-		var list []string
-		for _, h := range heads {
-			list = append(list, fmt.Sprintf("%s (%s)", h.name, h.doc))
-		}
+		list := lists.Map(heads, func(h head) string { return fmt.Sprintf("%s (%s)", h.name, h.doc) })
 		fail.Errorf("head is missing: want one of %s", strings.Join(list, ", "))
 	}
 	d := &detector{Boxes: b, h: &heads[i], m: m, from: o.From}
@@ -270,10 +268,7 @@ func (d *detector) thresholds() {
 	if len(out.Threshold) != 1 && len(out.Threshold) != n {
 		fail.Errorf("threshold: %d numbers; want one, or %d for the classes", len(out.Threshold), n)
 	}
-	cells := 0
-	for _, m := range out.Maps {
-		cells += m.Rows * m.Cols * m.Anchors
-	}
+	cells := lists.Sum(out.Maps, func(m postprocess.Map) int { return m.Rows * m.Cols * m.Anchors })
 	if cells > maxPredictions {
 		fail.Errorf("%d predictions; at most %d are taken", cells, maxPredictions)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/preprocess"
 )
 
@@ -44,11 +45,7 @@ func sectionOf(list []section, name string) *section {
 }
 
 func sectionNames(list []section) []string {
-	var names []string
-	for _, s := range list {
-		names = append(names, s.name)
-	}
-	return names
+	return lists.Map(list, func(s section) string { return s.name })
 }
 
 // noting makes keys note in a list that they were set.

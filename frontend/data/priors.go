@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 )
 
@@ -67,10 +68,7 @@ func (d *detector) priorList() []float64 {
 		fail.Errorf("scales: %d numbers; want one for each of the %d grids, or the first and the last", len(scales), n)
 	}
 	p := postprocess.Priors{Grids: d.Grids, Scales: scales, Aspects: d.Aspects, Between: d.Between}
-	total := 0
-	for _, g := range d.Grids {
-		total += g[0] * g[1] * p.Anchors()
-	}
+	total := lists.Sum(d.Grids, func(g [2]int) int { return g[0] * g[1] * p.Anchors() })
 	if total > maxPredictions {
 		fail.Errorf("grids: %d prior boxes; at most %d are made", total, maxPredictions)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // File is a file to write; Path has slashes and is relative to the folder.
@@ -29,11 +30,7 @@ func Of[F ~struct {
 	Path string
 	Data []byte
 }](list []F) []File {
-	out := make([]File, len(list))
-	for i, f := range list {
-		out[i] = File(f)
-	}
-	return out
+	return lists.Map(list, func(f F) File { return File(f) })
 }
 
 // Folder is an output folder that is filled out of sight and appears, complete,

@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -159,11 +160,7 @@ func basic(v any) any {
 }
 
 func toList[T any](x []T) []any {
-	l := make([]any, len(x))
-	for i, v := range x {
-		l[i] = v
-	}
-	return l
+	return lists.Map(x, func(v T) any { return v })
 }
 
 func setFloat(a *pb.AttributeProto, x float64) {

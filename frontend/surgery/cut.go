@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -184,12 +185,7 @@ func (m *Model) InsertSlicesConcat(value string, c Cut, concatAxis int, before *
 	fail.Check(m.wantValue(value))
 	readers := m.Consumers(value)
 	if before != nil {
-		var mine []Use
-		for _, u := range readers {
-			if u.Node == before {
-				mine = append(mine, u)
-			}
-		}
+		mine := lists.Filter(readers, func(u Use) bool { return u.Node == before })
 		if len(mine) == 0 {
 			fail.Check(nodeErr(before, "does not read %s; its inputs are %s", quote(value), quoted(before.Input)))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Query says which nodes are meant; all fields that are set must hold. Names
@@ -58,13 +59,7 @@ func (q *Query) matches(n *pb.NodeProto) bool {
 
 // Find lists the nodes of the main graph that a query matches, in graph order.
 func (m *Model) Find(q Query) []*pb.NodeProto {
-	var out []*pb.NodeProto
-	for _, n := range m.graph().Node {
-		if q.matches(n) {
-			out = append(out, n)
-		}
-	}
-	return out
+	return lists.Filter(m.graph().Node, func(n *pb.NodeProto) bool { return q.matches(n) })
 }
 
 // Node is the one node with a name; an error where there is none, or several.
@@ -187,11 +182,7 @@ func (m *Model) OutputNames() []string { return names(m.graph().Output) }
 
 // names are those of values, nodes, tensors or attributes.
 func names[T interface{ GetName() string }](list []T) []string {
-	s := make([]string, len(list))
-	for i, v := range list {
-		s[i] = v.GetName()
-	}
-	return s
+	return lists.Map(list, func(v T) string { return v.GetName() })
 }
 
 // set is a set of names.

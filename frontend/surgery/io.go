@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Dim is one dimension of a declared shape: a size, a symbol, or (the zero
@@ -23,19 +24,11 @@ type Dim struct {
 
 // Fixed is a shape of sizes.
 func Fixed(sizes ...int64) []Dim {
-	s := make([]Dim, len(sizes))
-	for i, d := range sizes {
-		s[i] = Dim{Size: d}
-	}
-	return s
+	return lists.Map(sizes, func(d int64) Dim { return Dim{Size: d} })
 }
 
 func ints(shape []int) []Dim {
-	s := make([]Dim, len(shape))
-	for i, d := range shape {
-		s[i] = Dim{Size: int64(d)}
-	}
-	return s
+	return lists.Map(shape, func(d int) Dim { return Dim{Size: int64(d)} })
 }
 
 func (d Dim) String() string {
@@ -50,10 +43,7 @@ func (d Dim) String() string {
 
 // ShapeText prints a shape as [1,3,N,?].
 func ShapeText(s []Dim) string {
-	t := make([]string, len(s))
-	for i, d := range s {
-		t[i] = d.String()
-	}
+	t := lists.Map(s, func(d Dim) string { return d.String() })
 	return "[" + strings.Join(t, ",") + "]"
 }
 

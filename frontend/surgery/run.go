@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -363,20 +364,14 @@ type StepInfo struct {
 
 // StepTable lists all steps in the order of the documentation.
 func StepTable() []StepInfo {
-	var out []StepInfo
-	for _, d := range allSteps() {
-		out = append(out, StepInfo{d.name, d.doc, keysOf(d.args), d.example})
-	}
-	return out
+	return lists.Map(allSteps(), func(d *stepDef) StepInfo {
+		return StepInfo{d.name, d.doc, keysOf(d.args), d.example}
+	})
 }
 
 // StepNames lists the names of all steps.
 func StepNames() []string {
-	var s []string
-	for _, d := range allSteps() {
-		s = append(s, d.name)
-	}
-	return s
+	return lists.Map(allSteps(), func(d *stepDef) string { return d.name })
 }
 
 // localPath is a path for writing: it must stay within the folder of the

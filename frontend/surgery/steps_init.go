@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -128,9 +129,6 @@ func (a *convertArgs) change() func(*tensor.Dense) *tensor.Dense {
 }
 
 func conversionNames() string {
-	var names []string
-	for _, c := range Conversions {
-		names = append(names, c.Name)
-	}
+	names := lists.Map(Conversions, func(c Conversion) string { return c.Name })
 	return strings.Join(names, ", ")
 }

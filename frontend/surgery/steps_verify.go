@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -176,10 +177,7 @@ func verifySplitStep() *stepDef {
 				whole, name = s.model(a.Whole).m, a.Whole
 			}
 			s.want(len(a.Parts) > 0, "no parts are named")
-			var parts []*Model
-			for _, p := range a.Parts {
-				parts = append(parts, s.model(p).m)
-			}
+			parts := lists.Map(a.Parts, func(p string) *Model { return s.model(p).m })
 			c := Cascade(whole, parts, a.Parts, s.tolerance(&a.toleranceArgs, whole))
 			return s.compared(name, c)
 		}))

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -83,11 +84,7 @@ func (m *Model) engine(shapes map[string][]int) *engine {
 }
 
 func (e *engine) inputs() []string {
-	var s []string
-	for _, v := range e.g.In {
-		s = append(s, v.Name)
-	}
-	return s
+	return lists.Map(e.g.In, func(v *ir.Value) string { return v.Name })
 }
 
 // run computes the outputs from inputs by name.

@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -134,11 +135,7 @@ func keyName(f reflect.StructField) string {
 }
 
 func keysOf(t reflect.Type) []string {
-	var s []string
-	for _, f := range fields(t) {
-		s = append(s, keyName(f))
-	}
-	return s
+	return lists.Map(fields(t), keyName)
 }
 
 func fieldOf(t reflect.Type, key string) (reflect.StructField, bool) {

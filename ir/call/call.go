@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -200,11 +201,7 @@ type Overlap struct {
 
 // InPlace are inputs whose very bytes output 0 may take where it has the size of the input.
 func InPlace(inputs ...int) []Overlap {
-	list := make([]Overlap, len(inputs))
-	for k, i := range inputs {
-		list[k] = Overlap{I: i, Exact: true}
-	}
-	return list
+	return lists.Map(inputs, func(i int) Overlap { return Overlap{I: i, Exact: true} })
 }
 
 // InOrder are inputs of which output 0 may take the bytes, or begin anywhere before them: the kernel reads them in its
@@ -333,17 +330,9 @@ func Inner(a Arg) []Arg {
 	case Nested:
 		fields = a.Fields
 	case *Array:
-		out := make([]Arg, len(a.Elems))
-		for i, x := range a.Elems {
-			out[i] = x
-		}
-		return out
+		return lists.Map(a.Elems, func(x Nested) Arg { return x })
 	}
-	out := make([]Arg, len(fields))
-	for i, f := range fields {
-		out[i] = f.Value
-	}
-	return out
+	return lists.Map(fields, func(f Field) Arg { return f.Value })
 }
 
 // ViewOf is the lowering of a node whose output is input 0 under another type.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -75,10 +76,7 @@ func (r *Evaluation) Value(v *ir.Value) *tensor.Dense { return r.get(v) }
 // Step evaluates the next node.
 func (r *Evaluation) Step() error {
 	n := r.Next()
-	in := make([]*tensor.Dense, len(n.In))
-	for i, v := range n.In {
-		in[i] = r.get(v)
-	}
+	in := lists.Map(n.In, func(v *ir.Value) *tensor.Dense { return r.get(v) })
 	out, err := ir.EvalNode(n, in)
 	if err != nil {
 		return err
@@ -88,11 +86,7 @@ func (r *Evaluation) Step() error {
 
 // Outputs are the graph's outputs, once no node is left.
 func (r *Evaluation) Outputs() []*tensor.Dense {
-	res := make([]*tensor.Dense, len(r.g.Out))
-	for i, v := range r.g.Out {
-		res[i] = r.get(v)
-	}
-	return res
+	return lists.Map(r.g.Out, func(v *ir.Value) *tensor.Dense { return r.get(v) })
 }
 
 func (r *Evaluation) set(v *ir.Value, d *tensor.Dense) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -59,10 +60,7 @@ func Footprint(g *ir.Graph) (constants, values, live int64) {
 	size := func(v *ir.Value) int64 { return int64(v.Type.Elems() * v.Type.DType.Size()) }
 	seen := map[*ir.Value]bool{}
 	left := map[*ir.Value]int{}
-	now := int64(0)
-	for _, v := range g.In {
-		now += size(v)
-	}
+	now := lists.Sum(g.In, func(v *ir.Value) int64 { return size(v) })
 	values = now
 	for _, n := range g.Nodes {
 		for _, v := range n.Out {

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -346,13 +347,7 @@ func slopes(d *ir.OpDef, a, b float64) *ir.OpDef {
 
 // Linear are the operators with slopes, in the order of their names.
 func Linear() []*ir.OpDef {
-	var l []*ir.OpDef
-	for _, d := range All() {
-		if d.Slopes != nil {
-			l = append(l, d)
-		}
-	}
-	return l
+	return lists.Filter(All(), func(d *ir.OpDef) bool { return d.Slopes != nil })
 }
 
 // runs is the loop nest of a binary operator under broadcasting: along each

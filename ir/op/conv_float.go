@@ -4,6 +4,7 @@ package op
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/nncc/nncc/ir"
@@ -264,21 +265,11 @@ func storeOf(n *ir.Node) func(dst []float32, src []float64) {
 }
 
 func allFinite[T summable](x []T) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v T) bool { return v-v != 0 })
 }
 
 func noNegativeZero(x []float32) bool {
-	for _, v := range x {
-		if v == 0 && math.Signbit(float64(v)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float32) bool { return v == 0 && math.Signbit(float64(v)) })
 }
 
 // planes lays an input plane of a float convolution in up to two dimensions out so that

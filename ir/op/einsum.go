@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -33,16 +34,10 @@ var Einsum = def(ir.OpDef{
 		g := fail.Must(EinsumGeometry(n))
 		dt := in[0].DType
 		if dt.IsInt() {
-			data := make([][]int64, len(in))
-			for i, d := range in {
-				data[i] = d.Int64s()
-			}
+			data := lists.Map(in, func(d *tensor.Dense) []int64 { return d.Int64s() })
 			return outs(tensor.Of(g.Shape, einsum(g, data)).Cast(dt))
 		}
-		data := make([][]float64, len(in))
-		for i, d := range in {
-			data[i] = floatsOf(d)
-		}
+		data := lists.Map(in, func(d *tensor.Dense) []float64 { return floatsOf(d) })
 		return outs(fromFloats(dt, g.Shape, einsum(g, data)))
 	},
 	Pattern: ir.OutFusable,

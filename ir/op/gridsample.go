@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -63,10 +64,7 @@ var GridSample = def(ir.OpDef{
 				taps = next
 			}
 			for c := range C {
-				sum := 0.0
-				for _, t := range taps {
-					sum += t.weight * data[(img*C+c)*plane+t.at]
-				}
+				sum := lists.Sum(taps, func(t gridTap) float64 { return t.weight * data[(img*C+c)*plane+t.at] })
 				y[(img*C+c)*points+p] = sum
 			}
 		})

@@ -186,12 +186,7 @@ func wantType(n *ir.Node, i int, s typeSet) error {
 // quantIn reports whether any input is quantised: then inputs may differ in
 // element type, since all of them stand for reals.
 func quantIn(n *ir.Node) bool {
-	for _, v := range n.In {
-		if v != nil && v.Type.Quant != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v != nil && v.Type.Quant != nil })
 }
 
 // wantSameTypes checks that all given inputs that are present have one type.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -139,10 +140,7 @@ func inferBody(n *ir.Node) ([]ir.Type, error) {
 	refuse(n, len(n.Body) != 1, "body", "has %d bodies, want 1", len(n.Body))
 	b := n.Body[0]
 	refuse(n, len(b.In) != len(n.In), "body", "the body has %d inputs, the node %d", len(b.In), len(n.In))
-	var out []ir.Type
-	for _, v := range b.Out {
-		out = append(out, v.Type.WithOrder(nil))
-	}
+	out := lists.Map(b.Out, func(v *ir.Value) ir.Type { return v.Type.WithOrder(nil) })
 	return out, nil
 }
 
@@ -169,10 +167,7 @@ func evalBody(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 		return v.Const
 	}
 	for _, m := range b.Nodes {
-		args := make([]*tensor.Dense, len(m.In))
-		for i, v := range m.In {
-			args[i] = get(v)
-		}
+		args := lists.Map(m.In, func(v *ir.Value) *tensor.Dense { return get(v) })
 		out, err := ir.EvalNode(m, args)
 		if err != nil {
 			return nil, fmt.Errorf("in %s: %w", n, err)
@@ -181,10 +176,7 @@ func evalBody(n *ir.Node, in []*tensor.Dense) ([]*tensor.Dense, error) {
 			env[v] = out[i]
 		}
 	}
-	out := make([]*tensor.Dense, len(b.Out))
-	for i, v := range b.Out {
-		out[i] = get(v)
-	}
+	out := lists.Map(b.Out, func(v *ir.Value) *tensor.Dense { return get(v) })
 	return out, nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Numerics bounds what a pass may do to results.
@@ -233,10 +234,7 @@ func Select(list []Pass, names ...string) ([]Pass, error) {
 }
 
 func unknown(list []Pass, name string) error {
-	var names []string
-	for _, p := range list {
-		names = append(names, p.Name)
-	}
+	names := lists.Map(list, func(p Pass) string { return p.Name })
 	return &ir.Diag{Code: "unknown-pass", Node: "pass " + name, Msg: "there is no such pass", Hint: "passes are " +
 		strings.Join(names, ", ")}
 }

@@ -313,12 +313,9 @@ func (p *prediction) box(x *Box) bool {
 	across := p.b.side(p.m, 0, p.col, p.place(), t[0], t[2])
 	down := p.b.side(p.m, 1, p.row, p.place(), t[1], t[3])
 	x.X0, x.X1, x.Y0, x.Y1 = across[0], across[1], down[0], down[1]
-	for _, v := range []float32{x.X0, x.X1, x.Y0, x.Y1} {
-		if !(v >= -far && v <= far) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]float32{x.X0, x.X1, x.Y0, x.Y1}, func(v float32) bool {
+		return !(v >= -far && v <= far)
+	})
 }
 
 // place is the number of the table's entry.

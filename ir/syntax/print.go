@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,12 +125,7 @@ func uniform(d *tensor.Dense, n int) bool {
 		return true
 	}
 	if s, ok := d.Data.([]uint64); ok {
-		for _, v := range s {
-			if v != s[0] {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(s, func(v uint64) bool { return v != s[0] })
 	}
 	for i := 1; i < n; i++ {
 		if d.Int(i) != d.Int(0) {

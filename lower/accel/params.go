@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Param is one key of `params` in a board file: an integer, or a list of them.
@@ -31,10 +32,7 @@ func DecodeParams(values map[string]any, params []Param) error {
 	for _, k := range keys {
 		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == k })
 		if i < 0 {
-			var known []string
-			for _, p := range params {
-				known = append(known, p.Name)
-			}
+			known := lists.Map(params, func(p Param) string { return p.Name })
 			return fmt.Errorf("accelerator parameter %q is unknown%s; known: %s", k, text.Meant(k, known),
 				strings.Join(known, ", "))
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -76,11 +77,7 @@ func channelAxis(v *ir.Value) int {
 }
 
 func (a *analysis) fresh(v *ir.Value) []axis {
-	var out []axis
-	for _, d := range v.Type.Shape {
-		out = append(out, a.space.axis(d))
-	}
-	return out
+	return lists.Map(v.Type.Shape, func(d int) axis { return a.space.axis(d) })
 }
 
 // in are the axes of input i, nil when absent.

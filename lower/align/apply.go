@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -39,11 +40,7 @@ func (a *analysis) apply() error {
 }
 
 func paddedShape(x []axis) []int {
-	s := make([]int, len(x))
-	for i, a := range x {
-		s[i] = a.padded()
-	}
-	return s
+	return lists.Map(x, func(a axis) int { return a.padded() })
 }
 
 func grown(x []axis) bool {

@@ -6,7 +6,11 @@
 // and their shapes, no kernel library: needs and prices come from outside.
 package align
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
+)
 
 // dim is a run of indices that every axis built from it shares: padding it by
 // one adds one index to each of them. A union-find node: a dim that was found
@@ -88,11 +92,7 @@ func (a axis) spanning(inner int, f func(t token) bool) bool {
 
 // size is the number of elements, padded size with the plan's padding.
 func (a axis) size() int {
-	n := 0
-	for _, t := range a {
-		n += t.d.size * t.inner
-	}
-	return n
+	return lists.Sum(a, func(t token) int { return t.d.size * t.inner })
 }
 
 func (a axis) padded() int {

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -60,10 +61,7 @@ func (e *Model) run(in []*tensor.Dense,
 	r := fail.Must(interp.Start(e.g, in, nil))
 	for r.Left() > 0 {
 		n := r.Next()
-		out := make([]*tensor.Dense, len(n.Out))
-		for i, v := range n.Out {
-			out[i] = e.fixed[v]
-		}
+		out := lists.Map(n.Out, func(v *ir.Value) *tensor.Dense { return e.fixed[v] })
 		if len(out) == 0 || out[0] == nil {
 			out = fail.Must(ir.EvalOn(n, r.Value))
 			for i, v := range n.Out {
@@ -104,10 +102,7 @@ func Evaluate(g *ir.Graph, in []*tensor.Dense,
 		if n.Op != op.Segment {
 			continue
 		}
-		var given []*tensor.Dense
-		for _, v := range n.In {
-			given = append(given, args[v])
-		}
+		given := lists.Map(n.In, func(v *ir.Value) *tensor.Dense { return args[v] })
 		fail.Must(Evaluate(n.Body[0], given, see))
 	}
 	return outs, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 )
 
@@ -80,9 +81,5 @@ func fused(g *ir.Graph, nodes []*ir.Node, take Taker) (*Fusion, string, error) {
 }
 
 func names(nodes []*ir.Node) []string {
-	var s []string
-	for _, m := range nodes {
-		s = append(s, m.Name)
-	}
-	return s
+	return lists.Map(nodes, func(m *ir.Node) string { return m.Name })
 }

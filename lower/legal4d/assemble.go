@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // box is a part on its way to the logical tensor: every digit is a dimension.
@@ -36,10 +37,7 @@ func assemble(b *builder, parts []*part, shape []int) *ir.Value {
 		a.digits = append(a.digits, slices.Repeat([]int{k}, len(ds))...)
 		a.plain = a.plain && len(ds) <= 1
 	}
-	var boxes []box
-	for _, p := range ps {
-		boxes = append(boxes, b.boxed(p))
-	}
+	boxes := lists.Map(ps, b.boxed)
 	return b.reshape(a.join(boxes).v, shape)
 }
 
@@ -59,10 +57,7 @@ func (b *builder) boxed(p *part) box {
 		return slices.Index(atoms, runs[x][0]) - slices.Index(atoms, runs[y][0])
 	})
 	if !slices.IsSorted(perm) {
-		var size []int
-		for _, r := range runs {
-			size = append(size, p.count(r))
-		}
+		size := lists.Map(runs, p.count)
 		x.v = b.transpose(b.reshape(x.v, size), perm)
 	}
 	return x

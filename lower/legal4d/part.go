@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // A logical tensor of any rank is held as parts: four-dimensional NCHW values
@@ -53,19 +54,11 @@ func (p *part) clone() *part {
 }
 
 func clones(parts []*part) []*part {
-	out := make([]*part, len(parts))
-	for i, p := range parts {
-		out[i] = p.clone()
-	}
-	return out
+	return lists.Map(parts, func(p *part) *part { return p.clone() })
 }
 
 func cloneDigits(ds []digit) []digit {
-	var out []digit
-	for _, d := range ds {
-		out = append(out, digit{d.n, d.start, slices.Clone(d.atoms)})
-	}
-	return out
+	return lists.Map(ds, func(d digit) digit { return digit{d.n, d.start, slices.Clone(d.atoms)} })
 }
 
 func (p *part) count(atoms []int) int {

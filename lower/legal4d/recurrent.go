@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/tensor"
@@ -137,10 +138,7 @@ func (s *sub) unroll(g *op.RNNGeom) []*ir.Value {
 			continue
 		}
 		per := [][]*ir.Value{all, last, cell}[i]
-		parts := make([]*ir.Value, len(per))
-		for d, p := range per {
-			parts[d] = s.sequence(p, i == 0, g)
-		}
+		parts := lists.Map(per, func(p *ir.Value) *ir.Value { return s.sequence(p, i == 0, g) })
 		axis := g.Dirs() // unused where there is one direction
 		switch {
 		case i == 0 && g.BatchFirst:

@@ -6,6 +6,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/quant"
 )
@@ -72,10 +73,7 @@ func (a *appender) value(v *ir.Value) *ir.Value {
 }
 
 func (a *appender) node(n *ir.Node) {
-	in := make([]*ir.Value, len(n.In))
-	for i, v := range n.In {
-		in[i] = a.value(v)
-	}
+	in := lists.Map(n.In, func(v *ir.Value) *ir.Value { return a.value(v) })
 	q, quantised := oneQuant(n, in)
 	if !quantised && n.Op != op.DequantizeLinear {
 		a.dequantize(in)

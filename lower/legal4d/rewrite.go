@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -108,10 +109,7 @@ func (b *builder) keep(n *ir.Node) {
 		}
 		m.In = append(m.In, b.logical(b.of(v)))
 	}
-	var names []string
-	for _, v := range n.Out {
-		names = append(names, v.Name)
-	}
+	names := lists.Map(n.Out, func(v *ir.Value) string { return v.Name })
 	fail.Check(b.g.AddNode(m, names))
 	for i, v := range n.Out {
 		m.Out[i].Type = v.Type

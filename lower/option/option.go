@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Enum is an option that is one of a few words.
@@ -70,11 +71,6 @@ func (f Flag[T]) Set(word string) error {
 // Type is how help shows the value: by its words.
 func (f Flag[T]) Type() string {
 	var none T
-	var words []string
-	for _, w := range none.Words() {
-		if w != "" {
-			words = append(words, w)
-		}
-	}
+	words := lists.Filter(none.Words(), func(w string) bool { return w != "" })
 	return strings.Join(words, "|")
 }

@@ -4,6 +4,8 @@
 // fewest segments such that each runs as one, without the CPU in between.
 package partition
 
+import "github.com/nncc/nncc/ir/lists"
+
 // Node is a node of the graph to be cut: the indices of the nodes it reads
 // (all smaller than its own), whether the accelerator takes it, and its work.
 type Node struct {
@@ -30,10 +32,7 @@ const None = -1
 // of them, and the cut by the largest such count over all paths to a node
 // reaches that. Nodes of one segment need not be connected.
 func Cut(nodes []Node, opt Options) (segment []int, count int) {
-	accel := make([]bool, len(nodes))
-	for i, n := range nodes {
-		accel[i] = n.Accel
-	}
+	accel := lists.Map(nodes, func(n Node) bool { return n.Accel })
 	segment, count = cut(nodes, accel)
 	for opt.MinWork > 0 && count > 0 {
 		next, ok := dropIsland(nodes, accel, segment, count, opt.MinWork)

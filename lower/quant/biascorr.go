@@ -5,6 +5,7 @@ package quant
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
@@ -82,11 +83,7 @@ func (c *calibrator) floatMeans() []sampleMeans {
 	if c.opt.seen != nil {
 		noted = c.opt.seen.all.means
 	}
-	var means []sampleMeans
-	for _, in := range lockstepInputs(c.opt.Samples) {
-		means = append(means, noted[in.key()])
-	}
-	return means
+	return lists.Map(lockstepInputs(c.opt.Samples), func(in Sample) sampleMeans { return noted[in.key()] })
 }
 
 // correctBias shifts the biases of a layer so that the mean of every output

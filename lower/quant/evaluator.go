@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/ir/vec"
@@ -180,10 +181,7 @@ func kernelOf(n *ir.Node, fixed []*tensor.Dense) (k kernel, packs int) {
 	case n.Op == op.LSTM:
 		if f := op.LSTMInto(n, at(1), at(2), at(3)); f != nil {
 			return func(in, out []*tensor.Dense) {
-				to := make([][]float32, len(out))
-				for i, d := range out {
-					to[i] = tensor.As[float32](d)
-				}
+				to := lists.Map(out, func(d *tensor.Dense) []float32 { return tensor.As[float32](d) })
 				f(in, to, nil)
 			}, 3
 		}
@@ -362,10 +360,7 @@ func (r *evaluation) step() error {
 		r.giveBack(n, in)
 		return nil
 	}
-	out := make([]*tensor.Dense, len(n.Out))
-	for i, v := range n.Out {
-		out[i] = r.memory.take(v.Type)
-	}
+	out := lists.Map(n.Out, func(v *ir.Value) *tensor.Dense { return r.memory.take(v.Type) })
 	p.kernel(in, out)
 	if err := r.StepTo(out); err != nil {
 		return err

@@ -148,12 +148,7 @@ func ofPositions(v *ir.Value, made map[*ir.Node]bool) bool {
 		return false
 	}
 	made[n] = true
-	for _, x := range n.In {
-		if !ofPositions(x, made) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.In, func(x *ir.Value) bool { return !ofPositions(x, made) })
 }
 
 // compressed reports that a value reaches an operator that compresses it, element by

@@ -407,12 +407,9 @@ func (c *converter) packs(v *ir.Value, q *ir.Quant) bool {
 			return false
 		}
 	}
-	for _, u := range v.Uses() {
-		if u.Node.Op.WeightAxis == nil || u.Node.Op == op.ConvTranspose || u.Index != 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.Uses(), func(u ir.Use) bool {
+		return u.Node.Op.WeightAxis == nil || u.Node.Op == op.ConvTranspose || u.Index != 1
+	})
 }
 
 // constant is the signed form of a quantised constant, made once.
@@ -521,12 +518,9 @@ func (c *converter) asSigned(n *ir.Node, v *ir.Value, want ir.Type) (*ir.Value, 
 // onlyReal reports that nothing computes on the integers of y as such: a Cast
 // or ConvInteger reads numbers, not what they stand for.
 func (c *converter) onlyReal(y *ir.Value) bool {
-	for _, u := range y.Uses() {
-		if u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(y.Uses(), func(u ir.Use) bool {
+		return u.Node.Op != op.DequantizeLinear && !movesIntegers(u.Node)
+	})
 }
 
 // detachDQ makes a DequantizeLinear of a uint8 value read its int8 form with

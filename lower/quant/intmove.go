@@ -76,12 +76,7 @@ func movedInputs(n *ir.Node) []int {
 }
 
 func constantBounds(n *ir.Node) bool {
-	for _, v := range n.In[1:] {
-		if v != nil && v.Const == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.In[1:], func(v *ir.Value) bool { return v != nil && v.Const == nil })
 }
 
 // realBounds replaces the integer bounds of a Clip by what they stand for.

@@ -268,12 +268,7 @@ func (l *lockstep) dequantised(s int, v *ir.Value, memory *buffers) *tensor.Dens
 }
 
 func allConst(n *ir.Node) bool {
-	for _, v := range n.In {
-		if v != nil && v.Const == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.In, func(v *ir.Value) bool { return v != nil && v.Const == nil })
 }
 
 // evalIn evaluates one node with the values of env.

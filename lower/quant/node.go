@@ -7,6 +7,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -86,10 +87,7 @@ func (c *converter) moves(n *ir.Node) (_ bool, err error) {
 			t = want
 		}
 	}
-	outs := make([]ir.Type, len(n.Out))
-	for i, v := range n.Out {
-		outs[i] = v.Type.WithQuant(t.DType, t.Quant)
-	}
+	outs := lists.Map(n.Out, func(v *ir.Value) ir.Type { return v.Type.WithQuant(t.DType, t.Quant) })
 	return true, c.replace(n, in, outs)
 }
 

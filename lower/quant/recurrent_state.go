@@ -4,6 +4,7 @@ package quant
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
@@ -184,12 +185,7 @@ func (c *calibrator) stateResult(n *ir.Node) *ir.Value {
 
 // bound reports an input that holds an output of the last run.
 func (c *calibrator) bound(v *ir.Value) bool {
-	for _, t := range c.opt.StateBindings {
-		if c.g.In[t.In] == v {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.opt.StateBindings, func(t StateBinding) bool { return c.g.In[t.In] == v })
 }
 
 // powerCovering is the smallest exponent whose scale times 32767 reaches top.

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -293,10 +294,7 @@ func (t *trials) steps(plain *candidate, opt Options) (_ *candidate, err error) 
 
 // triesMethods reports that each layer's own method will be tried.
 func (t *trials) triesMethods(opt Options) bool {
-	held := 0
-	for _, f := range t.folds {
-		held += len(f.held)
-	}
+	held := lists.Sum(t.folds, func(f *fold) int { return len(f.held) })
 	return opt.Try.Method && opt.Method == option.PerLayer && held >= rangesSamples
 }
 

@@ -3,6 +3,8 @@
 package quant
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -89,12 +91,9 @@ func (c *converter) widenOperands(n *ir.Node, in []*ir.Value) error {
 }
 
 func wideOperand(in []*ir.Value) bool {
-	for _, v := range in {
-		if v != nil && v.Type.Quant != nil && v.Type.DType == tensor.I16 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in, func(v *ir.Value) bool {
+		return v != nil && v.Type.Quant != nil && v.Type.DType == tensor.I16
+	})
 }
 
 // interpolates reports that n on int16 is no interpolated function, or one that
@@ -106,10 +105,5 @@ func (c *converter) interpolates(n *ir.Node, in []*ir.Value, out ir.Type) bool {
 }
 
 func symmetricWeights(q *ir.Quant) bool {
-	for _, z := range q.Zero {
-		if z != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(q.Zero, func(z int32) bool { return z != 0 })
 }

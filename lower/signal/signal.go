@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/qref"
@@ -162,10 +163,7 @@ func (f *finder) place(p *product, b *basis, fr *framing, s *ir.Value) *ir.Value
 		y = f.insert(n, op.Gather, "part", ir.Attrs{"axis": ir.Int(3)}, y,
 			f.g.AddConst(n.Name+"/index", tensor.Ints(map[bool]int{true: 1}[b.parts[0].imaginary])))
 	}
-	signs := make([]float32, len(b.parts))
-	for i, q := range b.parts {
-		signs[i] = float32(q.sign)
-	}
+	signs := lists.Map(b.parts, func(q part) float32 { return float32(q.sign) })
 	if slices.Contains(signs, -1) {
 		y = f.insert(n, op.Mul, "signs", nil, y, f.g.AddConst(n.Name+"/sign", tensor.Of([]int{len(signs)}, signs)))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
@@ -266,12 +267,9 @@ func (c *column) compare(before *column) {
 			c.New++
 			continue
 		}
-		var what []string
-		for _, k := range []string{"operator", "attributes", "inputs", "type", "kernel"} {
-			if old.parts[k] != r.parts[k] {
-				what = append(what, k)
-			}
-		}
+		what := lists.Filter([]string{"operator", "attributes", "inputs", "type", "kernel"}, func(k string) bool {
+			return old.parts[k] != r.parts[k]
+		})
 		if len(what) > 0 {
 			r.Mark, r.What = "altered", strings.Join(what, ", ")
 			c.Altered++

@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/interp"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/stream"
@@ -173,10 +174,7 @@ func (r *Runner) Steps(in []*tensor.Dense, to func(d *tensor.Dense, v *ir.Value)
 	defer fail.Catch(&err)
 	vs := r.Inputs()
 	steps := fail.Must(r.stepsOf(in, vs))
-	var names []string
-	for _, i := range r.Outputs() {
-		names = append(names, r.Graph.OutNames[i])
-	}
+	names := lists.Map(r.Outputs(), func(i int) string { return r.Graph.OutNames[i] })
 	all := make([]*tensor.Dense, len(names))
 	for k := range max(steps, 1) {
 		var now []*tensor.Dense

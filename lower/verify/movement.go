@@ -91,12 +91,7 @@ func FromFloat(v *ir.Value) bool {
 		if computesFloat(v.Def) {
 			return true
 		}
-		for _, x := range v.Def.In {
-			if walk(x) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(v.Def.In, func(x *ir.Value) bool { return walk(x) })
 	}
 	return v.Type.DType.IsInt() && walk(v)
 }
@@ -109,10 +104,5 @@ func computesFloat(n *ir.Node) bool {
 			return true
 		}
 	}
-	for _, g := range n.Body {
-		if slices.ContainsFunc(g.Nodes, computesFloat) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.Body, func(g *ir.Graph) bool { return slices.ContainsFunc(g.Nodes, computesFloat) })
 }

@@ -4,6 +4,7 @@ package verify
 
 import (
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
@@ -17,10 +18,7 @@ func Reals(r *state.Runner, in []*tensor.Dense) ([]*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []*tensor.Dense
-	for _, i := range r.Outputs() {
-		all = append(all, Dequantised(outs[i], RealType(r.Graph.Out[i])))
-	}
+	all := lists.Map(r.Outputs(), func(i int) *tensor.Dense { return Dequantised(outs[i], RealType(r.Graph.Out[i])) })
 	return all, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // figure is a value with how it was found: only values that were found alike are
@@ -92,11 +94,7 @@ func find(key string) *metric {
 }
 
 func keys() []string {
-	var out []string
-	for _, m := range metrics {
-		out = append(out, m.key)
-	}
-	return out
+	return lists.Map(metrics, func(m metric) string { return m.key })
 }
 
 // flash is code, constants and weights; of one of several models what is its own.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // shownLayers bounds the layers of a model that are shown, without JSON.
@@ -125,13 +126,9 @@ func (r *Row) layerTable() [][]string {
 
 // layerKeys are the figures of layers in which something changed.
 func (r *Row) layerKeys() []string {
-	var keys []string
-	for _, k := range layerColumns {
-		if slices.ContainsFunc(r.Layers, func(l Layer) bool { return l.of(k) != nil }) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
+	return lists.Filter(layerColumns, func(k string) bool {
+		return slices.ContainsFunc(r.Layers, func(l Layer) bool { return l.of(k) != nil })
+	})
 }
 
 // of is the change of a figure; nil: none.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/postprocess"
 	"github.com/nncc/nncc/ir/preprocess"
 )
@@ -218,12 +219,7 @@ func (d *Detector) average(v, class int, overlap float64) float64 {
 	var hits []hit
 	there := 0
 	for i, truths := range d.Truths {
-		var open []Truth
-		for _, x := range truths {
-			if x.Label == class {
-				open = append(open, x)
-			}
-		}
+		open := lists.Filter(truths, func(x Truth) bool { return x.Label == class })
 		there += len(open)
 		for _, x := range d.found[v][i] {
 			if x.Label != class {

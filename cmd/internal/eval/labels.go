@@ -20,6 +20,7 @@ import (
 	"github.com/nncc/nncc/frontend/npz"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Labels are what a model should say of samples, in their order: numbers of classes
@@ -78,10 +79,7 @@ func ReadLabels(path string, classes []string, lim npz.Limits) (*Labels, error) 
 			a = es[0].Array
 		}
 		if a == nil {
-			var names []string
-			for _, e := range es {
-				names = append(names, e.Name)
-			}
+			names := lists.Map(es, func(e npz.Entry) string { return e.Name })
 			return nil, text.Errorf("labels %s: want an array called %s; found %.200q", path,
 				strings.Join(LabelNames, ", "), names)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -129,10 +130,7 @@ func chosen(outs []Output, all []*Scores, given string) (*Scores, error) {
 		name, axis = given[:i], n
 	}
 	if !has(outs, name) {
-		var names []string
-		for _, o := range outs {
-			names = append(names, o.Name)
-		}
+		names := lists.Map(outs, func(o Output) string { return o.Name })
 		hint := ""
 		if n := text.Nearest(name, names); n != "" {
 			hint = "; did you mean " + n + "?"
@@ -173,10 +171,7 @@ func has(outs []Output, name string) bool {
 }
 
 func shapes(outs []Output) string {
-	var s []string
-	for _, o := range outs {
-		s = append(s, fmt.Sprintf("%s %v", o.Name, o.Shape))
-	}
+	s := lists.Map(outs, func(o Output) string { return fmt.Sprintf("%s %v", o.Name, o.Shape) })
 	return strings.Join(s, ", ")
 }
 

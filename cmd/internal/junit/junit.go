@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/files"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/verify"
 )
 
@@ -167,10 +168,7 @@ func output(class string, o verify.Output, from string) Case {
 func model(class string, f verify.Fidelity) Case {
 	c := Case{Class: class, Name: f.Output}
 	if len(f.Differs) > 0 {
-		var all []string
-		for _, d := range f.Differs {
-			all = append(all, d.Text())
-		}
+		all := lists.Map(f.Differs, verify.Difference.Text)
 		c.Failure = &Problem{"fidelity", "not what the model says: " + all[0], strings.Join(all, "\n")}
 	}
 	return c

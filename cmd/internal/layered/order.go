@@ -5,6 +5,8 @@ package layered
 import (
 	"cmp"
 	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // sweeps is how often the layers are ordered, down and up in turn.
@@ -33,11 +35,7 @@ func (d *drawing) order() {
 }
 
 func (d *drawing) snapshot() [][]int {
-	out := make([][]int, len(d.layers))
-	for r, l := range d.layers {
-		out[r] = slices.Clone(l)
-	}
-	return out
+	return lists.Map(d.layers, func(l []int) []int { return slices.Clone(l) })
 }
 
 func (d *drawing) setLayer(r int, l []int) {

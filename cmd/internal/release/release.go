@@ -27,6 +27,7 @@ import (
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/spf13/pflag"
 )
 
@@ -421,10 +422,7 @@ func sbom(list []module, target string, binary []byte, at commit) ([]byte, error
 		return strings.Compare(a["name"].(string), b["name"].(string))
 	})
 	self := purl("github.com/nncc/nncc", "v"+driver.Version)
-	var refs []string
-	for _, c := range components {
-		refs = append(refs, c["bom-ref"].(string))
-	}
+	refs := lists.Map(components, func(c object) string { return c["bom-ref"].(string) })
 	bill := object{"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
 		"metadata": object{"timestamp": at.date.Format(time.RFC3339), "component": object{"type": "application",
 			"name": "nncc", "version": driver.Version, "purl": self, "bom-ref": self,

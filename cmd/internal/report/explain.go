@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
@@ -186,11 +187,7 @@ func library(name string) string {
 
 // outTypes are element types and shapes of the outputs of a node.
 func outTypes(n *ir.Node) []string {
-	var s []string
-	for _, v := range n.Out {
-		s = append(s, fmt.Sprintf("%s%v", v.Type.DType, v.Type.Shape))
-	}
-	return s
+	return lists.Map(n.Out, func(v *ir.Value) string { return fmt.Sprintf("%s%v", v.Type.DType, v.Type.Shape) })
 }
 
 // fusionText lists the groups that became one, and those that could have.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
 	"github.com/nncc/nncc/runtime_c/spdx"
@@ -172,18 +173,12 @@ func dims(shape []int) string {
 	if len(shape) == 0 {
 		return "scalar"
 	}
-	var s []string
-	for _, d := range shape {
-		s = append(s, fmt.Sprint(d))
-	}
+	s := lists.Map(shape, func(d int) string { return fmt.Sprint(d) })
 	return strings.Join(s, "\u00d7")
 }
 
 func shortJoin(names []string, by string) string {
-	short := make([]string, len(names))
-	for i, n := range names {
-		short[i] = text.Names(n)
-	}
+	short := lists.Map(names, func(n string) string { return text.Names(n) })
 	return strings.Join(short, by)
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -68,12 +69,9 @@ func flatNumbers(b []byte) []byte {
 }
 
 func onlyNumbers(b []byte) bool {
-	for _, c := range b {
-		if !bytes.ContainsRune([]byte("0123456789+-.eE, \n"), rune(c)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b, func(c byte) bool {
+		return !bytes.ContainsRune([]byte("0123456789+-.eE, \n"), rune(c))
+	})
 }
 
 // flatGraph puts the histograms of indented JSON, and the objects of .graph that hold

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nncc/nncc/cmd/internal/layered"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // drawing is the graph as boxes and lines.
@@ -76,10 +77,7 @@ func newDrawing(r *Report, nodes []*nodeView) *drawing {
 	}
 	p := &plan{maker: map[int]int{}}
 	p.fill(r, nodes)
-	shapes := make([]layered.Node, len(p.boxes))
-	for i, b := range p.boxes {
-		shapes[i] = layered.Node{W: b.W, H: b.H}
-	}
+	shapes := lists.Map(p.boxes, func(b box) layered.Node { return layered.Node{W: b.W, H: b.H} })
 	l := layered.Place(shapes, p.edges)
 	d := &drawing{Width: l.W + 2*drawingEdge, Height: l.H + 2*drawingEdge, Boxes: p.boxes,
 		Missing: len(r.Graph.Nodes) - len(nodes), Unmarked: p.unmarked}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -53,13 +54,7 @@ func newMetrics(r *Report) []*metric {
 		"bytes that are read and written", func(l *Layer) float64 { return float64(l.MovedBytes) }), {Key: "sqnr",
 		Title: "SQNR", Unit: "dB", Note: "signal to quantisation noise against the float model, with the errors " +
 			"of all layers before", Values: noiseOf(r)}}
-	var known []*metric
-	for _, m := range all {
-		if m.finish() {
-			known = append(known, m)
-		}
-	}
-	return known
+	return lists.Filter(all, func(m *metric) bool { return m.finish() })
 }
 
 func each(r *Report, of func(l *Layer) float64) []float64 {

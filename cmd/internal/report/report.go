@@ -17,6 +17,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/align"
@@ -313,10 +314,7 @@ func opName(n *ir.Node) string {
 	if n.Op != op.Fused {
 		return n.Op.Name
 	}
-	var s []string
-	for _, m := range n.Body[0].Nodes {
-		s = append(s, m.Op.Name)
-	}
+	s := lists.Map(n.Body[0].Nodes, func(m *ir.Node) string { return m.Op.Name })
 	return strings.Join(s, "+")
 }
 
@@ -626,11 +624,7 @@ func (r *Report) accelerated(o *Subject) {
 }
 
 func valueBytes(vs []*ir.Value) int {
-	n := 0
-	for _, v := range vs {
-		n += v.Type.Bytes()
-	}
-	return n
+	return lists.Sum(vs, func(v *ir.Value) int { return v.Type.Bytes() })
 }
 
 func (r *Report) transferText() string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/program"
 	"github.com/nncc/nncc/lower/verify"
 )
@@ -112,11 +113,7 @@ func (v *Verdict) Differs() bool {
 }
 
 func (v *Verdict) unfaithful() int {
-	n := 0
-	for _, f := range v.Fidelity {
-		n += len(f.Differs)
-	}
-	return n
+	return lists.Sum(v.Fidelity, func(f verify.Fidelity) int { return len(f.Differs) })
 }
 
 // Sizes takes over what a program and its build take.

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -60,10 +61,7 @@ func (n *Node) inName(i int) string {
 // ones may be thousands.
 func (b *Builder) NoteSelected() {
 	const shown = 3
-	var names []string
-	for _, n := range b.selected[:min(shown, len(b.selected))] {
-		names = append(names, model.Quote(n))
-	}
+	names := lists.Map(b.selected[:min(shown, len(b.selected))], model.Quote)
 	if more := len(b.selected) - shown; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}

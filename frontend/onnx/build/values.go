@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -120,10 +121,7 @@ func (n *Node) Concat(axis int, v ...*ir.Value) *ir.Value {
 
 // Stack joins values of one shape along a new first dimension.
 func (n *Node) Stack(vs []*ir.Value) *ir.Value {
-	var parts []*ir.Value
-	for _, v := range vs {
-		parts = append(parts, n.Reshape(v, append([]int{1}, v.Type.Shape...)...))
-	}
+	parts := lists.Map(vs, func(v *ir.Value) *ir.Value { return n.Reshape(v, append([]int{1}, v.Type.Shape...)...) })
 	return n.Concat(0, parts...)
 }
 

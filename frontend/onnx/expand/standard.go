@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -198,11 +199,7 @@ func unique(e *build.Node) []*ir.Value {
 			x.Const.Len(), 1<<13)
 		out, err := op.UniqueOf(n, x.Const)
 		e.Fail(err)
-		var vs []*ir.Value
-		for _, d := range out {
-			vs = append(vs, e.Data(d))
-		}
-		return vs
+		return lists.Map(out, e.Data)
 	}
 	return e.Results(n.Op, e.Attrs, max(len(e.Out), 1), x)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 //go:embed lib/*.txt operators/*.txt
@@ -36,11 +37,9 @@ var shipped = sync.OnceValue(func() []*pb.FunctionProto { return parsed("lib") }
 
 // Default is the shipped library: copies that the caller may change.
 func Default() []*pb.FunctionProto {
-	var out []*pb.FunctionProto
-	for _, f := range shipped() {
-		out = append(out, proto.Clone(f).(*pb.FunctionProto))
-	}
-	return out
+	return lists.Map(shipped(), func(f *pb.FunctionProto) *pb.FunctionProto {
+		return proto.Clone(f).(*pb.FunctionProto)
+	})
 }
 
 var operators = sync.OnceValue(func() map[[2]string]*pb.FunctionProto {

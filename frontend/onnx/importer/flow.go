@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -79,10 +80,7 @@ func (c *nodeImport) loop() []*ir.Value {
 				"condition that is computed at run time; want carried values only, or a condition known at compile "+
 				"time", s, model.Quote(c.p.GetOutput()[i])))
 		}
-		var parts []*ir.Value
-		for _, scanned := range u.Scanned {
-			parts = append(parts, scanned[s])
-		}
+		parts := lists.Map(u.Scanned, func(scanned []*ir.Value) *ir.Value { return scanned[s] })
 		result = append(result, c.scanOutput(parts, s, 0, i))
 	}
 	return result
@@ -194,10 +192,7 @@ func (c *nodeImport) batchedScan() []*ir.Value {
 		model.Raise("trips"))
 	outs := make([][]*ir.Value, len(g.GetOutput())) // per output: one value a sample
 	for b := range batch {
-		var state []*ir.Value
-		for _, v := range in[:states] {
-			state = append(state, c.part(v, b))
-		}
+		state := lists.Map(in[:states], func(v *ir.Value) *ir.Value { return c.part(v, b) })
 		scans := make([][]*ir.Value, len(outs)-states)
 		for t := range steps {
 			args := slices.Clone(state)
@@ -224,11 +219,7 @@ func (c *nodeImport) batchedScan() []*ir.Value {
 			outs[states+i] = append(outs[states+i], c.Stack(s))
 		}
 	}
-	result := make([]*ir.Value, len(outs))
-	for i, vs := range outs {
-		result[i] = c.Stack(vs)
-	}
-	return result
+	return lists.Map(outs, func(vs []*ir.Value) *ir.Value { return c.Stack(vs) })
 }
 
 // batchedSizes are the numbers of samples and steps that all inputs agree on.

@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 const maxInline = 32
@@ -53,10 +54,7 @@ func (c *nodeImport) function(f *pb.FunctionProto) []*ir.Value {
 		opsets = versions(f.GetOpsetImport())
 	}
 	given := c.given(f, label)
-	nodes := make([]*pb.NodeProto, len(f.GetNode()))
-	for i, n := range f.GetNode() {
-		nodes[i] = substitute(n, given)
-	}
+	nodes := lists.Map(f.GetNode(), func(n *pb.NodeProto) *pb.NodeProto { return substitute(n, given) })
 	before := len(im.errs)
 	im.body(needed(nodes, used), inner, opsets)
 	if len(im.errs) > before || im.TooMany {
@@ -140,10 +138,7 @@ func substitute(n *pb.NodeProto, given map[string]*pb.AttributeProto) *pb.NodePr
 		if g == nil || !slices.ContainsFunc(g.GetNode(), refers) {
 			return g
 		}
-		nodes := make([]*pb.NodeProto, len(g.Node))
-		for i, m := range g.Node {
-			nodes[i] = substitute(m, given)
-		}
+		nodes := lists.Map(g.Node, func(m *pb.NodeProto) *pb.NodeProto { return substitute(m, given) })
 		return &pb.GraphProto{Name: g.Name, Node: nodes, Input: g.Input, Output: g.Output, Initializer: g.Initializer,
 			SparseInitializer: g.SparseInitializer, ValueInfo: g.ValueInfo}
 	}

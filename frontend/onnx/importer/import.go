@@ -19,6 +19,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -46,10 +47,7 @@ type Options struct {
 type Errors []error
 
 func (e Errors) Error() string {
-	s := make([]string, len(e))
-	for i, x := range e {
-		s[i] = x.Error()
-	}
+	s := lists.Map(e, func(x error) string { return x.Error() })
 	return strings.Join(s, "\n")
 }
 
@@ -144,10 +142,7 @@ func (im *importer) source(src Source, gp *pb.GraphProto, s *scope) {
 	if len(im.errs) > 0 {
 		return
 	}
-	var in []*ir.Value
-	for _, vi := range gp.GetInput() {
-		in = append(in, s.values[vi.GetName()].v)
-	}
+	in := lists.Map(gp.GetInput(), func(vi *pb.ValueInfoProto) *ir.Value { return s.values[vi.GetName()].v })
 	out, state, err := src.Nodes(im.Builder, in)
 	if err != nil {
 		for _, e := range err.(Errors) {

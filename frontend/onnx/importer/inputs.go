@@ -14,6 +14,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -62,19 +63,11 @@ func (im *importer) inputs(gp *pb.GraphProto, s *scope) {
 }
 
 func plainInputNames(gp *pb.GraphProto) []string {
-	var s []string
-	for _, vi := range gp.GetInput() {
-		s = append(s, vi.GetName())
-	}
-	return s
+	return lists.Map(gp.GetInput(), (*pb.ValueInfoProto).GetName)
 }
 
 func inputNames(gp *pb.GraphProto) []string {
-	var s []string
-	for _, vi := range gp.GetInput() {
-		s = append(s, model.Quote(vi.GetName()))
-	}
-	return s
+	return lists.Map(gp.GetInput(), func(vi *pb.ValueInfoProto) string { return model.Quote(vi.GetName()) })
 }
 
 // bind converts a value given for an input to the input's type and shape: as

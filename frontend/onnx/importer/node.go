@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/frontend/onnx/upgrade"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 )
 
@@ -230,10 +231,7 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 	case schema.Floats:
 		return ir.Attr{Kind: ir.AttrFloats, Floats: append([]float32{}, a.GetFloats()...)}, true, nil
 	case schema.Strings:
-		var s []string
-		for _, b := range a.GetStrings() {
-			s = append(s, string(b))
-		}
+		s := lists.Map(a.GetStrings(), func(b []byte) string { return string(b) })
 		return ir.Attr{Kind: ir.AttrStrings, Strings: s}, true, nil
 	case schema.Tensor:
 		if a.GetT() == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // entry is what a name stands for: a value; or a sequence of them; or nothing (an
@@ -61,11 +62,7 @@ func (s *scope) valueName(name string) string {
 }
 
 func (s *scope) valueNames(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = s.valueName(n)
-	}
-	return out
+	return lists.Map(names, func(n string) string { return s.valueName(n) })
 }
 
 func joinName(prefix, name string) string {
@@ -151,10 +148,7 @@ func (im *importer) readNames(g *pb.GraphProto) map[string]bool {
 func (im *importer) liveNodes(g *pb.GraphProto) liveNodes {
 	live, ok := im.live[g]
 	if !ok {
-		var outs []string
-		for _, o := range g.GetOutput() {
-			outs = append(outs, o.GetName())
-		}
+		outs := lists.Map(g.GetOutput(), (*pb.ValueInfoProto).GetName)
 		live = needed(g.GetNode(), outs)
 		im.live[g] = live
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Limits bound what a model file may ask for. Zero fields mean DefaultLimits.
@@ -113,11 +114,7 @@ func (l *Limits) Set(s string) error {
 }
 
 func limitNames() []string {
-	var out []string
-	for _, x := range limits {
-		out = append(out, x.name)
-	}
-	return out
+	return lists.Map(limits, func(x limit) string { return x.name })
 }
 
 // LimitsDoc lists the names, what they bound and their defaults.

@@ -5,6 +5,7 @@ package convert
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/tflite/fb"
 	"github.com/nncc/nncc/frontend/tflite/model"
@@ -30,12 +31,9 @@ func timesNumber(by float64, left int32) times {
 func (t times) of(v int32) int32 { return fixp.Requantize(v<<t.left, t.mult, t.shift) }
 
 func integer(ts ...*model.Tensor) bool {
-	for _, t := range ts {
-		if t == nil || len(t.Scale) != 1 || t.DType != tensor.I8 && t.DType != tensor.I16 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(ts, func(t *model.Tensor) bool {
+		return t == nil || len(t.Scale) != 1 || t.DType != tensor.I8 && t.DType != tensor.I16
+	})
 }
 
 // less writes a tensor's integers less its zero point, multiplied.
@@ -324,12 +322,9 @@ func (n *node) activationRange(act int8, t *model.Tensor) (lo, hi int64) {
 }
 
 func quantised(d tensor.DType, all ...*model.Tensor) bool {
-	for _, t := range all {
-		if t == nil || t.DType != d || len(t.Scale) != 1 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(all, func(t *model.Tensor) bool {
+		return t == nil || t.DType != d || len(t.Scale) != 1
+	})
 }
 
 func addN(n *node) {

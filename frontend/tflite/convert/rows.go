@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/tflite/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -270,10 +271,7 @@ func (n *node) give(op string, in vals, attrs ...attr) {
 
 // giveAll adds the operator whose results are all of the operator's.
 func (n *node) giveAll(op string, in vals, attrs ...attr) {
-	var labels []string
-	for _, t := range n.o.Out {
-		labels = append(labels, n.c.place(t).name)
-	}
+	labels := lists.Map(n.o.Out, func(t *model.Tensor) string { return n.c.place(t).name })
 	for i, v := range n.c.add(op, labels, in, attrs...) {
 		n.c.put(n.o.Out[i], v)
 	}

@@ -4,6 +4,7 @@
 package kinds
 
 import (
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/accel/mla"
 )
@@ -25,9 +26,5 @@ func Find(kind string) accel.Accelerator {
 
 // Names are the kinds, in the order of the table.
 func Names() []string {
-	var out []string
-	for _, a := range Table {
-		out = append(out, a.Kind())
-	}
-	return out
+	return lists.Map(Table, func(a accel.Accelerator) string { return a.Kind() })
 }

@@ -5,6 +5,7 @@ package mla
 import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -148,12 +149,7 @@ func Bfloat16(g *ir.Graph, take func(n *ir.Node) bool) (err error) {
 // widen gives the readers of v that are not chosen, and the caller, its float32
 // form.
 func widen(g *ir.Graph, n *ir.Node, v *ir.Value, chosen map[*ir.Node]bool) {
-	var others []ir.Use
-	for _, u := range v.Uses() {
-		if !chosen[u.Node] {
-			others = append(others, u)
-		}
-	}
+	others := lists.Filter(v.Uses(), func(u ir.Use) bool { return !chosen[u.Node] })
 	if len(others) == 0 && !g.IsOutput(v) {
 		return
 	}

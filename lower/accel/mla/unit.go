@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel"
 	"github.com/nncc/nncc/lower/accel/mla/lm"
@@ -55,12 +56,7 @@ func (u *Unit) CheckLegality(n *ir.Node) []kernel.Reason { return CheckQuantised
 
 // Kernels are the rules for `nncc kernels`.
 func (u *Unit) Kernels() []*kernel.Kernel {
-	var ops []*ir.OpDef
-	for _, d := range op.All() {
-		if supported[d] {
-			ops = append(ops, d)
-		}
-	}
+	ops := lists.Filter(op.All(), func(d *ir.OpDef) bool { return supported[d] })
 	return accel.Rows(Kind, ops, rules, opRule, &u.Limits)
 }
 

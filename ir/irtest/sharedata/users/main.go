@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/irtest/sources"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 func main() {
@@ -157,10 +158,7 @@ func read(file *ast.File, dir string, uses map[name]map[name]bool) {
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				if v, ok := s.(*ast.ValueSpec); ok {
-					var owners []string
-					for _, id := range v.Names {
-						owners = append(owners, id.Name)
-					}
+					owners := lists.Map(v.Names, func(id *ast.Ident) string { return id.Name })
 					note(owners, v)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	visible "github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // String is the segment for people: header, tensors, commands.
@@ -96,10 +97,7 @@ func (c *Command) operandText() string {
 }
 
 func (c *Command) paramText() string {
-	var p []string
-	for _, f := range c.Fields() {
-		p = append(p, fmt.Sprintf("%s=%s", f.Name, f.text()))
-	}
+	p := lists.Map(c.Fields(), func(f Field) string { return fmt.Sprintf("%s=%s", f.Name, f.text()) })
 	return strings.Join(p, " ")
 }
 

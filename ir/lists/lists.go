@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lists makes lists and sums of lists: what each element gives, and which elements hold.
+package lists
+
+// Map is what f gives of each element, in order; nil of none.
+func Map[T, U any](in []T, f func(T) U) (out []U) {
+	for _, x := range in {
+		out = append(out, f(x))
+	}
+	return out
+}
+
+// Filter is the elements that hold, in order; nil where none does.
+func Filter[T any](in []T, hold func(T) bool) (out []T) {
+	for _, x := range in {
+		if hold(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Sum is the sum of what f gives of each element.
+func Sum[T any, N int | int64 | float64](in []T, f func(T) N) (sum N) {
+	for _, x := range in {
+		sum += f(x)
+	}
+	return sum
+}
