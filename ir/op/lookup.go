@@ -187,7 +187,7 @@ func svdfParams(n *ir.Node, features, time, bias *tensor.Dense) (*qref.SVDFParam
 		return nil, err.Error()
 	}
 	x, y := n.In[0].Type, n.Out[0].Type
-	scales := [5]float64{}
+	scales := [5]float32{}
 	state := tensor.I8
 	if n.In[2].Type.DType == tensor.I16 {
 		state = tensor.I16
@@ -198,7 +198,7 @@ func svdfParams(n *ir.Node, features, time, bias *tensor.Dense) (*qref.SVDFParam
 			return nil, fmt.Sprintf("input %d is %s, want %s with one scale", i, t, want)
 		}
 		if i != 3 {
-			scales[i] = float64(t.Quant.Scale[0])
+			scales[i] = t.Quant.Scale[0]
 		}
 		if (i == 1 || i == 2) && t.Quant.Zero[0] != 0 {
 			return nil, fmt.Sprintf("input %d has zero point %d, want 0", i, t.Quant.Zero[0])
@@ -209,8 +209,9 @@ func svdfParams(n *ir.Node, features, time, bias *tensor.Dense) (*qref.SVDFParam
 			n.Out[1].Type)
 	}
 	p.Features, p.Bias = features.Data.([]int8), slices.Clone(bias.Data.([]int32))
-	p.FeatureMult, p.FeatureShift = fixp.QuantizeMultiplier(scales[0] * scales[1] / scales[4])
-	p.OutputMult, p.OutputShift = fixp.QuantizeMultiplier(scales[4] * scales[2] / float64(y.Quant.Scale[0]))
+	ratio := func(a, b, c float32) float64 { return float64(a * b / c) } // in float32, as TensorFlow Lite
+	p.FeatureMult, p.FeatureShift = fixp.QuantizeMultiplier(ratio(scales[0], scales[1], scales[4]))
+	p.OutputMult, p.OutputShift = fixp.QuantizeMultiplier(ratio(scales[4], scales[2], y.Quant.Scale[0]))
 	p.StateZero, p.OutputZero = n.In[4].Type.Quant.Zero[0], y.Quant.Zero[0]
 	for i, each := 0, p.Rank*p.Memory; i < time.Len(); i++ {
 		p.Bias[i/each] -= p.StateZero * int32(time.Int(i))
