@@ -368,6 +368,69 @@ func TestUpgrades(t *testing.T) {
 		{"MulInteger", 13, "(uint8[4] x) => (int32 y)",
 			`z = Constant <value = uint8 {3}> () y = com.microsoft.MulInteger (x, z, x)`,
 			`a = Cast <to = 6> (x) c = Constant <value = int32 {3}> () b = Sub (a, c) y = Mul (b, a)`},
+		{"RequantShift without its domain", 13, "(int8[2,3] x) => (int8 y)",
+			`m = Constant <value = float[3] {9, 7, 3}> () a = Constant <value = float {5}> ()
+				y = RequantShift <div = float {16}, n_levels_out = float[1] {16}, signed = float[1] {1}> (x, m, a)`,
+			`f = Cast <to = 1> (x) m = Constant <value = float[3] {9, 7, 3}> () a = Constant <value = float {13}> ()
+				d = Constant <value = float {16}> () l = Constant <value = float {-8}> () h = Constant <value = float {7}> ()
+				p = Mul (f, m) s = Add (p, a) v = Div (s, d) r = Floor (v) c = Clip (r, l, h) y = Cast <to = 3> (c)`},
+		{"RequantShift by channels", 13, "(float[2,3,2] x) => (float y)",
+			`z = Round (x) m = Constant <value = float[3,1,1] {9, 7, 3}> () a = Constant <value = float[3] {-5, 40, 8}> ()
+				y = PACTOps.RequantShift <div = float {16}, n_levels = float[1] {256}, signed = float[1] {0}> (z, m, a)`,
+			`z = Round (x) m = Constant <value = float[3,1] {9, 7, 3}> () a = Constant <value = float[3,1] {3, 48, 16}> ()
+				d = Constant <value = float {16}> () l = Constant <value = float {0}> () h = Constant <value = float {255}> ()
+				p = Mul (z, m) s = Add (p, a) v = Div (s, d) r = Floor (v) y = Clip (r, l, h)`},
+		{"iSoftmax", 13, "(int8[2,4] x) => (float y)",
+			`f = Cast <to = 1> (x) y = PACTOps.iSoftmax <coeffA = float[1] {1}, coeffB = float[1] {345}, coeffC = float[1] {62395},
+				log2 = float[1] {25}, n_levels = float[1] {256}> (f)`,
+			`f = Cast <to = 1> (x) i = Constant <value_ints = [-1]> () M = ReduceMax (f, i) t = Sub (M, f)
+				l = Constant <value_float = 25.0> () b = Constant <value_float = 345.0> () c = Constant <value_float = 62395.0> ()
+				n = Constant <value_float = 255.0> () two = Constant <value_float = 2.0> ()
+				q = Div (t, l) z = Floor (q) w = Mul (z, l) k = Sub (w, t) p = Add (k, b) pp = Mul (p, p) o = Add (pp, c)
+				s = Pow (two, z) v = Div (o, s) e = Floor (v) S = ReduceSum (e, i) en = Mul (e, n) r = Div (en, S) y = Floor (r)`},
+		{"iHardswish", 13, "(int8[4] x) => (int8 y)",
+			`f = Cast <to = 6> (x) g = PACTOps.iHardswish <one_over_six = 3, three = 20, six = 40> (f) y = Cast <to = 3> (g)`,
+			`f = Cast <to = 1> (x) a = Constant <value_float = 20.0> () l = Constant <value_float = 0.0> ()
+				h = Constant <value_float = 40.0> () k = Constant <value_float = 3.0> () s = Add (f, a) c = Clip (s, l, h)
+				g = Mul (c, k) p = Mul (f, g) i = Cast <to = 6> (p) y = Cast <to = 3> (i)`},
+		{"iGELU", 13, "(int8[6] x) => (float y)",
+			`f = Cast <to = 1> (x) y = PACTOps.iGELU <b = -50, one = 2600> (f)`,
+			`f = Cast <to = 1> (x) m = Constant <value_float = 50.0> () o = Constant <value_float = 2600.0> ()
+				h = Constant <value_float = 0.5> () a = Abs (f) q = Min (a, m) d = Sub (q, m) dd = Mul (d, d) e = Sub (o, dd)
+				s = Sign (f) L = Mul (s, e) g = Add (L, o) p = Mul (f, g) r = Mul (p, h) y = Floor (r)`},
+		{"iLayerNorm", 13, "(int8[2,4] x) => (float y)",
+			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 4000}> ()
+				b = Constant <value = float[4] {1, 2, 3, -400}> ()
+				y = PACTOps.iLayerNorm <D = float[1] {64}, n_levels = float[1] {256}> (f, w, b)`,
+			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 4000}> ()
+				b = Constant <value = float[4] {1, 2, 3, -400}> () i = Constant <value_ints = [-1]> ()
+				M = ReduceMean (f, i) Mi = Cast <to = 7> (M) Mf = Cast <to = 1> (Mi) d = Sub (f, Mf) dd = Mul (d, d)
+				V = ReduceMean (dd, i) Vf = Floor (V) one = Constant <value_float = 1.0> () Vo = Add (Vf, one) S = Sqrt (Vo)
+				Sf = Floor (S) dw = Mul (d, w) q = Div (dw, Sf) qi = Cast <to = 7> (q) qf = Cast <to = 1> (qi) s = Add (qf, b)
+				D = Constant <value_float = 64.0> () r = Div (s, D) e = Floor (r) l = Constant <value_float = -128.0> ()
+				h = Constant <value_float = 127.0> () y = Clip (e, l, h)`},
+		{"iRMSNorm, iNoNorm", 13, "(int8[2,4] x) => (float y, float u)",
+			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 400}> ()
+				y = PACTOps.iRMSNorm <D = 64, n_levels = 256> (f, w) b = Constant <value = float[4] {1, 2, 3, -400}> ()
+				u = PACTOps.iNoNorm <D = float[1] {4096}, mul = float[1] {3}, n_levels = float[1] {256}> (f, w, b)`,
+			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 400}> () i = Constant <value_ints = [-1]> ()
+				dd = Mul (f, f) V = ReduceMean (dd, i) Vf = Floor (V) one = Constant <value_float = 1.0> () Vo = Add (Vf, one)
+				S = Sqrt (Vo) Sf = Floor (S) dw = Mul (f, w) q = Div (dw, Sf) qi = Cast <to = 7> (q) qf = Cast <to = 1> (qi)
+				D = Constant <value_float = 64.0> () r = Div (qf, D) e = Floor (r) l = Constant <value_float = -128.0> ()
+				h = Constant <value_float = 127.0> () y = Clip (e, l, h)
+				b = Constant <value = float[4] {1, 2, 3, -400}> () m = Constant <value_float = 3.0> ()
+				N = Constant <value_float = 4096.0> () db = Add (dw, b) dm = Mul (db, m) n = Div (dm, N) k = Floor (n)
+				u = Clip (k, l, h)`},
+		{"IntegerDiv, TrueIntegerDiv, IntegerMean", 13, "(int8[2,5] x) => (float y, float u, float v)",
+			`f = Cast <to = 1> (x) d = Constant <value = float[5] {3, 4, 5, 6, 7}> ()
+				y = PACTOps.IntegerDiv <Delta = 10, eps = 1, eta = 20> (f, d)
+				u = PACTOps.TrueIntegerDiv <Delta = 10, eps = 1, eta = 20, y = 3> (f)
+				v = PACTOps.IntegerMean <axes = [-1], keepdims = 0> (f)`,
+			`f = Cast <to = 1> (x) d = Constant <value = float[5] {61, 81, 101, 121, 141}> () D = Constant <value_float = 200.0> ()
+				n = Mul (f, D) q = Div (n, d) s = Sign (n) h = Constant <value_float = 0.5> () a = Abs (q) ah = Add (a, h)
+				r = Floor (ah) y = Mul (s, r) k = Constant <value_float = 61.0> () t = Div (n, k) ti = Cast <to = 7> (t)
+				u = Cast <to = 1> (ti) i = Constant <value_ints = [-1]> () m = ReduceMean <keepdims = 0> (f, i)
+				mh = Add (m, h) v = Floor (mh)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := open(t, textModel(t, c.opset, c.sig+" {"+c.old+"}"), ImportOptions{})

@@ -130,20 +130,24 @@ func bnConstants(n *ir.Node) (c0, c1 []float64) {
 // of its output counts output channels and which of input 0 input channels.
 type inner struct {
 	n       *ir.Node
-	w       *tensor.Dense
-	bias    []float64 // nil when absent; one number per output channel, or per element of [M, N] (Gemm)
+	w       *tensor.Dense // its integers where they stand behind DequantizeLinear
+	dq      *ir.Node      // that, else nil
+	bias    []float64     // nil when absent; one number per output channel, or per element of [M, N] (Gemm)
 	outAxis int
 	inAxis  int
 	outs    int
 }
 
-// innerOf reads a Conv, ConvTranspose, Gemm or MatMul with constant float
-// weights (and bias); nil otherwise.
+// innerOf reads a Conv, ConvTranspose, Gemm or MatMul with constant weights (and bias), float or behind
+// DequantizeLinear; nil otherwise.
 func innerOf(n *ir.Node) *inner {
 	if n == nil || n.Op.WeightAxis == nil || n.Quantised() {
 		return nil
 	}
 	p := &inner{n: n, w: floatConst(n.Input(1)), outAxis: 1, inAxis: 1}
+	if d := n.In[1].Def; is(d, "DequantizeLinear") && d.In[0].Const != nil {
+		p.w, p.dq = d.In[0].Const, d
+	}
 	if p.w == nil {
 		return nil
 	}
@@ -256,6 +260,32 @@ func (p *inner) padded() bool {
 	return !allZero(g.PadBegin) || !allZero(g.PadEnd)
 }
 
+// canScale reports factors that weights can take up: those that are quantised positive ones, in a scale for every
+// output channel.
+func (p *inner) canScale(mul []float64) bool {
+	if p.dq == nil {
+		return true
+	}
+	_, q, ok := op.LinearParams(p.dq)
+	axis := p.n.Op.WeightAxis(p.n)
+	return ok && axis >= 0 && p.w.Shape[axis] == p.outs && (!q.PerAxis() || q.Axis == axis) && slices.Min(mul) > 0
+}
+
+// rescale multiplies the scales of quantised weights.
+func (p *inner) rescale(g *ir.Graph, mul []float64) {
+	_, q, _ := op.LinearParams(p.dq)
+	axis, dt := p.n.Op.WeightAxis(p.n), p.dq.Out[0].Type.DType
+	scale, zero := make([]float64, p.outs), tensor.New(p.w.DType, []int{p.outs})
+	for i := range scale {
+		scale[i] = float64(q.ScaleAt(i)) * mul[i]
+		zero.SetInt(i, int64(q.ZeroAt(i)))
+	}
+	name := p.dq.Name
+	w := insert(g, p.n, op.DequantizeLinear, name, ir.Attrs{"axis": ir.Int(axis)}, p.dq.In[0],
+		g.AddConst(name+".scale", tensor.FromFloats(dt, zero.Shape, scale)), g.AddConst(name+".zero", zero))
+	g.SetInput(p.n, 1, w)
+}
+
 func (p *inner) canShift() bool {
 	return !is(p.n, "MatMul") || p.n.In[0].Type.Rank() == 2
 }
@@ -263,8 +293,13 @@ func (p *inner) canShift() bool {
 // scaleOut folds y = mul*out + add into the weights and bias:
 // w' = mul*w, b' = mul*b + add.
 func (p *inner) scaleOut(g *ir.Graph, a *affine) {
-	w := p.w.Floats()
-	p.channels(func(at, _, out int) { w[at] *= a.mul[out] })
+	var w []float64
+	if p.dq != nil {
+		p.rescale(g, a.mul)
+	} else {
+		w = p.w.Floats()
+		p.channels(func(at, _, out int) { w[at] *= a.mul[out] })
+	}
 	bias := p.bias
 	if bias != nil || a.shifts() {
 		bias = make([]float64, max(p.outs, len(p.bias)))
@@ -304,11 +339,13 @@ func (p *inner) scaleIn(g *ir.Graph, a *affine) {
 	p.set(g, w, bias)
 }
 
-// set gives the node new weights and bias (nil: none). A MatMul that gets a
+// set gives the node new weights (nil: as they are) and bias (nil: none). A MatMul that gets a
 // bias becomes a Gemm.
 func (p *inner) set(g *ir.Graph, w, bias []float64) {
-	n, dt := p.n, p.w.DType
-	g.SetInput(n, 1, g.AddConst(n.In[1].Name, tensor.FromFloats(dt, p.w.Shape, w)))
+	n, dt := p.n, p.n.Out[0].Type.DType
+	if w != nil {
+		g.SetInput(n, 1, g.AddConst(n.In[1].Name, tensor.FromFloats(dt, p.w.Shape, w)))
+	}
 	if bias != nil {
 		name := n.Name + "/bias"
 		if b := n.Input(2); b != nil {

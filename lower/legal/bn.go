@@ -130,7 +130,7 @@ func foldBack(c *pass.Ctx, g *ir.Graph, n *ir.Node) bool {
 			continue
 		}
 		a := affineOf(n, axis)
-		if a == nil || a.x != x || a.shifts() && !p.canShift() {
+		if a == nil || a.x != x || a.shifts() && !p.canShift() || !p.canScale(a.mul) {
 			continue
 		}
 		if positive && !nonNegative(a.mul) {
@@ -224,7 +224,7 @@ func foldForward(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	var targets []target
 	for _, u := range y.Uses() {
 		p := innerOf(u.Node)
-		if u.Index != 0 || p == nil {
+		if u.Index != 0 || p == nil || p.dq != nil {
 			return
 		}
 		a := affineOf(n, p.inAxis)

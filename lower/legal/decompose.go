@@ -32,6 +32,7 @@ import (
 //     behind DequantizeLinear; of such, MatMul alone stays.
 //   - Clip of what QuantizeLinear gives is Clip of the reals that it reads, where
 //     operators take it for an activation. An input of the graph stays as it is.
+//   - Round in front of a QuantizeLinear of scale 1, which rounds alike, goes.
 //   - uint16 with zero point 32768, within the graph, is int16 with zero point 0.
 func decompose(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	if n.Op.Domain != "" || len(n.Body) > 0 || n.Quantised() {
@@ -63,6 +64,8 @@ func oneForm(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		matMulToGemm(c, g, n)
 	case "Clip":
 		clipInFront(c, g, n)
+	case "QuantizeLinear":
+		roundOnce(c, g, n)
 	case "DequantizeLinear":
 		int16ForUint16(c, g, n)
 	}

@@ -200,3 +200,19 @@ func TestDecomposedBN(t *testing.T) {
 		t.Errorf("left:\n%s", g)
 	}
 }
+
+// TestFoldQuantised: weights behind DequantizeLinear take up positive factors in their scales, no others.
+func TestFoldQuantised(t *testing.T) {
+	for _, c := range []struct {
+		m    string
+		left int
+	}{{"{3, 0.5, 2}", 2}, {"{3, -0.5, 2}", 3}} {
+		g := irtest.Parse(t, `graph "g" { in %x : f32[1,2,4,4] const %q : i8[3,2,1,1] = {1, -2, 3, 4, -5, 6}
+			const %s : f32[3] = {0.5, 0.25, 0.125} const %z : i8[3] = {0, 1, 2} const %b : f32[3] = {1, 2, 3}
+			const %m : f32[3,1,1] = `+c.m+` %w = DequantizeLinear(%q, %s, %z) {axis=0} %p = Conv(%x, %w, %b)
+			%y = Mul(%p, %m) out "y" = %y }`)
+		if n := len(only(t, g, "bn-fold").Nodes); n != c.left {
+			t.Errorf("factors %s: %d nodes are left, want %d", c.m, n, c.left)
+		}
+	}
+}

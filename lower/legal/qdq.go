@@ -33,6 +33,15 @@ func clipInFront(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	swap(c, g, n, q.Out[0], "in front of QuantizeLinear")
 }
 
+// roundOnce lets a QuantizeLinear of scale 1 read what a Round reads.
+func roundOnce(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
+	s, ok := scalarConst(n.In[1])
+	if r := n.In[0].Def; is(r, "Round") && ok && s == 1 {
+		g.SetInput(n, 0, r.In[0])
+		c.Did(n, "rounds as %s in front of it", r)
+	}
+}
+
 // realBounds are the inputs of the Clip of reals that stands for the Clip n of what q
 // gives; a bound that every integer keeps is nil. False where that has no such form.
 func realBounds(g *ir.Graph, n, q *ir.Node) ([]*ir.Value, bool) {

@@ -22,6 +22,7 @@ func init() {
 		"":           {standard, sequences, takers},
 		"ai.onnx.ml": {classical},
 		microsoft:    {quantised, fusedOps, transformer},
+		"PACTOps":    {pact},
 	}
 	for _, d := range qonnxDomains {
 		domains[d] = append(domains[d], qonnx)

@@ -66,7 +66,8 @@ type nodeImport struct {
 
 func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
 	name := joinName(s.prefix, nodeName(p, index))
-	n := &build.Node{Builder: im.Builder, Domain: schema.Domain(p.GetDomain()), Op: p.GetOpType(), Name: name,
+	n := &build.Node{Builder: im.Builder, Domain: schema.Home(p.GetDomain(), p.GetOpType()), Op: p.GetOpType(),
+		Name:   name,
 		Origin: cmp.Or(s.origin, name), InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
 	defer pass.Named("import", &ir.Node{Name: name, Origin: []string{p.GetOpType() + " " + model.Quote(name)}})
 	if err := im.operands(n, s); err != nil {

@@ -179,7 +179,17 @@ func Domain(d string) string {
 	return d
 }
 
-// DisplayDomain is the inverse: the name to print.
+// Home is Domain of a node's operator. Tools that edit graphs drop the domain of PACT's operators.
+func Home(domain, op string) string {
+	const pact = "PACTOps"
+	d := Domain(domain)
+	if (d == "" || d == "ai.onnx.contrib") && len(Versions(d, op)) == 0 && len(Versions(pact, op)) > 0 {
+		return pact
+	}
+	return d
+}
+
+// DisplayDomain is the inverse of Domain: the name to print.
 func DisplayDomain(d string) string {
 	if d == "" {
 		return "ai.onnx"
