@@ -278,6 +278,48 @@ func TestUpgrades(t *testing.T) {
 			`bq = Constant <value = float[2] {0.5, 1}> () bk = Constant <value = float[2] {-0.5, 0.25}> ()
 				bv = Constant <value = float[2] {1, 2}> () q = Add (x, bq) k = Add (x, bk) v = Add (x, bv)
 				y = Attention <q_num_heads = 2, kv_num_heads = 2, scale = 0.5> (q, k, v)`},
+		{"MultiHeadAttention of projected keys", 13, "(float[2,2,2] x, float[2,2,3,1] k) => (float y)",
+			`b = Constant <value = float[6] {0.5, 1, -0.5, 0.25, 1, 2}> () e = Constant <value = int32[2] {3, 1}> ()
+				y = com.microsoft.MultiHeadAttention <num_heads = 2, scale = 0.5> (x, k, k, b, e)`,
+			`bq = Constant <value = float[2] {0.5, 1}> () q = Add (x, bq) s = Constant <value_ints = [2, 2, 2, 1]> ()
+				r = Reshape (q, s) t = Transpose <perm = [0, 2, 1, 3]> (r)
+				m = Constant <value = float[2,1,1,3] {0, 0, 0, 0, -10000, -10000}> ()
+				a = Attention <scale = 0.5> (t, k, k, m) u = Transpose <perm = [0, 2, 1, 3]> (a)
+				o = Constant <value_ints = [2, 2, 2]> () y = Reshape (u, o)`},
+		{"masks of attention", 13, "(float[1,2,2] x) => (float y, float z, float u, float v)",
+			`b = Constant <value = int32[2] {2, 1}> () c = Constant <value = int32[1,2,2] {1, 0, 1, 2}> ()
+				d = Constant <value = int32[1,1,3,3] {5, 5, 5, 1, 0, 5, 1, 1, 5}> () e = Constant <value = int32[1,2] {3, 0}> ()
+				y = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", b)
+				z = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", c)
+				u = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", d)
+				v = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", e)`,
+			`b = Constant <value = float[1,1,1,2] {-10000, 0}> () c = Constant <value = float[1,1,2,2] {0, -10000, 0, 0}> ()
+				d = Constant <value = float[1,1,2,2] {0, 0, 0, -10000}> () e = Constant <value = float[1,1,1,2] {0, -10000}> ()
+				y = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, b)
+				z = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, c)
+				u = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, d)
+				v = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, e)`},
+		{"MatMulNBits", 13, "(float[2,10] x) => (float y, float z, float u)",
+			`w = Constant <value = uint8[2,2,4] {33, 67, 101, 135, 169, 203, 0, 0, 16, 50, 84, 118, 152, 186, 0, 0}> ()
+				s = Constant <value = float[4] {0.5, 0.25, 1, 2}> () n = Constant <value = uint8[2] {37, 114}> ()
+				f = Constant <value = float[4] {5, 2, 2, 7}> () b = Constant <value = float[2] {1, 2}> ()
+				y = com.microsoft.MatMulNBits <K = 10, N = 2, block_size = 8> (x, w, s)
+				z = com.microsoft.MatMulNBits <K = 10, N = 2, block_size = 8> (x, w, s, n)
+				u = com.microsoft.MatMulNBits <K = 10, N = 2, block_size = 8> (x, w, s, f, "", b)`,
+			`w = Constant <value = float[2,10] {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9}> ()
+				s = Constant <value = float[2,10] {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25,
+				1, 1, 1, 1, 1, 1, 1, 1, 2, 2}> ()
+				n = Constant <value = float[2,10] {5, 5, 5, 5, 5, 5, 5, 5, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 7, 7}> ()
+				h = Constant <value_float = 8.0> () b = Constant <value = float[2] {1, 2}> ()
+				d = Sub (w, h) e = Mul (d, s) t = Transpose (e) y = MatMul (x, t)
+				g = Sub (w, n) k = Mul (g, s) l = Transpose (k) z = MatMul (x, l) u = Add (z, b)`},
+		{"DynamicQuantizeLSTM", 13, "(float[3,1,2] x) => (float y)",
+			`w = Constant <value = int8[1,2,4] {1, -2, 3, 4, -5, 6, 7, -8}> () r = Constant <value = int8[1,1,4] {4, 3, -2, 1}> ()
+				s = Constant <value = float[1,4] {0.5, 0.25, 0.125, 0.5}> () t = Constant <value = float[1] {0.25}> ()
+				z = Constant <value = int8[1] {1}> () n = Constant <value = int8[1,4] {0, 0, 1, 2}> ()
+				y = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1> (x, w, r, "", "", "", "", "", s, n, t, z)`,
+			`w = Constant <value = float[1,4,2] {0.5, -2.5, -0.5, 1.5, 0.25, 0.75, 1, -5}> ()
+				r = Constant <value = float[1,4,1] {0.75, 0.5, -0.75, 0}> () y = LSTM <hidden_size = 1> (x, w, r)`},
 		{"EmbedLayerNormalization", 13, "(float[3,2] x) => (float y, int32 n)",
 			`i = Constant <value = int32[1,3] {2, 0, 1}> () s = Constant <value = int32[1,3] {0, 1, 1}> ()
 				m = Constant <value = int32[1,3] {1, 1, 0}> ()
@@ -381,8 +423,9 @@ func TestUpgrades(t *testing.T) {
 				d = Constant <value = float {16}> () l = Constant <value = float {0}> () h = Constant <value = float {255}> ()
 				p = Mul (z, m) s = Add (p, a) v = Div (s, d) r = Floor (v) y = Clip (r, l, h)`},
 		{"iSoftmax", 13, "(int8[2,4] x) => (float y)",
-			`f = Cast <to = 1> (x) y = PACTOps.iSoftmax <coeffA = float[1] {1}, coeffB = float[1] {345}, coeffC = float[1] {62395},
-				log2 = float[1] {25}, n_levels = float[1] {256}> (f)`,
+			`f = Cast <to = 1> (x)
+				y = PACTOps.iSoftmax <coeffA = float[1] {1}, coeffB = float[1] {345}, coeffC = float[1] {62395}, log2 = float[1] {25},
+				n_levels = float[1] {256}> (f)`,
 			`f = Cast <to = 1> (x) i = Constant <value_ints = [-1]> () M = ReduceMax (f, i) t = Sub (M, f)
 				l = Constant <value_float = 25.0> () b = Constant <value_float = 345.0> () c = Constant <value_float = 62395.0> ()
 				n = Constant <value_float = 255.0> () two = Constant <value_float = 2.0> ()
@@ -426,8 +469,8 @@ func TestUpgrades(t *testing.T) {
 				y = PACTOps.IntegerDiv <Delta = 10, eps = 1, eta = 20> (f, d)
 				u = PACTOps.TrueIntegerDiv <Delta = 10, eps = 1, eta = 20, y = 3> (f)
 				v = PACTOps.IntegerMean <axes = [-1], keepdims = 0> (f)`,
-			`f = Cast <to = 1> (x) d = Constant <value = float[5] {61, 81, 101, 121, 141}> () D = Constant <value_float = 200.0> ()
-				n = Mul (f, D) q = Div (n, d) s = Sign (n) h = Constant <value_float = 0.5> () a = Abs (q) ah = Add (a, h)
+			`f = Cast <to = 1> (x) d = Constant <value = float[5] {61, 81, 101, 121, 141}> ()
+				D = Constant <value_float = 200.0> () n = Mul (f, D) q = Div (n, d) s = Sign (n) h = Constant <value_float = 0.5> () a = Abs (q) ah = Add (a, h)
 				r = Floor (ah) y = Mul (s, r) k = Constant <value_float = 61.0> () t = Div (n, k) ti = Cast <to = 7> (t)
 				u = Cast <to = 1> (ti) i = Constant <value_ints = [-1]> () m = ReduceMean <keepdims = 0> (f, i)
 				mh = Add (m, h) v = Floor (mh)`},
@@ -606,5 +649,14 @@ func TestReorg(t *testing.T) {
 		if !tensor.Equal(got[i], want[i]) {
 			t.Errorf("%s differs", g.OutNames[i])
 		}
+	}
+}
+
+// TestEarlyAttributes: an attribute that ONNX Runtime passes over does so here.
+func TestEarlyAttributes(t *testing.T) {
+	g := open(t, textModel(t, 12, `(float[2,3] x) => (float y) { s = Constant <value_floats = [1.0, 2.0, 3.0]> ()
+		y = LayerNormalization <axis = -1, flux = 1.0> (x, s) }`), ImportOptions{})
+	if n := irtest.Count(g, "LayerNormalization"); n != 1 {
+		t.Errorf("%d nodes LayerNormalization, want 1", n)
 	}
 }

@@ -49,7 +49,7 @@ func batchNorm(a *analysis, n *ir.Node) {
 	x, y := a.in(n, 0), a.out(n, 0)
 	a.sameAxes(n, x, y)
 	for i := 1; i < len(n.In); i++ {
-		if p := a.in(n, i); p != nil {
+		if p := a.in(n, i); p != nil && len(y) > 1 { // data of rank 1 have one channel
 			a.same(n, p[0], y[1])
 		}
 	}

@@ -284,6 +284,7 @@ func (p *inner) rescale(g *ir.Graph, mul []float64) {
 	w := insert(g, p.n, op.DequantizeLinear, name, ir.Attrs{"axis": ir.Int(axis)}, p.dq.In[0],
 		g.AddConst(name+".scale", tensor.FromFloats(dt, zero.Shape, scale)), g.AddConst(name+".zero", zero))
 	g.SetInput(p.n, 1, w)
+	g.RemoveUnread(p.dq.Out[0])
 }
 
 func (p *inner) canShift() bool {

@@ -130,8 +130,8 @@ func (c *checker) attrSchema(a *pb.AttributeProto, typ schema.AttrType, sch *sch
 		f := diag.Diag{Code: "attribute", Node: at.where, Name: at.node,
 			Msg:  fmt.Sprintf("attribute %s is unknown to %s-%d", model.Quote(a.GetName()), sch.Name, sch.Since),
 			Want: want}
-		if !schema.Closed(sch.Domain) {
-			f.Severity = diag.Warning // such domains change without new versions
+		if !schema.Closed(sch.Domain) || schema.IsEarly(sch) {
+			f.Severity = diag.Warning // ONNX Runtime passes over them; such domains change without new versions
 		}
 		c.add(f)
 	case typ != 0 && typ != d.Type:

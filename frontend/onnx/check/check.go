@@ -115,11 +115,11 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 		d, v := schema.Domain(o.GetDomain()), o.GetVersion()
 		name := schema.DisplayDomain(o.GetDomain())
 		if old, ok := m[d]; ok {
-			if old != v {
-				c.at(where, "").add("opset", "", "one version of a domain", "imports opset %d and opset %d of %s", old,
-					v, model.Quote(name))
+			if old == v {
+				continue
 			}
-			continue
+			c.at(where, "").warn("opset", "", "one version of a domain", "imports opset %d and opset %d of %s; the last holds",
+				old, v, model.Quote(name))
 		}
 		m[d] = v
 		newest := int64(schema.MaxOpset(d))

@@ -4,6 +4,7 @@ package expand
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
@@ -179,7 +180,7 @@ func thirds(e *build.Node, x *ir.Value, sizes []int64) [3]*ir.Value {
 }
 
 // packedAttention is attention of one input [N, S, size] times weights [size, Q, K and V side by side], plus a bias.
-// Inputs: input, weights, bias, mask_index [N, T] (0: no such key), past [2, N, heads, P, size], attention_bias.
+// Inputs: input, weights, bias, mask_index (keyMask), past [2, N, heads, P, size], attention_bias.
 func packedAttention(e *build.Node) []*ir.Value {
 	e.Arity(2, 7)
 	x, w, bias := e.Need(0, 3), e.Need(1, 2), e.In[2]
@@ -200,25 +201,36 @@ func packedAttention(e *build.Node) []*ir.Value {
 	e.Want(!e.Bool("do_rotary", false), "attr-value", "do_rotary is not supported; want RotaryEmbedding before it")
 	out := sharedHeads(e, qkv, e.In[3], e.In[5], past)
 	present := func(v *ir.Value) *ir.Value { return e.Reshape(v, append([]int{1}, v.Type.Shape...)...) }
+	if !slices.Equal(out[1].Type.Shape, out[2].Type.Shape) { // nothing holds keys and values of two sizes
+		return out[:1]
+	}
 	return []*ir.Value{out[0], e.Concat(0, present(out[1]), present(out[2]))}
 }
 
 // multiHead is attention of query, key and value, to which a bias, the three of them in one, is added. Inputs: query,
-// key, value, bias, key_padding_mask [N, T], attention_bias, past_key, past_value.
+// key, value, bias, key_padding_mask (keyMask), attention_bias, past_key, past_value. Keys and values that come as
+// [N, heads, T, size] have their bias.
 func multiHead(e *build.Node) []*ir.Value {
 	e.Arity(3, 8)
 	qkv := [3]*ir.Value{e.Need(0, 3), e.Need(1, -1), e.Need(2, -1)}
 	if bias := e.In[3]; bias != nil {
 		sizes := make([]int64, 3)
 		for i, v := range qkv {
-			e.Want(v.Type.Rank() == 3, "rank", "input %d (%s) has shape %v, want [N, S, heads*size] beside a bias",
-				i, v, v.Type.Shape)
-			sizes[i] = int64(v.Type.Shape[2])
+			s := v.Type.Shape
+			e.Want(len(s) == 3 || len(s) == 4, "rank", "input %d (%s) has shape %v, want [N, S, heads*size] or "+
+				"[N, heads, S, size]", i, v, s)
+			sizes[i] = int64(s[len(s)-1])
+			if len(s) == 4 {
+				sizes[i] *= int64(s[1])
+			}
 		}
 		for i, b := range thirds(e, bias, sizes) {
-			qkv[i] = e.Do("Add", nil, qkv[i], b)
+			if qkv[i].Type.Rank() == 3 {
+				qkv[i] = e.Do("Add", nil, qkv[i], b)
+			}
 		}
-	} else if e.In[1].Type.Rank() == 4 { // [N, heads, T, size], as attention has all three
+	}
+	if e.In[1].Type.Rank() == 4 { // [N, heads, T, size], as attention has all three
 		qkv[0] = heads(e, qkv[0], int(e.Attrs["num_heads"].Int), "query")
 	}
 	out := sharedHeads(e, qkv, e.In[4], e.In[5], [2]*ir.Value{e.In[6], e.In[7]})
@@ -228,15 +240,17 @@ func multiHead(e *build.Node) []*ir.Value {
 	return out
 }
 
-// sharedHeads is ONNX's attention with as many heads of keys as of queries. keys [N, T] are 0 where there is no key:
-// mask_filter_value is added there, and so is bias.
+// sharedHeads is ONNX's attention with as many heads of keys as of queries. mask_filter_value is added where keys, a
+// keyMask, says so, and so is bias.
 func sharedHeads(e *build.Node, qkv [3]*ir.Value, keys, bias *ir.Value, past [2]*ir.Value) []*ir.Value {
 	filter := e.Float("mask_filter_value", -10000)
 	if keys != nil {
-		s := keys.Type.Shape
-		e.Want(len(s) == 2, "shape", "the mask %s has shape %v, want [N, keys] with 0 where there is no key", keys, s)
-		off := e.Do("Sub", nil, e.Num(qkv[0], 1), e.Cast(keys, qkv[0].Type.DType))
-		mask := e.Reshape(e.Do("Mul", nil, off, e.Num(qkv[0], filter)), s[0], 1, 1, s[1])
+		q, k := qkv[0].Type.Shape, qkv[1].Type.Shape
+		total := k[len(k)-2]
+		if past[0] != nil {
+			total += past[0].Type.Shape[2]
+		}
+		mask := e.Do("Where", nil, keyMask(e, keys, q[0], q[len(q)-2], total), e.Num(qkv[0], 0), e.Num(qkv[0], filter))
 		if bias == nil {
 			bias = mask
 		} else {
@@ -248,6 +262,37 @@ func sharedHeads(e *build.Node, qkv [3]*ir.Value, keys, bias *ir.Value, past [2]
 		"scale": ir.Float(float32(e.Float("scale", 0)))}
 	e.Attrs, e.In = attrs, []*ir.Value{qkv[0], qkv[1], qkv[2], bias, past[0], past[1]}
 	return attention(e)[:3]
+}
+
+// keyMask is where each of S queries sees each of T keys, of n samples: from a number above 0 for every key, or for every
+// query and key, as [n, T], [n, S, T] or [n, 1, M, M] with M the most; or from the end of each sample's keys, as [n],
+// with their begin behind, as [2n].
+func keyMask(e *build.Node, keys *ir.Value, n, S, T int) *ir.Value {
+	s := keys.Type.Shape
+	bad := func(ok bool) {
+		e.Want(ok, "shape", "the mask %s has shape %v, want [%d, %d], [%d, %d, %d], [%d, 1, M, M], [%d] or [%d]", keys, s,
+			n, T, n, S, T, n, n, 2*n)
+	}
+	bad(len(s) > 0 && s[0] == n || len(s) == 1 && s[0] == 2*n)
+	place := func(from int) *ir.Value { return e.Reshape(e.Cut(keys, 0, from, from+n, 1), n, 1, 1, 1) }
+	seen := func(v *ir.Value) *ir.Value { return e.Do("Greater", nil, v, e.Num(v, 0)) }
+	switch len(s) {
+	case 1:
+		at := e.Cast(e.Data(build.Count[int32](T)), keys.Type.DType)
+		mask := e.Do("Less", nil, at, place(0))
+		if s[0] == 2*n {
+			mask = e.Do("And", nil, mask, e.Do("GreaterOrEqual", nil, at, place(n)))
+		}
+		return mask
+	case 2:
+		bad(s[1] == T)
+		return e.Reshape(seen(keys), n, 1, 1, T)
+	case 3:
+		bad(s[1] == S && s[2] == T)
+		return e.Reshape(seen(keys), n, 1, S, T)
+	}
+	bad(len(s) == 4 && s[1] == 1 && s[2] == s[3] && s[3] >= T)
+	return seen(e.Cut(e.Cut(keys, 2, T-S, T, 1), 3, 0, T, 1))
 }
 
 // embedNorm is LayerNormalization of the sum of the embeddings of words, positions and segments. Inputs: input_ids

@@ -3,6 +3,7 @@
 package expand
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
@@ -31,6 +32,8 @@ var quantised = map[string]build.Rule{
 	"QuantizeLinear":           quantizeLinear,
 	"DequantizeLinear":         quantizeLinear,
 	"DynamicQuantizeMatMul":    dynamicQuantizeMatMul,
+	"DynamicQuantizeLSTM":      dynamicQuantizeLSTM,
+	"MatMulNBits":              matMulNBits,
 	"MatMulIntegerToFloat":     matMulIntegerToFloat,
 	"MulInteger":               mulInteger,
 }
@@ -224,10 +227,83 @@ func dynamicQuantizeMatMul(e *build.Node) []*ir.Value {
 	e.Arity(3, 5)
 	names := []string{e.Name + ".q", e.Name + ".scale", e.Name + ".zero"}
 	q := e.Add(op.Get("", "DynamicQuantizeLinear"), e.Name+".quantize", names, nil, e.In[0])
-	a := dequantize(e, ".a", q[0], q[1], q[2], 0)
 	e.CheckScale(2, e.In[1])
-	b := dequantize(e, ".b", e.In[1], e.In[2], e.In[3], e.In[1].Type.Rank()-1)
-	return biased(e, a, b, e.In[4])
+	sum := e.Cast(e.Do("MatMulInteger", nil, q[0], e.In[1], q[2], e.In[3]), tensor.F32)
+	scale := e.Do("Mul", nil, q[1], e.In[2])
+	if e.In[4] == nil {
+		return e.Result("Mul", nil, sum, scale)
+	}
+	return e.Result("Add", nil, e.Do("Mul", nil, sum, scale), e.In[4])
+}
+
+// dynamicQuantizeLSTM is the LSTM of the reals that its weights stand for: W and R are [directions, size, gates], with
+// scale and zero point for each direction, or each of its gates.
+func dynamicQuantizeLSTM(e *build.Node) []*ir.Value {
+	e.Arity(12, 12, 3, 4, 5, 6, 7)
+	in := slices.Clone(e.In[:8])
+	for i, s := range []int{8, 10} {
+		w := e.Need(1+i, 3)
+		e.CheckScale(s, w)
+		e.Want(w.Const != nil && e.In[s].Const != nil && e.In[s+1].Const != nil, "scale-dynamic",
+			"weights, scales and zero points must be constant (known at compile time)")
+		real := func(v *ir.Value) *ir.Value {
+			v = e.Cast(v, tensor.F32)
+			if v == w || v.Type.Rank() == 3 {
+				return v
+			}
+			return e.Reshape(v, w.Type.Shape[0], 1, v.Type.Elems()/w.Type.Shape[0])
+		}
+		w = e.Do("Mul", nil, e.Do("Sub", nil, real(w), real(e.In[s+1])), real(e.In[s]))
+		in[1+i] = e.Transpose(w, 0, 2, 1)
+	}
+	return e.Results(op.Get("", "LSTM"), e.Attrs, len(e.Out), in...)
+}
+
+// matMulNBits: A, B as [N, blocks, bytes] of numbers of few bits, the low ones first, a scale for each block, its zero
+// point (in the middle where there is none), group indices, a bias. It is MatMul by the reals.
+func matMulNBits(e *build.Node) []*ir.Value {
+	e.Arity(3, 6)
+	k, n, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 0)
+	e.Int("accuracy_level", 0)
+	e.Want(bits == 2 || bits == 4 || bits == 8, "attr-value", "attribute bits is %d, want 2, 4 or 8", bits)
+	e.Want(k > 0 && n > 0 && block > 0 && block%8 == 0 && k <= 1<<24 && n <= 1<<24, "attr-value",
+		"K is %d, N %d and block_size %d, want positive numbers, block_size a multiple of 8", k, n, block)
+	e.Want(e.In[4] == nil, "attr-value", "input 4, group indices, is not supported; want weights in their order")
+	blocks := (k + block - 1) / block
+	zero, floats := e.In[3], e.In[3] != nil && e.In[3].Type.DType.IsFloat()
+	for i, want := range []int{1: n * blocks * (block * bits / 8), 2: n * blocks} {
+		v := e.In[i]
+		e.Want(i == 0 || v.Const != nil && v.Type.Elems() == want, "shape", "input %d (%s) is %s, want a constant of %d "+
+			"elements", i, v, v.Type, want)
+	}
+	row := (blocks*bits + 7) / 8 // bytes of zero points
+	if zero != nil {
+		want := n * row
+		if floats {
+			want = n * blocks
+		}
+		e.Want(zero.Const != nil && zero.Type.Elems() == want, "shape",
+			"input 3 (%s) is %s, want a constant of %d elements", zero, zero.Type, want)
+	}
+	e.Spend("its weights", int64(n)*int64(k), 4*int64(n)*int64(k))
+	few := func(d *tensor.Dense, from, i int) float64 { // number i of those that begin at a byte
+		return float64(uint8(d.Int(from+i*bits/8)) >> (i * bits % 8) & (1<<bits - 1))
+	}
+	w := tensor.New(tensor.F32, []int{k, n})
+	for j := range n {
+		for i := range k {
+			b := j*blocks + i/block
+			z := float64(int(1) << (bits - 1))
+			switch {
+			case floats:
+				z = zero.Const.Float(b)
+			case zero != nil:
+				z = few(zero.Const, j*row, i/block)
+			}
+			w.SetFloat(i*n+j, (few(e.In[1].Const, b*(block*bits/8), i%block)-z)*e.In[2].Const.Float(b))
+		}
+	}
+	return biased(e, e.In[0], e.Cast(e.Data(w), e.In[0].Type.DType), e.In[5])
 }
 
 // matMulIntegerToFloat: A, B, their scales, their zero points, a float bias.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -132,6 +133,9 @@ func (c *nodeImport) results() []*ir.Value {
 	}
 	c.readAttrs()
 	if c.Domain == "" {
+		if s := schema.Early(c.Op, int64(c.Opset)); s != nil { // ONNX Runtime passes over what this does not have
+			maps.DeleteFunc(c.Attrs, func(name string, _ ir.Attr) bool { return s.Attr(name) == nil })
+		}
 		upgrade.PreOpset7(c.Node)
 		if f := flow[c.Op]; f != nil {
 			return f(c)

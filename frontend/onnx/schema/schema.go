@@ -322,6 +322,16 @@ func Early(op string, opset int64) *Schema {
 	return &early[i].Schema
 }
 
+// IsEarly reports a schema that Early gives.
+func IsEarly(s *Schema) bool {
+	for i := range early {
+		if s == &early[i].Schema {
+			return true
+		}
+	}
+	return false
+}
+
 // Types is a set of value types. The masks have bit n set for the element type
 // with TensorProto.DataType number n.
 type Types struct {

@@ -106,7 +106,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("type set %d: %s came back as %s", i, &typeSets[i], back)
 		}
 	}
-	if !slices.Equal(Domains(), []string{"", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training",
+	if !slices.Equal(Domains(), []string{"", "PACTOps", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training",
 		"com.microsoft", "finn.custom_op.general", "onnx.brevitas", "qonnx.custom_op.general"}) {
 		t.Error(Domains())
 	}
