@@ -130,11 +130,19 @@ func (s *search) free() (best *trial, err error) {
 		slices.SortStableFunc(plans[1:], func(a, b patch.Plan) int { return cmp.Compare(a.Peak, b.Peak) })
 	}
 	for _, p := range plans[:min(len(plans), freeTries)] {
-		t := &trial{plan: p, effort: schedule.Full}
+		t := &trial{plan: p, effort: schedule.Short}
 		fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
 		if t.work <= most && t.ram <= ram-max(leastGain, ram/leastPart) && (best == nil || t.ram < best.ram) {
 			best = t
+		}
+	}
+	if best != nil { // more effort may give up views
+		was := *best
+		if fail.Must(s.plan(best, schedule.Medium)); best.work > most || best.ram > was.ram {
+			*best = was
+		} else {
+			best.effort = schedule.Medium
 		}
 	}
 	return best, nil
@@ -199,8 +207,9 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	target := x.options().CostTarget()
 	t.ram, t.spent = x.Program.RAMBytes(), effort
-	t.work = s.whole.work() + t.plan.Extra + x.joined() - s.whole.joined()
+	t.work = s.whole.work() + t.plan.Extra + x.joined(target) - s.whole.joined(target)
 	return x, nil
 }
 
@@ -227,17 +236,14 @@ func (r *Result) work() float64 {
 }
 
 // joined is what copies are predicted to take that could be views.
-func (r *Result) joined() (sum float64) {
+func (r *Result) joined(target *cost.Target) (sum float64) {
 	for _, n := range r.Schedule.Nodes {
 		if n.Op == op.Concat || n.Op == op.Slice {
-			sum += copied(n.Out[0].Type.Bytes())
+			sum += target.Copied(n.Out[0].Type.Bytes())
 		}
 	}
 	return sum
 }
-
-// copied is what a copy of so many bytes is predicted to take.
-func copied(bytes int) float64 { return 60 + float64(bytes)/4 }
 
 // prices are predicted instructions of some rows of the layers of g, the graph that
 // became this program. Layers that have been fused count as one.
@@ -255,7 +261,7 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 	}
 	type key struct{ node, rows int }
 	seen := map[key]float64{}
-	return patch.Prices{Copy: copied, Most: math.Inf(1), Rows: func(node, rows int) float64 {
+	return patch.Prices{Copy: target.Copied, Most: math.Inf(1), Rows: func(node, rows int) float64 {
 		v := g.Nodes[node].Out[0]
 		l := layers[node]
 		if l == nil {

@@ -164,6 +164,14 @@ func (t *Target) Rows(l *Layer, some, all int) float64 {
 	return n + t.lost(&part.Geometry)*n/float64(pixels)
 }
 
+// Copied is what a copy of bytes in a row takes.
+func (t *Target) Copied(bytes int) float64 {
+	if t.ISA == "mve" {
+		return 60 + float64(bytes)/4
+	}
+	return 60 + float64(bytes)*0.55
+}
+
 // lost is how many pixels the time of a call goes to that computes nothing: blocks of
 // pixels that are not full, and rows that two rows of a window share. Measured in maps
 // of 24 rows that were computed by 1, 2, 4 and 24 of them.
