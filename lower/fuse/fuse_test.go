@@ -216,6 +216,21 @@ func TestCollapseWhole(t *testing.T) {
 	}
 }
 
+// TestCollapseNothing: a factor that is the quotient of two scales leaves every byte as
+// it is; only an output has bytes of its own.
+func TestCollapseNothing(t *testing.T) {
+	const q = "q(0.003921569:-128)"
+	for text, left := range map[string]string{
+		"i8[4,3] " + q + " = Concat(%y, %y) {axis=0}": "BitCast", "i8[6] " + q + " = Reshape(%y, %s)": "Mul"} {
+		g := irtest.Parse(t, `graph "g" { in %x : i8[2,3] q(1.0:-128) const %k : f32[] = {0.003921569} const %s : i64[1] = {6}
+			%y : i8[2,3] `+q+` = Mul(%x, %k) %z : `+text+` out "z" = %z }`)
+		testenv.Must(fuse.Collapse(g))(t)
+		if irtest.Count(g, left) != 1 {
+			t.Errorf("no %s left:\n%s", left, g)
+		}
+	}
+}
+
 // TestKernels: what a kernel takes becomes one node with the same results;
 // what it refuses stays.
 func TestKernels(t *testing.T) {

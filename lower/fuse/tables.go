@@ -19,13 +19,21 @@ import (
 // DequantizeLinear and QuantizeLinear, truth values. The 256 entries are what
 // the interpreter gives for the nodes that go, each with its own rounding, so
 // results stay the same bit for bit. Values in between that somebody else
-// reads stay as they are.
+// reads stay as they are. Where each byte gives itself, as where a factor is the
+// quotient of the scales, nothing is computed: a BitCast.
 func Collapse(g *ir.Graph) ([]Fusion, error) {
 	c := newCollapser(g)
-	c.end = byteValue
+	c.end, c.lone = byteValue, true
 	c.make = func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error) {
-		table, err := evaluate(part, x, n.Out[0], kernel.AllBytes(x.Type.DType, 1))
-		if err != nil { // a division by zero, say: the nodes report it when it happens
+		codes := kernel.AllBytes(x.Type.DType, 1)
+		table, err := evaluate(part, x, n.Out[0], codes)
+		switch lone := c.unary(part); {
+		case err != nil: // a division by zero, say: the nodes report it when it happens
+			return nil, nil
+		case tensor.Equal(table, codes) && !shown(g, n.Out[0]) && !(lone && n.Op == op.BitCast):
+			to := ir.Attrs{"to": ir.Int(table.DType.ONNXCode())}
+			return g.InsertBefore(n, op.BitCast, n.Name, to, 1, x)
+		case lone:
 			return nil, nil
 		}
 		return g.InsertBefore(n, op.Lookup, n.Name, nil, 1, x, g.AddConst(n.Name+".table", table))
@@ -42,6 +50,8 @@ type collapser struct {
 	g *ir.Graph
 	// end reports the values at which a part may begin and end.
 	end func(v *ir.Value) bool
+	// lone: a part may be one node of one operand.
+	lone bool
 	// make puts a node before n that computes the part, which ends in n, from
 	// x; nil where there is none.
 	make func(n *ir.Node, part []*ir.Node, x *ir.Value) (*ir.Node, error)
@@ -127,7 +137,7 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 		return false, nil
 	}
 	from, whole := c.longest(n)
-	if from == nil || len(whole) == 1 && c.distinct(n) == 1 {
+	if from == nil || !c.lone && c.unary(whole) {
 		return false, nil
 	}
 	m, err := c.make(n, whole, from)
@@ -154,6 +164,14 @@ func (c *collapser) node(n *ir.Node) (bool, error) {
 	}
 	return true, nil
 }
+
+// shown reports a value whose bytes an output of the graph has: these are a value's own.
+func shown(g *ir.Graph, v *ir.Value) bool {
+	return slices.ContainsFunc(g.Out, func(o *ir.Value) bool { return o.Storage() == v.Storage() })
+}
+
+// unary reports a part that is one node of one operand.
+func (c *collapser) unary(part []*ir.Node) bool { return len(part) == 1 && c.distinct(part[0]) == 1 }
 
 // longest is the longest part that ends in n, and the value at which it begins; nil: none.
 func (c *collapser) longest(n *ir.Node) (from *ir.Value, whole []*ir.Node) {
