@@ -407,25 +407,7 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 	if opt.Trace {
 		h.RunFunc = layersPrefix + "_run" // a step runs once
 	}
-	declared := "int layers_guarded(void *arena);"
-	for _, x := range m.inputs {
-		h.Inputs = append(h.Inputs, x.io)
-	}
-	if m.each {
-		h.Inputs = append(h.Inputs, run.IO{Name: "expected", CFunc: "layers_expected", Bytes: len(m.plan.Nodes)})
-		declared += "\nuint8_t *layers_expected(void *arena);"
-	}
-	for _, x := range m.out {
-		h.Outputs = append(h.Outputs, x.io)
-	}
-	if m.tried != nil {
-		h.Outputs = append(h.Outputs, run.IO{Name: "least", CFunc: "layers_least", Bytes: 12 * len(m.tried)})
-		declared += "\nconst uint8_t *layers_least(const void *arena);"
-	}
-	for i, x := range m.plan.Program.States {
-		declared += fmt.Sprintf("\n#define layers_kept_%d(arena) ((uint8_t *)(uintptr_t)(arena) + %d)", i,
-			m.state+m.plan.Program.Buffers[m.plan.Program.Inputs[x.In].Buffer].Offset)
-	}
+	declared := m.declare(&h)
 	for _, f := range m.files {
 		data := f.Data
 		if f.Path == layersPrefix+".h" {
@@ -450,6 +432,30 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 		t.Fatal(err)
 	}
 	return im, run.Case{Inputs: m.given(m.in)}
+}
+
+// declare gives the harness its inputs and outputs, and what the header says of them.
+func (m *Guarded) declare(h *run.Model) string {
+	declared := "int layers_guarded(void *arena);"
+	for _, x := range m.inputs {
+		h.Inputs = append(h.Inputs, x.io)
+	}
+	if m.each {
+		h.Inputs = append(h.Inputs, run.IO{Name: "expected", CFunc: "layers_expected", Bytes: len(m.plan.Nodes)})
+		declared += "\nuint8_t *layers_expected(void *arena);"
+	}
+	for _, x := range m.out {
+		h.Outputs = append(h.Outputs, x.io)
+	}
+	if m.tried != nil {
+		h.Outputs = append(h.Outputs, run.IO{Name: "least", CFunc: "layers_least", Bytes: 12 * len(m.tried)})
+		declared += "\nconst uint8_t *layers_least(const void *arena);"
+	}
+	for i, x := range m.plan.Program.States {
+		declared += fmt.Sprintf("\n#define layers_kept_%d(arena) ((uint8_t *)(uintptr_t)(arena) + %d)", i,
+			m.state+m.plan.Program.Buffers[m.plan.Program.Inputs[x.In].Buffer].Offset)
+	}
+	return declared
 }
 
 // compare judges the outputs, in memory order, against the interpreter.

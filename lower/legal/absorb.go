@@ -187,26 +187,23 @@ func ownPads(m *ir.Node, x *ir.Value, fill float64, attrs ir.Attrs) (begin, end,
 		}
 		return g.PadBegin, g.PadEnd, step
 	}
-	if !is(m, "AveragePool", "MaxPool") {
-		return nil, nil, nil
+	if is(m, "AveragePool", "MaxPool") {
+		if g, err := op.PoolGeometry(m); err == nil && g.Exact() && poolTakes(m, g, x, fill, attrs) {
+			delete(attrs, "ceil_mode")
+			return g.PadBegin, g.PadEnd, slices.Repeat([]int{1}, len(g.In))
+		}
 	}
-	g, err := op.PoolGeometry(m)
-	if err != nil || !g.Exact() {
-		return nil, nil, nil
+	return nil, nil, nil
+}
+
+// poolTakes reports that the padding of a pool does what a Pad of x with the given fill does.
+func poolTakes(m *ir.Node, g *op.PoolGeom, x *ir.Value, fill float64, attrs ir.Attrs) bool {
+	if is(m, "MaxPool") {
+		return len(m.Out) == 1 && (fill <= least(x.Type) || fill == 0 && neverNegative(x, 8))
 	}
-	ok := false
-	switch {
-	case is(m, "AveragePool") && fill == 0 && !m.Quantised(): // on integers, an average of zeros rounds otherwise
-		attrs["count_include_pad"] = ir.Int(1)
-		ok = !g.Padded() || g.CountPad
-	case is(m, "MaxPool") && len(m.Out) == 1:
-		ok = fill <= least(x.Type) || fill == 0 && neverNegative(x, 8)
-	}
-	if !ok {
-		return nil, nil, nil
-	}
-	delete(attrs, "ceil_mode")
-	return g.PadBegin, g.PadEnd, slices.Repeat([]int{1}, len(g.In))
+	attrs["count_include_pad"] = ir.Int(1)
+	// On integers, an average of zeros rounds otherwise.
+	return fill == 0 && !m.Quantised() && (!g.Padded() || g.CountPad)
 }
 
 // least is the lowest real that a value of type t holds.
@@ -280,20 +277,27 @@ func clipBounds(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
 		lo, hi, ok = op.ClipBounds(n)
 		return n.In[0], lo, hi, ok && !math.IsInf(lo, 1) && !math.IsInf(hi, -1) // one of those is the only result
 	case is(n, "Min", "Max") && len(n.In) == 2:
-		for i, x := range n.In {
-			k, isConst := scalarConst(n.In[1-i])
-			if !isConst || k != k || !slices.Equal(x.Type.Shape, n.Out[0].Type.Shape) {
-				continue
-			}
-			if is(n, "Min") {
-				return x, lo, k, !math.IsInf(k, -1)
-			}
-			return x, k, hi, !math.IsInf(k, 1)
-		}
+		return oneBound(n)
 	}
 	return nil, 0, 0, false
 }
 
+// oneBound reads a Min or Max of two operands as clipBounds does.
+func oneBound(n *ir.Node) (x *ir.Value, lo, hi float64, ok bool) {
+	for i, x := range n.In {
+		k, isConst := scalarConst(n.In[1-i])
+		if !isConst || k != k || !slices.Equal(x.Type.Shape, n.Out[0].Type.Shape) {
+			continue
+		}
+		if is(n, "Min") {
+			return x, math.Inf(-1), k, !math.IsInf(k, -1)
+		}
+		return x, k, math.Inf(1), !math.IsInf(k, 1)
+	}
+	return nil, 0, 0, false
+}
+
+// absorbAct removes an activation that lets all through, or makes it the bounds of what feeds it.
 func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 	x, lo, hi, ok := clipBounds(n)
 	if !ok || x.Const != nil || !x.Type.Quant.Equal(n.Out[0].Type.Quant) {
@@ -310,39 +314,45 @@ func absorbAct(c *pass.Ctx, g *ir.Graph, n *ir.Node) {
 		c.Did(x.Def, "removed %s, which lets all through", what)
 		return
 	}
-	p, v := x.Def, x
-	reader, sole := n, true
-	for p != nil && (isReshape(p) || is(p, "Transpose")) {
-		sole = sole && g.SoleUse(v) == reader
-		v, reader, p = p.In[0], p, p.In[0].Def
-	}
-	sole = sole && g.SoleUse(v) == reader
-	if p == nil || !canAct(p.Op) || v.Index != 0 || !v.Type.Quant.Equal(x.Type.Quant) {
-		return
-	}
 	if float64(float32(lo)) != lo || float64(float32(hi)) != hi {
 		return // bounds are float32 attributes; a double model may need more
 	}
-	oldLo, oldHi := op.ActBounds(p)
-	// clamp to [oldLo, oldHi], then to [lo, hi]
-	newLo, newHi := min(max(oldLo, lo), hi), max(min(oldHi, hi), lo)
-	if newLo != oldLo || newHi != oldHi {
-		if !sole {
-			return
-		}
-		// min and max of one kernel: keep the order of the bounds
-		newLo = min(newLo, newHi)
-		setBound(p, "act_min", newLo)
-		setBound(p, "act_max", newHi)
-		v.Holds = nil // tensors of the model before the cut
-		for w := x; w != v; w = w.Def.In[0] {
-			w.Holds = nil
-		}
-	}
-	if elide(g, n, x) {
+	v, sole := fedBy(g, n, x)
+	if p := v.Def; p != nil && canAct(p.Op) && v.Index == 0 && v.Type.Quant.Equal(x.Type.Quant) &&
+		narrow(p, v, x, lo, hi, sole) && elide(g, n, x) {
 		p.Inherit(n)
 		c.Did(p, "absorbed %s", what)
 	}
+}
+
+// fedBy is the value whose elements x holds, through Reshape and Transpose, and whether nobody but n
+// reads any of them.
+func fedBy(g *ir.Graph, n *ir.Node, x *ir.Value) (v *ir.Value, sole bool) {
+	sole = g.SoleUse(x) == n
+	for v = x; v.Def != nil && (isReshape(v.Def) || is(v.Def, "Transpose")); {
+		n, v = v.Def, v.Def.In[0]
+		sole = sole && g.SoleUse(v) == n
+	}
+	return v, sole
+}
+
+// narrow makes p, which gives v and through moves x, keep within lo and hi as well; false where
+// that changes what others read.
+func narrow(p *ir.Node, v, x *ir.Value, lo, hi float64, sole bool) bool {
+	oldLo, oldHi := op.ActBounds(p)
+	// clamp to [oldLo, oldHi], then to [lo, hi]
+	newLo, newHi := min(max(oldLo, lo), hi), max(min(oldHi, hi), lo)
+	if newLo == oldLo && newHi == oldHi || !sole {
+		return newLo == oldLo && newHi == oldHi
+	}
+	// min and max of one kernel: keep the order of the bounds
+	setBound(p, "act_min", min(newLo, newHi))
+	setBound(p, "act_max", newHi)
+	v.Holds = nil // tensors of the model before the cut
+	for w := x; w != v; w = w.Def.In[0] {
+		w.Holds = nil
+	}
+	return true
 }
 
 // bounding are the float32 bounds with which a value of the quantised type t is kept

@@ -138,35 +138,36 @@ type inner struct {
 	outs    int
 }
 
+// weightsOf are the constant weights of n, and the DequantizeLinear in front of them, if one is there.
+func weightsOf(n *ir.Node) (w *tensor.Dense, dq *ir.Node) {
+	if d := n.In[1].Def; is(d, "DequantizeLinear") && d.In[0].Const != nil {
+		return d.In[0].Const, d
+	}
+	return floatConst(n.In[1]), nil
+}
+
 // innerOf reads a Conv, ConvTranspose, Gemm or MatMul with constant weights (and bias), float or behind
 // DequantizeLinear; nil otherwise.
 func innerOf(n *ir.Node) *inner {
 	if n == nil || n.Op.WeightAxis == nil || n.Quantised() {
 		return nil
 	}
-	p := &inner{n: n, w: floatConst(n.Input(1)), outAxis: 1, inAxis: 1}
-	if d := n.In[1].Def; is(d, "DequantizeLinear") && d.In[0].Const != nil {
-		p.w, p.dq = d.In[0].Const, d
-	}
-	if p.w == nil {
-		return nil
-	}
+	p := &inner{n: n, outAxis: 1, inAxis: 1}
+	p.w, p.dq = weightsOf(n)
 	b := n.Input(2)
-	if b != nil && floatConst(b) == nil {
+	if p.w == nil || b != nil && floatConst(b) == nil {
 		return nil
 	}
 	switch n.Op.Name {
 	case "Conv", "ConvTranspose":
-		p.outs = n.Out[0].Type.Shape[1]
-		if b != nil {
+		if p.outs = n.Out[0].Type.Shape[1]; b != nil {
 			p.bias = b.Const.Floats()
 		}
 	case "Gemm":
 		if ir.AttrsOf[op.GemmAttrs](n).TransA != 0 {
 			return nil
 		}
-		p.outs = n.Out[0].Type.Shape[1]
-		if b != nil {
+		if p.outs = n.Out[0].Type.Shape[1]; b != nil {
 			p.bias = gemmBias(n)
 		}
 	case "MatMul":

@@ -54,20 +54,7 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	if opt.OneScale {
 		return nil
 	}
-	var heads []*head
-	for i, v := range g.Out {
-		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.Out == i })
-		if v.Def == nil || v.Type.DType != tensor.F32 || state || len(v.Uses()) > 0 || v.Type.Rank() == 0 {
-			continue
-		}
-		for _, scaled := range []bool{true, false} { // with what multiplies and adds, else without
-			h := &head{region: emptyRegion(g, opt), v: v}
-			fail.Check(h.back(v, scaled))
-			if h.trails[v] != nil && slices.ContainsFunc(axesBySize(v.Type.Shape), h.takes) {
-				heads = append(heads, h)
-			}
-		}
-	}
+	heads := fail.Must(headsOf(g, opt))
 	if len(heads) == 0 {
 		return nil
 	}
@@ -80,6 +67,26 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	}
 	g.RemoveDead()
 	return nil
+}
+
+// headsOf are the outputs that can have a quantisation for each channel, with what multiplies and
+// adds, and without.
+func headsOf(g *ir.Graph, opt *Options) (heads []*head, err error) {
+	defer fail.Catch(&err)
+	for i, v := range g.Out {
+		state := slices.ContainsFunc(opt.StateBindings, func(b StateBinding) bool { return b.Out == i })
+		if v.Def == nil || v.Type.DType != tensor.F32 || state || len(v.Uses()) > 0 || v.Type.Rank() == 0 {
+			continue
+		}
+		for _, scaled := range []bool{true, false} {
+			h := &head{region: emptyRegion(g, opt), v: v}
+			fail.Check(h.back(v, scaled))
+			if h.trails[v] != nil && slices.ContainsFunc(axesBySize(v.Type.Shape), h.takes) {
+				heads = append(heads, h)
+			}
+		}
+	}
+	return heads, nil
 }
 
 func emptyRegion(g *ir.Graph, opt *Options) *region {
@@ -190,10 +197,7 @@ func (h *head) piece(s *source) *piece {
 		if canAct(n.Op) {
 			lo, hi = op.ActBounds(n)
 		}
-		bias := n.Input(2)
-		if math.IsInf(hi, 1) && (lo == 0 || math.IsInf(lo, -1)) && plainGemm(n) &&
-			(bias == nil || bias.Const != nil && slices.Contains([]int{1, channels(n, weightAxis(n))}, bias.Type.Elems())) &&
-			(n.Op != op.ConvTranspose || ir.AttrsOf[op.GroupAttr](n).Group == 1) {
+		if math.IsInf(hi, 1) && (lo == 0 || math.IsInf(lo, -1)) && takesFactors(n) {
 			p.layer, p.still = n, n.Op == op.MatMul || lo == 0
 			axis := s.v.Type.Rank() - 1
 			if n.Op == op.Conv || n.Op == op.ConvTranspose {
@@ -204,6 +208,13 @@ func (h *head) piece(s *source) *piece {
 	}
 	p.at, p.gain, p.shift = filledInts(p.dim, -1), make([]float64, p.dim), make([]float64, p.dim)
 	return p
+}
+
+// takesFactors reports a layer with weights and a bias for each channel that it gives.
+func takesFactors(n *ir.Node) bool {
+	bias := n.Input(2)
+	return plainGemm(n) && (n.Op != op.ConvTranspose || ir.AttrsOf[op.GroupAttr](n).Group == 1) &&
+		(bias == nil || bias.Const != nil && slices.Contains([]int{1, channels(n, weightAxis(n))}, bias.Type.Elems()))
 }
 
 // lookAt finds the ranges of outputs on some of the samples.
@@ -280,20 +291,8 @@ func (h *head) even() bool {
 	n := len(h.least)
 	h.scale, h.offset = make([]float64, n), make([]float64, n)
 	widest := slices.Max(h.most) - slices.Min(h.least)
-	for _, p := range h.list() {
-		for k, c := range p.at {
-			if c < 0 || p.layer != nil && !p.still {
-				continue
-			}
-			scale := p.gain[k] / p.by
-			if p.still {
-				scale = max(h.most[c]-p.shift[k], p.shift[k]-h.least[c], 1e-9*widest) / max(hi, -lo)
-			}
-			if h.scale[c] != 0 && (!near(h.scale[c], scale) || !near(h.offset[c], p.shift[k])) {
-				return false
-			}
-			h.scale[c], h.offset[c] = scale, p.shift[k]
-		}
+	if !h.given(max(hi, -lo), 1e-9*widest) {
+		return false
 	}
 	for c, s := range h.scale {
 		if s != 0 {
@@ -303,6 +302,27 @@ func (h *head) even() bool {
 			h.scale[c] = max(math.Abs(h.most[c]), 1e-9*widest)
 		}
 		h.offset[c] = h.least[c] - lo*h.scale[c]
+	}
+	return true
+}
+
+// given are the scales and offsets of channels that no layer's weights can choose; peak is of the
+// range, a scale is tiny at the least. False where pieces of a channel disagree.
+func (h *head) given(peak, tiny float64) bool {
+	for _, p := range h.list() {
+		for k, c := range p.at {
+			if c < 0 || p.layer != nil && !p.still {
+				continue
+			}
+			scale := p.gain[k] / p.by
+			if p.still {
+				scale = max(h.most[c]-p.shift[k], p.shift[k]-h.least[c], tiny) / peak
+			}
+			if h.scale[c] != 0 && (!near(h.scale[c], scale) || !near(h.offset[c], p.shift[k])) {
+				return false
+			}
+			h.scale[c], h.offset[c] = scale, p.shift[k]
+		}
 	}
 	return true
 }

@@ -64,9 +64,9 @@ func Tensors(model, program *Recorder, legal *ir.Graph, r *lower.Result) ([]Tens
 type matcher struct {
 	model   *Recorder
 	result  *lower.Result
-	legal   map[string]*ir.Value // by name
+	legal   map[string]*ir.Value          // by name
 	data    map[*ir.Value][]*tensor.Dense // of legal, by run
-	names   map[string]*ir.Value // of the model
+	names   map[string]*ir.Value          // of the model
 	outputs map[string][]*ir.Value
 	order   map[*ir.Value]int
 	holders map[string]*ir.Value // quantised tensors of the graph that the program stands for

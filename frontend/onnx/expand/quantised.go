@@ -270,22 +270,29 @@ func matMulNBits(e *build.Node) []*ir.Value {
 		"K is %d, N %d and block_size %d, want positive numbers, block_size a multiple of 8", k, n, block)
 	e.Want(e.In[4] == nil, "attr-value", "input 4, group indices, is not supported; want weights in their order")
 	blocks := (k + block - 1) / block
-	zero, floats := e.In[3], e.In[3] != nil && e.In[3].Type.DType.IsFloat()
 	for i, want := range []int{1: n * blocks * (block * bits / 8), 2: n * blocks} {
 		v := e.In[i]
 		e.Want(i == 0 || v.Const != nil && v.Type.Elems() == want, "shape", "input %d (%s) is %s, want a constant of %d "+
 			"elements", i, v, v.Type, want)
 	}
-	row := (blocks*bits + 7) / 8 // bytes of zero points
-	if zero != nil {
-		want := n * row
-		if floats {
+	if zero := e.In[3]; zero != nil {
+		want := n * ((blocks*bits + 7) / 8)
+		if zero.Type.DType.IsFloat() {
 			want = n * blocks
 		}
 		e.Want(zero.Const != nil && zero.Type.Elems() == want, "shape",
 			"input 3 (%s) is %s, want a constant of %d elements", zero, zero.Type, want)
 	}
 	e.Spend("its weights", int64(n)*int64(k), 4*int64(n)*int64(k))
+	w := unpacked(e, k, n, bits, block)
+	return biased(e, e.In[0], e.Cast(e.Data(w), e.In[0].Type.DType), e.In[5])
+}
+
+// unpacked are the real weights [k, n] of a MatMulNBits: numbers of so many bits, in blocks along k with a
+// scale and a zero point each.
+func unpacked(e *build.Node, k, n, bits, block int) *tensor.Dense {
+	blocks, zero := (k+block-1)/block, e.In[3]
+	row := (blocks*bits + 7) / 8                        // bytes of zero points
 	few := func(d *tensor.Dense, from, i int) float64 { // number i of those that begin at a byte
 		return float64(uint8(d.Int(from+i*bits/8)) >> (i * bits % 8) & (1<<bits - 1))
 	}
@@ -295,15 +302,16 @@ func matMulNBits(e *build.Node) []*ir.Value {
 			b := j*blocks + i/block
 			z := float64(int(1) << (bits - 1))
 			switch {
-			case floats:
+			case zero == nil:
+			case zero.Type.DType.IsFloat():
 				z = zero.Const.Float(b)
-			case zero != nil:
+			default:
 				z = few(zero.Const, j*row, i/block)
 			}
 			w.SetFloat(i*n+j, (few(e.In[1].Const, b*(block*bits/8), i%block)-z)*e.In[2].Const.Float(b))
 		}
 	}
-	return biased(e, e.In[0], e.Cast(e.Data(w), e.In[0].Type.DType), e.In[5])
+	return w
 }
 
 // matMulIntegerToFloat: A, B, their scales, their zero points, a float bias.
