@@ -66,6 +66,7 @@ type search struct {
 	start  *State // before the stages that chains change
 	rows   []*Stage
 	prices patch.Prices
+	most   float64 // predicted instructions of a program
 	trials []*trial
 }
 
@@ -97,8 +98,8 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 		return s, err
 	}
 	x := f.chained(best)
-	x.Tried, x.Effort, x.log = s.Tried, best.effort, s.log
-	if x, err = x.walk(rows); err != nil {
+	x.Tried, x.log = s.Tried, s.log
+	if x, err = f.settle(x, best); err != nil {
 		return x, err
 	}
 	x.Tiled = &TiledStage{Calls: best.plan.Calls, Copied: best.plan.Copied, WholeBytes: s.Program.ArenaBytes,
@@ -122,30 +123,45 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 // where there is none that is worth it.
 func (s *search) free() (best *trial, err error) {
 	defer fail.Catch(&err)
-	most, ram := (1+freeWork)*s.whole.work(), s.whole.Program.RAMBytes()
-	s.prices.Most = most - s.whole.work()
+	ram := s.whole.Program.RAMBytes()
+	s.most = (1 + freeWork) * s.whole.work()
+	s.prices.Most = s.most - s.whole.work()
 	plans := s.candidates(maxTries)
 	slices.Reverse(plans)
 	if len(plans) > 1 { // the one with most work, and then the smallest
 		slices.SortStableFunc(plans[1:], func(a, b patch.Plan) int { return cmp.Compare(a.Peak, b.Peak) })
 	}
 	for _, p := range plans[:min(len(plans), freeTries)] {
+		if best != nil && p.Peak >= best.ram {
+			continue
+		}
 		t := &trial{plan: p, effort: schedule.Short}
 		fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
-		if t.work <= most && t.ram <= ram-max(leastGain, ram/leastPart) && (best == nil || t.ram < best.ram) {
+		if t.work <= s.most && t.ram <= ram-max(leastGain, ram/leastPart) && (best == nil || t.ram < best.ram) {
 			best = t
 		}
 	}
-	if best != nil { // more effort may give up views
-		was := *best
-		if fail.Must(s.plan(best, schedule.Medium)); best.work > most || best.ram > was.ram {
-			*best = was
-		} else {
-			best.effort = schedule.Medium
-		}
+	if best != nil {
+		best.effort = schedule.Medium
 	}
 	return best, nil
+}
+
+// settle makes the program of a trial with the effort that it deserves. More effort may
+// give up views: where that is worse, with the effort of the trial.
+func (s *search) settle(x *State, t *trial) (_ *State, err error) {
+	defer fail.Catch(&err)
+	last := len(s.rows) - 1
+	x = fail.Must(x.walk(s.rows[:last]))
+	was := *t
+	x.Effort = t.effort
+	took := fail.Must(x.run(s.rows[last]))
+	if s.measure(t, x); t.ram > was.ram || t.work > s.most && was.work <= s.most {
+		*t, x.Effort = was, was.spent
+		took = fail.Must(x.run(s.rows[last]))
+	}
+	return x, x.observed(s.rows[last], took)
 }
 
 func (s *search) candidates(most int) []patch.Plan {
@@ -207,10 +223,15 @@ func (s *search) plan(t *trial, effort schedule.Effort) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	target := x.options().CostTarget()
-	t.ram, t.spent = x.Program.RAMBytes(), effort
-	t.work = s.whole.work() + t.plan.Extra + x.joined(target) - s.whole.joined(target)
+	s.measure(t, x)
 	return x, nil
+}
+
+// measure is what a trial comes to in program x.
+func (s *search) measure(t *trial, x *State) {
+	target := x.options().CostTarget()
+	t.ram, t.spent = x.Program.RAMBytes(), x.Effort
+	t.work = s.whole.work() + t.plan.Extra + x.joined(target) - s.whole.joined(target)
 }
 
 // chained is the state from which a trial's program is made.

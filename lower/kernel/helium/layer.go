@@ -19,7 +19,8 @@ const vector = 16
 // layer is a product with constant weights.
 type layer struct {
 	quantised.Layer
-	form form
+	form    form
+	options *kernel.Options
 }
 
 // form is how a layer's operands lie in memory.
@@ -39,14 +40,14 @@ func (f form) String() string { return [...]string{"_s8", "_w4_s8", "_s16"}[f] }
 func layerOf(n *kernel.Node, l quantised.Layer, groups int) *layer {
 	switch {
 	case n.In[0].Type.DType == tensor.I16:
-		return &layer{l, sixteen}
+		return &layer{l, sixteen, n.Options}
 	case n.In[1].Type.DType == tensor.I4:
-		f := &layer{l, fours}
+		f := &layer{l, fours, n.Options}
 		if len(l.Rows)/groups >= fewest && f.paired(groups) && f.shifts() == "" {
 			return f
 		}
 	}
-	return &layer{l, eights}
+	return &layer{l, eights, n.Options}
 }
 
 // bytes are those of an input or an output.
@@ -161,7 +162,7 @@ func (l *layer) paired(groups int) bool {
 }
 
 // part are n channels of the layer from first on.
-func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l.form} }
+func (l *layer) part(first, n int) *layer { return &layer{l.Pick(first, 1, n), l.form, l.options} }
 
 // mac is nncc_helium_matmul_params for rows of depth bytes, at least step bytes apart (or
 // so far), of which the input has no more behind the last one.

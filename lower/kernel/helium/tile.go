@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -174,19 +175,35 @@ func (l *layer) upper(channels int) bool {
 	return true
 }
 
+// folding is all that a folded requantisation of n channels depends on.
+type folding struct {
+	sums [vector]pack.Sum
+	n    int
+	zero int32
+}
+
+// found is a folded requantisation, or why there is none.
+type found struct {
+	f   *pack.Folded
+	why string
+}
+
 // folded is the requantisation of n channels from one on, as far as there are
 // so many.
 func (l *layer) folded(first, n int) (*pack.Folded, string) {
-	sums := make([]pack.Sum, 0, n)
-	for c := first; c < min(first+n, len(l.Rows)); c++ {
-		s := pack.Sum{}
+	k := folding{n: max(0, min(n, len(l.Rows)-first)), zero: l.Params.OutOff}
+	for i := range k.n {
 		var start int32
-		start, s.Mult, s.Shift = l.channel(c)
+		s := &k.sums[i]
+		start, s.Mult, s.Shift = l.channel(first + i)
 		s.Start = int64(start)
-		s.Lo, s.Hi = pack.Reach(l.Rows[c])
-		sums = append(sums, s)
+		s.Lo, s.Hi = pack.Reach(l.Rows[first+i])
 	}
-	return pack.Fold(sums, l.Params.OutOff)
+	x := kernel.Memo(l.options, k, func(k folding) found {
+		f, why := pack.Fold(k.sums[:k.n], k.zero)
+		return found{f, why}
+	})
+	return x.f, x.why
 }
 
 // foldedHead is head where upper has seen that four channels fold.
