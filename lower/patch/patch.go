@@ -41,8 +41,9 @@ type Prices struct {
 
 // Bounds of what is looked at: nodes of a chain; calls of a plan, which are code.
 const (
-	maxChain = 40
-	maxCalls = 1000
+	maxChain     = 40
+	maxCalls     = 1000
+	maxIntervals = 1000 // looked at, those that need most memory first
 )
 
 // maxStripes is how many times rows of a chain are computed without those of before.
@@ -146,17 +147,25 @@ func (c *chooser) stretches() {
 		across[i] = c.w.across(i)
 	}
 	apart := func(i, bytes int) bool { return c.whole[i] > bytes+bytes/8 } // the node needs more than there is
+	var list []interval
 	for from := range c.w.nodes {
 		most := 0
 		for to := from + 1; to <= min(n, from+maxChain) && c.w.nodes[to-1].rowwise; to++ {
 			most = max(most, c.whole[to-1])
 			if to-from >= 2 && most > c.floor && (across[from] <= across[from+1] || apart(from, across[from])) &&
 				(across[to] <= across[to-1] || apart(to-1, across[to])) {
-				c.add(from, to, most)
+				list = append(list, interval{from, to, most})
 			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b interval) int { return cmp.Compare(b.most, a.most) })
+	for _, x := range list[:min(len(list), maxIntervals)] {
+		c.add(x.from, x.to, x.most)
+	}
 }
+
+// interval is nodes that may be a chain, with the most bytes that one of them needs at once.
+type interval struct{ from, to, most int }
 
 func (c *chooser) add(from, to, most int) {
 	h, steps := c.w.values[c.w.nodes[from].out[0]].rows, 1
