@@ -52,7 +52,7 @@ var provenConv = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 		return nil, why
 	}
 	f := formFor(n, len(c.l.Rows)/c.G.Group)
-	return c.l.prove(c.G.Group, c.order(f), f)
+	return c.l.prove(n.Options, c.G.Group, c.order(f), f)
 })
 
 // exact is the rule that the channels of a layer can be packed.
@@ -219,7 +219,7 @@ var provenProduct = kernel.NewFact(func(n *kernel.Node) (*proven, string) {
 		return nil, why
 	}
 	f := formFor(n, len(l.Rows))
-	return (&layer{*l}).prove(1, f.order(0, len(l.Rows[0])), f)
+	return (&layer{*l}).prove(n.Options, 1, f.order(0, len(l.Rows[0])), f)
 })
 
 const (

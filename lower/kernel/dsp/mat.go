@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
 	"github.com/nncc/nncc/lower/kernel/quantised"
 )
@@ -74,17 +75,18 @@ const oddLimit = 1 << 23
 // proven are the channels of a layer by fours, and the form of weights that the
 // kernels nncc_dsp_matmul_* give exact results with.
 type proven struct {
-	groups [][][]scaled // of every group of channels
-	form   form
-	up     uint    // inputs are 2^up times as large, and from 0 on where that is not 1
-	relu   *proven // the same channels for a kernel that takes less; nil: there is none
+	groups  [][][]scaled // of every group of channels
+	form    form
+	up      uint    // inputs are 2^up times as large, and from 0 on where that is not 1
+	relu    *proven // the same channels for a kernel that takes less; nil: there is none
+	options *kernel.Options
 }
 
 // prove scales all channels: order gives the input of every half word, -1 for
 // none, two a pair. Narrow weights take half the flash; where a sum or a pair of
 // weights does not fit, all are wide.
-func (l *layer) prove(groups int, order []int, f form) (*proven, string) {
-	p := &proven{form: f}
+func (l *layer) prove(o *kernel.Options, groups int, order []int, f form) (*proven, string) {
+	p := &proven{form: f, options: o}
 	per := len(l.Rows) / groups
 	for k := range groups {
 		fours, why := p.fours(l, k*per, per, order)

@@ -5,6 +5,7 @@ package dsp
 import (
 	"slices"
 
+	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/pack"
 )
 
@@ -61,7 +62,7 @@ func (p *proven) floors(l *layer) *proven {
 
 // floorsOf is floors for inputs 2^up times as large.
 func (p *proven) floorsOf(l *layer, up uint) *proven {
-	r := &proven{form: relu, up: up}
+	r := &proven{form: relu, up: up, options: p.options}
 	for k, fours := range p.groups {
 		per := len(l.Rows) / len(p.groups)
 		var list [][]scaled
@@ -93,9 +94,26 @@ func (p *proven) floor(l *layer, x *scaled, c, i int) bool {
 	if i >= 2 {
 		k, point = k+oddBits, point+oddBits
 	}
-	var why string
-	x.floor, why = pack.OneFloor(pack.Sum{Mult: mult, Shift: shift, Lo: x.lo, Hi: x.hi}, k, point)
-	return why == ""
+	f := kernel.Memo(p.options, floorKey{pack.Sum{Mult: mult, Shift: shift, Lo: x.lo, Hi: x.hi}, k, point}, floorKey.find)
+	x.floor = f.Floor
+	return f.ok
+}
+
+// floorKey is all that a floor depends on.
+type floorKey struct {
+	pack.Sum
+	k, point uint
+}
+
+// floor is the numbers of a channel, if there are some.
+type floor struct {
+	pack.Floor
+	ok bool
+}
+
+func (f floorKey) find() floor {
+	x, why := pack.OneFloor(f.Sum, f.k, f.point)
+	return floor{x, why == ""}
 }
 
 // begin is the sum that a channel starts with.

@@ -57,7 +57,7 @@ var provenTiles = kernel.NewFact(func(n *kernel.Node) (*tiled, string) {
 			"1x1, 1x1, one group, a multiple of 4, 2x2 and more", c.Kernel, c.Stride, c.Dilation, c.G.Group, c.G.CIn,
 			c.Out)
 	}
-	p, why := c.l.prove(1, nil, wide)
+	p, why := c.l.prove(n.Options, 1, nil, wide)
 	if why != "" {
 		return nil, why
 	}

@@ -58,7 +58,7 @@ var provenPhases = kernel.NewFact(func(n *kernel.Node) ([]phase, string) {
 			x.taps, why = c.l.provenTaps(n)
 		} else {
 			f := formFor(n, len(c.l.Rows)/c.G.Group)
-			x.w, why = c.l.prove(c.G.Group, c.order(f), f)
+			x.w, why = c.l.prove(n.Options, c.G.Group, c.order(f), f)
 		}
 		if why != "" {
 			return nil, why
