@@ -177,23 +177,32 @@ func (t *Target) Copied(bytes int) float64 {
 // of 24 rows that were computed by 1, 2, 4 and 24 of them.
 func (t *Target) lost(g *Geometry) float64 {
 	row := float64(g.N * g.OW)
-	switch {
-	case g.Kind == Depthwise && g.SH == 1 && g.OH == 1:
-		return 1.3 * row
-	case g.Kind == Depthwise && g.SH == 1:
-		return 0.3 * row
-	case g.Kind == Depthwise && t.ISA != "mve":
-		return 0.37 * row
-	case g.Kind == Depthwise:
-		return 0.05 * row
-	case g.Kind == Convolution && t.ISA == "mve" && g.C < 16 && g.KH > 1:
-		return 3 + row/4
-	case g.Kind == Convolution && t.ISA == "mve":
+	switch g.Kind {
+	case Depthwise:
+		return row * t.shared(g)
+	case Convolution:
+		if t.ISA != "mve" {
+			return 0.5
+		}
+		if g.C < 16 && g.KH > 1 {
+			return 3 + row/4
+		}
 		return 3
-	case g.Kind == Convolution:
-		return 0.5
 	}
 	return 0
+}
+
+// shared is the part of a row that rows of depthwise windows share.
+func (t *Target) shared(g *Geometry) float64 {
+	switch {
+	case g.SH == 1 && g.OH == 1:
+		return 1.3
+	case g.SH == 1:
+		return 0.3
+	case t.ISA != "mve":
+		return 0.37
+	}
+	return 0.05
 }
 
 // some is the geometry of some rows of a layer's result, which has all of them.

@@ -192,6 +192,12 @@ func (c *chooser) add(from, to, most int) {
 			ok = ok && (rows*2 > h || try(rows, least, 0))
 		}
 	}
+	c.ending[to] = append(c.ending[to], smaller(list)...)
+}
+
+// smaller are the stretches that need less memory than all with less work that run alike:
+// rows are computed twice, or kept.
+func smaller(list []stretch) (out []stretch) {
 	slices.SortStableFunc(list, func(a, b stretch) int {
 		return cmp.Or(cmp.Compare(a.extra, b.extra), cmp.Compare(a.peak, b.peak))
 	})
@@ -199,9 +205,10 @@ func (c *chooser) add(from, to, most int) {
 	for _, s := range list {
 		if n, ok := least[s.chain.Rows == 0]; !ok || s.peak < n {
 			least[s.chain.Rows == 0] = s.peak
-			c.ending[to] = append(c.ending[to], s)
+			out = append(out, s)
 		}
 	}
+	return out
 }
 
 // best is the way through the network with the least work in which nothing needs more
