@@ -108,6 +108,7 @@ const leastFetched = 500
 
 // fetch is the stage fetch: constants whose reads make the core wait, and that steps read
 // many times, are copied before them into room of the arena, those first that save most.
+// That an arena where values lie over each other leaves of one where they lie apart is room, too.
 func (s *State) fetch() (err error) {
 	defer fail.Catch(&err)
 	saves, list := map[int]float64{}, []int{}
@@ -118,14 +119,19 @@ func (s *State) fetch() (err error) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(saves[b], saves[a]) })
-	fail.Check(schedule.Fetch(s.Program, list))
-	if s.facts.WholeConstants {
+	most := s.Program.LowerBound
+	if s.facts.MaxRAM > 0 {
+		most = min(most, s.facts.MaxRAM-s.Program.StateBytes)
+	}
+	return schedule.Within(s.Program, most, func() error {
+		if err := schedule.Fetch(s.Program, list); err != nil || s.facts.WholeConstants {
+			return err
+		}
+		for _, i := range list {
+			s.fetchParts(i, saves[i])
+		}
 		return nil
-	}
-	for _, i := range list {
-		s.fetchParts(i, saves[i])
-	}
-	return nil
+	})
 }
 
 // mostParts limits in how many parts a constant is fetched.

@@ -32,9 +32,11 @@ func Searches() []*Search {
 		{
 			Name: "arena", Doc: "layers a few rows at a time where that meets --max-ram, or takes little",
 			From: "stripes", Until: "schedule",
-			// On an accelerator layers are not computed by rows.
+			// On an accelerator layers are not computed by rows. Where reads of constants wait, a copy
+			// of them in RAM saves more than rows do, and each call of few rows would fetch it again.
 			Applies: func(f *Facts) bool {
-				return (f.MaxRAM > 0 || fastest.Holds(f)) && noAccelerator.Holds(f) && f.StopAfter == ""
+				return (f.MaxRAM > 0 || fastest.Holds(f) && !slowConstants.Holds(f)) && noAccelerator.Holds(f) &&
+					f.StopAfter == ""
 			},
 			run: (*State).searchArena,
 		},

@@ -129,6 +129,20 @@ func unfetch(p *program.Program, constants []int) {
 	}
 }
 
+// Within lets f place more in the arena, which may grow to so many bytes by it.
+func Within(p *program.Program, most int, f func() error) error {
+	used := p.ArenaBytes
+	p.ArenaBytes = max(used, aligned(most))
+	err := f()
+	for i := range p.Buffers {
+		if b := &p.Buffers[i]; !b.Kept {
+			used = max(used, aligned(b.Offset+max(b.Bytes, b.Span())))
+		}
+	}
+	p.ArenaBytes = min(p.ArenaBytes, used)
+	return err
+}
+
 // Fetch has steps fetch constants, the first ones of the list rather than later ones,
 // where the arena has room: what is in it may move, but it does not grow.
 func Fetch(p *program.Program, constants []int) error {
@@ -187,9 +201,18 @@ func FetchParts(p *program.Program, n *ir.Node, k, constant int, cut []call.CutC
 		most = max(most, len(b.Data)+b.Pad)
 	}
 	over := s.Overlap // the calls read what others of them have written before
-	s.Overlap = slices.DeleteFunc(slices.Clone(over), func(o call.Overlap) bool { return o.I == 0 || !o.Exact })
+	s.Overlap = slices.DeleteFunc(slices.Clone(over), func(o call.Overlap) bool { return o.I == 0 || o.Ahead > 0 })
+	for i := range s.Overlap {
+		s.Overlap[i].Exact = true
+	}
+	place := room
+	if p.VerifyWrites(s) != nil { // results lie over what later calls read
+		if place = makeRoom; p.Buffers[s.Out[0]].AliasOf >= 0 {
+			place = func(*program.Program, int, []int) bool { return false }
+		}
+	}
 	if len(parts) != len(calls) || !allNew(p, parts) || p.Needed()[k].Bytes()+aligned(most) > p.ArenaBytes ||
-		p.VerifyWrites(s) != nil || !room(p, most, []int{k}) {
+		!place(p, most, []int{k}) {
 		s.Overlap = over
 		return false, nil
 	}

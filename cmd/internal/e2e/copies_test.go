@@ -354,7 +354,7 @@ func TestSlices(t *testing.T) {
 
 // TestFetchedInParts: weights that have no room in the arena as a whole are fetched in parts,
 // before calls for a part of the output channels each: every bit is the same, the arena no
-// larger, the estimate smaller, and the program's text stands for it. Channels that fill no
+// larger than where values lie apart, the estimate smaller, and the program's text stands for it. Channels that fill no
 // four, pointwise layers, and sums of two branches are among them. Parts that equal each other
 // are one constant, which a step fetches once: such weights are not cut. Nor are those that are
 // staged, or bound at run time, when parts may be equal.
@@ -383,8 +383,9 @@ func fetchedInParts(t *testing.T, same bool) {
 	off, before := profiled(t, c)
 	on, after := profiled(t, config(model, slow))
 	t.Logf("%d cycles, %d without copies", after.Cycles, before.Cycles)
-	if a, b := on.Report.Memory.ArenaBytes, off.Report.Memory.ArenaBytes; a != b || after.Cycles >= before.Cycles {
-		t.Errorf("an arena of %d bytes, %d without copies; %d cycles, %d without", a, b, after.Cycles, before.Cycles)
+	if a, b := on.Report.Memory.ArenaBytes, off.Report.Memory.LowerBoundBytes; a > b || after.Cycles >= before.Cycles {
+		t.Errorf("an arena of %d bytes, %d where values lie apart; %d cycles, %d without copies", a, b, after.Cycles,
+			before.Cycles)
 	}
 	p, parts, was := on.Lowered.Program, 0, map[string]int{}
 	for _, l := range before.Layers {

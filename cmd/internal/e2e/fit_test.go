@@ -297,8 +297,8 @@ func splitDigits(t *testing.T, board string, change func(c *driver.Config)) (*dr
 // verified in those of the machine, and what writes beyond a part is found.
 func TestSplitArena(t *testing.T) {
 	for _, k := range []struct{ name, parent, fast, slow string }{
-		{"two memories", "cortex-m55", "origin: 0x20000000, size: 5K", "origin: 0x21000000, size: 18K"},
-		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 5K", "origin: 0x20002000, size: 18K"},
+		{"two memories", "cortex-m55", "origin: 0x20000000, size: 5K", "origin: 0x21000000, size: 17K"},
+		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 6K", "origin: 0x20002000, size: 17K"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			board := twoRAMs(t, k.parent, k.fast, k.slow)
@@ -367,7 +367,7 @@ func TestSplitWithAll(t *testing.T) {
 					"  rom: {origin: 0x08000000, size: 1M, holds: [vectors, code, rodata, weights], "+
 					"wait: {states: 60, line: 8, source: made up}}\n"+
 					"  fast: {origin: 0x20000000, size: 5K, holds: [arena]}\n"+
-					"  slow: {origin: "+slow+", size: 13K, holds: [stack, data, arena], "+
+					"  slow: {origin: "+slow+", size: 10K, holds: [stack, data, arena], "+
 					"wait: {states: 4, line: 8, source: made up}}\n"), 0o666))
 				c := config(model, path)
 				c.States, c.StageWeights, c.WeightsFile, c.Cases, c.Layers = []string{"n=h"}, true, bound, 3, true
