@@ -94,6 +94,9 @@ func (s *Spec) Features() []string {
 	if s.ISA.HasFPU() {
 		out = append(out, runtimec.FeatureFPU)
 	}
+	if slices.ContainsFunc(s.Toolchain.CPU, func(f string) bool { return strings.HasPrefix(f, "-mcpu=cortex-m0") }) {
+		out = append(out, runtimec.FeatureAligned) // Armv6-M
+	}
 	return out
 }
 

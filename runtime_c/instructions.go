@@ -27,11 +27,12 @@ var dependenceNames = []string{"fixed", "branches", "loops"}
 func (d Dependence) String() string { return dependenceNames[d] }
 
 // Features of cores on which a kernel can be fixed that is not elsewhere: vectors of
-// Helium, the DSP extension, floats in hardware.
+// Helium, the DSP extension, floats in hardware; words that are only read at multiples of four.
 const (
-	FeatureMVE = "mve"
-	FeatureDSP = "dsp"
-	FeatureFPU = "fpu"
+	FeatureMVE     = "mve"
+	FeatureDSP     = "dsp"
+	FeatureFPU     = "fpu"
+	FeatureAligned = "aligned"
 )
 
 // Instructions is the entry of a kernel in the manifest's column of that name.
@@ -39,6 +40,8 @@ type Instructions struct {
 	Dependence Dependence
 	// FixedOn are the features of which each makes the kernel fixed.
 	FixedOn []string
+	// BranchesOn are the features with each of which loops turn as sizes say.
+	BranchesOn []string
 	// Lengths is the parameter that has lengths of sequences: where it is data, loops turn as
 	// often as that says.
 	Lengths string
@@ -50,7 +53,7 @@ type Instructions struct {
 }
 
 // parseInstructions reads `fixed`, `branches`, `loops`, and behind `; ` what changes that:
-// `fixed=mve fpu`, `lengths=lens`, `rows=block mve`.
+// `fixed=mve fpu`, `branches=mve`, `lengths=lens`, `rows=block mve`.
 func parseInstructions(text string) (Instructions, error) {
 	list := strings.Split(text, "; ")
 	x := Instructions{Dependence: Dependence(slices.Index(dependenceNames, list[0]))}
@@ -64,6 +67,8 @@ func parseInstructions(text string) (Instructions, error) {
 			ok = false
 		case what == "fixed":
 			x.FixedOn, features = words, append(features, words...)
+		case what == "branches" && x.Dependence == Loops:
+			x.BranchesOn, features = words, append(features, words...)
 		case what == "lengths" && len(words) == 1:
 			x.Lengths = words[0]
 		case what == "rows":
@@ -79,7 +84,7 @@ func parseInstructions(text string) (Instructions, error) {
 			strings.Join(dependenceNames, ", "))
 	}
 	for _, f := range features {
-		if !slices.Contains([]string{FeatureMVE, FeatureDSP, FeatureFPU}, f) {
+		if !slices.Contains([]string{FeatureMVE, FeatureDSP, FeatureFPU, FeatureAligned}, f) {
 			return x, fmt.Errorf("instructions %q: no feature %q", text, f)
 		}
 	}
@@ -107,6 +112,9 @@ func DependenceOf(function string, features []string) (Dependence, bool) {
 	x, ok := dependences()[function]
 	if has(features, x.FixedOn) {
 		return Fixed, ok
+	}
+	if has(features, x.BranchesOn) {
+		return Branches, ok
 	}
 	return x.Dependence, ok
 }
