@@ -404,7 +404,7 @@ func fetchedInParts(t *testing.T, same bool) {
 			}
 		}
 	}
-	if parts == 0 {
+	if parts == 0 && !same { // equal parts are not cut
 		t.Error("nothing is fetched in parts")
 	}
 	if a, b := sum(on.Info.StepBlobs), sum(off.Info.StepBlobs); a != b {

@@ -298,14 +298,14 @@ func splitDigits(t *testing.T, board string, change func(c *driver.Config)) (*dr
 func TestSplitArena(t *testing.T) {
 	for _, k := range []struct{ name, parent, fast, slow string }{
 		{"two memories", "cortex-m55", "origin: 0x20000000, size: 5K", "origin: 0x21000000, size: 17K"},
-		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 6K", "origin: 0x20002000, size: 17K"},
+		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 7K", "origin: 0x20002000, size: 16K"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			board := twoRAMs(t, k.parent, k.fast, k.slow)
 			o := testenv.Must(splitDigits(t, board, func(c *driver.Config) { c.Strict = true }))(t)
 			p, m := o.Lowered.Program, o.Report.Memory
 			if len(p.Parts) != 2 || len(m.ArenaParts) != 2 || !o.Placement.Fits() || m.WaitCycles < m.WaitCyclesBound ||
-				m.WaitCyclesBound == 0 || p.Parts[0].Bytes > 5<<10 || p.Parts[1].Bytes > 14<<10 {
+				m.WaitCyclesBound == 0 || p.Parts[0].Bytes > 7<<10 || p.Parts[1].Bytes > 14<<10 {
 				t.Fatalf("parts %+v, %+v", p.Parts, m)
 			}
 			v := mustVerify(t, o)
