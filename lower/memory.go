@@ -49,6 +49,9 @@ const (
 	freeTries = 3
 	leastGain = 512 // bytes, and 1/leastPart of the arena
 	leastPart = 32
+	// Chips have a fourth to an eighth of their flash as RAM: who has room for so many times
+	// what is gained has RAM enough.
+	leastShare = 256
 )
 
 // trial is a plan and what it comes to.
@@ -124,6 +127,11 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 func (s *search) free() (best *trial, err error) {
 	defer fail.Catch(&err)
 	ram := s.whole.Program.RAMBytes()
+	constants := 0
+	for i := range s.whole.Program.Consts {
+		constants += s.whole.Program.Consts[i].Bytes()
+	}
+	least := max(leastGain, ram/leastPart, constants/leastShare)
 	s.most = (1 + freeWork) * s.whole.work()
 	s.prices.Most = s.most - s.whole.work()
 	plans := s.candidates(maxTries)
@@ -132,13 +140,13 @@ func (s *search) free() (best *trial, err error) {
 		slices.SortStableFunc(plans[1:], func(a, b patch.Plan) int { return cmp.Compare(a.Peak, b.Peak) })
 	}
 	for _, p := range plans[:min(len(plans), freeTries)] {
-		if best != nil && p.Peak >= best.ram {
+		if best != nil && p.Peak >= best.ram || p.Peak > ram-least {
 			continue
 		}
 		t := &trial{plan: p, effort: schedule.Short}
 		fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
-		if t.work <= s.most && t.ram <= ram-max(leastGain, ram/leastPart) && (best == nil || t.ram < best.ram) {
+		if t.work <= s.most && t.ram <= ram-least && (best == nil || t.ram < best.ram) {
 			best = t
 		}
 	}

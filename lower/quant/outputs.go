@@ -240,6 +240,8 @@ func lookAt(heads []*head) error {
 		}
 		e.release(out)
 	}
+	e.plans = nil
+	e.plans = nil // packed weights
 	return nil
 }
 
