@@ -17,9 +17,8 @@ import (
 	"github.com/nncc/nncc/ir/tensor"
 )
 
-// mostMemory is the most memory a compilation may hold, in sizes of the model: ranges of outputs are looked at before
-// calibration, with packed weights of their own.
-const mostMemory = 7
+// mostMemory is the most memory a compilation may hold, in sizes of the model.
+const mostMemory = 6
 
 // TestMemoryOfCompilation: a compilation of a model whose weights outweigh all else, with
 // calibration and without, holds at most mostMemory times the model.

@@ -22,6 +22,10 @@ import (
 // classes, all of one has to be that near zero, and more.
 const mixedRange, mixedClasses = 8, 32
 
+// mostWeights is the most constants of a model whose outputs are looked at: an evaluator packs them
+// once more, and no chip holds as many.
+const mostWeights = 1 << 22
+
 // mostLooked is how many samples say which range an output has.
 const mostLooked = 32
 
@@ -51,7 +55,7 @@ type piece struct {
 // too little of one.
 func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	defer fail.Catch(&err)
-	if opt.OneScale {
+	if opt.OneScale || heavy(g) {
 		return nil
 	}
 	heads := fail.Must(headsOf(g, opt))
@@ -67,6 +71,19 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	}
 	g.RemoveDead()
 	return nil
+}
+
+// heavy reports a graph with more constants than mostWeights.
+func heavy(g *ir.Graph) bool {
+	weights := 0
+	for _, n := range g.Nodes {
+		for _, v := range n.In {
+			if v != nil && v.Const != nil {
+				weights += v.Const.Len()
+			}
+		}
+	}
+	return weights > mostWeights
 }
 
 // headsOf are the outputs that can have a quantisation for each channel, with what multiplies and
@@ -241,7 +258,6 @@ func lookAt(heads []*head) error {
 		e.release(out)
 	}
 	e.plans = nil
-	e.plans = nil // packed weights
 	return nil
 }
 
