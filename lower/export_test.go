@@ -19,7 +19,8 @@ func RunStages(g *ir.Graph, o Options, names ...string) (*State, error) {
 			return nil, err
 		}
 		if name == "stripes" {
-			p := patch.Prices{Rows: func(int, int) float64 { return 1 }, Copy: func(int) float64 { return 1 }, Most: 1e9}
+			p := patch.Prices{Rows: func(int, int) float64 { return 1 }, Copy: func(int) float64 { return 1 },
+				Most: 1e9}
 			s.tile = &patch.Candidates(s.Graph, false, p, 1)[0]
 		}
 		if err := s.step(t); err != nil {

@@ -25,16 +25,19 @@ var paired = []struct{ name, gone, text string }{
 	{"pad, conv with pads", "Pad", `%p = Pad(%x, %pads) | %c = Conv(%p, %w) {pads=[0,1,2,0]}`},
 	{"pad, depthwise", "Pad", `%p = Pad(%x, %pads) | %c = Conv(%p, %dw) {group=4, strides=[2,2]}`},
 	{"pad with 0", "Pad", `%p = Pad(%x, %pads, %zero) | %c = Conv(%p, %w)`},
-	{"pad, two convs", "Pad", `%p = Pad(%x, %pads) | %a = Conv(%p, %w) || %b = Conv(%p, %dw) {group=4} || %c = Add(%a, %b)`},
+	{"pad, two convs", "Pad", `%p = Pad(%x, %pads) |
+		%a = Conv(%p, %w) || %b = Conv(%p, %dw) {group=4} || %c = Add(%a, %b)`},
 	{"pad, maximum", "Pad", `%r = Relu(%x) | %p = Pad(%r, %pads) | %c = MaxPool(%p) {kernel_shape=[3,3]}`},
 	{"pad with -inf, maximum", "Pad", `%p = Pad(%x, %pads, %low) | %c = MaxPool(%p) {kernel_shape=[3,3]}`},
 	{"pad, transposed conv", "Pad", `%p = Pad(%x, %pads) | %c = ConvTranspose(%p, %w) {strides=[2,2], pads=[2,2,2,4]}`},
 	{"pad, transposes, conv", "Pad Transpose", `%p = Pad(%x, %pads) | %t = Transpose(%p) {perm=[0,2,3,1]} |
 		%u = Transpose(%t) {perm=[0,3,1,2]} | %c = Conv(%u, %w)`},
-	{"pad, 1-D", "Pad", `%f = Reshape(%x, %line) | %p = Pad(%f, %pads1) | %c = Conv(%p, %w1) {strides=[2]} | %r = Relu(%c)`},
+	{"pad, 1-D", "Pad", `%f = Reshape(%x, %line) | %p = Pad(%f, %pads1) | %c = Conv(%p, %w1) {strides=[2]} |
+		%r = Relu(%c)`},
 	{"pad, leaky relu, conv", "Pad", `%p = Pad(%x, %pads) | %r = LeakyRelu(%p) || %c = Conv(%r, %w)`},
 	{"pad, sigmoid, conv", "", `%p = Pad(%x, %pads) | %r = Sigmoid(%p) || %c = Conv(%r, %w)`},
-	{"conv, relu, pad, conv", "Pad Relu", `%c = Conv(%x, %w) | %r = Relu(%c) || %p = Pad(%r, %pads) | %d = Conv(%p, %dw) {group=4}`},
+	{"conv, relu, pad, conv", "Pad Relu", `%c = Conv(%x, %w) | %r = Relu(%c) || %p = Pad(%r, %pads) |
+		%d = Conv(%p, %dw) {group=4}`},
 	{"conv, relu", "Relu", `%c = Conv(%x, %w) | %r = Relu(%c)`},
 	{"conv, clip", "Clip", `%c = Conv(%x, %w) | %r = Clip(%c, %zero, %one)`},
 	{"conv, clip between steps", "Clip", `%c = Conv(%x, %w) | %r = Clip(%c, %odd, %one)`},
@@ -47,11 +50,13 @@ var paired = []struct{ name, gone, text string }{
 	{"maximum, relu", "Relu", `%c = MaxPool(%x) {kernel_shape=[2,2]} | %r = Relu(%c)`},
 	{"average, relu", "Relu", `%c = AveragePool(%x) {kernel_shape=[2,2]} | %r = Relu(%c)`},
 	{"relu, relu", "Relu", `%c = Sigmoid(%x) || %r = Relu(%c) | %q = Relu(%r)`},
-	{"transposes", "Transpose", `%a = Transpose(%x) {perm=[0,2,3,1]} | %r = Relu(%a) | %c = Transpose(%r) {perm=[0,3,1,2]}`},
+	{"transposes", "Transpose", `%a = Transpose(%x) {perm=[0,2,3,1]} | %r = Relu(%a) |
+		%c = Transpose(%r) {perm=[0,3,1,2]}`},
 	{"transposes, concat", "Transpose", `%a = Transpose(%x) {perm=[0,2,3,1]} | %b = Concat(%a, %a) {axis=3} |
 		%c = Transpose(%b) {perm=[0,3,1,2]}`},
 	{"transpose, mean", "Transpose", `%a = Transpose(%x) {perm=[0,2,3,1]} | %c = ReduceMean(%a, %hw) {keepdims=0}`},
-	{"reshapes", "Reshape", `%a = Reshape(%x, %flat) | %b = Reshape(%a, %three) | %c = Reshape(%b, %four) | %r = Sigmoid(%c)`},
+	{"reshapes", "Reshape", `%a = Reshape(%x, %flat) | %b = Reshape(%a, %three) | %c = Reshape(%b, %four) |
+		%r = Sigmoid(%c)`},
 	{"expand, add", "Expand", `%a = Slice(%x, %from, %to) | %b = Expand(%a, %whole) | %c = Add(%x, %b)`},
 	{"slices, concat", "", `%a = Slice(%x, %from, %to) | %b = Slice(%x, %cut, %end) | %c = Concat(%a, %b) {axis=3}`},
 	{"conv, flatten, product", "", `%c = Conv(%x, %w) || %f = Reshape(%c, %square) | %y = MatMul(%f, %m36)`},
@@ -70,7 +75,8 @@ func pairedGraph(t *testing.T, text string, all bool, dtype, zero string) *ir.Gr
 		const %m8 : i8[64,5] = rand 4 const %m368 : i8[144,5] = rand 5 const %m48 : i8[4,5] = rand 6
 		const %ws : f32[] = {0.004} const %wz : i8[] = {0} %w = DequantizeLinear(%w8, %ws, %wz)
 		%dw = DequantizeLinear(%dw8, %ws, %wz) %w1 = DequantizeLinear(%w18, %ws, %wz)
-		%m = DequantizeLinear(%m8, %ws, %wz) %m36 = DequantizeLinear(%m368, %ws, %wz) %m4 = DequantizeLinear(%m48, %ws, %wz)
+		%m = DequantizeLinear(%m8, %ws, %wz) %m36 = DequantizeLinear(%m368, %ws, %wz) %m4 = DequantizeLinear(%m48, %ws,
+			%wz)
 		const %pads : i64[8] = {0,0,0,1,0,0,1,2} const %pads1 : i64[6] = {0,0,1,0,0,2}
 		const %zero : f32[] = {0} const %one : f32[] = {1.5} const %odd : f32[] = {-0.333} const %low : f32[] = {-inf}
 		const %flat : i64[2] = {-1,64} const %three : i64[3] = {4,8,8} const %four : i64[4] = {1,4,8,8}
@@ -80,7 +86,8 @@ func pairedGraph(t *testing.T, text string, all bool, dtype, zero string) *ir.Gr
 	now := map[string]string{} // what stands for a value
 	last := ""
 	pair := func() {
-		src += strings.ReplaceAll(" %V_q = QuantizeLinear(%V, %s, %z) %V_d = DequantizeLinear(%V_q, %s, %z) ", "V", last)
+		src += strings.ReplaceAll(" %V_q = QuantizeLinear(%V, %s, %z) %V_d = DequantizeLinear(%V_q, %s, %z) ", "V",
+			last)
 		now[last] = last + "_d"
 	}
 	value := regexp.MustCompile(`%(\w+)( = )?`)
@@ -131,11 +138,13 @@ func TestPairsAreNoBarrier(t *testing.T) {
 		for _, c := range paired {
 			t.Run(c.name+" "+of[0]+of[1], func(t *testing.T) {
 				with := pairedGraph(t, c.text, true, of[0], of[1])
-				_, _, plain := run(with.Clone(), "absorb", "absorb-integer", "transpose", "flatten-order", "pixel-shuffle")
+				_, _, plain := run(with.Clone(), "absorb", "absorb-integer", "transpose", "flatten-order",
+					"pixel-shuffle")
 				a, ref, got := run(with)
 				b, _, want := run(pairedGraph(t, c.text, false, of[0], of[1]))
 				if !tensor.Equal(got, plain) || !tensor.Equal(got, want) {
-					t.Errorf("%g from the program without passes, %g from that without pairs:\n%s", irtest.Diff(got, plain),
+					t.Errorf("%g from the program without passes, %g from that without pairs:\n%s", irtest.Diff(got,
+						plain),
 						irtest.Diff(got, want), ref)
 				}
 				for _, name := range strings.Fields(c.gone) {

@@ -67,7 +67,7 @@ func TestMixedUnits(t *testing.T) {
 		res, err := lower.Run(g.Clone(), o)
 		testenv.OK(t, err)
 		x, y := res.Whole.In[0].Type, res.Whole.Out[0].Type
-		if real := x.DType.IsFloat(); real != o.FloatIO {
+		if isFloat := x.DType.IsFloat(); isFloat != o.FloatIO {
 			t.Errorf("%s: the input is %s", target.name, x)
 		}
 		var signal, noise float64

@@ -14,7 +14,8 @@ import (
 	"github.com/nncc/nncc/schedule"
 )
 
-// drawOverlaps gives kernels drawn distances: how far results have to begin before inputs, over which they may lie then.
+// drawOverlaps gives kernels drawn distances: how far results have to begin before inputs, over which they may lie
+// then.
 func drawOverlaps(r *rand.Rand, g *ir.Graph, low map[*ir.Node]*call.Lowered) {
 	for _, n := range g.Nodes {
 		for i, v := range n.In {
@@ -66,7 +67,8 @@ func TestOverlaps(t *testing.T) {
 			t.Fatalf("seed %d\n%s", seed, p)
 		}
 	}
-	t.Logf("%d arenas of %d are smaller, %d larger, %d operands lie under results, %d arenas in parts", smaller, n, larger,
+	t.Logf("%d arenas of %d are smaller, %d larger, %d operands lie under results, %d arenas in parts", smaller, n,
+		larger,
 		shared, divides)
 	if smaller < int(n)/20 || larger > 2 || shared < int(n)/4 || divides < int(n)/2 {
 		t.Error("the arenas of more random graphs should be smaller")

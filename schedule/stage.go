@@ -44,8 +44,9 @@ func buffersOf(p *program.Program) []plan.Buffer {
 			root = list[root].AliasOf
 		}
 		at := p.Buffers[root].Offset
-		list[root].Pieces = append(list[root].Pieces, plan.Piece{Off: int64((x.At - at) / program.Align * program.Align),
-			End: int64(aligned(x.End - at)), First: x.First, Last: x.Last})
+		list[root].Pieces = append(list[root].Pieces,
+			plan.Piece{Off: int64((x.At - at) / program.Align * program.Align),
+				End: int64(aligned(x.End - at)), First: x.First, Last: x.Last})
 	}
 	for _, s := range p.Steps {
 		for _, o := range s.Overlap {

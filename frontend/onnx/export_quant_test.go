@@ -96,7 +96,8 @@ func TestExportQuantisedOperators(t *testing.T) {
 			const %w : i8[16,2] q(0.01:0) = rand 4
 			const %r : i8[16,4] q(0.01:0) = rand 5
 			const %b : i32[16] q(0.0002:0) = splat 50
-			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.00048828125:0) = nncc.QLSTM(%x, %w, %r, %b)
+			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.00048828125:0) = nncc.QLSTM(%x, %w,
+				%r, %b)
 			{cell_scale_power=-11, direction="reverse"}`, 13,
 			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape Concat Reshape " +
 				"LSTM Reshape QuantizeLinear"},
@@ -106,7 +107,9 @@ func TestExportQuantisedOperators(t *testing.T) {
 			const %w : i8[12,2] q(0.01:0) = rand 4
 			const %r : i8[12,4] q(0.01:0) = rand 5
 			const %b : i32[12] q(0.0002:0) = splat 50
-			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.000030517578125:0) = nncc.QGRU(%x, %w, %r, -, %b, %s) {state_scale_power=-15, linear_before_reset=1}`, 21,
+			%y : i8[3,1,4] q(0.008:0), %h : i8[1,4] q(0.008:0), %c : i16[1,4] q(0.000030517578125:0) = nncc.QGRU(%x,
+				%w, %r, -,
+				%b, %s) {state_scale_power=-15, linear_before_reset=1}`, 21,
 			"DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear DequantizeLinear Reshape Reshape " +
 				"Concat Reshape Reshape GRU Reshape QuantizeLinear"},
 	} {

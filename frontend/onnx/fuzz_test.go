@@ -85,7 +85,8 @@ func fuzzSeeds(t testing.TB) [][]byte {
 			a = Constant <value_ints = [0]> () u = Unsqueeze (d, a) m = Constant <value_ints = [-1]> ()
 			t = Concat <axis = 0> (u, m) y = Reshape (x, t) }`,
 		`(float[2] x) => (float y) { n = Constant <value_int = 3> ()
-			y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast <to = 1> (i) w = Add (v, f) }> }`,
+			y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { f = Cast <to = 1> (i) w = Add (v,
+				f) }> }`,
 		`(int8[1,4] x) => (int8 y) { s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
 			y = com.microsoft.QLinearAdd (x, s, z, x, s, z, s, z) }`,
 		"(float[1,4,4,4] x) => (float y) { a = com.sigmastar.Reorg <stride = 2> (x) b = local.F <k = 2> (a) y = If " +
@@ -96,7 +97,8 @@ func fuzzSeeds(t testing.TB) [][]byte {
 			r = Constant <value = float[1,4,1] {1,2,3,4}> () y = LSTM <hidden_size = 1> (x, w, r) }`,
 		`(float[1,1,4,4] x) => (float y) { s = Constant <value_floats = [1.0, 1.0, 0.5, 2.0]> ()
 			a = Resize <coordinate_transformation_mode = "asymmetric"> (x, "", s)
-			p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () b = Pad (a, p) c, d = TopK <axis = 3> (b, k) y = Add (c, c)
+			p = Constant <value_ints = [0, 0, 1, 1, 0, 0, 1, 1]> () b = Pad (a, p) c, d = TopK <axis = 3> (b,
+				k) y = Add (c, c)
 			k = Constant <value_ints = [2]> () }`,
 	} {
 		out = append(out, tBytes(textModel(t, 13, text).Proto))

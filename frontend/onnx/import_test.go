@@ -192,7 +192,8 @@ func TestImportFaults(t *testing.T) {
 		{"trees with a wrong child", 13,
 			`(float[2,1] x) => (float y) { y = ai.onnx.ml.TreeEnsembleRegressor <nodes_treeids = [0], nodes_nodeids = [0],
 				nodes_featureids = [0], nodes_values = [0.5], nodes_modes = ["BRANCH_LEQ"],
-			nodes_truenodeids = [1], nodes_falsenodeids = [2], target_treeids = [0], target_nodeids = [1], target_ids = [0],
+			nodes_truenodeids = [1], nodes_falsenodeids = [2], target_treeids = [0], target_nodeids = [1],
+				target_ids = [0],
 			target_weights = [1.0], n_targets = 1> (x) }`, "node 2 of tree 0"},
 		{"labels of text", 13,
 			`(int64[2] x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (x) }`,
@@ -248,7 +249,8 @@ func TestImportFaults(t *testing.T) {
 			x +
 				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> ()
 					l, u = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (d, w, r) { w = Add (v, v)
-					s = ReduceSum <keepdims = 0> (v) d = Greater (s, z) r = Neg (v) }> k = Constant <value_ints = [4]> ()
+					s = ReduceSum <keepdims = 0> (v) d = Greater (s,
+						z) r = Neg (v) }> k = Constant <value_ints = [4]> ()
 					y = Reshape (u, k) }`, "the length of scan output 0"},
 		{"condition at run time", 13,
 			x +
@@ -306,7 +308,8 @@ func TestImportBombs(t *testing.T) {
 	functions := b.String()
 	// Loops within loops.
 	loops := `(float[2] x) => (float y) { n = Constant <value_int = 4000> ()
-		y = Loop (n, "", x) <body = o (int64 i, bool c, float v) => (c, w) { w = Loop (n, "", v) <body = p (int64 j, bool d,
+		y = Loop (n, "", x) <body = o (int64 i, bool c, float v) => (c, w) { w = Loop (n, "", v) <body = p (int64 j,
+			bool d,
 		float s) => (d, u) { u = Add (s, s) }> }> }`
 	// A chain of multiplications of constants.
 	b.Reset()

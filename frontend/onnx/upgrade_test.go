@@ -75,7 +75,8 @@ func TestUpgrades(t *testing.T) {
 			`y, p = ai.onnx.ml.LinearClassifier <coefficients = [1.0, 2.0, 3.0, -4.0, 5.0, 6.0], intercepts = [0.5, -0.5, 0.0],
 				classlabels_ints = [7, 8, 9], post_transform = "SOFTMAX"> (x)`,
 			`w = Constant <value = float[3,2] {1, 2, 3, -4, 5, 6}> () b = Constant <value_floats = [0.5, -0.5, 0.0]> ()
-				s = Gemm <transB = 1> (x, w, b) m = ArgMax <axis = 1, keepdims = 0> (s) l = Constant <value_ints = [7, 8, 9]> ()
+				s = Gemm <transB = 1> (x, w, b) m = ArgMax <axis = 1, keepdims = 0> (s) l = Constant <value_ints = [7,
+					8, 9]> ()
 				y = Gather (l, m) p = Softmax (s)`},
 		{"LabelEncoder", 13, "(float[4] x) => (int64 y)",
 			`r = Round (x) y = ai.onnx.ml.LabelEncoder <keys_floats = [0.0, 1.0], values_int64s = [5, 6],
@@ -105,7 +106,8 @@ func TestUpgrades(t *testing.T) {
 			`y, z = ai.onnx.ml.TreeEnsembleClassifier <nodes_treeids = [0, 0, 0], nodes_nodeids = [0, 1, 2],
 				nodes_featureids = [0, 0, 0], nodes_values = [0.1, 0.0, 0.0],
 			nodes_modes = ["BRANCH_LT", "LEAF", "LEAF"], nodes_truenodeids = [1, 0, 0], nodes_falsenodeids = [2, 0, 0],
-			class_treeids = [0, 0, 0, 0], class_nodeids = [1, 1, 2, 2], class_ids = [0, 1, 0, 1], class_weights = [0.8, 0.2, 0.4,
+			class_treeids = [0, 0, 0, 0], class_nodeids = [1, 1, 2, 2], class_ids = [0, 1, 0, 1], class_weights = [0.8,
+				0.2, 0.4,
 			0.6], classlabels_int64s = [5, 7]> (x)`,
 			`s = Constant <value_float = 0.1> () c = Less (x, s) a = Constant <value_int = 5> () b = Constant <value_int = 7> ()
 				w = Where (c, a, b) n = Constant <value_ints = [9]> () y = Reshape (w, n)`},
@@ -233,7 +235,8 @@ func TestUpgrades(t *testing.T) {
 		{"shape chain", 13, "(float[2,3,4] x) => (float y)",
 			`s = Shape (x) i = Constant <value = int64 {0}> () n = Gather (s, i) a = Constant <value_ints = [0]> ()
 				u = Unsqueeze (n, a) m = Constant <value_ints = [-1]> ()
-			t = Concat <axis = 0> (u, m) y = Reshape (x, t)`, `t = Constant <value_ints = [2, 12]> () y = Reshape (x, t)`},
+			t = Concat <axis = 0> (u, m) y = Reshape (x, t)`, `t = Constant <value_ints = [2, 12]> () y = Reshape (x,
+				t)`},
 		{"Gelu of com.microsoft", 13, "(float[4] x) => (float y)", `y = com.microsoft.Gelu (x)`, `y = Gelu (x)`},
 		{"BiasGelu", 13, "(float[4] x) => (float y)",
 			`b = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> () y = com.microsoft.BiasGelu (x, b)`,
@@ -288,13 +291,15 @@ func TestUpgrades(t *testing.T) {
 				o = Constant <value_ints = [2, 2, 2]> () y = Reshape (u, o)`},
 		{"masks of attention", 13, "(float[1,2,2] x) => (float y, float z, float u, float v)",
 			`b = Constant <value = int32[2] {2, 1}> () c = Constant <value = int32[1,2,2] {1, 0, 1, 2}> ()
-				d = Constant <value = int32[1,1,3,3] {5, 5, 5, 1, 0, 5, 1, 1, 5}> () e = Constant <value = int32[1,2] {3, 0}> ()
+				d = Constant <value = int32[1,1,3,3] {5, 5, 5, 1, 0, 5, 1, 1,
+					5}> () e = Constant <value = int32[1,2] {3, 0}> ()
 				y = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", b)
 				z = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", c)
 				u = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", d)
 				v = com.microsoft.MultiHeadAttention <num_heads = 1> (x, x, x, "", e)`,
 			`b = Constant <value = float[1,1,1,2] {-10000, 0}> () c = Constant <value = float[1,1,2,2] {0, -10000, 0, 0}> ()
-				d = Constant <value = float[1,1,2,2] {0, 0, 0, -10000}> () e = Constant <value = float[1,1,1,2] {0, -10000}> ()
+				d = Constant <value = float[1,1,2,2] {0, 0, 0, -10000}> () e = Constant <value = float[1,1,1,2] {0,
+					-10000}> ()
 				y = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, b)
 				z = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, c)
 				u = Attention <q_num_heads = 1, kv_num_heads = 1> (x, x, x, d)
@@ -314,7 +319,8 @@ func TestUpgrades(t *testing.T) {
 				d = Sub (w, h) e = Mul (d, s) t = Transpose (e) y = MatMul (x, t)
 				g = Sub (w, n) k = Mul (g, s) l = Transpose (k) z = MatMul (x, l) u = Add (z, b)`},
 		{"DynamicQuantizeLSTM", 13, "(float[3,1,2] x) => (float y)",
-			`w = Constant <value = int8[1,2,4] {1, -2, 3, 4, -5, 6, 7, -8}> () r = Constant <value = int8[1,1,4] {4, 3, -2, 1}> ()
+			`w = Constant <value = int8[1,2,4] {1, -2, 3, 4, -5, 6, 7, -8}> ()
+				r = Constant <value = int8[1,1,4] {4, 3, -2, 1}> ()
 				s = Constant <value = float[1,4] {0.5, 0.25, 0.125, 0.5}> () t = Constant <value = float[1] {0.25}> ()
 				z = Constant <value = int8[1] {1}> () n = Constant <value = int8[1,4] {0, 0, 1, 2}> ()
 				y = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1> (x, w, r, "", "", "", "", "", s, n, t, z)`,
@@ -343,7 +349,8 @@ func TestUpgrades(t *testing.T) {
 			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> ()
 				n = Constant <value = int8 {0}> () y = com.microsoft.QLinearAdd (x, s, z, x, r, n, r, n)`,
 			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> () r = Constant <value_float = 1.0> ()
-				n = Constant <value = int8 {0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, n) c = Add (a, b)
+				n = Constant <value = int8 {0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r,
+					n) c = Add (a, b)
 				y = QuantizeLinear (c, r, n)`},
 		{"QLinearAveragePool, channels last", 13, "(int8[1,2,2,3] x) => (int8 y)",
 			`s = Constant <value_float = 0.5> () z = Constant <value = int8 {2}> ()
@@ -383,22 +390,26 @@ func TestUpgrades(t *testing.T) {
 				c = Constant <value_ints = [1]> () b = ReduceMean <keepdims = 0> (a, c) y = QuantizeLinear (b, s, z)`},
 		{"QLinearWhere", 13, "(int8[4] x) => (int8 y)",
 			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () r = Constant <value = float {1}> ()
-				k = Constant <value = bool[4] {1, 0, 1, 0}> () y = com.microsoft.QLinearWhere (k, x, s, z, x, r, z, s, z)`,
+				k = Constant <value = bool[4] {1, 0, 1, 0}> () y = com.microsoft.QLinearWhere (k, x, s, z, x, r, z, s,
+					z)`,
 			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> () r = Constant <value = float {1}> ()
-				k = Constant <value = bool[4] {1, 0, 1, 0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x, r, z)
+				k = Constant <value = bool[4] {1, 0, 1, 0}> () a = DequantizeLinear (x, s, z) b = DequantizeLinear (x,
+					r, z)
 				c = Where (k, a, b) y = QuantizeLinear (c, s, z)`},
 		{"QLinearMatMul, per column", 13, "(int8[2,3] x) => (int8 y)",
 			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
 				w = Constant <value = int8[3,2] {1, 2, 3, 4, 5, 6}> () t = Constant <value = float[2] {0.5, 0.25}> ()
 				n = Constant <value = int8[2] {1, 2}> () y = QLinearMatMul (x, s, z, w, t, n, s, z)`,
 			`s = Constant <value = float {0.5}> () z = Constant <value = int8 {2}> ()
-				w = Constant <value = float[3,2] {0, 0, 1, 0.5, 2, 1}> () a = DequantizeLinear (x, s, z) m = MatMul (a, w)
+				w = Constant <value = float[3,2] {0, 0, 1, 0.5, 2, 1}> () a = DequantizeLinear (x, s, z) m = MatMul (a,
+					w)
 				y = QuantizeLinear (m, s, z)`},
 		{"DynamicQuantizeMatMul", 13, "(float[2,3] x) => (float y)",
 			`w = Constant <value = int8[3,2] {1, 2, 3, 4, 5, 6}> () t = Constant <value = float[2] {0.5, 0.25}> ()
 				b = Constant <value = float[2] {1, 2}> () y = com.microsoft.DynamicQuantizeMatMul (x, w, t, "", b)`,
 			`q, s, z = DynamicQuantizeLinear (x) a = DequantizeLinear (q, s, z)
-				w = Constant <value = float[3,2] {0.5, 0.5, 1.5, 1, 2.5, 1.5}> () b = Constant <value = float[2] {1, 2}> ()
+				w = Constant <value = float[3,2] {0.5, 0.5, 1.5, 1, 2.5, 1.5}> () b = Constant <value = float[2] {1,
+					2}> ()
 				m = MatMul (a, w) y = Add (m, b)`},
 		{"NhwcMaxPool", 13, "(int8[1,4,4,2] x) => (int8 y)",
 			`y = com.microsoft.NhwcMaxPool <kernel_shape = [2, 2]> (x)`,
@@ -418,28 +429,34 @@ func TestUpgrades(t *testing.T) {
 				p = Mul (f, m) s = Add (p, a) v = Div (s, d) r = Floor (v) c = Clip (r, l, h) y = Cast <to = 3> (c)`},
 		{"RequantShift by channels", 13, "(float[2,3,2] x) => (float y)",
 			`z = Round (x) m = Constant <value = float[3,1,1] {9, 7, 3}> () a = Constant <value = float[3] {-5, 40, 8}> ()
-				y = PACTOps.RequantShift <div = float {16}, n_levels = float[1] {256}, signed = float[1] {0}> (z, m, a)`,
+				y = PACTOps.RequantShift <div = float {16}, n_levels = float[1] {256}, signed = float[1] {0}> (z, m,
+					a)`,
 			`z = Round (x) m = Constant <value = float[3,1] {9, 7, 3}> () a = Constant <value = float[3,1] {3, 48, 16}> ()
 				d = Constant <value = float {16}> () l = Constant <value = float {0}> () h = Constant <value = float {255}> ()
 				p = Mul (z, m) s = Add (p, a) v = Div (s, d) r = Floor (v) y = Clip (r, l, h)`},
 		{"iSoftmax", 13, "(int8[2,4] x) => (float y)",
 			`f = Cast <to = 1> (x)
-				y = PACTOps.iSoftmax <coeffA = float[1] {1}, coeffB = float[1] {345}, coeffC = float[1] {62395}, log2 = float[1] {25},
+				y = PACTOps.iSoftmax <coeffA = float[1] {1}, coeffB = float[1] {345}, coeffC = float[1] {62395},
+					log2 = float[1] {25},
 				n_levels = float[1] {256}> (f)`,
 			`f = Cast <to = 1> (x) i = Constant <value_ints = [-1]> () M = ReduceMax (f, i) t = Sub (M, f)
 				l = Constant <value_float = 25.0> () b = Constant <value_float = 345.0> () c = Constant <value_float = 62395.0> ()
 				n = Constant <value_float = 255.0> () two = Constant <value_float = 2.0> ()
-				q = Div (t, l) z = Floor (q) w = Mul (z, l) k = Sub (w, t) p = Add (k, b) pp = Mul (p, p) o = Add (pp, c)
-				s = Pow (two, z) v = Div (o, s) e = Floor (v) S = ReduceSum (e, i) en = Mul (e, n) r = Div (en, S) y = Floor (r)`},
+				q = Div (t, l) z = Floor (q) w = Mul (z, l) k = Sub (w, t) p = Add (k, b) pp = Mul (p, p) o = Add (pp,
+					c)
+				s = Pow (two, z) v = Div (o, s) e = Floor (v) S = ReduceSum (e, i) en = Mul (e, n) r = Div (en,
+					S) y = Floor (r)`},
 		{"iHardswish", 13, "(int8[4] x) => (int8 y)",
 			`f = Cast <to = 6> (x) g = PACTOps.iHardswish <one_over_six = 3, three = 20, six = 40> (f) y = Cast <to = 3> (g)`,
 			`f = Cast <to = 1> (x) a = Constant <value_float = 20.0> () l = Constant <value_float = 0.0> ()
-				h = Constant <value_float = 40.0> () k = Constant <value_float = 3.0> () s = Add (f, a) c = Clip (s, l, h)
+				h = Constant <value_float = 40.0> () k = Constant <value_float = 3.0> () s = Add (f, a) c = Clip (s, l,
+					h)
 				g = Mul (c, k) p = Mul (f, g) i = Cast <to = 6> (p) y = Cast <to = 3> (i)`},
 		{"iGELU", 13, "(int8[6] x) => (float y)",
 			`f = Cast <to = 1> (x) y = PACTOps.iGELU <b = -50, one = 2600> (f)`,
 			`f = Cast <to = 1> (x) m = Constant <value_float = 50.0> () o = Constant <value_float = 2600.0> ()
-				h = Constant <value_float = 0.5> () a = Abs (f) q = Min (a, m) d = Sub (q, m) dd = Mul (d, d) e = Sub (o, dd)
+				h = Constant <value_float = 0.5> () a = Abs (f) q = Min (a, m) d = Sub (q, m) dd = Mul (d,
+					d) e = Sub (o, dd)
 				s = Sign (f) L = Mul (s, e) g = Add (L, o) p = Mul (f, g) r = Mul (p, h) y = Floor (r)`},
 		{"iLayerNorm", 13, "(int8[2,4] x) => (float y)",
 			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 4000}> ()
@@ -448,8 +465,10 @@ func TestUpgrades(t *testing.T) {
 			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 4000}> ()
 				b = Constant <value = float[4] {1, 2, 3, -400}> () i = Constant <value_ints = [-1]> ()
 				M = ReduceMean (f, i) Mi = Cast <to = 7> (M) Mf = Cast <to = 1> (Mi) d = Sub (f, Mf) dd = Mul (d, d)
-				V = ReduceMean (dd, i) Vf = Floor (V) one = Constant <value_float = 1.0> () Vo = Add (Vf, one) S = Sqrt (Vo)
-				Sf = Floor (S) dw = Mul (d, w) q = Div (dw, Sf) qi = Cast <to = 7> (q) qf = Cast <to = 1> (qi) s = Add (qf, b)
+				V = ReduceMean (dd, i) Vf = Floor (V) one = Constant <value_float = 1.0> () Vo = Add (Vf,
+					one) S = Sqrt (Vo)
+				Sf = Floor (S) dw = Mul (d, w) q = Div (dw,
+					Sf) qi = Cast <to = 7> (q) qf = Cast <to = 1> (qi) s = Add (qf, b)
 				D = Constant <value_float = 64.0> () r = Div (s, D) e = Floor (r) l = Constant <value_float = -128.0> ()
 				h = Constant <value_float = 127.0> () y = Clip (e, l, h)`},
 		{"iRMSNorm, iNoNorm", 13, "(int8[2,4] x) => (float y, float u)",
@@ -458,8 +477,10 @@ func TestUpgrades(t *testing.T) {
 				u = PACTOps.iNoNorm <D = float[1] {4096}, mul = float[1] {3}, n_levels = float[1] {256}> (f, w, b)`,
 			`f = Cast <to = 1> (x) w = Constant <value = float[4] {900, -800, 700, 400}> () i = Constant <value_ints = [-1]> ()
 				dd = Mul (f, f) V = ReduceMean (dd, i) Vf = Floor (V) one = Constant <value_float = 1.0> () Vo = Add (Vf, one)
-				S = Sqrt (Vo) Sf = Floor (S) dw = Mul (f, w) q = Div (dw, Sf) qi = Cast <to = 7> (q) qf = Cast <to = 1> (qi)
-				D = Constant <value_float = 64.0> () r = Div (qf, D) e = Floor (r) l = Constant <value_float = -128.0> ()
+				S = Sqrt (Vo) Sf = Floor (S) dw = Mul (f, w) q = Div (dw,
+					Sf) qi = Cast <to = 7> (q) qf = Cast <to = 1> (qi)
+				D = Constant <value_float = 64.0> () r = Div (qf,
+					D) e = Floor (r) l = Constant <value_float = -128.0> ()
 				h = Constant <value_float = 127.0> () y = Clip (e, l, h)
 				b = Constant <value = float[4] {1, 2, 3, -400}> () m = Constant <value_float = 3.0> ()
 				N = Constant <value_float = 4096.0> () db = Add (dw, b) dm = Mul (db, m) n = Div (dm, N) k = Floor (n)
@@ -470,7 +491,8 @@ func TestUpgrades(t *testing.T) {
 				u = PACTOps.TrueIntegerDiv <Delta = 10, eps = 1, eta = 20, y = 3> (f)
 				v = PACTOps.IntegerMean <axes = [-1], keepdims = 0> (f)`,
 			`f = Cast <to = 1> (x) d = Constant <value = float[5] {61, 81, 101, 121, 141}> ()
-				D = Constant <value_float = 200.0> () n = Mul (f, D) q = Div (n, d) s = Sign (n) h = Constant <value_float = 0.5> () a = Abs (q) ah = Add (a, h)
+				D = Constant <value_float = 200.0> () n = Mul (f, D) q = Div (n,
+					d) s = Sign (n) h = Constant <value_float = 0.5> () a = Abs (q) ah = Add (a, h)
 				r = Floor (ah) y = Mul (s, r) k = Constant <value_float = 61.0> () t = Div (n, k) ti = Cast <to = 7> (t)
 				u = Cast <to = 1> (ti) i = Constant <value_ints = [-1]> () m = ReduceMean <keepdims = 0> (f, i)
 				mh = Add (m, h) v = Floor (mh)`},
@@ -509,7 +531,8 @@ func TestControlFlow(t *testing.T) {
 			x +
 				`{ c = Constant <value = bool[1] {0}> () d = Neg (x) y = If (c) <then_branch = a () => (p) { p = Add (x, x) },
 			else_branch = b () => (p) { k = Constant <value = bool {1}> ()
-			p = If (k) <then_branch = e () => (q) { q = Mul (d, x) }, else_branch = f () => (q) { q = Identity (x) }> }> }`,
+			p = If (k) <then_branch = e () => (q) { q = Mul (d, x) },
+				else_branch = f () => (q) { q = Identity (x) }> }> }`,
 			func(x []float64) []float64 { return []float64{-x[0] * x[0], -x[1] * x[1]} }, 2},
 		{"If, an outer value as result",
 			x +
@@ -550,7 +573,8 @@ func TestControlFlow(t *testing.T) {
 		{"Loop that may not run",
 			x +
 				`{ n = Constant <value_int = 2> () z = Constant <value_float = 0.0> () s = ReduceSum <keepdims = 0> (x)
-					c = Greater (s, z) y = Loop (n, c, x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v, v) }> }`,
+					c = Greater (s, z) y = Loop (n, c, x) <body = b (int64 i, bool c, float v) => (c, w) { w = Add (v,
+						v) }> }`,
 			func(x []float64) []float64 {
 				if x[0]+x[1] > 0 {
 					return []float64{4 * x[0], 4 * x[1]}
@@ -559,7 +583,8 @@ func TestControlFlow(t *testing.T) {
 			}, 6},
 		{"Loop with results of every trip",
 			`(float[2] x) => (float y) { n = Constant <value_int = 2> ()
-				l, s = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v, x) u = Identity (w) }> 
+				l, s = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w, u) { w = Add (v,
+					x) u = Identity (w) }> 
 			f = Constant <value_ints = [4]> () y = Reshape (s, f) }`,
 			func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 3 * x[0], 3 * x[1]} }, 8},
 		{"Loop that never runs",
@@ -575,7 +600,8 @@ func TestControlFlow(t *testing.T) {
 		{"Scan, backwards",
 			x +
 				`{ z = Constant <value = float {0}> () l, y = Scan (z, x) <num_scan_inputs = 1, scan_input_directions = [1],
-					scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s, e) u = Identity (t) }> }`,
+					scan_output_directions = [1], body = b (float s, float e) => (t, u) { t = Add (s,
+						e) u = Identity (t) }> }`,
 			func(x []float64) []float64 { return []float64{x[0] + x[1], x[1]} }, 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -83,11 +83,13 @@ func TestLimitsBind(t *testing.T) {
 		{"nodes", `(float[2] x) => (float y) { a = Relu (x) b = Neg (a) y = Relu (b) }`, "too many nodes"},
 		{"depth",
 			`(float[2] x, bool[] c) => (float y) { y = If (c) <then_branch = t () => (a) { a = If (c) <then_branch = u () => (p)
-				{ p = Relu (x) }, else_branch = v () => (q) { q = Neg (x) }> }, else_branch = e () => (b) { b = Abs (x) }> }`,
+				{ p = Relu (x) }, else_branch = v () => (q) { q = Neg (x) }> },
+					else_branch = e () => (b) { b = Abs (x) }> }`,
 			"nested more than 1"},
 		{"trips",
 			`(float[2] x) => (float y) { n = Constant <value_int = 4> ()
-				y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c, w) { w = Relu (v) }> }`, "more than 1 times"},
+				y = Loop (n, "", x) <body = b (int64 i, bool c, float v) => (c,
+					w) { w = Relu (v) }> }`, "more than 1 times"},
 		{"tensor", `(float[2] x) => (float y) <float[2] k = {1, 2}> { y = Add (x, k) }`, "limit is"},
 		{"memory", `(float[2] x) => (float y) <float[2] k = {1, 2}> { y = Add (x, k) }`, "too large"},
 		{"fold-work",

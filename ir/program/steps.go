@@ -217,7 +217,8 @@ func (p *Program) Sharing(buffer int) []int {
 	var list []int
 	for i := range p.Buffers {
 		c := &p.Buffers[i]
-		if b.First <= c.Last && c.First <= b.Last && p.extent(i).meets(p.extent(buffer)) && p.storage(b) != p.storage(c) {
+		if b.First <= c.Last && c.First <= b.Last && p.extent(i).meets(p.extent(buffer)) &&
+			p.storage(b) != p.storage(c) {
 			list = append(list, i)
 		}
 	}

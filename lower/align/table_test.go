@@ -245,7 +245,8 @@ func TestReferenceModels(t *testing.T) {
 // TestVector: data without a dimension for channels have one.
 func TestVector(t *testing.T) {
 	if r, got := table(t, `graph "g" { in %x : f32[10] const %s : f32[1] = {2}
-		%y = BatchNormalization(%x, %s, %s, %s, %s) out "y" = %y }`, align.Options{Mode: option.AlignAlways}); len(r.Rows) > 0 {
+		%y = BatchNormalization(%x, %s, %s, %s,
+			%s) out "y" = %y }`, align.Options{Mode: option.AlignAlways}); len(r.Rows) > 0 {
 		t.Error(got)
 	}
 }

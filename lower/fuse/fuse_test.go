@@ -222,7 +222,8 @@ func TestCollapseNothing(t *testing.T) {
 	const q = "q(0.003921569:-128)"
 	for text, left := range map[string]string{
 		"i8[4,3] " + q + " = Concat(%y, %y) {axis=0}": "BitCast", "i8[6] " + q + " = Reshape(%y, %s)": "Mul"} {
-		g := irtest.Parse(t, `graph "g" { in %x : i8[2,3] q(1.0:-128) const %k : f32[] = {0.003921569} const %s : i64[1] = {6}
+		g := irtest.Parse(t, `graph "g" { in %x : i8[2,3] q(1.0:-128)
+  const %k : f32[] = {0.003921569} const %s : i64[1] = {6}
 			%y : i8[2,3] `+q+` = Mul(%x, %k) %z : `+text+` out "z" = %z }`)
 		testenv.Must(fuse.Collapse(g))(t)
 		if irtest.Count(g, left) != 1 {

@@ -43,7 +43,8 @@ func (d Distance) String() string {
 	} else if d.Stated != nil {
 		stated = fmt.Sprint(d.Stated.Ahead, " stated")
 	}
-	return fmt.Sprintf("%s, input %d: %s, %d measured (%d at other places), %d bytes from %d, rows of %d: %s", d.Takes, d.I,
+	return fmt.Sprintf("%s, input %d: %s, %d measured (%d at other places), %d bytes from %d, rows of %d: %s", d.Takes,
+		d.I,
 		stated, d.Least, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
 }
 
@@ -85,7 +86,8 @@ func (m *Guarded) overlaps(low map[*ir.Node]*call.Lowered, stated map[*ir.Node][
 func (m *Guarded) measured() int { return (12*len(m.over) + 15) &^ 15 }
 
 // RunOverlaps builds the layers for a board and measures the distances of those that are wanted.
-func (m *Guarded) RunOverlaps(t *testing.T, spec *boards.Spec, opt run.BuildOptions, want func(d *Distance) bool) []Distance {
+func (m *Guarded) RunOverlaps(t *testing.T, spec *boards.Spec, opt run.BuildOptions,
+	want func(d *Distance) bool) []Distance {
 	t.Helper()
 	list := slices.DeleteFunc(slices.Clone(m.over), func(d Distance) bool { return !want(&d) })
 	if len(list) == 0 {

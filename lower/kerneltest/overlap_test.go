@@ -15,7 +15,8 @@ import (
 
 // TestOverlap: results may lie over inputs as kernels state it (call.Overlap), at the least distance and at others, and
 // no less is possible in some layer of every row: a statement that is one element too small fails. NNCC_BOARDS says
-// where, NNCC_LONG everywhere, at all levels of optimisation; a plain go test compiles the portable bodies for the host.
+// where, NNCC_LONG everywhere, at all levels of optimisation; a plain go test compiles the portable bodies for the
+// host.
 // NNCC_KERNEL measures rows and functions, whatever they state: -v lists what was found.
 func TestOverlap(t *testing.T) {
 	for _, x := range machines {

@@ -43,7 +43,8 @@ var numbered = regexp.MustCompile(`^[a-z]+(\d+)`)
 // Ratios holds the instructions of kinds of layers at what they were before: with assembly, and without it by GCC and
 // by clang, the latter two with NNCC_LONG alone. path is the table, which -update makes with what is less; a figure
 // that grows for a reason is raised by hand. Compilers differ between releases, so
-// there are 2 % of room. The log has the ratios to assembly; the last column says why one is above the bar, and is empty where none is.
+// there are 2 % of room. The log has the ratios to assembly; the last column says why one is above the bar, and is
+// empty where none is.
 func Ratios(t *testing.T, board, path string, kinds []Kind, guard func(g *ir.Graph) *Guarded) {
 	t.Helper()
 	testenv.Tool(t, "qemu", "qemu-system-arm")

@@ -152,6 +152,34 @@ func (f *flow) peak(list []rows) (most int) {
 	return most + f.w.through(f.from, f.to-1)
 }
 
+// there is how many rows of a value have memory while node i runs in stripe s.
+func (r *rows) there(f *flow, s, i int) int {
+	x := &f.w.values[r.v]
+	rows, window := r.window(f, s, i), 0
+	if r.kept(f, s) {
+		window = rows
+	}
+	switch {
+	case r.p < 0 && r.leaves: // all of it goes through
+		if !x.turned {
+			rows = 0
+		}
+	case r.p < 0 && x.turned: // as it came, besides what is in rows
+		rows += x.rows
+	case r.p < 0:
+		if rows = x.rows; !f.w.apart {
+			rows -= r.keep[s]
+		}
+	case r.leaves && f.w.apart:
+		rows = x.rows + window
+	case r.leaves:
+		if rows = window + r.have[s]; r.p > i {
+			rows -= f.fresh[s][r.p].len()
+		}
+	}
+	return rows
+}
+
 // alive is the bytes of the values of the chain while node i runs in stripe s: rows
 // that were read are free, and results may lie over them.
 func (f *flow) alive(list []rows, s, i int) (bytes int) {
@@ -159,29 +187,7 @@ func (f *flow) alive(list []rows, s, i int) (bytes int) {
 	for k := range list {
 		r := &list[k]
 		x := &f.w.values[r.v]
-		rows, window := r.window(f, s, i), 0
-		if r.kept(f, s) {
-			window = rows
-		}
-		switch {
-		case r.p < 0 && r.leaves: // all of it goes through
-			if !x.turned {
-				rows = 0
-			}
-		case r.p < 0 && x.turned: // as it came, besides what is in rows
-			rows += x.rows
-		case r.p < 0:
-			if rows = x.rows; !f.w.apart {
-				rows -= r.keep[s]
-			}
-		case r.leaves && f.w.apart:
-			rows = x.rows + window
-		case r.leaves:
-			if rows = window + r.have[s]; r.p > i {
-				rows -= f.fresh[s][r.p].len()
-			}
-		}
-		bytes += rows * x.row
+		bytes += r.there(f, s, i) * x.row
 		if r.last == i && !r.leaves {
 			gone := min(r.keep[s+1], max(r.have[s], r.keep[s])) - r.keep[s]
 			over = max(over, n.over(gone*x.row, x.row))

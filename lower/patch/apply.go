@@ -34,8 +34,9 @@ func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 			}
 		}
 		planned = planned[len(nodes):]
-		list = append(list, &applier{g: g, f: (&chain{w, c.From, c.To, c.Rows, c.Least, c.Stripes}).flow(), nodes: nodes,
-			have: map[*ir.Value]part{}, pieces: map[*ir.Value][]*ir.Value{}})
+		list = append(list, &applier{g: g, f: (&chain{w, c.From, c.To, c.Rows, c.Least, c.Stripes}).flow(),
+			nodes: nodes,
+			have:  map[*ir.Value]part{}, pieces: map[*ir.Value][]*ir.Value{}})
 	}
 	for _, a := range list {
 		for a.s = range a.f.fresh {

@@ -10,9 +10,11 @@ func All(g *ir.Graph, rows int) (out []Plan) {
 	w := newNetwork(g, false)
 	for from := range w.nodes {
 		for to := from + 1; to <= len(w.nodes) && w.nodes[to-1].rowwise; to++ {
-			out = append(out, Plan{Chains: []Chain{{From: from, To: to, Rows: rows, Least: 1 + (from+to)%rows}}, Nodes: g.Nodes[from:to]})
+			out = append(out, Plan{Chains: []Chain{{From: from, To: to, Rows: rows, Least: 1 + (from+to)%rows}},
+				Nodes: g.Nodes[from:to]})
 			if mid := (from + to) / 2; mid > from && (from+to)%2 == 0 {
-				two := Plan{Chains: []Chain{{From: from, To: mid, Rows: rows, Least: 1}, {From: mid, To: to, Rows: 1, Least: 1}},
+				two := Plan{Chains: []Chain{{From: from, To: mid, Rows: rows, Least: 1}, {From: mid, To: to, Rows: 1,
+					Least: 1}},
 					Nodes: g.Nodes[from:to]}
 				out = append(out, two)
 			}

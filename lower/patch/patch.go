@@ -184,7 +184,9 @@ func (c *chooser) add(from, to, most int) {
 		}
 		return a.fits(c.prices) // fewer rows are more work
 	}
-	for k := 2; k <= maxStripes && (from == 0 || !c.w.nodes[from-1].rowwise) && try(0, 0, k); k++ {
+	more := from == 0 || !c.w.nodes[from-1].rowwise
+	for k := 2; k <= maxStripes && more; k++ {
+		more = try(0, 0, k)
 	}
 	ok := true
 	for _, rows := range slices.Backward(strides) {
@@ -228,7 +230,9 @@ func (c *chooser) best(limit int, again bool) (Plan, bool) {
 		for k := range c.ending[to] {
 			s := &c.ending[to][k]
 			b := ways[s.chain.From]
-			if b.ok && again == (s.chain.Rows == 0) && s.peak <= limit && b.extra+s.extra <= c.prices.Most && (!ways[to].ok || b.extra+s.extra < ways[to].extra) {
+			if b.ok && again == (s.chain.Rows == 0) && s.peak <= limit && b.extra+s.extra <= c.prices.Most &&
+				(!ways[to].ok ||
+					b.extra+s.extra < ways[to].extra) {
 				ways[to] = way{b.extra + s.extra, s, true}
 			}
 		}

@@ -65,7 +65,8 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	if min(plans, inner, rings, 4*several) < 400 {
-		t.Errorf("%d plans, %d that begin in the middle, %d of several chains, %d with rings: the test shows little", plans,
+		t.Errorf("%d plans, %d that begin in the middle, %d of several chains, %d with rings: the test shows little",
+			plans,
 			inner, several, rings)
 	}
 }

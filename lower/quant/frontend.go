@@ -86,7 +86,8 @@ func (c *calibrator) ofIntegerInputs(n *ir.Node, made map[*ir.Node]bool) (db flo
 				lo, hi = min(lo, x), max(hi, x)
 			}
 		}
-		if types[i] = v.Type.WithQuant(tensor.I8, affineOf(lo, hi).quant()); emptyRegion(c.g, &c.opt).data(n) == tensor.I16 {
+		if types[i] = v.Type.WithQuant(tensor.I8, affineOf(lo, hi).quant()); emptyRegion(c.g,
+			&c.opt).data(n) == tensor.I16 {
 			types[i] = v.Type.WithQuant(tensor.I16, symmetric16(lo, hi).quant())
 		}
 	}

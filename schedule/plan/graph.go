@@ -126,7 +126,8 @@ func (p *program) cut(storages []Storage) {
 		}
 	}
 	for k, s := range storages {
-		p.roots, p.bytes, p.from = append(p.roots, s.Root), append(p.bytes, roundUp(s.Bytes)), append(p.from, len(p.size))
+		p.roots, p.bytes, p.from = append(p.roots, s.Root), append(p.bytes, roundUp(s.Bytes)), append(p.from,
+			len(p.size))
 		slices.Sort(ends[k])
 		for i, e := range slices.Compact(ends[k]) {
 			if i > 0 {
@@ -149,7 +150,9 @@ func (p *program) piecesOf(v int) iter.Seq[int] {
 		list := p.pieces[p.from[k]:p.from[k+1]]
 		i, _ := slices.BinarySearchFunc(list, roundDown(p.delta[v]),
 			func(s span, off int64) int { return cmp.Compare(s.off, off) })
-		for i += p.from[k]; i < p.from[k+1] && p.pieces[i].off < p.delta[v]+p.values[v].Bytes && yield(i); i++ {
+		more := true
+		for i += p.from[k]; more && i < p.from[k+1] && p.pieces[i].off < p.delta[v]+p.values[v].Bytes; i++ {
+			more = yield(i)
 		}
 	}
 }

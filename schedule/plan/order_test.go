@@ -219,9 +219,13 @@ func randomNet(seed, count int) *net {
 		if r.below(6) == 0 && i > 0 { // two values of one storage
 			v := r.below(out)
 			over := slices.ContainsFunc(n.nodes, func(x Node) bool {
-				return slices.ContainsFunc(x.Overlap, func(o Overlap) bool { return !o.Exact && (o.Out == v || o.Out == out) })
+				return slices.ContainsFunc(x.Overlap, func(o Overlap) bool {
+					return !o.Exact && (o.Out == v ||
+						o.Out == out)
+				})
 			})
-			if n.values[v].AliasOf < 0 && !over && !slices.ContainsFunc(n.values, func(w Value) bool { return w.AliasOf == v }) {
+			if n.values[v].AliasOf < 0 && !over && !slices.ContainsFunc(n.values,
+				func(w Value) bool { return w.AliasOf == v }) {
 				n.values[v].AliasOf = out
 				n.values[out].Bytes = max(n.values[out].Bytes, n.values[v].Bytes)
 			}
@@ -262,7 +266,8 @@ func TestOrderAgainstBruteForce(t *testing.T) {
 		}
 	}
 	if better < 50 || inplace < 50 || over < 50 {
-		t.Errorf("only %d orders improved, %d values in place, %d over others: the test shows little", better, inplace, over)
+		t.Errorf("only %d orders improved, %d values in place, %d over others: the test shows little", better, inplace,
+			over)
 	}
 }
 

@@ -136,7 +136,8 @@ var families = []struct {
 	{"loops", func(n int) string {
 		return `(float[1, 4] x) => (float y) <int64 k = {2}, bool c = {1}> { ` +
 			chain("x", "y", n/4,
-				`%[2]s = Loop (k, c, %[1]s) <body = b (int64 i, bool d, float[1, 4] %[2]s_a) => (bool %[2]s_e, float[1, 4] %[2]s_b)
+				`%[2]s = Loop (k, c, %[1]s) <body = b (int64 i, bool d, float[1, 4] %[2]s_a) =>
+				 (bool %[2]s_e, float[1, 4] %[2]s_b)
 					{ %[2]s_e = Identity (d) %[2]s_b = Tanh (%[2]s_a) }>`) + `}`
 	}},
 }

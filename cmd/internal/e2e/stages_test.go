@@ -64,7 +64,8 @@ func TestDumpsAreTheStages(t *testing.T) {
 			if o.Lowered.Tiled != nil {
 				behind := slices.IndexFunc(lower.Table, func(s *lower.Stage) bool { return s.Name == "stripes" }) + 1
 				at := slices.IndexFunc(want, func(name string) bool {
-					return slices.ContainsFunc(lower.Table[behind:], func(s *lower.Stage) bool { return s.Name == name })
+					return slices.ContainsFunc(lower.Table[behind:],
+						func(s *lower.Stage) bool { return s.Name == name })
 				})
 				want = append(append(want, "stripes"), want[at:]...)
 			}

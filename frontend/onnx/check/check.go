@@ -118,7 +118,8 @@ func (c *checker) imports(list []*pb.OperatorSetIdProto, where string) map[strin
 			if old == v {
 				continue
 			}
-			c.at(where, "").warn("opset", "", "one version of a domain", "imports opset %d and opset %d of %s; the last holds",
+			c.at(where, "").warn("opset", "", "one version of a domain",
+				"imports opset %d and opset %d of %s; the last holds",
 				old, v, model.Quote(name))
 		}
 		m[d] = v

@@ -264,13 +264,15 @@ func sharedHeads(e *build.Node, qkv [3]*ir.Value, keys, bias *ir.Value, past [2]
 	return attention(e)[:3]
 }
 
-// keyMask is where each of S queries sees each of T keys, of n samples: from a number above 0 for every key, or for every
+// keyMask is where each of S queries sees each of T keys, of n samples: from a number above 0 for every key, or for
+// every
 // query and key, as [n, T], [n, S, T] or [n, 1, M, M] with M the most; or from the end of each sample's keys, as [n],
 // with their begin behind, as [2n].
 func keyMask(e *build.Node, keys *ir.Value, n, S, T int) *ir.Value {
 	s := keys.Type.Shape
 	bad := func(ok bool) {
-		e.Want(ok, "shape", "the mask %s has shape %v, want [%d, %d], [%d, %d, %d], [%d, 1, M, M], [%d] or [%d]", keys, s,
+		e.Want(ok, "shape", "the mask %s has shape %v, want [%d, %d], [%d, %d, %d], [%d, 1, M, M], [%d] or [%d]", keys,
+			s,
 			n, T, n, S, T, n, n, 2*n)
 	}
 	bad(len(s) > 0 && s[0] == n || len(s) == 1 && s[0] == 2*n)

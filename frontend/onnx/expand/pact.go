@@ -180,7 +180,8 @@ func iGELU(n *build.Node) []*ir.Value {
 func iNorm(n *build.Node) []*ir.Value {
 	e := whole{n}
 	x, length := e.in(0), n.Need(0, -1).Type.Shape
-	n.Want(len(length) > 0 && length[len(length)-1] > 0, "shape", "the input has shape %v, want an axis to norm", length)
+	n.Want(len(length) > 0 && length[len(length)-1] > 0, "shape", "the input has shape %v, want an axis to norm",
+		length)
 	last := length[len(length)-1]
 	if n.Input(2) != nil {
 		x = e.Do("Sub", nil, x, e.with("Div", e.reduced("ReduceSum", x), last))

@@ -246,14 +246,14 @@ func dynamicQuantizeLSTM(e *build.Node) []*ir.Value {
 		e.CheckScale(s, w)
 		e.Want(w.Const != nil && e.In[s].Const != nil && e.In[s+1].Const != nil, "scale-dynamic",
 			"weights, scales and zero points must be constant (known at compile time)")
-		real := func(v *ir.Value) *ir.Value {
+		floats := func(v *ir.Value) *ir.Value {
 			v = e.Cast(v, tensor.F32)
 			if v == w || v.Type.Rank() == 3 {
 				return v
 			}
 			return e.Reshape(v, w.Type.Shape[0], 1, v.Type.Elems()/w.Type.Shape[0])
 		}
-		w = e.Do("Mul", nil, e.Do("Sub", nil, real(w), real(e.In[s+1])), real(e.In[s]))
+		w = e.Do("Mul", nil, e.Do("Sub", nil, floats(w), floats(e.In[s+1])), floats(e.In[s]))
 		in[1+i] = e.Transpose(w, 0, 2, 1)
 	}
 	return e.Results(op.Get("", "LSTM"), e.Attrs, len(e.Out), in...)
@@ -272,8 +272,9 @@ func matMulNBits(e *build.Node) []*ir.Value {
 	blocks := (k + block - 1) / block
 	for i, want := range []int{1: n * blocks * (block * bits / 8), 2: n * blocks} {
 		v := e.In[i]
-		e.Want(i == 0 || v.Const != nil && v.Type.Elems() == want, "shape", "input %d (%s) is %s, want a constant of %d "+
-			"elements", i, v, v.Type, want)
+		e.Want(i == 0 || v.Const != nil && v.Type.Elems() == want, "shape",
+			"input %d (%s) is %s, want a constant of %d "+
+				"elements", i, v, v.Type, want)
 	}
 	if zero := e.In[3]; zero != nil {
 		want := n * ((blocks*bits + 7) / 8)

@@ -36,7 +36,8 @@ func elementwise(fn, was, doc, ctype string, d *ir.OpDef, args func(n *ir.Node) 
 				list = append(list, call.T(v))
 			}
 			list = append(list, call.I32(n.Out[0].Type.Elems()))
-			return calls(quantised.Elementwise(n.Node, call.InPlace), call.Call{Func: fn, Status: call.CMSISStatus, Args: list})
+			return calls(quantised.Elementwise(n.Node, call.InPlace), call.Call{Func: fn, Status: call.CMSISStatus,
+				Args: list})
 		},
 	}
 }

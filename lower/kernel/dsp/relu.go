@@ -94,7 +94,8 @@ func (p *proven) floor(l *layer, x *scaled, c, i int) bool {
 	if i >= 2 {
 		k, point = k+oddBits, point+oddBits
 	}
-	f := kernel.Memo(p.options, floorKey{pack.Sum{Mult: mult, Shift: shift, Lo: x.lo, Hi: x.hi}, k, point}, floorKey.find)
+	f := kernel.Memo(p.options, floorKey{pack.Sum{Mult: mult, Shift: shift, Lo: x.lo, Hi: x.hi}, k, point},
+		floorKey.find)
 	x.floor = f.Floor
 	return f.ok
 }

@@ -157,7 +157,8 @@ func (c *convolution) lowerTiled(generic, where bool, table call.Arg) (l *call.L
 	return own(l, x.Call), x.direct
 }
 
-// overlap is how patches go through scratch, or, where they are read where they lie, a row of results at a time; so many
+// overlap is how patches go through scratch, or, where they are read where they lie, a row of results at a time; so
+// many
 // results wait.
 func (c *convolution) overlap(x *computed, wait int) []call.Overlap {
 	k := param.Walk{Images: c.G.N, From: c.G.CIn * c.l.bytes(), To: c.G.COut * c.l.bytes(), Pixels: x.block, Wait: wait}

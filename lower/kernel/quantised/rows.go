@@ -109,9 +109,11 @@ func (s Shared) Softmax() *kernel.Kernel {
 		Doc: "int8 softmax over the innermost axis, exponentials by a table"}, append(SoftmaxRules(), SoftmaxTable),
 		func(n *kernel.Node) *call.Lowered {
 			r := SoftmaxRows.Must(n)
-			return s.Own(&call.Lowered{Scratch: 4 * r.Size, Overlap: call.InOrder(0)}, call.Call{Func: fn, Args: []call.Arg{
-				&call.Struct{Type: s.Functions + "softmax_params", Fields: call.Ints("rows", r.Count, "size", r.Size)},
-				call.In{CType: "int8_t"}, Exponentials(n.Node), call.Scratch{CType: "int32_t"},
-				call.Out{CType: "int8_t"}}})
+			return s.Own(&call.Lowered{Scratch: 4 * r.Size, Overlap: call.InOrder(0)}, call.Call{Func: fn,
+				Args: []call.Arg{
+					&call.Struct{Type: s.Functions + "softmax_params", Fields: call.Ints("rows", r.Count, "size",
+						r.Size)},
+					call.In{CType: "int8_t"}, Exponentials(n.Node), call.Scratch{CType: "int32_t"},
+					call.Out{CType: "int8_t"}}})
 		})
 }

@@ -39,7 +39,8 @@ func (l *lowering) checked(fn string, args ...call.Arg) {
 // inPlace allows the output to take the storage of an input, or to begin before it.
 func (l *lowering) inPlace(i int) { l.low.Overlap = append(l.low.Overlap, call.InOrder(i)...) }
 
-// runs is inPlace for functions of runs of input 0; those that do not lie one behind the other take the same place alone.
+// runs is inPlace for functions of runs of input 0; those that do not lie one behind the other take the same place
+// alone.
 func (l *lowering) runs(behind bool) {
 	l.inPlace(0)
 	l.low.Overlap[0].Exact = !behind

@@ -121,7 +121,8 @@ func (l *lowering) pixels(w param.Window, images, from, to, last int) {
 	l.low.Overlap = k.Overlap(&w)
 }
 
-// lastChannels are those that a float convolution writes together at the end of a pixel: depthwise ones read only theirs.
+// lastChannels are those that a float convolution writes together at the end of a pixel: depthwise ones read only
+// theirs.
 func lastChannels(g *op.ConvGeom, depthwise bool) int {
 	switch {
 	case depthwise && g.COut == g.CIn:
