@@ -48,6 +48,7 @@ type Copying struct {
 	From    Wait    // of the region that they are linked to
 	Arena   Wait    // of the arena's
 	PerByte float64 // cycles that a copy takes beside waits
+	Room    uint64  // bytes that the largest region for an arena has for it
 }
 
 // Fetching are the cycles that an inference saves where a constant is fetched; less than

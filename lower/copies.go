@@ -119,7 +119,7 @@ func (s *State) fetch() (err error) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(saves[b], saves[a]) })
-	most := s.Program.LowerBound
+	most := min(s.Program.LowerBound, int(s.facts.Copying.Room)-s.Program.StateBytes)
 	if s.facts.MaxRAM > 0 {
 		most = min(most, s.facts.MaxRAM-s.Program.StateBytes)
 	}

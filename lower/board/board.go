@@ -38,6 +38,11 @@ func Copying(s *boards.Spec) boards.Copying {
 		if r.Wait.PerByteCycles() > c.Arena.PerByteCycles() {
 			c.Arena = r.Wait
 		}
+		room := uint64(r.Size)
+		if r.Can("stack") {
+			room -= min(room, uint64(s.Stack))
+		}
+		c.Room = max(c.Room, room)
 	}
 	return c
 }
