@@ -113,8 +113,7 @@ Mul broadcast: in x T[1,3,4,4] Q; in y T[1,3,1,1] Q; T[1,3,4,4] Q = Mul(%x, %y)
 Min: in x T[1,3,4,4] Q; in y T[1,3,4,4] Q; T[1,3,4,4] Q = Min(%x, %y)
 Max: in x T[1,3,4,4] Q; in y T[4] Q; T[1,3,4,4] Q = Max(%x, %y)
 AveragePool: in x T[1,3,7,7] Q; T[1,3,4,4] Q = AveragePool(%x) {kernel_shape=[2,2], strides=[2,2], ceil_mode=1}
-AveragePool pads: in x T[1,3,7,7] Q; T[1,3,4,4] Q = AveragePool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[0,1,2,1],
-	count_include_pad=1}
+AveragePool pads: in x T[1,3,7,7] Q; T[1,3,4,4] Q = AveragePool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[0,1,2,1], count_include_pad=1}
 MaxPool: in x T[1,3,7,7] Q; T[1,3,4,4] Q = MaxPool(%x) {kernel_shape=[3,3], strides=[2,2], pads=[0,1,2,1]}
 GlobalAveragePool: in x T[1,3,7,7] Q; T[1,3,1,1] Q = GlobalAveragePool(%x)
 GlobalMaxPool: in x T[1,3,7,7] Q; T[1,3,1,1] Q = GlobalMaxPool(%x)
