@@ -218,23 +218,23 @@ func TestOptimize(t *testing.T) {
 //go:embed testdata/joined.ir
 var joined string
 
-// TestJoinedChannels: no copies of channels that are joined or split, but where the
-// copy lies over what it copies and the arena is smaller; the same results on every core.
+// TestJoinedChannels: no copies of channels that are joined or split, but of one map on Cortex-M4, which
+// lies over what it copies: the arena has 2,528 bytes for 2,704. The same results on every core.
 func TestJoinedChannels(t *testing.T) {
 	path := modelFile(t, joined)
-	for _, board := range []string{"cortex-m55", "cortex-m4", "cortex-m0plus"} {
+	for board, want := range map[string]string{"cortex-m55": "", "cortex-m4": "branches", "cortex-m0plus": ""} {
 		t.Run(board, func(t *testing.T) {
 			c := config(path, board)
 			c.Cases, c.Layers = 2, true
 			o := mustCompile(t, c)
+			copied := ""
 			for i, s := range o.Lowered.Program.Steps {
 				switch o.Lowered.Schedule.Nodes[i].Op {
 				case op.Concat, op.Split:
-					if m := o.Report.Memory; m.ArenaBytes >= m.LowerBoundBytes {
-						t.Errorf("%s is copied", s.Name)
-					}
+					copied += s.Name
 				}
 			}
+			testenv.Equal(t, copied, want, "copied")
 			v := mustVerify(t, c)
 			if v.Mismatches > 0 {
 				t.Errorf("%d mismatches: %s", v.Mismatches, v.Failure)
