@@ -28,23 +28,6 @@ func Formats() []string { return formatNames }
 
 func (f Format) String() string { return formatNames[f] }
 
-// ParseFormat finds a format by its name; yuv422 is yuyv, gray8 is grey8.
-func ParseFormat(s string) (Format, bool) {
-	s = strings.ToLower(s)
-	switch s {
-	case "yuv422":
-		return YUYV, true
-	case "gray8":
-		return Grey8, true
-	}
-	for i, n := range formatNames {
-		if n == s {
-			return Format(i), true
-		}
-	}
-	return 0, false
-}
-
 // RowBytes is the length of a row of a frame; a last pixel without a partner takes
 // the bytes of two.
 func (f Format) RowBytes(width int) int {
