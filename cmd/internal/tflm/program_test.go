@@ -106,6 +106,7 @@ func TestSameFirmware(t *testing.T) {
 var (
 	comment = regexp.MustCompile(`(?s)/\*.*?\*/|(?m:^#[^\n]*$)`)
 	text    = regexp.MustCompile(`(?:"(?:[^"\\\n]|\\.)*"\s*)+`) // pieces that C joins
+	broken  = regexp.MustCompile(`([(,])\s*`)                   // lines break by the length of names
 	place   = regexp.MustCompile(`(NET_AT_\w+) = (\d+),\s*`)
 	name    = regexp.MustCompile(`\b(?:net|NET)_\w+`)
 )
@@ -129,6 +130,7 @@ func sources(t *testing.T, model, board string) map[string]string {
 			continue
 		}
 		bare := text.ReplaceAllString(comment.ReplaceAllString(string(f.Data), ""), `""`)
+		bare = broken.ReplaceAllString(bare, "$1 ")
 		for _, m := range place.FindAllStringSubmatch(bare, -1) {
 			places[m[1]] = m[2]
 		}
