@@ -139,3 +139,30 @@ func TestDropIdle(t *testing.T) {
 		testenv.Same(t, w.chosen, c.want, "%.0f saved by each layer", c.saved)
 	}
 }
+
+// TestConstants: a faster kernel with more constants is taken as far as flash has room,
+// the one that saves most for its bytes first; with another goal for what it is worth.
+func TestConstants(t *testing.T) {
+	for _, c := range []struct {
+		goal  option.Optimize
+		flash int
+		want  []int
+	}{
+		{option.Speed, 0, []int{1, 1}},
+		{option.Speed, 4000, []int{1, 1}},
+		{option.Speed, 3999, []int{0, 1}},
+		{option.Speed, 2999, []int{0, 0}},
+		{option.Balanced, 0, []int{0, 1}},
+		{option.Size, 0, []int{0, 0}},
+	} {
+		w := &selection{o: &Options{Optimize: c.goal, Flash: c.flash}, chosen: []int{1, 1},
+			code: func([]string) map[string]int { return map[string]int{"any": 2000} }}
+		for _, saved := range []float64{100, 600} { // of 2000, for half more flash each
+			first, later := calling(1000, "first"), calling(1000-saved, "later")
+			later.low.Calls[0].Args = []call.Arg{&call.Blob{Data: make([]byte, 1000)}}
+			w.candidates = append(w.candidates, []candidate{first, later})
+		}
+		w.dropIdle((*cost.Cost).ExpectedInstructions)
+		testenv.Same(t, w.chosen, c.want, "--optimize %s, %d bytes of flash", c.goal, c.flash)
+	}
+}

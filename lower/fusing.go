@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/lower/fuse"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/loops"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/prune"
 )
 
@@ -32,15 +33,53 @@ func (s *State) fused(list []fuse.Fusion, err error) error {
 // fuseTables makes functions of one value in a row one table.
 func (s *State) fuseTables() error { return s.fused(fuse.Collapse(s.Graph)) }
 
-// fuseKernels joins nodes with what their kernels compute in the store loop.
+// fuseKernels joins nodes with what their kernels compute in the store loop, where
+// that pays.
 func (s *State) fuseKernels() error {
-	return s.fused(fuse.Kernels(s.Graph, func(n *ir.Node, _ []*ir.Node) (string, string) {
+	return s.fused(fuse.Kernels(s.Graph, func(n *ir.Node, parts []*ir.Node) (string, string) {
 		c, err := s.table.Match(n, &s.facts.Target)
 		if err != nil {
 			return "", refusal(c)
 		}
+		if why := s.apartPays(parts); why != "" {
+			return "", why
+		}
 		return c.Kernel.Name, ""
 	}))
+}
+
+// apartPays says why parts take less one by one, "" where they do not: the first has a
+// faster kernel without a store loop, which saves more than all the others take. The
+// kernel with the store loop is taken to compute as the first one by order does.
+func (s *State) apartPays(parts []*ir.Node) string {
+	o := s.options()
+	if o.Optimize != option.Speed || o.MaxRAM > 0 {
+		return ""
+	}
+	var list []candidate
+	rest := 0.0
+	for i, n := range parts {
+		c, err := s.table.Match(n, &o.Target)
+		if err != nil {
+			return ""
+		}
+		if i == 0 {
+			list = o.candidates(s.table, c.Plan, n)
+			continue
+		}
+		x := c.Plan.Cost(o.CostTarget())
+		if !x.Known() {
+			return ""
+		}
+		rest += o.measure([]candidate{{price: x}})(&x)
+	}
+	takes, best := o.measure(list), o.fastest(list)
+	saved := takes(&list[0].price) - takes(&list[best].price)
+	if saved <= rest {
+		return ""
+	}
+	return fmt.Sprintf("%s has no store loop for the others, but saves about %.0f, and they take %.0f",
+		list[best].price.Kernel, saved, rest)
 }
 
 // fuseLoops makes element-wise operators that remain one loop, where that pays.

@@ -47,6 +47,7 @@ type Options struct {
 	Align         option.Align
 	PadInput      bool
 	MaxRAM        int             // bytes of arena to stay below if that can be; 0: whatever is fastest
+	Flash         int             // bytes of code and constants to stay below if that can be; 0: any
 	MaxTries      int             // programs that are planned in search of one that does; 0: as many as pays
 	StateBindings []state.Binding // recurrent state
 	Stream        *stream.Options // feed a few frames at a time; nil: whole windows

@@ -19,15 +19,13 @@ import (
 // one percent of the kernels have to save one percent of the instructions.
 var byteWeight = map[option.Optimize]float64{option.Speed: 0, option.Balanced: 0.5, option.Size: 1}
 
-// What a later kernel has to save for the bytes that it brings along, for every
-// --optimize: one percent more flash is worth a twentieth of a percent of the
-// program where it is code, which other layers may call, too, and half a percent
-// where it is constants of one layer. Constants of all layers together grow by
-// at most an eighth of the program.
-const (
-	newCodeWeight, constantsWeight = 0.05, 0.5
-	mostConstants                  = 8
-)
+// What a later kernel has to save for the bytes that it brings along: one percent
+// more flash is worth a twentieth of a percent of the program where it is code,
+// which other layers may call, too, and as much as constantsWeight says where it is
+// constants of one layer.
+const newCodeWeight = 0.05
+
+var constantsWeight = map[option.Optimize]float64{option.Speed: 0.05, option.Balanced: 0.5, option.Size: 1}
 
 // selection chooses between the candidates of all nodes together, because what
 // they call is in flash once.
@@ -95,7 +93,7 @@ func (w *selection) dropIdle(takes func(*cost.Cost) float64) {
 }
 
 // dropLarge does so for constants, and gives the nodes whose later kernel stays, by
-// kernel: those that save most for their bytes.
+// kernel: those that save most for their bytes, as long as flash has room.
 func (w *selection) dropLarge(takes func(*cost.Cost) float64, all float64, flash int) map[string][]int {
 	type later struct {
 		node, bytes int
@@ -110,13 +108,14 @@ func (w *selection) dropLarge(takes func(*cost.Cost) float64, all float64, flash
 	slices.SortStableFunc(list, func(a, b later) int {
 		return cmp.Compare(b.gain/float64(max(b.bytes, 1)), a.gain/float64(max(a.bytes, 1)))
 	})
-	nodes, more := map[string][]int{}, 0
+	nodes, weight, used := map[string][]int{}, constantsWeight[w.o.Optimize], flash
 	for _, x := range list {
-		if x.gain*float64(flash) < constantsWeight*float64(x.bytes)*all || more+max(x.bytes, 0) > flash/mostConstants {
+		full := x.bytes > 0 && w.o.Flash > 0 && used+x.bytes > w.o.Flash
+		if full || x.gain*float64(flash) < weight*float64(x.bytes)*all {
 			w.chosen[x.node] = 0
 			continue
 		}
-		more += max(x.bytes, 0)
+		used += max(x.bytes, 0)
 		kernel := w.candidates[x.node][w.chosen[x.node]].price.Kernel
 		nodes[kernel] = append(nodes[kernel], x.node)
 	}

@@ -22,7 +22,7 @@ import (
 func Options(s *boards.Spec) (lower.Options, error) {
 	a, err := Accelerator(s)
 	return lower.Options{Target: kernel.Options{Core: core(s)}, Libraries: s.Kernels, Accel: a,
-		Copying: Copying(s)}, err
+		Flash: int(s.Memory.Holding("weights").Capacity("weights", "rodata")), Copying: Copying(s)}, err
 }
 
 // Copying is what copies of constants cost at least and at most, wherever constants and

@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -90,6 +91,10 @@ func (c *Config) LowerOptions(spec *boards.Spec, g *ir.Graph) (lower.Options, er
 	}
 	o.StopAfter = c.StopAfter
 	ram := c.maxRAM()
+	if flash, _ := parseBytes("max-flash", c.MaxFlash); flash > 0 {
+		o.Flash = min(flash, cmp.Or(o.Flash, flash))
+	}
+	o.Flash /= max(c.sharing, 1)
 	if o.MaxTries = c.Tries; ram >= 0 {
 		o.MaxRAM = max(ram-c.othersState, 1)
 	}

@@ -113,6 +113,7 @@ type Config struct {
 	layers       *quant.LayersFile  // --layers-config, once read
 	spec         *data.Spec         // --preprocess, once read
 	Tries        int                // programs that are planned to meet --max-ram; 0: as many as pays
+	sharing      int                // models of the firmware
 	othersState  int                // bytes of --max-ram that other models of the firmware keep as state
 	read         []string           // files that were read beside those of flags
 	source       *onnx.Model        // the model, once it is loaded

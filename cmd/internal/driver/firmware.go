@@ -60,6 +60,7 @@ func Compile(list ...*Config) (out *Firmware, err error) {
 		if c.DumpIR != "" && len(list) > 1 {
 			c.DumpIR = filepath.Join(c.DumpIR, prefixes[i])
 		}
+		c.sharing = len(list)
 		o, err := c.loadAndLower(spec)
 		if err != nil {
 			return nil, named(list, c, err)

@@ -543,8 +543,8 @@ func TestDrawnFasterThanLibrary(t *testing.T) {
 	}
 }
 
-// loopNets are element-wise networks of several inputs: gates, rows, residuals,
-// pieces of normalisations.
+// loopNets are element-wise networks of several inputs (gates, rows, residuals, pieces
+// of normalisations) and convolutions with functions and sums behind them.
 var loopNets = []string{
 	`  in %a : f32[1,512]
   in %b : f32[1,512]
@@ -555,6 +555,17 @@ var loopNets = []string{
   %p = Mul(%s, %b)
   %q = Mul(%i, %c)
   %y = Add(%p, %q)`,
+	`  in %x : f32[1,16,12,12]
+  const %w : f32[16,16,3,3] = rand 1
+  const %v : f32[16,16,1,1] = rand 2
+  const %u : f32[16,16,3,3] = rand 3
+  %a = Conv(%x, %w) {pads=[1,1,1,1]}
+  %b = Tanh(%a)
+  %c = Conv(%b, %v)
+  %d = Sigmoid(%c)
+  %e = Mul(%c, %d)
+  %f = Conv(%e, %u) {pads=[1,1,1,1]}
+  %y = Add(%f, %b)`,
 	`  in %x : f32[1,64,32]
   in %z : f32[1,64,32]
   const %g : f32[32] = rand 1
@@ -581,10 +592,10 @@ var loopNets = []string{
   %y = Div(%d, %r)`,
 }
 
-// TestLoopsPay: under QEMU no network takes more instructions with fusion than
+// TestFusionPays: under QEMU no network takes more instructions with fusion than
 // without, whatever lower/cost predicts. NNCC_LONG tries every network and core;
 // the default is a sample.
-func TestLoopsPay(t *testing.T) {
+func TestFusionPays(t *testing.T) {
 	// The part by which a loop may be behind: the costs of float32 kernels by rows are off by up to half (lower/cost).
 	slack := map[option.Precision]uint64{option.Float32: 10, option.Int8: 100, option.Int16x8: 100}
 	all := testenv.Long()
@@ -611,7 +622,7 @@ func TestLoopsPay(t *testing.T) {
 					return v.Instructions
 				}
 				with, without := count(true), count(false)
-				what := fmt.Sprintf("net %d (%s), %s, %s: %d instructions with loops, %d without", k,
+				what := fmt.Sprintf("net %d (%s), %s, %s: %d instructions with fusion, %d without", k,
 					strings.Fields(text)[1], board, precision, with, without)
 				if with > without+without/slack[precision] {
 					t.Error(what)
