@@ -132,7 +132,7 @@ func (o *Options) estimateHypothetical(table kernel.Table, n *ir.Node, in, out [
 	var list []candidate
 	for _, p := range o.alternatives(table, c.Plan, m) {
 		l := p.Lower()
-		list = append(list, candidate{p, l, p.Cost(o.CostTarget())})
+		list = append(list, candidate{plan: p, low: l, price: p.Cost(o.CostTarget())})
 	}
 	return list[o.fastest(list)].price
 }

@@ -24,6 +24,20 @@ type candidate struct {
 	plan  *kernel.Plan
 	low   *call.Lowered
 	price cost.Cost
+	size  *size // nil: not asked yet
+}
+
+// size is what a candidate brings to flash.
+type size struct {
+	functions []string
+	constants int // bytes
+}
+
+func (c *candidate) flash() *size {
+	if c.size == nil {
+		c.size = &size{c.low.Functions(), c.low.ConstBytes()}
+	}
+	return c.size
 }
 
 // Candidate is a way to compute a node that was considered, for the report.
@@ -106,7 +120,7 @@ func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []c
 	add := func(p *kernel.Plan) *call.Lowered {
 		l := p.Lower()
 		if len(out) == 0 || o.MaxRAM == 0 || l.Scratch <= out[0].low.Scratch { // a budget is not given away for speed
-			out = append(out, candidate{p, l, p.Cost(o.CostTarget())})
+			out = append(out, candidate{plan: p, low: l, price: p.Cost(o.CostTarget())})
 		}
 		return l
 	}

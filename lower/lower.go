@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/ir/program"
@@ -89,6 +90,7 @@ type Result struct {
 	Offloading
 	Arena
 	Recurrence
+	start *State // before the stages that goal and kernels decide; nil: it did not get so far
 }
 
 // Versions are the graph at earlier stages.
@@ -162,8 +164,28 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err = s.walk(Table)
+	first := slices.IndexFunc(Table, func(t *Stage) bool { return t.Name == goalStage })
+	if s, err = s.walk(Table[:first]); err != nil || s.stopped {
+		return s.Result, err
+	}
+	start := s.fork()
+	s, err = s.walk(Table[first:])
+	s.start = start
 	return s.Result, err
+}
+
+// goalStage is the first stage that asks for goal or kernels.
+const goalStage = "align"
+
+// Again is the program of the same numbers with another goal, and with other kernels.
+func (r *Result) Again(goal option.Optimize, kernels option.Kernels) (_ *Result, err error) {
+	defer fail.Catch(&err)
+	s := r.start.fork()
+	s.facts.Optimize, s.facts.Target.Kernels, s.facts.Target.Memo = goal, kernels, map[any]any{}
+	s.table = fail.Must(s.facts.table())
+	s = fail.Must(s.walk(between(goalStage, FetchStage)))
+	s.start = r.start
+	return s.Result, nil
 }
 
 // Legalise runs the float passes on g, which has no target yet, and returns what

@@ -102,7 +102,7 @@ func (w *selection) dropLarge(takes func(*cost.Cost) float64, all float64, flash
 	var list []later
 	for i, os := range w.candidates {
 		if w.chosen[i] > 0 && os[0].price.Known() {
-			list = append(list, later{i, os[w.chosen[i]].low.ConstBytes() - os[0].low.ConstBytes(), w.gain(i, takes)})
+			list = append(list, later{i, os[w.chosen[i]].flash().constants - os[0].flash().constants, w.gain(i, takes)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b later) int {
@@ -131,7 +131,7 @@ func (w *selection) gain(i int, takes func(*cost.Cost) float64) float64 {
 func (w *selection) leastFlash() int {
 	n, chosen := 0, slices.Clone(w.chosen)
 	for i, os := range w.candidates {
-		n, w.chosen[i] = n+os[0].low.ConstBytes(), 0
+		n, w.chosen[i] = n+os[0].flash().constants, 0
 	}
 	n += w.codeBytes()
 	copy(w.chosen, chosen)
@@ -144,8 +144,8 @@ func (w *selection) functions() []string {
 		if len(os) < 2 {
 			continue
 		}
-		for _, x := range os {
-			out = append(out, x.low.Functions()...)
+		for k := range os {
+			out = append(out, os[k].flash().functions...)
 		}
 	}
 	slices.Sort(out)
@@ -167,11 +167,12 @@ func (w *selection) moves(f string) [][]swap {
 	var without, with []swap
 	needed := false
 	for i, os := range w.candidates {
-		now := os[w.chosen[i]]
-		uses := slices.Contains(now.low.Functions(), f)
+		now := &os[w.chosen[i]]
+		uses := slices.Contains(now.flash().functions, f)
 		best := -1
-		for k, x := range os {
-			if now.price.Estimated() && x.price.Estimated() && slices.Contains(x.low.Functions(), f) != uses &&
+		for k := range os {
+			x := &os[k]
+			if now.price.Estimated() && x.price.Estimated() && slices.Contains(x.flash().functions, f) != uses &&
 				(best < 0 || x.price.Instructions < os[best].price.Instructions) {
 				best = k
 			}
@@ -223,13 +224,13 @@ func (w *selection) cost() SelectionCost {
 func (w *selection) total() (instructions float64, bytes int) {
 	bytes = w.codeBytes()
 	for i, os := range w.candidates {
-		x := os[w.chosen[i]]
+		x := &os[w.chosen[i]]
 		instructions += x.price.Instructions
 		if len(os) > 1 {
-			least := x.low.ConstBytes()
+			least := x.flash().constants
 			bytes += least
-			for _, y := range os {
-				least = min(least, y.low.ConstBytes())
+			for k := range os {
+				least = min(least, os[k].flash().constants)
 			}
 			bytes -= least
 		}
@@ -239,11 +240,13 @@ func (w *selection) total() (instructions float64, bytes int) {
 
 // codeBytes is the size of all sources that the chosen candidates call.
 func (w *selection) codeBytes() int {
-	need, bytes := map[string]int{}, 0
+	var functions []string
 	for i, os := range w.candidates {
-		maps.Copy(need, w.code(os[w.chosen[i]].low.Functions()))
+		functions = append(functions, os[w.chosen[i]].flash().functions...)
 	}
-	for _, n := range need {
+	slices.Sort(functions)
+	bytes := 0
+	for _, n := range w.code(slices.Compact(functions)) {
 		bytes += n
 	}
 	return bytes

@@ -303,7 +303,9 @@ func (c *Config) CompileGraph(m *onnx.Model, g *ir.Graph, spec *boards.Spec) (_ 
 	fail.Check(c.Check())
 	prefixes := fail.Must(prefixes([]*Config{c}))
 	o := fail.Must(c.lower(m, g, spec, nil))
-	return o, newFirmware([]*Compiled{o}, prefixes).finish()
+	f := newFirmware([]*Compiled{o}, prefixes)
+	fail.Check(f.finish())
+	return f.Models[0], nil
 }
 
 // ranksOptions are the options of the float passes. Which channels pay to be padded is

@@ -15,6 +15,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -30,6 +31,8 @@ type Firmware struct {
 	profiling bool // Verify also estimates cycles
 
 	waitBound float64 // of an arena in parts: cycles that no way to divide it is below
+	flash     int     // bytes, measured; 0: not yet
+	least     string  // which goal and kernels miss the budgets least; "": none is missed
 	whole     string  // why an arena that has no room is in one piece; "": there is room, or one memory
 }
 
@@ -88,15 +91,19 @@ func (f *Firmware) shrink() error {
 			continue
 		}
 		o.Config.othersState = others
-		if err := o.dumped(); err != nil {
+		if err := f.again(i); err != nil {
 			return f.named(o, err)
 		}
-		x, err := o.Config.loadAndLower(o.Board)
-		if err != nil {
-			return f.named(o, err)
-		}
-		x.Firmware, f.Models[i] = f, x
 	}
+	return nil
+}
+
+// again compiles a model once more, as its Config is now.
+func (f *Firmware) again(i int) (err error) {
+	defer fail.Catch(&err)
+	fail.Check(f.Models[i].dumped())
+	x := fail.Must(f.Models[i].Config.loadAndLower(f.board()))
+	x.Firmware, f.Models[i] = f, x
 	return nil
 }
 
@@ -165,10 +172,9 @@ func Prefixes(models []string) []string {
 
 func (f *Firmware) finish() (err error) {
 	defer fail.Catch(&err)
-	fail.Check(f.generate())
-	fail.Check(f.split())
-	fail.Check(f.stageWeights())
-	f.memoryVerdict(nil)
+	said := lists.Map(f.Models, func(o *Compiled) diag.List { return slices.Clone(o.Config.Diags) })
+	fail.Check(f.arrange())
+	fail.Check(f.meet(said))
 	fail.Check(f.sections())
 	for _, o := range f.Models {
 		o.Report = report.New(&o.Subject)
@@ -182,6 +188,16 @@ func (f *Firmware) finish() (err error) {
 	f.Report = report.NewFirmware(f.Reports(), f.Files)
 	f.said()
 	return f.strictly()
+}
+
+// arrange writes C and gives everything its place.
+func (f *Firmware) arrange() (err error) {
+	defer fail.Catch(&err)
+	fail.Check(f.generate())
+	fail.Check(f.split())
+	fail.Check(f.stageWeights())
+	f.memoryVerdict(nil)
+	return nil
 }
 
 // Several reports more than one model.

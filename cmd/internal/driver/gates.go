@@ -17,6 +17,7 @@ type Gate struct {
 	Flag, Limit string
 	Exceeded    string // by how much, and because of what; "": it holds
 	whole       bool   // about the firmware, not one of its models
+	over        int    // bytes
 }
 
 func (g *Gate) exceeded(format string, args ...any) {
@@ -166,7 +167,9 @@ func (f *Firmware) ramGate() (*Gate, error) {
 		if state > 0 {
 			needs += fmt.Sprintf(" and the state %d", state)
 		}
-		g.exceeded("%s%s, %d too many; the largest step is %s; %s", f.of(o), needs, n-ram, o.peakStep(), o.smallest())
+		g.over = n - ram
+		g.exceeded("%s%s, %d too many; the largest step is %s; %s%s", f.of(o), needs, g.over, o.peakStep(), o.smallest(),
+			f.least)
 	}
 	return g, nil
 }
@@ -196,7 +199,8 @@ func (f *Firmware) flashGate() (*Gate, error) {
 			}
 			return o.Info.WeightBytes
 		})
-		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d", n, n-flash, weights)
+		g.over = n - flash
+		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d%s", n, g.over, weights, f.least)
 	}
 	return g, nil
 }
@@ -238,6 +242,9 @@ func (o *Compiled) peakStep() string {
 // flashBytes builds the firmware and gives code, constants and weights.
 func (f *Firmware) flashBytes() (_ int, err error) {
 	defer fail.Catch(&err)
+	if f.flash > 0 {
+		return f.flash, nil
+	}
 	dir, remove := fail.Must2(f.inTemp("nncc-build-"))
 	defer remove()
 	c := f.config()
@@ -248,5 +255,6 @@ func (f *Firmware) flashBytes() (_ int, err error) {
 	if f.bound() { // the harness alone has the weights file
 		n -= im.Sizes.By[run.ModelCode].Weights
 	}
-	return int(n), nil
+	f.flash = int(n)
+	return f.flash, nil
 }

@@ -56,7 +56,7 @@ func TestMemoryVerdict(t *testing.T) {
 	const stack = 4 << 10
 	compile := func(regions boards.Regions, strict bool) (*driver.Compiled, error) {
 		c := config(filepath.Join(digits, "digits.onnx"), boardFile(t, "cortex-m4", stack, regions))
-		c.Precision, c.Strict = option.Float32, strict
+		c.Precision, c.Strict, c.Kernels, c.Optimize = option.Float32, strict, option.ReferenceKernels, option.Size
 		return c.Compile()
 	}
 	rom := []string{"vectors", "code", "rodata", "weights"}
@@ -450,7 +450,7 @@ func TestSplitDrawn(t *testing.T) {
 
 // TestBudgets: --max-ram is met exactly where the budget is at least the smallest
 // arena there is, which the refusal of a smaller one names; what some budget
-// leads to is found again when it is the budget; more memory never means more
+// leads to is found again when it is the budget; with one goal, more memory never means more
 // work.
 func TestBudgets(t *testing.T) {
 	type subject struct {
@@ -462,7 +462,7 @@ func TestBudgets(t *testing.T) {
 		text := cnn(seed)
 		subjects = append(subjects, subject{fmt.Sprint("network ", seed), func(budget int) (*driver.Compiled, error) {
 			c := config("cnn.onnx", "cortex-m4")
-			c.Precision, c.MaxRAM, c.Tries = option.Float32, fmt.Sprint(budget), 8
+			c.Precision, c.MaxRAM, c.Tries, c.Kernels = option.Float32, fmt.Sprint(budget), 8, option.OwnKernels
 			spec := mustLoad(t, c.Board)
 			return c.CompileGraph(&onnx.Model{Proto: &pb.ModelProto{}}, irtest.Parse(t, text), spec)
 		}})
@@ -490,7 +490,7 @@ func TestBudgets(t *testing.T) {
 		for range 2 {
 			budgets = append(budgets, best+r.IntN(max(whole.Lowered.Program.ArenaBytes-best, 1)))
 		}
-		work := map[int]float64{}
+		work, goal := map[int]float64{}, map[int]option.Optimize{}
 		for len(budgets) > 0 {
 			b := budgets[0]
 			budgets = budgets[1:]
@@ -501,7 +501,7 @@ func TestBudgets(t *testing.T) {
 			if got := o.Lowered.Program.ArenaBytes; (got <= b) != (b >= best) || got < best || b < best && got > best {
 				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
 			}
-			work[b] = 0
+			work[b], goal[b] = 0, o.Optimize
 			if p := o.Lowered.Tiled; p != nil {
 				work[b] = p.Work
 				striped++
@@ -512,7 +512,7 @@ func TestBudgets(t *testing.T) {
 		}
 		for b, w := range work {
 			for c, v := range work {
-				if best <= b && b < c && v > w {
+				if best <= b && b < c && v > w && goal[b] == goal[c] {
 					t.Errorf("%s: with %d bytes %.0f instructions are expected, with %d bytes %.0f", s.name, b, w, c, v)
 				}
 			}
@@ -520,6 +520,65 @@ func TestBudgets(t *testing.T) {
 	}
 	if striped < 3 {
 		t.Errorf("only %d programs in stripes", striped)
+	}
+}
+
+// TestGoals: drawn networks meet a budget of RAM or flash exactly where the program of some goal and some kernels does,
+// and the memory of a board, too; the refusal names the least.
+func TestGoals(t *testing.T) {
+	for seed := range uint64(testenv.Count(t, 3)) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		n, m := 1024<<r.IntN(3)+r.IntN(40), 8+r.IntN(24)
+		text := fmt.Sprintf("graph \"fc\" {\n  in %%x : f32[1,%d]\n  const %%w : f32[%d,%d] = rand 1\n  const %%v : "+
+			"f32[%d,5] = rand 2\n  %%h = MatMul(%%x, %%w)\n  %%r = Relu(%%h)\n  %%y = MatMul(%%r, %%v)\n"+
+			"  out \"y\" = %%y\n}\n", n, n, m, m)
+		core := []string{"cortex-m4", "cortex-m7", "cortex-m33"}[seed%3]
+		compile := func(board string, set func(c *driver.Config)) *driver.Compiled {
+			c := config("fc.onnx", board)
+			c.Strict = false
+			set(c)
+			return testenv.Must(c.CompileGraph(&onnx.Model{Proto: &pb.ModelProto{}}, irtest.Parse(t, text),
+				mustLoad(t, board)))(t)
+		}
+		over := func(o *driver.Compiled) string {
+			var gate *driver.GateError
+			if err := o.Gates(); err != nil && !errors.As(err, &gate) {
+				t.Fatal(err)
+			} else if err != nil {
+				return err.Error()
+			}
+			return ""
+		}
+		ram, flash := 1<<30, 1<<30
+		for _, k := range []option.Kernels{option.AllKernels, option.CMSISNN, option.OwnKernels, option.ReferenceKernels} {
+			for _, g := range []option.Optimize{option.Speed, option.Balanced, option.Size} {
+				o := compile(core, func(c *driver.Config) { c.Kernels, c.Optimize = k, g })
+				ram = min(ram, o.Lowered.Program.RAMBytes())
+				flash = min(flash, o.Report.Memory.WeightsBytes)
+			}
+		}
+		for _, less := range []int{0, 1} {
+			o := compile(core, func(c *driver.Config) { c.MaxRAM = fmt.Sprint(ram - less) })
+			if got := o.Lowered.Program.RAMBytes(); got != ram || (over(o) == "") != (less == 0) {
+				t.Errorf("seed %d: --max-ram %d, %d are reachable: %d bytes, %q", seed, ram-less, ram, got, over(o))
+			}
+		}
+		// Code and constants beside the weights are less than the second program's weights.
+		o := compile(core, func(c *driver.Config) { c.MaxFlash = fmt.Sprint(flash + 12<<10) })
+		if over(o) != "" || o.Report.Memory.WeightsBytes >= 2*flash-64 {
+			t.Errorf("seed %d: --max-flash %d: %d bytes of weights, %q", seed, flash+12<<10,
+				o.Report.Memory.WeightsBytes, over(o))
+		}
+		if o = compile(core, func(c *driver.Config) { c.MaxFlash = "1" }); !strings.Contains(over(o), "--optimize size") ||
+			!strings.Contains(over(o), "the least of all goals and kernels") {
+			t.Errorf("seed %d: the refusal is %q", seed, over(o))
+		}
+		small := boardFile(t, core, 4096, boards.Regions{{Name: "rom", Origin: 0x08000000, Size: boards.Size(flash + 20<<10),
+			Holds: []string{"vectors", "code", "rodata", "weights"}}, {Name: "ram", Origin: 0x20000000, Size: 1 << 20,
+			Holds: []string{"stack", "data", "arena"}}})
+		if o = compile(small, func(*driver.Config) {}); !o.Placement.Fits() {
+			t.Errorf("seed %d: a board with room for %d bytes of weights: %q", seed, flash, o.Report.Warnings)
+		}
 	}
 }
 

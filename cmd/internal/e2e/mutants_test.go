@@ -22,6 +22,7 @@ import (
 	"github.com/nncc/nncc/boards/run"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/codegen"
+	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
 	"github.com/nncc/nncc/ir/tensor"
@@ -266,5 +267,57 @@ func TestMutants(t *testing.T) {
 	}
 	if total < min(want, 6) || byLayers < least {
 		t.Errorf("of %d kernels made wrong verify --layers notices %d, want at least %d", total, byLayers, least)
+	}
+}
+
+// weightsOfC are numbers of a layer in C, some of them negative.
+var weightsOfC = regexp.MustCompile(`/\* (?:weights|bias|const|zero|table) of step[^=]*= \{[^}]*-[^}]*\}`)
+
+// TestLayersOfIslands: verify --layers finds nothing in drawn networks some of whose layers run in float between
+// others on integers, and names a layer where constants are wrong.
+func TestLayersOfIslands(t *testing.T) {
+	from, count := testenv.Range(t, 6)
+	dir, islands, wrong, found := t.TempDir(), 0, 0, 0
+	for seed := from; seed < from+count; seed++ {
+		net, r := irtest.GenFloat(uint64(seed)), rand.New(rand.NewPCG(uint64(seed), 11))
+		c := driver.Defaults()
+		c.Board, c.Name, c.Cases, c.Layers = []string{"host", "cortex-m4"}[seed%2], "net", 2, true
+		ownPrecisions[len(ownPrecisions)-1].set(&c, net, r, dir)
+		o, err := tryNet(t, net, &c)
+		if err != nil {
+			continue
+		}
+		behind := func(n *ir.Node) bool { return !n.Out[0].Type.DType.IsFloat() && behindRounding(n.Out[0]) }
+		if slices.ContainsFunc(o.Lowered.Schedule.Nodes, behind) {
+			islands++
+		}
+		if v, _, err := attempt(o, "", nil); err != nil || v.Differs() {
+			t.Errorf("network %d on %s: %v\n%s", seed, c.Board, err, v.Text())
+		}
+		i := slices.IndexFunc(o.Files, func(f codegen.File) bool { return f.Path == "net_weights.c" })
+		if i < 0 {
+			continue
+		}
+		all := weightsOfC.FindAllIndex(o.Files[i].Data, -1)
+		if len(all) == 0 {
+			continue
+		}
+		at, b := all[r.IntN(len(all))], slices.Clone(o.Files[i].Data)
+		for k := at[0]; k < at[1]; k++ {
+			if b[k] == '-' {
+				b[k] = ' '
+			}
+		}
+		v, built, err := attempt(o, "net_weights.c", b)
+		if err != nil || !built {
+			continue
+		}
+		if wrong++; v.Differs() && v.FirstWrong != nil {
+			found++
+		}
+	}
+	t.Logf("%d networks have layers behind float ones; of %d faults %d were found", islands, wrong, found)
+	if islands == 0 || wrong == 0 || found*3 < wrong*2 {
+		t.Errorf("%d networks with islands, %d of %d faults found", islands, found, wrong)
 	}
 }
