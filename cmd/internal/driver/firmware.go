@@ -15,7 +15,6 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
-	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -172,7 +171,10 @@ func Prefixes(models []string) []string {
 
 func (f *Firmware) finish() (err error) {
 	defer fail.Catch(&err)
-	said := lists.Map(f.Models, func(o *Compiled) diag.List { return slices.Clone(o.Config.Diags) })
+	var said []diag.List
+	for _, o := range f.Models {
+		said = append(said, slices.Clone(o.Config.Diags))
+	}
 	fail.Check(f.arrange())
 	fail.Check(f.meet(said))
 	fail.Check(f.sections())
