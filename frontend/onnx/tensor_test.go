@@ -211,10 +211,11 @@ func TestSparse(t *testing.T) {
 		shape      []int64 // of the indices; nil: one dimension
 		want       string
 		valueShape []int64
+		at         []int // where the values are
 	}{
-		{name: "linear", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 11}},
+		{name: "linear", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 11}, at: []int{0, 11}},
 		{name: "coordinates", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 3, 2, 0},
-			shape: []int64{2, 2}},
+			shape: []int64{2, 2}, at: []int{3, 8}},
 		{name: "nothing", dims: []int64{3, 4}, values: []float32{}, indices: nil},
 		{name: "beyond the end", dims: []int64{3, 4}, values: []float32{1, 2}, indices: []int64{0, 12},
 			want: "index 1 of the sparse tensor is 12, where there are 12 elements"},
@@ -249,7 +250,8 @@ func TestSparse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := testenv.Must(Parse(
 				[]byte(
-					`<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y) { y = Relu (x) }`),
+					`<ir_version: 8, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y, float[3, 4] z)
+						{ y = Add (x, s) c = Constant <value = float {0}> () z = Add (x, c) }`),
 				Limits{}))(t)
 			v := &pb.TensorProto{Name: proto.String("s"), DataType: proto.Int32(1), FloatData: c.values,
 				Dims: []int64{int64(len(c.values))}}
@@ -264,6 +266,8 @@ func TestSparse(t *testing.T) {
 				}
 			}
 			m.Proto.Graph.SparseInitializer = append(m.Proto.Graph.SparseInitializer, s)
+			m.Proto.Graph.Node[1].Attribute = []*pb.AttributeProto{{Name: proto.String("sparse_value"),
+				Type: pb.AttributeProto_SPARSE_TENSOR.Enum(), SparseTensor: s}}
 			var said []string
 			for _, f := range Check(m) {
 				if f.Severity == diag.Error {
@@ -274,6 +278,15 @@ func TestSparse(t *testing.T) {
 			bad := c.want != "" || c.name == "overflow"
 			if bad != (all != "") || !strings.Contains(all, c.want) || bad && !strings.Contains(all, `"s"`) {
 				t.Errorf("got %q, want %q", all, c.want)
+			}
+			if !bad {
+				dense := make([]float64, 12)
+				for i, p := range c.at {
+					dense[p] = float64(c.values[i])
+				}
+				for _, n := range open(t, m, ImportOptions{}).Nodes {
+					testenv.Same(t, n.In[1].Const.Floats(), dense)
+				}
 			}
 			// Indices of another type.
 			if s.Indices != nil && !bad {

@@ -4,7 +4,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
@@ -211,80 +210,18 @@ func (c *checker) tensor(t *pb.TensorProto, where, node string) {
 // ascending, each once (SparseTensorProto in the ONNX specification). Constants
 // of no values need no indices.
 func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
-	none := len(t.GetValues().GetDims()) == 1 && t.Values.Dims[0] == 0
-	if t.GetValues() == nil || t.GetIndices() == nil && !none {
-		c.at(where, node).add("tensor", "", "both", "a sparse tensor without values or without indices")
+	before := len(c.out)
+	for i, part := range []*pb.TensorProto{t.Values, t.Indices} {
+		if part != nil {
+			c.tensor(part, where+[]string{" (values)", " (indices)"}[i], node)
+		}
+	}
+	if len(c.out) > before {
 		return
 	}
-	before := len(c.out)
-	c.tensor(t.Values, where+" (values)", node)
-	if t.Indices != nil {
-		c.tensor(t.Indices, where+" (indices)", node)
+	if _, wrong := model.Places(t, c.m.Dir, c.lim); wrong != nil {
+		c.at(where, node).add("tensor", t.GetValues().GetName(), wrong.Want, "%s", wrong.Msg)
 	}
-	wrong := func(found, want string) {
-		c.at(where, node).add("tensor", t.Values.GetName(), want, "%s", found)
-	}
-	if err := model.CheckShape(t.Dims, t.Values.GetDataType(), c.lim); err != nil {
-		wrong(err.Error(), "")
-	}
-	switch {
-	case len(t.Dims) == 0 || slices.Contains(t.Dims, 0):
-		wrong("the shape of a sparse tensor is "+model.DimsText(t.Dims), "at least one dimension, none of them 0")
-	case len(t.Values.Dims) != 1:
-		wrong("the values of a sparse tensor have shape "+model.DimsText(t.Values.Dims),
-			"one dimension, the number of values")
-	case t.Indices == nil:
-	case t.Indices.GetDataType() != int32(pb.TensorProto_INT64):
-		wrong("the indices of a sparse tensor are of type "+model.DataTypeName(t.Indices.GetDataType()), "int64")
-	case len(t.Indices.Dims) != 1 && len(t.Indices.Dims) != 2:
-		wrong("the indices of a sparse tensor have shape "+model.DimsText(t.Indices.Dims),
-			fmt.Sprintf("[%d] or [%d,%d]", t.Values.Dims[0], t.Values.Dims[0], len(t.Dims)))
-	case t.Indices.Dims[0] != t.Values.Dims[0]:
-		wrong(fmt.Sprintf("%d values with %d indices", t.Values.Dims[0], t.Indices.Dims[0]), "as many of both")
-	case len(t.Indices.Dims) == 2 && t.Indices.Dims[1] != int64(len(t.Dims)):
-		wrong(fmt.Sprintf("an index has %d coordinates, the tensor %d dimensions", t.Indices.Dims[1], len(t.Dims)),
-			"as many of both")
-	case len(c.out) == before:
-		if found := c.sparseIndices(t); found != "" {
-			wrong(found, "indices in range, each once, in ascending order")
-		}
-	}
-}
-
-// sparseIndices says what is wrong with the indices of a sparse tensor whose
-// parts fit each other.
-func (c *checker) sparseIndices(t *pb.SparseTensorProto) string {
-	d, err := model.TensorData(t.Indices, c.m.Dir, c.lim)
-	if err != nil {
-		return err.Error()
-	}
-	dims := t.Dims // of one coordinate of an index
-	if len(t.Indices.Dims) == 1 {
-		n := int64(1)
-		for _, x := range t.Dims {
-			n *= x // it was counted
-		}
-		dims = []int64{n}
-	}
-	last := int64(-1)
-	for k := range int(t.Indices.Dims[0]) {
-		at := int64(0)
-		for i, n := range dims {
-			x := d.Int(k*len(dims) + i)
-			if x < 0 || x >= n {
-				return fmt.Sprintf("index %d of the sparse tensor is %d, where there are %d elements", k, x, n)
-			}
-			at = at*n + x
-		}
-		if at == last {
-			return fmt.Sprintf("index %d of the sparse tensor is the same as the one before", k)
-		}
-		if at < last {
-			return fmt.Sprintf("index %d of the sparse tensor is smaller than the one before", k)
-		}
-		last = at
-	}
-	return ""
 }
 
 func declaredTypes(g *pb.GraphProto) map[string]vtype {

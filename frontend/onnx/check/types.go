@@ -115,6 +115,9 @@ func inferElem(n *pb.NodeProto) vtype {
 		if a := byName("value"); a.GetT() != nil {
 			return vtype{kTensor, a.GetT().GetDataType()}
 		}
+		if a := byName("sparse_value"); a.GetSparseTensor() != nil {
+			return vtype{kTensor, a.GetSparseTensor().GetValues().GetDataType()}
+		}
 		for name, t := range map[string]pb.TensorProto_DataType{"value_float": pb.TensorProto_FLOAT,
 			"value_floats": pb.TensorProto_FLOAT, "value_int": pb.TensorProto_INT64,
 			"value_ints": pb.TensorProto_INT64} {

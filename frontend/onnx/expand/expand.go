@@ -61,5 +61,8 @@ func constant(e *build.Node) []*ir.Value {
 		e.Want(!text, "dtype-unsupported", "holds text (%s), which has no place in firmware that computes with numbers",
 			name)
 	}
+	if a, ok := e.Take("sparse_value"); ok {
+		e.Attrs["value"] = a
+	}
 	return e.Plain()
 }

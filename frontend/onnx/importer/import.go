@@ -194,9 +194,25 @@ func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
 	}
 	for _, t := range gp.GetSparseInitializer() {
 		name := t.GetValues().GetName()
-		s.fail(name, &ir.Diag{Code: "sparse", Node: "initializer " + model.Quote(name),
-			Msg: "sparse tensors are not supported", Hint: "store it as a dense tensor"})
+		if !read[name] {
+			continue
+		}
+		d, err := im.dense(t)
+		if err != nil {
+			s.fail(name, err)
+			continue
+		}
+		s.set(name, im.Const(s.valueName(name), d))
 	}
+}
+
+// dense decodes a sparse constant.
+func (im *importer) dense(t *pb.SparseTensorProto) (*tensor.Dense, error) {
+	d, err := im.m.Sparse(t)
+	if err != nil {
+		return nil, err
+	}
+	return d, im.decode(t.GetValues().GetName(), d)
 }
 
 // tensor decodes a constant; those of loops and functions are met repeatedly.
@@ -208,14 +224,19 @@ func (im *importer) tensor(t *pb.TensorProto) (*tensor.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Many constants may share one external file: the model's size says nothing.
+	im.tensors[t] = d
+	return d, im.decode(t.GetName(), d)
+}
+
+// decode counts a constant's bytes. Many may share one external file, or be sparse: the model's
+// size says nothing.
+func (im *importer) decode(name string, d *tensor.Dense) error {
 	if im.decoded += int64(d.Len() * d.DType.Size()); im.decoded > im.Limits.MemoryBytes {
-		return nil, &ir.Diag{Code: "too-large", Node: "constant " + model.Quote(t.GetName()),
+		return &ir.Diag{Code: "too-large", Node: "constant " + model.Quote(name),
 			Msg:  fmt.Sprintf("too large: the constants up to this one have more than %d bytes", im.Limits.MemoryBytes),
 			Hint: model.Raise("memory")}
 	}
-	im.tensors[t] = d
-	return d, nil
+	return nil
 }
 
 func (im *importer) outputs(gp *pb.GraphProto, s *scope) {

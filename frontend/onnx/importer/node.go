@@ -249,8 +249,12 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 		return ir.Tens(d), true, nil
 	case schema.Graph, schema.Graphs:
 		return ir.Attr{}, false, nil
-	case schema.SparseTensor, schema.SparseTensors:
-		return ir.Attr{}, false, &ir.Diag{Code: "sparse", Msg: "sparse tensors are not supported; want a dense tensor"}
+	case schema.SparseTensor:
+		d, err := im.dense(a.GetSparseTensor())
+		if err != nil {
+			return ir.Attr{}, false, err
+		}
+		return ir.Tens(d), true, nil
 	default:
 		return ir.Attr{}, false, &ir.Diag{Code: "sequence",
 			Msg: fmt.Sprintf("values of type %s are not supported", k)}

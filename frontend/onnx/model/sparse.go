@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/tensor"
+)
+
+// Sparse decodes a sparse constant: zeros but where it has values.
+func (m *Model) Sparse(t *pb.SparseTensorProto) (*tensor.Dense, error) {
+	at, wrong := Places(t, m.Dir, m.Limits.OrDefault())
+	if wrong != nil {
+		wrong.Node = "sparse constant " + Quote(t.GetValues().GetName())
+		return nil, wrong
+	}
+	values, err := m.Tensor(t.Values)
+	if err != nil {
+		return nil, err
+	}
+	shape := make([]int, len(t.Dims))
+	for i, d := range t.Dims {
+		shape[i] = int(d)
+	}
+	out := tensor.New(values.DType, shape)
+	out.Put(at, values)
+	return out, nil
+}
+
+// Places are the positions of a sparse constant's values among the elements of the dense one, or what is
+// wrong with its shape or indices.
+func Places(t *pb.SparseTensorProto, dir string, lim Limits) ([]int, *diag.Diag) {
+	wrong := func(want, found string, args ...any) ([]int, *diag.Diag) {
+		return nil, &diag.Diag{Code: "sparse", Msg: fmt.Sprintf(found, args...), Want: want}
+	}
+	v, x := t.GetValues(), t.GetIndices()
+	none := len(v.GetDims()) == 1 && v.Dims[0] == 0
+	if err := CheckShape(t.Dims, v.GetDataType(), lim); err != nil {
+		return wrong("", "%s", err)
+	}
+	switch rank := len(t.Dims); {
+	case v == nil || x == nil && !none:
+		return wrong("both", "a sparse tensor without values or without indices")
+	case rank == 0 || slices.Contains(t.Dims, 0):
+		return wrong("at least one dimension, none of them 0", "the shape of a sparse tensor is %s", DimsText(t.Dims))
+	case len(v.Dims) != 1:
+		return wrong("one dimension, the number of values", "the values of a sparse tensor have shape %s",
+			DimsText(v.Dims))
+	case x == nil:
+		return nil, nil
+	case x.GetDataType() != int32(pb.TensorProto_INT64):
+		return wrong("int64", "the indices of a sparse tensor are of type %s", DataTypeName(x.GetDataType()))
+	case len(x.Dims) != 1 && len(x.Dims) != 2:
+		return wrong(fmt.Sprintf("[%d] or [%d,%d]", v.Dims[0], v.Dims[0], rank),
+			"the indices of a sparse tensor have shape %s", DimsText(x.Dims))
+	case x.Dims[0] != v.Dims[0]:
+		return wrong("as many of both", "%d values with %d indices", v.Dims[0], x.Dims[0])
+	case len(x.Dims) == 2 && x.Dims[1] != int64(rank):
+		return wrong("as many of both", "an index has %d coordinates, the tensor %d dimensions", x.Dims[1], rank)
+	}
+	d, err := TensorData(x, dir, lim)
+	if err != nil {
+		return wrong("", "%s", err)
+	}
+	at, found := linear(t, d)
+	if found != "" {
+		return wrong("indices in range, each once, in ascending order", "%s", found)
+	}
+	return at, nil
+}
+
+// linear are the indices as positions; a text says what is wrong with them.
+func linear(t *pb.SparseTensorProto, d *tensor.Dense) (at []int, wrong string) {
+	dims := t.Dims // of one coordinate of an index
+	if len(t.Indices.Dims) == 1 {
+		n := int64(1)
+		for _, x := range t.Dims {
+			n *= x // it was counted
+		}
+		dims = []int64{n}
+	}
+	last := int64(-1)
+	for k := range int(t.Indices.Dims[0]) {
+		p := int64(0)
+		for i, n := range dims {
+			x := d.Int(k*len(dims) + i)
+			if x < 0 || x >= n {
+				return nil, fmt.Sprintf("index %d of the sparse tensor is %d, where there are %d elements", k, x, n)
+			}
+			p = p*n + x
+		}
+		if p == last {
+			return nil, fmt.Sprintf("index %d of the sparse tensor is the same as the one before", k)
+		}
+		if p < last {
+			return nil, fmt.Sprintf("index %d of the sparse tensor is smaller than the one before", k)
+		}
+		last = p
+		at = append(at, int(p))
+	}
+	return at, ""
+}
