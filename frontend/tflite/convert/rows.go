@@ -46,6 +46,7 @@ func init() {
 		"CUMSUM":            {2, 1, cumsum},
 		"DELEGATE": {0, 0, refused("a part of the model is compiled for a delegate; give nncc the model " +
 			"from before that")},
+		"DENSIFY":                 {1, 1, reshape}, // constants are dense
 		"DEPTHWISE_CONV_2D":       {2, 1, depthwise},
 		"DEPTH_TO_SPACE":          {1, 1, space("DepthToSpace")},
 		"DEQUANTIZE":              {1, 1, requantize},

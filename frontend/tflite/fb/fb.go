@@ -936,12 +936,12 @@ func (rcv *Tensor) MutateIsVariable(n bool) bool {
 	return rcv._tab.MutateBoolSlot(14, n)
 }
 
-func (rcv *Tensor) Sparsity(obj *Unread) *Unread {
+func (rcv *Tensor) Sparsity(obj *Sparsity) *Sparsity {
 	o := flatbuffers.UOffsetT(rcv._tab.Offset(16))
 	if o != 0 {
 		x := rcv._tab.Indirect(o + rcv._tab.Pos)
 		if obj == nil {
-			obj = new(Unread)
+			obj = new(Sparsity)
 		}
 		obj.Init(rcv._tab.Bytes, x)
 		return obj
@@ -1065,6 +1065,462 @@ func TensorAddExternalBuffer(builder *flatbuffers.Builder, externalBuffer uint32
 	builder.PrependUint32Slot(10, externalBuffer, 0)
 }
 func TensorEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type Sparsity struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsSparsity(buf []byte, offset flatbuffers.UOffsetT) *Sparsity {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &Sparsity{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsSparsity(buf []byte, offset flatbuffers.UOffsetT) *Sparsity {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &Sparsity{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *Sparsity) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *Sparsity) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *Sparsity) TraversalOrder(j int) int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.GetInt32(a + flatbuffers.UOffsetT(j*4))
+	}
+	return 0
+}
+
+func (rcv *Sparsity) TraversalOrderLength() int {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.VectorLen(o)
+	}
+	return 0
+}
+
+func (rcv *Sparsity) MutateTraversalOrder(j int, n int32) bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.MutateInt32(a+flatbuffers.UOffsetT(j*4), n)
+	}
+	return false
+}
+
+func (rcv *Sparsity) BlockMap(j int) int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(6))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.GetInt32(a + flatbuffers.UOffsetT(j*4))
+	}
+	return 0
+}
+
+func (rcv *Sparsity) BlockMapLength() int {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(6))
+	if o != 0 {
+		return rcv._tab.VectorLen(o)
+	}
+	return 0
+}
+
+func (rcv *Sparsity) MutateBlockMap(j int, n int32) bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(6))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.MutateInt32(a+flatbuffers.UOffsetT(j*4), n)
+	}
+	return false
+}
+
+func (rcv *Sparsity) Levels(obj *SparseLevel, j int) bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(8))
+	if o != 0 {
+		x := rcv._tab.Vector(o)
+		x += flatbuffers.UOffsetT(j) * 4
+		x = rcv._tab.Indirect(x)
+		obj.Init(rcv._tab.Bytes, x)
+		return true
+	}
+	return false
+}
+
+func (rcv *Sparsity) LevelsLength() int {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(8))
+	if o != 0 {
+		return rcv._tab.VectorLen(o)
+	}
+	return 0
+}
+
+func SparsityStart(builder *flatbuffers.Builder) {
+	builder.StartObject(3)
+}
+func SparsityAddTraversalOrder(builder *flatbuffers.Builder, traversalOrder flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(0, flatbuffers.UOffsetT(traversalOrder), 0)
+}
+func SparsityStartTraversalOrderVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
+	return builder.StartVector(4, numElems, 4)
+}
+func SparsityAddBlockMap(builder *flatbuffers.Builder, blockMap flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(1, flatbuffers.UOffsetT(blockMap), 0)
+}
+func SparsityStartBlockMapVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
+	return builder.StartVector(4, numElems, 4)
+}
+func SparsityAddLevels(builder *flatbuffers.Builder, levels flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(2, flatbuffers.UOffsetT(levels), 0)
+}
+func SparsityStartLevelsVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
+	return builder.StartVector(4, numElems, 4)
+}
+func SparsityEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type SparseLevel struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsSparseLevel(buf []byte, offset flatbuffers.UOffsetT) *SparseLevel {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &SparseLevel{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsSparseLevel(buf []byte, offset flatbuffers.UOffsetT) *SparseLevel {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &SparseLevel{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *SparseLevel) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *SparseLevel) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *SparseLevel) Format() int8 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.GetInt8(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *SparseLevel) MutateFormat(n int8) bool {
+	return rcv._tab.MutateInt8Slot(4, n)
+}
+
+func (rcv *SparseLevel) DenseSize() int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(6))
+	if o != 0 {
+		return rcv._tab.GetInt32(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *SparseLevel) MutateDenseSize(n int32) bool {
+	return rcv._tab.MutateInt32Slot(6, n)
+}
+
+func (rcv *SparseLevel) SegmentsType() byte {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(8))
+	if o != 0 {
+		return rcv._tab.GetByte(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *SparseLevel) MutateSegmentsType(n byte) bool {
+	return rcv._tab.MutateByteSlot(8, n)
+}
+
+func (rcv *SparseLevel) Segments(obj *Unread) *Unread {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(10))
+	if o != 0 {
+		x := rcv._tab.Indirect(o + rcv._tab.Pos)
+		if obj == nil {
+			obj = new(Unread)
+		}
+		obj.Init(rcv._tab.Bytes, x)
+		return obj
+	}
+	return nil
+}
+
+func (rcv *SparseLevel) IndicesType() byte {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(12))
+	if o != 0 {
+		return rcv._tab.GetByte(o + rcv._tab.Pos)
+	}
+	return 0
+}
+
+func (rcv *SparseLevel) MutateIndicesType(n byte) bool {
+	return rcv._tab.MutateByteSlot(12, n)
+}
+
+func (rcv *SparseLevel) Indices(obj *Unread) *Unread {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(14))
+	if o != 0 {
+		x := rcv._tab.Indirect(o + rcv._tab.Pos)
+		if obj == nil {
+			obj = new(Unread)
+		}
+		obj.Init(rcv._tab.Bytes, x)
+		return obj
+	}
+	return nil
+}
+
+func SparseLevelStart(builder *flatbuffers.Builder) {
+	builder.StartObject(6)
+}
+func SparseLevelAddFormat(builder *flatbuffers.Builder, format int8) {
+	builder.PrependInt8Slot(0, format, 0)
+}
+func SparseLevelAddDenseSize(builder *flatbuffers.Builder, denseSize int32) {
+	builder.PrependInt32Slot(1, denseSize, 0)
+}
+func SparseLevelAddSegmentsType(builder *flatbuffers.Builder, segmentsType byte) {
+	builder.PrependByteSlot(2, segmentsType, 0)
+}
+func SparseLevelAddSegments(builder *flatbuffers.Builder, segments flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(3, flatbuffers.UOffsetT(segments), 0)
+}
+func SparseLevelAddIndicesType(builder *flatbuffers.Builder, indicesType byte) {
+	builder.PrependByteSlot(4, indicesType, 0)
+}
+func SparseLevelAddIndices(builder *flatbuffers.Builder, indices flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(5, flatbuffers.UOffsetT(indices), 0)
+}
+func SparseLevelEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type Int32Vector struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsInt32Vector(buf []byte, offset flatbuffers.UOffsetT) *Int32Vector {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &Int32Vector{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsInt32Vector(buf []byte, offset flatbuffers.UOffsetT) *Int32Vector {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &Int32Vector{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *Int32Vector) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *Int32Vector) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *Int32Vector) Values(j int) int32 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.GetInt32(a + flatbuffers.UOffsetT(j*4))
+	}
+	return 0
+}
+
+func (rcv *Int32Vector) ValuesLength() int {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.VectorLen(o)
+	}
+	return 0
+}
+
+func (rcv *Int32Vector) MutateValues(j int, n int32) bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.MutateInt32(a+flatbuffers.UOffsetT(j*4), n)
+	}
+	return false
+}
+
+func Int32VectorStart(builder *flatbuffers.Builder) {
+	builder.StartObject(1)
+}
+func Int32VectorAddValues(builder *flatbuffers.Builder, values flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(0, flatbuffers.UOffsetT(values), 0)
+}
+func Int32VectorStartValuesVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
+	return builder.StartVector(4, numElems, 4)
+}
+func Int32VectorEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type Uint16Vector struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsUint16Vector(buf []byte, offset flatbuffers.UOffsetT) *Uint16Vector {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &Uint16Vector{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsUint16Vector(buf []byte, offset flatbuffers.UOffsetT) *Uint16Vector {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &Uint16Vector{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *Uint16Vector) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *Uint16Vector) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *Uint16Vector) Values(j int) uint16 {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.GetUint16(a + flatbuffers.UOffsetT(j*2))
+	}
+	return 0
+}
+
+func (rcv *Uint16Vector) ValuesLength() int {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.VectorLen(o)
+	}
+	return 0
+}
+
+func (rcv *Uint16Vector) MutateValues(j int, n uint16) bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.MutateUint16(a+flatbuffers.UOffsetT(j*2), n)
+	}
+	return false
+}
+
+func Uint16VectorStart(builder *flatbuffers.Builder) {
+	builder.StartObject(1)
+}
+func Uint16VectorAddValues(builder *flatbuffers.Builder, values flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(0, flatbuffers.UOffsetT(values), 0)
+}
+func Uint16VectorStartValuesVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
+	return builder.StartVector(2, numElems, 2)
+}
+func Uint16VectorEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
+	return builder.EndObject()
+}
+
+type Uint8Vector struct {
+	_tab flatbuffers.Table
+}
+
+func GetRootAsUint8Vector(buf []byte, offset flatbuffers.UOffsetT) *Uint8Vector {
+	n := flatbuffers.GetUOffsetT(buf[offset:])
+	x := &Uint8Vector{}
+	x.Init(buf, n+offset)
+	return x
+}
+
+func GetSizePrefixedRootAsUint8Vector(buf []byte, offset flatbuffers.UOffsetT) *Uint8Vector {
+	n := flatbuffers.GetUOffsetT(buf[offset+flatbuffers.SizeUint32:])
+	x := &Uint8Vector{}
+	x.Init(buf, n+offset+flatbuffers.SizeUint32)
+	return x
+}
+
+func (rcv *Uint8Vector) Init(buf []byte, i flatbuffers.UOffsetT) {
+	rcv._tab.Bytes = buf
+	rcv._tab.Pos = i
+}
+
+func (rcv *Uint8Vector) Table() flatbuffers.Table {
+	return rcv._tab
+}
+
+func (rcv *Uint8Vector) Values(j int) byte {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.GetByte(a + flatbuffers.UOffsetT(j*1))
+	}
+	return 0
+}
+
+func (rcv *Uint8Vector) ValuesLength() int {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.VectorLen(o)
+	}
+	return 0
+}
+
+func (rcv *Uint8Vector) ValuesBytes() []byte {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		return rcv._tab.ByteVector(o + rcv._tab.Pos)
+	}
+	return nil
+}
+
+func (rcv *Uint8Vector) MutateValues(j int, n byte) bool {
+	o := flatbuffers.UOffsetT(rcv._tab.Offset(4))
+	if o != 0 {
+		a := rcv._tab.Vector(o)
+		return rcv._tab.MutateByte(a+flatbuffers.UOffsetT(j*1), n)
+	}
+	return false
+}
+
+func Uint8VectorStart(builder *flatbuffers.Builder) {
+	builder.StartObject(1)
+}
+func Uint8VectorAddValues(builder *flatbuffers.Builder, values flatbuffers.UOffsetT) {
+	builder.PrependUOffsetTSlot(0, flatbuffers.UOffsetT(values), 0)
+}
+func Uint8VectorStartValuesVector(builder *flatbuffers.Builder, numElems int) flatbuffers.UOffsetT {
+	return builder.StartVector(1, numElems, 1)
+}
+func Uint8VectorEnd(builder *flatbuffers.Builder) flatbuffers.UOffsetT {
 	return builder.EndObject()
 }
 

@@ -33,8 +33,8 @@ type field struct {
 	of   string
 }
 
-var scalarSizes = map[string]uint32{"bool": 1, "byte": 1, "ubyte": 1, "int": 4, "uint": 4, "float": 4, "long": 8,
-	"ulong": 8}
+var scalarSizes = map[string]uint32{"bool": 1, "byte": 1, "ubyte": 1, "ushort": 2, "int": 4, "uint": 4, "float": 4,
+	"long": 8, "ulong": 8}
 
 var (
 	tableText = regexp.MustCompile(`(?s)\btable (\w+) \{(.*?)\}`)

@@ -35,9 +35,6 @@ func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
 		p.fail("dtype", node, "its elements are %s, which nncc does not have; want numbers: what makes them of "+
 			"anything else belongs in front of the model", typeName(t.Type()))
 	}
-	if t.Sparsity(nil) != nil {
-		p.fail("sparse", node, "it is sparse; convert the model without sparsity")
-	}
 	if t.ShapeLength() > maxRank {
 		p.fail("rank", node, "rank %d, want at most %d", t.ShapeLength(), maxRank)
 		return out
@@ -92,15 +89,22 @@ func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 		data = p.b[at : at+n]
 	}
 	want := (int64(out.Elems())*int64(out.DType.Bits()) + 7) / 8
-	switch {
-	case len(data) == 0 && want > 0:
-		return
-	case int64(len(data)) != want:
-		p.fail("data", node, "its data have %d bytes, its type and shape %v take %d", len(data), out.Shape, want)
+	if len(data) == 0 && want > 0 {
 		return
 	}
 	if p.left -= want; p.left < 0 {
 		p.fail("too-large", node, "the constants have more than %d bytes; %s", p.lim.MemoryBytes, model.Raise("memory"))
+		return
+	}
+	if s := t.Sparsity(nil); s != nil {
+		var err error
+		if data, err = p.dense(s, out.Shape, data, (out.DType.Bits()+7)/8); err != nil {
+			p.fail("sparse", node, "its sparse data are damaged: %v", err)
+			return
+		}
+	}
+	if int64(len(data)) != want {
+		p.fail("data", node, "its data have %d bytes, its type and shape %v take %d", len(data), out.Shape, want)
 		return
 	}
 	out.Data = bytes.Clone(data)

@@ -24,6 +24,22 @@ type Tensor struct {
 	Zero  []int64
 	Axis  int32
 	State bool // it keeps its value
+	// Sparse has the levels of a sparse constant, whose Data are the values.
+	Sparse *Sparse
+}
+
+// Sparse are the levels by which a constant's values are stored: dimensions, and blocks
+// along those of Blocks, in an order.
+type Sparse struct {
+	Order, Blocks []int32
+	Levels        []SparseLevel
+}
+
+// SparseLevel has all indices below Size, or lists of them, which are 8 >> Kind bytes wide.
+type SparseLevel struct {
+	Size              int32
+	Kind              byte // 0: all
+	Segments, Indices []int32
 }
 
 // Op is an operator: its code, its tensors by index, -1 for none, and what writes its
@@ -149,7 +165,14 @@ func (w *writer) tensor(t Tensor, buffer uint32) flatbuffers.UOffsetT {
 		fb.QuantizationAddQuantizedDimension(b, t.Axis)
 		quantization = fb.QuantizationEnd(b)
 	}
+	var sparse flatbuffers.UOffsetT
+	if t.Sparse != nil {
+		sparse = w.sparse(t.Sparse)
+	}
 	fb.TensorStart(b)
+	if sparse != 0 {
+		fb.TensorAddSparsity(b, sparse)
+	}
 	fb.TensorAddShape(b, shape)
 	fb.TensorAddType(b, t.Type)
 	fb.TensorAddBuffer(b, buffer)
@@ -159,6 +182,41 @@ func (w *writer) tensor(t Tensor, buffer uint32) flatbuffers.UOffsetT {
 		fb.TensorAddQuantization(b, quantization)
 	}
 	return fb.TensorEnd(b)
+}
+
+func (w *writer) sparse(s *Sparse) flatbuffers.UOffsetT {
+	b := w.Builder
+	indices := func(kind byte, v []int32) flatbuffers.UOffsetT {
+		size := 8 >> kind
+		list := vector(b, size, v, map[int]func(int32){1: func(x int32) { b.PrependByte(byte(x)) },
+			2: func(x int32) { b.PrependUint16(uint16(x)) }, 4: b.PrependInt32}[size])
+		fb.Int32VectorStart(b)
+		fb.Int32VectorAddValues(b, list)
+		return fb.Int32VectorEnd(b)
+	}
+	var levels []flatbuffers.UOffsetT
+	for _, l := range s.Levels {
+		var from, at flatbuffers.UOffsetT
+		if l.Kind > 0 {
+			from, at = indices(l.Kind, l.Segments), indices(l.Kind, l.Indices)
+		}
+		fb.SparseLevelStart(b)
+		fb.SparseLevelAddDenseSize(b, l.Size)
+		if l.Kind > 0 {
+			fb.SparseLevelAddFormat(b, 1)
+			fb.SparseLevelAddSegmentsType(b, l.Kind)
+			fb.SparseLevelAddSegments(b, from)
+			fb.SparseLevelAddIndicesType(b, l.Kind)
+			fb.SparseLevelAddIndices(b, at)
+		}
+		levels = append(levels, fb.SparseLevelEnd(b))
+	}
+	order, blocks, list := w.ints(s.Order), w.ints(s.Blocks), w.list(levels)
+	fb.SparsityStart(b)
+	fb.SparsityAddTraversalOrder(b, order)
+	fb.SparsityAddBlockMap(b, blocks)
+	fb.SparsityAddLevels(b, list)
+	return fb.SparsityEnd(b)
 }
 
 // vector writes a list whose elements have size bytes.
