@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,6 +166,12 @@ func driver(m *model) string {
 			p("v = malloc(4u * %s_%s_ELEMS + 1u); %s_dequantize_%s(a, v);", strings.ToUpper(m.prefix), x.Upper,
 				m.prefix, x.CName)
 			p("put(v, 4u * %s_%s_ELEMS); free(v);", strings.ToUpper(m.prefix), x.Upper)
+		}
+	}
+	for _, x := range m.info.Outputs {
+		for i, s := range m.unit.Classes[x.Name] {
+			p("if (strcmp(%s_classes_%s[%d], %s) != 0 || %s_%s_CLASSES <= %d) { exit(13); }", m.prefix, x.CName, i,
+				strings.ReplaceAll(strconv.QuoteToASCII(s), "?", `\?`), strings.ToUpper(m.prefix), x.Upper, i)
 		}
 	}
 	p("for (i = 0; i < 16; i++) { if (a[%s_ARENA_BYTES + i] != 0xa5) { exit(4); } }", strings.ToUpper(m.prefix))

@@ -30,6 +30,8 @@ type Model struct {
 	StagedRegion string
 	// InputNotes are remarks on inputs, by name, for the header.
 	InputNotes map[string]string
+	// Classes are the texts that integers of an output stand for, or columns of reals, by its name.
+	Classes map[string][]string
 }
 
 // modelsName is what the library, header and project files of several models are called:

@@ -177,6 +177,7 @@ func (e *emitter) model(m Model, o Options, names *ioNaming) (*modelView, error)
 		io := newIOView(x, e.arena, false, e.bound != nil)
 		io.Pointer = e.ioPointer(x, true)
 		io.WhenMacro, io.When, io.WhenDoc = inStep(p, x.Buffer, false)
+		io.Classes, io.ClassNames = lists.Map(m.Classes[x.Name], cString), m.Prefix+"_classes_"+x.CName
 		v.Outputs = append(v.Outputs, io)
 	}
 	var scales []scaleView

@@ -230,7 +230,7 @@ func models() []*model {
 	return []*model{
 		{prefix: "plain", src: `
 			in %x : f32[1,3,6,6]` + conv + `
-			out "y" = %s`},
+			out "y" = %s`, unit: codegen.Model{Classes: map[string][]string{"y": {"a", "*/ \"\\\n??/", "ä"}}}},
 		{prefix: "native", native: true, src: `
 			in %x : f32[1,3,6,6]` + conv + `
 			out "y" = %s`},

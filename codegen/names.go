@@ -102,11 +102,11 @@ var libraryTypes = regexp.MustCompile(`^(u?int(8|16|32|64|ptr|max|_least\d+|_fas
 func derived(prefix, c string) []string {
 	d := []string{prefix + "_" + c}
 	for _, s := range []string{"quantize", "dequantize", "load", "store", "preprocess", "preprocess_ring", "ring",
-		"ring_reset", "ring_push", "scale", "zero_point"} {
+		"ring_reset", "ring_push", "scale", "zero_point", "classes"} {
 		d = append(d, prefix+"_"+s+"_"+c)
 	}
 	for _, s := range []string{"BYTES", "ELEMS", "RANK", "SHAPE", "SCALE", "ZERO_POINT", "FRAME_WIDTH", "FRAME_HEIGHT",
-		"FRAME_BYTES", "SAMPLES", "UNTIL", "FROM"} {
+		"FRAME_BYTES", "SAMPLES", "UNTIL", "FROM", "CLASSES"} {
 		d = append(d, strings.ToUpper(prefix+"_"+c)+"_"+s)
 	}
 	return d

@@ -113,6 +113,16 @@ type ioView struct {
 	Helpers            []helperView
 	WhenMacro, WhenDoc string // what steps do to it
 	When               int
+	Classes            []string // C strings that integers stand for, or columns of reals
+	ClassNames         string   // of their array
+}
+
+// ClassesDoc says what has the place of a class.
+func (v ioView) ClassesDoc() string {
+	if v.Quantised || v.CType == "float" {
+		return "its last dimension"
+	}
+	return "its numbers"
 }
 
 // helperView is a C function of the io file.

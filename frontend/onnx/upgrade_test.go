@@ -20,7 +20,7 @@ func textModel(t testing.TB, opset int, text string) *Model {
 	m,
 		err := Parse(fmt.Appendf(nil,
 		`<ir_version: 8, opset_import: ["" : %d, "com.microsoft" : 1, "ai.onnx.ml" : 3, "local" : 1, "com.sigmastar" : 1,
-			"darknet" : 1]> g %s`, opset, text), Limits{})
+			"darknet" : 1, "qonnx.custom_op.channels_last" : 1]> g %s`, opset, text), Limits{})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -336,6 +336,18 @@ func TestUpgrades(t *testing.T) {
 				p = Constant <value = float[3,2] {1, 2, 3, 5, 8, 4}> () g = Constant <value_floats = [1.0, 2.0]> ()
 				a = Gather (x, i) b = Gather (x, s) c = Add (a, p) d = Add (c, b)
 				y = LayerNormalization <epsilon = 0.01> (d, g, g) n = Constant <value = int32[1] {2}> ()`},
+		{"QONNX, channels last", 13, "(float[1,4,4,2] x) => (float y)",
+			`w = Constant <value = float[2,2,1,2] {1, 2, 3, 4, 5, 6, 7, 8}> () b = Constant <value_floats = [0.5, -1.0]> ()
+				c = qonnx.custom_op.channels_last.Conv <kernel_shape = [2, 1], strides = [1, 2], dilations = [1, 1],
+					pads = [1, 0, 0, 0], group = 1> (x, w, b)
+				v = Constant <value_floats = [3.5, 1.0]> () n = qonnx.custom_op.channels_last.BatchNormalization <epsilon = 0.5>
+					(c, b, b, b, v)
+				y = qonnx.custom_op.channels_last.MaxPool <kernel_shape = [2, 2], pads = [0, 0, 0, 0]> (n)`,
+			`w = Constant <value = float[2,2,2,1] {1, 3, 2, 4, 5, 7, 6, 8}> () b = Constant <value_floats = [0.5, -1.0]> ()
+				v = Constant <value_floats = [3.5, 1.0]> () f = Transpose <perm = [0, 3, 1, 2]> (x)
+				c = Conv <kernel_shape = [2, 1], strides = [1, 2], pads = [1, 0, 0, 0]> (f, w, b)
+				n = BatchNormalization <epsilon = 0.5> (c, b, b, b, v)
+				p = MaxPool <kernel_shape = [2, 2]> (n) y = Transpose <perm = [0, 2, 3, 1]> (p)`},
 		{"classes with names", 13, "(float[2,1] x) => (int64 y, float z)",
 			`y, s = ai.onnx.ml.LinearClassifier <coefficients = [1.0, -2.0], classlabels_strings = ["no", "yes"]> (x)
 				z = ai.onnx.ml.ZipMap <classlabels_strings = ["no", "yes"]> (s)`,

@@ -229,7 +229,8 @@ func (f *Firmware) generate() error {
 	for i, o := range f.Models {
 		models = append(models, codegen.Model{Program: o.Lowered.Program, Prefix: f.prefixes[i],
 			Source: filepath.Base(o.Config.Model), SHA256: hex.EncodeToString(o.Model.SHA256[:]),
-			Preprocess: o.pre, Postprocess: o.post, InputNotes: o.inputNotes(), StagedRegion: o.Placement.At("staged")})
+			Preprocess: o.pre, Postprocess: o.post, InputNotes: o.inputNotes(), Classes: o.Model.Classes,
+			StagedRegion: o.Placement.At("staged")})
 	}
 	opt := c.Emit
 	opt.Version, opt.Board, opt.Features, opt.CPUFlags = Version, board.Name, board.Features(), board.Toolchain.CPU

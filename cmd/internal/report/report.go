@@ -100,6 +100,8 @@ type IO struct {
 	// PaddedFrom is how many channels the model has where --pad-input added
 	// some: they come last, and what they hold does not matter.
 	PaddedFrom int `json:"padded_from,omitempty"`
+	// Classes are the texts that integers of an output stand for, or columns of reals.
+	Classes []string `json:"classes,omitempty"`
 }
 
 // State is recurrent state: what a run leaves in an output and the next
@@ -249,7 +251,9 @@ func New(o *Subject) *Report {
 		r.Inputs = append(r.Inputs, in)
 	}
 	for _, x := range o.Info.Outputs {
-		r.Outputs = append(r.Outputs, newIO(x.Name, x.CName, x.Type))
+		out := newIO(x.Name, x.CName, x.Type)
+		out.Classes = o.Model.Classes[x.Name]
+		r.Outputs = append(r.Outputs, out)
 	}
 	for _, x := range o.Info.States {
 		r.States = append(r.States, State{x.In, x.Out, x.Type.DType.ONNXName(), append([]int{}, x.Type.Shape...),

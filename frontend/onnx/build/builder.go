@@ -23,6 +23,8 @@ type Builder struct {
 	Limits model.Limits
 	Note   func(*diag.Diag) // warnings and notes for the user
 	Rooms  *Rooms           // of results whose size only the data know
+	// Texts are what the integers of a value stand for, or the columns of reals: places in a list.
+	Texts map[*ir.Value][]string
 	// TooMany says that Limits.Nodes was exceeded and reported: nothing is added
 	// any more.
 	TooMany bool
@@ -37,7 +39,8 @@ type Builder struct {
 // New makes a builder for an empty graph; dims are the sizes that --dim gives.
 func New(g *ir.Graph, lim model.Limits, dims map[string]int, note func(*diag.Diag)) *Builder {
 	return &Builder{Graph: g, Limits: lim, Note: note, Rooms: newRooms(dims),
-		budget: budget{lim.FoldWork, lim.FoldBytes}, named: map[string]int{}}
+		budget: budget{lim.FoldWork, lim.FoldBytes}, named: map[string]int{},
+		Texts: map[*ir.Value][]string{}}
 }
 
 // Const adds a constant under a name like the given one.

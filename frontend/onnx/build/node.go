@@ -240,17 +240,21 @@ func (n *Node) Add(o *ir.OpDef, name string, names []string, attrs ir.Attrs, in 
 	}
 	x := &ir.Node{Name: name, Op: o, Attrs: attrs, In: in, Origin: []string{n.Origin},
 		Out: make([]*ir.Value, len(names))}
+	texts := n.moved(x)
 	out, ok, err := n.fold(x, names)
 	n.Fail(err)
-	if ok {
-		return out
+	if !ok {
+		n.Fail(n.addedFor(n.Name))
+		n.Fail(n.Graph.AddNode(x, names))
+		out = x.Out
 	}
-	n.Fail(n.addedFor(n.Name))
-	n.Fail(n.Graph.AddNode(x, names))
+	if texts != nil {
+		n.Texts[out[0]] = texts
+	}
 	if slices.ContainsFunc(in, n.Rooms.Has) {
-		n.Rooms.mark(x.Out...)
+		n.Rooms.mark(out...)
 	}
-	return x.Out
+	return out
 }
 
 // withoutMeaning are attributes of the standard that do not change results here.

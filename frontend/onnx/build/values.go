@@ -222,15 +222,6 @@ func (n *Node) FloatList(name string) []float32 {
 	return append([]float32{}, a.Floats...)
 }
 
-// NoText refuses attributes with text.
-func (n *Node) NoText(names ...string) {
-	for _, s := range names {
-		a, _ := n.Take(s)
-		n.Want(len(a.Strings) == 0 && a.String == "", "dtype",
-			"attribute %s holds text, which has no place in firmware that computes with numbers", s)
-	}
-}
-
 // Names takes a list of texts; nil where it is absent.
 func (n *Node) Names(name string) []string {
 	a, _ := n.taken(name, ir.AttrStrings, "a list of texts")

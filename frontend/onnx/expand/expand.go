@@ -8,7 +8,9 @@ package expand
 
 import (
 	"github.com/nncc/nncc/frontend/onnx/build"
+	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 type key struct{ domain, op string }
@@ -23,6 +25,7 @@ func init() {
 		"ai.onnx.ml": {classical},
 		microsoft:    {quantised, fusedOps, transformer},
 		"PACTOps":    {pact},
+		lastDomain:   {qonnxLast},
 	}
 	for _, d := range qonnxDomains {
 		domains[d] = append(domains[d], qonnx)
@@ -52,14 +55,26 @@ var standard = map[string]build.Rule{
 	"RandomNormalLike": random(true, true), "Bernoulli": bernoulli, "Multinomial": multinomial,
 	"QuantizeLinear": quantizeLinear, "DequantizeLinear": quantizeLinear,
 	"QLinearConv": qLinearConv, "QLinearMatMul": qLinearMatMul,
-	"Constant": constant,
+	"Constant": constant, "Cast": cast,
+}
+
+// cast leaves text as it is.
+func cast(e *build.Node) []*ir.Value {
+	if _, text := e.Texts[e.Input(0)]; text && int64(e.Attrs["to"].Int) == int64(pb.TensorProto_STRING) {
+		return e.Result("Identity", nil, e.In[0])
+	}
+	return e.Plain()
 }
 
 func constant(e *build.Node) []*ir.Value {
-	for _, name := range []string{"value_string", "value_strings"} {
-		_, text := e.Attrs[name]
-		e.Want(!text, "dtype-unsupported", "holds text (%s), which has no place in firmware that computes with numbers",
-			name)
+	if a, ok := e.Take("value_string"); ok {
+		return []*ir.Value{e.Text(nil, []string{a.String})}
+	}
+	if texts := e.Names("value_strings"); texts != nil {
+		return []*ir.Value{e.Text([]int{len(texts)}, texts)}
+	}
+	if a := e.Attrs["value"]; a.Kind == ir.AttrStrings {
+		return []*ir.Value{e.Text(lists.Map(a.Ints, func(d int64) int { return int(d) }), a.Strings)}
 	}
 	if a, ok := e.Take("sparse_value"); ok {
 		e.Attrs["value"] = a

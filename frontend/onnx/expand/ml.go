@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
-	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
-	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -20,7 +18,7 @@ import (
 var classical = map[string]build.Rule{
 	"ArrayFeatureExtractor": featureExtractor, "Scaler": scaler, "Normalizer": normalizer,
 	"Imputer": imputer, "LinearRegressor": linearRegressor, "LinearClassifier": linearClassifier,
-	"LabelEncoder": labelEncoder, "OneHotEncoder": oneHotEncoder, "FeatureVectorizer": featureVectorizer,
+	"LabelEncoder": labelEncoder, "CategoryMapper": categoryMapper, "OneHotEncoder": oneHotEncoder, "FeatureVectorizer": featureVectorizer,
 	"SVMRegressor": svmRegressor, "SVMClassifier": svmClassifier, "TreeEnsemble": treeEnsemble,
 	"ZipMap": zipMap, "TreeEnsembleRegressor": treeRegressor, "TreeEnsembleClassifier": treeClassifier,
 }
@@ -154,23 +152,14 @@ func secondClass(e *build.Node, s *ir.Value, both bool, how string) *ir.Value {
 	return e.Concat(1, rest, s)
 }
 
-// labels are the classes of a classifier; of classes with names their numbers, with a note.
+// labels are the classes of a classifier.
 func labels(e *build.Node, ints, text string) *ir.Value {
 	v := e.IntList(ints)
 	if names := e.Names(text); v == nil && names != nil {
-		noteClasses(e, names)
-		return e.Data(build.Count[int64](len(names)))
+		return e.Text([]int{len(names)}, names)
 	}
 	e.Want(len(v) > 0, "attr-missing", "attribute %s is missing", ints)
 	return e.Data(build.Ints64(v))
-}
-
-func noteClasses(e *build.Node, names []string) {
-	var list []string
-	for i, s := range names {
-		list = append(list, fmt.Sprintf("%d is %s", i, model.Quote(s)))
-	}
-	e.Note(diag.Notef("classes", e.Name, "%s: classes are numbers: %s", e, strings.Join(list, ", ")))
 }
 
 // zipMap is the tensor of scores alone: column i is the class i of the labels.
@@ -180,8 +169,9 @@ func zipMap(e *build.Node) []*ir.Value {
 	for _, v := range e.IntList("classlabels_int64s") {
 		names = append(names, fmt.Sprint(v))
 	}
-	noteClasses(e, names)
-	return e.Result("Identity", nil, x)
+	y := e.Result("Identity", nil, x)
+	e.Texts[y[0]] = names
+	return y
 }
 
 // best is the label of the highest score of every row, the first of equals.
@@ -225,38 +215,89 @@ func matches(e *build.Node, x, list *ir.Value) *ir.Value {
 	return e.Do("Equal", nil, e.Reshape(x, append(slices.Clone(x.Type.Shape), 1)...), list)
 }
 
+// list is a list of numbers or texts among the attributes, nil where there is none.
+func list(e *build.Node, what string) *ir.Value {
+	if v := e.FloatList(what + "_floats"); v != nil {
+		return e.Vector(v)
+	}
+	if v := e.IntList(what + "_int64s"); v != nil {
+		return e.Data(build.Ints64(v))
+	}
+	if v := e.Names(what + "_strings"); v != nil {
+		return e.Text([]int{len(v)}, v)
+	}
+	if a, _ := e.Take(what + "_tensor"); a.Tensor != nil {
+		return e.Data(a.Tensor)
+	} else if a.Strings != nil {
+		return e.Text([]int{len(a.Strings)}, a.Strings)
+	}
+	return nil
+}
+
+// withDefault are values, and what stands where there is none: of texts both are of one list.
+func withDefault(e *build.Node, values *ir.Value) (_, def *ir.Value) {
+	whole, text := e.Int("default_int64", -1), e.Str("default_string", "_Unused")
+	number := e.Float("default_float", float32(math.Copysign(0, -1))) // -0 by the schema
+	given, _ := e.Take("default_tensor")
+	names, isText := e.Texts[values]
+	switch {
+	case isText:
+		all := append(lists.Map(values.Const.Int64s(), func(i int64) string { return names[i] }), text)
+		n := len(all) - 1
+		both := e.Text([]int{n + 1}, all)
+		return e.Cut(both, 0, 0, n, 1), e.Cut(both, 0, n, n+1, 1)
+	case given.Tensor != nil:
+		return values, e.Data(given.Tensor)
+	case values.Type.DType == tensor.F32:
+		return values, e.Num(values, number)
+	}
+	return values, e.Data(tensor.Scalar(int64(whole)).Cast(values.Type.DType))
+}
+
 func labelEncoder(e *build.Node) []*ir.Value {
-	e.NoText("keys_strings", "values_strings", "classes_strings", "default_string")
+	if names := e.Names("classes_strings"); names != nil {
+		return lookUpBoth(e, e.Text([]int{len(names)}, names), e.Data(build.Count[int64](len(names))))
+	}
+	return lookUp(e, list(e, "keys"), list(e, "values"))
+}
+
+// categoryMapper gives numbers for texts, and texts for numbers.
+func categoryMapper(e *build.Node) []*ir.Value {
+	numbers := e.IntList("cats_int64s")
+	return lookUpBoth(e, list(e, "cats"), e.Data(build.Ints64(numbers)))
+}
+
+func lookUpBoth(e *build.Node, texts, numbers *ir.Value) []*ir.Value {
+	if e.Texts[e.Need(0, -1)] == nil {
+		return lookUp(e, numbers, texts)
+	}
+	return lookUp(e, texts, numbers)
+}
+
+// lookUp gives the value of the first key that is equal, or the default. Of texts that is known for each of
+// the list.
+func lookUp(e *build.Node, keys, values *ir.Value) []*ir.Value {
 	x := e.Need(0, -1)
-	var keys, values, def *ir.Value
-	tensorAttr := func(name string) *ir.Value {
-		if a, ok := e.Take(name); ok && a.Tensor != nil {
-			return e.Data(a.Tensor)
-		}
-		return nil
-	}
-	if v := e.FloatList("keys_floats"); v != nil {
-		keys = e.Vector(v)
-	} else if v := e.IntList("keys_int64s"); v != nil {
-		keys = e.Data(build.Ints64(v))
-	} else {
-		keys = tensorAttr("keys_tensor")
-	}
-	// -0 by the schema
-	defInt, defFloat := e.Int("default_int64", -1), e.Float("default_float", float32(math.Copysign(0, -1)))
-	if v := e.FloatList("values_floats"); v != nil {
-		values, def = e.Vector(v), e.Data(tensor.Scalar(float32(defFloat)))
-	} else if v := e.IntList("values_int64s"); v != nil {
-		values, def = e.Data(build.Ints64(v)), e.Data(tensor.Scalar(int64(defInt)))
-	} else if values = tensorAttr("values_tensor"); values != nil {
-		if def = tensorAttr("default_tensor"); def == nil {
-			def = e.Num(values, 0)
-		}
-	}
 	e.Want(keys != nil && values != nil && keys.Type.Rank() == 1 && keys.Type.Elems() == values.Type.Elems() &&
-		keys.Type.Elems() > 0, "attr-value", "want as many numeric keys as values")
-	e.Want(keys.Type.DType == x.Type.DType, "dtype", "the keys are of type %s, input 0 (%s) of type %s",
-		keys.Type.DType, x, x.Type.DType)
+		keys.Type.Elems() > 0, "attr-value", "want as many keys as values")
+	known, text := e.Texts[keys]
+	names, isText := e.Texts[x]
+	e.Want(keys.Type.DType == x.Type.DType && text == isText, "dtype", "the keys are of type %s, input 0 (%s) of "+
+		"type %s; want the same, and texts for texts", keys.Type.DType, x, x.Type.DType)
+	values, def := withDefault(e, values)
+	if text {
+		at := make([]int, len(names))
+		for i, s := range names {
+			of := lists.Map(keys.Const.Int64s(), func(k int64) string { return known[k] })
+			if at[i] = slices.Index(of, s); at[i] < 0 {
+				at[i] = len(of)
+			}
+		}
+		number := e.Do("Identity", nil, x)
+		delete(e.Texts, number)
+		place := e.Do("Gather", nil, e.Ints(at...), number)
+		return []*ir.Value{e.Do("Gather", nil, e.Concat(0, values, e.Reshape(def, 1)), place)}
+	}
 	hit := e.Cast(matches(e, x, keys), tensor.U8)
 	last := ir.Attrs{"axis": ir.Int(-1), "keepdims": ir.Int(0)}
 	at := e.Do("ArgMax", last, hit)
@@ -266,8 +307,9 @@ func labelEncoder(e *build.Node) []*ir.Value {
 
 // oneHotEncoder adds a dimension with a one where an integer category is met.
 func oneHotEncoder(e *build.Node) []*ir.Value {
-	e.NoText("cats_strings")
 	x, cats := e.Need(0, -1), e.IntList("cats_int64s")
+	e.Want(e.Names("cats_strings") == nil, "dtype-unsupported", "the categories are texts; want numbers for them, made "+
+		"outside of the model")
 	e.Want(len(cats) > 0 && e.Bool("zeros", true), "attr-value", "want integer categories and zeros for others")
 	return []*ir.Value{e.Cast(matches(e, e.Cast(x, tensor.I64), e.Data(build.Ints64(cats))), tensor.F32)}
 }

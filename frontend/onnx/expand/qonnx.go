@@ -19,6 +19,26 @@ var qonnxDomains = []string{"qonnx.custom_op.general", "finn.custom_op.general",
 // become QuantizeLinear, Clip to the bits' range, and DequantizeLinear.
 var qonnx = map[string]build.Rule{"Quant": qonnxQuant, "IntQuant": qonnxQuant, "BipolarQuant": bipolarQuant}
 
+// lastDomain has operators of the standard's names on images whose channels come last.
+const lastDomain = "qonnx.custom_op.channels_last"
+
+// qonnxLast are these: the first operand is an image, of Conv the weights, too.
+var qonnxLast = map[string]build.Rule{"Conv": onLast(2), "MaxPool": onLast(1), "AveragePool": onLast(1),
+	"BatchNormalization": onLast(1)}
+
+func onLast(images int) build.Rule {
+	return func(e *build.Node) []*ir.Value {
+		rank := e.Need(0, -1).Type.Rank()
+		e.Want(rank >= 3, "rank", "input 0 (%s) has shape %v, want an image with its channels last", e.In[0],
+			e.In[0].Type.Shape)
+		in := slices.Clone(e.In)
+		for i := range images {
+			in[i] = channelsFirst(e, e.Need(i, rank))
+		}
+		return []*ir.Value{channelsLast(e, e.Do(e.Op, e.Attrs, in...))}
+	}
+}
+
 // grid are the values that a quantisation has: from lo to hi times a scale, as seen
 // from a zero point, scale and zero point along one axis or the same for all.
 type grid struct {

@@ -158,7 +158,7 @@ func (im *importer) source(src Source, gp *pb.GraphProto, s *scope) {
 			name = im.Unique(name)
 		}
 		given[name] = true
-		im.Graph.AddOutput(name, out[i])
+		im.output(name, out[i])
 	}
 	for i, st := range state {
 		im.Graph.AddOutput(st.Out, out[len(gp.GetOutput())+i])
@@ -185,12 +185,12 @@ func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
 		if !read[name] {
 			continue
 		}
-		d, err := im.tensor(t)
+		v, err := im.constant(t, s.valueName(name))
 		if err != nil {
 			s.fail(name, err)
 			continue
 		}
-		s.set(name, im.Const(s.valueName(name), d))
+		s.set(name, v)
 	}
 	for _, t := range gp.GetSparseInitializer() {
 		name := t.GetValues().GetName()
@@ -204,6 +204,20 @@ func (im *importer) initializers(gp *pb.GraphProto, s *scope) {
 		}
 		s.set(name, im.Const(s.valueName(name), d))
 	}
+}
+
+func (im *importer) constant(t *pb.TensorProto, name string) (*ir.Value, error) {
+	if model.IsText(t) {
+		if err := im.m.CheckTensor(t); err != nil {
+			return nil, err
+		}
+		return im.Text(name, lists.Map(t.Dims, func(d int64) int { return int(d) }), model.Texts(t)), nil
+	}
+	d, err := im.tensor(t)
+	if err != nil {
+		return nil, err
+	}
+	return im.Const(name, d), nil
 }
 
 // dense decodes a sparse constant.
@@ -256,9 +270,31 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 			panic(bug.Errorf("an absent value in the main graph"))
 		default:
 			im.checkDeclared("output "+model.Quote(vi.GetName()), vi, v)
-			im.Graph.AddOutput(vi.GetName(), v)
+			im.output(vi.GetName(), v)
 		}
 	}
+}
+
+// output adds an output. Where it stands for texts, the model has them.
+func (im *importer) output(name string, v *ir.Value) {
+	im.Graph.AddOutput(name, v)
+	texts := im.Texts[v]
+	if texts == nil {
+		return
+	}
+	if im.m.Classes == nil {
+		im.m.Classes = map[string][]string{}
+	}
+	im.m.Classes[name] = texts
+	var list []string
+	for i, s := range texts[:min(len(texts), 10)] {
+		list = append(list, fmt.Sprintf("%d is %s", i, model.Quote(s)))
+	}
+	if len(texts) > len(list) {
+		list = append(list, fmt.Sprintf("... (%d in all)", len(texts)))
+	}
+	im.Note(diag.Notef("classes", "output "+model.Quote(name), "output %s: classes are numbers: %s", model.Quote(name),
+		strings.Join(list, ", ")))
 }
 
 func (im *importer) checkValueInfo(gp *pb.GraphProto, s *scope) {

@@ -242,6 +242,9 @@ func (im *importer) attr(a *pb.AttributeProto) (ir.Attr, bool, error) {
 		if a.GetT() == nil {
 			return ir.Attr{}, false, fmt.Errorf("holds no tensor")
 		}
+		if t := a.GetT(); model.IsText(t) {
+			return ir.Attr{Kind: ir.AttrStrings, Strings: model.Texts(t), Ints: t.Dims}, true, nil
+		}
 		d, err := im.tensor(a.GetT())
 		if err != nil {
 			return ir.Attr{}, false, err

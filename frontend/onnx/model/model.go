@@ -40,6 +40,9 @@ type Model struct {
 	Format string
 	Source any
 	State  []State
+	// Classes are the texts that numbers of an output stand for, or columns of reals, known once it is
+	// imported.
+	Classes map[string][]string
 }
 
 // State is a value that a model keeps: an output whose value the input has in the next

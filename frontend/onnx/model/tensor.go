@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"google.golang.org/protobuf/proto"
 )
@@ -54,6 +55,14 @@ var (
 )
 
 const dtString = int32(pb.TensorProto_STRING)
+
+// IsText tells a constant of text.
+func IsText(t *pb.TensorProto) bool { return t.GetDataType() == dtString }
+
+// Texts are the elements of one.
+func Texts(t *pb.TensorProto) []string {
+	return lists.Map(t.StringData, func(b []byte) string { return Shorten(string(b)) })
+}
 
 const maxDims = 64
 
