@@ -49,6 +49,9 @@ func New(m *model.Model) (*pb.ModelProto, Source, error) {
 			case what == inputs && slices.Contains(ts[:i], t):
 				errs = append(errs, &diag.Diag{Code: "index", Node: what, Msg: fmt.Sprintf(
 					"tensor %q is listed twice; want each input once", t.Name)})
+			case what == inputs && t.Text:
+				errs = append(errs, &diag.Diag{Code: "dtype-unsupported", Node: what, Msg: fmt.Sprintf(
+					"tensor %q is text; want numbers: what makes them of text belongs in front of the model", t.Name)})
 			}
 			all = append(all, info(t, what == inputs))
 		}
@@ -224,6 +227,10 @@ func (c *converter) define(t *model.Tensor, o *model.Op) {
 
 // put makes a value what a tensor stores.
 func (c *converter) put(t *model.Tensor, v *ir.Value) {
+	if t.Text && c.Texts[v] == nil {
+		stop("dtype-unsupported", "tensor "+onnx.Quote(t.Name), "it is text made of numbers; want the numbers, or texts "+
+			"chosen from constants")
+	}
 	if v.Type.DType != t.DType {
 		stop("dtype", "tensor "+onnx.Quote(t.Name), "the file says that it is %s, its operator makes %s", t.DType,
 			v.Type.DType)
@@ -263,6 +270,8 @@ func (c *converter) raw(t *model.Tensor) *ir.Value {
 	case p.v != nil:
 	case p.later != nil:
 		p.v = p.later()
+	case t.Texts != nil:
+		p.v = c.Text(p.name, t.Shape, t.Texts)
 	case t.Data != nil:
 		d, err := t.Const()
 		if err != nil {

@@ -41,6 +41,9 @@ type Tensor struct {
 	// Handle says that the value names a variable, and is no tensor.
 	Handle bool
 	Shape  []int
+	// Text says that its integers stand for texts, of which those of a constant are Texts.
+	Text  bool
+	Texts []string
 	// Unknown says which dimensions the file leaves open; Shape has 1 there.
 	Unknown []bool
 	// Data is a constant, little-endian, int4 in halves of bytes, the first in the lower

@@ -4,6 +4,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -16,10 +17,13 @@ var dtypes = map[int8]tensor.DType{0: tensor.F32, 1: tensor.F16, 2: tensor.I32, 
 	6: tensor.Bool, 7: tensor.I16, 9: tensor.I8, 10: tensor.F64, 12: tensor.U64, 15: tensor.U32, 16: tensor.U16,
 	17: tensor.I4, 18: tensor.BF16, 20: tensor.U4}
 
-var typeNames = map[int8]string{5: "text", 8: "complex64", 11: "complex128", 14: "variant", 19: "int2",
+var typeNames = map[int8]string{8: "complex64", 11: "complex128", 14: "variant", 19: "int2",
 	21: "float8", 22: "float8"}
 
-const resource = 13
+const (
+	text     = 5
+	resource = 13
+)
 
 const maxRank = 8
 
@@ -31,7 +35,9 @@ func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
 		return out
 	}
 	var known bool
-	if out.DType, known = dtypes[t.Type()]; !known {
+	if out.DType, known = dtypes[t.Type()]; t.Type() == text {
+		out.DType, out.Text = tensor.I64, true
+	} else if !known {
 		p.fail("dtype", node, "its elements are %s, which nncc does not have; want numbers: what makes them of "+
 			"anything else belongs in front of the model", typeName(t.Type()))
 	}
@@ -88,6 +94,12 @@ func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 		}
 		data = p.b[at : at+n]
 	}
+	if out.Text {
+		if out.Texts = texts(data, out.Elems()); len(data) > 0 && out.Texts == nil {
+			p.fail("data", node, "its texts are damaged")
+		}
+		return
+	}
 	want := (int64(out.Elems())*int64(out.DType.Bits()) + 7) / 8
 	if len(data) == 0 && want > 0 {
 		return
@@ -111,6 +123,23 @@ func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 	if out.Data == nil {
 		out.Data = []byte{}
 	}
+}
+
+// texts are n texts: their number, where each begins and the last one ends, and their bytes. nil where
+// they are not.
+func texts(b []byte, n int) []string {
+	if len(b) < 4*(n+2) || binary.LittleEndian.Uint32(b) != uint32(n) {
+		return nil
+	}
+	out := make([]string, n)
+	for i := range out {
+		from, to := binary.LittleEndian.Uint32(b[4*i+4:]), binary.LittleEndian.Uint32(b[4*i+8:])
+		if from > to || to > uint32(len(b)) {
+			return nil
+		}
+		out[i] = model.Shorten(string(b[from:to]))
+	}
+	return out
 }
 
 // quantization reads scales and zero points. Those of biases, indices and shapes are what no
