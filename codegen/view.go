@@ -117,6 +117,9 @@ type ioView struct {
 	ClassNames         string   // of their array
 }
 
+// ClassCount is how many classes have names.
+func (v ioView) ClassCount() int { return len(v.Classes) }
+
 // ClassesDoc says what has the place of a class.
 func (v ioView) ClassesDoc() string {
 	if v.Quantised || v.CType == "float" {

@@ -63,12 +63,11 @@ func TestHostile(t *testing.T) {
 		{"a zero point beyond all types", "-128 to 127", func(g *tflitetest.Graph) {
 			g.Tensors[0].Zero[0] = math.MinInt64
 		}},
-		{"more zero points than scales", "1 scales and 3 zero points", func(g *tflitetest.Graph) {
-			g.Tensors[0].Zero = []int64{1, 2, 3}
+		{"as many scales as no dimension has", "3 scales of a tensor of shape [2 36]", func(g *tflitetest.Graph) {
+			g.Tensors[5].Scale, g.Tensors[5].Zero = []float32{1, 1, 1}, []int64{0, 0, 0}
 		}},
-		{"scales along no dimension", "dimension -1", func(g *tflitetest.Graph) { g.Tensors[1].Axis = -1 }},
-		{"scales along a far dimension", "dimension 2147483647", func(g *tflitetest.Graph) {
-			g.Tensors[1].Axis = math.MaxInt32
+		{"scales along another dimension", "2 scales", func(g *tflitetest.Graph) {
+			g.Tensors[0].Shape, g.Tensors[0].Scale, g.Tensors[0].Axis = []int32{1, 5, 2, 3}, []float32{1, 2}, -1
 		}},
 		{"an operator that reads what it makes", "before LOGISTIC (operator 1) makes it", func(g *tflitetest.Graph) {
 			g.Ops[1].In[0] = g.Ops[1].Out[0]

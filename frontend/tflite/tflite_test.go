@@ -176,6 +176,26 @@ func TestMutated(t *testing.T) {
 	}
 }
 
+// TestUnread: what runtimes do not read of scales and zero points changes nothing.
+func TestUnread(t *testing.T) {
+	x := tensor.New(tensor.I8, []int{1, 5, 6, 3})
+	for i := range x.Len() {
+		x.SetInt(i, int64(i*37%256-128))
+	}
+	want := run(t, network().Bytes(), x)[0].Int64s()
+	for what, change := range map[string]func(g *tflitetest.Graph){
+		"zero points without end": func(g *tflitetest.Graph) { g.Tensors[0].Zero = []int64{3, 2, 1} },
+		"no dimension":            func(g *tflitetest.Graph) { g.Tensors[1].Axis = -1 },
+		"another dimension":       func(g *tflitetest.Graph) { g.Tensors[1].Axis = 1 },
+		"a far dimension":         func(g *tflitetest.Graph) { g.Tensors[1].Axis = math.MaxInt32 },
+		"a bias's dimension":      func(g *tflitetest.Graph) { g.Tensors[2].Axis = 3 },
+	} {
+		g := network()
+		change(&g)
+		testenv.Same(t, run(t, g.Bytes(), x)[0].Int64s(), want, what)
+	}
+}
+
 // TestRefused: what a file may not say is named.
 func TestRefused(t *testing.T) {
 	edit := map[string]func(g *tflitetest.Graph){
@@ -184,7 +204,6 @@ func TestRefused(t *testing.T) {
 		"bytes":             func(g *tflitetest.Graph) { g.Tensors[1].Data = g.Tensors[1].Data[1:] },
 		"positive scale":    func(g *tflitetest.Graph) { g.Tensors[0].Scale[0] = -1 },
 		"no operator":       func(g *tflitetest.Graph) { g.Ops[1].Code = 10 },
-		"4 scales":          func(g *tflitetest.Graph) { g.Tensors[1].Axis = 1 },
 		"want a constant":   func(g *tflitetest.Graph) { g.Tensors[2].Data = nil },
 		"stride":            func(g *tflitetest.Graph) { g.Ops[0].Options = nil },
 		"complex64":         func(g *tflitetest.Graph) { g.Tensors[0].Type = 8 },

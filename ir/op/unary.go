@@ -377,6 +377,12 @@ var Celu = unary(unarySpec{
 		a := float64(ir.AttrsOf[CeluAttrs](n).Alpha)
 		return expm1Scaled(a, a, 1)
 	},
+	check: func(n *ir.Node) error {
+		if ir.AttrsOf[CeluAttrs](n).Alpha == 0 {
+			return ir.Errf(n, "attr-value", "alpha is 0, by which it divides; want another number, or Relu, which is the limit")
+		}
+		return nil
+	},
 })
 
 // sigmoid is 1/(1+exp(-x)) without overflow for large |x|.

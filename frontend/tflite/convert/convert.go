@@ -335,6 +335,10 @@ func (c *converter) quantized(x *ir.Value, t *model.Tensor) vals {
 
 func axis(t *model.Tensor) []attr {
 	if len(t.Scale) > 1 {
+		if t.Axis < 0 {
+			stop("quantization", "tensor "+onnx.Quote(t.Name), "%d scales of a tensor of shape %v, of which the file does "+
+				"not say the dimension; want the dimension that they are of", len(t.Scale), t.Shape)
+		}
 		return []attr{intAttr("axis", t.Axis)}
 	}
 	return nil

@@ -120,11 +120,16 @@ func (n *node) weights(t *model.Tensor, perm []int, from, to int) *ir.Value {
 		return n.make("weights", "Transpose", vals{v}, intsAttr("perm", perm...))
 	}
 	d := n.data(t, "weights")
-	n.refuse(len(t.Scale) > 1 && t.Axis != from,
-		"weights %q have scales along dimension %d, want %d", t.Name, t.Axis, from)
+	at := *t
+	if from < len(t.Shape) && len(t.Scale) == t.Shape[from] { // which dimension that is, runtimes know without the file
+		at.Axis = from
+	}
+	n.refuse(len(t.Scale) > 1 && at.Axis != from,
+		"weights %q of shape %v have %d scales along dimension %d, want them along %d", t.Name, t.Shape, len(t.Scale),
+		t.Axis, from)
 	return n.c.real(n.c.derive(t, "weights", fmt.Sprint(perm), func(moved *model.Tensor) *tensor.Dense {
 		moved.Axis, moved.Scale = to, livingScales(t)
-		d = withoutDead(t, d)
+		d = withoutDead(&at, d)
 		if perm != nil {
 			d = d.Transpose(perm)
 		}

@@ -50,7 +50,8 @@ type Tensor struct {
 	// one; nil where the tensor is none.
 	Data []byte
 	// Scale and Zero are the quantisation, one or one for each index of dimension Axis;
-	// no Scale means none. One of many may be 0: all of its numbers are.
+	// no Scale means none. One of many may be 0: all of its numbers are. Axis is -1 where the file's
+	// has another size.
 	Scale []float32
 	Zero  []int64
 	Axis  int

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/frontend/tflite/fb"
@@ -19,6 +20,9 @@ var dtypes = map[int8]tensor.DType{0: tensor.F32, 1: tensor.F16, 2: tensor.I32, 
 
 var typeNames = map[int8]string{8: "complex64", 11: "complex128", 14: "variant", 19: "int2",
 	21: "float8", 22: "float8"}
+
+// custom are details of a quantisation that no runtime reads; those of others are scales of another kind.
+const custom = 1
 
 const (
 	text     = 5
@@ -154,6 +158,9 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 		why = out.quantum(q, j)
 	}
 	out.Axis = int(q.QuantizedDimension())
+	if n := q.ScaleLength(); n > 1 && (out.Axis < 0 || out.Axis >= len(out.Shape) || out.Shape[out.Axis] != n) {
+		out.Axis = -1 // the operator knows
+	}
 	switch {
 	case why == "":
 	case out.DType.Bits() >= 32:
@@ -166,8 +173,10 @@ func (p *parser) quantization(t *fb.Tensor, out *Tensor, node string) {
 // quantum adds a scale and zero point, or says why they are none.
 func (t *Tensor) quantum(q *fb.Quantization, j int) string {
 	s, z := q.Scale(j), int64(0)
-	if q.ZeroPointLength() > 0 {
-		z = q.ZeroPoint(min(j, q.ZeroPointLength()-1))
+	if n := q.ZeroPointLength(); n == q.ScaleLength() {
+		z = q.ZeroPoint(j)
+	} else if n > 0 { // as in TensorFlow Lite Micro
+		z = q.ZeroPoint(0)
 	}
 	t.Scale, t.Zero = append(t.Scale, s), append(t.Zero, z)
 	dead := s == 0 && q.ScaleLength() > 1 // a channel of zeros
@@ -179,15 +188,13 @@ func (t *Tensor) quantum(q *fb.Quantization, j int) string {
 
 // quantizationForm says why scales and zero points do not belong to a tensor.
 func quantizationForm(q *fb.Quantization, t *Tensor) string {
-	if q.DetailsType() != 0 {
-		return "its quantisation is not one of scales and zero points (blockwise, custom)"
+	if q.DetailsType() > custom {
+		return "its quantisation is not one of scales and zero points for a dimension (by blocks, or for two dimensions); " +
+			"convert the model with one scale, or one for each channel"
 	}
-	n, axis := q.ScaleLength(), int(q.QuantizedDimension())
-	if zeros := q.ZeroPointLength(); zeros != n && zeros > 1 {
-		return fmt.Sprintf("%d scales and %d zero points", n, zeros)
-	}
-	if n > 1 && (axis < 0 || axis >= len(t.Shape) || t.Shape[axis] != n) {
-		return fmt.Sprintf("%d scales for dimension %d of the shape %v", n, axis, t.Shape)
+	n := q.ScaleLength()
+	if n > 1 && !slices.Contains(t.Shape, n) {
+		return fmt.Sprintf("%d scales of a tensor of shape %v", n, t.Shape)
 	}
 	return ""
 }
