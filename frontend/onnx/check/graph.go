@@ -219,8 +219,8 @@ func (c *checker) sparse(t *pb.SparseTensorProto, where, node string) {
 	if len(c.out) > before {
 		return
 	}
-	if _, wrong := model.Places(t, c.m.Dir, c.lim); wrong != nil {
-		c.at(where, node).add("tensor", t.GetValues().GetName(), wrong.Want, "%s", wrong.Msg)
+	if _, found, want := model.Places(t, c.m.Dir, c.lim); found != "" {
+		c.at(where, node).add("tensor", t.GetValues().GetName(), want, "%s", found)
 	}
 }
 

@@ -8,9 +8,10 @@ package expand
 
 import (
 	"github.com/nncc/nncc/frontend/onnx/build"
-	"github.com/nncc/nncc/frontend/onnx/pb"
+	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/lists"
+	"github.com/nncc/nncc/ir/op"
 )
 
 type key struct{ domain, op string }
@@ -25,7 +26,6 @@ func init() {
 		"ai.onnx.ml": {classical},
 		microsoft:    {quantised, fusedOps, transformer},
 		"PACTOps":    {pact},
-		lastDomain:   {qonnxLast},
 	}
 	for _, d := range qonnxDomains {
 		domains[d] = append(domains[d], qonnx)
@@ -40,7 +40,12 @@ func init() {
 }
 
 // Rule is the rule of an operator in its newest form; nil where it is taken as it is.
-func Rule(domain, op string) build.Rule { return rules[key{domain, op}] }
+func Rule(domain, name string) build.Rule {
+	if o := op.Get("", name); o != nil && domain == lastDomain {
+		return onLast
+	}
+	return rules[key{domain, name}]
+}
 
 var standard = map[string]build.Rule{
 	"Attention": attention, "LinearAttention": linearAttention, "CausalConvWithState": causalConv,
@@ -60,7 +65,7 @@ var standard = map[string]build.Rule{
 
 // cast leaves text as it is.
 func cast(e *build.Node) []*ir.Value {
-	if _, text := e.Texts[e.Input(0)]; text && int64(e.Attrs["to"].Int) == int64(pb.TensorProto_STRING) {
+	if _, text := e.Texts[e.Input(0)]; text && e.Attrs["to"].Int == model.TextType {
 		return e.Result("Identity", nil, e.In[0])
 	}
 	return e.Plain()

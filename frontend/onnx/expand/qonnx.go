@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -22,21 +23,17 @@ var qonnx = map[string]build.Rule{"Quant": qonnxQuant, "IntQuant": qonnxQuant, "
 // lastDomain has operators of the standard's names on images whose channels come last.
 const lastDomain = "qonnx.custom_op.channels_last"
 
-// qonnxLast are these: the first operand is an image, of Conv the weights, too.
-var qonnxLast = map[string]build.Rule{"Conv": onLast(2), "MaxPool": onLast(1), "AveragePool": onLast(1),
-	"BatchNormalization": onLast(1)}
-
-func onLast(images int) build.Rule {
-	return func(e *build.Node) []*ir.Value {
-		rank := e.Need(0, -1).Type.Rank()
-		e.Want(rank >= 3, "rank", "input 0 (%s) has shape %v, want an image with its channels last", e.In[0],
-			e.In[0].Type.Shape)
-		in := slices.Clone(e.In)
-		for i := range images {
-			in[i] = channelsFirst(e, e.Need(i, rank))
-		}
-		return []*ir.Value{channelsLast(e, e.Do(e.Op, e.Attrs, in...))}
+// onLast is the standard's operator on them: operand 0 is an image, and constant weights are like one.
+func onLast(e *build.Node) []*ir.Value {
+	x := e.Need(0, -1)
+	rank := x.Type.Rank()
+	e.Want(rank >= 3, "rank", "input 0 (%s) has shape %v, want an image with its channels last", x, x.Type.Shape)
+	in := slices.Clone(e.In)
+	in[0] = channelsFirst(e, x)
+	if op.Get("", e.Op).WeightAxis != nil {
+		in[1] = channelsFirst(e, e.Need(1, rank))
 	}
+	return []*ir.Value{channelsLast(e, e.Do(e.Op, e.Attrs, in...))}
 }
 
 // grid are the values that a quantisation has: from lo to hi times a scale, as seen

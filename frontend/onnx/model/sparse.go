@@ -7,16 +7,14 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/frontend/onnx/pb"
-	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
 // Sparse decodes a sparse constant: zeros but where it has values.
 func (m *Model) Sparse(t *pb.SparseTensorProto) (*tensor.Dense, error) {
-	at, wrong := Places(t, m.Dir, m.Limits.OrDefault())
-	if wrong != nil {
-		wrong.Node = "sparse constant " + Quote(t.GetValues().GetName())
-		return nil, wrong
+	at, found, want := Places(t, m.Dir, m.Limits.OrDefault())
+	if found != "" {
+		return nil, fmt.Errorf("sparse constant %s: %s; want %s", Quote(t.GetValues().GetName()), found, want)
 	}
 	values, err := m.Tensor(t.Values)
 	if err != nil {
@@ -31,11 +29,11 @@ func (m *Model) Sparse(t *pb.SparseTensorProto) (*tensor.Dense, error) {
 	return out, nil
 }
 
-// Places are the positions of a sparse constant's values among the elements of the dense one, or what is
-// wrong with its shape or indices.
-func Places(t *pb.SparseTensorProto, dir string, lim Limits) ([]int, *diag.Diag) {
-	wrong := func(want, found string, args ...any) ([]int, *diag.Diag) {
-		return nil, &diag.Diag{Code: "sparse", Msg: fmt.Sprintf(found, args...), Want: want}
+// Places are the positions of a sparse constant's values among the elements of the dense one; or what is
+// found of its shape or indices, and wanted.
+func Places(t *pb.SparseTensorProto, dir string, lim Limits) (at []int, found, want string) {
+	wrong := func(want, found string, args ...any) ([]int, string, string) {
+		return nil, fmt.Sprintf(found, args...), want
 	}
 	v, x := t.GetValues(), t.GetIndices()
 	none := len(v.GetDims()) == 1 && v.Dims[0] == 0
@@ -51,7 +49,7 @@ func Places(t *pb.SparseTensorProto, dir string, lim Limits) ([]int, *diag.Diag)
 		return wrong("one dimension, the number of values", "the values of a sparse tensor have shape %s",
 			DimsText(v.Dims))
 	case x == nil:
-		return nil, nil
+		return nil, "", ""
 	case x.GetDataType() != int32(pb.TensorProto_INT64):
 		return wrong("int64", "the indices of a sparse tensor are of type %s", DataTypeName(x.GetDataType()))
 	case len(x.Dims) != 1 && len(x.Dims) != 2:
@@ -66,11 +64,10 @@ func Places(t *pb.SparseTensorProto, dir string, lim Limits) ([]int, *diag.Diag)
 	if err != nil {
 		return wrong("", "%s", err)
 	}
-	at, found := linear(t, d)
-	if found != "" {
-		return wrong("indices in range, each once, in ascending order", "%s", found)
+	if at, found = linear(t, d); found != "" {
+		want = "indices in range, each once, in ascending order"
 	}
-	return at, nil
+	return at, found, want
 }
 
 // linear are the indices as positions; a text says what is wrong with them.

@@ -56,6 +56,9 @@ var (
 
 const dtString = int32(pb.TensorProto_STRING)
 
+// TextType is the number of text among the types of elements.
+const TextType = int64(dtString)
+
 // IsText tells a constant of text.
 func IsText(t *pb.TensorProto) bool { return t.GetDataType() == dtString }
 
