@@ -26,7 +26,10 @@ type Core struct {
 	Armv6M   bool // 16-bit Thumb only: Cortex-M0 and M0+
 	FPU      bool
 	Host     bool
-	Memory   cost.Memory // how long it waits
+	// Dual: a load starts in the cycle of a product. Bodies that say _dual load ahead,
+	// in more instructions.
+	Dual   bool
+	Memory cost.Memory // how long it waits
 }
 
 // Options are the user's wishes that bear on kernel choice.

@@ -375,7 +375,7 @@ func accepted(g *ir.Graph, seed uint64) uint64 {
 // coreOf is the core of a board.
 func coreOf(spec *boards.Spec) kernel.Core {
 	return kernel.Core{MVE: spec.ISA.HasMVE(), DSP: spec.ISA.DSP, FPU: spec.ISA.HasFPU(), Host: spec.Core == "host",
-		Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus"}
+		Armv6M: spec.Core == "cortex-m0" || spec.Core == "cortex-m0plus", Dual: spec.DualIssue()}
 }
 
 // machine is where layers of the rows of some tables run.
@@ -437,6 +437,7 @@ var machines = []machine{
 	{"cortex-m55 CMSIS-NN", "cortex-m55", nil, false, library, foreign},
 	{"cortex-m55 clang", "cortex-m55", nil, true, clang, nil},
 	{"cortex-m4 clang", "cortex-m4", nil, true, clang, nil},
+	{"cortex-m7 chips", "cortex-m7", []string{"stm32h7a3"}, false, plain, portable},
 	{"cortex-m7", "cortex-m7", nil, true, plain, nil},
 	{"cortex-m33", "cortex-m33", nil, true, plain, nil},
 }
@@ -498,6 +499,9 @@ func (m *matrix) reach(portable bool) {
 		{"arm_convolve_1_x_n_", core.MVE && portable}, {"nncc_conv2d_packed_", core.FPU && portable},
 		{"nncc_depthwise_conv2d_packed_", core.FPU && portable}}
 	own := func(function string) bool {
+		if core.Dual || strings.Contains(function, "_dual_") {
+			return core.Dual && strings.Contains(function, "_dual_")
+		}
 		for _, f := range families {
 			if strings.HasPrefix(function, f.prefix) {
 				return f.here

@@ -140,9 +140,9 @@ func (c *convolution) call(l *call.Lowered, w *proven, out call.Arg, free bool, 
 		}
 	}
 	f = append(f, call.F("in_pitch", in), call.F("out_pitch", out), call.F("table", c.l.above(table)))
-	l.Scratch, l.Pixels = max(l.Scratch, 8*pairs+extra), 2
+	l.Scratch, l.Pixels = max(l.Scratch, w.pairBytes(pairs)+extra), 2
 	return call.Call{Func: "nncc_dsp_convolve_s8", Args: []call.Arg{
-		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.widen(), w.form.mat2(table), i8In(0),
+		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, w.widen(), w.mat2(table), i8In(0),
 		packed(words), i8Out(0), scratch32(0)}}
 }
 
@@ -174,12 +174,12 @@ func lowerRows(l *layer, w *proven, count int, table []byte) *call.Lowered {
 	pairs := w.form.words(order)
 	switch {
 	case !single:
-		low.Scratch = 8 * pairs
+		low.Scratch = w.pairBytes(pairs)
 		line := param.Line(count)
 		low.Overlap = param.Walk{Images: 1, From: depth, To: channels, Pixels: 2}.Overlap(&line)
 		cut(low, channels)
 		return own(low, call.Call{Func: "nncc_dsp_convolve_1x1_s8", Args: []call.Arg{
-			p, w.widen(), w.form.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
+			p, w.widen(), w.mat2(table), i8In(0), packed(words), i8Out(0), scratch32(0)}})
 	case w.form.isPlain():
 		return own(low, call.Call{Func: "nncc_plain_fully_connected" + w.form.suffix(), Args: []call.Arg{
 			p, i8In(0), packed(words), i8Out(0)}})
@@ -237,9 +237,12 @@ func (c *convolution) together(l *call.Lowered, w *proven, k *call.Call) {
 		w.form != narrow && w.form != wide {
 		return
 	}
-	mat := "nncc_dsp_matmul_2rows_groups" + w.form.suffix()
+	mat := "nncc_dsp_matmul_2rows_groups"
+	if w.form == wide {
+		mat += "_w16"
+	}
 	k.Func = "nncc_dsp_convolve_groups_s8"
-	k.Args = []call.Arg{k.Args[0], call.Func(mat), i8In(0), packed(w.packMoving(c.order(w.form), int32(8*pairs))),
+	k.Args = []call.Arg{k.Args[0], call.Func(mat + w.order() + "_s8"), i8In(0), packed(w.packMoving(c.order(w.form), int32(8*pairs))),
 		i8Out(0), scratch32(0)}
 	l.Scratch += inputs - 8*pairs
 }

@@ -65,9 +65,9 @@ func (p *proven) widen() call.Func {
 	return "nncc_dsp_widen_2rows_s8"
 }
 
-func (f form) mat2(table []byte) call.Func {
+func (p *proven) mat2(table []byte) call.Func {
 	name := "nncc_dsp_matmul_2rows"
-	switch f {
+	switch p.form {
 	case plain:
 		name = "nncc_plain_matmul_2rows"
 	case plainNibbles:
@@ -82,7 +82,23 @@ func (f form) mat2(table []byte) call.Func {
 	if table != nil {
 		name += "_lut"
 	}
-	return call.Func(name + "_s8")
+	return call.Func(name + p.order() + "_s8")
+}
+
+// order is the part of a name that says in which order a body loads.
+func (p *proven) order() string {
+	if p.options.Core.Dual {
+		return "_dual"
+	}
+	return ""
+}
+
+// pairBytes are the words of inputs of two pixels, with those that are loaded ahead.
+func (p *proven) pairBytes(pairs int) int {
+	if p.options.Core.Dual {
+		pairs++
+	}
+	return 8 * pairs
 }
 
 // rowOrder is the order of n inputs for kernels of one pixel.

@@ -43,6 +43,7 @@ var tilesAdd = &kernel.Kernel{
 type tiled struct {
 	c        *convolution
 	channels [][]scaled
+	order    string // see proven
 }
 
 var provenTiles = kernel.NewFact(func(n *kernel.Node) (*tiled, string) {
@@ -61,7 +62,7 @@ var provenTiles = kernel.NewFact(func(n *kernel.Node) (*tiled, string) {
 	if why != "" {
 		return nil, why
 	}
-	t := &tiled{c: c, channels: p.groups[0]}
+	t := &tiled{c: c, channels: p.groups[0], order: p.order()}
 	for _, g := range t.channels {
 		for i := range g {
 			if why := g[i].reach(); why != "" { // four times the sum are 32 bits
@@ -133,7 +134,7 @@ func (t *tiled) lower() *call.Lowered {
 	f := fields("batches", c.G.N, "in_h", c.In.H, "in_w", c.In.W, "in_c", c.G.CIn, "out_h", c.Out.H, "out_w", c.Out.W,
 		"out_c", c.G.COut, "pad_h", c.Pad.H, "pad_w", c.Pad.W, "group_words", group, "pad", call.T(-c.l.Params.InOff))
 	f = append(append(f, clampOf(c.l.Params).fields()...), pitches(l, c.G.CIn, c.G.COut, true)...)
-	return own(l, call.Call{Func: "nncc_dsp_convolve_3x3_s8", Args: []call.Arg{
+	return own(l, call.Call{Func: "nncc_dsp_convolve_3x3" + t.order + "_s8", Args: []call.Arg{
 		&call.Struct{Type: "nncc_dsp_convolve_params", Fields: f}, i8In(0), packed(words), i8Out(0), scratch32(0)}})
 }
 
@@ -141,7 +142,7 @@ func lowerTilesAdd(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
 	t := provenTiles.Must(c.Main)
 	l := t.lower()
-	l.Calls[0].Func = "nncc_dsp_convolve_3x3_add_s8"
+	l.Calls[0].Func = "nncc_dsp_convolve_3x3_add" + t.order + "_s8"
 	l = addResidual(c, l, 2, 4*t.c.G.COut)
 	for i := range l.Overlap {
 		l.Overlap[i].Exact = l.Overlap[i].I != 0 // tiles of two rows go over it

@@ -161,9 +161,9 @@ typedef struct
  * four start values; 4 times {m, c, s}. Where the channels are no multiple of 4, the first two groups overlap. scratch:
  * 16 * in_c + 128 words and in_c bytes.
  */
-/* KERNELS(nncc_dsp_convolve_3x3_s8) */
+/* KERNELS(dsp_convolve_3x3) */
 /* The same for tiles; behind scratch's words in_c bytes of padding are in place. */
-/* KERNELS(nncc_dsp_convolve_tiles_s8) */
+/* KERNELS(dsp_convolve_tiles) */
 
 /*
  * Several groups of channels, inputs and outputs of each a multiple of four, no ring, no table; packed weights of four
@@ -401,7 +401,7 @@ typedef struct
  */
 /* KERNELS(dsp_convolve_add) */
 /* nncc_dsp_convolve_3x3_s8 with an addition; scratch: its own, then 8 * out_c bytes. */
-/* KERNELS(nncc_dsp_convolve_3x3_add_s8) */
+/* KERNELS(dsp_convolve_3x3_add) */
 
 /* Windows are cut to the input; every window has an element there. */
 typedef struct

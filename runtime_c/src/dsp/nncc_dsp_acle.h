@@ -69,14 +69,14 @@ static inline int32_t nncc_dsp_highs(int32_t a, int32_t b)
 }
 
 /* nncc_dsp_odd of such a word: Clang would rotate what it is put together from. */
-#if defined(__clang__)
 static inline int32_t nncc_dsp_odd_packed(int32_t w)
 {
+#if defined(__clang__)
     return (int32_t)nncc_even_bytes((uint32_t)w >> 8);
-}
 #else
-#define nncc_dsp_odd_packed(w) nncc_dsp_odd(w)
+    return nncc_dsp_odd(w);
 #endif
+}
 
 /* The upper word of a product; unsplit, GCC makes two words of a shift. */
 NNCC_INLINED int32_t nncc_dsp_upper_word(int64_t v)
