@@ -129,6 +129,8 @@ func TestUpgrades(t *testing.T) {
 		{"Squeeze-1", 7, "(float[1,3,1] x) => (float y)", `y = Squeeze <axes = [0, 2]> (x)`,
 			`a = Constant <value_ints = [0, 2]> () y = Squeeze (x, a)`},
 		{"Squeeze-11, all", 11, "(float[1,3,1] x) => (float y)", `y = Squeeze (x)`, `y = Squeeze (x)`},
+		{"Squeeze, a list of none", 13, "(float[1,3,1] x) => (float y)",
+			`a = Constant <value = int64[0] {}> () y = Squeeze (x, a)`, `y = Squeeze (x)`},
 		{"Unsqueeze-1", 8, "(float[3] x) => (float y)", `y = Unsqueeze <axes = [0, 2]> (x)`,
 			`a = Constant <value_ints = [0, 2]> () y = Unsqueeze (x, a)`},
 		{"ReduceSum-11", 12, "(float[2,3] x) => (float y)", `y = ReduceSum <axes = [1], keepdims = 0> (x)`,

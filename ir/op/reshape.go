@@ -3,6 +3,8 @@
 package op
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/tensor"
@@ -34,7 +36,7 @@ var Flatten = def(ir.OpDef{
 })
 
 // Squeeze removes the dimensions of size 1 that input 1 lists, all of them
-// when it is absent.
+// when it is absent or, as in ONNX Runtime, lists none.
 var Squeeze = def(ir.OpDef{
 	Name: "Squeeze", Doc: "removes dimensions of size 1", View: ir.Reshaped, MinIn: 1, MaxIn: 2,
 	Infer: inferSqueeze, Eval: evalReshape(inferSqueeze), Pattern: ir.Injective, Quant: ir.QMove,
@@ -136,10 +138,10 @@ func inferSqueeze(n *ir.Node) ([]ir.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := []int{}
+	all, shape := !slices.Contains(set, true), []int{}
 	for i, d := range x.Shape {
 		switch {
-		case set == nil && d != 1, set != nil && !set[i]:
+		case all && d != 1, !all && !set[i]:
 			shape = append(shape, d)
 		case d != 1:
 			return nil, ir.Errf(n, "shape", "dimension %d of the input %v cannot be removed: it is not 1", i, x.Shape)
