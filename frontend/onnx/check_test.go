@@ -78,8 +78,6 @@ func TestCheckFindings(t *testing.T) {
 		{"input twice", g(func(g *pb.GraphProto) { g.Input = append(g.Input, g.Input[0]) }),
 			[]string{`not-ssa|defines "x"`}},
 		{"input without type", g(func(g *pb.GraphProto) { g.Input[0].Type = nil }), []string{`no-type|input "x"`}},
-		{"input without shape", g(func(g *pb.GraphProto) { g.Input[0].Type.GetTensorType().Shape = nil }),
-			[]string{`no-shape|input "x"`}},
 		{"input negative", g(func(g *pb.GraphProto) { g.Input[0] = tValue("x", 1, 1, -4) }),
 			[]string{"shape|negative (-4)"}},
 		{"input of any size", g(func(g *pb.GraphProto) { g.Input[0] = tValue("x", 1, 1, -1) }), nil},

@@ -354,6 +354,20 @@ func TestUpgrades(t *testing.T) {
 			`y, s = ai.onnx.ml.LinearClassifier <coefficients = [1.0, -2.0], classlabels_strings = ["no", "yes"]> (x)
 				z = ai.onnx.ml.ZipMap <classlabels_strings = ["no", "yes"]> (s)`,
 			`y, z = ai.onnx.ml.LinearClassifier <coefficients = [1.0, -2.0], classlabels_ints = [0, 1]> (x)`},
+		{"Loop, its turn in a vector", 13, "(float[2] x) => (float y)", `n = Constant <value_int = 2> ()
+				y = Loop (n, "", x) <body = b (int64[1] i, bool[1] c, float[2] v) => (c, w) {
+					a = Constant <value_ints = [0]> () s = Squeeze (i, a) f = Cast <to = 1> (s) w = Add (v, f) }>`,
+			`n = Constant <value_float = 0.0> () o = Constant <value_float = 1.0> () a = Add (x, n) y = Add (a, o)`},
+		{"FusedMatMul, batches behind rows", 13, "(float[3,2,4] x, float[5,2,4] w) => (float y)",
+			`y = com.microsoft.FusedMatMul <transBatchA = 1, transBatchB = 1, transB = 1> (x, w)`,
+			`a = Transpose <perm = [1, 0, 2]> (x) b = Transpose <perm = [1, 2, 0]> (w) y = MatMul (a, b)`},
+		{"LayerNormalization-1, a scale of its own type", 13, "(float16[2,4] x, float[4] s) => (float y)",
+			`y = LayerNormalization <epsilon = 0.5> (x, s)`,
+			`c = Cast <to = 1> (x) y = LayerNormalization <epsilon = 0.5> (c, s)`},
+		{"Crop", 7, "(float[1,2,5,6] x) => (float y, float z)", `y = Crop <border = [1, 2, 3, 1]> (x)
+				z = Crop <border = [1, 2, 0, 0], scale = [2, 4]> (x)`,
+			`i = Constant <value_ints = [2, 1]> () e = Constant <value_ints = [4, 3]> () a = Constant <value_ints = [2, 3]> ()
+				y = Slice (x, i, e, a) f = Constant <value_ints = [4, 5]> () z = Slice (x, i, f, a)`},
 		{"MatMulIntegerToFloat", 13, "(int8[2,3] x) => (float y)",
 			`w = Constant <value = int8[3,2] {1, -2, 3, 4, -5, 6}> () s = Constant <value_float = 0.5> ()
 				t = Constant <value_floats = [0.25, 0.125]> () y = com.microsoft.MatMulIntegerToFloat (x, w, s, t)`,

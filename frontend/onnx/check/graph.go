@@ -126,8 +126,8 @@ func (c *checker) inputs(g *pb.GraphProto, s *checkScope, main bool) {
 	}
 }
 
-// valueType checks a declared type; shapes must be there for the main graph's
-// inputs (required), elsewhere inference finds them.
+// valueType checks a declared type, which must be there for the main graph's inputs
+// (required); elsewhere inference finds it.
 func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
 	bad := func(code, found, want string) {
 		c.at(where, "").add(code, v.GetName(), want, "%s", found)
@@ -135,7 +135,7 @@ func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
 	t := v.GetType()
 	if t == nil || t.Value == nil {
 		if required {
-			bad("no-type", "has no type and shape", "an element type and a shape")
+			bad("no-type", "has no type", "an element type and a shape")
 		}
 		return
 	}
@@ -147,14 +147,8 @@ func (c *checker) valueType(v *pb.ValueInfoProto, where string, required bool) {
 		bad("elem-type", fmt.Sprintf("has element type %d", tt.GetElemType()), "a data type that ONNX defines")
 		return
 	}
-	if tt.Shape == nil {
-		if required {
-			bad("no-shape", "has no shape", "a shape, with numbers or names as dimensions")
-		}
-		return
-	}
-	dims := make([]int64, len(tt.Shape.Dim))
-	for i, d := range tt.Shape.Dim {
+	dims := make([]int64, len(tt.GetShape().GetDim())) // without a shape, the importer decides
+	for i, d := range tt.GetShape().GetDim() {
 		dims[i] = 1
 		if x, ok := d.Value.(*pb.TensorShapeProto_Dimension_DimValue); ok && x.DimValue != -1 { // a size that is open
 			dims[i] = x.DimValue
@@ -246,6 +240,9 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 		where := s.in(fmt.Sprintf("output %s", model.Quote(name)))
 		if name == "" {
 			c.at(s.in(fmt.Sprintf("output %d", i)), "").add("name", "", "a name", "has an empty name")
+			continue
+		}
+		if seen[name] && !main { // which is a place of the node's
 			continue
 		}
 		if seen[name] {

@@ -65,7 +65,10 @@ var standard = map[string]build.Rule{
 
 // cast leaves text as it is.
 func cast(e *build.Node) []*ir.Value {
-	if _, text := e.Texts[e.Input(0)]; text && e.Attrs["to"].Int == model.TextType {
+	if e.Attrs["to"].Int == model.TextType {
+		_, text := e.Texts[e.Input(0)]
+		e.Want(text, "dtype-unsupported", "makes text of numbers, which firmware does not; want the numbers, without "+
+			"this node")
 		return e.Result("Identity", nil, e.In[0])
 	}
 	return e.Plain()

@@ -114,13 +114,15 @@ func fusedMatMul(e *build.Node) []*ir.Value {
 	e.Arity(2, 2)
 	act := takeActivation(e)
 	for i, k := range []string{"A", "B"} {
-		e.Want(!e.Bool("transBatch"+k, false), "trans-batch", "transBatch%s = 1 is not supported; want 0", k)
-		if e.Bool("trans"+k, false) {
-			r := e.In[i].Type.Rank()
-			perm := ir.Identity(r)
-			if r >= 2 {
-				perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
-			}
+		r := e.In[i].Type.Rank()
+		perm := ir.Identity(r)
+		if e.Bool("transBatch"+k, false) && r > 2 { // the first dimension is that of rows, in front of it stand batches
+			perm = append(append(ir.Identity(r)[1:r-1], 0), r-1)
+		}
+		if e.Bool("trans"+k, false) && r >= 2 {
+			perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
+		}
+		if !slices.IsSorted(perm) {
 			e.In[i] = e.Sub("Transpose", ".trans"+k, ir.Attrs{"perm": ir.Ints(perm...)}, e.In[i])
 		}
 	}

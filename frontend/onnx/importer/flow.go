@@ -67,8 +67,8 @@ func (c *nodeImport) loop() []*ir.Value {
 		len(g.GetOutput()), k)
 	u := c.Loop(trips, c.Input(1), carried, func(t int, prefix string, now []*ir.Value) (*ir.Value, []*ir.Value,
 		[]*ir.Value) {
-		args := append([]*ir.Value{c.Constant(".iteration", tensor.Scalar(int64(t))),
-			c.Constant(".condition", tensor.Scalar(true))}, now...)
+		args := append([]*ir.Value{c.Constant(".iteration", tensor.Scalar(int64(t)).Reshaped(ones(g, 0))),
+			c.Constant(".condition", tensor.Scalar(true).Reshaped(ones(g, 1)))}, now...)
 		out := c.inline(g, prefix, args, nil)
 		return out[0], out[1:k], out[k:]
 	})
@@ -84,6 +84,16 @@ func (c *nodeImport) loop() []*ir.Value {
 		result = append(result, c.scanOutput(parts, s, 0, i))
 	}
 	return result
+}
+
+// ones is the shape of an input that is one number: of as many dimensions as the body declares.
+func ones(g *pb.GraphProto, input int) (shape []int) {
+	if input < len(g.GetInput()) {
+		for range g.GetInput()[input].GetType().GetTensorType().GetShape().GetDim() {
+			shape = append(shape, 1)
+		}
+	}
+	return shape
 }
 
 // scanOutput joins the values that all iterations have for scan output k along a new

@@ -403,7 +403,7 @@ var limitCodes = map[string]bool{
 	"dim-dynamic": true, "no-shape": true, "dynamic": true, "flow-dynamic": true, "flow-types": true,
 	"flow-trips":    true,
 	"flow-empty":    true,
-	"scale-dynamic": true, "trans-batch": true, "training": true, "nesting": true, "too-large": true,
+	"scale-dynamic": true, "training": true, "nesting": true, "too-large": true,
 	"too-many-nodes": true,
 	"op-unsupported": true, "op-custom": true, "dtype-unsupported": true, "sparse": true, "sequence": true,
 }

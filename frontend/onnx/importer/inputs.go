@@ -130,7 +130,7 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	}
 	dt, ok := tensor.FromONNX(int(tt.GetElemType()))
 	if !ok {
-		return bad("dtype-unsupported", "", "has element type %s, which is not supported (supported: float, double, "+
+		return bad("dtype-unsupported", "what makes numbers of anything else belongs in front of the model", "has element type %s, which is not supported (supported: float, double, "+
 			"float16, bfloat16, bool, integers of 4 to 64 bits)", model.ElemTypeName(tt.GetElemType()))
 	}
 	given, isGiven := im.opt.Shapes[name]
@@ -139,7 +139,7 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 			given = im.placed(name)
 		}
 		if given == nil {
-			return bad("input-shape", fmt.Sprintf("give its dimensions by their places, --dim %s=N --dim %s=N and so "+
+			return bad("no-shape", fmt.Sprintf("give its dimensions by their places, --dim %s=N --dim %s=N and so "+
 				"on, or export the model with static shapes", build.DimName(name, 0),
 				build.DimName(name, 1)), "has no shape")
 		}

@@ -266,11 +266,13 @@ func Near(domain, op string) string {
 var early = []earlyOp{
 	{9, Schema{Name: "Affine", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Attrs: factors(1, 0),
 		Vars: floats}},
+	{9, Schema{Name: "Crop", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
+		Attrs: []Attr{{Name: "border", Type: Ints}, {Name: "scale", Type: Ints}}}},
 	{9, Schema{Name: "ImageScaler", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
 		Attrs: []Attr{{Name: "bias", Type: Floats}, {Name: "scale", Type: Float, Default: float32(1)}}}},
-	{0, Schema{Name: "LayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: floats,
-		In:  []Param{{"X", "T", Single}, {"Scale", "T", Single}, {"B", "T", Optional}},
-		Out: []Param{{"Y", "T", Single}, {"Mean", "T", Optional}, {"InvStdDev", "T", Optional}}, Attrs: norm}},
+	{0, Schema{Name: "LayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: mixed,
+		In:  []Param{{"X", "T", Single}, {"Scale", "V", Single}, {"B", "V", Optional}},
+		Out: []Param{{"Y", "V", Single}, {"Mean", "U", Optional}, {"InvStdDev", "U", Optional}}, Attrs: norm}},
 	{0, Schema{Name: "MeanVarianceNormalization", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
 		Attrs: []Attr{{Name: "across_channels", Type: Int, Default: int64(0)},
 			{Name: "normalize_variance", Type: Int, Default: int64(1)}}}},
@@ -280,9 +282,9 @@ var early = []earlyOp{
 		Attrs: []Attr{{Name: "scale", Type: Float, Default: float32(1)}}}},
 	{9, Schema{Name: "ScaledTanh", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
 		Attrs: []Attr{{Name: "alpha", Type: Float}, {Name: "beta", Type: Float}}}},
-	{0, Schema{Name: "SimplifiedLayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: floats,
-		In:  []Param{{"X", "T", Single}, {"scale", "T", Single}},
-		Out: []Param{{"Y", "T", Single}, {"inv_std_var", "T", Optional}}, Attrs: norm}},
+	{0, Schema{Name: "SimplifiedLayerNormalization", Since: 1, MinIn: 2, MinOut: 1, Vars: mixed,
+		In:  []Param{{"X", "T", Single}, {"scale", "V", Single}},
+		Out: []Param{{"Y", "V", Single}, {"inv_std_var", "U", Optional}}, Attrs: norm}},
 	{0, Schema{Name: "ThresholdedRelu", Since: 1, MinIn: 1, MinOut: 1, In: oneIn, Out: oneOut, Vars: floats,
 		Attrs: []Attr{{Name: "alpha", Type: Float, Default: float32(1)}}}},
 }
@@ -291,6 +293,7 @@ var (
 	oneIn  = []Param{{"X", "T", Single}}
 	oneOut = []Param{{"Y", "T", Single}}
 	floats = []Var{{"T", ParseTypes("double float float16 bfloat16")}}
+	mixed  = []Var{{"T", floats[0].Types}, {"U", floats[0].Types}, {"V", floats[0].Types}}
 	norm   = []Attr{{Name: "axis", Type: Int, Default: int64(-1)}, {
 		Name: "epsilon", Type: Float, Default: float32(1e-5)},
 		{Name: "stash_type", Type: Int, Default: int64(1)}}

@@ -18,9 +18,50 @@ import (
 // operator of the same name. What they compute is what ONNX Runtime computes.
 // Those that need no code are in functions/operators/early.txt.
 var early = map[string]build.Rule{
+	"Crop":                         crop,
 	"ImageScaler":                  imageScaler,
+	"LayerNormalization":           mixedNorm("LayerNormalization"),
 	"MeanVarianceNormalization":    earlyMVN,
-	"SimplifiedLayerNormalization": build.Renamed("RMSNormalization"),
+	"SimplifiedLayerNormalization": mixedNorm("RMSNormalization"),
+}
+
+// mixedNorm is a normalisation whose scale and bias may have another type, which the result has.
+func mixedNorm(name string) build.Rule {
+	return func(n *build.Node) []*ir.Value {
+		x, scale := n.Need(0, -1).Type.DType, n.Need(1, -1).Type.DType
+		if x == scale {
+			return build.Renamed(name)(n)
+		}
+		wide := x
+		if scale.Size() > x.Size() {
+			wide = scale
+		}
+		for i, v := range n.In {
+			if v != nil {
+				n.In[i] = n.Cast(v, wide)
+			}
+		}
+		return []*ir.Value{n.Cast(n.Do(name, n.Attrs, n.In...), scale)}
+	}
+}
+
+// crop takes a window from images: what borders leave, or with a scale that many rows and columns behind the
+// upper left ones.
+func crop(n *build.Node) []*ir.Value {
+	x, border, size := n.Need(0, 4), n.IntList("border"), n.IntList("scale")
+	n.Want(len(border) == 4 && (size == nil || len(size) == 2), "attr",
+		"attributes border and scale are %v and %v, want [left, top, right, bottom] and [height, width]", border, size)
+	for i, of := range []int{2, 3} {
+		from := int(border[1-i])
+		to := x.Type.Shape[of] - int(border[3-i])
+		if size != nil {
+			to = from + int(size[i])
+		}
+		n.Want(from >= 0 && from < to && to <= x.Type.Shape[of], "attr",
+			"the window is %d to %d along dimension %d of %v, want one within", from, to, of, x.Type.Shape)
+		x = n.Cut(x, of, from, to, 1)
+	}
+	return []*ir.Value{x}
 }
 
 func imageScaler(n *build.Node) []*ir.Value {
