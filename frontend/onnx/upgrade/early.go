@@ -20,7 +20,6 @@ import (
 var early = map[string]build.Rule{
 	"Crop":                         crop,
 	"ImageScaler":                  imageScaler,
-	"LayerNormalization":           mixedNorm("LayerNormalization"),
 	"MeanVarianceNormalization":    earlyMVN,
 	"SimplifiedLayerNormalization": mixedNorm("RMSNormalization"),
 }

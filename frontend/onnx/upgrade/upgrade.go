@@ -48,8 +48,10 @@ func init() {
 // Rule is the rule of a node of ai.onnx, nil where it needs none. The opset is not
 // below MinOpset, or PreOpset7 has been applied.
 func Rule(op string, opset int) build.Rule {
-	if schema.Early(op, int64(opset)) != nil && early[op] != nil {
+	if s := schema.Early(op, int64(opset)); s != nil && early[op] != nil {
 		return early[op]
+	} else if s != nil && s.Out[0].Type != s.In[0].Type {
+		return mixedNorm(op)
 	}
 	if rule := rules[op]; rule != nil {
 		return rule
