@@ -239,6 +239,24 @@ func causalConv(e *build.Node) []*ir.Value {
 
 // rotary turns pairs of elements of every head by angles that depend on the
 // position, given as cosines and sines.
+// rotaryMicrosoft has its operands in another order, and as positions one for each place or the first one.
+func rotaryMicrosoft(e *build.Node) []*ir.Value {
+	e.Arity(4, 4)
+	x, pos, cos := e.Need(0, -1), e.Need(1, -1), e.Need(2, 2)
+	for _, unread := range []string{"is_packed_batching", "scale"} { // as in ONNX Runtime
+		e.Take(unread)
+	}
+	if shape := x.Type.Shape; len(shape) == 3 && e.Attrs["num_heads"].Int == 0 {
+		e.Attrs["num_heads"] = ir.Int(shape[2] / max(2*cos.Type.Shape[1], 1))
+	}
+	if pos.Type.Elems() == 1 && pos.Type.Rank() < 2 {
+		places := x.Type.Shape[x.Type.Rank()-2]
+		pos = e.Reshape(e.Do("Add", nil, e.Cast(pos, tensor.I64), e.Data(build.Count[int64](places))), 1, places)
+	}
+	e.In = []*ir.Value{x, cos, e.In[3], pos}
+	return rotary(e)
+}
+
 func rotary(e *build.Node) []*ir.Value {
 	x, cos, sin := e.Need(0, -1), e.Need(1, -1), e.Need(2, -1)
 	interleaved, heads, dim := e.Bool("interleaved", false), e.Int("num_heads", 0), e.Int("rotary_embedding_dim", 0)

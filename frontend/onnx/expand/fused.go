@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/frontend/onnx/model"
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -156,11 +157,14 @@ func skipNorm(e *build.Node) []*ir.Value {
 		sum = e.Sub("Add", ".biased", nil, sum, bias)
 	}
 	attrs := ir.Attrs{"axis": ir.Int(-1), "epsilon": ir.Float(float32(e.Float("epsilon", 1e-12)))}
-	return []*ir.Value{e.Result(norm, attrs, sum, gamma, beta)[0], nil, nil, sum}
+	o := op.Get("", norm)
+	y := append(e.Results(o, attrs, min(len(e.Out), o.MaxOut, 3), sum, gamma, beta), nil, nil)[:3]
+	return append(y, sum)
 }
 
 var transformer = map[string]build.Rule{
 	"Attention": packedAttention, "MultiHeadAttention": multiHead, "EmbedLayerNormalization": embedNorm,
+	"RotaryEmbedding": rotaryMicrosoft,
 }
 
 // thirds cuts x along its last axis: three equal pieces, or pieces of the given sizes.

@@ -272,6 +272,9 @@ func matMulNBits(e *build.Node) []*ir.Value {
 	blocks := (k + block - 1) / block
 	for i, want := range []int{1: n * blocks * (block * bits / 8), 2: n * blocks} {
 		v := e.In[i]
+		if v != nil && v.Const == nil && i > 0 {
+			e.Fail(e.Dynamicf("dynamic", v, "input %d (%s) is computed at run time, want constant weights", i, v))
+		}
 		e.Want(i == 0 || v.Const != nil && v.Type.Elems() == want, "shape",
 			"input %d (%s) is %s, want a constant of %d "+
 				"elements", i, v, v.Type, want)

@@ -179,12 +179,18 @@ func Domain(d string) string {
 	return d
 }
 
-// Home is Domain of a node's operator. Tools that edit graphs drop the domain of PACT's operators.
+// Home is Domain of a node's operator. Tools that edit graphs drop the domains of PACT's operators and of
+// ONNX Runtime's.
 func Home(domain, op string) string {
-	const pact = "PACTOps"
 	d := Domain(domain)
-	if (d == "" || d == "ai.onnx.contrib") && len(Versions(d, op)) == 0 && len(Versions(pact, op)) > 0 {
-		return pact
+	if d != "" && d != "ai.onnx.contrib" || len(Versions(d, op)) > 0 ||
+		slices.ContainsFunc(early, func(s earlyOp) bool { return s.Name == op }) {
+		return d
+	}
+	for _, home := range []string{"PACTOps", "com.microsoft"} {
+		if len(Versions(home, op)) > 0 {
+			return home
+		}
 	}
 	return d
 }
