@@ -376,10 +376,12 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 			dash = "-"
 		}
 		near := ""
-		var all []string
-		fs.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
-		if n := text.Nearest(name, all); n != "" {
-			near = fmt.Sprintf("; did you mean --%s?", n)
+		all := flagsWith(fs, func(f *pflag.Flag) bool { return len(name) > 1 || f.Name[:1] == name })
+		if len(name) > 1 {
+			all = slices.DeleteFunc([]string{text.Nearest(dash+name, all)}, func(n string) bool { return n == "" })
+		}
+		if len(all) > 0 {
+			near = "; did you mean " + strings.Join(all, ", ") + "?"
 		}
 		return use("unknown flag %s%s%s; `nncc %s -h` lists the flags", dash, text.Line(name), near, verb)
 	case errors.As(err, &value):
@@ -399,12 +401,28 @@ func flagError(err error, verb string, fs *pflag.FlagSet) error {
 			}
 			return use("--%s: %v; want %s", f.Name, cause, kind)
 		}
+		others := flagsWith(fs, func(f *pflag.Flag) bool {
+			return slices.Contains(strings.Split(f.Value.Type(), "|"), value.GetValue())
+		})
+		if len(others) > 0 {
+			cause = fmt.Errorf("%s has %s; %w", strings.Join(others, ", "), value.GetValue(), cause)
+		}
 		return use("--%s %s: %v", f.Name, text.Line(value.GetValue()), cause)
 	case errors.As(err, &missing):
 		kind, _ := pflag.UnquoteUsage(missing.GetFlag())
 		return use("--%s: no value given; want %s", missing.GetFlag().Name, kind)
 	}
 	return use("%v", err)
+}
+
+// flagsWith are the flags that are as asked for, by name with their dashes.
+func flagsWith(fs *pflag.FlagSet, is func(f *pflag.Flag) bool) (names []string) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if is(f) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
 }
 
 // flagGroups are the flags as help shows them. A flag in none is of the first.

@@ -24,8 +24,8 @@ func evalFlags(c *cli, fs *pflag.FlagSet) {
 	fs.StringVar(&f.Data, "data", "", "samples: `PATH` of a .npy, .npz or folder, as for --calib")
 	fs.StringVar(&f.Labels, "labels", "", "`FILE` of labels: .npy, .npz, .csv or .txt; whole numbers are classes, "+
 		"numbers with a point values, words names of classes (default: an array called labels or y in --data)")
-	fs.StringVar(&f.Classes, "classes", "", "`FILE` with the name of a class a line, in the order of "+
-		"the model's scores")
+	fs.StringVar(&f.Classes, "classes", "", "`NAMES` of classes in the order of the model's scores: a,b,c, or a "+
+		"file with a name a line")
 	fs.StringVar(&f.Scores, "scores", "", "`OUTPUT[:AXIS]` that labels speak of (default: guessed, and said)")
 	fs.IntVar(&f.TopK, "top-k", f.TopK, "also count labels among the `K` highest scores")
 	fs.IntVar(&f.Qemu, "qemu", 0, "run `N` of the samples on the board's QEMU machine, too")

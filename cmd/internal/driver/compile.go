@@ -287,8 +287,13 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 	if opt.Quant.Samples != nil && opt.StopAfter == "" && out.Lowered.Calibration == nil {
 		c.noEffect("no value of the model is quantised")
 	}
-	if c.IO != option.FloatIO {
+	float := func(v *ir.Value) bool { return v.Type.DType.IsFloat() }
+	switch {
+	case c.IO != option.FloatIO:
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
+	case c.Told["io"] && !slices.ContainsFunc(slices.Concat(out.Float.In, out.Float.Out), float):
+		c.warn("quantize", "no-effect", "--io", "--io float has no effect: the model itself has integers at its inputs "+
+			"and outputs; the header's functions convert")
 	}
 	out.reference, out.drivers = out.Lowered.Reference, opt.Drivers()
 	out.pre = fail.Must(c.preprocessing(out))

@@ -304,7 +304,11 @@ func modelName(path string) string {
 // board loads the target.
 func (c *Config) board() (*boards.Spec, error) {
 	if c.Board == "" {
-		return nil, usage("--board is missing; boards: %s, or a .yaml file", strings.Join(boards.List(), ", "))
+		if err := readable(c.Model, false); err != nil {
+			return nil, &InputError{fmt.Errorf("%s: %w", c.Model, err)}
+		}
+		return nil, usage("--board is missing: --board cortex-m4, say; nncc boards lists cores and chips, " +
+			"nncc boards --for PART finds the one for a part")
 	}
 	s, err := boards.Load(c.Board)
 	if err != nil {

@@ -219,9 +219,12 @@ func (l *Labels) named(cells, classes []string) error {
 	return nil
 }
 
-// ReadClasses reads the names of classes, one a line in their order.
+// ReadClasses reads the names of classes, one a line of a file in their order, or a,b,c.
 func ReadClasses(path string) ([]string, error) {
 	b, err := readText(path)
+	if names := strings.Split(path, ","); err != nil && len(names) > 1 {
+		b, err = []byte(strings.Join(names, "\n")), nil
+	}
 	if err != nil {
 		return nil, text.Errorf("--classes: %w", err)
 	}
