@@ -361,9 +361,10 @@ func TestUpgrades(t *testing.T) {
 			`p = Constant <value = int64[2,3] {1, 2, 3, 1, 2, 3}> () c = Constant <value = float[5,1] {1, 2, 3, 4, 5}> ()
 				s = Constant <value = float[5,1] {6, 7, 8, 9, 0}> () y = RotaryEmbedding <num_heads = 2> (x, c, s, p)`},
 		{"ONNX Runtime's operators without their domain", 13, "(float[2,3] x) => (float y, float m)",
-			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () y, m = SkipLayerNormalization <epsilon = 0.5> (x, x, g)`,
-			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () a = Add (x, x)
-				y, m = LayerNormalization <epsilon = 0.5> (a, g)`},
+			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () h = Gelu (g)
+				y, m = SkipLayerNormalization <epsilon = 0.5> (x, x, h)`,
+			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () h = Gelu (g) a = Add (x, x)
+				y, m = LayerNormalization <epsilon = 0.5> (a, h)`},
 		{"Loop, its turn in a vector", 13, "(float[2] x) => (float y)", `n = Constant <value_int = 2> ()
 				y = Loop (n, "", x) <body = b (int64[1] i, bool[1] c, float[2] v) => (c, w) {
 					a = Constant <value_ints = [0]> () s = Squeeze (i, a) f = Cast <to = 1> (s) w = Add (v, f) }>`,

@@ -109,7 +109,7 @@ const ownDomain = "nncc"
 // operator finds what a node calls: a function of the model or a schema; neither
 // where nothing is known, which is then reported.
 func (c *checker) operator(n *pb.NodeProto, s *checkScope, at *place) (*function, *schema.Schema) {
-	op, domain := n.GetOpType(), schema.Home(n.GetDomain(), n.GetOpType())
+	op, domain := n.GetOpType(), schema.Home(n.GetDomain(), n.GetOpType(), s.opsets[""])
 	if op == "" {
 		at.add("no-op", "", "the name of an operator", "has no operator (op_type is empty)")
 		return nil, nil
@@ -157,7 +157,7 @@ func (c *checker) first(domain, op string) bool {
 
 // version is the opset of a node's domain; false where its operators are not known, as is then reported.
 func (c *checker) version(n *pb.NodeProto, s *checkScope, at *place) (version int64, known bool) {
-	op, domain := n.GetOpType(), schema.Home(n.GetDomain(), n.GetOpType())
+	op, domain := n.GetOpType(), schema.Home(n.GetDomain(), n.GetOpType(), s.opsets[""])
 	version, imported := s.opsets[domain]
 	newest, closed := int64(schema.MaxOpset(domain)), schema.Closed(domain)
 	switch {

@@ -67,7 +67,8 @@ type nodeImport struct {
 
 func (im *importer) node(p *pb.NodeProto, index int, s *scope, opsets map[string]int) error {
 	name := joinName(s.prefix, nodeName(p, index))
-	n := &build.Node{Builder: im.Builder, Domain: schema.Home(p.GetDomain(), p.GetOpType()), Op: p.GetOpType(),
+	n := &build.Node{Builder: im.Builder, Domain: schema.Home(p.GetDomain(), p.GetOpType(), int64(opsets[""])),
+		Op:     p.GetOpType(),
 		Name:   name,
 		Origin: cmp.Or(s.origin, name), InNames: p.GetInput(), Out: s.valueNames(p.GetOutput())}
 	defer pass.Named("import", &ir.Node{Name: name, Origin: []string{p.GetOpType() + " " + model.Quote(name)}})

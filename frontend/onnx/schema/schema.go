@@ -179,12 +179,11 @@ func Domain(d string) string {
 	return d
 }
 
-// Home is Domain of a node's operator. Tools that edit graphs drop the domains of PACT's operators and of
-// ONNX Runtime's.
-func Home(domain, op string) string {
+// Home is Domain of a node's operator, in a model of an opset of the standard. Tools that edit graphs drop the
+// domains of PACT's operators and of ONNX Runtime's.
+func Home(domain, op string, opset int64) string {
 	d := Domain(domain)
-	if d != "" && d != "ai.onnx.contrib" || len(Versions(d, op)) > 0 ||
-		slices.ContainsFunc(early, func(s earlyOp) bool { return s.Name == op }) {
+	if d != "" && d != "ai.onnx.contrib" || Lookup(d, op, opset) != nil || Early(op, opset) != nil {
 		return d
 	}
 	for _, home := range []string{"PACTOps", "com.microsoft"} {

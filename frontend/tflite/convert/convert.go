@@ -177,8 +177,10 @@ func (c *converter) op(o *model.Op) {
 	r, ok := rows[o.Name]
 	if !ok {
 		hint := "convert the model without it, or compute it outside of the model"
-		if strings.HasPrefix(o.Name, "Flex") {
-			hint = "it is one of TensorFlow's own; convert the model with built-in operators only (TFLITE_BUILTINS)"
+		for begin, what := range foreign {
+			if strings.HasPrefix(o.Name, begin) {
+				hint = what
+			}
 		}
 		stop("unsupported-op", o.String(), "nncc has no operator %s; %s", o.Name, hint)
 	}

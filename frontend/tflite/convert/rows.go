@@ -154,7 +154,12 @@ func init() {
 	rows["WHILE"] = row{1, 1, whileLoop}
 }
 
-const larq = "binary networks of Larq are computed by its own runtime; export the float model without its converter"
+// foreign are what the names of other tools' operators begin with, and what to do about them.
+var foreign = map[string]string{
+	"Flex": "it is one of TensorFlow's own; convert the model with built-in operators only (TFLITE_BUILTINS)",
+	"Lce":  "binary networks of Larq are computed by its own runtime; export the float model without its converter",
+	"XC_":  "the model is compiled for xcore, by XMOS' tools; give nncc the model from before that",
+}
 
 var customRows = map[string]row{
 	"CIRCULAR_BUFFER":                     {1, 1, circularBuffer},
@@ -172,10 +177,6 @@ var customRows = map[string]row{
 	"SignalPCAN":                          {3, 1, pcan},
 	"SignalStacker":                       {1, 2, signalStacker},
 	"SignalWindow":                        {2, 1, signalWindow},
-	"LceBconv2d":                          {0, 0, refused(larq)},
-	"LceBMaxPool2d":                       {0, 0, refused(larq)},
-	"LceDequantize":                       {0, 0, refused(larq)},
-	"LceQuantize":                         {0, 0, refused(larq)},
 	"TFLite_Detection_PostProcess":        {3, 4, detectionPostprocess},
 	"TFLM_DECODE": {0, 0, refused("the model's tensors are compressed for TensorFlow Lite Micro; give nncc the model " +
 		"from before the compression")},
