@@ -169,9 +169,21 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		return s.Result, err
 	}
 	start := s.fork()
+	if s.facts.MaxRAM > 0 && s.fitsFastest(Table[first:]) {
+		s.facts.MaxRAM = 0
+	}
 	s, err = s.walk(Table[first:])
 	s.start = start
 	return s.Result, err
+}
+
+// fitsFastest: the program of the rows without MaxRAM stays below it. Under a budget
+// no speed is bought with scratch.
+func (s *State) fitsFastest(rows []*Stage) bool {
+	x := s.fork()
+	x.facts.MaxRAM = 0
+	x, err := x.walk(rows)
+	return err == nil && x.Program != nil && x.Program.RAMBytes() <= s.facts.MaxRAM
 }
 
 // goalStage is the first stage that asks for goal or kernels.

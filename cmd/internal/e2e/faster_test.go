@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
+	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/option"
@@ -590,6 +592,20 @@ var loopNets = []string{
   %v = ReduceMean(%q, %ax)
   %r = Sqrt(%v)
   %y = Div(%d, %r)`,
+}
+
+// TestRoomForSpeed: a budget of RAM that the program has without it changes nothing.
+func TestRoomForSpeed(t *testing.T) {
+	compiled := func(ram string) *driver.Compiled {
+		c := driver.Defaults()
+		c.Board, c.Precision, c.MaxRAM = "cortex-m4", option.Int8, ram
+		return compileNet(t, irtest.Parse(t, "graph \"g\" {\n"+loopNets[1]+"\n  out \"y\" = %y\n}"), &c)
+	}
+	kernels := func(o *driver.Compiled) []string {
+		return lists.Map(o.Report.Layers, func(l report.Layer) string { return l.Kernel })
+	}
+	free := compiled("")
+	testenv.Same(t, kernels(compiled(fmt.Sprint(free.Lowered.Program.RAMBytes()))), kernels(free), "just enough RAM")
 }
 
 // TestFusionPays: under QEMU no network takes more instructions with fusion than
