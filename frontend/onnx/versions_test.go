@@ -199,7 +199,7 @@ func TestEarly(t *testing.T) {
 		_, err := Import(textModel(t, 8, row+" {y = "+text+"}"), ImportOptions{})
 		testenv.Refused(t, err, want)
 	}
-	for opset, name := range map[int]string{16: "Gelu", 10: "Affine"} {
+	for opset, name := range map[int]string{16: "Swish", 10: "Affine"} {
 		if fs := Check(textModel(t, opset, row+" {y = "+name+" (x)}")); fs.Count(diag.Error) == 0 {
 			t.Errorf("%s of opset %d is accepted", name, opset)
 		}
