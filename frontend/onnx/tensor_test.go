@@ -287,6 +287,9 @@ func TestSparse(t *testing.T) {
 				for _, n := range open(t, m, ImportOptions{}).Nodes {
 					testenv.Same(t, n.In[1].Const.Floats(), dense)
 				}
+				p := proto.Clone(m.Proto).(*pb.ModelProto) // listed as an input, too: a constant still
+				p.Graph.Input = append(p.Graph.Input, &pb.ValueInfoProto{Name: proto.String("s")})
+				testenv.Same(t, (&Model{Proto: p}).Inputs(), []string{"x"})
 			}
 			// Indices of another type.
 			if s.Indices != nil && !bad {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir/fail"
@@ -173,8 +174,7 @@ func valueInfo(list []*pb.ValueInfoProto, name string) *pb.ValueInfoProto {
 // InputNames and OutputNames list the model's interface, in order;
 // initializers that are listed as inputs are left out.
 func (m *Model) InputNames() []string {
-	init := setOf(names(m.graph().Initializer))
-	return slices.DeleteFunc(names(m.graph().Input), func(s string) bool { return init[s] })
+	return (&onnx.Model{Proto: m.Proto}).Inputs()
 }
 
 // OutputNames lists the graph outputs in order.

@@ -181,18 +181,8 @@ func (c *Config) runFloat(dir string) (err error) {
 
 // given are the names of the inputs that the user gives.
 func (c *Config) given(m *onnx.Model) (names []string, err error) {
-	graph := m.Proto.GetGraph()
-	inits := map[string]bool{}
-	for _, t := range graph.GetInitializer() {
-		inits[t.GetName()] = true
-	}
 	set, err := pairs("set", c.Set)
-	for _, vi := range graph.GetInput() {
-		if _, bound := set[vi.GetName()]; !inits[vi.GetName()] && !bound {
-			names = append(names, vi.GetName())
-		}
-	}
-	return names, err
+	return slices.DeleteFunc(m.Inputs(), func(name string) bool { _, bound := set[name]; return bound }), err
 }
 
 // areSamples reports that arrays hold several samples of a model's inputs, whose shapes

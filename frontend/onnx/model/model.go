@@ -170,6 +170,9 @@ func (m *Model) Inputs() []string {
 	for _, t := range m.Proto.GetGraph().GetInitializer() {
 		given[t.GetName()] = true
 	}
+	for _, t := range m.Proto.GetGraph().GetSparseInitializer() {
+		given[t.GetValues().GetName()] = true
+	}
 	var names []string
 	for _, v := range m.Proto.GetGraph().GetInput() {
 		if !given[v.GetName()] {
