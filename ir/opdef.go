@@ -182,7 +182,7 @@ type OpDef struct {
 	// Slopes are the factors of the two operands whose weighted sum an
 	// element-wise operator is, or compares with 0; nil: it is something else.
 	Slopes []float64
-	// Boundary operators convert between reals and the integers that hold them.
+	// Boundary operators convert between reals and the integers that hold them, or say what integers mean.
 	Boundary bool
 	// Converts marks identities on reals that change how these are held: the
 	// element type, or the quantisation.

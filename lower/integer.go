@@ -28,7 +28,6 @@ func (s *State) scaleInputs() error {
 	if err != nil {
 		return err
 	}
-	q.OneScale = q.OneScale || s.reconstruction != nil // it moves integers of one meaning
 	return quant.ScaleBorders(s.Graph, q)
 }
 

@@ -12,18 +12,25 @@ import (
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/irtest"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/quant"
 )
 
-// sensors is a network on six sensors in units of their own, which it brings to one range.
+// sensors is a network on six sensors in units of their own, which it brings to one range, and with four outputs in
+// others.
 func sensors(r *rand.Rand) (src string, mean, unit []float64) {
 	list := func(v []float64) string { return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v)), ","), "[]") }
 	for range 6 {
 		u := math.Pow(10, r.Float64()*6-3)
 		unit, mean = append(unit, u), append(mean, u*(20*r.Float64()-10))
+	}
+	var out, from []float64
+	for i := range 4 {
+		u := math.Pow(10, float64(i)*1.5-2+r.Float64())
+		out, from = append(out, u), append(from, u*(6*r.Float64()-3))
 	}
 	return fmt.Sprintf(`graph "sensors" {
   in %%x : f32[1,6,1,20]
@@ -39,12 +46,16 @@ func sensors(r *rand.Rand) (src string, mean, unit []float64) {
   const %%s : i64[2] = {1,16}
   %%f = Reshape(%%p, %%s)
   %%y = Gemm(%%f, %%v)
-  out "y" = %%y
-}`, list(mean), list(unit), r.IntN(1000), r.IntN(1000)), mean, unit
+  const %%out : f32[4] = {%s}
+  const %%from : f32[4] = {%s}
+  %%m = Mul(%%y, %%out)
+  %%z = Add(%%m, %%from)
+  out "z" = %%z
+}`, list(mean), list(unit), r.IntN(1000), r.IntN(1000), list(out), list(from)), mean, unit
 }
 
-// TestMixedUnits: on every target, an accelerator's too, integers of sensors in units of their own
-// keep the signal, and inputs are integers unless they are to be real.
+// TestMixedUnits: on every target, an accelerator's too, integers of sensors and of outputs in units of their own
+// keep the signal, channel by channel; borders are integers unless they are to be real, and no layer of its own.
 func TestMixedUnits(t *testing.T) {
 	for i, target := range targets() {
 		r := rand.New(rand.NewPCG(uint64(i), 9))
@@ -67,26 +78,39 @@ func TestMixedUnits(t *testing.T) {
 		res, err := lower.Run(g.Clone(), o)
 		testenv.OK(t, err)
 		x, y := res.Whole.In[0].Type, res.Whole.Out[0].Type
-		if isFloat := x.DType.IsFloat(); isFloat != o.FloatIO {
-			t.Errorf("%s: the input is %s", target.name, x)
+		if x.DType.IsFloat() != o.FloatIO || y.DType.IsFloat() != o.FloatIO {
+			t.Errorf("%s: the input is %s, the output %s", target.name, x, y)
 		}
-		var signal, noise float64
+		for _, n := range res.Graph.Nodes {
+			if n.Op == op.BitCast && o.Accel != nil && !res.IsBoundaryOp(n) {
+				t.Errorf("%s: %s counts as a layer outside the accelerator", target.name, n.Name)
+			}
+		}
+		var want, got [4][]float64
 		for _, s := range test {
 			in := s[0]
 			if x.Quant != nil {
 				in = ir.QuantiseEven(in, x)
 			}
-			want, got := irtest.Run(t, g, s)[0], irtest.Run(t, res.Whole, []*tensor.Dense{in})[0]
+			a, b := irtest.Run(t, g, s)[0], irtest.Run(t, res.Whole, []*tensor.Dense{in})[0]
 			if y.Quant != nil {
-				got = ir.Dequantise(got, y.Quant)
+				b = ir.Dequantise(b, y.Quant)
 			}
-			for k := range want.Len() {
-				signal += want.Float(k) * want.Float(k)
-				noise += (want.Float(k) - got.Float(k)) * (want.Float(k) - got.Float(k))
+			for k := range a.Len() {
+				want[k], got[k] = append(want[k], a.Float(k)), append(got[k], b.Float(k))
 			}
 		}
-		if db := 10 * math.Log10(signal/noise); !(db > 20) {
-			t.Errorf("%s: %.1f dB", target.name, db)
+		for k := range want {
+			var mean, signal, noise float64
+			for _, x := range want[k] {
+				mean += x / float64(len(want[k]))
+			}
+			for i, x := range want[k] {
+				signal, noise = signal+(x-mean)*(x-mean), noise+(x-got[k][i])*(x-got[k][i])
+			}
+			if db := 10 * math.Log10(signal/noise); !(db > 5) {
+				t.Errorf("%s: output %d has %.1f dB", target.name, k, db)
+			}
 		}
 	}
 }

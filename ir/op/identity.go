@@ -269,7 +269,7 @@ var BitCast = def(ir.OpDef{
 	Attrs: ir.Declare[struct {
 		To int `attr:",required type"`
 	}](),
-	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone, Coded: true,
+	MinIn: 1, Pattern: ir.Elementwise, Quant: ir.QNone, Coded: true, Boundary: true,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		d := fail.Must(attrType(n, "to", ir.AttrsOf[ToAttr](n).To))
 		if t := n.In[0].Type.DType; t.Bits() != d.Bits() {

@@ -8,6 +8,7 @@ import (
 	"github.com/nncc/nncc/ir/fail"
 	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/quant"
 )
 
@@ -74,16 +75,16 @@ func (a *appender) value(v *ir.Value) *ir.Value {
 
 func (a *appender) node(n *ir.Node) {
 	in := lists.Map(n.In, func(v *ir.Value) *ir.Value { return a.value(v) })
-	q, quantised := oneQuant(n, in)
-	if !quantised && n.Op != op.DequantizeLinear {
+	types := fail.Must(movedTypes(n, in))
+	if types == nil && n.Op != op.DequantizeLinear {
 		a.dequantize(in)
 	}
 	m := fail.Must(a.g.Add(n.Op, n.Name, n.Attrs.Clone(), len(n.Out), in...))
 	m.Origin = n.Origin
 	a.made[m] = true
 	for i, v := range n.Out {
-		if quantised {
-			m.Out[i].Type = m.Out[i].Type.WithQuant(q.DType, q.Quant)
+		if types != nil {
+			m.Out[i].Type = m.Out[i].Type.WithQuant(types[i].DType, types[i].Quant)
 		}
 		a.of[v] = m.Out[i]
 	}
@@ -100,22 +101,82 @@ func (a *appender) dequantize(in []*ir.Value) {
 	}
 }
 
-// oneQuant is the quantisation that all data inputs of a moving operator share.
-func oneQuant(n *ir.Node, in []*ir.Value) (ir.Type, bool) {
-	var t ir.Type
+// movedTypes are the types of what an operator that moves integers gives: what numbers their quantisations follow the
+// elements. nil where n computes, or where elements of one index of every dimension are quantised differently.
+func movedTypes(n *ir.Node, in []*ir.Value) (_ []ir.Type, err error) {
+	defer fail.Catch(&err)
 	if n.Op.Quant != ir.QMove {
-		return t, false
+		return nil, nil
 	}
+	args := lists.Map(in, func(v *ir.Value) *tensor.Dense {
+		if v == nil {
+			return nil
+		}
+		return v.Const
+	})
+	all := []code{{}} // 0 is what stands for no element
+	dtype, perAxis := tensor.Invalid, false
 	for _, i := range n.Op.DataInputs(n) {
 		v := in[i]
-		if v == nil || v.Type.Quant == nil {
-			return t, false
+		if v == nil || v.Type.Quant == nil || dtype != tensor.Invalid && dtype != v.Type.DType {
+			return nil, nil
 		}
-		if t.Quant == nil {
-			t = v.Type
-		} else if t.DType != v.Type.DType || !t.Quant.Equal(v.Type.Quant) {
-			return t, false
+		dtype = v.Type.DType
+		q, first := v.Type.Quant, len(all)
+		for k, scale := range q.Scale {
+			all = append(all, code{scale, q.Zero[k]})
+		}
+		args[i] = tensor.New(tensor.F32, v.Type.Shape)
+		inner := args[i].Len()
+		if q.PerAxis() {
+			perAxis = true
+			inner = tensor.Count(v.Type.Shape[q.Axis+1:])
+		}
+		for k := range args[i].Len() {
+			args[i].SetFloat(k, float64(first+k/inner%len(q.Scale)))
 		}
 	}
-	return t, t.Quant != nil
+	var types []ir.Type
+	for k, d := range fail.Must(ir.EvalNode(n, args)) {
+		q := quantAlong(d, all)
+		if q == nil || q.PerAxis() && !perAxis { // parts that differ stay apart
+			return nil, nil
+		}
+		types = append(types, n.Out[k].Type.WithQuant(dtype, q))
+	}
+	return types, nil
+}
+
+// code is how one element is quantised.
+type code struct {
+	scale float32
+	zero  int32
+}
+
+// quantAlong is the quantisation of elements with these codes, by number: one, or one for each index of a dimension;
+// nil: there is no such.
+func quantAlong(at *tensor.Dense, all []code) *ir.Quant {
+	for axis := -1; axis < len(at.Shape); axis++ {
+		n, inner := 1, at.Len()
+		if axis >= 0 {
+			n, inner = at.Shape[axis], tensor.Count(at.Shape[axis+1:])
+		}
+		found, same := make([]code, n), true
+		for k := range at.Len() {
+			s := all[int(at.Float(k))]
+			c := k / inner % n
+			if found[c] == (code{}) {
+				found[c] = s
+			}
+			same = same && s != code{} && found[c] == s
+		}
+		if same && at.Len() > 0 {
+			q := &ir.Quant{Axis: axis}
+			for _, s := range found {
+				q.Scale, q.Zero = append(q.Scale, s.scale), append(q.Zero, s.zero)
+			}
+			return q
+		}
+	}
+	return nil
 }
