@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/fidelity"
+	"github.com/nncc/nncc/lower/legal4d"
 	"github.com/nncc/nncc/lower/quant"
 	"github.com/nncc/nncc/lower/state"
 )
@@ -27,6 +28,11 @@ func (s *State) scaleInputs() error {
 	q, err := s.quantOptions()
 	if err != nil {
 		return err
+	}
+	if s.reconstruction != nil {
+		q.Follows = func(output, axis int) bool {
+			return legal4d.Follows(s.reconstruction, s.Graph.OutNames[output], axis)
+		}
 	}
 	return quant.ScaleBorders(s.Graph, q)
 }

@@ -54,6 +54,18 @@ func sensors(r *rand.Rand) (src string, mean, unit []float64) {
 }`, list(mean), list(unit), r.IntN(1000), r.IntN(1000), list(out), list(from)), mean, unit
 }
 
+// readings are what the sensors measure.
+func readings(r *rand.Rand, mean, unit []float64) (list []quant.Sample) {
+	for range 40 {
+		d := tensor.New(tensor.F32, []int{1, 6, 1, 20})
+		for k := range d.Len() {
+			d.SetFloat(k, mean[k/20]+unit[k/20]*(4*r.Float64()-2))
+		}
+		list = append(list, quant.Sample{d})
+	}
+	return list
+}
+
 // TestMixedUnits: on every target, an accelerator's too, integers of sensors and of outputs in units of their own
 // keep the signal, channel by channel; borders are integers unless they are to be real, and no layer of its own.
 func TestMixedUnits(t *testing.T) {
@@ -65,16 +77,8 @@ func TestMixedUnits(t *testing.T) {
 		if o.Precision != option.Auto {
 			continue
 		}
-		o.Precision, o.Quant.Samples = option.Int8, nil
-		for range 40 {
-			d := tensor.New(tensor.F32, g.In[0].Type.Shape)
-			for k := range d.Len() {
-				d.SetFloat(k, mean[k/20]+unit[k/20]*(4*r.Float64()-2))
-			}
-			o.Quant.Samples = append(o.Quant.Samples, quant.Sample{d})
-		}
-		test := o.Quant.Samples[30:]
-		o.Quant.Samples = o.Quant.Samples[:30]
+		samples := readings(r, mean, unit)
+		o.Precision, o.Quant.Samples = option.Int8, samples[:30]
 		res, err := lower.Run(g.Clone(), o)
 		testenv.OK(t, err)
 		x, y := res.Whole.In[0].Type, res.Whole.Out[0].Type
@@ -87,7 +91,7 @@ func TestMixedUnits(t *testing.T) {
 			}
 		}
 		var want, got [4][]float64
-		for _, s := range test {
+		for _, s := range samples[30:] {
 			in := s[0]
 			if x.Quant != nil {
 				in = ir.QuantiseEven(in, x)
@@ -101,16 +105,21 @@ func TestMixedUnits(t *testing.T) {
 			}
 		}
 		for k := range want {
-			var mean, signal, noise float64
-			for _, x := range want[k] {
-				mean += x / float64(len(want[k]))
-			}
-			for i, x := range want[k] {
-				signal, noise = signal+(x-mean)*(x-mean), noise+(x-got[k][i])*(x-got[k][i])
-			}
-			if db := 10 * math.Log10(signal/noise); !(db > 5) {
+			if db := ratioOf(want[k], got[k]); !(db > 5) {
 				t.Errorf("%s: output %d has %.1f dB", target.name, k, db)
 			}
 		}
 	}
+}
+
+// ratioOf is the signal-to-noise ratio of numbers, of which the mean is no signal.
+func ratioOf(want, got []float64) float64 {
+	var mean, signal, noise float64
+	for _, x := range want {
+		mean += x / float64(len(want))
+	}
+	for i, x := range want {
+		signal, noise = signal+(x-mean)*(x-mean), noise+(x-got[i])*(x-got[i])
+	}
+	return 10 * math.Log10(signal/noise)
 }

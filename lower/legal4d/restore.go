@@ -3,6 +3,8 @@
 package legal4d
 
 import (
+	"slices"
+
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/fail"
@@ -99,6 +101,39 @@ func (a *appender) dequantize(in []*ir.Value) {
 		a.made[w.Def] = true
 		in[i] = w
 	}
+}
+
+// Follows reports that what rebuilds the model's outputs takes a native one that is quantised along an axis as
+// integers.
+func Follows(rebuild *ir.Graph, output string, axis int) bool {
+	of := map[*ir.Value]*ir.Value{}
+	for _, v := range rebuild.In {
+		q, n := &ir.Quant{Axis: -1}, 1
+		if v.Name == output {
+			q.Axis, n = axis, v.Type.Shape[axis]
+		}
+		for i := range n {
+			q.Scale, q.Zero = append(q.Scale, float32(1+i)), append(q.Zero, 0)
+		}
+		of[v] = &ir.Value{Type: v.Type.WithQuant(tensor.I8, q)}
+	}
+	perAxis := func(v *ir.Value) bool { return v != nil && v.Type.Quant != nil && v.Type.Quant.PerAxis() }
+	for _, n := range rebuild.Nodes {
+		in := lists.Map(n.In, func(v *ir.Value) *ir.Value {
+			if v != nil && v.Const == nil {
+				return of[v]
+			}
+			return v
+		})
+		types, err := movedTypes(n, in)
+		if (err != nil || types == nil) && slices.ContainsFunc(in, perAxis) {
+			return false
+		}
+		for i, t := range types {
+			of[n.Out[i]] = &ir.Value{Type: t}
+		}
+	}
+	return true
 }
 
 // movedTypes are the types of what an operator that moves integers gives: what numbers their quantisations follow the

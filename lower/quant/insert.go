@@ -61,6 +61,8 @@ type Options struct {
 	StateBindings []StateBinding
 	// OneScale: what reads the outputs knows one scale for each.
 	OneScale bool
+	// Follows reports that what reads an output takes it quantised along an axis; nil: it does.
+	Follows func(output, axis int) bool
 	// Inputs asks for int8 inputs of the graph also where only nodes that stay
 	// float read them.
 	Inputs bool

@@ -64,7 +64,10 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	}
 	fail.Check(lookAt(heads))
 	for _, h := range heads {
-		even := func(axis int) bool { return h.takes(axis) && h.mixed() && h.even() }
+		even := func(axis int) bool {
+			return (opt.Follows == nil || opt.Follows(slices.Index(g.Out, h.v), axis)) && h.takes(axis) && h.mixed() &&
+				h.even()
+		}
 		if g.IsOutput(h.v) && slices.ContainsFunc(axesBySize(h.v.Type.Shape), even) {
 			fail.Check(h.rewrite())
 		}

@@ -168,8 +168,8 @@ func (f *Firmware) ramGate() (*Gate, error) {
 			needs += fmt.Sprintf(" and the state %d", state)
 		}
 		g.over = n - ram
-		g.exceeded("%s%s, %d too many; the largest step is %s; %s%s", f.of(o), needs, g.over, o.peakStep(), o.smallest(),
-			f.least)
+		g.exceeded("%s%s, %d too many; the largest step is %s; %s%s", f.of(o), needs, g.over, o.peakStep(),
+			o.smallest(), f.least)
 	}
 	return g, nil
 }
@@ -200,7 +200,8 @@ func (f *Firmware) flashGate() (*Gate, error) {
 			return o.Info.WeightBytes
 		})
 		g.over = n - flash
-		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d%s", n, g.over, weights, f.least)
+		g.exceeded("code, constants and weights need %d bytes, %d too many; weights are %d%s", n, g.over, weights,
+			f.least)
 	}
 	return g, nil
 }

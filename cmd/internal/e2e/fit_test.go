@@ -550,7 +550,7 @@ func TestGoals(t *testing.T) {
 			return ""
 		}
 		ram, flash := 1<<30, 1<<30
-		for _, k := range []option.Kernels{option.AllKernels, option.CMSISNN, option.OwnKernels, option.ReferenceKernels} {
+		for k := range option.ReferenceKernels + 1 {
 			for _, g := range []option.Optimize{option.Speed, option.Balanced, option.Size} {
 				o := compile(core, func(c *driver.Config) { c.Kernels, c.Optimize = k, g })
 				ram = min(ram, o.Lowered.Program.RAMBytes())
@@ -569,13 +569,14 @@ func TestGoals(t *testing.T) {
 			t.Errorf("seed %d: --max-flash %d: %d bytes of weights, %q", seed, flash+12<<10,
 				o.Report.Memory.WeightsBytes, over(o))
 		}
-		if o = compile(core, func(c *driver.Config) { c.MaxFlash = "1" }); !strings.Contains(over(o), "--optimize size") ||
+		o = compile(core, func(c *driver.Config) { c.MaxFlash = "1" })
+		if !strings.Contains(over(o), "--optimize size") ||
 			!strings.Contains(over(o), "the least of all goals and kernels") {
 			t.Errorf("seed %d: the refusal is %q", seed, over(o))
 		}
-		small := boardFile(t, core, 4096, boards.Regions{{Name: "rom", Origin: 0x08000000, Size: boards.Size(flash + 20<<10),
-			Holds: []string{"vectors", "code", "rodata", "weights"}}, {Name: "ram", Origin: 0x20000000, Size: 1 << 20,
-			Holds: []string{"stack", "data", "arena"}}})
+		small := boardFile(t, core, 4096, boards.Regions{{Name: "rom", Origin: 0x08000000,
+			Size: boards.Size(flash + 20<<10), Holds: []string{"vectors", "code", "rodata", "weights"}},
+			{Name: "ram", Origin: 0x20000000, Size: 1 << 20, Holds: []string{"stack", "data", "arena"}}})
 		if o = compile(small, func(*driver.Config) {}); !o.Placement.Fits() {
 			t.Errorf("seed %d: a board with room for %d bytes of weights: %q", seed, flash, o.Report.Warnings)
 		}
