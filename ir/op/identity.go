@@ -73,6 +73,17 @@ var Relayout = def(ir.OpDef{
 	Infer: inferLike, Eval: evalIdentity,
 })
 
+// Turn is a Relayout of planes to channels last that may lie over its input.
+var Turn = def(ir.OpDef{
+	Name: "Turn", Domain: "nncc", Doc: "identity into channels-last order, over the same bytes", View: ir.Permuted,
+	MinIn: 1, Pattern: ir.Injective, Quant: ir.QMove,
+	Infer: func(n *ir.Node) ([]ir.Type, error) {
+		refuse(n, n.In[0].Type.Rank() != 4, "rank", "has rank %d, want 4", n.In[0].Type.Rank())
+		return inferLike(n)
+	},
+	Eval: evalIdentity,
+})
+
 // Requantize is the identity on reals between two quantisations: it stands
 // where a producer and a consumer want different scales.
 var Requantize = def(ir.OpDef{

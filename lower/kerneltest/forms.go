@@ -335,6 +335,8 @@ var Forms = []Template{
 		nncc.Spectrum{length=40, frames=3, bins=21, step=15, lead=5, pad=3, power=1}
 		nncc.Spectrum{length=48, frames=2, bins=25, step=11}`},
 	{nil, `x T[A,B,5,C]; c i64[2] = {1,0}; c i64[2] = {4,1}; c i64[2] = {2,3}; T: nncc.Crop`},
+	{nil, `x T[A,B,C,D]; T: nncc.Turn`},
+	{nil, `x T[1,3,48,D]; T: nncc.Turn`},
 	{nil,
 		`x f32[A,B,3]; c f32[1,8,3] = rand; c f32[1,8,2] = rand; c f32[1,16] = rand; f32,f32,f32: LSTM
 			LSTM{direction="reverse"}`},

@@ -23,10 +23,15 @@ import (
 // order as they are needed; native says that inputs may lie so.
 func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 	defer fail.Catch(&err)
-	w := newNetwork(g, native)
+	shift := 0
+	if p.Turned {
+		shift = turn(g, turnable(g, native))
+	}
+	w := newNetwork(g, native || p.Turned)
 	var list []*applier
 	planned := p.Nodes
 	for _, c := range p.Chains {
+		c.From, c.To = c.From+shift, c.To+shift
 		nodes := slices.Clone(g.Nodes[c.From:c.To])
 		for i, n := range nodes {
 			if n.ID != planned[i].ID {
@@ -53,6 +58,23 @@ func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 	}
 	g.RemoveDead()
 	return nil
+}
+
+// turnable are the inputs that are brought into channels-last order for windows.
+func turnable(g *ir.Graph, native bool) []*ir.Value {
+	w := newNetwork(g, native)
+	return slices.DeleteFunc(slices.Clone(g.In), func(v *ir.Value) bool { return !w.values[w.index[v]].turned })
+}
+
+// turn does so in front of everything else, and gives the number of nodes that it adds.
+func turn(g *ir.Graph, list []*ir.Value) int {
+	for _, v := range list {
+		n := fail.Must(g.InsertBefore(g.Nodes[0], op.Turn, v.Name+".turned", nil, 1, v))
+		n.Out[0].Type = v.Type.WithOrder(ir.NHWC(4))
+		g.ReplaceUses(v, n.Out[0])
+		g.SetInput(n, 0, v)
+	}
+	return len(list)
 }
 
 // applier rewrites one chain. Its methods end by ir/fail.

@@ -24,6 +24,7 @@ type Chain struct {
 
 // Plan is one way to compute a graph: chains in order, and everything else whole.
 type Plan struct {
+	Turned bool // inputs in another order become channels last over their own bytes
 	Chains []Chain
 	Nodes  []*ir.Node // of the chains
 	Calls  int        // of the nodes of the chains, and copies of rows
@@ -36,7 +37,10 @@ type Plan struct {
 type Prices struct {
 	Rows func(node, rows int) float64 // of some rows of a node of the graph
 	Copy func(bytes int) float64
-	Most float64 // more than that is of no interest
+	Turn func(bytes int) float64 // more than a copy
+	Most float64                 // more than that is of no interest
+	// MostTurned is the same for inputs that are turned, by themselves.
+	MostTurned float64
 }
 
 // Bounds of what is looked at: nodes of a chain; calls of a plan, which are code.
@@ -56,20 +60,20 @@ var strides = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 // depends on the graph and the prices alone. native says that inputs of the graph
 // may lie channels last.
 func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
-	var out []Plan
-	for _, apart := range []bool{false, true} {
-		w := newNetwork(g, native)
-		w.apart = apart
-		c := &chooser{w: w, prices: &prices}
-		c.wholes()
-		c.stretches()
-		out = append(out, c.front(false)...)
-		if math.IsInf(prices.Most, 1) {
-			out = append(out, c.front(true)...)
+	out, _ := candidates(g, native, prices)
+	extra := 0.0
+	for _, v := range turnable(g, native) {
+		extra += prices.Turn(v.Type.Bytes())
+	}
+	if extra > 0 && extra <= prices.MostTurned {
+		list, whole := candidates(g, true, prices)
+		for _, p := range append(list, Plan{Peak: whole}) {
+			p.Turned, p.Extra = true, p.Extra+extra
+			out = append(out, p)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Plan) int { return cmp.Compare(a.Extra, b.Extra) })
-	out = slices.CompactFunc(out, func(a, b Plan) bool { return slices.Equal(a.Chains, b.Chains) })
+	out = slices.CompactFunc(out, func(a, b Plan) bool { return a.Turned == b.Turned && slices.Equal(a.Chains, b.Chains) })
 	for i := range out {
 		for _, x := range out[i].Chains {
 			out[i].Nodes = append(out[i].Nodes, g.Nodes[x.From:x.To]...)
@@ -85,6 +89,23 @@ func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 		out = half
 	}
 	return out
+}
+
+// candidates are plans with inputs as they are, and the peak of whole layers.
+func candidates(g *ir.Graph, native bool, prices Prices) (out []Plan, whole int) {
+	for _, apart := range []bool{false, true} {
+		w := newNetwork(g, native)
+		w.apart = apart
+		c := &chooser{w: w, prices: &prices}
+		c.wholes()
+		c.stretches()
+		out = append(out, c.front(false)...)
+		if math.IsInf(prices.Most, 1) {
+			out = append(out, c.front(true)...)
+		}
+		whole = max(whole, c.most)
+	}
+	return out, whole
 }
 
 // front are plans, those with less work first, each of which needs less memory than those

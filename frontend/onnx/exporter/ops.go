@@ -39,6 +39,7 @@ func init() {
 		"HardSwish":          (*outNode).hardSwish,
 		"Mish":               (*outNode).mish,
 		"Relayout":           (*outNode).identity,
+		"Turn":               (*outNode).identity,
 		"Within":             (*outNode).identity,
 		"Requantize":         (*outNode).identity,
 		"QLSTM":              (*outNode).qlstm,

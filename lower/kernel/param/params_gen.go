@@ -2272,6 +2272,20 @@ func (*TableRows) CType() string {
 	return "nncc_table_rows_params"
 }
 
+// Turn is nncc_turn_params.
+type Turn struct {
+	Elem    any `c:"elem"`
+	Batches any `c:"batches"`
+	Planes  any `c:"planes"`
+	Rows    any `c:"rows"`
+	Cols    any `c:"cols"`
+}
+
+// CType is the struct in C.
+func (*Turn) CType() string {
+	return "nncc_turn_params"
+}
+
 // Where is nncc_where_params.
 type Where struct {
 	Elem    any `c:"elem"`

@@ -421,6 +421,29 @@ func relayout(l *lowering, n *kernel.Node) {
 	l.low.Kernel = l.low.Calls[0].Func
 }
 
+// lastInPlace is the demand of a Turn.
+func lastInPlace(*kernel.Node) kernel.Layout {
+	return kernel.Layout{Kind: kernel.Fixed, In: [][]int{nil}, Out: [][]int{ir.NHWC(4)}}
+}
+
+// turn moves some rows of a plane together, as far as scratch stays a small part of the value.
+func turn(l *lowering, n *kernel.Node) {
+	t := n.In[0].Type
+	s, elem, rows := t.Shape, t.DType.Size(), 1
+	for r := range s[2] {
+		if s[2]%(r+1) == 0 && (r+1)*turnParts <= s[2] {
+			rows = r + 1
+		}
+	}
+	strips, cols := s[2]/rows, rows*s[3]
+	l.low.Overlap = call.InPlace(0)
+	l.call("nncc_turn", params("nncc_turn_params", ints("elem", elem, "batches", s[0], "planes", s[1], "rows", strips,
+		"cols", cols)...), bytesOf(l.in(0)), l.scratch(tensor.U8, s[1]*cols*elem+(s[1]*strips+7)/8), bytesOf(l.out(0)))
+}
+
+// turnParts of a plane are at least what its strips are.
+const turnParts = 16
+
 // dropout copies, and fills the mask with true where it is asked for.
 func dropout(l *lowering, n *kernel.Node) {
 	copied(l, n)
@@ -440,6 +463,8 @@ func viewKernels() []*kernel.Kernel {
 			transposeLayout, kernel.Rules{cond.SameType, transposable}, view, op.Transpose),
 		row("nncc_copy_nd", "NNCC-RELAYOUT", "conversion between memory orders", anyToAny,
 			append(whole[:2:2], runsUpTo), relayout, op.Relayout),
+		row("nncc_turn", "", "planes to channels last over the same bytes", lastInPlace, append(whole[:2:2], wholeBytes),
+			turn, op.Turn),
 		row("nncc_copy_rows", "NNCC-IDENTITY", "copy", same, whole, copied, op.Identity, op.Within),
 		row("view-bits", "NNCC-BITCAST", "the same bytes as another element type: no code", same,
 			kernel.Rules{wholeBytes, canonical}, view, op.BitCast),

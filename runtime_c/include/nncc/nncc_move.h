@@ -44,6 +44,17 @@ typedef struct
 
 /* KERNELS(nncc_copy_rows) */
 
+/*
+ * Planes become channels: y[n][row][col][plane] = x[n][plane][row][col], `cols` elements of every plane together. y may
+ * be x. scratch: planes * cols elements, and a bit for each of rows * planes.
+ */
+typedef struct
+{
+    int32_t elem, batches, planes, rows, cols;
+} nncc_turn_params;
+
+/* KERNELS(nncc_turn) */
+
 /* Writes the one element at `value` to y[0..count). */
 typedef struct
 {
