@@ -167,7 +167,7 @@ func (s *search) settle(x *State, t *trial) (_ *State, err error) {
 	was := *t
 	x.Effort = t.effort
 	took := fail.Must(x.run(s.rows[last]))
-	if s.measure(t, x); t.ram > was.ram || t.work > s.most && was.work <= s.most {
+	if s.measure(t, x); t.ram > was.ram || t.work > s.limit(t) && was.work <= s.limit(t) {
 		*t, x.Effort = was, was.spent
 		took = fail.Must(x.run(s.rows[last]))
 	}
@@ -302,17 +302,17 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 	seen := map[key]float64{}
 	return patch.Prices{Copy: target.Copied, Most: math.Inf(1), MostTurned: math.Inf(1),
 		Turn: func(bytes int) float64 { return target.Copied(2 * bytes) }, Rows: func(node, rows int) float64 {
-		v := g.Nodes[node].Out[0]
-		l := layers[node]
-		if l == nil {
-			return 0
-		}
-		k := key{node, rows}
-		if _, ok := seen[k]; !ok {
-			seen[k] = target.Rows(l, rows, v.Type.Shape[2])
-		}
-		return seen[k]
-	}}
+			v := g.Nodes[node].Out[0]
+			l := layers[node]
+			if l == nil {
+				return 0
+			}
+			k := key{node, rows}
+			if _, ok := seen[k]; !ok {
+				seen[k] = target.Rows(l, rows, v.Type.Shape[2])
+			}
+			return seen[k]
+		}}
 }
 
 type (
