@@ -45,8 +45,7 @@ const (
 
 // Without --max-ram a program takes plans of little work only, and few are looked at.
 const (
-	freeWork  = 0.008  // predicted instructions more
-	freeTurn  = 0.0125 // besides, for inputs that change their order where they lie
+	freeWork  = 0.008 // predicted instructions more
 	freeTries = 3
 	leastGain = 512 // bytes, and 1/leastPart of the arena
 	leastPart = 32
@@ -135,7 +134,6 @@ func (s *search) free() (best *trial, err error) {
 	least := max(leastGain, ram/leastPart, constants/leastShare)
 	s.most = (1 + freeWork) * s.whole.work()
 	s.prices.Most = s.most - s.whole.work()
-	s.prices.MostTurned = freeTurn * s.whole.work()
 	plans := s.candidates(maxTries)
 	slices.Reverse(plans)
 	if len(plans) > 1 { // the one with most work, and then the smallest
@@ -148,7 +146,7 @@ func (s *search) free() (best *trial, err error) {
 		t := &trial{plan: p, effort: schedule.Short}
 		fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
-		if t.work <= s.limit(t) && t.ram <= ram-least && (best == nil || t.ram < best.ram) {
+		if t.work <= s.most && t.ram <= ram-least && (best == nil || t.ram < best.ram) {
 			best = t
 		}
 	}
@@ -167,7 +165,7 @@ func (s *search) settle(x *State, t *trial) (_ *State, err error) {
 	was := *t
 	x.Effort = t.effort
 	took := fail.Must(x.run(s.rows[last]))
-	if s.measure(t, x); t.ram > was.ram || t.work > s.limit(t) && was.work <= s.limit(t) {
+	if s.measure(t, x); t.ram > was.ram || t.work > s.most && was.work <= s.most {
 		*t, x.Effort = was, was.spent
 		took = fail.Must(x.run(s.rows[last]))
 	}
@@ -276,14 +274,6 @@ func (r *Result) joined(target *cost.Target) (sum float64) {
 	return sum
 }
 
-// limit is what a trial may take: the copy of an input that it turns is not counted with its chains.
-func (s *search) limit(t *trial) float64 {
-	if t.plan.Turned {
-		return s.most + s.prices.MostTurned
-	}
-	return s.most
-}
-
 // prices are predicted instructions of some rows of the layers of g, the graph that
 // became this program. Layers that have been fused count as one.
 func (s *State) prices(g *ir.Graph) patch.Prices {
@@ -300,19 +290,18 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 	}
 	type key struct{ node, rows int }
 	seen := map[key]float64{}
-	return patch.Prices{Copy: target.Copied, Most: math.Inf(1), MostTurned: math.Inf(1),
-		Turn: func(bytes int) float64 { return target.Copied(2 * bytes) }, Rows: func(node, rows int) float64 {
-			v := g.Nodes[node].Out[0]
-			l := layers[node]
-			if l == nil {
-				return 0
-			}
-			k := key{node, rows}
-			if _, ok := seen[k]; !ok {
-				seen[k] = target.Rows(l, rows, v.Type.Shape[2])
-			}
-			return seen[k]
-		}}
+	return patch.Prices{Copy: target.Copied, Turn: target.Turned, Most: math.Inf(1), Rows: func(node, rows int) float64 {
+		v := g.Nodes[node].Out[0]
+		l := layers[node]
+		if l == nil {
+			return 0
+		}
+		k := key{node, rows}
+		if _, ok := seen[k]; !ok {
+			seen[k] = target.Rows(l, rows, v.Type.Shape[2])
+		}
+		return seen[k]
+	}}
 }
 
 type (

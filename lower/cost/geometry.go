@@ -172,6 +172,15 @@ func (t *Target) Copied(bytes int) float64 {
 	return 60 + float64(bytes)*0.55
 }
 
+// Turned is what bytes of planes take to become channels last where they lie, more than beside themselves. Three planes
+// of bytes have code of their own.
+func (t *Target) Turned(planes, bytes int) float64 {
+	if planes == 3 {
+		return t.Copied(bytes / 2)
+	}
+	return t.Copied(bytes + bytes/4)
+}
+
 // lost is how many pixels the time of a call goes to that computes nothing: blocks of
 // pixels that are not full, and rows that two rows of a window share. Measured in maps
 // of 24 rows that were computed by 1, 2, 4 and 24 of them.

@@ -37,10 +37,8 @@ type Plan struct {
 type Prices struct {
 	Rows func(node, rows int) float64 // of some rows of a node of the graph
 	Copy func(bytes int) float64
-	Turn func(bytes int) float64 // more than a copy
-	Most float64                 // more than that is of no interest
-	// MostTurned is the same for inputs that are turned, by themselves.
-	MostTurned float64
+	Turn func(planes, bytes int) float64 // more than a copy
+	Most float64                         // more than that is of no interest
 }
 
 // Bounds of what is looked at: nodes of a chain; calls of a plan, which are code.
@@ -63,9 +61,10 @@ func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 	out, _ := candidates(g, native, prices)
 	extra := 0.0
 	for _, v := range turnable(g, native) {
-		extra += prices.Turn(v.Type.Bytes())
+		extra += prices.Turn(v.Type.Shape[1], v.Type.Bytes())
 	}
-	if extra > 0 && extra <= prices.MostTurned {
+	if most := prices.Most - extra; extra > 0 && most >= 0 {
+		prices.Most = most
 		list, whole := candidates(g, true, prices)
 		for _, p := range append(list, Plan{Peak: whole}) {
 			p.Turned, p.Extra = true, p.Extra+extra

@@ -25,8 +25,8 @@ func macs(g *ir.Graph) (n int64) {
 
 // flat are prices by which a call costs something.
 var flat = patch.Prices{Rows: func(_, rows int) float64 { return 100 + 10*float64(rows) },
-	Copy: func(n int) float64 { return float64(20 + n) }, Turn: func(n int) float64 { return float64(n) }, Most: math.Inf(1),
-	MostTurned: math.Inf(1)}
+	Copy: func(n int) float64 { return float64(20 + n) }, Turn: func(_, n int) float64 { return float64(n) },
+	Most: math.Inf(1)}
 
 // TestRandom computes random networks a few rows at a time, all stretches in the ways
 // that the search would take and some that it would not: the same bits, and never

@@ -437,8 +437,9 @@ func turn(l *lowering, n *kernel.Node) {
 	}
 	strips, cols := s[2]/rows, rows*s[3]
 	l.low.Overlap = call.InPlace(0)
+	words := ((2*strips+1)*s[1]+1)&^1 + (s[1]*cols*elem+3)/4
 	l.call("nncc_turn", params("nncc_turn_params", ints("elem", elem, "batches", s[0], "planes", s[1], "rows", strips,
-		"cols", cols)...), bytesOf(l.in(0)), l.scratch(tensor.U8, s[1]*cols*elem+(s[1]*strips+7)/8), bytesOf(l.out(0)))
+		"cols", cols)...), bytesOf(l.in(0)), l.scratch(tensor.I32, words), bytesOf(l.out(0)))
 }
 
 // turnParts of a plane are at least what its strips are.

@@ -46,7 +46,7 @@ typedef struct
 
 /*
  * Planes become channels: y[n][row][col][plane] = x[n][plane][row][col], `cols` elements of every plane together. y may
- * be x. scratch: planes * cols elements, and a bit for each of rows * planes.
+ * be x. scratch, aligned to 8 bytes: 2 * rows * planes + planes words, rounded up to a pair, and planes * cols elements.
  */
 typedef struct
 {

@@ -41,8 +41,9 @@
 
 #if NNCC_COPY_MVE
 
+#define NNCC_GATHER(type, lane) "vldr" type " q0, [r0, q1" lane "]\n\tadd r0, r0, %[sx]\n\t"
 /*
- * Rows of lanes apart in memory: LOAD and STORE take offsets that are multiples of the strides. 16 bytes have offsets
+ * Rows of lanes apart in memory: LOAD, which moves on, and STORE take offsets that are multiples of the strides. 16 bytes have offsets
  * of 8 bits, 8 bytes or halfwords of 16, words of 32.
  */
 #define NNCC_LINES(bits, shift, lanes, load, store) \
@@ -62,8 +63,7 @@
                    "mov r0, %[x]\n\t" \
                    "mov r1, %[y]\n\t" \
                    "dlstp." bits " lr, r6\n" \
-                   "2:\n\t" load store "add r0, r0, %[sx]\n\t" \
-                   "add r1, r1, %[sy]\n\t" \
+                   "2:\n\t" load store "add r1, r1, %[sy]\n\t" \
                    "letp lr, 2b\n\t" \
                    "add %[x], %[x], r9\n\t" \
                    "add %[y], %[y], r10\n\t" \
@@ -81,14 +81,16 @@ static int32_t nncc_lines(const nncc_runs_params *p, const void *x, void *y)
     register int32_t sy __asm("r5") = p->y_stride;
     register const nncc_runs_params *q __asm("r12") = p;
 
-    if (p->elem == 1 && NNCC_CLOSE(sx) && NNCC_CLOSE(sy)) {
-        NNCC_LINES("8", "0", "4", "vldrb.u8 q0, [r0, q1]\n\t", "vstrb.8 q0, [r1, q2]\n\t");
+    if (p->elem == 1 && sx == 1 && NNCC_CLOSE(sy)) {
+        NNCC_LINES("8", "0", "4", "vldrb.8 q0, [r0], #16\n\t", "vstrb.8 q0, [r1, q2]\n\t");
+    } else if (p->elem == 1 && NNCC_CLOSE(sx) && NNCC_CLOSE(sy)) {
+        NNCC_LINES("8", "0", "4", NNCC_GATHER("b.u8", ""), "vstrb.8 q0, [r1, q2]\n\t");
     } else if (p->elem == 1 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
-        NNCC_LINES("16", "0", "3", "vldrb.u16 q0, [r0, q1]\n\t", "vstrb.16 q0, [r1, q2]\n\t");
+        NNCC_LINES("16", "0", "3", NNCC_GATHER("b.u16", ""), "vstrb.16 q0, [r1, q2]\n\t");
     } else if (p->elem == 2 && NNCC_NEAR(sx) && NNCC_NEAR(sy)) {
-        NNCC_LINES("16", "1", "3", "vldrh.u16 q0, [r0, q1, uxtw #1]\n\t", "vstrh.16 q0, [r1, q2, uxtw #1]\n\t");
+        NNCC_LINES("16", "1", "3", NNCC_GATHER("h.u16", ", uxtw #1"), "vstrh.16 q0, [r1, q2, uxtw #1]\n\t");
     } else if (p->elem == 4 && NNCC_NEAR32(sx) && NNCC_NEAR32(sy)) {
-        NNCC_LINES("32", "2", "2", "vldrw.u32 q0, [r0, q1, uxtw #2]\n\t", "vstrw.32 q0, [r1, q2, uxtw #2]\n\t");
+        NNCC_LINES("32", "2", "2", NNCC_GATHER("w.u32", ", uxtw #2"), "vstrw.32 q0, [r1, q2, uxtw #2]\n\t");
     } else {
         return 0;
     }

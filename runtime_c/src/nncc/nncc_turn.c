@@ -1,98 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
 /*
- * nncc_turn: strips of planes go where they belong along the cycles of their permutation, each once; then the strips of
- * every row are interleaved through scratch.
+ * nncc_turn: row by row of the result. Strips that lie where a row goes move to where the strips of the row before lay,
+ * at first to scratch; then the strips of the row are interleaved from wherever they are. Each strip moves seldom.
  */
 #include "nncc_copy.h"
 #include "nncc_move.h"
 #include "nncc_run.h"
 
-static void nncc_turn_strips(const nncc_turn_params *p, uint8_t *y, uint8_t *strip, uint8_t *moved)
+/* Three strips of bytes, red, green and blue say: n * NNCC_TURN_BYTES of each. */
+#if NNCC_COPY_MVE
+#define NNCC_TURN_BYTES 1
+static void nncc_turn_three(uint8_t *y, const uint8_t *a, const uint8_t *b, const uint8_t *c, int32_t n)
 {
-    const int32_t n = p->cols * p->elem;
-    const int32_t count = p->planes * p->rows;
-    int32_t i;
-
-    nncc_set(moved, 0, (count + 7) >> 3);
-    for (i = 0; i < count; i++) {
-        int32_t to = i;
-        int32_t from = i;
-
-        if ((moved[i >> 3] & 1u << (i & 7)) != 0) {
-            continue;
-        }
-        nncc_copy(strip, y + i * n, n);
-        do {
-            const int32_t row = from / p->planes;
-
-            to = from;
-            from = (to - row * p->planes) * p->rows + row;
-            moved[to >> 3] = (uint8_t)(moved[to >> 3] | 1u << (to & 7));
-            nncc_copy(y + to * n, from == i ? strip : y + from * n, n);
-        } while (from != i);
-    }
+    __asm volatile("mov r0, #0\n vidup.u8 q1, r0, #1\n mov r0, #3\n vmul.i8 q1, q1, r0\n"
+                   "mov r0, #1\n vadd.i8 q2, q1, r0\n vadd.i8 q3, q2, r0\n"
+                   "wlstp.8 lr, %[n], 2f\n"
+                   "1:\n"
+                   "vldrb.8 q0, [%[a]], #16\n vstrb.8 q0, [%[y], q1]\n"
+                   "vldrb.8 q0, [%[b]], #16\n vstrb.8 q0, [%[y], q2]\n"
+                   "vldrb.8 q0, [%[c]], #16\n vstrb.8 q0, [%[y], q3]\n"
+                   "add %[y], %[y], #48\n letp lr, 1b\n"
+                   "2:\n"
+                   : [y] "+r"(y), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c)
+                   : [n] "r"(n)
+                   : "r0", "lr", "q0", "q1", "q2", "q3", "cc", "memory");
 }
-
-#if NNCC_COPY_WORDS && !NNCC_MVE
-/* Three strips of n bytes, red, green and blue say: a loop of loads and stores alone, four of each a turn. */
-static void nncc_turn_three(uint8_t *y, const uint8_t *x, int32_t n)
+#elif NNCC_SIMD32 && NNCC_ASM
+#define NNCC_TURN_BYTES 4
+/* n > 0. SEL with GE set takes bytes 0 and 2 of its first operand. */
+static void nncc_turn_three(uint8_t *y, const uint8_t *a, const uint8_t *b, const uint8_t *c, int32_t n)
 {
-    const uint8_t *const end = x + n;
-    const int32_t two = 2 * n;
+    uint32_t s, u, v, w;
 
-    NNCC_ROLLED
-    for (; end - x >= 4; x += 4) {
-        const uint8_t *const u = x + n;
-        const uint8_t *const v = x + two;
-
-        y[0] = x[0];
-        y[1] = u[0];
-        y[2] = v[0];
-        y[3] = x[1];
-        y[4] = u[1];
-        y[5] = v[1];
-        y[6] = x[2];
-        y[7] = u[2];
-        y[8] = v[2];
-        y[9] = x[3];
-        y[10] = u[3];
-        y[11] = v[3];
-        y += 12;
-    }
-    NNCC_ROLLED
-    for (; x < end; x++) {
-        *y++ = x[0];
-        *y++ = x[n];
-        *y++ = x[two];
-    }
+    __asm volatile("mov %[u], #0x00ff00ff\n mov %[v], #0x00010001\n uadd8 %[u], %[u], %[v]\n"
+                   "1:\n"
+                   "ldr %[u], [%[a]], #4\n ldr %[v], [%[b]], #4\n ldr %[w], [%[c]], #4\n"
+                   "lsl %[s], %[v], #8\n sel %[s], %[u], %[s]\n sel %[u], %[w], %[u]\n"
+                   "lsr %[v], %[v], #8\n sel %[v], %[v], %[w]\n pkhbt %[w], %[s], %[u], lsl #16\n"
+                   "pkhbt %[s], %[v], %[s]\n pkhtb %[v], %[v], %[u], asr #16\n"
+                   "str %[s], [%[y], #4]\n str %[v], [%[y], #8]\n str %[w], [%[y]], #12\n"
+                   "subs %[n], %[n], #1\n bne 1b\n"
+                   : [y] "+r"(y), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c), [n] "+r"(n), [s] "=&r"(s), [u] "=&r"(u),
+                     [v] "=&r"(v), [w] "=&r"(w)
+                   :
+                   : "memory", "cc");
 }
+#else
+#define NNCC_TURN_BYTES 0
 #endif
 
-void nncc_turn(const nncc_turn_params *p, const void *x, void *scratch, void *y)
+/* The strips of one result, and where they are: `place` of every strip, `strip` at every place, -1 where there is none. */
+typedef struct
 {
-    const int32_t row = p->planes * p->cols * p->elem;
-    const nncc_runs_params runs = {p->cols, 1, p->planes, p->planes, p->cols, 1, p->elem, 1, 0, 0};
-    uint8_t *to = (uint8_t *)y;
-    int32_t n;
+    int32_t planes, rows, count, bytes;
+    int32_t done; /* elements of a strip that nncc_turn_three takes */
+    int32_t *place, *strip;
+    uint8_t *y, *spare; /* the last places */
+    nncc_runs_params rest;
+} nncc_turn_state;
+
+static uint8_t *nncc_turn_at(const nncc_turn_state *t, int32_t place)
+{
+    return place < t->count ? t->y + place * t->bytes : t->spare + (place - t->count) * t->bytes;
+}
+
+/* Nothing is left where row r goes. */
+static void nncc_turn_clear(const nncc_turn_state *t, int32_t r)
+{
+    const int32_t first = r * t->planes;
+    const int32_t last = first + t->planes;
+    int32_t plane = 0;
+    int32_t i;
+
+    for (i = first; i < last; i++) {
+        if (t->strip[i] >= 0) {
+            int32_t room = i;
+
+            while (room >= first && room < last) {
+                room = r == 0 ? t->count + plane : t->place[plane * t->rows + r - 1];
+                plane++;
+            }
+            nncc_copy(nncc_turn_at(t, room), nncc_turn_at(t, i), t->bytes);
+            t->place[t->strip[i]] = room;
+            t->strip[room] = t->strip[i];
+        }
+    }
+}
+
+static void nncc_turn_row(const nncc_turn_state *t, int32_t r)
+{
+    uint8_t *y = nncc_turn_at(t, r * t->planes);
+    const int32_t *place = t->place + r;
+    int32_t i;
+
+#if NNCC_TURN_BYTES > 0
+    if (t->done > 0) {
+        nncc_turn_three(y, nncc_turn_at(t, place[0]), nncc_turn_at(t, place[t->rows]),
+                        nncc_turn_at(t, place[2 * t->rows]), t->done / NNCC_TURN_BYTES);
+        y += 3 * t->done;
+    }
+#endif
+    for (i = t->planes; i > 0; i--) {
+        t->strip[*place] = -1;
+        if (t->rest.n > 0) {
+            nncc_runs(&t->rest, nncc_turn_at(t, *place) + t->done, y);
+        }
+        place += t->rows;
+        y += t->rest.elem;
+    }
+}
+
+void nncc_turn(const nncc_turn_params *p, const void *x, int32_t *scratch, void *y)
+{
+    const int32_t count = p->planes * p->rows;
+    const int32_t done = p->planes == 3 && p->elem == 1 ? p->cols & -NNCC_TURN_BYTES : 0;
+    nncc_turn_state t = {
+        p->planes, p->rows, count, p->cols * p->elem, done, scratch, scratch + count, (uint8_t *)y,
+        (uint8_t *)(scratch + ((2 * count + p->planes + 1) & ~1)),
+        {p->cols - done, 1, p->planes, 1, 0, 0, p->elem, 1, 0, 0},
+    };
+    int32_t batch;
     int32_t i;
 
     if (x != y) {
-        nncc_copy(y, x, p->batches * p->rows * row);
+        nncc_copy(y, x, p->batches * count * t.bytes);
     }
-    for (n = 0; n < p->batches; n++) {
-        nncc_turn_strips(p, to, (uint8_t *)scratch, (uint8_t *)scratch + row);
-        for (i = 0; i < p->rows; i++) {
-            nncc_copy(scratch, to, row);
-#if NNCC_COPY_WORDS && !NNCC_MVE
-            if (p->planes == 3 && p->elem == 1) {
-                nncc_turn_three(to, (const uint8_t *)scratch, p->cols);
-            } else {
-                nncc_runs(&runs, scratch, to);
-            }
-#else
-            nncc_runs(&runs, scratch, to);
-#endif
-            to += row;
+    for (batch = p->batches; batch > 0; batch--) {
+        for (i = 0; i < count; i++) {
+            t.place[i] = i;
+            t.strip[i] = i;
         }
+        for (i = 0; i < p->rows; i++) {
+            nncc_turn_clear(&t, i);
+            nncc_turn_row(&t, i);
+        }
+        t.y += count * t.bytes;
     }
 }
