@@ -20,12 +20,13 @@ import (
 // TiledStage is how stretches of layers run a few rows at a time.
 type TiledStage struct {
 	Chains     []Chain
-	Calls      int     // that they take, with copies of rows that are read again
-	Copied     int     // bytes of these rows
-	ArenaBytes int     // with chains
-	WholeBytes int     // without
-	Work       float64 // predicted instructions of the program, to compare with others
-	WholeWork  float64 // without chains
+	Turned     []string // inputs that become channels last where they lie
+	Calls      int      // that they take, with copies of rows that are read again
+	Copied     int      // bytes of these rows
+	ArenaBytes int      // with chains
+	WholeBytes int      // without
+	Work       float64  // predicted instructions of the program, to compare with others
+	WholeWork  float64  // without chains
 }
 
 // Chain is layers that run a few rows at a time.
@@ -105,7 +106,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	if x, err = f.settle(x, best); err != nil {
 		return x, err
 	}
-	x.Tiled = &TiledStage{Calls: best.plan.Calls, Copied: best.plan.Copied, WholeBytes: s.Program.ArenaBytes,
+	x.Tiled = &TiledStage{Turned: best.plan.Turned, Calls: best.plan.Calls, Copied: best.plan.Copied, WholeBytes: s.Program.ArenaBytes,
 		ArenaBytes: x.Program.ArenaBytes, Work: best.work, WholeWork: s.work()}
 	nodes := best.plan.Nodes
 	for _, c := range best.plan.Chains {

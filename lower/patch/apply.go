@@ -24,10 +24,10 @@ import (
 func Apply(g *ir.Graph, p Plan, native bool) (err error) {
 	defer fail.Catch(&err)
 	shift := 0
-	if p.Turned {
+	if len(p.Turned) > 0 {
 		shift = turn(g, turnable(g, native))
 	}
-	w := newNetwork(g, native || p.Turned)
+	w := newNetwork(g, native || shift > 0)
 	var list []*applier
 	planned := p.Nodes
 	for _, c := range p.Chains {

@@ -24,7 +24,7 @@ type Chain struct {
 
 // Plan is one way to compute a graph: chains in order, and everything else whole.
 type Plan struct {
-	Turned bool // inputs in another order become channels last over their own bytes
+	Turned []string // inputs that become channels last over their own bytes
 	Chains []Chain
 	Nodes  []*ir.Node // of the chains
 	Calls  int        // of the nodes of the chains, and copies of rows
@@ -59,20 +59,23 @@ var strides = []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 32}
 // may lie channels last.
 func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 	out, _ := candidates(g, native, prices)
-	extra := 0.0
+	extra, turned := 0.0, []string(nil)
 	for _, v := range turnable(g, native) {
+		turned = append(turned, v.Name)
 		extra += prices.Turn(v.Type.Shape[1], v.Type.Bytes())
 	}
 	if most := prices.Most - extra; extra > 0 && most >= 0 {
 		prices.Most = most
 		list, whole := candidates(g, true, prices)
 		for _, p := range append(list, Plan{Peak: whole}) {
-			p.Turned, p.Extra = true, p.Extra+extra
+			p.Turned, p.Extra = turned, p.Extra+extra
 			out = append(out, p)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Plan) int { return cmp.Compare(a.Extra, b.Extra) })
-	out = slices.CompactFunc(out, func(a, b Plan) bool { return a.Turned == b.Turned && slices.Equal(a.Chains, b.Chains) })
+	out = slices.CompactFunc(out, func(a, b Plan) bool {
+		return len(a.Turned) == len(b.Turned) && slices.Equal(a.Chains, b.Chains)
+	})
 	for i := range out {
 		for _, x := range out[i].Chains {
 			out[i].Nodes = append(out[i].Nodes, g.Nodes[x.From:x.To]...)

@@ -212,6 +212,8 @@ func (o *Compiled) smallest() string {
 	switch p := o.Lowered.Tiled; {
 	case len(o.Board.Accelerators) > 0:
 		return "on a board with an accelerator layers are not computed by rows"
+	case p != nil && len(p.Chains) == 0:
+		return fmt.Sprintf("%s: inputs become channels last where they lie (%d bytes with copies)", of, p.WholeBytes)
 	case p != nil:
 		n := 0
 		for _, c := range p.Chains {

@@ -113,6 +113,9 @@ func (o *Subject) memoryText(r *Report) string {
 		return s
 	}
 	x := text.Lines(o.Lowered.Tiled)
+	for _, name := range x.Turned {
+		s += name + " becomes channels last over its own bytes\n"
+	}
 	for _, c := range x.Chains {
 		s += fmt.Sprintf("%s to %s run %d rows at a time, in %d stripes\n", c.Nodes[0], c.Nodes[len(c.Nodes)-1], c.Rows,
 			c.Stripes)

@@ -50,7 +50,8 @@ type Patch struct {
 	WholeArenaBytes int          `json:"whole_arena_bytes"`
 	Chains          []PatchChain `json:"chains"`
 	Calls           int          `json:"calls"`
-	CopiedBytes     int          `json:"copied_bytes"` // rows that are read again
+	CopiedBytes     int          `json:"copied_bytes"`  // rows that are read again
+	Turned          []string     `json:"turned_inputs"` // channels last over their own bytes
 }
 
 // PatchChain is layers that follow each other, a few rows at a time.
@@ -119,7 +120,8 @@ func (r *Report) memory(o *Subject) {
 		IOBytes: p.IOBytes(), StateBytes: p.StateBytes,
 		ScratchBytes: p.ScratchBytes(), WeightsBytes: o.Info.WeightBytes, Buffers: []Buffer{}}
 	if x := o.Lowered.Tiled; x != nil {
-		p := &Patch{WholeArenaBytes: x.WholeBytes, Calls: x.Calls, CopiedBytes: x.Copied}
+		p := &Patch{WholeArenaBytes: x.WholeBytes, Calls: x.Calls, CopiedBytes: x.Copied, Nodes: []string{},
+			Chains: []PatchChain{}, Turned: append([]string{}, x.Turned...)}
 		for _, c := range x.Chains {
 			p.Nodes, p.Stripes, p.MACs = append(p.Nodes, c.Nodes...), max(p.Stripes, c.Stripes), p.MACs+c.MACs
 			p.Chains = append(p.Chains, PatchChain{c.Nodes, c.Rows, c.Stripes})
