@@ -141,6 +141,8 @@ type Arena struct {
 	Tiled  *TiledStage     // layers a few rows at a time; nil: none
 	Effort schedule.Effort // of the plan; 0: Full
 	Tried  int             // programs that were looked at for MaxRAM; 0: there was no need
+	// Frontier are programs that were looked at, each with less memory and more work than the one before it.
+	Frontier []Point
 }
 
 // Recurrence is the program's state.

@@ -29,6 +29,12 @@ type TiledStage struct {
 	WholeWork  float64  // without chains
 }
 
+// Point is a program that was looked at: MaxRAM as large as RAMBytes gives it.
+type Point struct {
+	ArenaBytes, RAMBytes int
+	Work                 float64 // predicted instructions
+}
+
 // Chain is layers that run a few rows at a time.
 type Chain struct {
 	Nodes         []string
@@ -95,6 +101,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 		look = f.fits
 	}
 	best, err := look()
+	s.Frontier = f.frontier()
 	if s.facts.MaxRAM > 0 {
 		s.Tried = 1 + len(f.trials)
 	}
@@ -102,7 +109,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 		return s, err
 	}
 	x := f.chained(best)
-	x.Tried, x.log = s.Tried, s.log
+	x.Tried, x.Frontier, x.log = s.Tried, s.Frontier, s.log
 	if x, err = f.settle(x, best); err != nil {
 		return x, err
 	}
@@ -155,6 +162,19 @@ func (s *search) free() (best *trial, err error) {
 		best.effort = schedule.Medium
 	}
 	return best, nil
+}
+
+// frontier are the trials that need less memory than all with less work.
+func (s *search) frontier() (out []Point) {
+	p := s.whole.Program
+	list := append([]*trial{{ram: p.RAMBytes(), work: s.whole.work()}}, s.trials...)
+	slices.SortStableFunc(list, func(a, b *trial) int { return cmp.Or(cmp.Compare(a.work, b.work), a.ram-b.ram) })
+	for _, t := range list {
+		if n := len(out); n == 0 || t.ram < out[n-1].RAMBytes {
+			out = append(out, Point{t.ram - p.StateBytes, t.ram, t.work})
+		}
+	}
+	return out
 }
 
 // settle makes the program of a trial with the effort that it deserves. More effort may

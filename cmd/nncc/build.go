@@ -194,6 +194,9 @@ func (c *cli) profile(args []string) (err error) {
 		fail.Must(os.Stat(a))
 	}
 	list := fail.Must(c.models(args))
+	if c.frontier {
+		return c.ramFrontier(list)
+	}
 	firmwares := [][]*driver.Config{list}
 	compared := len(list) == 2 && !c.together
 	if compared {
@@ -219,6 +222,28 @@ func (c *cli) profile(args []string) (err error) {
 		return nil
 	}
 	return gate
+}
+
+// ramFrontier prints what --max-ram can reach, by the program with the smallest arena, which is measured.
+func (c *cli) ramFrontier(list []*driver.Config) (err error) {
+	defer fail.Catch(&err)
+	list[0].MaxRAM = "1"
+	f := fail.Must(driver.Compile(list...))
+	vs, err := f.Profile(c.ctx)
+	c.progress.done()
+	fail.Check(err)
+	c.checked(f, vs)
+	if vs[0].Differs() {
+		c.status = exitDiffer
+	}
+	r := f.Models[0].Report
+	points := r.MeasuredFrontier(vs[0].Instructions)
+	fail.Check(c.writePage(pageOf(f)))
+	if c.cfg.JSON {
+		return c.json(points)
+	}
+	fmt.Fprint(c.out, r.Memory.FrontierText())
+	return nil
 }
 
 // profiled measures a firmware.

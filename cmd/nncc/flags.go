@@ -122,6 +122,7 @@ var flagRules = map[string]flagRule{
 	"steps":       {verbs: "surgery"},
 	"for":         {verbs: "boards", check: notBlank},
 	"together":    {verbs: "profile", needs: twoModels},
+	"ram":         {verbs: "profile", needs: oneModel},
 	"verbose":     {verbs: lowers + " legalize quantize surgery"},
 	"quiet":       {verbs: lowers + " legalize quantize check surgery"},
 	"help":        {verbs: every},
@@ -224,6 +225,14 @@ func profilesOne(c *cli, verb string) string {
 		return "one firmware: two models are before and after, unless with --together"
 	case verb == "legalize" && c.reportOnly:
 		return "a command without --report-only"
+	}
+	return ""
+}
+
+// oneModel: and no budget, because all of them are tried.
+func oneModel(c *cli, _ string) string {
+	if len(c.fs.Args()) != 1 || c.fs.Changed("max-ram") || c.fs.Changed("out") {
+		return "one model, without --max-ram and --out"
 	}
 	return ""
 }

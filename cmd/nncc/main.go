@@ -166,6 +166,7 @@ type cli struct {
 	reads      []string      // files that the verb reads beside those of cfg
 	chip       string        // --for
 	together   bool          // two models of profile are one firmware
+	frontier   bool          // profile is about memory
 	markdown   bool
 	growth     []string        // --max-growth
 	said       map[string]bool // diagnostics that were printed

@@ -262,6 +262,7 @@ func verifyFlags(c *cli, fs *pflag.FlagSet) {
 
 func profileFlags(c *cli, fs *pflag.FlagSet) {
 	verifyFlags(c, fs)
+	fs.BoolVar(&c.frontier, "ram", false, "arena bytes against instructions: the programs that --max-ram can give")
 	fs.BoolVar(&c.together, "together", false, "two models are one firmware, not before and after")
 	fs.StringVar(&c.cfg.Measured, "measured", "", "`FILE` of cycles of a real core, as harness/nncc_trace_dwt.c "+
 		"prints them: beside the estimate")

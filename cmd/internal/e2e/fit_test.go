@@ -451,7 +451,7 @@ func TestSplitDrawn(t *testing.T) {
 // TestBudgets: --max-ram is met exactly where the budget is at least the smallest
 // arena there is, which the refusal of a smaller one names; what some budget
 // leads to is found again when it is the budget; with one goal, more memory never means more
-// work.
+// work. Each program of the frontier is what its flags give.
 func TestBudgets(t *testing.T) {
 	type subject struct {
 		name    string
@@ -487,6 +487,13 @@ func TestBudgets(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(uint64(i), 1))
 		budgets := []int{0, best - 1, best}
+		points := map[string]int{}
+		for _, p := range least.Report.Memory.Frontier {
+			points[p.Flags] = p.ArenaBytes
+		}
+		for _, p := range least.Lowered.Frontier[r.IntN(len(least.Lowered.Frontier)):] {
+			budgets = append(budgets, p.RAMBytes)
+		}
 		for range 2 {
 			budgets = append(budgets, best+r.IntN(max(whole.Lowered.Program.ArenaBytes-best, 1)))
 		}
@@ -498,8 +505,12 @@ func TestBudgets(t *testing.T) {
 				continue
 			}
 			o := testenv.Must(s.compile(b))(t)
-			if got := o.Lowered.Program.ArenaBytes; (got <= b) != (b >= best) || got < best || b < best && got > best {
+			got := o.Lowered.Program.ArenaBytes
+			if (got <= b) != (b >= best) || got < best || b < best && got > best {
 				t.Errorf("%s: --max-ram %d gives %d bytes; %d are reachable", s.name, b, got, best)
+			}
+			if want, ok := points[fmt.Sprint("--max-ram ", b)]; ok && got != want {
+				t.Errorf("%s: --max-ram %d gives %d bytes, the frontier has %d", s.name, b, got, want)
 			}
 			work[b], goal[b] = 0, o.Optimize
 			if p := o.Lowered.Tiled; p != nil {

@@ -91,6 +91,7 @@ type page struct {
 	Drawing *drawing
 	Nodes   []*nodeView
 	Arena   arenaView
+	RAM     frontierView
 	Spaces  []spaceView
 	Values  []figure // quantised values, the noisiest first
 	Weights []figure
@@ -114,6 +115,7 @@ func (r *Report) HTML() []byte {
 	v.layerRows()
 	v.Drawing = newDrawing(r, v.Nodes)
 	v.Arena, v.Spaces = newArena(&r.Memory, len(r.Layers), 0), newSpaces(r)
+	v.RAM = newFrontierView(&r.Memory)
 	v.figures()
 	for _, f := range r.Fusion {
 		if f.Kind == "none" {

@@ -39,6 +39,7 @@ type Memory struct {
 	// count from its start.
 	StateBuffers []Buffer `json:"state_buffers,omitempty"`
 	Patch        *Patch   `json:"patch,omitempty"`
+	Frontier     Frontier `json:"frontier,omitempty"`
 }
 
 // Patch is layers that run a few rows at a time.
@@ -127,6 +128,9 @@ func (r *Report) memory(o *Subject) {
 			p.Chains = append(p.Chains, PatchChain{c.Nodes, c.Rows, c.Stripes})
 		}
 		r.Memory.Patch = p
+	}
+	for _, x := range o.Lowered.Frontier {
+		r.Memory.Frontier = append(r.Memory.Frontier, newRAMPoint(x))
 	}
 	if o.Info.WeightsFile != "" {
 		r.Memory.WeightsFile = &WeightsFile{o.Info.WeightsFile, o.Info.WeightBytes, o.Info.Layout}
