@@ -76,6 +76,7 @@ type search struct {
 	start  *State // before the stages that chains change
 	rows   []*Stage
 	prices patch.Prices
+	made   *State  // the program of the best trial, where that was kept
 	most   float64 // predicted instructions of a program
 	trials []*trial
 }
@@ -152,10 +153,10 @@ func (s *search) free() (best *trial, err error) {
 			continue
 		}
 		t := &trial{plan: p, effort: schedule.Short}
-		fail.Must(s.plan(t, schedule.Short))
+		x := fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
 		if t.work <= s.most && t.ram <= ram-least && (best == nil || t.ram < best.ram) {
-			best = t
+			best, s.made = t, x
 		}
 	}
 	if best != nil {
@@ -182,7 +183,12 @@ func (s *search) frontier() (out []Point) {
 func (s *search) settle(x *State, t *trial) (_ *State, err error) {
 	defer fail.Catch(&err)
 	last := len(s.rows) - 1
-	x = fail.Must(x.walk(s.rows[:last]))
+	if s.made != nil && (x.log == nil || x.log.observe == nil) { // nobody would see the stages again
+		s.made.Tried, s.made.Frontier, s.made.log = x.Tried, x.Frontier, x.log
+		x = s.made
+	} else {
+		x = fail.Must(x.walk(s.rows[:last]))
+	}
 	was := *t
 	x.Effort = t.effort
 	took := fail.Must(x.run(s.rows[last]))

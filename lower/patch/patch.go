@@ -147,6 +147,7 @@ type chooser struct {
 	most   int         // the largest of them
 	floor  int         // the largest of those of nodes that do not work row by row
 	ending [][]stretch // by the node behind it
+	later  []interval  // not looked at yet, those that need most memory first
 }
 
 func (c *chooser) wholes() {
@@ -160,7 +161,7 @@ func (c *chooser) wholes() {
 	}
 }
 
-// stretches finds the chains that need less memory than their nodes do one by one. They
+// stretches lists the chains that may need less memory than their nodes do one by one. They
 // begin where memory grows and end where it shrinks.
 func (c *chooser) stretches() {
 	n := len(c.w.nodes)
@@ -182,8 +183,13 @@ func (c *chooser) stretches() {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b interval) int { return cmp.Compare(b.most, a.most) })
-	for _, x := range list[:min(len(list), maxIntervals)] {
-		c.add(x.from, x.to, x.most)
+	c.later = list[:min(len(list), maxIntervals)]
+}
+
+// within looks at the intervals whose nodes need more than limit one by one: others run whole.
+func (c *chooser) within(limit int) {
+	for ; len(c.later) > 0 && c.later[0].most > limit; c.later = c.later[1:] {
+		c.add(c.later[0].from, c.later[0].to, c.later[0].most)
 	}
 }
 
@@ -239,6 +245,7 @@ func smaller(list []stretch) (out []stretch) {
 // best is the way through the network with the least work in which nothing needs more
 // bytes than limit; again: rows are computed twice.
 func (c *chooser) best(limit int, again bool) (Plan, bool) {
+	c.within(limit)
 	type way struct {
 		extra float64
 		via   *stretch

@@ -45,6 +45,9 @@ func (c *Config) stagesOff() (map[string]bool, error) {
 // observer is what sees the stages of a compilation: the folder of --dump-ir, the
 // table of --time-passes, and others.
 func (c *Config) observer(d *dump, others ...func(lower.Step) error) func(lower.Step) error {
+	if d == nil && !c.TimePasses && len(others) == 0 {
+		return nil
+	}
 	return func(s lower.Step) error {
 		c.times = append(c.times, report.StageTime{Stage: s.Name(),
 			Milliseconds: float64(s.Took) / float64(time.Millisecond)})
