@@ -59,6 +59,7 @@ const (
 	// Chips have a fourth to an eighth of their flash as RAM: who has room for so many times
 	// what is gained has RAM enough.
 	leastShare = 256
+	callBytes  = 32 // of RAM are worth the code of a call and its parameters
 )
 
 // trial is a plan and what it comes to.
@@ -69,6 +70,9 @@ type trial struct {
 	ram    int             // bytes of arena and state
 	work   float64         // predicted instructions
 }
+
+// code is what the calls are worth in bytes of RAM.
+func (t *trial) code() int { return t.plan.Calls * callBytes }
 
 // search are the trials for one graph.
 type search struct {
@@ -144,18 +148,17 @@ func (s *search) free() (best *trial, err error) {
 	s.most = (1 + freeWork) * s.whole.work()
 	s.prices.Most = s.most - s.whole.work()
 	plans := s.candidates(maxTries)
-	slices.Reverse(plans)
-	if len(plans) > 1 { // the one with most work, and then the smallest
-		slices.SortStableFunc(plans[1:], func(a, b patch.Plan) int { return cmp.Compare(a.Peak, b.Peak) })
-	}
+	slices.SortStableFunc(plans, func(a, b patch.Plan) int {
+		return a.Peak - b.Peak + (a.Calls-b.Calls)*callBytes
+	})
 	for _, p := range plans[:min(len(plans), freeTries)] {
-		if best != nil && p.Peak >= best.ram || p.Peak > ram-least {
+		t := &trial{plan: p, effort: schedule.Short}
+		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak+t.code() > ram-least {
 			continue
 		}
-		t := &trial{plan: p, effort: schedule.Short}
 		x := fail.Must(s.plan(t, schedule.Short))
 		s.trials = append(s.trials, t)
-		if t.work <= s.most && t.ram <= ram-least && (best == nil || t.ram < best.ram) {
+		if t.work <= s.most && t.ram+t.code() <= ram-least && (best == nil || t.ram+t.code() < best.ram+best.code()) {
 			best, s.made = t, x
 		}
 	}
