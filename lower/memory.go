@@ -13,6 +13,7 @@ import (
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
+	"github.com/nncc/nncc/lower/option"
 	"github.com/nncc/nncc/lower/patch"
 	"github.com/nncc/nncc/schedule"
 )
@@ -29,10 +30,23 @@ type TiledStage struct {
 	WholeWork  float64  // without chains
 }
 
-// Point is a program that was looked at: MaxRAM as large as RAMBytes gives it.
+// Point is a program that was looked at: MaxRAM as large as RAMBytes gives it, with the same goal and kernels.
 type Point struct {
 	ArenaBytes, RAMBytes int
 	Work                 float64 // predicted instructions
+	Optimize             option.Optimize
+	Kernels              option.Kernels
+}
+
+// Frontier are the points that need less memory than all with less work.
+func Frontier(list []Point) (out []Point) {
+	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Work, b.Work), a.RAMBytes-b.RAMBytes) })
+	for _, p := range list {
+		if n := len(out); n == 0 || p.RAMBytes < out[n-1].RAMBytes {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Chain is layers that run a few rows at a time.
@@ -106,7 +120,7 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 		look = f.fits
 	}
 	best, err := look()
-	s.Frontier = f.frontier()
+	s.Frontier = f.frontier(&s.facts)
 	if s.facts.MaxRAM > 0 {
 		s.Tried = 1 + len(f.trials)
 	}
@@ -169,16 +183,13 @@ func (s *search) free() (best *trial, err error) {
 }
 
 // frontier are the trials that need less memory than all with less work.
-func (s *search) frontier() (out []Point) {
+func (s *search) frontier(f *Facts) []Point {
 	p := s.whole.Program
-	list := append([]*trial{{ram: p.RAMBytes(), work: s.whole.work()}}, s.trials...)
-	slices.SortStableFunc(list, func(a, b *trial) int { return cmp.Or(cmp.Compare(a.work, b.work), a.ram-b.ram) })
-	for _, t := range list {
-		if n := len(out); n == 0 || t.ram < out[n-1].RAMBytes {
-			out = append(out, Point{t.ram - p.StateBytes, t.ram, t.work})
-		}
+	list := []Point{{p.ArenaBytes, p.RAMBytes(), s.whole.work(), f.Optimize, f.Target.Kernels}}
+	for _, t := range s.trials {
+		list = append(list, Point{t.ram - p.StateBytes, t.ram, t.work, f.Optimize, f.Target.Kernels})
 	}
-	return out
+	return Frontier(list)
 }
 
 // settle makes the program of a trial with the effort that it deserves. More effort may

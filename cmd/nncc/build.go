@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/nncc/nncc/cmd/internal/driver"
 	"github.com/nncc/nncc/cmd/internal/report"
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -195,7 +197,7 @@ func (c *cli) profile(args []string) (err error) {
 	}
 	list := fail.Must(c.models(args))
 	if c.frontier {
-		return c.ramFrontier(list)
+		return c.ramFrontier(list[0])
 	}
 	firmwares := [][]*driver.Config{list}
 	compared := len(list) == 2 && !c.together
@@ -224,25 +226,38 @@ func (c *cli) profile(args []string) (err error) {
 	return gate
 }
 
-// ramFrontier prints what --max-ram can reach, by the program with the smallest arena, which is measured.
-func (c *cli) ramFrontier(list []*driver.Config) (err error) {
+// ramFrontier prints what --max-ram can reach: programs that a search predicts, measured.
+func (c *cli) ramFrontier(asked *driver.Config) (err error) {
 	defer fail.Catch(&err)
-	list[0].MaxRAM = "1"
-	f := fail.Must(driver.Compile(list...))
-	vs, err := f.Profile(c.ctx)
-	c.progress.done()
-	fail.Check(err)
-	c.checked(f, vs)
-	if vs[0].Differs() {
-		c.status = exitDiffer
+	least := *asked
+	least.MaxRAM = "1"
+	f := fail.Must(driver.Compile(&least))
+	o := f.Models[0]
+	points := o.Lowered.Frontier
+	if len(points) == 0 { // there was nothing to try
+		points = []lower.Point{{RAMBytes: o.Lowered.Program.RAMBytes(), Optimize: least.Optimize, Kernels: least.Kernels}}
 	}
-	r := f.Models[0].Report
-	points := r.MeasuredFrontier(vs[0].Instructions)
+	for i := range points {
+		p, x := &points[i], *asked
+		x.MaxRAM, x.Optimize, x.Kernels = strconv.Itoa(p.RAMBytes), p.Optimize, p.Kernels
+		g := fail.Must(driver.Compile(&x))
+		vs, err := g.Verify(c.ctx)
+		c.progress.done()
+		fail.Check(err)
+		if vs[0].Differs() {
+			c.status = exitDiffer
+		}
+		if p.ArenaBytes = g.Models[0].Lowered.Program.ArenaBytes; vs[0].Instructions > 0 { // else not counted
+			p.Work = float64(vs[0].Instructions)
+		}
+	}
+	m := &o.Report.Memory
+	m.Frontier = report.NewFrontier(lower.Frontier(points))
 	fail.Check(c.writePage(pageOf(f)))
 	if c.cfg.JSON {
-		return c.json(points)
+		return c.json(m.Frontier)
 	}
-	fmt.Fprint(c.out, r.Memory.FrontierText())
+	fmt.Fprint(c.out, m.FrontierText())
 	return nil
 }
 

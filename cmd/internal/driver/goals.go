@@ -9,6 +9,7 @@ import (
 	"github.com/nncc/nncc/boards"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -46,6 +47,13 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 	asked := goal{f.config().Optimize, f.config().Kernels}
 	most := fail.Must(f.over())
 	best, at, least := f, asked, most
+	points := make([][]lower.Point, len(f.Models)) // of all goals
+	gather := func(x *Firmware) {
+		for i, o := range x.Models {
+			points[i] = append(points[i], o.Lowered.Frontier...)
+		}
+	}
+	gather(f)
 	for _, g := range f.config().goals() {
 		if least == 0 {
 			break
@@ -55,6 +63,7 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 			continue // these kernels do not take every layer
 		}
 		fail.Check(x.arrange())
+		gather(x)
 		if n := fail.Must(x.over()); n < least {
 			best, at, least = x, g, n
 		}
@@ -77,7 +86,8 @@ func (f *Firmware) meet(said []diag.List) (err error) {
 		f.least = "; this is with " + at.String() + ", the least of all goals and kernels"
 	}
 	fail.Check(f.become(best))
-	for _, o := range f.Models {
+	for i, o := range f.Models {
+		o.Lowered.Frontier = lower.Frontier(points[i])
 		o.Config.Diags.Add(diag.List{diag.Notef("goal", "--optimize", "%s", text)}.From("memory")...)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/lower"
+	"github.com/nncc/nncc/lower/option"
 )
 
 // Frontier are programs for one model, each with a smaller arena and more instructions than the one before it.
@@ -22,23 +23,16 @@ type RAMPoint struct {
 	Flags        string `json:"flags"`
 }
 
-func newRAMPoint(p lower.Point) RAMPoint {
-	return RAMPoint{p.ArenaBytes, int64(math.Round(p.Work)), fmt.Sprintf("--max-ram %d", p.RAMBytes)}
-}
-
-// MeasuredFrontier is the frontier by what an inference of the program of the report took, which is the last of it (0:
-// not counted); how much less the others take is predicted.
-func (r *Report) MeasuredFrontier(instructions uint64) Frontier {
-	m := &r.Memory
-	if len(m.Frontier) == 0 { // there was nothing to try
-		m.Frontier = Frontier{newRAMPoint(lower.Point{ArenaBytes: m.ArenaBytes, RAMBytes: m.ArenaBytes + m.StateBytes})}
-	}
-	if more := int64(instructions) - m.Frontier[len(m.Frontier)-1].Instructions; instructions > 0 {
-		for i := range m.Frontier {
-			m.Frontier[i].Instructions += more
+// NewFrontier is the frontier with flags.
+func NewFrontier(points []lower.Point) (out Frontier) {
+	for _, p := range points {
+		flags := fmt.Sprintf("--optimize %v --max-ram %d", p.Optimize, p.RAMBytes)
+		if p.Kernels != option.AllKernels {
+			flags = fmt.Sprintf("--kernels %v %s", p.Kernels, flags)
 		}
+		out = append(out, RAMPoint{p.ArenaBytes, int64(math.Round(p.Work)), flags})
 	}
-	return m.Frontier
+	return out
 }
 
 // rooms are the memories that may hold an arena, the largest first, with the bytes that they have for it.

@@ -129,9 +129,7 @@ func (r *Report) memory(o *Subject) {
 		}
 		r.Memory.Patch = p
 	}
-	for _, x := range o.Lowered.Frontier {
-		r.Memory.Frontier = append(r.Memory.Frontier, newRAMPoint(x))
-	}
+	r.Memory.Frontier = NewFrontier(o.Lowered.Frontier)
 	if o.Info.WeightsFile != "" {
 		r.Memory.WeightsFile = &WeightsFile{o.Info.WeightsFile, o.Info.WeightBytes, o.Info.Layout}
 	}
