@@ -187,7 +187,8 @@ func (c *checker) version(n *pb.NodeProto, s *checkScope, at *place) (version in
 
 // unknownOp reports an operator that an opset does not have.
 func unknownOp(domain, op string, version int64, at *place) {
-	want := "an operator that ONNX defines, or a function of the model"
+	want := "an operator that ONNX defines, or its definition as an ONNX function, in the model or in a file given " +
+		"with --functions"
 	if v := schema.Versions(domain, op); len(v) > 0 {
 		at.add("op", "", fmt.Sprintf("opset %d or newer", v[0].Since),
 			"operator %s came with opset %d of %s; the model "+

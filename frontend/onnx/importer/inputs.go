@@ -126,7 +126,8 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 		default:
 			code = "input-type"
 		}
-		return bad(code, "", "has %s, want a dense tensor", what)
+		return bad(code, "cut the model behind what reads it, and give that as an input (nncc surgery)",
+			"has %s, want a dense tensor", what)
 	}
 	dt, ok := tensor.FromONNX(int(tt.GetElemType()))
 	if !ok {
