@@ -329,7 +329,7 @@ func (b *builder) link(ctx context.Context, objects []string, elf string) (_ Siz
 	defer fail.Catch(&err)
 	mapFile := elf + ".map"
 	args := append(append([]string{}, b.spec.RunCPU()...), b.spec.Toolchain.LDFlags...)
-	args = append(args, "-Wl,-Map="+mapFile, "-o", elf)
+	args = append(args, "-Wl,-Map="+mapFile, "-Wl,--cref", "-o", elf)
 	if b.spec.Core == "host" {
 		if b.opt.Sanitize {
 			args = append(args, "-fsanitize=address,undefined,float-cast-overflow")

@@ -104,6 +104,8 @@ Linker script and memory map
                 0x0000000000000400                kws_run
  *fill*         0x0000000000000420        0x4 
  .text          0x0000000000000424       0x30 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memcpy.o)
+ .text          0x0000000000000424       0x20 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-strlen.o)
+ .text          0x0000000000000424        0x8 /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memmove.o)
  .text.arm_convolve_s8
                 0x0000000000000454       0x60 /opt/libcmsis-nn.a(arm_convolve_s8.o)
 .data           0x0000000020000000        0x8 load address 0x0000000000000500
@@ -122,6 +124,21 @@ Linker script and memory map
                 0x0000000000000000       0x2e
  .ARM.attributes
                 0x0000000000000000       0x2e /t/0000-kws.c.o
+
+Cross Reference Table
+
+Symbol                                            File
+_impure_ptr                                       /usr/lib/arm-none-eabi/lib/libc.a(libc_a-impure.o)
+                                                  /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memmove.o)
+kws_run                                           /t/0000-kws.c.o
+                                                  /t/0002-model_glue.c.o
+memcpy                                            /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memcpy.o)
+                                                  /t/0003-startup.c.o
+                                                  /t/0000-kws.c.o
+memmove                                           /usr/lib/arm-none-eabi/lib/libc.a(libc_a-memmove.o)
+                                                  /opt/libcmsis-nn.a(arm_convolve_s8.o)
+strlen                                            /usr/lib/arm-none-eabi/lib/libc.a(libc_a-strlen.o)
+                                                  /t/0002-model_glue.c.o
 `
 
 func TestParseMap(t *testing.T) {
@@ -131,8 +148,8 @@ func TestParseMap(t *testing.T) {
 	want := map[Origin]Section{
 		ModelCode: {Text: 0x20, Weights: 0x30},
 		Kernels:   {Text: 0x60},
-		Harness:   {Text: 0x40, BSS: 4},
-		Libc:      {Text: 0x30, Data: 8},
+		Harness:   {Text: 0x60, BSS: 4},
+		Libc:      {Text: 0x38, Data: 8},
 	}
 	for o, w := range want {
 		testenv.Equal(t, s.By[o], w, o)

@@ -29,7 +29,7 @@ const (
 	ModelCode Origin = "model"   // the emitted model itself
 	Kernels   Origin = "kernels" // DIR/nncc, or a linked CMSIS-NN
 	Harness   Origin = "harness" // DIR/harness: test program and start-up
-	Libc      Origin = "libc"    // libc, libm, libgcc
+	Libc      Origin = "libc"    // libc, libm, libgcc: what model and kernels need; the rest is the harness's
 )
 
 // Section is a program's content in bytes by kind.
@@ -131,8 +131,13 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20)
 	begun, discard, section := false, false, ""
+	members := map[string]Section{} // of the C library
 	for sc.Scan() {
 		line := sc.Text()
+		if line == crossTable {
+			s.unneeded(members, usesOf(sc), origin)
+			break
+		}
 		if !begun {
 			begun = strings.HasPrefix(line, "Linker script and memory map")
 			continue
@@ -160,7 +165,9 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 			continue
 		}
 		from := originOf(file, origin)
-		s.add(name, file, n, from)
+		if s.add(name, file, n, from); from == Libc {
+			members[file] = members[file].with(name, file, n, from)
+		}
 		start, err := strconv.ParseUint(at, 16, 32)
 		switch code := (span{uint32(start), uint32(start + n)}); {
 		case err != nil || !has(name, ".text"):
@@ -174,6 +181,46 @@ func parseMap(r io.Reader, origin map[string]Origin) (Sizes, error) {
 		return s, errors.New("the linker's map file has no memory map")
 	}
 	return s, sc.Err()
+}
+
+// crossTable begins the linker's table of symbols: with each the file that defines it, and those that use it.
+const crossTable = "Cross Reference Table"
+
+// usesOf are the files that define what a file uses, by the linker's table.
+func usesOf(sc *bufio.Scanner) map[string][]string {
+	uses, defines := map[string][]string{}, ""
+	for sc.Scan() {
+		symbol, file, _ := strings.Cut(sc.Text(), " ")
+		if file = strings.TrimSpace(file); symbol != "" {
+			defines = file
+		} else if file != "" {
+			uses[file] = append(uses[file], defines)
+		}
+	}
+	return uses
+}
+
+// unneeded gives the harness what comes from the C library for it alone.
+func (s *Sizes) unneeded(members map[string]Section, uses map[string][]string, origin map[string]Origin) {
+	var need func(file string)
+	need = func(file string) {
+		for _, x := range uses[file] {
+			if _, ok := members[x]; ok {
+				delete(members, x)
+				need(x)
+			}
+		}
+	}
+	for file := range uses {
+		if from := originOf(file, origin); from == ModelCode || from == Kernels {
+			need(file)
+		}
+	}
+	for _, m := range members {
+		h, l := s.By[Harness], s.By[Libc]
+		s.By[Harness] = Section{h.Text + m.Text, h.ROData + m.ROData, h.Weights, h.Data + m.Data, h.BSS + m.BSS}
+		s.By[Libc] = Section{l.Text - m.Text, l.ROData - m.ROData, l.Weights, l.Data - m.Data, l.BSS - m.BSS}
+	}
 }
 
 // originOf is where an object or a member of an archive comes from.

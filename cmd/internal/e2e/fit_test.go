@@ -145,8 +145,7 @@ func TestFitsLinks(t *testing.T) {
 				if !linked {
 					t.Errorf("%s, seed %d: is said to fit, does not link: %s\n%+v", board, seed, text, p.Regions)
 				}
-			// The sizes of the build have functions of the C library that only the
-			// test program calls, and gaps between items.
+			// The sizes of the build have gaps between items.
 			case missing > 1<<10:
 				not++
 				if linked || !strings.Contains(text, "overflowed by") {
