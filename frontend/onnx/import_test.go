@@ -457,6 +457,14 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
+// TestOutputTwice: a value may be an output twice; both have names of their own.
+func TestOutputTwice(t *testing.T) {
+	g := open(t, textModel(t, 13, `(float[2] x) => (float y, float y) { y = Neg (x) }`), ImportOptions{})
+	if len(g.Out) != 2 || g.Out[0] != g.Out[1] || g.OutNames[0] != "y" || g.OutNames[1] == "y" {
+		t.Errorf("outputs %v are called %q", g.Out, g.OutNames)
+	}
+}
+
 // TestInputWithoutShape: an input without a shape gets the one that --dim gives by places.
 func TestInputWithoutShape(t *testing.T) {
 	m, err := Parse([]byte(`<ir_version: 10, opset_import: ["" : 20]>

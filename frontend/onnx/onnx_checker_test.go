@@ -358,7 +358,6 @@ func lax(m mutant, message string) string {
 // with what is wrong with such a model.
 var strictness = map[string]string{
 	"output-missing": "nothing makes an output of the graph", "no-outputs": "the graph computes nothing",
-	"output-twice":   "two outputs have one name",
 	"elem-type":      "an element type that ONNX does not define",
 	"tensor":         "the data of a constant are not those of its shape and type",
 	"shape":          "a shape that no value can have",

@@ -365,6 +365,12 @@ func TestUpgrades(t *testing.T) {
 				y, m = SkipLayerNormalization <epsilon = 0.5> (x, x, h)`,
 			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () h = Gelu (g) a = Add (x, x)
 				y, m = LayerNormalization <epsilon = 0.5> (a, h)`},
+		{"LayerNormalization, a scale of more dimensions", 17, "(float[2,3,4] x) => (float y, float m)",
+			`s = Constant <value = float[2,1,4] {1, 2, 3, 4, 5, 6, 7, 8}> () b = Constant <value = float[3,1] {1, 2, 3}> ()
+				y, m = LayerNormalization <epsilon = 0.5, stash_type = 0> (x, s, b)`,
+			`s = Constant <value = float[2,1,4] {1, 2, 3, 4, 5, 6, 7, 8}> () b = Constant <value = float[3,1] {1, 2, 3}> ()
+				o = Constant <value_float = 1.0> () n, m = LayerNormalization <epsilon = 0.5> (x, o) p = Mul (n, s)
+				y = Add (p, b)`},
 		{"Loop, its turn in a vector", 13, "(float[2] x) => (float y)", `n = Constant <value_int = 2> ()
 				y = Loop (n, "", x) <body = b (int64[1] i, bool[1] c, float[2] v) => (c, w) {
 					a = Constant <value_ints = [0]> () s = Squeeze (i, a) f = Cast <to = 1> (s) w = Add (v, f) }>`,

@@ -262,8 +262,11 @@ var withoutMeaning = map[string]bool{"Range.stash_type": true}
 
 func (n *Node) checkAttrs(o *ir.OpDef, attrs ir.Attrs) {
 	for _, name := range attrs.Names() {
+		i := slices.IndexFunc(o.Attrs, func(s ir.AttrSpec) bool { return s.Name == name })
 		switch {
-		case slices.ContainsFunc(o.Attrs, func(s ir.AttrSpec) bool { return s.Name == name }):
+		case i >= 0 && o.Attrs[i].ElemType && o.Attrs[i].Def != nil && attrs[name].Int == 0: // 0 names no type
+			delete(attrs, name)
+		case i >= 0:
 		case withoutMeaning[o.Name+"."+name]:
 			delete(attrs, name)
 		default:

@@ -246,7 +246,7 @@ func (c *checker) outputs(g *pb.GraphProto, s *checkScope, main bool) {
 			continue
 		}
 		if seen[name] {
-			c.at(where, "").add("output-twice", name, "each output once", "is listed twice among the outputs")
+			c.at(where, "").warn("output-twice", name, "each output once", "is listed twice among the outputs")
 			continue
 		}
 		seen[name] = true

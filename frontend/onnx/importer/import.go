@@ -68,7 +68,8 @@ type importer struct {
 	live    map[*pb.GraphProto]liveNodes
 	names   map[*pb.GraphProto]map[string]bool
 	tensors map[*pb.TensorProto]*tensor.Dense
-	decoded int64          // bytes of these
+	decoded int64 // bytes of these
+	outs    map[string]bool
 	symbols map[string]int // symbolic dimensions and their sizes
 }
 
@@ -92,7 +93,7 @@ func Import(m *model.Model, opt Options) (*ir.Graph, error) {
 	im := &importer{Builder: build.New(ir.New(name), m.Limits.OrDefault(), opt.Dims, opt.Note), m: m, opt: opt,
 		opsets: versions(m.Proto.GetOpsetImport()), funcs: map[model.FuncID]*pb.FunctionProto{},
 		live: map[*pb.GraphProto]liveNodes{}, names: map[*pb.GraphProto]map[string]bool{},
-		tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}}
+		tensors: map[*pb.TensorProto]*tensor.Dense{}, symbols: map[string]int{}, outs: map[string]bool{}}
 	im.Rooms.Symbol = symbols(gp)
 	for _, list := range [][]*pb.FunctionProto{functions.Default(), opt.Functions, m.Proto.GetFunctions()} {
 		for _, f := range list {
@@ -150,15 +151,9 @@ func (im *importer) source(src Source, gp *pb.GraphProto, s *scope) {
 		}
 		return
 	}
-	given := map[string]bool{}
 	for i, vi := range gp.GetOutput() {
-		name := vi.GetName()
-		im.checkDeclared("output "+model.Quote(name), vi, out[i])
-		if given[name] {
-			name = im.Unique(name)
-		}
-		given[name] = true
-		im.output(name, out[i])
+		im.checkDeclared("output "+model.Quote(vi.GetName()), vi, out[i])
+		im.output(vi.GetName(), out[i])
 	}
 	for i, st := range state {
 		im.Graph.AddOutput(st.Out, out[len(gp.GetOutput())+i])
@@ -275,8 +270,12 @@ func (im *importer) outputs(gp *pb.GraphProto, s *scope) {
 	}
 }
 
-// output adds an output. Where it stands for texts, the model has them.
+// output adds an output, which may be there twice. Where it stands for texts, the model has them.
 func (im *importer) output(name string, v *ir.Value) {
+	if im.outs[name] {
+		name = im.Unique(name)
+	}
+	im.outs[name] = true
 	im.Graph.AddOutput(name, v)
 	texts := im.Texts[v]
 	if texts == nil {
