@@ -60,7 +60,7 @@ var standard = map[string]build.Rule{
 	"RandomNormalLike": random(true, true), "Bernoulli": bernoulli, "Multinomial": multinomial,
 	"QuantizeLinear": quantizeLinear, "DequantizeLinear": quantizeLinear,
 	"QLinearConv": qLinearConv, "QLinearMatMul": qLinearMatMul,
-	"Constant": constant, "Cast": cast, "LayerNormalization": norm, "RMSNormalization": norm,
+	"Constant": constant, "Cast": cast,
 }
 
 // cast leaves text as it is.

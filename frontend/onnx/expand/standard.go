@@ -18,30 +18,6 @@ import (
 
 // nllLoss is minus the score of the target class, weighted, reduced over
 // everything.
-// norm has a scale and a bias of the normalised dimensions. Where they have more, they come behind it.
-func norm(e *build.Node) []*ir.Value {
-	x, scale, bias, from := e.Need(0, -1), e.Need(1, -1), e.Input(2), -1
-	if a, given := e.Attrs["axis"]; given {
-		from = int(a.Int)
-	}
-	within := from
-	if from < 0 {
-		within = from + x.Type.Rank()
-	}
-	most := x.Type.Rank() - within
-	if scale.Type.Rank() <= most && (bias == nil || bias.Type.Rank() <= most) {
-		return e.Plain()
-	}
-	o := op.Get("", e.Op)
-	y := e.Results(o, e.Attrs, min(max(len(e.Out), 1), max(o.MaxOut, 1)), x, e.Num(x, 1))
-	z := e.Do("Mul", nil, y[0], scale)
-	if bias != nil {
-		z = e.Do("Add", nil, z, bias)
-	}
-	e.Shaped(z, "the result", x.Type.Shape...)
-	return append([]*ir.Value{z}, y[1:]...)
-}
-
 func nllLoss(e *build.Node) []*ir.Value {
 	return []*ir.Value{nll(e, e.Need(0, -1), e.Need(1, -1), e.Input(2))}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/schema"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -29,7 +30,7 @@ func mixedNorm(name string) build.Rule {
 	return func(n *build.Node) []*ir.Value {
 		x, scale := n.Need(0, -1).Type.DType, n.Need(1, -1).Type.DType
 		if x == scale {
-			return build.Renamed(name)(n)
+			return norm(name)(n)
 		}
 		wide := x
 		if scale.Size() > x.Size() {
@@ -41,6 +42,31 @@ func mixedNorm(name string) build.Rule {
 			}
 		}
 		return []*ir.Value{n.Cast(n.Do(name, n.Attrs, n.In...), scale)}
+	}
+}
+
+// norm has a scale and a bias of the normalised dimensions. Where they have more, they come behind it.
+func norm(name string) build.Rule {
+	return func(n *build.Node) []*ir.Value {
+		x, scale, bias, from := n.Need(0, -1), n.Need(1, -1), n.Input(2), -1
+		if a, given := n.Attrs["axis"]; given {
+			from = int(a.Int)
+		}
+		most := -from
+		if from >= 0 {
+			most = x.Type.Rank() - from
+		}
+		if scale.Type.Rank() <= most && (bias == nil || bias.Type.Rank() <= most) {
+			return build.Renamed(name)(n)
+		}
+		o := op.Get("", name)
+		y := n.Results(o, n.Attrs, min(max(len(n.Out), 1), max(o.MaxOut, 1)), x, n.Num(x, 1))
+		z := n.Do("Mul", nil, y[0], scale)
+		if bias != nil {
+			z = n.Do("Add", nil, z, bias)
+		}
+		n.Shaped(z, "the result", x.Type.Shape...)
+		return append([]*ir.Value{z}, y[1:]...)
 	}
 }
 

@@ -41,6 +41,8 @@ func init() {
 		"PRelu":              unsignedPRelu,
 		"BatchNormalization": batchNorm,
 		"GroupNormalization": groupNorm,
+		"LayerNormalization": norm("LayerNormalization"),
+		"RMSNormalization":   norm("RMSNormalization"),
 		"RoiAlign":           meant(16, "coordinate_transformation_mode", ir.Str("output_half_pixel")),
 	}
 }
