@@ -87,3 +87,25 @@ func Means(f func(acc int32) int8, from, to int32, lo, hi int8, slope float64) (
 	m.Bias = low + (high-low)/2
 	return m, true
 }
+
+// Doubtful is the form of slope times a sum of at most size, with zero added, for all
+// sums but those for which what is shifted out is less than doubt away from 0 or 1 <<
+// Shift: half a unit of the multiplier for each unit of the sum, and the roundings of
+// double. doubt 0: there is none.
+func Doubtful(slope float64, size, zero int64) (m Mean, doubt int32) {
+	if !(slope > 0) || slope >= 1<<20 || size > math.MaxInt32 {
+		return m, 0
+	}
+	_, exp := math.Frexp(slope)
+	shift := min(30-exp, 31, 61-bits.Len64(uint64(size))-max(0, exp))
+	if shift < 1 {
+		return m, 0
+	}
+	unit := int64(1) << shift
+	mult := math.Round(slope * float64(unit))
+	near := 2 + size/2 + int64(math.Ldexp(float64(size)*slope, shift-48))
+	if mult < 1 || mult > math.MaxInt32 || 2*near >= unit {
+		return m, 0
+	}
+	return Mean{Mult: int32(mult), Shift: int32(shift), Bias: zero*unit + unit/2}, int32(near)
+}

@@ -3,6 +3,7 @@
 package pack
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -77,4 +78,42 @@ func TestUpperHalf(t *testing.T) {
 		t.Errorf("only %d of %d have one", found, tried)
 	}
 	t.Logf("%d of %d", found, tried)
+}
+
+// TestDoubtful: where a sum is not in doubt its result is that of double, near every
+// change of it, too; few are.
+func TestDoubtful(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	sums, doubtful, found := 0, 0, 0
+	for range 300 {
+		terms := 1 << r.IntN(13)
+		in, out, n := float64(r.Float32()), float64(r.Float32()), float64(1+r.IntN(terms))
+		if r.IntN(3) == 0 {
+			out = in // results lie in the middle
+		}
+		size := int64(terms) << 15
+		m, doubt := Doubtful(in/out/n, size, 0)
+		if doubt == 0 {
+			continue
+		}
+		found++
+		for range 2000 {
+			acc := r.Int64N(2*size+1) - size
+			if r.IntN(2) == 0 { // at a change
+				acc = min(max(int64((math.Round(float64(acc)*in/out/n)+0.5)*n*out/in)+int64(r.IntN(3)-1), -size), size)
+			}
+			v := acc*int64(m.Mult) + m.Bias
+			sums++
+			if rest := v & (1<<m.Shift - 1); rest < int64(doubt) || rest >= 1<<m.Shift-int64(doubt) {
+				doubtful++
+				continue
+			}
+			if want := math.Round(float64(acc) * in / n / out); float64(v>>m.Shift) != want {
+				t.Fatalf("%d of at most %d times %g/%g/%g: %d, want %g", acc, size, in, out, n, v>>m.Shift, want)
+			}
+		}
+	}
+	if found < 200 || doubtful > sums/4 {
+		t.Errorf("%d forms of 300, %d of %d sums in doubt", found, doubtful, sums)
+	}
 }

@@ -2006,6 +2006,7 @@ type ReduceS8 struct {
 	ActMax   any `c:"act_max"`
 	Mult     any `c:"mult"`
 	Shift    any `c:"shift"`
+	Doubt    any `c:"doubt"`
 }
 
 // CType is the struct in C.

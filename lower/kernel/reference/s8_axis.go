@@ -54,6 +54,18 @@ func meanFields(n *ir.Node, terms, divisor, center, zero int, rescale bool) []ca
 	return append(ints("mult", call.T(m.Mult), "shift", call.T(m.Shift)), bias)
 }
 
+// doubtFields are those of a sum of int16 values.
+func doubtFields(n *ir.Node, terms, divisor, center, zero int, _ bool) []call.Field {
+	size := int64(terms) * (1<<15 + int64(max(center, -center)))
+	in, out := float64(n.In[0].Type.Quant.Scale[0]), float64(n.Out[0].Type.Quant.Scale[0])
+	m, doubt := pack.Doubtful(in/out/float64(divisor), size, int64(zero))
+	if doubt == 0 {
+		return nil
+	}
+	return append(ints("mult", call.T(m.Mult), "shift", call.T(m.Shift), "doubt", call.T(doubt)),
+		call.F("bias", call.Trained(fmt.Sprintf("%dLL", m.Bias))))
+}
+
 // requantiseInPlace converts output 0 from the quantisation of x to its own, by
 // the contract's rule and with the node's clamp.
 func (l *lowering) requantiseInPlace(x *ir.Quant) {
@@ -87,8 +99,12 @@ func lowerReduceSum(l *lowering, n *kernel.Node) {
 	}
 	f := append(scaleFields(n.Node), ints("outer", r.outer, "axis", r.axis, "inner", r.inner, "divisor", divisor,
 		"in_zero", call.T(zeroIn(n.Node)), "out_zero", call.T(zeroOut(n.Node)), "rescale", 1)...)
-	f = append(append(f, clampFields(n.Node)...), meanFields(n.Node, r.axis, divisor, zeroIn(n.Node),
-		zeroOut(n.Node), true)...)
+	mean := meanFields
+	if n.Out[0].Type.DType == tensor.I16 {
+		mean = doubtFields
+	}
+	f = append(append(f, clampFields(n.Node)...), mean(n.Node, r.axis, divisor, zeroIn(n.Node), zeroOut(n.Node),
+		true)...)
 	l.call(l.low.Kernel, params("nncc_reduce_s8_params", f...), r.x, l.out(0))
 }
 

@@ -409,8 +409,9 @@ typedef struct
 /*
  * Sum (divisor 1) and mean (divisor = axis length, or more elements where several axes were summed before):
  * clamp(round_half_away(acc / divisor) + out_zero) with acc = sum of (x - in_zero), or with rescale 1
- * clamp(round_half_away(acc * in_scale / divisor / out_scale) + out_zero) in double. Where mult is not 0, int8 results
- * are clamp((acc * mult + bias) >> shift), proven to be the same.
+ * clamp(round_half_away(acc * in_scale / divisor / out_scale) + out_zero) in double. Where mult is not 0, results
+ * are clamp((acc * mult + bias) >> shift): of int8 proven to be the same, of int16 the same where what is shifted out
+ * is at least doubt away from 0 and 1 << shift. Elsewhere they are computed in double.
  */
 typedef struct
 {
@@ -421,6 +422,7 @@ typedef struct
     int32_t in_zero, out_zero, rescale;
     int32_t act_min, act_max;
     int32_t mult, shift;
+    int32_t doubt; /* of int16 */
 } nncc_reduce_s8_params;
 
 /* x [outer,axis,inner], y [outer,inner]. */
