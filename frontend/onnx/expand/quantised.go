@@ -259,6 +259,15 @@ func dynamicQuantizeLSTM(e *build.Node) []*ir.Value {
 	return e.Results(op.Get("", "LSTM"), e.Attrs, len(e.Out), in...)
 }
 
+// constantOf wants input i to be a constant of so many elements.
+func constantOf(e *build.Node, i, want int) {
+	v := e.In[i]
+	if v.Const == nil {
+		e.Fail(e.Dynamicf("dynamic", v, "input %d (%s) is computed at run time, want constant weights", i, v))
+	}
+	e.Want(v.Type.Elems() == want, "shape", "input %d (%s) is %s, want a constant of %d elements", i, v, v.Type, want)
+}
+
 // matMulNBits: A, B as [N, blocks, bytes] of numbers of few bits, the low ones first, a scale for each block, its zero
 // point (in the middle where there is none), group indices, a bias. It is MatMul by the reals.
 func matMulNBits(e *build.Node) []*ir.Value {
@@ -270,22 +279,12 @@ func matMulNBits(e *build.Node) []*ir.Value {
 		"K is %d, N %d and block_size %d, want positive numbers, block_size a multiple of 8", k, n, block)
 	e.Want(e.In[4] == nil, "attr-value", "input 4, group indices, is not supported; want weights in their order")
 	blocks := (k + block - 1) / block
-	for i, want := range []int{1: n * blocks * (block * bits / 8), 2: n * blocks} {
-		v := e.In[i]
-		if v != nil && v.Const == nil && i > 0 {
-			e.Fail(e.Dynamicf("dynamic", v, "input %d (%s) is computed at run time, want constant weights", i, v))
-		}
-		e.Want(i == 0 || v.Const != nil && v.Type.Elems() == want, "shape",
-			"input %d (%s) is %s, want a constant of %d "+
-				"elements", i, v, v.Type, want)
-	}
-	if zero := e.In[3]; zero != nil {
-		want := n * ((blocks*bits + 7) / 8)
-		if zero.Type.DType.IsFloat() {
-			want = n * blocks
-		}
-		e.Want(zero.Const != nil && zero.Type.Elems() == want, "shape",
-			"input 3 (%s) is %s, want a constant of %d elements", zero, zero.Type, want)
+	constantOf(e, 1, n*blocks*(block*bits/8))
+	constantOf(e, 2, n*blocks)
+	if zero := e.In[3]; zero != nil && zero.Type.DType.IsFloat() {
+		constantOf(e, 3, n*blocks)
+	} else if zero != nil {
+		constantOf(e, 3, n*((blocks*bits+7)/8))
 	}
 	e.Spend("its weights", int64(n)*int64(k), 4*int64(n)*int64(k))
 	w := unpacked(e, k, n, bits, block)

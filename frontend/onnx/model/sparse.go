@@ -35,11 +35,29 @@ func Places(t *pb.SparseTensorProto, dir string, lim Limits) (at []int, found, w
 	wrong := func(want, found string, args ...any) ([]int, string, string) {
 		return nil, fmt.Sprintf(found, args...), want
 	}
-	v, x := t.GetValues(), t.GetIndices()
-	none := len(v.GetDims()) == 1 && v.Dims[0] == 0
-	if err := CheckShape(t.Dims, v.GetDataType(), lim); err != nil {
+	x := t.GetIndices()
+	if err := CheckShape(t.Dims, t.GetValues().GetDataType(), lim); err != nil {
 		return wrong("", "%s", err)
 	}
+	if want, found = sparseForm(t); found != "" || x == nil {
+		return nil, found, want
+	}
+	d, err := TensorData(x, dir, lim)
+	if err != nil {
+		return wrong("", "%s", err)
+	}
+	if at, found = linear(t, d); found != "" {
+		want = "indices in range, each once, in ascending order"
+	}
+	return at, found, want
+}
+
+// sparseForm says what of the parts' shapes and types is not as a sparse constant has it, and
+// what is wanted.
+func sparseForm(t *pb.SparseTensorProto) (want, found string) {
+	wrong := func(want, found string, args ...any) (string, string) { return want, fmt.Sprintf(found, args...) }
+	v, x := t.GetValues(), t.GetIndices()
+	none := len(v.GetDims()) == 1 && v.Dims[0] == 0
 	switch rank := len(t.Dims); {
 	case v == nil || x == nil && !none:
 		return wrong("both", "a sparse tensor without values or without indices")
@@ -49,7 +67,7 @@ func Places(t *pb.SparseTensorProto, dir string, lim Limits) (at []int, found, w
 		return wrong("one dimension, the number of values", "the values of a sparse tensor have shape %s",
 			DimsText(v.Dims))
 	case x == nil:
-		return nil, "", ""
+		return "", ""
 	case x.GetDataType() != int32(pb.TensorProto_INT64):
 		return wrong("int64", "the indices of a sparse tensor are of type %s", DataTypeName(x.GetDataType()))
 	case len(x.Dims) != 1 && len(x.Dims) != 2:
@@ -60,14 +78,7 @@ func Places(t *pb.SparseTensorProto, dir string, lim Limits) (at []int, found, w
 	case len(x.Dims) == 2 && x.Dims[1] != int64(rank):
 		return wrong("as many of both", "an index has %d coordinates, the tensor %d dimensions", x.Dims[1], rank)
 	}
-	d, err := TensorData(x, dir, lim)
-	if err != nil {
-		return wrong("", "%s", err)
-	}
-	if at, found = linear(t, d); found != "" {
-		want = "indices in range, each once, in ascending order"
-	}
-	return at, found, want
+	return "", ""
 }
 
 // linear are the indices as positions; a text says what is wrong with them.

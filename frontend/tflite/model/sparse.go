@@ -50,22 +50,14 @@ func (p *parser) places(s *fb.Sparsity, shape []int, elems int) ([]int, error) {
 		return nil, fmt.Errorf("%d levels in the order %v and %d blocks for %d dimensions, want each dimension and "+
 			"block once", count, order, s.BlockMapLength(), n)
 	}
-	stride, block, level := make([]int, n), make([]int, n), fb.SparseLevel{}
-	for d, next := n-1, 1; d >= 0; d-- {
-		stride[d], block[d] = next, 1
-		next *= shape[d]
+	block, err := blocks(s, shape, order)
+	if err != nil {
+		return nil, err
 	}
-	for l, d := range order {
-		if d < n {
-			continue
-		}
-		of := int(s.BlockMap(d - n))
-		s.Levels(&level, l)
-		size := int(level.DenseSize())
-		if of < 0 || of >= n || block[of] != 1 || size < 1 || shape[of]%size != 0 {
-			return nil, fmt.Errorf("blocks of %d along dimension %d of %v, want one that divides it", size, of, shape)
-		}
-		block[of] = size
+	stride, level := make([]int, n), fb.SparseLevel{}
+	for d, next := n-1, 1; d >= 0; d-- {
+		stride[d] = next
+		next *= shape[d]
 	}
 	at := []int{0}
 	for l, d := range order {
@@ -84,6 +76,25 @@ func (p *parser) places(s *fb.Sparsity, shape []int, elems int) ([]int, error) {
 		at = next
 	}
 	return at, nil
+}
+
+// blocks are the lengths of the blocks along each dimension, 1 where there are none.
+func blocks(s *fb.Sparsity, shape, order []int) ([]int, error) {
+	n, level := len(shape), fb.SparseLevel{}
+	block := slices.Repeat([]int{1}, n)
+	for l, d := range order {
+		if d < n {
+			continue
+		}
+		of := int(s.BlockMap(d - n))
+		s.Levels(&level, l)
+		size := int(level.DenseSize())
+		if of < 0 || of >= n || block[of] != 1 || size < 1 || shape[of]%size != 0 {
+			return nil, fmt.Errorf("blocks of %d along dimension %d of %v, want one that divides it", size, of, shape)
+		}
+		block[of] = size
+	}
+	return block, nil
 }
 
 func isPermutation(v []int) bool {
@@ -110,9 +121,13 @@ func (p *parser) level(s *fb.SparseLevel, at []int, weight, size, elems int) (ne
 		}
 		return next, nil
 	case 1:
-	default:
-		return nil, fmt.Errorf("format %d, want all indices (0) or lists (1)", s.Format())
+		return p.lists(s, at, weight, size, elems)
 	}
+	return nil, fmt.Errorf("format %d, want all indices (0) or lists (1)", s.Format())
+}
+
+// lists are level's, of a list of indices for each of the places.
+func (p *parser) lists(s *fb.SparseLevel, at []int, weight, size, elems int) (next []int, err error) {
 	from, err := p.vector(s.SegmentsType(), s.Segments(nil))
 	if err != nil {
 		return nil, err

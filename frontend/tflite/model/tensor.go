@@ -84,19 +84,9 @@ func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 	if i == 0 {
 		return
 	}
-	if int64(i) >= int64(p.file.BuffersLength()) {
-		p.fail("index", node, "it is in buffer %d, there are %d", i, p.file.BuffersLength())
+	data, ok := p.buffer(i, node)
+	if !ok {
 		return
-	}
-	var b fb.Buffer
-	p.file.Buffers(&b, int(i))
-	data := b.DataBytes()
-	if at, n := b.Offset(), b.Size(); len(data) == 0 && at > 1 {
-		if size := uint64(len(p.b)); at > size || n > size-at {
-			p.fail("index", node, "its data are bytes %d to %d of a file of %d", at, at+n, size)
-			return
-		}
-		data = p.b[at : at+n]
 	}
 	if out.Text {
 		if out.Texts = texts(data, out.Elems()); len(data) > 0 && out.Texts == nil {
@@ -127,6 +117,25 @@ func (p *parser) data(t *fb.Tensor, out *Tensor, node string) {
 	if out.Data == nil {
 		out.Data = []byte{}
 	}
+}
+
+// buffer are the bytes of buffer i, in the tables or behind them.
+func (p *parser) buffer(i uint32, node string) (data []byte, ok bool) {
+	if int64(i) >= int64(p.file.BuffersLength()) {
+		p.fail("index", node, "it is in buffer %d, there are %d", i, p.file.BuffersLength())
+		return nil, false
+	}
+	var b fb.Buffer
+	p.file.Buffers(&b, int(i))
+	data = b.DataBytes()
+	if at, n := b.Offset(), b.Size(); len(data) == 0 && at > 1 {
+		if size := uint64(len(p.b)); at > size || n > size-at {
+			p.fail("index", node, "its data are bytes %d to %d of a file of %d", at, at+n, size)
+			return nil, false
+		}
+		data = p.b[at : at+n]
+	}
+	return data, true
 }
 
 // texts are n texts: their number, where each begins and the last one ends, and their bytes. nil where
