@@ -12,6 +12,7 @@ import (
 	"github.com/nncc/nncc/ir/bug"
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/pass"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/layout"
@@ -119,7 +120,7 @@ func (o *Options) candidates(table kernel.Table, p *kernel.Plan, n *ir.Node) []c
 	var out []candidate
 	add := func(p *kernel.Plan) *call.Lowered {
 		l := p.Lower()
-		if len(out) == 0 || o.MaxRAM == 0 || l.Scratch <= out[0].low.Scratch { // a budget is not given away for speed
+		if len(out) == 0 || o.MaxRAM == 0 || o.Optimize == option.Speed || l.Scratch <= out[0].low.Scratch {
 			out = append(out, candidate{plan: p, low: l, price: p.Cost(o.CostTarget())})
 		}
 		return l
@@ -208,10 +209,13 @@ func (s *State) assignOrders() error {
 func (s *State) fastestKernels() *selection {
 	o := s.options()
 	w := &selection{o: o, chosen: make([]int, len(s.Graph.Nodes)), candidates: make([][]candidate, len(s.Graph.Nodes)),
-		code: o.CostTarget().Code}
+		weights: make([]*tensor.Dense, len(s.Graph.Nodes)), code: o.CostTarget().Code}
 	for i, n := range s.Graph.Nodes {
 		w.candidates[i] = o.candidates(s.table, s.Choices[n].Plan, n)
 		w.chosen[i] = o.fastest(w.candidates[i])
+		if v := n.Input(1); v != nil {
+			w.weights[i] = v.Const
+		}
 	}
 	w.dropIdle(o.measure(slices.Concat(w.candidates...)))
 	return w

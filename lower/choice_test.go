@@ -8,6 +8,7 @@ import (
 
 	"github.com/nncc/nncc/ir/call"
 	"github.com/nncc/nncc/ir/irtest/testenv"
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -141,22 +142,30 @@ func TestDropIdle(t *testing.T) {
 }
 
 // TestConstants: a faster kernel with more constants is taken as far as flash has room,
-// the one that saves most for its bytes first; with another goal for what it is worth.
+// the one that saves most for its bytes first; with another goal for what it is worth. Calls of one layer have the same
+// constants.
 func TestConstants(t *testing.T) {
 	for _, c := range []struct {
 		goal  option.Optimize
 		flash int
+		same  bool
 		want  []int
 	}{
-		{option.Speed, 0, []int{1, 1}},
-		{option.Speed, 4000, []int{1, 1}},
-		{option.Speed, 3999, []int{0, 1}},
-		{option.Speed, 2999, []int{0, 0}},
-		{option.Balanced, 0, []int{0, 1}},
-		{option.Size, 0, []int{0, 0}},
+		{option.Speed, 0, false, []int{1, 1}},
+		{option.Speed, 4000, false, []int{1, 1}},
+		{option.Speed, 3999, false, []int{0, 1}},
+		{option.Speed, 3999, true, []int{1, 1}},
+		{option.Speed, 2999, false, []int{0, 0}},
+		{option.Balanced, 0, false, []int{0, 1}},
+		{option.Balanced, 0, true, []int{1, 1}},
+		{option.Size, 0, false, []int{0, 0}},
 	} {
 		w := &selection{o: &Options{Optimize: c.goal, Flash: c.flash}, chosen: []int{1, 1},
 			code: func([]string) map[string]int { return map[string]int{"any": 2000} }}
+		if c.same {
+			x := tensor.New(tensor.I8, []int{1})
+			w.weights = []*tensor.Dense{x, x}
+		}
 		for _, saved := range []float64{100, 600} { // of 2000, for half more flash each
 			first, later := calling(1000, "first"), calling(1000-saved, "later")
 			later.low.Calls[0].Args = []call.Arg{&call.Blob{Data: make([]byte, 1000)}}

@@ -53,7 +53,7 @@ func (s *State) fuseKernels() error {
 // kernel with the store loop is taken to compute as the first one by order does.
 func (s *State) apartPays(parts []*ir.Node) string {
 	o := s.options()
-	if o.Optimize != option.Speed || o.MaxRAM > 0 {
+	if o.Optimize != option.Speed {
 		return ""
 	}
 	var list []candidate

@@ -171,21 +171,30 @@ func Run(g *ir.Graph, o Options) (*Result, error) {
 		return s.Result, err
 	}
 	start := s.fork()
-	if s.facts.MaxRAM > 0 && s.fitsFastest(Table[first:]) {
+	var fast *State
+	if s.facts.MaxRAM > 0 {
+		fast = s.fastest(Table[first:])
+	}
+	if fast != nil && fast.Program.RAMBytes() <= s.facts.MaxRAM {
 		s.facts.MaxRAM = 0
 	}
 	s, err = s.walk(Table[first:])
 	s.start = start
+	if fast != nil && err == nil {
+		s.Frontier = fast.below(s.Frontier)
+	}
 	return s.Result, err
 }
 
-// fitsFastest: the program of the rows without MaxRAM stays below it. Under a budget
-// no speed is bought with scratch.
-func (s *State) fitsFastest(rows []*Stage) bool {
+// fastest is the program of the rows without MaxRAM, which every budget gives that it meets; nil: there is none.
+func (s *State) fastest(rows []*Stage) *State {
 	x := s.fork()
 	x.facts.MaxRAM = 0
 	x, err := x.walk(rows)
-	return err == nil && x.Program != nil && x.Program.RAMBytes() <= s.facts.MaxRAM
+	if err != nil || x.Program == nil {
+		return nil
+	}
+	return x
 }
 
 // goalStage is the first stage that asks for goal or kernels.

@@ -192,6 +192,15 @@ func (s *search) frontier(f *Facts) []Point {
 	return Frontier(list)
 }
 
+// below is the program, and the points that need less memory.
+func (s *State) below(list []Point) []Point {
+	p := Point{s.Program.ArenaBytes, s.Program.RAMBytes(), s.work(), s.facts.Optimize, s.facts.Target.Kernels}
+	if s.Tiled != nil {
+		p.Work = s.Tiled.Work
+	}
+	return Frontier(append(slices.DeleteFunc(list, func(x Point) bool { return x.RAMBytes >= p.RAMBytes }), p))
+}
+
 // settle makes the program of a trial with the effort that it deserves. More effort may
 // give up views: where that is worse, with the effort of the trial.
 func (s *search) settle(x *State, t *trial) (_ *State, err error) {

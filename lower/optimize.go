@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
 	"github.com/nncc/nncc/lower/kernel/cmsisnn"
@@ -33,6 +34,7 @@ type selection struct {
 	o          *Options
 	candidates [][]candidate // by node
 	chosen     []int
+	weights    []*tensor.Dense                         // by node; equal ones are in flash once
 	code       func(functions []string) map[string]int // bytes of what functions bring along, by source
 }
 
@@ -96,28 +98,47 @@ func (w *selection) dropIdle(takes func(*cost.Cost) float64) {
 // kernel: those that save most for their bytes, as long as flash has room.
 func (w *selection) dropLarge(takes func(*cost.Cost) float64, all float64, flash int) map[string][]int {
 	type later struct {
-		node, bytes int
-		gain        float64
+		nodes []int // calls of one layer, or one node
+		bytes int
+		gain  float64
 	}
-	var list []later
+	type packed struct {
+		weights *tensor.Dense
+		kernel  string
+	}
+	var list []*later
+	same := map[packed]*later{}
 	for i, os := range w.candidates {
-		if w.chosen[i] > 0 && os[0].price.Known() {
-			list = append(list, later{i, os[w.chosen[i]].flash().constants - os[0].flash().constants, w.gain(i, takes)})
+		if w.chosen[i] == 0 || !os[0].price.Known() {
+			continue
 		}
+		c := &os[w.chosen[i]]
+		k := packed{kernel: c.price.Kernel}
+		if len(w.weights) > 0 {
+			k.weights = w.weights[i]
+		}
+		x := same[k]
+		if x == nil || k.weights == nil {
+			x = &later{bytes: c.flash().constants - os[0].flash().constants}
+			same[k], list = x, append(list, x)
+		}
+		x.nodes, x.gain = append(x.nodes, i), x.gain+w.gain(i, takes)
 	}
-	slices.SortStableFunc(list, func(a, b later) int {
+	slices.SortStableFunc(list, func(a, b *later) int {
 		return cmp.Compare(b.gain/float64(max(b.bytes, 1)), a.gain/float64(max(a.bytes, 1)))
 	})
 	nodes, weight, used := map[string][]int{}, constantsWeight[w.o.Optimize], flash
 	for _, x := range list {
 		full := x.bytes > 0 && w.o.Flash > 0 && used+x.bytes > w.o.Flash
 		if full || x.gain*float64(flash) < weight*float64(x.bytes)*all {
-			w.chosen[x.node] = 0
+			for _, i := range x.nodes {
+				w.chosen[i] = 0
+			}
 			continue
 		}
 		used += max(x.bytes, 0)
-		kernel := w.candidates[x.node][w.chosen[x.node]].price.Kernel
-		nodes[kernel] = append(nodes[kernel], x.node)
+		kernel := w.candidates[x.nodes[0]][w.chosen[x.nodes[0]]].price.Kernel
+		nodes[kernel] = append(nodes[kernel], x.nodes...)
 	}
 	return nodes
 }
