@@ -36,7 +36,7 @@ func (c *convolution) three(n *kernel.Node) *three {
 		return nil
 	}
 	t := &three{stride: s, relu: c.l.Params.ActMin >= c.l.Params.OutOff}
-	t.scan = t.least(scan{in: c.In, out: c.Out, pads: c.Pad, strip: c.Out.W})
+	t.scan = t.least(scan{in: c.In, out: c.Out, pads: c.Pad, strip: c.Out.W}, c.G.CIn)
 	for first := range fours(c.G.CIn) {
 		before := len(t.words)
 		var edges []int32
@@ -55,15 +55,22 @@ func (c *convolution) three(n *kernel.Node) *three {
 	return t
 }
 
-// stripScratch is what the words of a strip of a turned layer take at most.
-const stripScratch = 512
+// The words of a strip of a turned layer take stripScratch at most, or mapPart of a map that may take its own place then.
+const (
+	stripScratch = 512
+	mapPart      = 8
+)
 
 // least is the scan that takes least: along rows, as given, or along columns,
 // with an edge or without.
-func (t *three) least(rows scan) scan {
+func (t *three) least(rows scan, channels int) scan {
 	list := []scan{rows}
 	if rows.out.H >= 2 {
-		list = append(list, rows.turn(t.stride))
+		most := max(rows.scratch(t.stride), stripScratch)
+		if rows.inPlace(channels) {
+			most = max(most, rows.in.H*rows.in.W*channels/mapPart)
+		}
+		list = append(list, rows.turn(t.stride, most))
 	}
 	for _, s := range list {
 		if t.relu && t.stride == 1 && s.pads.H == 1 && s.out.H%2 == 1 {
@@ -74,11 +81,10 @@ func (t *three) least(rows scan) scan {
 	return slices.MinFunc(list, func(a, b scan) int { return a.estimate(t.stride) - b.estimate(t.stride) })
 }
 
-// turn is the scan along columns, in strips of about the same length.
-func (s *scan) turn(stride int) scan {
+// turn is the scan along columns, in strips of about the same length that take at most so many bytes of scratch.
+func (s *scan) turn(stride, most int) scan {
 	swap := func(v quantised.Tile) quantised.Tile { return quantised.Tile{H: v.W, W: v.H} }
 	c := scan{turned: true, in: swap(s.in), out: swap(s.out), pads: swap(s.pads)}
-	most := max(s.scratch(stride), stripScratch)
 	c.strip = c.out.W
 	for n := 2; c.scratch(stride) > most; n++ {
 		c.strip = (c.out.W + n - 1) / n
@@ -148,19 +154,20 @@ func (t *three) lower(c *convolution) *call.Lowered {
 	if t.edge {
 		edge = inner("edge")
 	}
-	return own(&call.Lowered{Scratch: t.scratch(t.stride), Unused: []int{1, 2}, Overlap: t.overlap(c.G.CIn)},
+	l := &call.Lowered{Scratch: t.scratch(t.stride), Unused: []int{1, 2}}
+	if t.inPlace(c.G.CIn) {
+		l.Overlap = call.InPlace(0)
+	}
+	return own(l,
 		call.Call{Func: "nncc_dsp_depthwise_3x3_s8",
 			Args: []call.Arg{t.params(c), inner("even"), inner("odd"), edge, i8In(0), packed(t.words), i8Out(0),
 				scratch32(0)}})
 }
 
-// overlap: four channels of an image after the other may take their own place, since every line is read once. Where the
+// inPlace: four channels of an image after the other may take their own place, since every line is read once. Where the
 // last four channels are not all new, or lines go in strips, which have pixels in common, some are read again.
-func (t *three) overlap(channels int) []call.Overlap {
-	if t.in == t.out && t.pads.H <= 2 && t.strip == t.out.W && channels%4 == 0 {
-		return call.InPlace(0)
-	}
-	return nil
+func (s *scan) inPlace(channels int) bool {
+	return s.in == s.out && s.pads.H <= 2 && s.strip == s.out.W && channels%4 == 0
 }
 
 // params is the nncc_dsp_depthwise_3x3_params.
