@@ -217,18 +217,19 @@ func (b *builder) overlaps(n *ir.Node) []plan.Overlap {
 			b.place[b.index[v]].pitch > 0 || b.place[b.index[n.Out[0]]].pitch > 0 {
 			continue
 		}
-		if ahead, ok := b.ahead(n, o); ok {
-			out = append(out, plan.Overlap{Out: b.index[n.Out[0]], In: b.index[v], Ahead: ahead, Exact: o.Exact})
+		if ahead, behind, ok := b.ahead(n, o); ok {
+			out = append(out, plan.Overlap{Out: b.index[n.Out[0]], In: b.index[v], Ahead: ahead, Behind: behind,
+				Exact: o.Exact, Slower: int64(o.Slower)})
 		}
 	}
 	return out
 }
 
-// ahead is how far output 0 has to begin before an input over which it may lie, for the sake of
-// operands, a slice of the input for example, in the same bytes; false where one of them forbids it.
-func (b *builder) ahead(n *ir.Node, o call.Overlap) (int64, bool) {
+// ahead is how far output 0 has to begin before an input over which it may lie, or behind it, for the
+// sake of operands, a slice of the input for example, in the same bytes; false where one of them forbids it.
+func (b *builder) ahead(n *ir.Node, o call.Overlap) (ahead, behind int64, ok bool) {
 	v := b.index[n.In[o.I]]
-	at, far := b.place[v], o.Ahead
+	at, far, after := b.place[v], o.Ahead, o.Behind
 	for j := range n.In {
 		w, ok := b.reads(n, j)
 		if !ok || j == o.I {
@@ -240,14 +241,15 @@ func (b *builder) ahead(n *ir.Node, o call.Overlap) (int64, bool) {
 		}
 		k := slices.IndexFunc(b.low[n].Overlap, func(x call.Overlap) bool { return x.I == j })
 		if k < 0 {
-			return 0, false
+			return 0, 0, false
 		}
 		other := b.low[n].Overlap[k]
+		after = 0
 		if far = max(far, other.Ahead-(x.delta-at.delta)); other.Exact && (!o.Exact || x != at) || o.Exact && far > 0 {
-			return 0, false
+			return 0, 0, false
 		}
 	}
-	return int64(far), true
+	return int64(far), int64(after), true
 }
 
 // bytes are those from the first to the last one of a value.

@@ -192,11 +192,13 @@ type Lowered struct {
 
 // Overlap lets output 0 lie over run-time input I, which nobody needs after the step. The
 // kernel never writes a byte before it has read the input's bytes that lie there, where output
-// 0 begins at least Ahead bytes before the input. With Exact both begin at the same byte and
-// have the same size.
+// 0 begins at least Ahead bytes before the input or, unless Behind is 0, at least Behind bytes
+// after it. With Exact both begin at the same byte and have the same size. Slower, where
+// not 0: the kernel takes fewer instructions where they lie so many bytes further, or apart.
 type Overlap struct {
-	I, Ahead int
-	Exact    bool
+	I, Ahead, Behind int
+	Slower           int
+	Exact            bool
 }
 
 // InPlace are inputs whose very bytes output 0 may take where it has the size of the input.

@@ -530,6 +530,8 @@ func (c *codec) facts(s *Step) {
 		list(c, "", &s.Overlap, func(x *call.Overlap) {
 			c.f("in#", &x.I)
 			x.Exact = !c.opt(!x.Exact, " ahead %d", &x.Ahead)
+			c.opt(x.Behind > 0, " behind %d", &x.Behind)
+			c.opt(x.Slower > 0, " slower %d", &x.Slower)
 		})
 		c.f("\n")
 	}

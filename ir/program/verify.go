@@ -202,7 +202,8 @@ func (p *Program) mayShare(s *Step, i, j int) bool {
 		if o.I != j || o.Exact {
 			return o.I == j && in == out
 		}
-		return in.pitch == 0 && out.pitch == 0 && out.at+o.Ahead <= in.at
+		return in.pitch == 0 && out.pitch == 0 &&
+			(out.at+o.Ahead <= in.at || o.Behind > 0 && in.at+o.Behind <= out.at)
 	})
 }
 

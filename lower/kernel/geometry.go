@@ -34,9 +34,9 @@ func (c Core) ISA() string {
 func (p *Plan) Layer() *cost.Layer {
 	if p.layer == nil {
 		low := p.Lower()
-		p.layer = &cost.Layer{Library: low.Library, Variant: low.Variant, Geometry: GeometryOf(p.node.Node),
+		p.layer = &cost.Layer{Library: low.Library, Geometry: GeometryOf(p.node.Node),
 			Functions: low.Functions(), Constants: low.ConstBytes(), Pixels: low.Pixels}
-		if p.layer.Variant == "" {
+		if p.layer.Variant = cost.Variant([]string{low.Variant}); low.Variant == "" {
 			p.layer.Variant = cost.Variant(p.layer.Functions)
 		}
 		if p.layer.Variant == "" {

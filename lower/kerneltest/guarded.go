@@ -448,7 +448,7 @@ func (m *Guarded) declare(h *run.Model) string {
 		h.Outputs = append(h.Outputs, x.io)
 	}
 	if m.tried != nil {
-		h.Outputs = append(h.Outputs, run.IO{Name: "least", CFunc: "layers_least", Bytes: 12 * len(m.tried)})
+		h.Outputs = append(h.Outputs, run.IO{Name: "least", CFunc: "layers_least", Bytes: 16 * len(m.tried)})
 		declared += "\nconst uint8_t *layers_least(const void *arena);"
 	}
 	for i, x := range m.plan.Program.States {

@@ -28,24 +28,38 @@ type Distance struct {
 	// Least is the least distance from which on all that were tried are right. With an Exact statement it is 0 where
 	// the same place is right, and Shifted the least of other distances.
 	Least, Shifted int
+	Behind         int // the least behind the input, where one is stated
 	Failed         int // with a distance of this, no less than what is stated, results are wrong; -1: with none
 
 	step, in, out, inBytes, outBytes int
 }
 
-// Bytes are those of the result: further away it lies apart.
-func (d Distance) Bytes() int { return d.outBytes }
+// Side is one on which the result may lie, nearer than apart.
+type Side struct {
+	Name          string // of the kernel, and of the side
+	Stated, Least int
+}
+
+// Sides are those about which the kernel states a distance.
+func (d Distance) Sides() (list []Side) {
+	if s := d.Stated; s != nil && s.Ahead > 0 && s.Ahead <= d.outBytes {
+		list = append(list, Side{d.Takes, s.Ahead, d.Least})
+	}
+	if s := d.Stated; s != nil && s.Behind > 0 && s.Behind <= d.inBytes {
+		list = append(list, Side{d.Takes + " behind", s.Behind, d.Behind})
+	}
+	return list
+}
 
 func (d Distance) String() string {
 	stated := "nothing stated"
 	if d.Stated != nil && d.Stated.Exact {
 		stated = "stated for the same place"
 	} else if d.Stated != nil {
-		stated = fmt.Sprint(d.Stated.Ahead, " stated")
+		stated = fmt.Sprintf("%d stated (%d behind)", d.Stated.Ahead, d.Stated.Behind)
 	}
-	return fmt.Sprintf("%s, input %d: %s, %d measured (%d at other places), %d bytes from %d, rows of %d: %s", d.Takes,
-		d.I,
-		stated, d.Least, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
+	return fmt.Sprintf("%s, input %d: %s, %d measured (%d behind, %d at other places), %d bytes from %d, rows of %d: %s",
+		d.Takes, d.I, stated, d.Least, d.Behind, d.Shifted, d.outBytes, d.inBytes, d.Row, d.Node)
 }
 
 // overlaps lists the pairs of an input and the result of a layer that can be laid over each other, and gives the bytes
@@ -83,7 +97,7 @@ func (m *Guarded) overlaps(low map[*ir.Node]*call.Lowered, stated map[*ir.Node][
 }
 
 // measured is the bytes of what is measured, which lie in front of the memory for it.
-func (m *Guarded) measured() int { return (12*len(m.over) + 15) &^ 15 }
+func (m *Guarded) measured() int { return 16 * len(m.over) }
 
 // RunOverlaps builds the layers for a board and measures the distances of those that are wanted.
 func (m *Guarded) RunOverlaps(t *testing.T, spec *boards.Spec, opt run.BuildOptions,
@@ -107,8 +121,8 @@ func (m *Guarded) RunOverlaps(t *testing.T, spec *boards.Spec, opt run.BuildOpti
 	}
 	words := res.Cases[0].Outputs[len(m.out)]
 	for i := range list {
-		w := func(k int) int { return int(int32(binary.LittleEndian.Uint32(words[12*i+4*k:]))) }
-		list[i].Least, list[i].Shifted, list[i].Failed = w(0), w(1), w(2)
+		w := func(k int) int { return int(int32(binary.LittleEndian.Uint32(words[16*i+4*k:]))) }
+		list[i].Least, list[i].Shifted, list[i].Failed, list[i].Behind = w(0), w(1), w(2), w(3)
 	}
 	return list
 }
@@ -149,19 +163,19 @@ func (m *Guarded) distances(list []Distance) []byte {
 		return first[at]
 	}
 	fmt.Fprintf(&b, "#include \"%s.h\"\n#include <string.h>\n", layersPrefix)
-	b.WriteString(`typedef struct { int32_t step, in, out, in_bytes, out_bytes, elem, ahead, exact; } pair;
+	b.WriteString(`typedef struct { int32_t step, in, out, in_bytes, out_bytes, elem, ahead, behind, exact; } pair;
 static const pair pairs[] = {
 `)
 	for _, d := range list {
-		ahead, exact := -1, 0
+		ahead, behind, exact := -1, 0, 0
 		if d.Stated != nil {
-			if ahead = d.Stated.Ahead; d.Stated.Exact {
+			if ahead, behind = d.Stated.Ahead, d.Stated.Behind; d.Stated.Exact {
 				exact = 1
 			}
 		}
 		in := index(d.in)
-		fmt.Fprintf(&b, "    {%d, %d, %d, %d, %d, %d, %d, %d},\n", d.step, in, index(d.out), d.inBytes, d.outBytes,
-			d.Elem, ahead, exact)
+		fmt.Fprintf(&b, "    {%d, %d, %d, %d, %d, %d, %d, %d, %d},\n", d.step, in, index(d.out), d.inBytes, d.outBytes,
+			d.Elem, ahead, behind, exact)
 	}
 	b.WriteString("};\nextern uint32_t layers_at[];\nuint32_t layers_at[] = {\n")
 	for _, at := range places {
@@ -192,30 +206,39 @@ static void shuffle(uint8_t *x, uint32_t elem, uint32_t n)
         }
     }
 }
-/* Whether results d bytes before the input are those of one that lies apart. */
+/* Whether results d bytes before the input, or -d behind it, are those of one that lies apart. */
 static int right(uint8_t *a, const pair *p, int32_t d)
 {
     const uint32_t in = layers_at[p->in], out = layers_at[p->out];
-    int32_t end = d + p->in_bytes;
+    const int32_t from = d > 0 ? d : 0, to = from - d;
+    int32_t end = from + p->in_bytes;
     int ok, status;
-    if (end < p->out_bytes) { end = p->out_bytes; }
+    if (end < to + p->out_bytes) { end = to + p->out_bytes; }
     memset(a + WORK, 0x55, (size_t)end + %d);
-    memcpy(a + WORK + d, a + in, (size_t)p->in_bytes);
-    layers_at[p->in] = (uint32_t)(WORK + d);
-    layers_at[p->out] = WORK;
+    memcpy(a + WORK + from, a + in, (size_t)p->in_bytes);
+    layers_at[p->in] = (uint32_t)(WORK + from);
+    layers_at[p->out] = (uint32_t)(WORK + to);
     status = (int)layers_step(a, p->step);
-    ok = status == 0 && memcmp(a + WORK, a + out, (size_t)p->out_bytes) == 0;
+    ok = status == 0 && memcmp(a + WORK + to, a + out, (size_t)p->out_bytes) == 0;
     for (int i = 0; i < %d; i++) { ok = ok && a[WORK + end + i] == 0x55; }
     layers_at[p->in] = in;
     layers_at[p->out] = out;
     return ok;
 }
-/* From a right distance on down to the least one, or to the greatest wrong one by halves. */
-static int32_t search(uint8_t *a, const pair *p, int32_t from)
+/* The least right distance from a stated one on down, before the input (side 1) or behind it (-1), or one that is wrong
+ * although it is no less: the next ones are tried, and any other. */
+static int32_t search(uint8_t *a, const pair *p, int32_t side, int32_t d, int32_t apart, int32_t *wrong)
 {
-    while (from >= p->elem && right(a, p, from - p->elem)) { from -= p->elem; }
-    return from;
+    if (d > apart) { d = apart; }
+    for (int k = 0; k < 12; k++) {
+        int32_t e = d + k * p->elem;
+        if (k > 6) { e = d + (int32_t)drawn((uint32_t)(apart - d) / (uint32_t)p->elem + 1) * p->elem; }
+        if (e <= apart && !right(a, p, side * e)) { *wrong = e; }
+    }
+    while (*wrong < 0 && d >= p->elem && right(a, p, side * (d - p->elem))) { d -= p->elem; }
+    return d;
 }
+/* The greatest wrong distance, by halves. */
 static int32_t halve(uint8_t *a, const pair *p, int32_t apart)
 {
     int32_t lo = -1, hi = apart / p->elem;
@@ -233,11 +256,11 @@ int layers_guarded(void *arena)
     for (size_t i = 0; i < COUNT; i++) {
         const pair *p = &pairs[i];
         const int32_t apart = (p->out_bytes + p->elem - 1) / p->elem * p->elem;
-        int32_t *const to = (int32_t *)(void *)(a + %d) + 3 * i;
-        to[0] = to[1] = 0;
+        int32_t *const to = (int32_t *)(void *)(a + %d) + 4 * i;
+        to[0] = to[1] = to[3] = 0;
         to[2] = -1;
         for (int set = 0; set < 3; set++) {
-            int32_t d = p->ahead > apart ? apart : p->ahead;
+            int32_t d;
             shuffle(a + layers_at[p->in], (uint32_t)p->elem, (uint32_t)(p->in_bytes / p->elem));
             if (layers_step(arena, p->step) != 0) { return 1; }
             if (!right(a, p, apart)) { to[2] = apart; }
@@ -248,14 +271,11 @@ int layers_guarded(void *arena)
                 if (p->ahead < 0) { to[0] = to[1]; }
                 continue;
             }
-            for (int k = 0; k < 12; k++) { /* the next ones, and any other */
-                int32_t e = d + k * p->elem;
-                if (k > 6) { e = d + (int32_t)drawn((uint32_t)(apart - d) / (uint32_t)p->elem + 1) * p->elem; }
-                if (e <= apart && !right(a, p, e)) { to[2] = e; }
-            }
-            if (to[2] < 0) {
-                d = search(a, p, d);
-                to[0] = to[0] > d ? to[0] : d;
+            d = search(a, p, 1, p->ahead, apart, to + 2);
+            to[0] = to[0] > d ? to[0] : d;
+            if (p->behind > 0) {
+                d = search(a, p, -1, p->behind, p->in_bytes, to + 2);
+                to[3] = to[3] > d ? to[3] : d;
             }
         }
     }

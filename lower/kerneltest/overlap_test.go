@@ -65,9 +65,9 @@ func (m *matrix) measure(spec *boards.Spec, opt run.BuildOptions) {
 			if d.Failed >= 0 {
 				m.t.Errorf("wrong at a distance of %d bytes: %s\n%s", d.Failed, d, d.Node)
 			}
-			if s := d.Stated; s != nil && s.Ahead > 0 && s.Ahead <= d.Bytes() {
-				stated[d.Takes]++
-				met[d.Takes] = met[d.Takes] || d.Least > s.Ahead-d.Pixel
+			for _, x := range d.Sides() {
+				stated[x.Name]++
+				met[x.Name] = met[x.Name] || x.Least > x.Stated-d.Pixel
 			}
 		}
 	})

@@ -12,11 +12,12 @@ import (
 // these die in a step and where kernels write over what they have read: two numbers say it.
 
 // lap is an output in a storage that may lie over an input in another one at a step: where this
-// storage begins at least shift bytes before the other.
+// storage begins at least shift bytes before the other, or at least after bytes behind it.
 type lap struct {
 	in      int // root of the other storage
 	step    int
 	shift   int64
+	after   int64
 	out, at span // the output in its storage, the input in its own
 }
 
@@ -58,9 +59,12 @@ func (r *Result) overlaps(bufs []Buffer, deltas []int64) {
 	for i, b := range bufs {
 		for _, o := range b.Over {
 			if k := r.StorageOf[o.In]; k != r.StorageOf[i] && b.Bytes > 0 && bufs[o.In].Bytes > 0 {
-				s := &r.Storages[r.StorageOf[i]]
-				s.laps = append(s.laps, lap{r.Storages[k].Root, b.First, roundUp(o.Ahead + deltas[i] - deltas[o.In]),
-					place(i), place(o.In)})
+				s, far := &r.Storages[r.StorageOf[i]], deltas[i]-deltas[o.In]
+				l := lap{r.Storages[k].Root, b.First, roundUp(o.Ahead + far), never, place(i), place(o.In)}
+				if o.Behind > 0 {
+					l.after = roundUp(o.Behind - far)
+				}
+				s.laps = append(s.laps, l)
 			}
 		}
 	}
@@ -78,21 +82,24 @@ func (s *Storage) simple() bool {
 	return len(s.laps) == 0 && len(s.pieces) == 1 && s.pieces[0].Off == 0 && s.pieces[0].End == roundUp(s.Bytes)
 }
 
-// over is how far below a storage that begins with this one has to begin, for a piece of each, as
+// never is further than any storages lie from each other.
+const never = math.MaxInt64 / 4
+
+// over is how far below another storage this one has to begin, or behind it, for a piece of each, as
 // kernels allow it; false: apart.
-func (s *Storage) over(x *Piece, in int, y *Piece) (shift int64, ok bool) {
+func (s *Storage) over(x *Piece, in int, y *Piece) (shift, after int64, ok bool) {
+	shift, after = -never, -never
 	for _, l := range s.laps {
-		if l.in == in && x.First == l.step && y.Last == l.step && l.out.holds(x) && l.at.holds(y) &&
-			(!ok || l.shift > shift) {
-			shift, ok = l.shift, true
+		if l.in == in && x.First == l.step && y.Last == l.step && l.out.holds(x) && l.at.holds(y) {
+			shift, after, ok = max(shift, l.shift), max(after, l.after), true
 		}
 	}
-	return shift, ok
+	return shift, after, ok
 }
 
 // below is how far storage s has to begin before t at least, where it begins before it.
 func (s *Storage) below(t *Storage) int64 {
-	far := int64(math.MinInt64 / 4)
+	far := int64(-never)
 	for i := range s.pieces {
 		x := &s.pieces[i]
 		for j := range t.pieces {
@@ -102,8 +109,13 @@ func (s *Storage) below(t *Storage) int64 {
 			}
 			n := x.End - y.Off
 			if x.First == y.Last {
-				if shift, ok := s.over(x, t.Root, y); ok {
+				if shift, _, ok := s.over(x, t.Root, y); ok {
 					n = min(n, shift)
+				}
+			}
+			if y.First == x.Last {
+				if _, after, ok := t.over(y, s.Root, x); ok {
+					n = min(n, after)
 				}
 			}
 			far = max(far, n)
@@ -186,8 +198,9 @@ func (s *Storage) saved(i int, byRoot map[int]*Storage) (sum int64) {
 func (s *Storage) covered(l lap, y *Piece) (n int64) {
 	for i := range s.pieces {
 		if x := &s.pieces[i]; x.First == l.step && l.out.holds(x) {
-			if shift, ok := s.over(x, l.in, y); ok {
-				n += span{x.Off, x.End}.common(span{y.Off, y.End}, shift)
+			if shift, after, ok := s.over(x, l.in, y); ok {
+				out, in := span{x.Off, x.End}, span{y.Off, y.End}
+				n += max(out.common(in, shift), out.common(in, -after))
 			}
 		}
 	}

@@ -34,13 +34,15 @@ type Node struct {
 }
 
 // Overlap says that a node may write output Out (an index of a value) over bytes of its input
-// In that nobody needs any more, where Out begins at least Ahead bytes before In; with Exact
+// In that nobody needs any more, where Out begins at least Ahead bytes before In or, unless
+// Behind is 0, at least Behind bytes after it; with Exact
 // only where one storage takes the place of the other. A pair that cannot apply is ignored, so
 // it does no harm to list it; other inputs of the node in the same bytes have to be listed, too.
 type Overlap struct {
-	Out, In int
-	Ahead   int64
-	Exact   bool
+	Out, In       int
+	Ahead, Behind int64
+	Slower        int64 // bytes further from where on the node takes less time; 0: it does not
+	Exact         bool
 }
 
 // program is nodes and values as the searches see them.

@@ -70,7 +70,7 @@ func Buffers(nodes []Node, values []Value, order []int) []Buffer {
 		}
 		for _, o := range nodes[i].Overlap {
 			if !o.Exact && len(taken) == 0 {
-				bufs[o.Out].Over = append(bufs[o.Out].Over, Over{o.In, o.Ahead})
+				bufs[o.Out].Over = append(bufs[o.Out].Over, Over{o.In, o.Ahead, o.Behind, o.Slower})
 			}
 		}
 		done.add(int32(i))

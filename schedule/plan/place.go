@@ -28,10 +28,12 @@ type Piece struct {
 	First, Last int
 }
 
-// Over is a buffer over which another one may lie that begins at least Ahead bytes before it.
+// Over is a buffer over which another one may lie that begins at least Ahead bytes before it or,
+// unless Behind is 0, at least Behind bytes after it.
 type Over struct {
-	In    int
-	Ahead int64
+	In            int
+	Ahead, Behind int64
+	Slower        int64 // bytes further from where on its node takes less time; 0: it does not
 }
 
 // Result of Place.
@@ -119,10 +121,15 @@ func (r *Result) offsets(deltas []int64) {
 // two-ended sweep along the steps and a seeded local search;
 // it stops when the lower bound is reached or the budget is spent, and returns
 // the best plan seen.
-func Place(bufs []Buffer, budget int64) Result {
+func Place(bufs []Buffer, budget int64) Result { return placed(bufs, budget, 0) }
+
+// placed is Place that looks for no fewer bytes than are enough.
+func placed(bufs []Buffer, budget, enough int64) Result {
 	r, deltas := newResult(bufs)
 	p := newProblem(r.refs(), budget)
-	p.solve()
+	if p.enough = enough; enough == 0 || p.bound <= enough {
+		p.solve()
+	}
 	r.Total, r.LowerBound, r.OverlapBound = p.best, p.apart, p.bound
 	for k := range p.items {
 		r.Storages[p.items[k].storage].Offset = p.bestOff[k]

@@ -103,17 +103,17 @@ func (c *convolution) columns() *layer {
 }
 
 func lowerConv(n *kernel.Node) *call.Lowered {
-	l, _ := convOf.Must(n).lower(n.Generic, true, call.Null{})
-	return l
+	c := convOf.Must(n)
+	return c.l.over(c.lower(n.Generic, true, call.Null{}))
 }
 
 // lower is the layer's, with a table of results at its end or Null; where: pixels may be
-// read where they lie. Direct: its call is that of a tile.
-func (c *convolution) lower(generic, where bool, table call.Arg) (l *call.Lowered, direct bool) {
-	if l := c.lowerApart(generic); l != nil {
-		return l, true
+// read where they lie. p: its call is that of a tile, nil: of another kernel.
+func (c *convolution) lower(generic, where bool, table call.Arg) (l *call.Lowered, p *products) {
+	if l, p = c.lowerApart(generic); l == nil {
+		l, p = c.lowerTiled(generic, where, table)
 	}
-	return c.lowerTiled(generic, where, table)
+	return l, p
 }
 
 // apart is how many pixels of the input lie from one that a convolution of
@@ -133,25 +133,26 @@ func (c *convolution) apart() int {
 
 // lowerApart multiplies the pixels where they are, if some lie between them; nil:
 // it is another layer, or its pixels end within what a kernel loads.
-func (c *convolution) lowerApart(generic bool) *call.Lowered {
+func (c *convolution) lowerApart(generic bool) (*call.Lowered, *products) {
 	depth, step := c.depth(), c.apart()*c.depth()
 	vectors := roundUp(depth, vector) / vector
 	whole := depth%vector == 0 || vectors <= unrolled
 	t, want := c.l.tile(vectors, c.G.COut, generic, !generic && whole && c.l.upper(c.G.COut))
 	if step <= depth || want != vectors {
-		return nil
+		return nil, nil
 	}
 	out, outR := outRows(c.G.COut * c.l.bytes())
 	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{outR}},
-		c.l.rowsBy(t, depth, step, vectors, c.pixels(), out, call.I32(step), c.l.weights(t, vectors)))
+			c.l.rowsBy(t, depth, step, vectors, c.pixels(), out, call.I32(step), c.l.weights(t, vectors))),
+		&products{t, step, vectors, c.pixels()}
 }
 
 // lowerTiled is lower without lowerApart.
-func (c *convolution) lowerTiled(generic, where bool, table call.Arg) (l *call.Lowered, direct bool) {
+func (c *convolution) lowerTiled(generic, where bool, table call.Arg) (*call.Lowered, *products) {
 	out, outR := outRows(c.G.COut * c.l.bytes())
 	x := c.call(out, generic, where, table)
-	l = &call.Lowered{Scratch: x.scratch, Unused: []int{1, 2}, Rows: []call.Rows{x.rows, outR}}
-	if !x.direct {
+	l := &call.Lowered{Scratch: x.scratch, Unused: []int{1, 2}, Rows: []call.Rows{x.rows, outR}}
+	if x.direct == nil {
 		l.Route, l.Overlap = x.tile.String(), c.overlap(&x, 0)
 	}
 	return own(l, x.Call), x.direct
@@ -187,7 +188,7 @@ func (c *convolution) single() int {
 type computed struct {
 	call.Call
 	tile    tile
-	direct  bool      // the tile itself is called
+	direct  *products // nil: the tile itself is not called
 	rows    call.Rows // of the input
 	scratch int       // bytes
 	block   int       // patches that are in scratch at a time
@@ -206,7 +207,7 @@ func (c *convolution) call(out call.Arg, generic, where bool, table call.Arg) co
 	kept := l.resident(t, g.COut/g.Group, generic)
 	if c.pointwise() && (kept != t || vectors*vector < depth+vector) {
 		conv, rows := l.products(kept, depth, vectors, c.pixels(), out)
-		return computed{Call: conv, tile: kept, direct: true, rows: rows}
+		return computed{Call: conv, tile: kept, direct: &products{kept, depth, vectors, c.pixels()}, rows: rows}
 	}
 	b := c.copied(t, vectors)
 	if where && c.direct(kept, vectors, b) {
@@ -311,4 +312,47 @@ func (l *layer) rowsBy(t tile, depth, step, vectors, rows int, out, apart call.A
 	return call.Call{Func: t.String(), Args: []call.Arg{
 		param.Struct(l.mac(out, len(l.Rows), depth, step, vectors, apart)),
 		i8In(0), packed(weights), i8Out(0), call.I32(rows)}}
+}
+
+// products are those of a tile with some rows step bytes apart.
+type products struct {
+	tile
+	step, vectors, rows int
+}
+
+// blockPart is the part of its instructions by which blocks may make a product longer.
+const blockPart = 22
+
+// over says how results of products, where the layer calls a tile for them, may lie over the rows. Tiles that go through
+// all records with every row do so with a block of rows then: with as many as make up for what is done in front of a
+// record at least.
+func (l *layer) over(low *call.Lowered, p *products) *call.Lowered {
+	if p == nil {
+		return low
+	}
+	k := param.Walk{Images: 1, From: p.step, To: len(l.Rows) * l.bytes(), Pixels: 1, Reads: param.Mixed, Last: l.bytes()}
+	switch p.body {
+	case oneRow:
+		k.Last *= param.Rest(len(l.Rows), 4)
+	case fourRows:
+		k.Pixels = 4
+	case resident:
+		return low
+	case fixed, loop:
+		records := roundUp(len(l.Rows), 4) / 4
+		blocks := 1 + p.rows/2*records*(14*p.vectors+22)/(blockPart*(30*records+95))
+		n := roundUp((p.rows+blocks-1)/blocks, 2)
+		if n >= p.rows {
+			return low
+		}
+		low.Overlap = []call.Overlap{{Ahead: max(n*k.To, p.rows*(k.To-k.From)+n*k.From),
+			Behind: max(n*k.From, p.rows*(k.From-k.To)+n*k.To), Slower: (n + 1) / 2 * min(k.From, k.To)}}
+		mac := &low.Calls[0]
+		low.Route, low.Variant = mac.Func, mac.Func
+		mac.Func, mac.Args = "nncc_helium_matmul_blocks_s8", append(mac.Args, call.Func(mac.Func))
+		return low
+	}
+	line := param.Line(p.rows)
+	low.Overlap = k.Overlap(&line)
+	return low
 }

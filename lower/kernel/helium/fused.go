@@ -55,7 +55,7 @@ func lowerResidual(n *kernel.Node) *call.Lowered {
 	if c.AddIn == 0 {
 		l.Rows = l.Rows[:2]
 	}
-	if conv.direct { // the products of the pixels themselves
+	if conv.direct != nil { // the products of the pixels themselves
 		pixels = max(2, residualScratchBytes/v.G.COut&^1)
 		l.Scratch = (pixels + v.single()) * v.G.COut
 		conv.Args = []call.Arg{params, conv.Args[1], conv.Args[2], i8Scratch(0), conv.Args[3], conv.Args[4],
@@ -92,9 +92,9 @@ var mapped = &kernel.Kernel{
 
 func lowerMapped(n *kernel.Node) *call.Lowered {
 	c := kernel.ChainOf.Must(n)
-	l, direct := convOf.Must(c.Main).lower(c.Main.Generic, false, call.Lookup(c.Table))
+	l, p := convOf.Must(c.Main).lower(c.Main.Generic, false, call.Lookup(c.Table))
 	l.Unused = nil // weights are the body's own
-	if direct {    // the products of the pixels themselves
+	if p != nil {  // the products of the pixels themselves
 		conv := &l.Calls[0]
 		conv.Args = append(conv.Args, call.Func(conv.Func), call.Lookup(c.Table))
 		l.Route = conv.Func

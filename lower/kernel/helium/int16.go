@@ -38,8 +38,7 @@ func lowerConv16(n *kernel.Node) *call.Lowered {
 			return l
 		}
 	}
-	l, _ := c.lowerTiled(n.Generic, true, call.Null{})
-	return l
+	return c.l.over(c.lowerTiled(n.Generic, true, call.Null{}))
 }
 
 var fullyConnected16 = &kernel.Kernel{

@@ -42,6 +42,7 @@ func lowerProduct(s *quantised.Product, l *layer, generic bool) *call.Lowered {
 		t = l.resident(t, s.Cols, generic)
 	}
 	out, outR := outRows(s.Cols * l.bytes())
-	products, inR := l.products(t, depth, vectors, s.Rows, out)
-	return own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}, products)
+	c, inR := l.products(t, depth, vectors, s.Rows, out)
+	return l.over(own(&call.Lowered{Unused: []int{1, 2}, Rows: []call.Rows{inR, outR}}, c),
+		&products{t, depth, vectors, s.Rows})
 }

@@ -180,6 +180,14 @@ typedef struct
 /* KERNELS(nncc_helium_add_linear_strided_s8) */
 
 /*
+ * nncc_helium_matmul_* where the results may lie over the rows: `dot` takes so many at a time that it writes nothing
+ * that it reads later, from the last ones on where y lies behind x, all of them where they lie apart. For n rows at a
+ * time, an even number, y begins at least as many bytes before x as n results take, and n rows with what all results
+ * are longer than all rows, or as many bytes behind it as n rows take, and n results with what all rows are longer.
+ */
+/* KERNELS(nncc_helium_matmul_blocks_s8) */
+
+/*
  * nncc_helium_matmul_* with a function of one value behind it: `dot` takes some rows, the table their results, and so
  * on. p->single is at most 32, pitch is the number of channels.
  */
