@@ -45,6 +45,7 @@ func (c *candidate) flash() *size {
 type Candidate struct {
 	Kernel, Library string
 	Price           cost.Cost
+	Scratch         int // bytes
 	Chosen          bool
 }
 
@@ -236,7 +237,8 @@ func (s *State) lowerNodes() error {
 		c.Plan = x.plan
 		s.Low[n], s.Choices[n] = x.low, c
 		for k, y := range w.candidates[i] {
-			s.Candidates[n] = append(s.Candidates[n], Candidate{y.low.Kernel, y.low.Library, y.price, k == w.chosen[i]})
+			s.Candidates[n] = append(s.Candidates[n], Candidate{y.low.Kernel, y.low.Library, y.price, y.low.Scratch,
+				k == w.chosen[i]})
 		}
 	}
 	var err error

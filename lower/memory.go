@@ -66,10 +66,12 @@ const (
 
 // Without --max-ram a program takes plans of little work only, and few are looked at.
 const (
-	freeWork  = 0.008 // predicted instructions more
-	freeTries = 3
-	leastGain = 512 // bytes, and 1/leastPart of the arena
-	leastPart = 32
+	freeWork = 0.008 // predicted instructions more
+	// Speed that was bought with scratch pays for RAM: so much of it.
+	scratchShare = 0.1
+	freeTries    = 3
+	leastGain    = 512 // bytes, and 1/leastPart of the arena
+	leastPart    = 32
 	// Chips have a fourth to an eighth of their flash as RAM: who has room for so many times
 	// what is gained has RAM enough.
 	leastShare = 256
@@ -159,7 +161,7 @@ func (s *search) free() (best *trial, err error) {
 		constants += s.whole.Program.Consts[i].Bytes()
 	}
 	least := max(leastGain, ram/leastPart, constants/leastShare)
-	s.most = (1 + freeWork) * s.whole.work()
+	s.most = (1+freeWork)*s.whole.work() + scratchShare*s.whole.bought()
 	s.prices.Most = s.most - s.whole.work()
 	plans := s.candidates(maxTries)
 	slices.SortStableFunc(plans, func(a, b patch.Plan) int {
@@ -312,6 +314,19 @@ func (r *Result) work() float64 {
 		}
 	}
 	return sum
+}
+
+// bought is what kernels with more scratch than the first one of their node save of work.
+func (r *Result) bought() float64 {
+	sum := 0.0
+	for _, list := range r.Candidates {
+		for _, x := range list {
+			if x.Chosen && x.Scratch > list[0].Scratch {
+				sum += list[0].Price.Instructions - x.Price.Instructions
+			}
+		}
+	}
+	return max(sum, 0)
 }
 
 // joined is what copies are predicted to take that could be views.
