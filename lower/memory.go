@@ -40,7 +40,10 @@ type Point struct {
 
 // Frontier are the points that need less memory than all with less work.
 func Frontier(list []Point) (out []Point) {
-	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.Work, b.Work), a.RAMBytes-b.RAMBytes) })
+	slices.SortStableFunc(list, func(a, b Point) int {
+		return cmp.Or(cmp.Compare(a.Work, b.Work),
+			a.RAMBytes-b.RAMBytes)
+	})
 	for _, p := range list {
 		if n := len(out); n == 0 || p.RAMBytes < out[n-1].RAMBytes {
 			out = append(out, p)
@@ -134,7 +137,8 @@ func (s *State) searchArena(rows []*Stage) (*State, error) {
 	if x, err = f.settle(x, best); err != nil {
 		return x, err
 	}
-	x.Tiled = &TiledStage{Turned: best.plan.Turned, Calls: best.plan.Calls, Copied: best.plan.Copied, WholeBytes: s.Program.ArenaBytes,
+	x.Tiled = &TiledStage{Turned: best.plan.Turned, Calls: best.plan.Calls, Copied: best.plan.Copied,
+		WholeBytes: s.Program.ArenaBytes,
 		ArenaBytes: x.Program.ArenaBytes, Work: best.work, WholeWork: s.work()}
 	nodes := best.plan.Nodes
 	for _, c := range best.plan.Chains {
@@ -355,7 +359,8 @@ func (s *State) prices(g *ir.Graph) patch.Prices {
 	}
 	type key struct{ node, rows int }
 	seen := map[key]float64{}
-	return patch.Prices{Copy: target.Copied, Turn: target.Turned, Most: math.Inf(1), Rows: func(node, rows int) float64 {
+	return patch.Prices{Copy: target.Copied, Turn: target.Turned, Most: math.Inf(1), Rows: func(node,
+		rows int) float64 {
 		v := g.Nodes[node].Out[0]
 		l := layers[node]
 		if l == nil {

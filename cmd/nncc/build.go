@@ -235,7 +235,8 @@ func (c *cli) ramFrontier(asked *driver.Config) (err error) {
 	o := f.Models[0]
 	points := o.Lowered.Frontier
 	if len(points) == 0 { // there was nothing to try
-		points = []lower.Point{{RAMBytes: o.Lowered.Program.RAMBytes(), Optimize: least.Optimize, Kernels: least.Kernels}}
+		points = []lower.Point{{RAMBytes: o.Lowered.Program.RAMBytes(), Optimize: least.Optimize,
+			Kernels: least.Kernels}}
 	}
 	for i := range points {
 		p, x := &points[i], *asked

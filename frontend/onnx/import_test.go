@@ -196,7 +196,8 @@ func TestImportFaults(t *testing.T) {
 				target_ids = [0],
 			target_weights = [1.0], n_targets = 1> (x) }`, "node 2 of tree 0"},
 		{"keys of text", 13,
-			`(int64[2] x) => (int64 y) { y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [1, 2]> (x) }`,
+			`(int64[2] x) => (int64 y) {
+				y = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "b"], values_int64s = [1, 2]> (x) }`,
 			"texts for texts"},
 		{"computing with text", 13, `(int64[2] x) => (int64 y)
 			{ t = ai.onnx.ml.LabelEncoder <keys_int64s = [1, 2], values_strings = ["a", "b"]> (x) y = Neg (t) }`,

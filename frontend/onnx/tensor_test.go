@@ -258,23 +258,11 @@ func TestSparse(t *testing.T) {
 			if c.valueShape != nil {
 				v.Dims = c.valueShape
 			}
-			s := &pb.SparseTensorProto{Dims: c.dims, Values: v}
-			if c.indices != nil {
-				s.Indices = &pb.TensorProto{DataType: proto.Int32(7), Int64Data: c.indices, Dims: c.shape}
-				if c.shape == nil {
-					s.Indices.Dims = []int64{int64(len(c.indices))}
-				}
-			}
+			s := &pb.SparseTensorProto{Dims: c.dims, Values: v, Indices: indicesOf(c.indices, c.shape)}
 			m.Proto.Graph.SparseInitializer = append(m.Proto.Graph.SparseInitializer, s)
 			m.Proto.Graph.Node[1].Attribute = []*pb.AttributeProto{{Name: proto.String("sparse_value"),
 				Type: pb.AttributeProto_SPARSE_TENSOR.Enum(), SparseTensor: s}}
-			var said []string
-			for _, f := range Check(m) {
-				if f.Severity == diag.Error {
-					said = append(said, f.Error())
-				}
-			}
-			all := strings.Join(said, "\n")
+			all := errorsOf(Check(m))
 			bad := c.want != "" || c.name == "overflow"
 			if bad != (all != "") || !strings.Contains(all, c.want) || bad && !strings.Contains(all, `"s"`) {
 				t.Errorf("got %q, want %q", all, c.want)
@@ -301,6 +289,28 @@ func TestSparse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// errorsOf are what is said of errors.
+func errorsOf(list diag.List) string {
+	var said []string
+	for _, f := range list {
+		if f.Severity == diag.Error {
+			said = append(said, f.Error())
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// indicesOf are those of a sparse constant, of one dimension where shape is nil.
+func indicesOf(list, shape []int64) *pb.TensorProto {
+	switch {
+	case list == nil:
+		return nil
+	case shape == nil:
+		shape = []int64{int64(len(list))}
+	}
+	return &pb.TensorProto{DataType: proto.Int32(7), Int64Data: list, Dims: shape}
 }
 
 // TestScales: whatever is no scale of data that are computed is refused with

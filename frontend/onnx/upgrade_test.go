@@ -339,13 +339,16 @@ func TestUpgrades(t *testing.T) {
 				a = Gather (x, i) b = Gather (x, s) c = Add (a, p) d = Add (c, b)
 				y = LayerNormalization <epsilon = 0.01> (d, g, g) n = Constant <value = int32[1] {2}> ()`},
 		{"QONNX, channels last", 13, "(float[1,4,4,2] x) => (float y)",
-			`w = Constant <value = float[2,2,1,2] {1, 2, 3, 4, 5, 6, 7, 8}> () b = Constant <value_floats = [0.5, -1.0]> ()
+			`w = Constant <value = float[2,2,1,2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+				b = Constant <value_floats = [0.5, -1.0]> ()
 				c = qonnx.custom_op.channels_last.Conv <kernel_shape = [2, 1], strides = [1, 2], dilations = [1, 1],
 					pads = [1, 0, 0, 0], group = 1> (x, w, b)
-				v = Constant <value_floats = [3.5, 1.0]> () n = qonnx.custom_op.channels_last.BatchNormalization <epsilon = 0.5>
+				v = Constant <value_floats = [3.5, 1.0]> ()
+				n = qonnx.custom_op.channels_last.BatchNormalization <epsilon = 0.5>
 					(c, b, b, b, v)
 				y = qonnx.custom_op.channels_last.MaxPool <kernel_shape = [2, 2], pads = [0, 0, 0, 0]> (n)`,
-			`w = Constant <value = float[2,2,2,1] {1, 3, 2, 4, 5, 7, 6, 8}> () b = Constant <value_floats = [0.5, -1.0]> ()
+			`w = Constant <value = float[2,2,2,1] {1, 3, 2, 4, 5, 7, 6, 8}> ()
+				b = Constant <value_floats = [0.5, -1.0]> ()
 				v = Constant <value_floats = [3.5, 1.0]> () f = Transpose <perm = [0, 3, 1, 2]> (x)
 				c = Conv <kernel_shape = [2, 1], strides = [1, 2], pads = [1, 0, 0, 0]> (f, w, b)
 				n = BatchNormalization <epsilon = 0.5> (c, b, b, b, v)
@@ -358,7 +361,8 @@ func TestUpgrades(t *testing.T) {
 			`p = Constant <value_ints = [1]> () c = Constant <value = float[5,1] {1, 2, 3, 4, 5}> ()
 				s = Constant <value = float[5,1] {6, 7, 8, 9, 0}> ()
 				y = com.microsoft.RotaryEmbedding <scale = 2.0> (x, p, c, s)`,
-			`p = Constant <value = int64[2,3] {1, 2, 3, 1, 2, 3}> () c = Constant <value = float[5,1] {1, 2, 3, 4, 5}> ()
+			`p = Constant <value = int64[2,3] {1, 2, 3, 1, 2, 3}> ()
+				c = Constant <value = float[5,1] {1, 2, 3, 4, 5}> ()
 				s = Constant <value = float[5,1] {6, 7, 8, 9, 0}> () y = RotaryEmbedding <num_heads = 2> (x, c, s, p)`},
 		{"ONNX Runtime's operators without their domain", 13, "(float[2,3] x) => (float y, float m)",
 			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () h = Gelu (g)
@@ -366,9 +370,11 @@ func TestUpgrades(t *testing.T) {
 			`g = Constant <value_floats = [1.0, 2.0, 3.0]> () h = Gelu (g) a = Add (x, x)
 				y, m = LayerNormalization <epsilon = 0.5> (a, h)`},
 		{"LayerNormalization, a scale of more dimensions", 17, "(float[2,3,4] x) => (float y, float m)",
-			`s = Constant <value = float[2,1,4] {1, 2, 3, 4, 5, 6, 7, 8}> () b = Constant <value = float[3,1] {1, 2, 3}> ()
+			`s = Constant <value = float[2,1,4] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+				b = Constant <value = float[3,1] {1, 2, 3}> ()
 				y, m = LayerNormalization <epsilon = 0.5, stash_type = 0> (x, s, b)`,
-			`s = Constant <value = float[2,1,4] {1, 2, 3, 4, 5, 6, 7, 8}> () b = Constant <value = float[3,1] {1, 2, 3}> ()
+			`s = Constant <value = float[2,1,4] {1, 2, 3, 4, 5, 6, 7, 8}> ()
+				b = Constant <value = float[3,1] {1, 2, 3}> ()
 				o = Constant <value_float = 1.0> () n, m = LayerNormalization <epsilon = 0.5> (x, o) p = Mul (n, s)
 				y = Add (p, b)`},
 		{"Loop, its turn in a vector", 13, "(float[2] x) => (float y)", `n = Constant <value_int = 2> ()
@@ -383,7 +389,8 @@ func TestUpgrades(t *testing.T) {
 			`c = Cast <to = 1> (x) y = LayerNormalization <epsilon = 0.5> (c, s)`},
 		{"Crop", 7, "(float[1,2,5,6] x) => (float y, float z)", `y = Crop <border = [1, 2, 3, 1]> (x)
 				z = Crop <border = [1, 2, 0, 0], scale = [2, 4]> (x)`,
-			`i = Constant <value_ints = [2, 1]> () e = Constant <value_ints = [4, 3]> () a = Constant <value_ints = [2, 3]> ()
+			`i = Constant <value_ints = [2, 1]> () e = Constant <value_ints = [4, 3]> ()
+				a = Constant <value_ints = [2, 3]> ()
 				y = Slice (x, i, e, a) f = Constant <value_ints = [4, 5]> () z = Slice (x, i, f, a)`},
 		{"MatMulIntegerToFloat", 13, "(int8[2,3] x) => (float y)",
 			`w = Constant <value = int8[3,2] {1, -2, 3, 4, -5, 6}> () s = Constant <value_float = 0.5> ()

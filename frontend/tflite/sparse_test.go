@@ -108,7 +108,8 @@ func TestSparse(t *testing.T) {
 			continue
 		}
 		g := func() []byte {
-			return tflitetest.Graph{Tensors: []tflitetest.Tensor{{Name: "x", Shape: shape}, w, {Name: "d", Shape: shape},
+			return tflitetest.Graph{Tensors: []tflitetest.Tensor{{Name: "x", Shape: shape}, w, {Name: "d",
+				Shape: shape},
 				{Name: "y", Shape: shape}}, Inputs: []int32{0}, Outputs: []int32{3},
 				Ops: []tflitetest.Op{{Code: densify, In: []int32{1}, Out: []int32{2}},
 					{Code: 0, In: []int32{0, 2}, Out: []int32{3}}}}.Bytes()

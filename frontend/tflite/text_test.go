@@ -48,7 +48,8 @@ func TestText(t *testing.T) {
 	y := testenv.Must(interp.Run(g, []*tensor.Dense{tensor.Of([]int{2}, []int32{2, 1})}, nil))(t)
 	testenv.Same(t, y[0].Int64s(), []int64{2, 1})
 	testenv.Equal(t, strings.Join(m.Classes["y"], ","), "cat,dog,")
-	for want, b := range map[string][]byte{"damaged": model(whole[:12], gather, 0, 0), "in front": model(whole, gather, 3, 0),
+	for want, b := range map[string][]byte{"damaged": model(whole[:12], gather, 0, 0), "in front": model(whole, gather,
+		3, 0),
 		"has no data": model(nil, gather, 0, 0), "moves text": model(whole, add, 0, 1)} {
 		m, err := tflite.Parse(b, onnx.Limits{})
 		if err == nil {

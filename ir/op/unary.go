@@ -379,7 +379,8 @@ var Celu = unary(unarySpec{
 	},
 	check: func(n *ir.Node) error {
 		if ir.AttrsOf[CeluAttrs](n).Alpha == 0 {
-			return ir.Errf(n, "attr-value", "alpha is 0, by which it divides; want another number, or Relu, which is the limit")
+			return ir.Errf(n, "attr-value", "alpha is 0, by which it divides; want another number, or Relu, "+
+				"which is the limit")
 		}
 		return nil
 	},

@@ -50,8 +50,9 @@ func Copying(s *boards.Spec) boards.Copying {
 // core is what kernel choice needs to know about the board.
 func core(s *boards.Spec) kernel.Core {
 	return kernel.Core{Name: s.Core, MVE: s.ISA.HasMVE(), DSP: s.ISA.DSP, FPU: s.ISA.HasFPU(), Host: s.IsHost(),
-		Armv6M: s.Armv6M(), Dual: s.DualIssue(), Memory: cost.Memory{Board: s.Name, PerByte: float64(s.Memory.Wait("weights").PerByte),
-			Error: s.CyclesError()}}
+		Armv6M: s.Armv6M(), Dual: s.DualIssue(), Memory: cost.Memory{Board: s.Name,
+			PerByte: float64(s.Memory.Wait("weights").PerByte),
+			Error:   s.CyclesError()}}
 }
 
 // Accelerator is that of a board with the limits of its file; nil where the board

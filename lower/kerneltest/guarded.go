@@ -411,7 +411,8 @@ func (m *Guarded) build(t *testing.T, spec *boards.Spec, opt run.BuildOptions) (
 	for _, f := range m.files {
 		data := f.Data
 		if f.Path == layersPrefix+".h" {
-			data = bytes.Replace(data, []byte("nncc_status layers_run("), []byte(declared+"\nnncc_status layers_run("), 1)
+			data = bytes.Replace(data, []byte("nncc_status layers_run("), []byte(declared+"\nnncc_status layers_run("),
+				1)
 		} else if f.Path == layersPrefix+".c" && m.tried != nil {
 			data = movable(m.tried, data)
 		}

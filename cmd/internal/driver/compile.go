@@ -292,8 +292,9 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 	case c.IO != option.FloatIO:
 		c.Diags.Add(out.Lowered.FloatInputs(out.Float)...)
 	case c.Told["io"] && !slices.ContainsFunc(slices.Concat(out.Float.In, out.Float.Out), float):
-		c.warn("quantize", "no-effect", "--io", "--io float has no effect: the model itself has integers at its inputs "+
-			"and outputs; the header's functions convert")
+		c.warn("quantize", "no-effect", "--io",
+			"--io float has no effect: the model itself has integers at its inputs "+
+				"and outputs; the header's functions convert")
 	}
 	out.reference, out.drivers = out.Lowered.Reference, opt.Drivers()
 	out.pre = fail.Must(c.preprocessing(out))

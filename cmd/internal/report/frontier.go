@@ -103,7 +103,8 @@ func newFrontierView(m *Memory) (v frontierView) {
 	}
 	for _, r := range m.rooms() {
 		if r.Bytes <= first.ArenaBytes {
-			v.Walls = append(v.Walls, wall{arenaHeight - float64(r.Bytes)*sy, r.Region + ": " + thousands(r.Bytes) + " bytes"})
+			v.Walls = append(v.Walls, wall{arenaHeight - float64(r.Bytes)*sy, r.Region + ": " + thousands(r.Bytes) +
+				" bytes"})
 		}
 	}
 	v.Bytes = byteTicks(first.ArenaBytes, sy)

@@ -36,14 +36,15 @@ func (n *Node) moved(x *ir.Node) (texts []string) {
 	for i, v := range x.In {
 		if t, is := n.Texts[v]; is {
 			n.Want(x.Op.Quant == ir.QMove && slices.Contains(data, i), "dtype-unsupported",
-				"input %d (%s) of %s is text; firmware moves text, as the numbers of its list, and computes with numbers "+
-					"only; want numbers", i, v, x.Op.Name)
+				"input %d (%s) of %s is text; firmware moves text, as the numbers of its list, and computes with "+
+					"numbers only; want numbers", i, v, x.Op.Name)
 			texts = t
 		}
 	}
 	for _, i := range data {
 		n.Want(texts == nil || slices.Equal(n.Texts[x.Input(i)], texts), "dtype-unsupported",
-			"input %d (%s) of %s is not of the same text as the others; want one list of texts", i, x.Input(i), x.Op.Name)
+			"input %d (%s) of %s is not of the same text as the others; want one list of texts", i, x.Input(i),
+			x.Op.Name)
 	}
 	return texts
 }

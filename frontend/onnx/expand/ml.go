@@ -18,8 +18,9 @@ import (
 var classical = map[string]build.Rule{
 	"ArrayFeatureExtractor": featureExtractor, "Scaler": scaler, "Normalizer": normalizer,
 	"Imputer": imputer, "LinearRegressor": linearRegressor, "LinearClassifier": linearClassifier,
-	"LabelEncoder": labelEncoder, "CategoryMapper": categoryMapper, "OneHotEncoder": oneHotEncoder, "FeatureVectorizer": featureVectorizer,
-	"SVMRegressor": svmRegressor, "SVMClassifier": svmClassifier, "TreeEnsemble": treeEnsemble,
+	"LabelEncoder": labelEncoder, "CategoryMapper": categoryMapper, "OneHotEncoder": oneHotEncoder,
+	"FeatureVectorizer": featureVectorizer,
+	"SVMRegressor":      svmRegressor, "SVMClassifier": svmClassifier, "TreeEnsemble": treeEnsemble,
 	"ZipMap": zipMap, "TreeEnsembleRegressor": treeRegressor, "TreeEnsembleClassifier": treeClassifier,
 }
 
@@ -308,8 +309,9 @@ func lookUp(e *build.Node, keys, values *ir.Value) []*ir.Value {
 // oneHotEncoder adds a dimension with a one where an integer category is met.
 func oneHotEncoder(e *build.Node) []*ir.Value {
 	x, cats := e.Need(0, -1), e.IntList("cats_int64s")
-	e.Want(e.Names("cats_strings") == nil, "dtype-unsupported", "the categories are texts; want numbers for them, made "+
-		"outside of the model")
+	e.Want(e.Names("cats_strings") == nil, "dtype-unsupported",
+		"the categories are texts; want numbers for them, made "+
+			"outside of the model")
 	e.Want(len(cats) > 0 && e.Bool("zeros", true), "attr-value", "want integer categories and zeros for others")
 	return []*ir.Value{e.Cast(matches(e, e.Cast(x, tensor.I64), e.Data(build.Ints64(cats))), tensor.F32)}
 }

@@ -131,8 +131,9 @@ func (im *importer) inputType(vi *pb.ValueInfoProto) (ir.Type, error) {
 	}
 	dt, ok := tensor.FromONNX(int(tt.GetElemType()))
 	if !ok {
-		return bad("dtype-unsupported", "what makes numbers of anything else belongs in front of the model", "has element type %s, which is not supported (supported: float, double, "+
-			"float16, bfloat16, bool, integers of 4 to 64 bits)", model.ElemTypeName(tt.GetElemType()))
+		return bad("dtype-unsupported", "what makes numbers of anything else belongs in front of the model",
+			"has element type %s, which is not supported (supported: float, double, "+
+				"float16, bfloat16, bool, integers of 4 to 64 bits)", model.ElemTypeName(tt.GetElemType()))
 	}
 	given, isGiven := im.opt.Shapes[name]
 	if tt.GetShape() == nil {

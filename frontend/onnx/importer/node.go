@@ -184,8 +184,8 @@ func (c *nodeImport) bindOutputs(out []*ir.Value) error {
 		case i == 0 && c.OutSeq != nil:
 			c.scope.values[name] = &entry{seq: c.OutSeq}
 		case i >= len(out) || out[i] == nil:
-			c.scope.fail(name, c.Errf("outputs", "output %d (%s) is not supported, but something reads it; want the model "+
-				"without what reads it", i,
+			c.scope.fail(name, c.Errf("outputs", "output %d (%s) is not supported, but something reads it; want the "+
+				"model without what reads it", i,
 				model.Quote(name)))
 		default:
 			c.scope.set(name, out[i])

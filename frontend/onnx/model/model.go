@@ -143,7 +143,8 @@ var mistaken = []struct {
 	{0, "version https://git-lfs", "it is a Git LFS pointer; run git lfs pull to get the model itself"},
 	{4, "TFL3", "it is a TensorFlow Lite model; this verb takes ONNX models (nncc legalize writes one)"},
 	{4, "ORTM", "it is in ONNX Runtime's own .ort format; pass the .onnx file it was made from"},
-	{0, "PK\x03\x04", "it is a ZIP archive: samples (.npz) go to --calib or --input; a PyTorch checkpoint is exported with torch.onnx.export first"},
+	{0, "PK\x03\x04", "it is a ZIP archive: samples (.npz) go to --calib or --input; a PyTorch checkpoint is " +
+		"exported with torch.onnx.export first"},
 	{0, "\x89HDF\r\n", "it is an HDF5 file, perhaps a Keras model; convert it with tf2onnx first"},
 	{0, "\x1f\x8b", "it is compressed with gzip; unpack it first"},
 	{0, "\x93NUMPY", "it is a NumPy array"},

@@ -230,8 +230,9 @@ func (c *converter) define(t *model.Tensor, o *model.Op) {
 // put makes a value what a tensor stores.
 func (c *converter) put(t *model.Tensor, v *ir.Value) {
 	if t.Text && c.Texts[v] == nil {
-		stop("dtype-unsupported", "tensor "+onnx.Quote(t.Name), "it is text made of numbers; want the numbers, or texts "+
-			"chosen from constants")
+		stop("dtype-unsupported", "tensor "+onnx.Quote(t.Name),
+			"it is text made of numbers; want the numbers, or texts "+
+				"chosen from constants")
 	}
 	if v.Type.DType != t.DType {
 		stop("dtype", "tensor "+onnx.Quote(t.Name), "the file says that it is %s, its operator makes %s", t.DType,
@@ -338,8 +339,9 @@ func (c *converter) quantized(x *ir.Value, t *model.Tensor) vals {
 func axis(t *model.Tensor) []attr {
 	if len(t.Scale) > 1 {
 		if t.Axis < 0 {
-			stop("quantization", "tensor "+onnx.Quote(t.Name), "%d scales of a tensor of shape %v, of which the file does "+
-				"not say the dimension; want the dimension that they are of", len(t.Scale), t.Shape)
+			stop("quantization", "tensor "+onnx.Quote(t.Name),
+				"%d scales of a tensor of shape %v, of which the file does "+
+					"not say the dimension; want the dimension that they are of", len(t.Scale), t.Shape)
 		}
 		return []attr{intAttr("axis", t.Axis)}
 	}

@@ -198,8 +198,8 @@ func (t *Tensor) quantum(q *fb.Quantization, j int) string {
 // quantizationForm says why scales and zero points do not belong to a tensor.
 func quantizationForm(q *fb.Quantization, t *Tensor) string {
 	if q.DetailsType() > custom {
-		return "its quantisation is not one of scales and zero points for a dimension (by blocks, or for two dimensions); " +
-			"convert the model with one scale, or one for each channel"
+		return "its quantisation is not one of scales and zero points for a dimension (by blocks, or for two " +
+			"dimensions); convert the model with one scale, or one for each channel"
 	}
 	n := q.ScaleLength()
 	if n > 1 && !slices.Contains(t.Shape, n) {

@@ -55,7 +55,8 @@ func (c *convolution) three(n *kernel.Node) *three {
 	return t
 }
 
-// The words of a strip of a turned layer take stripScratch at most, or mapPart of a map that may take its own place then.
+// The words of a strip of a turned layer take stripScratch at most, or mapPart of a map that may take its own place
+// then.
 const (
 	stripScratch = 512
 	mapPart      = 8

@@ -323,14 +323,16 @@ type products struct {
 // blockPart is the part of its instructions by which blocks may make a product longer.
 const blockPart = 22
 
-// over says how results of products, where the layer calls a tile for them, may lie over the rows. Tiles that go through
+// over says how results of products, where the layer calls a tile for them, may lie over the rows. Tiles that go
+// through
 // all records with every row do so with a block of rows then: with as many as make up for what is done in front of a
 // record at least.
 func (l *layer) over(low *call.Lowered, p *products) *call.Lowered {
 	if p == nil {
 		return low
 	}
-	k := param.Walk{Images: 1, From: p.step, To: len(l.Rows) * l.bytes(), Pixels: 1, Reads: param.Mixed, Last: l.bytes()}
+	k := param.Walk{Images: 1, From: p.step, To: len(l.Rows) * l.bytes(), Pixels: 1, Reads: param.Mixed,
+		Last: l.bytes()}
 	switch p.body {
 	case oneRow:
 		k.Last *= param.Rest(len(l.Rows), 4)

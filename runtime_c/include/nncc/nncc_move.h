@@ -46,7 +46,8 @@ typedef struct
 
 /*
  * Planes become channels: y[n][row][col][plane] = x[n][plane][row][col], `cols` elements of every plane together. y may
- * be x. scratch, aligned to 8 bytes: 2 * rows * planes + planes words, rounded up to a pair, and planes * cols elements.
+ * be x. scratch, aligned to 8 bytes: 2 * rows * planes + planes words, rounded up to a pair, and planes * cols
+ * elements.
  */
 typedef struct
 {

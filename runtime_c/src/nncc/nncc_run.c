@@ -43,8 +43,8 @@
 
 #define NNCC_GATHER(type, lane) "vldr" type " q0, [r0, q1" lane "]\n\tadd r0, r0, %[sx]\n\t"
 /*
- * Rows of lanes apart in memory: LOAD, which moves on, and STORE take offsets that are multiples of the strides. 16 bytes have offsets
- * of 8 bits, 8 bytes or halfwords of 16, words of 32.
+ * Rows of lanes apart in memory: LOAD, which moves on, and STORE take offsets that are multiples of the strides. 16
+ * bytes have offsets of 8 bits, 8 bytes or halfwords of 16, words of 32.
  */
 #define NNCC_LINES(bits, shift, lanes, load, store) \
     __asm volatile("mov r0, #0\n\t" \

@@ -49,7 +49,8 @@ static void nncc_turn_three(uint8_t *y, const uint8_t *a, const uint8_t *b, cons
 #define NNCC_TURN_BYTES 0
 #endif
 
-/* The strips of one result, and where they are: `place` of every strip, `strip` at every place, -1 where there is none. */
+/* The strips of one result, and where they are: `place` of every strip, `strip` at every place, -1 where there is none.
+ */
 typedef struct
 {
     int32_t planes, rows, count, bytes;
@@ -115,7 +116,14 @@ void nncc_turn(const nncc_turn_params *p, const void *x, int32_t *scratch, void 
     const int32_t count = p->planes * p->rows;
     const int32_t done = p->planes == 3 && p->elem == 1 ? p->cols & -NNCC_TURN_BYTES : 0;
     nncc_turn_state t = {
-        p->planes, p->rows, count, p->cols * p->elem, done, scratch, scratch + count, (uint8_t *)y,
+        p->planes,
+        p->rows,
+        count,
+        p->cols * p->elem,
+        done,
+        scratch,
+        scratch + count,
+        (uint8_t *)y,
         (uint8_t *)(scratch + ((2 * count + p->planes + 1) & ~1)),
         {p->cols - done, 1, p->planes, 1, 0, 0, p->elem, 1, 0, 0},
     };
