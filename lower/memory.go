@@ -173,7 +173,7 @@ func (s *search) free() (best *trial, err error) {
 	})
 	for _, p := range plans[:min(len(plans), freeTries)] {
 		t := &trial{plan: p, effort: schedule.Short}
-		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak+t.code() > ram-least {
+		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak > ram-least {
 			continue
 		}
 		x := fail.Must(s.plan(t, schedule.Short))

@@ -46,6 +46,7 @@ const (
 	maxChain     = 40
 	maxCalls     = 1000
 	maxIntervals = 1000 // looked at, those that need most memory first
+	fewIntervals = 64   // so few are all looked at: chains may take less work than whole layers
 )
 
 // maxStripes is how many times rows of a chain are computed without those of before.
@@ -184,6 +185,9 @@ func (c *chooser) stretches() {
 	}
 	slices.SortStableFunc(list, func(a, b interval) int { return cmp.Compare(b.most, a.most) })
 	c.later = list[:min(len(list), maxIntervals)]
+	if len(list) <= fewIntervals {
+		c.within(0)
+	}
 }
 
 // within looks at the intervals whose nodes need more than limit one by one: others run whole.

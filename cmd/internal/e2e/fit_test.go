@@ -297,7 +297,7 @@ func splitDigits(t *testing.T, board string, change func(c *driver.Config)) (*dr
 func TestSplitArena(t *testing.T) {
 	for _, k := range []struct{ name, parent, fast, slow string }{
 		{"two memories", "cortex-m55", "origin: 0x20000000, size: 5K", "origin: 0x21000000, size: 17K"},
-		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 7K", "origin: 0x20002000, size: 16K"},
+		{"halves of one", "cortex-m4", "origin: 0x20000000, size: 7K", "origin: 0x20002000, size: 13K"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			board := twoRAMs(t, k.parent, k.fast, k.slow)
