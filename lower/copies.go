@@ -108,7 +108,8 @@ const leastFetched = 500
 
 // fetch is the stage fetch: constants whose reads make the core wait, and that steps read
 // many times, are copied before them into room of the arena, those first that save most.
-// That an arena where values lie over each other leaves of one where they lie apart is room, too.
+// What an arena where values lie over each other, or take the place of another, leaves of one
+// where they lie apart is room, too.
 func (s *State) fetch() (err error) {
 	defer fail.Catch(&err)
 	saves, list := map[int]float64{}, []int{}
@@ -119,7 +120,13 @@ func (s *State) fetch() (err error) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(saves[b], saves[a]) })
-	most := min(s.Program.LowerBound, int(s.facts.Copying.Room)-s.Program.StateBytes)
+	most := s.Program.LowerBound
+	if most <= s.Program.ArenaBytes { // what makes the arena small is that values take the place of others
+		for i := range s.Program.Buffers {
+			most = max(most, s.Program.ArenaBytes+s.Program.Buffers[i].Bytes)
+		}
+	}
+	most = min(most, int(s.facts.Copying.Room)-s.Program.StateBytes)
 	if s.facts.MaxRAM > 0 {
 		most = min(most, s.facts.MaxRAM-s.Program.StateBytes)
 	}
