@@ -130,6 +130,9 @@ type OpDef struct {
 	Coded bool
 	// View says how results may lie in the storage of inputs.
 	View View
+	// Planned operators stand where plans of the arena have rows or planes change places:
+	// no node of a model becomes one, and none is what an accelerator lacks.
+	Planned bool
 	// DataIn are the inputs that carry the quantised data when QMove
 	// (nil: input 0 only; AllInputs for Concat and the like).
 	DataIn []int

@@ -76,7 +76,8 @@ var Relayout = def(ir.OpDef{
 // Turn is a Relayout of planes to channels last that may lie over its input.
 var Turn = def(ir.OpDef{
 	Name: "Turn", Domain: "nncc", Doc: "identity into channels-last order, over the same bytes", View: ir.Permuted,
-	MinIn: 1, Pattern: ir.Injective, Quant: ir.QMove,
+	Planned: true,
+	MinIn:   1, Pattern: ir.Injective, Quant: ir.QMove,
 	Infer: func(n *ir.Node) ([]ir.Type, error) {
 		refuse(n, n.In[0].Type.Rank() != 4, "rank", "has rank %d, want 4", n.In[0].Type.Rank())
 		return inferLike(n)

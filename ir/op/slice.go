@@ -19,7 +19,7 @@ var Slice = def(ir.OpDef{
 // Crop is a Slice that copies into the memory order that its output's type
 // has, whatever the input's is.
 var Crop = def(ir.OpDef{
-	Name: "Crop", Domain: "nncc", Doc: "Slice into another memory order", MinIn: 3, MaxIn: 5,
+	Name: "Crop", Domain: "nncc", Doc: "Slice into another memory order", Planned: true, MinIn: 3, MaxIn: 5,
 	Infer: inferSlice, Eval: evalSlice, Pattern: ir.Injective, Quant: ir.QMove,
 })
 

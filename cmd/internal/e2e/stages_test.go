@@ -513,3 +513,38 @@ func figuresAddUp(t *testing.T, r *report.Report) {
 		t.Errorf("layers have %d MACs, segments and what is outside %d", macs, placed)
 	}
 }
+
+// TestPlansCutNothing: what plans of the arena put between layers is neither outside of a
+// segment nor between two, within a budget, too.
+func TestPlansCutNothing(t *testing.T) {
+	planned := map[string]bool{}
+	for _, board := range []string{"cortex-m55", "cortex-m4"} {
+		for _, channels := range []int{8, 12, 16} {
+			text := fmt.Sprintf(`graph "g" {
+  in %%x : f32[1,3,48,48]
+  const %%v : f32[%[1]d,3,3,3] = rand 1
+  const %%w : f32[%[1]d,%[1]d,3,3] = rand 2
+  %%a = Conv(%%x, %%v) {pads=[1,1,1,1]}
+  %%b = Conv(%%a, %%w) {pads=[1,1,1,1], strides=[2,2]}
+  %%y = MaxPool(%%b) {kernel_shape=[2,2], strides=[2,2]}
+  out "y" = %%y
+}`, channels)
+			for _, ram := range []string{"", "24K"} {
+				c := driver.Defaults()
+				c.Board, c.Precision, c.MaxRAM = board, option.Int8, ram
+				o := compileNet(t, irtest.Parse(t, text), &c)
+				for _, n := range o.Lowered.Schedule.Nodes {
+					if n.Op.Planned {
+						planned[n.Op.Name] = true
+					}
+				}
+				if r := o.Report; len(r.Segments) != 1 || r.ComputeFallback() > 0 {
+					t.Errorf("%s, %d channels, %q of RAM: %s", board, channels, ram, r.SegmentsText())
+				}
+			}
+		}
+	}
+	if len(planned) < 2 {
+		t.Errorf("plans put in %v, want rows and planes", planned)
+	}
+}

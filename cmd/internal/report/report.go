@@ -350,6 +350,9 @@ func (r *Report) libraries(o *Subject) {
 	inSegment := false
 	for i, s := range o.Lowered.Program.Steps {
 		n, l, library := o.Lowered.Schedule.Nodes[i], &r.Layers[i], o.low(i).Library
+		if n.Op.Planned {
+			continue
+		}
 		if kernel.IsOptimized(library) {
 			if !inSegment {
 				r.Segments = append(r.Segments, Segment{ID: len(r.Segments), Accelerator: library, Nodes: []string{}})
