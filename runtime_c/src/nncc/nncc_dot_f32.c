@@ -4,7 +4,7 @@
 
 #include "nncc_dot_f32.h"
 #include "nncc_f32_core.h"
-#include "nncc_f32_held.h"
+#include "nncc_f32_sums.h"
 
 #if NNCC_F32_MVE_ASM
 
@@ -229,89 +229,6 @@ static inline void nncc_f32_dot1(const float *x, const float *w, int32_t n, floa
                    : "s0", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "cc", "memory");
 }
 /* clang-format on */
-
-#elif NNCC_F32_HELD
-
-/* Four inputs of a row. */
-#define NNCC_F32_ROW(a, k) \
-    do { \
-        NNCC_F32_TIMES(a, u0, k##0); \
-        NNCC_F32_TIMES(a, u1, k##1); \
-        NNCC_F32_TIMES(a, u2, k##2); \
-        NNCC_F32_TIMES(a, u3, k##3); \
-        NNCC_F32_NOW; \
-    } while (0)
-#define NNCC_F32_ROWS4(i) \
-    do { \
-        const float u0 = x[0], u1 = x[1], u2 = x[2], u3 = x[3]; \
-\
-        x += 4; \
-        NNCC_F32_LOAD4(k, w); \
-        w += 4; \
-        NNCC_F32_ROW(a0, k); \
-        NNCC_F32_LOAD4(l, w1); \
-        w1 += 4; \
-        NNCC_F32_ROW(a1, l); \
-        NNCC_F32_LOAD4(p, w2); \
-        w2 += 4; \
-        NNCC_F32_ROW(a2, p); \
-        NNCC_F32_LOAD4(q, w3); \
-        w3 += 4; \
-        NNCC_F32_ROW(a3, q); \
-    } while (0)
-#define NNCC_F32_HOLD_ROWS nncc_f32_hold16(k0, k1, k2, k3, l0, l1, l2, l3, p0, p1, p2, p3, q0, q1, q2, q3)
-
-/* Four rows. */
-NNCC_APART static void nncc_f32_dot4(const float *x, const float *w, const float *w1, const float *w2, const float *w3,
-                                     int32_t n, float *acc)
-{
-    const volatile int32_t ways = 2;
-    const int32_t some = ways;
-    NNCC_F32_BEGIN4(a, acc);
-
-    if (n >= 4) {
-        float k0, k1, k2, k3, l0, l1, l2, l3, p0, p1, p2, p3, q0, q1, q2, q3;
-
-        NNCC_F32_TURNS(n >> 2, some, NNCC_F32_ROWS4, , NNCC_F32_LOST(NNCC_F32_HOLD_ROWS));
-        NNCC_F32_HOLD_ROWS;
-    }
-    for (int32_t m = n & 3; m > 0; m--) {
-        const float v = *x++;
-
-        NNCC_F32_TIMES(a0, v, *w++);
-        NNCC_F32_TIMES(a1, v, *w1++);
-        NNCC_F32_TIMES(a2, v, *w2++);
-        NNCC_F32_TIMES(a3, v, *w3++);
-    }
-    NNCC_F32_STORE4(acc, a);
-}
-
-#define NNCC_F32_ROWS1(i) \
-    do { \
-        NNCC_F32_LOAD4(k, w); \
-        w += 4; \
-        NNCC_F32_LOAD4(u, x); \
-        x += 4; \
-        NNCC_F32_ROW(a0, k); \
-    } while (0)
-
-NNCC_APART static void nncc_f32_dot1(const float *x, const float *w, int32_t n, float *acc)
-{
-    const volatile int32_t ways = 2;
-    const int32_t some = ways;
-    float a0 = *acc;
-
-    if (n >= 4) {
-        float k0, k1, k2, k3, u0, u1, u2, u3;
-
-        NNCC_F32_TURNS(n >> 2, some, NNCC_F32_ROWS1, , NNCC_F32_LOST(NNCC_F32_HOLD4(k, u)));
-        NNCC_F32_HOLD4(k, u);
-    }
-    for (int32_t m = n & 3; m > 0; m--) {
-        NNCC_F32_TIMES(a0, *x++, *w++);
-    }
-    *acc = a0;
-}
 
 #elif NNCC_F32_FPU
 

@@ -7,7 +7,7 @@
 #ifndef NNCC_F32_BLOCK_H
 #define NNCC_F32_BLOCK_H
 
-#include "nncc_f32_held.h"
+#include "nncc_f32_sums.h"
 #include "nncc_f32_job.h"
 
 #if NNCC_F32_MVE
@@ -361,59 +361,6 @@ static inline void nncc_f32_sum_4x1(const nncc_f32_job *t, const float *w, const
                    : NNCC_F32_CLOBBERS);
 }
 /* clang-format on */
-
-#elif NNCC_F32_HELD
-
-/* 8 channels of a pixel, 4 of two or of one: w has the bias in front, results have room for all channels. */
-NNCC_APART static void nncc_f32_sum_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
-{
-    NNCC_F32_BEGIN8(a, w);
-    float k0, k1, k2, k3, k4, k5, k6, k7;
-
-    if (nncc_f32_no_inputs(t, w, NNCC_F32_WIDE, y0) != 0) {
-        return;
-    }
-    w += NNCC_F32_WIDE * (1 + t->first);
-    NNCC_F32_HELD_RUNS(NNCC_F32_HELD8X1, NNCC_F32_SKIP1, 1, NNCC_F32_LOST(NNCC_F32_HOLD16(a, k)));
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
-    NNCC_F32_STORE8(y0, a);
-    NNCC_F32_HOLD16(a, k);
-}
-
-NNCC_APART static void nncc_f32_sum_4xn(const nncc_f32_job *t, const float *w, const float *const *x, float *const *y)
-{
-    const float *x0 = x[0], *x1 = x[1];
-    NNCC_F32_BEGIN4(a, w);
-    NNCC_F32_SAME4(b, a);
-    float k0, k1, k2, k3;
-
-    if (nncc_f32_no_inputs(t, w, NNCC_F32_NARROW, y[0]) != 0) {
-        (void)nncc_f32_no_inputs(t, w, NNCC_F32_NARROW, y[1]);
-        return;
-    }
-    w += NNCC_F32_NARROW * (1 + t->first);
-    NNCC_F32_HELD_RUNS(NNCC_F32_HELD4X2, NNCC_F32_SKIP2, 2, NNCC_F32_LOST(NNCC_F32_HOLD4(a, k)));
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH4, a);
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH4, b);
-    NNCC_F32_STORE4(y[0], a);
-    NNCC_F32_STORE4(y[1], b);
-    NNCC_F32_HOLD4(a, k);
-}
-
-NNCC_APART static void nncc_f32_sum_4x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
-{
-    NNCC_F32_BEGIN4(a, w);
-    float k0, k1, k2, k3;
-
-    if (nncc_f32_no_inputs(t, w, NNCC_F32_NARROW, y0) != 0) {
-        return;
-    }
-    w += NNCC_F32_NARROW * (1 + t->first);
-    NNCC_F32_HELD_RUNS(NNCC_F32_HELD4X1, NNCC_F32_SKIP1, 2, NNCC_F32_LOST(NNCC_F32_HOLD4(a, k)));
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH4, a);
-    NNCC_F32_STORE4(y0, a);
-    NNCC_F32_HOLD4(a, k);
-}
 
 #else
 

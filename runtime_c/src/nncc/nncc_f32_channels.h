@@ -9,7 +9,6 @@
 #ifndef NNCC_F32_CHANNELS_H
 #define NNCC_F32_CHANNELS_H
 
-#include "nncc_f32_held.h"
 #include "nncc_f32_job.h"
 #include "nncc_f32_sums.h"
 
@@ -315,93 +314,6 @@ static inline void nncc_f32_channels_wide(const nncc_f32_job *t, int32_t pixels,
                                           float *const *y, int32_t c)
 {
     if (pixels > 1) {
-        nncc_f32_channels_8x2(t, w, x[0] + c, x[1] + c, y[0] + c, y[1] + c);
-    } else {
-        nncc_f32_channels_8x1(t, w, x[0] + c, y[0] + c);
-    }
-}
-
-#elif NNCC_F32_HELD
-
-/* All taps of a job that has some. */
-#define NNCC_F32_HELD_TAPS(tap, skip) \
-    do { \
-        const volatile nncc_f32_job *const job = t; \
-        const int32_t across = job->across; \
-        int32_t rows = job->rows; \
-\
-        w += NNCC_F32_WIDE * (1 + job->first); \
-        do { \
-            const int32_t taps = job->steps; \
-\
-            NNCC_F32_TURNS(taps, across, tap, , NNCC_F32_LOST(NNCC_F32_HOLD16(k, u))); \
-            rows--; \
-            if (rows > 0) { \
-                skip(job->x_skip); \
-                w = nncc_f32_bytes(w, job->w_skip); \
-            } \
-        } while (rows > 0); \
-    } while (0)
-#define NNCC_F32_TAP(a, x) \
-    NNCC_F32_LOAD8(u, x); \
-    (x) = nncc_f32_bytes(x, across); \
-    NNCC_F32_BY_LANES(a, k, u)
-#define NNCC_F32_TAP1(i) \
-    do { \
-        NNCC_F32_LOAD8(k, w); \
-        w += NNCC_F32_WIDE; \
-        NNCC_F32_TAP(a, x0); \
-    } while (0)
-#define NNCC_F32_TAP2(i) \
-    do { \
-        NNCC_F32_TAP1(i); \
-        if (rows == 0) { \
-            NNCC_F32_LOST_AT(NNCC_F32_HOLD16(k, u), w, x0); \
-        } \
-        NNCC_F32_TAP(b, x1); \
-    } while (0)
-
-/* 8 channels of 2 pixels. Sums, weights and inputs fill the registers: limits come when these two are done with. */
-NNCC_APART static void nncc_f32_channels_8x2(const nncc_f32_job *t, const float *w, const float *x0, const float *x1,
-                                             float *y0, float *y1)
-{
-    NNCC_F32_BEGIN8(a, w);
-    NNCC_F32_SAME8(b, a);
-    float k0, k1, k2, k3, k4, k5, k6, k7;
-    float u0, u1, u2, u3, u4, u5, u6, u7;
-
-    NNCC_F32_HELD_TAPS(NNCC_F32_TAP2, NNCC_F32_SKIP2);
-    if (t->limits == NNCC_F32_NO_LIMIT) {
-        NNCC_F32_STORE8(y0, a);
-        NNCC_F32_STORE8(y1, b);
-        NNCC_F32_HOLD16(k, u);
-        return;
-    }
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH8, b);
-    NNCC_F32_STORE8(y0, a);
-    NNCC_F32_STORE8(y1, b);
-}
-
-/* 8 channels of a pixel. */
-NNCC_APART static void nncc_f32_channels_8x1(const nncc_f32_job *t, const float *w, const float *x0, float *y0)
-{
-    NNCC_F32_BEGIN8(a, w);
-    float k0, k1, k2, k3, k4, k5, k6, k7;
-    float u0, u1, u2, u3, u4, u5, u6, u7;
-
-    NNCC_F32_HELD_TAPS(NNCC_F32_TAP1, NNCC_F32_SKIP1);
-    NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
-    NNCC_F32_STORE8(y0, a);
-    NNCC_F32_HOLD16(k, u);
-}
-
-static inline void nncc_f32_channels_wide(const nncc_f32_job *t, int32_t pixels, const float *w, const float *const *x,
-                                          float *const *y, int32_t c)
-{
-    if (nncc_f32_no_inputs(t, w, NNCC_F32_WIDE, y[0] + c) != 0) {
-        (void)nncc_f32_no_inputs(t, w, NNCC_F32_WIDE, y[pixels - 1] + c);
-    } else if (pixels > 1) {
         nncc_f32_channels_8x2(t, w, x[0] + c, x[1] + c, y[0] + c, y[1] + c);
     } else {
         nncc_f32_channels_8x1(t, w, x[0] + c, y[0] + c);

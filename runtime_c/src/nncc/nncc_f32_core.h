@@ -61,13 +61,6 @@
 /* Bodies of loops over sums, without assembly. */
 #define NNCC_F32_C ((NNCC_F32_MVE && !NNCC_F32_MVE_ASM) || (NNCC_F32_FPU && !NNCC_F32_FPU_ASM))
 
-/* Clang's bodies of those for an FPU (nncc_f32_held.h). */
-#if NNCC_F32_FPU && NNCC_F32_C && defined(__clang__) && defined(__ARM_PCS_VFP)
-#define NNCC_F32_HELD 1
-#else
-#define NNCC_F32_HELD 0
-#endif
-
 #if NNCC_F32_FPU && !NNCC_F32_FPU_ASM && defined(__clang__)
 /* Clang calls it, as it may set errno; of one that depends on nothing it makes VFMA. */
 float fmaf(float, float, float) __attribute__((const));

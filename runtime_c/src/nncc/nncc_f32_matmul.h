@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "nncc_f32_core.h"
-#include "nncc_f32_held.h"
+#include "nncc_f32_sums.h"
 
 #define NNCC_F32_COLUMNS 8
 
@@ -260,53 +260,6 @@ static inline void nncc_f32_matmul_row(const float *a, const float *b, int32_t s
                      "s23", "s24", "cc", "memory");
 }
 /* clang-format on */
-
-#elif NNCC_F32_HELD
-
-#define NNCC_F32_ROWS 2
-
-/* A row of the right matrix with number i of the left one's rows. */
-#define NNCC_F32_RIGHT1(i) \
-    do { \
-        NNCC_F32_LOAD8(k, right); \
-        right = nncc_f32_bytes(right, step); \
-        NNCC_F32_BY8(a, k, x0[i]); \
-    } while (0)
-#define NNCC_F32_RIGHT2(i) \
-    do { \
-        NNCC_F32_RIGHT1(i); \
-        NNCC_F32_BY8(b, k, x1[i]); \
-    } while (0)
-
-/* Two rows of a, k long, times 8 columns of b, whose rows are `step` bytes apart. */
-NNCC_APART static void nncc_f32_matmul_rows(const float *const *a, const float *right, int32_t step, int32_t k,
-                                            float *const *y)
-{
-    const float *x0 = a[0], *x1 = a[1];
-    float a0 = 0.0f, a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-    NNCC_F32_SAME8(b, a);
-    float k0, k1, k2, k3, k4, k5, k6, k7;
-
-    NNCC_F32_SKIP2(-(int32_t)sizeof(float) * (k & 1));
-    NNCC_F32_TURNS(k, step, NNCC_F32_RIGHT2, NNCC_F32_SKIP2(2 * (int32_t)sizeof(float)),
-                   NNCC_F32_LOST(NNCC_F32_HOLD16(k, a)));
-    NNCC_F32_STORE8(y[0], a);
-    NNCC_F32_STORE8(y[1], b);
-    NNCC_F32_HOLD16(k, a);
-}
-
-/* One row. */
-NNCC_APART static void nncc_f32_matmul_row(const float *x0, const float *right, int32_t step, int32_t k, float *y)
-{
-    float a0 = 0.0f, a1 = a0, a2 = a0, a3 = a0, a4 = a0, a5 = a0, a6 = a0, a7 = a0;
-    float k0, k1, k2, k3, k4, k5, k6, k7;
-
-    NNCC_F32_SKIP1(-(int32_t)sizeof(float) * (k & 1));
-    NNCC_F32_TURNS(k, step, NNCC_F32_RIGHT1, NNCC_F32_SKIP1(2 * (int32_t)sizeof(float)),
-                   NNCC_F32_LOST(NNCC_F32_HOLD16(a, k)));
-    NNCC_F32_STORE8(y, a);
-    NNCC_F32_HOLD16(a, k);
-}
 
 #elif NNCC_F32_FPU
 

@@ -9,9 +9,9 @@
 #include "nncc_f32_core.h"
 #include "nncc_window.h"
 
-#define NNCC_F32_PIXELS (NNCC_F32_MVE || (NNCC_F32_C && !NNCC_F32_HELD) ? 3 : 2) /* pixels of a block */
+#define NNCC_F32_PIXELS (NNCC_F32_MVE || NNCC_F32_C ? 3 : 2) /* pixels of a block */
 /* So many pixels are a block: with less each is computed by itself. */
-#define NNCC_F32_LEAST (NNCC_F32_FPU && NNCC_F32_C && !NNCC_F32_HELD ? 3 : 2)
+#define NNCC_F32_LEAST (NNCC_F32_FPU && NNCC_F32_C ? 3 : 2)
 
 /* Channels of a record. */
 #define NNCC_F32_WIDE 8

@@ -289,36 +289,6 @@ static inline void nncc_f32_records(nncc_f32_job *t, const float *w, const float
 #pragma clang diagnostic pop
 #endif
 
-#elif NNCC_F32_HELD
-
-/* Records of 8 channels of 2 pixels: their number and where the results go is in the job. */
-NNCC_APART static void nncc_f32_records(nncc_f32_job *t, const float *w, const float *const *x)
-{
-    float *y0 = t->y[0], *y1 = t->y[1];
-    int32_t left = t->left;
-    float a0, a1, a2, a3, a4, a5, a6, a7, b0, b1, b2, b3, b4, b5, b6, b7;
-    float k0, k1, k2, k3, k4, k5, k6, k7;
-
-    do {
-        const float *x0 = x[0], *x1 = x[1];
-
-        NNCC_F32_LOAD8(a, w);
-        NNCC_F32_LOAD8(b, w);
-
-        w += NNCC_F32_WIDE * (1 + t->first);
-        NNCC_F32_HELD_RUNS(NNCC_F32_HELD8X2, NNCC_F32_SKIP2, 1, NNCC_F32_LOST(NNCC_F32_HOLD16(k, a)));
-        w = nncc_f32_bytes(w, t->w_end);
-        NNCC_F32_LIMIT(t, NNCC_F32_EACH8, a);
-        NNCC_F32_LIMIT(t, NNCC_F32_EACH8, b);
-        NNCC_F32_STORE8(y0, a);
-        NNCC_F32_STORE8(y1, b);
-        y0 += NNCC_F32_WIDE;
-        y1 += NNCC_F32_WIDE;
-        left--;
-    } while (left > 0);
-    NNCC_F32_HOLD16(k, a);
-}
-
 #elif NNCC_F32_FPU
 
 /* The results of pixel i, and where the next ones go. */
@@ -357,16 +327,6 @@ NNCC_F32_IN_ORDER static void nncc_f32_records(nncc_f32_job *t, const float *w, 
 static inline void nncc_f32_wide(nncc_f32_job *t, int32_t pixels, int32_t records, int32_t inputs, const float *w,
                                  const float *const *x, float *const *y)
 {
-#if NNCC_F32_HELD
-    if (t->steps + t->odd == 0) {
-        for (int32_t r = 0; r < records; r++) {
-            for (int32_t i = 0; i < pixels; i++) {
-                (void)nncc_f32_no_inputs(t, w + r * NNCC_F32_WIDE * inputs, NNCC_F32_WIDE, y[i] + r * NNCC_F32_WIDE);
-            }
-        }
-        return;
-    }
-#endif
 #if NNCC_F32_MVE || NNCC_F32_FPU
     if (pixels > 1 && records > 0) {
         t->left = records;
