@@ -56,6 +56,7 @@ var RoiAlign = def(ir.OpDef{
 			float64(ir.AttrsOf[RoiAlignAttrs](n).SpatialScale)
 		half := ir.AttrsOf[CoordinateTransformationModeAttr](n).CoordinateTransformationMode == "half_pixel"
 		idx := wrapIndices(in[2], in[0].Shape[0])
+		peak := ir.AttrsOf[ModeAttr](n).Mode == "max"
 		shape := []int{len(idx), C, oh, ow}
 		y := make([]float64, tensor.Count(shape))
 		shift := 0.0
@@ -70,23 +71,22 @@ var RoiAlign = def(ir.OpDef{
 			}
 			bw, bh := rw/float64(ow), rh/float64(oh)
 			gh, gw := RoiSamples(n, bh), RoiSamples(n, bw)
-			for c := range C {
-				plane := x[(b*C+c)*H*W:]
-				for p := range oh * ow {
-					acc := 0.0
-					for s := range gh * gw {
-						py := y1 + float64(p/ow)*bh + (float64(s/gw)+0.5)*bh/float64(gh)
-						px := x1 + float64(p%ow)*bw + (float64(s%gw)+0.5)*bw/float64(gw)
-						if ir.AttrsOf[ModeAttr](n).Mode == "max" {
-							v := roiPeak(plane, H, W, py, px)
-							if s == 0 || v > acc {
-								acc = v
+			for p := range oh * ow {
+				rows := roiRange(y1+float64(p/ow)*bh, bh, gh, H)
+				cols := roiRange(x1+float64(p%ow)*bw, bw, gw, W)
+				for c := range C {
+					plane := x[(b*C+c)*H*W:]
+					acc, first := 0.0, len(rows) == gh && len(cols) == gw // outside of the map all is zero
+					for _, py := range rows {
+						for _, px := range cols {
+							if !peak {
+								acc += roiRead(plane, H, W, py, px)
+							} else if v := roiPeak(plane, H, W, py, px); first || v > acc {
+								acc, first = v, false
 							}
-						} else {
-							acc += roiRead(plane, H, W, py, px)
 						}
 					}
-					if ir.AttrsOf[ModeAttr](n).Mode == "avg" && gh*gw > 0 {
+					if !peak && gh*gw > 0 {
 						acc /= float64(gh * gw)
 					}
 					y[(r*C+c)*oh*ow+p] = acc
@@ -118,12 +118,20 @@ func RoiSamples(n *ir.Node, side float64) int {
 	return int(min(max(math.Ceil(side), 0), maxRoiSamples))
 }
 
-// roiCorners are the four elements around a position and their weights; all
-// weights are zero outside.
-func roiCorners(h, w int, py, px float64) (at [4]int, wt [4]float64) {
-	if !(py >= -1 && py <= float64(h) && px >= -1 && px <= float64(w)) {
-		return at, wt
+// roiRange is where the samples of a bin lie that are inside a map of a size, along one
+// axis: a region far larger than the map has many, and few of them inside.
+func roiRange(start, side float64, samples, size int) []float64 {
+	var list []float64
+	for i := range samples {
+		if at := start + (float64(i)+0.5)*side/float64(samples); at >= -1 && at <= float64(size) {
+			list = append(list, at)
+		}
 	}
+	return list
+}
+
+// roiCorners are the four elements around a position inside the map and their weights.
+func roiCorners(h, w int, py, px float64) (at [4]int, wt [4]float64) {
 	py, px = max(py, 0), max(px, 0)
 	y0, x0 := min(int(py), h-1), min(int(px), w-1)
 	y1, x1 := min(y0+1, h-1), min(x0+1, w-1)

@@ -390,17 +390,36 @@ func regions(f *fn) {
 		f.line("const int32_t gh = (int32_t)fmin(fmax(ceil(bh), 0.0), 1024.0);")
 		f.line("const int32_t gw = (int32_t)fmin(fmax(ceil(bw), 0.0), 1024.0);")
 	}
-	f.loop("c", C)
 	f.loop("p", oh*ow)
+	axes := []struct{ name, start, side, samples string }{
+		{"row", fmt.Sprintf("top + (double)(p / %d) * bh", ow), "bh", "gh"},
+		{"col", fmt.Sprintf("left + (double)(p %% %d) * bw", ow), "bw", "gw"},
+	}
+	at := func(k int, i string) string {
+		a := axes[k]
+		return fmt.Sprintf("%s + ((double)%s + 0.5) * %s / (double)%s", a.start, i, a.side, a.samples)
+	}
+	for k, a := range axes { // a region far larger than the map has many samples, and few of them inside
+		f.line("int32_t %s0 = %s, %s1 = 0;", a.name, a.samples, a.name)
+		f.loop("i", a.samples)
+		f.line("const double at = %s;", at(k, "i"))
+		f.open("if (at >= -1.0 && at <= %d.0)", s[2+k])
+		f.line("%s0 = i < %s0 ? i : %s0;", a.name, a.name, a.name)
+		f.line("%s1 = i + 1;", a.name)
+		f.close()
+		f.close()
+	}
+	f.loop("c", C)
 	f.line("const int64_t plane = (b * %d + c) * %d;", C, H*W)
 	f.line("double acc = 0.0;")
-	f.loop("s", "gh * gw")
-	f.line("double py = top + (double)(p / %d) * bh + ((double)(s / gw) + 0.5) * bh / (double)gh;", ow)
-	f.line("double px = left + (double)(p %% %d) * bw + ((double)(s %% gw) + 0.5) * bw / (double)gw;", ow)
+	if peak {
+		f.line("int32_t first = row1 - row0 == gh && col1 - col0 == gw; /* outside of the map all is zero */")
+	}
+	f.open("for (int32_t i = row0; i < row1; i++)")
+	f.open("for (int32_t j = col0; j < col1; j++)")
+	f.line("const double py = fmax(%s, 0.0);", at(0, "i"))
+	f.line("const double px = fmax(%s, 0.0);", at(1, "j"))
 	f.line("double v = 0.0;")
-	f.open("if (py >= -1.0 && py <= %d.0 && px >= -1.0 && px <= %d.0)", H, W)
-	f.line("py = fmax(py, 0.0);")
-	f.line("px = fmax(px, 0.0);")
 	f.line("const int32_t ra = py < %d.0 ? (int32_t)py : %d;", H-1, H-1)
 	f.line("const int32_t ca = px < %d.0 ? (int32_t)px : %d;", W-1, W-1)
 	f.line("const int32_t rb = ra < %d ? ra + 1 : ra;", H-1)
@@ -420,12 +439,13 @@ func regions(f *fn) {
 			f.line("v = nncc_max_f64(v, %s);", term)
 		}
 	}
-	f.close()
 	if peak {
-		f.line("acc = (s == 0 || v > acc) ? v : acc;")
+		f.line("acc = (first || v > acc) ? v : acc;")
+		f.line("first = 0;")
 	} else {
 		f.line("acc += v;")
 	}
+	f.close()
 	f.close()
 	v := "acc"
 	if !peak {
