@@ -200,7 +200,7 @@ const (
 	// is live, garbage and freed memory together, in percent of the tensors and of
 	// what has pointers. Looking through pointers costs time: a graph has so much room
 	// that garbagePercent, and never this limit, says when.
-	tensorPercent, graphPercent = 30, 200
+	tensorPercent, graphPercent = 20, 200
 )
 
 // idle holds idleBytes.

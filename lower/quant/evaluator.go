@@ -62,6 +62,14 @@ func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bo
 	}
 	e := &evaluator{g: g, plans: map[*ir.Node]plan{}, only: only, lent: map[*ir.Value]bool{},
 		returned: map[*ir.Value]bool{}, memory: memory}
+	last := map[*ir.Value]*ir.Node{}
+	for _, n := range g.Nodes {
+		for _, v := range n.In {
+			if e.evaluates(n) {
+				last[v] = n
+			}
+		}
+	}
 	for _, n := range g.Nodes {
 		if !e.evaluates(n) {
 			continue
@@ -76,15 +84,32 @@ func evaluatorOf(g *ir.Graph, keeps func(v *ir.Value) bool, only map[*ir.Node]bo
 			}
 			e.plans[n] = plan{constant: out}
 		}
+		for _, v := range n.In {
+			if v != nil && last[v] == n {
+				e.drop(v)
+			}
+		}
 	}
 	e.lend(keeps)
 	return e
 }
 
-// lend says which results are memory of others, and lets go of large constants.
+// drop lets go of a constant that was computed where kernels have what they need of it, and of a large one, which is
+// computed again.
+func (e *evaluator) drop(v *ir.Value) {
+	n := v.Def
+	switch {
+	case n == nil || e.plans[n].constant == nil:
+	case !e.g.IsOutput(v) && e.packed(v):
+		e.plans[n].constant[slices.Index(n.Out, v)] = &tensor.Dense{DType: v.Type.DType, Shape: v.Type.Shape}
+	case v.Type.Elems() >= largeElems:
+		delete(e.plans, n)
+	}
+}
+
+// lend says which results are memory of others.
 func (e *evaluator) lend(keeps func(v *ir.Value) bool) {
 	g := e.g
-	var large []*ir.Node // are computed again rather than kept
 	for n, p := range e.plans {
 		if p.kernel != nil && keeps != nil {
 			for _, v := range n.Out {
@@ -92,17 +117,6 @@ func (e *evaluator) lend(keeps func(v *ir.Value) bool) {
 				e.lent[v], e.returned[v] = again && !g.IsOutput(v), again && g.IsOutput(v)
 			}
 		}
-		for i, d := range p.constant {
-			v := n.Out[i]
-			if !g.IsOutput(v) && e.packed(v) {
-				p.constant[i] = &tensor.Dense{DType: d.DType, Shape: d.Shape}
-			} else if d.Len() >= largeElems {
-				large = append(large, n)
-			}
-		}
-	}
-	for _, n := range large {
-		delete(e.plans, n)
 	}
 }
 
@@ -211,7 +225,7 @@ func single(f func(in []*tensor.Dense, y []float32)) kernel {
 }
 
 // fewPositions is how often weights are read at least for packing them to take little beside their products.
-const fewPositions = 16
+const fewPositions = 64
 
 // seldomRead reports large weights that a few positions read: packed, they would be as large as what they are packed
 // from, and stay in memory beside it.

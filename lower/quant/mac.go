@@ -99,7 +99,7 @@ func channels(n *ir.Node, axis int) int {
 // bias is the int32 or int64 form of a constant bias: the integers of the model
 // where its scale is in*weight, else the nearest ones.
 func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t tensor.DType) (*ir.Value, bool) {
-	reals, raw := constData(b)
+	reals := constData(b)
 	if reals == nil {
 		return nil, false
 	}
@@ -130,8 +130,8 @@ func (c *converter) bias(n *ir.Node, b *ir.Value, x, w *ir.Quant, out int, t ten
 		if r := reals.Float(src); math.IsNaN(r) || math.IsInf(r, 0) {
 			return nil, false
 		}
-		if raw != nil && k == out && closeTo(raw.scale(src), s) {
-			d.SetInt(i, raw.q.Int(src)-int64(raw.zero(src)))
+		if reals.q != nil && k == out && closeTo(float64(reals.q.ScaleAt(src)), s) {
+			d.SetInt(i, reals.integer(src))
 			continue
 		}
 		d.SetInt(i, ir.ClampInt(math.Round(reals.Float(src)/s), lo, hi))
@@ -155,7 +155,7 @@ const maxBias = 1 << 30
 // int16 data has biases of 64 bits. There it is the requantisation that needs
 // the room: a multiplier below 2^-31 is 0, and the bias would go with it.
 func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, axis int, y ir.Type) form {
-	reals, raw := constData(b)
+	reals := constData(b)
 	if reals == nil || w.v.Const == nil || reals.Len() == 0 {
 		return w
 	}
@@ -174,9 +174,9 @@ func (c *converter) roomForBias(n *ir.Node, b *ir.Value, x *ir.Quant, w form, ax
 		most, least = maxBias64, float64(y.Quant.Scale[0])/float64(x.Scale[0])*0x1p-31
 	}
 	for i := range channels(n, axis) {
-		if k := i % reals.Len(); raw != nil &&
-			closeTo(raw.scale(k), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) &&
-			fits(i%per, raw.q.Int(k)-int64(raw.zero(k))) {
+		if k := i % reals.Len(); reals.q != nil &&
+			closeTo(float64(reals.q.ScaleAt(k)), float64(x.Scale[0])*float64(w.t.Quant.ScaleAt(i%per))) &&
+			fits(i%per, reals.integer(k)) {
 			continue // the model's own int32
 		}
 		need := math.Abs(reals.Float(i%reals.Len())) / (float64(x.Scale[0]) * most)
@@ -227,29 +227,46 @@ func accumulators(w form, axis int) func(channel int, bias int64) bool {
 	}
 }
 
-// rawBias is a bias as the model has it: int32 behind a DequantizeLinear.
-type rawBias struct {
-	q      *tensor.Dense
-	params *ir.Quant
-}
-
-func (r *rawBias) scale(i int) float64 { return float64(r.params.ScaleAt(i)) }
-func (r *rawBias) zero(i int) int32    { return r.params.ZeroAt(i) }
-
 // closeTo allows for exporters that multiply the scales in float32.
 func closeTo(a, b float64) bool { return math.Abs(a-b) <= 1e-5*math.Abs(b) }
 
-// constData are the reals of a constant, or of one behind DequantizeLinear, and
-// then its integers too; nil for other values.
-func constData(b *ir.Value) (*tensor.Dense, *rawBias) {
+// constant is a constant, or one behind a DequantizeLinear of q: its reals are computed one by one, as
+// weights would be eight times as large.
+type constant struct {
+	*tensor.Dense
+	q       *ir.Quant // nil: there is none
+	channel func(i int) int
+}
+
+// Float is the real of element i.
+func (c *constant) Float(i int) float64 {
+	if c.q == nil {
+		return c.Dense.Float(i)
+	}
+	return float64(c.integer(i)) * float64(c.q.ScaleAt(c.channel(i)))
+}
+
+// integer is the distance of element i from its zero point.
+func (c *constant) integer(i int) int64 { return c.Int(i) - int64(c.q.ZeroAt(c.channel(i))) }
+
+// reals are all of them.
+func (c *constant) reals() *tensor.Dense {
+	if c.q == nil {
+		return c.Dense
+	}
+	return ir.Dequantise(c.Dense, c.q)
+}
+
+// constData is b as a constant; nil for other values.
+func constData(b *ir.Value) *constant {
 	if b.Const != nil {
-		return b.Const, nil
+		return &constant{Dense: b.Const}
 	}
 	if b.Def != nil && b.Def.Op == op.DequantizeLinear && b.Def.In[0].Const != nil {
 		if _, q, ok := params(b.Def); ok {
 			d := b.Def.In[0].Const
-			return ir.Dequantise(d, q), &rawBias{d, q}
+			return &constant{d, q, ir.ChannelOf(d.Shape, q)}
 		}
 	}
-	return nil, nil
+	return nil
 }

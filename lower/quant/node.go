@@ -116,11 +116,12 @@ func clampError(n *ir.Node, t ir.Type) float64 {
 // type t, puts the real v beside them: t itself where it holds v, else the one
 // that the result is wanted in. ok is false where neither does.
 func (c *converter) fill(n *ir.Node, v *ir.Value, t ir.Type) (_ *ir.Value, _ ir.Type, ok bool, _ error) {
-	d, _ := constData(v)
-	if d == nil {
+	k := constData(v)
+	if k == nil {
 		f, ok := c.intForm(v)
 		return f.v, t, ok && f.t.DType == t.DType && f.t.Quant.Equal(t.Quant), nil
 	}
+	d := k.reals()
 	if !holds(t, d) {
 		if t, ok = c.want[n.Out[0]]; !ok {
 			return nil, t, false, nil
@@ -171,8 +172,8 @@ func (c *converter) shared(n *ir.Node) (bool, error) {
 		if v == nil {
 			continue
 		}
-		if d, _ := constData(v); d != nil {
-			consts[i] = d
+		if k := constData(v); k != nil {
+			consts[i] = k.reals()
 			continue
 		}
 		f, ok := c.intForm(v)

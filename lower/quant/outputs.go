@@ -22,10 +22,6 @@ import (
 // classes, all of one has to be that near zero, and more.
 const mixedRange, mixedClasses = 8, 32
 
-// mostWeights is the most constants of a model whose outputs are looked at: an evaluator packs them
-// once more, and no chip holds as many.
-const mostWeights = 1 << 22
-
 // mostLooked is how many samples say which range an output has.
 const mostLooked = 32
 
@@ -55,7 +51,7 @@ type piece struct {
 // too little of one.
 func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	defer fail.Catch(&err)
-	if opt.OneScale || heavy(g) {
+	if opt.OneScale {
 		return nil
 	}
 	heads := fail.Must(headsOf(g, opt))
@@ -74,19 +70,6 @@ func scaleOutputs(g *ir.Graph, opt *Options) (err error) {
 	}
 	g.RemoveDead()
 	return nil
-}
-
-// heavy reports a graph with more constants than mostWeights.
-func heavy(g *ir.Graph) bool {
-	weights := 0
-	for _, n := range g.Nodes {
-		for _, v := range n.In {
-			if v != nil && v.Const != nil {
-				weights += v.Const.Len()
-			}
-		}
-	}
-	return weights > mostWeights
 }
 
 // headsOf are the outputs that can have a quantisation for each channel, with what multiplies and
@@ -408,16 +391,19 @@ func (h *head) rewrite() (err error) {
 	return nil
 }
 
-// rescale multiplies what a layer gives, channel by channel, and adds to it.
+// rescale multiplies what a layer gives, channel by channel, nil for by 1, and adds to it.
 func (r *region) rescale(p *piece, mul, add []float64) {
 	n := p.layer
-	w := n.ConstIn(1)
-	d, axis := tensor.New(tensor.F32, w.Shape), weightAxis(n)
-	inner := tensor.Count(w.Shape[axis+1:])
-	for i := range w.Len() {
-		d.SetFloat(i, w.Float(i)*mul[i/inner%p.dim])
+	if mul == nil {
+		mul = filled(p.dim, 1)
+	} else {
+		w, axis := n.ConstIn(1), weightAxis(n)
+		d, inner := tensor.New(tensor.F32, w.Shape), tensor.Count(w.Shape[axis+1:])
+		for i := range w.Len() {
+			d.SetFloat(i, w.Float(i)*mul[i/inner%p.dim])
+		}
+		r.g.SetInput(n, 1, r.g.AddConst(n.In[1].Name, d))
 	}
-	r.g.SetInput(n, 1, r.g.AddConst(n.In[1].Name, d))
 	if n.Input(2) == nil && (p.still || !slices.ContainsFunc(add, func(x float64) bool { return x != 0 })) {
 		return
 	}
@@ -452,7 +438,7 @@ func (c *calibrator) offOutputs(n *ir.Node, delta []float64) error {
 				add[k] = -delta[at] / n.ConstIn(1).Float(at)
 			}
 		}
-		h.rescale(p, filled(p.dim, 1), add)
+		h.rescale(p, nil, add)
 		rule.bias = 2
 		c.rules[p.layer] = rule
 	}

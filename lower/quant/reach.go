@@ -54,19 +54,21 @@ func reach(n *ir.Node, typeOf func(i int) *ir.Type) float64 {
 		if t := typeOf(i); t != nil && t.Quant != nil {
 			return peakOf(*t)
 		}
-		return peakOfConst(n.In[i].Const)
+		if n.In[i].Const == nil {
+			return 0
+		}
+		return peakOfConst(constData(n.In[i]))
 	}
 	switch {
 	case n.Op.MACs != nil && len(n.In) > 1:
 		most := 0.0
-		if w, _ := constData(n.In[1]); w != nil && weightAxis(n) >= 0 {
+		if w := constData(n.In[1]); w != nil && weightAxis(n) >= 0 {
 			most = peak(0) * slices.Max(channelSums(w, weightAxis(n)))
 		} else {
 			most = float64(n.Op.MACs(n)) / float64(max(n.Out[0].Type.Elems(), 1)) * peak(0) * peak(1)
 		}
 		if b := n.Input(2); b != nil {
-			reals, _ := constData(b)
-			most += peakOfConst(reals)
+			most += peakOfConst(constData(b))
 		}
 		return most
 	case n.Op.Pattern == ir.Broadcast && n.Op.Monotone && len(n.In) == 2:
@@ -77,15 +79,10 @@ func reach(n *ir.Node, typeOf func(i int) *ir.Type) float64 {
 }
 
 // channelSums are the sums of magnitudes of every channel along axis.
-func channelSums(d *tensor.Dense, axis int) []float64 {
-	inner, x := tensor.Strides(d.Shape)[axis], d.Floats()
-	sums := make([]float64, d.Shape[axis])
-	for i := 0; i < len(x); i += inner {
-		sum := 0.0
-		for _, f := range x[i:][:inner] {
-			sum += math.Abs(f)
-		}
-		sums[i/inner%len(sums)] += sum
+func channelSums(d *constant, axis int) []float64 {
+	inner, sums := tensor.Strides(d.Shape)[axis], make([]float64, d.Shape[axis])
+	for i := range d.Len() {
+		sums[i/inner%len(sums)] += math.Abs(d.Float(i))
 	}
 	return sums
 }
@@ -114,7 +111,7 @@ func peakOf(t ir.Type) float64 {
 	return most
 }
 
-func peakOfConst(d *tensor.Dense) float64 {
+func peakOfConst(d *constant) float64 {
 	most := 0.0
 	if d != nil {
 		for i := range d.Len() {

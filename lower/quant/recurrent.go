@@ -195,9 +195,11 @@ func (r *recurrence) operands() (bool, error) {
 		return false, nil
 	}
 	if v := n.Input(3); v != nil {
-		if r.bias, _ = constData(v); r.bias == nil {
+		k := constData(v)
+		if k == nil {
 			return false, nil
 		}
+		r.bias = k.reals()
 	}
 	return r.fits(), nil
 }

@@ -261,7 +261,7 @@ func channelReaders(v *ir.Value) (list []channelReader) {
 		if u.Index != 0 || weightAxis(n) < 0 {
 			continue
 		}
-		w, _ := constData(n.In[1])
+		w := constData(n.In[1])
 		if w == nil || n.Op != op.Conv && n.Op != op.ConvTranspose && len(w.Shape) != 2 {
 			continue
 		}
