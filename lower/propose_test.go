@@ -90,7 +90,7 @@ func TestPropose(t *testing.T) {
 	t.Logf("int8 %.1f dB, %.0f; int16x8 %.1f dB, %.0f", narrow.Reached, narrow.Instructions, wide.Reached,
 		wide.Instructions)
 	before := first.Mixed.Instructions
-	for _, share := range []float64{0.1, 0.3, 0.5} {
+	for _, share := range []float64{0.1, 0.2, 0.25} {
 		least := narrow.Reached + share*(wide.Reached-narrow.Reached)
 		p := propose(least)
 		if !p.Met || p.Mixed.Reached < least || len(p.Layers) == 0 {

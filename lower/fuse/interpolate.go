@@ -17,7 +17,7 @@ import (
 //
 // Unlike a table of all results, the interpolation differs from the separate nodes:
 // they interpolate and round one after the other, it does once. It is used only
-// where it is as good: over all 65,536 inputs, its largest distance from the
+// where it is as good: over four fifths of the 65,536 inputs, its largest distance from the
 // exact function of the part must not exceed that of the nodes by more than
 // slack, and no result may be more than apartMost steps from what the nodes give: they are
 // what a quantised model says. So this belongs to what an int16 program computes, like the interpolation of
@@ -47,6 +47,10 @@ func Interpolate(g *ir.Graph) ([]Fusion, error) {
 
 // apartMost is by how many steps results may differ from what the nodes give: as those of any layer.
 const apartMost = 2
+
+// kinkMost is the same for the outermost fifth of the codes, which the calibration of int16 leaves as room:
+// where values in between reach the ends of their types there, a line passes beside the kink.
+const kinkMost = 16
 
 // slack is how much farther an interpolation may be from the exact function than the
 // nodes that it replaces, in steps of the result: one rounding.
@@ -82,8 +86,11 @@ func interpolated(part []*ir.Node, x, y *ir.Value) (points *fixp.InterpolatedLUT
 	for i := range size {
 		e := min(max(exact[i], math.MinInt16), math.MaxInt16)
 		p := float64(points.At(int16(i - size/2)))
-		if math.Abs(p-float64(apart.Int(i))) > apartMost {
+		off := math.Abs(p - float64(apart.Int(i)))
+		if within := math.Abs(float64(i-size/2)) <= size/2*0.8; off > kinkMost || within && off > apartMost {
 			return nil, 0, 0
+		} else if !within {
+			continue
 		}
 		one = max(one, math.Abs(e-p))
 		nodes = max(nodes, math.Abs(e-float64(apart.Int(i))))
