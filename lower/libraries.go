@@ -66,8 +66,14 @@ func AllKernels() []*kernel.Kernel {
 
 func (o *Options) table() (kernel.Table, error) {
 	table, err := Kernels(o.Libraries, o.Target)
-	if err == nil && o.Accel != nil {
+	if err != nil {
+		return nil, err
+	}
+	if o.Accel != nil {
 		table[op.Segment] = []*kernel.Kernel{segmentKernel(o.Accel)}
 	}
-	return table, err
+	for _, d := range kinds.Devices() {
+		table[op.Device] = append(table[op.Device], deviceKernel(d))
+	}
+	return table, nil
 }

@@ -218,6 +218,20 @@ func segmentKernel(a accel.Accelerator) *kernel.Kernel {
 	}
 }
 
+// deviceKernel runs the programs of other compilers on a device.
+func deviceKernel(d *accel.Device) *kernel.Kernel {
+	compiled := kernel.FactOf(d.Compile)
+	return &kernel.Kernel{
+		Name: d.Kind + "_run", Library: d.Kind, Doc: "a program of another compiler", Ops: []*ir.OpDef{op.Device},
+		Rules: []kernel.Rule{compiled.Exists("DEVICE-PROGRAM", "the program is for the device")},
+		Lower: func(n *kernel.Node) *call.Lowered {
+			l := compiled.Must(n)
+			l.Library = d.Kind
+			return l
+		},
+	}
+}
+
 // boundaryOrders are the memory orders of a segment's inputs or outputs; nil is
 // the logical order.
 func boundaryOrders(values []*ir.Value, t accel.Traits) [][]int {

@@ -5,6 +5,7 @@ package tflite
 
 import (
 	"crypto/sha256"
+	"fmt"
 
 	"github.com/nncc/nncc/frontend/onnx"
 	"github.com/nncc/nncc/frontend/tflite/convert"
@@ -22,4 +23,27 @@ func Parse(b []byte, lim onnx.Limits) (_ *onnx.Model, err error) {
 	p, source := fail.Must2(convert.New(m))
 	return &onnx.Model{Proto: p, SHA256: sha256.Sum256(b), Limits: lim.OrDefault(), Source: source,
 		Format: "TensorFlow Lite"}, nil
+}
+
+// Custom is an operator with a name of its own, and the constant that it reads first.
+type Custom struct {
+	Name string
+	Data []byte
+}
+
+// CustomData are the operators of a name in a model's first graph; an error where there is none.
+func CustomData(b []byte, name string) (out []Custom, err error) {
+	m, err := model.Parse(b, onnx.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range m.Graphs[0].Ops {
+		if o.Name == name && len(o.In) > 0 && o.In[0] != nil {
+			out = append(out, Custom{o.String(), o.In[0].Data})
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no operator %s in the model", name)
+	}
+	return out, nil
 }

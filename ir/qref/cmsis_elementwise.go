@@ -113,14 +113,19 @@ func activate(v int16, leftShift int32, kind Activation) int16 {
 // ActivateScaled is the function of v*mult, shifted right with rounding, in units of
 // 1/12288. Source: TensorFlow Lite, reference_integer_ops::Logistic and Tanh of int16.
 func ActivateScaled(v int16, mult, right int32, kind Activation) int16 {
+	x := int32(v) * mult
+	if right > 0 {
+		x = (x + 1<<uint(right-1)) >> uint(right)
+	}
+	return ActivateAt(x, kind)
+}
+
+// ActivateAt is the function of x in units of 1/12288.
+func ActivateAt(x int32, kind Activation) int16 {
 	// tanh(x) = 2 sigmoid(2x) - 1: half the step, twice the scale.
 	stepBits := uint(9)
 	if kind == Tanh {
 		stepBits = 8
-	}
-	x := int32(v) * mult
-	if right > 0 {
-		x = (x + 1<<uint(right-1)) >> uint(right)
 	}
 	magnitude := uint32(x)
 	if x < 0 {

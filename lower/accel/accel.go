@@ -12,6 +12,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/kernel"
 )
 
@@ -47,6 +48,18 @@ type Accelerator interface {
 	// Format is that of its program files, for the verb that prints one; nil:
 	// there is no such verb.
 	Format() *Format
+	// Device runs programs that other compilers wrote, on any board; nil: there are none.
+	Device() *Device
+}
+
+// Device is what runs the Device nodes of a kind.
+type Device struct {
+	Kind string
+	op.Simulator
+	// Compile turns a node into the call that runs it.
+	Compile func(n *ir.Node) (*call.Lowered, error)
+	// Cycles estimates the cycles of a node.
+	Cycles func(n *ir.Node) (float64, error)
 }
 
 // Traits are what the pipeline asks of an accelerator.

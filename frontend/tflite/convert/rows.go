@@ -180,8 +180,7 @@ var customRows = map[string]row{
 	"TFLite_Detection_PostProcess":        {3, 4, detectionPostprocess},
 	"TFLM_DECODE": {0, 0, refused("the model's tensors are compressed for TensorFlow Lite Micro; give nncc the model " +
 		"from before the compression")},
-	"ethos-u": {0, 0, refused("the model is compiled for an Ethos-U accelerator, by Vela; give nncc the model from " +
-		"before that")},
+	"ethos-u": {4, 1, ethosU},
 }
 
 // node is one operator on its way into the graph. A method that meets an error ends it.

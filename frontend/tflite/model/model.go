@@ -8,6 +8,7 @@ package model
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 
@@ -57,6 +58,8 @@ type Tensor struct {
 	Axis  int
 	// Variable keeps its value from one run to the next.
 	Variable bool
+	// Offset is where it lies in the arena, where the file says so; -1 elsewhere.
+	Offset int
 }
 
 // Quantized reports that a tensor's integers stand for real numbers.
@@ -153,10 +156,30 @@ func Parse(b []byte, lim model.Limits) (*Model, error) {
 		}
 		m.Graphs = append(m.Graphs, p.graph(&g))
 	}
-	if len(p.errs) > 0 {
+	if p.offsets(m); len(p.errs) > 0 {
 		return nil, p.errs
 	}
 	return m, nil
+}
+
+// offsets reads where tensors of the first graph lie in the arena: version, graph and number of them in front.
+func (p *parser) offsets(m *Model) {
+	var md fb.Metadata
+	for i := range p.file.MetadataLength() {
+		if p.file.Metadata(&md, i); string(md.Name()) != "OfflineMemoryAllocation" {
+			continue
+		}
+		b, ok := p.buffer(md.Buffer(), "the plan of the arena")
+		if n := len(m.Graphs[0].Tensors); ok && len(b) < 4*(3+n) {
+			p.fail("data", "the plan of the arena", "it has %d bytes for %d tensors, want %d", len(b), n, 4*(3+n))
+			continue
+		}
+		for j, t := range m.Graphs[0].Tensors {
+			if ok {
+				t.Offset = int(int32(binary.LittleEndian.Uint32(b[4*(3+j):])))
+			}
+		}
+	}
 }
 
 func (p *parser) graph(g *fb.SubGraph) *Graph {

@@ -32,7 +32,7 @@ const (
 const maxRank = 8
 
 func (p *parser) tensor(t *fb.Tensor, name string) *Tensor {
-	out := &Tensor{Name: name, Variable: t.IsVariable()}
+	out := &Tensor{Name: name, Variable: t.IsVariable(), Offset: -1}
 	node := fmt.Sprintf("tensor %q", name)
 	if t.Type() == resource {
 		out.Handle = true

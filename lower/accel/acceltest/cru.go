@@ -122,3 +122,6 @@ func (*CRU) Format() *accel.Format {
 	return &accel.Format{Ext: Kind, What: "CRU program", Doc: "print a CRU program: commands and memory",
 		MaxBytes: 1 << 24, Decode: func(data []byte) (fmt.Stringer, error) { return decode(data) }}
 }
+
+// Device is nil: no other compiler writes programs for it.
+func (*CRU) Device() *accel.Device { return nil }

@@ -5,13 +5,33 @@ package kinds
 
 import (
 	"github.com/nncc/nncc/ir/lists"
+	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/accel"
+	"github.com/nncc/nncc/lower/accel/ethosu"
 	"github.com/nncc/nncc/lower/accel/mla"
 )
 
 // Table has one line for each kind of accelerator. Tests add theirs.
 var Table = []accel.Accelerator{
 	mla.New(mla.Defaults()),
+	ethosu.New(),
+}
+
+func init() {
+	for _, d := range Devices() {
+		op.Simulators[d.Kind] = d.Simulator
+	}
+}
+
+// Devices run programs that other compilers wrote.
+func Devices() []*accel.Device {
+	var out []*accel.Device
+	for _, a := range Table {
+		if d := a.Device(); d != nil {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // Find is the accelerator of a kind with default limits; nil: there is none.

@@ -106,3 +106,6 @@ func (*Unit) Format() *accel.Format {
 			return s, nil
 		}}
 }
+
+// Device is nil: no other compiler writes programs for it.
+func (*Unit) Device() *accel.Device { return nil }

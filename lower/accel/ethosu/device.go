@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ethosu
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/accel/ethosu/npu"
+)
+
+// regions of a stream.
+const (
+	constants = iota
+	memory
+	fast
+)
+
+// program is a stream with its memory.
+type program struct {
+	*npu.Stream
+	regions map[int]*npu.Memory
+	op.DeviceAttrs
+}
+
+// mostMemory of such a device.
+const mostMemory = 1 << 28
+
+func load(n *ir.Node, data [][]byte) (*program, error) {
+	s, err := npu.Parse(n.In[0].Const.Bytes())
+	if err != nil {
+		return nil, ir.Errf(n, "stream", "%v", err)
+	}
+	a := ir.AttrsOf[op.DeviceAttrs](n)
+	if len(a.Memory) != 2 || min(a.Memory[0], a.Memory[1]) < 0 || max(a.Memory[0], a.Memory[1]) > mostMemory {
+		return nil, ir.Errf(n, "stream", "memories of %v bytes, want two of at most %d", a.Memory, mostMemory)
+	}
+	p := &program{s, map[int]*npu.Memory{constants: npu.Constant(n.In[1].Const.Bytes()),
+		memory: npu.Scratch(a.Memory[0]), fast: npu.Scratch(a.Memory[1])}, *a}
+	for i, b := range data {
+		if err := p.regions[memory].Put(a.In[i], b); err != nil {
+			return nil, ir.Errf(n, "stream", "input %d: %v", i+2, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *program) results(n *ir.Node, types []ir.Type) ([][]byte, error) {
+	out := make([][]byte, len(types))
+	for i, t := range types {
+		out[i] = make([]byte, t.Bytes())
+		if err := p.regions[memory].Get(p.Out[i], out[i]); err != nil {
+			return nil, ir.Errf(n, "stream", "result %d: %v", i, err)
+		}
+	}
+	return out, nil
+}
+
+func check(n *ir.Node, out []ir.Type) error {
+	data := make([][]byte, len(n.In)-2)
+	for i, v := range n.In[2:] {
+		data[i] = make([]byte, v.Type.Bytes())
+	}
+	p, err := load(n, data)
+	if err != nil {
+		return err
+	}
+	if err := p.Check(p.regions, nil); err != nil {
+		return ir.Errf(n, "stream", "%v", err)
+	}
+	_, err = p.results(n, out)
+	return err
+}
+
+func run(n *ir.Node, data [][]byte) ([][]byte, error) {
+	p, err := load(n, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Run(p.regions); err != nil {
+		return nil, ir.Errf(n, "stream", "%v", err)
+	}
+	types := make([]ir.Type, len(n.Out))
+	for i, v := range n.Out {
+		types[i] = v.Type
+	}
+	return p.results(n, types)
+}
+
+func macs(n *ir.Node) (sum int64) {
+	s, err := npu.Parse(n.In[0].Const.Bytes())
+	if err == nil {
+		err = s.Ops(func(o *npu.Op) error {
+			if o.Kind != npu.Elementwise && o.Kind != npu.Transfer {
+				sum += o.Work()
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		panic(bug.Errorf("a checked stream: %w", err))
+	}
+	return sum
+}
+
+// compile makes the call of the driver: program and constants linked, both memories as scratch.
+func compile(n *ir.Node) (*call.Lowered, error) {
+	a := ir.AttrsOf[op.DeviceAttrs](n)
+	if a.Kind != Model {
+		return nil, ir.Errf(n, "device", "it is for %s, want %s", a.Kind, Model)
+	}
+	second, behind := (a.Memory[0]+align-1)&^(align-1), a.Memory[1]
+	if !uses(n, fast) { // Vela gives it the size of the other memory
+		second, behind = 0, 0
+	}
+	blob := func(hint string, i int) *call.Blob {
+		return &call.Blob{Hint: hint, CType: "uint8_t", Data: n.In[i].Const.Bytes(), Align: align, NoCast: true}
+	}
+	in, out := &call.Array{Type: "ethosu_input"}, &call.Array{Type: "ethosu_output"}
+	part := func(data call.Arg, t ir.Type, at int) call.Nested {
+		return call.Nested{Fields: []call.Field{call.F("data", data), call.F("bytes", count(t.Bytes())),
+			call.F("at", count(at))}}
+	}
+	for i, v := range n.In[2:] {
+		in.Elems = append(in.Elems, part(call.In{I: i + 2, CType: "void"}, v.Type, a.In[i]))
+	}
+	for i, v := range n.Out {
+		out.Elems = append(out.Elems, part(call.Out{I: i, CType: "void"}, v.Type, a.Out[i]))
+	}
+	run := call.Call{Func: "ethosu_run", Status: "ETHOSU_OK", Args: []call.Arg{
+		blob("program", 0), count(len(n.In[0].Const.Bytes())), blob("weights", 1), count(len(n.In[1].Const.Bytes())),
+		call.Scratch{CType: "uint8_t"}, count(a.Memory[0]), call.Scratch{CType: "uint8_t", Off: second},
+		count(behind), in, count(len(n.In) - 2), out, count(len(n.Out))}}
+	return &call.Lowered{Kernel: run.Func, Route: "command stream", Scratch: max(a.Memory[0], second+behind),
+		Headers: []string{"ethosu/ethosu_driver.h"}, Calls: []call.Call{run}}, nil
+}
+
+const align = 16
+
+// uses says whether a stream reads or writes a region.
+func uses(n *ir.Node, region int) bool {
+	found := false
+	s, err := npu.Parse(n.In[0].Const.Bytes())
+	if err == nil {
+		err = s.Ops(func(o *npu.Op) error {
+			found = found || slices.Contains([]int{o.IFM.Region, o.IFM2.Region, o.OFM.Region, o.From.Region,
+				o.To.Region, o.Weights[0].Region, o.Scales[0].Region}, region)
+			return nil
+		})
+	}
+	return found || err != nil
+}
+
+func count(n int) call.Lit { return call.Lit(fmt.Sprintf("%du", n)) }

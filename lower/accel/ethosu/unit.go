@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ethosu is Arm's Ethos-U55 and U65, which run the streams of other compilers: npu executes them.
+package ethosu
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/nncc/nncc/frontend/tflite"
+	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
+	"github.com/nncc/nncc/ir/op"
+	"github.com/nncc/nncc/lower/accel"
+	"github.com/nncc/nncc/lower/accel/ethosu/npu"
+	"github.com/nncc/nncc/lower/kernel"
+)
+
+// Kind is the name in board files, and Model the name in models.
+const (
+	Kind  = "ethosu"
+	Model = "ethos-u"
+)
+
+// Unit is an Ethos-U of one configuration.
+type Unit struct{ MACs, U65 int }
+
+var _ accel.Accelerator = (*Unit)(nil)
+
+// New is an Ethos-U55 with 128 MACs.
+func New() *Unit { return &Unit{MACs: 128} }
+
+// Kind is the name in board files.
+func (*Unit) Kind() string { return Kind }
+
+func (u *Unit) params() []accel.Param {
+	return []accel.Param{{Name: "macs", Doc: "multiplications of a cycle", Low: 32, High: 512, One: &u.MACs},
+		{Name: "u65", Doc: "1: an Ethos-U65", High: 1, One: &u.U65}}
+}
+
+// Params documents the keys of a board file.
+func (*Unit) Params() []accel.Param { return New().params() }
+
+// Configure is an Ethos-U with the parameters of a board file.
+func (*Unit) Configure(params map[string]any) (accel.Accelerator, error) {
+	u := New()
+	if err := accel.DecodeParams(params, u.params()); err != nil {
+		return nil, err
+	}
+	if u.config() == nil {
+		return nil, fmt.Errorf("accelerator %s does not exist; want one of %s", u.name(),
+			strings.Join(lists.Map(npu.Configs, func(c npu.Config) string { return c.Name }), ", "))
+	}
+	return u, nil
+}
+
+func (u *Unit) name() string { return fmt.Sprintf("ethos-u%d-%d", 55+10*u.U65, u.MACs) }
+
+func (u *Unit) config() *npu.Config { return npu.Find(u.name()) }
+
+// Traits are those of an accelerator that takes graphs as they are.
+func (*Unit) Traits() accel.Traits { return accel.Traits{} }
+
+const programCode = "ETHOSU-PROGRAM"
+
+// CheckLegality refuses what is no stream.
+func (*Unit) CheckLegality(n *ir.Node) []kernel.Reason {
+	return []kernel.Reason{{Code: programCode, Text: n.Op.Name + " is no command stream; want the model that Vela " +
+		"compiled"}}
+}
+
+// Kernels are the rules for `nncc kernels`: streams only.
+func (*Unit) Kernels() []*kernel.Kernel {
+	return []*kernel.Kernel{{Name: Kind + "." + op.Device.Name, Library: Kind, Ops: []*ir.OpDef{op.Device},
+		Doc: "command streams of other compilers"}}
+}
+
+// Compile has nothing to compile, as CheckLegality says.
+func (*Unit) Compile(n *ir.Node) (*call.Lowered, error) {
+	return nil, ir.Errf(n, programCode, "it is no command stream")
+}
+
+// Sources are those of runtime_c.
+func (*Unit) Sources() fs.FS { return nil }
+
+// Device runs streams that Vela wrote.
+func (*Unit) Device() *accel.Device {
+	return &accel.Device{Kind: Model, Simulator: op.Simulator{Check: check, Run: run, MACs: macs}, Compile: compile}
+}
+
+// Format is that of streams, alone or in a model.
+func (*Unit) Format() *accel.Format {
+	return &accel.Format{Ext: "stream", What: "command stream or TensorFlow Lite model", Doc: "print the command " +
+		"streams of an Ethos-U: operations, regions, sizes, blocks", MaxBytes: 1 << 28, Decode: decode}
+}
+
+// listing is the streams of a file, by name.
+type listing []entry
+
+type entry struct {
+	Name   string      `json:"name,omitempty"`
+	Config string      `json:"configuration"`
+	Ops    []operation `json:"operations"`
+}
+
+type operation struct {
+	Name string `json:"name"`
+	Word int    `json:"word"`
+	Text string `json:"text"`
+}
+
+func decode(data []byte) (fmt.Stringer, error) {
+	streams := []tflite.Custom{{Data: data}}
+	if tflite.Is(data) {
+		var err error
+		if streams, err = tflite.CustomData(data, Model); err != nil {
+			return nil, err
+		}
+	}
+	var all listing
+	for _, c := range streams {
+		s, err := npu.Parse(c.Data)
+		if err != nil {
+			return nil, err
+		}
+		e := entry{Name: c.Name, Config: s.Config.Name}
+		if err := s.Ops(func(o *npu.Op) error {
+			e.Ops = append(e.Ops, operation{o.Name(), o.At, o.Describe()})
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func (l listing) String() string {
+	var b strings.Builder
+	for _, e := range l {
+		fmt.Fprintf(&b, "%s for %s: %d operations\n", e.Name, e.Config, len(e.Ops))
+		for _, o := range e.Ops {
+			b.WriteString(o.Text)
+		}
+	}
+	return b.String()
+}

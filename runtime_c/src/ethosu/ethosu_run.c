@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+/* ethosu_run: inputs in, the driver's actions, results out. */
+#include <string.h>
+
+#include "ethosu_sim.h"
+
+enum
+{
+    ETHOSU_ACT_CONFIG = 1,
+    ETHOSU_ACT_STREAM = 2,
+    ETHOSU_ACT_NOP = 5
+};
+
+static uint32_t ethosu_word(const uint8_t *p)
+{
+    return (uint32_t)p[0] | ((uint32_t)p[1] << 8) | ((uint32_t)p[2] << 16) | ((uint32_t)p[3] << 24);
+}
+
+/* The configuration: MACs of a core, cores, and where the tables of activations lie. */
+static void ethosu_config(ethosu_device *d, uint32_t word)
+{
+    const uint32_t macs = 1u << (word & 15u);
+    const uint32_t kib = (word >> 8) & 0xFFu;
+
+    d->cores = macs > 256u ? 2u : 1u;
+    d->macs = macs / d->cores;
+    if (kib < 4u) {
+        d->status = ETHOSU_ERR_STREAM;
+        return;
+    }
+    d->lut_at = (kib / d->cores - 2u) * 1024u;
+}
+
+static void ethosu_actions(ethosu_device *d, const uint8_t *p, uint32_t words)
+{
+    uint32_t i = 1;
+
+    if (words < 2u || ethosu_word(p) != 0x31504F43u) {
+        d->status = ETHOSU_ERR_STREAM;
+    }
+    while (d->status == ETHOSU_OK && i < words) {
+        const uint32_t w = ethosu_word(p + 4u * i);
+        const uint32_t tag = w & 0xFFu;
+        uint32_t n = 0;
+
+        i++;
+        if (tag == ETHOSU_ACT_CONFIG) {
+            n = 2;
+        } else if (tag == ETHOSU_ACT_STREAM) {
+            n = (w >> 16) | ((w & 0xFF00u) << 8);
+        } else if (tag > ETHOSU_ACT_NOP) {
+            d->status = ETHOSU_ERR_STREAM;
+        }
+        if (n > words - i) {
+            d->status = ETHOSU_ERR_STREAM;
+        } else if (tag == ETHOSU_ACT_CONFIG) {
+            ethosu_config(d, ethosu_word(p + 4u * i));
+        } else if (tag == ETHOSU_ACT_STREAM) {
+            ethosu_execute(d, p + 4u * i, n);
+        }
+        i += n;
+    }
+}
+
+/* The device. */
+static ethosu_device ethosu_npu;
+
+ethosu_status ethosu_run(const uint8_t *actions, uint32_t action_bytes, const uint8_t *constants,
+                         uint32_t constant_bytes, uint8_t *memory, uint32_t memory_bytes, uint8_t *fast,
+                         uint32_t fast_bytes, const ethosu_input *in, uint32_t in_count, const ethosu_output *out,
+                         uint32_t out_count)
+{
+    ethosu_device *const d = &ethosu_npu;
+    uint32_t i;
+
+    (void)memset(d, 0, sizeof(*d));
+    d->region[0].read = constants;
+    d->region[0].bytes = constant_bytes;
+    d->region[1].read = memory;
+    d->region[1].write = memory;
+    d->region[1].bytes = memory_bytes;
+    d->region[2].read = fast;
+    d->region[2].write = fast;
+    d->region[2].bytes = fast_bytes;
+    for (i = 0; i < in_count; i++) {
+        if (in[i].at > memory_bytes || in[i].bytes > memory_bytes - in[i].at) {
+            return ETHOSU_ERR_ADDRESS;
+        }
+        (void)memcpy(memory + in[i].at, in[i].data, in[i].bytes);
+    }
+    ethosu_actions(d, actions, action_bytes / 4u);
+    for (i = 0; i < out_count; i++) {
+        if (out[i].at > memory_bytes || out[i].bytes > memory_bytes - out[i].at) {
+            return ETHOSU_ERR_ADDRESS;
+        }
+        (void)memcpy(out[i].data, memory + out[i].at, out[i].bytes);
+    }
+    return d->status;
+}
