@@ -283,6 +283,34 @@ func TestUpgrades(t *testing.T) {
 			`bq = Constant <value = float[2] {0.5, 1}> () bk = Constant <value = float[2] {-0.5, 0.25}> ()
 				bv = Constant <value = float[2] {1, 2}> () q = Add (x, bq) k = Add (x, bk) v = Add (x, bv)
 				y = Attention <q_num_heads = 2, kv_num_heads = 2, scale = 0.5> (q, k, v)`},
+		{"GroupQueryAttention of a prompt", 23, "(float[1,3,8] x) => (float y, float k)",
+			`l = Constant <value = int32[1] {2}> () t = Constant <value = int32 {3}> ()
+				y, k, v = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1, scale = 0.5,
+					local_window_size = 2> (x, "", "", "", "", l, t)`,
+			`s = Constant <value_ints = [4, 2, 2]> () q, a, v = Split <axis = 2> (x, s)
+				r = Constant <value_ints = [1, 1, 3, 2]> () k = Reshape (a, r)
+				m = Constant <value = float[3,3] {0, 0, 0, 0, 0, 0, -inf, 0, 0}> ()
+				y = Attention <q_num_heads = 2, kv_num_heads = 1, scale = 0.5, is_causal = 1> (q, a, v, m)`},
+		{"GroupQueryAttention with a cache", 23, "(float[2,1,4] x, float[2,1,3,2] p) => (float y, float k)",
+			`l = Constant <value = int32[2] {3, 1}> () t = Constant <value = int32 {4}> ()
+				c = Constant <value = float[4,1] {1, 2, 3, 4}> () s = Constant <value = float[4,1] {5, 6, 7, 8}> ()
+				w = Constant <value = float[4,2] {1, 2, 3, 4, 5, 6, 7, 8}> () n = MatMul (x, w)
+				y, k, v = com.microsoft.GroupQueryAttention <num_heads = 2, kv_num_heads = 1, do_rotary = 1,
+					softcap = 2.0> (x, n, n, p, p, l, t, c, s)`,
+			`o = Constant <value = int64[2,1] {3, 1}> ()
+				c = Constant <value = float[4,1] {1, 2, 3, 4}> () s = Constant <value = float[4,1] {5, 6, 7, 8}> ()
+				w = Constant <value = float[4,2] {1, 2, 3, 4, 5, 6, 7, 8}> () n = MatMul (x, w)
+				q = RotaryEmbedding <num_heads = 2> (x, c, s, o) r = RotaryEmbedding <num_heads = 1> (n, c, s, o)
+				h = Constant <value_ints = [2, 1, 1, 2]> () rh = Reshape (r, h) nh = Reshape (n, h)
+				z = Constant <value = float[1,1,2,2] {0, 0, 0, 0}> () i = Constant <value_ints = [1, 1]> ()
+				p0, p1 = Split <axis = 0> (p, i) r0, r1 = Split <axis = 0> (rh, i) n0, n1 = Split <axis = 0> (nh, i)
+				j = Constant <value_ints = [1, 2]> () f, g = Split <axis = 2> (p1, j)
+				k0 = Concat <axis = 2> (p0, r0) k1 = Concat <axis = 2> (f, r1, z) k = Concat <axis = 0> (k0, k1)
+				v0 = Concat <axis = 2> (p0, n0) v1 = Concat <axis = 2> (f, n1, z) v = Concat <axis = 0> (v0, v1)
+				m = Constant <value = float[2,1,1,4] {0, 0, 0, 0, 0, 0, -inf, -inf}> ()
+				d = Constant <value_ints = [2, 1, 2, 2]> () qr = Reshape (q, d) qh = Transpose <perm = [0, 2, 1, 3]> (qr)
+				a = Attention <softcap = 2.0> (qh, k, v, m) u = Transpose <perm = [0, 2, 1, 3]> (a)
+				e = Constant <value_ints = [2, 1, 4]> () y = Reshape (u, e)`},
 		{"MultiHeadAttention of projected keys", 13, "(float[2,2,2] x, float[2,2,3,1] k) => (float y)",
 			`b = Constant <value = float[6] {0.5, 1, -0.5, 0.25, 1, 2}> () e = Constant <value = int32[2] {3, 1}> ()
 				y = com.microsoft.MultiHeadAttention <num_heads = 2, scale = 0.5> (x, k, k, b, e)`,
@@ -338,6 +366,15 @@ func TestUpgrades(t *testing.T) {
 				p = Constant <value = float[3,2] {1, 2, 3, 5, 8, 4}> () g = Constant <value_floats = [1.0, 2.0]> ()
 				a = Gather (x, i) b = Gather (x, s) c = Add (a, p) d = Add (c, b)
 				y = LayerNormalization <epsilon = 0.01> (d, g, g) n = Constant <value = int32[1] {2}> ()`},
+		{"MultiThreshold", 13, "(float[1,2,3] x) => (float y)",
+			`t = Constant <value = float[2,3] {0.5, -0.25, 0.75, 0, 0, 0.25}> ()
+				y = qonnx.custom_op.general.MultiThreshold <out_scale = 0.5, out_bias = -1.5, out_dtype = "INT4",
+					data_layout = "NCHW"> (x, t)`,
+			`a = Constant <value = float[2,1] {-0.25, 0}> () b = Constant <value = float[2,1] {0.5, 0}> ()
+				c = Constant <value = float[2,1] {0.75, 0.25}> () i = GreaterOrEqual (x, a) j = GreaterOrEqual (x, b)
+				k = GreaterOrEqual (x, c) d = Cast <to = 1> (i) e = Cast <to = 1> (j) f = Cast <to = 1> (k)
+				g = Sum (d, e, f) h = Constant <value_float = 0.5> () m = Mul (g, h)
+				n = Constant <value_float = 1.5> () y = Sub (m, n)`},
 		{"QONNX, channels last", 13, "(float[1,4,4,2] x) => (float y)",
 			`w = Constant <value = float[2,2,1,2] {1, 2, 3, 4, 5, 6, 7, 8}> ()
 				b = Constant <value_floats = [0.5, -1.0]> ()

@@ -237,8 +237,6 @@ func causalConv(e *build.Node) []*ir.Value {
 	return []*ir.Value{y, e.Cut(padded, 2, last-(taps-1), last, 1)}
 }
 
-// rotary turns pairs of elements of every head by angles that depend on the
-// position, given as cosines and sines.
 // rotaryMicrosoft has its operands in another order, and as positions one for each place or the first one.
 func rotaryMicrosoft(e *build.Node) []*ir.Value {
 	e.Arity(4, 4)
@@ -257,6 +255,8 @@ func rotaryMicrosoft(e *build.Node) []*ir.Value {
 	return rotary(e)
 }
 
+// rotary turns pairs of elements of every head by angles that depend on the
+// position, given as cosines and sines.
 func rotary(e *build.Node) []*ir.Value {
 	x, cos, sin := e.Need(0, -1), e.Need(1, -1), e.Need(2, -1)
 	interleaved, heads, dim := e.Bool("interleaved", false), e.Int("num_heads", 0), e.Int("rotary_embedding_dim", 0)

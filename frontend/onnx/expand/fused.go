@@ -164,7 +164,7 @@ func skipNorm(e *build.Node) []*ir.Value {
 
 var transformer = map[string]build.Rule{
 	"Attention": packedAttention, "MultiHeadAttention": multiHead, "EmbedLayerNormalization": embedNorm,
-	"RotaryEmbedding": rotaryMicrosoft,
+	"RotaryEmbedding": rotaryMicrosoft, "GroupQueryAttention": groupQuery,
 }
 
 // thirds cuts x along its last axis: three equal pieces, or pieces of the given sizes.

@@ -4,7 +4,9 @@ package expand
 
 import (
 	"math"
+	mathbits "math/bits"
 	"slices"
+	"strings"
 
 	"github.com/nncc/nncc/frontend/onnx/build"
 	"github.com/nncc/nncc/ir"
@@ -18,7 +20,8 @@ var qonnxDomains = []string{"qonnx.custom_op.general", "finn.custom_op.general",
 
 // qonnx are operators that quantise and dequantise in one, on any number of bits. They
 // become QuantizeLinear, Clip to the bits' range, and DequantizeLinear.
-var qonnx = map[string]build.Rule{"Quant": qonnxQuant, "IntQuant": qonnxQuant, "BipolarQuant": bipolarQuant}
+var qonnx = map[string]build.Rule{"Quant": qonnxQuant, "IntQuant": qonnxQuant, "BipolarQuant": bipolarQuant,
+	"MultiThreshold": multiThreshold}
 
 // lastDomain has operators of the standard's names on images whose channels come last.
 const lastDomain = "qonnx.custom_op.channels_last"
@@ -267,4 +270,60 @@ func bipolarQuant(e *build.Node) []*ir.Value {
 		return e.Result("DequantizeLinear", attrs, e.Data(d), scale, zero)
 	}
 	return e.Result("Identity", nil, g.quantised(e, e.Do("Mul", nil, sign, e.In[1])))
+}
+
+// multiThreshold: x, thresholds of every channel or of all.
+//
+//	y = (how many thresholds are not above x) * out_scale + out_bias
+//
+// They are sorted, and halved for every element until its place is found.
+func multiThreshold(e *build.Node) []*ir.Value {
+	e.Arity(2, 2)
+	e.Take("out_dtype")
+	x, layout := e.Cast(e.Need(0, -1), tensor.F32), e.Str("data_layout", "NCHW")
+	e.Need(1, 2)
+	list, shape, rank := qonnxNumbers(e, 1, "list of thresholds"), e.In[1].Type.Shape, x.Type.Rank()
+	axis := min(1, rank-1)
+	if strings.HasSuffix(layout, "C") {
+		axis = rank - 1
+	}
+	e.Want(rank > 0 && (shape[0] == 1 || shape[0] == x.Type.Shape[axis]), "shape",
+		"the thresholds have shape %v for data of shape %v (%s), want a row for each channel, or one", shape,
+		x.Type.Shape, layout)
+	bits := mathbits.Len(uint(shape[1]))
+	row := 1 << bits // one more than places: the last is never looked at
+	table := make([]float64, shape[0]*row)
+	for i := range table {
+		if table[i] = math.Inf(1); i%row < shape[1] && !math.IsNaN(list[i/row*shape[1]+i%row]) {
+			table[i] = list[i/row*shape[1]+i%row]
+		}
+	}
+	first, like := build.Count[int64](shape[0]), make([]int, rank-axis)
+	for k := range shape[0] {
+		slices.Sort(table[k*row:][:row])
+		first.SetInt(k, int64(k*row))
+	}
+	for i := range like {
+		like[i] = 1
+	}
+	like[0] = shape[0]
+	base := e.Reshape(e.Data(first), like...)
+	thresholds := e.Data(tensor.FromFloats(tensor.F32, []int{len(table)}, table))
+	place := e.Do("Expand", nil, base, e.Ints(x.Type.Shape...))
+	for k := bits - 1; k >= 0; k-- {
+		at := e.Do("Add", nil, place, e.Data(tensor.Scalar(int64(1)<<k-1)))
+		reached := e.Do("GreaterOrEqual", nil, x, e.Do("Gather", nil, thresholds, at))
+		more := e.Do("Where", nil, reached, e.Data(tensor.Scalar(int64(1)<<k)), e.Data(tensor.Scalar(int64(0))))
+		place = e.Do("Add", nil, place, more)
+	}
+	y := e.Cast(e.Do("Sub", nil, place, base), tensor.F32)
+	scale, bias := e.Float("out_scale", 1), e.Float("out_bias", 0)
+	y = e.Do("Add", nil, e.Do("Mul", nil, y, e.Num(y, scale)), e.Num(y, bias))
+	zero := -bias / scale
+	if hi := float64(shape[1]) - zero; scale > 0 && zero == math.Trunc(zero) && math.Abs(zero) < 1<<15 && hi < 1<<15 {
+		g := grid{lo: -zero, hi: hi, axis: -1, scale: []float64{scale}, zero: []float64{0}}
+		g.store(e)
+		y = g.quantised(e, y)
+	}
+	return e.Result("Identity", nil, y)
 }
