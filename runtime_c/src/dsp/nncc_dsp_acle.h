@@ -361,157 +361,64 @@ NNCC_INLINED const int32_t *nncc_dsp_row_of(nncc_dsp_sums *s, int32_t words, int
 #define NNCC_DSP_PAIR(k) nncc_dsp_pair_of(s, words, x + 2 * (k), w + words * (k))
 
 /*
- * The sums of so many pairs of two pixels, at least 1, times weights: the words behind those. The end is volatile, so
- * that it lies on the stack and the sums in registers.
+ * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. The loop is entered in
+ * the middle; then x and w begin in front of what they point to. The ends lie on the stack (volatile): Clang would
+ * keep w twice, where it is and where it was. For Clang every sum begins with a load of its own, and words are
+ * NNCC_DSP_WORD.
  */
-#if !defined(__clang__)
-/* GCC would move sums about to enter a loop in the middle. */
-NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t pairs, const int32_t *x,
-                                              const int32_t *start, const int32_t *w, int32_t part0, int32_t part1)
-{
-    const int32_t *volatile const end = x + 2 * pairs;
-
-    NNCC_DSP_START(0, part0);
-    NNCC_DSP_START(1, part1);
-    if ((pairs & 7) != 0) {
-        if ((pairs & 1) != 0) {
-            NNCC_DSP_PAIR(0);
-            x += 2;
-            w += words;
-        }
-        if ((pairs & 2) != 0) {
-            NNCC_DSP_PAIR(0);
-            NNCC_DSP_PAIR(1);
-            x += 4;
-            w += 2 * words;
-        }
-        if ((pairs & 4) != 0) {
-            NNCC_DSP_PAIR(0);
-            NNCC_DSP_PAIR(1);
-            NNCC_DSP_PAIR(2);
-            NNCC_DSP_PAIR(3);
-            x += 8;
-            w += 4 * words;
-        }
-    }
-    while (x != end) {
-        NNCC_DSP_PAIR(0);
-        NNCC_DSP_PAIR(1);
-        NNCC_DSP_PAIR(2);
-        NNCC_DSP_PAIR(3);
-        NNCC_DSP_PAIR(4);
-        NNCC_DSP_PAIR(5);
-        NNCC_DSP_PAIR(6);
-        NNCC_DSP_PAIR(7);
-        x += 16;
-        w += 8 * words;
-    }
-    return w;
-}
+#if defined(__clang__)
+#define NNCC_DSP_BEHIND(end) const int32_t *volatile const behind = (end);
+#define NNCC_DSP_RESUME(w) w = behind;
 #else
-/* Clang enters a loop in the middle; end is that of x. */
-#define NNCC_DSP_EIGHT_PAIRS(PAIR, end) \
+#define NNCC_DSP_BEHIND(end)
+#define NNCC_DSP_RESUME(w)
+#endif
+#if defined(__GNUC__)
+#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
     do { \
-        const int32_t *const behind = w + words * pairs; \
-        const uint32_t missing = (0u - (uint32_t)pairs) & 7u; \
+        const uint32_t missing = (0u - (uint32_t)(count)) & 3u; \
+        const int32_t *volatile const last = (x) + (x_words) * (count); \
+        NNCC_DSP_BEHIND((w) + (w_words) * (count)) \
 \
-        x = (const int32_t *)((uintptr_t)x - 8u * missing); \
-        w = (const int32_t *)((uintptr_t)w - 4u * (uint32_t)words * missing); \
+        x = (const int32_t *)((uintptr_t)(x)-4u * (uint32_t)(x_words)*missing); \
+        w = (const int32_t *)((uintptr_t)(w)-4u * (uint32_t)(w_words)*missing); \
         switch (missing) { \
             do { \
-            case 0: \
-                PAIR(0); \
+            default: \
+                ROUND(0); \
                 __attribute__((fallthrough)); \
             case 1: \
-                PAIR(1); \
+                ROUND(1); \
                 __attribute__((fallthrough)); \
             case 2: \
-                PAIR(2); \
+                ROUND(2); \
                 __attribute__((fallthrough)); \
             case 3: \
-                PAIR(3); \
-                __attribute__((fallthrough)); \
-            case 4: \
-                PAIR(4); \
-                __attribute__((fallthrough)); \
-            case 5: \
-                PAIR(5); \
-                __attribute__((fallthrough)); \
-            case 6: \
-                PAIR(6); \
-                __attribute__((fallthrough)); \
-            case 7: \
-                PAIR(7); \
-                x += 16; \
-                w += 8 * words; \
-            } while (x != (end)); \
-            break; \
-        default: \
-            break; \
+                ROUND(3); \
+                x += 4 * (x_words); \
+                w += 4 * (w_words); \
+            } while (x != last); \
         } \
-        w = behind; \
+        NNCC_DSP_RESUME(w) \
     } while (0)
+#else
+#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
+    for (const int32_t *const last = (x) + (x_words) * (count); x != last;) { \
+        ROUND(0); \
+        x += (x_words); \
+        w += (w_words); \
+    }
+#endif
 
-/* Two channels of two pixels. */
-typedef struct
-{
-    int32_t a0, a1, b0, b1;
-} nncc_dsp_two_sums;
-
-/* Adds a pair of inputs times the wide weights of two channels. */
-NNCC_INLINED void nncc_dsp_half_of(nncc_dsp_two_sums *s, const int32_t *x, const int32_t *w)
-{
-    const int32_t u = w[0], v = w[1];
-    int32_t x0, x1;
-
-    NNCC_DSP_LOAD_BOTH(x, x0, x1);
-    NNCC_DSP_MAC(a, u);
-    NNCC_DSP_MAC(b, v);
-}
-
-#define NNCC_DSP_HALF(k) nncc_dsp_half_of(s, x + 2 * (k), w + words * (k))
-NNCC_INLINED const int32_t *nncc_dsp_halves_of(nncc_dsp_two_sums *s, int32_t pairs, const int32_t *x,
-                                               const int32_t *volatile const *at_end, const int32_t *w)
-{
-    const int32_t words = NNCC_DSP_WIDE;
-
-    NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_HALF, *at_end);
-    return w;
-}
-
-/* Of wide weights two channels at a time are done: with eight sums Clang keeps some on the stack. */
+/* The sums of so many pairs of two pixels, at least 1, times weights: the words behind those. */
 NNCC_INLINED const int32_t *nncc_dsp_pairs_of(nncc_dsp_sums *s, int32_t words, int32_t pairs, const int32_t *x,
                                               const int32_t *start, const int32_t *w, int32_t part0, int32_t part1)
 {
-    if (words == NNCC_DSP_WIDE) {
-        const int32_t *volatile const end = x + 2 * pairs;
-        nncc_dsp_two_sums half;
-
-        NNCC_DSP_LOAD_BOTH(start, half.a0, half.b0);
-        NNCC_DSP_LOAD_BOTH(start, half.a1, half.b1);
-        (void)nncc_dsp_halves_of(&half, pairs, x, &end, w);
-        s->a0 = half.a0;
-        s->a1 = half.a1;
-        s->b0 = half.b0;
-        s->b1 = half.b1;
-        NNCC_DSP_LOAD_BOTH(start + 2, half.a0, half.b0);
-        NNCC_DSP_LOAD_BOTH(start + 2, half.a1, half.b1);
-        w = nncc_dsp_halves_of(&half, pairs, x, &end, w + 2) - 2;
-        s->c0 = half.a0;
-        s->c1 = half.a1;
-        s->d0 = half.b0;
-        s->d1 = half.b1;
-    } else {
-        const int32_t *volatile end;
-
-        NNCC_DSP_START(0, part0);
-        NNCC_DSP_START(1, part1);
-        end = x + 2 * pairs;
-        NNCC_DSP_EIGHT_PAIRS(NNCC_DSP_PAIR, end);
-    }
+    NNCC_DSP_START(0, part0);
+    NNCC_DSP_START(1, part1);
+    NNCC_DSP_ROUNDS(pairs, x, 2, w, words, NNCC_DSP_PAIR);
     return w;
 }
-#endif
 
 /* Twice the sum of a channel from what the products give: those of the channel below are in it. */
 #define NNCC_DSP_ABOVE(sum, below, down) \
@@ -624,56 +531,6 @@ NNCC_INLINED void nncc_dsp_products(const nncc_dsp_matmul_params *p, const void 
         y += 4;
     }
 }
-
-/*
- * ROUND(0) to ROUND(3), x and w read from rounds of so many words on: count rounds, at least 1. The loop is entered in
- * the middle; then x and w begin in front of what they point to. The ends lie on the stack (volatile): Clang would
- * keep w twice, where it is and where it was. For Clang every sum begins with a load of its own, and words are
- * NNCC_DSP_WORD.
- */
-#if defined(__clang__)
-#define NNCC_DSP_BEHIND(end) const int32_t *volatile const behind = (end);
-#define NNCC_DSP_RESUME(w) w = behind;
-#else
-#define NNCC_DSP_BEHIND(end)
-#define NNCC_DSP_RESUME(w)
-#endif
-#if defined(__GNUC__)
-#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
-    do { \
-        const uint32_t missing = (0u - (uint32_t)(count)) & 3u; \
-        const int32_t *volatile const last = (x) + (x_words) * (count); \
-        NNCC_DSP_BEHIND((w) + (w_words) * (count)) \
-\
-        x = (const int32_t *)((uintptr_t)(x)-4u * (uint32_t)(x_words)*missing); \
-        w = (const int32_t *)((uintptr_t)(w)-4u * (uint32_t)(w_words)*missing); \
-        switch (missing) { \
-            do { \
-            default: \
-                ROUND(0); \
-                __attribute__((fallthrough)); \
-            case 1: \
-                ROUND(1); \
-                __attribute__((fallthrough)); \
-            case 2: \
-                ROUND(2); \
-                __attribute__((fallthrough)); \
-            case 3: \
-                ROUND(3); \
-                x += 4 * (x_words); \
-                w += 4 * (w_words); \
-            } while (x != last); \
-        } \
-        NNCC_DSP_RESUME(w) \
-    } while (0)
-#else
-#define NNCC_DSP_ROUNDS(count, x, x_words, w, w_words, ROUND) \
-    for (const int32_t *const last = (x) + (x_words) * (count); x != last;) { \
-        ROUND(0); \
-        x += (x_words); \
-        w += (w_words); \
-    }
-#endif
 
 #if NNCC_DSP_ACLE
 /* Two outputs as int16, each half between those of low and high. */

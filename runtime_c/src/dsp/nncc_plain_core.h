@@ -46,20 +46,9 @@
 
 #if !NNCC_PLAIN_ASM && !NNCC_THUMB1_ASM
 
-/* A function by itself that not all sources call. */
-#if defined(__GNUC__)
-#define NNCC_PLAIN_APART __attribute__((noinline, unused))
-#else
-#define NNCC_PLAIN_APART
-#endif
-
 /* A sum scaled by {m, c, s}; GCC has lower registers for it on Thumb-1 only in a function by itself. */
 #if NNCC_THUMB1
-#if defined(__clang__)
-static inline int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
-#else
-NNCC_PLAIN_APART static int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
-#endif
+NNCC_APART __attribute__((unused)) static int32_t nncc_plain_scaled(int32_t sum, const int32_t *mcs)
 {
     return nncc_plain_scale(2 * sum, mcs);
 }

@@ -169,31 +169,6 @@ NNCC_DSP_NAKED void nncc_plain_depthwise_pixel_s8(NNCC_DSP_ARG const nncc_dsp_de
     /* clang-format on */
 }
 
-#elif NNCC_THUMB1
-
-void nncc_plain_depthwise_pixel_s8(const nncc_dsp_depthwise_pixel_params *p, const int32_t *offsets, const int32_t *w,
-                                   const int8_t *x, int8_t *y)
-{
-    for (int32_t i = 0; i < p->channels; i += 4) {
-        const int32_t first = nncc_dsp_group(i, p->channels);
-        const int32_t *const mcs = w + 4 + p->taps;
-
-        for (int32_t c = 0; c < 4; c++) {
-            const int8_t *const in = x + first + c;
-            const int8_t *weight = (const int8_t *)(w + 4) + c;
-            const int32_t *o = offsets;
-            int32_t sum = w[c];
-
-            for (const int32_t *const end = offsets + p->taps; o != end;) {
-                sum += in[*o++] * *weight;
-                weight += 4;
-            }
-            y[first + c] = nncc_dsp_clamp(nncc_plain_scaled(sum, mcs + 3 * c), p->low, p->cap);
-        }
-        w = mcs + 12;
-    }
-}
-
 #else
 
 /* A tap of four channels. */
