@@ -172,18 +172,15 @@ func (s *search) free() (best *trial, err error) {
 		return a.Peak - b.Peak + (a.Calls-b.Calls)*callBytes
 	})
 	for _, p := range plans[:min(len(plans), freeTries)] {
-		t := &trial{plan: p, effort: schedule.Short}
+		t := &trial{plan: p, effort: schedule.Medium}
 		if best != nil && p.Peak+t.code() >= best.ram+best.code() || p.Peak > ram-least {
 			continue
 		}
-		x := fail.Must(s.plan(t, schedule.Short))
+		x := fail.Must(s.plan(t, t.effort))
 		s.trials = append(s.trials, t)
 		if t.work <= s.most && t.ram+t.code() <= ram-least && (best == nil || t.ram+t.code() < best.ram+best.code()) {
 			best, s.made = t, x
 		}
-	}
-	if best != nil {
-		best.effort = schedule.Medium
 	}
 	return best, nil
 }

@@ -44,7 +44,9 @@ func Build(g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) 
 // BuildWith is Build with less effort.
 func BuildWith(effort Effort, g *ir.Graph, low map[*ir.Node]*call.Lowered, states ...StateBinding) (*Result, error) {
 	s := &search{g: g, low: low, states: states, effort: effort, copied: map[*ir.Node]bool{}}
-	r, err := s.run().result(states)
+	best := s.run()
+	best.buffers, best.plan = plan.Faster(best.buffers, best.plan, int64(effort))
+	r, err := best.result(states)
 	if err != nil {
 		return nil, err
 	}

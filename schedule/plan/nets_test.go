@@ -249,3 +249,6 @@ func (n *net) shuffle() []Node {
 	}
 	return out
 }
+
+// below returns a number from 0 to n-1; n must be positive.
+func (r *rng) below(n int) int { return int(r.next() % uint64(n)) }

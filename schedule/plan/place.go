@@ -117,10 +117,8 @@ func (r *Result) offsets(deltas []int64) {
 // Place gives every buffer an offset in one arena so that no byte is needed by two
 // storages at the same step, but where one may lie over the other.
 //
-// It tries, from cheap to dear, first fit and best fit in several orders, a
-// two-ended sweep along the steps and a seeded local search;
-// it stops when the lower bound is reached or the budget is spent, and returns
-// the best plan seen.
+// It tries first fit and best fit in several orders, then branch and bound; it stops when
+// the lower bound is reached or the budget is spent, and returns the best plan seen.
 func Place(bufs []Buffer, budget int64) Result { return placed(bufs, budget, 0) }
 
 // placed is Place that looks for no fewer bytes than are enough.

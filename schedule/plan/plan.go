@@ -35,11 +35,6 @@ func Schedule(nodes []Node, values []Value, budget int64) (order []int, bufs []B
 	order, st = Order(nodes, values, budget)
 	bufs = Buffers(nodes, values, order)
 	res = Place(bufs, budget)
-	if before, some := upward(bufs); some && res.Total > res.OverlapBound {
-		if other := Place(before, budget); other.Total < res.Total { // in fewer ways, of which more are tried
-			other.OverlapBound, bufs, res = res.OverlapBound, before, other
-		}
-	}
 	best := st.Peak
 	try := func(other []int, peak int64) {
 		if res.Total <= res.OverlapBound || res.Total <= peak || slices.Equal(order, other) {
@@ -56,13 +51,12 @@ func Schedule(nodes []Node, values []Value, budget int64) (order []int, bufs []B
 		try(other, newProgram(nodes, values).peak(other))
 	}
 	try(identity(len(nodes)), st.GivenPeak)
-	bufs, res = faster(bufs, res, budget/doubtful)
 	return order, bufs, res, st
 }
 
-// faster places buffers further from what their nodes take longer to write over, where the arena does not grow by that:
-// apart, or a few times as far, as many as it can find by halves.
-func faster(bufs []Buffer, r Result, budget int64) ([]Buffer, Result) {
+// Faster places buffers further from what their nodes take longer to write over, where the arena
+// does not grow by that: apart, or a few times as far, as many as it can find by halves.
+func Faster(bufs []Buffer, r Result, budget int64) ([]Buffer, Result) {
 	var list []int
 	for i, b := range bufs {
 		if slices.ContainsFunc(b.Over, func(o Over) bool { return o.Slower > 0 }) {
@@ -98,19 +92,6 @@ func (o *Over) further(times int64) {
 	if o.Ahead += times * o.Slower; o.Behind > 0 {
 		o.Behind += times * o.Slower
 	}
-}
-
-// upward are buffers that never lie over others that begin before them.
-func upward(bufs []Buffer) (before []Buffer, some bool) {
-	before = slices.Clone(bufs)
-	for i := range before {
-		before[i].Over = slices.Clone(bufs[i].Over)
-		for k := range before[i].Over {
-			some = some || before[i].Over[k].Behind > 0
-			before[i].Over[k].Behind = 0
-		}
-	}
-	return before, some
 }
 
 // withoutOverlaps are nodes that take the whole place of an input or nothing of it.

@@ -39,10 +39,6 @@ type problem struct {
 	work, budget int64
 }
 
-// doubtful divides the budget where storages overlap: the bound says of each step by itself how near they
-// can be, and is often out of reach.
-const doubtful = 8
-
 // maxPairs limits the memory that overlap lists take (4 bytes a pair).
 const maxPairs = 1 << 24
 
@@ -58,9 +54,6 @@ func newProblem(storages []*Storage, budget int64) *problem {
 		}
 	}
 	p.measure()
-	if p.bound < p.apart {
-		p.budget /= doubtful
-	}
 	p.overlaps()
 	p.separate()
 
@@ -220,9 +213,7 @@ func (p *problem) share(part, of int64) int64 {
 func (p *problem) solve() {
 	for _, method := range []func(*problem){
 		(*problem).fitAll,
-		(*problem).sweepAll,
-		(*problem).local,
-		(*problem).sweepAll, // what is left goes to more variants
+		(*problem).branch,
 	} {
 		if p.optimal || p.best <= p.enough {
 			return
