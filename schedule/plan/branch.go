@@ -41,7 +41,10 @@ type branching struct {
 	stop      int64 // work count
 }
 
-// branch halves the distance between the bound and the best plan, as long as the budget lasts.
+// maxBranch is the most work that goes into branches: what takes more is packing without gaps.
+const maxBranch = 1 << 21
+
+// branch halves the distance between the bound and the best plan, as long as half of the budget lasts.
 func (p *problem) branch() {
 	if p.adj == nil {
 		return
@@ -62,21 +65,23 @@ func (p *problem) branch() {
 		}
 	}
 	b.queued = make([]bool, len(b.pairs))
-	for least := max(p.bound, p.enough); least < p.best && !p.spent(); {
+	sure := true
+	for least, stop := max(p.bound, p.enough), p.work+min(p.share(1, 2)-p.work, maxBranch); least < p.best; {
 		height := least
 		if p.enough == 0 {
 			height = roundDown(least + (p.best-least-1)/2)
 		}
-		b.stop = p.share(1, 4)
+		b.stop = min(p.share(1, 8), stop)
 		switch {
 		case b.fits(height):
 			p.candidate(b.top(), b.low)
 		case p.enough > 0:
 			return
 		default:
-			least = height + Align
+			least, sure = height+Align, sure && p.work < b.stop
 		}
 	}
+	p.optimal = p.optimal || sure
 }
 
 func (b *branching) top() (top int64) {
@@ -102,12 +107,12 @@ func (b *branching) fits(height int64) bool {
 	return b.settle() && b.decide(0)
 }
 
-// decide goes on with the open pair that has the least room; where there are many, with that of those
-// that have just been looked at, else with the next one behind pair from.
-func (b *branching) decide(from int) bool {
-	k, list := -1, b.queue
+// next is the open pair that has the least room; where there are many, that of those that have just
+// been looked at, else the next one behind pair from. None: -1.
+func (b *branching) next(from int) int {
+	k, list, more := -1, b.queue, len(b.pairs)
 	if len(b.pairs) <= fewPairs {
-		list = b.all
+		list, more = b.all, 0
 	}
 	b.p.work += int64(len(list)) / 4
 	for _, n := range list {
@@ -115,12 +120,18 @@ func (b *branching) decide(from int) bool {
 			k = int(n)
 		}
 	}
-	for n := 0; n < len(b.pairs) && k < 0 && len(list) < len(b.pairs); n++ {
+	for n := from + 1; n <= from+more && k < 0; n++ {
 		b.p.work++
-		if from++; b.near(int32(from % len(b.pairs))) {
-			k = from % len(b.pairs)
+		if i := n % len(b.pairs); b.near(int32(i)) {
+			k = i
 		}
 	}
+	return k
+}
+
+// decide goes on with an open pair, both ways.
+func (b *branching) decide(from int) bool {
+	k := b.next(from)
 	if k < 0 || b.p.work >= b.stop {
 		return k < 0
 	}
@@ -130,7 +141,7 @@ func (b *branching) decide(from int) bool {
 	}
 	for _, way := range []int8{first, 1 - first} {
 		was := len(b.changes)
-		if b.order(x, way); b.settle() && b.decide(from) {
+		if b.order(x, way); b.settle() && b.decide(k) {
 			return true
 		}
 		b.undo(was)

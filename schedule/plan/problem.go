@@ -208,12 +208,13 @@ func (p *problem) share(part, of int64) int64 {
 	return p.work
 }
 
-// solve runs the methods from cheap to dear until one reaches the lower bound, finds a plan that is
-// small enough, or the budget is spent.
+// solve runs the methods from cheap to dear until no plan can be smaller, one is small enough,
+// or the budget is spent.
 func (p *problem) solve() {
 	for _, method := range []func(*problem){
 		(*problem).fitAll,
 		(*problem).branch,
+		(*problem).sweepAll,
 	} {
 		if p.optimal || p.best <= p.enough {
 			return
