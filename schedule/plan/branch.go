@@ -75,10 +75,11 @@ func (p *problem) branch() {
 		switch {
 		case b.fits(height):
 			p.candidate(b.top(), b.low)
-		case p.enough > 0:
-			return
 		default:
 			least, sure = height+Align, sure && p.work < b.stop
+		}
+		if p.enough > 0 {
+			break
 		}
 	}
 	p.optimal = p.optimal || sure
