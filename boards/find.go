@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Found is what is known about a chip or a board by the name that people give it.
@@ -70,7 +71,7 @@ func Find(query string) Found {
 		}
 	}
 	f.Matches = relatives(q, f.Matches)
-	slices.SortStableFunc(f.Matches, func(a, b Match) int {
+	lists.Sort(f.Matches, func(a, b Match) int {
 		return cmp.Or(cmp.Compare(b.class, a.class), cmp.Compare(b.literal, a.literal))
 	})
 	var best Match

@@ -377,7 +377,7 @@ func (rs Regions) Rooms(what string, items ...Item) []Room {
 	}
 	s.allow()
 	s.try(0, 0)
-	slices.SortStableFunc(s.list, func(a, b Room) int { return cmp.Compare(a.Cycles, b.Cycles) })
+	lists.Sort(s.list, func(a, b Room) int { return cmp.Compare(a.Cycles, b.Cycles) })
 	var out []Room
 	for _, x := range s.list {
 		if !slices.ContainsFunc(out, func(y Room) bool { return y.covers(x) }) {

@@ -136,7 +136,7 @@ func Generate(models []Model, o Options) (_ []File, _ []*Info, err error) {
 		files = append(files, File{"nncc/" + f.Path, f.Data})
 	}
 	files = fail.Must(withProjects(v, files))
-	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	lists.Sort(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	return files, infos, nil
 }
 

@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	runtimec "github.com/nncc/nncc/runtime_c"
 	"github.com/nncc/nncc/runtime_c/spdx"
 )
 
 // noticeView is what NOTICE prints.
 type noticeView struct {
-	*firmwareView
+	Of    *firmwareView
 	Bare  []bareFile // files without an SPDX line
 	Width int        // of the longest of their names
 }
@@ -30,7 +31,7 @@ func (f bareFile) Padded(width int) string {
 // withTerms gives every file the line that says under which terms it may be
 // used, and adds LICENSE and NOTICE.
 func withTerms(v *firmwareView, files []File) ([]File, error) {
-	n := noticeView{firmwareView: v, Bare: []bareFile{{"report.json", spdx.Emitted}}}
+	n := noticeView{Of: v, Bare: []bareFile{{"report.json", spdx.Emitted}}}
 	for i, f := range files {
 		expression := termsOf(v, f.Path)
 		if spdx.Takes(f.Path) {
@@ -42,7 +43,7 @@ func withTerms(v *firmwareView, files []File) ([]File, error) {
 	if v.Has("cmsis-pack") {
 		n.Bare = append(n.Bare, bareFile{v.PackFile(), spdx.EmittedModel})
 	}
-	slices.SortFunc(n.Bare, func(a, b bareFile) int { return strings.Compare(a.Path, b.Path) })
+	lists.Sort(n.Bare, func(a, b bareFile) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range n.Bare {
 		n.Width = max(n.Width, len(f.Path))
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Members are the arguments of a run for the C++ class.
@@ -300,7 +301,7 @@ func zipped(path string, files []File) (File, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	lists.Sort(files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	for _, f := range files {
 		// 1980 is the earliest date that the format knows.
 		h := &zip.FileHeader{Name: f.Path, Method: zip.Deflate, Modified: time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)}

@@ -193,28 +193,31 @@ func (a Attr) Equal(b Attr) bool {
 // where they are absent, or where the operator has no such attribute.
 
 // Declare are the attributes that the fields of T declare.
-func Declare[T any]() []AttrSpec {
-	return lists.Map(fieldsOf(reflect.TypeFor[T]()), func(f attrField) AttrSpec { return f.spec })
+func Declare[T any]() []AttrSpec { return declared(reflect.TypeFor[T]()) }
+
+func declared(t reflect.Type) []AttrSpec {
+	return lists.Map(fieldsOf(t), func(f attrField) AttrSpec { return f.spec })
 }
 
 // AttrsOf are the attributes of n as T: the struct that declares them, or any
 // other of which the operator declares every field. Defaults are the operator's.
 // The result is shared: it must not be changed, nor what its fields point to.
-func AttrsOf[T any](of Attributed) *T {
-	n := of.self()
+func AttrsOf[T any](of Attributed) *T { return of.self().decodedAs(reflect.TypeFor[T]()).(*T) }
+
+// decodedAs is a pointer to the attributes as a struct of type t.
+func (n *Node) decodedAs(t reflect.Type) any {
 	c := n.decoded.Load()
 	for d := c; d != nil; d = d.next {
-		if v, ok := d.value.(*T); ok {
-			return v
+		if d.as == t {
+			return d.value
 		}
 	}
-	v := new(T)
-	r := reflect.ValueOf(v).Elem()
-	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
-		f.decode(n, r.FieldByIndex(f.index))
+	v := reflect.New(t)
+	for _, f := range fieldsOf(t) {
+		f.decode(n, v.Elem().FieldByIndex(f.index))
 	}
-	n.decoded.Store(&decoded{v, c})
-	return v
+	n.decoded.Store(&decoded{t, v.Interface(), c})
+	return v.Interface()
 }
 
 // Attributed is a node, or a struct that embeds one.
@@ -224,7 +227,8 @@ func (n *Node) self() *Node { return n }
 
 // decoded is a list of structs that hold a node's attributes.
 type decoded struct {
-	value any
+	as    reflect.Type
+	value any // a pointer to it
 	next  *decoded
 }
 

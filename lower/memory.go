@@ -10,6 +10,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
@@ -40,7 +41,7 @@ type Point struct {
 
 // Frontier are the points that need less memory than all with less work.
 func Frontier(list []Point) (out []Point) {
-	slices.SortStableFunc(list, func(a, b Point) int {
+	lists.Sort(list, func(a, b Point) int {
 		return cmp.Or(cmp.Compare(a.Work, b.Work),
 			a.RAMBytes-b.RAMBytes)
 	})
@@ -168,7 +169,7 @@ func (s *search) free() (best *trial, err error) {
 	s.most = (1+freeWork)*s.whole.work() + scratchShare*s.whole.bought()
 	s.prices.Most = s.most - s.whole.work()
 	plans := s.candidates(maxTries)
-	slices.SortStableFunc(plans, func(a, b patch.Plan) int {
+	lists.Sort(plans, func(a, b patch.Plan) int {
 		return a.Peak - b.Peak + (a.Calls-b.Calls)*callBytes
 	})
 	for _, p := range plans[:min(len(plans), freeTries)] {

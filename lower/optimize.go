@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/kernel"
@@ -211,7 +212,7 @@ func (w *selection) moves(f string) [][]swap {
 	if !needed && len(without) > 0 {
 		out = append(out, without)
 	}
-	slices.SortStableFunc(with, func(a, b swap) int { return cmp.Compare(a.loss, b.loss) })
+	lists.Sort(with, func(a, b swap) int { return cmp.Compare(a.loss, b.loss) })
 	step := max(1, len(with)/mostMoves)
 	for n := 1; n < len(with); n += step {
 		out = append(out, with[:n])

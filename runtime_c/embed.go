@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 //go:embed include src kernels.csv
@@ -84,7 +85,7 @@ func All() []File {
 	for p, d := range x.files {
 		out = append(out, File{p, d})
 	}
-	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	lists.Sort(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 
@@ -124,7 +125,7 @@ func (x *Library) Files(names ...string) ([]File, error) {
 	for f := range taken {
 		out = append(out, File{f, x.files[f]})
 	}
-	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	lists.Sort(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
 }
 

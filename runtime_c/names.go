@@ -72,7 +72,7 @@ func (x *Library) Emitted(files []File) []File {
 			out = append(out, File{cmsisNames, x.cmsisNamesHeader()})
 		}
 	}
-	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	lists.Sort(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return out
 }
 

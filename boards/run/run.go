@@ -495,7 +495,7 @@ func Filled(ctx context.Context, spec *boards.Spec, im *Image, model, models int
 	var list []encoded
 	for _, c := range cases {
 		c.Fills = slices.Clone(c.Fills)
-		slices.SortStableFunc(c.Fills, func(a, b Fill) int { return a.Step - b.Step })
+		lists.Sort(c.Fills, func(a, b Fill) int { return a.Step - b.Step })
 		list = append(list, encoded{Case: c, model: model, trace: true})
 	}
 	raw, _, err := execute(ctx, spec, im.Traced, list, make([][]Dump, models), Options{})

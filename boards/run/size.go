@@ -12,12 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nncc/nncc/boards/stack"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	runtimec "github.com/nncc/nncc/runtime_c"
 )
 
@@ -349,7 +349,7 @@ func (im *Image) Stack(entries ...string) (*StackBound, error) {
 		return nil, err
 	}
 	b := &StackBound{Functions: p.Reached(entries, runtimec.PointerTargets)}
-	slices.SortStableFunc(b.Functions, func(x, y stack.Function) int {
+	lists.Sort(b.Functions, func(x, y stack.Function) int {
 		return cmp.Or(cmp.Compare(y.Frame, x.Frame), cmp.Compare(x.Name, y.Name))
 	})
 	for _, e := range entries {

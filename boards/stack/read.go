@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/boards/thumb"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Code is the machine code of one function.
@@ -75,7 +76,7 @@ func read(program string) (_ *image, err error) {
 		data := fail.Must(s.Data())
 		im.section(data, uint32(s.Addr), elf.SectionIndex(i), syms)
 	}
-	slices.SortStableFunc(im.bodies, func(a, b body) int { return cmp.Compare(a.start, b.start) })
+	lists.Sort(im.bodies, func(a, b body) int { return cmp.Compare(a.start, b.start) })
 	return im, nil
 }
 
@@ -140,7 +141,7 @@ func areas(syms []elf.Symbol, at elf.SectionIndex, end uint32) (out []area) {
 			marks = append(marks, s)
 		}
 	}
-	slices.SortStableFunc(marks, func(a, b elf.Symbol) int { return cmp.Compare(uint32(a.Value), uint32(b.Value)) })
+	lists.Sort(marks, func(a, b elf.Symbol) int { return cmp.Compare(uint32(a.Value), uint32(b.Value)) })
 	for k, m := range marks {
 		to := end
 		if k+1 < len(marks) {

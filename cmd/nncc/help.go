@@ -49,7 +49,7 @@ func (c *cli) help(args []string) error {
 	v, ok := verbs[name]
 	if !ok {
 		all := slices.Sorted(maps.Keys(topics))
-		near := text.Meant(name, slices.Concat(all, slices.Sorted(maps.Keys(verbs))))
+		near := text.Meant(name, slices.Concat(all, verbNames()))
 		return &driver.UsageError{Msg: fmt.Sprintf("help: there is no topic or verb %s%s; topics: %s", text.Line(name),
 			near, strings.Join(all, ", "))}
 	}
@@ -67,7 +67,7 @@ func guides() string {
 		fmt.Fprintf(&b, "  %-13s %s\n", n, title(topics[n]))
 	}
 	b.WriteString("\nVerbs (nncc VERB -h shows the flags of each; without a verb nncc compiles):\n")
-	for _, n := range slices.Sorted(maps.Keys(verbs)) {
+	for _, n := range verbNames() {
 		fmt.Fprintf(&b, "  %-13s %s\n", n, verbs[n].doc)
 	}
 	return b.String()
@@ -93,7 +93,7 @@ func manPage() string {
 		"compute what the reference interpreter computes.\nWithout a verb, nncc compiles.\n" +
 		"Flags may stand before or behind the model, with one or two dashes.\n")
 	b.WriteString(".SH VERBS\n")
-	names := slices.Sorted(maps.Keys(verbs))
+	names := verbNames()
 	for _, n := range names {
 		v := verbs[n]
 		fmt.Fprintf(&b, ".TP\n%s\n%s\nExample: \\fB%s\\fR\n",
@@ -314,7 +314,7 @@ func arguments(verb string, first bool) []word {
 		}
 	}
 	none := func(string) string { return "" }
-	names := slices.Sorted(maps.Keys(verbs))
+	names := verbNames()
 	switch {
 	case first:
 		add(names, func(n string) string { return verbs[n].doc })

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"regexp"
@@ -224,7 +223,7 @@ func firstWord(args []string) int {
 var verbLike = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
 
 func unknownVerb(name string) error {
-	all := slices.Sorted(maps.Keys(verbs))
+	all := verbNames()
 	return &driver.UsageError{Msg: fmt.Sprintf("unknown verb %s%s; verbs: %s (or a model: FILE.onnx, FILE.tflite)",
 		text.Line(name), text.Meant(name, all), strings.Join(all, ", "))}
 }

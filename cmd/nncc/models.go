@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/spf13/pflag"
 )
 
@@ -47,7 +48,7 @@ func splitModels(verb string, args []string, fs *pflag.FlagSet) (*modelArgs, err
 	a.own = make([][]string, len(a.models))
 	names := driver.Prefixes(a.models)
 	// --name first: what it gives is a model's name for the other flags
-	slices.SortStableFunc(later, func(x, y ofOne) int { return rank(x.flag) - rank(y.flag) })
+	lists.Sort(later, func(x, y ofOne) int { return rank(x.flag) - rank(y.flag) })
 	for _, x := range later {
 		key, value, _ := strings.Cut(x.value, "=")
 		k, err := a.find(x.flag, key, names)

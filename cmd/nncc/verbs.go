@@ -82,6 +82,16 @@ func init() {
 	}
 }
 
+// verbNames are the verbs' names, sorted. (maps.Keys would keep every method of what a verb holds
+// in the binary: the types of a generic function's arguments count as used by reflection.)
+func verbNames() (names []string) {
+	for n := range verbs {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
 // help shows an example first, then the verb, then its flags.
 func (v *verb) help(name string, fs *pflag.FlagSet) string {
 	var b strings.Builder
@@ -107,14 +117,7 @@ func (v *verb) help(name string, fs *pflag.FlagSet) string {
 	if name == "compile" {
 		b.WriteString("\nVerbs (nncc VERB -h shows each; nncc help TOPIC: " +
 			strings.Join(slices.Sorted(maps.Keys(topics)), ", ") + "):\n")
-		var names []string
-		for n, x := range verbs {
-			if x.doc != "" {
-				names = append(names, n)
-			}
-		}
-		sort.Strings(names)
-		for _, n := range names {
+		for _, n := range verbNames() {
 			fmt.Fprintf(&b, "  %-10s %s\n", n, verbs[n].doc)
 		}
 	}

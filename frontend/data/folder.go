@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/frontend/text"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // kind is what a file holds.
@@ -88,7 +89,7 @@ func (s *Set) survey(root string) *listing {
 		if err != nil {
 			s.refuse(dir, "%w", err)
 		}
-		slices.SortFunc(list, func(a, b os.DirEntry) int { return text.Natural(a.Name(), b.Name()) })
+		lists.Sort(list, func(a, b os.DirEntry) int { return text.Natural(a.Name(), b.Name()) })
 		for _, e := range list {
 			name := e.Name()
 			full, below := filepath.Join(dir, name), strings.TrimPrefix(rel+"/"+name, "/")

@@ -16,6 +16,7 @@ import (
 	"github.com/nncc/nncc/frontend/onnx/pb"
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/fail"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -290,7 +291,7 @@ func (p *probe) merge(b *probe) {
 		}
 	}
 	p.Problems = append(p.Problems, b.Problems...)
-	slices.SortStableFunc(p.Problems, func(x, y error) int { return 0 })
+	lists.Sort(p.Problems, func(x, y error) int { return 0 })
 	p.Problems = slices.CompactFunc(p.Problems, func(x, y error) bool { return x.Error() == y.Error() })
 }
 

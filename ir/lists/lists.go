@@ -3,6 +3,8 @@
 // Package lists makes lists and sums of lists: what each element gives, and which elements hold.
 package lists
 
+import "sort"
+
 // Map is what f gives of each element, in order; nil of none.
 func Map[T, U any](in []T, f func(T) U) (out []U) {
 	for _, x := range in {
@@ -27,4 +29,10 @@ func Sum[T any, N int | int64 | float64](in []T, f func(T) N) (sum N) {
 		sum += f(x)
 	}
 	return sum
+}
+
+// Sort sorts in place, stably, where the standard library's slices has a body of
+// some ten kilobytes for each type of element. It is slower: not for inner loops.
+func Sort[T any](list []T, compare func(a, b T) int) {
+	sort.SliceStable(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }

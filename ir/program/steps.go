@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Until is the step before which the bytes of a buffer are as they were at the
@@ -196,7 +198,7 @@ func (p *Program) Needed() []Pieces {
 		}
 	}
 	for _, l := range list {
-		slices.SortFunc(l, func(x, y Piece) int { return cmp.Compare(x.At, y.At) })
+		lists.Sort(l, func(x, y Piece) int { return cmp.Compare(x.At, y.At) })
 	}
 	return list
 }

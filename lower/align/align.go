@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower/option"
 )
 
@@ -186,7 +187,7 @@ func (a *analysis) layers(d *need) []string {
 	for t := range d.x.each {
 		all = append(all, a.layersOf[t.d]...)
 	}
-	slices.SortStableFunc(all, func(x, y layer) int { return x.at - y.at })
+	lists.Sort(all, func(x, y layer) int { return x.at - y.at })
 	var out []string
 	for _, l := range all {
 		if !slices.Contains(out, l.name) {
@@ -225,7 +226,7 @@ func (r *Result) order(needs []*need) {
 		at[d.key()] = i
 	}
 	status := map[string]int{Patched: 0, Kept: 1, Locked: 2}
-	slices.SortStableFunc(r.Rows, func(x, y Row) int {
+	lists.Sort(r.Rows, func(x, y Row) int {
 		if s := status[x.Status] - status[y.Status]; s != 0 {
 			return s
 		}

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Point is one measured layer.
@@ -63,7 +65,7 @@ func Sample(points []Point) []Point {
 		ps := by[k]
 		if len(ps) > wholeUpTo {
 			_, held := split(ps[sampleFirst:])
-			slices.SortStableFunc(held, func(a, b Point) int { return cmp.Compare(a.draw(2), b.draw(2)) })
+			lists.Sort(held, func(a, b Point) int { return cmp.Compare(a.draw(2), b.draw(2)) })
 			ps = slices.Concat(ps[:sampleFirst], held[:min(len(held), sampleHeld)])
 		}
 		out = append(out, ps...)

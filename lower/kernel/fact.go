@@ -84,7 +84,7 @@ func (f *Fact[T]) Why(n *Node) string {
 func (f *Fact[T]) Must(n *Node) T {
 	x, why := f.Of(n)
 	if why != "" {
-		panic(bug.Errorf("no rule refuses %s, but %s", n, why))
+		panic(bug.Errorf("no rule refuses %s, but %s", n.Node, why))
 	}
 	return x
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/call"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/pass"
 	"github.com/nncc/nncc/lower/cost"
 	"github.com/nncc/nncc/lower/option"
@@ -296,7 +297,7 @@ func NewTable(libs ...[]*Kernel) Table {
 // node from its nearest kernel is what a user wants to read first.
 func (c Choice) Nearest() []Rejection {
 	rs := slices.Clone(c.Rejected)
-	slices.SortStableFunc(rs, func(a, b Rejection) int { return len(a.Reasons) - len(b.Reasons) })
+	lists.Sort(rs, func(a, b Rejection) int { return len(a.Reasons) - len(b.Reasons) })
 	return rs
 }
 

@@ -102,7 +102,7 @@ func (a *assembler) join(boxes []box) box {
 // cutGroups sorts boxes by digit i into groups between whose ranges none crosses.
 func cutGroups(boxes []box, i int) [][]box {
 	boxes = slices.Clone(boxes)
-	slices.SortStableFunc(boxes, func(x, y box) int { return x.start[i] - y.start[i] })
+	lists.Sort(boxes, func(x, y box) int { return x.start[i] - y.start[i] })
 	var groups [][]box
 	end := -1
 	for _, x := range boxes {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/pass"
 )
@@ -84,7 +85,7 @@ func channelCuts(g *ir.Graph, n *ir.Node) []cut {
 		}
 		cuts = append(cuts, cut{u.Node, s.Start[1], s.Start[1] + s.Shape[1]})
 	}
-	slices.SortFunc(cuts, func(x, y cut) int { return x.lo - y.lo })
+	lists.Sort(cuts, func(x, y cut) int { return x.lo - y.lo })
 	for i := 1; i < len(cuts); i++ {
 		if cuts[i].lo < cuts[i-1].hi {
 			return nil

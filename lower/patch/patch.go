@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Chain is an interval of the nodes of a graph that run a few rows at a time.
@@ -73,7 +74,7 @@ func Candidates(g *ir.Graph, native bool, prices Prices, most int) []Plan {
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Plan) int { return cmp.Compare(a.Extra, b.Extra) })
+	lists.Sort(out, func(a, b Plan) int { return cmp.Compare(a.Extra, b.Extra) })
 	out = slices.CompactFunc(out, func(a, b Plan) bool {
 		return len(a.Turned) == len(b.Turned) && slices.Equal(a.Chains, b.Chains)
 	})
@@ -183,7 +184,7 @@ func (c *chooser) stretches() {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b interval) int { return cmp.Compare(b.most, a.most) })
+	lists.Sort(list, func(a, b interval) int { return cmp.Compare(b.most, a.most) })
 	c.later = list[:min(len(list), maxIntervals)]
 	if len(list) <= fewIntervals {
 		c.within(0)
@@ -233,7 +234,7 @@ func (c *chooser) add(from, to, most int) {
 // smaller are the stretches that need less memory than all with less work that run alike:
 // rows are computed twice, or kept.
 func smaller(list []stretch) (out []stretch) {
-	slices.SortStableFunc(list, func(a, b stretch) int {
+	lists.Sort(list, func(a, b stretch) int {
 		return cmp.Or(cmp.Compare(a.extra, b.extra), cmp.Compare(a.peak, b.peak))
 	})
 	least := map[bool]int{} // by whether rows are computed twice

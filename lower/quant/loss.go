@@ -11,6 +11,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/diag"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // LeastDB is the signal-to-noise ratio below which a program has lost too much.
@@ -75,7 +76,7 @@ func losses(pairs []floatPair, db func(k int, n *ir.Node) float64) []Loss {
 			out = append(out, l)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Loss) int { return cmp.Compare(b.added(), a.added()) })
+	lists.Sort(out, func(a, b Loss) int { return cmp.Compare(b.added(), a.added()) })
 	return out[:min(len(out), costliest)]
 }
 

@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/nncc/nncc/ir"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 )
 
@@ -478,7 +479,7 @@ func (m *Mixture) Narrower(now []Layer) []Less {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Less) int { return cmp.Compare(gains[b], gains[a]) })
+	lists.Sort(list, func(a, b Less) int { return cmp.Compare(gains[b], gains[a]) })
 	return list
 }
 

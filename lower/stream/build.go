@@ -9,6 +9,7 @@ import (
 
 	"github.com/nncc/nncc/ir"
 	"github.com/nncc/nncc/ir/bug"
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/op"
 	"github.com/nncc/nncc/ir/tensor"
 )
@@ -251,7 +252,7 @@ func (b *builder) all(v *ir.Value) (*ir.Value, error) {
 func (b *builder) rows(v *ir.Value, lo, hi int) (*ir.Value, error) {
 	axis := b.flows[v].axis
 	list := slices.Clone(b.pieces[v])
-	slices.SortFunc(list, func(a, b piece) int { return a.lo - b.lo })
+	lists.Sort(list, func(a, b piece) int { return a.lo - b.lo })
 	var parts []*ir.Value
 	at := lo
 	for _, p := range list {

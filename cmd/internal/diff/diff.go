@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Schema is the version of Diff as JSON; fields are only added.
@@ -308,7 +310,7 @@ func matchByNodes(old, now []layer, of []int, taken []bool) {
 			all = append(all, candidate{n, i, k})
 		}
 	}
-	slices.SortFunc(all, func(a, b candidate) int {
+	lists.Sort(all, func(a, b candidate) int {
 		return slices.Compare([]int{-a.shared, a.now, a.old}, []int{-b.shared, b.now, b.old})
 	})
 	for _, c := range all {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nncc/nncc/frontend/text"
+	"github.com/nncc/nncc/ir/lists"
 )
 
 // Limit is how much a figure may grow (or fall, where more is better).
@@ -283,7 +284,7 @@ func (r *Row) grown(m *metric) []part {
 			parts = append(parts, part{grew, fmt.Sprintf("%s %s%s", p.now.Name, m.signed(*now-*old), p.why())})
 		}
 	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.grew, a.grew) })
+	lists.Sort(parts, func(a, b part) int { return cmp.Compare(b.grew, a.grew) })
 	return parts
 }
 

@@ -281,7 +281,8 @@ func (c *Config) lower(m *onnx.Model, g *ir.Graph, spec *boards.Spec, d *dump) (
 	opt := fail.Must(c.LowerOptions(spec, g))
 	opt.Observe = c.observer(d)
 	c.note("lowering for %s", spec.Name)
-	out.Lowered = input(lower.Run(g, opt))
+	out.Lowered, err = lower.Run(g, opt)
+	fail.Check(asInput(err))
 	fail.Check(c.layersDone())
 	c.Diags.Add(out.Lowered.Diags...)
 	if opt.Quant.Samples != nil && opt.StopAfter == "" && out.Lowered.Calibration == nil {

@@ -46,8 +46,12 @@ type Rewritten struct {
 	// nothing is to be written then.
 	Differs error `json:"-"`
 	nodes   [2]int
-	config  *Config
+	replace replacer
 }
+
+// replacer is Config.replaceFiles. A result holds no Config: results are printed by reflection, which keeps
+// every method of every type that it can reach in the binary.
+type replacer func(path string, data []byte, beside ...files.Target) error
 
 // Write puts the model at path and, where its outputs are an accelerator's, the
 // description of how the original ones are rebuilt at path.json: both or none.
@@ -57,7 +61,7 @@ func (r *Rewritten) Write(path string) error {
 		beside = append(beside, files.Target{Path: filepath.Base(path) + ".json", Data: report.JSON(r.Native),
 			Mine: lower.IsNative})
 	}
-	return r.config.replaceFiles(path, r.Model, beside...)
+	return r.replace(path, r.Model, beside...)
 }
 
 // Text lists the rewrites.
@@ -106,14 +110,14 @@ func (c *Config) LegalizeModel(only []string, outputs option.Outputs) (_ *Rewrit
 		outputs = option.NativeOutputs
 	}
 	form := fail.Must(c.form(g, only, outputs))
-	r := &Rewritten{Form: form.Form, config: c, nodes: [2]int{len(g.Nodes), len(form.Graph.Nodes)}}
+	r := &Rewritten{Form: form.Form, replace: c.replaceFiles, nodes: [2]int{len(g.Nodes), len(form.Graph.Nodes)}}
 	fail.Check(c.compare(r, g, form))
-	return r, r.export(form.Graph)
+	return r, c.export(r, form.Graph)
 }
 
-func (r *Rewritten) export(g *ir.Graph) (err error) {
-	if err = r.config.strictly(); err == nil {
-		r.Warnings = r.config.Diags.Texts(diag.Warning)
+func (c *Config) export(r *Rewritten, g *ir.Graph) (err error) {
+	if err = c.strictly(); err == nil {
+		r.Warnings = c.Diags.Texts(diag.Warning)
 		r.Model, err = exportBytes(g, false)
 	}
 	return err
@@ -162,7 +166,7 @@ func (c *Config) QuantizeModel() (_ *Rewritten, err error) {
 		return nil, usage("quantize --precision %s: there is nothing to quantise", c.Precision)
 	}
 	_, g := fail.Must2(c.load(nil))
-	r := &Rewritten{Form: lower.NewForm(), config: c}
+	r := &Rewritten{Form: lower.NewForm(), replace: c.replaceFiles}
 	r.nodes[0] = len(g.Nodes)
 	if lower.Quantised(g) {
 		return nil, badInput("%s is quantised already", c.Model)
@@ -177,7 +181,7 @@ func (c *Config) QuantizeModel() (_ *Rewritten, err error) {
 	r.Calibration, r.Precision = made.Calibration, made.Precision
 	r.Rewrites = append(r.Rewrites, made.Rewrites...)
 	r.nodes[1] = len(made.Graph.Nodes)
-	return r, r.export(made.Graph)
+	return r, c.export(r, made.Graph)
 }
 
 // RankLayers quantises one layer of the model at a time (--sensitivity).
@@ -364,9 +368,9 @@ type Surgical struct {
 	// Differs: a comparison found a difference; nothing is to be written.
 	Differs error `json:"-"`
 
-	config *Config
-	model  []byte
-	extra  []surgery.File
+	replace replacer
+	model   []byte
+	extra   []surgery.File
 }
 
 // Surgery runs a script of graph edits on the model, or on the one that the
@@ -394,7 +398,8 @@ func (c *Config) Surgery(script string) (_ *Surgical, err error) {
 		return nil, badInput("%s: %w", c.Model, err)
 	}
 	opt := fail.Must(c.surgeryOptions(m))
-	s := &Surgical{config: c, Model: c.Model, SHA256: hex.EncodeToString(loaded.SHA256[:]), Script: script}
+	s := &Surgical{replace: c.replaceFiles, Model: c.Model, SHA256: hex.EncodeToString(loaded.SHA256[:]),
+		Script: script}
 	res, err := sc.Run(m, opt)
 	s.Nodes[0] = len(m.Proto.Graph.Node)
 	s.Steps = append([]surgery.Did{}, res.Steps...)
@@ -450,7 +455,7 @@ func (s *Surgical) Write(path string) error {
 	for _, f := range s.extra {
 		beside = append(beside, files.Target{Path: f.Path, Data: f.Data, Mine: surgery.Saved})
 	}
-	return s.config.replaceFiles(path, s.model, beside...)
+	return s.replace(path, s.model, beside...)
 }
 
 // Bytes is the size of the result.

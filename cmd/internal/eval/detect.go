@@ -237,7 +237,7 @@ func (d *Detector) average(v, class int, overlap float64) float64 {
 			hits = append(hits, hit{x.Score, at >= 0})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	lists.Sort(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	return area(hits, there)
 }
 

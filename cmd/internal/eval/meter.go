@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/ir/tensor"
 	"github.com/nncc/nncc/lower"
 )
@@ -446,7 +446,7 @@ func mistakes(counts [][]int) []mistake {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b mistake) int { return cmp.Compare(b.n, a.n) })
+	lists.Sort(out, func(a, b mistake) int { return cmp.Compare(b.n, a.n) })
 	return out
 }
 

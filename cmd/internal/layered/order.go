@@ -180,7 +180,7 @@ func (d *drawing) chooseHeavy() {
 			short = append(short, e)
 		}
 	}
-	slices.SortStableFunc(short, func(a, b Edge) int {
+	lists.Sort(short, func(a, b Edge) int {
 		return cmp.Or(cmp.Compare(depth[b.To], depth[a.To]), cmp.Compare(a.From, b.From))
 	})
 	left, entered := map[int]bool{}, map[int]bool{}

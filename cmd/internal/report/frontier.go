@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nncc/nncc/ir/lists"
 	"github.com/nncc/nncc/lower"
 	"github.com/nncc/nncc/lower/option"
 )
@@ -48,7 +49,7 @@ func (m *Memory) rooms() (out []ArenaPart) {
 			out = append(out, ArenaPart{Region: r.Name, Bytes: left})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ArenaPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	lists.Sort(out, func(a, b ArenaPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return out
 }
 

@@ -332,7 +332,7 @@ func (p *page) valueFigures(c *quant.Report) {
 		}
 		p.Values = append(p.Values, f)
 	}
-	slices.SortStableFunc(p.Values, func(a, b figure) int { return cmp.Compare(a.noise, b.noise) })
+	lists.Sort(p.Values, func(a, b figure) int { return cmp.Compare(a.noise, b.noise) })
 	p.Values = p.Values[:min(len(p.Values), mostFigures)]
 }
 
